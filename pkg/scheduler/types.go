@@ -48,3 +48,72 @@ func (r Range) Len() int64 { return r.End - r.Off }
 func (r Range) Empty() bool { return r.End <= r.Off }
 
 func (r Range) String() string { return fmt.Sprintf("[%d,%d)", r.Off, r.End) }
+
+// InputKind says what an Input reports.
+type InputKind uint8
+
+// The kinds of input. The fields that each one uses are named behind it; the
+// others are zero.
+const (
+	// LinkUp: Link can carry requests from now on. Bandwidth and RTT are what
+	// is known of it beforehand (0: nothing).
+	LinkUp InputKind = iota
+	// LinkDown: Link is gone for good unless a LinkUp follows. Its requests
+	// are released at the byte that the last Progress named.
+	LinkDown
+	// Sized: Bytes is the object's size.
+	Sized
+	// Progress: Chunk has received Bytes in all. RTT is the link's (0: unknown).
+	Progress
+	// Finished: Chunk has received every byte up to its end, Bytes in all.
+	Finished
+	// Failed: Chunk ended after Bytes in all. Its link must not be asked again
+	// before Wait has passed.
+	Failed
+	// Drained: the first Bytes of the object were consumed (only where
+	// Config.Window bounds how far ahead of them requests may go).
+	Drained
+	// Power: Watts are drawn now.
+	Power
+	// Tick: time has passed.
+	Tick
+)
+
+// Input is one thing that the scheduler is told.
+type Input struct {
+	Kind      InputKind `json:"kind"`
+	Link      LinkID    `json:"link,omitempty"`
+	Chunk     ChunkID   `json:"chunk,omitempty"`
+	Bytes     int64     `json:"bytes,omitempty"`
+	RTT       Time      `json:"rtt,omitempty"`
+	Wait      Time      `json:"wait,omitempty"`
+	Bandwidth float64   `json:"bandwidth,omitempty"` // bytes per second
+	Watts     float64   `json:"watts,omitempty"`
+}
+
+// ActionKind says what an Action asks for.
+type ActionKind uint8
+
+// The kinds of action. The fields that each one uses are named behind it.
+const (
+	// Start: request Range over Link as Chunk.
+	Start ActionKind = iota
+	// Shrink: Chunk now ends at Range.End; what it receives beyond is waste.
+	Shrink
+	// Cancel: Chunk is withdrawn; what it receives from now on is waste.
+	Cancel
+	// Ban: Link was found slow or silent and gets no work for a while.
+	Ban
+	// Unban: Link carries work again.
+	Unban
+	// Complete: every byte has been received. It comes once.
+	Complete
+)
+
+// Action is one thing that the scheduler asks for.
+type Action struct {
+	Kind  ActionKind `json:"kind"`
+	Link  LinkID     `json:"link,omitempty"`
+	Chunk ChunkID    `json:"chunk,omitempty"`
+	Range Range      `json:"range,omitzero"`
+}

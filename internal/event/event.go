@@ -1,0 +1,229 @@
+// Package event holds what happens in a run as typed values, and carries them
+// from those who act (engine, simulator, samplers) to those who watch (report,
+// record, progress, metrics).
+//
+// Contract: Publish never blocks on a watcher. Lifecycle events are lossless.
+// A Sample may be dropped when a watcher lags; it carries cumulative values, so
+// the next one makes up for it. Every Subscription has its own queue; its owner
+// reads it from one goroutine until Next says that the bus was closed and the
+// queue is drained.
+package event
+
+import (
+	"time"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// Event is one thing that happened. The concrete types are all in this file.
+type Event interface {
+	// Kind is the event's name in a record: stable, snake case.
+	Kind() string
+}
+
+// FileID counts a run's files from 0, in the order in which they were named.
+type FileID int32
+
+// LinkInfo describes a link once, when the run begins.
+type LinkInfo struct {
+	Name string `json:"name"`
+	Bind string `json:"bind"` // "device", "address", "android-network" or "index"
+	Tech string `json:"tech,omitempty"`
+}
+
+// RunStarted is the first event of a run.
+type RunStarted struct {
+	Version   string     `json:"version"`
+	Started   time.Time  `json:"started"`
+	Algorithm string     `json:"algorithm"`
+	Links     []LinkInfo `json:"links"` // a LinkID is an index into this list
+	Files     int        `json:"files"`
+}
+
+// FileStarted says that a file's first request is about to be sent.
+type FileStarted struct {
+	At     scheduler.Time `json:"at"`
+	File   FileID         `json:"file"`
+	URL    string         `json:"url"` // without user and password
+	Output string         `json:"output"`
+}
+
+// ObjectKnown says what the server answered to a file's first request.
+type ObjectKnown struct {
+	At           scheduler.Time `json:"at"`
+	File         FileID         `json:"file"`
+	EffectiveURL string         `json:"effective_url"` // after redirects, without user and password
+	Size         int64          `json:"size"`          // bytes; -1: the server does not say
+	Resumed      int64          `json:"resumed"`       // bytes that were on disk before this run
+	HTTP         string         `json:"http"`          // "1.0", "1.1" or "2"
+	Ranges       bool           `json:"ranges"`        // false: one stream from the first byte on
+}
+
+// LinkState is where a link stands in a run.
+type LinkState string
+
+// The states a link can be in; they are the report's words.
+const (
+	LinkUnused LinkState = "unused" // carried nothing
+	LinkUsed   LinkState = "used"
+	LinkBanned LinkState = "banned" // slow or silent; tried again later
+	LinkLost   LinkState = "lost"   // no longer of use to this run
+	LinkCapped LinkState = "capped" // its byte allowance is spent
+)
+
+// LinkChanged says that a link changed its state, and why.
+type LinkChanged struct {
+	At     scheduler.Time   `json:"at"`
+	Link   scheduler.LinkID `json:"link"`
+	State  LinkState        `json:"state"`
+	Reason string           `json:"reason,omitempty"`
+}
+
+// ConnOpened says that a link has a new connection.
+type ConnOpened struct {
+	At     scheduler.Time   `json:"at"`
+	Link   scheduler.LinkID `json:"link"`
+	Local  string           `json:"local"`
+	Remote string           `json:"remote"`
+	RTT    time.Duration    `json:"rtt_ns"` // time that the TCP handshake took
+}
+
+// RequestStarted says that a range was given to a link.
+type RequestStarted struct {
+	At    scheduler.Time    `json:"at"`
+	File  FileID            `json:"file"`
+	Link  scheduler.LinkID  `json:"link"`
+	Chunk scheduler.ChunkID `json:"chunk"`
+	Off   int64             `json:"off"`
+	End   int64             `json:"end"`
+}
+
+// Outcome is how a request ended: a small fixed set, fit for a metric's label.
+type Outcome string
+
+// The outcomes of a request.
+const (
+	OutcomeDone      Outcome = "done"      // delivered every byte that was still wanted
+	OutcomeCancelled Outcome = "cancelled" // withdrawn by the scheduler
+	OutcomeNetwork   Outcome = "network"   // connection or name resolution failed
+	OutcomeStatus    Outcome = "status"    // an HTTP error status
+	OutcomeProtocol  Outcome = "protocol"  // the response was not what was asked for
+	OutcomeTLS       Outcome = "tls"
+	OutcomeStorage   Outcome = "storage" // the bytes could not be written
+)
+
+// RequestEnded says how a request ended.
+type RequestEnded struct {
+	At        scheduler.Time    `json:"at"`
+	File      FileID            `json:"file"`
+	Link      scheduler.LinkID  `json:"link"`
+	Chunk     scheduler.ChunkID `json:"chunk"`
+	Off       int64             `json:"off"`
+	Bytes     int64             `json:"bytes"`  // payload bytes received, waste included
+	Wasted    int64             `json:"wasted"` // of these, thrown away
+	Outcome   Outcome           `json:"outcome"`
+	Retry     bool              `json:"retry,omitempty"` // what is missing will be asked for again
+	Error     string            `json:"error,omitempty"`
+	Sent      scheduler.Time    `json:"sent"`
+	FirstByte scheduler.Time    `json:"first_byte"` // 0: none came
+	LastByte  scheduler.Time    `json:"last_byte"`  // 0: none came
+}
+
+// LinkSample is a link's share of a Sample; byte counts are cumulative.
+type LinkSample struct {
+	Bytes     int64         `json:"bytes"`         // payload bytes received, waste included
+	Wasted    int64         `json:"wasted"`        // of these, thrown away
+	Rate      float64       `json:"rate_bps"`      // bytes per second now
+	Bandwidth float64       `json:"bandwidth_bps"` // bytes per second at its best of late
+	RTT       time.Duration `json:"rtt_ns"`
+	InFlight  int           `json:"in_flight"` // requests
+}
+
+// Sample is where a file stands, several times a second. It may be dropped.
+type Sample struct {
+	At    scheduler.Time `json:"at"`
+	File  FileID         `json:"file"`
+	Size  int64          `json:"size"` // -1: unknown
+	Done  int64          `json:"done"` // bytes of the file that are there, resumed ones included
+	Links []LinkSample   `json:"links"`
+}
+
+// Step is one step of a file's scheduler, input and answer: what a replay needs.
+// It is published only when a record is kept.
+type Step struct {
+	At      scheduler.Time     `json:"at"`
+	File    FileID             `json:"file"`
+	Input   scheduler.Input    `json:"input"`
+	Actions []scheduler.Action `json:"actions,omitempty"`
+}
+
+// Notice is a message for the person who runs the program.
+type Notice struct {
+	At      scheduler.Time `json:"at"`
+	Warning bool           `json:"warning"` // false: shown with --verbose only
+	Text    string         `json:"text"`
+}
+
+// FileEnded says that a file is complete, or why it is not.
+type FileEnded struct {
+	At       scheduler.Time `json:"at"`
+	File     FileID         `json:"file"`
+	Output   string         `json:"output"` // the final name
+	Size     int64          `json:"size"`
+	ExitCode int            `json:"exit_code"`
+	Error    string         `json:"error,omitempty"`
+}
+
+// LinkTotals is what the transport of a link counted over the run.
+type LinkTotals struct {
+	Connections int           `json:"connections"`
+	LocalAddr   string        `json:"local_addr"`
+	RemoteAddr  string        `json:"remote_addr"`
+	RTT         time.Duration `json:"rtt_ns"` // the least seen
+}
+
+// RunEnded is the last event of a run.
+type RunEnded struct {
+	At       scheduler.Time `json:"at"`
+	ExitCode int            `json:"exit_code"`
+	Error    string         `json:"error,omitempty"`
+	CPU      time.Duration  `json:"cpu_ns"`        // user and system time of this process
+	MaxRSS   int64          `json:"max_rss_bytes"` // peak resident set
+	Links    []LinkTotals   `json:"links"`
+}
+
+// Kind names the event in a record.
+func (RunStarted) Kind() string { return "run_started" }
+
+// Kind names the event in a record.
+func (FileStarted) Kind() string { return "file_started" }
+
+// Kind names the event in a record.
+func (ObjectKnown) Kind() string { return "object_known" }
+
+// Kind names the event in a record.
+func (LinkChanged) Kind() string { return "link_changed" }
+
+// Kind names the event in a record.
+func (ConnOpened) Kind() string { return "conn_opened" }
+
+// Kind names the event in a record.
+func (RequestStarted) Kind() string { return "request_started" }
+
+// Kind names the event in a record.
+func (RequestEnded) Kind() string { return "request_ended" }
+
+// Kind names the event in a record.
+func (Sample) Kind() string { return "sample" }
+
+// Kind names the event in a record.
+func (Step) Kind() string { return "step" }
+
+// Kind names the event in a record.
+func (Notice) Kind() string { return "notice" }
+
+// Kind names the event in a record.
+func (FileEnded) Kind() string { return "file_ended" }
+
+// Kind names the event in a record.
+func (RunEnded) Kind() string { return "run_ended" }
