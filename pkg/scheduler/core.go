@@ -1,0 +1,373 @@
+// Package scheduler decides which link asks for which bytes of an object.
+//
+// It is pure: it knows no clock, no socket and no goroutine. Whoever drives it,
+// an engine over real links or a simulator in virtual time, reports what
+// happened as Inputs, each with its time, and carries out the Actions that come
+// back. The same inputs give the same actions, on every machine, so that a
+// recorded run can be replayed.
+//
+// A Core is not safe for concurrent use: one goroutine owns it.
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Config is what a Core must know beforehand. The zero value of a field is its
+// default.
+type Config struct {
+	Links  int     // how many links there are; each is down until its LinkUp
+	Policy Policy  // who says how much; it serves this Core alone
+	Size   int64   // the object's size in bytes; -1 until Sized tells it
+	Have   []Range // what is there already: sorted and disjoint
+
+	// First is the size in bytes of each link's first request while the
+	// object's size is unknown: the k-th link asks for the k-th piece of it,
+	// so that every link's first request is probe and data together.
+	// Default 1 MiB.
+	First int64
+	// Overlap is the fraction of a request after which the link's next one is
+	// sent (skjolden, 4.2.2: 0.6). 0 means just in time: when what is left
+	// will last for no longer than the round trip of the next one.
+	Overlap float64
+	// Window bounds how many bytes ahead of the last Drained may be asked
+	// for; 0: no bound.
+	Window int64
+	// NoSteal and NoFailover switch off what goes beyond the thesis's
+	// algorithms: the taking over of a slow link's tail, and the release of a
+	// link that is silent or slow.
+	NoSteal    bool
+	NoFailover bool
+}
+
+const (
+	defaultFirst = int64(1) << 20
+	// leastRequest is the size in bytes below which a request is not worth
+	// its round trip (ALGORITHMS, Tail: ~16 KB).
+	leastRequest = int64(16) << 10
+	// maxQueued bounds the requests in flight on a link.
+	maxQueued = 8
+)
+
+// Validate says what is wrong with the configuration.
+func (c *Config) Validate() error {
+	switch {
+	case c.Links < 1:
+		return errors.New("a run needs at least one link")
+	case c.Policy == nil:
+		return errors.New("a run needs a policy")
+	case c.Overlap < 0 || c.Overlap >= 1:
+		return fmt.Errorf("the overlap %v is not within 0 to 1", c.Overlap)
+	case c.First < 0 || c.Window < 0:
+		return errors.New("a size is negative")
+	}
+	at := int64(0)
+	for _, r := range c.Have {
+		if r.Off < at || r.Empty() || c.Size >= 0 && r.End > c.Size {
+			return fmt.Errorf("the range %v does not follow %d within %d bytes", r, at, c.Size)
+		}
+		at = r.End
+	}
+	return nil
+}
+
+func (c *Config) minRequest() int64 {
+	if c.Window > 0 {
+		return min(leastRequest, max(1, c.Window/4))
+	}
+	return leastRequest
+}
+
+// chunk is one request in flight: it has received got bytes of its range.
+type chunk struct {
+	id     ChunkID
+	link   LinkID
+	rng    Range
+	got    int64
+	issued Time
+}
+
+func (c *chunk) left() int64 { return c.rng.Len() - c.got }
+
+type link struct {
+	up        bool
+	banned    bool
+	probing   bool // a banned link's small request is under way
+	bans      int  // in a row
+	notBefore Time // end of a ban, or of the wait after a failure
+	rtt       Time
+	est       estimator
+	requests  int   // in flight
+	pending   int64 // bytes asked for and not received
+	assigned  int64 // bytes received or asked for, in all
+	received  int64 // bytes received, in all
+	lastByte  Time  // when the last byte came, or the link began to wait for one
+	robbed    int   // how often its requests were taken over before they were answered
+	slowSince Time  // since when its rate is below the static limit; Never: it is not
+}
+
+// Core is a run's scheduler: the ledger of what is missing, and what each link
+// is doing about it.
+type Core struct {
+	cfg      Config
+	ledger   ledger
+	had      int64 // bytes that were there at the beginning
+	chunks   []chunk
+	links    []link
+	nextID   ChunkID
+	now      Time
+	drained  int64
+	complete bool
+}
+
+// New makes a Core.
+func New(cfg Config) (*Core, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.First == 0 {
+		cfg.First = defaultFirst
+	}
+	c := &Core{
+		cfg:    cfg,
+		ledger: newLedger(cfg.Size, cfg.Have),
+		chunks: make([]chunk, 0, maxQueued*cfg.Links),
+		links:  make([]link, cfg.Links),
+	}
+	for _, r := range cfg.Have {
+		c.had += r.Len()
+	}
+	for i := range c.links {
+		c.links[i].slowSince = Never
+	}
+	return c, nil
+}
+
+func (c *Core) sized() bool { return c.ledger.size != unsized }
+
+// left is how many bytes have not been received.
+func (c *Core) left() int64 {
+	n := c.ledger.bytes()
+	for i := range c.links {
+		n += c.links[i].pending
+	}
+	return n
+}
+
+// Left is how many bytes have not been received; meaningless while the size is
+// unknown.
+func (c *Core) Left() int64 { return c.left() }
+
+// Size is the object's size in bytes, -1 while it is unknown.
+func (c *Core) Size() int64 {
+	if !c.sized() {
+		return -1
+	}
+	return c.ledger.size
+}
+
+// Rate, Bandwidth and RTT are what the Core has measured of a link, in bytes
+// per second and nanoseconds; 0 while unknown.
+func (c *Core) Rate(l LinkID) float64 { return c.links[l].est.rate }
+
+// Bandwidth is the most that the link has shown of late, in bytes per second.
+func (c *Core) Bandwidth(l LinkID) float64 { return c.links[l].est.capacity() }
+
+// RTT is the least round-trip time of the link.
+func (c *Core) RTT(l LinkID) Time { return c.links[l].rtt }
+
+// Requests is how many requests the link has in flight.
+func (c *Core) Requests(l LinkID) int { return c.links[l].requests }
+
+// Done appends the ranges that have been received to dst, sorted and joined.
+func (c *Core) Done(dst []Range) []Range {
+	missing := make([]Range, 0, len(c.ledger.free)+len(c.chunks))
+	missing = append(missing, c.ledger.free...)
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; ch.left() > 0 {
+			missing = append(missing, Range{ch.rng.Off + ch.got, ch.rng.End})
+		}
+	}
+	slices.SortFunc(missing, func(a, b Range) int {
+		if a.Off < b.Off {
+			return -1
+		}
+		return 1
+	})
+	at := int64(0)
+	for _, m := range missing {
+		if m.Off > at {
+			dst = append(dst, Range{at, m.Off})
+		}
+		at = m.End
+	}
+	if at < c.ledger.size {
+		dst = append(dst, Range{at, c.ledger.size})
+	}
+	return dst
+}
+
+// Step takes an input that happened at now, and appends to out what is to be
+// done. A LinkUp takes effect with the input that follows it, so that links that
+// come up together start together. Time never runs backwards; an input about a chunk that has ended, or a
+// link that does not exist, is ignored.
+func (c *Core) Step(now Time, in Input, out []Action) []Action {
+	c.now = max(c.now, now)
+	switch in.Kind {
+	case Sized:
+		out = c.resize(in.Bytes, out)
+	case Drained:
+		c.drained = max(c.drained, in.Bytes)
+	case Progress, Finished, Failed:
+		if i := c.find(in.Chunk); i >= 0 {
+			out = c.received(i, in, out)
+		}
+	case LinkUp, LinkDown:
+		if in.Link >= 0 && int(in.Link) < len(c.links) {
+			out = c.upDown(in, out)
+		}
+	case Power, Tick: // time is all that matters here
+	}
+	if c.complete {
+		return out
+	}
+	for i := range c.links {
+		if l := &c.links[i]; l.requests > 0 {
+			l.est.observe(c.now, l.received, l.rtt)
+		}
+	}
+	if !c.cfg.NoFailover {
+		out = c.failover(out)
+	}
+	if in.Kind != LinkUp {
+		out = c.assign(out)
+	}
+	if c.sized() && len(c.chunks) == 0 && len(c.ledger.free) == 0 {
+		c.complete = true
+		out = append(out, Action{Kind: Complete})
+	}
+	return out
+}
+
+// find gives the index of a chunk in flight, or -1.
+func (c *Core) find(id ChunkID) int {
+	for i := range c.chunks {
+		if c.chunks[i].id == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// received books what chunk i has got, and ends it if it ended.
+func (c *Core) received(i int, in Input, out []Action) []Action {
+	ch := &c.chunks[i]
+	l := &c.links[ch.link]
+	if in.RTT > 0 && (l.rtt == 0 || in.RTT < l.rtt) {
+		l.rtt = in.RTT
+	}
+	// A shrunk chunk may report bytes beyond its new end: they are waste.
+	got := min(max(in.Bytes, ch.got), ch.rng.Len())
+	if fresh := got - ch.got; fresh > 0 || in.Bytes > ch.got {
+		ch.got = got
+		l.pending -= fresh
+		l.received += fresh
+		l.lastByte = c.now
+		l.robbed = 0
+	}
+	switch in.Kind {
+	case Finished:
+		if l.est.rate == 0 && c.now > ch.issued {
+			// Over before it could be measured: its mean is better than nothing.
+			l.est.rate = float64(ch.got) / (c.now - ch.issued).Seconds()
+		}
+		if l.probing && l.banned {
+			out = c.unban(ch.link, out)
+		}
+		c.end(i)
+	case Failed:
+		id := ch.link
+		c.end(i)
+		l.notBefore = max(l.notBefore, c.now+in.Wait)
+		if l.banned {
+			out = c.ban(id, out) // the probe failed: wait longer
+		}
+	}
+	return out
+}
+
+// end forgets chunk i; what it has not received is free again.
+func (c *Core) end(i int) {
+	ch := c.chunks[i]
+	l := &c.links[ch.link]
+	l.requests--
+	l.pending -= ch.left()
+	l.assigned -= ch.left()
+	if l.requests == 0 {
+		l.probing = false
+		l.est.idle(l.received)
+	}
+	c.chunks = slices.Delete(c.chunks, i, i+1)
+	c.ledger.give(Range{ch.rng.Off + ch.got, ch.rng.End})
+}
+
+// release withdraws every request of a link.
+func (c *Core) release(id LinkID, out []Action) []Action {
+	for i := len(c.chunks) - 1; i >= 0; i-- {
+		if c.chunks[i].link == id {
+			out = append(out, Action{Kind: Cancel, Link: id, Chunk: c.chunks[i].id})
+			c.end(i)
+		}
+	}
+	return out
+}
+
+func (c *Core) upDown(in Input, out []Action) []Action {
+	l := &c.links[in.Link]
+	if in.Kind == LinkDown {
+		l.up = false
+		out = c.release(in.Link, out)
+		l.est.forget()
+		return out
+	}
+	l.up = true
+	l.notBefore = c.now
+	if in.Bandwidth > 0 {
+		l.est.known = in.Bandwidth
+	}
+	if in.RTT > 0 {
+		l.rtt = in.RTT
+	}
+	if l.banned { // its interface says that it is back: no need to wait
+		out = c.unban(in.Link, out)
+	}
+	return out
+}
+
+// resize learns the object's size, and withdraws what was asked for beyond it.
+func (c *Core) resize(size int64, out []Action) []Action {
+	if c.sized() || size < 0 {
+		return out
+	}
+	for i := len(c.chunks) - 1; i >= 0; i-- {
+		ch := &c.chunks[i]
+		l := &c.links[ch.link]
+		if ch.rng.End <= size {
+			continue
+		}
+		cut := ch.rng.End - max(size, ch.rng.Off+ch.got)
+		ch.rng.End -= cut
+		l.pending -= cut
+		l.assigned -= cut
+		if ch.left() > 0 || ch.got > 0 {
+			out = append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
+			continue
+		}
+		out = append(out, Action{Kind: Cancel, Link: ch.link, Chunk: ch.id})
+		c.end(i)
+	}
+	c.ledger.resize(size)
+	return out
+}

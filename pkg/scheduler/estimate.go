@@ -1,0 +1,123 @@
+package scheduler
+
+import "slices"
+
+const (
+	// rateWindow is the least time over which a rate is measured; on a link
+	// with a long round trip it is twice that (ALGORITHMS: "over max(100 ms,
+	// 2*min RTT)"), because bytes arrive in bursts a round trip apart.
+	rateWindow = 100 * Millisecond
+	// bandwidthWindow is how long a rate counts as evidence of what the link
+	// can do.
+	bandwidthWindow = 10 * Second
+	// bandwidthQuantile of the rates in that window is the link's bandwidth:
+	// high, but no single burst out of a buffer.
+	bandwidthQuantile = 0.9
+
+	markCount   = 24
+	sampleCount = 100
+)
+
+type mark struct {
+	at    Time
+	bytes int64
+}
+
+type rateSample struct {
+	at   Time
+	rate float64
+}
+
+// estimator measures one link: the sum over its requests in flight, never a
+// single request (skjolden, 4.4.3.2).
+type estimator struct {
+	bytes     int64 // payload received so far
+	rate      float64
+	bandwidth float64
+	known     float64 // bandwidth as the user gave it; 0: not given
+
+	// marks are points of the byte count at least an eighth of a window
+	// apart, newest last; empty while the link waits for a first byte.
+	marks    [markCount]mark
+	nMarks   int
+	samples  [sampleCount]rateSample // ring
+	nSamples int
+	scratch  [sampleCount]float64
+}
+
+// idle says that nothing is outstanding: the time until the next first byte is
+// not the link's fault and must not count.
+func (e *estimator) idle(bytes int64) {
+	e.bytes = bytes
+	e.nMarks = 0
+}
+
+// observe takes the link's byte count at now. It may be called with an
+// unchanged count: a silent link's rate falls.
+func (e *estimator) observe(now Time, bytes int64, rtt Time) {
+	if e.nMarks == 0 {
+		if bytes > e.bytes { // the first bytes after a wait start the clock
+			e.bytes = bytes
+			e.push(mark{now, bytes})
+		}
+		return
+	}
+	e.bytes = bytes
+	window := max(rateWindow, 2*rtt)
+	since := e.marks[0]
+	for i := e.nMarks - 1; i > 0; i-- {
+		if now-e.marks[i].at >= window {
+			since = e.marks[i]
+			break
+		}
+	}
+	if age := now - since.at; age >= window/4 {
+		e.rate = float64(bytes-since.bytes) / age.Seconds()
+		if age >= window && (e.nSamples == 0 || now-e.samples[(e.nSamples-1)%sampleCount].at >= window) {
+			e.sample(now)
+		}
+	}
+	if now-e.marks[e.nMarks-1].at >= window/8 {
+		e.push(mark{now, bytes})
+	}
+}
+
+func (e *estimator) push(m mark) {
+	if e.nMarks == markCount {
+		copy(e.marks[:], e.marks[1:])
+		e.nMarks--
+	}
+	e.marks[e.nMarks] = m
+	e.nMarks++
+}
+
+// sample keeps the present rate as evidence, and takes the quantile anew.
+func (e *estimator) sample(now Time) {
+	e.samples[e.nSamples%sampleCount] = rateSample{now, e.rate}
+	e.nSamples++
+	recent := e.scratch[:0]
+	for _, s := range e.samples[:min(e.nSamples, sampleCount)] {
+		if now-s.at <= bandwidthWindow {
+			recent = append(recent, s.rate)
+		}
+	}
+	slices.Sort(recent)
+	e.bandwidth = recent[int(float64(bandwidthQuantile*float64(len(recent)-1))+0.5)]
+}
+
+// capacity is the link's bandwidth B in bytes per second: what the user says it
+// is, else the quantile; never below the present rate. 0: nothing known.
+func (e *estimator) capacity() float64 {
+	if e.known > 0 {
+		return max(e.known, e.rate)
+	}
+	return max(e.bandwidth, e.rate)
+}
+
+// measured says whether the link has ever shown a rate.
+func (e *estimator) measured() bool { return e.rate > 0 || e.nSamples > 0 }
+
+// forget drops what was measured before a link was lost or came back.
+func (e *estimator) forget() {
+	*e = estimator{bytes: e.bytes, known: e.known}
+}

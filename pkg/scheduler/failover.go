@@ -1,0 +1,135 @@
+package scheduler
+
+const (
+	// staticLimit is the rate in bytes per second under which a link is too
+	// slow to keep: 100 kbit/s (skjolden, 8.2.4, "Static – slow link").
+	staticLimit = 100e3 / 8
+	// dynamicFactor of the links' mean rate is the limit of the thesis's
+	// second rule (skjolden, 8.2.4, "Dynamic – slow link").
+	dynamicFactor = 0.2
+	// slowFor is how long a rate must stay below a limit before it counts.
+	slowFor = 2 * Second
+	// Silence for silentRTTs round trips, but at least silentFloor, while
+	// bytes are due and another link still delivers, is a stall. The floor
+	// leaves room for two retransmission timeouts of TCP (0.2 s and 0.4 s).
+	silentRTTs  = 6
+	silentFloor = 700 * Millisecond
+	// silentConnect replaces both on a link that has not delivered yet:
+	// name, connection and TLS come first.
+	silentConnect = 3 * Second
+	// The first ban lasts banFirst, each further one in a row twice as long,
+	// up to banMost.
+	banFirst = Second
+	banMost  = 30 * Second
+	// probeSize is what a banned link is asked for, to see whether it is back.
+	probeSize = int64(64) << 10
+)
+
+// failover releases the requests of links that are silent or slow, so that
+// others continue them at the byte where they stopped, and tries banned links
+// again (skjolden, 8.2.4). When all links are slow, all are kept.
+func (c *Core) failover(out []Action) []Action {
+	for id := range LinkID(len(c.links)) {
+		l := &c.links[id]
+		switch {
+		case !l.up:
+		case l.banned && l.probing:
+			if c.now-l.lastByte > max(silentRTTs*l.rtt, silentConnect) {
+				out = c.release(id, out)
+				out = c.ban(id, out)
+			}
+		case l.banned:
+			if c.now >= l.notBefore {
+				out = c.probe(id, out)
+			}
+		case l.requests > 0 && (c.silent(l) && c.anotherServes(id, 0) || c.slow(l) && c.anotherServes(id, 2*staticLimit)):
+			out = c.release(id, out)
+			out = c.ban(id, out)
+		}
+	}
+	return out
+}
+
+func (c *Core) silent(l *link) bool {
+	limit := max(silentRTTs*l.rtt, silentFloor)
+	if l.est.nMarks == 0 {
+		limit = max(silentRTTs*l.rtt, silentConnect)
+	}
+	return c.now-l.lastByte > limit
+}
+
+// slow says whether l has been below a limit for a while. The dynamic rule
+// holds only where the tail of a slow link is not taken over anyway: with
+// stealing, a slow link holds nobody up, and what it brings is still a gain.
+func (c *Core) slow(l *link) bool {
+	limit := staticLimit
+	if c.cfg.NoSteal {
+		v := View{c}
+		limit = max(limit, dynamicFactor*v.SumRate()/float64(max(1, v.UsableLinks())))
+	}
+	if l.est.nMarks == 0 || l.est.rate <= 0 || l.est.rate >= limit {
+		l.slowSince = Never
+		return false
+	}
+	if l.slowSince == Never {
+		l.slowSince = c.now
+	}
+	return c.now-l.slowSince > slowFor
+}
+
+// anotherServes says whether some other link could carry on: it is usable, not
+// silent itself, and as fast as least bytes per second.
+func (c *Core) anotherServes(id LinkID, least float64) bool {
+	for i := range c.links {
+		o := &c.links[i]
+		if LinkID(i) == id || !c.usable(o) || o.est.rate < least {
+			continue
+		}
+		if o.requests == 0 || o.est.nMarks > 0 && !c.silent(o) {
+			return true
+		}
+	}
+	return false
+}
+
+// ban takes the link out of the pool, each time for twice as long.
+func (c *Core) ban(id LinkID, out []Action) []Action {
+	l := &c.links[id]
+	wait := min(banMost, banFirst<<min(l.bans, 10))
+	l.bans++
+	l.banned = true
+	l.notBefore = max(l.notBefore, c.now+wait)
+	l.slowSince = Never
+	l.est.forget()
+	return append(out, Action{Kind: Ban, Link: id})
+}
+
+func (c *Core) unban(id LinkID, out []Action) []Action {
+	l := &c.links[id]
+	l.banned = false
+	l.probing = false
+	l.bans = 0
+	l.notBefore = c.now
+	return append(out, Action{Kind: Unban, Link: id})
+}
+
+// probe asks a banned link for a little: free bytes, or, when there are none,
+// the end of what a silent link still owes. With neither, the link stays banned
+// and the others finish.
+func (c *Core) probe(id LinkID, out []Action) []Action {
+	if !c.sized() {
+		return out
+	}
+	before := len(out)
+	limit := c.ledger.size
+	if c.cfg.Window > 0 {
+		limit = min(limit, c.drained+c.cfg.Window)
+	}
+	if len(c.ledger.free) > 0 {
+		out = c.start(id, c.ledger.take(probeSize, limit), out)
+	} else if victim := (View{c}).slowest(id); victim != NoLink && c.silent(&c.links[victim]) {
+		out = c.takeOver(id, victim, probeSize, out)
+	}
+	c.links[id].probing = len(out) > before
+	return out
+}

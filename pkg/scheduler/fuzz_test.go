@@ -1,0 +1,86 @@
+package scheduler
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+)
+
+// FuzzCore gives a Core arbitrary inputs and checks after each that received,
+// free and asked-for bytes tile the object.
+func FuzzCore(f *testing.F) {
+	f.Add(uint8(4), int64(1<<24), []byte("\x00\x00\x01\x00\x00\x00\x08\x00\x08\x08\x02\x00\x00\x10\x00\x03\x01\x00\x00\x01\x08\x04\x00\x00\x00\x40"))
+	f.Add(uint8(3), int64(-1), []byte("\x00\x01\x00\x00\x00\x08\x01\x05\x00\x00\x00\x10\x02\x00\x10\x00\x00\x05\x03\x07\x06\x05\x04\x03"))
+	f.Fuzz(func(t *testing.T, which uint8, size int64, data []byte) {
+		p, err := NewPolicy(Names()[int(which)%len(Names())], 4<<20, 0.3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := Config{Links: 3, Policy: p, Size: max(-1, size&(1<<40-1)), NoSteal: which&64 != 0}
+		if size < 0 {
+			cfg.Size = -1
+		}
+		if which&128 != 0 {
+			cfg.Window = 1 << 20
+		}
+		c, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, completions := Time(0), 0
+		for len(data) >= 6 {
+			in := Input{
+				Kind: InputKind(data[0] % 12), Link: LinkID(int8(data[1])), Chunk: ChunkID(int8(data[1])),
+				Bytes: int64(int32(binary.LittleEndian.Uint32(data[2:]))) << (data[0] >> 4), RTT: Time(data[2]) * Millisecond, Wait: Time(data[3]) * Millisecond,
+			}
+			now += Time(data[5]) * Millisecond
+			data = data[6:]
+			for _, a := range c.Step(now, in, nil) {
+				if a.Kind == Complete {
+					completions++
+				}
+			}
+			checkTiles(t, c)
+		}
+		if completions > 1 {
+			t.Fatalf("%d completions", completions)
+		}
+	})
+}
+
+func checkTiles(t *testing.T, c *Core) {
+	t.Helper()
+	all := slices.Clone(c.ledger.free)
+	pending := make([]int64, len(c.links))
+	for _, ch := range c.chunks {
+		if ch.got < 0 || ch.left() < 0 {
+			t.Fatalf("chunk %d got %d of %v", ch.id, ch.got, ch.rng)
+		}
+		pending[ch.link] += ch.left()
+		if ch.left() > 0 {
+			all = append(all, Range{ch.rng.Off + ch.got, ch.rng.End})
+		}
+	}
+	for i, p := range pending {
+		if p != c.links[i].pending {
+			t.Fatalf("link %d has %d bytes pending, its chunks %d", i, c.links[i].pending, p)
+		}
+	}
+	all = c.Done(all)
+	slices.SortFunc(all, func(a, b Range) int {
+		if a.Off < b.Off {
+			return -1
+		}
+		return 1
+	})
+	at := int64(0)
+	for _, r := range all {
+		if r.Off != at || r.Empty() {
+			t.Fatalf("%v follows %d in %v", r, at, all)
+		}
+		at = r.End
+	}
+	if at != c.ledger.size {
+		t.Fatalf("the ranges end at %d of %d", at, c.ledger.size)
+	}
+}

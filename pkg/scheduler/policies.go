@@ -1,0 +1,130 @@
+package scheduler
+
+// single asks one link for everything: the one with the greatest known
+// bandwidth, else the first. Another takes over only when that one is lost
+// (skjolden, 4.3.1).
+type single struct{ link LinkID }
+
+func (*single) Name() string { return "single" }
+
+func (p *single) Request(v View, link LinkID) int64 {
+	switch {
+	case p.link == NoLink:
+		p.link = link
+		for l := range v.Links() {
+			if v.Usable(l) && v.Bandwidth(l) > v.Bandwidth(p.link) {
+				p.link = l
+			}
+		}
+	case !v.Usable(p.link): // each gets its turn
+		for !v.Usable(p.link) {
+			p.link = (p.link + 1) % v.Links()
+		}
+	}
+	if link != p.link {
+		return 0
+	}
+	return v.Free()
+}
+
+func (*single) Victim(View, LinkID) LinkID { return NoLink }
+
+// naive gives each link the same share, and never adjusts it (skjolden, 4.3.2).
+// What a lost link leaves behind is shared out when the others are done.
+type naive struct {
+	share int64 // bytes each; 0 until the size is known
+}
+
+func (*naive) Name() string { return "naive" }
+
+func (p *naive) Request(v View, link LinkID) int64 {
+	if p.share == 0 && v.Size() >= 0 {
+		n := int64(v.UsableLinks())
+		p.share = (v.Total() + n - 1) / n
+	}
+	if owed := p.share - v.Assigned(link); owed > 0 {
+		return owed
+	}
+	for l := range v.Links() {
+		if v.Usable(l) && v.Assigned(l) < p.share {
+			return 0
+		}
+	}
+	return v.Free()
+}
+
+func (*naive) Victim(View, LinkID) LinkID { return NoLink }
+
+// algorithm1 divides a static limit among the links by their throughput:
+// size_x = L * r_x/Σr (skjolden, 4.3.3).
+type algorithm1 struct {
+	limit int64 // bytes
+}
+
+func (*algorithm1) Name() string { return "1" }
+
+func (p *algorithm1) Request(v View, link LinkID) int64 {
+	if v.SumRate() <= 0 { // equal shares until the first bytes are measured
+		return p.limit / int64(v.UsableLinks())
+	}
+	return v.guided(link, int64(staticShare(float64(p.limit), v.RateOrMean(link), v.SumRate())))
+}
+
+func (*algorithm1) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
+
+// staticShare is Algorithm 1's request size in bytes.
+func staticShare(limit, rate, sumRate float64) float64 { return limit * (rate / sumRate) }
+
+// algorithm2 replaces the static limit by one that follows how much of their
+// bandwidth the links reach: U = (S/n) * Σr/ΣB, size_x = U * r_x/Σr
+// (skjolden, 4.3.4).
+type algorithm2 struct{}
+
+func (*algorithm2) Name() string { return "2" }
+
+func (p *algorithm2) Request(v View, link LinkID) int64 {
+	if v.SumRate() <= 0 { // equal shares until the first bytes are measured
+		return v.First()
+	}
+	return v.guided(link, int64(dynamicSize(v, link)))
+}
+
+func (*algorithm2) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
+
+func dynamicSize(v View, link LinkID) float64 {
+	u := dynamicLimit(float64(v.Size()), v.UsableLinks(), v.SumRate(), v.SumBandwidth())
+	return staticShare(u, v.RateOrMean(link), v.SumRate())
+}
+
+// dynamicLimit is Algorithm 2's U in bytes: size S in bytes, n links, the sums
+// of their rates and bandwidths in bytes per second.
+func dynamicLimit(size float64, n int, sumRate, sumBandwidth float64) float64 {
+	return size / float64(n) * (sumRate / sumBandwidth)
+}
+
+// algorithm3 is Algorithm 2 with the link's BDP as a lower limit, and padding
+// above it so that a link at full capacity does not get S/n at once
+// (skjolden, 4.3.5).
+type algorithm3 struct {
+	padding float64 // the thesis's staticFactor, 0 to 1
+}
+
+func (*algorithm3) Name() string { return "3" }
+
+func (p *algorithm3) Request(v View, link LinkID) int64 {
+	if v.SumRate() <= 0 {
+		return v.First()
+	}
+	return v.guided(link, int64(paddedSize(dynamicSize(v, link), v.BDP(link), p.padding)))
+}
+
+func (*algorithm3) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
+
+// paddedSize is Algorithm 3's request size in bytes: size as Algorithm 2 gives
+// it, the link's BDP, and the factor by which what exceeds the BDP is damped.
+func paddedSize(size, bdp, padding float64) float64 {
+	if size < bdp {
+		return bdp
+	}
+	return bdp + float64(padding*(size-bdp)) // the conversion forbids a fused multiply-add: all machines agree
+}

@@ -1,0 +1,47 @@
+package scheduler_test
+
+import (
+	"testing"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+	"github.com/mlget/mlget/pkg/scheduler/schedtest"
+)
+
+func policies(t testing.TB) map[string]func() scheduler.Policy {
+	all := map[string]func() scheduler.Policy{}
+	for _, name := range scheduler.Names() {
+		all[name] = func() scheduler.Policy {
+			p, err := scheduler.NewPolicy(name, 4<<20, 0.3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+	}
+	return all
+}
+
+func TestPoliciesConform(t *testing.T) {
+	histories := 2000
+	if testing.Short() {
+		histories = 200
+	}
+	for name, p := range policies(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			schedtest.Conform(t, p, histories)
+		})
+	}
+}
+
+func FuzzHistories(f *testing.F) {
+	f.Add(uint64(1), uint8(4))
+	f.Fuzz(func(t *testing.T, seed uint64, which uint8) {
+		names := scheduler.Names()
+		h := schedtest.Random(seed)
+		h.Config.Policy = policies(t)[names[int(which)%len(names)]]()
+		if err := schedtest.Play(h, h.Config); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,195 @@
+package scheduler
+
+import "fmt"
+
+// Policy decides how many bytes a link asks for, and whom an idle link helps.
+// It sees the run through a View and keeps the ledger of nothing: whatever it
+// answers, no byte is lost, fetched twice or left out, and while a link lives
+// the Core sees to it that bytes are asked for.
+//
+// A Policy may keep state of its own, but must be deterministic: it asks no
+// clock and throws no dice. A Policy serves one Core.
+type Policy interface {
+	// Name is the name under which New gives the policy.
+	Name() string
+	// Request is how many bytes link should ask for next. The Core calls it
+	// when the link is ready for another request, and clips the answer to
+	// what is left; 0 or less means nothing for now.
+	Request(v View, link LinkID) int64
+	// Victim is the link from whose requests thief, which has run out of
+	// work, should take over a part; NoLink for none.
+	Victim(v View, thief LinkID) LinkID
+}
+
+// Names are the names that NewPolicy takes.
+func Names() []string { return []string{"single", "naive", "1", "2", "3"} }
+
+// NewPolicy gives the policy of that name: single, naive, or the thesis's
+// Algorithm 1, 2 or 3. staticLimit is Algorithm 1's upper limit in bytes,
+// padding Algorithm 3's staticFactor, 0 to 1.
+func NewPolicy(name string, staticLimit int64, padding float64) (Policy, error) {
+	switch name {
+	case "single":
+		return &single{link: NoLink}, nil
+	case "naive":
+		return &naive{}, nil
+	case "1":
+		return &algorithm1{limit: staticLimit}, nil
+	case "2":
+		return &algorithm2{}, nil
+	case "3":
+		return &algorithm3{padding: padding}, nil
+	}
+	return nil, fmt.Errorf("unknown algorithm %q", name)
+}
+
+// View is what a Policy may know of a run: rates in bytes per second, sizes in
+// bytes. It is valid only during the call that it is given to.
+type View struct{ core *Core }
+
+// Links is how many links the run has; their ids are 0 to Links()-1.
+func (v View) Links() LinkID { return LinkID(len(v.core.links)) }
+
+// Usable says whether a link may be given work: it is up, not banned, and not
+// waiting after a failure.
+func (v View) Usable(l LinkID) bool { return v.core.usable(&v.core.links[l]) }
+
+// UsableLinks is how many links are usable.
+func (v View) UsableLinks() (n int) {
+	for l := range v.Links() {
+		if v.Usable(l) {
+			n++
+		}
+	}
+	return n
+}
+
+// Rate is the link's present throughput, summed over its requests in flight;
+// 0 until it has been measured.
+func (v View) Rate(l LinkID) float64 { return v.core.links[l].est.rate }
+
+// SumRate is the sum of the usable links' rates. A link that has not been
+// measured yet counts as the mean of those that have.
+func (v View) SumRate() float64 {
+	sum, n, unknown := 0.0, 0, 0
+	for l := range v.Links() {
+		if !v.Usable(l) {
+			continue
+		}
+		if r := v.Rate(l); r > 0 {
+			sum += r
+			n++
+		} else {
+			unknown++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum + float64(float64(unknown)*(sum/float64(n)))
+}
+
+// RateOrMean is the link's rate, or, while it has none, the mean of the others'.
+func (v View) RateOrMean(l LinkID) float64 {
+	if r := v.Rate(l); r > 0 {
+		return r
+	}
+	return v.SumRate() / float64(max(1, v.UsableLinks()))
+}
+
+// Bandwidth is the most that the link has shown it can carry of late, or what
+// the user said that it can; 0 while nothing is known.
+func (v View) Bandwidth(l LinkID) float64 { return v.core.links[l].est.capacity() }
+
+// SumBandwidth is the sum over the usable links, unknown ones as the mean.
+func (v View) SumBandwidth() float64 {
+	sum, n, unknown := 0.0, 0, 0
+	for l := range v.Links() {
+		if !v.Usable(l) {
+			continue
+		}
+		if b := v.Bandwidth(l); b > 0 {
+			sum += b
+			n++
+		} else {
+			unknown++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum + float64(float64(unknown)*(sum/float64(n)))
+}
+
+// RTT is the least round-trip time seen on the link; 0 while unknown.
+func (v View) RTT(l LinkID) Time { return v.core.links[l].rtt }
+
+// BDP is the link's bandwidth-delay product in bytes.
+func (v View) BDP(l LinkID) float64 { return v.Bandwidth(l) * v.RTT(l).Seconds() }
+
+// InFlight is how many bytes the link was asked for and has not delivered.
+func (v View) InFlight(l LinkID) int64 { return v.core.links[l].pending }
+
+// Assigned is how many bytes the link has delivered or was asked for, in all.
+func (v View) Assigned(l LinkID) int64 { return v.core.links[l].assigned }
+
+// Size is the object's size; -1 while unknown.
+func (v View) Size() int64 {
+	if !v.core.sized() {
+		return -1
+	}
+	return v.core.ledger.size
+}
+
+// Total is how many bytes were missing when the run began; -1 while unknown.
+func (v View) Total() int64 {
+	if !v.core.sized() {
+		return -1
+	}
+	return v.core.ledger.size - v.core.had
+}
+
+// First is the size in bytes of a link's first request, when nothing is known.
+func (v View) First() int64 { return v.core.cfg.First }
+
+// Free is how many bytes nobody has been asked for.
+func (v View) Free() int64 { return v.core.ledger.bytes() }
+
+// Left is how many bytes have not been received.
+func (v View) Left() int64 { return v.core.left() }
+
+// Stealing says whether the run may go beyond the thesis at its end.
+func (v View) Stealing() bool { return !v.core.cfg.NoSteal }
+
+// guided bounds a request near the end of the object: at most half of what the
+// link can still carry if all links finish together, so that requests shrink
+// towards the end and no link is left holding a large one (guided
+// self-scheduling: Polychronopoulos and Kuck 1987), and never less than the
+// link's BDP, below which its pipe would run dry.
+func (v View) guided(l LinkID, size int64) int64 {
+	sum := v.SumRate()
+	if !v.Stealing() || sum <= 0 {
+		return size
+	}
+	share := float64(v.RateOrMean(l)/sum*float64(v.Left())) - float64(v.InFlight(l))
+	if share <= 0 && v.InFlight(l) > 0 {
+		return 0
+	}
+	floor := max(float64(v.core.cfg.minRequest()), v.BDP(l))
+	return min(size, int64(max(share/2, floor)))
+}
+
+// slowest is the link, other than thief, that will be the last to deliver what
+// it was asked for: the one whose tail an idle link takes over.
+func (v View) slowest(thief LinkID) LinkID {
+	victim, latest := NoLink, -1.0
+	for l := range v.Links() {
+		if l == thief || v.InFlight(l) == 0 {
+			continue
+		}
+		if eta := v.core.eta(&v.core.links[l]); eta > latest {
+			victim, latest = l, eta
+		}
+	}
+	return victim
+}

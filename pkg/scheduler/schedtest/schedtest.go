@@ -1,0 +1,321 @@
+// Package schedtest holds the conformance suite that every scheduling policy
+// passes: random links, rates, stalls, failures and joins, and a ledger of its
+// own against which every action is checked.
+package schedtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// Conform drives policies through random histories and fails the test at the
+// first one in which a byte is lost, fetched twice or asked for beyond the end,
+// completion does not come exactly once, or nothing moves while a link lives.
+func Conform(t *testing.T, newPolicy func() scheduler.Policy, histories int) {
+	t.Helper()
+	for seed := range uint64(histories) {
+		h := Random(seed)
+		cfg := h.Config
+		cfg.Policy = newPolicy()
+		if err := Play(h, cfg); err != nil {
+			t.Fatalf("history %d: %v", seed, err)
+		}
+	}
+}
+
+// Link is one link's behaviour in a history. Rates are in bytes per second.
+type Link struct {
+	RTT    scheduler.Time
+	Phases []Phase
+}
+
+// Phase is a stretch of a link's life; the last one lasts for ever.
+type Phase struct {
+	Until scheduler.Time
+	Rate  float64 // 0: nothing arrives
+	Up    bool    // false: the link is reported as down
+	Fail  bool    // every request fails after a round trip
+}
+
+// History is a whole run: what the Core is told, and how the links behave.
+type History struct {
+	Config scheduler.Config // without a Policy
+	Size   int64            // the object's, which Config may not know
+	Links  []Link
+}
+
+// Random gives the history of a seed. Every history has a link that lives in
+// the end, so that every one can be completed.
+func Random(seed uint64) History {
+	r := rand.New(rand.NewPCG(seed, 2019))
+	n := 1 + r.IntN(4)
+	h := History{Size: r.Int64N(1 << (10 + r.IntN(18)))}
+	h.Config = scheduler.Config{Links: n, Size: h.Size, NoSteal: r.IntN(4) == 0, NoFailover: r.IntN(8) == 0}
+	if r.IntN(2) == 0 {
+		h.Config.Size = -1
+	}
+	if r.IntN(2) == 0 {
+		h.Config.First = 1 + r.Int64N(1<<21)
+	}
+	if r.IntN(3) == 0 {
+		h.Config.Overlap = 0.1 + 0.8*r.Float64()
+	}
+	if r.IntN(4) == 0 {
+		h.Config.Window = 1<<16 + r.Int64N(1<<22)
+	}
+	if h.Config.Size > 0 && r.IntN(3) == 0 {
+		at := int64(0)
+		for at < h.Size {
+			off := at + r.Int64N(h.Size/4+1)
+			end := off + 1 + r.Int64N(h.Size/8+1)
+			if end > h.Size {
+				break
+			}
+			h.Config.Have = append(h.Config.Have, scheduler.Range{Off: off, End: end})
+			at = end + 1
+		}
+	}
+	for i := range n {
+		l := Link{RTT: scheduler.Time(1+r.IntN(400)) * scheduler.Millisecond}
+		at := scheduler.Time(0)
+		for range r.IntN(5) {
+			at += scheduler.Time(r.Int64N(int64(8 * scheduler.Second)))
+			l.Phases = append(l.Phases, Phase{Until: at, Rate: rate(r), Up: r.IntN(5) > 0, Fail: r.IntN(6) == 0})
+		}
+		last := Phase{Until: scheduler.Never, Rate: rate(r), Up: r.IntN(2) == 0}
+		if i == n-1 {
+			last.Up, last.Rate = true, max(last.Rate, 1e5)
+		}
+		l.Phases = append(l.Phases, last)
+		h.Links = append(h.Links, l)
+	}
+	return h
+}
+
+func rate(r *rand.Rand) float64 {
+	if r.IntN(6) == 0 {
+		return 0
+	}
+	return 1e4 * float64(int64(1)<<r.IntN(11))
+}
+
+// Play runs a history to its end and says what went wrong.
+func Play(h History, cfg scheduler.Config) error {
+	core, err := scheduler.New(cfg)
+	if err != nil {
+		return err
+	}
+	p := &player{h: h, core: core, ledger: ledger{size: h.Size}, up: make([]bool, len(h.Links)), served: make([]scheduler.Time, len(h.Links)), credit: make([]float64, len(h.Links))}
+	for _, r := range cfg.Have {
+		p.ledger.have = append(p.ledger.have, r)
+	}
+	return p.run(cfg)
+}
+
+type request struct {
+	link  scheduler.LinkID
+	id    scheduler.ChunkID
+	rng   scheduler.Range
+	got   int64
+	first scheduler.Time // when its first byte can be there
+	last  scheduler.Time // when its last byte came, or it was sent
+}
+
+// player is the world around the Core: links that serve their requests one
+// after another.
+type player struct {
+	h        History
+	core     *scheduler.Core
+	ledger   ledger
+	now      scheduler.Time
+	reqs     []request
+	up       []bool
+	served   []scheduler.Time // until when a link has delivered
+	credit   []float64        // fractions of a byte
+	complete bool
+	actions  []scheduler.Action
+}
+
+// tick is the step of the world's clock, and patience how long a history may
+// take: far more than the slowest link that lives in the end needs.
+const (
+	tick     = 20 * scheduler.Millisecond
+	timeout  = 10 * scheduler.Second
+	patience = 40000 * scheduler.Second
+)
+
+func (p *player) run(cfg scheduler.Config) error {
+	drained := int64(0)
+	for p.now < patience {
+		for id := range scheduler.LinkID(len(p.h.Links)) {
+			if err := p.serve(id); err != nil {
+				return err
+			}
+		}
+		if cfg.Window > 0 {
+			if head := p.ledger.head(); head > drained {
+				drained = head
+				if err := p.tell(scheduler.Input{Kind: scheduler.Drained, Bytes: drained}); err != nil {
+					return err
+				}
+			}
+		}
+		if err := p.tell(scheduler.Input{Kind: scheduler.Tick}); err != nil {
+			return err
+		}
+		if p.complete {
+			return p.ledger.whole()
+		}
+		next := p.now + tick
+		if len(p.reqs) == 0 && p.core.NextWake() == scheduler.Never {
+			next = p.now + scheduler.Second // only a change of phase can help
+		}
+		p.now = next
+	}
+	return fmt.Errorf("%d bytes are still missing after %v s", p.core.Left(), p.now.Seconds())
+}
+
+func (p *player) phase(id scheduler.LinkID) Phase {
+	for _, ph := range p.h.Links[id].Phases {
+		if p.now < ph.Until {
+			return ph
+		}
+	}
+	return Phase{}
+}
+
+// serve lets a link deliver what it can since it was last looked at.
+func (p *player) serve(id scheduler.LinkID) error {
+	ph := p.phase(id)
+	since := p.now - p.served[id]
+	p.served[id] = p.now
+	if ph.Up != p.up[id] {
+		p.up[id] = ph.Up
+		kind := scheduler.LinkDown
+		if ph.Up {
+			kind = scheduler.LinkUp
+		}
+		if err := p.tell(scheduler.Input{Kind: kind, Link: id}); err != nil {
+			return err
+		}
+	}
+	budget := p.credit[id] + ph.Rate*since.Seconds()
+	p.credit[id] = 0
+	for i := 0; i < len(p.reqs); i++ {
+		rq := &p.reqs[i]
+		if rq.link != id || p.now < rq.first || !ph.Up {
+			continue
+		}
+		if ph.Fail {
+			in := scheduler.Input{Kind: scheduler.Failed, Link: id, Chunk: rq.id, Bytes: rq.got, Wait: scheduler.Time(rq.id%7) * 100 * scheduler.Millisecond}
+			p.drop(i)
+			return p.tell(in)
+		}
+		if ph.Rate > 0 && p.core.Size() < 0 { // the header tells the size
+			if err := p.tell(scheduler.Input{Kind: scheduler.Sized, Bytes: p.h.Size}); err != nil {
+				return err
+			}
+			i = -1
+			continue
+		}
+		n := min(int64(budget), rq.rng.Len()-rq.got)
+		if n > 0 {
+			rq.last = p.now
+		} else if p.now-rq.last > timeout && i == p.oldest(id) {
+			in := scheduler.Input{Kind: scheduler.Failed, Link: id, Chunk: rq.id, Bytes: rq.got, Wait: scheduler.Second}
+			p.drop(i)
+			return p.tell(in)
+		}
+		budget -= float64(n)
+		rq.got += n
+		if err := p.ledger.receive(scheduler.Range{Off: rq.rng.Off + rq.got - n, End: rq.rng.Off + rq.got}); err != nil {
+			return err
+		}
+		in := scheduler.Input{Kind: scheduler.Progress, Link: id, Chunk: rq.id, Bytes: rq.got, RTT: p.h.Links[id].RTT}
+		if rq.got == rq.rng.Len() {
+			in.Kind = scheduler.Finished
+			p.drop(i)
+			i--
+		}
+		if err := p.tell(in); err != nil {
+			return err
+		}
+		if budget < 1 {
+			p.credit[id] = budget
+			return nil
+		}
+	}
+	return nil
+}
+
+// oldest is the request that the link is serving.
+func (p *player) oldest(id scheduler.LinkID) int {
+	return slices.IndexFunc(p.reqs, func(r request) bool { return r.link == id })
+}
+
+// drop forgets a request and, with it, what was still expected of it.
+func (p *player) drop(i int) {
+	p.ledger.expect(p.reqs[i].rng, scheduler.Range{Off: p.reqs[i].rng.Off, End: p.reqs[i].rng.Off + p.reqs[i].got})
+	p.reqs = slices.Delete(p.reqs, i, i+1)
+}
+
+func (p *player) tell(in scheduler.Input) error {
+	p.actions = p.core.Step(p.now, in, p.actions[:0])
+	for _, a := range p.actions {
+		if err := p.act(a); err != nil {
+			return fmt.Errorf("at %v s: %+v: %w", p.now.Seconds(), a, err)
+		}
+	}
+	return nil
+}
+
+func (p *player) act(a scheduler.Action) error {
+	if p.complete {
+		return fmt.Errorf("an action after completion")
+	}
+	i := slices.IndexFunc(p.reqs, func(r request) bool { return r.id == a.Chunk && r.link == a.Link })
+	switch a.Kind {
+	case scheduler.Start:
+		if i >= 0 {
+			return fmt.Errorf("the chunk is in flight already")
+		}
+		if !p.up[a.Link] {
+			return fmt.Errorf("the link is down")
+		}
+		if p.core.Size() >= 0 && a.Range.End > p.h.Size {
+			return fmt.Errorf("beyond the end, %d", p.h.Size)
+		}
+		if err := p.ledger.expect(scheduler.Range{}, a.Range); err != nil {
+			return err
+		}
+		p.reqs = append(p.reqs, request{link: a.Link, id: a.Chunk, rng: a.Range, first: p.now + p.h.Links[a.Link].RTT, last: p.now})
+	case scheduler.Shrink:
+		if i < 0 {
+			return fmt.Errorf("no such chunk")
+		}
+		r := &p.reqs[i]
+		if a.Range.Off != r.rng.Off || a.Range.End >= r.rng.End || a.Range.End < r.rng.Off+r.got {
+			return fmt.Errorf("not a shorter %v that keeps its %d bytes", r.rng, r.got)
+		}
+		if err := p.ledger.expect(r.rng, a.Range); err != nil {
+			return err
+		}
+		r.rng = a.Range
+	case scheduler.Cancel:
+		if i < 0 {
+			return fmt.Errorf("no such chunk")
+		}
+		p.drop(i)
+	case scheduler.Complete:
+		p.complete = true
+		if len(p.reqs) > 0 {
+			return fmt.Errorf("%d requests are still in flight", len(p.reqs))
+		}
+	case scheduler.Ban, scheduler.Unban: // nothing to carry out
+	}
+	return nil
+}

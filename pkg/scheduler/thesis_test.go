@@ -1,0 +1,92 @@
+package scheduler
+
+import (
+	"math"
+	"testing"
+)
+
+// The worked examples of the thesis, sections 4.3.3 to 4.3.5, in KB and KB/s.
+func TestThesisExamples(t *testing.T) {
+	tests := []struct {
+		name string
+		got  float64
+		want float64 // as printed, cut to whole KB
+	}{
+		{"Algorithm 1, link 1", staticShare(4000, 1600, 2400), 2666},
+		{"Algorithm 1, link 2", staticShare(4000, 800, 2400), 1333},
+		{"Algorithm 2, example 1, U", dynamicLimit(250000, 2, 2400, 60000), 5000},
+		{"Algorithm 2, example 1, link 1", staticShare(dynamicLimit(250000, 2, 2400, 60000), 1600, 2400), 3333},
+		{"Algorithm 2, example 1, link 2", staticShare(dynamicLimit(250000, 2, 2400, 60000), 800, 2400), 1666},
+		{"Algorithm 2, example 2, U", dynamicLimit(250000, 2, 8800, 60000), 18333},
+		{"Algorithm 2, example 2, link 1", staticShare(dynamicLimit(250000, 2, 8800, 60000), 8000, 8800), 16666},
+		{"Algorithm 2, example 2, link 2", staticShare(dynamicLimit(250000, 2, 8800, 60000), 800, 8800), 1666},
+		{"Algorithm 3, U", dynamicLimit(250000, 2, 2000, 60000), 4166},
+		{"Algorithm 3, link 1", paddedSize(staticShare(dynamicLimit(250000, 2, 2000, 60000), 1600, 2000), 30000*0.02, 1), 3333},
+		{"Algorithm 3, link 2", paddedSize(staticShare(dynamicLimit(250000, 2, 2000, 60000), 400, 2000), 30000*0.04, 1), 1200},
+		// The thesis prints 4100, through 9000 for 10000 and 2000+2100.
+		{"Algorithm 3, padding", paddedSize(10000, 2000, 0.3), 4400},
+	}
+	for _, tt := range tests {
+		if math.Floor(tt.got+1e-9) != tt.want {
+			t.Errorf("%s: got %v, want %v", tt.name, tt.got, tt.want)
+		}
+	}
+}
+
+// TestPoliciesUseTheFormulas drives real Cores to the state of the examples and
+// asks the policies themselves.
+func TestPoliciesUseTheFormulas(t *testing.T) {
+	const kb = 1000
+	core := func(p Policy, r1, r2, b float64, rtt1, rtt2 Time) *Core {
+		c, err := New(Config{Links: 2, Policy: p, Size: 250000 * kb, NoSteal: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, rate := range []float64{r1, r2} {
+			l := &c.links[id]
+			l.up, l.rtt = true, []Time{rtt1, rtt2}[id]
+			l.est.rate, l.est.known = rate*kb, b*kb
+		}
+		return c
+	}
+	ms := Millisecond
+	tests := []struct {
+		name   string
+		policy Policy
+		r1, r2 float64
+		want   [2]int64
+	}{
+		{"1", &algorithm1{limit: 4000 * kb}, 1600, 800, [2]int64{2666, 1333}},
+		{"2, example 1", &algorithm2{}, 1600, 800, [2]int64{3333, 1666}},
+		{"2, example 2", &algorithm2{}, 8000, 800, [2]int64{16666, 1666}},
+		{"3", &algorithm3{padding: 1}, 1600, 400, [2]int64{3333, 1200}},
+		{"3, padded", &algorithm3{padding: 0.3}, 1600, 400, [2]int64{1420, 1200}},
+	}
+	for _, tt := range tests {
+		c := core(tt.policy, tt.r1, tt.r2, 30000, 20*ms, 40*ms)
+		for id, want := range tt.want {
+			if got := tt.policy.Request(View{c}, LinkID(id)) / kb; got != want {
+				t.Errorf("Algorithm %s, link %d: got %d KB, want %d KB", tt.name, id+1, got, want)
+			}
+		}
+	}
+}
+
+func TestTailFormula(t *testing.T) {
+	// A thief at 8 MB/s, 50 ms away, and a victim with 4 MB left at 2 MB/s:
+	// x = 8*(4 - 2*0.05)/10 = 3.12 MB, and both end after 0.44 s.
+	c, err := New(Config{Links: 2, Policy: &algorithm3{}, Size: 100e6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	thief, victim := &c.links[0], &c.links[1]
+	thief.est.rate, thief.rtt = 8e6, 50*Millisecond
+	victim.est.rate, victim.pending, victim.est.nMarks = 2e6, 4e6, 1
+	x := c.loot(thief, victim)
+	if x != 3120000 {
+		t.Fatalf("x is %d", x)
+	}
+	if a, b := 0.05+float64(x)/8e6, (4e6-float64(x))/2e6; math.Abs(a-b) > 1e-6 {
+		t.Errorf("the thief ends after %v s, the victim after %v s", a, b)
+	}
+}
