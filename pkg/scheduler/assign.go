@@ -147,7 +147,7 @@ func (c *Core) takeOver(thief, victim LinkID, x int64, out []Action) []Action {
 		c.links[thief].robbed = max(c.links[thief].robbed, l.robbed)
 	}
 	ch.rng.End = stolen.Off
-	if ch.rng.Empty() {
+	if ch.left() == 0 { // do not wait for the end of what is complete
 		out = append(out, Action{Kind: Cancel, Link: victim, Chunk: ch.id})
 		c.end(c.find(ch.id))
 	} else {

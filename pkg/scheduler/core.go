@@ -361,7 +361,7 @@ func (c *Core) resize(size int64, out []Action) []Action {
 		ch.rng.End -= cut
 		l.pending -= cut
 		l.assigned -= cut
-		if ch.left() > 0 || ch.got > 0 {
+		if ch.left() > 0 {
 			out = append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
 			continue
 		}
