@@ -1,0 +1,199 @@
+package fetch
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// maxRoutes bounds how many URLs a Client remembers the redirects of.
+const maxRoutes = 1024
+
+// Client fetches over one link. See the package comment for what it keeps and
+// for the concurrency contract.
+type Client struct {
+	cfg    *Config
+	dialer Dialer
+	trace  Trace
+
+	mu      sync.Mutex
+	closed  bool
+	origins map[originKey]*origin
+	routes  map[string]target // URL as given to Get -> where its redirects ended
+	rtt     time.Duration
+	stats   Stats
+
+	skippers sync.WaitGroup // goroutines that read cancelled responses off a connection
+}
+
+// Stats are a Client's connections so far.
+type Stats struct {
+	Connections   int            // opened since the Client was made
+	Local, Remote netip.AddrPort // of the latest connection
+	Proto         string         // "1.1" or "2", of the latest connection
+}
+
+// NewClient makes a Client for the link that d dials over. trace may be nil.
+// cfg must not change afterwards; Clients may share it.
+func NewClient(cfg *Config, d Dialer, trace Trace) *Client {
+	return &Client{
+		cfg: cfg.withDefaults(), dialer: d, trace: trace,
+		origins: make(map[originKey]*origin), routes: make(map[string]target),
+	}
+}
+
+// RTT is the least time that a TCP handshake of this Client took; 0 before the first.
+func (c *Client) RTT() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rtt
+}
+
+// Stats tells of the connections so far.
+func (c *Client) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stats
+}
+
+// Close closes all connections, which ends the responses on them, and waits
+// until nothing of the Client runs in the background. Close what Gets returned
+// first, or cancel their contexts.
+func (c *Client) Close() {
+	c.mu.Lock()
+	c.closed = true
+	var h1 []*h1Conn
+	var h2 []*h2Conn
+	for _, o := range c.origins {
+		h1, h2 = append(h1, o.h1...), append(h2, o.h2...)
+		o.wake()
+	}
+	c.mu.Unlock()
+	for _, hc := range h1 {
+		hc.kill()
+	}
+	for _, hc := range h2 {
+		hc.close()
+	}
+	c.skippers.Wait()
+}
+
+// Get asks for the bytes [off, end) of the object at u, or for the whole object
+// when end is negative (off must be 0), follows redirects, and returns when the
+// response's header has been read and checked. A server that ignores the range
+// yields a Response that is Whole: the caller decides what to do with it. An
+// error is always an *Error.
+//
+// ctx governs the response until it is closed; when it ends, its cause is what
+// Get and Read report, as class Canceled.
+func (c *Client) Get(ctx context.Context, u *url.URL, off, end int64) (*Response, error) {
+	a := asked{off, end}
+	if off < 0 || (a.whole() && off != 0) || (!a.whole() && end <= off) {
+		return nil, protocolError("no such range: [%d, %d)", off, end)
+	}
+	if err := checkURL(u); err != nil {
+		return nil, &Error{Class: Protocol, Err: err}
+	}
+	name := u.String()
+	start := target{u: u, home: true}
+	if t, known := c.route(name); known {
+		r, err := c.follow(ctx, t, u, a, name)
+		if err == nil || !movedOn(err.Status) {
+			return r, plain(err)
+		}
+		// Signed URLs expire, mirrors lose files: ask the original URL again, once.
+		c.forget(name)
+	}
+	r, err := c.follow(ctx, start, u, a, name)
+	return r, plain(err)
+}
+
+// plain keeps a nil *Error from becoming an error that is not nil.
+func plain(err *Error) error {
+	if err == nil {
+		return nil
+	}
+	return err
+}
+
+// movedOn reports whether a status from a remembered redirect target may only
+// mean that the target is out of date.
+func movedOn(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden ||
+		status == http.StatusNotFound || status == http.StatusGone
+}
+
+// follow makes the request at t and at where it is redirected from there.
+func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, name string) (*Response, *Error) {
+	for hops := 0; ; hops++ {
+		h, b, err := c.roundTrip(ctx, t, first, a)
+		if err != nil {
+			return nil, err
+		}
+		if isRedirect(h.StatusCode) {
+			to, err := redirectTarget(h, t.u)
+			leave(ctx, h, b)
+			if err == nil && hops >= max(c.cfg.MaxRedirects, 0) {
+				err = protocolError("more than %d redirects", max(c.cfg.MaxRedirects, 0))
+			}
+			if err != nil {
+				err.Status = h.StatusCode
+				return nil, err
+			}
+			t = t.next(to)
+			continue
+		}
+		r, err := check(h, a)
+		if err != nil {
+			leave(ctx, h, b)
+			if e := ended(ctx); e != nil {
+				return nil, e
+			}
+			return nil, err
+		}
+		if t.u != first {
+			c.remember(name, t)
+		}
+		r.ctx, r.body = ctx, b
+		r.EffectiveURL = withoutUser(t.u)
+		r.Proto, r.Remote = "1.1", addrPort(b.conn().RemoteAddr())
+		if h.ProtoMajor == 2 {
+			r.Proto = "2"
+		}
+		if r.End == 0 && h.ProtoMajor == 1 {
+			_ = r.settle() // nothing to read: let the next request have its turn
+		}
+		return r, nil
+	}
+}
+
+// leave gives a response back whose body nobody wants.
+func leave(ctx context.Context, h *http.Response, b body) {
+	r := &Response{End: h.ContentLength, ctx: ctx, body: b}
+	r.Discard(smallRest)
+}
+
+func (c *Client) route(name string) (target, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t, ok := c.routes[name]
+	return t, ok
+}
+
+func (c *Client) remember(name string, t target) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.routes) >= maxRoutes {
+		clear(c.routes)
+	}
+	c.routes[name] = t
+}
+
+func (c *Client) forget(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.routes, name)
+}

@@ -1,0 +1,84 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Dialer opens connections over the Client's link and over no other. It resolves
+// the names in addr ("host:port") over that link too.
+type Dialer interface {
+	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Credentials looks up a user and password by host name, without port, as in
+// ~/.netrc; a default entry, if any, is the implementation's business. It is
+// asked only for the host of the URL given to Get, never for a redirect's.
+type Credentials interface {
+	For(host string) (user, password string, ok bool)
+}
+
+// Proxies chooses the HTTP proxy for requests to the origin of u, which has a
+// scheme, a host and a port and nothing else; nil is none. Only http:// proxies
+// can be used: in absolute form for http, by CONNECT for https.
+type Proxies interface {
+	For(u *url.URL) (*url.URL, error)
+}
+
+// Trace is told of what happens to a Client's connections. Its methods are
+// called from the goroutines of Get and must not block.
+type Trace interface {
+	// ConnOpened: a connection is ready for requests. proto is "1.1" or "2"; rtt
+	// is the time of its TCP handshake.
+	ConnOpened(local, remote net.Addr, proto string, rtt time.Duration)
+}
+
+// HTTPVersion says which HTTP versions to use.
+type HTTPVersion uint8
+
+// The versions, as curl's options of those names.
+const (
+	Auto                HTTPVersion = iota // HTTP/2 where TLS negotiates it, else HTTP/1.1
+	HTTP1                                  // HTTP/1.1 only
+	HTTP2                                  // as Auto: HTTP/2 is offered over TLS; in clear it stays HTTP/1.1
+	HTTP2PriorKnowledge                    // HTTP/2 without asking, in clear as over TLS
+)
+
+// Config is how a Client makes requests. The zero value works.
+type Config struct {
+	Header      http.Header   // extra request headers; Authorization, Cookie and Host go to the URL's own origin only
+	UserAgent   string        // empty: the header is not sent
+	User        *url.Userinfo // wins over a user in the URL, as in curl; nil: none
+	Credentials Credentials   // asked when neither User nor the URL names one; nil: nobody
+
+	TLS      *tls.Config // roots, client certificates, InsecureSkipVerify; nil: the system's. ServerName and NextProtos are set per connection
+	Protocol HTTPVersion
+	Proxies  Proxies // nil: none
+
+	ConnectTimeout  time.Duration // TCP, proxy and TLS handshakes together (30 s)
+	ResponseTimeout time.Duration // from a request's turn on its connection to the end of the response's header (30 s)
+	MaxRedirects    int           // 20; negative: none are followed
+	ReadBuffer      int           // bytes; reads at least this long go straight to the connection (16 KiB)
+}
+
+// withDefaults is a copy of c in which zero values have become defaults.
+func (c *Config) withDefaults() *Config {
+	d := *c
+	if d.ConnectTimeout <= 0 {
+		d.ConnectTimeout = 30 * time.Second
+	}
+	if d.ResponseTimeout <= 0 {
+		d.ResponseTimeout = 30 * time.Second
+	}
+	if d.MaxRedirects == 0 {
+		d.MaxRedirects = 20
+	}
+	if d.ReadBuffer <= 0 {
+		d.ReadBuffer = 16 << 10
+	}
+	return &d
+}

@@ -1,0 +1,235 @@
+package fetch
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// dialed is a connection on which no request has been made yet.
+type dialed struct {
+	raw   net.Conn  // as the Dialer made it
+	tls   *tls.Conn // on top of raw, or nil
+	h2    bool
+	proxy *url.URL // speak absolute-form to this proxy; nil: speak to the origin
+}
+
+// stream is the connection on which HTTP is spoken.
+func (d *dialed) stream() net.Conn {
+	if d.tls != nil {
+		return d.tls
+	}
+	return d.raw
+}
+
+// dial connects to an origin, through a proxy where one is configured. It does
+// not close what it made when ctx ends after it has returned.
+func (c *Client) dial(ctx context.Context, key originKey) (*dialed, *Error) {
+	tooSlow := fmt.Errorf("no connection to %s within %v", key.addr, c.cfg.ConnectTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.ConnectTimeout, tooSlow)
+	defer cancel()
+	d, rtt, err := c.connect(ctx, key)
+	if err != nil {
+		if errors.Is(context.Cause(ctx), tooSlow) {
+			return nil, &Error{Class: Network, Err: tooSlow}
+		}
+		return nil, dialError(ctx, err)
+	}
+	c.opened(d, rtt)
+	return d, nil
+}
+
+func (c *Client) connect(ctx context.Context, key originKey) (*dialed, time.Duration, error) {
+	proxy, err := c.proxyFor(key)
+	if err != nil {
+		return nil, 0, err
+	}
+	d := &dialed{}
+	addr := key.addr
+	if proxy != nil {
+		addr = originOf(proxy).addr
+	}
+	var rtt time.Duration
+	if d.raw, rtt, err = timedDial(ctx, c.dialer, addr); err != nil {
+		return nil, 0, err
+	}
+	// A handshake that does not know contexts is unblocked by closing.
+	stop := context.AfterFunc(ctx, func() { d.raw.Close() })
+	defer stop()
+	if proxy != nil {
+		if key.scheme == "https" {
+			err = connectThrough(d.raw, proxy, key.addr)
+		} else {
+			d.proxy = proxy
+		}
+	}
+	if err == nil {
+		err = c.secure(ctx, d, key)
+	}
+	if err != nil {
+		d.raw.Close()
+		return nil, 0, err
+	}
+	return d, rtt, nil
+}
+
+// secure makes the TLS handshake where the scheme asks for one, and decides on
+// the protocol.
+func (c *Client) secure(ctx context.Context, d *dialed, key originKey) error {
+	if key.scheme != "https" {
+		d.h2 = c.cfg.Protocol == HTTP2PriorKnowledge && d.proxy == nil
+		return nil
+	}
+	conf := &tls.Config{}
+	if c.cfg.TLS != nil {
+		conf = c.cfg.TLS.Clone()
+	}
+	host, _, _ := net.SplitHostPort(key.addr)
+	if conf.ServerName == "" {
+		conf.ServerName = host
+	}
+	switch c.cfg.Protocol {
+	case HTTP1:
+		conf.NextProtos = []string{"http/1.1"}
+	case HTTP2PriorKnowledge:
+		conf.NextProtos = []string{"h2"}
+	case Auto, HTTP2:
+		conf.NextProtos = []string{"h2", "http/1.1"}
+	}
+	d.tls = tls.Client(d.raw, conf)
+	if err := d.tls.HandshakeContext(ctx); err != nil {
+		return handshakeError(ctx, host, err)
+	}
+	d.h2 = d.tls.ConnectionState().NegotiatedProtocol == "h2"
+	if c.cfg.Protocol == HTTP2PriorKnowledge && !d.h2 {
+		return protocolError("%s does not speak HTTP/2", key.addr)
+	}
+	return nil
+}
+
+// proxyFor is the proxy for an origin, or nil.
+func (c *Client) proxyFor(key originKey) (*url.URL, error) {
+	if c.cfg.Proxies == nil {
+		return nil, nil //nolint:nilnil // no proxy is no error
+	}
+	p, err := c.cfg.Proxies.For(&url.URL{Scheme: key.scheme, Host: key.addr})
+	if err != nil {
+		return nil, protocolError("proxy: %w", urlError(err))
+	}
+	if p != nil && (p.Scheme != "http" || p.Hostname() == "") {
+		return nil, protocolError("proxy: %q proxies are not supported, only http://host:port", p.Scheme)
+	}
+	return p, nil
+}
+
+// proxyAuth is the value of Proxy-Authorization for a proxy with a user.
+func proxyAuth(proxy *url.URL) string {
+	if proxy.User == nil {
+		return ""
+	}
+	password, _ := proxy.User.Password()
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(proxy.User.Username()+":"+password))
+}
+
+// connectThrough asks a proxy for a tunnel to addr.
+func connectThrough(conn net.Conn, proxy *url.URL, addr string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", addr, addr)
+	if a := proxyAuth(proxy); a != "" {
+		fmt.Fprintf(&b, "Proxy-Authorization: %s\r\n", a)
+	}
+	b.WriteString("\r\n")
+	if _, err := io.WriteString(conn, b.String()); err != nil {
+		return fmt.Errorf("proxy: %w", err)
+	}
+	// Reading ahead is safe: a TLS server does not speak first. Were it to, what it
+	// said would be lost and the handshake fail.
+	br := bufio.NewReader(io.LimitReader(conn, maxHeaderBytes))
+	res, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
+	if err != nil {
+		return fmt.Errorf("proxy: %w", err)
+	}
+	res.Body.Close()
+	switch {
+	case res.StatusCode == http.StatusOK:
+		return nil
+	case res.StatusCode == http.StatusForbidden:
+		return &Error{Class: Status, Status: res.StatusCode, Err: fmt.Errorf("proxy refuses a tunnel to %s (403)", addr)}
+	}
+	e := statusError(res)
+	e.Err = fmt.Errorf("proxy answered %d to a tunnel to %s", res.StatusCode, addr)
+	return e
+}
+
+// timedDial dials and measures the TCP handshake, which is about one round trip,
+// without the resolving of names when the Dialer is built on net.Dialer (which
+// reports to httptrace); otherwise the time includes it.
+func timedDial(ctx context.Context, d Dialer, addr string) (net.Conn, time.Duration, error) {
+	var (
+		mu      sync.Mutex
+		started = make(map[string]time.Time, 2)
+		took    = make(map[string]time.Duration, 2)
+	)
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		ConnectStart: func(_, addr string) {
+			mu.Lock()
+			defer mu.Unlock()
+			started[addr] = time.Now()
+		},
+		ConnectDone: func(_, addr string, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if at, ok := started[addr]; ok && err == nil {
+				took[addr] = time.Since(at)
+			}
+		},
+	})
+	begin := time.Now()
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	whole := time.Since(begin)
+	if err != nil {
+		return nil, 0, err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if t, ok := took[conn.RemoteAddr().String()]; ok {
+		return conn, t, nil
+	}
+	return conn, whole, nil
+}
+
+// opened counts a new connection and tells of it.
+func (c *Client) opened(d *dialed, rtt time.Duration) {
+	proto := "1.1"
+	if d.h2 {
+		proto = "2"
+	}
+	local, remote := d.raw.LocalAddr(), d.raw.RemoteAddr()
+	c.mu.Lock()
+	c.stats.Connections++
+	c.stats.Local, c.stats.Remote, c.stats.Proto = addrPort(local), addrPort(remote), proto
+	if c.rtt == 0 || rtt < c.rtt {
+		c.rtt = max(rtt, 1) // 0 says that nothing has been measured
+	}
+	c.mu.Unlock()
+	if c.trace != nil {
+		c.trace.ConnOpened(local, remote, proto, rtt)
+	}
+}
+
+// without is list without x, in place.
+func without[T comparable](list []T, x T) []T {
+	return slices.DeleteFunc(list, func(y T) bool { return y == x })
+}

@@ -1,0 +1,295 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+// exchange is one request in the queue of an HTTP/1.1 connection, and then its
+// response's body.
+type exchange struct {
+	hc      *h1Conn
+	maySend <-chan struct{} // closed when the request before has been written
+	turn    <-chan struct{} // closed when the response before has been read
+	sent    chan struct{}   // closed when this request has been written, or never will be
+	done    chan struct{}   // closed when this response has been read
+
+	first bool // first on its connection: nothing can be blamed on its age
+	piped bool // queued behind another
+
+	stop  func() bool // takes back the closing of the connection at the context's end
+	left  int64       // bytes of a body with a length
+	src   io.Reader   // a body without; nil otherwise
+	close bool        // the connection ends with this response
+}
+
+// roundTrip sends the request, waits for its turn and reads the header.
+func (x *exchange) roundTrip(ctx context.Context, req *http.Request) (*http.Response, body, error) {
+	wire, err := x.format(req)
+	if err != nil {
+		close(x.sent)
+		x.skip(false, false)
+		return nil, nil, err
+	}
+	select {
+	case <-x.maySend:
+	case <-x.hc.dead:
+		return nil, nil, errResend
+	case <-ctx.Done():
+		close(x.sent)
+		x.skip(false, false)
+		return nil, nil, ended(ctx)
+	}
+	if err := x.send(wire); err != nil {
+		return nil, nil, err
+	}
+	select {
+	case <-x.turn:
+	case <-x.hc.dead:
+		return nil, nil, errResend
+	case <-ctx.Done():
+		x.skip(true, req.Header.Get("Range") != "")
+		return nil, nil, ended(ctx)
+	}
+	if x.hc.isDead() {
+		return nil, nil, errResend
+	}
+	x.stop = context.AfterFunc(ctx, x.hc.kill)
+	h, err := x.header(req)
+	if err != nil {
+		x.abort()
+		return nil, nil, err
+	}
+	return h, x, nil
+}
+
+// format is the request as it goes onto the wire.
+func (x *exchange) format(req *http.Request) ([]byte, error) {
+	var b bytes.Buffer
+	var err error
+	if proxy := x.hc.proxy; proxy != nil {
+		if a := proxyAuth(proxy); a != "" {
+			req = req.Clone(req.Context())
+			req.Header.Set("Proxy-Authorization", a)
+		}
+		err = req.WriteProxy(&b)
+	} else {
+		err = req.Write(&b)
+	}
+	if err != nil {
+		return nil, protocolError("cannot make the request: %w", urlError(err))
+	}
+	return b.Bytes(), nil
+}
+
+// send writes the request. When that fails the responses before it may still be
+// complete, so the connection ends after them.
+func (x *exchange) send(wire []byte) error {
+	hc := x.hc
+	err := hc.nc.SetWriteDeadline(time.Now().Add(hc.c.cfg.ResponseTimeout))
+	if err == nil {
+		_, err = hc.nc.Write(wire)
+	}
+	close(x.sent)
+	if err == nil {
+		return nil
+	}
+	hc.c.mu.Lock()
+	defer hc.c.mu.Unlock()
+	hc.closing, hc.doomed = true, true
+	select {
+	case <-x.turn:
+		hc.killLocked()
+	default:
+	}
+	if x.first {
+		return fmt.Errorf("sending the request: %w", err)
+	}
+	return errResend
+}
+
+// header reads the response's header, the interim ones before it included.
+func (x *exchange) header(req *http.Request) (*http.Response, error) {
+	hc := x.hc
+	hc.in.left, hc.in.err = maxHeaderBytes, nil
+	if err := hc.raw.SetReadDeadline(time.Now().Add(hc.c.cfg.ResponseTimeout)); err != nil {
+		return nil, x.lost(err)
+	}
+	if _, err := hc.br.Peek(1); err != nil {
+		return nil, x.lost(err)
+	}
+	for range maxInterim + 1 {
+		h, err := http.ReadResponse(hc.br, req)
+		if err != nil {
+			return nil, x.garbled(err)
+		}
+		if h.StatusCode == http.StatusSwitchingProtocols {
+			return nil, protocolError("server switches protocols unasked")
+		}
+		if h.StatusCode >= http.StatusOK {
+			return h, x.begin(h)
+		}
+	}
+	return nil, protocolError("more than %d interim responses", maxInterim)
+}
+
+// lost says what it means that the connection ended before a byte of the response.
+func (x *exchange) lost(err error) error {
+	late := errors.Is(err, os.ErrDeadlineExceeded)
+	x.hc.c.mu.Lock()
+	x.hc.strikeLocked(x.piped && (late || !x.hc.killed))
+	x.hc.c.mu.Unlock()
+	switch {
+	case late:
+		return fmt.Errorf("no response within %v: %w", x.hc.c.cfg.ResponseTimeout, os.ErrDeadlineExceeded)
+	case x.first:
+		return err
+	}
+	return errResend
+}
+
+// garbled tells a connection that broke within a header from a bad header.
+func (x *exchange) garbled(err error) error {
+	switch {
+	case errors.Is(err, errHeaderTooLarge):
+		return protocolError("%w (over %d KiB)", errHeaderTooLarge, maxHeaderBytes>>10)
+	case x.hc.in.err != nil:
+		return x.hc.in.err
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return err
+	}
+	return protocolError("malformed response: %w", err)
+}
+
+// begin prepares for the body: how it is framed and whether others may queue
+// behind it.
+func (x *exchange) begin(h *http.Response) error {
+	hc := x.hc
+	hc.in.left = unmetered
+	if err := hc.raw.SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	x.close = h.Close
+	if h.ContentLength >= 0 && len(h.TransferEncoding) == 0 {
+		x.left = h.ContentLength
+	} else {
+		x.src = h.Body
+	}
+	hc.c.mu.Lock()
+	defer hc.c.mu.Unlock()
+	hc.served++
+	hc.takes = h.ProtoAtLeast(1, 1) && !h.Close && x.src == nil
+	hc.blocked = !hc.takes
+	hc.o.wake()
+	return nil
+}
+
+// Read reads the body; it returns io.EOF together with the last bytes of a body
+// with a length. Large reads bypass the buffer.
+func (x *exchange) Read(p []byte) (int, error) {
+	if x.src != nil {
+		n, err := x.src.Read(p)
+		if err != nil && !errors.Is(err, io.EOF) {
+			x.broke()
+		}
+		return n, err
+	}
+	if x.left == 0 {
+		return 0, io.EOF
+	}
+	if int64(len(p)) > x.left {
+		p = p[:x.left]
+	}
+	n, err := x.hc.br.Read(p)
+	if x.left -= int64(n); x.left == 0 {
+		return n, io.EOF
+	}
+	if err != nil {
+		x.broke()
+	}
+	return n, err
+}
+
+// broke notes that the connection ended within a body.
+func (x *exchange) broke() {
+	hc := x.hc
+	hc.c.mu.Lock()
+	defer hc.c.mu.Unlock()
+	hc.strikeLocked(!hc.killed && hc.pending > 1)
+}
+
+// finish lets the next request in the queue have its turn.
+func (x *exchange) finish() {
+	hc := x.hc
+	alive := x.stop == nil || x.stop()
+	if alive {
+		alive = hc.raw.SetReadDeadline(time.Time{}) == nil
+	}
+	hc.c.mu.Lock()
+	defer hc.c.mu.Unlock()
+	hc.pending--
+	hc.blocked = false
+	if x.close {
+		hc.strikeLocked(hc.pending > 0)
+	}
+	// Bytes that nobody asked for would be taken for the next response.
+	unasked := hc.pending == 0 && hc.br.Buffered() > 0
+	if !alive || x.close || hc.doomed || unasked {
+		hc.killLocked()
+	}
+	close(x.done)
+	hc.o.wake()
+}
+
+// abort closes the connection: what is left of the response cannot be skipped.
+func (x *exchange) abort() {
+	if x.stop != nil {
+		x.stop()
+	}
+	x.hc.kill()
+}
+
+func (x *exchange) drainable(within time.Duration) bool {
+	return x.hc.raw.SetReadDeadline(time.Now().Add(within)) == nil
+}
+
+func (x *exchange) conn() net.Conn { return x.hc.raw }
+
+// skip takes care of a request that nobody waits for any more. Its response, if
+// it has been sent, is on its way and stands before those behind it: once it is
+// its turn, a small one is dropped and a large one ends the connection.
+func (x *exchange) skip(written, large bool) {
+	hc := x.hc
+	hc.c.mu.Lock()
+	defer hc.c.mu.Unlock()
+	if hc.killed || hc.c.closed {
+		return
+	}
+	if large {
+		hc.closing = true // it may well end there: queue nothing more behind it
+	}
+	hc.c.skippers.Go(func() {
+		select {
+		case <-x.turn:
+		case <-hc.dead:
+			return
+		}
+		if !written {
+			x.finish()
+			return
+		}
+		h, err := x.header(&http.Request{Method: http.MethodGet})
+		if err != nil || h.ContentLength > smallRest {
+			x.abort()
+			return
+		}
+		leave(context.Background(), h, x)
+	})
+}

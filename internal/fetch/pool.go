@@ -1,0 +1,180 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+)
+
+// maxResends is how often a request that met a dying connection is sent again on
+// whatever connection there is; after that it gets one of its own.
+const maxResends = 2
+
+// origin is what a Client keeps per scheme, host and port. Client.mu guards it.
+type origin struct {
+	h1      []*h1Conn
+	h2      []*h2Conn // takers of new requests and, until their streams end, those retired
+	dialing int
+
+	// noPipeline is set for good once the server has dropped pipelined requests.
+	noPipeline bool
+
+	dialErr *Error // of the latest failure to dial
+	dialGen int    // counts those failures
+
+	changed chan struct{} // closed, and replaced, when a waiter should look again
+}
+
+// wake lets everybody who waits for a connection look again.
+func (o *origin) wake() {
+	close(o.changed)
+	o.changed = make(chan struct{})
+}
+
+// slot is the right to make one request on a connection.
+type slot interface {
+	// roundTrip sends the request and reads the header of the final response. It
+	// returns errResend, wrapped or not, when the request may be sent again.
+	roundTrip(ctx context.Context, req *http.Request) (*http.Response, body, error)
+}
+
+// roundTrip makes the request for one hop on a connection to its origin.
+func (c *Client) roundTrip(ctx context.Context, t target, first *url.URL, a asked) (*http.Response, body, *Error) {
+	req := c.newRequest(ctx, t, first, a)
+	for try := 0; ; try++ {
+		s, e := c.acquire(ctx, originOf(t.u), try >= maxResends)
+		if e != nil {
+			return nil, nil, e
+		}
+		h, b, err := s.roundTrip(ctx, req)
+		switch {
+		case err == nil:
+			return h, b, nil
+		case errors.Is(err, errResend) && ctx.Err() == nil && try <= maxResends:
+			continue
+		}
+		return nil, nil, readError(ctx, err)
+	}
+}
+
+// acquire finds room for a request on a connection to an origin, opening one
+// when it must, or waits. fresh asks for a connection without a history.
+func (c *Client) acquire(ctx context.Context, key originKey, fresh bool) (slot, *Error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.origins[key]
+	if o == nil {
+		o = &origin{changed: make(chan struct{})}
+		c.origins[key] = o
+	}
+	gen := o.dialGen
+	for {
+		if c.closed {
+			return nil, &Error{Class: Canceled, Err: ErrClosed}
+		}
+		if e := ended(ctx); e != nil {
+			return nil, e
+		}
+		if !fresh {
+			if s := o.take(); s != nil {
+				return s, nil
+			}
+			if o.dialGen != gen && len(o.h1) == 0 {
+				return nil, o.dialErr // whom we waited for was not let in
+			}
+		}
+		if fresh || len(o.h1)+o.dialing < o.most() {
+			return c.open(ctx, o, key)
+		}
+		changed := o.changed
+		c.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		c.mu.Lock()
+	}
+}
+
+// take finds a connection that can take a request now; nil when there is none.
+func (o *origin) take() slot {
+	for i := 0; i < len(o.h2); i++ {
+		hc := o.h2[i]
+		if hc.reserve() {
+			return hc
+		}
+		if hc.cc.InFlight() == 0 {
+			o.h2 = without(o.h2, hc)
+			i--
+			hc.shut()
+		}
+	}
+	for _, hc := range o.h1 {
+		if hc.pending == 0 && !hc.closing {
+			return hc.enqueue()
+		}
+	}
+	if o.noPipeline {
+		return nil
+	}
+	for _, hc := range o.h1 {
+		if hc.takes && !hc.closing && hc.pending < maxDepth {
+			return hc.enqueue()
+		}
+	}
+	return nil
+}
+
+// most is how many HTTP/1.1 connections an origin is worth at the moment: two
+// where nothing can be queued behind a response, so that the next request need
+// not wait for its end.
+func (o *origin) most() int {
+	if o.noPipeline {
+		return 2
+	}
+	for _, hc := range o.h1 {
+		if hc.blocked || hc.closing {
+			return 2
+		}
+	}
+	return 1
+}
+
+// open dials. It is called, and returns, with c.mu held.
+func (c *Client) open(ctx context.Context, o *origin, key originKey) (slot, *Error) {
+	o.dialing++
+	c.mu.Unlock()
+	d, err := c.dial(ctx, key)
+	var h2 *h2Conn
+	if err == nil && d.h2 {
+		h2, err = c.newH2(ctx, o, key, d)
+	}
+	c.mu.Lock()
+	o.dialing--
+	defer o.wake()
+	if err != nil {
+		if err.Class != Canceled {
+			o.dialErr = err
+			o.dialGen++
+		}
+		return nil, err
+	}
+	if c.closed {
+		if h2 != nil {
+			h2.shut()
+		}
+		d.raw.Close()
+		return nil, &Error{Class: Canceled, Err: ErrClosed}
+	}
+	if h2 != nil {
+		o.h2 = append(o.h2, h2)
+		if h2.reserve() {
+			return h2, nil
+		}
+		return nil, &Error{Class: Network, Err: errors.New("connection closed at once")}
+	}
+	hc := c.newH1(o, d)
+	o.h1 = append(o.h1, hc)
+	return hc.enqueue(), nil
+}

@@ -1,0 +1,138 @@
+package fetch
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// originKey is what a connection is good for: scheme, host and port.
+type originKey struct{ scheme, addr string }
+
+// originOf names u's origin, the host in lower-case ASCII, the port always there.
+func originOf(u *url.URL) originKey {
+	host, port := hostname(u), u.Port()
+	if port == "" {
+		port = "80"
+		if u.Scheme == "https" {
+			port = "443"
+		}
+	}
+	return originKey{u.Scheme, net.JoinHostPort(host, port)}
+}
+
+// hostname is u's host in the form in which DNS and certificates have it.
+func hostname(u *url.URL) string {
+	host := u.Hostname()
+	for i := range len(host) {
+		if host[i] >= 0x80 {
+			return asciiHost(u)
+		}
+	}
+	return strings.ToLower(host)
+}
+
+// asciiHost is the punycode form of u's host; what has none stays as it is, for
+// the resolver to refuse. net/http converts every Host header that it writes and
+// does not export how; x/net/idna would bring in x/text and its tables for this.
+func asciiHost(u *url.URL) string {
+	var b bytes.Buffer
+	r := &http.Request{Method: http.MethodGet, URL: &url.URL{Scheme: u.Scheme, Host: u.Host}}
+	if err := r.Write(&b); err != nil {
+		return u.Hostname()
+	}
+	sent, err := http.ReadRequest(bufio.NewReader(&b))
+	if err != nil {
+		return u.Hostname()
+	}
+	return strings.ToLower((&url.URL{Host: sent.Host}).Hostname())
+}
+
+// target is one hop on the way from the URL asked for to the object.
+type target struct {
+	u *url.URL
+	// home says that the chain of redirects has never left the origin of the URL
+	// asked for, so that its credentials may be sent. A chain that comes back
+	// does not count: another host chose that URL (Go CVE-2024-45336).
+	home bool
+}
+
+// next is the hop that a redirect from t to u makes.
+func (t target) next(u *url.URL) target {
+	return target{u: u, home: t.home && originOf(t.u) == originOf(u)}
+}
+
+// newRequest builds the GET for one hop; first is the URL that the caller asked for.
+func (c *Client) newRequest(ctx context.Context, t target, first *url.URL, a asked) *http.Request {
+	h := make(http.Header, len(c.cfg.Header)+5)
+	h.Set("Accept", "*/*")
+	h["User-Agent"] = []string{c.cfg.UserAgent} // an empty one keeps Go's own name out
+	r := &http.Request{
+		Method: http.MethodGet, URL: t.u, Host: t.u.Host, Header: h,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	for name, values := range c.cfg.Header {
+		name = http.CanonicalHeaderKey(name)
+		switch name {
+		case "Range", "If-Range", "Accept-Encoding", "Connection", "Content-Length",
+			"Transfer-Encoding", "Trailer", "Upgrade", "Te", "Proxy-Connection", "Keep-Alive":
+			// Ours to say: the checks of the answer depend on them.
+			continue
+		case "Authorization", "Cookie", "Cookie2", "Www-Authenticate", "Proxy-Authorization", "Host":
+			if !t.home {
+				continue
+			}
+		}
+		if name == "Host" {
+			if len(values) > 0 {
+				r.Host = values[0]
+			}
+			continue
+		}
+		h[name] = values
+	}
+	h.Set("Accept-Encoding", "identity")
+	if !a.whole() {
+		h.Set("Range", rangeHeader(a.off, a.end))
+	}
+	if h.Get("Authorization") == "" {
+		if user, password, ok := c.credentials(t, first); ok {
+			r.SetBasicAuth(user, password)
+		}
+	}
+	return r.WithContext(ctx)
+}
+
+// credentials are the user and password for one hop. Those of -u, of the URL and
+// of netrc stay with the origin of the URL asked for (curl CVE-2022-27774); what
+// a redirect's URL names is for that hop alone.
+func (c *Client) credentials(t target, first *url.URL) (user, password string, ok bool) {
+	info := t.u.User
+	if t.home {
+		switch {
+		case c.cfg.User != nil:
+			info = c.cfg.User
+		case info == nil:
+			info = first.User
+		}
+	}
+	if info != nil {
+		password, _ = info.Password()
+		return info.Username(), password, true
+	}
+	if t.home && c.cfg.Credentials != nil {
+		return c.cfg.Credentials.For(hostname(t.u))
+	}
+	return "", "", false
+}
+
+// withoutUser is a copy of u that may be shown and kept.
+func withoutUser(u *url.URL) *url.URL {
+	v := *u
+	v.User = nil
+	return &v
+}

@@ -1,0 +1,177 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"net/url"
+	"time"
+)
+
+const (
+	// smallRest is how much of an unread body Close reads and drops to save the
+	// connection: about what a handshake costs on a mobile link.
+	smallRest = 64 << 10
+	// drainTime bounds how long that may take.
+	drainTime = time.Second
+)
+
+// body is a response's body on its connection.
+type body interface {
+	// Read reads body bytes; io.EOF is the end by the framing of the protocol.
+	io.Reader
+	// finish gives the connection back, after Read said io.EOF.
+	finish()
+	// abort ends the response in the middle: HTTP/1.1 closes the connection,
+	// HTTP/2 resets the stream.
+	abort()
+	// drainable reports whether abort costs a connection, so that reading the
+	// rest within the time set is worth a try, and sets that time.
+	drainable(within time.Duration) bool
+	conn() net.Conn
+}
+
+// Response is a checked answer whose body has not been read yet. Read it to
+// io.EOF or not, and Close it; it belongs to one goroutine.
+type Response struct {
+	// Off and End say which bytes of the object the body holds, [Off, End). End is
+	// below what was asked for when the object is shorter, and -1 when the length
+	// is not known (Whole only).
+	Off, End int64
+	// Whole says that this is the whole object from byte 0 on, either because no
+	// range was asked for or because the server ignored the range (then Object's
+	// AcceptsRanges is false and none of the body has been read).
+	Whole bool
+
+	Object       Object
+	ModTime      time.Time // Last-Modified; zero when absent or unreadable
+	EffectiveURL *url.URL  // after redirects, without user information
+	Proto        string    // "1.1" (which includes HTTP/1.0 servers) or "2"
+	Remote       netip.AddrPort
+
+	ctx  context.Context //nolint:containedctx // it governs the body, as in net/http
+	body body
+	pos  int64 // offset in the object of the next byte
+	err  error // what Read says from now on
+	over bool  // the connection has been given back
+}
+
+// Read reads the body. It returns io.EOF only after exactly End-Off bytes, or,
+// when End is -1, where the protocol's framing ends; every other error is an
+// *Error. Reads of Config.ReadBuffer bytes or more go straight to the
+// connection. It does not fill p; it returns what has arrived.
+func (r *Response) Read(p []byte) (int, error) {
+	if r.err != nil {
+		return 0, r.err
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if r.End >= 0 {
+		rest := r.End - r.pos
+		if rest == 0 {
+			return 0, r.settle()
+		}
+		if int64(len(p)) > rest {
+			p = p[:rest]
+		}
+	}
+	n, err := r.body.Read(p)
+	r.pos += int64(n)
+	if err == nil {
+		return n, nil
+	}
+	if errors.Is(err, io.EOF) && (r.End < 0 || r.pos == r.End) {
+		r.finish()
+		return n, nil
+	}
+	if errors.Is(err, io.EOF) {
+		err = fmt.Errorf("connection closed early, %d bytes missing: %w", r.End-r.pos, io.ErrUnexpectedEOF)
+	}
+	r.fail(err)
+	return n, r.err
+}
+
+// settle looks for the end of the framing once all bytes are there.
+func (r *Response) settle() error {
+	var one [1]byte
+	n, err := r.body.Read(one[:])
+	switch {
+	case n > 0:
+		r.fail(protocolError("body is longer than its content-range"))
+	case errors.Is(err, io.EOF):
+		r.finish()
+	default:
+		// Every byte is there; only the connection has been lost.
+		r.abort()
+		r.err = io.EOF
+	}
+	return r.err
+}
+
+func (r *Response) finish() {
+	r.err = io.EOF
+	if !r.over {
+		r.over = true
+		r.body.finish()
+	}
+}
+
+func (r *Response) abort() {
+	if !r.over {
+		r.over = true
+		r.body.abort()
+	}
+}
+
+// fail records err before the connection is closed because of it.
+func (r *Response) fail(err error) {
+	r.err = readError(r.ctx, err)
+	r.abort()
+}
+
+// Close gives the connection back. When the body has not been read to its end, a
+// small rest is read and dropped; a larger one costs the HTTP/1.1 connection,
+// and requests behind it are sent again elsewhere. HTTP/2 resets the stream.
+func (r *Response) Close() error {
+	r.Discard(smallRest)
+	return nil
+}
+
+// Discard is Close with another bound, in bytes, on what is worth dropping to
+// save the connection. It returns how many payload bytes were dropped.
+func (r *Response) Discard(most int64) int64 {
+	var dropped int64
+	worthIt := r.End < 0 || r.End-r.pos <= most
+	if !r.over && r.err == nil && worthIt && r.ctx.Err() == nil && r.body.drainable(drainTime) {
+		scratch := make([]byte, min(most+1, 16<<10))
+		for dropped <= most && r.err == nil {
+			n, err := r.Read(scratch)
+			dropped += int64(n)
+			if err != nil {
+				break
+			}
+		}
+	}
+	r.abort()
+	if r.err == nil {
+		r.err = ErrClosed
+	}
+	return dropped
+}
+
+// Conn is the link's connection that carries the response, as the Dialer made
+// it, for TCP_INFO. Reading from it or writing to it breaks the response.
+func (r *Response) Conn() net.Conn { return r.body.conn() }
+
+// addrPort is a TCP address as a value; zero when it is something else.
+func addrPort(a net.Addr) netip.AddrPort {
+	if t, ok := a.(*net.TCPAddr); ok {
+		ap := t.AddrPort()
+		return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
+	}
+	return netip.AddrPort{}
+}

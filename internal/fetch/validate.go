@@ -1,0 +1,165 @@
+package fetch
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+)
+
+// asked is what a request asked for: [off, end), or the whole object when end
+// is negative.
+type asked struct{ off, end int64 }
+
+func (a asked) whole() bool { return a.end < 0 }
+
+// check turns the header of a final response into a Response without a body, or
+// says what is wrong with it.
+func check(h *http.Response, a asked) (*Response, *Error) {
+	if h.StatusCode != http.StatusOK && h.StatusCode != http.StatusPartialContent {
+		return nil, statusError(h)
+	}
+	if enc := forcedEncoding(h); enc != "" {
+		return nil, protocolError("server forces content-encoding %q on us", enc)
+	}
+	r := &Response{Object: objectOf(h.Header)}
+	if t, err := http.ParseTime(r.Object.LastModified); err == nil {
+		r.ModTime = t
+	}
+	if h.StatusCode == http.StatusOK {
+		r.Whole, r.End, r.Object.Size = true, h.ContentLength, h.ContentLength
+		if !a.whole() {
+			// Whatever it says of itself: it has just ignored a range.
+			r.Object.AcceptsRanges = false
+		}
+		return r, nil
+	}
+	if a.whole() {
+		return nil, protocolError("server sent a part (206) of what was asked for whole")
+	}
+	got, err := checkPart(h, a)
+	if err != nil {
+		return nil, err
+	}
+	r.Off, r.End, r.pos = got.off, got.end, got.off
+	r.Object.Size, r.Object.AcceptsRanges = got.total, true
+	return r, nil
+}
+
+// checkPart checks that a 206 holds exactly what was asked for: one range, from
+// the first byte asked to the last, or to the end of the object.
+func checkPart(h *http.Response, a asked) (contentRange, *Error) {
+	var none contentRange
+	if t, _, _ := mime.ParseMediaType(h.Header.Get("Content-Type")); t == "multipart/byteranges" {
+		return none, protocolError("server sent several ranges where one was asked for")
+	}
+	v := h.Header.Values("Content-Range")
+	if len(v) != 1 {
+		return none, protocolError("206 with %d content-range headers", len(v))
+	}
+	got, err := parseContentRange(v[0])
+	if err != nil || got.unsatisfied {
+		return none, protocolError("%w: %q", errContentRange, v[0])
+	}
+	atEnd := got.total >= 0 && got.end == got.total && got.end < a.end
+	if got.off != a.off || (got.end != a.end && !atEnd) {
+		return none, protocolError("asked for bytes [%d, %d), server sent %q", a.off, a.end, v[0])
+	}
+	if h.ContentLength >= 0 && h.ContentLength != got.end-got.off {
+		return none, protocolError("content-length %d does not match content-range %q", h.ContentLength, v[0])
+	}
+	return got, nil
+}
+
+// forcedEncoding is the content coding of a response to which we asked for none;
+// empty when the bytes are those of the file. Servers that take a .gz file's
+// suffix for a coding send the file's own bytes all the same.
+func forcedEncoding(h *http.Response) string {
+	var name string
+	if h.Request != nil && h.Request.URL != nil {
+		name = strings.ToLower(path.Ext(h.Request.URL.Path))
+	}
+	for _, line := range h.Header.Values("Content-Encoding") {
+		for coding := range strings.SplitSeq(line, ",") {
+			switch coding = strings.ToLower(strings.TrimSpace(coding)); coding {
+			case "", "identity":
+			case "gzip", "x-gzip":
+				if name != ".gz" && name != ".tgz" && name != ".svgz" {
+					return coding
+				}
+			default:
+				return coding
+			}
+		}
+	}
+	return ""
+}
+
+// statusError classifies a status other than 200 and 206.
+func statusError(h *http.Response) *Error {
+	e := &Error{Class: Status, Status: h.StatusCode}
+	switch h.StatusCode {
+	case http.StatusUnauthorized, http.StatusProxyAuthRequired:
+		e.Class = Auth
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		e.Class = Busy
+		e.RetryAfter = parseRetryAfter(h.Header.Get("Retry-After"), time.Now())
+	case http.StatusRequestedRangeNotSatisfiable:
+		e.Class = Unsatisfied
+		o := objectOf(h.Header)
+		if r, err := parseContentRange(h.Header.Get("Content-Range")); err == nil && r.unsatisfied {
+			o.Size = r.total
+		}
+		e.Object = &o
+	default:
+		if h.StatusCode < 300 {
+			e.Class = Protocol
+			e.Err = fmt.Errorf("server answered %d to a download", h.StatusCode)
+		}
+	}
+	return e
+}
+
+// isRedirect reports whether a status sends the client elsewhere with a GET.
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// redirectTarget is where a redirect from base leads: http and https only
+// (curl CVE-2009-0037). From https to http is allowed, as with curl -L.
+func redirectTarget(h *http.Response, base *url.URL) (*url.URL, *Error) {
+	loc := h.Header.Get("Location")
+	if loc == "" {
+		return nil, protocolError("redirect (%d) without a location", h.StatusCode)
+	}
+	ref, err := url.Parse(loc)
+	if err != nil {
+		return nil, protocolError("redirect to a malformed url: %w", urlError(err))
+	}
+	to := base.ResolveReference(ref)
+	to.Fragment, to.RawFragment = "", ""
+	if err := checkURL(to); err != nil {
+		return nil, protocolError("redirect refused: %w", err)
+	}
+	return to, nil
+}
+
+// checkURL says why u cannot be fetched.
+func checkURL(u *url.URL) error {
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("%q urls are not supported, only http and https", u.Scheme)
+	}
+	if u.Hostname() == "" {
+		return fmt.Errorf("%s url without a host", u.Scheme)
+	}
+	return nil
+}
