@@ -1,0 +1,35 @@
+package link
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// bindSocket ties a socket to its link. By the name, not the index: an
+// interface that went and came back has the same name and another index.
+func bindSocket(fd uintptr, _ string, info *Info) error {
+	switch info.Bind {
+	case BindDevice:
+		return os.NewSyscallError("setsockopt SO_BINDTODEVICE", unix.BindToDevice(int(fd), info.Name))
+	case BindAddress:
+		return nil // the dialer's local address does it
+	case BindIndex, BindNone:
+	}
+	return errors.New("no way to bind is known")
+}
+
+// tryBind says whether this process may bind a socket to a device.
+func tryBind(name string) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if errors.Is(err, unix.EAFNOSUPPORT) {
+		fd, err = unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	}
+	if err != nil {
+		return os.NewSyscallError("socket", err)
+	}
+	err = unix.BindToDevice(fd, name)
+	unix.Close(fd) //nolint:errcheck // nothing was written
+	return err
+}

@@ -1,0 +1,149 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// stagger is how long a connection attempt has to itself before the next
+// address is tried beside it: RFC 8305, section 5, "Connection Attempt Delay".
+const stagger = 250 * time.Millisecond
+
+// maxAddrs bounds how many addresses of a host are tried: whoever answers name
+// queries must not make us knock at a thousand doors.
+const maxAddrs = 16
+
+// DialContext resolves the host in addr (host:port) and connects to it, both
+// over this link only. Several addresses are tried as RFC 8305 says. network
+// is "tcp", "tcp4" or "tcp6". The error names the link; a host that does not
+// exist is a *net.DNSError with IsNotFound in its chain, a socket that could
+// not be bound wraps ErrBind.
+func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	family, ok := l.family.with(network)
+	if !ok {
+		return nil, l.error("dial %s: no %s with the address family that was asked for", addr, network)
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	host, service, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, l.error("%w", err)
+	}
+	port, err := net.DefaultResolver.LookupPort(ctx, "tcp", service) // reads a file at most
+	if err != nil {
+		return nil, l.error("%w", err)
+	}
+	addrs, err := l.lookup(ctx, host, family)
+	if err != nil {
+		return nil, err
+	}
+	addrs = l.order(addrs, family)
+	if len(addrs) == 0 {
+		return nil, l.error("dial %s: the host has no address of a family that the link has", addr)
+	}
+	conn, err := race(ctx, len(addrs), stagger,
+		func(ctx context.Context, i int) (net.Conn, error) {
+			return l.dialBound(ctx, "tcp", netip.AddrPortFrom(addrs[i], uint16(port))) //nolint:gosec // LookupPort's range
+		},
+		func(err error) bool { return errors.Is(err, ErrBind) },
+		func(c net.Conn) { c.Close() }) //nolint:errcheck // unused
+	if err != nil {
+		return nil, l.error("%w", err)
+	}
+	return conn, nil
+}
+
+// dialBound connects to one address over the link.
+func (l *Link) dialBound(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error) {
+	if to.Addr().IsLoopback() && l.info.Virtual != VirtualLoopback {
+		// The kernel would send this out and let the caller wait.
+		return nil, errors.New("dial " + to.String() + ": this machine itself is reached over the loopback link only")
+	}
+	d, err := l.dialer(network, to.Addr())
+	if err != nil {
+		return nil, err
+	}
+	return d.DialContext(ctx, network, to.String())
+}
+
+// with narrows the family by a network's name.
+func (f Family) with(network string) (Family, bool) {
+	want := FamilyAny
+	switch {
+	case strings.HasSuffix(network, "4"):
+		want = FamilyIPv4
+	case strings.HasSuffix(network, "6"):
+		want = FamilyIPv6
+	}
+	switch {
+	case !strings.HasPrefix(network, "tcp"):
+		return 0, false
+	case want == FamilyAny:
+		return f, true
+	case f == FamilyAny:
+		return want, true
+	}
+	return f, f == want
+}
+
+// allows says whether addr is of the family.
+func (f Family) allows(addr netip.Addr) bool {
+	return f == FamilyAny || (f == FamilyIPv4) == addr.Is4()
+}
+
+// order picks the addresses that the link can reach and interleaves the
+// families (RFC 8305, section 4). IPv6 comes first only where the link has a
+// default route for it and an address that is valid everywhere, as RFC 6724
+// prefers IPv4 to unique local addresses.
+func (l *Link) order(addrs []netip.Addr, family Family) []netip.Addr {
+	has4, has6 := l.info.has()
+	var four, six []netip.Addr
+	for _, a := range addrs {
+		a = a.Unmap()
+		switch {
+		case !a.IsValid() || !family.allows(a):
+		case a.Is4():
+			// Without an address of its own the kernel would use another link's.
+			if has4 {
+				four = append(four, a)
+			}
+		case a.IsLinkLocalUnicast():
+			if a.Zone() == "" {
+				a = a.WithZone(l.info.Name)
+			}
+			six = append(six, a)
+		case has6:
+			six = append(six, a)
+		}
+	}
+	lead, follow := four, six
+	if l.prefers6() {
+		lead, follow = six, four
+	}
+	ordered := make([]netip.Addr, 0, len(lead)+len(follow))
+	for i := range max(len(lead), len(follow)) {
+		if i < len(lead) {
+			ordered = append(ordered, lead[i])
+		}
+		if i < len(follow) {
+			ordered = append(ordered, follow[i])
+		}
+	}
+	return ordered[:min(len(ordered), maxAddrs)]
+}
+
+func (l *Link) prefers6() bool {
+	if !l.info.Default6 {
+		return false
+	}
+	for _, p := range l.info.Addrs {
+		if a := p.Addr(); a.Is6() && a.IsGlobalUnicast() && !a.IsPrivate() {
+			return true
+		}
+	}
+	return false
+}

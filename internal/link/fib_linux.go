@@ -1,0 +1,126 @@
+package link
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// fib is the kernel's routing policy as far as it decides where packets to
+// the internet at large go: rules and default routes. A pair of routes to
+// 0.0.0.0/1 and 128.0.0.0/1, by which VPNs overrule a default route, counts as
+// one too. Lookup follows fib_rules_lookup and fib_table_lookup of Linux.
+type fib struct {
+	rules  []ruleMsg
+	routes []routeMsg
+	uid    uint32 // the user that this process runs as
+}
+
+// halfDefault is the longest prefix that counts as a default route.
+const halfDefault = 1
+
+func newFib(rules []ruleMsg, routes []routeMsg, uid int) *fib {
+	f := &fib{rules: slices.Clone(rules), uid: uint32(max(uid, 0))} //nolint:gosec // 32 bits on Linux
+	for _, r := range routes {
+		if r.dstLen <= halfDefault {
+			f.routes = append(f.routes, r)
+		}
+	}
+	// Stable: where nothing else decides, the order of the dump does.
+	slices.SortStableFunc(f.rules, func(a, b ruleMsg) int { return cmp.Compare(a.priority, b.priority) })
+	slices.SortStableFunc(f.routes, func(a, b routeMsg) int {
+		return cmp.Or(cmp.Compare(b.dstLen, a.dstLen), cmp.Compare(a.metric, b.metric))
+	})
+	return f
+}
+
+// flow is what a socket says of where its packets go.
+type flow struct {
+	family byte
+	src    netip.Addr // not valid: not bound to an address
+	oif    int        // interface that it is bound to; 0: none
+	name   string     // of oif
+}
+
+// lookup gives the interfaces of the route that a flow to the internet takes,
+// none where there is no route.
+func (f *fib) lookup(to flow) []int {
+	for i := range f.rules {
+		r := &f.rules[i]
+		if r.family != to.family || r.matches(to, f.uid) == r.invert {
+			continue
+		}
+		switch r.action {
+		case unix.FR_ACT_TO_TBL:
+			if devs, done := f.lookupTable(r, to); done {
+				return devs
+			}
+		case unix.FR_ACT_BLACKHOLE, unix.FR_ACT_UNREACHABLE, unix.FR_ACT_PROHIBIT:
+			return nil
+		}
+	}
+	return nil
+}
+
+func (f *fib) lookupTable(rule *ruleMsg, to flow) (devs []int, done bool) {
+	for _, r := range f.routes {
+		if r.family != to.family || r.table != rule.table {
+			continue
+		}
+		switch r.kind {
+		case unix.RTN_UNICAST:
+			if len(r.devs) == 0 || to.oif != 0 && !slices.Contains(r.devs, to.oif) {
+				continue
+			}
+			if r.dstLen <= rule.suppress {
+				return nil, false
+			}
+			return r.devs, true
+		case unix.RTN_UNREACHABLE, unix.RTN_BLACKHOLE, unix.RTN_PROHIBIT:
+			return nil, true
+		case unix.RTN_THROW:
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+// matches says whether a rule, were it not inverted, applies to a flow of an
+// unmarked socket. What cannot be decided does not apply.
+func (r *ruleMsg) matches(to flow, uid uint32) bool {
+	switch {
+	case r.other:
+		return r.invert // so that it is skipped either way
+	case r.src.IsValid() && (!to.src.IsValid() || !r.src.Contains(to.src)):
+		return false
+	case r.iif != "" && r.iif != "lo": // what this machine sends comes in by lo
+		return false
+	case r.oif != "" && (to.oif == 0 || r.oif != to.name):
+		return false
+	case r.mark&r.mask != 0:
+		return false
+	case uid < r.uids[0] || uid > r.uids[1]:
+		return false
+	}
+	return true
+}
+
+// hasSourceRule says whether some rule picks a table for packets from addr.
+func (f *fib) hasSourceRule(addr netip.Addr) bool {
+	return slices.ContainsFunc(f.rules, func(r ruleMsg) bool {
+		return r.src.IsValid() && !r.invert && r.src.Contains(addr)
+	})
+}
+
+// maxMetric is the highest metric of the family's default routes.
+func (f *fib) maxMetric(family byte) uint32 {
+	var highest uint32
+	for _, r := range f.routes {
+		if r.family == family && r.kind == unix.RTN_UNICAST && len(r.devs) > 0 {
+			highest = max(highest, r.metric)
+		}
+	}
+	return highest
+}

@@ -1,0 +1,141 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ErrBind says that a socket could not be tied to its link. Nothing was sent.
+var ErrBind = errors.New("cannot bind to the link")
+
+// Family is which addresses are dialled.
+type Family uint8
+
+// The choices of address family.
+const (
+	FamilyAny  Family = 0
+	FamilyIPv4 Family = 4
+	FamilyIPv6 Family = 6
+)
+
+// Options are what New needs beyond the link itself.
+type Options struct {
+	Family         Family
+	ConnectTimeout time.Duration // for resolving and connecting together; 0: DefaultConnectTimeout
+}
+
+// DefaultConnectTimeout bounds a dial where Options say nothing.
+const DefaultConnectTimeout = 30 * time.Second
+
+// Link opens connections over one interface.
+type Link struct {
+	info    Info
+	spec    Spec
+	family  Family
+	timeout time.Duration
+	sources []source
+
+	mu     sync.Mutex
+	pinned map[string][]netip.Addr
+}
+
+// New makes a Link of an interface that List found. A name server and a
+// technology in spec replace what List found.
+func New(info Info, spec Spec, opts Options) *Link {
+	if spec.DNS.IsValid() {
+		info.Resolvers = []Resolver{{Method: ResolverGiven, Servers: []netip.AddrPort{spec.DNS}}}
+	}
+	if spec.Tech != TechUnknown {
+		info.Tech = spec.Tech
+	}
+	l := &Link{
+		info:    info,
+		spec:    spec,
+		family:  opts.Family,
+		timeout: opts.ConnectTimeout,
+		pinned:  make(map[string][]netip.Addr),
+	}
+	if l.timeout <= 0 {
+		l.timeout = DefaultConnectTimeout
+	}
+	l.sources = l.newSources()
+	return l
+}
+
+// Name is the interface's name, raw.
+func (l *Link) Name() string { return l.info.Name }
+
+// Info is what is known of the interface, with the changes that Spec made.
+// The slices in it must not be changed.
+func (l *Link) Info() Info { return l.info }
+
+// Spec is what the user said of the link.
+func (l *Link) Spec() Spec { return l.spec }
+
+// Pin makes later dials of host go to these addresses only, without a lookup.
+// No addresses: the pin is taken away.
+func (l *Link) Pin(host string, addrs []netip.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(addrs) == 0 {
+		delete(l.pinned, canonical(host))
+		return
+	}
+	l.pinned[canonical(host)] = append([]netip.Addr(nil), addrs...)
+}
+
+func (l *Link) pin(host string) []netip.Addr {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.pinned[canonical(host)]
+}
+
+// canonical makes names equal that mean the same host.
+func canonical(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
+
+// error says which link an error is of.
+func (l *Link) error(format string, args ...any) error {
+	return fmt.Errorf("link %s: "+format, append([]any{Printable(l.info.Name)}, args...)...)
+}
+
+// dialer makes sockets that are tied to the link and lead to dst.
+func (l *Link) dialer(network string, dst netip.Addr) (*net.Dialer, error) {
+	d := &net.Dialer{
+		FallbackDelay: -1, // the race between addresses is run here
+		// A range request that is not answered shows no sign of life: probes
+		// tell a dead path from a slow server within a minute.
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3},
+		ControlContext: func(_ context.Context, network, _ string, c syscall.RawConn) error {
+			var bindErr error
+			if err := c.Control(func(fd uintptr) { bindErr = bindSocket(fd, network, &l.info) }); err != nil {
+				return fmt.Errorf("%w: %w", ErrBind, err)
+			}
+			if bindErr != nil {
+				return fmt.Errorf("%w: %w", ErrBind, bindErr)
+			}
+			return nil
+		},
+	}
+	// Several paths in one connection would defeat the purpose.
+	d.SetMultipathTCP(false)
+	src := l.info.Source4
+	if dst.Is6() {
+		src = l.info.Source6
+	}
+	switch {
+	case src.IsValid() && strings.HasPrefix(network, "udp"):
+		d.LocalAddr = net.UDPAddrFromAddrPort(netip.AddrPortFrom(src, 0))
+	case src.IsValid():
+		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(src, 0))
+	case l.info.Bind == BindNone, l.info.Bind == BindAddress:
+		return nil, fmt.Errorf("%w: no source address leads to it", ErrBind)
+	}
+	return d, nil
+}

@@ -1,0 +1,139 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mlget/mlget/internal/units"
+)
+
+// ErrSpec says that a text does not describe a link.
+var ErrSpec = errors.New("bad link description")
+
+const dnsPort = 53
+
+// The roles a link can have.
+const (
+	RolePrimary = "primary" // carries what it can
+	RoleBackup  = "backup"  // carries what the primary links cannot
+)
+
+// Spec is what the user said of a link. Zero fields were not said.
+type Spec struct {
+	Name      string
+	Rate      int64          // most bytes per second
+	Cap       int64          // most bytes in all
+	Tech      Tech           // overrides what List guessed
+	Bandwidth float64        // known capacity, bytes per second
+	DNS       netip.AddrPort // the only name server to ask
+	Role      string         // RolePrimary or RoleBackup
+}
+
+// ParseSpec reads NAME or NAME,key=value,... with the keys rate, cap, tech,
+// bandwidth, dns and role: "wlan0,rate=2M,cap=200M,dns=9.9.9.9,role=backup".
+// Errors wrap ErrSpec.
+func ParseSpec(text string) (Spec, error) {
+	if len(text) > 1024 {
+		return Spec{}, fmt.Errorf("%w: longer than 1024 bytes", ErrSpec)
+	}
+	name, rest, more := strings.Cut(text, ",")
+	if err := checkName(name); err != nil {
+		return Spec{}, err
+	}
+	spec := Spec{Name: name}
+	seen := make(map[string]bool)
+	for more {
+		var pair string
+		pair, rest, more = strings.Cut(rest, ",")
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return Spec{}, fmt.Errorf("%w: %q: want key=value", ErrSpec, pair)
+		}
+		if seen[key] {
+			return Spec{}, fmt.Errorf("%w: %s= is given twice", ErrSpec, key)
+		}
+		seen[key] = true
+		if err := spec.set(key, value); err != nil {
+			return Spec{}, fmt.Errorf("%w: %s: %s=: %w", ErrSpec, name, key, err)
+		}
+	}
+	return spec, nil
+}
+
+func (s *Spec) set(key, value string) (err error) {
+	switch key {
+	case "rate":
+		s.Rate, err = positive(units.ParseRate(value))
+	case "cap":
+		s.Cap, err = positive(units.ParseSize(value))
+	case "bandwidth":
+		var rate int64
+		rate, err = positive(units.ParseRate(value))
+		s.Bandwidth = float64(rate)
+	case "tech":
+		switch t := Tech(value); t {
+		case TechWiFi, TechLTE, TechNR, TechEthernet:
+			s.Tech = t
+		default:
+			err = errors.New("want wifi, lte, nr or ethernet")
+		}
+	case "dns":
+		s.DNS, err = parseServer(value)
+	case "role":
+		if value != RolePrimary && value != RoleBackup {
+			return errors.New("want primary or backup")
+		}
+		s.Role = value
+	default:
+		err = errors.New("no such key; there are rate, cap, tech, bandwidth, dns and role")
+	}
+	return err
+}
+
+func positive(n int64, err error) (int64, error) {
+	if err == nil && n == 0 {
+		return 0, errors.New("must be more than 0")
+	}
+	return n, err
+}
+
+// checkName refuses what no interface can be called. Windows has names of
+// many words, so spaces are no reason to refuse.
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("%w: no interface name", ErrSpec)
+	case len(name) > 256, !utf8.ValidString(name), strings.ContainsAny(name, "=/"):
+		return fmt.Errorf("%w: %q is not an interface name", ErrSpec, name)
+	}
+	for _, r := range name {
+		if !unicode.IsPrint(r) {
+			return fmt.Errorf("%w: %q is not an interface name", ErrSpec, name)
+		}
+	}
+	return nil
+}
+
+// parseServer reads an address with or without a port: 9.9.9.9, 9.9.9.9:53,
+// ::1, [::1]:53, fe80::1%wlan0.
+func parseServer(text string) (netip.AddrPort, error) {
+	if addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")); err == nil {
+		return checkServer(netip.AddrPortFrom(addr.Unmap(), dnsPort))
+	}
+	server, err := netip.ParseAddrPort(text)
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("%q is not an address of a name server", text)
+	}
+	return checkServer(netip.AddrPortFrom(server.Addr().Unmap(), server.Port()))
+}
+
+func checkServer(server netip.AddrPort) (netip.AddrPort, error) {
+	if server.Port() == 0 || server.Addr().IsUnspecified() || server.Addr().IsMulticast() {
+		return netip.AddrPort{}, fmt.Errorf("%s cannot be a name server", server)
+	}
+	return server, nil
+}

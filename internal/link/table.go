@@ -1,0 +1,103 @@
+package link
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// WriteTable writes what each link can do as a table for people, and below it
+// what is wrong with some, and the command that mends it.
+func WriteTable(w io.Writer, infos []Info) error {
+	var b bytes.Buffer
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	row := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")) } //nolint:errcheck // a bytes.Buffer
+	row("LINK", "STATE", "TECH", "ADDRESS", "DEFAULT", "BIND", "DNS")
+	for _, i := range infos {
+		row(Printable(i.Name), i.state(), dash(string(i.Tech)), i.addresses(), i.defaults(), dash(string(i.Bind)), i.dns())
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, i := range infos {
+		for k, p := range i.Problems {
+			if k == 0 {
+				b.WriteByte('\n')
+			}
+			fmt.Fprintf(&b, "%s: %s: %s\n", Printable(i.Name), p.Severity, p.What)
+			if p.Fix != "" {
+				fmt.Fprintf(&b, "    %s\n", p.Fix)
+			}
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func (i Info) state() string {
+	switch {
+	case !i.Up:
+		return "down"
+	case !i.Carrier:
+		return "no carrier"
+	case !i.Usable():
+		return "unusable"
+	case i.Virtual != VirtualNot:
+		return "if named (" + string(i.Virtual) + ")"
+	case i.worst(Warning) != nil:
+		return "if named"
+	}
+	return "usable"
+}
+
+// addresses is the first one of each family that reaches beyond the link.
+func (i Info) addresses() string {
+	var four, six string
+	more := 0
+	for _, p := range i.Addrs {
+		switch {
+		case p.Addr().Is4() && four == "":
+			four = p.String()
+		case p.Addr().Is6() && six == "" && !p.Addr().IsLinkLocalUnicast():
+			six = p.String()
+		case !p.Addr().IsLinkLocalUnicast():
+			more++
+		}
+	}
+	list := strings.TrimSpace(four + " " + six)
+	if more > 0 {
+		list += fmt.Sprintf(" +%d", more)
+	}
+	return dash(list)
+}
+
+func (i Info) defaults() string {
+	switch {
+	case i.Default4 && i.Default6:
+		return "v4 v6"
+	case i.Default4:
+		return "v4"
+	case i.Default6:
+		return "v6"
+	}
+	return "-"
+}
+
+func (i Info) dns() string {
+	if len(i.Resolvers) == 0 {
+		return "-"
+	}
+	if i.Resolvers[0].Method == ResolverSystem {
+		return string(ResolverSystem) // a note below the table says what that means
+	}
+	return i.Resolvers[0].String()
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

@@ -1,0 +1,45 @@
+package link
+
+import (
+	"net"
+	"syscall"
+	"time"
+)
+
+// TCPInfo is what the kernel knows of a TCP connection. A field that this
+// system or kernel does not have is 0.
+type TCPInfo struct {
+	MinRTT        time.Duration // lowest round-trip time of late (Linux: of the last five minutes)
+	RTT           time.Duration // smoothed round-trip time (RFC 6298's SRTT)
+	BytesReceived uint64        // in order, payload of TCP: TLS and HTTP overhead included
+	LastDataRecv  time.Duration // time since the last payload came
+	SegsIn        uint32
+	SegsOut       uint32
+	Retrans       uint32 // segments that this side sent again
+}
+
+// ReadTCPInfo asks the kernel about c, which may be a *net.TCPConn or wrap one
+// as *tls.Conn does (NetConn). It is false where c is no open TCP connection
+// or the system does not tell.
+func ReadTCPInfo(c net.Conn) (TCPInfo, bool) {
+	for {
+		wrapper, ok := c.(interface{ NetConn() net.Conn })
+		if !ok {
+			break
+		}
+		c = wrapper.NetConn()
+	}
+	conn, ok := c.(syscall.Conn)
+	if !ok {
+		return TCPInfo{}, false
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return TCPInfo{}, false
+	}
+	var info TCPInfo
+	if err := raw.Control(func(fd uintptr) { info, ok = readTCPInfo(fd) }); err != nil {
+		return TCPInfo{}, false
+	}
+	return info, ok
+}

@@ -1,0 +1,47 @@
+package link
+
+import (
+	"math"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// readTCPInfo makes the system call itself, as x/sys's wrapper does not say
+// how much of the structure the kernel filled in: older kernels know less.
+func readTCPInfo(fd uintptr) (TCPInfo, bool) {
+	var raw unix.TCPInfo
+	size := uint32(unix.SizeofTCPInfo)
+	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_TCP, unix.TCP_INFO,
+		uintptr(unsafe.Pointer(&raw)), uintptr(unsafe.Pointer(&size)), 0)
+	if errno != 0 {
+		return TCPInfo{}, false
+	}
+	return fromTCPInfo(&raw, int(size))
+}
+
+// fromTCPInfo takes the fields that lie within the first size bytes of raw,
+// which the kernel wrote.
+func fromTCPInfo(raw *unix.TCPInfo, size int) (TCPInfo, bool) {
+	// Everything up to here is there since Linux 2.6.
+	if size < int(unsafe.Offsetof(raw.Total_retrans)+unsafe.Sizeof(raw.Total_retrans)) {
+		return TCPInfo{}, false
+	}
+	info := TCPInfo{
+		RTT:          time.Duration(raw.Rtt) * time.Microsecond,
+		LastDataRecv: time.Duration(raw.Last_data_recv) * time.Millisecond,
+		Retrans:      raw.Total_retrans,
+	}
+	if size >= int(unsafe.Offsetof(raw.Bytes_received)+unsafe.Sizeof(raw.Bytes_received)) { // Linux 4.1
+		info.BytesReceived = raw.Bytes_received
+	}
+	if size >= int(unsafe.Offsetof(raw.Segs_in)+unsafe.Sizeof(raw.Segs_in)) { // Linux 4.2
+		info.SegsIn, info.SegsOut = raw.Segs_in, raw.Segs_out
+	}
+	// Linux 4.6; all ones until the first sample.
+	if size >= int(unsafe.Offsetof(raw.Min_rtt)+unsafe.Sizeof(raw.Min_rtt)) && raw.Min_rtt != math.MaxUint32 {
+		info.MinRTT = time.Duration(raw.Min_rtt) * time.Microsecond
+	}
+	return info, true
+}

@@ -1,0 +1,5 @@
+//go:build !linux && !darwin
+
+package link
+
+func readTCPInfo(uintptr) (TCPInfo, bool) { return TCPInfo{}, false }

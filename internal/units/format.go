@@ -1,0 +1,43 @@
+package units
+
+import (
+	"math"
+	"strconv"
+)
+
+// Bytes writes a number of bytes for people, in units of 1024: "17 B",
+// "1.5 KiB", "238.4 MiB".
+func Bytes(n int64) string {
+	sign, v := "", float64(n)
+	if n < 0 {
+		sign, v = "-", -v
+	}
+	return sign + scaled(v, 1024, [...]string{" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"})
+}
+
+// Rate writes a rate given in bytes per second for people, in bits per second
+// and units of 1000: "64.0 Mbit/s". What is no rate (negative, NaN, infinite)
+// is written "-".
+func Rate(bytesPerSecond float64) string {
+	if !(bytesPerSecond >= 0) || math.IsInf(bytesPerSecond, 1) {
+		return "-"
+	}
+	return scaled(bytesPerSecond*8, 1000,
+		[...]string{" bit/s", " kbit/s", " Mbit/s", " Gbit/s", " Tbit/s", " Pbit/s", " Ebit/s"})
+}
+
+// Mbps turns bytes per second into megabits (10^6) per second.
+func Mbps(bytesPerSecond float64) float64 { return bytesPerSecond * 8 / 1e6 }
+
+func scaled(v, base float64, names [7]string) string {
+	i := 0
+	// 0.05 short of the base would be rounded up to it: "1024.0 KiB".
+	for i < len(names)-1 && (v >= base || i > 0 && v >= base-0.05) {
+		v /= base
+		i++
+	}
+	if i == 0 {
+		return strconv.FormatFloat(v, 'f', 0, 64) + names[0]
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64) + names[i]
+}
