@@ -31,7 +31,7 @@ type File struct {
 
 	mu      sync.Mutex // all below
 	closed  bool
-	was     Identity   // of the bytes that were found
+	was     Identity // of the bytes that were found
 	done    []scheduler.Range
 	adopted int64 // bytes left by another tool, in front
 	hold    bool  // what was found must not be thrown away
