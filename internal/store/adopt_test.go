@@ -1,0 +1,160 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// theirs puts the first n bytes of the body at dir/x, as another tool would.
+func theirs(t *testing.T, n int) (dir string, to Target) {
+	t.Helper()
+	dir = t.TempDir()
+	put(t, filepath.Join(dir, "x"), bodyString(t, body)[:n])
+	return dir, Target{Dir: dir, Continue: true}
+}
+
+func TestContinueWhatAnotherToolLeft(t *testing.T) {
+	dir, to := theirs(t, 300)
+	f := open(t, to, hereURL)
+	id, done, ok := f.Resume()
+	if !ok || SameObject(id, object) != Unproven || len(done) != 1 || done[0] != ranges(0, 300)[0] {
+		t.Fatalf("%+v %v %v", id, done, ok)
+	}
+	wantNames(t, dir, "x")
+	must(t, f.Begin(object))
+	wantNames(t, dir, "x.part", "x.part.json")
+	write(t, f, body, ranges(300, 500)[0])
+	must(t, f.Suspend(ranges(0, 500)))
+
+	to.Continue = false // from here on it is a download like any other
+	f = open(t, to, hereURL)
+	id, done, _ = f.Resume()
+	if id != object || len(done) != 1 || done[0].End != 500 {
+		t.Fatalf("%+v %v", id, done)
+	}
+	must(t, f.Begin(object))
+	write(t, f, body, ranges(500, 1000)[0])
+	name, err := f.Commit(CommitOptions{Size: 1000})
+	must(t, err)
+	wantNames(t, dir, "x")
+	if content(t, name) != bodyString(t, body) {
+		t.Fatal("wrong bytes")
+	}
+}
+
+func TestContinueWhatIsComplete(t *testing.T) {
+	dir, to := theirs(t, 1000)
+	f := open(t, to, hereURL)
+	must(t, f.Begin(object))
+	must(t, f.Checkpoint(ranges(0, 1000)))
+	name, err := f.Commit(CommitOptions{Size: 1000})
+	must(t, err)
+	if name != filepath.Join(dir, "x") {
+		t.Fatal(name)
+	}
+	wantNames(t, dir, "x")
+
+	f = open(t, to, hereURL) // a checksum that does not match
+	must(t, f.Begin(object))
+	must(t, f.Reject())
+	wantNames(t, dir, "x")
+	if content(t, dir, "x") != bodyString(t, body) {
+		t.Fatal("the file was changed")
+	}
+}
+
+// Whatever happens, the bytes that were there are still somewhere.
+func TestContinueLosesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		act   func(*File) error
+		err   error
+		where string
+	}{
+		"no answer":            {(*File).Close, nil, "x"},
+		"no answer, suspended": {func(f *File) error { return f.Suspend(nil) }, nil, "x"},
+		"shorter object":       {func(f *File) error { return f.Begin(Identity{Size: 299}) }, ErrChanged, "x"},
+		"start over":           {(*File).Restart, ErrKeep, "x"},
+		"begun":                {func(f *File) error { return errors.Join(f.Begin(object), f.Close()) }, nil, "x.part"},
+		"begun, suspended":     {func(f *File) error { return errors.Join(f.Begin(object), f.Suspend(nil)) }, nil, "x.part"},
+		"begun, rejected":      {func(f *File) error { return errors.Join(f.Begin(object), f.Reject()) }, nil, "x.part"},
+		"begun, start over":    {func(f *File) error { return errors.Join(f.Begin(object), f.Restart()) }, ErrKeep, "x.part"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, to := theirs(t, 300)
+			f := open(t, to, hereURL)
+			if err := c.act(f); !errors.Is(err, c.err) {
+				t.Fatalf("%v, want %v", err, c.err)
+			}
+			must(t, f.Close())
+			if content(t, dir, c.where) != bodyString(t, body)[:300] {
+				t.Fatal("the bytes changed")
+			}
+			if c.where == "x" {
+				wantNames(t, dir, "x")
+				return
+			}
+			// Nor does a later run throw them away by itself.
+			f = open(t, Target{Dir: dir}, hereURL)
+			if err := f.Restart(); !errors.Is(err, ErrKeep) {
+				t.Fatalf("a later run: %v", err)
+			}
+			must(t, f.Close())
+			if _, err := Open(Target{Dir: dir, Name: "x", Explicit: true}, parse(t, otherURL)); !errors.Is(err, ErrKeep) {
+				t.Fatalf("another URL: %v", err)
+			}
+		})
+	}
+}
+
+func TestRejectedAdoptionIsNotEmptied(t *testing.T) {
+	dir, to := theirs(t, 300)
+	f := open(t, to, hereURL)
+	must(t, f.Begin(object))
+	must(t, f.Reject())
+	f = open(t, to, hereURL)
+	if err := f.Begin(object); !errors.Is(err, ErrKeep) {
+		t.Fatal(err)
+	}
+	if content(t, dir, "x.part") != bodyString(t, body)[:300] {
+		t.Fatal("the bytes changed")
+	}
+}
+
+// A crash after the journal was written and before NAME was renamed.
+func TestAdoptionInterruptedHalfway(t *testing.T) {
+	dir, to := theirs(t, 300)
+	f := open(t, to, hereURL)
+	must(t, f.Begin(object))
+	must(t, f.Close())
+	must(t, os.Rename(filepath.Join(dir, "x.part"), filepath.Join(dir, "x")))
+
+	f = open(t, to, hereURL)
+	if _, done, _ := f.Resume(); len(done) != 1 || done[0].End != 300 {
+		t.Fatal(done)
+	}
+	must(t, f.Close())
+	f = open(t, Target{Dir: dir}, hereURL)
+	if f.Name() != filepath.Join(dir, "x.1") {
+		t.Fatal(f.Name())
+	}
+}
+
+// -c with a journal of another URL is for signed URLs that were renewed; if
+// the object is another one, the other download is not thrown away.
+func TestContinueFromAnotherURL(t *testing.T) {
+	dir := t.TempDir()
+	interrupted(t, Target{Dir: dir}, otherURL)
+	to := Target{Dir: dir, Continue: true}
+	f := open(t, to, hereURL)
+	if err := f.Restart(); !errors.Is(err, ErrKeep) {
+		t.Fatal(err)
+	}
+	must(t, f.Begin(object))
+	must(t, f.Suspend(ranges(0, 400)))
+	to.Continue = false
+	if _, _, ok := open(t, to, hereURL).Resume(); !ok {
+		t.Fatal("it did not become the new URL's")
+	}
+}

@@ -1,0 +1,256 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// Checkpoint makes everything written so far durable and then records that the
+// ranges done, sorted and disjoint, are there. Every byte in them must have
+// been written before the call. It may take long on a slow disk; WriteAt goes
+// on meanwhile. After a failed sync the kernel may have dropped the bytes
+// that it could not write, so every later Checkpoint and Commit fails too.
+func (f *File) Checkpoint(done []scheduler.Range) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.checkpoint(done)
+}
+
+func (f *File) checkpoint(done []scheduler.Range) error {
+	if f.closed || !f.begun {
+		return fail("checkpoint", f.path, ErrClosed)
+	}
+	if f.whole {
+		return nil
+	}
+	if err := checkRanges(done, f.id.Size); err != nil {
+		return fail("checkpoint", f.path, fmt.Errorf("%w: %w", ErrOutside, err))
+	}
+	fi, err := f.file.Stat()
+	if err != nil {
+		return fail("checkpoint", f.path, err)
+	}
+	if fi.Size() < endOf(done) {
+		return fail("checkpoint", f.path, fmt.Errorf("%w: %d of %d were written", ErrIncomplete, fi.Size(), endOf(done)))
+	}
+	if err := f.sync(syncData); err != nil {
+		return err
+	}
+	if err := f.writeJournal(done, true); err != nil {
+		return err
+	}
+	f.keep = len(done) > 0 || f.adopted > 0
+	return nil
+}
+
+// sync runs how, once and for all.
+func (f *File) sync(how func(*os.File) error) error {
+	if f.broken == nil {
+		f.broken = fail("sync", f.path+partSuffix, how(f.file))
+	}
+	return f.broken
+}
+
+// writeJournal replaces NAME.part.json by one that claims done.
+func (f *File) writeJournal(done []scheduler.Range, durable bool) error {
+	b, err := journal{
+		Version: journalVersion,
+		URL:     f.from.display, URLSum: f.from.sum,
+		Size: f.id.Size, ETag: f.id.ETag, LastModified: f.id.LastModified,
+		Adopted: f.adopted, Done: done,
+	}.encode()
+	if err != nil {
+		return fail("write", f.path+journalSuffix, err)
+	}
+	tmp := f.path + newSuffix
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fail("remove", tmp, err)
+	}
+	if err := writeNew(tmp, b, durable); err != nil {
+		_ = os.Remove(tmp) // it may be there in part; the first error counts
+		return fail("write", tmp, err)
+	}
+	if err := os.Rename(tmp, f.path+journalSuffix); err != nil {
+		return fail("rename", tmp, err)
+	}
+	if durable {
+		return fail("sync", filepath.Dir(f.path), syncDir(filepath.Dir(f.path)))
+	}
+	return nil
+}
+
+// writeNew writes b to a file that must not exist, for its owner alone.
+func writeNew(path string, b []byte, durable bool) error {
+	w, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	if err == nil && durable {
+		err = w.Sync()
+	}
+	return errors.Join(err, w.Close())
+}
+
+// CommitOptions is what is known when every byte is there.
+type CommitOptions struct {
+	Size    int64     // of the object, bytes
+	ModTime time.Time // the file's time of change; zero: now
+}
+
+// Commit gives the file its name: every byte is there and checked. It returns
+// the path, which is another than Name if that has come to exist meanwhile and
+// must not be replaced. The File is closed unless there is an error. A file
+// that was adopted and lacked nothing is left as it is. A time or a mode that
+// the file system does not take is no error.
+func (f *File) Commit(o CommitOptions) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || !f.begun {
+		return "", fail("finish", f.path, ErrClosed)
+	}
+	if f.whole {
+		return f.path, f.close()
+	}
+	part := f.path + partSuffix
+	if err := f.trim(o.Size); err != nil {
+		return "", err
+	}
+	if f.replaces {
+		_ = f.file.Chmod(f.mode) // see above
+	}
+	if !o.ModTime.IsZero() {
+		_ = os.Chtimes(part, time.Time{}, o.ModTime) // see above
+	}
+	if err := f.sync((*os.File).Sync); err != nil {
+		return "", err
+	}
+	f.limit.Store(0)
+	if closeFirst {
+		if err := f.close(); err != nil {
+			return "", err
+		}
+	}
+	name, err := f.rename(part)
+	if err != nil {
+		return "", err
+	}
+	err = os.Remove(f.path + journalSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return name, errors.Join(
+		fail("remove", f.path+journalSuffix, err),
+		fail("sync", filepath.Dir(name), syncDir(filepath.Dir(name))),
+		f.close())
+}
+
+// trim makes the file size bytes long, which it can already be too long for
+// but not too short.
+func (f *File) trim(size int64) error {
+	if size < 0 || f.id.Size >= 0 && size != f.id.Size {
+		return fail("finish", f.path, fmt.Errorf("%w: %d of %d", ErrIncomplete, size, f.id.Size))
+	}
+	fi, err := f.file.Stat()
+	if err != nil {
+		return fail("finish", f.path, err)
+	}
+	if fi.Size() < size {
+		return fail("finish", f.path, fmt.Errorf("%w: %d of %d are there", ErrIncomplete, fi.Size(), size))
+	}
+	return fail("truncate", f.path+partSuffix, f.file.Truncate(size))
+}
+
+// rename moves part to its name, or, where nothing may be replaced, to the
+// first free one.
+func (f *File) rename(part string) (string, error) {
+	if f.explicit {
+		return f.path, fail("rename", f.path, os.Rename(part, f.path))
+	}
+	name := f.path
+	for n := 1; ; n++ {
+		err := renameNoReplace(part, name)
+		if err == nil {
+			return name, nil
+		}
+		if !errors.Is(err, fs.ErrExist) || n > maxNumber {
+			return "", fail("rename", name, err)
+		}
+		name = numbered(f.path, n)
+	}
+}
+
+// Suspend ends an unfinished download so that the next run goes on with it: a
+// last Checkpoint, then Close, even if that failed.
+func (f *File) Suspend(done []scheduler.Range) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var err error
+	if !f.closed && f.begun {
+		err = f.checkpoint(done)
+	}
+	return errors.Join(err, f.discard())
+}
+
+// Reject ends a download whose bytes turned out wrong. They stay in NAME.part
+// to be looked at; the next run starts over.
+func (f *File) Reject() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || !f.begun {
+		return fail("reject", f.path, ErrClosed)
+	}
+	f.keep = true
+	if f.whole {
+		return f.close()
+	}
+	return errors.Join(f.writeJournal(nil, true), f.close())
+}
+
+// Close ends the download as it was last recorded, and removes NAME.part and
+// its journal if nothing in them is worth resuming. After Commit, Suspend and
+// Reject it does nothing.
+func (f *File) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.discard()
+}
+
+func (f *File) discard() error {
+	if f.closed || f.keep || f.whole {
+		return f.close()
+	}
+	return f.remove()
+}
+
+// remove takes away NAME.part and its journal and closes. The journal goes
+// first: while the .part is there and locked, nobody else can have made it.
+func (f *File) remove() error {
+	if closeFirst {
+		if err := f.close(); err != nil {
+			return err
+		}
+	}
+	var errs error
+	for _, suffix := range []string{newSuffix, journalSuffix, partSuffix} {
+		if err := os.Remove(f.path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = errors.Join(errs, fail("remove", f.path+suffix, err))
+		}
+	}
+	return errors.Join(errs, f.close())
+}
+
+func (f *File) close() error {
+	if f.closed {
+		return nil
+	}
+	f.closed = true
+	f.limit.Store(0)
+	return fail("close", f.path, f.file.Close())
+}

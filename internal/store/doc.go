@@ -1,0 +1,26 @@
+// Package store keeps a download on disk while it is incomplete and gives it
+// its name when it is whole, or hands it in order to a consumer.
+//
+// While incomplete, the bytes of NAME are in NAME.part, written at their
+// offsets, and what is known of them is in NAME.part.json, the journal. The
+// journal never claims a byte that is not on disk: data is synced first, then
+// a new journal is written beside the old one, synced, and renamed over it.
+// NAME appears by one rename. Nothing that was there before Open is destroyed
+// before Begin.
+//
+//	Open -> Resume -> Begin -> WriteAt... Checkpoint... -> Commit
+//	          |         ^  |                            -> Suspend (interrupted)
+//	          v         |  v                            -> Reject (checksum wrong)
+//	        (object changed) Restart                    -> Close (as it stands)
+//
+// Concurrency: File.WriteAt, File.ReadAt and Stream.WriteAt may be called from
+// any number of goroutines at once; File.WriteAt's callers write disjoint
+// ranges. Checkpoint may run beside them; its ranges name only bytes whose
+// WriteAt had returned before Checkpoint was called. All other methods of a
+// File are called when no WriteAt is in progress; they and Checkpoint exclude
+// one another. A File starts no goroutine; a Stream starts one, which ends
+// with Finish or Close.
+//
+// Every error that comes from a file or from its place in the file system is
+// an *Error.
+package store

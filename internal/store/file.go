@@ -1,0 +1,215 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// File is a download on its way to a name. See the package comment for the
+// order of calls.
+type File struct {
+	path     string // NAME
+	from     origin
+	explicit bool
+	mode     fs.FileMode // of the data; that of the file to be replaced, if any
+	replaces bool        // a regular NAME was there that the user told to replace
+	notice   string
+
+	limit atomic.Int64 // WriteAt's end in bytes; 0 before Begin
+
+	file *os.File // set before the first WriteAt
+
+	mu      sync.Mutex // all below
+	closed  bool
+	was     Identity // of the bytes that were found
+	done    []scheduler.Range
+	adopted int64 // bytes left by another tool, in front
+	hold    bool  // what was found must not be thrown away
+	inPlace bool  // file is NAME itself, adopted and not yet renamed
+	whole   bool  // adopted, and nothing is missing
+	begun   bool
+	keep    bool // there is something on disk that is worth resuming
+	id      Identity
+	broken  error // a sync failed: what is on disk is not known any more
+}
+
+// Name is the path that is being filled in. Commit may have to choose another.
+func (f *File) Name() string { return f.path }
+
+// Notice says why what an earlier run left was not used, or is empty. It is
+// one line for the user.
+func (f *File) Notice() string { return f.notice }
+
+// Resume gives what an earlier run left: the identity of the object and the
+// ranges that are on disk, sorted and disjoint, which the caller owns. ok is
+// false if there is nothing. The bytes count only if SameObject agrees, or is
+// Unproven and the user asked to continue; otherwise call Restart.
+func (f *File) Resume() (id Identity, done []scheduler.Range, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.done) == 0 {
+		return Identity{Size: -1}, nil, false
+	}
+	return f.was, slices.Clone(f.done), true
+}
+
+// Restart forgets what is there: the object has changed. Begin must follow,
+// and only it destroys. It fails with ErrKeep if the bytes are not mlget's to
+// throw away. No WriteAt may be in progress.
+func (f *File) Restart() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.hold {
+		return fail("start over", f.path, ErrKeep)
+	}
+	f.done, f.was, f.adopted = nil, Identity{}, 0
+	f.begun, f.whole = false, false
+	f.limit.Store(0)
+	return nil
+}
+
+// Begin tells what the object is, before the first byte of it is written. It
+// reserves the room for id.Size bytes (-1: unknown) where the file system can,
+// and fails with ENOSPC or EDQUOT if there is none; records the identity; and,
+// unless the bytes that Resume gave are of this object, empties NAME.part.
+// Bytes of another object are refused with ErrChanged: see Restart.
+func (f *File) Begin(id Identity) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || f.begun {
+		return fail("begin", f.path, ErrClosed)
+	}
+	id = id.keepable()
+	if len(f.done) > 0 {
+		if SameObject(f.was, id) == Differs || id.Size >= 0 && endOf(f.done) > id.Size {
+			return fail("begin", f.path, ErrChanged)
+		}
+	} else if f.hold {
+		return fail("begin", f.path, ErrKeep)
+	}
+	f.id = id
+	switch {
+	case f.inPlace && f.adopted == id.Size:
+		f.whole, f.begun = true, true
+		return nil
+	case f.inPlace:
+		if err := f.beginAdopted(); err != nil {
+			return err
+		}
+	case len(f.done) > 0:
+		if err := f.reserve(); err != nil {
+			return err
+		}
+		if err := f.writeJournal(f.done, true); err != nil {
+			return err
+		}
+	default:
+		// The journal stops claiming bytes before they go.
+		if err := f.writeJournal(nil, true); err != nil {
+			return err
+		}
+		f.keep = false
+		if err := f.file.Truncate(0); err != nil {
+			return fail("truncate", f.path+partSuffix, err)
+		}
+		if err := f.reserve(); err != nil {
+			return err
+		}
+	}
+	f.begun = true
+	if id.Size < 0 {
+		f.limit.Store(math.MaxInt64)
+	} else {
+		f.limit.Store(id.Size)
+	}
+	return nil
+}
+
+// beginAdopted gives an adopted NAME its place as NAME.part. The journal comes
+// first: a journal without a .part is harmless, a .part without a journal
+// would be nobody's.
+func (f *File) beginAdopted() error {
+	if err := f.reserve(); err != nil {
+		return err
+	}
+	if err := f.writeJournal(f.done, true); err != nil {
+		return err
+	}
+	part := f.path + partSuffix
+	if closeFirst {
+		if err := f.file.Close(); err != nil {
+			return fail("close", f.path, err)
+		}
+		f.closed = true
+	}
+	if err := renameNoReplace(f.path, part); err != nil {
+		return errors.Join(fail("rename", f.path, err), os.Remove(f.path+journalSuffix))
+	}
+	f.inPlace = false
+	if closeFirst {
+		file, _, err := openLocked(part, 0, 0)
+		if err != nil {
+			return err
+		}
+		f.file, f.closed = file, false
+	}
+	return fail("sync", f.path, syncDir(filepath.Dir(f.path)))
+}
+
+// reserve asks for the room of the whole object.
+func (f *File) reserve() error {
+	if f.id.Size <= 0 {
+		return nil
+	}
+	err := preallocate(f.file, f.id.Size)
+	if err == nil {
+		return nil
+	}
+	err = fail("preallocate", f.file.Name(), err)
+	// Give back what was had before the room ran out.
+	if fi, serr := f.file.Stat(); serr == nil {
+		err = errors.Join(err, f.file.Truncate(fi.Size()))
+	}
+	return err
+}
+
+// WriteAt writes p at off, as io.WriterAt asks. Bytes beyond the object's size
+// are refused with ErrOutside before any is written.
+func (f *File) WriteAt(p []byte, off int64) (int, error) {
+	if limit := f.limit.Load(); off < 0 || off > limit || int64(len(p)) > limit-off {
+		return 0, f.outside(len(p), off, limit)
+	}
+	n, err := f.file.WriteAt(p, off)
+	if err != nil {
+		return n, fail("write", f.path+partSuffix, err)
+	}
+	return n, nil
+}
+
+func (f *File) outside(n int, off, limit int64) error {
+	reason := ErrOutside
+	if limit == 0 {
+		reason = ErrClosed
+	}
+	return fail("write", f.path+partSuffix, fmt.Errorf("%w: %d at %d of %d", reason, n, off, limit))
+}
+
+// ReadAt reads what was written, as io.ReaderAt asks: for a checksum, put an
+// io.SectionReader of the object's size on it before Commit.
+func (f *File) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.file.ReadAt(p, off)
+	if err == nil || errors.Is(err, io.EOF) {
+		return n, err
+	}
+	return n, fail("read", f.path+partSuffix, err)
+}

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	partSuffix    = ".part"
+	journalSuffix = ".part.json"
+	newSuffix     = ".part.json.new"
+
+	// maxNumber bounds the N of NAME.N.
+	maxNumber = 9999
+	// maxName leaves room in the 255 bytes that file systems grant for .N and
+	// for the longest suffix.
+	maxName = 255 - len(".9999") - len(newSuffix)
+	// maxExtension is the longest tail after a dot that survives the
+	// shortening of a long name.
+	maxExtension = 16
+
+	defaultName = "index.html"
+)
+
+// NameFromURL is the name under which u is saved: its last path element,
+// percent-decoded, or index.html if there is none. Whatever could leave the
+// directory, hide the file or speak to a terminal becomes an underscore: path
+// separators, control and unprintable characters, bytes that are not UTF-8, a
+// leading dot. On Windows and Android, so does what their file systems refuse.
+func NameFromURL(u *url.URL) string {
+	path := u.EscapedPath()
+	name, err := url.PathUnescape(path[strings.LastIndexByte(path, '/')+1:])
+	if err != nil {
+		name = ""
+	}
+	return cleanName(name, fatRules())
+}
+
+// cleanName makes s safe as the name of a file in a directory. fat asks for
+// the rules of FAT and Windows as well, which Android's shared storage has.
+func cleanName(s string, fat bool) string {
+	var b strings.Builder
+	for _, r := range s { // an invalid byte comes as U+FFFD
+		if !plain(r) || fat && strings.ContainsRune(`<>:"|?*`, r) {
+			r = '_'
+		}
+		b.WriteRune(r)
+	}
+	name := b.String()
+	if fat {
+		if t := strings.TrimRight(name, ". "); t != name {
+			name = t + "_"
+		}
+		if reservedOnWindows(name) {
+			name = "_" + name
+		}
+	}
+	if strings.HasPrefix(name, ".") {
+		name = "_" + name[1:]
+	}
+	if strings.Trim(name, " ") == "" {
+		return defaultName
+	}
+	return shorten(name, maxName)
+}
+
+// plain says whether r may stand in a name. The two joiners are unprintable
+// but carry meaning in Persian and in emoji, and cannot reorder text.
+func plain(r rune) bool {
+	const zeroWidthNonJoiner, zeroWidthJoiner = '\u200c', '\u200d'
+	switch r {
+	case '/', '\\', utf8.RuneError:
+		return false
+	case zeroWidthNonJoiner, zeroWidthJoiner:
+		return true
+	}
+	return unicode.IsPrint(r)
+}
+
+// reservedOnWindows says whether name, whatever its extension, is a device.
+func reservedOnWindows(name string) bool {
+	stem, _, _ := strings.Cut(name, ".")
+	stem = strings.ToUpper(strings.TrimRight(stem, " "))
+	switch stem {
+	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
+		return true
+	}
+	for _, port := range []string{"COM", "LPT"} {
+		if n, ok := strings.CutPrefix(stem, port); ok && utf8.RuneCountInString(n) == 1 &&
+			strings.ContainsAny(n, "0123456789¹²³") {
+			return true
+		}
+	}
+	return false
+}
+
+// shorten cuts name to at most limit bytes, between runes, sparing a short
+// extension.
+func shorten(name string, limit int) string {
+	if len(name) <= limit {
+		return name
+	}
+	ext := ""
+	if i := strings.LastIndexByte(name, '.'); i > 0 && len(name)-i <= maxExtension {
+		ext = name[i:]
+	}
+	stem := name[:limit-len(ext)]
+	for !utf8.ValidString(stem) {
+		stem = stem[:len(stem)-1]
+	}
+	return stem + ext
+}

@@ -1,0 +1,258 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// open tries f.path. It fails with errTaken if another name may do.
+func (f *File) open(t Target) error {
+	there, err := f.lookAtName(t)
+	if err != nil {
+		return err
+	}
+	part, err := regular(f.path + partSuffix)
+	if err != nil {
+		return f.refuse(t, f.path+partSuffix, err)
+	}
+	if !part {
+		// A journal without its .part is a relic of ours, or somebody's file.
+		_, err := f.readJournal()
+		if errors.Is(err, errDamaged) {
+			err = ErrForeign
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return f.refuse(t, f.path+journalSuffix, err)
+		}
+		if there && t.Continue {
+			return f.adopt()
+		}
+	}
+	if err := f.takePart(t); err != nil {
+		return err
+	}
+	if err := f.load(t, part); err != nil {
+		return errors.Join(err, f.close())
+	}
+	return nil
+}
+
+// lookAtName says whether NAME exists and refuses what must not be replaced.
+func (f *File) lookAtName(t Target) (there bool, err error) {
+	fi, err := os.Lstat(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fail("open", f.path, err)
+	}
+	if !t.Explicit && (!t.Continue || fi.IsDir()) {
+		return true, errTaken
+	}
+	if t.Explicit && isStream(f.path) {
+		return true, fail("open", f.path, ErrStream)
+	}
+	if at, err := os.Stat(f.path); err == nil && at.IsDir() {
+		return true, fail("open", f.path, ErrDirectory)
+	}
+	if !fi.Mode().IsRegular() {
+		if t.Continue {
+			return true, fail("continue", f.path, ErrForeign)
+		}
+		return true, nil
+	}
+	// A file that the user may not write must not be replaced by a rename.
+	w, err := os.OpenFile(f.path, os.O_WRONLY|noFollow, 0)
+	if err != nil {
+		return true, fail("open", f.path, err)
+	}
+	f.mode, f.replaces = fi.Mode().Perm(), true
+	return true, fail("close", f.path, w.Close())
+}
+
+// regular says whether path exists; it is an error if that is not a file.
+func regular(path string) (bool, error) {
+	fi, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if !fi.Mode().IsRegular() {
+		return true, ErrForeign
+	}
+	return true, nil
+}
+
+// refuse is the answer to a file at path that cannot be used because of err:
+// if it is none of ours, another name may do.
+func (f *File) refuse(t Target, path string, err error) error {
+	if errors.Is(err, ErrForeign) && !t.Explicit && !t.Continue {
+		return errTaken
+	}
+	return fail("open", path, err)
+}
+
+// takePart opens and locks NAME.part.
+func (f *File) takePart(t Target) error {
+	const attempts = 10
+	for range attempts {
+		file, current, err := openLocked(f.path+partSuffix, os.O_CREATE, f.mode|0o600)
+		if errors.Is(err, ErrBusy) {
+			return f.busy(t)
+		}
+		if err != nil {
+			return err
+		}
+		if current {
+			f.file = file
+			return nil
+		}
+		// Whoever had it has just given it its name, or removed it.
+		if err := file.Close(); err != nil {
+			return fail("close", f.path+partSuffix, err)
+		}
+	}
+	return f.busy(t)
+}
+
+// openLocked opens path for reading and writing and locks it. current says
+// whether path still leads to the file that was locked.
+func openLocked(path string, flags int, mode fs.FileMode) (file *os.File, current bool, err error) {
+	file, err = os.OpenFile(path, os.O_RDWR|noFollow|flags, mode)
+	if err != nil {
+		return nil, false, fail("open", path, err)
+	}
+	if err := lock(file); err != nil {
+		_ = file.Close() // nothing was written
+		return nil, false, fail("lock", path, err)
+	}
+	got, err := file.Stat()
+	if err != nil {
+		_ = file.Close()
+		return nil, false, fail("open", path, err)
+	}
+	now, err := os.Lstat(path)
+	return file, err == nil && now.Mode().IsRegular() && os.SameFile(got, now), nil
+}
+
+// busy is the answer to a locked name: the same download twice is a mistake,
+// another one can have another name.
+func (f *File) busy(t Target) error {
+	if !t.Explicit && !t.Continue {
+		if j, err := f.readJournal(); err != nil || j.URLSum != f.from.sum {
+			return errTaken
+		}
+	}
+	return fail("open", f.path, ErrBusy)
+}
+
+// readJournal reads NAME.part.json.
+func (f *File) readJournal() (journal, error) {
+	path := f.path + journalSuffix
+	if there, err := regular(path); err != nil {
+		return journal{}, err
+	} else if !there {
+		return journal{}, fs.ErrNotExist
+	}
+	r, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return journal{}, err
+	}
+	defer func() { _ = r.Close() }()
+	b, err := io.ReadAll(io.LimitReader(r, maxJournal+1))
+	if err != nil {
+		return journal{}, err
+	}
+	return decodeJournal(b)
+}
+
+// load decides, with NAME.part locked, what becomes of what is in it. prior
+// says whether it was there before; if not, a journal is only a relic.
+func (f *File) load(t Target, prior bool) error {
+	fi, err := f.file.Stat()
+	if err != nil {
+		return fail("open", f.path+partSuffix, err)
+	}
+	if !prior && fi.Size() == 0 {
+		return f.claim()
+	}
+	f.keep = true
+	j, err := f.readJournal()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if fi.Size() > 0 {
+			return f.refuse(t, f.path+partSuffix, ErrForeign)
+		}
+		return f.claim()
+	case errors.Is(err, errDamaged):
+		f.notice = err.Error()
+		return nil
+	case err != nil:
+		return f.refuse(t, f.path+journalSuffix, err)
+	}
+	other := j.URLSum != f.from.sum
+	if other && !t.Explicit && !t.Continue {
+		return errTaken
+	}
+	var refused string
+	if other && !t.Continue {
+		refused = fmt.Sprintf("what was there is of another URL, %q", j.URL)
+	} else if fi.Size() < endOf(j.Done) {
+		refused = fmt.Sprintf("%s has %d bytes where the journal claims some up to %d",
+			f.path+partSuffix, fi.Size(), endOf(j.Done))
+	}
+	if refused != "" {
+		if j.Adopted > 0 {
+			return fail("open", f.path+partSuffix, ErrKeep)
+		}
+		f.notice = refused
+		return nil
+	}
+	f.was, f.done, f.adopted = j.identity(), j.Done, j.Adopted
+	f.hold = j.Adopted > 0 || other && !t.Explicit && len(j.Done) > 0
+	return nil
+}
+
+// claim writes the first journal, by which another mlget knows whose the
+// locked name is. There is nothing in it to lose, so it is not synced.
+func (f *File) claim() error {
+	f.keep, f.id.Size = false, -1
+	if err := f.writeJournal(nil, false); err != nil {
+		return errors.Join(err, f.remove())
+	}
+	return nil
+}
+
+// adopt takes over a NAME that another tool left: all its bytes count as done.
+// It stays where it is until Begin.
+func (f *File) adopt() error {
+	probe := f.path + newSuffix // a directory that cannot be written is found now
+	w, err := os.OpenFile(probe, os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
+	if err == nil {
+		err = errors.Join(w.Close(), os.Remove(probe))
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fail("create", probe, err)
+	}
+	file, current, err := openLocked(f.path, 0, 0)
+	if err != nil {
+		return err
+	}
+	fi, err := file.Stat()
+	if err != nil || !current {
+		return errors.Join(fail("open", f.path, ErrBusy), err, file.Close())
+	}
+	f.file, f.inPlace, f.keep = file, true, true
+	f.was, f.adopted, f.hold = Identity{Size: -1}, fi.Size(), fi.Size() > 0
+	if fi.Size() > 0 {
+		f.done = []scheduler.Range{{End: fi.Size()}}
+	}
+	return nil
+}

@@ -1,0 +1,15 @@
+//go:build unix && !linux && !darwin
+
+package store
+
+import "os"
+
+// preallocate does nothing: posix_fallocate would change the file's length,
+// which tells how far bytes were written.
+func preallocate(*os.File, int64) error { return nil }
+
+// syncData makes f's bytes durable.
+func syncData(f *os.File) error { return f.Sync() }
+
+// renameNoReplace moves from to a name that must be free.
+func renameNoReplace(from, to string) error { return linkNoReplace(from, to) }

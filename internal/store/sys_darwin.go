@@ -1,0 +1,27 @@
+package store
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// preallocate does nothing: F_PREALLOCATE reserves from the end of the file
+// on, which does not fit a file that is filled in any order.
+func preallocate(*os.File, int64) error { return nil }
+
+// syncData makes f's bytes durable.
+func syncData(f *os.File) error { return f.Sync() }
+
+// renameNoReplace moves from to a name that must be free.
+func renameNoReplace(from, to string) error {
+	err := unix.RenamexNp(from, to, unix.RENAME_EXCL)
+	if errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EINVAL) {
+		return linkNoReplace(from, to)
+	}
+	if err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	return nil
+}

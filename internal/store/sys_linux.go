@@ -1,0 +1,61 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// preallocate reserves size bytes for f without changing its length, so that
+// the length still tells how far bytes were written. Only lack of room is an
+// error; a file system that cannot do it is used sparse.
+func preallocate(f *os.File, size int64) error {
+	for {
+		err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT), errors.Is(err, unix.EFBIG):
+			return &os.PathError{Op: "fallocate", Path: f.Name(), Err: err}
+		default:
+			return nil
+		}
+	}
+}
+
+// syncData makes f's bytes and its length durable, but not its times.
+func syncData(f *os.File) error {
+	for {
+		err := unix.Fdatasync(int(f.Fd()))
+		if !errors.Is(err, unix.EINTR) {
+			return os.NewSyscallError("fdatasync", err)
+		}
+	}
+}
+
+// renameNoReplace moves from to a name that must be free.
+func renameNoReplace(from, to string) error {
+	if onAndroid() { // older ones kill a process for renameat2
+		return linkNoReplace(from, to)
+	}
+	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+	if err == syscall.EINVAL || err == syscall.ENOSYS { //nolint:errorlint // a bare number
+		return linkNoReplace(from, to)
+	}
+	if err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	return nil
+}
+
+// onAndroid finds Android at run time too: on 32-bit phones the program is a
+// static linux/arm one.
+func onAndroid() bool {
+	if runtime.GOOS == "android" {
+		return true
+	}
+	_, err := os.Stat("/dev/__properties__")
+	return err == nil
+}

@@ -1,0 +1,64 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/windows"
+)
+
+// noFollow has no counterpart for open here; links are found before it.
+const noFollow = 0
+
+// closeFirst: os.OpenFile does not share deletion, so an open file can be
+// neither renamed nor removed.
+const closeFirst = true
+
+// lock takes f for this process alone and fails with ErrBusy if another has
+// it. It ends with f. Locks are mandatory here, so the locked byte lies far
+// behind any content.
+func lock(f *os.File) error {
+	at := windows.Overlapped{OffsetHigh: 0x7fffffff}
+	err := windows.LockFileEx(windows.Handle(f.Fd()),
+		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &at)
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
+		return ErrBusy
+	}
+	return nil
+}
+
+// syncDir does nothing: directories cannot be synced here.
+func syncDir(string) error { return nil }
+
+// preallocate does nothing: lengthening the file is all that there is without
+// privileges, and the length tells how far bytes were written.
+func preallocate(*os.File, int64) error { return nil }
+
+// syncData makes f's bytes durable.
+func syncData(f *os.File) error { return f.Sync() }
+
+// renameNoReplace moves from to a name that must be free.
+func renameNoReplace(from, to string) error {
+	a, err := windows.UTF16PtrFromString(from)
+	if err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	b, err := windows.UTF16PtrFromString(to)
+	if err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	if err := windows.MoveFileEx(a, b, windows.MOVEFILE_WRITE_THROUGH); err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	return nil
+}
+
+// brokenPipe gives the system's two words for it the name that others use.
+func brokenPipe(err error) error {
+	if errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA) {
+		return fmt.Errorf("%w: %w", syscall.EPIPE, err)
+	}
+	return err
+}
