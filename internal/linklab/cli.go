@@ -1,0 +1,272 @@
+package linklab
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlget/mlget/internal/linklab/scenario"
+)
+
+// Statuses of the command itself, as env and timeout have them; all others are
+// those of the command that it runs.
+const (
+	statusFailed        = 125
+	statusNotExecutable = 126
+	statusNotFound      = 127
+)
+
+// Main runs the command line (without the program's name) and returns the
+// exit status.
+func Main(args []string, in io.Reader, out, errOut io.Writer) int {
+	status := 0
+	root := newRoot(args, &status)
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.Execute()
+	if err == nil {
+		return status
+	}
+	say := func(text string) {
+		_, _ = fmt.Fprintln(errOut, "linklab: "+strings.ReplaceAll(text, "\n", "; ")) // nowhere to report it
+	}
+	say(err.Error())
+	var hint *HintError
+	if errors.As(err, &hint) && hint.Hint != "" {
+		say("hint: " + hint.Hint)
+	}
+	if status == 0 {
+		status = statusFailed
+	}
+	return status
+}
+
+func newRoot(args []string, status *int) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "linklab",
+		Short:         "Emulated network links for tests and benchmarks",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(newRun(args, status), newScenarios(), newBound())
+	return root
+}
+
+// linkFlags choose what is played.
+type linkFlags struct {
+	scenario string
+	links    []string
+	seed     uint64
+}
+
+func (f *linkFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.scenario, "scenario", "", "`NAME` of a built-in scenario or of a file (default high-speed)")
+	cmd.Flags().StringArrayVar(&f.links, "link", nil, "a link instead of a scenario, repeatable: `NAME,key=value,...`")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "of everything that is random")
+	cmd.MarkFlagsMutuallyExclusive("scenario", "link")
+}
+
+// load makes the scenario that the flags ask for.
+func (f *linkFlags) load() (scenario.Scenario, error) {
+	if len(f.links) == 0 {
+		name := f.scenario
+		if name == "" {
+			name = "high-speed"
+		}
+		return scenario.Load(name)
+	}
+	s := scenario.Scenario{Name: "command line"}
+	for _, text := range f.links {
+		l, err := scenario.ParseLink(text, scenario.Dir("."))
+		if err != nil {
+			return s, err
+		}
+		s.Links = append(s.Links, l)
+	}
+	return s.Complete()
+}
+
+const runHelp = `Make two network namespaces joined by emulated links, start a web server in
+one, run COMMAND in the other, and exit with its status. Without root this
+happens in a user namespace, where the kernel allows one.
+
+The keys of a link (of --link, and of a link line in a scenario file):
+  down    rate from server to client, Mbit/s of IP packets
+  up      rate from client to server, Mbit/s (max(10, down/4))
+  rtt     round-trip time, ms (0)
+  queue   drop-tail queue of each direction, in ms of the current rate
+          (max(100, 1.5 rtt))
+  loss    percent of packets lost at random, each direction (0)
+  ramp    s in which the rate builds up after 1 s of silence (0)
+  ramp0   fraction of the rate at which it begins to (0.25)
+  vary    0..1: the rate wanders within down*(1±vary), with mean down (0)
+  trace   file in mahimahi's format that gives the rate its shape
+
+A scenario file holds such lines and events, counted from the first packet
+that COMMAND sends over any link:
+  link wlan0,down=82,rtt=16
+  at 6s wlan0 down           also: up, rate MBIT/S, loss PERCENT, rtt MS,
+                             carrier off, carrier on
+down is silence only: a phone that leaves the range of its network is not told
+at once. Say carrier off as well, when it is to be.
+
+COMMAND finds in its environment LINKLAB_URL (over IPv4) and LINKLAB_URL6,
+LINKLAB_SHA256 and LINKLAB_SIZE (unless --serve), LINKLAB_LINKS (names, comma
+separated), and with --tls LINKLAB_URL_TLS and LINKLAB_CA. Proxies are taken
+out of it.
+
+Exit status: COMMAND's, or 128 and the number of the signal that ended it;
+125 if linklab fails, 126 if COMMAND cannot be run, 127 if it is not found.`
+
+func newRun(args []string, status *int) *cobra.Command {
+	var (
+		f    linkFlags
+		c    Config
+		size = "250MB"
+		kind string
+	)
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARGUMENT...]",
+		Short: "Run a command with emulated links",
+		Long:  runHelp,
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, command []string) error {
+			var err error
+			if c.Scenario, err = f.load(); err != nil {
+				return err
+			}
+			c.Seed = f.seed
+			if c.Dir == "" {
+				if c.Size, err = parseSize(size); err != nil {
+					return err
+				}
+			}
+			switch kind {
+			case "builtin":
+			case "nginx":
+				c.Server = ServerNginx
+			default:
+				return fmt.Errorf("--server %s: builtin or nginx", kind)
+			}
+			s := streams{in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr()}
+			*status, err = run(c, command, args, s)
+			return err
+		},
+	}
+	cmd.Flags().SetInterspersed(false) // COMMAND's flags are its own
+	f.add(cmd)
+	cmd.Flags().StringVar(&c.Dir, "serve", "", "serve this `DIR`ectory")
+	cmd.Flags().StringVar(&size, "size", size, "serve a body of `SIZE` bytes (K, M, G: 1024; KB, MB, GB: 1000)")
+	cmd.Flags().StringVar(&kind, "server", "builtin", "`builtin` or nginx")
+	cmd.Flags().BoolVar(&c.TLS, "tls", false, "serve https too")
+	cmd.Flags().BoolVar(&c.SourceRules, "source-rules", false, "route by source address, for programs that bind to one")
+	cmd.Flags().IntVar(&c.RPFilter, "rp-filter", 0, "rp_filter of the devices: 0, 1 or 2")
+	cmd.MarkFlagsMutuallyExclusive("serve", "size")
+	return cmd
+}
+
+func newScenarios() *cobra.Command {
+	return &cobra.Command{
+		Use:   "scenarios",
+		Short: "List the built-in scenarios with their numbers",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for i, name := range scenario.Names() {
+				s, err := scenario.Load(name)
+				if err != nil {
+					return err
+				}
+				if i > 0 {
+					cmd.Println()
+				}
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", name, s.About); err != nil {
+					return err
+				}
+				for _, l := range s.Links {
+					if _, err := fmt.Fprintf(cmd.OutOrStdout(), "  link %s\n", l); err != nil {
+						return err
+					}
+				}
+				for _, e := range s.Events {
+					if _, err := fmt.Fprintf(cmd.OutOrStdout(), "  at %v %s\n", e.At, e); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func newBound() *cobra.Command {
+	var (
+		f    linkFlags
+		size = "250MB"
+		tls  bool
+	)
+	cmd := &cobra.Command{
+		Use:   "bound",
+		Short: "Print the least time in s in which the links could carry a body",
+		Long: `Print the fluid bound: the least time, in seconds from the first packet, in
+which the links of a scenario together could carry a body of that size, after
+2 round trips each (3 with TLS), with 0.965 of their rates being payload.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := f.load()
+			if err != nil {
+				return err
+			}
+			n, err := parseSize(size)
+			if err != nil {
+				return err
+			}
+			t, err := scenario.Bound(s, f.seed, n, tls)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%.3f\n", t.Seconds())
+			return err
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&size, "size", size, "of the body: `SIZE` in bytes (K, M, G: 1024; KB, MB, GB: 1000)")
+	cmd.Flags().BoolVar(&tls, "tls", tls, "over TLS")
+	return cmd
+}
+
+// parseSize reads a number of bytes: 100, 1.5M (1024^2), 250MB (1000^2).
+func parseSize(text string) (int64, error) {
+	upper := strings.ToUpper(text)
+	digits := strings.TrimRight(upper, "KMGB")
+	unit := 1.0
+	switch upper[len(digits):] {
+	case "", "B":
+	case "K":
+		unit = 1 << 10
+	case "M":
+		unit = 1 << 20
+	case "G":
+		unit = 1 << 30
+	case "KB":
+		unit = 1e3
+	case "MB":
+		unit = 1e6
+	case "GB":
+		unit = 1e9
+	default:
+		return 0, fmt.Errorf("size %q: the units are K, M, G, KB, MB and GB", text)
+	}
+	v, err := strconv.ParseFloat(digits, 64)
+	if err != nil || math.IsNaN(v) || v <= 0 || v*unit > 1<<50 {
+		return 0, fmt.Errorf("size %q: not a possible number of bytes", text)
+	}
+	return int64(v * unit), nil
+}

@@ -1,0 +1,354 @@
+package linklab
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/mlget/mlget/internal/linklab/emu"
+	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/internal/linklab/server"
+)
+
+// Lab is a laboratory that runs.
+type Lab struct {
+	cfg    Config
+	dir    string
+	guard  *guard
+	client *nsThread
+	serv   *nsThread
+	emu    *emu.Emulator
+	http   *server.Builtin
+	nginx  *server.Nginx
+	body   server.Body
+	ca     *server.CA
+
+	mu     sync.Mutex
+	closed bool
+	groups map[int]struct{} // process groups of commands
+	err    error            // of Close
+}
+
+// Start makes a laboratory, whose server answers when it returns. The caller
+// must Close it. Errors that a person can do something about are HintErrors.
+func Start(c Config) (*Lab, error) {
+	c, err := c.complete()
+	if err != nil {
+		return nil, err
+	}
+	l := &Lab{cfg: c, groups: map[int]struct{}{}}
+	if err := l.build(); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// build makes everything in order; Close takes away what there is.
+func (l *Lab) build() error {
+	var err error
+	if l.dir, err = scratch(l.cfg.Size); err != nil {
+		return err
+	}
+	if l.guard, err = startGuard(l.dir); err != nil {
+		return err
+	}
+	if err := l.namespaces(); err != nil {
+		return err
+	}
+	if err := l.connect(); err != nil {
+		return err
+	}
+	return l.serve()
+}
+
+// namespaces makes the two namespaces, without devices yet.
+func (l *Lab) namespaces() error {
+	var err error
+	if l.serv, err = newNSThread(false); err != nil {
+		return namespaceError(err)
+	}
+	if l.client, err = newNSThread(true); err != nil {
+		return namespaceError(err)
+	}
+	for _, t := range []*nsThread{l.serv, l.client} {
+		if err := t.do(func() error { return prepareNamespace(l.cfg.RPFilter) }); err != nil {
+			return namespaceError(err)
+		}
+	}
+	return l.serv.do(addServerAddresses)
+}
+
+// connect makes the links' devices and starts to emulate.
+func (l *Lab) connect() error {
+	c := emu.Config{Scenario: l.cfg.Scenario, Seed: l.cfg.Seed}
+	err := func() error {
+		for i, k := range l.cfg.Scenario.Links {
+			s := subnetOf(i, k.Name)
+			var in, out *tun
+			err := l.serv.do(func() (err error) { out, err = addServerDevice(s); return })
+			if err != nil {
+				return err
+			}
+			err = l.client.do(func() (err error) { in, err = addClientDevice(s, l.cfg.SourceRules); return })
+			if err != nil {
+				return errors.Join(err, out.Close())
+			}
+			c.Ends = append(c.Ends, emu.Ends{Client: in, Server: out, Addrs: s.addrs()})
+		}
+		var err error
+		l.emu, err = emu.Start(c)
+		return err
+	}()
+	if err != nil {
+		for _, e := range c.Ends {
+			err = errors.Join(err, e.Client.Close(), e.Server.Close())
+		}
+	}
+	return err
+}
+
+// serverAddresses are those that the server listens on.
+func serverAddresses() []string {
+	if _, err := os.Stat("/proc/sys/net/ipv6"); err != nil {
+		return []string{serverIPv4}
+	}
+	return []string{serverIPv4, serverIPv6}
+}
+
+// serve starts the web server.
+func (l *Lab) serve() error {
+	c := server.Config{Dir: l.cfg.Dir}
+	var err error
+	if c.Dir == "" {
+		if l.body, err = server.WriteBody(l.dir, l.cfg.Size); err != nil {
+			return err
+		}
+		c.Body = &l.body
+	}
+	if l.cfg.TLS {
+		if l.ca, err = server.NewCA(l.dir, serverAddresses()); err != nil {
+			return err
+		}
+		c.CA = l.ca
+	}
+	if l.cfg.Server == ServerNginx {
+		return l.serveNginx(c)
+	}
+	var clear, secure []net.Listener
+	err = l.serv.do(func() error {
+		for _, a := range serverAddresses() {
+			for _, k := range []struct {
+				port int
+				to   *[]net.Listener
+			}{{server.Port, &clear}, {server.PortTLS, &secure}} {
+				if k.port == server.PortTLS && c.CA == nil {
+					continue
+				}
+				at := netip.AddrPortFrom(netip.MustParseAddr(a), uint16(k.port))
+				ln, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
+				if err != nil {
+					return err
+				}
+				*k.to = append(*k.to, ln)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		for _, ln := range append(clear, secure...) {
+			err = errors.Join(err, ln.Close())
+		}
+		return fmt.Errorf("listen: %w", err)
+	}
+	l.http = server.StartBuiltin(c, clear, secure)
+	return nil
+}
+
+// serveNginx starts nginx and waits until it listens.
+func (l *Lab) serveNginx(c server.Config) error {
+	var err error
+	l.nginx, err = server.StartNginx(c, l.dir, serverAddresses(), inNamespace{l.serv})
+	if errors.Is(err, server.ErrNoNginx) {
+		return &HintError{Err: err, Hint: "install nginx, or use --server builtin"}
+	}
+	if err != nil {
+		return err
+	}
+	port := server.Port
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		err := l.serv.do(func() error {
+			// An address without names or a deadline is dialled on this thread.
+			at := netip.AddrPortFrom(netip.MustParseAddr(serverIPv4), uint16(port))
+			conn, err := net.DialTCP("tcp", nil, net.TCPAddrFromAddrPort(at))
+			if err != nil {
+				return err
+			}
+			return conn.Close()
+		})
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-l.nginx.Exited():
+			return fmt.Errorf("nginx ended at once: %s", l.nginx.Log())
+		case <-time.After(10 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("nginx does not listen: %w", err)
+		}
+	}
+}
+
+// inNamespace starts processes in a namespace; they do not outlive its thread.
+type inNamespace struct{ t *nsThread }
+
+// StartProcess starts the command.
+func (n inNamespace) StartProcess(cmd *exec.Cmd) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	return n.t.do(cmd.Start)
+}
+
+// URL is that of the body, or of the directory's root, over IPv4 in clear.
+func (l *Lab) URL() string { return l.url(serverIPv4, false) }
+
+// URL6 is the same over IPv6.
+func (l *Lab) URL6() string { return l.url(serverIPv6, false) }
+
+// URLTLS is the same over IPv4 with TLS; empty without Config.TLS.
+func (l *Lab) URLTLS() string {
+	if l.ca == nil {
+		return ""
+	}
+	return l.url(serverIPv4, true)
+}
+
+func (l *Lab) url(address string, secure bool) string {
+	name := ""
+	if l.cfg.Dir == "" {
+		name = server.BodyName
+	}
+	return server.URL(address, name, secure)
+}
+
+// SHA256 is the body's hash in hexadecimal; empty where a directory is served.
+func (l *Lab) SHA256() string { return l.body.SHA256 }
+
+// Size is the body's size in bytes; 0 where a directory is served.
+func (l *Lab) Size() int64 { return l.body.Size }
+
+// CA is the file with the certificate that vouches for the server; empty
+// without Config.TLS. It goes away with the lab.
+func (l *Lab) CA() string {
+	if l.ca == nil {
+		return ""
+	}
+	return l.ca.Path
+}
+
+// Scenario is what the lab plays, with all defaults filled in.
+func (l *Lab) Scenario() scenario.Scenario { return l.cfg.Scenario }
+
+// Links are the names of the client's devices, in order.
+func (l *Lab) Links() []string {
+	names := make([]string, 0, len(l.cfg.Scenario.Links))
+	for _, k := range l.cfg.Scenario.Links {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// Event makes something happen now, written as in a scenario without the
+// time: "wlan0 down", "wlan0 rate 2".
+func (l *Lab) Event(text string) error {
+	e, err := scenario.ParseEvent(text)
+	if err != nil {
+		return err
+	}
+	return l.emu.Apply(e)
+}
+
+// Stats counts what each link has carried so far.
+func (l *Lab) Stats() []emu.LinkStats { return l.emu.Stats() }
+
+// Elapsed is the time since the client's first packet over any link, which is
+// when the scenario's events begin to count.
+func (l *Lab) Elapsed() time.Duration { return l.emu.Elapsed() }
+
+// InClient runs f on a thread in the client's namespace: sockets that f makes
+// itself, not in another goroutine, are the client's, and may be used anywhere
+// later. It must not be called from within f.
+func (l *Lab) InClient(f func() error) error { return l.client.do(f) }
+
+// InServer is the same in the server's namespace.
+func (l *Lab) InServer(f func() error) error { return l.serv.do(f) }
+
+// environment is what a command is told, besides what this process has. No
+// proxy can be reached from the namespace, so none is named.
+func (l *Lab) environment() []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		key, _, _ := strings.Cut(kv, "=")
+		if !strings.HasSuffix(strings.ToLower(key), "_proxy") && !strings.HasPrefix(key, "LINKLAB_") {
+			env = append(env, kv)
+		}
+	}
+	env = append(env,
+		"LINKLAB_URL="+l.URL(),
+		"LINKLAB_URL6="+l.URL6(),
+		"LINKLAB_LINKS="+strings.Join(l.Links(), ","),
+	)
+	if l.cfg.Dir == "" {
+		env = append(env, "LINKLAB_SHA256="+l.SHA256(), fmt.Sprintf("LINKLAB_SIZE=%d", l.Size()))
+	}
+	if l.ca != nil {
+		env = append(env, "LINKLAB_URL_TLS="+l.URLTLS(), "LINKLAB_CA="+l.CA())
+	}
+	return env
+}
+
+// Close ends the commands that still run, the server and the links, and
+// removes everything. It may be called again and from several goroutines.
+func (l *Lab) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return l.err
+	}
+	l.closed = true
+	for g := range l.groups {
+		_ = syscall.Kill(-g, syscall.SIGKILL) // it may have ended
+	}
+	var errs []error
+	if l.nginx != nil {
+		errs = append(errs, l.nginx.Close())
+	}
+	if l.http != nil {
+		errs = append(errs, l.http.Close())
+	}
+	if l.emu != nil {
+		errs = append(errs, l.emu.Close())
+	}
+	for _, t := range []*nsThread{l.client, l.serv} {
+		if t != nil {
+			t.end()
+		}
+	}
+	switch {
+	case l.guard != nil:
+		errs = append(errs, l.guard.close())
+	case l.dir != "":
+		errs = append(errs, os.RemoveAll(l.dir))
+	}
+	l.err = errors.Join(errs...)
+	return l.err
+}

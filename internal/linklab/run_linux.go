@@ -1,0 +1,79 @@
+package linklab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// insideVar marks a copy of this process that runs in a user namespace.
+const insideVar = "LINKLAB_INSIDE"
+
+// streams are those of the process that a command is run for.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// run makes a lab, runs the command in it and returns the command's status.
+// args are the whole command line, for a copy of this process where one is
+// needed.
+func run(c Config, command, args []string, s streams) (status int, err error) {
+	if os.Geteuid() != 0 && os.Getenv(insideVar) == "" {
+		return runInUserNamespace(args, s)
+	}
+	l, err := Start(c)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	cmd := l.Command(context.Background(), command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, s.err
+	return statusOf(cmd.Cmd, runForeground(cmd.Cmd, cmd))
+}
+
+// runInUserNamespace runs this program again as the root of a user namespace.
+func runInUserNamespace(args []string, s streams) (int, error) {
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, s.err
+	cmd.Env = append(os.Environ(), insideVar+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}},
+		Pdeathsig:   syscall.SIGKILL,
+	}
+	// The death signal comes with the end of the thread that started it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := runForeground(cmd, cmd)
+	if cmd.Process == nil && err != nil {
+		return 0, userNamespaceError(err)
+	}
+	return statusOf(cmd, err)
+}
+
+// statusOf is the exit status that a shell would show for the command.
+func statusOf(cmd *exec.Cmd, err error) (int, error) {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0, nil
+	case errors.As(err, &exit):
+		if w, ok := exit.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+			return 128 + int(w.Signal()), nil
+		}
+		return exit.ExitCode(), nil
+	case cmd.Process != nil:
+		return 0, err
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
+		return statusNotFound, fmt.Errorf("command: %w", err)
+	}
+	return statusNotExecutable, fmt.Errorf("command: %w", err)
+}

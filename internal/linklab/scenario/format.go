@@ -1,0 +1,76 @@
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// String writes the link as ParseLink reads it, except for a trace, whose
+// file is not known any more.
+func (l Link) String() string {
+	var b strings.Builder
+	b.WriteString(l.Name)
+	add := func(key string, v float64) {
+		b.WriteString("," + key + "=" + strconv.FormatFloat(v, 'f', -1, 64))
+	}
+	add("down", l.DownMbps)
+	if l.UpMbps != 0 {
+		add("up", l.UpMbps)
+	}
+	add("rtt", ms(l.RTT))
+	if l.Queue != 0 {
+		add("queue", ms(l.Queue))
+	}
+	if l.LossPercent != 0 {
+		add("loss", l.LossPercent)
+	}
+	if l.Ramp != 0 {
+		add("ramp", l.Ramp.Seconds())
+		if l.Ramp0 != 0 {
+			add("ramp0", l.Ramp0)
+		}
+	}
+	if l.Vary != 0 {
+		add("vary", l.Vary)
+	}
+	return b.String()
+}
+
+// String writes the event as ParseEvent reads it, without its time.
+func (e Event) String() string {
+	v := strconv.FormatFloat(e.Value, 'f', -1, 64)
+	switch e.Kind {
+	case Down:
+		return e.Link + " down"
+	case Up:
+		return e.Link + " up"
+	case Rate:
+		return e.Link + " rate " + v
+	case Loss:
+		return e.Link + " loss " + v
+	case RTT:
+		return e.Link + " rtt " + v
+	case CarrierOff:
+		return e.Link + " carrier off"
+	case CarrierOn:
+		return e.Link + " carrier on"
+	}
+	return fmt.Sprintf("%s unknown event %d", e.Link, e.Kind)
+}
+
+// Format writes a scenario as Parse reads it, without traces.
+func (s Scenario) Format() string {
+	var b strings.Builder
+	if s.About != "" {
+		b.WriteString("about " + s.About + "\n")
+	}
+	for _, l := range s.Links {
+		b.WriteString("link " + l.String() + "\n")
+	}
+	for _, e := range s.Events {
+		b.WriteString("at " + e.At.Round(time.Nanosecond).String() + " " + e.String() + "\n")
+	}
+	return b.String()
+}

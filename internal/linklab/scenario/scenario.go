@@ -1,0 +1,205 @@
+// Package scenario describes emulated links: their rates, delays and losses,
+// and what happens to them at which moment. It holds the text format, the
+// scenarios that are built in, the rate of a link as a pure function of time,
+// and the fluid bound that follows from it.
+//
+// Everything here is a plain value without state or clock: safe for use by
+// several goroutines as long as none of them writes to a value that is shared.
+package scenario
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// Limits of what a scenario may ask for. They keep the arithmetic far from
+// overflow and a mistyped unit from looking like a very strange link.
+const (
+	MinMbps   = 0.01
+	MaxMbps   = 10000
+	MaxRTT    = 10 * time.Second
+	MaxQueue  = time.Minute
+	MaxRamp   = 10 * time.Minute
+	MaxAt     = 24 * time.Hour
+	MaxLinks  = 16
+	MaxEvents = 1000
+	maxName   = 15 // IFNAMSIZ less its final zero
+)
+
+// DefaultRamp0 is the fraction of its rate at which a link with a ramp starts.
+const DefaultRamp0 = 0.25
+
+// SilenceBeforeRamp is how long a link must be silent before its rate has to
+// build up again, as an LTE modem gives back its secondary carriers.
+const SilenceBeforeRamp = time.Second
+
+// Link is one emulated link. Rates count whole IP packets, in both directions
+// separately; RTT is the sum of both directions' delays on an empty queue.
+type Link struct {
+	Name     string        // the device's name in the client's namespace
+	DownMbps float64       // 10^6 bit/s from server to client
+	UpMbps   float64       // 10^6 bit/s from client to server; 0 = max(10, DownMbps/4)
+	RTT      time.Duration // 0 = none
+	// Queue bounds the drop-tail buffer of either direction, as the time its
+	// content takes at the current rate; 0 = max(100 ms, 1.5 RTT). That is
+	// more than the 0.43 RTT that CUBIC needs so as not to run dry after
+	// halving to 0.7, and little enough not to hide a link's RTT completely.
+	Queue       time.Duration
+	LossPercent float64       // of packets, in each direction, at random
+	Ramp        time.Duration // build-up of the downward rate after silence; 0 = none
+	Ramp0       float64       // fraction of the rate at the start of a ramp; 0 = DefaultRamp0
+	Vary        float64       // 0..1: the downward rate wanders within DownMbps*(1±Vary)
+	Trace       *Trace        // shape of the downward rate; nil = constant
+}
+
+// Kind says what an Event does to its link.
+type Kind uint8
+
+// The kinds of event.
+const (
+	Down       Kind = iota // packets vanish silently, both ways
+	Up                     // packets pass again
+	Rate                   // Value is the new downward rate in Mbit/s
+	Loss                   // Value is the new loss in percent
+	RTT                    // Value is the new round-trip time in ms
+	CarrierOff             // the client's device loses its carrier
+	CarrierOn              // the client's device has its carrier back
+)
+
+// Event changes a link at a moment counted from the first packet that the
+// client sends over any link.
+type Event struct {
+	At    time.Duration
+	Link  string
+	Kind  Kind
+	Value float64
+}
+
+// Scenario is a set of links and what happens to them.
+type Scenario struct {
+	Name   string
+	About  string // one line for people
+	Links  []Link
+	Events []Event // in order of At
+}
+
+// Complete checks a scenario and returns a copy with the defaults filled in
+// and the events in order of time.
+func (s Scenario) Complete() (Scenario, error) {
+	if len(s.Links) == 0 {
+		return s, errors.New("a scenario needs at least one link")
+	}
+	if len(s.Links) > MaxLinks {
+		return s, fmt.Errorf("%d links: at most %d are possible", len(s.Links), MaxLinks)
+	}
+	if len(s.Events) > MaxEvents {
+		return s, fmt.Errorf("%d events: at most %d are possible", len(s.Events), MaxEvents)
+	}
+	s.Links = slices.Clone(s.Links)
+	for i := range s.Links {
+		l, err := s.Links[i].complete()
+		if err != nil {
+			return s, err
+		}
+		s.Links[i] = l
+		if slices.ContainsFunc(s.Links[:i], func(o Link) bool { return o.Name == l.Name }) {
+			return s, fmt.Errorf("link %s: named twice", l.Name)
+		}
+	}
+	s.Events = slices.Clone(s.Events)
+	for _, e := range s.Events {
+		if err := s.CheckEvent(e); err != nil {
+			return s, err
+		}
+	}
+	slices.SortStableFunc(s.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	return s, nil
+}
+
+// CheckEvent says whether the event makes sense in this scenario.
+func (s Scenario) CheckEvent(e Event) error {
+	if !slices.ContainsFunc(s.Links, func(l Link) bool { return l.Name == e.Link }) {
+		return fmt.Errorf("event: no link named %q", e.Link)
+	}
+	if e.At < 0 || e.At > MaxAt {
+		return fmt.Errorf("event of %s: time %v: must be within 0..%v", e.Link, e.At, MaxAt)
+	}
+	var err error
+	switch e.Kind {
+	case Rate:
+		err = within("rate", e.Value, MinMbps, MaxMbps)
+	case Loss:
+		err = within("loss", e.Value, 0, 100)
+	case RTT:
+		err = within("rtt", e.Value, 0, ms(MaxRTT))
+	case Down, Up, CarrierOff, CarrierOn:
+	}
+	if err != nil {
+		return fmt.Errorf("event of %s: %w", e.Link, err)
+	}
+	return nil
+}
+
+func (l Link) complete() (Link, error) {
+	if err := checkName(l.Name); err != nil {
+		return l, err
+	}
+	if l.Trace != nil && l.DownMbps == 0 {
+		l.DownMbps = l.Trace.MeanMbps()
+	}
+	if l.UpMbps == 0 {
+		l.UpMbps = max(10, l.DownMbps/4)
+	}
+	if l.Queue == 0 {
+		l.Queue = max(100*time.Millisecond, l.RTT*3/2)
+	}
+	if l.Ramp0 == 0 {
+		l.Ramp0 = DefaultRamp0
+	}
+	for _, err := range []error{
+		within("down", l.DownMbps, MinMbps, MaxMbps),
+		within("up", l.UpMbps, MinMbps, MaxMbps),
+		within("rtt", ms(l.RTT), 0, ms(MaxRTT)),
+		within("queue", ms(l.Queue), 1, ms(MaxQueue)),
+		within("loss", l.LossPercent, 0, 100),
+		within("ramp", l.Ramp.Seconds(), 0, MaxRamp.Seconds()),
+		within("ramp0", l.Ramp0, 0.001, 1),
+		within("vary", l.Vary, 0, 1),
+	} {
+		if err != nil {
+			return l, fmt.Errorf("link %s: %w", l.Name, err)
+		}
+	}
+	return l, nil
+}
+
+// checkName accepts what every tool takes for the name of a device.
+func checkName(name string) error {
+	if name == "" {
+		return errors.New("a link needs a name")
+	}
+	if name == "lo" || name == "." || name == ".." || len(name) > maxName {
+		return fmt.Errorf("link %q: not a possible device name", name)
+	}
+	for _, c := range name {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return fmt.Errorf("link %q: a device name takes letters, digits, '.', '_' and '-'", name)
+		}
+	}
+	return nil
+}
+
+func within(key string, v, lo, hi float64) error {
+	if math.IsNaN(v) || v < lo || v > hi {
+		return fmt.Errorf("%s=%g: must be within %g..%g", key, v, lo, hi)
+	}
+	return nil
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
