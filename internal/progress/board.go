@@ -28,10 +28,17 @@ type board struct {
 	ended  int     // files that have ended
 	failed int     // of these, in vain
 
-	past  int64          // bytes of the files that have ended, resumed ones included
+	past     int64 // bytes of the files that have ended, resumed ones included
+	pastSize int64 // what these should have been
+	unsized  bool  // a file failed of which only a part is there, nobody knows how large a part
+	lost     int64 // bytes of failed files that will not come any more
+
 	at    scheduler.Time // of the last event that had a time
 	rate  float64        // bytes per second over all links, smoothed
 	rated scheduler.Time // when rate was last brought up to date
+
+	first, last scheduler.Time // first file's start, last byte
+	over        bool           // the run has ended: rates are now means over it
 }
 
 type link struct {
@@ -41,12 +48,12 @@ type link struct {
 }
 
 type file struct {
-	id     event.FileID
-	name   string
-	size   int64 // -1: unknown
-	done   int64 // resumed bytes included
-	links  []event.LinkSample
-	counts []int64 // by link: payload that counts, of requests that have ended
+	id      event.FileID
+	size    int64 // -1: unknown
+	done    int64 // resumed bytes included
+	resumed int64
+	links   []event.LinkSample
+	counts  []int64 // by link: payload that counts, of requests that have ended
 }
 
 func (b *board) add(e event.Event) {
@@ -59,12 +66,15 @@ func (b *board) add(e event.Event) {
 		}
 	case event.FileStarted:
 		b.at = e.At
+		if b.began == 0 {
+			b.first = e.At
+		}
 		b.began++
-		b.active = append(b.active, &file{id: e.File, name: e.Output, size: -1, counts: make([]int64, len(b.links))})
+		b.active = append(b.active, &file{id: e.File, size: -1, counts: make([]int64, len(b.links))})
 	case event.ObjectKnown:
 		b.at = e.At
 		if f := b.file(e.File); f != nil {
-			f.size, f.done = e.Size, e.Resumed
+			f.size, f.done, f.resumed = e.Size, e.Resumed, e.Resumed
 		}
 	case event.LinkChanged:
 		b.at = e.At
@@ -78,8 +88,8 @@ func (b *board) add(e event.Event) {
 	case event.FileEnded:
 		b.fileEnded(e)
 	case event.RunEnded:
-		b.at = e.At
-		b.rate = 0
+		b.at, b.over = e.At, true
+		b.rate = b.mean(b.received())
 	}
 }
 
@@ -94,6 +104,9 @@ func (b *board) file(id event.FileID) *file {
 
 func (b *board) requestEnded(e event.RequestEnded) {
 	b.at = e.At
+	if e.Bytes > e.Wasted {
+		b.last = max(b.last, e.LastByte)
+	}
 	if e.Link < 0 || int(e.Link) >= len(b.links) {
 		return
 	}
@@ -136,13 +149,26 @@ func (b *board) fileEnded(e event.FileEnded) {
 	}
 	f := b.active[i]
 	b.active = slices.Delete(b.active, i, i+1)
+	counted := f.resumed
 	for l, n := range f.counts {
 		b.links[l].past += n
+		counted += n
 	}
-	if e.ExitCode == 0 && e.Size >= 0 {
-		f.done = e.Size
+	if e.ExitCode == 0 {
+		f.done = max(e.Size, f.done, counted)
+		f.size = f.done
+	} else {
+		// The last sample may be older than the last bytes.
+		f.done = max(f.done, counted)
 	}
 	b.past += f.done
+	switch {
+	case f.size >= 0:
+		b.pastSize += f.size
+		b.lost += max(f.size-f.done, 0)
+	case f.done > 0:
+		b.unsized = true
+	}
 }
 
 // linkBytes is the payload that counts which link i has carried. Samples may
@@ -162,14 +188,34 @@ func (b *board) linkBytes(i int) int64 {
 	return n
 }
 
-// linkRate is what link i carries now, in bytes per second.
+// linkRate is what link i carries now, in bytes per second; when the run is over,
+// what it carried in the mean.
 func (b *board) linkRate(i int) (rate float64) {
+	if b.over {
+		return b.mean(b.links[i].past)
+	}
 	for _, f := range b.active {
 		if i < len(f.links) {
 			rate += f.links[i].Rate
 		}
 	}
 	return rate
+}
+
+// mean is bytes over the run's time, in bytes per second.
+func (b *board) mean(bytes int64) float64 {
+	if b.last <= b.first {
+		return 0
+	}
+	return float64(bytes) / (b.last - b.first).Seconds()
+}
+
+// linkState is link i's state; the first bytes may come before the word of it.
+func (b *board) linkState(i int) event.LinkState {
+	if s := b.links[i].state; s != event.LinkUnused || b.linkBytes(i) == 0 {
+		return s
+	}
+	return event.LinkUsed
 }
 
 // received is the payload that counts over all links.
@@ -190,10 +236,13 @@ func (b *board) done() int64 {
 }
 
 // size is what all files have together; known is false while that cannot be told:
-// a file has not begun, or its server does not say. A file that failed counts as
-// what there is of it.
+// a file has not begun, or its server does not say. A file that failed before its
+// size was known, and of which nothing is there, does not count.
 func (b *board) size() (n int64, known bool) {
-	n = b.past
+	if b.unsized {
+		return 0, false
+	}
+	n = b.pastSize
 	for _, f := range b.active {
 		if f.size < 0 {
 			return 0, false
@@ -217,7 +266,7 @@ func (b *board) fraction() (part float64, known bool) {
 // while that cannot be told.
 func (b *board) left() (d time.Duration, known bool) {
 	size, known := b.size()
-	rest := size - b.done()
+	rest := size - b.lost - b.done()
 	switch {
 	case !known:
 		return 0, false

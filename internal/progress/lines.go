@@ -81,7 +81,7 @@ func (b *board) line() string {
 
 // fileCount is how many of the files are finished.
 func (b *board) fileCount() string {
-	s := fmt.Sprintf("%d of %d files", b.ended, b.files)
+	s := fmt.Sprintf("%d/%d files", b.ended, b.files)
 	if b.failed > 0 {
 		s += fmt.Sprintf(", %d failed", b.failed)
 	}
@@ -132,26 +132,26 @@ type noticeJSON struct {
 // jsonLines writes an object now and then, and one for each notice: a program
 // that reads the stream meets nothing but JSON.
 type jsonLines struct {
-	enc   *json.Encoder
+	w     io.Writer
 	board board
 	ticks ticker
-}
-
-func newJSONLines(w io.Writer) *jsonLines {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return &jsonLines{enc: enc}
 }
 
 func (j *jsonLines) add(e event.Event) {
 	j.board.add(e)
 	if j.ticks.due(e, jsonInterval) {
-		_ = j.enc.Encode(j.board.progressLine())
+		j.write(j.board.progressLine())
 	}
 }
 
 func (j *jsonLines) notice(text string, warning bool) {
-	_ = j.enc.Encode(noticeJSON{Event: "notice", Warning: warning, Text: text})
+	j.write(noticeJSON{Event: "notice", Warning: warning, Text: text})
+}
+
+func (j *jsonLines) write(line any) {
+	if data, err := json.Marshal(line); err == nil {
+		_, _ = j.w.Write(append(term.HarmlessJSON(data), '\n'))
+	}
 }
 
 func (*jsonLines) close() {}
@@ -171,7 +171,7 @@ func (b *board) progressLine() progressLine {
 	}
 	for i, l := range b.links {
 		line.Links = append(line.Links, progressLink{
-			Name: l.name, State: l.state, Bytes: b.linkBytes(i), ThroughputMbps: mbps(b.linkRate(i)),
+			Name: l.name, State: b.linkState(i), Bytes: b.linkBytes(i), ThroughputMbps: mbps(b.linkRate(i)),
 		})
 	}
 	return line

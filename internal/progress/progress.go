@@ -2,8 +2,8 @@
 // as lines of text for logs, or as lines of JSON for other programs. It also
 // prints the run's notices, whatever the mode.
 //
-// Nothing is coloured, so NO_COLOR is respected without being read; every name
-// and message passes term.Printable on its way out.
+// Nothing is coloured, so NO_COLOR is respected without being read; names
+// and messages pass term.Printable, or term.HarmlessJSON, on their way out.
 //
 // Contract: Run owns its subscription and w from its call to its return, and
 // every goroutine that it starts has ended when it returns. It never fails: what
@@ -91,7 +91,7 @@ func newView(w io.Writer, cfg Config) view {
 	case ModePlain:
 		return &plain{noticesOnly: noticesOnly{w}}
 	case ModeJSON:
-		return newJSONLines(w)
+		return &jsonLines{w: w}
 	case ModeAuto, ModeNone:
 	}
 	return noticesOnly{w}

@@ -6,10 +6,13 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/mlget/mlget/internal/term"
 )
 
 // Schema is the version of the report's format.
@@ -114,12 +117,17 @@ type Power struct {
 	PeakWatts       float64 `json:"peak_watts"`
 }
 
-// WriteJSON writes the report to w as one indented JSON object and a line end.
+// WriteJSON writes the report to w as one indented JSON object and a line end. It
+// may end on a terminal: no character in it could be obeyed by one.
 func (r Report) WriteJSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // or no URL with a query could be read
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(r); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	if _, err := w.Write(term.HarmlessJSON(b.Bytes())); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil

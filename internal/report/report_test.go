@@ -66,8 +66,8 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, name+".txt", s.Bytes())
-		if i := strings.IndexFunc(s.String(), func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
-			t.Errorf("%s: the summary has an unprintable character at %d", name, i)
+		if i := strings.IndexFunc(s.String()+j.String(), func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
+			t.Errorf("%s: there is an unprintable character at %d", name, i)
 		}
 		var back Report
 		if err := json.Unmarshal(j.Bytes(), &back); err != nil {
@@ -267,14 +267,11 @@ func distort(e event.Event, n int64, x float64) event.Event {
 	v := reflect.New(reflect.TypeOf(e)).Elem()
 	v.Set(reflect.ValueOf(e))
 	for i := range v.NumField() {
-		switch f := v.Field(i); f.Kind() {
-		case reflect.Int, reflect.Int32, reflect.Int64:
+		f := v.Field(i)
+		if f.CanInt() {
 			f.SetInt(n)
-		case reflect.Slice:
-			if s, ok := f.Interface().([]event.LinkSample); ok {
-				s[0] = event.LinkSample{Bytes: n, Wasted: -n, Rate: x, Bandwidth: x, RTT: time.Duration(n)}
-			}
-		default:
+		} else if s, ok := f.Interface().([]event.LinkSample); ok {
+			s[0] = event.LinkSample{Bytes: n, Wasted: -n, Rate: x, Bandwidth: x, RTT: time.Duration(n)}
 		}
 	}
 	return v.Interface().(event.Event)

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -102,4 +103,27 @@ func TestClock(t *testing.T) {
 			t.Errorf("Clock(%v) = %q, want %q", c.d, got, c.want)
 		}
 	}
+}
+
+func FuzzHarmlessJSON(f *testing.F) {
+	for _, s := range []string{"a", "\x1b[2J", "\u009b31m", "\x7f", "\u202egpj", "tag \U000e0041", "grün 文件 😀", "\xff", `\u202e`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		data, err := json.MarshalIndent([]string{s}, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := HarmlessJSON(data)
+		if i := strings.IndexFunc(string(got), func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
+			t.Fatalf("%q gives %q: byte %d is not printable", s, got, i)
+		}
+		var before, after []string
+		if err := json.Unmarshal(data, &before); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(got, &after); err != nil || before[0] != after[0] {
+			t.Fatalf("%q became %q, %v", before, after, err)
+		}
+	})
 }
