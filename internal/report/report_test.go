@@ -104,6 +104,48 @@ func TestSchema(t *testing.T) {
 	}
 }
 
+// docs/report.schema.json names the same fields, and as required those that are
+// always there.
+func TestSchemaFile(t *testing.T) {
+	type object struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
+	}
+	var schema struct {
+		object
+		Defs map[string]object `json:"$defs"`
+	}
+	data, err := os.ReadFile("../../docs/report.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &schema); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		value any
+		said  object
+	}{{Report{}, schema.object}, {Link{}, schema.Defs["link"]}, {File{}, schema.Defs["file"]}, {Power{}, schema.Defs["power"]}} {
+		typ := reflect.TypeOf(c.value)
+		var required []string
+		for i := range typ.NumField() {
+			name, option, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+			if _, ok := c.said.Properties[name]; !ok {
+				t.Errorf("%s: %s is not in the schema", typ.Name(), name)
+			}
+			if option == "" {
+				required = append(required, name)
+			}
+		}
+		if len(c.said.Properties) != typ.NumField() {
+			t.Errorf("%s has %d fields, the schema %d", typ.Name(), typ.NumField(), len(c.said.Properties))
+		}
+		if !reflect.DeepEqual(required, c.said.Required) {
+			t.Errorf("%s: always there are %v, the schema says %v", typ.Name(), required, c.said.Required)
+		}
+	}
+}
+
 // Numbers that can be told from the run's description in eventtest by hand.
 func TestDefinitions(t *testing.T) {
 	r := build(eventtest.TwoLinks())
