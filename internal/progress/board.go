@@ -1,0 +1,292 @@
+package progress
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// smoothing is the time over which the rate behind the time left is averaged:
+// long enough that the time left does not jump, short enough that it follows a
+// link that comes or goes.
+const smoothing = 3 * scheduler.Second
+
+// maxFileRows is how many files are shown one by one; with more of them there is
+// only the whole.
+const maxFileRows = 4
+
+// board is where a run stands. It keeps links and the files that are in progress,
+// so that its size does not grow with the number of files.
+type board struct {
+	links  []link
+	active []*file // started and not ended, oldest first
+	files  int     // of the run
+	began  int     // files that have started
+	ended  int     // files that have ended
+	failed int     // of these, in vain
+
+	past     int64 // bytes of the files that have ended, resumed ones included
+	pastSize int64 // what these should have been
+	unsized  bool  // a file failed of which only a part is there, nobody knows how large a part
+	lost     int64 // bytes of failed files that will not come any more
+
+	at    scheduler.Time // of the last event that had a time
+	rate  float64        // bytes per second over all links, smoothed
+	rated scheduler.Time // when rate was last brought up to date
+
+	first, last scheduler.Time // first file's start, last byte
+	over        bool           // the run has ended: rates are now means over it
+}
+
+type link struct {
+	name  string
+	state event.LinkState
+	past  int64 // payload that counts, of files that have ended
+}
+
+type file struct {
+	id      event.FileID
+	size    int64 // -1: unknown
+	done    int64 // resumed bytes included
+	resumed int64
+	links   []event.LinkSample
+	counts  []int64 // by link: payload that counts, of requests that have ended
+}
+
+func (b *board) add(e event.Event) {
+	switch e := e.(type) {
+	case event.RunStarted:
+		b.files = e.Files
+		b.links = b.links[:0]
+		for _, l := range e.Links {
+			b.links = append(b.links, link{name: l.Name, state: event.LinkUnused})
+		}
+	case event.FileStarted:
+		b.at = e.At
+		if b.began == 0 {
+			b.first = e.At
+		}
+		b.began++
+		b.active = append(b.active, &file{id: e.File, size: -1, counts: make([]int64, len(b.links))})
+	case event.ObjectKnown:
+		b.at = e.At
+		if f := b.file(e.File); f != nil {
+			f.size, f.done, f.resumed = e.Size, e.Resumed, e.Resumed
+		}
+	case event.LinkChanged:
+		b.at = e.At
+		if e.Link >= 0 && int(e.Link) < len(b.links) {
+			b.links[e.Link].state = e.State
+		}
+	case event.RequestEnded:
+		b.requestEnded(e)
+	case event.Sample:
+		b.sample(e)
+	case event.FileEnded:
+		b.fileEnded(e)
+	case event.RunEnded:
+		b.at, b.over = e.At, true
+		b.rate = b.mean(b.received())
+	}
+}
+
+func (b *board) file(id event.FileID) *file {
+	for _, f := range b.active {
+		if f.id == id {
+			return f
+		}
+	}
+	return nil
+}
+
+func (b *board) requestEnded(e event.RequestEnded) {
+	b.at = e.At
+	if e.Bytes > e.Wasted {
+		b.last = max(b.last, e.LastByte)
+	}
+	if e.Link < 0 || int(e.Link) >= len(b.links) {
+		return
+	}
+	if f := b.file(e.File); f != nil && int(e.Link) < len(f.counts) {
+		f.counts[e.Link] += e.Bytes - e.Wasted
+	} else {
+		b.links[e.Link].past += e.Bytes - e.Wasted
+	}
+}
+
+func (b *board) sample(e event.Sample) {
+	b.at = e.At
+	f := b.file(e.File)
+	if f == nil {
+		return
+	}
+	f.size, f.done, f.links = e.Size, e.Done, e.Links
+	now := 0.0
+	for i := range b.links {
+		now += b.linkRate(i)
+	}
+	if b.rated == 0 || e.At < b.rated {
+		b.rate, b.rated = now, e.At
+		return
+	}
+	weight := 1 - math.Exp(-float64(e.At-b.rated)/float64(smoothing))
+	b.rate += weight * (now - b.rate)
+	b.rated = e.At
+}
+
+func (b *board) fileEnded(e event.FileEnded) {
+	b.at = e.At
+	b.ended++
+	if e.ExitCode != 0 {
+		b.failed++
+	}
+	i := slices.IndexFunc(b.active, func(f *file) bool { return f.id == e.File })
+	if i < 0 {
+		return
+	}
+	f := b.active[i]
+	b.active = slices.Delete(b.active, i, i+1)
+	counted := f.resumed
+	for l, n := range f.counts {
+		b.links[l].past += n
+		counted += n
+	}
+	if e.ExitCode == 0 {
+		f.done = max(e.Size, f.done, counted)
+		f.size = f.done
+	} else {
+		// The last sample may be older than the last bytes.
+		f.done = max(f.done, counted)
+	}
+	b.past += f.done
+	switch {
+	case f.size >= 0:
+		b.pastSize += f.size
+		b.lost += max(f.size-f.done, 0)
+	case f.done > 0:
+		b.unsized = true
+	}
+}
+
+// linkBytes is the payload that counts which link i has carried. Samples may
+// lag behind the requests that have ended, and these behind the samples.
+func (b *board) linkBytes(i int) int64 {
+	n := b.links[i].past
+	for _, f := range b.active {
+		sampled := int64(0)
+		if i < len(f.links) {
+			sampled = f.links[i].Bytes - f.links[i].Wasted
+		}
+		if i < len(f.counts) {
+			sampled = max(sampled, f.counts[i])
+		}
+		n += sampled
+	}
+	return n
+}
+
+// linkRate is what link i carries now, in bytes per second; when the run is over,
+// what it carried in the mean.
+func (b *board) linkRate(i int) (rate float64) {
+	if b.over {
+		return b.mean(b.links[i].past)
+	}
+	for _, f := range b.active {
+		if i < len(f.links) {
+			rate += f.links[i].Rate
+		}
+	}
+	return rate
+}
+
+// mean is bytes over the run's time, in bytes per second.
+func (b *board) mean(bytes int64) float64 {
+	if b.last <= b.first {
+		return 0
+	}
+	return float64(bytes) / (b.last - b.first).Seconds()
+}
+
+// linkState is link i's state; the first bytes may come before the word of it.
+func (b *board) linkState(i int) event.LinkState {
+	if s := b.links[i].state; s != event.LinkUnused || b.linkBytes(i) == 0 {
+		return s
+	}
+	return event.LinkUsed
+}
+
+// received is the payload that counts over all links.
+func (b *board) received() (n int64) {
+	for i := range b.links {
+		n += b.linkBytes(i)
+	}
+	return n
+}
+
+// done is how many bytes of the files are there.
+func (b *board) done() int64 {
+	n := b.past
+	for _, f := range b.active {
+		n += f.done
+	}
+	return n
+}
+
+// size is what all files have together; known is false while that cannot be told:
+// a file has not begun, or its server does not say. A file that failed before its
+// size was known, and of which nothing is there, does not count.
+func (b *board) size() (n int64, known bool) {
+	if b.unsized {
+		return 0, false
+	}
+	n = b.pastSize
+	for _, f := range b.active {
+		if f.size < 0 {
+			return 0, false
+		}
+		n += f.size
+	}
+	return n, b.began > 0 && b.began >= b.files
+}
+
+// fraction is the part of all bytes that is there, from 0 to 1; known is false
+// while that cannot be told.
+func (b *board) fraction() (part float64, known bool) {
+	size, known := b.size()
+	if !known {
+		return 0, false
+	}
+	return ratio(b.done(), size), true
+}
+
+// left is the time that the rest will take at the present rate; known is false
+// while that cannot be told.
+func (b *board) left() (d time.Duration, known bool) {
+	size, known := b.size()
+	rest := size - b.lost - b.done()
+	switch {
+	case !known:
+		return 0, false
+	case rest <= 0:
+		return 0, true
+	case b.rate < 1:
+		return 0, false
+	}
+	seconds := float64(rest) / b.rate
+	const longest = 99 * 24 * 3600 // beyond this, "never" is as good a guess
+	if seconds > longest {
+		return 0, false
+	}
+	return time.Duration(seconds * float64(time.Second)), true
+}
+
+// ratio is a/b within 0 and 1; nothing of nothing is all.
+func ratio(a, b int64) float64 {
+	if b <= 0 {
+		return 1
+	}
+	return min(max(float64(a)/float64(b), 0), 1)
+}

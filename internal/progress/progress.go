@@ -1,0 +1,116 @@
+// Package progress shows a run to whoever waits for it: as bars on a terminal,
+// as lines of text for logs, or as lines of JSON for other programs. It also
+// prints the run's notices, whatever the mode.
+//
+// Nothing is coloured, so NO_COLOR is respected without being read; names
+// and messages pass term.Printable, or term.HarmlessJSON, on their way out.
+//
+// Contract: Run owns its subscription and w from its call to its return, and
+// every goroutine that it starts has ended when it returns. It never fails: what
+// cannot be shown is not shown, and the events are read all the same.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	xterm "golang.org/x/term"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/term"
+)
+
+// Mode is a way to show progress.
+type Mode string
+
+// The modes, as --progress names them.
+const (
+	ModeAuto  Mode = "auto"  // bars where they can be drawn, else none
+	ModeBar   Mode = "bar"   // a bar for each link and one for the whole, redrawn in place
+	ModePlain Mode = "plain" // a line of text every five seconds
+	ModeJSON  Mode = "json"  // a JSON object on a line every second
+	ModeNone  Mode = "none"  // notices only
+)
+
+// ParseMode gives the mode that s names.
+func ParseMode(s string) (Mode, error) {
+	switch m := Mode(s); m {
+	case ModeAuto, ModeBar, ModePlain, ModeJSON, ModeNone:
+		return m, nil
+	}
+	return "", fmt.Errorf("no such kind of progress: %q (auto, bar, plain, json or none)", s)
+}
+
+// Config says what is shown.
+type Config struct {
+	Mode    Mode
+	Quiet   bool // no notices, and ModeAuto is ModeNone; a mode that was asked for stays
+	Verbose bool // notices that are no warnings, too
+}
+
+// view is what a mode does with a run.
+type view interface {
+	// add takes in the next event.
+	add(e event.Event)
+	// notice shows a message; text may hold anything.
+	notice(text string, warning bool)
+	// close shows the end and stops what was started.
+	close()
+}
+
+// Run shows the events of sub on w, which is standard error as a rule, until the
+// bus is closed.
+func Run(sub *event.Subscription, w io.Writer, cfg Config) {
+	v := newView(w, cfg)
+	defer v.close()
+	for batch, ok := sub.Next(nil); ok; batch, ok = sub.Next(batch) {
+		for _, e := range batch {
+			if n, ok := e.(event.Notice); ok {
+				if !cfg.Quiet && (n.Warning || cfg.Verbose) {
+					v.notice(n.Text, n.Warning)
+				}
+				continue
+			}
+			v.add(e)
+		}
+	}
+}
+
+func newView(w io.Writer, cfg Config) view {
+	mode := cfg.Mode
+	if mode == ModeAuto || mode == "" {
+		mode = ModeNone
+		if !cfg.Quiet && canRedraw(w) {
+			mode = ModeBar
+		}
+	}
+	switch mode {
+	case ModeBar:
+		return newBars(w, nil)
+	case ModePlain:
+		return &plain{noticesOnly: noticesOnly{w}}
+	case ModeJSON:
+		return &jsonLines{w: w}
+	case ModeAuto, ModeNone:
+	}
+	return noticesOnly{w}
+}
+
+// canRedraw says whether w is a terminal on which the cursor can go up.
+func canRedraw(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && xterm.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// noticesOnly shows notices and nothing else.
+type noticesOnly struct{ w io.Writer }
+
+func (noticesOnly) add(event.Event) {}
+func (noticesOnly) close()          {}
+
+func (n noticesOnly) notice(text string, _ bool) {
+	_, _ = io.WriteString(n.w, noticeLine(text))
+}
+
+func noticeLine(text string) string { return "mlget: " + term.Printable(text) + "\n" }

@@ -1,0 +1,240 @@
+package report
+
+import (
+	"time"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// maxLinks bounds the link ids that a Builder believes: records come from
+// outside, and one event must not be able to fill the memory.
+const maxLinks = 1024
+
+// Builder gathers what a report needs from a run's events. Its zero value is
+// ready for use.
+type Builder struct {
+	run     event.RunStarted
+	started bool            // run is known
+	end     *event.RunEnded // nil: the run has not ended
+	began   span            // of the first file or request to start, to the last byte
+	links   []linkTally
+	files   []*fileTally
+	byID    map[event.FileID]*fileTally
+	active  []*fileTally // those with samples that have not ended
+}
+
+// span is a stretch of a run.
+type span struct {
+	from, to scheduler.Time
+	hasFrom  bool
+	hasTo    bool
+}
+
+func (s *span) start(at scheduler.Time) {
+	if !s.hasFrom || at < s.from {
+		s.from, s.hasFrom = at, true
+	}
+}
+
+func (s *span) stop(at scheduler.Time) {
+	if !s.hasTo || at > s.to {
+		s.to, s.hasTo = at, true
+	}
+}
+
+// seconds is the span's length; 0 while it has no start or no end.
+func (s *span) seconds() float64 {
+	if !s.hasFrom || !s.hasTo || s.to < s.from {
+		return 0
+	}
+	return s.to.Seconds() - s.from.Seconds()
+}
+
+// tally is what is counted alike for links and for files.
+type tally struct {
+	span
+	bytes, wasted     int64
+	requests, retries int
+}
+
+func (t *tally) ended(e event.RequestEnded) {
+	t.bytes += e.Bytes - e.Wasted
+	t.wasted += e.Wasted
+	if e.Retry {
+		t.retries++
+	}
+	if e.Bytes > e.Wasted {
+		t.stop(e.LastByte)
+	}
+}
+
+type linkTally struct {
+	tally
+	state         event.LinkState
+	sent          span          // its start: when the first request was sent
+	connections   int           // seen to open
+	local, remote string        // of the last connection
+	rtt           time.Duration // least seen; 0: none
+	peak          float64       // bytes per second
+	bandwidth     float64       // bytes per second, last estimate
+}
+
+func (l *linkTally) sawRTT(d time.Duration) {
+	if d > 0 && (l.rtt == 0 || d < l.rtt) {
+		l.rtt = d
+	}
+}
+
+type fileTally struct {
+	tally
+	url, effectiveURL, output, http string
+	size, resumed                   int64 // size is -1 while it is unknown
+	exitCode                        int
+	err                             string
+	sample                          []event.LinkSample // the last one
+	isActive, isEnded               bool
+}
+
+// Add takes in the next event.
+func (b *Builder) Add(e event.Event) {
+	switch e := e.(type) {
+	case event.RunStarted:
+		if !b.started {
+			b.run, b.started = e, true
+			b.link(scheduler.LinkID(min(len(e.Links), maxLinks) - 1))
+		}
+	case event.FileStarted:
+		b.began.start(e.At)
+		f := b.file(e.File)
+		f.start(e.At)
+		f.url, f.output = e.URL, e.Output
+	case event.ObjectKnown:
+		f := b.file(e.File)
+		f.effectiveURL, f.http, f.size, f.resumed = e.EffectiveURL, e.HTTP, max(e.Size, -1), e.Resumed
+	case event.LinkChanged:
+		if l := b.link(e.Link); l != nil {
+			l.state = e.State
+		}
+	case event.ConnOpened:
+		if l := b.link(e.Link); l != nil {
+			l.connections++
+			l.local, l.remote = e.Local, e.Remote
+			l.sawRTT(e.RTT)
+		}
+	case event.RequestStarted:
+		b.requestStarted(e)
+	case event.RequestEnded:
+		b.requestEnded(e)
+	case event.Sample:
+		b.sample(e)
+	case event.FileEnded:
+		b.fileEnded(e)
+	case event.RunEnded:
+		b.end = &e
+	}
+}
+
+// Watch adds every event of sub until the bus is closed.
+func (b *Builder) Watch(sub *event.Subscription) {
+	for batch, ok := sub.Next(nil); ok; batch, ok = sub.Next(batch) {
+		for _, e := range batch {
+			b.Add(e)
+		}
+	}
+}
+
+// link gives the tally of link id, or nil where there can be no such link.
+func (b *Builder) link(id scheduler.LinkID) *linkTally {
+	if id < 0 || id >= maxLinks {
+		return nil
+	}
+	for int(id) >= len(b.links) {
+		b.links = append(b.links, linkTally{})
+	}
+	return &b.links[id]
+}
+
+func (b *Builder) file(id event.FileID) *fileTally {
+	if f := b.byID[id]; f != nil {
+		return f
+	}
+	if b.byID == nil {
+		b.byID = make(map[event.FileID]*fileTally)
+	}
+	f := &fileTally{size: -1}
+	b.byID[id] = f
+	b.files = append(b.files, f)
+	return f
+}
+
+func (b *Builder) requestStarted(e event.RequestStarted) {
+	b.began.start(e.At)
+	b.file(e.File).requests++
+	if l := b.link(e.Link); l != nil {
+		l.requests++
+		l.start(e.At)
+	}
+}
+
+func (b *Builder) requestEnded(e event.RequestEnded) {
+	b.file(e.File).ended(e)
+	if e.Bytes > e.Wasted {
+		b.began.stop(e.LastByte)
+	}
+	l := b.link(e.Link)
+	if l == nil {
+		return
+	}
+	l.ended(e)
+	if e.Sent > 0 { // 0: it never was, or the simulator's first
+		l.sent.start(e.Sent)
+	}
+}
+
+// sample takes in the rates of the links. Each file has its own samples; a
+// link's rate is the sum over the files that are in progress.
+func (b *Builder) sample(e event.Sample) {
+	f := b.file(e.File)
+	if f.isEnded || len(e.Links) > maxLinks {
+		return
+	}
+	if !f.isActive {
+		f.isActive = true
+		b.active = append(b.active, f)
+	}
+	f.sample = e.Links
+	for i, s := range e.Links {
+		l := b.link(scheduler.LinkID(i)) // at most maxLinks
+		l.sawRTT(s.RTT)
+		rate, bandwidth := 0.0, 0.0
+		for _, other := range b.active {
+			if i < len(other.sample) {
+				rate += other.sample[i].Rate
+				bandwidth += other.sample[i].Bandwidth
+			}
+		}
+		l.peak = max(l.peak, rate)
+		if bandwidth > 0 {
+			l.bandwidth = bandwidth
+		}
+	}
+}
+
+func (b *Builder) fileEnded(e event.FileEnded) {
+	f := b.file(e.File)
+	f.exitCode, f.err = e.ExitCode, e.Error
+	if e.Output != "" {
+		f.output = e.Output
+	}
+	if e.ExitCode == 0 && e.Size >= 0 {
+		f.size = e.Size
+	}
+	f.isEnded, f.sample = true, nil
+	for i, other := range b.active {
+		if other == f {
+			b.active = append(b.active[:i], b.active[i+1:]...)
+			break
+		}
+	}
+}

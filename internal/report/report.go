@@ -1,0 +1,134 @@
+// Package report sums a run's events up: as the JSON report, schema 1, and as a
+// summary for people.
+//
+// Contract: a Builder belongs to one goroutine and starts none. It is pure: the
+// same events give the same Report, whatever the clock says.
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mlget/mlget/internal/term"
+)
+
+// Schema is the version of the report's format.
+const Schema = 1
+
+// noPower is why the report's power is null.
+const noPower = "not measured by this version"
+
+// Report is a run's report; its JSON is schema 1. Mbps are 10^6 bit/s of
+// payload. "Payload that counts" are the bytes of the files that this run
+// received and kept: neither those that were on disk before nor waste.
+type Report struct {
+	Schema       int       `json:"schema"`
+	Version      string    `json:"version"`
+	URL          string    `json:"url"`           // without credentials; of several files, the first
+	EffectiveURL string    `json:"effective_url"` // after redirects; of several files, the first
+	Output       string    `json:"output"`        // final name; of several files, the first
+	Algorithm    string    `json:"algorithm"`
+	HTTP         string    `json:"http"`    // "1.0", "1.1" or "2"; of several files, the first
+	Started      time.Time `json:"started"` // wall clock
+
+	// SizeBytes is the sum of the files' sizes as far as they are known; -1 when
+	// no size is.
+	SizeBytes int64 `json:"size_bytes"`
+	// Seconds runs from the start of the run's first connection to the last byte
+	// of payload that counts; 0 when none came.
+	Seconds        float64 `json:"seconds"`
+	ThroughputMbps float64 `json:"throughput_mbps"` // payload that counts / Seconds
+	// LinkDeltaSeconds is the time between the last payload bytes of the first and
+	// of the last link to finish, over links that carried payload that counts; 0
+	// with fewer than two of these. (Thesis, "Link Δ".)
+	LinkDeltaSeconds float64 `json:"link_delta_seconds"`
+	WastedBytes      int64   `json:"wasted_bytes"`  // payload received and thrown away
+	ResumedBytes     int64   `json:"resumed_bytes"` // payload that was on disk before this run
+	Requests         int     `json:"requests"`      // ranges given to links
+	Retries          int     `json:"retries"`       // requests that failed and whose rest was asked for again
+
+	CPUSeconds  float64 `json:"cpu_seconds"`   // user and system time of the process
+	MaxRSSBytes int64   `json:"max_rss_bytes"` // peak resident set
+	ExitCode    int     `json:"exit_code"`
+	Error       string  `json:"error"` // empty: none
+
+	Links []Link `json:"links"` // in the order in which they were named
+	Files []File `json:"files,omitempty"`
+
+	Power            *Power `json:"power"` // nil: see PowerUnavailable
+	PowerUnavailable string `json:"power_unavailable,omitempty"`
+}
+
+// Link is one link's part in a run.
+type Link struct {
+	Name  string `json:"name"`
+	Bind  string `json:"bind"`  // "device", "address", "android-network" or "index"
+	State string `json:"state"` // at the end: "used", "unused", "banned", "lost" or "capped"
+	Bytes int64  `json:"bytes"` // payload that counts; waste is in the run's WastedBytes alone
+	// Seconds runs from when the link's first request was sent to its last byte of
+	// payload that counts, pauses included; 0 when none came.
+	Seconds         float64 `json:"seconds"`
+	FinishedSeconds float64 `json:"finished_seconds"` // that last byte, counted as the run's Seconds are
+	ThroughputMbps  float64 `json:"throughput_mbps"`  // Bytes / Seconds
+	// PeakMbps is the highest rate in any sample, and at least the throughput: a
+	// run of a moment ends before its first sample.
+	PeakMbps float64 `json:"peak_mbps"`
+	// BandwidthMbps is the scheduler's last estimate of what the link can carry; 0
+	// when it made none.
+	BandwidthMbps float64 `json:"bandwidth_mbps"`
+	RTTMs         float64 `json:"rtt_ms"` // least round-trip time seen, in milliseconds; 0: unknown
+	Requests      int     `json:"requests"`
+	Retries       int     `json:"retries"`
+	Connections   int     `json:"connections"` // opened during the run
+	LocalAddr     string  `json:"local_addr"`  // of the last connection
+	RemoteAddr    string  `json:"remote_addr"`
+}
+
+// File is one of several files' part in a run; its fields mean what those of the
+// same name mean in Report.
+type File struct {
+	URL            string  `json:"url"`
+	EffectiveURL   string  `json:"effective_url"`
+	Output         string  `json:"output"`
+	HTTP           string  `json:"http"`
+	SizeBytes      int64   `json:"size_bytes"` // -1: unknown
+	Bytes          int64   `json:"bytes"`      // payload that counts
+	Seconds        float64 `json:"seconds"`    // from the file's start to its last byte of payload that counts
+	ThroughputMbps float64 `json:"throughput_mbps"`
+	WastedBytes    int64   `json:"wasted_bytes"`
+	ResumedBytes   int64   `json:"resumed_bytes"`
+	Requests       int     `json:"requests"`
+	Retries        int     `json:"retries"`
+	ExitCode       int     `json:"exit_code"`
+	Error          string  `json:"error"`
+}
+
+// Power is what was measured of the power that the run drew.
+type Power struct {
+	Source          string  `json:"source"`
+	IntervalSeconds float64 `json:"interval_seconds"`
+	Samples         int     `json:"samples"`
+	BaseWatts       float64 `json:"base_watts"`
+	MedianWatts     float64 `json:"median_watts"`
+	P90Watts        float64 `json:"p90_watts"`
+	PeakWatts       float64 `json:"peak_watts"`
+}
+
+// WriteJSON writes the report to w as one indented JSON object and a line end. It
+// may end on a terminal: no character in it could be obeyed by one.
+func (r Report) WriteJSON(w io.Writer) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // or no URL with a query could be read
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(r); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	if _, err := w.Write(term.HarmlessJSON(b.Bytes())); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mlget/mlget/internal/term"
+)
+
+// maxFailures is how many failed files a summary names.
+const maxFailures = 10
+
+// WriteSummary writes r for people: what came, a table of the links, and how
+// well they were used. Names and errors from elsewhere are made harmless. A
+// single file's error is left to whoever ends the program; of several files,
+// those that failed are named.
+func WriteSummary(w io.Writer, r Report) error {
+	var b strings.Builder
+	b.WriteString(headline(r))
+	b.WriteByte('\n')
+	writeLinks(&b, r)
+	b.WriteString(footer(r))
+	b.WriteByte('\n')
+	writeFailures(&b, r.Files)
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("summary: %w", err)
+	}
+	return nil
+}
+
+// received is the payload that counts.
+func received(r Report) (bytes int64) {
+	for _, l := range r.Links {
+		bytes += l.Bytes
+	}
+	return bytes
+}
+
+func headline(r Report) string {
+	var s strings.Builder
+	what, failed := term.Printable(r.Output), 0
+	for _, f := range r.Files {
+		if f.ExitCode != 0 {
+			failed++
+		}
+	}
+	switch {
+	case len(r.Files) > 0:
+		what = fmt.Sprintf("%d files", len(r.Files))
+	case r.Output == "":
+		what = "nothing"
+	case r.Output == "-":
+		what = "standard output"
+	}
+	s.WriteString(what)
+	s.WriteString(": ")
+	if failed > 0 {
+		fmt.Fprintf(&s, "%d failed, ", failed)
+	}
+	got := received(r)
+	s.WriteString(term.Bytes(got))
+	if r.ExitCode != 0 && len(r.Files) == 0 {
+		if r.SizeBytes >= 0 {
+			s.WriteString(" of " + term.Bytes(r.SizeBytes-r.ResumedBytes))
+		}
+		s.WriteString(", incomplete,")
+	}
+	fmt.Fprintf(&s, " in %s s, %s Mbit/s", decimals(r.Seconds, 2), decimals(r.ThroughputMbps, 1))
+	if r.ResumedBytes > 0 {
+		fmt.Fprintf(&s, "; %s were there before", term.Bytes(r.ResumedBytes))
+	}
+	return s.String()
+}
+
+func writeLinks(b *strings.Builder, r Report) {
+	rows := [][]string{{"link", "bytes", "seconds", "Mbit/s", "peak", "RTT ms", "requests", "retries", "state"}}
+	for _, l := range r.Links {
+		rtt := "-"
+		if l.RTTMs > 0 {
+			rtt = decimals(l.RTTMs, 1)
+		}
+		rows = append(rows, []string{
+			term.Printable(l.Name), term.Bytes(l.Bytes), decimals(l.Seconds, 2), decimals(l.ThroughputMbps, 1),
+			decimals(l.PeakMbps, 1), rtt, strconv.Itoa(l.Requests), strconv.Itoa(l.Retries), term.Printable(l.State),
+		})
+	}
+	rows = append(rows, []string{
+		"total", term.Bytes(received(r)), decimals(r.Seconds, 2), decimals(r.ThroughputMbps, 1),
+		"", "", strconv.Itoa(r.Requests), strconv.Itoa(r.Retries), "",
+	})
+	writeTable(b, rows)
+}
+
+// writeTable lines rows up: the first and the last column to the left, the
+// numbers between to the right.
+func writeTable(b *strings.Builder, rows [][]string) {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			line.WriteString("  ")
+			if i == 0 || i == len(row)-1 {
+				line.WriteString(cell + pad)
+			} else {
+				line.WriteString(pad + cell)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " "))
+		b.WriteByte('\n')
+	}
+}
+
+func footer(r Report) string {
+	var parts []string
+	if carriers(r) > 1 {
+		parts = append(parts, "Link Δ "+decimals(r.LinkDeltaSeconds, 2)+" s")
+	}
+	parts = append(parts, "waste "+term.Bytes(r.WastedBytes))
+	if sum := linkSum(r); sum > 0 {
+		parts = append(parts, "efficiency "+decimals(100*r.ThroughputMbps/sum, 0)+" % of the links' sum")
+	}
+	parts = append(parts,
+		"CPU "+decimals(r.CPUSeconds, 2)+" s",
+		"peak RSS "+term.Bytes(r.MaxRSSBytes))
+	return strings.Join(parts, " · ")
+}
+
+// carriers is how many links carried payload that counts.
+func carriers(r Report) (n int) {
+	for _, l := range r.Links {
+		if l.Bytes > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// linkSum is what all links together could have carried, in Mbit/s. The
+// efficiency is the throughput's part of it.
+func linkSum(r Report) (mbps float64) {
+	for _, l := range r.Links {
+		mbps += l.BandwidthMbps
+	}
+	return mbps
+}
+
+func writeFailures(b *strings.Builder, files []File) {
+	failed := 0
+	for _, f := range files {
+		if f.ExitCode == 0 {
+			continue
+		}
+		failed++
+		if failed <= maxFailures {
+			fmt.Fprintf(b, "failed: %s: %s\n", term.Printable(f.URL), term.Printable(f.Error))
+		}
+	}
+	if failed > maxFailures {
+		fmt.Fprintf(b, "failed: %d more\n", failed-maxFailures)
+	}
+}
+
+func decimals(x float64, n int) string { return strconv.FormatFloat(x, 'f', n, 64) }
