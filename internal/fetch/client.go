@@ -101,7 +101,7 @@ func (c *Client) Get(ctx context.Context, u *url.URL, off, end int64) (*Response
 	start := target{u: u, home: true}
 	if t, known := c.route(name); known {
 		r, err := c.follow(ctx, t, u, a, name)
-		if err == nil || !movedOn(err.Status) {
+		if err == nil || !movedOn(err) {
 			return r, plain(err)
 		}
 		// Signed URLs expire, mirrors lose files: ask the original URL again, once.
@@ -119,17 +119,20 @@ func plain(err *Error) error {
 	return err
 }
 
-// movedOn reports whether a status from a remembered redirect target may only
+// movedOn reports whether an error from a remembered redirect target may only
 // mean that the target is out of date.
-func movedOn(status int) bool {
-	return status == http.StatusUnauthorized || status == http.StatusForbidden ||
-		status == http.StatusNotFound || status == http.StatusGone
+func movedOn(err *Error) bool {
+	switch err.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone:
+		return true
+	}
+	return err.Class == DNS || err.Class == Refused
 }
 
 // follow makes the request at t and at where it is redirected from there.
 func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, name string) (*Response, *Error) {
 	for hops := 0; ; hops++ {
-		h, b, err := c.roundTrip(ctx, t, first, a)
+		h, b, err := c.roundTrip(ctx, t, first, a) //nolint:bodyclose // b is its body
 		if err != nil {
 			return nil, err
 		}

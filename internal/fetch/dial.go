@@ -66,7 +66,7 @@ func (c *Client) connect(ctx context.Context, key originKey) (*dialed, time.Dura
 		return nil, 0, err
 	}
 	// A handshake that does not know contexts is unblocked by closing.
-	stop := context.AfterFunc(ctx, func() { d.raw.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = d.raw.Close() })
 	defer stop()
 	if proxy != nil {
 		if key.scheme == "https" {
@@ -79,7 +79,7 @@ func (c *Client) connect(ctx context.Context, key originKey) (*dialed, time.Dura
 		err = c.secure(ctx, d, key)
 	}
 	if err != nil {
-		d.raw.Close()
+		_ = d.raw.Close()
 		return nil, 0, err
 	}
 	return d, rtt, nil
@@ -157,16 +157,12 @@ func connectThrough(conn net.Conn, proxy *url.URL, addr string) error {
 	// Reading ahead is safe: a TLS server does not speak first. Were it to, what it
 	// said would be lost and the handshake fail.
 	br := bufio.NewReader(io.LimitReader(conn, maxHeaderBytes))
-	res, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
+	res, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // the tunnel is the body
 	if err != nil {
 		return fmt.Errorf("proxy: %w", err)
 	}
-	res.Body.Close()
-	switch {
-	case res.StatusCode == http.StatusOK:
+	if res.StatusCode/100 == 2 {
 		return nil
-	case res.StatusCode == http.StatusForbidden:
-		return &Error{Class: Status, Status: res.StatusCode, Err: fmt.Errorf("proxy refuses a tunnel to %s (403)", addr)}
 	}
 	e := statusError(res)
 	e.Err = fmt.Errorf("proxy answered %d to a tunnel to %s", res.StatusCode, addr)

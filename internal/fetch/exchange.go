@@ -24,6 +24,8 @@ type exchange struct {
 	first bool // first on its connection: nothing can be blamed on its age
 	piped bool // queued behind another
 
+	written bool // send has been called
+
 	stop  func() bool // takes back the closing of the connection at the context's end
 	left  int64       // bytes of a body with a length
 	src   io.Reader   // a body without; nil otherwise
@@ -31,11 +33,10 @@ type exchange struct {
 }
 
 // roundTrip sends the request, waits for its turn and reads the header.
-func (x *exchange) roundTrip(ctx context.Context, req *http.Request) (*http.Response, body, error) {
+func (x *exchange) roundTrip(ctx context.Context, req *http.Request, a asked) (*http.Response, body, error) {
 	wire, err := x.format(req)
 	if err != nil {
-		close(x.sent)
-		x.skip(false, false)
+		x.withdraw()
 		return nil, nil, err
 	}
 	select {
@@ -43,8 +44,7 @@ func (x *exchange) roundTrip(ctx context.Context, req *http.Request) (*http.Resp
 	case <-x.hc.dead:
 		return nil, nil, errResend
 	case <-ctx.Done():
-		close(x.sent)
-		x.skip(false, false)
+		x.withdraw()
 		return nil, nil, ended(ctx)
 	}
 	if err := x.send(wire); err != nil {
@@ -55,7 +55,7 @@ func (x *exchange) roundTrip(ctx context.Context, req *http.Request) (*http.Resp
 	case <-x.hc.dead:
 		return nil, nil, errResend
 	case <-ctx.Done():
-		x.skip(true, req.Header.Get("Range") != "")
+		x.skip(a)
 		return nil, nil, ended(ctx)
 	}
 	if x.hc.isDead() {
@@ -97,6 +97,7 @@ func (x *exchange) send(wire []byte) error {
 	if err == nil {
 		_, err = hc.nc.Write(wire)
 	}
+	x.written = true
 	close(x.sent)
 	if err == nil {
 		return nil
@@ -262,34 +263,46 @@ func (x *exchange) drainable(within time.Duration) bool {
 
 func (x *exchange) conn() net.Conn { return x.hc.raw }
 
-// skip takes care of a request that nobody waits for any more. Its response, if
-// it has been sent, is on its way and stands before those behind it: once it is
-// its turn, a small one is dropped and a large one ends the connection.
-func (x *exchange) skip(written, large bool) {
+// skip takes care of a request that nobody waits for any more. Its response is on
+// its way and stands before those behind it: once it is its turn, a small one is
+// dropped and a large one ends the connection.
+func (x *exchange) skip(a asked) {
+	x.unattended(a.whole() || a.end-a.off > smallRest, func() {
+		h, err := x.header(&http.Request{Method: http.MethodGet}) //nolint:bodyclose // leave closes it
+		if err != nil || h.ContentLength > smallRest {
+			x.abort()
+			return
+		}
+		leave(context.Background(), h, x)
+	})
+}
+
+// withdraw gives up the place in the queue of a request that has not been written.
+func (x *exchange) withdraw() { x.unattended(false, x.finish) }
+
+// unattended runs then in the background when it is x's turn. last says that the
+// connection may well end there, so that nothing more should queue behind x.
+func (x *exchange) unattended(last bool, then func()) {
 	hc := x.hc
 	hc.c.mu.Lock()
 	defer hc.c.mu.Unlock()
 	if hc.killed || hc.c.closed {
 		return
 	}
-	if large {
-		hc.closing = true // it may well end there: queue nothing more behind it
-	}
+	hc.closing = hc.closing || last
 	hc.c.skippers.Go(func() {
 		select {
-		case <-x.turn:
+		case <-x.maySend:
 		case <-hc.dead:
 			return
 		}
-		if !written {
-			x.finish()
-			return
+		if !x.written {
+			close(x.sent) // those behind may write, in their order
 		}
-		h, err := x.header(&http.Request{Method: http.MethodGet})
-		if err != nil || h.ContentLength > smallRest {
-			x.abort()
-			return
+		select {
+		case <-x.turn:
+			then()
+		case <-hc.dead:
 		}
-		leave(context.Background(), h, x)
 	})
 }

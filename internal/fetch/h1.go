@@ -86,7 +86,7 @@ func (hc *h1Conn) killLocked() {
 	hc.o.h1 = without(hc.o.h1, hc)
 	hc.o.wake()
 	// The raw connection: TLS would try to say goodbye first, which can block.
-	hc.raw.Close()
+	_ = hc.raw.Close()
 }
 
 // strikeLocked counts the end of the connection against pipelining if the server

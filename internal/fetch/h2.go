@@ -72,7 +72,7 @@ func (c *Client) newH2(ctx context.Context, o *origin, key originKey, d *dialed)
 	defer cancel()
 	cc, err := t.NewClientConn(ctx, key.scheme, key.addr)
 	if err != nil {
-		d.raw.Close()
+		_ = d.raw.Close()
 		return nil, dialError(ctx, err)
 	}
 	return &h2Conn{c: c, o: o, raw: d.raw, cc: cc}, nil
@@ -84,7 +84,7 @@ func (hc *h2Conn) reserve() bool { return !hc.retired && hc.cc.Reserve() == nil 
 // shut closes the connection and all that is on it.
 func (hc *h2Conn) shut() {
 	// The raw connection first: TLS would try to say goodbye, which can block.
-	hc.raw.Close()
+	_ = hc.raw.Close()
 	_ = hc.cc.Close() // says that it was closed
 }
 
@@ -110,7 +110,7 @@ func (hc *h2Conn) released(suspect bool) {
 }
 
 // roundTrip sends the request on a stream of its own and waits for the header.
-func (hc *h2Conn) roundTrip(ctx context.Context, req *http.Request) (*http.Response, body, error) {
+func (hc *h2Conn) roundTrip(ctx context.Context, req *http.Request, _ asked) (*http.Response, body, error) {
 	late := fmt.Errorf("no response within %v: %w", hc.c.cfg.ResponseTimeout, os.ErrDeadlineExceeded)
 	inner, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(hc.c.cfg.ResponseTimeout, func() { cancel(late) })
@@ -122,7 +122,7 @@ func (hc *h2Conn) roundTrip(ctx context.Context, req *http.Request) (*http.Respo
 	}
 	if err == nil {
 		cancel(late)
-		h.Body.Close()
+		_ = h.Body.Close()
 	}
 	cause := context.Cause(inner)
 	cancel(nil)
@@ -190,7 +190,7 @@ func (s *h2Stream) finish() { s.abort() }
 // goes first: closing the body alone waits until the reset has been written.
 func (s *h2Stream) abort() {
 	s.cancel(nil)
-	s.h.Body.Close()
+	_ = s.h.Body.Close()
 	s.hc.released(errors.Is(context.Cause(s.ctx), ErrStalled))
 }
 

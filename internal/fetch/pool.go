@@ -36,7 +36,7 @@ func (o *origin) wake() {
 type slot interface {
 	// roundTrip sends the request and reads the header of the final response. It
 	// returns errResend, wrapped or not, when the request may be sent again.
-	roundTrip(ctx context.Context, req *http.Request) (*http.Response, body, error)
+	roundTrip(ctx context.Context, req *http.Request, a asked) (*http.Response, body, error)
 }
 
 // roundTrip makes the request for one hop on a connection to its origin.
@@ -47,7 +47,7 @@ func (c *Client) roundTrip(ctx context.Context, t target, first *url.URL, a aske
 		if e != nil {
 			return nil, nil, e
 		}
-		h, b, err := s.roundTrip(ctx, req)
+		h, b, err := s.roundTrip(ctx, req, a)
 		switch {
 		case err == nil:
 			return h, b, nil
@@ -164,15 +164,14 @@ func (c *Client) open(ctx context.Context, o *origin, key originKey) (slot, *Err
 		if h2 != nil {
 			h2.shut()
 		}
-		d.raw.Close()
+		_ = d.raw.Close()
 		return nil, &Error{Class: Canceled, Err: ErrClosed}
 	}
 	if h2 != nil {
 		o.h2 = append(o.h2, h2)
-		if h2.reserve() {
-			return h2, nil
-		}
-		return nil, &Error{Class: Network, Err: errors.New("connection closed at once")}
+		// A connection that has ended already tells why when it is used.
+		h2.reserve()
+		return h2, nil
 	}
 	hc := c.newH1(o, d)
 	o.h1 = append(o.h1, hc)

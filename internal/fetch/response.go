@@ -89,7 +89,7 @@ func (r *Response) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	if errors.Is(err, io.EOF) {
-		err = fmt.Errorf("connection closed early, %d bytes missing: %w", r.End-r.pos, io.ErrUnexpectedEOF)
+		err = &Error{Class: Network, Err: fmt.Errorf("connection closed early, %d bytes missing: %w", r.End-r.pos, io.ErrUnexpectedEOF)}
 	}
 	r.fail(err)
 	return n, r.err
@@ -147,7 +147,7 @@ func (r *Response) Discard(most int64) int64 {
 	var dropped int64
 	worthIt := r.End < 0 || r.End-r.pos <= most
 	if !r.over && r.err == nil && worthIt && r.ctx.Err() == nil && r.body.drainable(drainTime) {
-		scratch := make([]byte, min(most+1, 16<<10))
+		scratch := make([]byte, max(1, min(most+1, 16<<10)))
 		for dropped <= most && r.err == nil {
 			n, err := r.Read(scratch)
 			dropped += int64(n)
@@ -157,8 +157,8 @@ func (r *Response) Discard(most int64) int64 {
 		}
 	}
 	r.abort()
-	if r.err == nil {
-		r.err = ErrClosed
+	if r.err == nil || errors.Is(r.err, io.EOF) {
+		r.err = &Error{Class: Canceled, Err: ErrClosed}
 	}
 	return dropped
 }

@@ -1,0 +1,229 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/testbody"
+)
+
+// each runs f against every way to speak HTTP.
+func each(t *testing.T, h http.Handler, f func(*testing.T, *Client, *url.URL, flavour)) {
+	t.Helper()
+	for _, fl := range flavours() {
+		t.Run(fl.name, func(t *testing.T) {
+			s := fl.server(t, h)
+			f(t, client(t, fl.config(s)), parse(t, s.URL+"/f"), fl)
+		})
+	}
+}
+
+func TestGetRanges(t *testing.T) {
+	b := testbody.Body{Size: 300_001, Seed: 1}
+	each(t, serveBody(b), func(t *testing.T, c *Client, u *url.URL, fl flavour) {
+		r, err := c.Get(t.Context(), u, 100_000, 400_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum(got) != sum(part(t, b, 100_000, b.Size)) {
+			t.Error("other bytes")
+		}
+		want := Object{Size: b.Size, ETag: `"v1"`, LastModified: "Sun, 09 Sep 2001 01:46:40 GMT", AcceptsRanges: true}
+		if r.Off != 100_000 || r.End != b.Size || r.Whole || r.Object != want || r.Proto != fl.proto {
+			t.Errorf("response %+v", r)
+		}
+		if r.ModTime.Unix() != 1_000_000_000 || r.Remote.Port() == 0 || r.Conn() == nil || r.EffectiveURL.String() != u.String() {
+			t.Errorf("response %+v", r)
+		}
+		if n, err := r.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
+			t.Errorf("after the end: %d, %v", n, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := must(t, c, u, 0, -1); sum(got) != b.SHA256() {
+			t.Error("whole: other bytes")
+		}
+		for i := range int64(20) {
+			if got := must(t, c, u, i*1000, i*1000+1+i); sum(got) != sum(part(t, b, i*1000, i*1000+1+i)) {
+				t.Error("small: other bytes")
+			}
+		}
+		if s := c.Stats(); s.Connections != 1 || s.Proto != fl.proto || s.Remote.Port() == 0 || s.Local.Port() == 0 || c.RTT() <= 0 {
+			t.Errorf("stats %+v, rtt %v", s, c.RTT())
+		}
+	})
+}
+
+// TestManyAtOnce tiles an object with requests that are all in flight together.
+func TestManyAtOnce(t *testing.T) {
+	b := testbody.Body{Size: 3 << 20, Seed: 2}
+	each(t, serveBody(b), func(t *testing.T, c *Client, u *url.URL, _ flavour) {
+		const step = 100_000
+		whole := make([]byte, b.Size)
+		var wg sync.WaitGroup
+		for off := int64(0); off < b.Size; off += step {
+			wg.Go(func() {
+				r, err := c.Get(t.Context(), u, off, off+step)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := io.ReadFull(r, whole[r.Off:r.End]); err != nil {
+					t.Error(err)
+				}
+				if err := r.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if sum(whole) != b.SHA256() {
+			t.Error("other bytes")
+		}
+		if n := c.Stats().Connections; n != 1 {
+			t.Errorf("%d connections", n)
+		}
+	})
+}
+
+// TestCloseEarly closes responses in the middle: the bytes of later ones must
+// not be touched by that, and a small rest must not cost a connection.
+func TestCloseEarly(t *testing.T) {
+	b := testbody.Body{Size: 8 << 20, Seed: 3}
+	each(t, serveBody(b), func(t *testing.T, c *Client, u *url.URL, fl flavour) {
+		for i, rest := range []int64{30_000, 7 << 20, 1} {
+			r, err := c.Get(t.Context(), u, 0, 1000+rest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(r, make([]byte, 1000)); err != nil {
+				t.Fatal(err)
+			}
+			if i == 2 {
+				if n := r.Discard(10); fl.proto == "1.1" && n != 1 {
+					t.Errorf("discarded %d", n)
+				}
+			} else if err := r.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Read(make([]byte, 1)); !errors.Is(err, ErrClosed) {
+				t.Errorf("read after close: %v", err)
+			}
+			if got := must(t, c, u, 5000, 50_000); sum(got) != sum(part(t, b, 5000, 50_000)) {
+				t.Error("other bytes")
+			}
+		}
+		want := 1
+		if fl.proto == "1.1" {
+			want = 2
+		}
+		if n := c.Stats().Connections; n != want {
+			t.Errorf("%d connections, want %d", n, want)
+		}
+	})
+}
+
+func TestStatus(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var code int
+		_, _ = fmt.Sscanf(r.URL.Path, "/%d", &code)
+		w.Header().Set("Retry-After", "7")
+		if code == 416 {
+			w.Header().Set("Content-Range", "bytes */1234")
+			w.Header().Set("Etag", `"x"`)
+		}
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, "no")
+	})
+	each(t, h, func(t *testing.T, c *Client, u *url.URL, _ flavour) {
+		for code, class := range map[int]Class{
+			400: Status, 401: Auth, 403: Status, 404: Status, 407: Auth, 408: Busy, 410: Status, 416: Unsatisfied, 429: Busy,
+			500: Busy, 501: Status, 502: Busy, 503: Busy, 504: Busy, 505: Status, 204: Protocol, 304: Status, 300: Status, 299: Protocol,
+		} {
+			e := mustFail(t, c, u.JoinPath(fmt.Sprintf("../%d", code)), 0, 10)
+			if e.Class != class || e.Status != code || e.Temporary() != (class == Busy) {
+				t.Errorf("%d: class %v, status %d, %v", code, e.Class, e.Status, e)
+			}
+			if class == Busy && e.RetryAfter != 7*time.Second {
+				t.Errorf("%d: retry after %v", code, e.RetryAfter)
+			}
+			if code == 416 && (e.Object == nil || *e.Object != Object{Size: 1234, ETag: `"x"`}) {
+				t.Errorf("416: %+v", e.Object)
+			}
+		}
+		if n := c.Stats().Connections; n > 3 {
+			t.Errorf("%d connections for short errors", n)
+		}
+	})
+}
+
+// TestRangeIgnored: a 200 is handed over unread, whole, for the caller to decide.
+func TestRangeIgnored(t *testing.T) {
+	b := testbody.Body{Size: 200_000, Seed: 4}
+	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Accept-Ranges", "bytes") // a lie
+		_, _ = io.Copy(w, b.Reader())
+	})
+	each(t, h, func(t *testing.T, c *Client, u *url.URL, _ flavour) {
+		r, err := c.Get(t.Context(), u, 1000, 2000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.Whole || r.Off != 0 || r.End != -1 || r.Object.Size != -1 || r.Object.AcceptsRanges {
+			t.Errorf("%+v", r)
+		}
+		got, err := io.ReadAll(r)
+		if err != nil || sum(got) != b.SHA256() {
+			t.Errorf("other bytes, or %v", err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestBadRanges(t *testing.T) {
+	c := client(t, Config{})
+	for _, a := range []asked{{-1, 5}, {5, 5}, {6, 5}, {5, -1}, {0, 0}} {
+		if e := mustFail(t, c, parse(t, "http://127.0.0.1:1/"), a.off, a.end); e.Class != Protocol {
+			t.Errorf("%v: %v", a, e)
+		}
+	}
+	for _, u := range []string{"ftp://127.0.0.1/", "file:///etc/passwd", "http:///x", "x"} {
+		if e := mustFail(t, c, parse(t, u), 0, 1); e.Class != Protocol {
+			t.Errorf("%s: %v", u, e)
+		}
+	}
+}
+
+// TestClosedClient: nothing works, and nothing hangs, after Close.
+func TestClosedClient(t *testing.T) {
+	b := testbody.Body{Size: 50 << 20, Seed: 5}
+	each(t, serveBody(b), func(t *testing.T, c *Client, u *url.URL, _ flavour) {
+		r, err := c.Get(t.Context(), u, 0, b.Size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		if _, err := io.Copy(io.Discard, r); err == nil {
+			t.Error("the body goes on")
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if e := mustFail(t, c, u, 0, 1); !errors.Is(e, ErrClosed) {
+			t.Error(e)
+		}
+	})
+}
