@@ -121,7 +121,12 @@ func checkName(name string) error {
 // parseServer reads an address with or without a port: 9.9.9.9, 9.9.9.9:53,
 // ::1, [::1]:53, fe80::1%wlan0.
 func parseServer(text string) (netip.AddrPort, error) {
-	if addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")); err == nil {
+	bare := text
+	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
+		bare = text[1 : len(text)-1]
+	}
+	// A zone may hold any character: one bracket more and it holds the port.
+	if addr, err := netip.ParseAddr(bare); err == nil && !strings.ContainsAny(bare, "[]") {
 		return checkServer(netip.AddrPortFrom(addr.Unmap(), dnsPort))
 	}
 	server, err := netip.ParseAddrPort(text)
