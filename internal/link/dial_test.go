@@ -88,14 +88,22 @@ func serve(t *testing.T, listener net.Listener, text string) {
 			if err != nil {
 				return
 			}
-			io.WriteString(c, text)
-			c.Close()
+			_, _ = io.WriteString(c, text)
+			_ = c.Close()
 		}
 	}()
 	t.Cleanup(func() {
-		listener.Close()
+		_ = listener.Close()
 		<-done
 	})
+}
+
+// closing closes what a test has open; net.Conn's own test may have done so.
+func closing(t *testing.T, c io.Closer) {
+	t.Helper()
+	if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
 }
 
 // answer connects and reads what serve says.
@@ -104,7 +112,7 @@ func answer(ctx context.Context, l *Link, addr string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	b, err := io.ReadAll(c)
 	return string(b), err
 }
@@ -156,7 +164,7 @@ func TestDialLoopback(t *testing.T) {
 func TestDialErrors(t *testing.T) {
 	listener := listen(t, "tcp4", "127.0.0.1:0")
 	addr := listener.Addr().String()
-	listener.Close() // nobody is there now
+	_ = listener.Close() // nobody is there now
 	l := loopback(t, Options{ConnectTimeout: 20 * time.Second})
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -177,7 +185,7 @@ func TestDialErrors(t *testing.T) {
 	} {
 		conn, err := c.link.DialContext(c.ctx, "tcp", c.addr)
 		if err == nil {
-			conn.Close()
+			_ = conn.Close()
 			t.Errorf("%s: connected", name)
 			continue
 		}

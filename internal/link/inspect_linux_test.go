@@ -18,7 +18,8 @@ const (
 func twoLinks() *snapshot {
 	return &snapshot{
 		links: []linkMsg{
-			{index: 4, flags: linkUp, name: "rmnet0"}, {index: 3, flags: linkUp, name: "wlan0"},
+			{index: 4, flags: linkUp, name: "rmnet0"},
+			{index: 3, flags: linkUp, name: "wlan0"},
 			{index: 1, flags: linkUp | unix.IFF_LOOPBACK, name: "lo"},
 		},
 		addrs: []addrMsg{
@@ -107,11 +108,15 @@ func TestInspect(t *testing.T) {
 			}, rpFiles("0", "0"), unix.EPERM, BindNone, false, Fatal, "cannot be bound", "setcap", "",
 		},
 		"a name to beware of": {
-			func(s *snapshot) { s.links[0].name = "a;reboot" }, map[string]string{"proc/sys/net/ipv4/conf/all/rp_filter": "1"}, nil, BindDevice, false,
+			func(s *snapshot) { s.links[0].name = "a;reboot" },
+			map[string]string{"proc/sys/net/ipv4/conf/all/rp_filter": "1"},
+			nil, BindDevice, false,
 			Fatal, "rp_filter", "sudo sysctl -w 'net.ipv4.conf.a;reboot.rp_filter=2'", "",
 		},
 		"a name with a dot": {
-			func(s *snapshot) { s.links[0].name = "eth0.7" }, map[string]string{"proc/sys/net/ipv4/conf/all/rp_filter": "1"}, nil, BindDevice, false,
+			func(s *snapshot) { s.links[0].name = "eth0.7" },
+			map[string]string{"proc/sys/net/ipv4/conf/all/rp_filter": "1"},
+			nil, BindDevice, false,
 			Fatal, "rp_filter", "sudo sysctl -w net.ipv4.conf.eth0/7.rp_filter=2", "",
 		},
 	} {

@@ -90,7 +90,7 @@ func within(t *testing.T, ns netns.NsHandle, f func()) {
 	runtime.LockOSThread()
 	home, err := netns.Get()
 	must(t, err)
-	defer home.Close()
+	defer closing(t, &home)
 	must(t, netns.Set(ns))
 	f()
 	must(t, netns.Set(home)) // on failure the thread stays locked and dies
@@ -108,11 +108,11 @@ func newProvider(t *testing.T, name string, number byte) *provider {
 		must(t, netns.Set(home))
 	}
 	runtime.UnlockOSThread()
-	home.Close()
+	_ = home.Close()
 	if err != nil {
 		t.Skipf("no second network namespace: %v", err)
 	}
-	t.Cleanup(func() { p.ns.Close() })
+	t.Cleanup(func() { closing(t, &p.ns) })
 
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name = name
@@ -224,12 +224,12 @@ func serveDNS(t *testing.T, addr string, cdn netip.Addr) {
 				return
 			}
 			if reply, err := dnsReply(b[:n], cdn); err == nil {
-				conn.WriteTo(reply, from)
+				_, _ = conn.WriteTo(reply, from)
 			}
 		}
 	}()
 	t.Cleanup(func() {
-		conn.Close()
+		_ = conn.Close()
 		<-done
 	})
 }
@@ -252,5 +252,10 @@ func dnsReply(query []byte, cdn netip.Addr) ([]byte, error) {
 	return m.Pack()
 }
 
-// brief is long enough for what works here, and all that what does not work gets.
-const brief = 700 * time.Millisecond
+// patience is how long to wait for what is expected to work, or not to.
+func patience(works bool) time.Duration {
+	if works {
+		return 20 * time.Second
+	}
+	return 250 * time.Millisecond
+}

@@ -81,6 +81,8 @@ func TestRace(t *testing.T) {
 	}
 }
 
+func never(error) bool { return false }
+
 // What losers bring in spite of their cancellation is given back.
 func TestRaceDiscards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

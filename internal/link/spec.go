@@ -75,12 +75,7 @@ func (s *Spec) set(key, value string) (err error) {
 		rate, err = positive(units.ParseRate(value))
 		s.Bandwidth = float64(rate)
 	case "tech":
-		switch t := Tech(value); t {
-		case TechWiFi, TechLTE, TechNR, TechEthernet:
-			s.Tech = t
-		default:
-			err = errors.New("want wifi, lte, nr or ethernet")
-		}
+		s.Tech, err = parseTech(value)
 	case "dns":
 		s.DNS, err = parseServer(value)
 	case "role":
@@ -92,6 +87,15 @@ func (s *Spec) set(key, value string) (err error) {
 		err = errors.New("no such key; there are rate, cap, tech, bandwidth, dns and role")
 	}
 	return err
+}
+
+func parseTech(text string) (Tech, error) {
+	for _, t := range [...]Tech{TechWiFi, TechLTE, TechNR, TechEthernet} {
+		if string(t) == text {
+			return t, nil
+		}
+	}
+	return TechUnknown, errors.New("want wifi, lte, nr or ethernet")
 }
 
 func positive(n int64, err error) (int64, error) {

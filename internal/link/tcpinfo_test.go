@@ -13,17 +13,17 @@ func TestReadTCPInfo(t *testing.T) {
 		t.Skip("not read on " + runtime.GOOS)
 	}
 	listener := listen(t, "tcp4", "127.0.0.1:0")
-	defer listener.Close()
+	defer closing(t, listener)
 	client, err := net.Dial("tcp4", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close()
+	defer closing(t, client)
 	server, err := listener.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.Close()
+	defer closing(t, server)
 	const size = 100_000
 	sent := make(chan error, 1)
 	go func() {
@@ -42,13 +42,13 @@ func TestReadTCPInfo(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, info, ok)
 		}
 	}
-	client.Close()
+	_ = client.Close()
 	if info, ok := ReadTCPInfo(client); ok {
 		t.Errorf("closed: %+v", info)
 	}
 	a, b := net.Pipe()
-	defer a.Close()
-	defer b.Close()
+	defer closing(t, a)
+	defer closing(t, b)
 	if info, ok := ReadTCPInfo(a); ok {
 		t.Errorf("a pipe: %+v", info)
 	}
@@ -56,7 +56,7 @@ func TestReadTCPInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer udp.Close()
+	defer closing(t, udp)
 	if info, ok := ReadTCPInfo(udp); ok {
 		t.Errorf("UDP: %+v", info)
 	}
