@@ -9,7 +9,7 @@ import (
 // ErrNoLink says that no usable link is left.
 var ErrNoLink = errors.New("no usable link")
 
-// Auto, in place of a name, stands for every usable link that leads somewhere
+// Auto stands, in place of a name, for every usable link that leads somewhere
 // by itself.
 const Auto = "auto"
 

@@ -68,6 +68,7 @@ const (
 	ResolverGiven      ResolverMethod = "given"            // by the user
 	ResolverResolved   ResolverMethod = "systemd-resolved" // asked over Varlink for this link's answer
 	ResolverNetworkd   ResolverMethod = "systemd-networkd" // the servers of the link's lease
+	ResolverAdapter    ResolverMethod = "adapter"          // the servers that Windows has for the link
 	ResolverResolvConf ResolverMethod = "resolv.conf"      // the machine's servers, asked over this link
 	ResolverSystem     ResolverMethod = "system"           // a server on this machine, asked unbound
 )

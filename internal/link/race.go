@@ -75,6 +75,3 @@ func race[T any](ctx context.Context, n int, delay time.Duration,
 	}
 	return none, first
 }
-
-// never is race's final where no error is an answer.
-func never(error) bool { return false }

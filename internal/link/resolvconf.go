@@ -43,24 +43,6 @@ func parseResolvConf(b []byte) []netip.AddrPort {
 	return servers
 }
 
-// parseLease gives the name servers of a file in systemd-networkd's form:
-// DNS=10.0.0.1 [fe80::1%eth0]:53#name.
-func parseLease(b []byte) []netip.AddrPort {
-	var servers []netip.AddrPort
-	lines := bufio.NewScanner(bytes.NewReader(b))
-	for lines.Scan() {
-		list, ok := strings.CutPrefix(strings.TrimSpace(lines.Text()), "DNS=")
-		if !ok {
-			continue
-		}
-		for field := range strings.FieldsSeq(list) {
-			address, _, _ := strings.Cut(field, "#") // behind it: the name for TLS
-			servers = appendServer(servers, address)
-		}
-	}
-	return servers
-}
-
 func appendServer(servers []netip.AddrPort, text string) []netip.AddrPort {
 	server, err := parseServer(text)
 	if err != nil || len(servers) >= maxServers || slices.Contains(servers, server) {

@@ -93,11 +93,23 @@ func (l *Link) newSources() []source {
 // machine its socket is not bound, as it could not reach it.
 func (l *Link) asking(server netip.AddrPort, unbound bool) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		var (
+			conn net.Conn
+			err  error
+		)
 		if unbound {
 			var d net.Dialer
-			return d.DialContext(ctx, network, server.String())
+			conn, err = d.DialContext(ctx, network, server.String())
+		} else {
+			conn, err = l.dialBound(ctx, network, server)
 		}
-		return l.dialBound(ctx, network, server)
+		if err != nil {
+			return nil, err
+		}
+		// The net package leaves a query that nobody waits for to its time-out
+		// of seconds. Its ctx ends with the exchange at the latest.
+		context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // fails when it is closed
+		return conn, nil
 	}}
 }
 

@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strconv"
 )
 
 func (s System) path(elements ...string) string {
@@ -31,14 +30,9 @@ func (s System) resolvers(index int, loopback bool) []Resolver {
 	if st, err := os.Stat(socket); err == nil && st.Mode()&os.ModeSocket != 0 {
 		list = append(list, Resolver{Method: ResolverResolved, Socket: socket})
 	}
-	bound := false
-	for _, dir := range [...]string{"leases", "links"} {
-		_, remote := splitLocal(parseLease(readSmall(s.path("run/systemd/netif", dir, strconv.Itoa(index)))))
-		if len(remote) > 0 {
-			list = append(list, Resolver{Method: ResolverNetworkd, Servers: remote})
-			bound = true
-			break
-		}
+	method, servers := s.linkServers(index)
+	if len(servers) > 0 {
+		list = append(list, Resolver{Method: method, Servers: servers})
 	}
 	local, remote := splitLocal(parseResolvConf(readSmall(s.path("etc/resolv.conf"))))
 	if loopback && len(local) > 0 {
@@ -51,7 +45,7 @@ func (s System) resolvers(index int, loopback bool) []Resolver {
 	if len(remote) > 0 {
 		return append(list, Resolver{Method: ResolverResolvConf, Servers: remote})
 	}
-	if !bound && len(local) > 0 {
+	if len(servers) == 0 && len(local) > 0 {
 		list = append(list, Resolver{Method: ResolverSystem, Servers: local})
 	}
 	return list

@@ -75,12 +75,7 @@ func (s *Spec) set(key, value string) (err error) {
 		rate, err = positive(units.ParseRate(value))
 		s.Bandwidth = float64(rate)
 	case "tech":
-		switch t := Tech(value); t {
-		case TechWiFi, TechLTE, TechNR, TechEthernet:
-			s.Tech = t
-		default:
-			err = errors.New("want wifi, lte, nr or ethernet")
-		}
+		s.Tech, err = parseTech(value)
 	case "dns":
 		s.DNS, err = parseServer(value)
 	case "role":
@@ -92,6 +87,15 @@ func (s *Spec) set(key, value string) (err error) {
 		err = errors.New("no such key; there are rate, cap, tech, bandwidth, dns and role")
 	}
 	return err
+}
+
+func parseTech(text string) (Tech, error) {
+	for _, t := range [...]Tech{TechWiFi, TechLTE, TechNR, TechEthernet} {
+		if string(t) == text {
+			return t, nil
+		}
+	}
+	return TechUnknown, errors.New("want wifi, lte, nr or ethernet")
 }
 
 func positive(n int64, err error) (int64, error) {
@@ -121,7 +125,12 @@ func checkName(name string) error {
 // parseServer reads an address with or without a port: 9.9.9.9, 9.9.9.9:53,
 // ::1, [::1]:53, fe80::1%wlan0.
 func parseServer(text string) (netip.AddrPort, error) {
-	if addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")); err == nil {
+	bare := text
+	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
+		bare = text[1 : len(text)-1]
+	}
+	// A zone may hold any character: one bracket more and it holds the port.
+	if addr, err := netip.ParseAddr(bare); err == nil && !strings.ContainsAny(bare, "[]") {
 		return checkServer(netip.AddrPortFrom(addr.Unmap(), dnsPort))
 	}
 	server, err := netip.ParseAddrPort(text)

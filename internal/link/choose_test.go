@@ -1,0 +1,99 @@
+package link
+
+import (
+	"errors"
+	"slices"
+	"testing"
+)
+
+func someInfos() []Info {
+	ok := func(name string, v Virtual, problems ...Problem) Info {
+		return Info{Name: name, Bind: BindDevice, Virtual: v, Problems: problems}
+	}
+	return []Info{
+		ok("lo", VirtualLoopback),
+		ok("wlan0", VirtualNot, Problem{What: "a note", Severity: Note}),
+		ok("rmnet0", VirtualNot),
+		ok("eth0", VirtualNot, Problem{What: "no route", Severity: Warning, Fix: "add one"}),
+		ok("eth1", VirtualNot, Problem{What: "a note", Severity: Note}, Problem{What: "down", Severity: Fatal}),
+		{Name: "eth2"},
+		ok("wg0", VirtualVPN),
+	}
+}
+
+func TestChoose(t *testing.T) {
+	for _, c := range []struct {
+		names    []string
+		usable   []string
+		rejected []string // an asterisk: Named
+		err      error
+	}{
+		{nil, []string{"wlan0", "rmnet0"}, []string{"eth0", "eth1", "eth2"}, nil},
+		{[]string{"auto"}, []string{"wlan0", "rmnet0"}, []string{"eth0", "eth1", "eth2"}, nil},
+		{[]string{"rmnet0", "wlan0", "rmnet0"}, []string{"rmnet0", "wlan0"}, nil, nil},
+		{[]string{"lo"}, []string{"lo"}, nil, nil},
+		{[]string{"wg0", "eth0"}, []string{"wg0", "eth0"}, nil, nil},
+		{[]string{"auto", "lo"}, []string{"lo", "wlan0", "rmnet0"}, []string{"eth0", "eth1", "eth2"}, nil},
+		{[]string{"nope", "wlan0"}, []string{"wlan0"}, []string{"nope*"}, nil},
+		{[]string{"eth1"}, nil, []string{"eth1*"}, ErrNoLink},
+		{[]string{"eth1", "eth2", "nope"}, nil, []string{"eth1*", "eth2*", "nope*"}, ErrNoLink},
+	} {
+		usable, rejected, err := Choose(someInfos(), c.names)
+		var gotUsable, gotRejected []string
+		for _, i := range usable {
+			gotUsable = append(gotUsable, i.Name)
+		}
+		for _, r := range rejected {
+			name := r.Name
+			if r.Named {
+				name += "*"
+			}
+			if r.Why == "" {
+				t.Errorf("%v: %s is rejected without a reason", c.names, r.Name)
+			}
+			gotRejected = append(gotRejected, name)
+		}
+		if !slices.Equal(gotUsable, c.usable) || !slices.Equal(gotRejected, c.rejected) || !errors.Is(err, c.err) {
+			t.Errorf("Choose(%v) = %v, %v, %v, want %v, %v, %v", c.names, gotUsable, gotRejected, err, c.usable, c.rejected, c.err)
+		}
+	}
+	if _, _, err := Choose(nil, nil); !errors.Is(err, ErrNoLink) {
+		t.Errorf("no interfaces: %v", err)
+	}
+}
+
+func TestClassify(t *testing.T) {
+	for _, c := range []struct {
+		name, kind string
+		loopback   bool
+		want       Virtual
+		tech       Tech
+	}{
+		{"lo", "", true, VirtualLoopback, TechUnknown},
+		{"eth0", "", false, VirtualNot, TechEthernet},
+		{"enp3s0", "", false, VirtualNot, TechEthernet},
+		{"wlan0", "tun", false, VirtualNot, TechWiFi}, // emulated
+		{"eth0", "veth", false, VirtualNot, TechEthernet},
+		{"wlp2s0", "", false, VirtualNot, TechWiFi},
+		{"rmnet_data0", "", false, VirtualNot, TechLTE},
+		{"v4-rmnet_data0", "tun", false, VirtualNot, TechLTE},
+		{"wwan0", "", false, VirtualNot, TechLTE},
+		{"docker0", "bridge", false, VirtualBridge, TechUnknown},
+		{"docker0", "", false, VirtualContainer, TechUnknown},
+		{"br0", "bridge", false, VirtualBridge, TechUnknown},
+		{"br-1a2b", "", false, VirtualBridge, TechUnknown},
+		{"veth12", "veth", false, VirtualContainer, TechUnknown},
+		{"tun0", "tun", false, VirtualVPN, TechUnknown},
+		{"office", "wireguard", false, VirtualVPN, TechUnknown},
+		{"tailscale0", "tun", false, VirtualVPN, TechUnknown},
+		{"utun3", "", false, VirtualVPN, TechUnknown},
+		{"bond0", "bond", false, VirtualNot, TechUnknown},
+		{"ppp0", "ppp", false, VirtualNot, TechUnknown},
+		{"usb0", "", false, VirtualNot, TechUnknown},
+		{"ifb0", "ifb", false, VirtualDummy, TechUnknown},
+	} {
+		if got, tech := classify(c.name, c.kind, c.loopback), guessTech(c.name); got != c.want || tech != c.tech {
+			t.Errorf("%s (%s) = %q %q, want %q %q", c.name, c.kind, got, tech, c.want, c.tech)
+		}
+	}
+}

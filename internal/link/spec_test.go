@@ -1,0 +1,63 @@
+package link
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+func TestParseSpec(t *testing.T) {
+	for text, want := range map[string]Spec{
+		"wlan0":   {Name: "wlan0"},
+		"Wi-Fi 2": {Name: "Wi-Fi 2"},
+		"wlan0,rate=2M,cap=200MB,tech=lte,bandwidth=10M,dns=9.9.9.9,role=backup": {
+			Name: "wlan0", Rate: 2 << 20, Cap: 200e6, Tech: TechLTE, Bandwidth: 10 << 20,
+			DNS: netip.MustParseAddrPort("9.9.9.9:53"), Role: RoleBackup,
+		},
+		"a,dns=9.9.9.9:5353":         {Name: "a", DNS: netip.MustParseAddrPort("9.9.9.9:5353")},
+		"a,dns=::1":                  {Name: "a", DNS: netip.MustParseAddrPort("[::1]:53")},
+		"a,dns=[2001:db8::1]":        {Name: "a", DNS: netip.MustParseAddrPort("[2001:db8::1]:53")},
+		"a,dns=[fe80::1%wlan0]:5353": {Name: "a", DNS: netip.MustParseAddrPort("[fe80::1%wlan0]:5353")},
+		"a,dns=::ffff:9.9.9.9":       {Name: "a", DNS: netip.MustParseAddrPort("9.9.9.9:53")},
+		"a,role=primary,tech=nr":     {Name: "a", Role: RolePrimary, Tech: TechNR},
+	} {
+		got, err := ParseSpec(text)
+		if err != nil || got != want {
+			t.Errorf("ParseSpec(%q) = %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{
+		"", ",rate=1", "wlan0,", "wlan0,rate", "wlan0,rate=", "wlan0,rate=0", "wlan0,rate=x",
+		"wlan0,rate=1,rate=2", "wlan0,colour=red", "wlan0,tech=5g", "wlan0,tech=", "wlan0,role=",
+		"wlan0,cap=99999999999G", "wlan0,dns=example.org", "wlan0,dns=9.9.9.9:0", "wlan0,dns=0.0.0.0",
+		"wlan0,dns=224.0.0.1", "wlan0,dns=", "a\x1b[2J", "a/b", "rate=5", "a\xff", "a,rate=1,,cap=1",
+		strings.Repeat("a", 300), "a,tech=" + strings.Repeat("a", 2000),
+	} {
+		if got, err := ParseSpec(text); !errors.Is(err, ErrSpec) {
+			t.Errorf("ParseSpec(%.40q) = %+v, %v, want ErrSpec", text, got, err)
+		}
+	}
+}
+
+func FuzzParseSpec(f *testing.F) {
+	for _, seed := range []string{
+		"wlan0", "wlan0,rate=2M,cap=200M,tech=lte,bandwidth=10M,dns=9.9.9.9:53,role=backup",
+		"a,dns=[fe80::1%wlan0]:5353", "a,,", "=,", "a,dns=]",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		spec, err := ParseSpec(text)
+		if err != nil {
+			if !errors.Is(err, ErrSpec) || spec != (Spec{}) {
+				t.Fatalf("ParseSpec(%q) = %+v, %v", text, spec, err)
+			}
+			return
+		}
+		if spec.Name == "" || spec.Rate < 0 || spec.Cap < 0 || spec.Bandwidth < 0 ||
+			spec.DNS.IsValid() && spec.DNS.Port() == 0 || Printable(spec.Name) != spec.Name && !strings.ContainsAny(spec.Name, `"\`) {
+			t.Fatalf("ParseSpec(%q) = %+v", text, spec)
+		}
+	})
+}
