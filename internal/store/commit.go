@@ -95,7 +95,10 @@ func writeNew(path string, b []byte, durable bool) error {
 	if err == nil && durable {
 		err = w.Sync()
 	}
-	return errors.Join(err, w.Close())
+	if cerr := w.Close(); err == nil {
+		err = cerr
+	}
+	return err
 }
 
 // CommitOptions is what is known when every byte is there.

@@ -37,7 +37,8 @@ func (f *File) open(t Target) error {
 		return err
 	}
 	if err := f.load(t, part); err != nil {
-		return errors.Join(err, f.close())
+		_ = f.close() // nothing was written; the first error counts
+		return err
 	}
 	return nil
 }
@@ -225,7 +226,8 @@ func (f *File) load(t Target, prior bool) error {
 func (f *File) claim() error {
 	f.keep, f.id.Size = false, -1
 	if err := f.writeJournal(nil, false); err != nil {
-		return errors.Join(err, f.remove())
+		_ = f.remove() // what there is of it is empty; the first error counts
+		return err
 	}
 	return nil
 }
@@ -236,7 +238,8 @@ func (f *File) adopt() error {
 	probe := f.path + newSuffix // a directory that cannot be written is found now
 	w, err := os.OpenFile(probe, os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
 	if err == nil {
-		err = errors.Join(w.Close(), os.Remove(probe))
+		_ = w.Close() // it is empty
+		err = os.Remove(probe)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fail("create", probe, err)
