@@ -147,23 +147,3 @@ func TestNoRoomForTheJournal(t *testing.T) {
 	}
 	wantNames(t, dir, "fill")
 }
-
-// The ways of taking a name that no other file may have.
-func TestRenameNoReplace(t *testing.T) {
-	for name, move := range map[string]func(from, to string) error{
-		"the system's": renameNoReplace, "by a link": linkNoReplace,
-	} {
-		dir := t.TempDir()
-		a, b, c := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")
-		put(t, a, "a")
-		put(t, b, "b")
-		if err := move(a, b); !errors.Is(err, os.ErrExist) || content(t, b) != "b" || content(t, a) != "a" {
-			t.Errorf("%s: %v", name, err)
-		}
-		must(t, move(a, c))
-		if content(t, c) != "a" {
-			t.Errorf("%s: wrong bytes", name)
-		}
-		wantNames(t, dir, "b", "c")
-	}
-}

@@ -114,6 +114,7 @@ func TestOpenChoosesAName(t *testing.T) {
 		"left by another tool":                {file("x", "theirs"), goOn, "x", true, "", nil},
 		"left by another tool, explicit":      {file("x", "theirs"), Target{Name: "x", Explicit: true, Continue: true}, "x", true, "", nil},
 		"name with a path":                    {all(), Target{Name: "../../x"}, "_._.._x", false, "", nil},
+		"a directory that is not there":       {all(), Target{Name: "no/", Explicit: true}, "", false, "", ErrDirectory},
 		"missing directory, explicit":         {all(), Target{Name: "no/x", Explicit: true}, "", false, "", fs.ErrNotExist},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -224,8 +225,11 @@ func TestStreamsAreNotFiles(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "x"), "")
 	for _, to := range []Target{
-		{Dir: dir, Name: "x", Explicit: true}, {Dir: dir, Name: "y", Explicit: true},
-		{Dir: dir, Name: ".", Explicit: true}, {Name: os.DevNull}, {},
+		{Dir: dir, Name: "x", Explicit: true},
+		{Dir: dir, Name: "y", Explicit: true},
+		{Dir: dir, Name: ".", Explicit: true},
+		{Name: os.DevNull},
+		{},
 	} {
 		if _, ok, err := OpenStream(to); ok || err != nil {
 			t.Errorf("%+v: %v, %v", to, ok, err)
