@@ -68,7 +68,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	var fs unix.Statfs_t
 	must(t, unix.Statfs(dir, &fs))
-	if free := int64(fs.Bfree) * fs.Bsize; free < 300<<10 {
+	if free := fs.Bfree * uint64(fs.Bsize); free < 300<<10 {
 		t.Errorf("the failed reservation still holds room: %d bytes are free", free)
 	}
 	must(t, f.Suspend(ranges(0, 100<<10)))

@@ -17,7 +17,7 @@ import (
 
 const killURL = "http://h/x"
 
-var killBody = testbody.Body{Size: 64 << 20, Seed: 11} //nolint:gochecknoglobals // constants cannot be structs
+var killBody = testbody.Body{Size: 32 << 20, Seed: 11} //nolint:gochecknoglobals // constants cannot be structs
 
 // downloadForever is the child: it resumes, writes from both ends with a
 // checkpoint now and then, and starts over when it is through.
@@ -53,7 +53,7 @@ func download(dir string, begun io.Writer) error {
 	if _, err := fmt.Fprintln(begun, "begun"); err != nil { // the parent starts its clock
 		return err
 	}
-	p := make([]byte, 64<<10)
+	p := make([]byte, 32<<10)
 	for n := 1; front < back; n++ {
 		at := front
 		if n%2 == 0 {
@@ -96,7 +96,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		if _, err := out.Read(make([]byte, 1)); err != nil {
 			t.Fatalf("run %d: the child did not begin: %v", n, err)
 		}
-		time.Sleep(time.Duration(rand.Int64N(int64(20 * time.Millisecond))))
+		time.Sleep(time.Duration(rand.Int64N(int64(10 * time.Millisecond))))
 		must(t, cmd.Process.Kill())
 		killed := cmd.Wait() != nil
 		if !killed {
