@@ -27,7 +27,7 @@ func inOwnMounts(t *testing.T) (string, bool) {
 		t.Skip("mounting needs root")
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), childEnv+"=mounts", "MLGET_STORE_TEST_DIR="+t.TempDir())
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", childEnv+"=mounts", "MLGET_STORE_TEST_DIR="+t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, syscall.EPERM) {

@@ -88,7 +88,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	part, done := filepath.Join(dir, "x.part"), int64(0)
 	for n := range 20 {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), childEnv+"=download", "MLGET_STORE_TEST_DIR="+dir)
+		cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", childEnv+"=download", "MLGET_STORE_TEST_DIR="+dir)
 		cmd.Stderr = os.Stderr
 		out, err := cmd.StdoutPipe()
 		must(t, err)

@@ -3,10 +3,13 @@ package store
 import (
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mlget/mlget/internal/testbody"
@@ -179,6 +182,68 @@ func TestOneNameTwoDownloads(t *testing.T) {
 	if again.Name() != filepath.Join(dir, "x") {
 		t.Fatalf("the name was not free again: %s", again.Name())
 	}
+}
+
+// Many downloads of one name at once, each of another URL: every one gets a
+// name of its own and keeps its bytes.
+func TestManyDownloadsOfOneName(t *testing.T) {
+	const workers, rounds = 8, 10
+	dir := t.TempDir()
+	var mu sync.Mutex
+	got := map[string]uint64{} // the seed of what was put at a path
+	var group sync.WaitGroup
+	for w := range workers {
+		group.Go(func() {
+			for r := range rounds {
+				b := testbody.Body{Size: 100, Seed: uint64(w*rounds + r)}
+				name, err := fetch(dir, b, r%3 == 2)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if name == "" {
+					continue
+				}
+				mu.Lock()
+				if _, twice := got[name]; twice {
+					t.Errorf("%s was given twice", name)
+				}
+				got[name] = b.Seed
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	for name, seed := range got {
+		if content(t, name) != bodyString(t, testbody.Body{Size: 100, Seed: seed}) {
+			t.Errorf("%s has another's bytes", name)
+		}
+	}
+	if n := len(names(t, dir)); n != len(got) || len(got) < workers*rounds/2 {
+		t.Fatalf("%d files for %d downloads: %q", n, len(got), names(t, dir))
+	}
+}
+
+// fetch downloads b in dir, or gives up halfway.
+func fetch(dir string, b testbody.Body, giveUp bool) (string, error) {
+	f, err := Open(Target{Dir: dir}, &url.URL{Scheme: "http", Host: "h", Path: "/x", RawQuery: strconv.FormatUint(b.Seed, 10)})
+	if err != nil {
+		return "", err
+	}
+	if err := f.Begin(Identity{Size: b.Size}); err != nil {
+		return "", err
+	}
+	if giveUp {
+		return "", f.Close()
+	}
+	p := make([]byte, b.Size)
+	if _, err := b.ReadAt(p, 0); err != nil {
+		return "", err
+	}
+	if _, err := f.WriteAt(p, 0); err != nil {
+		return "", err
+	}
+	return f.Commit(CommitOptions{Size: b.Size})
 }
 
 func TestAdoptedNameIsLocked(t *testing.T) {
