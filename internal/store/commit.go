@@ -95,7 +95,10 @@ func writeNew(path string, b []byte, durable bool) error {
 	if err == nil && durable {
 		err = w.Sync()
 	}
-	return errors.Join(err, w.Close())
+	if cerr := w.Close(); err == nil {
+		err = cerr
+	}
+	return err
 }
 
 // CommitOptions is what is known when every byte is there.
@@ -125,8 +128,8 @@ func (f *File) Commit(o CommitOptions) (string, error) {
 	if f.replaces {
 		_ = f.file.Chmod(f.mode) // see above
 	}
-	if !o.ModTime.IsZero() {
-		_ = os.Chtimes(part, time.Time{}, o.ModTime) // see above
+	if !closeFirst {
+		setTime(part, o.ModTime)
 	}
 	if err := f.sync((*os.File).Sync); err != nil {
 		return "", err
@@ -136,6 +139,7 @@ func (f *File) Commit(o CommitOptions) (string, error) {
 		if err := f.close(); err != nil {
 			return "", err
 		}
+		setTime(part, o.ModTime)
 	}
 	name, err := f.rename(part)
 	if err != nil {
@@ -149,6 +153,13 @@ func (f *File) Commit(o CommitOptions) (string, error) {
 		fail("remove", f.path+journalSuffix, err),
 		fail("sync", filepath.Dir(name), syncDir(filepath.Dir(name))),
 		f.close())
+}
+
+// setTime sets when the file at path was changed, if it is known and can be.
+func setTime(path string, at time.Time) {
+	if !at.IsZero() {
+		_ = os.Chtimes(path, time.Time{}, at) // see Commit
+	}
 }
 
 // trim makes the file size bytes long, which it can already be too long for

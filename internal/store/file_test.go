@@ -125,8 +125,8 @@ func TestAnotherObjectIsNeverMixedIn(t *testing.T) {
 		t.Fatal("Restart kept what was done")
 	}
 	must(t, f.Begin(changed))
-	new := testbody.Body{Size: 800, Seed: 9}
-	write(t, f, new, ranges(600, 800)[0])
+	v2 := testbody.Body{Size: 800, Seed: 9}
+	write(t, f, v2, ranges(600, 800)[0])
 	must(t, f.Suspend(ranges(600, 800)))
 	f = open(t, to, hereURL)
 	id, done, _ := f.Resume()
@@ -134,10 +134,10 @@ func TestAnotherObjectIsNeverMixedIn(t *testing.T) {
 		t.Fatalf("%+v %v", id, done)
 	}
 	must(t, f.Begin(changed))
-	write(t, f, new, ranges(0, 600)[0])
+	write(t, f, v2, ranges(0, 600)[0])
 	name, err := f.Commit(CommitOptions{Size: 800})
 	must(t, err)
-	if content(t, name) != bodyString(t, new) {
+	if content(t, name) != bodyString(t, v2) {
 		t.Fatal("wrong bytes")
 	}
 }

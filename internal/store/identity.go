@@ -23,13 +23,13 @@ type Identity struct {
 type Match uint8
 
 const (
-	// Differs: these are two objects.
+	// Differs says that these are two objects.
 	Differs Match = iota
-	// Unproven: nothing speaks against their being one object, but no
+	// Unproven says that nothing speaks against their being one object, but no
 	// validator speaks for it either. Bytes must not be mixed on this ground
 	// unless the user asked for it (-c).
 	Unproven
-	// Same: sizes agree and so does a validator.
+	// Same says that sizes agree and so does a validator.
 	Same
 )
 

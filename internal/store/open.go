@@ -37,7 +37,8 @@ func (f *File) open(t Target) error {
 		return err
 	}
 	if err := f.load(t, part); err != nil {
-		return errors.Join(err, f.close())
+		_ = f.close() // nothing was written; the first error counts
+		return err
 	}
 	return nil
 }
@@ -225,7 +226,8 @@ func (f *File) load(t Target, prior bool) error {
 func (f *File) claim() error {
 	f.keep, f.id.Size = false, -1
 	if err := f.writeJournal(nil, false); err != nil {
-		return errors.Join(err, f.remove())
+		_ = f.remove() // what there is of it is empty; the first error counts
+		return err
 	}
 	return nil
 }
@@ -233,21 +235,18 @@ func (f *File) claim() error {
 // adopt takes over a NAME that another tool left: all its bytes count as done.
 // It stays where it is until Begin.
 func (f *File) adopt() error {
-	probe := f.path + newSuffix // a directory that cannot be written is found now
-	w, err := os.OpenFile(probe, os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
-	if err == nil {
-		err = errors.Join(w.Close(), os.Remove(probe))
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return fail("create", probe, err)
-	}
 	file, current, err := openLocked(f.path, 0, 0)
 	if err != nil {
 		return err
 	}
 	fi, err := file.Stat()
-	if err != nil || !current {
-		return errors.Join(fail("open", f.path, ErrBusy), err, file.Close())
+	if err != nil || !current { // somebody else has just renamed it
+		_ = file.Close()
+		return fail("open", f.path, errors.Join(ErrBusy, err))
+	}
+	if err := f.probeDirectory(); err != nil {
+		_ = file.Close()
+		return err
 	}
 	f.file, f.inPlace, f.keep = file, true, true
 	f.was, f.adopted, f.hold = Identity{Size: -1}, fi.Size(), fi.Size() > 0
@@ -255,4 +254,18 @@ func (f *File) adopt() error {
 		f.done = []scheduler.Range{{End: fi.Size()}}
 	}
 	return nil
+}
+
+// probeDirectory finds out whether NAME's directory can be written.
+func (f *File) probeDirectory() error {
+	probe := f.path + newSuffix
+	w, err := os.OpenFile(probe, os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // left by a run that was killed; whoever made it could write
+	}
+	if err != nil {
+		return fail("create", probe, err)
+	}
+	_ = w.Close() // it is empty
+	return fail("remove", probe, os.Remove(probe))
 }

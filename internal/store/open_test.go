@@ -3,10 +3,13 @@ package store
 import (
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mlget/mlget/internal/testbody"
@@ -114,6 +117,7 @@ func TestOpenChoosesAName(t *testing.T) {
 		"left by another tool":                {file("x", "theirs"), goOn, "x", true, "", nil},
 		"left by another tool, explicit":      {file("x", "theirs"), Target{Name: "x", Explicit: true, Continue: true}, "x", true, "", nil},
 		"name with a path":                    {all(), Target{Name: "../../x"}, "_._.._x", false, "", nil},
+		"a directory that is not there":       {all(), Target{Name: "no/", Explicit: true}, "", false, "", ErrDirectory},
 		"missing directory, explicit":         {all(), Target{Name: "no/x", Explicit: true}, "", false, "", fs.ErrNotExist},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -180,6 +184,68 @@ func TestOneNameTwoDownloads(t *testing.T) {
 	}
 }
 
+// Many downloads of one name at once, each of another URL: every one gets a
+// name of its own and keeps its bytes.
+func TestManyDownloadsOfOneName(t *testing.T) {
+	const workers, rounds = 8, 10
+	dir := t.TempDir()
+	var mu sync.Mutex
+	got := map[string]uint64{} // the seed of what was put at a path
+	var group sync.WaitGroup
+	for w := range workers {
+		group.Go(func() {
+			for r := range rounds {
+				b := testbody.Body{Size: 100, Seed: uint64(w*rounds + r)}
+				name, err := fetch(dir, b, r%3 == 2)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if name == "" {
+					continue
+				}
+				mu.Lock()
+				if _, twice := got[name]; twice {
+					t.Errorf("%s was given twice", name)
+				}
+				got[name] = b.Seed
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	for name, seed := range got {
+		if content(t, name) != bodyString(t, testbody.Body{Size: 100, Seed: seed}) {
+			t.Errorf("%s has another's bytes", name)
+		}
+	}
+	if n := len(names(t, dir)); n != len(got) || len(got) < workers*rounds/2 {
+		t.Fatalf("%d files for %d downloads: %q", n, len(got), names(t, dir))
+	}
+}
+
+// fetch downloads b in dir, or gives up halfway.
+func fetch(dir string, b testbody.Body, giveUp bool) (string, error) {
+	f, err := Open(Target{Dir: dir}, &url.URL{Scheme: "http", Host: "h", Path: "/x", RawQuery: strconv.FormatUint(b.Seed, 10)})
+	if err != nil {
+		return "", err
+	}
+	if err := f.Begin(Identity{Size: b.Size}); err != nil {
+		return "", err
+	}
+	if giveUp {
+		return "", f.Close()
+	}
+	p := make([]byte, b.Size)
+	if _, err := b.ReadAt(p, 0); err != nil {
+		return "", err
+	}
+	if _, err := f.WriteAt(p, 0); err != nil {
+		return "", err
+	}
+	return f.Commit(CommitOptions{Size: b.Size})
+}
+
 func TestAdoptedNameIsLocked(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "x"), "theirs")
@@ -224,8 +290,11 @@ func TestStreamsAreNotFiles(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "x"), "")
 	for _, to := range []Target{
-		{Dir: dir, Name: "x", Explicit: true}, {Dir: dir, Name: "y", Explicit: true},
-		{Dir: dir, Name: ".", Explicit: true}, {Name: os.DevNull}, {},
+		{Dir: dir, Name: "x", Explicit: true},
+		{Dir: dir, Name: "y", Explicit: true},
+		{Dir: dir, Name: ".", Explicit: true},
+		{Name: os.DevNull},
+		{},
 	} {
 		if _, ok, err := OpenStream(to); ok || err != nil {
 			t.Errorf("%+v: %v, %v", to, ok, err)

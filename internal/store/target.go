@@ -40,6 +40,9 @@ var errTaken = errors.New("name taken")
 // URL, which is then resumed. The same URL being downloaded to it right now is
 // ErrBusy. Explicit and Continue settle for NAME.
 func Open(t Target, u *url.URL) (*File, error) {
+	if n := len(t.Name); t.Explicit && n > 0 && os.IsPathSeparator(t.Name[n-1]) {
+		return nil, fail("open", t.Name, ErrDirectory)
+	}
 	if t.Dir != "" {
 		if err := os.MkdirAll(t.Dir, 0o777); err != nil {
 			return nil, fail("create directory", t.Dir, err)

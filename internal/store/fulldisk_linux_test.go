@@ -1,0 +1,149 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mlget/mlget/internal/testbody"
+)
+
+// inOwnMounts runs the calling test again in a process with its own mounts,
+// with a file system of 1 MiB at the returned place. In the first process it
+// gives false.
+func inOwnMounts(t *testing.T) (string, bool) {
+	t.Helper()
+	if os.Getenv(childEnv) != "" {
+		dir := os.Getenv("MLGET_STORE_TEST_DIR")
+		must(t, unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m,mode=0755"))
+		return dir, true
+	}
+	if os.Getuid() != 0 {
+		t.Skip("mounting needs root")
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", childEnv+"=mounts", "MLGET_STORE_TEST_DIR="+t.TempDir())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) {
+		t.Skip("no mount namespaces here")
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return "", false
+}
+
+func TestFullDisk(t *testing.T) {
+	dir, ok := inOwnMounts(t)
+	if !ok {
+		return
+	}
+	// Room for the whole is asked for before a byte is fetched.
+	f := open(t, Target{Dir: dir}, hereURL)
+	var e *Error
+	if err := f.Begin(Identity{Size: 2 << 20}); !errors.Is(err, syscall.ENOSPC) || !errors.As(err, &e) {
+		t.Fatalf("preallocating 2 MiB of 1: %v", err)
+	}
+	must(t, f.Close())
+	wantNames(t, dir)
+
+	// What was done is kept if the rest does not fit any more.
+	b := testbody.Body{Size: 700 << 10, Seed: 4}
+	id := Identity{Size: b.Size, ETag: `"e"`}
+	f = open(t, Target{Dir: dir}, hereURL)
+	must(t, f.Begin(id))
+	write(t, f, b, ranges(0, 100<<10)[0])
+	must(t, f.Suspend(ranges(0, 100<<10)))
+	must(t, os.Truncate(filepath.Join(dir, "x.part"), 100<<10)) // gives the reserved room back
+	put(t, filepath.Join(dir, "other"), string(make([]byte, 600<<10)))
+	f = open(t, Target{Dir: dir}, hereURL)
+	if err := f.Begin(id); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	var fs unix.Statfs_t
+	must(t, unix.Statfs(dir, &fs))
+	if free := fs.Bfree * uint64(fs.Bsize); free < 300<<10 {
+		t.Errorf("the failed reservation still holds room: %d bytes are free", free)
+	}
+	must(t, f.Suspend(ranges(0, 100<<10)))
+	must(t, os.Remove(filepath.Join(dir, "other")))
+	f = open(t, Target{Dir: dir}, hereURL)
+	if _, done, ok := f.Resume(); !ok || done[0].End != 100<<10 {
+		t.Fatal(done, f.Notice())
+	}
+	must(t, f.Begin(id))
+	write(t, f, b, ranges(100<<10, b.Size)[0])
+	name, err := f.Commit(CommitOptions{Size: b.Size})
+	must(t, err)
+	if content(t, name) != bodyString(t, b) {
+		t.Fatal("wrong bytes")
+	}
+}
+
+// Without a size nothing is reserved, and the disk runs full while writing.
+func TestDiskRunsFull(t *testing.T) {
+	dir, ok := inOwnMounts(t)
+	if !ok {
+		return
+	}
+	f := open(t, Target{Dir: dir}, hereURL)
+	must(t, f.Begin(Identity{Size: -1, ETag: `"e"`}))
+	p := make([]byte, 64<<10)
+	write(t, f, body, ranges(0, 1000)[0])
+	must(t, f.Checkpoint(ranges(0, 1000)))
+	var err error
+	for off := int64(1000); err == nil && off < 4<<20; off += int64(len(p)) {
+		_, err = f.WriteAt(p, off)
+	}
+	var e *Error
+	if !errors.Is(err, syscall.ENOSPC) || !errors.As(err, &e) {
+		t.Fatal(err)
+	}
+	// There may be no room for a new journal; then the old one stands.
+	if err := f.Suspend(ranges(0, 2000)); err != nil && !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	if _, done, ok := open(t, Target{Dir: dir}, hereURL).Resume(); !ok || done[0].End < 1000 {
+		t.Fatal("the state is gone", done)
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	dir, ok := inOwnMounts(t)
+	if !ok {
+		return
+	}
+	put(t, filepath.Join(dir, "old"), "theirs")
+	must(t, unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+	for _, to := range []Target{
+		{Dir: dir},
+		{Dir: filepath.Join(dir, "new")},
+		{Dir: dir, Name: "old", Explicit: true},
+		{Dir: dir, Name: "old", Continue: true},
+	} {
+		_, err := Open(to, parse(t, hereURL))
+		var e *Error
+		if !errors.Is(err, syscall.EROFS) || !errors.As(err, &e) {
+			t.Errorf("%+v: %v", to, err)
+		}
+	}
+}
+
+// With no room for even the journal, nothing is left behind.
+func TestNoRoomForTheJournal(t *testing.T) {
+	dir, ok := inOwnMounts(t)
+	if !ok {
+		return
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "fill"), make([]byte, 1<<20), 0o644))
+	if _, err := Open(Target{Dir: dir}, parse(t, hereURL)); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	wantNames(t, dir, "fill")
+}

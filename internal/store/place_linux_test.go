@@ -1,0 +1,125 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestNamedPipe(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "pipe")
+	must(t, unix.Mkfifo(path, 0o600))
+	to := Target{Name: path, Explicit: true}
+	if _, err := Open(to, parse(t, hereURL)); !errors.Is(err, ErrStream) {
+		t.Fatal(err)
+	}
+	read := make(chan string, 1)
+	go func() {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+		}
+		read <- string(b)
+	}()
+	w, ok, err := OpenStream(to)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	s := NewStream(w, 100)
+	for _, r := range ranges(50, 100, 0, 50) {
+		write(t, s, body, r)
+	}
+	must(t, s.Finish(t.Context(), 100))
+	must(t, w.Close())
+	if got := <-read; got != bodyString(t, body)[:100] {
+		t.Fatal("the reader saw other bytes")
+	}
+	must(t, os.Rename(path, path+".part")) // in the place of a .part
+	if _, err := Open(to, parse(t, hereURL)); !errors.Is(err, ErrForeign) {
+		t.Fatal(err)
+	}
+	wantNames(t, dir, "pipe.part")
+}
+
+// /dev/stdout sent to a file: the link must not be replaced, and what the
+// shell appends to must not be overwritten.
+func TestLinkToAnOpenFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	put(t, path, "before ")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	must(t, err)
+	to := Target{Name: fmt.Sprintf("/proc/self/fd/%d", f.Fd()), Explicit: true}
+	if _, err := Open(to, parse(t, hereURL)); !errors.Is(err, ErrStream) {
+		t.Fatal(err)
+	}
+	w, ok, err := OpenStream(to)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	_, err = io.WriteString(w, "after")
+	must(t, err)
+	must(t, w.Close())
+	must(t, f.Close())
+	if got := content(t, path); got != "before after" {
+		t.Fatal(got)
+	}
+}
+
+// The ways of taking a name that no other file may have.
+func TestRenameNoReplace(t *testing.T) {
+	for name, move := range map[string]func(from, to string) error{
+		"the system's": renameNoReplace, "by a link": linkNoReplace, "by a reservation": withoutLinks(t, linkNoReplace),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			must(t, os.Chmod(dir, 0o777))
+			a, b, c := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")
+			put(t, a, "a")
+			put(t, b, "b")
+			if err := move(a, b); !errors.Is(err, os.ErrExist) || content(t, b) != "b" || content(t, a) != "a" {
+				t.Errorf("%v", err)
+			}
+			must(t, move(a, c))
+			if content(t, c) != "a" {
+				t.Error("wrong bytes")
+			}
+			wantNames(t, dir, "b", "c")
+		})
+	}
+}
+
+// withoutLinks lets move run as somebody whom the kernel forbids hard links to
+// the file, but not renaming it (fs.protected_hardlinks).
+func withoutLinks(t *testing.T, move func(from, to string) error) func(from, to string) error {
+	return func(from, to string) error {
+		if os.Getuid() != 0 {
+			t.Skip("needs root")
+		}
+		must(t, os.Chmod(filepath.Dir(filepath.Dir(from)), 0o755))
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		const nobody = 65534
+		if _, err := unix.SetfsuidRetUid(nobody); err != nil {
+			return err
+		}
+		err := os.Link(from, to+".probe")
+		if err == nil {
+			_ = os.Remove(to + ".probe") // in a directory that goes away
+		}
+		moved := move(from, to)
+		if _, err := unix.SetfsuidRetUid(0); err != nil {
+			return err
+		}
+		if err == nil {
+			t.Skip("hard links are not protected here")
+		}
+		return moved
+	}
+}
