@@ -148,6 +148,24 @@ type Sample struct {
 	Links []LinkSample   `json:"links"`
 }
 
+// SchedulerStarted is a file's scheduler's configuration: with the Steps, what a
+// replay needs. It is published only when a record is kept; a file that has to
+// start over has another.
+type SchedulerStarted struct {
+	At          scheduler.Time    `json:"at"`
+	File        FileID            `json:"file"`
+	Algorithm   string            `json:"algorithm"`
+	StaticLimit int64             `json:"static_limit"` // bytes
+	Padding     float64           `json:"bdp_padding"`
+	Links       int               `json:"links"`
+	Size        int64             `json:"size"` // -1: unknown
+	Have        []scheduler.Range `json:"have,omitempty"`
+	Overlap     float64           `json:"overlap"`
+	Window      int64             `json:"window"` // bytes
+	NoSteal     bool              `json:"no_steal"`
+	NoFailover  bool              `json:"no_failover"`
+}
+
 // Step is one step of a file's scheduler, input and answer: what a replay needs.
 // It is published only when a record is kept.
 type Step struct {
@@ -215,6 +233,9 @@ func (RequestEnded) Kind() string { return "request_ended" }
 
 // Kind names the event in a record.
 func (Sample) Kind() string { return "sample" }
+
+// Kind names the event in a record.
+func (SchedulerStarted) Kind() string { return "scheduler_started" }
 
 // Kind names the event in a record.
 func (Step) Kind() string { return "step" }

@@ -1,0 +1,25 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/mlget/mlget/internal/engine"
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+)
+
+// engine makes the configuration of the downloads.
+func (o *getOptions) engine(web fetch.Config, bus *event.Bus, started time.Time) engine.Config {
+	cfg := engine.Config{
+		HTTP: web, Bus: bus, Started: started,
+		Algorithm: o.algorithm, StaticLimit: o.staticLimit.bytes, Padding: o.padding, Overlap: float64(o.overlap),
+		NoSteal: o.noSteal, NoFailover: o.noFailover,
+		BlockSize: int(o.blockSize.bytes), Tries: o.tries, StallTimeout: o.timeout,
+		Record: o.recordFile != "",
+	}
+	if cfg.BlockSize == 0 {
+		cfg.BlockSize = engine.DefaultBlockSize
+	}
+	cfg.LimitRate = engine.NewLimiter(o.limitRate.bytes, cfg.BlockSize)
+	return cfg
+}

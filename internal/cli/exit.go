@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"github.com/mlget/mlget/internal/engine"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/internal/store"
+)
+
+// The exit codes: wget's, and some beyond.
+const (
+	exitOK          = 0
+	exitOther       = 1
+	exitUsage       = 2
+	exitFile        = 3
+	exitNetwork     = 4
+	exitTLS         = 5
+	exitAuth        = 6
+	exitProtocol    = 7
+	exitResponse    = 8
+	exitChecksum    = 9
+	exitNoLink      = 45
+	exitInterrupted = 130
+)
+
+const exitHelp = `
+Exit status:
+  0 done · 1 other · 2 usage · 3 file I/O · 4 network · 5 TLS verification
+  6 authentication · 7 protocol, or the object changed · 8 error response
+  9 checksum mismatch · 45 no usable link · 130 interrupted, state saved
+`
+
+// usageError is a mistake on the command line.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// fileError is a failure of a file that is not a download's: a list, a report.
+type fileError struct{ err error }
+
+func (e fileError) Error() string { return e.err.Error() }
+func (e fileError) Unwrap() error { return e.err }
+
+// saidError is an error that has been printed already.
+type saidError struct{ err error }
+
+func (e saidError) Error() string { return e.err.Error() }
+func (e saidError) Unwrap() error { return e.err }
+
+// errMaxTime is the cause of the end that --max-time brings.
+var errMaxTime = errors.New("the time that --max-time allows is over")
+
+// classify gives an error's exit code, and a hint at what to do, if any.
+func classify(err error) (code int, hint string) {
+	var (
+		usage usageError
+		file  fileError
+		disk  *store.Error
+		web   *fetch.Error
+	)
+	switch {
+	case err == nil:
+		return exitOK, ""
+	case errors.As(err, &usage):
+		return exitUsage, "mlget --help lists what there is"
+	case errors.Is(err, engine.ErrInterrupted):
+		return exitInterrupted, "the same command goes on where this one stopped"
+	case errors.Is(err, engine.ErrChecksum):
+		return exitChecksum, "the bytes are kept in the .part file; the next run fetches them anew"
+	case errors.Is(err, link.ErrNoLink), errors.Is(err, link.ErrBind):
+		return exitNoLink, "mlget links shows what each link can do, and why not"
+	case errors.Is(err, errMaxTime), errors.Is(err, context.DeadlineExceeded):
+		return exitNetwork, "the same command goes on where this one stopped"
+	case errors.As(err, &disk):
+		return exitFile, diskHint(err)
+	case errors.As(err, &file), errors.Is(err, syscall.EPIPE):
+		return exitFile, ""
+	case errors.Is(err, engine.ErrChanged):
+		return exitProtocol, "the same command starts over with the new object"
+	case errors.As(err, &web):
+		return webCode(web)
+	}
+	return exitOther, ""
+}
+
+func diskHint(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return "make room; the same command goes on where this one stopped"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return "-P DIR saves in another directory, -o FILE under another name"
+	case errors.Is(err, store.ErrBusy):
+		return "-o FILE saves under another name"
+	case errors.Is(err, store.ErrForeign), errors.Is(err, store.ErrDirectory), errors.Is(err, store.ErrKeep):
+		return "move it away, or -o FILE saves under another name"
+	}
+	return ""
+}
+
+func webCode(err *fetch.Error) (code int, hint string) {
+	switch err.Class {
+	case fetch.DNS:
+		return exitNetwork, "is the name right? mlget links shows which resolver each link uses"
+	case fetch.Network, fetch.Refused, fetch.Canceled:
+		return exitNetwork, ""
+	case fetch.TLS:
+		return exitTLS, "--cacert FILE adds an authority; --insecure does without verification"
+	case fetch.Auth:
+		return exitAuth, "-u USER:PASSWORD, or --netrc with ~/.netrc"
+	case fetch.Protocol:
+		return exitProtocol, ""
+	case fetch.Status, fetch.Busy, fetch.Unsatisfied:
+		return exitResponse, ""
+	}
+	return exitOther, ""
+}

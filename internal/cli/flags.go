@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/internal/progress"
+	"github.com/mlget/mlget/internal/units"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// getOptions is what the flags of a download say.
+type getOptions struct {
+	links       []string
+	linkSpecs   []string
+	requireAll  bool
+	algorithm   string
+	overlap     overlapFlag
+	staticLimit sizeFlag
+	padding     float64
+	noSteal     bool
+	noFailover  bool
+	concurrency countFlag
+	blockSize   sizeFlag
+	output      string
+	dir         string
+	resume      bool
+	inputFile   string
+	quiet       bool
+	verbose     bool
+	progress    string
+	headers     []string
+	userAgent   string
+	user        string
+	netrc       bool
+	caCert      string
+	insecure    bool
+	ipv4, ipv6  bool
+	http1       bool
+	http2       bool
+	http2Prior  bool
+	limitRate   sizeFlag
+	connectTime time.Duration
+	timeout     time.Duration
+	tries       int
+	maxTime     time.Duration
+	checksum    string
+	json        bool
+	reportFile  string
+	recordFile  string
+}
+
+func (o *getOptions) addFlags(f *pflag.FlagSet) {
+	f.StringSliceVarP(&o.links, "links", "l", []string{link.Auto}, "interfaces to use, comma-separated; auto = every usable one")
+	f.StringArrayVar(&o.linkSpecs, "link", nil, "attributes of a link, `NAME,key=value...`: rate, bandwidth, tech, dns")
+	f.BoolVar(&o.requireAll, "require-all-links", false, "fail if a link that is named is missing or unusable")
+	f.StringVar(&o.algorithm, "algorithm", "3", strings.Join(scheduler.Names(), ", "))
+	f.Var(&o.overlap, "overlap", "fraction of a request after which the next is sent; auto = just in time")
+	o.staticLimit = sizeFlag{bytes: 4 << 20, text: "4M"}
+	f.Var(&o.staticLimit, "static-limit", "Algorithm 1's upper limit of a request")
+	f.Float64Var(&o.padding, "bdp-padding", 0.3, "Algorithm 3's staticFactor, 0 to 1")
+	f.BoolVar(&o.noSteal, "no-steal", false, "do not take over the tail of slow links")
+	f.BoolVar(&o.noFailover, "no-failover", false, "do not release silent and slow links")
+	f.VarP(&o.concurrency, "concurrency", "j", "files at once")
+	o.blockSize = sizeFlag{auto: true, text: "auto"}
+	f.VarP(&o.blockSize, "block-size", "b", "size of one I/O request")
+
+	f.StringVarP(&o.output, "output", "o", "", "`FILE` to write; - = standard output, in order")
+	f.StringVarP(&o.output, "output-document", "O", "", "same as --output")
+	f.StringVarP(&o.dir, "directory-prefix", "P", "", "`DIR` to save in")
+	f.BoolVarP(&o.resume, "continue", "c", false, "continue a file that another tool left")
+	f.StringVarP(&o.inputFile, "input-file", "i", "", "read URLs from `FILE`, one a line; - = standard input")
+	f.StringVar(&o.checksum, "checksum", "", "verify, `ALGO=HEX`: sha256, sha512, sha1, md5")
+
+	f.StringArrayVarP(&o.headers, "header", "H", nil, "extra request `HEADER`, \"Name: value\"")
+	f.StringVarP(&o.userAgent, "user-agent", "U", "mlget/"+Version, "what to call oneself")
+	f.StringVarP(&o.user, "user", "u", "", "`USER:PASSWORD` for the server")
+	f.BoolVar(&o.netrc, "netrc", false, "take user and password from ~/.netrc")
+	f.StringVar(&o.caCert, "cacert", "", "PEM `FILE` of certificate authorities, instead of the system's")
+	f.BoolVarP(&o.insecure, "insecure", "k", false, "do not verify certificates")
+	f.BoolVarP(&o.ipv4, "ipv4", "4", false, "IPv4 only")
+	f.BoolVarP(&o.ipv6, "ipv6", "6", false, "IPv6 only")
+	f.BoolVar(&o.http1, "http1.1", false, "HTTP/1.1 only")
+	f.BoolVar(&o.http2, "http2", false, "HTTP/2 where TLS negotiates it (the default)")
+	f.BoolVar(&o.http2Prior, "http2-prior-knowledge", false, "HTTP/2 without asking, also in clear")
+
+	f.Var(&o.limitRate, "limit-rate", "most bytes per second, over all links")
+	f.DurationVar(&o.connectTime, "connect-timeout", 15*time.Second, "for a connection, TLS included")
+	f.DurationVarP(&o.timeout, "timeout", "T", 30*time.Second, "for an answer, and for silence while one arrives")
+	f.IntVarP(&o.tries, "tries", "t", 20, "attempts in a row without a byte, per link; 0 = no end")
+	f.DurationVar(&o.maxTime, "max-time", 0, "for everything")
+
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "say more")
+	f.StringVar(&o.progress, "progress", string(progress.ModeAuto), "auto, bar, plain, json, none")
+	f.BoolVar(&o.json, "json", false, "print the report as JSON on standard output")
+	f.StringVar(&o.reportFile, "report", "", "write the report to `FILE`")
+	f.StringVar(&o.recordFile, "record", "", "write every event to `FILE`, as JSON lines")
+}
+
+// sizeFlag is a number of bytes, or of bytes per second.
+type sizeFlag struct {
+	bytes int64
+	auto  bool // the word auto is allowed, and is bytes = 0
+	text  string
+}
+
+func (f *sizeFlag) String() string { return f.text }
+func (f *sizeFlag) Type() string   { return "SIZE" }
+
+func (f *sizeFlag) Set(text string) error {
+	if f.auto && text == "auto" {
+		f.bytes, f.text = 0, text
+		return nil
+	}
+	n, err := units.ParseSize(text)
+	if err != nil {
+		return err
+	}
+	if n <= 0 {
+		return fmt.Errorf("%q is not more than nothing", text)
+	}
+	f.bytes, f.text = n, text
+	return nil
+}
+
+// overlapFlag is a fraction; 0 is auto.
+type overlapFlag float64
+
+func (f *overlapFlag) Type() string { return "F" }
+
+func (f *overlapFlag) String() string {
+	if *f == 0 {
+		return "auto"
+	}
+	return strconv.FormatFloat(float64(*f), 'g', -1, 64)
+}
+
+func (f *overlapFlag) Set(text string) error {
+	if text == "auto" {
+		*f = 0
+		return nil
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(v) || v <= 0 || v >= 1 {
+		return fmt.Errorf("%q is neither auto nor between 0 and 1", text)
+	}
+	*f = overlapFlag(v)
+	return nil
+}
+
+// countFlag is a positive number; 0 is auto.
+type countFlag int
+
+func (f *countFlag) Type() string { return "N" }
+
+func (f *countFlag) String() string {
+	if *f == 0 {
+		return "auto"
+	}
+	return strconv.Itoa(int(*f))
+}
+
+func (f *countFlag) Set(text string) error {
+	if text == "auto" {
+		*f = 0
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 1024 {
+		return fmt.Errorf("%q is neither auto nor a number from 1 to 1024", text)
+	}
+	*f = countFlag(n)
+	return nil
+}

@@ -1,0 +1,294 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mlget/mlget/internal/engine"
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/progress"
+	"github.com/mlget/mlget/internal/record"
+	"github.com/mlget/mlget/internal/report"
+	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/internal/term"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// autoConcurrency is how many files are fetched at once where nothing is said.
+const autoConcurrency = 4
+
+// runGet downloads.
+func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started time.Time) error {
+	jobs, err := o.jobs(args, stdio)
+	if err != nil {
+		return err
+	}
+	web, err := o.http()
+	if err != nil {
+		return err
+	}
+	mode, err := o.check()
+	if err != nil {
+		return err
+	}
+	if o.maxTime > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, started.Add(o.maxTime), errMaxTime)
+		defer cancel()
+	}
+	var bus event.Bus
+	watchers, err := o.watch(&bus, mode, stdio)
+	if err != nil {
+		return err
+	}
+	warn := func(important bool, text string) { bus.Publish(event.Notice{Warning: important, Text: text}) }
+	var results []error
+	var totals []event.LinkTotals
+	links, err := o.choose(ctx, warn)
+	if err == nil {
+		bus.Publish(o.runStarted(started, links, len(jobs)))
+		nets, bandwidths, rates := networks(links)
+		cfg := o.engine(web, &bus, started)
+		shared := engine.NewLinks(&bus, started, nets, bandwidths, rates, cfg.BlockSize)
+		results = downloadAll(ctx, cfg, shared, jobs, o.atOnce(len(jobs)))
+		for _, l := range shared {
+			totals = append(totals, l.Totals())
+		}
+		err = firstOf(results)
+	} else {
+		bus.Publish(o.runStarted(started, nil, len(jobs)))
+	}
+	bus.Publish(runEnded(started, err, totals))
+	bus.Close()
+	watchErr := watchers.finish(o, stdio)
+	switch {
+	case err == nil:
+		return watchErr
+	case len(jobs) > 1 && len(results) > 0: // each was printed when it happened
+		return saidIfSeveral(stdio.Err, jobs, results, err)
+	}
+	return err
+}
+
+// jobs makes a job of every URL.
+func (o *getOptions) jobs(args []string, stdio IO) ([]*engine.Job, error) {
+	urls, err := o.urls(args, stdio.In)
+	if err != nil {
+		return nil, err
+	}
+	if len(urls) > 1 && (o.output != "" || o.checksum != "") {
+		return nil, usagef("--output and --checksum are for one URL, not for %d", len(urls))
+	}
+	if o.output == "-" && o.json {
+		return nil, usagef("--json and --output - both want standard output; --report FILE writes the report elsewhere")
+	}
+	var sum *engine.Checksum
+	if o.checksum != "" {
+		if sum, err = engine.ParseChecksum(o.checksum); err != nil {
+			return nil, usagef("--checksum: %w", err)
+		}
+	}
+	jobs := make([]*engine.Job, len(urls))
+	for i, u := range urls {
+		jobs[i] = &engine.Job{
+			ID: event.FileID(i), URL: u, Checksum: sum,
+			Target: store.Target{Dir: o.dir, Name: o.output, Explicit: o.output != "", Continue: o.resume},
+		}
+		if o.output == "-" {
+			jobs[i].Stdout = stdio.Out
+		}
+	}
+	return jobs, nil
+}
+
+// check finds what is wrong with flags that only make sense together.
+func (o *getOptions) check() (progress.Mode, error) {
+	mode, err := progress.ParseMode(o.progress)
+	switch {
+	case err != nil:
+		return mode, usageError{err}
+	case !slices.Contains(scheduler.Names(), o.algorithm):
+		return mode, usagef("--algorithm: there is no %q; there are %v", o.algorithm, scheduler.Names())
+	case o.padding < 0 || o.padding > 1 || o.padding != o.padding:
+		return mode, usagef("--bdp-padding: %v is not within 0 to 1", o.padding)
+	case o.tries < 0 || o.timeout < 0 || o.connectTime < 0 || o.maxTime < 0:
+		return mode, usagef("a limit is negative")
+	case o.blockSize.bytes > 64<<20:
+		return mode, usagef("--block-size: %s is more than 64M", o.blockSize.text)
+	case o.ipv4 && o.ipv6:
+		return mode, usagef("-4 and -6 exclude each other")
+	}
+	return mode, nil
+}
+
+func (o *getOptions) atOnce(files int) int {
+	if o.concurrency > 0 {
+		return min(files, int(o.concurrency))
+	}
+	return min(files, autoConcurrency)
+}
+
+func (o *getOptions) runStarted(started time.Time, links []chosen, files int) event.RunStarted {
+	e := event.RunStarted{Version: Version, Started: started, Algorithm: o.algorithm, Files: files}
+	for _, l := range links {
+		e.Links = append(e.Links, l.info)
+	}
+	return e
+}
+
+func runEnded(started time.Time, err error, totals []event.LinkTotals) event.RunEnded {
+	e := event.RunEnded{At: scheduler.Time(time.Since(started)), Links: totals}
+	e.CPU, e.MaxRSS = usage()
+	if err != nil {
+		e.ExitCode, _ = classify(err)
+		e.Error = err.Error()
+	}
+	return e
+}
+
+// downloadAll runs the jobs, some at once, each of those over connections of its
+// own, and returns their errors in their order.
+func downloadAll(ctx context.Context, cfg engine.Config, links []*engine.Link, jobs []*engine.Job, atOnce int) []error {
+	results := make([]error, len(jobs))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range atOnce {
+		workers.Go(func() {
+			e, err := engine.New(cfg, links)
+			if err != nil {
+				for i := range next {
+					results[i] = err
+				}
+				return
+			}
+			defer e.Close()
+			for i := range next {
+				results[i] = download(ctx, e, cfg, jobs[i])
+			}
+		})
+	}
+	for i := range jobs {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	return results
+}
+
+func download(ctx context.Context, e *engine.Engine, cfg engine.Config, job *engine.Job) error {
+	res, err := e.Download(ctx, job)
+	end := event.FileEnded{At: scheduler.Time(time.Since(cfg.Started)), File: job.ID, Output: res.Output, Size: res.Size}
+	if err != nil {
+		end.ExitCode, _ = classify(err)
+		end.Error = err.Error()
+	}
+	cfg.Bus.Publish(end)
+	return err
+}
+
+func firstOf(results []error) error {
+	for _, err := range results {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// saidIfSeveral prints each file's error behind its URL.
+func saidIfSeveral(w io.Writer, jobs []*engine.Job, results []error, err error) error {
+	for i, r := range results {
+		if r == nil || errors.Is(r, engine.ErrInterrupted) && r != err { //nolint:errorlint // one line is enough
+			continue
+		}
+		_, hint := classify(r)
+		printError(w, jobError{jobs[i].URL, r}, hint)
+	}
+	return saidError{err}
+}
+
+// jobError is the error of one file of several.
+type jobError struct {
+	url *url.URL
+	err error
+}
+
+func (e jobError) Error() string { return term.Printable(e.url.Redacted()) + ": " + e.err.Error() }
+func (e jobError) Unwrap() error { return e.err }
+
+// watchers are those who follow a run.
+type watchers struct {
+	wait    sync.WaitGroup
+	builder report.Builder
+	record  *os.File
+	err     error // the record's
+}
+
+// watch starts the observers.
+func (o *getOptions) watch(bus *event.Bus, mode progress.Mode, stdio IO) (*watchers, error) {
+	w := &watchers{}
+	if o.recordFile != "" {
+		f, err := os.Create(o.recordFile)
+		if err != nil {
+			return nil, fileError{err}
+		}
+		w.record = f
+		sub := bus.Subscribe()
+		w.wait.Go(func() {
+			w.err = record.Run(sub, f)
+			if err := f.Close(); w.err == nil {
+				w.err = err
+			}
+		})
+	}
+	sub := bus.Subscribe()
+	w.wait.Go(func() { w.builder.Watch(sub) })
+	shown := bus.Subscribe()
+	w.wait.Go(func() {
+		progress.Run(shown, stdio.Err, progress.Config{Mode: mode, Quiet: o.quiet, Verbose: o.verbose})
+	})
+	return w, nil
+}
+
+// finish waits for the observers and writes the reports.
+func (w *watchers) finish(o *getOptions, stdio IO) error {
+	w.wait.Wait()
+	r := w.builder.Report()
+	if !o.quiet && len(r.Links) > 0 {
+		if err := report.WriteSummary(stdio.Err, r); err != nil {
+			return fileError{err}
+		}
+	}
+	if o.json {
+		if err := r.WriteJSON(stdio.Out); err != nil {
+			return fileError{err}
+		}
+	}
+	if o.reportFile != "" {
+		if err := writeReport(o.reportFile, r); err != nil {
+			return fileError{err}
+		}
+	}
+	if w.err != nil {
+		return fileError{w.err}
+	}
+	return nil
+}
+
+func writeReport(name string, r report.Report) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if err := r.WriteJSON(f); err != nil {
+		_ = f.Close() // the first error counts
+		return err
+	}
+	return f.Close()
+}

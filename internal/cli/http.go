@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/jdx/go-netrc"
+	"golang.org/x/net/http/httpguts"
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/mlget/mlget/internal/fetch"
+)
+
+// http makes the configuration of the requests.
+func (o *getOptions) http() (fetch.Config, error) {
+	cfg := fetch.Config{
+		Header: http.Header{}, UserAgent: o.userAgent,
+		ConnectTimeout: o.connectTime, ResponseTimeout: o.timeout,
+		Proxies: proxies{httpproxy.FromEnvironment().ProxyFunc()},
+		TLS:     &tls.Config{InsecureSkipVerify: o.insecure}, //nolint:gosec // -k is what it says
+	}
+	switch {
+	case o.http1 && (o.http2 || o.http2Prior):
+		return cfg, usagef("--http1.1 and --http2 exclude each other")
+	case o.http2Prior:
+		cfg.Protocol = fetch.HTTP2PriorKnowledge
+	case o.http1:
+		cfg.Protocol = fetch.HTTP1
+	case o.http2:
+		cfg.Protocol = fetch.HTTP2
+	}
+	for _, h := range o.headers {
+		name, value, ok := strings.Cut(h, ":")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			return cfg, usagef("%q is not a header, \"Name: value\"", h)
+		}
+		if strings.EqualFold(name, "Range") || strings.EqualFold(name, "Accept-Encoding") {
+			return cfg, usagef("the header %s is mlget's own business", name)
+		}
+		cfg.Header.Add(name, value)
+	}
+	if o.user != "" {
+		user, password, _ := strings.Cut(o.user, ":")
+		cfg.User = url.UserPassword(user, password)
+	}
+	if o.netrc {
+		n, err := readNetrc()
+		if err != nil {
+			return cfg, err
+		}
+		cfg.Credentials = n
+	}
+	if o.caCert != "" {
+		pem, err := os.ReadFile(o.caCert)
+		if err != nil {
+			return cfg, fileError{fmt.Errorf("--cacert: %w", err)}
+		}
+		cfg.TLS.RootCAs = x509.NewCertPool()
+		if !cfg.TLS.RootCAs.AppendCertsFromPEM(pem) {
+			return cfg, fileError{fmt.Errorf("--cacert: %s holds no PEM certificate", o.caCert)}
+		}
+	}
+	return cfg, nil
+}
+
+// proxies are those that the environment names.
+type proxies struct {
+	choose func(*url.URL) (*url.URL, error)
+}
+
+func (p proxies) For(u *url.URL) (*url.URL, error) { return p.choose(u) }
+
+// credentials are those of a netrc file.
+type credentials struct{ file *netrc.Netrc }
+
+func (c credentials) For(host string) (user, password string, ok bool) {
+	m := c.file.Machine(host)
+	if m == nil {
+		m = c.file.Machine("default")
+	}
+	if m == nil {
+		return "", "", false
+	}
+	return m.Get("login"), m.Get("password"), true
+}
+
+// readNetrc reads $NETRC or ~/.netrc.
+func readNetrc() (credentials, error) {
+	path := os.Getenv("NETRC")
+	if path == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return credentials{}, fileError{fmt.Errorf("--netrc: %w", err)}
+		}
+		path = filepath.Join(home, ".netrc")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return credentials{}, fileError{fmt.Errorf("--netrc: %w", err)}
+	}
+	file, err := netrc.ParseString(string(text))
+	if err != nil { // its text may quote the file
+		return credentials{}, fileError{errors.New("--netrc: " + path + " is not a netrc file")}
+	}
+	return credentials{file}, nil
+}

@@ -1,0 +1,125 @@
+// Package cli is mlget's command line: commands and flags into configuration,
+// wiring, and errors into messages and exit codes. It does nothing else.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlget/mlget/internal/engine"
+	"github.com/mlget/mlget/internal/term"
+)
+
+// Version is the program's version.
+const Version = "0.1.0"
+
+// IO is what the program reads from and writes to.
+type IO struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Main runs the program and returns its exit code. The first interrupt ends it
+// in order, with the state saved; the second at once.
+func Main(args []string, stdio IO) int {
+	signal.Ignore(syscall.SIGPIPE) // a reader that goes away is an error like any other
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		if _, ok := <-signals; !ok {
+			return
+		}
+		cancel(engine.ErrInterrupted)
+		if _, ok := <-signals; ok {
+			os.Exit(exitInterrupted)
+		}
+	}()
+	defer close(signals)
+
+	root := newRootCommand(stdio)
+	root.SetArgs(args)
+	root.SetIn(stdio.In)
+	root.SetOut(stdio.Out)
+	root.SetErr(stdio.Err)
+	return exit(stdio.Err, root.ExecuteContext(ctx))
+}
+
+// exit prints an error as one line, and a hint where there is one.
+func exit(w io.Writer, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	code, hint := classify(err)
+	var said saidError
+	if !errors.As(err, &said) {
+		printError(w, err, hint)
+	}
+	return code
+}
+
+func printError(w io.Writer, err error, hint string) {
+	text := "mlget: " + term.Printable(err.Error()) + "\n"
+	if hint != "" {
+		text += "mlget: hint: " + hint + "\n"
+	}
+	_, _ = io.WriteString(w, text) // nobody is left to be told
+}
+
+func newRootCommand(stdio IO) *cobra.Command {
+	started := time.Now()
+	var o getOptions
+	cmd := &cobra.Command{
+		Use:   "mlget [flags] URL...",
+		Short: "Download over several network links at once",
+		Long: `mlget downloads over several network links at once - Wi-Fi and LTE, two
+uplinks - so that all of them finish at the same moment, and continues by itself
+what was interrupted.`,
+		Example: `  mlget https://example.org/image.iso
+  mlget --links wlan0,rmnet0 https://example.org/image.iso
+  mlget -o - https://example.org/src.tar.gz | tar xz`,
+		Version:       Version,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runGet(cmd.Context(), &o, args, stdio, started)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	cmd.Flags().SortFlags = false
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cmd.SetVersionTemplate("mlget {{.Version}}\n")
+	cmd.SetUsageTemplate(cmd.UsageTemplate() + exitHelp)
+	cmd.AddCommand(newLinksCommand(stdio), newVersionCommand(stdio))
+	return cmd
+}
+
+func newVersionCommand(stdio IO) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(stdio.Out, "mlget %s\n", Version)
+			return err
+		},
+	}
+}
+
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("unexpected argument %q", args[0])
+	}
+	return nil
+}

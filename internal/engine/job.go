@@ -1,0 +1,215 @@
+package engine
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/url"
+	"strings"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/store"
+)
+
+// Job is one object to download.
+type Job struct {
+	ID     event.FileID
+	URL    *url.URL
+	Target store.Target
+	// Stdout, if set, gets the bytes in order, instead of a file.
+	Stdout   io.Writer
+	Checksum *Checksum // nil: not checked
+}
+
+// Checksum is what the object's bytes must add up to.
+type Checksum struct {
+	Algorithm string // sha256, sha512, sha1 or md5
+	Sum       []byte
+}
+
+// ErrChecksum says that the bytes are not those that were expected.
+var ErrChecksum = errors.New("checksum mismatch")
+
+// ParseChecksum reads ALGO=HEX.
+func ParseChecksum(text string) (*Checksum, error) {
+	algorithm, sum, ok := strings.Cut(text, "=")
+	if !ok {
+		return nil, fmt.Errorf("%q is not ALGO=HEX", text)
+	}
+	c := &Checksum{Algorithm: strings.ToLower(algorithm)}
+	h := c.hash()
+	if h == nil {
+		return nil, fmt.Errorf("unknown checksum algorithm %q; known are sha256, sha512, sha1, md5", algorithm)
+	}
+	var err error
+	if c.Sum, err = hex.DecodeString(strings.TrimSpace(sum)); err != nil || len(c.Sum) != h.Size() {
+		return nil, fmt.Errorf("%q is not a %s in hexadecimal, which has %d digits", sum, c.Algorithm, 2*h.Size())
+	}
+	return c, nil
+}
+
+func (c *Checksum) hash() hash.Hash {
+	switch c.Algorithm {
+	case "sha256":
+		return sha256.New()
+	case "sha512":
+		return sha512.New()
+	case "sha1":
+		return sha1.New()
+	case "md5":
+		return md5.New()
+	}
+	return nil
+}
+
+// verify reads size bytes and compares.
+func (c *Checksum) verify(ctx context.Context, r io.ReaderAt, size int64) error {
+	h := c.hash()
+	in := io.NewSectionReader(r, 0, size)
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		switch n, err := io.CopyN(h, in, 8<<20); {
+		case errors.Is(err, io.EOF):
+			return c.compare(h.Sum(nil))
+		case err != nil:
+			return fmt.Errorf("checksum: read after %d bytes: %w", n, err)
+		}
+	}
+}
+
+func (c *Checksum) compare(sum []byte) error {
+	if string(sum) != string(c.Sum) {
+		return fmt.Errorf("%w: %s is %x, expected %x", ErrChecksum, c.Algorithm, sum, c.Sum)
+	}
+	return nil
+}
+
+// openSink finds out where the bytes go, before the network is touched. Where
+// they go in order, tee sees them too.
+func (e *Engine) openSink(job *Job, tee io.Writer) (to sink, name string, err error) {
+	if job.Stdout != nil {
+		return newStreamSink(both(job.Stdout, tee), "-"), "-", nil
+	}
+	if w, ok, err := store.OpenStream(job.Target); err != nil {
+		return nil, job.Target.Name, err
+	} else if ok {
+		return deviceSink{newStreamSink(both(w, tee), job.Target.Name), w}, job.Target.Name, nil
+	}
+	f, err := store.Open(job.Target, job.URL)
+	if err != nil {
+		return nil, job.Target.Name, err
+	}
+	if n := f.Notice(); n != "" {
+		e.notice(true, "%s", n)
+	}
+	return fileSink{f}, f.Name(), nil
+}
+
+func both(w, tee io.Writer) io.Writer {
+	if tee == nil {
+		return w
+	}
+	return io.MultiWriter(w, tee)
+}
+
+// deviceSink is a stream to a device or pipe that the user named.
+type deviceSink struct {
+	*streamSink
+	device io.Closer
+}
+
+func (d deviceSink) close() error { return first(d.streamSink.close(), d.device.Close()) }
+
+// first is the first error of several: the others follow from it.
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Result is what came of a download.
+type Result struct {
+	Output string // the final name
+	Size   int64  // bytes; -1: unknown
+}
+
+// Download fetches a job's object and gives it its name. When ctx ends, its
+// cause is returned and the state is kept for the next run. Errors lead to a
+// *fetch.Error, a *store.Error, ErrChecksum, ErrChanged or ctx's cause.
+func (e *Engine) Download(ctx context.Context, job *Job) (Result, error) {
+	var running hash.Hash // of a stream's bytes, which cannot be read again
+	var tee io.Writer
+	if job.Checksum != nil {
+		running = job.Checksum.hash()
+		tee = running
+	}
+	to, name, err := e.openSink(job, tee)
+	if err != nil {
+		return Result{Output: name, Size: -1}, err
+	}
+	e.cfg.Bus.Publish(event.FileStarted{At: e.now(), File: job.ID, URL: redact(job.URL), Output: name})
+	size, err := e.fill(ctx, job, to)
+	if err == nil && job.Checksum != nil && to.readerAt() != nil {
+		if err = job.Checksum.verify(ctx, to.readerAt(), size); errors.Is(err, ErrChecksum) {
+			_ = to.reject() // what went wrong there does not matter any more
+		}
+	}
+	if err == nil {
+		name, err = to.commit(ctx, size)
+	}
+	if err == nil && job.Checksum != nil && to.readerAt() == nil {
+		err = job.Checksum.compare(running.Sum(nil))
+	}
+	return Result{Output: name, Size: size}, first(err, to.close())
+}
+
+// fill gets every byte of the job's object into its sink and returns its size.
+// When what is on disk turns out to be of another object, it starts over.
+func (e *Engine) fill(ctx context.Context, job *Job, to sink) (int64, error) {
+	for {
+		d, err := newDownload(e, job, to)
+		if err != nil {
+			return -1, err
+		}
+		err = d.run(ctx)
+		if !errors.Is(err, errStartOver) {
+			return d.size(), err
+		}
+		if err := to.restart(); err != nil {
+			return -1, err
+		}
+	}
+}
+
+func (e *Engine) notice(warning bool, format string, args ...any) {
+	e.cfg.Bus.Publish(event.Notice{At: e.now(), Warning: warning, Text: fmt.Sprintf(format, args...)})
+}
+
+// redact is u as it may be shown: without user and password.
+func redact(u *url.URL) string {
+	shown := *u
+	shown.User = nil
+	return shown.String()
+}
+
+// classOf is the class of a fetch error in err's chain; 0: there is none.
+func classOf(err error) fetch.Class {
+	var fe *fetch.Error
+	if errors.As(err, &fe) {
+		return fe.Class
+	}
+	return 0
+}
