@@ -81,5 +81,8 @@ func (i *Info) checkResolvers() {
 	case i.Resolvers[0].Method == ResolverSystem:
 		i.problem(Note, "names are resolved "+i.Resolvers[0].String(),
 			"mlget --link "+shellWord(i.Name)+",dns=9.9.9.9")
+	case i.Resolvers[len(i.Resolvers)-1].Method == ResolverSystem:
+		i.problem(Note, "where systemd-resolved knows no server of this link, names are resolved "+
+			i.Resolvers[len(i.Resolvers)-1].String(), "mlget --link "+shellWord(i.Name)+",dns=9.9.9.9")
 	}
 }

@@ -70,6 +70,11 @@ func TestResolvers(t *testing.T) {
 			false, false,
 			"[through the system's resolver, which may use another link]", "which may use another link",
 		},
+		"resolved and its stub": {
+			map[string]string{resolvConf: "nameserver 127.0.0.53"},
+			true, false,
+			"[systemd-resolved through the system's resolver, which may use another link]", "where systemd-resolved knows no server",
+		},
 		"stub, but a lease": {
 			map[string]string{resolvConf: "nameserver 127.0.0.53", lease: "DNS=10.1.0.1"},
 			false, false,
