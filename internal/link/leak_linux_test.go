@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 )
@@ -38,9 +39,14 @@ func TestDescriptors(t *testing.T) {
 		_, err = io.Copy(io.Discard, conn)
 		must(t, err)
 		closing(t, conn)
-		// The same with a race of equals: both connect, one is kept.
+		// A race in which everyone connects before anyone is told: one is kept.
+		var all sync.WaitGroup
+		all.Add(4)
 		got, err := race(ctx, 4, 0, func(ctx context.Context, _ int) (net.Conn, error) {
-			return l.dialBound(ctx, "tcp", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port))
+			conn, err := l.dialBound(ctx, "tcp", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port))
+			all.Done()
+			all.Wait()
+			return conn, err
 		}, never, func(c net.Conn) { closing(t, c) })
 		must(t, err)
 		closing(t, got)
