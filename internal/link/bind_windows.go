@@ -16,6 +16,6 @@ func setIndex(fd uintptr, index int, ipv6 bool) error {
 		return windows.SetsockoptInt(windows.Handle(fd), windows.IPPROTO_IPV6, unicastIF, index)
 	}
 	// All Windows machines are little-endian.
-	swapped := int(int32(bits.ReverseBytes32(uint32(index)))) //nolint:gosec // a bit pattern
+	swapped := int(int32(bits.ReverseBytes32(uint32(index))))
 	return windows.SetsockoptInt(windows.Handle(fd), windows.IPPROTO_IP, unicastIF, swapped)
 }

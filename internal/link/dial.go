@@ -47,7 +47,7 @@ func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	}
 	conn, err := race(ctx, len(addrs), stagger,
 		func(ctx context.Context, i int) (net.Conn, error) {
-			return l.dialBound(ctx, "tcp", netip.AddrPortFrom(addrs[i], uint16(port))) //nolint:gosec // LookupPort's range
+			return l.dialBound(ctx, "tcp", netip.AddrPortFrom(addrs[i], uint16(port)))
 		},
 		func(err error) bool { return errors.Is(err, ErrBind) },
 		func(c net.Conn) { c.Close() }) //nolint:errcheck // unused

@@ -66,7 +66,7 @@ func dump[T any](ctx context.Context, fd int, request, reply uint16, parse func(
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		sequence := uint32(request)<<8 | uint32(try) //nolint:gosec // small
+		sequence := uint32(request)<<8 | uint32(try)
 		list, err := dumpOnce(fd, request, reply, sequence, parse)
 		if !errors.Is(err, errInterrupted) {
 			return list, err
@@ -145,7 +145,7 @@ func netlinkErrno(body []byte) error {
 	if len(body) < 4 {
 		return errNetlink
 	}
-	if errno := -int32(binary.NativeEndian.Uint32(body)); errno > 0 { //nolint:gosec // the kernel's type
+	if errno := -int32(binary.NativeEndian.Uint32(body)); errno > 0 {
 		return unix.Errno(errno)
 	}
 	return errNetlink
@@ -176,7 +176,7 @@ func linksOf(addrs []addrMsg) ([]linkMsg, error) {
 		if err != nil {
 			return nil, err
 		}
-		req.SetUint32(uint32(a.index)) //nolint:gosec // positive, from 32 bits
+		req.SetUint32(uint32(a.index))
 		if unix.IoctlIfreq(fd, unix.SIOCGIFNAME, req) != nil {
 			continue // gone since the dump
 		}

@@ -22,7 +22,7 @@ type fib struct {
 const halfDefault = 1
 
 func newFib(rules []ruleMsg, routes []routeMsg, uid int) *fib {
-	f := &fib{rules: slices.Clone(rules), uid: uint32(max(uid, 0))} //nolint:gosec // 32 bits on Linux
+	f := &fib{rules: slices.Clone(rules), uid: uint32(max(uid, 0))}
 	for _, r := range routes {
 		if r.dstLen <= halfDefault {
 			f.routes = append(f.routes, r)

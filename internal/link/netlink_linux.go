@@ -80,7 +80,7 @@ func parseLink(b []byte) (linkMsg, bool) {
 		return linkMsg{}, false
 	}
 	l := linkMsg{
-		index: int(int32(binary.NativeEndian.Uint32(b[4:]))), //nolint:gosec // the kernel's type
+		index: int(int32(binary.NativeEndian.Uint32(b[4:]))),
 		flags: binary.NativeEndian.Uint32(b[8:]),
 	}
 	for kind, v, rest, ok := nextAttr(b[unix.SizeofIfInfomsg:]); ok; kind, v, rest, ok = nextAttr(rest) {
@@ -110,7 +110,7 @@ func parseAddr(b []byte) (addrMsg, bool) {
 		return addrMsg{}, false
 	}
 	family, bits := b[0], int(b[1])
-	a := addrMsg{flags: uint32(b[2]), index: int(int32(binary.NativeEndian.Uint32(b[4:])))} //nolint:gosec // the kernel's type
+	a := addrMsg{flags: uint32(b[2]), index: int(int32(binary.NativeEndian.Uint32(b[4:])))}
 	var local, address netip.Addr
 	for kind, v, rest, ok := nextAttr(b[unix.SizeofIfAddrmsg:]); ok; kind, v, rest, ok = nextAttr(rest) {
 		switch kind {
@@ -163,7 +163,7 @@ func parseRoute(b []byte) (routeMsg, bool) {
 	for kind, v, rest, ok := nextAttr(b[unix.SizeofRtMsg:]); ok; kind, v, rest, ok = nextAttr(rest) {
 		switch kind {
 		case unix.RTA_OIF:
-			if dev := int(int32(attrUint32(v))); dev > 0 && flags&unix.RTNH_F_DEAD == 0 { //nolint:gosec // the kernel's type
+			if dev := int(int32(attrUint32(v))); dev > 0 && flags&unix.RTNH_F_DEAD == 0 {
 				r.devs = append(r.devs, dev)
 			}
 		case unix.RTA_TABLE:
@@ -185,7 +185,7 @@ func parseNextHops(b []byte) []int {
 		if n < unix.SizeofRtNexthop || n > len(b) {
 			break
 		}
-		if dev := int(int32(binary.NativeEndian.Uint32(b[4:]))); dev > 0 && b[2]&unix.RTNH_F_DEAD == 0 { //nolint:gosec // the kernel's type
+		if dev := int(int32(binary.NativeEndian.Uint32(b[4:]))); dev > 0 && b[2]&unix.RTNH_F_DEAD == 0 {
 			devs = append(devs, dev)
 		}
 		b = b[min(align4(n), len(b)):]
@@ -242,13 +242,13 @@ func parseRule(b []byte) (ruleMsg, bool) {
 		case unix.FRA_FWMASK:
 			r.mask = attrUint32(v)
 		case unix.FRA_SUPPRESS_PREFIXLEN:
-			r.suppress = int(int32(attrUint32(v))) //nolint:gosec // the kernel's type
+			r.suppress = int(int32(attrUint32(v)))
 		case unix.FRA_UID_RANGE:
 			if len(v) >= 8 {
 				r.uids = [2]uint32{attrUint32(v), attrUint32(v[4:])}
 			}
 		case unix.FRA_SUPPRESS_IFGROUP:
-			r.other = r.other || int32(attrUint32(v)) != -1 //nolint:gosec // the kernel's type
+			r.other = r.other || int32(attrUint32(v)) != -1
 		case unix.FRA_L3MDEV:
 			r.other = r.other || len(v) > 0 && v[0] != 0
 		case unix.FRA_TUN_ID, unix.FRA_IP_PROTO, unix.FRA_SPORT_RANGE, unix.FRA_DPORT_RANGE:

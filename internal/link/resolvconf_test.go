@@ -44,22 +44,6 @@ func FuzzParseResolvConf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) { checkServers(t, parseResolvConf(b)) })
 }
 
-// tree writes files under a new root.
-func tree(t *testing.T, files map[string]string) System {
-	t.Helper()
-	root := shortDir(t) // a socket may go in here
-	for name, text := range files {
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return System{Root: root}
-}
-
 // serveVarlink answers every call on a socket with reply, or with nothing.
 // What it was asked can be read from the channel.
 func serveVarlink(t *testing.T, path, reply string) <-chan string {

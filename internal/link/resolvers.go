@@ -24,8 +24,20 @@ func (s System) path(elements ...string) string {
 // NetworkManager's per-link servers are to be had over D-Bus only (its leases
 // are readable by root alone, and not kept by every version), so they count
 // only as far as it passes them to systemd-resolved or into a resolv.conf.
+//
+// From the loopback link servers on this machine are all that can be reached.
+//
+// In a network namespace that shares /run with another one, the two services
+// of systemd speak of that one's links: give dns= there.
 func (s System) resolvers(index int, loopback bool) []Resolver {
-	var list []Resolver
+	list := []Resolver{}
+	local, remote := splitLocal(parseResolvConf(readSmall(s.path("etc/resolv.conf"))))
+	if loopback {
+		if len(local) > 0 {
+			list = append(list, Resolver{Method: ResolverResolvConf, Servers: local})
+		}
+		return list
+	}
 	socket := s.path("run/systemd/resolve/io.systemd.Resolve")
 	if st, err := os.Stat(socket); err == nil && st.Mode()&os.ModeSocket != 0 {
 		list = append(list, Resolver{Method: ResolverResolved, Socket: socket})
@@ -33,11 +45,6 @@ func (s System) resolvers(index int, loopback bool) []Resolver {
 	method, servers := s.linkServers(index)
 	if len(servers) > 0 {
 		list = append(list, Resolver{Method: method, Servers: servers})
-	}
-	local, remote := splitLocal(parseResolvConf(readSmall(s.path("etc/resolv.conf"))))
-	if loopback && len(local) > 0 {
-		// A socket bound to lo does reach these.
-		return append(list, Resolver{Method: ResolverResolvConf, Servers: local})
 	}
 	if len(remote) == 0 && len(local) > 0 {
 		remote = s.behindStub()
@@ -67,11 +74,15 @@ func (s System) behindStub() []netip.AddrPort {
 // checkResolvers notes what the user should know of the way names take.
 func (i *Info) checkResolvers() {
 	switch {
+	case i.Virtual == VirtualLoopback: // a name that it needs is in the hosts file
 	case len(i.Resolvers) == 0:
 		i.problem(Note, "no name server is known: only addresses and names of the hosts file work",
 			"mlget --link "+shellWord(i.Name)+",dns=9.9.9.9")
 	case i.Resolvers[0].Method == ResolverSystem:
 		i.problem(Note, "names are resolved "+i.Resolvers[0].String(),
 			"mlget --link "+shellWord(i.Name)+",dns=9.9.9.9")
+	case i.Resolvers[len(i.Resolvers)-1].Method == ResolverSystem:
+		i.problem(Note, "where systemd-resolved knows no server of this link, names are resolved "+
+			i.Resolvers[len(i.Resolvers)-1].String(), "mlget --link "+shellWord(i.Name)+",dns=9.9.9.9")
 	}
 }

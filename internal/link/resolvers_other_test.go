@@ -4,6 +4,8 @@ package link
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -68,10 +70,18 @@ func TestResolvers(t *testing.T) {
 			false, false,
 			"[through the system's resolver, which may use another link]", "which may use another link",
 		},
+		"resolved and its stub": {
+			map[string]string{resolvConf: "nameserver 127.0.0.53"},
+			true, false,
+			"[systemd-resolved through the system's resolver, which may use another link]", "where systemd-resolved knows no server",
+		},
 		"stub, but a lease": {
 			map[string]string{resolvConf: "nameserver 127.0.0.53", lease: "DNS=10.1.0.1"},
 			false, false,
 			"[10.1.0.1 (systemd-networkd)]", "",
+		},
+		"another machine's server, over lo": {
+			map[string]string{resolvConf: "nameserver 10.0.0.1", "run/systemd/netif/leases/3": "DNS=10.1.0.1"}, true, true, "[]", "",
 		},
 		"stub over lo": {
 			map[string]string{resolvConf: "nameserver 127.0.0.53"},
@@ -84,7 +94,7 @@ func TestResolvers(t *testing.T) {
 			if c.varlink {
 				serveVarlink(t, s.path("run/systemd/resolve/io.systemd.Resolve"), "")
 			}
-			i := Info{Name: "wlan0", Resolvers: s.resolvers(3, c.loopback)}
+			i := Info{Name: "wlan0", Virtual: classify("wlan0", "", c.loopback), Resolvers: s.resolvers(3, c.loopback)}
 			if got := fmt.Sprint(i.Resolvers); got != c.want {
 				t.Errorf("resolvers %s, want %s", got, c.want)
 			}
@@ -101,4 +111,20 @@ func TestResolvers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// tree writes files under a new root.
+func tree(t *testing.T, files map[string]string) System {
+	t.Helper()
+	root := shortDir(t) // a socket may go in here
+	for name, text := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return System{Root: root}
 }

@@ -15,8 +15,8 @@ func readTCPInfo(fd uintptr) (TCPInfo, bool) {
 	return TCPInfo{
 		RTT:           time.Duration(raw.Srtt) * time.Millisecond,
 		BytesReceived: raw.Rxbytes,
-		SegsIn:        uint32(raw.Rxpackets),           //nolint:gosec // wraps as Linux's counter does
-		SegsOut:       uint32(raw.Txpackets),           //nolint:gosec // wraps as Linux's counter does
-		Retrans:       uint32(raw.Txretransmitpackets), //nolint:gosec // wraps as Linux's counter does
+		SegsIn:        uint32(raw.Rxpackets),
+		SegsOut:       uint32(raw.Txpackets),
+		Retrans:       uint32(raw.Txretransmitpackets),
 	}, true
 }
