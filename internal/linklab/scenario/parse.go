@@ -128,6 +128,9 @@ func (l *Link) set(key, value string, files fs.FS) error {
 		t, err := openTrace(files, value)
 		l.Trace = t
 		return err
+	case "down", "up", "rtt", "queue", "loss", "ramp", "ramp0", "vary":
+	default:
+		return fmt.Errorf("%q: the keys are down, up, rtt, queue, loss, ramp, ramp0, vary, trace and power", key)
 	}
 	v, err := number(key, value)
 	if err != nil {
@@ -153,8 +156,6 @@ func (l *Link) set(key, value string, files fs.FS) error {
 		err = within(key, v, 0.001, 1)
 	case "vary":
 		l.Vary = v
-	default:
-		return fmt.Errorf("%q: the keys are down, up, rtt, queue, loss, ramp, ramp0, vary, trace and power", key)
 	}
 	return err
 }
