@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -46,12 +47,15 @@ type h2Conn struct {
 	cc   *http.ClientConn
 	used atomic.Bool // has answered a request
 
+	clear *sniffer // between raw and cc when there is no TLS, else nil
+
 	retired bool // takes no more requests; guarded by Client.mu
 }
 
 // newH2 speaks HTTP/2's preface on a new connection. The transport around it
 // knows no other connection and never dials.
 func (c *Client) newH2(ctx context.Context, o *origin, key originKey, d *dialed) (*h2Conn, *Error) {
+	hc := &h2Conn{c: c, o: o, raw: d.raw}
 	var protocols http.Protocols
 	t := &http.Transport{
 		Protocols: &protocols, DisableCompression: true, MaxResponseHeaderBytes: maxHeaderBytes,
@@ -60,13 +64,14 @@ func (c *Client) newH2(ctx context.Context, o *origin, key originKey, d *dialed)
 			MaxReceiveBufferPerConnection: connWindow,
 		},
 	}
-	use := func(context.Context, string, string) (net.Conn, error) { return d.stream(), nil }
 	if d.tls != nil {
 		protocols.SetHTTP2(true)
-		t.DialTLSContext = use
+		t.DialTLSContext = func(context.Context, string, string) (net.Conn, error) { return d.tls, nil }
 	} else {
+		// Without TLS nothing has been agreed on: see what the server says first.
+		hc.clear = &sniffer{Conn: d.raw}
 		protocols.SetUnencryptedHTTP2(true)
-		t.DialContext = use
+		t.DialContext = func(context.Context, string, string) (net.Conn, error) { return hc.clear, nil }
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.ConnectTimeout)
 	defer cancel()
@@ -75,7 +80,8 @@ func (c *Client) newH2(ctx context.Context, o *origin, key originKey, d *dialed)
 		_ = d.raw.Close()
 		return nil, dialError(ctx, err)
 	}
-	return &h2Conn{c: c, o: o, raw: d.raw, cc: cc}, nil
+	hc.cc = cc
+	return hc, nil
 }
 
 // reserve takes the right to make one request; Client.mu is held.
@@ -133,6 +139,8 @@ func (hc *h2Conn) roundTrip(ctx context.Context, req *http.Request, _ asked) (*h
 		return nil, nil, late
 	case ctx.Err() != nil:
 		return nil, nil, ended(ctx)
+	case hc.clear != nil && hc.clear.http1.Load():
+		return nil, nil, protocolError("server does not speak HTTP/2")
 	case hc.unprocessed(err):
 		return nil, nil, errResend
 	}
@@ -151,11 +159,29 @@ func (hc *h2Conn) unprocessed(err error) bool {
 	return hc.used.Load() || strings.Contains(err.Error(), "graceful shutdown GOAWAY")
 }
 
-// h2Error tells broken HTTP/2 from broken connections. net/http exports neither
-// its connection errors nor the one for an answer in HTTP/1.1, only their texts.
+// sniffer finds out whether a server answers HTTP/2 in HTTP/1.1. net/http may
+// lose that it did, when the answer is there before the request.
+type sniffer struct {
+	net.Conn
+	http1 atomic.Bool
+	begun bool // by the reading goroutine
+}
+
+// Read reads, and looks at the first bytes.
+func (s *sniffer) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	if !s.begun && n > 0 {
+		s.begun = true
+		s.http1.Store(bytes.HasPrefix(p[:n], []byte("HTTP/1.")))
+	}
+	return n, err
+}
+
+// h2Error tells broken HTTP/2 from broken connections: net/http exports only the
+// texts of its connection errors.
 func h2Error(err error) error {
 	text := err.Error()
-	for _, sign := range []string{"frame header looked like", "PROTOCOL_ERROR", "FRAME_SIZE_ERROR", "COMPRESSION_ERROR", "FLOW_CONTROL_ERROR"} {
+	for _, sign := range []string{"PROTOCOL_ERROR", "FRAME_SIZE_ERROR", "COMPRESSION_ERROR", "FLOW_CONTROL_ERROR"} {
 		if strings.Contains(text, sign) {
 			return protocolError("http/2: %w", err)
 		}
