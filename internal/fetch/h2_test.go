@@ -37,9 +37,10 @@ func u32(n ...uint32) (s string) {
 	return s
 }
 
-// literal is a header field without indexing (RFC 7541, 6.2.2).
-func literal(name, value string) string {
-	return "\x00" + string(byte(len(name))) + name + string(byte(len(value))) + value
+// contentRangeField is that header without indexing (RFC 7541, 6.2.2).
+func contentRangeField(value string) string {
+	const name = "content-range"
+	return "\x00" + string(rune(len(name))) + name + string(rune(len(value))) + value
 }
 
 // nextStream reads frames up to the next request and returns its stream; 0 at the end.
@@ -67,7 +68,7 @@ func (p *peer) preface() {
 
 // answer sends a 206 of ten bytes.
 func (p *peer) answer(stream uint32) {
-	p.say(frame(frameHeaders, flagHeaders, stream, "\x8a"+literal("content-range", "bytes 0-9/100")) + // 0x8a is :status 206
+	p.say(frame(frameHeaders, flagHeaders, stream, "\x8a"+contentRangeField("bytes 0-9/100")) + // 0x8a is :status 206
 		frame(frameData, flagEnd, stream, "0123456789"))
 }
 
@@ -130,22 +131,22 @@ func TestHTTP2Hostile(t *testing.T) {
 		class Class
 	}{
 		"reset by the server": {func(p *peer, s uint32) {
-			p.say(frame(frameHeaders, flagHeaders, s, "\x8a"+literal("content-range", "bytes 0-9/100")) + frame(frameReset, 0, s, u32(2)))
+			p.say(frame(frameHeaders, flagHeaders, s, "\x8a"+contentRangeField("bytes 0-9/100")) + frame(frameReset, 0, s, u32(2)))
 		}, Network},
 		"ends early": {func(p *peer, s uint32) {
-			p.say(frame(frameHeaders, flagHeaders, s, "\x8a"+literal("content-range", "bytes 0-9/100")) + frame(frameData, flagEnd, s, "012345678"))
+			p.say(frame(frameHeaders, flagHeaders, s, "\x8a"+contentRangeField("bytes 0-9/100")) + frame(frameData, flagEnd, s, "012345678"))
 		}, Network},
 		"too long": {func(p *peer, s uint32) {
-			p.say(frame(frameHeaders, flagHeaders, s, "\x8a"+literal("content-range", "bytes 0-9/100")) + frame(frameData, flagEnd, s, "0123456789a"))
+			p.say(frame(frameHeaders, flagHeaders, s, "\x8a"+contentRangeField("bytes 0-9/100")) + frame(frameData, flagEnd, s, "0123456789a"))
 		}, Protocol},
 		"wrong range": {func(p *peer, s uint32) {
-			p.say(frame(frameHeaders, flagHeaders, s, "\x8a"+literal("content-range", "bytes 1-10/100")))
+			p.say(frame(frameHeaders, flagHeaders, s, "\x8a"+contentRangeField("bytes 1-10/100")))
 		}, Protocol},
-		"garbage": {func(p *peer, s uint32) { p.say(frame(frameData, 0, 0, "x")) }, Protocol},
+		"garbage": {func(p *peer, _ uint32) { p.say(frame(frameData, 0, 0, "x")) }, Protocol},
 		"bad header block": {func(p *peer, s uint32) {
 			p.say(frame(frameHeaders, flagHeaders, s, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
 		}, Protocol},
-		"closed": {func(p *peer, s uint32) { _ = p.Close() }, Network},
+		"closed": {func(p *peer, _ uint32) { _ = p.Close() }, Network},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newRawServer(t, func(p *peer) {

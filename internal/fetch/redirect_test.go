@@ -212,9 +212,9 @@ func TestCredentialsStay(t *testing.T) {
 func TestDowngrade(t *testing.T) {
 	b := testbody.Body{Size: 100, Seed: 22}
 	var s seen
-	clear := httptest.NewServer(s.serve(b, nil, 302))
-	defer clear.Close()
-	u := parse(t, clear.URL)
+	open := httptest.NewServer(s.serve(b, nil, 302))
+	defer open.Close()
+	u := parse(t, open.URL)
 	secure := httptest.NewTLSServer(http.RedirectHandler("http://127.0.0.1:"+u.Port()+"/g", http.StatusFound))
 	defer secure.Close()
 	c := client(t, Config{TLS: secure.Client().Transport.(*http.Transport).TLSClientConfig, User: url.UserPassword("a", "b")})
