@@ -49,7 +49,9 @@ type h2Conn struct {
 
 	clear *sniffer // between raw and cc when there is no TLS, else nil
 
-	retired bool // takes no more requests; guarded by Client.mu
+	// Guarded by Client.mu.
+	active  int  // requests made or about to be
+	retired bool // takes no more requests
 }
 
 // newH2 speaks HTTP/2's preface on a new connection. The transport around it
@@ -85,7 +87,13 @@ func (c *Client) newH2(ctx context.Context, o *origin, key originKey, d *dialed)
 }
 
 // reserve takes the right to make one request; Client.mu is held.
-func (hc *h2Conn) reserve() bool { return !hc.retired && hc.cc.Reserve() == nil }
+func (hc *h2Conn) reserve() bool {
+	if hc.retired || hc.cc.Reserve() != nil {
+		return false
+	}
+	hc.active++
+	return true
+}
 
 // shut closes the connection and all that is on it.
 func (hc *h2Conn) shut() {
@@ -107,7 +115,9 @@ func (hc *h2Conn) close() {
 func (hc *h2Conn) released(suspect bool) {
 	hc.c.mu.Lock()
 	hc.retired = hc.retired || suspect
-	idle := hc.retired && hc.cc.InFlight() == 0
+	hc.active--
+	// Not cc.InFlight, which counts resets that a dead peer never confirms.
+	idle := hc.retired && hc.active == 0
 	hc.o.wake()
 	hc.c.mu.Unlock()
 	if idle {
@@ -197,7 +207,7 @@ func h2Error(err error) error {
 type h2Stream struct {
 	hc     *h2Conn
 	h      *http.Response
-	ctx    context.Context //nolint:containedctx // tells why the stream ended
+	ctx    context.Context // tells why the stream ended
 	cancel context.CancelCauseFunc
 }
 

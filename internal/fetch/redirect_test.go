@@ -140,27 +140,63 @@ func TestCredentialsStay(t *testing.T) {
 		cfg        Config
 		want       map[string]string // "host/path" -> Authorization
 	}{
-		{"-u", "http://a.test/f", map[string]string{"a.test/f": "/g", "a.test/g": "http://b.test/h"},
-			Config{User: url.UserPassword("a", "b")}, map[string]string{"a.test/f": basicAB, "a.test/g": basicAB, "b.test/h": ""}},
-		{"url", "http://a:b@a.test/f", map[string]string{"a.test/f": "http://a.test/g", "a.test/g": "http://b.test/h"},
-			Config{}, map[string]string{"a.test/f": basicAB, "a.test/g": basicAB, "b.test/h": ""}},
+		{
+			"-u", "http://a.test/f",
+			map[string]string{"a.test/f": "/g", "a.test/g": "http://b.test/h"},
+			Config{User: url.UserPassword("a", "b")},
+			map[string]string{"a.test/f": basicAB, "a.test/g": basicAB, "b.test/h": ""},
+		},
+		{
+			"url", "http://a:b@a.test/f",
+			map[string]string{"a.test/f": "http://a.test/g", "a.test/g": "http://b.test/h"},
+			Config{},
+			map[string]string{"a.test/f": basicAB, "a.test/g": basicAB, "b.test/h": ""},
+		},
 		{"-u wins over the url", "http://c:d@a.test/f", nil, Config{User: url.UserPassword("a", "b")}, map[string]string{"a.test/f": basicAB}},
 		{"url wins over netrc", "http://a:b@a.test/f", nil, Config{Credentials: netrc{"a.test": "x:y"}}, map[string]string{"a.test/f": basicAB}},
-		{"netrc", "http://a.test/f", map[string]string{"a.test/f": "http://b.test/g"},
-			Config{Credentials: netrc{"a.test": "a:b", "b.test": "x:y"}}, map[string]string{"a.test/f": basicAB, "b.test/g": ""}},
-		{"header", "http://a.test/f", map[string]string{"a.test/f": "http://b.test/g"},
-			Config{Header: secret}, map[string]string{"a.test/f": "Bearer t", "b.test/g": ""}},
+		{
+			"netrc", "http://a.test/f",
+			map[string]string{"a.test/f": "http://b.test/g"},
+			Config{Credentials: netrc{"a.test": "a:b", "b.test": "x:y"}},
+			map[string]string{"a.test/f": basicAB, "b.test/g": ""},
+		},
+		{
+			"header", "http://a.test/f",
+			map[string]string{"a.test/f": "http://b.test/g"},
+			Config{Header: secret},
+			map[string]string{"a.test/f": "Bearer t", "b.test/g": ""},
+		},
 		{"header wins", "http://a:b@a.test/f", nil, Config{Header: secret}, map[string]string{"a.test/f": "Bearer t"}},
-		{"other port", "http://a.test/f", map[string]string{"a.test/f": "http://a.test:81/g"},
-			Config{User: url.UserPassword("a", "b")}, map[string]string{"a.test/f": basicAB, "a.test:81/g": ""}},
-		{"there and back", "http://a.test/f", map[string]string{"a.test/f": "http://b.test/g", "b.test/g": "http://a.test/h"},
-			Config{User: url.UserPassword("a", "b")}, map[string]string{"a.test/f": basicAB, "b.test/g": "", "a.test/h": ""}},
-		{"stays away", "http://a.test/f", map[string]string{"a.test/f": "http://b.test/g", "b.test/g": "/h"},
-			Config{Header: secret}, map[string]string{"a.test/f": "Bearer t", "b.test/g": "", "b.test/h": ""}},
-		{"default port is the same origin", "http://a.test/f", map[string]string{"a.test/f": "http://A.TEST:80/g"},
-			Config{User: url.UserPassword("a", "b")}, map[string]string{"a.test/f": basicAB, "A.TEST:80/g": basicAB}},
-		{"the redirect's own", "http://a:b@a.test/f", map[string]string{"a.test/f": "http://x:y@b.test/g", "b.test/g": "http://c.test/h"},
-			Config{}, map[string]string{"a.test/f": basicAB, "b.test/g": basicXY, "c.test/h": ""}},
+		{
+			"other port", "http://a.test/f",
+			map[string]string{"a.test/f": "http://a.test:81/g"},
+			Config{User: url.UserPassword("a", "b")},
+			map[string]string{"a.test/f": basicAB, "a.test:81/g": ""},
+		},
+		{
+			"there and back", "http://a.test/f",
+			map[string]string{"a.test/f": "http://b.test/g", "b.test/g": "http://a.test/h"},
+			Config{User: url.UserPassword("a", "b")},
+			map[string]string{"a.test/f": basicAB, "b.test/g": "", "a.test/h": ""},
+		},
+		{
+			"stays away", "http://a.test/f",
+			map[string]string{"a.test/f": "http://b.test/g", "b.test/g": "/h"},
+			Config{Header: secret},
+			map[string]string{"a.test/f": "Bearer t", "b.test/g": "", "b.test/h": ""},
+		},
+		{
+			"default port is the same origin", "http://a.test/f",
+			map[string]string{"a.test/f": "http://A.TEST:80/g"},
+			Config{User: url.UserPassword("a", "b")},
+			map[string]string{"a.test/f": basicAB, "A.TEST:80/g": basicAB},
+		},
+		{
+			"the redirect's own", "http://a:b@a.test/f",
+			map[string]string{"a.test/f": "http://x:y@b.test/g", "b.test/g": "http://c.test/h"},
+			Config{},
+			map[string]string{"a.test/f": basicAB, "b.test/g": basicXY, "c.test/h": ""},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var s seen
