@@ -15,7 +15,7 @@ import (
 const guardScript = `
 groups=
 while read -r line; do groups=$line; done
-[ -z "$groups" ] || kill -9 -- $groups
+[ -z "$groups" ] || kill -s KILL -- $groups
 rm -rf -- "$1"
 `
 

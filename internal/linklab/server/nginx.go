@@ -110,7 +110,8 @@ func nginxConf(c Config, dir string, addresses []string) (string, error) {
 	}
 	var b strings.Builder
 	add := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
-	add("daemon off;\nmaster_process off;\npid \"%s/nginx.pid\";\n", dir)
+	// It stays root, which in a user namespace is the only user that there is.
+	add("daemon off;\nmaster_process off;\nuser root;\npid \"%s/nginx.pid\";\n", dir)
 	add("events { worker_connections 1024; }\n")
 	add("http {\n  default_type application/octet-stream;\n  access_log off;\n")
 	add("  sendfile on;\n  tcp_nopush on;\n  keepalive_requests 100000;\n")
