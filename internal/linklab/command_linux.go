@@ -21,7 +21,6 @@ type Cmd struct {
 func (l *Lab) Command(ctx context.Context, name string, args ...string) *Cmd {
 	c := &Cmd{Cmd: exec.CommandContext(ctx, name, args...), lab: l}
 	c.Env = l.environment()
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// The thread that starts it may have another directory than this process.
 	if dir, err := os.Getwd(); err == nil {
 		c.Dir = dir

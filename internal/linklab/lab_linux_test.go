@@ -100,8 +100,15 @@ func (d dialer) try(t *testing.T, address string) error {
 	return conn.Close()
 }
 
-// get fetches the URL and returns the answer and its hash.
-func get(t *testing.T, d dialer, protocols *http.Protocols, url string, header http.Header) (*http.Response, string, int64) {
+// answer is a response whose body has been read.
+type answer struct {
+	*http.Response
+	hash string
+	n    int64
+}
+
+// get fetches the URL.
+func get(t *testing.T, d dialer, protocols *http.Protocols, url string, header http.Header) answer {
 	t.Helper()
 	tr := &http.Transport{DialContext: d.DialContext, Protocols: protocols}
 	defer tr.CloseIdleConnections()
@@ -128,7 +135,7 @@ func get(t *testing.T, d dialer, protocols *http.Protocols, url string, header h
 	if err = errors.Join(err, resp.Body.Close()); err != nil {
 		t.Fatalf("%s: %v", url, err)
 	}
-	return resp, hex.EncodeToString(h.Sum(nil)), n
+	return answer{resp, hex.EncodeToString(h.Sum(nil)), n}
 }
 
 func protocols(set ...func(*http.Protocols, bool)) *http.Protocols {
@@ -167,15 +174,15 @@ func TestServers(t *testing.T) {
 				if kind == ServerNginx && tc.protocols == h2c {
 					continue // it takes either in clear, not both
 				}
-				resp, hash, n := get(t, dialer{lab: l, device: tc.device}, tc.protocols, tc.url, http.Header{})
-				if hash != l.SHA256() || n != l.Size() || resp.ProtoMajor != tc.major || resp.StatusCode != 200 {
-					t.Errorf("%s over %s: %d bytes by %s, hash %s", tc.url, tc.device, n, resp.Proto, hash)
+				a := get(t, dialer{lab: l, device: tc.device}, tc.protocols, tc.url, http.Header{})
+				if a.hash != l.SHA256() || a.n != l.Size() || a.ProtoMajor != tc.major || a.StatusCode != 200 {
+					t.Errorf("%s over %s: %d bytes by %s, hash %s", tc.url, tc.device, a.n, a.Proto, a.hash)
 				}
 			}
 			testRanges(t, l, h1)
-			resp, _, _ := get(t, dialer{lab: l}, h1, strings.Replace(l.URL(), "body.bin", "key.pem", 1), http.Header{})
-			if resp.StatusCode != 404 {
-				t.Errorf("the server's key: %s", resp.Status)
+			key := get(t, dialer{lab: l}, h1, strings.Replace(l.URL(), "body.bin", "key.pem", 1), http.Header{})
+			if key.StatusCode != 404 {
+				t.Errorf("the server's key: %s", key.Status)
 			}
 			for _, s := range l.Stats() {
 				// A late RST of a socket that was bound to a device may come by
@@ -190,7 +197,7 @@ func TestServers(t *testing.T) {
 
 func testRanges(t *testing.T, l *Lab, p *http.Protocols) {
 	t.Helper()
-	whole, _, _ := get(t, dialer{lab: l}, p, l.URL(), http.Header{})
+	whole := get(t, dialer{lab: l}, p, l.URL(), http.Header{})
 	etag := whole.Header.Get("Etag")
 	if len(etag) < 8 || etag[0] != '"' || whole.Header.Get("Last-Modified") == "" || whole.Header.Get("Accept-Ranges") != "bytes" {
 		t.Errorf("headers %v", whole.Header)
@@ -209,9 +216,9 @@ func testRanges(t *testing.T, l *Lab, p *http.Protocols) {
 		if tc.ifRange != "" {
 			h.Set("If-Range", tc.ifRange)
 		}
-		resp, _, n := get(t, dialer{lab: l}, p, l.URL(), h)
-		if resp.StatusCode != tc.status || resp.Header.Get("Content-Range") != tc.contentRange || tc.n >= 0 && n != tc.n {
-			t.Errorf("%+v: %s, %d bytes, %v", tc, resp.Status, n, resp.Header)
+		a := get(t, dialer{lab: l}, p, l.URL(), h)
+		if a.StatusCode != tc.status || a.Header.Get("Content-Range") != tc.contentRange || tc.n >= 0 && a.n != tc.n {
+			t.Errorf("%+v: %s, %d bytes, %v", tc, a.Status, a.n, a.Header)
 		}
 	}
 }
@@ -223,13 +230,13 @@ func TestServesDirectory(t *testing.T) {
 	}
 	l := startLab(t, Config{Scenario: parse(t, twoLinks), Dir: dir})
 	h1 := protocols((*http.Protocols).SetHTTP1)
-	resp, _, n := get(t, dialer{lab: l}, h1, l.URL()+"a%20b.txt", http.Header{})
-	if resp.StatusCode != 200 || n != 5 || resp.Header.Get("Etag") == "" || l.SHA256() != "" || l.Size() != 0 {
-		t.Errorf("%s, %d bytes, %v", resp.Status, n, resp.Header)
+	a := get(t, dialer{lab: l}, h1, l.URL()+"a%20b.txt", http.Header{})
+	if a.StatusCode != 200 || a.n != 5 || a.Header.Get("Etag") == "" || l.SHA256() != "" || l.Size() != 0 {
+		t.Errorf("%s, %d bytes, %v", a.Status, a.n, a.Header)
 	}
 	for path, want := range map[string]int{"none": 404, "../../etc/passwd": 404, "": 200} {
-		if resp, _, _ := get(t, dialer{lab: l}, h1, l.URL()+path, http.Header{}); resp.StatusCode != want {
-			t.Errorf("%q: %s", path, resp.Status)
+		if a := get(t, dialer{lab: l}, h1, l.URL()+path, http.Header{}); a.StatusCode != want {
+			t.Errorf("%q: %s", path, a.Status)
 		}
 	}
 }
@@ -278,7 +285,7 @@ func TestLossIsCounted(t *testing.T) {
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
 	}
-	var s = l.Stats()[0].Up
+	s := l.Stats()[0].Up
 	for range 100 {
 		if s = l.Stats()[0].Up; s.Packets+s.LossDrops == sent {
 			break

@@ -128,7 +128,8 @@ func makePacket(src, dst netip.Addr, n int, id byte) []byte {
 var serverAddr = netip.AddrFrom4([4]byte{192, 0, 2, 1}) //nolint:gochecknoglobals // a constant
 
 // up and down send a packet over the first link.
-func (l *lab) up(n int, id byte)   { l.client[0].in <- makePacket(clientAddr(0), serverAddr, n, id) }
+func (l *lab) up(n int, id byte) { l.client[0].in <- makePacket(clientAddr(0), serverAddr, n, id) }
+
 func (l *lab) down(n int, id byte) { l.server[0].in <- makePacket(serverAddr, clientAddr(0), n, id) }
 
 // at waits until a time since the lab's first packet.
@@ -351,7 +352,9 @@ func TestAddressesOfOtherLinksDoNotPass(t *testing.T) {
 		for _, b := range [][]byte{
 			makePacket(linkLocal, netip.MustParseAddr("ff02::2"), 60, 0),
 			makePacket(clientAddr(0), netip.MustParseAddr("224.0.0.1"), 60, 0),
-			{0x45}, {0x60}, {},
+			{0x45},
+			{0x60},
+			{},
 			{0x15, 40: 0},
 		} {
 			l.client[0].in <- b

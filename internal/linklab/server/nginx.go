@@ -15,7 +15,8 @@ import (
 // ErrNoNginx says that nginx is not installed.
 var ErrNoNginx = errors.New("nginx is not installed")
 
-// Starter starts a process; a lab does so in the server's namespace.
+// Starter starts a process; a lab does so in the server's namespace, and out of
+// reach of a Ctrl-C.
 type Starter interface {
 	StartProcess(cmd *exec.Cmd) error
 }
@@ -45,7 +46,6 @@ func StartNginx(c Config, dir string, addresses []string, in Starter) (*Nginx, e
 	}
 	n := &Nginx{exited: make(chan struct{})}
 	n.cmd = exec.Command(exe, "-p", dir, "-c", conf, "-e", filepath.Join(dir, "nginx.err"))
-	n.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is not for it
 	if err := in.StartProcess(n.cmd); err != nil {
 		return nil, fmt.Errorf("nginx: %w", err)
 	}
