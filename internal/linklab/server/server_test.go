@@ -28,14 +28,20 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// ask sends one request and returns the answer with the hash of its body.
-func ask(t *testing.T, tr *http.Transport, method, url string) (resp *http.Response, hash string) {
+// answer is a response whose body has been read.
+type answer struct {
+	*http.Response
+	hash string
+}
+
+// ask sends one request.
+func ask(t *testing.T, tr *http.Transport, method, url string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err = tr.RoundTrip(req)
+	resp, err := tr.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +50,7 @@ func ask(t *testing.T, tr *http.Transport, method, url string) (resp *http.Respo
 	if err = errors.Join(err, resp.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return resp, hex.EncodeToString(h.Sum(nil))
+	return answer{resp, hex.EncodeToString(h.Sum(nil))}
 }
 
 func TestBuiltinServesBody(t *testing.T) {
@@ -70,15 +76,15 @@ func TestBuiltinServesBody(t *testing.T) {
 		"http://" + plain.Addr().String() + "/body.bin":   "HTTP/1.1",
 		"https://" + secure.Addr().String() + "/body.bin": "HTTP/2.0",
 	} {
-		resp, hash := ask(t, tr, http.MethodGet, url)
-		if resp.Proto != proto || hash != body.SHA256 || resp.ContentLength != body.Size {
-			t.Errorf("%s: %s, %d bytes, %s", url, resp.Proto, resp.ContentLength, hash)
+		a := ask(t, tr, http.MethodGet, url)
+		if a.Proto != proto || a.hash != body.SHA256 || a.ContentLength != body.Size {
+			t.Errorf("%s: %s, %d bytes, %s", url, a.Proto, a.ContentLength, a.hash)
 		}
-		if resp, _ := ask(t, tr, http.MethodPost, url); resp.StatusCode != http.StatusMethodNotAllowed {
-			t.Errorf("POST: %s", resp.Status)
+		if a := ask(t, tr, http.MethodPost, url); a.StatusCode != http.StatusMethodNotAllowed {
+			t.Errorf("POST: %s", a.Status)
 		}
-		if resp, _ := ask(t, tr, http.MethodGet, strings.Replace(url, "body.bin", "ca.pem", 1)); resp.StatusCode != http.StatusNotFound {
-			t.Errorf("a file beside the body: %s", resp.Status)
+		if a := ask(t, tr, http.MethodGet, strings.Replace(url, "body.bin", "ca.pem", 1)); a.StatusCode != http.StatusNotFound {
+			t.Errorf("a file beside the body: %s", a.Status)
 		}
 	}
 	tr.CloseIdleConnections()
