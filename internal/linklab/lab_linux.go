@@ -288,7 +288,8 @@ func (l *Lab) Elapsed() time.Duration { return l.emu.Elapsed() }
 
 // InClient runs f on a thread in the client's namespace: sockets that f makes
 // itself, not in another goroutine, are the client's, and may be used anywhere
-// later. It must not be called from within f.
+// later. f should be short: commands wait for it. It must not call back into
+// InClient or start commands.
 func (l *Lab) InClient(f func() error) error { return l.client.do(f) }
 
 // InServer is the same in the server's namespace.

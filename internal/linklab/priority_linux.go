@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// takePriority gives all threads of this process real-time priority, but not
-// those that start processes: a real link does not stutter when this machine
-// has other work. Without the right to it (in a user namespace, or with too
+// takePriority gives all threads of this process and nginx real-time priority,
+// but not the threads that start processes: a real link and its server do not
+// stutter when this machine has other work. Without the right to it (in a user namespace, or with too
 // low an RLIMIT_RTPRIO) a lab works as well while the machine is idle, so that
 // is no error. Threads that come later inherit it.
 func (l *Lab) takePriority() error {
@@ -21,6 +21,9 @@ func (l *Lab) takePriority() error {
 		if id, err := strconv.Atoi(t.Name()); err == nil {
 			_ = setPolicy(id, unix.SCHED_RR, 1)
 		}
+	}
+	if l.nginx != nil {
+		_ = setPolicy(l.nginx.PID(), unix.SCHED_RR, 1)
 	}
 	for _, t := range []*nsThread{l.client, l.serv} {
 		if err := t.do(func() error { return setPolicy(0, unix.SCHED_NORMAL, 0) }); err != nil {

@@ -56,6 +56,9 @@ func StartNginx(c Config, dir string, addresses []string, in Starter) (*Nginx, e
 	return n, nil
 }
 
+// PID is its process id.
+func (n *Nginx) PID() int { return n.cmd.Process.Pid }
+
 // Exited is closed when nginx has ended.
 func (n *Nginx) Exited() <-chan struct{} { return n.exited }
 
