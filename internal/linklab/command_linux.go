@@ -41,7 +41,11 @@ func (c *Cmd) Start() error {
 		return err
 	}
 	l.groups[c.Process.Pid] = struct{}{}
-	return l.guard.watch(l.groups)
+	if err := l.guard.watch(l.groups); err != nil {
+		delete(l.groups, c.Process.Pid)
+		return errors.Join(err, c.Signal(syscall.SIGKILL), c.Cmd.Wait())
+	}
+	return nil
 }
 
 // Wait waits for the command, and ends what it has left running.
