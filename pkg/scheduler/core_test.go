@@ -241,7 +241,7 @@ func busyCore(t testing.TB, links, requests int) *Core {
 	for id := range LinkID(links) {
 		c.Step(0, Input{Kind: LinkUp, Link: id, Bandwidth: 1e7, RTT: 20 * Millisecond}, nil)
 		for c.links[id].requests < requests/links {
-			c.start(id, c.ledger.take(1<<30, c.ledger.size), nil)
+			c.start(id, 0, c.ledger.take(1<<30, c.ledger.size), nil)
 		}
 	}
 	return c

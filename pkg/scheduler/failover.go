@@ -126,9 +126,9 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 		limit = min(limit, c.drained+c.cfg.Window)
 	}
 	if len(c.ledger.free) > 0 {
-		out = c.start(id, c.ledger.take(probeSize, limit), out)
+		out = c.start(id, 0, c.ledger.take(probeSize, limit), out)
 	} else if victim := (View{c}).slowest(id); victim != NoLink && c.silent(&c.links[victim]) {
-		out = c.takeOver(id, victim, probeSize, out)
+		out = c.takeOver(id, 0, victim, probeSize, out)
 	}
 	c.links[id].probing = len(out) > before
 	return out
