@@ -228,3 +228,28 @@ func TestRanking(t *testing.T) {
 		}
 	}
 }
+
+// TestPipe: standard output gets the bytes in order, over two links.
+func TestPipe(t *testing.T) {
+	l := startLab(t, linklab.Config{Size: 30e6}, fastWiFi, fastLTE)
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	defer cancel()
+	cmd := l.Command(ctx, "sh", "-c", `mlget --links wlan0,rmnet0 -o - --report report.json "$LINKLAB_URL" | sha256sum`)
+	cmd.Dir = l.dir
+	res := finish(t, cmd, cmd.Cmd)
+	res.want(t, 0)
+	if !strings.HasPrefix(res.stdout, l.SHA256()) {
+		t.Fatalf("sha256sum says %q, want %s", res.stdout, l.SHA256())
+	}
+	r := readReport(t, filepath.Join(l.dir, "report.json"))
+	if carriers(r) != 2 || r.MaxRSSBytes > 100e6 {
+		t.Errorf("%d links, %d bytes of memory", carriers(r), r.MaxRSSBytes)
+	}
+	// A reader that has seen enough.
+	cmd = l.Command(ctx, "sh", "-c", `{ mlget -o - "$LINKLAB_URL"; echo $? >code; } | head -c 1000000 | wc -c; cat code`)
+	cmd.Dir = l.dir
+	res = finish(t, cmd, cmd.Cmd)
+	if strings.Join(strings.Fields(res.stdout), " ") != "1000000 3" {
+		t.Errorf("%q\n%s", res.stdout, res.stderr)
+	}
+}
