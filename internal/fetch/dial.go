@@ -63,6 +63,11 @@ func (c *Client) connect(ctx context.Context, key originKey) (*dialed, time.Dura
 	}
 	var rtt time.Duration
 	if d.raw, rtt, err = timedDial(ctx, c.dialer, addr); err != nil {
+		if proxy != nil && ctx.Err() == nil {
+			e := dialError(ctx, err)
+			e.Err = fmt.Errorf("proxy %s: %w", addr, e.Err)
+			return nil, 0, e
+		}
 		return nil, 0, err
 	}
 	// A handshake that does not know contexts is unblocked by closing.
@@ -122,7 +127,7 @@ func (c *Client) secure(ctx context.Context, d *dialed, key originKey) error {
 // proxyFor is the proxy for an origin, or nil.
 func (c *Client) proxyFor(key originKey) (*url.URL, error) {
 	if c.cfg.Proxies == nil {
-		return nil, nil //nolint:nilnil // no proxy is no error
+		return nil, nil
 	}
 	p, err := c.cfg.Proxies.For(&url.URL{Scheme: key.scheme, Host: key.addr})
 	if err != nil {
