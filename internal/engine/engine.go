@@ -120,17 +120,23 @@ func (e *Engine) readSize(id scheduler.LinkID) int {
 	return n
 }
 
-// waitRate waits until n bytes of a link, at most readSize, may pass.
+// waitRate waits until n bytes of a link, at most readSize, may have passed.
+// They have: when ctx ends, they count all the same.
 func (e *Engine) waitRate(ctx context.Context, id scheduler.LinkID, n int) error {
 	for _, l := range [...]*rate.Limiter{e.cfg.LimitRate, e.links[id].limiter} {
 		if l == nil {
 			continue
 		}
-		if err := l.WaitN(ctx, n); err != nil {
-			if cause := context.Cause(ctx); cause != nil {
-				return cause
-			}
-			return err
+		delay := l.ReserveN(time.Now(), n).Delay()
+		if delay <= 0 {
+			continue
+		}
+		timer := time.NewTimer(delay)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
 		}
 	}
 	return nil
