@@ -130,6 +130,8 @@ func (o *getOptions) check() (progress.Mode, error) {
 		return mode, usagef("a limit is negative")
 	case o.blockSize.bytes > 64<<20:
 		return mode, usagef("--block-size: %s is more than 64M", o.blockSize.text)
+	case o.parallelism > scheduler.MaxStreams:
+		return mode, usagef("--parallelism: %d is more than %d", o.parallelism, scheduler.MaxStreams)
 	case o.ipv4 && o.ipv6:
 		return mode, usagef("-4 and -6 exclude each other")
 	}

@@ -126,6 +126,7 @@ type Core struct {
 	links    []link
 	nextID   ChunkID
 	now      Time
+	looked   Time // when the last Tick was
 	drained  int64
 	complete bool
 }
@@ -253,7 +254,8 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 			}
 		}
 	}
-	if !c.cfg.NoFailover {
+	if in.Kind == Tick && !c.cfg.NoFailover {
+		c.forgive()
 		out = c.failover(out)
 	}
 	if in.Kind != LinkUp {

@@ -138,6 +138,20 @@ func TestASilentLinkIsReleasedBannedAndTriedAgain(t *testing.T) {
 	}
 }
 
+func TestTimeInWhichNobodyLookedIsNoSilence(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &naive{}, Size: 1 << 30})
+	r.up(2)
+	got := map[ChunkID]int64{}
+	r.flow(300*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
+	r.now += 5 * Second // suspended
+	for id := range ChunkID(2) {
+		r.step(Input{Kind: Progress, Chunk: id, Bytes: got[id] + int64(id)})
+		r.want()
+	}
+	r.step(Input{Kind: Tick})
+	r.want()
+}
+
 func TestWhenAllLinksAreSilentAllAreKept(t *testing.T) {
 	r := newRig(t, Config{Links: 2, Policy: &naive{}, Size: 1 << 30})
 	r.up(2)

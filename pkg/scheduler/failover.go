@@ -14,6 +14,10 @@ const (
 	// leaves room for two retransmission timeouts of TCP (0.2 s and 0.4 s).
 	silentRTTs  = 6
 	silentFloor = 700 * Millisecond
+	// unseen is the longest time between two Ticks that counts as looking: a
+	// process that was not scheduled for longer, or was suspended, cannot say
+	// that its links were silent meanwhile.
+	unseen = 300 * Millisecond
 	// silentConnect replaces both on a link that has not delivered yet:
 	// name, connection and TLS come first.
 	silentConnect = 3 * Second
@@ -48,6 +52,20 @@ func (c *Core) failover(out []Action) []Action {
 		}
 	}
 	return out
+}
+
+// forgive leaves out of account the time in which nobody looked.
+func (c *Core) forgive() {
+	if gap := c.now - c.looked; gap > unseen {
+		for i := range c.links {
+			l := &c.links[i]
+			l.lastByte = min(c.now, l.lastByte+gap)
+			if l.slowSince != Never {
+				l.slowSince = min(c.now, l.slowSince+gap)
+			}
+		}
+	}
+	c.looked = c.now
 }
 
 func (c *Core) silent(l *link) bool {

@@ -21,6 +21,9 @@ const (
 	// factor the link's rate must rise for them to stay.
 	streamGrowth = 4
 	streamGain   = 1.25
+	// idleShare of its bandwidth is what a link may leave unused before the
+	// loss on it is taken to be the reason.
+	idleShare = 0.4
 	// streamRest is how long a link that did not gain is left alone.
 	streamRest = 20 * Second
 )
@@ -31,9 +34,12 @@ type streams struct {
 	reordered int64    // packets out of order so far
 
 	// The period under way began with these.
-	since     Time
-	bytes     int64
-	disorder  int64
+	since    Time
+	bytes    int64
+	disorder int64
+	rate     float64 // of the period before, bytes per second
+	lossy    int     // periods in a row with loss, up to the one before
+
 	trial     bool // streams were added, and have not shown yet what they bring
 	settling  bool // they are still new in this period
 	before    StreamID
@@ -41,19 +47,26 @@ type streams struct {
 	restUntil Time
 }
 
-// tune adds streams to a link where that helps.
+// tune adds streams to a link where that helps. An overflowing queue loses a burst
+// of packets while the link is full, and then none for seconds; random loss comes
+// in period after period, and the link does far less than it has shown it can.
 func (s *streams) tune(now Time, l *link) {
-	period := max(periodFloor, periodRTTs*l.rtt)
 	if s.since == 0 || l.est.nMarks == 0 {
 		s.begin(now, l.received)
 		return
 	}
-	if now-s.since < period {
+	if now-s.since < max(periodFloor, periodRTTs*l.rtt) {
 		return
 	}
 	rate := float64(l.received-s.bytes) / (now - s.since).Seconds()
 	packets := float64(l.received-s.bytes) / segment
-	lossy := float64(s.reordered-s.disorder) > lossLimit*packets
+	if float64(s.reordered-s.disorder) > lossLimit*packets {
+		s.lossy++
+	} else {
+		s.lossy = 0
+	}
+	base := max(rate, s.rate)
+	s.rate = rate
 	s.begin(now, l.received)
 	switch {
 	case s.settling:
@@ -61,15 +74,23 @@ func (s *streams) tune(now Time, l *link) {
 	case s.trial:
 		s.trial = false
 		if rate < streamGain*s.base {
-			s.most = s.before
-			s.restUntil = now + streamRest
+			s.most, s.restUntil = s.before, now+streamRest
+		} else if s.lossy > 0 {
+			s.grow(rate)
 		}
+	case s.lossy >= 2 && base < (1-idleShare)*l.est.capacity() && now >= s.restUntil:
+		s.grow(base)
 	}
-	if !s.trial && lossy && now >= s.restUntil && s.most < MaxStreams {
-		s.trial, s.settling = true, true
-		s.base, s.before = rate, s.most
-		s.most = min(MaxStreams, streamGrowth*s.most)
+}
+
+// grow begins a trial with more streams.
+func (s *streams) grow(rate float64) {
+	if s.most >= MaxStreams {
+		return
 	}
+	s.trial, s.settling = true, true
+	s.base, s.before = rate, s.most
+	s.most = min(MaxStreams, streamGrowth*s.most)
 }
 
 func (s *streams) begin(now Time, bytes int64) {

@@ -83,7 +83,8 @@ const (
 	Drained
 	// Power: Watts are drawn now.
 	Power
-	// Tick: time has passed.
+	// Tick: time has passed, and the Progress of every chunk in flight has
+	// been told. Only a Tick finds links silent or slow.
 	Tick
 )
 
