@@ -7,6 +7,7 @@ GOVULNCHECK   = v1.8.0
 
 STATIC    = CGO_ENABLED=0 go build -trimpath -ldflags '-s -w'
 TOOLS     = .cache/bin
+# vet compiles with -trimpath too, so that cross compiles everything once only.
 SYSTEMS   = linux/amd64 linux/arm64 linux/arm linux/386 android/arm64 \
             darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
 DEMO_SIZE = 100MB
@@ -56,7 +57,7 @@ cross: ## build for all systems into dist/, and vet the tests for them
 	@mkdir -p dist
 	@for s in $(SYSTEMS); do \
 		GOOS=$${s%/*} GOARCH=$${s#*/} GOARM=7; export GOOS GOARCH GOARM; \
-		CGO_ENABLED=0 go vet ./... || exit 1; \
+		CGO_ENABLED=0 go vet -trimpath ./... || exit 1; \
 		exe=; [ $$GOOS = windows ] && exe=.exe; \
 		for p in mlget linklab; do \
 			[ $$p = linklab ] && [ $$GOOS != linux ] && continue; \
