@@ -5,7 +5,8 @@ GOFUMPT       = v0.12.0
 # v1.9.0 names a version of a dependency that has been withdrawn.
 GOVULNCHECK   = v1.8.0
 
-STATIC    = CGO_ENABLED=0 go build -trimpath -ldflags '-s -w'
+# Without VCS stamps: asking git fails where another user owns the checkout.
+STATIC    = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w'
 TOOLS     = .cache/bin
 # vet compiles with -trimpath too, so that cross compiles everything once only.
 SYSTEMS   = linux/amd64 linux/arm64 linux/arm linux/386 android/arm64 \
