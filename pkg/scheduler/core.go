@@ -233,9 +233,14 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	if c.complete {
 		return out
 	}
-	for i := range c.links {
-		if l := &c.links[i]; l.requests > 0 {
-			l.est.observe(c.now, l.received, l.rtt)
+	if in.Kind == Tick {
+		// Only when every request's progress has been told. In between, a link
+		// whose own is still to come would be taken to have received nothing
+		// up to now, and what it did receive would count for the time after.
+		for i := range c.links {
+			if l := &c.links[i]; l.requests > 0 {
+				l.est.observe(c.now, l.received, l.rtt)
+			}
 		}
 	}
 	if !c.cfg.NoFailover {
