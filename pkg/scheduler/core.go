@@ -223,9 +223,10 @@ func (c *Core) Done(dst []Range) []Range {
 }
 
 // Step takes an input that happened at now, and appends to out what is to be
-// done. A LinkUp takes effect with the input that follows it, so that links that
-// come up together start together. Time never runs backwards; an input about a chunk that has ended, or a
-// link that does not exist, is ignored.
+// done. A LinkUp and a Progress are only booked: they take effect with the input
+// that follows, so that links that come up together start together, and nothing
+// is decided before all progress has been told. Time never runs backwards; an
+// input about a chunk that has ended, or a link that does not exist, is ignored.
 func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	c.now = max(c.now, now)
 	switch in.Kind {
@@ -246,19 +247,14 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	if c.complete {
 		return out
 	}
-	for i := range c.links {
-		if l := &c.links[i]; l.requests > 0 {
-			l.est.observe(c.now, l.received, l.rtt)
-			if c.cfg.Parallelism == 0 {
-				l.streams.tune(c.now, l)
-			}
+	if in.Kind == Tick {
+		c.measure()
+		if !c.cfg.NoFailover {
+			c.forgive()
+			out = c.failover(out)
 		}
 	}
-	if in.Kind == Tick && !c.cfg.NoFailover {
-		c.forgive()
-		out = c.failover(out)
-	}
-	if in.Kind != LinkUp {
+	if in.Kind != LinkUp && in.Kind != Progress {
 		out = c.assign(out)
 	}
 	if c.sized() && len(c.chunks) == 0 && len(c.ledger.free) == 0 {
@@ -266,6 +262,23 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		out = append(out, Action{Kind: Complete})
 	}
 	return out
+}
+
+// measure takes the links' rates. It waits for a Tick, when every request's
+// progress has been told: in between, a link whose own is still to come would be
+// taken to have received nothing up to now, and what it did receive would count
+// for the time after.
+func (c *Core) measure() {
+	for i := range c.links {
+		l := &c.links[i]
+		if l.requests == 0 {
+			continue
+		}
+		l.est.observe(c.now, l.received, l.rtt)
+		if c.cfg.Parallelism == 0 {
+			l.streams.tune(c.now, l)
+		}
+	}
 }
 
 // find gives the index of a chunk in flight, or -1.

@@ -192,9 +192,11 @@ func TestOverlapSendsTheNextRequestAtItsFraction(t *testing.T) {
 	r.up(1)
 	r.now = 100 * Millisecond
 	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 6 << 20 / 10})
+	r.step(Input{Kind: Tick})
 	r.want()
 	r.now = 150 * Millisecond
 	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 7 << 20 / 10})
+	r.step(Input{Kind: Tick})
 	r.want(Start)
 }
 
@@ -242,6 +244,7 @@ func TestAStepAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, func() {
 		now += 5 * Millisecond
 		out = c.Step(now, Input{Kind: Progress, Chunk: 3, Bytes: int64(now) / 1000}, out[:0])
+		out = c.Step(now, Input{Kind: Tick}, out[:0])
 	}); n != 0 {
 		t.Errorf("%v allocations in a step", n)
 	}
@@ -271,6 +274,10 @@ func BenchmarkStep(b *testing.B) {
 		now += Millisecond
 		id := i % 64
 		got[id] += 10000
-		out = c.Step(now, Input{Kind: Progress, Chunk: ChunkID(id), Bytes: got[id], RTT: 20 * Millisecond}, out[:0])
+		in := Input{Kind: Progress, Chunk: ChunkID(id), Bytes: got[id], RTT: 20 * Millisecond}
+		if i%2 == 1 {
+			in = Input{Kind: Tick}
+		}
+		out = c.Step(now, in, out[:0])
 	}
 }
