@@ -109,7 +109,7 @@ func diskHint(err error) string {
 func webCode(err *fetch.Error) (code int, hint string) {
 	switch err.Class {
 	case fetch.DNS:
-		return exitNetwork, "is the name right? mlget links shows which resolver each link uses"
+		return exitNetwork, "is the name right? mlget links shows what each link can reach, and which name servers it asks"
 	case fetch.Network, fetch.Refused, fetch.Canceled:
 		return exitNetwork, ""
 	case fetch.TLS:

@@ -64,6 +64,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		err = firstOf(results)
 	} else {
 		bus.Publish(o.runStarted(started, nil, len(jobs)))
+		notBegun(&bus, started, jobs, err)
 	}
 	bus.Publish(runEnded(started, err, totals))
 	bus.Close()
@@ -199,6 +200,18 @@ func download(ctx context.Context, e *engine.Engine, cfg engine.Config, job *eng
 	}
 	cfg.Bus.Publish(end)
 	return err
+}
+
+// notBegun tells of files for which there is no link.
+func notBegun(bus *event.Bus, started time.Time, jobs []*engine.Job, err error) {
+	code, _ := classify(err)
+	for _, job := range jobs {
+		now := scheduler.Time(time.Since(started))
+		u := *job.URL
+		u.User = nil
+		bus.Publish(event.FileStarted{At: now, File: job.ID, URL: u.String()})
+		bus.Publish(event.FileEnded{At: now, File: job.ID, Size: -1, ExitCode: code, Error: err.Error()})
+	}
 }
 
 func firstOf(results []error) error {
