@@ -214,23 +214,45 @@ func notBegun(bus *event.Bus, started time.Time, jobs []*engine.Job, err error) 
 	}
 }
 
+// firstOf is the error of the run: that of the first URL that failed, but for an
+// interruption, which ends all of them.
 func firstOf(results []error) error {
+	var first error
 	for _, err := range results {
-		if err != nil {
+		if errors.Is(err, engine.ErrInterrupted) {
 			return err
 		}
+		if first == nil {
+			first = err
+		}
 	}
-	return nil
+	return first
 }
 
-// saidIfSeveral prints each file's error behind its URL.
+// saidIfSeveral prints each file's error behind its URL, and once what ended the
+// whole run; no hint comes twice.
 func saidIfSeveral(w io.Writer, jobs []*engine.Job, results []error, err error) error {
-	for i, r := range results {
-		if r == nil || errors.Is(r, engine.ErrInterrupted) && r != err { //nolint:errorlint // one line is enough
-			continue
+	var ended error
+	var hints []string
+	say := func(err error) {
+		_, hint := classify(err)
+		if slices.Contains(hints, hint) {
+			hint = ""
 		}
-		_, hint := classify(r)
-		printError(w, jobError{jobs[i].URL, r}, hint)
+		hints = append(hints, hint)
+		printError(w, err, hint)
+	}
+	for i, r := range results {
+		switch {
+		case r == nil:
+		case errors.Is(r, engine.ErrInterrupted), errors.Is(r, errMaxTime):
+			ended = r
+		default:
+			say(jobError{jobs[i].URL, r})
+		}
+	}
+	if ended != nil {
+		say(ended)
 	}
 	return saidError{err}
 }
