@@ -127,7 +127,7 @@ func (c *Client) secure(ctx context.Context, d *dialed, key originKey) error {
 // proxyFor is the proxy for an origin, or nil.
 func (c *Client) proxyFor(key originKey) (*url.URL, error) {
 	if c.cfg.Proxies == nil {
-		return nil, nil //nolint:nilnil // no proxy is no error
+		return nil, nil
 	}
 	p, err := c.cfg.Proxies.For(&url.URL{Scheme: key.scheme, Host: key.addr})
 	if err != nil {

@@ -227,7 +227,7 @@ func printable(s string) string {
 		return r
 	}, s)
 	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "..."
+		s = strings.ToValidUTF8(s[:most-3], "") + "..."
 	}
 	return s
 }

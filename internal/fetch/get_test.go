@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"sync"
@@ -226,4 +227,53 @@ func TestClosedClient(t *testing.T) {
 			t.Error(e)
 		}
 	})
+}
+
+// traced collects what a Trace is told.
+type traced struct {
+	mu     sync.Mutex
+	protos []string
+}
+
+func (tr *traced) ConnOpened(local, remote net.Addr, proto string, rtt time.Duration) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	if local != nil && remote != nil && rtt > 0 {
+		tr.protos = append(tr.protos, proto)
+	}
+}
+
+// TestManyOrigins: idle connections to hosts that are done with do not pile up,
+// and each is told of once.
+func TestManyOrigins(t *testing.T) {
+	b := testbody.Body{Size: 1000, Seed: 6}
+	for _, fl := range flavours() {
+		if fl.name != "h1" && fl.name != "h2c" {
+			continue
+		}
+		srv := fl.server(t, serveBody(b))
+		table := make(hosts)
+		cfg, tr := fl.config(srv), &traced{}
+		c := NewClient(&cfg, table, tr)
+		for i := range 2*maxConns + 5 {
+			host := fmt.Sprintf("h%d.test", i)
+			table[host+":80"] = srv.Listener.Addr().String()
+			if got := must(t, c, parse(t, "http://"+host+"/f"), 0, 1000); sum(got) != b.SHA256() {
+				t.Error("other bytes")
+			}
+			c.mu.Lock()
+			n := 0
+			for _, o := range c.origins {
+				n += len(o.h1) + len(o.h2)
+			}
+			c.mu.Unlock()
+			if n > maxConns {
+				t.Fatalf("%s: %d connections", fl.name, n)
+			}
+		}
+		c.Close()
+		if n := len(tr.protos); n != 2*maxConns+5 || tr.protos[0] != fl.proto {
+			t.Errorf("%s: told of %d connections", fl.name, n)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -46,12 +47,17 @@ type h2Conn struct {
 	cc   *http.ClientConn
 	used atomic.Bool // has answered a request
 
-	retired bool // takes no more requests; guarded by Client.mu
+	clear *sniffer // between raw and cc when there is no TLS, else nil
+
+	// Guarded by Client.mu.
+	active  int  // requests made or about to be
+	retired bool // takes no more requests
 }
 
 // newH2 speaks HTTP/2's preface on a new connection. The transport around it
 // knows no other connection and never dials.
 func (c *Client) newH2(ctx context.Context, o *origin, key originKey, d *dialed) (*h2Conn, *Error) {
+	hc := &h2Conn{c: c, o: o, raw: d.raw}
 	var protocols http.Protocols
 	t := &http.Transport{
 		Protocols: &protocols, DisableCompression: true, MaxResponseHeaderBytes: maxHeaderBytes,
@@ -60,13 +66,14 @@ func (c *Client) newH2(ctx context.Context, o *origin, key originKey, d *dialed)
 			MaxReceiveBufferPerConnection: connWindow,
 		},
 	}
-	use := func(context.Context, string, string) (net.Conn, error) { return d.stream(), nil }
 	if d.tls != nil {
 		protocols.SetHTTP2(true)
-		t.DialTLSContext = use
+		t.DialTLSContext = func(context.Context, string, string) (net.Conn, error) { return d.tls, nil }
 	} else {
+		// Without TLS nothing has been agreed on: see what the server says first.
+		hc.clear = &sniffer{Conn: d.raw}
 		protocols.SetUnencryptedHTTP2(true)
-		t.DialContext = use
+		t.DialContext = func(context.Context, string, string) (net.Conn, error) { return hc.clear, nil }
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.ConnectTimeout)
 	defer cancel()
@@ -75,11 +82,18 @@ func (c *Client) newH2(ctx context.Context, o *origin, key originKey, d *dialed)
 		_ = d.raw.Close()
 		return nil, dialError(ctx, err)
 	}
-	return &h2Conn{c: c, o: o, raw: d.raw, cc: cc}, nil
+	hc.cc = cc
+	return hc, nil
 }
 
 // reserve takes the right to make one request; Client.mu is held.
-func (hc *h2Conn) reserve() bool { return !hc.retired && hc.cc.Reserve() == nil }
+func (hc *h2Conn) reserve() bool {
+	if hc.retired || hc.cc.Reserve() != nil {
+		return false
+	}
+	hc.active++
+	return true
+}
 
 // shut closes the connection and all that is on it.
 func (hc *h2Conn) shut() {
@@ -101,7 +115,9 @@ func (hc *h2Conn) close() {
 func (hc *h2Conn) released(suspect bool) {
 	hc.c.mu.Lock()
 	hc.retired = hc.retired || suspect
-	idle := hc.retired && hc.cc.InFlight() == 0
+	hc.active--
+	// Not cc.InFlight, which counts resets that a dead peer never confirms.
+	idle := hc.retired && hc.active == 0
 	hc.o.wake()
 	hc.c.mu.Unlock()
 	if idle {
@@ -133,6 +149,8 @@ func (hc *h2Conn) roundTrip(ctx context.Context, req *http.Request, _ asked) (*h
 		return nil, nil, late
 	case ctx.Err() != nil:
 		return nil, nil, ended(ctx)
+	case hc.clear != nil && hc.clear.http1.Load():
+		return nil, nil, protocolError("server does not speak HTTP/2")
 	case hc.unprocessed(err):
 		return nil, nil, errResend
 	}
@@ -151,11 +169,29 @@ func (hc *h2Conn) unprocessed(err error) bool {
 	return hc.used.Load() || strings.Contains(err.Error(), "graceful shutdown GOAWAY")
 }
 
-// h2Error tells broken HTTP/2 from broken connections. net/http exports neither
-// its connection errors nor the one for an answer in HTTP/1.1, only their texts.
+// sniffer finds out whether a server answers HTTP/2 in HTTP/1.1. net/http may
+// lose that it did, when the answer is there before the request.
+type sniffer struct {
+	net.Conn
+	http1 atomic.Bool
+	begun bool // by the reading goroutine
+}
+
+// Read reads, and looks at the first bytes.
+func (s *sniffer) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	if !s.begun && n > 0 {
+		s.begun = true
+		s.http1.Store(bytes.HasPrefix(p[:n], []byte("HTTP/1.")))
+	}
+	return n, err
+}
+
+// h2Error tells broken HTTP/2 from broken connections: net/http exports only the
+// texts of its connection errors.
 func h2Error(err error) error {
 	text := err.Error()
-	for _, sign := range []string{"frame header looked like", "PROTOCOL_ERROR", "FRAME_SIZE_ERROR", "COMPRESSION_ERROR", "FLOW_CONTROL_ERROR"} {
+	for _, sign := range []string{"PROTOCOL_ERROR", "FRAME_SIZE_ERROR", "COMPRESSION_ERROR", "FLOW_CONTROL_ERROR"} {
 		if strings.Contains(text, sign) {
 			return protocolError("http/2: %w", err)
 		}
@@ -171,7 +207,7 @@ func h2Error(err error) error {
 type h2Stream struct {
 	hc     *h2Conn
 	h      *http.Response
-	ctx    context.Context //nolint:containedctx // tells why the stream ended
+	ctx    context.Context // tells why the stream ended
 	cancel context.CancelCauseFunc
 }
 

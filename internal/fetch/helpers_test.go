@@ -204,7 +204,7 @@ type flavour struct {
 }
 
 func flavours() []flavour {
-	clear := func(t testing.TB, h http.Handler) *httptest.Server {
+	plain := func(t testing.TB, h http.Handler) *httptest.Server {
 		s := httptest.NewUnstartedServer(h)
 		s.Config.Protocols = new(http.Protocols)
 		s.Config.Protocols.SetHTTP1(true)
@@ -228,11 +228,11 @@ func flavours() []flavour {
 		}
 	}
 	return []flavour{
-		{"h1", "1.1", clear, func(*httptest.Server) Config { return Config{} }},
+		{"h1", "1.1", plain, func(*httptest.Server) Config { return Config{} }},
 		{"h1-tls", "1.1", secure(false), trusting(Auto)},
 		{"h1-tls-by-choice", "1.1", secure(true), trusting(HTTP1)},
 		{"h2", "2", secure(true), trusting(Auto)},
-		{"h2c", "2", clear, func(*httptest.Server) Config { return Config{Protocol: HTTP2PriorKnowledge} }},
+		{"h2c", "2", plain, func(*httptest.Server) Config { return Config{Protocol: HTTP2PriorKnowledge} }},
 	}
 }
 

@@ -213,8 +213,8 @@ func TestTLSErrors(t *testing.T) {
 			t.Errorf("%s: class %v: %v", name, e.Class, e)
 		}
 	}
-	clear := newRawServer(t, func(p *peer) { p.request(); p.say("HTTP/1.1 400 Bad Request\r\n\r\n") })
-	u = clear.url(t)
+	open := newRawServer(t, func(p *peer) { p.request(); p.say("HTTP/1.1 400 Bad Request\r\n\r\n") })
+	u = open.url(t)
 	u.Scheme = "https"
 	if e := mustFail(t, client(t, Config{}), u, 0, 1); e.Class != TLS {
 		t.Errorf("tls to a clear server: %v: %v", e.Class, e)
@@ -228,7 +228,7 @@ func TestTLSErrors(t *testing.T) {
 	if e := mustFail(t, client(t, Config{Protocol: HTTP2PriorKnowledge, TLS: trust}), parse(t, s.URL), 0, 1); e.Class != TLS && e.Class != Protocol {
 		t.Errorf("h2 to a server without: %v: %v", e.Class, e)
 	}
-	if e := mustFail(t, client(t, Config{Protocol: HTTP2PriorKnowledge}), clear.url(t), 0, 1); e.Class != Protocol {
+	if e := mustFail(t, client(t, Config{Protocol: HTTP2PriorKnowledge}), open.url(t), 0, 1); e.Class != Protocol {
 		t.Errorf("h2c to a server without: %v: %v", e.Class, e)
 	}
 }

@@ -5,11 +5,16 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 )
 
 // maxResends is how often a request that met a dying connection is sent again on
 // whatever connection there is; after that it gets one of its own.
 const maxResends = 2
+
+// maxConns is how many connections a Client has before it closes idle ones to
+// other origins, for the sake of lists of URLs on very many hosts.
+const maxConns = 32
 
 // origin is what a Client keeps per scheme, host and port. Client.mu guards it.
 type origin struct {
@@ -104,7 +109,7 @@ func (o *origin) take() slot {
 		if hc.reserve() {
 			return hc
 		}
-		if hc.cc.InFlight() == 0 {
+		if hc.active == 0 {
 			o.h2 = without(o.h2, hc)
 			i--
 			hc.shut()
@@ -141,8 +146,37 @@ func (o *origin) most() int {
 	return 1
 }
 
+// trim closes what is idle, except at keep, when there are many connections.
+// c.mu is held.
+func (c *Client) trim(keep *origin) {
+	n := 0
+	for _, o := range c.origins {
+		n += len(o.h1) + len(o.h2)
+	}
+	if n < maxConns {
+		return
+	}
+	for _, o := range c.origins {
+		if o == keep {
+			continue
+		}
+		for _, hc := range slices.Clone(o.h1) {
+			if hc.pending == 0 {
+				hc.killLocked()
+			}
+		}
+		for _, hc := range slices.Clone(o.h2) {
+			if hc.active == 0 {
+				o.h2 = without(o.h2, hc)
+				hc.shut()
+			}
+		}
+	}
+}
+
 // open dials. It is called, and returns, with c.mu held.
 func (c *Client) open(ctx context.Context, o *origin, key originKey) (slot, *Error) {
+	c.trim(o)
 	o.dialing++
 	c.mu.Unlock()
 	d, err := c.dial(ctx, key)
@@ -170,7 +204,9 @@ func (c *Client) open(ctx context.Context, o *origin, key originKey) (slot, *Err
 	if h2 != nil {
 		o.h2 = append(o.h2, h2)
 		// A connection that has ended already tells why when it is used.
-		h2.reserve()
+		if !h2.reserve() {
+			h2.active++
+		}
 		return h2, nil
 	}
 	hc := c.newH1(o, d)

@@ -52,7 +52,7 @@ type Response struct {
 	Proto        string    // "1.1" (which includes HTTP/1.0 servers) or "2"
 	Remote       netip.AddrPort
 
-	ctx  context.Context //nolint:containedctx // it governs the body, as in net/http
+	ctx  context.Context // it governs the body, as in net/http
 	body body
 	pos  int64 // offset in the object of the next byte
 	err  error // what Read says from now on

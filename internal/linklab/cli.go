@@ -262,11 +262,11 @@ func parseSize(text string) (int64, error) {
 	case "GB":
 		unit = 1e9
 	default:
-		return 0, fmt.Errorf("size %q: the units are K, M, G, KB, MB and GB", text)
+		unit = math.NaN()
 	}
 	v, err := strconv.ParseFloat(digits, 64)
-	if err != nil || math.IsNaN(v) || v <= 0 || v*unit > 1<<50 {
-		return 0, fmt.Errorf("size %q: not a possible number of bytes", text)
+	if v *= unit; err != nil || math.IsNaN(v) || v <= 0 || v > 1<<50 {
+		return 0, fmt.Errorf("size %q: write it as 1000, 1.5M or 250MB", text)
 	}
-	return int64(v * unit), nil
+	return int64(v), nil
 }

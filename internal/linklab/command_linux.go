@@ -21,7 +21,6 @@ type Cmd struct {
 func (l *Lab) Command(ctx context.Context, name string, args ...string) *Cmd {
 	c := &Cmd{Cmd: exec.CommandContext(ctx, name, args...), lab: l}
 	c.Env = l.environment()
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// The thread that starts it may have another directory than this process.
 	if dir, err := os.Getwd(); err == nil {
 		c.Dir = dir
@@ -42,7 +41,11 @@ func (c *Cmd) Start() error {
 		return err
 	}
 	l.groups[c.Process.Pid] = struct{}{}
-	return l.guard.watch(l.groups)
+	if err := l.guard.watch(l.groups); err != nil {
+		delete(l.groups, c.Process.Pid)
+		return errors.Join(err, c.Signal(syscall.SIGKILL), c.Cmd.Wait())
+	}
+	return nil
 }
 
 // Wait waits for the command, and ends what it has left running.

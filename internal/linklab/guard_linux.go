@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // guardScript waits for the end of its input, which comes with the end of this
@@ -15,7 +17,7 @@ import (
 const guardScript = `
 groups=
 while read -r line; do groups=$line; done
-[ -z "$groups" ] || kill -9 -- $groups
+[ -z "$groups" ] || kill -s KILL -- $groups
 rm -rf -- "$1"
 `
 
@@ -72,8 +74,10 @@ func (g *guard) close() error {
 func scratch(bytes int64) (string, error) {
 	parent := os.TempDir()
 	var s syscall.Statfs_t
-	if syscall.Statfs("/dev/shm", &s) == nil && int64(s.Bavail)*s.Bsize/2 > bytes && syscall.Access("/dev/shm", 2) == nil {
-		parent = "/dev/shm"
+	const memory = "/dev/shm"
+	err := syscall.Statfs(memory, &s)
+	if err == nil && s.Bavail*uint64(s.Bsize)/2 > uint64(bytes) && unix.Access(memory, unix.W_OK) == nil {
+		parent = memory
 	}
 	dir, err := os.MkdirTemp(parent, "linklab-")
 	if err == nil {

@@ -141,13 +141,13 @@ func (l *Lab) serve() error {
 	if l.cfg.Server == ServerNginx {
 		return l.serveNginx(c)
 	}
-	var clear, secure []net.Listener
+	var plain, secure []net.Listener
 	err = l.serv.do(func() error {
 		for _, a := range serverAddresses() {
 			for _, k := range []struct {
 				port int
 				to   *[]net.Listener
-			}{{server.Port, &clear}, {server.PortTLS, &secure}} {
+			}{{server.Port, &plain}, {server.PortTLS, &secure}} {
 				if k.port == server.PortTLS && c.CA == nil {
 					continue
 				}
@@ -162,12 +162,12 @@ func (l *Lab) serve() error {
 		return nil
 	})
 	if err != nil {
-		for _, ln := range append(clear, secure...) {
+		for _, ln := range append(plain, secure...) {
 			err = errors.Join(err, ln.Close())
 		}
 		return fmt.Errorf("listen: %w", err)
 	}
-	l.http = server.StartBuiltin(c, clear, secure)
+	l.http = server.StartBuiltin(c, plain, secure)
 	return nil
 }
 
@@ -206,7 +206,8 @@ func (l *Lab) serveNginx(c server.Config) error {
 	}
 }
 
-// inNamespace starts processes in a namespace; they do not outlive its thread.
+// inNamespace starts processes in a namespace, each in a process group of its
+// own; they do not outlive its thread.
 type inNamespace struct{ t *nsThread }
 
 // StartProcess starts the command.
@@ -215,6 +216,7 @@ func (n inNamespace) StartProcess(cmd *exec.Cmd) error {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	cmd.SysProcAttr.Setpgid = true
 	return n.t.do(cmd.Start)
 }
 
@@ -286,7 +288,8 @@ func (l *Lab) Elapsed() time.Duration { return l.emu.Elapsed() }
 
 // InClient runs f on a thread in the client's namespace: sockets that f makes
 // itself, not in another goroutine, are the client's, and may be used anywhere
-// later. It must not be called from within f.
+// later. f should be short: commands wait for it. It must not call back into
+// InClient or start commands.
 func (l *Lab) InClient(f func() error) error { return l.client.do(f) }
 
 // InServer is the same in the server's namespace.

@@ -32,6 +32,9 @@ func run(c Config, command, args []string, s streams) (status int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
+	if err := l.takePriority(); err != nil {
+		return 0, err
+	}
 	cmd := l.Command(context.Background(), command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, s.err
 	return statusOf(cmd.Cmd, runForeground(cmd.Cmd, cmd))

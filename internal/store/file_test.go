@@ -125,6 +125,9 @@ func TestAnotherObjectIsNeverMixedIn(t *testing.T) {
 		t.Fatal("Restart kept what was done")
 	}
 	must(t, f.Begin(changed))
+	if content(t, dir, "x.part") != "" {
+		t.Fatal("bytes of the old object are still there")
+	}
 	v2 := testbody.Body{Size: 800, Seed: 9}
 	write(t, f, v2, ranges(600, 800)[0])
 	must(t, f.Suspend(ranges(600, 800)))

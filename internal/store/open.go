@@ -33,10 +33,14 @@ func (f *File) open(t Target) error {
 			return f.adopt()
 		}
 	}
-	if err := f.takePart(t); err != nil {
+	created, err := f.takePart(t)
+	if err != nil {
 		return err
 	}
-	if err := f.load(t, part); err != nil {
+	if created {
+		return f.claim(t)
+	}
+	if err := f.load(t); err != nil {
 		_ = f.close() // nothing was written; the first error counts
 		return err
 	}
@@ -100,27 +104,33 @@ func (f *File) refuse(t Target, path string, err error) error {
 	return fail("open", path, err)
 }
 
-// takePart opens and locks NAME.part.
-func (f *File) takePart(t Target) error {
+// takePart opens and locks NAME.part. created says that it was not there.
+func (f *File) takePart(t Target) (created bool, err error) {
 	const attempts = 10
-	for range attempts {
-		file, current, err := openLocked(f.path+partSuffix, os.O_CREATE, f.mode|0o600)
-		if errors.Is(err, ErrBusy) {
-			return f.busy(t)
+	for n := range attempts {
+		flags := 0 // to open; every other time, to create
+		if created = n%2 == 0; created {
+			flags = os.O_CREATE | os.O_EXCL
 		}
-		if err != nil {
-			return err
+		file, current, err := openLocked(f.path+partSuffix, flags, f.mode|0o600)
+		switch {
+		case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist) && !created:
+			continue
+		case errors.Is(err, ErrBusy):
+			return false, f.busy(t)
+		case err != nil:
+			return false, err
 		}
 		if current {
 			f.file = file
-			return nil
+			return created, nil
 		}
 		// Whoever had it has just given it its name, or removed it.
 		if err := file.Close(); err != nil {
-			return fail("close", f.path+partSuffix, err)
+			return false, fail("close", f.path+partSuffix, err)
 		}
 	}
-	return f.busy(t)
+	return false, f.busy(t)
 }
 
 // openLocked opens path for reading and writing and locks it. current says
@@ -174,15 +184,11 @@ func (f *File) readJournal() (journal, error) {
 	return decodeJournal(b)
 }
 
-// load decides, with NAME.part locked, what becomes of what is in it. prior
-// says whether it was there before; if not, a journal is only a relic.
-func (f *File) load(t Target, prior bool) error {
+// load decides, with NAME.part locked, what becomes of what is in it.
+func (f *File) load(t Target) error {
 	fi, err := f.file.Stat()
 	if err != nil {
 		return fail("open", f.path+partSuffix, err)
-	}
-	if !prior && fi.Size() == 0 {
-		return f.claim()
 	}
 	f.keep = true
 	j, err := f.readJournal()
@@ -191,7 +197,7 @@ func (f *File) load(t Target, prior bool) error {
 		if fi.Size() > 0 {
 			return f.refuse(t, f.path+partSuffix, ErrForeign)
 		}
-		return f.claim()
+		return f.claim(t)
 	case errors.Is(err, errDamaged):
 		f.notice = err.Error()
 		return nil
@@ -221,15 +227,22 @@ func (f *File) load(t Target, prior bool) error {
 	return nil
 }
 
-// claim writes the first journal, by which another mlget knows whose the
-// locked name is. There is nothing in it to lose, so it is not synced.
-func (f *File) claim() error {
+// claim begins with an empty NAME.part, locked; a journal beside it is a relic.
+// It writes the first journal, by which another mlget knows whose the name is.
+// There is nothing in it to lose, so it is not synced.
+func (f *File) claim(t Target) error {
 	f.keep, f.id.Size = false, -1
-	if err := f.writeJournal(nil, false); err != nil {
-		_ = f.remove() // what there is of it is empty; the first error counts
-		return err
+	err := f.writeJournal(nil, false)
+	if err == nil && !t.Explicit && !t.Continue {
+		// Whoever had the .part before may just have given it its name.
+		if _, lerr := os.Lstat(f.path); lerr == nil {
+			err = errTaken
+		}
 	}
-	return nil
+	if err != nil {
+		_ = f.remove() // what there is of it is empty; the first error counts
+	}
+	return err
 }
 
 // adopt takes over a NAME that another tool left: all its bytes count as done.

@@ -86,7 +86,7 @@ func (s *Stream) fill(p []byte, r scheduler.Range) {
 		if h.Off > at {
 			s.copy(p[at-r.Off:h.Off-r.Off], at)
 		}
-		at = max(at, h.End)
+		at = h.End
 		all = scheduler.Range{Off: min(all.Off, h.Off), End: max(all.End, h.End)}
 	}
 	if at < r.End {

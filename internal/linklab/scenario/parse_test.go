@@ -1,6 +1,9 @@
 package scenario
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -167,6 +170,26 @@ func TestBuiltinScenarios(t *testing.T) {
 	}
 	if _, err := Load("./none.txt"); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("a missing file: %v", err)
+	}
+}
+
+func TestLoadFile(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "mine.txt")
+	for path, text := range map[string]string{
+		name:                              "link a,trace=sub/t.trace,rtt=5\nat 1s a down\n",
+		filepath.Join(dir, "sub/t.trace"): "1\n2\n",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Name != "mine.txt" || len(s.Events) != 1 || s.Links[0].Trace == nil || s.Links[0].DownMbps != 12 {
+		t.Errorf("loaded %+v", s)
 	}
 }
 

@@ -35,7 +35,7 @@ type Builtin struct {
 
 // StartBuiltin serves on the listeners, which it closes in the end; secure
 // may be nil.
-func StartBuiltin(c Config, clear, secure []net.Listener) *Builtin {
+func StartBuiltin(c Config, plain, secure []net.Listener) *Builtin {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
@@ -50,7 +50,7 @@ func StartBuiltin(c Config, clear, secure []net.Listener) *Builtin {
 	if c.CA != nil {
 		b.srv.TLSConfig = &tls.Config{Certificates: []tls.Certificate{c.CA.leaf}, MinVersion: tls.VersionTLS12}
 	}
-	for _, l := range clear {
+	for _, l := range plain {
 		b.wg.Go(func() { b.keep(b.srv.Serve(l)) })
 	}
 	for _, l := range secure {

@@ -15,7 +15,8 @@ import (
 // ErrNoNginx says that nginx is not installed.
 var ErrNoNginx = errors.New("nginx is not installed")
 
-// Starter starts a process; a lab does so in the server's namespace.
+// Starter starts a process; a lab does so in the server's namespace, and out of
+// reach of a Ctrl-C.
 type Starter interface {
 	StartProcess(cmd *exec.Cmd) error
 }
@@ -45,7 +46,6 @@ func StartNginx(c Config, dir string, addresses []string, in Starter) (*Nginx, e
 	}
 	n := &Nginx{exited: make(chan struct{})}
 	n.cmd = exec.Command(exe, "-p", dir, "-c", conf, "-e", filepath.Join(dir, "nginx.err"))
-	n.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is not for it
 	if err := in.StartProcess(n.cmd); err != nil {
 		return nil, fmt.Errorf("nginx: %w", err)
 	}
@@ -55,6 +55,9 @@ func StartNginx(c Config, dir string, addresses []string, in Starter) (*Nginx, e
 	}()
 	return n, nil
 }
+
+// PID is its process id.
+func (n *Nginx) PID() int { return n.cmd.Process.Pid }
 
 // Exited is closed when nginx has ended.
 func (n *Nginx) Exited() <-chan struct{} { return n.exited }
@@ -110,7 +113,8 @@ func nginxConf(c Config, dir string, addresses []string) (string, error) {
 	}
 	var b strings.Builder
 	add := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
-	add("daemon off;\nmaster_process off;\npid \"%s/nginx.pid\";\n", dir)
+	// It stays root, which in a user namespace is the only user that there is.
+	add("daemon off;\nmaster_process off;\nuser root;\npid \"%s/nginx.pid\";\n", dir)
 	add("events { worker_connections 1024; }\n")
 	add("http {\n  default_type application/octet-stream;\n  access_log off;\n")
 	add("  sendfile on;\n  tcp_nopush on;\n  keepalive_requests 100000;\n")

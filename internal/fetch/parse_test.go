@@ -1,0 +1,224 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+)
+
+func TestContentRange(t *testing.T) {
+	for in, want := range map[string]contentRange{
+		"bytes 0-0/1":      {0, 1, 1, false},
+		"bytes 5-9/10":     {5, 10, 10, false},
+		"bytes 5-9/*":      {5, 10, -1, false},
+		"BYTES 5-9/100":    {5, 10, 100, false},
+		" bytes 5-9/100\t": {5, 10, 100, false},
+		"bytes */1234":     {0, 0, 1234, true},
+		"bytes */0":        {0, 0, 0, true},
+		"bytes 9223372036854775805-9223372036854775806/9223372036854775807": {9223372036854775805, 9223372036854775807, 9223372036854775807, false},
+	} {
+		if got, err := parseContentRange(in); err != nil || got != want {
+			t.Errorf("%q: %+v, %v", in, got, err)
+		}
+	}
+	for _, in := range []string{
+		"", "bytes", "bytes ", "bytes */*", "bytes 0-9", "bytes 0-9/", "bytes -9/10", "bytes 0-/10", "bytes 9-0/10", "bytes 0-10/10",
+		"bytes  0-9/10", "bytes 0 - 9/10", "bytes 0-9 /10", "bytes 0-9/ 10", "bytes +0-9/10", "bytes 0-9/-1", "bytes 0x0-9/10",
+		"bytes 0-9/10, 20-29/30", "bytes=0-9/10", "items 0-9/10", "bytes 0-9223372036854775807/*", "bytes 0-99999999999999999999/*",
+		"bytes 0-9/99999999999999999999", "bytes ٠-٩/10", "bytes 0-9/10/10", "bytes */", "bytes 0--9/10",
+	} {
+		if got, err := parseContentRange(in); err == nil {
+			t.Errorf("%q: %+v", in, got)
+		}
+	}
+}
+
+func FuzzContentRange(f *testing.F) {
+	for _, s := range []string{"bytes 0-0/1", "bytes 5-9/*", "bytes */10", "bytes 0-9223372036854775807/*", "bytes -1-5/10", "bytes 5-9/10 "} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		r, err := parseContentRange(s)
+		switch {
+		case err != nil:
+			if r != (contentRange{}) {
+				t.Fatalf("%+v with an error", r)
+			}
+		case r.unsatisfied:
+			if r.total < 0 || r.off != 0 || r.end != 0 {
+				t.Fatalf("%+v", r)
+			}
+		case r.off < 0 || r.end <= r.off || (r.total != -1 && r.end > r.total):
+			t.Fatalf("%+v", r)
+		default:
+			if h := "bytes=" + strings.TrimSpace(strings.SplitN(s, "/", 2)[0])[6:]; strings.Trim(h, "0123456789") == "bytes=-" {
+				// The inverse, up to leading zeros.
+				back, err := parseContentRange("bytes " + strings.TrimPrefix(rangeHeader(r.off, r.end), "bytes=") + "/*")
+				if err != nil || back.off != r.off || back.end != r.end {
+					t.Fatalf("%q -> %+v -> %+v, %v", s, r, back, err)
+				}
+			}
+		}
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for in, want := range map[string]time.Duration{
+		"": 0, "0": 0, "7": 7 * time.Second, " 7 ": 7 * time.Second, "-7": 0, "7.5": 0, "soon": 0,
+		"3600": maxRetryAfter, "9223372036854775807": maxRetryAfter, "99999999999999999999": 0,
+		"Fri, 02 Jan 2026 03:04:35 GMT":  30 * time.Second,
+		"Fri, 02 Jan 2026 03:04:00 GMT":  0,
+		"Fri, 02 Jan 2099 03:04:00 GMT":  maxRetryAfter,
+		"Friday, 02-Jan-26 03:04:35 GMT": 30 * time.Second,
+		"Fri Jan  2 03:04:35 2026":       30 * time.Second,
+	} {
+		if got := parseRetryAfter(in, now); got != want {
+			t.Errorf("%q: %v, want %v", in, got, want)
+		}
+	}
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	for _, s := range []string{"7", "-1", "Fri, 02 Jan 2026 03:04:35 GMT", "9223372036854775807", "Fri, 02 Jan 0000 03:04:35 GMT"} {
+		f.Add(s)
+	}
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, s string) {
+		if d := parseRetryAfter(s, now); d < 0 || d > maxRetryAfter {
+			t.Fatalf("%q: %v", s, d)
+		}
+	})
+}
+
+func TestSame(t *testing.T) {
+	base := Object{Size: 10, ETag: `"a"`, LastModified: "x"}
+	for _, c := range []struct {
+		name string
+		o, p Object
+		same bool
+	}{
+		{"equal", base, base, true},
+		{"sizes differ", base, Object{Size: 11, ETag: `"a"`, LastModified: "x"}, false},
+		{"size unknown", base, Object{Size: -1, ETag: `"a"`, LastModified: "x"}, true},
+		{"strong tags differ", base, Object{Size: 10, ETag: `"b"`, LastModified: "x"}, false},
+		{"strong tags agree, dates differ", base, Object{Size: 10, ETag: `"a"`, LastModified: "y"}, true},
+		{"one weak, same opaque", base, Object{Size: 10, ETag: `W/"a"`, LastModified: "x"}, true},
+		{"one weak, other date", base, Object{Size: 10, ETag: `W/"a"`, LastModified: "y"}, false},
+		{"weak differ", Object{Size: 10, ETag: `W/"a"`}, Object{Size: 10, ETag: `W/"b"`}, false},
+		{"no tag on one side", base, Object{Size: 10, LastModified: "x"}, true},
+		{"no tag, other date", base, Object{Size: 10, LastModified: "y"}, false},
+		{"nothing to go by", Object{Size: 10}, Object{Size: 10}, true},
+	} {
+		if c.o.Same(c.p) != c.same || c.p.Same(c.o) != c.same {
+			t.Errorf("%s: want %v", c.name, c.same)
+		}
+	}
+}
+
+// TestValidators: what cannot be kept in a line of text is no validator.
+func TestValidators(t *testing.T) {
+	for _, h := range []http.Header{{"Etag": {"\"a\x1b\""}}, {"Etag": {`"a"`, `"b"`}}, {"Etag": {strings.Repeat("x", 5000)}}} {
+		if o := objectOf(h); o.ETag != "" {
+			t.Errorf("kept %q", o.ETag)
+		}
+	}
+	if o := objectOf(http.Header{"Accept-Ranges": {"none"}}); o.AcceptsRanges {
+		t.Error("none is not bytes")
+	}
+}
+
+func FuzzPrintable(f *testing.F) {
+	for _, s := range []string{"plain", "\x1b]0;x\x07", "two\nlines", "\u202egnp.exe", "\xff\xfe", strings.Repeat("é", 400)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		p := printable(s)
+		if len(p) > 310 {
+			t.Fatalf("%d bytes", len(p))
+		}
+		for _, r := range p {
+			if unicode.IsControl(r) || r == '\u202e' || r == unicode.ReplacementChar {
+				t.Fatalf("%q", p)
+			}
+		}
+	})
+}
+
+// FuzzRedirect: whatever a Location says, what comes out is http or https with a host.
+func FuzzRedirect(f *testing.F) {
+	for _, s := range []string{"/x", "http://h/", "//h/x", "file:///etc/passwd", "?q", "http://u:pw@h/", "\\\\x", "http://[::1]:80/x"} {
+		f.Add(s)
+	}
+	base := &url.URL{Scheme: "https", Host: "base.test", Path: "/a/b", User: url.UserPassword("u", "p")}
+	f.Fuzz(func(t *testing.T, s string) {
+		u, err := redirectTarget(&http.Response{StatusCode: 302, Header: http.Header{"Location": {s}}}, base)
+		if err != nil {
+			return
+		}
+		if (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+			t.Fatalf("%q -> %q", s, u)
+		}
+		home := target{u: base, home: true}
+		if n := home.next(u); n.home != (originOf(u) == originOf(base)) {
+			t.Fatalf("%q -> %q is home: %v", s, u, n.home)
+		}
+	})
+}
+
+// canned is a connection on which a server has already said everything.
+type canned struct {
+	net.Conn
+	r io.Reader
+}
+
+func (c *canned) Read(p []byte) (int, error)       { return c.r.Read(p) }
+func (c *canned) Write(p []byte) (int, error)      { return len(p), nil }
+func (c *canned) Close() error                     { return nil }
+func (c *canned) LocalAddr() net.Addr              { return &net.TCPAddr{} }
+func (c *canned) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
+func (c *canned) SetReadDeadline(time.Time) error  { return nil }
+func (c *canned) SetWriteDeadline(time.Time) error { return nil }
+
+// FuzzResponse feeds arbitrary answers to two requests on a connection: never
+// more bytes than were announced, io.EOF only at the end, errors that print.
+func FuzzResponse(f *testing.F) {
+	f.Add([]byte(head206(10, 20, 100, "") + "0123456789" + head206(10, 20, 100, "") + "0123456789"))
+	f.Add([]byte(lines("HTTP/1.1 100 Go on") + lines("HTTP/1.1 206 OK", "Content-Range: bytes 10-19/100", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n\r\n"))
+	f.Add([]byte(lines("HTTP/1.1 200 OK") + "0123"))
+	f.Add([]byte(lines("HTTP/1.1 416 No", "Content-Range: bytes */5", "Content-Length: 0")))
+	f.Add([]byte(lines("HTTP/1.1 302 No", "Location: /x", "Content-Length: 0") + lines("HTTP/1.0 200 OK", "Content-Length: 3") + "abcd"))
+	u := &url.URL{Scheme: "http", Host: "host.test", Path: "/f"}
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		c := NewClient(&Config{}, given{&canned{r: bytes.NewReader(answer)}}, nil)
+		defer c.Close()
+		for range 2 {
+			r, err := c.Get(context.Background(), u, 10, 20)
+			if err == nil {
+				if !r.Whole && (r.Off != 10 || r.End > 20 || r.End <= r.Off) {
+					t.Fatalf("[%d, %d)", r.Off, r.End)
+				}
+				var n int64
+				n, err = io.Copy(io.Discard, struct{ io.Reader }{r})
+				if r.End >= 0 && (n > r.End-r.Off || (err == nil && n != r.End-r.Off)) {
+					t.Fatalf("%d bytes of [%d, %d), %v", n, r.Off, r.End, err)
+				}
+				if e := r.Close(); e != nil {
+					t.Fatal(e)
+				}
+			}
+			var e *Error
+			if err != nil && (!errors.As(err, &e) || e.Error() != printable(e.Error()) || e.Class.String() == "unknown") {
+				t.Fatalf("%#v", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package fetch
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"github.com/mlget/mlget/internal/testbody"
+)
+
+// by uses one proxy for everything.
+type by struct{ proxy *url.URL }
+
+func (b by) For(*url.URL) (*url.URL, error) { return b.proxy, nil }
+
+// proxyServer is an HTTP proxy that lets in p:w.
+func proxyServer(t *testing.T, b testbody.Body) *rawServer {
+	return newRawServer(t, func(p *peer) {
+		for r := p.request(); r != nil; r = p.request() {
+			switch {
+			case r.Header.Get("Proxy-Authorization") != "Basic cDp3":
+				p.say(lines("HTTP/1.1 407 No", "Content-Length: 0"))
+			case r.Method == http.MethodConnect:
+				to, err := net.Dial("tcp", r.Host)
+				if err != nil {
+					p.say(lines("HTTP/1.1 502 No", "Content-Length: 0"))
+					return
+				}
+				p.say(lines("HTTP/1.1 200 OK"))
+				go func() { _, _ = io.Copy(to, p.br); _ = to.Close() }()
+				_, _ = io.Copy(p.Conn, to)
+				return
+			case r.URL.Host == "object.test" && r.Header.Get("Authorization") == "":
+				off, end := ranged(r)
+				p.part(b, off, end, "")
+			default:
+				p.say(lines("HTTP/1.1 404 No", "Content-Length: 0"))
+			}
+		}
+	})
+}
+
+func TestProxy(t *testing.T) {
+	b := testbody.Body{Size: 100_000, Seed: 30}
+	p := proxyServer(t, b)
+	with := p.url(t)
+	with.User = url.UserPassword("p", "w")
+	for _, fl := range flavours() {
+		if fl.name == "h1" || fl.name == "h2c" {
+			continue
+		}
+		s := fl.server(t, serveBody(b))
+		cfg := fl.config(s)
+		cfg.Proxies = by{with}
+		if got := must(t, client(t, cfg), parse(t, s.URL+"/f"), 10, 50_000); sum(got) != sum(part(t, b, 10, 50_000)) {
+			t.Errorf("%s: other bytes", fl.name)
+		}
+		cfg.Proxies = by{p.url(t)}
+		if e := mustFail(t, client(t, cfg), parse(t, s.URL+"/f"), 0, 1); e.Class != Auth || e.Status != 407 {
+			t.Errorf("%s: %v: %v", fl.name, e.Class, e)
+		}
+	}
+	c := client(t, Config{Proxies: by{with}})
+	for range 3 {
+		if got := must(t, c, parse(t, "http://object.test/f"), 10, 50_000); sum(got) != sum(part(t, b, 10, 50_000)) {
+			t.Error("other bytes")
+		}
+	}
+	if n := c.Stats().Connections; n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	if e := mustFail(t, client(t, Config{Proxies: by{p.url(t)}}), parse(t, "http://object.test/f"), 0, 1); e.Class != Auth {
+		t.Errorf("%v: %v", e.Class, e)
+	}
+	if e := mustFail(t, client(t, Config{Proxies: by{parse(t, "socks5://127.0.0.1:1")}}), parse(t, "http://object.test/f"), 0, 1); e.Class != Protocol {
+		t.Errorf("%v: %v", e.Class, e)
+	}
+	closed := httptest.NewServer(nil)
+	addr := closed.URL
+	closed.Close()
+	if e := mustFail(t, client(t, Config{Proxies: by{parse(t, addr)}}), parse(t, "http://object.test/f"), 0, 1); e.Class != Refused {
+		t.Errorf("%v: %v", e.Class, e)
+	}
+}

@@ -1,0 +1,344 @@
+package fetch
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mlget/mlget/internal/testbody"
+)
+
+// seen records, per path, what a server was sent.
+type seen struct {
+	mu    sync.Mutex
+	heads map[string][]http.Header
+}
+
+func (s *seen) note(r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.heads == nil {
+		s.heads = make(map[string][]http.Header)
+	}
+	at := r.Host + r.URL.Path
+	at = at[strings.LastIndex(at, "//")+1:]
+	h := r.Header.Clone()
+	h.Set("Host", r.Host)
+	s.heads[at] = append(s.heads[at], h)
+}
+
+func (s *seen) at(hostPath string) []http.Header {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heads[hostPath]
+}
+
+// table serves "host/path" -> Location; what is not in it is the object.
+func (s *seen) serve(b testbody.Body, table map[string]string, code int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.note(r)
+		host, _, _ := net.SplitHostPort(r.Host)
+		if host == "" {
+			host = r.Host
+		}
+		if loc, ok := table[host+r.URL.Path]; ok {
+			w.Header().Set("Location", loc)
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, "<html>over there</html>")
+			return
+		}
+		serveBody(b).ServeHTTP(w, r)
+	})
+}
+
+// netrc is Credentials by a table.
+type netrc map[string]string
+
+func (n netrc) For(host string) (user, password string, ok bool) {
+	user, password, ok = strings.Cut(n[host], ":")
+	return user, password, ok
+}
+
+func TestRedirects(t *testing.T) {
+	b := testbody.Body{Size: 100_000, Seed: 20}
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		var s seen
+		srv := httptest.NewServer(s.serve(b, map[string]string{"a.test/f": "/g?x=1#frag", "a.test/g": "http://b.test/h"}, code))
+		addr := srv.Listener.Addr().String()
+		c := clientOver(t, Config{}, hosts{"a.test:80": addr, "b.test:80": addr})
+		for range 3 {
+			r, err := c.Get(t.Context(), parse(t, "http://a.test/f"), 10, 20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.EffectiveURL.String(); got != "http://b.test/h" {
+				t.Errorf("effective %s", got)
+			}
+			if got, err := io.ReadAll(r); err != nil || sum(got) != sum(part(t, b, 10, 20)) {
+				t.Errorf("%v or other bytes", err)
+			}
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if a, h := len(s.at("a.test/f")), len(s.at("b.test/h")); a != 1 || h != 3 {
+			t.Errorf("%d: original asked %d times, target %d", code, a, h)
+		}
+		if n := c.Stats().Connections; n != 2 {
+			t.Errorf("%d connections", n)
+		}
+		c.Close()
+		srv.Close()
+	}
+}
+
+func TestRedirectsRefused(t *testing.T) {
+	var asked int
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		loc := r.URL.Query().Get("to")
+		if loc == "" {
+			loc = r.URL.Path // for ever
+		}
+		if loc != "none" {
+			w.Header().Set("Location", loc)
+		}
+		w.WriteHeader(http.StatusFound)
+	})
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	for _, to := range []string{"file:///etc/passwd", "ftp://x/y", "javascript:alert(1)", "gopher://x", "data:,x", "http://", "https:///x", "http://u:pw@[::1/", "http://a b/", "none"} {
+		e := mustFail(t, client(t, Config{}), parse(t, srv.URL+"/?to="+url.QueryEscape(to)), 0, 1)
+		if e.Class != Protocol || e.Status != 302 || strings.Contains(e.Error(), "pw") {
+			t.Errorf("%s: %v: %v", to, e.Class, e)
+		}
+	}
+	for limit, want := range map[int]int{0: 21, 3: 4, -1: 1} {
+		asked = 0
+		e := mustFail(t, client(t, Config{MaxRedirects: limit}), parse(t, srv.URL+"/loop"), 0, 1)
+		if e.Class != Protocol || asked != want || !strings.Contains(e.Error(), "redirects") {
+			t.Errorf("limit %d: %d requests, %v", limit, asked, e)
+		}
+	}
+}
+
+// TestCredentialsStay follows redirects with every kind of secret and looks at
+// who gets to see it (curl CVE-2022-27774, -27776, Go CVE-2024-45336).
+func TestCredentialsStay(t *testing.T) {
+	b := testbody.Body{Size: 100, Seed: 21}
+	const basicAB, basicXY = "Basic YTpi", "Basic eDp5"
+	secret := http.Header{"authorization": {"Bearer t"}, "Cookie": {"c=1"}, "X-Plain": {"p"}, "Host": {"a.test"}}
+	for _, c := range []struct {
+		name, from string
+		table      map[string]string
+		cfg        Config
+		want       map[string]string // "host/path" -> Authorization
+	}{
+		{
+			"-u", "http://a.test/f",
+			map[string]string{"a.test/f": "/g", "a.test/g": "http://b.test/h"},
+			Config{User: url.UserPassword("a", "b")},
+			map[string]string{"a.test/f": basicAB, "a.test/g": basicAB, "b.test/h": ""},
+		},
+		{
+			"url", "http://a:b@a.test/f",
+			map[string]string{"a.test/f": "http://a.test/g", "a.test/g": "http://b.test/h"},
+			Config{},
+			map[string]string{"a.test/f": basicAB, "a.test/g": basicAB, "b.test/h": ""},
+		},
+		{"-u wins over the url", "http://c:d@a.test/f", nil, Config{User: url.UserPassword("a", "b")}, map[string]string{"a.test/f": basicAB}},
+		{"url wins over netrc", "http://a:b@a.test/f", nil, Config{Credentials: netrc{"a.test": "x:y"}}, map[string]string{"a.test/f": basicAB}},
+		{
+			"netrc", "http://a.test/f",
+			map[string]string{"a.test/f": "http://b.test/g"},
+			Config{Credentials: netrc{"a.test": "a:b", "b.test": "x:y"}},
+			map[string]string{"a.test/f": basicAB, "b.test/g": ""},
+		},
+		{
+			"header", "http://a.test/f",
+			map[string]string{"a.test/f": "http://b.test/g"},
+			Config{Header: secret},
+			map[string]string{"a.test/f": "Bearer t", "b.test/g": ""},
+		},
+		{"header wins", "http://a:b@a.test/f", nil, Config{Header: secret}, map[string]string{"a.test/f": "Bearer t"}},
+		{
+			"other port", "http://a.test/f",
+			map[string]string{"a.test/f": "http://a.test:81/g"},
+			Config{User: url.UserPassword("a", "b")},
+			map[string]string{"a.test/f": basicAB, "a.test:81/g": ""},
+		},
+		{
+			"there and back", "http://a.test/f",
+			map[string]string{"a.test/f": "http://b.test/g", "b.test/g": "http://a.test/h"},
+			Config{User: url.UserPassword("a", "b")},
+			map[string]string{"a.test/f": basicAB, "b.test/g": "", "a.test/h": ""},
+		},
+		{
+			"stays away", "http://a.test/f",
+			map[string]string{"a.test/f": "http://b.test/g", "b.test/g": "/h"},
+			Config{Header: secret},
+			map[string]string{"a.test/f": "Bearer t", "b.test/g": "", "b.test/h": ""},
+		},
+		{
+			"default port is the same origin", "http://a.test/f",
+			map[string]string{"a.test/f": "http://A.TEST:80/g"},
+			Config{User: url.UserPassword("a", "b")},
+			map[string]string{"a.test/f": basicAB, "A.TEST:80/g": basicAB},
+		},
+		{
+			"the redirect's own", "http://a:b@a.test/f",
+			map[string]string{"a.test/f": "http://x:y@b.test/g", "b.test/g": "http://c.test/h"},
+			Config{},
+			map[string]string{"a.test/f": basicAB, "b.test/g": basicXY, "c.test/h": ""},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var s seen
+			srv := httptest.NewServer(s.serve(b, c.table, 302))
+			defer srv.Close()
+			addr := srv.Listener.Addr().String()
+			cl := clientOver(t, c.cfg, hosts{"a.test:80": addr, "a.test:81": addr, "b.test:80": addr, "c.test:80": addr})
+			defer cl.Close()
+			for range 2 { // the second time straight to the target
+				r, err := cl.Get(t.Context(), parse(t, c.from), 0, 10)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.EffectiveURL.User != nil {
+					t.Error("credentials in the effective url")
+				}
+				if _, err := io.Copy(io.Discard, r); err != nil {
+					t.Error(err)
+				}
+				if err := r.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			for at, want := range c.want {
+				got := s.at(at)
+				if len(got) == 0 {
+					t.Errorf("%s was not asked", at)
+				}
+				for _, h := range got {
+					if h.Get("Authorization") != want {
+						t.Errorf("%s saw %q, want %q", at, h.Get("Authorization"), want)
+					}
+					if c.cfg.Header != nil && (h.Get("Cookie") != "") != (want != "") {
+						t.Errorf("%s saw cookie %q", at, h.Get("Cookie"))
+					}
+					if c.cfg.Header != nil && h.Get("X-Plain") != "p" {
+						t.Errorf("%s lacks a plain header", at)
+					}
+					if h.Get("Referer") != "" {
+						t.Errorf("%s saw a referer", at)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestDowngrade: https to http is followed, without credentials.
+func TestDowngrade(t *testing.T) {
+	b := testbody.Body{Size: 100, Seed: 22}
+	var s seen
+	open := httptest.NewServer(s.serve(b, nil, 302))
+	defer open.Close()
+	u := parse(t, open.URL)
+	secure := httptest.NewTLSServer(http.RedirectHandler("http://127.0.0.1:"+u.Port()+"/g", http.StatusFound))
+	defer secure.Close()
+	c := client(t, Config{TLS: secure.Client().Transport.(*http.Transport).TLSClientConfig, User: url.UserPassword("a", "b")})
+	defer c.Close()
+	if got := must(t, c, parse(t, secure.URL+"/f"), 0, 10); sum(got) != sum(part(t, b, 0, 10)) {
+		t.Error("other bytes")
+	}
+	for _, h := range s.at(u.Host + "/g") {
+		if h.Get("Authorization") != "" {
+			t.Error("credentials in clear")
+		}
+	}
+}
+
+// TestTargetExpires: a remembered target that says no leads back to the original.
+func TestTargetExpires(t *testing.T) {
+	b := testbody.Body{Size: 1000, Seed: 23}
+	for _, code := range []int{401, 403, 404, 410} {
+		var mu sync.Mutex
+		version, asked := 1, 0
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			if r.URL.Path == "/f" {
+				asked++
+				http.Redirect(w, r, fmt.Sprintf("/signed/%d", version), http.StatusFound)
+				return
+			}
+			if r.URL.Path != fmt.Sprintf("/signed/%d", version) {
+				w.WriteHeader(code)
+				return
+			}
+			serveBody(b).ServeHTTP(w, r)
+		}))
+		c := client(t, Config{})
+		u := parse(t, srv.URL+"/f")
+		for i := range 3 {
+			if got := must(t, c, u, 0, 1000); sum(got) != b.SHA256() {
+				t.Error("other bytes")
+			}
+			if i == 1 {
+				mu.Lock()
+				version++
+				mu.Unlock()
+			}
+		}
+		mu.Lock()
+		if asked != 2 {
+			t.Errorf("%d: original asked %d times", code, asked)
+		}
+		version = -1
+		mu.Unlock()
+		c.Close()
+		srv.Close()
+	}
+}
+
+// TestRequestHeaders: what is ours to say cannot be said by the user's headers.
+func TestRequestHeaders(t *testing.T) {
+	b := testbody.Body{Size: 1000, Seed: 24}
+	var s seen
+	each(t, s.serve(b, nil, 302), func(t *testing.T, c *Client, u *url.URL, _ flavour) {
+		c.cfg.Header = http.Header{
+			"Range": {"bytes=5-6"}, "Accept-Encoding": {"gzip"}, "Connection": {"close"}, "X-A": {"1", "2"}, "If-Range": {`"x"`},
+			"Accept": {"text/plain"},
+		}
+		u = u.JoinPath("../" + strings.ReplaceAll(t.Name(), "/", "-"))
+		if got := must(t, c, u, 10, 20); sum(got) != sum(part(t, b, 10, 20)) {
+			t.Error("other bytes")
+		}
+		for _, h := range s.at(u.Host + u.Path) {
+			if h.Get("Range") != "bytes=10-19" || h.Get("Accept-Encoding") != "identity" || h.Get("If-Range") != "" ||
+				len(h.Values("X-A")) != 2 || h.Get("User-Agent") != "" || h.Get("Accept") != "text/plain" {
+				t.Errorf("%v", h)
+			}
+		}
+	})
+}
+
+func TestHostname(t *testing.T) {
+	for in, want := range map[string]originKey{
+		"http://EXAMPLE.test/":       {"http", "example.test:80"},
+		"https://bücher.test:444/":   {"https", "xn--bcher-kva.test:444"},
+		"https://[::1]/":             {"https", "[::1]:443"},
+		"http://[fe80::1%25eth0]:8/": {"http", "[fe80::1%eth0]:8"},
+	} {
+		if got := originOf(parse(t, in)); got != want {
+			t.Errorf("%s: %v", in, got)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package linklab
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func call(args ...string) (status int, out, errOut string) {
+	var o, e bytes.Buffer
+	status = Main(args, strings.NewReader(""), &o, &e)
+	return status, o.String(), e.String()
+}
+
+func TestBoundCommand(t *testing.T) {
+	for _, tc := range []struct {
+		args string
+		want string
+	}{
+		{"--link a,down=80,rtt=16 --link b,down=20,rtt=50 --size 25MB", "2.118"},
+		{"--link a,down=80,rtt=16 --link b,down=20,rtt=50 --size 25MB --tls", "2.141"},
+		{"--scenario high-speed", "14.636"},
+		{"", "14.636"},
+	} {
+		args := append([]string{"bound"}, strings.Fields(tc.args)...)
+		status, out, errOut := call(args...)
+		if status != 0 || out != tc.want+"\n" || errOut != "" {
+			t.Errorf("%s: %d, %q, %q", tc.args, status, out, errOut)
+		}
+	}
+	for args, want := range map[string]string{
+		"bound --size 5X":            "write it as",
+		"bound --size 0":             "write it as",
+		"bound --scenario none":      "no scenario named",
+		"bound --link a,power=lte":   "power model is not there yet",
+		"bound --link a":             "needs down=",
+		"bound x":                    "unknown command",
+		"bound --link a,trace=/none": "no such file",
+	} {
+		status, out, errOut := call(strings.Fields(args)...)
+		if status != statusFailed || out != "" || !strings.Contains(errOut, want) || strings.Count(errOut, "\n") != 1 {
+			t.Errorf("%s: %d, %q, %q", args, status, out, errOut)
+		}
+	}
+}
+
+func TestScenariosCommand(t *testing.T) {
+	status, out, errOut := call("scenarios")
+	if status != 0 || errOut != "" {
+		t.Fatalf("%d, %q", status, errOut)
+	}
+	for _, want := range []string{
+		"wifi-dies: As high-speed; Wi-Fi falls silent for good.\n  link wlan0,down=82,up=20.5,rtt=16,queue=100\n",
+		"  at 6s wlan0 down\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+func TestParseSize(t *testing.T) {
+	for text, want := range map[string]int64{
+		"1": 1, "100b": 100, "1K": 1024, "1.5M": 3 << 19, "2G": 2 << 30, "1KB": 1000, "250MB": 250e6, "3gb": 3e9,
+	} {
+		if got, err := parseSize(text); err != nil || got != want {
+			t.Errorf("%s = %d, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "K", "-1", "NaN", "1e300", "1KK", "1 K", "0x"} {
+		if got, err := parseSize(text); err == nil {
+			t.Errorf("%q = %d", text, got)
+		}
+	}
+}

@@ -1,0 +1,490 @@
+package linklab
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+
+	"github.com/mlget/mlget/internal/linklab/scenario"
+)
+
+// asMainVar turns this test program into the command.
+const asMainVar = "MLGET_TEST_AS_LINKLAB"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asMainVar) != "" {
+		os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func parse(t *testing.T, text string) scenario.Scenario {
+	t.Helper()
+	s, err := scenario.Parse("test", strings.NewReader(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func startLab(t *testing.T, c Config) *Lab {
+	t.Helper()
+	SkipIfUnsupported(t)
+	l, err := Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// dialer dials from the client's namespace.
+type dialer struct {
+	lab    *Lab
+	source string // address, may be empty
+	device string // may be empty
+}
+
+func (d dialer) DialContext(ctx context.Context, network, address string) (conn net.Conn, err error) {
+	nd := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
+		if d.device == "" {
+			return nil
+		}
+		var bind error
+		err := c.Control(func(fd uintptr) { bind = unix.BindToDevice(int(fd), d.device) })
+		return errors.Join(err, bind)
+	}}
+	if d.source != "" {
+		nd.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(d.source), 0))
+	}
+	err = d.lab.InClient(func() error {
+		var err error
+		conn, err = nd.DialContext(ctx, network, address)
+		return err
+	})
+	return conn, err
+}
+
+// try says whether a connection to the server comes about.
+func (d dialer) try(t *testing.T, address string) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+	defer cancel()
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// answer is a response whose body has been read.
+type answer struct {
+	*http.Response
+	hash string
+	n    int64
+}
+
+// get fetches the URL.
+func get(t *testing.T, d dialer, protocols *http.Protocols, url string, header http.Header) answer {
+	t.Helper()
+	tr := &http.Transport{DialContext: d.DialContext, Protocols: protocols}
+	defer tr.CloseIdleConnections()
+	if ca := d.lab.CA(); ca != "" {
+		text, err := os.ReadFile(ca)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool := x509.NewCertPool()
+		pool.AppendCertsFromPEM(text)
+		tr.TLSClientConfig = &tls.Config{RootCAs: pool}
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = header
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		t.Fatalf("%s: %v", url, err)
+	}
+	h := sha256.New()
+	n, err := io.Copy(h, resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		t.Fatalf("%s: %v", url, err)
+	}
+	return answer{resp, hex.EncodeToString(h.Sum(nil)), n}
+}
+
+func protocols(set ...func(*http.Protocols, bool)) *http.Protocols {
+	p := &http.Protocols{}
+	for _, f := range set {
+		f(p, true)
+	}
+	return p
+}
+
+const twoLinks = "link wlan0,down=200,rtt=4\nlink rmnet0,down=100,rtt=10"
+
+func TestServers(t *testing.T) {
+	for _, kind := range []ServerKind{ServerBuiltin, ServerNginx} {
+		t.Run([]string{"builtin", "nginx"}[kind], func(t *testing.T) {
+			if _, err := exec.LookPath("nginx"); kind == ServerNginx && err != nil {
+				t.Skip("nginx is not installed")
+			}
+			l := startLab(t, Config{Scenario: parse(t, twoLinks), Size: 2e6, TLS: true, Server: kind})
+			tls6 := "https://[" + serverIPv6 + "]/body.bin"
+			h1, h2 := protocols((*http.Protocols).SetHTTP1), protocols((*http.Protocols).SetHTTP2)
+			h2c := protocols((*http.Protocols).SetUnencryptedHTTP2)
+			for _, tc := range []struct {
+				url       string
+				protocols *http.Protocols
+				major     int
+				device    string
+			}{
+				{l.URL(), h1, 1, "wlan0"},
+				{l.URL6(), h1, 1, "rmnet0"},
+				{l.URL(), h2c, 2, "rmnet0"},
+				{l.URLTLS(), h1, 1, "wlan0"},
+				{l.URLTLS(), h2, 2, "rmnet0"},
+				{tls6, h2, 2, "wlan0"},
+			} {
+				if kind == ServerNginx && tc.protocols == h2c {
+					continue // it takes either in clear, not both
+				}
+				a := get(t, dialer{lab: l, device: tc.device}, tc.protocols, tc.url, http.Header{})
+				if a.hash != l.SHA256() || a.n != l.Size() || a.ProtoMajor != tc.major || a.StatusCode != 200 {
+					t.Errorf("%s over %s: %d bytes by %s, hash %s", tc.url, tc.device, a.n, a.Proto, a.hash)
+				}
+			}
+			testRanges(t, l, h1)
+			key := get(t, dialer{lab: l}, h1, strings.Replace(l.URL(), "body.bin", "key.pem", 1), http.Header{})
+			if key.StatusCode != 404 {
+				t.Errorf("the server's key: %s", key.Status)
+			}
+			for _, s := range l.Stats() {
+				// A late RST of a socket that was bound to a device may come by
+				// the wrong link, as on a phone: no look at SourceDrops.
+				if s.Down.Bytes < 4e6 || s.Up.Packets < 100 {
+					t.Errorf("counted %+v", s)
+				}
+			}
+		})
+	}
+}
+
+func testRanges(t *testing.T, l *Lab, p *http.Protocols) {
+	t.Helper()
+	whole := get(t, dialer{lab: l}, p, l.URL(), http.Header{})
+	etag := whole.Header.Get("Etag")
+	if len(etag) < 8 || etag[0] != '"' || whole.Header.Get("Last-Modified") == "" || whole.Header.Get("Accept-Ranges") != "bytes" {
+		t.Errorf("headers %v", whole.Header)
+	}
+	for _, tc := range []struct {
+		ifRange, rng, contentRange string
+		status                     int
+		n                          int64
+	}{
+		{"", "bytes=10-19", "bytes 10-19/2000000", 206, 10},
+		{etag, "bytes=1999990-", "bytes 1999990-1999999/2000000", 206, 10},
+		{`"other"`, "bytes=10-19", "", 200, 2e6},
+		{"", "bytes=2000000-", "bytes */2000000", 416, -1},
+	} {
+		h := http.Header{"Range": {tc.rng}}
+		if tc.ifRange != "" {
+			h.Set("If-Range", tc.ifRange)
+		}
+		a := get(t, dialer{lab: l}, p, l.URL(), h)
+		if a.StatusCode != tc.status || a.Header.Get("Content-Range") != tc.contentRange || tc.n >= 0 && a.n != tc.n {
+			t.Errorf("%+v: %s, %d bytes, %v", tc, a.Status, a.n, a.Header)
+		}
+	}
+}
+
+func TestServesDirectory(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a b.txt"), []byte("hello"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l := startLab(t, Config{Scenario: parse(t, twoLinks), Dir: dir})
+	h1 := protocols((*http.Protocols).SetHTTP1)
+	a := get(t, dialer{lab: l}, h1, l.URL()+"a%20b.txt", http.Header{})
+	if a.StatusCode != 200 || a.n != 5 || a.Header.Get("Etag") == "" || l.SHA256() != "" || l.Size() != 0 {
+		t.Errorf("%s, %d bytes, %v", a.Status, a.n, a.Header)
+	}
+	for path, want := range map[string]int{"none": 404, "../../etc/passwd": 404, "": 200} {
+		if a := get(t, dialer{lab: l}, h1, l.URL()+path, http.Header{}); a.StatusCode != want {
+			t.Errorf("%q: %s", path, a.Status)
+		}
+	}
+}
+
+func TestSourceAddresses(t *testing.T) {
+	for _, rules := range []bool{false, true} {
+		t.Run(fmt.Sprintf("rules=%v", rules), func(t *testing.T) {
+			l := startLab(t, Config{Scenario: parse(t, twoLinks), Size: 1000, SourceRules: rules})
+			for _, tc := range []struct{ source, address string }{
+				{"10.2.0.2", "192.0.2.1:80"},
+				{"2001:db8:2::2", "[2001:db8::1]:80"},
+			} {
+				err := dialer{lab: l, source: tc.source}.try(t, tc.address)
+				if rules != (err == nil) {
+					t.Errorf("from %s: %v", tc.source, err)
+				}
+			}
+			s := l.Stats()
+			if !rules && (s[0].Up.SourceDrops < 2 || s[1].Up.Packets != 0) {
+				t.Errorf("without rules: %+v", s)
+			}
+			if rules && (s[0].Up.SourceDrops != 0 || s[0].Up.Packets != 0 || s[1].Up.Packets < 2) {
+				t.Errorf("with rules: %+v", s)
+			}
+		})
+	}
+}
+
+func TestLossIsCounted(t *testing.T) {
+	l := startLab(t, Config{Scenario: parse(t, "link wlan0,down=100,up=100,loss=30"), Size: 1000, Seed: 3})
+	var conn net.PacketConn
+	err := l.InClient(func() (err error) { conn, err = net.ListenUDP("udp4", nil); return })
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sent = 3000
+	to := net.UDPAddrFromAddrPort(netip.MustParseAddrPort(serverIPv4 + ":9"))
+	for i := range sent {
+		if _, err := conn.WriteTo([]byte("x"), to); err != nil {
+			t.Fatal(err)
+		}
+		if i%50 == 0 {
+			time.Sleep(time.Millisecond) // so that no queue on the way is ever full
+		}
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := l.Stats()[0].Up
+	for range 100 {
+		if s = l.Stats()[0].Up; s.Packets+s.LossDrops == sent {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if s.Packets+s.LossDrops != sent || s.LossDrops < 750 || s.LossDrops > 1050 || s.QueueDrops+s.PortDrops+s.DownDrops != 0 {
+		t.Errorf("of %d packets: %+v", sent, s)
+	}
+}
+
+func TestLiveEventsReachTheLink(t *testing.T) {
+	l := startLab(t, Config{Scenario: parse(t, twoLinks), Size: 1000})
+	d := dialer{lab: l, device: "wlan0"}
+	event := func(text string) {
+		t.Helper()
+		if err := l.Event(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.try(t, "192.0.2.1:80"); err != nil {
+		t.Fatal(err)
+	}
+	if l.Elapsed() == 0 {
+		t.Error("the first packet did not start the clock")
+	}
+	event("wlan0 down")
+	if err := d.try(t, "192.0.2.1:80"); err == nil {
+		t.Error("a link that is down carries")
+	}
+	if err := (dialer{lab: l, device: "rmnet0"}).try(t, "192.0.2.1:80"); err != nil {
+		t.Errorf("the other link: %v", err)
+	}
+	event("wlan0 up")
+	if err := d.try(t, "192.0.2.1:80"); err != nil {
+		t.Errorf("the link is back: %v", err)
+	}
+	carrier := func() string {
+		out, err := l.Command(t.Context(), "cat", "/sys/class/net/wlan0/carrier").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	event("wlan0 carrier off")
+	if got := carrier(); got != "0\n" {
+		t.Errorf("without carrier: %q", got)
+	}
+	event("wlan0 carrier on")
+	if got := carrier(); got != "1\n" {
+		t.Errorf("with carrier: %q", got)
+	}
+	for _, bad := range []string{"", "wlan0", "eth7 down", "wlan0 rate 0"} {
+		if err := l.Event(bad); err == nil {
+			t.Errorf("event %q was accepted", bad)
+		}
+	}
+}
+
+func TestNamespaceSettings(t *testing.T) {
+	l := startLab(t, Config{Scenario: parse(t, twoLinks), Size: 1000, RPFilter: 1})
+	for path, want := range map[string]string{
+		"/proc/sys/net/ipv4/conf/wlan0/rp_filter":       "1\n",
+		"/proc/sys/net/ipv4/conf/all/rp_filter":         "1\n",
+		"/proc/sys/net/ipv4/tcp_no_metrics_save":        "1\n",
+		"/proc/sys/net/ipv6/conf/wlan0/addr_gen_mode":   "1\n",
+		"/sys/class/net/rmnet0/mtu":                     "1500\n",
+		"/sys/class/net/rmnet0/tx_queue_len":            "20000\n",
+		"/proc/sys/net/ipv4/conf/rmnet0/disable_policy": "0\n",
+	} {
+		out, err := l.Command(t.Context(), "cat", path).Output()
+		if err != nil || string(out) != want {
+			t.Errorf("%s: %q, %v", path, out, err)
+		}
+	}
+	out, err := l.Command(t.Context(), "ls", "/sys/class/net").Output()
+	if err != nil || strings.Join(strings.Fields(string(out)), " ") != "lo rmnet0 wlan0" {
+		t.Errorf("devices: %q, %v", out, err)
+	}
+}
+
+func TestCommands(t *testing.T) {
+	t.Setenv("http_proxy", "http://proxy.invalid")
+	t.Setenv("LINKLAB_OLD", "x")
+	l := startLab(t, Config{Scenario: parse(t, twoLinks), Size: 1000, TLS: true})
+	out, err := l.Command(t.Context(), "env").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := strings.Split(strings.TrimSpace(string(out)), "\n")
+	for _, want := range []string{
+		"LINKLAB_URL=http://192.0.2.1/body.bin", "LINKLAB_URL6=http://[2001:db8::1]/body.bin",
+		"LINKLAB_URL_TLS=https://192.0.2.1/body.bin", "LINKLAB_CA=" + l.CA(), "LINKLAB_SIZE=1000",
+		"LINKLAB_SHA256=" + l.SHA256(), "LINKLAB_LINKS=wlan0,rmnet0",
+	} {
+		if !slices.Contains(env, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	for _, kv := range env {
+		if strings.HasPrefix(kv, "http_proxy=") || strings.HasPrefix(kv, "LINKLAB_OLD=") {
+			t.Errorf("there is %s", kv)
+		}
+	}
+	var exit *exec.ExitError
+	if err := l.Command(t.Context(), "sh", "-c", "exit 7").Run(); !errors.As(err, &exit) || exit.ExitCode() != 7 {
+		t.Errorf("exit 7: %v", err)
+	}
+	both, err := l.Command(t.Context(), "sh", "-c", "echo a; echo b >&2").CombinedOutput()
+	if err != nil || string(both) != "a\nb\n" {
+		t.Errorf("output %q, %v", both, err)
+	}
+	if err := l.Command(t.Context(), "/nonexistent").Run(); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing command: %v", err)
+	}
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	SkipIfUnsupported(t)
+	fds := func() int {
+		e, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(e)
+	}
+	before := fds()
+	for range 3 {
+		l, err := Start(Config{Scenario: parse(t, twoLinks), Size: 1000, TLS: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A command, and a child that it leaves behind.
+		stays := l.Command(t.Context(), "sh", "-c", "sleep 100 & echo $!; exec sleep 100")
+		out, err := stays.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stays.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var child int
+		if _, err := fmt.Fscan(out, &child); err != nil {
+			t.Fatal(err)
+		}
+		dir := l.dir
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := stays.Wait(); err == nil {
+			t.Error("the command was not ended")
+		}
+		gone(t, child)
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", dir, err)
+		}
+		if err := l.Command(t.Context(), "true").Run(); !errors.Is(err, errClosed) {
+			t.Errorf("a command in a closed lab: %v", err)
+		}
+		if err := l.InClient(func() error { return nil }); !errors.Is(err, errClosed) {
+			t.Errorf("a function in a closed lab: %v", err)
+		}
+	}
+	if after := fds(); after > before {
+		t.Errorf("%d descriptors are left", after-before)
+	}
+}
+
+// gone waits until a process is no more, or nobody's zombie.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	for range 300 {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || strings.Contains(string(text), ") Z ") {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("process %d is left", pid)
+}
+
+func TestStartErrors(t *testing.T) {
+	one := parse(t, twoLinks)
+	for _, tc := range []struct {
+		c    Config
+		want string
+	}{
+		{Config{}, "at least one link"},
+		{Config{Scenario: one, Size: -1}, "must not be negative"},
+		{Config{Scenario: one, Size: 1, Dir: "/"}, "not both"},
+		{Config{Scenario: one, Dir: "/etc/passwd"}, "not a directory"},
+		{Config{Scenario: one, Dir: "/nonexistent"}, "no such file"},
+		{Config{Scenario: one, RPFilter: 3}, "rp_filter"},
+	} {
+		if l, err := Start(tc.c); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%+v: %v", tc.c, err)
+			if l != nil {
+				_ = l.Close()
+			}
+		}
+	}
+}
