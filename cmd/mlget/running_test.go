@@ -39,11 +39,11 @@ func (p *process) end(t testing.TB) result {
 	return r
 }
 
-// waitForFile waits until the file exists with at least so many bytes.
-func waitForFile(t testing.TB, name string, size int64) {
+// waitForFile waits until the file holds the first request's bytes.
+func waitForFile(t testing.TB, name string) {
 	t.Helper()
 	for deadline := time.Now().Add(hang); ; time.Sleep(5 * time.Millisecond) {
-		if fi, err := os.Stat(name); err == nil && fi.Size() >= size {
+		if fi, err := os.Stat(name); err == nil && fi.Size() >= 1<<20 {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -70,7 +70,7 @@ func TestTheSameTwice(t *testing.T) {
 	s.set("hang", "1500000")
 	dir, url := t.TempDir(), s.clear.URL+"/hang/3000000/f.bin"
 	p := startMlget(t, dir, url)
-	waitForFile(t, filepath.Join(dir, "f.bin.part"), 1<<20)
+	waitForFile(t, filepath.Join(dir, "f.bin.part"))
 	mlget(t, dir, url).want(t, 3, "^mlget: .*another mlget is downloading", "^mlget: hint: -o FILE")
 	mlget(t, dir, "-o", "f.bin", url).want(t, 3, "^mlget: .*another mlget is downloading")
 	s.release()
@@ -84,7 +84,7 @@ func TestObjectChangesMeanwhile(t *testing.T) {
 	s.set("hang", "1500000")
 	dir, url := t.TempDir(), s.clear.URL+"/hang/40000000/f.bin"
 	p := startMlget(t, dir, "--algorithm", "1", "--static-limit", "1M", url)
-	waitForFile(t, filepath.Join(dir, "f.bin.part"), 1<<20)
+	waitForFile(t, filepath.Join(dir, "f.bin.part"))
 	s.set("content", "B")
 	s.release()
 	p.end(t).want(t, 7, "^mlget: .*object changed", "^mlget: hint: the same command starts over")
@@ -103,8 +103,8 @@ func TestInterruptMany(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"-j", "2", s.clear.URL + "/hang/3000000/a.bin", s.clear.URL + "/hang/3000000/b.bin", s.clear.URL + "/hang/3000000/c.bin"}
 	p := startMlget(t, dir, args...)
-	waitForFile(t, filepath.Join(dir, "a.bin.part"), 1<<20)
-	waitForFile(t, filepath.Join(dir, "b.bin.part"), 1<<20)
+	waitForFile(t, filepath.Join(dir, "a.bin.part"))
+	waitForFile(t, filepath.Join(dir, "b.bin.part"))
 	if err := p.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
