@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -131,10 +132,23 @@ func (o *getOptions) check() (progress.Mode, error) {
 		return mode, usagef("a limit is negative")
 	case o.blockSize.bytes > 64<<20:
 		return mode, usagef("--block-size: %s is more than 64M", o.blockSize.text)
+	case o.sameFile(o.reportFile, o.recordFile), o.sameFile(o.output, o.reportFile), o.sameFile(o.output, o.recordFile):
+		return mode, usagef("--output, --report and --record must be different files")
 	case o.ipv4 && o.ipv6:
 		return mode, usagef("-4 and -6 exclude each other")
 	}
 	return mode, nil
+}
+
+// sameFile says whether two of the files to write are one by their names.
+func (o *getOptions) sameFile(a, b string) bool {
+	if a == "" || b == "" || a == "-" || b == "-" || a == os.DevNull {
+		return false
+	}
+	if a == o.output && !filepath.IsAbs(a) {
+		a = filepath.Join(o.dir, a)
+	}
+	return filepath.Clean(a) == filepath.Clean(b)
 }
 
 func (o *getOptions) atOnce(files int) int {
@@ -318,9 +332,7 @@ func (w *watchers) finish(o *getOptions, stdio IO) error {
 	w.wait.Wait()
 	r := w.builder.Report()
 	if !o.quiet && worthSummary(r) {
-		if err := report.WriteSummary(stdio.Err, r); err != nil {
-			return fileError{err}
-		}
+		_ = report.WriteSummary(stdio.Err, r) // for people: if nobody reads it, the files are there all the same
 	}
 	if o.json {
 		if err := r.WriteJSON(stdio.Out); err != nil {
