@@ -86,6 +86,59 @@ func TestBrokenConnections(t *testing.T) {
 			t.Errorf("carried %v", c)
 		}
 	})
+	t.Run("on a link that is given up with bytes", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(6 * mib)
+		bad := newObject(6 * mib)
+		bad.gate = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
+			off, end := asked(r)
+			hijack(w, head(bad, off, end), bytesOf(bad.body, off, min(end, off+9000)))
+			return true
+		}
+		r := newRig(t, &testLink{name: "a", rate: 2 * mib}, &testLink{name: "b", to: serve(t, bad).Listener.Addr().String()})
+		r.cfg.Tries = 2
+		got := r.get(at(t, serve(t, o), "", "/f"))
+		got.right(o.body)
+		if c := got.carried(2); c[1] != 18000 {
+			t.Errorf("carried %v", c)
+		}
+	})
+	t.Run("over http/2", func(t *testing.T) {
+		t.Parallel()
+		for _, kind := range []string{"cut", "silent", "streams are reset"} {
+			t.Run(kind, func(t *testing.T) {
+				t.Parallel()
+				o := newObject(6 * mib)
+				r := newRig(t, &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: 4 * mib})
+				switch kind {
+				case "cut":
+					r.nets[1].cut = 600_000
+				case "silent":
+					time.AfterFunc(400*time.Millisecond, func() { r.nets[1].hole.Store(true) })
+				case "streams are reset":
+					o.gate = func(w http.ResponseWriter, r *http.Request, n int64) bool {
+						off, end := asked(r)
+						if n%2 == 0 || end-off < 200_000 || end > o.body.Size {
+							return false
+						}
+						w.Header().Set("Etag", o.etag)
+						w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", off, end-1, o.body.Size))
+						w.WriteHeader(http.StatusPartialContent)
+						_, _ = w.Write(bytesOf(o.body, off, off+200_000))
+						w.(http.Flusher).Flush()
+						panic(http.ErrAbortHandler)
+					}
+				}
+				s, web := serveTLS(t, o)
+				r.cfg.HTTP = web
+				got := r.get(at(t, s, "", "/f"))
+				got.right(o.body)
+				if known := ofKnown(t, got); known.HTTP != "2" {
+					t.Errorf("over HTTP/%s", known.HTTP)
+				}
+			})
+		}
+	})
 	t.Run("whole object, for ever", func(t *testing.T) {
 		t.Parallel()
 		o := newObject(3 * mib)
@@ -211,6 +264,19 @@ func TestUnreachable(t *testing.T) {
 		o := newObject(3 * mib)
 		r := newRig(t)
 		r.nets[0].dnsOut.Store(true)
+		r.get(at(t, serve(t, o), "site.test", "/f")).right(o.body)
+	})
+	t.Run("no such host for a while", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(3 * mib)
+		l := &testLink{name: "a", rate: 8 * mib, cut: 2 * mib}
+		r := newRig(t, l)
+		o.gate = func(_ http.ResponseWriter, _ *http.Request, n int64) bool {
+			if n == 2 {
+				l.strangers.Store(1)
+			}
+			return false
+		}
 		r.get(at(t, serve(t, o), "site.test", "/f")).right(o.body)
 	})
 	t.Run("no such host", func(t *testing.T) {

@@ -25,12 +25,13 @@ type testLink struct {
 
 	healed bool // a second connection is without the first one's hole
 
-	refuse   atomic.Bool
-	refusals atomic.Int64 // so many dials are refused
-	dnsOut   atomic.Bool
-	hole     atomic.Bool // nothing arrives any more
-	dials    atomic.Int64
-	bytes    atomic.Int64 // received in all, headers included
+	refuse    atomic.Bool
+	refusals  atomic.Int64 // so many dials are refused
+	dnsOut    atomic.Bool
+	strangers atomic.Int64 // so many dials find no such host
+	hole      atomic.Bool  // nothing arrives any more
+	dials     atomic.Int64
+	bytes     atomic.Int64 // received in all, headers included
 
 	mu    sync.Mutex
 	conns map[*testConn]bool
@@ -49,7 +50,7 @@ func (l *testLink) DialContext(ctx context.Context, network, addr string) (net.C
 	if err != nil {
 		return nil, err
 	}
-	if l.dnsOut.Load() {
+	if l.dnsOut.Load() || l.strangers.Load() > 0 && l.strangers.Add(-1) >= 0 {
 		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
 	if l.refuse.Load() || l.refusals.Load() > 0 && l.refusals.Add(-1) >= 0 {

@@ -119,7 +119,48 @@ func TestInterruptedWhileNothingMoves(t *testing.T) {
 			if took := time.Since(start); took > 5*time.Second {
 				t.Errorf("took %v", took)
 			}
+			if n := len(of[event.Step](got)); kind != "held back" && n > 100 {
+				t.Errorf("%d steps while nothing happened", n)
+			}
 		})
+	}
+}
+
+// TestInterruptedWhileVerifying fetches nothing again.
+func TestInterruptedWhileVerifying(t *testing.T) {
+	t.Parallel()
+	o := newObject(3 * mib)
+	r := newRig(t)
+	job := r.job(at(t, serve(t, o), "", "/f"))
+	sum, err := ParseChecksum("sha256=" + o.body.SHA256())
+	if err != nil {
+		t.Fatal(err)
+	}
+	job.Checksum = sum
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	e := r.engine()
+	f, err := store.Open(job.Target, job.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, err := e.fill(ctx, job, fileSink{f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel(ErrInterrupted)
+	if _, err := e.finish(ctx, job, fileSink{f}, size); !errors.Is(err, ErrInterrupted) {
+		t.Fatalf("error %v", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	e.Close()
+	before := o.sent.Load()
+	r.drain()
+	r.get(job.URL).right(o.body)
+	if o.sent.Load() != before {
+		t.Errorf("%d bytes were fetched again", o.sent.Load()-before)
 	}
 }
 
@@ -385,7 +426,7 @@ func TestRefusedLater(t *testing.T) {
 		{Class: fetch.Refused}:  {true, false},
 		{Class: fetch.Network}:  {false, false},
 		{Class: fetch.Busy}:     {false, false},
-		{Class: fetch.DNS}:      {true, true},
+		{Class: fetch.DNS}:      {true, false},
 		{Class: fetch.TLS}:      {true, true},
 		{Class: fetch.Protocol}: {true, true},
 	} {

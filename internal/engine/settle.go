@@ -112,10 +112,20 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return d.unsatisfied(reqs, t, fe)
-	case permanent(fe, d.ref != nil):
+	case permanent(fe, d.met(t.link, fe.Class)):
 		return ending{outcome: outcomeOf(fe.Class), lost: err}
 	}
 	return d.failed(t, outcomeOf(fe.Class), err, fe.RetryAfter)
+}
+
+// met says whether there was an answer before from where c says that there is
+// nothing: a server that was up was up for all links, but each link has name
+// servers of its own.
+func (d *download) met(id scheduler.LinkID, c fetch.Class) bool {
+	if c == fetch.DNS {
+		return d.links[id].answered
+	}
+	return d.ref != nil
 }
 
 // failed counts a failure against its link.
