@@ -8,7 +8,8 @@
 // counters; it sends the owner two messages, when its response has been checked
 // and when it has ended, and none per block. The owner looks at the counters
 // when the scheduler wants to be woken. When Download returns, no goroutine and
-// no write of it is left.
+// no write of it is left, but the one that waits for the consumer of a stream,
+// if that takes nothing.
 //
 // An Engine runs one download at a time and keeps its connections between
 // them; for several at once, make several over the same Links, whose methods
@@ -26,9 +27,10 @@
 //	link.go      a link of a run                   judge.go     may its response be taken?
 //	job.go       a job from beginning to end       identity.go  is it the same object?
 //	checksum.go  of the whole object               whole.go     one stream, without ranges
-//	download.go  the owner and its loop            settle.go    what came of a request?
-//	step.go      the scheduler's actions           lost.go      links and downloads given up
-//	sink.go, stream.go  where the bytes go         report.go    what observers are told
+//	download.go  the owner's state                 settle.go    what came of a request?
+//	loop.go      what wakes the owner              lost.go      links and downloads given up
+//	step.go      the scheduler's actions           report.go    what observers are told
+//	sink.go, stream.go  where the bytes go
 package engine
 
 import (

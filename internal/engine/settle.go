@@ -42,8 +42,6 @@ func (d *download) ended(reqs context.Context, m message) {
 		useful, last = min(useful, t.told), t.toldAt
 	case d.wholeMode && m.err != nil: // it starts again at the first byte
 		useful = 0
-	case useful < got && t.cutAt > 0:
-		last = min(last, t.cutAt)
 	}
 	l := &d.links[t.link]
 	l.bytes += got

@@ -86,7 +86,7 @@ func TestStream(t *testing.T) {
 		c := newConsumer()
 		c.block = make(chan struct{})
 		time.AfterFunc(4*time.Second, func() {
-			if ahead := o.sent.Load() - c.n.Load(); ahead > streamWindow+2*mib {
+			if ahead := r.received() - c.n.Load(); ahead > streamWindow+mib {
 				t.Errorf("%d bytes ahead of the consumer", ahead)
 			}
 			close(c.block)

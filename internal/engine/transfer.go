@@ -44,7 +44,6 @@ type transfer struct {
 	off      int64
 	told     int64          // bytes that the scheduler knows of
 	toldAt   scheduler.Time // when the last of them came
-	cutAt    scheduler.Time // when end was last brought forward
 	progress scheduler.Time // when it was last seen to do what it should
 	released bool           // the scheduler has forgotten this transfer
 }
