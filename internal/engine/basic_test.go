@@ -19,7 +19,7 @@ func TestEveryAlgorithmOverEveryProtocol(t *testing.T) {
 					o := newObject(4*mib + 12345)
 					var nets []*testLink
 					for i := range links {
-						nets = append(nets, &testLink{name: fmt.Sprint("l", i), rate: 8 * mib << i})
+						nets = append(nets, &testLink{name: fmt.Sprint("l", i), rate: 16 * mib << i})
 					}
 					r := newRig(t, nets...)
 					r.cfg.Algorithm = algorithm

@@ -21,7 +21,9 @@
 // object than the journal, has to wait for the other links' answers, for
 // parkTime at most, before it is believed. Failures are counted per link:
 // Config.Tries of them in a row without getting anywhere, and the link is lost.
-// No link left is the end.
+// No link left is the end. While every link waits, after failures or because a
+// server asks for it, nothing is owed to anybody and no timeout runs: the
+// context's end is what bounds that.
 //
 //	engine.go    Engine and its configuration      transfer.go  one request
 //	link.go      a link of a run                   judge.go     may its response be taken?
@@ -61,7 +63,7 @@ type Config struct {
 
 	BlockSize    int           // bytes of one read and one write; 0: DefaultBlockSize
 	Tries        int           // failures in a row, per link, without 16 KiB of progress between them; 0: no end
-	StallTimeout time.Duration // a request that is owed bytes and gets none for so long is given up; 0: never
+	StallTimeout time.Duration // a request that is owed bytes and gets none for so long is tried again; 0: never
 	LimitRate    *rate.Limiter // bytes per second over all links, of NewLimiter; nil: no limit
 	Record       bool          // publish every step of the scheduler
 }

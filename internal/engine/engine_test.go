@@ -25,7 +25,7 @@ import (
 // TestMain lets many tests run at once: they wait more than they compute.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", "24"); err != nil {
+	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
@@ -146,6 +146,17 @@ func (r *rig) received() (n int64) {
 		n += l.bytes.Load()
 	}
 	return n
+}
+
+// await waits until the links have received more than so many bytes.
+func (r *rig) await(ctx context.Context, most int64) bool {
+	for r.received() <= most {
+		if ctx.Err() != nil {
+			return false
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return true
 }
 
 // of picks the events of one type.

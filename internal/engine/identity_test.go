@@ -210,12 +210,16 @@ func TestTheObjectChanges(t *testing.T) {
 			r := newRig(t, &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: 4 * mib})
 			r.cfg.Tries = 2
 			s := serve(t, o)
-			time.AfterFunc(600*time.Millisecond, func() {
-				o.become(next, etag, modified)
-				for _, n := range r.nets {
-					n.breakAll()
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			go func() {
+				if r.await(ctx, 2*mib) {
+					o.become(next, etag, modified)
+					for _, n := range r.nets {
+						n.breakAll()
+					}
 				}
-			})
+			}()
 			got := r.get(at(t, s, "", "/f"))
 			if !errors.Is(got.err, ErrChanged) {
 				t.Fatalf("error %v, want ErrChanged", got.err)

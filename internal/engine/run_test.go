@@ -28,13 +28,11 @@ func TestInterruptedThirtyTimes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 30 { // about 15 MiB
 		ctx, cancel := context.WithCancelCause(context.Background())
-		most := r.received() + rng.Int64N(mib)
-		go func() {
-			for ctx.Err() == nil && r.received() <= most {
-				time.Sleep(time.Millisecond)
+		go func(most int64) {
+			if r.await(ctx, most) {
+				cancel(ErrInterrupted)
 			}
-			cancel(ErrInterrupted)
-		}()
+		}(r.received() + rng.Int64N(mib))
 		got := r.do(ctx, r.job(u))
 		cancel(nil)
 		if !errors.Is(got.err, ErrInterrupted) {
@@ -259,7 +257,7 @@ func TestRateLimits(t *testing.T) {
 			o := newObject(size)
 			r := newRig(t)
 			r.rates = tc.links
-			r.cfg.StallTimeout = time.Second
+			r.cfg.StallTimeout = 3 * time.Second
 			r.cfg.LimitRate = NewLimiter(tc.all, 0)
 			if tc.want == 0 {
 				r.nets[1].rate = mib

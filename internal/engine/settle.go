@@ -99,6 +99,8 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 	case context.Cause(reqs) != nil:
 		d.fail(context.Cause(reqs))
 		return ending{outcome: event.OutcomeCancelled}
+	case errors.Is(err, errRefused) && t.refusal != nil:
+		return d.failed(t, event.OutcomeProtocol, t.refusal, 0)
 	case errors.Is(err, errRefused):
 		return ending{outcome: event.OutcomeProtocol, retry: true}
 	case stalled:

@@ -46,6 +46,7 @@ type transfer struct {
 	toldAt   scheduler.Time // when the last of them came
 	progress scheduler.Time // when it was last seen to do what it should
 	released bool           // the scheduler has forgotten this transfer
+	refusal  error          // why its response was refused, if that counts against its link
 }
 
 // message is what a transfer tells its owner.
