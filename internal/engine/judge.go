@@ -72,6 +72,9 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 			return false
 		}
 		d.sized(reqs, resp.Object.Size)
+	case resp.Whole && d.links[t.link].used:
+		t.refusal = noRanges() // it knew them before: one server of several, perhaps
+		return false
 	case resp.Whole:
 		d.lose(reqs, t.link, noRanges())
 		return false

@@ -34,7 +34,6 @@ func (d *download) act(reqs context.Context, a scheduler.Action) {
 	case scheduler.Shrink:
 		if t := d.find(a.Chunk); t != nil {
 			t.end.Store(a.Range.End)
-			t.cutAt = d.e.now()
 		}
 	case scheduler.Cancel:
 		if t := d.find(a.Chunk); t != nil {

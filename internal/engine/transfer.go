@@ -47,9 +47,9 @@ type transfer struct {
 	conn     net.Conn       // what the response comes over; nil until it was taken
 	told     int64          // bytes that the scheduler knows of
 	toldAt   scheduler.Time // when the last of them came
-	cutAt    scheduler.Time // when end was last brought forward
 	progress scheduler.Time // when it was last seen to do what it should
 	released bool           // the scheduler has forgotten this transfer
+	refusal  error          // why its response was refused, if that counts against its link
 }
 
 // message is what a transfer tells its owner.
