@@ -119,6 +119,8 @@ func (o *getOptions) check() (progress.Mode, error) {
 		return mode, usagef("a limit is negative")
 	case o.blockSize.bytes > 64<<20:
 		return mode, usagef("--block-size: %s is more than 64M", o.blockSize.text)
+	case o.parallelism > scheduler.MaxStreams:
+		return mode, usagef("--parallelism: %d is more than %d", o.parallelism, scheduler.MaxStreams)
 	case o.sameFile(o.reportFile, o.recordFile), o.sameFile(o.output, o.reportFile), o.sameFile(o.output, o.recordFile):
 		return mode, usagef("--output, --report and --record must be different files")
 	case o.ipv4 && o.ipv6:

@@ -58,6 +58,7 @@ type download struct {
 	err        error // the first that ends the download
 	recording  bool  // a checkpoint is being made
 	nextRecord scheduler.Time
+	lossAsked  scheduler.Time // when connections were last asked for signs of loss
 	sampled    sampled
 }
 
@@ -73,6 +74,7 @@ type linkState struct {
 	gained   int64
 	bytes    int64
 	wasted   int64
+	disorder int64 // packets that came out of order
 	err      error // why it was lost
 	lastByte scheduler.Time
 }
@@ -94,6 +96,7 @@ func newDownload(e *Engine, job *Job, to sink) (*download, error) {
 	cfg := scheduler.Config{
 		Links: len(e.links), Policy: policy, Size: -1,
 		Overlap: e.cfg.Overlap, Window: to.window(), NoSteal: e.cfg.NoSteal, NoFailover: e.cfg.NoFailover,
+		Parallelism: e.cfg.Parallelism,
 	}
 	if id, done, ok := to.resume(); ok {
 		d.journal, d.have = id, done
@@ -109,7 +112,7 @@ func newDownload(e *Engine, job *Job, to sink) (*download, error) {
 		e.cfg.Bus.Publish(event.SchedulerStarted{
 			At: e.now(), File: job.ID, Algorithm: e.cfg.Algorithm, StaticLimit: e.cfg.StaticLimit, Padding: e.cfg.Padding,
 			Links: cfg.Links, Size: cfg.Size, Have: cfg.Have, Overlap: cfg.Overlap, Window: cfg.Window,
-			NoSteal: cfg.NoSteal, NoFailover: cfg.NoFailover,
+			NoSteal: cfg.NoSteal, NoFailover: cfg.NoFailover, Parallelism: cfg.Parallelism,
 		})
 	}
 	return d, nil
@@ -211,11 +214,12 @@ func (d *download) lookAround(reqs context.Context) {
 	if d.err != nil {
 		return
 	}
+	now := d.e.now()
+	d.lookForLoss(now)
 	for _, t := range d.transfers {
 		d.count(reqs, t)
 	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
-	now := d.e.now()
 	d.watchStalls(now)
 	d.settleDoubts(reqs, now)
 	d.sampleSometimes(now)
@@ -235,7 +239,25 @@ func (d *download) count(reqs context.Context, t *transfer) {
 		return
 	}
 	d.gain(t, got)
-	d.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got})
+	d.step(reqs, scheduler.Input{
+		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, Reordered: d.links[t.link].disorder,
+	})
+}
+
+// lossEvery is how often connections are asked for signs of loss.
+const lossEvery = 40 * scheduler.Millisecond
+
+// lookForLoss counts the packets that came out of order on the connections.
+func (d *download) lookForLoss(now scheduler.Time) {
+	if d.e.cfg.Parallelism != 0 || now-d.lossAsked < lossEvery {
+		return
+	}
+	d.lossAsked = now
+	for _, t := range d.transfers {
+		if t.conn != nil && !t.released {
+			d.links[t.link].disorder += d.e.routes[t.link].disorder(t.stream, t.conn)
+		}
+	}
 }
 
 // gain notes that a transfer has got so many bytes.

@@ -56,6 +56,7 @@ type Config struct {
 	Overlap     float64 // as in scheduler.Config
 	NoSteal     bool
 	NoFailover  bool
+	Parallelism int // as in scheduler.Config
 
 	BlockSize    int           // bytes of one read and one write; 0: DefaultBlockSize
 	Tries        int           // failures in a row, per link, without 16 KiB of progress between them; 0: no end
@@ -103,7 +104,7 @@ func New(cfg Config, links []*Link) (*Engine, error) {
 // Close closes all connections.
 func (e *Engine) Close() {
 	for _, r := range e.routes {
-		r.client.Close()
+		r.close()
 	}
 }
 

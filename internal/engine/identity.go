@@ -70,7 +70,7 @@ func (d *download) startOver(why string) {
 // mixed.
 func (d *download) disagree(reqs context.Context, t *transfer, resp *fetch.Response) {
 	r := d.e.routes[t.link]
-	if t.client != r.client {
+	if !r.current(t.client) {
 		return // it answered before its link was sent elsewhere
 	}
 	if r.pinned || !d.refRemote.IsValid() || resp.Remote.Addr() == d.refRemote.Addr() {
