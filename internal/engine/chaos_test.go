@@ -28,7 +28,7 @@ func TestChaos(t *testing.T) {
 }
 
 func chaos(t *testing.T, rng *rand.Rand) {
-	o := newObject(rng.Int64N(4 * mib))
+	o := newObject(rng.Int64N(2 * mib))
 	var mu sync.Mutex // of rng in the server
 	dice := rand.New(rand.NewPCG(rng.Uint64(), 1))
 	var calm atomic.Bool

@@ -25,7 +25,7 @@ import (
 // TestMain lets many tests run at once: they wait more than they compute.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", "16"); err != nil {
+	if err := flag.Set("test.parallel", "40"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
