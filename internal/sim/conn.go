@@ -1,0 +1,155 @@
+package sim
+
+import (
+	"math"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+const (
+	mss = 1448 // bytes of payload in a full packet with timestamps
+	// initialWindow is how much a connection sends before the first
+	// acknowledgement (RFC 6928: ten packets).
+	initialWindow = 10 * mss
+	// headerBytes is the size of a response's header.
+	headerBytes = 300
+	// mathis is the constant of the throughput that random loss leaves to a
+	// connection, MSS/RTT * C/sqrt(p) with C = sqrt(3/2) (Mathis, Semke,
+	// Mahdavi, Ott: The Macroscopic Behavior of the TCP Congestion Avoidance
+	// Algorithm, 1997, equation 3, every packet acknowledged).
+	mathis = 1.2247448713915890
+	// leastRTO is Linux's least retransmission timeout.
+	leastRTO = 200 * scheduler.Millisecond
+	// synRTO is the timeout of a connection's first packet (RFC 6298).
+	synRTO = scheduler.Second
+	// smallRest is up to how many bytes the fetcher reads and drops of a
+	// response that nobody wants any more, rather than lose the connection.
+	smallRest = 64 << 10
+	// depth bounds the requests on a connection, as in the fetcher.
+	depth = 8
+	// tiny is less than a byte by more than rounding errors amount to.
+	tiny = 1e-3
+)
+
+// request is a range on its way. Its response is header and then body.
+type request struct {
+	chunk  scheduler.ChunkID // NoChunk: bytes on the wire that nobody wants any more
+	link   scheduler.LinkID
+	asked  int64 // bytes of the body as the server sends it
+	wanted int64 // bytes of the body up to the end of the chunk
+
+	sent     scheduler.Time // when it was given to its connection
+	avail    scheduler.Time // when the first byte can be here
+	done     float64        // bytes received, header included
+	answered bool           // its header has been reported
+	told     int64          // bytes of the body that the scheduler knows of
+	progress scheduler.Time // when told last changed
+	dropped  bool           // nobody reads it, but it stands before others
+}
+
+// got is how much of the body has been received.
+func (q *request) got() int64 {
+	return max(0, min(int64(q.done-headerBytes+tiny), q.wanted))
+}
+
+// target is the next count of bytes at which something happens.
+func (q *request) target() float64 {
+	switch {
+	case q.chunk == scheduler.NoChunk:
+		return float64(q.wanted)
+	case q.dropped && q.asked <= smallRest:
+		return float64(headerBytes + q.asked)
+	case q.dropped || !q.answered:
+		return headerBytes
+	}
+	return float64(headerBytes + q.wanted)
+}
+
+func (q *request) reached() bool { return q.done >= q.target()-tiny }
+
+// conn is a TCP connection.
+type conn struct {
+	started  scheduler.Time // its first packet
+	ready    scheduler.Time // when requests can be sent; Never while its link is down
+	closing  bool           // nothing more may queue behind what it has
+	ghost    bool           // closed; what is on the wire has still to arrive
+	window   float64        // bytes per round trip while it starts slowly
+	open     bool           // the window does not bound it any more
+	roundEnd scheduler.Time
+	roundGot float64        // bytes since the round began
+	lastData scheduler.Time // when it last received something
+	queue    []*request
+
+	rate float64 // bytes per second in the present piece, each stream's
+	n    int     // streams in the present piece
+}
+
+// streams is how many of its requests receive bytes now: the ones at the head
+// of the queue that have arrived, or, side by side, any.
+func (c *conn) streams(now scheduler.Time, sideBySide bool) (n int) {
+	for _, q := range c.queue {
+		if q.avail <= now {
+			n++
+		}
+		if !sideBySide {
+			break
+		}
+	}
+	return n
+}
+
+// bound is the most that its window lets it receive, in bytes per second.
+func (c *conn) bound(rtt scheduler.Time) float64 {
+	if c.open {
+		return math.Inf(1)
+	}
+	return c.window / rtt.Seconds()
+}
+
+// nextRound doubles the window after a round trip in which it was used (slow
+// start: RFC 5681, 3.1). It stops to matter once it is far above what the link
+// has at its best, fastest in bytes per second.
+func (c *conn) nextRound(now, rtt scheduler.Time, fastest float64) {
+	if c.roundGot >= c.window/2 {
+		c.window *= 2
+	}
+	if c.window > 2*fastest*rtt.Seconds() {
+		c.open = true
+	}
+	c.roundGot = 0
+	c.roundEnd = now + rtt
+}
+
+// restart halves the window for every timeout that the connection has been idle
+// (Linux: tcp_cwnd_restart, after RFC 2861).
+func (c *conn) restart(now, rtt scheduler.Time, fastest float64) {
+	rto := leastRTO + rtt
+	for idle := now - c.lastData; idle > rto && c.lastData > 0; idle -= rto {
+		if c.open {
+			c.window = min(c.window, fastest*rtt.Seconds())
+			c.open = false
+		}
+		if c.window = c.window / 2; c.window <= initialWindow {
+			c.window = initialWindow
+			break
+		}
+	}
+}
+
+// retry is when a packet that was first sent at sent, and again after timeouts
+// that double, is sent for the first time at up or later.
+func retry(sent, up, rto scheduler.Time) scheduler.Time {
+	at := sent
+	for at < up {
+		at += rto
+		rto *= 2
+	}
+	return at
+}
+
+func lossLimit(loss float64, rtt scheduler.Time) float64 {
+	if loss <= 0 {
+		return math.Inf(1)
+	}
+	return mss / rtt.Seconds() * (mathis / math.Sqrt(loss))
+}
