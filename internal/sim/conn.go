@@ -98,13 +98,9 @@ func (c *conn) streams(now scheduler.Time, sideBySide bool) (n int) {
 	return n
 }
 
-// bound is the most that its window lets it receive, in bytes per second.
-func (c *conn) bound(rtt scheduler.Time) float64 {
-	if c.open {
-		return math.Inf(1)
-	}
-	return c.window / rtt.Seconds()
-}
+// spent says that the window has been received, and the next one takes until
+// the end of the round: slow start comes in bursts, a round trip apart.
+func (c *conn) spent() bool { return c.roundGot >= c.window-tiny }
 
 // nextRound doubles the window after a round trip in which it was used (slow
 // start: RFC 5681, 3.1). It stops to matter once it is far above what the link

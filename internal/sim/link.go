@@ -172,7 +172,16 @@ func (l *link) plan(now scheduler.Time) (next scheduler.Time) {
 		if l.down() {
 			continue
 		}
-		if c.n = c.streams(now, l.http2); c.n > 0 {
+		if c.n = c.streams(now, l.http2); c.n > 0 && !c.open {
+			if now >= c.roundEnd {
+				c.nextRound(now, l.rtt, l.fastest)
+			}
+			if c.spent() {
+				c.n = 0
+				next = min(next, c.roundEnd)
+			}
+		}
+		if c.n > 0 {
 			active++
 		}
 		for i, q := range c.queue {
@@ -189,13 +198,13 @@ func (l *link) plan(now scheduler.Time) (next scheduler.Time) {
 	}
 	total := l.capacity.at(now, l.since)
 	next = min(next, l.capacity.until)
-	l.share(now, total, active)
+	l.share(total, active)
 	for _, c := range l.conns {
 		if c.n == 0 {
 			continue
 		}
 		if !c.open {
-			next = min(next, c.roundEnd)
+			next = min(next, c.roundEnd, arrival(now, c.window-c.roundGot, c.rate))
 		}
 		c.rate /= float64(c.n)
 		for i, q := range c.queue {
@@ -208,34 +217,13 @@ func (l *link) plan(now scheduler.Time) (next scheduler.Time) {
 }
 
 // share divides the link's rate among its active connections: the same for all,
-// but for those that cannot take as much.
-func (l *link) share(now scheduler.Time, total float64, active int) {
+// but no more than random loss leaves to one.
+func (l *link) share(total float64, active int) {
+	rate := min(l.lossy, total/float64(active))
 	for _, c := range l.conns {
-		if c.n > 0 && !c.open && now >= c.roundEnd {
-			c.nextRound(now, l.rtt, l.fastest)
+		if c.n > 0 {
+			c.rate = rate
 		}
-	}
-	for active > 0 {
-		fair, bounded := total/float64(active), false
-		for _, c := range l.conns {
-			if c.n == 0 || c.rate > 0 {
-				continue
-			}
-			if b := min(l.lossy, c.bound(l.rtt)); b < fair {
-				c.rate, bounded = b, true
-				total -= b
-				active--
-			}
-		}
-		if bounded {
-			continue
-		}
-		for _, c := range l.conns {
-			if c.n > 0 && c.rate == 0 {
-				c.rate = fair
-			}
-		}
-		return
 	}
 }
 
