@@ -24,15 +24,18 @@ const (
 )
 
 // golden is how a policy does over the random downloads: quantiles of its
-// efficiency against the fluid bound, rounded so that all machines agree, and
-// of its Link Δ in seconds where no link fails.
+// times against the fluid bound and against the reference, rounded so that all
+// machines agree, and of its Link Δ in seconds where no link fails.
 type golden struct {
 	Policy      string   `json:"policy"`
 	Scenarios   int      `json:"scenarios"`
 	Median      float64  `json:"median_efficiency"`
 	P05         float64  `json:"p05_efficiency"`
 	Worst       float64  `json:"worst_efficiency"`
-	WorstSeeds  []uint64 `json:"worst_seeds"`
+	MedianOfRef float64  `json:"median_of_reference"`
+	P05OfRef    float64  `json:"p05_of_reference"`
+	WorstOfRef  float64  `json:"worst_of_reference"`
+	WorstSeeds  []uint64 `json:"worst_seeds"` // against the reference
 	MedianDelta float64  `json:"median_link_delta_seconds"`
 	P95Delta    float64  `json:"p95_link_delta_seconds"`
 	Waste       float64  `json:"waste"` // bytes thrown away over bytes wanted, in all
@@ -45,7 +48,7 @@ func TestRegression(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		n = 100
 	}
-	bounds := make([]float64, n)
+	bounds, references := make([]float64, n), make([]float64, n)
 	inParallel(n, func(i int) {
 		cfg := Random(uint64(i))
 		b, err := cfg.Bound()
@@ -53,6 +56,9 @@ func TestRegression(t *testing.T) {
 			t.Errorf("seed %d: %v", i, err)
 		}
 		bounds[i] = b
+		if references[i], err = cfg.Reference(); err != nil || references[i] < 0.999*b {
+			t.Errorf("seed %d: reference %.4f s, bound %.4f s, %v", i, references[i], b, err)
+		}
 	})
 	var all []golden
 	for _, policy := range scheduler.Names() {
@@ -67,12 +73,12 @@ func TestRegression(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s, seed %d: %v", policy, i, err)
 			}
-			res.Efficiency = bounds[i] / res.Seconds
+			res.hold(bounds[i], references[i])
 			results[i] = res
 		})
 		g := summary(policy, results)
-		t.Logf("%-8s efficiency median %.4f, p05 %.4f, worst %.4f (seeds %v); Link Δ median %.3f s, p95 %.3f s; waste %.4f",
-			policy, g.Median, g.P05, g.Worst, g.WorstSeeds, g.MedianDelta, g.P95Delta, g.Waste)
+		t.Logf("%-8s efficiency median %.4f, p05 %.4f, worst %.4f; of the reference %.4f, %.4f, %.4f (seeds %v); Link Δ median %.3f s, p95 %.3f s; waste %.4f",
+			policy, g.Median, g.P05, g.Worst, g.MedianOfRef, g.P05OfRef, g.WorstOfRef, g.WorstSeeds, g.MedianDelta, g.P95Delta, g.Waste)
 		all = append(all, g)
 	}
 	if n < scenarios || t.Failed() {
@@ -103,10 +109,11 @@ func check(cfg Config, res Result, bound float64) error {
 }
 
 func summary(policy string, results []Result) golden {
-	var eff, delta []float64
+	var eff, ref, delta []float64
 	var wasted, wanted float64
 	for _, r := range results {
 		eff = append(eff, r.Efficiency)
+		ref = append(ref, r.OfReference)
 		if len(Random(r.Seed).Scenario.Events) == 0 {
 			delta = append(delta, r.LinkDelta)
 		}
@@ -115,16 +122,18 @@ func summary(policy string, results []Result) golden {
 	}
 	worst := slices.Clone(results)
 	slices.SortStableFunc(worst, func(a, b Result) int {
-		if a.Efficiency < b.Efficiency {
+		if a.OfReference < b.OfReference {
 			return -1
 		}
 		return 1
 	})
 	slices.Sort(eff)
+	slices.Sort(ref)
 	slices.Sort(delta)
 	g := golden{
 		Policy: policy, Scenarios: len(results),
 		Median: round(Quantile(eff, 0.5)), P05: round(Quantile(eff, 0.05)), Worst: round(eff[0]),
+		MedianOfRef: round(Quantile(ref, 0.5)), P05OfRef: round(Quantile(ref, 0.05)), WorstOfRef: round(ref[0]),
 		MedianDelta: round(Quantile(delta, 0.5)), P95Delta: round(Quantile(delta, 0.95)), Waste: round(wasted / wanted),
 	}
 	for _, r := range worst[:5] {

@@ -66,8 +66,10 @@ type Result struct {
 	Seed          uint64  `json:"seed"`
 	SizeBytes     int64   `json:"size_bytes"`
 	Seconds       float64 `json:"seconds"`
-	BoundSeconds  float64 `json:"bound_seconds"` // the fluid bound; 0: not computed
-	Efficiency    float64 `json:"efficiency"`    // bound / seconds
+	BoundSeconds  float64 `json:"bound_seconds"`     // the fluid bound; 0: not computed
+	Efficiency    float64 `json:"efficiency"`        // bound / seconds
+	Reference     float64 `json:"reference_seconds"` // Config.Reference; 0: not computed
+	OfReference   float64 `json:"of_reference"`      // reference / seconds
 	LinkDelta     float64 `json:"link_delta_seconds"`
 	WastedBytes   int64   `json:"wasted_bytes"` // delivered and thrown away
 	Requests      int     `json:"requests"`
@@ -133,9 +135,13 @@ func Run(cfg Config) (Result, error) {
 	return r.result(), err
 }
 
-// RunWithBound is Run, and the bound beside it.
+// RunWithBound is Run, and the bound and the reference beside it.
 func RunWithBound(cfg Config) (Result, error) {
 	bound, err := cfg.Bound()
+	if err != nil {
+		return Result{}, err
+	}
+	reference, err := cfg.Reference()
 	if err != nil {
 		return Result{}, err
 	}
@@ -143,9 +149,14 @@ func RunWithBound(cfg Config) (Result, error) {
 	if err != nil {
 		return res, err
 	}
-	res.BoundSeconds = bound
-	res.Efficiency = bound / res.Seconds
+	res.hold(bound, reference)
 	return res, nil
+}
+
+// hold holds the result against the fluid bound and the reference, in seconds.
+func (r *Result) hold(bound, reference float64) {
+	r.BoundSeconds, r.Efficiency = bound, bound/r.Seconds
+	r.Reference, r.OfReference = reference, reference/r.Seconds
 }
 
 func toTime(d time.Duration) scheduler.Time { return scheduler.Time(d) }
