@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"math"
 	"time"
 
 	"github.com/mlget/mlget/internal/engine"
@@ -16,6 +17,9 @@ func (o *getOptions) engine(web fetch.Config, bus *event.Bus, started time.Time)
 		NoSteal: o.noSteal, NoFailover: o.noFailover,
 		BlockSize: int(o.blockSize.bytes), Tries: o.tries, StallTimeout: o.timeout,
 		Record: o.recordFile != "",
+	}
+	if cfg.Tries == 0 { // as in wget
+		cfg.Tries = math.MaxInt
 	}
 	if cfg.BlockSize == 0 {
 		cfg.BlockSize = engine.DefaultBlockSize

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/progress"
 	"github.com/mlget/mlget/internal/record"
 	"github.com/mlget/mlget/internal/report"
@@ -72,8 +73,16 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		return watchErr
 	case len(jobs) > 1 && len(results) > 0: // each was printed when it happened
 		return saidIfSeveral(stdio.Err, jobs, results, err)
+	case isWeb(err):
+		return jobError{jobs[0].URL, err}
 	}
 	return err
+}
+
+// isWeb says whether an error is about the URL rather than about this machine.
+func isWeb(err error) bool {
+	var web *fetch.Error
+	return errors.As(err, &web)
 }
 
 // jobs makes a job of every URL.
@@ -219,8 +228,21 @@ type jobError struct {
 	err error
 }
 
-func (e jobError) Error() string { return term.Printable(e.url.Redacted()) + ": " + e.err.Error() }
+func (e jobError) Error() string { return term.Printable(shown(e.url)) + ": " + e.err.Error() }
 func (e jobError) Unwrap() error { return e.err }
+
+// shown is a URL as it stands in a message: without user and password, and
+// without the query, which may be a secret too, and may be very long.
+func shown(u *url.URL) string {
+	short := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
+	if text := short.String(); len(text) <= maxShown {
+		return text
+	}
+	return short.String()[:maxShown] + "..."
+}
+
+// maxShown is how many bytes of a URL a message holds.
+const maxShown = 200
 
 // watchers are those who follow a run.
 type watchers struct {
@@ -260,7 +282,7 @@ func (o *getOptions) watch(bus *event.Bus, mode progress.Mode, stdio IO) (*watch
 func (w *watchers) finish(o *getOptions, stdio IO) error {
 	w.wait.Wait()
 	r := w.builder.Report()
-	if !o.quiet && len(r.Links) > 0 {
+	if !o.quiet && worthSummary(r) {
 		if err := report.WriteSummary(stdio.Err, r); err != nil {
 			return fileError{err}
 		}
@@ -279,6 +301,15 @@ func (w *watchers) finish(o *getOptions, stdio IO) error {
 		return fileError{w.err}
 	}
 	return nil
+}
+
+// worthSummary says whether a summary tells more than the error does.
+func worthSummary(r report.Report) bool {
+	moved := r.WastedBytes
+	for _, l := range r.Links {
+		moved += l.Bytes
+	}
+	return len(r.Links) > 0 && (r.ExitCode == exitOK || moved > 0)
 }
 
 func writeReport(name string, r report.Report) error {

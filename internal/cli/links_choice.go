@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
@@ -92,12 +91,4 @@ func networks(links []chosen) (nets []engine.Network, bandwidths []float64, rate
 		rates = append(rates, l.spec.Rate)
 	}
 	return nets, bandwidths, rates
-}
-
-func linkNames(links []chosen) string {
-	var names []string
-	for _, l := range links {
-		names = append(names, l.info.Name)
-	}
-	return strings.Join(names, ", ")
 }

@@ -63,6 +63,11 @@ func (c *Client) connect(ctx context.Context, key originKey) (*dialed, time.Dura
 	}
 	var rtt time.Duration
 	if d.raw, rtt, err = timedDial(ctx, c.dialer, addr); err != nil {
+		if proxy != nil && ctx.Err() == nil {
+			e := dialError(ctx, err)
+			e.Err = fmt.Errorf("proxy %s: %w", addr, e.Err)
+			return nil, 0, e
+		}
 		return nil, 0, err
 	}
 	// A handshake that does not know contexts is unblocked by closing.

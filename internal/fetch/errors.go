@@ -122,13 +122,22 @@ func dialError(ctx context.Context, err error) *Error {
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return &Error{Class: DNS, Err: fmt.Errorf("no such host: %s", dns.Name)}
+		return &Error{Class: DNS, Err: noSuchHost(dns)}
 	case isRefused(err):
 		return &Error{Class: Refused, Err: err}
 	case isTLS(err):
 		return &Error{Class: TLS, Err: err}
 	}
 	return &Error{Class: Network, Err: err}
+}
+
+// noSuchHost says it in few words, and why, where that is more than that the
+// name servers do not know the name.
+func noSuchHost(err *net.DNSError) error {
+	if err.Err == "no such host" {
+		return fmt.Errorf("no such host: %s", err.Name)
+	}
+	return fmt.Errorf("%s: %s", err.Name, err.Err)
 }
 
 // ended is the error of a context that is over, or nil.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/mlget/mlget/internal/term"
 )
 
 // ErrNoLink says that no usable link is left.
@@ -66,7 +68,7 @@ func Choose(infos []Info, names []string) ([]Info, []Rejected, error) {
 	}
 	if len(usable) == 0 {
 		if len(rejected) == 1 {
-			return nil, rejected, fmt.Errorf("%w: %s: %s", ErrNoLink, Printable(rejected[0].Name), rejected[0].Why)
+			return nil, rejected, fmt.Errorf("%w: %s: %s", ErrNoLink, term.Printable(rejected[0].Name), rejected[0].Why)
 		}
 		return nil, rejected, ErrNoLink
 	}

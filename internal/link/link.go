@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/mlget/mlget/internal/term"
 )
 
 // ErrBind says that a socket could not be tied to its link. Nothing was sent.
@@ -102,7 +104,7 @@ func canonical(host string) string { return strings.ToLower(strings.TrimSuffix(h
 
 // error says which link an error is of.
 func (l *Link) error(format string, args ...any) error {
-	return fmt.Errorf("link %s: "+format, append([]any{Printable(l.info.Name)}, args...)...)
+	return fmt.Errorf("link %s: "+format, append([]any{term.Printable(l.info.Name)}, args...)...)
 }
 
 // dialer makes sockets that are tied to the link and lead to dst.

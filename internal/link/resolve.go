@@ -26,8 +26,9 @@ type source struct {
 
 // Lookup resolves host over this link: a literal address and a pinned host
 // without asking anyone, then the hosts file, then the link's resolvers in
-// their order until one gives an answer. A host that does not exist is a
-// *net.DNSError with IsNotFound in the error's chain.
+// their order until one gives an answer. A host that does not exist, or that no
+// name server is known for, is a *net.DNSError with IsNotFound in the error's
+// chain.
 func (l *Link) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	return l.lookup(ctx, host, l.family)
 }
@@ -56,7 +57,7 @@ func (l *Link) lookup(ctx context.Context, host string, family Family) ([]netip.
 		}
 	}
 	if first == nil {
-		first = &net.DNSError{Err: errNoServer.Error(), Name: host}
+		first = &net.DNSError{Err: errNoServer.Error(), Name: host, IsNotFound: true}
 	}
 	return nil, l.error("%w", first)
 }

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/mlget/mlget/internal/term"
 )
 
 func TestParseSpec(t *testing.T) {
@@ -56,7 +58,7 @@ func FuzzParseSpec(f *testing.F) {
 			return
 		}
 		if spec.Name == "" || spec.Rate < 0 || spec.Cap < 0 || spec.Bandwidth < 0 ||
-			spec.DNS.IsValid() && spec.DNS.Port() == 0 || Printable(spec.Name) != spec.Name && !strings.ContainsAny(spec.Name, `"\`) {
+			spec.DNS.IsValid() && spec.DNS.Port() == 0 || term.Printable(spec.Name) != spec.Name && !strings.ContainsAny(spec.Name, `"\`) {
 			t.Fatalf("ParseSpec(%q) = %+v", text, spec)
 		}
 	})

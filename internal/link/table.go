@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/mlget/mlget/internal/term"
 )
 
 // WriteTable writes what each link can do as a table for people, and below it
@@ -16,7 +18,7 @@ func WriteTable(w io.Writer, infos []Info) error {
 	row := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")) } //nolint:errcheck // a bytes.Buffer
 	row("LINK", "STATE", "TECH", "ADDRESS", "DEFAULT", "BIND", "DNS")
 	for _, i := range infos {
-		row(Printable(i.Name), i.state(), dash(string(i.Tech)), i.addresses(), i.defaults(), dash(string(i.Bind)), i.dns())
+		row(term.Printable(i.Name), i.state(), dash(string(i.Tech)), i.addresses(), i.defaults(), dash(string(i.Bind)), i.dns())
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -26,7 +28,7 @@ func WriteTable(w io.Writer, infos []Info) error {
 			if k == 0 {
 				b.WriteByte('\n')
 			}
-			fmt.Fprintf(&b, "%s: %s: %s\n", Printable(i.Name), p.Severity, p.What)
+			fmt.Fprintf(&b, "%s: %s: %s\n", term.Printable(i.Name), p.Severity, p.What)
 			if p.Fix != "" {
 				fmt.Fprintf(&b, "    %s\n", p.Fix)
 			}

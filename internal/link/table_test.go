@@ -29,12 +29,12 @@ func TestWriteTable(t *testing.T) {
 	if err := WriteTable(&b, infos); err != nil {
 		t.Fatal(err)
 	}
-	want := `LINK        STATE     TECH  ADDRESS                        DEFAULT  BIND    DNS
-wlan0       usable    wifi  10.0.0.2/24 2001:db8::2/64 +1  v4 v6    device  9.9.9.9 (given)
-"x\x1b[2J"  unusable  -     10.0.1.2/24                    v4       device  -
-eth0        down      -     -                              -        -       -
+	want := `LINK      STATE     TECH  ADDRESS                        DEFAULT  BIND    DNS
+wlan0     usable    wifi  10.0.0.2/24 2001:db8::2/64 +1  v4 v6    device  9.9.9.9 (given)
+x\x1b[2J  unusable  -     10.0.1.2/24                    v4       device  -
+eth0      down      -     -                              -        -       -
 
-"x\x1b[2J": fatal: replies are dropped
+x\x1b[2J: fatal: replies are dropped
     sysctl
 `
 	if b.String() != want {

@@ -5,16 +5,6 @@ import (
 	"strings"
 )
 
-// Printable makes a name that came from elsewhere fit for a terminal: what
-// cannot be printed is written as an escape sequence.
-func Printable(name string) string {
-	quoted := strconv.QuoteToGraphic(name)
-	if inner := quoted[1 : len(quoted)-1]; inner != name {
-		return quoted
-	}
-	return name
-}
-
 // shellWord makes text one word of a POSIX shell: an interface may be called
 // "a;reboot", and what is shown as a command gets pasted.
 func shellWord(text string) string {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/term"
+	"github.com/mlget/mlget/internal/units"
 )
 
 // redraw is how often bars are drawn anew.
@@ -162,7 +163,7 @@ func (b *bars) linkRow(i int) row {
 		share = percent(ratio(n, all))
 	}
 	return row{
-		bytes: term.Bytes(n), rate: term.Mbit(b.board.linkRate(i)), percent: share,
+		bytes: units.Bytes(n), rate: units.Mbit(b.board.linkRate(i)), percent: share,
 		extra: stateWord(b.board.links[i].state),
 		part:  ratio(n, size), known: known && size > 0,
 	}
@@ -170,18 +171,18 @@ func (b *bars) linkRow(i int) row {
 
 func (b *bars) totalRow() row {
 	part, known := b.board.fraction()
-	r := row{bytes: term.Bytes(b.board.done()), rate: term.Mbit(b.board.rate), percent: "-", part: part, known: known}
+	r := row{bytes: units.Bytes(b.board.done()), rate: units.Mbit(b.board.rate), percent: "-", part: part, known: known}
 	var extra []string
 	if known {
 		size, _ := b.board.size()
 		r.percent = percent(part)
-		extra = append(extra, "of "+term.Bytes(size))
+		extra = append(extra, "of "+units.Bytes(size))
 	}
 	if b.board.files > 1 {
 		extra = append(extra, b.board.fileCount())
 	}
 	if d, known := b.board.left(); known && d > 0 {
-		extra = append(extra, term.Clock(d)+" left")
+		extra = append(extra, units.Clock(d)+" left")
 	}
 	r.extra = strings.Join(extra, ", ")
 	return r
@@ -194,10 +195,10 @@ func (b *bars) fileRow(id event.FileID) row {
 		r.part, r.percent = 1, percent(1)
 	}
 	if f := b.board.file(id); f != nil {
-		r.bytes = term.Bytes(f.done)
+		r.bytes = units.Bytes(f.done)
 		if r.known = f.size >= 0; r.known {
 			r.part = ratio(f.done, f.size)
-			r.percent, r.extra = percent(r.part), "of "+term.Bytes(f.size)
+			r.percent, r.extra = percent(r.part), "of "+units.Bytes(f.size)
 		}
 	}
 	return r

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/term"
+	"github.com/mlget/mlget/internal/units"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -58,19 +59,19 @@ func (b *board) line() string {
 	if part, known := b.fraction(); known {
 		fmt.Fprintf(&s, "%s, ", percent(part))
 	}
-	s.WriteString(term.Bytes(b.done()))
+	s.WriteString(units.Bytes(b.done()))
 	if size, known := b.size(); known {
-		s.WriteString(" of " + term.Bytes(size))
+		s.WriteString(" of " + units.Bytes(size))
 	}
 	if b.files > 1 {
 		s.WriteString(", " + b.fileCount())
 	}
-	s.WriteString(", " + term.Mbit(b.rate))
+	s.WriteString(", " + units.Mbit(b.rate))
 	if d, known := b.left(); known && d > 0 {
-		s.WriteString(", " + term.Clock(d) + " left")
+		s.WriteString(", " + units.Clock(d) + " left")
 	}
 	for i, l := range b.links {
-		s.WriteString("; " + term.Printable(l.name) + " " + term.Mbit(b.linkRate(i)))
+		s.WriteString("; " + term.Printable(l.name) + " " + units.Mbit(b.linkRate(i)))
 		if word := stateWord(l.state); word != "" {
 			s.WriteString(" (" + word + ")")
 		}

@@ -149,6 +149,8 @@ func decode(line []byte) (event.Event, error) {
 		return fields[event.RequestEnded](line)
 	case event.Sample{}.Kind():
 		return fields[event.Sample](line)
+	case event.SchedulerStarted{}.Kind():
+		return fields[event.SchedulerStarted](line)
 	case event.Step{}.Kind():
 		return fields[event.Step](line)
 	case event.Notice{}.Kind():

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/mlget/mlget/internal/event"
@@ -88,6 +90,7 @@ func (l *linkTally) sawRTT(d time.Duration) {
 
 type fileTally struct {
 	tally
+	id                              event.FileID
 	url, effectiveURL, output, http string
 	size, resumed                   int64 // size is -1 while it is unknown
 	exitCode                        int
@@ -162,9 +165,11 @@ func (b *Builder) file(id event.FileID) *fileTally {
 	if b.byID == nil {
 		b.byID = make(map[event.FileID]*fileTally)
 	}
-	f := &fileTally{size: -1}
+	f := &fileTally{id: id, size: -1}
 	b.byID[id] = f
-	b.files = append(b.files, f)
+	// Several files begin at once, in any order; the report has the user's.
+	at, _ := slices.BinarySearchFunc(b.files, id, func(f *fileTally, id event.FileID) int { return cmp.Compare(f.id, id) })
+	b.files = slices.Insert(b.files, at, f)
 	return f
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mlget/mlget/internal/term"
+	"github.com/mlget/mlget/internal/units"
 )
 
 // maxFailures is how many failed files a summary names.
@@ -61,16 +62,16 @@ func headline(r Report) string {
 		fmt.Fprintf(&s, "%d failed, ", failed)
 	}
 	got := received(r)
-	s.WriteString(term.Bytes(got))
+	s.WriteString(units.Bytes(got))
 	if r.ExitCode != 0 && len(r.Files) == 0 {
 		if r.SizeBytes >= 0 {
-			s.WriteString(" of " + term.Bytes(r.SizeBytes-r.ResumedBytes))
+			s.WriteString(" of " + units.Bytes(r.SizeBytes-r.ResumedBytes))
 		}
 		s.WriteString(", incomplete,")
 	}
 	fmt.Fprintf(&s, " in %s s, %s Mbit/s", decimals(r.Seconds, 2), decimals(r.ThroughputMbps, 1))
 	if r.ResumedBytes > 0 {
-		fmt.Fprintf(&s, "; %s were there before", term.Bytes(r.ResumedBytes))
+		fmt.Fprintf(&s, "; %s were there before", units.Bytes(r.ResumedBytes))
 	}
 	return s.String()
 }
@@ -83,12 +84,12 @@ func writeLinks(b *strings.Builder, r Report) {
 			rtt = decimals(l.RTTMs, 1)
 		}
 		rows = append(rows, []string{
-			term.Printable(l.Name), term.Bytes(l.Bytes), decimals(l.Seconds, 2), decimals(l.ThroughputMbps, 1),
+			term.Printable(l.Name), units.Bytes(l.Bytes), decimals(l.Seconds, 2), decimals(l.ThroughputMbps, 1),
 			decimals(l.PeakMbps, 1), rtt, strconv.Itoa(l.Requests), strconv.Itoa(l.Retries), term.Printable(l.State),
 		})
 	}
 	rows = append(rows, []string{
-		"total", term.Bytes(received(r)), decimals(r.Seconds, 2), decimals(r.ThroughputMbps, 1),
+		"total", units.Bytes(received(r)), decimals(r.Seconds, 2), decimals(r.ThroughputMbps, 1),
 		"", "", strconv.Itoa(r.Requests), strconv.Itoa(r.Retries), "",
 	})
 	writeTable(b, rows)
@@ -124,13 +125,13 @@ func footer(r Report) string {
 	if carriers(r) > 1 {
 		parts = append(parts, "Link Δ "+decimals(r.LinkDeltaSeconds, 2)+" s")
 	}
-	parts = append(parts, "waste "+term.Bytes(r.WastedBytes))
+	parts = append(parts, "waste "+units.Bytes(r.WastedBytes))
 	if sum := linkSum(r); sum > 0 {
 		parts = append(parts, "efficiency "+decimals(100*r.ThroughputMbps/sum, 0)+" % of the links' sum")
 	}
 	parts = append(parts,
 		"CPU "+decimals(r.CPUSeconds, 2)+" s",
-		"peak RSS "+term.Bytes(r.MaxRSSBytes))
+		"peak RSS "+units.Bytes(r.MaxRSSBytes))
 	return strings.Join(parts, " · ")
 }
 

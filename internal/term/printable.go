@@ -1,5 +1,4 @@
-// Package term makes text that is fit for a person's terminal: harmless where
-// it came from elsewhere, and in units that are easy to read.
+// Package term makes text that came from elsewhere fit for a person's terminal.
 //
 // Contract: functions only, no state; safe from any goroutine.
 package term

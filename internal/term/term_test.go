@@ -2,10 +2,8 @@ package term
 
 import (
 	"encoding/json"
-	"math"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -50,59 +48,6 @@ func FuzzPrintable(f *testing.F) {
 			t.Fatalf("%q is escaped twice", got)
 		}
 	})
-}
-
-func TestBytes(t *testing.T) {
-	for _, c := range []struct {
-		n    int64
-		want string
-	}{
-		{0, "0 B"},
-		{1, "1 B"},
-		{1023, "1023 B"},
-		{1024, "1.0 KiB"},
-		{1048524, "1023.9 KiB"},
-		{1048575, "1.0 MiB"},
-		{250_000_000, "238.4 MiB"},
-		{5 << 30, "5.0 GiB"},
-		{math.MaxInt64, "8.0 EiB"},
-		{-1, "-1 B"},
-		{math.MinInt64, "-8.0 EiB"},
-	} {
-		if got := Bytes(c.n); got != c.want {
-			t.Errorf("Bytes(%d) = %q, want %q", c.n, got, c.want)
-		}
-	}
-}
-
-func TestMbit(t *testing.T) {
-	for _, c := range []struct {
-		rate float64
-		want string
-	}{{0, "0.0 Mbit/s"}, {125_000, "1.0 Mbit/s"}, {10_250_000, "82.0 Mbit/s"}} {
-		if got := Mbit(c.rate); got != c.want {
-			t.Errorf("Mbit(%v) = %q, want %q", c.rate, got, c.want)
-		}
-	}
-}
-
-func TestClock(t *testing.T) {
-	for _, c := range []struct {
-		d    time.Duration
-		want string
-	}{
-		{-time.Second, "0s"},
-		{0, "0s"},
-		{9400 * time.Millisecond, "9s"},
-		{59600 * time.Millisecond, "1m00s"},
-		{125 * time.Second, "2m05s"},
-		{3*time.Hour + 7*time.Minute, "3h07m"},
-		{98 * time.Hour, "4d02h"},
-	} {
-		if got := Clock(c.d); got != c.want {
-			t.Errorf("Clock(%v) = %q, want %q", c.d, got, c.want)
-		}
-	}
 }
 
 func FuzzHarmlessJSON(f *testing.F) {

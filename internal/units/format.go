@@ -1,8 +1,10 @@
 package units
 
 import (
+	"fmt"
 	"math"
 	"strconv"
+	"time"
 )
 
 // Bytes writes a number of bytes for people, in units of 1024: "17 B",
@@ -40,4 +42,26 @@ func scaled(v, base float64, names [7]string) string {
 		return strconv.FormatFloat(v, 'f', 0, 64) + names[0]
 	}
 	return strconv.FormatFloat(v, 'f', 1, 64) + names[i]
+}
+
+// Mbit gives a rate in bytes per second as 10^6 bit/s, as "82.1 Mbit/s".
+func Mbit(bytesPerSecond float64) string {
+	return strconv.FormatFloat(bytesPerSecond*8/1e6, 'f', 1, 64) + " Mbit/s"
+}
+
+// Clock gives a span in whole seconds, in the two largest units that it needs:
+// "9s", "2m05s", "3h07m", "4d02h". A negative span counts as none.
+func Clock(d time.Duration) string {
+	s := int64(max(d, 0).Round(time.Second) / time.Second)
+	const minute, hour, day = 60, 3600, 86400
+	switch {
+	case s < minute:
+		return fmt.Sprintf("%ds", s)
+	case s < hour:
+		return fmt.Sprintf("%dm%02ds", s/minute, s%minute)
+	case s < day:
+		return fmt.Sprintf("%dh%02dm", s/hour, s%hour/minute)
+	default:
+		return fmt.Sprintf("%dd%02dh", s/day, s%day/hour)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestParseSize(t *testing.T) {
@@ -119,4 +120,34 @@ func FuzzParseSize(f *testing.F) {
 			t.Fatalf("ParseRate(%q) = %d, %v, but ParseSize = %d", text, rate, rateErr, n)
 		}
 	})
+}
+
+func TestMbit(t *testing.T) {
+	for _, c := range []struct {
+		rate float64
+		want string
+	}{{0, "0.0 Mbit/s"}, {125_000, "1.0 Mbit/s"}, {10_250_000, "82.0 Mbit/s"}} {
+		if got := Mbit(c.rate); got != c.want {
+			t.Errorf("Mbit(%v) = %q, want %q", c.rate, got, c.want)
+		}
+	}
+}
+
+func TestClock(t *testing.T) {
+	for _, c := range []struct {
+		d    time.Duration
+		want string
+	}{
+		{-time.Second, "0s"},
+		{0, "0s"},
+		{9400 * time.Millisecond, "9s"},
+		{59600 * time.Millisecond, "1m00s"},
+		{125 * time.Second, "2m05s"},
+		{3*time.Hour + 7*time.Minute, "3h07m"},
+		{98 * time.Hour, "4d02h"},
+	} {
+		if got := Clock(c.d); got != c.want {
+			t.Errorf("Clock(%v) = %q, want %q", c.d, got, c.want)
+		}
+	}
 }

@@ -168,14 +168,14 @@ func (c *Core) Size() int64 {
 	return c.ledger.size
 }
 
-// Rate, Bandwidth and RTT are what the Core has measured of a link, in bytes
-// per second and nanoseconds; 0 while unknown.
+// Rate is the link's present throughput in bytes per second; 0 while unknown.
 func (c *Core) Rate(l LinkID) float64 { return c.links[l].est.rate }
 
-// Bandwidth is the most that the link has shown of late, in bytes per second.
+// Bandwidth is the most that the link has shown of late, in bytes per second; 0
+// while unknown.
 func (c *Core) Bandwidth(l LinkID) float64 { return c.links[l].est.capacity() }
 
-// RTT is the least round-trip time of the link.
+// RTT is the least round-trip time of the link; 0 while unknown.
 func (c *Core) RTT(l LinkID) Time { return c.links[l].rtt }
 
 // Requests is how many requests the link has in flight.
@@ -294,6 +294,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		if l.banned {
 			out = c.ban(id, out) // the probe failed: wait longer
 		}
+	default: // a Progress does no more
 	}
 	return out
 }
@@ -330,6 +331,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		l.up = false
 		out = c.release(in.Link, out)
 		l.est.forget()
+		c.recall()
 		return out
 	}
 	l.up = true

@@ -70,14 +70,21 @@ func (v View) Rate(l LinkID) float64 { return v.core.links[l].est.rate }
 
 // SumRate is the sum of the usable links' rates. A link that has not been
 // measured yet counts as the mean of those that have.
-func (v View) SumRate() float64 {
+func (v View) SumRate() float64 { return v.sum(View.Rate) }
+
+// SumBandwidth is the sum of the usable links' bandwidths, unknown ones counted
+// as the mean of the known.
+func (v View) SumBandwidth() float64 { return v.sum(View.Bandwidth) }
+
+// sum adds what of gives for the usable links; 0 counts as the others' mean.
+func (v View) sum(of func(View, LinkID) float64) float64 {
 	sum, n, unknown := 0.0, 0, 0
 	for l := range v.Links() {
 		if !v.Usable(l) {
 			continue
 		}
-		if r := v.Rate(l); r > 0 {
-			sum += r
+		if x := of(v, l); x > 0 {
+			sum += x
 			n++
 		} else {
 			unknown++
@@ -100,26 +107,6 @@ func (v View) RateOrMean(l LinkID) float64 {
 // Bandwidth is the most that the link has shown it can carry of late, or what
 // the user said that it can; 0 while nothing is known.
 func (v View) Bandwidth(l LinkID) float64 { return v.core.links[l].est.capacity() }
-
-// SumBandwidth is the sum over the usable links, unknown ones as the mean.
-func (v View) SumBandwidth() float64 {
-	sum, n, unknown := 0.0, 0, 0
-	for l := range v.Links() {
-		if !v.Usable(l) {
-			continue
-		}
-		if b := v.Bandwidth(l); b > 0 {
-			sum += b
-			n++
-		} else {
-			unknown++
-		}
-	}
-	if n == 0 {
-		return 0
-	}
-	return sum + float64(float64(unknown)*(sum/float64(n)))
-}
 
 // RTT is the least round-trip time seen on the link; 0 while unknown.
 func (v View) RTT(l LinkID) Time { return v.core.links[l].rtt }

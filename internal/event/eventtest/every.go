@@ -37,6 +37,10 @@ func Every() []event.Event {
 			At: 8, File: 1, Size: 5000, Done: 4990,
 			Links: []event.LinkSample{{Bytes: 1, Wasted: 2, Rate: 3.5, Bandwidth: 4.5, RTT: 5, InFlight: 6}},
 		},
+		event.SchedulerStarted{
+			At: 9, File: 1, Algorithm: "3", StaticLimit: 4 << 20, Padding: 0.3, Links: 2, Size: 5000,
+			Have: []scheduler.Range{{Off: 0, End: 100}}, Overlap: 0.6, Window: 1 << 20, NoSteal: true, NoFailover: true,
+		},
 		event.Step{
 			At: 9, File: 1,
 			Input: scheduler.Input{Kind: scheduler.Failed, Link: 1, Chunk: 2, Bytes: 3, RTT: 4, Wait: 5, Bandwidth: 6.5, Watts: 7.5},

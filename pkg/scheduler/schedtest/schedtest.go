@@ -110,9 +110,7 @@ func Play(h History, cfg scheduler.Config) error {
 		return err
 	}
 	p := &player{h: h, core: core, ledger: ledger{size: h.Size}, up: make([]bool, len(h.Links)), served: make([]scheduler.Time, len(h.Links)), credit: make([]float64, len(h.Links))}
-	for _, r := range cfg.Have {
-		p.ledger.have = append(p.ledger.have, r)
-	}
+	p.ledger.have = append(p.ledger.have, cfg.Have...)
 	return p.run(cfg)
 }
 
@@ -259,7 +257,8 @@ func (p *player) oldest(id scheduler.LinkID) int {
 
 // drop forgets a request and, with it, what was still expected of it.
 func (p *player) drop(i int) {
-	p.ledger.expect(p.reqs[i].rng, scheduler.Range{Off: p.reqs[i].rng.Off, End: p.reqs[i].rng.Off + p.reqs[i].got})
+	// What it has received was in flight until now, so it overlaps nothing.
+	_ = p.ledger.expect(p.reqs[i].rng, scheduler.Range{Off: p.reqs[i].rng.Off, End: p.reqs[i].rng.Off + p.reqs[i].got})
 	p.reqs = slices.Delete(p.reqs, i, i+1)
 }
 

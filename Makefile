@@ -1,0 +1,80 @@
+# Needs Go and a POSIX shell. `make` lists what there is.
+
+GOLANGCI_LINT = v2.15.0
+GOFUMPT       = v0.12.0
+# v1.9.0 names a version of a dependency that has been withdrawn.
+GOVULNCHECK   = v1.8.0
+
+STATIC    = CGO_ENABLED=0 go build -trimpath -ldflags '-s -w'
+TOOLS     = .cache/bin
+SYSTEMS   = linux/amd64 linux/arm64 linux/arm linux/386 android/arm64 \
+            darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
+DEMO_SIZE = 100MB
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: build
+build: ## build bin/mlget (and, on Linux, bin/linklab), static
+	@mkdir -p bin
+	@$(STATIC) -o bin/mlget ./cmd/mlget
+	@if [ "$$(go env GOOS)" = linux ]; then $(STATIC) -o bin/linklab ./cmd/linklab; fi
+	@echo "bin/mlget: $$(wc -c < bin/mlget | tr -d ' ') bytes"
+
+.PHONY: demo
+demo: build ## download 100 MB over two emulated links and show the report
+	@sh .ci/demo $(DEMO_SIZE)
+
+# The race detector needs a C compiler; without one the tests run all the same.
+.PHONY: test
+test: ## run all tests
+	@go vet ./...
+	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" > /dev/null; then \
+		echo 'go test -race ./...'; go test -race ./...; \
+	else \
+		echo 'go test ./...   (no C compiler: without the race detector)'; go test ./...; \
+	fi
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint-$(GOLANGCI_LINT) $(TOOLS)/gofumpt-$(GOFUMPT) ## linters, formatting, go.mod
+	@$(TOOLS)/gofumpt-$(GOFUMPT) -l . | awk '{ print $$0 ": not formatted: run gofumpt -w" } END { exit NR > 0 }'
+	@go mod tidy -diff
+	@$(TOOLS)/golangci-lint-$(GOLANGCI_LINT) run ./...
+
+.PHONY: vuln
+vuln: $(TOOLS)/govulncheck-$(GOVULNCHECK) ## look for known vulnerabilities; needs vuln.go.dev
+	@out=$$($(TOOLS)/govulncheck-$(GOVULNCHECK) ./... 2>&1) && { echo "$$out"; exit 0; }; \
+	echo "$$out"; \
+	case $$out in \
+	*'fetching vulnerabilities'*) echo 'make vuln: NOTHING WAS CHECKED: the database cannot be reached from here' ;; \
+	*) exit 1 ;; \
+	esac
+
+.PHONY: cross
+cross: ## build for all systems into dist/, and vet the tests for them
+	@mkdir -p dist
+	@for s in $(SYSTEMS); do \
+		GOOS=$${s%/*} GOARCH=$${s#*/} GOARM=7; export GOOS GOARCH GOARM; \
+		CGO_ENABLED=0 go vet ./... || exit 1; \
+		exe=; [ $$GOOS = windows ] && exe=.exe; \
+		for p in mlget linklab; do \
+			[ $$p = linklab ] && [ $$GOOS != linux ] && continue; \
+			f=dist/$$p-$$GOOS-$$GOARCH$$exe; \
+			$(STATIC) -o $$f ./cmd/$$p || exit 1; \
+			printf '%10d  %s\n' "$$(wc -c < $$f)" $$f; \
+		done; \
+	done
+
+.PHONY: clean
+clean: ## remove what was built, tools included
+	@rm -rf bin dist .cache
+
+# A tool's file bears its version, so that a new version is a new file.
+$(TOOLS)/golangci-lint-$(GOLANGCI_LINT):
+	@$(call install,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT))
+$(TOOLS)/gofumpt-$(GOFUMPT):
+	@$(call install,mvdan.cc/gofumpt@$(GOFUMPT))
+$(TOOLS)/govulncheck-$(GOVULNCHECK):
+	@$(call install,golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK))
+install = echo 'building $(1)'; GOBIN="$(CURDIR)/$(TOOLS)" go install $(1) && mv $(basename $(@D)/$(notdir $(firstword $(subst @, ,$(1))))) $@

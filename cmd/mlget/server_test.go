@@ -1,0 +1,303 @@
+package main_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/testbody"
+)
+
+// site is a web server with good and bad habits. A path is
+// /HABIT/SIZE/NAME; "/" and what begins with /index/ are of 1000 bytes.
+type site struct {
+	clear, secure *httptest.Server
+
+	mu       sync.Mutex
+	requests []string // method, path, and range
+	conns    int      // opened, in clear and over TLS
+	last     http.Header
+	proxied  int
+	settings map[string]string
+	released chan struct{} // closed when answers that hang are to go on
+}
+
+// modified is when everything on the site was.
+func modified() time.Time { return time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC) }
+
+// body is what the site serves under a size; content chooses among versions.
+func body(size int64, content string) testbody.Body {
+	b := testbody.Body{Size: size, Seed: 7}
+	for _, c := range content {
+		b.Seed = b.Seed<<8 + uint64(c)
+	}
+	return b
+}
+
+func newSite(t testing.TB) *site {
+	s := &site{settings: map[string]string{}, released: make(chan struct{})}
+	for _, srv := range []**httptest.Server{&s.clear, &s.secure} {
+		*srv = httptest.NewUnstartedServer(s)
+		(*srv).Config.ErrorLog = log.New(io.Discard, "", 0)
+		(*srv).Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				s.mu.Lock()
+				s.conns++
+				s.mu.Unlock()
+			}
+		}
+		t.Cleanup((*srv).Close)
+	}
+	t.Cleanup(s.release) // before the servers close, which waits for answers
+	s.clear.Start()
+	s.secure.EnableHTTP2 = true
+	s.secure.StartTLS()
+	return s
+}
+
+// writeCA writes the certificate that vouches for the site.
+func (s *site) writeCA(dir string) (string, error) {
+	path := filepath.Join(dir, "site-ca.pem")
+	block := &pem.Block{Type: "CERTIFICATE", Bytes: s.secure.Certificate().Raw}
+	return path, os.WriteFile(path, pem.EncodeToMemory(block), 0o600)
+}
+
+// set changes how the site behaves from now on.
+func (s *site) set(name, value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settings[name] = value
+}
+
+func (s *site) setting(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.settings[name]
+}
+
+// release lets answers that hang go on, now and later.
+func (s *site) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.released:
+	default:
+		close(s.released)
+	}
+}
+
+// seen gives the requests since the last call.
+func (s *site) seen() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := s.requests
+	s.requests = nil
+	return seen
+}
+
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.requests = append(s.requests, strings.TrimSpace(r.Method+" "+r.URL.Path+" "+r.Header.Get("Range")))
+	s.last = r.Header.Clone()
+	if r.URL.IsAbs() || r.Method == http.MethodConnect {
+		s.proxied++
+	}
+	s.mu.Unlock()
+	if r.Method == http.MethodConnect {
+		s.tunnel(w)
+		return
+	}
+	habit, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	sizeText, _, _ := strings.Cut(rest, "/")
+	size, err := strconv.ParseInt(sizeText, 10, 64)
+	if err != nil {
+		size = 1000
+	}
+	s.serve(w, r, habit, size)
+}
+
+// serve answers a request in the way that the habit names.
+func (s *site) serve(w http.ResponseWriter, r *http.Request, habit string, size int64) {
+	content := s.setting("content")
+	b := body(size, content)
+	w.Header().Set("Etag", strconv.Quote("v"+content))
+	w.Header().Set("Content-Type", "application/octet-stream")
+	whole := func() {
+		r.Header.Del("Range")
+		http.ServeContent(w, r, "", modified(), b.Reader())
+	}
+	switch habit {
+	case "", "index", "ranges":
+		if s.setting("ranges") == "off" {
+			w.Header().Set("Accept-Ranges", "none")
+			whole()
+			return
+		}
+		http.ServeContent(w, r, "", modified(), b.Reader())
+	case "noranges":
+		whole()
+	case "chunked":
+		_, _ = io.Copy(flusher{w}, b.Reader()) // the client may be gone
+	case "nothing": // no validators at all
+		w.Header().Del("Etag")
+		http.ServeContent(w, r, "", time.Time{}, b.Reader())
+	case "http10":
+		s.oldServer(w, b)
+	case "short": // the connection ends in the middle, every time
+		s.raw(w, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\nonly this", size))
+	case "garbage":
+		s.raw(w, "this is not HTTP\r\n\r\n")
+	case "wrongrange":
+		s.raw(w, fmt.Sprintf("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 5-%d/%d\r\nContent-Length: %d\r\n\r\n", size-1, size, size-5))
+	case "gzip":
+		w.Header().Set("Content-Encoding", "gzip")
+		var packed bytes.Buffer
+		zip := gzip.NewWriter(&packed)
+		_, _ = io.Copy(zip, b.Reader())
+		_ = zip.Close()
+		http.ServeContent(w, r, "", modified(), bytes.NewReader(packed.Bytes()))
+	case "hang": // after the first "hang" bytes of the object, until released
+		if s.setting("ranges") == "off" {
+			whole()
+			return
+		}
+		http.ServeContent(w, r, "", modified(), s.hanging(b, r))
+	case "auth":
+		if user, pass, ok := r.BasicAuth(); !ok || user != "alice" || pass != password {
+			w.Header().Set("Www-Authenticate", `Basic realm="here"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		http.ServeContent(w, r, "", modified(), b.Reader())
+	case "status":
+		w.WriteHeader(int(size))
+	case "busy": // twice, then no longer
+		s.mu.Lock()
+		times, _ := strconv.Atoi(s.settings["busy"])
+		s.settings["busy"] = strconv.Itoa(times + 1)
+		s.mu.Unlock()
+		if times < 2 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		http.ServeContent(w, r, "", modified(), b.Reader())
+	case "to": // wherever the query says
+		w.Header().Set("Location", r.URL.Query().Get("url"))
+		w.WriteHeader(http.StatusFound)
+	case "release": // what hangs
+		s.release()
+		w.WriteHeader(http.StatusNotFound)
+	case "loop":
+		w.Header().Set("Location", r.URL.Path+"x")
+		w.WriteHeader(http.StatusFound)
+	case "escapes": // that would clear a terminal, in all that is shown
+		s.raw(w, "HTTP/1.1 404 \x1b[2J\x1b]0;owned\x07\r\nContent-Length: 0\r\n\r\n")
+	case "escaperedirect":
+		s.raw(w, "HTTP/1.1 302 \x1b[2JFound\r\nLocation: file:///\x1b[2J\x9b31m\r\nContent-Length: 0\r\n\r\n")
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+// flusher sends every write at once, so that no length can be known.
+type flusher struct{ w http.ResponseWriter }
+
+func (f flusher) Write(p []byte) (int, error) {
+	n, err := f.w.Write(p)
+	_ = http.NewResponseController(f.w).Flush()
+	return n, err
+}
+
+// raw sends what is not quite HTTP, and hangs up.
+func (s *site) raw(w http.ResponseWriter, text string) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		w.WriteHeader(http.StatusTeapot)
+		return
+	}
+	_, _ = io.WriteString(conn, text)
+	_ = conn.Close()
+}
+
+// oldServer speaks HTTP/1.0: the end of the connection is the end of the body.
+func (s *site) oldServer(w http.ResponseWriter, b testbody.Body) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	_, _ = io.WriteString(conn, "HTTP/1.0 200 OK\r\nServer: old\r\n\r\n")
+	_, _ = io.Copy(conn, b.Reader())
+	_ = conn.Close()
+}
+
+// hanging is the body, of which only the first bytes come before release.
+func (s *site) hanging(b testbody.Body, r *http.Request) io.ReadSeeker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	limit, _ := strconv.ParseInt(s.settings["hang"], 10, 64)
+	return &hanging{SectionReader: b.Reader(), limit: limit, released: s.released, gone: r.Context().Done()}
+}
+
+type hanging struct {
+	*io.SectionReader
+	limit    int64
+	released <-chan struct{}
+	gone     <-chan struct{}
+}
+
+func (h *hanging) Read(p []byte) (int, error) {
+	at, err := h.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0, err
+	}
+	if at < h.limit {
+		return h.SectionReader.Read(p[:min(int64(len(p)), h.limit-at)])
+	}
+	select {
+	case <-h.released:
+	case <-h.gone:
+		return 0, io.ErrUnexpectedEOF
+	}
+	return h.SectionReader.Read(p)
+}
+
+// tunnel answers CONNECT: whatever the name, the site over TLS is behind it.
+func (s *site) tunnel(w http.ResponseWriter) {
+	u, err := url.Parse(s.secure.URL)
+	if err != nil {
+		return
+	}
+	there, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	here, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		_ = there.Close()
+		return
+	}
+	_, _ = io.WriteString(here, "HTTP/1.1 200 Connection established\r\n\r\n")
+	go func() {
+		_, _ = io.Copy(there, here)
+		_ = there.Close()
+	}()
+	go func() {
+		_, _ = io.Copy(here, there)
+		_ = here.Close()
+	}()
+}

@@ -1,0 +1,127 @@
+package deptest
+
+// module is the import path of this module.
+const module = "github.com/mlget/mlget"
+
+// rule is what one package may import besides the standard library: packages
+// of this module by their directory, others by a module's or a package's path.
+type rule struct {
+	imports string // separated by spaces
+	tests   string // what its tests may import besides; not all of it has to be used
+	std     string // if set, the only standard packages that it may import (not its tests)
+}
+
+// anyTest is what the tests of every package may import.
+const anyTest = "go.uber.org/goleak"
+
+// rules states every arrow between packages, for all systems at once. Whoever
+// adds an arrow adds it here, and to docs/architecture.md, and says why in the
+// commit. An arrow that is no longer needed has to go.
+func rules() map[string]rule {
+	return map[string]rule{
+		"cmd/mlget": {
+			imports: "internal/cli",
+			tests:   "internal/linklab internal/report internal/testbody github.com/rogpeppe/go-internal/testscript golang.org/x/sys",
+		},
+		"cmd/linklab": {imports: "internal/linklab"},
+
+		// Decides. The same inputs give the same actions: no clock, no socket, no
+		// goroutine, no file, no randomness.
+		"pkg/scheduler": {
+			std:   "cmp errors fmt math math/bits slices strconv",
+			tests: "pkg/scheduler pkg/scheduler/schedtest",
+		},
+		"pkg/scheduler/schedtest": {imports: "pkg/scheduler"},
+
+		// Acts.
+		"internal/engine": {
+			imports: "internal/event internal/fetch internal/link internal/store pkg/scheduler golang.org/x/time/rate",
+		},
+		"internal/link": {
+			imports: "internal/term internal/units golang.org/x/sys",
+			tests:   "github.com/vishvananda/netlink github.com/vishvananda/netns golang.org/x/net/dns/dnsmessage",
+		},
+		"internal/fetch": {tests: "internal/testbody"},
+		"internal/store": {
+			imports: "pkg/scheduler golang.org/x/sys",
+			tests:   "internal/testbody",
+		},
+
+		// Carries what happens from those who act to those who watch.
+		"internal/event":           {imports: "pkg/scheduler"},
+		"internal/event/eventtest": {imports: "internal/event pkg/scheduler"},
+
+		// Watch.
+		"internal/progress": {
+			imports: "internal/event internal/term internal/units pkg/scheduler github.com/vbauerster/mpb/v8 golang.org/x/term",
+			tests:   "internal/event/eventtest golang.org/x/sys",
+		},
+		"internal/record": {
+			imports: "internal/event",
+			tests:   "internal/event/eventtest pkg/scheduler",
+		},
+		"internal/report": {
+			imports: "internal/event internal/term internal/units pkg/scheduler",
+			tests:   "internal/event/eventtest",
+		},
+
+		// Wires. It may import anything; what it does import is known all the same.
+		"internal/cli": {
+			imports: "internal/engine internal/event internal/fetch internal/link internal/progress internal/record" +
+				" internal/report internal/store internal/term internal/units pkg/scheduler" +
+				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
+		},
+
+		// The laboratory. It shares nothing with mlget but the bodies of tests, so
+		// that it cannot favour it.
+		"internal/linklab": {
+			imports: "internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
+				" github.com/spf13/cobra github.com/vishvananda/netlink golang.org/x/sys",
+		},
+		"internal/linklab/emu":      {imports: "internal/linklab/scenario"},
+		"internal/linklab/scenario": {},
+		"internal/linklab/server":   {imports: "internal/testbody"},
+
+		// Leaves.
+		"internal/term":     {},
+		"internal/testbody": {},
+		"internal/units":    {},
+		"internal/deptest":  {},
+	}
+}
+
+// never holds what no change of the table may allow: from each package that
+// the key begins, no way leads to any of these, directly or through others.
+// Tests are exempt.
+func never() map[string]string {
+	return map[string]string{
+		"pkg/scheduler": "internal golang.org github.com",
+		"internal/engine": "internal/cli internal/progress internal/report internal/record internal/metrics" +
+			" internal/plot internal/power internal/linklab github.com/spf13 github.com/vbauerster",
+		"internal/event": "internal/engine internal/fetch internal/link internal/store internal/cli",
+		"internal/fetch": "internal/link internal/store internal/engine internal/event pkg/scheduler",
+		"internal/store": "internal/link internal/fetch internal/engine internal/event",
+		"internal/link":  "internal/fetch internal/store internal/engine internal/event pkg/scheduler",
+		"internal/sim":   "internal/engine internal/link internal/fetch internal/store net os",
+		"internal/linklab": "internal/cli internal/engine internal/link internal/fetch internal/store internal/event" +
+			" pkg/scheduler",
+		"cmd/mlget": "internal/linklab github.com/vishvananda internal/testbody go.uber.org testing",
+	}
+}
+
+// onlyBy names those who alone may import a package; tests are exempt.
+func onlyBy() map[string]string {
+	return map[string]string{
+		"internal/cli":                        "cmd/mlget",
+		"internal/linklab":                    "cmd/linklab",
+		"internal/testbody":                   "internal/linklab/server",
+		"internal/event/eventtest":            "",
+		"pkg/scheduler/schedtest":             "",
+		"unsafe":                              "internal/link",           // structures of the kernel
+		"log":                                 "internal/linklab/server", // the type that net/http's server asks for
+		"github.com/prometheus/client_golang": "internal/metrics",
+		"github.com/vbauerster/mpb/v8":        "internal/progress",
+		"github.com/vishvananda/netlink":      "internal/linklab",
+		"go.uber.org/goleak":                  "",
+	}
+}
