@@ -65,7 +65,8 @@ func newSimulateCommand(stdio IO) *cobra.Command {
 		Long: `simulate runs the scheduler of a download over model links in virtual time:
 TCP's handshakes and slow start, build-up and wandering of rates, failures.
 "efficiency" is the least time in which the links could carry the file (the
-fluid bound) over the time taken. Loss is a bound on what a connection carries
+fluid bound) over the time taken, "of TCP" the same with what TCP's slow start
+costs at the best, the yardstick for small files and long round trips. Loss is a bound on what a connection carries
 (Mathis 1997), not lost packets.`,
 		Example: `  mlget simulate --scenario wifi-dies --algorithm 3
   mlget simulate --scenario all --runs 10
@@ -157,7 +158,7 @@ func (o *simulateOptions) config(name string) (sim.Config, error) {
 // writeRehearsals prints a line for each scenario and algorithm.
 func writeRehearsals(out io.Writer, all [][]sim.Result) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SCENARIO\tALGORITHM\tSECONDS\tBOUND\tEFFICIENCY\tWORST\tLINK Δ\tWASTE\tREQUESTS\tLINKS") //nolint:errcheck // Flush tells
+	fmt.Fprintln(w, "SCENARIO\tALGORITHM\tSECONDS\tBOUND\tEFFICIENCY\tWORST\tOF TCP\tLINK Δ\tWASTE\tREQUESTS\tLINKS") //nolint:errcheck // Flush tells
 	for _, runs := range all {
 		pick := func(of func(sim.Result) float64) []float64 {
 			v := make([]float64, len(runs))
@@ -170,10 +171,10 @@ func writeRehearsals(out io.Writer, all [][]sim.Result) error {
 		median := func(of func(sim.Result) float64) float64 { return sim.Quantile(pick(of), 0.5) }
 		efficiency := pick(func(r sim.Result) float64 { return r.Efficiency })
 		//nolint:errcheck // Flush tells
-		fmt.Fprintf(w, "%s\t%s\t%.2f\t%.2f\t%.4f\t%.4f\t%.3f\t%s\t%.0f\t%s\n",
+		fmt.Fprintf(w, "%s\t%s\t%.2f\t%.2f\t%.4f\t%.4f\t%.4f\t%.3f\t%s\t%.0f\t%s\n",
 			runs[0].Scenario, runs[0].Algorithm,
 			median(func(r sim.Result) float64 { return r.Seconds }), median(func(r sim.Result) float64 { return r.BoundSeconds }),
-			sim.Quantile(efficiency, 0.5), efficiency[0],
+			sim.Quantile(efficiency, 0.5), efficiency[0], median(func(r sim.Result) float64 { return r.OfReference }),
 			median(func(r sim.Result) float64 { return r.LinkDelta }),
 			units.Bytes(int64(median(func(r sim.Result) float64 { return float64(r.WastedBytes) }))),
 			median(func(r sim.Result) float64 { return float64(r.Requests) }), shares(runs[0]))

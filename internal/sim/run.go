@@ -219,13 +219,6 @@ func (r *run) step(in scheduler.Input) {
 	if r.cfg.Record {
 		r.recorded = append(r.recorded, scheduler.Recorded{At: r.now, Input: in, Actions: slices.Clone(r.actions)})
 	}
-	banned := scheduler.NoLink
-	for _, a := range r.actions {
-		if a.Kind == scheduler.Ban {
-			banned = a.Link
-			r.links[a.Link].count.Bans++
-		}
-	}
 	for _, a := range r.actions {
 		switch a.Kind {
 		case scheduler.Start:
@@ -239,13 +232,20 @@ func (r *run) step(in scheduler.Input) {
 				l := &r.links[q.link]
 				r.forget(q)
 				l.keep(q)
-				l.withdraw(r.now, q, a.Link == banned)
+				l.withdraw(r.now, q, r.banning(a.Link))
 			}
+		case scheduler.Ban:
+			r.links[a.Link].count.Bans++
 		case scheduler.Complete:
 			r.complete = true
-		case scheduler.Ban, scheduler.Unban:
+		case scheduler.Unban:
 		}
 	}
+}
+
+// banning says whether the actions being carried out ban a link.
+func (r *run) banning(id scheduler.LinkID) bool {
+	return slices.ContainsFunc(r.actions, func(a scheduler.Action) bool { return a.Kind == scheduler.Ban && a.Link == id })
 }
 
 func (r *run) start(a scheduler.Action) {

@@ -90,8 +90,7 @@ type Link struct {
 	Bans            int     `json:"bans"`
 }
 
-// ErrNever says that a download did not end within an hour for each second of its
-// bound, or within a day.
+// ErrNever says that a download did not end within a virtual day.
 var ErrNever = errors.New("the download does not end")
 
 // Validate says what is wrong with the configuration.
