@@ -14,9 +14,9 @@ const (
 	// headerBytes is the size of a response's header.
 	headerBytes = 300
 	// mathis is the constant of the throughput that random loss leaves to a
-	// connection, MSS/RTT * C/sqrt(p) with C = sqrt(3/2) (Mathis, Semke,
-	// Mahdavi, Ott: The Macroscopic Behavior of the TCP Congestion Avoidance
-	// Algorithm, 1997, equation 3, every packet acknowledged).
+	// connection, MSS/RTT * C/sqrt(p) with C = sqrt(3/2): Mathis, Semke, Mahdavi
+	// and Ott on the macroscopic view of TCP's congestion avoidance, ACM CCR
+	// 27(3), 1997, equation 3, with every packet acknowledged.
 	mathis = 1.2247448713915890
 	// leastRTO is Linux's least retransmission timeout.
 	leastRTO = 200 * scheduler.Millisecond

@@ -88,8 +88,7 @@ func (r *run) loop(limit scheduler.Time) error {
 		for i := range r.links {
 			r.links[i].apply(next)
 		}
-		for !r.complete && r.settleOne() {
-		}
+		r.settleAll()
 		if next >= wake && !r.complete {
 			r.look()
 		}
@@ -99,6 +98,13 @@ func (r *run) loop(limit scheduler.Time) error {
 
 func (r *run) allLost() bool {
 	return !slices.ContainsFunc(r.links, func(l link) bool { return !l.lost })
+}
+
+// settleAll deals with all requests that have reached their targets.
+func (r *run) settleAll() {
+	for more := true; more && !r.complete; {
+		more = r.settleOne()
+	}
 }
 
 // settleOne deals with one request that has reached its target; false when there
