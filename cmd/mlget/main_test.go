@@ -14,6 +14,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	// What the binary is made of: without it, go test would take an old result
+	// for a new program's.
+	_ "github.com/mlget/mlget/internal/cli"
 )
 
 // hang is how long a command may take before the test gives it up: far beyond

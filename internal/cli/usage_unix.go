@@ -15,9 +15,12 @@ func usage() (cpu time.Duration, maxRSS int64) {
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0, 0
 	}
-	maxRSS = int64(u.Maxrss) // kilobytes, but bytes on Apple's systems
-	if runtime.GOOS != "darwin" && runtime.GOOS != "ios" {
-		maxRSS *= 1024
+	maxRSS = peakOfImage()
+	if maxRSS == 0 {
+		maxRSS = int64(u.Maxrss) // kilobytes, but bytes on Apple's systems
+		if runtime.GOOS != "darwin" && runtime.GOOS != "ios" {
+			maxRSS *= 1024
+		}
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), maxRSS
 }

@@ -32,9 +32,12 @@ func (c *capacity) at(now, since scheduler.Time) float64 {
 	if now < c.until {
 		return c.bps
 	}
-	t, woke := time.Duration(now), time.Duration(since)
+	t := time.Duration(now)
+	// The process looks at the middle of a tick, which must not lie before the
+	// moment at which the link woke up, nor within the ramp when that is over.
+	woke := time.Duration(since) - time.Duration(since)%scenario.Tick
 	var bits float64
-	if c.wanders || now < since+c.ramp {
+	if c.wanders || now < since+c.ramp+toTime(2*scenario.Tick) {
 		begin := t - t%segment
 		c.until = scheduler.Time(begin + segment)
 		if c.trace {

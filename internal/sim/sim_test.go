@@ -174,6 +174,20 @@ func TestOnlyLinkPauses(t *testing.T) {
 	}
 }
 
+// A link that was away for a moment off the tick has its whole rate again.
+func TestWholeRateAfterAPause(t *testing.T) {
+	s := parse(t, "link a,down=40,rtt=20")
+	whole := mustRun(t, Default(s, "single"))
+	s.Events = []scenario.Event{
+		{At: 1000300 * time.Microsecond, Link: "a", Kind: scenario.Down},
+		{At: 2000700 * time.Microsecond, Link: "a", Kind: scenario.Up},
+	}
+	paused := mustRun(t, Default(s, "single"))
+	if lost := paused.Seconds - whole.Seconds; lost < 1 || lost > 3 {
+		t.Errorf("a pause of a second costs %.2f s", lost)
+	}
+}
+
 func TestNeverEnds(t *testing.T) {
 	_, err := Run(Default(parse(t, "link a,down=40,rtt=20\nat 1s a down"), "single"))
 	if !errors.Is(err, ErrNever) {

@@ -78,7 +78,7 @@ func (r *ThesisRow) Seconds() float64 { return max(r.WiFiSeconds, r.LTESeconds) 
 // Balance is how many bytes the row's own rates and times make, as a part of
 // the file: the rates are medians, so it is not 1.
 func (r *ThesisRow) Balance() float64 {
-	bits := r.WiFiSeconds*r.WiFiMbps + r.LTESeconds*r.LTEMbps
+	bits := float64(r.WiFiSeconds*r.WiFiMbps) + float64(r.LTESeconds*r.LTEMbps)
 	return bits * 1e6 * scenario.Goodput / 8 / thesisSize
 }
 
@@ -272,7 +272,7 @@ func Quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0
 	}
-	at := q * float64(len(sorted)-1)
+	at := float64(q * float64(len(sorted)-1))
 	i := int(at)
 	if i+1 >= len(sorted) {
 		return sorted[len(sorted)-1]
