@@ -29,18 +29,8 @@ demo: build ## download 100 MB over two emulated links and show the report
 	@sh .ci/demo $(DEMO_SIZE)
 
 # The race detector needs a C compiler; without one the tests run all the same.
-<<<<<<< HEAD
-# It makes the simulator's thousands of runs too slow: they come after it.
-.PHONY: test
-test: ## run all tests
-	@go vet ./...
-	@if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" > /dev/null; then \
-		echo 'go test -race ./...'; go test -race ./... && go test ./internal/sim; \
-	else \
-		echo 'go test ./...   (no C compiler: without the race detector)'; go test ./...; \
-	fi
-=======
-# The tests of the whole program measure times and memory, which it distorts.
+# The tests of the whole program measure times and memory, which it distorts; it
+# makes the simulator's thousands of runs too slow, so they come after it.
 .PHONY: test
 test: ## run all tests
 	@go vet ./...
@@ -48,9 +38,8 @@ test: ## run all tests
 	else echo 'make test: no C compiler: without the race detector'; fi; \
 	echo "go test $$race ./internal/... ./pkg/..."; \
 	go test $$race ./internal/... ./pkg/... && rest=0 || rest=1; \
-	echo 'go test ./cmd/...'; \
-	go test ./cmd/... && exit $$rest
->>>>>>> main
+	echo 'go test ./internal/sim ./cmd/...'; \
+	go test ./internal/sim ./cmd/... && exit $$rest
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint-$(GOLANGCI_LINT) $(TOOLS)/gofumpt-$(GOFUMPT) ## linters, formatting, go.mod

@@ -35,6 +35,7 @@ const (
 type request struct {
 	chunk  scheduler.ChunkID // NoChunk: bytes on the wire that nobody wants any more
 	link   scheduler.LinkID
+	stream scheduler.StreamID
 	asked  int64 // bytes of the body as the server sends it
 	wanted int64 // bytes of the body up to the end of the chunk
 
@@ -69,6 +70,7 @@ func (q *request) reached() bool { return q.done >= q.target()-tiny }
 
 // conn is a TCP connection.
 type conn struct {
+	stream   scheduler.StreamID
 	started  scheduler.Time // its first packet
 	ready    scheduler.Time // when requests can be sent; Never while its link is down
 	closing  bool           // nothing more may queue behind what it has
@@ -78,6 +80,7 @@ type conn struct {
 	roundEnd scheduler.Time
 	roundGot float64        // bytes since the round began
 	lastData scheduler.Time // when it last received something
+	received float64        // bytes
 	queue    []*request
 
 	rate float64 // bytes per second in the present piece, each stream's

@@ -9,10 +9,13 @@ import (
 // send puts a request on a connection, as the fetcher would: on the one that is
 // there, on a new one when that is about to end or there is none, or it waits.
 func (l *link) send(now scheduler.Time, q *request) {
-	most := 1
+	most, live := 1, 0
 	for _, c := range l.conns {
+		if c.ghost || c.stream != q.stream {
+			continue
+		}
+		live++
 		switch {
-		case c.ghost:
 		case c.closing:
 			most = 2
 		case l.http2 || len(c.queue) < depth:
@@ -20,22 +23,16 @@ func (l *link) send(now scheduler.Time, q *request) {
 			return
 		}
 	}
-	live := 0
-	for _, c := range l.conns {
-		if !c.ghost {
-			live++
-		}
-	}
 	if live >= most {
 		l.waiting = append(l.waiting, q)
 		return
 	}
-	l.enqueue(now, l.dial(now), q)
+	l.enqueue(now, l.dial(now, q.stream), q)
 }
 
-func (l *link) dial(now scheduler.Time) *conn {
+func (l *link) dial(now scheduler.Time, stream scheduler.StreamID) *conn {
 	l.touch(now)
-	c := &conn{started: now, window: initialWindow, ready: now + l.handshake*l.rtt}
+	c := &conn{stream: stream, started: now, window: initialWindow, ready: now + l.handshake*l.rtt}
 	if l.down() {
 		c.ready = scheduler.Never
 	} else if l.rampOnConnect && l.capacity.ramp > 0 {

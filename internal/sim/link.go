@@ -35,6 +35,7 @@ type link struct {
 	conns   []*conn
 	waiting []*request // for a connection that may take them
 
+	disorder  float64        // packets that came out of order
 	failures  int            // timeouts in a row
 	lost      bool           // given up
 	lastHeard scheduler.Time // when the scheduler last heard of a byte
@@ -206,6 +207,9 @@ func (l *link) plan(now scheduler.Time) (next scheduler.Time) {
 		if !c.open {
 			next = min(next, c.roundEnd, arrival(now, c.window-c.roundGot, c.rate))
 		}
+		if first := mss/l.capacity.loss - c.received; l.capacity.loss > 0 && first > 0 {
+			next = min(next, arrival(now, first, c.rate))
+		}
 		c.rate /= float64(c.n)
 		for i, q := range c.queue {
 			if q.avail <= now && (i == 0 || l.http2) {
@@ -217,12 +221,23 @@ func (l *link) plan(now scheduler.Time) (next scheduler.Time) {
 }
 
 // share divides the link's rate among its active connections: the same for all,
-// but no more than random loss leaves to one.
+// but no more than random loss leaves to one once it has lost its first packet,
+// one in 1/p.
 func (l *link) share(total float64, active int) {
-	rate := min(l.lossy, total/float64(active))
+	bounded := 0
 	for _, c := range l.conns {
-		if c.n > 0 {
-			c.rate = rate
+		if c.n > 0 && l.lossy < total/float64(active) && c.received*l.capacity.loss >= mss {
+			c.rate = l.lossy
+			bounded++
+		}
+	}
+	rest := total
+	if bounded > 0 {
+		rest -= float64(l.lossy * float64(bounded))
+	}
+	for _, c := range l.conns {
+		if c.n > 0 && c.rate == 0 {
+			c.rate = rest / float64(active-bounded)
 		}
 	}
 }
@@ -250,6 +265,18 @@ func (l *link) advance(from, to scheduler.Time) {
 			}
 		}
 		c.roundGot += float64(bytes * float64(c.n))
+		c.received += float64(bytes * float64(c.n))
+		l.disorder += l.misplaced(c, float64(bytes*float64(c.n)))
 		c.lastData, l.last = to, to
 	}
+}
+
+// misplaced is how many of the packets that bring so many bytes come out of
+// order: after each that is lost, those of a round trip.
+func (l *link) misplaced(c *conn, bytes float64) float64 {
+	if l.capacity.loss == 0 {
+		return 0
+	}
+	behind := c.rate * float64(c.n) * l.rtt.Seconds() / mss
+	return bytes / mss * l.capacity.loss * max(1, behind)
 }

@@ -56,7 +56,7 @@ func newRun(cfg Config) (*run, error) {
 func (c *Config) scheduler(policy scheduler.Policy) scheduler.Config {
 	return scheduler.Config{
 		Links: len(c.Scenario.Links), Policy: policy, Size: -1,
-		Overlap: c.Overlap, NoSteal: c.NoSteal, NoFailover: c.NoFailover,
+		Overlap: c.Overlap, Parallelism: c.Parallelism, NoSteal: c.NoSteal, NoFailover: c.NoFailover,
 	}
 }
 
@@ -175,7 +175,9 @@ func (r *run) look() {
 		q.told, q.progress = got, r.now
 		l := &r.links[q.link]
 		l.lastHeard, l.failures = r.now, 0
-		r.step(scheduler.Input{Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, Bytes: got})
+		r.step(scheduler.Input{
+			Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, Bytes: got, Reordered: int64(l.disorder),
+		})
 	}
 	if r.complete {
 		return
@@ -257,7 +259,7 @@ func (r *run) banning(id scheduler.LinkID) bool {
 func (r *run) start(a scheduler.Action) {
 	l := &r.links[a.Link]
 	q := &request{
-		chunk: a.Chunk, link: a.Link, progress: r.now, wanted: a.Range.Len(),
+		chunk: a.Chunk, link: a.Link, stream: a.Stream, progress: r.now, wanted: a.Range.Len(),
 		asked: max(0, min(a.Range.End, r.cfg.Size)-a.Range.Off),
 	}
 	r.transfers = append(r.transfers, q)

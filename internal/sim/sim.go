@@ -33,6 +33,7 @@ type Config struct {
 	StaticLimit int64   // bytes, Algorithm 1
 	Padding     float64 // Algorithm 3's staticFactor, 0 to 1
 	Overlap     float64 // as in scheduler.Config; 0: just in time
+	Parallelism int     // as in scheduler.Config: streams per link; 0: as many as help
 	NoSteal     bool
 	NoFailover  bool
 

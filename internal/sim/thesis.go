@@ -129,7 +129,7 @@ func (r *ThesisRow) Config(table string, bandwidths []float64) Config {
 	}
 	return Config{
 		Scenario: s, Size: thesisSize, Algorithm: r.algorithm(), Seed: 1,
-		StaticLimit: thesisLimit, Padding: thesisPadding, Overlap: thesisOverlap,
+		StaticLimit: thesisLimit, Padding: thesisPadding, Overlap: thesisOverlap, Parallelism: 1,
 		NoSteal: true, NoFailover: true, HTTP2: true, TLSTrips: thesisTLS, RampOnConnect: true,
 		Bandwidths: bandwidths,
 	}
