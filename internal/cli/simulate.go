@@ -29,6 +29,7 @@ type simulateOptions struct {
 	seed        uint64
 	size        sizeFlag
 	overlap     overlapFlag
+	parallelism countFlag
 	staticLimit sizeFlag
 	padding     float64
 	noSteal     bool
@@ -47,6 +48,7 @@ func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
 	o.size = sizeFlag{bytes: 250e6, text: "250MB"}
 	f.Var(&o.size, "size", "of the file")
 	f.Var(&o.overlap, "overlap", "as for a download")
+	f.VarP(&o.parallelism, "parallelism", "p", "as for a download")
 	o.staticLimit = sizeFlag{bytes: 4 << 20, text: "4M"}
 	f.Var(&o.staticLimit, "static-limit", "as for a download")
 	f.Float64Var(&o.padding, "bdp-padding", 0.3, "as for a download")
@@ -65,9 +67,9 @@ func newSimulateCommand(stdio IO) *cobra.Command {
 		Long: `simulate runs the scheduler of a download over model links in virtual time:
 TCP's handshakes and slow start, build-up and wandering of rates, failures.
 "efficiency" is the least time in which the links could carry the file (the
-fluid bound) over the time taken, "of TCP" the same with what TCP's slow start
-costs at the best, the yardstick for small files and long round trips. Loss is a bound on what a connection carries
-(Mathis 1997), not lost packets.`,
+fluid bound) over the time taken, "of TCP" the same with what slow start and
+loss leave to one connection on each link: the yardstick for small files and
+long round trips. Above 1, several connections on a link were the better way.`,
 		Example: `  mlget simulate --scenario wifi-dies --algorithm 3
   mlget simulate --scenario all --runs 10
   mlget simulate --scenario random:1645 --algorithm 3 --json`,
@@ -113,6 +115,9 @@ func (o *simulateOptions) rehearse(name, algorithm string) ([]sim.Result, error)
 		return nil, usageError{err}
 	}
 	cfg.Algorithm = algorithm
+	if o.parallelism > scheduler.MaxStreams {
+		return nil, usagef("--parallelism: %d is more than %d", o.parallelism, scheduler.MaxStreams)
+	}
 	if err := cfg.Validate(); err != nil {
 		return nil, usageError{err}
 	}
@@ -151,7 +156,7 @@ func (o *simulateOptions) config(name string) (sim.Config, error) {
 		}
 	}
 	cfg.StaticLimit, cfg.Padding, cfg.Overlap = o.staticLimit.bytes, o.padding, float64(o.overlap)
-	cfg.NoSteal, cfg.NoFailover = o.noSteal, o.noFailover
+	cfg.NoSteal, cfg.NoFailover, cfg.Parallelism = o.noSteal, o.noFailover, int(o.parallelism)
 	return cfg, nil
 }
 

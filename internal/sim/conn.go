@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"math"
-
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -13,11 +11,13 @@ const (
 	initialWindow = 10 * mss
 	// headerBytes is the size of a response's header.
 	headerBytes = 300
-	// mathis is the constant of the throughput that random loss leaves to a
-	// connection, MSS/RTT * C/sqrt(p) with C = sqrt(3/2): Mathis, Semke, Mahdavi
-	// and Ott on the macroscopic view of TCP's congestion avoidance, ACM CCR
-	// 27(3), 1997, equation 3, with every packet acknowledged.
-	mathis = 1.2247448713915890
+	// cubicCut is what CUBIC leaves of its window after a loss, and
+	// cubicGrowth the packets by which the window grows in a round trip
+	// without one, where it keeps to what Reno would get (RFC 9438, 4.3: 3(1-β)/(1+β)).
+	// On average that gives MSS/RTT * sqrt(3/2)/sqrt(p), as in Mathis, Semke,
+	// Mahdavi and Ott, ACM CCR 27(3), 1997, equation 3.
+	cubicCut    = 0.7
+	cubicGrowth = 0.53
 	// leastRTO is Linux's least retransmission timeout.
 	leastRTO = 200 * scheduler.Millisecond
 	// synRTO is the timeout of a connection's first packet (RFC 6298).
@@ -80,7 +80,7 @@ type conn struct {
 	roundEnd scheduler.Time
 	roundGot float64        // bytes since the round began
 	lastData scheduler.Time // when it last received something
-	received float64        // bytes
+	lost     bool           // it has lost a packet: no slow start any more
 	queue    []*request
 
 	rate float64 // bytes per second in the present piece, each stream's
@@ -105,18 +105,41 @@ func (c *conn) streams(now scheduler.Time, sideBySide bool) (n int) {
 // the end of the round: slow start comes in bursts, a round trip apart.
 func (c *conn) spent() bool { return c.roundGot >= c.window-tiny }
 
-// nextRound doubles the window after a round trip in which it was used (slow
-// start: RFC 5681, 3.1). It stops to matter once it is far above what the link
-// has at its best, fastest in bytes per second.
-func (c *conn) nextRound(now, rtt scheduler.Time, fastest float64) {
-	if c.roundGot >= c.window/2 {
-		c.window *= 2
+// nextRound doubles a connection's window after a round trip in which it was used
+// (slow start: RFC 5681, 3.1), and lets it grow slowly once a packet was lost. On
+// a link that loses none, the window stops to matter once it is far above what
+// the link has at its best.
+func (l *link) nextRound(now scheduler.Time, c *conn) {
+	most := float64(2 * l.fastest * l.rtt.Seconds())
+	switch {
+	case l.loses(c.roundGot / mss):
+		l.disorder += float64(c.roundGot / (2 * mss)) // those behind the lost one, on average
+		c.lost = true
+		c.window = max(2*mss, float64(cubicCut*c.window))
+	case c.roundGot < c.window/2: // it was not used
+	case c.lost:
+		c.window = min(c.window+cubicGrowth*mss, most)
+	default:
+		c.window = float64(2 * c.window)
 	}
-	if c.window > 2*fastest*rtt.Seconds() {
+	if c.window > most && l.capacity.loss == 0 {
 		c.open = true
 	}
+	c.window = min(c.window, max(initialWindow, 2*most))
 	c.roundGot = 0
-	c.roundEnd = now + rtt
+	c.roundEnd = now + l.rtt
+}
+
+// loses throws the dice for so many packets.
+func (l *link) loses(packets float64) bool {
+	if l.capacity.loss == 0 {
+		return false
+	}
+	all := 1.0
+	for range int(packets) {
+		all *= 1 - l.capacity.loss
+	}
+	return l.dice.Float64() >= all
 }
 
 // restart halves the window for every timeout that the connection has been idle
@@ -144,11 +167,4 @@ func retry(sent, up, rto scheduler.Time) scheduler.Time {
 		rto *= 2
 	}
 	return at
-}
-
-func lossLimit(loss float64, rtt scheduler.Time) float64 {
-	if loss <= 0 {
-		return math.Inf(1)
-	}
-	return mss / rtt.Seconds() * (mathis / math.Sqrt(loss))
 }

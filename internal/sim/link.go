@@ -1,11 +1,16 @@
 package sim
 
 import (
+	"math/rand/v2"
 	"slices"
 
 	"github.com/mlget/mlget/internal/linklab/scenario"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
+
+// lossStream keeps the dice of losses apart from those of the links' wandering,
+// which are seeded with the link's index alone.
+const lossStream = 1 << 32
 
 // leastRTT stands for a round trip of nothing, which would make rates infinite.
 const leastRTT = 100 * scheduler.Microsecond
@@ -22,7 +27,7 @@ type link struct {
 	fastest  float64 // bytes per second, at its best
 	rtt      scheduler.Time
 	buffer   scheduler.Time // of the bottleneck, as time at the present rate
-	lossy    float64        // bytes per second that random loss leaves to a connection; Inf: no bound
+	dice     *rand.Rand     // which packets are lost
 
 	events []scenario.Event // those to come
 	silent bool
@@ -64,7 +69,7 @@ func newLink(cfg *Config, index int) link {
 		}
 	}
 	l.fastest = fastest * (1 + s.Vary) * 1e6 / 8
-	l.lossy = lossLimit(l.capacity.loss, l.rtt)
+	l.dice = rand.New(rand.NewPCG(cfg.Seed, lossStream+uint64(index)))
 	return l
 }
 
@@ -91,13 +96,24 @@ func (l *link) apply(now scheduler.Time) {
 			l.rtt = max(leastRTT, scheduler.FromSeconds(e.Value/1e3))
 		case scenario.Rate: // the process knows
 		}
-		l.lossy = lossLimit(l.capacity.loss, l.rtt)
+		if l.capacity.loss > 0 {
+			l.close()
+		}
 		l.capacity.changed()
 		switch is := l.down(); {
 		case is && !was:
 			l.goDown(now)
 		case was && !is:
 			l.comeUp(now)
+		}
+	}
+}
+
+// close makes the windows of all connections count again.
+func (l *link) close() {
+	for _, c := range l.conns {
+		if c.open && !c.ghost {
+			c.open, c.window = false, l.fastest*l.rtt.Seconds()
 		}
 	}
 }
@@ -175,7 +191,7 @@ func (l *link) plan(now scheduler.Time) (next scheduler.Time) {
 		}
 		if c.n = c.streams(now, l.http2); c.n > 0 && !c.open {
 			if now >= c.roundEnd {
-				c.nextRound(now, l.rtt, l.fastest)
+				l.nextRound(now, c)
 			}
 			if c.spent() {
 				c.n = 0
@@ -207,9 +223,6 @@ func (l *link) plan(now scheduler.Time) (next scheduler.Time) {
 		if !c.open {
 			next = min(next, c.roundEnd, arrival(now, c.window-c.roundGot, c.rate))
 		}
-		if first := mss/l.capacity.loss - c.received; l.capacity.loss > 0 && first > 0 {
-			next = min(next, arrival(now, first, c.rate))
-		}
 		c.rate /= float64(c.n)
 		for i, q := range c.queue {
 			if q.avail <= now && (i == 0 || l.http2) {
@@ -220,24 +233,11 @@ func (l *link) plan(now scheduler.Time) (next scheduler.Time) {
 	return next
 }
 
-// share divides the link's rate among its active connections: the same for all,
-// but no more than random loss leaves to one once it has lost its first packet,
-// one in 1/p.
+// share divides the link's rate among its active connections, the same for all.
 func (l *link) share(total float64, active int) {
-	bounded := 0
 	for _, c := range l.conns {
-		if c.n > 0 && l.lossy < total/float64(active) && c.received*l.capacity.loss >= mss {
-			c.rate = l.lossy
-			bounded++
-		}
-	}
-	rest := total
-	if bounded > 0 {
-		rest -= float64(l.lossy * float64(bounded))
-	}
-	for _, c := range l.conns {
-		if c.n > 0 && c.rate == 0 {
-			c.rate = rest / float64(active-bounded)
+		if c.n > 0 {
+			c.rate = total / float64(active)
 		}
 	}
 }
@@ -265,18 +265,6 @@ func (l *link) advance(from, to scheduler.Time) {
 			}
 		}
 		c.roundGot += float64(bytes * float64(c.n))
-		c.received += float64(bytes * float64(c.n))
-		l.disorder += l.misplaced(c, float64(bytes*float64(c.n)))
 		c.lastData, l.last = to, to
 	}
-}
-
-// misplaced is how many of the packets that bring so many bytes come out of
-// order: after each that is lost, those of a round trip.
-func (l *link) misplaced(c *conn, bytes float64) float64 {
-	if l.capacity.loss == 0 {
-		return 0
-	}
-	behind := c.rate * float64(c.n) * l.rtt.Seconds() / mss
-	return bytes / mss * l.capacity.loss * max(1, behind)
 }

@@ -15,7 +15,8 @@ const endless = int64(1) << 60
 // the moment at which it comes back: what perfect scheduling could make of TCP
 // as the model has it. Unlike the fluid bound it counts slow start, so that it
 // is the yardstick for small files and long round trips. It is no bound where a
-// link fails: a scheduler that waits for a retransmission may do better.
+// link fails, since a scheduler that waits for a retransmission may do better, or
+// loses packets, since several connections may.
 func (c *Config) Reference() (float64, error) {
 	cfg := *c
 	var err error

@@ -4,11 +4,12 @@
 //
 // A link is a fluid server: a rate that follows its scenario (build-up,
 // wandering, events), a round-trip time, and TCP connections that take
-// handshakes, start slowly, start again after a pause, and are lost with what
-// is in flight when a response is cut short. There are no packets.
+// handshakes, start slowly, start again after a pause, slow down at random
+// losses, and are lost with what is in flight when a response is cut short.
+// There are no packets: all moves in pieces during which rates are constant.
 //
-// The same Config gives the same Result on every machine: nothing asks a clock
-// or throws dice, and products are rounded before they are added so that no
+// The same Config gives the same Result on every machine: nothing asks a clock,
+// dice are seeded, and products are rounded before they are added so that no
 // compiler fuses the two. A run is confined to the goroutine that calls Run;
 // Run may be called from several at once.
 package sim
@@ -26,7 +27,7 @@ import (
 // Config is one download over the links of a scenario.
 type Config struct {
 	Scenario scenario.Scenario
-	Seed     uint64 // of the links' wandering
+	Seed     uint64 // of the links' wandering and losses
 	Size     int64  // bytes
 
 	Algorithm   string  // one of scheduler.Names

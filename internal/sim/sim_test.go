@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -122,13 +123,29 @@ func TestRampCostsItsArea(t *testing.T) {
 	}
 }
 
+// A connection that loses packets gets what Mathis et al. say, and several get
+// several times as much.
 func TestLossLimitsAConnection(t *testing.T) {
-	cfg := Default(parse(t, "link a,down=100,rtt=50,loss=0.5"), "single")
-	cfg.Size = 10e6
-	res := mustRun(t, cfg)
-	rate := 1448 / 0.05 * 1.2247 / math.Sqrt(0.005)
-	if want := 10e6 / rate; math.Abs(res.Seconds-want) > 0.03*want {
-		t.Errorf("%.2f s, want about %.2f s", res.Seconds, want)
+	mean := func(loss float64, streams int) (seconds float64) {
+		const seeds = 10
+		cfg := Default(parse(t, fmt.Sprintf("link a,down=300,rtt=50,loss=%g", loss)), "single")
+		cfg.Size, cfg.Parallelism = 40e6, streams
+		for seed := range uint64(seeds) {
+			cfg.Seed = seed
+			seconds += mustRun(t, cfg).Seconds / seeds
+		}
+		return seconds
+	}
+	for _, p := range []float64{0.2, 0.5, 2} {
+		// Losses at random, rather than one in 1/p, leave a tenth more.
+		want := 40e6 / (1.1 * 1448 / 0.05 * math.Sqrt(1.5) / math.Sqrt(p/100))
+		one := mean(p, 1)
+		if math.Abs(one-want) > 0.1*want {
+			t.Errorf("loss of %g %%: %.2f s, want about %.2f s", p, one, want)
+		}
+		if four := mean(p, 4); four > one/3 || four < one/7 {
+			t.Errorf("loss of %g %%: %.2f s with one stream, %.2f s with four", p, one, four)
+		}
 	}
 }
 
