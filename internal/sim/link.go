@@ -40,11 +40,12 @@ type link struct {
 	conns   []*conn
 	waiting []*request // for a connection that may take them
 
-	disorder  float64        // packets that came out of order
-	failures  int            // timeouts in a row
-	lost      bool           // given up
-	lastHeard scheduler.Time // when the scheduler last heard of a byte
-	count     Link
+	disorder float64 // packets that came out of order
+	failures int     // timeouts in a row
+	lost     bool    // given up
+	// When the scheduler first and last heard of a byte.
+	firstHeard, lastHeard scheduler.Time
+	count                 Link
 }
 
 func newLink(cfg *Config, index int) link {

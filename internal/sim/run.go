@@ -40,11 +40,13 @@ func newRun(cfg Config) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	core, err := scheduler.New(cfg.scheduler(policy))
-	if err != nil {
+	r := &run{cfg: cfg, links: make([]link, len(cfg.Scenario.Links))}
+	if a := cfg.Algorithm; cfg.Averages && (a == "1" || a == "2" || a == "3") {
+		policy = &averaging{run: r, algorithm: a, limit: float64(cfg.StaticLimit), padding: cfg.Padding}
+	}
+	if r.core, err = scheduler.New(cfg.scheduler(policy)); err != nil {
 		return nil, err
 	}
-	r := &run{cfg: cfg, core: core, links: make([]link, len(cfg.Scenario.Links))}
 	for i := range r.links {
 		r.links[i] = newLink(&cfg, i)
 	}
@@ -175,6 +177,9 @@ func (r *run) look() {
 		q.told, q.progress = got, r.now
 		l := &r.links[q.link]
 		l.lastHeard, l.failures = r.now, 0
+		if l.firstHeard == 0 {
+			l.firstHeard = r.now
+		}
 		r.step(scheduler.Input{
 			Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, Bytes: got, Reordered: int64(l.disorder),
 		})

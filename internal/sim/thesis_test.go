@@ -10,8 +10,8 @@ import (
 // unlikeRankings the tables whose approaches rank otherwise; docs/thesis.md says
 // why. A row that comes to be met must leave the list.
 var (
-	knownMisses    = []string{"5.6 Algorithm 2"}                    //nolint:gochecknoglobals // a constant
-	unlikeRankings = []string{"5.1a", "5.1b", "5.3", "5.5a", "5.6"} //nolint:gochecknoglobals // a constant
+	knownMisses    = []string{"5.6 Algorithm 2"}     //nolint:gochecknoglobals // a constant
+	unlikeRankings = []string{"5.3", "5.5a", "5.5b"} //nolint:gochecknoglobals // a constant
 )
 
 func TestThesis(t *testing.T) {
