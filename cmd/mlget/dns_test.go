@@ -86,3 +86,11 @@ func TestNames(t *testing.T) {
 		t.Errorf("%d questions for a name that does not exist", n)
 	}
 }
+
+// TestNameServerIsBroken: a name that cannot be resolved is no reason to wait
+// for minutes before the first byte; wget and curl give up at once.
+func TestNameServerIsBroken(t *testing.T) {
+	names := newNameServer(t)
+	dns := fmt.Sprintf("%s,dns=%s", loopback(), names.conn.LocalAddr())
+	mlget(t, t.TempDir(), "--link", dns, "http://broken.test/x").want(t, 4, "^mlget: .*broken.test", "^mlget: hint: ")
+}

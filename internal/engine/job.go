@@ -88,10 +88,10 @@ func (e *Engine) Download(ctx context.Context, job *Job) (Result, error) {
 		tee = running
 	}
 	to, name, err := e.openSink(job, tee)
+	e.cfg.Bus.Publish(event.FileStarted{At: e.now(), File: job.ID, URL: redact(job.URL), Output: name})
 	if err != nil {
 		return Result{Output: name, Size: -1}, err
 	}
-	e.cfg.Bus.Publish(event.FileStarted{At: e.now(), File: job.ID, URL: redact(job.URL), Output: name})
 	size, err := e.fill(ctx, job, to)
 	if err == nil {
 		var final string

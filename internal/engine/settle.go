@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"time"
 
@@ -128,6 +129,24 @@ func (d *download) met(id scheduler.LinkID, c fetch.Class) bool {
 	return d.ref != nil
 }
 
+// unresolvedTries is how often a link asks for a name before the first response.
+// A name that nobody resolves is mostly wrong, as wget and curl take it to be.
+const unresolvedTries = 2
+
+// tries is how many failures in a row, the last of them err, lose a link; 0: no
+// number does.
+func (d *download) tries(err error) int {
+	most := d.e.cfg.Tries
+	var unresolved *net.DNSError
+	if d.ref != nil || !errors.As(err, &unresolved) {
+		return most
+	}
+	if most == 0 {
+		return unresolvedTries
+	}
+	return min(most, unresolvedTries)
+}
+
 // failed counts a failure against its link.
 func (d *download) failed(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration) ending {
 	l := &d.links[t.link]
@@ -136,7 +155,7 @@ func (d *download) failed(t *transfer, outcome event.Outcome, err error, retryAf
 	}
 	l.gained = 0
 	l.failures++
-	if d.e.cfg.Tries > 0 && l.failures >= d.e.cfg.Tries {
+	if tries := d.tries(err); tries > 0 && l.failures >= tries {
 		return ending{outcome: outcome, lost: fmt.Errorf("%w (after %d tries)", err, l.failures)}
 	}
 	wait := max(backoff(l.failures), retryAfter)

@@ -185,6 +185,7 @@ func TestPipeliningRefused(t *testing.T) {
 				}
 				p.part(b, off, end, extra)
 				if extra != "" {
+					p.request() // likewise
 					return
 				}
 			}
