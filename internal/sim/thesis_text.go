@@ -148,7 +148,8 @@ requests when the file runs out, so Link Δ lies anywhere between 0 and about th
 length of one, by the phase in which the links happen to be. That is the cause that
 the thesis suspects ("assigning too large request-sizes"). The average holds LTE's
 build-up against it ever after, so that its requests are the shorter ones and Wi-Fi
-is the last to end, as it is in every row of the thesis. Over the six tables the mean
+is the last to end: in every row of the thesis, and in most runs of five of the six
+rows here (not in that of Table 5.1b). Over the six tables the mean
 Link Δ of Algorithm 2 is 3.0 s there and %.1f s here; row by row it is a matter of
 phase, that is of constants and round trips which nobody wrote down, and so is the
 place of Algorithm 2 in the ranking. With what a link does now instead of its
