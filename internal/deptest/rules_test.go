@@ -34,6 +34,14 @@ func rules() map[string]rule {
 		},
 		"pkg/scheduler/schedtest": {imports: "pkg/scheduler"},
 
+		// Rehearses. It takes the scenarios and the rates of their links from the
+		// laboratory, so that the two cannot disagree about what a scenario is; of
+		// that package's own it uses none that opens files.
+		"internal/sim": {
+			imports: "internal/linklab/scenario pkg/scheduler",
+			std:     "cmp embed encoding/json errors fmt io io/fs math math/rand/v2 slices strings sync time",
+		},
+
 		// Acts.
 		"internal/engine": {
 			imports: "internal/event internal/fetch internal/link internal/store pkg/scheduler golang.org/x/time/rate",
@@ -69,13 +77,14 @@ func rules() map[string]rule {
 
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
-			imports: "internal/engine internal/event internal/fetch internal/link internal/progress internal/record" +
-				" internal/report internal/store internal/term internal/units pkg/scheduler" +
+			imports: "internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
+				" internal/progress internal/record internal/report internal/sim internal/store internal/term" +
+				" internal/units pkg/scheduler" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
 
-		// The laboratory. It shares nothing with mlget but the bodies of tests, so
-		// that it cannot favour it.
+		// The laboratory. It shares nothing with mlget's downloads but the bodies of
+		// tests, so that it cannot favour it; its scenarios serve the simulator too.
 		"internal/linklab": {
 			imports: "internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
 				" github.com/spf13/cobra github.com/vishvananda/netlink golang.org/x/sys",
@@ -104,10 +113,11 @@ func never() map[string]string {
 		"internal/fetch": "internal/link internal/store internal/engine internal/event pkg/scheduler",
 		"internal/store": "internal/link internal/fetch internal/engine internal/event",
 		"internal/link":  "internal/fetch internal/store internal/engine internal/event pkg/scheduler",
-		"internal/sim":   "internal/engine internal/link internal/fetch internal/store net os",
+		"internal/sim": "internal/engine internal/link internal/fetch internal/store internal/event" +
+			" internal/linklab/emu internal/linklab/server net",
 		"internal/linklab": "internal/cli internal/engine internal/link internal/fetch internal/store internal/event" +
 			" pkg/scheduler",
-		"cmd/mlget": "internal/linklab github.com/vishvananda internal/testbody go.uber.org testing",
+		"cmd/mlget": "internal/linklab/emu internal/linklab/server github.com/vishvananda internal/testbody go.uber.org testing",
 	}
 }
 

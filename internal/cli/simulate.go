@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/internal/sim"
+	"github.com/mlget/mlget/internal/units"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// randomPrefix before a number names a scenario that is made up from it.
+const randomPrefix = "random:"
+
+// simulateOptions is what the flags of a rehearsal say.
+type simulateOptions struct {
+	scenarios   []string
+	algorithms  []string
+	runs        int
+	seed        uint64
+	size        sizeFlag
+	overlap     overlapFlag
+	parallelism countFlag
+	staticLimit sizeFlag
+	padding     float64
+	noSteal     bool
+	noFailover  bool
+	http2       bool
+	json        bool
+	thesis      bool
+}
+
+func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
+	f.StringSliceVarP(&o.scenarios, "scenario", "s", []string{"high-speed"},
+		"linklab's scenarios, by name or file; all; "+randomPrefix+"N = made up from N")
+	f.StringSliceVar(&o.algorithms, "algorithm", scheduler.Names(), "the algorithms to compare")
+	f.IntVar(&o.runs, "runs", 1, "how often, with links that wander differently; medians are shown")
+	f.Uint64Var(&o.seed, "seed", 1, "of the first run")
+	o.size = sizeFlag{bytes: 250e6, text: "250MB"}
+	f.Var(&o.size, "size", "of the file")
+	f.Var(&o.overlap, "overlap", "as for a download")
+	f.VarP(&o.parallelism, "parallelism", "p", "as for a download")
+	o.staticLimit = sizeFlag{bytes: 4 << 20, text: "4M"}
+	f.Var(&o.staticLimit, "static-limit", "as for a download")
+	f.Float64Var(&o.padding, "bdp-padding", 0.3, "as for a download")
+	f.BoolVar(&o.noSteal, "no-steal", false, "as for a download")
+	f.BoolVar(&o.noFailover, "no-failover", false, "as for a download")
+	f.BoolVar(&o.http2, "http2", false, "HTTP/2 over TLS 1.3 rather than HTTP/1.1 in clear")
+	f.BoolVar(&o.json, "json", false, "print JSON: every run")
+	f.BoolVar(&o.thesis, "thesis", false, "hold the simulator against the thesis's tables: docs/thesis.md")
+}
+
+func newSimulateCommand(stdio IO) *cobra.Command {
+	var o simulateOptions
+	cmd := &cobra.Command{
+		Use:   "simulate",
+		Short: "Rehearse downloads over model links, in no time",
+		Long: `simulate runs the scheduler of a download over model links in virtual time:
+TCP's handshakes and slow start, build-up and wandering of rates, failures.
+"efficiency" is the least time in which the links could carry the file (the
+fluid bound) over the time taken, "of TCP" the same with what slow start and
+loss leave to one connection on each link: the yardstick for small files and
+long round trips. Above 1, several connections on a link were the better way.`,
+		Example: `  mlget simulate --scenario wifi-dies --algorithm 3
+  mlget simulate --scenario all --runs 10
+  mlget simulate --scenario random:1645 --algorithm 3 --json`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error { return runSimulate(&o, stdio.Out) },
+	}
+	o.addFlags(cmd.Flags())
+	cmd.Flags().SortFlags = false
+	return cmd
+}
+
+func runSimulate(o *simulateOptions, out io.Writer) error {
+	if o.thesis {
+		return runThesis(o.json, out)
+	}
+	if o.runs < 1 || o.runs > 100_000 {
+		return usagef("--runs %d: must be within 1 to 100000", o.runs)
+	}
+	names := o.scenarios
+	if len(names) == 1 && names[0] == "all" {
+		names = scenario.Names()
+	}
+	var all [][]sim.Result // by scenario and algorithm: the runs
+	for _, name := range names {
+		for _, algorithm := range o.algorithms {
+			results, err := o.rehearse(name, algorithm)
+			if err != nil {
+				return err
+			}
+			all = append(all, results)
+		}
+	}
+	if o.json {
+		return writeJSON(out, slices.Concat(all...))
+	}
+	return writeRehearsals(out, all)
+}
+
+// rehearse is all runs of one scenario with one algorithm.
+func (o *simulateOptions) rehearse(name, algorithm string) ([]sim.Result, error) {
+	cfg, err := o.config(name)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	cfg.Algorithm = algorithm
+	if o.parallelism > scheduler.MaxStreams {
+		return nil, usagef("--parallelism: %d is more than %d", o.parallelism, scheduler.MaxStreams)
+	}
+	if err := cfg.Validate(); err != nil {
+		return nil, usageError{err}
+	}
+	var results []sim.Result
+	for i := range uint64(o.runs) {
+		run := cfg
+		run.Seed += i
+		res, err := sim.RunWithBound(run)
+		if err != nil {
+			return nil, fmt.Errorf("%s with algorithm %s, seed %d: %w", name, algorithm, run.Seed, err)
+		}
+		results = append(results, res)
+	}
+	return results, nil
+}
+
+// config is the scenario of that name as a rehearsal. One that is made up brings
+// its own size, protocol and seed.
+func (o *simulateOptions) config(name string) (sim.Config, error) {
+	var cfg sim.Config
+	if text, ok := strings.CutPrefix(name, randomPrefix); ok {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return cfg, fmt.Errorf("scenario %q: %q is not a number", name, text)
+		}
+		cfg = sim.Random(seed)
+	} else {
+		s, err := scenario.Load(name)
+		if err != nil {
+			return cfg, err
+		}
+		cfg = sim.Default(s, "")
+		cfg.Size, cfg.Seed, cfg.HTTP2 = o.size.bytes, o.seed, o.http2
+		if o.http2 {
+			cfg.TLSTrips = 1
+		}
+	}
+	cfg.StaticLimit, cfg.Padding, cfg.Overlap = o.staticLimit.bytes, o.padding, float64(o.overlap)
+	cfg.NoSteal, cfg.NoFailover, cfg.Parallelism = o.noSteal, o.noFailover, int(o.parallelism)
+	return cfg, nil
+}
+
+// writeRehearsals prints a line for each scenario and algorithm.
+func writeRehearsals(out io.Writer, all [][]sim.Result) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SCENARIO\tALGORITHM\tSECONDS\tBOUND\tEFFICIENCY\tWORST\tOF TCP\tLINK Δ\tWASTE\tREQUESTS\tLINKS") //nolint:errcheck // Flush tells
+	for _, runs := range all {
+		pick := func(of func(sim.Result) float64) []float64 {
+			v := make([]float64, len(runs))
+			for i, r := range runs {
+				v[i] = of(r)
+			}
+			slices.Sort(v)
+			return v
+		}
+		median := func(of func(sim.Result) float64) float64 { return sim.Quantile(pick(of), 0.5) }
+		efficiency := pick(func(r sim.Result) float64 { return r.Efficiency })
+		//nolint:errcheck // Flush tells
+		fmt.Fprintf(w, "%s\t%s\t%.2f\t%.2f\t%.4f\t%.4f\t%.4f\t%.3f\t%s\t%.0f\t%s\n",
+			runs[0].Scenario, runs[0].Algorithm,
+			median(func(r sim.Result) float64 { return r.Seconds }), median(func(r sim.Result) float64 { return r.BoundSeconds }),
+			sim.Quantile(efficiency, 0.5), efficiency[0], median(func(r sim.Result) float64 { return r.OfReference }),
+			median(func(r sim.Result) float64 { return r.LinkDelta }),
+			units.Bytes(int64(median(func(r sim.Result) float64 { return float64(r.WastedBytes) }))),
+			median(func(r sim.Result) float64 { return float64(r.Requests) }), shares(runs[0]))
+	}
+	return w.Flush()
+}
+
+// shares says what each link brought.
+func shares(r sim.Result) string {
+	parts := make([]string, len(r.Links))
+	for i, l := range r.Links {
+		parts[i] = fmt.Sprintf("%s %.0f%%", l.Name, 100*float64(l.Bytes)/float64(r.SizeBytes))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func runThesis(asJSON bool, out io.Writer) error {
+	all, err := sim.CompareThesis()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(out, all)
+	}
+	return sim.WriteThesis(out, all)
+}
+
+func writeJSON(out io.Writer, v any) error {
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

@@ -1,0 +1,271 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// lossStream keeps the dice of losses apart from those of the links' wandering,
+// which are seeded with the link's index alone.
+const lossStream = 1 << 32
+
+// leastRTT stands for a round trip of nothing, which would make rates infinite.
+const leastRTT = 100 * scheduler.Microsecond
+
+// link is a link and its connections.
+type link struct {
+	id            scheduler.LinkID
+	name          string
+	http2         bool
+	handshake     scheduler.Time // round trips before a request can be sent
+	rampOnConnect bool
+
+	capacity capacity
+	fastest  float64 // bytes per second, at its best
+	rtt      scheduler.Time
+	buffer   scheduler.Time // of the bottleneck, as time at the present rate
+	dice     *rand.Rand     // which packets are lost
+
+	events []scenario.Event // those to come
+	silent bool
+	bare   bool
+	downAt scheduler.Time
+	since  scheduler.Time // when it woke up
+	last   scheduler.Time // its last packet
+	asleep bool           // down for so long that its rate builds up anew
+
+	conns   []*conn
+	waiting []*request // for a connection that may take them
+
+	disorder float64 // packets that came out of order
+	failures int     // timeouts in a row
+	lost     bool    // given up
+	// When the scheduler first and last heard of a byte.
+	firstHeard, lastHeard scheduler.Time
+	count                 Link
+}
+
+func newLink(cfg *Config, index int) link {
+	s := cfg.Scenario.Links[index]
+	l := link{
+		id: scheduler.LinkID(index), name: s.Name, http2: cfg.HTTP2,
+		handshake: scheduler.Time(1 + cfg.TLSTrips), rampOnConnect: cfg.RampOnConnect,
+		rtt: max(leastRTT, toTime(s.RTT)), buffer: toTime(s.Queue),
+		capacity: capacity{
+			process: scenario.NewProcess(cfg.Scenario, index, cfg.Seed),
+			wanders: s.Vary > 0 || s.Trace != nil, trace: s.Trace != nil,
+			ramp: toTime(s.Ramp), loss: s.LossPercent / 100,
+		},
+	}
+	fastest := s.DownMbps
+	for _, e := range cfg.Scenario.Events {
+		if e.Link == s.Name {
+			l.events = append(l.events, e)
+			if e.Kind == scenario.Rate {
+				fastest = max(fastest, e.Value)
+			}
+		}
+	}
+	l.fastest = fastest * (1 + s.Vary) * 1e6 / 8
+	l.dice = rand.New(rand.NewPCG(cfg.Seed, lossStream+uint64(index)))
+	return l
+}
+
+func (l *link) down() bool { return l.silent || l.bare }
+
+// apply makes the events happen that are due.
+func (l *link) apply(now scheduler.Time) {
+	for len(l.events) > 0 && toTime(l.events[0].At) <= now {
+		e := l.events[0]
+		l.events = l.events[1:]
+		was := l.down()
+		switch e.Kind {
+		case scenario.Down:
+			l.silent = true
+		case scenario.Up:
+			l.silent = false
+		case scenario.CarrierOff:
+			l.bare = true
+		case scenario.CarrierOn:
+			l.bare = false
+		case scenario.Loss:
+			l.capacity.loss = e.Value / 100
+		case scenario.RTT:
+			l.rtt = max(leastRTT, scheduler.FromSeconds(e.Value/1e3))
+		case scenario.Rate: // the process knows
+		}
+		if l.capacity.loss > 0 {
+			l.close()
+		}
+		l.capacity.changed()
+		switch is := l.down(); {
+		case is && !was:
+			l.goDown(now)
+		case was && !is:
+			l.comeUp(now)
+		}
+	}
+}
+
+// close makes the windows of all connections count again.
+func (l *link) close() {
+	for _, c := range l.conns {
+		if c.open && !c.ghost {
+			c.open, c.window = false, l.fastest*l.rtt.Seconds()
+		}
+	}
+}
+
+func (l *link) goDown(now scheduler.Time) {
+	l.downAt = now
+	for _, c := range l.conns {
+		if c.ready > now {
+			c.ready = scheduler.Never
+		}
+	}
+}
+
+// comeUp lets the connections go on when their next retransmission gets through.
+func (l *link) comeUp(now scheduler.Time) {
+	l.asleep = now-l.downAt >= toTime(scenario.SilenceBeforeRamp)
+	l.conns = slices.DeleteFunc(l.conns, func(c *conn) bool { return c.ghost })
+	for _, c := range l.conns {
+		if c.ready == scheduler.Never {
+			c.ready = retry(c.started, now, synRTO) + l.handshake*l.rtt
+			for _, q := range c.queue {
+				q.avail = c.ready + l.rtt
+			}
+			continue
+		}
+		rto := leastRTO + l.rtt
+		resumed := retry(l.downAt, now, rto)
+		for _, q := range c.queue {
+			if q.sent >= l.downAt {
+				q.avail = max(resumed, retry(q.sent, now, rto)+l.rtt)
+			} else {
+				q.avail = max(q.avail, resumed)
+			}
+			c.window, c.open, c.roundEnd = initialWindow, false, 0
+		}
+	}
+}
+
+// touch notes that a packet is sent now.
+func (l *link) touch(now scheduler.Time) {
+	if l.down() {
+		return
+	}
+	if now-l.last >= toTime(scenario.SilenceBeforeRamp) && !l.busy() {
+		l.wake(now)
+	}
+	l.last = now
+}
+
+func (l *link) wake(now scheduler.Time) {
+	l.since, l.asleep = now, false
+	l.capacity.changed()
+}
+
+func (l *link) busy() bool {
+	for _, c := range l.conns {
+		if len(c.queue) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// plan sets the rates that hold from now on, and says until when they do.
+func (l *link) plan(now scheduler.Time) (next scheduler.Time) {
+	next = scheduler.Never
+	if len(l.events) > 0 {
+		next = toTime(l.events[0].At)
+	}
+	active := 0
+	for _, c := range l.conns {
+		c.rate, c.n = 0, 0
+		if l.down() {
+			continue
+		}
+		if c.n = c.streams(now, l.http2); c.n > 0 && !c.open {
+			if now >= c.roundEnd {
+				l.nextRound(now, c)
+			}
+			if c.spent() {
+				c.n = 0
+				next = min(next, c.roundEnd)
+			}
+		}
+		if c.n > 0 {
+			active++
+		}
+		for i, q := range c.queue {
+			if q.avail > now && (i == 0 || l.http2) {
+				next = min(next, q.avail)
+			}
+		}
+	}
+	if active == 0 {
+		return next
+	}
+	if l.asleep {
+		l.wake(now)
+	}
+	total := l.capacity.at(now, l.since)
+	next = min(next, l.capacity.until)
+	l.share(total, active)
+	for _, c := range l.conns {
+		if c.n == 0 {
+			continue
+		}
+		if !c.open {
+			next = min(next, c.roundEnd, arrival(now, c.window-c.roundGot, c.rate))
+		}
+		c.rate /= float64(c.n)
+		for i, q := range c.queue {
+			if q.avail <= now && (i == 0 || l.http2) {
+				next = min(next, arrival(now, q.target()-q.done, c.rate))
+			}
+		}
+	}
+	return next
+}
+
+// share divides the link's rate among its active connections, the same for all.
+func (l *link) share(total float64, active int) {
+	for _, c := range l.conns {
+		if c.n > 0 {
+			c.rate = total / float64(active)
+		}
+	}
+}
+
+// arrival is when so many more bytes will be here.
+func arrival(now scheduler.Time, bytes, rate float64) scheduler.Time {
+	const farAway = 1e6 // seconds
+	if rate <= 0 || bytes/rate > farAway {
+		return scheduler.Never
+	}
+	return now + max(1, scheduler.FromSeconds(bytes/rate)+1)
+}
+
+// advance lets bytes arrive from one time to another, at the rates planned.
+func (l *link) advance(from, to scheduler.Time) {
+	seconds := (to - from).Seconds()
+	for _, c := range l.conns {
+		if c.n == 0 {
+			continue
+		}
+		bytes := c.rate * seconds
+		for i, q := range c.queue {
+			if q.avail <= from && (i == 0 || l.http2) {
+				q.done += float64(bytes)
+			}
+		}
+		c.roundGot += float64(bytes * float64(c.n))
+		c.lastData, l.last = to, to
+	}
+}

@@ -1,0 +1,282 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// What the engine does by default: how long its owner sleeps at most, how long a
+// request may be silent, how often in a row, and how long it waits after that.
+const (
+	idleWake     = 250 * scheduler.Millisecond
+	leastWake    = 50 * scheduler.Microsecond
+	stallTimeout = 30 * scheduler.Second
+	tries        = 20
+	backoffFirst = 250 * scheduler.Millisecond
+	backoffMost  = 10 * scheduler.Second
+)
+
+// run is a download in progress. It takes the engine's place around the
+// scheduler: same inputs, same order.
+type run struct {
+	cfg       Config
+	core      *scheduler.Core
+	links     []link
+	transfers []*request // in the order in which they were started
+	now       scheduler.Time
+	looked    scheduler.Time // when it last looked around
+	sized     bool
+	complete  bool
+	actions   []scheduler.Action
+	todo      []*request // scratch of look
+	steps     int
+	recorded  []scheduler.Recorded
+}
+
+func newRun(cfg Config) (*run, error) {
+	policy, err := scheduler.NewPolicy(cfg.Algorithm, cfg.StaticLimit, cfg.Padding)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{cfg: cfg, links: make([]link, len(cfg.Scenario.Links))}
+	if a := cfg.Algorithm; cfg.Averages && (a == "1" || a == "2" || a == "3") {
+		policy = &averaging{run: r, algorithm: a, limit: float64(cfg.StaticLimit), padding: cfg.Padding}
+	}
+	if r.core, err = scheduler.New(cfg.scheduler(policy)); err != nil {
+		return nil, err
+	}
+	for i := range r.links {
+		r.links[i] = newLink(&cfg, i)
+	}
+	return r, nil
+}
+
+// scheduler is the configuration of the run's scheduler: what a replay of
+// Result.Steps needs.
+func (c *Config) scheduler(policy scheduler.Policy) scheduler.Config {
+	return scheduler.Config{
+		Links: len(c.Scenario.Links), Policy: policy, Size: -1,
+		Overlap: c.Overlap, Parallelism: c.Parallelism, NoSteal: c.NoSteal, NoFailover: c.NoFailover,
+	}
+}
+
+// loop runs until the object is complete.
+func (r *run) loop(limit scheduler.Time) error {
+	for i := range r.links {
+		r.links[i].apply(0)
+		in := scheduler.Input{Kind: scheduler.LinkUp, Link: scheduler.LinkID(i)}
+		if i < len(r.cfg.Bandwidths) {
+			in.Bandwidth = r.cfg.Bandwidths[i]
+		}
+		r.step(in)
+	}
+	r.step(scheduler.Input{Kind: scheduler.Tick})
+	for !r.complete {
+		wake := max(min(r.core.NextWake(), r.looked+idleWake), r.looked+leastWake)
+		next := wake
+		for i := range r.links {
+			next = min(next, r.links[i].plan(r.now))
+		}
+		next = max(next, r.now)
+		if next > limit || r.allLost() {
+			return fmt.Errorf("%w: %d bytes are missing after %.0f s", ErrNever, r.core.Left(), r.now.Seconds())
+		}
+		for i := range r.links {
+			r.links[i].advance(r.now, next)
+		}
+		r.now = next
+		for i := range r.links {
+			r.links[i].apply(next)
+		}
+		r.settleAll()
+		if next >= wake && !r.complete {
+			r.look()
+		}
+	}
+	return nil
+}
+
+func (r *run) allLost() bool {
+	return !slices.ContainsFunc(r.links, func(l link) bool { return !l.lost })
+}
+
+// settleAll deals with all requests that have reached their targets.
+func (r *run) settleAll() {
+	for more := true; more && !r.complete; {
+		more = r.settleOne()
+	}
+}
+
+// settleOne deals with one request that has reached its target; false when there
+// is none.
+func (r *run) settleOne() bool {
+	for i := range r.links {
+		l := &r.links[i]
+		for _, c := range l.conns {
+			for k, q := range c.queue {
+				if k > 0 && !l.http2 {
+					break
+				}
+				if q.avail <= r.now && q.reached() {
+					r.settle(l, c, q)
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func (r *run) settle(l *link, c *conn, q *request) {
+	switch {
+	case q.chunk == scheduler.NoChunk:
+		l.count.WastedBytes += q.wanted
+		l.remove(c, q)
+		l.resume(r.now)
+	case q.dropped:
+		l.count.WastedBytes += max(0, int64(q.done)-headerBytes)
+		l.leave(r.now, c, q)
+	case !q.answered:
+		q.answered = true
+		r.answer(q)
+	default:
+		r.forget(q)
+		l.failures = 0
+		got := max(q.wanted, int64(q.done-headerBytes+tiny))
+		l.count.Bytes += q.wanted
+		l.count.WastedBytes += got - q.wanted
+		l.count.FinishedSeconds = r.now.Seconds()
+		l.leave(r.now, c, q)
+		r.step(scheduler.Input{Kind: scheduler.Finished, Link: q.link, Chunk: q.chunk, Bytes: got})
+		r.look()
+	}
+}
+
+// answer is the engine's judgement on a response: its first tells the size.
+func (r *run) answer(q *request) {
+	r.step(scheduler.Input{Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, RTT: r.links[q.link].rtt})
+	if !r.sized {
+		r.sized = true
+		r.step(scheduler.Input{Kind: scheduler.Sized, Bytes: r.cfg.Size})
+	}
+	r.look()
+}
+
+// look tells the scheduler what has been received since last time, and lets it
+// think.
+func (r *run) look() {
+	r.looked = r.now
+	r.todo = append(r.todo[:0], r.transfers...)
+	for _, q := range r.todo {
+		got := q.got()
+		if got == q.told || !slices.Contains(r.transfers, q) {
+			continue
+		}
+		q.told, q.progress = got, r.now
+		l := &r.links[q.link]
+		l.lastHeard, l.failures = r.now, 0
+		if l.firstHeard == 0 {
+			l.firstHeard = r.now
+		}
+		r.step(scheduler.Input{
+			Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, Bytes: got, Reordered: int64(l.disorder),
+		})
+	}
+	if r.complete {
+		return
+	}
+	r.step(scheduler.Input{Kind: scheduler.Tick})
+	r.todo = append(r.todo[:0], r.transfers...)
+	for _, q := range r.todo {
+		if r.now-max(q.progress, r.links[q.link].lastHeard) > stallTimeout && slices.Contains(r.transfers, q) {
+			r.stalled(q)
+		}
+	}
+}
+
+// stalled gives up a request that has been silent for too long.
+func (r *run) stalled(q *request) {
+	l := &r.links[q.link]
+	r.forget(q)
+	l.keep(q)
+	l.withdraw(r.now, q, true)
+	l.failures++
+	if l.failures >= tries {
+		l.lost = true
+		r.step(scheduler.Input{Kind: scheduler.LinkDown, Link: q.link})
+		return
+	}
+	wait := min(backoffMost, backoffFirst<<min(l.failures-1, 10))
+	r.step(scheduler.Input{Kind: scheduler.Failed, Link: q.link, Chunk: q.chunk, Bytes: q.told, Wait: wait})
+}
+
+// keep counts what a request that is given up has brought.
+func (l *link) keep(q *request) {
+	l.count.Bytes += q.told
+	l.count.WastedBytes += max(0, int64(q.done)-headerBytes-q.told)
+	if q.told > 0 {
+		l.count.FinishedSeconds = max(l.count.FinishedSeconds, q.progress.Seconds())
+	}
+}
+
+func (r *run) forget(q *request) {
+	r.transfers = slices.DeleteFunc(r.transfers, func(o *request) bool { return o == q })
+}
+
+// step gives the scheduler an input and carries out its actions.
+func (r *run) step(in scheduler.Input) {
+	r.actions = r.core.Step(r.now, in, r.actions[:0])
+	r.steps++
+	if r.cfg.Record {
+		r.recorded = append(r.recorded, scheduler.Recorded{At: r.now, Input: in, Actions: slices.Clone(r.actions)})
+	}
+	for _, a := range r.actions {
+		switch a.Kind {
+		case scheduler.Start:
+			r.start(a)
+		case scheduler.Shrink:
+			if q := r.find(a.Chunk); q != nil {
+				q.wanted = a.Range.Len()
+			}
+		case scheduler.Cancel:
+			if q := r.find(a.Chunk); q != nil {
+				l := &r.links[q.link]
+				r.forget(q)
+				l.keep(q)
+				l.withdraw(r.now, q, r.banning(a.Link))
+			}
+		case scheduler.Ban:
+			r.links[a.Link].count.Bans++
+		case scheduler.Complete:
+			r.complete = true
+		case scheduler.Unban:
+		}
+	}
+}
+
+// banning says whether the actions being carried out ban a link.
+func (r *run) banning(id scheduler.LinkID) bool {
+	return slices.ContainsFunc(r.actions, func(a scheduler.Action) bool { return a.Kind == scheduler.Ban && a.Link == id })
+}
+
+func (r *run) start(a scheduler.Action) {
+	l := &r.links[a.Link]
+	q := &request{
+		chunk: a.Chunk, link: a.Link, stream: a.Stream, progress: r.now, wanted: a.Range.Len(),
+		asked: max(0, min(a.Range.End, r.cfg.Size)-a.Range.Off),
+	}
+	r.transfers = append(r.transfers, q)
+	l.count.Requests++
+	l.send(r.now, q)
+}
+
+func (r *run) find(id scheduler.ChunkID) *request {
+	for _, q := range r.transfers {
+		if q.chunk == id {
+			return q
+		}
+	}
+	return nil
+}

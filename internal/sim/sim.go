@@ -1,0 +1,187 @@
+// Package sim rehearses downloads: it drives a scheduler.Core over model links
+// in virtual time, in the way in which the engine drives it over real ones, a
+// few thousand times faster than the clock.
+//
+// A link is a fluid server: a rate that follows its scenario (build-up,
+// wandering, events), a round-trip time, and TCP connections that take
+// handshakes, start slowly, start again after a pause, slow down at random
+// losses, and are lost with what is in flight when a response is cut short.
+// There are no packets: all moves in pieces during which rates are constant.
+//
+// The same Config gives the same Result on every machine: nothing asks a clock,
+// dice are seeded, and products are rounded before they are added so that no
+// compiler fuses the two. A run is confined to the goroutine that calls Run;
+// Run may be called from several at once.
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// Config is one download over the links of a scenario.
+type Config struct {
+	Scenario scenario.Scenario
+	Seed     uint64 // of the links' wandering and losses
+	Size     int64  // bytes
+
+	Algorithm   string  // one of scheduler.Names
+	StaticLimit int64   // bytes, Algorithm 1
+	Padding     float64 // Algorithm 3's staticFactor, 0 to 1
+	Overlap     float64 // as in scheduler.Config; 0: just in time
+	Parallelism int     // as in scheduler.Config: streams per link; 0: as many as help
+	NoSteal     bool
+	NoFailover  bool
+	// Averages makes Algorithms 1 to 3 go by the links' average throughput
+	// since their first bytes, as the thesis's client did, and not steal.
+	Averages bool
+
+	// HTTP2 makes requests on a link share its connection side by side, and a
+	// shortened one cost no connection. Otherwise they queue on it (HTTP/1.1).
+	HTTP2 bool
+	// TLSTrips is how many round trips the TLS handshake takes: 0 in clear, 1
+	// with TLS 1.3, 2 with TLS 1.2.
+	TLSTrips int
+	// Bandwidths are what is known of the links beforehand, in bytes of payload
+	// per second; 0, or a list too short: nothing.
+	Bandwidths []float64
+	// RampOnConnect makes a link with a ramp build up its rate again at every
+	// new connection, as the thesis saw on LTE (skjolden, 4.4.3.3), and not
+	// only after a silence, as linklab does.
+	RampOnConnect bool
+	// Record keeps every step of the scheduler in Result.Steps.
+	Record bool
+}
+
+// Default is a Config with the program's defaults for everything but the
+// scenario and the algorithm.
+func Default(s scenario.Scenario, algorithm string) Config {
+	return Config{Scenario: s, Algorithm: algorithm, Seed: 1, Size: 250e6, StaticLimit: 4 << 20, Padding: 0.3}
+}
+
+// Result is what came of a run. Times are in seconds from the first packet.
+type Result struct {
+	Scenario      string  `json:"scenario"`
+	Algorithm     string  `json:"algorithm"`
+	Seed          uint64  `json:"seed"`
+	SizeBytes     int64   `json:"size_bytes"`
+	Seconds       float64 `json:"seconds"`
+	BoundSeconds  float64 `json:"bound_seconds"`     // the fluid bound; 0: not computed
+	Efficiency    float64 `json:"efficiency"`        // bound / seconds
+	Reference     float64 `json:"reference_seconds"` // Config.Reference; 0: not computed
+	OfReference   float64 `json:"of_reference"`      // reference / seconds
+	LinkDelta     float64 `json:"link_delta_seconds"`
+	WastedBytes   int64   `json:"wasted_bytes"` // delivered and thrown away
+	Requests      int     `json:"requests"`
+	SchedulerStep int     `json:"scheduler_steps"`
+	Links         []Link  `json:"links"`
+
+	Steps []scheduler.Recorded `json:"-"` // with Config.Record
+}
+
+// Link is a link's part of a Result.
+type Link struct {
+	Name            string  `json:"name"`
+	Bytes           int64   `json:"bytes"` // of the object, waste left out
+	WastedBytes     int64   `json:"wasted_bytes"`
+	FinishedSeconds float64 `json:"finished_seconds"` // its last byte of the object; 0: it carried none
+	Requests        int     `json:"requests"`
+	Connections     int     `json:"connections"`
+	Bans            int     `json:"bans"`
+}
+
+// ErrNever says that a download did not end within a virtual day.
+var ErrNever = errors.New("the download does not end")
+
+// Validate says what is wrong with the configuration.
+func (c *Config) Validate() error {
+	switch {
+	case c.Size < 1 || c.Size > 1<<50:
+		return fmt.Errorf("size %d: must be within 1 byte to 1 PiB", c.Size)
+	case c.TLSTrips < 0 || c.TLSTrips > 2:
+		return fmt.Errorf("%d TLS round trips: must be within 0 to 2", c.TLSTrips)
+	}
+	for _, b := range c.Bandwidths {
+		if math.IsNaN(b) || math.IsInf(b, 0) || b < 0 {
+			return fmt.Errorf("bandwidth %v: must be a rate", b)
+		}
+	}
+	_, err := scheduler.NewPolicy(c.Algorithm, c.StaticLimit, c.Padding)
+	return err
+}
+
+// Bound is the fluid bound of the configuration in seconds.
+func (c *Config) Bound() (float64, error) {
+	t, err := scenario.Bound(c.Scenario, c.Seed, c.Size, c.TLSTrips > 0)
+	return t.Seconds(), err
+}
+
+// Run rehearses one download, up to a virtual day. It fails when the
+// configuration is wrong and, with ErrNever, when the download does not end.
+func Run(cfg Config) (Result, error) {
+	if err := cfg.Validate(); err != nil {
+		return Result{}, err
+	}
+	var err error
+	if cfg.Scenario, err = cfg.Scenario.Complete(); err != nil {
+		return Result{}, err
+	}
+	r, err := newRun(cfg)
+	if err != nil {
+		return Result{}, err
+	}
+	err = r.loop(toTime(scenario.MaxAt))
+	return r.result(), err
+}
+
+// RunWithBound is Run, and the bound and the reference beside it.
+func RunWithBound(cfg Config) (Result, error) {
+	bound, err := cfg.Bound()
+	if err != nil {
+		return Result{}, err
+	}
+	reference, err := cfg.Reference()
+	if err != nil {
+		return Result{}, err
+	}
+	res, err := Run(cfg)
+	if err != nil {
+		return res, err
+	}
+	res.hold(bound, reference)
+	return res, nil
+}
+
+// hold holds the result against the fluid bound and the reference, in seconds.
+func (r *Result) hold(bound, reference float64) {
+	r.BoundSeconds, r.Efficiency = bound, bound/r.Seconds
+	r.Reference, r.OfReference = reference, reference/r.Seconds
+}
+
+func toTime(d time.Duration) scheduler.Time { return scheduler.Time(d) }
+
+func (r *run) result() Result {
+	res := Result{
+		Scenario: r.cfg.Scenario.Name, Algorithm: r.cfg.Algorithm, Seed: r.cfg.Seed, SizeBytes: r.cfg.Size,
+		Seconds: r.now.Seconds(), SchedulerStep: r.steps, Steps: r.recorded,
+	}
+	first, last := math.Inf(1), 0.0
+	for i := range r.links {
+		l := &r.links[i]
+		out := l.count
+		out.Name = l.name
+		if out.Bytes > 0 {
+			first, last = min(first, out.FinishedSeconds), max(last, out.FinishedSeconds)
+			res.LinkDelta = last - first
+		}
+		res.WastedBytes += out.WastedBytes
+		res.Requests += out.Requests
+		res.Links = append(res.Links, out)
+	}
+	return res
+}

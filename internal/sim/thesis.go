@@ -1,0 +1,280 @@
+package sim
+
+import (
+	"cmp"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mlget/mlget/internal/linklab/scenario"
+)
+
+//go:embed testdata/thesis/*.json
+var thesisFiles embed.FS //nolint:gochecknoglobals // the only form in which Go embeds files
+
+// What the thesis says of its measurements, and what it leaves open.
+const (
+	thesisSize = 250_000_000 // bytes: "250MB random noise" (3.1.4)
+	// thesisOverlap is 4.2.2's; thesisPadding 4.3.5's example's staticFactor;
+	// thesisLimit 4.3.3's example's upper limit, 4000 KB.
+	thesisOverlap = 0.6
+	thesisPadding = 0.3
+	thesisLimit   = 4_000_000
+	// exampleBandwidth is each link's bandwidth in the examples of 4.3.4 and
+	// 4.3.5 in bytes per second, 30,000 KBps: the only figures in the text.
+	exampleBandwidth = 30e6
+	// thesisRamp is the observed average build-up of carrier aggregation
+	// (3.1.4).
+	thesisRamp = 2500 * time.Millisecond
+	// The thesis tells no round-trip times: these are linklab's.
+	thesisWiFiRTT = 16 * time.Millisecond
+	thesisLTERTT  = 50 * time.Millisecond
+	// thesisTLS is TLS 1.2's handshake: the clients used OpenSSL 1.0.2 (3.2.2).
+	thesisTLS = 2
+	// ThesisRuns is how many runs the median of a row is taken over: more than
+	// the thesis's 10, because these cost nothing.
+	ThesisRuns = 50
+	// wanderSigma is the standard deviation of a rate that wanders by Vary,
+	// as a part of Vary: that of the sum of three sines of weights 0.5, 0.3
+	// and 0.2, sqrt((0.25+0.09+0.04)/2).
+	wanderSigma = 0.4358898943540674
+	// Tolerance is how far the time of a row may be from the table's.
+	Tolerance = 0.10
+)
+
+// ThesisTable is one of the thesis's tables of results.
+type ThesisTable struct {
+	Source   string      `json:"source"`
+	Table    string      `json:"table"`
+	Scenario string      `json:"scenario"`
+	Note     string      `json:"note,omitempty"`
+	Rows     []ThesisRow `json:"rows"`
+}
+
+// ThesisRow is an approach's row: medians over 10 downloads. What does not
+// apply is 0. Rates are of packets, headers included (skjolden, 3.4).
+type ThesisRow struct {
+	Approach    string  `json:"approach"`
+	WiFiSeconds float64 `json:"wifi_seconds,omitempty"`
+	LTESeconds  float64 `json:"lte_seconds,omitempty"`
+	LinkDelta   float64 `json:"link_delta_seconds,omitempty"`
+	WiFiMbps    float64 `json:"wifi_mbps,omitempty"`
+	LTEMbps     float64 `json:"lte_mbps,omitempty"`
+	WiFiSigma   float64 `json:"wifi_sigma_mbps,omitempty"`
+	LTESigma    float64 `json:"lte_sigma_mbps,omitempty"`
+}
+
+// Seconds is the row's download time: that of its slower link.
+func (r *ThesisRow) Seconds() float64 { return max(r.WiFiSeconds, r.LTESeconds) }
+
+// Balance is how many bytes the row's own rates and times make, as a part of
+// the file: the rates are medians, so it is not 1.
+func (r *ThesisRow) Balance() float64 {
+	bits := float64(r.WiFiSeconds*r.WiFiMbps) + float64(r.LTESeconds*r.LTEMbps)
+	return bits * 1e6 * scenario.Goodput / 8 / thesisSize
+}
+
+// ThesisTables are the tables that the simulator is held against: 5.1, 5.3, 5.5
+// and 5.6.
+func ThesisTables() ([]ThesisTable, error) {
+	names, err := fs.Glob(thesisFiles, "testdata/thesis/*.json")
+	if err != nil {
+		return nil, err
+	}
+	tables := make([]ThesisTable, len(names))
+	for i, name := range names {
+		text, err := thesisFiles.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(text, &tables[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return tables, nil
+}
+
+// algorithm is the row's policy.
+func (r *ThesisRow) algorithm() string {
+	switch {
+	case strings.HasPrefix(r.Approach, "Algorithm "):
+		return strings.TrimPrefix(r.Approach, "Algorithm ")
+	case strings.HasPrefix(r.Approach, "Naive"):
+		return "naive"
+	}
+	return "single"
+}
+
+// Config rehearses a row: its own rates and deviations, the thesis's algorithm
+// as it was, bandwidths in bytes per second set by hand.
+func (r *ThesisRow) Config(table string, bandwidths []float64) Config {
+	s := scenario.Scenario{Name: "thesis " + table}
+	if r.WiFiMbps > 0 {
+		s.Links = append(s.Links, scenario.Link{
+			Name: "wlan0", DownMbps: r.WiFiMbps, RTT: thesisWiFiRTT, Vary: vary(r.WiFiSigma, r.WiFiMbps),
+		})
+	}
+	if r.LTEMbps > 0 {
+		s.Links = append(s.Links, scenario.Link{
+			Name: "rmnet0", DownMbps: r.LTEMbps, RTT: thesisLTERTT, Vary: vary(r.LTESigma, r.LTEMbps), Ramp: thesisRamp,
+		})
+	}
+	return Config{
+		Scenario: s, Size: thesisSize, Algorithm: r.algorithm(), Seed: 1,
+		StaticLimit: thesisLimit, Padding: thesisPadding, Overlap: thesisOverlap, Parallelism: 1,
+		NoSteal: true, NoFailover: true, Averages: true, HTTP2: true, TLSTrips: thesisTLS, RampOnConnect: true,
+		Bandwidths: bandwidths,
+	}
+}
+
+func vary(sigma, mean float64) float64 { return min(1, sigma/mean/wanderSigma) }
+
+// ThesisResult is what the simulator makes of a row: medians over ThesisRuns
+// runs that differ in how the links wander.
+type ThesisResult struct {
+	ThesisRow
+	SimSeconds float64 `json:"sim_seconds"`
+	SimFastest float64 `json:"sim_fastest_seconds"`
+	SimSlowest float64 `json:"sim_slowest_seconds"`
+	SimDelta   float64 `json:"sim_link_delta_seconds"`
+	// AltSeconds and AltDelta are the same with the bandwidths of the thesis's
+	// examples.
+	AltSeconds float64 `json:"alt_seconds"`
+	AltDelta   float64 `json:"alt_link_delta_seconds"`
+}
+
+// Ratio is the simulated time over the table's.
+func (r *ThesisResult) Ratio() float64 { return r.SimSeconds / r.Seconds() }
+
+// Within says whether the simulated time is as near to the table's as asked for.
+func (r *ThesisResult) Within() bool {
+	return r.Ratio() >= 1-Tolerance && r.Ratio() <= 1+Tolerance
+}
+
+// ThesisComparison is a table, row by row.
+type ThesisComparison struct {
+	Table       ThesisTable    `json:"-"`
+	Name        string         `json:"table"`
+	Scenario    string         `json:"scenario"`
+	Results     []ThesisResult `json:"results"`
+	PaperRank   []string       `json:"paper_rank"` // approaches, fastest first
+	SimRank     []string       `json:"sim_rank"`
+	SameRanking bool           `json:"same_ranking"`
+	Pairs       int            `json:"pairs"`       // of approaches
+	PairsAlike  int            `json:"pairs_alike"` // those in the same order in both
+}
+
+// swapped calls yield for each pair of approaches of which the thesis has a
+// before z and the simulator z before a.
+func (c *ThesisComparison) swapped(yield func(a, z *ThesisResult)) {
+	for i := range c.Results {
+		for k := range c.Results {
+			a, z := &c.Results[i], &c.Results[k]
+			if a.Seconds() < z.Seconds() && a.SimSeconds > z.SimSeconds {
+				yield(a, z)
+			}
+		}
+	}
+}
+
+// CompareThesis rehearses every row of every table.
+func CompareThesis() ([]ThesisComparison, error) {
+	tables, err := ThesisTables()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]ThesisComparison, len(tables))
+	for i, t := range tables {
+		out[i] = ThesisComparison{Table: t, Name: t.Table, Scenario: t.Scenario}
+		var wifi, lte float64
+		for _, row := range t.Rows {
+			wifi, lte = max(wifi, row.WiFiMbps), max(lte, row.LTEMbps)
+		}
+		out[i].Results = make([]ThesisResult, len(t.Rows))
+		var all sync.WaitGroup
+		errs := make([]error, len(t.Rows))
+		for k, row := range t.Rows {
+			res := &out[i].Results[k]
+			res.ThesisRow = row
+			all.Go(func() {
+				errs[k] = res.rehearse(t.Table, wifi*1e6*scenario.Goodput/8, lte*1e6*scenario.Goodput/8)
+			})
+		}
+		all.Wait()
+		if err := errors.Join(errs...); err != nil {
+			return nil, fmt.Errorf("table %s: %w", t.Table, err)
+		}
+		out[i].PaperRank = rank(out[i].Results, func(r ThesisResult) float64 { return r.Seconds() })
+		out[i].SimRank = rank(out[i].Results, func(r ThesisResult) float64 { return r.SimSeconds })
+		out[i].SameRanking = slices.Equal(out[i].PaperRank, out[i].SimRank)
+		out[i].Pairs = len(t.Rows) * (len(t.Rows) - 1) / 2
+		out[i].PairsAlike = out[i].Pairs
+		out[i].swapped(func(_, _ *ThesisResult) { out[i].PairsAlike-- })
+	}
+	return out, nil
+}
+
+// rehearse fills in the simulated figures. wifi and lte are the constant
+// bandwidths, in bytes per second.
+func (r *ThesisResult) rehearse(table string, wifi, lte float64) error {
+	seconds, deltas, err := runs(r.Config(table, []float64{wifi, lte}))
+	if err != nil {
+		return err
+	}
+	r.SimSeconds, r.SimFastest, r.SimSlowest = Quantile(seconds, 0.5), seconds[0], seconds[len(seconds)-1]
+	r.SimDelta = Quantile(deltas, 0.5)
+	r.AltSeconds, r.AltDelta = r.SimSeconds, r.SimDelta
+	if a := r.algorithm(); a != "2" && a != "3" {
+		return nil // no other asks for a bandwidth
+	}
+	if seconds, deltas, err = runs(r.Config(table, []float64{exampleBandwidth, exampleBandwidth})); err != nil {
+		return err
+	}
+	r.AltSeconds, r.AltDelta = Quantile(seconds, 0.5), Quantile(deltas, 0.5)
+	return nil
+}
+
+func runs(cfg Config) (seconds, deltas []float64, err error) {
+	for seed := range uint64(ThesisRuns) {
+		cfg.Seed = seed + 1
+		res, err := Run(cfg)
+		if err != nil {
+			return nil, nil, err
+		}
+		seconds = append(seconds, res.Seconds)
+		deltas = append(deltas, res.LinkDelta)
+	}
+	slices.Sort(seconds)
+	slices.Sort(deltas)
+	return seconds, deltas, nil
+}
+
+func rank(rows []ThesisResult, seconds func(ThesisResult) float64) []string {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b ThesisResult) int { return cmp.Compare(seconds(a), seconds(b)) })
+	names := make([]string, len(rows))
+	for i, r := range rows {
+		names[i] = r.Approach
+	}
+	return names
+}
+
+// Quantile is the q-quantile, 0 to 1, of sorted values, interpolated; 0 of none.
+func Quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	at := float64(q * float64(len(sorted)-1))
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	part := at - float64(i)
+	return sorted[i] + float64(part*(sorted[i+1]-sorted[i]))
+}
