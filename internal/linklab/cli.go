@@ -22,10 +22,12 @@ const (
 )
 
 // Main runs the command line (without the program's name) and returns the
-// exit status.
-func Main(args []string, in io.Reader, out, errOut io.Writer) int {
+// exit status. more are commands besides this package's own; the error of one
+// of them may bear a status as a StatusError.
+func Main(args []string, in io.Reader, out, errOut io.Writer, more ...*cobra.Command) int {
 	status := 0
 	root := newRoot(args, &status)
+	root.AddCommand(more...)
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
@@ -33,6 +35,10 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	err := root.Execute()
 	if err == nil {
 		return status
+	}
+	var said *StatusError
+	if errors.As(err, &said) {
+		return said.Status
 	}
 	say := func(text string) {
 		_, _ = fmt.Fprintln(errOut, "linklab: "+strings.ReplaceAll(text, "\n", "; ")) // nowhere to report it
