@@ -20,7 +20,7 @@ const anyTest = "go.uber.org/goleak"
 func rules() map[string]rule {
 	return map[string]rule{
 		"cmd/mlget":   {imports: "internal/cli"},
-		"cmd/linklab": {imports: "internal/linklab"},
+		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench"},
 
 		// Decides. The same inputs give the same actions: no clock, no socket, no
 		// goroutine, no file, no randomness.
@@ -74,6 +74,9 @@ func rules() map[string]rule {
 		"internal/linklab": {
 			imports: "internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
 				" github.com/spf13/cobra github.com/vishvananda/netlink golang.org/x/sys",
+		},
+		"internal/linklab/bench": {
+			imports: "internal/linklab internal/linklab/scenario github.com/spf13/cobra",
 		},
 		"internal/linklab/emu":      {imports: "internal/linklab/scenario"},
 		"internal/linklab/scenario": {},

@@ -151,7 +151,7 @@ func newRun(args []string, status *int) *cobra.Command {
 			}
 			c.Seed = f.seed
 			if c.Dir == "" {
-				if c.Size, err = parseSize(size); err != nil {
+				if c.Size, err = ParseSize(size); err != nil {
 					return err
 				}
 			}
@@ -230,7 +230,7 @@ which the links of a scenario together could carry a body of that size, after
 			if err != nil {
 				return err
 			}
-			n, err := parseSize(size)
+			n, err := ParseSize(size)
 			if err != nil {
 				return err
 			}
@@ -248,8 +248,8 @@ which the links of a scenario together could carry a body of that size, after
 	return cmd
 }
 
-// parseSize reads a number of bytes: 100, 1.5M (1024^2), 250MB (1000^2).
-func parseSize(text string) (int64, error) {
+// ParseSize reads a number of bytes: 100, 1.5M (1024^2), 250MB (1000^2).
+func ParseSize(text string) (int64, error) {
 	upper := strings.ToUpper(text)
 	digits := strings.TrimRight(upper, "KMGB")
 	unit := 1.0

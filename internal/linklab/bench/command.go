@@ -14,7 +14,6 @@ import (
 
 	"github.com/mlget/mlget/internal/linklab"
 	"github.com/mlget/mlget/internal/linklab/scenario"
-	"github.com/mlget/mlget/internal/units"
 )
 
 const help = `Run download tools over the same emulated links in random order, and print a
@@ -107,10 +106,7 @@ func (f flags) config() (Config, error) {
 		c.Rounds = 10
 	}
 	if f.size != "" {
-		n, err := units.ParseSize(f.size)
-		if err == nil && (n < 1 || n > 1<<40) {
-			err = fmt.Errorf("%s: not a possible size of a body", f.size)
-		}
+		n, err := linklab.ParseSize(f.size)
 		if err != nil {
 			return c, fmt.Errorf("--size: %w", err)
 		}

@@ -146,7 +146,7 @@ func (p process) failure(err error, limit time.Duration) (what, detail string) {
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(err, errNoEnd):
-		return fmt.Sprintf("no end in %.0f s", limit.Seconds()), detail
+		return fmt.Sprintf(noEnd+"%.0f s", limit.Seconds()), detail
 	case errors.As(err, &exit):
 		return exit.Error(), detail
 	}

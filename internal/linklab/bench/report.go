@@ -212,8 +212,8 @@ func row(runs []Result) []string {
 		num(Median(column(runs, timeOf)), 2),
 		num(StdDev(column(ok, timeOf)), 2),
 		num(Median(column(runs, efficiencyOf)), 3),
-		num(Median(deltas), 2),
-		num(Largest(deltas), 2),
+		num(Median(deltas), 3),
+		num(Largest(deltas), 3),
 		num(Median(known(ok, func(r Result) *float64 { return r.Waste })), 2),
 		num(Median(column(ok, func(r Result) float64 { return r.CPU })), 2),
 		num(Median(column(ok, func(r Result) float64 { return float64(r.PeakRSS) / 1e6 })), 0),
@@ -283,8 +283,8 @@ func (w *writer) ratios(groups [][]Result) {
 }
 
 // ratio is the median of the ratios of two tools' times in the same round.
-// Where the other one has failed, its time until then is taken, and the ratio
-// is at most that.
+// Where the other one found no end, its time until then is taken, and the ratio
+// is at most that; a round in which it failed otherwise says nothing.
 func ratio(ours, theirs []Result) string {
 	var values []float64
 	mark := ""
@@ -294,6 +294,9 @@ func ratio(ours, theirs []Result) string {
 				continue
 			}
 			if !b.OK() {
+				if !b.endless() {
+					continue
+				}
 				mark = "≤ "
 			}
 			values = append(values, timeOf(a)/b.Seconds)

@@ -73,11 +73,11 @@ func (w *writer) legend(h Header) {
 		"Every round runs every tool once over the same links (the same seed), one after the other in random order; each run has new links and a new server.",
 		"seconds: from the process's start to its end; median over the runs. A run that failed or did not end in time counts as longer than all others, and – is a median of such. σ is the sample standard deviation of those that ended.",
 		"of bound: the fluid bound over the time. The bound is the least time, from the first packet, in which the links together could carry the file with 0.965 of their rates being payload, after 2 round trips (3 with TLS). With losses nobody reaches it: it does not know TCP.",
-		"Link Δ: time between the last data of the first and of the last link to finish, from the emulator's counters every 5 ms, for all tools alike; median and worst. Links that are dead at the end do not count, and a tool that used one link has none.",
+		"Link Δ: time between the last data of the first and of the last link to finish, from the emulator's counters every 5 ms, for all tools alike; median and worst. Links that are dead at the end do not count, and a tool that used one link has none. What is thrown away is data too: a tool that stops using a link without stopping the server looks better here than it is. mlget's own report, in the line below a table, counts only bytes that were kept.",
 		"waste: bytes that the links delivered beyond the file in full packets, until 0.3 s after the tool's end: what came twice, what was thrown away, and some hundredths of a percent of headers.",
 		"CPU: user and system time of the process, from the kernel. RSS: its peak resident set (VmHWM, read every 20 ms), 10⁶ bytes. Start: from the process's start to its first packet.",
-		"time / time of: the median of the ratios within each round; below 1 mlget is faster. ≤: the other one failed in some round, and its time until then was taken.",
-		"aria2 binds to addresses, so it (and axel) runs with routing rules by source address; mlget and curl bind to devices and run without. axel and wget2 use one link whatever they are told. aria2 and axel know no HTTP/2 and use HTTP/1.1 over TLS.",
+		"time / time of: the median of the ratios within each round; below 1 mlget is faster. ≤: the other one found no end in some round, and its time until then was taken; a round in which it failed otherwise is left out.",
+		"aria2 binds to addresses, so it (and axel) runs with routing rules by source address; mlget and curl bind to devices and run without. axel and wget2 use one link whatever they are told. aria2 and axel know no HTTP/2 and use HTTP/1.1 over TLS, axel without verifying the certificate: it cannot do so for an address.",
 	} {
 		w.line("- %s", s)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -49,6 +50,12 @@ type LinkResult struct {
 // OK says that the tool did what it was asked for.
 func (r Result) OK() bool { return r.Failure == "" }
 
+// noEnd begins the failure of a run that took too long.
+const noEnd = "no end in "
+
+// endless says that the run was stopped because it took too long.
+func (r Result) endless() bool { return strings.HasPrefix(r.Failure, noEnd) }
+
 // Header is the first line of a file of results: what they are results of.
 type Header struct {
 	Schema       int      `json:"bench"`
@@ -74,7 +81,7 @@ type Header struct {
 const schema = 1
 
 // longestLine bounds a line of results in bytes.
-const longestLine = 1 << 20
+const longestLine = 1 << 16
 
 // ErrResults says that a file does not hold results.
 var ErrResults = errors.New("not a file of benchmark results")

@@ -140,7 +140,6 @@ func (r *labRunner) download(ctx context.Context, lab *linklab.Lab, t Tool, tr T
 	p := process{lab: lab, dir: dir, links: len(links)}
 	p.cmd = lab.Command(ctx, r.paths[t.program()], t.args(q)...)
 	p.cmd.Env = append(p.cmd.Env, "HOME="+dir, "XDG_CONFIG_HOME="+dir)
-	p.cmd.Env = append(p.cmd.Env, t.env(q)...)
 	if m, err = p.measure(ctx); err != nil {
 		return m, res, err
 	}

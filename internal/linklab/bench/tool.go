@@ -182,6 +182,9 @@ func (t Tool) args(r Request) []string {
 		}
 	case Axel:
 		add("-q", "-4", "-n", "4", "-o", outName) // its own default number of connections
+		if r.CA != "" {
+			add("--insecure") // it cannot verify a certificate that names an address
+		}
 	case Curl, CurlMPTCP:
 		add("-q", "-sS", "-f", "-o", outName)
 		if t.Family == CurlMPTCP {
@@ -213,14 +216,6 @@ func (t Tool) args(r Request) []string {
 func (t Tool) files(r Request) map[string]string {
 	if t.Family == Axel && len(r.Links) > 0 {
 		return map[string]string{".axelrc": "interfaces = " + strings.ReplaceAll(r.names(), ",", " ") + "\n"}
-	}
-	return nil
-}
-
-// env is what the tool must find in its environment.
-func (t Tool) env(r Request) []string {
-	if t.Family == Axel && r.CA != "" {
-		return []string{"SSL_CERT_FILE=" + r.CA}
 	}
 	return nil
 }
