@@ -18,7 +18,7 @@ import (
 
 // hang is how long a command may take before the test gives it up: far beyond
 // what any of them needs, also on a busy machine.
-const hang = 60 * time.Second
+const hang = 40 * time.Second
 
 // password is the only one in these tests; no output and no file may hold it.
 const password = "hunter2-never-shown"

@@ -198,6 +198,9 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, habit string, size 
 	case "to": // wherever the query says
 		w.Header().Set("Location", r.URL.Query().Get("url"))
 		w.WriteHeader(http.StatusFound)
+	case "release": // what hangs
+		s.release()
+		w.WriteHeader(http.StatusNotFound)
 	case "loop":
 		w.Header().Set("Location", r.URL.Path+"x")
 		w.WriteHeader(http.StatusFound)

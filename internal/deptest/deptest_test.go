@@ -59,11 +59,10 @@ func check(tree map[string]pkg, rules map[string]rule) (faults []string) {
 		}
 		p := tree[name]
 		imports, tests := strings.Fields(r.imports), strings.Fields(r.tests)
-		used, usedInTests := make(map[string]bool), make(map[string]bool)
+		used := make(map[string]bool)
 		faults = append(faults, checkOne(name, p.imports, imports, strings.Fields(r.std), used)...)
-		faults = append(faults, checkOne(name+" [test]", p.tests, slices.Concat(imports, tests, []string{anyTest}), nil, usedInTests)...)
+		faults = append(faults, checkOne(name+" [test]", p.tests, slices.Concat(imports, tests, []string{anyTest}), nil, make(map[string]bool))...)
 		faults = append(faults, unused(name, imports, used)...)
-		faults = append(faults, unused(name+" [test]", tests, usedInTests)...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(rules)) {
 		if _, ok := tree[name]; !ok {

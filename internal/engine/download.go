@@ -15,8 +15,6 @@ import (
 )
 
 const (
-	// sampleEvery is how often observers are told where a download stands.
-	sampleEvery = 200 * scheduler.Millisecond
 	// checkpointEvery is how much progress, in time, a crash may cost.
 	checkpointEvery = scheduler.Second
 	// idleWake bounds how long the owner sleeps, so that stalls are seen.
@@ -32,7 +30,6 @@ type download struct {
 	job  *Job
 	to   sink
 	core *scheduler.Core
-	url  *url.URL
 
 	links     []linkState
 	transfers []*transfer
@@ -40,32 +37,40 @@ type download struct {
 	recorded  chan error // a checkpoint has ended
 	actions   []scheduler.Action
 
-	ref        *fetch.Object // what all responses must agree with; nil until the first
-	refLink    scheduler.LinkID
-	refURL     *url.URL
-	refRemote  netip.AddrPort
-	pinned     bool // all links were sent to one server address
-	have       []scheduler.Range
-	journal    store.Identity
-	resumed    int64
-	parked     []message      // responses that hold the whole object; see decideWhole
-	parkedAt   scheduler.Time // since when the first of them waits
-	wholeMode  bool           // one stream from the first byte on
-	wholeBy    *transfer      // who reads it
+	journal store.Identity    // of what is there already
+	have    []scheduler.Range // what is there already
+	resumed int64             // bytes of have
+
+	ref       *fetch.Object // what all responses must agree with; nil until the first
+	refLink   scheduler.LinkID
+	refURL    *url.URL
+	refRemote netip.AddrPort
+
+	doubts     []message      // responses that wait for the other links' first; see doubtful
+	doubtSince scheduler.Time // since when there are doubts; 0: there are none
+
+	wholeMode bool             // one stream from the first byte on
+	wholeBy   *transfer        // who reads it
+	wholeLink scheduler.LinkID // who is next to read it
+	wholeWait time.Duration    // how long to wait before that
+
 	complete   bool
 	err        error // the first that ends the download
 	recording  bool  // a checkpoint is being made
 	nextRecord scheduler.Time
-	nextSample scheduler.Time
+	sampled    sampled
 }
 
 // linkState is what a download knows of a link.
 type linkState struct {
+	url      *url.URL // what to ask for
 	lost     bool
 	banned   bool
 	used     bool
-	answered bool // a response, or an error, has come
+	answered bool // a response has come
+	guessing bool // waits for the object's size, having guessed beyond it
 	failures int  // in a row
+	gained   int64
 	bytes    int64
 	wasted   int64
 	err      error // why it was lost
@@ -74,10 +79,13 @@ type linkState struct {
 
 func newDownload(e *Engine, job *Job, to sink) (*download, error) {
 	d := &download{
-		e: e, job: job, to: to, url: job.URL,
+		e: e, job: job, to: to,
 		links:    make([]linkState, len(e.links)),
 		tell:     make(chan message, 4*len(e.links)),
 		recorded: make(chan error, 1),
+	}
+	for i := range d.links {
+		d.links[i].url = job.URL
 	}
 	policy, err := scheduler.NewPolicy(e.cfg.Algorithm, e.cfg.StaticLimit, e.cfg.Padding)
 	if err != nil {
@@ -109,7 +117,10 @@ func newDownload(e *Engine, job *Job, to sink) (*download, error) {
 
 // size is the object's size in bytes; -1 while unknown.
 func (d *download) size() int64 {
-	if d.wholeMode && d.ref != nil {
+	if d.wholeMode {
+		if d.ref == nil {
+			return -1
+		}
 		return d.ref.Size
 	}
 	return d.core.Size()
@@ -120,13 +131,14 @@ func (d *download) run(ctx context.Context) error {
 	reqs, cancel := context.WithCancelCause(ctx)
 	defer cancel(errOver)
 	for id := range d.links {
+		l := d.e.links[id]
 		d.step(reqs, scheduler.Input{
-			Kind: scheduler.LinkUp, Link: scheduler.LinkID(id),
-			Bandwidth: d.e.links[id].Bandwidth, RTT: d.e.roundTrip(scheduler.LinkID(id), nil),
+			Kind: scheduler.LinkUp, Link: scheduler.LinkID(id), Bandwidth: l.Bandwidth, RTT: l.roundTrip(nil),
 		})
 	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	if d.complete { // the last run got every byte, but not to the renaming
+		d.known(&fetch.Response{EffectiveURL: d.job.URL}, d.journal.Size, true)
 		d.fail(d.to.begin(d.journal))
 	}
 	d.loop(ctx, reqs)
@@ -172,6 +184,7 @@ func (d *download) loop(ctx, reqs context.Context) {
 			d.recording = false
 			d.fail(err)
 		case <-d.to.moved():
+			d.fail(d.to.failed())
 			d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.drained()})
 		case <-timer.C:
 		case <-ctx.Done():
@@ -195,17 +208,17 @@ func (d *download) untilWake() scheduler.Time {
 // lookAround reads the counters, lets the scheduler think, and sees to what
 // happens now and then.
 func (d *download) lookAround(reqs context.Context) {
-	now := d.e.now()
+	if d.err != nil {
+		return
+	}
 	for _, t := range d.transfers {
-		d.report(reqs, t)
+		d.count(reqs, t)
 	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
+	now := d.e.now()
 	d.watchStalls(now)
-	d.decideWhole(reqs, now)
-	if now >= d.nextSample {
-		d.nextSample = now + sampleEvery
-		d.sample()
-	}
+	d.settleDoubts(reqs, now)
+	d.sampleSometimes(now)
 	if !d.recording && now >= d.nextRecord && d.ref != nil && !d.wholeMode && d.to.window() == 0 {
 		d.nextRecord = now + checkpointEvery
 		d.recording = true
@@ -215,91 +228,41 @@ func (d *download) lookAround(reqs context.Context) {
 	d.checkLost()
 }
 
-// report tells the scheduler what a transfer has received since last time.
-func (d *download) report(reqs context.Context, t *transfer) {
+// count tells the scheduler what a transfer has received since last time.
+func (d *download) count(reqs context.Context, t *transfer) {
 	got := t.got.Load()
-	if t.released || t.parked || got == t.told {
+	if t.released || got == t.told {
 		return
 	}
-	t.told = got
-	now := d.e.now()
-	t.progress = now
-	d.links[t.link].lastByte = now
-	d.links[t.link].failures = 0
+	d.gain(t, got)
 	d.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got})
 }
 
-// step gives the scheduler an input and carries out its actions.
-func (d *download) step(reqs context.Context, in scheduler.Input) {
-	if d.wholeMode {
-		return // there is nothing left to schedule
-	}
+// gain notes that a transfer has got so many bytes.
+func (d *download) gain(t *transfer, got int64) {
 	now := d.e.now()
-	d.actions = d.core.Step(now, in, d.actions[:0])
-	if d.e.cfg.Record {
-		d.e.cfg.Bus.Publish(event.Step{At: now, File: d.job.ID, Input: in, Actions: append([]scheduler.Action(nil), d.actions...)})
-	}
-	var banned scheduler.LinkID = scheduler.NoLink
-	for _, a := range d.actions {
-		if a.Kind == scheduler.Ban {
-			banned = a.Link
-		}
-	}
-	for _, a := range d.actions {
-		switch a.Kind {
-		case scheduler.Start:
-			if d.err == nil {
-				d.start(reqs, a)
-			}
-		case scheduler.Shrink:
-			if t := d.find(a.Chunk); t != nil {
-				t.end.Store(a.Range.End)
-			}
-		case scheduler.Cancel:
-			if t := d.find(a.Chunk); t != nil {
-				t.released = true
-				cause := errReleased
-				if a.Link == banned {
-					cause = fetch.ErrStalled // its connection is of no use either
-				}
-				t.cancel(cause)
-			}
-		case scheduler.Ban:
-			d.links[a.Link].banned = true
-			d.changed(a.Link, event.LinkBanned, "too slow or silent")
-		case scheduler.Unban:
-			d.links[a.Link].banned = false
-			d.changed(a.Link, event.LinkUsed, "it answers again")
-		case scheduler.Complete:
-			d.complete = true
-		}
-	}
+	d.links[t.link].gained += got - t.told
+	d.links[t.link].lastByte = now
+	t.told, t.progress = got, now
+	t.toldAt = scheduler.Time(t.lastByte.Load())
 }
 
-func (d *download) find(id scheduler.ChunkID) *transfer {
+// watchStalls gives up requests that are owed bytes and get none. What stands
+// behind another in its connection's queue is owed none yet, and the consumer of
+// a stream may take its time.
+func (d *download) watchStalls(now scheduler.Time) {
+	limit := scheduler.Time(d.e.cfg.StallTimeout)
+	if limit <= 0 {
+		return
+	}
 	for _, t := range d.transfers {
-		if t.chunk == id {
-			return t
+		if t.held.Load() || d.inDoubt(t) {
+			t.progress = now
+		}
+		if now-max(t.progress, d.links[t.link].lastByte) > limit {
+			t.cancel(fetch.ErrStalled)
 		}
 	}
-	return nil
-}
-
-// start sends a request.
-func (d *download) start(reqs context.Context, a scheduler.Action) {
-	ctx, cancel := context.WithCancelCause(reqs)
-	t := &transfer{chunk: a.Chunk, link: a.Link, off: a.Range.Off, cancel: cancel, sent: d.e.now()}
-	t.end.Store(a.Range.End)
-	d.launch(ctx, t)
-}
-
-func (d *download) launch(ctx context.Context, t *transfer) {
-	t.progress = t.sent
-	d.transfers = append(d.transfers, t)
-	d.e.cfg.Bus.Publish(event.RequestStarted{
-		At: t.sent, File: d.job.ID, Link: t.link, Chunk: t.chunk, Off: t.off, End: t.end.Load(),
-	})
-	go d.e.run(ctx, t, d.url, d.to, d.tell)
 }
 
 // fail records the first error that ends the download.
@@ -307,34 +270,4 @@ func (d *download) fail(err error) {
 	if err != nil && d.err == nil {
 		d.err = err
 	}
-}
-
-func (d *download) changed(id scheduler.LinkID, s event.LinkState, reason string) {
-	d.e.cfg.Bus.Publish(event.LinkChanged{At: d.e.now(), Link: id, State: s, Reason: reason})
-	if s != event.LinkUsed || reason != "" {
-		d.e.notice(s == event.LinkLost, "%s: %s: %s", d.e.links[id].Net.Name(), s, reason)
-	}
-}
-
-// sample tells observers where the download stands.
-func (d *download) sample() {
-	s := event.Sample{At: d.e.now(), File: d.job.ID, Size: d.size(), Links: make([]event.LinkSample, len(d.links))}
-	for id := range d.links {
-		l := scheduler.LinkID(id)
-		s.Links[id] = event.LinkSample{
-			Bytes: d.links[id].bytes, Wasted: d.links[id].wasted,
-			Rate: d.core.Rate(l), Bandwidth: d.core.Bandwidth(l),
-			RTT: time.Duration(d.e.roundTrip(l, nil)), InFlight: d.core.Requests(l),
-		}
-	}
-	for _, t := range d.transfers {
-		s.Links[t.link].Bytes += t.got.Load()
-	}
-	switch {
-	case d.wholeBy != nil:
-		s.Done = d.wholeBy.got.Load()
-	case s.Size >= 0:
-		s.Done = s.Size - d.core.Left()
-	}
-	d.e.cfg.Bus.Publish(s)
 }

@@ -2,59 +2,47 @@
 // over the links, checks that all of them are about one object, stores the
 // bytes, and publishes what happens.
 //
-// One goroutine owns a download's scheduler and everything that belongs to it.
-// Each request in flight has a goroutine of its own, which blocks in reads and
-// writes and tells its progress by atomic counters; it sends the owner two
-// messages, when its response has been checked and when it has ended, and none
-// per block. The owner looks at the counters when the scheduler wants to be
-// woken.
+// One goroutine, the caller of Download, owns a download's scheduler and
+// everything that belongs to it. Each request in flight has a goroutine of its
+// own, which blocks in reads and writes and tells its progress by atomic
+// counters; it sends the owner two messages, when its response has been checked
+// and when it has ended, and none per block. The owner looks at the counters
+// when the scheduler wants to be woken. When Download returns, no goroutine and
+// no write of it is left.
 //
 // An Engine runs one download at a time and keeps its connections between
-// them; for several at once, make several over the same Links.
+// them; for several at once, make several over the same Links, whose methods
+// may be called from any goroutine. What a download changes of an Engine's
+// connections (see identity.go) is undone at its end.
+//
+// What comes in is held against one object, the one of the first response that
+// was taken (adopt). A link whose server ignores ranges, or speaks of another
+// object than the journal, has to wait for the other links' answers, for
+// parkTime at most, before it is believed. Failures are counted per link:
+// Config.Tries of them in a row without getting anywhere, and the link is lost.
+// No link left is the end.
+//
+//	engine.go    Engine and its configuration      transfer.go  one request
+//	link.go      a link of a run                   judge.go     may its response be taken?
+//	job.go       a job from beginning to end       identity.go  is it the same object?
+//	checksum.go  of the whole object               whole.go     one stream, without ranges
+//	download.go  the owner and its loop            settle.go    what came of a request?
+//	step.go      the scheduler's actions           lost.go      links and downloads given up
+//	sink.go, stream.go  where the bytes go         report.go    what observers are told
 package engine
 
 import (
 	"context"
 	"errors"
-	"net"
-	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
-	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
-
-// Network is a link as the engine needs it; *link.Link is one.
-type Network interface {
-	fetch.Dialer
-	Name() string
-	// Pin makes dials of host go to these addresses only; none: no longer.
-	Pin(host string, addrs []netip.Addr)
-}
-
-// Link is a link of a run. Engines share Links.
-type Link struct {
-	Net       Network
-	Bandwidth float64 // known capacity in bytes per second; 0: not known
-
-	id      scheduler.LinkID
-	limiter *rate.Limiter // nil: no limit
-	totals  totals
-	bus     *event.Bus
-	started time.Time
-}
-
-// totals is what a link's connections amount to over a run.
-type totals struct {
-	mu sync.Mutex
-	event.LinkTotals
-}
 
 // Config is what an Engine needs to know.
 type Config struct {
@@ -69,10 +57,10 @@ type Config struct {
 	NoSteal     bool
 	NoFailover  bool
 
-	BlockSize    int           // bytes of one read and one write
-	Tries        int           // attempts in a row without a byte, per link
-	StallTimeout time.Duration // a link that owes bytes and delivers none for so long is given up
-	LimitRate    *rate.Limiter // bytes per second over all links; nil: no limit
+	BlockSize    int           // bytes of one read and one write; 0: DefaultBlockSize
+	Tries        int           // failures in a row, per link, without 16 KiB of progress between them; 0: no end
+	StallTimeout time.Duration // a request that is owed bytes and gets none for so long is given up; 0: never
+	LimitRate    *rate.Limiter // bytes per second over all links, of NewLimiter; nil: no limit
 	Record       bool          // publish every step of the scheduler
 }
 
@@ -80,70 +68,20 @@ type Config struct {
 // beside the copying of bytes, and small enough for a phone's cache.
 const DefaultBlockSize = 128 << 10
 
-// NewLinks makes the links of a run; rates are in bytes per second, 0 for none.
-func NewLinks(bus *event.Bus, started time.Time, nets []Network, bandwidths []float64, rates []int64, block int) []*Link {
-	links := make([]*Link, len(nets))
-	for i, n := range nets {
-		links[i] = &Link{Net: n, Bandwidth: bandwidths[i], id: scheduler.LinkID(i), limiter: NewLimiter(rates[i], block), bus: bus, started: started}
-	}
-	return links
-}
-
-// NewLimiter allows bytesPerSecond, in blocks of up to block bytes; nil for 0.
-func NewLimiter(bytesPerSecond int64, block int) *rate.Limiter {
-	if bytesPerSecond <= 0 {
-		return nil
-	}
-	return rate.NewLimiter(rate.Limit(bytesPerSecond), block)
-}
-
-// Totals is what the link's connections amount to so far.
-func (l *Link) Totals() event.LinkTotals {
-	l.totals.mu.Lock()
-	defer l.totals.mu.Unlock()
-	return l.totals.LinkTotals
-}
-
-// ConnOpened implements fetch.Trace.
-func (l *Link) ConnOpened(local, remote net.Addr, _ string, rtt time.Duration) {
-	l.totals.mu.Lock()
-	t := &l.totals.LinkTotals
-	t.Connections++
-	t.LocalAddr, t.RemoteAddr = local.String(), remote.String()
-	l.totals.mu.Unlock()
-	l.sawRTT(rtt)
-	l.bus.Publish(event.ConnOpened{
-		At: sinceStart(l.started), Link: l.id, Local: local.String(), Remote: remote.String(), RTT: rtt,
-	})
-}
-
-// sawRTT keeps the least round-trip time, and returns it.
-func (l *Link) sawRTT(rtt time.Duration) time.Duration {
-	l.totals.mu.Lock()
-	defer l.totals.mu.Unlock()
-	if t := &l.totals.LinkTotals; rtt > 0 && (t.RTT == 0 || rtt < t.RTT) {
-		t.RTT = rtt
-	}
-	return l.totals.RTT
-}
-
-func sinceStart(started time.Time) scheduler.Time { return scheduler.Time(time.Since(started)) }
+// ErrInterrupted is the cause with which to cancel a download's context so that
+// its state is kept for the next run.
+var ErrInterrupted = errors.New("interrupted")
 
 // Engine downloads objects over links.
 type Engine struct {
 	cfg    Config
 	links  []*Link
-	http   []*fetch.Config // a link's configuration, shared unless it is pinned
-	conns  []*fetch.Client
+	routes []*route  // one per link
 	blocks sync.Pool // of *[]byte, BlockSize long
-	nextID atomic.Int32
 }
 
-// ErrInterrupted is the cause with which to cancel a download's context so that
-// its state is kept for the next run.
-var ErrInterrupted = errors.New("interrupted")
-
-// New makes an Engine over links. Close it.
+// New makes an Engine over links. Close it. It fails when there is no such
+// algorithm.
 func New(cfg Config, links []*Link) (*Engine, error) {
 	if _, err := scheduler.NewPolicy(cfg.Algorithm, cfg.StaticLimit, cfg.Padding); err != nil {
 		return nil, err
@@ -151,57 +89,54 @@ func New(cfg Config, links []*Link) (*Engine, error) {
 	if cfg.BlockSize == 0 {
 		cfg.BlockSize = DefaultBlockSize
 	}
-	e := &Engine{cfg: cfg, links: links, conns: make([]*fetch.Client, len(links))}
+	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links))}
 	e.blocks.New = func() any {
 		b := make([]byte, cfg.BlockSize)
 		return &b
 	}
-	for i := range links {
-		e.reconnect(scheduler.LinkID(i), &e.cfg.HTTP)
+	for i, l := range links {
+		e.routes[i] = newRoute(l, &e.cfg.HTTP)
 	}
 	return e, nil
 }
 
-// reconnect gives a link a new client, with no connection yet.
-func (e *Engine) reconnect(id scheduler.LinkID, cfg *fetch.Config) {
-	if old := e.conns[id]; old != nil {
-		old.Close()
-	}
-	e.conns[id] = fetch.NewClient(cfg, e.links[id].Net, e.links[id])
-}
-
 // Close closes all connections.
 func (e *Engine) Close() {
-	for _, c := range e.conns {
-		c.Close()
+	for _, r := range e.routes {
+		r.client.Close()
 	}
 }
 
 func (e *Engine) now() scheduler.Time { return sinceStart(e.cfg.Started) }
 
-// roundTrip is the least round-trip time of a link, from its handshakes and from
-// what the kernel has seen on the connection since.
-func (e *Engine) roundTrip(id scheduler.LinkID, conn net.Conn) scheduler.Time {
-	var seen time.Duration
-	if conn != nil {
-		if info, ok := link.ReadTCPInfo(conn); ok {
-			seen = info.MinRTT
+// readSize is how many bytes of a link to read at once.
+func (e *Engine) readSize(id scheduler.LinkID) int {
+	n := e.cfg.BlockSize
+	for _, l := range [...]*rate.Limiter{e.cfg.LimitRate, e.links[id].limiter} {
+		if l != nil {
+			n = min(n, l.Burst())
 		}
 	}
-	return scheduler.Time(e.links[id].sawRTT(seen))
+	return n
 }
 
-// waitRate waits until n bytes of a link may pass.
+// waitRate waits until n bytes of a link, at most readSize, may have passed.
+// They have: when ctx ends, they count all the same.
 func (e *Engine) waitRate(ctx context.Context, id scheduler.LinkID, n int) error {
 	for _, l := range [...]*rate.Limiter{e.cfg.LimitRate, e.links[id].limiter} {
 		if l == nil {
 			continue
 		}
-		if err := l.WaitN(ctx, n); err != nil {
-			if cause := context.Cause(ctx); cause != nil {
-				return cause
-			}
-			return err
+		delay := l.ReserveN(time.Now(), n).Delay()
+		if delay <= 0 {
+			continue
+		}
+		timer := time.NewTimer(delay)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
 		}
 	}
 	return nil

@@ -2,17 +2,12 @@ package engine
 
 import (
 	"context"
-	"crypto/md5"
-	"crypto/sha1"
-	"crypto/sha256"
-	"crypto/sha512"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
+	"net/netip"
 	"net/url"
-	"strings"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
@@ -27,71 +22,6 @@ type Job struct {
 	// Stdout, if set, gets the bytes in order, instead of a file.
 	Stdout   io.Writer
 	Checksum *Checksum // nil: not checked
-}
-
-// Checksum is what the object's bytes must add up to.
-type Checksum struct {
-	Algorithm string // sha256, sha512, sha1 or md5
-	Sum       []byte
-}
-
-// ErrChecksum says that the bytes are not those that were expected.
-var ErrChecksum = errors.New("checksum mismatch")
-
-// ParseChecksum reads ALGO=HEX.
-func ParseChecksum(text string) (*Checksum, error) {
-	algorithm, sum, ok := strings.Cut(text, "=")
-	if !ok {
-		return nil, fmt.Errorf("%q is not ALGO=HEX", text)
-	}
-	c := &Checksum{Algorithm: strings.ToLower(algorithm)}
-	h := c.hash()
-	if h == nil {
-		return nil, fmt.Errorf("unknown checksum algorithm %q; known are sha256, sha512, sha1, md5", algorithm)
-	}
-	var err error
-	if c.Sum, err = hex.DecodeString(strings.TrimSpace(sum)); err != nil || len(c.Sum) != h.Size() {
-		return nil, fmt.Errorf("%q is not a %s in hexadecimal, which has %d digits", sum, c.Algorithm, 2*h.Size())
-	}
-	return c, nil
-}
-
-func (c *Checksum) hash() hash.Hash {
-	switch c.Algorithm {
-	case "sha256":
-		return sha256.New()
-	case "sha512":
-		return sha512.New()
-	case "sha1":
-		return sha1.New()
-	case "md5":
-		return md5.New()
-	}
-	return nil
-}
-
-// verify reads size bytes and compares.
-func (c *Checksum) verify(ctx context.Context, r io.ReaderAt, size int64) error {
-	h := c.hash()
-	in := io.NewSectionReader(r, 0, size)
-	for {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		switch n, err := io.CopyN(h, in, 8<<20); {
-		case errors.Is(err, io.EOF):
-			return c.compare(h.Sum(nil))
-		case err != nil:
-			return fmt.Errorf("checksum: read after %d bytes: %w", n, err)
-		}
-	}
-}
-
-func (c *Checksum) compare(sum []byte) error {
-	if string(sum) != string(c.Sum) {
-		return fmt.Errorf("%w: %s is %x, expected %x", ErrChecksum, c.Algorithm, sum, c.Sum)
-	}
-	return nil
 }
 
 // openSink finds out where the bytes go, before the network is touched. Where
@@ -179,6 +109,7 @@ func (e *Engine) Download(ctx context.Context, job *Job) (Result, error) {
 // fill gets every byte of the job's object into its sink and returns its size.
 // When what is on disk turns out to be of another object, it starts over.
 func (e *Engine) fill(ctx context.Context, job *Job, to sink) (int64, error) {
+	defer e.unpin()
 	for {
 		d, err := newDownload(e, job, to)
 		if err != nil {
@@ -194,15 +125,26 @@ func (e *Engine) fill(ctx context.Context, job *Job, to sink) (int64, error) {
 	}
 }
 
+// unpin takes back what the download did to the connections.
+func (e *Engine) unpin() {
+	for _, r := range e.routes {
+		if r.pinned {
+			r.lead("", netip.Addr{}, &e.cfg.HTTP)
+		}
+	}
+}
+
 func (e *Engine) notice(warning bool, format string, args ...any) {
 	e.cfg.Bus.Publish(event.Notice{At: e.now(), Warning: warning, Text: fmt.Sprintf(format, args...)})
 }
 
 // redact is u as it may be shown: without user and password.
-func redact(u *url.URL) string {
+func redact(u *url.URL) string { return withoutUser(u).String() }
+
+func withoutUser(u *url.URL) *url.URL {
 	shown := *u
 	shown.User = nil
-	return shown.String()
+	return &shown
 }
 
 // classOf is the class of a fetch error in err's chain; 0: there is none.

@@ -22,90 +22,77 @@ var (
 // wholeObject is the end of a transfer that reads a body of unknown length.
 const wholeObject = int64(1)<<62 - 1
 
-// transfer is one request in flight. Its goroutine writes the atomics, the
-// owner reads them; end is the other way round, so that a range is shortened
-// without a lock.
+// transfer is one request in flight. Its goroutine writes got, firstByte,
+// lastByte and held, the owner reads them; end is the other way round, so that a
+// range is shortened without a lock.
 type transfer struct {
 	chunk  scheduler.ChunkID
 	link   scheduler.LinkID
-	off    int64
+	client *fetch.Client
 	whole  bool // asks for the whole object, without a range
 	sent   scheduler.Time
 	cancel context.CancelCauseFunc
 
 	end       atomic.Int64 // the byte at which to stop
-	got       atomic.Int64 // bytes received, all of them written but those beyond end
+	got       atomic.Int64 // bytes received, all of them written
 	firstByte atomic.Int64 // a scheduler.Time; 0: none yet
-	lastByte  atomic.Int64
+	lastByte  atomic.Int64 // of a byte before end
+	held      atomic.Bool  // waits for the consumer of a stream, not for the link
 
-	// What only the owner touches.
-	told     int64 // bytes that the scheduler knows of
-	released bool  // the scheduler has forgotten this transfer
-	parked   bool  // its response is whole, and waits for the others' first
-	progress scheduler.Time
+	// What only the owner touches, but for off, which the goroutine reads once
+	// its response was taken.
+	off      int64
+	told     int64          // bytes that the scheduler knows of
+	toldAt   scheduler.Time // when the last of them came
+	cutAt    scheduler.Time // when end was last brought forward
+	progress scheduler.Time // when it was last seen to do what it should
+	released bool           // the scheduler has forgotten this transfer
 }
 
 // message is what a transfer tells its owner.
 type message struct {
 	t *transfer
-	// resp is a response that wants a verdict on answer; nil: the transfer
-	// has ended, with err.
+	// resp is a response that wants an answer: may it be read? nil: the
+	// transfer has ended, with err.
 	resp   *fetch.Response
-	answer chan<- verdict
+	answer chan<- bool
 	err    error
 }
 
-// verdict is the owner's answer to a response.
-type verdict uint8
-
-const (
-	refuse    verdict = iota
-	take              // read the range
-	takeWhole         // read the whole object from its first byte
-)
-
-// run makes the request and stores what comes.
+// run makes the request and stores what comes. Its last act is to say that it
+// has ended.
 func (e *Engine) run(ctx context.Context, t *transfer, u *url.URL, to sink, tell chan<- message) {
 	resp, err := e.open(ctx, t, u, tell)
 	if err == nil {
 		err = e.receive(ctx, t, resp, to)
 	}
-	tell <- message{t: t, err: err}
 	if resp != nil {
 		resp.Discard(0) // a range that was cut short: its rest is not wanted
 	}
+	tell <- message{t: t, err: err}
 }
 
-// open makes the request and gets the owner's verdict on the response.
+// open makes the request and asks the owner whether to read the response, which
+// is returned also where that is not so.
 func (e *Engine) open(ctx context.Context, t *transfer, u *url.URL, tell chan<- message) (*fetch.Response, error) {
-	end := t.end.Load()
+	off, end := t.off, t.end.Load()
 	if t.whole {
 		end = -1
 	}
-	resp, err := e.conns[t.link].Get(ctx, u, t.off, end)
+	resp, err := t.client.Get(ctx, u, off, end)
 	if err != nil {
 		return nil, err
 	}
-	answer := make(chan verdict, 1)
+	answer := make(chan bool, 1)
 	tell <- message{t: t, resp: resp, answer: answer}
 	select {
-	case v := <-answer:
-		switch v {
-		case take:
+	case take := <-answer:
+		if take {
 			return resp, nil
-		case takeWhole:
-			t.off = 0
-			if resp.End >= 0 {
-				t.end.Store(resp.End)
-			} else {
-				t.end.Store(wholeObject)
-			}
-			return resp, nil
-		case refuse:
 		}
 		return resp, errRefused
 	case <-ctx.Done():
-		return resp, context.Cause(ctx)
+		return resp, &fetch.Error{Class: fetch.Canceled, Err: context.Cause(ctx)}
 	}
 }
 
@@ -113,27 +100,27 @@ func (e *Engine) open(ctx context.Context, t *transfer, u *url.URL, tell chan<- 
 func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response, to sink) error {
 	block := e.blocks.Get().(*[]byte)
 	defer e.blocks.Put(block)
+	most := int64(e.readSize(t.link))
 	got := int64(0)
 	for {
-		want := t.end.Load() - t.off - got
+		want := min(most, t.end.Load()-t.off-got)
 		if want <= 0 {
 			return nil
 		}
-		n, err := resp.Read((*block)[:min(int64(len(*block)), want)])
+		n, err := resp.Read((*block)[:want])
 		if n > 0 {
 			at := t.off + got
-			if werr := to.room(ctx, at+int64(n)); werr != nil {
-				return werr
-			}
-			if _, werr := to.WriteAt((*block)[:n], at); werr != nil {
+			if werr := e.store(ctx, t, to, (*block)[:n], at); werr != nil {
 				return werr
 			}
 			got += int64(n)
 			now := int64(e.now())
-			if t.firstByte.Load() == 0 {
+			if got == int64(n) {
 				t.firstByte.Store(now)
 			}
-			t.lastByte.Store(now)
+			if at < t.end.Load() {
+				t.lastByte.Store(now)
+			}
 			t.got.Store(got)
 			if werr := e.waitRate(ctx, t.link, n); werr != nil {
 				return werr
@@ -150,4 +137,18 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 			return err
 		}
 	}
+}
+
+// store writes p at its place, when there is room for it.
+func (e *Engine) store(ctx context.Context, t *transfer, to sink, p []byte, at int64) error {
+	if to.window() > 0 {
+		t.held.Store(true)
+		err := to.room(ctx, at+int64(len(p)))
+		t.held.Store(false)
+		if err != nil {
+			return err
+		}
+	}
+	_, err := to.WriteAt(p, at)
+	return err
 }

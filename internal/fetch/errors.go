@@ -137,7 +137,7 @@ func noSuchHost(err *net.DNSError) error {
 	if err.Err == "no such host" {
 		return fmt.Errorf("no such host: %s", err.Name)
 	}
-	return fmt.Errorf("no such host: %s: %s", err.Name, err.Err)
+	return fmt.Errorf("%s: %s", err.Name, err.Err)
 }
 
 // ended is the error of a context that is over, or nil.

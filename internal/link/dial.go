@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 )
@@ -41,9 +42,17 @@ func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	if err != nil {
 		return nil, err
 	}
-	addrs = l.order(addrs, family)
-	if len(addrs) == 0 {
-		return nil, l.error("dial %s: the host has no address of a family that the link has", addr)
+	// What follows stays so however often one tries: it is marked as a name that
+	// leads nowhere.
+	if l.info.Virtual != VirtualLoopback && !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !a.IsLoopback() }) {
+		return nil, l.error("%w", &net.DNSError{
+			Err: "this machine itself is reached over the loopback link only", Name: host, IsNotFound: true,
+		})
+	}
+	if addrs = l.order(addrs, family); len(addrs) == 0 {
+		return nil, l.error("%w", &net.DNSError{
+			Err: "the host has no address of a family that the link has", Name: host, IsNotFound: true,
+		})
 	}
 	conn, err := race(ctx, len(addrs), stagger,
 		func(ctx context.Context, i int) (net.Conn, error) {

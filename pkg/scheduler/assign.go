@@ -178,8 +178,8 @@ func (c *Core) loot(thief, victim *link) int64 {
 		}
 		rs = max(rv, 1) // unmeasured: as good as the other
 	}
-	if victim.est.nMarks == 0 && c.now-victim.lastByte < victim.patience(thief.rtt) {
-		return 0 // it was asked and has not answered yet
+	if fresh := victim.est.nMarks == 0 || !victim.est.measured(); fresh && c.now-victim.lastByte < victim.patience(thief.rtt) {
+		return 0 // it was asked and has not answered yet, or has only just begun
 	}
 	x := int64(rs * (rest - float64(rv*delay)) / (rs + rv))
 	if x >= c.cfg.minRequest() {

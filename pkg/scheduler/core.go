@@ -331,6 +331,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		l.up = false
 		out = c.release(in.Link, out)
 		l.est.forget()
+		c.recall()
 		return out
 	}
 	l.up = true

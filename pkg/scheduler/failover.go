@@ -113,11 +113,26 @@ func (c *Core) unban(id LinkID, out []Action) []Action {
 	return append(out, Action{Kind: Unban, Link: id})
 }
 
+// recall lets banned links be tried again at once when no other link is up.
+func (c *Core) recall() {
+	for i := range c.links {
+		if l := &c.links[i]; l.up && !l.banned {
+			return
+		}
+	}
+	for i := range c.links {
+		if l := &c.links[i]; l.banned {
+			l.notBefore = c.now
+		}
+	}
+}
+
 // probe asks a banned link for a little: free bytes, or, when there are none,
 // the end of what a silent link still owes. With neither, the link stays banned
-// and the others finish.
+// and the others finish. While the size is unknown it is asked only if nobody
+// else is at work.
 func (c *Core) probe(id LinkID, out []Action) []Action {
-	if !c.sized() {
+	if !c.sized() && len(c.chunks) > 0 {
 		return out
 	}
 	before := len(out)

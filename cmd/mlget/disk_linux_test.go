@@ -1,0 +1,128 @@
+package main_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// inMounts runs a shell script in a process with mounts of its own, with a file
+// system of that size (and options) as its directory. URL names the site.
+func inMounts(t *testing.T, s *site, options, script string) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("mounting needs root")
+	}
+	dir := t.TempDir()
+	disk := filepath.Join(dir, "disk")
+	if err := os.Mkdir(disk, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	head := `set -eu
+mount -t tmpfs -o "$OPTIONS" tmpfs "$DISK"
+cd "$DISK"
+fail() { echo "FAIL: $*"; ls -la; exit 1; }
+# get CODE ARG...: mlget must end with that status.
+get() {
+	want=$1; shift
+	code=0; mlget --links lo "$@" 2>"$OUT/stderr" || code=$?
+	cat "$OUT/stderr"
+	[ $code = $want ] || fail "exit $code, want $want: $*"
+}
+says() { grep -q "$1" "$OUT/stderr" || fail "not said: $1"; }
+`
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", head+script)
+	cmd.Env = append(os.Environ(), "URL="+s.clear.URL, "DISK="+disk, "OUT="+dir, "OPTIONS="+options)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) || strings.Contains(string(out), "mount: permission denied") {
+		t.Skip("no mount namespaces here")
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
+}
+
+// TestFullDisk: exit 3, with what was there kept, and the next run goes on.
+func TestFullDisk(t *testing.T) {
+	s := newSite(t)
+	s.set("hang", "3000000")
+	dir := inMounts(t, s, "size=8m", `
+# No room from the beginning: nothing is fetched that could not be kept.
+get 3 "$URL/ranges/20000000/big.bin"
+says '^mlget: .*big.bin.*no space left on device$'
+says '^mlget: hint: .*room'
+[ ! -e big.bin ] || fail "big.bin"
+
+# A length that nobody tells: the disk fills up on the way.
+get 3 "$URL/chunked/20000000/long.bin"
+says '^mlget: .*long.bin.*no space left on device$'
+[ ! -e long.bin ] || fail "long.bin"
+ls -la; rm -f long.bin.part long.bin.part.json
+
+# The room is gone when the second run comes.
+get 4 --max-time 2s "$URL/hang/6000000/f.bin"
+[ -e f.bin.part.json ] || fail "no state"
+truncate -s 3000000 f.bin.part
+cp f.bin.part.json "$OUT/before"
+code=0; dd if=/dev/zero of=filler bs=64k 2>/dev/null || code=$?
+[ $code != 0 ] || fail "the disk is not full"
+get 8 -o /dev/null "$URL/release/1/x"
+get 3 "$URL/hang/6000000/f.bin"
+says '^mlget: .*no space left on device$'
+[ -e f.bin.part ] || fail "the bytes are gone"
+cmp f.bin.part.json "$OUT/before" || fail "the state is another one"
+rm filler
+get 0 --report "$OUT/report.json" "$URL/hang/6000000/f.bin"
+cp f.bin "$OUT/f.bin"
+`)
+	r := readReport(t, filepath.Join(dir, "report.json"))
+	if r.ResumedBytes == 0 {
+		t.Error("the last run did not go on where the first had stopped")
+	}
+	wantFile(t, filepath.Join(dir, "f.bin"), 6e6)
+}
+
+// TestUnwritable: exit 3 before anything is asked of the network.
+func TestUnwritable(t *testing.T) {
+	s := newSite(t)
+	inMounts(t, s, "size=1m", `
+mkdir dir
+echo theirs >dir/old.bin
+mount -o remount,ro "$DISK"
+get 3 "$URL/ranges/1000/x.bin"
+says '^mlget: .*x.bin.*read-only file system$'
+says '^mlget: hint: .*-P DIR'
+get 3 -P dir/new "$URL/ranges/1000/x.bin"
+says '^mlget: .*dir/new.*read-only'
+get 3 -o dir/old.bin "$URL/ranges/1000/x.bin"
+get 3 -c -o dir/old.bin "$URL/ranges/1000/x.bin"
+[ "$(cat dir/old.bin)" = theirs ] || fail "old.bin was touched"
+`)
+	if seen := s.seen(); len(seen) > 0 {
+		t.Errorf("the site saw %q", seen)
+	}
+}
+
+// wantFile checks that a file is what the site has of a size.
+func wantFile(t testing.TB, name string, size int64) {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprintf("%x", sha256.Sum256(content)) != body(size, "").SHA256() {
+		t.Errorf("%s is not what the site has", name)
+	}
+}

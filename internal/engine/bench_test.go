@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// nullSink takes everything and keeps nothing.
+type nullSink struct{}
+
+func (nullSink) resume() (id store.Identity, done []scheduler.Range, ok bool) { return id, nil, false }
+func (nullSink) begin(store.Identity) error                                   { return nil }
+func (nullSink) restart() error                                               { return nil }
+func (nullSink) WriteAt(p []byte, _ int64) (int, error)                       { return len(p), nil }
+func (nullSink) room(context.Context, int64) error                            { return nil }
+func (nullSink) window() int64                                                { return 0 }
+func (nullSink) drained() int64                                               { return 0 }
+func (nullSink) moved() <-chan struct{}                                       { return nil }
+func (nullSink) failed() error                                                { return nil }
+func (nullSink) checkpoint([]scheduler.Range) error                           { return nil }
+func (nullSink) suspend([]scheduler.Range) error                              { return nil }
+func (nullSink) readerAt() io.ReaderAt                                        { return nil }
+func (nullSink) reject() error                                                { return nil }
+func (nullSink) commit(context.Context, int64) (string, error)                { return "", nil }
+func (nullSink) close() error                                                 { return nil }
+
+// plain is a link over loopback without faults.
+type plain struct{ net.Dialer }
+
+func (*plain) Name() string { return "lo" }
+
+// zeros serves ranges of an object of zeros and allocates only per request.
+func zeros(t testing.TB, size int64) *url.URL {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	block := make([]byte, 256<<10)
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = conn.Close() }()
+				br := bufio.NewReader(conn)
+				for {
+					r, err := http.ReadRequest(br)
+					if err != nil {
+						return
+					}
+					off, end := asked(r)
+					end = min(end, size)
+					_, _ = fmt.Fprintf(conn, "HTTP/1.1 206 Partial Content\r\nEtag: \"z\"\r\nContent-Range: bytes %d-%d/%d\r\nContent-Length: %d\r\n\r\n", off, end-1, size, end-off)
+					for left := end - off; left > 0; {
+						n, err := conn.Write(block[:min(left, int64(len(block)))])
+						if err != nil {
+							return
+						}
+						left -= int64(n)
+					}
+				}
+			}()
+		}
+	}()
+	u, err := url.Parse("http://" + ln.Addr().String() + "/z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func bench(t testing.TB, u *url.URL, to sink) {
+	t.Helper()
+	var bus event.Bus
+	started := time.Now()
+	links := NewLinks(&bus, started, []Network{&plain{}}, []float64{0}, []int64{0}, 0)
+	e, err := New(Config{Bus: &bus, Started: started, Algorithm: "3", Padding: 0.3, Tries: 3, StallTimeout: 10 * time.Second}, links)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.fill(context.Background(), &Job{URL: u}, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// BenchmarkLoopback moves 1 GB over one link in clear; the server's work is in
+// the figures.
+func BenchmarkLoopback(b *testing.B) {
+	const size = 1_000_000_000
+	u := zeros(b, size)
+	b.SetBytes(size)
+	b.ReportAllocs()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for b.Loop() {
+		bench(b, u, nullSink{})
+	}
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(b.N)/(size/1e6), "allocs/MB")
+}
+
+// TestNoAllocationPerBlock holds a large download's allocations against its
+// blocks: there are about 3000.
+func TestNoAllocationPerBlock(t *testing.T) {
+	const size = 400_000_000
+	u := zeros(t, size)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	bench(t, u, nullSink{})
+	runtime.ReadMemStats(&after)
+	if n := after.Mallocs - before.Mallocs; n > size/DefaultBlockSize {
+		t.Errorf("%d allocations for %d blocks", n, size/DefaultBlockSize)
+	}
+}

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"strings"
+)
+
+// Checksum is what the object's bytes must add up to.
+type Checksum struct {
+	Algorithm string // sha256, sha512, sha1 or md5
+	Sum       []byte
+}
+
+// ErrChecksum says that the bytes are not those that were expected.
+var ErrChecksum = errors.New("checksum mismatch")
+
+// ParseChecksum reads ALGO=HEX.
+func ParseChecksum(text string) (*Checksum, error) {
+	algorithm, sum, ok := strings.Cut(text, "=")
+	if !ok {
+		return nil, fmt.Errorf("%q is not ALGO=HEX", text)
+	}
+	c := &Checksum{Algorithm: strings.ToLower(algorithm)}
+	h := c.hash()
+	if h == nil {
+		return nil, fmt.Errorf("unknown checksum algorithm %q; known are sha256, sha512, sha1, md5", algorithm)
+	}
+	var err error
+	if c.Sum, err = hex.DecodeString(strings.TrimSpace(sum)); err != nil || len(c.Sum) != h.Size() {
+		return nil, fmt.Errorf("%q is not a %s in hexadecimal, which has %d digits", sum, c.Algorithm, 2*h.Size())
+	}
+	return c, nil
+}
+
+func (c *Checksum) hash() hash.Hash {
+	switch c.Algorithm {
+	case "sha256":
+		return sha256.New()
+	case "sha512":
+		return sha512.New()
+	case "sha1":
+		return sha1.New()
+	case "md5":
+		return md5.New()
+	}
+	return nil
+}
+
+// verify reads size bytes and compares.
+func (c *Checksum) verify(ctx context.Context, r io.ReaderAt, size int64) error {
+	h := c.hash()
+	in := io.NewSectionReader(r, 0, size)
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		switch n, err := io.CopyN(h, in, 8<<20); {
+		case errors.Is(err, io.EOF):
+			return c.compare(h.Sum(nil))
+		case err != nil:
+			return fmt.Errorf("checksum: read after %d bytes: %w", n, err)
+		}
+	}
+}
+
+func (c *Checksum) compare(sum []byte) error {
+	if string(sum) != string(c.Sum) {
+		return fmt.Errorf("%w: %s is %x, expected %x", ErrChecksum, c.Algorithm, sum, c.Sum)
+	}
+	return nil
+}

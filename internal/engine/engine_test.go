@@ -1,0 +1,293 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/internal/testbody"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// TestMain lets many tests run at once: they wait more than they compute.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "24"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// rig is what a test downloads with.
+type rig struct {
+	t     testing.TB
+	nets  []*testLink
+	rates []int64
+	cfg   Config
+	dir   string
+	bus   *event.Bus
+	sub   *event.Subscription
+	links []*Link
+}
+
+func newRig(t testing.TB, nets ...*testLink) *rig {
+	t.Helper()
+	if len(nets) == 0 {
+		nets = []*testLink{{name: "a"}, {name: "b"}}
+	}
+	r := &rig{t: t, nets: nets, rates: make([]int64, len(nets)), dir: t.TempDir(), bus: new(event.Bus)}
+	r.cfg = Config{
+		Bus: r.bus, Started: time.Now(), Algorithm: "3", StaticLimit: 4 * mib, Padding: 0.3,
+		Tries: 4, StallTimeout: 10 * time.Second, Record: true,
+	}
+	r.sub = r.bus.Subscribe()
+	return r
+}
+
+// engine makes the Engine; it is closed with the test.
+func (r *rig) engine() *Engine {
+	r.t.Helper()
+	if r.links == nil {
+		nets := make([]Network, len(r.nets))
+		for i, n := range r.nets {
+			nets[i] = n
+		}
+		block := r.cfg.BlockSize
+		if block == 0 {
+			block = DefaultBlockSize
+		}
+		r.links = NewLinks(r.bus, r.cfg.Started, nets, make([]float64, len(nets)), r.rates, block)
+	}
+	e, err := New(r.cfg, r.links)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return e
+}
+
+// outcome is what came of a download.
+type outcome struct {
+	t      testing.TB
+	res    Result
+	err    error
+	events []event.Event
+}
+
+func (r *rig) job(u *url.URL) *Job {
+	return &Job{URL: u, Target: store.Target{Dir: r.dir, Name: "out", Explicit: true}}
+}
+
+// get downloads u into the rig's directory.
+func (r *rig) get(u *url.URL) *outcome { return r.do(context.Background(), r.job(u)) }
+
+// do runs one job on an Engine of its own and looks at what is always to hold.
+func (r *rig) do(ctx context.Context, job *Job) *outcome {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeoutCause(ctx, 50*time.Second, errors.New("the test took too long"))
+	defer cancel()
+	e := r.engine()
+	o := &outcome{t: r.t}
+	o.res, o.err = e.Download(ctx, job)
+	e.Close()
+	o.events = r.drain()
+	o.check()
+	for _, n := range r.nets {
+		if n.open() != 0 {
+			r.t.Errorf("link %s has %d connections after the end", n.name, n.open())
+		}
+	}
+	return o
+}
+
+// drain gives the events so far, and starts a new bus.
+func (r *rig) drain() (all []event.Event) {
+	r.bus.Publish(event.RunEnded{})
+	for buf, ok := r.sub.Next(nil); ok; buf, ok = r.sub.Next(buf) {
+		for _, e := range buf {
+			if _, end := e.(event.RunEnded); end {
+				return all
+			}
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// of picks the events of one type.
+func of[E event.Event](o *outcome) (list []E) {
+	for _, e := range o.events {
+		if e, ok := e.(E); ok {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// check looks at what holds for every download, however it ended.
+func (o *outcome) check() {
+	o.t.Helper()
+	open := map[scheduler.ChunkID]event.RequestStarted{}
+	var useful, wasted int64
+	for _, e := range o.events {
+		switch e := e.(type) {
+		case event.RequestStarted:
+			if _, twice := open[e.Chunk]; twice {
+				o.t.Errorf("request %d started twice", e.Chunk)
+			}
+			open[e.Chunk] = e
+		case event.RequestEnded:
+			s, ok := open[e.Chunk]
+			if !ok || s.Link != e.Link {
+				o.t.Errorf("request %d of link %d ended without having started", e.Chunk, e.Link)
+			}
+			delete(open, e.Chunk)
+			useful += e.Bytes - e.Wasted
+			wasted += e.Wasted
+			switch {
+			case e.Wasted < 0 || e.Wasted > e.Bytes:
+				o.t.Errorf("request %d: %d of %d bytes wasted", e.Chunk, e.Wasted, e.Bytes)
+			case e.Sent <= 0 || e.Sent > e.At:
+				o.t.Errorf("request %d: sent at %d, ended at %d", e.Chunk, e.Sent, e.At)
+			case e.Bytes > 0 && (e.FirstByte < e.Sent || e.LastByte > e.At):
+				o.t.Errorf("request %d: bytes from %d to %d, sent at %d, ended at %d", e.Chunk, e.FirstByte, e.LastByte, e.Sent, e.At)
+			case e.Bytes > e.Wasted && e.LastByte < e.FirstByte:
+				o.t.Errorf("request %d: first byte at %d, last kept byte at %d", e.Chunk, e.FirstByte, e.LastByte)
+			case (e.Outcome == event.OutcomeDone || e.Outcome == event.OutcomeCancelled) != (e.Error == ""):
+				o.t.Errorf("request %d: outcome %s, error %q", e.Chunk, e.Outcome, e.Error)
+			}
+		}
+	}
+	if len(open) > 0 {
+		o.t.Errorf("%d requests have not ended", len(open))
+	}
+	var resumed int64
+	for _, e := range of[event.ObjectKnown](o) {
+		resumed = e.Resumed
+	}
+	if o.err == nil && useful != o.res.Size-resumed {
+		o.t.Errorf("%d useful bytes (%d wasted) of %d, %d of them resumed", useful, wasted, o.res.Size, resumed)
+	}
+	for _, s := range of[event.Sample](o) {
+		if s.Done < 0 || s.Size >= 0 && s.Done > s.Size {
+			o.t.Errorf("a sample says %d of %d bytes", s.Done, s.Size)
+			break
+		}
+	}
+	o.replay()
+}
+
+// replay gives the recorded steps to new schedulers.
+func (o *outcome) replay() {
+	o.t.Helper()
+	var cfg *scheduler.Config
+	var steps []scheduler.Recorded
+	run := func() {
+		if cfg == nil {
+			return
+		}
+		if err := scheduler.Replay(*cfg, steps); err != nil {
+			o.t.Errorf("replay: %v", err)
+		}
+	}
+	for _, e := range o.events {
+		switch e := e.(type) {
+		case event.SchedulerStarted:
+			run()
+			p, err := scheduler.NewPolicy(e.Algorithm, e.StaticLimit, e.Padding)
+			if err != nil {
+				o.t.Fatal(err)
+			}
+			cfg = &scheduler.Config{
+				Links: e.Links, Policy: p, Size: e.Size, Have: e.Have, Overlap: e.Overlap,
+				Window: e.Window, NoSteal: e.NoSteal, NoFailover: e.NoFailover,
+			}
+			steps = steps[:0]
+		case event.Step:
+			steps = append(steps, scheduler.Recorded{At: e.At, Input: e.Input, Actions: e.Actions})
+		}
+	}
+	run()
+}
+
+// right demands that the file is b.
+func (o *outcome) right(b testbody.Body) {
+	o.t.Helper()
+	if o.err != nil {
+		o.t.Fatalf("download: %v", o.err)
+	}
+	if o.res.Size != b.Size {
+		o.t.Errorf("size %d, want %d", o.res.Size, b.Size)
+	}
+	if got := hashOf(o.t, o.res.Output); got != b.SHA256() {
+		o.t.Fatalf("%s: wrong hash", o.res.Output)
+	}
+	for _, suffix := range []string{".part", ".part.json"} {
+		if _, err := os.Stat(o.res.Output + suffix); err == nil {
+			o.t.Errorf("%s is still there", filepath.Base(o.res.Output)+suffix)
+		}
+	}
+}
+
+// carried is how many bytes each link brought that were kept.
+func (o *outcome) carried(links int) []int64 {
+	n := make([]int64, links)
+	for _, e := range of[event.RequestEnded](o) {
+		n[e.Link] += e.Bytes - e.Wasted
+	}
+	return n
+}
+
+func hashOf(t testing.TB, path string) string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// ofKnown is the last ObjectKnown, which there must be.
+func ofKnown(t testing.TB, o *outcome) event.ObjectKnown {
+	t.Helper()
+	list := of[event.ObjectKnown](o)
+	if len(list) == 0 {
+		t.Fatal("nothing says what the object is")
+	}
+	return list[len(list)-1]
+}
+
+// noticed says whether a notice holds text.
+func (o *outcome) noticed(text string) bool {
+	for _, n := range of[event.Notice](o) {
+		if strings.Contains(n.Text, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// doneOf makes ranges of pairs of offsets.
+func doneOf(ends ...int64) (done []scheduler.Range) {
+	for i := 0; i+1 < len(ends); i += 2 {
+		done = append(done, scheduler.Range{Off: ends[i], End: ends[i+1]})
+	}
+	return done
+}

@@ -1,0 +1,467 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+)
+
+// class demands that a download failed with an error of a class.
+func (o *outcome) class(want fetch.Class) {
+	o.t.Helper()
+	if got := classOf(o.err); got != want {
+		o.t.Fatalf("error %v is of class %v, want %v", o.err, got, want)
+	}
+}
+
+// head is a 206 in raw bytes.
+func head(o *object, off, end int64) []byte {
+	return fmt.Appendf(nil, "HTTP/1.1 206 Partial Content\r\nEtag: %s\r\nContent-Range: bytes %d-%d/%d\r\nContent-Length: %d\r\n\r\n",
+		o.etag, off, end-1, o.body.Size, end-off)
+}
+
+func TestBrokenConnections(t *testing.T) {
+	t.Run("again and again", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(3 * mib)
+		o.gate = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
+			off, end := asked(r)
+			if end-off < 300_000 {
+				return false
+			}
+			hijack(w, head(o, off, end), bytesOf(o.body, off, off+300_000))
+			return true
+		}
+		r := newRig(t, &testLink{name: "a"})
+		r.cfg.Tries = 2
+		got := r.get(at(t, serve(t, o), "", "/f"))
+		got.right(o.body)
+		network := 0
+		for _, e := range of[event.RequestEnded](got) {
+			if e.Outcome == event.OutcomeNetwork && e.Retry && e.Bytes > 0 {
+				network++
+			}
+		}
+		if network < 5 {
+			t.Errorf("%d requests ended by the network", network)
+		}
+	})
+	t.Run("after one byte each, for ever", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(3 * mib)
+		o.gate = func(w http.ResponseWriter, r *http.Request, n int64) bool {
+			off, end := asked(r)
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				return true
+			}
+			_, _ = conn.Write(append(head(o, off, end), bytesOf(o.body, off, off+1)...))
+			time.Sleep(20 * time.Millisecond)
+			_ = conn.Close()
+			if n > 12 {
+				t.Error("no end of it")
+				time.Sleep(time.Second)
+			}
+			return true
+		}
+		r := newRig(t, &testLink{name: "a"})
+		r.cfg.Tries = 3
+		r.get(at(t, serve(t, o), "", "/f")).class(fetch.Network)
+	})
+	t.Run("on one link", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(6 * mib)
+		r := newRig(t, &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", cut: 700_000, rate: 4 * mib})
+		got := r.get(at(t, serve(t, o), "", "/f"))
+		got.right(o.body)
+		if c := got.carried(2); c[0] == 0 || c[1] == 0 {
+			t.Errorf("carried %v", c)
+		}
+	})
+	t.Run("whole object, for ever", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(3 * mib)
+		o.gate = func(w http.ResponseWriter, _ *http.Request, n int64) bool {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				return true
+			}
+			_, _ = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", o.body.Size)
+			_, _ = conn.Write(bytesOf(o.body, 0, 200_000))
+			time.Sleep(300 * time.Millisecond)
+			_ = conn.Close()
+			if n > 8 {
+				t.Error("no end of it")
+				time.Sleep(time.Second)
+			}
+			return true
+		}
+		r := newRig(t, &testLink{name: "a"})
+		r.cfg.Tries = 3
+		r.get(at(t, serve(t, o), "", "/f")).class(fetch.Network)
+	})
+	t.Run("no end of tries", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(mib)
+		o.gate = func(w http.ResponseWriter, _ *http.Request, n int64) bool {
+			if n <= 3 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+			return n <= 3
+		}
+		r := newRig(t, &testLink{name: "a"})
+		r.cfg.Tries = 0
+		r.get(at(t, serve(t, o), "", "/f")).right(o.body)
+	})
+}
+
+func TestServerErrors(t *testing.T) {
+	status := func(code int, header ...string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			if len(header) > 0 {
+				w.Header().Set(header[0], header[1])
+			}
+			w.WriteHeader(code)
+		}
+	}
+	t.Run("busy, then fine", func(t *testing.T) {
+		t.Parallel()
+		for _, code := range []int{408, 429, 500, 502, 503, 504} {
+			t.Run(fmt.Sprint(code), func(t *testing.T) {
+				t.Parallel()
+				o := newObject(3 * mib)
+				var first atomic.Int64
+				o.gate = func(w http.ResponseWriter, r *http.Request, n int64) bool {
+					if n > 2 {
+						if since := time.Since(time.Unix(0, first.Load())); since < 900*time.Millisecond {
+							t.Errorf("asked again after %v", since)
+						}
+						return false
+					}
+					first.CompareAndSwap(0, time.Now().UnixNano())
+					status(code, "Retry-After", "1")(w, r)
+					return true
+				}
+				r := newRig(t)
+				got := r.get(at(t, serve(t, o), "", "/f"))
+				got.right(o.body)
+			})
+		}
+	})
+	for _, tc := range []struct {
+		name  string
+		code  int
+		class fetch.Class
+	}{{"not found", 404, fetch.Status}, {"forbidden", 403, fetch.Status}, {"unauthorized", 401, fetch.Auth}, {"busy for ever", 503, fetch.Busy}} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.cfg.Tries = 2
+			r.get(at(t, serve(t, status(tc.code)), "", "/f")).class(tc.class)
+		})
+		t.Run(tc.name+" on one link", func(t *testing.T) {
+			t.Parallel()
+			for bad := range 2 {
+				t.Run(fmt.Sprint(bad), func(t *testing.T) {
+					t.Parallel()
+					o := newObject(3 * mib)
+					nets := []*testLink{{name: "a", rate: 4 * mib}, {name: "b", rate: 4 * mib}}
+					nets[bad].to = serve(t, status(tc.code)).Listener.Addr().String()
+					r := newRig(t, nets...)
+					r.cfg.Tries = 2
+					got := r.get(at(t, serve(t, o), "", "/f"))
+					got.right(o.body)
+					if c := got.carried(2); c[bad] != 0 {
+						t.Errorf("carried %v", c)
+					}
+				})
+			}
+		})
+	}
+	t.Run("the answer that matters is reported", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		r.nets[0].dnsOut.Store(true)
+		r.get(at(t, serve(t, status(404)), "site.test", "/f")).class(fetch.Status)
+	})
+	t.Run("wrong content-range", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		r.get(at(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Range", "bytes 7-8/1000000")
+			w.WriteHeader(http.StatusPartialContent)
+			_, _ = w.Write([]byte("ab"))
+		})), "", "/f")).class(fetch.Protocol)
+	})
+}
+
+func TestUnreachable(t *testing.T) {
+	t.Run("no such host on one link", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(3 * mib)
+		r := newRig(t)
+		r.nets[0].dnsOut.Store(true)
+		r.get(at(t, serve(t, o), "site.test", "/f")).right(o.body)
+	})
+	t.Run("no such host", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		r.nets[0].dnsOut.Store(true)
+		r.nets[1].dnsOut.Store(true)
+		r.get(at(t, serve(t, newObject(1)), "site.test", "/f")).class(fetch.DNS)
+	})
+	t.Run("refused at first", func(t *testing.T) {
+		t.Parallel()
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = ln.Close()
+		r := newRig(t)
+		s := serve(t, newObject(1))
+		u := at(t, s, "", "/f")
+		u.Host = ln.Addr().String()
+		start := time.Now()
+		r.get(u).class(fetch.Refused)
+		if r.nets[0].dials.Load() != 1 || time.Since(start) > 5*time.Second {
+			t.Errorf("%d attempts", r.nets[0].dials.Load())
+		}
+	})
+	t.Run("refused later", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(3 * mib)
+		l := &testLink{name: "a", rate: 8 * mib, cut: 2 * mib}
+		r := newRig(t, l)
+		o.gate = func(_ http.ResponseWriter, _ *http.Request, n int64) bool {
+			if n == 2 {
+				l.refuse.Store(true)
+				time.AfterFunc(500*time.Millisecond, func() { l.refuse.Store(false) })
+			}
+			return false
+		}
+		got := r.get(at(t, serve(t, o), "", "/f"))
+		got.right(o.body)
+		if l.dials.Load() < 3 {
+			t.Errorf("%d dials", l.dials.Load())
+		}
+	})
+	t.Run("certificate of nobody", func(t *testing.T) {
+		t.Parallel()
+		s, _ := serveTLS(t, newObject(1))
+		r := newRig(t)
+		r.get(at(t, s, "", "/f")).class(fetch.TLS)
+	})
+}
+
+func TestSilentLinks(t *testing.T) {
+	t.Run("one of two", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(8 * mib)
+		r := newRig(t, &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: 4 * mib})
+		time.AfterFunc(500*time.Millisecond, func() { r.nets[1].hole.Store(true) })
+		got := r.get(at(t, serve(t, o), "", "/f"))
+		got.right(o.body)
+		banned := false
+		for _, e := range of[event.LinkChanged](got) {
+			banned = banned || e.Link == 1 && e.State == event.LinkBanned
+		}
+		if !banned {
+			t.Error("the silent link was not banned")
+		}
+	})
+	t.Run("one of two, from the start", func(t *testing.T) {
+		t.Parallel()
+		for bad := range 2 {
+			t.Run(fmt.Sprint(bad), func(t *testing.T) {
+				t.Parallel()
+				o := newObject(3 * mib)
+				r := newRig(t)
+				r.nets[bad].hole.Store(true)
+				r.get(at(t, serve(t, o), "", "/f")).right(o.body)
+			})
+		}
+	})
+	t.Run("the only one", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(3 * mib)
+		r := newRig(t, &testLink{name: "a", rate: 4 * mib})
+		r.cfg.StallTimeout = 400 * time.Millisecond
+		l := r.nets[0]
+		time.AfterFunc(200*time.Millisecond, func() { l.hole.Store(true) })
+		time.AfterFunc(1200*time.Millisecond, func() { l.hole.Store(false) })
+		got := r.get(at(t, serve(t, o), "", "/f"))
+		got.right(o.body)
+		stalled := false
+		for _, e := range of[event.RequestEnded](got) {
+			if strings.Contains(e.Error, "stalled") {
+				stalled = true
+				if e.Outcome != event.OutcomeNetwork || !e.Retry {
+					t.Errorf("a stalled request ended as %s, retry %v", e.Outcome, e.Retry)
+				}
+			}
+		}
+		if !stalled {
+			t.Error("no request stalled")
+		}
+	})
+	t.Run("a banned link when the other is lost", func(t *testing.T) {
+		// At first contact a is silent and is banned; then b turns out useless.
+		t.Parallel()
+		o := newObject(3 * mib)
+		a, b := &testLink{name: "a"}, &testLink{name: "b"}
+		a.hole.Store(true)
+		var n atomic.Int64
+		b.to = serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			off, _ := asked(r)
+			if off > 0 {
+				w.WriteHeader(http.StatusRequestedRangeNotSatisfiable) // of what size, it does not say
+				return
+			}
+			n.Add(1)
+			a.hole.Store(false)
+			w.WriteHeader(http.StatusNotFound)
+		})).Listener.Addr().String()
+		r := newRig(t, a, b)
+		r.get(at(t, serve(t, o), "", "/f")).right(o.body)
+		if n.Load() == 0 {
+			t.Error("a was never banned: the test tests nothing")
+		}
+	})
+}
+
+func TestServersWithoutRanges(t *testing.T) {
+	t.Run("portal on one link", func(t *testing.T) {
+		t.Parallel()
+		for bad := range 2 {
+			t.Run(fmt.Sprint(bad), func(t *testing.T) {
+				t.Parallel()
+				o := newObject(3 * mib)
+				nets := []*testLink{{name: "a"}, {name: "b"}}
+				portal := newObject(3000)
+				portal.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+					portal.whole(w)
+					return true
+				}
+				nets[bad].to = serve(t, portal).Listener.Addr().String()
+				nets[1-bad].latency = 300 * time.Millisecond
+				// The good server is busy at first.
+				o.gate = func(w http.ResponseWriter, _ *http.Request, n int64) bool {
+					if n == 1 {
+						w.WriteHeader(http.StatusServiceUnavailable)
+					}
+					return n == 1
+				}
+				r := newRig(t, nets...)
+				got := r.get(at(t, serve(t, o), "", "/f"))
+				got.right(o.body)
+				if c := got.carried(2); c[bad] != 0 {
+					t.Errorf("carried %v", c)
+				}
+			})
+		}
+	})
+	for _, kind := range []string{"length", "chunked", "close"} {
+		body := newObject(3 * mib)
+		answer := func(w http.ResponseWriter, most int64) {
+			switch kind {
+			case "length":
+				w.Header().Set("Etag", body.etag)
+				w.Header().Set("Content-Length", fmt.Sprint(body.body.Size))
+				_, _ = w.Write(bytesOf(body.body, 0, most))
+			case "chunked":
+				w.Header().Set("Etag", body.etag)
+				w.(http.Flusher).Flush()
+				_, _ = w.Write(bytesOf(body.body, 0, most))
+				if most < body.body.Size {
+					panic(http.ErrAbortHandler)
+				}
+			case "close":
+				hijack(w, []byte("HTTP/1.0 200 OK\r\nEtag: \"v1\"\r\n\r\n"), bytesOf(body.body, 0, most))
+			}
+		}
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			got := r.get(at(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				answer(w, body.body.Size)
+			})), "", "/f"))
+			got.right(body.body)
+			if ofKnown(t, got).Ranges {
+				t.Error("there are no ranges")
+			}
+		})
+		if kind == "close" {
+			continue
+		}
+		t.Run(kind+", the link dies", func(t *testing.T) {
+			t.Parallel()
+			var n atomic.Int64
+			r := newRig(t)
+			got := r.get(at(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, rq *http.Request) {
+				if n.Add(1) <= 2 { // the links' first requests; one of them is read
+					answer(w, mib)
+					return
+				}
+				answer(w, body.body.Size)
+			})), "", "/f"))
+			got.right(body.body)
+			used := map[int]bool{}
+			for _, e := range of[event.LinkChanged](got) {
+				used[int(e.Link)] = used[int(e.Link)] || e.State == event.LinkUsed
+			}
+			for i, c := range got.carried(2) {
+				if c > 0 && !used[i] {
+					t.Errorf("nothing says that link %d is used", i)
+				}
+			}
+		})
+	}
+	t.Run("whole mode starts on a link that answers", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(2 * mib)
+		o.gate = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
+			off, end := asked(r)
+			if r.Header.Get("Range") == "" {
+				return false
+			}
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/*", off, end-1))
+			w.WriteHeader(http.StatusPartialContent)
+			_, _ = w.Write(bytesOf(o.body, off, end))
+			return true
+		}
+		r := newRig(t)
+		r.nets[0].hole.Store(true)
+		start := time.Now()
+		r.get(at(t, serve(t, o), "", "/f")).right(o.body)
+		if took := time.Since(start); took > 8*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+	t.Run("an empty 416 answers a request for the whole, for ever", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, &testLink{name: "a"})
+		r.cfg.Tries = 3
+		var n atomic.Int64
+		got := r.get(at(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if n.Add(1) > 10 {
+				t.Error("no end of it")
+				time.Sleep(time.Second)
+			}
+			w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+		})), "", "/f"))
+		got.class(fetch.Unsatisfied)
+	})
+}
+
+// keep the imports of the helpers in one place.
+var _ = errors.Is
+var _ = io.EOF

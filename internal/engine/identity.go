@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/store"
+)
+
+// ErrChanged says that the object changed while it was being downloaded.
+var ErrChanged = errors.New("the object changed while it was being downloaded")
+
+func identityOf(resp *fetch.Response) store.Identity {
+	return store.Identity{Size: resp.Object.Size, ETag: resp.Object.ETag, LastModified: resp.Object.LastModified}
+}
+
+// adopt makes resp's object the one that all others must agree with, unless what
+// is there already is of another.
+func (d *download) adopt(t *transfer, resp *fetch.Response, ranges bool) bool {
+	id := identityOf(resp)
+	if d.resumed > 0 {
+		match := store.SameObject(d.journal, id)
+		switch {
+		case ranges && match != store.Differs && id.Size < d.have[len(d.have)-1].End:
+			d.fail(fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrChanged, d.have[len(d.have)-1].End, id.Size))
+			return false
+		case !ranges:
+			d.startOver("the server does not serve ranges")
+			return false
+		case match == store.Differs:
+			d.startOver("the object changed since the last run")
+			return false
+		case match == store.Unproven && !d.job.Target.Continue:
+			d.startOver("nothing shows that the object is still the same (-c would continue)")
+			return false
+		}
+	}
+	if err := d.to.begin(id); err != nil {
+		d.fail(err)
+		return false
+	}
+	ref := resp.Object
+	d.ref, d.refLink, d.refURL, d.refRemote = &ref, t.link, resp.EffectiveURL, resp.Remote
+	d.known(resp, id.Size, ranges)
+	return true
+}
+
+// known tells what the object is.
+func (d *download) known(resp *fetch.Response, size int64, ranges bool) {
+	d.e.cfg.Bus.Publish(event.ObjectKnown{
+		At: d.e.now(), File: d.job.ID, EffectiveURL: redact(resp.EffectiveURL), Size: size,
+		Resumed: d.resumed, HTTP: resp.Proto, Ranges: ranges,
+	})
+}
+
+// startOver ends this attempt, because what is there is of no use.
+func (d *download) startOver(why string) {
+	d.e.notice(true, "%s: starting over", why)
+	d.fail(errStartOver)
+}
+
+// disagree handles a response about another object than the first one's. The
+// links may have reached different servers of one site, so this one is sent to
+// the first one's address, once; if it still differs it is left out, or, on the
+// first one's own link, the object has changed: bytes of two objects are never
+// mixed.
+func (d *download) disagree(reqs context.Context, t *transfer, resp *fetch.Response) {
+	r := d.e.routes[t.link]
+	if t.client != r.client {
+		return // it answered before its link was sent elsewhere
+	}
+	if r.pinned || !d.refRemote.IsValid() || resp.Remote.Addr() == d.refRemote.Addr() {
+		d.differs(reqs, t)
+		return
+	}
+	d.e.notice(true, "over %s and %s servers answer that disagree about the object: %s now uses %s",
+		d.e.links[d.refLink].Net.Name(), d.e.links[t.link].Net.Name(), d.e.links[t.link].Net.Name(), d.refRemote.Addr())
+	cfg := d.e.cfg.HTTP
+	if t.link != d.refLink && origin(d.refURL) != origin(d.job.URL) {
+		// A redirect led there: it is asked for directly, and what was meant
+		// for the first host alone stays there.
+		cfg.User, cfg.Credentials = nil, nil
+		cfg.Header = cfg.Header.Clone()
+		for _, name := range []string{"Authorization", "Cookie", "Cookie2", "Www-Authenticate", "Proxy-Authorization", "Host"} {
+			cfg.Header.Del(name)
+		}
+		d.links[t.link].url = d.refURL
+	}
+	r.lead(d.refURL.Hostname(), d.refRemote.Addr(), &cfg)
+}
+
+// differs gives up on a link, or on the download, for another object is served.
+func (d *download) differs(reqs context.Context, t *transfer) {
+	if t.link == d.refLink {
+		d.fail(fmt.Errorf("%w: size, ETag or time differ from those of the first response", ErrChanged))
+		return
+	}
+	d.lose(reqs, t.link, fmt.Errorf("%w: over this link the server gives another object", ErrChanged))
+}
+
+func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }

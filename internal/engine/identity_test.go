@@ -1,0 +1,397 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/internal/testbody"
+)
+
+// edges are servers of one name and port: link i reaches the i-th at 127.0.0.(i+1).
+func edges(t testing.TB, handlers ...http.Handler) (*httptest.Server, []*testLink) {
+	t.Helper()
+	for range 20 {
+		first := serve(t, handlers[0])
+		_, port, _ := strings.Cut(first.Listener.Addr().String(), ":")
+		nets := []*testLink{{name: "l0", names: "127.0.0.1", rate: 4 * mib}}
+		ok := true
+		for i, h := range handlers[1:] {
+			ip := fmt.Sprintf("127.0.0.%d", i+2)
+			ln, ok1 := tryListen(ip + ":" + port)
+			if !ok1 {
+				ok = false
+				break
+			}
+			_ = ln.Close()
+			serveAt(t, ip+":"+port, h)
+			nets = append(nets, &testLink{name: fmt.Sprint("l", i+1), names: ip, rate: 4 * mib, latency: 60 * time.Millisecond})
+		}
+		if ok {
+			return first, nets
+		}
+	}
+	t.Fatal("no port is free on three addresses")
+	return nil, nil
+}
+
+// tagged serves the same body under another ETag.
+func tagged(o *object, etag string) *object {
+	return &object{body: o.body, etag: etag, modified: o.modified}
+}
+
+func TestServersThatDisagree(t *testing.T) {
+	t.Run("links are sent to one address", func(t *testing.T) {
+		t.Parallel()
+		for links := 2; links <= 3; links++ {
+			t.Run(fmt.Sprint(links), func(t *testing.T) {
+				t.Parallel()
+				o := newObject(8 * mib)
+				handlers := []http.Handler{o, tagged(o, `"edge-2"`), tagged(o, `"edge-3"`)}
+				s, nets := edges(t, handlers[:links]...)
+				r := newRig(t, nets...)
+				got := r.get(at(t, s, "site.test", "/f"))
+				got.right(o.body)
+				for i, n := range got.carried(links) {
+					if n == 0 {
+						t.Errorf("link %d carried nothing", i)
+					}
+				}
+			})
+		}
+	})
+	t.Run("weak tags are compared weakly", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(6 * mib)
+		s, nets := edges(t, tagged(o, `W/"x"`), tagged(o, `"x"`))
+		r := newRig(t, nets...)
+		got := r.get(at(t, s, "site.test", "/f"))
+		got.right(o.body)
+		if c := got.carried(2); c[1] == 0 {
+			t.Errorf("carried %v", c)
+		}
+	})
+	t.Run("no validators at all", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(6 * mib)
+		o.etag, o.modified = "", time.Time{}
+		r := newRig(t)
+		r.get(at(t, serve(t, o), "", "/f")).right(o.body)
+	})
+	t.Run("a link that still disagrees is left out", func(t *testing.T) {
+		t.Parallel()
+		for _, size := range []int64{6 * mib, 6*mib + 5} {
+			t.Run(fmt.Sprint(size), func(t *testing.T) {
+				t.Parallel()
+				o := newObject(6 * mib)
+				other := newObject(size)
+				other.body.Seed, other.etag = 99, `"other"`
+				s := serve(t, o)
+				nets := []*testLink{{name: "a", rate: 4 * mib}, {name: "b", rate: 4 * mib, to: serveAt(t, "127.0.0.2:0", other).Listener.Addr().String(), latency: 100 * time.Millisecond}}
+				r := newRig(t, nets...)
+				got := r.get(at(t, s, "site.test", "/f"))
+				got.right(o.body)
+				if c := got.carried(2); c[1] != 0 {
+					t.Errorf("carried %v", c)
+				}
+			})
+		}
+	})
+	t.Run("a smaller object behind one link does not set the size", func(t *testing.T) {
+		// Its 416 to the second link's first request comes before anything else.
+		t.Parallel()
+		for _, small := range []int64{100_000, mib} {
+			o, other := newObject(6*mib), newObject(small)
+			other.etag = `"other"`
+			nets := []*testLink{{name: "a", latency: 200 * time.Millisecond}, {name: "b", to: serve(t, other).Listener.Addr().String()}}
+			r := newRig(t, nets...)
+			r.get(at(t, serve(t, o), "site.test", "/f")).right(o.body)
+		}
+	})
+	t.Run("credentials stay at home, now and in the next download", func(t *testing.T) {
+		t.Parallel()
+		var mu sync.Mutex
+		leaks := map[string]string{}
+		spy := func(h http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				for _, k := range []string{"Authorization", "Cookie"} {
+					if v := r.Header.Get(k); v != "" {
+						mu.Lock()
+						leaks[k] = v + " to " + r.Host
+						mu.Unlock()
+					}
+				}
+				if strings.HasPrefix(r.Host, "home") {
+					mu.Lock()
+					leaks["Host"] = r.Host
+					mu.Unlock()
+				}
+				h.ServeHTTP(w, r)
+			})
+		}
+		o := newObject(8 * mib)
+		cdn, nets := edges(t, spy(o), spy(tagged(o, `"edge-2"`)))
+		home := newObject(4 * mib)
+		home.gate = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
+			switch user, pass, _ := r.BasicAuth(); {
+			case user != "me" || pass != "secret" || r.Header.Get("Cookie") != "a=b":
+				w.WriteHeader(http.StatusUnauthorized)
+			case r.URL.Path == "/f":
+				http.Redirect(w, r, at(t, cdn, "cdn.test", "/g").String(), http.StatusFound)
+			default:
+				return false
+			}
+			return true
+		}
+		_, port, _ := strings.Cut(cdn.Listener.Addr().String(), ":")
+		_ = port
+		hs := serve(t, home)
+		for _, n := range nets {
+			n.home = hs.Listener.Addr().String()
+		}
+		r := newRig(t, nets...)
+		r.cfg.HTTP.User = url.UserPassword("me", "secret")
+		r.cfg.HTTP.Header = http.Header{"Cookie": {"a=b"}, "X-Mine": {"1"}}
+		e := r.engine()
+		defer e.Close()
+		for _, path := range []string{"/f", "/direct"} {
+			job := r.job(at(t, hs, "home.test", path))
+			job.Target.Name = "out" + path[1:]
+			got := &outcome{t: t}
+			got.res, got.err = e.Download(context.Background(), job)
+			got.events = r.drain()
+			got.check()
+			got.right(map[string]testbody.Body{"/f": o.body, "/direct": home.body}[path])
+			for i, n := range got.carried(2) {
+				if n == 0 {
+					t.Errorf("%s: link %d carried nothing", path, i)
+				}
+			}
+		}
+		if len(leaks) > 0 {
+			t.Errorf("leaked: %v", leaks)
+		}
+	})
+}
+
+func TestTheObjectChanges(t *testing.T) {
+	for _, kind := range []string{"etag", "size", "smaller", "time"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			o := newObject(8 * mib)
+			next := testbody.Body{Size: 8 * mib, Seed: 5}
+			etag, modified := `"v2"`, o.modified
+			switch kind {
+			case "size":
+				next.Size = 9 * mib
+			case "smaller":
+				next.Size = mib
+			case "time":
+				o.etag, etag, modified = "", "", time.Unix(1_100_000_000, 0)
+			}
+			r := newRig(t, &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: 4 * mib})
+			r.cfg.Tries = 2
+			s := serve(t, o)
+			time.AfterFunc(600*time.Millisecond, func() {
+				o.become(next, etag, modified)
+				for _, n := range r.nets {
+					n.breakAll()
+				}
+			})
+			got := r.get(at(t, s, "", "/f"))
+			if !errors.Is(got.err, ErrChanged) {
+				t.Fatalf("error %v, want ErrChanged", got.err)
+			}
+			if _, err := os.Stat(filepath.Join(r.dir, "out.part.json")); err != nil {
+				t.Errorf("the journal: %v", err)
+			}
+			again := r.get(at(t, s, "", "/f"))
+			again.right(next)
+			if !again.noticed("changed since the last run") {
+				t.Error("nobody said that it starts over")
+			}
+		})
+	}
+}
+
+// leftover makes what an interrupted run leaves: the bytes of ranges, with a journal.
+func leftover(t testing.TB, r *rig, u *url.URL, o *object, id store.Identity, ends ...int64) {
+	t.Helper()
+	f, err := store.Open(r.job(u).Target, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Begin(id); err != nil {
+		t.Fatal(err)
+	}
+	done := doneOf(ends...)
+	for _, d := range done {
+		if _, err := f.WriteAt(bytesOf(o.body, d.Off, d.End), d.Off); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Suspend(done); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestResume(t *testing.T) {
+	identity := func(o *object) store.Identity {
+		id := store.Identity{Size: o.body.Size, ETag: o.etag}
+		if !o.modified.IsZero() {
+			id.LastModified = o.modified.UTC().Format(http.TimeFormat)
+		}
+		return id
+	}
+	for _, tc := range []struct {
+		name    string
+		ends    []int64 // of what is there: pairs of offsets
+		before  func(o *object, id *store.Identity)
+		notice  string
+		resumed int64
+	}{
+		{name: "only what is missing", ends: []int64{0, mib, 3 * mib, 4*mib + 7}, resumed: 2*mib + 7},
+		{name: "not the first byte", ends: []int64{mib, 6 * mib}, resumed: 5 * mib},
+		{name: "all of it", ends: []int64{0, 6 * mib}, resumed: 6 * mib},
+		{name: "all but one byte", ends: []int64{0, 6*mib - 1}, resumed: 6*mib - 1},
+		{name: "changed", ends: []int64{0, mib}, before: func(_ *object, id *store.Identity) { id.ETag = `"v0"` }, notice: "changed since"},
+		{name: "was larger", ends: []int64{0, 8 * mib}, before: func(_ *object, id *store.Identity) { id.Size = 9 * mib }, notice: "changed since"},
+		{name: "was larger, and 416 tells no size", ends: []int64{0, 8 * mib}, before: func(o *object, id *store.Identity) {
+			id.Size = 9 * mib
+			o.gate = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
+				off, _ := asked(r)
+				if off >= o.body.Size {
+					w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+				}
+				return off >= o.body.Size
+			}
+		}, notice: "changed since"},
+		{name: "was smaller", ends: []int64{0, mib}, before: func(_ *object, id *store.Identity) { id.Size = 5 * mib }, notice: "changed since"},
+		{name: "nothing proves it", ends: []int64{0, mib}, before: func(o *object, id *store.Identity) {
+			o.etag, o.modified = "", time.Time{}
+			id.ETag, id.LastModified = "", ""
+		}, notice: "nothing shows"},
+		{name: "no ranges any more", ends: []int64{0, mib}, before: func(o *object, _ *store.Identity) {
+			o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool { o.whole(w); return true }
+		}, notice: "starting over"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			o := newObject(6 * mib)
+			id := identity(o)
+			if tc.before != nil {
+				tc.before(o, &id)
+			}
+			r := newRig(t)
+			r.cfg.NoSteal = true // not a byte twice
+			u := at(t, serve(t, o), "", "/f")
+			left := o
+			if id.Size > o.body.Size {
+				left = newObject(id.Size)
+			}
+			leftover(t, r, u, left, id, tc.ends...)
+			got := r.get(u)
+			got.right(o.body)
+			if known := ofKnown(t, got); known.Resumed != tc.resumed {
+				t.Errorf("resumed %d, want %d", known.Resumed, tc.resumed)
+			}
+			if tc.notice == "" && o.sent.Load() != 6*mib-tc.resumed {
+				t.Errorf("the server sent %d bytes, %d were missing", o.sent.Load(), 6*mib-tc.resumed)
+			}
+			if tc.notice != "" && !got.noticed(tc.notice) {
+				t.Errorf("no notice says %q", tc.notice)
+			}
+		})
+	}
+	t.Run("the other server is asked first", func(t *testing.T) {
+		// The journal is of edge 2, edge 1 answers first: what is there is kept.
+		t.Parallel()
+		o := newObject(6 * mib)
+		s, nets := edges(t, tagged(o, `"edge-1"`), o)
+		r := newRig(t, nets...)
+		u := at(t, s, "site.test", "/f")
+		leftover(t, r, u, o, identity(o), 0, 3*mib)
+		got := r.get(u)
+		got.right(o.body)
+		if known := ofKnown(t, got); known.Resumed != 3*mib {
+			t.Errorf("resumed %d", known.Resumed)
+		}
+	})
+}
+
+func TestContinueWhatAnotherToolLeft(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		has  int64
+		size int64
+		gate bool // 416 tells no size
+		err  error
+		sent int64
+	}{
+		{name: "a part", has: 2 * mib, size: 5 * mib, sent: 3 * mib},
+		{name: "all of it", has: 2 * mib, size: 2 * mib},
+		{name: "too much", has: 2 * mib, size: mib, err: ErrChanged},
+		{name: "much too much", has: 5 * mib, size: mib, err: ErrChanged},
+		{name: "nothing", has: 0, size: mib, sent: mib},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			o := newObject(tc.size)
+			r := newRig(t)
+			name := filepath.Join(r.dir, "out")
+			if err := os.WriteFile(name, bytesOf(testbody.Body{Size: tc.has, Seed: 11}, 0, tc.has), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r.cfg.NoSteal = true // not a byte twice
+			job := r.job(at(t, serve(t, o), "", "/f"))
+			job.Target.Continue = true
+			got := r.do(context.Background(), job)
+			if tc.err != nil {
+				if !errors.Is(got.err, tc.err) {
+					t.Fatalf("error %v, want %v", got.err, tc.err)
+				}
+				if fi, err := os.Stat(name); err != nil || fi.Size() != tc.has {
+					t.Errorf("the file: %v", err)
+				}
+				return
+			}
+			got.right(o.body)
+			if o.sent.Load() != tc.sent {
+				t.Errorf("the server sent %d bytes, %d were missing", o.sent.Load(), tc.sent)
+			}
+		})
+	}
+	t.Run("all of it, and 416 tells no size", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(2 * mib)
+		o.gate = func(w http.ResponseWriter, _ *http.Request, n int64) bool {
+			w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+			if n > 20 {
+				t.Error("no end of it")
+			}
+			return true
+		}
+		r := newRig(t)
+		r.cfg.Tries = 2
+		if err := os.WriteFile(filepath.Join(r.dir, "out"), bytesOf(o.body, 0, 2*mib), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		job := r.job(at(t, serve(t, o), "", "/f"))
+		job.Target.Continue = true
+		ctx, cancel := context.WithTimeoutCause(context.Background(), 20*time.Second, errors.New("the test took too long"))
+		defer cancel()
+		if got := r.do(ctx, job); classOf(got.err) == 0 {
+			t.Errorf("error %v", got.err)
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// parkTime is how long a doubtful response waits for the other links' first: a
+// portal in front of one link is no reason to do without the others, or to take
+// its page for the object.
+const parkTime = 3 * scheduler.Second
+
+// hear takes a message from a transfer.
+func (d *download) hear(reqs context.Context, m message) {
+	if m.resp == nil {
+		d.ended(reqs, m)
+		return
+	}
+	d.links[m.t.link].answered = true
+	if d.err == nil && !m.t.released && !d.wholeMode && d.doubtful(m.resp) {
+		d.doubts = append(d.doubts, m)
+		d.doubt()
+		return
+	}
+	m.answer <- d.judge(reqs, m)
+}
+
+// doubtful says whether a first response must wait until it is known what other
+// links' servers say: it holds the whole object where a range was asked for, or
+// belongs to another object than what is on disk.
+func (d *download) doubtful(resp *fetch.Response) bool {
+	if d.ref != nil {
+		return false
+	}
+	return resp.Whole || d.resumed > 0 && store.SameObject(d.journal, identityOf(resp)) == store.Differs
+}
+
+func (d *download) doubt() {
+	if d.doubtSince == 0 {
+		d.doubtSince = d.e.now()
+	}
+}
+
+func (d *download) inDoubt(t *transfer) bool {
+	return slices.ContainsFunc(d.doubts, func(m message) bool { return m.t == t })
+}
+
+// judge decides whether a response may be read.
+func (d *download) judge(reqs context.Context, m message) (take bool) {
+	t, resp := m.t, m.resp
+	if d.err != nil || t.released {
+		return false
+	}
+	rtt := d.e.links[t.link].roundTrip(resp.Conn())
+	d.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.told, RTT: rtt})
+	switch {
+	case d.wholeMode:
+		return d.judgeWhole(t, resp)
+	case d.ref == nil && resp.Object.Size < 0:
+		// Pieces of an object whose size nobody tells cannot be laid out.
+		d.goWhole(t.link, nil)
+		return false
+	case d.ref == nil:
+		if !d.adopt(t, resp, true) {
+			return false
+		}
+		d.sized(reqs, resp.Object.Size)
+	case resp.Whole:
+		d.lose(reqs, t.link, noRanges())
+		return false
+	case !resp.Object.Same(*d.ref):
+		d.disagree(reqs, t, resp)
+		return false
+	}
+	d.use(t.link)
+	return !t.released // it is where the object ends before its range
+}
+
+// sized tells the scheduler the object's size, and lets the links that guessed
+// beyond it go on.
+func (d *download) sized(reqs context.Context, size int64) {
+	for id := range d.links {
+		if l := &d.links[id]; l.guessing && !l.lost {
+			l.guessing = false
+			d.step(reqs, scheduler.Input{Kind: scheduler.LinkUp, Link: scheduler.LinkID(id)})
+		}
+	}
+	d.step(reqs, scheduler.Input{Kind: scheduler.Sized, Bytes: size})
+}
+
+// use notes that a link's bytes are taken.
+func (d *download) use(id scheduler.LinkID) {
+	if !d.links[id].used {
+		d.links[id].used = true
+		d.changed(id, event.LinkUsed, "")
+	}
+}
+
+// noRanges is why a link is left out whose server sends the whole object while
+// the others' servers know ranges.
+func noRanges() error {
+	return &fetch.Error{Class: fetch.Protocol, Err: errors.New("over this link the server ignores ranges")}
+}
+
+// settleDoubts decides on doubtful responses: when another link's was beyond
+// doubt, they are held against that one; when every link has answered or has had
+// its time, they are believed, ranges rather than whole objects.
+func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
+	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool { return m.t.released })
+	if d.doubtSince == 0 || d.err != nil || d.wholeMode {
+		return
+	}
+	if d.ref != nil {
+		doubts := d.doubts
+		d.doubts, d.doubtSince = nil, 0
+		for _, m := range doubts {
+			m.answer <- d.judge(reqs, m)
+		}
+		return
+	}
+	if d.waiting(now) {
+		return
+	}
+	if d.resumed > 0 {
+		for i := range d.links {
+			if classOf(d.links[i].err) == fetch.Unsatisfied {
+				d.startOver("the object changed since the last run, it is shorter now")
+				return
+			}
+		}
+	}
+	if len(d.doubts) == 0 {
+		d.doubtSince = 0
+		return
+	}
+	best := d.doubts[0]
+	for _, m := range d.doubts[1:] {
+		if best.resp.Whole && (!m.resp.Whole || d.e.links[m.t.link].Bandwidth > d.e.links[best.t.link].Bandwidth) {
+			best = m
+		}
+	}
+	if best.resp.Whole {
+		d.goWhole(best.t.link, &best)
+		return
+	}
+	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool { return m.t == best.t })
+	best.answer <- d.judge(reqs, best)
+}
+
+// waiting says whether a link may still answer that speaks against the doubts.
+func (d *download) waiting(now scheduler.Time) bool {
+	if now-d.doubtSince >= parkTime {
+		return false
+	}
+	for i := range d.links {
+		if l := &d.links[i]; !l.answered && !l.lost && !l.banned {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// Network is a link as the engine needs it; *link.Link is one. It must take
+// IP addresses in the place of host names.
+type Network interface {
+	fetch.Dialer
+	Name() string
+}
+
+// Link is a link of a run. Engines share Links.
+type Link struct {
+	Net       Network
+	Bandwidth float64 // known capacity in bytes per second; 0: not known
+
+	id      scheduler.LinkID
+	limiter *rate.Limiter // nil: no limit
+	bus     *event.Bus
+	started time.Time
+
+	mu     sync.Mutex
+	totals event.LinkTotals
+}
+
+// NewLinks makes the links of a run; rates are in bytes per second, 0 for none.
+func NewLinks(bus *event.Bus, started time.Time, nets []Network, bandwidths []float64, rates []int64, block int) []*Link {
+	links := make([]*Link, len(nets))
+	for i, n := range nets {
+		links[i] = &Link{
+			Net: n, Bandwidth: bandwidths[i], id: scheduler.LinkID(i),
+			limiter: NewLimiter(rates[i], block), bus: bus, started: started,
+		}
+	}
+	return links
+}
+
+// NewLimiter allows bytesPerSecond, in portions of up to block bytes; nil for 0.
+// A portion is what 50 ms allow, so that a link with a low limit is never silent
+// for so long that it is taken for dead.
+func NewLimiter(bytesPerSecond int64, block int) *rate.Limiter {
+	if bytesPerSecond <= 0 {
+		return nil
+	}
+	if block <= 0 {
+		block = DefaultBlockSize
+	}
+	portion := max(1, min(int64(block), bytesPerSecond/20))
+	return rate.NewLimiter(rate.Limit(bytesPerSecond), int(portion))
+}
+
+// Totals is what the link's connections amount to so far.
+func (l *Link) Totals() event.LinkTotals {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.totals
+}
+
+// ConnOpened implements fetch.Trace.
+func (l *Link) ConnOpened(local, remote net.Addr, _ string, rtt time.Duration) {
+	l.mu.Lock()
+	l.totals.Connections++
+	l.totals.LocalAddr, l.totals.RemoteAddr = local.String(), remote.String()
+	l.mu.Unlock()
+	l.sawRTT(rtt)
+	l.bus.Publish(event.ConnOpened{
+		At: sinceStart(l.started), Link: l.id, Local: local.String(), Remote: remote.String(), RTT: rtt,
+	})
+}
+
+// sawRTT keeps the least round-trip time, and returns it.
+func (l *Link) sawRTT(rtt time.Duration) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t := &l.totals; rtt > 0 && (t.RTT == 0 || rtt < t.RTT) {
+		t.RTT = rtt
+	}
+	return l.totals.RTT
+}
+
+// roundTrip is the least round-trip time, from handshakes and from what the
+// kernel has seen on conn since, if that is given.
+func (l *Link) roundTrip(conn net.Conn) scheduler.Time {
+	var seen time.Duration
+	if conn != nil {
+		if info, ok := link.ReadTCPInfo(conn); ok {
+			seen = info.MinRTT
+		}
+	}
+	return scheduler.Time(l.sawRTT(seen))
+}
+
+func sinceStart(started time.Time) scheduler.Time { return scheduler.Time(time.Since(started)) }
+
+// route is how an Engine's requests go over a link: its connections, and the
+// address to which a host is pinned, if any.
+type route struct {
+	link   *Link
+	client *fetch.Client // the owner's; requests in flight may have an older one
+	pinned bool
+
+	mu   sync.Mutex
+	host string
+	addr netip.Addr
+}
+
+func newRoute(l *Link, cfg *fetch.Config) *route {
+	r := &route{link: l}
+	r.client = fetch.NewClient(cfg, r, l)
+	return r
+}
+
+// lead makes connections to host go to addr from now on, and requests by cfg; an
+// addr that is not valid takes that back. All connections so far are closed.
+func (r *route) lead(host string, addr netip.Addr, cfg *fetch.Config) {
+	r.mu.Lock()
+	r.host, r.addr = host, addr
+	r.mu.Unlock()
+	r.pinned = addr.IsValid()
+	r.client.Close()
+	r.client = fetch.NewClient(cfg, r, r.link)
+}
+
+// DialContext dials over the link.
+func (r *route) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	if host, port, err := net.SplitHostPort(addr); err == nil {
+		r.mu.Lock()
+		if r.addr.IsValid() && strings.EqualFold(host, r.host) {
+			addr = net.JoinHostPort(r.addr.String(), port)
+		}
+		r.mu.Unlock()
+	}
+	return r.link.Net.DialContext(ctx, network, addr)
+}

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// permanent says whether an error will come again whatever one does. A refused
+// connection is: unless somebody was there before.
+func permanent(fe *fetch.Error, met bool) bool {
+	if fe.Class == fetch.Refused {
+		return !met
+	}
+	return !fe.Temporary()
+}
+
+func outcomeOf(c fetch.Class) event.Outcome {
+	switch c {
+	case fetch.TLS:
+		return event.OutcomeTLS
+	case fetch.Auth, fetch.Status, fetch.Busy, fetch.Unsatisfied:
+		return event.OutcomeStatus
+	case fetch.Protocol:
+		return event.OutcomeProtocol
+	case fetch.Canceled:
+		return event.OutcomeCancelled
+	case fetch.Network, fetch.DNS, fetch.Refused:
+	}
+	return event.OutcomeNetwork
+}
+
+// lose takes a link out of the download for good.
+func (d *download) lose(reqs context.Context, id scheduler.LinkID, err error) {
+	l := &d.links[id]
+	if l.lost {
+		return
+	}
+	l.lost, l.err = true, err
+	d.step(reqs, scheduler.Input{Kind: scheduler.LinkDown, Link: id})
+	if len(d.links) > 1 {
+		d.changed(id, event.LinkLost, err.Error())
+	}
+}
+
+// checkLost ends the download when no link is left, with the error that says
+// most: what a server answered, rather than that another link had no server.
+func (d *download) checkLost() {
+	if d.complete {
+		return
+	}
+	worst, rank := error(nil), -1
+	for i := range d.links {
+		l := &d.links[i]
+		if !l.lost {
+			return
+		}
+		if r := rankOf(l.err); r > rank {
+			worst, rank = l.err, r
+		}
+	}
+	d.fail(worst)
+}
+
+// rankOf orders errors by how much they say about the object.
+func rankOf(err error) int {
+	if errors.Is(err, ErrChanged) {
+		return 5
+	}
+	switch classOf(err) {
+	case fetch.Auth, fetch.Status, fetch.Unsatisfied:
+		return 4
+	case fetch.TLS:
+		return 3
+	case fetch.Protocol, fetch.Busy:
+		return 2
+	case fetch.Network:
+		return 1
+	case fetch.DNS, fetch.Refused, fetch.Canceled:
+	}
+	return 0
+}

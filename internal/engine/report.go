@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// sampleEvery is how often observers are told where a download stands.
+const sampleEvery = 200 * scheduler.Millisecond
+
+// sampled is where the last sample stood.
+type sampled struct {
+	at   scheduler.Time
+	got  int64   // by wholeBy
+	rate float64 // of wholeBy, bytes per second
+}
+
+func (d *download) changed(id scheduler.LinkID, s event.LinkState, reason string) {
+	d.e.cfg.Bus.Publish(event.LinkChanged{At: d.e.now(), Link: id, State: s, Reason: reason})
+	if s != event.LinkUsed || reason != "" {
+		d.e.notice(s == event.LinkLost, "%s: %s: %s", d.e.links[id].Net.Name(), s, reason)
+	}
+}
+
+func (d *download) sampleSometimes(now scheduler.Time) {
+	if now-d.sampled.at >= sampleEvery {
+		d.sample()
+	}
+}
+
+// sample tells observers where the download stands.
+func (d *download) sample() {
+	s := event.Sample{At: d.e.now(), File: d.job.ID, Size: d.size(), Links: make([]event.LinkSample, len(d.links))}
+	for id := range d.links {
+		l := scheduler.LinkID(id)
+		s.Links[id] = event.LinkSample{
+			Bytes: d.links[id].bytes, Wasted: d.links[id].wasted,
+			Rate: d.core.Rate(l), Bandwidth: d.core.Bandwidth(l),
+			RTT: time.Duration(d.e.links[id].roundTrip(nil)), InFlight: d.core.Requests(l),
+		}
+	}
+	for _, t := range d.transfers {
+		s.Links[t.link].Bytes += t.got.Load()
+	}
+	if d.wholeMode {
+		d.sampleWhole(&s)
+	} else if s.Size >= 0 {
+		s.Done = s.Size - d.core.Left()
+	}
+	d.sampled.at = s.At
+	d.e.cfg.Bus.Publish(s)
+}
+
+// sampleWhole adds what the scheduler, which has no part in it, cannot know of
+// an object that is read as one stream.
+func (d *download) sampleWhole(s *event.Sample) {
+	for i := range s.Links {
+		s.Links[i].Rate, s.Links[i].Bandwidth, s.Links[i].InFlight = 0, 0, 0
+	}
+	if d.wholeBy == nil {
+		d.sampled.got = 0
+		return
+	}
+	got := d.wholeBy.got.Load()
+	if age := s.At - d.sampled.at; age >= sampleEvery/2 {
+		d.sampled.rate = float64(max(0, got-d.sampled.got)) / age.Seconds()
+		d.sampled.got = got
+	}
+	s.Done = got
+	s.Links[d.wholeBy.link].Rate = d.sampled.rate
+	if !d.complete {
+		s.Links[d.wholeBy.link].InFlight = 1
+	}
+}

@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/testbody"
+)
+
+const mib = 1 << 20
+
+// object is what a decent server serves, and what a test wants otherwise.
+type object struct {
+	body     testbody.Body
+	etag     string
+	modified time.Time
+	gate     func(w http.ResponseWriter, r *http.Request, n int64) bool // true: it has answered request n itself
+	requests atomic.Int64
+	sent     atomic.Int64 // body bytes of 200 and 206
+
+	mu     sync.Mutex
+	ranges []string
+}
+
+func newObject(size int64) *object {
+	return &object{body: testbody.Body{Size: size, Seed: 11}, etag: `"v1"`, modified: time.Unix(1_000_000_000, 0)}
+}
+
+func (o *object) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n := o.requests.Add(1)
+	o.mu.Lock()
+	o.ranges = append(o.ranges, r.Header.Get("Range"))
+	etag, modified, body := o.etag, o.modified, o.body
+	o.mu.Unlock()
+	if o.gate != nil && o.gate(w, r, n) {
+		return
+	}
+	if etag != "" {
+		w.Header().Set("Etag", etag)
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	http.ServeContent(&counter{ResponseWriter: w, n: &o.sent}, r, "", modified, body.Reader())
+}
+
+// become makes it another object.
+func (o *object) become(body testbody.Body, etag string, modified time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.body, o.etag, o.modified = body, etag, modified
+}
+
+// counter counts body bytes.
+type counter struct {
+	http.ResponseWriter
+	n      *atomic.Int64
+	failed bool
+}
+
+func (c *counter) WriteHeader(status int) {
+	c.failed = status >= 300
+	c.ResponseWriter.WriteHeader(status)
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(p)
+	if !c.failed {
+		c.n.Add(int64(n))
+	}
+	return n, err
+}
+
+// bytesOf is the bytes [off, end) of b.
+func bytesOf(b testbody.Body, off, end int64) []byte {
+	p := make([]byte, end-off)
+	if _, err := b.ReadAt(p, off); err != nil && err != io.EOF { //nolint:errorlint // a formula
+		panic(err)
+	}
+	return p
+}
+
+// whole answers with all of it, whatever range was asked for.
+func (o *object) whole(w http.ResponseWriter) {
+	w.Header().Set("Etag", o.etag)
+	w.Header().Set("Content-Length", fmt.Sprint(o.body.Size))
+	_, _ = io.Copy(&counter{ResponseWriter: w, n: &o.sent}, o.body.Reader())
+}
+
+// asked is the first byte that a request asks for; 0 without a range.
+func asked(r *http.Request) (off, end int64) {
+	_, _ = fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &off, &end)
+	return off, end + 1
+}
+
+// serve runs a handler and returns where.
+func serve(t testing.TB, h http.Handler) *httptest.Server {
+	t.Helper()
+	return serveAt(t, "127.0.0.1:0", h)
+}
+
+func serveAt(t testing.TB, addr string, h http.Handler) *httptest.Server {
+	t.Helper()
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(h)
+	_ = s.Listener.Close()
+	s.Listener = ln
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetHTTP1(true)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+func serveTLS(t testing.TB, h http.Handler) (*httptest.Server, fetch.Config) {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s, fetch.Config{TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}
+}
+
+// at is a URL of a server, under a name that each link resolves as it likes.
+func at(t testing.TB, s *httptest.Server, host, path string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(s.URL + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if host != "" {
+		u.Host = net.JoinHostPort(host, u.Port())
+	}
+	return u
+}
+
+// hijack answers in raw bytes and closes the connection.
+func hijack(w http.ResponseWriter, raw ...[]byte) {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	_, _ = conn.Write(bytes.Join(raw, nil))
+	_ = conn.Close()
+}
+
+// tryListen is for addresses whose port may be taken.
+func tryListen(addr string) (net.Listener, bool) {
+	ln, err := net.Listen("tcp", addr)
+	return ln, err == nil
+}

@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+const (
+	backoffFirst = 250 * time.Millisecond
+	backoffMost  = 10 * time.Second
+	// worthwhile is how many bytes between two failures make them two, and not
+	// a row: a server that breaks off after each byte is not worth a connection
+	// for every one of them.
+	worthwhile = 16 << 10
+)
+
+// ending is what a transfer's end means.
+type ending struct {
+	outcome event.Outcome
+	retry   bool          // what is missing will be asked for again, over this link too
+	wait    time.Duration // before its link is asked again
+	lost    error         // its link is of no more use, because of this
+}
+
+// ended books what a transfer came to, and does what follows.
+func (d *download) ended(reqs context.Context, m message) {
+	t := m.t
+	d.transfers = slices.DeleteFunc(d.transfers, func(o *transfer) bool { return o == t })
+	t.cancel(errOver)
+	got, last := t.got.Load(), scheduler.Time(t.lastByte.Load())
+	useful := min(got, t.end.Load()-t.off)
+	switch {
+	case t.released:
+		useful, last = min(useful, t.told), t.toldAt
+	case d.wholeMode && m.err != nil: // it starts again at the first byte
+		useful = 0
+	case useful < got && t.cutAt > 0:
+		last = min(last, t.cutAt)
+	}
+	l := &d.links[t.link]
+	l.bytes += got
+	l.wasted += got - useful
+	if !t.released && got > t.told {
+		d.gain(t, got)
+	}
+	end := d.diagnose(reqs, t, m.err)
+	ended := event.RequestEnded{
+		At: d.e.now(), File: d.job.ID, Link: t.link, Chunk: t.chunk, Off: t.off, Bytes: got, Wasted: got - useful,
+		Outcome: end.outcome, Retry: end.retry, Sent: t.sent,
+		FirstByte: scheduler.Time(t.firstByte.Load()), LastByte: last,
+	}
+	if m.err != nil && end.outcome != event.OutcomeDone && end.outcome != event.OutcomeCancelled {
+		ended.Error = m.err.Error()
+	}
+	d.e.cfg.Bus.Publish(ended)
+	d.conclude(reqs, t, got, m.err == nil, end)
+}
+
+// conclude tells the scheduler how a transfer ended. What it got counts, also
+// when its link is lost with it.
+func (d *download) conclude(reqs context.Context, t *transfer, got int64, finished bool, end ending) {
+	switch {
+	case t.released:
+		return
+	case t == d.wholeBy:
+		d.complete = finished
+		d.wholeWait = end.wait
+	case finished:
+		d.step(reqs, scheduler.Input{Kind: scheduler.Finished, Link: t.link, Chunk: t.chunk, Bytes: got})
+	default:
+		wait := scheduler.Time(end.wait)
+		if end.lost != nil {
+			wait = 3600 * scheduler.Second // no new request before it is down
+		}
+		d.step(reqs, scheduler.Input{Kind: scheduler.Failed, Link: t.link, Chunk: t.chunk, Bytes: got, Wait: wait})
+	}
+	if end.lost != nil {
+		d.lose(reqs, t.link, end.lost)
+	}
+}
+
+// diagnose says what it means that a transfer ended with err.
+func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending {
+	var fe *fetch.Error
+	stalled := errors.Is(err, fetch.ErrStalled)
+	switch {
+	case t.released:
+		return ending{outcome: event.OutcomeCancelled}
+	case err == nil:
+		return ending{outcome: event.OutcomeDone}
+	case d.err != nil:
+		return ending{outcome: event.OutcomeCancelled}
+	case context.Cause(reqs) != nil:
+		d.fail(context.Cause(reqs))
+		return ending{outcome: event.OutcomeCancelled}
+	case errors.Is(err, errRefused):
+		return ending{outcome: event.OutcomeProtocol, retry: true}
+	case stalled:
+		return d.failed(t, event.OutcomeNetwork, err, 0)
+	case !errors.As(err, &fe):
+		d.fail(err)
+		return ending{outcome: event.OutcomeStorage}
+	case fe.Class == fetch.Canceled: // its link was sent elsewhere
+		return ending{outcome: event.OutcomeCancelled, retry: true}
+	case fe.Class == fetch.Unsatisfied:
+		return d.unsatisfied(reqs, t, fe)
+	case permanent(fe, d.ref != nil):
+		return ending{outcome: outcomeOf(fe.Class), lost: err}
+	}
+	return d.failed(t, outcomeOf(fe.Class), err, fe.RetryAfter)
+}
+
+// failed counts a failure against its link.
+func (d *download) failed(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration) ending {
+	l := &d.links[t.link]
+	if l.gained >= worthwhile && !d.wholeMode { // in whole mode everything is lost
+		l.failures = 0
+	}
+	l.gained = 0
+	l.failures++
+	if d.e.cfg.Tries > 0 && l.failures >= d.e.cfg.Tries {
+		return ending{outcome: outcome, lost: fmt.Errorf("%w (after %d tries)", err, l.failures)}
+	}
+	wait := max(backoff(l.failures), retryAfter)
+	d.e.notice(false, "%s: %v; next try in %.1f s", d.e.links[t.link].Net.Name(), err, wait.Seconds())
+	return ending{outcome: outcome, retry: true, wait: wait}
+}
+
+// backoff is how long to wait after so many failures in a row, with jitter so
+// that many clients of one server do not come back together.
+func backoff(failures int) time.Duration {
+	d := min(backoffMost, backoffFirst<<min(failures-1, 10))
+	return d/2 + rand.N(d)
+}
+
+// unsatisfied handles a 416. Where the size is not known yet, a guess may lie
+// behind the end: it is for a response with bytes to say where the end is, as
+// links may reach different objects. Only when nothing is missing is there none.
+func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) ending {
+	status := ending{outcome: event.OutcomeStatus, lost: fe}
+	size := int64(-1)
+	if fe.Object != nil {
+		size = fe.Object.Size
+	}
+	switch {
+	case d.wholeMode:
+		return status
+	case d.ref != nil:
+		if size >= 0 && size != d.ref.Size {
+			d.differs(reqs, t)
+			return ending{outcome: event.OutcomeStatus}
+		}
+		return status
+	case d.core.Size() >= 0: // as the journal says; the object is shorter now
+		d.doubt()
+		return status
+	case size >= 0 && size < d.resumed:
+		d.fail(fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrChanged, d.resumed, size))
+		return ending{outcome: event.OutcomeStatus}
+	case size >= 0 && size == d.resumed:
+		// Nothing will answer 206 any more: this response is the object.
+		d.links[t.link].answered = true
+		resp := &fetch.Response{Object: *fe.Object, EffectiveURL: withoutUser(d.job.URL), Proto: "1.1"}
+		if d.adopt(t, resp, true) {
+			d.sized(reqs, size)
+		}
+		return ending{outcome: event.OutcomeDone}
+	case t.off == 0: // not even a first byte: ask for the whole
+		d.goWhole(t.link, nil)
+		return ending{outcome: event.OutcomeStatus, retry: true}
+	case t.off == d.resumed: // nothing is missing, or nothing helps
+		return status
+	}
+	d.links[t.link].answered = true
+	d.links[t.link].guessing = true
+	return ending{outcome: event.OutcomeDone, wait: time.Second}
+}

@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// streamWindow is how many bytes may wait for the consumer of a stream: about a
+// second at 130 Mbit/s, so that two links with different delays can both work.
+const streamWindow = 16 << 20
+
+// errOtherObject says that a stream cannot start over.
+var errOtherObject = fmt.Errorf("%w, and its first bytes have been handed on", ErrChanged)
+
+type streamSink struct {
+	*store.Stream
+	name    string
+	touched atomic.Bool // bytes were written, and may have been handed on
+}
+
+func newStreamSink(w io.Writer, name string) *streamSink {
+	return &streamSink{Stream: store.NewStream(w, streamWindow), name: name}
+}
+
+func (s *streamSink) WriteAt(p []byte, off int64) (int, error) {
+	s.touched.Store(true)
+	return s.Stream.WriteAt(p, off)
+}
+
+func (*streamSink) resume() (id store.Identity, done []scheduler.Range, ok bool) {
+	return id, nil, false
+}
+func (*streamSink) begin(store.Identity) error         { return nil }
+func (*streamSink) window() int64                      { return streamWindow }
+func (s *streamSink) drained() int64                   { return s.Drained() }
+func (s *streamSink) moved() <-chan struct{}           { return s.Moved() }
+func (s *streamSink) failed() error                    { return s.Err() }
+func (*streamSink) checkpoint([]scheduler.Range) error { return nil }
+func (s *streamSink) suspend([]scheduler.Range) error  { return s.Close() }
+func (*streamSink) readerAt() io.ReaderAt              { return nil }
+func (s *streamSink) reject() error                    { return s.Close() }
+func (s *streamSink) close() error                     { return s.Close() }
+
+func (s *streamSink) restart() error {
+	if s.touched.Load() {
+		return errOtherObject
+	}
+	return nil
+}
+
+func (s *streamSink) room(ctx context.Context, end int64) error {
+	for s.Drained()+streamWindow < end {
+		if err := s.Err(); err != nil {
+			return err
+		}
+		select {
+		case <-s.Moved():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+func (s *streamSink) commit(ctx context.Context, size int64) (string, error) {
+	return s.name, errors.Join(s.Finish(ctx, size), s.Close())
+}
