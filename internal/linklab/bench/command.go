@@ -192,6 +192,9 @@ func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error)
 		return err
 	}
 	if err := s.work(ctx, jobs); err != nil {
+		if ctx.Err() != nil {
+			err = errors.New("interrupted")
+		}
 		return &linklab.HintError{Err: err, Hint: "what is done is kept: the same command with --resume " + path + " goes on"}
 	}
 	return writeReport(h, s.results, cmd.OutOrStdout(), f.out)

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -211,16 +213,27 @@ var ErrOther = errors.New("were made with other settings or another build")
 // sameAs says whether results of both headers may stand side by side. More
 // rounds of the same are no difference.
 func (h Header) sameAs(o Header) error {
-	key := func(h Header) string {
+	settings := func(h Header) map[string]json.RawMessage {
 		h.Notes, h.Versions, h.Command, h.Date, h.Rounds = nil, nil, "", time.Time{}, 0
+		var m map[string]json.RawMessage
 		text, err := json.Marshal(h)
-		if err != nil {
-			return err.Error() // cannot be: there are only plain values
+		if err == nil {
+			err = json.Unmarshal(text, &m)
 		}
-		return string(text)
+		if err != nil {
+			return nil // cannot be: there are only plain values
+		}
+		return m
 	}
-	if a, b := key(h), key(o); a != b {
-		return fmt.Errorf("%w: %s, now %s", ErrOther, a, b)
+	a, b := settings(h), settings(o)
+	var differ []string
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if !bytes.Equal(a[name], b[name]) {
+			differ = append(differ, fmt.Sprintf("%s was %s and is now %s", name, a[name], b[name]))
+		}
+	}
+	if len(differ) > 0 {
+		return fmt.Errorf("%w: %s", ErrOther, strings.Join(differ, "; "))
 	}
 	return nil
 }
