@@ -55,6 +55,7 @@ func setupScript(env *testscript.Env) error {
 	env.Setenv("TLSURL", s.secure.URL)
 	env.Setenv("HOST", strings.TrimPrefix(s.clear.URL, "http://"))
 	env.Setenv("PORT", s.clear.URL[strings.LastIndexByte(s.clear.URL, ':')+1:])
+	env.Setenv("TLSPORT", s.secure.URL[strings.LastIndexByte(s.secure.URL, ':')+1:])
 	env.Setenv("CA", ca)
 	content := make([]byte, 5000)
 	if _, err := body(5000, "").ReadAt(content, 0); err != nil {

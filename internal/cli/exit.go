@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"syscall"
 
 	"github.com/mlget/mlget/internal/engine"
@@ -107,9 +108,13 @@ func diskHint(err error) string {
 }
 
 func webCode(err *fetch.Error) (code int, hint string) {
+	const hintName = "is the name right? mlget links shows what each link can reach, and which name servers it asks"
+	if unresolved := (*net.DNSError)(nil); errors.As(err, &unresolved) { // for now, or for good
+		return exitNetwork, hintName
+	}
 	switch err.Class {
 	case fetch.DNS:
-		return exitNetwork, "is the name right? mlget links shows which resolver each link uses"
+		return exitNetwork, hintName
 	case fetch.Network, fetch.Refused, fetch.Canceled:
 		return exitNetwork, ""
 	case fetch.TLS:

@@ -27,6 +27,7 @@ type getOptions struct {
 	noSteal     bool
 	noFailover  bool
 	concurrency countFlag
+	parallelism countFlag
 	blockSize   sizeFlag
 	output      string
 	dir         string
@@ -68,6 +69,7 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.noSteal, "no-steal", false, "do not take over the tail of slow links")
 	f.BoolVar(&o.noFailover, "no-failover", false, "do not release silent and slow links")
 	f.VarP(&o.concurrency, "concurrency", "j", "files at once")
+	f.VarP(&o.parallelism, "parallelism", "p", "streams of a file on each link; auto = more where packets are lost")
 	o.blockSize = sizeFlag{auto: true, text: "auto"}
 	f.VarP(&o.blockSize, "block-size", "b", "size of one I/O request")
 

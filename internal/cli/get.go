@@ -2,22 +2,16 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"io"
-	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
-	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/progress"
-	"github.com/mlget/mlget/internal/record"
-	"github.com/mlget/mlget/internal/report"
 	"github.com/mlget/mlget/internal/store"
-	"github.com/mlget/mlget/internal/term"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -64,6 +58,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		err = firstOf(results)
 	} else {
 		bus.Publish(o.runStarted(started, nil, len(jobs)))
+		notBegun(&bus, started, jobs, err)
 	}
 	bus.Publish(runEnded(started, err, totals))
 	bus.Close()
@@ -77,12 +72,6 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		return jobError{jobs[0].URL, err}
 	}
 	return err
-}
-
-// isWeb says whether an error is about the URL rather than about this machine.
-func isWeb(err error) bool {
-	var web *fetch.Error
-	return errors.As(err, &web)
 }
 
 // jobs makes a job of every URL.
@@ -130,10 +119,25 @@ func (o *getOptions) check() (progress.Mode, error) {
 		return mode, usagef("a limit is negative")
 	case o.blockSize.bytes > 64<<20:
 		return mode, usagef("--block-size: %s is more than 64M", o.blockSize.text)
+	case o.parallelism > scheduler.MaxStreams:
+		return mode, usagef("--parallelism: %d is more than %d", o.parallelism, scheduler.MaxStreams)
+	case o.sameFile(o.reportFile, o.recordFile), o.sameFile(o.output, o.reportFile), o.sameFile(o.output, o.recordFile):
+		return mode, usagef("--output, --report and --record must be different files")
 	case o.ipv4 && o.ipv6:
 		return mode, usagef("-4 and -6 exclude each other")
 	}
 	return mode, nil
+}
+
+// sameFile says whether two of the files to write are one by their names.
+func (o *getOptions) sameFile(a, b string) bool {
+	if a == "" || b == "" || a == "-" || b == "-" || a == os.DevNull {
+		return false
+	}
+	if a == o.output && !filepath.IsAbs(a) {
+		a = filepath.Join(o.dir, a)
+	}
+	return filepath.Clean(a) == filepath.Clean(b)
 }
 
 func (o *getOptions) atOnce(files int) int {
@@ -201,125 +205,14 @@ func download(ctx context.Context, e *engine.Engine, cfg engine.Config, job *eng
 	return err
 }
 
-func firstOf(results []error) error {
-	for _, err := range results {
-		if err != nil {
-			return err
-		}
+// notBegun tells of files for which there is no link.
+func notBegun(bus *event.Bus, started time.Time, jobs []*engine.Job, err error) {
+	code, _ := classify(err)
+	for _, job := range jobs {
+		now := scheduler.Time(time.Since(started))
+		u := *job.URL
+		u.User = nil
+		bus.Publish(event.FileStarted{At: now, File: job.ID, URL: u.String()})
+		bus.Publish(event.FileEnded{At: now, File: job.ID, Size: -1, ExitCode: code, Error: err.Error()})
 	}
-	return nil
-}
-
-// saidIfSeveral prints each file's error behind its URL.
-func saidIfSeveral(w io.Writer, jobs []*engine.Job, results []error, err error) error {
-	for i, r := range results {
-		if r == nil || errors.Is(r, engine.ErrInterrupted) && r != err { //nolint:errorlint // one line is enough
-			continue
-		}
-		_, hint := classify(r)
-		printError(w, jobError{jobs[i].URL, r}, hint)
-	}
-	return saidError{err}
-}
-
-// jobError is the error of one file of several.
-type jobError struct {
-	url *url.URL
-	err error
-}
-
-func (e jobError) Error() string { return term.Printable(shown(e.url)) + ": " + e.err.Error() }
-func (e jobError) Unwrap() error { return e.err }
-
-// shown is a URL as it stands in a message: without user and password, and
-// without the query, which may be a secret too, and may be very long.
-func shown(u *url.URL) string {
-	short := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
-	if text := short.String(); len(text) <= maxShown {
-		return text
-	}
-	return short.String()[:maxShown] + "..."
-}
-
-// maxShown is how many bytes of a URL a message holds.
-const maxShown = 200
-
-// watchers are those who follow a run.
-type watchers struct {
-	wait    sync.WaitGroup
-	builder report.Builder
-	record  *os.File
-	err     error // the record's
-}
-
-// watch starts the observers.
-func (o *getOptions) watch(bus *event.Bus, mode progress.Mode, stdio IO) (*watchers, error) {
-	w := &watchers{}
-	if o.recordFile != "" {
-		f, err := os.Create(o.recordFile)
-		if err != nil {
-			return nil, fileError{err}
-		}
-		w.record = f
-		sub := bus.Subscribe()
-		w.wait.Go(func() {
-			w.err = record.Run(sub, f)
-			if err := f.Close(); w.err == nil {
-				w.err = err
-			}
-		})
-	}
-	sub := bus.Subscribe()
-	w.wait.Go(func() { w.builder.Watch(sub) })
-	shown := bus.Subscribe()
-	w.wait.Go(func() {
-		progress.Run(shown, stdio.Err, progress.Config{Mode: mode, Quiet: o.quiet, Verbose: o.verbose})
-	})
-	return w, nil
-}
-
-// finish waits for the observers and writes the reports.
-func (w *watchers) finish(o *getOptions, stdio IO) error {
-	w.wait.Wait()
-	r := w.builder.Report()
-	if !o.quiet && worthSummary(r) {
-		if err := report.WriteSummary(stdio.Err, r); err != nil {
-			return fileError{err}
-		}
-	}
-	if o.json {
-		if err := r.WriteJSON(stdio.Out); err != nil {
-			return fileError{err}
-		}
-	}
-	if o.reportFile != "" {
-		if err := writeReport(o.reportFile, r); err != nil {
-			return fileError{err}
-		}
-	}
-	if w.err != nil {
-		return fileError{w.err}
-	}
-	return nil
-}
-
-// worthSummary says whether a summary tells more than the error does.
-func worthSummary(r report.Report) bool {
-	moved := r.WastedBytes
-	for _, l := range r.Links {
-		moved += l.Bytes
-	}
-	return len(r.Links) > 0 && (r.ExitCode == exitOK || moved > 0)
-}
-
-func writeReport(name string, r report.Report) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	if err := r.WriteJSON(f); err != nil {
-		_ = f.Close() // the first error counts
-		return err
-	}
-	return f.Close()
 }

@@ -21,7 +21,8 @@ func rules() map[string]rule {
 	return map[string]rule{
 		"cmd/mlget": {
 			imports: "internal/cli",
-			tests:   "internal/linklab internal/report internal/testbody github.com/rogpeppe/go-internal/testscript golang.org/x/sys",
+			tests: "internal/event internal/linklab internal/linklab/scenario internal/linklab/server internal/record internal/report" +
+				" internal/testbody pkg/scheduler github.com/rogpeppe/go-internal/testscript golang.org/x/sys",
 		},
 		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench"},
 
@@ -36,6 +37,7 @@ func rules() map[string]rule {
 		// Acts.
 		"internal/engine": {
 			imports: "internal/event internal/fetch internal/link internal/store pkg/scheduler golang.org/x/time/rate",
+			tests:   "internal/testbody golang.org/x/sys",
 		},
 		"internal/link": {
 			imports: "internal/term internal/units golang.org/x/sys",

@@ -10,6 +10,7 @@ import (
 )
 
 func TestEveryAlgorithmOverEveryProtocol(t *testing.T) {
+	t.Parallel()
 	for _, algorithm := range scheduler.Names() {
 		for _, proto := range []string{"h1", "h1-tls", "h2", "h2c"} {
 			for links := 1; links <= 3; links++ {
@@ -18,7 +19,7 @@ func TestEveryAlgorithmOverEveryProtocol(t *testing.T) {
 					o := newObject(4*mib + 12345)
 					var nets []*testLink
 					for i := range links {
-						nets = append(nets, &testLink{name: fmt.Sprint("l", i), rate: 8 * mib << i})
+						nets = append(nets, &testLink{name: fmt.Sprint("l", i), rate: 16 * mib << i})
 					}
 					r := newRig(t, nets...)
 					r.cfg.Algorithm = algorithm
@@ -51,6 +52,7 @@ func TestEveryAlgorithmOverEveryProtocol(t *testing.T) {
 }
 
 func TestSmallFiles(t *testing.T) {
+	t.Parallel()
 	for _, size := range []int64{0, 1, 100_000, mib, mib + 1, 2 * mib, 2*mib + 1} {
 		for _, kind := range []string{"416 with size", "416 without size", "206 without total", "200"} {
 			if kind == "206 without total" && size > 0 && size < mib {

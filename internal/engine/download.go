@@ -14,13 +14,6 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-const (
-	// checkpointEvery is how much progress, in time, a crash may cost.
-	checkpointEvery = scheduler.Second
-	// idleWake bounds how long the owner sleeps, so that stalls are seen.
-	idleWake = 250 * scheduler.Millisecond
-)
-
 // errStartOver says that what is on disk is of another object.
 var errStartOver = errors.New("the object changed since the last run")
 
@@ -58,6 +51,7 @@ type download struct {
 	err        error // the first that ends the download
 	recording  bool  // a checkpoint is being made
 	nextRecord scheduler.Time
+	lossAsked  scheduler.Time // when connections were last asked for signs of loss
 	sampled    sampled
 }
 
@@ -73,6 +67,7 @@ type linkState struct {
 	gained   int64
 	bytes    int64
 	wasted   int64
+	disorder int64 // packets that came out of order
 	err      error // why it was lost
 	lastByte scheduler.Time
 }
@@ -94,6 +89,7 @@ func newDownload(e *Engine, job *Job, to sink) (*download, error) {
 	cfg := scheduler.Config{
 		Links: len(e.links), Policy: policy, Size: -1,
 		Overlap: e.cfg.Overlap, Window: to.window(), NoSteal: e.cfg.NoSteal, NoFailover: e.cfg.NoFailover,
+		Parallelism: e.cfg.Parallelism,
 	}
 	if id, done, ok := to.resume(); ok {
 		d.journal, d.have = id, done
@@ -109,7 +105,7 @@ func newDownload(e *Engine, job *Job, to sink) (*download, error) {
 		e.cfg.Bus.Publish(event.SchedulerStarted{
 			At: e.now(), File: job.ID, Algorithm: e.cfg.Algorithm, StaticLimit: e.cfg.StaticLimit, Padding: e.cfg.Padding,
 			Links: cfg.Links, Size: cfg.Size, Have: cfg.Have, Overlap: cfg.Overlap, Window: cfg.Window,
-			NoSteal: cfg.NoSteal, NoFailover: cfg.NoFailover,
+			NoSteal: cfg.NoSteal, NoFailover: cfg.NoFailover, Parallelism: cfg.Parallelism,
 		})
 	}
 	return d, nil
@@ -168,101 +164,6 @@ func (d *download) end() error {
 		d.e.notice(true, "the state could not be saved: %v", err)
 	}
 	return d.err
-}
-
-// loop drives the scheduler until the object is complete, whole is the way to
-// get it, or something is wrong.
-func (d *download) loop(ctx, reqs context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for d.err == nil && !d.complete && !d.wholeMode {
-		timer.Reset(time.Duration(d.untilWake()))
-		select {
-		case m := <-d.tell:
-			d.hear(reqs, m)
-		case err := <-d.recorded:
-			d.recording = false
-			d.fail(err)
-		case <-d.to.moved():
-			d.fail(d.to.failed())
-			d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.drained()})
-		case <-timer.C:
-		case <-ctx.Done():
-			d.fail(context.Cause(ctx))
-			return
-		}
-		d.lookAround(reqs)
-	}
-}
-
-// untilWake is how long nothing but a message can be of interest.
-func (d *download) untilWake() scheduler.Time {
-	wake := d.core.NextWake()
-	now := d.e.now()
-	if wake == scheduler.Never || wake-now > idleWake {
-		return idleWake
-	}
-	return max(0, wake-now)
-}
-
-// lookAround reads the counters, lets the scheduler think, and sees to what
-// happens now and then.
-func (d *download) lookAround(reqs context.Context) {
-	if d.err != nil {
-		return
-	}
-	for _, t := range d.transfers {
-		d.count(reqs, t)
-	}
-	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
-	now := d.e.now()
-	d.watchStalls(now)
-	d.settleDoubts(reqs, now)
-	d.sampleSometimes(now)
-	if !d.recording && now >= d.nextRecord && d.ref != nil && !d.wholeMode && d.to.window() == 0 {
-		d.nextRecord = now + checkpointEvery
-		d.recording = true
-		done := d.core.Done(nil)
-		go func() { d.recorded <- d.to.checkpoint(done) }()
-	}
-	d.checkLost()
-}
-
-// count tells the scheduler what a transfer has received since last time.
-func (d *download) count(reqs context.Context, t *transfer) {
-	got := t.got.Load()
-	if t.released || got == t.told {
-		return
-	}
-	d.gain(t, got)
-	d.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got})
-}
-
-// gain notes that a transfer has got so many bytes.
-func (d *download) gain(t *transfer, got int64) {
-	now := d.e.now()
-	d.links[t.link].gained += got - t.told
-	d.links[t.link].lastByte = now
-	t.told, t.progress = got, now
-	t.toldAt = scheduler.Time(t.lastByte.Load())
-}
-
-// watchStalls gives up requests that are owed bytes and get none. What stands
-// behind another in its connection's queue is owed none yet, and the consumer of
-// a stream may take its time.
-func (d *download) watchStalls(now scheduler.Time) {
-	limit := scheduler.Time(d.e.cfg.StallTimeout)
-	if limit <= 0 {
-		return
-	}
-	for _, t := range d.transfers {
-		if t.held.Load() || d.inDoubt(t) {
-			t.progress = now
-		}
-		if now-max(t.progress, d.links[t.link].lastByte) > limit {
-			t.cancel(fetch.ErrStalled)
-		}
-	}
 }
 
 // fail records the first error that ends the download.

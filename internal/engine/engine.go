@@ -8,7 +8,8 @@
 // counters; it sends the owner two messages, when its response has been checked
 // and when it has ended, and none per block. The owner looks at the counters
 // when the scheduler wants to be woken. When Download returns, no goroutine and
-// no write of it is left.
+// no write of it is left, but the one that waits for the consumer of a stream,
+// if that takes nothing.
 //
 // An Engine runs one download at a time and keeps its connections between
 // them; for several at once, make several over the same Links, whose methods
@@ -20,15 +21,18 @@
 // object than the journal, has to wait for the other links' answers, for
 // parkTime at most, before it is believed. Failures are counted per link:
 // Config.Tries of them in a row without getting anywhere, and the link is lost.
-// No link left is the end.
+// No link left is the end. While every link waits, after failures or because a
+// server asks for it, nothing is owed to anybody and no timeout runs: the
+// context's end is what bounds that.
 //
 //	engine.go    Engine and its configuration      transfer.go  one request
 //	link.go      a link of a run                   judge.go     may its response be taken?
 //	job.go       a job from beginning to end       identity.go  is it the same object?
 //	checksum.go  of the whole object               whole.go     one stream, without ranges
-//	download.go  the owner and its loop            settle.go    what came of a request?
-//	step.go      the scheduler's actions           lost.go      links and downloads given up
-//	sink.go, stream.go  where the bytes go         report.go    what observers are told
+//	download.go  the owner's state                 settle.go    what came of a request?
+//	loop.go      what wakes the owner              lost.go      links and downloads given up
+//	step.go      the scheduler's actions           report.go    what observers are told
+//	sink.go, stream.go  where the bytes go
 package engine
 
 import (
@@ -56,10 +60,11 @@ type Config struct {
 	Overlap     float64 // as in scheduler.Config
 	NoSteal     bool
 	NoFailover  bool
+	Parallelism int // as in scheduler.Config
 
 	BlockSize    int           // bytes of one read and one write; 0: DefaultBlockSize
 	Tries        int           // failures in a row, per link, without 16 KiB of progress between them; 0: no end
-	StallTimeout time.Duration // a request that is owed bytes and gets none for so long is given up; 0: never
+	StallTimeout time.Duration // a request that is owed bytes and gets none for so long is tried again; 0: never
 	LimitRate    *rate.Limiter // bytes per second over all links, of NewLimiter; nil: no limit
 	Record       bool          // publish every step of the scheduler
 }
@@ -103,7 +108,7 @@ func New(cfg Config, links []*Link) (*Engine, error) {
 // Close closes all connections.
 func (e *Engine) Close() {
 	for _, r := range e.routes {
-		r.client.Close()
+		r.close()
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 // TestMain lets many tests run at once: they wait more than they compute.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", "24"); err != nil {
+	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
@@ -39,7 +39,7 @@ type rig struct {
 	cfg   Config
 	dir   string
 	bus   *event.Bus
-	sub   *event.Subscription
+	seen  chan []event.Event // what came up to a RunEnded
 	links []*Link
 }
 
@@ -53,7 +53,13 @@ func newRig(t testing.TB, nets ...*testLink) *rig {
 		Bus: r.bus, Started: time.Now(), Algorithm: "3", StaticLimit: 4 * mib, Padding: 0.3,
 		Tries: 4, StallTimeout: 10 * time.Second, Record: true,
 	}
-	r.sub = r.bus.Subscribe()
+	r.seen = make(chan []event.Event)
+	go watch(r.bus.Subscribe(), r.seen)
+	t.Cleanup(func() {
+		r.bus.Close()
+		for range r.seen { //nolint:revive // until it ends
+		}
+	})
 	return r
 }
 
@@ -112,18 +118,45 @@ func (r *rig) do(ctx context.Context, job *Job) *outcome {
 	return o
 }
 
-// drain gives the events so far, and starts a new bus.
-func (r *rig) drain() (all []event.Event) {
-	r.bus.Publish(event.RunEnded{})
-	for buf, ok := r.sub.Next(nil); ok; buf, ok = r.sub.Next(buf) {
+// watch keeps events and hands them on with each RunEnded.
+func watch(sub *event.Subscription, seen chan<- []event.Event) {
+	defer close(seen)
+	var all []event.Event
+	for buf, ok := sub.Next(nil); ok; buf, ok = sub.Next(buf) {
 		for _, e := range buf {
 			if _, end := e.(event.RunEnded); end {
-				return all
+				seen <- all
+				all = nil
+				continue
 			}
 			all = append(all, e)
 		}
 	}
-	return all
+}
+
+// drain gives the events since last time.
+func (r *rig) drain() []event.Event {
+	r.bus.Publish(event.RunEnded{})
+	return <-r.seen
+}
+
+// received is how many bytes all links have received.
+func (r *rig) received() (n int64) {
+	for _, l := range r.nets {
+		n += l.bytes.Load()
+	}
+	return n
+}
+
+// await waits until the links have received more than so many bytes.
+func (r *rig) await(ctx context.Context, most int64) bool {
+	for r.received() <= most {
+		if ctx.Err() != nil {
+			return false
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return true
 }
 
 // of picks the events of one type.

@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -30,6 +28,7 @@ func head(o *object, off, end int64) []byte {
 }
 
 func TestBrokenConnections(t *testing.T) {
+	t.Parallel()
 	t.Run("again and again", func(t *testing.T) {
 		t.Parallel()
 		o := newObject(3 * mib)
@@ -87,6 +86,59 @@ func TestBrokenConnections(t *testing.T) {
 			t.Errorf("carried %v", c)
 		}
 	})
+	t.Run("on a link that is given up with bytes", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(6 * mib)
+		bad := newObject(6 * mib)
+		bad.gate = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
+			off, end := asked(r)
+			hijack(w, head(bad, off, end), bytesOf(bad.body, off, min(end, off+9000)))
+			return true
+		}
+		r := newRig(t, &testLink{name: "a", rate: 2 * mib}, &testLink{name: "b", to: serve(t, bad).Listener.Addr().String()})
+		r.cfg.Tries = 2
+		got := r.get(at(t, serve(t, o), "", "/f"))
+		got.right(o.body)
+		if c := got.carried(2); c[1] != 18000 {
+			t.Errorf("carried %v", c)
+		}
+	})
+	t.Run("over http/2", func(t *testing.T) {
+		t.Parallel()
+		for _, kind := range []string{"cut", "silent", "streams are reset"} {
+			t.Run(kind, func(t *testing.T) {
+				t.Parallel()
+				o := newObject(6 * mib)
+				r := newRig(t, &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: 4 * mib})
+				switch kind {
+				case "cut":
+					r.nets[1].cut = 600_000
+				case "silent":
+					time.AfterFunc(400*time.Millisecond, func() { r.nets[1].hole.Store(true) })
+				case "streams are reset":
+					o.gate = func(w http.ResponseWriter, r *http.Request, n int64) bool {
+						off, end := asked(r)
+						if n%2 == 0 || end-off < 200_000 || end > o.body.Size {
+							return false
+						}
+						w.Header().Set("Etag", o.etag)
+						w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", off, end-1, o.body.Size))
+						w.WriteHeader(http.StatusPartialContent)
+						_, _ = w.Write(bytesOf(o.body, off, off+200_000))
+						w.(http.Flusher).Flush()
+						panic(http.ErrAbortHandler)
+					}
+				}
+				s, web := serveTLS(t, o)
+				r.cfg.HTTP = web
+				got := r.get(at(t, s, "", "/f"))
+				got.right(o.body)
+				if known := ofKnown(t, got); known.HTTP != "2" {
+					t.Errorf("over HTTP/%s", known.HTTP)
+				}
+			})
+		}
+	})
 	t.Run("whole object, for ever", func(t *testing.T) {
 		t.Parallel()
 		o := newObject(3 * mib)
@@ -125,6 +177,7 @@ func TestBrokenConnections(t *testing.T) {
 }
 
 func TestServerErrors(t *testing.T) {
+	t.Parallel()
 	status := func(code int, header ...string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			if len(header) > 0 {
@@ -161,7 +214,7 @@ func TestServerErrors(t *testing.T) {
 		name  string
 		code  int
 		class fetch.Class
-	}{{"not found", 404, fetch.Status}, {"forbidden", 403, fetch.Status}, {"unauthorized", 401, fetch.Auth}, {"busy for ever", 503, fetch.Busy}} {
+	}{{"not found", 404, fetch.Status}, {"forbidden", 403, fetch.Status}, {"not for us", 401, fetch.Auth}, {"busy for ever", 503, fetch.Busy}} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
@@ -205,11 +258,25 @@ func TestServerErrors(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	t.Run("no such host on one link", func(t *testing.T) {
 		t.Parallel()
 		o := newObject(3 * mib)
 		r := newRig(t)
 		r.nets[0].dnsOut.Store(true)
+		r.get(at(t, serve(t, o), "site.test", "/f")).right(o.body)
+	})
+	t.Run("no such host for a while", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(3 * mib)
+		l := &testLink{name: "a", rate: 8 * mib, cut: 2 * mib}
+		r := newRig(t, l)
+		o.gate = func(_ http.ResponseWriter, _ *http.Request, n int64) bool {
+			if n == 2 {
+				l.strangers.Store(1)
+			}
+			return false
+		}
 		r.get(at(t, serve(t, o), "site.test", "/f")).right(o.body)
 	})
 	t.Run("no such host", func(t *testing.T) {
@@ -243,8 +310,7 @@ func TestUnreachable(t *testing.T) {
 		r := newRig(t, l)
 		o.gate = func(_ http.ResponseWriter, _ *http.Request, n int64) bool {
 			if n == 2 {
-				l.refuse.Store(true)
-				time.AfterFunc(500*time.Millisecond, func() { l.refuse.Store(false) })
+				l.refusals.Store(1)
 			}
 			return false
 		}
@@ -263,6 +329,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestSilentLinks(t *testing.T) {
+	t.Parallel()
 	t.Run("one of two", func(t *testing.T) {
 		t.Parallel()
 		o := newObject(8 * mib)
@@ -296,8 +363,8 @@ func TestSilentLinks(t *testing.T) {
 		r := newRig(t, &testLink{name: "a", rate: 4 * mib})
 		r.cfg.StallTimeout = 400 * time.Millisecond
 		l := r.nets[0]
+		l.healed = true
 		time.AfterFunc(200*time.Millisecond, func() { l.hole.Store(true) })
-		time.AfterFunc(1200*time.Millisecond, func() { l.hole.Store(false) })
 		got := r.get(at(t, serve(t, o), "", "/f"))
 		got.right(o.body)
 		stalled := false
@@ -337,131 +404,3 @@ func TestSilentLinks(t *testing.T) {
 		}
 	})
 }
-
-func TestServersWithoutRanges(t *testing.T) {
-	t.Run("portal on one link", func(t *testing.T) {
-		t.Parallel()
-		for bad := range 2 {
-			t.Run(fmt.Sprint(bad), func(t *testing.T) {
-				t.Parallel()
-				o := newObject(3 * mib)
-				nets := []*testLink{{name: "a"}, {name: "b"}}
-				portal := newObject(3000)
-				portal.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
-					portal.whole(w)
-					return true
-				}
-				nets[bad].to = serve(t, portal).Listener.Addr().String()
-				nets[1-bad].latency = 300 * time.Millisecond
-				// The good server is busy at first.
-				o.gate = func(w http.ResponseWriter, _ *http.Request, n int64) bool {
-					if n == 1 {
-						w.WriteHeader(http.StatusServiceUnavailable)
-					}
-					return n == 1
-				}
-				r := newRig(t, nets...)
-				got := r.get(at(t, serve(t, o), "", "/f"))
-				got.right(o.body)
-				if c := got.carried(2); c[bad] != 0 {
-					t.Errorf("carried %v", c)
-				}
-			})
-		}
-	})
-	for _, kind := range []string{"length", "chunked", "close"} {
-		body := newObject(3 * mib)
-		answer := func(w http.ResponseWriter, most int64) {
-			switch kind {
-			case "length":
-				w.Header().Set("Etag", body.etag)
-				w.Header().Set("Content-Length", fmt.Sprint(body.body.Size))
-				_, _ = w.Write(bytesOf(body.body, 0, most))
-			case "chunked":
-				w.Header().Set("Etag", body.etag)
-				w.(http.Flusher).Flush()
-				_, _ = w.Write(bytesOf(body.body, 0, most))
-				if most < body.body.Size {
-					panic(http.ErrAbortHandler)
-				}
-			case "close":
-				hijack(w, []byte("HTTP/1.0 200 OK\r\nEtag: \"v1\"\r\n\r\n"), bytesOf(body.body, 0, most))
-			}
-		}
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t)
-			got := r.get(at(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				answer(w, body.body.Size)
-			})), "", "/f"))
-			got.right(body.body)
-			if ofKnown(t, got).Ranges {
-				t.Error("there are no ranges")
-			}
-		})
-		if kind == "close" {
-			continue
-		}
-		t.Run(kind+", the link dies", func(t *testing.T) {
-			t.Parallel()
-			var n atomic.Int64
-			r := newRig(t)
-			got := r.get(at(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, rq *http.Request) {
-				if n.Add(1) <= 2 { // the links' first requests; one of them is read
-					answer(w, mib)
-					return
-				}
-				answer(w, body.body.Size)
-			})), "", "/f"))
-			got.right(body.body)
-			used := map[int]bool{}
-			for _, e := range of[event.LinkChanged](got) {
-				used[int(e.Link)] = used[int(e.Link)] || e.State == event.LinkUsed
-			}
-			for i, c := range got.carried(2) {
-				if c > 0 && !used[i] {
-					t.Errorf("nothing says that link %d is used", i)
-				}
-			}
-		})
-	}
-	t.Run("whole mode starts on a link that answers", func(t *testing.T) {
-		t.Parallel()
-		o := newObject(2 * mib)
-		o.gate = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
-			off, end := asked(r)
-			if r.Header.Get("Range") == "" {
-				return false
-			}
-			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/*", off, end-1))
-			w.WriteHeader(http.StatusPartialContent)
-			_, _ = w.Write(bytesOf(o.body, off, end))
-			return true
-		}
-		r := newRig(t)
-		r.nets[0].hole.Store(true)
-		start := time.Now()
-		r.get(at(t, serve(t, o), "", "/f")).right(o.body)
-		if took := time.Since(start); took > 8*time.Second {
-			t.Errorf("took %v", took)
-		}
-	})
-	t.Run("an empty 416 answers a request for the whole, for ever", func(t *testing.T) {
-		t.Parallel()
-		r := newRig(t, &testLink{name: "a"})
-		r.cfg.Tries = 3
-		var n atomic.Int64
-		got := r.get(at(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if n.Add(1) > 10 {
-				t.Error("no end of it")
-				time.Sleep(time.Second)
-			}
-			w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
-		})), "", "/f"))
-		got.class(fetch.Unsatisfied)
-	})
-}
-
-// keep the imports of the helpers in one place.
-var _ = errors.Is
-var _ = io.EOF

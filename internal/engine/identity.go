@@ -70,7 +70,7 @@ func (d *download) startOver(why string) {
 // mixed.
 func (d *download) disagree(reqs context.Context, t *transfer, resp *fetch.Response) {
 	r := d.e.routes[t.link]
-	if t.client != r.client {
+	if !r.current(t.client) {
 		return // it answered before its link was sent elsewhere
 	}
 	if r.pinned || !d.refRemote.IsValid() || resp.Remote.Addr() == d.refRemote.Addr() {
@@ -80,7 +80,7 @@ func (d *download) disagree(reqs context.Context, t *transfer, resp *fetch.Respo
 	d.e.notice(true, "over %s and %s servers answer that disagree about the object: %s now uses %s",
 		d.e.links[d.refLink].Net.Name(), d.e.links[t.link].Net.Name(), d.e.links[t.link].Net.Name(), d.refRemote.Addr())
 	cfg := d.e.cfg.HTTP
-	if t.link != d.refLink && origin(d.refURL) != origin(d.job.URL) {
+	if origin(d.refURL) != origin(d.job.URL) {
 		// A redirect led there: it is asked for directly, and what was meant
 		// for the first host alone stays there.
 		cfg.User, cfg.Credentials = nil, nil

@@ -51,6 +51,7 @@ func tagged(o *object, etag string) *object {
 }
 
 func TestServersThatDisagree(t *testing.T) {
+	t.Parallel()
 	t.Run("links are sent to one address", func(t *testing.T) {
 		t.Parallel()
 		for links := 2; links <= 3; links++ {
@@ -100,9 +101,15 @@ func TestServersThatDisagree(t *testing.T) {
 				nets := []*testLink{{name: "a", rate: 4 * mib}, {name: "b", rate: 4 * mib, to: serveAt(t, "127.0.0.2:0", other).Listener.Addr().String(), latency: 100 * time.Millisecond}}
 				r := newRig(t, nets...)
 				got := r.get(at(t, s, "site.test", "/f"))
-				got.right(o.body)
-				if c := got.carried(2); c[1] != 0 {
-					t.Errorf("carried %v", c)
+				// Which one is first depends on the machine; it must be one alone.
+				c := got.carried(2)
+				switch {
+				case c[0] > 0 && c[1] > 0:
+					t.Fatalf("carried %v", c)
+				case c[0] > 0:
+					got.right(o.body)
+				default:
+					got.right(other.body)
 				}
 			})
 		}
@@ -185,6 +192,7 @@ func TestServersThatDisagree(t *testing.T) {
 }
 
 func TestTheObjectChanges(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"etag", "size", "smaller", "time"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -202,12 +210,16 @@ func TestTheObjectChanges(t *testing.T) {
 			r := newRig(t, &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: 4 * mib})
 			r.cfg.Tries = 2
 			s := serve(t, o)
-			time.AfterFunc(600*time.Millisecond, func() {
-				o.become(next, etag, modified)
-				for _, n := range r.nets {
-					n.breakAll()
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			go func() {
+				if r.await(ctx, 2*mib) {
+					o.become(next, etag, modified)
+					for _, n := range r.nets {
+						n.breakAll()
+					}
 				}
-			})
+			}()
 			got := r.get(at(t, s, "", "/f"))
 			if !errors.Is(got.err, ErrChanged) {
 				t.Fatalf("error %v, want ErrChanged", got.err)
@@ -246,6 +258,7 @@ func leftover(t testing.TB, r *rig, u *url.URL, o *object, id store.Identity, en
 }
 
 func TestResume(t *testing.T) {
+	t.Parallel()
 	identity := func(o *object) store.Identity {
 		id := store.Identity{Size: o.body.Size, ETag: o.etag}
 		if !o.modified.IsZero() {
@@ -330,6 +343,7 @@ func TestResume(t *testing.T) {
 }
 
 func TestContinueWhatAnotherToolLeft(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name string
 		has  int64

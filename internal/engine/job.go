@@ -12,6 +12,7 @@ import (
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // Job is one object to download.
@@ -92,18 +93,33 @@ func (e *Engine) Download(ctx context.Context, job *Job) (Result, error) {
 	}
 	e.cfg.Bus.Publish(event.FileStarted{At: e.now(), File: job.ID, URL: redact(job.URL), Output: name})
 	size, err := e.fill(ctx, job, to)
-	if err == nil && job.Checksum != nil && to.readerAt() != nil {
-		if err = job.Checksum.verify(ctx, to.readerAt(), size); errors.Is(err, ErrChecksum) {
-			_ = to.reject() // what went wrong there does not matter any more
-		}
-	}
 	if err == nil {
-		name, err = to.commit(ctx, size)
+		var final string
+		if final, err = e.finish(ctx, job, to, size); err == nil {
+			name = final
+		}
 	}
 	if err == nil && job.Checksum != nil && to.readerAt() == nil {
 		err = job.Checksum.compare(running.Sum(nil))
 	}
 	return Result{Output: name, Size: size}, first(err, to.close())
+}
+
+// finish checks what can be read again, and gives it its name.
+func (e *Engine) finish(ctx context.Context, job *Job, to sink, size int64) (string, error) {
+	if job.Checksum == nil || to.readerAt() == nil {
+		return to.commit(ctx, size)
+	}
+	switch err := job.Checksum.verify(ctx, to.readerAt(), size); {
+	case err == nil:
+		return to.commit(ctx, size)
+	case errors.Is(err, ErrChecksum):
+		return "", first(err, to.reject())
+	case size > 0: // interrupted: nothing need be fetched again
+		return "", first(err, to.suspend([]scheduler.Range{{End: size}}))
+	default:
+		return "", err
+	}
 }
 
 // fill gets every byte of the job's object into its sink and returns its size.

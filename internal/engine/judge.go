@@ -57,7 +57,8 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	if d.err != nil || t.released {
 		return false
 	}
-	rtt := d.e.links[t.link].roundTrip(resp.Conn())
+	t.conn = resp.Conn()
+	rtt := d.e.links[t.link].roundTrip(t.conn)
 	d.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.told, RTT: rtt})
 	switch {
 	case d.wholeMode:
@@ -71,6 +72,9 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 			return false
 		}
 		d.sized(reqs, resp.Object.Size)
+	case resp.Whole && d.links[t.link].used:
+		t.refusal = noRanges() // it knew them before: one server of several, perhaps
+		return false
 	case resp.Whole:
 		d.lose(reqs, t.link, noRanges())
 		return false

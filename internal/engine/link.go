@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -109,19 +110,45 @@ func sinceStart(started time.Time) scheduler.Time { return scheduler.Time(time.S
 // route is how an Engine's requests go over a link: its connections, and the
 // address to which a host is pinned, if any.
 type route struct {
-	link   *Link
-	client *fetch.Client // the owner's; requests in flight may have an older one
-	pinned bool
+	link    *Link
+	cfg     *fetch.Config
+	clients [scheduler.MaxStreams]*fetch.Client // the owner's, one per stream; nil until used
+	losses  [scheduler.MaxStreams]lossCount
+	pinned  bool
 
 	mu   sync.Mutex
 	host string
 	addr netip.Addr
 }
 
-func newRoute(l *Link, cfg *fetch.Config) *route {
-	r := &route{link: l}
-	r.client = fetch.NewClient(cfg, r, l)
-	return r
+// lossCount is what the kernel counted on a stream's connection when last asked.
+type lossCount struct {
+	conn      net.Conn
+	reordered uint32
+}
+
+func newRoute(l *Link, cfg *fetch.Config) *route { return &route{link: l, cfg: cfg} }
+
+// client is the one of a stream; it has connections of its own.
+func (r *route) client(s scheduler.StreamID) *fetch.Client {
+	if r.clients[s] == nil {
+		r.clients[s] = fetch.NewClient(r.cfg, r, r.link)
+	}
+	return r.clients[s]
+}
+
+// current says whether c is still in use; a request in flight may have an older
+// one.
+func (r *route) current(c *fetch.Client) bool { return slices.Contains(r.clients[:], c) }
+
+// close closes all connections.
+func (r *route) close() {
+	for _, c := range r.clients {
+		if c != nil {
+			c.Close()
+		}
+	}
+	clear(r.clients[:])
 }
 
 // lead makes connections to host go to addr from now on, and requests by cfg; an
@@ -131,8 +158,24 @@ func (r *route) lead(host string, addr netip.Addr, cfg *fetch.Config) {
 	r.host, r.addr = host, addr
 	r.mu.Unlock()
 	r.pinned = addr.IsValid()
-	r.client.Close()
-	r.client = fetch.NewClient(cfg, r, r.link)
+	r.cfg = cfg
+	r.close()
+}
+
+// disorder is how many packets came out of order on a stream's connection since
+// it was last asked for.
+func (r *route) disorder(s scheduler.StreamID, conn net.Conn) int64 {
+	info, ok := link.ReadTCPInfo(conn)
+	if !ok {
+		return 0
+	}
+	last := &r.losses[s]
+	if last.conn != conn {
+		*last = lossCount{conn: conn}
+	}
+	fresh := info.OutOfOrder - last.reordered
+	last.reordered = info.OutOfOrder
+	return int64(fresh)
 }
 
 // DialContext dials over the link.

@@ -23,11 +23,15 @@ type testLink struct {
 	latency time.Duration // before the first byte of each read after a write
 	cut     int64         // a connection breaks after so many bytes; 0: never
 
-	refuse atomic.Bool
-	dnsOut atomic.Bool
-	hole   atomic.Bool // nothing arrives any more
-	dials  atomic.Int64
-	bytes  atomic.Int64 // received in all, headers included
+	healed bool // a second connection is without the first one's hole
+
+	refuse    atomic.Bool
+	refusals  atomic.Int64 // so many dials are refused
+	dnsOut    atomic.Bool
+	strangers atomic.Int64 // so many dials find no such host
+	hole      atomic.Bool  // nothing arrives any more
+	dials     atomic.Int64
+	bytes     atomic.Int64 // received in all, headers included
 
 	mu    sync.Mutex
 	conns map[*testConn]bool
@@ -36,7 +40,9 @@ type testLink struct {
 
 func (l *testLink) Name() string { return l.name }
 func (l *testLink) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	l.dials.Add(1)
+	if l.dials.Add(1) > 1 && l.healed {
+		l.hole.Store(false)
+	}
 	l.mu.Lock()
 	l.addrs = append(l.addrs, addr)
 	l.mu.Unlock()
@@ -44,10 +50,10 @@ func (l *testLink) DialContext(ctx context.Context, network, addr string) (net.C
 	if err != nil {
 		return nil, err
 	}
-	if l.dnsOut.Load() {
+	if l.dnsOut.Load() || l.strangers.Load() > 0 && l.strangers.Add(-1) >= 0 {
 		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
-	if l.refuse.Load() {
+	if l.refuse.Load() || l.refusals.Load() > 0 && l.refusals.Add(-1) >= 0 {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	}
 	if _, err := netip.ParseAddr(host); err != nil {

@@ -10,9 +10,9 @@ import (
 )
 
 // permanent says whether an error will come again whatever one does. A refused
-// connection is: unless somebody was there before.
+// connection and an unknown host are: unless somebody was there before.
 func permanent(fe *fetch.Error, met bool) bool {
-	if fe.Class == fetch.Refused {
+	if fe.Class == fetch.Refused || fe.Class == fetch.DNS {
 		return !met
 	}
 	return !fe.Temporary()

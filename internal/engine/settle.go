@@ -42,8 +42,6 @@ func (d *download) ended(reqs context.Context, m message) {
 		useful, last = min(useful, t.told), t.toldAt
 	case d.wholeMode && m.err != nil: // it starts again at the first byte
 		useful = 0
-	case useful < got && t.cutAt > 0:
-		last = min(last, t.cutAt)
 	}
 	l := &d.links[t.link]
 	l.bytes += got
@@ -101,6 +99,8 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 	case context.Cause(reqs) != nil:
 		d.fail(context.Cause(reqs))
 		return ending{outcome: event.OutcomeCancelled}
+	case errors.Is(err, errRefused) && t.refusal != nil:
+		return d.failed(t, event.OutcomeProtocol, t.refusal, 0)
 	case errors.Is(err, errRefused):
 		return ending{outcome: event.OutcomeProtocol, retry: true}
 	case stalled:
@@ -112,10 +112,20 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return d.unsatisfied(reqs, t, fe)
-	case permanent(fe, d.ref != nil):
+	case permanent(fe, d.met(t.link, fe.Class)):
 		return ending{outcome: outcomeOf(fe.Class), lost: err}
 	}
 	return d.failed(t, outcomeOf(fe.Class), err, fe.RetryAfter)
+}
+
+// met says whether there was an answer before from where c says that there is
+// nothing: a server that was up was up for all links, but each link has name
+// servers of its own.
+func (d *download) met(id scheduler.LinkID, c fetch.Class) bool {
+	if c == fetch.DNS {
+		return d.links[id].answered
+	}
+	return d.ref != nil
 }
 
 // failed counts a failure against its link.

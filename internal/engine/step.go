@@ -27,14 +27,13 @@ func (d *download) act(reqs context.Context, a scheduler.Action) {
 	switch a.Kind {
 	case scheduler.Start:
 		if d.err == nil {
-			t := &transfer{chunk: a.Chunk, link: a.Link, off: a.Range.Off}
+			t := &transfer{chunk: a.Chunk, link: a.Link, stream: a.Stream, off: a.Range.Off}
 			t.end.Store(a.Range.End)
 			d.launch(reqs, t)
 		}
 	case scheduler.Shrink:
 		if t := d.find(a.Chunk); t != nil {
 			t.end.Store(a.Range.End)
-			t.cutAt = d.e.now()
 		}
 	case scheduler.Cancel:
 		if t := d.find(a.Chunk); t != nil {
@@ -79,7 +78,7 @@ func (d *download) find(id scheduler.ChunkID) *transfer {
 func (d *download) launch(reqs context.Context, t *transfer) {
 	ctx, cancel := context.WithCancelCause(reqs)
 	t.cancel = cancel
-	t.client = d.e.routes[t.link].client
+	t.client = d.e.routes[t.link].client(t.stream)
 	t.sent = d.e.now()
 	t.progress = t.sent
 	d.transfers = append(d.transfers, t)

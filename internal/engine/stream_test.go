@@ -59,6 +59,7 @@ func (o *outcome) nobodyBlamed() {
 }
 
 func TestStream(t *testing.T) {
+	t.Parallel()
 	stream := func(r *rig, o *object, c *consumer) *outcome {
 		job := r.job(at(t, serve(t, o), "", "/f"))
 		job.Stdout = c
@@ -66,7 +67,7 @@ func TestStream(t *testing.T) {
 	}
 	t.Run("in order", func(t *testing.T) {
 		t.Parallel()
-		o := newObject(24 * mib)
+		o := newObject(12 * mib)
 		r := newRig(t, &testLink{name: "a", rate: 16 * mib}, &testLink{name: "b", rate: 32 * mib, latency: 50 * time.Millisecond})
 		c := newConsumer()
 		got := stream(r, o, c)
@@ -79,13 +80,13 @@ func TestStream(t *testing.T) {
 	})
 	t.Run("slow consumer", func(t *testing.T) {
 		t.Parallel()
-		o := newObject(40 * mib)
+		o := newObject(20 * mib)
 		r := newRig(t)
-		r.cfg.StallTimeout = 500 * time.Millisecond
+		r.cfg.StallTimeout = 1500 * time.Millisecond
 		c := newConsumer()
 		c.block = make(chan struct{})
-		time.AfterFunc(2*time.Second, func() {
-			if ahead := o.sent.Load() - c.n.Load(); ahead > streamWindow+8*mib {
+		time.AfterFunc(4*time.Second, func() {
+			if ahead := r.received() - c.n.Load(); ahead > streamWindow+mib {
 				t.Errorf("%d bytes ahead of the consumer", ahead)
 			}
 			close(c.block)
@@ -98,13 +99,13 @@ func TestStream(t *testing.T) {
 	})
 	t.Run("slow consumer of a whole object", func(t *testing.T) {
 		t.Parallel()
-		o := newObject(40 * mib)
+		o := newObject(20 * mib)
 		o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool { o.whole(w); return true }
 		r := newRig(t, &testLink{name: "a"})
-		r.cfg.StallTimeout = 500 * time.Millisecond
+		r.cfg.StallTimeout = 1500 * time.Millisecond
 		c := newConsumer()
 		c.block = make(chan struct{})
-		time.AfterFunc(2*time.Second, func() { close(c.block) })
+		time.AfterFunc(4*time.Second, func() { close(c.block) })
 		got := stream(r, o, c)
 		if got.err != nil || c.hash() != o.body.SHA256() {
 			t.Fatalf("%d bytes, %v", c.n.Load(), got.err)
@@ -118,7 +119,7 @@ func TestStream(t *testing.T) {
 	for _, kind := range []string{"ranges", "whole"} {
 		t.Run("the consumer goes away, "+kind, func(t *testing.T) {
 			t.Parallel()
-			o := newObject(64 * mib)
+			o := newObject(20 * mib)
 			if kind == "whole" {
 				o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool { o.whole(w); return true }
 			}

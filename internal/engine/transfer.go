@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/url"
 	"sync/atomic"
 
@@ -28,6 +29,7 @@ const wholeObject = int64(1)<<62 - 1
 type transfer struct {
 	chunk  scheduler.ChunkID
 	link   scheduler.LinkID
+	stream scheduler.StreamID
 	client *fetch.Client
 	whole  bool // asks for the whole object, without a range
 	sent   scheduler.Time
@@ -42,11 +44,12 @@ type transfer struct {
 	// What only the owner touches, but for off, which the goroutine reads once
 	// its response was taken.
 	off      int64
+	conn     net.Conn       // what the response comes over; nil until it was taken
 	told     int64          // bytes that the scheduler knows of
 	toldAt   scheduler.Time // when the last of them came
-	cutAt    scheduler.Time // when end was last brought forward
 	progress scheduler.Time // when it was last seen to do what it should
 	released bool           // the scheduler has forgotten this transfer
+	refusal  error          // why its response was refused, if that counts against its link
 }
 
 // message is what a transfer tells its owner.

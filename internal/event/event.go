@@ -164,6 +164,7 @@ type SchedulerStarted struct {
 	Window      int64             `json:"window"` // bytes
 	NoSteal     bool              `json:"no_steal"`
 	NoFailover  bool              `json:"no_failover"`
+	Parallelism int               `json:"parallelism"`
 }
 
 // Step is one step of a file's scheduler, input and answer: what a replay needs.

@@ -15,6 +15,7 @@ type TCPInfo struct {
 	LastDataRecv  time.Duration // time since the last payload came
 	SegsIn        uint32
 	SegsOut       uint32
+	OutOfOrder    uint32 // segments that came out of order: what loss looks like to a receiver
 	Retrans       uint32 // segments that this side sent again
 }
 

@@ -43,5 +43,8 @@ func fromTCPInfo(raw *unix.TCPInfo, size int) (TCPInfo, bool) {
 	if size >= int(unsafe.Offsetof(raw.Min_rtt)+unsafe.Sizeof(raw.Min_rtt)) && raw.Min_rtt != math.MaxUint32 {
 		info.MinRTT = time.Duration(raw.Min_rtt) * time.Microsecond
 	}
+	if size >= int(unsafe.Offsetof(raw.Rcv_ooopack)+unsafe.Sizeof(raw.Rcv_ooopack)) { // Linux 5.4
+		info.OutOfOrder = raw.Rcv_ooopack
+	}
 	return info, true
 }

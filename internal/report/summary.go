@@ -11,13 +11,9 @@ import (
 	"github.com/mlget/mlget/internal/units"
 )
 
-// maxFailures is how many failed files a summary names.
-const maxFailures = 10
-
 // WriteSummary writes r for people: what came, a table of the links, and how
-// well they were used. Names and errors from elsewhere are made harmless. A
-// single file's error is left to whoever ends the program; of several files,
-// those that failed are named.
+// well they were used. Names from elsewhere are made harmless. What went wrong is
+// left to whoever ends the program, who knows the hints as well.
 func WriteSummary(w io.Writer, r Report) error {
 	var b strings.Builder
 	b.WriteString(headline(r))
@@ -25,7 +21,6 @@ func WriteSummary(w io.Writer, r Report) error {
 	writeLinks(&b, r)
 	b.WriteString(footer(r))
 	b.WriteByte('\n')
-	writeFailures(&b, r.Files)
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("summary: %w", err)
 	}
@@ -152,22 +147,6 @@ func linkSum(r Report) (mbps float64) {
 		mbps += l.BandwidthMbps
 	}
 	return mbps
-}
-
-func writeFailures(b *strings.Builder, files []File) {
-	failed := 0
-	for _, f := range files {
-		if f.ExitCode == 0 {
-			continue
-		}
-		failed++
-		if failed <= maxFailures {
-			fmt.Fprintf(b, "failed: %s: %s\n", term.Printable(f.URL), term.Printable(f.Error))
-		}
-	}
-	if failed > maxFailures {
-		fmt.Fprintf(b, "failed: %d more\n", failed-maxFailures)
-	}
 }
 
 func decimals(x float64, n int) string { return strconv.FormatFloat(x, 'f', n, 64) }

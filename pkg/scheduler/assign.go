@@ -22,59 +22,96 @@ func (c *Core) eta(l *link) float64 {
 	return min(forever, float64(l.pending)/l.est.rate)
 }
 
-// assign gives work to every link that is ready for more, and lets the idle
+// assign gives work to every stream that is ready for more, and lets the idle
 // ones take over what others are too slow with.
 func (c *Core) assign(out []Action) []Action {
 	for id := range LinkID(len(c.links)) {
-		l := &c.links[id]
-		for c.usable(l) && c.wants(id) {
+		for c.usable(&c.links[id]) {
+			stream, ok := c.ready(id)
+			if !ok {
+				break
+			}
 			before := len(out)
-			if out = c.request(id, out); len(out) == before {
-				if out = c.steal(id, out); len(out) == before {
+			if out = c.request(id, stream, out); len(out) == before {
+				if out = c.steal(id, stream, out); len(out) == before {
 					break
 				}
-			}
-			if c.complete || l.requests >= maxQueued {
-				break
 			}
 		}
 	}
 	return out
 }
 
-// wants says whether a link should send its next request now.
-func (c *Core) wants(id LinkID) bool {
+// ready is the link's stream that should send its next request now, the one with
+// the least to do if there are several.
+func (c *Core) ready(id LinkID) (StreamID, bool) {
 	l := &c.links[id]
-	switch {
-	case l.requests == 0:
-		return true
-	case !c.sized() || l.requests >= maxQueued:
-		return false
-	case c.cfg.Overlap > 0:
-		last := c.lastChunk(id)
-		return float64(last.got) >= c.cfg.Overlap*float64(last.rng.Len())
+	if l.requests == 0 {
+		return 0, true
 	}
-	return float64(l.pending) <= c.runway(l)
-}
-
-// runway is how many bytes l will receive before the first byte of a request
-// that is sent now; 0 while its rate is unknown.
-func (c *Core) runway(l *link) float64 {
-	return jitMargin * l.est.rate * l.rtt.Seconds()
-}
-
-// lastChunk is the link's youngest request; it must have one.
-func (c *Core) lastChunk(id LinkID) *chunk {
-	for i := len(c.chunks) - 1; i >= 0; i-- {
-		if c.chunks[i].link == id {
-			return &c.chunks[i]
+	if !c.sized() {
+		return 0, false
+	}
+	var queue [MaxStreams]struct {
+		requests int
+		pending  int64
+		last     *chunk
+	}
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; ch.link == id {
+			q := &queue[ch.stream]
+			q.requests++
+			q.pending += ch.left()
+			q.last = ch
 		}
 	}
-	return nil
+	best, found := StreamID(0), false
+	for s := range l.streams.most {
+		q := &queue[s]
+		switch {
+		case q.requests >= maxQueued:
+			continue
+		case q.requests == 0:
+			return s, true
+		case c.cfg.Overlap > 0:
+			if float64(q.last.got) < c.cfg.Overlap*float64(q.last.rng.Len()) {
+				continue
+			}
+		case float64(q.pending) > c.runway(l):
+			continue
+		}
+		if !found || q.pending < queue[best].pending {
+			best, found = s, true
+		}
+	}
+	return best, found
+}
+
+// runway is how many bytes a stream of l will receive before the first byte of a
+// request that is sent now; 0 while its rate is unknown.
+func (c *Core) runway(l *link) float64 {
+	return jitMargin * l.est.rate * l.rtt.Seconds() / float64(l.streams.most)
+}
+
+// tail is the link's chunk whose end is worth most to another: the youngest of
+// its only stream, or, of several streams, the one with most to receive. The
+// link must have one.
+func (c *Core) tail(id LinkID) *chunk {
+	var best *chunk
+	for i := range c.chunks {
+		ch := &c.chunks[i]
+		if ch.link != id {
+			continue
+		}
+		if best == nil || c.links[id].streams.most == 1 || ch.left() > best.left() {
+			best = ch
+		}
+	}
+	return best
 }
 
 // request gives a link free bytes, as many as the policy says.
-func (c *Core) request(id LinkID, out []Action) []Action {
+func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	if len(c.ledger.free) == 0 {
 		return out
 	}
@@ -82,6 +119,7 @@ func (c *Core) request(id LinkID, out []Action) []Action {
 	if size <= 0 && len(c.chunks) > 0 {
 		return out // with nothing in flight, somebody must go on
 	}
+	size /= int64(c.links[id].streams.most)
 	if !c.sized() {
 		size = min(size, c.cfg.First)
 	}
@@ -95,10 +133,10 @@ func (c *Core) request(id LinkID, out []Action) []Action {
 		limit = min(limit, c.drained+c.cfg.Window)
 		size = min(size, max(1, c.cfg.Window/int64(2*len(c.links))))
 	}
-	return c.start(id, c.ledger.take(size, limit), out)
+	return c.start(id, stream, c.ledger.take(size, limit), out)
 }
 
-func (c *Core) start(id LinkID, r Range, out []Action) []Action {
+func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action {
 	if r.Empty() {
 		return out
 	}
@@ -109,29 +147,48 @@ func (c *Core) start(id LinkID, r Range, out []Action) []Action {
 	l.requests++
 	l.pending += r.Len()
 	l.assigned += r.Len()
-	c.chunks = append(c.chunks, chunk{id: c.nextID, link: id, rng: r, issued: c.now})
+	c.chunks = append(c.chunks, chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now})
 	c.nextID++
-	return append(out, Action{Kind: Start, Link: id, Chunk: c.nextID - 1, Range: r})
+	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: c.nextID - 1, Range: r})
 }
 
 // steal lets thief, which has run out of work, take over the end of the
 // youngest request of the link that would finish last (ALGORITHMS, Tail):
 // x = r_s*(R - r_v*RTT_s)/(r_s + r_v) bytes, after which both finish together.
-func (c *Core) steal(thief LinkID, out []Action) []Action {
+func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 	if c.cfg.NoSteal || !c.sized() {
 		return out
 	}
-	id := c.cfg.Policy.Victim(View{c}, thief)
-	if id == NoLink || id == thief || c.links[id].requests == 0 {
-		return out
+	victim := c.cfg.Policy.Victim(View{c}, thief)
+	if victim != NoLink && victim != thief && c.links[victim].requests > 0 {
+		before := len(out)
+		x := c.loot(&c.links[thief], &c.links[victim])
+		if out = c.takeOver(thief, stream, victim, x, out); len(out) > before {
+			return out
+		}
 	}
-	return c.takeOver(thief, id, c.loot(&c.links[thief], &c.links[id]), out)
+	return c.share(thief, stream, out)
 }
 
-// takeOver moves the last x bytes of the victim's youngest request to thief, or
-// the whole of it where little would remain.
-func (c *Core) takeOver(thief, victim LinkID, x int64, out []Action) []Action {
-	ch := c.lastChunk(victim)
+// share lets a stream that has run out of work take over half of what another
+// stream of its link still has to receive: both are as fast.
+func (c *Core) share(id LinkID, stream StreamID, out []Action) []Action {
+	l := &c.links[id]
+	if l.streams.most == 1 || l.requests == 0 {
+		return out
+	}
+	ch := c.tail(id)
+	ahead := int64(l.est.rate * l.rtt.Seconds() / float64(l.streams.most))
+	if x := (ch.left() - ahead) / 2; ch.stream != stream && x >= 2*c.cfg.minRequest() {
+		return c.takeOver(id, stream, id, x, out)
+	}
+	return out
+}
+
+// takeOver moves the last x bytes of one of the victim's requests to a stream of
+// thief, or the whole of it where little would remain.
+func (c *Core) takeOver(thief LinkID, stream StreamID, victim LinkID, x int64, out []Action) []Action {
+	ch := c.tail(victim)
 	if rest := ch.left(); x > rest || x > 0 && ch.got == 0 && rest-x < c.cfg.minRequest() {
 		x = rest
 	}
@@ -153,7 +210,7 @@ func (c *Core) takeOver(thief, victim LinkID, x int64, out []Action) []Action {
 	} else {
 		out = append(out, Action{Kind: Shrink, Link: victim, Chunk: ch.id, Range: ch.rng})
 	}
-	return c.start(thief, stolen, out)
+	return c.start(thief, stream, stolen, out)
 }
 
 // patience is how long a link may take for the first byte of a request before
@@ -211,9 +268,9 @@ func (c *Core) NextWake() Time {
 			}
 			continue
 		}
-		wake = min(wake, c.now+rateWindow/2)
+		wake = min(wake, c.now+max(rateWindow/2/Time(l.streams.most), 5*Millisecond))
 		if l.est.rate > 0 && c.sized() && c.cfg.Overlap == 0 {
-			if spare := float64(l.pending) - c.runway(l); spare > 0 {
+			if spare := float64(l.pending) - c.runway(l); spare > 0 && l.streams.most == 1 {
 				wake = min(wake, c.now+max(Millisecond, FromSeconds(spare/l.est.rate)))
 			}
 		}

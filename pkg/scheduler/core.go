@@ -32,6 +32,10 @@ type Config struct {
 	// sent (skjolden, 4.2.2: 0.6). 0 means just in time: when what is left
 	// will last for no longer than the round trip of the next one.
 	Overlap float64
+	// Parallelism is how many streams, connections of its own each, a link
+	// has; 0 means one, and more where packets are lost and more streams are
+	// seen to carry more.
+	Parallelism int
 	// Window bounds how many bytes ahead of the last Drained may be asked
 	// for; 0: no bound.
 	Window int64
@@ -47,7 +51,7 @@ const (
 	// leastRequest is the size in bytes below which a request is not worth
 	// its round trip (ALGORITHMS, Tail: ~16 KB).
 	leastRequest = int64(16) << 10
-	// maxQueued bounds the requests in flight on a link.
+	// maxQueued bounds the requests in flight on a stream.
 	maxQueued = 8
 )
 
@@ -60,6 +64,8 @@ func (c *Config) Validate() error {
 		return errors.New("a run needs a policy")
 	case c.Overlap < 0 || c.Overlap >= 1:
 		return fmt.Errorf("the overlap %v is not within 0 to 1", c.Overlap)
+	case c.Parallelism < 0 || c.Parallelism > MaxStreams:
+		return fmt.Errorf("a link cannot have %d streams, at most %d", c.Parallelism, MaxStreams)
 	case c.First < 0 || c.Window < 0:
 		return errors.New("a size is negative")
 	}
@@ -84,6 +90,7 @@ func (c *Config) minRequest() int64 {
 type chunk struct {
 	id     ChunkID
 	link   LinkID
+	stream StreamID
 	rng    Range
 	got    int64
 	issued Time
@@ -105,7 +112,8 @@ type link struct {
 	received  int64 // bytes received, in all
 	lastByte  Time  // when the last byte came, or the link began to wait for one
 	robbed    int   // how often its requests were taken over before they were answered
-	slowSince Time  // since when its rate is below the static limit; Never: it is not
+	streams   streams
+	slowSince Time // since when its rate is below the static limit; Never: it is not
 }
 
 // Core is a run's scheduler: the ledger of what is missing, and what each link
@@ -118,6 +126,7 @@ type Core struct {
 	links    []link
 	nextID   ChunkID
 	now      Time
+	looked   Time // when the last Tick was
 	drained  int64
 	complete bool
 }
@@ -133,7 +142,7 @@ func New(cfg Config) (*Core, error) {
 	c := &Core{
 		cfg:    cfg,
 		ledger: newLedger(cfg.Size, cfg.Have),
-		chunks: make([]chunk, 0, maxQueued*cfg.Links),
+		chunks: make([]chunk, 0, (maxQueued+MaxStreams)*cfg.Links),
 		links:  make([]link, cfg.Links),
 	}
 	for _, r := range cfg.Have {
@@ -141,6 +150,7 @@ func New(cfg Config) (*Core, error) {
 	}
 	for i := range c.links {
 		c.links[i].slowSince = Never
+		c.links[i].streams.most = StreamID(max(1, cfg.Parallelism))
 	}
 	return c, nil
 }
@@ -178,6 +188,9 @@ func (c *Core) Bandwidth(l LinkID) float64 { return c.links[l].est.capacity() }
 // RTT is the least round-trip time of the link; 0 while unknown.
 func (c *Core) RTT(l LinkID) Time { return c.links[l].rtt }
 
+// Streams is how many connections the link is worth at present.
+func (c *Core) Streams(l LinkID) int { return int(c.links[l].streams.most) }
+
 // Requests is how many requests the link has in flight.
 func (c *Core) Requests(l LinkID) int { return c.links[l].requests }
 
@@ -210,9 +223,10 @@ func (c *Core) Done(dst []Range) []Range {
 }
 
 // Step takes an input that happened at now, and appends to out what is to be
-// done. A LinkUp takes effect with the input that follows it, so that links that
-// come up together start together. Time never runs backwards; an input about a chunk that has ended, or a
-// link that does not exist, is ignored.
+// done. A LinkUp and a Progress are only booked: they take effect with the input
+// that follows, so that links that come up together start together, and nothing
+// is decided before all progress has been told. Time never runs backwards; an
+// input about a chunk that has ended, or a link that does not exist, is ignored.
 func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	c.now = max(c.now, now)
 	switch in.Kind {
@@ -233,15 +247,14 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	if c.complete {
 		return out
 	}
-	for i := range c.links {
-		if l := &c.links[i]; l.requests > 0 {
-			l.est.observe(c.now, l.received, l.rtt)
+	if in.Kind == Tick {
+		c.measure()
+		if !c.cfg.NoFailover {
+			c.forgive()
+			out = c.failover(out)
 		}
 	}
-	if !c.cfg.NoFailover {
-		out = c.failover(out)
-	}
-	if in.Kind != LinkUp {
+	if in.Kind != LinkUp && in.Kind != Progress {
 		out = c.assign(out)
 	}
 	if c.sized() && len(c.chunks) == 0 && len(c.ledger.free) == 0 {
@@ -249,6 +262,23 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		out = append(out, Action{Kind: Complete})
 	}
 	return out
+}
+
+// measure takes the links' rates. It waits for a Tick, when every request's
+// progress has been told: in between, a link whose own is still to come would be
+// taken to have received nothing up to now, and what it did receive would count
+// for the time after.
+func (c *Core) measure() {
+	for i := range c.links {
+		l := &c.links[i]
+		if l.requests == 0 {
+			continue
+		}
+		l.est.observe(c.now, l.received, l.rtt)
+		if c.cfg.Parallelism == 0 {
+			l.streams.tune(c.now, l)
+		}
+	}
 }
 
 // find gives the index of a chunk in flight, or -1.
@@ -268,6 +298,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	if in.RTT > 0 && (l.rtt == 0 || in.RTT < l.rtt) {
 		l.rtt = in.RTT
 	}
+	l.streams.reordered = max(l.streams.reordered, in.Reordered)
 	// A shrunk chunk may report bytes beyond its new end: they are waste.
 	got := min(max(in.Bytes, ch.got), ch.rng.Len())
 	if fresh := got - ch.got; fresh > 0 || in.Bytes > ch.got {

@@ -138,6 +138,20 @@ func TestASilentLinkIsReleasedBannedAndTriedAgain(t *testing.T) {
 	}
 }
 
+func TestTimeInWhichNobodyLookedIsNoSilence(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &naive{}, Size: 1 << 30})
+	r.up(2)
+	got := map[ChunkID]int64{}
+	r.flow(300*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
+	r.now += 5 * Second // suspended
+	for id := range ChunkID(2) {
+		r.step(Input{Kind: Progress, Chunk: id, Bytes: got[id] + int64(id)})
+		r.want()
+	}
+	r.step(Input{Kind: Tick})
+	r.want()
+}
+
 func TestWhenAllLinksAreSilentAllAreKept(t *testing.T) {
 	r := newRig(t, Config{Links: 2, Policy: &naive{}, Size: 1 << 30})
 	r.up(2)
@@ -178,9 +192,11 @@ func TestOverlapSendsTheNextRequestAtItsFraction(t *testing.T) {
 	r.up(1)
 	r.now = 100 * Millisecond
 	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 6 << 20 / 10})
+	r.step(Input{Kind: Tick})
 	r.want()
 	r.now = 150 * Millisecond
 	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 7 << 20 / 10})
+	r.step(Input{Kind: Tick})
 	r.want(Start)
 }
 
@@ -228,6 +244,7 @@ func TestAStepAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, func() {
 		now += 5 * Millisecond
 		out = c.Step(now, Input{Kind: Progress, Chunk: 3, Bytes: int64(now) / 1000}, out[:0])
+		out = c.Step(now, Input{Kind: Tick}, out[:0])
 	}); n != 0 {
 		t.Errorf("%v allocations in a step", n)
 	}
@@ -241,7 +258,7 @@ func busyCore(t testing.TB, links, requests int) *Core {
 	for id := range LinkID(links) {
 		c.Step(0, Input{Kind: LinkUp, Link: id, Bandwidth: 1e7, RTT: 20 * Millisecond}, nil)
 		for c.links[id].requests < requests/links {
-			c.start(id, c.ledger.take(1<<30, c.ledger.size), nil)
+			c.start(id, 0, c.ledger.take(1<<30, c.ledger.size), nil)
 		}
 	}
 	return c
@@ -257,6 +274,10 @@ func BenchmarkStep(b *testing.B) {
 		now += Millisecond
 		id := i % 64
 		got[id] += 10000
-		out = c.Step(now, Input{Kind: Progress, Chunk: ChunkID(id), Bytes: got[id], RTT: 20 * Millisecond}, out[:0])
+		in := Input{Kind: Progress, Chunk: ChunkID(id), Bytes: got[id], RTT: 20 * Millisecond}
+		if i%2 == 1 {
+			in = Input{Kind: Tick}
+		}
+		out = c.Step(now, in, out[:0])
 	}
 }

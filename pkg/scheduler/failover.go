@@ -14,6 +14,10 @@ const (
 	// leaves room for two retransmission timeouts of TCP (0.2 s and 0.4 s).
 	silentRTTs  = 6
 	silentFloor = 700 * Millisecond
+	// unseen is the longest time between two Ticks that counts as looking: a
+	// process that was not scheduled for longer, or was suspended, cannot say
+	// that its links were silent meanwhile.
+	unseen = 300 * Millisecond
 	// silentConnect replaces both on a link that has not delivered yet:
 	// name, connection and TLS come first.
 	silentConnect = 3 * Second
@@ -48,6 +52,20 @@ func (c *Core) failover(out []Action) []Action {
 		}
 	}
 	return out
+}
+
+// forgive leaves out of account the time in which nobody looked.
+func (c *Core) forgive() {
+	if gap := c.now - c.looked; gap > unseen {
+		for i := range c.links {
+			l := &c.links[i]
+			l.lastByte = min(c.now, l.lastByte+gap)
+			if l.slowSince != Never {
+				l.slowSince = min(c.now, l.slowSince+gap)
+			}
+		}
+	}
+	c.looked = c.now
 }
 
 func (c *Core) silent(l *link) bool {
@@ -141,9 +159,9 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 		limit = min(limit, c.drained+c.cfg.Window)
 	}
 	if len(c.ledger.free) > 0 {
-		out = c.start(id, c.ledger.take(probeSize, limit), out)
+		out = c.start(id, 0, c.ledger.take(probeSize, limit), out)
 	} else if victim := (View{c}).slowest(id); victim != NoLink && c.silent(&c.links[victim]) {
-		out = c.takeOver(id, victim, probeSize, out)
+		out = c.takeOver(id, 0, victim, probeSize, out)
 	}
 	c.links[id].probing = len(out) > before
 	return out

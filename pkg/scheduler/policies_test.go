@@ -22,7 +22,7 @@ func policies(t testing.TB) map[string]func() scheduler.Policy {
 }
 
 func TestPoliciesConform(t *testing.T) {
-	histories := 2000
+	histories := 1000
 	if testing.Short() {
 		histories = 200
 	}

@@ -29,6 +29,12 @@ type LinkID int32
 // ChunkID names one request within a run. Ids rise from 0 and are not reused.
 type ChunkID int32
 
+// StreamID names one of a link's connections: 0 to MaxStreams-1.
+type StreamID int32
+
+// MaxStreams is the most connections that a link can have.
+const MaxStreams = 32
+
 // NoLink and NoChunk name no link and no chunk.
 const (
 	NoLink  LinkID  = -1
@@ -63,7 +69,9 @@ const (
 	LinkDown
 	// Sized: Bytes is the object's size.
 	Sized
-	// Progress: Chunk has received Bytes in all. RTT is the link's (0: unknown).
+	// Progress: Chunk has received Bytes in all. RTT is the link's, and
+	// Reordered how many of the link's packets have come out of order, in
+	// all (0: unknown).
 	Progress
 	// Finished: Chunk has received every byte up to its end, Bytes in all.
 	Finished
@@ -75,7 +83,8 @@ const (
 	Drained
 	// Power: Watts are drawn now.
 	Power
-	// Tick: time has passed.
+	// Tick: time has passed, and the Progress of every chunk in flight has
+	// been told. Only a Tick finds links silent or slow.
 	Tick
 )
 
@@ -87,6 +96,7 @@ type Input struct {
 	Bytes     int64     `json:"bytes,omitempty"`
 	RTT       Time      `json:"rtt,omitempty"`
 	Wait      Time      `json:"wait,omitempty"`
+	Reordered int64     `json:"reordered,omitempty"`
 	Bandwidth float64   `json:"bandwidth,omitempty"` // bytes per second
 	Watts     float64   `json:"watts,omitempty"`
 }
@@ -96,7 +106,7 @@ type ActionKind uint8
 
 // The kinds of action. The fields that each one uses are named behind it.
 const (
-	// Start: request Range over Link as Chunk.
+	// Start: request Range over Link as Chunk, on its connection Stream.
 	Start ActionKind = iota
 	// Shrink: Chunk now ends at Range.End; what it receives beyond is waste.
 	Shrink
@@ -112,8 +122,9 @@ const (
 
 // Action is one thing that the scheduler asks for.
 type Action struct {
-	Kind  ActionKind `json:"kind"`
-	Link  LinkID     `json:"link,omitempty"`
-	Chunk ChunkID    `json:"chunk,omitempty"`
-	Range Range      `json:"range,omitzero"`
+	Kind   ActionKind `json:"kind"`
+	Link   LinkID     `json:"link,omitempty"`
+	Stream StreamID   `json:"stream,omitempty"`
+	Chunk  ChunkID    `json:"chunk,omitempty"`
+	Range  Range      `json:"range,omitzero"`
 }

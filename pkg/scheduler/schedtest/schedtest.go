@@ -46,6 +46,7 @@ type History struct {
 	Config scheduler.Config // without a Policy
 	Size   int64            // the object's, which Config may not know
 	Links  []Link
+	Lossy  bool // packets are reported as out of order
 }
 
 // Random gives the history of a seed. Every history has a link that lives in
@@ -64,6 +65,10 @@ func Random(seed uint64) History {
 	if r.IntN(3) == 0 {
 		h.Config.Overlap = 0.1 + 0.8*r.Float64()
 	}
+	if r.IntN(3) == 0 {
+		h.Config.Parallelism = 1 + r.IntN(scheduler.MaxStreams)
+	}
+	h.Lossy = r.IntN(4) == 0
 	if r.IntN(4) == 0 {
 		h.Config.Window = 1<<16 + r.Int64N(1<<22)
 	}
@@ -234,6 +239,9 @@ func (p *player) serve(id scheduler.LinkID) error {
 			return err
 		}
 		in := scheduler.Input{Kind: scheduler.Progress, Link: id, Chunk: rq.id, Bytes: rq.got, RTT: p.h.Links[id].RTT}
+		if p.h.Lossy {
+			in.Reordered = int64(p.now / (10 * scheduler.Millisecond))
+		}
 		if rq.got == rq.rng.Len() {
 			in.Kind = scheduler.Finished
 			p.drop(i)

@@ -1,0 +1,88 @@
+package main_test
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// nameServer knows files.test, which is this machine, and broken.test, of which
+// it can say nothing now; no other name exists.
+type nameServer struct {
+	conn  net.PacketConn
+	asked atomic.Int64
+}
+
+func newNameServer(t testing.TB) *nameServer {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &nameServer{conn: conn}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.run()
+	}()
+	t.Cleanup(func() {
+		_ = conn.Close() // which ends run
+		<-ended
+	})
+	return s
+}
+
+func (s *nameServer) run() {
+	packet := make([]byte, 1500)
+	for {
+		n, from, err := s.conn.ReadFrom(packet)
+		if err != nil {
+			return
+		}
+		s.asked.Add(1)
+		var m dnsmessage.Message
+		if m.Unpack(packet[:n]) != nil || len(m.Questions) != 1 {
+			continue
+		}
+		m.Response, m.RecursionAvailable, m.Additionals = true, true, nil
+		q := m.Questions[0]
+		switch q.Name.String() {
+		case "files.test.":
+			if q.Type == dnsmessage.TypeA {
+				m.Answers = []dnsmessage.Resource{{
+					Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 60},
+					Body:   &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}},
+				}}
+			}
+		case "broken.test.":
+			m.RCode = dnsmessage.RCodeServerFailure
+		default:
+			m.RCode = dnsmessage.RCodeNameError
+		}
+		if answer, err := m.Pack(); err == nil {
+			_, _ = s.conn.WriteTo(answer, from)
+		}
+	}
+}
+
+// TestNames: a link's name server is asked, and believed at once when it says
+// that there is no such host.
+func TestNames(t *testing.T) {
+	s, names := newSite(t), newNameServer(t)
+	dns := fmt.Sprintf("%s,dns=%s", loopback(), names.conn.LocalAddr())
+	dir := t.TempDir()
+	url := strings.Replace(s.clear.URL, "127.0.0.1", "files.test", 1)
+	mlget(t, dir, "--link", dns, url+"/ranges/1000/a.bin").want(t, 0)
+	if names.asked.Load() == 0 {
+		t.Error("nobody asked the name server")
+	}
+	names.asked.Store(0)
+	mlget(t, dir, "--link", dns, "http://missing.test/x").want(t, 4, "^mlget: .*no such host: missing.test$", "^mlget: hint: ")
+	if n := names.asked.Load(); n > 4 {
+		t.Errorf("%d questions for a name that does not exist", n)
+	}
+}

@@ -1,0 +1,121 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// process is an mlget on the loopback link that runs while the test goes on.
+type process struct {
+	*exec.Cmd
+	stdout, stderr bytes.Buffer
+}
+
+func startMlget(t testing.TB, dir string, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	t.Cleanup(cancel)
+	p := &process{Cmd: exec.CommandContext(ctx, "mlget", append([]string{"--links", loopback()}, args...)...)}
+	p.Dir, p.Stdout, p.Stderr = dir, &p.stdout, &p.stderr
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *process) end(t testing.TB) result {
+	t.Helper()
+	r := result{code: exitCode(t, p.Wait()), stdout: p.stdout.String(), stderr: p.stderr.String()}
+	if err := checkOutput(r.code, r.stdout, r.stderr); err != nil {
+		t.Errorf("%v\n%s", err, r.stderr)
+	}
+	return r
+}
+
+// waitForFile waits until the file holds the first request's bytes.
+func waitForFile(t testing.TB, name string) {
+	t.Helper()
+	for deadline := time.Now().Add(hang); ; time.Sleep(5 * time.Millisecond) {
+		if fi, err := os.Stat(name); err == nil && fi.Size() >= 1<<20 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", name)
+		}
+	}
+}
+
+// wantFile checks that a file is what the site has of a size.
+func wantFile(t testing.TB, name string, size int64, content string) {
+	t.Helper()
+	have, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprintf("%x", sha256.Sum256(have)) != body(size, content).SHA256() {
+		t.Errorf("%s is not what the site has", name)
+	}
+}
+
+// TestTheSameTwice: the second mlget keeps away from the first one's file.
+func TestTheSameTwice(t *testing.T) {
+	s := newSite(t)
+	s.set("hang", "1500000")
+	dir, url := t.TempDir(), s.clear.URL+"/hang/3000000/f.bin"
+	p := startMlget(t, dir, url)
+	waitForFile(t, filepath.Join(dir, "f.bin.part"))
+	mlget(t, dir, url).want(t, 3, "^mlget: .*another mlget is downloading", "^mlget: hint: -o FILE")
+	mlget(t, dir, "-o", "f.bin", url).want(t, 3, "^mlget: .*another mlget is downloading")
+	s.release()
+	p.end(t).want(t, 0)
+	wantFile(t, filepath.Join(dir, "f.bin"), 3e6, "")
+}
+
+// TestObjectChangesMeanwhile: bytes of two objects are never mixed.
+func TestObjectChangesMeanwhile(t *testing.T) {
+	s := newSite(t)
+	s.set("hang", "1500000")
+	dir, url := t.TempDir(), s.clear.URL+"/hang/40000000/f.bin"
+	p := startMlget(t, dir, "--algorithm", "1", "--static-limit", "1M", url)
+	waitForFile(t, filepath.Join(dir, "f.bin.part"))
+	s.set("content", "B")
+	s.release()
+	p.end(t).want(t, 7, "^mlget: .*object changed", "^mlget: hint: the same command starts over")
+	if _, err := os.Stat(filepath.Join(dir, "f.bin")); err == nil {
+		t.Error("f.bin is there")
+	}
+	mlget(t, dir, url).want(t, 0, "starting over")
+	wantFile(t, filepath.Join(dir, "f.bin"), 40e6, "B")
+}
+
+// TestInterruptMany: one line says it, whatever the number of files, and each of
+// them goes on in the next run.
+func TestInterruptMany(t *testing.T) {
+	s := newSite(t)
+	s.set("hang", "1500000")
+	dir := t.TempDir()
+	args := []string{"-j", "2", s.clear.URL + "/hang/3000000/a.bin", s.clear.URL + "/hang/3000000/b.bin", s.clear.URL + "/hang/3000000/c.bin"}
+	p := startMlget(t, dir, args...)
+	waitForFile(t, filepath.Join(dir, "a.bin.part"))
+	waitForFile(t, filepath.Join(dir, "b.bin.part"))
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	r := p.end(t)
+	r.want(t, 130, "^mlget: .*interrupted")
+	if n := bytes.Count([]byte(r.stderr), []byte("interrupted")); n != 1 {
+		t.Errorf("said %d times:\n%s", n, r.stderr)
+	}
+	s.release()
+	mlget(t, dir, args...).want(t, 0)
+	for _, name := range []string{"a.bin", "b.bin", "c.bin"} {
+		wantFile(t, filepath.Join(dir, name), 3e6, "")
+	}
+}
