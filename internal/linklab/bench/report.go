@@ -312,15 +312,18 @@ func ratio(ours, theirs []Result) string {
 // own shows what mlget says about itself beside what the emulator saw.
 func (w *writer) own(groups [][]Result) {
 	for _, g := range groups {
-		deltas := known(good(g), func(r Result) *float64 { return r.OwnLinkDelta })
-		if len(deltas) == 0 {
-			continue
-		}
-		var waste []float64
+		var deltas, waste []float64
 		for _, r := range good(g) {
+			// Where a link has died, the one says nothing.
+			if r.OwnLinkDelta != nil && r.LinkDelta != nil {
+				deltas = append(deltas, *r.OwnLinkDelta)
+			}
 			if r.OwnWaste != nil {
 				waste = append(waste, float64(*r.OwnWaste)/1e6)
 			}
+		}
+		if len(waste) == 0 {
+			continue
 		}
 		w.line("")
 		w.line("%s by its own report: Link Δ %s s, at worst %s s; wasted %s MB.",

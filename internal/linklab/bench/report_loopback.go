@@ -1,5 +1,7 @@
 package bench
 
+import "slices"
+
 // loopback writes the tables of the unshaped device.
 func (w *writer) loopback(h Header, results []Result) {
 	var names []string
@@ -45,14 +47,17 @@ func (w *writer) loopback(h Header, results []Result) {
 
 // loopbackRatios compares mlget to each of the others, round by round.
 func (w *writer) loopbackRatios(groups [][]Result, cpu func(Result) float64) {
-	t, err := ParseTool(groups[0][0].Tool)
-	if err != nil || t.Family != Mlget || len(groups) < 2 {
+	ours := slices.IndexFunc(groups, func(g []Result) bool { return g[0].Tool == "mlget" })
+	if ours < 0 || len(groups) < 2 {
 		return
 	}
 	w.head("mlget /", "MB/s", "CPU")
-	for _, g := range groups[1:] {
+	for i, g := range groups {
+		if i == ours {
+			continue
+		}
 		var rates, cpus []float64
-		for _, a := range good(groups[0]) {
+		for _, a := range good(groups[ours]) {
 			for _, b := range good(g) {
 				if a.Round == b.Round && b.CPU > 0 {
 					rates = append(rates, b.Seconds/a.Seconds)
