@@ -15,7 +15,7 @@ DEMO_SIZE = 100MB
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
 build: ## build bin/mlget (and, on Linux, bin/linklab), static
@@ -70,6 +70,18 @@ cross: ## build for all systems into dist/, and vet the tests for them
 			printf '%10d  %s\n' "$$(wc -c < $$f)" $$f; \
 		done; \
 	done
+
+# The results stay in .cache/bench: when interrupted, `bin/linklab bench` with
+# the same flags and --resume FILE goes on.
+.PHONY: bench
+bench: build ## compare with other tools over emulated links, quickly; writes docs/benchmarks.md
+	@mkdir -p .cache/bench
+	@cd .cache/bench && ../../bin/linklab bench --quick --out ../../docs/benchmarks.md
+
+.PHONY: bench-full
+bench-full: build ## the same with all tools, scenarios and TLS, 10 times: many hours
+	@mkdir -p .cache/bench
+	@cd .cache/bench && ../../bin/linklab bench --tls --out ../../docs/benchmarks.md
 
 .PHONY: clean
 clean: ## remove what was built, tools included

@@ -1,12 +1,14 @@
-// Linklab runs a command with emulated network links.
+// Linklab runs commands with emulated network links, and benchmarks.
 package main
 
 import (
 	"os"
 
 	"github.com/mlget/mlget/internal/linklab"
+	"github.com/mlget/mlget/internal/linklab/bench"
 )
 
 func main() {
-	os.Exit(linklab.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	args := os.Args[1:]
+	os.Exit(linklab.Main(args, os.Stdin, os.Stdout, os.Stderr, bench.Command(args)))
 }

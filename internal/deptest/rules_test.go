@@ -24,7 +24,7 @@ func rules() map[string]rule {
 			tests: "internal/event internal/linklab internal/linklab/scenario internal/linklab/server internal/record internal/report" +
 				" internal/testbody pkg/scheduler github.com/rogpeppe/go-internal/testscript golang.org/x/net/dns golang.org/x/sys",
 		},
-		"cmd/linklab": {imports: "internal/linklab"},
+		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench"},
 
 		// Decides. The same inputs give the same actions: no clock, no socket, no
 		// goroutine, no file, no randomness.
@@ -88,6 +88,9 @@ func rules() map[string]rule {
 		"internal/linklab": {
 			imports: "internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
 				" github.com/spf13/cobra github.com/vishvananda/netlink golang.org/x/sys",
+		},
+		"internal/linklab/bench": {
+			imports: "internal/linklab internal/linklab/scenario github.com/spf13/cobra",
 		},
 		"internal/linklab/emu":      {imports: "internal/linklab/scenario"},
 		"internal/linklab/scenario": {},

@@ -22,10 +22,12 @@ const (
 )
 
 // Main runs the command line (without the program's name) and returns the
-// exit status.
-func Main(args []string, in io.Reader, out, errOut io.Writer) int {
+// exit status. more are commands besides this package's own; the error of one
+// of them may bear a status as a StatusError.
+func Main(args []string, in io.Reader, out, errOut io.Writer, more ...*cobra.Command) int {
 	status := 0
 	root := newRoot(args, &status)
+	root.AddCommand(more...)
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
@@ -33,6 +35,10 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	err := root.Execute()
 	if err == nil {
 		return status
+	}
+	var said *StatusError
+	if errors.As(err, &said) {
+		return said.Status
 	}
 	say := func(text string) {
 		_, _ = fmt.Fprintln(errOut, "linklab: "+strings.ReplaceAll(text, "\n", "; ")) // nowhere to report it
@@ -145,7 +151,7 @@ func newRun(args []string, status *int) *cobra.Command {
 			}
 			c.Seed = f.seed
 			if c.Dir == "" {
-				if c.Size, err = parseSize(size); err != nil {
+				if c.Size, err = ParseSize(size); err != nil {
 					return err
 				}
 			}
@@ -224,7 +230,7 @@ which the links of a scenario together could carry a body of that size, after
 			if err != nil {
 				return err
 			}
-			n, err := parseSize(size)
+			n, err := ParseSize(size)
 			if err != nil {
 				return err
 			}
@@ -242,8 +248,8 @@ which the links of a scenario together could carry a body of that size, after
 	return cmd
 }
 
-// parseSize reads a number of bytes: 100, 1.5M (1024^2), 250MB (1000^2).
-func parseSize(text string) (int64, error) {
+// ParseSize reads a number of bytes: 100, 1.5M (1024^2), 250MB (1000^2).
+func ParseSize(text string) (int64, error) {
 	upper := strings.ToUpper(text)
 	digits := strings.TrimRight(upper, "KMGB")
 	unit := 1.0

@@ -63,12 +63,12 @@ func TestParseSize(t *testing.T) {
 	for text, want := range map[string]int64{
 		"1": 1, "100b": 100, "1K": 1024, "1.5M": 3 << 19, "2G": 2 << 30, "1KB": 1000, "250MB": 250e6, "3gb": 3e9,
 	} {
-		if got, err := parseSize(text); err != nil || got != want {
+		if got, err := ParseSize(text); err != nil || got != want {
 			t.Errorf("%s = %d, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "K", "-1", "NaN", "1e300", "1KK", "1 K", "0x"} {
-		if got, err := parseSize(text); err == nil {
+		if got, err := ParseSize(text); err == nil {
 			t.Errorf("%q = %d", text, got)
 		}
 	}

@@ -257,6 +257,10 @@ func (l *Lab) CA() string {
 	return l.ca.Path
 }
 
+// Dir is the lab's own directory, in memory where there is room for the body
+// twice. It goes away with the lab, with all that is in it.
+func (l *Lab) Dir() string { return l.dir }
+
 // Scenario is what the lab plays, with all defaults filled in.
 func (l *Lab) Scenario() scenario.Scenario { return l.cfg.Scenario }
 

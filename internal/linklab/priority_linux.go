@@ -7,12 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// takePriority gives all threads of this process and nginx real-time priority,
+// TakePriority gives all threads of this process and nginx real-time priority,
 // but not the threads that start processes: a real link and its server do not
-// stutter when this machine has other work. Without the right to it (in a user namespace, or with too
-// low an RLIMIT_RTPRIO) a lab works as well while the machine is idle, so that
-// is no error. Threads that come later inherit it.
-func (l *Lab) takePriority() error {
+// stutter when this machine has other work. Without the right to it (in a user
+// namespace, or with too low an RLIMIT_RTPRIO) a lab works as well while the
+// machine is idle, so that is no error. Threads that come later inherit it. It
+// is for programs that do nothing but run labs.
+func (l *Lab) TakePriority() error {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return err

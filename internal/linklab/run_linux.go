@@ -24,20 +24,32 @@ type streams struct {
 // args are the whole command line, for a copy of this process where one is
 // needed.
 func run(c Config, command, args []string, s streams) (status int, err error) {
-	if os.Geteuid() != 0 && os.Getenv(insideVar) == "" {
-		return runInUserNamespace(args, s)
+	if done, status, err := Elevate(args, s.in, s.out, s.err); done {
+		return status, err
 	}
 	l, err := Start(c)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	if err := l.takePriority(); err != nil {
+	if err := l.TakePriority(); err != nil {
 		return 0, err
 	}
 	cmd := l.Command(context.Background(), command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, s.err
 	return statusOf(cmd.Cmd, runForeground(cmd.Cmd, cmd))
+}
+
+// Elevate makes sure that labs can be started by somebody who is not root: done
+// says that it has run this program once more, with these arguments, as the
+// root of a user namespace, and nothing is left to do but to pass on its exit
+// status. For root it does nothing.
+func Elevate(args []string, in io.Reader, out, errOut io.Writer) (done bool, status int, err error) {
+	if os.Geteuid() == 0 || os.Getenv(insideVar) != "" {
+		return false, 0, nil
+	}
+	status, err = runInUserNamespace(args, streams{in, out, errOut})
+	return true, status, err
 }
 
 // runInUserNamespace runs this program again as the root of a user namespace.

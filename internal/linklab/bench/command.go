@@ -1,0 +1,232 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlget/mlget/internal/linklab"
+	"github.com/mlget/mlget/internal/linklab/scenario"
+)
+
+const help = `Run download tools over the same emulated links in random order, and print a
+report in Markdown: time, share of the fluid bound, Link Δ, waste, CPU, memory.
+
+Without --quick: all built-in scenarios, 10 executions of every tool, 250 MB;
+this takes hours. With it: a choice of both, 2 executions, 100 MB; under 10
+minutes. The time that it will take is printed first.
+
+Scenarios are those of ` + "`linklab scenarios`" + `, files, and lo: the unshaped
+loopback device, where server and tool have nothing but each other.
+Tools: mlget (its default), mlget-ALGORITHM, aria2-CONNECTIONS, axel, wget2, curl-LINK, curl-best
+(over the link with the highest rate), curl-mptcp. mlget is looked for beside
+linklab, then in $PATH. What is not installed is left out, and the report says
+so. A tool that fails does not stop the others.
+
+Every result is kept at once in a file of JSON lines. An interrupted run goes
+on where it stopped with --resume FILE and the same flags.`
+
+// flags are the command's, as they are given.
+type flags struct {
+	quick            bool
+	tls              bool
+	scenarios, tools []string
+	runs             int
+	size             string
+	seed             uint64
+	out, resume      string
+}
+
+// Command is `linklab bench`. args are the whole command line, for a copy of
+// this process where somebody who is not root needs one.
+func Command(args []string) *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Compare download tools over emulated links",
+		Long:  help,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := f.config()
+			if err != nil {
+				return err
+			}
+			done, status, err := linklab.Elevate(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			if done && err == nil {
+				err = &linklab.StatusError{Status: status}
+			}
+			if done || err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+			defer stop()
+			return run(ctx, cmd, c, f)
+		},
+	}
+	cmd.Flags().BoolVar(&f.quick, "quick", false, "the short form")
+	cmd.Flags().StringSliceVar(&f.scenarios, "scenarios", nil, "`LIST` of scenarios, separated by commas")
+	cmd.Flags().StringSliceVar(&f.tools, "tools", nil, "`LIST` of tools, separated by commas")
+	cmd.Flags().IntVar(&f.runs, "runs", 0, "executions of every tool (10; quick: 2)")
+	cmd.Flags().StringVar(&f.size, "size", "", "of the body: `SIZE` in bytes (250MB; quick: 100MB)")
+	cmd.Flags().BoolVar(&f.tls, "tls", false, "over TLS too, with HTTP/2 where a tool knows it")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "of the order, and of everything that is random")
+	cmd.Flags().StringVar(&f.out, "out", "", "`FILE` to write the report to as well")
+	cmd.Flags().StringVar(&f.resume, "resume", "", "`FILE` of results to go on with (default a new one)")
+	return cmd
+}
+
+// config is what the flags ask for, all tools included.
+func (f flags) config() (Config, error) {
+	c := Config{
+		Quick: f.quick, Scenarios: f.scenarios, Rounds: f.runs, TLS: f.tls, Seed: f.seed, Size: 250e6, LoopbackSize: 1e9,
+	}
+	names := f.tools
+	if f.quick {
+		c.Size = 100e6
+		c.Scenarios = orElse(c.Scenarios, loopback, "high-speed", "low-speed", "always-online", "wifi-dies", "lossy")
+		names = orElse(names, "mlget-3", "aria2-2", "aria2-16", "curl-best")
+	} else {
+		c.Scenarios = orElse(c.Scenarios, append(scenario.Names(), loopback)...)
+		names = orElse(names, "mlget-single", "mlget-naive", "mlget-1", "mlget-2", "mlget-3", "mlget-adaptive",
+			"aria2-2", "aria2-16", "axel", "curl-wlan0", "curl-rmnet0", "curl-mptcp", "wget2")
+	}
+	switch {
+	case c.Rounds < 0 || c.Rounds > 1000:
+		return c, fmt.Errorf("--runs %d: must be within 1..1000", c.Rounds)
+	case c.Rounds == 0 && f.quick:
+		c.Rounds = 2
+	case c.Rounds == 0:
+		c.Rounds = 10
+	}
+	if f.size != "" {
+		n, err := linklab.ParseSize(f.size)
+		if err != nil {
+			return c, fmt.Errorf("--size: %w", err)
+		}
+		c.Size, c.LoopbackSize = n, n
+	}
+	for i, name := range names {
+		t, err := ParseTool(name)
+		if err != nil {
+			return c, err
+		}
+		if slices.Contains(names[:i], name) {
+			return c, fmt.Errorf("tool %q: named twice", name)
+		}
+		c.Tools = append(c.Tools, t)
+	}
+	return c, c.checkScenarios()
+}
+
+// orElse is the list that was given, or the default one.
+func orElse(given []string, otherwise ...string) []string {
+	if len(given) > 0 {
+		return given
+	}
+	return otherwise
+}
+
+// checkScenarios refuses scenarios that a run would only find out about later.
+func (c Config) checkScenarios() error {
+	for i, name := range c.Scenarios {
+		if slices.Contains(c.Scenarios[:i], name) {
+			return fmt.Errorf("scenario %q: named twice", name)
+		}
+		if name == loopback {
+			continue
+		}
+		s, err := scenario.Load(name)
+		if err != nil {
+			return err
+		}
+		for _, t := range c.Tools {
+			if _, ok := t.link(s.Links); !ok && t.Family == Curl {
+				return fmt.Errorf("tool %q: scenario %s has no such link", t.Name, name)
+			}
+		}
+	}
+	return nil
+}
+
+// run does what the command is for.
+func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error) {
+	inv, usable, err := takeInventory(ctx, c.Tools)
+	if err != nil {
+		return err
+	}
+	c.Tools = usable
+	server := linklab.ServerNginx
+	h := c.header(inv, f)
+	if nginx := find("nginx"); nginx != "" {
+		h.Server = version(ctx, "nginx", nginx)
+	} else {
+		server, h.Server = linklab.ServerBuiltin, "linklab's own"
+		h.Notes = append(h.Notes, "nginx is not installed: the server is linklab's own.")
+	}
+	r, err := newRunner(c, inv.paths, server)
+	if err != nil {
+		return err
+	}
+	path := f.resume
+	if path == "" {
+		path = "bench-" + time.Now().Format("20060102-150405") + ".jsonl"
+	}
+	j, results, err := openJournal(path, h)
+	if err != nil {
+		return err
+	}
+	s := &Session{cfg: c, runner: r, journal: j, out: cmd.ErrOrStderr(), results: results}
+	defer func() { err = errors.Join(err, s.finish()) }()
+	for _, n := range h.Notes {
+		cmd.PrintErrln(n)
+	}
+	jobs := s.pending()
+	if err := s.announce(jobs); err != nil {
+		return err
+	}
+	if err := s.work(ctx, jobs); err != nil {
+		if ctx.Err() != nil {
+			err = errors.New("interrupted")
+		}
+		return &linklab.HintError{Err: err, Hint: "what is done is kept: the same command with --resume " + path + " goes on"}
+	}
+	return writeReport(h, s.results, cmd.OutOrStdout(), f.out)
+}
+
+// header describes what will be run.
+func (c Config) header(inv inventory, f flags) Header {
+	h := Header{
+		Schema: schema, Build: inv.build, Quick: c.Quick, Scenarios: c.Scenarios, Rounds: c.Rounds, Size: c.Size,
+		LoopbackSize: c.LoopbackSize, TLS: c.TLS, Seed: c.Seed, Machine: readMachine("/proc"),
+		Versions: inv.versions, Notes: inv.notes, Command: f.commandLine(), Date: time.Now().UTC().Truncate(time.Second),
+	}
+	for _, t := range c.Tools {
+		h.Tools = append(h.Tools, t.Name)
+	}
+	return h
+}
+
+// commandLine is how to get such results again, without names of files.
+func (f flags) commandLine() string {
+	words := []string{"linklab bench"}
+	add := func(given bool, format string, args ...any) {
+		if given {
+			words = append(words, fmt.Sprintf(format, args...))
+		}
+	}
+	add(f.quick, "--quick")
+	add(len(f.scenarios) > 0, "--scenarios %s", strings.Join(f.scenarios, ","))
+	add(len(f.tools) > 0, "--tools %s", strings.Join(f.tools, ","))
+	add(f.runs > 0, "--runs %d", f.runs)
+	add(f.size != "", "--size %s", f.size)
+	add(f.tls, "--tls")
+	add(true, "--seed %d", f.seed)
+	return strings.Join(words, " ")
+}

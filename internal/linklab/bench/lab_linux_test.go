@@ -1,0 +1,206 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/linklab"
+	"github.com/mlget/mlget/internal/linklab/scenario"
+)
+
+// buildMlget is the program as it stands.
+func buildMlget(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "mlget")
+	text, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "github.com/mlget/mlget/cmd/mlget").CombinedOutput()
+	if err != nil {
+		t.Skipf("mlget cannot be built here: %v: %s", err, text)
+	}
+	return path
+}
+
+// writeScenario makes a scenario of two links that need little time.
+func writeScenario(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fast.txt")
+	if err := os.WriteFile(path, []byte("link wlan0,down=80,rtt=4\nlink rmnet0,down=60,rtt=8\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRealRuns(t *testing.T) {
+	linklab.SkipIfUnsupported(t)
+	name := writeScenario(t)
+	c := Config{
+		Quick: true, Scenarios: []string{loopback, name}, Tools: mustParse(t, "mlget-3"), Rounds: 1, Size: 3e6, LoopbackSize: 3e6, TLS: true, Seed: 3,
+	}
+	r, err := newRunner(c, map[string]string{"mlget": buildMlget(t)}, linklab.ServerBuiltin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := c.Plan()
+	if len(jobs) != 5 {
+		t.Fatalf("%v", jobs)
+	}
+	for _, j := range jobs {
+		res, err := r.run(t.Context(), j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !res.OK() || res.Seconds <= 0 || res.CPU <= 0 || res.OwnWaste == nil {
+			t.Errorf("%v: %+v", j, res)
+			continue
+		}
+		res.Job = j
+		if err := res.check(); err != nil {
+			t.Error(err)
+		}
+		if j.Scenario == loopback {
+			continue
+		}
+		sum := int64(0)
+		for _, l := range res.Links {
+			sum += l.Bytes
+		}
+		if sum < c.Size || res.Bound <= 0 || res.Seconds < res.Bound || res.Waste == nil || len(res.Links) != 2 {
+			t.Errorf("%v: %+v", j, res)
+		}
+	}
+	if err := r.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestToolsThatFail runs programs that do the wrong thing in mlget's place.
+func TestToolsThatFail(t *testing.T) {
+	linklab.SkipIfUnsupported(t)
+	name := writeScenario(t)
+	for want, script := range map[string]string{
+		"exit status 7: no luck": "echo trying; echo no luck >&2; exit 7",
+		"no file: ":              "exit 0",
+		"wrong hash: ":           "echo nonsense > " + outName,
+	} {
+		program := filepath.Join(t.TempDir(), "mlget")
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		c := Config{Quick: true, Scenarios: []string{name}, Tools: mustParse(t, "mlget"), Rounds: 1, Size: 1e4, Seed: 3}
+		r, err := newRunner(c, map[string]string{"mlget": program}, linklab.ServerBuiltin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := r.run(t.Context(), c.Plan()[0])
+		if got := res.Failure + ": " + res.Detail; err != nil || got != want {
+			t.Errorf("%s: %v, %s", want, err, got)
+		}
+	}
+}
+
+func TestProcessIsStoppedInTime(t *testing.T) {
+	linklab.SkipIfUnsupported(t)
+	lab, err := linklab.Start(linklab.Config{Scenario: scenario.Scenario{Links: []scenario.Link{{Name: "wlan0", DownMbps: 10}}}, Size: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := lab.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, links := range []int{0, 1} { // beside the server, and over the link
+		ctx, cancel := context.WithCancelCause(t.Context())
+		p := process{lab: lab, dir: t.TempDir(), links: links}
+		p.cmd = lab.Command(ctx, "sh", "-c", "sleep 100 & echo $! > child; wait")
+		cancelled := make(chan struct{})
+		go func() {
+			defer close(cancelled)
+			for ; ; time.Sleep(time.Millisecond) { // until the child's number is there
+				if text, err := os.ReadFile(filepath.Join(p.dir, "child")); err == nil && strings.HasSuffix(string(text), "\n") {
+					cancel(errNoEnd)
+					return
+				}
+			}
+		}()
+		m, err := p.measure(ctx)
+		<-cancelled
+		if err != nil {
+			t.Fatal(err)
+		}
+		if what, _ := p.failure(m.err, loopbackLimit); what != "no end in 60 s" {
+			t.Errorf("%v is called %s", m.err, what)
+		}
+		child, err := os.ReadFile(filepath.Join(p.dir, "child"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, err := os.ReadFile("/proc/" + strings.TrimSpace(string(child)) + "/stat")
+		if err == nil && !strings.Contains(string(status), ") Z ") && !strings.Contains(string(status), ") X ") {
+			t.Errorf("a child is left: %s", status)
+		}
+	}
+}
+
+// TestMPTCP takes both links with one connection, as curl --mptcp would.
+func TestMPTCP(t *testing.T) {
+	linklab.SkipIfUnsupported(t)
+	if text, err := os.ReadFile("/proc/sys/net/mptcp/enabled"); err != nil || strings.TrimSpace(string(text)) != "1" {
+		t.Skip("no MPTCP in this kernel")
+	}
+	if find("ip") == "" {
+		t.Skip("iproute2 is not installed")
+	}
+	s, err := scenario.Load(writeScenario(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab, err := linklab.Start(linklab.Config{Scenario: s, Size: 4e6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := lab.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := setUpMPTCP(t.Context(), lab); err != nil {
+		t.Skipf("MPTCP cannot be set up: %v", err)
+	}
+	var conn net.Conn
+	err = lab.InClient(func() (err error) {
+		var d net.Dialer
+		d.SetMultipathTCP(true)
+		// Without a deadline and names it dials on this thread.
+		conn, err = d.Dial("tcp4", strings.Split(lab.URL(), "/")[2]+":80")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext:       func(context.Context, string, string) (net.Conn, error) { return conn, nil },
+	}}
+	resp, err := client.Get(lab.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := io.Copy(io.Discard, resp.Body)
+	if err2 := resp.Body.Close(); err != nil || err2 != nil || n != 4e6 {
+		t.Fatalf("%d bytes, %v, %v", n, err, err2)
+	}
+	for _, l := range lab.Stats() {
+		if l.Down.Bytes < 1e5 {
+			t.Errorf("link %s carried %s", l.Name, fmt.Sprint(l.Down.Bytes))
+		}
+	}
+}

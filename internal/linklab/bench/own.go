@@ -1,0 +1,28 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
+// own is what is taken from mlget's report.
+type own struct {
+	LinkDelta   *float64 `json:"link_delta_seconds"`
+	WastedBytes *int64   `json:"wasted_bytes"`
+}
+
+// parseOwn reads mlget's report, schema 1.
+func parseOwn(text []byte) (own, error) {
+	var o own
+	if err := json.Unmarshal(text, &o); err != nil {
+		return own{}, fmt.Errorf("mlget's report: %w", err)
+	}
+	if o.LinkDelta != nil && (math.IsNaN(*o.LinkDelta) || *o.LinkDelta < 0 || *o.LinkDelta > longestRun) {
+		return own{}, fmt.Errorf("mlget's report: link_delta_seconds %g", *o.LinkDelta)
+	}
+	if o.WastedBytes != nil && *o.WastedBytes < 0 {
+		return own{}, fmt.Errorf("mlget's report: wasted_bytes %d", *o.WastedBytes)
+	}
+	return o, nil
+}

@@ -1,0 +1,193 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/mlget/mlget/internal/linklab/scenario"
+)
+
+// loopback is the name of the unshaped device, and of its scenario.
+const loopback = "lo"
+
+// Config says what is to be run.
+type Config struct {
+	Quick     bool
+	Scenarios []string // built-in ones or files; loopback is one of its own
+	Tools     []Tool
+	Rounds    int   // executions of every tool in every scenario
+	Size      int64 // in bytes, of the body over links
+	TLS       bool  // over TLS too
+	Seed      uint64
+	// LoopbackSize is the size in bytes of the body over the loopback device.
+	LoopbackSize int64
+}
+
+// Job is one execution of a tool. It is also the job's name: no two of a plan
+// are equal.
+type Job struct {
+	Scenario  string    `json:"scenario"`
+	Transport Transport `json:"transport"`
+	Tool      string    `json:"tool"`
+	Round     int       `json:"round"` // from 0
+}
+
+// Plan puts all jobs into their order, which the seed alone decides: round by
+// round, in each the scenarios in random order, in each of these every tool
+// once, in random order. Loopback comes first, with ordinary scheduling, which
+// the emulator takes away from this process later.
+func (c Config) Plan() []Job {
+	rng := rand.New(rand.NewPCG(c.Seed, 0x626e6368))
+	var first, rest []Job
+	for round := range c.Rounds {
+		type cell struct {
+			scenario  string
+			transport Transport
+		}
+		var cells []cell
+		for _, s := range c.Scenarios {
+			for _, t := range c.transports(s) {
+				cells = append(cells, cell{s, t})
+			}
+		}
+		rng.Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
+		for _, k := range cells {
+			tools := c.toolsFor(k.scenario)
+			rng.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
+			for _, t := range tools {
+				j := Job{k.scenario, k.transport, t.Name, round}
+				if k.scenario == loopback {
+					first = append(first, j)
+				} else {
+					rest = append(rest, j)
+				}
+			}
+		}
+	}
+	return append(first, rest...)
+}
+
+func (c Config) transports(scenario string) []Transport {
+	switch {
+	case scenario == loopback:
+		return []Transport{Clear, TLS1, TLS2}
+	case c.TLS:
+		return []Transport{Clear, TLS2}
+	}
+	return []Transport{Clear}
+}
+
+// toolsFor are the tools that run in a scenario. With one link there are no
+// variants: one of mlget, of curl and of aria2 (with one connection) will do.
+func (c Config) toolsFor(scenario string) []Tool {
+	if scenario != loopback {
+		return slices.Clone(c.Tools)
+	}
+	var tools []Tool
+	seen := map[Family]bool{}
+	for _, t := range c.Tools {
+		switch t.Family {
+		case Aria2:
+			t = Tool{Name: "aria2-1", Family: Aria2, Variant: "1"}
+		case Curl:
+			t = Tool{Name: "curl", Family: Curl}
+		case Mlget:
+			t = Tool{Name: "mlget", Family: Mlget}
+		case Wget2:
+		case Axel, CurlMPTCP:
+			continue
+		}
+		if !seen[t.Family] {
+			seen[t.Family] = true
+			tools = append(tools, t)
+		}
+	}
+	return tools
+}
+
+// tool is the tool of a job.
+func (c Config) tool(j Job) Tool {
+	for _, t := range c.toolsFor(j.Scenario) {
+		if t.Name == j.Tool {
+			return t
+		}
+	}
+	return Tool{}
+}
+
+// seed is that of a round's links: the same for all tools of the round.
+func (c Config) seed(round int) uint64 { return c.Seed + uint64(round) }
+
+// limit is how long a tool may take whose fluid bound is this.
+func (c Config) limit(bound time.Duration) time.Duration {
+	if c.Quick {
+		return 2*bound + 10*time.Second
+	}
+	return 4*bound + 20*time.Second
+}
+
+// loopbackLimit is how long a tool may take on the loopback device.
+const loopbackLimit = time.Minute
+
+// perJob is what a job takes besides the download: making the links, writing
+// the body, hashing it twice.
+const perJob = 1500 * time.Millisecond
+
+// loopbackRate is what is assumed for the estimate, in bytes/s, hashing
+// included.
+const loopbackRate = 500e6
+
+// Estimate is how long the jobs will probably take, and how long at most.
+func (c Config) Estimate(jobs []Job) (probable, most time.Duration, err error) {
+	scenarios := map[string]scenario.Scenario{}
+	for _, j := range jobs {
+		if j.Scenario == loopback {
+			probable += time.Duration(float64(c.LoopbackSize) / loopbackRate * float64(time.Second))
+			most += loopbackLimit
+			continue
+		}
+		s, ok := scenarios[j.Scenario]
+		if !ok {
+			if s, err = scenario.Load(j.Scenario); err != nil {
+				return 0, 0, err
+			}
+			scenarios[j.Scenario] = s
+		}
+		bound, err := scenario.Bound(s, c.seed(j.Round), c.Size, j.Transport != Clear)
+		if err != nil {
+			return 0, 0, fmt.Errorf("scenario %s: %w", j.Scenario, err)
+		}
+		limit := c.limit(bound)
+		probable += min(limit, c.guess(s, j, bound)) + perJob
+		most += limit + perJob
+	}
+	return probable, most, nil
+}
+
+// guess is a job's probable time over links.
+func (c Config) guess(s scenario.Scenario, j Job, bound time.Duration) time.Duration {
+	t := c.tool(j)
+	l, single := t.link(s.Links)
+	if !single {
+		if t.Family == Mlget {
+			return bound * 11 / 10
+		}
+		return bound * 3 / 2
+	}
+	alone := scenario.Scenario{Links: []scenario.Link{l}}
+	for _, e := range s.Events {
+		if e.Link == l.Name {
+			alone.Events = append(alone.Events, e)
+		}
+	}
+	b, err := scenario.Bound(alone, c.seed(j.Round), c.Size, j.Transport != Clear)
+	if err != nil { // its only link dies
+		return c.limit(bound)
+	}
+	if l.LossPercent > 0 {
+		return 4 * b // one stream cannot fill such a link
+	}
+	return b * 11 / 10
+}

@@ -1,0 +1,85 @@
+package bench
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestReport holds the whole text against testdata/report.md, which
+// MLGET_UPDATE=1 writes anew.
+func TestReport(t *testing.T) {
+	f, err := os.Open("testdata/results.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	h, results, _, err := ReadResults(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Report(h, results)
+	if os.Getenv("MLGET_UPDATE") != "" {
+		if err := os.WriteFile("testdata/report.md", []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/report.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s", got)
+	}
+}
+
+func run1(tool string, round int, seconds float64, failure string) Result {
+	return Result{Job: Job{"x", Clear, tool, round}, Bound: 9, Seconds: seconds, Failure: failure}
+}
+
+func TestRatio(t *testing.T) {
+	ours := []Result{run1("mlget", 0, 9, ""), run1("mlget", 1, 10, ""), run1("mlget", 2, 12, "")}
+	for _, c := range []struct {
+		theirs []Result
+		want   string
+	}{
+		{[]Result{run1("b", 0, 10, ""), run1("b", 1, 20, ""), run1("b", 2, 12, "")}, "0.900"},
+		// By round, not by order.
+		{[]Result{run1("b", 2, 24, ""), run1("b", 1, 20, ""), run1("b", 0, 18, "")}, "0.500"},
+		{[]Result{run1("b", 1, 20, "")}, "0.500"},
+		{[]Result{run1("b", 0, 90, "no end in 90 s"), run1("b", 1, 100, "no end in 100 s"), run1("b", 2, 12, "")}, "≤ 0.100"},
+		{[]Result{run1("b", 0, 1, "wrong hash"), run1("b", 1, 20, "")}, "0.500"},
+		{[]Result{run1("b", 7, 20, "")}, none},
+		{nil, none},
+	} {
+		if got := ratio(ours, c.theirs); got != c.want {
+			t.Errorf("%v: %s, want %s", c.theirs, got, c.want)
+		}
+	}
+	failed := []Result{run1("mlget", 0, 9, "wrong hash")}
+	if got := ratio(failed, []Result{run1("b", 0, 10, "")}); got != none {
+		t.Errorf("a failed run of ours counts as %s", got)
+	}
+}
+
+func TestFailedRunsAreTheSlowest(t *testing.T) {
+	cells := row([]Result{run1("a", 0, 10, ""), run1("a", 1, 1, "wrong hash"), run1("a", 2, 12, "")})
+	if cells[1] != "12.00" || cells[3] != "0.750" || cells[len(cells)-1] != "2 of 3" {
+		t.Errorf("%q", cells)
+	}
+	cells = row([]Result{run1("a", 0, 10, ""), run1("a", 1, 1, "wrong hash"), run1("a", 2, 1, "wrong hash")})
+	if cells[1] != none || cells[3] != "0.000" || cells[len(cells)-1] != "1 of 3" {
+		t.Errorf("%q", cells)
+	}
+}
+
+func TestReportNamesNoPlace(t *testing.T) {
+	h := testHeader(t)
+	h.Scenarios = []string{"/home/somebody/secret/my.txt"}
+	r := run1("axel", 0, 3, "exit status 1")
+	r.Scenario, r.Detail = h.Scenarios[0], "/home/somebody: no"
+	text := Report(h, []Result{r})
+	if strings.Contains(text, "somebody") || !strings.Contains(text, "## my.txt") {
+		t.Errorf("%s", text)
+	}
+}

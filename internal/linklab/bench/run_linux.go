@@ -1,0 +1,177 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/mlget/mlget/internal/linklab"
+	"github.com/mlget/mlget/internal/linklab/scenario"
+)
+
+// labRunner runs jobs in labs: a new one for every job over links, so that all
+// start from the same state, and one for all over loopback, where there is no
+// state.
+type labRunner struct {
+	cfg    Config
+	paths  map[string]string // of the programs
+	server linklab.ServerKind
+	local  *linklab.Lab // that for loopback, if there is one
+}
+
+func newRunner(c Config, paths map[string]string, server linklab.ServerKind) (runner, error) {
+	if err := linklab.Unsupported(); err != nil {
+		return nil, err
+	}
+	return &labRunner{cfg: c, paths: paths, server: server}, nil
+}
+
+// run runs one job.
+func (r *labRunner) run(ctx context.Context, j Job) (Result, error) {
+	t := r.cfg.tool(j)
+	if j.Scenario == loopback {
+		return r.overLoopback(ctx, j, t)
+	}
+	if err := r.close(); err != nil {
+		return Result{}, err
+	}
+	return r.overLinks(ctx, j, t)
+}
+
+// close ends the lab for loopback.
+func (r *labRunner) close() error {
+	if r.local == nil {
+		return nil
+	}
+	err := r.local.Close()
+	r.local = nil
+	return err
+}
+
+// settle is how long what is on its way after a tool's end may take to arrive
+// or to be called off: it was paid for too.
+const settle = 300 * time.Millisecond
+
+func (r *labRunner) overLinks(ctx context.Context, j Job, t Tool) (res Result, err error) {
+	s, err := scenario.Load(j.Scenario)
+	if err != nil {
+		return res, err
+	}
+	secure := j.Transport != Clear
+	seed := r.cfg.seed(j.Round)
+	bound, err := scenario.Bound(s, seed, r.cfg.Size, secure)
+	if err != nil {
+		return res, err
+	}
+	c := linklab.Config{
+		Scenario: s, Seed: seed, Size: r.cfg.Size, Server: r.server, TLS: secure, SourceRules: t.sourceRules(),
+	}
+	if t.Family == CurlMPTCP {
+		c.Server = linklab.ServerBuiltin // nginx knows no MPTCP
+	}
+	lab, err := linklab.Start(c)
+	if err != nil {
+		return res, err
+	}
+	defer func() { err = errors.Join(err, lab.Close()) }()
+	if err := lab.TakePriority(); err != nil {
+		return res, err
+	}
+	if t.Family == CurlMPTCP {
+		if err := setUpMPTCP(ctx, lab); err != nil {
+			return res, err
+		}
+	}
+	links := lab.Scenario().Links
+	m, res, err := r.download(ctx, lab, t, j.Transport, links, r.cfg.limit(bound))
+	res.Bound = bound.Seconds()
+	if err != nil || !res.OK() {
+		return res, err
+	}
+	res.Startup = max(0, m.seconds-m.ended.Seconds())
+	res.LinkDelta = m.activity.delta(thereAt(lab.Scenario(), m.ended))
+	time.Sleep(settle)
+	sum := int64(0)
+	for i, b := range delivered(lab, make([]int64, len(links))) {
+		sum += b
+		res.Links = append(res.Links, LinkResult{links[i].Name, b, m.activity.last[i].Seconds()})
+	}
+	waste := wastePercent(sum, r.cfg.Size, secure)
+	res.Waste = &waste
+	return res, nil
+}
+
+func (r *labRunner) overLoopback(ctx context.Context, j Job, t Tool) (Result, error) {
+	if r.local == nil {
+		// The tool runs beside the server, so that the link is not used.
+		c := linklab.Config{
+			Scenario: scenario.Scenario{Links: []scenario.Link{{Name: "unused0", DownMbps: 10}}},
+			Size:     r.cfg.LoopbackSize, Server: r.server, TLS: true,
+		}
+		var err error
+		if r.local, err = linklab.Start(c); err != nil {
+			return Result{}, err
+		}
+	}
+	_, res, err := r.download(ctx, r.local, t, j.Transport, nil, loopbackLimit)
+	return res, err
+}
+
+// download runs the tool in a directory of its own and checks the file.
+func (r *labRunner) download(ctx context.Context, lab *linklab.Lab, t Tool, tr Transport, links []scenario.Link, limit time.Duration) (m measured, res Result, err error) {
+	q := Request{URL: lab.URL(), Transport: tr, Links: links}
+	if tr != Clear {
+		q.URL, q.CA = lab.URLTLS(), lab.CA()
+	}
+	dir, err := os.MkdirTemp(lab.Dir(), "client-")
+	if err != nil {
+		return m, res, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	for name, text := range t.files(q) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			return m, res, err
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errNoEnd)
+	defer cancel()
+	p := process{lab: lab, dir: dir, links: len(links)}
+	p.cmd = lab.Command(ctx, r.paths[t.program()], t.args(q)...)
+	p.cmd.Env = append(p.cmd.Env, "HOME="+dir, "XDG_CONFIG_HOME="+dir)
+	if m, err = p.measure(ctx); err != nil {
+		return m, res, err
+	}
+	res = Result{Seconds: m.seconds, CPU: m.cpu, PeakRSS: m.peakRSS}
+	res.Failure, res.Detail = p.failure(m.err, limit)
+	if !res.OK() {
+		return m, res, nil
+	}
+	sum, err := hashFile(filepath.Join(dir, outName))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		res.Failure = "no file"
+		return m, res, nil
+	case err != nil:
+		return m, res, err
+	case sum != lab.SHA256():
+		res.Failure = "wrong hash"
+		return m, res, nil
+	}
+	if t.Family == Mlget {
+		text, err := os.ReadFile(filepath.Join(dir, reportName))
+		if err != nil {
+			return m, res, err
+		}
+		own, err := parseOwn(text)
+		if err != nil {
+			return m, res, err
+		}
+		res.OwnWaste = own.WastedBytes
+		if len(links) > 1 {
+			res.OwnLinkDelta = own.LinkDelta
+		}
+	}
+	return m, res, nil
+}

@@ -1,0 +1,129 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// runner runs jobs; the real one needs Linux.
+type runner interface {
+	// run runs one job. What goes wrong with the tool is in the Result; an
+	// error says that no job can be run any more.
+	run(ctx context.Context, j Job) (Result, error)
+	close() error
+}
+
+// Session runs the jobs of a plan that have no result yet.
+type Session struct {
+	cfg     Config
+	runner  runner
+	journal journal
+	out     io.Writer // progress, for people
+	results []Result
+}
+
+// pending are the jobs of the plan without a result, in order.
+func (s *Session) pending() []Job {
+	done := make(map[Job]bool, len(s.results))
+	for _, r := range s.results {
+		done[r.Job] = true
+	}
+	var jobs []Job
+	for _, j := range s.cfg.Plan() {
+		if !done[j] {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}
+
+// announce says what will be run and how long that will take.
+func (s *Session) announce(jobs []Job) error {
+	probable, most, err := s.cfg.Estimate(jobs)
+	if err != nil {
+		return err
+	}
+	done := ""
+	if n := len(s.cfg.Plan()) - len(jobs); n > 0 {
+		done = fmt.Sprintf(", %d are there already", n)
+	}
+	_, err = fmt.Fprintf(s.out, "%d runs to do%s: about %s, at most %s\n", len(jobs), done, minutes(probable), minutes(most))
+	return err
+}
+
+func minutes(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return fmt.Sprintf("%.1f min", d.Minutes())
+}
+
+// work runs the jobs one after the other and keeps every result at once.
+func (s *Session) work(ctx context.Context, jobs []Job) error {
+	for i, j := range jobs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		started, load := time.Now(), loadAverage("/proc")
+		r, err := s.runner.run(ctx, j)
+		if err2 := ctx.Err(); err2 != nil {
+			return err2 // the result is that of a tool that was stopped
+		}
+		if err != nil {
+			return fmt.Errorf("%s, %s: %w", j.Scenario, j.Tool, err)
+		}
+		r.Job, r.Started, r.Load = j, started.UTC().Truncate(time.Second), load
+		if err := s.journal.write(r); err != nil {
+			return fmt.Errorf("results: %w", err)
+		}
+		s.results = append(s.results, r)
+		if _, err := fmt.Fprintf(s.out, "%*d/%d %s\n", len(fmt.Sprint(len(jobs))), i+1, len(jobs), r.line()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// line is a result for people who wait.
+func (r Result) line() string {
+	text := fmt.Sprintf("%-20s %-8s %-14s ", r.Scenario, r.Transport, r.Tool)
+	if !r.OK() {
+		text += r.Failure
+		if r.Detail != "" {
+			text += ": " + r.Detail
+		}
+		return text
+	}
+	text += fmt.Sprintf("%7.2f s", r.Seconds)
+	if r.Bound > 0 {
+		text += fmt.Sprintf("  %.3f of the bound", r.Bound/r.Seconds)
+	}
+	if r.LinkDelta != nil {
+		text += fmt.Sprintf("  link Δ %.2f s", *r.LinkDelta)
+	}
+	return text
+}
+
+// finish closes what the session holds.
+func (s *Session) finish() error {
+	return errors.Join(s.runner.close(), s.journal.close())
+}
+
+// writeReport writes the report to out, and to the file if there is one.
+func writeReport(h Header, results []Result, out io.Writer, path string) error {
+	text := Report(h, results)
+	if _, err := io.WriteString(out, text); err != nil {
+		return err
+	}
+	if path == "" {
+		return nil
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}

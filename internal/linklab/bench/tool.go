@@ -1,0 +1,250 @@
+package bench
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mlget/mlget/internal/linklab/scenario"
+)
+
+// Transport is what carries the body.
+type Transport string
+
+// The transports.
+const (
+	Clear Transport = "http"     // HTTP/1.1 in clear
+	TLS1  Transport = "https-h1" // HTTP/1.1 over TLS, even where HTTP/2 could be had
+	TLS2  Transport = "https"    // over TLS, with HTTP/2 if the tool knows it
+)
+
+// title is how a report names the transport.
+func (t Transport) title() string {
+	switch t {
+	case Clear:
+		return "HTTP/1.1 in clear"
+	case TLS1:
+		return "HTTP/1.1 over TLS"
+	case TLS2:
+		return "HTTP/2 over TLS"
+	}
+	return string(t)
+}
+
+// Family is which program a tool is.
+type Family uint8
+
+// The families.
+const (
+	Mlget Family = iota
+	Aria2
+	Axel
+	Curl
+	CurlMPTCP
+	Wget2
+)
+
+// Tool is a program with one way of using it.
+type Tool struct {
+	Name   string // as it is chosen and reported
+	Family Family
+	// Variant is mlget's algorithm (empty: its default), the number of aria2's connections, or
+	// curl's link ("best": that with the highest rate).
+	Variant string
+}
+
+// bestLink is the link name that stands for the fastest one.
+const bestLink = "best"
+
+// ParseTool reads a tool's name: mlget, mlget-ALGORITHM, aria2-CONNECTIONS, axel,
+// curl-LINK, curl-best, curl-mptcp, wget2.
+func ParseTool(name string) (Tool, error) {
+	t := Tool{Name: name}
+	program, variant, _ := strings.Cut(name, "-")
+	switch {
+	case name == "axel":
+		t.Family = Axel
+	case name == "wget2":
+		t.Family = Wget2
+	case name == "mlget":
+		t.Family = Mlget
+	case name == "curl-mptcp":
+		t.Family = CurlMPTCP
+	case program == "mlget" && isWord(variant):
+		t.Family, t.Variant = Mlget, variant
+	case program == "curl" && isWord(variant):
+		t.Family, t.Variant = Curl, variant
+	case program == "aria2" && isWord(variant):
+		// aria2 opens at most 16 connections to one server.
+		if n, err := strconv.Atoi(variant); err != nil || n < 1 || n > 16 || variant != strconv.Itoa(n) {
+			return t, fmt.Errorf("tool %q: aria2 takes 1 to 16 connections", name)
+		}
+		t.Family, t.Variant = Aria2, variant
+	default:
+		return t, fmt.Errorf("tool %q: want mlget, mlget-ALGORITHM, aria2-CONNECTIONS, axel, wget2, curl-LINK, curl-best or curl-mptcp", name)
+	}
+	return t, nil
+}
+
+// isWord accepts what can be an algorithm, a number or a device.
+func isWord(s string) bool {
+	if s == "" || len(s) > 15 || s[0] == '-' {
+		return false
+	}
+	for _, c := range s {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// program is the name of the executable.
+func (t Tool) program() string {
+	switch t.Family {
+	case Mlget:
+		return "mlget"
+	case Aria2:
+		return "aria2c"
+	case Axel:
+		return "axel"
+	case Curl, CurlMPTCP:
+		return "curl"
+	case Wget2:
+		return "wget2"
+	}
+	return ""
+}
+
+// sourceRules says that the tool binds to addresses, which takes effect only
+// where the routing looks at them. Tools that bind to devices, mlget above
+// all, do without, as on an ordinary machine.
+func (t Tool) sourceRules() bool { return t.Family == Aria2 || t.Family == Axel }
+
+// http2 says that the tool can use it.
+func (t Tool) http2() bool { return t.Family != Aria2 && t.Family != Axel }
+
+// outName is the file that every tool writes, reportName that of mlget's
+// report, both in the directory in which it runs.
+const (
+	outName    = "out.bin"
+	reportName = "report.json"
+)
+
+// Request is one download as a tool is asked for it.
+type Request struct {
+	URL       string
+	CA        string // a file; empty in clear
+	Transport Transport
+	Links     []scenario.Link // those of the lab; none: the loopback device
+}
+
+// names are the links' names, separated by commas.
+func (r Request) names() string {
+	names := make([]string, 0, len(r.Links))
+	for _, l := range r.Links {
+		names = append(names, l.Name)
+	}
+	return strings.Join(names, ",")
+}
+
+// args is the tool's command line, without the program. What users may have
+// configured is left out wherever a tool can be told so; the rest is kept away
+// by an empty home directory.
+func (t Tool) args(r Request) []string {
+	var a []string
+	add := func(more ...string) { a = append(a, more...) }
+	switch t.Family {
+	case Mlget:
+		links := r.names()
+		if links == "" {
+			links = loopback
+		}
+		if t.Variant != "" {
+			add("--algorithm", t.Variant)
+		}
+		add("--links", links, "--quiet", "--report", reportName, "-o", outName)
+		if r.Transport == TLS1 {
+			add("--http1.1")
+		}
+		if r.CA != "" {
+			add("--cacert", r.CA)
+		}
+	case Aria2:
+		add("--no-conf", "--quiet", "-x"+t.Variant, "-s"+t.Variant, "--min-split-size=1M", "--file-allocation=none", "-o", outName)
+		if len(r.Links) > 0 {
+			add("--multiple-interface=" + r.names())
+		}
+		if r.CA != "" {
+			add("--ca-certificate=" + r.CA)
+		}
+	case Axel:
+		add("-q", "-4", "-n", "4", "-o", outName) // its own default number of connections
+		if r.CA != "" {
+			add("--insecure") // it cannot verify a certificate that names an address
+		}
+	case Curl, CurlMPTCP:
+		add("-q", "-sS", "-f", "-o", outName)
+		if t.Family == CurlMPTCP {
+			add("--mptcp")
+		} else if l, ok := t.link(r.Links); ok {
+			add("--interface", "if!"+l.Name)
+		}
+		if r.Transport == TLS2 {
+			add("--http2")
+		} else {
+			add("--http1.1")
+		}
+		if r.CA != "" {
+			add("--cacert", r.CA)
+		}
+	case Wget2:
+		add("--no-config", "-q", "-O", outName)
+		if r.Transport != TLS2 {
+			add("--http2=off")
+		}
+		if r.CA != "" {
+			add("--ca-certificate=" + r.CA)
+		}
+	}
+	return append(a, r.URL)
+}
+
+// files are what the tool must find in its home directory.
+func (t Tool) files(r Request) map[string]string {
+	if t.Family == Axel && len(r.Links) > 0 {
+		return map[string]string{".axelrc": "interfaces = " + strings.ReplaceAll(r.names(), ",", " ") + "\n"}
+	}
+	return nil
+}
+
+// link is the one link that the tool uses, as far as that is known before; ok
+// is false for a tool that may use several, and where there is no such link.
+func (t Tool) link(links []scenario.Link) (l scenario.Link, ok bool) {
+	if len(links) == 0 {
+		return l, false
+	}
+	switch t.Family {
+	case Axel, Wget2:
+		return links[0], true // the one with the default route
+	case Curl:
+		if t.Variant == bestLink {
+			l = links[0]
+			for _, k := range links[1:] {
+				if k.DownMbps > l.DownMbps {
+					l = k
+				}
+			}
+			return l, true
+		}
+		for _, k := range links {
+			if k.Name == t.Variant {
+				return k, true
+			}
+		}
+	case Mlget, Aria2, CurlMPTCP:
+	}
+	return l, false
+}
