@@ -112,7 +112,7 @@ func (v View) Bandwidth(l LinkID) float64 { return v.core.links[l].est.capacity(
 func (v View) RTT(l LinkID) Time { return v.core.links[l].rtt }
 
 // BDP is the link's bandwidth-delay product in bytes.
-func (v View) BDP(l LinkID) float64 { return v.Bandwidth(l) * v.RTT(l).Seconds() }
+func (v View) BDP(l LinkID) float64 { return float64(v.Bandwidth(l) * v.RTT(l).Seconds()) }
 
 // InFlight is how many bytes the link was asked for and has not delivered.
 func (v View) InFlight(l LinkID) int64 { return v.core.links[l].pending }
