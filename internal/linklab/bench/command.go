@@ -20,7 +20,7 @@ const help = `Run download tools over the same emulated links in random order, a
 report in Markdown: time, share of the fluid bound, Link Δ, waste, CPU, memory.
 
 Without --quick: all built-in scenarios, 10 executions of every tool, 250 MB;
-this takes hours. With it: a choice of both, 2 executions, 100 MB; under 10
+this takes some 13 hours, and twice that with --tls. With it: a choice of both, 2 executions, 100 MB; under 10
 minutes. The time that it will take is printed first.
 
 Scenarios are those of ` + "`linklab scenarios`" + `, files, and lo: the unshaped
