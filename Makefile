@@ -79,7 +79,7 @@ bench: build ## compare with other tools over emulated links, quickly; writes do
 	@cd .cache/bench && ../../bin/linklab bench --quick --out ../../docs/benchmarks.md
 
 .PHONY: bench-full
-bench-full: build ## the same with all tools, scenarios and TLS, 10 times: many hours
+bench-full: build ## the same with all tools, scenarios and TLS, 10 times: more than a day
 	@mkdir -p .cache/bench
 	@cd .cache/bench && ../../bin/linklab bench --tls --out ../../docs/benchmarks.md
 

@@ -20,15 +20,15 @@ const help = `Run download tools over the same emulated links in random order, a
 report in Markdown: time, share of the fluid bound, Link Δ, waste, CPU, memory.
 
 Without --quick: all built-in scenarios, 10 executions of every tool, 250 MB;
-this takes hours. With it: a choice of both, 2 executions, 100 MB; under 10
-minutes. The time that it will take is printed first.
+some 13 hours, and twice that with --tls. With it: a choice of both, 2
+executions, 100 MB; under 10 minutes. The time it will take is printed first.
 
 Scenarios are those of ` + "`linklab scenarios`" + `, files, and lo: the unshaped
 loopback device, where server and tool have nothing but each other.
-Tools: mlget (its default), mlget-ALGORITHM, aria2-CONNECTIONS, axel, wget2, curl-LINK, curl-best
-(over the link with the highest rate), curl-mptcp. mlget is looked for beside
-linklab, then in $PATH. What is not installed is left out, and the report says
-so. A tool that fails does not stop the others.
+Tools: mlget (its default), mlget-ALGORITHM, aria2-CONNECTIONS, axel, wget2,
+curl-LINK, curl-best (over the link with the highest rate), curl-mptcp. mlget
+is looked for beside linklab, then in $PATH. What is not installed is left out,
+and the report says so. A tool that fails does not stop the others.
 
 Every result is kept at once in a file of JSON lines. An interrupted run goes
 on where it stopped with --resume FILE and the same flags.`
