@@ -18,8 +18,10 @@ const (
 	// process that was not scheduled for longer, or was suspended, cannot say
 	// that its links were silent meanwhile.
 	unseen = 300 * Millisecond
-	// silentConnect replaces both on a link that has not delivered yet:
-	// name, connection and TLS come first.
+	// silentAgain is the floor for the first byte of another request, about
+	// which a server may have to think, and silentConnect that for the link's
+	// very first: name, connection and TLS come before it.
+	silentAgain   = 1500 * Millisecond
 	silentConnect = 3 * Second
 	// The first ban lasts banFirst, each further one in a row twice as long,
 	// up to banMost.
@@ -69,11 +71,15 @@ func (c *Core) forgive() {
 }
 
 func (c *Core) silent(l *link) bool {
-	limit := max(silentRTTs*l.rtt, silentFloor)
-	if l.est.nMarks == 0 {
-		limit = max(silentRTTs*l.rtt, silentConnect)
+	limit := silentFloor
+	switch {
+	case l.est.nMarks > 0: // bytes are due at any moment
+	case l.received > 0:
+		limit = silentAgain
+	default:
+		limit = silentConnect
 	}
-	return c.now-l.lastByte > limit
+	return c.now-l.lastByte > max(silentRTTs*l.rtt, limit)
 }
 
 // slow says whether l has been below a limit for a while. The dynamic rule
@@ -145,12 +151,17 @@ func (c *Core) recall() {
 	}
 }
 
+// nearEnd says whether the download will be over before a probe could tell much.
+func (c *Core) nearEnd() bool {
+	return float64(c.left()) < (View{c}).SumRate()*silentAgain.Seconds()
+}
+
 // probe asks a banned link for a little: free bytes, or, when there are none,
 // the end of what a silent link still owes. With neither, the link stays banned
-// and the others finish. While the size is unknown it is asked only if nobody
-// else is at work.
+// and the others finish. While the size is unknown, and near the end, it is
+// asked only if nobody else is at work.
 func (c *Core) probe(id LinkID, out []Action) []Action {
-	if !c.sized() && len(c.chunks) > 0 {
+	if len(c.chunks) > 0 && (!c.sized() || c.nearEnd()) {
 		return out
 	}
 	before := len(out)
