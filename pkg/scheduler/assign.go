@@ -4,6 +4,16 @@ package scheduler
 // request that is sent early costs nothing but its place in the queue.
 const jitMargin = 2.0
 
+const (
+	// reconnectRTTs is how many round trips pass before a link whose HTTP/1.1
+	// connection was closed in the middle of a range is at its rate again:
+	// handshake, request, and the first steps of slow start.
+	reconnectRTTs = 4
+	// worthRTTs is how many of thief's round trips the victim must be relieved
+	// of for a takeover to be worth the connection that it costs.
+	worthRTTs = 0.5
+)
+
 // usable says whether l may be given work. A banned link may not, whatever its
 // state: its probes are the fail-over's business.
 func (c *Core) usable(l *link) bool {
@@ -203,6 +213,7 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, victim LinkID, x int64, o
 	if l.est.nMarks == 0 {
 		l.robbed++
 	}
+	l.cutBefore = c.nextID
 	ch.rng.End = stolen.Off
 	if ch.left() == 0 { // do not wait for the end of what is complete
 		out = append(out, Action{Kind: Cancel, Link: victim, Chunk: ch.id})
@@ -225,8 +236,12 @@ func (l *link) patience(rtt Time) Time {
 
 // loot is how many bytes thief should take over from victim; 0 for none.
 func (c *Core) loot(thief, victim *link) int64 {
-	// What thief still has to receive delays it, but not below a round trip.
+	// What thief still has to receive delays it, but not below a round trip;
+	// where its own last request was cut short, a new connection comes first.
 	delay := thief.rtt.Seconds()
+	if thief.cutBefore > 0 {
+		delay *= reconnectRTTs
+	}
 	if thief.est.rate > 0 {
 		delay = max(delay, float64(thief.pending)/thief.est.rate)
 	}
@@ -245,7 +260,7 @@ func (c *Core) loot(thief, victim *link) int64 {
 		return 0 // it was asked and has not answered yet, or has only just begun
 	}
 	x := int64(rs * (rest - float64(rv*delay)) / (rs + rv))
-	if x >= c.cfg.minRequest() {
+	if x >= c.cfg.minRequest() && float64(x) >= rv*worthRTTs*thief.rtt.Seconds() {
 		return x
 	}
 	// A remainder too small to share: take it whole from a victim that is
