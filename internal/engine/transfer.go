@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/url"
 	"sync/atomic"
-	"time"
 
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -23,18 +22,6 @@ var (
 
 // wholeObject is the end of a transfer that reads a body of unknown length.
 const wholeObject = int64(1)<<62 - 1
-
-// On a link that is slower than the machine a read returns what the last few
-// packets brought. Each costs a wake-up, and the battery pays: after a short read
-// the next waits for gatherTime, while the kernel gathers packets, so that blocks
-// are read and written instead (wang-singh: large copies cost less per byte).
-// Above gatherBelow, in bytes per second, blocks are full anyway. The last
-// gatherUntil bytes of a range are read as they come: its end must not be late.
-const (
-	gatherTime  = 8 * time.Millisecond
-	gatherBelow = 32e6
-	gatherUntil = int64(256) << 10
-)
 
 // transfer is one request in flight. Its goroutine writes got, firstByte,
 // lastByte and held, the owner reads them; end is the other way round, so that a
@@ -144,9 +131,6 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 		}
 		switch {
 		case err == nil:
-			if n < len(*block)/4 && t.end.Load()-t.off-got > gatherUntil && t.slow(got) {
-				time.Sleep(gatherTime)
-			}
 		case errors.Is(err, io.EOF):
 			if t.end.Load() == wholeObject {
 				t.end.Store(t.off + got) // now its length is known
@@ -156,12 +140,6 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 			return err
 		}
 	}
-}
-
-// slow says whether the transfer, having got so many bytes, is one for gathering.
-func (t *transfer) slow(got int64) bool {
-	since := scheduler.Time(t.lastByte.Load() - t.firstByte.Load())
-	return float64(got) < gatherBelow*max(since, 4*scheduler.Time(gatherTime)).Seconds()
 }
 
 // store writes p at its place, when there is room for it.
