@@ -227,11 +227,7 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, victim LinkID, x int64, o
 // patience is how long a link may take for the first byte of a request before
 // an idle one steps in. It doubles each time that happens.
 func (l *link) patience(rtt Time) Time {
-	floor := Second
-	if l.rtt > 0 && rtt > 0 { // both have a connection
-		floor = 250 * Millisecond
-	}
-	return max(floor, 4*max(l.rtt, rtt)) << min(l.robbed, 8)
+	return max(Second, 4*max(l.rtt, rtt)) << min(l.robbed, 8)
 }
 
 // loot is how many bytes thief should take over from victim; 0 for none.

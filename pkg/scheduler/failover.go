@@ -23,10 +23,15 @@ const (
 	// very first: name, connection and TLS come before it.
 	silentAgain   = 1500 * Millisecond
 	silentConnect = 3 * Second
-	// The first ban lasts banFirst, each further one in a row twice as long,
-	// up to banMost.
-	banFirst = Second
-	banMost  = 30 * Second
+	// A ban lasts banFirst; from the bansInRow-th in a row on, each lasts twice
+	// as long as the one before, up to banMost. Most outages of a phone's link
+	// are short, and a connection that is tried again costs a packet or two.
+	banFirst  = 500 * Millisecond
+	banMost   = 30 * Second
+	bansInRow = 6
+	// probeFor is how long a probe may take to bring its first byte: a first
+	// packet that is lost is sent again after a second, a new probe is as good.
+	probeFor = Second
 	// probeSize is what a banned link is asked for, to see whether it is back.
 	probeSize = int64(64) << 10
 )
@@ -40,7 +45,7 @@ func (c *Core) failover(out []Action) []Action {
 		switch {
 		case !l.up:
 		case l.banned && l.probing:
-			if c.now-l.lastByte > max(silentRTTs*l.rtt, silentConnect) {
+			if c.now-l.lastByte > max(silentRTTs*l.rtt, probeFor) {
 				out = c.release(id, out)
 				out = c.ban(id, out)
 			}
@@ -116,10 +121,10 @@ func (c *Core) anotherServes(id LinkID, least float64) bool {
 	return false
 }
 
-// ban takes the link out of the pool, each time for twice as long.
+// ban takes the link out of the pool for a while.
 func (c *Core) ban(id LinkID, out []Action) []Action {
 	l := &c.links[id]
-	wait := min(banMost, banFirst<<min(l.bans, 10))
+	wait := min(banMost, banFirst<<min(max(0, l.bans-bansInRow), 10))
 	l.bans++
 	l.banned = true
 	l.notBefore = max(l.notBefore, c.now+wait)
