@@ -51,7 +51,12 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		nets, bandwidths, rates := networks(links)
 		cfg := o.engine(web, &bus, started)
 		shared := engine.NewLinks(&bus, started, nets, bandwidths, rates, cfg.BlockSize)
+		watching, stop := context.WithCancel(ctx)
+		if err := watchLinks(watching, links, shared); err != nil {
+			warn(false, "changes of the links are not noticed: "+err.Error())
+		}
 		results = downloadAll(ctx, cfg, shared, jobs, o.atOnce(len(jobs)))
+		stop()
 		for _, l := range shared {
 			totals = append(totals, l.Totals())
 		}

@@ -83,6 +83,25 @@ func (o *getOptions) family() link.Family {
 	return link.FamilyAny
 }
 
+// watchLinks tells the links of a run when their interfaces are back, until ctx
+// ends. Where the system does not tell, links are tried again after a while.
+func watchLinks(ctx context.Context, links []chosen, shared []*engine.Link) error {
+	changes, err := link.Watch(ctx)
+	if err != nil || changes == nil {
+		return err
+	}
+	go func() {
+		for c := range changes {
+			for i, l := range links {
+				if !c.Gone && (c.Name == l.info.Name || c.Kind == link.ChangeUnknown) {
+					shared[i].Returned()
+				}
+			}
+		}
+	}()
+	return nil
+}
+
 // networks gives the engine its side of the links.
 func networks(links []chosen) (nets []engine.Network, bandwidths []float64, rates []int64) {
 	for _, l := range links {

@@ -69,6 +69,7 @@ type linkState struct {
 	wasted   int64
 	disorder int64 // packets that came out of order
 	err      error // why it was lost
+	returns  int64 // of the Link, when last asked
 	lastByte scheduler.Time
 }
 
@@ -81,6 +82,7 @@ func newDownload(e *Engine, job *Job, to sink) (*download, error) {
 	}
 	for i := range d.links {
 		d.links[i].url = job.URL
+		d.links[i].returns = e.links[i].returns.Load()
 	}
 	policy, err := scheduler.NewPolicy(e.cfg.Algorithm, e.cfg.StaticLimit, e.cfg.Padding)
 	if err != nil {

@@ -345,6 +345,33 @@ func TestSilentLinks(t *testing.T) {
 			t.Error("the silent link was not banned")
 		}
 	})
+	t.Run("one of two, whose interface says that it is back", func(t *testing.T) {
+		t.Parallel()
+		o := newObject(12 * mib)
+		r := newRig(t, &testLink{name: "a", rate: 3 * mib}, &testLink{name: "b", rate: 3 * mib})
+		time.AfterFunc(300*time.Millisecond, func() { r.nets[1].hole.Store(true) })
+		r.engine().Close() // it made the links
+		done := make(chan struct{})
+		go func() { // a hole answers no probe: only the interface's word ends a ban
+			defer close(done)
+			for range 150 {
+				time.Sleep(20 * time.Millisecond)
+				for _, l := range r.links {
+					l.Returned()
+				}
+			}
+		}()
+		got := r.get(at(t, serve(t, o), "", "/f"))
+		got.right(o.body)
+		<-done
+		back := false
+		for _, e := range of[event.LinkChanged](got) {
+			back = back || e.Link == 1 && e.State == event.LinkUsed && e.Reason != ""
+		}
+		if !back {
+			t.Error("the link was not tried when its interface was back")
+		}
+	})
 	t.Run("one of two, from the start", func(t *testing.T) {
 		t.Parallel()
 		for bad := range 2 {

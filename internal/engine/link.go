@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -33,6 +34,7 @@ type Link struct {
 	limiter *rate.Limiter // nil: no limit
 	bus     *event.Bus
 	started time.Time
+	returns atomic.Int64 // how often its interface said that it is back
 
 	mu     sync.Mutex
 	totals event.LinkTotals
@@ -63,6 +65,11 @@ func NewLimiter(bytesPerSecond int64, block int) *rate.Limiter {
 	portion := max(1, min(int64(block), bytesPerSecond/20))
 	return rate.NewLimiter(rate.Limit(bytesPerSecond), int(portion))
 }
+
+// Returned says that the link's interface has just reported something new, an
+// address or a route, say: if the link was given up for a while, it is worth a
+// try at once.
+func (l *Link) Returned() { l.returns.Add(1) }
 
 // Totals is what the link's connections amount to so far.
 func (l *Link) Totals() event.LinkTotals {

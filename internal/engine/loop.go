@@ -60,6 +60,7 @@ func (d *download) lookAround(reqs context.Context) {
 	}
 	now := d.e.now()
 	d.lookForLoss(now)
+	d.lookForReturns(reqs)
 	for _, t := range d.transfers {
 		d.count(reqs, t)
 	}
@@ -86,6 +87,20 @@ func (d *download) count(reqs context.Context, t *transfer) {
 	d.step(reqs, scheduler.Input{
 		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, Reordered: d.links[t.link].disorder,
 	})
+}
+
+// lookForReturns lets links be tried at once whose interfaces say that they are
+// back.
+func (d *download) lookForReturns(reqs context.Context) {
+	for id := range d.links {
+		l := &d.links[id]
+		if n := d.e.links[id].returns.Load(); n != l.returns {
+			l.returns = n
+			if !l.lost {
+				d.step(reqs, scheduler.Input{Kind: scheduler.LinkUp, Link: scheduler.LinkID(id)})
+			}
+		}
+	}
 }
 
 // lookForLoss counts the packets that came out of order on the connections.

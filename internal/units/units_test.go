@@ -89,20 +89,6 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-func TestRate(t *testing.T) {
-	for rate, want := range map[float64]string{
-		0: "0 bit/s", 100: "800 bit/s", 8e6: "64.0 Mbit/s", 124999: "1.0 Mbit/s",
-		-1: "-", math.Inf(1): "-", math.NaN(): "-",
-	} {
-		if got := Rate(rate); got != want {
-			t.Errorf("Rate(%g) = %q, want %q", rate, got, want)
-		}
-	}
-	if got := Mbps(1e6); got != 8 {
-		t.Errorf("Mbps(1e6) = %g, want 8", got)
-	}
-}
-
 func FuzzParseSize(f *testing.F) {
 	for _, seed := range []string{"0", "1.5M", "9223372036854775807", "8388607.99T", "2KB", "-1", "1.2.3", "x"} {
 		f.Add(seed)

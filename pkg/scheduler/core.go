@@ -369,8 +369,10 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		c.recall()
 		return out
 	}
-	l.up = true
-	l.notBefore = c.now
+	if !l.up {
+		l.up = true
+		l.notBefore = c.now
+	}
 	if in.Bandwidth > 0 {
 		l.est.known = in.Bandwidth
 	}

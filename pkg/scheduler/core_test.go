@@ -138,6 +138,27 @@ func TestASilentLinkIsReleasedBannedAndTriedAgain(t *testing.T) {
 	}
 }
 
+func TestAnInterfaceThatIsBackEndsABanButNotAWait(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: 0.3}, Size: 1 << 30})
+	r.up(2)
+	got := map[ChunkID]int64{}
+	r.flow(300*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
+	r.core.ban(0, r.core.release(0, nil))
+	r.step(Input{Kind: LinkUp, Link: 0})
+	r.want(Unban)
+	r.step(Input{Kind: Tick})
+	if len(r.acts) == 0 || r.acts[0].Kind != Start || r.acts[0].Link != 0 {
+		t.Fatalf("the link that is back gets %+v", r.acts)
+	}
+	r.step(Input{Kind: Failed, Link: 0, Chunk: r.acts[0].Chunk, Wait: Second})
+	r.step(Input{Kind: LinkUp, Link: 0})
+	for _, a := range r.step(Input{Kind: Tick}) {
+		if a.Link == 0 {
+			t.Fatalf("a server that asked to be left alone is asked: %+v", a)
+		}
+	}
+}
+
 func TestTimeInWhichNobodyLookedIsNoSilence(t *testing.T) {
 	r := newRig(t, Config{Links: 2, Policy: &naive{}, Size: 1 << 30})
 	r.up(2)

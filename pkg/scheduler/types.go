@@ -61,7 +61,8 @@ type InputKind uint8
 // The kinds of input. The fields that each one uses are named behind it; the
 // others are zero.
 const (
-	// LinkUp: Link can carry requests from now on. Bandwidth and RTT are what
+	// LinkUp: Link can carry requests from now on; if it was banned, that is
+	// over. Bandwidth and RTT are what
 	// is known of it beforehand (0: nothing).
 	LinkUp InputKind = iota
 	// LinkDown: Link is gone for good unless a LinkUp follows. Its requests
