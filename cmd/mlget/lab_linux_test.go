@@ -222,6 +222,11 @@ func TestRanking(t *testing.T) {
 	naive := thesis("naive")
 	for _, algorithm := range []string{"1", "2", "3"} {
 		s := thesis(algorithm)
+		for range 2 { // a busy machine can make it slow, but not fast
+			if s*1.3 > naive {
+				s = min(s, thesis(algorithm))
+			}
+		}
 		t.Logf("algorithm %s: %.2f s, naive: %.2f s", algorithm, s, naive)
 		if s*1.3 > naive {
 			t.Errorf("algorithm %s took %.2f s, naive %.2f s", algorithm, s, naive)
