@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"net/url"
 	"sync"
-	"time"
 )
 
 // maxRoutes bounds how many URLs a Client remembers the redirects of.
@@ -23,7 +22,6 @@ type Client struct {
 	closed  bool
 	origins map[originKey]*origin
 	routes  map[string]target // URL as given to Get -> where its redirects ended
-	rtt     time.Duration
 	stats   Stats
 
 	skippers sync.WaitGroup // goroutines that read cancelled responses off a connection
@@ -43,13 +41,6 @@ func NewClient(cfg *Config, d Dialer, trace Trace) *Client {
 		cfg: cfg.withDefaults(), dialer: d, trace: trace,
 		origins: make(map[originKey]*origin), routes: make(map[string]target),
 	}
-}
-
-// RTT is the least time that a TCP handshake of this Client took; 0 before the first.
-func (c *Client) RTT() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.rtt
 }
 
 // Stats tells of the connections so far.

@@ -221,9 +221,6 @@ func (c *Client) opened(d *dialed, rtt time.Duration) {
 	c.mu.Lock()
 	c.stats.Connections++
 	c.stats.Local, c.stats.Remote, c.stats.Proto = addrPort(local), addrPort(remote), proto
-	if c.rtt == 0 || rtt < c.rtt {
-		c.rtt = max(rtt, 1) // 0 says that nothing has been measured
-	}
 	c.mu.Unlock()
 	if c.trace != nil {
 		c.trace.ConnOpened(local, remote, proto, rtt)

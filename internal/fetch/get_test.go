@@ -43,7 +43,7 @@ func TestGetRanges(t *testing.T) {
 		if r.Off != 100_000 || r.End != b.Size || r.Whole || r.Object != want || r.Proto != fl.proto {
 			t.Errorf("response %+v", r)
 		}
-		if r.ModTime.Unix() != 1_000_000_000 || r.Remote.Port() == 0 || r.Conn() == nil || r.EffectiveURL.String() != u.String() {
+		if r.Remote.Port() == 0 || r.Conn() == nil || r.EffectiveURL.String() != u.String() {
 			t.Errorf("response %+v", r)
 		}
 		if n, err := r.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
@@ -60,8 +60,8 @@ func TestGetRanges(t *testing.T) {
 				t.Error("small: other bytes")
 			}
 		}
-		if s := c.Stats(); s.Connections != 1 || s.Proto != fl.proto || s.Remote.Port() == 0 || s.Local.Port() == 0 || c.RTT() <= 0 {
-			t.Errorf("stats %+v, rtt %v", s, c.RTT())
+		if s := c.Stats(); s.Connections != 1 || s.Proto != fl.proto || s.Remote.Port() == 0 || s.Local.Port() == 0 {
+			t.Errorf("stats %+v", s)
 		}
 	})
 }

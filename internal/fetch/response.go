@@ -47,9 +47,8 @@ type Response struct {
 	Whole bool
 
 	Object       Object
-	ModTime      time.Time // Last-Modified; zero when absent or unreadable
-	EffectiveURL *url.URL  // after redirects, without user information
-	Proto        string    // "1.1" (which includes HTTP/1.0 servers) or "2"
+	EffectiveURL *url.URL // after redirects, without user information
+	Proto        string   // "1.1" (which includes HTTP/1.0 servers) or "2"
 	Remote       netip.AddrPort
 
 	ctx  context.Context // it governs the body, as in net/http

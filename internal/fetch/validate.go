@@ -26,9 +26,6 @@ func check(h *http.Response, a asked) (*Response, *Error) {
 		return nil, protocolError("server forces content-encoding %q on us", enc)
 	}
 	r := &Response{Object: objectOf(h.Header)}
-	if t, err := http.ParseTime(r.Object.LastModified); err == nil {
-		r.ModTime = t
-	}
 	if h.StatusCode == http.StatusOK {
 		r.Whole, r.End, r.Object.Size = true, h.ContentLength, h.ContentLength
 		if !a.whole() {

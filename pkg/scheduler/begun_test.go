@@ -6,17 +6,9 @@ import "testing"
 // first bytes while the other link is idle: its rate is not known yet, so what
 // would be fair cannot be known either.
 func TestNobodyRobsWhoHasJustBegun(t *testing.T) {
-	policy, err := NewPolicy("3", 0, 0.3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := New(Config{Links: 2, Policy: policy, Size: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Step(0, Input{Kind: LinkUp, Link: 0}, nil)
-	c.Step(0, Input{Kind: LinkUp, Link: 1}, nil)
-	c.Step(0, Input{Kind: Tick}, nil)
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: 0.3}, Size: -1})
+	r.up(2)
+	c := r.core
 	c.Step(20*Millisecond, Input{Kind: Sized, Bytes: 200_000}, nil) // nothing is left for link 1
 	c.Step(21*Millisecond, Input{Kind: Progress, Link: 0, Chunk: 0, Bytes: 5000}, nil)
 	for _, a := range c.Step(21*Millisecond, Input{Kind: Tick}, nil) {
@@ -38,17 +30,9 @@ func TestNobodyRobsWhoHasJustBegun(t *testing.T) {
 // TestABannedLinkComesBackWhenItIsTheLast loses the other one while the size is
 // unknown still.
 func TestABannedLinkComesBackWhenItIsTheLast(t *testing.T) {
-	policy, err := NewPolicy("3", 0, 0.3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := New(Config{Links: 2, Policy: policy, Size: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Step(0, Input{Kind: LinkUp, Link: 0}, nil)
-	c.Step(0, Input{Kind: LinkUp, Link: 1}, nil)
-	c.Step(0, Input{Kind: Tick}, nil)
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: 0.3}, Size: -1})
+	r.up(2)
+	c := r.core
 	// Link 1 guessed beyond the end; link 0 does not answer and is banned.
 	banned := false
 	for now := 100 * Millisecond; now <= 4*Second; now += 100 * Millisecond {
