@@ -138,6 +138,25 @@ func TestASilentLinkIsReleasedBannedAndTriedAgain(t *testing.T) {
 	}
 }
 
+// Progress is told link by link at one time. A rate that were taken in between
+// would miss what the other link has received already, and count it later.
+func TestRatesDoNotDependOnWhoseProgressIsToldFirst(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &naive{}, Size: 1 << 30})
+	r.up(2)
+	for r.now < 3*Second {
+		r.now += 50 * Millisecond
+		for id := range ChunkID(2) {
+			r.step(Input{Kind: Progress, Chunk: id, Bytes: int64(1e6 * r.now.Seconds()), RTT: 20 * Millisecond})
+		}
+		r.step(Input{Kind: Tick})
+		for id := range LinkID(2) {
+			if rate := r.core.Rate(id); r.now > Second && (rate < 0.98e6 || rate > 1.02e6) {
+				t.Fatalf("at %v s link %d, of 1 MB/s, is taken for %.2f MB/s", r.now.Seconds(), id, rate/1e6)
+			}
+		}
+	}
+}
+
 func TestAnInterfaceThatIsBackEndsABanButNotAWait(t *testing.T) {
 	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: 0.3}, Size: 1 << 30})
 	r.up(2)
