@@ -115,8 +115,10 @@ func webCode(err *fetch.Error) (code int, hint string) {
 	switch err.Class {
 	case fetch.DNS:
 		return exitNetwork, hintName
-	case fetch.Network, fetch.Refused, fetch.Canceled:
-		return exitNetwork, ""
+	case fetch.Refused:
+		return exitNetwork, "nobody listens there: are host and port right?"
+	case fetch.Network, fetch.Canceled:
+		return exitNetwork, "mlget links shows what each link can do; the same command goes on with what is there"
 	case fetch.TLS:
 		return exitTLS, "--cacert FILE adds an authority; --insecure does without verification"
 	case fetch.Auth:
