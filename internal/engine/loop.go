@@ -80,12 +80,18 @@ func (d *download) lookAround(reqs context.Context) {
 // count tells the scheduler what a transfer has received since last time.
 func (d *download) count(reqs context.Context, t *transfer) {
 	got := t.got.Load()
-	if t.released || got == t.told {
+	trip := scheduler.Time(0)
+	if d.core.RTT(t.link) == 0 { // its handshake tells before any byte does
+		trip = d.e.links[t.link].roundTrip(nil)
+	}
+	if t.released || got == t.told && trip == 0 {
 		return
 	}
-	d.gain(t, got)
+	if got != t.told {
+		d.gain(t, got)
+	}
 	d.step(reqs, scheduler.Input{
-		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, Reordered: d.links[t.link].disorder,
+		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, RTT: trip, Reordered: d.links[t.link].disorder,
 	})
 }
 

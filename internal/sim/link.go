@@ -164,6 +164,14 @@ func (l *link) touch(now scheduler.Time) {
 	l.last = now
 }
 
+// connected says whether a connection has come about: a round trip after its
+// first packet, before TLS.
+func (l *link) connected(now scheduler.Time) bool {
+	return slices.ContainsFunc(l.conns, func(c *conn) bool {
+		return !c.ghost && c.ready != scheduler.Never && now >= c.ready-(l.handshake-1)*l.rtt
+	})
+}
+
 func (l *link) wake(now scheduler.Time) {
 	l.since, l.asleep = now, false
 	l.capacity.changed()

@@ -170,18 +170,22 @@ func (r *run) look() {
 	r.looked = r.now
 	r.todo = append(r.todo[:0], r.transfers...)
 	for _, q := range r.todo {
-		got := q.got()
-		if got == q.told || !slices.Contains(r.transfers, q) {
+		got, l, trip := q.got(), &r.links[q.link], scheduler.Time(0)
+		if r.core.RTT(q.link) == 0 && l.connected(r.now) {
+			trip = l.rtt
+		}
+		if got == q.told && trip == 0 || !slices.Contains(r.transfers, q) {
 			continue
 		}
-		q.told, q.progress = got, r.now
-		l := &r.links[q.link]
-		l.lastHeard, l.failures = r.now, 0
-		if l.firstHeard == 0 {
-			l.firstHeard = r.now
+		if got != q.told {
+			q.told, q.progress = got, r.now
+			l.lastHeard, l.failures = r.now, 0
+			if l.firstHeard == 0 {
+				l.firstHeard = r.now
+			}
 		}
 		r.step(scheduler.Input{
-			Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, Bytes: got, Reordered: int64(l.disorder),
+			Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, Bytes: got, RTT: trip, Reordered: int64(l.disorder),
 		})
 	}
 	if r.complete {

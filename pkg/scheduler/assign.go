@@ -9,6 +9,8 @@ const (
 	// connection was closed in the middle of a range is at its rate again:
 	// handshake, request, and the first steps of slow start.
 	reconnectRTTs = 4
+	// leastWake is the least time between two looks at several streams.
+	leastWake = 10 * Millisecond
 	// worthRTTs is how many of thief's round trips the victim must be relieved
 	// of for a takeover to be worth the connection that it costs.
 	worthRTTs = 0.5
@@ -79,7 +81,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 	for s := range l.streams.most {
 		q := &queue[s]
 		switch {
-		case q.requests >= maxQueued:
+		case q.requests >= maxQueued || !l.streams.served(s):
 			continue
 		case q.requests == 0:
 			return s, true
@@ -155,6 +157,9 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	if l.requests == 0 {
 		l.lastByte = c.now
 	}
+	if !c.busy(id, stream) {
+		l.streams.heard[stream] = c.now
+	}
 	l.requests++
 	l.pending += r.Len()
 	l.assigned += r.Len()
@@ -189,11 +194,25 @@ func (c *Core) share(id LinkID, stream StreamID, out []Action) []Action {
 		return out
 	}
 	ch := c.tail(id)
-	ahead := int64(l.est.rate * l.rtt.Seconds() / float64(l.streams.most))
-	if x := (ch.left() - ahead) / 2; ch.stream != stream && x >= 2*c.cfg.minRequest() {
+	if ch.stream == stream {
+		return out
+	}
+	// What the thief still has to receive delays it, but not below a round trip.
+	delay := max(c.owed(id, stream), int64(l.est.rate*l.rtt.Seconds()/float64(l.streams.most)))
+	if x := (ch.left() - delay) / 2; x >= max(2*c.cfg.minRequest(), delay/2) {
 		return c.takeOver(id, stream, id, x, out)
 	}
 	return out
+}
+
+// owed is how many bytes a stream was asked for and has not received.
+func (c *Core) owed(id LinkID, stream StreamID) (n int64) {
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; ch.link == id && ch.stream == stream {
+			n += ch.left()
+		}
+	}
+	return n
 }
 
 // takeOver moves the last x bytes of one of the victim's requests to a stream of
@@ -285,7 +304,7 @@ func (c *Core) NextWake() Time {
 			}
 			continue
 		}
-		wake = min(wake, c.now+max(rateWindow/2/Time(l.streams.most), 5*Millisecond))
+		wake = min(wake, c.now+max(rateWindow/2/Time(l.streams.most), leastWake))
 		if l.est.rate > 0 && c.sized() && c.cfg.Overlap == 0 {
 			if spare := float64(l.pending) - c.runway(l); spare > 0 && l.streams.most == 1 {
 				wake = min(wake, c.now+max(Millisecond, FromSeconds(spare/l.est.rate)))

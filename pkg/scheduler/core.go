@@ -277,7 +277,7 @@ func (c *Core) measure() {
 		}
 		l.est.observe(c.now, l.received, l.rtt)
 		if c.cfg.Parallelism == 0 {
-			l.streams.tune(c.now, l)
+			l.streams.tune(c.now, l, c.left())
 		}
 	}
 }
@@ -307,6 +307,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.pending -= fresh
 		l.received += fresh
 		l.lastByte = c.now
+		l.streams.hear(ch.stream, c.now)
 		l.robbed = 0
 		if ch.id >= l.cutBefore {
 			l.cutBefore = 0
@@ -324,6 +325,11 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		c.end(i)
 	case Failed:
 		id := ch.link
+		if c.needless(ch) {
+			l.streams.refuse(ch.stream)
+			c.end(i)
+			return out
+		}
 		c.end(i)
 		l.notBefore = max(l.notBefore, c.now+in.Wait)
 		if l.banned {

@@ -56,6 +56,8 @@ func (c *Core) failover(out []Action) []Action {
 		case l.requests > 0 && (c.silent(l) && c.anotherServes(id, 0) || c.slow(l) && c.anotherServes(id, 2*staticLimit)):
 			out = c.release(id, out)
 			out = c.ban(id, out)
+		case l.requests > 1:
+			out = c.prune(id, out)
 		}
 	}
 	return out
@@ -67,6 +69,9 @@ func (c *Core) forgive() {
 		for i := range c.links {
 			l := &c.links[i]
 			l.lastByte = min(c.now, l.lastByte+gap)
+			for s := range l.streams.heard {
+				l.streams.heard[s] = min(c.now, l.streams.heard[s]+gap)
+			}
 			if l.slowSince != Never {
 				l.slowSince = min(c.now, l.slowSince+gap)
 			}
