@@ -106,13 +106,12 @@ type link struct {
 	notBefore Time // end of a ban, or of the wait after a failure
 	rtt       Time
 	est       estimator
-	requests  int     // in flight
-	pending   int64   // bytes asked for and not received
-	assigned  int64   // bytes received or asked for, in all
-	received  int64   // bytes received, in all
-	lastByte  Time    // when the last byte came, or the link began to wait for one
-	cutBefore ChunkID // a request before this one was cut short, and none from it on has delivered; 0: none was
-	robbed    int     // how often its requests were taken over before they were answered
+	requests  int   // in flight
+	pending   int64 // bytes asked for and not received
+	assigned  int64 // bytes received or asked for, in all
+	received  int64 // bytes received, in all
+	lastByte  Time  // when the last byte came, or the link began to wait for one
+	robbed    int   // how often its requests were taken over before they were answered
 	streams   streams
 	slowSince Time // since when its rate is below the static limit; Never: it is not
 }
@@ -307,11 +306,8 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.pending -= fresh
 		l.received += fresh
 		l.lastByte = c.now
-		l.streams.hear(ch.stream, c.now)
+		l.streams.hear(ch, c.now)
 		l.robbed = 0
-		if ch.id >= l.cutBefore {
-			l.cutBefore = 0
-		}
 	}
 	switch in.Kind {
 	case Finished:

@@ -182,7 +182,10 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 	if len(c.ledger.free) > 0 {
 		out = c.start(id, 0, c.ledger.take(probeSize, limit), out)
 	} else if victim := (View{c}).slowest(id); victim != NoLink && c.silent(&c.links[victim]) {
-		out = c.takeOver(id, 0, victim, probeSize, out)
+		var o outlook
+		c.look(victim, &o)
+		s, _ := o.latest(noStream)
+		out = c.takeOver(id, 0, o.last[s], probeSize, out)
 	}
 	c.links[id].probing = len(out) > before
 	return out

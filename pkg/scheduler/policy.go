@@ -174,8 +174,10 @@ func (v View) slowest(thief LinkID) LinkID {
 		if l == thief || v.InFlight(l) == 0 {
 			continue
 		}
-		if eta := v.core.eta(&v.core.links[l]); eta > latest {
-			victim, latest = l, eta
+		var o outlook
+		v.core.look(l, &o)
+		if _, end := o.latest(noStream); end > latest {
+			victim, latest = l, end
 		}
 	}
 	return victim

@@ -64,6 +64,9 @@ type streams struct {
 	refused   uint32           // bit s: stream s was not served while others were
 	reordered int64            // packets out of order so far
 	heard     [MaxStreams]Time // when each received its last byte, or was asked for its first
+	// A request before this one was cut short, and none from it on has brought
+	// anything; 0: none was.
+	cut [MaxStreams]ChunkID
 
 	counted int64     // of reordered, up to lossAt
 	lossAt  Time      // when it last grew
@@ -181,9 +184,23 @@ func (s *streams) judge(now Time, l *link) {
 }
 
 // hear notes that a stream has received something.
-func (s *streams) hear(id StreamID, now Time) {
-	s.heard[id] = now
-	s.worked |= 1 << id
+func (s *streams) hear(ch *chunk, now Time) {
+	s.heard[ch.stream] = now
+	s.worked |= 1 << ch.stream
+	if ch.id >= s.cut[ch.stream] {
+		s.cut[ch.stream] = 0
+	}
+}
+
+// trips is how many round trips a request takes to its first byte.
+func (s *streams) trips(id StreamID) Time {
+	switch {
+	case s.cut[id] > 0:
+		return reconnectRTTs
+	case s.worked&(1<<id) == 0:
+		return connectRTTs
+	}
+	return 1
 }
 
 // refuse leaves a stream out from now on.

@@ -1,0 +1,184 @@
+package scheduler
+
+const (
+	// connectRTTs is how many round trips pass before the first byte over a
+	// stream that has to connect first, and reconnectRTTs before one whose
+	// HTTP/1.1 connection was closed in the middle of a range is at its rate
+	// again: handshake, request, and the first steps of slow start.
+	connectRTTs   = 2
+	reconnectRTTs = 4
+	// worthRTTs is how many of the thief's round trips a takeover must gain.
+	worthRTTs = 0.5
+	// nowhere is how many times as long as the thief alone a victim must need
+	// for what is too small to share to be taken from it whole.
+	nowhere = 2
+	// unknownTrip stands for a round trip that has not been measured.
+	unknownTrip = 50 * Millisecond
+	// forever is more seconds than any request takes.
+	forever = 1e9
+	// noStream names no stream.
+	noStream StreamID = -1
+)
+
+// outlook is when the streams of a link will have received what they were asked
+// for.
+type outlook struct {
+	rate   float64 // bytes per second of each stream at work
+	active int     // streams at work
+	last   [MaxStreams]*chunk
+	owed   [MaxStreams]int64   // bytes
+	wait   [MaxStreams]float64 // seconds until the first of them
+}
+
+// look takes the outlook of a link. While its rate is unknown it is taken to be
+// as fast as the others.
+func (c *Core) look(id LinkID, o *outlook) {
+	*o = outlook{}
+	for i := range c.chunks {
+		ch := &c.chunks[i]
+		if ch.link != id {
+			continue
+		}
+		if o.last[ch.stream] == nil {
+			o.active++
+			o.wait[ch.stream] = c.due(ch)
+		}
+		o.last[ch.stream] = ch
+		o.owed[ch.stream] += ch.left()
+	}
+	o.rate = (View{c}).RateOrMean(id) / float64(max(1, o.active))
+}
+
+// end is in how many seconds a stream will be done.
+func (o *outlook) end(s StreamID) float64 {
+	if o.rate <= 0 {
+		return forever
+	}
+	return min(forever, o.wait[s]+float64(o.owed[s])/o.rate)
+}
+
+// latest is the stream, other than one, that will be done last, and when;
+// noStream when there is none.
+func (o *outlook) latest(except StreamID) (StreamID, float64) {
+	best, end := noStream, -1.0
+	for s := range StreamID(MaxStreams) {
+		if o.last[s] == nil || s == except {
+			continue
+		}
+		if e := o.end(s); e > end {
+			best, end = s, e
+		}
+	}
+	return best, end
+}
+
+// due is in how many seconds the next byte of ch, the first of its stream's
+// requests, is to be expected. What is late is expected to be as late again.
+func (c *Core) due(ch *chunk) float64 {
+	l := &c.links[ch.link]
+	trip := l.rtt
+	if trip == 0 {
+		trip = unknownTrip
+	}
+	at := l.streams.heard[ch.stream] + trip + rateWindow/2 // progress is told now and then
+	if ch.got > 0 {
+		return max(0, (c.now - at).Seconds())
+	}
+	at = max(at, ch.issued+l.streams.trips(ch.stream)*trip)
+	if c.now > at {
+		return (c.now - at).Seconds()
+	}
+	return (at - c.now).Seconds()
+}
+
+// steal lets a stream that has run out of work take over the end of what would
+// be received last: of another link, if the policy names one, or of another
+// stream of its own (ALGORITHMS, Tail).
+func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
+	if c.cfg.NoSteal || !c.sized() {
+		return out
+	}
+	var own, other outlook
+	c.look(thief, &own)
+	victim, end := own.latest(stream)
+	from := &own
+	if id := c.cfg.Policy.Victim(View{c}, thief); id != NoLink && id != thief {
+		c.look(id, &other)
+		if s, e := other.latest(noStream); e > end {
+			victim, end, from = s, e, &other
+		}
+	}
+	if victim == noStream {
+		return out
+	}
+	if from == &own && own.last[victim].got == 0 && c.links[thief].streams.cut[stream] > 0 {
+		return out // whom nothing has answered since cannot do better
+	}
+	if own.last[stream] == nil {
+		own.rate *= float64(max(1, own.active)) / float64(own.active+1)
+	}
+	x := c.loot(&c.links[thief], &own, stream, from, victim, end)
+	return c.takeOver(thief, stream, from.last[victim], x, out)
+}
+
+// loot is how many bytes a stream of thief should take over from a victim that
+// would be done at end; 0 for none.
+func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID, end float64) int64 {
+	if thief.robbed > 0 || thief.est.rate <= 0 && thief.est.measured() {
+		return 0 // it does not answer itself
+	}
+	rs, rv := own.rate, from.rate
+	if rs <= 0 || rv <= 0 {
+		return 0 // nobody has shown anything yet
+	}
+	trip := unknownTrip.Seconds()
+	if thief.rtt > 0 {
+		trip = thief.rtt.Seconds()
+	}
+	// What the thief still has to receive delays it, but not below a round trip.
+	delay := max(trip*float64(thief.streams.trips(stream)), own.wait[stream]+float64(own.owed[stream])/rs)
+	rest := float64(from.owed[victim])
+	x := balanced(rest, rs, rv, delay-from.wait[victim])
+	if x >= float64(c.cfg.minRequest()) && end-(delay+x/rs) >= worthRTTs*trip {
+		return int64(x)
+	}
+	whole := float64(from.last[victim].left())
+	if alone := delay + whole/rs; whole <= float64(4*c.cfg.minRequest()) && end > nowhere*alone && end-alone > worthRTTs*trip {
+		return int64(whole)
+	}
+	return 0
+}
+
+// balanced is how many of the rest bytes of a victim a thief should take over so
+// that both finish together, when it begins delay seconds after the victim
+// (ALGORITHMS, Tail): x = r_s*(R - r_v*RTT_s)/(r_s + r_v).
+func balanced(rest, rs, rv, delay float64) float64 {
+	return rs * (rest - float64(rv*delay)) / (rs + rv)
+}
+
+// takeOver moves the last x bytes of a request to a stream of thief, or the whole
+// of it where little would remain.
+func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out []Action) []Action {
+	if rest := ch.left(); x > rest || x > 0 && ch.got == 0 && rest-x < c.cfg.minRequest() {
+		x = rest
+	}
+	if x <= 0 {
+		return out
+	}
+	l := &c.links[ch.link]
+	stolen := Range{ch.rng.End - x, ch.rng.End}
+	l.pending -= x
+	l.assigned -= x
+	if l.est.nMarks == 0 && ch.link != thief {
+		l.robbed++
+	}
+	l.streams.cut[ch.stream] = c.nextID
+	ch.rng.End = stolen.Off
+	if ch.left() == 0 { // do not wait for the end of what is complete
+		out = append(out, Action{Kind: Cancel, Link: ch.link, Chunk: ch.id})
+		c.end(c.find(ch.id))
+	} else {
+		out = append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
+	}
+	return c.start(thief, stream, stolen, out)
+}
