@@ -23,7 +23,7 @@ const (
 	tripPerStream = 10 * Millisecond
 	unmetStreams  = 8
 	// leastShare is how many bytes of the object a connection must be worth.
-	leastShare = int64(128) << 10
+	leastShare = int64(1) << 20
 
 	// An episode of loss is over when no packet came out of order for quietRTTs
 	// round trips, at least quietFloor. Another one that begins within againRTTs
