@@ -306,7 +306,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.pending -= fresh
 		l.received += fresh
 		l.lastByte = c.now
-		l.streams.hear(ch, c.now)
+		l.streams.hear(ch, fresh, c.now)
 		l.robbed = 0
 	}
 	switch in.Kind {

@@ -67,6 +67,8 @@ type streams struct {
 	// A request before this one was cut short, and none from it on has brought
 	// anything; 0: none was.
 	cut [MaxStreams]ChunkID
+	// What each connection has brought, in bytes.
+	opened [MaxStreams]int64
 
 	counted int64     // of reordered, up to lossAt
 	lossAt  Time      // when it last grew
@@ -183,8 +185,9 @@ func (s *streams) judge(now Time, l *link) {
 	}
 }
 
-// hear notes that a stream has received something.
-func (s *streams) hear(ch *chunk, now Time) {
+// hear notes that a stream has received so many bytes.
+func (s *streams) hear(ch *chunk, bytes int64, now Time) {
+	s.opened[ch.stream] += bytes
 	s.heard[ch.stream] = now
 	s.worked |= 1 << ch.stream
 	if ch.id >= s.cut[ch.stream] {

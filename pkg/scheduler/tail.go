@@ -1,5 +1,7 @@
 package scheduler
 
+import "math/bits"
+
 const (
 	// connectRTTs is how many round trips pass before the first byte over a
 	// stream that has to connect first, and reconnectRTTs before one whose
@@ -14,6 +16,9 @@ const (
 	nowhere = 2
 	// unknownTrip stands for a round trip that has not been measured.
 	unknownTrip = 50 * Millisecond
+	// initialWindow is what a connection brings in its first round trip, in bytes
+	// (RFC 6928).
+	initialWindow = 10 * 1448
 	// forever is more seconds than any request takes.
 	forever = 1e9
 	// noStream names no stream.
@@ -23,17 +28,20 @@ const (
 // outlook is when the streams of a link will have received what they were asked
 // for.
 type outlook struct {
-	rate   float64 // bytes per second of each stream at work
-	active int     // streams at work
-	last   [MaxStreams]*chunk
-	owed   [MaxStreams]int64   // bytes
-	wait   [MaxStreams]float64 // seconds until the first of them
+	rate    float64 // bytes per second of each stream at work
+	active  int     // streams at work
+	trip    float64 // round trip in seconds
+	streams *streams
+	last    [MaxStreams]*chunk
+	owed    [MaxStreams]int64   // bytes
+	wait    [MaxStreams]float64 // seconds until the first of them
 }
 
 // look takes the outlook of a link. While its rate is unknown it is taken to be
 // as fast as the others.
 func (c *Core) look(id LinkID, o *outlook) {
-	*o = outlook{}
+	l := &c.links[id]
+	*o = outlook{trip: l.trip().Seconds(), streams: &l.streams}
 	for i := range c.chunks {
 		ch := &c.chunks[i]
 		if ch.link != id {
@@ -50,11 +58,17 @@ func (c *Core) look(id LinkID, o *outlook) {
 }
 
 // end is in how many seconds a stream will be done.
-func (o *outlook) end(s StreamID) float64 {
+func (o *outlook) end(s StreamID) float64 { return o.wait[s] + o.lasts(s, o.owed[s]) }
+
+// lasts is how many seconds a stream receives so many bytes for: at its rate, but
+// while its connection starts slowly each round trip brings twice what the one
+// before did (RFC 5681, 3.1).
+func (o *outlook) lasts(s StreamID, bytes int64) float64 {
 	if o.rate <= 0 {
 		return forever
 	}
-	return min(forever, o.wait[s]+float64(o.owed[s])/o.rate)
+	rounds := bits.Len64(uint64(bytes / max(initialWindow, o.streams.opened[s])))
+	return min(forever, max(float64(bytes)/o.rate, o.trip*float64(rounds)))
 }
 
 // latest is the stream, other than one, that will be done last, and when;
@@ -72,14 +86,19 @@ func (o *outlook) latest(except StreamID) (StreamID, float64) {
 	return best, end
 }
 
+// trip is the link's round trip, or what stands for it.
+func (l *link) trip() Time {
+	if l.rtt > 0 {
+		return l.rtt
+	}
+	return unknownTrip
+}
+
 // due is in how many seconds the next byte of ch, the first of its stream's
 // requests, is to be expected. What is late is expected to be as late again.
 func (c *Core) due(ch *chunk) float64 {
 	l := &c.links[ch.link]
-	trip := l.rtt
-	if trip == 0 {
-		trip = unknownTrip
-	}
+	trip := l.trip()
 	at := l.streams.heard[ch.stream] + trip + rateWindow/2 // progress is told now and then
 	if ch.got > 0 {
 		return max(0, (c.now - at).Seconds())
@@ -131,19 +150,15 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	if rs <= 0 || rv <= 0 {
 		return 0 // nobody has shown anything yet
 	}
-	trip := unknownTrip.Seconds()
-	if thief.rtt > 0 {
-		trip = thief.rtt.Seconds()
-	}
 	// What the thief still has to receive delays it, but not below a round trip.
-	delay := max(trip*float64(thief.streams.trips(stream)), own.wait[stream]+float64(own.owed[stream])/rs)
+	delay := max(own.trip*float64(thief.streams.trips(stream)), own.wait[stream]+float64(own.owed[stream])/rs)
 	rest := float64(from.owed[victim])
 	x := balanced(rest, rs, rv, delay-from.wait[victim])
-	if x >= float64(c.cfg.minRequest()) && end-(delay+x/rs) >= worthRTTs*trip {
+	if x >= float64(c.cfg.minRequest()) && end-(delay+own.lasts(stream, int64(x))) >= worthRTTs*own.trip {
 		return int64(x)
 	}
 	whole := float64(from.last[victim].left())
-	if alone := delay + whole/rs; whole <= float64(4*c.cfg.minRequest()) && end > nowhere*alone && end-alone > worthRTTs*trip {
+	if alone := delay + own.lasts(stream, int64(whole)); whole <= float64(4*c.cfg.minRequest()) && end > nowhere*alone && end-alone > worthRTTs*own.trip {
 		return int64(whole)
 	}
 	return 0
@@ -172,7 +187,7 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 	if l.est.nMarks == 0 && ch.link != thief {
 		l.robbed++
 	}
-	l.streams.cut[ch.stream] = c.nextID
+	l.streams.cut[ch.stream], l.streams.opened[ch.stream] = c.nextID, 0
 	ch.rng.End = stolen.Off
 	if ch.left() == 0 { // do not wait for the end of what is complete
 		out = append(out, Action{Kind: Cancel, Link: ch.link, Chunk: ch.id})
