@@ -15,11 +15,12 @@ func (*adaptive) Request(v View, link LinkID) int64 {
 	}
 	share := float64(v.RateOrMean(link)/sum*float64(v.Left())) - float64(v.InFlight(link))
 	least := float64(v.core.cfg.minRequest())
-	if share < least {
-		if v.InFlight(link) > 0 {
-			return 0
-		}
-		return int64(least)
+	switch {
+	case share >= least:
+	case v.InFlight(link) > 0 && v.Free() >= int64(2*least):
+		return 0 // the others will do it
+	default:
+		return int64(2 * least)
 	}
 	if last := 2 * max(least, v.BDP(link)); share < last {
 		return int64(share)

@@ -99,15 +99,15 @@ func (l *link) trip() Time {
 func (c *Core) due(ch *chunk) float64 {
 	l := &c.links[ch.link]
 	trip := l.trip()
-	at := l.streams.heard[ch.stream] + trip + rateWindow/2 // progress is told now and then
-	if ch.got > 0 {
-		return max(0, (c.now - at).Seconds())
+	at := l.streams.heard[ch.stream]
+	if ch.got == 0 {
+		at = max(at, ch.issued+l.streams.trips(ch.stream)*trip)
 	}
-	at = max(at, ch.issued+l.streams.trips(ch.stream)*trip)
-	if c.now > at {
-		return (c.now - at).Seconds()
+	if c.now < at {
+		return (at - c.now).Seconds()
 	}
-	return (at - c.now).Seconds()
+	// Bytes come in bursts a round trip apart, and are told of now and then.
+	return max(0, (c.now - at - trip - rateWindow/2).Seconds())
 }
 
 // steal lets a stream that has run out of work take over the end of what would
