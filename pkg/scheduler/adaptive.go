@@ -25,7 +25,10 @@ func (*adaptive) Request(v View, link LinkID) int64 {
 	if last := 2 * max(least, v.BDP(link)); share < last {
 		return int64(share)
 	}
-	return int64(min(share/3, 4*v.RateOrMean(link)))
+	if v.Rate(link) == 0 {
+		return int64(min(share/3, float64(v.First()*int64(v.core.links[link].streams.most))))
+	}
+	return int64(min(share/3, 4*v.Rate(link)))
 }
 
 func (*adaptive) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
