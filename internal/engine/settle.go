@@ -40,8 +40,8 @@ func (d *download) ended(reqs context.Context, m message) {
 	useful := min(got, t.end.Load()-t.off)
 	switch {
 	case t.released:
-		useful, last = min(useful, t.told), t.toldAt
-	case d.wholeMode && m.err != nil: // it starts again at the first byte
+		useful, last = min(useful, t.counts), t.toldAt
+	case m.err != nil && (t.copy || d.wholeMode): // whole mode starts again at the first byte
 		useful = 0
 	}
 	l := &d.links[t.link]

@@ -45,6 +45,8 @@ type transfer struct {
 	// its response was taken.
 	off      int64
 	conn     net.Conn       // what the response comes over; nil until it was taken
+	copy     bool           // another was asked for these bytes before: of use only if finished
+	counts   int64          // bytes that are of use, once it has been released
 	told     int64          // bytes that the scheduler knows of
 	toldAt   scheduler.Time // when the last of them came
 	progress scheduler.Time // when it was last seen to do what it should

@@ -204,7 +204,11 @@ func (r *run) look() {
 func (r *run) stalled(q *request) {
 	l := &r.links[q.link]
 	r.forget(q)
-	l.keep(q)
+	kept := q.told
+	if q.copy {
+		kept = 0
+	}
+	l.keep(q, kept)
 	l.withdraw(r.now, q, true)
 	l.failures++
 	if l.failures >= tries {
@@ -216,11 +220,12 @@ func (r *run) stalled(q *request) {
 	r.step(scheduler.Input{Kind: scheduler.Failed, Link: q.link, Chunk: q.chunk, Bytes: q.told, Wait: wait})
 }
 
-// keep counts what a request that is given up has brought.
-func (l *link) keep(q *request) {
-	l.count.Bytes += q.told
-	l.count.WastedBytes += max(0, int64(q.done)-headerBytes-q.told)
-	if q.told > 0 {
+// keep counts what a request that is given up has brought, of which so many bytes
+// are of use.
+func (l *link) keep(q *request, useful int64) {
+	l.count.Bytes += useful
+	l.count.WastedBytes += max(0, int64(q.done)-headerBytes-useful)
+	if useful > 0 {
 		l.count.FinishedSeconds = max(l.count.FinishedSeconds, q.progress.Seconds())
 	}
 }
@@ -248,7 +253,7 @@ func (r *run) step(in scheduler.Input) {
 			if q := r.find(a.Chunk); q != nil {
 				l := &r.links[q.link]
 				r.forget(q)
-				l.keep(q)
+				l.keep(q, a.Range.Len())
 				l.withdraw(r.now, q, r.banning(a.Link))
 			}
 		case scheduler.Ban:
@@ -268,7 +273,7 @@ func (r *run) banning(id scheduler.LinkID) bool {
 func (r *run) start(a scheduler.Action) {
 	l := &r.links[a.Link]
 	q := &request{
-		chunk: a.Chunk, link: a.Link, stream: a.Stream, progress: r.now, wanted: a.Range.Len(),
+		chunk: a.Chunk, link: a.Link, stream: a.Stream, progress: r.now, wanted: a.Range.Len(), copy: a.Copy,
 		asked: max(0, min(a.Range.End, r.cfg.Size)-a.Range.Off),
 	}
 	r.transfers = append(r.transfers, q)

@@ -131,7 +131,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	l.requests++
 	l.pending += r.Len()
 	l.assigned += r.Len()
-	c.chunks = append(c.chunks, chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now})
+	c.chunks = append(c.chunks, chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, twin: NoChunk})
 	c.nextID++
 	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: c.nextID - 1, Range: r})
 }

@@ -94,6 +94,8 @@ type chunk struct {
 	rng    Range
 	got    int64
 	issued Time
+	twin   ChunkID // fetches the same bytes, up to the same end; NoChunk: none does
+	copy   bool    // and was begun after it: what it is asked for is not counted
 }
 
 func (c *chunk) left() int64 { return c.rng.Len() - c.got }
@@ -128,6 +130,7 @@ type Core struct {
 	now      Time
 	looked   Time // when the last Tick was
 	drained  int64
+	copied   int64 // bytes asked for twice
 	complete bool
 }
 
@@ -199,7 +202,7 @@ func (c *Core) Done(dst []Range) []Range {
 	missing := make([]Range, 0, len(c.ledger.free)+len(c.chunks))
 	missing = append(missing, c.ledger.free...)
 	for i := range c.chunks {
-		if ch := &c.chunks[i]; ch.left() > 0 {
+		if ch := &c.chunks[i]; ch.left() > 0 && !ch.copy {
 			missing = append(missing, Range{ch.rng.Off + ch.got, ch.rng.End})
 		}
 	}
@@ -303,7 +306,9 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	got := min(max(in.Bytes, ch.got), ch.rng.Len())
 	if fresh := got - ch.got; fresh > 0 || in.Bytes > ch.got {
 		ch.got = got
-		l.pending -= fresh
+		if !ch.copy {
+			l.pending -= fresh
+		}
 		l.received += fresh
 		l.lastByte = c.now
 		l.streams.hear(ch, fresh, c.now)
@@ -318,15 +323,15 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		if l.probing && l.banned {
 			out = c.unban(ch.link, out)
 		}
-		c.end(i)
+		out = c.settle(ch, out)
+		out = c.end(c.find(in.Chunk), out)
 	case Failed:
 		id := ch.link
 		if c.needless(ch) {
 			l.streams.refuse(ch.stream)
-			c.end(i)
-			return out
+			return c.end(i, out)
 		}
-		c.end(i)
+		out = c.end(i, out)
 		l.notBefore = max(l.notBefore, c.now+in.Wait)
 		if l.banned {
 			out = c.ban(id, out) // the probe failed: wait longer
@@ -337,26 +342,39 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 }
 
 // end forgets chunk i; what it has not received is free again.
-func (c *Core) end(i int) {
+func (c *Core) end(i int, out []Action) []Action {
 	ch := c.chunks[i]
 	l := &c.links[ch.link]
 	l.requests--
-	l.pending -= ch.left()
-	l.assigned -= ch.left()
 	if l.requests == 0 {
 		l.probing = false
 		l.est.idle(l.received)
 	}
 	c.chunks = slices.Delete(c.chunks, i, i+1)
-	c.ledger.give(Range{ch.rng.Off + ch.got, ch.rng.End})
+	if !ch.copy {
+		l.pending -= ch.left()
+		l.assigned -= ch.left()
+		c.ledger.give(Range{ch.rng.Off + ch.got, ch.rng.End})
+	}
+	return c.part(&ch, out)
+}
+
+// cancel is the action that withdraws a request. What it has received counts,
+// unless another request has it too.
+func cancel(ch *chunk) Action {
+	r := Range{ch.rng.Off, ch.rng.Off + ch.got}
+	if ch.copy {
+		r.End = r.Off
+	}
+	return Action{Kind: Cancel, Link: ch.link, Chunk: ch.id, Range: r}
 }
 
 // release withdraws every request of a link.
 func (c *Core) release(id LinkID, out []Action) []Action {
 	for i := len(c.chunks) - 1; i >= 0; i-- {
 		if c.chunks[i].link == id {
-			out = append(out, Action{Kind: Cancel, Link: id, Chunk: c.chunks[i].id})
-			c.end(i)
+			out = append(out, cancel(&c.chunks[i]))
+			out = c.end(i, out)
 		}
 	}
 	return out
@@ -406,8 +424,8 @@ func (c *Core) resize(size int64, out []Action) []Action {
 			out = append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
 			continue
 		}
-		out = append(out, Action{Kind: Cancel, Link: ch.link, Chunk: ch.id})
-		c.end(i)
+		out = append(out, cancel(ch))
+		out = c.end(i, out)
 	}
 	c.ledger.resize(size)
 	return out

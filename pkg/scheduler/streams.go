@@ -259,8 +259,7 @@ func (c *Core) prune(id LinkID, out []Action) []Action {
 		if c.needless(ch) {
 			s.refuse(ch.stream)
 		}
-		out = append(out, Action{Kind: Cancel, Link: id, Chunk: ch.id})
-		c.end(i)
+		out = c.end(i, append(out, cancel(ch)))
 		i--
 	}
 	return out

@@ -44,7 +44,7 @@ func (c *Core) look(id LinkID, o *outlook) {
 	*o = outlook{trip: l.trip().Seconds(), streams: &l.streams}
 	for i := range c.chunks {
 		ch := &c.chunks[i]
-		if ch.link != id {
+		if ch.link != id || ch.copy {
 			continue
 		}
 		if o.last[ch.stream] == nil {
@@ -130,14 +130,23 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 	if victim == noStream {
 		return out
 	}
-	if from == &own && own.last[victim].got == 0 && c.links[thief].streams.cut[stream] > 0 {
+	ch := from.last[victim]
+	if ch.twin != NoChunk {
+		return out
+	}
+	if from == &own && ch.got == 0 && c.links[thief].streams.cut[stream] > 0 {
 		return out // whom nothing has answered since cannot do better
 	}
 	if own.last[stream] == nil {
 		own.rate *= float64(max(1, own.active)) / float64(own.active+1)
 	}
-	x := c.loot(&c.links[thief], &own, stream, from, victim, end)
-	return c.takeOver(thief, stream, from.last[victim], x, out)
+	if x := c.loot(&c.links[thief], &own, stream, from, victim, end); x > 0 {
+		return c.takeOver(thief, stream, ch, x, out)
+	}
+	if own.last[stream] == nil && c.worthCopying(&c.links[thief], &own, stream, ch, end) {
+		return c.hedge(thief, stream, ch, out)
+	}
+	return out
 }
 
 // loot is how many bytes a stream of thief should take over from a victim that
@@ -157,9 +166,9 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	if x >= float64(c.cfg.minRequest()) && end-(delay+own.lasts(stream, int64(x))) >= worthRTTs*own.trip {
 		return int64(x)
 	}
-	whole := float64(from.last[victim].left())
-	if alone := delay + own.lasts(stream, int64(whole)); whole <= float64(4*c.cfg.minRequest()) && end > nowhere*alone && end-alone > worthRTTs*own.trip {
-		return int64(whole)
+	whole := from.last[victim].left()
+	if alone := delay + own.lasts(stream, whole); whole <= c.cfg.most() && end > nowhere*alone && end-alone > worthRTTs*own.trip {
+		return whole
 	}
 	return 0
 }
@@ -190,8 +199,8 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 	l.streams.cut[ch.stream], l.streams.opened[ch.stream] = c.nextID, 0
 	ch.rng.End = stolen.Off
 	if ch.left() == 0 { // do not wait for the end of what is complete
-		out = append(out, Action{Kind: Cancel, Link: ch.link, Chunk: ch.id})
-		c.end(c.find(ch.id))
+		out = append(out, cancel(ch))
+		out = c.end(c.find(ch.id), out)
 	} else {
 		out = append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
 	}
