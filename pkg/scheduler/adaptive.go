@@ -26,7 +26,7 @@ func (*adaptive) Request(v View, link LinkID) int64 {
 		return int64(share)
 	}
 	if v.Rate(link) == 0 {
-		return int64(min(share/3, float64(v.First()*int64(v.core.links[link].streams.most))))
+		return int64(min(share/3, float64(v.First())))
 	}
 	return int64(min(share/3, 4*v.Rate(link)))
 }

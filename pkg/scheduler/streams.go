@@ -104,6 +104,9 @@ func (s *streams) tune(now Time, l *link, left int64) {
 		s.repeats++
 		s.episode = countMark{now, l.received}
 	}
+	if l.est.nSamples > 0 && !s.trial && !s.helped {
+		s.fold(l)
+	}
 	switch {
 	case s.trial:
 		s.judge(now, l)
@@ -125,6 +128,13 @@ func (s *streams) widen(now Time, l *link, left int64) {
 	}
 	most = min(most, int64(trip/tripPerStream), left/leastShare)
 	s.most = max(s.most, StreamID(most))
+}
+
+// fold leaves no more streams than there is room for their first windows in what
+// the link carries in a round trip: more brought nothing.
+func (s *streams) fold(l *link) {
+	room := l.est.capacity() * l.rtt.Seconds() / initialWindow
+	s.most = min(s.most, max(1, StreamID(min(MaxStreams, room+1))))
 }
 
 // watch looks at the packets out of order, and says whether they are lost at
