@@ -23,8 +23,7 @@ func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chun
 	if thief.robbed > 0 || !thief.est.measured() || own.rate <= 0 || rest == 0 || rest > c.cfg.most() || c.copied+rest > budget {
 		return false
 	}
-	alone := own.trip*float64(thief.streams.trips(stream)) + own.lasts(stream, rest)
-	return alone < end
+	return own.soonest(thief, stream, rest) < end
 }
 
 // hedge lets a stream fetch the rest of ch too.

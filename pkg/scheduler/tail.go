@@ -141,12 +141,36 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 		own.rate *= float64(max(1, own.active)) / float64(own.active+1)
 	}
 	if x := c.loot(&c.links[thief], &own, stream, from, victim, end); x > 0 {
+		if ch.link != thief && c.anotherSooner(thief, ch.link, x, own.soonest(&c.links[thief], stream, x)) {
+			return out
+		}
 		return c.takeOver(thief, stream, ch, x, out)
 	}
-	if own.last[stream] == nil && c.worthCopying(&c.links[thief], &own, stream, ch, end) {
+	if own.last[stream] == nil && c.worthCopying(&c.links[thief], &own, stream, ch, end) &&
+		!c.anotherSooner(thief, ch.link, ch.left(), own.soonest(&c.links[thief], stream, ch.left())) {
 		return c.hedge(thief, stream, ch, out)
 	}
 	return out
+}
+
+// anotherSooner says whether a link other than the thief and the victim would
+// have so many bytes before the thief, who would in ours seconds: it will take
+// them when it is done.
+func (c *Core) anotherSooner(thief, victim LinkID, bytes int64, ours float64) bool {
+	v := View{c}
+	if c.cfg.Policy.Victim(v, thief) == NoLink {
+		return false // links do not help one another
+	}
+	for l := range v.Links() {
+		o := &c.links[l]
+		if l == thief || l == victim || !c.usable(o) || o.robbed > 0 || o.est.rate <= 0 {
+			continue
+		}
+		if v.delay(l)+float64(bytes)/o.est.rate < ours {
+			return true
+		}
+	}
+	return false
 }
 
 // loot is how many bytes a stream of thief should take over from a victim that
@@ -159,18 +183,28 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	if rs <= 0 || rv <= 0 {
 		return 0 // nobody has shown anything yet
 	}
-	// What the thief still has to receive delays it, but not below a round trip.
-	delay := max(own.trip*float64(thief.streams.trips(stream)), own.wait[stream]+float64(own.owed[stream])/rs)
+	delay := own.delay(thief, stream)
 	rest := float64(from.owed[victim])
 	x := balanced(rest, rs, rv, delay-from.wait[victim])
 	if x >= float64(c.cfg.minRequest()) && end-(delay+own.lasts(stream, int64(x))) >= worthRTTs*own.trip {
 		return int64(x)
 	}
 	whole := from.last[victim].left()
-	if alone := delay + own.lasts(stream, whole); whole <= c.cfg.most() && end > nowhere*alone && end-alone > worthRTTs*own.trip {
+	if alone := own.soonest(thief, stream, whole); whole <= c.cfg.most() && end > nowhere*alone && end-alone > worthRTTs*own.trip {
 		return whole
 	}
 	return 0
+}
+
+// delay is in how many seconds the first byte of another request on a stream
+// would come: what it still has to receive delays it, but not below a round trip.
+func (o *outlook) delay(l *link, stream StreamID) float64 {
+	return max(o.trip*float64(l.streams.trips(stream)), o.wait[stream]+float64(o.owed[stream])/o.rate)
+}
+
+// soonest is in how many seconds a stream would have so many bytes more.
+func (o *outlook) soonest(l *link, stream StreamID, bytes int64) float64 {
+	return o.delay(l, stream) + o.lasts(stream, bytes)
 }
 
 // balanced is how many of the rest bytes of a victim a thief should take over so
