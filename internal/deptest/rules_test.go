@@ -97,6 +97,7 @@ func rules() map[string]rule {
 		"internal/linklab/server":   {imports: "internal/testbody"},
 
 		// Leaves.
+		"internal/energy":   {std: "time"},
 		"internal/term":     {},
 		"internal/testbody": {},
 		"internal/units":    {},
