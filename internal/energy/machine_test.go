@@ -272,3 +272,39 @@ func TestModels(t *testing.T) {
 		t.Errorf("waking LTE costs %g J", e)
 	}
 }
+
+// TestThesisMain holds the S7's mean models, with 0.7 W for the idle device,
+// against the energy of downloads of 250 MB in the thesis's table 7.10.
+func TestThesisMain(t *testing.T) {
+	wifi, _ := Lookup("wifi-s7-mean")
+	lte, _ := Lookup("lte-s7-mean")
+	for _, d := range []struct {
+		name                       string
+		seconds, wifiMbps, lteMbps float64
+		joules                     float64 // "Main"
+	}{
+		{"high-speed, WiFi", 26.25, 78.99, 0, 50.20},
+		{"high-speed, LTE", 33.79, 0, 61.37, 66.83},
+		{"low-speed, WiFi", 278.18, 7.49, 0, 375.08},
+		{"low-speed, algorithm 3", 29.33, 7.49, 66.70, 77.48},
+		{"TechnoWLAN stationary, WiFi", 135.05, 15.27, 0, 171.47},
+		{"TechnoWLAN stationary, LTE", 24.86, 0, 80.14, 56.47},
+		{"TechnoWLAN moving, WiFi", 131.59, 16.59, 0, 185.58},
+		{"TechnoWLAN moving, LTE", 33.32, 0, 67.30, 62.99},
+		{"AlwaysOnline, WiFi", 37.24, 57.28, 0, 67.70},
+		{"AlwaysOnline, LTE", 28.16, 0, 70.44, 53.15},
+	} {
+		watts := 0.7
+		if d.wifiMbps > 0 {
+			watts += wifi.Milliwatts(d.wifiMbps, 0, 0) / 1e3
+		}
+		if d.lteMbps > 0 {
+			watts += lte.Milliwatts(d.lteMbps, 0, 0) / 1e3
+		}
+		if off := watts*d.seconds/d.joules - 1; math.Abs(off) > 0.1 {
+			t.Errorf("%s: %.1f J, measured %.1f J: %+.1f %%", d.name, watts*d.seconds, d.joules, 100*off)
+		} else {
+			t.Logf("%s: %.1f J, measured %.1f J: %+.1f %%", d.name, watts*d.seconds, d.joules, 100*off)
+		}
+	}
+}

@@ -48,6 +48,9 @@ func Names() []string {
 // share of time that it does so [Huang, table 3: LTE 594.3 mW for 43.2 of
 // 1280.2 ms, 3G 374.2 for 55.4 of 5112.4, WiFi 77.2 for 7.6 of 308.2]. The
 // other sources took it out together with the device's base power: 0.
+//
+// Huang's uplink slopes and idle powers, and the promotions and tails of the
+// 2021 models, have yet to be checked against the papers.
 func models() []Radio {
 	return []Radio{
 		{

@@ -33,9 +33,9 @@ type Summary struct {
 	MbpsPerJoule   float64      // throughput over dynamic energy; 0 without either
 }
 
-// Summarize describes a run. ok is false if there is no usable sample, or no
+// Summarise describes a run. ok is false if there is no usable sample, or no
 // time between Start and End.
-func Summarize(series Series, run Run) (s Summary, ok bool) {
+func Summarise(series Series, run Run) (s Summary, ok bool) {
 	samples := series.Samples
 	if len(clean(samples)) == 0 {
 		samples = Powers(series.Readings)

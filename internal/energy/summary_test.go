@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestSummarize(t *testing.T) {
+func TestSummarise(t *testing.T) {
 	// 0.5 W at rest until 5 s, 2.5 W until 15 s, 1.5 W until 18 s, rest again:
 	// trapezoids on the edges, as everywhere.
 	var samples []Sample
@@ -20,7 +20,7 @@ func TestSummarize(t *testing.T) {
 		}
 		samples = append(samples, Sample{At: s * sec, Watts: watts})
 	}
-	s, ok := Summarize(Series{Samples: samples}, Run{Start: 5 * sec, End: 15 * sec, Bytes: 250e6})
+	s, ok := Summarise(Series{Samples: samples}, Run{Start: 5 * sec, End: 15 * sec, Bytes: 250e6})
 	if !ok || !s.BaseKnown || s.Samples != 11 || s.Covered != 1 {
 		t.Errorf("got %+v, %v", s, ok)
 	}
@@ -38,7 +38,7 @@ func TestSummarize(t *testing.T) {
 	}
 
 	// Without samples before the start and after the end.
-	s, ok = Summarize(Series{Samples: samples[5:16]}, Run{Start: 5 * sec, End: 15 * sec})
+	s, ok = Summarise(Series{Samples: samples[5:16]}, Run{Start: 5 * sec, End: 15 * sec})
 	if !ok || s.BaseKnown || s.TailKnown || s.JoulesPer100MB != 0 || s.MbpsPerJoule != 0 {
 		t.Errorf("got %+v, %v", s, ok)
 	}
@@ -46,7 +46,7 @@ func TestSummarize(t *testing.T) {
 	near(t, "dynamic", s.DynamicJoules, 0)
 
 	// A run between two samples.
-	s, ok = Summarize(Series{Samples: samples}, Run{Start: 6*sec + 100*ms, End: 6*sec + 300*ms, Bytes: 1})
+	s, ok = Summarise(Series{Samples: samples}, Run{Start: 6*sec + 100*ms, End: 6*sec + 300*ms, Bytes: 1})
 	if !ok || s.Samples != 0 || s.Covered != 1 {
 		t.Errorf("got %+v, %v", s, ok)
 	}
@@ -54,16 +54,16 @@ func TestSummarize(t *testing.T) {
 	near(t, "total", s.TotalJoules, 0.5)
 
 	for name, run := range map[string]Run{"no time": {Start: 5, End: 5}, "backwards": {Start: 5, End: 4}} {
-		if s, ok := Summarize(Series{Samples: samples}, run); ok {
+		if s, ok := Summarise(Series{Samples: samples}, run); ok {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
-	if s, ok := Summarize(Series{Samples: []Sample{{At: 1, Watts: math.NaN()}}}, Run{End: 5}); ok {
+	if s, ok := Summarise(Series{Samples: []Sample{{At: 1, Watts: math.NaN()}}}, Run{End: 5}); ok {
 		t.Errorf("of nothing: %+v", s)
 	}
 }
 
-func TestSummarizeCounter(t *testing.T) {
+func TestSummariseCounter(t *testing.T) {
 	// 1 W until 5 s, 4 W until 15 s, 2 W until 18 s, 1 W again.
 	var readings []Reading
 	joules := 10.0
@@ -78,7 +78,7 @@ func TestSummarizeCounter(t *testing.T) {
 			joules += 2
 		}
 	}
-	s, ok := Summarize(Series{Readings: readings}, Run{Start: 5 * sec, End: 15 * sec, Bytes: 1e8})
+	s, ok := Summarise(Series{Readings: readings}, Run{Start: 5 * sec, End: 15 * sec, Bytes: 1e8})
 	if !ok || !s.BaseKnown || s.Covered != 1 || !s.TailKnown || s.Tail.Cut {
 		t.Errorf("got %+v, %v", s, ok)
 	}
@@ -90,10 +90,10 @@ func TestSummarizeCounter(t *testing.T) {
 	near(t, "peak", s.PeakWatts, 4)
 }
 
-// TestSummarizeEmulatedPhone samples two radios and a base of 0.7 W, with noise,
+// TestSummariseEmulatedPhone samples two radios and a base of 0.7 W, with noise,
 // through a download of 15 s on both and LTE's tail, and compares what
-// Summarize makes of the samples with what the radios really spent.
-func TestSummarizeEmulatedPhone(t *testing.T) {
+// Summarise makes of the samples with what the radios really spent.
+func TestSummariseEmulatedPhone(t *testing.T) {
 	wifi, _ := Lookup("wifi")
 	lte, _ := Lookup("lte")
 	rnd := rand.New(rand.NewPCG(5, 6))
@@ -131,7 +131,7 @@ func TestSummarizeEmulatedPhone(t *testing.T) {
 					samples = append(samples, Sample{At: now, Watts: 0.7 + watts + 0.01*rnd.NormFloat64()})
 				}
 			}
-			s, ok := Summarize(Series{Samples: samples}, Run{Start: start, End: end, Bytes: 112.5e6})
+			s, ok := Summarise(Series{Samples: samples}, Run{Start: start, End: end, Bytes: 112.5e6})
 			if !ok || !s.BaseKnown || !s.TailKnown || s.Tail.Cut {
 				t.Fatalf("%s: %+v, %v", tt.name, s, ok)
 			}
