@@ -103,6 +103,12 @@ func rules() map[string]rule {
 			tests: "internal/energy",
 		},
 
+		// What nobody measured: a run's events, priced by models.
+		"internal/modelled": {
+			imports: "internal/energy internal/event pkg/scheduler",
+			tests:   "internal/event/eventtest",
+		},
+
 		// Leaves.
 		"internal/term":     {},
 		"internal/testbody": {},

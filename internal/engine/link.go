@@ -78,7 +78,7 @@ func (l *Link) Totals() event.LinkTotals {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.totals
-	t.TCP, _ = l.segments.total()
+	t.TCP = l.segments.total()
 	return t
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // segmentCount adds up what the kernel counted on a link's connections over the
@@ -14,6 +15,9 @@ type segmentCount struct {
 	mu     sync.Mutex
 	open   map[*countedConn]struct{}
 	closed event.TCPSegments
+
+	recent event.TCPSegments // what total gave at asked
+	asked  scheduler.Time
 }
 
 // countedConn is a connection that is asked for its counters before it closes:
@@ -54,15 +58,31 @@ func (s *segmentCount) retire(c *countedConn) {
 	}
 }
 
-// total is what was counted so far, and on how many connections that are open.
-func (s *segmentCount) total() (t event.TCPSegments, open int) {
+// lately is what total gave a moment ago. The samples of many files all ask, and
+// the kernel need not be asked as often.
+func (s *segmentCount) lately(now scheduler.Time) (t event.TCPSegments, open int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t = s.closed
+	if s.asked == 0 || now-s.asked >= sampleEvery/2 {
+		s.recent, s.asked = s.sum(), now
+	}
+	return s.recent, len(s.open)
+}
+
+// total is what was counted so far.
+func (s *segmentCount) total() event.TCPSegments {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sum()
+}
+
+// sum adds it up; mu is held.
+func (s *segmentCount) sum() event.TCPSegments {
+	t := s.closed
 	for c := range s.open {
 		addSegments(&t, c.Conn)
 	}
-	return t, len(s.open)
+	return t
 }
 
 // addSegments adds what the kernel has counted on conn, if it tells.

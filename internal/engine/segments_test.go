@@ -91,13 +91,13 @@ func TestSegmentsOfAConnectionCountOnce(t *testing.T) {
 	if _, err := io.ReadFull(conn, make([]byte, 5)); err != nil {
 		t.Fatal(err)
 	}
-	before, open := s.total()
+	before, open := s.lately(sampleEvery)
 	if open != 1 || before.DataIn != 1 || before.In < 2 {
 		t.Errorf("%d open, %+v", open, before)
 	}
 	_ = conn.Close()
 	_ = conn.Close()
-	after, open := s.total()
+	after, open := s.lately(2 * sampleEvery)
 	if open != 0 || after.DataIn != 1 || after.In < before.In {
 		t.Errorf("%d open, %+v after %+v", open, after, before)
 	}
@@ -108,11 +108,11 @@ func TestSegmentsOfAConnectionCountOnce(t *testing.T) {
 	a, b := net.Pipe()
 	defer func() { _ = b.Close() }()
 	pipe := s.watch(a)
-	if got, open := s.total(); open != 1 || got != after {
+	if got, open := s.lately(3 * sampleEvery); open != 1 || got != after {
 		t.Errorf("%d open, %+v", open, got)
 	}
 	_ = pipe.Close()
-	if got, open := s.total(); open != 0 || got != after {
+	if got, open := s.lately(3 * sampleEvery); open != 0 || got != after || got != s.total() {
 		t.Errorf("%d open, %+v", open, got)
 	}
 }
