@@ -18,8 +18,8 @@ type Reading struct {
 // Integrate is the energy from start to end (ns), in J, and which share of that
 // time, 0 to 1, lies between the first and the last usable sample.
 //
-// Samples that are not finite are left out, and those that are no later than
-// one before them. At start and end the power is interpolated between the
+// Samples that no device could give are left out, and those that are no later
+// than one before them. At start and end the power is interpolated between the
 // samples on either side; where there is none on one side, the nearest holds
 // [D]. No usable sample, or no time: 0, 0.
 //
@@ -44,15 +44,15 @@ func Simpson(samples []Sample) float64 { return simpson(clean(samples), math.Inf
 
 // CounterJoules is what a counter advanced from start to end (ns), in J, and
 // which share of that time, 0 to 1, the readings cover. At start and end it is
-// interpolated; time that no reading covers adds nothing. Readings that are not
-// finite, no later than one before, or lower than it (a counter that began
-// anew) are left out.
+// interpolated; time that no reading covers adds nothing. Readings that no counter
+// could give are left out, and those that are no later than one before, or
+// lower (the counter began anew).
 func CounterJoules(readings []Reading, start, end int64) (joules, covered float64) {
 	var last Reading
 	var have bool
 	var time int64
 	for _, r := range readings {
-		if !finite(r.Joules) || have && (r.At <= last.At || r.Joules < last.Joules) {
+		if !sane(r.At, r.Joules) || have && (r.At <= last.At || r.Joules < last.Joules) {
 			continue
 		}
 		if from, to := max(start, last.At), min(end, r.At); have && from < to {
@@ -61,7 +61,7 @@ func CounterJoules(readings []Reading, start, end int64) (joules, covered float6
 		}
 		last, have = r, true
 	}
-	if time == 0 {
+	if time == 0 || !sane(start, 0) || !sane(end, 0) {
 		return 0, 0
 	}
 	return joules, float64(time) / float64(end-start)
@@ -74,7 +74,7 @@ func Powers(readings []Reading) []Sample {
 	var have bool
 	samples := make([]Sample, 0, len(readings))
 	for _, r := range readings {
-		if !finite(r.Joules) || have && (r.At <= last.At || r.Joules < last.Joules) {
+		if !sane(r.At, r.Joules) || have && (r.At <= last.At || r.Joules < last.Joules) {
 			continue
 		}
 		if have {
@@ -97,7 +97,7 @@ type window struct {
 // samples at both.
 func clip(samples []Sample, start, end int64) window {
 	usable := clean(samples)
-	if len(usable) == 0 || end <= start {
+	if len(usable) == 0 || end <= start || !sane(start, 0) || !sane(end, 0) {
 		return window{}
 	}
 	first, last := usable[0].At, usable[len(usable)-1].At
@@ -138,7 +138,7 @@ func at(usable []Sample, t int64) float64 {
 func clean(samples []Sample) []Sample {
 	usable := make([]Sample, 0, len(samples))
 	for _, s := range samples {
-		if finite(s.Watts) && (len(usable) == 0 || s.At > usable[len(usable)-1].At) {
+		if sane(s.At, s.Watts) && (len(usable) == 0 || s.At > usable[len(usable)-1].At) {
 			usable = append(usable, s)
 		}
 	}
@@ -184,4 +184,14 @@ func trapezoid(a, b Sample) float64 { return seconds(b.At-a.At) * (a.Watts + b.W
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+// Bounds of what is believed of samplers, in W or J, and of clocks, in ns: wide
+// enough for all devices, and narrow enough that nothing overflows.
+const (
+	maxValue = 1e12
+	maxClock = int64(1) << 61
+)
+
+// sane says whether a sampler may have read value at t. NaN is not.
+func sane(t int64, value float64) bool {
+	return math.Abs(value) <= maxValue && -maxClock <= t && t <= maxClock
+}

@@ -1,5 +1,7 @@
 package energy
 
+import "math"
+
 // Series is what was sampled around a run: power, or the readings of a counter,
 // or both. Where there are readings, energy is taken from them, and their
 // [Powers] stand in for missing samples.
@@ -97,5 +99,8 @@ func MbpsPerJoule(joules float64, bytes, duration int64) float64 {
 	if bytes <= 0 || duration <= 0 || joules <= 0 {
 		return 0
 	}
-	return float64(bytes) * mbitPerByte / seconds(duration) / joules
+	if ratio := float64(bytes) * mbitPerByte / seconds(duration) / joules; !math.IsInf(ratio, 0) {
+		return ratio
+	}
+	return 0
 }

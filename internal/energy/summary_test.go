@@ -1,6 +1,9 @@
 package energy
 
 import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -144,4 +147,32 @@ func TestSummariseEmulatedPhone(t *testing.T) {
 		}
 		t.Logf("%s: at most %.2f %% off", tt.name, 100*worst)
 	}
+}
+
+// FuzzSummarise makes samples, readings and a run out of any bytes: records of
+// runs come from outside. No figure may be one that JSON cannot hold.
+func FuzzSummarise(f *testing.F) {
+	f.Add([]byte{}, int64(0), int64(1), int64(1))
+	f.Add(binary.LittleEndian.AppendUint64(make([]byte, 64), math.Float64bits(1e308)), int64(-5), int64(9), int64(7))
+	f.Add(bytes.Repeat([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f}, 4), int64(0), int64(1), int64(1e8))
+	f.Fuzz(func(t *testing.T, data []byte, start, end, size int64) {
+		var series Series
+		var at int64
+		for i := 0; i+16 <= len(data); i += 16 {
+			step := int64(binary.LittleEndian.Uint64(data[i:]))
+			value := math.Float64frombits(binary.LittleEndian.Uint64(data[i+8:]))
+			if at += step; i%32 == 0 {
+				series.Samples = append(series.Samples, Sample{At: at, Watts: value})
+			} else {
+				series.Readings = append(series.Readings, Reading{At: at, Joules: value})
+			}
+		}
+		s, ok := Summarise(series, Run{Start: start, End: end, Bytes: size})
+		if _, err := json.Marshal(s); err != nil {
+			t.Errorf("%+v, %v: %v", s, ok, err)
+		}
+		if s.Covered < 0 || s.Covered > 1.000001 {
+			t.Errorf("covers %g", s.Covered)
+		}
+	})
 }

@@ -130,8 +130,11 @@ func (l *linkRun) segments(tcp event.TCPSegments) (in, out int64) {
 		sum *int64
 		now int64
 	}{
-		{&l.tcp.In, tcp.In}, {&l.tcp.Out, tcp.Out}, {&l.tcp.DataIn, tcp.DataIn},
-		{&l.tcp.DataOut, tcp.DataOut}, {&l.tcp.Retrans, tcp.Retrans},
+		{&l.tcp.In, tcp.In},
+		{&l.tcp.Out, tcp.Out},
+		{&l.tcp.DataIn, tcp.DataIn},
+		{&l.tcp.DataOut, tcp.DataOut},
+		{&l.tcp.Retrans, tcp.Retrans},
 	} {
 		*c.sum = max(*c.sum, min(c.now, maxBytes/headers))
 	}

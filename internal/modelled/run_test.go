@@ -32,7 +32,8 @@ func download(add func(event.Event)) {
 		}
 		add(event.Sample{At: at, Links: []event.LinkSample{
 			{Bytes: wifi, Connections: 1, TCP: event.TCPSegments{In: wifi / 1448, Out: wifi / 2896, DataIn: wifi / 1448, DataOut: 1}},
-			{Bytes: lte, Connections: 1}, {},
+			{Bytes: lte, Connections: 1},
+			{},
 		}})
 	}
 	add(event.RequestEnded{At: 4 * second, Link: 0, Chunk: 1, Bytes: wifi, LastByte: 4 * second})
