@@ -61,6 +61,12 @@ func rules() map[string]rule {
 		"internal/event":           {imports: "pkg/scheduler"},
 		"internal/event/eventtest": {imports: "internal/event pkg/scheduler"},
 
+		// Samples.
+		"internal/power": {
+			imports: "internal/event pkg/scheduler",
+			tests:   "github.com/rogpeppe/go-internal/txtar golang.org/x/sys",
+		},
+
 		// Watch.
 		"internal/progress": {
 			imports: "internal/event internal/term internal/units pkg/scheduler github.com/vbauerster/mpb/v8 golang.org/x/term",
@@ -78,7 +84,7 @@ func rules() map[string]rule {
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
 			imports: "internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/progress internal/record internal/report internal/sim internal/store internal/term" +
+				" internal/power internal/progress internal/record internal/report internal/sim internal/store internal/term" +
 				" internal/units pkg/scheduler" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},

@@ -2,6 +2,7 @@ package power
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 )
@@ -12,15 +13,9 @@ type battery struct {
 	batteries []supply
 	chargers  []supply
 	unit      unitFinder
-	held      []heldSample // until the unit of the current is known
-	external  bool         // so it was at the last reading
+	held      []heldFlow // until the unit of the current is known
+	external  bool       // so it was at the last reading
 	detail    string
-}
-
-// heldSample is a sample with a part in an unknown unit.
-type heldSample struct {
-	sample
-	currentVolts float64 // sum of current times volts
 }
 
 func openBattery(_ context.Context, tree folder, cfg Config) (source, error) {
@@ -35,71 +30,100 @@ func openBattery(_ context.Context, tree folder, cfg Config) (source, error) {
 
 // explain says what is read, and sees where the power comes from.
 func (b *battery) explain() string {
-	var names []string
-	what := "power_now"
+	var names, how []string
 	var status status
 	for _, s := range b.batteries {
 		names = append(names, parseWord([]byte(s.name)))
 		g, err := s.read()
+		what := "power_now"
 		if err == nil && g.watts == 0 {
 			what = "current_now x voltage_now"
 		}
+		how = append(how, what)
 		status = together(status, g.status)
 	}
 	b.external = b.onExternal(status)
-	return "battery " + strings.Join(names, ", ") + ", " + what
+	slices.Sort(how)
+	slices.Reverse(how)
+	return strings.Join(names, " + ") + ": " + strings.Join(slices.Compact(how), " and ")
 }
 
 func (b *battery) describe() description { return description{name: Battery, detail: b.detail} }
 
-// read needs every battery, or the sum would be too low.
+// read needs every battery, or the sum would be too low. What one of them takes
+// in while another is being discharged is no power that the device draws.
 func (b *battery) read(_ context.Context, now time.Duration, out []sample) ([]sample, error) {
-	h := heldSample{sample: sample{at: now}}
+	var drawn, taken flow
 	var status status
-	var current, charge int64
 	for _, s := range b.batteries {
 		g, err := s.read()
 		if err != nil {
 			return out, err
 		}
 		status = together(status, g.status)
-		h.watts += g.watts
-		h.currentVolts += float64(g.current) * g.volts
-		if g.current > current {
-			current, charge = g.current, g.charge
+		if g.status == fed {
+			taken.add(g)
+		} else {
+			drawn.add(g)
 		}
 	}
 	b.external = b.onExternal(status)
-	h.external = b.external
 	switch {
-	case h.external:
+	case b.external:
 		if len(b.held) > 0 {
 			out = b.flush(out) // or they would come after this one
 		}
-		return append(out, h.settled(b.unit.amps(current))), nil
-	case h.watts == 0 && h.currentVolts == 0:
+		drawn.join(taken)
+		s := drawn.sample(now, b.unit.amps(drawn.largest))
+		s.external = true
+		return append(out, s), nil
+	case drawn.watts == 0 && drawn.currentVolts == 0:
 		return out, errNothing
-	case h.currentVolts == 0:
-		return append(out, h.sample), nil
+	case drawn.currentVolts == 0:
+		return append(out, drawn.sample(now, 0)), nil
 	}
-	doubt := b.unit.add(now, current, charge)
-	b.held = append(b.held, h)
+	doubt := b.unit.add(now, drawn.largest, drawn.charge)
+	b.held = append(b.held, heldFlow{now, drawn})
 	if b.unit.decided == "" {
 		return out, nil
 	}
 	return b.release(out), doubt
 }
 
-// settled is the sample, once a unit of the current is known to be that many
-// amperes.
-func (h heldSample) settled(amps float64) sample {
-	h.watts += h.currentVolts * amps
-	return h.sample
+// flow is what goes into or out of several batteries.
+type flow struct {
+	watts        float64 // as far as it is told
+	currentVolts float64 // sum of current times volts, for the others
+	largest      int64   // of the currents
+	charge       int64   // of the battery with that current
+}
+
+// heldFlow is a flow that waits for the unit of its currents.
+type heldFlow struct {
+	at time.Duration
+	flow
+}
+
+func (f *flow) add(g gauges) {
+	f.join(flow{watts: g.watts, currentVolts: float64(g.current) * g.volts, largest: g.current, charge: g.charge})
+}
+
+func (f *flow) join(g flow) {
+	f.watts += g.watts
+	f.currentVolts += g.currentVolts
+	if g.largest > f.largest {
+		f.largest, f.charge = g.largest, g.charge
+	}
+}
+
+// sample is the flow, when one unit of the currents is that many amperes.
+func (f *flow) sample(at time.Duration, amps float64) sample {
+	return sample{at: at, watts: f.watts + f.currentVolts*amps}
 }
 
 func (b *battery) release(out []sample) []sample {
 	for _, h := range b.held {
-		out = append(out, h.settled(b.unit.amps(0)))
+		out = append(out, h.sample(h.at, b.unit.amps(h.largest)))
 	}
 	b.held = b.held[:0]
 	return out

@@ -39,7 +39,7 @@ func choose(ctx context.Context, cfg Config) (source, error) {
 		defer tree.close()
 	}
 	var best source
-	var reasons []string
+	var reasons, missing []string
 	for _, o := range openers() {
 		if cfg.Source != Auto && cfg.Source != o.name {
 			continue
@@ -49,6 +49,8 @@ func choose(ctx context.Context, cfg Config) (source, error) {
 		}
 		src, err := o.try(ctx, tree, noTree, cfg)
 		switch {
+		case cfg.Source == Auto && (errors.Is(err, errNone) || errors.Is(err, errNotTermux)):
+			missing = append(missing, o.name)
 		case err != nil:
 			reason := o.name + ": " + err.Error()
 			if errors.Is(err, noTree) {
@@ -65,6 +67,9 @@ func choose(ctx context.Context, cfg Config) (source, error) {
 		default:
 			src.close()
 		}
+	}
+	if len(missing) > 0 {
+		reasons = append(reasons, "there is no "+strings.Join(missing, ", no "))
 	}
 	if best == nil {
 		return nil, errors.New(strings.Join(reasons, "; "))

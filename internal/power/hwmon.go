@@ -55,7 +55,8 @@ func openHWMon(_ context.Context, tree folder, _ Config) (source, error) {
 }
 
 // chooseSensors takes those that measure the whole, by their labels; else all.
-// Counters and gauges do not add up: gauges are taken where there are both.
+// Counters and gauges do not add up: where there are both, gauges are taken, also
+// of those that have a counter besides.
 func chooseSensors(found sensors, reason error) (source, error) {
 	isTotal := func(s *sensor) bool { return totalLabel(s.label) }
 	isGauge := func(s *sensor) bool { return s.energy == "" }
@@ -64,6 +65,11 @@ func chooseSensors(found sensors, reason error) (source, error) {
 		h.sensors = keep(h.sensors, isTotal)
 	}
 	if slices.ContainsFunc(h.sensors, isGauge) {
+		for _, s := range h.sensors {
+			if s.power != "" {
+				s.energy = ""
+			}
+		}
 		h.sensors = keep(h.sensors, isGauge)
 	}
 	h.sensors = h.sensors[:min(len(h.sensors), maxSensors)]
@@ -123,6 +129,9 @@ func chipSensors(chip folder, supplies []string) (sensors, error) {
 				continue
 			}
 			s.folder = chip
+			if gauge := fmt.Sprintf("power%d_input", channel); s.energy != "" && chip.has(gauge) {
+				s.power = gauge
+			}
 			if err := s.read(0); err != nil {
 				reason = err
 				continue

@@ -52,13 +52,14 @@ func start(cfg Config, choose func(context.Context, Config) (source, error)) *Sa
 // or after the last byte. It returns early when ctx ends or there is nothing to
 // read.
 func (s *Sampler) Linger(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	s.Wait(ctx)
+}
+
+// Wait returns when ctx ends or there is nothing to read.
+func (s *Sampler) Wait(ctx context.Context) {
 	select {
-	case <-t.C:
 	case <-ctx.Done():
 	case <-s.ended:
 	}

@@ -9,8 +9,8 @@ type sensor struct {
 	folder        folder
 	label         string
 	energy        string // the counter's file
-	power         string // else the gauge's
-	voltage, amps string // else these two
+	power         string // where that is empty, the gauge's
+	voltage, amps string // where that is empty too, these two
 	counter       counter
 	watts         float64
 }
