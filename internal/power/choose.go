@@ -3,7 +3,7 @@ package power
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 	"strings"
 )
 
@@ -38,27 +38,37 @@ func choose(ctx context.Context, cfg Config) (source, error) {
 	if noTree == nil {
 		defer tree.close()
 	}
-	var best source
-	var reasons, missing []string
-	for _, o := range openers() {
-		if cfg.Source != Auto && cfg.Source != o.name {
-			continue
+	if cfg.Source != Auto {
+		for _, o := range openers() {
+			if o.name == cfg.Source {
+				src, err := o.try(ctx, tree, noTree, cfg)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", o.name, err)
+				}
+				return src, nil
+			}
 		}
+	}
+	return chooseBest(ctx, tree, noTree, cfg)
+}
+
+// chooseBest opens all that can be read, and keeps the best.
+func chooseBest(ctx context.Context, tree folder, noTree error, cfg Config) (best source, err error) {
+	var reasons, missing []string
+	if noTree != nil {
+		reasons = append(reasons, noTree.Error())
+	}
+	for _, o := range openers() {
 		if o.name == Termux && best != nil && rank(best) < rankTermux {
 			continue // it takes seconds, for nothing
 		}
 		src, err := o.try(ctx, tree, noTree, cfg)
 		switch {
-		case cfg.Source == Auto && (errors.Is(err, errNone) || errors.Is(err, errNotTermux)):
+		case errors.Is(err, errNone), errors.Is(err, errNotTermux):
 			missing = append(missing, o.name)
+		case err != nil && !errors.Is(err, noTree):
+			reasons = append(reasons, o.name+": "+err.Error())
 		case err != nil:
-			reason := o.name + ": " + err.Error()
-			if errors.Is(err, noTree) {
-				reason = err.Error()
-			}
-			if !slices.Contains(reasons, reason) {
-				reasons = append(reasons, reason)
-			}
 		case best == nil || rank(src) < rank(best):
 			if best != nil {
 				best.close()
@@ -68,13 +78,13 @@ func choose(ctx context.Context, cfg Config) (source, error) {
 			src.close()
 		}
 	}
+	if best != nil {
+		return best, nil
+	}
 	if len(missing) > 0 {
 		reasons = append(reasons, "there is no "+strings.Join(missing, ", no "))
 	}
-	if best == nil {
-		return nil, errors.New(strings.Join(reasons, "; "))
-	}
-	return best, nil
+	return nil, errors.New(strings.Join(reasons, "; "))
 }
 
 // rankTermux is the rank of the last source that is worth asking for.

@@ -152,7 +152,7 @@ const staleAfter = 5
 // often than it looks: the same number again is the same reading, for a while. A
 // counter that stands still was not updated, however long that takes.
 func (p *publisher) add(s sample) {
-	if !s.counter && !(s.watts >= 0 && s.watts <= maxWatts) {
+	if !s.plausible() {
 		p.failure = errImplausible
 		return
 	}

@@ -41,6 +41,9 @@ type sample struct {
 	external bool // on external power: not what the device draws
 }
 
+// plausible says whether any device could draw so much, or so little.
+func (s sample) plausible() bool { return s.counter || s.watts >= 0 && s.watts <= maxWatts }
+
 // opener is a kind of source and what makes one, or says why it cannot.
 type opener struct {
 	name string

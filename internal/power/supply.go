@@ -58,7 +58,7 @@ func parseStatus(word string) status {
 // read takes a reading of a battery.
 func (s supply) read() (gauges, error) {
 	g := gauges{status: parseStatus(s.folder.word("status"))}
-	if n, err := s.folder.number("power_now"); err == nil && n != 0 {
+	if n, err := s.folder.number("power_now"); err == nil && n != 0 && size(n) <= maxWatts*1e6 {
 		g.watts = size(n) / 1e6
 		return g, nil
 	}

@@ -73,6 +73,8 @@ func (f *Finding) look(ctx context.Context, src source) {
 	samples = src.flush(samples)
 	switch n := len(samples); {
 	case n == 0:
+	case !samples[0].plausible():
+		f.Problem = errImplausible.Error()
 	case !samples[0].counter:
 		f.Watts, f.External = &samples[0].watts, samples[0].external
 	case n == 2 && samples[1].joules > 0:

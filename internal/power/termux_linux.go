@@ -1,7 +1,6 @@
 package power
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -49,26 +48,24 @@ func runBounded(ctx context.Context, program string) ([]byte, error) {
 	if cause := ctx.Err(); cause != nil {
 		return nil, cause
 	}
-	if err != nil {
-		return nil, err
-	}
 	if out.over {
 		return nil, errTooLong
 	}
-	return out.Bytes(), nil
+	return out.text, err
 }
 
-// bounded keeps the first maxFile bytes that are written to it.
+// bounded keeps what is written to it, up to maxFile bytes. It has no other
+// methods of a buffer, or those would be used past the bound.
 type bounded struct {
-	bytes.Buffer
-	over bool
+	text []byte
+	over bool // there was more
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	room := maxFile - b.Len()
-	if len(p) > room {
+	if len(b.text)+len(p) > maxFile {
 		b.over = true
+		return 0, errTooLong // which closes the pipe, and so ends the program
 	}
-	_, _ = b.Buffer.Write(p[:min(len(p), room)]) // it never fails
+	b.text = append(b.text, p...)
 	return len(p), nil
 }
