@@ -108,7 +108,9 @@ func FuzzWord(f *testing.F) {
 		if len(word) > maxWord || strings.ContainsFunc(word, func(r rune) bool { return r < ' ' || r > '~' }) {
 			t.Errorf("%q gives %q", text, word)
 		}
-		parseStatus(word)
+		if parseStatus(word) == discharging && !strings.EqualFold(word, "discharging") {
+			t.Errorf("%q is discharging", word)
+		}
 	})
 }
 

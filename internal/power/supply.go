@@ -125,7 +125,7 @@ func findSupplies(tree folder) (batteries, chargers []supply, err error) {
 	for _, s := range found {
 		// On a PC several batteries add up. On a phone several entries are views
 		// of the same cell: the first that can be read will do.
-		if len(batteries) > 0 && !(ownRank(s.name) == 0 && ownRank(batteries[0].name) == 0) {
+		if len(batteries) > 0 && (ownRank(s.name) > 0 || ownRank(batteries[0].name) > 0) {
 			s.folder.close()
 			continue
 		}

@@ -40,28 +40,33 @@ func TestUnitIsFoundOut(t *testing.T) {
 		{
 			"the charge settles it early", UnitAuto,
 			[]int64{900, 900, 900, 900},
-			[]int64{2_000_000, 1_999_750, 1_999_500, 1_999_250}, 4, MilliAmps, false,
+			[]int64{2_000_000, 1_999_750, 1_999_500, 1_999_250},
+			4, MilliAmps, false,
 		},
 		// 18,000 µA draw 5 µAh a second.
 		{
 			"the charge knows better", UnitAuto,
 			[]int64{18_000, 18_000, 18_000, 18_000},
-			[]int64{2_000_000, 1_999_995, 1_999_990, 1_999_985}, 4, MicroAmps, false,
+			[]int64{2_000_000, 1_999_995, 1_999_990, 1_999_985},
+			4, MicroAmps, false,
 		},
 		{
 			"the charge contradicts", UnitAuto,
 			[]int64{25_000, 25_000, 25_000, 25_000},
-			[]int64{2_000_000, 1_993_000, 1_986_000, 1_979_000}, 1, MicroAmps, true,
+			[]int64{2_000_000, 1_993_000, 1_986_000, 1_979_000},
+			1, MicroAmps, true,
 		},
 		{
 			"a charge that stands still says nothing", UnitAuto,
 			[]int64{900, 900, 900, 900, 900},
-			[]int64{2_000_000, 2_000_000, 2_000_000, 2_000_000, 2_000_000}, 5, MilliAmps, false,
+			[]int64{2_000_000, 2_000_000, 2_000_000, 2_000_000, 2_000_000},
+			5, MilliAmps, false,
 		},
 		{
 			"a charge that makes no sense says nothing", UnitAuto,
 			[]int64{900, 900, 900, 900, 900},
-			[]int64{2_000_000, 1_000_000, 500_000, 250_000, 125_000}, 5, MilliAmps, false,
+			[]int64{2_000_000, 1_000_000, 500_000, 250_000, 125_000},
+			5, MilliAmps, false,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

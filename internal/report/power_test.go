@@ -76,8 +76,10 @@ func TestPower(t *testing.T) {
 		{
 			"a hostile record",
 			[]event.Event{
-				event.Power{Watts: math.NaN()}, event.Power{Watts: math.Inf(1)},
-				event.Power{Watts: 1, Counter: true, Over: -1}, event.Power{At: math.MinInt64, Watts: 3, Counter: true, Over: math.MaxInt64},
+				event.Power{Watts: math.NaN()},
+				event.Power{Watts: math.Inf(1)},
+				event.Power{Watts: 1, Counter: true, Over: -1},
+				event.Power{At: math.MinInt64, Watts: 3, Counter: true, Over: math.MaxInt64},
 			},
 			&Power{Samples: 1, BaseWatts: 3, MedianWatts: 3, P90Watts: 3, PeakWatts: 3}, "",
 		},
