@@ -131,6 +131,18 @@ func (f folder) number(name string) (int64, error) {
 	return n, nil
 }
 
+// has says whether all those files are there, of those that have a name.
+func (f folder) has(files ...string) bool {
+	for _, name := range files {
+		if name != "" {
+			if _, err := f.root.Stat(name); err != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // word gives the text of a file that holds a name; empty where there is none.
 func (f folder) word(name string) string {
 	text, err := f.read(name)

@@ -154,18 +154,6 @@ func chipSensors(chip folder, supplies []string) (sensors, error) {
 	return nil, reason
 }
 
-// has says whether all those files are there, of those that have a name.
-func (f folder) has(files ...string) bool {
-	for _, name := range files {
-		if name != "" {
-			if _, err := f.root.Stat(name); err != nil {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // totalLabel says whether a label is that of the whole device's input, of which
 // the others are parts: VDD_IN and POM_5V_IN on Nvidia's boards, "Total System
 // Power", "power total".

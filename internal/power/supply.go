@@ -24,6 +24,20 @@ var (
 type supply struct {
 	folder folder
 	name   string
+	power  string // its file, of those that are there; empty: none
+	charge string
+}
+
+// look finds the files that a battery has, so that no reading looks for others.
+func (s *supply) look() {
+	if s.folder.has("power_now") {
+		s.power = "power_now"
+	}
+	for _, name := range []string{"charge_now", "charge_counter"} {
+		if s.folder.has(name) {
+			s.charge = name
+		}
+	}
 }
 
 // gauges is a reading of a battery: its power, or the factors of that.
@@ -58,9 +72,11 @@ func parseStatus(word string) status {
 // read takes a reading of a battery.
 func (s supply) read() (gauges, error) {
 	g := gauges{status: parseStatus(s.folder.word("status"))}
-	if n, err := s.folder.number("power_now"); err == nil && n != 0 && size(n) <= maxWatts*1e6 {
-		g.watts = size(n) / 1e6
-		return g, nil
+	if s.power != "" {
+		if n, err := s.folder.number(s.power); err == nil && n != 0 && size(n) <= maxWatts*1e6 {
+			g.watts = size(n) / 1e6
+			return g, nil
+		}
 	}
 	current, err := s.folder.number("current_now")
 	if err != nil {
@@ -76,10 +92,9 @@ func (s supply) read() (gauges, error) {
 	if g.volts = volts(told); g.volts == 0 {
 		return g, because("voltage_now", errVoltage)
 	}
-	for _, name := range []string{"charge_counter", "charge_now"} {
-		if n, err := s.folder.number(name); err == nil {
+	if s.charge != "" {
+		if n, err := s.folder.number(s.charge); err == nil {
 			g.charge = max(n, 0)
-			break
 		}
 	}
 	return g, nil
@@ -110,12 +125,13 @@ func findSupplies(tree folder) (batteries, chargers []supply, err error) {
 			err = failure
 			continue
 		}
-		s := supply{dir, name}
+		s := supply{folder: dir, name: name}
 		kind := dir.word("type")
 		switch {
 		case dir.word("scope") == "Device":
 			dir.close()
 		case kind == "Battery" || ownRank(name) < others:
+			s.look()
 			found = append(found, s)
 		default:
 			chargers = append(chargers, s)
