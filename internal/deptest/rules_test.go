@@ -122,6 +122,7 @@ func never() map[string]string {
 		"internal/fetch": "internal/link internal/store internal/engine internal/event pkg/scheduler",
 		"internal/store": "internal/link internal/fetch internal/engine internal/event",
 		"internal/link":  "internal/fetch internal/store internal/engine internal/event pkg/scheduler",
+		"internal/power": "internal/engine internal/fetch internal/link internal/store internal/cli internal/report net",
 		"internal/sim": "internal/engine internal/link internal/fetch internal/store internal/event" +
 			" internal/linklab/emu internal/linklab/server net",
 		"internal/linklab": "internal/cli internal/engine internal/link internal/fetch internal/store internal/event" +
