@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -108,46 +109,43 @@ func sharesFolder(used sensors, s *sensor) bool {
 
 // chipSensors finds the sensors of a chip that can be read. Counters are better
 // than gauges, and a gauge of power is better than those of its factors.
-func chipSensors(chip folder, supplies []string) (sensors, error) {
+func chipSensors(chip folder, supplies []string) (found sensors, reason error) {
 	name := chip.word("name")
-	reason := error(nil)
-	for _, kind := range []func(channel int) (s sensor, label string){
-		func(n int) (sensor, string) {
-			return sensor{energy: fmt.Sprintf("energy%d_input", n)}, fmt.Sprintf("energy%d_label", n)
+	for _, kind := range []func(channel string) (s sensor, label string){
+		func(n string) (sensor, string) {
+			return sensor{energy: "energy" + n + "_input"}, "energy" + n + "_label"
 		},
-		func(n int) (sensor, string) {
-			return sensor{power: fmt.Sprintf("power%d_input", n)}, fmt.Sprintf("power%d_label", n)
-		},
-		func(n int) (sensor, string) {
-			return sensor{voltage: fmt.Sprintf("in%d_input", n), amps: fmt.Sprintf("curr%d_input", n)}, fmt.Sprintf("in%d_label", n)
+		func(n string) (sensor, string) { return sensor{power: "power" + n + "_input"}, "power" + n + "_label" },
+		func(n string) (sensor, string) {
+			return sensor{voltage: "in" + n + "_input", amps: "curr" + n + "_input"}, "in" + n + "_label"
 		},
 	} {
-		var found sensors
 		for channel := 1; channel <= maxChannel; channel++ {
-			s, label := kind(channel)
+			n := strconv.Itoa(channel)
+			s, label := kind(n)
 			if !chip.has(s.energy, s.power, s.voltage, s.amps) {
 				continue
 			}
-			s.folder = chip
-			if gauge := fmt.Sprintf("power%d_input", channel); s.energy != "" && chip.has(gauge) {
+			if gauge := "power" + n + "_input"; s.energy != "" && chip.has(gauge) {
 				s.power = gauge
 			}
+			s.folder = chip
 			if err := s.read(0); err != nil {
 				reason = err
 				continue
 			}
-			if s.label = chip.word(label); s.label == "" {
-				s.label = fmt.Sprintf("%s %d", name, channel)
-			}
 			s.counter.seen = false // the first reading of the run begins the sum
+			if s.label = chip.word(label); s.label == "" {
+				s.label = name + " " + n
+			}
 			if !coreLabel(s.label) {
 				found = append(found, &s)
 			}
 		}
+		if len(found) > 0 && partOnly(name, supplies) {
+			return nil, errPart
+		}
 		if len(found) > 0 {
-			if partOnly(name, supplies) {
-				return nil, errPart
-			}
 			return found, nil
 		}
 	}

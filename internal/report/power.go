@@ -19,21 +19,23 @@ const (
 // powerTally is what is known of the power that the device drew.
 type powerTally struct {
 	source   event.PowerSource // the last
-	readings []event.Power     // those that tell what the device draws
-	count    int               // of all of these
-	external bool              // there were others
+	readings []event.Power     // what the device drew; a counter's first is among them
+	count    int               // of those with watts
+	external bool              // there were readings on external power
 }
 
 func (t *powerTally) add(e event.Power) {
 	switch {
 	case e.External:
 		t.external = true
-	case !e.HasWatts() || math.IsNaN(e.Watts) || math.IsInf(e.Watts, 0) || e.Over < 0:
-	default:
+		return
+	case math.IsNaN(e.Watts) || math.IsInf(e.Watts, 0) || e.Over < 0: // from a record
+		return
+	case e.HasWatts():
 		t.count++
-		if len(t.readings) < maxReadings {
-			t.readings = append(t.readings, e)
-		}
+	}
+	if len(t.readings) < maxReadings {
+		t.readings = append(t.readings, e)
 	}
 }
 
@@ -41,7 +43,7 @@ func (t *powerTally) add(e event.Power) {
 // the first connection to the last byte.
 func (t *powerTally) report(run span) (power *Power, unavailable string) {
 	switch {
-	case len(t.readings) > 0:
+	case t.count > 0:
 	case t.source.Unavailable != "":
 		return nil, t.source.Unavailable
 	case t.external:
@@ -58,6 +60,9 @@ func (t *powerTally) report(run span) (power *Power, unavailable string) {
 func (p *Power) quantiles(readings []event.Power, run span) {
 	var before, during, all []float64
 	for _, e := range readings {
+		if !e.HasWatts() {
+			continue
+		}
 		all = append(all, e.Watts)
 		switch begun := e.At - scheduler.Time(e.Over); {
 		case run.hasFrom && e.At < run.from:
