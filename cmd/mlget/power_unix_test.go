@@ -123,6 +123,22 @@ func TestWatchPower(t *testing.T) {
 	}
 }
 
+// TestWatchPowerWithoutReader: it ends when nobody reads it any more.
+func TestWatchPowerWithoutReader(t *testing.T) {
+	for _, flags := range []string{"", "--json"} {
+		dir := t.TempDir()
+		phone(t, filepath.Join(dir, "sys"))
+		ctx, cancel := context.WithTimeout(t.Context(), hang)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "sh", "-c", "mlget power --watch --power-interval 10ms --sysfs sys "+flags+" | head -n 1 >/dev/null")
+		cmd.Dir = dir
+		cmd.WaitDelay = time.Second
+		if err := cmd.Run(); err != nil {
+			t.Errorf("%s: %v", flags, err)
+		}
+	}
+}
+
 // waitUntilSaid waits until a file holds a text.
 func waitUntilSaid(t *testing.T, name, text string) {
 	t.Helper()

@@ -85,8 +85,10 @@ func surveyPower(ctx context.Context, cfg power.Config, asJSON bool, out io.Writ
 	return err
 }
 
-// watchPower prints each reading.
+// watchPower prints each reading, until ctx ends or nobody reads it any more.
 func watchPower(ctx context.Context, cfg power.Config, asJSON bool, stdio IO) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	sub := cfg.Bus.Subscribe()
 	sampler := power.Start(cfg)
 	go func() {
@@ -94,27 +96,33 @@ func watchPower(ctx context.Context, cfg power.Config, asJSON bool, stdio IO) er
 		sampler.Stop()
 		cfg.Bus.Close()
 	}()
+	show := func(e event.Event) error { return showPower(e, stdio) }
 	if asJSON {
-		return record.Run(sub, stdio.Out)
+		w := record.NewWriter(stdio.Out)
+		show = func(e event.Event) error { return errors.Join(w.Write(e), w.Flush()) }
 	}
 	var failure error
 	for batch, ok := sub.Next(nil); ok; batch, ok = sub.Next(batch) {
 		for _, e := range batch {
 			if failure == nil {
-				failure = showPower(e, stdio)
+				failure = show(e)
+			}
+			if none, ok := e.(event.PowerSource); ok && none.Source == "" && failure == nil {
+				failure = fmt.Errorf("%w: %s", errNoPower, none.Unavailable)
+			}
+			if failure != nil {
+				cancel()
 			}
 		}
 	}
 	return failure
 }
 
+// showPower prints what an event tells, as a line.
 func showPower(e event.Event, stdio IO) (err error) {
 	switch e := e.(type) {
 	case event.PowerSource:
-		switch {
-		case e.Source == "":
-			return fmt.Errorf("%w: %s", errNoPower, e.Unavailable)
-		case e.Unavailable == "":
+		if e.Unavailable == "" {
 			_, err = fmt.Fprintf(stdio.Out, "%s: %s, every %v\n", e.Source, term.Printable(e.Detail), e.Interval)
 		}
 	case event.Notice:
