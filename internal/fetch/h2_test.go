@@ -76,7 +76,7 @@ func (p *peer) answer(stream uint32) {
 // sent again.
 func TestHTTP2Unprocessed(t *testing.T) {
 	for name, no := range map[string]func(p *peer, stream uint32){
-		"refused stream":      func(p *peer, stream uint32) { p.say(frame(frameReset, 0, stream, u32(refusedStream))) },
+		"refused stream":      func(p *peer, stream uint32) { p.say(frame(frameReset, 0, stream, u32(7))) },
 		"goaway":              func(p *peer, _ uint32) { p.say(frame(frameGoAway, 0, 0, u32(0, 0))) },
 		"goaway, then closed": func(p *peer, _ uint32) { p.say(frame(frameGoAway, 0, 0, u32(0, 0))); _ = p.Close() },
 	} {
