@@ -19,7 +19,7 @@ func (hc *h2Conn) await(s *h2Stream, p []byte) (int, error) {
 			hc.handOnLocked(s)
 			hc.mu.Unlock()
 			if grant > 0 {
-				hc.update(s.id, grant)
+				hc.sending(hc.out.update(s.id, grant))
 			}
 			return n, err
 		}
@@ -85,6 +85,7 @@ func (s *h2Stream) wakeLocked() {
 // interrupt makes whoever waits for the stream give up, because of why.
 func (s *h2Stream) interrupt(why error) {
 	hc := s.hc
+	defer hc.unblock()
 	hc.mu.Lock()
 	defer hc.mu.Unlock()
 	if s.cause == nil {

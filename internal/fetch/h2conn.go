@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,12 +151,11 @@ func (hc *h2Conn) roundTrip(ctx context.Context, req *http.Request, _ asked) (*h
 		hc.released(false)
 		return nil, nil, err
 	}
-	if err := hc.open(s, fields); err != nil {
-		return nil, nil, s.unanswered(err)
-	}
 	s.stop = context.AfterFunc(ctx, func() { s.interrupt(context.Canceled) })
 	timer := time.AfterFunc(hc.c.cfg.ResponseTimeout, func() { s.interrupt(errLate) })
-	_, err = hc.await(s, nil)
+	if err = hc.open(s, fields); err == nil {
+		_, err = hc.await(s, nil)
+	}
 	if !timer.Stop() {
 		err = errLate
 	}
@@ -171,13 +171,9 @@ func (hc *h2Conn) open(s *h2Stream, fields []hpack.HeaderField) error {
 	hc.out.mu.Lock()
 	defer hc.out.mu.Unlock()
 	hc.mu.Lock()
-	if hc.endingLocked() {
-		err := hc.err
+	if err := cmp.Or(s.cause, hc.err); err != nil || hc.endingLocked() {
 		hc.mu.Unlock()
-		if err == nil {
-			err = errResend
-		}
-		return err
+		return cmp.Or(err, errResend)
 	}
 	s.id, s.credit = hc.nextID, hc.pace.window
 	hc.nextID += 2

@@ -30,7 +30,7 @@ func (hc *h2Conn) control() error {
 		return hc.settings(f)
 	case *http2.PingFrame:
 		if !f.IsAck() {
-			return hc.out.ping(f.Data)
+			hc.sending(hc.out.ping(f.Data))
 		}
 	case *http2.GoAwayFrame:
 		hc.goodbye(f)
@@ -105,7 +105,7 @@ func (s *h2Stream) headersLocked(f *http2.MetaHeadersFrame) *Error {
 		s.wakeLocked()
 		return nil
 	}
-	h, err := responseOf(f, s.req)
+	h, err := responseOf(f, s.req) //nolint:bodyclose // it has none; the stream is what is read
 	if err != nil {
 		return err
 	}
@@ -157,13 +157,15 @@ func (hc *h2Conn) settings(f *http2.SettingsFrame) error {
 			hc.mu.Unlock()
 		case http2.SettingHeaderTableSize:
 			table, haveTable = v.Val, true
+		default: // about bodies of ours, or not known
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return hc.out.acknowledge(table, haveTable)
+	hc.sending(hc.out.acknowledge(table, haveTable))
+	return nil
 }
 
 // goodbye ends the streams that the server says it has not looked at.
@@ -245,7 +247,7 @@ func (hc *h2Conn) breakOff(id uint32, code http2.ErrCode, err *Error) error {
 	hc.mu.Unlock()
 	switch {
 	case s != nil:
-		hc.reset(id, code)
+		hc.sending(hc.out.reset(id, code))
 	case unopened:
 		return &http2Error{http2.ErrCodeProtocol, err}
 	}

@@ -33,8 +33,9 @@ func resetError(code http2.ErrCode) error {
 		return protocolError("server wants HTTP/1.1")
 	case http2.ErrCodeProtocol, http2.ErrCodeFrameSize, http2.ErrCodeCompression, http2.ErrCodeFlowControl:
 		return protocolError("http/2: server reset the stream: %v", code)
+	default:
+		return fmt.Errorf("server reset the stream: %v", code)
 	}
-	return fmt.Errorf("server reset the stream: %v", code)
 }
 
 // wireError classifies what reading a connection met where the type alone tells.

@@ -2,6 +2,8 @@ package fetch
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -10,8 +12,16 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// goAwayTime bounds how long saying goodbye may take.
-const goAwayTime = time.Second
+const (
+	// goAwayTime bounds how long saying goodbye may take.
+	goAwayTime = time.Second
+	// sendGrace is how long sending may go on when whom it is for has been
+	// cancelled. What we send always fits the socket's buffer, so it takes time
+	// only where a server has read nothing for long.
+	sendGrace = 100 * time.Millisecond
+)
+
+var errNotTaken = errors.New("server does not take what is sent")
 
 // h2Writer is the sending side of a connection. Its methods may be called from
 // any goroutine, but for request. An error means that the connection has ended.
@@ -123,16 +133,18 @@ func (w *h2Writer) goAway(code http2.ErrCode) {
 	_ = w.flush()
 }
 
-// update is out.update; a failure ends the connection.
-func (hc *h2Conn) update(stream uint32, n int64) {
-	if err := hc.out.update(stream, n); err != nil {
-		hc.fail(err)
+// sending ends the connection if sending on it has failed.
+func (hc *h2Conn) sending(err error) {
+	if err != nil {
+		hc.fail(fmt.Errorf("sending: %w", err))
 	}
 }
 
-// reset is out.reset; a failure ends the connection.
-func (hc *h2Conn) reset(stream uint32, code http2.ErrCode) {
-	if err := hc.out.reset(stream, code); err != nil {
-		hc.fail(err)
-	}
+// unblock sees to it that nobody is held up for long by a server that does not
+// take what is sent: it ends the connection if somebody is.
+func (hc *h2Conn) unblock() {
+	timer := time.AfterFunc(sendGrace, func() { hc.fail(errNotTaken) })
+	hc.out.mu.Lock()
+	timer.Stop()
+	hc.out.mu.Unlock()
 }

@@ -97,7 +97,7 @@ func (s *h2Stream) end(suspect bool) {
 	}
 	hc.mu.Unlock()
 	if reset && !suspect {
-		hc.reset(s.id, http2.ErrCodeCancel)
+		hc.sending(hc.out.reset(s.id, http2.ErrCodeCancel))
 	}
 	hc.released(suspect)
 }
