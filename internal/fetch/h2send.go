@@ -18,7 +18,7 @@ const (
 	// sendGrace is how long sending may go on when whom it is for has been
 	// cancelled. What we send always fits the socket's buffer, so it takes time
 	// only where a server has read nothing for long.
-	sendGrace = 100 * time.Millisecond
+	sendGrace = 500 * time.Millisecond
 )
 
 var errNotTaken = errors.New("server does not take what is sent")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -70,6 +71,65 @@ func TestHTTP2Storm(t *testing.T) {
 		}
 		t.Logf("seed %d: %d done, %d connections", seed, done.Load(), s.accepted())
 	}
+}
+
+// TestCancelsHarmNobody: over TLS, where a deadline that makes a reader look up
+// falls within records, many responses are cancelled while others are read; those
+// get all their bytes, and all over one connection.
+func TestCancelsHarmNobody(t *testing.T) {
+	b := testbody.Body{Size: 1 << 20, Seed: 52}
+	slowly := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		off, end := ranged(r)
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", off, end-1, b.Size))
+		w.WriteHeader(http.StatusPartialContent)
+		for p := part(t, b, off, end); len(p) > 0; {
+			n := min(len(p), 1+len(p)/3)
+			if _, err := w.Write(p[:n]); err != nil {
+				return
+			}
+			_ = http.NewResponseController(w).Flush()
+			p = p[n:]
+		}
+	})
+	fl := flavours()[3]
+	srv := fl.server(t, slowly)
+	c := client(t, fl.config(srv))
+	u := parse(t, srv.URL)
+	must(t, c, u, 0, 10)
+	var cancelled atomic.Int64
+	var wg sync.WaitGroup
+	for w := range uint64(6) {
+		wg.Go(func() {
+			dice := rand.New(rand.NewPCG(52, w))
+			for range 60 {
+				off := dice.Int64N(b.Size - 1)
+				end := min(b.Size, off+1+dice.Int64N(100_000))
+				ctx, cancel := context.WithCancelCause(t.Context())
+				if w%2 == 0 {
+					time.AfterFunc(time.Duration(dice.IntN(3000))*time.Microsecond, func() { cancel(context.Canceled) })
+				}
+				r, err := c.Get(ctx, u, off, end)
+				if err == nil {
+					var got []byte
+					if got, err = io.ReadAll(r); err == nil && !bytes.Equal(got, part(t, b, off, end)) {
+						t.Error("other bytes")
+					}
+					_ = r.Close()
+				}
+				if err != nil && errors.Is(err, context.Canceled) && w%2 == 0 {
+					cancelled.Add(1)
+				} else if err != nil {
+					t.Error(err)
+				}
+				cancel(nil)
+			}
+		})
+	}
+	wg.Wait()
+	if n := c.Stats().Connections; n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	t.Logf("%d cancelled", cancelled.Load())
 }
 
 // moody2 is moody for HTTP/2.
