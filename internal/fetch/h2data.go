@@ -10,6 +10,11 @@ import (
 // pings, empty DATA and the like.
 const maxIdle = 1000
 
+// frameTail is how many bytes of a frame are worth waiting for: less than a packet,
+// so they are about to come. TLS servers that write a full frame at once put the
+// last nine bytes into a record of their own.
+const frameTail = 1 << 10
+
 // dataFrame is the DATA frame in which the connection's reading stands.
 type dataFrame struct {
 	open   bool
@@ -189,8 +194,13 @@ func (hc *h2Conn) direct(s *h2Stream, p []byte) (int, error) {
 		return n, nil
 	}
 	got, err := hc.in.src.Read(p[:min(len(p), f.rest+len(hc.in.buf))])
+	for got > 0 && err == nil && f.rest-got > 0 && f.rest-got <= frameTail && f.rest <= len(p) {
+		var k int
+		k, err = hc.in.src.Read(p[got:f.rest])
+		got += k
+	}
 	if got == 0 {
-		return 0, err
+		return 0, err // one that comes after bytes will come again
 	}
 	n := min(got, f.rest)
 	f.rest -= n
