@@ -19,6 +19,9 @@ const (
 	// doubles those from each round trip to the next, and news of a larger window
 	// takes half of one to arrive.
 	headroom = 8
+	// shortRound is what a round trip counts for at least: queues on the way, and
+	// pauses of ours, do not get shorter with it.
+	shortRound = 50 * time.Millisecond
 	// connWindow is that of all streams together; it bounds nothing, as each
 	// stream has a bound of its own.
 	connWindow = 1 << 30
@@ -55,7 +58,8 @@ func (f *pace) received(now time.Time, n int64) {
 		f.since, f.got, f.base = now, 0, f.window
 	}
 	f.got += n
-	f.window = max(f.window, min(headroom*f.got, 2*f.base, maxWindow))
+	want := headroom * float64(f.got) * max(1, float64(shortRound)/float64(f.rtt))
+	f.window = max(f.window, min(int64(min(want, maxWindow)), 2*f.base))
 }
 
 // grantLocked is by how many bytes to widen the stream's window now: rarely, so

@@ -25,7 +25,8 @@ func TestWindowNeverLimits(t *testing.T) {
 		{"long fat", 300 * time.Millisecond, 220, 14600, 0, 0, maxWindow},
 		{"long fat, skewed", 300 * time.Millisecond, 220, 14600, 61, 0, maxWindow},
 		{"large first flight", 50 * time.Millisecond, 200, 146_000, 30, 0, maxWindow},
-		{"wi-fi", 16 * time.Millisecond, 82, 14600, 10, 0, 2 << 20},
+		{"wi-fi", 16 * time.Millisecond, 82, 14600, 10, 0, 5 << 20},
+		{"fast and near", 2 * time.Millisecond, 900, 14600, 10, 0, maxWindow},
 		{"lte", 50 * time.Millisecond, 64, 14600, 10, 20, 4 << 20},
 		{"slow", 100 * time.Millisecond, 1, 14600, 10, 0, firstWindow},
 	} {

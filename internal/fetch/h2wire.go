@@ -14,8 +14,8 @@ const (
 	maxFrame = 16 << 10
 	// frameHead is how long the header of a frame is (RFC 9113, 4.1).
 	frameHead = 9
-	// aheadSize is how much is read ahead; a whole frame must fit.
-	aheadSize = 2 * maxFrame
+	// aheadSize is how much is read ahead; a whole frame, header included, must fit.
+	aheadSize = maxFrame + 1<<10
 )
 
 // frameHeader is the header of a frame.
