@@ -34,13 +34,13 @@
 // Its HTTP/2 costs a goroutine that reads, two copies per byte and a WINDOW_UPDATE
 // for nearly every read, and has windows of a fixed size. What is hard about
 // HTTP/2 without being particular to it, frames and header compression, comes
-// from golang.org/x/net/http2's Framer and from hpack. These are not deprecated; what
-// is, from Go 1.26 on, is that package's Transport and Server, which are not used here.
+// from golang.org/x/net/http2's Framer and from hpack. These are not deprecated; that
+// package's client and server are, and are not used here.
 //
 // # Windows
 //
 // How far a server may run ahead on a stream follows the bytes that come within a
-// round trip (see pace), from 256 KiB to 16 MiB, ahead of TCP's slow start, so that
+// round trip, or 50 ms (see pace), from 256 KiB to 16 MiB, ahead of TCP's slow start, so that
 // TCP and not the window is what limits a link. It is given back in quarters. No
 // priorities are asked for: a server that knows RFC 9218 answers in order anyway,
 // and for others there is but RFC 7540's scheme, which is deprecated.
@@ -52,5 +52,6 @@
 // was given to Get, which unblocks Read at once. That context governs the
 // response until Close. Every Response must be closed: over HTTP/1.1 those queued
 // behind it wait for that. Reads of responses over one HTTP/2 connection may run at
-// the same time; one that is not read holds up none of the others. Config must not change after NewClient.
+// the same time; one that is not read holds up none of the others. Config must not
+// change after NewClient.
 package fetch
