@@ -12,6 +12,10 @@ const (
 	// worthRTTs is how many of thief's round trips the victim must be relieved
 	// of for a takeover to be worth the connection that it costs.
 	worthRTTs = 0.5
+	// worthJoining is how long the others must still be busy for a link that
+	// has no connection yet to be given work: name, connection, TLS and the
+	// first steps of slow start take half of that on a phone's link.
+	worthJoining = Second
 )
 
 // usable says whether l may be given work. A banned link may not, whatever its
@@ -57,7 +61,7 @@ func (c *Core) assign(out []Action) []Action {
 func (c *Core) ready(id LinkID) (StreamID, bool) {
 	l := &c.links[id]
 	if l.requests == 0 {
-		return 0, true
+		return 0, !c.tooLate(id)
 	}
 	if !c.sized() {
 		return 0, false
@@ -95,6 +99,21 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 		}
 	}
 	return best, found
+}
+
+// tooLate says whether a link that joins while others are at work would hardly
+// have begun when they have finished.
+func (c *Core) tooLate(id LinkID) bool {
+	if c.links[id].asked || !c.sized() {
+		return false
+	}
+	rate := 0.0
+	for i := range c.links {
+		if o := &c.links[i]; o.requests > 0 && o.est.nMarks > 0 && !c.silent(o) {
+			rate += o.est.rate
+		}
+	}
+	return float64(c.left()) < float64(rate*worthJoining.Seconds())
 }
 
 // runway is how many bytes a stream of l will receive before the first byte of a
@@ -142,9 +161,19 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	limit := c.ledger.size
 	if c.cfg.Window > 0 {
 		limit = min(limit, c.drained+c.cfg.Window)
-		size = min(size, max(1, c.cfg.Window/int64(2*len(c.links))))
+		size = min(size, max(1, c.cfg.Window/int64(2*c.linksUp())))
 	}
 	return c.start(id, stream, c.ledger.take(size, limit), out)
+}
+
+// linksUp is how many links have not gone, waiting and banned ones included.
+func (c *Core) linksUp() (n int) {
+	for i := range c.links {
+		if c.links[i].up {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action {
@@ -155,6 +184,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	if l.requests == 0 {
 		l.lastByte = c.now
 	}
+	l.asked = true
 	l.requests++
 	l.pending += r.Len()
 	l.assigned += r.Len()
