@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/progress"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -45,19 +46,20 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	warn := func(important bool, text string) { bus.Publish(event.Notice{Warning: important, Text: text}) }
 	var results []error
 	var totals []event.LinkTotals
-	links, err := o.choose(ctx, warn)
+	links, specs, err := o.choose(ctx, warn)
 	if err == nil {
 		bus.Publish(o.runStarted(started, links, len(jobs)))
 		nets, bandwidths, rates := networks(links)
 		cfg := o.engine(web, &bus, started)
 		shared := engine.NewLinks(&bus, started, nets, bandwidths, rates, cfg.BlockSize)
-		watching, stop := context.WithCancel(ctx)
-		if err := watchLinks(watching, links, shared); err != nil {
-			warn(false, "changes of the links are not noticed: "+err.Error())
+		roster := &roster{
+			options: o, specs: specs, system: link.System{}, bus: &bus, started: started, warn: warn,
+			links: engine.WithSpares(shared, o.spares(links)), members: members(links),
 		}
-		results = downloadAll(ctx, cfg, shared, jobs, o.atOnce(len(jobs)))
+		stop := roster.watch(ctx)
+		results = downloadAll(ctx, cfg, roster.links, jobs, o.atOnce(len(jobs)))
 		stop()
-		for _, l := range shared {
+		for _, l := range roster.joined() {
 			totals = append(totals, l.Totals())
 		}
 		err = firstOf(results)
