@@ -35,7 +35,7 @@ type lister interface {
 // member is a link of the run, as the roster knows it.
 type member struct {
 	seen link.Info // when it was last usable
-	away bool      // it is not usable now
+	away bool      // it was not usable since
 }
 
 // roster keeps the run's links up to date: those that return, that move to
@@ -148,13 +148,16 @@ func (r *roster) concerned(name string) bool {
 	return name == "" || r.options.automatic() || slices.Contains(r.options.links, name)
 }
 
-// hint lets a link be tried at once about which there is something new.
+// hint takes in that something is new about an interface. A link that has got
+// something is tried at once; one that has lost something may, by the next look,
+// have got it back.
 func (r *roster) hint(c link.Change) {
-	if c.Gone {
-		return
-	}
 	for i := range r.members {
-		if c.Name == r.members[i].seen.Name || c.Name == "" {
+		switch m := &r.members[i]; {
+		case c.Name != "" && c.Name != m.seen.Name:
+		case c.Gone:
+			m.away = true
+		default:
 			r.links[i].Returned()
 		}
 	}

@@ -26,6 +26,7 @@ type memPort struct {
 	mu      sync.Mutex
 	got     []arrival
 	carrier []bool
+	left    int // how often it was taken away
 }
 
 type arrival struct {
@@ -61,6 +62,20 @@ func (p *memPort) SetCarrier(on bool) error {
 	defer p.mu.Unlock()
 	p.carrier = append(p.carrier, on)
 	return nil
+}
+
+// Leave and Return note that they were called.
+func (p *memPort) Leave() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left++
+	return nil
+}
+
+func (p *memPort) Return() ([]netip.Addr, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return []netip.Addr{clientAddr(100 + p.left)}, nil
 }
 
 func (p *memPort) arrivals() []arrival {
