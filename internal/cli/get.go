@@ -52,14 +52,15 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		nets, bandwidths, rates := networks(links)
 		cfg := o.engine(web, &bus, started)
 		shared := engine.NewLinks(&bus, started, nets, bandwidths, rates, cfg.BlockSize)
+		shared = engine.WithSpares(shared, o.spares(links))
 		roster := &roster{
 			options: o, specs: specs, system: link.System{}, bus: &bus, started: started, warn: warn,
-			links: engine.WithSpares(shared, o.spares(links)), members: members(links),
+			seats: seats(shared), members: members(links),
 		}
 		stop := roster.watch(ctx)
-		results = downloadAll(ctx, cfg, roster.links, jobs, o.atOnce(len(jobs)))
+		results = downloadAll(ctx, cfg, shared, jobs, o.atOnce(len(jobs)))
 		stop()
-		for _, l := range roster.joined() {
+		for _, l := range shared[:len(roster.members)] {
 			totals = append(totals, l.Totals())
 		}
 		err = firstOf(results)

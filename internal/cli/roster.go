@@ -32,6 +32,22 @@ type lister interface {
 	List(ctx context.Context) ([]link.Info, error)
 }
 
+// seat is a link of the run as the engines have it; *engine.Link is one.
+type seat interface {
+	Join(n engine.Network, bandwidth float64, bytesPerSecond int64)
+	Renew(n engine.Network, moved bool)
+	Returned()
+}
+
+// seats are the places of links; those that are spare are behind the others.
+func seats(links []*engine.Link) []seat {
+	list := make([]seat, 0, len(links))
+	for _, l := range links {
+		list = append(list, l)
+	}
+	return list
+}
+
 // member is a link of the run, as the roster knows it.
 type member struct {
 	seen link.Info // when it was last usable
@@ -48,9 +64,9 @@ type roster struct {
 	bus     *event.Bus
 	started time.Time
 	warn    func(important bool, text string)
-	links   []*engine.Link // of members, and spare ones behind them
-	members []member
-	full    bool // a link was left out for want of a spare one
+	seats   []seat   // of members, and spare ones behind them
+	members []member // read it when watch has been stopped
+	full    bool     // a link was left out for want of a seat
 }
 
 // spares is how many links may join a run that begins with these.
@@ -109,7 +125,7 @@ func (r *roster) follow(ctx context.Context, changes <-chan link.Change) {
 	defer quiet.Stop()
 	soon.Stop()
 	due := false // soon is running
-	looked := time.Now()
+	var looked time.Time
 	silent := changes == nil
 	for {
 		select {
@@ -158,7 +174,7 @@ func (r *roster) hint(c link.Change) {
 		case c.Gone:
 			m.away = true
 		default:
-			r.links[i].Returned()
+			r.seats[i].Returned()
 		}
 	}
 }
@@ -181,7 +197,7 @@ func (r *roster) look(ctx context.Context, quiet bool) {
 		}
 		difference := usable[at].Since(m.seen)
 		if m.away || difference != link.Same {
-			r.links[i].Renew(r.options.link(usable[at], r.specs), difference == link.Moved)
+			r.seats[i].Renew(r.options.link(usable[at], r.specs), difference == link.Moved)
 		}
 		m.seen, m.away = usable[at], false
 	}
@@ -197,7 +213,7 @@ func (r *roster) look(ctx context.Context, quiet bool) {
 func (r *roster) join(info link.Info) {
 	name := term.Printable(info.Name)
 	i := len(r.members)
-	if i == len(r.links) {
+	if i == len(r.seats) {
 		if !r.full {
 			r.full = true
 			r.warn(false, fmt.Sprintf("link %s is not used: too many have joined", name))
@@ -210,8 +226,5 @@ func (r *roster) join(info link.Info) {
 	})
 	r.warn(true, fmt.Sprintf("link %s joins the download", name))
 	r.members = append(r.members, member{seen: info})
-	r.links[i].Join(l, l.Spec().Bandwidth, l.Spec().Rate)
+	r.seats[i].Join(l, l.Spec().Bandwidth, l.Spec().Rate)
 }
-
-// joined are the links that took part; call it when watch has been stopped.
-func (r *roster) joined() []*engine.Link { return r.links[:len(r.members)] }
