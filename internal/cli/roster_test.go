@@ -54,6 +54,7 @@ func (s *fakeSeat) Join(n engine.Network, bandwidth float64, rate int64) {
 	s.name = n.Name()
 	s.air.note("%s joins, %.0f, %d", s.name, bandwidth, rate)
 }
+
 func (s *fakeSeat) Renew(n engine.Network, moved bool) {
 	s.air.note("%s renewed, moved %v", n.Name(), moved)
 }
