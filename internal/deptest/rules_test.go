@@ -96,6 +96,19 @@ func rules() map[string]rule {
 		"internal/linklab/scenario": {},
 		"internal/linklab/server":   {imports: "internal/testbody"},
 
+		// Turns times, bytes and samples into joules: as pure as the scheduler. It is
+		// given a file's bytes, not the file.
+		"internal/energy": {
+			std:   "bytes cmp encoding/json errors fmt io math slices strconv strings time",
+			tests: "internal/energy",
+		},
+
+		// What nobody measured: a run's events, priced by models.
+		"internal/modelled": {
+			imports: "internal/energy internal/event pkg/scheduler",
+			tests:   "internal/event/eventtest",
+		},
+
 		// Leaves.
 		"internal/term":     {},
 		"internal/testbody": {},

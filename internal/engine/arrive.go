@@ -73,11 +73,12 @@ func (d *download) linkUp(reqs context.Context, id scheduler.LinkID) {
 }
 
 // linkCount is how many links the download has, those that are lost included.
-// Links join in the order of their ids.
+// Links join in the order of their ids, but a look at all of them may have missed
+// one before the last.
 func (d *download) linkCount() (n int) {
 	for i := range d.links {
 		if d.links[i].there {
-			n++
+			n = i + 1
 		}
 	}
 	return n

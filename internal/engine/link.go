@@ -44,6 +44,8 @@ type Link struct {
 	net    Network          // nil of a spare link
 	rtt    time.Duration    // the least since it last moved; 0: none
 	totals event.LinkTotals // over the run
+
+	segments segmentCount
 }
 
 // NewLinks makes the links of a run; rates are in bytes per second, 0 for none.
@@ -120,7 +122,9 @@ func (l *Link) Returned() { l.returns.Add(1) }
 func (l *Link) Totals() event.LinkTotals {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.totals
+	t := l.totals
+	t.TCP = l.segments.total()
+	return t
 }
 
 // ConnOpened implements fetch.Trace.
@@ -255,5 +259,9 @@ func (r *route) DialContext(ctx context.Context, network, addr string) (net.Conn
 		}
 		r.mu.Unlock()
 	}
-	return r.link.network().DialContext(ctx, network, addr)
+	conn, err := r.link.network().DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return r.link.segments.watch(conn), nil
 }

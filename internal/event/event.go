@@ -137,6 +137,17 @@ type RequestEnded struct {
 	LastByte  scheduler.Time    `json:"last_byte"`  // 0: none came
 }
 
+// TCPSegments is what the kernel counted on a link's connections, all files' and
+// all there were since the run began. What a system does not count is 0.
+type TCPSegments struct {
+	In         int64 `json:"in"`
+	Out        int64 `json:"out"`
+	DataIn     int64 `json:"data_in"`      // of In, those with data
+	DataOut    int64 `json:"data_out"`     // of Out, those with data
+	Retrans    int64 `json:"retrans"`      // of DataOut, those sent again
+	OutOfOrder int64 `json:"out_of_order"` // of DataIn, those that came out of order
+}
+
 // LinkSample is a link's share of a Sample; byte counts are cumulative.
 type LinkSample struct {
 	Bytes     int64         `json:"bytes"`         // payload bytes received, waste included
@@ -145,6 +156,10 @@ type LinkSample struct {
 	Bandwidth float64       `json:"bandwidth_bps"` // bytes per second at its best of late
 	RTT       time.Duration `json:"rtt_ns"`
 	InFlight  int           `json:"in_flight"` // requests
+
+	// These are of the link as a whole, whichever file's sample this is.
+	Connections int         `json:"connections"` // open now
+	TCP         TCPSegments `json:"tcp"`
 }
 
 // Sample is where a file stands, several times a second. It may be dropped.
@@ -207,6 +222,7 @@ type LinkTotals struct {
 	LocalAddr   string        `json:"local_addr"`
 	RemoteAddr  string        `json:"remote_addr"`
 	RTT         time.Duration `json:"rtt_ns"` // the least seen
+	TCP         TCPSegments   `json:"tcp"`
 }
 
 // RunEnded is the last event of a run.
