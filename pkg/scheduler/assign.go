@@ -18,10 +18,11 @@ const (
 	worthJoining = Second
 )
 
-// usable says whether l may be given work. A banned link may not, whatever its
-// state: its probes are the fail-over's business.
+// usable says whether l may be given work, and it is not too late for that. A
+// banned link may not, whatever its state: its probes are the fail-over's
+// business.
 func (c *Core) usable(l *link) bool {
-	return l.up && !l.banned && c.now >= l.notBefore
+	return l.up && !l.banned && c.now >= l.notBefore && !c.tooLate(l)
 }
 
 // eta is how many seconds l will need for what it was asked for.
@@ -61,7 +62,7 @@ func (c *Core) assign(out []Action) []Action {
 func (c *Core) ready(id LinkID) (StreamID, bool) {
 	l := &c.links[id]
 	if l.requests == 0 {
-		return 0, !c.tooLate(id)
+		return 0, true
 	}
 	if !c.sized() {
 		return 0, false
@@ -101,15 +102,16 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 	return best, found
 }
 
-// tooLate says whether a link that joins while others are at work would hardly
-// have begun when they have finished.
-func (c *Core) tooLate(id LinkID) bool {
-	if c.links[id].asked || !c.sized() {
+// tooLate says whether a link that joins while others are at work, or about to
+// be, would hardly have begun when they have finished.
+func (c *Core) tooLate(l *link) bool {
+	if l.asked || !c.sized() {
 		return false
 	}
 	rate := 0.0
 	for i := range c.links {
-		if o := &c.links[i]; o.requests > 0 && o.est.nMarks > 0 && !c.silent(o) {
+		o := &c.links[i]
+		if o.asked && c.usable(o) && (o.requests == 0 || !c.silent(o)) {
 			rate += o.est.rate
 		}
 	}
