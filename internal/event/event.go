@@ -3,8 +3,8 @@
 // record, progress, metrics).
 //
 // Contract: Publish never blocks on a watcher. Lifecycle events are lossless.
-// A Sample may be dropped when a watcher lags; it carries cumulative values, so
-// the next one makes up for it. Every Subscription has its own queue; its owner
+// A Sample or a Power may be dropped when a watcher lags; what they count is
+// cumulative, so the next one makes up for it. Every Subscription has its own queue; its owner
 // reads it from one goroutine until Next says that the bus was closed and the
 // queue is drained.
 package event
@@ -206,6 +206,35 @@ type Notice struct {
 	Text    string         `json:"text"`
 }
 
+// PowerSource says what the device's power is measured with from now on, or why
+// it is not measured. The last one of a run rules.
+type PowerSource struct {
+	At          scheduler.Time `json:"at"`
+	Source      string         `json:"source"` // "battery", "rapl", ...; empty: none
+	Interval    time.Duration  `json:"interval_ns"`
+	Detail      string         `json:"detail,omitempty"`      // what is read, for people
+	Unavailable string         `json:"unavailable,omitempty"` // why there are no readings
+}
+
+// Power is a reading of the power that the device draws. It may be dropped.
+//
+// A gauge tells Watts at an instant. A counter tells Joules, exactly, whatever
+// happened to the readings between; its Watts are the mean over the time since
+// its last reading, and its first reading, with which Joules begin at 0, has none.
+type Power struct {
+	At       scheduler.Time `json:"at"`
+	Source   string         `json:"source"`
+	Watts    float64        `json:"watts"`
+	Over     time.Duration  `json:"over_ns,omitempty"` // what Watts are the mean of; 0: an instant
+	Counter  bool           `json:"counter,omitempty"`
+	Joules   float64        `json:"joules,omitempty"`   // of a counter: since its first reading
+	External bool           `json:"external,omitempty"` // on external power: Watts are not what the device draws
+}
+
+// HasWatts says whether the reading tells what the device draws: a counter's
+// first does not, nor does any on external power.
+func (p Power) HasWatts() bool { return !p.External && (!p.Counter || p.Over > 0) }
+
 // FileEnded says that a file is complete, or why it is not.
 type FileEnded struct {
 	At       scheduler.Time `json:"at"`
@@ -270,6 +299,12 @@ func (Step) Kind() string { return "step" }
 
 // Kind names the event in a record.
 func (Notice) Kind() string { return "notice" }
+
+// Kind names the event in a record.
+func (PowerSource) Kind() string { return "power_source" }
+
+// Kind names the event in a record.
+func (Power) Kind() string { return "power" }
 
 // Kind names the event in a record.
 func (FileEnded) Kind() string { return "file_ended" }
