@@ -21,7 +21,8 @@
 // object than the journal, has to wait for the other links' answers, for
 // parkTime at most, before it is believed. Failures are counted per link:
 // Config.Tries of them in a row without getting anywhere, and the link is lost.
-// No link left is the end. While every link waits, after failures or because a
+// No link left is the end; a lost one that is renewed before takes part again,
+// and a link that joins is as good as those from the start. While every link waits, after failures or because a
 // server asks for it, nothing is owed to anybody and no timeout runs: the
 // context's end is what bounds that.
 //
@@ -31,8 +32,8 @@
 //	checksum.go  of the whole object               whole.go     one stream, without ranges
 //	download.go  the owner's state                 settle.go    what came of a request?
 //	loop.go      what wakes the owner              lost.go      links and downloads given up
-//	step.go      the scheduler's actions           report.go    what observers are told
-//	sink.go, stream.go  where the bytes go
+//	step.go      the scheduler's actions           arrive.go    links that come, come back or move
+//	sink.go, stream.go  where the bytes go         report.go    what observers are told
 package engine
 
 import (

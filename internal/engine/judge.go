@@ -145,7 +145,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	}
 	best := d.doubts[0]
 	for _, m := range d.doubts[1:] {
-		if best.resp.Whole && (!m.resp.Whole || d.e.links[m.t.link].Bandwidth > d.e.links[best.t.link].Bandwidth) {
+		if best.resp.Whole && (!m.resp.Whole || d.e.links[m.t.link].bandwidth > d.e.links[best.t.link].bandwidth) {
 			best = m
 		}
 	}
@@ -163,7 +163,7 @@ func (d *download) waiting(now scheduler.Time) bool {
 		return false
 	}
 	for i := range d.links {
-		if l := &d.links[i]; !l.answered && !l.lost && !l.banned {
+		if l := &d.links[i]; l.there && !l.answered && !l.lost && !l.banned {
 			return true
 		}
 	}

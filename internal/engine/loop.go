@@ -95,20 +95,6 @@ func (d *download) count(reqs context.Context, t *transfer) {
 	})
 }
 
-// lookForReturns lets links be tried at once whose interfaces say that they are
-// back.
-func (d *download) lookForReturns(reqs context.Context) {
-	for id := range d.links {
-		l := &d.links[id]
-		if n := d.e.links[id].returns.Load(); n != l.returns {
-			l.returns = n
-			if !l.lost {
-				d.step(reqs, scheduler.Input{Kind: scheduler.LinkUp, Link: scheduler.LinkID(id)})
-			}
-		}
-	}
-}
-
 // lookForLoss counts the packets that came out of order on the connections.
 func (d *download) lookForLoss(now scheduler.Time) {
 	if d.e.cfg.Parallelism != 0 || now-d.lossAsked < lossEvery {

@@ -170,7 +170,7 @@ func (d *download) failed(t *transfer, outcome event.Outcome, err error, retryAf
 		return ending{outcome: outcome, lost: fmt.Errorf("%w (after %d tries)", err, l.failures)}
 	}
 	wait := max(backoff(l.failures), retryAfter)
-	d.e.notice(false, "%s: %v; next try in %.1f s", d.e.links[t.link].Net.Name(), err, wait.Seconds())
+	d.e.notice(false, "%s: %v; next try in %.1f s", d.e.links[t.link].name(), err, wait.Seconds())
 	return ending{outcome: outcome, retry: true, wait: wait}
 }
 

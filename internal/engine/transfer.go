@@ -13,11 +13,13 @@ import (
 )
 
 // errReleased is why a transfer is cancelled when the scheduler takes its range
-// away, and errOver when the download has ended.
+// away, errMoved when its connection leads nowhere any more, and errOver when the
+// download has ended.
 var (
 	errReleased = errors.New("released by the scheduler")
 	errOver     = errors.New("the download is over")
 	errRefused  = errors.New("the response was not taken")
+	errMoved    = errors.New("the link has another address or device")
 )
 
 // wholeObject is the end of a transfer that reads a body of unknown length.

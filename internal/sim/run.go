@@ -16,6 +16,7 @@ const (
 	tries        = 20
 	backoffFirst = 250 * scheduler.Millisecond
 	backoffMost  = 10 * scheduler.Second
+	settleTime   = 100 * scheduler.Millisecond // from the coming of a device to its use
 )
 
 // run is a download in progress. It takes the engine's place around the
@@ -66,11 +67,9 @@ func (c *Config) scheduler(policy scheduler.Policy) scheduler.Config {
 func (r *run) loop(limit scheduler.Time) error {
 	for i := range r.links {
 		r.links[i].apply(0)
-		in := scheduler.Input{Kind: scheduler.LinkUp, Link: scheduler.LinkID(i)}
-		if i < len(r.cfg.Bandwidths) {
-			in.Bandwidth = r.cfg.Bandwidths[i]
+		if !r.links[i].state.Gone() {
+			r.linkUp(i)
 		}
-		r.step(in)
 	}
 	r.step(scheduler.Input{Kind: scheduler.Tick})
 	for !r.complete {
@@ -89,6 +88,7 @@ func (r *run) loop(limit scheduler.Time) error {
 		r.now = next
 		for i := range r.links {
 			r.links[i].apply(next)
+			r.arrive(i)
 		}
 		r.settleAll()
 		if next >= wake && !r.complete {
@@ -96,6 +96,26 @@ func (r *run) loop(limit scheduler.Time) error {
 		}
 	}
 	return nil
+}
+
+func (r *run) linkUp(i int) {
+	in := scheduler.Input{Kind: scheduler.LinkUp, Link: scheduler.LinkID(i)}
+	if i < len(r.cfg.Bandwidths) {
+		in.Bandwidth = r.cfg.Bandwidths[i]
+	}
+	r.step(in)
+}
+
+// arrive lets a link take part whose device has come, or come back.
+func (r *run) arrive(i int) {
+	l := &r.links[i]
+	if l.joinAt > r.now {
+		return
+	}
+	r.step(scheduler.Input{Kind: scheduler.LinkDown, Link: l.id}) // which withdraws its requests
+	l.arrive(r.now)
+	r.linkUp(i)
+	r.step(scheduler.Input{Kind: scheduler.Tick})
 }
 
 func (r *run) allLost() bool {

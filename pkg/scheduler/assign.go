@@ -7,10 +7,16 @@ const jitMargin = 2.0
 // leastWake is the least time between two looks at several streams.
 const leastWake = 10 * Millisecond
 
-// usable says whether l may be given work. A banned link may not, whatever its
-// state: its probes are the fail-over's business.
+// worthJoining is how long the others must still be busy for a link that has no
+// connection yet to be given work: name, connection, TLS and the first steps of
+// slow start take half of that on a phone's link.
+const worthJoining = Second
+
+// usable says whether l may be given work, and it is not too late for that. A
+// banned link may not, whatever its state: its probes are the fail-over's
+// business.
 func (c *Core) usable(l *link) bool {
-	return l.up && !l.banned && c.now >= l.notBefore
+	return l.up && !l.banned && c.now >= l.notBefore && !c.tooLate(l)
 }
 
 // assign gives work to every stream that is ready for more, and lets the idle
@@ -84,6 +90,22 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 	return best, found
 }
 
+// tooLate says whether a link that joins while others are at work, or about to
+// be, would hardly have begun when they have finished.
+func (c *Core) tooLate(l *link) bool {
+	if l.asked || !c.sized() {
+		return false
+	}
+	rate := 0.0
+	for i := range c.links {
+		o := &c.links[i]
+		if o.asked && c.usable(o) && (o.requests == 0 || !c.silent(o)) {
+			rate += o.est.rate
+		}
+	}
+	return float64(c.left()) < float64(rate*worthJoining.Seconds())
+}
+
 // runway is how many bytes a stream of l will receive before the first byte of a
 // request that is sent now; 0 while its rate is unknown.
 func (c *Core) runway(l *link) float64 {
@@ -112,9 +134,19 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	limit := c.ledger.size
 	if c.cfg.Window > 0 {
 		limit = min(limit, c.drained+c.cfg.Window)
-		size = min(size, max(1, c.cfg.Window/int64(2*len(c.links))))
+		size = min(size, max(1, c.cfg.Window/int64(2*c.linksUp())))
 	}
 	return c.start(id, stream, c.ledger.take(size, limit), out)
+}
+
+// linksUp is how many links have not gone, waiting and banned ones included.
+func (c *Core) linksUp() (n int) {
+	for i := range c.links {
+		if c.links[i].up {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action {
@@ -128,6 +160,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	if !c.busy(id, stream) {
 		l.streams.heard[stream] = c.now
 	}
+	l.asked = true
 	l.requests++
 	l.pending += r.Len()
 	l.assigned += r.Len()

@@ -86,6 +86,9 @@ func (c *Config) minRequest() int64 {
 	return leastRequest
 }
 
+// firstStreams is how many streams a link begins with.
+func (c *Config) firstStreams() StreamID { return StreamID(max(1, c.Parallelism)) }
+
 // chunk is one request in flight: it has received got bytes of its range.
 type chunk struct {
 	id     ChunkID
@@ -108,6 +111,7 @@ type link struct {
 	notBefore Time // end of a ban, or of the wait after a failure
 	rtt       Time
 	est       estimator
+	asked     bool  // it has been given work since it came up
 	requests  int   // in flight
 	pending   int64 // bytes asked for and not received
 	assigned  int64 // bytes received or asked for, in all
@@ -153,7 +157,7 @@ func New(cfg Config) (*Core, error) {
 	}
 	for i := range c.links {
 		c.links[i].slowSince = Never
-		c.links[i].streams.most = StreamID(max(1, cfg.Parallelism))
+		c.links[i].streams.most = cfg.firstStreams()
 	}
 	return c, nil
 }
@@ -380,12 +384,20 @@ func (c *Core) release(id LinkID, out []Action) []Action {
 	return out
 }
 
+// forget drops what was learnt of a link that is gone: it may come back by
+// another network.
+func (l *link) forget(cfg *Config) {
+	l.est.forget()
+	l.asked, l.rtt, l.robbed = false, 0, 0
+	l.streams = streams{most: cfg.firstStreams(), reordered: l.streams.reordered}
+}
+
 func (c *Core) upDown(in Input, out []Action) []Action {
 	l := &c.links[in.Link]
 	if in.Kind == LinkDown {
 		l.up = false
 		out = c.release(in.Link, out)
-		l.est.forget()
+		l.forget(&c.cfg)
 		c.recall()
 		return out
 	}
