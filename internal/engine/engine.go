@@ -125,6 +125,11 @@ func (e *Engine) readSize(id scheduler.LinkID) int {
 	return n
 }
 
+// limited says whether a link's bytes have to wait.
+func (e *Engine) limited(id scheduler.LinkID) bool {
+	return e.cfg.LimitRate != nil || e.links[id].limiter != nil
+}
+
 // waitRate waits until n bytes of a link, at most readSize, may have passed.
 // They have: when ctx ends, they count all the same.
 func (e *Engine) waitRate(ctx context.Context, id scheduler.LinkID, n int) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/url"
 	"sync/atomic"
 
@@ -44,12 +43,12 @@ type transfer struct {
 	// What only the owner touches, but for off, which the goroutine reads once
 	// its response was taken.
 	off      int64
-	conn     net.Conn       // what the response comes over; nil until it was taken
-	told     int64          // bytes that the scheduler knows of
-	toldAt   scheduler.Time // when the last of them came
-	progress scheduler.Time // when it was last seen to do what it should
-	released bool           // the scheduler has forgotten this transfer
-	refusal  error          // why its response was refused, if that counts against its link
+	resp     *fetch.Response // nil until it was judged; the goroutine reads it
+	told     int64           // bytes that the scheduler knows of
+	toldAt   scheduler.Time  // when the last of them came
+	progress scheduler.Time  // when it was last seen to do what it should
+	released bool            // the scheduler has forgotten this transfer
+	refusal  error           // why its response was refused, if that counts against its link
 }
 
 // message is what a transfer tells its owner.

@@ -208,8 +208,12 @@ func (x *exchange) Read(p []byte) (int, error) {
 	if int64(len(p)) > x.left {
 		p = p[:x.left]
 	}
+	if x.hc.br.Buffered() == 0 {
+		x.hc.mark.reading(int64(len(p)), x.left)
+	}
 	n, err := x.hc.br.Read(p)
 	if x.left -= int64(n); x.left == 0 {
+		x.hc.mark.reading(0, 0)
 		return n, io.EOF
 	}
 	if err != nil {
@@ -262,6 +266,8 @@ func (x *exchange) drainable(within time.Duration) bool {
 }
 
 func (x *exchange) conn() net.Conn { return x.hc.raw }
+
+func (x *exchange) gather(n int64) { x.hc.mark.want(n) }
 
 // skip takes care of a request that nobody waits for any more. Its response is on
 // its way and stands before those behind it: once it is its turn, a small one is

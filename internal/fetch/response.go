@@ -34,6 +34,9 @@ type body interface {
 	conn() net.Conn
 }
 
+// gatherer is a body whose connection can wait for more than one byte.
+type gatherer interface{ gather(n int64) }
+
 // Response is a checked answer whose body has not been read yet. Read it to
 // io.EOF or not, and Close it; it belongs to one goroutine.
 type Response struct {
@@ -160,6 +163,18 @@ func (r *Response) Discard(most int64) int64 {
 		r.err = &Error{Class: Canceled, Err: ErrClosed}
 	}
 	return dropped
+}
+
+// Gather says that a Read which finds nothing may wait until n bytes, or all that
+// are wanted, are there; 1, as it is at first, wakes it with the first. Where the
+// connection cannot tell it has no effect. It holds for the connection until
+// Gather is called again, from any goroutine; a Read that waits for more than n
+// then returns what there is. A body may come to a halt below n, so whoever asks
+// for more than 1 must look whether bytes still come.
+func (r *Response) Gather(n int64) {
+	if b, ok := r.body.(gatherer); ok {
+		b.gather(max(1, n))
+	}
 }
 
 // Conn is the link's connection that carries the response, as the Dialer made
