@@ -71,7 +71,7 @@ type Config struct {
 
 // DefaultBlockSize is large enough that system calls do not show in a profile
 // beside the copying of bytes, and small enough for a phone's cache.
-const DefaultBlockSize = 128 << 10
+const DefaultBlockSize = 512 << 10
 
 // ErrInterrupted is the cause with which to cancel a download's context so that
 // its state is kept for the next run.
@@ -83,6 +83,7 @@ type Engine struct {
 	links  []*Link
 	routes []*route  // one per link
 	blocks sync.Pool // of *[]byte, BlockSize long
+	pipes  pipes
 }
 
 // New makes an Engine over links. Close it. It fails when there is no such
@@ -99,6 +100,7 @@ func New(cfg Config, links []*Link) (*Engine, error) {
 		b := make([]byte, cfg.BlockSize)
 		return &b
 	}
+	e.pipes.size = cfg.BlockSize
 	for i, l := range links {
 		e.routes[i] = newRoute(l, &e.cfg.HTTP)
 	}
@@ -110,6 +112,7 @@ func (e *Engine) Close() {
 	for _, r := range e.routes {
 		r.close()
 	}
+	e.pipes.close()
 }
 
 func (e *Engine) now() scheduler.Time { return sinceStart(e.cfg.Started) }

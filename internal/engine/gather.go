@@ -10,7 +10,7 @@ const (
 	// gatherTime is for how long packets are gathered before they wake anybody:
 	// short beside a round trip of a mobile link, long beside the time between two
 	// packets.
-	gatherTime = 8 * time.Millisecond
+	gatherTime = 10 * time.Millisecond
 	// gatherMost bounds that in bytes: larger blocks cost no less per byte.
 	gatherMost = 256 << 10
 	// gatherPatience is how long no byte may have been seen before the few that may

@@ -98,10 +98,10 @@ func (e *Engine) open(ctx context.Context, t *transfer, u *url.URL, tell chan<- 
 	}
 }
 
-// receive reads the body in large blocks and writes each at its place.
+// receive brings the body to its place in large blocks.
 func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response, to sink) error {
-	block := e.blocks.Get().(*[]byte)
-	defer e.blocks.Put(block)
+	c := e.newCarrier(t, resp, to)
+	defer c.close()
 	most := int64(e.readSize(t.link))
 	got := int64(0)
 	for {
@@ -109,22 +109,19 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 		if want <= 0 {
 			return nil
 		}
-		n, err := resp.Read((*block)[:want])
+		at := t.off + got
+		n, err := c.carry(ctx, want, at)
 		if n > 0 {
-			at := t.off + got
-			if werr := e.store(ctx, t, to, (*block)[:n], at); werr != nil {
-				return werr
-			}
-			got += int64(n)
+			got += n
 			now := int64(e.now())
-			if got == int64(n) {
+			if got == n {
 				t.firstByte.Store(now)
 			}
 			if at < t.end.Load() {
 				t.lastByte.Store(now)
 			}
 			t.got.Store(got)
-			if werr := e.waitRate(ctx, t.link, n); werr != nil {
+			if werr := e.waitRate(ctx, t.link, int(n)); werr != nil {
 				return werr
 			}
 		}

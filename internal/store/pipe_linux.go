@@ -1,0 +1,119 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// pipe is a pipe with what is on its way through it. The function that is called
+// with the socket is made once, so that moving allocates nothing.
+type pipe struct {
+	r, w   int
+	size   int  // bytes
+	copies bool // the file system does not splice
+
+	enter func(socket uintptr) bool // fromSocket
+	n     int                       // bytes that it is to move; then, that it has moved
+	err   error                     // its error
+}
+
+// NewMover makes a Mover that takes size bytes at a time, at most. It fails
+// where the system has no splice or does not allow a pipe of that size.
+func NewMover(size int) (*Mover, error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return nil, os.NewSyscallError("pipe2", err)
+	}
+	m := &Mover{pipe{r: fds[0], w: fds[1]}}
+	got, err := unix.FcntlInt(uintptr(m.w), unix.F_SETPIPE_SZ, size)
+	if err == nil && got < size {
+		err = unix.EPERM
+	}
+	if err != nil {
+		return nil, errors.Join(os.NewSyscallError("fcntl F_SETPIPE_SZ", err), m.close())
+	}
+	m.size = size
+	m.enter = m.fromSocket
+	return m, nil
+}
+
+func (p *pipe) works() bool { return !p.copies }
+
+func (p *pipe) close() error {
+	return errors.Join(unix.Close(p.r), unix.Close(p.w))
+}
+
+func (p *pipe) take(conn syscall.RawConn, n int64) (int64, error) {
+	p.n = int(min(n, int64(p.size)))
+	if err := conn.Read(p.enter); err != nil {
+		return 0, err
+	}
+	return int64(p.n), os.NewSyscallError("splice", p.err)
+}
+
+// fromSocket is false when the socket has nothing.
+func (p *pipe) fromSocket(socket uintptr) bool {
+	for {
+		n, err := unix.Splice(int(socket), nil, p.w, nil, p.n, unix.SPLICE_F_NONBLOCK|unix.SPLICE_F_MOVE)
+		switch err { //nolint:errorlint // a bare number
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return false
+		default:
+			p.n, p.err = max(0, int(n)), err
+			return true
+		}
+	}
+}
+
+// give writes n bytes of the pipe to f at off, by copying where f's file system
+// does not splice.
+func (p *pipe) give(f *os.File, n, off int64) (done int64, err error) {
+	for done < n && !p.copies {
+		at := off + done
+		k, err := unix.Splice(p.r, nil, int(f.Fd()), &at, int(n-done), unix.SPLICE_F_MOVE)
+		switch err { //nolint:errorlint // a bare number
+		case nil:
+			if k <= 0 {
+				return done, io.ErrShortWrite
+			}
+			done += k
+		case unix.EINTR:
+		case unix.EINVAL, unix.ENOSYS, unix.EOPNOTSUPP:
+			p.copies = true
+		default:
+			return done, os.NewSyscallError("splice", err)
+		}
+	}
+	if done == n {
+		return done, nil
+	}
+	copied, err := p.copy(f, n-done, off+done)
+	return done + copied, err
+}
+
+// copy writes n bytes of the pipe, which holds so many, by way of memory.
+func (p *pipe) copy(f *os.File, n, off int64) (done int64, err error) {
+	block := make([]byte, min(n, 64<<10))
+	for done < n {
+		got, err := unix.Read(p.r, block[:min(n-done, int64(len(block)))])
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return done, os.NewSyscallError("read", err)
+		case got == 0:
+			return done, fmt.Errorf("a pipe lost %d bytes: %w", n-done, io.ErrUnexpectedEOF)
+		}
+		if _, err := f.WriteAt(block[:got], off+done); err != nil {
+			return done, err
+		}
+		done += int64(got)
+	}
+	return done, nil
+}
