@@ -68,8 +68,6 @@ func (c *carrier) carry(ctx context.Context, want, off int64) (int64, error) {
 
 // pipes are those of an Engine's carriers, for the next one when they are done.
 type pipes struct {
-	size int // bytes
-
 	mu   sync.Mutex
 	idle []*store.Mover
 }
@@ -83,7 +81,7 @@ func (p *pipes) get() *store.Mover {
 		p.idle = p.idle[:n-1]
 		return m
 	}
-	m, err := store.NewMover(p.size)
+	m, err := store.NewMover()
 	if err != nil {
 		return nil
 	}

@@ -100,7 +100,6 @@ func New(cfg Config, links []*Link) (*Engine, error) {
 		b := make([]byte, cfg.BlockSize)
 		return &b
 	}
-	e.pipes.size = cfg.BlockSize
 	for i, l := range links {
 		e.routes[i] = newRoute(l, &e.cfg.HTTP)
 	}

@@ -7,8 +7,7 @@ import "syscall"
 // every system can; see NewMover. It belongs to one goroutine.
 type Mover struct{ pipe }
 
-// Take moves at most n bytes, and no more than the Mover's size, from conn into
-// the pipe. Like a Read it returns what there is, waiting when there is nothing,
+// Take moves at most n bytes from conn into the pipe. Like a Read it returns what there is, waiting when there is nothing,
 // and obeys conn's deadline and its Close; 0 bytes without an error are the end
 // of the stream. What was taken before must have been given to MoveAt.
 func (m *Mover) Take(conn syscall.RawConn, n int64) (int64, error) { return m.take(conn, n) }

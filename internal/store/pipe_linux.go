@@ -14,7 +14,6 @@ import (
 // with the socket is made once, so that moving allocates nothing.
 type pipe struct {
 	r, w   int
-	size   int  // bytes
 	copies bool // the file system does not splice
 
 	enter func(socket uintptr) bool // fromSocket
@@ -22,22 +21,21 @@ type pipe struct {
 	err   error                     // its error
 }
 
-// NewMover makes a Mover that takes size bytes at a time, at most. It fails
-// where the system has no splice or does not allow a pipe of that size.
-func NewMover(size int) (*Mover, error) {
+// pipeSize is what the kernel lets everybody have (pipe(7), pipe-max-size). A
+// pipe has a place for every 4 KiB, and a packet takes a place or two.
+const pipeSize = 1 << 20
+
+// NewMover makes a Mover. It fails where the system has no splice, or does not
+// allow a pipe that is large enough to be worth it.
+func NewMover() (*Mover, error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
 		return nil, os.NewSyscallError("pipe2", err)
 	}
 	m := &Mover{pipe{r: fds[0], w: fds[1]}}
-	got, err := unix.FcntlInt(uintptr(m.w), unix.F_SETPIPE_SZ, size)
-	if err == nil && got < size {
-		err = unix.EPERM
-	}
-	if err != nil {
+	if _, err := unix.FcntlInt(uintptr(m.w), unix.F_SETPIPE_SZ, pipeSize); err != nil {
 		return nil, errors.Join(os.NewSyscallError("fcntl F_SETPIPE_SZ", err), m.close())
 	}
-	m.size = size
 	m.enter = m.fromSocket
 	return m, nil
 }
@@ -49,7 +47,7 @@ func (p *pipe) close() error {
 }
 
 func (p *pipe) take(conn syscall.RawConn, n int64) (int64, error) {
-	p.n = int(min(n, int64(p.size)))
+	p.n = int(min(n, pipeSize))
 	if err := conn.Read(p.enter); err != nil {
 		return 0, err
 	}

@@ -12,7 +12,7 @@ import (
 type pipe struct{}
 
 // NewMover fails: this system cannot move.
-func NewMover(int) (*Mover, error) { return nil, errors.ErrUnsupported }
+func NewMover() (*Mover, error) { return nil, errors.ErrUnsupported }
 
 func (*pipe) works() bool                                { return false }
 func (*pipe) close() error                               { return nil }
