@@ -43,7 +43,7 @@ func NewMover() (*Mover, error) {
 func (p *pipe) works() bool { return !p.copies }
 
 func (p *pipe) close() error {
-	return errors.Join(unix.Close(p.r), unix.Close(p.w))
+	return errors.Join(os.NewSyscallError("close", unix.Close(p.r)), os.NewSyscallError("close", unix.Close(p.w)))
 }
 
 func (p *pipe) take(conn syscall.RawConn, n int64) (int64, error) {
