@@ -42,7 +42,11 @@ func (s *spy) WriteAt(p []byte, off int64) (int, error) {
 
 func (s *spy) note(to *atomic.Int64, n int64) {
 	to.Add(n)
-	for old := s.largest.Load(); n > old && !s.largest.CompareAndSwap(old, n); old = s.largest.Load() {
+	for {
+		old := s.largest.Load()
+		if n <= old || s.largest.CompareAndSwap(old, n) {
+			return
+		}
 	}
 }
 

@@ -35,7 +35,7 @@
 //
 // Client's methods may be called from any goroutine. A Response belongs to one
 // goroutine; the way to interrupt it from another is to cancel the context that
-// was given to Get, which unblocks Read at once. That context governs the
-// response until Close. Every Response must be closed: over HTTP/1.1 those queued
+// was given to Get, which unblocks Read at once, and Gather may be called from any
+// goroutine. That context governs the response until Close. Every Response must be closed: over HTTP/1.1 those queued
 // behind it wait for that. Config must not change after NewClient.
 package fetch

@@ -58,9 +58,9 @@ func (p *pipe) take(conn syscall.RawConn, n int64) (int64, error) {
 func (p *pipe) fromSocket(socket uintptr) bool {
 	for {
 		n, err := unix.Splice(int(socket), nil, p.w, nil, p.n, unix.SPLICE_F_NONBLOCK|unix.SPLICE_F_MOVE)
-		switch err { //nolint:errorlint // a bare number
-		case unix.EINTR:
-		case unix.EAGAIN:
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EAGAIN):
 			return false
 		default:
 			p.n, p.err = max(0, int(n)), err
@@ -75,14 +75,13 @@ func (p *pipe) give(f *os.File, n, off int64) (done int64, err error) {
 	for done < n && !p.copies {
 		at := off + done
 		k, err := unix.Splice(p.r, nil, int(f.Fd()), &at, int(n-done), unix.SPLICE_F_MOVE)
-		switch err { //nolint:errorlint // a bare number
-		case nil:
-			if k <= 0 {
-				return done, io.ErrShortWrite
-			}
-			done += k
-		case unix.EINTR:
-		case unix.EINVAL, unix.ENOSYS, unix.EOPNOTSUPP:
+		switch {
+		case err == nil && k <= 0:
+			return done, io.ErrShortWrite
+		case err == nil:
+			done += int64(k)
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EOPNOTSUPP):
 			p.copies = true
 		default:
 			return done, os.NewSyscallError("splice", err)
