@@ -8,6 +8,11 @@ import (
 	"github.com/mlget/mlget/internal/store"
 )
 
+// moveFrom is from how many bytes at a time on moving is cheaper than copying:
+// what comes in less came over a slow link, in packets whose bytes have to be
+// copied into pages first, and each takes a place of the pipe.
+const moveFrom = 128 << 10
+
 // mover is a sink that takes bytes from a socket without their passing through
 // memory.
 type mover interface {
@@ -26,6 +31,7 @@ type carrier struct {
 	file  mover
 	pipe  *store.Mover // nil: only copying will do
 	stuck bool         // there are bytes in pipe that found no place
+	last  int64        // bytes that came at once before
 }
 
 func (e *Engine) newCarrier(t *transfer, resp *fetch.Response, to sink) *carrier {
@@ -45,17 +51,33 @@ func (c *carrier) close() {
 
 // carry brings at most want bytes, no more than a block, to their place at off.
 // The bytes that it returns have been written.
-func (c *carrier) carry(ctx context.Context, want, off int64) (int64, error) {
-	if c.pipe != nil && c.pipe.Works() && c.resp.Movable() {
-		n, err := c.resp.Move(c.pipe, want)
-		if n > 0 {
-			if _, werr := c.file.MoveAt(c.pipe, n, off); werr != nil {
-				c.stuck = true
-				return 0, werr
-			}
-		}
-		return n, err
+func (c *carrier) carry(ctx context.Context, want, off int64) (n int64, err error) {
+	if c.moves() {
+		n, err = c.move(want, off)
+	} else {
+		n, err = c.copy(ctx, want, off)
 	}
+	c.last = n
+	return n, err
+}
+
+// moves says whether moving can be done, and pays.
+func (c *carrier) moves() bool {
+	return c.pipe != nil && c.last >= min(moveFrom, int64(len(*c.block))) && c.pipe.Works() && c.resp.Movable()
+}
+
+func (c *carrier) move(want, off int64) (int64, error) {
+	n, err := c.resp.Move(c.pipe, want)
+	if n > 0 {
+		if _, werr := c.file.MoveAt(c.pipe, n, off); werr != nil {
+			c.stuck = true
+			return 0, werr
+		}
+	}
+	return n, err
+}
+
+func (c *carrier) copy(ctx context.Context, want, off int64) (int64, error) {
 	p := (*c.block)[:want]
 	n, err := c.resp.Read(p)
 	if n > 0 {

@@ -18,22 +18,26 @@ const (
 	gatherPatience = 50 * scheduler.Millisecond
 )
 
-// gather says how many bytes each transfer should wait for, from its link's
-// rate, and lets those look that have got nothing for a while. The consumer of a
-// stream waits for every byte, and who limits a rate has slept already.
-func (d *download) gather(now scheduler.Time) {
-	if d.to.window() > 0 {
-		return
-	}
+// gatherAll says how many bytes each transfer should wait for, and lets those
+// look that have got nothing for a while.
+func (d *download) gatherAll(now scheduler.Time) {
 	for _, t := range d.transfers {
-		if t.resp == nil || t.released || d.e.limited(t.link) {
-			continue
+		switch {
+		case t.resp == nil || t.released:
+		case now-t.progress < gatherPatience:
+			d.gather(t)
+		default:
+			t.resp.Gather(1)
 		}
-		n := int64(1)
-		if now-t.progress < gatherPatience {
-			n = gatherBytes(d.core.Rate(t.link) / float64(d.streams(t.link)))
-		}
-		t.resp.Gather(n)
+	}
+}
+
+// gather says how many bytes a transfer should wait for, from its link's rate.
+// The consumer of a stream waits for every byte, and who limits a rate has slept
+// already.
+func (d *download) gather(t *transfer) {
+	if d.to.window() == 0 && !d.e.limited(t.link) {
+		t.resp.Gather(gatherBytes(d.core.Rate(t.link) / float64(d.streams(t.link))))
 	}
 }
 

@@ -83,6 +83,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 		return false
 	}
 	d.use(t.link)
+	d.gather(t)
 	return !t.released // it is where the object ends before its range
 }
 

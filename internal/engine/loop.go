@@ -65,7 +65,7 @@ func (d *download) lookAround(reqs context.Context) {
 		d.count(reqs, t)
 	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
-	d.gather(now)
+	d.gatherAll(now)
 	d.watchStalls(now)
 	d.settleDoubts(reqs, now)
 	d.sampleSometimes(now)

@@ -174,6 +174,7 @@ func (x *exchange) garbled(err error) error {
 func (x *exchange) begin(h *http.Response) error {
 	hc := x.hc
 	hc.in.left = unmetered
+	hc.mark.want(1)
 	if err := hc.raw.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ type readMark struct {
 	ahead int64           // bytes of a body that may have been read from the socket beyond what was handed on
 
 	mu   sync.Mutex
-	wish int64 // bytes, the caller's
+	wish int64 // bytes, the caller's; 1 when a body begins
 	set  int64 // what the socket was told; at first 1
 }
 

@@ -208,7 +208,7 @@ func TestGatherPipelined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Gather(256 << 10) // for the connection, until somebody says otherwise
+	r.Gather(256 << 10)
 	f := &fetching{t: t, ctx: ctx, c: c, u: s.url(t), b: b}
 	f.start(300_000, 300_010)
 	f.start(300_010, 400_000)

@@ -202,8 +202,8 @@ func (r *Response) Discard(most int64) int64 {
 
 // Gather says that a Read which finds nothing may wait until n bytes, or all that
 // are wanted, are there; 1, as it is at first, wakes it with the first. Where the
-// connection cannot tell it has no effect. It holds for the connection until
-// Gather is called again, from any goroutine; a Read that waits for more than n
+// connection cannot tell it has no effect. It holds until Gather is called again,
+// from any goroutine, or the response's end; a Read that waits for more than n
 // then returns what there is. A body may come to a halt below n, so whoever asks
 // for more than 1 must look whether bytes still come.
 func (r *Response) Gather(n int64) {
