@@ -83,6 +83,8 @@ func classify(err error) (code int, hint string) {
 		return exitNetwork, "the same command goes on where this one stopped"
 	case errors.As(err, &disk):
 		return exitFile, diskHint(err)
+	case errors.Is(err, errNoPower):
+		return exitOther, "mlget power shows what can be measured, and why not"
 	case errors.As(err, &file), errors.Is(err, syscall.EPIPE):
 		return exitFile, ""
 	case errors.Is(err, engine.ErrChanged):

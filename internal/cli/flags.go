@@ -55,6 +55,7 @@ type getOptions struct {
 	json        bool
 	reportFile  string
 	recordFile  string
+	power       powerOptions
 }
 
 func (o *getOptions) addFlags(f *pflag.FlagSet) {
@@ -104,6 +105,7 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print the report as JSON on standard output")
 	f.StringVar(&o.reportFile, "report", "", "write the report to `FILE`")
 	f.StringVar(&o.recordFile, "record", "", "write every event to `FILE`, as JSON lines")
+	o.power.addFlags(f)
 }
 
 // sizeFlag is a number of bytes, or of bytes per second.

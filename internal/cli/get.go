@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/power"
 	"github.com/mlget/mlget/internal/progress"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -32,12 +33,11 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	if err != nil {
 		return err
 	}
-	if o.maxTime > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, started.Add(o.maxTime), errMaxTime)
-		defer cancel()
-	}
 	var bus event.Bus
+	measure, err := o.power.config(&bus, started)
+	if err != nil {
+		return err
+	}
 	watchers, err := o.watch(&bus, mode, stdio)
 	if err != nil {
 		return err
@@ -49,18 +49,24 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	if err == nil {
 		bus.Publish(o.runStarted(started, links, len(jobs)))
 		nets, bandwidths, rates := networks(links)
+		sampler := power.Start(measure)
+		measured := linger(ctx, sampler, o.power.baseline, warn, " before the first connection")
+		limited, cancel := o.limitTime(ctx, started.Add(measured))
+		defer cancel()
 		cfg := o.engine(web, &bus, started)
 		shared := engine.NewLinks(&bus, started, nets, bandwidths, rates, cfg.BlockSize)
-		watching, stop := context.WithCancel(ctx)
+		watching, stop := context.WithCancel(limited)
 		if err := watchLinks(watching, links, shared); err != nil {
 			warn(false, "changes of the links are not noticed: "+err.Error())
 		}
-		results = downloadAll(ctx, cfg, shared, jobs, o.atOnce(len(jobs)))
+		results = downloadAll(limited, cfg, shared, jobs, o.atOnce(len(jobs)))
 		stop()
 		for _, l := range shared {
 			totals = append(totals, l.Totals())
 		}
 		err = firstOf(results)
+		linger(ctx, sampler, o.power.tail, warn, " after the end; an interrupt ends it")
+		sampler.Stop()
 	} else {
 		bus.Publish(o.runStarted(started, nil, len(jobs)))
 		notBegun(&bus, started, jobs, err)
@@ -77,6 +83,14 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		return jobError{jobs[0].URL, err}
 	}
 	return err
+}
+
+// limitTime ends ctx when --max-time after begun is over.
+func (o *getOptions) limitTime(ctx context.Context, begun time.Time) (context.Context, context.CancelFunc) {
+	if o.maxTime <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadlineCause(ctx, begun.Add(o.maxTime), errMaxTime)
 }
 
 // jobs makes a job of every URL.

@@ -34,8 +34,9 @@ func Main(args []string, stdio IO) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 2)
+	defer close(signals)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
+	defer signal.Stop(signals) // before it is closed, or a late signal would be sent on a closed channel
 	go func() {
 		if _, ok := <-signals; !ok {
 			return
@@ -45,7 +46,6 @@ func Main(args []string, stdio IO) int {
 			os.Exit(exitInterrupted)
 		}
 	}()
-	defer close(signals)
 
 	root := newRootCommand(stdio)
 	root.SetArgs(args)
@@ -101,7 +101,7 @@ what was interrupted.`,
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	cmd.SetVersionTemplate("mlget {{.Version}}\n")
 	cmd.SetUsageTemplate(cmd.UsageTemplate() + exitHelp)
-	cmd.AddCommand(newLinksCommand(stdio), newSimulateCommand(stdio), newVersionCommand(stdio))
+	cmd.AddCommand(newLinksCommand(stdio), newPowerCommand(stdio), newSimulateCommand(stdio), newVersionCommand(stdio))
 	return cmd
 }
 

@@ -61,6 +61,12 @@ func rules() map[string]rule {
 		"internal/event":           {imports: "pkg/scheduler"},
 		"internal/event/eventtest": {imports: "internal/event pkg/scheduler"},
 
+		// Samples.
+		"internal/power": {
+			imports: "internal/event pkg/scheduler",
+			tests:   "github.com/rogpeppe/go-internal/txtar golang.org/x/sys",
+		},
+
 		// Watch.
 		"internal/progress": {
 			imports: "internal/event internal/term internal/units pkg/scheduler github.com/vbauerster/mpb/v8 golang.org/x/term",
@@ -78,7 +84,7 @@ func rules() map[string]rule {
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
 			imports: "internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/progress internal/record internal/report internal/sim internal/store internal/term" +
+				" internal/power internal/progress internal/record internal/report internal/sim internal/store internal/term" +
 				" internal/units pkg/scheduler" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
@@ -95,6 +101,19 @@ func rules() map[string]rule {
 		"internal/linklab/emu":      {imports: "internal/linklab/scenario"},
 		"internal/linklab/scenario": {},
 		"internal/linklab/server":   {imports: "internal/testbody"},
+
+		// Turns times, bytes and samples into joules: as pure as the scheduler. It is
+		// given a file's bytes, not the file.
+		"internal/energy": {
+			std:   "bytes cmp encoding/json errors fmt io math slices strconv strings time",
+			tests: "internal/energy",
+		},
+
+		// What nobody measured: a run's events, priced by models.
+		"internal/modelled": {
+			imports: "internal/energy internal/event pkg/scheduler",
+			tests:   "internal/event/eventtest",
+		},
 
 		// Leaves.
 		"internal/term":     {},
@@ -116,6 +135,7 @@ func never() map[string]string {
 		"internal/fetch": "internal/link internal/store internal/engine internal/event pkg/scheduler",
 		"internal/store": "internal/link internal/fetch internal/engine internal/event",
 		"internal/link":  "internal/fetch internal/store internal/engine internal/event pkg/scheduler",
+		"internal/power": "internal/engine internal/fetch internal/link internal/store internal/cli internal/report net",
 		"internal/sim": "internal/engine internal/link internal/fetch internal/store internal/event" +
 			" internal/linklab/emu internal/linklab/server net",
 		"internal/linklab": "internal/cli internal/engine internal/link internal/fetch internal/store internal/event" +

@@ -38,6 +38,8 @@ type Link struct {
 
 	mu     sync.Mutex
 	totals event.LinkTotals
+
+	segments segmentCount
 }
 
 // NewLinks makes the links of a run; rates are in bytes per second, 0 for none.
@@ -75,7 +77,9 @@ func (l *Link) Returned() { l.returns.Add(1) }
 func (l *Link) Totals() event.LinkTotals {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.totals
+	t := l.totals
+	t.TCP = l.segments.total()
+	return t
 }
 
 // ConnOpened implements fetch.Trace.
@@ -194,5 +198,9 @@ func (r *route) DialContext(ctx context.Context, network, addr string) (net.Conn
 		}
 		r.mu.Unlock()
 	}
-	return r.link.Net.DialContext(ctx, network, addr)
+	conn, err := r.link.Net.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return r.link.segments.watch(conn), nil
 }

@@ -35,10 +35,12 @@ func (d *download) sample() {
 	s := event.Sample{At: d.e.now(), File: d.job.ID, Size: d.size(), Links: make([]event.LinkSample, len(d.links))}
 	for id := range d.links {
 		l := scheduler.LinkID(id)
+		segments, open := d.e.links[id].segments.lately(s.At)
 		s.Links[id] = event.LinkSample{
 			Bytes: d.links[id].bytes, Wasted: d.links[id].wasted,
 			Rate: d.core.Rate(l), Bandwidth: d.core.Bandwidth(l),
 			RTT: time.Duration(d.e.links[id].roundTrip(nil)), InFlight: d.core.Requests(l),
+			Connections: open, TCP: segments,
 		}
 	}
 	for _, t := range d.transfers {

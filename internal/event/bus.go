@@ -2,8 +2,8 @@ package event
 
 import "sync"
 
-// sampleBacklog is how many unread events a watcher may have before new Samples
-// pass it by. Lifecycle events are kept however long the queue is.
+// sampleBacklog is how many unread events a watcher may have before new
+// samples pass it by. Lifecycle events are kept however long the queue is.
 const sampleBacklog = 256
 
 // Bus hands every published event to every subscription. Its zero value is
@@ -62,11 +62,19 @@ func (b *Bus) Close() {
 func (s *Subscription) push(e Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, sample := e.(Sample); sample && len(s.queue) >= sampleBacklog {
+	if len(s.queue) >= sampleBacklog && mayBeDropped(e) {
 		return
 	}
 	s.queue = append(s.queue, e)
 	s.ready.Signal()
+}
+
+func mayBeDropped(e Event) bool {
+	switch e.(type) {
+	case Sample, Power:
+		return true
+	}
+	return false
 }
 
 // Next waits for events and returns all that are queued, oldest first, in buf's

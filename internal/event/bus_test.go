@@ -46,14 +46,17 @@ func TestASlowWatcherLosesOnlySamples(t *testing.T) {
 	s := b.Subscribe()
 	for range 3 * sampleBacklog {
 		b.Publish(Sample{})
+		b.Publish(Power{})
 		b.Publish(Notice{})
 	}
 	b.Close()
-	samples, notices := 0, 0
+	samples, powers, notices := 0, 0, 0
 	for _, e := range drain(s) {
 		switch e.(type) {
 		case Sample:
 			samples++
+		case Power:
+			powers++
 		case Notice:
 			notices++
 		}
@@ -61,8 +64,10 @@ func TestASlowWatcherLosesOnlySamples(t *testing.T) {
 	if notices != 3*sampleBacklog {
 		t.Errorf("%d notices of %d arrived", notices, 3*sampleBacklog)
 	}
-	if samples >= 3*sampleBacklog || samples == 0 {
-		t.Errorf("%d samples kept", samples)
+	for _, n := range []int{samples, powers} {
+		if n >= 3*sampleBacklog || n == 0 {
+			t.Errorf("%d samples, %d readings of power kept", samples, powers)
+		}
 	}
 }
 

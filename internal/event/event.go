@@ -3,8 +3,8 @@
 // record, progress, metrics).
 //
 // Contract: Publish never blocks on a watcher. Lifecycle events are lossless.
-// A Sample may be dropped when a watcher lags; it carries cumulative values, so
-// the next one makes up for it. Every Subscription has its own queue; its owner
+// A Sample or a Power may be dropped when a watcher lags; what they count is
+// cumulative, so the next one makes up for it. Every Subscription has its own queue; its owner
 // reads it from one goroutine until Next says that the bus was closed and the
 // queue is drained.
 package event
@@ -129,6 +129,17 @@ type RequestEnded struct {
 	LastByte  scheduler.Time    `json:"last_byte"`  // 0: none came
 }
 
+// TCPSegments is what the kernel counted on a link's connections, all files' and
+// all there were since the run began. What a system does not count is 0.
+type TCPSegments struct {
+	In         int64 `json:"in"`
+	Out        int64 `json:"out"`
+	DataIn     int64 `json:"data_in"`      // of In, those with data
+	DataOut    int64 `json:"data_out"`     // of Out, those with data
+	Retrans    int64 `json:"retrans"`      // of DataOut, those sent again
+	OutOfOrder int64 `json:"out_of_order"` // of DataIn, those that came out of order
+}
+
 // LinkSample is a link's share of a Sample; byte counts are cumulative.
 type LinkSample struct {
 	Bytes     int64         `json:"bytes"`         // payload bytes received, waste included
@@ -137,6 +148,10 @@ type LinkSample struct {
 	Bandwidth float64       `json:"bandwidth_bps"` // bytes per second at its best of late
 	RTT       time.Duration `json:"rtt_ns"`
 	InFlight  int           `json:"in_flight"` // requests
+
+	// These are of the link as a whole, whichever file's sample this is.
+	Connections int         `json:"connections"` // open now
+	TCP         TCPSegments `json:"tcp"`
 }
 
 // Sample is where a file stands, several times a second. It may be dropped.
@@ -183,6 +198,35 @@ type Notice struct {
 	Text    string         `json:"text"`
 }
 
+// PowerSource says what the device's power is measured with from now on, or why
+// it is not measured. The last one of a run rules.
+type PowerSource struct {
+	At          scheduler.Time `json:"at"`
+	Source      string         `json:"source"` // "battery", "rapl", ...; empty: none
+	Interval    time.Duration  `json:"interval_ns"`
+	Detail      string         `json:"detail,omitempty"`      // what is read, for people
+	Unavailable string         `json:"unavailable,omitempty"` // why there are no readings
+}
+
+// Power is a reading of the power that the device draws. It may be dropped.
+//
+// A gauge tells Watts at an instant. A counter tells Joules, exactly, whatever
+// happened to the readings between; its Watts are the mean over the time since
+// its last reading, and its first reading, with which Joules begin at 0, has none.
+type Power struct {
+	At       scheduler.Time `json:"at"`
+	Source   string         `json:"source"`
+	Watts    float64        `json:"watts"`
+	Over     time.Duration  `json:"over_ns,omitempty"` // what Watts are the mean of; 0: an instant
+	Counter  bool           `json:"counter,omitempty"`
+	Joules   float64        `json:"joules,omitempty"`   // of a counter: since its first reading
+	External bool           `json:"external,omitempty"` // on external power: Watts are not what the device draws
+}
+
+// HasWatts says whether the reading tells what the device draws: a counter's
+// first does not, nor does any on external power.
+func (p Power) HasWatts() bool { return !p.External && (!p.Counter || p.Over > 0) }
+
 // FileEnded says that a file is complete, or why it is not.
 type FileEnded struct {
 	At       scheduler.Time `json:"at"`
@@ -199,6 +243,7 @@ type LinkTotals struct {
 	LocalAddr   string        `json:"local_addr"`
 	RemoteAddr  string        `json:"remote_addr"`
 	RTT         time.Duration `json:"rtt_ns"` // the least seen
+	TCP         TCPSegments   `json:"tcp"`
 }
 
 // RunEnded is the last event of a run.
@@ -243,6 +288,12 @@ func (Step) Kind() string { return "step" }
 
 // Kind names the event in a record.
 func (Notice) Kind() string { return "notice" }
+
+// Kind names the event in a record.
+func (PowerSource) Kind() string { return "power_source" }
+
+// Kind names the event in a record.
+func (Power) Kind() string { return "power" }
 
 // Kind names the event in a record.
 func (FileEnded) Kind() string { return "file_ended" }

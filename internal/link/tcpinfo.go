@@ -15,6 +15,8 @@ type TCPInfo struct {
 	LastDataRecv  time.Duration // time since the last payload came
 	SegsIn        uint32
 	SegsOut       uint32
+	DataSegsIn    uint32 // of SegsIn, those with data
+	DataSegsOut   uint32 // of SegsOut, those with data
 	OutOfOrder    uint32 // segments that came out of order: what loss looks like to a receiver
 	Retrans       uint32 // segments that this side sent again
 }

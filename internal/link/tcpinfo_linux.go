@@ -39,6 +39,9 @@ func fromTCPInfo(raw *unix.TCPInfo, size int) (TCPInfo, bool) {
 	if size >= int(unsafe.Offsetof(raw.Segs_in)+unsafe.Sizeof(raw.Segs_in)) { // Linux 4.2
 		info.SegsIn, info.SegsOut = raw.Segs_in, raw.Segs_out
 	}
+	if size >= int(unsafe.Offsetof(raw.Data_segs_out)+unsafe.Sizeof(raw.Data_segs_out)) { // Linux 4.6
+		info.DataSegsIn, info.DataSegsOut = raw.Data_segs_in, raw.Data_segs_out
+	}
 	// Linux 4.6; all ones until the first sample.
 	if size >= int(unsafe.Offsetof(raw.Min_rtt)+unsafe.Sizeof(raw.Min_rtt)) && raw.Min_rtt != math.MaxUint32 {
 		info.MinRTT = time.Duration(raw.Min_rtt) * time.Microsecond

@@ -38,7 +38,7 @@ func TestReadTCPInfo(t *testing.T) {
 	}
 	for name, c := range map[string]net.Conn{"plain": client, "TLS": tls.Client(client, &tls.Config{ServerName: "x"})} {
 		info, ok := ReadTCPInfo(c)
-		if !ok || info.BytesReceived < size || info.SegsIn == 0 || info.SegsOut == 0 || info.MinRTT <= 0 || info.RTT < info.MinRTT {
+		if !ok || info.BytesReceived < size || info.SegsIn == 0 || info.SegsOut == 0 || info.DataSegsIn == 0 || info.DataSegsIn > info.SegsIn || info.MinRTT <= 0 || info.RTT < info.MinRTT {
 			t.Errorf("%s: %+v, %v", name, info, ok)
 		}
 	}

@@ -155,6 +155,10 @@ func decode(line []byte) (event.Event, error) {
 		return fields[event.Step](line)
 	case event.Notice{}.Kind():
 		return fields[event.Notice](line)
+	case event.PowerSource{}.Kind():
+		return fields[event.PowerSource](line)
+	case event.Power{}.Kind():
+		return fields[event.Power](line)
 	case event.FileEnded{}.Kind():
 		return fields[event.FileEnded](line)
 	case event.RunEnded{}.Kind():

@@ -14,15 +14,15 @@ const notEnded = "the run did not end: its last event is missing"
 // Report gives the report of what was added so far.
 func (b *Builder) Report() Report {
 	r := Report{
-		Schema:           Schema,
-		Version:          b.run.Version,
-		Algorithm:        b.run.Algorithm,
-		Started:          b.run.Started,
-		SizeBytes:        -1,
-		Seconds:          round(b.began.seconds()),
-		Links:            make([]Link, 0, len(b.links)),
-		PowerUnavailable: noPower,
+		Schema:    Schema,
+		Version:   b.run.Version,
+		Algorithm: b.run.Algorithm,
+		Started:   b.run.Started,
+		SizeBytes: -1,
+		Seconds:   round(b.began.seconds()),
+		Links:     make([]Link, 0, len(b.links)),
 	}
+	r.Power, r.PowerUnavailable = b.power.report(b.began)
 	var bytes int64
 	for i, f := range b.files {
 		file := f.report()

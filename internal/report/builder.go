@@ -24,6 +24,7 @@ type Builder struct {
 	files   []*fileTally
 	byID    map[event.FileID]*fileTally
 	active  []*fileTally // those with samples that have not ended
+	power   powerTally
 }
 
 // span is a stretch of a run.
@@ -131,6 +132,10 @@ func (b *Builder) Add(e event.Event) {
 		b.requestEnded(e)
 	case event.Sample:
 		b.sample(e)
+	case event.PowerSource:
+		b.power.source = e
+	case event.Power:
+		b.power.add(e)
 	case event.FileEnded:
 		b.fileEnded(e)
 	case event.RunEnded:

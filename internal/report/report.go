@@ -18,9 +18,6 @@ import (
 // Schema is the version of the report's format.
 const Schema = 1
 
-// noPower is why the report's power is null.
-const noPower = "not measured by this version"
-
 // Report is a run's report; its JSON is schema 1. Mbps are 10^6 bit/s of
 // payload. "Payload that counts" are the bytes of the files that this run
 // received and kept: neither those that were on disk before nor waste.
@@ -106,15 +103,21 @@ type File struct {
 	Error          string  `json:"error"`
 }
 
-// Power is what was measured of the power that the run drew.
+// Power is what was measured of the power that the device drew; median, 90th
+// percentile and peak are of the readings within the run's Seconds.
 type Power struct {
-	Source          string  `json:"source"`
+	Source          string  `json:"source"` // "battery", "rapl", "hwmon", "odpm" or "termux"
 	IntervalSeconds float64 `json:"interval_seconds"`
-	Samples         int     `json:"samples"`
-	BaseWatts       float64 `json:"base_watts"`
-	MedianWatts     float64 `json:"median_watts"`
-	P90Watts        float64 `json:"p90_watts"`
-	PeakWatts       float64 `json:"peak_watts"`
+	// Samples is how many readings told what the device draws: those that repeat
+	// the last one, or are from external power, do not count; those before the
+	// first connection and after the last byte do.
+	Samples int `json:"samples"`
+	// BaseWatts is the median before the first connection where power was measured
+	// then (--power-baseline), else the least of all readings.
+	BaseWatts   float64 `json:"base_watts"`
+	MedianWatts float64 `json:"median_watts"`
+	P90Watts    float64 `json:"p90_watts"`
+	PeakWatts   float64 `json:"peak_watts"`
 }
 
 // WriteJSON writes the report to w as one indented JSON object and a line end. It

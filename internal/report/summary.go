@@ -127,6 +127,9 @@ func footer(r Report) string {
 	parts = append(parts,
 		"CPU "+decimals(r.CPUSeconds, 2)+" s",
 		"peak RSS "+units.Bytes(r.MaxRSSBytes))
+	if r.Power != nil {
+		parts = append(parts, "power "+decimals(r.Power.MedianWatts, 2)+" W ("+term.Printable(r.Power.Source)+")")
+	}
 	return strings.Join(parts, " · ")
 }
 

@@ -35,7 +35,10 @@ func Every() []event.Event {
 		},
 		event.Sample{
 			At: 8, File: 1, Size: 5000, Done: 4990,
-			Links: []event.LinkSample{{Bytes: 1, Wasted: 2, Rate: 3.5, Bandwidth: 4.5, RTT: 5, InFlight: 6}},
+			Links: []event.LinkSample{{
+				Bytes: 1, Wasted: 2, Rate: 3.5, Bandwidth: 4.5, RTT: 5, InFlight: 6,
+				Connections: 7, TCP: event.TCPSegments{In: 8, Out: 9, DataIn: 10, DataOut: 11, Retrans: 12, OutOfOrder: 13},
+			}},
 		},
 		event.SchedulerStarted{
 			At: 9, File: 1, Algorithm: "3", StaticLimit: 4 << 20, Padding: 0.3, Links: 2, Size: 5000,
@@ -50,10 +53,15 @@ func Every() []event.Event {
 			},
 		},
 		event.Notice{At: 10, Warning: true, Text: "no such link: eth7"},
+		event.PowerSource{At: 10, Source: "rapl", Interval: time.Second, Detail: "package-0", Unavailable: "its counters do not move"},
+		event.Power{At: 10, Source: "rapl", Watts: 2.5, Over: 3, Counter: true, Joules: 4.5, External: true},
 		event.FileEnded{At: 11, File: 1, Output: "a.1", Size: 5000, ExitCode: 7, Error: "object changed"},
 		event.RunEnded{
 			At: 12, ExitCode: 7, Error: "object changed", CPU: time.Second, MaxRSS: 1 << 20,
-			Links: []event.LinkTotals{{Connections: 1, LocalAddr: "10.0.0.2:4711", RemoteAddr: "10.0.0.1:80", RTT: 16 * time.Millisecond}},
+			Links: []event.LinkTotals{{
+				Connections: 1, LocalAddr: "10.0.0.2:4711", RemoteAddr: "10.0.0.1:80", RTT: 16 * time.Millisecond,
+				TCP: event.TCPSegments{In: 1, Out: 2, DataIn: 3, DataOut: 4, Retrans: 5, OutOfOrder: 6},
+			}},
 		},
 	}
 }

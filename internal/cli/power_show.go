@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/power"
+	"github.com/mlget/mlget/internal/record"
+	"github.com/mlget/mlget/internal/term"
+)
+
+// errNoPower is why there is nothing to watch.
+var errNoPower = errors.New("no power can be measured")
+
+func newPowerCommand(stdio IO) *cobra.Command {
+	var o sampleOptions
+	var watch, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "power",
+		Short: "Show what power can be measured with, and why not",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var bus event.Bus
+			cfg, err := o.config(&bus, time.Now())
+			switch {
+			case err != nil:
+				return err
+			case watch:
+				return watchPower(cmd.Context(), cfg, asJSON, stdio)
+			}
+			return surveyPower(cmd.Context(), cfg, asJSON, stdio.Out)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&watch, "watch", false, "print readings until interrupted")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON; with --watch, JSON lines as --record writes them")
+	cmd.Flags().SortFlags = false
+	return cmd
+}
+
+// surveyPower prints what each source can tell.
+func surveyPower(ctx context.Context, cfg power.Config, asJSON bool, out io.Writer) error {
+	findings := power.Survey(ctx, cfg)
+	if asJSON {
+		enc := json.NewEncoder(out)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		return enc.Encode(findings)
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var hints strings.Builder
+	_, _ = fmt.Fprintln(w, "source\twatts\twhat") // Flush tells
+	for _, f := range findings {
+		watts, what := "-", f.Detail
+		if f.Watts != nil {
+			watts = fmt.Sprintf("%.3f", *f.Watts)
+		}
+		if f.External {
+			what += "; on external power: not what the device draws"
+		}
+		if f.Problem != "" {
+			what = strings.TrimPrefix(what+"; "+f.Problem, "; ")
+		}
+		if f.Chosen {
+			what += " (auto takes this)"
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", f.Source, watts, term.Printable(what))
+		if f.Hint != "" {
+			hints.WriteString("hint: " + f.Source + ": " + f.Hint + "\n")
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(out, hints.String())
+	return err
+}
+
+// watchPower prints each reading, until ctx ends or nobody reads it any more.
+func watchPower(ctx context.Context, cfg power.Config, asJSON bool, stdio IO) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sub := cfg.Bus.Subscribe()
+	sampler := power.Start(cfg)
+	go func() {
+		sampler.Wait(ctx)
+		sampler.Stop()
+		cfg.Bus.Close()
+	}()
+	show := func(e event.Event) error { return showPower(e, stdio) }
+	if asJSON {
+		w := record.NewWriter(stdio.Out)
+		show = func(e event.Event) error { return errors.Join(w.Write(e), w.Flush()) }
+	}
+	var failure error
+	for batch, ok := sub.Next(nil); ok; batch, ok = sub.Next(batch) {
+		for _, e := range batch {
+			if failure == nil {
+				failure = show(e)
+			}
+			if none, ok := e.(event.PowerSource); ok && none.Source == "" && failure == nil {
+				failure = fmt.Errorf("%w: %s", errNoPower, none.Unavailable)
+			}
+			if failure != nil {
+				cancel()
+			}
+		}
+	}
+	return failure
+}
+
+// showPower prints what an event tells, as a line.
+func showPower(e event.Event, stdio IO) (err error) {
+	switch e := e.(type) {
+	case event.PowerSource:
+		if e.Unavailable == "" {
+			_, err = fmt.Fprintf(stdio.Out, "%s: %s, every %v\n", e.Source, term.Printable(e.Detail), e.Interval)
+		}
+	case event.Notice:
+		_, err = fmt.Fprintln(stdio.Err, "mlget: "+term.Printable(e.Text))
+	case event.Power:
+		line := fmt.Sprintf("%9.2f s  %8.3f W", e.At.Seconds(), e.Watts)
+		if e.Counter && e.Over == 0 {
+			return nil // it has no watts
+		}
+		if e.Counter {
+			line += fmt.Sprintf("  %10.3f J", e.Joules)
+		}
+		if e.External {
+			line += "  on external power: not what the device draws"
+		}
+		_, err = fmt.Fprintln(stdio.Out, line)
+	}
+	return err
+}

@@ -1,0 +1,197 @@
+package energy
+
+import "math"
+
+// Sample is the power that a sampler read at an instant.
+type Sample struct {
+	At    int64 // ns
+	Watts float64
+}
+
+// Reading is what a counter of energy stood at: RAPL's, a rail's. Counters are
+// differences, never integrated; wrap-around is undone by who reads them.
+type Reading struct {
+	At     int64   // ns
+	Joules float64 // since some start of the counter's own
+}
+
+// Integrate is the energy from start to end (ns), in J, and which share of that
+// time, 0 to 1, lies between the first and the last usable sample.
+//
+// Samples that no device could give are left out, and those that are no later
+// than one before them. At start and end the power is interpolated between the
+// samples on either side; where there is none on one side, the nearest holds
+// [D]. No usable sample, or no time: 0, 0.
+//
+// Within the window it is Simpson's rule [thesis, 3.4], in the form for uneven
+// spacing as in [Simpson], but for two neighbouring intervals of which one is
+// more than twice as long as the other: there Simpson gives a sample a negative
+// weight, so that two readings a moment apart could take energy away. Those two
+// are trapezoids [D].
+func Integrate(samples []Sample, start, end int64) (joules, covered float64) {
+	w := clip(samples, start, end)
+	return simpson(w.points, 2), w.covered
+}
+
+// Simpson integrates samples over all of their time, in J, by the composite
+// Simpson's rule for unevenly spaced points: a parabola through each three. An
+// odd last interval takes the parabola through the last three [Cartwright,
+// "Simpson's Rule Cumulative Integration with MS Excel and Irregularly-spaced
+// Data", J. of Math. Sciences and Math. Education 12(2), 2017], two points are a
+// trapezoid: what scipy.integrate.simpson does since 1.11. Unusable samples are
+// left out as in [Integrate].
+func Simpson(samples []Sample) float64 { return simpson(clean(samples), math.Inf(1)) }
+
+// CounterJoules is what a counter advanced from start to end (ns), in J, and
+// which share of that time, 0 to 1, the readings cover. At start and end it is
+// interpolated; time that no reading covers adds nothing. Readings that no counter
+// could give are left out, and those that are no later than one before, or
+// lower (the counter began anew).
+func CounterJoules(readings []Reading, start, end int64) (joules, covered float64) {
+	var last Reading
+	var have bool
+	var time int64
+	for _, r := range readings {
+		if !sane(r.At, r.Joules) || have && (r.At <= last.At || r.Joules < last.Joules) {
+			continue
+		}
+		if from, to := max(start, last.At), min(end, r.At); have && from < to {
+			joules += (r.Joules - last.Joules) * float64(to-from) / float64(r.At-last.At)
+			time += to - from
+		}
+		last, have = r, true
+	}
+	if time == 0 || !sane(start, 0) || !sane(end, 0) {
+		return 0, 0
+	}
+	return joules, float64(time) / float64(end-start)
+}
+
+// Powers is the mean power between each two readings, at the middle of the two.
+// Unusable readings are left out as in [CounterJoules].
+func Powers(readings []Reading) []Sample {
+	var last Reading
+	var have bool
+	samples := make([]Sample, 0, len(readings))
+	for _, r := range readings {
+		if !sane(r.At, r.Joules) || have && (r.At <= last.At || r.Joules < last.Joules) {
+			continue
+		}
+		if have {
+			d := r.At - last.At
+			samples = append(samples, Sample{At: last.At + d/2, Watts: (r.Joules - last.Joules) / seconds(d)})
+		}
+		last, have = r, true
+	}
+	return samples
+}
+
+// window is what samples say of a span of time.
+type window struct {
+	points  []Sample // the first at the start, the last at the end of the span
+	inside  int      // usable samples in the span
+	covered float64  // share of the span between usable samples
+}
+
+// clip cuts usable samples to the time from start to end, with interpolated
+// samples at both.
+func clip(samples []Sample, start, end int64) window {
+	usable := clean(samples)
+	if len(usable) == 0 || end <= start || !sane(start, 0) || !sane(end, 0) {
+		return window{}
+	}
+	first, last := usable[0].At, usable[len(usable)-1].At
+	w := window{
+		points:  make([]Sample, 0, len(usable)+2),
+		covered: float64(max(0, min(end, last)-max(start, first))) / float64(end-start),
+	}
+	w.points = append(w.points, Sample{At: start, Watts: at(usable, start)})
+	for _, s := range usable {
+		if s.At < start || s.At > end {
+			continue
+		}
+		w.inside++
+		if s.At > start && s.At < end {
+			w.points = append(w.points, s)
+		}
+	}
+	w.points = append(w.points, Sample{At: end, Watts: at(usable, end)})
+	return w
+}
+
+// at is the power at t by the usable samples, of which there is at least one.
+func at(usable []Sample, t int64) float64 {
+	for i, s := range usable {
+		if s.At < t {
+			continue
+		}
+		if i == 0 || s.At == t {
+			return s.Watts
+		}
+		before := usable[i-1]
+		return before.Watts + (s.Watts-before.Watts)*float64(t-before.At)/float64(s.At-before.At)
+	}
+	return usable[len(usable)-1].Watts
+}
+
+// clean is the samples that can be used, in a slice of its own.
+func clean(samples []Sample) []Sample {
+	usable := make([]Sample, 0, len(samples))
+	for _, s := range samples {
+		if sane(s.At, s.Watts) && (len(usable) == 0 || s.At > usable[len(usable)-1].At) {
+			usable = append(usable, s)
+		}
+	}
+	return usable
+}
+
+// simpson integrates points at rising times. Pairs of intervals of which one is
+// more than uneven times as long as the other are trapezoids.
+func simpson(points []Sample, uneven float64) float64 {
+	if len(points) < 2 {
+		return 0
+	}
+	var sum float64
+	n := len(points) - 1 // intervals
+	for i := 0; i+2 <= n; i += 2 {
+		a, b, c := points[i], points[i+1], points[i+2]
+		h0, h1 := seconds(b.At-a.At), seconds(c.At-b.At)
+		if h0 > uneven*h1 || h1 > uneven*h0 {
+			sum += trapezoid(a, b) + trapezoid(b, c)
+			continue
+		}
+		sum += (h0 + h1) / 6 * ((2-h1/h0)*a.Watts + (h0+h1)*(h0+h1)/(h0*h1)*b.Watts + (2-h0/h1)*c.Watts)
+	}
+	if n%2 == 0 {
+		return sum
+	}
+	b, c := points[n-1], points[n]
+	if n == 1 {
+		return sum + trapezoid(b, c)
+	}
+	a := points[n-2]
+	h0, h1 := seconds(b.At-a.At), seconds(c.At-b.At)
+	if h0 > uneven*h1 || h1 > uneven*h0 {
+		return sum + trapezoid(b, c)
+	}
+	return sum + (2*h1*h1+3*h0*h1)/(6*(h0+h1))*c.Watts +
+		(h1*h1+3*h0*h1)/(6*h0)*b.Watts -
+		h1*h1*h1/(6*h0*(h0+h1))*a.Watts
+}
+
+// trapezoid is the energy between two samples on a straight line.
+func trapezoid(a, b Sample) float64 { return seconds(b.At-a.At) * (a.Watts + b.Watts) / 2 }
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// Bounds of what is believed of samplers, in W or J, and of clocks, in ns: wide
+// enough for all devices, and narrow enough that nothing overflows.
+const (
+	maxValue = 1e12
+	maxClock = int64(1) << 61
+)
+
+// sane says whether a sampler may have read value at t. NaN is not.
+func sane(t int64, value float64) bool {
+	return math.Abs(value) <= maxValue && -maxClock <= t && t <= maxClock
+}

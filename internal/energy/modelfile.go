@@ -1,0 +1,224 @@
+package energy
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Limits of what a file of models may say. They are far beyond any radio; their
+// purpose is that a slip of units is noticed.
+const (
+	maxFile        = 1 << 20 // bytes
+	maxRadios      = 100
+	maxName        = 32      // characters
+	maxText        = 200     // characters
+	maxSlope       = 10_000  // mW per Mbit/s
+	maxPower       = 100_000 // mW
+	maxMillisecond = 600_000 // 10 minutes
+	maxMicrojoules = 1e6     // per packet
+)
+
+// Models is what is known of a device: the radios that are built in, and those
+// of a file which go before them. The zero value has the former alone.
+type Models struct {
+	Device string // as the file says, for people
+	Source string // as the file says, for people
+
+	radios []Radio
+	tcp    *TCPCost
+}
+
+// Lookup returns the radio model of that name: the file's, or else the one that
+// is built in.
+func (m *Models) Lookup(name string) (Radio, bool) {
+	for _, r := range m.radios {
+		if r.Name == name {
+			return r, true
+		}
+	}
+	return Lookup(name)
+}
+
+// Names lists the models there are: those that are built in, then the file's
+// others, in the order of the alphabet.
+func (m *Models) Names() []string {
+	names := Names()
+	for _, r := range m.radios {
+		if !slices.Contains(names, r.Name) {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+// TCP is what TCP's work costs: the file's figures, or else the iPAQ's of 2003.
+func (m *Models) TCP() TCPCost {
+	if m.tcp != nil {
+		return *m.tcp
+	}
+	return TCPCosts()[0]
+}
+
+// ParseModels reads a file of models (docs/energy-models.md). An error is one
+// line that says where in the file it is, as in "radios.lte.tail_ms: must not
+// be negative".
+func ParseModels(data []byte) (*Models, error) {
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("the file is larger than %d bytes", maxFile)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	top, err := members(dec)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the closing brace")
+	}
+	m := &Models{}
+	for _, f := range top {
+		switch f.name {
+		case "device":
+			m.Device, err = text(f.value)
+		case "source":
+			m.Source, err = text(f.value)
+		case "radios":
+			m.radios, err = parseRadios(f.value)
+		case "tcp_microjoules":
+			m.tcp, err = parseTCP(f.value)
+		default:
+			err = errors.New("no such field")
+		}
+		if err != nil {
+			return nil, within(f.name, err)
+		}
+	}
+	for i := range m.radios {
+		m.radios[i].Source = cmp.Or(m.Source, m.Device, "a file of models")
+	}
+	return m, nil
+}
+
+// parseRadios reads the object of radios by name.
+func parseRadios(data json.RawMessage) ([]Radio, error) {
+	fields, err := members(json.NewDecoder(bytes.NewReader(data)))
+	if err != nil {
+		return nil, err
+	}
+	if len(fields) > maxRadios {
+		return nil, fmt.Errorf("more than %d radios", maxRadios)
+	}
+	radios := make([]Radio, 0, len(fields))
+	for _, f := range fields {
+		r, err := parseRadio(f.name, f.value)
+		if err != nil {
+			return nil, within(f.name, err)
+		}
+		radios = append(radios, r)
+	}
+	slices.SortFunc(radios, func(a, b Radio) int { return strings.Compare(a.Name, b.Name) })
+	return radios, nil
+}
+
+// parseRadio reads one radio. What it leaves out is as in the built-in model
+// that it is like, by default the one of its own name.
+func parseRadio(name string, data json.RawMessage) (Radio, error) {
+	if !goodName(name) {
+		return Radio{}, fmt.Errorf("a name is 1 to %d of a-z, 0-9 and -", maxName)
+	}
+	fields, err := members(json.NewDecoder(bytes.NewReader(data)))
+	if err != nil {
+		return Radio{}, err
+	}
+	model := name
+	for _, f := range fields {
+		if f.name == "like" {
+			if model, err = text(f.value); err != nil {
+				return Radio{}, within(f.name, err)
+			}
+		}
+	}
+	r, ok := Lookup(model)
+	if !ok {
+		return Radio{}, fmt.Errorf("no model %q is built in: say \"like\" one of %s", model, strings.Join(Names(), ", "))
+	}
+	r.Name = name
+	holds := false
+	for _, f := range fields {
+		var err error
+		switch f.name {
+		case "like":
+		case "down_mw_per_mbps":
+			r.Down, err = number(f.value, maxSlope)
+		case "up_mw_per_mbps":
+			r.Up, err = number(f.value, maxSlope)
+		case "active_mw":
+			r.Active, err = number(f.value, maxPower)
+		case "per_connection_mw":
+			r.PerConn, err = number(f.value, maxPower)
+		case "idle_mw":
+			r.Idle, err = number(f.value, maxPower)
+		case "promotion_mw":
+			r.Promotion, err = number(f.value, maxPower)
+		case "promotion_ms":
+			r.PromotionTime, err = milliseconds(f.value)
+		case "tail_mw":
+			r.Tail, err = number(f.value, maxPower)
+		case "tail_ms":
+			r.TailTime, err = milliseconds(f.value)
+		case "hold_ms":
+			holds = true
+			r.Hold, err = milliseconds(f.value)
+		default:
+			err = errors.New("no such field")
+		}
+		if err != nil {
+			return Radio{}, within(f.name, err)
+		}
+	}
+	if r.Hold > r.TailTime {
+		if holds {
+			return Radio{}, within("hold_ms", errors.New("is longer than the tail, of which it is the first part"))
+		}
+		r.Hold = r.TailTime
+	}
+	return r, nil
+}
+
+// parseTCP reads what TCP's work costs. What it leaves out is the iPAQ's.
+func parseTCP(data json.RawMessage) (*TCPCost, error) {
+	fields, err := members(json.NewDecoder(bytes.NewReader(data)))
+	if err != nil {
+		return nil, err
+	}
+	c := TCPCosts()[0]
+	c.Name = "file"
+	for _, f := range fields {
+		var err error
+		switch f.name {
+		case "processing":
+			c.Processing, err = number(f.value, maxMicrojoules)
+		case "nic_copy":
+			c.NICCopy, err = number(f.value, maxMicrojoules)
+		case "user_copy":
+			c.UserCopy, err = number(f.value, maxMicrojoules)
+		case "timeout":
+			c.Timeout, err = number(f.value, maxMicrojoules)
+		case "triple_dup_ack":
+			c.TripleDupACK, err = number(f.value, maxMicrojoules)
+		case "ack":
+			c.Acknowledging, err = number(f.value, maxMicrojoules)
+		default:
+			err = errors.New("no such field")
+		}
+		if err != nil {
+			return nil, within(f.name, err)
+		}
+	}
+	return &c, nil
+}

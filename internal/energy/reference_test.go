@@ -1,0 +1,126 @@
+package energy
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// reference is testdata/reference.json, which testdata/gen.py writes.
+type reference struct {
+	Integrals []struct {
+		Name      string
+		NS        []int64
+		Watts     []float64
+		Simpson   float64
+		Trapezoid float64
+	}
+	Statistics []struct {
+		X, Y                            []float64
+		Quantiles                       map[string]float64
+		Mean, Sigma, Variation, Pearson float64
+	}
+}
+
+func load(t *testing.T, file string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAgainstScipy holds Simpson, and Integrate where intervals are alike,
+// against scipy.
+func TestAgainstScipy(t *testing.T) {
+	var ref reference
+	load(t, "testdata/reference.json", &ref)
+	if len(ref.Integrals) == 0 || len(ref.Statistics) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range ref.Integrals {
+		samples := make([]Sample, len(c.NS))
+		uneven := false
+		for i := range samples {
+			samples[i] = Sample{At: c.NS[i], Watts: c.Watts[i]}
+			if i >= 2 {
+				h0, h1 := c.NS[i-1]-c.NS[i-2], c.NS[i]-c.NS[i-1]
+				uneven = uneven || h0 > 2*h1 || h1 > 2*h0
+			}
+		}
+		same(t, c.Name+": Simpson", Simpson(samples), c.Simpson)
+		got, covered := Integrate(samples, c.NS[0], c.NS[len(c.NS)-1])
+		if covered != 1 {
+			t.Errorf("%s: covers %g", c.Name, covered)
+		}
+		if !uneven {
+			same(t, c.Name+": Integrate", got, c.Simpson)
+		}
+		same(t, c.Name+": trapezoids", simpson(samples, 0), trapezoids(samples))
+		same(t, c.Name+": trapezoids", trapezoids(samples), c.Trapezoid)
+	}
+}
+
+func trapezoids(samples []Sample) float64 {
+	var sum float64
+	for i := 1; i < len(samples); i++ {
+		sum += trapezoid(samples[i-1], samples[i])
+	}
+	return sum
+}
+
+// TestAgainstNumpy holds the statistics against numpy and scipy.stats.
+func TestAgainstNumpy(t *testing.T) {
+	var ref reference
+	load(t, "testdata/reference.json", &ref)
+	for _, c := range ref.Statistics {
+		for q, want := range c.Quantiles {
+			share, err := strconv.ParseFloat(q, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "quantile "+q, Quantile(c.X, share), want)
+		}
+		same(t, "mean", Mean(c.X), c.Mean)
+		same(t, "sigma", Sigma(c.X), c.Sigma)
+		same(t, "variation", Variation(c.X), c.Variation)
+		same(t, "pearson", Pearson(c.X, c.Y), c.Pearson)
+	}
+}
+
+// same allows for the order in which sums are taken.
+func same(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-9*max(1, math.Abs(want))) {
+		t.Errorf("%s: got %.15g, want %.15g", what, got, want)
+	}
+}
+
+// TestThesisCorrelations computes two coefficients that the thesis prints. (Its
+// third, -0.82 for the p90 of table 7.6, does not follow from the numbers in
+// that table.)
+func TestThesisCorrelations(t *testing.T) {
+	tests := []struct {
+		name string
+		x, y []float64
+		want float64
+	}{
+		{"table 7.6, peak", []float64{14.94, 16.55, 27.29, 22.18, 29.18}, []float64{6.08, 5.36, 4.25, 4.79, 4.11}, -0.97},
+		{
+			"table 7.7",
+			[]float64{278.18, 135.05, 131.59, 52.97, 37.24, 33.79, 33.32, 28.16, 26.25, 26.06, 24.86},
+			[]float64{3.01, 2.89, 3.02, 3.12, 3.26, 3.15, 3.39, 3.24, 3.32, 3.64, 3.74},
+			-0.62,
+		},
+	}
+	for _, tt := range tests {
+		if got := Pearson(tt.x, tt.y); math.Abs(got-tt.want) > 0.006 {
+			t.Errorf("%s: got %.3f, want %.2f", tt.name, got, tt.want)
+		}
+	}
+}

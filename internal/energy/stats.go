@@ -1,0 +1,101 @@
+package energy
+
+import (
+	"math"
+	"slices"
+)
+
+// Quantile is the value below which the share q, 0 to 1, of the values lies,
+// interpolated linearly between two of them as numpy's default does: 0.5 is the
+// median, 0.05 and 0.9 are the thesis's p05 and p90 [3.4]. NaN if there is no
+// value, or if one is NaN.
+func Quantile(values []float64, q float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Clone(values)
+	slices.Sort(sorted) // NaNs come first
+	if math.IsNaN(sorted[0]) {
+		return math.NaN()
+	}
+	place := min(max(q, 0), 1) * float64(len(sorted)-1)
+	below := int(place)
+	if below == len(sorted)-1 {
+		return sorted[below]
+	}
+	a, b := sorted[below], sorted[below+1]
+	return a + (b-a)*(place-float64(below))
+}
+
+// Median is the value in the middle; NaN if there is none.
+func Median(values []float64) float64 { return Quantile(values, 0.5) }
+
+// Peak is the largest value; NaN if there is none.
+func Peak(values []float64) float64 { return Quantile(values, 1) }
+
+// Mean is the arithmetic mean; NaN if there is no value.
+func Mean(values []float64) float64 {
+	var sum float64
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// Sigma is the standard deviation of a sample, with n-1 below the line; NaN if
+// there are fewer than two values.
+func Sigma(values []float64) float64 {
+	if len(values) < 2 {
+		return math.NaN()
+	}
+	mean := Mean(values)
+	var squares float64
+	for _, v := range values {
+		squares += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(squares / float64(len(values)-1))
+}
+
+// Variation is the coefficient of variation, Sigma over Mean [thesis, 3.4]; NaN
+// if there are fewer than two values or their mean is 0.
+func Variation(values []float64) float64 {
+	mean := Mean(values)
+	if mean == 0 {
+		return math.NaN()
+	}
+	return Sigma(values) / mean
+}
+
+// Pearson is the correlation coefficient of pairs of values, -1 to 1 [thesis,
+// 3.4]: their covariance over the product of their standard deviations. NaN if
+// there are fewer than two pairs, not as many x as y, or if one side never
+// changes.
+func Pearson(x, y []float64) float64 {
+	if len(x) != len(y) || len(x) < 2 {
+		return math.NaN()
+	}
+	mx, my := Mean(x), Mean(y)
+	var xx, yy, xy float64
+	for i := range x {
+		dx, dy := x[i]-mx, y[i]-my
+		xx += dx * dx
+		yy += dy * dy
+		xy += dx * dy
+	}
+	if xx == 0 || yy == 0 {
+		return math.NaN()
+	}
+	return min(max(xy/(math.Sqrt(xx)*math.Sqrt(yy)), -1), 1)
+}
+
+// MedianOfMedians is the median of the medians of several runs [thesis, 3.4 and
+// figure 3.5]. Runs without values are left out; NaN if none is left.
+func MedianOfMedians(runs [][]float64) float64 {
+	medians := make([]float64, 0, len(runs))
+	for _, values := range runs {
+		if len(values) > 0 {
+			medians = append(medians, Median(values))
+		}
+	}
+	return Median(medians)
+}

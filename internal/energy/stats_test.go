@@ -1,0 +1,46 @@
+package energy
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+func TestStatistics(t *testing.T) {
+	values := []float64{4, 1, 3, 2}
+	near(t, "median", Median(values), 2.5)
+	near(t, "p05", Quantile(values, 0.05), 1.15)
+	near(t, "p90", Quantile(values, 0.9), 3.7)
+	near(t, "below 0", Quantile(values, -1), 1)
+	near(t, "peak", Peak(values), 4)
+	near(t, "mean", Mean(values), 2.5)
+	near(t, "sigma", Sigma(values), math.Sqrt(5.0/3))
+	near(t, "variation", Variation(values), math.Sqrt(5.0/3)/2.5)
+	near(t, "pearson", Pearson(values, []float64{-8, -2, -6, -4}), -1)
+	if !slices.Equal(values, []float64{4, 1, 3, 2}) {
+		t.Error("the values were sorted in place")
+	}
+	runs := [][]float64{{1, 9, 2}, {}, {5, 5, 5}, {3, 100, 100}}
+	near(t, "median of medians", MedianOfMedians(runs), 5)
+}
+
+func TestStatisticsOfTooLittle(t *testing.T) {
+	nan := math.NaN()
+	for name, got := range map[string]float64{
+		"median of nothing":             Median(nil),
+		"peak of nothing":               Peak(nil),
+		"median with NaN":               Median([]float64{1, nan, 2}),
+		"mean of nothing":               Mean(nil),
+		"sigma of one":                  Sigma([]float64{1}),
+		"variation of one":              Variation([]float64{1}),
+		"variation around 0":            Variation([]float64{-1, 1}),
+		"pearson of one":                Pearson([]float64{1}, []float64{1}),
+		"pearson of unequal":            Pearson([]float64{1, 2}, []float64{1}),
+		"pearson of what never changes": Pearson([]float64{1, 2}, []float64{3, 3}),
+		"median of no runs":             MedianOfMedians([][]float64{nil, {}}),
+	} {
+		if !math.IsNaN(got) {
+			t.Errorf("%s: got %g, want NaN", name, got)
+		}
+	}
+}

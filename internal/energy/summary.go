@@ -1,0 +1,106 @@
+package energy
+
+import "math"
+
+// Series is what was sampled around a run: power, or the readings of a counter,
+// or both. Where there are readings, energy is taken from them, and their
+// [Powers] stand in for missing samples.
+type Series struct {
+	Samples  []Sample
+	Readings []Reading
+}
+
+// Run is the download that the samples are about. Samples before Start tell the
+// base power, samples after End the tail.
+type Run struct {
+	Start int64 // start of the first connection, ns
+	End   int64 // last payload byte, ns
+	Bytes int64 // payload bytes that came in this run
+}
+
+// Summary is a run in watts and joules, as the report has them. All of it is
+// measured, if the samples were.
+type Summary struct {
+	Samples   int     // usable ones between Start and End
+	Covered   float64 // share of the run between usable samples or readings, 0 to 1
+	BaseKnown bool    // BaseWatts is from before the run; else it is the 5th percentile of all samples
+
+	BaseWatts, MedianWatts, P05Watts, P90Watts, PeakWatts float64
+
+	TotalJoules    float64      // from Start to End, base power included [Guner and Kosar, tradeoffs, eq. 1]
+	DynamicJoules  float64      // of these, above base power [eq. 2]; the tail is not in it [thesis, 3.4: Main]
+	Tail           MeasuredTail // what came after End
+	TailKnown      bool         // there were samples after End
+	JoulesPer100MB float64      // dynamic, per 10^8 payload bytes; 0 without payload
+	MbpsPerJoule   float64      // throughput over dynamic energy; 0 without either
+}
+
+// Summarise describes a run. ok is false if there is no usable sample, or no
+// time between Start and End.
+func Summarise(series Series, run Run) (s Summary, ok bool) {
+	samples := series.Samples
+	if len(clean(samples)) == 0 {
+		samples = Powers(series.Readings)
+	}
+	w := clip(samples, run.Start, run.End)
+	if len(w.points) == 0 {
+		return Summary{}, false
+	}
+	s.Samples, s.Covered = w.inside, w.covered
+	s.BaseWatts, s.BaseKnown = BasePower(samples, run.Start)
+	if !s.BaseKnown {
+		s.BaseWatts, _ = LowestPower(samples)
+	}
+	inside := powersOf(w.points)
+	if w.inside > 0 {
+		// What was interpolated at the edges is no reading.
+		inside = inside[:0]
+		for _, p := range clean(samples) {
+			if p.At >= run.Start && p.At <= run.End {
+				inside = append(inside, p.Watts)
+			}
+		}
+	}
+	s.MedianWatts, s.PeakWatts = Median(inside), Peak(inside)
+	s.P05Watts, s.P90Watts = Quantile(inside, 0.05), Quantile(inside, 0.9)
+
+	s.TotalJoules, _ = Integrate(samples, run.Start, run.End)
+	s.Tail, s.TailKnown = TailEnergy(samples, run.End, s.BaseWatts, BaseTolerance(samples, run.Start, s.BaseWatts))
+	if joules, covered := CounterJoules(series.Readings, run.Start, run.End); covered > 0 {
+		// A counter misses nothing between two readings; what lies outside of
+		// them goes at its mean power.
+		s.TotalJoules, s.Covered = joules/covered, covered
+	}
+	if s.TailKnown {
+		end := run.End + int64(s.Tail.Seconds*1e9)
+		if joules, covered := CounterJoules(series.Readings, run.End, end); covered > 0.999 {
+			s.Tail.Joules = joules - s.BaseWatts*s.Tail.Seconds
+		}
+	}
+	s.DynamicJoules = s.TotalJoules - s.BaseWatts*seconds(run.End-run.Start)
+	s.JoulesPer100MB = JoulesPer100MB(s.DynamicJoules, run.Bytes)
+	s.MbpsPerJoule = MbpsPerJoule(s.DynamicJoules, run.Bytes, run.End-run.Start)
+	return s, true
+}
+
+// JoulesPer100MB is energy per 10^8 bytes [Guner and Kosar, tradeoffs, 4]; 0
+// where there are no bytes.
+func JoulesPer100MB(joules float64, bytes int64) float64 {
+	if bytes <= 0 {
+		return 0
+	}
+	return joules / (float64(bytes) / 1e8)
+}
+
+// MbpsPerJoule is the efficiency of a transfer: its throughput in 10^6 bit/s,
+// over the joules that it took [Guner and Kosar, LowE/HAT/EHT]. 0 where there
+// are no bytes, no time (ns) or no energy.
+func MbpsPerJoule(joules float64, bytes, duration int64) float64 {
+	if bytes <= 0 || duration <= 0 || joules <= 0 {
+		return 0
+	}
+	if ratio := float64(bytes) * mbitPerByte / seconds(duration) / joules; !math.IsInf(ratio, 0) {
+		return ratio
+	}
+	return 0
+}

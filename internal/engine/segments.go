@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"net"
+	"sync"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// segmentCount adds up what the kernel counted on a link's connections over the
+// run: those that are open, and those that were. Its zero value is ready.
+type segmentCount struct {
+	mu     sync.Mutex
+	open   map[*countedConn]struct{}
+	closed event.TCPSegments
+
+	recent event.TCPSegments // what total gave at asked
+	asked  scheduler.Time
+}
+
+// countedConn is a connection that is asked for its counters before it closes:
+// the kernel forgets them with it.
+type countedConn struct {
+	net.Conn
+	in *segmentCount
+}
+
+// NetConn gives the connection to those who look for the kernel's.
+func (c *countedConn) NetConn() net.Conn { return c.Conn }
+
+func (c *countedConn) Close() error {
+	c.in.retire(c)
+	return c.Conn.Close()
+}
+
+// watch counts a new connection.
+func (s *segmentCount) watch(conn net.Conn) net.Conn {
+	c := &countedConn{Conn: conn, in: s}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = map[*countedConn]struct{}{}
+	}
+	s.open[c] = struct{}{}
+	return c
+}
+
+// retire keeps what was counted on a connection that is about to close; only
+// the first time.
+func (s *segmentCount) retire(c *countedConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, open := s.open[c]; open {
+		delete(s.open, c)
+		addSegments(&s.closed, c.Conn)
+	}
+}
+
+// lately is what total gave a moment ago. The samples of many files all ask, and
+// the kernel need not be asked as often.
+func (s *segmentCount) lately(now scheduler.Time) (t event.TCPSegments, open int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asked == 0 || now-s.asked >= sampleEvery/2 {
+		s.recent, s.asked = s.sum(), now
+	}
+	return s.recent, len(s.open)
+}
+
+// total is what was counted so far.
+func (s *segmentCount) total() event.TCPSegments {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sum()
+}
+
+// sum adds it up; mu is held.
+func (s *segmentCount) sum() event.TCPSegments {
+	t := s.closed
+	for c := range s.open {
+		addSegments(&t, c.Conn)
+	}
+	return t
+}
+
+// addSegments adds what the kernel has counted on conn, if it tells.
+func addSegments(t *event.TCPSegments, conn net.Conn) {
+	info, ok := link.ReadTCPInfo(conn)
+	if !ok {
+		return
+	}
+	t.In += int64(info.SegsIn)
+	t.Out += int64(info.SegsOut)
+	t.DataIn += int64(info.DataSegsIn)
+	t.DataOut += int64(info.DataSegsOut)
+	t.Retrans += int64(info.Retrans)
+	t.OutOfOrder += int64(info.OutOfOrder)
+}

@@ -1,0 +1,172 @@
+package power
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+// battery are the gauges of the device's batteries. They tell what the whole
+// device draws while it runs on them.
+type battery struct {
+	batteries []supply
+	chargers  []supply
+	unit      unitFinder
+	held      []heldFlow // until the unit of the current is known
+	external  bool       // so it was at the last reading
+	detail    string
+}
+
+func openBattery(_ context.Context, tree folder, cfg Config) (source, error) {
+	batteries, chargers, err := findSupplies(tree)
+	if err != nil {
+		return nil, err
+	}
+	b := &battery{batteries: batteries, chargers: chargers, unit: newUnitFinder(cfg.Unit)}
+	b.detail = b.explain()
+	return b, nil
+}
+
+// explain says what is read, and sees where the power comes from.
+func (b *battery) explain() string {
+	var names, how []string
+	var status status
+	for _, s := range b.batteries {
+		names = append(names, parseWord([]byte(s.name)))
+		g, err := s.read()
+		what := "power_now"
+		if err == nil && g.watts == 0 {
+			what = "current_now x voltage_now"
+		}
+		how = append(how, what)
+		status = together(status, g.status)
+	}
+	b.external = b.onExternal(status)
+	slices.Sort(how)
+	slices.Reverse(how)
+	return strings.Join(names, " + ") + ": " + strings.Join(slices.Compact(how), " and ")
+}
+
+func (b *battery) describe() description { return description{name: Battery, detail: b.detail} }
+
+// read needs every battery, or the sum would be too low. What one of them takes
+// in while another is being discharged is no power that the device draws.
+func (b *battery) read(_ context.Context, now time.Duration, out []sample) ([]sample, error) {
+	var drawn, taken flow
+	var status status
+	for _, s := range b.batteries {
+		g, err := s.read()
+		if err != nil {
+			return out, err
+		}
+		status = together(status, g.status)
+		if g.status == fed {
+			taken.add(g)
+		} else {
+			drawn.add(g)
+		}
+	}
+	b.external = b.onExternal(status)
+	switch {
+	case b.external:
+		if len(b.held) > 0 {
+			out = b.flush(out) // or they would come after this one
+		}
+		drawn.join(taken)
+		s := drawn.sample(now, b.unit.amps(drawn.largest))
+		s.external = true
+		return append(out, s), nil
+	case drawn.watts == 0 && drawn.currentVolts == 0:
+		return out, errNothing
+	case drawn.currentVolts == 0:
+		return append(out, drawn.sample(now, 0)), nil
+	}
+	doubt := b.unit.add(now, drawn.largest, drawn.charge)
+	b.held = append(b.held, heldFlow{now, drawn})
+	if b.unit.decided == "" {
+		return out, nil
+	}
+	return b.release(out), doubt
+}
+
+// flow is what goes into or out of several batteries.
+type flow struct {
+	watts        float64 // as far as it is told
+	currentVolts float64 // sum of current times volts, for the others
+	largest      int64   // of the currents
+	charge       int64   // of the battery with that current
+}
+
+// heldFlow is a flow that waits for the unit of its currents.
+type heldFlow struct {
+	at time.Duration
+	flow
+}
+
+func (f *flow) add(g gauges) {
+	f.join(flow{watts: g.watts, currentVolts: float64(g.current) * g.volts, largest: g.current, charge: g.charge})
+}
+
+func (f *flow) join(g flow) {
+	f.watts += g.watts
+	f.currentVolts += g.currentVolts
+	if g.largest > f.largest {
+		f.largest, f.charge = g.largest, g.charge
+	}
+}
+
+// sample is the flow, when one unit of the currents is that many amperes.
+func (f *flow) sample(at time.Duration, amps float64) sample {
+	return sample{at: at, watts: f.watts + f.currentVolts*amps}
+}
+
+func (b *battery) release(out []sample) []sample {
+	for _, h := range b.held {
+		out = append(out, h.sample(h.at, b.unit.amps(h.largest)))
+	}
+	b.held = b.held[:0]
+	return out
+}
+
+// flush appends what was held back: with no more readings to come, the unit is
+// what those tell that there are.
+func (b *battery) flush(out []sample) []sample {
+	b.unit.decide()
+	return b.release(out)
+}
+
+// together is the status of several batteries: the device runs on battery when
+// one of them is being discharged.
+func together(a, b status) status {
+	switch {
+	case a == discharging || b == discharging:
+		return discharging
+	case a == fed || b == fed:
+		return fed
+	}
+	return unknown
+}
+
+// onExternal says whether the device gets power from elsewhere. Where no battery
+// tells, a charger that is online does.
+func (b *battery) onExternal(status status) bool {
+	if status != unknown {
+		return status == fed
+	}
+	for _, s := range b.chargers {
+		if n, err := s.folder.number("online"); err == nil && n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *battery) close() {
+	for _, s := range b.batteries {
+		s.folder.close()
+	}
+	for _, s := range b.chargers {
+		s.folder.close()
+	}
+}

@@ -1,0 +1,32 @@
+package power
+
+import "time"
+
+// counter sums up an energy counter, in microjoules, that may begin anew: at its
+// range's end, or because its driver did.
+type counter struct {
+	wrap int64 // the count after which it begins at 0 again; 0: unknown
+	last int64
+	at   time.Duration // of last
+	seen bool
+	sum  int64 // microjoules since the first reading
+}
+
+// add takes in a reading. A step beyond what any device draws is a counter that
+// begins anew: nothing is known of the time in between, so it adds nothing.
+func (c *counter) add(now time.Duration, count int64) error {
+	if count < 0 {
+		return errImplausible
+	}
+	step := count - c.last
+	if step < 0 && c.wrap >= c.last {
+		step += c.wrap
+	}
+	most := int64(max((now-c.at).Seconds(), 1) * maxWatts * 1e6)
+	first := !c.seen
+	c.last, c.at, c.seen = count, now, true
+	if !first && step > 0 && step <= most {
+		c.sum += step
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxChannel is the highest number of a chip's channel that is looked for.
+const maxChannel = 16
+
+// maxSensors bounds how many sensors add up.
+const maxSensors = 64
+
+// errPart is why sensors that there are do not count.
+var errPart = errors.New("only sensors of a part, such as a graphics card or a charger")
+
+// hwmon are sensors of power on a board: INA219, INA3221 and the like, or a
+// power supply that tells what it gives.
+type hwmon struct {
+	sensors
+	detail string
+	total  bool // what is read is the whole device, by its label
+}
+
+func openHWMon(_ context.Context, tree folder, _ Config) (source, error) {
+	var found sensors
+	supplies, _ := tree.list(supplyDir) // they are none of hwmon's
+	entries, reason := tree.list("class/hwmon")
+	for _, entry := range entries {
+		for _, at := range []string{"", "/device"} { // older drivers have their files one below
+			chip, err := tree.folder("class/hwmon/" + entry + at)
+			if err != nil {
+				if at == "" {
+					reason = err
+				}
+				continue
+			}
+			here, err := chipSensors(chip, supplies)
+			if err != nil {
+				reason = because(entry, err)
+			}
+			if len(here) == 0 {
+				chip.close()
+				continue
+			}
+			found = append(found, here...)
+			break
+		}
+	}
+	return chooseSensors(found, reason)
+}
+
+// chooseSensors takes those that measure the whole, by their labels; else all.
+// Counters and gauges do not add up: where there are both, gauges are taken, also
+// of those that have a counter besides.
+func chooseSensors(found sensors, reason error) (source, error) {
+	isTotal := func(s *sensor) bool { return totalLabel(s.label) }
+	isGauge := func(s *sensor) bool { return s.energy == "" }
+	h := &hwmon{sensors: found}
+	if h.total = slices.ContainsFunc(found, isTotal); h.total {
+		h.sensors = keep(h.sensors, isTotal)
+	}
+	if slices.ContainsFunc(h.sensors, isGauge) {
+		for _, s := range h.sensors {
+			if s.power != "" {
+				s.energy = ""
+			}
+		}
+		h.sensors = keep(h.sensors, isGauge)
+	}
+	h.sensors = h.sensors[:min(len(h.sensors), maxSensors)]
+	for _, s := range found {
+		if !sharesFolder(h.sensors, s) {
+			s.folder.close()
+		}
+	}
+	if len(h.sensors) == 0 {
+		return nil, reason
+	}
+	labels := make([]string, len(h.sensors))
+	for i, s := range h.sensors {
+		labels[i] = s.label
+	}
+	h.detail = "sensors " + strings.Join(labels[:min(len(labels), 4)], ", ")
+	if n := len(labels) - 4; n > 0 {
+		h.detail += fmt.Sprintf(" and %d more", n)
+	}
+	return h, nil
+}
+
+func keep(ss sensors, wanted func(*sensor) bool) (kept sensors) {
+	for _, s := range ss {
+		if wanted(s) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// sharesFolder says whether a sensor in use is of the same chip as s.
+func sharesFolder(used sensors, s *sensor) bool {
+	return slices.ContainsFunc(used, func(u *sensor) bool { return u.folder.root == s.folder.root })
+}
+
+// chipSensors finds the sensors of a chip that can be read. Counters are better
+// than gauges, and a gauge of power is better than those of its factors.
+func chipSensors(chip folder, supplies []string) (found sensors, reason error) {
+	name := chip.word("name")
+	for _, kind := range []func(channel string) (s sensor, label string){
+		func(n string) (sensor, string) {
+			return sensor{energy: "energy" + n + "_input"}, "energy" + n + "_label"
+		},
+		func(n string) (sensor, string) { return sensor{power: "power" + n + "_input"}, "power" + n + "_label" },
+		func(n string) (sensor, string) {
+			return sensor{voltage: "in" + n + "_input", amps: "curr" + n + "_input"}, "in" + n + "_label"
+		},
+	} {
+		for channel := 1; channel <= maxChannel; channel++ {
+			n := strconv.Itoa(channel)
+			s, label := kind(n)
+			if !chip.has(s.energy, s.power, s.voltage, s.amps) {
+				continue
+			}
+			if gauge := "power" + n + "_input"; s.energy != "" && chip.has(gauge) {
+				s.power = gauge
+			}
+			s.folder = chip
+			if err := s.read(0); err != nil {
+				reason = err
+				continue
+			}
+			s.counter.seen = false // the first reading of the run begins the sum
+			if s.label = chip.word(label); s.label == "" {
+				s.label = name + " " + n
+			}
+			if !coreLabel(s.label) {
+				found = append(found, &s)
+			}
+		}
+		if len(found) > 0 && partOnly(name, supplies) {
+			return nil, errPart
+		}
+		if len(found) > 0 {
+			return found, nil
+		}
+	}
+	return nil, reason
+}
+
+// totalLabel says whether a label is that of the whole device's input, of which
+// the others are parts: VDD_IN and POM_5V_IN on Nvidia's boards, "Total System
+// Power", "power total".
+func totalLabel(label string) bool {
+	label = strings.ToLower(label)
+	return strings.HasSuffix(label, "_in") || strings.Contains(label, "total")
+}
+
+// coreLabel says whether it is that of a core, whose energy is in its socket's.
+func coreLabel(label string) bool { return strings.HasPrefix(label, "Ecore") }
+
+// partOnly says whether a chip of that name measures something beside the point:
+// a graphics card, a charger, or a battery, which has a source of its own.
+func partOnly(name string, supplies []string) bool {
+	switch name {
+	case "amdgpu", "radeon", "nouveau", "i915", "xe", "nvme":
+		return true
+	}
+	if strings.HasPrefix(name, "ucsi_source_psy") {
+		return true
+	}
+	return slices.ContainsFunc(supplies, func(s string) bool { return strings.ReplaceAll(s, "-", "_") == name || s == name })
+}
+
+func (h *hwmon) describe() description { return description{name: HWMon, detail: h.detail} }
+
+func (h *hwmon) read(_ context.Context, now time.Duration, out []sample) ([]sample, error) {
+	return h.sensors.read(now, out)
+}
+
+func (h *hwmon) flush(out []sample) []sample { return out }

@@ -1,0 +1,241 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+const (
+	// patience is how long Stop waits for a reading that does not end.
+	patience = time.Second
+	// maxNotices bounds how many different faults are told of.
+	maxNotices = 5
+)
+
+// Reasons why a source gave no usable readings.
+var (
+	errOff      = errors.New("switched off by --power none")
+	errExternal = errors.New("on external power: what the battery tells is not what the device draws")
+	errTooShort = errors.New("the run ended before there was a reading")
+	errStuck    = errors.New("its counters do not move")
+)
+
+// Sampler takes readings until it is stopped.
+type Sampler struct {
+	cancel context.CancelFunc
+	ended  chan struct{} // nothing is read any more
+}
+
+// Start chooses a source and begins to sample it, both in the background: at
+// once, then at every interval, and once more at the end. What it chose, or why
+// there is nothing to choose, is an event, as are the readings. cfg is checked.
+func Start(cfg Config) *Sampler {
+	return start(cfg, choose)
+}
+
+func start(cfg Config, choose func(context.Context, Config) (source, error)) *Sampler {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Sampler{cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(s.ended)
+		run(ctx, cfg, choose)
+	}()
+	return s
+}
+
+// Linger waits for d, so that there are readings from before the first connection
+// or after the last byte. It returns early when ctx ends or there is nothing to
+// read.
+func (s *Sampler) Linger(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	s.Wait(ctx)
+}
+
+// Wait returns when ctx ends or there is nothing to read.
+func (s *Sampler) Wait(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-s.ended:
+	}
+}
+
+// Stop ends the sampling; every reading has been published when it returns. A
+// reading that hangs in a driver is left to itself after a second.
+func (s *Sampler) Stop() {
+	s.cancel()
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case <-s.ended:
+	case <-t.C:
+	}
+}
+
+func run(ctx context.Context, cfg Config, choose func(context.Context, Config) (source, error)) {
+	p := publisher{cfg: cfg, stale: staleAfter * cfg.Interval}
+	if cfg.Source == None {
+		p.describe(description{}, errOff)
+		return
+	}
+	src, err := choose(ctx, cfg)
+	if err != nil {
+		p.describe(description{}, err)
+		p.fault(cfg.Source, err, cfg.Source != Auto)
+		return
+	}
+	defer src.close()
+	p.what = src.describe()
+	interval := max(cfg.Interval, p.what.least)
+	p.cfg.Interval, p.stale = interval, staleAfter*interval
+	p.describe(p.what, nil)
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		p.take(ctx, src)
+		select {
+		case <-ticker.C:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	if !p.what.slow {
+		p.take(ctx, src)
+	}
+	p.finish(src)
+}
+
+// publisher turns samples into events.
+type publisher struct {
+	cfg     Config
+	what    description
+	stale   time.Duration
+	samples []sample // space for what a reading gives
+
+	last    sample // the last that was published
+	any     bool   // there is one
+	repeat  sample // the last that was not, for it repeats last
+	pending bool   // there is one
+	useful  int    // how many told what the device draws
+	fed     int    // how many were on external power
+	failure error  // the last
+	told    []string
+}
+
+// take takes a reading and publishes what is new in it.
+func (p *publisher) take(ctx context.Context, src source) {
+	var err error
+	p.samples, err = src.read(ctx, time.Since(p.cfg.Started), p.samples[:0])
+	for _, s := range p.samples {
+		p.add(s)
+	}
+	if err == nil || errors.Is(err, context.Canceled) {
+		return
+	}
+	p.failure = err
+	if ctx.Err() == nil { // at the end of the run it hardly matters any more
+		p.fault(p.what.name, err, errors.Is(err, errUnit))
+	}
+}
+
+// staleAfter is for how many intervals a gauge may repeat itself before that is
+// taken for a reading.
+const staleAfter = 5
+
+// add publishes a sample unless it repeats the last one. A gauge is asked more
+// often than it looks: the same number again is the same reading, for a while. A
+// counter that stands still was not updated, however long that takes.
+func (p *publisher) add(s sample) {
+	if !s.plausible() {
+		p.failure = errImplausible
+		return
+	}
+	if p.any && s.at <= p.last.at { // or a mean would be over no time
+		return
+	}
+	if p.any && s.external == p.last.external {
+		same := s.watts == p.last.watts
+		if s.counter {
+			same = s.joules == p.last.joules
+		}
+		if same && (s.counter || s.at-p.last.at < p.stale) {
+			p.repeat, p.pending = s, true
+			return
+		}
+	}
+	p.publish(s)
+}
+
+func (p *publisher) publish(s sample) {
+	e := event.Power{
+		At: scheduler.Time(s.at), Source: p.what.name, Watts: s.watts,
+		Counter: s.counter, Joules: s.joules, External: s.external,
+	}
+	if s.counter && p.any {
+		e.Over = s.at - p.last.at
+		e.Watts = (s.joules - p.last.joules) / e.Over.Seconds()
+	}
+	p.last, p.any, p.pending = s, true, false
+	if e.HasWatts() {
+		p.useful++
+	}
+	if s.external {
+		p.fed++
+	}
+	p.cfg.Bus.Publish(e)
+}
+
+// finish publishes what was held back, and says so when nothing came of it all.
+func (p *publisher) finish(src source) {
+	p.samples = src.flush(p.samples[:0])
+	for _, s := range p.samples {
+		p.add(s)
+	}
+	if p.pending && !p.repeat.counter { // or the time since the last change would be lost
+		p.publish(p.repeat)
+	}
+	if p.useful > 0 {
+		return
+	}
+	reason := errTooShort
+	switch {
+	case p.fed > 0:
+		reason = errExternal
+	case p.failure != nil:
+		reason = p.failure
+	case p.pending:
+		reason = errStuck
+	}
+	p.describe(p.what, reason)
+}
+
+func (p *publisher) now() scheduler.Time { return scheduler.Time(time.Since(p.cfg.Started)) }
+
+func (p *publisher) describe(what description, reason error) {
+	e := event.PowerSource{At: p.now(), Source: what.name, Interval: p.cfg.Interval, Detail: what.detail}
+	if reason != nil {
+		e.Unavailable = reason.Error()
+		if what.name != "" {
+			e.Unavailable = what.name + ": " + e.Unavailable
+		}
+	}
+	p.cfg.Bus.Publish(e)
+}
+
+// fault tells of each fault once.
+func (p *publisher) fault(source string, err error, important bool) {
+	text := "power is not measured: " + err.Error()
+	if p.what.name != "" {
+		text = "power: " + source + ": " + err.Error()
+	}
+	if len(p.told) < maxNotices && !slices.Contains(p.told, text) {
+		p.told = append(p.told, text)
+		p.cfg.Bus.Publish(event.Notice{At: p.now(), Warning: important, Text: text})
+	}
+}

@@ -1,0 +1,58 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// maxWatts is the most that is believed of any reading: what claims more is
+// garbage.
+const maxWatts = 10_000
+
+// source is something that can be read.
+type source interface {
+	// describe says what it is.
+	describe() description
+	// read takes a reading, now, and appends to out what it gives: usually one
+	// sample, but a source may hold samples back until it understands them. An
+	// error says what was wrong, also where there is a sample all the same.
+	read(ctx context.Context, now time.Duration, out []sample) ([]sample, error)
+	// flush appends what was held back.
+	flush(out []sample) []sample
+	// close releases what is open.
+	close()
+}
+
+// description is what a source says of itself.
+type description struct {
+	name   string
+	detail string        // what is read, for people
+	least  time.Duration // the shortest interval that it can be read at; 0: any
+	slow   bool          // a reading takes so long that nobody should wait for one
+}
+
+// sample is one reading.
+type sample struct {
+	at       time.Duration // since the run began
+	watts    float64       // of a gauge
+	joules   float64       // of a counter: since its first reading
+	counter  bool
+	external bool // on external power: not what the device draws
+}
+
+// plausible says whether any device could draw so much, or so little.
+func (s sample) plausible() bool { return s.counter || s.watts >= 0 && s.watts <= maxWatts }
+
+// opener is a kind of source and what makes one, or says why it cannot.
+type opener struct {
+	name string
+	hint string // what could make it readable; empty: nothing
+	open func(ctx context.Context, tree folder, cfg Config) (source, error)
+}
+
+// Reasons why a source gives nothing.
+var (
+	errNone        = errors.New("none found")
+	errImplausible = errors.New("beyond belief")
+)
