@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"crypto/tls"
 	"net"
 	"sync"
 	"syscall"
@@ -39,12 +40,23 @@ func newReadMark(raw net.Conn, overTLS bool) *readMark {
 	if overTLS {
 		m.ahead = tlsAhead
 	}
-	if c, ok := raw.(syscall.Conn); ok && canMark {
+	if c, ok := kernels(raw).(syscall.Conn); ok && canMark {
 		if rc, err := c.SyscallConn(); err == nil {
 			m.raw = rc
 		}
 	}
 	return m
+}
+
+// kernels is the connection within c whose bytes c hands on as they are.
+func kernels(c net.Conn) net.Conn {
+	for {
+		wrapper, ok := c.(interface{ NetConn() net.Conn })
+		if _, changes := c.(*tls.Conn); !ok || changes {
+			return c
+		}
+		c = wrapper.NetConn()
+	}
 }
 
 // want sets the caller's wish. What exceeds it goes at once, which wakes a read

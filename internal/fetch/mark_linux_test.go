@@ -192,6 +192,24 @@ func TestGatherSets(t *testing.T) {
 	}
 }
 
+// wrapped is a connection as those have it who count something.
+type wrapped struct{ net.Conn }
+
+func (w wrapped) NetConn() net.Conn { return w.Conn }
+
+// TestKernels: wrappers are looked through, but for one that changes the bytes.
+func TestKernels(t *testing.T) {
+	a, b := net.Pipe()
+	defer a.Close() //nolint:errcheck // a pipe
+	defer b.Close() //nolint:errcheck // a pipe
+	if kernels(wrapped{wrapped{a}}) != a {
+		t.Error("a wrapper hides the connection")
+	}
+	if over := tls.Client(a, &tls.Config{}); kernels(wrapped{over}) != over { //nolint:gosec // no handshake is made
+		t.Error("what is read over TLS is not what the connection brings")
+	}
+}
+
 // TestGatherPipelined: the headers of responses behind a body with a mark are
 // few bytes, and nobody looks.
 func TestGatherPipelined(t *testing.T) {
