@@ -57,8 +57,8 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	if d.err != nil || t.released {
 		return false
 	}
-	t.conn = resp.Conn()
-	rtt := d.e.links[t.link].roundTrip(t.conn)
+	t.resp = resp
+	rtt := d.e.links[t.link].roundTrip(resp.Conn())
 	d.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.told, RTT: rtt})
 	switch {
 	case d.wholeMode:
@@ -83,6 +83,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 		return false
 	}
 	d.use(t.link)
+	d.gather(t)
 	return !t.released // it is where the object ends before its range
 }
 

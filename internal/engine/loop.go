@@ -65,6 +65,7 @@ func (d *download) lookAround(reqs context.Context) {
 		d.count(reqs, t)
 	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
+	d.gatherAll(now)
 	d.watchStalls(now)
 	d.settleDoubts(reqs, now)
 	d.sampleSometimes(now)
@@ -102,8 +103,8 @@ func (d *download) lookForLoss(now scheduler.Time) {
 	}
 	d.lossAsked = now
 	for _, t := range d.transfers {
-		if t.conn != nil && !t.released {
-			d.links[t.link].disorder += d.e.routes[t.link].disorder(t.stream, t.conn)
+		if t.resp != nil && !t.released {
+			d.links[t.link].disorder += d.e.routes[t.link].disorder(t.stream, t.resp.Conn())
 		}
 	}
 }

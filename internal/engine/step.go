@@ -34,6 +34,9 @@ func (d *download) act(reqs context.Context, a scheduler.Action) {
 	case scheduler.Shrink:
 		if t := d.find(a.Chunk); t != nil {
 			t.end.Store(a.Range.End)
+			if t.resp != nil {
+				t.resp.Gather(1) // it may be waiting for more than that
+			}
 		}
 	case scheduler.Cancel:
 		if t := d.find(a.Chunk); t != nil {

@@ -49,9 +49,9 @@
 //
 // Client's methods may be called from any goroutine. A Response belongs to one
 // goroutine; the way to interrupt it from another is to cancel the context that
-// was given to Get, which unblocks Read at once. That context governs the
-// response until Close. Every Response must be closed: over HTTP/1.1 those queued
-// behind it wait for that. Reads of responses over one HTTP/2 connection may run at
-// the same time; one that is not read holds up none of the others. Config must not
-// change after NewClient.
+// was given to Get, which unblocks Read at once; Gather, too, may be called from
+// any. That context governs the response until Close. Every Response must be
+// closed: over HTTP/1.1 those queued behind it wait for that. Reads of responses
+// over one HTTP/2 connection may run at the same time; one that is not read holds
+// up none of the others. Config must not change after NewClient.
 package fetch
