@@ -1,0 +1,54 @@
+package scheduler
+
+const (
+	// paceWindow is over how long a pace is measured: long against the bursts in
+	// which bytes come.
+	paceWindow = 500 * Millisecond
+	// A pace that has risen by the factor paceGrowth in a window is still
+	// growing (slow start, or a link that builds up its rate), but not for more
+	// than paceWindows of them.
+	paceGrowth  = 1.25
+	paceWindows = 8
+	// paceWeight is that of the latest window in the mean.
+	paceWeight = 0.3
+)
+
+// pace is what a link carries, more slowly measured than by its estimator:
+// decisions that cost joules should not hang on a tenth of a second.
+type pace struct {
+	since   Time // when the window began
+	bytes   int64
+	running bool
+	windows int
+	growing bool
+	last    float64 // bytes per second in the last window
+	mean    float64 // bytes per second
+}
+
+// observe takes the link's byte count at now. receiving says that it is owed
+// bytes and has got the first of them.
+func (p *pace) observe(now Time, bytes int64, receiving bool) {
+	switch {
+	case !receiving:
+		p.pause()
+	case !p.running:
+		p.running, p.since, p.bytes = true, now, bytes
+	case now-p.since >= paceWindow:
+		rate := float64(bytes-p.bytes) / (now - p.since).Seconds()
+		p.since, p.bytes = now, bytes
+		p.windows++
+		p.growing = p.windows == 1 || p.windows <= paceWindows && rate > paceGrowth*p.last
+		p.last = rate
+		if p.growing {
+			p.mean = rate
+		} else {
+			p.mean = float64((1-paceWeight)*p.mean) + float64(paceWeight*rate)
+		}
+	}
+}
+
+// pause leaves the time until the next first byte out.
+func (p *pace) pause() { p.running = false }
+
+// settled says whether the mean is what the link carries.
+func (p *pace) settled() bool { return p.windows >= 2 && !p.growing }
