@@ -38,7 +38,7 @@ func rules() map[string]rule {
 		// laboratory, so that the two cannot disagree about what a scenario is; of
 		// that package's own it uses none that opens files.
 		"internal/sim": {
-			imports: "internal/linklab/scenario pkg/scheduler",
+			imports: "internal/energy internal/linklab/scenario internal/terms pkg/scheduler",
 			std:     "cmp embed encoding/json errors fmt io io/fs math math/rand/v2 slices strings sync time",
 		},
 
@@ -111,6 +111,9 @@ func rules() map[string]rule {
 			std:   "bytes cmp encoding/json errors fmt io math slices strconv strings time",
 			tests: "internal/energy",
 		},
+
+		// On what terms the scheduler may use a link, by its radio's model.
+		"internal/terms": {imports: "internal/energy pkg/scheduler", std: "strings"},
 
 		// What nobody measured: a run's events, priced by models.
 		"internal/modelled": {

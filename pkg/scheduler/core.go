@@ -307,7 +307,7 @@ func (c *Core) measure() {
 			continue
 		}
 		l.est.observe(c.now, l.received, l.rtt)
-		l.pace.observe(c.now, l.received, l.est.nMarks > 0)
+		l.pace.observe(c.now, l.rtt, l.received, l.est.nMarks > 0)
 		if c.cfg.Parallelism == 0 {
 			l.streams.tune(c.now, l, c.left())
 		}

@@ -1,6 +1,9 @@
 package scheduler
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // EnergyMin uses the links that need the least energy for the bytes that are
 // left: a link that carries r draws α r + β, so that a Mbit over a set of links
@@ -25,18 +28,24 @@ import "math"
 // is believed that was not told or measured, and for lack of knowledge nobody
 // waits for longer than graceful of the deadline's time.
 const (
-	// alike is how much more energy a faster set may take, and worthChange how
-	// much less another set must take for a change.
+	// alike is how much more energy a set may take that is faster by worthHaste,
+	// and worthChange how much less another set must take for a change.
 	alike       = 0.01
+	worthHaste  = 1.2
 	worthChange = 0.02
 	// gamble is what part of waking a link must be gained on top where it is not
 	// known what it carries.
 	gamble = 0.5
 	// spareToStay and spareToRest are how much more than needed links must be
 	// able to carry until the deadline to be trusted with it alone: to go on so,
-	// and to let another one rest.
-	spareToStay = 0.04
-	spareToRest = 0.08
+	// and to let another one rest. spareUntried is that for links of which it is
+	// only told what they carry.
+	spareToStay  = 0.04
+	spareToRest  = 0.15
+	spareUntried = 0.5
+	// tooNear is a deadline that leaves no time to find anything out: all links
+	// work from the beginning.
+	tooNear = 3 * Second
 	// graceful is what part of the deadline's time may pass with a link asleep
 	// that may be needed: less than the slack that a deadline can be met with.
 	graceful = 0.02
@@ -52,9 +61,10 @@ type candidate struct {
 	rate    float64 // bytes per second
 	sure    bool    // that was told or measured
 	least   float64 // bytes per second that it carries for certain
+	tried   bool    // that was measured
 	perMbit float64 // mJ
-	wake    float64 // mJ
-	delay   float64 // seconds until its first byte
+	wake    float64 // mJ to wake it, slow start included
+	delay   float64 // seconds until it carries as much as it can
 	room    float64 // bytes
 }
 
@@ -73,7 +83,7 @@ type market struct {
 // or measured.
 func (l *link) carries() (rate float64, sure bool) {
 	switch {
-	case l.pace.settled():
+	case l.pace.settled(l.est.known > 0):
 		return l.pace.mean, true
 	case l.est.known > 0:
 		return max(l.est.known, l.est.rate), true
@@ -99,15 +109,22 @@ func (c *Core) market(m *market) (chosen linkSet) {
 		if k.least = k.rate; !k.sure {
 			k.least = l.est.rate
 		}
+		k.tried = l.pace.settled(true)
 		k.perMbit = l.terms.Radio.perMbit(k.rate)
+		trip := c.expects(l)
 		switch {
 		case l.requests > 0:
 		case l.duty.asked:
 			k.wake = l.terms.Radio.wakes(c.now - l.lastByte)
-			k.delay = l.trip().Seconds()
+			k.delay = trip.Seconds()
 		default:
 			k.wake = l.terms.Radio.wakes(Never)
-			k.delay = float64(connectRTTs) * l.trip().Seconds()
+			k.delay = float64(connectRTTs * trip.Seconds())
+		}
+		if l.pace.windows == 0 {
+			rise := slowStart(trip, min(m.left, k.rate*trip.Seconds())).Seconds()
+			k.wake += float64(l.terms.Radio.ActiveMW * rise)
+			k.delay += rise
 		}
 		at := m.n
 		for ; at > 0 && m.all[at-1].perMbit > k.perMbit; at-- {
@@ -124,17 +141,43 @@ func (c *Core) market(m *market) (chosen linkSet) {
 	return chosen
 }
 
+// expects is the link's round trip. To one that has not been measured, the server
+// is as far as over the others, and what stands for an unknown one is added.
+func (c *Core) expects(l *link) Time {
+	if l.rtt > 0 {
+		return l.rtt
+	}
+	least := Never
+	for i := range c.links {
+		if rtt := c.links[i].rtt; rtt > 0 {
+			least = min(least, rtt)
+		}
+	}
+	if least == Never {
+		return unknownTrip
+	}
+	return least + unknownTrip/2
+}
+
+// slowStart is how long a connection takes until so many bytes have come in a
+// round trip (RFC 5681, 3.1). With a long round trip, a link begins with several:
+// see streams.widen.
+func slowStart(trip Time, bytes float64) Time {
+	window := float64(initialWindow)
+	if trip >= longTrip {
+		window *= float64(trip / tripPerStream)
+	}
+	return Time(bits.Len64(uint64(bytes/window))) * trip
+}
+
 func (s linkSet) has(k int) bool { return s&(1<<k) != 0 }
 
 // energy is what a set takes for the bytes that are left, in mJ, all of it
 // working until the end; forever where its caps do not allow them.
 func (m *market) energy(s linkSet, left float64) float64 {
-	rates, sum, open := 0.0, 0.0, false
+	rates, sum, open := m.rate(s), 0.0, false
 	for k := range m.n {
-		if s.has(k) {
-			rates += m.all[k].rate
-			open = open || m.all[k].room >= left
-		}
+		open = open || s.has(k) && m.all[k].room >= left
 	}
 	if rates <= 0 || !open {
 		return forever
@@ -193,22 +236,29 @@ func (m *market) sets(yield func(linkSet)) {
 // cheapest is the set with the least energy for so many bytes; of those that are
 // as good, the fastest.
 func (m *market) cheapest(left float64) linkSet {
-	least := math.Inf(1)
-	m.sets(func(s linkSet) { least = min(least, m.energy(s, left)) })
-	var best linkSet
-	fastest := -1.0
+	best, least := linkSet(1)<<m.n-1, math.Inf(1)
 	m.sets(func(s linkSet) {
-		rate := 0.0
-		for k := range m.n {
-			if s.has(k) {
-				rate += m.all[k].rate
-			}
-		}
-		if m.energy(s, left) <= (1+alike)*least && rate > fastest {
-			best, fastest = s, rate
+		if e := m.energy(s, left); e < least {
+			best, least = s, e
 		}
 	})
-	return best
+	haste := best
+	m.sets(func(s linkSet) {
+		if m.energy(s, left) <= (1+alike)*least && m.rate(s) > max(m.rate(haste), worthHaste*m.rate(best)) {
+			haste = s
+		}
+	})
+	return haste
+}
+
+// rate is what a set carries, in bytes per second.
+func (m *market) rate(s linkSet) (sum float64) {
+	for k := range m.n {
+		if s.has(k) {
+			sum += m.all[k].rate
+		}
+	}
+	return sum
 }
 
 // inTime is the set with the least energy that meets the deadline, when chosen is
@@ -218,8 +268,11 @@ func (m *market) inTime(chosen linkSet) linkSet {
 	best, least := linkSet(1)<<m.n-1, forever
 	m.sets(func(s linkSet) {
 		spare := spareToRest
-		if s == chosen {
+		switch {
+		case s == chosen:
 			spare = spareToStay
+		case !m.tried(s):
+			spare = spareUntried
 		}
 		if e := m.filled(s, spare); e < least*(1-1e-6) {
 			best, least = s, e
@@ -234,16 +287,31 @@ func (m *market) inTime(chosen linkSet) linkSet {
 	return best
 }
 
+// tried says whether all of a set's links have been measured.
+func (m *market) tried(s linkSet) bool {
+	for k := range m.n {
+		if s.has(k) && !m.all[k].tried {
+			return false
+		}
+	}
+	return true
+}
+
 // pick is the set of links that should work, when chosen do, and why the others
 // should not.
 func (c *Core) pick(m *market, chosen linkSet) (linkSet, Reason) {
-	little := min(m.left, float64(c.cfg.First))
+	little := float64(leastRequest)
+	if c.sized() {
+		little = min(m.left, float64(c.cfg.First))
+	}
 	sure := chosen != 0
 	for k := range m.n {
 		sure = sure && (m.all[k].sure || !chosen.has(k))
 	}
 	known := c.sized() && (sure || chosen == 0 && m.allSure())
 	switch {
+	case c.cfg.Deadline > 0 && c.cfg.Deadline <= tooNear:
+		return 1<<m.n - 1, ReasonInTime
 	case c.cfg.Deadline > 0 && c.now >= Time(graceful*float64(c.cfg.Deadline)) && !c.sized():
 		return 1<<m.n - 1, ReasonInTime
 	case c.cfg.Deadline > 0 && c.sized() && (known || c.now >= Time(graceful*float64(c.cfg.Deadline))):
@@ -295,8 +363,11 @@ func (c *Core) choose(out []Action) []Action {
 	r := &c.rations
 	r.moved = false
 	r.next = c.now + rationEvery
-	if grace := Time(graceful * float64(c.cfg.Deadline)); c.now < grace {
+	late := c.cfg.Deadline > tooNear // there is time for a choice
+	if grace := Time(graceful * float64(c.cfg.Deadline)); late && c.now < grace {
 		r.next = min(r.next, grace)
+	} else if c.cfg.Deadline > 0 && !late {
+		r.next = Never
 	}
 	after, why := linkSet(0), NoReason
 	if m.n > 0 {
@@ -310,7 +381,7 @@ func (c *Core) choose(out []Action) []Action {
 		id, a := m.all[k].id, Action{Why: why}
 		d := &c.links[id].duty
 		d.chosen = after.has(k)
-		d.urgent = d.chosen && c.cfg.Deadline > 0
+		d.urgent = d.chosen && late
 		switch {
 		case !d.chosen:
 		case before == 0:

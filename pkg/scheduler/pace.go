@@ -1,14 +1,18 @@
 package scheduler
 
 const (
-	// paceWindow is over how long a pace is measured: long against the bursts in
-	// which bytes come.
+	// paceWindow is over how long a pace is measured, but not for less than
+	// paceRTTs round trips: long against the bursts in which bytes come.
 	paceWindow = 500 * Millisecond
+	paceRTTs   = 3
 	// A pace that has risen by the factor paceGrowth in a window is still
 	// growing (slow start, or a link that builds up its rate), but not for more
 	// than paceWindows of them.
-	paceGrowth  = 1.25
+	paceGrowth  = 1.1
 	paceWindows = 8
+	// paceDoubt is how many windows it takes to contradict what was told of the
+	// link beforehand.
+	paceDoubt = 4
 	// paceWeight is that of the latest window in the mean.
 	paceWeight = 0.3
 )
@@ -27,13 +31,13 @@ type pace struct {
 
 // observe takes the link's byte count at now. receiving says that it is owed
 // bytes and has got the first of them.
-func (p *pace) observe(now Time, bytes int64, receiving bool) {
+func (p *pace) observe(now, rtt Time, bytes int64, receiving bool) {
 	switch {
 	case !receiving:
 		p.pause()
 	case !p.running:
 		p.running, p.since, p.bytes = true, now, bytes
-	case now-p.since >= paceWindow:
+	case now-p.since >= longest(paceWindow, paceRTTs, rtt):
 		rate := float64(bytes-p.bytes) / (now - p.since).Seconds()
 		p.since, p.bytes = now, bytes
 		p.windows++
@@ -50,5 +54,8 @@ func (p *pace) observe(now Time, bytes int64, receiving bool) {
 // pause leaves the time until the next first byte out.
 func (p *pace) pause() { p.running = false }
 
-// settled says whether the mean is what the link carries.
-func (p *pace) settled() bool { return p.windows >= 2 && !p.growing }
+// settled says whether the mean is what the link carries. told says that
+// something else may have been told of it.
+func (p *pace) settled(told bool) bool {
+	return !p.growing && (p.windows >= paceDoubt || p.windows >= 2 && !told)
+}
