@@ -8,7 +8,11 @@ type consumer struct {
 	perSecond float64        // bytes
 	at        scheduler.Time // when it last read
 	read      float64        // bytes
+	told      int64          // bytes
 }
+
+// consumed is in what portions it reads: the engine's blocks.
+const consumed = 128 << 10
 
 // consume lets the consumer read what is there, and tells the scheduler.
 func (r *run) consume() {
@@ -22,5 +26,16 @@ func (r *run) consume() {
 	}
 	c.read = min(float64(head), c.read+float64(c.perSecond*(r.now-c.at).Seconds()))
 	c.at = r.now
-	r.step(scheduler.Input{Kind: scheduler.Drained, Bytes: int64(c.read)})
+	if read := int64(c.read) / consumed * consumed; read > c.told {
+		c.told = read
+		r.step(scheduler.Input{Kind: scheduler.Drained, Bytes: read})
+	}
+}
+
+// lasts is in how many seconds from the beginning on the consumer has read all.
+func (c *consumer) lasts(now scheduler.Time, size int64) float64 {
+	if c.perSecond <= 0 {
+		return now.Seconds()
+	}
+	return max(now.Seconds(), c.at.Seconds()+(float64(size)-c.read)/c.perSecond)
 }

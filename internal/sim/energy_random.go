@@ -23,7 +23,7 @@ func RandomEnergy(seed uint64) Config {
 		{"wifi", "lte"}, {"wifi", "lte-2021"}, {"wifi", "nr"}, {"wifi", "3g"}, {"wifi-s7-mean", "lte-s7-mean"}, {"wifi", "nr-mmwave"},
 	}
 	pair := pairs[rng.IntN(len(pairs))]
-	total := int64(0) // in units of 100 kbit/s
+	total := int64(0)              // in units of 100 kbit/s
 	server := octaves(rng, 2, 300) // ms
 	access := [...]int64{octaves(rng, 2, 30), octaves(rng, 15, 90)}
 	var radios []energy.Radio

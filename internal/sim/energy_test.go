@@ -1,79 +1,65 @@
 package sim
 
 import (
-	"sync"
+	"bytes"
 	"testing"
-
-	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-func TestExplore(t *testing.T) {
-	n := 300
-	type res struct{ best, min, unk, both float64; which int }
-	out := make([]res, n)
-	inParallel(n, func(i int) {
-		cfg := RandomEnergy(uint64(i))
-		both, err := Run(cfg)
-		if err != nil { t.Error(err); return }
-		out[i].both = both.Energy.Joules
-		out[i].best = both.Energy.Joules
-		out[i].which = 2
-		for k := range 2 {
-			r, err := Run(cfg.alone(k))
-			if err != nil { t.Error(err); return }
-			if r.Energy.Joules < out[i].best { out[i].best = r.Energy.Joules; out[i].which = k }
-		}
-		cfg.Energy = scheduler.EnergyMin
-		r, err := Run(cfg)
-		if err != nil { t.Error(err); return }
-		out[i].min = r.Energy.Joules
-		u := cfg
-		u.Bandwidths = nil
-		ru, err := Run(u)
-		if err != nil { t.Error(err); return }
-		out[i].unk = ru.Energy.Joules
-		if r.Energy.Joules > 1.03*out[i].best {
-			t.Logf("%d: %.3f vs best %.3f (%d), both %.3f; size %d; %+v %s; %v; %+v", i, out[i].min, out[i].best, out[i].which, out[i].both, cfg.Size, cfg.Scenario.Links, cfg.Radios[1].Name, r.Links, cfg.HTTP2)
-		}
-	})
-	bad, badu := 0, 0
-	w := [3]int{}
-	for _, o := range out {
-		w[o.which]++
-		if o.min > 1.03*o.best { bad++ }
-		if o.unk > 1.03*o.best { badu++ }
+// The limits that the energy rules are held to, and docs/energy.md with all
+// figures. After a change: go test ./internal/sim -run StudyEnergy -update.
+func TestStudyEnergy(t *testing.T) {
+	n := EnergyCases
+	if testing.Short() || raceEnabled {
+		n = 20
 	}
-	t.Logf("bad %d of %d; unknown %d; best wifi/lte/both %v", bad, n, badu, w)
-}
-
-func TestExploreDeadline(t *testing.T) {
-	n := 300
-	var mu sync.Mutex
-	miss, cases := map[string]int{}, map[string]int{}
-	inParallel(n, func(i int) {
-		cfg := RandomEnergy(uint64(i))
-		if i%2 == 0 { cfg.Bandwidths = nil }
-		both, err := Run(cfg)
-		if err != nil { t.Error(err); return }
-		best := both.Seconds
-		for _, f := range []float64{1.05, 1.3, 2, 4} {
-			c := cfg
-			c.Energy = scheduler.EnergyMin
-			c.Deadline = f*best
-			r, err := Run(c)
-			if err != nil { t.Error(err); return }
-			mu.Lock()
-			key := "<1"
-			if best > 10 { key = ">10" } else if best > 3 { key = "3-10" } else if best > 1 { key = "1-3" }
-			cases[key]++
-			if r.Seconds > c.Deadline {
-				miss[key]++
-			if best > 1 {
-				t.Logf("%d *%.2f: %.3f s for %.3f (best %.3f, both %.3f); size %d; %+v %s; %+v %v", i, f, r.Seconds, c.Deadline, best, both.Seconds, cfg.Size, cfg.Scenario.Links, cfg.Radios[1].Name, r.Links, cfg.HTTP2)
-			}
-			}
-			mu.Unlock()
+	s, err := StudyEnergy(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, rule := s.Chen[2], s.Chen[3]
+	if saved := -percent(rule.Watts, both.Watts); saved < 10 || saved > 18 || percent(rule.Mbps, both.Mbps) < -3 {
+		t.Errorf("eMTCP saves %.1f %% of energy at %+.1f %% of throughput", saved, percent(rule.Mbps, both.Mbps))
+	}
+	for i, c := range s.Shift {
+		most := 0.99 * c.BothJoules
+		if i == 2 { // there LTE is the cheaper one
+			most = 1.01 * c.BothJoules
 		}
-	})
-	t.Log(miss, cases)
+		if c.ShiftJoules >= most || c.MinJoules > c.ShiftJoules {
+			t.Errorf("%s: the shift takes %.1f J, both links %.1f J", c.Links, c.ShiftJoules, c.BothJoules)
+		}
+	}
+	fast, slow := 0.0, 1.0 // the worst of the first group, the best of the second
+	for _, c := range s.Thesis {
+		if c.Group == 1 {
+			fast = max(fast, c.Sim.Rate())
+			continue
+		}
+		slow = min(slow, c.Sim.Rate())
+		if c.Sim.Factor() <= 1 {
+			t.Errorf("%s: both links take %.2f times the energy, in the thesis %.2f", c.Scenario, c.Sim.Factor(), c.Paper.Factor())
+		}
+	}
+	if fast >= slow {
+		t.Errorf("the groups are not apart: %.2f and %.2f", fast, slow)
+	}
+	for _, r := range s.Rivals {
+		// What asking for the size over the cheap link takes cannot be saved.
+		if ask := 0.45; r.Told > worse*r.Best()+ask || r.Told > worse*r.Best() && r.Best() != r.Other {
+			t.Errorf("seed %d: %.3f J, the best way takes %.3f J", r.Seed, r.Told, r.Best())
+		}
+	}
+	for _, d := range s.Deadlines {
+		if d.Missed() {
+			t.Errorf("seed %d: %.3f s with a deadline of %.3f s", d.Seed, d.Seconds, d.Factor*d.Both)
+		}
+	}
+	var page bytes.Buffer
+	if err := WriteEnergy(&page, s); err != nil {
+		t.Fatal(err)
+	}
+	if n < EnergyCases || t.Failed() {
+		return
+	}
+	compareFile(t, "../../docs/energy.md", page.Bytes())
 }

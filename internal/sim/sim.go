@@ -93,7 +93,8 @@ type Result struct {
 	Requests      int     `json:"requests"`
 	SchedulerStep int     `json:"scheduler_steps"`
 	Links         []Link  `json:"links"`
-	Energy        *Energy `json:"energy,omitempty"` // modelled; nil without radios
+	Energy        *Energy `json:"energy,omitempty"`           // modelled; nil without radios
+	Consumed      float64 `json:"consumed_seconds,omitempty"` // when a stream's consumer had read all
 
 	Steps []scheduler.Recorded `json:"-"` // with Config.Record
 }
@@ -212,5 +213,8 @@ func (r *run) result() Result {
 		res.Links = append(res.Links, out)
 	}
 	r.spend(&res)
+	if r.consumer.perSecond > 0 {
+		res.Consumed = r.consumer.lasts(r.now, r.cfg.Size)
+	}
 	return res
 }

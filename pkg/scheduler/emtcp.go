@@ -45,14 +45,22 @@ func (c *Core) congested(l *link) bool {
 	return l.requests > 0 && c.now-l.lastByte > longest(congestedFloor, congestedRTTs, l.rtt)
 }
 
-// costly says whether the mode takes from a link: a costly one that is not the
-// only kind that serves.
+// costly says whether the mode takes from a link: one of the costly kind, as long
+// as another kind serves that costs less for a Mbit as things are, where it is
+// known what they cost. (Huang's LTE takes less than his WiFi from 15 Mbit/s on.)
 func (c *Core) costly(id LinkID) bool {
-	if c.cfg.Energy != EnergyEMTCP || !c.links[id].terms.Costly {
+	l := &c.links[id]
+	if c.cfg.Energy != EnergyEMTCP || !l.terms.Costly {
 		return false
 	}
+	own := l.terms.Radio.perMbit(l.est.capacity())
 	for i := range c.links {
-		if l := &c.links[i]; l.duty.pooled && !l.terms.Costly {
+		o := &c.links[i]
+		if !o.duty.pooled || o.terms.Costly {
+			continue
+		}
+		if l.est.capacity() <= 0 || o.est.capacity() <= 0 || l.terms.Radio == (Radio{}) ||
+			o.terms.Radio.perMbit(o.est.capacity()) < own {
 			return true
 		}
 	}
