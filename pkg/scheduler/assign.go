@@ -23,7 +23,7 @@ func (c *Core) usable(l *link) bool {
 // ones take over what others are too slow with.
 func (c *Core) assign(out []Action) []Action {
 	for id := range LinkID(len(c.links)) {
-		helped := uint32(0) // bit s: stream s has taken something over, once is enough
+		helped := 0 // what has been taken over for it; a bound, as two may want the same
 		for c.usable(&c.links[id]) {
 			stream, ok := c.ready(id)
 			if !ok {
@@ -33,11 +33,10 @@ func (c *Core) assign(out []Action) []Action {
 			if out = c.request(id, stream, out); len(out) > before {
 				continue
 			}
-			if helped&(1<<stream) != 0 {
+			if out = c.steal(id, stream, out); len(out) == before {
 				break
 			}
-			helped |= 1 << stream
-			if out = c.steal(id, stream, out); len(out) == before {
+			if helped++; helped == maxQueued {
 				break
 			}
 		}
