@@ -187,6 +187,9 @@ func (c *Core) NextWake() Time {
 			continue
 		}
 		wake = min(wake, c.now+max(rateWindow/2/Time(l.streams.most), leastWake))
+		if due := l.lastByte + longTrip; l.received == 0 && l.rtt == 0 && due > c.now {
+			wake = min(wake, due) // a trip that long asks for more streams
+		}
 		if l.est.rate > 0 && c.sized() && c.cfg.Overlap == 0 {
 			if spare := float64(l.pending) - c.runway(l); spare > 0 && l.streams.most == 1 {
 				wake = min(wake, c.now+max(Millisecond, FromSeconds(spare/l.est.rate)))
