@@ -45,10 +45,10 @@ const (
 	spareUntried = 0.5
 	// tooNear is a deadline that leaves no time to find anything out: all links
 	// work from the beginning.
-	tooNear = 3 * Second
+	tooNear = 5 * Second
 	// graceful is what part of the deadline's time may pass with a link asleep
 	// that may be needed: less than the slack that a deadline can be met with.
-	graceful = 0.02
+	graceful = 0.01
 	// usualRate, in bytes per second, stands for what nobody knows: 20 Mbit/s.
 	usualRate = 2.5e6
 	// maxCandidates bounds the links among which is chosen.
