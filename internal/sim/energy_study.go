@@ -77,7 +77,7 @@ func deadlineFactors() []float64 { return []float64{1.05, 1.3, 2, 4} }
 func StudyEnergy(cases int) (*EnergyStudy, error) {
 	var s EnergyStudy
 	var err error
-	if s.Chen, err = ChenCases("3"); err != nil {
+	if s.Chen, err = ChenCases("adaptive"); err != nil {
 		return nil, err
 	}
 	if s.Shift, err = shiftCases(); err != nil {

@@ -38,6 +38,8 @@ func Of(radio energy.Radio) scheduler.Terms {
 			PromotionMJ: float64((radio.Promotion - radio.Idle) * radio.PromotionTime.Seconds()),
 			TailMJ:      tail(&radio),
 			TailTime:    scheduler.Time(radio.TailTime),
+
+			PromotionTime: scheduler.Time(radio.PromotionTime),
 		},
 	}
 }

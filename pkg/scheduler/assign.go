@@ -182,12 +182,15 @@ func (c *Core) NextWake() Time {
 	if c.complete {
 		return wake
 	}
+	if c.rations.due > 0 {
+		wake = max(c.now, c.rations.due)
+	}
 	for i := range c.links {
 		l := &c.links[i]
 		if !l.up {
 			continue
 		}
-		if l.duty.resting || c.cfg.Energy != EnergyOff {
+		if len(c.chunks) == 0 && l.duty.resting { // else they wake it
 			wake = min(wake, max(c.now, c.rations.next))
 		}
 		if l.requests == 0 {

@@ -34,8 +34,10 @@ const (
 	worthHaste  = 1.2
 	worthChange = 0.02
 	// gamble is what part of waking a link must be gained on top where it is not
-	// known what it carries.
+	// known what it carries, and doubt where that was told, but the present one
+	// has been measured for a while: rates wander.
 	gamble = 0.5
+	doubt  = 0.15
 	// spareToStay and spareToRest are how much more than needed links must be
 	// able to carry until the deadline to be trusted with it alone: to go on so,
 	// and to let another one rest. spareUntried is that for links of which it is
@@ -43,6 +45,10 @@ const (
 	spareToStay  = 0.04
 	spareToRest  = 0.15
 	spareUntried = 0.5
+	// Within lastPart of the deadline's time before it, at least leastLap seconds,
+	// no link goes to rest: there is little to save, and no time to come back.
+	lastPart = 0.2
+	leastLap = 2
 	// tooNear is a deadline that leaves no time to find anything out: all links
 	// work from the beginning.
 	tooNear = 5 * Second
@@ -62,8 +68,12 @@ type candidate struct {
 	sure    bool    // that was told or measured
 	least   float64 // bytes per second that it carries for certain
 	tried   bool    // that was measured
+	begun   bool    // it has been measured for a while
 	perMbit float64 // mJ
-	wake    float64 // mJ to wake it, slow start included
+	wake    float64 // mJ to wake it
+	rise    float64 // seconds that slow start takes more than its bytes would
+	promote float64 // seconds that waking takes, during which bytes may cross already
+	active  float64 // mW
 	delay   float64 // seconds until it carries as much as it can
 	room    float64 // bytes
 }
@@ -77,6 +87,8 @@ type market struct {
 	all  [maxCandidates]candidate
 	left float64 // bytes
 	time float64 // seconds until the deadline; 0: there is none
+	// lastLap is how many seconds before it no link goes to rest any more.
+	lastLap float64
 }
 
 // carries is what a link carries, in bytes per second, and whether that was told
@@ -97,6 +109,7 @@ func (l *link) carries() (rate float64, sure bool) {
 func (c *Core) market(m *market) (chosen linkSet) {
 	m.left = float64(c.left())
 	if c.cfg.Deadline > 0 {
+		m.lastLap = max(leastLap, float64(lastPart*c.cfg.Deadline.Seconds()))
 		m.time = max(1e-3, targetPart*c.cfg.Deadline.Seconds()-c.now.Seconds())
 	}
 	for i := range c.links {
@@ -106,14 +119,17 @@ func (c *Core) market(m *market) (chosen linkSet) {
 		}
 		k := candidate{id: LinkID(i), room: float64(c.room(LinkID(i))) + float64(l.pending)}
 		k.rate, k.sure = l.carries()
-		if k.least = k.rate; !k.sure {
+		switch k.least = k.rate; {
+		case !k.sure:
 			k.least = l.est.rate
+		case l.pace.settled(true):
+			k.least = min(k.least, l.pace.late)
 		}
-		k.tried = l.pace.settled(true)
+		k.tried, k.begun = l.pace.settled(true), l.pace.windows > 0
 		k.perMbit = l.terms.Radio.perMbit(k.rate)
 		trip := c.expects(l)
 		switch {
-		case l.requests > 0:
+		case l.requests > 0: // it is awake
 		case l.duty.asked:
 			k.wake = l.terms.Radio.wakes(c.now - l.lastByte)
 			k.delay = trip.Seconds()
@@ -122,9 +138,11 @@ func (c *Core) market(m *market) (chosen linkSet) {
 			k.delay = float64(connectRTTs * trip.Seconds())
 		}
 		if l.pace.windows == 0 {
-			rise := slowStart(trip, min(m.left, k.rate*trip.Seconds())).Seconds()
-			k.wake += float64(l.terms.Radio.ActiveMW * rise)
-			k.delay += rise
+			k.rise = slowStart(trip, min(m.left, k.rate*trip.Seconds())).Seconds()
+			k.delay += k.rise
+		}
+		if k.active = l.terms.Radio.ActiveMW; k.wake >= l.terms.Radio.PromotionMJ {
+			k.promote = l.terms.Radio.PromotionTime.Seconds()
 		}
 		at := m.n
 		for ; at > 0 && m.all[at-1].perMbit > k.perMbit; at-- {
@@ -159,15 +177,16 @@ func (c *Core) expects(l *link) Time {
 	return least + unknownTrip/2
 }
 
-// slowStart is how long a connection takes until so many bytes have come in a
-// round trip (RFC 5681, 3.1). With a long round trip, a link begins with several:
-// see streams.widen.
+// slowStart is how much longer a connection takes until so many bytes come in a
+// round trip than if they did from the beginning: its rounds bring half as much
+// each as the next one, all of them what one does at last (RFC 5681, 3.1). With a
+// long round trip, a link begins with several: see streams.widen.
 func slowStart(trip Time, bytes float64) Time {
 	window := float64(initialWindow)
 	if trip >= longTrip {
 		window *= float64(trip / tripPerStream)
 	}
-	return Time(bits.Len64(uint64(bytes/window))) * trip
+	return Time(max(0, bits.Len64(uint64(bytes/window))-1)) * trip
 }
 
 func (s linkSet) has(k int) bool { return s&(1<<k) != 0 }
@@ -195,9 +214,19 @@ func (m *market) energy(s linkSet, left float64) float64 {
 			bytes = a.room
 		}
 		dearest = max(dearest, a.perMbit)
-		sum += float64(float64(bytes*mbitPerByte)*a.perMbit) + a.wake
+		sum += a.takes(bytes)
 	}
 	return sum + float64(float64(over*mbitPerByte)*dearest)
+}
+
+// takes is what a link takes for so many bytes, in mJ.
+func (a *candidate) takes(bytes float64) float64 {
+	awake := a.rise
+	if a.rate > 0 {
+		awake += bytes / a.rate
+	}
+	return float64(float64(bytes*mbitPerByte)*a.perMbit) + a.wake +
+		float64(a.active*(a.rise-min(a.promote, awake)))
 }
 
 // filled is what a set takes when its cheapest link carries all that it can until
@@ -212,7 +241,7 @@ func (m *market) filled(s linkSet, spare float64) float64 {
 		a := &m.all[k]
 		bytes := min(rest, a.room, float64(a.least*max(0, m.time-a.delay))/(1+spare))
 		if bytes > 0 {
-			sum += float64(float64(bytes*mbitPerByte)*a.perMbit) + a.wake
+			sum += a.takes(bytes)
 		}
 		rest -= bytes
 	}
@@ -279,6 +308,8 @@ func (m *market) inTime(chosen linkSet) linkSet {
 		}
 	})
 	switch {
+	case m.time < m.lastLap:
+		return chosen | best
 	case least >= forever && stay < forever:
 		return chosen
 	case stay < forever && best&^chosen != 0 && least > (1-worthChange)*stay:
@@ -295,6 +326,16 @@ func (m *market) tried(s linkSet) bool {
 		}
 	}
 	return true
+}
+
+// measured says whether any of a set's links has been measured for a while.
+func (m *market) measured(s linkSet) bool {
+	for k := range m.n {
+		if s.has(k) && m.all[k].begun {
+			return true
+		}
+	}
+	return false
 }
 
 // pick is the set of links that should work, when chosen do, and why the others
@@ -337,8 +378,11 @@ func (c *Core) pick(m *market, chosen linkSet) (linkSet, Reason) {
 			continue
 		}
 		free = free && m.all[k].wake == 0
-		if !m.all[k].sure {
+		switch {
+		case !m.all[k].sure:
 			needs += float64(gamble * m.all[k].wake)
+		case m.measured(chosen):
+			needs += float64(doubt * m.all[k].wake)
 		}
 	}
 	if before-after > needs || free && chosen&^best == 0 {
@@ -364,8 +408,9 @@ func (c *Core) choose(out []Action) []Action {
 	r.moved = false
 	r.next = c.now + rationEvery
 	late := c.cfg.Deadline > tooNear // there is time for a choice
+	r.due = 0
 	if grace := Time(graceful * float64(c.cfg.Deadline)); late && c.now < grace {
-		r.next = min(r.next, grace)
+		r.next, r.due = min(r.next, grace), grace
 	} else if c.cfg.Deadline > 0 && !late {
 		r.next = Never
 	}

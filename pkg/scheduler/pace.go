@@ -12,9 +12,11 @@ const (
 	paceWindows = 8
 	// paceDoubt is how many windows it takes to contradict what was told of the
 	// link beforehand.
-	paceDoubt = 4
-	// paceWeight is that of the latest window in the mean.
-	paceWeight = 0.3
+	paceDoubt = 6
+	// paceWeight and lateWeight are those of the latest window in the mean, once
+	// there are enough of them, and in the pace of late.
+	paceWeight = 0.1
+	lateWeight = 0.3
 )
 
 // pace is what a link carries, more slowly measured than by its estimator:
@@ -26,7 +28,9 @@ type pace struct {
 	windows int
 	growing bool
 	last    float64 // bytes per second in the last window
+	steady  int     // windows since it stopped growing
 	mean    float64 // bytes per second
+	late    float64 // bytes per second, of late
 }
 
 // observe takes the link's byte count at now. receiving says that it is owed
@@ -44,10 +48,13 @@ func (p *pace) observe(now, rtt Time, bytes int64, receiving bool) {
 		p.growing = p.windows == 1 || p.windows <= paceWindows && rate > paceGrowth*p.last
 		p.last = rate
 		if p.growing {
-			p.mean = rate
-		} else {
-			p.mean = float64((1-paceWeight)*p.mean) + float64(paceWeight*rate)
+			p.mean, p.late, p.steady = rate, rate, 1
+			break
 		}
+		p.steady++
+		w := max(paceWeight, 1/float64(p.steady))
+		p.mean = float64((1-w)*p.mean) + float64(w*rate)
+		p.late = float64((1-lateWeight)*p.late) + float64(lateWeight*rate)
 	}
 }
 

@@ -33,6 +33,7 @@ type duty struct {
 type rations struct {
 	terms bool // a link's terms bound its use, whatever the energy
 	next  Time // when to look again
+	due   Time // when at the latest, whoever works; 0: never
 	moved bool // other links serve than when last chosen
 }
 

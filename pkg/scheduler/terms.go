@@ -50,6 +50,8 @@ type Radio struct {
 	PromotionMJ float64 `json:"promotion_mj,omitempty"` // mJ for waking it
 	TailMJ      float64 `json:"tail_mj,omitempty"`      // mJ from its last byte until it sleeps
 	TailTime    Time    `json:"tail_time,omitempty"`    // how long that takes
+	// PromotionTime is how long waking takes; while it lasts nothing else is drawn.
+	PromotionTime Time `json:"promotion_time,omitempty"`
 }
 
 // Terms are the terms on which a link may be used. A LinkUp tells them; one
@@ -71,7 +73,7 @@ type Terms struct {
 // Validate says what is wrong with the terms.
 func (t *Terms) Validate() error {
 	for _, x := range [...]float64{
-		t.Usual, t.Radio.ActiveMW, t.Radio.MWPerMbps, t.Radio.PromotionMJ, t.Radio.TailMJ, float64(t.Radio.TailTime),
+		t.Usual, t.Radio.ActiveMW, t.Radio.MWPerMbps, t.Radio.PromotionMJ, t.Radio.TailMJ, float64(t.Radio.TailTime), float64(t.Radio.PromotionTime),
 	} {
 		if math.IsNaN(x) || x < 0 || x > maxTerm {
 			return fmt.Errorf("a link's terms: %v is not within 0 to %g", x, maxTerm)
