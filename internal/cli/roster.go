@@ -34,7 +34,7 @@ type lister interface {
 
 // seat is a link of the run as the engines have it; *engine.Link is one.
 type seat interface {
-	Join(n engine.Network, bandwidth float64, bytesPerSecond int64)
+	Join(n engine.Network, terms engine.Terms)
 	Renew(n engine.Network, moved bool)
 	Returned()
 }
@@ -226,5 +226,5 @@ func (r *roster) join(info link.Info) {
 	})
 	r.warn(true, fmt.Sprintf("link %s joins the download", name))
 	r.members = append(r.members, member{seen: info})
-	r.seats[i].Join(l, l.Spec().Bandwidth, l.Spec().Rate)
+	r.seats[i].Join(l, termsOf(l))
 }

@@ -87,7 +87,8 @@ func rules() map[string]rule {
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
 			imports: "internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/power internal/progress internal/record internal/report internal/sim internal/store internal/term" +
+				" internal/energy internal/power internal/progress internal/record internal/report internal/sim internal/store internal/term" +
+				" internal/terms" +
 				" internal/units pkg/scheduler" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},

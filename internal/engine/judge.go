@@ -146,7 +146,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	}
 	best := d.doubts[0]
 	for _, m := range d.doubts[1:] {
-		if best.resp.Whole && (!m.resp.Whole || d.e.links[m.t.link].bandwidth > d.e.links[best.t.link].bandwidth) {
+		if best.resp.Whole && (!m.resp.Whole || d.e.links[m.t.link].terms.Bandwidth > d.e.links[best.t.link].terms.Bandwidth) {
 			best = m
 		}
 	}

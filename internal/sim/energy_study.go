@@ -2,7 +2,6 @@ package sim
 
 import (
 	"errors"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -207,10 +206,10 @@ func (s *EnergyStudy) Worst(way func(*RivalCase) float64) (sorted []RivalCase, b
 	return sorted, beyond
 }
 
-// eachOf calls f with 0 to n-1 on all processors.
+// eachOf calls f with 0 to n-1, some of them at once.
 func eachOf(n int, f func(int)) {
+	const workers = 8
 	var all sync.WaitGroup
-	workers := runtime.GOMAXPROCS(0)
 	for w := range workers {
 		all.Go(func() {
 			for i := w; i < n; i += workers {

@@ -51,10 +51,12 @@ const (
 	leastLap = 2
 	// tooNear is a deadline that leaves no time to find anything out: all links
 	// work from the beginning.
-	tooNear = 5 * Second
+	tooNear = 6 * Second
 	// graceful is what part of the deadline's time may pass with a link asleep
 	// that may be needed: less than the slack that a deadline can be met with.
 	graceful = 0.01
+	// lastResort is what using a backup counts as in mJ: more than any link takes.
+	lastResort = 1e9
 	// usualRate, in bytes per second, stands for what nobody knows: 20 Mbit/s.
 	usualRate = 2.5e6
 	// maxCandidates bounds the links among which is chosen.
@@ -76,6 +78,7 @@ type candidate struct {
 	active  float64 // mW
 	delay   float64 // seconds until it carries as much as it can
 	room    float64 // bytes
+	backup  bool
 }
 
 // linkSet is a set of candidates: bit k is the k-th.
@@ -143,6 +146,9 @@ func (c *Core) market(m *market) (chosen linkSet) {
 		}
 		if k.active = l.terms.Radio.ActiveMW; k.wake >= l.terms.Radio.PromotionMJ {
 			k.promote = l.terms.Radio.PromotionTime.Seconds()
+		}
+		if k.backup = l.terms.Backup; k.backup {
+			k.wake += lastResort
 		}
 		at := m.n
 		for ; at > 0 && m.all[at-1].perMbit > k.perMbit; at-- {
@@ -428,6 +434,8 @@ func (c *Core) choose(out []Action) []Action {
 		d.chosen = after.has(k)
 		d.urgent = d.chosen && late
 		switch {
+		case !d.chosen && m.all[k].backup:
+			a.Why = ReasonBackup
 		case !d.chosen:
 		case before == 0:
 			a.Why = ReasonNeeded

@@ -76,11 +76,12 @@ func (c *Core) serves(id LinkID) bool {
 	if l.up && l.requests > 0 && c.silent(l) {
 		l.duty.trouble = min(l.duty.trouble, c.now)
 	}
-	return l.up && !c.capped(id) && (l.duty.trouble == Never || c.now-l.duty.trouble < patience)
+	spent := l.duty.resting && l.duty.why == ReasonCapped // but for a rest that fits
+	return l.up && !spent && !c.capped(id) && (l.duty.trouble == Never || c.now-l.duty.trouble < patience)
 }
 
 // pool finds the links among which may be chosen: those that serve, backups only
-// where no other does.
+// where no other does, or there is a deadline.
 func (c *Core) pool() (backups bool) {
 	primary := false
 	for i := range c.links {
@@ -88,13 +89,16 @@ func (c *Core) pool() (backups bool) {
 	}
 	for i := range c.links {
 		l := &c.links[i]
-		pooled := c.serves(LinkID(i)) && !(l.terms.Backup && primary)
+		pooled := c.serves(LinkID(i)) && (!l.terms.Backup || !primary || c.mayPress())
 		c.rations.moved = c.rations.moved || pooled != l.duty.pooled
 		l.duty.pooled = pooled
 		backups = backups || pooled && l.terms.Backup
 	}
 	return backups
 }
+
+// mayPress says whether backups may be chosen beside others: for a deadline.
+func (c *Core) mayPress() bool { return c.cfg.Energy == EnergyMin && c.cfg.Deadline > 0 }
 
 // carryOut sends links to rest, and wakes others, as was chosen. backups says
 // that none but backups serve.
@@ -107,7 +111,7 @@ func (c *Core) carryOut(backups bool, out []Action) []Action {
 		id, l := LinkID(i), &c.links[i]
 		switch d := &l.duty; {
 		case !l.up:
-		case c.capped(id):
+		case c.capped(id), any && d.resting && d.why == ReasonCapped:
 			out = c.rest(id, Action{Why: ReasonCapped}, true, out)
 		case d.chosen && d.pooled, !any:
 			out = c.wake(id, Action{Why: ReasonNeeded}, out)

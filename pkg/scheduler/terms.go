@@ -60,7 +60,8 @@ type Terms struct {
 	// Cap is how many bytes of payload the link may receive, waste and what
 	// others use it for included (see Spent); 0: no bound.
 	Cap int64 `json:"cap,omitempty"`
-	// Backup: it is used only while no other link serves.
+	// Backup: it is used only while no other link serves, or where EnergyMin needs
+	// it for a deadline.
 	Backup bool `json:"backup,omitempty"`
 	// Costly: EnergyEMTCP takes from it to give to those that are not.
 	Costly bool `json:"costly,omitempty"`
