@@ -76,12 +76,20 @@ func (d *download) rest(a scheduler.Action) {
 	l := &d.links[a.Link]
 	l.resting = a.Kind == scheduler.Rest
 	l.capped = l.resting && a.Why == scheduler.ReasonCapped
-	state := event.LinkUnused
+	l.why = a.Text()
+	state, said := event.LinkUnused, "used"
 	switch {
-	case a.Why == scheduler.ReasonCapped:
-		state = event.LinkCapped
+	case l.capped:
+		state, said = event.LinkCapped, "capped"
 	case l.used:
 		state = event.LinkUsed
 	}
-	d.changed(a.Link, state, a.Text())
+	if l.resting && !l.capped {
+		said = "left idle"
+		if l.used {
+			l.why = "then left idle: " + l.why
+		}
+	}
+	d.e.cfg.Bus.Publish(event.LinkChanged{At: d.e.now(), Link: a.Link, State: state, Reason: l.why})
+	d.e.notice(false, "%s %s: %s", d.e.links[a.Link].name(), said, a.Text())
 }

@@ -61,9 +61,10 @@ type linkState struct {
 	url      *url.URL // what to ask for
 	lost     bool
 	banned   bool
-	resting  bool  // the scheduler gives it no work
-	capped   bool  // since its allowance is spent
-	spent    int64 // of its allowance, as the scheduler knows it
+	resting  bool   // the scheduler gives it no work
+	capped   bool   // since its allowance is spent
+	why      string // it works, or rests
+	spent    int64  // of its allowance, as the scheduler knows it
 	used     bool
 	answered bool // a response has come
 	guessing bool // waits for the object's size, having guessed beyond it

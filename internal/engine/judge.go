@@ -103,7 +103,7 @@ func (d *download) sized(reqs context.Context, size int64) {
 func (d *download) use(id scheduler.LinkID) {
 	if !d.links[id].used {
 		d.links[id].used = true
-		d.changed(id, event.LinkUsed, "")
+		d.e.cfg.Bus.Publish(event.LinkChanged{At: d.e.now(), Link: id, State: event.LinkUsed, Reason: d.links[id].why})
 	}
 }
 

@@ -306,7 +306,7 @@ func (m *market) inTime(chosen linkSet) linkSet {
 		switch {
 		case s == chosen:
 			spare = spareToStay
-		case !m.tried(s):
+		case chosen != 0 && !m.tried(s):
 			spare = spareUntried
 		}
 		if e := m.filled(s, spare); e < least*(1-1e-6) {

@@ -21,29 +21,28 @@ const (
 	ReasonDeadline          // without it the deadline may be missed
 )
 
-// Text says in words why a Rest or a Wake was asked for.
+// Text says in words why a Rest or a Wake was asked for: "12.4 J to wake it, 6.5 J
+// to save".
 func (a *Action) Text() string {
 	switch a.Why {
 	case ReasonBackup:
-		return "left idle: it is a backup"
+		return "it is a backup"
 	case ReasonCapped:
 		return "its allowance of bytes is spent"
 	case ReasonUnsized:
-		return "left idle: the size is not known yet"
+		return "the size is not known yet"
 	case ReasonUnmeasured:
-		return "left idle: what the others can do is not known yet"
-	case ReasonDear:
-		return "left idle: " + a.bargain()
+		return "what the others can do is not known yet"
 	case ReasonShare:
-		return "left idle: it has carried its share less 24 %"
+		return "it has carried its share less 24 %"
 	case ReasonInTime:
-		return "left idle: others meet the deadline for less"
+		return "others meet the deadline for less"
 	case ReasonNeeded:
-		return "used: no other link serves"
-	case ReasonPays:
-		return "used: " + a.bargain()
+		return "no other link serves"
+	case ReasonDear, ReasonPays:
+		return a.bargain()
 	case ReasonDeadline:
-		return "used: without it the deadline may be missed"
+		return "without it the deadline may be missed"
 	case NoReason:
 	}
 	return ""
