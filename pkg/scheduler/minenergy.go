@@ -45,6 +45,8 @@ const (
 	spareToStay  = 0.04
 	spareToRest  = 0.15
 	spareUntried = 0.5
+	// spareToGamble is that for a choice as if there were no deadline.
+	spareToGamble = 1
 	// Within lastPart of the deadline's time before it, at least leastLap seconds,
 	// no link goes to rest: there is little to save, and no time to come back.
 	lastPart = 0.2
@@ -324,6 +326,17 @@ func (m *market) inTime(chosen linkSet) linkSet {
 	return best
 }
 
+// far says whether the deadline is so far away that some link, going by what it
+// was measured to carry, needs less than half of the time.
+func (m *market) far() bool {
+	for k := range m.n {
+		if m.all[k].tried && m.filled(1<<k, spareToGamble) < forever {
+			return true
+		}
+	}
+	return false
+}
+
 // tried says whether all of a set's links have been measured.
 func (m *market) tried(s linkSet) bool {
 	for k := range m.n {
@@ -347,38 +360,57 @@ func (m *market) measured(s linkSet) bool {
 // pick is the set of links that should work, when chosen do, and why the others
 // should not.
 func (c *Core) pick(m *market, chosen linkSet) (linkSet, Reason) {
-	little := float64(leastRequest)
-	if c.sized() {
-		little = min(m.left, float64(c.cfg.First))
-	}
 	sure := chosen != 0
 	for k := range m.n {
 		sure = sure && (m.all[k].sure || !chosen.has(k))
 	}
 	known := c.sized() && (sure || chosen == 0 && m.allSure())
-	switch {
-	case c.cfg.Deadline > 0 && c.cfg.Deadline <= tooNear:
-		return 1<<m.n - 1, ReasonInTime
-	case c.cfg.Deadline > 0 && c.now >= Time(graceful*float64(c.cfg.Deadline)) && !c.sized():
-		return 1<<m.n - 1, ReasonInTime
-	case c.cfg.Deadline > 0 && c.sized() && (known || c.now >= Time(graceful*float64(c.cfg.Deadline))):
-		return m.inTime(chosen), ReasonInTime
-	case !known:
-		if chosen == 0 {
-			chosen = m.cheapest(little)
+	if c.cfg.Deadline > 0 {
+		if c.sized() && m.time > m.lastLap && m.far() {
+			if set := m.change(chosen); !m.tried(set) || m.filled(set, spareToRest) < forever {
+				return set, ReasonInTime
+			}
 		}
-		if c.sized() {
-			return chosen, ReasonUnmeasured
+		if set, pressed := c.press(m, chosen, known); pressed {
+			return set, ReasonInTime
 		}
-		return chosen, ReasonUnsized
 	}
+	switch {
+	case known:
+		return m.change(chosen), ReasonDear
+	case c.sized():
+		if chosen == 0 {
+			chosen = m.cheapest(min(m.left, float64(c.cfg.First)))
+		}
+		return chosen, ReasonUnmeasured
+	}
+	if chosen == 0 {
+		chosen = m.cheapest(float64(leastRequest))
+	}
+	return chosen, ReasonUnsized
+}
+
+// press is the set of links that a deadline asks for; pressed is false while it
+// asks for nothing yet.
+func (c *Core) press(m *market, chosen linkSet, known bool) (set linkSet, pressed bool) {
+	patient := c.now < Time(graceful*float64(c.cfg.Deadline))
+	switch {
+	case c.cfg.Deadline <= tooNear, !c.sized() && !patient:
+		return 1<<m.n - 1, true
+	case c.sized() && (known || !patient):
+		return m.inTime(chosen), true
+	}
+	return 0, false
+}
+
+// change is the set with the least energy for what is left, if it is so much
+// better than the chosen one that a change is worth it.
+func (m *market) change(chosen linkSet) linkSet {
 	best := m.cheapest(m.left)
 	if chosen == 0 || best == chosen {
-		return best, ReasonDear
+		return best
 	}
-	before, after := m.energy(chosen, m.left), m.energy(best, m.left)
-	needs := worthChange * before
-	free := true
+	needs, free := worthChange*m.energy(chosen, m.left), true
 	for k := range m.n {
 		if !best.has(k) || chosen.has(k) {
 			continue
@@ -391,10 +423,10 @@ func (c *Core) pick(m *market, chosen linkSet) (linkSet, Reason) {
 			needs += float64(doubt * m.all[k].wake)
 		}
 	}
-	if before-after > needs || free && chosen&^best == 0 {
-		return best, ReasonDear
+	if m.energy(chosen, m.left)-m.energy(best, m.left) > needs || free && chosen&^best == 0 {
+		return best
 	}
-	return chosen, ReasonDear
+	return chosen
 }
 
 func (m *market) allSure() bool {
