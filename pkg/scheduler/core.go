@@ -305,7 +305,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	if in.RTT > 0 && (l.rtt == 0 || in.RTT < l.rtt) {
 		l.rtt = in.RTT
 	}
-	l.streams.reordered = max(l.streams.reordered, in.Reordered)
+	l.streams.loss.reordered = max(l.streams.loss.reordered, in.Reordered)
 	// A shrunk chunk may report bytes beyond its new end: they are waste.
 	got := min(max(in.Bytes, ch.got), ch.rng.Len())
 	if fresh := got - ch.got; fresh > 0 || in.Bytes > ch.got {
@@ -389,7 +389,7 @@ func (c *Core) release(id LinkID, out []Action) []Action {
 func (l *link) forget(cfg *Config) {
 	l.est.forget()
 	l.asked, l.rtt, l.robbed = false, 0, 0
-	l.streams = streams{most: cfg.firstStreams(), reordered: l.streams.reordered}
+	l.streams = streams{most: cfg.firstStreams(), loss: loss{reordered: l.streams.loss.reordered}}
 }
 
 func (c *Core) upDown(in Input, out []Action) []Action {
