@@ -80,14 +80,14 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest pkg/scheduler",
 		},
 		"internal/report": {
-			imports: "internal/event internal/term internal/units pkg/scheduler",
+			imports: "internal/energy internal/event internal/modelled internal/term internal/units pkg/scheduler",
 			tests:   "internal/event/eventtest",
 		},
 
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
-			imports: "internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/power internal/progress internal/record internal/report internal/sim internal/store internal/term" +
+			imports: "internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
+				" internal/modelled internal/power internal/progress internal/record internal/report internal/sim internal/store internal/term" +
 				" internal/units pkg/scheduler" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},

@@ -16,21 +16,20 @@ const Source = "model"
 
 // Config says what a Sampler publishes.
 type Config struct {
-	Models   energy.Models // of the radios
-	Interval time.Duration // between readings, more than 0
-	Started  time.Time     // when the run began, with a monotonic reading
-	Bus      *event.Bus    // of the run, which has yet to begin
+	Models   energy.Models    // of the radios
+	Interval time.Duration    // between readings, more than 0
+	Run      event.RunStarted // the event; its time has a monotonic reading
+	Bus      *event.Bus       // of the run, from which nothing else has come yet
 }
 
 // Sampler publishes while a run goes on what its radios draw by their models: as
 // event.Power, in the form of a counter. The device's own power is not in it.
 type Sampler struct {
-	cfg   Config
-	begun chan struct{} // closed when the run has begun
-	none  chan struct{} // closed when there is a model for none of its links
-	stop  chan struct{} // closed by Stop
-	once  sync.Once
-	over  chan struct{} // closed when nothing is published any more
+	cfg  Config
+	none chan struct{} // closed when there is a model for none of the links at the start
+	stop chan struct{} // closed by Stop
+	once sync.Once
+	over chan struct{} // closed when nothing is published any more
 
 	mu  sync.Mutex
 	run *Run
@@ -44,9 +43,11 @@ type Sampler struct {
 func Start(cfg Config) *Sampler {
 	s := &Sampler{
 		cfg: cfg, run: NewRun(cfg.Models),
-		begun: make(chan struct{}), none: make(chan struct{}), stop: make(chan struct{}), over: make(chan struct{}),
+		none: make(chan struct{}), stop: make(chan struct{}), over: make(chan struct{}),
 	}
+	s.run.Add(cfg.Run)
 	sub := cfg.Bus.Subscribe()
+	s.describe(cfg.Run.Links)
 	go s.watch(sub)
 	go s.sample()
 	return s
@@ -72,18 +73,12 @@ func (s *Sampler) Stop() {
 
 // watch follows the run.
 func (s *Sampler) watch(sub *event.Subscription) {
-	begun := false
 	for batch, ok := sub.Next(nil); ok; batch, ok = sub.Next(batch) {
+		s.mu.Lock()
 		for _, e := range batch {
-			s.mu.Lock()
 			s.run.Add(e)
-			s.mu.Unlock()
-			if e, ok := e.(event.RunStarted); ok && !begun {
-				begun = true
-				s.describe(e.Links)
-				close(s.begun)
-			}
 		}
+		s.mu.Unlock()
 	}
 }
 
@@ -99,7 +94,8 @@ func (s *Sampler) describe(links []event.LinkInfo) {
 	}
 	e := event.PowerSource{At: s.now(), Source: Source, Interval: s.cfg.Interval, Detail: strings.Join(with, ", ")}
 	if len(with) == 0 {
-		e.Unavailable = "model: there is none for " + strings.Join(without, ", ")
+		e.Unavailable = "model: there is none of the radio of " + strings.Join(without, ", ")
+		s.cfg.Bus.Publish(event.Notice{At: e.At, Warning: true, Text: "power is not modelled: " + e.Unavailable})
 		close(s.none)
 	}
 	s.cfg.Bus.Publish(e)
@@ -108,11 +104,6 @@ func (s *Sampler) describe(links []event.LinkInfo) {
 // sample publishes at every interval.
 func (s *Sampler) sample() {
 	defer close(s.over)
-	select {
-	case <-s.begun:
-	case <-s.stop:
-		return
-	}
 	t := time.NewTicker(s.cfg.Interval)
 	defer t.Stop()
 	for {
@@ -150,4 +141,4 @@ func (s *Sampler) take() {
 	}
 }
 
-func (s *Sampler) now() scheduler.Time { return scheduler.Time(time.Since(s.cfg.Started)) }
+func (s *Sampler) now() scheduler.Time { return scheduler.Time(time.Since(s.cfg.Run.Started)) }
