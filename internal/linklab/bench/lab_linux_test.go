@@ -32,7 +32,7 @@ func buildMlget(t *testing.T) string {
 func writeScenario(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fast.txt")
-	if err := os.WriteFile(path, []byte("link wlan0,down=80,rtt=4\nlink rmnet0,down=60,rtt=8\n"), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte("link wlan0,down=80,rtt=4,power=wifi\nlink rmnet0,down=60,rtt=8,power=lte\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -74,6 +74,9 @@ func TestRealRuns(t *testing.T) {
 		}
 		if sum < c.Size || res.Bound <= 0 || res.Seconds < res.Bound || res.Waste == nil || len(res.Links) != 2 {
 			t.Errorf("%v: %+v", j, res)
+		}
+		if e := res.Energy; e == nil || len(e.Links) != 2 || e.Total.Dynamic <= 0 || e.Total.Tail <= 0 || e.Seconds > res.Seconds+1 {
+			t.Errorf("%v: %+v", j, e)
 		}
 	}
 	if err := r.close(); err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/linklab"
-	"github.com/mlget/mlget/internal/linklab/scenario"
 )
 
 // energy writes the report on what the tools cost.
@@ -48,14 +47,8 @@ func (w *writer) energyOf(h Header, name string, t Transport, results []Result) 
 	w.line("")
 	w.line("## %s", title)
 	w.line("")
-	links, base := linksOf(results)
-	if s, err := scenario.Load(name); err == nil {
-		var texts []string
-		for _, l := range s.Links {
-			texts = append(texts, "`"+l.String()+"`")
-		}
-		w.line("%s; the rest of the phone draws %s W.", strings.Join(texts, ", "), num(base, 2))
-	}
+	links, models, base := radiosOf(results)
+	w.line("Radios: %s; the rest of the phone draws %s W.", strings.Join(models, ", "), num(base, 2))
 	w.head(slices.Concat([]string{"tool", "seconds", "J", "σ"}, links, []string{"after", "J/100 MB", "Mbit/s per J", "phone J", "runs"})...)
 	for _, g := range groups {
 		w.row(energyRow(h, g, links)...)
@@ -63,9 +56,9 @@ func (w *writer) energyOf(h Header, name string, t Transport, results []Result) 
 	w.failures(groups)
 }
 
-// linksOf are the links whose energy the results tell, and the power of the rest
-// of the phone.
-func linksOf(results []Result) (names []string, base float64) {
+// radiosOf are the links whose energy the results tell, these with their models,
+// and the power of the rest of the phone.
+func radiosOf(results []Result) (names, models []string, base float64) {
 	for _, r := range results {
 		if r.Energy == nil {
 			continue
@@ -74,10 +67,11 @@ func linksOf(results []Result) (names []string, base float64) {
 		for _, l := range r.Energy.Links {
 			if !slices.Contains(names, l.Name) {
 				names = append(names, l.Name)
+				models = append(models, l.Name+" `"+l.Model+"`")
 			}
 		}
 	}
-	return names, base
+	return names, models, base
 }
 
 // energyRow is a tool's row.
