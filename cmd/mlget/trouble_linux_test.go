@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -27,10 +28,17 @@ type running struct {
 // start starts a download of the lab's body to out.bin, with a record.
 func (l *lab) start(t testing.TB, args ...string) *running {
 	t.Helper()
+	return l.startOver(t, strings.Join(l.Links(), ","), args...)
+}
+
+// startOver does so over links of one's own choice.
+func (l *lab) startOver(t testing.TB, links string, args ...string) *running {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	t.Cleanup(cancel)
-	args = append([]string{"-o", "out.bin", "--report", "report.json", "--record", "record.jsonl", l.URL()}, args...)
-	r := &running{Cmd: l.command(ctx, args...)}
+	args = append([]string{"--links", links, "-o", "out.bin", "--report", "report.json", "--record", "record.jsonl", l.URL()}, args...)
+	r := &running{Cmd: l.Command(ctx, "mlget", args...)}
+	r.Dir = l.dir
 	r.Stderr = &r.stderr
 	if err := r.Start(); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/power"
 	"github.com/mlget/mlget/internal/progress"
 	"github.com/mlget/mlget/internal/store"
@@ -45,23 +46,25 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	warn := func(important bool, text string) { bus.Publish(event.Notice{Warning: important, Text: text}) }
 	var results []error
 	var totals []event.LinkTotals
-	links, err := o.choose(ctx, warn)
+	links, specs, err := o.choose(ctx, warn)
 	if err == nil {
 		bus.Publish(o.runStarted(started, links, len(jobs)))
 		nets, bandwidths, rates := networks(links)
+		cfg := o.engine(web, &bus, started)
+		shared := engine.NewLinks(&bus, started, nets, bandwidths, rates, cfg.BlockSize)
+		shared = engine.WithSpares(shared, o.spares(links))
+		roster := &roster{
+			options: o, specs: specs, system: link.System{}, bus: &bus, started: started, warn: warn,
+			seats: seats(shared), members: members(links),
+		}
+		stop := roster.watch(ctx)
 		sampler := power.Start(measure)
 		measured := linger(ctx, sampler, o.power.baseline, warn, " before the first connection")
 		limited, cancel := o.limitTime(ctx, started.Add(measured))
 		defer cancel()
-		cfg := o.engine(web, &bus, started)
-		shared := engine.NewLinks(&bus, started, nets, bandwidths, rates, cfg.BlockSize)
-		watching, stop := context.WithCancel(limited)
-		if err := watchLinks(watching, links, shared); err != nil {
-			warn(false, "changes of the links are not noticed: "+err.Error())
-		}
 		results = downloadAll(limited, cfg, shared, jobs, o.atOnce(len(jobs)))
 		stop()
-		for _, l := range shared {
+		for _, l := range shared[:len(roster.members)] {
 			totals = append(totals, l.Totals())
 		}
 		err = firstOf(results)

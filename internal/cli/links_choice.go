@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
@@ -11,20 +12,24 @@ import (
 
 // chosen is a link of the run, with what the report says of it.
 type chosen struct {
-	net  *link.Link
-	info event.LinkInfo
-	spec link.Spec
+	net   *link.Link
+	found link.Info // before spec
+	info  event.LinkInfo
+	spec  link.Spec
 }
 
-// choose finds the links that the flags name. What is left out is told to warn.
-func (o *getOptions) choose(ctx context.Context, warn func(important bool, text string)) ([]chosen, error) {
+// choose finds the links that the flags name, and what they say of each, those
+// included that are not there. What is left out is told to warn.
+func (o *getOptions) choose(
+	ctx context.Context, warn func(important bool, text string),
+) ([]chosen, map[string]link.Spec, error) {
 	specs, err := o.specs()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	infos, err := link.List(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", link.ErrNoLink, err)
+		return nil, nil, fmt.Errorf("%w: %w", link.ErrNoLink, err)
 	}
 	usable, rejected, err := link.Choose(infos, o.links)
 	for _, r := range rejected {
@@ -34,24 +39,33 @@ func (o *getOptions) choose(ctx context.Context, warn func(important bool, text 
 		}
 		warn(r.Named, text)
 		if r.Named && o.requireAll {
-			return nil, fmt.Errorf("%w: %s: %s", link.ErrNoLink, r.Name, r.Why)
+			return nil, nil, fmt.Errorf("%w: %s: %s", link.ErrNoLink, r.Name, r.Why)
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all := make([]chosen, 0, len(usable))
 	for _, info := range usable {
-		spec := specs[info.Name]
-		delete(specs, info.Name)
-		l := link.New(info, spec, link.Options{Family: o.family(), ConnectTimeout: o.connectTime})
-		info = l.Info()
-		all = append(all, chosen{net: l, spec: spec, info: event.LinkInfo{Name: info.Name, Bind: string(info.Bind), Tech: string(info.Tech)}})
+		l := o.link(info, specs)
+		all = append(all, chosen{net: l, found: info, spec: l.Spec(), info: eventInfo(l)})
 	}
 	for name := range specs {
-		warn(true, fmt.Sprintf("link %s has attributes but is not used", name))
+		if !slices.ContainsFunc(all, func(c chosen) bool { return c.found.Name == name }) {
+			warn(true, fmt.Sprintf("link %s has attributes but is not used", name))
+		}
 	}
-	return all, nil
+	return all, specs, nil
+}
+
+// link makes a link of an interface, with what the flags say of it.
+func (o *getOptions) link(info link.Info, specs map[string]link.Spec) *link.Link {
+	return link.New(info, specs[info.Name], link.Options{Family: o.family(), ConnectTimeout: o.connectTime})
+}
+
+func eventInfo(l *link.Link) event.LinkInfo {
+	info := l.Info()
+	return event.LinkInfo{Name: info.Name, Bind: string(info.Bind), Tech: string(info.Tech)}
 }
 
 // specs reads the --link flags, by name.
@@ -81,25 +95,6 @@ func (o *getOptions) family() link.Family {
 		return link.FamilyIPv6
 	}
 	return link.FamilyAny
-}
-
-// watchLinks tells the links of a run when their interfaces are back, until ctx
-// ends. Where the system does not tell, links are tried again after a while.
-func watchLinks(ctx context.Context, links []chosen, shared []*engine.Link) error {
-	changes, err := link.Watch(ctx)
-	if err != nil || changes == nil {
-		return err
-	}
-	go func() {
-		for c := range changes {
-			for i, l := range links {
-				if !c.Gone && (c.Name == l.info.Name || c.Kind == link.ChangeUnknown) {
-					shared[i].Returned()
-				}
-			}
-		}
-	}()
-	return nil
 }
 
 // networks gives the engine its side of the links.

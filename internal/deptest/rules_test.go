@@ -51,7 +51,10 @@ func rules() map[string]rule {
 			imports: "internal/term internal/units golang.org/x/sys",
 			tests:   "github.com/vishvananda/netlink github.com/vishvananda/netns golang.org/x/net/dns/dnsmessage",
 		},
-		"internal/fetch": {tests: "internal/testbody"},
+		"internal/fetch": {
+			imports: "golang.org/x/net/http golang.org/x/net/http2",
+			tests:   "internal/testbody",
+		},
 		"internal/store": {
 			imports: "pkg/scheduler golang.org/x/sys",
 			tests:   "internal/testbody",

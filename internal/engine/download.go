@@ -34,8 +34,8 @@ type download struct {
 	have    []scheduler.Range // what is there already
 	resumed int64             // bytes of have
 
-	ref       *fetch.Object // what all responses must agree with; nil until the first
-	refLink   scheduler.LinkID
+	ref       *fetch.Object    // what all responses must agree with; nil until the first
+	refLink   scheduler.LinkID // NoLink: it has moved since
 	refURL    *url.URL
 	refRemote netip.AddrPort
 
@@ -57,6 +57,7 @@ type download struct {
 
 // linkState is what a download knows of a link.
 type linkState struct {
+	there    bool     // false: it has not joined the run
 	url      *url.URL // what to ask for
 	lost     bool
 	banned   bool
@@ -70,6 +71,7 @@ type linkState struct {
 	disorder int64 // packets that came out of order
 	err      error // why it was lost
 	returns  int64 // of the Link, when last asked
+	arrivals int64 // of the Link, when last asked
 	lastByte scheduler.Time
 }
 
@@ -81,8 +83,11 @@ func newDownload(e *Engine, job *Job, to sink) (*download, error) {
 		recorded: make(chan error, 1),
 	}
 	for i := range d.links {
-		d.links[i].url = job.URL
-		d.links[i].returns = e.links[i].returns.Load()
+		l := &d.links[i]
+		l.url = job.URL
+		l.returns, l.arrivals = e.links[i].returns.Load(), e.links[i].arrivals.Load()
+		l.there = l.arrivals > 0
+		e.routes[i].follow(&e.cfg.HTTP)
 	}
 	policy, err := scheduler.NewPolicy(e.cfg.Algorithm, e.cfg.StaticLimit, e.cfg.Padding)
 	if err != nil {
@@ -129,10 +134,9 @@ func (d *download) run(ctx context.Context) error {
 	reqs, cancel := context.WithCancelCause(ctx)
 	defer cancel(errOver)
 	for id := range d.links {
-		l := d.e.links[id]
-		d.step(reqs, scheduler.Input{
-			Kind: scheduler.LinkUp, Link: scheduler.LinkID(id), Bandwidth: l.Bandwidth, RTT: l.roundTrip(nil),
-		})
+		if d.links[id].there {
+			d.linkUp(reqs, scheduler.LinkID(id))
+		}
 	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	if d.complete { // the last run got every byte, but not to the renaming

@@ -9,6 +9,7 @@ import (
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // ErrChanged says that the object changed while it was being downloaded.
@@ -77,8 +78,12 @@ func (d *download) disagree(reqs context.Context, t *transfer, resp *fetch.Respo
 		d.differs(reqs, t)
 		return
 	}
+	first, name := "another link", d.e.links[t.link].name()
+	if d.refLink != scheduler.NoLink {
+		first = d.e.links[d.refLink].name()
+	}
 	d.e.notice(true, "over %s and %s servers answer that disagree about the object: %s now uses %s",
-		d.e.links[d.refLink].Net.Name(), d.e.links[t.link].Net.Name(), d.e.links[t.link].Net.Name(), d.refRemote.Addr())
+		first, name, name, d.refRemote.Addr())
 	cfg := d.e.cfg.HTTP
 	if origin(d.refURL) != origin(d.job.URL) {
 		// A redirect led there: it is asked for directly, and what was meant

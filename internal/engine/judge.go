@@ -57,8 +57,8 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	if d.err != nil || t.released {
 		return false
 	}
-	t.conn = resp.Conn()
-	rtt := d.e.links[t.link].roundTrip(t.conn)
+	t.resp = resp
+	rtt := d.e.links[t.link].roundTrip(resp.Conn())
 	d.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.told, RTT: rtt})
 	switch {
 	case d.wholeMode:
@@ -83,6 +83,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 		return false
 	}
 	d.use(t.link)
+	d.gather(t)
 	return !t.released // it is where the object ends before its range
 }
 
@@ -145,7 +146,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	}
 	best := d.doubts[0]
 	for _, m := range d.doubts[1:] {
-		if best.resp.Whole && (!m.resp.Whole || d.e.links[m.t.link].Bandwidth > d.e.links[best.t.link].Bandwidth) {
+		if best.resp.Whole && (!m.resp.Whole || d.e.links[m.t.link].bandwidth > d.e.links[best.t.link].bandwidth) {
 			best = m
 		}
 	}
@@ -163,7 +164,7 @@ func (d *download) waiting(now scheduler.Time) bool {
 		return false
 	}
 	for i := range d.links {
-		if l := &d.links[i]; !l.answered && !l.lost && !l.banned {
+		if l := &d.links[i]; l.there && !l.answered && !l.lost && !l.banned {
 			return true
 		}
 	}

@@ -25,19 +25,25 @@ type Network interface {
 	Name() string
 }
 
-// Link is a link of a run. Engines share Links.
+// Link is a link of a run, or a spare one until it joins. Engines share Links.
 type Link struct {
-	Net       Network
-	Bandwidth float64 // known capacity in bytes per second; 0: not known
-
 	id      scheduler.LinkID
-	limiter *rate.Limiter // nil: no limit
 	bus     *event.Bus
 	started time.Time
-	returns atomic.Int64 // how often its interface said that it is back
+	block   int // bytes, for the limiter
+
+	// Set before the first arrival, and not changed afterwards.
+	bandwidth float64       // known capacity in bytes per second; 0: not known
+	limiter   *rate.Limiter // nil: no limit
+
+	returns  atomic.Int64 // how often its interface said that something is new
+	moves    atomic.Int64 // how often its connections lost their ground; counted before arrivals
+	arrivals atomic.Int64 // how often it came: 0 of a spare link
 
 	mu     sync.Mutex
-	totals event.LinkTotals
+	net    Network          // nil of a spare link
+	rtt    time.Duration    // the least since it last moved; 0: none
+	totals event.LinkTotals // over the run
 
 	segments segmentCount
 }
@@ -46,13 +52,52 @@ type Link struct {
 func NewLinks(bus *event.Bus, started time.Time, nets []Network, bandwidths []float64, rates []int64, block int) []*Link {
 	links := make([]*Link, len(nets))
 	for i, n := range nets {
-		links[i] = &Link{
-			Net: n, Bandwidth: bandwidths[i], id: scheduler.LinkID(i),
-			limiter: NewLimiter(rates[i], block), bus: bus, started: started,
-		}
+		links[i] = &Link{id: scheduler.LinkID(i), bus: bus, started: started, block: block}
+		links[i].Join(n, bandwidths[i], rates[i])
 	}
 	return links
 }
+
+// WithSpares adds n links that are not there yet, for those that Join during the
+// run, in their order.
+func WithSpares(links []*Link, n int) []*Link {
+	for range n {
+		l := links[0]
+		links = append(links, &Link{id: scheduler.LinkID(len(links)), bus: l.bus, started: l.started, block: l.block})
+	}
+	return links
+}
+
+// Join makes a spare link one of the run; bandwidth and bytesPerSecond are as
+// for NewLinks. Downloads in progress use it from now on.
+func (l *Link) Join(n Network, bandwidth float64, bytesPerSecond int64) {
+	l.bandwidth, l.limiter = bandwidth, NewLimiter(bytesPerSecond, l.block)
+	l.Renew(n, false)
+}
+
+// Renew says that the link, which may have been given up, can be used again or
+// has changed: connections are made by n from now on. moved says that those made
+// before lead nowhere any more, as the link has another address or device.
+func (l *Link) Renew(n Network, moved bool) {
+	l.mu.Lock()
+	l.net = n
+	if moved {
+		l.rtt = 0
+	}
+	l.mu.Unlock()
+	if moved {
+		l.moves.Add(1)
+	}
+	l.arrivals.Add(1)
+}
+
+func (l *Link) network() Network {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.net
+}
+
+func (l *Link) name() string { return l.network().Name() }
 
 // NewLimiter allows bytesPerSecond, in portions of up to block bytes; nil for 0.
 // A portion is what 50 ms allow, so that a link with a low limit is never silent
@@ -98,10 +143,12 @@ func (l *Link) ConnOpened(local, remote net.Addr, _ string, rtt time.Duration) {
 func (l *Link) sawRTT(rtt time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t := &l.totals; rtt > 0 && (t.RTT == 0 || rtt < t.RTT) {
-		t.RTT = rtt
+	for _, least := range [...]*time.Duration{&l.rtt, &l.totals.RTT} {
+		if rtt > 0 && (*least == 0 || rtt < *least) {
+			*least = rtt
+		}
 	}
-	return l.totals.RTT
+	return l.rtt
 }
 
 // roundTrip is the least round-trip time, from handshakes and from what the
@@ -126,6 +173,7 @@ type route struct {
 	clients [scheduler.MaxStreams]*fetch.Client // the owner's, one per stream; nil until used
 	losses  [scheduler.MaxStreams]lossCount
 	pinned  bool
+	moves   int64 // of the link, when the clients were made
 
 	mu   sync.Mutex
 	host string
@@ -138,7 +186,20 @@ type lossCount struct {
 	reordered uint32
 }
 
-func newRoute(l *Link, cfg *fetch.Config) *route { return &route{link: l, cfg: cfg} }
+func newRoute(l *Link, cfg *fetch.Config) *route {
+	return &route{link: l, cfg: cfg, moves: l.moves.Load()}
+}
+
+// follow closes all connections if the link has moved since they were made, and
+// says so; what was arranged about addresses held for where it was.
+func (r *route) follow(cfg *fetch.Config) (moved bool) {
+	if n := r.link.moves.Load(); n != r.moves {
+		r.moves = n
+		r.lead("", netip.Addr{}, cfg)
+		return true
+	}
+	return false
+}
 
 // client is the one of a stream; it has connections of its own.
 func (r *route) client(s scheduler.StreamID) *fetch.Client {
@@ -198,7 +259,7 @@ func (r *route) DialContext(ctx context.Context, network, addr string) (net.Conn
 		}
 		r.mu.Unlock()
 	}
-	conn, err := r.link.Net.DialContext(ctx, network, addr)
+	conn, err := r.link.network().DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}

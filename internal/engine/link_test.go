@@ -23,6 +23,7 @@ type testLink struct {
 	latency time.Duration // before the first byte of each read after a write
 	cut     int64         // a connection breaks after so many bytes; 0: never
 
+	bare   bool // its connections are the kernel's own: no faults, nothing is counted
 	healed bool // a second connection is without the first one's hole
 
 	refuse    atomic.Bool
@@ -72,6 +73,9 @@ func (l *testLink) DialContext(ctx context.Context, network, addr string) (net.C
 	conn, err := d.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
+	}
+	if l.bare {
+		return conn, nil
 	}
 	c := &testConn{Conn: conn, l: l, closed: make(chan struct{})}
 	l.mu.Lock()

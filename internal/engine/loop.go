@@ -65,6 +65,7 @@ func (d *download) lookAround(reqs context.Context) {
 		d.count(reqs, t)
 	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
+	d.gatherAll(now)
 	d.watchStalls(now)
 	d.settleDoubts(reqs, now)
 	d.sampleSometimes(now)
@@ -80,27 +81,19 @@ func (d *download) lookAround(reqs context.Context) {
 // count tells the scheduler what a transfer has received since last time.
 func (d *download) count(reqs context.Context, t *transfer) {
 	got := t.got.Load()
-	if t.released || got == t.told {
+	trip := scheduler.Time(0)
+	if d.core.RTT(t.link) == 0 { // its handshake tells before any byte does
+		trip = d.e.links[t.link].roundTrip(nil)
+	}
+	if t.released || got == t.told && trip == 0 {
 		return
 	}
-	d.gain(t, got)
-	d.step(reqs, scheduler.Input{
-		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, Reordered: d.links[t.link].disorder,
-	})
-}
-
-// lookForReturns lets links be tried at once whose interfaces say that they are
-// back.
-func (d *download) lookForReturns(reqs context.Context) {
-	for id := range d.links {
-		l := &d.links[id]
-		if n := d.e.links[id].returns.Load(); n != l.returns {
-			l.returns = n
-			if !l.lost {
-				d.step(reqs, scheduler.Input{Kind: scheduler.LinkUp, Link: scheduler.LinkID(id)})
-			}
-		}
+	if got != t.told {
+		d.gain(t, got)
 	}
+	d.step(reqs, scheduler.Input{
+		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, RTT: trip, Reordered: d.links[t.link].disorder,
+	})
 }
 
 // lookForLoss counts the packets that came out of order on the connections.
@@ -110,8 +103,8 @@ func (d *download) lookForLoss(now scheduler.Time) {
 	}
 	d.lossAsked = now
 	for _, t := range d.transfers {
-		if t.conn != nil && !t.released {
-			d.links[t.link].disorder += d.e.routes[t.link].disorder(t.stream, t.conn)
+		if t.resp != nil && !t.released {
+			d.links[t.link].disorder += d.e.routes[t.link].disorder(t.stream, t.resp.Conn())
 		}
 	}
 }

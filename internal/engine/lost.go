@@ -33,7 +33,7 @@ func outcomeOf(c fetch.Class) event.Outcome {
 	return event.OutcomeNetwork
 }
 
-// lose takes a link out of the download for good.
+// lose takes a link out of the download, until it is renewed.
 func (d *download) lose(reqs context.Context, id scheduler.LinkID, err error) {
 	l := &d.links[id]
 	if l.lost {
@@ -41,7 +41,7 @@ func (d *download) lose(reqs context.Context, id scheduler.LinkID, err error) {
 	}
 	l.lost, l.err = true, err
 	d.step(reqs, scheduler.Input{Kind: scheduler.LinkDown, Link: id})
-	if len(d.links) > 1 {
+	if d.several() {
 		d.changed(id, event.LinkLost, err.Error())
 	}
 }
@@ -55,6 +55,9 @@ func (d *download) checkLost() {
 	worst, rank := error(nil), -1
 	for i := range d.links {
 		l := &d.links[i]
+		if !l.there {
+			continue
+		}
 		if !l.lost {
 			return
 		}

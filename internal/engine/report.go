@@ -20,7 +20,7 @@ type sampled struct {
 func (d *download) changed(id scheduler.LinkID, s event.LinkState, reason string) {
 	d.e.cfg.Bus.Publish(event.LinkChanged{At: d.e.now(), Link: id, State: s, Reason: reason})
 	if s != event.LinkUsed || reason != "" {
-		d.e.notice(s == event.LinkLost, "%s: %s: %s", d.e.links[id].Net.Name(), s, reason)
+		d.e.notice(s == event.LinkLost, "%s: %s: %s", d.e.links[id].name(), s, reason)
 	}
 }
 
@@ -32,8 +32,8 @@ func (d *download) sampleSometimes(now scheduler.Time) {
 
 // sample tells observers where the download stands.
 func (d *download) sample() {
-	s := event.Sample{At: d.e.now(), File: d.job.ID, Size: d.size(), Links: make([]event.LinkSample, len(d.links))}
-	for id := range d.links {
+	s := event.Sample{At: d.e.now(), File: d.job.ID, Size: d.size(), Links: make([]event.LinkSample, d.linkCount())}
+	for id := range s.Links {
 		l := scheduler.LinkID(id)
 		segments, open := d.e.links[id].segments.lately(s.At)
 		s.Links[id] = event.LinkSample{

@@ -40,8 +40,8 @@ func (d *download) ended(reqs context.Context, m message) {
 	useful := min(got, t.end.Load()-t.off)
 	switch {
 	case t.released:
-		useful, last = min(useful, t.told), t.toldAt
-	case d.wholeMode && m.err != nil: // it starts again at the first byte
+		useful, last = min(useful, t.counts), t.toldAt
+	case m.err != nil && (t.copy || d.wholeMode): // whole mode starts again at the first byte
 		useful = 0
 	}
 	l := &d.links[t.link]
@@ -113,10 +113,21 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return d.unsatisfied(reqs, t, fe)
+	case d.needless(t):
+		return ending{outcome: outcomeOf(fe.Class), retry: true}
 	case permanent(fe, d.met(t.link, fe.Class)):
 		return ending{outcome: outcomeOf(fe.Class), lost: err}
 	}
 	return d.failed(t, outcomeOf(fe.Class), err, fe.RetryAfter)
+}
+
+// needless says whether t got nothing on a connection that its link can do
+// without: others of it are receiving, and the server may bound how many there
+// are. What it answers then counts against nobody.
+func (d *download) needless(t *transfer) bool {
+	return t.got.Load() == 0 && slices.ContainsFunc(d.transfers, func(o *transfer) bool {
+		return o.link == t.link && o.stream != t.stream && o.got.Load() > 0
+	})
 }
 
 // met says whether there was an answer before from where c says that there is
@@ -159,7 +170,7 @@ func (d *download) failed(t *transfer, outcome event.Outcome, err error, retryAf
 		return ending{outcome: outcome, lost: fmt.Errorf("%w (after %d tries)", err, l.failures)}
 	}
 	wait := max(backoff(l.failures), retryAfter)
-	d.e.notice(false, "%s: %v; next try in %.1f s", d.e.links[t.link].Net.Name(), err, wait.Seconds())
+	d.e.notice(false, "%s: %v; next try in %.1f s", d.e.links[t.link].name(), err, wait.Seconds())
 	return ending{outcome: outcome, retry: true, wait: wait}
 }
 

@@ -27,17 +27,20 @@ func (d *download) act(reqs context.Context, a scheduler.Action) {
 	switch a.Kind {
 	case scheduler.Start:
 		if d.err == nil {
-			t := &transfer{chunk: a.Chunk, link: a.Link, stream: a.Stream, off: a.Range.Off}
+			t := &transfer{chunk: a.Chunk, link: a.Link, stream: a.Stream, off: a.Range.Off, copy: a.Copy}
 			t.end.Store(a.Range.End)
 			d.launch(reqs, t)
 		}
 	case scheduler.Shrink:
 		if t := d.find(a.Chunk); t != nil {
 			t.end.Store(a.Range.End)
+			if t.resp != nil {
+				t.resp.Gather(1) // it may be waiting for more than that
+			}
 		}
 	case scheduler.Cancel:
 		if t := d.find(a.Chunk); t != nil {
-			t.released = true
+			t.released, t.counts = true, a.Range.Len()
 			cause := errReleased
 			if d.banning(a.Link) {
 				cause = fetch.ErrStalled // its connection is of no use either

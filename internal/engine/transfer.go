@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/url"
 	"sync/atomic"
 
@@ -13,11 +12,13 @@ import (
 )
 
 // errReleased is why a transfer is cancelled when the scheduler takes its range
-// away, and errOver when the download has ended.
+// away, errMoved when its connection leads nowhere any more, and errOver when the
+// download has ended.
 var (
 	errReleased = errors.New("released by the scheduler")
 	errOver     = errors.New("the download is over")
 	errRefused  = errors.New("the response was not taken")
+	errMoved    = errors.New("the link has another address or device")
 )
 
 // wholeObject is the end of a transfer that reads a body of unknown length.
@@ -44,12 +45,14 @@ type transfer struct {
 	// What only the owner touches, but for off, which the goroutine reads once
 	// its response was taken.
 	off      int64
-	conn     net.Conn       // what the response comes over; nil until it was taken
-	told     int64          // bytes that the scheduler knows of
-	toldAt   scheduler.Time // when the last of them came
-	progress scheduler.Time // when it was last seen to do what it should
-	released bool           // the scheduler has forgotten this transfer
-	refusal  error          // why its response was refused, if that counts against its link
+	resp     *fetch.Response // nil until it was judged; the goroutine reads it
+	copy     bool            // another was asked for these bytes before: of use only if finished
+	counts   int64           // bytes that are of use, once it has been released
+	told     int64           // bytes that the scheduler knows of
+	toldAt   scheduler.Time  // when the last of them came
+	progress scheduler.Time  // when it was last seen to do what it should
+	released bool            // the scheduler has forgotten this transfer
+	refusal  error           // why its response was refused, if that counts against its link
 }
 
 // message is what a transfer tells its owner.
@@ -99,10 +102,10 @@ func (e *Engine) open(ctx context.Context, t *transfer, u *url.URL, tell chan<- 
 	}
 }
 
-// receive reads the body in large blocks and writes each at its place.
+// receive brings the body to its place in large blocks.
 func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response, to sink) error {
-	block := e.blocks.Get().(*[]byte)
-	defer e.blocks.Put(block)
+	c := e.newCarrier(t, resp, to)
+	defer c.close()
 	most := int64(e.readSize(t.link))
 	got := int64(0)
 	for {
@@ -110,22 +113,19 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 		if want <= 0 {
 			return nil
 		}
-		n, err := resp.Read((*block)[:want])
+		at := t.off + got
+		n, err := c.carry(ctx, want, at)
 		if n > 0 {
-			at := t.off + got
-			if werr := e.store(ctx, t, to, (*block)[:n], at); werr != nil {
-				return werr
-			}
-			got += int64(n)
+			got += n
 			now := int64(e.now())
-			if got == int64(n) {
+			if got == n {
 				t.firstByte.Store(now)
 			}
 			if at < t.end.Load() {
 				t.lastByte.Store(now)
 			}
 			t.got.Store(got)
-			if werr := e.waitRate(ctx, t.link, n); werr != nil {
+			if werr := e.waitRate(ctx, t.link, int(n)); werr != nil {
 				return werr
 			}
 		}

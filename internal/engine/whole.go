@@ -42,7 +42,7 @@ func (d *download) judgeWhole(t *transfer, resp *fetch.Response) bool {
 		if !d.adopt(t, resp, false) {
 			return false
 		}
-		d.e.notice(true, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].Net.Name())
+		d.e.notice(true, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].name())
 	}
 	d.use(t.link)
 	t.off, t.told = 0, 0
@@ -79,6 +79,7 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 				d.gain(t, t.got.Load())
 			}
 			d.fail(d.to.failed())
+			d.lookForReturns(reqs)
 			now := d.e.now()
 			d.watchStalls(now)
 			d.sampleSometimes(now)
@@ -114,7 +115,7 @@ func (d *download) pause(ctx context.Context) bool {
 func (d *download) nextLink() bool {
 	for range d.links {
 		d.wholeLink %= scheduler.LinkID(len(d.links))
-		if !d.links[d.wholeLink].lost {
+		if l := &d.links[d.wholeLink]; l.there && !l.lost {
 			return true
 		}
 		d.wholeLink++

@@ -24,7 +24,7 @@ type Event interface {
 // FileID counts a run's files from 0, in the order in which they were named.
 type FileID int32
 
-// LinkInfo describes a link once, when the run begins.
+// LinkInfo describes a link once, when the run begins or the link joins it.
 type LinkInfo struct {
 	Name string `json:"name"`
 	Bind string `json:"bind"` // "device", "address", "android-network" or "index"
@@ -36,7 +36,7 @@ type RunStarted struct {
 	Version   string     `json:"version"`
 	Started   time.Time  `json:"started"`
 	Algorithm string     `json:"algorithm"`
-	Links     []LinkInfo `json:"links"` // a LinkID is an index into this list
+	Links     []LinkInfo `json:"links"` // a LinkID is an index into this list, longer by those that join
 	Files     int        `json:"files"`
 }
 
@@ -70,6 +70,14 @@ const (
 	LinkLost   LinkState = "lost"   // no longer of use to this run
 	LinkCapped LinkState = "capped" // its byte allowance is spent
 )
+
+// LinkJoined says that a link came during the run. Links join in the order of
+// their ids, which go on from those of RunStarted.
+type LinkJoined struct {
+	At   scheduler.Time   `json:"at"`
+	Link scheduler.LinkID `json:"link"`
+	Info LinkInfo         `json:"info"`
+}
 
 // LinkChanged says that a link changed its state, and why.
 type LinkChanged struct {
@@ -264,6 +272,9 @@ func (FileStarted) Kind() string { return "file_started" }
 
 // Kind names the event in a record.
 func (ObjectKnown) Kind() string { return "object_known" }
+
+// Kind names the event in a record.
+func (LinkJoined) Kind() string { return "link_joined" }
 
 // Kind names the event in a record.
 func (LinkChanged) Kind() string { return "link_changed" }

@@ -10,7 +10,9 @@ import (
 )
 
 // Dialer opens connections over the Client's link and over no other. It resolves
-// the names in addr ("host:port") over that link too.
+// the names in addr ("host:port") over that link too. A connection that wraps
+// another and changes none of its bytes should give it as NetConn() net.Conn:
+// then the kernel's can be read without waking for each packet, and moved.
 type Dialer interface {
 	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
 }

@@ -17,25 +17,41 @@
 //
 // HTTP/2 is chosen by ALPN over TLS, or by prior knowledge in clear.
 //
-// # Why HTTP/1.1 is our own and HTTP/2 is not
+// Nobody reads an HTTP/2 connection but those who wait for something from it, one
+// of them for all: a Read, or a Get that waits for its header. Payload goes from
+// the connection straight to where its reader wants it; only what comes for a
+// stream that nobody reads at the moment is kept, up to that stream's window.
+// While nobody reads, pings and settings go unanswered, and that a server has
+// closed the connection or wants no more requests is noticed when it is next
+// used; the request is then sent again over a new one.
+//
+// # Why both are our own
 //
 // net/http cannot pipeline, does not let go of the connection it uses, and decides
 // itself what an early Close costs; requests and responses on a connection of our
 // own give all three, and large reads go straight to the socket.
-// For HTTP/2 there are two candidates, net/http's Transport.NewClientConn and
-// x/net/http2's: the same code, but x/net marks its client deprecated from Go
-// 1.26 on and forwards to net/http from 1.27 on. Both accept stream windows
-// beyond the "less than 4 MiB" of their documentation (the code clips at
-// 2^31-1), which a long fat link needs. So net/http's it is, on a connection
-// that we dial, one transport per connection, so that nothing is pooled there.
-// Its price is a goroutine per connection, two copies per byte and a
-// WINDOW_UPDATE for nearly every read: about twice the CPU of HTTP/1.1 over TLS.
+//
+// Its HTTP/2 costs a goroutine that reads, two copies per byte and a WINDOW_UPDATE
+// for nearly every read, and has windows of a fixed size. What is hard about
+// HTTP/2 without being particular to it, frames and header compression, comes
+// from golang.org/x/net/http2's Framer and from hpack. These are not deprecated; that
+// package's client and server are, and are not used here.
+//
+// # Windows
+//
+// How far a server may run ahead on a stream follows the bytes that come within a
+// round trip, or 50 ms (see pace), from 256 KiB to 16 MiB, ahead of TCP's slow start, so that
+// TCP and not the window is what limits a link. It is given back in quarters. No
+// priorities are asked for: a server that knows RFC 9218 answers in order anyway,
+// and for others there is but RFC 7540's scheme, which is deprecated.
 //
 // # Concurrency
 //
 // Client's methods may be called from any goroutine. A Response belongs to one
 // goroutine; the way to interrupt it from another is to cancel the context that
-// was given to Get, which unblocks Read at once. That context governs the
-// response until Close. Every Response must be closed: over HTTP/1.1 those queued
-// behind it wait for that. Config must not change after NewClient.
+// was given to Get, which unblocks Read at once; Gather, too, may be called from
+// any. That context governs the response until Close. Every Response must be
+// closed: over HTTP/1.1 those queued behind it wait for that. Reads of responses
+// over one HTTP/2 connection may run at the same time; one that is not read holds
+// up none of the others. Config must not change after NewClient.
 package fetch

@@ -174,6 +174,7 @@ func (x *exchange) garbled(err error) error {
 func (x *exchange) begin(h *http.Response) error {
 	hc := x.hc
 	hc.in.left = unmetered
+	hc.mark.want(1)
 	if err := hc.raw.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
@@ -208,14 +209,38 @@ func (x *exchange) Read(p []byte) (int, error) {
 	if int64(len(p)) > x.left {
 		p = p[:x.left]
 	}
+	if x.hc.br.Buffered() == 0 {
+		x.hc.mark.reading(int64(len(p)), x.left)
+	}
 	n, err := x.hc.br.Read(p)
-	if x.left -= int64(n); x.left == 0 {
-		return n, io.EOF
+	return n, x.passed(int64(n), err)
+}
+
+// passed books n bytes of a body with a length.
+func (x *exchange) passed(n int64, err error) error {
+	if x.left -= n; x.left == 0 {
+		x.hc.mark.reading(0, 0)
+		return io.EOF
 	}
 	if err != nil {
 		x.broke()
 	}
-	return n, err
+	return err
+}
+
+func (x *exchange) bare() bool {
+	hc := x.hc
+	return x.src == nil && x.left > 0 && hc.nc == hc.raw && hc.mark.raw != nil && hc.br.Buffered() == 0
+}
+
+func (x *exchange) move(m Mover, n int64) (int64, error) {
+	n = min(n, x.left)
+	x.hc.mark.reading(n, x.left)
+	got, err := m.Take(x.hc.mark.raw, n)
+	if got == 0 && err == nil {
+		err = io.EOF
+	}
+	return got, x.passed(got, err)
 }
 
 // broke notes that the connection ended within a body.
@@ -262,6 +287,8 @@ func (x *exchange) drainable(within time.Duration) bool {
 }
 
 func (x *exchange) conn() net.Conn { return x.hc.raw }
+
+func (x *exchange) gather(n int64) { x.hc.mark.want(n) }
 
 // skip takes care of a request that nobody waits for any more. Its response is on
 // its way and stands before those behind it: once it is its turn, a small one is

@@ -31,6 +31,7 @@ type h1Conn struct {
 	proxy *url.URL // requests in absolute form; nil: to the origin itself
 	in    meter    // head's
 	br    *bufio.Reader
+	mark  *readMark     // down while no body is read
 	dead  chan struct{} // closed when the connection is
 
 	// Guarded by Client.mu.
@@ -51,6 +52,7 @@ func (c *Client) newH1(o *origin, d *dialed) *h1Conn {
 	close(open)
 	hc := &h1Conn{
 		c: c, o: o, raw: d.raw, nc: d.stream(), proxy: d.proxy,
+		mark: newReadMark(d.raw, d.tls != nil),
 		dead: make(chan struct{}), lastDone: open, lastSent: open,
 	}
 	hc.in.src = hc.nc

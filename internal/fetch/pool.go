@@ -180,10 +180,6 @@ func (c *Client) open(ctx context.Context, o *origin, key originKey) (slot, *Err
 	o.dialing++
 	c.mu.Unlock()
 	d, err := c.dial(ctx, key)
-	var h2 *h2Conn
-	if err == nil && d.h2 {
-		h2, err = c.newH2(ctx, o, key, d)
-	}
 	c.mu.Lock()
 	o.dialing--
 	defer o.wake()
@@ -195,19 +191,14 @@ func (c *Client) open(ctx context.Context, o *origin, key originKey) (slot, *Err
 		return nil, err
 	}
 	if c.closed {
-		if h2 != nil {
-			h2.shut()
-		}
 		_ = d.raw.Close()
 		return nil, &Error{Class: Canceled, Err: ErrClosed}
 	}
-	if h2 != nil {
-		o.h2 = append(o.h2, h2)
-		// A connection that has ended already tells why when it is used.
-		if !h2.reserve() {
-			h2.active++
-		}
-		return h2, nil
+	if d.h2 {
+		hc := c.newH2(o, d)
+		hc.active++
+		o.h2 = append(o.h2, hc)
+		return hc, nil
 	}
 	hc := c.newH1(o, d)
 	o.h1 = append(o.h1, hc)

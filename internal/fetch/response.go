@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"syscall"
 	"time"
 )
 
@@ -33,6 +34,23 @@ type body interface {
 	drainable(within time.Duration) bool
 	conn() net.Conn
 }
+
+// Mover takes bytes from a connection by a way of its own. Take is like a Read of
+// at most n bytes, but returns 0 and no error at the end of the stream.
+type Mover interface {
+	Take(conn syscall.RawConn, n int64) (int64, error)
+}
+
+// movable is a body whose bytes are the connection's own.
+type movable interface {
+	// bare says that what the connection brings next is the body, and no byte of
+	// it has been read ahead.
+	bare() bool
+	move(m Mover, n int64) (int64, error)
+}
+
+// gatherer is a body whose connection can wait for more than one byte.
+type gatherer interface{ gather(n int64) }
 
 // Response is a checked answer whose body has not been read yet. Read it to
 // io.EOF or not, and Close it; it belongs to one goroutine.
@@ -79,19 +97,39 @@ func (r *Response) Read(p []byte) (int, error) {
 		}
 	}
 	n, err := r.body.Read(p)
-	r.pos += int64(n)
+	return n, r.passed(int64(n), err)
+}
+
+// passed books n bytes that came with an error of the body, and says what that
+// means to who read them.
+func (r *Response) passed(n int64, err error) error {
+	r.pos += n
 	if err == nil {
-		return n, nil
+		return nil
 	}
 	if errors.Is(err, io.EOF) && (r.End < 0 || r.pos == r.End) {
 		r.finish()
-		return n, nil
+		return nil
 	}
 	if errors.Is(err, io.EOF) {
 		err = &Error{Class: Network, Err: fmt.Errorf("connection closed early, %d bytes missing: %w", r.End-r.pos, io.ErrUnexpectedEOF)}
 	}
 	r.fail(err)
-	return n, r.err
+	return r.err
+}
+
+// Movable says whether Move may be called: over HTTP/1.1 in clear, when no byte
+// of the body is in a buffer and at least one is still to come.
+func (r *Response) Movable() bool {
+	b, ok := r.body.(movable)
+	return ok && r.err == nil && r.pos < r.End && b.bare()
+}
+
+// Move is Read for a Response that is Movable: m takes at most n bytes from the
+// connection itself.
+func (r *Response) Move(m Mover, n int64) (int64, error) {
+	got, err := r.body.(movable).move(m, min(n, r.End-r.pos)) //nolint:errcheck,forcetypeassert // Movable has looked
+	return got, r.passed(got, err)
 }
 
 // settle looks for the end of the framing once all bytes are there.
@@ -160,6 +198,18 @@ func (r *Response) Discard(most int64) int64 {
 		r.err = &Error{Class: Canceled, Err: ErrClosed}
 	}
 	return dropped
+}
+
+// Gather says that a Read which finds nothing may wait until n bytes, or all that
+// are wanted, are there; 1, as it is at first, wakes it with the first. Where the
+// connection cannot tell it has no effect. It holds until Gather is called again,
+// from any goroutine, or the response's end; a Read that waits for more than n
+// then returns what there is. A body may come to a halt below n, so whoever asks
+// for more than 1 must look whether bytes still come.
+func (r *Response) Gather(n int64) {
+	if b, ok := r.body.(gatherer); ok {
+		b.gather(max(1, n))
+	}
 }
 
 // Conn is the link's connection that carries the response, as the Dialer made

@@ -121,9 +121,10 @@ A scenario file holds such lines and events, counted from the first packet
 that COMMAND sends over any link:
   link wlan0,down=82,rtt=16
   at 6s wlan0 down           also: up, rate MBIT/S, loss PERCENT, rtt MS,
-                             carrier off, carrier on
+                             carrier off, carrier on, gone, back
 down is silence only: a phone that leaves the range of its network is not told
-at once. Say carrier off as well, when it is to be.
+at once. Say carrier off as well, when it is to be. gone takes the device away,
+back makes it anew with other addresses; gone at 0s: it is not there yet.
 
 COMMAND finds in its environment LINKLAB_URL (over IPv4) and LINKLAB_URL6,
 LINKLAB_SHA256 and LINKLAB_SIZE (unless --serve), LINKLAB_LINKS (names, comma

@@ -98,12 +98,12 @@ func (l *Lab) connect() error {
 	err := func() error {
 		for i, k := range l.cfg.Scenario.Links {
 			s := subnetOf(i, k.Name)
-			var in, out *tun
+			var out *tun
 			err := l.serv.do(func() (err error) { out, err = addServerDevice(s); return })
 			if err != nil {
 				return err
 			}
-			err = l.client.do(func() (err error) { in, err = addClientDevice(s, l.cfg.SourceRules); return })
+			in, err := newClientDevice(l.client, s, l.cfg.SourceRules)
 			if err != nil {
 				return errors.Join(err, out.Close())
 			}

@@ -345,6 +345,70 @@ func TestLiveEventsReachTheLink(t *testing.T) {
 	}
 }
 
+// TestDeviceThatVanishes: it comes back as another device, with other addresses.
+func TestDeviceThatVanishes(t *testing.T) {
+	for _, rules := range []bool{false, true} {
+		l := startLab(t, Config{Scenario: parse(t, twoLinks+"\nat 0s rmnet0 gone"), Size: 1000, SourceRules: rules})
+		look := func(device string) (index int, addrs string) {
+			t.Helper()
+			err := l.InClient(func() error {
+				i, err := net.InterfaceByName(device)
+				if err != nil {
+					return err
+				}
+				index = i.Index
+				list, err := i.Addrs()
+				addrs = fmt.Sprint(list)
+				return err
+			})
+			if err != nil {
+				return 0, ""
+			}
+			return index, addrs
+		}
+		event := func(text string) {
+			t.Helper()
+			if err := l.Event(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if index, _ := look("rmnet0"); index != 0 {
+			t.Error("rmnet0 is there from the start")
+		}
+		d := dialer{lab: l, device: "wlan0"}
+		first, _ := look("wlan0")
+		if err := d.try(t, "192.0.2.1:80"); err != nil {
+			t.Fatal(err)
+		}
+		for n := 3; n < 6; n++ {
+			event("wlan0 gone")
+			event("wlan0 gone")
+			event("wlan0 carrier on") // of what is not there
+			if index, _ := look("wlan0"); index != 0 {
+				t.Fatal("wlan0 is still there")
+			}
+			event("wlan0 back")
+			event("wlan0 back")
+			index, addrs := look("wlan0")
+			if index == 0 || index == first || !strings.Contains(addrs, fmt.Sprintf("10.1.0.%d/24", n)) || strings.Contains(addrs, "10.1.0.2/") {
+				t.Fatalf("wlan0 has index %d, before %d, and addresses %s", index, first, addrs)
+			}
+			first = index
+			for _, to := range []string{"192.0.2.1:80", "[2001:db8::1]:80"} {
+				err := d.try(t, to)
+				// The kernel takes its time until it receives by a new IPv6 address.
+				for i := 0; err != nil && i < 20; i++ {
+					err = d.try(t, to)
+				}
+				if err != nil {
+					t.Errorf("after its return: %v", err)
+				}
+			}
+		}
+		event("wlan0 gone") // and closed without one
+	}
+}
+
 func TestNamespaceSettings(t *testing.T) {
 	l := startLab(t, Config{Scenario: parse(t, twoLinks), Size: 1000, RPFilter: 1})
 	for path, want := range map[string]string{

@@ -65,6 +65,18 @@ func subnetOf(i int, name string) subnet {
 	return s
 }
 
+// visit is the subnet with the client's addresses of its n-th time on the link,
+// counted from 1.
+func (s subnet) visit(n int) subnet {
+	const hosts = 200 // then they come again
+	host := byte(2 + max(0, n-1)%hosts)
+	v4, v6 := s.client4.Addr().As4(), s.client6.Addr().As16()
+	v4[3], v6[15] = host, host
+	s.client4 = netip.PrefixFrom(netip.AddrFrom4(v4), s.client4.Bits())
+	s.client6 = netip.PrefixFrom(netip.AddrFrom16(v6), s.client6.Bits())
+	return s
+}
+
 // addrs are the client's addresses on the link.
 func (s subnet) addrs() []netip.Addr { return []netip.Addr{s.client4.Addr(), s.client6.Addr()} }
 

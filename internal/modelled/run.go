@@ -56,6 +56,10 @@ func (r *Run) Add(e event.Event) {
 	switch e := e.(type) {
 	case event.RunStarted:
 		r.start(e)
+	case event.LinkJoined:
+		if int(e.Link) == len(r.links) && len(r.links) < maxLinks && !r.ended {
+			r.join(e.Info, e.At)
+		}
 	case event.RequestStarted:
 		if l := r.link(int(e.Link)); l != nil {
 			if l.asking == 0 {
@@ -90,11 +94,16 @@ func (r *Run) start(e event.RunStarted) {
 		return
 	}
 	for _, info := range e.Links[:min(len(e.Links), maxLinks)] {
-		l := linkRun{name: info.Name, files: map[event.FileID]int64{}}
-		l.radio, l.known = r.models.Lookup(info.Tech)
-		l.machine = energy.NewMachine(l.radio, 0)
-		r.links = append(r.links, l)
+		r.join(info, 0)
 	}
+}
+
+// join makes a link, whose radio is idle until then.
+func (r *Run) join(info event.LinkInfo, at scheduler.Time) {
+	l := linkRun{name: info.Name, files: map[event.FileID]int64{}}
+	l.radio, l.known = r.models.Lookup(info.Tech)
+	l.machine = energy.NewMachine(l.radio, when(at))
+	r.links = append(r.links, l)
 }
 
 // link is the one of that id, or nil where there is none, or all is over.

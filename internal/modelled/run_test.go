@@ -157,3 +157,25 @@ func TestRunBelievesNothing(t *testing.T) {
 		}
 	}
 }
+
+// A link that joins on the way is modelled from then on.
+func TestLinkThatJoins(t *testing.T) {
+	events := func(start event.RunStarted, joined ...event.Event) *Run {
+		r := NewRun(energy.Models{})
+		r.Add(start)
+		for _, e := range joined {
+			r.Add(e)
+		}
+		r.Add(event.RequestStarted{At: 3 * second, Link: 1, Chunk: 1})
+		r.Add(event.Sample{At: 4 * second, Links: []event.LinkSample{{}, {Bytes: 5e6, Connections: 1}}})
+		r.Add(event.RequestEnded{At: 4 * second, Link: 1, Chunk: 1, Bytes: 5e6, LastByte: 4 * second})
+		r.Add(event.RunEnded{At: 4 * second})
+		return r
+	}
+	lte, wifi := event.LinkInfo{Name: "rmnet0", Tech: "lte"}, event.LinkInfo{Name: "wlan0", Tech: "wifi"}
+	late := events(event.RunStarted{Links: []event.LinkInfo{lte}}, event.LinkJoined{At: 2 * second, Link: 1, Info: wifi}, event.LinkJoined{Link: 9, Info: wifi}).Links()
+	whole := events(event.RunStarted{Links: []event.LinkInfo{lte, wifi}}).Links()
+	if len(late) != 2 || late[1] != whole[1] || late[1].Joules <= 0 {
+		t.Errorf("%+v, had it been there from the start %+v", late, whole)
+	}
+}

@@ -69,12 +69,17 @@ func (b *bars) add(e event.Event) {
 	b.mu.Lock()
 	b.board.add(e)
 	started := b.change(e)
+	links := len(b.board.links)
 	b.mu.Unlock()
 	// Rows are added without the lock: mpb may be drawing and want it.
 	switch e := e.(type) {
 	case event.RunStarted:
 		if b.mpb == nil {
 			b.start(e)
+		}
+	case event.LinkJoined:
+		if b.mpb != nil && int(e.Link) == links-1 {
+			b.addLink(e.Info.Name, links-1)
 		}
 	case event.FileStarted:
 		if started != nil && b.mpb != nil {
@@ -111,9 +116,14 @@ func (b *bars) start(e event.RunStarted) {
 		b.mpb = mpb.New(mpb.WithOutput(b.w), mpb.WithRefreshRate(redraw), mpb.WithAutoRefresh())
 	}
 	for i, l := range e.Links {
-		b.addRow(l.Name, i, func() row { return b.linkRow(i) })
+		b.addLink(l.Name, i)
 	}
 	b.addRow("total", totalPriority, b.totalRow)
+}
+
+// addLink adds the row of link i.
+func (b *bars) addLink(name string, i int) {
+	b.addRow(name, i, func() row { return b.linkRow(i) })
 }
 
 // addRow adds a row whose content is asked for whenever it is drawn.

@@ -64,6 +64,9 @@ func (b *board) add(e event.Event) {
 		for _, l := range e.Links {
 			b.links = append(b.links, link{name: l.Name, state: event.LinkUnused})
 		}
+	case event.LinkJoined:
+		b.at = e.At
+		b.join(e)
 	case event.FileStarted:
 		b.at = e.At
 		if b.began == 0 {
@@ -90,6 +93,17 @@ func (b *board) add(e event.Event) {
 	case event.RunEnded:
 		b.at, b.over = e.At, true
 		b.rate = b.mean(b.received())
+	}
+}
+
+// join takes in a link that came during the run.
+func (b *board) join(e event.LinkJoined) {
+	if int(e.Link) != len(b.links) {
+		return
+	}
+	b.links = append(b.links, link{name: e.Info.Name, state: event.LinkUnused})
+	for _, f := range b.active {
+		f.counts = append(f.counts, 0)
 	}
 }
 

@@ -139,6 +139,8 @@ func decode(line []byte) (event.Event, error) {
 		return fields[event.FileStarted](line)
 	case event.ObjectKnown{}.Kind():
 		return fields[event.ObjectKnown](line)
+	case event.LinkJoined{}.Kind():
+		return fields[event.LinkJoined](line)
 	case event.LinkChanged{}.Kind():
 		return fields[event.LinkChanged](line)
 	case event.ConnOpened{}.Kind():

@@ -106,7 +106,12 @@ func (b *Builder) Add(e event.Event) {
 	case event.RunStarted:
 		if !b.started {
 			b.run, b.started = e, true
+			b.run.Links = slices.Clip(e.Links) // others may join: the event's own stay as they are
 			b.link(scheduler.LinkID(min(len(e.Links), maxLinks) - 1))
+		}
+	case event.LinkJoined:
+		if b.link(e.Link) != nil && int(e.Link) == len(b.run.Links) {
+			b.run.Links = append(b.run.Links, e.Info)
 		}
 	case event.FileStarted:
 		b.began.start(e.At)

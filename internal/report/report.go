@@ -52,7 +52,7 @@ type Report struct {
 	ExitCode    int     `json:"exit_code"`
 	Error       string  `json:"error"` // empty: none
 
-	Links []Link `json:"links"` // in the order in which they were named
+	Links []Link `json:"links"` // in the order in which they were named; those that joined later, behind
 	Files []File `json:"files,omitempty"`
 
 	Power            *Power `json:"power"` // nil: see PowerUnavailable

@@ -274,7 +274,8 @@ func TestWatch(t *testing.T) {
 // Events may come from a record that somebody made up: whatever they hold, and in
 // whatever order and part they come, a report can be written.
 func FuzzBuilder(f *testing.F) {
-	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, int64(1<<62), 1e300)
+	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, int64(1<<62), 1e300)
+	f.Add([]byte{0, 131, 3, 3, 131, 7, 13}, int64(1), 1.0)
 	f.Add([]byte{7, 7, 10, 7}, int64(-1), math.Inf(1))
 	f.Add([]byte{6, 5, 6}, int64(math.MinInt64), math.NaN())
 	f.Fuzz(func(t *testing.T, order []byte, n int64, x float64) {
@@ -317,4 +318,24 @@ func distort(e event.Event, n int64, x float64) event.Event {
 		}
 	}
 	return v.Interface().(event.Event)
+}
+
+// A link that joins is in the report, behind those of the start; the event of
+// these stays as it was.
+func TestLinkJoined(t *testing.T) {
+	links := make([]event.LinkInfo, 1, 4)
+	links[0] = event.LinkInfo{Name: "rmnet0", Bind: "device"}
+	r := build([]event.Event{
+		event.RunStarted{Links: links},
+		event.LinkJoined{At: 5, Link: 1, Info: event.LinkInfo{Name: "wlan0", Bind: "address"}},
+		event.LinkJoined{At: 5, Link: 1, Info: event.LinkInfo{Name: "once more"}},
+		event.LinkJoined{At: 5, Link: 7, Info: event.LinkInfo{Name: "out of order"}},
+		event.RequestEnded{Link: 1, Bytes: 10, LastByte: 9},
+	})
+	if len(r.Links) < 2 || r.Links[0].Name != "rmnet0" || r.Links[1].Name != "wlan0" || r.Links[1].Bind != "address" || r.Links[1].Bytes != 10 {
+		t.Errorf("%+v", r.Links)
+	}
+	if links[:2][1].Name != "" {
+		t.Error("the first event was written to")
+	}
 }

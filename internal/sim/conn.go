@@ -38,6 +38,7 @@ type request struct {
 	stream scheduler.StreamID
 	asked  int64 // bytes of the body as the server sends it
 	wanted int64 // bytes of the body up to the end of the chunk
+	copy   bool  // another fetches the same bytes; of use only if it is finished
 
 	sent     scheduler.Time // when it was given to its connection
 	avail    scheduler.Time // when the first byte can be here

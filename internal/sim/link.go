@@ -30,8 +30,8 @@ type link struct {
 	dice     *rand.Rand     // which packets are lost
 
 	events []scenario.Event // those to come
-	silent bool
-	bare   bool
+	state  scenario.State
+	joinAt scheduler.Time // when a device that has come back is noticed; Never: none has
 	downAt scheduler.Time
 	since  scheduler.Time // when it woke up
 	last   scheduler.Time // its last packet
@@ -53,7 +53,7 @@ func newLink(cfg *Config, index int) link {
 	l := link{
 		id: scheduler.LinkID(index), name: s.Name, http2: cfg.HTTP2,
 		handshake: scheduler.Time(1 + cfg.TLSTrips), rampOnConnect: cfg.RampOnConnect,
-		rtt: max(leastRTT, toTime(s.RTT)), buffer: toTime(s.Queue),
+		rtt: max(leastRTT, toTime(s.RTT)), buffer: toTime(s.Queue), joinAt: scheduler.Never,
 		capacity: capacity{
 			process: scenario.NewProcess(cfg.Scenario, index, cfg.Seed),
 			wanders: s.Vary > 0 || s.Trace != nil, trace: s.Trace != nil,
@@ -74,28 +74,26 @@ func newLink(cfg *Config, index int) link {
 	return l
 }
 
-func (l *link) down() bool { return l.silent || l.bare }
+func (l *link) down() bool { return !l.state.Carries() }
 
 // apply makes the events happen that are due.
 func (l *link) apply(now scheduler.Time) {
 	for len(l.events) > 0 && toTime(l.events[0].At) <= now {
 		e := l.events[0]
 		l.events = l.events[1:]
+		if e.Kind == scenario.Back { // see arrive
+			l.joinAt = toTime(e.At) + settleTime
+			continue
+		}
 		was := l.down()
+		l.state.Apply(e.Kind)
 		switch e.Kind {
-		case scenario.Down:
-			l.silent = true
-		case scenario.Up:
-			l.silent = false
-		case scenario.CarrierOff:
-			l.bare = true
-		case scenario.CarrierOn:
-			l.bare = false
 		case scenario.Loss:
 			l.capacity.loss = e.Value / 100
 		case scenario.RTT:
 			l.rtt = max(leastRTT, scheduler.FromSeconds(e.Value/1e3))
-		case scenario.Rate: // the process knows
+		case scenario.Rate, scenario.Down, scenario.Up, scenario.CarrierOff, scenario.CarrierOn, scenario.Gone, scenario.Back:
+			// the process knows of rates, the state of the others
 		}
 		if l.capacity.loss > 0 {
 			l.close()
@@ -153,6 +151,18 @@ func (l *link) comeUp(now scheduler.Time) {
 	}
 }
 
+// arrive makes a device that has come back usable: its connections begin anew.
+func (l *link) arrive(now scheduler.Time) {
+	l.joinAt = scheduler.Never
+	l.conns, l.waiting = nil, nil
+	l.lost, l.failures = false, 0
+	l.state.Apply(scenario.Back)
+	l.capacity.changed()
+	if !l.down() {
+		l.comeUp(now)
+	}
+}
+
 // touch notes that a packet is sent now.
 func (l *link) touch(now scheduler.Time) {
 	if l.down() {
@@ -162,6 +172,14 @@ func (l *link) touch(now scheduler.Time) {
 		l.wake(now)
 	}
 	l.last = now
+}
+
+// connected says whether a connection has come about: a round trip after its
+// first packet, before TLS.
+func (l *link) connected(now scheduler.Time) bool {
+	return slices.ContainsFunc(l.conns, func(c *conn) bool {
+		return !c.ghost && c.ready != scheduler.Never && now >= c.ready-(l.handshake-1)*l.rtt
+	})
 }
 
 func (l *link) wake(now scheduler.Time) {
@@ -180,9 +198,9 @@ func (l *link) busy() bool {
 
 // plan sets the rates that hold from now on, and says until when they do.
 func (l *link) plan(now scheduler.Time) (next scheduler.Time) {
-	next = scheduler.Never
+	next = l.joinAt
 	if len(l.events) > 0 {
-		next = toTime(l.events[0].At)
+		next = min(next, toTime(l.events[0].At))
 	}
 	active := 0
 	for _, c := range l.conns {

@@ -54,6 +54,9 @@ func (c *Config) Reference() (float64, error) {
 			l.advance(now, next)
 			was := l.down()
 			l.apply(next)
+			if l.joinAt <= next {
+				l.arrive(next)
+			}
 			if was && !l.down() {
 				l.conns = nil
 				l.send(next, stream(l.id))

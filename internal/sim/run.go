@@ -16,6 +16,7 @@ const (
 	tries        = 20
 	backoffFirst = 250 * scheduler.Millisecond
 	backoffMost  = 10 * scheduler.Second
+	settleTime   = 100 * scheduler.Millisecond // from the coming of a device to its use
 )
 
 // run is a download in progress. It takes the engine's place around the
@@ -66,11 +67,9 @@ func (c *Config) scheduler(policy scheduler.Policy) scheduler.Config {
 func (r *run) loop(limit scheduler.Time) error {
 	for i := range r.links {
 		r.links[i].apply(0)
-		in := scheduler.Input{Kind: scheduler.LinkUp, Link: scheduler.LinkID(i)}
-		if i < len(r.cfg.Bandwidths) {
-			in.Bandwidth = r.cfg.Bandwidths[i]
+		if !r.links[i].state.Gone() {
+			r.linkUp(i)
 		}
-		r.step(in)
 	}
 	r.step(scheduler.Input{Kind: scheduler.Tick})
 	for !r.complete {
@@ -89,6 +88,7 @@ func (r *run) loop(limit scheduler.Time) error {
 		r.now = next
 		for i := range r.links {
 			r.links[i].apply(next)
+			r.arrive(i)
 		}
 		r.settleAll()
 		if next >= wake && !r.complete {
@@ -96,6 +96,26 @@ func (r *run) loop(limit scheduler.Time) error {
 		}
 	}
 	return nil
+}
+
+func (r *run) linkUp(i int) {
+	in := scheduler.Input{Kind: scheduler.LinkUp, Link: scheduler.LinkID(i)}
+	if i < len(r.cfg.Bandwidths) {
+		in.Bandwidth = r.cfg.Bandwidths[i]
+	}
+	r.step(in)
+}
+
+// arrive lets a link take part whose device has come, or come back.
+func (r *run) arrive(i int) {
+	l := &r.links[i]
+	if l.joinAt > r.now {
+		return
+	}
+	r.step(scheduler.Input{Kind: scheduler.LinkDown, Link: l.id}) // which withdraws its requests
+	l.arrive(r.now)
+	r.linkUp(i)
+	r.step(scheduler.Input{Kind: scheduler.Tick})
 }
 
 func (r *run) allLost() bool {
@@ -170,18 +190,22 @@ func (r *run) look() {
 	r.looked = r.now
 	r.todo = append(r.todo[:0], r.transfers...)
 	for _, q := range r.todo {
-		got := q.got()
-		if got == q.told || !slices.Contains(r.transfers, q) {
+		got, l, trip := q.got(), &r.links[q.link], scheduler.Time(0)
+		if r.core.RTT(q.link) == 0 && l.connected(r.now) {
+			trip = l.rtt
+		}
+		if got == q.told && trip == 0 || !slices.Contains(r.transfers, q) {
 			continue
 		}
-		q.told, q.progress = got, r.now
-		l := &r.links[q.link]
-		l.lastHeard, l.failures = r.now, 0
-		if l.firstHeard == 0 {
-			l.firstHeard = r.now
+		if got != q.told {
+			q.told, q.progress = got, r.now
+			l.lastHeard, l.failures = r.now, 0
+			if l.firstHeard == 0 {
+				l.firstHeard = r.now
+			}
 		}
 		r.step(scheduler.Input{
-			Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, Bytes: got, Reordered: int64(l.disorder),
+			Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, Bytes: got, RTT: trip, Reordered: int64(l.disorder),
 		})
 	}
 	if r.complete {
@@ -200,7 +224,11 @@ func (r *run) look() {
 func (r *run) stalled(q *request) {
 	l := &r.links[q.link]
 	r.forget(q)
-	l.keep(q)
+	kept := q.told
+	if q.copy {
+		kept = 0
+	}
+	l.keep(q, kept)
 	l.withdraw(r.now, q, true)
 	l.failures++
 	if l.failures >= tries {
@@ -212,11 +240,12 @@ func (r *run) stalled(q *request) {
 	r.step(scheduler.Input{Kind: scheduler.Failed, Link: q.link, Chunk: q.chunk, Bytes: q.told, Wait: wait})
 }
 
-// keep counts what a request that is given up has brought.
-func (l *link) keep(q *request) {
-	l.count.Bytes += q.told
-	l.count.WastedBytes += max(0, int64(q.done)-headerBytes-q.told)
-	if q.told > 0 {
+// keep counts what a request that is given up has brought, of which so many bytes
+// are of use.
+func (l *link) keep(q *request, useful int64) {
+	l.count.Bytes += useful
+	l.count.WastedBytes += max(0, int64(q.done)-headerBytes-useful)
+	if useful > 0 {
 		l.count.FinishedSeconds = max(l.count.FinishedSeconds, q.progress.Seconds())
 	}
 }
@@ -244,7 +273,7 @@ func (r *run) step(in scheduler.Input) {
 			if q := r.find(a.Chunk); q != nil {
 				l := &r.links[q.link]
 				r.forget(q)
-				l.keep(q)
+				l.keep(q, a.Range.Len())
 				l.withdraw(r.now, q, r.banning(a.Link))
 			}
 		case scheduler.Ban:
@@ -264,7 +293,7 @@ func (r *run) banning(id scheduler.LinkID) bool {
 func (r *run) start(a scheduler.Action) {
 	l := &r.links[a.Link]
 	q := &request{
-		chunk: a.Chunk, link: a.Link, stream: a.Stream, progress: r.now, wanted: a.Range.Len(),
+		chunk: a.Chunk, link: a.Link, stream: a.Stream, progress: r.now, wanted: a.Range.Len(), copy: a.Copy,
 		asked: max(0, min(a.Range.End, r.cfg.Size)-a.Range.Off),
 	}
 	r.transfers = append(r.transfers, q)

@@ -66,7 +66,7 @@ func TestOneConstantLink(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := Default(parse(t, c.link), "single")
-			cfg.Size, cfg.HTTP2, cfg.TLSTrips = c.size, c.h2, c.tls
+			cfg.Size, cfg.HTTP2, cfg.TLSTrips, cfg.Parallelism = c.size, c.h2, c.tls, 1
 			res := mustRun(t, cfg)
 			d := float64(2+c.tls) * c.rtt
 			want := d + slowStart(float64(c.size+2*headerBytes), payload(c.mbps), c.rtt)

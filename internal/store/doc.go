@@ -13,9 +13,9 @@
 //	          v         |  v                            -> Reject (checksum wrong)
 //	        (object changed) Restart                    -> Close (as it stands)
 //
-// Concurrency: File.WriteAt, File.ReadAt and Stream.WriteAt may be called from
-// any number of goroutines at once; File.WriteAt's callers write disjoint
-// ranges. Checkpoint may run beside them; its ranges name only bytes whose
+// Concurrency: File.WriteAt, File.MoveAt, File.ReadAt and Stream.WriteAt may be
+// called from any number of goroutines at once; those who write to a File write
+// disjoint ranges, and what is said here of WriteAt holds for MoveAt. Checkpoint may run beside them; its ranges name only bytes whose
 // WriteAt had returned before Checkpoint was called. All other methods of a
 // File are called when no WriteAt is in progress; they and Checkpoint exclude
 // one another. A File starts no goroutine; a Stream starts one, which ends

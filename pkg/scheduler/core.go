@@ -86,6 +86,9 @@ func (c *Config) minRequest() int64 {
 	return leastRequest
 }
 
+// firstStreams is how many streams a link begins with.
+func (c *Config) firstStreams() StreamID { return StreamID(max(1, c.Parallelism)) }
+
 // chunk is one request in flight: it has received got bytes of its range.
 type chunk struct {
 	id     ChunkID
@@ -94,6 +97,8 @@ type chunk struct {
 	rng    Range
 	got    int64
 	issued Time
+	twin   ChunkID // fetches the same bytes, up to the same end; NoChunk: none does
+	copy   bool    // and was begun after it: what it is asked for is not counted
 }
 
 func (c *chunk) left() int64 { return c.rng.Len() - c.got }
@@ -106,13 +111,13 @@ type link struct {
 	notBefore Time // end of a ban, or of the wait after a failure
 	rtt       Time
 	est       estimator
-	requests  int     // in flight
-	pending   int64   // bytes asked for and not received
-	assigned  int64   // bytes received or asked for, in all
-	received  int64   // bytes received, in all
-	lastByte  Time    // when the last byte came, or the link began to wait for one
-	cutBefore ChunkID // a request before this one was cut short, and none from it on has delivered; 0: none was
-	robbed    int     // how often its requests were taken over before they were answered
+	asked     bool  // it has been given work since it came up
+	requests  int   // in flight
+	pending   int64 // bytes asked for and not received
+	assigned  int64 // bytes received or asked for, in all
+	received  int64 // bytes received, in all
+	lastByte  Time  // when the last byte came, or the link began to wait for one
+	robbed    int   // how often its requests were taken over before they were answered
 	streams   streams
 	slowSince Time // since when its rate is below the static limit; Never: it is not
 }
@@ -129,6 +134,7 @@ type Core struct {
 	now      Time
 	looked   Time // when the last Tick was
 	drained  int64
+	copied   int64 // bytes asked for twice
 	complete bool
 }
 
@@ -151,7 +157,7 @@ func New(cfg Config) (*Core, error) {
 	}
 	for i := range c.links {
 		c.links[i].slowSince = Never
-		c.links[i].streams.most = StreamID(max(1, cfg.Parallelism))
+		c.links[i].streams.most = cfg.firstStreams()
 	}
 	return c, nil
 }
@@ -200,7 +206,7 @@ func (c *Core) Done(dst []Range) []Range {
 	missing := make([]Range, 0, len(c.ledger.free)+len(c.chunks))
 	missing = append(missing, c.ledger.free...)
 	for i := range c.chunks {
-		if ch := &c.chunks[i]; ch.left() > 0 {
+		if ch := &c.chunks[i]; ch.left() > 0 && !ch.copy {
 			missing = append(missing, Range{ch.rng.Off + ch.got, ch.rng.End})
 		}
 	}
@@ -277,7 +283,7 @@ func (c *Core) measure() {
 		}
 		l.est.observe(c.now, l.received, l.rtt)
 		if c.cfg.Parallelism == 0 {
-			l.streams.tune(c.now, l)
+			l.streams.tune(c.now, l, c.left())
 		}
 	}
 }
@@ -304,13 +310,13 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	got := min(max(in.Bytes, ch.got), ch.rng.Len())
 	if fresh := got - ch.got; fresh > 0 || in.Bytes > ch.got {
 		ch.got = got
-		l.pending -= fresh
+		if !ch.copy {
+			l.pending -= fresh
+		}
 		l.received += fresh
 		l.lastByte = c.now
+		l.streams.hear(ch, fresh, c.now)
 		l.robbed = 0
-		if ch.id >= l.cutBefore {
-			l.cutBefore = 0
-		}
 	}
 	switch in.Kind {
 	case Finished:
@@ -321,10 +327,15 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		if l.probing && l.banned {
 			out = c.unban(ch.link, out)
 		}
-		c.end(i)
+		out = c.settle(ch, out)
+		out = c.end(c.find(in.Chunk), out)
 	case Failed:
 		id := ch.link
-		c.end(i)
+		if c.needless(ch) {
+			l.streams.refuse(ch.stream)
+			return c.end(i, out)
+		}
+		out = c.end(i, out)
 		l.notBefore = max(l.notBefore, c.now+in.Wait)
 		if l.banned {
 			out = c.ban(id, out) // the probe failed: wait longer
@@ -335,29 +346,50 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 }
 
 // end forgets chunk i; what it has not received is free again.
-func (c *Core) end(i int) {
+func (c *Core) end(i int, out []Action) []Action {
 	ch := c.chunks[i]
 	l := &c.links[ch.link]
 	l.requests--
-	l.pending -= ch.left()
-	l.assigned -= ch.left()
 	if l.requests == 0 {
 		l.probing = false
 		l.est.idle(l.received)
 	}
 	c.chunks = slices.Delete(c.chunks, i, i+1)
-	c.ledger.give(Range{ch.rng.Off + ch.got, ch.rng.End})
+	if !ch.copy {
+		l.pending -= ch.left()
+		l.assigned -= ch.left()
+		c.ledger.give(Range{ch.rng.Off + ch.got, ch.rng.End})
+	}
+	return c.part(&ch, out)
+}
+
+// cancel is the action that withdraws a request. What it has received counts,
+// unless another request has it too.
+func cancel(ch *chunk) Action {
+	r := Range{ch.rng.Off, ch.rng.Off + ch.got}
+	if ch.copy {
+		r.End = r.Off
+	}
+	return Action{Kind: Cancel, Link: ch.link, Chunk: ch.id, Range: r}
 }
 
 // release withdraws every request of a link.
 func (c *Core) release(id LinkID, out []Action) []Action {
 	for i := len(c.chunks) - 1; i >= 0; i-- {
 		if c.chunks[i].link == id {
-			out = append(out, Action{Kind: Cancel, Link: id, Chunk: c.chunks[i].id})
-			c.end(i)
+			out = append(out, cancel(&c.chunks[i]))
+			out = c.end(i, out)
 		}
 	}
 	return out
+}
+
+// forget drops what was learnt of a link that is gone: it may come back by
+// another network.
+func (l *link) forget(cfg *Config) {
+	l.est.forget()
+	l.asked, l.rtt, l.robbed = false, 0, 0
+	l.streams = streams{most: cfg.firstStreams(), reordered: l.streams.reordered}
 }
 
 func (c *Core) upDown(in Input, out []Action) []Action {
@@ -365,7 +397,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 	if in.Kind == LinkDown {
 		l.up = false
 		out = c.release(in.Link, out)
-		l.est.forget()
+		l.forget(&c.cfg)
 		c.recall()
 		return out
 	}
@@ -404,8 +436,8 @@ func (c *Core) resize(size int64, out []Action) []Action {
 			out = append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
 			continue
 		}
-		out = append(out, Action{Kind: Cancel, Link: ch.link, Chunk: ch.id})
-		c.end(i)
+		out = append(out, cancel(ch))
+		out = c.end(i, out)
 	}
 	c.ledger.resize(size)
 	return out

@@ -118,7 +118,7 @@ func TestASilentLinkIsReleasedBannedAndTriedAgain(t *testing.T) {
 	got := map[ChunkID]int64{}
 	r.flow(300*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
 	stopped := got[0]
-	acts := r.flow(2*Second, map[ChunkID]float64{1: 1e5}, got)
+	acts := r.flow(1300*Millisecond, map[ChunkID]float64{1: 1e5}, got)
 	i := slices.IndexFunc(acts, func(a Action) bool { return a.Kind == Ban })
 	if i < 1 || acts[i].Link != 0 || acts[i-1].Kind != Cancel {
 		t.Fatalf("the silent link was not released: %+v", acts)
@@ -127,7 +127,7 @@ func TestASilentLinkIsReleasedBannedAndTriedAgain(t *testing.T) {
 	if done[0] != (Range{0, stopped}) {
 		t.Fatalf("the ledger has %v, %d bytes came", done, stopped)
 	}
-	// The ban is over after a second; the probe is small.
+	// The ban is soon over; the probe is small.
 	j := slices.IndexFunc(acts[i:], func(a Action) bool { return a.Kind == Start && a.Link == 0 })
 	if j < 0 || acts[i+j].Range.Len() != probeSize || acts[i+j].Range.Off != stopped {
 		t.Fatalf("no probe of the byte where it stopped: %+v", acts[i:])

@@ -26,12 +26,12 @@ const (
 	// A ban lasts banFirst; from the bansInRow-th in a row on, each lasts twice
 	// as long as the one before, up to banMost. Most outages of a phone's link
 	// are short, and a connection that is tried again costs a packet or two.
-	banFirst  = 500 * Millisecond
+	banFirst  = 300 * Millisecond
 	banMost   = 30 * Second
-	bansInRow = 6
+	bansInRow = 12
 	// probeFor is how long a probe may take to bring its first byte: a first
 	// packet that is lost is sent again after a second, a new probe is as good.
-	probeFor = Second
+	probeFor = 400 * Millisecond
 	// probeSize is what a banned link is asked for, to see whether it is back.
 	probeSize = int64(64) << 10
 )
@@ -56,6 +56,8 @@ func (c *Core) failover(out []Action) []Action {
 		case l.requests > 0 && (c.silent(l) && c.anotherServes(id, 0) || c.slow(l) && c.anotherServes(id, 2*staticLimit)):
 			out = c.release(id, out)
 			out = c.ban(id, out)
+		case l.requests > 1:
+			out = c.prune(id, out)
 		}
 	}
 	return out
@@ -67,6 +69,9 @@ func (c *Core) forgive() {
 		for i := range c.links {
 			l := &c.links[i]
 			l.lastByte = min(c.now, l.lastByte+gap)
+			for s := range l.streams.heard {
+				l.streams.heard[s] = min(c.now, l.streams.heard[s]+gap)
+			}
 			if l.slowSince != Never {
 				l.slowSince = min(c.now, l.slowSince+gap)
 			}
@@ -177,7 +182,10 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 	if len(c.ledger.free) > 0 {
 		out = c.start(id, 0, c.ledger.take(probeSize, limit), out)
 	} else if victim := (View{c}).slowest(id); victim != NoLink && c.silent(&c.links[victim]) {
-		out = c.takeOver(id, 0, victim, probeSize, out)
+		var o outlook
+		c.look(victim, &o)
+		s, _ := o.latest(noStream)
+		out = c.takeOver(id, 0, o.last[s], probeSize, out)
 	}
 	c.links[id].probing = len(out) > before
 	return out

@@ -22,7 +22,7 @@ type Policy interface {
 }
 
 // Names are the names that NewPolicy takes.
-func Names() []string { return []string{"single", "naive", "1", "2", "3"} }
+func Names() []string { return []string{"single", "naive", "1", "2", "3", "adaptive"} }
 
 // NewPolicy gives the policy of that name: single, naive, or the thesis's
 // Algorithm 1, 2 or 3. staticLimit is Algorithm 1's upper limit in bytes,
@@ -37,6 +37,8 @@ func NewPolicy(name string, staticLimit int64, padding float64) (Policy, error) 
 		return &algorithm1{limit: staticLimit}, nil
 	case "2":
 		return &algorithm2{}, nil
+	case "adaptive":
+		return &adaptive{}, nil
 	case "3":
 		return &algorithm3{padding: padding}, nil
 	}
@@ -174,8 +176,10 @@ func (v View) slowest(thief LinkID) LinkID {
 		if l == thief || v.InFlight(l) == 0 {
 			continue
 		}
-		if eta := v.core.eta(&v.core.links[l]); eta > latest {
-			victim, latest = l, eta
+		var o outlook
+		v.core.look(l, &o)
+		if _, end := o.latest(noStream); end > latest {
+			victim, latest = l, end
 		}
 	}
 	return victim

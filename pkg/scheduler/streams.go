@@ -1,98 +1,276 @@
 package scheduler
 
-// A link that loses packets at random cannot be filled by one TCP connection,
-// whose rate falls with the root of the loss (Mathis et al., CCR 1997: about
-// MSS/RTT * 1.22/√p); several carry several times as much. On a link that loses
-// nothing a second connection is of no use, and on LTE it does harm, because it
-// has to build up its carrier aggregation anew (skjolden, 4.4.3.3). So streams
-// are added only where loss is seen, and kept only where they help.
+// One TCP connection fills most links, and a second one on LTE does harm: it has
+// to build up its carrier aggregation anew (skjolden, 4.4.3.3). There are two
+// exceptions, and in both more connections are tried only on what was seen.
+//
+// A link with a long round trip is idle for most of a connection's slow start:
+// at 300 ms it takes two seconds to fill 64 Mbit/s. So many connections start
+// there together that their first windows come as fast as over a short one.
+//
+// A link that loses packets at random cannot be filled by one connection, whose
+// rate falls with the root of the loss (Mathis et al., CCR 1997: about MSS/RTT *
+// 1.22/√p); several carry several times as much. A link whose queue overflows
+// loses packets too, now and then, and gains nothing from more connections:
+// whether they stay is decided by what they bring.
 const (
-	// A period of observation lasts periodRTTs round trips, at least
-	// periodFloor: long enough for new connections to leave slow start.
-	periodRTTs  = 12
-	periodFloor = 400 * Millisecond
-	// lossLimit is the share of packets out of order from which on loss, not
-	// the link's rate, is what limits a connection: at 0.1 % it is 38 segments
-	// per round trip.
-	lossLimit = 0.001
-	// segment is a full packet's payload in bytes.
-	segment = 1448
-	// streamGrowth is by what factor streams are added, and streamGain by what
-	// factor the link's rate must rise for them to stay.
-	streamGrowth = 4
-	streamGain   = 1.25
-	// idleShare of its bandwidth is what a link may leave unused before the
-	// loss on it is taken to be the reason.
-	idleShare = 0.4
+	// longTrip is the round trip from which on a link starts with more than one
+	// connection: one for each tripPerStream of it. The first windows of ten
+	// packets each (RFC 6928) are then 12 Mbit/s, whatever the round trip. It may
+	// be longer than it takes a connection to come up, so before that is known no
+	// more than unmetStreams are asked for.
+	longTrip      = 100 * Millisecond
+	tripPerStream = 10 * Millisecond
+	unmetStreams  = 8
+	// leastShare is how many bytes of the object a connection must be worth.
+	leastShare = int64(1) << 20
+
+	// An episode of loss is over when no packet came out of order for quietRTTs
+	// round trips, at least quietFloor. Another one that begins within againRTTs
+	// round trips, at least againFloor, of the beginning of the first, but not
+	// before freshRTTs, freshFloor, when it may still be the same burst, is the sign
+	// of random loss: a queue takes longer to overflow again. So is an episode
+	// that does not end for lastsRTTs, lastsFloor.
+	quietRTTs  = 1.5
+	quietFloor = 40 * Millisecond
+	againRTTs  = 24
+	againFloor = Second
+	freshRTTs  = 4
+	freshFloor = 100 * Millisecond
+	lastsRTTs  = 8
+	lastsFloor = 250 * Millisecond
+
+	// trialRepeats is how many episodes must follow another that soon.
+	trialRepeats = 2
+
+	// A trial begins with firstTrial connections. It waits for trialRTTs round
+	// trips, at least trialFloor, until the new ones have left slow start, and
+	// then measures for as long. When the rate has risen by the factor
+	// streamGain they stay, and twice as many are tried.
+	firstTrial = 8
+	trialRTTs  = 6
+	trialFloor = 100 * Millisecond
+	streamGain = 1.25
 	// streamRest is how long a link that did not gain is left alone.
 	streamRest = 20 * Second
+	// trialWorth is how long the download must still take for a trial to pay.
+	trialWorth = 2 * Second
 )
 
 // streams is how many connections a link has, and what was learnt about it.
 type streams struct {
-	most      StreamID // it may use
-	reordered int64    // packets out of order so far
+	most      StreamID         // it may use
+	worked    uint32           // bit s: stream s has brought something
+	refused   uint32           // bit s: stream s was not served while others were
+	reordered int64            // packets out of order so far
+	heard     [MaxStreams]Time // when each received its last byte, or was asked for its first
+	// A request before this one was cut short, and none from it on has brought
+	// anything; 0: none was.
+	cut [MaxStreams]ChunkID
+	// What each connection has brought, in bytes.
+	opened [MaxStreams]int64
 
-	// The period under way began with these.
-	since    Time
-	bytes    int64
-	disorder int64
-	rate     float64 // of the period before, bytes per second
-	lossy    int     // periods in a row with loss, up to the one before
+	counted int64     // of reordered, up to lossAt
+	lossAt  Time      // when it last grew
+	episode countMark // when the present or last episode of loss began
+	repeats int       // how many followed one another soon, before it
 
-	trial     bool // streams were added, and have not shown yet what they bring
-	settling  bool // they are still new in this period
-	before    StreamID
-	base      float64 // bytes per second before the trial
+	trial     bool
+	helped    bool      // more streams have brought more
+	before    StreamID  // how many there were before the trial
+	base      float64   // bytes per second before it
+	settled   Time      // when the measurement begins
+	measured  countMark // with which it began
 	restUntil Time
 }
 
-// tune adds streams to a link where that helps. An overflowing queue loses a burst
-// of packets while the link is full, and then none for seconds; random loss comes
-// in period after period, and the link does far less than it has shown it can.
-func (s *streams) tune(now Time, l *link) {
-	if s.since == 0 || l.est.nMarks == 0 {
-		s.begin(now, l.received)
-		return
+// countMark is a link's byte count at a time.
+type countMark struct {
+	at    Time
+	bytes int64
+}
+
+// rate is the mean in bytes per second since m.
+func (m countMark) rate(now Time, bytes int64) float64 {
+	return float64(bytes-m.bytes) / (now - m.at).Seconds()
+}
+
+// tune sets how many streams a link has that has requests in flight. left is how
+// many bytes of the object are still to come, over all links.
+func (s *streams) tune(now Time, l *link, left int64) {
+	random := s.watch(now, l)
+	base := s.episode.rate(now, l.received)
+	if random {
+		s.repeats++
+		s.episode = countMark{now, l.received}
 	}
-	if now-s.since < max(periodFloor, periodRTTs*l.rtt) {
-		return
+	if l.est.nSamples > 0 && !s.trial && !s.helped {
+		s.fold(l)
 	}
-	rate := float64(l.received-s.bytes) / (now - s.since).Seconds()
-	packets := float64(l.received-s.bytes) / segment
-	if float64(s.reordered-s.disorder) > lossLimit*packets {
-		s.lossy++
-	} else {
-		s.lossy = 0
-	}
-	base := max(rate, s.rate)
-	s.rate = rate
-	s.begin(now, l.received)
 	switch {
-	case s.settling:
-		s.settling = false
 	case s.trial:
-		s.trial = false
-		if rate < streamGain*s.base {
-			s.most, s.restUntil = s.before, now+streamRest
-		} else if s.lossy > 0 {
-			s.grow(rate)
-		}
-	case s.lossy >= 2 && base < (1-idleShare)*l.est.capacity() && now >= s.restUntil:
-		s.grow(base)
+		s.judge(now, l)
+	case l.est.nSamples == 0:
+		s.widen(now, l, left)
+	case random && s.repeats >= trialRepeats && now >= s.restUntil && float64(left) > l.est.rate*trialWorth.Seconds():
+		s.try(now, base)
 	}
 }
 
-// grow begins a trial with more streams.
-func (s *streams) grow(rate float64) {
+// widen gives a link with a long round trip many streams to start with.
+func (s *streams) widen(now Time, l *link, left int64) {
+	trip, most := l.rtt, int64(MaxStreams)
+	if trip == 0 && l.received == 0 { // no connection yet: it takes that long at least
+		trip, most = now-l.lastByte, unmetStreams
+	}
+	if trip < longTrip {
+		return
+	}
+	most = min(most, int64(trip/tripPerStream), left/leastShare)
+	s.most = max(s.most, StreamID(most))
+}
+
+// fold leaves no more streams than there is room for their first windows in what
+// the link carries in a round trip: more brought nothing.
+func (s *streams) fold(l *link) {
+	room := l.est.capacity() * l.rtt.Seconds() / initialWindow
+	s.most = min(s.most, max(1, StreamID(min(MaxStreams, room+1))))
+}
+
+// watch looks at the packets out of order, and says whether they are lost at
+// random.
+func (s *streams) watch(now Time, l *link) (random bool) {
+	if s.reordered == s.counted {
+		return false
+	}
+	quiet := now - s.lossAt
+	s.counted, s.lossAt = s.reordered, now
+	age := now - s.episode.at
+	if s.episode.at == 0 || age > longest(againFloor, againRTTs, l.rtt) {
+		s.episode, s.repeats = countMark{now, l.received}, 0
+		return false
+	}
+	if quiet > longest(quietFloor, quietRTTs, l.rtt) {
+		return age >= longest(freshFloor, freshRTTs, l.rtt)
+	}
+	return age >= longest(lastsFloor, lastsRTTs, l.rtt)
+}
+
+// longest is so many round trips, but not less than floor.
+func longest(floor Time, trips float64, rtt Time) Time {
+	return max(floor, Time(trips*float64(rtt)))
+}
+
+// try begins a trial with more streams.
+func (s *streams) try(now Time, base float64) {
 	if s.most >= MaxStreams {
 		return
 	}
-	s.trial, s.settling = true, true
-	s.base, s.before = rate, s.most
-	s.most = min(MaxStreams, streamGrowth*s.most)
+	s.trial, s.before, s.base = true, s.most, base
+	s.most = min(MaxStreams, max(firstTrial, 2*s.most))
+	s.settled = 0
 }
 
-func (s *streams) begin(now Time, bytes int64) {
-	s.since, s.bytes, s.disorder = now, bytes, s.reordered
+// judge ends a trial when it has been measured.
+func (s *streams) judge(now Time, l *link) {
+	span := longest(trialFloor, trialRTTs, l.rtt)
+	switch {
+	case s.settled == 0:
+		s.settled = now + span
+		s.measured = countMark{}
+	case now < s.settled:
+	case s.measured.at == 0:
+		s.measured = countMark{now, l.received}
+	case now >= s.measured.at+span:
+		s.trial = false
+		rate := s.measured.rate(now, l.received)
+		switch {
+		case rate >= streamGain*s.base:
+			s.helped = true
+			s.try(now, rate)
+		case !s.helped:
+			s.most = s.before
+		}
+		s.restUntil = now + streamRest
+	}
+}
+
+// hear notes that a stream has received so many bytes.
+func (s *streams) hear(ch *chunk, bytes int64, now Time) {
+	s.opened[ch.stream] += bytes
+	s.heard[ch.stream] = now
+	s.worked |= 1 << ch.stream
+	if ch.id >= s.cut[ch.stream] {
+		s.cut[ch.stream] = 0
+	}
+}
+
+// trips is how many round trips a request takes to its first byte.
+func (s *streams) trips(id StreamID) Time {
+	switch {
+	case s.cut[id] > 0:
+		return reconnectRTTs
+	case s.worked&(1<<id) == 0:
+		return connectRTTs
+	}
+	return 1
+}
+
+// refuse leaves a stream out from now on.
+func (s *streams) refuse(id StreamID) { s.refused |= 1 << id }
+
+func (s *streams) served(id StreamID) bool { return s.refused&(1<<id) == 0 }
+
+// flowing says whether a stream other than id has received something of late.
+func (s *streams) flowing(id StreamID, now Time) bool {
+	for o := range s.most {
+		if o != id && s.worked&(1<<o) != 0 && now-s.heard[o] < silentFloor {
+			return true
+		}
+	}
+	return false
+}
+
+// needless says whether ch, which got nothing, is on a stream that never brought
+// anything while others of its link do: a server may bound the connections that
+// it serves. The link is none the worse for it.
+func (c *Core) needless(ch *chunk) bool {
+	s := &c.links[ch.link].streams
+	return ch.got == 0 && s.worked&(1<<ch.stream) == 0 && s.flowing(ch.stream, c.now)
+}
+
+// busy says whether a stream has a request in flight.
+func (c *Core) busy(id LinkID, stream StreamID) bool {
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; ch.link == id && ch.stream == stream {
+			return true
+		}
+	}
+	return false
+}
+
+// prune releases the requests on which a stream is silent while others of its
+// link are not: a connection can die, or never come about, by itself.
+func (c *Core) prune(id LinkID, out []Action) []Action {
+	l := &c.links[id]
+	s := &l.streams
+	if s.most == 1 {
+		return out
+	}
+	for i := 0; i < len(c.chunks); i++ {
+		ch := &c.chunks[i]
+		limit := silentAgain
+		if s.worked&(1<<ch.stream) == 0 {
+			limit = silentConnect
+		}
+		if ch.link != id || c.now-s.heard[ch.stream] <= longest(limit, silentRTTs, l.rtt) || !s.flowing(ch.stream, c.now) {
+			continue
+		}
+		if c.needless(ch) {
+			s.refuse(ch.stream)
+		}
+		out = c.end(i, append(out, cancel(ch)))
+		i--
+	}
+	return out
 }

@@ -27,7 +27,7 @@ func TestStreamsAreAddedWhereTheyHelp(t *testing.T) {
 		{"random loss on a link of 10 MB/s", random, 10e6, start, 10, MaxStreams},
 		{"random loss on a link that is full", random, 1e6, level, 1, 1},
 		{"a link that became slow, and overflows", random, 1e6, start, 1, 1},
-		{"a queue that overflows now and then", overflow, 10e6, start, 1, 1},
+		{"a queue that overflows now and then", overflow, 1e6, start, 1, 1},
 		{"carriers being added", overflow, 1e6, ramp, 1, 1},
 		{"no loss", never, 10e6, start, 1, 1},
 	}
@@ -40,7 +40,7 @@ func TestStreamsAreAddedWhereTheyHelp(t *testing.T) {
 				l.streams.reordered += 10
 			}
 			l.est.observe(now, l.received, l.rtt)
-			l.streams.tune(now, l)
+			l.streams.tune(now, l, 1<<30)
 		}
 		if s := l.streams.most; s < tt.min || s > tt.max {
 			t.Errorf("%s: %d streams", tt.name, s)

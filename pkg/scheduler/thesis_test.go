@@ -75,18 +75,11 @@ func TestPoliciesUseTheFormulas(t *testing.T) {
 func TestTailFormula(t *testing.T) {
 	// A thief at 8 MB/s, 50 ms away, and a victim with 4 MB left at 2 MB/s:
 	// x = 8*(4 - 2*0.05)/10 = 3.12 MB, and both end after 0.44 s.
-	c, err := New(Config{Links: 2, Policy: &algorithm3{}, Size: 100e6})
-	if err != nil {
-		t.Fatal(err)
-	}
-	thief, victim := &c.links[0], &c.links[1]
-	thief.est.rate, thief.rtt = 8e6, 50*Millisecond
-	victim.est.rate, victim.pending, victim.est.nMarks = 2e6, 4e6, 1
-	x := c.loot(thief, victim)
+	x := balanced(4e6, 8e6, 2e6, 0.05)
 	if x != 3120000 {
-		t.Fatalf("x is %d", x)
+		t.Fatalf("x is %v", x)
 	}
-	if a, b := 0.05+float64(x)/8e6, (4e6-float64(x))/2e6; math.Abs(a-b) > 1e-6 {
+	if a, b := 0.05+x/8e6, (4e6-x)/2e6; math.Abs(a-b) > 1e-6 {
 		t.Errorf("the thief ends after %v s, the victim after %v s", a, b)
 	}
 }

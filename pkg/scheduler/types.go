@@ -107,11 +107,14 @@ type ActionKind uint8
 
 // The kinds of action. The fields that each one uses are named behind it.
 const (
-	// Start: request Range over Link as Chunk, on its connection Stream.
+	// Start: request Range over Link as Chunk, on its connection Stream. Copy:
+	// another request has been asked for these bytes already; the one that has
+	// them first is Finished, the other one cancelled.
 	Start ActionKind = iota
 	// Shrink: Chunk now ends at Range.End; what it receives beyond is waste.
 	Shrink
-	// Cancel: Chunk is withdrawn; what it receives from now on is waste.
+	// Cancel: Chunk is withdrawn; of what it has received and will receive only
+	// what lies within Range counts, the rest is waste.
 	Cancel
 	// Ban: Link was found slow or silent and gets no work for a while.
 	Ban
@@ -128,4 +131,5 @@ type Action struct {
 	Stream StreamID   `json:"stream,omitempty"`
 	Chunk  ChunkID    `json:"chunk,omitempty"`
 	Range  Range      `json:"range,omitzero"`
+	Copy   bool       `json:"copy,omitempty"`
 }

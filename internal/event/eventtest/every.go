@@ -26,6 +26,7 @@ func Every() []event.Event {
 		},
 		event.FileStarted{At: 1, File: 1, URL: "http://example.org/a?b=1&c=<2>", Output: "a"},
 		event.ObjectKnown{At: 2, File: 1, EffectiveURL: "http://example.net/a", Size: 5000, Resumed: 100, HTTP: "1.1", Ranges: true},
+		event.LinkJoined{At: 3, Link: 2, Info: event.LinkInfo{Name: "usb0", Bind: "device", Tech: "ethernet"}},
 		event.LinkChanged{At: 3, Link: 1, State: event.LinkBanned, Reason: "silent for 2s"},
 		event.ConnOpened{At: 4, Link: 1, Local: "10.0.0.2:4711", Remote: "10.0.0.1:80", RTT: 16 * time.Millisecond},
 		event.RequestStarted{At: 5, File: 1, Link: 1, Chunk: 7, Off: 100, End: 5000},

@@ -60,24 +60,13 @@ func (a activity) delta(there []bool) *float64 {
 func thereAt(s scenario.Scenario, t time.Duration) []bool {
 	there := make([]bool, len(s.Links))
 	for i, l := range s.Links {
-		silent, bare := false, false
+		var state scenario.State
 		for _, e := range s.Events {
-			if e.Link != l.Name || e.At > t {
-				continue
-			}
-			switch e.Kind {
-			case scenario.Down:
-				silent = true
-			case scenario.Up:
-				silent = false
-			case scenario.CarrierOff:
-				bare = true
-			case scenario.CarrierOn:
-				bare = false
-			case scenario.Rate, scenario.Loss, scenario.RTT:
+			if e.Link == l.Name && e.At <= t {
+				state.Apply(e.Kind)
 			}
 		}
-		there[i] = !silent && !bare
+		there[i] = state.Carries()
 	}
 	return there
 }

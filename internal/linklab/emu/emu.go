@@ -26,10 +26,15 @@ import (
 // fails for good once the port is closed.
 type Port = io.ReadWriteCloser
 
-// ClientPort is the client's end, which has a carrier that can be lost.
+// ClientPort is the client's end: a device that can lose its carrier, and vanish.
 type ClientPort interface {
 	Port
 	SetCarrier(on bool) error
+	// Leave takes the device away. Until Return, Read waits and what is
+	// written is lost.
+	Leave() error
+	// Return makes another device of the same name, with other addresses.
+	Return() ([]netip.Addr, error)
 }
 
 // Ends are the two ends of a link, and the client's addresses on it: packets
@@ -72,6 +77,14 @@ func Start(c Config) (*Emulator, error) {
 	for i, l := range c.Scenario.Links {
 		e.links = append(e.links, newLink(&e.clock, c, i, l))
 	}
+	for _, ev := range e.sc.Events {
+		if ev.At > 0 {
+			break // they are in order of time
+		}
+		if err := e.apply(ev, true); err != nil {
+			return nil, fmt.Errorf("event at the start: %w", err)
+		}
+	}
 	for _, l := range e.links {
 		e.wg.Go(func() { l.take(&l.up, l.ends.Client) })
 		e.wg.Go(func() { l.take(&l.down, l.ends.Server) })
@@ -88,6 +101,7 @@ func newLink(clk *clock, c Config, i int, l scenario.Link) *link {
 		clock: clk, name: l.Name, ends: c.Ends[i],
 		loss: l.LossPercent / 100, delay: l.RTT / 2,
 	}
+	k.addrs.Store(&c.Ends[i].Addrs)
 	k.down = newPipe(scenario.NewProcess(c.Scenario, i, c.Seed), l.Queue, rand.NewPCG(c.Seed, uint64(2*i+100)))
 	k.up = newPipe(scenario.ConstantProcess(l.UpMbps), l.Queue, rand.NewPCG(c.Seed, uint64(2*i+101)))
 	if k.radio = newRadio(clk, l); k.radio != nil {
@@ -127,6 +141,9 @@ func (e *Emulator) playEvents() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for _, ev := range e.sc.Events {
+		if ev.At == 0 {
+			continue // it happened at the start
+		}
 		timer.Reset(ev.At - e.clock.now())
 		select {
 		case <-timer.C:

@@ -26,6 +26,7 @@ type memPort struct {
 	mu      sync.Mutex
 	got     []arrival
 	carrier []bool
+	left    int // how often it was taken away
 }
 
 type arrival struct {
@@ -61,6 +62,27 @@ func (p *memPort) SetCarrier(on bool) error {
 	defer p.mu.Unlock()
 	p.carrier = append(p.carrier, on)
 	return nil
+}
+
+// Leave and Return note that they were called.
+func (p *memPort) Leave() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left++
+	return nil
+}
+
+// times is how often it left.
+func (p *memPort) times() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.left
+}
+
+func (p *memPort) Return() ([]netip.Addr, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return []netip.Addr{clientAddr(100 + p.left)}, nil
 }
 
 func (p *memPort) arrivals() []arrival {
@@ -340,6 +362,38 @@ func TestRampComesAfterSilence(t *testing.T) {
 		}
 		if d := takes(4700 * time.Millisecond); d < slow {
 			t.Errorf("after 1.1 s of silence a packet takes %v", d)
+		}
+	})
+}
+
+// A device that has gone takes what is under way with it, and comes back with
+// other addresses. What happens at 0 has happened before the first packet.
+func TestGoneAndBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := startLab(t, "link a,down=12,rtt=200\nlink b,down=12\nat 0s b gone\nat 50ms a gone\nat 1s b back\nat 2s a back")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if a, b := l.client[0].times(), l.client[1].times(); a != 0 || b != 1 {
+			t.Errorf("before the first packet a had left %d times, b %d times", a, b)
+		}
+		l.up(1500, 1)
+		l.down(1500, 1)
+		l.at(time.Second - time.Millisecond)
+		if n := l.client[0].times(); n != 1 || len(l.client[0].arrivals())+len(l.server[0].arrivals()) != 0 {
+			t.Errorf("gone %d times; %v and %v arrived", n, l.client[0].arrivals(), l.server[0].arrivals())
+		}
+		l.at(3 * time.Second)
+		before := l.Stats()[0]
+		l.up(1500, 2) // with the address that it had before
+		l.client[0].in <- makePacket(clientAddr(101), serverAddr, 1500, 3)
+		l.server[0].in <- makePacket(serverAddr, clientAddr(101), 1500, 4)
+		l.at(4 * time.Second)
+		up, down := l.server[0].arrivals(), l.client[0].arrivals()
+		if len(up) != 1 || up[0].id != 3 || len(down) != 1 || down[0].id != 4 {
+			t.Errorf("%v and %v arrived", up, down)
+		}
+		if after := l.Stats()[0]; after.Up.SourceDrops != before.Up.SourceDrops+1 {
+			t.Errorf("counted %+v, then %+v", before, after)
 		}
 	})
 }

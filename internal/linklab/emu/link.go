@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mlget/mlget/internal/linklab/scenario"
@@ -18,9 +19,11 @@ type link struct {
 	clock *clock
 	name  string
 	ends  Ends
+	addrs atomic.Pointer[[]netip.Addr] // the client's at present
 
 	mu     sync.Mutex
 	silent bool
+	gone   bool          // the client has no device
 	loss   float64       // 0..1
 	delay  time.Duration // one way
 	last   time.Duration // the last time that a packet came in
@@ -63,7 +66,7 @@ func (l *link) enter(p *pipe, buf []byte, n int, now time.Duration, v verdict) (
 	case v == foreign:
 		p.stats.SourceDrops++
 		return buf, false
-	case l.silent:
+	case l.silent, l.gone:
 		p.stats.DownDrops++
 		return buf, false
 	}
@@ -122,6 +125,16 @@ func (l *link) apply(e scenario.Event, planned bool) error {
 		return l.ends.Client.SetCarrier(false)
 	case scenario.CarrierOn:
 		return l.ends.Client.SetCarrier(true)
+	case scenario.Gone:
+		if err := l.ends.Client.Leave(); err != nil {
+			return err
+		}
+	case scenario.Back:
+		addrs, err := l.ends.Client.Return()
+		if err != nil {
+			return err
+		}
+		l.addrs.Store(&addrs)
 	case scenario.Down, scenario.Up, scenario.Rate, scenario.Loss, scenario.RTT:
 	}
 	now := l.clock.now()
@@ -136,6 +149,12 @@ func (l *link) apply(e scenario.Event, planned bool) error {
 		l.down.clear(now)
 	case scenario.Up:
 		l.silent = false
+	case scenario.Gone:
+		l.gone = true
+		l.up.clear(now)
+		l.down.clear(now)
+	case scenario.Back:
+		l.gone = false
 	case scenario.Rate:
 		if !planned {
 			l.down.process = l.down.process.With(now, e.Value)
@@ -172,7 +191,7 @@ func (l *link) judge(b []byte, fromClient bool) verdict {
 	if fromClient {
 		client = src
 	}
-	if !slices.Contains(l.ends.Addrs, client) {
+	if !slices.Contains(*l.addrs.Load(), client) {
 		return foreign
 	}
 	return pass

@@ -50,7 +50,8 @@ func TestNoAllocations(t *testing.T) {
 // FuzzJudge: whatever a device sends, only what bears the client's address of
 // the link passes.
 func FuzzJudge(f *testing.F) {
-	l := &link{ends: Ends{Addrs: []netip.Addr{clientAddr(0), clientAddr6(0)}}}
+	l := new(link)
+	l.addrs.Store(&[]netip.Addr{clientAddr(0), clientAddr6(0)})
 	f.Add(makePacket(clientAddr(0), serverAddr, 40, 0), true)
 	f.Add(makePacket(clientAddr6(0), netip.MustParseAddr("2001:db8::1"), 60, 0), true)
 	f.Add(makePacket(serverAddr, clientAddr(0), 40, 0), false)

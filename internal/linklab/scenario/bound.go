@@ -59,9 +59,8 @@ type flow struct {
 	events  []Event       // of this link, those to come
 	loss    float64       // 0..1
 	since   time.Duration // when the link woke up
-	silent  bool          // after Down
-	bare    bool          // without carrier
-	gone    time.Duration // when the first of the two happened
+	state   State
+	left    time.Duration // when it ceased to carry anything
 }
 
 func newFlow(s Scenario, index int, seed uint64, tls bool) flow {
@@ -87,7 +86,7 @@ func (f *flow) bits(t time.Duration) float64 {
 		f.events = f.events[1:]
 	}
 	from := max(t, f.ready)
-	if f.silent || f.bare || from >= t+Tick {
+	if !f.state.Carries() || from >= t+Tick {
 		return 0
 	}
 	return f.process.Bits(from, t+Tick, f.since) * Goodput * (1 - f.loss)
@@ -95,28 +94,19 @@ func (f *flow) bits(t time.Duration) float64 {
 
 // over says that the link will never carry anything again.
 func (f *flow) over() bool {
-	return len(f.events) == 0 && (f.silent || f.bare || f.loss == 1)
+	return len(f.events) == 0 && (!f.state.Carries() || f.loss == 1)
 }
 
 func (f *flow) apply(e Event) {
-	was := f.silent || f.bare
-	switch e.Kind {
-	case Down:
-		f.silent = true
-	case Up:
-		f.silent = false
-	case CarrierOff:
-		f.bare = true
-	case CarrierOn:
-		f.bare = false
-	case Loss:
+	was := f.state.Carries()
+	f.state.Apply(e.Kind)
+	if e.Kind == Loss { // a rate is in the process, a round trip is over by then
 		f.loss = e.Value / 100
-	case Rate, RTT: // the one is in the process, the other is over by then
 	}
-	switch is := f.silent || f.bare; {
-	case is && !was:
-		f.gone = e.At
-	case was && !is && e.At-f.gone >= SilenceBeforeRamp:
+	switch is := f.state.Carries(); {
+	case was && !is:
+		f.left = e.At
+	case is && !was && e.At-f.left >= SilenceBeforeRamp:
 		f.since = e.At
 	}
 }

@@ -59,6 +59,10 @@ func (e Event) String() string {
 		return e.Link + " carrier off"
 	case CarrierOn:
 		return e.Link + " carrier on"
+	case Gone:
+		return e.Link + " gone"
+	case Back:
+		return e.Link + " back"
 	}
 	return fmt.Sprintf("%s unknown event %d", e.Link, e.Kind)
 }

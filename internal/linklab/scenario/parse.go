@@ -164,18 +164,16 @@ func (l *Link) set(key, value string, files fs.FS) error {
 func ParseEvent(text string) (Event, error) {
 	f := strings.Fields(text)
 	if len(f) < 2 {
-		return Event{}, fmt.Errorf("event %q: write it as LINK down, up, rate, loss, rtt or carrier", text)
+		return Event{}, fmt.Errorf("event %q: write it as LINK down, up, gone, back, rate, loss, rtt or carrier", text)
 	}
 	e := Event{Link: f[0]}
 	what, args := f[1], f[2:]
 	switch what {
-	case "down", "up":
+	case "down", "up", "gone", "back":
 		if len(args) != 0 {
 			return e, fmt.Errorf("event %q: %s takes no value", text, what)
 		}
-		if e.Kind = Down; what == "up" {
-			e.Kind = Up
-		}
+		e.Kind = map[string]Kind{"down": Down, "up": Up, "gone": Gone, "back": Back}[what]
 		return e, nil
 	case "carrier":
 		if len(args) != 1 || args[0] != "on" && args[0] != "off" {
@@ -192,7 +190,7 @@ func ParseEvent(text string) (Event, error) {
 	case "rtt":
 		e.Kind = RTT
 	default:
-		return e, fmt.Errorf("event %q: %q is not down, up, rate, loss, rtt or carrier", text, what)
+		return e, fmt.Errorf("event %q: %q is not down, up, gone, back, rate, loss, rtt or carrier", text, what)
 	}
 	if len(args) != 1 {
 		return e, fmt.Errorf("event %q: %s takes one number", text, what)

@@ -146,7 +146,7 @@ func TestBuiltinScenarios(t *testing.T) {
 	names := Names()
 	want := []string{
 		"always-online", "high-speed", "high-speed-s6", "long-fat", "lossy", "low-speed",
-		"lte-dies-and-returns", "techno-moving", "techno-stationary", "wifi-dies", "wifi-sags",
+		"lte-dies-and-returns", "techno-moving", "techno-stationary", "wifi-dies", "wifi-joins", "wifi-sags",
 	}
 	got := map[string]bool{}
 	for _, n := range names {
@@ -247,6 +247,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("link a,down=1\nat 1s a carrier off\nat 2s a rtt 5")
 	f.Add("link a,trace=t")
 	f.Add("link a,down=1,power=lte\nlink b,down=1,power=")
+	f.Add("link a,down=1\nat 0s a gone\nat 2s a back")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Parse("x", strings.NewReader(text), nil)
 		if err != nil {

@@ -72,10 +72,12 @@ const (
 	RTT                    // Value is the new round-trip time in ms
 	CarrierOff             // the client's device loses its carrier
 	CarrierOn              // the client's device has its carrier back
+	Gone                   // the client's device vanishes, with its addresses and routes
+	Back                   // it is there again, as another device with other addresses
 )
 
 // Event changes a link at a moment counted from the first packet that the
-// client sends over any link.
+// client sends over any link. What happens at 0 has happened before that packet.
 type Event struct {
 	At    time.Duration
 	Link  string
@@ -140,7 +142,7 @@ func (s Scenario) CheckEvent(e Event) error {
 		err = within("loss", e.Value, 0, 100)
 	case RTT:
 		err = within("rtt", e.Value, 0, ms(MaxRTT))
-	case Down, Up, CarrierOff, CarrierOn:
+	case Down, Up, CarrierOff, CarrierOn, Gone, Back:
 	}
 	if err != nil {
 		return fmt.Errorf("event of %s: %w", e.Link, err)

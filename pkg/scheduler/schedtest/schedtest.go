@@ -126,6 +126,7 @@ type request struct {
 	got   int64
 	first scheduler.Time // when its first byte can be there
 	last  scheduler.Time // when its last byte came, or it was sent
+	copy  bool           // of bytes that another request was asked for before
 }
 
 // player is the world around the Core: links that serve their requests one
@@ -136,6 +137,7 @@ type player struct {
 	ledger   ledger
 	now      scheduler.Time
 	reqs     []request
+	lost     []scheduler.ChunkID // whose copies were first
 	up       []bool
 	served   []scheduler.Time // until when a link has delivered
 	credit   []float64        // fractions of a byte
@@ -235,8 +237,10 @@ func (p *player) serve(id scheduler.LinkID) error {
 		}
 		budget -= float64(n)
 		rq.got += n
-		if err := p.ledger.receive(scheduler.Range{Off: rq.rng.Off + rq.got - n, End: rq.rng.Off + rq.got}); err != nil {
-			return err
+		if !rq.copy {
+			if err := p.ledger.receive(scheduler.Range{Off: rq.rng.Off + rq.got - n, End: rq.rng.Off + rq.got}); err != nil {
+				return err
+			}
 		}
 		in := scheduler.Input{Kind: scheduler.Progress, Link: id, Chunk: rq.id, Bytes: rq.got, RTT: p.h.Links[id].RTT}
 		if p.h.Lossy {
@@ -244,8 +248,14 @@ func (p *player) serve(id scheduler.LinkID) error {
 		}
 		if rq.got == rq.rng.Len() {
 			in.Kind = scheduler.Finished
+			won := *rq
 			p.drop(i)
 			i--
+			if won.copy {
+				if err := p.win(won.rng); err != nil {
+					return err
+				}
+			}
 		}
 		if err := p.tell(in); err != nil {
 			return err
@@ -258,6 +268,18 @@ func (p *player) serve(id scheduler.LinkID) error {
 	return nil
 }
 
+// win books what a copy has fetched: what its original, which must be cancelled
+// now, has received beyond the copy's beginning came twice.
+func (p *player) win(rng scheduler.Range) error {
+	i := slices.IndexFunc(p.reqs, func(r request) bool { return !r.copy && r.rng.End == rng.End })
+	if i < 0 {
+		return fmt.Errorf("a copy of %v has no original", rng)
+	}
+	rq := &p.reqs[i]
+	p.lost = append(p.lost, rq.id)
+	return p.ledger.receive(scheduler.Range{Off: rq.rng.Off + rq.got, End: rng.End})
+}
+
 // oldest is the request that the link is serving.
 func (p *player) oldest(id scheduler.LinkID) int {
 	return slices.IndexFunc(p.reqs, func(r request) bool { return r.link == id })
@@ -265,6 +287,10 @@ func (p *player) oldest(id scheduler.LinkID) int {
 
 // drop forgets a request and, with it, what was still expected of it.
 func (p *player) drop(i int) {
+	if p.reqs[i].copy {
+		p.reqs = slices.Delete(p.reqs, i, i+1)
+		return
+	}
 	// What it has received was in flight until now, so it overlaps nothing.
 	_ = p.ledger.expect(p.reqs[i].rng, scheduler.Range{Off: p.reqs[i].rng.Off, End: p.reqs[i].rng.Off + p.reqs[i].got})
 	p.reqs = slices.Delete(p.reqs, i, i+1)
@@ -296,10 +322,14 @@ func (p *player) act(a scheduler.Action) error {
 		if p.core.Size() >= 0 && a.Range.End > p.h.Size {
 			return fmt.Errorf("beyond the end, %d", p.h.Size)
 		}
-		if err := p.ledger.expect(scheduler.Range{}, a.Range); err != nil {
+		if a.Copy {
+			if err := p.copied(a.Range); err != nil {
+				return err
+			}
+		} else if err := p.ledger.expect(scheduler.Range{}, a.Range); err != nil {
 			return err
 		}
-		p.reqs = append(p.reqs, request{link: a.Link, id: a.Chunk, rng: a.Range, first: p.now + p.h.Links[a.Link].RTT, last: p.now})
+		p.reqs = append(p.reqs, request{link: a.Link, id: a.Chunk, rng: a.Range, copy: a.Copy, first: p.now + p.h.Links[a.Link].RTT, last: p.now})
 	case scheduler.Shrink:
 		if i < 0 {
 			return fmt.Errorf("no such chunk")
@@ -316,6 +346,9 @@ func (p *player) act(a scheduler.Action) error {
 		if i < 0 {
 			return fmt.Errorf("no such chunk")
 		}
+		if err := p.counts(p.reqs[i], a.Range); err != nil {
+			return err
+		}
 		p.drop(i)
 	case scheduler.Complete:
 		p.complete = true
@@ -323,6 +356,38 @@ func (p *player) act(a scheduler.Action) error {
 			return fmt.Errorf("%d requests are still in flight", len(p.reqs))
 		}
 	case scheduler.Ban, scheduler.Unban: // nothing to carry out
+	}
+	return nil
+}
+
+// copied says what is wrong with a copy of a range.
+func (p *player) copied(rng scheduler.Range) error {
+	for _, r := range p.reqs {
+		switch {
+		case r.rng.End != rng.End:
+		case r.copy:
+			return fmt.Errorf("%v is copied already", rng)
+		case rng.Off != r.rng.Off+r.got:
+			return fmt.Errorf("a copy of %v, when %d bytes of %v are there", rng, r.got, r.rng)
+		default:
+			return nil
+		}
+	}
+	return fmt.Errorf("a copy of %v, which nobody fetches", rng)
+}
+
+// counts says what is wrong with the part of a cancelled request that is said to
+// count: all that it has received, unless another has it too.
+func (p *player) counts(r request, part scheduler.Range) error {
+	if part.Off != r.rng.Off {
+		return fmt.Errorf("%v is no part of %v", part, r.rng)
+	}
+	most := r.got
+	if r.copy {
+		most = 0
+	}
+	if n := part.Len(); n > most || n < most && !slices.Contains(p.lost, r.id) {
+		return fmt.Errorf("%d bytes of %v count, but %d were received", n, r.rng, r.got)
 	}
 	return nil
 }

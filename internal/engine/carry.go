@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/store"
+)
+
+// moveFrom is from how many bytes at a time on moving is cheaper than copying:
+// what comes in less came over a slow link, in packets whose bytes have to be
+// copied into pages first, and each takes a place of the pipe.
+const moveFrom = 128 << 10
+
+// mover is a sink that takes bytes from a socket without their passing through
+// memory.
+type mover interface {
+	MoveAt(m *store.Mover, n, off int64) (int64, error)
+}
+
+// carrier brings the bytes of a response to their sink. Where connection, file
+// and system can, it moves them, which makes no copy, and else it copies blocks.
+type carrier struct {
+	e     *Engine
+	t     *transfer
+	resp  *fetch.Response
+	to    sink
+	block *[]byte
+
+	file  mover
+	pipe  *store.Mover // nil: only copying will do
+	stuck bool         // there are bytes in pipe that found no place
+	last  int64        // bytes that came at once before
+}
+
+func (e *Engine) newCarrier(t *transfer, resp *fetch.Response, to sink) *carrier {
+	c := &carrier{e: e, t: t, resp: resp, to: to, block: e.blocks.Get().(*[]byte)}
+	if file, ok := to.(mover); ok {
+		c.file, c.pipe = file, e.pipes.get()
+	}
+	return c
+}
+
+func (c *carrier) close() {
+	c.e.blocks.Put(c.block)
+	if c.pipe != nil {
+		c.e.pipes.put(c.pipe, c.stuck)
+	}
+}
+
+// carry brings at most want bytes, no more than a block, to their place at off.
+// The bytes that it returns have been written.
+func (c *carrier) carry(ctx context.Context, want, off int64) (n int64, err error) {
+	if c.moves() {
+		n, err = c.move(want, off)
+	} else {
+		n, err = c.copy(ctx, want, off)
+	}
+	c.last = n
+	return n, err
+}
+
+// moves says whether moving can be done, and pays.
+func (c *carrier) moves() bool {
+	return c.pipe != nil && c.last >= min(moveFrom, int64(len(*c.block))) && c.pipe.Works() && c.resp.Movable()
+}
+
+func (c *carrier) move(want, off int64) (int64, error) {
+	n, err := c.resp.Move(c.pipe, want)
+	if n > 0 {
+		if _, werr := c.file.MoveAt(c.pipe, n, off); werr != nil {
+			c.stuck = true
+			return 0, werr
+		}
+	}
+	return n, err
+}
+
+func (c *carrier) copy(ctx context.Context, want, off int64) (int64, error) {
+	p := (*c.block)[:want]
+	n, err := c.resp.Read(p)
+	if n > 0 {
+		if werr := c.e.store(ctx, c.t, c.to, p[:n], off); werr != nil {
+			return 0, werr
+		}
+	}
+	return int64(n), err
+}
+
+// pipes are those of an Engine's carriers, for the next one when they are done.
+type pipes struct {
+	mu   sync.Mutex
+	idle []*store.Mover
+}
+
+// get is nil where there can be none.
+func (p *pipes) get() *store.Mover {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.idle); n > 0 {
+		m := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		return m
+	}
+	m, err := store.NewMover()
+	if err != nil {
+		return nil
+	}
+	return m
+}
+
+// put takes one back. One with bytes in it is of no more use.
+func (p *pipes) put(m *store.Mover, stuck bool) {
+	if stuck {
+		_ = m.Close() // a pipe: nothing of it was promised to anybody
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = append(p.idle, m)
+}
+
+func (p *pipes) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.idle {
+		_ = m.Close()
+	}
+	p.idle = nil
+}

@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+const (
+	// gatherTime is for how long packets are gathered before they wake anybody:
+	// short beside a round trip of a mobile link, long beside the time between two
+	// packets.
+	gatherTime = 10 * time.Millisecond
+	// gatherMost bounds that in bytes: larger blocks cost no less per byte.
+	gatherMost = 256 << 10
+	// gatherPatience is how long no byte may have been seen before the few that may
+	// be there are looked at: a link that slows down must not seem silent.
+	gatherPatience = 50 * scheduler.Millisecond
+)
+
+// gatherAll says how many bytes each transfer should wait for, and lets those
+// look that have got nothing for a while.
+func (d *download) gatherAll(now scheduler.Time) {
+	for _, t := range d.transfers {
+		switch {
+		case t.resp == nil || t.released:
+		case now-t.progress < gatherPatience:
+			d.gather(t)
+		default:
+			t.resp.Gather(1)
+		}
+	}
+}
+
+// gather says how many bytes a transfer should wait for, from its link's rate.
+// The consumer of a stream waits for every byte, and who limits a rate has slept
+// already.
+func (d *download) gather(t *transfer) {
+	if d.to.window() == 0 && !d.e.limited(t.link) {
+		t.resp.Gather(gatherBytes(d.core.Rate(t.link) / float64(d.streams(t.link))))
+	}
+}
+
+// gatherBytes is how many bytes are worth a wake-up at a rate in bytes per second.
+func gatherBytes(rate float64) int64 {
+	return int64(min(rate*gatherTime.Seconds(), gatherMost))
+}
+
+// streams is on how many connections a link is being read.
+func (d *download) streams(id scheduler.LinkID) int {
+	most := scheduler.StreamID(0)
+	for _, t := range d.transfers {
+		if t.link == id {
+			most = max(most, t.stream)
+		}
+	}
+	return int(most) + 1
+}

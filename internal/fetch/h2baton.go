@@ -1,0 +1,101 @@
+package fetch
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+// await reads the connection until s has what it waits for: its header when p
+// is nil, else payload, which is put into p. There is no goroutine that reads: of
+// those that wait, one does so for all. What comes for another stream that waits,
+// that stream reads itself; what comes for one that does not, is kept for it.
+func (hc *h2Conn) await(s *h2Stream, p []byte) (int, error) {
+	hc.mu.Lock()
+	for {
+		n, ready, err := s.takeLocked(p)
+		if ready {
+			grant := s.grantLocked()
+			hc.handOnLocked(s)
+			hc.mu.Unlock()
+			if grant > 0 {
+				hc.sending(hc.out.update(s.id, grant))
+			}
+			return n, err
+		}
+		if hc.reader == nil {
+			hc.reader = s
+		}
+		if hc.reader != s {
+			s.waits, s.reads = true, p != nil
+			hc.mu.Unlock()
+			<-s.wake
+			hc.mu.Lock()
+			continue
+		}
+		hc.mu.Unlock()
+		got, err := hc.step(s, p)
+		if err != nil && (hc.in.torn || !errors.Is(err, os.ErrDeadlineExceeded)) {
+			hc.fail(wireError(err))
+		}
+		hc.mu.Lock()
+		s.direct = got
+	}
+}
+
+// handOnLocked ends s's turn, if it is s's, and gives it to a stream that waits,
+// first of all to the one whose payload comes next. mu is held.
+func (hc *h2Conn) handOnLocked(s *h2Stream) {
+	if hc.reader != s {
+		return
+	}
+	next := hc.data.stream
+	if next == nil || !next.waits {
+		next = nil
+		for _, t := range hc.streams {
+			if t.waits {
+				next = t
+				break
+			}
+		}
+	}
+	hc.turnLocked(next)
+}
+
+// turnLocked makes it the turn of next, which waits, or nobody's; mu is held.
+func (hc *h2Conn) turnLocked(next *h2Stream) {
+	if hc.interrupted {
+		hc.interrupted = false
+		_ = hc.raw.SetReadDeadline(time.Time{}) // fails if the connection has ended: the next read says so
+	}
+	hc.reader = next
+	if next != nil {
+		next.wakeLocked()
+	}
+}
+
+// wakeLocked lets the stream look again if it waits; mu is held.
+func (s *h2Stream) wakeLocked() {
+	if s.waits {
+		s.waits = false
+		s.wake <- struct{}{}
+	}
+}
+
+// interrupt makes whoever waits for the stream give up, because of why.
+func (s *h2Stream) interrupt(why error) {
+	hc := s.hc
+	defer hc.unblock()
+	hc.mu.Lock()
+	defer hc.mu.Unlock()
+	if s.cause == nil {
+		s.cause = why
+	}
+	s.wakeLocked()
+	if hc.reader == s {
+		// All reads can be taken up again where a deadline ended them, but for those
+		// of a header block in several frames: see wire.torn.
+		hc.interrupted = true
+		_ = hc.raw.SetReadDeadline(time.Unix(1, 0)) // fails if the connection has ended, which wakes too
+	}
+}

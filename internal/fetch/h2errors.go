@@ -1,0 +1,48 @@
+package fetch
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+
+	"golang.org/x/net/http2"
+)
+
+// http2Error says that the server broke the rules in a way that ends the
+// connection; code is what it is told.
+type http2Error struct {
+	code http2.ErrCode
+	err  *Error
+}
+
+func (e *http2Error) Error() string { return e.err.Error() }
+
+func (e *http2Error) Unwrap() error { return e.err }
+
+// broken is an http2Error.
+func broken(code http2.ErrCode, format string, args ...any) *http2Error {
+	return &http2Error{code, protocolError("http/2: "+format, args...)}
+}
+
+// resetError is what it means that the server has reset a stream.
+func resetError(code http2.ErrCode) error {
+	switch code {
+	case http2.ErrCodeRefusedStream:
+		return fmt.Errorf("%w: server refused the stream", errResend)
+	case http2.ErrCodeHTTP11Required:
+		return protocolError("server wants HTTP/1.1")
+	case http2.ErrCodeProtocol, http2.ErrCodeFrameSize, http2.ErrCodeCompression, http2.ErrCodeFlowControl:
+		return protocolError("http/2: server reset the stream: %v", code)
+	default:
+		return fmt.Errorf("server reset the stream: %v", code)
+	}
+}
+
+// wireError classifies what reading a connection met where the type alone tells.
+func wireError(err error) error {
+	var record tls.RecordHeaderError
+	if errors.As(err, &record) {
+		return &Error{Class: TLS, Err: err}
+	}
+	return err
+}

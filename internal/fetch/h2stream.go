@@ -1,0 +1,181 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+// h2Stream is one request on an HTTP/2 connection, and then its response's body.
+type h2Stream struct {
+	hc   *h2Conn
+	ctx  context.Context // governs the stream
+	req  *http.Request
+	id   uint32
+	wake chan struct{} // holds one token at most, put there when waits becomes false
+	stop func() bool   // takes back the interrupting at the context's end
+
+	// Guarded by the connection's mu.
+	waits   bool           // for its turn to read, or for what somebody else reads
+	reads   bool           // what it waits for is payload
+	cause   error          // why nobody waits for it any more
+	header  *http.Response // nil: has not come
+	interim int            // 1xx responses before it
+	err     error          // why the server, or we, have ended it early
+	ended   bool           // the server has sent all of it
+	gone    bool           // we have done with it
+
+	sent       time.Time
+	left       int64   // payload bytes that are still to come in frames; -1: not known
+	rest       int64   // payload bytes that Read has still to return; -1: not known
+	credit     int64   // payload bytes that the server may send
+	sendCredit int64   // what it lets us send
+	unread     backlog // came while nobody read it
+	direct     int     // bytes that the latest step put where the reader wants them
+}
+
+// takeLocked gives the reader of the stream what there is; ready is false when it
+// has to wait. mu is held.
+func (s *h2Stream) takeLocked(p []byte) (n int, ready bool, err error) {
+	if s.direct > 0 {
+		n, s.direct = s.direct, 0
+	} else if p != nil && s.cause == nil {
+		n = s.unread.read(p, &s.hc.spare)
+	}
+	if n > 0 {
+		if s.rest > 0 {
+			s.rest -= int64(n)
+		}
+		if s.rest == 0 || (s.ended && s.unread.size() == 0) {
+			err = io.EOF
+		}
+		return n, true, err
+	}
+	switch {
+	case s.cause != nil:
+		return 0, true, s.cause
+	case p == nil && s.header != nil:
+		return 0, true, nil
+	case s.err != nil:
+		return 0, true, s.err
+	case p != nil && (s.ended || s.rest == 0):
+		return 0, true, io.EOF
+	case s.hc.err != nil:
+		return 0, true, s.hc.err
+	}
+	return 0, false, nil
+}
+
+// Read reads what has arrived; large reads go straight to the connection.
+func (s *h2Stream) Read(p []byte) (int, error) { return s.hc.await(s, p) }
+
+func (s *h2Stream) finish() { s.end(false) }
+
+// abort ends the stream, which resets it unless all of it has come.
+func (s *h2Stream) abort() { s.end(errors.Is(context.Cause(s.ctx), ErrStalled)) }
+
+// end gives the stream back; suspect says that its connection seems dead.
+func (s *h2Stream) end(suspect bool) {
+	if s.stop != nil {
+		s.stop()
+	}
+	hc := s.hc
+	hc.mu.Lock()
+	s.gone = true
+	hc.forgetLocked(s)
+	s.unread.drop(&hc.spare)
+	// Where all bytes have come, the end of the stream is on its way: a reset would
+	// only count as abuse with servers that count them.
+	reset := s.id != 0 && s.err == nil && !s.ended && s.left != 0 && hc.err == nil
+	if reset {
+		hc.strays += s.credit
+	}
+	hc.mu.Unlock()
+	if reset && !suspect {
+		hc.sending(hc.out.reset(s.id, http2.ErrCodeCancel))
+	}
+	hc.released(suspect)
+}
+
+func (s *h2Stream) drainable(time.Duration) bool { return false }
+
+func (s *h2Stream) conn() net.Conn { return s.hc.raw }
+
+const (
+	// pieceSize is the unit of memory for unread payload.
+	pieceSize = 16 << 10
+	// maxSpare bounds how many such pieces a connection keeps for later use.
+	maxSpare = 16
+)
+
+// backlog is payload that nobody has read yet, in pieces of pieceSize.
+type backlog struct {
+	pieces [][]byte
+	r      int   // where the first begins
+	n      int64 // bytes in all of them
+}
+
+func (b *backlog) size() int64 { return b.n }
+
+// write appends p; spare is memory to use first.
+func (b *backlog) write(p []byte, spare *[][]byte) {
+	b.n += int64(len(p))
+	for len(p) > 0 {
+		last := len(b.pieces) - 1
+		if last < 0 || len(b.pieces[last]) == pieceSize {
+			var piece []byte
+			if k := len(*spare); k > 0 {
+				piece, *spare = (*spare)[k-1], (*spare)[:k-1]
+			} else {
+				piece = make([]byte, 0, pieceSize)
+			}
+			b.pieces = append(b.pieces, piece)
+			last++
+		}
+		piece := b.pieces[last]
+		k := min(len(p), pieceSize-len(piece))
+		b.pieces[last] = append(piece, p[:k]...)
+		p = p[k:]
+	}
+}
+
+// read moves bytes to p.
+func (b *backlog) read(p []byte, spare *[][]byte) int {
+	n := 0
+	for n < len(p) && b.n > 0 {
+		k := copy(p[n:], b.pieces[0][b.r:])
+		n += k
+		b.r += k
+		b.n -= int64(k)
+		if b.r == len(b.pieces[0]) {
+			b.pop(spare)
+		}
+	}
+	return n
+}
+
+// pop gives the first piece back.
+func (b *backlog) pop(spare *[][]byte) {
+	if len(*spare) < maxSpare {
+		*spare = append(*spare, b.pieces[0][:0])
+	}
+	b.pieces[0] = nil
+	b.pieces = b.pieces[1:]
+	b.r = 0
+	if len(b.pieces) == 0 {
+		b.pieces = nil
+	}
+}
+
+// drop forgets all of it.
+func (b *backlog) drop(spare *[][]byte) {
+	for len(b.pieces) > 0 {
+		b.pop(spare)
+	}
+	b.n = 0
+}

@@ -1,0 +1,109 @@
+package fetch
+
+import (
+	"encoding/binary"
+	"io"
+
+	"golang.org/x/net/http2"
+)
+
+const (
+	// maxFrame is how long a frame's payload may be: what HTTP/2 allows unless
+	// asked for more (RFC 9113, 4.2). Longer ones would gain little, since a TLS
+	// record is no longer either.
+	maxFrame = 16 << 10
+	// frameHead is how long the header of a frame is (RFC 9113, 4.1).
+	frameHead = 9
+	// aheadSize is how much is read ahead; a whole frame, header included, must fit.
+	aheadSize = maxFrame + 1<<10
+)
+
+// frameHeader is the header of a frame.
+type frameHeader struct {
+	length int
+	kind   http2.FrameType
+	flags  http2.Flags
+	stream uint32
+}
+
+func parseFrameHeader(b []byte) frameHeader {
+	_ = b[frameHead-1]
+	return frameHeader{
+		length: int(b[0])<<16 | int(b[1])<<8 | int(b[2]),
+		kind:   http2.FrameType(b[3]),
+		flags:  http2.Flags(b[4]),
+		stream: binary.BigEndian.Uint32(b[5:]) & (1<<31 - 1),
+	}
+}
+
+// wire is the receiving side of a connection, with what has been read of it
+// before its turn. A deadline loses nothing, except within Read.
+type wire struct {
+	src  io.Reader
+	buf  []byte // aheadSize bytes; buf[r:w] is what has been read ahead
+	r, w int
+	left int64 // bytes that Read may still take from src
+	torn bool  // Read has failed, so nobody knows where the next frame begins
+}
+
+func (w *wire) init(src io.Reader) {
+	w.src, w.buf = src, make([]byte, aheadSize)
+}
+
+// ahead is what has been read and not yet been consumed.
+func (w *wire) ahead() []byte { return w.buf[w.r:w.w] }
+
+// fill reads until n bytes are ahead. It asks for no more than that: TLS has the
+// rest of its record at hand anyway, and payload should not come in here.
+func (w *wire) fill(n int) error {
+	for w.w-w.r < n {
+		if w.r == w.w || w.r+n > len(w.buf) {
+			w.w = copy(w.buf, w.ahead())
+			w.r = 0
+		}
+		k, err := w.src.Read(w.buf[w.w : w.r+n])
+		w.w += k
+		if err != nil && w.w-w.r < n {
+			return err
+		}
+	}
+	return nil
+}
+
+// some returns up to n bytes, at least one, without consuming them.
+func (w *wire) some(n int) ([]byte, error) {
+	if w.r == w.w {
+		w.r, w.w = 0, 0
+		k, err := w.src.Read(w.buf[:min(n, len(w.buf))])
+		w.w = k
+		if k == 0 {
+			return nil, err
+		}
+	}
+	return w.buf[w.r:min(w.r+n, w.w)], nil
+}
+
+// keep puts p, which is no longer than the buffer, ahead of nothing.
+func (w *wire) keep(p []byte) {
+	w.r, w.w = 0, copy(w.buf, p)
+}
+
+// Read is for the Framer. What it reads is ahead, but for the CONTINUATION
+// frames of a header block, which come from the connection and are bounded.
+func (w *wire) Read(p []byte) (int, error) {
+	if w.r < w.w {
+		n := copy(p, w.ahead())
+		w.r += n
+		return n, nil
+	}
+	if w.left <= 0 {
+		w.torn = true
+		return 0, errHeaderTooLarge
+	}
+	n, err := w.src.Read(p[:min(int64(len(p)), w.left)])
+	w.left -= int64(n)
+	if err != nil && n < len(p) {
+		w.torn = true
+	}
+	return n, err
+}

@@ -1,0 +1,101 @@
+package fetch
+
+import (
+	"crypto/tls"
+	"net"
+	"sync"
+	"syscall"
+)
+
+const (
+	// leastMark is what is worth gathering: less comes in a few packets.
+	leastMark = 8 << 10
+	// tlsAhead is the most that TLS keeps in buffers of its own: a record of 16 KiB
+	// as it was decrypted, and what its buffer for the wire grows to, which is less
+	// than three records and what was appended to them.
+	tlsAhead = 128 << 10
+)
+
+// readMark is how many bytes a connection's socket gathers before a read that
+// found none is woken. Over a link that is slower than the machine every packet
+// or two would wake it otherwise, and wake-ups, not bytes, are what a download
+// over it costs.
+//
+// Whoever waits sees nothing of what stays below the mark. So it never exceeds
+// what is still to come of the present body, and is down when a header is read;
+// and the caller's wish, which may be taken back at any time, is what bounds how
+// long a link that slows down is misjudged.
+type readMark struct {
+	raw   syscall.RawConn // nil: nothing to set
+	ahead int64           // bytes of a body that may have been read from the socket beyond what was handed on
+
+	mu   sync.Mutex
+	wish int64 // bytes, the caller's; 1 when a body begins
+	set  int64 // what the socket was told; at first 1
+}
+
+// newReadMark is the mark of raw, on which TLS is spoken or not.
+func newReadMark(raw net.Conn, overTLS bool) *readMark {
+	m := &readMark{wish: 1, set: 1}
+	if overTLS {
+		m.ahead = tlsAhead
+	}
+	if c, ok := kernels(raw).(syscall.Conn); ok && canMark {
+		if rc, err := c.SyscallConn(); err == nil {
+			m.raw = rc
+		}
+	}
+	return m
+}
+
+// kernels is the connection within c whose bytes c hands on as they are.
+func kernels(c net.Conn) net.Conn {
+	for {
+		wrapper, ok := c.(interface{ NetConn() net.Conn })
+		if _, changes := c.(*tls.Conn); !ok || changes {
+			return c
+		}
+		c = wrapper.NetConn()
+	}
+}
+
+// want sets the caller's wish. What exceeds it goes at once, which wakes a read
+// that waits for more; a higher mark is left to the next read, which knows what
+// is still to come.
+func (m *readMark) want(n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.wish = n
+	m.apply(nextMark(m.set, n, m.set))
+}
+
+// reading prepares for a read of at most n bytes of a body of which left are
+// still to come.
+func (m *readMark) reading(n, left int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.apply(nextMark(m.set, m.wish, min(n, left-m.ahead)))
+}
+
+func (m *readMark) apply(n int64) {
+	if n == m.set || m.raw == nil {
+		return
+	}
+	m.set = n
+	// A system that refuses it, and a closed connection, do without.
+	_ = m.raw.Control(func(fd uintptr) { _ = setReadMark(fd, int(n)) })
+}
+
+// nextMark is the mark to set where there is one of set bytes, wish are wanted
+// and bound can be waited for. It changes seldom, as that is a system call:
+// when it must, or by a factor of two.
+func nextMark(set, wish, bound int64) int64 {
+	n := min(wish, bound)
+	if n < leastMark {
+		n = 1
+	}
+	if set <= bound && n < 2*set && set < 2*n {
+		return set
+	}
+	return n
+}

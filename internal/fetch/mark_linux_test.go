@@ -1,0 +1,421 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http/httptest"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/testbody"
+)
+
+// markSet is the mark that the kernel has for r's connection.
+func markSet(t testing.TB, r *Response) int {
+	t.Helper()
+	raw, err := r.Conn().(syscall.Conn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	if cerr := raw.Control(func(fd uintptr) {
+		n, err = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVLOWAT)
+	}); err != nil || cerr != nil {
+		t.Fatal(err, cerr)
+	}
+	return n
+}
+
+// hurry is a context that ends when somebody waits in vain.
+func hurry(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("waited in vain"))
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// step is a part of a body, that is sent when it is its turn.
+type step struct {
+	bytes int64
+	close bool // then the connection
+}
+
+// stepping answers one request for all of b in steps.
+func stepping(t testing.TB, b testbody.Body, steps []step, turn <-chan struct{}) *rawServer {
+	return newRawServer(t, func(p *peer) {
+		if p.request() == nil {
+			return
+		}
+		p.say(head206(0, b.Size, b.Size, ""))
+		at := int64(0)
+		for _, s := range steps {
+			if _, ok := <-turn; !ok {
+				return
+			}
+			p.say(string(part(t, b, at, at+s.bytes)))
+			at += s.bytes
+			if s.close {
+				return
+			}
+		}
+		p.request() // until the client goes
+	})
+}
+
+// TestGather: no byte is waited for in vain, whatever the server does below the mark.
+func TestGather(t *testing.T) {
+	const mark = 64 << 10
+	for _, c := range []struct {
+		name  string
+		size  int64
+		steps []step
+		nudge bool // between the steps the caller takes its wish back
+		early bool // the body is not complete
+	}{
+		{"stops one byte below and goes on", 3 * mark, []step{{mark - 1, false}, {2*mark + 1, false}}, false, false},
+		{"stops one byte below and is looked at", 3 * mark, []step{{mark - 1, false}, {2*mark + 1, false}}, true, false},
+		{"one byte at a time, looked at", 3 * mark, []step{{1, false}, {1, false}, {3*mark - 2, false}}, true, false},
+		{"stops one byte below and closes", 3 * mark, []step{{mark - 1, true}}, false, true},
+		{"ends below the mark", mark - 1, []step{{mark - 2, false}, {1, false}}, true, false},
+		{"ends below the mark at once", mark - 1, []step{{mark - 1, false}}, false, false},
+		{"ends a little beyond it", mark + 10, []step{{mark, false}, {10, false}}, false, false},
+		{"is a few bytes", 10, []step{{3, false}, {7, false}}, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := testbody.Body{Size: c.size, Seed: 50}
+			turn := make(chan struct{}, len(c.steps))
+			defer close(turn)
+			s := stepping(t, b, c.steps, turn)
+			cl := client(t, Config{})
+			r, err := cl.Get(hurry(t), s.url(t), 0, c.size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close() //nolint:errcheck // read to its end
+			got := make(chan int64)
+			done := make(chan error, 1)
+			body := make([]byte, 0, c.size)
+			go func() {
+				p := make([]byte, 512<<10)
+				defer close(got)
+				for {
+					n, err := r.Read(p)
+					body = append(body, p[:n]...)
+					if n > 0 {
+						got <- int64(n)
+					}
+					if err != nil {
+						done <- err
+						return
+					}
+				}
+			}()
+			sent, seen := int64(0), int64(0)
+			for _, step := range c.steps {
+				r.Gather(mark)
+				time.Sleep(5 * time.Millisecond) // likelier that it waits; nothing depends on it
+				turn <- struct{}{}
+				sent += step.bytes
+				for c.nudge && seen < sent { // every byte comes out though no more is sent
+					r.Gather(1)
+					n, ok := <-got
+					if !ok {
+						t.Fatalf("%d of %d bytes, then %v", seen, sent, <-done)
+					}
+					seen += n
+				}
+			}
+			for n := range got {
+				seen += n
+			}
+			err = <-done
+			if c.early != errors.Is(err, io.ErrUnexpectedEOF) || !c.early && err != io.EOF { //nolint:errorlint // as documented
+				t.Errorf("ended with %v", err)
+			}
+			if sum(body) != sum(part(t, b, 0, sent)) {
+				t.Errorf("%d of %d bytes, or others", seen, sent)
+			}
+		})
+	}
+}
+
+// TestGatherSets: the kernel is told, the mark keeps below what is to come and
+// to be read, and is down before the next header.
+func TestGatherSets(t *testing.T) {
+	const mark, size = 64 << 10, 256 << 10
+	b := testbody.Body{Size: size, Seed: 51}
+	turn := make(chan struct{}, 8)
+	defer close(turn)
+	s := stepping(t, b, []step{{100 << 10, false}, {size - 100<<10, false}}, turn)
+	r, err := client(t, Config{}).Get(hurry(t), s.url(t), 0, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // read to its end
+	if n := markSet(t, r); n != 1 {
+		t.Errorf("%d at first", n)
+	}
+	r.Gather(mark)
+	if n := markSet(t, r); n != 1 {
+		t.Errorf("%d before a read, which alone knows what is to come", n)
+	}
+	turn <- struct{}{}
+	p := make([]byte, 512<<10)
+	read := func(most int) {
+		t.Helper()
+		if _, err := io.ReadFull(r, p[:most]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read(50 << 10) // as much as is wanted, although the mark is higher
+	if n := markSet(t, r); n > 50<<10 {
+		t.Errorf("%d while 50 KiB were wanted", n)
+	}
+	turn <- struct{}{}
+	read(100 << 10)
+	if n := markSet(t, r); n <= 1 || n > 100<<10 {
+		t.Errorf("%d in the middle", n)
+	}
+	r.Gather(1)
+	if n := markSet(t, r); n != 1 {
+		t.Errorf("%d after it was taken back", n)
+	}
+	r.Gather(mark)
+	read(106 << 10)
+	if n := markSet(t, r); n != 1 {
+		t.Errorf("%d after the last byte", n)
+	}
+}
+
+// wrapped is a connection as those have it who count something.
+type wrapped struct{ net.Conn }
+
+func (w wrapped) NetConn() net.Conn { return w.Conn }
+
+// TestKernels: wrappers are looked through, but for one that changes the bytes.
+func TestKernels(t *testing.T) {
+	a, b := net.Pipe()
+	defer a.Close() //nolint:errcheck // a pipe
+	defer b.Close() //nolint:errcheck // a pipe
+	if kernels(wrapped{wrapped{a}}) != a {
+		t.Error("a wrapper hides the connection")
+	}
+	if over := tls.Client(a, &tls.Config{}); kernels(wrapped{over}) != over { //nolint:gosec // no handshake is made
+		t.Error("what is read over TLS is not what the connection brings")
+	}
+}
+
+// TestGatherPipelined: the headers of responses behind a body with a mark are
+// few bytes, and nobody looks.
+func TestGatherPipelined(t *testing.T) {
+	b := testbody.Body{Size: 1 << 20, Seed: 52}
+	s := newRawServer(t, func(p *peer) {
+		for r := p.request(); r != nil; r = p.request() {
+			off, end := ranged(r)
+			p.part(b, off, end, "")
+		}
+	})
+	c := client(t, Config{})
+	ctx := hurry(t)
+	r, err := c.Get(ctx, s.url(t), 0, 300_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Gather(256 << 10)
+	f := &fetching{t: t, ctx: ctx, c: c, u: s.url(t), b: b}
+	f.start(300_000, 300_010)
+	f.start(300_010, 400_000)
+	f.start(400_000, 400_001)
+	waitPending(t, c, 4)
+	got, err := io.ReadAll(r)
+	if err != nil || sum(got) != sum(part(t, b, 0, 300_000)) {
+		t.Errorf("%v or other bytes", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	f.wg.Wait()
+	if n := s.accepted(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// dripping is a listener whose connections write a few packets at a time, so that
+// a record comes in pieces.
+type dripping struct{ net.Listener }
+
+func (d dripping) Accept() (net.Conn, error) {
+	c, err := d.Listener.Accept()
+	return drops{c}, err
+}
+
+type drops struct{ net.Conn }
+
+func (d drops) Write(p []byte) (n int, err error) {
+	for len(p) > 0 && err == nil {
+		var k int
+		k, err = d.Conn.Write(p[:min(len(p), 7001)])
+		n, p = n+k, p[k:]
+		time.Sleep(time.Millisecond)
+	}
+	return n, err
+}
+
+// TestGatherOverTLS: TLS reads ahead, so that what the socket still has to bring
+// is less than what is left of the body.
+func TestGatherOverTLS(t *testing.T) {
+	for _, size := range []int64{1, 16 << 10, tlsAhead + 10, 300_001} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			b := testbody.Body{Size: 2 << 20, Seed: 53}
+			srv := httptest.NewUnstartedServer(serveBody(b))
+			srv.Listener = dripping{srv.Listener}
+			srv.StartTLS()
+			defer srv.Close()
+			c := client(t, Config{Protocol: HTTP1, TLS: &tls.Config{InsecureSkipVerify: true}}) //nolint:gosec // a test's
+			ctx, u := hurry(t), parse(t, srv.URL)
+			for off := int64(0); off+size <= min(b.Size, 3*size); off += size {
+				r, err := c.Get(ctx, u, off, off+size)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Gather(256 << 10)
+				got := make([]byte, size)
+				for n := 0; n < len(got) && err == nil; {
+					var k int
+					k, err = r.Read(got[n:])
+					n += k
+				}
+				if err != nil || sum(got) != sum(part(t, b, off, off+size)) {
+					t.Errorf("%v or other bytes", err)
+				}
+				if err := r.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// TestGatherCancelled: who waits for a mark hears at once that nobody wants it.
+func TestGatherCancelled(t *testing.T) {
+	b := testbody.Body{Size: 1 << 20, Seed: 54}
+	turn := make(chan struct{}, 1)
+	defer close(turn)
+	s := stepping(t, b, []step{{1000, false}, {b.Size - 1000, false}}, turn)
+	ctx, cancel := context.WithCancelCause(hurry(t))
+	defer cancel(nil)
+	r, err := client(t, Config{}).Get(ctx, s.url(t), 0, b.Size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // it was cancelled
+	r.Gather(64 << 10)
+	turn <- struct{}{}
+	why := errors.New("enough")
+	time.AfterFunc(20*time.Millisecond, func() { cancel(why) })
+	if _, err := io.Copy(io.Discard, r); !errors.Is(err, why) {
+		t.Error(err)
+	}
+}
+
+// TestMovable: what came with the header is read, only then can be moved.
+func TestMovable(t *testing.T) {
+	b := testbody.Body{Size: 200_000, Seed: 55}
+	turn := make(chan struct{}, 2)
+	defer close(turn)
+	s := newRawServer(t, func(p *peer) {
+		if p.request() != nil {
+			p.say(head206(0, b.Size, b.Size, "") + string(part(t, b, 0, 1000)))
+			<-turn
+			p.say(string(part(t, b, 1000, b.Size)))
+			p.request()
+		}
+	})
+	r, err := client(t, Config{}).Get(hurry(t), s.url(t), 0, b.Size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // read to its end
+	got := make([]byte, b.Size)
+	at := int64(0)
+	for !r.Movable() {
+		n, err := r.Read(got[at:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		at += int64(n)
+	}
+	turn <- struct{}{}
+	taker := &reader{}
+	for r.Movable() {
+		n, err := r.Move(taker, 70_000)
+		if err != nil || n > 70_000 {
+			t.Fatal(n, err)
+		}
+		at += int64(copy(got[at:], taker.block[:n]))
+	}
+	if _, err := r.Read(got); err != io.EOF || at != b.Size || sum(got) != sum(part(t, b, 0, b.Size)) { //nolint:errorlint // as documented
+		t.Errorf("%d bytes, %v", at, err)
+	}
+}
+
+// reader is a Mover that just reads.
+type reader struct{ block []byte }
+
+func (m *reader) Take(conn syscall.RawConn, n int64) (got int64, err error) {
+	m.block = make([]byte, n)
+	cerr := conn.Read(func(fd uintptr) bool {
+		var k int
+		k, err = syscall.Read(int(fd), m.block)
+		got = int64(max(0, k))
+		return !errors.Is(err, syscall.EAGAIN)
+	})
+	if cerr != nil {
+		return 0, cerr
+	}
+	return got, os.NewSyscallError("read", err)
+}
+
+// TestMoveEnds: a body that breaks off is no complete one, and what ctx says is
+// what Move says.
+func TestMoveEnds(t *testing.T) {
+	b := testbody.Body{Size: 200_000, Seed: 56}
+	for _, c := range []struct {
+		name string
+		cut  bool
+	}{{"closed early", true}, {"cancelled", false}} {
+		t.Run(c.name, func(t *testing.T) {
+			turn := make(chan struct{}, 1)
+			s := stepping(t, b, []step{{100_000, c.cut}, {100_000, false}}, turn)
+			defer close(turn)
+			ctx, cancel := context.WithCancelCause(hurry(t))
+			defer cancel(nil)
+			r, err := client(t, Config{}).Get(ctx, s.url(t), 0, b.Size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close() //nolint:errcheck // it has failed
+			turn <- struct{}{}
+			why := errors.New("enough")
+			for n := int64(0); err == nil && r.Movable(); {
+				if n == 100_000 && !c.cut {
+					time.AfterFunc(10*time.Millisecond, func() { cancel(why) })
+				}
+				var k int64
+				k, err = r.Move(&reader{}, 1<<20)
+				n += k
+			}
+			if want := map[bool]error{true: io.ErrUnexpectedEOF, false: why}[c.cut]; !errors.Is(err, want) {
+				t.Errorf("%v, want %v", err, want)
+			}
+			if r.Movable() {
+				t.Error("movable after its end")
+			}
+		})
+	}
+}

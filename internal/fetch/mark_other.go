@@ -1,0 +1,9 @@
+//go:build !linux
+
+package fetch
+
+// canMark: the BSDs' kqueue takes a socket's own mark too, but who lowers it is
+// not woken; elsewhere there is none.
+const canMark = false
+
+func setReadMark(uintptr, int) error { return nil }

@@ -1,0 +1,86 @@
+package scheduler
+
+const (
+	// adaptivePart of what a link can still bring is its next request, so that
+	// what was taken to be too much can still go to others.
+	adaptivePart = 1.0 / 3
+	// adaptiveSeconds bounds how long a request lasts.
+	adaptiveSeconds = 4
+)
+
+// adaptive is guided self-scheduling (Polychronopoulos and Kuck 1987) towards the
+// moment at which all links can be done together, round trips included. Early
+// requests are a part of what the link can bring until then; the last one is all
+// of it, to the byte. A link that could bring nothing before the others are done
+// is left idle, which is quicker than to wait for it (ECF, Lim et al., CoNEXT
+// 2017; BLEST, Ferlin et al., Networking 2016).
+type adaptive struct{}
+
+func (*adaptive) Name() string { return "adaptive" }
+
+func (*adaptive) Request(v View, link LinkID) int64 {
+	if v.SumRate() <= 0 {
+		return v.First()
+	}
+	end := v.together()
+	share := v.brings(link, end)
+	least := float64(v.core.cfg.minRequest())
+	if share < least {
+		for l := range v.Links() {
+			if l != link && v.Usable(l) && v.brings(l, end) > share {
+				return 0
+			}
+		}
+		return int64(least) // too little to be shared out
+	}
+	if share < 2*max(least, v.BDP(link)) {
+		return int64(share)
+	}
+	rate := v.Rate(link)
+	if rate == 0 {
+		return int64(min(adaptivePart*share, float64(v.First())))
+	}
+	return int64(min(adaptivePart*share, adaptiveSeconds*rate))
+}
+
+func (*adaptive) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
+
+// brings is how many more bytes a link could have by end, in seconds from now, if
+// it were asked for them now; below 0, end is before its first one.
+func (v View) brings(l LinkID, end float64) float64 {
+	return v.RateOrMean(l) * (end - v.delay(l))
+}
+
+// delay is in how many seconds the first byte of a request would come: after a
+// round trip, and after all that the link was asked for before.
+func (v View) delay(id LinkID) float64 {
+	l := &v.core.links[id]
+	if l.requests == 0 {
+		return float64(l.streams.trips(0)) * l.trip().Seconds()
+	}
+	return max(l.trip().Seconds(), float64(l.pending)/v.RateOrMean(id))
+}
+
+// together is in how many seconds the usable links can have all that nobody was
+// asked for yet, so that all who help end at once: Σ r_i (T - d_i) over those
+// whose delay d_i is below T.
+func (v View) together() float64 {
+	end := forever
+	for {
+		bytes, rates, latest := float64(v.Free()), 0.0, 0.0
+		for l := range v.Links() {
+			if d := v.delay(l); v.Usable(l) && d < end {
+				rate := v.RateOrMean(l)
+				bytes += float64(rate * d)
+				rates += rate
+				latest = max(latest, d)
+			}
+		}
+		if rates <= 0 {
+			return end
+		}
+		if end = bytes / rates; latest < end {
+			return end
+		}
+	}
+}

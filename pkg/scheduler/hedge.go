@@ -1,0 +1,84 @@
+package scheduler
+
+// A hedge is the last resort at the end of a download: an idle stream fetches
+// what is left of a small request that is still under way, and whichever of the
+// two has it first wins (ALGORITHMS, Tail). The copy is counted nowhere until it
+// has won or its original has failed, so that the ledger stays exact.
+const (
+	// hedgeRequests is how large, in least requests, a rest may be for it to be
+	// fetched twice, or taken whole from a victim.
+	hedgeRequests = 4
+	// hedgeShare of the object may be asked for twice.
+	hedgeShare = 0.002
+)
+
+// most is the size in bytes of the largest rest that is dealt with as a whole.
+func (c *Config) most() int64 { return hedgeRequests * c.minRequest() }
+
+// worthCopying says whether an idle stream of thief would be done with the rest of
+// ch before its own stream is, which is in end seconds.
+func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chunk, end float64) bool {
+	rest := ch.left()
+	budget := max(c.cfg.most(), int64(hedgeShare*float64(c.ledger.size)))
+	if thief.robbed > 0 || !thief.est.measured() || own.rate <= 0 || rest == 0 || rest > c.cfg.most() || c.copied+rest > budget {
+		return false
+	}
+	return own.soonest(thief, stream, rest) < end
+}
+
+// hedge lets a stream fetch the rest of ch too.
+func (c *Core) hedge(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
+	rest := Range{ch.rng.Off + ch.got, ch.rng.End}
+	ch.twin = c.nextID
+	original := ch.id
+	c.copied += rest.Len()
+	out = c.start(thief, stream, rest, out)
+	copied := &c.chunks[len(c.chunks)-1]
+	copied.twin, copied.copy = original, true
+	l := &c.links[thief]
+	l.pending -= rest.Len()
+	l.assigned -= rest.Len()
+	out[len(out)-1].Copy = true
+	return out
+}
+
+// settle cancels the twin of a request that has been finished, if it has one: of
+// the original counts what it had before the copy was begun.
+func (c *Core) settle(ch *chunk, out []Action) []Action {
+	i := c.find(ch.twin)
+	if ch.twin == NoChunk || i < 0 {
+		return out
+	}
+	ch.twin = NoChunk
+	loser := &c.chunks[i]
+	loser.twin = NoChunk
+	a := cancel(loser)
+	if loser.copy {
+		return c.end(i, append(out, a))
+	}
+	// The copy has what the original has not, and stands for it from now on.
+	l, w := &c.links[loser.link], &c.links[ch.link]
+	kept := ch.rng.Off - loser.rng.Off
+	a.Range.End = ch.rng.Off
+	l.pending -= loser.left()
+	l.assigned -= loser.rng.Len() - kept
+	w.assigned += ch.rng.Len()
+	loser.rng.End, loser.got = ch.rng.Off, kept
+	ch.copy = false
+	return c.end(i, append(out, a))
+}
+
+// part ends what ties a request that ends unfinished to its twin. A copy leaves
+// its original alone; a copy without one has nothing to stand for.
+func (c *Core) part(ch *chunk, out []Action) []Action {
+	i := c.find(ch.twin)
+	if ch.twin == NoChunk || i < 0 {
+		return out
+	}
+	c.chunks[i].twin = NoChunk
+	if ch.copy {
+		return out
+	}
+	out = append(out, cancel(&c.chunks[i]))
+	return c.end(i, out)
+}

@@ -1,0 +1,242 @@
+package scheduler
+
+import "math/bits"
+
+const (
+	// connectRTTs is how many round trips pass before the first byte over a
+	// stream that has to connect first, and reconnectRTTs before one whose
+	// HTTP/1.1 connection was closed in the middle of a range is at its rate
+	// again: handshake, request, and the first steps of slow start.
+	connectRTTs   = 2
+	reconnectRTTs = 4
+	// worthRTTs is how many of the thief's round trips a takeover must gain.
+	worthRTTs = 0.5
+	// nowhere is how many times as long as the thief alone a victim must need
+	// for what is too small to share to be taken from it whole.
+	nowhere = 2
+	// unknownTrip stands for a round trip that has not been measured.
+	unknownTrip = 50 * Millisecond
+	// initialWindow is what a connection brings in its first round trip, in bytes
+	// (RFC 6928).
+	initialWindow = 10 * 1448
+	// forever is more seconds than any request takes.
+	forever = 1e9
+	// noStream names no stream.
+	noStream StreamID = -1
+)
+
+// outlook is when the streams of a link will have received what they were asked
+// for.
+type outlook struct {
+	rate    float64 // bytes per second of each stream at work
+	active  int     // streams at work
+	trip    float64 // round trip in seconds
+	streams *streams
+	last    [MaxStreams]*chunk
+	owed    [MaxStreams]int64   // bytes
+	wait    [MaxStreams]float64 // seconds until the first of them
+}
+
+// look takes the outlook of a link. While its rate is unknown it is taken to be
+// as fast as the others.
+func (c *Core) look(id LinkID, o *outlook) {
+	l := &c.links[id]
+	*o = outlook{trip: l.trip().Seconds(), streams: &l.streams}
+	for i := range c.chunks {
+		ch := &c.chunks[i]
+		if ch.link != id || ch.copy {
+			continue
+		}
+		if o.last[ch.stream] == nil {
+			o.active++
+			o.wait[ch.stream] = c.due(ch)
+		}
+		o.last[ch.stream] = ch
+		o.owed[ch.stream] += ch.left()
+	}
+	o.rate = (View{c}).RateOrMean(id) / float64(max(1, o.active))
+}
+
+// end is in how many seconds a stream will be done.
+func (o *outlook) end(s StreamID) float64 { return o.wait[s] + o.lasts(s, o.owed[s]) }
+
+// lasts is how many seconds a stream receives so many bytes for: at its rate, but
+// while its connection starts slowly each round trip brings twice what the one
+// before did (RFC 5681, 3.1).
+func (o *outlook) lasts(s StreamID, bytes int64) float64 {
+	if o.rate <= 0 {
+		return forever
+	}
+	rounds := bits.Len64(uint64(bytes / max(initialWindow, o.streams.opened[s])))
+	return min(forever, max(float64(bytes)/o.rate, o.trip*float64(rounds)))
+}
+
+// latest is the stream, other than one, that will be done last, and when;
+// noStream when there is none.
+func (o *outlook) latest(except StreamID) (StreamID, float64) {
+	best, end := noStream, -1.0
+	for s := range StreamID(MaxStreams) {
+		if o.last[s] == nil || s == except {
+			continue
+		}
+		if e := o.end(s); e > end {
+			best, end = s, e
+		}
+	}
+	return best, end
+}
+
+// trip is the link's round trip, or what stands for it.
+func (l *link) trip() Time {
+	if l.rtt > 0 {
+		return l.rtt
+	}
+	return unknownTrip
+}
+
+// due is in how many seconds the next byte of ch, the first of its stream's
+// requests, is to be expected. What is late is expected to be as late again.
+func (c *Core) due(ch *chunk) float64 {
+	l := &c.links[ch.link]
+	trip := l.trip()
+	at := l.streams.heard[ch.stream]
+	if ch.got == 0 {
+		at = max(at, ch.issued+l.streams.trips(ch.stream)*trip)
+	}
+	if c.now < at {
+		return (at - c.now).Seconds()
+	}
+	// Bytes come in bursts a round trip apart, and are told of now and then.
+	return max(0, (c.now - at - trip - rateWindow/2).Seconds())
+}
+
+// steal lets a stream that has run out of work take over the end of what would
+// be received last: of another link, if the policy names one, or of another
+// stream of its own (ALGORITHMS, Tail).
+func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
+	if c.cfg.NoSteal || !c.sized() {
+		return out
+	}
+	var own, other outlook
+	c.look(thief, &own)
+	victim, end := own.latest(stream)
+	from := &own
+	if id := c.cfg.Policy.Victim(View{c}, thief); id != NoLink && id != thief {
+		c.look(id, &other)
+		if s, e := other.latest(noStream); e > end {
+			victim, end, from = s, e, &other
+		}
+	}
+	if victim == noStream {
+		return out
+	}
+	ch := from.last[victim]
+	if ch.twin != NoChunk {
+		return out
+	}
+	if from == &own && ch.got == 0 && c.links[thief].streams.cut[stream] > 0 {
+		return out // whom nothing has answered since cannot do better
+	}
+	if own.last[stream] == nil {
+		own.rate *= float64(max(1, own.active)) / float64(own.active+1)
+	}
+	if x := c.loot(&c.links[thief], &own, stream, from, victim, end); x > 0 {
+		if ch.link != thief && c.anotherSooner(thief, ch.link, x, own.soonest(&c.links[thief], stream, x)) {
+			return out
+		}
+		return c.takeOver(thief, stream, ch, x, out)
+	}
+	if own.last[stream] == nil && c.worthCopying(&c.links[thief], &own, stream, ch, end) &&
+		!c.anotherSooner(thief, ch.link, ch.left(), own.soonest(&c.links[thief], stream, ch.left())) {
+		return c.hedge(thief, stream, ch, out)
+	}
+	return out
+}
+
+// anotherSooner says whether a link other than the thief and the victim would
+// have so many bytes before the thief, who would in ours seconds: it will take
+// them when it is done.
+func (c *Core) anotherSooner(thief, victim LinkID, bytes int64, ours float64) bool {
+	v := View{c}
+	if c.cfg.Policy.Victim(v, thief) == NoLink {
+		return false // links do not help one another
+	}
+	for l := range v.Links() {
+		o := &c.links[l]
+		if l == thief || l == victim || !c.usable(o) || o.robbed > 0 || o.est.rate <= 0 {
+			continue
+		}
+		if v.delay(l)+float64(bytes)/o.est.rate < ours {
+			return true
+		}
+	}
+	return false
+}
+
+// loot is how many bytes a stream of thief should take over from a victim that
+// would be done at end; 0 for none.
+func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID, end float64) int64 {
+	if thief.robbed > 0 || thief.est.rate <= 0 && thief.est.measured() {
+		return 0 // it does not answer itself
+	}
+	rs, rv := own.rate, from.rate
+	if rs <= 0 || rv <= 0 {
+		return 0 // nobody has shown anything yet
+	}
+	delay := own.delay(thief, stream)
+	rest := float64(from.owed[victim])
+	x := balanced(rest, rs, rv, delay-from.wait[victim])
+	if x >= float64(c.cfg.minRequest()) && end-(delay+own.lasts(stream, int64(x))) >= worthRTTs*own.trip {
+		return int64(x)
+	}
+	whole := from.last[victim].left()
+	if alone := own.soonest(thief, stream, whole); whole <= c.cfg.most() && end > nowhere*alone && end-alone > worthRTTs*own.trip {
+		return whole
+	}
+	return 0
+}
+
+// delay is in how many seconds the first byte of another request on a stream
+// would come: what it still has to receive delays it, but not below a round trip.
+func (o *outlook) delay(l *link, stream StreamID) float64 {
+	return max(o.trip*float64(l.streams.trips(stream)), o.wait[stream]+float64(o.owed[stream])/o.rate)
+}
+
+// soonest is in how many seconds a stream would have so many bytes more.
+func (o *outlook) soonest(l *link, stream StreamID, bytes int64) float64 {
+	return o.delay(l, stream) + o.lasts(stream, bytes)
+}
+
+// balanced is how many of the rest bytes of a victim a thief should take over so
+// that both finish together, when it begins delay seconds after the victim
+// (ALGORITHMS, Tail): x = r_s*(R - r_v*RTT_s)/(r_s + r_v).
+func balanced(rest, rs, rv, delay float64) float64 {
+	return rs * (rest - float64(rv*delay)) / (rs + rv)
+}
+
+// takeOver moves the last x bytes of a request to a stream of thief, or the whole
+// of it where little would remain.
+func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out []Action) []Action {
+	if rest := ch.left(); x > rest || x > 0 && ch.got == 0 && rest-x < c.cfg.minRequest() {
+		x = rest
+	}
+	if x <= 0 {
+		return out
+	}
+	l := &c.links[ch.link]
+	stolen := Range{ch.rng.End - x, ch.rng.End}
+	l.pending -= x
+	l.assigned -= x
+	if l.est.nMarks == 0 && ch.link != thief {
+		l.robbed++
+	}
+	l.streams.cut[ch.stream], l.streams.opened[ch.stream] = c.nextID, 0
+	ch.rng.End = stolen.Off
+	if ch.left() == 0 { // do not wait for the end of what is complete
+		out = append(out, cancel(ch))
+		out = c.end(c.find(ch.id), out)
+	} else {
+		out = append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
+	}
+	return c.start(thief, stream, stolen, out)
+}
