@@ -2,8 +2,10 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -151,6 +153,44 @@ func TestProcessIsStoppedInTime(t *testing.T) {
 			t.Errorf("a child is left: %s", status)
 		}
 	}
+}
+
+// TestMlgetReadsTheBattery: the program's own sampler takes the laboratory's
+// battery for a phone's.
+func TestMlgetReadsTheBattery(t *testing.T) {
+	linklab.SkipIfUnsupported(t)
+	mlget := buildMlget(t)
+	lab, err := linklab.Start(linklab.Config{
+		Scenario: scenario.Scenario{Links: []scenario.Link{{Name: "wlan0", DownMbps: 10, Power: "lte"}}}, Size: 100,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := lab.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	text, err := lab.Command(t.Context(), "sh", "-c", mlget+` power --json --sysfs "$LINKLAB_SYSFS"`).Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	var sources []struct {
+		Source   string
+		Readable bool
+		Chosen   bool
+		Watts    *float64
+	}
+	if err := json.Unmarshal(text, &sources); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	for _, s := range sources {
+		// 0.7 W and the idle radio's 0.02, in steps of 4 mW.
+		if s.Source == "battery" && s.Readable && s.Chosen && s.Watts != nil && math.Abs(*s.Watts-0.72) < 0.004 {
+			return
+		}
+	}
+	t.Errorf("%s", text)
 }
 
 // TestMPTCP takes both links with one connection, as curl --mptcp would.
