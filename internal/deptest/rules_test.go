@@ -93,16 +93,18 @@ func rules() map[string]rule {
 		},
 
 		// The laboratory. It shares nothing with mlget's downloads but the bodies of
-		// tests, so that it cannot favour it; its scenarios serve the simulator too.
+		// tests and the models of radios, so that it cannot favour it; its scenarios
+		// serve the simulator too.
 		"internal/linklab": {
-			imports: "internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
+			imports: "internal/energy internal/linklab/battery internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
 				" github.com/spf13/cobra github.com/vishvananda/netlink golang.org/x/sys",
 		},
 		"internal/linklab/bench": {
-			imports: "internal/linklab internal/linklab/scenario github.com/spf13/cobra",
+			imports: "internal/energy internal/linklab internal/linklab/scenario github.com/spf13/cobra",
 		},
-		"internal/linklab/emu":      {imports: "internal/linklab/scenario"},
-		"internal/linklab/scenario": {},
+		"internal/linklab/battery":  {tests: "internal/energy"},
+		"internal/linklab/emu":      {imports: "internal/energy internal/linklab/scenario"},
+		"internal/linklab/scenario": {imports: "internal/energy"},
 		"internal/linklab/server":   {imports: "internal/testbody"},
 
 		// Turns times, bytes and samples into joules: as pure as the scheduler. It is
