@@ -33,6 +33,7 @@ func runs() map[string][]event.Event {
 		"empty-file":   eventtest.Empty(),
 		"many-files":   eventtest.ManyFiles(6),
 		"nothing":      nil,
+		"modelled":     tech(eventtest.TwoLinks(), "wifi", "lte"),
 	}
 }
 
@@ -319,6 +320,8 @@ func distort(e event.Event, n int64, x float64) event.Event {
 		f := v.Field(i)
 		if f.CanInt() {
 			f.SetInt(n)
+		} else if f.CanFloat() {
+			f.SetFloat(x)
 		} else if s, ok := f.Interface().([]event.LinkSample); ok {
 			s[0] = event.LinkSample{Bytes: n, Wasted: -n, Rate: x, Bandwidth: x, RTT: time.Duration(n)}
 		}
