@@ -117,6 +117,7 @@ func TestSamplerWithoutModel(t *testing.T) {
 		add(event.LinkJoined{Link: 1, Info: event.LinkInfo{Name: "wlan0", Tech: "wifi"}})
 		add(event.RequestStarted{At: second, Link: 1})
 		add(event.Sample{At: 3 * second, Links: []event.LinkSample{{}, {Bytes: 1e6}}})
+		add(event.RequestEnded{At: 5 * second, Link: 1, Bytes: 1e6, LastByte: 3 * second})
 	})
 	if len(powers) < 2 || powers[len(powers)-1].Joules <= 0 {
 		t.Errorf("%+v", powers)
