@@ -21,7 +21,7 @@ func rules() map[string]rule {
 	return map[string]rule{
 		"cmd/mlget": {
 			imports: "internal/cli",
-			tests: "internal/event internal/linklab internal/linklab/scenario internal/linklab/server internal/record internal/report" +
+			tests: "internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
 				" internal/testbody pkg/scheduler github.com/rogpeppe/go-internal/testscript golang.org/x/net/dns golang.org/x/sys",
 		},
 		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench"},
