@@ -130,8 +130,12 @@ func TestSchemaFile(t *testing.T) {
 		value any
 		said  object
 	}{
-		{Report{}, schema.object}, {Link{}, schema.Defs["link"]}, {File{}, schema.Defs["file"]}, {Power{}, schema.Defs["power"]},
-		{Energy{}, schema.Defs["energy"]}, {LinkEnergy{}, schema.Defs["link_energy"]},
+		{Report{}, schema.object},
+		{Link{}, schema.Defs["link"]},
+		{File{}, schema.Defs["file"]},
+		{Power{}, schema.Defs["power"]},
+		{Energy{}, schema.Defs["energy"]},
+		{LinkEnergy{}, schema.Defs["link_energy"]},
 	} {
 		typ := reflect.TypeOf(c.value)
 		var required []string
