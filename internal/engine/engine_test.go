@@ -50,7 +50,7 @@ func newRig(t testing.TB, nets ...*testLink) *rig {
 	}
 	r := &rig{t: t, nets: nets, rates: make([]int64, len(nets)), dir: t.TempDir(), bus: new(event.Bus)}
 	r.cfg = Config{
-		Bus: r.bus, Started: time.Now(), Algorithm: "3", StaticLimit: 4 * mib, Padding: 0.3,
+		Bus: r.bus, Started: time.Now(), Algorithm: "adaptive", StaticLimit: 4 * mib, Padding: 0.3,
 		Tries: 4, StallTimeout: 10 * time.Second, Record: true,
 	}
 	r.seen = make(chan []event.Event)
@@ -245,7 +245,7 @@ func (o *outcome) replay() {
 			}
 			cfg = &scheduler.Config{
 				Links: e.Links, Policy: p, Size: e.Size, Have: e.Have, Overlap: e.Overlap,
-				Window: e.Window, NoSteal: e.NoSteal, NoFailover: e.NoFailover,
+				Parallelism: e.Parallelism, Window: e.Window, NoSteal: e.NoSteal, NoFailover: e.NoFailover,
 			}
 			steps = steps[:0]
 		case event.Step:

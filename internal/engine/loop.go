@@ -113,6 +113,7 @@ func (d *download) lookForLoss(now scheduler.Time) {
 func (d *download) gain(t *transfer, got int64) {
 	now := d.e.now()
 	d.links[t.link].gained += got - t.told
+	d.links[t.link].streams |= 1 << t.stream
 	d.links[t.link].lastByte = now
 	t.told, t.progress = got, now
 	t.toldAt = scheduler.Time(t.lastByte.Load())

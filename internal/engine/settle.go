@@ -114,20 +114,20 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 	case fe.Class == fetch.Unsatisfied:
 		return d.unsatisfied(reqs, t, fe)
 	case d.needless(t):
-		return ending{outcome: outcomeOf(fe.Class), retry: true}
+		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
 	case permanent(fe, d.met(t.link, fe.Class)):
 		return ending{outcome: outcomeOf(fe.Class), lost: err}
 	}
 	return d.failed(t, outcomeOf(fe.Class), err, fe.RetryAfter)
 }
 
-// needless says whether t got nothing on a connection that its link can do
-// without: others of it are receiving, and the server may bound how many there
-// are. What it answers then counts against nobody.
+// needless says whether t got nothing on a connection that never brought anything
+// and that its link, which has brought something, can do without: the server may
+// bound how many there are. What it answers then counts against nobody.
 func (d *download) needless(t *transfer) bool {
-	return t.got.Load() == 0 && slices.ContainsFunc(d.transfers, func(o *transfer) bool {
-		return o.link == t.link && o.stream != t.stream && o.got.Load() > 0
-	})
+	l := &d.links[t.link]
+	return l.used && l.streams&(1<<t.stream) == 0 && t.got.Load() == 0 &&
+		slices.ContainsFunc(d.transfers, func(o *transfer) bool { return o.link == t.link && o.stream != t.stream })
 }
 
 // met says whether there was an answer before from where c says that there is

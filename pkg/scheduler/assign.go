@@ -23,7 +23,7 @@ func (c *Core) usable(l *link) bool {
 // ones take over what others are too slow with.
 func (c *Core) assign(out []Action) []Action {
 	for id := range LinkID(len(c.links)) {
-		helped := uint32(0) // bit s: stream s has taken something over, once is enough
+		helped := 0 // what has been taken over for it; a bound, as two may want the same
 		for c.usable(&c.links[id]) {
 			stream, ok := c.ready(id)
 			if !ok {
@@ -33,11 +33,10 @@ func (c *Core) assign(out []Action) []Action {
 			if out = c.request(id, stream, out); len(out) > before {
 				continue
 			}
-			if helped&(1<<stream) != 0 {
+			if out = c.steal(id, stream, out); len(out) == before {
 				break
 			}
-			helped |= 1 << stream
-			if out = c.steal(id, stream, out); len(out) == before {
+			if helped++; helped == maxQueued {
 				break
 			}
 		}
@@ -188,6 +187,9 @@ func (c *Core) NextWake() Time {
 			continue
 		}
 		wake = min(wake, c.now+max(rateWindow/2/Time(l.streams.most), leastWake))
+		if due := l.lastByte + longTrip; l.received == 0 && l.rtt == 0 && due > c.now {
+			wake = min(wake, due) // a trip that long asks for more streams
+		}
 		if l.est.rate > 0 && c.sized() && c.cfg.Overlap == 0 {
 			if spare := float64(l.pending) - c.runway(l); spare > 0 && l.streams.most == 1 {
 				wake = min(wake, c.now+max(Millisecond, FromSeconds(spare/l.est.rate)))

@@ -21,7 +21,7 @@ const (
 	// more than unmetStreams are asked for.
 	longTrip      = 100 * Millisecond
 	tripPerStream = 10 * Millisecond
-	unmetStreams  = 8
+	unmetStreams  = 16
 	// leastShare is how many bytes of the object a connection must be worth.
 	leastShare = int64(1) << 20
 

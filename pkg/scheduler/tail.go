@@ -106,8 +106,7 @@ func (c *Core) due(ch *chunk) float64 {
 	if c.now < at {
 		return (at - c.now).Seconds()
 	}
-	// Bytes come in bursts a round trip apart, and are told of now and then.
-	return max(0, (c.now - at - trip - rateWindow/2).Seconds())
+	return max(0, (c.now - at - rateWindow/2).Seconds()) // bytes are told of now and then
 }
 
 // steal lets a stream that has run out of work take over the end of what would

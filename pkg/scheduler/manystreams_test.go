@@ -1,0 +1,91 @@
+package scheduler
+
+import "testing"
+
+// far begins a download over a link with a round trip of 300 ms; streams gives
+// the chunk of each stream that was started.
+func far(t *testing.T) (r *rig, streams map[StreamID]ChunkID) {
+	t.Helper()
+	r = newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 1 << 30})
+	streams = map[StreamID]ChunkID{}
+	note := func(acts []Action) {
+		for _, a := range acts {
+			if a.Kind == Start && a.Link == 1 {
+				streams[a.Stream] = a.Chunk
+			}
+		}
+	}
+	note(r.up(2))
+	r.now = 50 * Millisecond
+	r.step(Input{Kind: Progress, Link: 0, Chunk: 0, Bytes: 1000, RTT: 20 * Millisecond})
+	note(r.step(Input{Kind: Tick}))
+	if len(streams) != 1 {
+		t.Fatalf("%d streams before anything is known of the link", len(streams))
+	}
+	r.now = 110 * Millisecond // no connection yet: it takes that long at least
+	note(r.step(Input{Kind: Tick}))
+	if n := len(streams); n < 2 || n > unmetStreams {
+		t.Fatalf("%d streams after 110 ms", n)
+	}
+	r.now = 310 * Millisecond
+	r.step(Input{Kind: Progress, Link: 1, Chunk: streams[0], RTT: 300 * Millisecond})
+	note(r.step(Input{Kind: Tick}))
+	if n := len(streams); n != 30 {
+		t.Fatalf("%d streams over 300 ms", n)
+	}
+	return r, streams
+}
+
+func TestALongTripStartsWithManyStreams(t *testing.T) {
+	r, _ := far(t)
+	if n := r.core.Streams(0); n != 1 {
+		t.Errorf("the near link has %d streams", n)
+	}
+}
+
+func TestAServerMayBoundTheConnections(t *testing.T) {
+	r, streams := far(t)
+	r.now = 620 * Millisecond
+	r.step(Input{Kind: Progress, Link: 1, Chunk: streams[3], Bytes: 1000})
+	for s, id := range streams {
+		if s >= 4 {
+			r.step(Input{Kind: Failed, Link: 1, Chunk: id, Wait: Second})
+		}
+	}
+	if l := &r.core.links[1]; l.banned || l.notBefore > r.now {
+		t.Error("the link has to wait because of connections that it can do without")
+	}
+	// Nothing is asked of them again, and a failure of those that work counts.
+	r.now += 400 * Millisecond
+	r.step(Input{Kind: Progress, Link: 1, Chunk: streams[3], Bytes: 14000})
+	for _, a := range r.step(Input{Kind: Tick}) {
+		if a.Kind == Start && a.Link == 1 && a.Stream >= 4 {
+			t.Errorf("stream %d is tried again", a.Stream)
+		}
+	}
+	r.step(Input{Kind: Failed, Link: 1, Chunk: streams[3], Bytes: 14000, Wait: Second})
+	if l := &r.core.links[1]; l.notBefore <= r.now {
+		t.Error("a connection that worked has failed, and the link need not wait")
+	}
+}
+
+func TestAConnectionCanDieByItself(t *testing.T) {
+	r, streams := far(t)
+	got := map[ChunkID]int64{}
+	rates := map[ChunkID]float64{0: 1e6}
+	for s, id := range streams {
+		if s != 7 {
+			rates[id] = 1e5
+		}
+	}
+	released := false
+	for _, a := range r.flow(4*Second, rates, got) {
+		released = released || a.Kind == Cancel && a.Chunk == streams[7]
+		if a.Kind == Ban {
+			t.Fatalf("%+v", a)
+		}
+	}
+	if !released {
+		t.Error("the stream that never answered keeps its bytes")
+	}
+}

@@ -1,0 +1,118 @@
+package scheduler
+
+import "testing"
+
+// idleRig has two links at 1 MB/s each, of which link 1 was asked for the last
+// bytes of the object and link 0 for nothing more.
+func idleRig(t *testing.T, rest int64) (r *rig, last Action) {
+	t.Helper()
+	r = newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 8 << 20, Have: []Range{{0, 6 << 20}}})
+	got := map[ChunkID]int64{}
+	rates := map[ChunkID]float64{}
+	for _, a := range r.up(2) {
+		if a.Kind == Start {
+			rates[a.Chunk] = 1e6
+		}
+	}
+	r.flow(500*Millisecond, rates, got)
+	c := r.core
+	for i := len(c.chunks) - 1; i >= 0; i-- {
+		c.step(Input{Kind: Finished, Chunk: c.chunks[i].id, Bytes: c.chunks[i].rng.Len()})
+	}
+	c.ledger.free = nil
+	r.now += 10 * Millisecond
+	c.now = r.now
+	out := c.start(1, 0, Range{8<<20 - rest, 8 << 20}, nil)
+	return r, out[0]
+}
+
+// step forgets the actions of an input.
+func (c *Core) step(in Input) { c.received(c.find(in.Chunk), in, nil) }
+
+func TestASmallRestIsFetchedTwice(t *testing.T) {
+	for _, winner := range []LinkID{0, 1} {
+		const rest = 30 << 10
+		r, last := idleRig(t, rest)
+		// Half of it comes at once, and then nothing: link 0, 20 ms away, would
+		// have the rest sooner than what is late already.
+		r.now += 20 * Millisecond
+		r.step(Input{Kind: Progress, Link: 1, Chunk: last.Chunk, Bytes: rest / 2})
+		var hedge Action
+		for range 20 {
+			r.now += 10 * Millisecond
+			for _, a := range r.step(Input{Kind: Tick}) {
+				if a.Kind == Start {
+					hedge = a
+				}
+			}
+			if hedge.Copy {
+				break
+			}
+		}
+		if !hedge.Copy || hedge.Link != 0 || hedge.Range != (Range{last.Range.Off + rest/2, last.Range.End}) {
+			t.Fatalf("no copy of the rest: %+v", hedge)
+		}
+		if left := r.core.Left(); left != rest/2 {
+			t.Errorf("%d bytes left, a copy counts for nothing", left)
+		}
+		r.now += 10 * Millisecond
+		r.step(Input{Kind: Progress, Link: 1, Chunk: last.Chunk, Bytes: rest/2 + 1000})
+		r.step(Input{Kind: Progress, Link: 0, Chunk: hedge.Chunk, Bytes: 2000})
+		won, lost, counts := last, hedge, Range{hedge.Range.Off, hedge.Range.Off}
+		if winner == 0 {
+			won, lost, counts = hedge, last, Range{last.Range.Off, hedge.Range.Off}
+		}
+		r.step(Input{Kind: Finished, Link: won.Link, Chunk: won.Chunk, Bytes: won.Range.Len()})
+		r.want(Cancel, Complete)
+		if a := r.acts[0]; a.Chunk != lost.Chunk || a.Range != counts {
+			t.Errorf("link %d won: %+v, of which %v should count", winner, a, counts)
+		}
+	}
+}
+
+func TestACopyEndsWithItsOriginal(t *testing.T) {
+	r, last := idleRig(t, 30<<10)
+	c := r.core
+	c.hedge(0, 0, &c.chunks[c.find(last.Chunk)], nil)
+	r.now += 10 * Millisecond
+	var cancelled, started int
+	for _, a := range r.step(Input{Kind: Failed, Link: 1, Chunk: last.Chunk, Bytes: 100, Wait: Second}) {
+		switch {
+		case a.Kind == Cancel && a.Link == 0 && a.Range.Empty():
+			cancelled++
+		case a.Kind == Start && a.Link == 0 && a.Range == Range{last.Range.Off + 100, last.Range.End} && !a.Copy:
+			started++
+		}
+	}
+	if cancelled != 1 || started != 1 || c.Left() != 30<<10-100 {
+		t.Errorf("%+v, %d left", r.acts, c.Left())
+	}
+}
+
+// TestASlowLinkIsLeftIdle asks what a link far away is given when the near one
+// needs less time for all that is left than the far one for its first byte.
+func TestASlowLinkIsLeftIdle(t *testing.T) {
+	c, err := New(Config{Links: 2, Policy: &adaptive{}, Size: 10 << 20, Have: []Range{{0, 9 << 20}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, rate := range []float64{20e6, 1e6} {
+		c.links[i].up, c.links[i].est.rate, c.links[i].asked = true, rate, true
+		c.links[i].streams.worked = 1
+	}
+	c.links[0].rtt, c.links[1].rtt = 10*Millisecond, 400*Millisecond
+	v := View{c}
+	if n := c.cfg.Policy.Request(v, 1); n != 0 {
+		t.Errorf("the far link is asked for %d bytes", n)
+	}
+	if n := c.cfg.Policy.Request(v, 0); n < 300<<10 {
+		t.Errorf("the near link is asked for %d bytes only", n)
+	}
+	// With ten times as much left it is worth it, and both end together.
+	c.ledger.free = []Range{{0, 10 << 20}}
+	c.links[1].rtt = 100 * Millisecond
+	end := v.together()
+	if a, b := v.brings(0, end), v.brings(1, end); b < 16<<10 || int64(a+b+0.5) != 10<<20 {
+		t.Errorf("the links bring %.0f and %.0f bytes by %.3f s", a, b, end)
+	}
+}
