@@ -92,7 +92,7 @@ func TestGauges(t *testing.T) {
 		for _, radios := range [][2]string{{"wifi", "lte"}, {"wifi-s7-mean", "lte-s7-mean"}} {
 			rnd := rand.New(rand.NewPCG(7, 8))
 			var worst, mean, simpson float64
-			const rounds = 50
+			const rounds = 20
 			for range rounds {
 				samples, run, want := c.gauge.watch(rnd, radios[0], radios[1])
 				s, ok := Summarise(Series{Samples: samples}, run)
