@@ -3,24 +3,32 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mlget/mlget/internal/report"
 )
 
-// schema is as much of JSON Schema as docs/report.schema.json uses for keys.
+// schema is as much of JSON Schema as docs/report.schema.json uses.
 type schema struct {
+	Type       string            `json:"type"`
+	Const      any               `json:"const"`
+	Enum       []any             `json:"enum"`
 	Properties map[string]schema `json:"properties"`
 	Required   []string          `json:"required"`
+	Additional *schema           `json:"additionalProperties"` // of a map: what its values are
 	Items      *schema           `json:"items"`
+	AnyOf      []schema          `json:"anyOf"`
 	Ref        string            `json:"$ref"`
 	Defs       map[string]schema `json:"$defs"`
 }
 
-// checkReport holds a report against the schema's keys, both ways, and against
+// checkReport holds a report against the schema, its keys both ways, and against
 // what must be true of the numbers in it.
 func checkReport(text []byte) error {
 	spec, err := os.ReadFile("../../docs/report.schema.json")
@@ -45,18 +53,35 @@ func checkReport(text []byte) error {
 	return checkSums(r)
 }
 
-// check checks v's keys; defs are what references lead to.
+// check checks v; defs are what references lead to.
 func (s schema) check(defs map[string]schema, at string, v any) error {
 	if name, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok {
 		s = defs[name]
 	}
+	if len(s.AnyOf) > 0 {
+		var errs []error
+		for _, one := range s.AnyOf {
+			err := one.check(defs, at, v)
+			if err == nil {
+				return nil
+			}
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
+	}
+	switch {
+	case s.Type != "" && !isOfType(v, s.Type):
+		return fmt.Errorf("%s is %v, which is no %s", at, v, s.Type)
+	case s.Const != nil && s.Const != v, s.Enum != nil && !slices.Contains(s.Enum, v):
+		return fmt.Errorf("%s is %v, which it cannot be", at, v)
+	}
 	switch v := v.(type) {
 	case map[string]any:
-		if len(s.Properties) == 0 {
-			return nil
-		}
 		for key, value := range v {
 			p, ok := s.Properties[key]
+			if !ok && s.Additional != nil {
+				p, ok = *s.Additional, true
+			}
 			if !ok {
 				return fmt.Errorf("%s.%s is not in the schema", at, key)
 			}
@@ -80,6 +105,52 @@ func (s schema) check(defs map[string]schema, at string, v any) error {
 		}
 	}
 	return nil
+}
+
+// isOfType says whether v is of the type that JSON Schema calls name.
+func isOfType(v any, name string) bool {
+	switch v := v.(type) {
+	case nil:
+		return name == "null"
+	case bool:
+		return name == "boolean"
+	case string:
+		return name == "string"
+	case float64:
+		return name == "number" || name == "integer" && v == math.Trunc(v)
+	case []any:
+		return name == "array"
+	}
+	return name == "object"
+}
+
+// TestCheckReport: the check finds what is wrong, at any depth.
+func TestCheckReport(t *testing.T) {
+	sound, err := os.ReadFile("../../internal/report/testdata/modelled.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkReport(sound); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range [][2]string{
+		{`"tail_cut": false`, `"tail_cut": 0`},
+		{`"modelled": true,
+        "model"`, `"modelled": false,
+        "model"`},
+		{`"model": "lte"`, `"modell": "lte"`},
+		{`"joules_per_100mb"`, `"joules_per_100mib"`},
+		{`"energy": {`, `"energy": null, "energie": {`},
+		{`"requests": 4`, `"requests": 4.5`},
+		{`"state": "used"`, `"state": "fine"`},
+	} {
+		text := strings.Replace(string(sound), change[0], change[1], 1)
+		if text == string(sound) {
+			t.Errorf("there is no %s", change[0])
+		} else if checkReport([]byte(text)) == nil {
+			t.Errorf("%s may be %s", change[0], change[1])
+		}
+	}
 }
 
 func parseReport(text []byte) (report.Report, error) {
@@ -110,6 +181,8 @@ func checkSums(r report.Report) error {
 		return fmt.Errorf("links carried %d, %d were there, the size is %d", bytes, r.ResumedBytes, r.SizeBytes)
 	case r.ExitCode == 0 && r.PowerUnavailable == "" && r.Power == nil:
 		return fmt.Errorf("no power, and not why")
+	case (r.Energy == nil) == (r.EnergyUnavailable == ""):
+		return fmt.Errorf("energy %+v, unavailable %q", r.Energy, r.EnergyUnavailable)
 	}
 	return nil
 }

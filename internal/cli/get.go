@@ -11,7 +11,6 @@ import (
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/link"
-	"github.com/mlget/mlget/internal/power"
 	"github.com/mlget/mlget/internal/progress"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -39,7 +38,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	if err != nil {
 		return err
 	}
-	watchers, err := o.watch(&bus, mode, stdio)
+	watchers, err := o.watch(&bus, mode, measure.models, stdio)
 	if err != nil {
 		return err
 	}
@@ -48,17 +47,18 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	var totals []event.LinkTotals
 	links, specs, err := o.choose(ctx, warn)
 	if err == nil {
-		bus.Publish(o.runStarted(started, links, len(jobs)))
-		nets, terms := networks(links)
+		run := o.runStarted(started, links, len(jobs))
+		bus.Publish(run)
+		sampler := measure.start(run)
+		nets, terms := networks(links, measure.models)
 		cfg := o.engine(web, &bus, started)
 		shared := engine.NewLinks(&bus, started, nets, terms, cfg.BlockSize)
 		shared = engine.WithSpares(shared, o.spares(links))
 		roster := &roster{
 			options: o, specs: specs, system: link.System{}, bus: &bus, started: started, warn: warn,
-			seats: seats(shared), members: members(links),
+			seats: seats(shared), members: members(links), models: measure.models,
 		}
 		stop := roster.watch(ctx)
-		sampler := power.Start(measure)
 		measured := linger(ctx, sampler, o.power.baseline, warn, " before the first connection")
 		limited, cancel := o.limitTime(ctx, started.Add(measured))
 		defer cancel()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/link"
@@ -95,10 +96,10 @@ func (o *getOptions) family() link.Family {
 }
 
 // networks gives the engine its side of the links.
-func networks(links []chosen) (nets []engine.Network, terms []engine.Terms) {
+func networks(links []chosen, models energy.Models) (nets []engine.Network, terms []engine.Terms) {
 	for _, l := range links {
 		nets = append(nets, l.net)
-		terms = append(terms, termsOf(l.net))
+		terms = append(terms, termsOf(l.net, models))
 	}
 	return nets, terms
 }

@@ -2,13 +2,18 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/modelled"
 	"github.com/mlget/mlget/internal/power"
 )
 
@@ -43,32 +48,91 @@ func (o *sampleOptions) config(bus *event.Bus, started time.Time) (power.Config,
 	return cfg, nil
 }
 
-// powerOptions is what they say of measuring the power of a download.
+// powerOptions is what they say of the power and the energy of a download.
 type powerOptions struct {
 	sampleOptions
 	baseline, tail time.Duration
+	modelFile      string
 }
 
 func (o *powerOptions) addFlags(f *pflag.FlagSet) {
 	o.sampleOptions.addFlags(f)
+	f.Lookup("power").Usage += ", " + power.Model
 	f.DurationVar(&o.baseline, "power-baseline", 0, "measure for so long before the first connection")
 	f.DurationVar(&o.tail, "tail", 0, "measure for so long after the end; an interrupt ends it")
+	f.StringVar(&o.modelFile, "energy-model", "", "`FILE` that describes the radios of this device (docs/energy-models.md)")
 }
 
-func (o *powerOptions) config(bus *event.Bus, started time.Time) (power.Config, error) {
+// measurement is how a download's power is measured or modelled.
+type measurement struct {
+	power  power.Config
+	models energy.Models
+}
+
+// config checks the flags, and reads the file of models.
+func (o *powerOptions) config(bus *event.Bus, started time.Time) (measurement, error) {
 	if o.baseline < 0 || o.tail < 0 {
-		return power.Config{}, usagef("--power-baseline and --tail: a time is negative")
+		return measurement{}, usagef("--power-baseline and --tail: a time is negative")
 	}
-	return o.sampleOptions.config(bus, started)
+	models, err := readModels(o.modelFile)
+	if err != nil {
+		return measurement{}, fileError{fmt.Errorf("--energy-model: %w", err)}
+	}
+	m := measurement{models: models}
+	if o.source != power.Model {
+		m.power, err = o.sampleOptions.config(bus, started)
+		return m, err
+	}
+	others := o.sampleOptions
+	others.source = power.None
+	m.power, err = others.config(bus, started)
+	m.power.Source = power.Model
+	return m, err
+}
+
+// readModels reads a file of models; without a name there are those that are
+// built in.
+func readModels(name string) (energy.Models, error) {
+	if name == "" {
+		return energy.Models{}, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return energy.Models{}, err
+	}
+	// A byte more than is allowed: so a file that is too long is told from others.
+	data, err := io.ReadAll(io.LimitReader(f, energy.MaxModelFile+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return energy.Models{}, err
+	}
+	models, err := energy.ParseModels(data)
+	if err != nil {
+		return energy.Models{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return *models, nil
+}
+
+// sampler publishes power while a download goes on.
+type sampler interface {
+	Linger(ctx context.Context, d time.Duration)
+	Stop()
+}
+
+// start begins to sample, as soon as the run has been told of.
+func (m measurement) start(run event.RunStarted) sampler {
+	if m.power.Source == power.Model {
+		return modelled.Start(modelled.Config{Models: m.models, Interval: m.power.Interval, Run: run, Bus: m.power.Bus})
+	}
+	return power.Start(m.power)
 }
 
 // linger measures for d while nothing is downloaded, and returns how long it did.
-func linger(ctx context.Context, sampler *power.Sampler, d time.Duration, say func(important bool, text string), when string) time.Duration {
+func linger(ctx context.Context, s sampler, d time.Duration, say func(important bool, text string), when string) time.Duration {
 	if d == 0 {
 		return 0
 	}
 	say(false, "measuring power for "+d.String()+when)
 	begun := time.Now()
-	sampler.Linger(ctx, d)
+	s.Linger(ctx, d)
 	return time.Since(begun)
 }

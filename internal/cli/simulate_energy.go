@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -27,7 +28,7 @@ type simulateEnergy struct {
 
 func (o *simulateEnergy) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.modes, "energy", []string{scheduler.EnergyOff.String()}, "as for a download; several are compared, in modelled joules")
-	f.StringSliceVar(&o.radios, "radio", nil, "a link's radio, `LINK=MODEL`: "+strings.Join(energy.Names(), ", ")+" (by default after its name)")
+	f.StringSliceVar(&o.radios, "radio", nil, "a link's radio, `LINK=MODEL`: "+strings.Join(energy.Names(), ", ")+" (by default the scenario's, or after its name)")
 	f.DurationVar(&o.maxTime, "max-time", 0, "what --energy min-energy is to be in time for")
 	f.BoolVar(&o.doc, "energy-doc", false, "rehearse the energy policies: docs/energy.md")
 }
@@ -60,7 +61,7 @@ func (o *simulateEnergy) apply(cfg *sim.Config, mode string) error {
 	for i, l := range cfg.Scenario.Links {
 		model, said := models[l.Name]
 		if !said {
-			model = string(link.TechOf(l.Name))
+			model = cmp.Or(l.Power, string(link.TechOf(l.Name)))
 		}
 		var known bool
 		if radios[i], known = energy.Lookup(model); !known && (said || model != "") {

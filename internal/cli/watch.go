@@ -4,6 +4,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/progress"
 	"github.com/mlget/mlget/internal/record"
@@ -19,8 +20,8 @@ type watchers struct {
 }
 
 // watch starts the observers.
-func (o *getOptions) watch(bus *event.Bus, mode progress.Mode, stdio IO) (*watchers, error) {
-	w := &watchers{}
+func (o *getOptions) watch(bus *event.Bus, mode progress.Mode, models energy.Models, stdio IO) (*watchers, error) {
+	w := &watchers{builder: report.Builder{Models: models}}
 	if o.recordFile != "" {
 		f, err := os.Create(o.recordFile)
 		if err != nil {

@@ -21,7 +21,7 @@ func rules() map[string]rule {
 	return map[string]rule{
 		"cmd/mlget": {
 			imports: "internal/cli",
-			tests: "internal/event internal/linklab internal/linklab/scenario internal/linklab/server internal/record internal/report" +
+			tests: "internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
 				" internal/testbody pkg/scheduler github.com/rogpeppe/go-internal/testscript golang.org/x/net/dns golang.org/x/sys",
 		},
 		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench"},
@@ -80,30 +80,31 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest pkg/scheduler",
 		},
 		"internal/report": {
-			imports: "internal/event internal/term internal/units pkg/scheduler",
+			imports: "internal/energy internal/event internal/modelled internal/term internal/units pkg/scheduler",
 			tests:   "internal/event/eventtest",
 		},
 
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
-			imports: "internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/energy internal/power internal/progress internal/record internal/report internal/sim internal/store internal/term" +
-				" internal/terms" +
+			imports: "internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
+				" internal/modelled internal/power internal/progress internal/record internal/report internal/sim internal/store internal/term internal/terms" +
 				" internal/units pkg/scheduler" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
 
 		// The laboratory. It shares nothing with mlget's downloads but the bodies of
-		// tests, so that it cannot favour it; its scenarios serve the simulator too.
+		// tests and the models of radios, so that it cannot favour it; its scenarios
+		// serve the simulator too.
 		"internal/linklab": {
-			imports: "internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
+			imports: "internal/energy internal/linklab/battery internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
 				" github.com/spf13/cobra github.com/vishvananda/netlink golang.org/x/sys",
 		},
 		"internal/linklab/bench": {
-			imports: "internal/linklab internal/linklab/scenario github.com/spf13/cobra",
+			imports: "internal/energy internal/linklab internal/linklab/scenario github.com/spf13/cobra",
 		},
-		"internal/linklab/emu":      {imports: "internal/linklab/scenario"},
-		"internal/linklab/scenario": {},
+		"internal/linklab/battery":  {tests: "internal/energy"},
+		"internal/linklab/emu":      {imports: "internal/energy internal/linklab/scenario"},
+		"internal/linklab/scenario": {imports: "internal/energy"},
 		"internal/linklab/server":   {imports: "internal/testbody"},
 
 		// Turns times, bytes and samples into joules: as pure as the scheduler. It is

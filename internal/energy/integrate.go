@@ -23,14 +23,17 @@ type Reading struct {
 // samples on either side; where there is none on one side, the nearest holds
 // [D]. No usable sample, or no time: 0, 0.
 //
-// Within the window it is Simpson's rule [thesis, 3.4], in the form for uneven
-// spacing as in [Simpson], but for two neighbouring intervals of which one is
-// more than twice as long as the other: there Simpson gives a sample a negative
-// weight, so that two readings a moment apart could take energy away. Those two
-// are trapezoids [D].
+// Between samples the power is a straight line. The thesis takes Simpson's rule
+// [3.4], for which there is [Simpson]: it is exact for what is smooth, but the
+// power of a download is steps, and its samples are uneven, since a gauge that
+// repeats itself is not told each time. Of a phone that plays a download of 15 s
+// and its tail, asked once a second through gauges of several kinds (TestGauges),
+// lines are at most 2.0 % off without noise, and 3.0 % with noise of 2 %; Simpson's
+// rule is 21 and 3.4 % off, and 2.1 and 3.4 % if it is kept to pairs of intervals
+// that are nearly alike.
 func Integrate(samples []Sample, start, end int64) (joules, covered float64) {
 	w := clip(samples, start, end)
-	return simpson(w.points, 2), w.covered
+	return trapezoids(w.points), w.covered
 }
 
 // Simpson integrates samples over all of their time, in J, by the composite
@@ -40,7 +43,30 @@ func Integrate(samples []Sample, start, end int64) (joules, covered float64) {
 // Data", J. of Math. Sciences and Math. Education 12(2), 2017], two points are a
 // trapezoid: what scipy.integrate.simpson does since 1.11. Unusable samples are
 // left out as in [Integrate].
-func Simpson(samples []Sample) float64 { return simpson(clean(samples), math.Inf(1)) }
+func Simpson(samples []Sample) float64 {
+	points := clean(samples)
+	if len(points) < 2 {
+		return 0
+	}
+	var sum float64
+	n := len(points) - 1 // intervals
+	for i := 0; i+2 <= n; i += 2 {
+		a, b, c := points[i], points[i+1], points[i+2]
+		h0, h1 := seconds(b.At-a.At), seconds(c.At-b.At)
+		sum += (h0 + h1) / 6 * ((2-h1/h0)*a.Watts + (h0+h1)*(h0+h1)/(h0*h1)*b.Watts + (2-h0/h1)*c.Watts)
+	}
+	switch {
+	case n%2 == 0:
+		return sum
+	case n == 1:
+		return trapezoids(points)
+	}
+	a, b, c := points[n-2], points[n-1], points[n]
+	h0, h1 := seconds(b.At-a.At), seconds(c.At-b.At)
+	return sum + (2*h1*h1+3*h0*h1)/(6*(h0+h1))*c.Watts +
+		(h1*h1+3*h0*h1)/(6*h0)*b.Watts -
+		h1*h1*h1/(6*h0*(h0+h1))*a.Watts
+}
 
 // CounterJoules is what a counter advanced from start to end (ns), in J, and
 // which share of that time, 0 to 1, the readings cover. At start and end it is
@@ -145,42 +171,13 @@ func clean(samples []Sample) []Sample {
 	return usable
 }
 
-// simpson integrates points at rising times. Pairs of intervals of which one is
-// more than uneven times as long as the other are trapezoids.
-func simpson(points []Sample, uneven float64) float64 {
-	if len(points) < 2 {
-		return 0
+// trapezoids integrates points at rising times by straight lines between them.
+func trapezoids(points []Sample) (joules float64) {
+	for i := 1; i < len(points); i++ {
+		joules += seconds(points[i].At-points[i-1].At) * (points[i-1].Watts + points[i].Watts) / 2
 	}
-	var sum float64
-	n := len(points) - 1 // intervals
-	for i := 0; i+2 <= n; i += 2 {
-		a, b, c := points[i], points[i+1], points[i+2]
-		h0, h1 := seconds(b.At-a.At), seconds(c.At-b.At)
-		if h0 > uneven*h1 || h1 > uneven*h0 {
-			sum += trapezoid(a, b) + trapezoid(b, c)
-			continue
-		}
-		sum += (h0 + h1) / 6 * ((2-h1/h0)*a.Watts + (h0+h1)*(h0+h1)/(h0*h1)*b.Watts + (2-h0/h1)*c.Watts)
-	}
-	if n%2 == 0 {
-		return sum
-	}
-	b, c := points[n-1], points[n]
-	if n == 1 {
-		return sum + trapezoid(b, c)
-	}
-	a := points[n-2]
-	h0, h1 := seconds(b.At-a.At), seconds(c.At-b.At)
-	if h0 > uneven*h1 || h1 > uneven*h0 {
-		return sum + trapezoid(b, c)
-	}
-	return sum + (2*h1*h1+3*h0*h1)/(6*(h0+h1))*c.Watts +
-		(h1*h1+3*h0*h1)/(6*h0)*b.Watts -
-		h1*h1*h1/(6*h0*(h0+h1))*a.Watts
+	return joules
 }
-
-// trapezoid is the energy between two samples on a straight line.
-func trapezoid(a, b Sample) float64 { return seconds(b.At-a.At) * (a.Watts + b.Watts) / 2 }
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 

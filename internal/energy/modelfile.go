@@ -14,7 +14,6 @@ import (
 // Limits of what a file of models may say. They are far beyond any radio; their
 // purpose is that a slip of units is noticed.
 const (
-	maxFile        = 1 << 20 // bytes
 	maxRadios      = 100
 	maxName        = 32      // characters
 	maxText        = 200     // characters
@@ -23,6 +22,9 @@ const (
 	maxMillisecond = 600_000 // 10 minutes
 	maxMicrojoules = 1e6     // per packet
 )
+
+// MaxModelFile is the length of the longest file of models, in bytes.
+const MaxModelFile = 1 << 20
 
 // Models is what is known of a device: the radios that are built in, and those
 // of a file which go before them. The zero value has the former alone.
@@ -69,8 +71,8 @@ func (m *Models) TCP() TCPCost {
 // line that says where in the file it is, as in "radios.lte.tail_ms: must not
 // be negative".
 func ParseModels(data []byte) (*Models, error) {
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("the file is larger than %d bytes", maxFile)
+	if len(data) > MaxModelFile {
+		return nil, fmt.Errorf("the file is larger than %d bytes", MaxModelFile)
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	top, err := members(dec)

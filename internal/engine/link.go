@@ -137,13 +137,15 @@ func (l *Link) Totals() event.LinkTotals {
 	return t
 }
 
+// RoundTrip implements fetch.Trace.
+func (l *Link) RoundTrip(rtt time.Duration) { l.sawRTT(rtt) }
+
 // ConnOpened implements fetch.Trace.
 func (l *Link) ConnOpened(local, remote net.Addr, _ string, rtt time.Duration) {
 	l.mu.Lock()
 	l.totals.Connections++
 	l.totals.LocalAddr, l.totals.RemoteAddr = local.String(), remote.String()
 	l.mu.Unlock()
-	l.sawRTT(rtt)
 	l.bus.Publish(event.ConnOpened{
 		At: sinceStart(l.started), Link: l.id, Local: local.String(), Remote: remote.String(), RTT: rtt,
 	})

@@ -70,6 +70,9 @@ func (c *Client) connect(ctx context.Context, key originKey) (*dialed, time.Dura
 		}
 		return nil, 0, err
 	}
+	if c.trace != nil {
+		c.trace.RoundTrip(rtt)
+	}
 	// A handshake that does not know contexts is unblocked by closing.
 	stop := context.AfterFunc(ctx, func() { _ = d.raw.Close() })
 	defer stop()

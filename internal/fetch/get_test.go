@@ -232,13 +232,20 @@ func TestClosedClient(t *testing.T) {
 // traced collects what a Trace is told.
 type traced struct {
 	mu     sync.Mutex
+	trips  int
 	protos []string
+}
+
+func (tr *traced) RoundTrip(time.Duration) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.trips++
 }
 
 func (tr *traced) ConnOpened(local, remote net.Addr, proto string, rtt time.Duration) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	if local != nil && remote != nil && rtt > 0 {
+	if local != nil && remote != nil && rtt > 0 && tr.trips > len(tr.protos) {
 		tr.protos = append(tr.protos, proto)
 	}
 }

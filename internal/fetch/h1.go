@@ -88,7 +88,7 @@ func (hc *h1Conn) killLocked() {
 	hc.o.h1 = without(hc.o.h1, hc)
 	hc.o.wake()
 	// The raw connection: TLS would try to say goodbye first, which can block.
-	_ = hc.raw.Close()
+	hangUp(hc.raw, hc.pending > 0)
 }
 
 // strikeLocked counts the end of the connection against pipelining if the server

@@ -127,7 +127,7 @@ func (hc *h2Conn) released(suspect bool) {
 // fail ends the connection; the first reason is the one that is told.
 func (hc *h2Conn) fail(err error) {
 	hc.mu.Lock()
-	first := hc.err == nil
+	first, owed := hc.err == nil, len(hc.streams) > 0
 	if first {
 		hc.err = err
 		for _, s := range hc.streams {
@@ -140,7 +140,7 @@ func (hc *h2Conn) fail(err error) {
 		hc.out.goAway(broken.code)
 	}
 	// The raw connection: TLS would try to say goodbye first, which can block.
-	_ = hc.raw.Close()
+	hangUp(hc.raw, owed)
 }
 
 // roundTrip sends the request on a stream of its own and waits for the header.

@@ -115,6 +115,7 @@ The keys of a link (of --link, and of a link line in a scenario file):
   ramp0   fraction of the rate at which it begins to (0.25)
   vary    0..1: the rate wanders within down*(1±vary), with mean down (0)
   trace   file in mahimahi's format that gives the rate its shape
+  power   model of the radio: wifi-s7-mean, lte, nr, ... (none)
 
 A scenario file holds such lines and events, counted from the first packet
 that COMMAND sends over any link:
@@ -130,6 +131,11 @@ LINKLAB_SHA256 and LINKLAB_SIZE (unless --serve), LINKLAB_LINKS (names, comma
 separated), and with --tls LINKLAB_URL_TLS and LINKLAB_CA. Proxies are taken
 out of it.
 
+Where a link has a power model, the energy of all radios is printed to standard
+error at the end, and COMMAND finds LINKLAB_SYSFS: a directory like the /sys of a
+phone whose battery they draw from (mlget --sysfs $LINKLAB_SYSFS --power battery).
+Its files show the mean since they last changed.
+
 Exit status: COMMAND's, or 128 and the number of the signal that ended it;
 125 if linklab fails, 126 if COMMAND cannot be run, 127 if it is not found.`
 
@@ -137,6 +143,7 @@ func newRun(args []string, status *int) *cobra.Command {
 	var (
 		f    linkFlags
 		c    Config
+		e    energyOptions
 		size = "250MB"
 		kind string
 	)
@@ -151,6 +158,9 @@ func newRun(args []string, status *int) *cobra.Command {
 				return err
 			}
 			c.Seed = f.seed
+			if err := e.check(cmd.Flags().Changed("tail"), c.Scenario); err != nil {
+				return err
+			}
 			if c.Dir == "" {
 				if c.Size, err = ParseSize(size); err != nil {
 					return err
@@ -164,7 +174,7 @@ func newRun(args []string, status *int) *cobra.Command {
 				return fmt.Errorf("--server %s: builtin or nginx", kind)
 			}
 			s := streams{in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr()}
-			*status, err = run(c, command, args, s)
+			*status, err = run(c, e, command, args, s)
 			return err
 		},
 	}
@@ -177,6 +187,7 @@ func newRun(args []string, status *int) *cobra.Command {
 	cmd.Flags().BoolVar(&c.SourceRules, "source-rules", false, "route by source address, for programs that bind to one")
 	cmd.Flags().IntVar(&c.RPFilter, "rp-filter", 0, "rp_filter of the devices: 0, 1 or 2")
 	cmd.MarkFlagsMutuallyExclusive("serve", "size")
+	e.add(cmd, &c)
 	return cmd
 }
 

@@ -32,7 +32,7 @@ func TestBoundCommand(t *testing.T) {
 		"bound --size 5X":            "write it as",
 		"bound --size 0":             "write it as",
 		"bound --scenario none":      "no scenario named",
-		"bound --link a,power=lte":   "power model is not there yet",
+		"bound --link a,power=steam": "the models are wifi, ",
 		"bound --link a":             "needs down=",
 		"bound x":                    "unknown command",
 		"bound --link a,trace=/none": "no such file",
@@ -50,7 +50,7 @@ func TestScenariosCommand(t *testing.T) {
 		t.Fatalf("%d, %q", status, errOut)
 	}
 	for _, want := range []string{
-		"wifi-dies: As high-speed; Wi-Fi falls silent for good.\n  link wlan0,down=82,up=20.5,rtt=16,queue=100\n",
+		"wifi-dies: As high-speed; Wi-Fi falls silent for good.\n  link wlan0,down=82,up=20.5,rtt=16,queue=100,power=wifi-s7-mean\n",
 		"  at 6s wlan0 down\n",
 	} {
 		if !strings.Contains(out, want) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/mlget/mlget/internal/linklab/battery"
 	"github.com/mlget/mlget/internal/linklab/scenario"
 )
 
@@ -30,12 +31,19 @@ type Config struct {
 	TLS         bool // serve https too, with a CA of the lab's own
 	SourceRules bool // route by source address, so that binding to one takes effect
 	RPFilter    int  // rp_filter of both namespaces: 0 off, 1 strict, 2 loose
+	// Battery is that of the phone that the lab plays where a link has a power
+	// model. Its noise has the lab's Seed.
+	Battery battery.Config
 }
 
 // complete checks the configuration and fills in defaults.
 func (c Config) complete() (Config, error) {
 	var err error
 	if c.Scenario, err = c.Scenario.Complete(); err != nil {
+		return c, err
+	}
+	c.Battery.Seed = c.Seed
+	if c.Battery, err = c.Battery.Complete(); err != nil {
 		return c, err
 	}
 	if c.Size < 0 {

@@ -1,6 +1,8 @@
 // Package linklab makes a laboratory of emulated links: two network namespaces
 // joined by one pair of TUN devices per link, an emulator between them, a web
-// server in one and any command in the other. Nothing outside of the two
+// server in one and any command in the other. Where a link has a power model, the
+// lab is a phone as well: it accounts for the radios' energy, and has a battery
+// that shows it. Nothing outside of the two
 // namespaces is touched, and nothing is left behind.
 //
 // A Lab's methods may be called from any goroutine; Close may be called while

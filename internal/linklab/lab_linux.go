@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mlget/mlget/internal/linklab/battery"
 	"github.com/mlget/mlget/internal/linklab/emu"
 	"github.com/mlget/mlget/internal/linklab/scenario"
 	"github.com/mlget/mlget/internal/linklab/server"
@@ -29,6 +30,9 @@ type Lab struct {
 	nginx  *server.Nginx
 	body   server.Body
 	ca     *server.CA
+
+	battery *battery.Battery // nil where no link has a power model
+	sysfs   string           // its directory
 
 	mu     sync.Mutex
 	closed bool
@@ -63,6 +67,9 @@ func (l *Lab) build() error {
 		return err
 	}
 	if err := l.connect(); err != nil {
+		return err
+	}
+	if err := l.startBattery(); err != nil {
 		return err
 	}
 	return l.serve()
@@ -317,6 +324,9 @@ func (l *Lab) environment() []string {
 	if l.cfg.Dir == "" {
 		env = append(env, "LINKLAB_SHA256="+l.SHA256(), fmt.Sprintf("LINKLAB_SIZE=%d", l.Size()))
 	}
+	if l.sysfs != "" {
+		env = append(env, "LINKLAB_SYSFS="+l.sysfs)
+	}
 	if l.ca != nil {
 		env = append(env, "LINKLAB_URL_TLS="+l.URLTLS(), "LINKLAB_CA="+l.CA())
 	}
@@ -341,6 +351,9 @@ func (l *Lab) Close() error {
 	}
 	if l.http != nil {
 		errs = append(errs, l.http.Close())
+	}
+	if l.battery != nil {
+		errs = append(errs, l.battery.Close())
 	}
 	if l.emu != nil {
 		errs = append(errs, l.emu.Close())

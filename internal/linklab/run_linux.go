@@ -21,9 +21,9 @@ type streams struct {
 }
 
 // run makes a lab, runs the command in it and returns the command's status.
-// args are the whole command line, for a copy of this process where one is
-// needed.
-func run(c Config, command, args []string, s streams) (status int, err error) {
+// What that has cost in energy is said on standard error. args are the whole
+// command line, for a copy of this process where one is needed.
+func run(c Config, o energyOptions, command, args []string, s streams) (status int, err error) {
 	if done, status, err := Elevate(args, s.in, s.out, s.err); done {
 		return status, err
 	}
@@ -37,7 +37,14 @@ func run(c Config, command, args []string, s streams) (status int, err error) {
 	}
 	cmd := l.Command(context.Background(), command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, s.err
-	return statusOf(cmd.Cmd, runForeground(cmd.Cmd, cmd))
+	meter := l.StartEnergy()
+	err = runForeground(cmd.Cmd, cmd)
+	meter.End()
+	status, err = statusOf(cmd.Cmd, err)
+	if err != nil {
+		return status, err
+	}
+	return status, o.tell(meter.Energy(o.tail), s.err)
 }
 
 // Elevate makes sure that labs can be started by somebody who is not root: done

@@ -19,7 +19,7 @@ func Elevate([]string, io.Reader, io.Writer, io.Writer) (done bool, status int, 
 }
 
 // run says that there are no network namespaces here.
-func run(Config, []string, []string, streams) (int, error) {
+func run(Config, energyOptions, []string, []string, streams) (int, error) {
 	return 0, &HintError{
 		Err:  errors.New("emulated links need Linux: network namespaces and TUN devices"),
 		Hint: "run it in a virtual machine or a privileged container with Linux",

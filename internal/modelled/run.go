@@ -4,7 +4,9 @@
 //
 // Contract: a Run is one watcher of events and belongs to one goroutine. It
 // believes no event further than arithmetic goes, since records of runs come
-// from outside.
+// from outside. A Sampler watches with a goroutine of its own until the bus is
+// closed, and publishes with another until it is stopped; its methods may be
+// called from any.
 package modelled
 
 import (
@@ -30,6 +32,7 @@ type Run struct {
 	models energy.Models
 	links  []linkRun
 	last   scheduler.Time // of the last payload byte of all links
+	heard  scheduler.Time // of the last event that told of traffic
 	ended  bool
 }
 
@@ -61,6 +64,7 @@ func (r *Run) Add(e event.Event) {
 			r.join(e.Info, e.At)
 		}
 	case event.RequestStarted:
+		r.hear(e.At)
 		if l := r.link(int(e.Link)); l != nil {
 			if l.asking == 0 {
 				// Nobody was owed anything until now: what comes has come since.
@@ -69,6 +73,7 @@ func (r *Run) Add(e event.Event) {
 			l.asking++
 		}
 	case event.RequestEnded:
+		r.hear(e.At)
 		if l := r.link(int(e.Link)); l != nil {
 			l.asking = max(0, l.asking-1)
 			l.got = min(l.got+clamp(e.Bytes), maxBytes)
@@ -78,6 +83,7 @@ func (r *Run) Add(e event.Event) {
 			}
 		}
 	case event.Sample:
+		r.hear(e.At)
 		for i := range e.Links {
 			if l := r.link(i); l != nil {
 				l.sample(e.At, e.File, &e.Links[i])
@@ -104,6 +110,13 @@ func (r *Run) join(info event.LinkInfo, at scheduler.Time) {
 	l.radio, l.known = r.models.Lookup(info.Tech)
 	l.machine = energy.NewMachine(l.radio, when(at))
 	r.links = append(r.links, l)
+}
+
+// hear notes that until at it is known what has crossed.
+func (r *Run) hear(at scheduler.Time) {
+	if !r.ended {
+		r.heard = min(max(r.heard, at), maxTime)
+	}
 }
 
 // link is the one of that id, or nil where there is none, or all is over.
@@ -177,6 +190,7 @@ type Link struct {
 	Name       string
 	Model      string  // the radio's name; empty: there is none for this link, and no Joules
 	Source     string  // where the model's numbers come from
+	IdleWatts  float64 // what the radio draws when idling
 	Joules     float64 // above idling, from the start to the last payload byte of the run
 	TailJoules float64 // above idling, after that, until the radio is idle
 	TCPJoules  float64 // TCP's work on the processor; 0 where the kernel did not count segments
@@ -200,12 +214,42 @@ func (r *Run) Links() []Link {
 		now := l.machine.Energy()
 		tail := l.machine
 		tail.Step(tail.IdleAt(), 0, 0, 0)
-		list[i].Model, list[i].Source = l.radio.Name, l.radio.Source
+		list[i].Model, list[i].Source, list[i].IdleWatts = l.radio.Name, l.radio.Source, l.radio.Idle/1e3
 		list[i].Joules, list[i].TailJoules = now.Dynamic, tail.Energy().Sub(now).Dynamic
 	}
 	return list
 }
 
+// Spent is what all radios of which there is a model have drawn since the run
+// began, idling included, in J, and until when that is known: as long as anything
+// is asked for, until the last event that told of traffic; else until now.
+func (r *Run) Spent(now scheduler.Time) (at scheduler.Time, joules float64) {
+	at = max(now, r.heard)
+	for i := range r.links {
+		if r.links[i].asking > 0 && !r.ended {
+			at = r.heard
+		}
+	}
+	for i := range r.links {
+		if l := &r.links[i]; l.known {
+			ahead := l.machine
+			ahead.Step(when(at), 0, 0, l.conns)
+			joules += ahead.Energy().Total()
+		}
+	}
+	return at, joules
+}
+
 func clamp(bytes int64) int64 { return min(max(bytes, 0), maxBytes) }
 
 func when(t scheduler.Time) int64 { return int64(min(max(t, 0), maxTime)) }
+
+// modelled says whether there is a model for any link.
+func (r *Run) modelled() bool {
+	for i := range r.links {
+		if r.links[i].known {
+			return true
+		}
+	}
+	return false
+}

@@ -30,12 +30,12 @@ const (
 	HWMon   = "hwmon"   // sensors of a board
 	ODPM    = "odpm"    // power rails of a Pixel phone
 	Termux  = "termux"  // the battery, asked through Termux:API
-	Model   = "model"   // computed from the traffic: see ErrModel
+	Model   = "model"   // computed from a download's traffic, by internal/modelled: see ErrModel
 )
 
 // ErrModel says that there is nothing to sample for Model: its figures come
 // from the traffic, not from a gauge.
-var ErrModel = errors.New("model is not measured, and this version does not compute it yet")
+var ErrModel = errors.New("model is not measured, but computed from the traffic of a download")
 
 // Unit is what a battery's current_now is told in.
 type Unit string

@@ -149,8 +149,10 @@ func (p *publisher) take(ctx context.Context, src source) {
 const staleAfter = 5
 
 // add publishes a sample unless it repeats the last one. A gauge is asked more
-// often than it looks: the same number again is the same reading, for a while. A
-// counter that stands still was not updated, however long that takes.
+// often than it looks: the same number again is the same reading, for a while; how
+// long that was is told when it changes, or else a step of the power would look
+// like a slope. A counter that stands still was not updated, however long that
+// takes.
 func (p *publisher) add(s sample) {
 	if !s.plausible() {
 		p.failure = errImplausible
@@ -159,8 +161,9 @@ func (p *publisher) add(s sample) {
 	if p.any && s.at <= p.last.at { // or a mean would be over no time
 		return
 	}
+	same := false
 	if p.any && s.external == p.last.external {
-		same := s.watts == p.last.watts
+		same = s.watts == p.last.watts
 		if s.counter {
 			same = s.joules == p.last.joules
 		}
@@ -168,6 +171,9 @@ func (p *publisher) add(s sample) {
 			p.repeat, p.pending = s, true
 			return
 		}
+	}
+	if p.pending && !same && !s.counter {
+		p.publish(p.repeat)
 	}
 	p.publish(s)
 }

@@ -96,7 +96,7 @@ func TestGaugeIsSampled(t *testing.T) {
 		want := []struct {
 			at    time.Duration
 			watts float64
-		}{{0, 2}, {time.Second, 3}, {4 * time.Second, 4}, {5500 * time.Millisecond, 4}}
+		}{{0, 2}, {time.Second, 3}, {3 * time.Second, 3}, {4 * time.Second, 4}, {5500 * time.Millisecond, 4}}
 		if len(powers) != len(want) {
 			t.Fatalf("%+v", powers)
 		}

@@ -22,7 +22,6 @@ func (b *Builder) Report() Report {
 		Seconds:   round(b.began.seconds()),
 		Links:     make([]Link, 0, len(b.links)),
 	}
-	r.Power, r.PowerUnavailable = b.power.report(b.began)
 	var bytes int64
 	for i, f := range b.files {
 		file := f.report()
@@ -42,6 +41,7 @@ func (b *Builder) Report() Report {
 		}
 	}
 	r.ThroughputMbps = mbps(float64(bytes), b.began.seconds())
+	b.reportEnergy(&r, bytes)
 	for i := range b.links {
 		r.Links = append(r.Links, b.linkReport(i))
 	}

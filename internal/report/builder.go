@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/modelled"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -16,6 +18,10 @@ const maxLinks = 1024
 // Builder gathers what a report needs from a run's events. Its zero value is
 // ready for use.
 type Builder struct {
+	// Models are the radios' for what is modelled. They must not be changed after
+	// the first Add.
+	Models energy.Models
+
 	run     event.RunStarted
 	started bool            // run is known
 	end     *event.RunEnded // nil: the run has not ended
@@ -25,6 +31,7 @@ type Builder struct {
 	byID    map[event.FileID]*fileTally
 	active  []*fileTally // those with samples that have not ended
 	power   powerTally
+	radios  *modelled.Run // nil: no event yet
 }
 
 // span is a stretch of a run.
@@ -103,6 +110,10 @@ type fileTally struct {
 
 // Add takes in the next event.
 func (b *Builder) Add(e event.Event) {
+	if b.radios == nil {
+		b.radios = modelled.NewRun(b.Models)
+	}
+	b.radios.Add(e)
 	switch e := e.(type) {
 	case event.RunStarted:
 		if !b.started {

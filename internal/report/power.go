@@ -2,9 +2,11 @@ package report
 
 import (
 	"math"
-	"slices"
+	"time"
 
+	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/modelled"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -14,82 +16,105 @@ const (
 	// maxReadings bounds the memory that readings of power take: three days at
 	// one a second. Later ones are counted, and no more.
 	maxReadings = 1 << 18
+	// restIntervals is for how many intervals between readings a device has to be
+	// watched before the first connection, for its base power to be measured: one
+	// reading there always is, from when the program began.
+	restIntervals = 2
 )
 
 // powerTally is what is known of the power that the device drew.
 type powerTally struct {
 	source   event.PowerSource // the last
-	readings []event.Power     // what the device drew; a counter's first is among them
+	name     string            // of the source of the first reading
+	series   energy.Series     // what the device drew: samples of a gauge, readings of a counter
 	count    int               // of those with watts
-	external bool              // there were readings on external power
+	external []scheduler.Time  // first and last reading on external power
 }
 
 func (t *powerTally) add(e event.Power) {
 	switch {
 	case e.External:
-		t.external = true
+		if len(t.external) == 0 {
+			t.external = []scheduler.Time{e.At, e.At}
+		}
+		t.external[1] = e.At
 		return
 	case math.IsNaN(e.Watts) || math.IsInf(e.Watts, 0) || e.Over < 0: // from a record
 		return
-	case e.HasWatts():
+	}
+	if t.name == "" {
+		t.name = e.Source
+	}
+	if e.HasWatts() {
 		t.count++
 	}
-	if len(t.readings) < maxReadings {
-		t.readings = append(t.readings, e)
+	switch {
+	case len(t.series.Samples)+len(t.series.Readings) >= maxReadings:
+	case e.Counter:
+		t.series.Readings = append(t.series.Readings, energy.Reading{At: int64(e.At), Joules: e.Joules})
+	default:
+		t.series.Samples = append(t.series.Samples, energy.Sample{At: int64(e.At), Watts: e.Watts})
 	}
 }
 
-// report gives the report's power, or why there is none. run is the stretch from
-// the first connection to the last byte.
-func (t *powerTally) report(run span) (power *Power, unavailable string) {
+// unavailable is why there is no power; empty: there is.
+func (t *powerTally) unavailable() string {
 	switch {
 	case t.count > 0:
+		return ""
 	case t.source.Unavailable != "":
-		return nil, t.source.Unavailable
-	case t.external:
-		return nil, "on external power"
-	default:
-		return nil, noPower
+		return t.source.Unavailable
+	case len(t.external) > 0:
+		return "on external power"
 	}
-	p := &Power{Source: t.readings[0].Source, IntervalSeconds: round(t.source.Interval.Seconds()), Samples: t.count}
-	p.quantiles(t.readings, run)
-	return p, ""
+	return noPower
 }
 
-// quantiles sums the readings up.
-func (p *Power) quantiles(readings []event.Power, run span) {
-	var before, during, all []float64
-	for _, e := range readings {
-		if !e.HasWatts() {
-			continue
-		}
-		all = append(all, e.Watts)
-		switch begun := e.At - scheduler.Time(e.Over); {
-		case run.hasFrom && e.At < run.from:
-			before = append(before, e.Watts)
-		case run.hasTo && begun > run.to:
-		default:
-			during = append(during, e.Watts)
-		}
+// report gives the report's power and what it was made from; nil if there is none.
+// idle is what the radios draw by their models when idling.
+func (t *powerTally) report(run energy.Run, idle float64) (*Power, energy.Summary) {
+	if t.count == 0 {
+		return nil, energy.Summary{}
 	}
-	if len(during) == 0 { // a run of a moment
-		during = all
+	run.End = max(run.End, run.Start+1) // a run of no time has power all the same
+	s, ok := energy.Summarise(t.series, run)
+	if !ok {
+		return nil, energy.Summary{}
 	}
-	slices.Sort(during)
-	p.MedianWatts = round(quantile(during, 0.5))
-	p.P90Watts = round(quantile(during, 0.9))
-	p.PeakWatts = round(during[len(during)-1])
-	p.BaseWatts = round(slices.Min(all))
-	if len(before) > 1 { // one there always is: from when the run began
-		slices.Sort(before)
-		p.BaseWatts = round(quantile(before, 0.5))
+	p := &Power{
+		Source:          t.name,
+		IntervalSeconds: round(t.source.Interval.Seconds()),
+		Samples:         t.count,
+		BaseWatts:       round(s.BaseWatts),
+		MedianWatts:     round(s.MedianWatts),
+		P90Watts:        round(s.P90Watts),
+		PeakWatts:       round(s.PeakWatts),
+		BaseMeasured:    s.BaseKnown && t.watchedBefore(run.Start),
 	}
+	if t.modelled() {
+		p.BaseWatts, p.BaseMeasured = round(idle), false
+	}
+	return p, s
 }
 
-// quantile interpolates between the two sorted values around the fraction q.
-func quantile(sorted []float64, q float64) float64 {
-	at := q * float64(len(sorted)-1)
-	low := int(at)
-	high := min(low+1, len(sorted)-1)
-	return sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
+// modelled says that the readings come from models of the radios.
+func (t *powerTally) modelled() bool { return t.name == modelled.Source }
+
+// watchedBefore says whether the device was watched for long enough before start.
+func (t *powerTally) watchedBefore(start int64) bool {
+	first := start
+	for _, s := range t.series.Samples {
+		first = min(first, s.At)
+	}
+	for _, r := range t.series.Readings {
+		first = min(first, r.At)
+	}
+	// Of times that are beyond belief the difference may be, too: then it is below 0.
+	watched := start - first
+	return watched > 0 && watched >= restIntervals*int64(min(max(t.source.Interval, 0), time.Hour))
+}
+
+// fed says whether the device was on external power at any time of the run.
+func (t *powerTally) fed(run energy.Run) bool {
+	return len(t.external) > 0 && int64(t.external[0]) <= run.End && int64(t.external[1]) >= run.Start
 }

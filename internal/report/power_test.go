@@ -28,6 +28,7 @@ func gauge(at time.Duration, interval time.Duration, watts ...float64) (events [
 func TestPower(t *testing.T) {
 	begun := event.PowerSource{Source: "battery", Interval: time.Second, Detail: "a battery"}
 	ended := event.PowerSource{Source: "battery", Interval: time.Second, Unavailable: "battery: no reading"}
+	quick := event.PowerSource{Source: "battery", Interval: 20 * time.Millisecond}
 	external := event.Power{At: 1, Source: "battery", Watts: 9, External: true}
 	for _, c := range []struct {
 		name        string
@@ -47,17 +48,17 @@ func TestPower(t *testing.T) {
 		{
 			"with a tail", // after 5.1 s
 			append([]event.Event{begun}, gauge(0, time.Second, 1, 2, 3, 4, 5, 6, 99, 0.5)...),
-			&Power{Source: "battery", IntervalSeconds: 1, Samples: 8, BaseWatts: 0.5, MedianWatts: 3.5 + 0.5, P90Watts: 5.6, PeakWatts: 6}, "",
+			&Power{Source: "battery", IntervalSeconds: 1, Samples: 8, BaseWatts: 1, MedianWatts: 4, P90Watts: 5.6, PeakWatts: 6}, "",
 		},
 		{
 			"some of it on external power",
 			append([]event.Event{begun, external}, gauge(time.Second, time.Second, 2, 3)...),
-			&Power{Source: "battery", IntervalSeconds: 1, Samples: 2, BaseWatts: 2, MedianWatts: 2.5, P90Watts: 2.9, PeakWatts: 3}, "",
+			&Power{Source: "battery", IntervalSeconds: 1, Samples: 2, BaseWatts: 2.05, MedianWatts: 2.5, P90Watts: 2.9, PeakWatts: 3}, "",
 		},
 		{
 			"a base", // before 0.1 s
-			append(append([]event.Event{begun}, gauge(0, 20*time.Millisecond, 1.5, 1, 1.25)...), gauge(time.Second, time.Second, 2, 3)...),
-			&Power{Source: "battery", IntervalSeconds: 1, Samples: 5, BaseWatts: 1.25, MedianWatts: 2.5, P90Watts: 2.9, PeakWatts: 3}, "",
+			append(append([]event.Event{quick}, gauge(0, 20*time.Millisecond, 1.5, 1, 1.25)...), gauge(time.Second, time.Second, 2, 3)...),
+			&Power{Source: "battery", IntervalSeconds: 0.02, Samples: 5, BaseWatts: 1.25, MedianWatts: 2.5, P90Watts: 2.9, PeakWatts: 3, BaseMeasured: true}, "",
 		},
 		{
 			"a run of a moment",
@@ -81,7 +82,7 @@ func TestPower(t *testing.T) {
 				event.Power{Watts: 1, Counter: true, Over: -1},
 				event.Power{At: math.MinInt64, Watts: 3, Counter: true, Over: math.MaxInt64},
 			},
-			&Power{Samples: 1, BaseWatts: 3, MedianWatts: 3, P90Watts: 3, PeakWatts: 3}, "",
+			nil, "no reading can be used",
 		},
 	} {
 		r := build(powered(c.events...))
@@ -96,7 +97,7 @@ func TestManyReadingsAreBounded(t *testing.T) {
 	for i := range maxReadings + 10 {
 		b.Add(event.Power{At: scheduler.Time(i), Watts: 1})
 	}
-	if len(b.power.readings) != maxReadings || b.Report().Power.Samples != maxReadings+10 {
-		t.Errorf("%d readings are kept, %d are counted", len(b.power.readings), b.Report().Power.Samples)
+	if len(b.power.series.Samples) != maxReadings || b.Report().Power.Samples != maxReadings+10 {
+		t.Errorf("%d readings are kept, %d are counted", len(b.power.series.Samples), b.Report().Power.Samples)
 	}
 }

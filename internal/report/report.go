@@ -58,6 +58,9 @@ type Report struct {
 
 	Power            *Power `json:"power"` // nil: see PowerUnavailable
 	PowerUnavailable string `json:"power_unavailable,omitempty"`
+
+	Energy            *Energy `json:"energy"` // nil: see EnergyUnavailable
+	EnergyUnavailable string  `json:"energy_unavailable,omitempty"`
 }
 
 // Link is one link's part in a run.
@@ -107,20 +110,25 @@ type File struct {
 }
 
 // Power is what was measured of the power that the device drew; median, 90th
-// percentile and peak are of the readings within the run's Seconds.
+// percentile and peak are of the readings within the run's Seconds. With the
+// source "model" nobody measured: it is that of the radios alone, by their models.
 type Power struct {
-	Source          string  `json:"source"` // "battery", "rapl", "hwmon", "odpm" or "termux"
+	Source          string  `json:"source"` // "battery", "rapl", "hwmon", "odpm", "termux" or "model"
 	IntervalSeconds float64 `json:"interval_seconds"`
-	// Samples is how many readings told what the device draws: those that repeat
-	// the last one, or are from external power, do not count; those before the
-	// first connection and after the last byte do.
+	// Samples is how many readings told what the device draws: those from external
+	// power do not count, nor do those that repeat the last one, but for the last
+	// of these; those before the first connection and after the last byte do.
 	Samples int `json:"samples"`
-	// BaseWatts is the median before the first connection where power was measured
-	// then (--power-baseline), else the least of all readings.
+	// BaseWatts is the median of the readings before the first connection, else the
+	// 5th percentile of all. Of source "model", it is that of radios that idle.
 	BaseWatts   float64 `json:"base_watts"`
 	MedianWatts float64 `json:"median_watts"`
 	P90Watts    float64 `json:"p90_watts"`
 	PeakWatts   float64 `json:"peak_watts"`
+	// BaseMeasured says that the device was watched before the first connection for
+	// two intervals at least (--power-baseline). Else BaseWatts may well be too high,
+	// and dynamic energy too low.
+	BaseMeasured bool `json:"base_measured"`
 }
 
 // WriteJSON writes the report to w as one indented JSON object and a line end. It

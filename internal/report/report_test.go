@@ -33,6 +33,7 @@ func runs() map[string][]event.Event {
 		"empty-file":   eventtest.Empty(),
 		"many-files":   eventtest.ManyFiles(6),
 		"nothing":      nil,
+		"modelled":     tech(eventtest.TwoLinks(), "wifi", "lte"),
 	}
 }
 
@@ -87,10 +88,13 @@ func TestSchema(t *testing.T) {
 	}{
 		{Report{}, "schema, version, url, effective_url, output, algorithm, energy_policy, http, started, " +
 			"size_bytes, seconds, throughput_mbps, link_delta_seconds, wasted_bytes, resumed_bytes, requests, retries, " +
-			"cpu_seconds, max_rss_bytes, exit_code, error, links, files, power, power_unavailable"},
+			"cpu_seconds, max_rss_bytes, exit_code, error, links, files, power, power_unavailable, energy, energy_unavailable"},
 		{Link{}, "name, bind, state, reason, bytes, seconds, finished_seconds, throughput_mbps, peak_mbps, bandwidth_mbps, rtt_ms, " +
 			"requests, retries, connections, local_addr, remote_addr"},
-		{Power{}, "source, interval_seconds, samples, base_watts, median_watts, p90_watts, peak_watts"},
+		{Power{}, "source, interval_seconds, samples, base_watts, median_watts, p90_watts, peak_watts, base_measured"},
+		{Energy{}, "modelled, total_joules, dynamic_joules, tail_joules, joules_per_100mb, mbps_per_joule, tcp_computation_joules, per_link, " +
+			"tail_seconds, tail_cut, covered"},
+		{LinkEnergy{}, "modelled, model, source, dynamic_joules, tail_joules, tcp_computation_joules"},
 	} {
 		typ := reflect.TypeOf(c.value)
 		var names []string
@@ -125,7 +129,14 @@ func TestSchemaFile(t *testing.T) {
 	for _, c := range []struct {
 		value any
 		said  object
-	}{{Report{}, schema.object}, {Link{}, schema.Defs["link"]}, {File{}, schema.Defs["file"]}, {Power{}, schema.Defs["power"]}} {
+	}{
+		{Report{}, schema.object},
+		{Link{}, schema.Defs["link"]},
+		{File{}, schema.Defs["file"]},
+		{Power{}, schema.Defs["power"]},
+		{Energy{}, schema.Defs["energy"]},
+		{LinkEnergy{}, schema.Defs["link_energy"]},
+	} {
 		typ := reflect.TypeOf(c.value)
 		var required []string
 		for i := range typ.NumField() {
@@ -313,6 +324,8 @@ func distort(e event.Event, n int64, x float64) event.Event {
 		f := v.Field(i)
 		if f.CanInt() {
 			f.SetInt(n)
+		} else if f.CanFloat() {
+			f.SetFloat(x)
 		} else if s, ok := f.Interface().([]event.LinkSample); ok {
 			s[0] = event.LinkSample{Bytes: n, Wasted: -n, Rate: x, Bandwidth: x, RTT: time.Duration(n)}
 		}

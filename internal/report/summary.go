@@ -21,6 +21,7 @@ func WriteSummary(w io.Writer, r Report) error {
 	writeLinks(&b, r)
 	b.WriteString(footer(r))
 	b.WriteByte('\n')
+	b.WriteString(energyLine(r))
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("summary: %w", err)
 	}

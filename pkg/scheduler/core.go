@@ -331,7 +331,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	if in.RTT > 0 && (l.rtt == 0 || in.RTT < l.rtt) {
 		l.rtt = in.RTT
 	}
-	l.streams.reordered = max(l.streams.reordered, in.Reordered)
+	l.streams.loss.reordered = max(l.streams.loss.reordered, in.Reordered)
 	// A shrunk chunk may report bytes beyond its new end: they are waste.
 	got := min(max(in.Bytes, ch.got), ch.rng.Len())
 	seen := max(ch.seen, min(in.Bytes, unsized))
@@ -423,7 +423,7 @@ func (l *link) forget(cfg *Config) {
 	l.asked, l.rtt, l.robbed = false, 0, 0
 	l.pace = pace{}
 	l.duty.trouble = Never
-	l.streams = streams{most: cfg.firstStreams(), reordered: l.streams.reordered}
+	l.streams = streams{most: cfg.firstStreams(), loss: loss{reordered: l.streams.loss.reordered}}
 }
 
 func (c *Core) upDown(in Input, out []Action) []Action {

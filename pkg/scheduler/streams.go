@@ -25,24 +25,6 @@ const (
 	// leastShare is how many bytes of the object a connection must be worth.
 	leastShare = int64(1) << 20
 
-	// An episode of loss is over when no packet came out of order for quietRTTs
-	// round trips, at least quietFloor. Another one that begins within againRTTs
-	// round trips, at least againFloor, of the beginning of the first, but not
-	// before freshRTTs, freshFloor, when it may still be the same burst, is the sign
-	// of random loss: a queue takes longer to overflow again. So is an episode
-	// that does not end for lastsRTTs, lastsFloor.
-	quietRTTs  = 1.5
-	quietFloor = 40 * Millisecond
-	againRTTs  = 24
-	againFloor = Second
-	freshRTTs  = 4
-	freshFloor = 100 * Millisecond
-	lastsRTTs  = 8
-	lastsFloor = 250 * Millisecond
-
-	// trialRepeats is how many episodes must follow another that soon.
-	trialRepeats = 2
-
 	// A trial begins with firstTrial connections. It waits for trialRTTs round
 	// trips, at least trialFloor, until the new ones have left slow start, and
 	// then measures for as long. When the rate has risen by the factor
@@ -59,21 +41,16 @@ const (
 
 // streams is how many connections a link has, and what was learnt about it.
 type streams struct {
-	most      StreamID         // it may use
-	worked    uint32           // bit s: stream s has brought something
-	refused   uint32           // bit s: stream s was not served while others were
-	reordered int64            // packets out of order so far
-	heard     [MaxStreams]Time // when each received its last byte, or was asked for its first
+	most    StreamID // it may use
+	worked  uint32   // bit s: stream s has brought something
+	refused uint32   // bit s: stream s was not served while others were
+	loss    loss
+	heard   [MaxStreams]Time // when each received its last byte, or was asked for its first
 	// A request before this one was cut short, and none from it on has brought
 	// anything; 0: none was.
 	cut [MaxStreams]ChunkID
 	// What each connection has brought, in bytes.
 	opened [MaxStreams]int64
-
-	counted int64     // of reordered, up to lossAt
-	lossAt  Time      // when it last grew
-	episode countMark // when the present or last episode of loss began
-	repeats int       // how many followed one another soon, before it
 
 	trial     bool
 	helped    bool      // more streams have brought more
@@ -98,12 +75,8 @@ func (m countMark) rate(now Time, bytes int64) float64 {
 // tune sets how many streams a link has that has requests in flight. left is how
 // many bytes of the object are still to come, over all links.
 func (s *streams) tune(now Time, l *link, left int64) {
-	random := s.watch(now, l)
-	base := s.episode.rate(now, l.received)
-	if random {
-		s.repeats++
-		s.episode = countMark{now, l.received}
-	}
+	base := s.loss.episode.rate(now, l.received)
+	s.loss.watch(now, l)
 	if l.est.nSamples > 0 && !s.trial && !s.helped {
 		s.fold(l)
 	}
@@ -112,7 +85,7 @@ func (s *streams) tune(now Time, l *link, left int64) {
 		s.judge(now, l)
 	case l.est.nSamples == 0:
 		s.widen(now, l, left)
-	case random && s.repeats >= trialRepeats && now >= s.restUntil && float64(left) > l.est.rate*trialWorth.Seconds():
+	case s.loss.random() && now >= s.restUntil && float64(left) > l.est.rate*trialWorth.Seconds():
 		s.try(now, base)
 	}
 }
@@ -135,25 +108,6 @@ func (s *streams) widen(now Time, l *link, left int64) {
 func (s *streams) fold(l *link) {
 	room := l.est.capacity() * l.rtt.Seconds() / initialWindow
 	s.most = min(s.most, max(1, StreamID(min(MaxStreams, room+1))))
-}
-
-// watch looks at the packets out of order, and says whether they are lost at
-// random.
-func (s *streams) watch(now Time, l *link) (random bool) {
-	if s.reordered == s.counted {
-		return false
-	}
-	quiet := now - s.lossAt
-	s.counted, s.lossAt = s.reordered, now
-	age := now - s.episode.at
-	if s.episode.at == 0 || age > longest(againFloor, againRTTs, l.rtt) {
-		s.episode, s.repeats = countMark{now, l.received}, 0
-		return false
-	}
-	if quiet > longest(quietFloor, quietRTTs, l.rtt) {
-		return age >= longest(freshFloor, freshRTTs, l.rtt)
-	}
-	return age >= longest(lastsFloor, lastsRTTs, l.rtt)
 }
 
 // longest is so many round trips, but not less than floor.

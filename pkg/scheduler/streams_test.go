@@ -37,7 +37,7 @@ func TestStreamsAreAddedWhereTheyHelp(t *testing.T) {
 			rate := tt.shape(now) * min(tt.most, 1e6*float64(l.streams.most))
 			l.received += int64(rate * 0.01)
 			if tt.loss(now) {
-				l.streams.reordered += 10
+				l.streams.loss.reordered += 10
 			}
 			l.est.observe(now, l.received, l.rtt)
 			l.streams.tune(now, l, 1<<30)

@@ -1,10 +1,12 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -22,10 +24,12 @@ report in Markdown: time, share of the fluid bound, Link Δ, waste, CPU, memory.
 Without --quick: all built-in scenarios, 10 executions of every tool, 250 MB;
 some 13 hours, and twice that with --tls. With it: a choice of both, 2
 executions, 100 MB; under 10 minutes. The time it will take is printed first.
+With --energy: what the radios spend, of three scenarios, 3 executions, 100 MB;
+half an hour.
 
 Scenarios are those of ` + "`linklab scenarios`" + `, files, and lo: the unshaped
 loopback device, where server and tool have nothing but each other.
-Tools: mlget (its default), mlget-ALGORITHM, aria2-CONNECTIONS, axel, wget2,
+Tools: mlget (its default), mlget-ALGORITHM, mlget-ENERGY, aria2-CONNECTIONS, axel, wget2,
 curl-LINK, curl-best (over the link with the highest rate), curl-mptcp. mlget
 is looked for beside linklab, then in $PATH. What is not installed is left out,
 and the report says so. A tool that fails does not stop the others.
@@ -36,6 +40,7 @@ on where it stopped with --resume FILE and the same flags.`
 // flags are the command's, as they are given.
 type flags struct {
 	quick            bool
+	energy           bool
 	tls              bool
 	scenarios, tools []string
 	runs             int
@@ -70,15 +75,17 @@ func Command(args []string) *cobra.Command {
 			return run(ctx, cmd, c, f)
 		},
 	}
+	cmd.Flags().BoolVar(&f.energy, "energy", false, "compare what the tools cost in energy")
 	cmd.Flags().BoolVar(&f.quick, "quick", false, "the short form")
 	cmd.Flags().StringSliceVar(&f.scenarios, "scenarios", nil, "`LIST` of scenarios, separated by commas")
 	cmd.Flags().StringSliceVar(&f.tools, "tools", nil, "`LIST` of tools, separated by commas")
-	cmd.Flags().IntVar(&f.runs, "runs", 0, "executions of every tool (10; quick: 2)")
-	cmd.Flags().StringVar(&f.size, "size", "", "of the body: `SIZE` in bytes (250MB; quick: 100MB)")
+	cmd.Flags().IntVar(&f.runs, "runs", 0, "executions of every tool (10; quick: 2; energy: 3)")
+	cmd.Flags().StringVar(&f.size, "size", "", "of the body: `SIZE` in bytes (250MB; quick and energy: 100MB)")
 	cmd.Flags().BoolVar(&f.tls, "tls", false, "over TLS too, with HTTP/2 where a tool knows it")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "of the order, and of everything that is random")
 	cmd.Flags().StringVar(&f.out, "out", "", "`FILE` to write the report to as well")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "`FILE` of results to go on with (default a new one)")
+	cmd.MarkFlagsMutuallyExclusive("quick", "energy")
 	return cmd
 }
 
@@ -86,16 +93,23 @@ func Command(args []string) *cobra.Command {
 func (f flags) config() (Config, error) {
 	c := Config{
 		Quick: f.quick, Scenarios: f.scenarios, Rounds: f.runs, TLS: f.tls, Seed: f.seed, Size: 250e6, LoopbackSize: 1e9,
+		Energy: f.energy,
 	}
 	names := f.tools
-	if f.quick {
+	switch {
+	case f.energy:
+		c.Size, c.Rounds = 100e6, cmp.Or(c.Rounds, 3)
+		c.Scenarios = orElse(c.Scenarios, "high-speed", "low-speed", "techno-stationary")
+		names = orElse(names, slices.Concat([]string{"curl-wlan0", "curl-rmnet0", "wget2", "aria2-2"},
+			named(algorithms()...), named(energyModes()...))...)
+	case f.quick:
 		c.Size = 100e6
 		c.Scenarios = orElse(c.Scenarios, loopback, "high-speed", "low-speed", "always-online", "wifi-dies", "lossy")
 		names = orElse(names, "mlget-adaptive", "aria2-2", "aria2-16", "curl-best")
-	} else {
+	default:
 		c.Scenarios = orElse(c.Scenarios, append(scenario.Names(), loopback)...)
-		names = orElse(names, "mlget-single", "mlget-naive", "mlget-1", "mlget-2", "mlget-3", "mlget-adaptive",
-			"aria2-2", "aria2-16", "axel", "curl-wlan0", "curl-rmnet0", "curl-mptcp", "wget2")
+		names = orElse(names, append(named(algorithms()...),
+			"aria2-2", "aria2-16", "axel", "curl-wlan0", "curl-rmnet0", "curl-mptcp", "wget2")...)
 	}
 	switch {
 	case c.Rounds < 0 || c.Rounds > 1000:
@@ -140,11 +154,17 @@ func (c Config) checkScenarios() error {
 			return fmt.Errorf("scenario %q: named twice", name)
 		}
 		if name == loopback {
+			if c.Energy {
+				return errors.New("--energy: the loopback device has no radio")
+			}
 			continue
 		}
 		s, err := scenario.Load(name)
 		if err != nil {
 			return err
+		}
+		if c.Energy && !slices.ContainsFunc(s.Links, func(l scenario.Link) bool { return l.Power != "" }) {
+			return fmt.Errorf("--energy: scenario %s names no power model", filepath.Base(name))
 		}
 		for _, t := range c.Tools {
 			if _, ok := t.link(s.Links); !ok && t.Family == Curl {
@@ -204,7 +224,7 @@ func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error)
 func (c Config) header(inv inventory, f flags) Header {
 	h := Header{
 		Schema: schema, Build: inv.build, Quick: c.Quick, Scenarios: c.Scenarios, Rounds: c.Rounds, Size: c.Size,
-		LoopbackSize: c.LoopbackSize, TLS: c.TLS, Seed: c.Seed, Machine: readMachine("/proc"),
+		LoopbackSize: c.LoopbackSize, TLS: c.TLS, Energy: c.Energy, Seed: c.Seed, Machine: readMachine("/proc"),
 		Versions: inv.versions, Notes: inv.notes, Command: f.commandLine(), Date: time.Now().UTC().Truncate(time.Second),
 	}
 	for _, t := range c.Tools {
@@ -221,6 +241,7 @@ func (f flags) commandLine() string {
 			words = append(words, fmt.Sprintf(format, args...))
 		}
 	}
+	add(f.energy, "--energy")
 	add(f.quick, "--quick")
 	add(len(f.scenarios) > 0, "--scenarios %s", strings.Join(f.scenarios, ","))
 	add(len(f.tools) > 0, "--tools %s", strings.Join(f.tools, ","))

@@ -2,8 +2,10 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -32,7 +34,7 @@ func buildMlget(t *testing.T) string {
 func writeScenario(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fast.txt")
-	if err := os.WriteFile(path, []byte("link wlan0,down=80,rtt=4\nlink rmnet0,down=60,rtt=8\n"), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte("link wlan0,down=80,rtt=4,power=wifi\nlink rmnet0,down=60,rtt=8,power=lte\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -74,6 +76,9 @@ func TestRealRuns(t *testing.T) {
 		}
 		if sum < c.Size || res.Bound <= 0 || res.Seconds < res.Bound || res.Waste == nil || len(res.Links) != 2 {
 			t.Errorf("%v: %+v", j, res)
+		}
+		if e := res.Energy; e == nil || len(e.Links) != 2 || e.Total.Dynamic <= 0 || e.Total.Tail <= 0 || e.Seconds > res.Seconds+1 {
+			t.Errorf("%v: %+v", j, e)
 		}
 	}
 	if err := r.close(); err != nil {
@@ -148,6 +153,44 @@ func TestProcessIsStoppedInTime(t *testing.T) {
 			t.Errorf("a child is left: %s", status)
 		}
 	}
+}
+
+// TestMlgetReadsTheBattery: the program's own sampler takes the laboratory's
+// battery for a phone's.
+func TestMlgetReadsTheBattery(t *testing.T) {
+	linklab.SkipIfUnsupported(t)
+	mlget := buildMlget(t)
+	lab, err := linklab.Start(linklab.Config{
+		Scenario: scenario.Scenario{Links: []scenario.Link{{Name: "wlan0", DownMbps: 10, Power: "lte"}}}, Size: 100,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := lab.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	text, err := lab.Command(t.Context(), "sh", "-c", mlget+` power --json --sysfs "$LINKLAB_SYSFS"`).Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	var sources []struct {
+		Source   string
+		Readable bool
+		Chosen   bool
+		Watts    *float64
+	}
+	if err := json.Unmarshal(text, &sources); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	for _, s := range sources {
+		// 0.7 W and the idle radio's 0.02, in steps of 4 mW.
+		if s.Source == "battery" && s.Readable && s.Chosen && s.Watts != nil && math.Abs(*s.Watts-0.72) < 0.004 {
+			return
+		}
+	}
+	t.Errorf("%s", text)
 }
 
 // TestMPTCP takes both links with one connection, as curl --mptcp would.

@@ -118,8 +118,8 @@ func (v inventory) missing(t Tool, help string) string {
 	switch {
 	case v.paths[t.program()] == "":
 		return t.program() + " is not installed"
-	case t.Family == Mlget && t.Variant != "" && !slices.Contains(algorithms(help), t.Variant):
-		return "this mlget has no such algorithm"
+	case t.Family == Mlget && t.Variant != "" && !slices.Contains(choices(help, t.variantFlag()), t.Variant):
+		return "this mlget has no " + t.variantFlag() + " " + t.Variant
 	case t.Family == CurlMPTCP:
 		if text, err := os.ReadFile("/proc/sys/net/mptcp/enabled"); err != nil || strings.TrimSpace(string(text)) != "1" {
 			return "this kernel has no MPTCP, or it is switched off"
@@ -134,11 +134,11 @@ func (v inventory) missing(t Tool, help string) string {
 	return ""
 }
 
-// algorithms are those that mlget's help lists: "--algorithm string  single,
-// naive, 1 (default "3")".
-func algorithms(help string) []string {
+// choices are the values of a flag that mlget's help lists: "--algorithm string
+// single, naive, 1 (default "3")".
+func choices(help, flag string) []string {
 	for line := range strings.Lines(help) {
-		_, list, ok := strings.Cut(line, "--algorithm ")
+		_, list, ok := strings.Cut(line, flag+" ")
 		if !ok {
 			continue
 		}

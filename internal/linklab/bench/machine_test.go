@@ -58,12 +58,12 @@ func TestFirstNumber(t *testing.T) {
 	}
 }
 
-func TestAlgorithms(t *testing.T) {
+func TestChoices(t *testing.T) {
 	help := "  -o FILE\n      --algorithm string           single, naive, 1, 2, 3 (default \"3\")\n"
-	if got := algorithms(help); !slices.Equal(got[1:], []string{"single", "naive", "1", "2", "3"}) {
+	if got := choices(help, "--algorithm"); !slices.Equal(got[1:], []string{"single", "naive", "1", "2", "3"}) {
 		t.Errorf("%q", got)
 	}
-	if got := algorithms("nothing"); got != nil {
+	if got := choices("nothing", "--energy"); got != nil {
 		t.Errorf("%q", got)
 	}
 }
@@ -76,7 +76,8 @@ func TestMissing(t *testing.T) {
 	}{
 		{"mlget-3", help, ""},
 		{"mlget", "", ""},
-		{"mlget-adaptive", help, "this mlget has no such algorithm"},
+		{"mlget-adaptive", help, "this mlget has no --algorithm adaptive"},
+		{"mlget-emtcp", help, "this mlget has no --energy emtcp"},
 		{"axel", "", "axel is not installed"},
 		{"aria2-2", "", "aria2c is not installed"},
 		{"curl-best", "", ""},

@@ -20,6 +20,7 @@ type Config struct {
 	Rounds    int   // executions of every tool in every scenario
 	Size      int64 // in bytes, of the body over links
 	TLS       bool  // over TLS too
+	Energy    bool  // what is compared is energy, so that slow tools are waited for
 	Seed      uint64
 	// LoopbackSize is the size in bytes of the body over the loopback device.
 	LoopbackSize int64
@@ -122,6 +123,9 @@ func (c Config) seed(round int) uint64 { return c.Seed + uint64(round) }
 
 // limit is how long a tool may take whose fluid bound is this.
 func (c Config) limit(bound time.Duration) time.Duration {
+	if c.Energy {
+		return 15*bound + 20*time.Second
+	}
 	if c.Quick {
 		return 2*bound + 10*time.Second
 	}

@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -122,18 +124,31 @@ func TestFlags(t *testing.T) {
 	if err != nil || c.Rounds != 7 || c.Size != 2e6 || c.LoopbackSize != 2e6 || len(c.Scenarios) != 1 || len(c.Tools) != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}
+	c, err = flags{energy: true}.config()
+	if err != nil || !c.Energy || c.Rounds != 3 || c.Size != 100e6 || len(c.Scenarios) != 3 || !slices.Contains(c.Tools, Tool{"mlget-emtcp", Mlget, "emtcp"}) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	plain := filepath.Join(t.TempDir(), "plain.txt")
+	if err := os.WriteFile(plain, []byte("link wlan0,down=1\nlink rmnet0,down=1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for want, f := range map[string]flags{
-		"no scenario named": {scenarios: []string{"none"}},
-		"named twice":       {scenarios: []string{"lossy", "lossy"}},
-		"tool \"curl\"":     {tools: []string{"curl"}},
-		"tool \"axel\"":     {tools: []string{"axel", "axel"}},
-		"no such link":      {tools: []string{"curl-wwan7"}},
-		"--runs":            {runs: -1},
-		"--size":            {size: "much"},
+		"has no radio":         {energy: true, scenarios: []string{"lo"}},
+		"names no power model": {energy: true, scenarios: []string{plain}},
+		"no scenario named":    {scenarios: []string{"none"}},
+		"named twice":          {scenarios: []string{"lossy", "lossy"}},
+		"tool \"curl\"":        {tools: []string{"curl"}},
+		"tool \"axel\"":        {tools: []string{"axel", "axel"}},
+		"no such link":         {tools: []string{"curl-wwan7"}},
+		"--runs":               {runs: -1},
+		"--size":               {size: "much"},
 	} {
 		if _, err := f.config(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", f, err, want)
 		}
+	}
+	if got := (flags{energy: true, seed: 1}).commandLine(); got != "linklab bench --energy --seed 1" {
+		t.Errorf("%s", got)
 	}
 	want := "linklab bench --quick --scenarios a,b --tools c --runs 3 --size 1M --tls --seed 9"
 	f := flags{quick: true, scenarios: []string{"a", "b"}, tools: []string{"c"}, runs: 3, size: "1M", tls: true, seed: 9, out: "/x", resume: "/y"}

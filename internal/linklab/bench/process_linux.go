@@ -34,7 +34,8 @@ type measured struct {
 	peakRSS  int64   // bytes
 	activity activity
 	ended    time.Duration // of the lab's clock
-	err      error         // of the process: errNoEnd, or what Wait says
+	energy   *linklab.EnergyMeter
+	err      error // of the process: errNoEnd, or what Wait says
 }
 
 // start starts it in the namespace in which it belongs.
@@ -62,6 +63,9 @@ func (p process) measure(ctx context.Context) (measured, error) {
 	defer log.Close() //nolint:errcheck // it is the tool that writes
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = p.dir, log, log
 	m := measured{activity: newActivity(p.links)}
+	if p.links > 0 {
+		m.energy = p.lab.StartEnergy()
+	}
 	begin := time.Now()
 	if err := p.start(); err != nil {
 		return m, fmt.Errorf("start: %w", err)
@@ -73,6 +77,7 @@ func (p process) measure(ctx context.Context) (measured, error) {
 	}()
 	m.err = p.wait()
 	m.seconds, m.ended = time.Since(begin).Seconds(), p.lab.Elapsed()
+	m.energy.End()
 	close(stop)
 	<-stopped
 	if errors.Is(context.Cause(ctx), errNoEnd) {

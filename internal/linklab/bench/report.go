@@ -12,6 +12,10 @@ import (
 // Report is the results as Markdown.
 func Report(h Header, results []Result) string {
 	w := &writer{}
+	if h.Energy {
+		w.energy(h, results)
+		return w.b.String()
+	}
 	w.line("# Benchmarks")
 	w.line("")
 	w.line("Written by `linklab bench`; do not edit. Figures of one machine at one time: compare the tools within a table, not across reports.")
@@ -94,7 +98,7 @@ func (h Header) missing(results []Result) int {
 // config is what the header's results were made with.
 func (h Header) config() Config {
 	c := Config{
-		Quick: h.Quick, Scenarios: h.Scenarios, Rounds: h.Rounds, Size: h.Size, TLS: h.TLS, Seed: h.Seed, LoopbackSize: h.LoopbackSize,
+		Quick: h.Quick, Scenarios: h.Scenarios, Rounds: h.Rounds, Size: h.Size, TLS: h.TLS, Seed: h.Seed, LoopbackSize: h.LoopbackSize, Energy: h.Energy,
 	}
 	for _, name := range h.Tools {
 		if t, err := ParseTool(name); err == nil {

@@ -6,10 +6,16 @@ import (
 	"testing"
 )
 
-// TestReport holds the whole text against testdata/report.md, which
-// MLGET_UPDATE=1 writes anew.
+// TestReport holds the whole text against the files that MLGET_UPDATE=1 writes
+// anew.
 func TestReport(t *testing.T) {
-	f, err := os.Open("testdata/results.jsonl")
+	golden(t, "testdata/results.jsonl", "testdata/report.md")
+	golden(t, "testdata/energy.jsonl", "testdata/energy.md")
+}
+
+func golden(t *testing.T, from, to string) {
+	t.Helper()
+	f, err := os.Open(from)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,11 +26,11 @@ func TestReport(t *testing.T) {
 	}
 	got := Report(h, results)
 	if os.Getenv("MLGET_UPDATE") != "" {
-		if err := os.WriteFile("testdata/report.md", []byte(got), 0o644); err != nil {
+		if err := os.WriteFile(to, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile("testdata/report.md")
+	want, err := os.ReadFile(to)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mlget/mlget/internal/linklab"
 )
 
 // Result is what one job has come to.
@@ -35,6 +37,9 @@ type Result struct {
 	// where it is not known.
 	Waste *float64     `json:"waste_percent"`
 	Links []LinkResult `json:"links,omitempty"`
+	// Energy is what the radios have spent until they were idle again; nil where
+	// no link has a power model.
+	Energy *linklab.Energy `json:"energy,omitempty"`
 
 	OwnLinkDelta *float64  `json:"own_link_delta_seconds"` // as mlget reports it
 	OwnWaste     *int64    `json:"own_wasted_bytes"`       // as mlget reports it
@@ -69,6 +74,7 @@ type Header struct {
 	Size         int64    `json:"size_bytes"`
 	LoopbackSize int64    `json:"loopback_size_bytes"`
 	TLS          bool     `json:"tls"`
+	Energy       bool     `json:"energy,omitempty"`
 	Seed         uint64   `json:"seed"`
 	Server       string   `json:"server"`
 
@@ -136,8 +142,15 @@ func decode(text []byte, v any) error {
 	return nil
 }
 
-// longestRun bounds the times of a result in s.
+// longestRun bounds the times of a result in s, and its energies in J.
 const longestRun = 1e6
+
+// figures are those that an energy consists of. What idling all the time would
+// have cost is taken away in some, so that they may be less than 0 by a rounding.
+func figures(j linklab.Joules) []float64 {
+	const rounding = 1e-6
+	return []float64{j.Idle, j.Promotion, j.Transfer, j.Tail, j.Dynamic + rounding, j.After + rounding}
+}
 
 // check refuses figures that no run can have.
 func (r Result) check() error {
@@ -152,6 +165,13 @@ func (r Result) check() error {
 	}
 	for _, l := range r.Links {
 		values = append(values, l.Last)
+	}
+	if e := r.Energy; e != nil {
+		values = append(values, e.Seconds, e.TailSeconds, e.BaseWatts, e.DeviceJoules)
+		for _, l := range e.Links {
+			values = append(values, figures(l.Joules)...)
+		}
+		values = append(values, figures(e.Total)...)
 	}
 	for _, v := range values {
 		if math.IsNaN(v) || v < 0 || v > longestRun {

@@ -111,6 +111,10 @@ func TestReadResults(t *testing.T) {
 		{headerLine + strings.Replace(resultLine, ":1}", ":1e7}", 1), -1},
 		{headerLine + strings.Replace(resultLine, ":1}", `:1,"link_delta_seconds":-1}`, 1), -1},
 		{headerLine + strings.Replace(resultLine, "\n", "{}\n", 1), -1},
+		{headerLine + strings.Replace(resultLine, ":1}", `:1,"energy":{"links":[{"dynamic_joules":-1e-12}]}}`, 1), 1},
+		{headerLine + strings.Replace(resultLine, ":1}", `:1,"energy":{"links":[{"dynamic_joules":-1}]}}`, 1), -1},
+		{headerLine + strings.Replace(resultLine, ":1}", `:1,"energy":{"total":{"tail_joules":1e7}}}`, 1), -1},
+		{headerLine + strings.Replace(resultLine, ":1}", `:1,"energy":{"watts":1}}`, 1), -1},
 		{strings.Replace(headerLine, ":1,", ":2,", 1), -1},
 		{strings.Repeat(" ", longestLine) + headerLine, -1},
 	} {
@@ -131,11 +135,13 @@ func FuzzReadResults(f *testing.F) {
 	for _, text := range []string{headerLine, headerLine + resultLine, headerLine + resultLine[:9], "{}\n", "\n", headerLine + "null\n"} {
 		f.Add([]byte(text))
 	}
-	golden, err := os.ReadFile("testdata/results.jsonl")
-	if err != nil {
-		f.Fatal(err)
+	for _, name := range []string{"testdata/results.jsonl", "testdata/energy.jsonl"} {
+		golden, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(golden)
 	}
-	f.Add(golden)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		h, results, n, err := ReadResults(bytes.NewReader(text))
 		if err != nil {

@@ -93,6 +93,7 @@ func (r *labRunner) overLinks(ctx context.Context, j Job, t Tool) (res Result, e
 	res.Startup = max(0, m.seconds-m.ended.Seconds())
 	res.LinkDelta = m.activity.delta(thereAt(lab.Scenario(), m.ended))
 	time.Sleep(settle)
+	res.Energy = m.energy.Energy(linklab.UntilIdle)
 	sum := int64(0)
 	for i, b := range delivered(lab, make([]int64, len(links))) {
 		sum += b

@@ -102,6 +102,9 @@ func (r Result) line() string {
 	if r.Bound > 0 {
 		text += fmt.Sprintf("  %.3f of the bound", r.Bound/r.Seconds)
 	}
+	if r.Energy != nil {
+		text += fmt.Sprintf("  %.2f J", r.Energy.Total.Dynamic)
+	}
 	if r.LinkDelta != nil {
 		text += fmt.Sprintf("  link Δ %.2f s", *r.LinkDelta)
 	}

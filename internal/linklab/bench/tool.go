@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,16 +49,39 @@ const (
 type Tool struct {
 	Name   string // as it is chosen and reported
 	Family Family
-	// Variant is mlget's algorithm (empty: its default), the number of aria2's connections, or
-	// curl's link ("best": that with the highest rate).
+	// Variant is mlget's algorithm or energy mode (empty: its default), the number of aria2's
+	// connections, or curl's link ("best": that with the highest rate).
 	Variant string
 }
 
 // bestLink is the link name that stands for the fastest one.
 const bestLink = "best"
 
-// ParseTool reads a tool's name: mlget, mlget-ALGORITHM, aria2-CONNECTIONS, axel,
-// curl-LINK, curl-best, curl-mptcp, wget2.
+// algorithms and energyModes are all of mlget's variants; those that an mlget
+// does not have are left out of its runs.
+func algorithms() []string { return []string{"single", "naive", "1", "2", "3", "adaptive"} }
+
+func energyModes() []string { return []string{"emtcp", "min-energy"} }
+
+// named are mlget's tools of these variants.
+func named(variants ...string) []string {
+	names := make([]string, 0, len(variants))
+	for _, v := range variants {
+		names = append(names, "mlget-"+v)
+	}
+	return names
+}
+
+// variantFlag is mlget's flag that chooses its variant.
+func (t Tool) variantFlag() string {
+	if slices.Contains(energyModes(), t.Variant) {
+		return "--energy"
+	}
+	return "--algorithm"
+}
+
+// ParseTool reads a tool's name: mlget, mlget-ALGORITHM, mlget-ENERGY,
+// aria2-CONNECTIONS, axel, curl-LINK, curl-best, curl-mptcp, wget2.
 func ParseTool(name string) (Tool, error) {
 	t := Tool{Name: name}
 	program, variant, _ := strings.Cut(name, "-")
@@ -163,7 +187,7 @@ func (t Tool) args(r Request) []string {
 			links = loopback
 		}
 		if t.Variant != "" {
-			add("--algorithm", t.Variant)
+			add(t.variantFlag(), t.Variant)
 		}
 		add("--links", links, "--quiet", "--report", reportName, "-o", outName)
 		if r.Transport == TLS1 {

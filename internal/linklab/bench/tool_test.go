@@ -77,6 +77,7 @@ func TestArgs(t *testing.T) {
 		want string
 	}{
 		{"mlget-3", inClear, "--algorithm 3 --links wlan0,rmnet0 --quiet --report report.json -o out.bin http://192.0.2.1/b"},
+		{"mlget-min-energy", inClear, "--energy min-energy --links wlan0,rmnet0 --quiet --report report.json -o out.bin http://192.0.2.1/b"},
 		{"mlget", secure, "--links wlan0,rmnet0 --quiet --report report.json -o out.bin --cacert /ca https://192.0.2.1/b"},
 		{"mlget", local, "--links lo --quiet --report report.json -o out.bin --http1.1 --cacert /ca https://192.0.2.1/b"},
 		{"aria2-16", inClear, "--no-conf --quiet -x16 -s16 --min-split-size=1M --file-allocation=none -o out.bin --multiple-interface=wlan0,rmnet0 http://192.0.2.1/b"},

@@ -73,6 +73,7 @@ func Start(c Config) (*Emulator, error) {
 	}
 	e := &Emulator{sc: c.Scenario, done: make(chan struct{})}
 	e.clock.started = make(chan struct{})
+	e.clock.begun = time.Now()
 	for i, l := range c.Scenario.Links {
 		e.links = append(e.links, newLink(&e.clock, c, i, l))
 	}
@@ -103,6 +104,10 @@ func newLink(clk *clock, c Config, i int, l scenario.Link) *link {
 	k.addrs.Store(&c.Ends[i].Addrs)
 	k.down = newPipe(scenario.NewProcess(c.Scenario, i, c.Seed), l.Queue, rand.NewPCG(c.Seed, uint64(2*i+100)))
 	k.up = newPipe(scenario.ConstantProcess(l.UpMbps), l.Queue, rand.NewPCG(c.Seed, uint64(2*i+101)))
+	if k.radio = newRadio(clk, l); k.radio != nil {
+		k.down.radio, k.up.radio = k.radio, k.radio
+		k.up.uplink = true
+	}
 	return k
 }
 
@@ -191,6 +196,7 @@ func (e *Emulator) Close() error {
 
 // clock counts from the client's first packet.
 type clock struct {
+	begun   time.Time // when the emulator started
 	once    sync.Once
 	epoch   time.Time // valid once started is closed
 	started chan struct{}
@@ -203,6 +209,10 @@ func (c *clock) start() {
 		close(c.started)
 	})
 }
+
+// sinceBegun is the time since the emulator's start at a time of the clock,
+// which must have been started.
+func (c *clock) sinceBegun(t time.Duration) time.Duration { return c.epoch.Sub(c.begun) + t }
 
 func (c *clock) now() time.Duration {
 	select {

@@ -28,6 +28,7 @@ type link struct {
 	delay  time.Duration // one way
 	last   time.Duration // the last time that a packet came in
 	since  time.Duration // when the link last woke up
+	radio  *radio        // nil without a model
 	up     pipe
 	down   pipe
 }

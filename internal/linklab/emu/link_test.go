@@ -14,7 +14,7 @@ func TestNoAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clk := &clock{started: make(chan struct{})}
+	clk := &clock{started: make(chan struct{}), begun: time.Now()}
 	clk.start()
 	l := newLink(clk, Config{Scenario: s, Ends: []Ends{{Addrs: []netip.Addr{clientAddr(0)}}}}, 0, s.Links[0])
 	b := makePacket(serverAddr, clientAddr(0), 1500, 0)
@@ -41,6 +41,9 @@ func TestNoAllocations(t *testing.T) {
 	}
 	if l.down.stats.Packets < 1000 {
 		t.Errorf("only %+v", l.down.stats)
+	}
+	if e := l.radio.machine.Energy(); e.Transfer == 0 {
+		t.Errorf("no energy: %+v", e)
 	}
 }
 

@@ -44,6 +44,8 @@ type pipe struct {
 	rng     *rand.Rand
 	wake    chan struct{}
 	stats   Stats
+	radio   *radio // the client's; nil if it costs nothing
+	uplink  bool   // from client to server
 
 	ring        []packet // head <= sent <= tail, each modulo len(ring)
 	head        uint64   // the next to be delivered
@@ -134,6 +136,9 @@ func (p *pipe) advance(now, since, delay time.Duration) {
 		p.lastDue = k.due
 		p.queuedBytes -= len(k.buf)
 		p.sent++
+		if p.uplink {
+			p.radio.cross(p.finish, 0, len(k.buf))
+		}
 	}
 }
 
@@ -152,6 +157,9 @@ func (p *pipe) next(now, since, delay time.Duration) (buf []byte, wait time.Dura
 		return nil, k.due - now
 	}
 	p.head++
+	if !p.uplink {
+		p.radio.cross(k.due, len(k.buf), 0)
+	}
 	return k.buf, 0
 }
 

@@ -35,6 +35,9 @@ func (l Link) String() string {
 	if l.Vary != 0 {
 		add("vary", l.Vary)
 	}
+	if l.Power != "" {
+		b.WriteString(",power=" + l.Power)
+	}
 	return b.String()
 }
 

@@ -3,7 +3,6 @@ package scenario
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -123,7 +122,8 @@ func ParseLink(text string, files fs.FS) (Link, error) {
 func (l *Link) set(key, value string, files fs.FS) error {
 	switch key {
 	case "power":
-		return errors.New("power: the radio power model is not there yet")
+		l.Power = value
+		return checkPower(value)
 	case "trace":
 		t, err := openTrace(files, value)
 		l.Trace = t

@@ -27,6 +27,7 @@ func TestParseLink(t *testing.T) {
 			},
 		},
 		{"v4-rmnet_data0, down=1, rtt=3", Link{Name: "v4-rmnet_data0", DownMbps: 1, RTT: 3 * time.Millisecond}},
+		{"a,down=1,power=lte", Link{Name: "a", DownMbps: 1, Power: "lte"}},
 	} {
 		got, err := ParseLink(tc.text, files)
 		if err != nil || got != tc.want {
@@ -61,7 +62,7 @@ func TestParseLinkErrors(t *testing.T) {
 		{"wlan0,down=1,ramp0=0", "must be within"},
 		{"wlan0,down=1,vary=1.5", "must be within"},
 		{"wlan0,down=1,colour=red", "the keys are"},
-		{"wlan0,down=1,power=lte", "power model is not there yet"},
+		{"wlan0,down=1,power=steam", "the models are wifi, lte, "},
 		{"wlan0,trace=none", "does not exist"},
 	} {
 		_, err := ParseLink(tc.text, fstest.MapFS{})
@@ -165,6 +166,17 @@ func TestBuiltinScenarios(t *testing.T) {
 			t.Errorf("%s: %+v", n, s)
 		}
 	}
+	for _, n := range names {
+		s, err := Load(n)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, l := range s.Links {
+			if l.Power == "" {
+				t.Errorf("%s: %s costs no energy", n, l.Name)
+			}
+		}
+	}
 	if _, err := Load("hihg-speed"); err == nil || !strings.Contains(err.Error(), "there are always-online") {
 		t.Errorf("a wrong name: %v", err)
 	}
@@ -234,6 +246,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add("link a,down=1\nat 1s a carrier off\nat 2s a rtt 5")
 	f.Add("link a,trace=t")
+	f.Add("link a,down=1,power=lte\nlink b,down=1,power=")
 	f.Add("link a,down=1\nat 0s a gone\nat 2s a back")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Parse("x", strings.NewReader(text), nil)

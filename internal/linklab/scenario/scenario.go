@@ -13,7 +13,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/mlget/mlget/internal/energy"
 )
 
 // Limits of what a scenario may ask for. They keep the arithmetic far from
@@ -54,6 +57,7 @@ type Link struct {
 	Ramp0       float64       // fraction of the rate at the start of a ramp; 0 = DefaultRamp0
 	Vary        float64       // 0..1: the downward rate wanders within DownMbps*(1±Vary)
 	Trace       *Trace        // shape of the downward rate; nil = constant
+	Power       string        // name of the radio's model in internal/energy; empty: it costs nothing
 }
 
 // Kind says what an Event does to its link.
@@ -171,6 +175,7 @@ func (l Link) complete() (Link, error) {
 		within("ramp", l.Ramp.Seconds(), 0, MaxRamp.Seconds()),
 		within("ramp0", l.Ramp0, 0.001, 1),
 		within("vary", l.Vary, 0, 1),
+		checkPower(l.Power),
 	} {
 		if err != nil {
 			return l, fmt.Errorf("link %s: %w", l.Name, err)
@@ -193,6 +198,14 @@ func checkName(name string) error {
 		default:
 			return fmt.Errorf("link %q: a device name takes letters, digits, '.', '_' and '-'", name)
 		}
+	}
+	return nil
+}
+
+// checkPower accepts the radio models that there are, and none.
+func checkPower(model string) error {
+	if _, ok := energy.Lookup(model); !ok && model != "" {
+		return fmt.Errorf("power=%s: the models are %s", model, strings.Join(energy.Names(), ", "))
 	}
 	return nil
 }

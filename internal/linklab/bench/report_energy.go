@@ -1,0 +1,109 @@
+package bench
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mlget/mlget/internal/energy"
+	"github.com/mlget/mlget/internal/linklab"
+)
+
+// energy writes the report on what the tools cost.
+func (w *writer) energy(h Header, results []Result) {
+	w.line("# Energy in the laboratory")
+	w.line("")
+	w.line("Written by `linklab bench --energy`; do not edit. All joules are modelled: computed from the packets that crossed the emulated links, by the radio models that the scenarios name ([energy-models.md](energy-models.md)), not measured on a phone.")
+	w.intro(h, results)
+	for _, s := range h.Scenarios {
+		for _, t := range []Transport{Clear, TLS2} {
+			w.energyOf(h, s, t, pick(results, s, t))
+		}
+	}
+	w.line("")
+	w.line("## How to read this")
+	w.line("")
+	for _, s := range []string{
+		"Every round runs every tool once over the same links (the same seed), one after the other in random order; each run has new links, a new server and idle radios. Figures are medians of the runs that succeeded; for seconds, a run that failed counts as longer than all others.",
+		"J: what all radios spent above idling, promotions and tails included, from the tool's start until every radio was idle again; σ is its sample standard deviation. The columns named as links are its parts. after: what of it came after the tool's end; most of that is LTE's tail.",
+		"J/100 MB: J for each 10⁸ bytes of the file. Mbit/s per J: the file's size over the seconds, over J.",
+		"phone: J, and what the rest of the phone draws from the tool's start to its end: a faster download lets it sleep earlier.",
+		"wget2 takes the link with the default route, wlan0, whatever it is told; mlget-single, and each curl, take one. aria2 runs with routing rules by source address.",
+	} {
+		w.line("- %s", s)
+	}
+}
+
+// energyOf writes the table of one scenario over one transport.
+func (w *writer) energyOf(h Header, name string, t Transport, results []Result) {
+	groups := byTool(h.Tools, results)
+	if len(groups) == 0 {
+		return
+	}
+	title := filepath.Base(name)
+	if t != Clear {
+		title += ", over TLS"
+	}
+	w.line("")
+	w.line("## %s", title)
+	w.line("")
+	links, models, base := radiosOf(results)
+	w.line("Radios: %s; the rest of the phone draws %s W.", strings.Join(models, ", "), num(base, 2))
+	w.head(slices.Concat([]string{"tool", "seconds", "J", "σ"}, links, []string{"after", "J/100 MB", "Mbit/s per J", "phone J", "runs"})...)
+	for _, g := range groups {
+		w.row(energyRow(h, g, links)...)
+	}
+	w.failures(groups)
+}
+
+// radiosOf are the links whose energy the results tell, these with their models,
+// and the power of the rest of the phone.
+func radiosOf(results []Result) (names, models []string, base float64) {
+	for _, r := range results {
+		if r.Energy == nil {
+			continue
+		}
+		base = r.Energy.BaseWatts
+		for _, l := range r.Energy.Links {
+			if !slices.Contains(names, l.Name) {
+				names = append(names, l.Name)
+				models = append(models, l.Name+" `"+l.Model+"`")
+			}
+		}
+	}
+	return names, models, base
+}
+
+// energyRow is a tool's row.
+func energyRow(h Header, runs []Result, links []string) []string {
+	ok := slices.DeleteFunc(good(runs), func(r Result) bool { return r.Energy == nil })
+	of := func(f func(r Result, e linklab.Energy) float64) float64 {
+		return Median(column(ok, func(r Result) float64 { return f(r, *r.Energy) }))
+	}
+	dynamic := func(_ Result, e linklab.Energy) float64 { return e.Total.Dynamic }
+	cells := []string{
+		runs[0].Tool,
+		num(Median(column(runs, timeOf)), 2),
+		num(of(dynamic), 2),
+		num(StdDev(column(ok, func(r Result) float64 { return r.Energy.Total.Dynamic })), 2),
+	}
+	for _, name := range links {
+		cells = append(cells, num(of(func(_ Result, e linklab.Energy) float64 {
+			for _, l := range e.Links {
+				if l.Name == name {
+					return l.Dynamic
+				}
+			}
+			return 0
+		}), 2))
+	}
+	return append(cells,
+		num(of(func(_ Result, e linklab.Energy) float64 { return e.Total.After }), 2),
+		num(of(func(_ Result, e linklab.Energy) float64 { return energy.JoulesPer100MB(e.Total.Dynamic, h.Size) }), 2),
+		num(of(func(r Result, e linklab.Energy) float64 {
+			return energy.MbpsPerJoule(e.Total.Dynamic, h.Size, int64(r.Seconds*1e9))
+		}), 2),
+		num(of(func(r Result, e linklab.Energy) float64 { return e.Total.Dynamic + e.BaseWatts*r.Seconds }), 2),
+		count(runs, ok),
+	)
+}

@@ -1,0 +1,168 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/mlget/mlget/internal/energy"
+	"github.com/mlget/mlget/internal/modelled"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// Energy is what the run cost. Total, dynamic and tail energy are all measured, or
+// all modelled; what is said of a link, and of TCP, always is modelled.
+type Energy struct {
+	// Modelled says that nobody measured: these are the radios alone, by their
+	// models, without the rest of the device.
+	Modelled bool `json:"modelled"`
+	// TotalJoules is DynamicJoules and base power over the run's Seconds.
+	TotalJoules float64 `json:"total_joules"`
+	// DynamicJoules is what was drawn above base power within the run's Seconds.
+	DynamicJoules float64 `json:"dynamic_joules"`
+	// TailJoules is what was drawn above base power after that: as long as it was
+	// watched (--tail), or, modelled, until the radios are idle.
+	TailJoules     float64 `json:"tail_joules"`
+	JoulesPer100MB float64 `json:"joules_per_100mb"` // DynamicJoules per 10^8 bytes of payload that counts; 0 without any
+	MbpsPerJoule   float64 `json:"mbps_per_joule"`   // ThroughputMbps / DynamicJoules; 0 where that is not more than 0
+	// TCPComputationJoules is the work of TCP on the processor, modelled after Wang
+	// and Singh (2003) by what the kernel counted, with the constants of a machine
+	// of that year or of a file of models; 0: the kernel counted nothing. It is part
+	// of no other figure.
+	TCPComputationJoules float64 `json:"tcp_computation_joules"`
+	// PerLink is each link's radio by its model, by the link's name. Links of whose
+	// radio there is no model are left out.
+	PerLink map[string]LinkEnergy `json:"per_link"`
+
+	TailSeconds float64 `json:"tail_seconds"` // that TailJoules are of; 0: nobody watched, or modelled
+	TailCut     bool    `json:"tail_cut"`     // power was not back at base when the watching ended
+	Covered     float64 `json:"covered"`      // share of Seconds between readings, 0 to 1; the rest goes at the nearest
+}
+
+// LinkEnergy is what one link's radio cost by its model, above idling.
+type LinkEnergy struct {
+	Modelled             bool    `json:"modelled"` // true, always
+	Model                string  `json:"model"`    // "wifi", "lte", ...
+	Source               string  `json:"source"`   // where the model's numbers come from
+	DynamicJoules        float64 `json:"dynamic_joules"`
+	TailJoules           float64 `json:"tail_joules"` // after the run's last byte, until the radio is idle
+	TCPComputationJoules float64 `json:"tcp_computation_joules"`
+}
+
+// energyRun is the run as package energy sees it.
+func (b *Builder) energyRun(bytes int64) energy.Run {
+	run := energy.Run{Bytes: bytes}
+	if b.began.hasFrom {
+		run.Start = int64(b.began.from)
+		run.End = run.Start
+	}
+	if b.began.seconds() > 0 {
+		run.End = int64(b.began.to)
+	}
+	return run
+}
+
+// reportEnergy fills in power and energy, or why they are missing.
+func (b *Builder) reportEnergy(r *Report, bytes int64) {
+	run := b.energyRun(bytes)
+	var links []modelled.Link
+	if b.radios != nil {
+		links = b.radios.Links()
+	}
+	var idle float64
+	for _, l := range links {
+		idle += l.IdleWatts
+	}
+	power, summary := b.power.report(run, idle)
+	r.Power = power
+	if power == nil {
+		r.PowerUnavailable = b.power.unavailable()
+		if r.PowerUnavailable == "" {
+			r.PowerUnavailable = "no reading can be used"
+		}
+	}
+	var why string
+	switch {
+	case run.End <= run.Start || bytes <= 0:
+		why = "nothing was downloaded"
+	case power == nil:
+		why = r.PowerUnavailable
+	case b.power.modelled():
+		why = "not measured"
+	case b.power.fed(run):
+		why = "on external power for a part of the run"
+	case summary.Covered <= 0:
+		why = "there are too few readings"
+	default:
+		r.Energy = measuredEnergy(summary)
+	}
+	if r.Energy == nil && run.End > run.Start && bytes > 0 {
+		e, reason := b.modelledEnergy(links, run, idle)
+		if r.Energy = e; e == nil {
+			why += "; " + reason
+		}
+	}
+	if r.Energy == nil {
+		r.EnergyUnavailable = why
+		return
+	}
+	r.Energy.addLinks(links)
+}
+
+func measuredEnergy(s energy.Summary) *Energy {
+	return &Energy{
+		TotalJoules:    round(s.TotalJoules),
+		DynamicJoules:  round(s.DynamicJoules),
+		TailJoules:     round(s.Tail.Joules),
+		TailSeconds:    round(s.Tail.Seconds),
+		TailCut:        s.Tail.Cut,
+		JoulesPer100MB: round(s.JoulesPer100MB),
+		MbpsPerJoule:   round(s.MbpsPerJoule),
+		Covered:        round(s.Covered),
+	}
+}
+
+// modelledEnergy is the sum of the radios' models; nil, with the reason, where that
+// would leave out a link that carried bytes, or where none costs anything.
+func (b *Builder) modelledEnergy(links []modelled.Link, run energy.Run, idle float64) (*Energy, string) {
+	var dynamic, tail float64
+	var missing []string
+	for i, l := range links {
+		if l.Model == "" && i < len(b.links) && b.links[i].bytes+b.links[i].wasted > 0 {
+			missing = append(missing, l.Name)
+		}
+		dynamic += l.Joules
+		tail += l.TailJoules
+	}
+	switch {
+	case len(missing) > 0:
+		return nil, "there is no model of the radio of " + strings.Join(missing, ", ")
+	case dynamic == 0:
+		return nil, "the models charge nothing for its links"
+	}
+	duration := run.End - run.Start
+	return &Energy{
+		Modelled:       true,
+		TotalJoules:    round(dynamic + idle*scheduler.Time(duration).Seconds()),
+		DynamicJoules:  round(dynamic),
+		TailJoules:     round(tail),
+		JoulesPer100MB: round(energy.JoulesPer100MB(dynamic, run.Bytes)),
+		MbpsPerJoule:   round(energy.MbpsPerJoule(dynamic, run.Bytes, duration)),
+		Covered:        1,
+	}, ""
+}
+
+// addLinks adds what the models say of each link.
+func (e *Energy) addLinks(links []modelled.Link) {
+	e.PerLink = make(map[string]LinkEnergy, len(links))
+	var tcp float64
+	for _, l := range links {
+		tcp += l.TCPJoules
+		if l.Model == "" {
+			continue
+		}
+		e.PerLink[l.Name] = LinkEnergy{
+			Modelled: true, Model: l.Model, Source: l.Source,
+			DynamicJoules: round(l.Joules), TailJoules: round(l.TailJoules), TCPComputationJoules: round(l.TCPJoules),
+		}
+	}
+	e.TCPComputationJoules = round(tcp)
+}

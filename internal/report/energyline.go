@@ -1,0 +1,67 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mlget/mlget/internal/term"
+)
+
+// energyLine is what the run cost, for people, with its line end; empty where
+// nothing is known or there is nothing to tell.
+func energyLine(r Report) string {
+	e := r.Energy
+	if e == nil {
+		return ""
+	}
+	var s strings.Builder
+	if e.Modelled {
+		fmt.Fprintf(&s, "modelled: %s J dynamic (%s)", decimals(e.DynamicJoules, 1), term.Printable(modelsOf(r)))
+	} else {
+		if r.Power == nil { // from a report that somebody made up
+			return ""
+		}
+		joules := decimals(e.DynamicJoules, 1)
+		if !r.Power.BaseMeasured && (joules == "0.0" || joules == "-0.0") {
+			return "" // it came and went between two readings
+		}
+		fmt.Fprintf(&s, "energy: %s J dynamic (%s, %s, %d samples)",
+			joules, term.Printable(r.Power.Source), pace(r.Power.IntervalSeconds), r.Power.Samples)
+	}
+	fmt.Fprintf(&s, ", %s J per 100 MB", decimals(e.JoulesPer100MB, 1))
+	if e.TailSeconds > 0 || e.Modelled && e.TailJoules > 0 {
+		fmt.Fprintf(&s, ", tail %s J", decimals(e.TailJoules, 1))
+		if e.TailCut {
+			s.WriteString(" and more: it was cut")
+		}
+	}
+	if !e.Modelled && !r.Power.BaseMeasured {
+		s.WriteString("; at least: the base was not measured (--power-baseline)")
+	}
+	s.WriteByte('\n')
+	return s.String()
+}
+
+// modelsOf names the models of the links that carried bytes.
+func modelsOf(r Report) string {
+	names := make(map[string]bool)
+	for _, l := range r.Links {
+		if m, ok := r.Energy.PerLink[l.Name]; ok && m.DynamicJoules > 0 {
+			names[m.Model] = true
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(names)), ", ")
+}
+
+// pace is how often readings were taken.
+func pace(interval float64) string {
+	if interval <= 0 {
+		return "each as it came"
+	}
+	if interval <= 1 {
+		return fmt.Sprintf("%.3g Hz", 1/interval)
+	}
+	return fmt.Sprintf("every %.3g s", interval)
+}

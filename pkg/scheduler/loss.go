@@ -1,0 +1,89 @@
+package scheduler
+
+// Packets that come out of order tell of others that were lost before them. They
+// come in episodes: from the loss until it has been made good, a round trip later.
+const (
+	// An episode is over when no packet came out of order for quietRTTs round
+	// trips, at least quietFloor.
+	quietRTTs  = 1.5
+	quietFloor = 40 * Millisecond
+	// Another one that begins within againRTTs round trips, at least againFloor,
+	// of the beginning of the first is the sign of random loss: a queue takes
+	// longer to overflow again. But not before freshRTTs, freshFloor, when it may
+	// still be the same. One that does not end for lastsRTTs, lastsFloor, counts
+	// as another too.
+	againRTTs  = 24
+	againFloor = Second
+	freshRTTs  = 4
+	freshFloor = 100 * Millisecond
+	lastsRTTs  = 8
+	lastsFloor = 250 * Millisecond
+	// When a queue overflows, round trips are longer than the least one, and all
+	// that comes within one of them, or several, is out of order: more than
+	// overflowShare of all packets, and more than overflowTrips of the least round
+	// trip bring, and overflowPackets.
+	overflowShare   = 0.6
+	overflowTrips   = 2.5
+	overflowPackets = 10
+	// lossRepeats is how many episodes must follow another that soon.
+	lossRepeats = 2
+	// segment is a full packet's payload in bytes.
+	segment = 1448
+)
+
+// loss watches for packets that are lost at random, rather than because a queue
+// overflows.
+type loss struct {
+	reordered int64 // packets out of order so far
+
+	counted  int64     // of them, at the latest look
+	grew     countMark // when they last became more
+	looked   int64     // bytes at the look before
+	episode  countMark // when the present or last episode began
+	disorder int64     // packets out of order before it
+	trip     float64   // packets in a least round trip, then
+	repeats  int       // how many episodes followed one another soon
+}
+
+// random says whether packets are lost at random.
+func (s *loss) random() bool { return s.repeats >= lossRepeats }
+
+// watch looks at the packets out of order.
+func (s *loss) watch(now Time, l *link) {
+	before := countMark{now, s.looked}
+	s.looked = l.received
+	if s.reordered == s.counted {
+		return
+	}
+	quiet, age := now-s.grew.at, now-s.episode.at
+	over := quiet > longest(quietFloor, quietRTTs, l.rtt)
+	old := s.counted
+	s.counted = s.reordered
+	switch {
+	case s.episode.at == 0 || age > longest(againFloor, againRTTs, l.rtt), over && s.overflowed(old, s.grew.bytes):
+		s.repeats = 0
+		s.begin(before, old, l)
+	case over && age >= longest(freshFloor, freshRTTs, l.rtt):
+		s.repeats++
+		s.begin(before, old, l)
+	case !over && age >= longest(lastsFloor, lastsRTTs, l.rtt):
+		s.repeats++
+		if s.overflowed(s.counted, l.received) {
+			s.repeats = 0
+		}
+		s.begin(countMark{now, l.received}, s.counted, l)
+	}
+	s.grew = countMark{now, l.received}
+}
+
+func (s *loss) begin(at countMark, disorder int64, l *link) {
+	s.episode, s.disorder = at, disorder
+	s.trip = l.est.rate * l.rtt.Seconds() / segment
+}
+
+// overflowed says whether the episode, up to a count of packets out of order and
+// one of bytes received, is that of a queue.
+func (s *loss) overflowed(reordered, bytes int64) bool {
+	n := float64(reordered - s.disorder)
+	return n > overflowShare*float64(bytes-s.episode.bytes)/segment && n > overflowTrips*s.trip+overflowPackets
+}
