@@ -11,9 +11,8 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// brought is how many payload bytes each link has received, waste included.
-func (o *outcome) brought(links int) []int64 {
-	n := make([]int64, links)
+// brought is how many payload bytes each of two links has received, waste included.
+func (o *outcome) brought() (n [2]int64) {
 	for _, e := range of[event.RequestEnded](o) {
 		n[e.Link] += e.Bytes
 	}
@@ -57,7 +56,7 @@ func TestCapIsObeyedToTheByte(t *testing.T) {
 			r.terms[0].Cap = c.most
 			got := r.get(at(t, serve(t, o), "", "/f"))
 			got.right(o.body)
-			n := got.brought(2)[0]
+			n := got.brought()[0]
 			if n > c.most {
 				t.Errorf("%d bytes over a link that may carry %d", n, c.most)
 			}
@@ -100,7 +99,7 @@ func TestCapIsForAllDownloads(t *testing.T) {
 	}
 	wg.Wait()
 	got := &outcome{t: t, events: r.drain()}
-	if n := got.brought(2)[0]; n > most || n < most/2 {
+	if n := got.brought()[0]; n > most || n < most/2 {
 		t.Errorf("%d bytes over a link that may carry %d", n, most)
 	}
 }
@@ -118,7 +117,7 @@ func TestNothingIsLeftToSpend(t *testing.T) {
 	r.links, r.terms[1].Cap = nil, 0
 	got := r.get(url)
 	got.right(o.body)
-	if n := got.brought(2); n[0]+n[1] > 3*mib {
+	if n := got.brought(); n[0]+n[1] > 3*mib {
 		t.Errorf("%v bytes of the rest", n)
 	}
 }
@@ -136,7 +135,7 @@ func TestCapOfOneStream(t *testing.T) {
 	r.terms[0] = Terms{Bandwidth: 1e9, Terms: scheduler.Terms{Cap: mib}}
 	got := r.get(at(t, serve(t, o), "", "/f"))
 	got.right(o.body)
-	if n := got.brought(2); n[0] > mib || n[1] < 2*mib {
+	if n := got.brought(); n[0] > mib || n[1] < 2*mib {
 		t.Errorf("%v bytes over the links", n)
 	}
 }
@@ -176,7 +175,7 @@ func TestBackupIsForBadTimes(t *testing.T) {
 		got := r.get(at(t, serve(t, o), "", "/f"))
 		wg.Wait()
 		got.right(o.body)
-		if n := got.brought(2)[1]; n < mib {
+		if n := got.brought()[1]; n < mib {
 			t.Errorf("the backup carried %d bytes", n)
 		}
 	})

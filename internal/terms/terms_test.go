@@ -14,8 +14,14 @@ func TestOf(t *testing.T) {
 		costly bool
 		usual  float64 // Mbit/s
 	}{
-		{"wifi", false, 40}, {"wifi-s7-mean", false, 40}, {"lte", true, 30}, {"lte-2021", true, 30},
-		{"nr", true, 100}, {"nr-mmwave", true, 100}, {"3g", true, 3}, {"ethernet", false, 100},
+		{"wifi", false, 40},
+		{"wifi-s7-mean", false, 40},
+		{"lte", true, 30},
+		{"lte-2021", true, 30},
+		{"nr", true, 100},
+		{"nr-mmwave", true, 100},
+		{"3g", true, 3},
+		{"ethernet", false, 100},
 	} {
 		radio, ok := energy.Lookup(c.name)
 		if !ok {

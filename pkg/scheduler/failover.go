@@ -117,7 +117,8 @@ func (c *Core) anotherServes(id LinkID, least float64) bool {
 	for i := range c.links {
 		o := &c.links[i]
 		// One that rests would be woken: see ration.
-		if LinkID(i) == id || !c.usable(o) && !(o.duty.resting && c.fit(o) && c.room(LinkID(i)) > 0) || o.est.rate < least {
+		spare := o.duty.resting && c.fit(o) && c.room(LinkID(i)) > 0
+		if LinkID(i) == id || !c.usable(o) && !spare || o.est.rate < least {
 			continue
 		}
 		if o.requests == 0 || o.est.nMarks > 0 && !c.silent(o) {

@@ -103,17 +103,17 @@ func (c *Core) mayPress() bool { return c.cfg.Energy == EnergyMin && c.cfg.Deadl
 // carryOut sends links to rest, and wakes others, as was chosen. backups says
 // that none but backups serve.
 func (c *Core) carryOut(backups bool, out []Action) []Action {
-	any := false
+	serves := false
 	for i := range c.links {
-		any = any || c.links[i].duty.pooled
+		serves = serves || c.links[i].duty.pooled
 	}
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
 		switch d := &l.duty; {
 		case !l.up:
-		case c.capped(id), any && d.resting && d.why == ReasonCapped:
+		case c.capped(id), serves && d.resting && d.why == ReasonCapped:
 			out = c.rest(id, Action{Why: ReasonCapped}, true, out)
-		case d.chosen && d.pooled, !any:
+		case d.chosen && d.pooled, !serves:
 			out = c.wake(id, Action{Why: ReasonNeeded}, out)
 		case d.pooled && c.cfg.Energy == EnergyEMTCP:
 			out = c.rest(id, Action{Why: ReasonShare}, false, out)

@@ -145,8 +145,10 @@ func Play(h History, cfg scheduler.Config) error {
 	if err != nil {
 		return err
 	}
-	p := &player{h: h, core: core, ledger: ledger{size: h.Size}, up: make([]bool, len(h.Links)), served: make([]scheduler.Time, len(h.Links)), credit: make([]float64, len(h.Links)),
-		resting: make([]bool, len(h.Links)), brought: make([]int64, len(h.Links))}
+	p := &player{
+		h: h, core: core, ledger: ledger{size: h.Size}, up: make([]bool, len(h.Links)), served: make([]scheduler.Time, len(h.Links)), credit: make([]float64, len(h.Links)),
+		resting: make([]bool, len(h.Links)), brought: make([]int64, len(h.Links)),
+	}
 	p.ledger.have = append(p.ledger.have, cfg.Have...)
 	return p.run(cfg)
 }
