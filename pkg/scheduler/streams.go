@@ -33,8 +33,10 @@ const (
 	trialRTTs  = 6
 	trialFloor = 100 * Millisecond
 	streamGain = 1.25
-	// streamRest is how long a link that did not gain is left alone.
-	streamRest = 20 * Second
+	// streamRest is how long a link that did not gain is left alone, at first; each
+	// time it is twice as long. A connection that has lost its first packet only
+	// now may be fast still.
+	streamRest = Second
 	// trialWorth is how long the download must still take for a trial to pay.
 	trialWorth = 2 * Second
 )
@@ -59,6 +61,7 @@ type streams struct {
 	settled   Time      // when the measurement begins
 	measured  countMark // with which it began
 	restUntil Time
+	trials    int // that have ended
 }
 
 // countMark is a link's byte count at a time.
@@ -145,7 +148,8 @@ func (s *streams) judge(now Time, l *link) {
 		case !s.helped:
 			s.most = s.before
 		}
-		s.restUntil = now + streamRest
+		s.restUntil = now + streamRest<<min(s.trials, 10)
+		s.trials++
 	}
 }
 
