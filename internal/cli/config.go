@@ -7,6 +7,7 @@ import (
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // engine makes the configuration of the downloads.
@@ -18,7 +19,8 @@ func (o *getOptions) engine(web fetch.Config, bus *event.Bus, started time.Time)
 		BlockSize: int(o.blockSize.bytes), Tries: o.tries, StallTimeout: o.timeout,
 		Record: o.recordFile != "",
 	}
-	if cfg.Tries == 0 { // as in wget
+	cfg.Energy, _ = scheduler.ParseEnergy(o.energy) // check has seen to it
+	if cfg.Tries == 0 {                             // as in wget
 		cfg.Tries = math.MaxInt
 	}
 	if cfg.BlockSize == 0 {

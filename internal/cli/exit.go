@@ -77,6 +77,8 @@ func classify(err error) (code int, hint string) {
 		return exitInterrupted, "the same command goes on where this one stopped"
 	case errors.Is(err, engine.ErrChecksum):
 		return exitChecksum, "the bytes are kept in the .part file; the next run fetches them anew"
+	case errors.Is(err, engine.ErrCapped):
+		return exitNoLink, "the same command goes on where this one stopped; cap= counts anew in each run"
 	case errors.Is(err, link.ErrNoLink), errors.Is(err, link.ErrBind):
 		return exitNoLink, "mlget links shows what each link can do, and why not"
 	case errors.Is(err, errMaxTime), errors.Is(err, context.DeadlineExceeded):

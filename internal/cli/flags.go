@@ -26,6 +26,7 @@ type getOptions struct {
 	padding     float64
 	noSteal     bool
 	noFailover  bool
+	energy      string
 	concurrency countFlag
 	parallelism countFlag
 	blockSize   sizeFlag
@@ -60,7 +61,7 @@ type getOptions struct {
 
 func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVarP(&o.links, "links", "l", []string{link.Auto}, "interfaces to use, comma-separated; auto = every usable one")
-	f.StringArrayVar(&o.linkSpecs, "link", nil, "attributes of a link, `NAME,key=value...`: rate, bandwidth, tech, dns")
+	f.StringArrayVar(&o.linkSpecs, "link", nil, "attributes of a link, `NAME,key=value...`: rate, cap, bandwidth, tech, dns, role")
 	f.BoolVar(&o.requireAll, "require-all-links", false, "fail if a link that is named is missing or unusable")
 	f.StringVar(&o.algorithm, "algorithm", "adaptive", strings.Join(scheduler.Names(), ", "))
 	f.Var(&o.overlap, "overlap", "fraction of a request after which the next is sent; auto = just in time")
@@ -69,6 +70,7 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.Float64Var(&o.padding, "bdp-padding", 0.3, "Algorithm 3's staticFactor, 0 to 1")
 	f.BoolVar(&o.noSteal, "no-steal", false, "do not take over the tail of slow links")
 	f.BoolVar(&o.noFailover, "no-failover", false, "do not release silent and slow links")
+	f.StringVar(&o.energy, "energy", scheduler.EnergyOff.String(), "whether energy decides about links: "+strings.Join(scheduler.EnergyNames(), ", "))
 	f.VarP(&o.concurrency, "concurrency", "j", "files at once")
 	f.VarP(&o.parallelism, "parallelism", "p", "streams of a file on each link; auto = more where packets are lost")
 	o.blockSize = sizeFlag{auto: true, text: "auto"}
@@ -97,7 +99,7 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.connectTime, "connect-timeout", 15*time.Second, "for a connection, TLS included")
 	f.DurationVarP(&o.timeout, "timeout", "T", 30*time.Second, "for an answer, and for silence while one arrives")
 	f.IntVarP(&o.tries, "tries", "t", 20, "attempts in a row without a byte, per link; 0 = no end")
-	f.DurationVar(&o.maxTime, "max-time", 0, "for everything")
+	f.DurationVar(&o.maxTime, "max-time", 0, "for everything; with --energy min-energy, also what to be in time for")
 
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "say more")

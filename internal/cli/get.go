@@ -50,18 +50,21 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		run := o.runStarted(started, links, len(jobs))
 		bus.Publish(run)
 		sampler := measure.start(run)
-		nets, bandwidths, rates := networks(links)
+		nets, terms := networks(links, measure.models)
 		cfg := o.engine(web, &bus, started)
-		shared := engine.NewLinks(&bus, started, nets, bandwidths, rates, cfg.BlockSize)
+		shared := engine.NewLinks(&bus, started, nets, terms, cfg.BlockSize)
 		shared = engine.WithSpares(shared, o.spares(links))
 		roster := &roster{
 			options: o, specs: specs, system: link.System{}, bus: &bus, started: started, warn: warn,
-			seats: seats(shared), members: members(links),
+			seats: seats(shared), members: members(links), models: measure.models,
 		}
 		stop := roster.watch(ctx)
 		measured := linger(ctx, sampler, o.power.baseline, warn, " before the first connection")
 		limited, cancel := o.limitTime(ctx, started.Add(measured))
 		defer cancel()
+		if o.maxTime > 0 {
+			cfg.Deadline = scheduler.Time(measured + o.maxTime)
+		}
 		results = downloadAll(limited, cfg, shared, jobs, o.atOnce(len(jobs)))
 		stop()
 		for _, l := range shared[:len(roster.members)] {
@@ -135,6 +138,8 @@ func (o *getOptions) check() (progress.Mode, error) {
 		return mode, usageError{err}
 	case !slices.Contains(scheduler.Names(), o.algorithm):
 		return mode, usagef("--algorithm: there is no %q; there are %v", o.algorithm, scheduler.Names())
+	case !slices.Contains(scheduler.EnergyNames(), o.energy):
+		return mode, usagef("--energy: there is no %q; there are %v", o.energy, scheduler.EnergyNames())
 	case o.padding < 0 || o.padding > 1 || o.padding != o.padding:
 		return mode, usagef("--bdp-padding: %v is not within 0 to 1", o.padding)
 	case o.tries < 0 || o.timeout < 0 || o.connectTime < 0 || o.maxTime < 0:
@@ -170,7 +175,7 @@ func (o *getOptions) atOnce(files int) int {
 }
 
 func (o *getOptions) runStarted(started time.Time, links []chosen, files int) event.RunStarted {
-	e := event.RunStarted{Version: Version, Started: started, Algorithm: o.algorithm, Files: files}
+	e := event.RunStarted{Version: Version, Started: started, Algorithm: o.algorithm, Energy: o.energy, Files: files}
 	for _, l := range links {
 		e.Links = append(e.Links, l.info)
 	}

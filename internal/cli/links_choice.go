@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/link"
@@ -76,9 +77,6 @@ func (o *getOptions) specs() (map[string]link.Spec, error) {
 		if err != nil {
 			return nil, usageError{err}
 		}
-		if s.Cap != 0 || s.Role != "" {
-			return nil, usagef("--link %s: cap and role are not known to this version", text)
-		}
 		if _, twice := specs[s.Name]; twice {
 			return nil, usagef("--link %s: the link is described twice", s.Name)
 		}
@@ -98,11 +96,10 @@ func (o *getOptions) family() link.Family {
 }
 
 // networks gives the engine its side of the links.
-func networks(links []chosen) (nets []engine.Network, bandwidths []float64, rates []int64) {
+func networks(links []chosen, models energy.Models) (nets []engine.Network, terms []engine.Terms) {
 	for _, l := range links {
 		nets = append(nets, l.net)
-		bandwidths = append(bandwidths, l.spec.Bandwidth)
-		rates = append(rates, l.spec.Rate)
+		terms = append(terms, termsOf(l.net, models))
 	}
-	return nets, bandwidths, rates
+	return nets, terms
 }

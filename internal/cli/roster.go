@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/link"
@@ -34,7 +35,7 @@ type lister interface {
 
 // seat is a link of the run as the engines have it; *engine.Link is one.
 type seat interface {
-	Join(n engine.Network, bandwidth float64, bytesPerSecond int64)
+	Join(n engine.Network, terms engine.Terms)
 	Renew(n engine.Network, moved bool)
 	Returned()
 }
@@ -66,7 +67,8 @@ type roster struct {
 	warn    func(important bool, text string)
 	seats   []seat   // of members, and spare ones behind them
 	members []member // read it when watch has been stopped
-	full    bool     // a link was left out for want of a seat
+	models  energy.Models
+	full    bool // a link was left out for want of a seat
 }
 
 // spares is how many links may join a run that begins with these.
@@ -226,5 +228,5 @@ func (r *roster) join(info link.Info) {
 	})
 	r.warn(true, fmt.Sprintf("link %s joins the download", name))
 	r.members = append(r.members, member{seen: info})
-	r.seats[i].Join(l, l.Spec().Bandwidth, l.Spec().Rate)
+	r.seats[i].Join(l, termsOf(l, r.models))
 }

@@ -50,9 +50,9 @@ type fakeSeat struct {
 	name string
 }
 
-func (s *fakeSeat) Join(n engine.Network, bandwidth float64, rate int64) {
+func (s *fakeSeat) Join(n engine.Network, terms engine.Terms) {
 	s.name = n.Name()
-	s.air.note("%s joins, %.0f, %d", s.name, bandwidth, rate)
+	s.air.note("%s joins, %.0f, %d", s.name, terms.Bandwidth, terms.Rate)
 }
 
 func (s *fakeSeat) Renew(n engine.Network, moved bool) {

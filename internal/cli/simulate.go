@@ -37,6 +37,7 @@ type simulateOptions struct {
 	http2       bool
 	json        bool
 	thesis      bool
+	energy      simulateEnergy
 }
 
 func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
@@ -57,6 +58,7 @@ func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.http2, "http2", false, "HTTP/2 over TLS 1.3 rather than HTTP/1.1 in clear")
 	f.BoolVar(&o.json, "json", false, "print JSON: every run")
 	f.BoolVar(&o.thesis, "thesis", false, "hold the simulator against the thesis's tables: docs/thesis.md")
+	o.energy.addFlags(f)
 }
 
 func newSimulateCommand(stdio IO) *cobra.Command {
@@ -72,7 +74,8 @@ loss leave to one connection on each link: the yardstick for small files and
 long round trips. Above 1, several connections on a link were the better way.`,
 		Example: `  mlget simulate --scenario wifi-dies --algorithm 3
   mlget simulate --scenario all --runs 10
-  mlget simulate --scenario random:1645 --algorithm 3 --json`,
+  mlget simulate --scenario random:1645 --algorithm 3 --json
+  mlget simulate --scenario low-speed --algorithm adaptive --energy off,emtcp,min-energy`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return runSimulate(&o, stdio.Out) },
 	}
@@ -85,6 +88,9 @@ func runSimulate(o *simulateOptions, out io.Writer) error {
 	if o.thesis {
 		return runThesis(o.json, out)
 	}
+	if o.energy.doc {
+		return runEnergyDoc(o.json, out)
+	}
 	if o.runs < 1 || o.runs > 100_000 {
 		return usagef("--runs %d: must be within 1 to 100000", o.runs)
 	}
@@ -95,21 +101,26 @@ func runSimulate(o *simulateOptions, out io.Writer) error {
 	var all [][]sim.Result // by scenario and algorithm: the runs
 	for _, name := range names {
 		for _, algorithm := range o.algorithms {
-			results, err := o.rehearse(name, algorithm)
-			if err != nil {
-				return err
+			for _, energy := range o.energy.modes {
+				results, err := o.rehearse(name, algorithm, energy)
+				if err != nil {
+					return err
+				}
+				all = append(all, results)
 			}
-			all = append(all, results)
 		}
 	}
 	if o.json {
 		return writeJSON(out, slices.Concat(all...))
 	}
+	if o.energy.wanted() {
+		return writeJoules(out, all)
+	}
 	return writeRehearsals(out, all)
 }
 
-// rehearse is all runs of one scenario with one algorithm.
-func (o *simulateOptions) rehearse(name, algorithm string) ([]sim.Result, error) {
+// rehearse is all runs of one scenario with one algorithm and energy policy.
+func (o *simulateOptions) rehearse(name, algorithm, energy string) ([]sim.Result, error) {
 	cfg, err := o.config(name)
 	if err != nil {
 		return nil, usageError{err}
@@ -117,6 +128,9 @@ func (o *simulateOptions) rehearse(name, algorithm string) ([]sim.Result, error)
 	cfg.Algorithm = algorithm
 	if o.parallelism > scheduler.MaxStreams {
 		return nil, usagef("--parallelism: %d is more than %d", o.parallelism, scheduler.MaxStreams)
+	}
+	if err := o.energy.apply(&cfg, energy); err != nil {
+		return nil, err
 	}
 	if err := cfg.Validate(); err != nil {
 		return nil, usageError{err}

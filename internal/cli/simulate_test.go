@@ -54,12 +54,48 @@ func TestSimulateJSON(t *testing.T) {
 	}
 }
 
+func TestSimulateEnergy(t *testing.T) {
+	out, errs, code := simulate(t, "--scenario", "low-speed", "--algorithm", "adaptive", "--size", "100MB",
+		"--energy", "off,emtcp,min-energy", "--radio", "rmnet0=lte-2021", "--max-time", "60s", "--json")
+	if code != exitOK || errs != "" {
+		t.Fatalf("exit %d, %q", code, errs)
+	}
+	var results []sim.Result
+	if err := json.Unmarshal([]byte(out), &results); err != nil {
+		t.Fatal(err)
+	}
+	for i, policy := range []string{"off", "emtcp", "min-energy"} {
+		e := results[i].Energy
+		if e == nil || e.Policy != policy || e.Joules <= 0 || e.Deadline != 60 || results[i].Links[1].Model != "lte-2021" {
+			t.Fatalf("%s: %+v of %+v", policy, e, results[i])
+		}
+		sum := 0.0
+		for _, l := range results[i].Links {
+			sum += l.Joules
+		}
+		if d := sum - e.Joules; d > 1e-9 || d < -1e-9 {
+			t.Errorf("%s: the links took %.6f J, all %.6f", policy, sum, e.Joules)
+		}
+	}
+	if results[2].Energy.Joules >= results[0].Energy.Joules {
+		t.Errorf("min-energy took %.2f J, both links %.2f J", results[2].Energy.Joules, results[0].Energy.Joules)
+	}
+	out, _, code = simulate(t, "--scenario", "low-speed", "--algorithm", "adaptive", "--size", "20MB", "--energy", "min-energy")
+	if code != exitOK || !strings.Contains(out, "MODELLED") || !strings.Contains(out, "min-energy") {
+		t.Errorf("exit %d:\n%s", code, out)
+	}
+}
+
 func TestSimulateMistakes(t *testing.T) {
 	for _, args := range [][]string{
 		{"--scenario", "no-such"},
 		{"--scenario", "random:x"},
 		{"--algorithm", "9"},
 		{"--runs", "0"},
+		{"--energy", "some"},
+		{"--radio", "wlan0=semaphore"},
+		{"--radio", "eth9=wifi"},
+		{"--max-time", "-1s"},
 		{"--size", "none"},
 		{"--overlap", "2"},
 		{"--bdp-padding", "7", "--algorithm", "9"},

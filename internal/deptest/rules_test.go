@@ -38,7 +38,7 @@ func rules() map[string]rule {
 		// laboratory, so that the two cannot disagree about what a scenario is; of
 		// that package's own it uses none that opens files.
 		"internal/sim": {
-			imports: "internal/linklab/scenario pkg/scheduler",
+			imports: "internal/energy internal/linklab/scenario internal/terms pkg/scheduler",
 			std:     "cmp embed encoding/json errors fmt io io/fs math math/rand/v2 slices strings sync time",
 		},
 
@@ -87,7 +87,7 @@ func rules() map[string]rule {
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
 			imports: "internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/modelled internal/power internal/progress internal/record internal/report internal/sim internal/store internal/term" +
+				" internal/modelled internal/power internal/progress internal/record internal/report internal/sim internal/store internal/term internal/terms" +
 				" internal/units pkg/scheduler" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
@@ -113,6 +113,9 @@ func rules() map[string]rule {
 			std:   "bytes cmp encoding/json errors fmt io math slices strconv strings time",
 			tests: "internal/energy",
 		},
+
+		// On what terms the scheduler may use a link, by its radio's model.
+		"internal/terms": {imports: "internal/energy pkg/scheduler", std: "strings"},
 
 		// What nobody measured: a run's events, priced by models.
 		"internal/modelled": {

@@ -39,6 +39,7 @@ func (d *download) arrive(reqs context.Context, id scheduler.LinkID) {
 		*l = linkState{
 			there: true, url: d.job.URL, returns: l.returns, arrivals: l.arrivals,
 			bytes: l.bytes, wasted: l.wasted, disorder: l.disorder, lastByte: l.lastByte,
+			resting: l.resting, capped: l.capped,
 		}
 	}
 	if lost {
@@ -69,7 +70,9 @@ func (d *download) leave(reqs context.Context, id scheduler.LinkID) {
 // linkUp tells the scheduler of a link and of what is known of it.
 func (d *download) linkUp(reqs context.Context, id scheduler.LinkID) {
 	l := d.e.links[id]
-	d.step(reqs, scheduler.Input{Kind: scheduler.LinkUp, Link: id, Bandwidth: l.bandwidth, RTT: l.roundTrip(nil)})
+	d.step(reqs, scheduler.Input{
+		Kind: scheduler.LinkUp, Link: id, Bandwidth: l.terms.Bandwidth, RTT: l.roundTrip(nil), Terms: l.terms.Terms,
+	})
 }
 
 // linkCount is how many links the download has, those that are lost included.

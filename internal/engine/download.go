@@ -61,6 +61,10 @@ type linkState struct {
 	url      *url.URL // what to ask for
 	lost     bool
 	banned   bool
+	resting  bool   // the scheduler gives it no work
+	capped   bool   // since its allowance is spent
+	why      string // it works, or rests
+	spent    int64  // of its allowance, as the scheduler knows it
 	used     bool
 	answered bool // a response has come
 	guessing bool // waits for the object's size, having guessed beyond it
@@ -97,7 +101,7 @@ func newDownload(e *Engine, job *Job, to sink) (*download, error) {
 	cfg := scheduler.Config{
 		Links: len(e.links), Policy: policy, Size: -1,
 		Overlap: e.cfg.Overlap, Window: to.window(), NoSteal: e.cfg.NoSteal, NoFailover: e.cfg.NoFailover,
-		Parallelism: e.cfg.Parallelism,
+		Parallelism: e.cfg.Parallelism, Energy: e.cfg.Energy, Deadline: e.cfg.Deadline,
 	}
 	if id, done, ok := to.resume(); ok {
 		d.journal, d.have = id, done
@@ -114,6 +118,7 @@ func newDownload(e *Engine, job *Job, to sink) (*download, error) {
 			At: e.now(), File: job.ID, Algorithm: e.cfg.Algorithm, StaticLimit: e.cfg.StaticLimit, Padding: e.cfg.Padding,
 			Links: cfg.Links, Size: cfg.Size, Have: cfg.Have, Overlap: cfg.Overlap, Window: cfg.Window,
 			NoSteal: cfg.NoSteal, NoFailover: cfg.NoFailover, Parallelism: cfg.Parallelism,
+			Energy: cfg.Energy, Deadline: cfg.Deadline,
 		})
 	}
 	return d, nil

@@ -64,6 +64,9 @@ type Config struct {
 	NoFailover  bool
 	Parallelism int // as in scheduler.Config
 
+	Energy   scheduler.EnergyMode
+	Deadline scheduler.Time // when the run should be over; 0: there is no such time
+
 	BlockSize    int           // bytes of one read and one write; 0: DefaultBlockSize
 	Tries        int           // failures in a row, per link, without 16 KiB of progress between them; 0: no end
 	StallTimeout time.Duration // a request that is owed bytes and gets none for so long is tried again; 0: never

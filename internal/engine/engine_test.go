@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 type rig struct {
 	t     testing.TB
 	nets  []*testLink
-	rates []int64
+	terms []Terms
 	cfg   Config
 	dir   string
 	bus   *event.Bus
@@ -48,7 +48,7 @@ func newRig(t testing.TB, nets ...*testLink) *rig {
 	if len(nets) == 0 {
 		nets = []*testLink{{name: "a"}, {name: "b"}}
 	}
-	r := &rig{t: t, nets: nets, rates: make([]int64, len(nets)), dir: t.TempDir(), bus: new(event.Bus)}
+	r := &rig{t: t, nets: nets, terms: make([]Terms, len(nets)), dir: t.TempDir(), bus: new(event.Bus)}
 	r.cfg = Config{
 		Bus: r.bus, Started: time.Now(), Algorithm: "adaptive", StaticLimit: 4 * mib, Padding: 0.3,
 		Tries: 4, StallTimeout: 10 * time.Second, Record: true, Parallelism: 1, // a busy machine is not far away
@@ -75,7 +75,7 @@ func (r *rig) engine() *Engine {
 		if block == 0 {
 			block = DefaultBlockSize
 		}
-		r.links = NewLinks(r.bus, r.cfg.Started, nets, make([]float64, len(nets)), r.rates, block)
+		r.links = NewLinks(r.bus, r.cfg.Started, nets, r.terms, block)
 	}
 	e, err := New(r.cfg, r.links)
 	if err != nil {
@@ -245,7 +245,7 @@ func (o *outcome) replay() {
 			}
 			cfg = &scheduler.Config{
 				Links: e.Links, Policy: p, Size: e.Size, Have: e.Have, Overlap: e.Overlap,
-				Parallelism: e.Parallelism, Window: e.Window, NoSteal: e.NoSteal, NoFailover: e.NoFailover,
+				Parallelism: e.Parallelism, Energy: e.Energy, Deadline: e.Deadline, Window: e.Window, NoSteal: e.NoSteal, NoFailover: e.NoFailover,
 			}
 			steps = steps[:0]
 		case event.Step:

@@ -34,7 +34,7 @@ func joining(t *testing.T, spares int, nets ...*testLink) (*rig, func(bytes int6
 }
 
 // come makes a link join as number i.
-func (r *rig) come(i int, n *testLink) { r.links[i].Join(n, 0, 0) }
+func (r *rig) come(i int, n *testLink) { r.links[i].Join(n, Terms{}) }
 
 func TestLinkJoins(t *testing.T) {
 	t.Parallel()

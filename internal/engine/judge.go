@@ -103,7 +103,7 @@ func (d *download) sized(reqs context.Context, size int64) {
 func (d *download) use(id scheduler.LinkID) {
 	if !d.links[id].used {
 		d.links[id].used = true
-		d.changed(id, event.LinkUsed, "")
+		d.e.cfg.Bus.Publish(event.LinkChanged{At: d.e.now(), Link: id, State: event.LinkUsed, Reason: d.links[id].why})
 	}
 }
 
@@ -146,7 +146,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	}
 	best := d.doubts[0]
 	for _, m := range d.doubts[1:] {
-		if best.resp.Whole && (!m.resp.Whole || d.e.links[m.t.link].bandwidth > d.e.links[best.t.link].bandwidth) {
+		if best.resp.Whole && (!m.resp.Whole || d.e.links[m.t.link].terms.Bandwidth > d.e.links[best.t.link].terms.Bandwidth) {
 			best = m
 		}
 	}

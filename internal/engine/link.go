@@ -33,8 +33,10 @@ type Link struct {
 	block   int // bytes, for the limiter
 
 	// Set before the first arrival, and not changed afterwards.
-	bandwidth float64       // known capacity in bytes per second; 0: not known
-	limiter   *rate.Limiter // nil: no limit
+	terms   Terms
+	limiter *rate.Limiter // nil: no limit
+
+	allowance allowance
 
 	returns  atomic.Int64 // how often its interface said that something is new
 	moves    atomic.Int64 // how often its connections lost their ground; counted before arrivals
@@ -48,12 +50,19 @@ type Link struct {
 	segments segmentCount
 }
 
-// NewLinks makes the links of a run; rates are in bytes per second, 0 for none.
-func NewLinks(bus *event.Bus, started time.Time, nets []Network, bandwidths []float64, rates []int64, block int) []*Link {
+// Terms are on what terms a link of a run is used.
+type Terms struct {
+	Bandwidth float64 // known capacity in bytes per second; 0: not known
+	Rate      int64   // most bytes per second; 0: no limit
+	scheduler.Terms
+}
+
+// NewLinks makes the links of a run, each with its terms.
+func NewLinks(bus *event.Bus, started time.Time, nets []Network, terms []Terms, block int) []*Link {
 	links := make([]*Link, len(nets))
 	for i, n := range nets {
 		links[i] = &Link{id: scheduler.LinkID(i), bus: bus, started: started, block: block}
-		links[i].Join(n, bandwidths[i], rates[i])
+		links[i].Join(n, terms[i])
 	}
 	return links
 }
@@ -68,10 +77,11 @@ func WithSpares(links []*Link, n int) []*Link {
 	return links
 }
 
-// Join makes a spare link one of the run; bandwidth and bytesPerSecond are as
-// for NewLinks. Downloads in progress use it from now on.
-func (l *Link) Join(n Network, bandwidth float64, bytesPerSecond int64) {
-	l.bandwidth, l.limiter = bandwidth, NewLimiter(bytesPerSecond, l.block)
+// Join makes a spare link one of the run. Downloads in progress use it from now
+// on.
+func (l *Link) Join(n Network, terms Terms) {
+	l.terms, l.limiter = terms, NewLimiter(terms.Rate, l.block)
+	l.allowance.most = terms.Cap
 	l.Renew(n, false)
 }
 

@@ -64,6 +64,7 @@ func (d *download) lookAround(reqs context.Context) {
 	for _, t := range d.transfers {
 		d.count(reqs, t)
 	}
+	d.lookForSpent(reqs)
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	d.gatherAll(now)
 	d.watchStalls(now)

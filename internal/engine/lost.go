@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
@@ -58,11 +59,15 @@ func (d *download) checkLost() {
 		if !l.there {
 			continue
 		}
-		if !l.lost {
+		err := l.err
+		if l.capped && !l.lost {
+			err = fmt.Errorf("%s: %w", d.e.links[i].name(), ErrCapped)
+		}
+		if !l.lost && !l.capped {
 			return
 		}
-		if r := rankOf(l.err); r > rank {
-			worst, rank = l.err, r
+		if r := rankOf(err); r > rank {
+			worst, rank = err, r
 		}
 	}
 	d.fail(worst)
@@ -70,8 +75,11 @@ func (d *download) checkLost() {
 
 // rankOf orders errors by how much they say about the object.
 func rankOf(err error) int {
-	if errors.Is(err, ErrChanged) {
+	switch {
+	case errors.Is(err, ErrChanged):
 		return 5
+	case errors.Is(err, ErrCapped):
+		return 1
 	}
 	switch classOf(err) {
 	case fetch.Auth, fetch.Status, fetch.Unsatisfied:

@@ -256,7 +256,9 @@ func TestRateLimits(t *testing.T) {
 			}
 			o := newObject(size)
 			r := newRig(t)
-			r.rates = tc.links
+			for i, rate := range tc.links {
+				r.terms[i].Rate = rate
+			}
 			r.cfg.StallTimeout = 3 * time.Second
 			r.cfg.LimitRate = NewLimiter(tc.all, 0)
 			if tc.want == 0 {

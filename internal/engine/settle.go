@@ -106,6 +106,8 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: event.OutcomeProtocol, retry: true}
 	case stalled:
 		return d.failed(t, event.OutcomeNetwork, err, 0)
+	case errors.Is(err, ErrCapped):
+		return d.capped(t)
 	case !errors.As(err, &fe):
 		d.fail(err)
 		return ending{outcome: event.OutcomeStorage}

@@ -55,6 +55,8 @@ func (d *download) act(reqs context.Context, a scheduler.Action) {
 		d.changed(a.Link, event.LinkUsed, "it answers again")
 	case scheduler.Complete:
 		d.complete = true
+	case scheduler.Rest, scheduler.Wake:
+		d.rest(a)
 	}
 }
 

@@ -107,14 +107,19 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 	c := e.newCarrier(t, resp, to)
 	defer c.close()
 	most := int64(e.readSize(t.link))
+	left := &e.links[t.link].allowance
 	got := int64(0)
 	for {
 		want := min(most, t.end.Load()-t.off-got)
 		if want <= 0 {
 			return nil
 		}
+		if want = left.take(want); want == 0 {
+			return ErrCapped
+		}
 		at := t.off + got
 		n, err := c.carry(ctx, want, at)
+		left.receive(want, n)
 		if n > 0 {
 			got += n
 			now := int64(e.now())

@@ -111,11 +111,12 @@ func (d *download) pause(ctx context.Context) bool {
 	}
 }
 
-// nextLink moves to a link that is not lost.
+// nextLink moves to a link that is not lost, one that rests only where there is no
+// other.
 func (d *download) nextLink() bool {
-	for range d.links {
+	for i := range 2 * len(d.links) {
 		d.wholeLink %= scheduler.LinkID(len(d.links))
-		if l := &d.links[d.wholeLink]; l.there && !l.lost {
+		if l := &d.links[d.wholeLink]; l.there && !l.lost && !l.capped && (!l.resting || i >= len(d.links)) {
 			return true
 		}
 		d.wholeLink++

@@ -36,7 +36,8 @@ type RunStarted struct {
 	Version   string     `json:"version"`
 	Started   time.Time  `json:"started"`
 	Algorithm string     `json:"algorithm"`
-	Links     []LinkInfo `json:"links"` // a LinkID is an index into this list, longer by those that join
+	Energy    string     `json:"energy,omitempty"` // the energy policy: "off", "emtcp" or "min-energy"
+	Links     []LinkInfo `json:"links"`            // a LinkID is an index into this list, longer by those that join
 	Files     int        `json:"files"`
 }
 
@@ -188,6 +189,9 @@ type SchedulerStarted struct {
 	NoSteal     bool              `json:"no_steal"`
 	NoFailover  bool              `json:"no_failover"`
 	Parallelism int               `json:"parallelism"`
+
+	Energy   scheduler.EnergyMode `json:"energy,omitempty"`
+	Deadline scheduler.Time       `json:"deadline,omitempty"` // 0: none
 }
 
 // Step is one step of a file's scheduler, input and answer: what a replay needs.

@@ -9,6 +9,9 @@ func looksReal(name string) bool {
 	return guessTech(name) != TechUnknown || strings.HasPrefix(name, "v4-") // Android's 464XLAT
 }
 
+// TechOf guesses a link's technology from its interface's name.
+func TechOf(name string) Tech { return guessTech(name) }
+
 // guessTech guesses from the interface's name.
 func guessTech(name string) Tech {
 	name = strings.TrimPrefix(name, "v4-")

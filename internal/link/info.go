@@ -15,6 +15,7 @@ const (
 	TechWiFi     Tech = "wifi"
 	TechLTE      Tech = "lte"
 	TechNR       Tech = "nr"
+	Tech3G       Tech = "3g"
 	TechEthernet Tech = "ethernet"
 )
 

@@ -90,12 +90,12 @@ func (s *Spec) set(key, value string) (err error) {
 }
 
 func parseTech(text string) (Tech, error) {
-	for _, t := range [...]Tech{TechWiFi, TechLTE, TechNR, TechEthernet} {
+	for _, t := range [...]Tech{TechWiFi, TechLTE, TechNR, Tech3G, TechEthernet} {
 		if string(t) == text {
 			return t, nil
 		}
 	}
-	return TechUnknown, errors.New("want wifi, lte, nr or ethernet")
+	return TechUnknown, errors.New("want wifi, lte, nr, 3g or ethernet")
 }
 
 func positive(n int64, err error) (int64, error) {

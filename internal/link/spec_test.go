@@ -22,6 +22,7 @@ func TestParseSpec(t *testing.T) {
 		"a,dns=[2001:db8::1]":        {Name: "a", DNS: netip.MustParseAddrPort("[2001:db8::1]:53")},
 		"a,dns=[fe80::1%wlan0]:5353": {Name: "a", DNS: netip.MustParseAddrPort("[fe80::1%wlan0]:5353")},
 		"a,dns=::ffff:9.9.9.9":       {Name: "a", DNS: netip.MustParseAddrPort("9.9.9.9:53")},
+		"a,tech=3g":                  {Name: "a", Tech: Tech3G},
 		"a,role=primary,tech=nr":     {Name: "a", Role: RolePrimary, Tech: TechNR},
 	} {
 		got, err := ParseSpec(text)

@@ -16,7 +16,7 @@ func (b *Builder) Report() Report {
 	r := Report{
 		Schema:    Schema,
 		Version:   b.run.Version,
-		Algorithm: b.run.Algorithm,
+		Algorithm: b.run.Algorithm, EnergyPolicy: b.run.Energy,
 		Started:   b.run.Started,
 		SizeBytes: -1,
 		Seconds:   round(b.began.seconds()),
@@ -77,6 +77,7 @@ func (b *Builder) linkReport(i int) Link {
 	r := Link{
 		Name:           fmt.Sprintf("link %d", i),
 		State:          string(l.finalState()),
+		Reason:         l.reason,
 		Bytes:          l.bytes,
 		Seconds:        round(busy.seconds()),
 		ThroughputMbps: mbps(float64(l.bytes), busy.seconds()),

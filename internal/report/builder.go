@@ -82,6 +82,7 @@ func (t *tally) ended(e event.RequestEnded) {
 type linkTally struct {
 	tally
 	state         event.LinkState
+	reason        string        // of the state
 	sent          span          // its start: when the first request was sent
 	connections   int           // seen to open
 	local, remote string        // of the last connection
@@ -134,7 +135,7 @@ func (b *Builder) Add(e event.Event) {
 		f.effectiveURL, f.http, f.size, f.resumed = e.EffectiveURL, e.HTTP, max(e.Size, -1), e.Resumed
 	case event.LinkChanged:
 		if l := b.link(e.Link); l != nil {
-			l.state = e.State
+			l.state, l.reason = e.State, e.Reason
 		}
 	case event.ConnOpened:
 		if l := b.link(e.Link); l != nil {

@@ -28,8 +28,9 @@ type Report struct {
 	EffectiveURL string    `json:"effective_url"` // after redirects; of several files, the first
 	Output       string    `json:"output"`        // final name; of several files, the first
 	Algorithm    string    `json:"algorithm"`
-	HTTP         string    `json:"http"`    // "1.0", "1.1" or "2"; of several files, the first
-	Started      time.Time `json:"started"` // wall clock
+	EnergyPolicy string    `json:"energy_policy,omitempty"` // "off", "emtcp" or "min-energy"
+	HTTP         string    `json:"http"`                    // "1.0", "1.1" or "2"; of several files, the first
+	Started      time.Time `json:"started"`                 // wall clock
 
 	// SizeBytes is the sum of the files' sizes as far as they are known; -1 when
 	// no size is.
@@ -67,7 +68,9 @@ type Link struct {
 	Name  string `json:"name"`
 	Bind  string `json:"bind"`  // "device", "address", "android-network" or "index"
 	State string `json:"state"` // at the end: "used", "unused", "banned", "lost" or "capped"
-	Bytes int64  `json:"bytes"` // payload that counts; waste is in the run's WastedBytes alone
+	// Reason is why the link is in that state, where something decided on it.
+	Reason string `json:"reason,omitempty"`
+	Bytes  int64  `json:"bytes"` // payload that counts; waste is in the run's WastedBytes alone
 	// Seconds runs from when the link's first request was sent to its last byte of
 	// payload that counts, pauses included; 0 when none came.
 	Seconds         float64 `json:"seconds"`

@@ -79,9 +79,13 @@ func writeLinks(b *strings.Builder, r Report) {
 		if l.RTTMs > 0 {
 			rtt = decimals(l.RTTMs, 1)
 		}
+		state := l.State
+		if l.Reason != "" {
+			state += ": " + l.Reason
+		}
 		rows = append(rows, []string{
 			term.Printable(l.Name), units.Bytes(l.Bytes), decimals(l.Seconds, 2), decimals(l.ThroughputMbps, 1),
-			decimals(l.PeakMbps, 1), rtt, strconv.Itoa(l.Requests), strconv.Itoa(l.Retries), term.Printable(l.State),
+			decimals(l.PeakMbps, 1), rtt, strconv.Itoa(l.Requests), strconv.Itoa(l.Retries), term.Printable(state),
 		})
 	}
 	rows = append(rows, []string{

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/linklab/scenario"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -28,6 +29,7 @@ type link struct {
 	rtt      scheduler.Time
 	buffer   scheduler.Time // of the bottleneck, as time at the present rate
 	dice     *rand.Rand     // which packets are lost
+	meter    *meter         // its radio; nil: it has none
 
 	events []scenario.Event // those to come
 	state  scenario.State
@@ -59,6 +61,9 @@ func newLink(cfg *Config, index int) link {
 			wanders: s.Vary > 0 || s.Trace != nil, trace: s.Trace != nil,
 			ramp: toTime(s.Ramp), loss: s.LossPercent / 100,
 		},
+	}
+	if index < len(cfg.Radios) && cfg.Radios[index].Name != "" {
+		l.meter = &meter{machine: energy.NewMachine(cfg.Radios[index], 0)}
 	}
 	fastest := s.DownMbps
 	for _, e := range cfg.Scenario.Events {
@@ -273,6 +278,7 @@ func arrival(now scheduler.Time, bytes, rate float64) scheduler.Time {
 // advance lets bytes arrive from one time to another, at the rates planned.
 func (l *link) advance(from, to scheduler.Time) {
 	seconds := (to - from).Seconds()
+	crossed := 0.0
 	for _, c := range l.conns {
 		if c.n == 0 {
 			continue
@@ -284,6 +290,10 @@ func (l *link) advance(from, to scheduler.Time) {
 			}
 		}
 		c.roundGot += float64(bytes * float64(c.n))
+		crossed += float64(bytes * float64(c.n))
 		c.lastData, l.last = to, to
+	}
+	if l.meter != nil && crossed > 0 {
+		l.meter.receive(from, to, crossed, len(l.conns))
 	}
 }

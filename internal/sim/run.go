@@ -34,6 +34,7 @@ type run struct {
 	todo      []*request // scratch of look
 	steps     int
 	recorded  []scheduler.Recorded
+	consumer  consumer
 }
 
 func newRun(cfg Config) (*run, error) {
@@ -41,7 +42,7 @@ func newRun(cfg Config) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{cfg: cfg, links: make([]link, len(cfg.Scenario.Links))}
+	r := &run{cfg: cfg, links: make([]link, len(cfg.Scenario.Links)), consumer: consumer{perSecond: cfg.Consume}}
 	if a := cfg.Algorithm; cfg.Averages && (a == "1" || a == "2" || a == "3") {
 		policy = &averaging{run: r, algorithm: a, limit: float64(cfg.StaticLimit), padding: cfg.Padding}
 	}
@@ -60,6 +61,7 @@ func (c *Config) scheduler(policy scheduler.Policy) scheduler.Config {
 	return scheduler.Config{
 		Links: len(c.Scenario.Links), Policy: policy, Size: -1,
 		Overlap: c.Overlap, Parallelism: c.Parallelism, NoSteal: c.NoSteal, NoFailover: c.NoFailover,
+		Window: c.Window, Energy: c.Energy, Deadline: scheduler.FromSeconds(c.Deadline),
 	}
 }
 
@@ -102,6 +104,9 @@ func (r *run) linkUp(i int) {
 	in := scheduler.Input{Kind: scheduler.LinkUp, Link: scheduler.LinkID(i)}
 	if i < len(r.cfg.Bandwidths) {
 		in.Bandwidth = r.cfg.Bandwidths[i]
+	}
+	if i < len(r.cfg.Terms) {
+		in.Terms = r.cfg.Terms[i]
 	}
 	r.step(in)
 }
@@ -208,6 +213,10 @@ func (r *run) look() {
 			Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, Bytes: got, RTT: trip, Reordered: int64(l.disorder),
 		})
 	}
+	if !r.complete {
+		r.spent()
+		r.consume()
+	}
 	if r.complete {
 		return
 	}
@@ -217,6 +226,22 @@ func (r *run) look() {
 		if r.now-max(q.progress, r.links[q.link].lastHeard) > stallTimeout && slices.Contains(r.transfers, q) {
 			r.stalled(q)
 		}
+	}
+}
+
+// spent tells the scheduler what links with a cap have received.
+func (r *run) spent() {
+	for i := range r.links {
+		if i >= len(r.cfg.Terms) || r.cfg.Terms[i].Cap == 0 {
+			continue
+		}
+		bytes := r.links[i].count.Bytes + r.links[i].count.WastedBytes
+		for _, q := range r.transfers {
+			if int(q.link) == i {
+				bytes += q.told
+			}
+		}
+		r.step(scheduler.Input{Kind: scheduler.Spent, Link: scheduler.LinkID(i), Bytes: bytes})
 	}
 }
 
@@ -280,6 +305,8 @@ func (r *run) step(in scheduler.Input) {
 			r.links[a.Link].count.Bans++
 		case scheduler.Complete:
 			r.complete = true
+		case scheduler.Rest, scheduler.Wake:
+			r.links[a.Link].count.Reason = a.Text()
 		case scheduler.Unban:
 		}
 	}
@@ -298,6 +325,9 @@ func (r *run) start(a scheduler.Action) {
 	}
 	r.transfers = append(r.transfers, q)
 	l.count.Requests++
+	if l.meter != nil && !l.down() {
+		l.meter.send(r.now, len(l.conns))
+	}
 	l.send(r.now, q)
 }
 

@@ -20,6 +20,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/linklab/scenario"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -54,6 +55,18 @@ type Config struct {
 	// new connection, as the thesis saw on LTE (skjolden, 4.4.3.3), and not
 	// only after a silence, as linklab does.
 	RampOnConnect bool
+	// Window and Consume make it a stream: who reads it, reads so many bytes per
+	// second, and no byte is asked for that is further ahead than Window bytes.
+	Window  int64
+	Consume float64
+
+	// Radios are those of the links, from which Result.Energy comes, and Terms on
+	// what terms the scheduler uses them; SetRadios sets both.
+	Radios   []energy.Radio
+	Terms    []scheduler.Terms
+	Energy   scheduler.EnergyMode
+	Deadline float64 // seconds from the first packet on; 0: none
+
 	// Record keeps every step of the scheduler in Result.Steps.
 	Record bool
 }
@@ -80,6 +93,8 @@ type Result struct {
 	Requests      int     `json:"requests"`
 	SchedulerStep int     `json:"scheduler_steps"`
 	Links         []Link  `json:"links"`
+	Energy        *Energy `json:"energy,omitempty"`           // modelled; nil without radios
+	Consumed      float64 `json:"consumed_seconds,omitempty"` // when a stream's consumer had read all
 
 	Steps []scheduler.Recorded `json:"-"` // with Config.Record
 }
@@ -93,7 +108,13 @@ type Link struct {
 	Requests        int     `json:"requests"`
 	Connections     int     `json:"connections"`
 	Bans            int     `json:"bans"`
+	Model           string  `json:"radio,omitempty"`
+	Joules          float64 `json:"dynamic_joules,omitempty"` // beyond idling, modelled
+	Reason          string  `json:"reason,omitempty"`         // why it was last sent to rest or woken
 }
+
+// maxDeadline is a day in seconds.
+const maxDeadline = 86400
 
 // ErrNever says that a download did not end within a virtual day.
 var ErrNever = errors.New("the download does not end")
@@ -105,6 +126,14 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("size %d: must be within 1 byte to 1 PiB", c.Size)
 	case c.TLSTrips < 0 || c.TLSTrips > 2:
 		return fmt.Errorf("%d TLS round trips: must be within 0 to 2", c.TLSTrips)
+	}
+	if math.IsNaN(c.Deadline) || c.Deadline < 0 || c.Deadline > maxDeadline || math.IsNaN(c.Consume) || c.Consume < 0 || c.Window < 0 {
+		return fmt.Errorf("deadline %v s, window %d, %v bytes per second: must not be negative, nor beyond a day", c.Deadline, c.Window, c.Consume)
+	}
+	for i := range c.Terms {
+		if err := c.Terms[i].Validate(); err != nil {
+			return err
+		}
 	}
 	for _, b := range c.Bandwidths {
 		if math.IsNaN(b) || math.IsInf(b, 0) || b < 0 {
@@ -182,6 +211,10 @@ func (r *run) result() Result {
 		res.WastedBytes += out.WastedBytes
 		res.Requests += out.Requests
 		res.Links = append(res.Links, out)
+	}
+	r.spend(&res)
+	if r.consumer.perSecond > 0 {
+		res.Consumed = r.consumer.lasts(r.now, r.cfg.Size)
 	}
 	return res
 }

@@ -16,8 +16,11 @@ const worthJoining = Second
 // banned link may not, whatever its state: its probes are the fail-over's
 // business.
 func (c *Core) usable(l *link) bool {
-	return l.up && !l.banned && c.now >= l.notBefore && !c.tooLate(l)
+	return c.fit(l) && !l.duty.resting && !c.tooLate(l)
 }
+
+// fit says whether l could be given work, resting or not.
+func (c *Core) fit(l *link) bool { return l.up && !l.banned && c.now >= l.notBefore }
 
 // assign gives work to every stream that is ready for more, and lets the idle
 // ones take over what others are too slow with.
@@ -32,6 +35,9 @@ func (c *Core) assign(out []Action) []Action {
 			before := len(out)
 			if out = c.request(id, stream, out); len(out) > before {
 				continue
+			}
+			if c.overShare(id) {
+				break
 			}
 			if out = c.steal(id, stream, out); len(out) == before {
 				break
@@ -92,7 +98,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 // tooLate says whether a link that joins while others are at work, or about to
 // be, would hardly have begun when they have finished.
 func (c *Core) tooLate(l *link) bool {
-	if l.asked || !c.sized() {
+	if l.asked || !c.sized() || l.duty.urgent {
 		return false
 	}
 	rate := 0.0
@@ -117,7 +123,7 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	if len(c.ledger.free) == 0 {
 		return out
 	}
-	size := c.cfg.Policy.Request(View{c}, id)
+	size := c.shifted(id, c.cfg.Policy.Request(View{c}, id))
 	if size <= 0 && len(c.chunks) > 0 {
 		return out // with nothing in flight, somebody must go on
 	}
@@ -130,6 +136,7 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	if free := c.ledger.free[0].Len(); free-size < c.cfg.minRequest() {
 		size = free
 	}
+	size = min(size, c.room(id))
 	limit := c.ledger.size
 	if c.cfg.Window > 0 {
 		limit = min(limit, c.drained+c.cfg.Window)
@@ -159,7 +166,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	if !c.busy(id, stream) {
 		l.streams.heard[stream] = c.now
 	}
-	l.asked = true
+	l.asked, l.duty.asked = true, true
 	l.requests++
 	l.pending += r.Len()
 	l.assigned += r.Len()
@@ -175,10 +182,16 @@ func (c *Core) NextWake() Time {
 	if c.complete {
 		return wake
 	}
+	if c.rations.due > 0 {
+		wake = max(c.now, c.rations.due)
+	}
 	for i := range c.links {
 		l := &c.links[i]
 		if !l.up {
 			continue
+		}
+		if len(c.chunks) == 0 && l.duty.resting { // else they wake it
+			wake = min(wake, max(c.now, c.rations.next))
 		}
 		if l.requests == 0 {
 			if l.notBefore > c.now {

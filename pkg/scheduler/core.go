@@ -44,6 +44,13 @@ type Config struct {
 	// link that is silent or slow.
 	NoSteal    bool
 	NoFailover bool
+
+	// Energy decides whether links are left idle for the sake of energy.
+	Energy EnergyMode
+	// Deadline is when the run should be over: EnergyMin then looks for the
+	// cheapest way that meets it, and EnergyEMTCP spares a costly link only as
+	// far as it allows. 0: there is none.
+	Deadline Time
 }
 
 const (
@@ -68,6 +75,10 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("a link cannot have %d streams, at most %d", c.Parallelism, MaxStreams)
 	case c.First < 0 || c.Window < 0:
 		return errors.New("a size is negative")
+	case c.Energy > EnergyMin:
+		return fmt.Errorf("there is no energy mode %d", c.Energy)
+	case c.Deadline < 0:
+		return errors.New("the deadline lies before the beginning")
 	}
 	at := int64(0)
 	for _, r := range c.Have {
@@ -96,6 +107,7 @@ type chunk struct {
 	stream StreamID
 	rng    Range
 	got    int64
+	seen   int64 // bytes received, those beyond its end included
 	issued Time
 	twin   ChunkID // fetches the same bytes, up to the same end; NoChunk: none does
 	copy   bool    // and was begun after it: what it is asked for is not counted
@@ -120,6 +132,9 @@ type link struct {
 	robbed    int   // how often its requests were taken over before they were answered
 	streams   streams
 	slowSince Time // since when its rate is below the static limit; Never: it is not
+	terms     Terms
+	duty      duty
+	pace      pace
 }
 
 // Core is a run's scheduler: the ledger of what is missing, and what each link
@@ -136,6 +151,7 @@ type Core struct {
 	drained  int64
 	copied   int64 // bytes asked for twice
 	complete bool
+	rations  rations
 }
 
 // New makes a Core.
@@ -157,6 +173,7 @@ func New(cfg Config) (*Core, error) {
 	}
 	for i := range c.links {
 		c.links[i].slowSince = Never
+		c.links[i].duty.trouble = Never
 		c.links[i].streams.most = cfg.firstStreams()
 	}
 	return c, nil
@@ -249,6 +266,11 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		if in.Link >= 0 && int(in.Link) < len(c.links) {
 			out = c.upDown(in, out)
 		}
+	case Spent:
+		if in.Link >= 0 && int(in.Link) < len(c.links) {
+			l := &c.links[in.Link]
+			l.duty.spent = max(l.duty.spent, min(in.Bytes, unsized))
+		}
 	case Power, Tick: // time is all that matters here
 	}
 	if c.complete {
@@ -262,6 +284,9 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		}
 	}
 	if in.Kind != LinkUp && in.Kind != Progress {
+		if c.rations.needed(&c.cfg) {
+			out = c.ration(in.Kind, out)
+		}
 		out = c.assign(out)
 	}
 	if c.sized() && len(c.chunks) == 0 && len(c.ledger.free) == 0 {
@@ -282,6 +307,7 @@ func (c *Core) measure() {
 			continue
 		}
 		l.est.observe(c.now, l.received, l.rtt)
+		l.pace.observe(c.now, l.rtt, l.received, l.est.nMarks > 0)
 		if c.cfg.Parallelism == 0 {
 			l.streams.tune(c.now, l, c.left())
 		}
@@ -308,6 +334,9 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	l.streams.loss.reordered = max(l.streams.loss.reordered, in.Reordered)
 	// A shrunk chunk may report bytes beyond its new end: they are waste.
 	got := min(max(in.Bytes, ch.got), ch.rng.Len())
+	seen := max(ch.seen, min(in.Bytes, unsized))
+	l.duty.spent = min(unsized, l.duty.spent+seen-ch.seen)
+	ch.seen = seen
 	if fresh := got - ch.got; fresh > 0 || in.Bytes > ch.got {
 		ch.got = got
 		if !ch.copy {
@@ -315,6 +344,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		}
 		l.received += fresh
 		l.lastByte = c.now
+		l.duty.trouble = Never
 		l.streams.hear(ch, fresh, c.now)
 		l.robbed = 0
 	}
@@ -337,6 +367,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		}
 		out = c.end(i, out)
 		l.notBefore = max(l.notBefore, c.now+in.Wait)
+		l.duty.trouble = min(l.duty.trouble, c.now)
 		if l.banned {
 			out = c.ban(id, out) // the probe failed: wait longer
 		}
@@ -353,6 +384,7 @@ func (c *Core) end(i int, out []Action) []Action {
 	if l.requests == 0 {
 		l.probing = false
 		l.est.idle(l.received)
+		l.pace.pause()
 	}
 	c.chunks = slices.Delete(c.chunks, i, i+1)
 	if !ch.copy {
@@ -389,6 +421,8 @@ func (c *Core) release(id LinkID, out []Action) []Action {
 func (l *link) forget(cfg *Config) {
 	l.est.forget()
 	l.asked, l.rtt, l.robbed = false, 0, 0
+	l.pace = pace{}
+	l.duty.trouble = Never
 	l.streams = streams{most: cfg.firstStreams(), loss: loss{reordered: l.streams.loss.reordered}}
 }
 
@@ -401,6 +435,11 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		c.recall()
 		return out
 	}
+	if in.Terms != (Terms{}) && in.Terms.Validate() == nil {
+		l.terms = in.Terms
+		c.rations.take(&in.Terms)
+	}
+	l.duty.trouble = Never
 	if !l.up {
 		l.up = true
 		l.notBefore = c.now

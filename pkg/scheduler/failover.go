@@ -50,7 +50,7 @@ func (c *Core) failover(out []Action) []Action {
 				out = c.ban(id, out)
 			}
 		case l.banned:
-			if c.now >= l.notBefore {
+			if c.now >= l.notBefore && !l.duty.resting {
 				out = c.probe(id, out)
 			}
 		case l.requests > 0 && (c.silent(l) && c.anotherServes(id, 0) || c.slow(l) && c.anotherServes(id, 2*staticLimit)):
@@ -116,7 +116,9 @@ func (c *Core) slow(l *link) bool {
 func (c *Core) anotherServes(id LinkID, least float64) bool {
 	for i := range c.links {
 		o := &c.links[i]
-		if LinkID(i) == id || !c.usable(o) || o.est.rate < least {
+		// One that rests would be woken: see ration.
+		spare := o.duty.resting && c.fit(o) && c.room(LinkID(i)) > 0
+		if LinkID(i) == id || !c.usable(o) && !spare || o.est.rate < least {
 			continue
 		}
 		if o.requests == 0 || o.est.nMarks > 0 && !c.silent(o) {
@@ -132,6 +134,7 @@ func (c *Core) ban(id LinkID, out []Action) []Action {
 	wait := min(banMost, banFirst<<min(max(0, l.bans-bansInRow), 10))
 	l.bans++
 	l.banned = true
+	l.duty.trouble = min(l.duty.trouble, c.now)
 	l.notBefore = max(l.notBefore, c.now+wait)
 	l.slowSince = Never
 	l.est.forget()
@@ -175,17 +178,18 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 		return out
 	}
 	before := len(out)
+	size := min(probeSize, c.room(id))
 	limit := c.ledger.size
 	if c.cfg.Window > 0 {
 		limit = min(limit, c.drained+c.cfg.Window)
 	}
 	if len(c.ledger.free) > 0 {
-		out = c.start(id, 0, c.ledger.take(probeSize, limit), out)
+		out = c.start(id, 0, c.ledger.take(size, limit), out)
 	} else if victim := (View{c}).slowest(id); victim != NoLink && c.silent(&c.links[victim]) {
 		var o outlook
 		c.look(victim, &o)
 		s, _ := o.latest(noStream)
-		out = c.takeOver(id, 0, o.last[s], probeSize, out)
+		out = c.takeOver(id, 0, o.last[s], size, out)
 	}
 	c.links[id].probing = len(out) > before
 	return out

@@ -23,6 +23,9 @@ func FuzzCore(f *testing.F) {
 		if which&128 != 0 {
 			cfg.Window = 1 << 20
 		}
+		if cfg.Energy = EnergyMode(which >> 4 % 4 % 3); which&8 != 0 {
+			cfg.Deadline = 10 * Second
+		}
 		c, err := New(cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -32,6 +35,12 @@ func FuzzCore(f *testing.F) {
 			in := Input{
 				Kind: InputKind(data[0] % 12), Link: LinkID(int8(data[1])), Chunk: ChunkID(int8(data[1])),
 				Bytes: int64(int32(binary.LittleEndian.Uint32(data[2:]))) << (data[0] >> 4), RTT: Time(data[2]) * Millisecond, Wait: Time(data[3]) * Millisecond,
+			}
+			if b := data[4]; in.Kind == LinkUp && b != 0 {
+				in.Terms = Terms{
+					Cap: int64(b&3) << 18, Backup: b&4 != 0, Costly: b&8 != 0, Usual: float64(b) * 1e5,
+					Radio: Radio{ActiveMW: float64(b & 0xf0), MWPerMbps: float64(data[2]), TailMJ: float64(b) * 50, TailTime: Time(data[3]) * Second / 20},
+				}
 			}
 			now += Time(data[5]) * Millisecond
 			data = data[6:]

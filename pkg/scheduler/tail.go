@@ -139,13 +139,14 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 	if own.last[stream] == nil {
 		own.rate *= float64(max(1, own.active)) / float64(own.active+1)
 	}
-	if x := c.loot(&c.links[thief], &own, stream, from, victim, end); x > 0 {
+	room := c.room(thief)
+	if x := min(room, c.loot(&c.links[thief], &own, stream, from, victim, end)); x > 0 {
 		if ch.link != thief && c.anotherSooner(thief, ch.link, x, own.soonest(&c.links[thief], stream, x)) {
 			return out
 		}
 		return c.takeOver(thief, stream, ch, x, out)
 	}
-	if own.last[stream] == nil && c.worthCopying(&c.links[thief], &own, stream, ch, end) &&
+	if own.last[stream] == nil && ch.left() <= room && c.worthCopying(&c.links[thief], &own, stream, ch, end) &&
 		!c.anotherSooner(thief, ch.link, ch.left(), own.soonest(&c.links[thief], stream, ch.left())) {
 		return c.hedge(thief, stream, ch, out)
 	}
@@ -216,7 +217,7 @@ func balanced(rest, rs, rv, delay float64) float64 {
 // takeOver moves the last x bytes of a request to a stream of thief, or the whole
 // of it where little would remain.
 func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out []Action) []Action {
-	if rest := ch.left(); x > rest || x > 0 && ch.got == 0 && rest-x < c.cfg.minRequest() {
+	if rest := ch.left(); x > rest || x > 0 && ch.got == 0 && rest-x < c.cfg.minRequest() && rest <= c.room(thief) {
 		x = rest
 	}
 	if x <= 0 {

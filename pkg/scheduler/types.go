@@ -62,8 +62,8 @@ type InputKind uint8
 // others are zero.
 const (
 	// LinkUp: Link can carry requests from now on; if it was banned, that is
-	// over. Bandwidth and RTT are what
-	// is known of it beforehand (0: nothing).
+	// over. Bandwidth and RTT are what is known of it beforehand (0: nothing),
+	// Terms on what terms it may be used (zero: as before).
 	LinkUp InputKind = iota
 	// LinkDown: Link is gone for good unless a LinkUp follows. Its requests
 	// are released at the byte that the last Progress named.
@@ -87,6 +87,9 @@ const (
 	// Tick: time has passed, and the Progress of every chunk in flight has
 	// been told. Only a Tick finds links silent or slow.
 	Tick
+	// Spent: Link, whose Terms have a Cap, has received Bytes of payload in all,
+	// waste included, and for whomever else.
+	Spent
 )
 
 // Input is one thing that the scheduler is told.
@@ -100,6 +103,7 @@ type Input struct {
 	Reordered int64     `json:"reordered,omitempty"`
 	Bandwidth float64   `json:"bandwidth,omitempty"` // bytes per second
 	Watts     float64   `json:"watts,omitempty"`
+	Terms     Terms     `json:"terms,omitzero"`
 }
 
 // ActionKind says what an Action asks for.
@@ -122,6 +126,11 @@ const (
 	Unban
 	// Complete: every byte has been received. It comes once.
 	Complete
+	// Rest: Link gets no more work until its Wake; Why says why. Its requests
+	// were withdrawn, or are left to finish. Another Rest has another Why.
+	Rest
+	// Wake: Link may get work again; Why says why.
+	Wake
 )
 
 // Action is one thing that the scheduler asks for.
@@ -132,4 +141,7 @@ type Action struct {
 	Chunk  ChunkID    `json:"chunk,omitempty"`
 	Range  Range      `json:"range,omitzero"`
 	Copy   bool       `json:"copy,omitempty"`
+	Why    Reason     `json:"why,omitempty"`
+	Costs  int64      `json:"costs_mj,omitempty"` // mJ
+	Saves  int64      `json:"saves_mj,omitempty"` // mJ; below 0: it costs more
 }

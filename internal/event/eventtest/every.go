@@ -21,7 +21,7 @@ func Started() time.Time {
 func Every() []event.Event {
 	return []event.Event{
 		event.RunStarted{
-			Version: "1.2.3", Started: Started(), Algorithm: "3", Files: 2,
+			Version: "1.2.3", Started: Started(), Algorithm: "3", Energy: "emtcp", Files: 2,
 			Links: []event.LinkInfo{{Name: "wlan0", Bind: "device", Tech: "wifi"}, {Name: "rmnet0", Bind: "address", Tech: "lte"}},
 		},
 		event.FileStarted{At: 1, File: 1, URL: "http://example.org/a?b=1&c=<2>", Output: "a"},
@@ -44,12 +44,14 @@ func Every() []event.Event {
 		event.SchedulerStarted{
 			At: 9, File: 1, Algorithm: "3", StaticLimit: 4 << 20, Padding: 0.3, Links: 2, Size: 5000,
 			Have: []scheduler.Range{{Off: 0, End: 100}}, Overlap: 0.6, Window: 1 << 20, NoSteal: true, NoFailover: true, Parallelism: 4,
+			Energy: scheduler.EnergyMin, Deadline: 10,
 		},
 		event.Step{
 			At: 9, File: 1,
-			Input: scheduler.Input{Kind: scheduler.Failed, Link: 1, Chunk: 2, Bytes: 3, RTT: 4, Wait: 5, Bandwidth: 6.5, Watts: 7.5},
+			Input: scheduler.Input{Kind: scheduler.Failed, Link: 1, Chunk: 2, Bytes: 3, RTT: 4, Wait: 5, Bandwidth: 6.5, Watts: 7.5, Terms: scheduler.Terms{Cap: 8, Backup: true, Radio: scheduler.Radio{ActiveMW: 9.5}}},
 			Actions: []scheduler.Action{
 				{Kind: scheduler.Start, Link: 1, Chunk: 2, Range: scheduler.Range{Off: 3, End: 4}},
+				{Kind: scheduler.Rest, Link: 1, Why: scheduler.ReasonDear, Costs: 12600, Saves: 400},
 				{Kind: scheduler.Complete},
 			},
 		},

@@ -30,6 +30,7 @@ func Conform(t *testing.T, newPolicy func() scheduler.Policy, histories int) {
 // Link is one link's behaviour in a history. Rates are in bytes per second.
 type Link struct {
 	RTT    scheduler.Time
+	Terms  scheduler.Terms
 	Phases []Phase
 }
 
@@ -98,7 +99,37 @@ func Random(seed uint64) History {
 		l.Phases = append(l.Phases, last)
 		h.Links = append(h.Links, l)
 	}
+	h.ration(rand.New(rand.NewPCG(seed, 2013)))
 	return h
+}
+
+// ration puts terms on the links of every other history: roles, caps, and what
+// they cost, with a rule that goes by it. The link that lives in the end may
+// carry everything.
+func (h *History) ration(r *rand.Rand) {
+	if r.IntN(2) == 0 {
+		return
+	}
+	h.Config.Energy = scheduler.EnergyMode(r.IntN(len(scheduler.EnergyNames())))
+	if r.IntN(3) == 0 {
+		h.Config.Deadline = scheduler.Time(1 + r.Int64N(int64(60*scheduler.Second)))
+	}
+	for i := range h.Links {
+		t := &h.Links[i].Terms
+		t.Backup, t.Costly = r.IntN(4) == 0, r.IntN(2) == 0
+		if r.IntN(3) == 0 && i < len(h.Links)-1 {
+			t.Cap = 1 + r.Int64N(h.Size+1)
+		}
+		if r.IntN(2) == 0 {
+			t.Usual = rate(r)
+		}
+		if r.IntN(4) > 0 {
+			t.Radio = scheduler.Radio{
+				ActiveMW: r.Float64() * 3000, MWPerMbps: r.Float64() * 200, PromotionMJ: r.Float64() * 500,
+				TailMJ: r.Float64() * 13000, TailTime: scheduler.Time(r.Int64N(int64(12 * scheduler.Second))),
+			}
+		}
+	}
 }
 
 func rate(r *rand.Rand) float64 {
@@ -114,7 +145,10 @@ func Play(h History, cfg scheduler.Config) error {
 	if err != nil {
 		return err
 	}
-	p := &player{h: h, core: core, ledger: ledger{size: h.Size}, up: make([]bool, len(h.Links)), served: make([]scheduler.Time, len(h.Links)), credit: make([]float64, len(h.Links))}
+	p := &player{
+		h: h, core: core, ledger: ledger{size: h.Size}, up: make([]bool, len(h.Links)), served: make([]scheduler.Time, len(h.Links)), credit: make([]float64, len(h.Links)),
+		resting: make([]bool, len(h.Links)), brought: make([]int64, len(h.Links)),
+	}
 	p.ledger.have = append(p.ledger.have, cfg.Have...)
 	return p.run(cfg)
 }
@@ -141,6 +175,8 @@ type player struct {
 	up       []bool
 	served   []scheduler.Time // until when a link has delivered
 	credit   []float64        // fractions of a byte
+	resting  []bool           // sent to rest
+	brought  []int64          // bytes of each link, those of no use included
 	complete bool
 	actions  []scheduler.Action
 }
@@ -204,7 +240,7 @@ func (p *player) serve(id scheduler.LinkID) error {
 		if ph.Up {
 			kind = scheduler.LinkUp
 		}
-		if err := p.tell(scheduler.Input{Kind: kind, Link: id}); err != nil {
+		if err := p.tell(scheduler.Input{Kind: kind, Link: id, Terms: p.h.Links[id].Terms}); err != nil {
 			return err
 		}
 	}
@@ -237,6 +273,10 @@ func (p *player) serve(id scheduler.LinkID) error {
 		}
 		budget -= float64(n)
 		rq.got += n
+		p.brought[id] += n
+		if most := p.h.Links[id].Terms.Cap; most > 0 && p.brought[id] > most {
+			return fmt.Errorf("link %d has brought %d bytes, and may bring %d", id, p.brought[id], most)
+		}
 		if !rq.copy {
 			if err := p.ledger.receive(scheduler.Range{Off: rq.rng.Off + rq.got - n, End: rq.rng.Off + rq.got}); err != nil {
 				return err
@@ -319,6 +359,9 @@ func (p *player) act(a scheduler.Action) error {
 		if !p.up[a.Link] {
 			return fmt.Errorf("the link is down")
 		}
+		if p.resting[a.Link] {
+			return fmt.Errorf("the link rests")
+		}
 		if p.core.Size() >= 0 && a.Range.End > p.h.Size {
 			return fmt.Errorf("beyond the end, %d", p.h.Size)
 		}
@@ -355,6 +398,14 @@ func (p *player) act(a scheduler.Action) error {
 		if len(p.reqs) > 0 {
 			return fmt.Errorf("%d requests are still in flight", len(p.reqs))
 		}
+	case scheduler.Rest, scheduler.Wake:
+		if a.Why == scheduler.NoReason || a.Text() == "" {
+			return fmt.Errorf("no reason is given")
+		}
+		if a.Kind == scheduler.Wake && !p.resting[a.Link] {
+			return fmt.Errorf("the link does not rest")
+		}
+		p.resting[a.Link] = a.Kind == scheduler.Rest
 	case scheduler.Ban, scheduler.Unban: // nothing to carry out
 	}
 	return nil

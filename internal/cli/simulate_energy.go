@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mlget/mlget/internal/energy"
+	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/internal/sim"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// simulateEnergy is what the flags of a rehearsal say of energy.
+type simulateEnergy struct {
+	modes   []string
+	radios  []string
+	maxTime time.Duration
+	doc     bool
+}
+
+func (o *simulateEnergy) addFlags(f *pflag.FlagSet) {
+	f.StringSliceVar(&o.modes, "energy", []string{scheduler.EnergyOff.String()}, "as for a download; several are compared, in modelled joules")
+	f.StringSliceVar(&o.radios, "radio", nil, "a link's radio, `LINK=MODEL`: "+strings.Join(energy.Names(), ", ")+" (by default the scenario's, or after its name)")
+	f.DurationVar(&o.maxTime, "max-time", 0, "what --energy min-energy is to be in time for")
+	f.BoolVar(&o.doc, "energy-doc", false, "rehearse the energy policies: docs/energy.md")
+}
+
+// wanted says whether joules are to be counted.
+func (o *simulateEnergy) wanted() bool {
+	return len(o.radios) > 0 || o.maxTime > 0 || !slices.Equal(o.modes, []string{scheduler.EnergyOff.String()})
+}
+
+// apply gives a rehearsal its radios, policy and deadline.
+func (o *simulateEnergy) apply(cfg *sim.Config, mode string) error {
+	m, err := scheduler.ParseEnergy(mode)
+	switch {
+	case err != nil:
+		return usagef("--energy: there is no %q; there are %v", mode, scheduler.EnergyNames())
+	case o.maxTime < 0:
+		return usagef("--max-time: %v is negative", o.maxTime)
+	case !o.wanted():
+		return nil
+	}
+	models := map[string]string{}
+	for _, text := range o.radios {
+		name, model, _ := strings.Cut(text, "=")
+		if !slices.ContainsFunc(cfg.Scenario.Links, func(l scenario.Link) bool { return l.Name == name }) {
+			return usagef("--radio %s: scenario %s has no link %q", text, cfg.Scenario.Name, name)
+		}
+		models[name] = model
+	}
+	radios := make([]energy.Radio, len(cfg.Scenario.Links))
+	for i, l := range cfg.Scenario.Links {
+		model, said := models[l.Name]
+		if !said {
+			model = cmp.Or(l.Power, string(link.TechOf(l.Name)))
+		}
+		var known bool
+		if radios[i], known = energy.Lookup(model); !known && (said || model != "") {
+			return usagef("--radio %s=%s: there is no such model; there are %v", l.Name, model, energy.Names())
+		}
+	}
+	cfg.SetRadios(radios)
+	cfg.Energy, cfg.Deadline = m, o.maxTime.Seconds()
+	return nil
+}
+
+// writeJoules prints a line for each scenario, algorithm and energy policy: what
+// they took in time and energy.
+func writeJoules(out io.Writer, all [][]sim.Result) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SCENARIO\tALGORITHM\tENERGY\tSECONDS\tMBIT/S\tJOULES (MODELLED)\tPER 100 MB\tMBIT/S PER J\tLINKS") //nolint:errcheck // Flush tells
+	for _, runs := range all {
+		median := func(of func(sim.Result) float64) float64 {
+			v := make([]float64, len(runs))
+			for i, r := range runs {
+				v[i] = of(r)
+			}
+			slices.Sort(v)
+			return sim.Quantile(v, 0.5)
+		}
+		seconds := median(func(r sim.Result) float64 { return r.Seconds })
+		//nolint:errcheck // Flush tells
+		fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%.1f\t%.2f\t%.2f\t%.3f\t%s\n",
+			runs[0].Scenario, runs[0].Algorithm, runs[0].Energy.Policy, seconds,
+			median(func(r sim.Result) float64 { return float64(r.SizeBytes) * 8 / 1e6 / r.Seconds }),
+			median(func(r sim.Result) float64 { return r.Energy.Joules }),
+			median(func(r sim.Result) float64 { return r.Energy.JoulesPer100MB }),
+			median(func(r sim.Result) float64 { return r.Energy.MbpsPerJoule }), joules(runs[0]))
+	}
+	return w.Flush()
+}
+
+// joules says what each link brought, and what it took.
+func joules(r sim.Result) string {
+	parts := make([]string, len(r.Links))
+	for i, l := range r.Links {
+		parts[i] = fmt.Sprintf("%s %.0f%% %.2f J", l.Name, 100*float64(l.Bytes)/float64(r.SizeBytes), l.Joules)
+		if l.Reason != "" {
+			parts[i] += " (" + l.Reason + ")"
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func runEnergyDoc(asJSON bool, out io.Writer) error {
+	s, err := sim.StudyEnergy(sim.EnergyCases)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(out, s)
+	}
+	return sim.WriteEnergy(out, s)
+}

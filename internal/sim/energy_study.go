@@ -1,0 +1,221 @@
+package sim
+
+import (
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/mlget/mlget/internal/energy"
+	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+const (
+	// EnergyCases is how many made-up downloads the energy rules have to do.
+	EnergyCases = 300
+	// worse is how much more than the best a rule may take.
+	worse = 1.03
+)
+
+// EnergyStudy is what the energy rules come to.
+type EnergyStudy struct {
+	Chen      []ChenCase     `json:"chen"`
+	Shift     []ShiftCase    `json:"shift"`
+	Thesis    []ThesisEnergy `json:"thesis"`
+	Rivals    []RivalCase    `json:"rivals"`
+	Deadlines []DeadlineCase `json:"deadlines"`
+}
+
+// ShiftCase is a download that takes all that the links can carry, with and
+// without eMTCP's fixed shift.
+type ShiftCase struct {
+	Links                        string
+	BothSeconds, BothJoules      float64
+	ShiftSeconds, ShiftJoules    float64
+	MinSeconds, MinJoules        float64 // min-energy
+	BothLTEShare, ShiftedLTEPart float64
+}
+
+// RivalCase is one made-up download: joules of each way.
+type RivalCase struct {
+	Seed    uint64
+	Size    int64
+	WiFi    float64
+	Other   float64
+	Both    float64
+	Told    float64 // min-energy that was told the bandwidths
+	Untold  float64 // and that was not
+	Seconds float64 // of min-energy that was told
+	Fastest float64 // seconds of both links
+}
+
+// Best is the least of the three ways without a rule.
+func (r *RivalCase) Best() float64 { return min(r.WiFi, r.Other, r.Both) }
+
+// DeadlineCase is one made-up download with a deadline of Factor times what both
+// links take.
+type DeadlineCase struct {
+	Seed       uint64
+	Factor     float64
+	Told       bool
+	Both       float64 // seconds
+	Seconds    float64
+	BothJoules float64
+	Joules     float64
+}
+
+// Missed says whether the deadline was missed.
+func (d *DeadlineCase) Missed() bool { return d.Seconds > float64(d.Factor*d.Both) }
+
+// deadlineFactors are the deadlines, as parts of what both links take without a
+// rule: the first is as near as one has to be met.
+func deadlineFactors() []float64 { return []float64{1.05, 1.3, 2, 4} }
+
+// StudyEnergy rehearses everything that docs/energy.md tells, with so many
+// made-up downloads.
+func StudyEnergy(cases int) (*EnergyStudy, error) {
+	var s EnergyStudy
+	var err error
+	if s.Chen, err = ChenCases("adaptive"); err != nil {
+		return nil, err
+	}
+	if s.Shift, err = shiftCases(); err != nil {
+		return nil, err
+	}
+	if s.Thesis, err = ThesisEnergies(); err != nil {
+		return nil, err
+	}
+	s.Rivals = make([]RivalCase, cases)
+	perSeed := len(deadlineFactors())
+	s.Deadlines = make([]DeadlineCase, cases*perSeed)
+	errs := make([]error, cases)
+	eachOf(cases, func(i int) {
+		errs[i] = study(uint64(i), &s.Rivals[i], s.Deadlines[i*perSeed:(i+1)*perSeed])
+	})
+	return &s, errors.Join(errs...)
+}
+
+// study does one made-up download in all ways.
+func study(seed uint64, rival *RivalCase, deadlines []DeadlineCase) error {
+	cfg := RandomEnergy(seed)
+	*rival = RivalCase{Seed: seed, Size: cfg.Size}
+	both, err := Run(cfg)
+	if err != nil {
+		return err
+	}
+	rival.Both, rival.Fastest = both.Energy.Joules, both.Seconds
+	least := cfg
+	least.Energy = scheduler.EnergyMin
+	untold := least
+	untold.Bandwidths = nil
+	for _, way := range []struct {
+		cfg Config
+		to  *float64
+	}{{cfg.alone(0), &rival.WiFi}, {cfg.alone(1), &rival.Other}, {untold, &rival.Untold}, {least, &rival.Told}} {
+		res, err := Run(way.cfg)
+		if err != nil {
+			return err
+		}
+		*way.to, rival.Seconds = res.Energy.Joules, res.Seconds
+	}
+	told := seed%2 == 1
+	if !told {
+		least, cfg.Bandwidths = untold, nil
+		if both, err = Run(cfg); err != nil {
+			return err
+		}
+	}
+	for k, factor := range deadlineFactors() {
+		d, c := &deadlines[k], least
+		*d = DeadlineCase{Seed: seed, Factor: factor, Told: told, Both: both.Seconds, BothJoules: both.Energy.Joules}
+		c.Deadline = factor * both.Seconds
+		res, err := Run(c)
+		if err != nil {
+			return err
+		}
+		d.Seconds, d.Joules = res.Seconds, res.Energy.Joules
+	}
+	return nil
+}
+
+// shiftCases are downloads of 250 MB over links of various speed, with models of
+// which LTE is the dearer one, at low rates (Huang's) or at all (Chen's).
+func shiftCases() ([]ShiftCase, error) {
+	var huang []energy.Radio
+	for _, name := range [...]string{"wifi", "lte"} {
+		r, _ := energy.Lookup(name)
+		huang = append(huang, r)
+	}
+	var out []ShiftCase
+	for _, c := range []struct {
+		name      string
+		wifi, lte float64 // Mbit/s
+		radios    []energy.Radio
+	}{
+		{"Huang's, WiFi 30, LTE 10 Mbit/s", 30, 10, huang},
+		{"Huang's, WiFi 10, LTE 10 Mbit/s", 10, 10, huang},
+		{"Huang's, WiFi 20, LTE 20 Mbit/s", 20, 20, huang},
+		{"Chen's, WiFi 20, LTE 20 Mbit/s", 20, 20, chenRadios()},
+		{"Chen's, WiFi 82, LTE 64 Mbit/s", 82, 64, chenRadios()},
+	} {
+		cfg := Default(scenario.Scenario{Name: c.name, Links: []scenario.Link{
+			{Name: "wlan0", DownMbps: c.wifi, RTT: thesisWiFiRTT}, {Name: "rmnet0", DownMbps: c.lte, RTT: thesisLTERTT},
+		}}, "3")
+		cfg.SetRadios(c.radios)
+		row := ShiftCase{Links: c.name}
+		for _, mode := range []scheduler.EnergyMode{scheduler.EnergyOff, scheduler.EnergyEMTCP, scheduler.EnergyMin} {
+			cfg.Energy = mode
+			res, err := Run(cfg)
+			if err != nil {
+				return nil, err
+			}
+			share := float64(res.Links[1].Bytes) / float64(res.SizeBytes)
+			switch mode {
+			case scheduler.EnergyOff:
+				row.BothSeconds, row.BothJoules, row.BothLTEShare = res.Seconds, res.Energy.Joules, share
+			case scheduler.EnergyEMTCP:
+				row.ShiftSeconds, row.ShiftJoules, row.ShiftedLTEPart = res.Seconds, res.Energy.Joules, share
+			case scheduler.EnergyMin:
+				row.MinSeconds, row.MinJoules = res.Seconds, res.Energy.Joules
+			}
+		}
+		out = append(out, row)
+	}
+	return out, nil
+}
+
+// Worst sorts the rivals by how much more than the best a way of them took, the
+// worst first, and says how many took more than 3 %.
+func (s *EnergyStudy) Worst(way func(*RivalCase) float64) (sorted []RivalCase, beyond int) {
+	sorted = slices.Clone(s.Rivals)
+	slices.SortStableFunc(sorted, func(a, b RivalCase) int {
+		x, y := way(&a)/a.Best(), way(&b)/b.Best()
+		switch {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	for i := range sorted {
+		if way(&sorted[i]) > float64(worse*sorted[i].Best()) {
+			beyond++
+		}
+	}
+	return sorted, beyond
+}
+
+// eachOf calls f with 0 to n-1, some of them at once.
+func eachOf(n int, f func(int)) {
+	const workers = 8
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			for i := w; i < n; i += workers {
+				f(i)
+			}
+		})
+	}
+	all.Wait()
+}

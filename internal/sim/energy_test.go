@@ -1,0 +1,65 @@
+package sim
+
+import (
+	"bytes"
+	"testing"
+)
+
+// The limits that the energy rules are held to, and docs/energy.md with all
+// figures. After a change: go test ./internal/sim -run StudyEnergy -update.
+func TestStudyEnergy(t *testing.T) {
+	n := EnergyCases
+	if testing.Short() || raceEnabled {
+		n = 20
+	}
+	s, err := StudyEnergy(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, rule := s.Chen[2], s.Chen[3]
+	if saved := -percent(rule.Watts, both.Watts); saved < 10 || saved > 18 || percent(rule.Mbps, both.Mbps) < -3 {
+		t.Errorf("eMTCP saves %.1f %% of energy at %+.1f %% of throughput", saved, percent(rule.Mbps, both.Mbps))
+	}
+	for i, c := range s.Shift {
+		most := 0.99 * c.BothJoules
+		if i == 2 { // there LTE is the cheaper one
+			most = 1.01 * c.BothJoules
+		}
+		if c.ShiftJoules >= most || c.MinJoules > c.ShiftJoules {
+			t.Errorf("%s: the shift takes %.1f J, both links %.1f J", c.Links, c.ShiftJoules, c.BothJoules)
+		}
+	}
+	fast, slow := 0.0, 1.0 // the worst of the first group, the best of the second
+	for _, c := range s.Thesis {
+		if c.Group == 1 {
+			fast = max(fast, c.Sim.Rate())
+			continue
+		}
+		slow = min(slow, c.Sim.Rate())
+		if c.Sim.Factor() <= 1 {
+			t.Errorf("%s: both links take %.2f times the energy, in the thesis %.2f", c.Scenario, c.Sim.Factor(), c.Paper.Factor())
+		}
+	}
+	if fast >= slow {
+		t.Errorf("the groups are not apart: %.2f and %.2f", fast, slow)
+	}
+	for _, r := range s.Rivals {
+		// What asking for the size over the cheap link takes cannot be saved.
+		if ask := 0.45; r.Told > worse*r.Best()+ask || r.Told > worse*r.Best() && r.Best() != r.Other {
+			t.Errorf("seed %d: %.3f J, the best way takes %.3f J", r.Seed, r.Told, r.Best())
+		}
+	}
+	for _, d := range s.Deadlines {
+		if d.Missed() {
+			t.Errorf("seed %d: %.3f s with a deadline of %.3f s", d.Seed, d.Seconds, d.Factor*d.Both)
+		}
+	}
+	var page bytes.Buffer
+	if err := WriteEnergy(&page, s); err != nil {
+		t.Fatal(err)
+	}
+	if n < EnergyCases || t.Failed() {
+		return
+	}
+	compareFile(t, "../../docs/energy.md", page.Bytes())
+}

@@ -1,0 +1,280 @@
+package scheduler
+
+import (
+	"math"
+	"math/bits"
+)
+
+// candidate is a link that may be chosen.
+type candidate struct {
+	id      LinkID
+	rate    float64 // bytes per second
+	sure    bool    // that was told or measured
+	least   float64 // bytes per second that it carries for certain
+	tried   bool    // that was measured
+	begun   bool    // it has been measured for a while
+	perMbit float64 // mJ
+	wake    float64 // mJ to wake it
+	rise    float64 // seconds that slow start takes more than its bytes would
+	promote float64 // seconds that waking takes, during which bytes may cross already
+	active  float64 // mW
+	delay   float64 // seconds until it carries as much as it can
+	room    float64 // bytes
+	backup  bool
+}
+
+// linkSet is a set of candidates: bit k is the k-th.
+type linkSet uint32
+
+// market is the candidates, cheapest first, and what is to be carried.
+type market struct {
+	n    int
+	all  [maxCandidates]candidate
+	left float64 // bytes
+	time float64 // seconds until the deadline; 0: there is none
+	// lastLap is how many seconds before it no link goes to rest any more.
+	lastLap float64
+}
+
+// carries is what a link carries, in bytes per second, and whether that was told
+// or measured.
+func (l *link) carries() (rate float64, sure bool) {
+	switch {
+	case l.pace.settled(l.est.known > 0):
+		return l.pace.mean, true
+	case l.est.known > 0:
+		return max(l.est.known, l.est.rate), true
+	case l.terms.Usual > 0:
+		return max(l.terms.Usual, l.est.rate), false
+	}
+	return max(usualRate, l.est.rate), false
+}
+
+// market gathers the links that serve.
+func (c *Core) market(m *market) (chosen linkSet) {
+	m.left = float64(c.left())
+	if c.cfg.Deadline > 0 {
+		m.lastLap = max(leastLap, float64(lastPart*c.cfg.Deadline.Seconds()))
+		m.time = max(1e-3, targetPart*c.cfg.Deadline.Seconds()-c.now.Seconds())
+	}
+	for i := range c.links {
+		l := &c.links[i]
+		if !l.duty.pooled || m.n == maxCandidates {
+			continue
+		}
+		k := candidate{id: LinkID(i), room: float64(c.room(LinkID(i))) + float64(l.pending)}
+		k.rate, k.sure = l.carries()
+		switch k.least = k.rate; {
+		case !k.sure:
+			k.least = l.est.rate
+		case l.pace.settled(true):
+			k.least = min(k.least, l.pace.late)
+		}
+		k.tried, k.begun = l.pace.settled(true), l.pace.windows > 0
+		k.perMbit = l.terms.Radio.perMbit(k.rate)
+		trip := c.expects(l)
+		switch {
+		case l.requests > 0: // it is awake
+		case l.duty.asked:
+			k.wake = l.terms.Radio.wakes(c.now - l.lastByte)
+			k.delay = trip.Seconds()
+		default:
+			k.wake = l.terms.Radio.wakes(Never)
+			k.delay = float64(connectRTTs * trip.Seconds())
+		}
+		if l.pace.windows == 0 {
+			k.rise = slowStart(trip, min(m.left, k.rate*trip.Seconds())).Seconds()
+			k.delay += k.rise
+		}
+		if k.active = l.terms.Radio.ActiveMW; k.wake >= l.terms.Radio.PromotionMJ {
+			k.promote = l.terms.Radio.PromotionTime.Seconds()
+		}
+		if k.backup = l.terms.Backup; k.backup {
+			k.wake += lastResort
+		}
+		at := m.n
+		for ; at > 0 && m.all[at-1].perMbit > k.perMbit; at-- {
+			m.all[at] = m.all[at-1]
+		}
+		m.all[at] = k
+		m.n++
+	}
+	for k := range m.n {
+		if c.links[m.all[k].id].duty.chosen {
+			chosen |= 1 << k
+		}
+	}
+	return chosen
+}
+
+// expects is the link's round trip. To one that has not been measured, the server
+// is as far as over the others, and what stands for an unknown one is added.
+func (c *Core) expects(l *link) Time {
+	if l.rtt > 0 {
+		return l.rtt
+	}
+	least := Never
+	for i := range c.links {
+		if rtt := c.links[i].rtt; rtt > 0 {
+			least = min(least, rtt)
+		}
+	}
+	if least == Never {
+		return unknownTrip
+	}
+	return least + unknownTrip/2
+}
+
+// slowStart is how much longer a connection takes until so many bytes come in a
+// round trip than if they did from the beginning: its rounds bring half as much
+// each as the next one, all of them what one does at last (RFC 5681, 3.1). With a
+// long round trip, a link begins with several: see streams.widen.
+func slowStart(trip Time, bytes float64) Time {
+	window := float64(initialWindow)
+	if trip >= longTrip {
+		window *= float64(trip / tripPerStream)
+	}
+	return Time(max(0, bits.Len64(uint64(bytes/window))-1)) * trip
+}
+
+func (s linkSet) has(k int) bool { return s&(1<<k) != 0 }
+
+// energy is what a set takes for the bytes that are left, in mJ, all of it
+// working until the end; forever where its caps do not allow them.
+func (m *market) energy(s linkSet, left float64) float64 {
+	rates, sum, open := m.rate(s), 0.0, false
+	for k := range m.n {
+		open = open || s.has(k) && m.all[k].room >= left
+	}
+	if rates <= 0 || !open {
+		return forever
+	}
+	over := 0.0 // bytes beyond caps
+	dearest := 0.0
+	for k := range m.n {
+		if !s.has(k) {
+			continue
+		}
+		a := &m.all[k]
+		bytes := left * (a.rate / rates)
+		if bytes > a.room {
+			over += bytes - a.room
+			bytes = a.room
+		}
+		dearest = max(dearest, a.perMbit)
+		sum += a.takes(bytes)
+	}
+	return sum + float64(float64(over*mbitPerByte)*dearest)
+}
+
+// takes is what a link takes for so many bytes, in mJ.
+func (a *candidate) takes(bytes float64) float64 {
+	awake := a.rise
+	if a.rate > 0 {
+		awake += bytes / a.rate
+	}
+	return float64(float64(bytes*mbitPerByte)*a.perMbit) + a.wake +
+		float64(a.active*(a.rise-min(a.promote, awake)))
+}
+
+// filled is what a set takes when its cheapest link carries all that it can until
+// the deadline, the next one all that it can, and so on; forever where they
+// cannot, with so much to spare.
+func (m *market) filled(s linkSet, spare float64) float64 {
+	sum, rest := 0.0, m.left
+	for k := range m.n {
+		if !s.has(k) || rest <= 0 {
+			continue
+		}
+		a := &m.all[k]
+		bytes := min(rest, a.room, float64(a.least*max(0, m.time-a.delay))/(1+spare))
+		if bytes > 0 {
+			sum += a.takes(bytes)
+		}
+		rest -= bytes
+	}
+	if rest > 0 {
+		return forever
+	}
+	return sum
+}
+
+// sets calls yield for each set that is worth a look: every link alone, and the
+// cheapest two, three and so on.
+func (m *market) sets(yield func(linkSet)) {
+	for k := range m.n {
+		yield(1 << k)
+		if k > 0 {
+			yield(1<<(k+1) - 1)
+		}
+	}
+}
+
+// cheapest is the set with the least energy for so many bytes; of those that are
+// as good, the fastest.
+func (m *market) cheapest(left float64) linkSet {
+	best, least := linkSet(1)<<m.n-1, math.Inf(1)
+	m.sets(func(s linkSet) {
+		if e := m.energy(s, left); e < least {
+			best, least = s, e
+		}
+	})
+	haste := best
+	m.sets(func(s linkSet) {
+		if m.energy(s, left) <= (1+alike)*least && m.rate(s) > max(m.rate(haste), worthHaste*m.rate(best)) {
+			haste = s
+		}
+	})
+	return haste
+}
+
+// rate is what a set carries, in bytes per second.
+func (m *market) rate(s linkSet) (sum float64) {
+	for k := range m.n {
+		if s.has(k) {
+			sum += m.all[k].rate
+		}
+	}
+	return sum
+}
+
+// far says whether the deadline is so far away that some link, going by what it
+// was measured to carry, needs less than half of the time.
+func (m *market) far() bool {
+	for k := range m.n {
+		if m.all[k].tried && m.filled(1<<k, spareToGamble) < forever {
+			return true
+		}
+	}
+	return false
+}
+
+// tried says whether all of a set's links have been measured.
+func (m *market) tried(s linkSet) bool {
+	for k := range m.n {
+		if s.has(k) && !m.all[k].tried {
+			return false
+		}
+	}
+	return true
+}
+
+// measured says whether any of a set's links has been measured for a while.
+func (m *market) measured(s linkSet) bool {
+	for k := range m.n {
+		if s.has(k) && m.all[k].begun {
+			return true
+		}
+	}
+	return false
+}
+
+// allSure says whether of all links it is told or measured what they carry.
+func (m *market) allSure() bool {
+	for k := range m.n {
+		if !m.all[k].sure {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,225 @@
+package scheduler
+
+import "math"
+
+// EnergyMin uses the links that need the least energy for the bytes that are
+// left: a link that carries r draws α r + β, so that a Mbit over a set of links
+// costs Σ(α r + β)/Σr, and each that is asleep costs its promotion and its tail
+// once (ALGORITHMS, min-energy). A link that has been woken has paid; what is
+// left of its tail is spent anyway.
+//
+// Such a sum is never less than with the best link of the set alone. So of
+// links whose models say that they draw power, there is mostly one that works,
+// and several where they are as good as each other, or a deadline needs them.
+//
+// What is known decides. While the size is unknown, the link works that is the
+// cheapest for a little; to wake another, what the present one carries must have
+// been measured or told (bandwidth=). What a sleeping link carries is what was
+// told, or was measured before, or what is usual; a gamble on what is usual must
+// promise more.
+//
+// With a deadline, the cheapest links come first, each up to what it can carry
+// until then; a link that is needed is woken at once, as what it has to carry
+// takes the same energy sooner or later, and later is too late if a rate falls.
+// It rests again when the others can do without it. Of what it carries nothing
+// is believed that was not told or measured, and for lack of knowledge nobody
+// waits for longer than graceful of the deadline's time.
+const (
+	// alike is how much more energy a set may take that is faster by worthHaste,
+	// and worthChange how much less another set must take for a change.
+	alike       = 0.01
+	worthHaste  = 1.2
+	worthChange = 0.02
+	// gamble is what part of waking a link must be gained on top where it is not
+	// known what it carries, and doubt where that was told, but the present one
+	// has been measured for a while: rates wander.
+	gamble = 0.5
+	doubt  = 0.15
+	// spareToStay and spareToRest are how much more than needed links must be
+	// able to carry until the deadline to be trusted with it alone: to go on so,
+	// and to let another one rest. spareUntried is that for links of which it is
+	// only told what they carry.
+	spareToStay  = 0.04
+	spareToRest  = 0.15
+	spareUntried = 0.5
+	// spareToGamble is that for a choice as if there were no deadline.
+	spareToGamble = 1
+	// Within lastPart of the deadline's time before it, at least leastLap seconds,
+	// no link goes to rest: there is little to save, and no time to come back.
+	lastPart = 0.2
+	leastLap = 2
+	// tooNear is a deadline that leaves no time to find anything out: all links
+	// work from the beginning.
+	tooNear = 6 * Second
+	// graceful is what part of the deadline's time may pass with a link asleep
+	// that may be needed: less than the slack that a deadline can be met with.
+	graceful = 0.01
+	// lastResort is what using a backup counts as in mJ: more than any link takes.
+	lastResort = 1e9
+	// usualRate, in bytes per second, stands for what nobody knows: 20 Mbit/s.
+	usualRate = 2.5e6
+	// maxCandidates bounds the links among which is chosen.
+	maxCandidates = 16
+)
+
+// inTime is the set with the least energy that meets the deadline, when chosen is
+// the one at work; all links where none does.
+func (m *market) inTime(chosen linkSet) linkSet {
+	stay := m.filled(chosen, spareToStay)
+	best, least := linkSet(1)<<m.n-1, forever
+	m.sets(func(s linkSet) {
+		spare := spareToRest
+		switch {
+		case s == chosen:
+			spare = spareToStay
+		case chosen != 0 && !m.tried(s):
+			spare = spareUntried
+		}
+		if e := m.filled(s, spare); e < least*(1-1e-6) {
+			best, least = s, e
+		}
+	})
+	switch {
+	case m.time < m.lastLap:
+		return chosen | best
+	case least >= forever && stay < forever:
+		return chosen
+	case stay < forever && best&^chosen != 0 && least > (1-worthChange)*stay:
+		return chosen // a change is not worth it
+	}
+	return best
+}
+
+// pick is the set of links that should work, when chosen do, and why the others
+// should not.
+func (c *Core) pick(m *market, chosen linkSet) (linkSet, Reason) {
+	sure := chosen != 0
+	for k := range m.n {
+		sure = sure && (m.all[k].sure || !chosen.has(k))
+	}
+	known := c.sized() && (sure || chosen == 0 && m.allSure())
+	if c.cfg.Deadline > 0 {
+		if c.sized() && m.time > m.lastLap && m.far() {
+			if set := m.change(chosen); !m.tried(set) || m.filled(set, spareToRest) < forever {
+				return set, ReasonInTime
+			}
+		}
+		if set, pressed := c.press(m, chosen, known); pressed {
+			return set, ReasonInTime
+		}
+	}
+	switch {
+	case known:
+		return m.change(chosen), ReasonDear
+	case c.sized():
+		if chosen == 0 {
+			chosen = m.cheapest(min(m.left, float64(c.cfg.First)))
+		}
+		return chosen, ReasonUnmeasured
+	}
+	if chosen == 0 {
+		chosen = m.cheapest(float64(leastRequest))
+	}
+	return chosen, ReasonUnsized
+}
+
+// press is the set of links that a deadline asks for; pressed is false while it
+// asks for nothing yet.
+func (c *Core) press(m *market, chosen linkSet, known bool) (set linkSet, pressed bool) {
+	patient := c.now < Time(graceful*float64(c.cfg.Deadline))
+	switch {
+	case c.cfg.Deadline <= tooNear, !c.sized() && !patient:
+		return 1<<m.n - 1, true
+	case c.sized() && (known || !patient):
+		return m.inTime(chosen), true
+	}
+	return 0, false
+}
+
+// change is the set with the least energy for what is left, if it is so much
+// better than the chosen one that a change is worth it.
+func (m *market) change(chosen linkSet) linkSet {
+	best := m.cheapest(m.left)
+	if chosen == 0 || best == chosen {
+		return best
+	}
+	needs, free := worthChange*m.energy(chosen, m.left), true
+	for k := range m.n {
+		if !best.has(k) || chosen.has(k) {
+			continue
+		}
+		free = free && m.all[k].wake == 0
+		switch {
+		case !m.all[k].sure:
+			needs += float64(gamble * m.all[k].wake)
+		case m.measured(chosen):
+			needs += float64(doubt * m.all[k].wake)
+		}
+	}
+	if m.energy(chosen, m.left)-m.energy(best, m.left) > needs || free && chosen&^best == 0 {
+		return best
+	}
+	return chosen
+}
+
+// choose chooses the links that work, wakes them, and sends the others to rest.
+func (c *Core) choose(out []Action) []Action {
+	var m market
+	before := c.market(&m)
+	r := &c.rations
+	r.moved = false
+	r.next = c.now + rationEvery
+	late := c.cfg.Deadline > tooNear // there is time for a choice
+	r.due = 0
+	if grace := Time(graceful * float64(c.cfg.Deadline)); late && c.now < grace {
+		r.next, r.due = min(r.next, grace), grace
+	} else if c.cfg.Deadline > 0 && !late {
+		r.next = Never
+	}
+	after, why := linkSet(0), NoReason
+	if m.n > 0 {
+		after, why = c.pick(&m, before)
+	}
+	mean := m.energy(before, m.left) / (m.left * mbitPerByte) // mJ per Mbit
+	for i := range c.links {
+		c.links[i].duty.chosen = false
+	}
+	for k := range m.n {
+		id, a := m.all[k].id, Action{Why: why}
+		d := &c.links[id].duty
+		d.chosen = after.has(k)
+		d.urgent = d.chosen && late
+		switch {
+		case !d.chosen && m.all[k].backup:
+			a.Why = ReasonBackup
+		case !d.chosen:
+		case before == 0:
+			a.Why = ReasonNeeded
+		case c.cfg.Deadline > 0:
+			a.Why = ReasonDeadline
+		default:
+			a.Why = ReasonPays
+		}
+		if a.Why == ReasonPays || a.Why == ReasonDear {
+			a.Costs, a.Saves = bargain(&m.all[k], m.left, mean)
+		}
+		if d.chosen {
+			out = c.wake(id, a, out)
+		} else {
+			out = c.rest(id, a, true, out)
+		}
+	}
+	return out
+}
+
+// bargain sets what a link's waking costs against what it saves for so many
+// bytes, in mJ, where a Mbit costs mean so far.
+func bargain(k *candidate, left, mean float64) (costs, saves int64) {
+	if math.IsNaN(mean) || mean >= forever {
+		return 0, 0
+	}
+	return milli(k.wake), milli(float64(left*mbitPerByte) * (mean - k.perMbit))
+}
+
+// milli rounds to whole numbers, which all machines agree on.
+func milli(x float64) int64 { return int64(math.Round(min(maxTerm, max(-maxTerm, x)))) }

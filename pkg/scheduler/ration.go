@@ -1,0 +1,178 @@
+package scheduler
+
+import "math"
+
+// A link can be up and well, and yet should not be used: it is a backup, the
+// bytes that it may carry are spent, or it costs more energy than it saves. Such
+// a link rests. To everything else it is as if it were not there (see usable): no
+// policy gives it work, it takes nothing over and copies nothing. But a download
+// goes on as long as any link can carry it: when no other serves, the one that
+// rests is woken.
+const (
+	// patience is how long a link that failed, or fell silent, may take to
+	// receive something again before it counts as not serving: waking a radio
+	// costs seconds of its power.
+	patience = Second
+	// rationEvery is how often decisions are looked at again.
+	rationEvery = 200 * Millisecond
+)
+
+// duty is whether a link is to work.
+type duty struct {
+	resting bool
+	why     Reason // of the last Rest, while resting
+	urgent  bool   // it is needed for a deadline
+	asked   bool   // it was given work, ever
+	pooled  bool   // it serves: those who choose may choose it
+	chosen  bool
+	trouble Time  // since when it has failed or been silent; Never: it is not
+	spent   int64 // payload bytes received, waste included
+}
+
+// rations is what the rationing knows beside that.
+type rations struct {
+	terms bool // a link's terms bound its use, whatever the energy
+	next  Time // when to look again
+	due   Time // when at the latest, whoever works; 0: never
+	moved bool // other links serve than when last chosen
+}
+
+func (r *rations) take(t *Terms) { r.terms = r.terms || t.Cap > 0 || t.Backup }
+
+func (r *rations) needed(cfg *Config) bool { return r.terms || cfg.Energy != EnergyOff }
+
+// ration decides which links rest.
+func (c *Core) ration(kind InputKind, out []Action) []Action {
+	r := &c.rations
+	backups := c.pool()
+	switch c.cfg.Energy {
+	case EnergyEMTCP:
+		c.shareOut()
+	case EnergyMin:
+		if r.moved || c.now >= r.next || kind == Sized {
+			out = c.choose(out)
+		}
+		return c.carryOut(backups, out)
+	case EnergyOff:
+		c.chooseAll()
+	}
+	r.moved = false
+	r.next = c.now + rationEvery
+	return c.carryOut(backups, out)
+}
+
+// chooseAll chooses all who serve.
+func (c *Core) chooseAll() {
+	for i := range c.links {
+		d := &c.links[i].duty
+		d.chosen = d.pooled
+	}
+}
+
+// serves says whether a link could do its part: it is up, may carry more, and has
+// not been in trouble for long.
+func (c *Core) serves(id LinkID) bool {
+	l := &c.links[id]
+	if l.up && l.requests > 0 && c.silent(l) {
+		l.duty.trouble = min(l.duty.trouble, c.now)
+	}
+	spent := l.duty.resting && l.duty.why == ReasonCapped // but for a rest that fits
+	return l.up && !spent && !c.capped(id) && (l.duty.trouble == Never || c.now-l.duty.trouble < patience)
+}
+
+// pool finds the links among which may be chosen: those that serve, backups only
+// where no other does, or there is a deadline.
+func (c *Core) pool() (backups bool) {
+	primary := false
+	for i := range c.links {
+		primary = c.serves(LinkID(i)) && !c.links[i].terms.Backup || primary
+	}
+	for i := range c.links {
+		l := &c.links[i]
+		pooled := c.serves(LinkID(i)) && (!l.terms.Backup || !primary || c.mayPress())
+		c.rations.moved = c.rations.moved || pooled != l.duty.pooled
+		l.duty.pooled = pooled
+		backups = backups || pooled && l.terms.Backup
+	}
+	return backups
+}
+
+// mayPress says whether backups may be chosen beside others: for a deadline.
+func (c *Core) mayPress() bool { return c.cfg.Energy == EnergyMin && c.cfg.Deadline > 0 }
+
+// carryOut sends links to rest, and wakes others, as was chosen. backups says
+// that none but backups serve.
+func (c *Core) carryOut(backups bool, out []Action) []Action {
+	serves := false
+	for i := range c.links {
+		serves = serves || c.links[i].duty.pooled
+	}
+	for i := range c.links {
+		id, l := LinkID(i), &c.links[i]
+		switch d := &l.duty; {
+		case !l.up:
+		case c.capped(id), serves && d.resting && d.why == ReasonCapped:
+			out = c.rest(id, Action{Why: ReasonCapped}, true, out)
+		case d.chosen && d.pooled, !serves:
+			out = c.wake(id, Action{Why: ReasonNeeded}, out)
+		case d.pooled && c.cfg.Energy == EnergyEMTCP:
+			out = c.rest(id, Action{Why: ReasonShare}, false, out)
+		case l.terms.Backup && !backups:
+			out = c.rest(id, Action{Why: ReasonBackup}, true, out)
+		}
+		// Whoever does not serve, and does not rest, is tried again as ever.
+	}
+	return out
+}
+
+// rest sends a link to rest for the reason that a gives. Its requests are
+// withdrawn, or left to finish.
+func (c *Core) rest(id LinkID, a Action, withdraw bool, out []Action) []Action {
+	d := &c.links[id].duty
+	if d.resting && d.why == a.Why {
+		return out
+	}
+	if withdraw {
+		out = c.release(id, out)
+	}
+	d.resting, d.why, d.urgent = true, a.Why, false
+	a.Kind, a.Link = Rest, id
+	return append(out, a)
+}
+
+// wake lets a link work again for the reason that a gives.
+func (c *Core) wake(id LinkID, a Action, out []Action) []Action {
+	d := &c.links[id].duty
+	if !d.resting {
+		return out
+	}
+	d.resting, d.why = false, NoReason
+	a.Kind, a.Link = Wake, id
+	return append(out, a)
+}
+
+// room is how many bytes may still be asked for over a link; 0 also where that is
+// less than is worth a request.
+func (c *Core) room(id LinkID) int64 {
+	l := &c.links[id]
+	if l.terms.Cap == 0 {
+		return math.MaxInt64
+	}
+	room := l.terms.Cap - l.duty.spent
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; ch.link == id {
+			room -= ch.left()
+		}
+	}
+	if room <= 0 || room < c.cfg.minRequest() && room < c.left() {
+		return 0
+	}
+	return room
+}
+
+// capped says whether a link has carried all that it may: what it has been asked
+// for it may finish.
+func (c *Core) capped(id LinkID) bool {
+	l := &c.links[id]
+	return l.terms.Cap > 0 && (l.duty.spent >= l.terms.Cap || l.requests == 0 && c.room(id) == 0)
+}
