@@ -89,7 +89,7 @@ func (s *streams) tune(now Time, l *link, left int64) {
 	case l.est.nSamples == 0:
 		s.widen(now, l, left)
 	case s.loss.random() && now >= s.restUntil && float64(left) > l.est.rate*trialWorth.Seconds():
-		s.try(now, base)
+		s.try(base)
 	}
 }
 
@@ -119,7 +119,7 @@ func longest(floor Time, trips float64, rtt Time) Time {
 }
 
 // try begins a trial with more streams.
-func (s *streams) try(now Time, base float64) {
+func (s *streams) try(base float64) {
 	if s.most >= MaxStreams {
 		return
 	}
@@ -144,7 +144,7 @@ func (s *streams) judge(now Time, l *link) {
 		switch {
 		case rate >= streamGain*s.base:
 			s.helped = true
-			s.try(now, rate)
+			s.try(rate)
 		case !s.helped:
 			s.most = s.before
 		}
