@@ -33,8 +33,10 @@ const (
 	trialRTTs  = 6
 	trialFloor = 100 * Millisecond
 	streamGain = 1.25
-	// streamRest is how long a link that did not gain is left alone.
-	streamRest = 20 * Second
+	// streamRest is how long a link that did not gain is left alone, at first; each
+	// time it is twice as long. A connection that has lost its first packet only
+	// now may be fast still.
+	streamRest = Second
 	// trialWorth is how long the download must still take for a trial to pay.
 	trialWorth = 2 * Second
 )
@@ -59,6 +61,7 @@ type streams struct {
 	settled   Time      // when the measurement begins
 	measured  countMark // with which it began
 	restUntil Time
+	trials    int // that have ended
 }
 
 // countMark is a link's byte count at a time.
@@ -86,7 +89,7 @@ func (s *streams) tune(now Time, l *link, left int64) {
 	case l.est.nSamples == 0:
 		s.widen(now, l, left)
 	case s.loss.random() && now >= s.restUntil && float64(left) > l.est.rate*trialWorth.Seconds():
-		s.try(now, base)
+		s.try(base)
 	}
 }
 
@@ -116,7 +119,7 @@ func longest(floor Time, trips float64, rtt Time) Time {
 }
 
 // try begins a trial with more streams.
-func (s *streams) try(now Time, base float64) {
+func (s *streams) try(base float64) {
 	if s.most >= MaxStreams {
 		return
 	}
@@ -141,11 +144,12 @@ func (s *streams) judge(now Time, l *link) {
 		switch {
 		case rate >= streamGain*s.base:
 			s.helped = true
-			s.try(now, rate)
+			s.try(rate)
 		case !s.helped:
 			s.most = s.before
 		}
-		s.restUntil = now + streamRest
+		s.restUntil = now + streamRest<<min(s.trials, 10)
+		s.trials++
 	}
 }
 
