@@ -134,7 +134,7 @@ func (c *Core) allowance(id LinkID) (bytes int64, bounded bool) {
 	bytes = max(0, int64(share*total)-l.assigned)
 	if c.cfg.Deadline > 0 {
 		rest := float64(c.left()-l.pending) - float64(bytes)
-		if rest > float64(cheap*(targetPart*c.cfg.Deadline.Seconds()-c.now.Seconds())) {
+		if rest > float64(cheap*(float64(targetPart*c.cfg.Deadline.Seconds())-c.now.Seconds())) {
 			return 0, false
 		}
 	}

@@ -55,7 +55,7 @@ func (c *Core) market(m *market) (chosen linkSet) {
 	m.left = float64(c.left())
 	if c.cfg.Deadline > 0 {
 		m.lastLap = max(leastLap, float64(lastPart*c.cfg.Deadline.Seconds()))
-		m.time = max(1e-3, targetPart*c.cfg.Deadline.Seconds()-c.now.Seconds())
+		m.time = max(1e-3, float64(targetPart*c.cfg.Deadline.Seconds())-c.now.Seconds())
 	}
 	for i := range c.links {
 		l := &c.links[i]

@@ -46,8 +46,8 @@ const (
 	spareToGamble = 1
 	// Within lastPart of the deadline's time before it, at least leastLap seconds,
 	// no link goes to rest: there is little to save, and no time to come back.
-	lastPart = 0.2
-	leastLap = 2
+	lastPart = 0.3
+	leastLap = 3
 	// tooNear is a deadline that leaves no time to find anything out: all links
 	// work from the beginning.
 	tooNear = 6 * Second
