@@ -350,8 +350,9 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	}
 	switch in.Kind {
 	case Finished:
-		if l.est.rate == 0 && c.now > ch.issued {
-			// Over before it could be measured: its mean is better than nothing.
+		if l.est.rate == 0 && c.now > ch.issued && ch.got >= initialWindow {
+			// Over before it could be measured: its mean is better than nothing, unless
+			// so little came that it tells of the round trip alone.
 			l.est.rate = float64(ch.got) / (c.now - ch.issued).Seconds()
 		}
 		if l.probing && l.banned {
