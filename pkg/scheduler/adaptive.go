@@ -27,7 +27,7 @@ func (*adaptive) Request(v View, link LinkID) int64 {
 	least := float64(v.core.cfg.minRequest())
 	if share < least {
 		for l := range v.Links() {
-			if l != link && v.Usable(l) && v.brings(l, end) > share {
+			if l != link && v.Usable(l) && v.brings(l, end) > share && !v.late(l) {
 				return 0
 			}
 		}
@@ -49,6 +49,13 @@ func (*adaptive) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
 // it were asked for them now; below 0, end is before its first one.
 func (v View) brings(l LinkID, end float64) float64 {
 	return v.RateOrMean(l) * (end - v.delay(l))
+}
+
+// late says whether a link owes bytes and has been silent for longer than bursts
+// explain: nobody should wait for it.
+func (v View) late(id LinkID) bool {
+	l := &v.core.links[id]
+	return l.requests > 0 && v.core.now-l.lastByte > max(rateWindow, 2*l.trip())
 }
 
 // delay is in how many seconds the first byte of a request would come: after a
