@@ -124,11 +124,16 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 }
 
 // needless says whether t got nothing on a connection that never brought anything,
-// while others of its link did: the server may bound how many there are. What it
-// answers then counts against nobody.
+// while others of its link did, or may: the server may bound how many there are.
+// What it answers then counts against nobody.
 func (d *download) needless(t *transfer) bool {
 	l := &d.links[t.link]
-	return l.used && l.streams != 0 && l.streams&(1<<t.stream) == 0 && t.got.Load() == 0
+	if !l.used || l.streams&(1<<t.stream) != 0 || t.got.Load() > 0 {
+		return false
+	}
+	return l.streams != 0 || slices.ContainsFunc(d.transfers, func(o *transfer) bool {
+		return o.link == t.link && o.stream != t.stream
+	})
 }
 
 // met says whether there was an answer before from where c says that there is
