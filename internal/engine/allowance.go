@@ -45,17 +45,23 @@ func (a *allowance) receive(reserved, received int64) {
 	}
 }
 
-// lookForSpent tells the scheduler what links with an allowance have received,
-// for other downloads too.
-func (d *download) lookForSpent(reqs context.Context) {
+// noteSpent looks up what links with an allowance have received. That has to come
+// before the progress of the transfers is counted, and tellSpent after it: bytes
+// that came in between would else be told of twice.
+func (d *download) noteSpent() {
 	for id := range d.links {
-		l := d.e.links[id]
-		if !d.links[id].there || l.allowance.most == 0 {
-			continue
+		if l := d.e.links[id]; d.links[id].there && l.allowance.most > 0 {
+			d.links[id].noted = l.allowance.got.Load()
 		}
-		if spent := l.allowance.got.Load(); spent > d.links[id].spent {
-			d.links[id].spent = spent
-			d.step(reqs, scheduler.Input{Kind: scheduler.Spent, Link: scheduler.LinkID(id), Bytes: spent})
+	}
+}
+
+// tellSpent tells the scheduler of it: other downloads spend the allowance too.
+func (d *download) tellSpent(reqs context.Context) {
+	for id := range d.links {
+		if l := &d.links[id]; l.noted > l.spent {
+			l.spent = l.noted
+			d.step(reqs, scheduler.Input{Kind: scheduler.Spent, Link: scheduler.LinkID(id), Bytes: l.spent})
 		}
 	}
 }

@@ -61,10 +61,11 @@ func (d *download) lookAround(reqs context.Context) {
 	now := d.e.now()
 	d.lookForLoss(now)
 	d.lookForReturns(reqs)
+	d.noteSpent()
 	for _, t := range d.transfers {
 		d.count(reqs, t)
 	}
-	d.lookForSpent(reqs)
+	d.tellSpent(reqs)
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	d.gatherAll(now)
 	d.watchStalls(now)

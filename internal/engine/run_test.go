@@ -22,11 +22,11 @@ import (
 
 func TestInterruptedThirtyTimes(t *testing.T) {
 	t.Parallel()
-	o := newObject(24 * mib)
+	o := newObject(96 * mib)
 	r := newRig(t, &testLink{name: "a", rate: 8 * mib}, &testLink{name: "b", rate: 16 * mib, latency: 5 * time.Millisecond})
 	u := at(t, serve(t, o), "", "/f")
 	rng := rand.New(rand.NewPCG(1, 2))
-	for n := range 30 { // about 15 MiB
+	for range 30 { // about 15 MiB, or thrice that where a busy machine is late to interrupt
 		ctx, cancel := context.WithCancelCause(context.Background())
 		go func(most int64) {
 			if r.await(ctx, most) {
@@ -35,10 +35,6 @@ func TestInterruptedThirtyTimes(t *testing.T) {
 		}(r.received() + rng.Int64N(mib))
 		got := r.do(ctx, r.job(u))
 		cancel(nil)
-		if got.err == nil && n >= 3 { // on a busy machine interrupts come late
-			got.right(o.body)
-			return
-		}
 		if !errors.Is(got.err, ErrInterrupted) {
 			t.Fatal(got.err)
 		}

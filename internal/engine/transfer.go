@@ -119,7 +119,6 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 		}
 		at := t.off + got
 		n, err := c.carry(ctx, want, at)
-		left.receive(want, n)
 		if n > 0 {
 			got += n
 			now := int64(e.now())
@@ -130,6 +129,9 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 				t.lastByte.Store(now)
 			}
 			t.got.Store(got)
+		}
+		left.receive(want, n) // after got: see noteSpent
+		if n > 0 {
 			if werr := e.waitRate(ctx, t.link, int(n)); werr != nil {
 				return werr
 			}
