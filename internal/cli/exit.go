@@ -11,6 +11,7 @@ import (
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/internal/plot"
 	"github.com/mlget/mlget/internal/store"
 )
 
@@ -85,6 +86,8 @@ func classify(err error) (code int, hint string) {
 		return exitNetwork, "the same command goes on where this one stopped"
 	case errors.As(err, &disk):
 		return exitFile, diskHint(err)
+	case errors.Is(err, plot.ErrTooLarge):
+		return exitFile, "--figure NAME chooses some; -o FILE.svg has room for all"
 	case errors.Is(err, errNoPower):
 		return exitOther, "mlget power shows what can be measured, and why not"
 	case errors.As(err, &file), errors.Is(err, syscall.EPIPE):

@@ -1,0 +1,212 @@
+package study
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/mlget/mlget/internal/energy"
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/record"
+	"github.com/mlget/mlget/internal/report"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// maxLinks bounds the links that are believed: records come from outside.
+const maxLinks = 256
+
+// watcher makes a Run of a run's events.
+type watcher struct {
+	builder report.Builder
+	begun   bool    // something was asked for
+	zero    float64 // s: when
+	links   []linkWatch
+	files   map[event.FileID]*fileWatch
+	cpu     points // cumulative s, in Y
+	rss     points
+	watts   points
+	counter energy.Reading // the last of a counter of energy
+	counted bool
+}
+
+type linkWatch struct {
+	info  event.LinkInfo
+	meter meter
+}
+
+// fileWatch is where a file stands that has not ended: what each link has brought
+// of it.
+type fileWatch struct {
+	at    []float64 // s: the last sample of each link
+	bytes []int64   // booked so far, by link
+	ended []int64   // of requests that have ended, by link
+}
+
+// readRecord reads a record to its end, or as far as it goes.
+func readRecord(in io.Reader, models energy.Models) (*Run, error) {
+	rd, err := record.NewReader(in)
+	if err != nil {
+		return nil, err
+	}
+	rd.Pass(event.Step{}, event.SchedulerStarted{}, event.Notice{})
+	w := watcher{builder: report.Builder{Models: models}, files: make(map[event.FileID]*fileWatch)}
+	run := &Run{}
+	for {
+		e, err := rd.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			run.Broken = err.Error() + "; what comes before it is used"
+			break
+		}
+		w.add(e)
+	}
+	if rd.Truncated() {
+		run.Broken = "the record is cut off; what there is is used"
+	}
+	w.finish(run)
+	return run, nil
+}
+
+func (w *watcher) add(e event.Event) {
+	w.builder.Add(e)
+	switch e := e.(type) {
+	case event.RunStarted:
+		for i, info := range e.Links {
+			if l := w.link(i); l != nil {
+				l.info = info
+			}
+		}
+	case event.LinkJoined:
+		if l := w.link(int(e.Link)); l != nil {
+			l.info = e.Info
+		}
+	case event.FileStarted:
+		w.begin(e.At)
+	case event.RequestStarted:
+		w.begin(e.At)
+	case event.RequestEnded:
+		w.ended(e)
+	case event.Sample:
+		w.sample(e)
+	case event.FileEnded:
+		delete(w.files, e.File)
+	case event.Usage:
+		w.cpu.add(e.At.Seconds(), e.CPU.Seconds())
+		if e.RSS > 0 {
+			w.rss.add(e.At.Seconds(), float64(e.RSS))
+		}
+	case event.Power:
+		w.power(e)
+	}
+}
+
+func (w *watcher) begin(at scheduler.Time) {
+	if s := at.Seconds(); !w.begun || s < w.zero {
+		w.zero, w.begun = s, true
+	}
+}
+
+// link is the link of that id, or nil where there can be none.
+func (w *watcher) link(id int) *linkWatch {
+	if id < 0 || id >= maxLinks {
+		return nil
+	}
+	for id >= len(w.links) {
+		w.links = append(w.links, linkWatch{info: event.LinkInfo{Name: fmt.Sprintf("link %d", len(w.links))}})
+	}
+	return &w.links[id]
+}
+
+func (w *watcher) file(id event.FileID, links int) *fileWatch {
+	f := w.files[id]
+	if f == nil {
+		f = &fileWatch{}
+		w.files[id] = f
+	}
+	for len(f.bytes) < links {
+		f.at = append(f.at, 0)
+		f.bytes = append(f.bytes, 0)
+		f.ended = append(f.ended, 0)
+	}
+	return f
+}
+
+// sample books what came since the sample before.
+func (w *watcher) sample(e event.Sample) {
+	links := min(len(e.Links), maxLinks)
+	f, now := w.file(e.File, links), e.At.Seconds()
+	for i, s := range e.Links[:links] {
+		l := w.link(i)
+		if f.at[i] == 0 {
+			f.at[i] = w.zero
+		}
+		if s.Bytes > f.bytes[i] {
+			l.meter.add(f.at[i]-w.zero, now-w.zero, float64(s.Bytes-f.bytes[i]))
+			f.bytes[i] = s.Bytes
+		}
+		f.at[i] = max(f.at[i], now)
+	}
+}
+
+// ended books what a request brought that no sample told of.
+func (w *watcher) ended(e event.RequestEnded) {
+	l := w.link(int(e.Link))
+	if l == nil {
+		return
+	}
+	f, i := w.file(e.File, int(e.Link)+1), int(e.Link)
+	f.ended[i] += max(e.Bytes, 0)
+	if f.ended[i] <= f.bytes[i] {
+		return
+	}
+	last := e.LastByte.Seconds()
+	l.meter.add(max(f.at[i], e.FirstByte.Seconds())-w.zero, last-w.zero, float64(f.ended[i]-f.bytes[i]))
+	f.bytes[i] = f.ended[i]
+	f.at[i] = max(f.at[i], last)
+}
+
+// power keeps a gauge's watts, and of a counter's those between two readings, in
+// the middle of them.
+func (w *watcher) power(e event.Power) {
+	if e.External {
+		return
+	}
+	if !e.Counter {
+		w.watts.add(e.At.Seconds(), e.Watts)
+		return
+	}
+	now := energy.Reading{At: int64(e.At), Joules: e.Joules}
+	if w.counted {
+		for _, s := range energy.Powers([]energy.Reading{w.counter, now}) {
+			w.watts.add(scheduler.Time(s.At).Seconds(), s.Watts)
+		}
+	}
+	w.counter, w.counted = now, true
+}
+
+func (w *watcher) finish(run *Run) {
+	run.Report = w.builder.Report()
+	run.Report.Files = nil // of thousands of files, rows that nobody needs here
+	for i := range w.links {
+		l := &w.links[i]
+		run.Traces = append(run.Traces, Trace{Link: l.info.Name, Tech: l.info.Tech, Step: l.meter.step, Mbps: l.meter.mbps()})
+	}
+	run.CPU = rates(w.cpu.shifted(w.zero))
+	run.RSS = w.rss.shifted(w.zero)
+	run.Watts = w.watts.shifted(w.zero)
+}
+
+// rates turns cumulative seconds of processors into percent of one, each over the
+// time since the one before.
+func rates(cumulative []Point) (percent []Point) {
+	for i := 1; i < len(cumulative); i++ {
+		a, b := cumulative[i-1], cumulative[i]
+		if b.X-a.X < 0.05 || b.Y < a.Y { // the last reading may come right behind another
+			continue
+		}
+		percent = append(percent, Point{X: b.X, Y: 100 * (b.Y - a.Y) / (b.X - a.X)})
+	}
+	return percent
+}
