@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -197,7 +198,7 @@ func newScenarios() *cobra.Command {
 		Short: "List the built-in scenarios with their numbers",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for i, name := range scenario.Names() {
+			for i, name := range slices.Concat(scenario.Names(), scenario.FilesNames()) {
 				s, err := scenario.Load(name)
 				if err != nil {
 					return err
