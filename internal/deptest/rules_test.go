@@ -96,7 +96,7 @@ func rules() map[string]rule {
 		// tests and the models of radios, so that it cannot favour it; its scenarios
 		// serve the simulator too.
 		"internal/linklab": {
-			imports: "internal/energy internal/linklab/battery internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
+			imports: "internal/dataset internal/energy internal/linklab/battery internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
 				" github.com/spf13/cobra github.com/vishvananda/netlink golang.org/x/sys",
 		},
 		"internal/linklab/bench": {
@@ -105,7 +105,7 @@ func rules() map[string]rule {
 		"internal/linklab/battery":  {tests: "internal/energy"},
 		"internal/linklab/emu":      {imports: "internal/energy internal/linklab/scenario"},
 		"internal/linklab/scenario": {imports: "internal/energy"},
-		"internal/linklab/server":   {imports: "internal/testbody"},
+		"internal/linklab/server":   {imports: "internal/dataset internal/testbody"},
 
 		// Turns times, bytes and samples into joules: as pure as the scheduler. It is
 		// given a file's bytes, not the file.
