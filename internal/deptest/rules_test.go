@@ -100,7 +100,7 @@ func rules() map[string]rule {
 				" github.com/spf13/cobra github.com/vishvananda/netlink golang.org/x/sys",
 		},
 		"internal/linklab/bench": {
-			imports: "internal/energy internal/linklab internal/linklab/scenario github.com/spf13/cobra",
+			imports: "internal/dataset internal/energy internal/linklab internal/linklab/scenario github.com/spf13/cobra",
 		},
 		"internal/linklab/battery":  {tests: "internal/energy"},
 		"internal/linklab/emu":      {imports: "internal/energy internal/linklab/scenario"},
