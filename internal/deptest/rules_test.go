@@ -95,9 +95,12 @@ func rules() map[string]rule {
 			tests:   "internal/energy internal/event internal/record internal/report pkg/scheduler",
 		},
 
+		// Measures: runs mlget again and again, through an interface.
+		"internal/campaign": {imports: "internal/report"},
+
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
-			imports: "internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
+			imports: "internal/campaign internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
 				" internal/modelled internal/page internal/plot internal/power internal/progress internal/record internal/report internal/sim internal/store internal/study internal/term internal/terms" +
 				" internal/units pkg/scheduler" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
