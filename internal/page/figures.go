@@ -201,7 +201,7 @@ func median(c *plot.Chart, s study.Stats, format string) {
 	}
 	c.Rules = append(c.Rules, plot.Rule{Colour: plot.Ink, At: float64(s.Median)})
 	text := "median " + fmt.Sprintf(format, float64(s.Median))
-	if s.Variation.Known() {
+	if s.Variation.Known() && !strings.Contains(format, ";") {
 		text += fmt.Sprintf(", C_v %.1f %%", 100*s.Variation)
 	}
 	c.Keys = append(c.Keys, plot.Key{Colour: plot.Ink, Text: text})
@@ -209,7 +209,7 @@ func median(c *plot.Chart, s study.Stats, format string) {
 
 // cpu and memory are the thesis's Figures 6.1 to 6.6.
 func cpu(a *study.Approach, e extent) (plot.Figure, bool) {
-	c := overTime(a, e.until(a), "CPU", "% of one processor", func(r *study.Run) []plot.Point { return until(points(r.CPU), r.Report.Seconds+1) })
+	c := overTime(a, e.until(a), "CPU", "% of one processor", func(r *study.Run) []plot.Point { return until(points(r.CPU), r.Report.Seconds) })
 	c.Y.Max = e.cpu
 	median(c, a.Value(study.CPUMedian), "%.1f %%")
 	return c, len(c.Lines) > 0
@@ -217,7 +217,7 @@ func cpu(a *study.Approach, e extent) (plot.Figure, bool) {
 
 func memory(a *study.Approach, e extent) (plot.Figure, bool) {
 	c := overTime(a, e.until(a), "memory", "resident, MB", func(r *study.Run) []plot.Point {
-		line := until(points(r.RSS), r.Report.Seconds+1)
+		line := until(points(r.RSS), r.Report.Seconds+0.5)
 		for i := range line {
 			line[i].Y /= 1e6
 		}
@@ -253,7 +253,14 @@ func power(a *study.Approach, e extent) (plot.Figure, bool) {
 		c.X.Min = min(c.X.Min, l.Points[0].X)
 	}
 	c.X.Max = e.until(a)
-	median(c, a.Value(study.PowerMedian), "%.2f W")
+	format := "%.2f W"
+	if main := a.Value(study.EnergyTotal); main.N > 0 {
+		format += fmt.Sprintf("; main ∫ %.1f J", main.Median)
+	}
+	if tail := a.Value(study.EnergyTail); tail.N > 0 {
+		format += fmt.Sprintf(", tail ∫ %.1f J", tail.Median)
+	}
+	median(c, a.Value(study.PowerMedian), format)
 	end := a.Value(study.Seconds)
 	if end.N == 0 {
 		return c, len(c.Lines) > 0
@@ -267,12 +274,6 @@ func power(a *study.Approach, e extent) (plot.Figure, bool) {
 	if tail := a.Value(study.TailSeconds); tail.N > 0 {
 		mark(float64(end.Median + tail.Median))
 		text += fmt.Sprintf(", end of tail %.1f s", end.Median+tail.Median)
-	}
-	if main := a.Value(study.EnergyTotal); main.N > 0 {
-		text += fmt.Sprintf("; main ∫ %.1f J", main.Median)
-	}
-	if tail := a.Value(study.EnergyTail); tail.N > 0 {
-		text += fmt.Sprintf(", tail ∫ %.1f J", tail.Median)
 	}
 	c.Keys = append(c.Keys, plot.Key{Colour: 0, Dashed: true, Text: text})
 	return c, len(c.Lines) > 0

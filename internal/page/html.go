@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/mlget/mlget/internal/plot"
@@ -58,10 +59,10 @@ func writeHTML(w io.Writer, s *study.Study, names []string) error {
 `, csp, text(title), plot.CSS(), pageCSS, text(title))
 	htmlProblems(&b, s)
 	figures := Choose(Figures(s), names)
-	for _, section := range sections() {
+	for _, section := range sections(len(s.Approaches) > 1) {
 		var some []plot.Figure
 		for _, f := range figures {
-			if f.Name == section.names[0] || f.Name == section.names[1] {
+			if slices.Contains(section.names, f.Name) {
 				some = append(some, f.Figure)
 			}
 		}
@@ -86,19 +87,24 @@ func writeHTML(w io.Writer, s *study.Study, names []string) error {
 
 // section is figures that belong together, by their names.
 type section struct {
-	names [2]string
+	names []string
 	title string
 	note  string
 }
 
-func sections() []section {
+// sections are those of a page: of one approach there are so few figures that they
+// stand together.
+func sections(several bool) []section {
+	if !several {
+		return []section{{Names(), "Over time", "Level lines: the median over time, of all runs the median. Dashed upright lines: when a link had its last byte; start and end of the download and, where it was watched, of its tail. CPU and memory are this process's, sampled once a second."}}
+	}
 	return []section{
-		{[2]string{"throughput", ""}, "Throughput over time", "Thin lines: one run each. Level lines: the median over time, of all runs the median. Dashed upright lines: when the link had its last byte, median of the runs."},
-		{[2]string{"time", ""}, "Download time", "Thin bars: when each link had its last byte. Their difference is Link Δ."},
-		{[2]string{"cpu", "compare-cpu"}, "CPU", "Of this process, sampled once a second. Level line: the median over time, of all runs the median."},
-		{[2]string{"memory", "compare-memory"}, "Memory", "Resident set of this process, sampled once a second."},
-		{[2]string{"power", ""}, "Power", "Dashed upright lines: start and end of the download, and end of the tail, where it was watched."},
-		{[2]string{"energy", "peak-power"}, "Energy and peak power", "Main ∫: during the download, with base power."},
+		{[]string{"throughput"}, "Throughput over time", "Thin lines: one run each. Level lines: the median over time, of all runs the median. Dashed upright lines: when the link had its last byte, median of the runs."},
+		{[]string{"time"}, "Download time", "Thin bars: when each link had its last byte. Their difference is Link Δ."},
+		{[]string{"cpu", "compare-cpu"}, "CPU", "Of this process, sampled once a second. Level line: the median over time, of all runs the median."},
+		{[]string{"memory", "compare-memory"}, "Memory", "Resident set of this process, sampled once a second."},
+		{[]string{"power"}, "Power", "Dashed upright lines: start and end of the download, and end of the tail, where it was watched."},
+		{[]string{"energy", "peak-power"}, "Energy and peak power", "Main ∫: during the download, with base power."},
 	}
 }
 

@@ -135,6 +135,10 @@ type textStyle struct {
 	upward bool // turned by 90°, reading upwards
 }
 
+// glyphWidth is how wide a character is, as part of its size: a little more than in
+// most fonts.
+const glyphWidth = 0.57
+
 // textWidth is about how wide a text is; no canvas is asked, so that a figure is the
 // same on all of them.
 func textWidth(s string, size float64) float64 {
@@ -142,7 +146,7 @@ func textWidth(s string, size float64) float64 {
 	for range s {
 		n++
 	}
-	return float64(n) * size * 0.56
+	return float64(n) * size * glyphWidth
 }
 
 // fit shortens a text to a width.
@@ -151,7 +155,7 @@ func fit(s string, size, width float64) string {
 		return s
 	}
 	runes := []rune(s)
-	keep := max(int(width/(size*0.56))-1, 1)
+	keep := max(int(width/(size*glyphWidth))-1, 1)
 	if keep >= len(runes) {
 		return s
 	}

@@ -46,7 +46,7 @@ type Metric struct {
 // Metrics gives all metrics, in the order in which tables have them.
 func Metrics() []Metric {
 	cpu := func(of func([]float64) float64) func(*Run) float64 {
-		return func(r *Run) float64 { return of(within(r.CPU, r.Report.Seconds+1)) }
+		return func(r *Run) float64 { return of(within(r.CPU, r.Report.Seconds)) }
 	}
 	quantile := func(q float64) func([]float64) float64 {
 		return func(values []float64) float64 { return energy.Quantile(values, q) }

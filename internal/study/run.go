@@ -14,7 +14,7 @@ type Run struct {
 
 	// All times are in s since the run's first connection.
 	Traces []Trace // one for each link; none without a record
-	CPU    []Point // share of one processor in %, over the time since the point before
+	CPU    []Point // share of one processor in %, between two readings
 	RSS    []Point // resident set in bytes
 	Watts  []Point // power that the device drew
 }

@@ -198,15 +198,15 @@ func (w *watcher) finish(run *Run) {
 	run.Watts = w.watts.shifted(w.zero)
 }
 
-// rates turns cumulative seconds of processors into percent of one, each over the
-// time since the one before.
+// rates turns cumulative seconds of processors into percent of one, between each two
+// readings, at the middle of them.
 func rates(cumulative []Point) (percent []Point) {
 	for i := 1; i < len(cumulative); i++ {
 		a, b := cumulative[i-1], cumulative[i]
 		if b.X-a.X < 0.05 || b.Y < a.Y { // the last reading may come right behind another
 			continue
 		}
-		percent = append(percent, Point{X: b.X, Y: 100 * (b.Y - a.Y) / (b.X - a.X)})
+		percent = append(percent, Point{X: (a.X + b.X) / 2, Y: 100 * (b.Y - a.Y) / (b.X - a.X)})
 	}
 	return percent
 }
