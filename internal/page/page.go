@@ -7,6 +7,7 @@ package page
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -19,6 +20,9 @@ import (
 
 // Formats are the endings of the files that Write can make.
 func Formats() []string { return []string{".html", ".svg", ".png", ".json", ".csv", ".md"} }
+
+// ErrNoFigures says that there is nothing to draw.
+var ErrNoFigures = errors.New("there is nothing to draw: figures over time need records (--record), comparisons several approaches")
 
 // FormatOf gives the format of a file by its name, or an error that lists all.
 func FormatOf(name string) (string, error) {
@@ -38,10 +42,15 @@ func Write(w io.Writer, s *study.Study, format string, figures []string) error {
 	switch format {
 	case ".html":
 		return writeHTML(w, s, figures)
-	case ".svg":
-		return plot.WriteSVG(w, drawings(Choose(Figures(s), figures)), 2)
-	case ".png":
-		return plot.WritePNG(w, drawings(Choose(Figures(s), figures)), 2)
+	case ".svg", ".png":
+		all := drawings(Choose(Figures(s), figures))
+		switch {
+		case len(all) == 0:
+			return ErrNoFigures
+		case format == ".svg":
+			return plot.WriteSVG(w, all, 2)
+		}
+		return plot.WritePNG(w, all, 2)
 	case ".json":
 		return writeJSON(w, s)
 	case ".csv":

@@ -157,7 +157,7 @@ func (b *Bars) sketch(columns int) string {
 			text = fmt.Sprintf("%.2f", r.Wide)
 			bar = strings.Repeat("#", int(math.Round(r.Wide/wide*float64(width))))
 		}
-		fmt.Fprintf(&s, "%s%s %10s %s\n", strings.Repeat(" ", name-len(label)), string(label), text, bar)
+		s.WriteString(strings.TrimRight(fmt.Sprintf("%s%s %10s %s", strings.Repeat(" ", name-len(label)), string(label), text, bar), " ") + "\n")
 	}
 	fmt.Fprintf(&s, "%*s %s\n\n", name, "", printable(b.Wide.Label))
 	return s.String()

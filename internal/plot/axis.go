@@ -3,6 +3,7 @@ package plot
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // scale maps values to pixels.
@@ -57,8 +58,8 @@ func (s scale) label(v float64) string {
 		return strconv.FormatFloat(v, 'g', 4, 64)
 	}
 	text := strconv.FormatFloat(v, 'f', decimals, 64)
-	if text == "-0" {
-		return "0"
+	if strings.Trim(text, "-0.") == "" { // a zero of whichever sign
+		return strings.TrimPrefix(text, "-")
 	}
 	return text
 }

@@ -1,15 +1,26 @@
 package plot
 
 const (
-	rowHeight  = 34.0
+	boxHeight  = 12.0
+	thinHeight = 7.0
 	nameWidth  = 150.0
 	barsMargin = 44.0 // for an axis above or below
 )
 
 func (b *Bars) name() string { return b.Title }
 
+// rowHeight is room for a box, thin bars below it, and some space: the two must not
+// hide each other.
+func (b *Bars) rowHeight() float64 {
+	thin := 1
+	for _, r := range b.Rows {
+		thin = max(thin, len(r.Thin))
+	}
+	return boxHeight + thinHeight*float64(thin) + 14
+}
+
 func (b *Bars) size() (width, height float64) {
-	height = 34 + keyHeight*float64(len(b.Keys)) + rowHeight*float64(len(b.Rows)) + barsMargin
+	height = 34 + keyHeight*float64(len(b.Keys)) + b.rowHeight()*float64(len(b.Rows)) + barsMargin
 	if b.Thin.Label != "" {
 		height += barsMargin - 6
 	}
@@ -55,7 +66,7 @@ func (b *Bars) draw(on canvas) {
 	}
 	b.axis(on, wide, b.Wide.Label, bottom, 1)
 	for i, r := range b.Rows {
-		b.row(on, r, wide, thin, top+rowHeight*float64(i))
+		b.row(on, r, wide, thin, top+b.rowHeight()*float64(i))
 	}
 	on.polyline([]Point{{left, top}, {left, bottom}}, stroke{colour: Ink, width: 1, opacity: 1})
 }
@@ -75,26 +86,20 @@ func (b *Bars) axis(on canvas, s scale, label string, y, side float64) {
 }
 
 func (b *Bars) row(on canvas, r Row, wide, thin scale, y float64) {
-	mid := y + rowHeight/2
-	on.text(nameWidth-6, mid+4, fit(r.Name, textSize, nameWidth-10), textStyle{colour: Ink, size: textSize, anchor: atEnd})
+	height := b.rowHeight()
+	on.text(nameWidth-6, y+height/2+4, fit(r.Name, textSize, nameWidth-10), textStyle{colour: Ink, size: textSize, anchor: atEnd})
 	if finite(r.Wide) {
-		on.rect(wide.a, y+4, wide.at(r.Wide)-wide.a, rowHeight-8, Faint, 0.4)
+		on.rect(wide.a, y+4, wide.at(r.Wide)-wide.a, height-8, Faint, 0.4)
 	}
-	var shown int
+	at := y + 7 + boxHeight
 	for _, t := range r.Thin {
 		if finite(t.Value) {
-			shown++
-		}
-	}
-	at := mid - float64(shown)*3.5
-	for _, t := range r.Thin {
-		if finite(t.Value) {
-			on.rect(thin.a, at+0.5, thin.at(t.Value)-thin.a, 6, t.Colour, 1)
-			at += 7
+			on.rect(thin.a, at, thin.at(t.Value)-thin.a, thinHeight-1, t.Colour, 1)
+			at += thinHeight
 		}
 	}
 	if r.Box != nil {
-		r.Box.draw(on, wide, mid)
+		r.Box.draw(on, wide, y+6+boxHeight/2)
 	}
 }
 
@@ -103,15 +108,16 @@ func (b *Box) draw(on canvas, s scale, mid float64) {
 	if !finite(b.Min) || !finite(b.Max) || !finite(b.Median) {
 		return
 	}
+	const half = boxHeight / 2
 	line := stroke{colour: Ink, width: 1.2, opacity: 1}
-	upright := func(v, half float64) { on.polyline([]Point{{s.at(v), mid - half}, {s.at(v), mid + half}}, line) }
+	upright := func(v, h float64) { on.polyline([]Point{{s.at(v), mid - h}, {s.at(v), mid + h}}, line) }
 	on.polyline([]Point{{s.at(b.Min), mid}, {s.at(b.P25), mid}}, line)
 	on.polyline([]Point{{s.at(b.P75), mid}, {s.at(b.Max), mid}}, line)
-	upright(b.Min, 5)
-	upright(b.Max, 5)
+	upright(b.Min, 3)
+	upright(b.Max, 3)
 	on.polyline([]Point{
-		{s.at(b.P25), mid - 9}, {s.at(b.P75), mid - 9}, {s.at(b.P75), mid + 9}, {s.at(b.P25), mid + 9}, {s.at(b.P25), mid - 9},
+		{s.at(b.P25), mid - half}, {s.at(b.P75), mid - half}, {s.at(b.P75), mid + half}, {s.at(b.P25), mid + half}, {s.at(b.P25), mid - half},
 	}, line)
 	line.width = 2.4
-	upright(b.Median, 9)
+	upright(b.Median, half)
 }
