@@ -32,8 +32,8 @@ const (
 )
 
 func mark(c Colour) byte {
-	if c < 0 {
-		return '.'
+	if c < 0 { // what is not drawn here: level lines
+		return ' '
 	}
 	return marks[int(c)%len(marks)]
 }
