@@ -25,11 +25,17 @@ const (
 	making   = "making"
 )
 
-// Errors that say why a campaign cannot begin, or go on.
-var (
-	ErrOther   = errors.New("the directory holds a campaign with another plan")
-	ErrFailing = fmt.Errorf("%d runs in a row have failed", maxFailures)
-)
+// ErrOther says that a directory is another campaign's.
+var ErrOther = errors.New("the directory holds a campaign with another plan")
+
+// FailingError says that runs fail one after the other.
+type FailingError struct {
+	Report report.Report // of the last one
+}
+
+func (e *FailingError) Error() string {
+	return fmt.Sprintf("%d runs in a row have failed, the last one because: %s", maxFailures, e.Report.Error)
+}
 
 // Request is what a Runner is to download, and where to put what.
 type Request struct {
@@ -158,7 +164,7 @@ func (c *Campaign) Run(ctx context.Context, runner Runner, watcher Watcher) erro
 		}
 		watcher.Ran(done, total, c.plan.Approaches[e.approach], r)
 		if failures == maxFailures {
-			return fmt.Errorf("%w, the last one because: %s", ErrFailing, r.Error)
+			return &FailingError{Report: r}
 		}
 	}
 	return nil

@@ -187,7 +187,8 @@ func TestFailures(t *testing.T) {
 		t.Errorf("%d left", left)
 	}
 	failing := &fake{t: t, exit: func(int) int { return 1 }}
-	if err := c.Run(t.Context(), failing, failing); !errors.Is(err, ErrFailing) || !strings.Contains(err.Error(), "bad") || len(failing.ran) != maxFailures {
+	var many *FailingError
+	if err := c.Run(t.Context(), failing, failing); !errors.As(err, &many) || !strings.Contains(err.Error(), "bad") || len(failing.ran) != maxFailures {
 		t.Errorf("%d runs, %v", len(failing.ran), err)
 	}
 	none := &fake{t: t, exit: func(int) int { return -1 }}

@@ -65,7 +65,7 @@ func Metrics() []Metric {
 		{CPUMax, "CPU max", "%", cpu(quantile(1))},
 		// A counter needs no integration: its area is exact.
 		{CPUIntegral, "CPU ∫", "% s", func(r *Run) float64 { return 100 * positive(r.Report.CPUSeconds) }},
-		{MemoryMedian, "memory p50", "KB", func(r *Run) float64 { return energy.Median(within(r.RSS, r.Report.Seconds)) / 1024 }},
+		{MemoryMedian, "memory p50", "KB", func(r *Run) float64 { return energy.Median(r.resident()) / 1024 }},
 		{MemoryPeak, "memory peak", "KB", func(r *Run) float64 { return positive(float64(r.Report.MaxRSSBytes)) / 1024 }},
 		{MemoryIntegral, "memory ∫", "KB s", (*Run).memoryIntegral},
 		{PowerBase, "base power", "W", power(func(r *Run) float64 { return r.Report.Power.BaseWatts })},
@@ -143,6 +143,16 @@ func (r *Run) throughputSigma() float64 {
 	return energy.Mean(sigmas)
 }
 
+// resident is the resident set while the run went on, in bytes; of one that was over
+// between two readings, at the later one.
+func (r *Run) resident() []float64 {
+	values := within(r.RSS, r.Report.Seconds)
+	if n := len(r.RSS); len(values) == 0 && n > 0 {
+		values = []float64{r.RSS[n-1].Y}
+	}
+	return values
+}
+
 func (r *Run) memoryIntegral() float64 {
 	var inside []Point
 	for _, p := range r.RSS {
@@ -151,7 +161,7 @@ func (r *Run) memoryIntegral() float64 {
 		}
 	}
 	if len(inside) == 0 {
-		return math.NaN()
+		return energy.Median(r.resident()) * r.Report.Seconds / 1024
 	}
 	// What lies outside of the readings goes at the nearest.
 	first, last := inside[0], inside[len(inside)-1]
