@@ -91,8 +91,8 @@ func rules() map[string]rule {
 		},
 		"internal/plot": {imports: "internal/term golang.org/x/image"},
 		"internal/page": {
-			imports: "internal/plot internal/study internal/term",
-			tests:   "internal/energy internal/event internal/record internal/report pkg/scheduler",
+			imports: "internal/energy internal/plot internal/study internal/term",
+			tests:   "internal/event internal/record internal/report pkg/scheduler",
 		},
 
 		// Measures: runs mlget again and again, through an interface.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/plot"
 	"github.com/mlget/mlget/internal/study"
 )
@@ -67,7 +68,7 @@ func extents(s *study.Study) map[string]extent {
 		for _, r := range shown(a) {
 			e.seconds = max(e.seconds, r.Report.Seconds)
 			for _, t := range r.Traces {
-				e.mbps = max(e.mbps, highest(trace(t)))
+				e.mbps = max(e.mbps, usual(t.Mbps))
 			}
 			e.cpu, e.watts = max(e.cpu, highest(points(r.CPU))), max(e.watts, highest(points(r.Watts)))
 			e.rss = max(e.rss, highest(points(r.RSS))/1024)
@@ -75,6 +76,15 @@ func extents(s *study.Study) map[string]extent {
 		ends[a.Source] = e
 	}
 	return ends
+}
+
+// usual is how high a link's rates go, but for a few: what is sampled a moment late
+// shows as a dip and a peak that never were.
+func usual(rates []float64) float64 {
+	if len(rates) == 0 {
+		return 0
+	}
+	return 1.15 * energy.Quantile(rates, 0.9)
 }
 
 func highest(points []plot.Point) (y float64) {

@@ -90,6 +90,7 @@ func (m made) events() (events []event.Event) {
 			add(event.Usage{At: at(zero + now), CPU: time.Duration((now*0.04 + 0.001*random.Float64()) * 1e9), RSS: int64(14e6 + 1e6*now/10)})
 		}
 	}
+	add(event.Usage{At: at(zero + now + 0.01), CPU: time.Duration(now * 0.04 * 1e9), RSS: int64(14e6 + 1e6*now/10)})
 	add(event.FileEnded{At: at(zero + now), Output: "a", Size: int64(m.bytes) * int64(len(m.links))})
 	for i := range 12 {
 		watts := 0.7

@@ -94,14 +94,7 @@ func drawings(named []Named) []plot.Figure {
 // as in the thesis, where technologies are known, else by their order.
 func linkColours(s *study.Study) map[string]plot.Colour {
 	techs := s.Techs()
-	var names []string
-	for _, a := range s.Approaches {
-		for _, l := range a.Links {
-			if !slices.Contains(names, l.Name) {
-				names = append(names, l.Name)
-			}
-		}
-	}
+	names := s.Links()
 	wanted := func(name string) int {
 		switch techs[name] {
 		case "wifi":

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -106,14 +105,7 @@ func writeJSON(w io.Writer, s *study.Study) error {
 // statistics program wants. What is not known is empty.
 func writeCSV(w io.Writer, s *study.Study) error {
 	metrics := study.Metrics()
-	var links []string
-	for _, a := range s.Approaches {
-		for _, l := range a.Links {
-			if !slices.Contains(links, l.Name) {
-				links = append(links, l.Name)
-			}
-		}
-	}
+	links := s.Links()
 	out := csv.NewWriter(w)
 	head := []string{"file", "approach", "algorithm", "energy_policy", "started", "complete"}
 	for _, m := range metrics {

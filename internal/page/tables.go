@@ -59,14 +59,7 @@ func runsOf(a *study.Approach) string {
 
 // timesTable is the thesis's Tables 5.1, 5.3, 5.5 and 5.6.
 func timesTable(s *study.Study) Table {
-	var links []string
-	for _, a := range s.Approaches {
-		for _, l := range a.Links {
-			if !slices.Contains(links, l.Name) {
-				links = append(links, l.Name)
-			}
-		}
-	}
+	links := s.Links()
 	t := Table{
 		Title: "Time and throughput",
 		Note: "Time: median over the runs, of the whole download and of each link. Mbit/s: of each run the median over time, of these the median. " +

@@ -39,8 +39,10 @@ func (c *Chart) scales(left, right, top, bottom float64) (x, y scale) {
 	for _, l := range c.Lines {
 		for _, p := range l.Points {
 			if finite(p.X) && finite(p.Y) {
-				highX, highY = max(highX, p.X), max(highY, p.Y)
-				lowX = min(lowX, p.X)
+				lowX, highX = min(lowX, p.X), max(highX, p.X)
+				if c.Y.Max <= 0 {
+					highY = max(highY, p.Y)
+				}
 			}
 		}
 	}

@@ -25,11 +25,13 @@ const colours = 8
 // Point is a point of a line.
 type Point struct{ X, Y float64 }
 
-// Axis is what an axis shows, and its unit. It begins at 0 and reaches at least Max.
+// Axis is what an axis shows, and its unit. It begins at 0.
 type Axis struct {
 	Label string
 	Min   float64 // of a time axis that begins before 0
-	Max   float64
+	// Max is what it reaches at least. A chart's y axis ends there, rounded up: what is
+	// beyond is cut off at the edge. 0: as far as there is something.
+	Max float64
 }
 
 // Line is a polyline. Thin ones are one of many.

@@ -105,6 +105,7 @@ func group(runs []*Run) []*Approach {
 		}
 		a.runs = append(a.runs, r)
 	}
+	order := linkOrder(keys)
 	differ := differences(keys)
 	sources := make(map[string]int)
 	for _, k := range keys {
@@ -113,7 +114,7 @@ func group(runs []*Run) []*Approach {
 		}
 	}
 	slices.SortStableFunc(keys, func(a, b key) int {
-		return cmp.Or(cmp.Compare(sources[a.source], sources[b.source]), cmp.Compare(rank(a), rank(b)), cmp.Compare(a.energy, b.energy))
+		return cmp.Or(cmp.Compare(sources[a.source], sources[b.source]), cmp.Compare(rank(a), rank(b)), cmp.Compare(slices.Index(order, a.links), slices.Index(order, b.links)), cmp.Compare(a.energy, b.energy))
 	})
 	list := make([]*Approach, len(keys))
 	for i, k := range keys {
@@ -129,6 +130,25 @@ func unsized(r *Run) int {
 		return 1
 	}
 	return 0
+}
+
+// linkOrder is the order in which runs over several links name them: that of the
+// single ones.
+func linkOrder(keys []key) (order []string) {
+	for _, several := range []bool{true, false} {
+		for _, k := range keys {
+			names := strings.Split(k.links, "+")
+			if len(names) > 1 != several {
+				continue
+			}
+			for _, name := range names {
+				if !slices.Contains(order, name) {
+					order = append(order, name)
+				}
+			}
+		}
+	}
+	return order
 }
 
 // rank is a key's place in the thesis's tables.

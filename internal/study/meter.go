@@ -3,6 +3,8 @@ package study
 // Bounds of what is kept of a run over time.
 const (
 	firstStep = 0.25 // s; samples come every 0.2 s
+	usualStep = 0.5  // s; of a run that is long enough: what comes a moment late is in the right step
+	manySteps = 20   // from so many on it is
 	maxSteps  = 400
 	maxPoints = 1200
 	maxTime   = 1e9 // s; a record that says more is not believed
@@ -55,8 +57,11 @@ func (m *meter) double() {
 	m.step *= 2
 }
 
-// mbps is the rate in each step, in 10^6 bit/s.
+// mbps is the rate in each step, in 10^6 bit/s. Nothing can be added after it.
 func (m *meter) mbps() []float64 {
+	if len(m.bytes) > manySteps && m.step < usualStep {
+		m.double()
+	}
 	rates := make([]float64, len(m.bytes))
 	for i, b := range m.bytes {
 		rates[i] = b * 8 / 1e6 / m.step

@@ -63,8 +63,7 @@ func Metrics() []Metric {
 		{CPUP05, "CPU p05", "%", cpu(quantile(0.05))},
 		{CPUP90, "CPU p90", "%", cpu(quantile(0.9))},
 		{CPUMax, "CPU max", "%", cpu(quantile(1))},
-		// A counter needs no integration: its area is exact.
-		{CPUIntegral, "CPU ∫", "% s", func(r *Run) float64 { return 100 * positive(r.Report.CPUSeconds) }},
+		{CPUIntegral, "CPU ∫", "% s", (*Run).cpuIntegral},
 		{MemoryMedian, "memory p50", "KB", func(r *Run) float64 { return energy.Median(r.resident()) / 1024 }},
 		{MemoryPeak, "memory peak", "KB", func(r *Run) float64 { return positive(float64(r.Report.MaxRSSBytes)) / 1024 }},
 		{MemoryIntegral, "memory ∫", "KB s", (*Run).memoryIntegral},
@@ -141,6 +140,16 @@ func (r *Run) throughputSigma() float64 {
 		}
 	}
 	return energy.Mean(sigmas)
+}
+
+// cpuIntegral is what the download cost. A counter needs no integration: its area is
+// exact. Without a record all that is known is the process's time, with what came
+// before and after.
+func (r *Run) cpuIntegral() float64 {
+	if r.CPUSeconds > 0 {
+		return 100 * r.CPUSeconds
+	}
+	return 100 * positive(r.Report.CPUSeconds)
 }
 
 // resident is the resident set while the run went on, in bytes; of one that was over

@@ -17,6 +17,10 @@ type Run struct {
 	CPU    []Point // share of one processor in %, between two readings
 	RSS    []Point // resident set in bytes
 	Watts  []Point // power that the device drew
+
+	// CPUSeconds is the time of processors from the first connection to the last byte,
+	// in s; NaN or 0: not known.
+	CPUSeconds float64
 }
 
 // Point is a value at a time.

@@ -78,6 +78,21 @@ func (s *Study) Runs() (n int) {
 	return n
 }
 
+// Links gives the names of all links, in the order in which runs over several of them
+// name them.
+func (s *Study) Links() (names []string) {
+	for _, several := range []bool{true, false} {
+		for _, a := range s.Approaches {
+			for _, l := range a.Links {
+				if len(a.Links) > 1 == several && !slices.Contains(names, l.Name) {
+					names = append(names, l.Name)
+				}
+			}
+		}
+	}
+	return names
+}
+
 // Techs gives what is known of each link's technology, by the link's name.
 func (s *Study) Techs() map[string]string {
 	techs := make(map[string]string)

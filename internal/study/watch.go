@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/event"
@@ -191,22 +192,51 @@ func (w *watcher) finish(run *Run) {
 	run.Report.Files = nil // of thousands of files, rows that nobody needs here
 	for i := range w.links {
 		l := &w.links[i]
-		run.Traces = append(run.Traces, Trace{Link: l.info.Name, Tech: l.info.Tech, Step: l.meter.step, Mbps: l.meter.mbps()})
+		rates := l.meter.mbps()
+		run.Traces = append(run.Traces, Trace{Link: l.info.Name, Tech: l.info.Tech, Step: l.meter.step, Mbps: rates})
 	}
-	run.CPU = rates(w.cpu.shifted(w.zero))
+	cpu := w.cpu.shifted(w.zero)
+	run.CPU = rates(cpu, run.Report.Seconds)
+	run.CPUSeconds = advance(cpu, run.Report.Seconds)
 	run.RSS = w.rss.shifted(w.zero)
 	run.Watts = w.watts.shifted(w.zero)
 }
 
 // rates turns cumulative seconds of processors into percent of one, between each two
-// readings, at the middle of them.
-func rates(cumulative []Point) (percent []Point) {
+// readings, at the middle of them. Those that reach beyond the download, which lasts to
+// end, have something else in them: they count only where there are no others.
+func rates(cumulative []Point, end float64) (percent []Point) {
+	const slack = 0.05 // s; the last reading may come right behind another
+	var beyond []Point
 	for i := 1; i < len(cumulative); i++ {
 		a, b := cumulative[i-1], cumulative[i]
-		if b.X-a.X < 0.05 || b.Y < a.Y { // the last reading may come right behind another
+		if b.X-a.X < slack || b.Y < a.Y {
 			continue
 		}
-		percent = append(percent, Point{X: (a.X + b.X) / 2, Y: 100 * (b.Y - a.Y) / (b.X - a.X)})
+		p := Point{X: (a.X + b.X) / 2, Y: 100 * (b.Y - a.Y) / (b.X - a.X)}
+		if a.X < -slack || b.X > end+slack {
+			beyond = append(beyond, p)
+			continue
+		}
+		percent = append(percent, p)
+	}
+	if len(percent) == 0 {
+		return beyond
 	}
 	return percent
+}
+
+// advance is how far a counter went from 0 to end, with straight lines between its
+// readings; NaN where they do not reach so far.
+func advance(cumulative []Point, end float64) float64 {
+	at := func(x float64) float64 {
+		for i := 1; i < len(cumulative); i++ {
+			a, b := cumulative[i-1], cumulative[i]
+			if a.X <= x && x <= b.X && b.X > a.X {
+				return a.Y + (b.Y-a.Y)*(x-a.X)/(b.X-a.X)
+			}
+		}
+		return math.NaN()
+	}
+	return at(end) - at(0)
 }
