@@ -21,7 +21,7 @@ h1{font-size:1.5rem;margin:.2rem 0}
 h2{font-size:1.15rem;margin:2rem 0 .5rem}
 p{margin:.4rem 0}
 .note{font-size:.85rem;opacity:.85;max-width:75ch}
-.figs{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:.75rem}
+.figs{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:.75rem;align-items:start}
 .figs figure{margin:0;border:1px solid color-mix(in srgb,var(--faint) 40%,transparent);border-radius:6px;padding:.25rem;max-width:620px}
 .figs svg{display:block;width:100%;height:auto}
 .wide{overflow-x:auto}
@@ -170,9 +170,14 @@ func headline(s *study.Study) string {
 	}
 	line := fmt.Sprintf("%s, %s", count(s.Runs(), "run"), count(len(s.Approaches), "approach"))
 	if !first.IsZero() {
-		line += ", " + first.Format("2 January 2006 15:04")
-		if last.Sub(first) > time.Minute {
-			line += " to " + last.Format("2 January 2006 15:04")
+		const day, minute = "2 January 2006", "15:04"
+		line += ", " + first.Format(day+" "+minute)
+		switch {
+		case last.Sub(first) < time.Minute:
+		case first.Format(day) == last.Format(day):
+			line += " to " + last.Format(minute)
+		default:
+			line += " to " + last.Format(day+" "+minute)
 		}
 	}
 	if len(versions) == 1 && version != "" {

@@ -179,14 +179,14 @@ func powerTable(s *study.Study) Table {
 		if !a.Has(study.PowerMedian) && !a.Has(study.EnergyDynamic) {
 			continue
 		}
-		m := func(name string, decimals int) string { return number(a.Value(name).Median, decimals) }
+		m := func(name string) string { return number(a.Value(name).Median, 2) }
 		how := "measured"
 		if a.Modelled {
 			how = "modelled"
 		}
 		t.Rows = append(t.Rows, []string{
-			a.Name, m(study.Seconds, 2), m(study.PowerPeak, 2), m(study.PowerP90, 2), m(study.PowerMedian, 2), m(study.PowerBase, 2),
-			m(study.EnergyTotal, 2), percent(a.Value(study.EnergyTotal).Variation), m(study.EnergyDynamic, 2), m(study.EnergyTail, 2), m(study.EnergyPer100MB, 2), how,
+			a.Name, m(study.Seconds), m(study.PowerPeak), m(study.PowerP90), m(study.PowerMedian), m(study.PowerBase),
+			m(study.EnergyTotal), percent(a.Value(study.EnergyTotal).Variation), m(study.EnergyDynamic), m(study.EnergyTail), m(study.EnergyPer100MB), how,
 		})
 	}
 	return t

@@ -13,7 +13,7 @@ type scale struct {
 	step     float64 // between ticks
 }
 
-// newScale covers min to max, rounded outwards to ticks of 1, 2 or 5 times a power of
+// newScale covers min to max, rounded outwards to ticks of 1, 2, 2.5 or 5 times a power of
 // ten, of which there are about n.
 func newScale(low, high float64, n int, a, b float64) scale {
 	if !finite(low) || !finite(high) || high <= low {
@@ -25,7 +25,7 @@ func newScale(low, high float64, n int, a, b float64) scale {
 	raw := (high - low) / float64(n)
 	unit := math.Pow(10, math.Floor(math.Log10(raw)))
 	step := unit * 10
-	for _, m := range []float64{1, 2, 5} {
+	for _, m := range []float64{1, 2, 2.5, 5} {
 		if m*unit >= raw*0.999 {
 			step = m * unit
 			break

@@ -91,7 +91,7 @@ func (c *Chart) draw(on canvas) {
 	for _, l := range c.Lines {
 		s := stroke{colour: l.Colour, width: 2, opacity: 1, dashed: l.Dashed}
 		if l.Thin {
-			s.width, s.opacity = 1, 0.55
+			s.width, s.opacity = 1.2, 0.7
 		}
 		for _, part := range place(l.Points, x, y) {
 			on.polyline(part, s)

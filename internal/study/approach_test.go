@@ -37,11 +37,17 @@ func TestApproaches(t *testing.T) {
 		}, []string{"single-link b 1", "naive 1", "algorithm 1 1", "algorithm 3 2", "adaptive 1"}},
 		{"one link is one link", []*Run{made("d", "3", "off", "a", 100, 1), made("d", "single", "off", "a", 100, 1)}, []string{"single-link a 2"}},
 		{"energy", []*Run{made("d", "3", "min-energy", "a+b", 100, 1), made("d", "3", "off", "a+b", 100, 1)}, []string{"algorithm 3 1", "algorithm 3, min-energy 1"}},
-		{"links", []*Run{made("d", "3", "off", "a+b", 100, 1), made("d", "3", "off", "a+c", 100, 1), made("d", "3", "off", "a", 100, 1)},
-			[]string{"single-link a 1", "algorithm 3 over a+b 1", "algorithm 3 over a+c 1"}},
+		{
+			"links",
+			[]*Run{made("d", "3", "off", "a+b", 100, 1), made("d", "3", "off", "a+c", 100, 1), made("d", "3", "off", "a", 100, 1)},
+			[]string{"single-link a 1", "algorithm 3 over a+b 1", "algorithm 3 over a+c 1"},
+		},
 		{"sizes", []*Run{made("d", "3", "off", "a+b", 1<<20, 1), made("d", "3", "off", "a+b", 2<<20, 1)}, []string{"algorithm 3, 1.0 MiB 1", "algorithm 3, 2.0 MiB 1"}},
-		{"directories", []*Run{made("fast", "3", "off", "a+b", 1, 1), made("slow", "naive", "off", "a+b", 1, 1), made("slow", "single", "off", "a", 1, 1)},
-			[]string{"fast: algorithm 3 1", "slow: single-link a 1", "slow: naive 1"}},
+		{
+			"directories",
+			[]*Run{made("fast", "3", "off", "a+b", 1, 1), made("slow", "naive", "off", "a+b", 1, 1), made("slow", "single", "off", "a", 1, 1)},
+			[]string{"fast: algorithm 3 1", "slow: single-link a 1", "slow: naive 1"},
+		},
 		{"failed before its size was known", []*Run{made("d", "3", "off", "a+b", -1, 0), made("d", "3", "off", "a+b", 9, 1)}, []string{"algorithm 3 2"}},
 		{"unknown", []*Run{made("d", "", "", "", 1, 1)}, []string{"single-link (none) 1"}},
 	} {
