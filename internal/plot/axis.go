@@ -26,7 +26,7 @@ func newScale(low, high float64, n int, a, b float64) scale {
 	unit := math.Pow(10, math.Floor(math.Log10(raw)))
 	step := unit * 10
 	for _, m := range []float64{1, 2, 2.5, 5} {
-		if m*unit >= raw*0.999 {
+		if m*unit >= raw*0.999 && (m != 2.5 || unit >= 10) { // 25 is easily read, 2.5 less so
 			step = m * unit
 			break
 		}
