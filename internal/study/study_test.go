@@ -142,6 +142,41 @@ func TestManyFilesAddUp(t *testing.T) {
 	}
 }
 
+// Samples of a batch are of all its files together; one that is fetched by itself has
+// its own.
+func TestBatchAddsUp(t *testing.T) {
+	const ms = scheduler.Millisecond
+	events := []event.Event{
+		event.RunStarted{Version: "1", Algorithm: "3", Links: []event.LinkInfo{{Name: "a"}}, Files: 100},
+		event.FileStarted{At: 1},
+	}
+	var total int64
+	sample := func(at scheduler.Time, file event.FileID, bytes int64) {
+		events = append(events, event.Sample{At: at, File: file, Links: []event.LinkSample{{Bytes: bytes}}})
+	}
+	for i := range event.FileID(100) {
+		at := scheduler.Time(i+1) * 100 * ms
+		if i == 40 {
+			sample(at-50*ms, i, 500)
+		}
+		events = append(events, event.RequestStarted{At: at - 90*ms, File: i, End: 1000},
+			event.RequestEnded{At: at, File: i, Bytes: 1000, Sent: at - 90*ms, FirstByte: at - 80*ms, LastByte: at})
+		total += 1000
+		if i%3 == 0 {
+			own := int64(0) // of file 40, which is none of the batch's
+			if i >= 40 {
+				own = 1000
+			}
+			sample(at+10*ms, -1, total-own+300) // some of the next file is there
+		}
+		events = append(events, event.FileEnded{At: at + 20*ms, File: i, Size: 1000})
+	}
+	run := readText(t, recorded(t, events))
+	if got := sum(run.Traces[0].Mbps) * run.Traces[0].Step * 1e6 / 8; !near(got, float64(total), 301) {
+		t.Errorf("the trace holds %v bytes of %d", got, total)
+	}
+}
+
 func TestUsageAndPower(t *testing.T) {
 	const s = scheduler.Second
 	events := []event.Event{

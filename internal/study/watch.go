@@ -16,6 +16,10 @@ import (
 // maxLinks bounds the links that are believed: records come from outside.
 const maxLinks = 256
 
+// batch is the file of samples that are of many files together, and stands for all
+// that have no samples of their own.
+const batch event.FileID = -1
+
 // watcher makes a Run of a run's events.
 type watcher struct {
 	builder report.Builder
@@ -35,12 +39,13 @@ type linkWatch struct {
 	meter meter
 }
 
-// fileWatch is where a file stands that has not ended: what each link has brought
-// of it.
+// fileWatch is where a file stands that has not ended, or all of those that have no
+// samples of their own: what each link has brought of it.
 type fileWatch struct {
-	at    []float64 // s: the last sample of each link
-	bytes []int64   // booked so far, by link
-	ended []int64   // of requests that have ended, by link
+	sampled bool
+	at      []float64 // s: when something was booked last, by link
+	bytes   []int64   // booked so far, by link
+	ended   []int64   // of requests that have ended, by link
 }
 
 // readRecord reads a record to its end, or as far as it goes.
@@ -92,7 +97,9 @@ func (w *watcher) add(e event.Event) {
 	case event.Sample:
 		w.sample(e)
 	case event.FileEnded:
-		delete(w.files, e.File)
+		if e.File != batch {
+			delete(w.files, e.File)
+		}
 	case event.Usage:
 		w.cpu.add(e.At.Seconds(), e.CPU.Seconds())
 		if e.RSS > 0 {
@@ -138,34 +145,51 @@ func (w *watcher) file(id event.FileID, links int) *fileWatch {
 func (w *watcher) sample(e event.Sample) {
 	links := min(len(e.Links), maxLinks)
 	f, now := w.file(e.File, links), e.At.Seconds()
+	if !f.sampled && e.File != batch {
+		w.leave(f)
+	}
+	f.sampled = true
 	for i, s := range e.Links[:links] {
-		l := w.link(i)
-		if f.at[i] == 0 {
-			f.at[i] = w.zero
-		}
-		if s.Bytes > f.bytes[i] {
-			l.meter.add(f.at[i]-w.zero, now-w.zero, float64(s.Bytes-f.bytes[i]))
-			f.bytes[i] = s.Bytes
-		}
+		w.book(f, i, s.Bytes, w.zero, now)
 		f.at[i] = max(f.at[i], now)
 	}
 }
 
-// ended books what a request brought that no sample told of.
+// leave takes a file out of those that have no samples of their own.
+func (w *watcher) leave(f *fileWatch) {
+	all := w.file(batch, len(f.bytes))
+	for i, bytes := range f.ended {
+		f.bytes[i] = bytes
+		all.ended[i] -= bytes
+		all.bytes[i] -= bytes
+	}
+}
+
+// ended books what a request brought that no sample told of. Of files that have no
+// samples of their own it is told by those of the batch, if there is one.
 func (w *watcher) ended(e event.RequestEnded) {
-	l := w.link(int(e.Link))
-	if l == nil {
+	i := int(e.Link)
+	if w.link(i) == nil || e.File == batch {
 		return
 	}
-	f, i := w.file(e.File, int(e.Link)+1), int(e.Link)
+	f := w.file(e.File, i+1)
 	f.ended[i] += max(e.Bytes, 0)
-	if f.ended[i] <= f.bytes[i] {
+	if !f.sampled {
+		all := w.file(batch, i+1)
+		all.ended[i] += max(e.Bytes, 0)
+		f = all
+	}
+	w.book(f, i, f.ended[i], e.FirstByte.Seconds(), e.LastByte.Seconds())
+}
+
+// book books what has come over a link by now of which nothing was known before: since
+// what was booked last, or since from.
+func (w *watcher) book(f *fileWatch, i int, bytes int64, from, now float64) {
+	if bytes <= f.bytes[i] {
 		return
 	}
-	last := e.LastByte.Seconds()
-	l.meter.add(max(f.at[i], e.FirstByte.Seconds())-w.zero, last-w.zero, float64(f.ended[i]-f.bytes[i]))
-	f.bytes[i] = f.ended[i]
-	f.at[i] = max(f.at[i], last)
+	w.link(i).meter.add(max(f.at[i], from)-w.zero, now-w.zero, float64(bytes-f.bytes[i]))
+	f.bytes[i], f.at[i] = bytes, max(f.at[i], now)
 }
 
 // power keeps a gauge's watts, and of a counter's those between two readings, in
