@@ -231,6 +231,9 @@ func (n narrator) Ran(done, total int, a campaign.Approach, r report.Report) {
 	text := fmt.Sprintf("%.2f s, %.1f Mbit/s", r.Seconds, r.ThroughputMbps)
 	if r.Energy != nil {
 		text += fmt.Sprintf(", %.1f J", r.Energy.TotalJoules)
+		if r.Energy.Modelled {
+			text += " (modelled)"
+		}
 	}
 	if r.ExitCode != 0 {
 		text = "failed: " + term.Printable(r.Error)
