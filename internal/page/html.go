@@ -31,7 +31,7 @@ th{font-weight:600;white-space:normal;vertical-align:bottom}
 th:first-child,td:first-child{text-align:left;position:sticky;left:0;background:var(--paper)}
 tbody th{font-weight:400;white-space:nowrap}
 li{overflow-wrap:anywhere}
-@media print{:root{color-scheme:light}body{max-width:none;padding:0;font-size:11pt}.figs{display:block;columns:2}.figs figure,table{break-inside:avoid;margin-bottom:.5rem}h2{break-after:avoid}.wide{overflow:visible}table{font-size:7.5pt}th,td{padding:.15rem .3rem}}
+@media print{:root{color-scheme:light}body{max-width:none;padding:0;font-size:11pt}.figs{grid-template-columns:1fr 1fr}.figs figure,table{break-inside:avoid}h2,.note{break-after:avoid}.wide{overflow:visible}table{font-size:7.5pt}th,td{padding:.15rem .3rem}}
 `
 
 // csp lets the page do nothing but show itself.
