@@ -175,7 +175,8 @@ func (s *source) define(name, kind string) {
 	}
 	def := object{name: under, pairs: []object{
 		text("description", s.docs[name]), text("type", "object"),
-		{name: "properties", pairs: props}, {name: "required", text: "[" + strings.Join(required, ", ") + "]"},
+		{name: "properties", pairs: props},
+		{name: "required", text: "[" + strings.Join(required, ", ") + "]"},
 	}}
 	// What belongs to the scheduler changes with it.
 	if kind == "" && name != "Range" && !strings.HasPrefix(name, "Link") && name != "TCPSegments" {
