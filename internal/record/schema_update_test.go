@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -195,10 +196,12 @@ func (s *source) of(e ast.Expr) []object {
 			return []object{text("type", "string"), text("format", "date-time")}
 		}
 		return s.named(e.Sel.Name)
+	case *ast.StarExpr: // absent where it is nil
+		return s.of(e.X)
 	case *ast.Ident:
 		return s.named(e.Name)
 	}
-	return nil
+	panic(fmt.Sprintf("no schema for a %T: teach it here", e))
 }
 
 func (s *source) named(name string) []object {
