@@ -2,9 +2,9 @@ package study
 
 // Bounds of what is kept of a run over time.
 const (
-	firstStep = 0.25 // s; samples come every 0.2 s
-	usualStep = 0.5  // s; of a run that is long enough: what comes a moment late is in the right step
-	manySteps = 20   // from so many on it is
+	firstStep = 0.05 // s
+	usualStep = 0.5  // s; samples come every 0.2 s, and some a moment late
+	manySteps = 20   // of more than that none has to be shorter
 	maxSteps  = 400
 	maxPoints = 1200
 	maxTime   = 1e9 // s; a record that says more is not believed
@@ -59,7 +59,7 @@ func (m *meter) double() {
 
 // mbps is the rate in each step, in 10^6 bit/s. Nothing can be added after it.
 func (m *meter) mbps() []float64 {
-	if len(m.bytes) > manySteps && m.step < usualStep {
+	for len(m.bytes) > manySteps && 2*m.step <= usualStep {
 		m.double()
 	}
 	rates := make([]float64, len(m.bytes))

@@ -67,7 +67,7 @@ func TestMeter(t *testing.T) {
 	if got := sum(m.bytes); !near(got, total, 1e-6) {
 		t.Errorf("%v bytes of %v", got, total)
 	}
-	if got := m.mbps()[1]; !near(got, (250+20/3.0*0+40*0.5)*8/1e6/0.25, 1e-5) {
+	if got := m.mbps()[1]; m.step != 0.2 || !near(got, (200+40*0.4)*8/1e6/0.2, 1e-5) {
 		t.Errorf("%v Mbit/s in the second step", got)
 	}
 	add(5000, 9000, 4000)
