@@ -105,9 +105,7 @@ func manual(cmd *cobra.Command) string {
 	if !cmd.HasParent() {
 		p.files()
 	}
-	p.macro("SH", "EXIT STATUS")
-	_, codes, _ := strings.Cut(exitHelp, ":\n")
-	p.verbatim(codes)
+	p.exits()
 	p.macro("SH", "SEE ALSO")
 	p.seeAlso(cmd)
 	return p.String()
@@ -134,6 +132,19 @@ func (p *roff) files() {
 		p.macro("TP")
 		p.macro("B", e[0])
 		p.text(e[1])
+	}
+}
+
+// exits lists the exit codes as the help does.
+func (p *roff) exits() {
+	p.macro("SH", "EXIT STATUS")
+	_, list, _ := strings.Cut(exitHelp, ":\n")
+	for one := range strings.SplitSeq(strings.ReplaceAll(list, "\n", "·"), "·") {
+		if code, what, ok := strings.Cut(strings.TrimSpace(one), " "); ok {
+			p.macro("TP", "5")
+			p.macro("B", code)
+			p.text(what)
+		}
 	}
 }
 

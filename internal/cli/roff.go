@@ -3,10 +3,18 @@ package cli
 import "strings"
 
 // roff is a page in the man macros under way.
-type roff struct{ strings.Builder }
+type roff struct {
+	strings.Builder
+	section bool // a section has just begun
+}
 
-// macro writes a macro's line.
+// macro writes a macro's line. A section's first paragraph is begun by itself.
 func (p *roff) macro(name string, args ...string) {
+	begun := p.section
+	p.section = name == "SH"
+	if name == "PP" && begun {
+		return
+	}
 	p.WriteString("." + name)
 	for _, a := range args {
 		p.WriteString(` "` + strings.ReplaceAll(escape(a), `"`, `\(dq`) + `"`)

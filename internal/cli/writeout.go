@@ -146,7 +146,11 @@ func (w *writeOut) values(r report.Report, f report.File, id event.FileID, err e
 	v := values{}
 	v.text("errormsg", f.Error)
 	v.int("exitcode", int64(f.ExitCode))
-	v.text("filename_effective", f.Output)
+	if f.ExitCode == 0 { // else nothing has got that name
+		v.text("filename_effective", f.Output)
+	} else {
+		v.text("filename_effective", "")
+	}
 	code, first := 0, 0.0
 	if facts := w.facts[id]; facts != nil {
 		switch {

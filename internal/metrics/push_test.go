@@ -20,7 +20,7 @@ func TestParseGateway(t *testing.T) {
 		"https://u:p@h/push":                       "https://h/push/metrics/job/mlget/instance/phone%203",
 		"http://h/metrics/job/nightly/site/x?a#b":  "http://h/metrics/job/nightly/site/x",
 		"http://h/metrics/job@base64/bmlnaHRseQ==": "http://h/metrics/job@base64/bmlnaHRseQ==",
-		"ftp://h":                                  "", "h:9091": "", "": "", "http://": "", "http://u:" + password + "@[bad": "",
+		"ftp://h": "", "h:9091": "", "": "", "http://": "", "http://u:" + password + "@[bad": "",
 	} {
 		g, err := ParseGateway(in, "phone 3")
 		if g.url != want || (want == "") != errors.Is(err, ErrPushURL) {
