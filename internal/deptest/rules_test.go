@@ -72,8 +72,8 @@ func rules() map[string]rule {
 
 		// Watch.
 		"internal/progress": {
-			imports: "internal/event internal/term internal/units pkg/scheduler github.com/vbauerster/mpb/v8 golang.org/x/term",
-			tests:   "internal/event/eventtest golang.org/x/sys",
+			imports: "internal/event internal/term internal/units pkg/scheduler golang.org/x/sys golang.org/x/term golang.org/x/text/width",
+			tests:   "internal/event/eventtest",
 		},
 		"internal/metrics": {
 			imports: "internal/event pkg/scheduler golang.org/x/net/netutil",
@@ -143,7 +143,7 @@ func never() map[string]string {
 	return map[string]string{
 		"pkg/scheduler": "internal golang.org github.com",
 		"internal/engine": "internal/cli internal/progress internal/report internal/record internal/metrics" +
-			" internal/plot internal/power internal/linklab github.com/spf13 github.com/vbauerster",
+			" internal/plot internal/power internal/linklab github.com/spf13",
 		"internal/event": "internal/engine internal/fetch internal/link internal/store internal/cli",
 		"internal/fetch": "internal/link internal/store internal/engine internal/event pkg/scheduler",
 		"internal/store": "internal/link internal/fetch internal/engine internal/event",
@@ -168,7 +168,6 @@ func onlyBy() map[string]string {
 		"unsafe":                              "internal/link",                            // structures of the kernel
 		"log":                                 "internal/linklab/server internal/metrics", // the type that net/http's server asks for
 		"github.com/prometheus/client_golang": "",                                         // tests; what it would weigh is in docs/architecture.md
-		"github.com/vbauerster/mpb/v8":        "internal/progress",
 		"github.com/vishvananda/netlink":      "internal/linklab",
 		"go.uber.org/goleak":                  "",
 	}
