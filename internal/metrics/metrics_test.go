@@ -353,12 +353,18 @@ func TestHostileNames(t *testing.T) {
 // TestForeignIDs: ids that there cannot be do no harm.
 func TestForeignIDs(t *testing.T) {
 	for _, id := range []scheduler.LinkID{-1, 1, 1 << 30} {
-		after([]event.Event{
+		r := after([]event.Event{
 			event.RunStarted{Links: []event.LinkInfo{{Name: "a"}}},
-			event.FileStarted{}, event.LinkChanged{Link: id}, event.ConnOpened{Link: id}, event.RequestEnded{Link: id},
-			event.Sample{Links: make([]event.LinkSample, 2000)}, event.LinkJoined{Link: id},
+			event.FileStarted{},
+			event.LinkChanged{Link: id},
+			event.ConnOpened{Link: id},
+			event.RequestEnded{Link: id, Bytes: 5},
+			event.Sample{Links: make([]event.LinkSample, 2000)},
 			event.RunEnded{Links: make([]event.LinkTotals, 2000)},
-		}).Text()
+		})
+		if v := value(t, parse(t, r.Text()), "mlget_received_bytes_total", "link", "a"); v != 0 {
+			t.Errorf("link %d: %v bytes went to another", id, v)
+		}
 	}
 }
 
