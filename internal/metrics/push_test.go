@@ -43,11 +43,9 @@ func FuzzParseGateway(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := http.NewRequest(http.MethodPut, g.url, nil); err != nil {
+		req, err := http.NewRequest(http.MethodPut, g.url, nil)
+		if err != nil || req.URL.User != nil || req.URL.Host == "" || !strings.Contains(req.URL.Path, "/metrics/job") {
 			t.Fatalf("%q became %q: %v", text, g.url, err)
-		}
-		if strings.Contains(g.url, "@") && !strings.Contains(text[strings.Index(text, "://")+3:], "/") {
-			t.Fatalf("%q became %q", text, g.url)
 		}
 	})
 }
