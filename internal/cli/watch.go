@@ -79,7 +79,7 @@ func (w *watchers) finish(ctx context.Context, o *getOptions, stdio IO, results 
 // report says what became of the run.
 func (w *watchers) report(o *getOptions, stdio IO, results []error) error {
 	r := w.builder.Report()
-	if !o.quiet && worthSummary(r) {
+	if !o.quiet && o.progress != string(progress.ModeJSON) && worthSummary(r) { // who reads JSON wants nothing else
 		_ = report.WriteSummary(stdio.Err, r) // for people: if nobody reads it, the files are there all the same
 	}
 	if o.json {

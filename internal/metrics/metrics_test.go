@@ -130,13 +130,14 @@ func TestPromtool(t *testing.T) {
 			t.Errorf("%s: %v: %s", name, err, out)
 		}
 	}
-	for _, rules := range []string{"alerts.yml"} {
-		if out, err := exec.Command(promtool, "check", "rules", "../../docs/prometheus/"+rules).CombinedOutput(); err != nil {
-			t.Errorf("%s: %v: %s", rules, err, out)
+	for _, args := range [][]string{
+		{"check", "rules", "../../docs/prometheus/alerts.yml"},
+		{"check", "config", "../../docs/prometheus/prometheus.yml"},
+		{"test", "rules", "testdata/alerts_test.yml"},
+	} {
+		if out, err := exec.Command(promtool, args...).CombinedOutput(); err != nil {
+			t.Errorf("promtool %v: %v: %s", args, err, out)
 		}
-	}
-	if out, err := exec.Command(promtool, "check", "config", "../../docs/prometheus/prometheus.yml").CombinedOutput(); err != nil {
-		t.Errorf("prometheus.yml: %v: %s", err, out)
 	}
 }
 

@@ -98,4 +98,8 @@ func TestAutoOnATerminal(t *testing.T) {
 			t.Errorf("TERM=%s, %+v: %q", c.term, c.cfg, out)
 		}
 	}
+	t.Setenv("TERM", "dumb")
+	if out := onTerminal(t, 80, Config{}); !strings.Contains(out, "\nmlget: 100 %, ") || unsafe(out) >= 0 {
+		t.Errorf("on a dumb terminal: %q", out)
+	}
 }
