@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -27,6 +26,10 @@ type metricsOptions struct {
 	linger   time.Duration
 	textfile string
 	push     string
+
+	// What check has made of them.
+	address string
+	gateway metrics.Gateway
 }
 
 func (o *metricsOptions) addFlags(f *pflag.FlagSet) {
@@ -36,31 +39,44 @@ func (o *metricsOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.push, "metrics-push", "", "push them to the Pushgateway at `URL` at the end")
 }
 
+// check finds what is wrong with the flags, before anything is done.
+func (o *metricsOptions) check(g *getOptions) (err error) {
+	if o.linger < 0 || o.linger > 0 && o.listen == "" {
+		return usagef("--metrics-linger: a time, with --metrics-listen")
+	}
+	for _, other := range []string{g.output, g.reportFile, g.recordFile} {
+		if g.sameFile(other, o.textfile) {
+			return usagef("--metrics-textfile and another file to write are the same")
+		}
+	}
+	if o.listen != "" {
+		if o.address, err = metrics.Address(o.listen); err != nil {
+			return usagef("--metrics-listen: %w", err)
+		}
+	}
+	if o.push != "" {
+		instance, _ := os.Hostname() // without one, the group is the job alone
+		if o.gateway, err = metrics.ParseGateway(o.push, instance); err != nil {
+			return usagef("--metrics-push: %w", err)
+		}
+	}
+	return nil
+}
+
 // metricsWatch shows a run's metrics as long as it is on, and a little longer.
 type metricsWatch struct {
 	options *metricsOptions
 	run     *metrics.Run
 	server  *metrics.Server // nil: nobody can scrape
-	gateway metrics.Gateway
 	wait    sync.WaitGroup
 }
 
 // watch begins; it gives nil where nobody wants metrics.
 func (o *metricsOptions) watch(bus *event.Bus) (*metricsWatch, error) {
-	if o.linger < 0 || o.linger > 0 && o.listen == "" {
-		return nil, usagef("--metrics-linger: a time, with --metrics-listen")
-	}
 	if o.listen == "" && o.textfile == "" && o.push == "" {
 		return nil, nil
 	}
 	w := &metricsWatch{options: o, run: metrics.New(Version, runtime.Version())}
-	if o.push != "" {
-		instance, _ := os.Hostname() // without one, the group is the job alone
-		var err error
-		if w.gateway, err = metrics.ParseGateway(o.push, instance); err != nil {
-			return nil, usagef("--metrics-push: %w", err)
-		}
-	}
 	if o.textfile != "" {
 		// Better now than when everything is there.
 		if err := metrics.WriteFile(o.textfile, w.run); err != nil {
@@ -88,14 +104,11 @@ func (o *metricsOptions) watch(bus *event.Bus) (*metricsWatch, error) {
 }
 
 func (w *metricsWatch) serve(bus *event.Bus) error {
-	address, err := metrics.Address(w.options.listen)
-	if err != nil {
-		return usagef("--metrics-listen: %w", err)
-	}
-	if w.server, err = metrics.Listen(address, w.run); err != nil {
+	var err error
+	if w.server, err = metrics.Listen(w.options.address, w.run); err != nil {
 		return fmt.Errorf("--metrics-listen: %w", err)
 	}
-	_, port, _ := net.SplitHostPort(address)
+	_, port, _ := net.SplitHostPort(w.options.address)
 	bus.Publish(event.Notice{Warning: port == "0", Text: "metrics at " + w.server.URL()}) // nobody could guess a port that was chosen
 	return nil
 }
@@ -129,7 +142,7 @@ func (w *metricsWatch) finish(ctx context.Context, warn func(text string)) error
 	}
 	if w.options.push != "" {
 		// Also of a run that was interrupted; it has its own end.
-		if failed := w.gateway.Push(context.WithoutCancel(ctx), w.run); failed != nil {
+		if failed := w.options.gateway.Push(context.WithoutCancel(ctx), w.run); failed != nil {
 			warn("--metrics-push: " + failed.Error())
 		}
 	}
@@ -144,14 +157,4 @@ func (w *metricsWatch) finish(ctx context.Context, warn func(text string)) error
 	}
 	w.server.Close()
 	return err
-}
-
-// samePlace says whether the metrics' file is one of others.
-func (o *metricsOptions) samePlace(g *getOptions) error {
-	for _, other := range []string{g.output, g.reportFile, g.recordFile} {
-		if g.sameFile(other, o.textfile) {
-			return usageError{errors.New("--metrics-textfile and another file to write are the same")}
-		}
-	}
-	return nil
 }

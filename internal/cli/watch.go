@@ -26,39 +26,48 @@ type watchers struct {
 // watch starts the observers.
 func (o *getOptions) watch(bus *event.Bus, mode progress.Mode, models energy.Models, stdio IO) (*watchers, error) {
 	w := &watchers{builder: report.Builder{Models: models}}
-	if err := o.metrics.samePlace(o); err != nil {
+	err := o.metrics.check(o)
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if w.write, err = o.writeOutput(stdio); err != nil {
+		return nil, err
+	}
+	summed, shown := bus.Subscribe(), bus.Subscribe()
+	if o.recordFile != "" {
+		if err := w.keepRecord(o.recordFile, bus.Subscribe()); err != nil {
+			return nil, err
+		}
+	}
+	// They have something to say, which all should hear.
+	if w.metrics, err = o.metrics.watch(bus); err != nil {
 		return nil, err
 	}
 	if w.write != nil {
 		sub := bus.Subscribe()
 		w.wait.Go(func() { w.write.watch(sub) })
 	}
-	if o.recordFile != "" {
-		f, err := os.Create(o.recordFile)
-		if err != nil {
-			return nil, fileError{err}
-		}
-		w.record = f
-		sub := bus.Subscribe()
-		w.wait.Go(func() {
-			w.err = record.Run(sub, f)
-			if err := f.Close(); w.err == nil {
-				w.err = err
-			}
-		})
-	}
-	sub := bus.Subscribe()
-	w.wait.Go(func() { w.builder.Watch(sub) })
-	shown := bus.Subscribe()
+	w.wait.Go(func() { w.builder.Watch(summed) })
 	w.wait.Go(func() {
 		progress.Run(shown, stdio.Err, progress.Config{Mode: mode, Quiet: o.quiet, Verbose: o.verbose})
 	})
-	w.metrics, err = o.metrics.watch(bus)
-	return w, err
+	return w, nil
+}
+
+// keepRecord writes every event of sub to a file.
+func (w *watchers) keepRecord(name string, sub *event.Subscription) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return fileError{err}
+	}
+	w.record = f
+	w.wait.Go(func() {
+		w.err = record.Run(sub, f)
+		if err := f.Close(); w.err == nil {
+			w.err = err
+		}
+	})
+	return nil
 }
 
 // finish waits for the observers and writes the reports. An end of ctx ends what
