@@ -369,6 +369,24 @@ func TestForeignIDs(t *testing.T) {
 	}
 }
 
+// TestLinkJoins: a link that comes during the run has metrics from then on; ids
+// that are out of turn are no links.
+func TestLinkJoins(t *testing.T) {
+	r := after([]event.Event{
+		event.RunStarted{Links: []event.LinkInfo{{Name: "wlan0"}}},
+		event.LinkJoined{Link: 2, Info: event.LinkInfo{Name: "out of turn"}},
+		event.LinkJoined{Link: 1, Info: event.LinkInfo{Name: "usb0"}},
+		event.RequestEnded{Link: 1, Bytes: 7, Outcome: event.OutcomeDone},
+	})
+	families := parse(t, r.Text())
+	if v := value(t, families, "mlget_received_bytes_total", "link", "usb0"); v != 7 {
+		t.Errorf("%v", v)
+	}
+	if n := len(families["mlget_link_up"].GetMetric()); n != 2 {
+		t.Errorf("%d links", n)
+	}
+}
+
 // TestReadWhileFed is for the race detector.
 func TestReadWhileFed(t *testing.T) {
 	var bus event.Bus

@@ -1,8 +1,10 @@
 package progress
 
 import (
+	"cmp"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -91,6 +93,7 @@ func (b *bars) add(e event.Event) {
 	case event.FileStarted:
 		if b.board.files > 1 && b.board.files <= maxFileRows && b.fileRow(e.File) == nil {
 			b.files = append(b.files, &fileRow{id: e.File, name: filepath.Base(e.Output)})
+			slices.SortFunc(b.files, func(x, y *fileRow) int { return cmp.Compare(x.id, y.id) })
 		}
 	case event.FileEnded:
 		if r := b.fileRow(e.File); r != nil {

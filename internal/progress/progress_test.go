@@ -169,6 +169,18 @@ func TestNotices(t *testing.T) {
 	}
 }
 
+// TestNoticeOfManyFiles: what each of them has to tell is said once, but to a
+// program.
+func TestNoticeOfManyFiles(t *testing.T) {
+	same := event.Notice{Warning: true, Text: "no ranges"}
+	events := []event.Event{event.RunStarted{Files: 3}, same, event.FileStarted{}, same, event.Notice{Text: "for -v only"}, same, event.Notice{Warning: true, Text: "other"}, same}
+	for mode, want := range map[Mode]int{ModeNone: 2, ModePlain: 2, ModeBar: 2, ModeJSON: 4} {
+		if n := strings.Count(show(events, Config{Mode: mode}), "no ranges"); n != want {
+			t.Errorf("%s: %d times, want %d", mode, n, want)
+		}
+	}
+}
+
 func TestAutoNeedsATerminal(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
