@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"syscall"
 	"testing"
 
 	"github.com/mlget/mlget/internal/linklab"
+	"github.com/mlget/mlget/internal/report"
 )
 
 const prometheusConfig = `
@@ -94,9 +96,8 @@ func TestPrometheus(t *testing.T) {
 		return err == nil && json.Valid(text)
 	})
 	r := readReport(t, filepath.Join(l.dir, "report.json"))
-	received, wasted := query("mlget_received_bytes_total"), query("mlget_wasted_bytes_total")
-	requests := query("sum by (link) (mlget_requests_total)")
-	delta, size, remaining := query("mlget_link_delta_seconds"), query("mlget_download_size_bytes"), query("mlget_download_remaining_bytes")
+	final := func(name string) map[string]float64 { return query("sum by (link) (" + name + ")") }
+	agree(t, final, r)
 	during := query("max_over_time(mlget_download_remaining_bytes[1m])")
 	if err := c.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
@@ -104,6 +105,15 @@ func TestPrometheus(t *testing.T) {
 	(<-ended).want(t, 0)
 	l.wantBody(t)
 
+	if during[""] == 0 {
+		t.Error("nothing was scraped while it ran")
+	}
+}
+
+// agree wants the metrics that final gives by link to be the report's, to the byte.
+func agree(t *testing.T, final func(name string) map[string]float64, r report.Report) {
+	t.Helper()
+	received, wasted, requests := final("mlget_received_bytes_total"), final("mlget_wasted_bytes_total"), final("mlget_requests_total")
 	thrown := 0.0
 	for _, link := range r.Links {
 		thrown += wasted[link.Name]
@@ -111,10 +121,59 @@ func TestPrometheus(t *testing.T) {
 			t.Errorf("%s: %v bytes received, %v wasted, %v requests; the report: %+v", link.Name, received, wasted, requests, link)
 		}
 	}
-	if int64(thrown) != r.WastedBytes || delta[""] != r.LinkDeltaSeconds || int64(size[""]) != r.SizeBytes || remaining[""] != 0 {
+	delta, size, remaining := final("mlget_link_delta_seconds")[""], final("mlget_download_size_bytes")[""], final("mlget_download_remaining_bytes")[""]
+	if int64(thrown) != r.WastedBytes || delta != r.LinkDeltaSeconds || int64(size) != r.SizeBytes || (remaining == 0) != (r.ExitCode == 0) {
 		t.Errorf("wasted %v, delta %v, size %v, remaining %v; the report: %+v", thrown, delta, size, remaining, r)
 	}
-	if during[""] == 0 {
-		t.Error("nothing was scraped while it ran")
+}
+
+// page gives the metrics of a page by link, sums where there are several.
+func page(t *testing.T, text string) (final func(name string) map[string]float64) {
+	t.Helper()
+	sample := regexp.MustCompile(`(?m)^(\w+)(?:\{(?:link="([^"]*)")?[^}]*\})? (\S+)$`)
+	return func(name string) map[string]float64 {
+		values := map[string]float64{}
+		for _, m := range sample.FindAllStringSubmatch(text, -1) {
+			if m[1] != name {
+				continue
+			}
+			v, err := strconv.ParseFloat(m[3], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			values[m[2]] += v
+		}
+		return values
+	}
+}
+
+// TestMetricsOfTrouble: also after a link died, and requests were withdrawn,
+// copied and cut off.
+func TestMetricsOfTrouble(t *testing.T) {
+	l := startLab(t, linklab.Config{Size: 20e6}, slowWiFi, slowLTE)
+	for _, c := range []struct {
+		name, event string
+		args        []string
+		code        int
+	}{
+		{"a link dies", "wlan0 down", nil, 0},
+		{"it comes back", "wlan0 up", nil, 0},
+		{"streams", "", []string{"-p", "3", "--algorithm", "naive"}, 0},
+		{"out of time", "", []string{"--max-time", "1500ms", "--limit-rate", "4MB"}, 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := l.start(t, append([]string{"--metrics-textfile", "m.prom"}, c.args...)...)
+			if c.event != "" {
+				l.waitFor(t, 4e6)
+				happen(t, l, c.event)
+			}
+			r.end(t).want(t, c.code)
+			text, err := os.ReadFile(filepath.Join(l.dir, "m.prom"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			agree(t, page(t, string(text)), readReport(t, filepath.Join(l.dir, "report.json")))
+			_ = os.Remove(filepath.Join(l.dir, "out.bin"))
+		})
 	}
 }
