@@ -90,8 +90,6 @@ same command goes on. What is downloaded is removed. See docs/bench-run.md.`,
 	}
 	o.addFlags(cmd.Flags())
 	cmd.Flags().SortFlags = false
-	complete(cmd, "algorithm", scheduler.Names())
-	complete(cmd, "energy", scheduler.EnergyNames())
 	return cmd
 }
 

@@ -102,7 +102,9 @@ what was interrupted.`,
 	cmd.SetVersionTemplate("mlget {{.Version}}\n")
 	cmd.SetUsageTemplate(cmd.UsageTemplate() + exitHelp)
 	cmd.AddCommand(newLinksCommand(stdio), newPowerCommand(stdio), newSimulateCommand(stdio), newReportCommand(stdio),
-		newBenchCommand(stdio), newVersionCommand(stdio))
+		newBenchCommand(stdio), newManCommand(stdio), newVersionCommand(stdio))
+	addCompletions(cmd)
+	cmd.ValidArgsFunction = cobra.NoFileCompletions // a URL
 	return cmd
 }
 

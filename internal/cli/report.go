@@ -60,14 +60,7 @@ size, directory - and compared. Figures over time need records (docs/report.md).
 	}
 	o.addFlags(cmd.Flags())
 	cmd.Flags().SortFlags = false
-	complete(cmd, "figure", page.Names())
 	return cmd
-}
-
-// complete makes shells complete a flag with words.
-func complete(cmd *cobra.Command, flag string, words []string) {
-	// It fails for a flag that there is not, or that is completed already.
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func runReport(ctx context.Context, o *reportOptions, args []string, stdio IO) error {
