@@ -81,6 +81,9 @@ func (i Info) refusal(auto bool) (why, fix string, ok bool) {
 	if p == nil && auto {
 		p = i.worst(Warning)
 	}
+	if p != nil && p.Fix == "" && len(p.Ways) > 0 {
+		return p.What, "mlget links tells the ways out", false
+	}
 	if p != nil {
 		return p.What, p.Fix, false
 	}

@@ -15,6 +15,7 @@ type snapshot struct {
 	links []linkMsg
 	addrs []addrMsg
 	fib   *fib
+	phone *phone // nil where this is none
 }
 
 const (

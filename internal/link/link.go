@@ -114,9 +114,9 @@ func (l *Link) dialer(network string, dst netip.Addr) (*net.Dialer, error) {
 		// A range request that is not answered shows no sign of life: probes
 		// tell a dead path from a slow server within a minute.
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3},
-		ControlContext: func(_ context.Context, network, _ string, c syscall.RawConn) error {
+		ControlContext: func(ctx context.Context, network, _ string, c syscall.RawConn) error {
 			var bindErr error
-			if err := c.Control(func(fd uintptr) { bindErr = bindSocket(fd, network, &l.info) }); err != nil {
+			if err := c.Control(func(fd uintptr) { bindErr = bindSocket(ctx, fd, network, &l.info) }); err != nil {
 				return fmt.Errorf("%w: %w", ErrBind, err)
 			}
 			if bindErr != nil {

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"github.com/mlget/mlget/internal/android"
 )
 
 // A name server that says nothing for queryStagger gets a competitor, and a
@@ -82,6 +84,9 @@ func (l *Link) newSources() []source {
 	sources := make([]source, 0, len(l.info.Resolvers))
 	for _, r := range l.info.Resolvers {
 		s := source{resolver: r}
+		if r.Method == ResolverAndroid && l.info.Android != nil {
+			s.servers = append(s.servers, l.askingAndroid(r.Socket))
+		}
 		for _, server := range r.Servers {
 			s.servers = append(s.servers, l.asking(server, r.Method == ResolverSystem))
 		}
@@ -109,6 +114,26 @@ func (l *Link) asking(server netip.AddrPort, unbound bool) *net.Resolver {
 		}
 		// The net package leaves a query that nobody waits for to its time-out
 		// of seconds. Its ctx ends with the exchange at the latest.
+		context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // fails when it is closed
+		return conn, nil
+	}}
+}
+
+// askingAndroid makes a resolver that asks Android for the link's network. Who
+// may not use the network (any more) would be answered by another one without a
+// word; hence the question before each query.
+func (l *Link) askingAndroid(socket string) *net.Resolver {
+	n := *l.info.Android
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		if l.info.Bind == BindNetwork {
+			if err := probeNetwork(ctx, n); err != nil {
+				return nil, err
+			}
+		}
+		conn, err := android.DialResolver(ctx, socket, n.NetID)
+		if err != nil {
+			return nil, err
+		}
 		context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // fails when it is closed
 		return conn, nil
 	}}

@@ -32,6 +32,9 @@ func WriteTable(w io.Writer, infos []Info) error {
 			if p.Fix != "" {
 				fmt.Fprintf(&b, "    %s\n", p.Fix)
 			}
+			for _, way := range p.Ways {
+				fmt.Fprintf(&b, "    %s\n", way)
+			}
 		}
 	}
 	_, err := w.Write(b.Bytes())
