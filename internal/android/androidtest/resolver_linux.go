@@ -1,0 +1,105 @@
+package androidtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"net"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const commandBuffer = 1024 // FrameworkListener's
+
+// resolve is DnsProxyListener: commands that end in a zero byte.
+func (n *Netd) resolve(c *net.UnixConn) {
+	uid, err := peer(c)
+	if err != nil {
+		return
+	}
+	b := make([]byte, commandBuffer)
+	size, err := c.Read(b)
+	if err != nil {
+		return
+	}
+	text, _, whole := bytes.Cut(b[:size], []byte{0})
+	words := strings.Split(string(text), " ")
+	if !whole || words[0] != "resnsend" || n.SDK < 29 {
+		_, _ = c.Write([]byte("500 Command not recognized\x00"))
+		return
+	}
+	answer, errno := n.resnsend(uid, words)
+	reply := binary.BigEndian.AppendUint32(nil, uint32(-int32(errno)))
+	if errno == 0 {
+		reply = binary.BigEndian.AppendUint32(nil, uint32(answer[3]&15)) // the response code
+		reply = binary.BigEndian.AppendUint32(reply, uint32(len(answer)))
+		reply = append(reply, answer...)
+	}
+	_, _ = c.Write(reply)
+}
+
+// resnsend is ResNSendCommand and ResNSendHandler. Who may not use the network
+// that is asked about gets an answer by the default network, as in Android.
+func (n *Netd) resnsend(uid uint32, words []string) ([]byte, unix.Errno) {
+	if len(words) != 4 {
+		return nil, unix.EINVAL
+	}
+	netID, err := strconv.ParseUint(words[1], 10, 32)
+	if err != nil {
+		return nil, unix.EINVAL
+	}
+	query, err := base64.StdEncoding.DecodeString(words[3])
+	if err != nil {
+		return nil, unix.EILSEQ
+	}
+	if len(query) < 12 {
+		return nil, unix.EINVAL
+	}
+	asked := Asked{Resolver: true, UID: uid, NetID: uint32(netID)}
+	defer func() { n.note(asked) }()
+	network := n.network(uint32(netID))
+	if errno := n.access(uid, uint32(netID)); errno != 0 {
+		asked.Errno = int(errno)
+		network = &n.Networks[0]
+	}
+	answer, err := network.exchange(query)
+	if err != nil {
+		return nil, unix.ETIMEDOUT
+	}
+	return answer, 0
+}
+
+// exchange asks the network's name server, over the network.
+func (n *Network) exchange(query []byte) ([]byte, error) {
+	d := net.Dialer{Timeout: time.Second, Control: func(_, _ string, c syscall.RawConn) error {
+		var err error
+		if err2 := c.Control(func(fd uintptr) {
+			err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_MARK, int(markOf(n.NetID, 3, explicit|protected)))
+		}); err2 != nil {
+			return err2
+		}
+		return err
+	}}
+	c, err := d.DialContext(context.Background(), "udp", n.DNS)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close() //nolint:errcheck // it was only asked
+	if err := c.SetDeadline(time.Now().Add(2 * time.Second)); err != nil {
+		return nil, err
+	}
+	if _, err := c.Write(query); err != nil {
+		return nil, err
+	}
+	b := make([]byte, 8192)
+	size, err := c.Read(b)
+	if err != nil || size < 12 {
+		return nil, unix.EIO
+	}
+	return b[:size], nil
+}
