@@ -48,9 +48,16 @@ func rules() map[string]rule {
 			tests:   "internal/testbody golang.org/x/sys",
 		},
 		"internal/link": {
-			imports: "internal/term internal/units golang.org/x/sys",
-			tests:   "github.com/vishvananda/netlink github.com/vishvananda/netns golang.org/x/net/dns/dnsmessage",
+			imports: "internal/android internal/term internal/units golang.org/x/sys",
+			tests:   "internal/android/androidtest github.com/vishvananda/netlink github.com/vishvananda/netns golang.org/x/net/dns/dnsmessage",
 		},
+		// What Android decides of sockets and names, and who is trusted there.
+		"internal/android": {
+			imports: "golang.org/x/sys",
+			tests:   "internal/android internal/android/androidtest golang.org/x/net/dns/dnsmessage",
+		},
+		"internal/android/androidtest": {imports: "internal/android github.com/vishvananda/netlink golang.org/x/sys"},
+		"internal/roots":               {imports: "golang.org/x/crypto/x509roots/fallback/bundle"},
 		"internal/fetch": {
 			imports: "golang.org/x/net/http golang.org/x/net/http2",
 			tests:   "internal/testbody",
@@ -86,8 +93,8 @@ func rules() map[string]rule {
 
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
-			imports: "internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/modelled internal/power internal/progress internal/record internal/report internal/sim internal/store internal/term internal/terms" +
+			imports: "internal/android internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
+				" internal/modelled internal/power internal/progress internal/record internal/report internal/roots internal/sim internal/store internal/term internal/terms" +
 				" internal/units pkg/scheduler" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
@@ -139,11 +146,12 @@ func never() map[string]string {
 		"pkg/scheduler": "internal golang.org github.com",
 		"internal/engine": "internal/cli internal/progress internal/report internal/record internal/metrics" +
 			" internal/plot internal/power internal/linklab github.com/spf13 github.com/vbauerster",
-		"internal/event": "internal/engine internal/fetch internal/link internal/store internal/cli",
-		"internal/fetch": "internal/link internal/store internal/engine internal/event pkg/scheduler",
-		"internal/store": "internal/link internal/fetch internal/engine internal/event",
-		"internal/link":  "internal/fetch internal/store internal/engine internal/event pkg/scheduler",
-		"internal/power": "internal/engine internal/fetch internal/link internal/store internal/cli internal/report net",
+		"internal/event":   "internal/engine internal/fetch internal/link internal/store internal/cli",
+		"internal/fetch":   "internal/link internal/store internal/engine internal/event pkg/scheduler",
+		"internal/store":   "internal/link internal/fetch internal/engine internal/event",
+		"internal/link":    "internal/fetch internal/store internal/engine internal/event pkg/scheduler",
+		"internal/android": "internal/link internal/cli crypto/tls crypto/x509",
+		"internal/power":   "internal/engine internal/fetch internal/link internal/store internal/cli internal/report net",
 		"internal/sim": "internal/engine internal/link internal/fetch internal/store internal/event" +
 			" internal/linklab/emu internal/linklab/server net",
 		"internal/linklab": "internal/cli internal/engine internal/link internal/fetch internal/store internal/event" +
@@ -164,7 +172,8 @@ func onlyBy() map[string]string {
 		"log":                                 "internal/linklab/server", // the type that net/http's server asks for
 		"github.com/prometheus/client_golang": "internal/metrics",
 		"github.com/vbauerster/mpb/v8":        "internal/progress",
-		"github.com/vishvananda/netlink":      "internal/linklab",
+		"github.com/vishvananda/netlink":      "internal/android/androidtest internal/linklab",
+		"internal/android/androidtest":        "",
 		"go.uber.org/goleak":                  "",
 	}
 }
