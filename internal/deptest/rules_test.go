@@ -21,8 +21,8 @@ func rules() map[string]rule {
 	return map[string]rule{
 		"cmd/mlget": {
 			imports: "internal/cli",
-			tests: "internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
-				" internal/testbody pkg/scheduler github.com/rogpeppe/go-internal/testscript golang.org/x/net/dns golang.org/x/sys",
+			tests: "internal/android internal/android/androidtest internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
+				" internal/testbody pkg/scheduler github.com/rogpeppe/go-internal/testscript github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
 		},
 		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench"},
 
@@ -168,8 +168,8 @@ func onlyBy() map[string]string {
 		"internal/testbody":                   "internal/linklab/server",
 		"internal/event/eventtest":            "",
 		"pkg/scheduler/schedtest":             "",
-		"unsafe":                              "internal/link",           // structures of the kernel
-		"log":                                 "internal/linklab/server", // the type that net/http's server asks for
+		"unsafe":                              "internal/android/androidtest internal/link", // structures of the kernel
+		"log":                                 "internal/linklab/server",                    // the type that net/http's server asks for
 		"github.com/prometheus/client_golang": "internal/metrics",
 		"github.com/vbauerster/mpb/v8":        "internal/progress",
 		"github.com/vishvananda/netlink":      "internal/android/androidtest internal/linklab",
