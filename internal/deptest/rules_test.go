@@ -25,6 +25,10 @@ func rules() map[string]rule {
 				" internal/testbody pkg/scheduler github.com/rogpeppe/go-internal/testscript github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
 		},
 		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench"},
+		"cmd/mkdeb":   {imports: "internal/release"},
+
+		// Makes packages of what was built.
+		"internal/release": {tests: "internal/release"},
 
 		// Decides. The same inputs give the same actions: no clock, no socket, no
 		// goroutine, no file, no randomness.
