@@ -86,7 +86,7 @@ dist: cross ## the same, with packages for Termux, install.sh for adb, and check
 # From another folder, by another user's cache, at another time. One system
 # stands for all; the other one is a static program.
 .PHONY: repro
-repro: dist ## build the phone's programs once more elsewhere, and compare
+repro: ## build the phone's programs once more elsewhere, and compare with dist/
 	@sh .ci/repro
 
 # Everything that does not need the kernel's own network namespaces.

@@ -34,8 +34,8 @@ type access struct {
 	err  error
 }
 
-// askPhone asks netd about each network in the routing rules. It sends nothing.
-func (s System) askPhone(ctx context.Context, f *fib) *phone {
+// androidNetworks finds Android's networks in the routing rules.
+func (f *fib) androidNetworks() []android.Network {
 	rules := make([]android.Rule, 0, len(f.rules))
 	for _, r := range f.rules {
 		rules = append(rules, android.Rule{
@@ -43,8 +43,13 @@ func (s System) askPhone(ctx context.Context, f *fib) *phone {
 			UIDs: r.uids != [2]uint32{0, 1<<32 - 1}, ToTable: r.action == unix.FR_ACT_TO_TBL,
 		})
 	}
+	return android.Networks(rules)
+}
+
+// askPhone asks netd about each network in the routing rules. It sends nothing.
+func (s System) askPhone(ctx context.Context, f *fib) *phone {
 	p := &phone{
-		networks: android.Networks(rules),
+		networks: f.androidNetworks(),
 		access:   make(map[uint32]access),
 		uid:      f.uid,
 		fwmarkd:  android.FwmarkdPath(s.Root),
