@@ -48,3 +48,6 @@ func (r *Refusal) Error() string {
 // Permission says whether the refusal is for want of a permission, so that
 // another caller might have more luck.
 func (r *Refusal) Permission() bool { return r.Errno == errnoAccess }
+
+// VPN says whether a VPN stands in the way.
+func (r *Refusal) VPN() bool { return r.Errno == errnoPerm }

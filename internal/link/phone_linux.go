@@ -182,7 +182,8 @@ func refusedByAndroid(err error, uid uint32) Problem {
 			fmt.Sprintf("Android 12 and later, once, from a computer: adb shell settings put secure mobile_data_preferred_uids %d"+
 				" (undo: adb shell settings delete secure mobile_data_preferred_uids)", uid),
 		}
-	case errors.As(err, &refused):
+	case errors.As(err, &refused) && refused.VPN():
+		p.Ways = []string{"leave this program's app out of the VPN in the VPN's settings, or switch the VPN off"}
 	case errors.Is(err, android.ErrUnreachable):
 		p.What = "Android's " + strings.TrimSpace(err.Error())
 		p.Ways = []string{"with root, mlget does without netd: su -c mlget ..."}
