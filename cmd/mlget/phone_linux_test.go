@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -101,6 +102,7 @@ const (
 	aSecured   = 10125 // an app under a VPN
 	aShell     = 2000
 	phoneFiles = "/data/local/tmp"
+	phoneName  = "cdn.mlget-test." // has another address on each network
 )
 
 // makePhone shapes the network that this process is in as a phone's, and makes
@@ -119,8 +121,11 @@ func makePhone(t *testing.T, sdk int) *testPhone {
 	p.netd = &androidtest.Netd{
 		SDK: sdk,
 		Networks: []androidtest.Network{
-			{NetID: 100},
-			{NetID: 101, Permission: android.PermissionNetwork, Users: friends},
+			{NetID: 100, Names: map[string]netip.Addr{phoneName: netip.MustParseAddr("192.0.2.1")}},
+			{
+				NetID: 101, Permission: android.PermissionNetwork, Users: friends,
+				Names: map[string]netip.Addr{phoneName: netip.MustParseAddr("2001:db8::1")},
+			},
 		},
 		Users:   map[uint32]android.Permission{aShell: android.PermissionNetwork},
 		Secured: []uint32{aSecured},
@@ -337,6 +342,32 @@ func TestInsidePhone(t *testing.T) {
 		must(t, json.Unmarshal([]byte(r.stdout), &rep))
 		if len(rep.Links) != 2 || rep.Links[0].Bind != "device" || carriers(rep) != 2 {
 			t.Errorf("%+v", rep.Links)
+		}
+		must(t, p.netd.Serve(android.FwmarkdPath(p.root), android.ResolverPath(p.root)))
+	})
+	t.Run("IPv6 only on cellular, and a name with two addresses", func(t *testing.T) {
+		if sdk < 29 {
+			t.Skip("its resolver takes no queries")
+		}
+		l, err := netlink.LinkByName("rmnet0")
+		must(t, err)
+		addrs, err := netlink.AddrList(l, netlink.FAMILY_V4)
+		must(t, err)
+		for _, a := range addrs {
+			must(t, netlink.AddrDel(l, &a))
+		}
+		url := strings.Replace(os.Getenv("LINKLAB_URL"), "192.0.2.1", strings.TrimSuffix(phoneName, "."), 1)
+		r := p.runAs(t, aShell, 0, "--links", "wifi,cellular", "--json", "-o", "named.bin", "--checksum", "sha256="+os.Getenv("LINKLAB_SHA256"), url)
+		r.want(t, 0)
+		var rep report.Report
+		must(t, json.Unmarshal([]byte(r.stdout), &rep))
+		if len(rep.Links) != 2 || carriers(rep) != 2 || rep.Links[0].RemoteAddr != "192.0.2.1:80" || rep.Links[1].RemoteAddr != "[2001:db8::1]:80" {
+			t.Errorf("%+v", rep.Links)
+		}
+		for _, a := range p.netd.Asked() {
+			if a.Resolver && a.Errno != 0 {
+				t.Errorf("a query that another network answers: %+v", a)
+			}
 		}
 	})
 }

@@ -115,7 +115,7 @@ func readAnswer(r io.Reader) ([]byte, error) {
 	case code < 0 && code >= -errnoMax:
 		return nil, fmt.Errorf("%w: %w", ErrResolver, syscall.Errno(-code))
 	case code < 0 || code > 0xffff:
-		// Up to Android 9: "500 Command not recognized".
+		// Up to Android 9 the answer is text: 500, and that it knows no such command.
 		return nil, fmt.Errorf("%w: it takes no such query (Android 9 and older do not)", ErrResolver)
 	}
 	n, err := readWord(r)

@@ -29,7 +29,7 @@ func TestReadAnswer(t *testing.T) {
 		"no network":           {word(-64), "machine is not on the network"},
 		"silent name servers":  {word(-110), "do not answer"},
 		"blocked":              {word(-111), "Data Saver"},
-		"Android 9":            {[]byte("500 Command not recognized\x00"), "Android 9 and older"},
+		"Android 9":            {[]byte("500 no such command\x00"), "Android 9 and older"},
 		"a number of no errno": {word(-1 << 31), "no such query"},
 	} {
 		_, err := readAnswer(bytes.NewReader(c.reply))
@@ -43,7 +43,7 @@ func TestReadAnswer(t *testing.T) {
 func FuzzReplies(f *testing.F) {
 	f.Add(append(append(word(0), word(12)...), make([]byte, 12)...))
 	f.Add(word(-110))
-	f.Add([]byte("500 Command not recognized\x00"))
+	f.Add([]byte("500 no such command\x00"))
 	f.Add(binary.NativeEndian.AppendUint32(nil, ^uint32(12)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if answer, err := readAnswer(bytes.NewReader(b)); err == nil && (len(answer) < 12 || len(answer) > len(b)-8) {

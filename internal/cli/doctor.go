@@ -49,7 +49,7 @@ func examine(ctx context.Context) []byte {
 	}
 	say("on Android", "%v", android.Here(""))
 	say("user", "%d, effective %d", os.Getuid(), os.Geteuid())
-	say("Termux", "%v", strings.Contains(os.Getenv("PREFIX"), "com.termux"))
+	say("Termux", "%v", inTermux())
 	say("processors", "%d", runtime.NumCPU())
 	_, offset := time.Now().Zone()
 	say("time zone", "%d minutes from UTC", offset/60)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,9 +47,17 @@ func runLinks(ctx context.Context, asJSON bool, stdio IO) error {
 	if !android.Here("") {
 		return nil
 	}
-	_, err = fmt.Fprintf(stdio.Out, "\ncertificates: %s\npower: %s\n", term.Printable(authorities()), term.Printable(powerSource(ctx)))
+	text := fmt.Sprintf("\ncertificates: %s\npower: %s\n",
+		term.Printable(authorities()), term.Printable(powerSource(ctx)))
+	if inTermux() {
+		text += "sleep: termux-wake-lock keeps the phone awake for a long download\n"
+	}
+	_, err = io.WriteString(stdio.Out, text)
 	return err
 }
+
+// inTermux says whether this is a program of Termux's.
+func inTermux() bool { return strings.Contains(os.Getenv("PREFIX"), "com.termux") }
 
 // powerSource is the source of power readings that would be taken.
 func powerSource(ctx context.Context) string {

@@ -27,6 +27,9 @@ func rules() map[string]rule {
 		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench"},
 		"cmd/mkdeb":   {imports: "internal/release"},
 
+		// Runs tests that were built for another processor.
+		"cmd/qemuexec": {imports: "golang.org/x/sys"},
+
 		// Makes packages of what was built.
 		"internal/release": {tests: "internal/release"},
 
@@ -60,7 +63,7 @@ func rules() map[string]rule {
 			imports: "golang.org/x/sys",
 			tests:   "internal/android internal/android/androidtest golang.org/x/net/dns/dnsmessage",
 		},
-		"internal/android/androidtest": {imports: "internal/android github.com/vishvananda/netlink golang.org/x/sys"},
+		"internal/android/androidtest": {imports: "internal/android github.com/vishvananda/netlink golang.org/x/net/dns/dnsmessage golang.org/x/sys"},
 		"internal/roots":               {imports: "golang.org/x/crypto/x509roots/fallback/bundle"},
 		"internal/fetch": {
 			imports: "golang.org/x/net/http golang.org/x/net/http2",

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"sync"
@@ -19,6 +20,8 @@ type Network struct {
 	Permission android.Permission // that its users need
 	Users      []uint32           // who may use it without (mobile_data_preferred_uids)
 	DNS        string             // address and port of its name server
+	// Names are answered without it: fully qualified, with the dot at the end.
+	Names map[string]netip.Addr
 }
 
 // Netd is the daemon.

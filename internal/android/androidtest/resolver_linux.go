@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/net/dns/dnsmessage"
 	"golang.org/x/sys/unix"
 )
 
@@ -30,7 +31,7 @@ func (n *Netd) resolve(c *net.UnixConn) {
 	text, _, whole := bytes.Cut(b[:size], []byte{0})
 	words := strings.Split(string(text), " ")
 	if !whole || words[0] != "resnsend" || n.SDK < 29 {
-		_, _ = c.Write([]byte("500 Command not recognized\x00"))
+		_, _ = c.Write([]byte("500 Command not recognized\x00")) //nolint:misspell // Android's words
 		return
 	}
 	answer, errno := n.resnsend(uid, words)
@@ -67,11 +68,37 @@ func (n *Netd) resnsend(uid uint32, words []string) ([]byte, unix.Errno) {
 		asked.Errno = int(errno)
 		network = &n.Networks[0]
 	}
+	if answer, ok := network.known(query); ok {
+		return answer, 0
+	}
 	answer, err := network.exchange(query)
 	if err != nil {
 		return nil, unix.ETIMEDOUT
 	}
 	return answer, 0
+}
+
+// known answers a query for one of the network's names, without a name server.
+func (n *Network) known(query []byte) ([]byte, bool) {
+	var m dnsmessage.Message
+	if m.Unpack(query) != nil || len(m.Questions) != 1 {
+		return nil, false
+	}
+	q := m.Questions[0]
+	addr, ok := n.Names[q.Name.String()]
+	if !ok {
+		return nil, false
+	}
+	m.Response, m.RecursionAvailable, m.Additionals = true, true, nil
+	head := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: 1}
+	switch {
+	case q.Type == dnsmessage.TypeA && addr.Is4():
+		m.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AResource{A: addr.As4()}}}
+	case q.Type == dnsmessage.TypeAAAA && addr.Is6():
+		m.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AAAAResource{AAAA: addr.As16()}}}
+	}
+	answer, err := m.Pack()
+	return answer, err == nil
 }
 
 // exchange asks the network's name server, over the network.
