@@ -79,7 +79,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	}
 	bus.Publish(runEnded(started, err, totals))
 	bus.Close()
-	watchErr := watchers.finish(o, stdio)
+	watchErr := watchers.finish(ctx, o, stdio, results)
 	switch {
 	case err == nil:
 		return watchErr
