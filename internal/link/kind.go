@@ -19,13 +19,27 @@ func kinds(name string) []Tech {
 // or a kind of link (wifi, cellular, ethernet).
 func IsGroup(name string) bool { return name == Auto || kinds(name) != nil }
 
+// kindNames are the names that kinds knows, in the order in which they are shown.
+func kindNames() [3]string { return [...]string{"wifi", "cellular", "ethernet"} }
+
+// Kinds are the kinds of link that there are among interfaces.
+func Kinds(infos []Info) []string {
+	var present []string
+	for _, kind := range kindNames() {
+		if slices.ContainsFunc(infos, func(i Info) bool { return i.Virtual == VirtualNot && slices.Contains(kinds(kind), i.Tech) }) {
+			present = append(present, kind)
+		}
+	}
+	return present
+}
+
 // SpecOf picks what the user said of an interface: by its name, or else by its
 // kind. described is which of the two it was, "" if nothing was said.
 func SpecOf(info Info, specs map[string]Spec) (spec Spec, described string) {
 	if s, ok := specs[info.Name]; ok {
 		return s, info.Name
 	}
-	for _, kind := range [...]string{"wifi", "cellular", "ethernet"} {
+	for _, kind := range kindNames() {
 		if s, ok := specs[kind]; ok && slices.Contains(kinds(kind), info.Tech) {
 			s.Name = info.Name
 			return s, kind

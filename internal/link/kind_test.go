@@ -46,6 +46,9 @@ func TestChooseKind(t *testing.T) {
 			t.Errorf("%s: %q, rejected %q, %v; want %q, %q", c.names, g, l, err, c.usable, c.rejected)
 		}
 	}
+	if got := strings.Join(Kinds(infos[:2]), " "); got != "wifi cellular" {
+		t.Errorf("kinds %s", got)
+	}
 	if _, rejected, _ := Choose(infos[:1], []string{"cellular"}); len(rejected) != 1 || !rejected[0].Named || rejected[0].Why != "no such link" {
 		t.Errorf("none at all: %+v", rejected)
 	}
