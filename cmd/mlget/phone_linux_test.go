@@ -354,9 +354,6 @@ func TestInsidePhone(t *testing.T) {
 		must(t, p.netd.Serve(android.FwmarkdPath(p.root), android.ResolverPath(p.root)))
 	})
 	t.Run("IPv6 only on cellular, and a name with two addresses", func(t *testing.T) {
-		if sdk < 29 {
-			t.Skip("its resolver takes no queries")
-		}
 		l, err := netlink.LinkByName("rmnet0")
 		must(t, err)
 		addrs, err := netlink.AddrList(l, netlink.FAMILY_V4)

@@ -12,8 +12,13 @@ import (
 	"syscall"
 )
 
-// ErrResolver says that Android's resolver gave no answer to a query.
-var ErrResolver = errors.New("the phone's resolver")
+var (
+	// ErrResolver says that Android's resolver gave no answer to a query.
+	ErrResolver = errors.New("the phone's resolver")
+	// ErrNoQueries says that it takes none: that of Android 8 and 9 does not.
+	// Lookup is for those.
+	ErrNoQueries = fmt.Errorf("%w takes no DNS queries", ErrResolver)
+)
 
 const (
 	maxCommand = 1024    // bytes, the end included: FrameworkListener's buffer
@@ -116,7 +121,7 @@ func readAnswer(r io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrResolver, syscall.Errno(-code))
 	case code < 0 || code > 0xffff:
 		// Up to Android 9 the answer is text: 500, and that it knows no such command.
-		return nil, fmt.Errorf("%w: it takes no such query (Android 9 and older do not)", ErrResolver)
+		return nil, ErrNoQueries
 	}
 	n, err := readWord(r)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"path/filepath"
@@ -212,8 +213,22 @@ func TestResolver(t *testing.T) {
 		t.Errorf("asked %+v", asked)
 	}
 	_, old := serve(t, &androidtest.Netd{SDK: 28})
-	if _, err := ask(old).LookupHost(t.Context(), "here.mlget-test."); err == nil || !strings.Contains(err.Error(), "Android 9") {
+	if _, err := ask(old).LookupHost(t.Context(), "here.mlget-test."); err == nil || !strings.Contains(err.Error(), "takes no DNS queries") {
 		t.Errorf("Android 9: %v", err)
+	}
+	// Both generations know the older way.
+	for _, sdk := range []int{28, 35} {
+		_, path := serve(t, &androidtest.Netd{SDK: sdk, Networks: []androidtest.Network{{NetID: 100, DNS: server}}})
+		for family, want := range map[int]string{0: "[192.0.2.7 2001:db8::7]", 4: "[192.0.2.7]", 6: "[2001:db8::7]"} {
+			if addrs, err := android.Lookup(t.Context(), path, 100, "here.mlget-test", family); err != nil || fmt.Sprint(addrs) != want {
+				t.Errorf("API %d, family %d: %v, %v", sdk, family, addrs, err)
+			}
+		}
+		_, err = android.Lookup(t.Context(), path, 100, "gone.mlget-test", 0)
+		var dns *net.DNSError
+		if !errors.As(err, &dns) || !dns.IsNotFound {
+			t.Errorf("API %d: %v", sdk, err)
+		}
 	}
 }
 

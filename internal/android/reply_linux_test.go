@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"net"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -29,8 +32,8 @@ func TestReadAnswer(t *testing.T) {
 		"no network":           {word(-64), "machine is not on the network"},
 		"silent name servers":  {word(-110), "do not answer"},
 		"blocked":              {word(-111), "Data Saver"},
-		"Android 9":            {[]byte("500 no such command\x00"), "Android 9 and older"},
-		"a number of no errno": {word(-1 << 31), "no such query"},
+		"Android 9":            {[]byte("500 no such command\x00"), "takes no DNS queries"},
+		"a number of no errno": {word(-1 << 31), "takes no DNS queries"},
 	} {
 		_, err := readAnswer(bytes.NewReader(c.reply))
 		if (err == nil) != (c.err == "") || err != nil && (!strings.Contains(err.Error(), c.err) || !errors.Is(err, ErrResolver)) {
@@ -44,15 +47,79 @@ func FuzzReplies(f *testing.F) {
 	f.Add(append(append(word(0), word(12)...), make([]byte, 12)...))
 	f.Add(word(-110))
 	f.Add([]byte("500 no such command\x00"))
+	f.Add(slices.Concat([]byte(codeFound), found(addr4), found(addr6), word(0)))
+	f.Add(slices.Concat([]byte(codeFailed), word(4), binary.NativeEndian.AppendUint32(nil, eaiNoName)))
 	f.Add(binary.NativeEndian.AppendUint32(nil, ^uint32(12)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if answer, err := readAnswer(bytes.NewReader(b)); err == nil && (len(answer) < 12 || len(answer) > len(b)-8) {
 			t.Errorf("an answer of %d bytes", len(answer))
 		}
+		if addrs, err := readAddrs(bytes.NewReader(b), "host"); err == nil && len(addrs) > len(b)/24 {
+			t.Errorf("%d addresses", len(addrs))
+		}
 		if errno, err := readReply(bytes.NewReader(b)); err == nil && (errno < 0 || errno > errnoMax) {
 			t.Errorf("errno %d", errno)
 		}
 	})
+}
+
+// found is one address of an answer to getaddrinfo.
+func found(address []byte) []byte {
+	return slices.Concat(word(1), word(0), word(2), word(1), word(6), word(int32(len(address))), address, word(3), []byte("a.\x00"))
+}
+
+var (
+	addr4 = append(binary.NativeEndian.AppendUint16(nil, linuxInet), 0, 80, 192, 0, 2, 7, 0, 0, 0, 0, 0, 0, 0, 0)
+	addr6 = append(binary.NativeEndian.AppendUint16(nil, linuxInet6), 0, 80, 0, 0, 0, 0, 0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0)
+)
+
+func TestReadAddrs(t *testing.T) {
+	failed := func(n uint32) []byte {
+		return slices.Concat([]byte(codeFailed), word(4), binary.NativeEndian.AppendUint32(nil, n))
+	}
+	for name, c := range map[string]struct {
+		reply []byte
+		want  string // of addresses
+		err   string
+	}{
+		"two":                   {slices.Concat([]byte(codeFound), found(addr4), found(addr6), word(0)), "[192.0.2.7 2001:db8::7]", ""},
+		"none":                  {slices.Concat([]byte(codeFound), word(0)), "[]", ""},
+		"of an unknown family":  {slices.Concat([]byte(codeFound), found([]byte{9, 9, 9}), found(nil), word(0)), "[]", ""},
+		"no end":                {slices.Concat([]byte(codeFound), found(addr4)), "", "EOF"},
+		"cut short":             {slices.Concat([]byte(codeFound), found(addr4)[:30]), "", "EOF"},
+		"a field beyond all":    {slices.Concat([]byte(codeFound), word(1), make([]byte, 16), word(1<<30)), "", "field"},
+		"a negative field":      {slices.Concat([]byte(codeFound), word(1), make([]byte, 16), word(-1)), "", "field"},
+		"addresses without end": {slices.Concat([]byte(codeFound), bytes.Repeat(found(addr4), maxFound+1)), "", "more than"},
+		"no such name":          {failed(eaiNoName), "", "no such host"},
+		"no address":            {failed(eaiNoData), "", "no such host"},
+		"servers do not answer": {failed(2), "", "failed (2)"},
+		"another code":          {[]byte("500 what"), "", `code "500 "`},
+		"nothing":               {nil, "", "EOF"},
+	} {
+		addrs, err := readAddrs(bytes.NewReader(c.reply), "host")
+		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || err == nil && fmt.Sprint(addrs) != c.want {
+			t.Errorf("%s: %v, %v, want %s, %q", name, addrs, err, c.want, c.err)
+		}
+		var dns *net.DNSError
+		if errors.As(err, &dns) != (c.err == "no such host") || err != nil && dns == nil && !errors.Is(err, ErrResolver) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestLookupCommand(t *testing.T) {
+	for family, want := range map[int]string{
+		0: "getaddrinfo a.test ^ 0 0 1 0 101\x00", 4: "getaddrinfo a.test ^ 0 2 1 0 101\x00", 6: "getaddrinfo a.test ^ 0 10 1 0 101\x00",
+	} {
+		if got, err := lookupCommand(101, "a.test", family); err != nil || string(got) != want {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+	}
+	for _, host := range []string{"", "a b", "a\x00b", "^", "a\"b", `a\b`, "a'b", "é", strings.Repeat("a", 256)} {
+		if got, err := lookupCommand(101, host, 0); err == nil {
+			t.Errorf("%q became %q", host, got)
+		}
+	}
 }
 
 func TestCommand(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -43,6 +44,8 @@ type Link struct {
 	family  Family
 	timeout time.Duration
 	sources []source
+
+	noQueries atomic.Bool // Android's resolver takes no DNS queries
 
 	mu     sync.Mutex
 	pinned map[string][]netip.Addr

@@ -150,16 +150,6 @@ func TestPhoneCallers(t *testing.T) {
 						t.Errorf("cellular: %+v", worst)
 					}
 				}
-				if sdk < 29 {
-					// Its resolver takes no queries: that is told, and dns= helps.
-					_, err := New(wifi, Spec{}, Options{}).Lookup(t.Context(), labName)
-					if wifi.Usable() && (err == nil || !strings.Contains(err.Error(), "Android 9 and older")) {
-						t.Error(err)
-					}
-					for _, i := range []*Info{&wifi, &cellular} {
-						i.Resolvers = []Resolver{{Method: ResolverGiven, Servers: []netip.AddrPort{netip.MustParseAddrPort(labDNS + ":53")}}}
-					}
-				}
 				for k, i := range []Info{wifi, cellular} {
 					if i.Usable() {
 						if !i.Default4 && c.admitted == nil {
@@ -176,7 +166,7 @@ func TestPhoneCallers(t *testing.T) {
 						t.Errorf("%s: %v", i.Name, err)
 					}
 					_, err = New(i, Spec{}, Options{ConnectTimeout: patience(true)}).Lookup(t.Context(), labName)
-					if sdk >= 29 && err == nil {
+					if err == nil {
 						t.Errorf("%s: a name was resolved by another network", i.Name)
 					}
 				}

@@ -6,8 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"time"
-
-	"github.com/mlget/mlget/internal/android"
 )
 
 // A name server that says nothing for queryStagger gets a competitor, and a
@@ -74,10 +72,14 @@ func (l *Link) ask(ctx context.Context, s source, host string, family Family, ot
 	if s.resolver.Method == ResolverResolved {
 		return varlinkLookup(ctx, s.resolver.Socket, host, l.info.Index, family.number())
 	}
-	return race(ctx, len(s.servers), queryStagger,
+	addrs, err := race(ctx, len(s.servers), queryStagger,
 		func(ctx context.Context, i int) ([]netip.Addr, error) {
 			return s.servers[i].LookupNetIP(ctx, family.ipNetwork(), host)
 		}, isNotFound, func([]netip.Addr) {})
+	if err != nil && s.resolver.Method == ResolverAndroid && l.noQueries.Load() {
+		return l.askAndroid9(ctx, s.resolver.Socket, host, family)
+	}
+	return addrs, err
 }
 
 func (l *Link) newSources() []source {
@@ -114,26 +116,6 @@ func (l *Link) asking(server netip.AddrPort, unbound bool) *net.Resolver {
 		}
 		// The net package leaves a query that nobody waits for to its time-out
 		// of seconds. Its ctx ends with the exchange at the latest.
-		context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // fails when it is closed
-		return conn, nil
-	}}
-}
-
-// askingAndroid makes a resolver that asks Android for the link's network. Who
-// may not use the network (any more) would be answered by another one without a
-// word; hence the question before each query.
-func (l *Link) askingAndroid(socket string) *net.Resolver {
-	n := *l.info.Android
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		if l.info.Bind == BindNetwork {
-			if err := probeNetwork(ctx, n); err != nil {
-				return nil, err
-			}
-		}
-		conn, err := android.DialResolver(ctx, socket, n.NetID)
-		if err != nil {
-			return nil, err
-		}
 		context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // fails when it is closed
 		return conn, nil
 	}}

@@ -30,6 +30,10 @@ func (n *Netd) resolve(c *net.UnixConn) {
 	}
 	text, _, whole := bytes.Cut(b[:size], []byte{0})
 	words := strings.Split(string(text), " ")
+	if whole && words[0] == "getaddrinfo" && len(words) == 8 {
+		_, _ = c.Write(n.getaddrinfo(uid, words))
+		return
+	}
 	if !whole || words[0] != "resnsend" || n.SDK < 29 {
 		_, _ = c.Write([]byte("500 Command not recognized\x00")) //nolint:misspell // Android's words
 		return
@@ -99,6 +103,57 @@ func (n *Network) known(query []byte) ([]byte, bool) {
 	}
 	answer, err := m.Pack()
 	return answer, err == nil
+}
+
+// getaddrinfo is GetAddrInfoCmd and GetAddrInfoHandler, as all ages have them.
+func (n *Netd) getaddrinfo(uid uint32, words []string) []byte {
+	const failed, noName = "401\x00", 8
+	no := binary.NativeEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte(failed), 4), noName)
+	name, err := dnsmessage.NewName(words[1] + ".")
+	if err != nil {
+		return no
+	}
+	reply, found := []byte("222\x00"), false
+	for _, q := range []struct {
+		kind   dnsmessage.Type
+		family uint16
+	}{{dnsmessage.TypeA, unix.AF_INET}, {dnsmessage.TypeAAAA, unix.AF_INET6}} {
+		if words[4] != "0" && words[4] != strconv.Itoa(int(q.family)) {
+			continue
+		}
+		m := dnsmessage.Message{
+			Header:    dnsmessage.Header{ID: 7, RecursionDesired: true},
+			Questions: []dnsmessage.Question{{Name: name, Type: q.kind, Class: dnsmessage.ClassINET}},
+		}
+		query, err := m.Pack()
+		if err != nil {
+			return no
+		}
+		answer, errno := n.resnsend(uid, []string{"", words[7], "0", base64.StdEncoding.EncodeToString(query)})
+		if errno != 0 || m.Unpack(answer) != nil {
+			return no
+		}
+		for _, a := range m.Answers {
+			address := append(binary.NativeEndian.AppendUint16(nil, q.family), 0, 0) // and no port
+			switch body := a.Body.(type) {
+			case *dnsmessage.AResource:
+				address = append(append(address, body.A[:]...), make([]byte, 8)...)
+			case *dnsmessage.AAAAResource:
+				address = append(append(append(address, 0, 0, 0, 0), body.AAAA[:]...), 0, 0, 0, 0)
+			default:
+				continue
+			}
+			found = true
+			for _, word := range []uint32{1, 0, uint32(q.family), unix.SOCK_STREAM, unix.IPPROTO_TCP, uint32(len(address))} {
+				reply = binary.BigEndian.AppendUint32(reply, word)
+			}
+			reply = binary.BigEndian.AppendUint32(append(reply, address...), 0) // no canonical name
+		}
+	}
+	if !found {
+		return no
+	}
+	return binary.BigEndian.AppendUint32(reply, 0)
 }
 
 // exchange asks the network's name server, over the network.
