@@ -47,7 +47,7 @@ func FuzzReplies(f *testing.F) {
 	f.Add(append(append(word(0), word(12)...), make([]byte, 12)...))
 	f.Add(word(-110))
 	f.Add([]byte("500 no such command\x00"))
-	f.Add(slices.Concat([]byte(codeFound), found(addr4), found(addr6), word(0)))
+	f.Add(slices.Concat([]byte(codeFound), found(addr4()), found(addr6()), word(0)))
 	f.Add(slices.Concat([]byte(codeFailed), word(4), binary.NativeEndian.AppendUint32(nil, eaiNoName)))
 	f.Add(binary.NativeEndian.AppendUint32(nil, ^uint32(12)))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -68,10 +68,15 @@ func found(address []byte) []byte {
 	return slices.Concat(word(1), word(0), word(2), word(1), word(6), word(int32(len(address))), address, word(3), []byte("a.\x00"))
 }
 
-var (
-	addr4 = append(binary.NativeEndian.AppendUint16(nil, linuxInet), 0, 80, 192, 0, 2, 7, 0, 0, 0, 0, 0, 0, 0, 0)
-	addr6 = append(binary.NativeEndian.AppendUint16(nil, linuxInet6), 0, 80, 0, 0, 0, 0, 0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0)
-)
+// addr4 and addr6 are a struct sockaddr_in and a struct sockaddr_in6.
+func addr4() []byte {
+	return append(binary.NativeEndian.AppendUint16(nil, linuxInet), 0, 80, 192, 0, 2, 7, 0, 0, 0, 0, 0, 0, 0, 0)
+}
+
+func addr6() []byte {
+	return append(binary.NativeEndian.AppendUint16(nil, linuxInet6),
+		0, 80, 0, 0, 0, 0, 0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0)
+}
 
 func TestReadAddrs(t *testing.T) {
 	failed := func(n uint32) []byte {
@@ -82,14 +87,14 @@ func TestReadAddrs(t *testing.T) {
 		want  string // of addresses
 		err   string
 	}{
-		"two":                   {slices.Concat([]byte(codeFound), found(addr4), found(addr6), word(0)), "[192.0.2.7 2001:db8::7]", ""},
+		"two":                   {slices.Concat([]byte(codeFound), found(addr4()), found(addr6()), word(0)), "[192.0.2.7 2001:db8::7]", ""},
 		"none":                  {slices.Concat([]byte(codeFound), word(0)), "[]", ""},
 		"of an unknown family":  {slices.Concat([]byte(codeFound), found([]byte{9, 9, 9}), found(nil), word(0)), "[]", ""},
-		"no end":                {slices.Concat([]byte(codeFound), found(addr4)), "", "EOF"},
-		"cut short":             {slices.Concat([]byte(codeFound), found(addr4)[:30]), "", "EOF"},
+		"no end":                {slices.Concat([]byte(codeFound), found(addr4())), "", "EOF"},
+		"cut short":             {slices.Concat([]byte(codeFound), found(addr4())[:30]), "", "EOF"},
 		"a field beyond all":    {slices.Concat([]byte(codeFound), word(1), make([]byte, 16), word(1<<30)), "", "field"},
 		"a negative field":      {slices.Concat([]byte(codeFound), word(1), make([]byte, 16), word(-1)), "", "field"},
-		"addresses without end": {slices.Concat([]byte(codeFound), bytes.Repeat(found(addr4), maxFound+1)), "", "more than"},
+		"addresses without end": {slices.Concat([]byte(codeFound), bytes.Repeat(found(addr4()), maxFound+1)), "", "more than"},
 		"no such name":          {failed(eaiNoName), "", "no such host"},
 		"no address":            {failed(eaiNoData), "", "no such host"},
 		"servers do not answer": {failed(2), "", "failed (2)"},
