@@ -103,10 +103,24 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest",
 		},
 
+		// Make one thing of many runs.
+		"internal/study": {
+			imports: "internal/energy internal/event internal/record internal/report internal/units pkg/scheduler",
+			tests:   "internal/event/eventtest",
+		},
+		"internal/plot": {imports: "internal/term golang.org/x/image"},
+		"internal/page": {
+			imports: "internal/energy internal/plot internal/study internal/term",
+			tests:   "internal/event internal/record internal/report pkg/scheduler",
+		},
+
+		// Measures: runs mlget again and again, through an interface.
+		"internal/campaign": {imports: "internal/report"},
+
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
-			imports: "internal/android internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/metrics internal/modelled internal/power internal/progress internal/record internal/report internal/roots internal/sim internal/store internal/term internal/terms" +
+			imports: "internal/android internal/campaign internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
+				" internal/metrics internal/modelled internal/page internal/plot internal/power internal/progress internal/record internal/report internal/roots internal/sim internal/store internal/study internal/term internal/terms" +
 				" internal/units pkg/scheduler" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
@@ -115,16 +129,16 @@ func rules() map[string]rule {
 		// tests and the models of radios, so that it cannot favour it; its scenarios
 		// serve the simulator too.
 		"internal/linklab": {
-			imports: "internal/energy internal/linklab/battery internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
+			imports: "internal/dataset internal/energy internal/linklab/battery internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
 				" github.com/spf13/cobra github.com/vishvananda/netlink golang.org/x/sys",
 		},
 		"internal/linklab/bench": {
-			imports: "internal/energy internal/linklab internal/linklab/scenario github.com/spf13/cobra",
+			imports: "internal/dataset internal/energy internal/linklab internal/linklab/scenario github.com/spf13/cobra",
 		},
 		"internal/linklab/battery":  {tests: "internal/energy"},
 		"internal/linklab/emu":      {imports: "internal/energy internal/linklab/scenario"},
 		"internal/linklab/scenario": {imports: "internal/energy"},
-		"internal/linklab/server":   {imports: "internal/testbody"},
+		"internal/linklab/server":   {imports: "internal/dataset internal/testbody"},
 
 		// Turns times, bytes and samples into joules: as pure as the scheduler. It is
 		// given a file's bytes, not the file.
@@ -141,6 +155,9 @@ func rules() map[string]rule {
 			imports: "internal/energy internal/event pkg/scheduler",
 			tests:   "internal/event/eventtest",
 		},
+
+		// Sets of files to download, made from a formula.
+		"internal/dataset": {imports: "internal/testbody"},
 
 		// Leaves.
 		"internal/term":     {},
@@ -168,7 +185,7 @@ func never() map[string]string {
 			" internal/linklab/emu internal/linklab/server net",
 		"internal/linklab": "internal/cli internal/engine internal/link internal/fetch internal/store internal/event" +
 			" pkg/scheduler",
-		"cmd/mlget": "internal/linklab/emu internal/linklab/server github.com/vishvananda internal/testbody go.uber.org testing",
+		"cmd/mlget": "internal/linklab/emu internal/linklab/server github.com/vishvananda go.uber.org testing",
 	}
 }
 
@@ -177,12 +194,13 @@ func onlyBy() map[string]string {
 	return map[string]string{
 		"internal/cli":                        "cmd/mlget",
 		"internal/linklab":                    "cmd/linklab",
-		"internal/testbody":                   "internal/linklab/server",
+		"internal/testbody":                   "internal/dataset internal/linklab/server",
 		"internal/event/eventtest":            "",
 		"pkg/scheduler/schedtest":             "",
 		"unsafe":                              "internal/android/androidtest internal/link", // structures of the kernel
 		"log":                                 "internal/linklab/server internal/metrics",   // the type that net/http's server asks for
 		"github.com/prometheus/client_golang": "",                                           // tests; what it would weigh is in docs/architecture.md
+		"golang.org/x/image":                  "internal/plot",
 		"github.com/vishvananda/netlink":      "internal/android/androidtest internal/linklab",
 		"internal/android/androidtest":        "",
 		"go.uber.org/goleak":                  "",
