@@ -76,7 +76,7 @@ cross: ## build for all systems into dist/, and vet the tests for them
 dist: cross ## the same, with packages for Termux, install.sh for adb, and checksums
 	@version=$$(sed -n 's/^const Version = "\(.*\)"$$/\1/p' internal/cli/main.go) && \
 	for p in aarch64:android-arm64 arm:linux-arm; do \
-		go run ./cmd/mkdeb -version "$$version" -arch $${p%:*} -binary dist/mlget-$${p#*:} \
+		go run ./internal/release/mkdeb -version "$$version" -arch $${p%:*} -binary dist/mlget-$${p#*:} \
 			-o dist/mlget_$${version}_$${p%:*}.deb || exit 1; \
 	done
 	@cp internal/release/install.sh dist/

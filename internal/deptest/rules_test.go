@@ -24,11 +24,11 @@ func rules() map[string]rule {
 			tests: "internal/android internal/android/androidtest internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
 				" internal/testbody pkg/scheduler github.com/rogpeppe/go-internal/testscript github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
 		},
-		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench"},
-		"cmd/mkdeb":   {imports: "internal/release"},
+		"cmd/linklab":            {imports: "internal/linklab internal/linklab/bench"},
+		"internal/release/mkdeb": {imports: "internal/release"},
 
 		// Runs tests that were built for another processor.
-		"cmd/qemuexec": {imports: "golang.org/x/sys"},
+		"internal/release/qemuexec": {imports: "golang.org/x/sys"},
 
 		// Makes packages of what was built.
 		"internal/release": {tests: "internal/release"},
