@@ -9,11 +9,11 @@ type call struct {
 }
 
 // appCalls is the list of what Android's filter lets apps call on x86_64; for
-// anything else the process gets SIGSYS. It is what genseccomp.py makes of these
+// anything else the process gets SIGSYS. It follows what genseccomp.py makes of
 // files of AOSP's bionic/libc: SYSCALLS.TXT less SECCOMP_BLOCKLIST_{COMMON,APP}.TXT
-// plus SECCOMP_ALLOWLIST_{COMMON,APP}.TXT (WHITELIST in those of Android 8 and 9),
-// as of 2017, 2019 and 2025. The levels are those of bionic/docs/status.md; where
-// it names none, the first release whose lists were seen to have the call.
+// plus SECCOMP_ALLOWLIST_{COMMON,APP}.TXT. Not every release's files could be read:
+// that of Android 8 is a later one's, less what bionic/docs/status.md says came
+// afterwards, and a few levels are from memory.
 func appCalls() []call {
 	return []call{
 		// Android 8
