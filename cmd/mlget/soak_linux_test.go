@@ -35,12 +35,12 @@ func holdingOf(t *testing.T, p *os.Process, stderr *bytes.Buffer, wait func() er
 	t.Helper()
 	h.descriptors = descriptorsOf(t, p.Pid)
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Pid))
-	must(t, err)
+	check(t, err)
 	_, after, _ := strings.Cut(string(status), "VmRSS:")
 	kilobytes, err := strconv.ParseInt(strings.Fields(after)[0], 10, 64)
-	must(t, err)
+	check(t, err)
 	h.resident = kilobytes << 10
-	must(t, p.Signal(syscall.SIGQUIT))
+	check(t, p.Signal(syscall.SIGQUIT))
 	_ = wait() // it ends with all its stacks
 	h.goroutines = strings.Count("\n"+stderr.String(), "\ngoroutine ")
 	if h.goroutines == 0 {
@@ -52,7 +52,7 @@ func holdingOf(t *testing.T, p *os.Process, stderr *bytes.Buffer, wait func() er
 func descriptorsOf(t *testing.T, pid int) int {
 	t.Helper()
 	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-	must(t, err)
+	check(t, err)
 	return len(fds)
 }
 
@@ -125,7 +125,7 @@ func TestSoakRequests(t *testing.T) {
 		cmd := exec.CommandContext(ctx, "mlget", "--links", loopback(), "--algorithm", "1", "--static-limit", "64K", "-t", "0", "-q",
 			"--power", "none", "-o", filepath.Join(dir, "out"), server.URL+"/x")
 		cmd.Stderr = &stderr
-		must(t, cmd.Start())
+		check(t, cmd.Start())
 		select {
 		case <-s.hung:
 		case <-ctx.Done():
@@ -164,7 +164,7 @@ func TestSoakLinks(t *testing.T) {
 		l.waitFor(t, 1e6)
 		h := holdingOf(t, r.Process, &r.stderr, r.Wait)
 		for _, suffix := range []string{".part", ".part.json"} {
-			must(t, os.Remove(filepath.Join(l.dir, "out.bin"+suffix)))
+			check(t, os.Remove(filepath.Join(l.dir, "out.bin"+suffix)))
 		}
 		return h
 	}

@@ -31,30 +31,30 @@ type authority struct {
 func newAuthority(t *testing.T) *authority {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
+	check(t, err)
 	a := &authority{key: key, cert: &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"},
 		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(48 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}}
 	der, err := x509.CreateCertificate(rand.Reader, a.cert, a.cert, &key.PublicKey, key)
-	must(t, err)
+	check(t, err)
 	a.cert, err = x509.ParseCertificate(der)
-	must(t, err)
+	check(t, err)
 	return a
 }
 
 // write writes its certificate for --cacert.
 func (a *authority) write(t *testing.T, name string) {
 	t.Helper()
-	must(t, os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}), 0o600))
+	check(t, os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}), 0o600))
 }
 
 // issue makes a server's certificate, which change may spoil.
 func (a *authority) issue(t *testing.T, change func(*x509.Certificate)) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
+	check(t, err)
 	leaf := &x509.Certificate{
 		SerialNumber: big.NewInt(2), NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
@@ -62,11 +62,11 @@ func (a *authority) issue(t *testing.T, change func(*x509.Certificate)) tls.Cert
 	}
 	change(leaf)
 	der, err := x509.CreateCertificate(rand.Reader, leaf, a.cert, &key.PublicKey, a.key)
-	must(t, err)
+	check(t, err)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-func must(t testing.TB, err error) {
+func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestTLSThroughProxy(t *testing.T) {
 	s, dir := newSite(t), t.TempDir()
 	t.Setenv("https_proxy", s.clear.URL)
 	ca, err := s.writeCA(dir)
-	must(t, err)
+	check(t, err)
 	mlget(t, dir, "--cacert", ca, "https://example.com/ranges/1000/x").want(t, 0)
 	s.seen()
 	mlget(t, dir, "--cacert", ca, "https://example.org/ranges/1000/x").want(t, 5, "certificate")

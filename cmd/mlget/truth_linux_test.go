@@ -25,9 +25,9 @@ const largeName = "large.bin"
 func newServed(t *testing.T) served {
 	t.Helper()
 	root, err := os.MkdirTemp("", "mlget-served-")
-	must(t, err)
+	check(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	must(t, os.Chmod(root, 0o755)) // for servers that do not run as root
+	check(t, os.Chmod(root, 0o755)) // for servers that do not run as root
 	s := served{root: root, large: testbody.Body{Size: 12e6 + 345, Seed: 80}, bodies: map[string]testbody.Body{}}
 	s.write(t, largeName, s.large)
 	for i := range 40 {
@@ -42,13 +42,13 @@ func newServed(t *testing.T) served {
 func (s served) write(t *testing.T, name string, b testbody.Body) {
 	t.Helper()
 	path := filepath.Join(s.root, name)
-	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	check(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	must(t, err)
+	check(t, err)
 	_, err = io.Copy(f, b.Reader())
-	must(t, err)
-	must(t, f.Close())
-	must(t, os.Chtimes(path, modified(), modified()))
+	check(t, err)
+	check(t, f.Close())
+	check(t, os.Chtimes(path, modified(), modified()))
 }
 
 // TestOtherServers downloads from servers that others have written, over two links,
@@ -91,7 +91,7 @@ func (s served) fetchLarge(t *testing.T, l *lab, p protocol) {
 	if r := readReport(t, report); r.HTTP != p.http || carriers(r) != 2 || r.Retries != 0 {
 		t.Errorf("HTTP %q over %d links, want %q over 2; %d retries", r.HTTP, carriers(r), p.http, r.Retries)
 	}
-	must(t, os.Remove(out))
+	check(t, os.Remove(out))
 }
 
 // fetchList downloads all files of a list as one job.
@@ -104,7 +104,7 @@ func (s served) fetchList(t *testing.T, l *lab, p protocol) {
 		list.WriteString(p.url + strings.ReplaceAll(name, " ", "%20") + "\n")
 	}
 	input := filepath.Join(dir, "list.txt")
-	must(t, os.WriteFile(input, []byte(list.String()), 0o600))
+	check(t, os.WriteFile(input, []byte(list.String()), 0o600))
 	out := filepath.Join(dir, "out")
 	l.mlget(t, append(p.args, "-q", "-P", out, "-i", input)...).want(t, 0)
 	wantHash(t, filepath.Join(out, largeName), s.large)
@@ -112,7 +112,7 @@ func (s served) fetchList(t *testing.T, l *lab, p protocol) {
 		wantHash(t, filepath.Join(out, filepath.Base(name)), b)
 	}
 	entries, err := os.ReadDir(out)
-	must(t, err)
+	check(t, err)
 	if len(entries) != len(s.bodies)+1 {
 		t.Errorf("%d files, want %d", len(entries), len(s.bodies)+1)
 	}
@@ -131,7 +131,7 @@ func (s served) resume(t *testing.T, l *lab, p protocol) {
 	if r := readReport(t, report); r.ResumedBytes == 0 {
 		t.Error("the second run began anew")
 	}
-	must(t, os.Remove(out))
+	check(t, os.Remove(out))
 }
 
 // wantHash checks that a file is a body.

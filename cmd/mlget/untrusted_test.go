@@ -15,18 +15,18 @@ func TestNameAppearsMeanwhile(t *testing.T) {
 			s, dir := newSite(t), t.TempDir()
 			s.set("hang", "1500000")
 			name, target := filepath.Join(dir, "f.bin"), filepath.Join(dir, "target")
-			must(t, os.WriteFile(target, []byte("not to be lost"), 0o600))
+			check(t, os.WriteFile(target, []byte("not to be lost"), 0o600))
 			p := startMlget(t, dir, s.clear.URL+"/hang/3000000/f.bin")
 			waitForFile(t, name+".part")
 			switch kind {
 			case "file":
-				must(t, os.WriteFile(name, []byte("not to be lost"), 0o600))
+				check(t, os.WriteFile(name, []byte("not to be lost"), 0o600))
 			case "link":
 				if err := os.Symlink("target", name); err != nil {
 					t.Skip(err)
 				}
 			case "directory":
-				must(t, os.Mkdir(name, 0o700))
+				check(t, os.Mkdir(name, 0o700))
 			}
 			s.release()
 			p.end(t).want(t, 0)

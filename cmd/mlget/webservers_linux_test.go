@@ -157,19 +157,19 @@ func (s webServer) start(t *testing.T, l *lab, root string) (address string) {
 	dir := t.TempDir()
 	fill := strings.NewReplacer("ADDRESS", address, "ROOT", root, "DIR", dir,
 		"CERT", filepath.Join(l.Dir(), "cert.pem"), "KEY", filepath.Join(l.Dir(), "key.pem"))
-	must(t, os.WriteFile(filepath.Join(dir, "conf"), []byte(fill.Replace(s.conf)), 0o600))
+	check(t, os.WriteFile(filepath.Join(dir, "conf"), []byte(fill.Replace(s.conf)), 0o600))
 	args := make([]string, len(s.args))
 	for i, a := range s.args {
 		args[i] = fill.Replace(a)
 	}
 	output, err := os.Create(filepath.Join(dir, "out"))
-	must(t, err)
+	check(t, err)
 	defer output.Close() //nolint:errcheck // it is the server's now
 	cmd := exec.Command(exe, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, output, output
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	must(t, l.InServer(cmd.Start))
+	check(t, l.InServer(cmd.Start))
 	over := make(chan struct{})
 	go func() {
 		defer close(over)

@@ -19,7 +19,7 @@ func TestNoAttributes(t *testing.T) {
 	}
 	list := make([]byte, 4096)
 	n, err := unix.Listxattr(name, list)
-	must(t, err)
+	check(t, err)
 	if have := string(list[:n]); have != "user.probe\x00" {
 		t.Errorf("attributes %q", have)
 	}
