@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,6 +50,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	if err == nil {
 		run := o.runStarted(started, links, len(jobs))
 		bus.Publish(run)
+		tellOfProxy(web.Proxies, urlsOf(jobs), links, warn)
 		sampler := measure.start(run)
 		used := o.sampleUsage(&bus, started)
 		nets, terms := networks(links, measure.models)
@@ -91,6 +93,14 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		return jobError{jobs[0].URL, err}
 	}
 	return err
+}
+
+func urlsOf(jobs []*engine.Job) []*url.URL {
+	urls := make([]*url.URL, len(jobs))
+	for i, job := range jobs {
+		urls[i] = job.URL
+	}
+	return urls
 }
 
 // limitTime ends ctx when --max-time after begun is over.
