@@ -111,8 +111,8 @@ func TestTLSIsVerified(t *testing.T) {
 			}}
 			site.StartTLS()
 			defer site.Close()
-			clear := newSite(t)
-			for _, u := range []string{site.URL + "/x", clear.clear.URL + "/to/1/x?url=" + url.QueryEscape(site.URL+"/y")} {
+			from := newSite(t)
+			for _, u := range []string{site.URL + "/x", from.clear.URL + "/to/1/x?url=" + url.QueryEscape(site.URL+"/y")} {
 				handshakes.Store(0)
 				requests.Store(0)
 				r := mlget(t, dir, "--cacert", ca, "-t", "5", "-o", "out", u)

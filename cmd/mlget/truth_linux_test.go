@@ -59,9 +59,9 @@ func TestOtherServers(t *testing.T) {
 	for _, s := range webServers() {
 		t.Run(s.name, func(t *testing.T) {
 			address := s.start(t, l, files.root)
-			clear, secure := fmt.Sprintf("http://%s:%d/", address, clearPort), fmt.Sprintf("https://%s:%d/", address, securePort)
+			plain, secure := fmt.Sprintf("http://%s:%d/", address, clearPort), fmt.Sprintf("https://%s:%d/", address, securePort)
 			for _, p := range []protocol{
-				{"HTTP 1.1 in clear", clear, "1.1", nil},
+				{"HTTP 1.1 in clear", plain, "1.1", nil},
 				{"HTTP 1.1 over TLS", secure, "1.1", []string{"--http1.1", "--cacert", l.CA()}},
 				{"HTTP 2 over TLS", secure, "2", []string{"--cacert", l.CA()}},
 			} {
@@ -74,7 +74,7 @@ func TestOtherServers(t *testing.T) {
 				})
 			}
 			t.Run("errors", func(t *testing.T) {
-				l.mlget(t, clear+"none").want(t, 8, "404")
+				l.mlget(t, plain+"none").want(t, 8, "404")
 				l.mlget(t, secure+largeName).want(t, 5, "^mlget: .*certificate")
 			})
 		})
