@@ -47,6 +47,11 @@ type Config struct {
 
 	// Energy decides whether links are left idle for the sake of energy.
 	Energy EnergyMode
+	// Batch says that the bytes belong to many files, of which Added tells (see
+	// Piece); Size and Have have no meaning then. The run is complete when every
+	// byte was received or voided and none is Expected.
+	Batch bool
+
 	// Deadline is when the run should be over: EnergyMin then looks for the
 	// cheapest way that meets it, and EnergyEMTCP spares a costly link only as
 	// far as it allows. 0: there is none.
@@ -271,6 +276,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 			l := &c.links[in.Link]
 			l.duty.spent = max(l.duty.spent, min(in.Bytes, unsized))
 		}
+	case Added, Voided, Expected, Planned:
 	case Power, Tick: // time is all that matters here
 	}
 	if c.complete {
