@@ -114,7 +114,7 @@ type Input struct {
 	Watts     float64   `json:"watts,omitempty"`
 	Terms     Terms     `json:"terms,omitzero"`
 	Piece     Piece     `json:"piece,omitzero"`
-	Plan      Plan      `json:"plan,omitzero"`
+	Plan      *Plan     `json:"plan,omitempty"`
 }
 
 // ActionKind says what an Action asks for.
