@@ -17,10 +17,10 @@ type sampled struct {
 	rate float64 // of wholeBy, bytes per second
 }
 
-func (d *download) changed(id scheduler.LinkID, s event.LinkState, reason string) {
-	d.e.cfg.Bus.Publish(event.LinkChanged{At: d.e.now(), Link: id, State: s, Reason: reason})
+func (o *owner) changed(id scheduler.LinkID, s event.LinkState, reason string) {
+	o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: id, State: s, Reason: reason})
 	if s != event.LinkUsed || reason != "" {
-		d.e.notice(s == event.LinkLost, "%s: %s: %s", d.e.links[id].name(), s, reason)
+		o.e.notice(s == event.LinkLost, "%s: %s: %s", o.e.links[id].name(), s, reason)
 	}
 }
 
@@ -46,7 +46,7 @@ func (d *download) sample() {
 	for _, t := range d.transfers {
 		s.Links[t.link].Bytes += t.got.Load()
 	}
-	if d.wholeMode {
+	if d.whole {
 		d.sampleWhole(&s)
 	} else if s.Size >= 0 {
 		s.Done = s.Size - d.core.Left()

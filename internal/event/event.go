@@ -24,6 +24,10 @@ type Event interface {
 // FileID counts a run's files from 0, in the order in which they were named.
 type FileID int32
 
+// Batch stands for all files of a batch, which share one scheduler, in its Samples
+// and Steps.
+const Batch FileID = -1
+
 // LinkInfo describes a link once, when the run begins or the link joins it.
 type LinkInfo struct {
 	Name string `json:"name"`
@@ -163,11 +167,12 @@ type LinkSample struct {
 	TCP         TCPSegments `json:"tcp"`
 }
 
-// Sample is where a file stands, several times a second. It may be dropped.
+// Sample is where a file stands, or all of a Batch, several times a second. It may be
+// dropped.
 type Sample struct {
 	At    scheduler.Time `json:"at"`
 	File  FileID         `json:"file"`
-	Size  int64          `json:"size"` // -1: unknown
+	Size  int64          `json:"size"` // -1: unknown; of a Batch as far as one knows
 	Done  int64          `json:"done"` // bytes of the file that are there, resumed ones included
 	Links []LinkSample   `json:"links"`
 }
@@ -189,6 +194,7 @@ type SchedulerStarted struct {
 	NoSteal     bool              `json:"no_steal"`
 	NoFailover  bool              `json:"no_failover"`
 	Parallelism int               `json:"parallelism"`
+	Batch       bool              `json:"batch,omitempty"` // of many files: as in scheduler.Config
 
 	Energy   scheduler.EnergyMode `json:"energy,omitempty"`
 	Deadline scheduler.Time       `json:"deadline,omitempty"` // 0: none
