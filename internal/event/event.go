@@ -209,6 +209,16 @@ type Step struct {
 	Actions []scheduler.Action `json:"actions,omitempty"`
 }
 
+// Tuned says how a link's connections are shared out among the files of a batch from
+// now on, and why.
+type Tuned struct {
+	At   scheduler.Time   `json:"at"`
+	Link scheduler.LinkID `json:"link"`
+	Mode string           `json:"mode"` // "manual", "hat", "eht" or "lowe"
+	Plan scheduler.Plan   `json:"plan"`
+	Why  string           `json:"why"` // short, for people
+}
+
 // Notice is a message for the person who runs the program.
 type Notice struct {
 	At      scheduler.Time `json:"at"`
@@ -306,6 +316,9 @@ func (SchedulerStarted) Kind() string { return "scheduler_started" }
 
 // Kind names the event in a record.
 func (Step) Kind() string { return "step" }
+
+// Kind names the event in a record.
+func (Tuned) Kind() string { return "tuned" }
 
 // Kind names the event in a record.
 func (Notice) Kind() string { return "notice" }
