@@ -109,6 +109,11 @@ func (o *owner) gain(t *transfer, got int64) {
 	o.links[t.link].gained += got - t.told
 	o.links[t.link].streams |= 1 << t.stream
 	o.links[t.link].lastByte = now
+	o.links[t.link].heard[t.stream] = now
+	if t.of != nil {
+		t.of.got += got - t.told
+		o.received[t.of.class] += got - t.told
+	}
 	t.told, t.progress = got, now
 	t.toldAt = scheduler.Time(t.lastByte.Load())
 }

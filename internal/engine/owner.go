@@ -24,10 +24,11 @@ type owner struct {
 
 	whole     bool // one stream brings all of it: the scheduler has no part in it
 	complete  bool
-	err       error          // the first that ends it
-	lossless  bool           // connections are not asked for signs of loss
-	lossAsked scheduler.Time // when they were last asked
-	reading   []int          // gatherAll's: how many connections of each link are being read
+	err       error                       // the first that ends it
+	lossless  bool                        // connections are not asked for signs of loss
+	lossAsked scheduler.Time              // when they were last asked
+	received  [scheduler.MaxClasses]int64 // bytes of a batch's files, by class
+	reading   []int                       // gatherAll's: how many connections of each link are being read
 }
 
 // work is what the bytes are of: one object or a batch of them. The owner calls it,
@@ -70,6 +71,7 @@ type linkState struct {
 	returns  int64 // of the Link, when last asked
 	arrivals int64 // of the Link, when last asked
 	lastByte scheduler.Time
+	heard    [scheduler.MaxStreams]scheduler.Time // when each stream brought its last byte
 }
 
 // newOwner is what knows the links. The scheduler is still to come.

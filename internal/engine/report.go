@@ -32,20 +32,7 @@ func (d *download) sampleSometimes(now scheduler.Time) {
 
 // sample tells observers where the download stands.
 func (d *download) sample() {
-	s := event.Sample{At: d.e.now(), File: d.job.ID, Size: d.size(), Links: make([]event.LinkSample, d.linkCount())}
-	for id := range s.Links {
-		l := scheduler.LinkID(id)
-		segments, open := d.e.links[id].segments.lately(s.At)
-		s.Links[id] = event.LinkSample{
-			Bytes: d.links[id].bytes, Wasted: d.links[id].wasted,
-			Rate: d.core.Rate(l), Bandwidth: d.core.Bandwidth(l),
-			RTT: time.Duration(d.e.links[id].roundTrip(nil)), InFlight: d.core.Requests(l),
-			Connections: open, TCP: segments,
-		}
-	}
-	for _, t := range d.transfers {
-		s.Links[t.link].Bytes += t.got.Load()
-	}
+	s := event.Sample{At: d.e.now(), File: d.job.ID, Size: d.size(), Links: d.sampleLinks()}
 	if d.whole {
 		d.sampleWhole(&s)
 	} else if s.Size >= 0 {
@@ -53,6 +40,25 @@ func (d *download) sample() {
 	}
 	d.sampled.at = s.At
 	d.e.cfg.Bus.Publish(s)
+}
+
+// sampleLinks is what each link has brought and is doing.
+func (o *owner) sampleLinks() []event.LinkSample {
+	links := make([]event.LinkSample, o.linkCount())
+	for id := range links {
+		l, shared := scheduler.LinkID(id), o.e.links[id]
+		segments, open := shared.segments.lately(o.e.now())
+		links[id] = event.LinkSample{
+			Bytes: o.links[id].bytes, Wasted: o.links[id].wasted,
+			Rate: o.core.Rate(l), Bandwidth: o.core.Bandwidth(l),
+			RTT: time.Duration(shared.roundTrip(nil)), InFlight: o.core.Requests(l),
+			Connections: open, TCP: segments,
+		}
+	}
+	for _, t := range o.transfers {
+		links[t.link].Bytes += t.got.Load()
+	}
+	return links
 }
 
 // sampleWhole adds what the scheduler, which has no part in it, cannot know of

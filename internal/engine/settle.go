@@ -166,17 +166,23 @@ func (d *download) tries(err error) int {
 
 // failed counts a failure against its link.
 func (d *download) failed(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration) ending {
-	l := &d.links[t.link]
-	if l.gained >= worthwhile && !d.whole { // in whole mode everything is lost
+	return d.failedLink(t, outcome, err, retryAfter, d.tries(err))
+}
+
+// failedLink counts a failure against its link, which is lost with so many tries in
+// a row; 0: with no number.
+func (o *owner) failedLink(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration, tries int) ending {
+	l := &o.links[t.link]
+	if l.gained >= worthwhile && !o.whole { // in whole mode everything is lost
 		l.failures = 0
 	}
 	l.gained = 0
 	l.failures++
-	if tries := d.tries(err); tries > 0 && l.failures >= tries {
+	if tries > 0 && l.failures >= tries {
 		return ending{outcome: outcome, lost: fmt.Errorf("%w (after %d tries)", err, l.failures)}
 	}
 	wait := max(backoff(l.failures), retryAfter)
-	d.e.notice(false, "%s: %v; next try in %.1f s", d.e.links[t.link].name(), err, wait.Seconds())
+	o.e.notice(false, "%s: %v; next try in %.1f s", o.e.links[t.link].name(), err, wait.Seconds())
 	return ending{outcome: outcome, retry: true, wait: wait}
 }
 

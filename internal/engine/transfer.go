@@ -35,10 +35,11 @@ type transfer struct {
 	client *fetch.Client
 	file   event.FileID
 	u      *url.URL
-	to     sink
-	eager  bool  // every byte is wanted at once: a consumer waits for it
-	whole  bool  // asks for the whole object, without a range
-	base   int64 // the scheduler's address of the object's first byte
+	to     sink   // of a batch: once the file is open
+	of     *entry // of a batch
+	eager  bool   // every byte is wanted at once: a consumer waits for it
+	whole  bool   // asks for the whole object, without a range
+	base   int64  // the scheduler's address of the object's first byte
 	sent   scheduler.Time
 	cancel context.CancelCauseFunc
 
@@ -75,6 +76,9 @@ type message struct {
 // has ended.
 func (e *Engine) run(ctx context.Context, t *transfer, tell chan<- message) {
 	resp, err := e.open(ctx, t, tell)
+	if err == nil && t.of != nil {
+		t.to, err = t.of.open(ctx, t)
+	}
 	if err == nil {
 		err = e.receive(ctx, t, resp, t.to)
 	}
