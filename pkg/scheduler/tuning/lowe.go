@@ -40,7 +40,7 @@ func (t *Tuner) lowest(o *Observation, out []Change) []Change {
 			tr.n = 1
 			out = t.propose(i, t.even(1), "LowE: one connection, to see what it does", out)
 		case tr.enough == 0:
-			out = t.try(i, &v, o, out)
+			out = t.try(i, &v, out)
 		case t.now >= l.since+review:
 			if plan := t.least(l, &v); differs(&plan, &l.plan) {
 				out = t.propose(i, plan, l.said(&v, &plan), out)
@@ -51,7 +51,7 @@ func (t *Tuner) lowest(o *Observation, out []Change) []Change {
 }
 
 // try goes on with a link's trial.
-func (t *Tuner) try(i int, v *LinkView, o *Observation, out []Change) []Change {
+func (t *Tuner) try(i int, v *LinkView, out []Change) []Change {
 	l := &t.links[i]
 	tr := &l.trial
 	if v.RTT == 0 || v.Rate == 0 {

@@ -218,8 +218,13 @@ func TestNames(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for _, c := range []Config{
-		{}, {Links: 1, Mode: 9}, {Links: 1, Concurrency: -1}, {Links: 1, Parallelism: 1000}, {Links: 1, Sampling: -1},
-		{Links: 1, Channels: -1}, {Links: 1, Power: Power{Watts: -1}},
+		{},
+		{Links: 1, Mode: 9},
+		{Links: 1, Concurrency: -1},
+		{Links: 1, Parallelism: 1000},
+		{Links: 1, Sampling: -1},
+		{Links: 1, Channels: -1},
+		{Links: 1, Power: Power{Watts: -1}},
 	} {
 		if _, err := New(c); err == nil {
 			t.Errorf("%+v was taken", c)
