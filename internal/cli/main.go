@@ -101,7 +101,8 @@ what was interrupted.`,
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	cmd.SetVersionTemplate("mlget {{.Version}}\n")
 	cmd.SetUsageTemplate(cmd.UsageTemplate() + exitHelp)
-	cmd.AddCommand(newLinksCommand(stdio), newPowerCommand(stdio), newSimulateCommand(stdio), newVersionCommand(stdio))
+	cmd.AddCommand(newLinksCommand(stdio), newPowerCommand(stdio), newSimulateCommand(stdio),
+		newBenchCommand(stdio), newVersionCommand(stdio))
 	return cmd
 }
 

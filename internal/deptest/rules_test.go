@@ -33,12 +33,13 @@ func rules() map[string]rule {
 			tests: "pkg/scheduler pkg/scheduler/schedtest",
 		},
 		"pkg/scheduler/schedtest": {imports: "pkg/scheduler"},
+		"pkg/scheduler/tuning":    {imports: "pkg/scheduler", std: "fmt math math/bits slices"},
 
 		// Rehearses. It takes the scenarios and the rates of their links from the
 		// laboratory, so that the two cannot disagree about what a scenario is; of
 		// that package's own it uses none that opens files.
 		"internal/sim": {
-			imports: "internal/energy internal/linklab/scenario internal/terms pkg/scheduler",
+			imports: "internal/dataset internal/energy internal/linklab/scenario internal/terms pkg/scheduler pkg/scheduler/tuning",
 			std:     "cmp embed encoding/json errors fmt io io/fs math math/rand/v2 slices strings sync time",
 		},
 
@@ -86,9 +87,9 @@ func rules() map[string]rule {
 
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
-			imports: "internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
+			imports: "internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
 				" internal/modelled internal/power internal/progress internal/record internal/report internal/sim internal/store internal/term internal/terms" +
-				" internal/units pkg/scheduler" +
+				" internal/units pkg/scheduler pkg/scheduler/tuning" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
 
@@ -96,16 +97,16 @@ func rules() map[string]rule {
 		// tests and the models of radios, so that it cannot favour it; its scenarios
 		// serve the simulator too.
 		"internal/linklab": {
-			imports: "internal/energy internal/linklab/battery internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
+			imports: "internal/dataset internal/energy internal/linklab/battery internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
 				" github.com/spf13/cobra github.com/vishvananda/netlink golang.org/x/sys",
 		},
 		"internal/linklab/bench": {
-			imports: "internal/energy internal/linklab internal/linklab/scenario github.com/spf13/cobra",
+			imports: "internal/dataset internal/energy internal/linklab internal/linklab/scenario github.com/spf13/cobra",
 		},
 		"internal/linklab/battery":  {tests: "internal/energy"},
 		"internal/linklab/emu":      {imports: "internal/energy internal/linklab/scenario"},
 		"internal/linklab/scenario": {imports: "internal/energy"},
-		"internal/linklab/server":   {imports: "internal/testbody"},
+		"internal/linklab/server":   {imports: "internal/dataset internal/testbody"},
 
 		// Turns times, bytes and samples into joules: as pure as the scheduler. It is
 		// given a file's bytes, not the file.
@@ -122,6 +123,9 @@ func rules() map[string]rule {
 			imports: "internal/energy internal/event pkg/scheduler",
 			tests:   "internal/event/eventtest",
 		},
+
+		// Sets of files to download, made from a formula.
+		"internal/dataset": {imports: "internal/testbody"},
 
 		// Leaves.
 		"internal/term":     {},
@@ -148,7 +152,7 @@ func never() map[string]string {
 			" internal/linklab/emu internal/linklab/server net",
 		"internal/linklab": "internal/cli internal/engine internal/link internal/fetch internal/store internal/event" +
 			" pkg/scheduler",
-		"cmd/mlget": "internal/linklab/emu internal/linklab/server github.com/vishvananda internal/testbody go.uber.org testing",
+		"cmd/mlget": "internal/linklab/emu internal/linklab/server github.com/vishvananda go.uber.org testing",
 	}
 }
 
@@ -157,7 +161,7 @@ func onlyBy() map[string]string {
 	return map[string]string{
 		"internal/cli":                        "cmd/mlget",
 		"internal/linklab":                    "cmd/linklab",
-		"internal/testbody":                   "internal/linklab/server",
+		"internal/testbody":                   "internal/dataset internal/linklab/server",
 		"internal/event/eventtest":            "",
 		"pkg/scheduler/schedtest":             "",
 		"unsafe":                              "internal/link",           // structures of the kernel
