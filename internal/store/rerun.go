@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/url"
 	"os"
 	"time"
 )
@@ -18,6 +19,19 @@ import (
 
 // sameTime is how far two times of one file may lie apart: FAT counts in 2 s.
 const sameTime = 2 * time.Second
+
+// Standing says, before Open, whether NAME is there already and Rerun wants it
+// looked at (there), and whether an earlier run left a .part of it (left). It makes
+// nothing, and what it says may not hold any more when Open is called.
+func (t Target) Standing(u *url.URL) (there, left bool) {
+	name := t.Path(u)
+	if t.Rerun {
+		fi, err := os.Lstat(name)
+		there = err == nil && fi.Mode().IsRegular()
+	}
+	_, err := os.Lstat(name + partSuffix)
+	return there, err == nil
+}
 
 // Standing says that there is a file already that may be the object (see
 // Target.Rerun). Begin, told what the object is, finds out. Until then no more

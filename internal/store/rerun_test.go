@@ -88,6 +88,9 @@ func TestRerun(t *testing.T) {
 			dir := t.TempDir()
 			c.there(t, dir)
 			before := names(t, dir)
+			if there, _ := rerun(dir).Standing(parse(t, rerunURL)); there != c.standing {
+				t.Fatalf("standing before it is opened: %v", there)
+			}
 			f := open(t, rerun(dir), rerunURL)
 			if f.Standing() != c.standing {
 				t.Fatalf("standing: %v", f.Standing())
@@ -150,6 +153,11 @@ func TestRerunResumes(t *testing.T) {
 	write(t, f, b, scheduler.Range{End: 1000})
 	must(t, f.Suspend(ranges(0, 1000)))
 	wantNames(t, dir, "x", "x.1.part", "x.1.part.json")
+	for name, want := range map[string]bool{"x": false, "x.1": true} {
+		if _, left := (Target{Dir: dir, Name: name}).Standing(parse(t, rerunURL)); left != want {
+			t.Errorf("left of %s: %v", name, left)
+		}
+	}
 
 	f = open(t, rerun(dir), rerunURL)
 	if _, done, ok := f.Resume(); !ok || len(done) != 1 || !f.Standing() {
