@@ -45,7 +45,7 @@ func rules() map[string]rule {
 
 		// Acts.
 		"internal/engine": {
-			imports: "internal/event internal/fetch internal/link internal/store pkg/scheduler golang.org/x/time/rate",
+			imports: "internal/event internal/fetch internal/link internal/store pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
 			tests:   "internal/testbody golang.org/x/sys",
 		},
 		"internal/link": {

@@ -271,7 +271,7 @@ func TestBatch(t *testing.T) {
 			s := &shop{}
 			h := r.haul(t.Context(), Batch{Mode: tuning.HAT}, mixed(serve(t, s), 1000, known)...)
 			h.right()
-			if n := s.requests.Load(); n > 1100 {
+			if n := s.requests.Load(); n > 2000 {
 				t.Errorf("%d requests for 1000 files", n)
 			}
 		})
