@@ -137,3 +137,24 @@ func TestSplice(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
+
+func FuzzParseFilesTool(f *testing.F) {
+	for _, name := range []string{"mlget-eht", "mlget-j16p4", "aria2-16x4", "curlz-50", "wget2-5", "wget; rm"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		tool, err := ParseFilesTool(name)
+		if err != nil {
+			return
+		}
+		// Whatever was asked for, no argument is other than a flag, a number or ours.
+		for _, a := range tool.args(Request{URL: "http://u/", List: "list", Transport: Clear, Links: []scenario.Link{{Name: "a"}}}) {
+			if strings.ContainsAny(a, " \n;$`") {
+				t.Errorf("%q becomes %q", name, a)
+			}
+		}
+		if len(tool.numbers()) > 2 || tool.program() == "" {
+			t.Errorf("%q: %+v", name, tool)
+		}
+	})
+}
