@@ -41,9 +41,11 @@ func (b *batch) nextAside(reqs context.Context) {
 		}
 		begun := f.begun
 		f.begun = true
+		job := *f.job
+		job.Target.Rerun = false
 		a.out++
 		go func() {
-			res, err := e.download(reqs, f.job, begun)
+			res, err := e.download(reqs, &job, begun)
 			a.done <- asideEnd{f, e, res, err}
 		}()
 	}

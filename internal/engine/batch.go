@@ -63,7 +63,6 @@ type batch struct {
 	space   space
 	entries []*entry // those that have not ended
 	waiting int      // of these, those laid out of which nothing was asked for
-	unsized int      // of these, those laid out whose size is only a guess
 	held    []*entry // of these, those that wait for a time
 	// Entries of which something has changed that may be their end.
 	unsettled []*entry
@@ -242,7 +241,6 @@ func (b *batch) wind(reqs context.Context) {
 	for b.chores.out > 0 {
 		b.settle(reqs, <-b.chores.done)
 	}
-	b.fail(errOver) // should there still be a file, it does not go on
 	for _, f := range slices.Clone(b.entries) {
 		switch {
 		case f.ending: // it waits to be downloaded by itself
@@ -285,11 +283,9 @@ func (b *batch) watchStalls(now scheduler.Time) {
 // sample tells observers where the batch stands.
 func (b *batch) sample() {
 	s := event.Sample{At: b.e.now(), File: event.Batch, Links: b.sampleLinks()}
-	for _, l := range s.Links {
-		s.Done += l.Bytes - l.Wasted
+	if s.Size = b.core.Size(); s.Size >= 0 {
+		s.Done = s.Size - b.core.Left()
 	}
-	// A file whose size is not known lies there as one of guessSize bytes.
-	s.Size = s.Done + max(0, b.core.Left()-int64(b.unsized)*(guessSize-b.sizes.mean()))
 	b.sampledAt = s.At
 	b.e.cfg.Bus.Publish(s)
 }

@@ -89,28 +89,37 @@ func (c *chores) next(reqs context.Context) {
 	}
 }
 
-// commit makes files durable, and gives them their names.
+// commit makes files durable together, and gives them their names.
 func commit(files []*entry) chore {
 	c := chore{kind: committed, files: files, names: make([]string, len(files)), errs: make([]error, len(files))}
+	var pending []store.Pending
+	var of []int
 	for i, f := range files {
-		c.names[i], c.errs[i] = f.commit()
+		f.place.mu.Lock()
+		defer f.place.mu.Unlock()
+		if c.errs[i] = f.place.ready(f); c.errs[i] == nil {
+			pending = append(pending, store.Pending{File: f.place.to.File, Options: store.CommitOptions{Size: f.size}})
+			of = append(of, i)
+		}
+	}
+	for k, done := range store.CommitAll(pending) {
+		c.names[of[k]], c.errs[of[k]] = done.Name, done.Err
+	}
+	for i, f := range files {
+		c.errs[i] = first(c.errs[i], f.place.shut())
 	}
 	return c
 }
 
-// commit gives the file its name. An empty one has not been opened yet.
-func (f *entry) commit() (string, error) {
-	p := &f.place
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// ready opens the file if no byte of it has done so; mu is held.
+func (p *place) ready(f *entry) error {
 	if !p.opened && p.err == nil {
 		p.err = p.begin(f)
 	}
-	if p.err != nil {
-		return "", first(p.err, p.shut())
+	if errors.Is(p.err, errThere) {
+		return nil
 	}
-	name, err := p.to.Commit(store.CommitOptions{Size: f.size})
-	return name, first(err, p.to.Close())
+	return p.err
 }
 
 // verify compares what was written with the file's checksum.
@@ -118,16 +127,15 @@ func (f *entry) verify(ctx context.Context) error {
 	p := &f.place
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.opened && p.err == nil {
-		p.err = p.begin(f)
-	}
-	if p.err != nil {
-		return p.err
+	if err := p.ready(f); err != nil {
+		return err
 	}
 	err := f.job.Checksum.verify(ctx, p.to, f.size)
 	switch {
 	case err == nil:
 		return nil
+	case p.to.Whole():
+		return first(err, p.to.Close())
 	case errors.Is(err, ErrChecksum):
 		return first(err, p.to.Reject())
 	case f.size >= journalFrom: // interrupted: nothing need be fetched again

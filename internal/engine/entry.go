@@ -21,8 +21,12 @@ const (
 	journalFrom = int64(8) << 20
 )
 
-// errLeft says that an earlier run has left a part of the file.
-var errLeft = errors.New("an earlier run has left a part of it")
+// errLeft says that an earlier run has left a part of the file, and errThere all of
+// it.
+var (
+	errLeft  = errors.New("an earlier run has left a part of it")
+	errThere = errors.New("it is there already")
+)
 
 // fate is what becomes of a file of a batch.
 type fate uint8
@@ -44,11 +48,13 @@ type entry struct {
 	index int // in batch.entries
 	class scheduler.Class
 
-	laid  []piece           // where its bytes lie in the address space
-	want  []scheduler.Range // what of it is missing, while it is not laid out and its size is known
-	size  int64             // -1: no response has told
-	ref   fetch.Object      // what all responses must agree with, once size is known
-	begun bool              // its first request has been made, and it was published
+	laid     []piece           // where its bytes lie in the address space
+	want     []scheduler.Range // what of it is missing, while it is not laid out and its size is known
+	extent   int64             // how much of it has been laid out so far
+	standing bool              // there is a file that may be it already: no more than a byte is asked for
+	size     int64             // -1: no response has told
+	ref      fetch.Object      // what all responses must agree with, once size is known
+	begun    bool              // its first request has been made, and it was published
 
 	fate     fate
 	why      error // it was given up
@@ -106,10 +112,19 @@ func (p *place) begin(f *entry) error {
 	if n := to.Notice(); n != "" {
 		f.b.e.notice(true, "%s", n)
 	}
-	if _, _, ok := to.Resume(); ok {
+	if _, _, left := to.Resume(); left {
 		return errLeft
 	}
-	return to.Begin(p.id)
+	if err := to.Begin(p.id); err != nil {
+		return err
+	}
+	if to.Whole() {
+		return errThere
+	}
+	if _, _, left := to.Resume(); left { // Begin has taken another name
+		return errLeft
+	}
+	return nil
 }
 
 // leave gives back the slot of a file that has been closed.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"os"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -53,8 +54,7 @@ func (b *batch) hungry() bool {
 	for id := range b.links {
 		want += b.core.Rate(scheduler.LinkID(id))
 	}
-	free := b.core.Free() - int64(b.unsized)*(guessSize-b.sizes.mean())
-	return free < max(aheadLeast, int64(want*aheadTime.Seconds()))
+	return b.core.Free() < max(aheadLeast, int64(want*aheadTime.Seconds()))
 }
 
 // fedAtOnce bounds how many files are laid out before the next look at what has
@@ -84,7 +84,7 @@ func (b *batch) take(reqs context.Context, job *Job, ok bool) {
 		b.jobs = nil
 		return
 	}
-	f := &entry{b: b, job: job, site: b.siteOf(job.URL), index: len(b.entries), size: -1}
+	f := &entry{b: b, job: job, site: b.siteOf(job.URL), index: len(b.entries), size: -1, standing: stands(job)}
 	b.entries = append(b.entries, f)
 	if job.Size > 0 {
 		b.knows(job.Size)
@@ -103,6 +103,16 @@ func (b *batch) take(reqs context.Context, job *Job, ok bool) {
 	}
 }
 
+// stands says whether there is a file that may be what a job is to fetch: a byte of
+// it is then asked for, and what its response says of the object decides.
+func stands(job *Job) bool {
+	if !job.Target.Rerun {
+		return false
+	}
+	fi, err := os.Lstat(job.wish())
+	return err == nil && fi.Mode().IsRegular()
+}
+
 // lay gives the scheduler what is missing of a file.
 func (b *batch) lay(reqs context.Context, f *entry) {
 	f.fate = running
@@ -112,10 +122,11 @@ func (b *batch) lay(reqs context.Context, f *entry) {
 			b.add(reqs, f, r.Off, r.Len(), false)
 		}
 		f.want = nil
-	case f.job.Size > 0:
+	case f.job.Size > 0 && !f.standing:
 		b.add(reqs, f, 0, f.job.Size, false)
+	case f.standing:
+		b.add(reqs, f, 0, 1, true)
 	default:
-		b.unsized++
 		b.add(reqs, f, 0, guessSize, true)
 	}
 	if !f.begun {
@@ -136,9 +147,10 @@ func (b *batch) withdraw(reqs context.Context, f *entry) {
 		}
 	}
 	if f.size >= 0 {
-		f.want = f.missing(f.want[:0])
-	} else if f.job.Size <= 0 {
-		b.unsized--
+		if f.want = f.missing(f.want[:0]); f.extent < f.size {
+			f.want = append(f.want, scheduler.Range{Off: f.extent, End: f.size})
+		}
+		f.standing = false
 	}
 	for i := range f.laid {
 		b.step(reqs, scheduler.Input{Kind: scheduler.Voided, Piece: scheduler.Piece{Range: f.laid[i].at}})
@@ -167,6 +179,7 @@ func (b *batch) add(reqs context.Context, f *entry, off, length int64, guess boo
 	if len(f.laid) == 0 {
 		f.class = b.tuner.Class(size)
 	}
+	f.extent = max(f.extent, off+length)
 	p := b.space.add(f, off, length)
 	b.step(reqs, scheduler.Input{Kind: scheduler.Added, Piece: scheduler.Piece{
 		Range: p.at, File: int32(f.job.ID), Class: f.class, Guess: guess,
@@ -183,23 +196,26 @@ func (b *batch) knows(size int64) {
 // it or takes back what does not exist.
 func (b *batch) sized(reqs context.Context, f *entry, size int64) {
 	if f.job.Size <= 0 {
-		b.unsized--
 		b.knows(size)
 	}
 	f.size = size
-	end := int64(0)
 	for i := range f.laid {
 		p := &f.laid[i]
-		last := p.offset(p.at.End)
-		end = max(end, last)
-		if last > size {
+		if last := p.offset(p.at.End); last > size {
 			void := p.at
 			void.Off = max(p.at.Off, p.at.End-(last-size))
 			b.step(reqs, scheduler.Input{Kind: scheduler.Voided, Piece: scheduler.Piece{Range: void}})
 		}
 	}
-	if end < size {
-		b.add(reqs, f, end, size-end, false)
+	if !f.standing {
+		b.extend(reqs, f)
+	}
+}
+
+// extend lays out what of a file has not been laid out yet.
+func (b *batch) extend(reqs context.Context, f *entry) {
+	if f.extent < f.size {
+		b.add(reqs, f, f.extent, f.size-f.extent, false)
 	}
 }
 

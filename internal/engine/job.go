@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/netip"
 	"net/url"
-	"path/filepath"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
@@ -29,14 +28,7 @@ type Job struct {
 
 // wish is the name that the file is to have.
 func (j *Job) wish() string {
-	name := j.Target.Name
-	if name == "" {
-		name = store.NameFromURL(j.URL)
-	}
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(j.Target.Dir, name)
+	return j.Target.Path(j.URL)
 }
 
 // openSink finds out where the bytes go, before the network is touched. Where

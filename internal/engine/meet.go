@@ -113,7 +113,9 @@ func (b *batch) review(reqs context.Context, f *entry) {
 		b.chores.finish(reqs, f)
 	case failed, aside:
 		b.chores.close(reqs, f)
-	case held, finishing:
+	case finishing: // it was there already
+		b.chores.finish(reqs, f)
+	case held:
 	}
 }
 

@@ -82,7 +82,11 @@ func (e *Engine) run(ctx context.Context, t *transfer, tell chan<- message) {
 	if err == nil {
 		err = e.receive(ctx, t, resp, t.to)
 	}
-	if resp != nil {
+	switch {
+	case resp == nil:
+	case errors.Is(err, errThere):
+		resp.Discard(worthwhile) // of a byte that only asked a question
+	default:
 		resp.Discard(0) // a range that was cut short: its rest is not wanted
 	}
 	tell <- message{t: t, err: err}

@@ -58,7 +58,7 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 			o.Joules = joules
 		}
 	}
-	t.changes = t.Step(now, &o, t.changes[:0])
+	t.changes = t.Step(now, o, t.changes[:0])
 	for i := range t.changes {
 		c := &t.changes[i]
 		plan := c.Plan

@@ -51,6 +51,10 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 	case errors.Is(err, errLeft):
 		b.setAside(reqs, f, "")
 		return ending{outcome: event.OutcomeCancelled, retry: true}
+	case errors.Is(err, errThere):
+		b.withdraw(reqs, f)
+		f.fate, f.want = finishing, nil
+		return ending{outcome: event.OutcomeCancelled}
 	case !errors.As(err, &fe):
 		if full(err) {
 			b.fail(err) // none of the others will find room either
@@ -168,6 +172,10 @@ func (b *batch) conclude(reqs context.Context, t *transfer, got int64, finished 
 	case t.released:
 	case finished:
 		f.gained += got
+		if f.standing && f.fate == running { // it is another one than what is there
+			f.standing = false
+			b.extend(reqs, f)
+		}
 		b.step(reqs, scheduler.Input{Kind: scheduler.Finished, Link: t.link, Chunk: t.chunk, Bytes: got})
 	default:
 		wait := scheduler.Time(end.wait)
