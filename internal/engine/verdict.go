@@ -18,6 +18,9 @@ const (
 	// busyMost is how often a server may ask to come again later for one file, unless
 	// Config.Tries is less.
 	busyMost = 6
+	// sparedMost is how often a failure of one file may be put down to a server that
+	// bounds its connections.
+	sparedMost = 2
 	// aliveTime is for how long a link that has brought bytes is not to blame for a
 	// failure.
 	aliveTime = 2 * scheduler.Second
@@ -65,7 +68,8 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return ending{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return b.unsatisfied(reqs, t, fe)
-	case f.site.over[t.link].heard > 0 && b.needless(t):
+	case f.spared < sparedMost && f.site.over[t.link].heard > 0 && b.needless(t):
+		f.spared++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
 	case fe.Class == fetch.Busy:
 		return b.busy(reqs, t, fe)
