@@ -125,13 +125,13 @@ type chunk struct {
 	twin   ChunkID // fetches the same bytes, up to the same end; NoChunk: none does
 	copy   bool    // and was begun after it: what it is asked for is not counted
 
-	// Of a batch: the file's place among those in progress, its class, where the
-	// piece ends, whether the file's size is still unknown, and how many of the
+	// Of a batch: the file's place among those in progress, its class, the piece as
+	// it was Added, whether the file's size is still unknown, and how many of the
 	// bytes asked for are not likely to exist.
 	slot  int32
 	class Class
 	guess bool
-	limit int64
+	piece Range
 	over  int64
 }
 
@@ -154,7 +154,8 @@ type link struct {
 	lastByte  Time  // when the last byte came, or the link began to wait for one
 	robbed    int   // how often its requests were taken over before they were answered
 	streams   streams
-	slowSince Time // since when its rate is below the static limit; Never: it is not
+	speeds    *speeds // of a batch
+	slowSince Time    // since when its rate is below the static limit; Never: it is not
 	terms     Terms
 	duty      duty
 	pace      pace
@@ -201,6 +202,9 @@ func New(cfg Config) (*Core, error) {
 		c.links[i].slowSince = Never
 		c.links[i].duty.trouble = Never
 		c.links[i].streams = streams{most: cfg.firstStreams(), batch: cfg.Batch}
+		if cfg.Batch {
+			c.links[i].speeds = &speeds{}
+		}
 	}
 	if cfg.Batch {
 		c.batch, c.ledger = newBatch(cfg.Links), newLedger(0, nil)
@@ -243,6 +247,14 @@ func (c *Core) free() int64 {
 
 // owed is how many bytes the link was asked for and has not received.
 func (l *link) owed() int64 { return l.pending - l.over }
+
+// owe notes that a link's stream has been asked for so many bytes more.
+func (c *Core) owe(id LinkID, stream StreamID, bytes int64) {
+	c.links[id].pending += bytes
+	if c.batch != nil {
+		c.batch.tables[id].streams[stream].pending += bytes
+	}
+}
 
 // Left is how many bytes have not been received; meaningless while the size is
 // unknown.
@@ -369,6 +381,9 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 // taken to have received nothing up to now, and what it did receive would count
 // for the time after.
 func (c *Core) measure() {
+	if c.batch != nil {
+		c.compare()
+	}
 	for i := range c.links {
 		l := &c.links[i]
 		if l.requests == 0 {
@@ -426,7 +441,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			c.came(ch, fresh)
 		}
 		if !ch.copy {
-			l.pending -= fresh
+			c.owe(ch.link, ch.stream, -fresh)
 		}
 		l.received += fresh
 		l.lastByte = c.now
@@ -475,7 +490,7 @@ func (c *Core) end(i int, out []Action) []Action {
 	}
 	c.drop(i)
 	if !ch.copy {
-		l.pending -= ch.left()
+		c.owe(ch.link, ch.stream, -ch.left())
 		l.assigned -= ch.left()
 		c.ledger.give(ch.rest())
 	}
@@ -536,6 +551,9 @@ func (l *link) forget(cfg *Config) {
 	l.pace = pace{}
 	l.duty.trouble = Never
 	l.streams = streams{most: cfg.firstStreams(), batch: cfg.Batch, loss: loss{reordered: l.streams.loss.reordered}}
+	if cfg.Batch {
+		*l.speeds = speeds{}
+	}
 }
 
 func (c *Core) upDown(in Input, out []Action) []Action {

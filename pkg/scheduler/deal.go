@@ -14,14 +14,24 @@ const (
 	// the end of the job.
 	aheadTrips = 3
 	aheadFloor = 100 * Millisecond
+	// starvedTrips: a connection is starved whose requests, as many as there may be,
+	// last for less than so many round trips.
+	starvedTrips = 1.5
 	// While a connection starts slowly it should have been asked for aheadWindows
 	// times what it has brought so far, up to aheadGrowth bytes, or aheadUnmet while
 	// its link has not been measured.
 	aheadWindows = 4
 	aheadGrowth  = 64 << 10
 	aheadUnmet   = 256 << 10
-	// wholePiece is up to how many bytes a piece is asked for as a whole.
-	wholePiece = 1 << 20
+	// briefTrips: a file of unknown size that takes a connection no longer than so
+	// many round trips is never shared out.
+	briefTrips = 4
+	// wholePiece is up to how many bytes a piece is asked for as a whole, if that
+	// takes a connection no longer than wholeSeconds: what slow ones have in hand at
+	// the end has to be taken from them. Up to leastWhole it may take longer.
+	wholePiece   = 1 << 20
+	wholeSeconds = 2
+	leastWhole   = 256 << 10
 )
 
 // queue is what a connection has been asked for and has not received.
@@ -35,7 +45,13 @@ type table struct {
 	streams [MaxStreams]queue
 	blocked uint64 // bit s: there is nothing for stream s now
 	helped  int    // what has been taken over for the link; a bound, as two may want the same
-	starved bool   // there were files, but no more requests on a connection
+}
+
+// hunger says whether a link's connections have all the requests that they may have,
+// and yet too little to receive: files are small, and the trip is long.
+type hunger struct {
+	starved bool // since it was last looked at
+	fed     Time // when it last got more connections
 }
 
 // deal gives pieces to the connections that are ready for more, one link after the
@@ -43,18 +59,12 @@ type table struct {
 func (c *Core) deal(out []Action) []Action {
 	b := c.batch
 	b.booked = false
-	if b.stock.empty() && !b.stock.last() {
+	b.helping = b.stock.last() && b.stock.empty()
+	if b.stock.empty() && !b.helping {
 		return out
 	}
 	for i := range b.tables {
-		b.tables[i] = table{}
-	}
-	for i := range c.chunks {
-		if ch := &c.chunks[i]; !ch.copy {
-			q := &b.tables[ch.link].streams[ch.stream]
-			q.requests++
-			q.pending += ch.left() - ch.over
-		}
+		b.tables[i].blocked, b.tables[i].helped = 0, 0
 	}
 	for more := true; more; {
 		more = false
@@ -79,7 +89,7 @@ func (c *Core) dealTo(id LinkID, out []Action) []Action {
 		if out = c.requestPiece(id, stream, out); len(out) > before {
 			break
 		}
-		if c.batch.stock.last() && t.helped < maxQueued && !c.overShare(id) {
+		if c.batch.helping && t.helped < maxQueued && !c.overShare(id) {
 			if out = c.steal(id, stream, out); len(out) > before {
 				t.helped++
 				break
@@ -97,6 +107,7 @@ func (c *Core) dealTo(id LinkID, out []Action) []Action {
 // with the least to do if there are several.
 func (c *Core) next(id LinkID) (best StreamID, found bool) {
 	l, t := &c.links[id], &c.batch.tables[id]
+	least := 0.0
 	for s := range l.streams.most {
 		q := &t.streams[s]
 		switch {
@@ -105,13 +116,15 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 		case q.requests == 0:
 			return s, true
 		case q.requests >= c.depth(id, s):
-			t.starved = t.starved || float64(q.pending) < c.ahead(l, s)
+			if float64(q.pending) < starvedTrips*l.est.rate*l.trip().Seconds()*l.part(s) {
+				c.batch.hunger[id].starved = true
+			}
 			continue
 		case float64(q.pending) > c.ahead(l, s):
 			continue
 		}
-		if !found || q.pending < t.streams[best].pending {
-			best, found = s, true
+		if wait := float64(q.pending) / l.part(s); !found || wait < least {
+			best, found, least = s, true, wait
 		}
 	}
 	return best, found
@@ -132,8 +145,26 @@ func (c *Core) ahead(l *link, stream StreamID) float64 {
 	if l.est.rate <= 0 {
 		return float64(min(aheadUnmet, grown))
 	}
-	lasts := longest(aheadFloor, aheadTrips, l.trip())
-	return max(l.est.rate*lasts.Seconds()/float64(l.streams.most), float64(min(aheadGrowth, grown)))
+	n := float64(l.est.rate*longest(aheadFloor, aheadTrips, l.trip()).Seconds()) * l.part(stream)
+	if l.speeds.rate[stream] <= 0 {
+		n = max(n, float64(min(aheadGrowth, grown)))
+	}
+	return n
+}
+
+// compare measures the connections of each link.
+func (c *Core) compare() {
+	for i := range c.links {
+		l := &c.links[i]
+		l.speeds.observe(c.now, l.rtt, &c.batch.tables[i], l.streams.most)
+		if h := &c.batch.hunger[i]; h.starved {
+			h.starved = false
+			if c.cfg.Parallelism == 0 && !c.planned(LinkID(i)) && c.now-h.fed >= longest(rateWindow, speedTrips, l.rtt) {
+				h.fed = c.now
+				l.streams.most = min(MaxStreams, 2*l.streams.most)
+			}
+		}
+	}
 }
 
 // class is the class of files that a connection is for.
@@ -161,32 +192,22 @@ func (c *Core) requestPiece(id LinkID, stream StreamID, out []Action) []Action {
 	return c.startPart(id, stream, k, s.take(k, fresh, i, n), out)
 }
 
-// probePiece lets a banned link ask for up to so many bytes; for a guess as a whole.
+// probePiece lets a banned link ask for up to so many bytes.
 func (c *Core) probePiece(id LinkID, size int64, out []Action) []Action {
 	k, fresh, i := c.pickPiece(id, 0)
 	if i < 0 || size <= 0 {
 		return out
 	}
 	s := &c.batch.stock
-	p := &s.shelf(k, fresh).live()[i]
-	if p.guess {
-		if size = p.Len(); size > c.room(id) {
-			return out
-		}
-	}
-	return c.startPart(id, 0, k, s.take(k, fresh, i, size), out)
+	return c.startPart(id, 0, k, s.take(k, fresh, i, min(size, s.shelf(k, fresh).live()[i].Len())), out)
 }
 
 // startPart asks for a part that was taken.
 func (c *Core) startPart(id LinkID, stream StreamID, k Class, p part, out []Action) []Action {
 	out = c.start(id, stream, p.Range, out)
 	ch := &c.chunks[len(c.chunks)-1]
-	ch.slot, ch.class, ch.limit, ch.guess = p.slot, k, p.limit, p.guess
-	ch.over = p.Len() - c.batch.stock.likely(&p)
-	c.links[id].over += ch.over
-	q := &c.batch.tables[id].streams[stream]
-	q.requests++
-	q.pending += ch.left() - ch.over
+	ch.slot, ch.class, ch.piece, ch.guess = p.slot, k, p.piece, p.guess
+	c.doubt(ch, p.Len()-c.batch.stock.likely(&p))
 	return out
 }
 
@@ -196,30 +217,49 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 	if size <= 0 && len(c.chunks) > 0 {
 		return 0 // with nothing in flight, somebody must go on
 	}
-	whole, room := p.Len(), c.room(id)
-	if p.guess {
-		if whole > room {
-			return 0
-		}
-		return whole
+	whole, likely := p.Len(), c.batch.stock.likely(p)
+	spare := c.spare(id, stream)
+	if spare <= 0 && c.batch.tables[id].streams[stream].requests > 0 {
+		return 0 // another will be there sooner
 	}
-	size = max(size/int64(c.links[id].streams.most), c.cfg.minRequest())
-	if whole <= wholePiece && c.inTime(id, stream, whole) || whole-size < c.cfg.minRequest() {
+	size = max(int64(float64(size)*c.links[id].part(stream)), c.cfg.minRequest())
+	switch most := c.handy(id, stream); {
+	case likely-size < c.cfg.minRequest(), whole <= wholePiece && likely <= most && float64(likely) <= spare, p.guess && c.brief(id, stream, likely):
 		size = whole
 	}
-	return min(size, whole, room)
+	if p.guess && c.batch.stock.typicalCount == 0 && c.batch.files == 0 {
+		size = min(size, leastWhole)
+	}
+	return min(size, whole, c.room(id))
 }
 
-// inTime says whether a connection would have so many bytes, if it were asked for
-// them now, before all links can have all that is left.
-func (c *Core) inTime(id LinkID, stream StreamID, bytes int64) bool {
+// handy is up to how many bytes a piece is asked for as a whole.
+func (c *Core) handy(id LinkID, stream StreamID) int64 {
+	if c.batch.files > 0 {
+		return wholePiece
+	}
+	l := &c.links[id]
+	return max(leastWhole, int64(l.est.rate*l.part(stream)*wholeSeconds))
+}
+
+// brief says whether a connection needs no longer for so many bytes than it takes
+// to learn how long a file is and to share it out then.
+func (c *Core) brief(id LinkID, stream StreamID, bytes int64) bool {
+	l := &c.links[id]
+	return float64(bytes) <= briefTrips*l.trip().Seconds()*(View{c}).RateOrMean(id)*l.part(stream)
+}
+
+// spare is how many more bytes a connection would have, if it were asked for them
+// now, by the time at which all links can have all that is left; very many while
+// nobody knows.
+func (c *Core) spare(id LinkID, stream StreamID) float64 {
 	v := View{c}
-	rate := v.RateOrMean(id) / float64(c.links[id].streams.most)
-	if c.batch.files > 0 || rate <= 0 {
-		return true
+	rate := v.RateOrMean(id) * c.links[id].part(stream)
+	if rate <= 0 || c.batch.files > 0 {
+		return float64(unsized)
 	}
 	wait := max(c.links[id].trip().Seconds(), float64(c.batch.tables[id].streams[stream].pending)/rate)
-	return wait+float64(bytes)/rate <= v.together()
+	return rate * (v.together() - wait)
 }
 
 // pickPiece is the free part that a connection should ask for next: its place on a
@@ -227,10 +267,10 @@ func (c *Core) inTime(id LinkID, stream StreamID, bytes int64) bool {
 func (c *Core) pickPiece(id LinkID, stream StreamID) (k Class, fresh bool, i int) {
 	s := &c.batch.stock
 	if !c.planned(id) {
-		if k = lowest(&s.open); k < MaxClasses {
-			return k, false, 0
+		if k, i = lowest(&s.open); k < MaxClasses {
+			return k, false, i
 		}
-		if k = lowest(&s.fresh); k < MaxClasses && c.mayBegin(&s.fresh[k].live()[0]) {
+		if k, _ = lowest(&s.fresh); k < MaxClasses && c.mayBegin(&s.fresh[k].live()[0]) {
 			return k, true, 0
 		}
 		return 0, false, -1
@@ -253,22 +293,28 @@ func (c *Core) pickPiece(id LinkID, stream StreamID) (k Class, fresh bool, i int
 			break
 		}
 	}
-	if k = lowest(&s.open); k < MaxClasses && c.batch.files == 0 && s.last() {
-		return k, false, 0 // at the end all help, whoever is at it already
+	if k, i = lowest(&s.open); k < MaxClasses && c.batch.files == 0 && s.last() {
+		return k, false, i // at the end all help, whoever is at it already
 	}
 	return 0, false, -1
 }
 
-// lowest is the shelf on which the part with the lowest address is; MaxClasses
-// when there is none.
-func lowest(shelves *[MaxClasses]shelf) Class {
-	best, off := Class(MaxClasses), unsized
+// lowest is the shelf on which the part with the lowest address is that may be asked
+// for, and its place there; MaxClasses when there is none.
+func lowest(shelves *[MaxClasses]shelf) (best Class, place int) {
+	best, off := MaxClasses, unsized
 	for k := range shelves {
-		if s := &shelves[k]; !s.empty() && s.live()[0].Off < off {
-			best, off = Class(k), s.live()[0].Off
+		for i, p := range shelves[k].live() {
+			if p.Off >= off {
+				break
+			}
+			if !p.dim() {
+				best, place, off = Class(k), i, p.Off
+				break
+			}
 		}
 	}
-	return best
+	return best, place
 }
 
 // mayBegin says whether one may ask for a part of a file that is not in progress.
@@ -283,8 +329,11 @@ func (c *Core) mayBegin(p *part) bool {
 func (c *Core) pickOf(id LinkID, stream StreamID, k Class) (fresh bool, i int) {
 	s := &c.batch.stock
 	share, first := max(1, c.batch.plans[id].Classes[k].Parallelism), -1
-	for i := range s.open[k].live() {
-		at := c.at(s.open[k].live()[i].slot, id)
+	for i, p := range s.open[k].live() {
+		if p.dim() {
+			continue
+		}
+		at := c.at(p.slot, id)
 		if at&(1<<stream) != 0 {
 			return false, i
 		}

@@ -7,11 +7,13 @@ type batch struct {
 	plans    []Plan
 	files    int // may be in progress at once; 0: any number
 	tables   []table
+	hunger   []hunger
 	booked   bool // something was told that nobody has acted upon
+	helping  bool // there is nothing left to ask for
 }
 
 func newBatch(links int) *batch {
-	return &batch{plans: make([]Plan, links), tables: make([]table, links)}
+	return &batch{plans: make([]Plan, links), tables: make([]table, links), hunger: make([]hunger, links)}
 }
 
 // Free is how many bytes are wanted that nobody was asked for. In a batch those
@@ -66,6 +68,7 @@ func (c *Core) lay(in *Input, out []Action) []Action {
 		b.stock.add(in.Piece)
 	case Voided:
 		if r := in.Piece.Range; !r.Empty() {
+			c.learn(r)
 			b.stock.cut(r)
 			return c.void(r, out)
 		}
@@ -100,6 +103,37 @@ func (c *Core) planned(id LinkID) bool {
 	return c.batch != nil && c.batch.plans[id].Connections() > 0
 }
 
+// learn learns sizes from what is about to be voided: the first bytes of a guess
+// whose end nobody wants are as many as there are.
+func (c *Core) learn(r Range) {
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; ch.guess && !ch.piece.within(r).Empty() {
+			if r.Off > ch.piece.Off {
+				c.batch.stock.learn(ch.piece.Len(), r.Off-ch.piece.Off)
+			}
+			c.resolve(ch.piece)
+		}
+	}
+	s := &c.batch.stock
+	for k := range s.open {
+		for _, p := range s.open[k].live() {
+			if p.guess && !p.piece.within(r).Empty() {
+				c.resolve(p.piece)
+			}
+		}
+	}
+}
+
+// resolve notes that the size of a piece's file is known.
+func (c *Core) resolve(piece Range) {
+	c.batch.stock.resolve(piece)
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; ch.guess && ch.piece == piece {
+			c.sure(ch)
+		}
+	}
+}
+
 // void shortens or withdraws the requests for bytes that nobody wants any more.
 func (c *Core) void(r Range, out []Action) []Action {
 	for i := len(c.chunks) - 1; i >= 0; i-- {
@@ -120,7 +154,7 @@ func (c *Core) void(r Range, out []Action) []Action {
 				continue
 			}
 			if twin.rng.Off+twin.got < gone.Off {
-				twin.rng.End, twin.guess = gone.Off, false
+				twin.rng.End = gone.Off
 				out = append(out, Action{Kind: Shrink, Link: twin.link, Chunk: twin.id, Range: twin.rng})
 			}
 		}
@@ -135,14 +169,8 @@ func (c *Core) curtail(i int, end int64, out []Action) []Action {
 	ch := &c.chunks[i]
 	l := &c.links[ch.link]
 	n := ch.rng.End - end
-	if ch.guess {
-		if end > ch.rng.Off {
-			c.batch.stock.learn(ch.rng.Len(), end-ch.rng.Off)
-		}
-		c.sure(ch)
-	}
 	ch.rng.End = end
-	l.pending -= n
+	c.owe(ch.link, ch.stream, -n)
 	l.assigned -= n
 	c.batch.stock.settle(ch.slot, n, 0)
 	if ch.left() > 0 {
@@ -160,9 +188,8 @@ func (c *Core) voidBefore(i int, gone Range, out []Action) []Action {
 		ch = &c.chunks[i]
 	}
 	l := &c.links[ch.link]
-	c.sure(ch)
-	behind := part{Range: Range{gone.End, ch.rng.End}, limit: ch.limit, file: c.batch.stock.files[ch.slot].file, slot: ch.slot}
-	l.pending -= behind.Len()
+	behind := part{Range: Range{gone.End, ch.rng.End}, piece: ch.piece, file: c.batch.stock.files[ch.slot].file, slot: ch.slot}
+	c.owe(ch.link, ch.stream, -behind.Len())
 	l.assigned -= behind.Len()
 	ch.rng.End = gone.End
 	c.batch.stock.give(ch.class, behind)
@@ -172,12 +199,11 @@ func (c *Core) voidBefore(i int, gone Range, out []Action) []Action {
 // voidWon ends a request and its copy, which has all that is wanted of it.
 func (c *Core) voidWon(i, j int, end int64, out []Action) []Action {
 	ch, won := &c.chunks[i], &c.chunks[j]
-	c.sure(ch)
 	l, w := &c.links[ch.link], &c.links[won.link]
 	out = append(out,
 		Action{Kind: Cancel, Link: ch.link, Chunk: ch.id, Range: Range{ch.rng.Off, won.rng.Off}},
 		Action{Kind: Cancel, Link: won.link, Chunk: won.id, Range: Range{won.rng.Off, end}})
-	l.pending -= ch.left()
+	c.owe(ch.link, ch.stream, -ch.left())
 	l.assigned -= ch.rng.End - won.rng.Off
 	w.assigned += end - won.rng.Off
 	c.batch.received += max(0, end-ch.rng.Off-ch.got)
@@ -193,8 +219,15 @@ func (c *chunk) rest() Range { return Range{c.rng.Off + c.got, c.rng.End} }
 
 // sure notes that the file's size is known.
 func (c *Core) sure(ch *chunk) {
-	c.links[ch.link].over -= ch.over
-	ch.guess, ch.over = false, 0
+	c.doubt(ch, 0)
+	ch.guess = false
+}
+
+// doubt notes how many of the bytes that were asked for are not likely to exist.
+func (c *Core) doubt(ch *chunk, over int64) {
+	c.links[ch.link].over += over - ch.over
+	c.batch.tables[ch.link].streams[ch.stream].pending -= over - ch.over
+	ch.over = over
 }
 
 // came notes that a request has received so many bytes more.
@@ -204,14 +237,10 @@ func (c *Core) came(ch *chunk, fresh int64) {
 	}
 	b := c.batch
 	if ch.guess { // nobody has voided anything: the file is at least as long
-		if !ch.copy {
-			b.stock.learn(ch.rng.Len(), ch.rng.Len())
-		}
-		c.sure(ch)
-		if i := c.find(ch.twin); ch.twin != NoChunk && i >= 0 && c.chunks[i].guess {
-			c.sure(&c.chunks[i])
-		}
+		b.stock.learn(ch.piece.Len(), ch.piece.Len())
+		c.resolve(ch.piece)
 	}
+	c.links[ch.link].speeds.total[ch.stream] += fresh
 	if !ch.copy {
 		b.received += fresh
 		b.stock.settle(ch.slot, fresh, 0)
@@ -221,15 +250,16 @@ func (c *Core) came(ch *chunk, fresh int64) {
 // restore makes what a request of a batch that ends has not received free again.
 func (c *Core) restore(ch *chunk) {
 	s := &c.batch.stock
-	c.links[ch.link].over -= ch.over
+	c.doubt(ch, 0)
+	c.batch.tables[ch.link].streams[ch.stream].requests--
 	if !ch.copy {
-		s.give(ch.class, part{Range: ch.rest(), limit: ch.limit, file: s.files[ch.slot].file, slot: ch.slot, guess: ch.guess})
+		s.give(ch.class, part{Range: ch.rest(), piece: ch.piece, file: s.files[ch.slot].file, slot: ch.slot, guess: ch.guess})
 	}
 	s.settle(ch.slot, 0, -1)
 }
 
 // adopt makes a request one for the file of another.
 func (c *Core) adopt(ch, of *chunk) {
-	ch.slot, ch.class, ch.limit = of.slot, of.class, of.limit
+	ch.slot, ch.class, ch.piece, ch.guess = of.slot, of.class, of.piece, of.guess
 	c.batch.stock.files[of.slot].chunks++
 }
