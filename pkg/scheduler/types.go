@@ -33,7 +33,7 @@ type ChunkID int32
 type StreamID int32
 
 // MaxStreams is the most connections that a link can have.
-const MaxStreams = 32
+const MaxStreams = 64
 
 // NoLink and NoChunk name no link and no chunk.
 const (
