@@ -1,0 +1,78 @@
+package tuning
+
+import "github.com/mlget/mlget/pkg/scheduler"
+
+const (
+	// full is what part of the most that a link has shown counts as all of it.
+	full = 0.95
+	// gain is by what factor twice the connections must raise a link's rate for
+	// still more to be tried.
+	gain = 1.25
+)
+
+// fill finds out how few connections fill a link: BDP/buf, where buf is what one
+// connection has in flight, which nobody tells. It begins with a few, which also
+// start faster than one; then halves them as long as the rate stays the same. When
+// it does not, the connections are what bounds it, and their number follows from
+// what each brings. If they are bounded to begin with, it doubles them first.
+type fill struct {
+	n      int // connections at present; 0: not begun
+	least  int
+	rate   float64 // the most so far, in bytes per second
+	at     int     // with how many connections that was
+	one    float64 // bytes per second of a connection by itself; 0: not known
+	enough int     // the result; 0: not yet
+	steady steady
+}
+
+// begin starts with n connections.
+func (f *fill) begin(n, least int) {
+	*f = fill{n: n, least: least}
+}
+
+// step takes what the link has received at now, and gives how many connections it
+// should have. most is how many it can use.
+func (f *fill) step(now mark, rtt scheduler.Time, most int) int {
+	if f.enough > 0 || !f.steady.watch(now, shortest(rtt)) {
+		return f.n
+	}
+	rate := f.steady.rate
+	f.steady.begin()
+	switch {
+	case f.at == 0 || f.n > f.at: // the first one, or more than before
+		bounded := f.one > 0 && rate >= gain*f.rate
+		f.rate, f.at = max(f.rate, rate), f.n
+		switch {
+		case f.one > 0 && (!bounded || 2*f.n > most):
+			f.end(most)
+		case f.one > 0:
+			f.n *= 2
+		case f.n/2 < f.least:
+			f.enough = f.n
+		default:
+			f.n /= 2
+		}
+	case rate >= full*f.rate: // as much with fewer
+		f.rate = max(f.rate, rate)
+		if f.n/2 < f.least {
+			f.enough = f.n
+			break
+		}
+		f.at = f.n
+		f.n /= 2
+	default:
+		f.one = rate / float64(f.n)
+		if f.rate < full*f.one*float64(f.at) || 2*f.at > most {
+			f.end(most)
+			break
+		}
+		f.n = 2 * f.at
+	}
+	return f.n
+}
+
+// end takes what a connection brings for what it brings in any number.
+func (f *fill) end(most int) {
+	f.enough = max(f.least, min(most, ceil(full*f.rate, f.one)))
+	f.n = f.enough
+}
