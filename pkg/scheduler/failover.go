@@ -184,7 +184,7 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 		limit = min(limit, c.drained+c.cfg.Window)
 	}
 	if c.batch != nil && !c.batch.stock.empty() {
-		out = c.requestPiece(id, 0, out)
+		out = c.probePiece(id, size, out)
 	} else if len(c.ledger.free) > 0 {
 		out = c.start(id, 0, c.ledger.take(size, limit), out)
 	} else if victim := (View{c}).slowest(id); victim != NoLink && c.silent(&c.links[victim]) {

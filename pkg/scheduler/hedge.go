@@ -66,11 +66,12 @@ func (c *Core) settle(ch *chunk, out []Action) []Action {
 	l.pending -= loser.left()
 	if c.batch != nil {
 		c.sure(loser)
-		c.batch.received += loser.left()
-		c.batch.stock.settle(loser.slot, loser.left(), 0)
+		c.batch.received += loser.left() - ch.left()
+		c.batch.stock.settle(loser.slot, loser.left()-ch.left(), 0)
 	}
 	l.assigned -= loser.rng.Len() - kept
 	w.assigned += ch.rng.Len()
+	w.pending += ch.left() // nothing, if it was finished in truth
 	loser.rng.End, loser.got = ch.rng.Off, kept
 	ch.copy = false
 	return c.end(i, append(out, a))

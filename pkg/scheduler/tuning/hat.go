@@ -15,10 +15,11 @@ const (
 )
 
 // highest is HAT [P]: as many connections as the link can use, dealt to large,
-// medium and small files in turn, and no more to a class than it has files. What
-// its files lack then is made up by parallelism [D], since the Core cuts a file for
-// them. Until a link's round trip is known, the Core starts as it does for a single
-// file.
+// medium and small files in turn, and no more to a class than it can use. p is the
+// papers' formula with the first window of a connection for its buffer [D], since
+// that is what bounds it while it starts: large files are shared freely, so that few
+// are in progress at a time and all connections can help with the last ones. Until a
+// link's round trip is known, the Core starts by itself.
 func (t *Tuner) highest(o *Observation, out []Change) []Change {
 	classes := t.classes()
 	for i := range t.links {
@@ -32,7 +33,7 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 		dealt := deal(n, most)
 		var each [scheduler.MaxClasses]int
 		for k := range classes {
-			each[k] = max(t.parallelism(l, &v, &classes[k]), sharers(dealt[k], max(int64(o.Files[k]), classes[k].files)))
+			each[k] = parallelism(product, window, classes[k].mean())
 		}
 		if plan := t.plan(dealt, each); !l.told || t.now >= l.since+review && differs(&plan, &l.plan) {
 			out = t.propose(i, plan, fmt.Sprintf("HAT: %d connections for %s a round trip%s", n, megabytes(product), t.divided()), out)
@@ -52,24 +53,6 @@ func (t *Tuner) most(classes *[scheduler.MaxClasses]bucket, o *Observation) (mos
 		}
 	}
 	return most
-}
-
-// parallelism is how many connections a file of a class is worth on a link: more
-// than one only where one alone does not fill it.
-func (t *Tuner) parallelism(l *link, v *LinkView, c *bucket) int {
-	if l.single == 0 || v.bandwidth() < nudge*l.single {
-		return 1
-	}
-	return parallelism(v.product(), float64(l.single*v.RTT.Seconds()), c.mean())
-}
-
-// sharers is how many of n connections must share a file for all of them to have
-// one.
-func sharers(n int, files int64) int {
-	if files <= 0 {
-		return 1
-	}
-	return int((int64(n) + files - 1) / files)
 }
 
 // differs says whether one plan is another one than the other by more than a

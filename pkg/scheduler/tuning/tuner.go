@@ -154,12 +154,12 @@ type Tuner struct {
 
 // link is a link's plan, and what it was made of.
 type link struct {
-	up     bool
-	told   bool // plan has been told
-	plan   scheduler.Plan
-	since  scheduler.Time // when it was
-	single float64        // bytes per second that one connection reached; 0: not known
-	trial  trial
+	up      bool
+	told    bool // plan has been told
+	plan    scheduler.Plan
+	since   scheduler.Time // when it was
+	fill    fill
+	settled bool // LowE and EHT: it has the plan that fill led to
 }
 
 // New makes a Tuner.
