@@ -66,7 +66,7 @@ func (t *Tuner) efficient(o *Observation, out []Change) []Change {
 			ready = false
 			continue
 		}
-		rtt, rate = max(rtt, v.RTT), rate+v.Rate
+		rtt, rate = max(rtt, v.RTT), rate+v.bandwidth()
 		if !l.settled {
 			l.settled = true
 			out = t.beyond(i, &v, s.away, fmt.Sprintf("EHT: %%s, %s", l.fill.said(&v)), out)

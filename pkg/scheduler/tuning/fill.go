@@ -19,7 +19,7 @@ type fill struct {
 	n      int // connections at present; 0: not begun
 	least  int
 	rate   float64 // the most so far, in bytes per second
-	at     int     // with how many connections that was
+	wide   int     // the most connections that were tried
 	one    float64 // bytes per second of a connection by itself; 0: not known
 	enough int     // the result; 0: not yet
 	steady steady
@@ -31,42 +31,41 @@ func (f *fill) begin(n, least int) {
 }
 
 // step takes what the link has received at now, and gives how many connections it
-// should have. most is how many it can use.
-func (f *fill) step(now mark, rtt scheduler.Time, most int) int {
+// should have. most is how many it can use, and working how many it uses: those that
+// are to go finish what they were asked for.
+func (f *fill) step(now mark, rtt scheduler.Time, working, most int) int {
+	if working > f.n {
+		f.steady.begin()
+		return f.n
+	}
 	if f.enough > 0 || !f.steady.watch(now, shortest(rtt)) {
 		return f.n
 	}
 	rate := f.steady.rate
 	f.steady.begin()
 	switch {
-	case f.at == 0 || f.n > f.at: // the first one, or more than before
-		bounded := f.one > 0 && rate >= gain*f.rate
-		f.rate, f.at = max(f.rate, rate), f.n
-		switch {
-		case f.one > 0 && (!bounded || 2*f.n > most):
+	case f.n > f.wide && f.one > 0: // more than ever
+		more := rate >= gain*f.rate
+		f.rate, f.wide = max(f.rate, rate), f.n
+		if !more || 2*f.n > most {
 			f.end(most)
-		case f.one > 0:
-			f.n *= 2
-		case f.n/2 < f.least:
-			f.enough = f.n
-		default:
-			f.n /= 2
+			break
 		}
-	case rate >= full*f.rate: // as much with fewer
-		f.rate = max(f.rate, rate)
+		f.n *= 2
+	case rate >= full*f.rate: // the first number, or as much with fewer
+		f.rate, f.wide = max(f.rate, rate), max(f.wide, f.n)
 		if f.n/2 < f.least {
 			f.enough = f.n
 			break
 		}
-		f.at = f.n
 		f.n /= 2
 	default:
 		f.one = rate / float64(f.n)
-		if f.rate < full*f.one*float64(f.at) || 2*f.at > most {
+		if f.rate < full*f.one*float64(f.wide) || 2*f.wide > most {
 			f.end(most)
 			break
 		}
-		f.n = 2 * f.at
+		f.n = 2 * f.wide
 	}
 	return f.n
 }

@@ -53,7 +53,7 @@ func (t *Tuner) filling(i int, v *LinkView, first int, out []Change) []Change {
 	}
 	f.least = t.part.count()
 	before := f.n
-	n := f.step(mark{at: t.now, bytes: t.meter.bytes[i]}, v.RTT, useful(v.product()))
+	n := f.step(mark{at: t.now, bytes: t.meter.bytes[i]}, v.RTT, v.Streams, useful(v.product()))
 	switch {
 	case f.enough > 0 || n == before:
 		return out

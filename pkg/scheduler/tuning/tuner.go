@@ -118,7 +118,7 @@ type LinkView struct {
 	Rate      float64        // bytes per second now; 0: unknown
 	Bandwidth float64        // the most of late, in bytes per second; 0: unknown
 	RTT       scheduler.Time // 0: unknown
-	Streams   int            // connections in use
+	Streams   int            // connections with requests in flight
 }
 
 // Observation is what the driver sees.
