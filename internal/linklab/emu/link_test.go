@@ -60,7 +60,7 @@ func FuzzJudge(f *testing.F) {
 		if opening(b) && len(b) < 40 {
 			t.Fatalf("%x opens a connection", b)
 		}
-		if _, c := connectionOf(b, fromClient); c == opened && !(fromClient && opening(b)) {
+		if _, c := connectionOf(b, fromClient); c == opened && (!fromClient || !opening(b)) {
 			t.Fatalf("%x is taken for the opening of a connection", b)
 		}
 		if l.judge(b, fromClient) != pass {

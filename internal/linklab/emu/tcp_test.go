@@ -66,7 +66,9 @@ func TestConnectionsCost(t *testing.T) {
 				port       uint16
 				flags      byte
 			}{
-				{true, 1, ack}, {true, 1, ack}, {true, 1, ack}, // the radio is awake from here on
+				{true, 1, ack},
+				{true, 1, ack},
+				{true, 1, ack}, // the radio is awake from here on
 				{true, 1000, syn},
 				{false, 1000, syn | ack}, // one, for two steps
 				{true, 1001, syn},        // two
