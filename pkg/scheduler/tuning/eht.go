@@ -72,7 +72,10 @@ func (t *Tuner) efficient(o *Observation, out []Change) []Change {
 			out = t.beyond(i, &v, s.away, fmt.Sprintf("EHT: %%s, %s", l.fill.said(&v)), out)
 		}
 	}
-	if !ready || s.done || rate == 0 {
+	if s.done {
+		return t.follow(o, out)
+	}
+	if !ready || rate == 0 {
 		return out
 	}
 	least := shortest(rtt)
@@ -134,7 +137,7 @@ func (t *Tuner) can(o *Observation, away int) bool {
 
 // number is how many connections a link has, so many beyond those that fill it.
 func (t *Tuner) number(l *link, v *LinkView, away int) int {
-	return max(t.part.count(), min(l.fill.enough+away, useful(v.product())))
+	return max(t.kinds, min(l.fill.enough+away, useful(v.product())))
 }
 
 // settle ends the search.
@@ -145,6 +148,21 @@ func (t *Tuner) settle(o *Observation, out []Change) []Change {
 		return out
 	}
 	return t.allBeyond(o, s.best, fmt.Sprintf("EHT: %%s, the best ratio: %.1f Mbit/s at %.2f W", s.rate*8/1e6, s.power), out)
+}
+
+// follow deals the connections out anew when there are other classes.
+func (t *Tuner) follow(o *Observation, out []Change) []Change {
+	for i := range t.links {
+		l, v := &t.links[i], o.view(i)
+		if !l.up || !l.settled || t.now < l.since+review {
+			continue
+		}
+		n := t.number(l, &v, t.search.away)
+		if plan := t.even(n); differs(&plan, &l.plan) {
+			out = t.propose(i, plan, fmt.Sprintf("EHT: %s%s", count(n), t.divided()), out)
+		}
+	}
+	return out
 }
 
 // allBeyond gives every link so many connections beyond those that fill it.

@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -21,7 +22,7 @@ const (
 // are in progress at a time and all connections can help with the last ones. Until a
 // link's round trip is known, the Core starts by itself.
 func (t *Tuner) highest(o *Observation, out []Change) []Change {
-	classes := t.classes()
+	classes := t.classes
 	for i := range t.links {
 		l, v := &t.links[i], o.view(i)
 		if !l.up || v.RTT == 0 {
@@ -33,7 +34,7 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 		dealt := deal(n, most)
 		var each [scheduler.MaxClasses]int
 		for k := range classes {
-			each[k] = parallelism(product, window, classes[k].mean())
+			each[k] = parallelism(product, window, cmp.Or(classes[k].mean(), product))
 		}
 		if plan := t.plan(dealt, each); !l.told || t.now >= l.since+review && differs(&plan, &l.plan) {
 			out = t.propose(i, plan, fmt.Sprintf("HAT: %d connections for %s a round trip%s", n, megabytes(product), t.divided()), out)
@@ -69,7 +70,7 @@ func differs(a, b *scheduler.Plan) bool {
 
 // divided tells of the classes, if there are several.
 func (t *Tuner) divided() string {
-	if n := t.part.count(); n > 1 {
+	if n := t.kinds; n > 1 {
 		return fmt.Sprintf(", %d classes of files", n)
 	}
 	return ""

@@ -45,13 +45,13 @@ func (t *Tuner) filling(i int, v *LinkView, first int, out []Change) []Change {
 	l := &t.links[i]
 	f := &l.fill
 	if f.n == 0 {
-		f.begin(max(first, t.part.count()), t.part.count())
+		f.begin(max(first, t.kinds), t.kinds)
 		return t.propose(i, t.even(f.n), fmt.Sprintf("%s: %s to begin with", t.cfg.Mode.Title(), count(f.n)), out)
 	}
 	if v.RTT == 0 || v.Rate == 0 {
 		return out
 	}
-	f.least = t.part.count()
+	f.least = t.kinds
 	before := f.n
 	n := f.step(mark{at: t.now, bytes: t.meter.bytes[i]}, v.RTT, v.Streams, useful(v.product()))
 	switch {
@@ -73,12 +73,12 @@ func (f *fill) said(v *LinkView) string {
 
 // least is the plan by LowE's formulas.
 func (t *Tuner) least(l *link, v *LinkView) scheduler.Plan {
-	classes := t.classes()
+	classes := t.classes
 	bdp, buf := v.product(), v.product()
 	if l.fill.one > 0 {
 		buf = float64(l.fill.one * v.RTT.Seconds())
 	}
-	avail, last := max(l.fill.enough, t.part.count()), small
+	avail, last := max(l.fill.enough, t.kinds), small
 	for i, c := range classes {
 		if c.files > 0 {
 			last = i
@@ -109,7 +109,7 @@ func count(n int) string {
 // even is a plan of n connections, dealt out by the classes' weights, which share
 // their files freely.
 func (t *Tuner) even(n int) scheduler.Plan {
-	classes := t.classes()
+	classes := t.classes
 	dealt := shares(n, &classes)
 	return t.plan(dealt, dealt)
 }
