@@ -5,9 +5,9 @@ import "github.com/mlget/mlget/pkg/scheduler"
 const (
 	// full is what part of the most that a link has shown counts as all of it.
 	full = 0.95
-	// gain is by what factor twice the connections must raise a link's rate for
+	// more is by what factor twice the connections must raise a link's rate for
 	// still more to be tried.
-	gain = 1.25
+	more = 1.25
 )
 
 // fill finds out how few connections fill a link: BDP/buf, where buf is what one
@@ -45,9 +45,9 @@ func (f *fill) step(now mark, rtt scheduler.Time, working, most int) int {
 	f.steady.begin()
 	switch {
 	case f.n > f.wide && f.one > 0: // more than ever
-		more := rate >= gain*f.rate
+		rises := rate >= more*f.rate
 		f.rate, f.wide = max(f.rate, rate), f.n
-		if !more || 2*f.n > most {
+		if !rises || 2*f.n > most {
 			f.end(most)
 			break
 		}

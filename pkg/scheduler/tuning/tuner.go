@@ -160,6 +160,8 @@ type link struct {
 	told    bool // plan has been told
 	plan    scheduler.Plan
 	since   scheduler.Time // when it was
+	n       int            // HAT: connections
+	climb   climb
 	fill    fill
 	settled bool // LowE and EHT: it has the plan that fill led to
 }
