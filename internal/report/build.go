@@ -26,6 +26,7 @@ func (b *Builder) Report() Report {
 	several := len(b.files) > 1 || b.run.Files != 1
 	if several {
 		r.Files = make([]File, 0, len(b.files))
+		r.FilesTotal = max(b.run.Files, len(b.files))
 	}
 	for i, f := range b.files {
 		file := f.report()
@@ -42,6 +43,9 @@ func (b *Builder) Report() Report {
 		r.Retries += file.Retries
 		if several {
 			r.Files = append(r.Files, file)
+		}
+		if several && f.isEnded && f.exitCode == 0 {
+			r.FilesDone++
 		}
 	}
 	r.Tuning = b.reportTuning()
