@@ -95,7 +95,7 @@ func rules() map[string]rule {
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
 			imports: "internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/joblist internal/modelled internal/power internal/progress internal/record internal/report internal/sim internal/store internal/term internal/terms" +
+				" internal/joblist internal/modelled internal/power internal/progress internal/record internal/report internal/sim internal/store internal/sweep internal/term internal/terms" +
 				" internal/units pkg/scheduler pkg/scheduler/tuning" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
@@ -130,6 +130,10 @@ func rules() map[string]rule {
 			imports: "internal/energy internal/event pkg/scheduler",
 			tests:   "internal/event/eventtest",
 		},
+
+		// Downloads with every combination of parameters, and the tables of them; how
+		// to download is told it by others.
+		"internal/sweep": {},
 
 		// Sets of files to download, made from a formula.
 		"internal/dataset": {imports: "internal/testbody"},

@@ -118,6 +118,7 @@ The keys of a link (of --link, and of a link line in a scenario file):
   vary    0..1: the rate wanders within down*(1±vary), with mean down (0)
   trace   file in mahimahi's format that gives the rate its shape
   power   model of the radio: wifi-s7-mean, lte, nr, ... (none)
+  perconn mW that each open connection adds while bytes cross (0)
 
 A scenario file holds such lines and events, counted from the first packet
 that COMMAND sends over any link:

@@ -109,7 +109,7 @@ func (t Tool) argsMany(r Request) []string {
 		}
 	case Curl:
 		// What -K names is xargs-like: a line "url = ..." each.
-		add("-q", "-sS", "-f", "--remote-name-all", "--create-dirs", "--output-dir", outDir, "-K", curlList)
+		add("-q", "-sS", "--no-progress-meter", "-f", "--remote-name-all", "--create-dirs", "--output-dir", outDir, "-K", curlList)
 		if len(n) > 0 {
 			add("-Z", "--parallel-max", strconv.Itoa(n[0]))
 		}
