@@ -263,6 +263,9 @@ func (b *Builder) fileEnded(e event.FileEnded) {
 	}
 	if e.ExitCode == 0 && e.Size >= 0 {
 		f.size = e.Size
+		if f.bytes == 0 {
+			f.resumed = f.size // it was found to be there
+		}
 	}
 	f.isEnded = true
 	b.active = slices.DeleteFunc(b.active, func(s sampled) bool { return s.id == e.File })

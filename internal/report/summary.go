@@ -72,7 +72,7 @@ func filesLine(r Report) string {
 		switch f := &r.Files[i]; {
 		case f.ExitCode != 0:
 			failed++
-		case f.Bytes == 0 && f.SizeBytes > 0:
+		case f.SizeBytes > 0 && f.ResumedBytes == f.SizeBytes:
 			before++
 		}
 	}
