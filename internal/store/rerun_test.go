@@ -275,6 +275,20 @@ func TestSub(t *testing.T) {
 	}
 }
 
+// In a job of several files, none is named like what there is of another.
+func TestRerunNamesOfParts(t *testing.T) {
+	for name, want := range map[string]string{
+		"x.part": "x.part_", "x.PART": "x.PART_", "x.part.json": "x.part.json_", "part": "part", "x.partial": "x.partial",
+	} {
+		if got := (Target{Rerun: true}).Path(parse(t, "http://h/"+name)); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+		if got := (Target{}).Path(parse(t, "http://h/"+name)); got != name {
+			t.Errorf("%s by itself: %s", name, got)
+		}
+	}
+}
+
 // Symbolic links are the user's own, but lead out all the same.
 func TestSubLeadsOut(t *testing.T) {
 	dir := t.TempDir()
