@@ -127,6 +127,34 @@ func TestRerun(t *testing.T) {
 	}
 }
 
+// A file about which only its bytes can tell.
+func TestRerunLate(t *testing.T) {
+	b := testbody.Body{Size: 3000, Seed: 1}
+	id := Identity{Size: 3000, LastModified: changedAt}
+	for _, c := range []struct {
+		seed uint64
+		want string
+		all  []string
+	}{{1, "x", []string{"x"}}, {2, "x.1", []string{"x", "x.1"}}} {
+		dir := t.TempDir()
+		put(t, filepath.Join(dir, "x"), bodyString(t, testbody.Body{Size: 3000, Seed: c.seed}))
+		f := open(t, Target{Dir: dir, Rerun: true, Late: true}, rerunURL)
+		wantNames(t, dir, "x", "x.1.part", "x.1.part.json")
+		if f.Standing() {
+			t.Error("it is to be found out late")
+		}
+		if got := getAll(t, f, id, b); got != c.want {
+			t.Errorf("it is %s, want %s", got, c.want)
+		}
+		wantNames(t, dir, c.all...)
+		again := open(t, rerun(dir), rerunURL) // which needs no late look
+		must(t, again.Begin(id))
+		if !again.Whole() {
+			t.Error("the next run does not know it")
+		}
+	}
+}
+
 // A file that was looked for and not begun leaves no trace, nor do those beside it.
 func TestRerunClosed(t *testing.T) {
 	dir := t.TempDir()

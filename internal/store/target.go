@@ -36,6 +36,9 @@ type Target struct {
 	// that exists is not passed over before it is known whether it is the object;
 	// see File.Standing.
 	Rerun bool
+	// Late, with Rerun, leaves it to Commit: all is fetched, under another name, and
+	// dropped if a file that is there has the same bytes.
+	Late bool
 }
 
 // errTaken: this name is not ours to use, the next one may be.
@@ -57,7 +60,7 @@ func Open(t Target, u *url.URL) (*File, error) {
 		return nil, err
 	}
 	f := &File{from: originOf(u), explicit: t.Explicit, target: t, first: t.Path(u)}
-	if t.Rerun && f.look() {
+	if t.Rerun && f.look() && !t.Late {
 		return f, nil
 	}
 	if err := f.find(); err != nil {
