@@ -27,6 +27,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	if err != nil {
 		return err
 	}
+	o.settleEnergy(t)
 	mode, err := o.check()
 	if err != nil {
 		return err
@@ -121,6 +122,18 @@ func (o *getOptions) check() (progress.Mode, error) {
 		return mode, usagef("-4 and -6 exclude each other")
 	}
 	return mode, nil
+}
+
+// settleEnergy chooses the energy policy where the user has not: of many files with
+// the least energy, links are part of the choice.
+func (o *getOptions) settleEnergy(t *task) {
+	switch {
+	case o.energy != "":
+	case t.one == nil && o.mode == tuning.LowE.String():
+		o.energy = scheduler.EnergyMin.String()
+	default:
+		o.energy = scheduler.EnergyOff.String()
+	}
 }
 
 // sameFile says whether two of the files to write are one by their names.
