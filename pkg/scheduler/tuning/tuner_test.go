@@ -106,7 +106,7 @@ func TestModes(t *testing.T) {
 }
 
 func TestChannels(t *testing.T) {
-	changes, plans, _, _ := play(t, Config{Mode: EHT, Channels: 7}, []model{whole()}, [2]int64{64, 17.5e6})
+	changes, plans, _, _ := play(t, Config{Mode: EHT, Channels: []int{7}}, []model{whole()}, [2]int64{64, 17.5e6})
 	if len(changes) != 1 || plans[0].Connections() != 7 {
 		t.Errorf("%+v", changes)
 	}
@@ -224,7 +224,7 @@ func TestValidate(t *testing.T) {
 		{Links: 1, Concurrency: -1},
 		{Links: 1, Parallelism: 1000},
 		{Links: 1, Sampling: -1},
-		{Links: 1, Channels: -1},
+		{Links: 1, Channels: []int{0}}, {Links: 1, Channels: []int{}},
 		{Links: 1, Power: Power{Watts: -1}},
 	} {
 		if _, err := New(c); err == nil {
