@@ -2,7 +2,6 @@ package sim
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"testing"
 )
@@ -56,7 +55,7 @@ func TestRegressionFiles(t *testing.T) {
 	var all []goldenFiles
 	for _, mode := range modes {
 		g := summaryFiles(mode, byMode[mode])
-		t.Log(fmt.Sprintf("%+v", g))
+		t.Logf("%+v", g)
 		all = append(all, g)
 	}
 	text, err := json.MarshalIndent(all, "", " ")

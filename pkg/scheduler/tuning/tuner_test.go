@@ -224,7 +224,8 @@ func TestValidate(t *testing.T) {
 		{Links: 1, Concurrency: -1},
 		{Links: 1, Parallelism: 1000},
 		{Links: 1, Sampling: -1},
-		{Links: 1, Channels: []int{0}}, {Links: 1, Channels: []int{}},
+		{Links: 1, Channels: []int{0}},
+		{Links: 1, Channels: []int{}},
 		{Links: 1, Power: Power{Watts: -1}},
 	} {
 		if _, err := New(c); err == nil {
