@@ -317,7 +317,9 @@ func (t *Tuner) sort(o *Observation) {
 // propose gives a link a plan, unless it has it.
 func (t *Tuner) propose(id int, plan scheduler.Plan, why string, out []Change) []Change {
 	l := &t.links[id]
-	plan.Files = t.cfg.Concurrency
+	if plan.Files = t.cfg.Concurrency; t.cfg.Mode == Manual {
+		plan.Files = max(1, plan.Files)
+	}
 	if !l.up || l.told && l.plan == plan {
 		return out
 	}
