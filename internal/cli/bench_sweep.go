@@ -221,7 +221,8 @@ func (c *sweepChild) Run(ctx context.Context, s sweep.Setting) (m sweep.Measure,
 	if err := os.WriteFile(list, c.list, 0o600); err != nil {
 		return m, "", fileError{err}
 	}
-	args := append(slices.Clone(c.extra), c.settings(s)...)
+	args := append(slices.Clone(c.extra), "--mode", "manual")
+	args = append(args, c.settings(s)...)
 	args = append(args, "--quiet", "--report", report, "-P", filepath.Join(dir, "files"))
 	if c.recursive {
 		args = append(args, "-r")

@@ -13,6 +13,7 @@ import (
 	"github.com/mlget/mlget/internal/progress"
 	"github.com/mlget/mlget/internal/units"
 	"github.com/mlget/mlget/pkg/scheduler"
+	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
 
 // getOptions is what the flags of a download say.
@@ -29,6 +30,7 @@ type getOptions struct {
 	energy      string
 	concurrency countFlag
 	parallelism countFlag
+	mode        string
 	blockSize   sizeFlag
 	output      string
 	dir         string
@@ -72,6 +74,7 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.noFailover, "no-failover", false, "do not release silent and slow links")
 	f.StringVar(&o.energy, "energy", scheduler.EnergyOff.String(), "whether energy decides about links: "+strings.Join(scheduler.EnergyNames(), ", "))
 	f.VarP(&o.concurrency, "concurrency", "j", "files at once")
+	f.StringVar(&o.mode, "mode", tuning.HAT.String(), "who chooses connections for many files: "+strings.Join(tuning.Names(), ", "))
 	f.VarP(&o.parallelism, "parallelism", "p", "streams of a file on each link; auto = more where packets are lost")
 	o.blockSize = sizeFlag{auto: true, text: "auto"}
 	f.VarP(&o.blockSize, "block-size", "b", "size of one I/O request")

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mlget/mlget/internal/engine"
@@ -14,10 +14,8 @@ import (
 	"github.com/mlget/mlget/internal/progress"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
+	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
-
-// autoConcurrency is how many files are fetched at once where nothing is said.
-const autoConcurrency = 4
 
 // runGet downloads.
 func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started time.Time) error {
@@ -65,7 +63,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		if o.maxTime > 0 {
 			cfg.Deadline = scheduler.Time(measured + o.maxTime)
 		}
-		results = downloadAll(limited, cfg, shared, jobs, o.atOnce(len(jobs)))
+		results = o.downloadAll(limited, cfg, shared, jobs)
 		stop()
 		for _, l := range shared[:len(roster.members)] {
 			totals = append(totals, l.Totals())
@@ -167,13 +165,6 @@ func (o *getOptions) sameFile(a, b string) bool {
 	return filepath.Clean(a) == filepath.Clean(b)
 }
 
-func (o *getOptions) atOnce(files int) int {
-	if o.concurrency > 0 {
-		return min(files, int(o.concurrency))
-	}
-	return min(files, autoConcurrency)
-}
-
 func (o *getOptions) runStarted(started time.Time, links []chosen, files int) event.RunStarted {
 	e := event.RunStarted{Version: Version, Started: started, Algorithm: o.algorithm, Energy: o.energy, Files: files}
 	for _, l := range links {
@@ -192,44 +183,74 @@ func runEnded(started time.Time, err error, totals []event.LinkTotals) event.Run
 	return e
 }
 
-// downloadAll runs the jobs, some at once, each of those over connections of its
-// own, and returns their errors in their order.
-func downloadAll(ctx context.Context, cfg engine.Config, links []*engine.Link, jobs []*engine.Job, atOnce int) []error {
-	results := make([]error, len(jobs))
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range atOnce {
-		workers.Go(func() {
-			e, err := engine.New(cfg, links)
-			if err != nil {
-				for i := range next {
-					results[i] = err
-				}
+// downloadAll runs the jobs, several as one batch, and returns their errors in their
+// order.
+func (o *getOptions) downloadAll(ctx context.Context, cfg engine.Config, links []*engine.Link, jobs []*engine.Job) []error {
+	e, err := engine.New(cfg, links)
+	if err != nil {
+		return []error{err}
+	}
+	defer e.Close()
+	if len(jobs) == 1 {
+		return []error{download(ctx, e, cfg, jobs[0])}
+	}
+	mode, err := tuning.ParseMode(o.mode)
+	if err != nil {
+		return []error{err}
+	}
+	more, ahead := make(chan *engine.Job), new(atomic.Int64)
+	ahead.Store(int64(len(jobs)))
+	go func() {
+		defer close(more)
+		for _, job := range jobs {
+			select {
+			case more <- job:
+				ahead.Add(-1)
+			case <-ctx.Done():
 				return
 			}
-			defer e.Close()
-			for i := range next {
-				results[i] = download(ctx, e, cfg, jobs[i])
-			}
-		})
+		}
+	}()
+	all := &results{cfg: cfg, errs: make([]error, len(jobs)), ended: make([]bool, len(jobs))}
+	err = e.DownloadAll(ctx, &engine.Batch{
+		Jobs: more, Ahead: ahead, Ended: all,
+		Mode: mode, Concurrency: int(o.concurrency), Parallelism: int(o.parallelism),
+	})
+	for i, job := range jobs {
+		if !all.ended[i] { // it was never begun
+			cfg.Bus.Publish(event.FileStarted{At: scheduler.Time(time.Since(cfg.Started)), File: job.ID, URL: shown(job.URL)})
+			all.Ended(job, engine.Result{Size: -1}, err)
+		}
 	}
-	for i := range jobs {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	return results
+	return all.errs
+}
+
+// results gathers what came of the files of a batch.
+type results struct {
+	cfg   engine.Config
+	errs  []error
+	ended []bool
+}
+
+// Ended implements engine.Ended.
+func (r *results) Ended(job *engine.Job, res engine.Result, err error) {
+	r.errs[job.ID], r.ended[job.ID] = err, true
+	publishEnd(r.cfg, job, res, err)
 }
 
 func download(ctx context.Context, e *engine.Engine, cfg engine.Config, job *engine.Job) error {
 	res, err := e.Download(ctx, job)
+	publishEnd(cfg, job, res, err)
+	return err
+}
+
+func publishEnd(cfg engine.Config, job *engine.Job, res engine.Result, err error) {
 	end := event.FileEnded{At: scheduler.Time(time.Since(cfg.Started)), File: job.ID, Output: res.Output, Size: res.Size}
 	if err != nil {
 		end.ExitCode, _ = classify(err)
 		end.Error = err.Error()
 	}
 	cfg.Bus.Publish(end)
-	return err
 }
 
 // notBegun tells of files for which there is no link.

@@ -38,6 +38,7 @@ type simulateOptions struct {
 	json        bool
 	thesis      bool
 	energy      simulateEnergy
+	files       simulateFiles
 }
 
 func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
@@ -59,6 +60,7 @@ func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print JSON: every run")
 	f.BoolVar(&o.thesis, "thesis", false, "hold the simulator against the thesis's tables: docs/thesis.md")
 	o.energy.addFlags(f)
+	o.files.addFlags(f)
 }
 
 func newSimulateCommand(stdio IO) *cobra.Command {
@@ -75,7 +77,9 @@ long round trips. Above 1, several connections on a link were the better way.`,
 		Example: `  mlget simulate --scenario wifi-dies --algorithm 3
   mlget simulate --scenario all --runs 10
   mlget simulate --scenario random:1645 --algorithm 3 --json
-  mlget simulate --scenario low-speed --algorithm adaptive --energy off,emtcp,min-energy`,
+  mlget simulate --scenario low-speed --algorithm adaptive --energy off,emtcp,min-energy
+  mlget simulate --scenario sydney --files html,image,video --mode hat,eht,lowe
+  mlget simulate --scenario sydney --files html --mode manual -j 1,2,4,8,16,32`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return runSimulate(&o, stdio.Out) },
 	}
@@ -93,6 +97,12 @@ func runSimulate(o *simulateOptions, out io.Writer) error {
 	}
 	if o.runs < 1 || o.runs > 100_000 {
 		return usagef("--runs %d: must be within 1 to 100000", o.runs)
+	}
+	if o.files.used() {
+		if err := o.checkFiles(); err != nil {
+			return err
+		}
+		return o.runFiles(out)
 	}
 	names := o.scenarios
 	if len(names) == 1 && names[0] == "all" {

@@ -33,18 +33,19 @@ func rules() map[string]rule {
 			tests: "pkg/scheduler pkg/scheduler/schedtest",
 		},
 		"pkg/scheduler/schedtest": {imports: "pkg/scheduler"},
+		"pkg/scheduler/tuning":    {imports: "pkg/scheduler", std: "fmt math math/bits slices"},
 
 		// Rehearses. It takes the scenarios and the rates of their links from the
 		// laboratory, so that the two cannot disagree about what a scenario is; of
 		// that package's own it uses none that opens files.
 		"internal/sim": {
-			imports: "internal/energy internal/linklab/scenario internal/terms pkg/scheduler",
+			imports: "internal/dataset internal/energy internal/linklab/scenario internal/terms pkg/scheduler pkg/scheduler/tuning",
 			std:     "cmp embed encoding/json errors fmt io io/fs math math/rand/v2 slices strings sync time",
 		},
 
 		// Acts.
 		"internal/engine": {
-			imports: "internal/event internal/fetch internal/link internal/store pkg/scheduler golang.org/x/time/rate",
+			imports: "internal/event internal/fetch internal/link internal/store pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
 			tests:   "internal/testbody golang.org/x/sys",
 		},
 		"internal/link": {
@@ -88,7 +89,7 @@ func rules() map[string]rule {
 		"internal/cli": {
 			imports: "internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
 				" internal/modelled internal/power internal/progress internal/record internal/report internal/sim internal/store internal/sweep internal/term internal/terms" +
-				" internal/units pkg/scheduler" +
+				" internal/units pkg/scheduler pkg/scheduler/tuning" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
 

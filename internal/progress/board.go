@@ -23,6 +23,7 @@ const maxFileRows = 4
 type board struct {
 	links  []link
 	active []*file // started and not ended, oldest first
+	batch  file    // of the run's batch, if there is one: its samples are of all its files
 	files  int     // of the run
 	began  int     // files that have started
 	ended  int     // files that have ended
@@ -134,6 +135,9 @@ func (b *board) requestEnded(e event.RequestEnded) {
 func (b *board) sample(e event.Sample) {
 	b.at = e.At
 	f := b.file(e.File)
+	if e.File == event.Batch {
+		f = &b.batch
+	}
 	if f == nil {
 		return
 	}
@@ -199,6 +203,9 @@ func (b *board) linkBytes(i int) int64 {
 		}
 		n += sampled
 	}
+	if i < len(b.batch.links) {
+		n = max(n, b.batch.links[i].Bytes-b.batch.links[i].Wasted)
+	}
 	return n
 }
 
@@ -212,6 +219,9 @@ func (b *board) linkRate(i int) (rate float64) {
 		if i < len(f.links) {
 			rate += f.links[i].Rate
 		}
+	}
+	if i < len(b.batch.links) {
+		rate += b.batch.links[i].Rate
 	}
 	return rate
 }
@@ -246,7 +256,7 @@ func (b *board) done() int64 {
 	for _, f := range b.active {
 		n += f.done
 	}
-	return n
+	return max(n, b.batch.done)
 }
 
 // size is what all files have together; known is false while that cannot be told:
@@ -255,6 +265,9 @@ func (b *board) done() int64 {
 func (b *board) size() (n int64, known bool) {
 	if b.unsized {
 		return 0, false
+	}
+	if b.batch.size > 0 && b.ended < b.files { // what is to come, by the mean of what has
+		return max(b.batch.size, b.done()), true
 	}
 	n = b.pastSize
 	for _, f := range b.active {

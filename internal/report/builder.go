@@ -29,6 +29,7 @@ type Builder struct {
 	links   []linkTally
 	files   []*fileTally
 	byID    map[event.FileID]*fileTally
+	batch   *fileTally   // of a batch: all its files together, which have no samples of their own
 	active  []*fileTally // those with samples that have not ended
 	power   powerTally
 	radios  *modelled.Run // nil: no event yet
@@ -222,8 +223,19 @@ func (b *Builder) requestEnded(e event.RequestEnded) {
 // sample takes in the rates of the links. Each file has its own samples; a
 // link's rate is the sum over the files that are in progress.
 func (b *Builder) sample(e event.Sample) {
-	f := b.file(e.File)
-	if f.isEnded || len(e.Links) > maxLinks {
+	if len(e.Links) > maxLinks {
+		return
+	}
+	var f *fileTally
+	if e.File == event.Batch {
+		if b.batch == nil {
+			b.batch = &fileTally{id: event.Batch}
+		}
+		f = b.batch
+	} else {
+		f = b.file(e.File)
+	}
+	if f.isEnded {
 		return
 	}
 	if !f.isActive {

@@ -65,7 +65,7 @@ func (v View) delay(id LinkID) float64 {
 	if l.requests == 0 {
 		return float64(l.streams.trips(0)) * l.trip().Seconds()
 	}
-	return max(l.trip().Seconds(), float64(l.pending)/v.RateOrMean(id))
+	return max(l.trip().Seconds(), float64(l.owed())/v.RateOrMean(id))
 }
 
 // together is in how many seconds the usable links can have all that nobody was

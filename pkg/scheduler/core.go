@@ -10,6 +10,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,6 +48,11 @@ type Config struct {
 
 	// Energy decides whether links are left idle for the sake of energy.
 	Energy EnergyMode
+	// Batch says that the bytes belong to many files, of which Added tells (see
+	// Piece); Size and Have have no meaning then. The run is complete when every
+	// byte was received or voided and none is Expected.
+	Batch bool
+
 	// Deadline is when the run should be over: EnergyMin then looks for the
 	// cheapest way that meets it, and EnergyEMTCP spares a costly link only as
 	// far as it allows. 0: there is none.
@@ -79,6 +85,8 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("there is no energy mode %d", c.Energy)
 	case c.Deadline < 0:
 		return errors.New("the deadline lies before the beginning")
+	case c.Batch && (c.Window > 0 || len(c.Have) > 0):
+		return errors.New("a batch has neither a window nor ranges from before")
 	}
 	at := int64(0)
 	for _, r := range c.Have {
@@ -98,7 +106,12 @@ func (c *Config) minRequest() int64 {
 }
 
 // firstStreams is how many streams a link begins with.
-func (c *Config) firstStreams() StreamID { return StreamID(max(1, c.Parallelism)) }
+func (c *Config) firstStreams() StreamID {
+	if c.Batch && c.Parallelism == 0 {
+		return batchStreams
+	}
+	return StreamID(max(1, c.Parallelism))
+}
 
 // chunk is one request in flight: it has received got bytes of its range.
 type chunk struct {
@@ -111,6 +124,15 @@ type chunk struct {
 	issued Time
 	twin   ChunkID // fetches the same bytes, up to the same end; NoChunk: none does
 	copy   bool    // and was begun after it: what it is asked for is not counted
+
+	// Of a batch: the file's place among those in progress, its class, where the
+	// piece ends, whether the file's size is still unknown, and how many of the
+	// bytes asked for are not likely to exist.
+	slot  int32
+	class Class
+	guess bool
+	limit int64
+	over  int64
 }
 
 func (c *chunk) left() int64 { return c.rng.Len() - c.got }
@@ -126,6 +148,7 @@ type link struct {
 	asked     bool  // it has been given work since it came up
 	requests  int   // in flight
 	pending   int64 // bytes asked for and not received
+	over      int64 // of these, are not likely to exist
 	assigned  int64 // bytes received or asked for, in all
 	received  int64 // bytes received, in all
 	lastByte  Time  // when the last byte came, or the link began to wait for one
@@ -142,8 +165,10 @@ type link struct {
 type Core struct {
 	cfg      Config
 	ledger   ledger
-	had      int64 // bytes that were there at the beginning
-	chunks   []chunk
+	batch    *batch  // nil: one file
+	had      int64   // bytes that were there at the beginning
+	chunks   []chunk // in the order of their ids; a part of space
+	space    []chunk
 	links    []link
 	nextID   ChunkID
 	now      Time
@@ -165,39 +190,72 @@ func New(cfg Config) (*Core, error) {
 	c := &Core{
 		cfg:    cfg,
 		ledger: newLedger(cfg.Size, cfg.Have),
-		chunks: make([]chunk, 0, (maxQueued+MaxStreams)*cfg.Links),
+		space:  make([]chunk, 0, (maxQueued+MaxStreams)*cfg.Links),
 		links:  make([]link, cfg.Links),
 	}
+	c.chunks = c.space
 	for _, r := range cfg.Have {
 		c.had += r.Len()
 	}
 	for i := range c.links {
 		c.links[i].slowSince = Never
 		c.links[i].duty.trouble = Never
-		c.links[i].streams.most = cfg.firstStreams()
+		c.links[i].streams = streams{most: cfg.firstStreams(), batch: cfg.Batch}
+	}
+	if cfg.Batch {
+		c.batch, c.ledger = newBatch(cfg.Links), newLedger(0, nil)
 	}
 	return c, nil
 }
 
-func (c *Core) sized() bool { return c.ledger.size != unsized }
+func (c *Core) sized() bool {
+	if c.batch != nil {
+		return c.batch.stock.told
+	}
+	return c.ledger.size != unsized
+}
+
+// total is how many bytes there are to fetch in all, as far as one knows.
+func (c *Core) total() int64 {
+	if c.batch != nil {
+		return c.batch.received + c.left()
+	}
+	return c.ledger.size - c.had
+}
 
 // left is how many bytes have not been received.
 func (c *Core) left() int64 {
-	n := c.ledger.bytes()
+	n := c.free()
 	for i := range c.links {
-		n += c.links[i].pending
+		n += c.links[i].owed()
 	}
 	return n
 }
+
+// free is how many bytes nobody was asked for, those that are still to be Added
+// included.
+func (c *Core) free() int64 {
+	if c.batch != nil {
+		return c.batch.stock.bytes() + c.batch.stock.more()
+	}
+	return c.ledger.bytes()
+}
+
+// owed is how many bytes the link was asked for and has not received.
+func (l *link) owed() int64 { return l.pending - l.over }
 
 // Left is how many bytes have not been received; meaningless while the size is
 // unknown.
 func (c *Core) Left() int64 { return c.left() }
 
-// Size is the object's size in bytes, -1 while it is unknown.
+// Size is the object's size in bytes, -1 while it is unknown; of a batch, how many
+// bytes there are as far as one knows, -1 until the first Expected.
 func (c *Core) Size() int64 {
-	if !c.sized() {
+	switch {
+	case !c.sized():
 		return -1
+	case c.batch != nil:
+		return c.total()
 	}
 	return c.ledger.size
 }
@@ -218,8 +276,12 @@ func (c *Core) Streams(l LinkID) int { return int(c.links[l].streams.most) }
 // Requests is how many requests the link has in flight.
 func (c *Core) Requests(l LinkID) int { return c.links[l].requests }
 
-// Done appends the ranges that have been received to dst, sorted and joined.
+// Done appends the ranges that have been received to dst, sorted and joined. Of a
+// batch nobody keeps account of them: see Missing.
 func (c *Core) Done(dst []Range) []Range {
+	if c.batch != nil {
+		return dst
+	}
 	missing := make([]Range, 0, len(c.ledger.free)+len(c.chunks))
 	missing = append(missing, c.ledger.free...)
 	for i := range c.chunks {
@@ -227,12 +289,7 @@ func (c *Core) Done(dst []Range) []Range {
 			missing = append(missing, Range{ch.rng.Off + ch.got, ch.rng.End})
 		}
 	}
-	slices.SortFunc(missing, func(a, b Range) int {
-		if a.Off < b.Off {
-			return -1
-		}
-		return 1
-	})
+	sortRanges(missing)
 	at := int64(0)
 	for _, m := range missing {
 		if m.Off > at {
@@ -246,16 +303,23 @@ func (c *Core) Done(dst []Range) []Range {
 	return dst
 }
 
+func sortRanges(r []Range) {
+	slices.SortFunc(r, func(a, b Range) int { return cmp.Compare(a.Off, b.Off) })
+}
+
 // Step takes an input that happened at now, and appends to out what is to be
-// done. A LinkUp and a Progress are only booked: they take effect with the input
-// that follows, so that links that come up together start together, and nothing
-// is decided before all progress has been told. Time never runs backwards; an
+// done. A LinkUp and a Progress are only booked, and so is what is told of pieces
+// and plans: they take effect with the input that follows, so that links that come
+// up together start together, and nothing is decided before all progress has been
+// told. Time never runs backwards; an
 // input about a chunk that has ended, or a link that does not exist, is ignored.
 func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	c.now = max(c.now, now)
 	switch in.Kind {
 	case Sized:
-		out = c.resize(in.Bytes, out)
+		if c.batch == nil {
+			out = c.resize(in.Bytes, out)
+		}
 	case Drained:
 		c.drained = max(c.drained, in.Bytes)
 	case Progress, Finished, Failed:
@@ -271,6 +335,10 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 			l := &c.links[in.Link]
 			l.duty.spent = max(l.duty.spent, min(in.Bytes, unsized))
 		}
+	case Added, Voided, Expected, Planned:
+		if c.batch != nil {
+			out = c.lay(&in, out)
+		}
 	case Power, Tick: // time is all that matters here
 	}
 	if c.complete {
@@ -283,13 +351,13 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 			out = c.failover(out)
 		}
 	}
-	if in.Kind != LinkUp && in.Kind != Progress {
+	if in.Kind != LinkUp && in.Kind != Progress && in.Kind < Added {
 		if c.rations.needed(&c.cfg) {
 			out = c.ration(in.Kind, out)
 		}
 		out = c.assign(out)
 	}
-	if c.sized() && len(c.chunks) == 0 && len(c.ledger.free) == 0 {
+	if len(c.chunks) == 0 && c.exhausted() {
 		c.complete = true
 		out = append(out, Action{Kind: Complete})
 	}
@@ -308,18 +376,33 @@ func (c *Core) measure() {
 		}
 		l.est.observe(c.now, l.received, l.rtt)
 		l.pace.observe(c.now, l.rtt, l.received, l.est.nMarks > 0)
-		if c.cfg.Parallelism == 0 {
+		if c.cfg.Parallelism == 0 && !c.planned(LinkID(i)) {
 			l.streams.tune(c.now, l, c.left())
 		}
 	}
 }
 
-// find gives the index of a chunk in flight, or -1.
+// exhausted says whether there is nothing left that could be asked for.
+func (c *Core) exhausted() bool {
+	if c.batch != nil {
+		return c.batch.stock.last() && c.batch.stock.empty()
+	}
+	return c.sized() && len(c.ledger.free) == 0
+}
+
+// find gives the index of a chunk in flight, or -1. They stand in the order of
+// their ids.
 func (c *Core) find(id ChunkID) int {
-	for i := range c.chunks {
-		if c.chunks[i].id == id {
-			return i
+	low, high := 0, len(c.chunks)
+	for low < high {
+		if mid := (low + high) / 2; c.chunks[mid].id < id {
+			low = mid + 1
+		} else {
+			high = mid
 		}
+	}
+	if low < len(c.chunks) && c.chunks[low].id == id {
+		return low
 	}
 	return -1
 }
@@ -339,6 +422,9 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	ch.seen = seen
 	if fresh := got - ch.got; fresh > 0 || in.Bytes > ch.got {
 		ch.got = got
+		if c.batch != nil {
+			c.came(ch, fresh)
+		}
 		if !ch.copy {
 			l.pending -= fresh
 		}
@@ -387,13 +473,38 @@ func (c *Core) end(i int, out []Action) []Action {
 		l.est.idle(l.received)
 		l.pace.pause()
 	}
-	c.chunks = slices.Delete(c.chunks, i, i+1)
+	c.drop(i)
 	if !ch.copy {
 		l.pending -= ch.left()
 		l.assigned -= ch.left()
-		c.ledger.give(Range{ch.rng.Off + ch.got, ch.rng.End})
+		c.ledger.give(ch.rest())
+	}
+	if c.batch != nil {
+		c.restore(&ch)
 	}
 	return c.part(&ch, out)
+}
+
+// drop takes the i-th chunk out. The old ones are the first to end: what is on the
+// shorter side moves up.
+func (c *Core) drop(i int) {
+	if i >= len(c.chunks)/2 {
+		c.chunks = slices.Delete(c.chunks, i, i+1)
+		return
+	}
+	copy(c.chunks[1:], c.chunks[:i])
+	c.chunks = c.chunks[1:]
+}
+
+// append adds a chunk, in the room that those have left that are gone.
+func (c *Core) append(ch chunk) {
+	if n := len(c.chunks); n == cap(c.chunks) {
+		if 2*n > cap(c.space) {
+			c.space = make([]chunk, 0, 4*n)
+		}
+		c.chunks = append(c.space[:0], c.chunks...)
+	}
+	c.chunks = append(c.chunks, ch)
 }
 
 // cancel is the action that withdraws a request. What it has received counts,
@@ -424,7 +535,7 @@ func (l *link) forget(cfg *Config) {
 	l.asked, l.rtt, l.robbed = false, 0, 0
 	l.pace = pace{}
 	l.duty.trouble = Never
-	l.streams = streams{most: cfg.firstStreams(), loss: loss{reordered: l.streams.loss.reordered}}
+	l.streams = streams{most: cfg.firstStreams(), batch: cfg.Batch, loss: loss{reordered: l.streams.loss.reordered}}
 }
 
 func (c *Core) upDown(in Input, out []Action) []Action {

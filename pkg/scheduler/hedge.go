@@ -19,7 +19,7 @@ func (c *Config) most() int64 { return hedgeRequests * c.minRequest() }
 // ch before its own stream is, which is in end seconds.
 func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chunk, end float64) bool {
 	rest := ch.left()
-	budget := max(c.cfg.most(), int64(hedgeShare*float64(c.ledger.size)))
+	budget := max(c.cfg.most(), int64(hedgeShare*float64(c.Size())))
 	if thief.robbed > 0 || !thief.est.measured() || own.rate <= 0 || rest == 0 || rest > c.cfg.most() || c.copied+rest > budget {
 		return false
 	}
@@ -35,6 +35,9 @@ func (c *Core) hedge(thief LinkID, stream StreamID, ch *chunk, out []Action) []A
 	out = c.start(thief, stream, rest, out)
 	copied := &c.chunks[len(c.chunks)-1]
 	copied.twin, copied.copy = original, true
+	if c.batch != nil {
+		c.adopt(copied, &c.chunks[c.find(original)])
+	}
 	l := &c.links[thief]
 	l.pending -= rest.Len()
 	l.assigned -= rest.Len()
@@ -61,8 +64,14 @@ func (c *Core) settle(ch *chunk, out []Action) []Action {
 	kept := ch.rng.Off - loser.rng.Off
 	a.Range.End = ch.rng.Off
 	l.pending -= loser.left()
+	if c.batch != nil {
+		c.sure(loser)
+		c.batch.received += loser.left() - ch.left()
+		c.batch.stock.settle(loser.slot, loser.left()-ch.left(), 0)
+	}
 	l.assigned -= loser.rng.Len() - kept
 	w.assigned += ch.rng.Len()
+	w.pending += ch.left() // nothing, if it was finished in truth
 	loser.rng.End, loser.got = ch.rng.Off, kept
 	ch.copy = false
 	return c.end(i, append(out, a))

@@ -52,7 +52,7 @@ func (c *Core) look(id LinkID, o *outlook) {
 			o.wait[ch.stream] = c.due(ch)
 		}
 		o.last[ch.stream] = ch
-		o.owed[ch.stream] += ch.left()
+		o.owed[ch.stream] += ch.left() - ch.over
 	}
 	o.rate = (View{c}).RateOrMean(id) / float64(max(1, o.active))
 }
@@ -130,7 +130,7 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 		return out
 	}
 	ch := from.last[victim]
-	if ch.twin != NoChunk {
+	if ch.twin != NoChunk || c.batch != nil && !c.mayHelp(thief, stream, ch) {
 		return out
 	}
 	if from == &own && ch.got == 0 && c.links[thief].streams.cut[stream] > 0 {
@@ -231,6 +231,7 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 		l.robbed++
 	}
 	l.streams.cut[ch.stream], l.streams.opened[ch.stream] = c.nextID, 0
+	from := *ch
 	ch.rng.End = stolen.Off
 	if ch.left() == 0 { // do not wait for the end of what is complete
 		out = append(out, cancel(ch))
@@ -238,5 +239,9 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 	} else {
 		out = append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
 	}
-	return c.start(thief, stream, stolen, out)
+	out = c.start(thief, stream, stolen, out)
+	if c.batch != nil {
+		c.adopt(&c.chunks[len(c.chunks)-1], &from)
+	}
+	return out
 }

@@ -1,0 +1,319 @@
+package scheduler
+
+import "math/bits"
+
+const (
+	// batchStreams is how many connections a link begins with where there are many
+	// files, as browsers do: a server works on them at the same time.
+	batchStreams = 6
+	// batchQueued bounds the requests in flight on a connection.
+	batchQueued = 32
+	// aheadTrips is for how many round trips a connection should have been asked
+	// for bytes, at its part of the link's rate, but not for less than aheadFloor.
+	// Connections are not alike; what is asked for too early costs nothing before
+	// the end of the job.
+	aheadTrips = 3
+	aheadFloor = 100 * Millisecond
+	// While a connection starts slowly it should have been asked for aheadWindows
+	// times what it has brought so far, up to aheadGrowth bytes, or aheadUnmet while
+	// its link has not been measured.
+	aheadWindows = 4
+	aheadGrowth  = 64 << 10
+	aheadUnmet   = 256 << 10
+	// wholePiece is up to how many bytes a piece is asked for as a whole.
+	wholePiece = 1 << 20
+)
+
+// queue is what a connection has been asked for and has not received.
+type queue struct {
+	requests int32
+	pending  int64 // bytes
+}
+
+// table is what a link's connections have been asked for.
+type table struct {
+	streams [MaxStreams]queue
+	blocked uint64 // bit s: there is nothing for stream s now
+	helped  int    // what has been taken over for the link; a bound, as two may want the same
+	starved bool   // there were files, but no more requests on a connection
+}
+
+// deal gives pieces to the connections that are ready for more, one link after the
+// other, and lets the idle ones take over what others are too slow with.
+func (c *Core) deal(out []Action) []Action {
+	b := c.batch
+	b.booked = false
+	if b.stock.empty() && !b.stock.last() {
+		return out
+	}
+	for i := range b.tables {
+		b.tables[i] = table{}
+	}
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; !ch.copy {
+			q := &b.tables[ch.link].streams[ch.stream]
+			q.requests++
+			q.pending += ch.left() - ch.over
+		}
+	}
+	for more := true; more; {
+		more = false
+		for id := range LinkID(len(c.links)) {
+			before := len(out)
+			out = c.dealTo(id, out)
+			more = more || len(out) > before
+		}
+	}
+	return out
+}
+
+// dealTo lets one of a link's connections ask for something.
+func (c *Core) dealTo(id LinkID, out []Action) []Action {
+	t := &c.batch.tables[id]
+	for c.usable(&c.links[id]) {
+		stream, ok := c.next(id)
+		if !ok {
+			break
+		}
+		before := len(out)
+		if out = c.requestPiece(id, stream, out); len(out) > before {
+			break
+		}
+		if c.batch.stock.last() && t.helped < maxQueued && !c.overShare(id) {
+			if out = c.steal(id, stream, out); len(out) > before {
+				t.helped++
+				break
+			}
+		}
+		t.blocked |= 1 << stream
+		if !c.planned(id) {
+			t.blocked = ^uint64(0) // nor is there for the others
+		}
+	}
+	return out
+}
+
+// next is the link's connection that should send its next request now, the one
+// with the least to do if there are several.
+func (c *Core) next(id LinkID) (best StreamID, found bool) {
+	l, t := &c.links[id], &c.batch.tables[id]
+	for s := range l.streams.most {
+		q := &t.streams[s]
+		switch {
+		case t.blocked&(1<<s) != 0 || !l.streams.served(s):
+			continue
+		case q.requests == 0:
+			return s, true
+		case q.requests >= c.depth(id, s):
+			t.starved = t.starved || float64(q.pending) < c.ahead(l, s)
+			continue
+		case float64(q.pending) > c.ahead(l, s):
+			continue
+		}
+		if !found || q.pending < t.streams[best].pending {
+			best, found = s, true
+		}
+	}
+	return best, found
+}
+
+// depth is how many requests a connection may have in flight.
+func (c *Core) depth(id LinkID, stream StreamID) int32 {
+	p := &c.batch.plans[id]
+	if n := p.Classes[p.class(stream)].Pipelining; n > 0 {
+		return int32(min(n, batchQueued))
+	}
+	return batchQueued
+}
+
+// ahead is for how many bytes a connection should have been asked.
+func (c *Core) ahead(l *link, stream StreamID) float64 {
+	grown := aheadWindows * max(initialWindow, l.streams.opened[stream])
+	if l.est.rate <= 0 {
+		return float64(min(aheadUnmet, grown))
+	}
+	lasts := longest(aheadFloor, aheadTrips, l.trip())
+	return max(l.est.rate*lasts.Seconds()/float64(l.streams.most), float64(min(aheadGrowth, grown)))
+}
+
+// class is the class of files that a connection is for.
+func (p *Plan) class(stream StreamID) Class {
+	at := 0
+	for k := range Class(MaxClasses) {
+		if at += p.Classes[k].Connections; int(stream) < at {
+			return k
+		}
+	}
+	return 0
+}
+
+// requestPiece lets a connection ask for a piece, or a part of one.
+func (c *Core) requestPiece(id LinkID, stream StreamID, out []Action) []Action {
+	k, fresh, i := c.pickPiece(id, stream)
+	if i < 0 {
+		return out
+	}
+	s := &c.batch.stock
+	n := c.cutting(id, stream, &s.shelf(k, fresh).live()[i])
+	if n <= 0 {
+		return out
+	}
+	return c.startPart(id, stream, k, s.take(k, fresh, i, n), out)
+}
+
+// probePiece lets a banned link ask for up to so many bytes; for a guess as a whole.
+func (c *Core) probePiece(id LinkID, size int64, out []Action) []Action {
+	k, fresh, i := c.pickPiece(id, 0)
+	if i < 0 || size <= 0 {
+		return out
+	}
+	s := &c.batch.stock
+	p := &s.shelf(k, fresh).live()[i]
+	if p.guess {
+		if size = p.Len(); size > c.room(id) {
+			return out
+		}
+	}
+	return c.startPart(id, 0, k, s.take(k, fresh, i, size), out)
+}
+
+// startPart asks for a part that was taken.
+func (c *Core) startPart(id LinkID, stream StreamID, k Class, p part, out []Action) []Action {
+	out = c.start(id, stream, p.Range, out)
+	ch := &c.chunks[len(c.chunks)-1]
+	ch.slot, ch.class, ch.limit, ch.guess = p.slot, k, p.limit, p.guess
+	ch.over = p.Len() - c.batch.stock.likely(&p)
+	c.links[id].over += ch.over
+	q := &c.batch.tables[id].streams[stream]
+	q.requests++
+	q.pending += ch.left() - ch.over
+	return out
+}
+
+// cutting is how many bytes of a free part a connection should ask for.
+func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
+	size := c.shifted(id, c.cfg.Policy.Request(View{c}, id))
+	if size <= 0 && len(c.chunks) > 0 {
+		return 0 // with nothing in flight, somebody must go on
+	}
+	whole, room := p.Len(), c.room(id)
+	if p.guess {
+		if whole > room {
+			return 0
+		}
+		return whole
+	}
+	size = max(size/int64(c.links[id].streams.most), c.cfg.minRequest())
+	if whole <= wholePiece && c.inTime(id, stream, whole) || whole-size < c.cfg.minRequest() {
+		size = whole
+	}
+	return min(size, whole, room)
+}
+
+// inTime says whether a connection would have so many bytes, if it were asked for
+// them now, before all links can have all that is left.
+func (c *Core) inTime(id LinkID, stream StreamID, bytes int64) bool {
+	v := View{c}
+	rate := v.RateOrMean(id) / float64(c.links[id].streams.most)
+	if c.batch.files > 0 || rate <= 0 {
+		return true
+	}
+	wait := max(c.links[id].trip().Seconds(), float64(c.batch.tables[id].streams[stream].pending)/rate)
+	return wait+float64(bytes)/rate <= v.together()
+}
+
+// pickPiece is the free part that a connection should ask for next: its place on a
+// shelf, below 0 where there is none. Files in progress come first.
+func (c *Core) pickPiece(id LinkID, stream StreamID) (k Class, fresh bool, i int) {
+	s := &c.batch.stock
+	if !c.planned(id) {
+		if k = lowest(&s.open); k < MaxClasses {
+			return k, false, 0
+		}
+		if k = lowest(&s.fresh); k < MaxClasses && c.mayBegin(&s.fresh[k].live()[0]) {
+			return k, true, 0
+		}
+		return 0, false, -1
+	}
+	k = c.batch.plans[id].class(stream)
+	tried := uint(0)
+	for {
+		if fresh, i = c.pickOf(id, stream, k); i >= 0 {
+			return k, fresh, i
+		}
+		// The class with the most left comes next.
+		tried |= 1 << k
+		most := int64(0)
+		for o := range Class(MaxClasses) {
+			if left := s.open[o].bytes + s.fresh[o].bytes; tried&(1<<o) == 0 && left > most {
+				k, most = o, left
+			}
+		}
+		if most == 0 {
+			return 0, false, -1
+		}
+	}
+}
+
+// lowest is the shelf on which the part with the lowest address is; MaxClasses
+// when there is none.
+func lowest(shelves *[MaxClasses]shelf) Class {
+	best, off := Class(MaxClasses), unsized
+	for k := range shelves {
+		if s := &shelves[k]; !s.empty() && s.live()[0].Off < off {
+			best, off = Class(k), s.live()[0].Off
+		}
+	}
+	return best
+}
+
+// mayBegin says whether one may ask for a part of a file that is not in progress.
+func (c *Core) mayBegin(p *part) bool {
+	b := c.batch
+	return b.files == 0 || b.stock.active < b.files || b.stock.find(p.file) != noSlot
+}
+
+// pickOf is pickPiece for one class of files: a file that the connection is at already,
+// or one that has fewer connections of the link than the plan gives it, or a new
+// one.
+func (c *Core) pickOf(id LinkID, stream StreamID, k Class) (fresh bool, i int) {
+	s := &c.batch.stock
+	share, first := max(1, c.batch.plans[id].Classes[k].Parallelism), -1
+	for i := range s.open[k].live() {
+		at := c.at(s.open[k].live()[i].slot, id)
+		if at&(1<<stream) != 0 {
+			return false, i
+		}
+		if first < 0 && bits.OnesCount64(at) < share {
+			first = i
+		}
+	}
+	if first < 0 && !s.fresh[k].empty() && c.mayBegin(&s.fresh[k].live()[0]) {
+		return true, 0
+	}
+	return false, first
+}
+
+// at is the set of a link's connections that have requests for a file.
+func (c *Core) at(slot int32, id LinkID) (streams uint64) {
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; ch.slot == slot && ch.link == id {
+			streams |= 1 << ch.stream
+		}
+	}
+	return streams
+}
+
+// mayHelp says whether a connection may take over a part of ch: not before its
+// file's size is known, and where files at once are bounded, only as many
+// connections are at one as the plan says.
+func (c *Core) mayHelp(id LinkID, stream StreamID, ch *chunk) bool {
+	if ch.guess {
+		return false
+	}
+	if c.batch.files == 0 || !c.planned(id) {
+		return true
+	}
+	share := max(1, c.batch.plans[id].Classes[ch.class].Parallelism)
+	return bits.OnesCount64(c.at(ch.slot, id)&^(1<<stream)) < share
+}
