@@ -30,12 +30,13 @@ type getOptions struct {
 	energy      string
 	concurrency countFlag
 	parallelism countFlag
-	mode        string
 	blockSize   sizeFlag
 	output      string
 	dir         string
 	resume      bool
 	inputFile   string
+	recursive   bool
+	mode        string
 	quiet       bool
 	verbose     bool
 	progress    string
@@ -72,9 +73,9 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.Float64Var(&o.padding, "bdp-padding", 0.3, "Algorithm 3's staticFactor, 0 to 1")
 	f.BoolVar(&o.noSteal, "no-steal", false, "do not take over the tail of slow links")
 	f.BoolVar(&o.noFailover, "no-failover", false, "do not release silent and slow links")
-	f.StringVar(&o.energy, "energy", scheduler.EnergyOff.String(), "whether energy decides about links: "+strings.Join(scheduler.EnergyNames(), ", "))
-	f.VarP(&o.concurrency, "concurrency", "j", "files at once")
-	f.StringVar(&o.mode, "mode", tuning.HAT.String(), "who chooses connections for many files: "+strings.Join(tuning.Names(), ", "))
+	f.StringVar(&o.energy, "energy", "", "whether energy decides about links: "+strings.Join(scheduler.EnergyNames(), ", ")+" (default off; with --mode lowe min-energy)")
+	f.StringVar(&o.mode, "mode", tuning.HAT.String(), "of many files, who chooses -j and -p, and to what end: "+strings.Join(tuning.Names(), ", "))
+	f.VarP(&o.concurrency, "concurrency", "j", "files at once, at most; auto = as many as the links are worth")
 	f.VarP(&o.parallelism, "parallelism", "p", "streams of a file on each link; auto = more where packets are lost")
 	o.blockSize = sizeFlag{auto: true, text: "auto"}
 	f.VarP(&o.blockSize, "block-size", "b", "size of one I/O request")
@@ -83,7 +84,8 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.output, "output-document", "O", "", "same as --output")
 	f.StringVarP(&o.dir, "directory-prefix", "P", "", "`DIR` to save in")
 	f.BoolVarP(&o.resume, "continue", "c", false, "continue a file that another tool left")
-	f.StringVarP(&o.inputFile, "input-file", "i", "", "read URLs from `FILE`, one a line; - = standard input")
+	f.StringVarP(&o.inputFile, "input-file", "i", "", "read URLs from `FILE`, one a line, or as aria2; - = standard input")
+	f.BoolVarP(&o.recursive, "recursive", "r", false, "all files below the directory index at each URL")
 	f.StringVar(&o.checksum, "checksum", "", "verify, `ALGO=HEX`: sha256, sha512, sha1, md5")
 
 	f.StringArrayVarP(&o.headers, "header", "H", nil, "extra request `HEADER`, \"Name: value\"")

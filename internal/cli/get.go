@@ -5,28 +5,29 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/progress"
-	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
 
 // runGet downloads.
 func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started time.Time) error {
-	jobs, err := o.jobs(args, stdio)
+	t, err := o.task(args, stdio)
 	if err != nil {
 		return err
 	}
+	defer t.close()
 	web, err := o.http()
 	if err != nil {
 		return err
 	}
+	o.settleEnergy(t)
 	mode, err := o.check()
 	if err != nil {
 		return err
@@ -41,11 +42,11 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		return err
 	}
 	warn := func(important bool, text string) { bus.Publish(event.Notice{Warning: important, Text: text}) }
-	var results []error
+	result := &outcome{bus: &bus, started: started}
 	var totals []event.LinkTotals
 	links, specs, err := o.choose(ctx, warn)
 	if err == nil {
-		run := o.runStarted(started, links, len(jobs))
+		run := o.runStarted(started, links, t.files())
 		bus.Publish(run)
 		sampler := measure.start(run)
 		nets, terms := networks(links, measure.models)
@@ -63,17 +64,16 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		if o.maxTime > 0 {
 			cfg.Deadline = scheduler.Time(measured + o.maxTime)
 		}
-		results = o.downloadAll(limited, cfg, shared, jobs)
+		err = result.close(o.download(limited, cfg, shared, nets, t, result, warn))
 		stop()
 		for _, l := range shared[:len(roster.members)] {
 			totals = append(totals, l.Totals())
 		}
-		err = firstOf(results)
 		linger(ctx, sampler, o.power.tail, warn, " after the end; an interrupt ends it")
 		sampler.Stop()
 	} else {
-		bus.Publish(o.runStarted(started, nil, len(jobs)))
-		notBegun(&bus, started, jobs, err)
+		bus.Publish(o.runStarted(started, nil, t.files()))
+		notBegun(&bus, started, t, err)
 	}
 	bus.Publish(runEnded(started, err, totals))
 	bus.Close()
@@ -81,12 +81,11 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	switch {
 	case err == nil:
 		return watchErr
-	case len(jobs) > 1 && len(results) > 0: // each was printed when it happened
-		return saidIfSeveral(stdio.Err, jobs, results, err)
-	case isWeb(err):
-		return jobError{jobs[0].URL, err}
+	case links == nil:
+		return err
 	}
-	return err
+	result.say(stdio.Err, t.one == nil)
+	return saidError{err}
 }
 
 // limitTime ends ctx when --max-time after begun is over.
@@ -95,37 +94,6 @@ func (o *getOptions) limitTime(ctx context.Context, begun time.Time) (context.Co
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadlineCause(ctx, begun.Add(o.maxTime), errMaxTime)
-}
-
-// jobs makes a job of every URL.
-func (o *getOptions) jobs(args []string, stdio IO) ([]*engine.Job, error) {
-	urls, err := o.urls(args, stdio.In)
-	if err != nil {
-		return nil, err
-	}
-	if len(urls) > 1 && (o.output != "" || o.checksum != "") {
-		return nil, usagef("--output and --checksum are for one URL, not for %d", len(urls))
-	}
-	if o.output == "-" && o.json {
-		return nil, usagef("--json and --output - both want standard output; --report FILE writes the report elsewhere")
-	}
-	var sum *engine.Checksum
-	if o.checksum != "" {
-		if sum, err = engine.ParseChecksum(o.checksum); err != nil {
-			return nil, usagef("--checksum: %w", err)
-		}
-	}
-	jobs := make([]*engine.Job, len(urls))
-	for i, u := range urls {
-		jobs[i] = &engine.Job{
-			ID: event.FileID(i), URL: u, Checksum: sum,
-			Target: store.Target{Dir: o.dir, Name: o.output, Explicit: o.output != "", Continue: o.resume},
-		}
-		if o.output == "-" {
-			jobs[i].Stdout = stdio.Out
-		}
-	}
-	return jobs, nil
 }
 
 // check finds what is wrong with flags that only make sense together.
@@ -138,6 +106,8 @@ func (o *getOptions) check() (progress.Mode, error) {
 		return mode, usagef("--algorithm: there is no %q; there are %v", o.algorithm, scheduler.Names())
 	case !slices.Contains(scheduler.EnergyNames(), o.energy):
 		return mode, usagef("--energy: there is no %q; there are %v", o.energy, scheduler.EnergyNames())
+	case !slices.Contains(tuning.Names(), o.mode):
+		return mode, usagef("--mode: there is no %q; there are %v", o.mode, tuning.Names())
 	case o.padding < 0 || o.padding > 1 || o.padding != o.padding:
 		return mode, usagef("--bdp-padding: %v is not within 0 to 1", o.padding)
 	case o.tries < 0 || o.timeout < 0 || o.connectTime < 0 || o.maxTime < 0:
@@ -152,6 +122,18 @@ func (o *getOptions) check() (progress.Mode, error) {
 		return mode, usagef("-4 and -6 exclude each other")
 	}
 	return mode, nil
+}
+
+// settleEnergy chooses the energy policy where the user has not: of many files with
+// the least energy, links are part of the choice.
+func (o *getOptions) settleEnergy(t *task) {
+	switch {
+	case o.energy != "":
+	case t.one == nil && o.mode == tuning.LowE.String():
+		o.energy = scheduler.EnergyMin.String()
+	default:
+		o.energy = scheduler.EnergyOff.String()
+	}
 }
 
 // sameFile says whether two of the files to write are one by their names.
@@ -183,84 +165,49 @@ func runEnded(started time.Time, err error, totals []event.LinkTotals) event.Run
 	return e
 }
 
-// downloadAll runs the jobs, several as one batch, and returns their errors in their
-// order.
-func (o *getOptions) downloadAll(ctx context.Context, cfg engine.Config, links []*engine.Link, jobs []*engine.Job) []error {
+// download does what there is to do and tells result what came of each file.
+func (o *getOptions) download(
+	ctx context.Context, cfg engine.Config, links []*engine.Link, nets []engine.Network, t *task, result *outcome,
+	warn func(important bool, text string),
+) error {
 	e, err := engine.New(cfg, links)
 	if err != nil {
-		return []error{err}
+		return err
 	}
 	defer e.Close()
-	if len(jobs) == 1 {
-		return []error{download(ctx, e, cfg, jobs[0])}
+	if t.one != nil {
+		res, err := e.Download(ctx, t.one)
+		result.Ended(t.one, res, err)
+		return nil
 	}
-	mode, err := tuning.ParseMode(o.mode)
-	if err != nil {
-		return []error{err}
+	f := &feeder{o: o, task: t, warn: warn, out: result, jobs: make(chan *engine.Job)}
+	if t.trees {
+		f.pages = newPages(&cfg.HTTP, nets, o.timeout)
+		defer f.pages.close()
 	}
-	more, ahead := make(chan *engine.Job), new(atomic.Int64)
-	ahead.Store(int64(len(jobs)))
-	go func() {
-		defer close(more)
-		for _, job := range jobs {
-			select {
-			case more <- job:
-				ahead.Add(-1)
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	all := &results{cfg: cfg, errs: make([]error, len(jobs)), ended: make([]bool, len(jobs))}
-	err = e.DownloadAll(ctx, &engine.Batch{
-		Jobs: more, Ahead: ahead, Ended: all,
-		Mode: mode, Concurrency: int(o.concurrency), Parallelism: int(o.parallelism),
-	})
-	for i, job := range jobs {
-		if !all.ended[i] { // it was never begun
-			cfg.Bus.Publish(event.FileStarted{At: scheduler.Time(time.Since(cfg.Started)), File: job.ID, URL: shown(job.URL)})
-			all.Ended(job, engine.Result{Size: -1}, err)
-		}
+	ctx, cancel := context.WithCancel(ctx)
+	var feeding sync.WaitGroup
+	feeding.Go(func() { f.run(ctx) })
+	defer feeding.Wait()
+	defer cancel()
+	batch := &engine.Batch{
+		Jobs: f.jobs, Ahead: &f.ahead, Ended: result,
+		Concurrency: int(o.concurrency), Parallelism: int(o.parallelism),
 	}
-	return all.errs
+	batch.Mode, _ = tuning.ParseMode(o.mode) // check has seen to it
+	return e.DownloadAll(ctx, batch)
 }
 
-// results gathers what came of the files of a batch.
-type results struct {
-	cfg   engine.Config
-	errs  []error
-	ended []bool
-}
-
-// Ended implements engine.Ended.
-func (r *results) Ended(job *engine.Job, res engine.Result, err error) {
-	r.errs[job.ID], r.ended[job.ID] = err, true
-	publishEnd(r.cfg, job, res, err)
-}
-
-func download(ctx context.Context, e *engine.Engine, cfg engine.Config, job *engine.Job) error {
-	res, err := e.Download(ctx, job)
-	publishEnd(cfg, job, res, err)
-	return err
-}
-
-func publishEnd(cfg engine.Config, job *engine.Job, res engine.Result, err error) {
-	end := event.FileEnded{At: scheduler.Time(time.Since(cfg.Started)), File: job.ID, Output: res.Output, Size: res.Size}
-	if err != nil {
-		end.ExitCode, _ = classify(err)
-		end.Error = err.Error()
+// notBegun tells of a file for which there is no link; of several, the run's end
+// says it.
+func notBegun(bus *event.Bus, started time.Time, t *task, err error) {
+	if t.one == nil {
+		return
 	}
-	cfg.Bus.Publish(end)
-}
-
-// notBegun tells of files for which there is no link.
-func notBegun(bus *event.Bus, started time.Time, jobs []*engine.Job, err error) {
 	code, _ := classify(err)
-	for _, job := range jobs {
-		now := scheduler.Time(time.Since(started))
-		u := *job.URL
-		u.User = nil
-		bus.Publish(event.FileStarted{At: now, File: job.ID, URL: u.String()})
-		bus.Publish(event.FileEnded{At: now, File: job.ID, Size: -1, ExitCode: code, Error: err.Error()})
-	}
+	now := scheduler.Time(time.Since(started))
+	u := *t.one.URL
+	u.User = nil
+	bus.Publish(event.FileStarted{At: now, File: t.one.ID, URL: u.String()})
+	bus.Publish(event.FileEnded{At: now, File: t.one.ID, Size: -1, ExitCode: code, Error: err.Error()})
 }

@@ -85,10 +85,17 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest",
 		},
 
+		// What a job of many files is made of: lists, directories' pages, names. It
+		// is given bytes, and opens nothing.
+		"internal/joblist": {
+			imports: "golang.org/x/text/unicode/norm",
+			std:     "bufio bytes errors fmt io net/url slices strconv strings unicode unicode/utf8",
+		},
+
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
 			imports: "internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/modelled internal/power internal/progress internal/record internal/report internal/sim internal/store internal/sweep internal/term internal/terms" +
+				" internal/joblist internal/modelled internal/power internal/progress internal/record internal/report internal/sim internal/store internal/sweep internal/term internal/terms" +
 				" internal/units pkg/scheduler pkg/scheduler/tuning" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},

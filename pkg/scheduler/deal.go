@@ -250,9 +250,13 @@ func (c *Core) pickPiece(id LinkID, stream StreamID) (k Class, fresh bool, i int
 			}
 		}
 		if most == 0 {
-			return 0, false, -1
+			break
 		}
 	}
+	if k = lowest(&s.open); k < MaxClasses && c.batch.files == 0 && s.last() {
+		return k, false, 0 // at the end all help, whoever is at it already
+	}
+	return 0, false, -1
 }
 
 // lowest is the shelf on which the part with the lowest address is; MaxClasses
