@@ -31,7 +31,7 @@ type simulateFiles struct {
 	modes   []string
 	at      []int
 	known   bool
-	perConn float64
+	perConn float64 // mW; below 0: as the scenario has it
 	buffer  sizeFlag
 	doc     bool
 }
@@ -41,7 +41,7 @@ func (o *simulateFiles) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.modes, "mode", []string{tuning.HAT.String()}, "of many files: "+strings.Join(tuning.Names(), ", ")+", "+untuned)
 	f.IntSliceVarP(&o.at, "concurrency", "j", []int{0}, "of many files: how many at once; several are compared")
 	f.BoolVar(&o.known, "known-sizes", false, "an index tells the sizes of the files")
-	f.Float64Var(&o.perConn, "per-connection", tuning.PerConnection, "what a connection draws beside its radio, in `WATTS`, with --files")
+	f.Float64Var(&o.perConn, "per-connection", -1, "what a connection draws beside its radio, in `MW` (by default as the scenario has it)")
 	f.Var(&o.buffer, "receive-buffer", "what a connection has in flight at most, whatever its congestion window")
 	f.BoolVar(&o.doc, "many-doc", false, "rehearse jobs of many files: docs/many-files-sim.md")
 }
@@ -119,7 +119,12 @@ func (o *simulateOptions) rehearseFiles(name, set, mode string, at int) ([]sim.R
 	}
 	cfg.Size = cfg.Batch.Bytes()
 	cfg.Algorithm, cfg.Parallelism = "adaptive", 0
-	cfg.PerConnection, cfg.Receive = o.files.perConn, o.files.buffer.bytes
+	cfg.Receive = o.files.buffer.bytes
+	if o.files.perConn >= 0 {
+		for i := range cfg.Scenario.Links {
+			cfg.Scenario.Links[i].PerConnection = o.files.perConn
+		}
+	}
 	cfg.Batch.Tuning = tuning.Config{Concurrency: at, Parallelism: int(o.parallelism)}
 	if cfg.Batch.Untuned = mode == untuned; !cfg.Batch.Untuned {
 		if cfg.Batch.Tuning.Mode, err = tuning.ParseMode(mode); err != nil {

@@ -33,7 +33,7 @@ func rules() map[string]rule {
 			tests: "pkg/scheduler pkg/scheduler/schedtest",
 		},
 		"pkg/scheduler/schedtest": {imports: "pkg/scheduler"},
-		"pkg/scheduler/tuning":    {imports: "pkg/scheduler", std: "fmt math math/bits slices"},
+		"pkg/scheduler/tuning":    {imports: "pkg/scheduler", std: "cmp fmt math math/bits slices"},
 
 		// Rehearses. It takes the scenarios and the rates of their links from the
 		// laboratory, so that the two cannot disagree about what a scenario is; of

@@ -67,7 +67,7 @@ func newLink(cfg *Config, index int) link {
 	}
 	if index < len(cfg.Radios) && cfg.Radios[index].Name != "" {
 		radio := cfg.Radios[index]
-		radio.PerConn += 1000 * cfg.PerConnection
+		radio.PerConn += s.PerConnection
 		l.meter = &meter{machine: energy.NewMachine(radio, 0)}
 	}
 	if cfg.Batch != nil {

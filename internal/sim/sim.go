@@ -72,9 +72,6 @@ type Config struct {
 	// Receive is how many bytes a connection has in flight at most, whatever its
 	// congestion window: the receiver's buffer; 0: no bound.
 	Receive int64
-	// PerConnection is what each connection at work adds to what its radio draws, in
-	// watts (see tuning.PerConnection).
-	PerConnection float64
 
 	// Record keeps every step of the scheduler in Result.Steps.
 	Record bool
@@ -141,8 +138,8 @@ func (c *Config) Validate() error {
 	if math.IsNaN(c.Deadline) || c.Deadline < 0 || c.Deadline > maxDeadline || math.IsNaN(c.Consume) || c.Consume < 0 || c.Window < 0 {
 		return fmt.Errorf("deadline %v s, window %d, %v bytes per second: must not be negative, nor beyond a day", c.Deadline, c.Window, c.Consume)
 	}
-	if math.IsNaN(c.PerConnection) || c.PerConnection < 0 || c.PerConnection > 1000 || c.Receive < 0 {
-		return fmt.Errorf("%v W per connection, receive buffer of %d bytes: must not be negative", c.PerConnection, c.Receive)
+	if c.Receive < 0 {
+		return fmt.Errorf("a receive buffer of %d bytes: must not be negative", c.Receive)
 	}
 	if c.Batch != nil {
 		if err := c.Batch.validate(); err != nil {

@@ -125,13 +125,13 @@ type chunk struct {
 	twin   ChunkID // fetches the same bytes, up to the same end; NoChunk: none does
 	copy   bool    // and was begun after it: what it is asked for is not counted
 
-	// Of a batch: the file's place among those in progress, its class, where the
-	// piece ends, whether the file's size is still unknown, and how many of the
+	// Of a batch: the file's place among those in progress, its class, the piece as
+	// it was Added, whether the file's size is still unknown, and how many of the
 	// bytes asked for are not likely to exist.
 	slot  int32
 	class Class
 	guess bool
-	limit int64
+	piece Range
 	over  int64
 }
 

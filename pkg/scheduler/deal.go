@@ -20,6 +20,9 @@ const (
 	aheadWindows = 4
 	aheadGrowth  = 64 << 10
 	aheadUnmet   = 256 << 10
+	// briefTrips: a file of unknown size that takes a connection no longer than so
+	// many round trips is never shared out.
+	briefTrips = 4
 	// wholePiece is up to how many bytes a piece is asked for as a whole.
 	wholePiece = 1 << 20
 )
@@ -43,7 +46,8 @@ type table struct {
 func (c *Core) deal(out []Action) []Action {
 	b := c.batch
 	b.booked = false
-	if b.stock.empty() && !b.stock.last() {
+	b.helping = b.stock.last() && b.stock.empty()
+	if b.stock.empty() && !b.helping {
 		return out
 	}
 	for i := range b.tables {
@@ -79,7 +83,7 @@ func (c *Core) dealTo(id LinkID, out []Action) []Action {
 		if out = c.requestPiece(id, stream, out); len(out) > before {
 			break
 		}
-		if c.batch.stock.last() && t.helped < maxQueued && !c.overShare(id) {
+		if c.batch.helping && t.helped < maxQueued && !c.overShare(id) {
 			if out = c.steal(id, stream, out); len(out) > before {
 				t.helped++
 				break
@@ -161,27 +165,21 @@ func (c *Core) requestPiece(id LinkID, stream StreamID, out []Action) []Action {
 	return c.startPart(id, stream, k, s.take(k, fresh, i, n), out)
 }
 
-// probePiece lets a banned link ask for up to so many bytes; for a guess as a whole.
+// probePiece lets a banned link ask for up to so many bytes.
 func (c *Core) probePiece(id LinkID, size int64, out []Action) []Action {
 	k, fresh, i := c.pickPiece(id, 0)
 	if i < 0 || size <= 0 {
 		return out
 	}
 	s := &c.batch.stock
-	p := &s.shelf(k, fresh).live()[i]
-	if p.guess {
-		if size = p.Len(); size > c.room(id) {
-			return out
-		}
-	}
-	return c.startPart(id, 0, k, s.take(k, fresh, i, size), out)
+	return c.startPart(id, 0, k, s.take(k, fresh, i, min(size, s.shelf(k, fresh).live()[i].Len())), out)
 }
 
 // startPart asks for a part that was taken.
 func (c *Core) startPart(id LinkID, stream StreamID, k Class, p part, out []Action) []Action {
 	out = c.start(id, stream, p.Range, out)
 	ch := &c.chunks[len(c.chunks)-1]
-	ch.slot, ch.class, ch.limit, ch.guess = p.slot, k, p.limit, p.guess
+	ch.slot, ch.class, ch.piece, ch.guess = p.slot, k, p.piece, p.guess
 	ch.over = p.Len() - c.batch.stock.likely(&p)
 	c.links[id].over += ch.over
 	q := &c.batch.tables[id].streams[stream]
@@ -196,18 +194,20 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 	if size <= 0 && len(c.chunks) > 0 {
 		return 0 // with nothing in flight, somebody must go on
 	}
-	whole, room := p.Len(), c.room(id)
-	if p.guess {
-		if whole > room {
-			return 0
-		}
-		return whole
-	}
+	whole, likely := p.Len(), c.batch.stock.likely(p)
 	size = max(size/int64(c.links[id].streams.most), c.cfg.minRequest())
-	if whole <= wholePiece && c.inTime(id, stream, whole) || whole-size < c.cfg.minRequest() {
+	switch {
+	case likely-size < c.cfg.minRequest(), whole <= wholePiece && c.inTime(id, stream, likely), p.guess && c.brief(id, likely):
 		size = whole
 	}
-	return min(size, whole, room)
+	return min(size, whole, c.room(id))
+}
+
+// brief says whether a connection needs no longer for so many bytes than it takes
+// to learn how long a file is and to share it out then.
+func (c *Core) brief(id LinkID, bytes int64) bool {
+	l := &c.links[id]
+	return float64(bytes) <= briefTrips*l.trip().Seconds()*(View{c}).RateOrMean(id)/float64(l.streams.most)
 }
 
 // inTime says whether a connection would have so many bytes, if it were asked for
@@ -227,10 +227,10 @@ func (c *Core) inTime(id LinkID, stream StreamID, bytes int64) bool {
 func (c *Core) pickPiece(id LinkID, stream StreamID) (k Class, fresh bool, i int) {
 	s := &c.batch.stock
 	if !c.planned(id) {
-		if k = lowest(&s.open); k < MaxClasses {
-			return k, false, 0
+		if k, i = lowest(&s.open); k < MaxClasses {
+			return k, false, i
 		}
-		if k = lowest(&s.fresh); k < MaxClasses && c.mayBegin(&s.fresh[k].live()[0]) {
+		if k, _ = lowest(&s.fresh); k < MaxClasses && c.mayBegin(&s.fresh[k].live()[0]) {
 			return k, true, 0
 		}
 		return 0, false, -1
@@ -253,22 +253,28 @@ func (c *Core) pickPiece(id LinkID, stream StreamID) (k Class, fresh bool, i int
 			break
 		}
 	}
-	if k = lowest(&s.open); k < MaxClasses && c.batch.files == 0 && s.last() {
-		return k, false, 0 // at the end all help, whoever is at it already
+	if k, i = lowest(&s.open); k < MaxClasses && c.batch.files == 0 && s.last() {
+		return k, false, i // at the end all help, whoever is at it already
 	}
 	return 0, false, -1
 }
 
-// lowest is the shelf on which the part with the lowest address is; MaxClasses
-// when there is none.
-func lowest(shelves *[MaxClasses]shelf) Class {
-	best, off := Class(MaxClasses), unsized
+// lowest is the shelf on which the part with the lowest address is that may be asked
+// for, and its place there; MaxClasses when there is none.
+func lowest(shelves *[MaxClasses]shelf) (best Class, place int) {
+	best, off := MaxClasses, unsized
 	for k := range shelves {
-		if s := &shelves[k]; !s.empty() && s.live()[0].Off < off {
-			best, off = Class(k), s.live()[0].Off
+		for i, p := range shelves[k].live() {
+			if p.Off >= off {
+				break
+			}
+			if !p.dim() {
+				best, place, off = Class(k), i, p.Off
+				break
+			}
 		}
 	}
-	return best
+	return best, place
 }
 
 // mayBegin says whether one may ask for a part of a file that is not in progress.
@@ -283,8 +289,11 @@ func (c *Core) mayBegin(p *part) bool {
 func (c *Core) pickOf(id LinkID, stream StreamID, k Class) (fresh bool, i int) {
 	s := &c.batch.stock
 	share, first := max(1, c.batch.plans[id].Classes[k].Parallelism), -1
-	for i := range s.open[k].live() {
-		at := c.at(s.open[k].live()[i].slot, id)
+	for i, p := range s.open[k].live() {
+		if p.dim() {
+			continue
+		}
+		at := c.at(p.slot, id)
 		if at&(1<<stream) != 0 {
 			return false, i
 		}

@@ -8,6 +8,7 @@ type batch struct {
 	files    int // may be in progress at once; 0: any number
 	tables   []table
 	booked   bool // something was told that nobody has acted upon
+	helping  bool // there is nothing left to ask for
 }
 
 func newBatch(links int) *batch {
@@ -66,6 +67,7 @@ func (c *Core) lay(in *Input, out []Action) []Action {
 		b.stock.add(in.Piece)
 	case Voided:
 		if r := in.Piece.Range; !r.Empty() {
+			c.learn(r)
 			b.stock.cut(r)
 			return c.void(r, out)
 		}
@@ -100,6 +102,37 @@ func (c *Core) planned(id LinkID) bool {
 	return c.batch != nil && c.batch.plans[id].Connections() > 0
 }
 
+// learn learns sizes from what is about to be voided: the first bytes of a guess
+// whose end nobody wants are as many as there are.
+func (c *Core) learn(r Range) {
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; ch.guess && !ch.piece.within(r).Empty() {
+			if r.Off > ch.piece.Off {
+				c.batch.stock.learn(ch.piece.Len(), r.Off-ch.piece.Off)
+			}
+			c.resolve(ch.piece)
+		}
+	}
+	s := &c.batch.stock
+	for k := range s.open {
+		for _, p := range s.open[k].live() {
+			if p.guess && !p.piece.within(r).Empty() {
+				c.resolve(p.piece)
+			}
+		}
+	}
+}
+
+// resolve notes that the size of a piece's file is known.
+func (c *Core) resolve(piece Range) {
+	c.batch.stock.resolve(piece)
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; ch.guess && ch.piece == piece {
+			c.sure(ch)
+		}
+	}
+}
+
 // void shortens or withdraws the requests for bytes that nobody wants any more.
 func (c *Core) void(r Range, out []Action) []Action {
 	for i := len(c.chunks) - 1; i >= 0; i-- {
@@ -120,7 +153,7 @@ func (c *Core) void(r Range, out []Action) []Action {
 				continue
 			}
 			if twin.rng.Off+twin.got < gone.Off {
-				twin.rng.End, twin.guess = gone.Off, false
+				twin.rng.End = gone.Off
 				out = append(out, Action{Kind: Shrink, Link: twin.link, Chunk: twin.id, Range: twin.rng})
 			}
 		}
@@ -135,12 +168,6 @@ func (c *Core) curtail(i int, end int64, out []Action) []Action {
 	ch := &c.chunks[i]
 	l := &c.links[ch.link]
 	n := ch.rng.End - end
-	if ch.guess {
-		if end > ch.rng.Off {
-			c.batch.stock.learn(ch.rng.Len(), end-ch.rng.Off)
-		}
-		c.sure(ch)
-	}
 	ch.rng.End = end
 	l.pending -= n
 	l.assigned -= n
@@ -160,8 +187,7 @@ func (c *Core) voidBefore(i int, gone Range, out []Action) []Action {
 		ch = &c.chunks[i]
 	}
 	l := &c.links[ch.link]
-	c.sure(ch)
-	behind := part{Range: Range{gone.End, ch.rng.End}, limit: ch.limit, file: c.batch.stock.files[ch.slot].file, slot: ch.slot}
+	behind := part{Range: Range{gone.End, ch.rng.End}, piece: ch.piece, file: c.batch.stock.files[ch.slot].file, slot: ch.slot}
 	l.pending -= behind.Len()
 	l.assigned -= behind.Len()
 	ch.rng.End = gone.End
@@ -172,7 +198,6 @@ func (c *Core) voidBefore(i int, gone Range, out []Action) []Action {
 // voidWon ends a request and its copy, which has all that is wanted of it.
 func (c *Core) voidWon(i, j int, end int64, out []Action) []Action {
 	ch, won := &c.chunks[i], &c.chunks[j]
-	c.sure(ch)
 	l, w := &c.links[ch.link], &c.links[won.link]
 	out = append(out,
 		Action{Kind: Cancel, Link: ch.link, Chunk: ch.id, Range: Range{ch.rng.Off, won.rng.Off}},
@@ -204,13 +229,8 @@ func (c *Core) came(ch *chunk, fresh int64) {
 	}
 	b := c.batch
 	if ch.guess { // nobody has voided anything: the file is at least as long
-		if !ch.copy {
-			b.stock.learn(ch.rng.Len(), ch.rng.Len())
-		}
-		c.sure(ch)
-		if i := c.find(ch.twin); ch.twin != NoChunk && i >= 0 && c.chunks[i].guess {
-			c.sure(&c.chunks[i])
-		}
+		b.stock.learn(ch.piece.Len(), ch.piece.Len())
+		c.resolve(ch.piece)
 	}
 	if !ch.copy {
 		b.received += fresh
@@ -223,13 +243,13 @@ func (c *Core) restore(ch *chunk) {
 	s := &c.batch.stock
 	c.links[ch.link].over -= ch.over
 	if !ch.copy {
-		s.give(ch.class, part{Range: ch.rest(), limit: ch.limit, file: s.files[ch.slot].file, slot: ch.slot, guess: ch.guess})
+		s.give(ch.class, part{Range: ch.rest(), piece: ch.piece, file: s.files[ch.slot].file, slot: ch.slot, guess: ch.guess})
 	}
 	s.settle(ch.slot, 0, -1)
 }
 
 // adopt makes a request one for the file of another.
 func (c *Core) adopt(ch, of *chunk) {
-	ch.slot, ch.class, ch.limit = of.slot, of.class, of.limit
+	ch.slot, ch.class, ch.piece, ch.guess = of.slot, of.class, of.piece, of.guess
 	c.batch.stock.files[of.slot].chunks++
 }

@@ -18,11 +18,15 @@ const (
 // part is free bytes of one piece.
 type part struct {
 	Range
-	limit int64 // where the piece ends, or ended when it was Added: it names the piece
+	piece Range // as it was Added
 	file  int32
 	slot  int32 // the file's place in stock.files; noSlot while it is not in progress
-	guess bool
+	guess bool  // the file's size is not known
 }
+
+// dim says whether the size has been asked for already: until it is known, nobody
+// asks for these bytes, which may not exist.
+func (p *part) dim() bool { return p.guess && p.Off > p.piece.Off }
 
 // shelf is free parts in the order of their addresses. Those of files in progress
 // are few; of others, only the first one is ever taken.
@@ -69,15 +73,15 @@ func (s *shelf) put(p part) {
 	i := s.index(p.Off)
 	live := s.live()
 	if !p.guess {
-		if i > 0 && live[i-1].End == p.Off && live[i-1].limit == p.limit && !live[i-1].guess {
+		if i > 0 && live[i-1].End == p.Off && live[i-1].piece == p.piece && !live[i-1].guess {
 			live[i-1].End = p.End
-			if i < len(live) && live[i].Off == p.End && live[i].limit == p.limit {
+			if i < len(live) && live[i].Off == p.End && live[i].piece == p.piece {
 				live[i-1].End = live[i].End
 				s.parts = slices.Delete(s.parts, s.head+i, s.head+i+1)
 			}
 			return
 		}
-		if i < len(live) && live[i].Off == p.End && live[i].limit == p.limit && !live[i].guess {
+		if i < len(live) && live[i].Off == p.End && live[i].piece == p.piece && !live[i].guess {
 			live[i].Off = p.Off
 			return
 		}
@@ -111,7 +115,7 @@ type stock struct {
 
 	guesses      int   // free parts that are guesses
 	guessed      int64 // bytes that they ask for
-	longest      int64 // bytes of the longest guess so far
+	skipped      int64 // bytes of their pieces before them
 	typical      float64
 	typicalCount int
 }
@@ -122,7 +126,7 @@ func (s *stock) add(p Piece) {
 		return
 	}
 	s.end = p.Range.End
-	q := part{Range: p.Range, limit: p.Range.End, file: p.File, slot: s.find(p.File), guess: p.Guess}
+	q := part{Range: p.Range, piece: p.Range, file: p.File, slot: s.find(p.File), guess: p.Guess}
 	s.count(&q, 1)
 	if q.slot == noSlot {
 		s.fresh[p.Class].put(q)
@@ -173,7 +177,7 @@ func (s *stock) count(p *part, n int) {
 	if p.guess {
 		s.guesses += n
 		s.guessed += int64(n) * p.Len()
-		s.longest = max(s.longest, p.Len())
+		s.skipped += int64(n) * (p.Off - p.piece.Off)
 	}
 }
 
@@ -208,7 +212,7 @@ func (s *stock) bytes() (n int64) {
 	for k := range s.fresh {
 		n += s.fresh[k].bytes + s.open[k].bytes
 	}
-	return n - s.guessed + min(s.guessed, int64(s.guesses)*s.guess())
+	return n - s.guessed + max(0, min(s.guessed, int64(s.guesses)*s.guess()-s.skipped))
 }
 
 // empty says whether nothing is free.
@@ -253,12 +257,13 @@ func (s *stock) take(k Class, fresh bool, i int, n int64) part {
 		s.files[p.slot].owed += p.Len()
 		if n < p.Len() {
 			rest := p
-			rest.Off, rest.guess = rest.Off+n, false
+			rest.Off += n
 			s.give(k, rest)
 		}
 	} else if n < p.Len() {
-		from.live()[i].Off += n
-		from.live()[i].guess = false
+		rest := &from.live()[i]
+		rest.Off += n
+		s.count(rest, 1)
 		from.bytes -= n
 	} else {
 		from.remove(i)
@@ -275,6 +280,20 @@ func (s *stock) give(k Class, p part) {
 	}
 	s.count(&p, 1)
 	s.open[k].put(p)
+}
+
+// resolve notes that the size of a piece in progress is known.
+func (s *stock) resolve(piece Range) {
+	for k := range s.open {
+		live := s.open[k].live()
+		i := s.open[k].index(piece.Off)
+		for ; i < len(live) && live[i].Off < piece.End; i++ {
+			if live[i].guess {
+				s.count(&live[i], -1)
+				live[i].guess = false
+			}
+		}
+	}
 }
 
 // cut makes nothing of r free any more.
@@ -294,6 +313,9 @@ func (s *stock) cutFrom(from *shelf, r Range) {
 		p := from.live()[i]
 		s.count(&p, -1)
 		from.remove(i)
+		if p.guess && p.Off < r.Off {
+			s.learn(p.piece.Len(), r.Off-p.piece.Off)
+		}
 		gone := p.Len()
 		for _, rest := range [...]Range{{p.Off, min(p.End, r.Off)}, {max(p.Off, r.End), p.End}} {
 			if rest.Empty() {

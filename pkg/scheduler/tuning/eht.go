@@ -7,121 +7,188 @@ import (
 )
 
 const (
+	// brisk is with how many connections EHT begins to find out how few fill a
+	// link: more than LowE, as a slow start costs time.
+	brisk = 8
 	// stride is by how many connections EHT goes on [R, HTEE].
 	stride = 2
-	// drops is after how many of them in a row, each worse than the best by a
-	// thousandth at least, it has seen enough [D].
-	drops = 2
-	worse = 0.999
+	// better is by what factor a ratio must exceed the best to be better.
+	better = 1.005
 	// intervals is into how many sampling intervals a job is worth to be cut: a
 	// short one has short ones [D].
 	intervals = 40
-	// horizon is how many more intervals a job must last for another trial to pay.
-	horizon = 3
+	// horizon is how many of the shortest intervals a job must still last for a
+	// trial to pay.
+	horizon = 20
 )
 
-// search is EHT's search for the number of connections with the best ratio.
+// search is EHT's search for the number of connections with the best ratio, as a
+// distance from the least that fills each link.
 type search struct {
-	n     int // connections of each link at present; 0: not begun
-	best  int
-	ratio float64 // of the best
-	rate  float64 // of the best, in bytes per second
-	power float64 // of the best, in watts
-	worse int     // how many in a row were worse
-	done  bool
-	// window is half of a sampling interval: in the first half the rate settles.
-	window scheduler.Time
-	steady steady
+	begun, done bool
+	away        int // connections beyond that at present
+	step        int // where to next
+	best        int
+	ratio       float64 // of the best
+	rate        float64 // of the best, in bytes per second
+	power       float64 // of the best, in watts
+	steady      steady
 }
 
-// efficient is EHT [P, R: HTEE]: from one connection for each class on, two more at
-// a time, each number is measured for a sampling interval, and the best is kept for
-// the rest of the job. Two deviations [D].
+// efficient is EHT [P, R: HTEE]: numbers of connections, two apart, are each measured
+// for a sampling interval; when one on either side is worse the best is kept for the
+// rest of the job. Classes get their parts by weight. Three deviations [D].
 //
-// The ratio. Mbit/s per joule of an interval is R/(P*t), and the same t for all: it
-// is the least energy for a byte that this looks for, as LowE does. Mbit/s per
-// joule of a job, by which the papers compare, is R/(P*S/R) = R²/(P*S): who is
-// done in half of the time spends power for half as long. That is what is compared
-// here.
+// The beginning. From one connection for each class on, two more at a time, most
+// of a job would be over before a link is full. Here the search begins at the least
+// number that fills each link (see fill), and goes up and down from there.
 //
-// The interval. 5 s for each of up to 16 numbers would outlast most jobs, so it is
-// a fortieth of what the job still takes, but no less than what it takes to
-// measure a rate. And numbers beyond two drops in a row are not tried: with R
-// bounded by the link, the ratio only falls from there.
+// The ratio. Mbit/s per joule of an interval is R/(P*t), with the same t for all:
+// the least energy for a byte, as LowE wants it. Mbit/s per joule of a job, by
+// which the papers compare, is R/(P*S/R) = R²/(P*S): who is done in half of the
+// time draws power for half as long. That is what is compared here.
+//
+// The interval. It is 5 s at most, and a fortieth of what the job still takes if
+// that is shorter, but no less than it takes to measure a rate. A job that lasts for
+// less than twenty of the shortest is done before a trial pays.
 func (t *Tuner) efficient(o *Observation, out []Change) []Change {
 	s := &t.search
-	if s.n == 0 {
-		s.n, s.window = t.part.count(), leastWindow
-		return t.take(s.n, "EHT: %s to begin with", out)
-	}
-	if s.done {
-		return t.take(s.n, "EHT: %s as elsewhere", out) // links that have joined since
-	}
-	rtt, most, rate := scheduler.Time(0), t.part.count(), 0.0
+	ready, rtt, rate := true, scheduler.Time(0), 0.0
 	for i := range t.links {
-		if v := o.view(i); v.Up {
-			rtt = max(rtt, v.RTT)
-			most = max(most, useful(v.product()))
-			rate += v.Rate
+		l, v := &t.links[i], o.view(i)
+		if !l.up {
+			continue
+		}
+		if l.fill.enough == 0 {
+			out = t.filling(i, &v, brisk, out)
+		}
+		if l.fill.enough == 0 {
+			ready = false
+			continue
+		}
+		rtt, rate = max(rtt, v.RTT), rate+v.bandwidth()
+		if !l.settled {
+			l.settled = true
+			out = t.beyond(i, &v, s.away, fmt.Sprintf("EHT: %%s, %s", l.fill.said(&v)), out)
 		}
 	}
-	if rtt == 0 || rate == 0 {
+	if s.done {
+		return t.follow(o, out)
+	}
+	if !ready || rate == 0 {
 		return out
 	}
+	least := shortest(rtt)
 	left := scheduler.FromSeconds(min(float64(o.left())/rate, 1e6))
-	s.window = max(shortest(rtt), min(t.cfg.Sampling, left/intervals)/2)
+	if left < horizon*2*least {
+		return t.settle(o, out)
+	}
+	window := max(least, min(t.cfg.Sampling, left/intervals)/2)
 	now := mark{at: t.now, bytes: o.received(), joules: t.meter.spent(o)}
-	if !s.steady.watch(now, s.window) {
-		return out
+	if !s.steady.watch(now, window) || s.steady.power <= 0 && s.steady.windows < patience {
+		return out // or what tells the power has not told it yet
 	}
-	if s.steady.power <= 0 && s.steady.windows < patience {
-		return out // what tells the power has not told it yet
-	}
-	t.note(o)
-	if s.worse == drops || s.n+stride > most || left < horizon*2*s.window {
-		s.done, s.n = true, s.best
-		return t.take(s.n, fmt.Sprintf("EHT: %%s, %.1f Mbit/s at %.2f W", s.rate*8/1e6, s.power), out)
-	}
-	s.n += stride
-	s.steady.begin()
-	return t.take(s.n, "EHT: %s, to see what they do", out)
+	return t.compare(o, out)
 }
 
-// note keeps what the present number came to.
-func (t *Tuner) note(o *Observation) {
+// compare judges the present number, and goes on to the next.
+func (t *Tuner) compare(o *Observation, out []Change) []Change {
 	s := &t.search
 	rate, power := s.steady.rate, s.steady.power
 	ratio := rate
 	if power > 0 {
 		ratio = rate * rate / power
 	}
-	for i := range t.links {
-		if l := &t.links[i]; l.single == 0 && l.plan.Connections() == 1 {
-			l.single = o.view(i).Rate
+	switch {
+	case !s.begun:
+		s.begun, s.step = true, stride
+		s.best, s.ratio, s.rate, s.power = s.away, ratio, rate, power
+	case ratio > better*s.ratio:
+		s.best, s.ratio, s.rate, s.power = s.away, ratio, rate, power
+	case s.step > 0 && s.best == 0:
+		s.step = -stride // more are worse: fewer, then
+	default:
+		return t.settle(o, out)
+	}
+	s.away = s.best + s.step
+	if !t.can(o, s.away) {
+		if s.step < 0 || s.best > 0 {
+			return t.settle(o, out)
+		}
+		s.step = -stride
+		if s.away = s.best + s.step; !t.can(o, s.away) {
+			return t.settle(o, out)
 		}
 	}
-	switch {
-	case ratio > s.ratio:
-		s.best, s.ratio, s.rate, s.power, s.worse = s.n, ratio, rate, power, 0
-	case ratio < worse*s.ratio:
-		s.worse++
-	}
+	s.steady.begin()
+	return t.allBeyond(o, s.away, "EHT: %s, to see what they do", out)
 }
 
-// take gives every link n connections. format has a place for how many they are.
-func (t *Tuner) take(n int, format string, out []Change) []Change {
-	plan := t.even(n)
+// can says whether some link can have another number of connections then.
+func (t *Tuner) can(o *Observation, away int) bool {
 	for i := range t.links {
-		l := &t.links[i]
-		if l.told && l.plan.Connections() == plan.Connections() && !differs(&plan, &l.plan) {
+		l, v := &t.links[i], o.view(i)
+		if l.up && t.number(l, &v, away) != t.number(l, &v, t.search.best) {
+			return true
+		}
+	}
+	return false
+}
+
+// number is how many connections a link has, so many beyond those that fill it.
+func (t *Tuner) number(l *link, v *LinkView, away int) int {
+	return max(t.kinds, min(l.fill.enough+away, useful(v.product())))
+}
+
+// settle ends the search.
+func (t *Tuner) settle(o *Observation, out []Change) []Change {
+	s := &t.search
+	s.done, s.away = true, s.best
+	if !s.begun {
+		return out
+	}
+	return t.allBeyond(o, s.best, fmt.Sprintf("EHT: %%s, the best ratio: %.1f Mbit/s at %.2f W", s.rate*8/1e6, s.power), out)
+}
+
+// follow deals the connections out anew when there are other classes.
+func (t *Tuner) follow(o *Observation, out []Change) []Change {
+	for i := range t.links {
+		l, v := &t.links[i], o.view(i)
+		if !l.up || !l.settled || t.now < l.since+review {
 			continue
 		}
-		out = t.propose(i, plan, fmt.Sprintf(format, count(plan.Connections())), out)
+		n := t.number(l, &v, t.search.away)
+		if plan := t.even(n); differs(&plan, &l.plan) {
+			out = t.propose(i, plan, fmt.Sprintf("EHT: %s%s", count(n), t.divided()), out)
+		}
 	}
 	return out
 }
 
+// allBeyond gives every link so many connections beyond those that fill it.
+func (t *Tuner) allBeyond(o *Observation, away int, format string, out []Change) []Change {
+	for i := range t.links {
+		if l, v := &t.links[i], o.view(i); l.up {
+			out = t.beyond(i, &v, away, format, out)
+		}
+	}
+	return out
+}
+
+// beyond gives a link so many connections beyond those that fill it. format has a
+// place for how many they are.
+func (t *Tuner) beyond(i int, v *LinkView, away int, format string, out []Change) []Change {
+	plan := t.even(t.number(&t.links[i], v, away))
+	return t.propose(i, plan, fmt.Sprintf(format, count(plan.Connections())), out)
+}
+
 // fixed gives every link as many connections as Config.Channels says.
 func (t *Tuner) fixed(out []Change) []Change {
-	return t.take(t.cfg.Channels, "sweep: %s", out)
+	plan := t.even(t.cfg.Channels)
+	for i := range t.links {
+		if l := &t.links[i]; !l.told || differs(&plan, &l.plan) {
+			out = t.propose(i, plan, fmt.Sprintf("sweep: %s", count(plan.Connections())), out)
+		}
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -12,39 +13,134 @@ const (
 	// nudge is by what factor the number of connections must differ for a plan to
 	// be changed.
 	nudge = 1.25
+	// Once it has started, a link gets so many connections that three doublings
+	// of their first windows fill its bandwidth-delay product: quick. A few are there
+	// whatever it is, as browsers have them, since a server thinks before it answers;
+	// and not more than many: beyond, rehearsals gain nothing.
+	quick = 8
+	few   = 6
+	many  = 12
+	// gain is by what factor twice the connections must raise a link's rate to be
+	// worth keeping.
+	gain = 1.1
+	// climbs is how long a job must still last for twice the connections to be
+	// tried without need.
+	climbs = 20 * scheduler.Second
 )
 
-// highest is HAT [P]: as many connections as the link can use, dealt to large,
-// medium and small files in turn, and no more to a class than it has files. What
-// its files lack then is made up by parallelism [D], since the Core cuts a file for
-// them. Until a link's round trip is known, the Core starts as it does for a single
-// file.
+// climb is HAT's question whether more connections would do more.
+type climb struct {
+	base   float64 // bytes per second before the trial
+	before int     // connections before it; 0: none is under way
+	done   bool
+	steady steady
+}
+
+// highest is HAT [P]: connections dealt to large, medium and small files in turn, no
+// more to a class than it can use. How many there are is our own [D]. For the slow
+// start, which the Core begins by itself before anything is known, as many as the
+// link can take would be right; for the rest, far fewer fill it, and at the end those
+// few finish sooner together. So there are a few once the link's round trip is known,
+// and twice as many if that is seen to do more: where buffers, losses or a server
+// that thinks bound each of them.
+//
+// p is the papers' formula with the first window of a connection for its buffer [D],
+// since that is what bounds it while it starts: large files are shared freely, so
+// that few are in progress at a time and all connections can help with the last ones.
 func (t *Tuner) highest(o *Observation, out []Change) []Change {
-	classes := t.classes()
 	for i := range t.links {
 		l, v := &t.links[i], o.view(i)
 		if !l.up || v.RTT == 0 {
 			continue
 		}
 		product := v.product()
-		most := t.most(&classes, o)
-		n := min(useful(product), most[small]+most[medium]+most[large])
-		dealt := deal(n, most)
-		var each [scheduler.MaxClasses]int
-		for k := range classes {
-			each[k] = max(t.parallelism(l, &v, &classes[k]), sharers(dealt[k], max(int64(o.Files[k]), classes[k].files)))
+		if !l.told {
+			l.n = max(few, min(many, ceil(product/quick, window)))
+			out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip%s", out)
+			continue
 		}
-		if plan := t.plan(dealt, each); !l.told || t.now >= l.since+review && differs(&plan, &l.plan) {
-			out = t.propose(i, plan, fmt.Sprintf("HAT: %d connections for %s a round trip%s", n, megabytes(product), t.divided()), out)
+		before := l.n
+		switch t.climb(l, &v, i, o.left()) {
+		case stay:
+			if t.now >= l.since+review && l.climb.before == 0 {
+				if !l.climb.done {
+					l.n = max(l.n, min(many, ceil(product/quick, window)))
+				}
+				if plan := t.dealt(l, &v, o); differs(&plan, &l.plan) {
+					out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip%s", out)
+				}
+			}
+		case up:
+			out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip, to see whether they do more%s", out)
+		case back:
+			out = t.proposeDealt(i, &v, o, fmt.Sprintf("HAT: %%s for %%s a round trip, %d did no more%%s", before), out)
 		}
 	}
 	return out
 }
 
+// way is where a climb goes.
+type way uint8
+
+const (
+	stay way = iota
+	up
+	back
+)
+
+// climb tries twice the connections of a link, once without need and again when
+// that has helped or the link does less than it did with more.
+func (t *Tuner) climb(l *link, v *LinkView, i int, left int64) way {
+	c := &l.climb
+	if c.done || v.Rate == 0 {
+		return stay
+	}
+	if v.Streams > l.n {
+		c.steady.begin()
+		return stay
+	}
+	if !c.steady.watch(mark{at: t.now, bytes: t.meter.bytes[i]}, shortest(v.RTT)) {
+		return stay
+	}
+	rate := c.steady.rate
+	c.steady.begin()
+	if c.before > 0 && rate < gain*c.base {
+		l.n, c.before, c.done = c.before, 0, true
+		return back
+	}
+	fell := c.before == 0 && rate < v.Bandwidth/gain
+	lasting := float64(left) > float64(rate*climbs.Seconds())
+	if 2*l.n > useful(v.product()) || !fell && !lasting {
+		c.before, c.done = 0, true
+		return stay
+	}
+	c.base, c.before, l.n = rate, l.n, 2*l.n
+	return up
+}
+
+// dealt is the plan of a link's connections, as far as there is work for them.
+func (t *Tuner) dealt(l *link, v *LinkView, o *Observation) scheduler.Plan {
+	product := v.product()
+	most := t.most(o)
+	dealt := deal(min(l.n, most[small]+most[medium]+most[large]), most)
+	var each [scheduler.MaxClasses]int
+	for k := range t.classes {
+		each[k] = parallelism(product, window, cmp.Or(t.classes[k].mean(), product))
+	}
+	return t.plan(dealt, each)
+}
+
+// proposeDealt proposes that plan. format has places for the connections, the
+// product and the classes.
+func (t *Tuner) proposeDealt(i int, v *LinkView, o *Observation, format string, out []Change) []Change {
+	plan := t.dealt(&t.links[i], v, o)
+	return t.propose(i, plan, fmt.Sprintf(format, count(plan.Connections()), megabytes(v.product()), t.divided()), out)
+}
+
 // most is how many connections each class can use: one for each of its files, and
 // one for each MiB of them.
-func (t *Tuner) most(classes *[scheduler.MaxClasses]bucket, o *Observation) (most [scheduler.MaxClasses]int) {
-	for i, c := range classes {
+func (t *Tuner) most(o *Observation) (most [scheduler.MaxClasses]int) {
+	for i, c := range t.classes {
 		if c.files > 0 {
 			files := max(c.files, int64(o.Files[i]))
 			bytes := max(c.bytes, o.Left[i]+o.Received[i])
@@ -52,24 +148,6 @@ func (t *Tuner) most(classes *[scheduler.MaxClasses]bucket, o *Observation) (mos
 		}
 	}
 	return most
-}
-
-// parallelism is how many connections a file of a class is worth on a link: more
-// than one only where one alone does not fill it.
-func (t *Tuner) parallelism(l *link, v *LinkView, c *bucket) int {
-	if l.single == 0 || v.bandwidth() < nudge*l.single {
-		return 1
-	}
-	return parallelism(v.product(), float64(l.single*v.RTT.Seconds()), c.mean())
-}
-
-// sharers is how many of n connections must share a file for all of them to have
-// one.
-func sharers(n int, files int64) int {
-	if files <= 0 {
-		return 1
-	}
-	return int((int64(n) + files - 1) / files)
 }
 
 // differs says whether one plan is another one than the other by more than a
@@ -86,8 +164,8 @@ func differs(a, b *scheduler.Plan) bool {
 
 // divided tells of the classes, if there are several.
 func (t *Tuner) divided() string {
-	if n := t.part.count(); n > 1 {
-		return fmt.Sprintf(", %d classes of files", n)
+	if t.kinds > 1 {
+		return fmt.Sprintf(", %d classes of files", t.kinds)
 	}
 	return ""
 }

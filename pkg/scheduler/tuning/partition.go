@@ -46,6 +46,15 @@ func divide(s *sizes, bdp float64) partition {
 			p.join(i, to)
 		}
 	}
+	if p.count() == 1 { // whatever it is: it does not change with the product
+		for i := range p.classes {
+			if i != small && p.classes[i].files > 0 {
+				p.classes[small], p.classes[i] = p.classes[i], bucket{}
+			}
+		}
+		p.joins = [scheduler.MaxClasses]scheduler.Class{}
+		return p
+	}
 	for i := range p.joins { // sizes of which there are none yet
 		if !raw[i] {
 			p.joins[i] = scheduler.Class(p.nearest(i, p.middle(i)))

@@ -118,7 +118,7 @@ type LinkView struct {
 	Rate      float64        // bytes per second now; 0: unknown
 	Bandwidth float64        // the most of late, in bytes per second; 0: unknown
 	RTT       scheduler.Time // 0: unknown
-	Streams   int            // connections in use
+	Streams   int            // connections with requests in flight
 }
 
 // Observation is what the driver sees.
@@ -150,16 +150,20 @@ type Tuner struct {
 	meter   meter
 	search  search
 	balance balance
+	classes [scheduler.MaxClasses]bucket // at present
+	kinds   int                          // how many of them there are
 }
 
 // link is a link's plan, and what it was made of.
 type link struct {
-	up     bool
-	told   bool // plan has been told
-	plan   scheduler.Plan
-	since  scheduler.Time // when it was
-	single float64        // bytes per second that one connection reached; 0: not known
-	trial  trial
+	up      bool
+	told    bool // plan has been told
+	plan    scheduler.Plan
+	since   scheduler.Time // when it was
+	n       int            // HAT: connections
+	climb   climb
+	fill    fill
+	settled bool // LowE and EHT: it has the plan that fill led to
 }
 
 // New makes a Tuner.
@@ -206,6 +210,7 @@ func (t *Tuner) Step(now scheduler.Time, seen Observation, out []Change) []Chang
 		return t.manual(out)
 	}
 	t.divide(o)
+	t.sort(o)
 	switch {
 	case t.cfg.Channels > 0:
 		out = t.fixed(out)
@@ -280,14 +285,26 @@ func (t *Tuner) divide(o *Observation) {
 	t.parted = t.sizes.all.files
 }
 
-// classes are the files so far by class: what of them is unknown is one class.
-func (t *Tuner) classes() [scheduler.MaxClasses]bucket {
-	if t.part.bdp > 0 {
-		return t.part.classes
+// sort sets the classes that there are: those of the files whose size is known,
+// and those for which files were taken before, by another partition.
+func (t *Tuner) sort(o *Observation) {
+	t.classes = t.part.classes
+	if t.part.bdp == 0 {
+		t.classes[small] = t.sizes.all
 	}
-	all := t.sizes.all
-	all.files = max(1, all.files)
-	return [scheduler.MaxClasses]bucket{small: all}
+	t.kinds = 0
+	for i := range t.classes {
+		c := &t.classes[i]
+		if c.files == 0 && o.Files[i] > 0 {
+			*c = bucket{files: int64(o.Files[i]), bytes: max(0, o.Left[i]) + o.Received[i]}
+		}
+		if c.files > 0 {
+			t.kinds++
+		}
+	}
+	if t.kinds == 0 {
+		t.kinds, t.classes[small].files = 1, 1
+	}
 }
 
 // propose gives a link a plan, unless it has it.
