@@ -154,7 +154,8 @@ type link struct {
 	lastByte  Time  // when the last byte came, or the link began to wait for one
 	robbed    int   // how often its requests were taken over before they were answered
 	streams   streams
-	slowSince Time // since when its rate is below the static limit; Never: it is not
+	speeds    *speeds // of a batch
+	slowSince Time    // since when its rate is below the static limit; Never: it is not
 	terms     Terms
 	duty      duty
 	pace      pace
@@ -201,6 +202,9 @@ func New(cfg Config) (*Core, error) {
 		c.links[i].slowSince = Never
 		c.links[i].duty.trouble = Never
 		c.links[i].streams = streams{most: cfg.firstStreams(), batch: cfg.Batch}
+		if cfg.Batch {
+			c.links[i].speeds = &speeds{}
+		}
 	}
 	if cfg.Batch {
 		c.batch, c.ledger = newBatch(cfg.Links), newLedger(0, nil)
@@ -369,6 +373,9 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 // taken to have received nothing up to now, and what it did receive would count
 // for the time after.
 func (c *Core) measure() {
+	if c.batch != nil {
+		c.compare()
+	}
 	for i := range c.links {
 		l := &c.links[i]
 		if l.requests == 0 {
@@ -536,6 +543,9 @@ func (l *link) forget(cfg *Config) {
 	l.pace = pace{}
 	l.duty.trouble = Never
 	l.streams = streams{most: cfg.firstStreams(), batch: cfg.Batch, loss: loss{reordered: l.streams.loss.reordered}}
+	if cfg.Batch {
+		*l.speeds = speeds{}
+	}
 }
 
 func (c *Core) upDown(in Input, out []Action) []Action {

@@ -23,8 +23,12 @@ const (
 	// briefTrips: a file of unknown size that takes a connection no longer than so
 	// many round trips is never shared out.
 	briefTrips = 4
-	// wholePiece is up to how many bytes a piece is asked for as a whole.
-	wholePiece = 1 << 20
+	// wholePiece is up to how many bytes a piece is asked for as a whole, if that
+	// takes a connection no longer than wholeSeconds: what slow ones have in hand at
+	// the end has to be taken from them. Up to leastWhole it may take longer.
+	wholePiece   = 1 << 20
+	wholeSeconds = 2
+	leastWhole   = 256 << 10
 )
 
 // queue is what a connection has been asked for and has not received.
@@ -37,6 +41,7 @@ type queue struct {
 type table struct {
 	streams [MaxStreams]queue
 	blocked uint64 // bit s: there is nothing for stream s now
+	busy    uint64 // bit s: stream s had requests in flight when last compared
 	helped  int    // what has been taken over for the link; a bound, as two may want the same
 	starved bool   // there were files, but no more requests on a connection
 }
@@ -101,6 +106,7 @@ func (c *Core) dealTo(id LinkID, out []Action) []Action {
 // with the least to do if there are several.
 func (c *Core) next(id LinkID) (best StreamID, found bool) {
 	l, t := &c.links[id], &c.batch.tables[id]
+	least := 0.0
 	for s := range l.streams.most {
 		q := &t.streams[s]
 		switch {
@@ -114,8 +120,8 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 		case float64(q.pending) > c.ahead(l, s):
 			continue
 		}
-		if !found || q.pending < t.streams[best].pending {
-			best, found = s, true
+		if wait := float64(q.pending) / l.part(s); !found || wait < least {
+			best, found, least = s, true, wait
 		}
 	}
 	return best, found
@@ -136,8 +142,26 @@ func (c *Core) ahead(l *link, stream StreamID) float64 {
 	if l.est.rate <= 0 {
 		return float64(min(aheadUnmet, grown))
 	}
-	lasts := longest(aheadFloor, aheadTrips, l.trip())
-	return max(l.est.rate*lasts.Seconds()/float64(l.streams.most), float64(min(aheadGrowth, grown)))
+	n := float64(l.est.rate*longest(aheadFloor, aheadTrips, l.trip()).Seconds()) * l.part(stream)
+	if l.speeds.rate[stream] <= 0 {
+		n = max(n, float64(min(aheadGrowth, grown)))
+	}
+	return n
+}
+
+// compare measures the connections of each link.
+func (c *Core) compare() {
+	for i := range c.batch.tables {
+		c.batch.tables[i].busy = 0
+	}
+	for i := range c.chunks {
+		ch := &c.chunks[i]
+		c.batch.tables[ch.link].busy |= 1 << ch.stream
+	}
+	for i := range c.links {
+		l := &c.links[i]
+		l.speeds.observe(c.now, l.rtt, c.batch.tables[i].busy, l.streams.most)
+	}
 }
 
 // class is the class of files that a connection is for.
@@ -195,31 +219,48 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 		return 0 // with nothing in flight, somebody must go on
 	}
 	whole, likely := p.Len(), c.batch.stock.likely(p)
-	size = max(size/int64(c.links[id].streams.most), c.cfg.minRequest())
-	switch {
-	case likely-size < c.cfg.minRequest(), whole <= wholePiece && c.inTime(id, stream, likely), p.guess && c.brief(id, likely):
+	spare := c.spare(id, stream)
+	if spare <= 0 && c.batch.tables[id].streams[stream].requests > 0 {
+		return 0 // another will be there sooner
+	}
+	size = max(int64(float64(size)*c.links[id].part(stream)), c.cfg.minRequest())
+	switch most := c.handy(id, stream); {
+	case likely-size < c.cfg.minRequest(), whole <= wholePiece && likely <= most && float64(likely) <= spare, p.guess && c.brief(id, stream, likely):
 		size = whole
+	}
+	if p.guess && c.batch.stock.typicalCount == 0 && c.batch.files == 0 {
+		size = min(size, leastWhole)
 	}
 	return min(size, whole, c.room(id))
 }
 
-// brief says whether a connection needs no longer for so many bytes than it takes
-// to learn how long a file is and to share it out then.
-func (c *Core) brief(id LinkID, bytes int64) bool {
+// handy is up to how many bytes a piece is asked for as a whole.
+func (c *Core) handy(id LinkID, stream StreamID) int64 {
+	if c.batch.files > 0 {
+		return wholePiece
+	}
 	l := &c.links[id]
-	return float64(bytes) <= briefTrips*l.trip().Seconds()*(View{c}).RateOrMean(id)/float64(l.streams.most)
+	return max(leastWhole, int64(l.est.rate*l.part(stream)*wholeSeconds))
 }
 
-// inTime says whether a connection would have so many bytes, if it were asked for
-// them now, before all links can have all that is left.
-func (c *Core) inTime(id LinkID, stream StreamID, bytes int64) bool {
+// brief says whether a connection needs no longer for so many bytes than it takes
+// to learn how long a file is and to share it out then.
+func (c *Core) brief(id LinkID, stream StreamID, bytes int64) bool {
+	l := &c.links[id]
+	return float64(bytes) <= briefTrips*l.trip().Seconds()*(View{c}).RateOrMean(id)*l.part(stream)
+}
+
+// spare is how many more bytes a connection would have, if it were asked for them
+// now, by the time at which all links can have all that is left; very many while
+// nobody knows.
+func (c *Core) spare(id LinkID, stream StreamID) float64 {
 	v := View{c}
-	rate := v.RateOrMean(id) / float64(c.links[id].streams.most)
-	if c.batch.files > 0 || rate <= 0 {
-		return true
+	rate := v.RateOrMean(id) * c.links[id].part(stream)
+	if rate <= 0 || c.batch.files > 0 {
+		return float64(unsized)
 	}
 	wait := max(c.links[id].trip().Seconds(), float64(c.batch.tables[id].streams[stream].pending)/rate)
-	return wait+float64(bytes)/rate <= v.together()
+	return rate * (v.together() - wait)
 }
 
 // pickPiece is the free part that a connection should ask for next: its place on a

@@ -232,6 +232,7 @@ func (c *Core) came(ch *chunk, fresh int64) {
 		b.stock.learn(ch.piece.Len(), ch.piece.Len())
 		c.resolve(ch.piece)
 	}
+	c.links[ch.link].speeds.total[ch.stream] += fresh
 	if !ch.copy {
 		b.received += fresh
 		b.stock.settle(ch.slot, fresh, 0)

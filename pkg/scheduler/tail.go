@@ -33,6 +33,8 @@ type outlook struct {
 	trip    float64 // round trip in seconds
 	streams *streams
 	last    [MaxStreams]*chunk
+	speeds  *speeds             // of a batch: how the rate is shared
+	sum     float64             // of the speeds of the streams at work
 	owed    [MaxStreams]int64   // bytes
 	wait    [MaxStreams]float64 // seconds until the first of them
 }
@@ -41,7 +43,7 @@ type outlook struct {
 // as fast as the others.
 func (c *Core) look(id LinkID, o *outlook) {
 	l := &c.links[id]
-	*o = outlook{trip: l.trip().Seconds(), streams: &l.streams}
+	*o = outlook{trip: l.trip().Seconds(), streams: &l.streams, speeds: l.speeds}
 	for i := range c.chunks {
 		ch := &c.chunks[i]
 		if ch.link != id || ch.copy {
@@ -49,12 +51,23 @@ func (c *Core) look(id LinkID, o *outlook) {
 		}
 		if o.last[ch.stream] == nil {
 			o.active++
+			if o.speeds != nil {
+				o.sum += o.speeds.of(ch.stream)
+			}
 			o.wait[ch.stream] = c.due(ch)
 		}
 		o.last[ch.stream] = ch
 		o.owed[ch.stream] += ch.left() - ch.over
 	}
 	o.rate = (View{c}).RateOrMean(id) / float64(max(1, o.active))
+}
+
+// speed is what a stream carries, or would carry, in bytes per second.
+func (o *outlook) speed(s StreamID) float64 {
+	if o.speeds == nil || o.sum <= 0 || o.active == 0 {
+		return o.rate
+	}
+	return o.rate * (o.speeds.of(s) / (o.sum / float64(o.active)))
 }
 
 // end is in how many seconds a stream will be done.
@@ -64,11 +77,12 @@ func (o *outlook) end(s StreamID) float64 { return o.wait[s] + o.lasts(s, o.owed
 // while its connection starts slowly each round trip brings twice what the one
 // before did (RFC 5681, 3.1).
 func (o *outlook) lasts(s StreamID, bytes int64) float64 {
-	if o.rate <= 0 {
+	rate := o.speed(s)
+	if rate <= 0 {
 		return forever
 	}
 	rounds := bits.Len64(uint64(bytes / max(initialWindow, o.streams.opened[s])))
-	return min(forever, max(float64(bytes)/o.rate, o.trip*float64(rounds)))
+	return min(forever, max(float64(bytes)/rate, o.trip*float64(rounds)))
 }
 
 // latest is the stream, other than one, that will be done last, and when;
@@ -179,7 +193,7 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	if thief.robbed > 0 || thief.est.rate <= 0 && thief.est.measured() {
 		return 0 // it does not answer itself
 	}
-	rs, rv := own.rate, from.rate
+	rs, rv := own.speed(stream), from.speed(victim)
 	if rs <= 0 || rv <= 0 {
 		return 0 // nobody has shown anything yet
 	}
@@ -199,7 +213,7 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 // delay is in how many seconds the first byte of another request on a stream
 // would come: what it still has to receive delays it, but not below a round trip.
 func (o *outlook) delay(l *link, stream StreamID) float64 {
-	return max(o.trip*float64(l.streams.trips(stream)), o.wait[stream]+float64(o.owed[stream])/o.rate)
+	return max(o.trip*float64(l.streams.trips(stream)), o.wait[stream]+float64(o.owed[stream])/o.speed(stream))
 }
 
 // soonest is in how many seconds a stream would have so many bytes more.
