@@ -67,3 +67,10 @@ func (b *batch) asideEnded(reqs context.Context, a asideEnd) {
 	b.report(a.f, a.res, a.err)
 	b.nextAside(reqs)
 }
+
+// close closes the connections of those that have ended.
+func (a *asides) close() {
+	for _, e := range a.idle {
+		e.Close()
+	}
+}

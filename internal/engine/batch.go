@@ -131,6 +131,7 @@ func (b *batch) run(ctx context.Context) error {
 	b.loop(ctx, reqs)
 	cancel(first(b.err, errOver))
 	b.wind(reqs)
+	b.asides.close()
 	b.sample()
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

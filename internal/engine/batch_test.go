@@ -126,6 +126,14 @@ func (r *rig) haul(ctx context.Context, spec Batch, wares ...ware) *haul {
 		if w.known {
 			job.Size = w.size
 		}
+		job.Target.Rerun = r.rerun
+		if r.sum != nil {
+			sum, err := ParseChecksum(r.sum(i))
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			job.Checksum = sum
+		}
 		h.jobs = append(h.jobs, job)
 	}
 	go func() {

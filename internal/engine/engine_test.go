@@ -41,6 +41,10 @@ type rig struct {
 	bus   *event.Bus
 	seen  chan []event.Event // what came up to a RunEnded
 	links []*Link
+
+	// Of batches.
+	rerun bool               // the files may be there from before
+	sum   func(i int) string // the i-th file's checksum
 }
 
 func newRig(t testing.TB, nets ...*testLink) *rig {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"os"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -84,33 +83,27 @@ func (b *batch) take(reqs context.Context, job *Job, ok bool) {
 		b.jobs = nil
 		return
 	}
-	f := &entry{b: b, job: job, site: b.siteOf(job.URL), index: len(b.entries), size: -1, standing: stands(job)}
+	f := &entry{b: b, job: job, site: b.siteOf(job.URL), index: len(b.entries), size: -1}
 	b.entries = append(b.entries, f)
 	if job.Size > 0 {
 		b.knows(job.Size)
 	}
+	// Of a file that may be there already a byte is asked for, and what its response
+	// says decides.
+	there, left := job.Target.Standing(job.URL)
+	f.standing = there
 	switch {
 	case job.Stdout != nil:
 		b.giveUp(reqs, f, errors.New("standard output takes one file, not several"))
 	case f.site.dead != nil:
 		b.giveUp(reqs, f, f.site.dead)
-	case f.site.odd():
+	case left || f.site.odd():
 		b.setAside(reqs, f, "")
 	case f.site.waits(b.e.now()):
 		b.hold(reqs, f, f.site.notBefore)
 	default:
 		b.lay(reqs, f)
 	}
-}
-
-// stands says whether there is a file that may be what a job is to fetch: a byte of
-// it is then asked for, and what its response says of the object decides.
-func stands(job *Job) bool {
-	if !job.Target.Rerun {
-		return false
-	}
-	fi, err := os.Lstat(job.wish())
-	return err == nil && fi.Mode().IsRegular()
 }
 
 // lay gives the scheduler what is missing of a file.

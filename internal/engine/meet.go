@@ -47,6 +47,11 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 	if why := b.unfit(f, t, resp); why != "" {
 		f.site.answer(t.link, resp.Whole)
 		b.setAside(reqs, f, why)
+		return false
+	}
+	if resp.Whole && !b.credible(f.site, t.link, resp.Object.Size) {
+		f.site.answer(t.link, true)
+		b.doubt(reqs, f)
 		b.doubtLink(reqs, t.link, f.site)
 		return false
 	}
@@ -73,10 +78,25 @@ func (b *batch) unfit(f *entry, t *transfer, resp *fetch.Response) string {
 	case t.off > 0 || size > t.end.Load() || f.size >= 0 && f.active > 1:
 		f.site.odds++
 		return "the server does not serve ranges of it"
-	case !b.credible(f.site, t.link, size):
-		return "the server has ignored the range asked for"
 	}
 	return ""
+}
+
+const (
+	// doubtTime is how long a file waits whose first response could be a portal's
+	// page, for what other links bring from the same site, and doubtsMost how often.
+	doubtTime  = parkTime / 6
+	doubtsMost = 6
+)
+
+// doubt puts a file off of which a link has brought the whole where it was asked for
+// a range. In the end it is left to a download of its own what to believe.
+func (b *batch) doubt(reqs context.Context, f *entry) {
+	if f.doubts++; f.doubts > doubtsMost {
+		b.setAside(reqs, f, "the server has ignored the range asked for")
+		return
+	}
+	b.hold(reqs, f, b.e.now()+doubtTime)
 }
 
 // doubtLink gives up a link over which a site ignores ranges that it serves over
