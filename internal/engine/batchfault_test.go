@@ -74,7 +74,7 @@ func TestBatchErrorsOfFiles(t *testing.T) {
 		}
 		return true
 	}})
-	wares := mixed(s, 200, false)
+	wares := mixed(s, 100, false)
 	wares[50].path = "/missing"
 	h := r.haul(t.Context(), Batch{}, wares...)
 	want := map[uint64]int{3: http.StatusForbidden, 7: http.StatusUnauthorized}
@@ -116,7 +116,7 @@ func TestBatchBroken(t *testing.T) {
 			o.body.Size, o.body.Size-1, o.body.Size, o.etag), bytesOf(o.body, 0, o.body.Size/2))
 		return true
 	}
-	r.haul(t.Context(), Batch{}, mixed(serve(t, sh), 200, true)...).right()
+	r.haul(t.Context(), Batch{}, mixed(serve(t, sh), 60, true)...).right()
 }
 
 func TestBatchBusyServer(t *testing.T) {
@@ -156,7 +156,7 @@ func TestBatchDeadSite(t *testing.T) {
 	dead := serve(t, &shop{})
 	dead.Close()
 	var wares []ware
-	for i := range 300 {
+	for i := range 150 {
 		w := ware{base: s, size: 5000 + int64(i)}
 		if i%3 == 0 {
 			w.base = dead
@@ -200,7 +200,7 @@ func TestBatchSiteComesBack(t *testing.T) {
 		return false
 	}})
 	var wares []ware
-	for i := range 200 {
+	for i := range 100 {
 		w := ware{base: s, size: 30000 + int64(i)}
 		if i%2 == 0 {
 			w.base = flaky
@@ -324,7 +324,7 @@ func TestBatchDuplicates(t *testing.T) {
 	r := newRig(t)
 	s := serve(t, &shop{})
 	var wares []ware
-	for range 100 {
+	for range 40 {
 		wares = append(wares, ware{base: s, size: 9999, path: "/5/9999"})
 	}
 	r.haul(t.Context(), Batch{}, wares...).right()
@@ -337,7 +337,7 @@ func TestBatchHTTP2(t *testing.T) {
 	r := newRig(t)
 	r.cfg.HTTP = web
 	r.nets[0].bare, r.nets[1].bare = false, false
-	wares := mixed(s, 300, false)
+	wares := mixed(s, 100, false)
 	wares = append(wares, ware{base: s, size: 5 * mib}, ware{base: s, size: 0})
 	r.haul(t.Context(), Batch{}, wares...).right()
 }
@@ -374,7 +374,7 @@ func TestBatchPortal(t *testing.T) {
 		_, _ = io.WriteString(w, "<html>please log in</html>")
 	}))
 	r := newRig(t, &testLink{name: "a", to: portal.Listener.Addr().String()}, &testLink{name: "b"})
-	r.haul(t.Context(), Batch{}, mixed(s, 200, false)...).right()
+	r.haul(t.Context(), Batch{}, mixed(s, 80, false)...).right()
 }
 
 // TestBatchObjectChanges: bytes of two objects are never mixed.
@@ -481,7 +481,7 @@ func TestBatchConnectionsWithAnEnd(t *testing.T) {
 		return false
 	}
 	r := newRig(t)
-	h := r.haul(t.Context(), Batch{}, mixed(serve(t, sh), 600, true)...)
+	h := r.haul(t.Context(), Batch{}, mixed(serve(t, sh), 300, true)...)
 	h.right()
 	// A server that closes while requests are on their way may take along the end of
 	// its last response, once a connection.
@@ -499,19 +499,21 @@ func TestBatchConnectionsWithAnEnd(t *testing.T) {
 // TestBatchOneAtATime: with manual concurrency 1 there is never more than one file.
 func TestBatchOneAtATime(t *testing.T) {
 	t.Parallel()
-	var now, most atomic.Int64
-	s := serve(t, &shop{gate: func(w http.ResponseWriter, r *http.Request, o *object) bool {
-		n := now.Add(1)
-		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
-		}
-		http.ServeContent(w, r, "", o.modified, o.body.Reader())
-		now.Add(-1)
-		return true
-	}})
 	r := newRig(t)
-	r.haul(t.Context(), Batch{Mode: tuning.Manual, Concurrency: 1}, mixed(s, 60, true)...).right()
-	if most.Load() != 1 {
-		t.Errorf("%d at once", most.Load())
+	h := r.haul(t.Context(), Batch{Mode: tuning.Manual, Concurrency: 1}, mixed(serve(t, &shop{}), 60, true)...)
+	h.right()
+	open := map[event.FileID]int{}
+	for _, e := range h.events {
+		switch e := e.(type) {
+		case event.RequestStarted:
+			if open[e.File]++; len(open) > 1 {
+				t.Fatalf("%d files at once", len(open))
+			}
+		case event.RequestEnded:
+			if open[e.File]--; open[e.File] == 0 {
+				delete(open, e.File)
+			}
+		}
 	}
 }
 

@@ -60,6 +60,7 @@ type entry struct {
 	why      error // it was given up
 	active   int   // requests in flight
 	failures int   // in a row
+	spared   int   // failures that were not its own
 	doubts   int   // responses that could be a portal's
 	busy     int   // answers that asked to come again later
 	gained   int64 // bytes since the latest failure

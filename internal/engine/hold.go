@@ -10,6 +10,7 @@ import (
 
 // hold puts a file off.
 func (b *batch) hold(reqs context.Context, f *entry, until scheduler.Time) {
+	b.expect(reqs, b.expected+max(1, b.likely(f))) // before the scheduler sees nothing more to do
 	b.withdraw(reqs, f)
 	f.fate, f.due = held, until
 	b.held = append(b.held, f)

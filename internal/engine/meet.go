@@ -22,8 +22,7 @@ func (b *batch) aim(t *transfer, at int64) {
 // network.
 func (b *batch) elsewhere(id scheduler.LinkID) {
 	for _, s := range b.sites {
-		s.serves &^= 1 << id
-		delete(s.wholes, id)
+		s.over[id] = siteOver{}
 	}
 }
 
@@ -45,17 +44,17 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		return false
 	}
 	if why := b.unfit(f, t, resp); why != "" {
-		f.site.answer(t.link, resp.Whole)
+		f.site.answer(t.link, resp.Whole, t.progress)
 		b.setAside(reqs, f, why)
 		return false
 	}
 	if resp.Whole && !b.credible(f.site, t.link, resp.Object.Size) {
-		f.site.answer(t.link, true)
+		f.site.answer(t.link, true, t.progress)
 		b.doubt(reqs, f)
 		b.doubtLink(reqs, t.link, f.site)
 		return false
 	}
-	f.site.answer(t.link, resp.Whole && resp.End > 0)
+	f.site.answer(t.link, resp.Whole && resp.End > 0, t.progress)
 	if f.size < 0 {
 		b.meet(reqs, f, resp, !resp.Whole)
 	}
@@ -102,7 +101,7 @@ func (b *batch) doubt(reqs context.Context, f *entry) {
 // doubtLink gives up a link over which a site ignores ranges that it serves over
 // others, when that has happened too often: there may be a portal in front of it.
 func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, s *site) {
-	if s.wholes[id] >= wholeFrom && s.serves&(1<<id) == 0 && s.servesElsewhere(id) {
+	if s.over[id].wholes >= wholeFrom && !s.over[id].ranges && s.rangesBut(id) {
 		b.lose(reqs, id, noRanges())
 	}
 }

@@ -21,28 +21,34 @@ const (
 // site is what a batch knows of the scheme, host and port of URLs.
 type site struct {
 	answered bool
-	serves   uint64                   // bit l: over link l it has served a range
-	wholes   map[scheduler.LinkID]int // over which links it has ignored one, and how often
-	odds     int                      // files that could not be had as ranges
-	laid     int                      // files that the scheduler has
+	over     []siteOver // by link
+	odds     int        // files that could not be had as ranges
+	laid     int        // files that the scheduler has
 
 	failures  int            // in a row
 	notBefore scheduler.Time // when to ask again, after a failure or because it said so
 	dead      error          // why its files are given up
 }
 
+// siteOver is what is known of a site over one link.
+type siteOver struct {
+	ranges bool           // it has served one
+	wholes int            // how often it has ignored one
+	heard  scheduler.Time // when it answered last
+}
+
 func (b *batch) siteOf(u *url.URL) *site {
 	name := origin(u)
 	s := b.sites[name]
 	if s == nil {
-		s = &site{}
+		s = &site{over: make([]siteOver, len(b.links))}
 		b.sites[name] = s
 	}
 	return s
 }
 
 // odd says whether it is not worth trying to have the site's files as ranges.
-func (s *site) odd() bool { return s.odds >= oddFrom && s.serves == 0 }
+func (s *site) odd() bool { return s.odds >= oddFrom && !s.rangesBut(scheduler.NoLink) }
 
 // waits says whether nothing more should be asked for now. Of a site that has
 // failed, one file at a time is tried.
@@ -51,20 +57,36 @@ func (s *site) waits(now scheduler.Time) bool {
 }
 
 // answer notes that the site has answered over a link, with a range or without.
-func (s *site) answer(id scheduler.LinkID, whole bool) {
+func (s *site) answer(id scheduler.LinkID, whole bool, now scheduler.Time) {
 	s.answered, s.failures = true, 0
-	switch {
-	case !whole:
-		s.serves |= 1 << id
-	case s.wholes == nil:
-		s.wholes = map[scheduler.LinkID]int{id: 1}
-	default:
-		s.wholes[id]++
+	o := &s.over[id]
+	o.heard = now
+	if whole {
+		o.wholes++
+	} else {
+		o.ranges = true
 	}
 }
 
-// servesElsewhere says whether it serves ranges over a link other than id.
-func (s *site) servesElsewhere(id scheduler.LinkID) bool { return s.serves&^(1<<id) != 0 }
+// rangesBut says whether it has served ranges over a link other than id.
+func (s *site) rangesBut(id scheduler.LinkID) bool {
+	for i := range s.over {
+		if scheduler.LinkID(i) != id && s.over[i].ranges {
+			return true
+		}
+	}
+	return false
+}
+
+// heardSince says whether it has answered, over whatever link, since a time.
+func (s *site) heardSince(at scheduler.Time) bool {
+	for i := range s.over {
+		if s.over[i].heard > at {
+			return true
+		}
+	}
+	return false
+}
 
 // credible says whether a whole object that came over a link where a range was asked
 // for can be believed: it may be a portal's page. Where there are several links, it
@@ -73,12 +95,12 @@ func (b *batch) credible(s *site, id scheduler.LinkID, size int64) bool {
 	if size == 0 {
 		return true // of nothing there is no range
 	}
-	if s.servesElsewhere(id) {
+	if s.rangesBut(id) {
 		return false
 	}
 	for other := range b.links {
 		l := &b.links[other]
-		if scheduler.LinkID(other) != id && l.there && !l.lost && !l.resting && !l.banned && s.wholes[scheduler.LinkID(other)] == 0 {
+		if scheduler.LinkID(other) != id && l.there && !l.lost && !l.resting && !l.banned && s.over[other].wholes == 0 {
 			return false
 		}
 	}

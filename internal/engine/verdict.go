@@ -18,6 +18,9 @@ const (
 	// busyMost is how often a server may ask to come again later for one file, unless
 	// Config.Tries is less.
 	busyMost = 6
+	// sparedMost is how often a failure of one file may be put down to a server that
+	// bounds its connections.
+	sparedMost = 2
 	// aliveTime is for how long a link that has brought bytes is not to blame for a
 	// failure.
 	aliveTime = 2 * scheduler.Second
@@ -65,7 +68,8 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return ending{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return b.unsatisfied(reqs, t, fe)
-	case f.site.serves&(1<<t.link) != 0 && b.needless(t):
+	case f.spared < sparedMost && f.site.over[t.link].heard > 0 && b.needless(t):
+		f.spared++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
 	case fe.Class == fetch.Busy:
 		return b.busy(reqs, t, fe)
@@ -86,12 +90,14 @@ func full(err error) bool {
 }
 
 // broken handles a failure of the network: the link's, if nothing came over it of
-// late, and else the site's or the file's.
+// late, the site's, if it does not answer while the link works, and else the file's.
 func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome, err error) ending {
-	f, l, now := t.of, &b.links[t.link], b.e.now()
+	f, now := t.of, b.e.now()
+	since := max(t.sent, now-aliveTime)
 	c := classOf(err)
-	met := c == fetch.Refused || c == fetch.TLS // somebody was there: the link works
-	if !met && l.lastByte < max(t.sent, now-aliveTime) {
+	answers := f.site.heardSince(since)
+	works := b.links[t.link].lastByte >= since || !answers && (c == fetch.Refused || c == fetch.TLS) // somebody is there
+	if !works {
 		return b.fault(t, outcome, err)
 	}
 	if f.gained >= worthwhile {
@@ -99,7 +105,7 @@ func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome,
 	}
 	f.gained = 0
 	f.failures++
-	if t.resp == nil {
+	if t.resp == nil && !answers {
 		b.blame(f.site, t, err)
 		b.later(reqs, f.site, err)
 	}
@@ -130,6 +136,7 @@ func (b *batch) fault(t *transfer, outcome event.Outcome, err error) ending {
 func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending {
 	f, now := t.of, b.e.now()
 	b.links[t.link].answered, f.site.answered = true, true
+	f.site.over[t.link].heard = now
 	f.busy++
 	most := busyMost
 	if n := b.e.cfg.Tries; n > 0 {
@@ -156,7 +163,7 @@ func (b *batch) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) 
 	f := t.of
 	if f.size < 0 && t.off == 0 && fe.Object != nil && fe.Object.Size == 0 {
 		resp := &fetch.Response{Object: *fe.Object, EffectiveURL: withoutUser(f.job.URL), Proto: "1.1"}
-		f.site.answer(t.link, false)
+		f.site.answer(t.link, false, b.e.now())
 		b.meet(reqs, f, resp, true)
 		return ending{outcome: event.OutcomeDone}
 	}

@@ -73,6 +73,7 @@ func (t *Tree) Page(at *url.URL, page []byte) (files, dirs []Found, err error) {
 	if _, ok := t.locate(at); !ok {
 		return nil, nil, ErrElsewhere
 	}
+	var deep error
 	room := t.bounds.Files - t.files + t.bounds.Directories - t.dirs
 	for _, link := range Links(page, 2*room+1000) { // each may stand there twice
 		u, err := at.Parse(link.Href)
@@ -98,7 +99,7 @@ func (t *Tree) Page(at *url.URL, page []byte) (files, dirs []Found, err error) {
 			t.files++
 			files = append(files, found)
 		case len(where) > t.bounds.Depth:
-			return files, dirs, fmt.Errorf("%w: %d directories deep", ErrBounds, len(where))
+			deep = fmt.Errorf("%w: %d directories deep", ErrBounds, len(where)) // and goes on
 		case t.dirs == t.bounds.Directories:
 			return files, dirs, fmt.Errorf("%w: more than %d directories", ErrBounds, t.dirs)
 		default:
@@ -106,7 +107,7 @@ func (t *Tree) Page(at *url.URL, page []byte) (files, dirs []Found, err error) {
 			dirs = append(dirs, found)
 		}
 	}
-	return files, dirs, nil
+	return files, dirs, deep
 }
 
 // locate gives the elements of u's path below the root; the last one is the name of

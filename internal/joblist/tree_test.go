@@ -198,7 +198,7 @@ func TestTreeBounds(t *testing.T) {
 	}{
 		{Bounds{Depth: 1, Directories: 100, Files: 99}, 99, 99},
 		{Bounds{Depth: 1, Directories: 50, Files: 100}, 51, 50},
-		{Bounds{Depth: 0, Directories: 50, Files: 100}, 1, 0},
+		{Bounds{Depth: 0, Directories: 50, Files: 100}, 100, 0},
 	} {
 		files, dirs, err := tree(t, "http://h/", c.b).Page(at, []byte(page.String()))
 		if !errors.Is(err, ErrBounds) || len(files) != c.files || len(dirs) != c.dirs {

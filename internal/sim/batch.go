@@ -91,6 +91,7 @@ type batch struct {
 
 	left, received [scheduler.MaxClasses]int64
 	open           [scheduler.MaxClasses]int // files that are laid out and not complete
+	unknown        [scheduler.MaxClasses]int // of them, those of unknown size: they are not in left
 	changes        []tuning.Change
 	told           []PlanChange
 	views          []tuning.LinkView
@@ -183,9 +184,12 @@ func (r *run) layOut(i int) {
 	} else {
 		size = guess
 		f.class = b.tuner.Class(-1)
+		b.unknown[f.class]++
 	}
 	b.open[f.class]++
-	b.left[f.class] += size
+	if f.known {
+		b.left[f.class] += size
+	}
 	r.add(i, 0, size)
 }
 
@@ -248,7 +252,8 @@ func (r *run) size(q *request) {
 	}
 	f.known = true
 	b.learn(f.size)
-	b.left[f.class] += f.size - guess
+	b.unknown[f.class]--
+	b.left[f.class] += f.size - f.done
 	switch {
 	case f.size < guess:
 		rng := scheduler.Range{Off: q.base + f.size, End: q.base + guess}
@@ -262,7 +267,9 @@ func (r *run) size(q *request) {
 func (b *batch) receive(i int, bytes int64) {
 	f := &b.files[i]
 	f.done += bytes
-	b.left[f.class] -= bytes
+	if f.known {
+		b.left[f.class] -= bytes
+	}
 	b.received[f.class] += bytes
 	if bytes > 0 && f.known && f.done == f.size {
 		b.open[f.class]--
@@ -303,13 +310,16 @@ func (r *run) tune() {
 		}
 	}
 	for _, q := range r.transfers {
-		if f := &b.files[q.file]; !q.copy {
+		if f := &b.files[q.file]; !q.copy && f.known {
 			o.Received[f.class] += q.told
 			o.Left[f.class] -= q.told
 		}
 	}
 	class := b.tuner.Class(-1)
 	o.Left[class] += int64(len(b.files)-b.next) * b.mean()
+	for k, n := range b.unknown {
+		o.Left[k] += int64(n) * b.mean()
+	}
 	o.Files[class] += len(b.files) - b.next
 	b.changes = b.tuner.Step(r.now, o, b.changes[:0])
 	for i := range b.changes {

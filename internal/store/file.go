@@ -100,7 +100,7 @@ func (f *File) Begin(id Identity) error {
 		return fail("begin", f.path, ErrClosed)
 	}
 	id = id.keepable()
-	if len(f.standing) > 0 {
+	if len(f.standing) > 0 && !f.target.Late {
 		if err := f.settle(id); err != nil || f.whole {
 			return err
 		}

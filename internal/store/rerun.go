@@ -25,7 +25,7 @@ const sameTime = 2 * time.Second
 // nothing, and what it says may not hold any more when Open is called.
 func (t Target) Standing(u *url.URL) (there, left bool) {
 	name := t.Path(u)
-	if t.Rerun {
+	if t.Rerun && !t.Late {
 		fi, err := os.Lstat(name)
 		there = err == nil && fi.Mode().IsRegular()
 	}
@@ -40,7 +40,7 @@ func (t Target) Standing(u *url.URL) (there, left bool) {
 func (f *File) Standing() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.standing) > 0 && !f.begun
+	return len(f.standing) > 0 && !f.begun && !f.target.Late
 }
 
 // Whole says, after Begin, that every byte is on disk already. Commit then only

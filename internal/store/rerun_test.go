@@ -127,6 +127,34 @@ func TestRerun(t *testing.T) {
 	}
 }
 
+// A file about which only its bytes can tell.
+func TestRerunLate(t *testing.T) {
+	b := testbody.Body{Size: 3000, Seed: 1}
+	id := Identity{Size: 3000, LastModified: changedAt}
+	for _, c := range []struct {
+		seed uint64
+		want string
+		all  []string
+	}{{1, "x", []string{"x"}}, {2, "x.1", []string{"x", "x.1"}}} {
+		dir := t.TempDir()
+		put(t, filepath.Join(dir, "x"), bodyString(t, testbody.Body{Size: 3000, Seed: c.seed}))
+		f := open(t, Target{Dir: dir, Rerun: true, Late: true}, rerunURL)
+		wantNames(t, dir, "x", "x.1.part", "x.1.part.json")
+		if f.Standing() {
+			t.Error("it is to be found out late")
+		}
+		if got := getAll(t, f, id, b); got != c.want {
+			t.Errorf("it is %s, want %s", got, c.want)
+		}
+		wantNames(t, dir, c.all...)
+		again := open(t, rerun(dir), rerunURL) // which needs no late look
+		must(t, again.Begin(id))
+		if !again.Whole() {
+			t.Error("the next run does not know it")
+		}
+	}
+}
+
 // A file that was looked for and not begun leaves no trace, nor do those beside it.
 func TestRerunClosed(t *testing.T) {
 	dir := t.TempDir()
@@ -271,6 +299,20 @@ func TestSub(t *testing.T) {
 		wantNames(t, dir, "p")
 		if _, err := os.Stat(filepath.Dir(f.Name())); err != nil {
 			t.Errorf("%q: %v", sub, err)
+		}
+	}
+}
+
+// In a job of several files, none is named like what there is of another.
+func TestRerunNamesOfParts(t *testing.T) {
+	for name, want := range map[string]string{
+		"x.part": "x.part_", "x.PART": "x.PART_", "x.part.json": "x.part.json_", "part": "part", "x.partial": "x.partial",
+	} {
+		if got := (Target{Rerun: true}).Path(parse(t, "http://h/"+name)); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+		if got := (Target{}).Path(parse(t, "http://h/"+name)); got != name {
+			t.Errorf("%s by itself: %s", name, got)
 		}
 	}
 }

@@ -36,6 +36,9 @@ type Target struct {
 	// that exists is not passed over before it is known whether it is the object;
 	// see File.Standing.
 	Rerun bool
+	// Late, with Rerun, leaves it to Commit: all is fetched, under another name, and
+	// dropped if a file that is there has the same bytes.
+	Late bool
 }
 
 // errTaken: this name is not ours to use, the next one may be.
@@ -57,7 +60,7 @@ func Open(t Target, u *url.URL) (*File, error) {
 		return nil, err
 	}
 	f := &File{from: originOf(u), explicit: t.Explicit, target: t, first: t.Path(u)}
-	if t.Rerun && f.look() {
+	if t.Rerun && f.look() && !t.Late {
 		return f, nil
 	}
 	if err := f.find(); err != nil {
@@ -119,15 +122,29 @@ func OpenStream(t Target) (w *os.File, ok bool, err error) {
 
 // Path is the first name that Open tries for u, which it gets if it is free.
 func (t Target) Path(u *url.URL) string {
-	switch {
-	case t.Name == "":
-		return filepath.Join(t.Dir, cleanSub(t.Sub, fatRules()), NameFromURL(u))
-	case !t.Explicit:
-		return filepath.Join(t.Dir, cleanSub(t.Sub, fatRules()), cleanName(t.Name, fatRules()))
-	case filepath.IsAbs(t.Name):
-		return t.Name
+	if t.Explicit && t.Name != "" {
+		if filepath.IsAbs(t.Name) {
+			return t.Name
+		}
+		return filepath.Join(t.Dir, t.Name)
 	}
-	return filepath.Join(t.Dir, t.Name)
+	var name string
+	if t.Name == "" {
+		name = NameFromURL(u)
+	} else {
+		name = cleanName(t.Name, fatRules())
+	}
+	if t.Rerun && isPart(name) {
+		name += "_" // it may stand beside the file whose part it seems to be
+	}
+	return filepath.Join(t.Dir, cleanSub(t.Sub, fatRules()), name)
+}
+
+// isPart says whether a file of that name would be taken for what there is of an
+// unfinished one.
+func isPart(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasSuffix(name, partSuffix) || strings.HasSuffix(name, journalSuffix)
 }
 
 // fatRules says whether names must do for FAT.

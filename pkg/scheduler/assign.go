@@ -173,9 +173,12 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	if !c.busy(id, stream) {
 		l.streams.heard[stream] = c.now
 	}
+	if c.batch != nil {
+		c.batch.tables[id].streams[stream].requests++
+	}
 	l.asked, l.duty.asked = true, true
 	l.requests++
-	l.pending += r.Len()
+	c.owe(id, stream, r.Len())
 	l.assigned += r.Len()
 	c.append(chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, twin: NoChunk})
 	c.nextID++

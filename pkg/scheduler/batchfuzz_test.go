@@ -216,6 +216,7 @@ func (b *batchFuzz) check() {
 			known = append(known, r)
 		}
 	}
+	tables := make([]table, len(c.links))
 	pending, over := make([]int64, len(c.links)), make([]int64, len(c.links))
 	owed, chunks := make([]int64, len(s.files)), make([]int32, len(s.files))
 	guesses, guessed := 0, int64(0)
@@ -226,11 +227,14 @@ func (b *batchFuzz) check() {
 		}
 		over[ch.link] += ch.over
 		chunks[ch.slot]++
+		q := &tables[ch.link].streams[ch.stream]
+		q.requests++
 		if ch.copy {
 			continue
 		}
 		owed[ch.slot] += ch.left()
 		pending[ch.link] += ch.left()
+		q.pending += ch.left() - ch.over
 		mark(ch.rest())
 	}
 	for k := range s.fresh {
@@ -269,12 +273,18 @@ func (b *batchFuzz) check() {
 		}
 		if s.files[i].busy() {
 			active++
+			if s.find(s.files[i].file) != int32(i) {
+				t.Fatalf("file %d is not found in slot %d", s.files[i].file, i)
+			}
 		}
 	}
-	if active != s.active || guesses != s.guesses || guessed != s.guessed || len(s.spare)+active != len(s.files) {
+	if active != s.active || guesses != s.guesses || guessed != s.guessed || len(s.spare)+active != len(s.files) || s.places.n != active {
 		t.Fatalf("%d of %d files in progress, %d guesses of %d bytes: %+v", active, len(s.files), guesses, guessed, s)
 	}
 	for i := range c.links {
+		if c.batch.tables[i].streams != tables[i].streams {
+			t.Fatalf("link %d: its connections have been asked for %+v, but %+v", i, tables[i].streams, c.batch.tables[i].streams)
+		}
 		if l := &c.links[i]; l.pending != pending[i] || l.over != over[i] {
 			t.Fatalf("link %d: %d bytes pending, %d unlikely, but %d and %d", i, l.pending, l.over, pending[i], over[i])
 		}

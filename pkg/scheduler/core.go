@@ -248,6 +248,14 @@ func (c *Core) free() int64 {
 // owed is how many bytes the link was asked for and has not received.
 func (l *link) owed() int64 { return l.pending - l.over }
 
+// owe notes that a link's stream has been asked for so many bytes more.
+func (c *Core) owe(id LinkID, stream StreamID, bytes int64) {
+	c.links[id].pending += bytes
+	if c.batch != nil {
+		c.batch.tables[id].streams[stream].pending += bytes
+	}
+}
+
 // Left is how many bytes have not been received; meaningless while the size is
 // unknown.
 func (c *Core) Left() int64 { return c.left() }
@@ -433,7 +441,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			c.came(ch, fresh)
 		}
 		if !ch.copy {
-			l.pending -= fresh
+			c.owe(ch.link, ch.stream, -fresh)
 		}
 		l.received += fresh
 		l.lastByte = c.now
@@ -482,7 +490,7 @@ func (c *Core) end(i int, out []Action) []Action {
 	}
 	c.drop(i)
 	if !ch.copy {
-		l.pending -= ch.left()
+		c.owe(ch.link, ch.stream, -ch.left())
 		l.assigned -= ch.left()
 		c.ledger.give(ch.rest())
 	}

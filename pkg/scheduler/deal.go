@@ -14,6 +14,9 @@ const (
 	// the end of the job.
 	aheadTrips = 3
 	aheadFloor = 100 * Millisecond
+	// starvedTrips: a connection is starved whose requests, as many as there may be,
+	// last for less than so many round trips.
+	starvedTrips = 1.5
 	// While a connection starts slowly it should have been asked for aheadWindows
 	// times what it has brought so far, up to aheadGrowth bytes, or aheadUnmet while
 	// its link has not been measured.
@@ -41,9 +44,14 @@ type queue struct {
 type table struct {
 	streams [MaxStreams]queue
 	blocked uint64 // bit s: there is nothing for stream s now
-	busy    uint64 // bit s: stream s had requests in flight when last compared
 	helped  int    // what has been taken over for the link; a bound, as two may want the same
-	starved bool   // there were files, but no more requests on a connection
+}
+
+// hunger says whether a link's connections have all the requests that they may have,
+// and yet too little to receive: files are small, and the trip is long.
+type hunger struct {
+	starved bool // since it was last looked at
+	fed     Time // when it last got more connections
 }
 
 // deal gives pieces to the connections that are ready for more, one link after the
@@ -56,14 +64,7 @@ func (c *Core) deal(out []Action) []Action {
 		return out
 	}
 	for i := range b.tables {
-		b.tables[i] = table{}
-	}
-	for i := range c.chunks {
-		if ch := &c.chunks[i]; !ch.copy {
-			q := &b.tables[ch.link].streams[ch.stream]
-			q.requests++
-			q.pending += ch.left() - ch.over
-		}
+		b.tables[i].blocked, b.tables[i].helped = 0, 0
 	}
 	for more := true; more; {
 		more = false
@@ -115,7 +116,9 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 		case q.requests == 0:
 			return s, true
 		case q.requests >= c.depth(id, s):
-			t.starved = t.starved || float64(q.pending) < c.ahead(l, s)
+			if float64(q.pending) < starvedTrips*l.est.rate*l.trip().Seconds()*l.part(s) {
+				c.batch.hunger[id].starved = true
+			}
 			continue
 		case float64(q.pending) > c.ahead(l, s):
 			continue
@@ -151,16 +154,16 @@ func (c *Core) ahead(l *link, stream StreamID) float64 {
 
 // compare measures the connections of each link.
 func (c *Core) compare() {
-	for i := range c.batch.tables {
-		c.batch.tables[i].busy = 0
-	}
-	for i := range c.chunks {
-		ch := &c.chunks[i]
-		c.batch.tables[ch.link].busy |= 1 << ch.stream
-	}
 	for i := range c.links {
 		l := &c.links[i]
-		l.speeds.observe(c.now, l.rtt, c.batch.tables[i].busy, l.streams.most)
+		l.speeds.observe(c.now, l.rtt, &c.batch.tables[i], l.streams.most)
+		if h := &c.batch.hunger[i]; h.starved {
+			h.starved = false
+			if c.cfg.Parallelism == 0 && !c.planned(LinkID(i)) && c.now-h.fed >= longest(rateWindow, speedTrips, l.rtt) {
+				h.fed = c.now
+				l.streams.most = min(MaxStreams, 2*l.streams.most)
+			}
+		}
 	}
 }
 
@@ -204,11 +207,7 @@ func (c *Core) startPart(id LinkID, stream StreamID, k Class, p part, out []Acti
 	out = c.start(id, stream, p.Range, out)
 	ch := &c.chunks[len(c.chunks)-1]
 	ch.slot, ch.class, ch.piece, ch.guess = p.slot, k, p.piece, p.guess
-	ch.over = p.Len() - c.batch.stock.likely(&p)
-	c.links[id].over += ch.over
-	q := &c.batch.tables[id].streams[stream]
-	q.requests++
-	q.pending += ch.left() - ch.over
+	c.doubt(ch, p.Len()-c.batch.stock.likely(&p))
 	return out
 }
 

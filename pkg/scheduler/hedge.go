@@ -39,7 +39,7 @@ func (c *Core) hedge(thief LinkID, stream StreamID, ch *chunk, out []Action) []A
 		c.adopt(copied, &c.chunks[c.find(original)])
 	}
 	l := &c.links[thief]
-	l.pending -= rest.Len()
+	c.owe(thief, stream, -rest.Len())
 	l.assigned -= rest.Len()
 	out[len(out)-1].Copy = true
 	return out
@@ -63,7 +63,7 @@ func (c *Core) settle(ch *chunk, out []Action) []Action {
 	l, w := &c.links[loser.link], &c.links[ch.link]
 	kept := ch.rng.Off - loser.rng.Off
 	a.Range.End = ch.rng.Off
-	l.pending -= loser.left()
+	c.owe(loser.link, loser.stream, -loser.left())
 	if c.batch != nil {
 		c.sure(loser)
 		c.batch.received += loser.left() - ch.left()
@@ -71,7 +71,7 @@ func (c *Core) settle(ch *chunk, out []Action) []Action {
 	}
 	l.assigned -= loser.rng.Len() - kept
 	w.assigned += ch.rng.Len()
-	w.pending += ch.left() // nothing, if it was finished in truth
+	c.owe(ch.link, ch.stream, ch.left()) // nothing, if it was finished in truth
 	loser.rng.End, loser.got = ch.rng.Off, kept
 	ch.copy = false
 	return c.end(i, append(out, a))

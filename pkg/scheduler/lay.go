@@ -7,12 +7,13 @@ type batch struct {
 	plans    []Plan
 	files    int // may be in progress at once; 0: any number
 	tables   []table
+	hunger   []hunger
 	booked   bool // something was told that nobody has acted upon
 	helping  bool // there is nothing left to ask for
 }
 
 func newBatch(links int) *batch {
-	return &batch{plans: make([]Plan, links), tables: make([]table, links)}
+	return &batch{plans: make([]Plan, links), tables: make([]table, links), hunger: make([]hunger, links)}
 }
 
 // Free is how many bytes are wanted that nobody was asked for. In a batch those
@@ -169,7 +170,7 @@ func (c *Core) curtail(i int, end int64, out []Action) []Action {
 	l := &c.links[ch.link]
 	n := ch.rng.End - end
 	ch.rng.End = end
-	l.pending -= n
+	c.owe(ch.link, ch.stream, -n)
 	l.assigned -= n
 	c.batch.stock.settle(ch.slot, n, 0)
 	if ch.left() > 0 {
@@ -188,7 +189,7 @@ func (c *Core) voidBefore(i int, gone Range, out []Action) []Action {
 	}
 	l := &c.links[ch.link]
 	behind := part{Range: Range{gone.End, ch.rng.End}, piece: ch.piece, file: c.batch.stock.files[ch.slot].file, slot: ch.slot}
-	l.pending -= behind.Len()
+	c.owe(ch.link, ch.stream, -behind.Len())
 	l.assigned -= behind.Len()
 	ch.rng.End = gone.End
 	c.batch.stock.give(ch.class, behind)
@@ -202,7 +203,7 @@ func (c *Core) voidWon(i, j int, end int64, out []Action) []Action {
 	out = append(out,
 		Action{Kind: Cancel, Link: ch.link, Chunk: ch.id, Range: Range{ch.rng.Off, won.rng.Off}},
 		Action{Kind: Cancel, Link: won.link, Chunk: won.id, Range: Range{won.rng.Off, end}})
-	l.pending -= ch.left()
+	c.owe(ch.link, ch.stream, -ch.left())
 	l.assigned -= ch.rng.End - won.rng.Off
 	w.assigned += end - won.rng.Off
 	c.batch.received += max(0, end-ch.rng.Off-ch.got)
@@ -218,8 +219,15 @@ func (c *chunk) rest() Range { return Range{c.rng.Off + c.got, c.rng.End} }
 
 // sure notes that the file's size is known.
 func (c *Core) sure(ch *chunk) {
-	c.links[ch.link].over -= ch.over
-	ch.guess, ch.over = false, 0
+	c.doubt(ch, 0)
+	ch.guess = false
+}
+
+// doubt notes how many of the bytes that were asked for are not likely to exist.
+func (c *Core) doubt(ch *chunk, over int64) {
+	c.links[ch.link].over += over - ch.over
+	c.batch.tables[ch.link].streams[ch.stream].pending -= over - ch.over
+	ch.over = over
 }
 
 // came notes that a request has received so many bytes more.
@@ -242,7 +250,8 @@ func (c *Core) came(ch *chunk, fresh int64) {
 // restore makes what a request of a batch that ends has not received free again.
 func (c *Core) restore(ch *chunk) {
 	s := &c.batch.stock
-	c.links[ch.link].over -= ch.over
+	c.doubt(ch, 0)
+	c.batch.tables[ch.link].streams[ch.stream].requests--
 	if !ch.copy {
 		s.give(ch.class, part{Range: ch.rest(), piece: ch.piece, file: s.files[ch.slot].file, slot: ch.slot, guess: ch.guess})
 	}

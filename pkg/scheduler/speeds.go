@@ -23,13 +23,13 @@ type speeds struct {
 	sum   float64             // of all that may be used, unknown ones taken as the mean
 }
 
-// observe measures the connections that have something to do: those of busy.
-func (s *speeds) observe(now, rtt Time, busy uint64, most StreamID) {
+// observe measures the connections that have something to do.
+func (s *speeds) observe(now, rtt Time, asked *table, most StreamID) {
 	window := longest(speedWindow, speedTrips, rtt)
 	sum, known := 0.0, 0
 	for i := range most {
 		switch age := now - s.since[i]; {
-		case busy&(1<<i) == 0 || s.total[i] == 0:
+		case asked.streams[i].requests == 0 || s.total[i] == 0:
 			s.since[i] = 0
 		case s.since[i] == 0:
 			s.since[i], s.bytes[i] = now, s.total[i]

@@ -108,7 +108,8 @@ type stock struct {
 	open   [MaxClasses]shelf // of pieces in progress
 	files  []begun           // by slot
 	spare  []int32           // slots of no file
-	active int               // files in progress
+	places places
+	active int // files in progress
 
 	told     bool  // what is expected has been said
 	expected int64 // bytes that are still to be Added
@@ -136,29 +137,24 @@ func (s *stock) add(p Piece) {
 	s.open[p.Class].put(q)
 }
 
-// find is the place of a file in progress.
-func (s *stock) find(file int32) int32 {
-	for i := range s.files {
-		if f := &s.files[i]; f.file == file && f.busy() {
-			return int32(i)
-		}
-	}
-	return noSlot
-}
+// find is the slot of a file in progress.
+func (s *stock) find(file int32) int32 { return s.places.get(file) }
 
 func (f *begun) busy() bool { return f.owed > 0 || f.chunks > 0 }
 
 // begin gives a file a place among those in progress.
 func (s *stock) begin(file int32) int32 {
 	s.active++
+	slot := int32(len(s.files))
 	if n := len(s.spare); n > 0 {
-		slot := s.spare[n-1]
+		slot = s.spare[n-1]
 		s.spare = s.spare[:n-1]
 		s.files[slot] = begun{file: file}
-		return slot
+	} else {
+		s.files = append(s.files, begun{file: file})
 	}
-	s.files = append(s.files, begun{file: file})
-	return int32(len(s.files) - 1)
+	s.places.put(file, slot)
+	return slot
 }
 
 // settle notes that so many bytes less are owed of a file, and so many requests
@@ -169,6 +165,7 @@ func (s *stock) settle(slot int32, bytes int64, chunks int32) {
 	if f.chunks += chunks; !f.busy() {
 		s.active--
 		s.spare = append(s.spare, slot)
+		s.places.remove(f.file)
 	}
 }
 

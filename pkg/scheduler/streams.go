@@ -220,6 +220,9 @@ func (c *Core) needless(ch *chunk) bool {
 
 // busy says whether a stream has a request in flight.
 func (c *Core) busy(id LinkID, stream StreamID) bool {
+	if c.batch != nil {
+		return c.batch.tables[id].streams[stream].requests > 0
+	}
 	for i := range c.chunks {
 		if ch := &c.chunks[i]; ch.link == id && ch.stream == stream {
 			return true

@@ -239,7 +239,7 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 	}
 	l := &c.links[ch.link]
 	stolen := Range{ch.rng.End - x, ch.rng.End}
-	l.pending -= x
+	c.owe(ch.link, ch.stream, -x)
 	l.assigned -= x
 	if l.est.nMarks == 0 && ch.link != thief {
 		l.robbed++

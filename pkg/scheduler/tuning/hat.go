@@ -18,7 +18,7 @@ const (
 	// whatever it is, as browsers have them, since a server thinks before it answers;
 	// and not more than many: beyond, rehearsals gain nothing.
 	quick = 8
-	few   = 6
+	few   = 8
 	many  = 12
 	// gain is by what factor twice the connections must raise a link's rate to be
 	// worth keeping.

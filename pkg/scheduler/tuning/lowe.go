@@ -92,6 +92,9 @@ func (t *Tuner) least(l *link, v *LinkView) scheduler.Plan {
 		}
 		cc := concurrency(bdp, c.mean(), avail, i == last)
 		each[i] = min(parallelism(bdp, buf, c.mean()), max(1, avail/cc))
+		if i == last { // nobody is behind it
+			cc = max(cc, avail/each[i])
+		}
 		connections[i] = cc * each[i]
 		avail = max(1, avail-connections[i])
 	}
