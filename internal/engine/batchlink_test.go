@@ -36,6 +36,9 @@ func TestBatchCap(t *testing.T) {
 				h.right()
 				return
 			}
+			if state, reason := h.last(1); state != event.LinkCapped {
+				t.Errorf("link 1 is %s: %s", state, reason)
+			}
 			if !errors.Is(h.err, ErrCapped) {
 				t.Errorf("error %v", h.err)
 			}
