@@ -18,8 +18,12 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// randomPrefix before a number names a scenario that is made up from it.
-const randomPrefix = "random:"
+// randomPrefix before a number names a scenario that is made up from it, and
+// jobPrefix a job of many files.
+const (
+	randomPrefix = "random:"
+	jobPrefix    = "files:"
+)
 
 // simulateOptions is what the flags of a rehearsal say.
 type simulateOptions struct {
@@ -43,7 +47,7 @@ type simulateOptions struct {
 
 func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVarP(&o.scenarios, "scenario", "s", []string{"high-speed"},
-		"linklab's scenarios, by name or file; all; "+randomPrefix+"N = made up from N")
+		"linklab's scenarios, by name or file; all; "+randomPrefix+"N = made up from N; "+jobPrefix+"N = a job of many files")
 	f.StringSliceVar(&o.algorithms, "algorithm", scheduler.Names(), "the algorithms to compare")
 	f.IntVar(&o.runs, "runs", 1, "how often, with links that wander differently; medians are shown")
 	f.Uint64Var(&o.seed, "seed", 1, "of the first run")
@@ -81,7 +85,11 @@ long round trips. Above 1, several connections on a link were the better way.`,
   mlget simulate --scenario sydney --files html,image,video --mode hat,eht,lowe
   mlget simulate --scenario sydney --files html --mode manual -j 1,2,4,8,16,32`,
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return runSimulate(&o, stdio.Out) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.energy.chosen, o.files.chosen = cmd.Flags().Changed("energy"), cmd.Flags().Changed("mode")
+			o.energy.always = o.files.used()
+			return runSimulate(&o, stdio.Out)
+		},
 	}
 	o.addFlags(cmd.Flags())
 	cmd.Flags().SortFlags = false
@@ -98,7 +106,10 @@ func runSimulate(o *simulateOptions, out io.Writer) error {
 	if o.runs < 1 || o.runs > 100_000 {
 		return usagef("--runs %d: must be within 1 to 100000", o.runs)
 	}
-	if o.files.used() {
+	if o.files.doc {
+		return runFilesDoc(o.json, out)
+	}
+	if o.files.used() || o.jobs() {
 		if err := o.checkFiles(); err != nil {
 			return err
 		}
@@ -168,6 +179,12 @@ func (o *simulateOptions) config(name string) (sim.Config, error) {
 			return cfg, fmt.Errorf("scenario %q: %q is not a number", name, text)
 		}
 		cfg = sim.Random(seed)
+	} else if text, ok := strings.CutPrefix(name, jobPrefix); ok {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return cfg, fmt.Errorf("scenario %q: %q is not a number", name, text)
+		}
+		return sim.RandomFiles(seed), nil
 	} else {
 		s, err := scenario.Load(name)
 		if err != nil {

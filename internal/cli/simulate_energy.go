@@ -25,6 +25,7 @@ type simulateEnergy struct {
 	maxTime time.Duration
 	doc     bool
 	always  bool // joules are counted, whatever the flags say
+	chosen  bool // somebody said --energy
 }
 
 func (o *simulateEnergy) addFlags(f *pflag.FlagSet) {

@@ -34,6 +34,7 @@ type simulateFiles struct {
 	perConn float64 // mW; below 0: as the scenario has it
 	buffer  sizeFlag
 	doc     bool
+	chosen  bool // somebody said --mode
 }
 
 func (o *simulateFiles) addFlags(f *pflag.FlagSet) {
@@ -86,10 +87,29 @@ func (o *simulateFiles) batch(text string, seed uint64) (*sim.Batch, error) {
 	return b, nil
 }
 
+func runFilesDoc(asJSON bool, out io.Writer) error {
+	s, err := sim.StudyFiles(false)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(out, s)
+	}
+	return sim.WriteFiles(out, s)
+}
+
 // runFiles rehearses all that is asked for.
 func (o *simulateOptions) runFiles(out io.Writer) error {
 	var all [][]sim.Result
 	for _, name := range o.scenarios {
+		if strings.HasPrefix(name, jobPrefix) {
+			results, err := o.rehearseJob(name)
+			if err != nil {
+				return err
+			}
+			all = append(all, results)
+			continue
+		}
 		for _, set := range o.files.sets {
 			for _, mode := range o.files.modes {
 				for _, at := range o.files.at {
@@ -106,6 +126,41 @@ func (o *simulateOptions) runFiles(out io.Writer) error {
 		return writeJSON(out, slices.Concat(all...))
 	}
 	return writeBatches(out, all)
+}
+
+// jobs says whether a scenario brings its own files.
+func (o *simulateOptions) jobs() bool {
+	return slices.ContainsFunc(o.scenarios, func(name string) bool { return strings.HasPrefix(name, jobPrefix) })
+}
+
+// rehearseJob is a job that is made up, in the mode that the flags say, or its own.
+func (o *simulateOptions) rehearseJob(name string) ([]sim.Result, error) {
+	cfg, err := o.config(name)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if o.files.chosen {
+		cfg.Batch.Tuning = tuning.Config{Concurrency: o.files.at[0], Parallelism: int(o.parallelism)}
+		if err := o.files.mode(o.files.modes[0], cfg.Batch); err != nil {
+			return nil, err
+		}
+	}
+	res, err := sim.RunBatch(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return []sim.Result{res}, nil
+}
+
+// mode sets the mode of that name.
+func (o *simulateFiles) mode(name string, b *sim.Batch) (err error) {
+	if b.Untuned = name == untuned; b.Untuned {
+		return nil
+	}
+	if b.Tuning.Mode, err = tuning.ParseMode(name); err != nil {
+		return usagef("--mode: %w", err)
+	}
+	return nil
 }
 
 // rehearseFiles is all runs of one set of files in one scenario and mode.
@@ -126,13 +181,14 @@ func (o *simulateOptions) rehearseFiles(name, set, mode string, at int) ([]sim.R
 		}
 	}
 	cfg.Batch.Tuning = tuning.Config{Concurrency: at, Parallelism: int(o.parallelism)}
-	if cfg.Batch.Untuned = mode == untuned; !cfg.Batch.Untuned {
-		if cfg.Batch.Tuning.Mode, err = tuning.ParseMode(mode); err != nil {
-			return nil, usagef("--mode: %w", err)
-		}
+	if err := o.files.mode(mode, cfg.Batch); err != nil {
+		return nil, err
 	}
-	o.energy.always = true
-	if err := o.energy.apply(&cfg, o.energy.modes[0]); err != nil {
+	policy := o.energy.modes[0]
+	if mode == tuning.LowE.String() && !o.energy.chosen {
+		policy = scheduler.EnergyMin.String()
+	}
+	if err := o.energy.apply(&cfg, policy); err != nil {
 		return nil, err
 	}
 	if err := cfg.Validate(); err != nil {
@@ -172,14 +228,24 @@ func writeBatches(out io.Writer, all [][]sim.Result) error {
 			r.Scenario, r.Batch.Name, r.Batch.Mode, atOnce(r.Batch.Concurrency), median(func(r *sim.Result) float64 { return r.Seconds }),
 			median(func(r *sim.Result) float64 { return float64(r.SizeBytes) * 8 / 1e6 / r.Seconds }),
 			sim.Quantile(efficiency, 0.5), efficiency[0],
-			median(func(r *sim.Result) float64 { return r.Energy.Joules }),
-			median(func(r *sim.Result) float64 { return r.Energy.JoulesPer100MB }),
-			median(func(r *sim.Result) float64 { return r.Energy.MbpsPerJoule }),
+			median(spent(func(e *sim.Energy) float64 { return e.Joules })),
+			median(spent(func(e *sim.Energy) float64 { return e.JoulesPer100MB })),
+			median(spent(func(e *sim.Energy) float64 { return e.MbpsPerJoule })),
 			median(func(r *sim.Result) float64 { return r.LinkDelta }),
 			median(connections), median(func(r *sim.Result) float64 { return float64(r.Requests) }),
 			units.Bytes(int64(median(func(r *sim.Result) float64 { return float64(r.WastedBytes) }))), shares(*r))
 	}
 	return w.Flush()
+}
+
+// spent is a figure of a run's energy; 0 where nothing draws any.
+func spent(of func(*sim.Energy) float64) func(*sim.Result) float64 {
+	return func(r *sim.Result) float64 {
+		if r.Energy == nil {
+			return 0
+		}
+		return of(r.Energy)
+	}
 }
 
 func atOnce(n int) string {

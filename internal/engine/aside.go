@@ -42,7 +42,7 @@ func (b *batch) nextAside(reqs context.Context) {
 		begun := f.begun
 		f.begun = true
 		job := *f.job
-		job.Target.Rerun = false
+		job.Target.Late = job.Target.Rerun
 		a.out++
 		go func() {
 			res, err := e.download(reqs, &job, begun)
@@ -57,7 +57,11 @@ func (b *batch) asideEngine() (*Engine, error) {
 		b.asides.idle = b.asides.idle[:n-1]
 		return e, nil
 	}
-	return New(b.e.cfg, b.e.links)
+	e, err := New(b.e.cfg, b.e.links)
+	if e != nil {
+		e.ofMany = true
+	}
+	return e, err
 }
 
 // asideEnded takes what came of a file that was downloaded by itself.

@@ -90,6 +90,7 @@ type Engine struct {
 	routes []*route  // one per link
 	blocks sync.Pool // of *[]byte, BlockSize long
 	pipes  pipes
+	ofMany bool // its downloads are of a batch: what is odd about one is no news
 }
 
 // New makes an Engine over links. Close it. It fails when there is no such

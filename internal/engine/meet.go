@@ -74,6 +74,8 @@ func (b *batch) unfit(f *entry, t *transfer, resp *fetch.Response) string {
 		return "the servers' answers differ"
 	case !resp.Whole:
 		return ""
+	case f.standing && f.size < 0: // perhaps nothing of it is wanted
+		return ""
 	case t.off > 0 || size > t.end.Load() || f.size >= 0 && f.active > 1:
 		f.site.odds++
 		return "the server does not serve ranges of it"

@@ -42,7 +42,7 @@ func (d *download) judgeWhole(t *transfer, resp *fetch.Response) bool {
 		if !d.adopt(t, resp, false) {
 			return false
 		}
-		d.e.notice(true, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].name())
+		d.e.notice(!d.e.ofMany, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].name())
 	}
 	d.use(t.link)
 	t.off, t.told = 0, 0

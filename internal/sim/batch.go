@@ -43,7 +43,7 @@ func (b *Batch) Bytes() (n int64) {
 	return n
 }
 
-func (b *Batch) validate() error {
+func (b *Batch) validate(links int) error {
 	if len(b.Files) == 0 {
 		return errors.New("a batch needs a file at least")
 	}
@@ -53,7 +53,7 @@ func (b *Batch) validate() error {
 		}
 	}
 	t := b.Tuning
-	t.Links = max(1, t.Links)
+	t.Links = links
 	return t.Validate()
 }
 

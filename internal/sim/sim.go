@@ -142,7 +142,7 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("a receive buffer of %d bytes: must not be negative", c.Receive)
 	}
 	if c.Batch != nil {
-		if err := c.Batch.validate(); err != nil {
+		if err := c.Batch.validate(len(c.Scenario.Links)); err != nil {
 			return err
 		}
 		if c.Size != c.Batch.Bytes() {

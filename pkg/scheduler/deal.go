@@ -127,6 +127,12 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 			best, found, least = s, true, wait
 		}
 	}
+	if !found && l.requests == 0 && t.blocked == 0 { // all of them were refused
+		for best < MaxStreams-1 && !l.streams.served(best) {
+			best++
+		}
+		found = true
+	}
 	return best, found
 }
 
@@ -357,13 +363,9 @@ func (c *Core) at(slot int32, id LinkID) (streams uint64) {
 	return streams
 }
 
-// mayHelp says whether a connection may take over a part of ch: not before its
-// file's size is known, and where files at once are bounded, only as many
-// connections are at one as the plan says.
+// mayHelp says whether a connection may help with ch: where files at once are
+// bounded, only as many are at one as the plan says.
 func (c *Core) mayHelp(id LinkID, stream StreamID, ch *chunk) bool {
-	if ch.guess {
-		return false
-	}
 	if c.batch.files == 0 || !c.planned(id) {
 		return true
 	}

@@ -18,9 +18,12 @@ func (c *Config) most() int64 { return hedgeRequests * c.minRequest() }
 // worthCopying says whether an idle stream of thief would be done with the rest of
 // ch before its own stream is, which is in end seconds.
 func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chunk, end float64) bool {
-	rest := ch.left()
-	budget := max(c.cfg.most(), int64(hedgeShare*float64(c.Size())))
-	if thief.robbed > 0 || !thief.est.measured() || own.rate <= 0 || rest == 0 || rest > c.cfg.most() || c.copied+rest > budget {
+	rest, most := ch.left()-ch.over, c.cfg.most()
+	if ch.guess { // it cannot be shared
+		most = leastWhole
+	}
+	budget := max(most, int64(hedgeShare*float64(c.Size())))
+	if thief.robbed > 0 || !thief.est.measured() || own.rate <= 0 || rest == 0 || rest > most || c.copied+rest > budget {
 		return false
 	}
 	return own.soonest(thief, stream, rest) < end

@@ -322,8 +322,8 @@ func (s *stock) cutFrom(from *shelf, r Range) {
 			q := p
 			q.Range, q.guess = rest, false // whoever voids a part of it knows its size
 			from.put(q)
-			i = from.index(q.Off) + 1
 		}
+		i = from.index(r.Off)
 		if p.slot != noSlot {
 			s.settle(p.slot, gone, 0)
 		}

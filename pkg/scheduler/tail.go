@@ -154,14 +154,14 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 		own.rate *= float64(max(1, own.active)) / float64(own.active+1)
 	}
 	room := c.room(thief)
-	if x := min(room, c.loot(&c.links[thief], &own, stream, from, victim, end)); x > 0 {
+	if x := min(room, c.loot(&c.links[thief], &own, stream, from, victim, end)); x > 0 && !ch.guess {
 		if ch.link != thief && c.anotherSooner(thief, ch.link, x, own.soonest(&c.links[thief], stream, x)) {
 			return out
 		}
 		return c.takeOver(thief, stream, ch, x, out)
 	}
 	if own.last[stream] == nil && ch.left() <= room && c.worthCopying(&c.links[thief], &own, stream, ch, end) &&
-		!c.anotherSooner(thief, ch.link, ch.left(), own.soonest(&c.links[thief], stream, ch.left())) {
+		!c.anotherSooner(thief, ch.link, ch.left()-ch.over, own.soonest(&c.links[thief], stream, ch.left()-ch.over)) {
 		return c.hedge(thief, stream, ch, out)
 	}
 	return out

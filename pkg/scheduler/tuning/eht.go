@@ -53,20 +53,20 @@ type search struct {
 // less than twenty of the shortest is done before a trial pays.
 func (t *Tuner) efficient(o *Observation, out []Change) []Change {
 	s := &t.search
-	ready, rtt, rate := true, scheduler.Time(0), 0.0
+	ready, rtt := true, scheduler.Time(0)
 	for i := range t.links {
 		l, v := &t.links[i], o.view(i)
 		if !l.up {
 			continue
 		}
 		if l.fill.enough == 0 {
-			out = t.filling(i, &v, brisk, out)
+			out = t.filling(i, &v, brisk, o, out)
 		}
 		if l.fill.enough == 0 {
 			ready = false
 			continue
 		}
-		rtt, rate = max(rtt, v.RTT), rate+v.bandwidth()
+		rtt = max(rtt, v.RTT)
 		if !l.settled {
 			l.settled = true
 			out = t.beyond(i, &v, s.away, fmt.Sprintf("EHT: %%s, %s", l.fill.said(&v)), out)
@@ -75,11 +75,11 @@ func (t *Tuner) efficient(o *Observation, out []Change) []Change {
 	if s.done {
 		return t.follow(o, out)
 	}
-	if !ready || rate == 0 {
+	if !ready || rtt == 0 {
 		return out
 	}
 	least := shortest(rtt)
-	left := scheduler.FromSeconds(min(float64(o.left())/rate, 1e6))
+	left := t.remaining(o)
 	if left < horizon*2*least {
 		return t.settle(o, out)
 	}
@@ -184,8 +184,8 @@ func (t *Tuner) beyond(i int, v *LinkView, away int, format string, out []Change
 
 // fixed gives every link as many connections as Config.Channels says.
 func (t *Tuner) fixed(out []Change) []Change {
-	plan := t.even(t.cfg.Channels)
 	for i := range t.links {
+		plan := t.even(t.cfg.Channels[i])
 		if l := &t.links[i]; !l.told || differs(&plan, &l.plan) {
 			out = t.propose(i, plan, fmt.Sprintf("sweep: %s", count(plan.Connections())), out)
 		}

@@ -20,6 +20,7 @@ type fill struct {
 	least  int
 	rate   float64 // the most so far, in bytes per second
 	wide   int     // the most connections that were tried
+	good   int     // the fewest that did as well; 0: none yet
 	one    float64 // bytes per second of a connection by itself; 0: not known
 	enough int     // the result; 0: not yet
 	steady steady
@@ -53,7 +54,7 @@ func (f *fill) step(now mark, rtt scheduler.Time, working, most int) int {
 		}
 		f.n *= 2
 	case rate >= full*f.rate: // the first number, or as much with fewer
-		f.rate, f.wide = max(f.rate, rate), max(f.wide, f.n)
+		f.rate, f.wide, f.good = max(f.rate, rate), max(f.wide, f.n), f.n
 		if f.n/2 < f.least {
 			f.enough = f.n
 			break
@@ -68,6 +69,14 @@ func (f *fill) step(now mark, rtt scheduler.Time, working, most int) int {
 		f.n = 2 * f.wide
 	}
 	return f.n
+}
+
+// stop ends the search with what is known to do: the job is nearly over.
+func (f *fill) stop() {
+	if f.good == 0 {
+		f.good = f.n
+	}
+	f.enough, f.n = f.good, f.good
 }
 
 // end takes what a connection brings for what it brings in any number.

@@ -9,6 +9,10 @@ import (
 // frugal is with how many connections LowE begins to find out how few fill a link.
 const frugal = 4
 
+// lastTrial is how many of the shortest windows a job must still last for another
+// number of connections to be tried.
+const lastTrial = 5
+
 // lowest is LowE [P, R: MinE]: classes from small to large files take
 //
 //	cc = max(1, min(ceil(BDP/avg), ceil((avail+1)/2)))
@@ -26,7 +30,7 @@ func (t *Tuner) lowest(o *Observation, out []Change) []Change {
 		}
 		f := &l.fill
 		if f.enough == 0 {
-			out = t.filling(i, &v, frugal, out)
+			out = t.filling(i, &v, frugal, o, out)
 			if f.enough == 0 {
 				continue
 			}
@@ -41,7 +45,7 @@ func (t *Tuner) lowest(o *Observation, out []Change) []Change {
 
 // filling goes on with finding out how few connections fill a link, beginning with
 // so many.
-func (t *Tuner) filling(i int, v *LinkView, first int, out []Change) []Change {
+func (t *Tuner) filling(i int, v *LinkView, first int, o *Observation, out []Change) []Change {
 	l := &t.links[i]
 	f := &l.fill
 	if f.n == 0 {
@@ -53,6 +57,10 @@ func (t *Tuner) filling(i int, v *LinkView, first int, out []Change) []Change {
 	}
 	f.least = t.kinds
 	before := f.n
+	if t.remaining(o) < lastTrial*shortest(v.RTT) {
+		f.stop()
+		return out
+	}
 	n := f.step(mark{at: t.now, bytes: t.meter.bytes[i]}, v.RTT, v.Streams, useful(v.product()))
 	switch {
 	case f.enough > 0 || n == before:
@@ -61,6 +69,17 @@ func (t *Tuner) filling(i int, v *LinkView, first int, out []Change) []Change {
 		return t.propose(i, t.even(n), fmt.Sprintf("%s: do %s do as well?", t.cfg.Mode.Title(), count(n)), out)
 	}
 	return t.propose(i, t.even(n), fmt.Sprintf("%s: do %s do more?", t.cfg.Mode.Title(), count(n)), out)
+}
+
+// remaining is how long the job still lasts, if its links do what they can.
+func (t *Tuner) remaining(o *Observation) scheduler.Time {
+	rate := 0.0
+	for i := range t.links {
+		if v := o.view(i); v.Up {
+			rate += v.bandwidth()
+		}
+	}
+	return scheduler.FromSeconds(min(float64(o.left())/rate, 1e6))
 }
 
 // said is why a link has so many connections.

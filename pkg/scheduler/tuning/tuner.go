@@ -59,9 +59,9 @@ type Config struct {
 	// Sampling is the longest interval over which EHT measures a number of
 	// connections; it takes shorter ones when the job is short. Default 5 s.
 	Sampling scheduler.Time
-	// Channels, if set, is the number of connections of each link, dealt out as EHT
-	// would, and nothing is tried: one point of an exhaustive sweep.
-	Channels int
+	// Channels, if set, is the number of connections for each of the links, dealt out
+	// as EHT would, and nothing is tried: one point of an exhaustive sweep.
+	Channels []int
 	// Power is what EHT goes by when it is told of no joules.
 	Power Power
 }
@@ -97,12 +97,19 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("there is no %v", c.Mode)
 	case c.Links < 1:
 		return fmt.Errorf("%d links: there must be one at least", c.Links)
-	case c.Concurrency < 0 || c.Parallelism < 0 || c.Channels < 0:
-		return fmt.Errorf("concurrency %d, parallelism %d, %d channels: must not be negative", c.Concurrency, c.Parallelism, c.Channels)
-	case c.Parallelism > scheduler.MaxStreams || c.Channels > scheduler.MaxStreams:
-		return fmt.Errorf("parallelism %d, %d channels: a link has %d connections at most", c.Parallelism, c.Channels, scheduler.MaxStreams)
+	case c.Concurrency < 0 || c.Parallelism < 0:
+		return fmt.Errorf("concurrency %d, parallelism %d: must not be negative", c.Concurrency, c.Parallelism)
+	case c.Parallelism > scheduler.MaxStreams:
+		return fmt.Errorf("parallelism %d: a link has %d connections at most", c.Parallelism, scheduler.MaxStreams)
+	case c.Channels != nil && len(c.Channels) != c.Links:
+		return fmt.Errorf("channels for %d links, and there are %d", len(c.Channels), c.Links)
 	case c.Sampling < 0:
 		return fmt.Errorf("a sampling interval of %v s", c.Sampling.Seconds())
+	}
+	for _, n := range c.Channels {
+		if n < 1 || n > scheduler.MaxStreams {
+			return fmt.Errorf("%d channels: must be within 1 to %d", n, scheduler.MaxStreams)
+		}
 	}
 	for _, w := range [...]float64{c.Power.Watts, c.Power.WattsPerMbps, c.Power.WattsPerConnection} {
 		if math.IsNaN(w) || math.IsInf(w, 0) || w < 0 {
@@ -212,7 +219,7 @@ func (t *Tuner) Step(now scheduler.Time, seen Observation, out []Change) []Chang
 	t.divide(o)
 	t.sort(o)
 	switch {
-	case t.cfg.Channels > 0:
+	case t.cfg.Channels != nil:
 		out = t.fixed(out)
 	case t.cfg.Mode == EHT:
 		out = t.efficient(o, out)
@@ -310,7 +317,9 @@ func (t *Tuner) sort(o *Observation) {
 // propose gives a link a plan, unless it has it.
 func (t *Tuner) propose(id int, plan scheduler.Plan, why string, out []Change) []Change {
 	l := &t.links[id]
-	plan.Files = t.cfg.Concurrency
+	if plan.Files = t.cfg.Concurrency; t.cfg.Mode == Manual {
+		plan.Files = max(1, plan.Files)
+	}
 	if !l.up || l.told && l.plan == plan {
 		return out
 	}
