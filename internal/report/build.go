@@ -22,11 +22,11 @@ func (b *Builder) Report() Report {
 		Seconds:   round(b.began.seconds()),
 		Links:     make([]Link, 0, len(b.links)),
 	}
+	r.FilesTotal = max(b.run.Files, len(b.files))
 	var bytes int64
 	several := len(b.files) > 1 || b.run.Files != 1
 	if several {
 		r.Files = make([]File, 0, len(b.files))
-		r.FilesTotal = max(b.run.Files, len(b.files))
 	}
 	for i, f := range b.files {
 		file := f.report()
@@ -44,7 +44,7 @@ func (b *Builder) Report() Report {
 		if several {
 			r.Files = append(r.Files, file)
 		}
-		if several && f.isEnded && f.exitCode == 0 {
+		if f.isEnded && f.exitCode == 0 {
 			r.FilesDone++
 		}
 	}

@@ -56,9 +56,9 @@ type Report struct {
 
 	Links []Link `json:"links"` // in the order in which they were named; those that joined later, behind
 	// FilesTotal is how many files there are, as far as that is known, and FilesDone
-	// how many of them are complete; 0 of a single file.
-	FilesTotal int    `json:"files_total,omitempty"`
-	FilesDone  int    `json:"files_done,omitempty"`
+	// how many of them are complete.
+	FilesTotal int    `json:"files_total"`
+	FilesDone  int    `json:"files_done"`
 	Files      []File `json:"files,omitempty"` // of several, each; in the order in which they were named
 	// Tuning is what was chosen of many files' concurrency, parallelism and
 	// pipelining, and why: all changes, but of very many the first and the last.

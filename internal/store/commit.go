@@ -38,7 +38,13 @@ func (f *File) checkpoint(done []scheduler.Range) error {
 	if fi.Size() < endOf(done) {
 		return fail("checkpoint", f.path, fmt.Errorf("%w: %d of %d were written", ErrIncomplete, fi.Size(), endOf(done)))
 	}
+	if len(done) == 0 && f.nameless {
+		return nil // there is nothing to find again
+	}
 	if err := f.sync(syncData); err != nil {
+		return err
+	}
+	if err := f.takeName(); err != nil {
 		return err
 	}
 	if err := f.writeJournal(done, true); err != nil {
@@ -124,6 +130,9 @@ func (f *File) Reject() error {
 	if f.whole {
 		return f.close()
 	}
+	if err := f.takeName(); err != nil {
+		return errors.Join(err, f.close())
+	}
 	return errors.Join(f.writeJournal(nil, true), f.close())
 }
 
@@ -146,6 +155,9 @@ func (f *File) discard() error {
 // remove takes away NAME.part and its journal and closes. The journal goes
 // first: while the .part is there and locked, nobody else can have made it.
 func (f *File) remove() error {
+	if f.nameless {
+		return f.close()
+	}
 	if closeFirst {
 		if err := f.close(); err != nil {
 			return err

@@ -43,6 +43,8 @@ type File struct {
 	keep    bool // there is something on disk that is worth resuming
 	fresh   bool // NAME.part was made by Open, and its journal claims nothing
 
+	nameless bool // the file has no name yet: there is no NAME.part
+
 	standing []string // regular files that may be the object already; see Standing
 	id       Identity
 	broken   error // a sync failed: what is on disk is not known any more
@@ -84,6 +86,9 @@ func (f *File) Restart() error {
 	f.done, f.was, f.adopted = nil, Identity{}, 0
 	f.begun, f.whole, f.fresh = false, false, false
 	f.limit.Store(0)
+	if f.nameless {
+		f.fresh, err = true, fail("truncate", f.path, f.file.Truncate(0))
+	}
 	return err
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -81,6 +82,7 @@ func CommitAll(batch []Pending) []Committed {
 // commit is one file of a CommitAll on its way.
 type commit struct {
 	f     *File
+	size  int64
 	at    time.Time // its time of change; zero: as it is
 	name  string    // where it has come to be, if it has
 	moved bool      // its directory has changed
@@ -103,25 +105,21 @@ func (c *commit) prepare(o CommitOptions) {
 		c.name, c.err = f.path, f.close()
 		return
 	}
-	if c.err = f.trim(o.Size); c.err != nil {
+	if c.size, c.err = o.Size, f.trim(o.Size); c.err != nil {
 		return
 	}
 	if c.at = o.ModTime; c.at.IsZero() && f.target.Rerun {
 		c.at, _ = lastModified(f.id)
 	}
 	if twin, err := f.twin(o.Size); err != nil || twin != "" {
-		c.err = err
-		if err == nil {
-			setTime(twin, c.at)
-			c.name, c.err = twin, f.remove()
-		}
+		c.drop(twin, err)
 		return
 	}
 	if f.replaces {
 		_ = f.file.Chmod(f.mode) // see Commit
 	}
 	if !closeFirst {
-		setTime(f.path+partSuffix, c.at)
+		setTime(f.reach(), c.at)
 	}
 	c.err = f.broken
 }
@@ -150,13 +148,31 @@ func (c *commit) rename() {
 		}
 		setTime(part, c.at)
 	}
-	if c.name, c.err = f.rename(part); c.err != nil {
+	name, err := f.rename(part, c.size)
+	if errors.Is(err, errTaken) {
+		c.drop(name, nil)
+		return
+	}
+	if c.name, c.err = name, err; err != nil {
 		return
 	}
 	c.moved = true
+	if f.nameless {
+		return
+	}
 	if err := os.Remove(f.path + journalSuffix); !errors.Is(err, fs.ErrNotExist) {
 		c.err = fail("remove", f.path+journalSuffix, err)
 	}
+}
+
+// drop ends a file that is there already under that name. err: it could not be
+// found out.
+func (c *commit) drop(name string, err error) {
+	if c.err = err; err != nil {
+		return
+	}
+	setTime(name, c.at)
+	c.name, c.err = name, c.f.remove()
 }
 
 // end closes a file that has its name.
@@ -189,20 +205,26 @@ func (f *File) trim(size int64) error {
 	return fail("truncate", f.path+partSuffix, f.file.Truncate(size))
 }
 
-// rename moves part to its name, or, where nothing may be replaced, to the
-// first free one.
-func (f *File) rename(part string) (string, error) {
+// rename moves part, of size bytes, to its name, or, where nothing may be replaced,
+// to the first free one. A name under which, in a rerun, the same bytes have come to
+// be meanwhile is errTaken: two such runs at once leave one file.
+func (f *File) rename(part string, size int64) (string, error) {
 	if f.explicit {
 		return f.path, fail("rename", f.path, os.Rename(part, f.path))
 	}
 	name := f.path
 	for n := 1; ; n++ {
-		err := renameNoReplace(part, name)
+		err := f.give(part, name)
 		if err == nil {
 			return name, nil
 		}
 		if !errors.Is(err, fs.ErrExist) || n > maxNumber {
 			return "", fail("rename", name, err)
+		}
+		if f.target.Rerun && !closeFirst {
+			if same, err := f.sameAs(name, size); same || err != nil {
+				return name, cmp.Or(err, errTaken)
+			}
 		}
 		name = numbered(f.path, n)
 	}

@@ -14,7 +14,7 @@ import (
 // ready opens a file of that name and writes all of it.
 func ready(t testing.TB, dir, name string, b testbody.Body) Pending {
 	t.Helper()
-	f := open(t, Target{Dir: dir, Name: name}, "http://h/"+name)
+	f := open(t, Target{Dir: dir, Name: name, Rerun: name[0] == 'f'}, "http://h/"+name) // both ways
 	must(t, f.Begin(Identity{Size: b.Size}))
 	write(t, f, b, scheduler.Range{End: b.Size})
 	return Pending{File: f, Options: CommitOptions{Size: b.Size}}
@@ -109,7 +109,7 @@ func BenchmarkCommit(b *testing.B) {
 				b.StartTimer()
 				var batch []Pending
 				for i := range files {
-					f := open(b, Target{Dir: dir, Name: fmt.Sprint("f", i)}, "http://h/x")
+					f := open(b, Target{Dir: dir, Name: fmt.Sprint("f", i), Rerun: true}, "http://h/x")
 					must(b, f.Begin(Identity{Size: size}))
 					_, err := f.WriteAt(p, 0)
 					must(b, err)

@@ -33,6 +33,9 @@ func (f *File) open(t Target) error {
 			return f.adopt()
 		}
 	}
+	if !part && t.Rerun && !t.Continue && f.openNameless() {
+		return nil
+	}
 	created, err := f.takePart(t)
 	if err != nil {
 		return err

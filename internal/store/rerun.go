@@ -141,27 +141,29 @@ func (f *File) unstand() error {
 }
 
 // twin is the one of the files that were there before which has the same size
-// bytes as NAME.part has; "" if none has.
+// bytes as this one; "" if none has.
 func (f *File) twin(size int64) (string, error) {
 	for _, name := range f.standing {
-		fi, err := os.Lstat(name)
-		if err != nil || !fi.Mode().IsRegular() || fi.Size() != size {
-			continue
-		}
-		r, err := os.OpenFile(name, os.O_RDONLY|noFollow, 0)
-		if err != nil {
-			continue // one that cannot be read is another
-		}
-		same, err := equal(r, io.NewSectionReader(f.file, 0, size))
-		_ = r.Close() // it was only read
-		if err != nil {
-			return "", fail("read", f.path+partSuffix, err)
-		}
-		if same {
-			return name, nil
+		if same, err := f.sameAs(name, size); same || err != nil {
+			return name, err
 		}
 	}
 	return "", nil
+}
+
+// sameAs says whether the file called name has the same size bytes as this one.
+func (f *File) sameAs(name string, size int64) (bool, error) {
+	fi, err := os.Lstat(name)
+	if err != nil || !fi.Mode().IsRegular() || fi.Size() != size {
+		return false, nil //nolint:nilerr // one that cannot be looked at is another
+	}
+	r, err := os.OpenFile(name, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return false, nil //nolint:nilerr // and so is one that cannot be read
+	}
+	defer r.Close() //nolint:errcheck // it was only read
+	same, err := equal(r, io.NewSectionReader(f.file, 0, size))
+	return same, fail("read", f.path+partSuffix, err)
 }
 
 // equal compares what two readers give. An error of the first is a difference.

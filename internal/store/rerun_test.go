@@ -1,8 +1,10 @@
 package store
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -139,7 +141,6 @@ func TestRerunLate(t *testing.T) {
 		dir := t.TempDir()
 		put(t, filepath.Join(dir, "x"), bodyString(t, testbody.Body{Size: 3000, Seed: c.seed}))
 		f := open(t, Target{Dir: dir, Rerun: true, Late: true}, rerunURL)
-		wantNames(t, dir, "x", "x.1.part", "x.1.part.json")
 		if f.Standing() {
 			t.Error("it is to be found out late")
 		}
@@ -152,6 +153,113 @@ func TestRerunLate(t *testing.T) {
 		if !again.Whole() {
 			t.Error("the next run does not know it")
 		}
+	}
+}
+
+// Two runs of one job at the same time leave one file of each.
+func TestRerunTwice(t *testing.T) {
+	dir := t.TempDir()
+	b, other := testbody.Body{Size: 3000, Seed: 1}, testbody.Body{Size: 3000, Seed: 2}
+	var all []*File
+	for _, body := range []testbody.Body{b, b, other} {
+		f, err := Open(rerun(dir), parse(t, rerunURL))
+		if err != nil {
+			t.Skip("here the second is told that the first is at work:", err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		must(t, f.Begin(Identity{Size: 3000, LastModified: changedAt}))
+		write(t, f, body, scheduler.Range{End: 3000})
+		all = append(all, f)
+	}
+	for i, want := range []string{"x", "x", "x.1"} {
+		name, err := all[i].Commit(CommitOptions{Size: 3000})
+		must(t, err)
+		if filepath.Base(name) != want {
+			t.Errorf("%d is %s, want %s", i, name, want)
+		}
+	}
+	wantNames(t, dir, "x", "x.1")
+}
+
+// What is begun leaves nothing behind before there is something to record, and then
+// it can be found again.
+func TestRerunRecords(t *testing.T) {
+	dir := t.TempDir()
+	b := testbody.Body{Size: 3000, Seed: 1}
+	id := Identity{Size: 3000, LastModified: changedAt}
+	f := open(t, rerun(dir), rerunURL)
+	must(t, f.Begin(id))
+	write(t, f, b, scheduler.Range{End: 1000})
+	must(t, f.Suspend(nil))
+	wantNames(t, dir)
+
+	f = open(t, rerun(dir), rerunURL)
+	must(t, f.Begin(id))
+	write(t, f, b, scheduler.Range{End: 1000})
+	must(t, f.Checkpoint(ranges(0, 1000)))
+	wantNames(t, dir, "x.part", "x.part.json")
+	if _, err := Open(rerun(dir), parse(t, rerunURL)); !errors.Is(err, ErrBusy) {
+		t.Errorf("a second one: %v", err)
+	}
+	write(t, f, b, scheduler.Range{Off: 1000, End: 2000})
+	must(t, f.Suspend(ranges(0, 2000)))
+
+	f = open(t, rerun(dir), rerunURL)
+	if _, done, ok := f.Resume(); !ok || done[0].End != 2000 {
+		t.Fatalf("resume: %v", done)
+	}
+	must(t, f.Begin(id))
+	write(t, f, b, scheduler.Range{Off: 2000, End: 3000})
+	_, err := f.Commit(CommitOptions{Size: 3000})
+	must(t, err)
+	wantNames(t, dir, "x")
+	if content(t, dir, "x") != bodyString(t, b) {
+		t.Error("these are other bytes")
+	}
+}
+
+// A name that somebody has taken meanwhile is left to them.
+func TestRerunRecordsElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	id := Identity{Size: 3000, LastModified: changedAt}
+	f := open(t, rerun(dir), rerunURL)
+	must(t, f.Begin(id))
+	if !slices.Equal(names(t, dir), nil) {
+		t.Skip("files have names from the start here")
+	}
+	put(t, filepath.Join(dir, "x"), "theirs")
+	put(t, filepath.Join(dir, "x.1.part"), "theirs")
+	put(t, filepath.Join(dir, "x.2.part.json"), "theirs")
+	b := testbody.Body{Size: 3000, Seed: 1}
+	write(t, f, b, scheduler.Range{End: 3000})
+	must(t, f.Checkpoint(ranges(0, 3000)))
+	wantNames(t, dir, "x", "x.1.part", "x.2.part.json", "x.3.part", "x.3.part.json")
+	must(t, f.Reject())
+	for _, name := range []string{"x", "x.1.part", "x.2.part.json"} {
+		if content(t, dir, name) != "theirs" {
+			t.Errorf("%s was written to", name)
+		}
+	}
+}
+
+// Bytes that are wrong are kept to be looked at.
+func TestRerunRejects(t *testing.T) {
+	dir := t.TempDir()
+	b := testbody.Body{Size: 3000, Seed: 1}
+	f := open(t, rerun(dir), rerunURL)
+	must(t, f.Begin(Identity{Size: 3000}))
+	write(t, f, b, scheduler.Range{End: 3000})
+	must(t, f.Reject())
+	wantNames(t, dir, "x.part", "x.part.json")
+
+	// And a new start throws away what was written.
+	f = open(t, rerun(dir), "http://h/y")
+	must(t, f.Begin(Identity{Size: 3000}))
+	write(t, f, b, scheduler.Range{End: 3000})
+	must(t, f.Restart())
+	short := testbody.Body{Size: 10, Seed: 5}
+	if got := getAll(t, f, Identity{Size: 10}, short); got != "y" || content(t, dir, "y") != bodyString(t, short) {
+		t.Errorf("it is %s", got)
 	}
 }
 

@@ -73,7 +73,7 @@ func Open(t Target, u *url.URL) (*File, error) {
 func (f *File) find() error {
 	for n := range maxNumber + 1 {
 		f.path, f.mode, f.file = numbered(f.first, n), 0o666, nil
-		f.closed, f.keep, f.fresh = false, false, false
+		f.closed, f.keep, f.fresh, f.nameless = false, false, false, false
 		if err := f.open(f.target); !errors.Is(err, errTaken) {
 			return err
 		}
