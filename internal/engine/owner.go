@@ -63,6 +63,7 @@ type linkState struct {
 	failures int            // in a row
 	failed   scheduler.Time // when the last of them was counted; of a batch only
 	gained   int64
+	busy     uint64 // bit s: stream s has requests in flight; of a batch, when last looked
 	streams  uint64 // bit s: stream s has brought something
 	bytes    int64  // of requests that have ended
 	wasted   int64

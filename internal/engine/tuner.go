@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math/bits"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -34,12 +35,13 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 		return
 	}
 	t.next = now + tuneEvery
+	b.lookAtStreams(now)
 	o := tuning.Observation{Links: t.links, Received: b.received, Joules: -1}
 	for i := range t.links {
 		id, l := scheduler.LinkID(i), &b.links[i]
 		t.links[i] = tuning.LinkView{
 			Up:   l.there && !l.lost && !l.resting,
-			Rate: b.core.Rate(id), Bandwidth: b.core.Bandwidth(id), RTT: b.core.RTT(id), Streams: b.core.Streams(id),
+			Rate: b.core.Rate(id), Bandwidth: b.core.Bandwidth(id), RTT: b.core.RTT(id), Streams: bits.OnesCount64(l.busy),
 		}
 	}
 	for _, f := range b.entries {
@@ -64,6 +66,30 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 		plan := c.Plan
 		b.step(reqs, scheduler.Input{Kind: scheduler.Planned, Link: c.Link, Plan: &plan})
 		b.e.cfg.Bus.Publish(event.Tuned{At: now, Link: c.Link, Mode: t.mode.String(), Plan: plan, Why: c.Why})
+	}
+}
+
+// spareTime is for how long a connection that the scheduler has no more use for
+// stays open. An open one costs energy: the radio, or its server's keep-alives, may
+// wake for it.
+const spareTime = 2 * scheduler.Second
+
+// lookAtStreams notes which connections have requests in flight, and closes those
+// that are not wanted any more.
+func (b *batch) lookAtStreams(now scheduler.Time) {
+	for id := range b.links {
+		b.links[id].busy = 0
+	}
+	for _, t := range b.transfers {
+		b.links[t.link].busy |= 1 << t.stream
+	}
+	for id := range b.links {
+		l, r := &b.links[id], b.e.routes[id]
+		for s := scheduler.StreamID(b.core.Streams(scheduler.LinkID(id))); s < scheduler.MaxStreams; s++ {
+			if r.clients[s] != nil && l.busy&(1<<s) == 0 && now-l.heard[s] > spareTime {
+				r.drop(s)
+			}
+		}
 	}
 }
 
