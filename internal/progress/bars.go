@@ -92,7 +92,7 @@ func (b *bars) add(e event.Event) {
 func (b *bars) change(e event.Event) *fileRow {
 	switch e := e.(type) {
 	case event.FileStarted:
-		if b.board.files < 2 || b.board.files > maxFileRows || b.fileRows[e.File] != nil {
+		if b.board.open || b.board.files < 2 || b.board.files > maxFileRows || b.fileRows[e.File] != nil {
 			return nil
 		}
 		r := &fileRow{name: filepath.Base(e.Output)}

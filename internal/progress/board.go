@@ -24,7 +24,8 @@ type board struct {
 	links  []link
 	active []*file // started and not ended, oldest first
 	batch  file    // of the run's batch, if there is one: its samples are of all its files
-	files  int     // of the run
+	files  int     // of the run; those that have started while open
+	open   bool    // nobody knows yet how many files there are
 	began  int     // files that have started
 	ended  int     // files that have ended
 	failed int     // of these, in vain
@@ -60,7 +61,7 @@ type file struct {
 func (b *board) add(e event.Event) {
 	switch e := e.(type) {
 	case event.RunStarted:
-		b.files = e.Files
+		b.files, b.open = e.Files, e.Files == 0
 		b.links = b.links[:0]
 		for _, l := range e.Links {
 			b.links = append(b.links, link{name: l.Name, state: event.LinkUnused})
@@ -74,6 +75,7 @@ func (b *board) add(e event.Event) {
 			b.first = e.At
 		}
 		b.began++
+		b.files = max(b.files, b.began)
 		b.active = append(b.active, &file{id: e.File, size: -1, counts: make([]int64, len(b.links))})
 	case event.ObjectKnown:
 		b.at = e.At
@@ -92,7 +94,7 @@ func (b *board) add(e event.Event) {
 	case event.FileEnded:
 		b.fileEnded(e)
 	case event.RunEnded:
-		b.at, b.over = e.At, true
+		b.at, b.over, b.open = e.At, true, false
 		b.rate = b.mean(b.received())
 	}
 }
@@ -263,7 +265,7 @@ func (b *board) done() int64 {
 // a file has not begun, or its server does not say. A file that failed before its
 // size was known, and of which nothing is there, does not count.
 func (b *board) size() (n int64, known bool) {
-	if b.unsized {
+	if b.unsized || b.open {
 		return 0, false
 	}
 	if b.batch.size > 0 && b.ended < b.files { // what is to come, by the mean of what has
