@@ -99,6 +99,9 @@ func (t *Tuner) compare(o *Observation, out []Change) []Change {
 	if power > 0 {
 		ratio = rate * rate / power
 	}
+	if s.begun && ratio <= better*s.ratio && s.steady.doubt() {
+		return out
+	}
 	switch {
 	case !s.begun:
 		s.begun, s.step = true, stride

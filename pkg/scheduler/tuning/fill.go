@@ -43,6 +43,9 @@ func (f *fill) step(now mark, rtt scheduler.Time, working, most int) int {
 		return f.n
 	}
 	rate := f.steady.rate
+	if f.good > 0 && f.n < f.good && rate < full*f.rate && f.steady.doubt() {
+		return f.n
+	}
 	f.steady.begin()
 	switch {
 	case f.n > f.wide && f.one > 0: // more than ever

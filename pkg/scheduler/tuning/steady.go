@@ -25,9 +25,11 @@ type mark struct {
 type steady struct {
 	begun   bool
 	from    mark // the beginning of the present window
+	last    mark // and of the last one
 	windows int  // that have passed
 	rate    float64
 	power   float64 // in the last window: bytes per second, and watts
+	doubted mark    // where the window before began; zero: the last one is not in doubt
 }
 
 // begin starts anew.
@@ -43,13 +45,31 @@ func (s *steady) watch(now mark, window scheduler.Time) bool {
 	case now.at-s.from.at < window || now.bytes == s.from.bytes:
 		return false
 	}
-	seconds := (now.at - s.from.at).Seconds()
-	last := s.rate
-	s.rate = float64(now.bytes-s.from.bytes) / seconds
-	s.power = (now.joules - s.from.joules) / seconds
-	s.from = now
+	from, last := s.from, s.rate
+	if s.doubted != (mark{}) {
+		from = s.doubted
+	}
+	seconds := (now.at - from.at).Seconds()
+	s.rate = float64(now.bytes-from.bytes) / seconds
+	s.power = (now.joules - from.joules) / seconds
+	s.last, s.from = s.from, now
 	s.windows++
+	if s.doubted != (mark{}) {
+		return true
+	}
 	return s.windows > 1 && (s.rate < growing*last || s.windows >= patience)
+}
+
+// doubt says whether the last window should not be judged by itself, and the next one
+// is to be added to it. A queue that overflows holds back a second's bytes for a round
+// trip or two, and lets them come at once after that; a worse rate is believed only
+// when it lasts.
+func (s *steady) doubt() bool {
+	if s.doubted != (mark{}) {
+		return false
+	}
+	s.doubted = s.last
+	return true
 }
 
 // shortest is the shortest window for a link with such a round trip.

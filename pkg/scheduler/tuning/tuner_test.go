@@ -185,7 +185,7 @@ func TestRebalance(t *testing.T) {
 		tuner.Size(20e6)
 	}
 	o := Observation{
-		Links: []LinkView{{Up: true, Rate: 1e7, Bandwidth: 1e7, RTT: 100 * scheduler.Millisecond, Streams: 9}},
+		Links: []LinkView{{Up: true, Rate: 1e7, Bandwidth: 1e7, RTT: 100 * scheduler.Millisecond, Streams: 18}},
 		Left:  [scheduler.MaxClasses]int64{0, 131e6, 2000e6},
 		Files: [scheduler.MaxClasses]int{0, 1000, 100},
 	}
@@ -201,7 +201,7 @@ func TestRebalance(t *testing.T) {
 			}
 		}
 	}
-	if len(moved) != 2 || moved[0] != "rebalanced: a connection from medium to large files" || plan.Connections() != 9 || plan.Classes[1].Connections != 2 {
+	if len(moved) != 2 || moved[0] != "rebalanced: a connection from medium to large files" || plan.Connections() != 18 || plan.Classes[1].Connections != 7 {
 		t.Errorf("%v, %+v", moved, plan)
 	}
 }
