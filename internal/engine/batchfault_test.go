@@ -345,9 +345,9 @@ func TestBatchHTTP2(t *testing.T) {
 func TestBatchTLSNotTrusted(t *testing.T) {
 	t.Parallel()
 	s, _ := serveTLS(t, &shop{})
-	clear := serve(t, &shop{})
+	open := serve(t, &shop{})
 	r := newRig(t)
-	wares := mixed(clear, 40, false)
+	wares := mixed(open, 40, false)
 	for i := range wares {
 		if i%2 == 0 {
 			wares[i].base = s
