@@ -270,11 +270,11 @@ func mixed(s *httptest.Server, n int, known bool) []ware {
 	return list
 }
 
+// Tests that compute more than they wait run by themselves.
+
 func TestBatch(t *testing.T) {
-	t.Parallel()
 	for _, known := range []bool{false, true} {
 		t.Run(fmt.Sprint("known ", known), func(t *testing.T) {
-			t.Parallel()
 			r := newRig(t)
 			s := &shop{}
 			files := 1000
@@ -291,10 +291,8 @@ func TestBatch(t *testing.T) {
 }
 
 func TestBatchOfLargeAndSmall(t *testing.T) {
-	t.Parallel()
 	for _, known := range []bool{false, true} {
 		t.Run(fmt.Sprint("known ", known), func(t *testing.T) {
-			t.Parallel()
 			r := newRig(t)
 			s := serve(t, &shop{})
 			var wares []ware

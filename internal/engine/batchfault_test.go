@@ -21,7 +21,6 @@ import (
 
 // TestBatchOddServers: whatever single files meet, the others are done.
 func TestBatchOddServers(t *testing.T) {
-	t.Parallel()
 	tests := []struct {
 		name string
 		gate func(w http.ResponseWriter, r *http.Request, o *object) bool
@@ -50,10 +49,9 @@ func TestBatchOddServers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			r := newRig(t)
 			s := serve(t, &shop{gate: tt.gate})
-			wares := mixed(s, 60, false)
+			wares := mixed(s, 40, false)
 			wares = append(wares, ware{base: s, size: 0}, ware{base: s, size: 2*mib + 5}, ware{base: s, size: 0, known: true})
 			r.haul(t.Context(), Batch{}, wares...).right()
 		})
@@ -61,7 +59,6 @@ func TestBatchOddServers(t *testing.T) {
 }
 
 func TestBatchErrorsOfFiles(t *testing.T) {
-	t.Parallel()
 	r := newRig(t)
 	s := serve(t, &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
 		switch o.body.Seed % 10 {
@@ -320,7 +317,6 @@ func TestBatchInterrupted(t *testing.T) {
 }
 
 func TestBatchDuplicates(t *testing.T) {
-	t.Parallel()
 	r := newRig(t)
 	s := serve(t, &shop{})
 	var wares []ware
@@ -331,7 +327,6 @@ func TestBatchDuplicates(t *testing.T) {
 }
 
 func TestBatchHTTP2(t *testing.T) {
-	t.Parallel()
 	sh := &shop{}
 	s, web := serveTLS(t, sh)
 	r := newRig(t)
@@ -409,7 +404,6 @@ func TestBatchObjectChanges(t *testing.T) {
 }
 
 func TestBatchRerun(t *testing.T) {
-	t.Parallel()
 	r := newRig(t)
 	sh := &shop{}
 	s := serve(t, sh)
@@ -441,7 +435,6 @@ func TestBatchRerun(t *testing.T) {
 }
 
 func TestBatchChecksums(t *testing.T) {
-	t.Parallel()
 	r := newRig(t)
 	s := serve(t, &shop{})
 	wares := mixed(s, 40, false)
@@ -467,7 +460,6 @@ func TestBatchChecksums(t *testing.T) {
 // TestBatchConnectionsWithAnEnd: a server that closes its connections now and then
 // costs no more than the requests behind.
 func TestBatchConnectionsWithAnEnd(t *testing.T) {
-	t.Parallel()
 	sh := &shop{}
 	served := map[string]int{}
 	sh.gate = func(w http.ResponseWriter, r *http.Request, _ *object) bool {
@@ -498,7 +490,6 @@ func TestBatchConnectionsWithAnEnd(t *testing.T) {
 
 // TestBatchOneAtATime: with manual concurrency 1 there is never more than one file.
 func TestBatchOneAtATime(t *testing.T) {
-	t.Parallel()
 	r := newRig(t)
 	h := r.haul(t.Context(), Batch{Mode: tuning.Manual, Concurrency: 1}, mixed(serve(t, &shop{}), 60, true)...)
 	h.right()

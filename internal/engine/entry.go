@@ -15,7 +15,7 @@ const (
 	// most files are smaller, and the first response tells.
 	guessSize = int64(1) << 20
 	// maxOpen bounds the files that are open at once.
-	maxOpen = 1024
+	maxOpen = 512
 	// journalFrom is the size in bytes from which on a file is journalled while it is
 	// on its way, and kept when the batch is interrupted.
 	journalFrom = int64(8) << 20
