@@ -94,7 +94,7 @@ func (o *outlook) lasts(s StreamID, bytes int64) float64 {
 func (o *outlook) latest(except StreamID) (StreamID, float64) {
 	best, end := noStream, -1.0
 	for s := range StreamID(MaxStreams) {
-		if o.last[s] == nil || s == except || o.passed&(1<<s) != 0 {
+		if o.last[s] == nil || s == except || o.passed&(1<<s) != 0 || o.speeds != nil && o.last[s].twin != NoChunk {
 			continue
 		}
 		if e := o.end(s); e > end {
@@ -195,6 +195,9 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 			return out
 		}
 		return c.takeOver(thief, stream, ch, x, out)
+	}
+	if c.batch != nil && from == own && own.wait[victim] == 0 {
+		return out // they have the link's rate between them
 	}
 	rest := ch.left() - ch.over
 	if own.last[stream] == nil && ch.left() <= room && c.worthCopying(l, own, stream, ch, end) &&
