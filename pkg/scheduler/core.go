@@ -323,7 +323,7 @@ func sortRanges(r []Range) {
 // done. A LinkUp and a Progress are only booked, and so is what is told of pieces
 // and plans: they take effect with the input that follows, so that links that come
 // up together start together, and nothing is decided before all progress has been
-// told. Time never runs backwards; an
+// told. In a batch Finished and Failed are booked as well. Time never runs backwards; an
 // input about a chunk that has ended, or a link that does not exist, is ignored.
 func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	c.now = max(c.now, now)
@@ -363,7 +363,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 			out = c.failover(out)
 		}
 	}
-	if in.Kind != LinkUp && in.Kind != Progress && in.Kind < Added {
+	if c.decides(in.Kind) {
 		if c.rations.needed(&c.cfg) {
 			out = c.ration(in.Kind, out)
 		}
@@ -374,6 +374,23 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		out = append(out, Action{Kind: Complete})
 	}
 	return out
+}
+
+// decides says whether an input is acted upon at once. In a batch, what ends is only
+// booked, too: where many requests end together, those that have ended but have not
+// been told of would be taken for late.
+func (c *Core) decides(k InputKind) bool {
+	switch k {
+	case LinkUp, Progress, Added, Voided, Expected, Planned:
+		return false
+	case Finished, Failed:
+		if c.batch != nil {
+			c.batch.booked = true
+			return false
+		}
+	default:
+	}
+	return true
 }
 
 // measure takes the links' rates. It waits for a Tick, when every request's

@@ -6,8 +6,10 @@ const (
 	// batchStreams is how many connections a link begins with where there are many
 	// files, as browsers do: a server works on them at the same time.
 	batchStreams = 6
-	// batchQueued bounds the requests in flight on a connection.
+	// batchQueued bounds the requests in flight on a connection, unmetQueued while
+	// nothing is known of its link.
 	batchQueued = 32
+	unmetQueued = 4
 	// aheadTrips is for how many round trips a connection should have been asked
 	// for bytes, at its part of the link's rate, but not for less than aheadFloor.
 	// Connections are not alike; what is asked for too early costs nothing before
@@ -26,6 +28,12 @@ const (
 	// briefTrips: a file of unknown size that takes a connection no longer than so
 	// many round trips is never shared out.
 	briefTrips = 4
+	// movedTrips is how many of the thief's round trips the moving of a request for a
+	// file of unknown size must gain.
+	movedTrips = 1
+	// dryTrips is for how many round trips idle connections wait for what nobody may be
+	// asked for yet.
+	dryTrips = 5
 	// wholePiece is up to how many bytes a piece is asked for as a whole, if that
 	// takes a connection no longer than wholeSeconds: what slow ones have in hand at
 	// the end has to be taken from them. Up to leastWhole it may take longer.
@@ -59,8 +67,7 @@ type hunger struct {
 func (c *Core) deal(out []Action) []Action {
 	b := c.batch
 	b.booked = false
-	b.helping = b.stock.last() && b.stock.empty()
-	if b.stock.empty() && !b.helping {
+	if b.helping = c.dry(); b.stock.empty() && !b.helping {
 		return out
 	}
 	for i := range b.tables {
@@ -75,6 +82,25 @@ func (c *Core) deal(out []Action) []Action {
 		}
 	}
 	return out
+}
+
+// dry says whether there is nothing left to ask for. What has not been asked for
+// because nobody knows whether it exists is waited for, but only for as long as it
+// takes to learn that.
+func (c *Core) dry() bool {
+	b := c.batch
+	open, _ := lowest(&b.stock.open)
+	fresh, _ := lowest(&b.stock.fresh)
+	if !b.stock.last() || open < MaxClasses || fresh < MaxClasses {
+		b.drySince = Never
+		return false
+	}
+	b.drySince = min(b.drySince, c.now)
+	trip := Time(0)
+	for i := range c.links {
+		trip = max(trip, c.links[i].rtt)
+	}
+	return b.stock.empty() || c.now-b.drySince > longest(aheadFloor, dryTrips, trip)
 }
 
 // dealTo lets one of a link's connections ask for something.
@@ -104,17 +130,21 @@ func (c *Core) dealTo(id LinkID, out []Action) []Action {
 }
 
 // next is the link's connection that should send its next request now, the one
-// with the least to do if there are several.
+// with the least to do if there are several; of idle ones, one that need not connect
+// first.
 func (c *Core) next(id LinkID) (best StreamID, found bool) {
 	l, t := &c.links[id], &c.batch.tables[id]
-	least := 0.0
+	least, fewest := 0.0, Time(0)
 	for s := range l.streams.most {
 		q := &t.streams[s]
 		switch {
 		case t.blocked&(1<<s) != 0 || !l.streams.served(s):
 			continue
 		case q.requests == 0:
-			return s, true
+			if trips := l.streams.trips(s); !found || least > 0 || trips < fewest {
+				best, found, least, fewest = s, true, 0, trips
+			}
+			continue
 		case q.requests >= c.depth(id, s):
 			if float64(q.pending) < starvedTrips*l.est.rate*l.trip().Seconds()*l.part(s) {
 				c.batch.hunger[id].starved = true
@@ -123,7 +153,7 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 		case float64(q.pending) > c.ahead(l, s):
 			continue
 		}
-		if wait := float64(q.pending) / l.part(s); !found || wait < least {
+		if wait := float64(q.pending+1) / l.part(s); !found || wait < least {
 			best, found, least = s, true, wait
 		}
 	}
@@ -138,6 +168,9 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 
 // depth is how many requests a connection may have in flight.
 func (c *Core) depth(id LinkID, stream StreamID) int32 {
+	if l := &c.links[id]; l.est.rate <= 0 && l.est.nSamples == 0 {
+		return unmetQueued
+	}
 	p := &c.batch.plans[id]
 	if n := p.Classes[p.class(stream)].Pipelining; n > 0 {
 		return int32(min(n, batchQueued))
@@ -361,6 +394,33 @@ func (c *Core) at(slot int32, id LinkID) (streams uint64) {
 		}
 	}
 	return streams
+}
+
+// worthMoving says whether a request for a file of unknown size that was not
+// answered should be moved to a stream of thief, since its own will be done only in
+// end seconds. It cannot be shared, and costs its connection, so the gain must be
+// great.
+func (c *Core) worthMoving(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID, end float64) bool {
+	ch := from.last[victim]
+	if thief.robbed > 0 || !thief.est.measured() || ch.got > 0 {
+		return false
+	}
+	alone := own.soonest(thief, stream, ch.left()-ch.over)
+	return end > nowhere*alone && end-alone > movedTrips*own.trip
+}
+
+// move withdraws a request that was not answered, and makes it anew on a stream of
+// another.
+func (c *Core) move(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
+	k, rng, l := ch.class, ch.rng, &c.links[ch.link]
+	if l.est.nMarks == 0 && ch.link != thief {
+		l.robbed++
+	}
+	l.streams.cut[ch.stream], l.streams.opened[ch.stream] = c.nextID, 0
+	out = append(out, cancel(ch))
+	out = c.end(c.find(ch.id), out)
+	s := &c.batch.stock
+	return c.startPart(thief, stream, k, s.take(k, false, s.open[k].index(rng.Off), rng.Len()), out)
 }
 
 // mayHelp says whether a connection may help with ch: where files at once are
