@@ -217,8 +217,12 @@ func (c *Core) NextWake() Time {
 			least = batchWake
 		}
 		wake = min(wake, c.now+max(rateWindow/2/Time(l.streams.most), least))
-		if due := l.lastByte + longTrip; l.received == 0 && l.rtt == 0 && due > c.now {
-			wake = min(wake, due) // a trip that long asks for more streams
+		if l.received == 0 && l.rtt == 0 { // a trip that long asks for more streams
+			for _, trip := range [...]Time{farTrip, longTrip} {
+				if due := l.lastByte + trip; due > c.now && (c.batch != nil || trip == longTrip) {
+					wake = min(wake, due)
+				}
+			}
 		}
 		if l.est.rate > 0 && c.sized() && c.cfg.Overlap == 0 {
 			if spare := float64(l.owed()) - c.runway(l); spare > 0 && l.streams.most == 1 {

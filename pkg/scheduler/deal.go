@@ -6,8 +6,10 @@ const (
 	// batchStreams is how many connections a link begins with where there are many
 	// files, as browsers do: a server works on them at the same time.
 	batchStreams = 6
-	// batchQueued bounds the requests in flight on a connection.
+	// batchQueued bounds the requests in flight on a connection, unmetQueued while
+	// nothing is known of its link.
 	batchQueued = 32
+	unmetQueued = 4
 	// aheadTrips is for how many round trips a connection should have been asked
 	// for bytes, at its part of the link's rate, but not for less than aheadFloor.
 	// Connections are not alike; what is asked for too early costs nothing before
@@ -26,6 +28,9 @@ const (
 	// briefTrips: a file of unknown size that takes a connection no longer than so
 	// many round trips is never shared out.
 	briefTrips = 4
+	// movedTrips is how many of the thief's round trips the moving of a request for a
+	// file of unknown size must gain.
+	movedTrips = 1
 	// wholePiece is up to how many bytes a piece is asked for as a whole, if that
 	// takes a connection no longer than wholeSeconds: what slow ones have in hand at
 	// the end has to be taken from them. Up to leastWhole it may take longer.
@@ -138,6 +143,9 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 
 // depth is how many requests a connection may have in flight.
 func (c *Core) depth(id LinkID, stream StreamID) int32 {
+	if l := &c.links[id]; l.est.rate <= 0 && l.est.nSamples == 0 {
+		return unmetQueued
+	}
 	p := &c.batch.plans[id]
 	if n := p.Classes[p.class(stream)].Pipelining; n > 0 {
 		return int32(min(n, batchQueued))
@@ -361,6 +369,33 @@ func (c *Core) at(slot int32, id LinkID) (streams uint64) {
 		}
 	}
 	return streams
+}
+
+// worthMoving says whether a request for a file of unknown size that was not
+// answered should be moved to a stream of thief, since its own will be done only in
+// end seconds. It cannot be shared, and costs its connection, so the gain must be
+// great.
+func (c *Core) worthMoving(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID, end float64) bool {
+	ch := from.last[victim]
+	if thief.robbed > 0 || !thief.est.measured() || ch.got > 0 {
+		return false
+	}
+	alone := own.soonest(thief, stream, ch.left()-ch.over)
+	return end > nowhere*alone && end-alone > movedTrips*own.trip
+}
+
+// move withdraws a request that was not answered, and makes it anew on a stream of
+// another.
+func (c *Core) move(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
+	k, rng, l := ch.class, ch.rng, &c.links[ch.link]
+	if l.est.nMarks == 0 && ch.link != thief {
+		l.robbed++
+	}
+	l.streams.cut[ch.stream], l.streams.opened[ch.stream] = c.nextID, 0
+	out = append(out, cancel(ch))
+	out = c.end(c.find(ch.id), out)
+	s := &c.batch.stock
+	return c.startPart(thief, stream, k, s.take(k, false, s.open[k].index(rng.Off), rng.Len()), out)
 }
 
 // mayHelp says whether a connection may help with ch: where files at once are

@@ -30,8 +30,11 @@ const (
 	// that more of them cost nothing at the end: these take the place of the figures
 	// above.
 	batchTripPerStream = 5 * Millisecond
-	batchUnmetStreams  = 32
 	batchLeastShare    = int64(128) << 10
+	// A link of which nothing has been heard for farTrip, or twice that, has a trip at
+	// least as long, and gets farStreams, or twice as many.
+	farTrip    = 50 * Millisecond
+	farStreams = 16
 
 	// A trial begins with firstTrial connections. It waits for trialRTTs round
 	// trips, at least trialFloor, until the new ones have left slow start, and
@@ -105,12 +108,16 @@ func (s *streams) tune(now Time, l *link, left int64) {
 // widen gives a link with a long round trip many streams to start with.
 func (s *streams) widen(now Time, l *link, left int64) {
 	trip, most := l.rtt, int64(s.limit())
-	unmet, each, share := int64(unmetStreams), tripPerStream, leastShare
+	each, share := tripPerStream, leastShare
 	if s.batch {
-		unmet, each, share = batchUnmetStreams, batchTripPerStream, batchLeastShare
+		each, share = batchTripPerStream, batchLeastShare
 	}
 	if trip == 0 && l.received == 0 { // no connection yet: it takes that long at least
-		trip, most = now-l.lastByte, unmet
+		trip, most = now-l.lastByte, unmetStreams
+		if s.batch {
+			s.most = max(s.most, StreamID(min(farStreams*min(2, int64(trip/farTrip)), left/share)))
+			return
+		}
 	}
 	if trip < longTrip {
 		return

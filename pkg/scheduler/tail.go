@@ -154,6 +154,9 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 		own.rate *= float64(max(1, own.active)) / float64(own.active+1)
 	}
 	room := c.room(thief)
+	if ch.guess && c.worthMoving(&c.links[thief], &own, stream, from, victim, end) && ch.left() <= room {
+		return c.move(thief, stream, ch, out)
+	}
 	if x := min(room, c.loot(&c.links[thief], &own, stream, from, victim, end)); x > 0 && !ch.guess {
 		if ch.link != thief && c.anotherSooner(thief, ch.link, x, own.soonest(&c.links[thief], stream, x)) {
 			return out
