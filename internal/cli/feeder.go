@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -91,7 +90,7 @@ func (f *feeder) add(ctx context.Context, u *url.URL, e joblist.Entry, sum *engi
 	}
 	dir, name := e.Dir, e.Out
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
-		dir, name = path.Join(dir, "/", name[:i]), name[i+1:]
+		dir, name = dir+"/"+name[:i], name[i+1:]
 	}
 	if ok := f.send(ctx, &engine.Job{URL: u, Checksum: sum, Target: store.Target{Sub: dir, Name: name}}); !ok {
 		return false

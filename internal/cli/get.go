@@ -43,6 +43,9 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	}
 	warn := func(important bool, text string) { bus.Publish(event.Notice{Warning: important, Text: text}) }
 	result := &outcome{bus: &bus, started: started}
+	if o.writeOut != "" {
+		result.statuses = make(map[event.FileID]int)
+	}
 	var totals []event.LinkTotals
 	links, specs, err := o.choose(ctx, warn)
 	if err == nil {
@@ -77,7 +80,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	}
 	bus.Publish(runEnded(started, err, totals))
 	bus.Close()
-	watchErr := watchers.finish(o, stdio)
+	watchErr := watchers.finish(ctx, o, stdio, result)
 	switch {
 	case err == nil:
 		return watchErr

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -29,6 +30,8 @@ type outcome struct {
 	ending error   // what ended the run, if something did
 	failed int
 	said   []failure // the first to happen
+
+	statuses map[event.FileID]int // of error responses; nil: nobody will ask
 }
 
 // failure is an error at a place in the order of files.
@@ -54,8 +57,30 @@ func (r *outcome) Ended(job *engine.Job, res engine.Result, err error) {
 		end.ExitCode, _ = classify(err)
 		end.Error = err.Error()
 		r.fail(failure{int(job.ID), job.URL, err})
+		r.note(job.ID, err)
 	}
 	r.bus.Publish(end)
+}
+
+// note keeps the status of an error response, where somebody will ask for it.
+func (r *outcome) note(id event.FileID, err error) {
+	var web *fetch.Error
+	if r.statuses == nil || !errors.As(err, &web) || web.Status == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.statuses[id] = web.Status
+}
+
+// status is that of the error response that ended a file; 0: none did.
+func (r *outcome) status(id event.FileID) int {
+	if r == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.statuses[id]
 }
 
 // broken takes in why there is no file at a place, or none of those below u.

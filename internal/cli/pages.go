@@ -59,13 +59,18 @@ func (p *pages) get(ctx context.Context, u *url.URL) (page []byte, at *url.URL, 
 			if cause := context.Cause(ctx); cause != nil {
 				return nil, nil, cause
 			}
-			var web *fetch.Error
-			if !errors.As(err, &web) || !web.Temporary() && web.Class != fetch.DNS {
+			if !again(err) {
 				return nil, nil, err
 			}
 		}
 	}
 	return nil, nil, err
+}
+
+// again says whether another link, or another time, may make a difference.
+func again(err error) bool {
+	var web *fetch.Error
+	return errors.As(err, &web) && (web.Temporary() || web.Class == fetch.DNS || errors.Is(err, fetch.ErrStalled))
 }
 
 // getOver is get over one link.

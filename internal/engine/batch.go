@@ -44,9 +44,11 @@ type Meter interface {
 }
 
 const (
-	// lookEvery is the least time between two looks at all requests in flight, of
-	// which there may be hundreds.
-	lookEvery = 5 * scheduler.Millisecond
+	// lookEach is the least time between two looks at all requests in flight, for each
+	// of them, and lookMost its bound: there may be hundreds, and each message of one
+	// would else cost a look at all.
+	lookEach = 20 * scheduler.Microsecond
+	lookMost = 5 * scheduler.Millisecond
 	// stallsEvery is how often it is looked whether bodies have come to a halt.
 	stallsEvery = 250 * scheduler.Millisecond
 	// heardAtOnce bounds how many messages are taken before the next look around.
@@ -199,18 +201,23 @@ func (b *batch) hearMore(reqs context.Context) {
 // untilLook is how long nothing but a message can be of interest.
 func (b *batch) untilLook() scheduler.Time {
 	now := b.e.now()
-	wait := max(b.untilWake(), b.looked+lookEvery-now)
+	wait := max(b.untilWake(), b.looked+b.lookEvery()-now)
 	for _, f := range b.held {
-		wait = min(wait, max(f.due-now, lookEvery))
+		wait = min(wait, max(f.due-now, lookMost))
 	}
 	return wait
+}
+
+// lookEvery is the least time between two looks.
+func (b *batch) lookEvery() scheduler.Time {
+	return min(lookMost, scheduler.Time(len(b.transfers))*lookEach)
 }
 
 // lookAround reads the counters, lets the scheduler think, and sees to what happens
 // now and then.
 func (b *batch) lookAround(reqs context.Context) {
 	now := b.e.now()
-	if b.err != nil || now < b.looked+lookEvery {
+	if b.err != nil || now < b.looked+b.lookEvery() {
 		return
 	}
 	b.looked = now

@@ -35,7 +35,8 @@ func TestReader(t *testing.T) {
 		"only remarks": {"# a\n\n   \n#b", nil, ""},
 		"one a line": {
 			"http://h/a\r\nh/b\n\n# no\n  http://h/c?x=1",
-			[]Entry{{Line: 1, URL: "http://h/a"}, {Line: 2, URL: "h/b"}, {Line: 5, URL: "http://h/c?x=1"}}, "",
+			[]Entry{{Line: 1, URL: "http://h/a"}, {Line: 2, URL: "h/b"}, {Line: 5, URL: "http://h/c?x=1"}},
+			"",
 		},
 		"byte order mark": {"\ufeffhttp://h/a\n", []Entry{{Line: 1, URL: "http://h/a"}}, ""},
 		"aria2's": {
@@ -43,11 +44,13 @@ func TestReader(t *testing.T) {
 			[]Entry{
 				{Line: 1, URL: "http://h/a", Mirrors: 2, Out: "b c.bin", Dir: "x/y", Checksum: "sha256=00ff"},
 				{Line: 6, URL: "http://h/z", Out: ".."},
-			}, "",
+			},
+			"",
 		},
 		"unknown options once": {
 			"http://h/a\n  split=5\n  split=6\n  gid=1\nhttp://h/b\n  split=7\n",
-			[]Entry{{Line: 1, URL: "http://h/a", Unknown: []string{"split", "gid"}}, {Line: 5, URL: "http://h/b"}}, "",
+			[]Entry{{Line: 1, URL: "http://h/a", Unknown: []string{"split", "gid"}}, {Line: 5, URL: "http://h/b"}},
+			"",
 		},
 		"a value with =":    {"h/a\n  out=a=b\n", []Entry{{Line: 1, URL: "h/a", Out: "a=b"}}, ""},
 		"option first":      {"\n  out=x\nhttp://h/a\n", nil, "line 2: an option stands before the first URL"},

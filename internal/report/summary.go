@@ -67,9 +67,11 @@ func headline(r Report) string {
 
 // filesLine says how many of several files there are by now.
 func filesLine(r Report) string {
+	const interrupted = 130 // it was not done, but did not fail
 	failed, before := 0, 0
 	for i := range r.Files {
 		switch f := &r.Files[i]; {
+		case f.ExitCode == interrupted:
 		case f.ExitCode != 0:
 			failed++
 		case f.SizeBytes > 0 && f.ResumedBytes == f.SizeBytes:

@@ -76,11 +76,13 @@ func TestRerun(t *testing.T) {
 		},
 		"a directory": {
 			func(t *testing.T, dir string) { must(t, os.Mkdir(filepath.Join(dir, "x"), 0o700)) },
-			id, false, false, "x.1", []string{"x", "x.1"},
+			id, false, false, "x.1",
+			[]string{"x", "x.1"},
 		},
 		"a symbolic link to the same": {
 			both(file("y", b, changed()), func(t *testing.T, dir string) { must(t, os.Symlink("y", filepath.Join(dir, "x"))) }),
-			id, false, false, "x.1", []string{"x", "x.1", "y"},
+			id, false, false, "x.1",
+			[]string{"x", "x.1", "y"},
 		},
 		"somebody's .part beside": {
 			both(file("x", other, now), file("x.1.part", other, now)), id, true, false, "x.2", []string{"x", "x.1.part", "x.2"},
