@@ -63,7 +63,7 @@ func (v View) late(id LinkID) bool {
 func (v View) delay(id LinkID) float64 {
 	l := &v.core.links[id]
 	if l.requests == 0 {
-		return float64(l.streams.trips(0)) * l.trip().Seconds()
+		return float64(v.core.trips(l)) * l.trip().Seconds()
 	}
 	return max(l.trip().Seconds(), float64(l.owed())/v.RateOrMean(id))
 }

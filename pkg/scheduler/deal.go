@@ -31,6 +31,9 @@ const (
 	// movedTrips is how many of the thief's round trips the moving of a request for a
 	// file of unknown size must gain.
 	movedTrips = 1
+	// dryTrips is for how many round trips idle connections wait for what nobody may be
+	// asked for yet.
+	dryTrips = 5
 	// wholePiece is up to how many bytes a piece is asked for as a whole, if that
 	// takes a connection no longer than wholeSeconds: what slow ones have in hand at
 	// the end has to be taken from them. Up to leastWhole it may take longer.
@@ -64,8 +67,7 @@ type hunger struct {
 func (c *Core) deal(out []Action) []Action {
 	b := c.batch
 	b.booked = false
-	b.helping = b.stock.last() && b.stock.empty()
-	if b.stock.empty() && !b.helping {
+	if b.helping = c.dry(); b.stock.empty() && !b.helping {
 		return out
 	}
 	for i := range b.tables {
@@ -80,6 +82,25 @@ func (c *Core) deal(out []Action) []Action {
 		}
 	}
 	return out
+}
+
+// dry says whether there is nothing left to ask for. What has not been asked for
+// because nobody knows whether it exists is waited for, but only for as long as it
+// takes to learn that.
+func (c *Core) dry() bool {
+	b := c.batch
+	open, _ := lowest(&b.stock.open)
+	fresh, _ := lowest(&b.stock.fresh)
+	if !b.stock.last() || open < MaxClasses || fresh < MaxClasses {
+		b.drySince = Never
+		return false
+	}
+	b.drySince = min(b.drySince, c.now)
+	trip := Time(0)
+	for i := range c.links {
+		trip = max(trip, c.links[i].rtt)
+	}
+	return b.stock.empty() || c.now-b.drySince > longest(aheadFloor, dryTrips, trip)
 }
 
 // dealTo lets one of a link's connections ask for something.
@@ -109,17 +130,21 @@ func (c *Core) dealTo(id LinkID, out []Action) []Action {
 }
 
 // next is the link's connection that should send its next request now, the one
-// with the least to do if there are several.
+// with the least to do if there are several; of idle ones, one that need not connect
+// first.
 func (c *Core) next(id LinkID) (best StreamID, found bool) {
 	l, t := &c.links[id], &c.batch.tables[id]
-	least := 0.0
+	least, fewest := 0.0, Time(0)
 	for s := range l.streams.most {
 		q := &t.streams[s]
 		switch {
 		case t.blocked&(1<<s) != 0 || !l.streams.served(s):
 			continue
 		case q.requests == 0:
-			return s, true
+			if trips := l.streams.trips(s); !found || least > 0 || trips < fewest {
+				best, found, least, fewest = s, true, 0, trips
+			}
+			continue
 		case q.requests >= c.depth(id, s):
 			if float64(q.pending) < starvedTrips*l.est.rate*l.trip().Seconds()*l.part(s) {
 				c.batch.hunger[id].starved = true
@@ -128,7 +153,7 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 		case float64(q.pending) > c.ahead(l, s):
 			continue
 		}
-		if wait := float64(q.pending) / l.part(s); !found || wait < least {
+		if wait := float64(q.pending+1) / l.part(s); !found || wait < least {
 			best, found, least = s, true, wait
 		}
 	}

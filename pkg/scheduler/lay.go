@@ -10,6 +10,7 @@ type batch struct {
 	hunger   []hunger
 	booked   bool // something was told that nobody has acted upon
 	helping  bool // there is nothing left to ask for
+	drySince Time // when all was asked for that could be; Never: it is not
 }
 
 func newBatch(links int) *batch {

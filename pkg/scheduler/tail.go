@@ -21,6 +21,9 @@ const (
 	initialWindow = 10 * 1448
 	// forever is more seconds than any request takes.
 	forever = 1e9
+	// helpTries is of how many connections an idle one looks at what they have to do,
+	// where there are many files.
+	helpTries = 4
 	// noStream names no stream.
 	noStream StreamID = -1
 )
@@ -35,6 +38,7 @@ type outlook struct {
 	last    [MaxStreams]*chunk
 	speeds  *speeds             // of a batch: how the rate is shared
 	sum     float64             // of the speeds of the streams at work
+	passed  uint64              // bit s: nothing could be done for stream s
 	owed    [MaxStreams]int64   // bytes
 	wait    [MaxStreams]float64 // seconds until the first of them
 }
@@ -90,7 +94,7 @@ func (o *outlook) lasts(s StreamID, bytes int64) float64 {
 func (o *outlook) latest(except StreamID) (StreamID, float64) {
 	best, end := noStream, -1.0
 	for s := range StreamID(MaxStreams) {
-		if o.last[s] == nil || s == except {
+		if o.last[s] == nil || s == except || o.passed&(1<<s) != 0 || o.speeds != nil && o.last[s].twin != NoChunk {
 			continue
 		}
 		if e := o.end(s); e > end {
@@ -123,6 +127,20 @@ func (c *Core) due(ch *chunk) float64 {
 	return max(0, (c.now - at - rateWindow/2).Seconds()) // bytes are told of now and then
 }
 
+// trips is how many round trips it takes an idle link to its first byte.
+func (c *Core) trips(l *link) Time {
+	fewest := l.streams.trips(0)
+	if c.batch == nil {
+		return fewest
+	}
+	for s := range l.streams.most {
+		if l.streams.served(s) {
+			fewest = min(fewest, l.streams.trips(s))
+		}
+	}
+	return fewest
+}
+
 // steal lets a stream that has run out of work take over the end of what would
 // be received last: of another link, if the policy names one, or of another
 // stream of its own (ALGORITHMS, Tail).
@@ -132,39 +150,58 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 	}
 	var own, other outlook
 	c.look(thief, &own)
-	victim, end := own.latest(stream)
-	from := &own
-	if id := c.cfg.Policy.Victim(View{c}, thief); id != NoLink && id != thief {
-		c.look(id, &other)
+	link := c.cfg.Policy.Victim(View{c}, thief)
+	if link != NoLink && link != thief {
+		c.look(link, &other)
+	}
+	tries := 1
+	if c.batch != nil {
+		tries = helpTries
+	}
+	for before, try := len(out), 0; try < tries && len(out) == before; try++ {
+		victim, end := own.latest(stream)
+		from := &own
 		if s, e := other.latest(noStream); e > end {
 			victim, end, from = s, e, &other
 		}
+		if victim == noStream {
+			break
+		}
+		if try == 0 && own.last[stream] == nil {
+			own.rate *= float64(max(1, own.active)) / float64(own.active+1)
+		}
+		out = c.help(thief, stream, &own, from, victim, end, out)
+		from.passed |= 1 << victim
 	}
-	if victim == noStream {
-		return out
-	}
-	ch := from.last[victim]
+	return out
+}
+
+// help lets a stream take over what it should of a victim that would be done at end,
+// which may be nothing.
+func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim StreamID, end float64, out []Action) []Action {
+	ch, l := from.last[victim], &c.links[thief]
 	if ch.twin != NoChunk || c.batch != nil && !c.mayHelp(thief, stream, ch) {
 		return out
 	}
-	if from == &own && ch.got == 0 && c.links[thief].streams.cut[stream] > 0 {
+	if from == own && ch.got == 0 && l.streams.cut[stream] > 0 {
 		return out // whom nothing has answered since cannot do better
 	}
-	if own.last[stream] == nil {
-		own.rate *= float64(max(1, own.active)) / float64(own.active+1)
-	}
 	room := c.room(thief)
-	if ch.guess && c.worthMoving(&c.links[thief], &own, stream, from, victim, end) && ch.left() <= room {
+	if ch.guess && c.worthMoving(l, own, stream, from, victim, end) && ch.left() <= room {
 		return c.move(thief, stream, ch, out)
 	}
-	if x := min(room, c.loot(&c.links[thief], &own, stream, from, victim, end)); x > 0 && !ch.guess {
-		if ch.link != thief && c.anotherSooner(thief, ch.link, x, own.soonest(&c.links[thief], stream, x)) {
+	if x := min(room, c.loot(l, own, stream, from, victim, end)); x > 0 && !ch.guess {
+		if ch.link != thief && c.anotherSooner(thief, ch.link, x, own.soonest(l, stream, x)) {
 			return out
 		}
 		return c.takeOver(thief, stream, ch, x, out)
 	}
-	if own.last[stream] == nil && ch.left() <= room && c.worthCopying(&c.links[thief], &own, stream, ch, end) &&
-		!c.anotherSooner(thief, ch.link, ch.left()-ch.over, own.soonest(&c.links[thief], stream, ch.left()-ch.over)) {
+	if c.batch != nil && from == own && own.wait[victim] == 0 {
+		return out // they have the link's rate between them
+	}
+	rest := ch.left() - ch.over
+	if own.last[stream] == nil && ch.left() <= room && c.worthCopying(l, own, stream, ch, end) &&
+		!c.anotherSooner(thief, ch.link, rest, own.soonest(l, stream, rest)) {
 		return c.hedge(thief, stream, ch, out)
 	}
 	return out

@@ -7,11 +7,7 @@ import (
 )
 
 // frugal is with how many connections LowE begins to find out how few fill a link.
-const frugal = 4
-
-// lastTrial is how many of the shortest windows a job must still last for another
-// number of connections to be tried.
-const lastTrial = 5
+const frugal = 2
 
 // lowest is LowE [P, R: MinE]: classes from small to large files take
 //
@@ -49,7 +45,7 @@ func (t *Tuner) filling(i int, v *LinkView, first int, o *Observation, out []Cha
 	l := &t.links[i]
 	f := &l.fill
 	if f.n == 0 {
-		f.begin(max(first, t.kinds), t.kinds)
+		f.begin(max(first, t.kinds), t.kinds, t.cfg.Mode == LowE)
 		return t.propose(i, t.even(f.n), fmt.Sprintf("%s: %s to begin with", t.cfg.Mode.Title(), count(f.n)), out)
 	}
 	if v.RTT == 0 || v.Rate == 0 {
@@ -57,11 +53,7 @@ func (t *Tuner) filling(i int, v *LinkView, first int, o *Observation, out []Cha
 	}
 	f.least = t.kinds
 	before := f.n
-	if t.remaining(o) < lastTrial*shortest(v.RTT) {
-		f.stop()
-		return out
-	}
-	n := f.step(mark{at: t.now, bytes: t.meter.bytes[i]}, v.RTT, v.Streams, useful(v.product()))
+	n := f.step(mark{at: t.now, bytes: t.meter.bytes[i]}, v, t.remaining(o))
 	switch {
 	case f.enough > 0 || n == before:
 		return out
@@ -84,8 +76,11 @@ func (t *Tuner) remaining(o *Observation) scheduler.Time {
 
 // said is why a link has so many connections.
 func (f *fill) said(v *LinkView) string {
-	if f.one == 0 {
-		return "fewer cannot be, and more do no more"
+	switch {
+	case f.short:
+		return "no time to try others"
+	case f.one == 0:
+		return "which fill the link"
 	}
 	return fmt.Sprintf("of %s in flight each, fill it", megabytes(float64(f.one*v.RTT.Seconds())))
 }
