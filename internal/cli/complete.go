@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/internal/page"
 	"github.com/mlget/mlget/internal/power"
 	"github.com/mlget/mlget/internal/progress"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -64,6 +65,8 @@ func wordsOf(flag string) []string {
 		return scheduler.Names()
 	case "energy":
 		return scheduler.EnergyNames()
+	case "figure":
+		return page.Names()
 	case "progress":
 		return []string{
 			string(progress.ModeAuto), string(progress.ModeBar), string(progress.ModePlain),

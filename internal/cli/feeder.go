@@ -19,7 +19,7 @@ import (
 type feeder struct {
 	o     *getOptions
 	task  *task
-	pages *pages // of directories; nil where there are none
+	pages *pages // of directories
 	warn  func(important bool, text string)
 	out   *outcome
 	names joblist.Names

@@ -52,6 +52,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		run := o.runStarted(started, links, t.files())
 		bus.Publish(run)
 		sampler := measure.start(run)
+		used := o.sampleUsage(&bus, started)
 		nets, terms := networks(links, measure.models)
 		cfg := o.engine(web, &bus, started)
 		shared := engine.NewLinks(&bus, started, nets, terms, cfg.BlockSize)
@@ -67,13 +68,16 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		if o.maxTime > 0 {
 			cfg.Deadline = scheduler.Time(measured + o.maxTime)
 		}
-		err = result.close(o.download(limited, cfg, shared, nets, t, result, warn))
+		pages := newPages(&cfg.HTTP, nets, terms, o.timeout)
+		err = result.close(o.download(limited, cfg, shared, pages, t, result, warn))
+		pages.close()
 		stop()
 		for _, l := range shared[:len(roster.members)] {
 			totals = append(totals, l.Totals())
 		}
 		linger(ctx, sampler, o.power.tail, warn, " after the end; an interrupt ends it")
 		sampler.Stop()
+		used()
 	} else {
 		bus.Publish(o.runStarted(started, nil, t.files()))
 		notBegun(&bus, started, t, err)
@@ -170,7 +174,7 @@ func runEnded(started time.Time, err error, totals []event.LinkTotals) event.Run
 
 // download does what there is to do and tells result what came of each file.
 func (o *getOptions) download(
-	ctx context.Context, cfg engine.Config, links []*engine.Link, nets []engine.Network, t *task, result *outcome,
+	ctx context.Context, cfg engine.Config, links []*engine.Link, pages *pages, t *task, result *outcome,
 	warn func(important bool, text string),
 ) error {
 	e, err := engine.New(cfg, links)
@@ -183,11 +187,7 @@ func (o *getOptions) download(
 		result.Ended(t.one, res, err)
 		return nil
 	}
-	f := &feeder{o: o, task: t, warn: warn, out: result, jobs: make(chan *engine.Job)}
-	if t.trees {
-		f.pages = newPages(&cfg.HTTP, nets, o.timeout)
-		defer f.pages.close()
-	}
+	f := &feeder{o: o, task: t, pages: pages, warn: warn, out: result, jobs: make(chan *engine.Job)}
 	ctx, cancel := context.WithCancel(ctx)
 	var feeding sync.WaitGroup
 	feeding.Go(func() { f.run(ctx) })

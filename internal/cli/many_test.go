@@ -196,13 +196,14 @@ func TestPages(t *testing.T) {
 		class   fetch.Class // 0: the page comes
 		dials   []int64
 	}{
-		"at once":              {[]error{nil, nil}, []int{200}, "/", 0, []int64{1, 0}},
-		"redirected":           {[]error{nil}, []int{200, 200}, "/to", 0, []int64{1}},
-		"over the second link": {[]error{errors.New("no route"), nil}, []int{200}, "/", 0, []int64{1, 1}},
-		"busy at first":        {[]error{nil}, []int{503, 200}, "/", 0, []int64{1}},
-		"not there":            {[]error{nil, nil}, []int{404}, "/", fetch.Status, []int64{1, 0}},
-		"no link works":        {[]error{errors.New("no route")}, nil, "/", fetch.Network, []int64{pageRounds}},
-		"a page that stops":    {[]error{nil}, nil, "/silent/", fetch.Canceled, []int64{pageRounds}},
+		"at once":               {[]error{nil, nil}, []int{200}, "/", 0, []int64{1, 0}},
+		"the first is a backup": {[]error{nil, nil}, []int{200}, "/", 0, []int64{0, 1}},
+		"redirected":            {[]error{nil}, []int{200, 200}, "/to", 0, []int64{1}},
+		"over the second link":  {[]error{errors.New("no route"), nil}, []int{200}, "/", 0, []int64{1, 1}},
+		"busy at first":         {[]error{nil}, []int{503, 200}, "/", 0, []int64{1}},
+		"not there":             {[]error{nil, nil}, []int{404}, "/", fetch.Status, []int64{1, 0}},
+		"no link works":         {[]error{errors.New("no route")}, nil, "/", fetch.Network, []int64{pageRounds}},
+		"a page that stops":     {[]error{nil}, nil, "/silent/", fetch.Canceled, []int64{pageRounds}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var links []engine.Network
@@ -213,7 +214,11 @@ func TestPages(t *testing.T) {
 			for _, code := range c.answers {
 				answers <- code
 			}
-			p := newPages(&fetch.Config{}, links, 300*time.Millisecond)
+			terms := make([]engine.Terms, len(links))
+			if name == "the first is a backup" {
+				terms[0].Backup = true
+			}
+			p := newPages(&fetch.Config{}, links, terms, 300*time.Millisecond)
 			defer p.close()
 			u, err := url.Parse(server.URL + c.path)
 			if err != nil {

@@ -31,11 +31,15 @@ type pages struct {
 	silence time.Duration // how long a body may bring nothing; 0: for ever
 }
 
-// newPages makes one of a run's links. Close it.
-func newPages(cfg *fetch.Config, links []engine.Network, silence time.Duration) *pages {
+// newPages makes one of a run's links, of which backups come last. Close it.
+func newPages(cfg *fetch.Config, links []engine.Network, terms []engine.Terms, silence time.Duration) *pages {
 	p := &pages{silence: silence}
-	for _, l := range links {
-		p.links = append(p.links, fetch.NewClient(cfg, l, nil))
+	for _, backup := range []bool{false, true} {
+		for i, l := range links {
+			if terms[i].Backup == backup {
+				p.links = append(p.links, fetch.NewClient(cfg, l, nil))
+			}
+		}
 	}
 	return p
 }

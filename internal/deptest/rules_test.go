@@ -97,10 +97,24 @@ func rules() map[string]rule {
 			std:     "bufio bytes errors fmt io net/url slices strconv strings unicode unicode/utf8",
 		},
 
+		// Make one thing of many runs.
+		"internal/study": {
+			imports: "internal/energy internal/event internal/record internal/report internal/units pkg/scheduler",
+			tests:   "internal/event/eventtest",
+		},
+		"internal/plot": {imports: "internal/term golang.org/x/image"},
+		"internal/page": {
+			imports: "internal/energy internal/plot internal/study internal/term",
+			tests:   "internal/event internal/record internal/report pkg/scheduler",
+		},
+
+		// Measures: runs mlget again and again, through an interface.
+		"internal/campaign": {imports: "internal/report"},
+
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
-			imports: "internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/joblist internal/metrics internal/modelled internal/power internal/progress internal/record internal/report internal/sim internal/store internal/sweep internal/term internal/terms" +
+			imports: "internal/campaign internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
+				" internal/joblist internal/metrics internal/modelled internal/page internal/plot internal/power internal/progress internal/record internal/report internal/sim internal/store internal/study internal/sweep internal/term internal/terms" +
 				" internal/units pkg/scheduler pkg/scheduler/tuning" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
@@ -183,6 +197,7 @@ func onlyBy() map[string]string {
 		"unsafe":                              "internal/link",                            // structures of the kernel
 		"log":                                 "internal/linklab/server internal/metrics", // the type that net/http's server asks for
 		"github.com/prometheus/client_golang": "",                                         // tests; what it would weigh is in docs/architecture.md
+		"golang.org/x/image":                  "internal/plot",
 		"github.com/vishvananda/netlink":      "internal/linklab",
 		"go.uber.org/goleak":                  "",
 	}
