@@ -9,7 +9,7 @@ import (
 const (
 	// brisk is with how many connections EHT begins to find out how few fill a
 	// link: more than LowE, as a slow start costs time.
-	brisk = 6
+	brisk = 5
 	// stride is by how many connections EHT goes on [R, HTEE].
 	stride = 2
 	// better is by what factor a ratio must exceed the best to be better.
