@@ -72,8 +72,13 @@ func rules() map[string]rule {
 
 		// Watch.
 		"internal/progress": {
-			imports: "internal/event internal/term internal/units pkg/scheduler github.com/vbauerster/mpb/v8 golang.org/x/term",
-			tests:   "internal/event/eventtest golang.org/x/sys",
+			imports: "internal/event internal/term internal/units pkg/scheduler golang.org/x/sys golang.org/x/term golang.org/x/text/width",
+			tests:   "internal/event/eventtest",
+		},
+		"internal/metrics": {
+			imports: "internal/event pkg/scheduler golang.org/x/net/netutil",
+			tests: "internal/event/eventtest internal/report github.com/prometheus/client_golang github.com/prometheus/client_model" +
+				" github.com/prometheus/common",
 		},
 		"internal/record": {
 			imports: "internal/event",
@@ -84,10 +89,24 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest",
 		},
 
+		// Make one thing of many runs.
+		"internal/study": {
+			imports: "internal/energy internal/event internal/record internal/report internal/units pkg/scheduler",
+			tests:   "internal/event/eventtest",
+		},
+		"internal/plot": {imports: "internal/term golang.org/x/image"},
+		"internal/page": {
+			imports: "internal/energy internal/plot internal/study internal/term",
+			tests:   "internal/event internal/record internal/report pkg/scheduler",
+		},
+
+		// Measures: runs mlget again and again, through an interface.
+		"internal/campaign": {imports: "internal/report"},
+
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
-			imports: "internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/modelled internal/power internal/progress internal/record internal/report internal/sim internal/store internal/term internal/terms" +
+			imports: "internal/campaign internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
+				" internal/metrics internal/modelled internal/page internal/plot internal/power internal/progress internal/record internal/report internal/sim internal/store internal/study internal/term internal/terms" +
 				" internal/units pkg/scheduler" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
@@ -96,16 +115,16 @@ func rules() map[string]rule {
 		// tests and the models of radios, so that it cannot favour it; its scenarios
 		// serve the simulator too.
 		"internal/linklab": {
-			imports: "internal/energy internal/linklab/battery internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
+			imports: "internal/dataset internal/energy internal/linklab/battery internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
 				" github.com/spf13/cobra github.com/vishvananda/netlink golang.org/x/sys",
 		},
 		"internal/linklab/bench": {
-			imports: "internal/energy internal/linklab internal/linklab/scenario github.com/spf13/cobra",
+			imports: "internal/dataset internal/energy internal/linklab internal/linklab/scenario github.com/spf13/cobra",
 		},
 		"internal/linklab/battery":  {tests: "internal/energy"},
 		"internal/linklab/emu":      {imports: "internal/energy internal/linklab/scenario"},
 		"internal/linklab/scenario": {imports: "internal/energy"},
-		"internal/linklab/server":   {imports: "internal/testbody"},
+		"internal/linklab/server":   {imports: "internal/dataset internal/testbody"},
 
 		// Turns times, bytes and samples into joules: as pure as the scheduler. It is
 		// given a file's bytes, not the file.
@@ -123,6 +142,9 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest",
 		},
 
+		// Sets of files to download, made from a formula.
+		"internal/dataset": {imports: "internal/testbody"},
+
 		// Leaves.
 		"internal/term":     {},
 		"internal/testbody": {},
@@ -138,7 +160,7 @@ func never() map[string]string {
 	return map[string]string{
 		"pkg/scheduler": "internal golang.org github.com",
 		"internal/engine": "internal/cli internal/progress internal/report internal/record internal/metrics" +
-			" internal/plot internal/power internal/linklab github.com/spf13 github.com/vbauerster",
+			" internal/plot internal/power internal/linklab github.com/spf13",
 		"internal/event": "internal/engine internal/fetch internal/link internal/store internal/cli",
 		"internal/fetch": "internal/link internal/store internal/engine internal/event pkg/scheduler",
 		"internal/store": "internal/link internal/fetch internal/engine internal/event",
@@ -148,7 +170,7 @@ func never() map[string]string {
 			" internal/linklab/emu internal/linklab/server net",
 		"internal/linklab": "internal/cli internal/engine internal/link internal/fetch internal/store internal/event" +
 			" pkg/scheduler",
-		"cmd/mlget": "internal/linklab/emu internal/linklab/server github.com/vishvananda internal/testbody go.uber.org testing",
+		"cmd/mlget": "internal/linklab/emu internal/linklab/server github.com/vishvananda go.uber.org testing",
 	}
 }
 
@@ -157,13 +179,13 @@ func onlyBy() map[string]string {
 	return map[string]string{
 		"internal/cli":                        "cmd/mlget",
 		"internal/linklab":                    "cmd/linklab",
-		"internal/testbody":                   "internal/linklab/server",
+		"internal/testbody":                   "internal/dataset internal/linklab/server",
 		"internal/event/eventtest":            "",
 		"pkg/scheduler/schedtest":             "",
-		"unsafe":                              "internal/link",           // structures of the kernel
-		"log":                                 "internal/linklab/server", // the type that net/http's server asks for
-		"github.com/prometheus/client_golang": "internal/metrics",
-		"github.com/vbauerster/mpb/v8":        "internal/progress",
+		"unsafe":                              "internal/link",                            // structures of the kernel
+		"log":                                 "internal/linklab/server internal/metrics", // the type that net/http's server asks for
+		"github.com/prometheus/client_golang": "",                                         // tests; what it would weigh is in docs/architecture.md
+		"golang.org/x/image":                  "internal/plot",
 		"github.com/vishvananda/netlink":      "internal/linklab",
 		"go.uber.org/goleak":                  "",
 	}
