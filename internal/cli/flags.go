@@ -56,7 +56,9 @@ type getOptions struct {
 	json        bool
 	reportFile  string
 	recordFile  string
+	writeOut    string
 	power       powerOptions
+	metrics     metricsOptions
 }
 
 func (o *getOptions) addFlags(f *pflag.FlagSet) {
@@ -107,7 +109,9 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print the report as JSON on standard output")
 	f.StringVar(&o.reportFile, "report", "", "write the report to `FILE`")
 	f.StringVar(&o.recordFile, "record", "", "write every event to `FILE`, as JSON lines")
+	f.StringVarP(&o.writeOut, "write-out", "w", "", "print `FORMAT` for each file at the end, with curl's %{variables}; @FILE reads it")
 	o.power.addFlags(f)
+	o.metrics.addFlags(f)
 }
 
 // sizeFlag is a number of bytes, or of bytes per second.

@@ -101,8 +101,10 @@ what was interrupted.`,
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	cmd.SetVersionTemplate("mlget {{.Version}}\n")
 	cmd.SetUsageTemplate(cmd.UsageTemplate() + exitHelp)
-	cmd.AddCommand(newLinksCommand(stdio), newPowerCommand(stdio), newSimulateCommand(stdio),
-		newBenchCommand(stdio), newVersionCommand(stdio))
+	cmd.AddCommand(newLinksCommand(stdio), newPowerCommand(stdio), newSimulateCommand(stdio), newReportCommand(stdio),
+		newBenchCommand(stdio), newManCommand(stdio), newVersionCommand(stdio))
+	addCompletions(cmd)
+	cmd.ValidArgsFunction = cobra.NoFileCompletions // a URL
 	return cmd
 }
 

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"os"
 	"sync"
 
@@ -16,56 +18,90 @@ type watchers struct {
 	wait    sync.WaitGroup
 	builder report.Builder
 	record  *os.File
-	err     error // the record's
+	err     error         // the record's
+	metrics *metricsWatch // nil: nobody wants any
+	write   *writeOut     // nil: nothing
 }
 
 // watch starts the observers.
 func (o *getOptions) watch(bus *event.Bus, mode progress.Mode, models energy.Models, stdio IO) (*watchers, error) {
 	w := &watchers{builder: report.Builder{Models: models}}
-	if o.recordFile != "" {
-		f, err := os.Create(o.recordFile)
-		if err != nil {
-			return nil, fileError{err}
-		}
-		w.record = f
-		sub := bus.Subscribe()
-		w.wait.Go(func() {
-			w.err = record.Run(sub, f)
-			if err := f.Close(); w.err == nil {
-				w.err = err
-			}
-		})
+	err := o.metrics.check(o)
+	if err != nil {
+		return nil, err
 	}
-	sub := bus.Subscribe()
-	w.wait.Go(func() { w.builder.Watch(sub) })
-	shown := bus.Subscribe()
+	if w.write, err = o.writeOutput(stdio); err != nil {
+		return nil, err
+	}
+	summed, shown := bus.Subscribe(), bus.Subscribe()
+	if o.recordFile != "" {
+		if err := w.keepRecord(o.recordFile, bus.Subscribe()); err != nil {
+			return nil, err
+		}
+	}
+	// They have something to say, which all should hear.
+	if w.metrics, err = o.metrics.watch(bus); err != nil {
+		return nil, err
+	}
+	if w.write != nil {
+		sub := bus.Subscribe()
+		w.wait.Go(func() { w.write.watch(sub) })
+	}
+	w.wait.Go(func() { w.builder.Watch(summed) })
 	w.wait.Go(func() {
 		progress.Run(shown, stdio.Err, progress.Config{Mode: mode, Quiet: o.quiet, Verbose: o.verbose})
 	})
 	return w, nil
 }
 
-// finish waits for the observers and writes the reports.
-func (w *watchers) finish(o *getOptions, stdio IO) error {
+// keepRecord writes every event of sub to a file.
+func (w *watchers) keepRecord(name string, sub *event.Subscription) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return fileError{err}
+	}
+	w.record = f
+	w.wait.Go(func() {
+		w.err = record.Run(sub, f)
+		if err := f.Close(); w.err == nil {
+			w.err = err
+		}
+	})
+	return nil
+}
+
+// finish waits for the observers and writes the reports. An end of ctx ends what
+// is shown for longer than the run.
+func (w *watchers) finish(ctx context.Context, o *getOptions, stdio IO, results []error) error {
 	w.wait.Wait()
+	err := w.report(o, stdio, results)
+	last := w.metrics.finish(ctx, func(text string) { printError(stdio.Err, errors.New(text), "") })
+	switch {
+	case err != nil:
+		return fileError{err}
+	case w.err != nil:
+		return fileError{w.err}
+	}
+	return last
+}
+
+// report says what became of the run.
+func (w *watchers) report(o *getOptions, stdio IO, results []error) error {
 	r := w.builder.Report()
-	if !o.quiet && worthSummary(r) {
+	if !o.quiet && o.progress != string(progress.ModeJSON) && worthSummary(r) { // who reads JSON wants nothing else
 		_ = report.WriteSummary(stdio.Err, r) // for people: if nobody reads it, the files are there all the same
 	}
 	if o.json {
 		if err := r.WriteJSON(stdio.Out); err != nil {
-			return fileError{err}
+			return err
 		}
 	}
 	if o.reportFile != "" {
 		if err := writeReport(o.reportFile, r); err != nil {
-			return fileError{err}
+			return err
 		}
 	}
-	if w.err != nil {
-		return fileError{w.err}
-	}
-	return nil
+	return w.write.write(r, results, stdio)
 }
 
 // worthSummary says whether a summary tells more than the error does.

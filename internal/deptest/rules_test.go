@@ -73,8 +73,13 @@ func rules() map[string]rule {
 
 		// Watch.
 		"internal/progress": {
-			imports: "internal/event internal/term internal/units pkg/scheduler github.com/vbauerster/mpb/v8 golang.org/x/term",
-			tests:   "internal/event/eventtest golang.org/x/sys",
+			imports: "internal/event internal/term internal/units pkg/scheduler golang.org/x/sys golang.org/x/term golang.org/x/text/width",
+			tests:   "internal/event/eventtest",
+		},
+		"internal/metrics": {
+			imports: "internal/event pkg/scheduler golang.org/x/net/netutil",
+			tests: "internal/event/eventtest internal/report github.com/prometheus/client_golang github.com/prometheus/client_model" +
+				" github.com/prometheus/common",
 		},
 		"internal/record": {
 			imports: "internal/event",
@@ -85,10 +90,24 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest",
 		},
 
+		// Make one thing of many runs.
+		"internal/study": {
+			imports: "internal/energy internal/event internal/record internal/report internal/units pkg/scheduler",
+			tests:   "internal/event/eventtest",
+		},
+		"internal/plot": {imports: "internal/term golang.org/x/image"},
+		"internal/page": {
+			imports: "internal/energy internal/plot internal/study internal/term",
+			tests:   "internal/event internal/record internal/report pkg/scheduler",
+		},
+
+		// Measures: runs mlget again and again, through an interface.
+		"internal/campaign": {imports: "internal/report"},
+
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
-			imports: "internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/modelled internal/power internal/progress internal/record internal/report internal/sim internal/store internal/sweep internal/term internal/terms" +
+			imports: "internal/campaign internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
+				" internal/metrics internal/modelled internal/page internal/plot internal/power internal/progress internal/record internal/report internal/sim internal/store internal/study internal/sweep internal/term internal/terms" +
 				" internal/units pkg/scheduler pkg/scheduler/tuning" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
@@ -146,7 +165,7 @@ func never() map[string]string {
 	return map[string]string{
 		"pkg/scheduler": "internal golang.org github.com",
 		"internal/engine": "internal/cli internal/progress internal/report internal/record internal/metrics" +
-			" internal/plot internal/power internal/linklab github.com/spf13 github.com/vbauerster",
+			" internal/plot internal/power internal/linklab github.com/spf13",
 		"internal/event": "internal/engine internal/fetch internal/link internal/store internal/cli",
 		"internal/fetch": "internal/link internal/store internal/engine internal/event pkg/scheduler",
 		"internal/store": "internal/link internal/fetch internal/engine internal/event",
@@ -168,10 +187,10 @@ func onlyBy() map[string]string {
 		"internal/testbody":                   "internal/dataset internal/linklab/server",
 		"internal/event/eventtest":            "",
 		"pkg/scheduler/schedtest":             "",
-		"unsafe":                              "internal/link",           // structures of the kernel
-		"log":                                 "internal/linklab/server", // the type that net/http's server asks for
-		"github.com/prometheus/client_golang": "internal/metrics",
-		"github.com/vbauerster/mpb/v8":        "internal/progress",
+		"unsafe":                              "internal/link",                            // structures of the kernel
+		"log":                                 "internal/linklab/server internal/metrics", // the type that net/http's server asks for
+		"github.com/prometheus/client_golang": "",                                         // tests; what it would weigh is in docs/architecture.md
+		"golang.org/x/image":                  "internal/plot",
 		"github.com/vishvananda/netlink":      "internal/linklab",
 		"go.uber.org/goleak":                  "",
 	}

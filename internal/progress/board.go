@@ -37,6 +37,8 @@ type board struct {
 	rate  float64        // bytes per second over all links, smoothed
 	rated scheduler.Time // when rate was last brought up to date
 
+	power *event.Power // the last reading; nil: none yet
+
 	first, last scheduler.Time // first file's start, last byte
 	over        bool           // the run has ended: rates are now means over it
 }
@@ -54,6 +56,8 @@ type file struct {
 	resumed int64
 	links   []event.LinkSample
 	counts  []int64 // by link: payload that counts, of requests that have ended
+	ended   []int64 // by link: all payload of these
+	asked   []asked // requests that have not
 }
 
 func (b *board) add(e event.Event) {
@@ -73,7 +77,7 @@ func (b *board) add(e event.Event) {
 			b.first = e.At
 		}
 		b.began++
-		b.active = append(b.active, &file{id: e.File, size: -1, counts: make([]int64, len(b.links))})
+		b.active = append(b.active, &file{id: e.File, size: -1, counts: make([]int64, len(b.links)), ended: make([]int64, len(b.links))})
 	case event.ObjectKnown:
 		b.at = e.At
 		if f := b.file(e.File); f != nil {
@@ -84,8 +88,13 @@ func (b *board) add(e event.Event) {
 		if e.Link >= 0 && int(e.Link) < len(b.links) {
 			b.links[e.Link].state = e.State
 		}
+	case event.RequestStarted:
+		b.requestStarted(e)
 	case event.RequestEnded:
 		b.requestEnded(e)
+	case event.Power:
+		b.at = e.At
+		b.power = &e
 	case event.Sample:
 		b.sample(e)
 	case event.FileEnded:
@@ -103,7 +112,7 @@ func (b *board) join(e event.LinkJoined) {
 	}
 	b.links = append(b.links, link{name: e.Info.Name, state: event.LinkUnused})
 	for _, f := range b.active {
-		f.counts = append(f.counts, 0)
+		f.counts, f.ended = append(f.counts, 0), append(f.ended, 0)
 	}
 }
 
@@ -126,6 +135,8 @@ func (b *board) requestEnded(e event.RequestEnded) {
 	}
 	if f := b.file(e.File); f != nil && int(e.Link) < len(f.counts) {
 		f.counts[e.Link] += e.Bytes - e.Wasted
+		f.ended[e.Link] += e.Bytes
+		f.asked = slices.DeleteFunc(f.asked, func(a asked) bool { return a.chunk == e.Chunk })
 	} else {
 		b.links[e.Link].past += e.Bytes - e.Wasted
 	}

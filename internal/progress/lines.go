@@ -70,6 +70,12 @@ func (b *board) line() string {
 	if d, known := b.left(); known && d > 0 {
 		s.WriteString(", " + units.Clock(d) + " left")
 	}
+	if seconds, known := b.linkDelta(); known {
+		s.WriteString(", Link Δ " + short(seconds))
+	}
+	if watts, source, known := b.watts(); known {
+		s.WriteString(", " + short1(watts) + " W (" + term.Printable(source) + ")")
+	}
 	for i, l := range b.links {
 		s.WriteString("; " + term.Printable(l.name) + " " + units.Mbit(b.linkRate(i)))
 		if word := stateWord(l.state); word != "" {
@@ -105,16 +111,22 @@ func stateWord(s event.LinkState) string {
 // progressLine is a line of --progress json. Its names and units are those of the
 // report where both have them.
 type progressLine struct {
-	Event          string         `json:"event"`   // "progress"
-	Seconds        float64        `json:"seconds"` // since the run began
-	SizeBytes      int64          `json:"size_bytes"`
-	DoneBytes      int64          `json:"done_bytes"` // resumed ones included
-	ThroughputMbps float64        `json:"throughput_mbps"`
-	LeftSeconds    *float64       `json:"left_seconds"` // null: cannot be told
-	Files          int            `json:"files"`
-	FilesEnded     int            `json:"files_ended"`
-	FilesFailed    int            `json:"files_failed"`
-	Links          []progressLink `json:"links"`
+	Event          string   `json:"event"`   // "progress"
+	Seconds        float64  `json:"seconds"` // since the run began
+	SizeBytes      int64    `json:"size_bytes"`
+	DoneBytes      int64    `json:"done_bytes"` // resumed ones included
+	ThroughputMbps float64  `json:"throughput_mbps"`
+	LeftSeconds    *float64 `json:"left_seconds"` // null: cannot be told
+
+	// LinkDeltaSeconds is what Link Δ will be, at the present rates; null: cannot be told.
+	LinkDeltaSeconds *float64 `json:"link_delta_seconds"`
+	PowerWatts       *float64 `json:"power_watts"` // the last reading; null: there is none
+	PowerSource      string   `json:"power_source,omitempty"`
+
+	Files       int            `json:"files"`
+	FilesEnded  int            `json:"files_ended"`
+	FilesFailed int            `json:"files_failed"`
+	Links       []progressLink `json:"links"`
 }
 
 type progressLink struct {
@@ -169,6 +181,14 @@ func (b *board) progressLine() progressLine {
 	if d, known := b.left(); known {
 		seconds := round(d.Seconds())
 		line.LeftSeconds = &seconds
+	}
+	if seconds, known := b.linkDelta(); known {
+		seconds = round(seconds)
+		line.LinkDeltaSeconds = &seconds
+	}
+	if watts, source, known := b.watts(); known {
+		watts = round(watts)
+		line.PowerWatts, line.PowerSource = &watts, source
 	}
 	for i, l := range b.links {
 		line.Links = append(line.Links, progressLink{

@@ -2,6 +2,9 @@
 // as lines of text for logs, or as lines of JSON for other programs. It also
 // prints the run's notices, whatever the mode.
 //
+// The bars are drawn here and not by a library: what there was to choose from
+// knows one line per bar, of one shape at all widths, and weighs half a megabyte.
+//
 // Nothing is coloured, so NO_COLOR is respected without being read; names
 // and messages pass term.Printable, or term.HarmlessJSON, on their way out.
 //
@@ -26,7 +29,7 @@ type Mode string
 
 // The modes, as --progress names them.
 const (
-	ModeAuto  Mode = "auto"  // bars where they can be drawn, else none
+	ModeAuto  Mode = "auto"  // bars on a terminal, lines on one that cannot redraw, else none
 	ModeBar   Mode = "bar"   // a bar for each link and one for the whole, redrawn in place
 	ModePlain Mode = "plain" // a line of text every five seconds
 	ModeJSON  Mode = "json"  // a JSON object on a line every second
@@ -64,11 +67,14 @@ type view interface {
 func Run(sub *event.Subscription, w io.Writer, cfg Config) {
 	v := newView(w, cfg)
 	defer v.close()
+	last := ""
 	for batch, ok := sub.Next(nil); ok; batch, ok = sub.Next(batch) {
 		for _, e := range batch {
 			if n, ok := e.(event.Notice); ok {
-				if !cfg.Quiet && (n.Warning || cfg.Verbose) {
+				// Each of many files may have the same to tell: it is said once.
+				if !cfg.Quiet && (n.Warning || cfg.Verbose) && (n.Text != last || cfg.Mode == ModeJSON) {
 					v.notice(n.Text, n.Warning)
+					last = n.Text
 				}
 				continue
 			}
@@ -81,13 +87,16 @@ func newView(w io.Writer, cfg Config) view {
 	mode := cfg.Mode
 	if mode == ModeAuto || mode == "" {
 		mode = ModeNone
-		if !cfg.Quiet && canRedraw(w) {
-			mode = ModeBar
+		if f, ok := w.(*os.File); ok && !cfg.Quiet && xterm.IsTerminal(int(f.Fd())) {
+			mode = ModePlain
+			if obeys(f) {
+				mode = ModeBar
+			}
 		}
 	}
 	switch mode {
 	case ModeBar:
-		return newBars(w, nil)
+		return newBars(w)
 	case ModePlain:
 		return &plain{noticesOnly: noticesOnly{w}}
 	case ModeJSON:
@@ -95,12 +104,6 @@ func newView(w io.Writer, cfg Config) view {
 	case ModeAuto, ModeNone:
 	}
 	return noticesOnly{w}
-}
-
-// canRedraw says whether w is a terminal on which the cursor can go up.
-func canRedraw(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && xterm.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 // noticesOnly shows notices and nothing else.

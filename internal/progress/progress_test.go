@@ -86,7 +86,7 @@ func TestGoldenLines(t *testing.T) {
 }
 
 // upAndErase is what redraws begin with.
-func upAndErase() *regexp.Regexp { return regexp.MustCompile(`\x1b\[\d+A\x1b\[J`) }
+func upAndErase() *regexp.Regexp { return regexp.MustCompile(`\x1b\[\d+A\r\x1b\[J`) }
 
 // lastFrame is what a terminal shows in the end, and everything is what was ever
 // drawn.
@@ -116,21 +116,18 @@ func TestBarsOnTheWay(t *testing.T) {
 		{"unknown-size.way", eventtest.UnknownSize()[:6]},
 	} {
 		var out bytes.Buffer
-		refresh := make(chan any)
-		b := newBars(&out, refresh)
+		b := newBars(&out)
 		for _, e := range c.events {
 			b.add(e)
 		}
-		refresh <- time.Time{} // the first drawing has begun when the second is asked for
-		refresh <- time.Time{}
 		b.close()
 		last, _ := lastFrame(out.String())
 		golden(t, c.name, last)
 	}
 }
 
-// A part of a run makes little sense, and must do no harm; mpb's goroutines end
-// all the same (TestMain looks).
+// A part of a run makes little sense, and must do no harm; the goroutine that
+// draws ends all the same (TestMain looks).
 func TestNoPanicOnAnyPart(t *testing.T) {
 	for name, events := range runs() {
 		for mode, stride := range map[Mode]int{ModePlain: 1, ModeJSON: 1, ModeNone: 1, ModeAuto: 1, ModeBar: 7} {
@@ -168,6 +165,18 @@ func TestNotices(t *testing.T) {
 					t.Errorf("%+v: got %q; %q in it: want %v", c.cfg, got, line, want)
 				}
 			}
+		}
+	}
+}
+
+// TestNoticeOfManyFiles: what each of them has to tell is said once, but to a
+// program.
+func TestNoticeOfManyFiles(t *testing.T) {
+	same := event.Notice{Warning: true, Text: "no ranges"}
+	events := []event.Event{event.RunStarted{Files: 3}, same, event.FileStarted{}, same, event.Notice{Text: "for -v only"}, same, event.Notice{Warning: true, Text: "other"}, same}
+	for mode, want := range map[Mode]int{ModeNone: 2, ModePlain: 2, ModeBar: 2, ModeJSON: 4} {
+		if n := strings.Count(show(events, Config{Mode: mode}), "no ranges"); n != want {
+			t.Errorf("%s: %d times, want %d", mode, n, want)
 		}
 	}
 }
@@ -218,10 +227,9 @@ func TestGoneTerminal(t *testing.T) {
 		})
 	}
 	t.Run("while bars are shown", func(_ *testing.T) {
-		refresh := make(chan any)
-		b := newBars(failing{}, refresh)
+		b := newBars(failing{})
 		b.add(eventtest.TwoLinks()[0])
-		refresh <- time.Time{}
+		b.draw()
 		for _, e := range eventtest.TwoLinks() {
 			b.add(e)
 			b.notice("x", true)
@@ -289,7 +297,6 @@ func TestBar(t *testing.T) {
 		{1, true, 0, ""},
 		{1, true, -3, ""},
 		{0.5, false, 8, "        "},
-		{1, true, 70, "[" + strings.Repeat("=", 58) + "]" + strings.Repeat(" ", 10)},
 	} {
 		if got := bar(row{part: c.part, known: c.known}, c.width); got != c.want {
 			t.Errorf("%v of %d: %q, want %q", c.part, c.width, got, c.want)

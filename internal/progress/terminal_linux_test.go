@@ -61,6 +61,9 @@ func TestTerminalWidths(t *testing.T) {
 	t.Setenv("TERM", "xterm-256color")
 	for _, width := range []uint16{0, 1, 2, 7, 20, 40, 60, 80, 250, 60000} {
 		out := onTerminal(t, width, Config{Mode: ModeAuto})
+		if width == 0 { // it does not tell
+			width = someColumns
+		}
 		last, everything := lastFrame(out)
 		if i := unsafe(everything); i >= 0 {
 			t.Errorf("width %d: unprintable character at %d of %q", width, i, everything)
@@ -94,5 +97,9 @@ func TestAutoOnATerminal(t *testing.T) {
 		if out := onTerminal(t, 80, c.cfg); strings.Contains(out, "total") != c.bars {
 			t.Errorf("TERM=%s, %+v: %q", c.term, c.cfg, out)
 		}
+	}
+	t.Setenv("TERM", "dumb")
+	if out := onTerminal(t, 80, Config{}); !strings.Contains(out, "\nmlget: 100 %, ") || unsafe(out) >= 0 {
+		t.Errorf("on a dumb terminal: %q", out)
 	}
 }

@@ -1,0 +1,251 @@
+// Package metrics shows a run to Prometheus: over HTTP while it runs, in a file
+// for node_exporter's textfile collector, and to a Pushgateway at its end. What
+// the metrics mean is in docs/metrics.md.
+//
+// The text format is written here and not by client_golang, whose registry would
+// add 2.1 MB to the 10 of the phone's program. Prometheus's parser and linter
+// judge every page in the tests instead.
+//
+// Contract: a Run is fed by one goroutine and may be read by any number of
+// others meanwhile. A Server's goroutines have ended when Close returns; the
+// other functions start none that outlive them.
+package metrics
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// maxLinks bounds the link ids that are believed.
+const maxLinks = 1024
+
+// Run is where a run stands, in numbers. The bytes that it counts are those of
+// the report: at the end of the run, what a link received less what was thrown
+// away of it is the link's bytes in the report.
+type Run struct {
+	version, goVersion string
+
+	mu    sync.Mutex
+	links []*link // by id; two of the same name are one
+	files map[event.FileID]*file
+	past  span // of the files that have ended
+	sized bool // the size of a file is known
+	power map[string]*power
+	over  bool
+}
+
+// link is what a link has done.
+type link struct {
+	name      string
+	received  int64 // payload bytes of requests that have ended, waste included
+	wasted    int64
+	kept      bool // it has received what was not thrown away
+	last      scheduler.Time
+	outcomes  map[event.Outcome]int64
+	durations histogram
+	down      bool
+	rtt       time.Duration // 0: unknown
+	bandwidth float64       // bytes per second; 0: no estimate
+}
+
+// file is a file in progress.
+type file struct {
+	span
+	known bool // its size is
+	links []event.LinkSample
+	ended []int64 // by link: payload bytes of requests that have ended
+}
+
+// span is a size and how much of it is there, in bytes.
+type span struct{ size, done int64 }
+
+// power is what a source has told.
+type power struct {
+	watts  float64
+	has    bool // watts are what the device draws now
+	at     scheduler.Time
+	joules float64
+}
+
+// New begins a run of mlget version, built by goVersion.
+func New(version, goVersion string) *Run {
+	return &Run{version: version, goVersion: goVersion, files: map[event.FileID]*file{}, power: map[string]*power{}}
+}
+
+// Watch takes in every event of sub until the bus is closed.
+func (r *Run) Watch(sub *event.Subscription) {
+	for batch, ok := sub.Next(nil); ok; batch, ok = sub.Next(batch) {
+		for _, e := range batch {
+			r.Add(e)
+		}
+	}
+}
+
+// Add takes in the next event.
+func (r *Run) Add(e event.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch e := e.(type) {
+	case event.RunStarted:
+		for _, l := range e.Links {
+			r.join(l.Name)
+		}
+	case event.LinkJoined:
+		if int(e.Link) == len(r.links) {
+			r.join(e.Info.Name)
+		}
+	case event.LinkChanged:
+		if l := r.link(e.Link); l != nil {
+			l.down = e.State != event.LinkUsed && e.State != event.LinkUnused
+		}
+	case event.ConnOpened:
+		if l := r.link(e.Link); l != nil && l.rtt == 0 {
+			l.rtt = e.RTT
+		}
+	case event.FileStarted:
+		r.files[e.File] = &file{}
+	case event.ObjectKnown:
+		if f := r.files[e.File]; f != nil {
+			f.done = e.Resumed
+			f.sizeIs(e.Size)
+		}
+	case event.RequestEnded:
+		r.requestEnded(e)
+	case event.Sample:
+		r.sample(e)
+	case event.Power:
+		r.powerRead(e)
+	case event.FileEnded:
+		r.fileEnded(e)
+	case event.RunEnded:
+		r.runEnded(e)
+	}
+}
+
+// join adds a link. The kernel has no two interfaces of one name; whoever makes
+// a run up may, and a page must not have a metric twice.
+func (r *Run) join(name string) {
+	if len(r.links) >= maxLinks {
+		return
+	}
+	name = strings.ToValidUTF8(name, "\ufffd")
+	if i := slices.IndexFunc(r.links, func(l *link) bool { return l.name == name }); i >= 0 {
+		r.links = append(r.links, r.links[i])
+		return
+	}
+	r.links = append(r.links, &link{name: name, outcomes: map[event.Outcome]int64{}})
+}
+
+func (r *Run) link(id scheduler.LinkID) *link {
+	if id < 0 || int(id) >= len(r.links) {
+		return nil
+	}
+	return r.links[id]
+}
+
+func (r *Run) requestEnded(e event.RequestEnded) {
+	l := r.link(e.Link)
+	if l == nil {
+		return
+	}
+	l.received += e.Bytes
+	l.wasted += e.Wasted
+	if e.Bytes > e.Wasted {
+		l.kept = true
+		l.last = max(l.last, e.LastByte)
+	}
+	l.outcomes[e.Outcome]++
+	if e.Sent > 0 && e.At >= e.Sent { // 0: it was withdrawn before
+		l.durations.observe((e.At - e.Sent).Seconds())
+	}
+	if f := r.files[e.File]; f != nil {
+		for len(f.ended) <= int(e.Link) {
+			f.ended = append(f.ended, 0)
+		}
+		f.ended[e.Link] += e.Bytes
+	}
+}
+
+func (r *Run) sample(e event.Sample) {
+	f := r.files[e.File]
+	if f == nil {
+		return
+	}
+	f.links, f.done = e.Links, max(e.Done, 0)
+	f.sizeIs(e.Size)
+	for i, s := range e.Links {
+		l := r.link(scheduler.LinkID(min(i, maxLinks)))
+		if l == nil {
+			return
+		}
+		if s.RTT > 0 {
+			l.rtt = s.RTT
+		}
+		bandwidth := 0.0
+		for _, other := range r.files {
+			if i < len(other.links) {
+				bandwidth += other.links[i].Bandwidth
+			}
+		}
+		if bandwidth > 0 {
+			l.bandwidth = bandwidth
+		}
+	}
+}
+
+func (f *file) sizeIs(size int64) {
+	if size >= 0 {
+		f.size, f.known = size, true
+	}
+}
+
+// powerRead takes in a reading. A counter tells joules; what a gauge tells is a
+// straight line between its readings, as in the report.
+func (r *Run) powerRead(e event.Power) {
+	source := strings.ToValidUTF8(e.Source, "\ufffd")
+	p := r.power[source]
+	if p == nil {
+		p = &power{}
+		r.power[source] = p
+	}
+	had, watts := p.has, p.watts
+	p.has, p.watts = e.HasWatts(), e.Watts
+	switch {
+	case e.Counter:
+		p.joules = max(p.joules, e.Joules)
+	case had && p.has && e.At > p.at:
+		p.joules += max((watts+e.Watts)/2*(e.At-p.at).Seconds(), 0)
+	}
+	p.at = e.At
+}
+
+func (r *Run) fileEnded(e event.FileEnded) {
+	f := r.files[e.File]
+	if f == nil {
+		return
+	}
+	delete(r.files, e.File)
+	if e.ExitCode == 0 {
+		f.sizeIs(e.Size)
+		f.done = f.size
+	}
+	if f.known {
+		r.sized = true
+		r.past.size += f.size
+		r.past.done += min(f.done, f.size)
+	}
+}
+
+func (r *Run) runEnded(e event.RunEnded) {
+	r.over = true
+	for i, t := range e.Links {
+		if l := r.link(scheduler.LinkID(min(i, maxLinks))); l != nil && t.RTT > 0 {
+			l.rtt = t.RTT
+		}
+	}
+}

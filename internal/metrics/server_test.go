@@ -1,0 +1,150 @@
+package metrics
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/event/eventtest"
+)
+
+func TestAddress(t *testing.T) {
+	for in, want := range map[string]string{
+		"9090": "127.0.0.1:9090", ":9090": "127.0.0.1:9090", "0.0.0.0:9090": "0.0.0.0:9090", "[::1]:0": "[::1]:0",
+		"localhost:80": "localhost:80", "": "", ":": "", "host": "", "1.2.3.4": "", "::1": "", ":99999": "", ":-1": "", "a:b:c": "", "h:http": "",
+	} {
+		got, err := Address(in)
+		if got != want || (want == "") != errors.Is(err, ErrAddress) {
+			t.Errorf("%q: %q, %v", in, got, err)
+		}
+	}
+}
+
+// serve starts a server of a run, and gives its address.
+func serve(t *testing.T) (address string) {
+	t.Helper()
+	s, err := Listen("127.0.0.1:0", after(eventtest.TwoLinks()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return strings.TrimSuffix(strings.TrimPrefix(s.URL(), "http://"), "/metrics")
+}
+
+// ask sends a request as it stands and gives the answer, and of what type it is.
+func ask(t *testing.T, address, method, request string) (code int, kind, body string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // it is a test's
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
+	if err != nil {
+		t.Fatalf("%q: %v", request, err)
+	}
+	defer res.Body.Close() //nolint:errcheck // it is a test's
+	text, err := io.ReadAll(res.Body)
+	if err != nil && res.StatusCode < 400 { // whom the server does not want to hear out it may cut off
+		t.Fatal(err)
+	}
+	return res.StatusCode, res.Header.Get("Content-Type"), string(text)
+}
+
+func TestServer(t *testing.T) {
+	address := serve(t)
+	for _, c := range []struct {
+		method, path string
+		code         int
+		body         string
+	}{
+		{"GET", "/metrics", 200, string(after(eventtest.TwoLinks()).Text())},
+		{"GET", "/metrics?collect[]=x", 200, string(after(eventtest.TwoLinks()).Text())},
+		{"HEAD", "/metrics", 200, ""},
+		{"GET", "/healthz", 200, "ok\n"},
+		{"HEAD", "/healthz", 200, ""},
+		{"POST", "/metrics", 405, "GET or HEAD\n"},
+		{"DELETE", "/healthz", 405, "GET or HEAD\n"},
+		{"GET", "/", 404, "there is /metrics, and /healthz\n"},
+		{"GET", "/metrics/", 404, "there is /metrics, and /healthz\n"},
+		{"GET", "//metrics", 404, "there is /metrics, and /healthz\n"},
+		{"GET", "/debug/pprof/", 404, "there is /metrics, and /healthz\n"},
+		{"OPTIONS", "*", 404, "there is /metrics, and /healthz\n"},
+	} {
+		code, kind, body := ask(t, address, c.method, c.method+" "+c.path+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		if c.method == "OPTIONS" { // net/http's own, and empty
+			if body != "" && code != c.code {
+				t.Errorf("OPTIONS *: %d %q", code, body)
+			}
+			continue
+		}
+		if code != c.code || body != c.body {
+			t.Errorf("%s %s: %d %q", c.method, c.path, code, body)
+		}
+		if c.path == "/metrics" && code == 200 && kind != ContentType {
+			t.Errorf("%s is a %s", c.path, kind)
+		}
+	}
+}
+
+func TestServerLimits(t *testing.T) {
+	address := serve(t)
+	code, _, _ := ask(t, address, "GET", "GET /metrics HTTP/1.1\r\nHost: x\r\nX: "+strings.Repeat("a", 2*maxHeader)+"\r\n\r\n")
+	if code != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("a header of %d bytes: %d", 2*maxHeader, code)
+	}
+	if code, _, _ = ask(t, address, "GET", "nonsense\r\n\r\n"); code != http.StatusBadRequest {
+		t.Errorf("nonsense: %d", code)
+	}
+
+	// As many connections as are served; one more has to wait for the end of another.
+	var conns []net.Conn
+	open := func() *bufio.Reader {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		conns = append(conns, conn)
+		if _, err := fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		return bufio.NewReader(conn)
+	}
+	for range maxConns {
+		if status, err := open().ReadString('\n'); err != nil || !strings.Contains(status, "200") {
+			t.Fatal(status, err)
+		}
+	}
+	late := open()
+	if err := conns[maxConns].SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := late.Peek(1); err == nil {
+		t.Errorf("connection %d is served", maxConns+1)
+	}
+	_ = conns[0].Close()
+	if err := conns[maxConns].SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if status, err := late.ReadString('\n'); err != nil || !strings.Contains(status, "200") {
+		t.Error(status, err)
+	}
+}
+
+func TestListenFails(t *testing.T) {
+	address := serve(t)
+	if s, err := Listen(address, New("1", "go1")); err == nil {
+		s.Close()
+		t.Fatal("two servers at one address")
+	}
+}

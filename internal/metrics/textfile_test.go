@@ -1,0 +1,106 @@
+package metrics
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/mlget/mlget/internal/event/eventtest"
+)
+
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "mlget.prom")
+	run := after(eventtest.TwoLinks())
+	for range 2 { // new, and over an old one
+		if err := WriteFile(name, run); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(name)
+		if err != nil || !bytes.Equal(text, run.Text()) {
+			t.Errorf("%v: %s", err, text)
+		}
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS != "windows" && info.Mode() != 0o644 {
+		t.Errorf("mode %v: node_exporter is another user", info.Mode())
+	}
+	wantFiles(t, dir, "mlget.prom")
+}
+
+// wantFiles wants these names in dir and no others.
+func wantFiles(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != len(names) {
+		t.Fatalf("%v, want %v", found, names)
+	}
+	for i, f := range found {
+		if f.Name() != names[i] {
+			t.Errorf("%v, want %v", found, names)
+		}
+	}
+}
+
+func TestWriteFileFails(t *testing.T) {
+	dir := t.TempDir()
+	run := New("1", "go1")
+	if err := WriteFile(filepath.Join(dir, "missing", "x.prom"), run); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no such directory: %v", err)
+	}
+	for _, name := range []string{dir, os.DevNull} {
+		if err := WriteFile(name, run); !errors.Is(err, ErrNotFile) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	wantFiles(t, dir)
+}
+
+// TestWriteFileIsAtomic: whoever reads meanwhile sees one page or the other.
+func TestWriteFileIsAtomic(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a file that is being read cannot be replaced")
+	}
+	name := filepath.Join(t.TempDir(), "x.prom")
+	one, two := after(eventtest.TwoLinks()), after(eventtest.ManyFiles(9))
+	if err := WriteFile(name, one); err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	done := make(chan struct{})
+	wait.Go(func() {
+		defer close(done)
+		for i := range 100 {
+			run := one
+			if i%2 == 0 {
+				run = two
+			}
+			if err := WriteFile(name, run); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for reading := true; reading; {
+		select {
+		case <-done:
+			reading = false
+		default:
+		}
+		text, err := os.ReadFile(name)
+		if err != nil || !bytes.Equal(text, one.Text()) && !bytes.Equal(text, two.Text()) {
+			t.Fatalf("%v: %d bytes", err, len(text))
+		}
+	}
+	wait.Wait()
+}
