@@ -8,14 +8,15 @@ import (
 )
 
 const (
-	// worth is how many bytes a connection must be worth beyond one for each file.
-	worth = 1 << 20
+	// worth is how many bytes a connection must be worth, as the Core has it.
+	worth = 128 << 10
 	// nudge is by what factor the number of connections must differ for a plan to
 	// be changed.
 	nudge = 1.25
 	// Once it has started, a link gets so many connections that two doublings of
-	// their first windows fill its bandwidth-delay product: quick. A few are there
-	// whatever it is, as browsers have them, since a server thinks before it answers.
+	// their first windows fill its bandwidth-delay product: quick. A few are there if
+	// there is room for their first windows at all, as browsers have them, since a
+	// server thinks before it answers.
 	// And not more than many: over linklab's 290 ms, with CUBIC, 24 are as fast as 64,
 	// and 12 are not before their windows have grown; in the simulator 12 are.
 	quick = 4
@@ -56,7 +57,7 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 		}
 		product := v.product()
 		if !l.told {
-			l.n = max(few, min(many, ceil(product/quick, window)))
+			l.n = wanted(product)
 			out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip%s", out)
 			continue
 		}
@@ -65,7 +66,7 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 		case stay:
 			if t.now >= l.since+review && l.climb.before == 0 {
 				if !l.climb.done {
-					l.n = max(l.n, min(many, ceil(product/quick, window)))
+					l.n = max(l.n, wanted(product))
 				}
 				if plan := t.dealt(l, &v, o); differs(&plan, &l.plan) {
 					out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip%s", out)
@@ -78,6 +79,11 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 		}
 	}
 	return out
+}
+
+// wanted is how many connections a link with such a product is given first.
+func wanted(product float64) int {
+	return max(2, min(few, useful(product)), min(many, ceil(product/quick, window)))
 }
 
 // way is where a climb goes.
@@ -141,14 +147,12 @@ func (t *Tuner) proposeDealt(i int, v *LinkView, o *Observation, format string, 
 	return t.propose(i, plan, fmt.Sprintf(format, count(plan.Connections()), megabytes(v.product()), t.divided()), out)
 }
 
-// most is how many connections each class can use: one for each of its files, and
-// one for each MiB of them.
+// most is how many connections each class is worth.
 func (t *Tuner) most(o *Observation) (most [scheduler.MaxClasses]int) {
 	for i, c := range t.classes {
 		if c.files > 0 {
-			files := max(c.files, int64(o.Files[i]))
 			bytes := max(c.bytes, o.Left[i]+o.Received[i])
-			most[i] = int(max(1, min(scheduler.MaxStreams, max(files, bytes/worth))))
+			most[i] = int(max(1, min(scheduler.MaxStreams, (bytes+worth/2)/worth)))
 		}
 	}
 	return most
