@@ -34,6 +34,7 @@ type sweepOptions struct {
 	scratch     string
 	warmUp      int
 	coolDown    time.Duration
+	baseline    time.Duration
 	format      string
 	output      string
 }
@@ -75,6 +76,7 @@ stopped, and only prints the tables when nothing is left to do.`,
 	f.StringVar(&o.scratch, "scratch", "", "`DIR` to download into (default: where temporary files go)")
 	f.IntVar(&o.warmUp, "warm-up", 1, "downloads before the first one that counts")
 	f.DurationVar(&o.coolDown, "cool-down", 2*time.Second, "pause after every download")
+	f.DurationVar(&o.baseline, "power-baseline", 2*time.Second, "measure power for so long before every download, where it can be measured")
 	f.StringVar(&o.format, "format", "text", "of the tables: text, csv, json")
 	f.StringVarP(&o.output, "output", "o", "", "`FILE` to write them to (default: standard output)")
 	f.SortFlags = false
@@ -99,8 +101,8 @@ func (o *sweepOptions) grid() (sweep.Grid, error) {
 		return g, usagef("--runs %d: must be within 1 to 1000", o.runs)
 	case o.warmUp < 0 || o.warmUp > 100:
 		return g, usagef("--warm-up %d: must be within 0 to 100", o.warmUp)
-	case o.coolDown < 0:
-		return g, usagef("--cool-down %v: a time is negative", o.coolDown)
+	case o.coolDown < 0 || o.baseline < 0:
+		return g, usagef("--cool-down and --power-baseline: a time is negative")
 	case !slices.Contains([]string{"text", "csv", "json"}, o.format):
 		return g, usagef("--format %s: there are text, csv, json", o.format)
 	}
@@ -167,7 +169,7 @@ func runSweep(ctx context.Context, o *sweepOptions, urls, extra []string, stdio 
 		return fileError{err}
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	child := &sweepChild{self: self, dir: dir, list: list, recursive: o.recursive, extra: extra}
+	child := &sweepChild{self: self, dir: dir, list: list, recursive: o.recursive, baseline: o.baseline, extra: extra}
 	s := sweep.Session{
 		Plan: sweep.Plan(grid, o.runs, o.seed), Journal: journal, Runner: child,
 		WarmUp: o.warmUp, CoolDown: o.coolDown, Progress: stdio.Err,
@@ -207,6 +209,7 @@ type sweepChild struct {
 	dir       string // for what they need and write
 	list      []byte
 	recursive bool
+	baseline  time.Duration
 	extra     []string
 }
 
@@ -221,7 +224,10 @@ func (c *sweepChild) Run(ctx context.Context, s sweep.Setting) (m sweep.Measure,
 	if err := os.WriteFile(list, c.list, 0o600); err != nil {
 		return m, "", fileError{err}
 	}
-	args := append(slices.Clone(c.extra), c.settings(s)...)
+	args := []string{"--power-baseline", c.baseline.String()}
+	args = append(args, c.extra...) // it may say otherwise
+	args = append(args, "--mode", "manual")
+	args = append(args, c.settings(s)...)
 	args = append(args, "--quiet", "--report", report, "-P", filepath.Join(dir, "files"))
 	if c.recursive {
 		args = append(args, "-r")

@@ -45,7 +45,7 @@ func rules() map[string]rule {
 
 		// Acts.
 		"internal/engine": {
-			imports: "internal/event internal/fetch internal/link internal/store pkg/scheduler golang.org/x/time/rate",
+			imports: "internal/event internal/fetch internal/link internal/store pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
 			tests:   "internal/testbody golang.org/x/sys",
 		},
 		"internal/link": {
@@ -90,6 +90,13 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest",
 		},
 
+		// What a job of many files is made of: lists, directories' pages, names. It
+		// is given bytes, and opens nothing.
+		"internal/joblist": {
+			imports: "golang.org/x/text/unicode/norm",
+			std:     "bufio bytes errors fmt io net/url slices strconv strings unicode unicode/utf8",
+		},
+
 		// Make one thing of many runs.
 		"internal/study": {
 			imports: "internal/energy internal/event internal/record internal/report internal/units pkg/scheduler",
@@ -107,7 +114,7 @@ func rules() map[string]rule {
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
 			imports: "internal/campaign internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/metrics internal/modelled internal/page internal/plot internal/power internal/progress internal/record internal/report internal/sim internal/store internal/study internal/sweep internal/term internal/terms" +
+				" internal/joblist internal/metrics internal/modelled internal/page internal/plot internal/power internal/progress internal/record internal/report internal/sim internal/store internal/study internal/sweep internal/term internal/terms" +
 				" internal/units pkg/scheduler pkg/scheduler/tuning" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},

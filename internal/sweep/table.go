@@ -41,6 +41,7 @@ func measures() []measureOf {
 		{"Dynamic energy, J/100 MB", 2, func(s Summary) float64 { return s.JoulesPer100MB }},
 		{"Power, median, W", 2, func(s Summary) float64 { return s.MedianWatts }},
 		{"Power, peak, W", 2, func(s Summary) float64 { return s.PeakWatts }},
+		{"CPU, s", 2, func(s Summary) float64 { return s.CPU }},
 	}
 }
 
@@ -63,6 +64,9 @@ func Markdown(w io.Writer, h Header, results []Result) error {
 			continue
 		}
 		for _, block := range h.Grid.Block {
+			if len(h.Grid.Block) > 1 && len(h.Grid.Parallelism) == 1 {
+				break // the table below says it all
+			}
 			fmt.Fprintf(&b, "\n%s; blocks of %s\n", m.title, size(block))
 			matrix(&b, "files at once \\ streams", labels(h.Grid.Concurrency), labels(h.Grid.Parallelism), func(row, column int) string {
 				return figure(m.of(at[Setting{h.Grid.Concurrency[row], h.Grid.Parallelism[column], block}]), m.decimals)

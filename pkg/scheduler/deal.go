@@ -188,7 +188,7 @@ func (c *Core) ahead(l *link, stream StreamID) float64 {
 	if l.speeds.rate[stream] <= 0 {
 		n = max(n, float64(min(aheadGrowth, grown)))
 	}
-	return n
+	return max(n, initialWindow) // which it brings in a round trip at any time
 }
 
 // compare measures the connections of each link.

@@ -18,14 +18,15 @@ import (
 // the queue full or the link down, has never crossed; one that the receiving
 // device refuses has.
 //
-// Connections are counted where the link charges for them: from the first packet
-// that opens one to the first that closes or resets it, whichever side sends it,
-// and whether or not it arrives.
+// Connections are counted where the link charges for them: those at work, from the
+// first packet that opens one to the first that closes or resets it, whichever
+// side sends it, and whether or not it arrives, less the times when they are
+// silent.
 type radio struct {
 	clock   *clock
 	model   string
 	machine energy.Machine // in ns since the emulator's start
-	open    connections    // nil where they cost nothing
+	open    *connections   // nil where they cost nothing
 }
 
 // newRadio is the radio of a link; nil if the link names no model.
@@ -38,7 +39,7 @@ func newRadio(clk *clock, l scenario.Link) *radio {
 	if l.PerConnection > 0 {
 		model.PerConn += l.PerConnection
 		r.model += fmt.Sprintf(", %g mW a connection", l.PerConnection)
-		r.open = connections{}
+		r.open = newConnections()
 	}
 	r.machine = energy.NewMachine(model, 0)
 	return r
@@ -52,22 +53,29 @@ func (r *radio) cross(at time.Duration, down, up int) {
 		return
 	}
 	t := int64(r.clock.sinceBegun(at))
-	r.machine.Step(t, 0, 0, len(r.open))
-	r.machine.Step(t, int64(down), int64(up), len(r.open))
+	r.machine.Step(t, 0, 0, r.open.atWork())
+	r.machine.Step(t, int64(down), int64(up), r.open.atWork())
 }
 
-// see takes note of a packet that opens or ends a connection, at a time of the
-// clock.
+// see takes note of a packet that may begin, go on with or end a connection, at a
+// time of the clock.
 func (r *radio) see(at time.Duration, b []byte, fromClient bool) {
 	if r == nil || r.open == nil {
 		return
 	}
-	key, change := connectionOf(b, fromClient)
-	if change == nothing {
+	r.work(at, r.open.count(at))
+	if key, c := connectionOf(b, fromClient); c != nothing {
+		r.work(at, r.open.see(at, key, c))
+	}
+}
+
+// work says how many connections are at work from a time on.
+func (r *radio) work(at time.Duration, n int) {
+	if n == r.open.working {
 		return
 	}
-	r.machine.Step(int64(r.clock.sinceBegun(at)), 0, 0, len(r.open)) // so many until now
-	r.open.apply(key, change)
+	r.machine.Step(int64(r.clock.sinceBegun(at)), 0, 0, r.open.working) // so many until now
+	r.open.working = n
 }
 
 // Radio is the client's radio of a link at one moment.
@@ -89,7 +97,7 @@ func (e *Emulator) Radios() (at time.Duration, radios []Radio) {
 		}
 		l.mu.Lock()
 		l.up.advance(now, l.since, l.delay) // what has left has crossed
-		l.radio.machine.Step(int64(at), 0, 0, len(l.radio.open))
+		l.radio.machine.Step(int64(at), 0, 0, l.radio.open.atWork())
 		radios = append(radios, Radio{Link: l.name, Model: l.radio.model, Machine: l.radio.machine})
 		l.mu.Unlock()
 	}

@@ -1,6 +1,9 @@
 package emu
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"time"
+)
 
 // TCP's flags.
 const (
@@ -40,6 +43,7 @@ type change uint8
 const (
 	nothing change = iota
 	opened
+	used
 	ended
 )
 
@@ -56,7 +60,7 @@ func connectionOf(b []byte, fromClient bool) (key uint64, c change) {
 	case flags&(syn|ack) == syn && fromClient:
 		c = opened
 	default:
-		return 0, nothing
+		c = used
 	}
 	client, server := binary.BigEndian.Uint16(h), binary.BigEndian.Uint16(h[2:])
 	if !fromClient {
@@ -65,17 +69,65 @@ func connectionOf(b []byte, fromClient bool) (key uint64, c change) {
 	return uint64(b[0]>>4)<<32 | uint64(client)<<16 | uint64(server), c
 }
 
-// mostConnections bounds the table, whatever a client sends.
-const mostConnections = 1 << 16
+const (
+	// mostConnections bounds the table, whatever a client sends.
+	mostConnections = 1 << 16
+	// silence is how long after its last packet a connection still counts as being
+	// at work: more than any round trip of a scenario that charges for them, so
+	// that waiting for an answer is work.
+	silence = time.Second
+	// countEvery is how often the silent ones are counted out.
+	countEvery = 100 * time.Millisecond
+)
 
-// connections are those that are open.
-type connections map[uint64]struct{}
+// connections are those that are open, and how many of them are at work.
+type connections struct {
+	last    map[uint64]time.Duration // when the last packet was seen
+	working int                      // of them, those that were not silent at counted
+	counted time.Duration
+}
 
-func (s connections) apply(key uint64, c change) {
-	switch {
-	case c == ended:
-		delete(s, key)
-	case c == opened && len(s) < mostConnections:
-		s[key] = struct{}{}
+func newConnections() *connections { return &connections{last: map[uint64]time.Duration{}} }
+
+// atWork is how many are at work; none without a table.
+func (s *connections) atWork() int {
+	if s == nil {
+		return 0
 	}
+	return s.working
+}
+
+// see takes note of a packet, and says whether another number is at work from
+// now on.
+func (s *connections) see(now time.Duration, key uint64, c change) (working int) {
+	last, open := s.last[key]
+	idle := !open || s.counted-last > silence // so it was counted
+	working = s.working
+	switch {
+	case c == ended && open:
+		delete(s.last, key)
+		if !idle {
+			working--
+		}
+	case c == opened && len(s.last) < mostConnections, c == used && open:
+		s.last[key] = now
+		if idle {
+			working++
+		}
+	}
+	return working
+}
+
+// count counts anew, if it is time to.
+func (s *connections) count(now time.Duration) (working int) {
+	if now-s.counted < countEvery {
+		return s.working
+	}
+	s.counted = now
+	for _, last := range s.last {
+		if now-last <= silence {
+			working++
+		}
+	}
+	return working
 }
