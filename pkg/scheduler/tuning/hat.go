@@ -64,8 +64,8 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 		switch t.climb(l, &v, i) {
 		case stay:
 			if t.now >= l.since+review && l.climb.before == 0 {
-				if !l.climb.done {
-					l.n = max(l.n, wanted(product))
+				if n := wanted(product); n >= 2*l.n && !l.climb.done {
+					l.n = n
 				}
 				if plan := t.dealt(l, &v, o); differs(&plan, &l.plan) {
 					out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip%s", out)
