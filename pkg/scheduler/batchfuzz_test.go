@@ -91,7 +91,6 @@ type batchFuzz struct {
 	w        wanted
 	now      Time
 	asked    map[ChunkID]Action
-	got      map[ChunkID]int64
 	told     bool
 	complete bool
 }
