@@ -25,9 +25,6 @@ const (
 	// gain is by what factor twice the connections must raise a link's rate to be
 	// worth keeping.
 	gain = 1.1
-	// climbs is how long a job must still last for twice the connections to be
-	// tried without need.
-	climbs = 20 * scheduler.Second
 )
 
 // climb is HAT's question whether more connections would do more.
@@ -43,8 +40,10 @@ type climb struct {
 // start, which the Core begins by itself before anything is known, as many as the
 // link can take would be right; for the rest, far fewer fill it, and at the end those
 // few finish sooner together. So there are a few once the link's round trip is known,
-// and twice as many if that is seen to do more: where buffers, losses or a server
-// that thinks bound each of them.
+// and twice as many when the link does less than it did with more and that is seen to
+// help: where buffers or losses bound each of them. Without such need none is opened in
+// the middle of a job, since a link may have to build up its rate anew for each
+// (skjolden, 4.4.3.3: up to 2.5 s on LTE, and more).
 //
 // p is the papers' formula with the first window of a connection for its buffer [D],
 // since that is what bounds it while it starts: large files are shared freely, so
@@ -57,16 +56,16 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 		}
 		product := v.product()
 		if !l.told {
-			l.n = wanted(product)
+			l.n = max(wanted(product), min(few, v.Streams)) // those are open already
 			out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip%s", out)
 			continue
 		}
 		before := l.n
-		switch t.climb(l, &v, i, o.left()) {
+		switch t.climb(l, &v, i) {
 		case stay:
 			if t.now >= l.since+review && l.climb.before == 0 {
-				if !l.climb.done {
-					l.n = max(l.n, wanted(product))
+				if n := wanted(product); n >= 2*l.n && !l.climb.done {
+					l.n = n
 				}
 				if plan := t.dealt(l, &v, o); differs(&plan, &l.plan) {
 					out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip%s", out)
@@ -95,9 +94,9 @@ const (
 	back
 )
 
-// climb tries twice the connections of a link, once without need and again when
-// that has helped or the link does less than it did with more.
-func (t *Tuner) climb(l *link, v *LinkView, i int, left int64) way {
+// climb tries twice the connections of a link that does less than it did with more,
+// and again when that has helped.
+func (t *Tuner) climb(l *link, v *LinkView, i int) way {
 	c := &l.climb
 	if c.done || v.Rate == 0 {
 		return stay
@@ -118,10 +117,8 @@ func (t *Tuner) climb(l *link, v *LinkView, i int, left int64) way {
 		l.n, c.before, c.done = c.before, 0, true
 		return back
 	}
-	fell := c.before == 0 && rate < v.Bandwidth/gain
-	lasting := float64(left) > float64(rate*climbs.Seconds())
-	if 2*l.n > useful(v.product()) || !fell && !lasting {
-		c.before, c.done = 0, true
+	if c.before == 0 && rate >= v.Bandwidth/gain || 2*l.n > useful(v.product()) {
+		c.before = 0
 		return stay
 	}
 	c.base, c.before, l.n = rate, l.n, 2*l.n
