@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,7 +51,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	if err == nil {
 		run := o.runStarted(started, links, t.files())
 		bus.Publish(run)
-		tellOfProxy(web.Proxies, urlsOf(jobs), links, warn)
+		tellOfProxy(web.Proxies, t.urls, links, warn)
 		sampler := measure.start(run)
 		used := o.sampleUsage(&bus, started)
 		nets, terms := networks(links, measure.models)
@@ -95,14 +94,6 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	}
 	result.say(stdio.Err, t.one == nil)
 	return saidError{err}
-}
-
-func urlsOf(jobs []*engine.Job) []*url.URL {
-	urls := make([]*url.URL, len(jobs))
-	for i, job := range jobs {
-		urls[i] = job.URL
-	}
-	return urls
 }
 
 // limitTime ends ctx when --max-time after begun is over.
