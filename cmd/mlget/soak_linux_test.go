@@ -210,3 +210,59 @@ func TestLinksKeepApart(t *testing.T) {
 		}
 	}
 }
+
+// TestSoakFiles: a job of thousands of files holds no more at its end than soon
+// after its beginning, but for the less than 1 KB of each file that the report needs.
+func TestSoakFiles(t *testing.T) {
+	const files, size = 5000, 3000
+	s, dir := newSite(t), t.TempDir()
+	var list strings.Builder
+	for i := range files {
+		fmt.Fprintf(&list, "%s/ranges/%d/file-%06d.html\n", s.clear.URL, size, i)
+	}
+	check(t, os.WriteFile(filepath.Join(dir, "list"), []byte(list.String()), 0o600))
+	p := startMlget(t, dir, "-q", "--power", "none", "-P", "out", "-i", "list", "--report", "r.json")
+	over := make(chan struct{})
+	var sampled sync.WaitGroup
+	var early, late holding // the most in the first fifth, and in the last
+	sampled.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+			done, err := os.ReadDir(filepath.Join(dir, "out"))
+			fds, err2 := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.Process.Pid))
+			if err != nil || err2 != nil {
+				continue
+			}
+			into := &late
+			switch n := len(done); {
+			case n < files/5:
+				into = &early
+			case n < files*4/5:
+				continue
+			}
+			into.descriptors = max(into.descriptors, len(fds))
+		}
+	})
+	r := p.end(t)
+	close(over)
+	sampled.Wait()
+	r.want(t, 0)
+	got := filesBelow(t, filepath.Join(dir, "out"))
+	want := body(size, "").SHA256()
+	for name, sum := range got {
+		if sum != want {
+			t.Errorf("%s is something else", name)
+		}
+	}
+	rep := readReport(t, filepath.Join(dir, "r.json"))
+	t.Logf("descriptors: %d early, %d late; %d bytes of memory; %d connections; %.1f s", early.descriptors, late.descriptors,
+		rep.MaxRSSBytes, rep.Links[0].Connections, rep.Seconds)
+	if len(got) != files || rep.FilesDone != files || rep.MaxRSSBytes > 60e6 || early.descriptors == 0 || late.descriptors > early.descriptors*5/4+16 {
+		t.Errorf("%d files, %d of them in the report; %d descriptors early, %d late; %d bytes of memory", len(got), rep.FilesDone,
+			early.descriptors, late.descriptors, rep.MaxRSSBytes)
+	}
+}

@@ -66,13 +66,6 @@ func (a *authority) issue(t *testing.T, change func(*x509.Certificate)) tls.Cert
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestTLSIsVerified: a certificate that is not right ends the download, after one
 // handshake, with nothing asked: neither directly, nor where a redirect leads, nor
 // through a proxy (axel CVE-2020-13614).

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,9 @@ func TestOtherServers(t *testing.T) {
 				t.Run(p.name, func(t *testing.T) {
 					files.fetchLarge(t, l, p)
 					files.fetchList(t, l, p)
+					if s.name != "h2o" { // its pages do not tell a directory from a file
+						files.fetchTree(t, l, p)
+					}
 					if p.http == "2" { // its validators are the same with all
 						files.resume(t, l, p)
 					}
@@ -116,6 +120,22 @@ func (s served) fetchList(t *testing.T, l *lab, p protocol) {
 	if len(entries) != len(s.bodies)+1 {
 		t.Errorf("%d files, want %d", len(entries), len(s.bodies)+1)
 	}
+}
+
+// fetchTree downloads a directory by the pages that the server makes of it, and
+// finds it all there in the next run.
+func (s served) fetchTree(t *testing.T, l *lab, p protocol) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "out")
+	args := append(slices.Clone(p.args), "-r", "-P", out, p.url+"set/")
+	l.mlget(t, args...).want(t, 0)
+	want := map[string]string{}
+	for name, b := range s.bodies {
+		want[strings.TrimPrefix(name, "set/")] = b.SHA256()
+	}
+	wantFiles(t, filesBelow(t, out), want)
+	l.mlget(t, args...).want(t, 0, fmt.Sprintf("%d there before", len(want)-1)) // one is empty
+	wantFiles(t, filesBelow(t, out), want)
 }
 
 // resume cuts the large file off, and goes on: the validators of the server hold
