@@ -71,7 +71,7 @@ type linkState struct {
 	guessing bool // waits for the object's size, having guessed beyond it
 	failures int  // in a row
 	gained   int64
-	streams  uint32 // bit s: stream s has brought something
+	streams  uint64 // bit s: stream s has brought something
 	bytes    int64
 	wasted   int64
 	disorder int64 // packets that came out of order
