@@ -101,7 +101,7 @@ func TestInterruptMany(t *testing.T) {
 	s := newSite(t)
 	s.set("hang", "1500000")
 	dir := t.TempDir()
-	args := []string{"-j", "2", s.clear.URL + "/hang/3000000/a.bin", s.clear.URL + "/hang/3000000/b.bin", s.clear.URL + "/hang/3000000/c.bin"}
+	args := []string{"-j", "2", s.clear.URL + "/hang/12000000/a.bin", s.clear.URL + "/hang/12000000/b.bin", s.clear.URL + "/hang/12000000/c.bin"}
 	p := startMlget(t, dir, args...)
 	waitForFile(t, filepath.Join(dir, "a.bin.part"))
 	waitForFile(t, filepath.Join(dir, "b.bin.part"))
@@ -116,6 +116,6 @@ func TestInterruptMany(t *testing.T) {
 	s.release()
 	mlget(t, dir, args...).want(t, 0)
 	for _, name := range []string{"a.bin", "b.bin", "c.bin"} {
-		wantFile(t, filepath.Join(dir, name), 3e6, "")
+		wantFile(t, filepath.Join(dir, name), 12e6, "")
 	}
 }

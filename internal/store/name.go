@@ -2,6 +2,7 @@ package store
 
 import (
 	"net/url"
+	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -64,6 +65,27 @@ func cleanName(s string, fat bool) string {
 		return defaultName
 	}
 	return shorten(name, maxName)
+}
+
+// maxDepth bounds the directories of a cleaned path.
+const maxDepth = 64
+
+// cleanSub makes s, elements with slashes between, safe as a path below a
+// directory: each element is cleaned as a name, empty ones and "." are left out,
+// and so is what is deeper than maxDepth. "" is the directory itself.
+func cleanSub(s string, fat bool) string {
+	var b strings.Builder
+	depth := 0
+	for e := range strings.SplitSeq(s, "/") {
+		if e == "" || e == "." || depth == maxDepth {
+			continue
+		}
+		if depth++; depth > 1 {
+			b.WriteRune(filepath.Separator)
+		}
+		b.WriteString(cleanName(e, fat))
+	}
+	return b.String()
 }
 
 // plain says whether r may stand in a name. The two joiners are unprintable
