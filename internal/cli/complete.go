@@ -88,7 +88,8 @@ func wordsOf(flag string) []string {
 	return nil
 }
 
-// linkNames are auto and the interfaces of this machine, with what they are.
+// linkNames are auto, the interfaces of this machine with what they are, and
+// their kinds.
 func linkNames(cmd *cobra.Command) []string {
 	names := []string{cobra.CompletionWithDesc(link.Auto, "every usable link")}
 	infos, err := link.List(cmd.Context())
@@ -104,6 +105,9 @@ func linkNames(cmd *cobra.Command) []string {
 			what = strings.TrimSpace(what + " (cannot be used)")
 		}
 		names = append(names, cobra.CompletionWithDesc(i.Name, what))
+	}
+	for _, kind := range link.Kinds(infos) {
+		names = append(names, cobra.CompletionWithDesc(kind, "every usable link of this kind"))
 	}
 	return names
 }
