@@ -76,6 +76,9 @@ func (v View) together() float64 {
 	for {
 		bytes, rates, latest := float64(v.Free()), 0.0, 0.0
 		for l := range v.Links() {
+			if v.core.batch != nil && v.late(l) {
+				continue // a batch has other work for those who are not
+			}
 			if d := v.delay(l); v.Usable(l) && d < end {
 				rate := v.RateOrMean(l)
 				bytes += float64(rate * d)

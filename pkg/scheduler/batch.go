@@ -13,6 +13,11 @@ import "fmt"
 //	Voided    nobody wants these bytes any more, or they do not exist
 //	Expected  how much is still to be Added, as far as one knows; none: nothing is
 //	Planned   how a link should use its connections
+//
+// These, and what Finished and Failed tell, take effect with the next Tick, when
+// all that has happened has been told. Until the first Expected it is taken that
+// very much is to come. The first bytes of a file of unknown size tell the most when
+// they come early: files in progress go before others.
 
 // MaxClasses is how many classes of files there can be: small, medium and large
 // ones (guner-kosar).
@@ -28,9 +33,11 @@ type Piece struct {
 	Range Range `json:"range"`
 	File  int32 `json:"file"`
 	Class Class `json:"class,omitempty"`
-	// Guess says that the file's size is not known: the piece is asked for as a
-	// whole, in one request, and nobody takes it over before its first byte. The
-	// driver then voids what of it does not exist, or adds another piece.
+	// Guess says that the file's size is not known. As long as it is not, the piece
+	// is asked for once: as a whole, or only its beginning where the whole would take
+	// a connection too long. From the first response, whatever it is to, the driver
+	// voids what does not exist, or adds another piece, before it tells of a byte;
+	// with neither, the file is taken to be at least as long.
 	Guess bool `json:"guess,omitempty"`
 }
 
@@ -40,7 +47,9 @@ type Piece struct {
 type Plan struct {
 	Classes [MaxClasses]Share `json:"classes"`
 	// Files is how many files may be in progress at once over all links; 0: any
-	// number. The least of all links' Plans holds.
+	// number. The least of all links' Plans holds. With a bound, Parallelism holds to
+	// the end of the job; without one, connections that have nothing left help others
+	// there.
 	Files int `json:"files,omitempty"`
 }
 

@@ -17,9 +17,9 @@ func batchRig(t *testing.T, rtts ...Time) *rig {
 	return r
 }
 
-// known makes a link's rate known.
-func (r *rig) known(id LinkID, rate float64) {
-	l := &r.core.links[id]
+// known makes the first link's rate known.
+func (r *rig) known(rate float64) {
+	l := &r.core.links[0]
 	l.est.rate, l.est.nSamples, l.asked = rate, 1, true
 }
 
@@ -75,7 +75,7 @@ func TestWhatIsToldOfABatchIsSeenTogether(t *testing.T) {
 func TestAGuessIsAskedForAsAWholeAndCorrected(t *testing.T) {
 	const mib = 1 << 20
 	r := batchRig(t, 20*Millisecond)
-	r.known(0, 10e6)
+	r.known(10e6)
 	c := r.core
 	r.expect(1 << 30)
 	c.batch.stock.learn(mib, 100_000) // what files are like
@@ -117,7 +117,7 @@ func TestAGuessIsAskedForAsAWholeAndCorrected(t *testing.T) {
 func TestTheRestOfAGuessWaitsForItsSize(t *testing.T) {
 	const mib = 1 << 20
 	r := batchRig(t, 300*Millisecond)
-	r.known(0, 1e6)
+	r.known(1e6)
 	r.core.batch.stock.learn(mib, mib)
 	r.add(0, 0, mib, true)
 	r.expect(0)
@@ -180,7 +180,7 @@ func TestAVoidInTheMiddleOfARequest(t *testing.T) {
 // One file at a time: no request for the next one before the last byte.
 func TestOneFileAtATime(t *testing.T) {
 	r := batchRig(t, 20*Millisecond)
-	r.known(0, 1e6)
+	r.known(1e6)
 	plan := Plan{Files: 1}
 	plan.Classes[0] = Share{Connections: 1, Pipelining: 1}
 	r.step(Input{Kind: Planned, Plan: &plan})
@@ -206,7 +206,7 @@ func TestOneFileAtATime(t *testing.T) {
 // whose class has nothing left serves another.
 func TestAPlanSharesOutConnections(t *testing.T) {
 	r := batchRig(t, 20*Millisecond)
-	r.known(0, 10e6)
+	r.known(10e6)
 	var plan Plan
 	plan.Classes[0] = Share{Connections: 1}
 	plan.Classes[2] = Share{Connections: 4, Parallelism: 2, Pipelining: 1}

@@ -91,7 +91,6 @@ type batchFuzz struct {
 	w        wanted
 	now      Time
 	asked    map[ChunkID]Action
-	got      map[ChunkID]int64
 	told     bool
 	complete bool
 }
@@ -219,7 +218,7 @@ func (b *batchFuzz) check() {
 	tables := make([]table, len(c.links))
 	pending, over := make([]int64, len(c.links)), make([]int64, len(c.links))
 	owed, chunks := make([]int64, len(s.files)), make([]int32, len(s.files))
-	guesses, guessed := 0, int64(0)
+	guesses, dims, guessed := 0, 0, int64(0)
 	for i := range c.chunks {
 		ch := &c.chunks[i]
 		if a, ok := b.asked[ch.id]; !ok || a.Range != ch.rng {
@@ -247,7 +246,9 @@ func (b *batchFuzz) check() {
 				at = p.End
 				bytes += p.Len()
 				mark(p.Range)
-				if p.guess {
+				if p.guess && p.dim() {
+					dims++
+				} else if p.guess {
 					guesses++
 					guessed += p.Len()
 				}
@@ -278,7 +279,7 @@ func (b *batchFuzz) check() {
 			}
 		}
 	}
-	if active != s.active || guesses != s.guesses || guessed != s.guessed || len(s.spare)+active != len(s.files) || s.places.n != active {
+	if active != s.active || guesses != s.guesses || dims != s.dims || guessed != s.guessed || len(s.spare)+active != len(s.files) || s.places.n != active {
 		t.Fatalf("%d of %d files in progress, %d guesses of %d bytes: %+v", active, len(s.files), guesses, guessed, s)
 	}
 	for i := range c.links {

@@ -1,7 +1,5 @@
 package scheduler
 
-import "math/bits"
-
 const (
 	// batchStreams is how many connections a link begins with where there are many
 	// files, as browsers do: a server works on them at the same time.
@@ -188,7 +186,7 @@ func (c *Core) ahead(l *link, stream StreamID) float64 {
 	if l.speeds.rate[stream] <= 0 {
 		n = max(n, float64(min(aheadGrowth, grown)))
 	}
-	return n
+	return max(n, initialWindow) // which it brings in a round trip at any time
 }
 
 // compare measures the connections of each link.
@@ -204,17 +202,6 @@ func (c *Core) compare() {
 			}
 		}
 	}
-}
-
-// class is the class of files that a connection is for.
-func (p *Plan) class(stream StreamID) Class {
-	at := 0
-	for k := range Class(MaxClasses) {
-		if at += p.Classes[k].Connections; int(stream) < at {
-			return k
-		}
-	}
-	return 0
 }
 
 // requestPiece lets a connection ask for a piece, or a part of one.
@@ -248,187 +235,4 @@ func (c *Core) startPart(id LinkID, stream StreamID, k Class, p part, out []Acti
 	ch.slot, ch.class, ch.piece, ch.guess = p.slot, k, p.piece, p.guess
 	c.doubt(ch, p.Len()-c.batch.stock.likely(&p))
 	return out
-}
-
-// cutting is how many bytes of a free part a connection should ask for.
-func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
-	size := c.shifted(id, c.cfg.Policy.Request(View{c}, id))
-	if size <= 0 && len(c.chunks) > 0 {
-		return 0 // with nothing in flight, somebody must go on
-	}
-	whole, likely := p.Len(), c.batch.stock.likely(p)
-	spare := c.spare(id, stream)
-	if spare <= 0 && c.batch.tables[id].streams[stream].requests > 0 {
-		return 0 // another will be there sooner
-	}
-	size = max(int64(float64(size)*c.links[id].part(stream)), c.cfg.minRequest())
-	switch most := c.handy(id, stream); {
-	case likely-size < c.cfg.minRequest(), whole <= wholePiece && likely <= most && float64(likely) <= spare, p.guess && c.brief(id, stream, likely):
-		size = whole
-	}
-	if p.guess && c.batch.stock.typicalCount == 0 && c.batch.files == 0 {
-		size = min(size, leastWhole)
-	}
-	return min(size, whole, c.room(id))
-}
-
-// handy is up to how many bytes a piece is asked for as a whole.
-func (c *Core) handy(id LinkID, stream StreamID) int64 {
-	if c.batch.files > 0 {
-		return wholePiece
-	}
-	l := &c.links[id]
-	return max(leastWhole, int64(l.est.rate*l.part(stream)*wholeSeconds))
-}
-
-// brief says whether a connection needs no longer for so many bytes than it takes
-// to learn how long a file is and to share it out then.
-func (c *Core) brief(id LinkID, stream StreamID, bytes int64) bool {
-	l := &c.links[id]
-	return float64(bytes) <= briefTrips*l.trip().Seconds()*(View{c}).RateOrMean(id)*l.part(stream)
-}
-
-// spare is how many more bytes a connection would have, if it were asked for them
-// now, by the time at which all links can have all that is left; very many while
-// nobody knows.
-func (c *Core) spare(id LinkID, stream StreamID) float64 {
-	v := View{c}
-	rate := v.RateOrMean(id) * c.links[id].part(stream)
-	if rate <= 0 || c.batch.files > 0 {
-		return float64(unsized)
-	}
-	wait := max(c.links[id].trip().Seconds(), float64(c.batch.tables[id].streams[stream].pending)/rate)
-	return rate * (v.together() - wait)
-}
-
-// pickPiece is the free part that a connection should ask for next: its place on a
-// shelf, below 0 where there is none. Files in progress come first.
-func (c *Core) pickPiece(id LinkID, stream StreamID) (k Class, fresh bool, i int) {
-	s := &c.batch.stock
-	if !c.planned(id) {
-		if k, i = lowest(&s.open); k < MaxClasses {
-			return k, false, i
-		}
-		if k, _ = lowest(&s.fresh); k < MaxClasses && c.mayBegin(&s.fresh[k].live()[0]) {
-			return k, true, 0
-		}
-		return 0, false, -1
-	}
-	k = c.batch.plans[id].class(stream)
-	tried := uint(0)
-	for {
-		if fresh, i = c.pickOf(id, stream, k); i >= 0 {
-			return k, fresh, i
-		}
-		// The class with the most left comes next.
-		tried |= 1 << k
-		most := int64(0)
-		for o := range Class(MaxClasses) {
-			if left := s.open[o].bytes + s.fresh[o].bytes; tried&(1<<o) == 0 && left > most {
-				k, most = o, left
-			}
-		}
-		if most == 0 {
-			break
-		}
-	}
-	if k, i = lowest(&s.open); k < MaxClasses && c.batch.files == 0 && s.last() {
-		return k, false, i // at the end all help, whoever is at it already
-	}
-	return 0, false, -1
-}
-
-// lowest is the shelf on which the part with the lowest address is that may be asked
-// for, and its place there; MaxClasses when there is none.
-func lowest(shelves *[MaxClasses]shelf) (best Class, place int) {
-	best, off := MaxClasses, unsized
-	for k := range shelves {
-		for i, p := range shelves[k].live() {
-			if p.Off >= off {
-				break
-			}
-			if !p.dim() {
-				best, place, off = Class(k), i, p.Off
-				break
-			}
-		}
-	}
-	return best, place
-}
-
-// mayBegin says whether one may ask for a part of a file that is not in progress.
-func (c *Core) mayBegin(p *part) bool {
-	b := c.batch
-	return b.files == 0 || b.stock.active < b.files || b.stock.find(p.file) != noSlot
-}
-
-// pickOf is pickPiece for one class of files: a file that the connection is at already,
-// or one that has fewer connections of the link than the plan gives it, or a new
-// one.
-func (c *Core) pickOf(id LinkID, stream StreamID, k Class) (fresh bool, i int) {
-	s := &c.batch.stock
-	share, first := max(1, c.batch.plans[id].Classes[k].Parallelism), -1
-	for i, p := range s.open[k].live() {
-		if p.dim() {
-			continue
-		}
-		at := c.at(p.slot, id)
-		if at&(1<<stream) != 0 {
-			return false, i
-		}
-		if first < 0 && bits.OnesCount64(at) < share {
-			first = i
-		}
-	}
-	if first < 0 && !s.fresh[k].empty() && c.mayBegin(&s.fresh[k].live()[0]) {
-		return true, 0
-	}
-	return false, first
-}
-
-// at is the set of a link's connections that have requests for a file.
-func (c *Core) at(slot int32, id LinkID) (streams uint64) {
-	for i := range c.chunks {
-		if ch := &c.chunks[i]; ch.slot == slot && ch.link == id {
-			streams |= 1 << ch.stream
-		}
-	}
-	return streams
-}
-
-// worthMoving says whether a request for a file of unknown size that was not
-// answered should be moved to a stream of thief, since its own will be done only in
-// end seconds. It cannot be shared, and costs its connection, so the gain must be
-// great.
-func (c *Core) worthMoving(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID, end float64) bool {
-	ch := from.last[victim]
-	if thief.robbed > 0 || !thief.est.measured() || ch.got > 0 {
-		return false
-	}
-	alone := own.soonest(thief, stream, ch.left()-ch.over)
-	return end > nowhere*alone && end-alone > movedTrips*own.trip
-}
-
-// move withdraws a request that was not answered, and makes it anew on a stream of
-// another.
-func (c *Core) move(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
-	k, rng, l := ch.class, ch.rng, &c.links[ch.link]
-	if l.est.nMarks == 0 && ch.link != thief {
-		l.robbed++
-	}
-	l.streams.cut[ch.stream], l.streams.opened[ch.stream] = c.nextID, 0
-	out = append(out, cancel(ch))
-	out = c.end(c.find(ch.id), out)
-	s := &c.batch.stock
-	return c.startPart(thief, stream, k, s.take(k, false, s.open[k].index(rng.Off), rng.Len()), out)
-}
-
-// mayHelp says whether a connection may help with ch: where files at once are
-// bounded, only as many are at one as the plan says.
-func (c *Core) mayHelp(id LinkID, stream StreamID, ch *chunk) bool {
-	if c.batch.files == 0 || !c.planned(id) {
-		return true
-	}
-	share := max(1, c.batch.plans[id].Classes[ch.class].Parallelism)
-	return bits.OnesCount64(c.at(ch.slot, id)&^(1<<stream)) < share
 }

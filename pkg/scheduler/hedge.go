@@ -19,7 +19,7 @@ func (c *Config) most() int64 { return hedgeRequests * c.minRequest() }
 // ch before its own stream is, which is in end seconds.
 func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chunk, end float64) bool {
 	rest, most := ch.left()-ch.over, c.cfg.most()
-	if ch.guess { // it cannot be shared
+	if c.batch != nil { // connections that fall silent are worth more than one file's last bytes
 		most = leastWhole
 	}
 	budget := max(most, int64(hedgeShare*float64(c.Size())))

@@ -116,6 +116,8 @@ type stock struct {
 
 	guesses      int   // free parts that are guesses
 	guessed      int64 // bytes that they ask for
+	dims         int   // free parts that nobody may ask for yet
+	dimmed       int64 // bytes of these
 	skipped      int64 // bytes of their pieces before them
 	typical      float64
 	typicalCount int
@@ -171,10 +173,14 @@ func (s *stock) settle(slot int32, bytes int64, chunks int32) {
 
 // count books a part that is a guess as free, or with -1 as free no longer.
 func (s *stock) count(p *part, n int) {
-	if p.guess {
+	switch {
+	case p.dim():
+		s.dims += n
+		s.dimmed += int64(n) * p.Len()
+		s.skipped += int64(n) * (p.Off - p.piece.Off)
+	case p.guess:
 		s.guesses += n
 		s.guessed += int64(n) * p.Len()
-		s.skipped += int64(n) * (p.Off - p.piece.Off)
 	}
 }
 
@@ -209,7 +215,7 @@ func (s *stock) bytes() (n int64) {
 	for k := range s.fresh {
 		n += s.fresh[k].bytes + s.open[k].bytes
 	}
-	return n - s.guessed + max(0, min(s.guessed, int64(s.guesses)*s.guess()-s.skipped))
+	return n - s.guessed - s.dimmed + min(s.guessed, int64(s.guesses)*s.guess()) + max(0, min(s.dimmed, int64(s.dims)*s.guess()-s.skipped))
 }
 
 // empty says whether nothing is free.

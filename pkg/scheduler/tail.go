@@ -24,6 +24,12 @@ const (
 	// helpTries is of how many connections an idle one looks at what they have to do,
 	// where there are many files.
 	helpTries = 4
+	// speedGrowth, idleTimeout in seconds: see speed and window.
+	speedGrowth = 2
+	idleTimeout = 0.2
+	// batchWorth takes the place of worthRTTs where there are many files: more
+	// connections are lost to takeovers than to one file's end.
+	batchWorth = 1
 	// noStream names no stream.
 	noStream StreamID = -1
 )
@@ -36,6 +42,8 @@ type outlook struct {
 	trip    float64 // round trip in seconds
 	streams *streams
 	last    [MaxStreams]*chunk
+	now     Time
+	full    float64             // of a batch: bytes per second that the link can carry
 	speeds  *speeds             // of a batch: how the rate is shared
 	sum     float64             // of the speeds of the streams at work
 	passed  uint64              // bit s: nothing could be done for stream s
@@ -47,7 +55,7 @@ type outlook struct {
 // as fast as the others.
 func (c *Core) look(id LinkID, o *outlook) {
 	l := &c.links[id]
-	*o = outlook{trip: l.trip().Seconds(), streams: &l.streams, speeds: l.speeds}
+	*o = outlook{trip: l.trip().Seconds(), streams: &l.streams, now: c.now, speeds: l.speeds}
 	for i := range c.chunks {
 		ch := &c.chunks[i]
 		if ch.link != id || ch.copy {
@@ -64,14 +72,31 @@ func (c *Core) look(id LinkID, o *outlook) {
 		o.owed[ch.stream] += ch.left() - ch.over
 	}
 	o.rate = (View{c}).RateOrMean(id) / float64(max(1, o.active))
+	if c.batch != nil {
+		o.full = max(o.rate, l.est.capacity()/float64(max(1, o.active)))
+	}
 }
 
-// speed is what a stream carries, or would carry, in bytes per second.
+// speed is what a stream carries, or would carry, in bytes per second. Of a batch's
+// few connections that are still at work at its end each may grow beyond what it had
+// while they were many, but hardly by more than its window does in a round trip.
 func (o *outlook) speed(s StreamID) float64 {
 	if o.speeds == nil || o.sum <= 0 || o.active == 0 {
 		return o.rate
 	}
-	return o.rate * (o.speeds.of(s) / (o.sum / float64(o.active)))
+	own := o.speeds.of(s)
+	part := own / (o.sum / float64(o.active))
+	return min(o.full*part, max(speedGrowth*own, o.rate*part))
+}
+
+// window is how many bytes a stream's connection brings in a round trip, at least. It
+// is lost when the connection has been idle for a retransmission timeout (RFC 5681,
+// 4.1; the timeout of RFC 6298 is at least 0.2 s longer than the trip on Linux).
+func (o *outlook) window(s StreamID) int64 {
+	if o.speeds != nil && o.last[s] == nil && (o.now-o.streams.heard[s]).Seconds() > o.trip+idleTimeout {
+		return initialWindow
+	}
+	return max(initialWindow, o.streams.opened[s])
 }
 
 // end is in how many seconds a stream will be done.
@@ -85,7 +110,7 @@ func (o *outlook) lasts(s StreamID, bytes int64) float64 {
 	if rate <= 0 {
 		return forever
 	}
-	rounds := bits.Len64(uint64(bytes / max(initialWindow, o.streams.opened[s])))
+	rounds := bits.Len64(uint64(bytes / o.window(s)))
 	return min(forever, max(float64(bytes)/rate, o.trip*float64(rounds)))
 }
 
@@ -187,6 +212,9 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 		return out // whom nothing has answered since cannot do better
 	}
 	room := c.room(thief)
+	if c.batch != nil && from.wait[victim] > from.trip && c.copyRest(thief, stream, own, ch, end, room) {
+		return c.hedge(thief, stream, ch, out) // it is silent, but may speak again
+	}
 	if ch.guess && c.worthMoving(l, own, stream, from, victim, end) && ch.left() <= room {
 		return c.move(thief, stream, ch, out)
 	}
@@ -199,12 +227,17 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 	if c.batch != nil && from == own && own.wait[victim] == 0 {
 		return out // they have the link's rate between them
 	}
-	rest := ch.left() - ch.over
-	if own.last[stream] == nil && ch.left() <= room && c.worthCopying(l, own, stream, ch, end) &&
-		!c.anotherSooner(thief, ch.link, rest, own.soonest(l, stream, rest)) {
+	if c.copyRest(thief, stream, own, ch, end, room) {
 		return c.hedge(thief, stream, ch, out)
 	}
 	return out
+}
+
+// copyRest says whether an idle stream should fetch what is left of ch too.
+func (c *Core) copyRest(thief LinkID, stream StreamID, own *outlook, ch *chunk, end float64, room int64) bool {
+	l, rest := &c.links[thief], ch.left()-ch.over
+	return own.last[stream] == nil && ch.left() <= room && c.worthCopying(l, own, stream, ch, end) &&
+		!c.anotherSooner(thief, ch.link, rest, own.soonest(l, stream, rest))
 }
 
 // anotherSooner says whether a link other than the thief and the victim would
@@ -237,14 +270,18 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	if rs <= 0 || rv <= 0 {
 		return 0 // nobody has shown anything yet
 	}
+	worth := worthRTTs * own.trip
+	if c.batch != nil {
+		worth = batchWorth * own.trip
+	}
 	delay := own.delay(thief, stream)
 	rest := float64(from.owed[victim])
 	x := balanced(rest, rs, rv, delay-from.wait[victim])
-	if x >= float64(c.cfg.minRequest()) && end-(delay+own.lasts(stream, int64(x))) >= worthRTTs*own.trip {
+	if x >= float64(c.cfg.minRequest()) && end-(delay+own.lasts(stream, int64(x))) >= worth {
 		return int64(x)
 	}
 	whole := from.last[victim].left()
-	if alone := own.soonest(thief, stream, whole); whole <= c.cfg.most() && end > nowhere*alone && end-alone > worthRTTs*own.trip {
+	if alone := own.soonest(thief, stream, whole); whole <= c.cfg.most() && end > nowhere*alone && end-alone > worth {
 		return whole
 	}
 	return 0

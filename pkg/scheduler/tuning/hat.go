@@ -8,14 +8,15 @@ import (
 )
 
 const (
-	// worth is how many bytes a connection must be worth beyond one for each file.
-	worth = 1 << 20
+	// worth is how many bytes a connection must be worth, as the Core has it.
+	worth = 128 << 10
 	// nudge is by what factor the number of connections must differ for a plan to
 	// be changed.
 	nudge = 1.25
 	// Once it has started, a link gets so many connections that two doublings of
-	// their first windows fill its bandwidth-delay product: quick. A few are there
-	// whatever it is, as browsers have them, since a server thinks before it answers.
+	// their first windows fill its bandwidth-delay product: quick. A few are there if
+	// there is room for their first windows at all, as browsers have them, since a
+	// server thinks before it answers.
 	// And not more than many: over linklab's 290 ms, with CUBIC, 24 are as fast as 64,
 	// and 12 are not before their windows have grown; in the simulator 12 are.
 	quick = 4
@@ -24,9 +25,6 @@ const (
 	// gain is by what factor twice the connections must raise a link's rate to be
 	// worth keeping.
 	gain = 1.1
-	// climbs is how long a job must still last for twice the connections to be
-	// tried without need.
-	climbs = 20 * scheduler.Second
 )
 
 // climb is HAT's question whether more connections would do more.
@@ -42,8 +40,10 @@ type climb struct {
 // start, which the Core begins by itself before anything is known, as many as the
 // link can take would be right; for the rest, far fewer fill it, and at the end those
 // few finish sooner together. So there are a few once the link's round trip is known,
-// and twice as many if that is seen to do more: where buffers, losses or a server
-// that thinks bound each of them.
+// and twice as many when the link does less than it did with more and that is seen to
+// help: where buffers or losses bound each of them. Without such need none is opened in
+// the middle of a job, since a link may have to build up its rate anew for each
+// (skjolden, 4.4.3.3: up to 2.5 s on LTE, and more).
 //
 // p is the papers' formula with the first window of a connection for its buffer [D],
 // since that is what bounds it while it starts: large files are shared freely, so
@@ -56,16 +56,16 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 		}
 		product := v.product()
 		if !l.told {
-			l.n = max(few, min(many, ceil(product/quick, window)))
+			l.n = max(wanted(product), min(few, v.Streams)) // those are open already
 			out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip%s", out)
 			continue
 		}
 		before := l.n
-		switch t.climb(l, &v, i, o.left()) {
+		switch t.climb(l, &v, i) {
 		case stay:
 			if t.now >= l.since+review && l.climb.before == 0 {
-				if !l.climb.done {
-					l.n = max(l.n, min(many, ceil(product/quick, window)))
+				if n := wanted(product); n >= 2*l.n && !l.climb.done {
+					l.n = n
 				}
 				if plan := t.dealt(l, &v, o); differs(&plan, &l.plan) {
 					out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip%s", out)
@@ -80,6 +80,11 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 	return out
 }
 
+// wanted is how many connections a link with such a product is given first.
+func wanted(product float64) int {
+	return max(2, min(few, useful(product)), min(many, ceil(product/quick, window)))
+}
+
 // way is where a climb goes.
 type way uint8
 
@@ -89,9 +94,9 @@ const (
 	back
 )
 
-// climb tries twice the connections of a link, once without need and again when
-// that has helped or the link does less than it did with more.
-func (t *Tuner) climb(l *link, v *LinkView, i int, left int64) way {
+// climb tries twice the connections of a link that does less than it did with more,
+// and again when that has helped.
+func (t *Tuner) climb(l *link, v *LinkView, i int) way {
 	c := &l.climb
 	if c.done || v.Rate == 0 {
 		return stay
@@ -112,10 +117,8 @@ func (t *Tuner) climb(l *link, v *LinkView, i int, left int64) way {
 		l.n, c.before, c.done = c.before, 0, true
 		return back
 	}
-	fell := c.before == 0 && rate < v.Bandwidth/gain
-	lasting := float64(left) > float64(rate*climbs.Seconds())
-	if 2*l.n > useful(v.product()) || !fell && !lasting {
-		c.before, c.done = 0, true
+	if c.before == 0 && rate >= v.Bandwidth/gain || 2*l.n > useful(v.product()) {
+		c.before = 0
 		return stay
 	}
 	c.base, c.before, l.n = rate, l.n, 2*l.n
@@ -141,14 +144,12 @@ func (t *Tuner) proposeDealt(i int, v *LinkView, o *Observation, format string, 
 	return t.propose(i, plan, fmt.Sprintf(format, count(plan.Connections()), megabytes(v.product()), t.divided()), out)
 }
 
-// most is how many connections each class can use: one for each of its files, and
-// one for each MiB of them.
+// most is how many connections each class is worth.
 func (t *Tuner) most(o *Observation) (most [scheduler.MaxClasses]int) {
 	for i, c := range t.classes {
 		if c.files > 0 {
-			files := max(c.files, int64(o.Files[i]))
 			bytes := max(c.bytes, o.Left[i]+o.Received[i])
-			most[i] = int(max(1, min(scheduler.MaxStreams, max(files, bytes/worth))))
+			most[i] = int(max(1, min(scheduler.MaxStreams, (bytes+worth/2)/worth)))
 		}
 	}
 	return most
