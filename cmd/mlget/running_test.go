@@ -47,8 +47,14 @@ func (p *process) end(t testing.TB) result {
 // waitForFile waits until the file holds the first request's bytes.
 func waitForFile(t testing.TB, name string) {
 	t.Helper()
+	waitForBytes(t, name, 1<<20)
+}
+
+// waitForBytes waits until the file has at least that many bytes.
+func waitForBytes(t testing.TB, name string, n int64) {
+	t.Helper()
 	for deadline := time.Now().Add(hang); ; time.Sleep(5 * time.Millisecond) {
-		if fi, err := os.Stat(name); err == nil && fi.Size() >= 1<<20 {
+		if fi, err := os.Stat(name); err == nil && fi.Size() >= n {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -108,8 +114,9 @@ func TestInterruptMany(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"-j", "2", s.clear.URL + "/hang/12000000/a.bin", s.clear.URL + "/hang/12000000/b.bin", s.clear.URL + "/hang/12000000/c.bin"}
 	p := startMlget(t, dir, args...)
-	waitForFile(t, filepath.Join(dir, "a.bin.part"))
-	waitForFile(t, filepath.Join(dir, "b.bin.part"))
+	for _, name := range []string{"a.bin.part", "b.bin.part"} {
+		waitForBytes(t, filepath.Join(dir, name), 1) // the rest of one may be behind what hangs of the other
+	}
 	if err := p.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -137,14 +144,7 @@ func TestInterruptList(t *testing.T) {
 	check(t, r.Close())
 	_, err = fmt.Fprintf(w, "%[1]s/ranges/1000/a.bin\n%[1]s/ranges/2000/b.bin\n", s.clear.URL)
 	check(t, err)
-	for deadline := time.Now().Add(hang); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(dir, "a.bin")); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the first file does not come while the list is open")
-		}
-	}
+	waitForBytes(t, filepath.Join(dir, "a.bin"), 1000) // while the list is open
 	check(t, p.Process.Signal(os.Interrupt))
 	p.end(t).want(t, 130, "^mlget: .*interrupted")
 }
