@@ -20,13 +20,18 @@ type process struct {
 
 func startMlget(t testing.TB, dir string, args ...string) *process {
 	t.Helper()
+	p := prepareMlget(t, dir, args...)
+	check(t, p.Start())
+	return p
+}
+
+// prepareMlget is one that is still to be started.
+func prepareMlget(t testing.TB, dir string, args ...string) *process {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	t.Cleanup(cancel)
 	p := &process{Cmd: exec.CommandContext(ctx, "mlget", append([]string{"--links", loopback()}, args...)...)}
 	p.Dir, p.Stdout, p.Stderr = dir, &p.stdout, &p.stderr
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
 	return p
 }
 
@@ -118,4 +123,28 @@ func TestInterruptMany(t *testing.T) {
 	for _, name := range []string{"a.bin", "b.bin", "c.bin"} {
 		wantFile(t, filepath.Join(dir, name), 12e6, "")
 	}
+}
+
+// TestInterruptList: a list that is still being written holds nothing up.
+func TestInterruptList(t *testing.T) {
+	s, dir := newSite(t), t.TempDir()
+	r, w, err := os.Pipe()
+	check(t, err)
+	defer w.Close() //nolint:errcheck // it is the list that does not end
+	p := prepareMlget(t, dir, "-i", "-")
+	p.Stdin = r
+	check(t, p.Start())
+	check(t, r.Close())
+	_, err = fmt.Fprintf(w, "%[1]s/ranges/1000/a.bin\n%[1]s/ranges/2000/b.bin\n", s.clear.URL)
+	check(t, err)
+	for deadline := time.Now().Add(hang); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, "a.bin")); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the first file does not come while the list is open")
+		}
+	}
+	check(t, p.Process.Signal(os.Interrupt))
+	p.end(t).want(t, 130, "^mlget: .*interrupted")
 }
