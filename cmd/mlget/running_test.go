@@ -114,9 +114,7 @@ func TestInterruptMany(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"-j", "2", s.clear.URL + "/hang/12000000/a.bin", s.clear.URL + "/hang/12000000/b.bin", s.clear.URL + "/hang/12000000/c.bin"}
 	p := startMlget(t, dir, args...)
-	for _, name := range []string{"a.bin.part", "b.bin.part"} {
-		waitForBytes(t, filepath.Join(dir, name), 1) // the rest of one may be behind what hangs of the other
-	}
+	waitForBytes(t, filepath.Join(dir, "a.bin.part"), 1) // others may be behind what hangs of it
 	if err := p.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
