@@ -12,8 +12,12 @@ const (
 	// for bytes, at its part of the link's rate, but not for less than aheadFloor.
 	// Connections are not alike; what is asked for too early costs nothing before
 	// the end of the job.
-	aheadTrips = 3
+	aheadTrips = 2
 	aheadFloor = 100 * Millisecond
+	// paceSure and paceSlack: a link is taken to carry no more than that many times
+	// what it has carried of late, once that was measured so often.
+	paceSure  = 3
+	paceSlack = 1.25
 	// starvedTrips: a connection is starved whose requests, as many as there may be,
 	// last for less than so many round trips.
 	starvedTrips = 1.5
@@ -182,7 +186,11 @@ func (c *Core) ahead(l *link, stream StreamID) float64 {
 	if l.est.rate <= 0 {
 		return float64(min(aheadUnmet, grown))
 	}
-	n := float64(l.est.rate*longest(aheadFloor, aheadTrips, l.trip()).Seconds()) * l.part(stream)
+	rate := l.est.rate
+	if p := &l.pace; p.windows >= paceSure { // a burst after a pause is not what it carries
+		rate = min(rate, paceSlack*max(p.mean, p.late))
+	}
+	n := float64(rate*longest(aheadFloor, aheadTrips, l.trip()).Seconds()) * l.part(stream)
 	if l.speeds.rate[stream] <= 0 {
 		n = max(n, float64(min(aheadGrowth, grown)))
 	}

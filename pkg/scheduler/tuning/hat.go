@@ -51,8 +51,8 @@ type climb struct {
 func (t *Tuner) highest(o *Observation, out []Change) []Change {
 	for i := range t.links {
 		l, v := &t.links[i], o.view(i)
-		if !l.up || v.RTT == 0 {
-			continue
+		if !l.up || v.RTT == 0 || !l.told && t.sizes.all.files == 0 {
+			continue // what files of unknown size are worth nobody knows
 		}
 		product := v.product()
 		if !l.told {
