@@ -214,7 +214,7 @@ func TestLinksKeepApart(t *testing.T) {
 // TestSoakFiles: a job of thousands of files holds no more at its end than soon
 // after its beginning, but for the less than 1 KB of each file that the report needs.
 func TestSoakFiles(t *testing.T) {
-	const files, size = 5000, 3000
+	const files, size = 10_000, 3000
 	s, dir := newSite(t), t.TempDir()
 	var list strings.Builder
 	for i := range files {
