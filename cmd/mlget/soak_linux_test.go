@@ -168,7 +168,7 @@ func TestSoakLinks(t *testing.T) {
 		}
 		return h
 	}
-	wantFlat(t, after(1), after(12))
+	wantFlat(t, after(1), after(9))
 }
 
 // TestManyLinks: of 64 links that are named 16 are there; they take part, and cost
