@@ -218,6 +218,13 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	}
 	switch in.Kind {
 	case Finished:
+		if age := c.now - ch.issued; age > 0 && age <= longest(rateWindow, 2, l.rtt) {
+			// So much the link does carry at present, whatever was measured of requests
+			// that were over before their rate could be.
+			if rate := float64(ch.got) / age.Seconds(); rate > l.est.rate && l.est.rate > 0 {
+				l.est.rate = rate
+			}
+		}
 		if l.est.rate == 0 && c.now > ch.issued && ch.got >= initialWindow {
 			// Over before it could be measured: its mean is better than nothing, unless
 			// so little came that it tells of the round trip alone.

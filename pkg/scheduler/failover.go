@@ -40,6 +40,7 @@ const (
 // others continue them at the byte where they stopped, and tries banned links
 // again (skjolden, 8.2.4). When all links are slow, all are kept.
 func (c *Core) failover(out []Action) []Action {
+	out = c.pardon(out)
 	for id := range LinkID(len(c.links)) {
 		l := &c.links[id]
 		switch {
@@ -148,6 +149,26 @@ func (c *Core) unban(id LinkID, out []Action) []Action {
 	l.bans = 0
 	l.notBefore = c.now
 	return append(out, Action{Kind: Unban, Link: id})
+}
+
+// pardon ends the ban of a link when no other is left that could carry anything: it
+// is asked like any other then, and may take as long, so that whoever drives the Core
+// can give it up in the end.
+func (c *Core) pardon(out []Action) []Action {
+	banned := NoLink
+	for i := range c.links {
+		switch l := &c.links[i]; {
+		case !l.up || l.duty.resting && l.duty.why == ReasonCapped:
+		case !l.banned:
+			return out
+		case banned == NoLink:
+			banned = LinkID(i)
+		}
+	}
+	if banned == NoLink {
+		return out
+	}
+	return c.unban(banned, out)
 }
 
 // recall lets banned links be tried again at once when no other link is up.
