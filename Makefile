@@ -106,6 +106,11 @@ bench-full: build ## the same with all tools, scenarios and TLS, 10 times: more 
 	@mkdir -p .cache/bench
 	@cd .cache/bench && ../../bin/linklab bench --tls --out ../../docs/benchmarks.md
 
+.PHONY: bench-files
+bench-files: build ## compare over jobs of many files, over two hours; writes docs/many-files.md
+	@mkdir -p .cache/bench
+	@cd .cache/bench && ../../bin/linklab bench --files html/600,image,video/16 --scenarios sydney,sydney-dual --out ../../docs/many-files.md
+
 .PHONY: clean
 clean: ## remove what was built, tools included
 	@rm -rf bin dist .cache
