@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/mlget/mlget/internal/engine"
@@ -172,6 +171,10 @@ func runEnded(started time.Time, err error, totals []event.LinkTotals) event.Run
 	return e
 }
 
+// feederEnd is how long a feeder is waited for at the end. One that reads a list
+// from a pipe cannot be called back while nothing comes; it ends with the process.
+const feederEnd = 200 * time.Millisecond
+
 // download does what there is to do and tells result what came of each file.
 func (o *getOptions) download(
 	ctx context.Context, cfg engine.Config, links []*engine.Link, pages *pages, t *task, result *outcome,
@@ -189,10 +192,18 @@ func (o *getOptions) download(
 	}
 	f := &feeder{o: o, task: t, pages: pages, warn: warn, out: result, jobs: make(chan *engine.Job)}
 	ctx, cancel := context.WithCancel(ctx)
-	var feeding sync.WaitGroup
-	feeding.Go(func() { f.run(ctx) })
-	defer feeding.Wait()
-	defer cancel()
+	fed := make(chan struct{})
+	go func() {
+		defer close(fed)
+		f.run(ctx)
+	}()
+	defer func() {
+		cancel()
+		select {
+		case <-fed:
+		case <-time.After(feederEnd):
+		}
+	}()
 	batch := &engine.Batch{
 		Jobs: f.jobs, Ahead: &f.ahead, Ended: result,
 		Concurrency: int(o.concurrency), Parallelism: int(o.parallelism),

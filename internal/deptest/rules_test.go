@@ -127,7 +127,9 @@ func rules() map[string]rule {
 
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
-			imports: "internal/android internal/campaign internal/dataset internal/energy internal/engine internal/event internal/fetch internal/joblist internal/link internal/linklab/scenario internal/metrics internal/modelled internal/page internal/plot internal/power internal/progress internal/record internal/report internal/roots internal/sim internal/store internal/study internal/sweep internal/term internal/terms internal/units pkg/scheduler pkg/scheduler/tuning" +
+			imports: "internal/android internal/campaign internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
+				" internal/joblist internal/metrics internal/modelled internal/page internal/plot internal/power internal/progress internal/record internal/report internal/roots internal/sim internal/store internal/study internal/sweep internal/term internal/terms" +
+				" internal/units pkg/scheduler pkg/scheduler/tuning" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
 

@@ -20,7 +20,7 @@ const (
 	// maxEntries bounds the files that have been begun in some way.
 	maxEntries = 4096
 	// maxAside bounds those that wait to be downloaded by themselves.
-	maxAside = 64
+	maxAside = 512
 )
 
 // sizes is what is known of the files' sizes.

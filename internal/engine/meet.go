@@ -76,9 +76,12 @@ func (b *batch) unfit(f *entry, t *transfer, resp *fetch.Response) string {
 		return ""
 	case f.standing && f.size < 0: // perhaps nothing of it is wanted
 		return ""
-	case t.off > 0 || size > t.end.Load() || f.size >= 0 && f.active > 1:
+	case t.off > 0 || size > t.end.Load():
 		f.site.odds++
 		return "the server does not serve ranges of it"
+	case f.active > 1 && resp.Object.ETag == "" && resp.Object.LastModified == "":
+		// Nothing shows that a page made twice is the same page.
+		return "several answers that cannot be told apart"
 	}
 	return ""
 }

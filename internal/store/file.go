@@ -190,9 +190,14 @@ func (f *File) beginAdopted() error {
 	return fail("sync", f.path, syncDir(filepath.Dir(f.path)))
 }
 
+// reserveFrom is from how many bytes on room is reserved for a file that may have
+// no name before it is complete: of a small one, the first write tells as much, at
+// less cost.
+const reserveFrom = 1 << 20
+
 // reserve asks for the room of the whole object.
 func (f *File) reserve() error {
-	if f.id.Size <= 0 {
+	if f.id.Size <= 0 || f.nameless && f.id.Size < reserveFrom {
 		return nil
 	}
 	err := preallocate(f.file, f.id.Size)

@@ -202,6 +202,9 @@ func (f *File) trim(size int64) error {
 	if fi.Size() < size {
 		return fail("finish", f.path, fmt.Errorf("%w: %d of %d are there", ErrIncomplete, fi.Size(), size))
 	}
+	if fi.Size() == size {
+		return nil
+	}
 	return fail("truncate", f.path+partSuffix, f.file.Truncate(size))
 }
 

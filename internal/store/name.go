@@ -51,12 +51,12 @@ func cleanName(s string, fat bool) string {
 	}
 	name := b.String()
 	if fat {
-		if t := strings.TrimRight(name, ". "); t != name {
-			name = t + "_"
-		}
-		if reservedOnWindows(name) {
+		if name = markEnd(name); reservedOnWindows(name) {
 			name = "_" + name
 		}
+	}
+	if name = shorten(name, maxName); fat {
+		name = markEnd(name)
 	}
 	if strings.HasPrefix(name, ".") {
 		name = "_" + name[1:]
@@ -64,7 +64,15 @@ func cleanName(s string, fat bool) string {
 	if strings.Trim(name, " ") == "" {
 		return defaultName
 	}
-	return shorten(name, maxName)
+	return name
+}
+
+// markEnd makes the end of name one that FAT keeps.
+func markEnd(name string) string {
+	if t := strings.TrimRight(name, ". "); t != name {
+		return t + "_"
+	}
+	return name
 }
 
 // maxDepth bounds the directories of a cleaned path.

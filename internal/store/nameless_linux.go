@@ -23,10 +23,12 @@ func (f *File) openNameless() bool {
 	if onAndroid() { // no links there
 		return false
 	}
-	file, err := os.OpenFile(filepath.Dir(f.path), os.O_RDWR|unix.O_TMPFILE, f.mode)
+	// os.OpenFile would see whether it can be waited for, in five system calls.
+	fd, err := unix.Open(filepath.Dir(f.path), unix.O_RDWR|unix.O_TMPFILE|unix.O_CLOEXEC, uint32(f.mode))
 	if err != nil {
 		return false
 	}
+	file := os.NewFile(uintptr(fd), f.path+partSuffix)
 	// It is by this that it gets a name later.
 	if _, err := os.Stat(reachOf(file)); err != nil || !linksLast(file) {
 		_ = file.Close() // it is empty

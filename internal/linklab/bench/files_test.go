@@ -111,7 +111,7 @@ func TestReportOfManyFiles(t *testing.T) {
 	results[0].Failure = "of 600 files 3 missing, 0 wrong"
 	text := Report(h, results)
 	for _, want := range []string{
-		"### Beside the paper", "| html/600 | 2.6 |", "### html/600, sydney", "| 17.0 | 1.00 |", "| -94 % | 12 |", "(1 of 2)", "94 %",
+		"### Beside the paper", "| html/600 | 2.6 |", "### html/600, sydney", "| 17.0 | 1.00 |", "| -94 % | 5.20 | 12 |", "(1 of 2)", "94 %",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
