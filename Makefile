@@ -12,6 +12,7 @@ TOOLS     = .cache/bin
 SYSTEMS   = linux/amd64 linux/arm64 linux/arm linux/386 android/arm64 \
             darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
 DEMO_SIZE = 100MB
+FUZZTIME  = 20s
 
 .PHONY: help
 help: ## list the targets
@@ -39,7 +40,18 @@ test: ## run all tests
 	echo "go test $$race ./internal/... ./pkg/..."; \
 	go test $$race ./internal/... ./pkg/... && rest=0 || rest=1; \
 	echo 'go test ./internal/sim ./cmd/...'; \
-	go test ./internal/sim ./cmd/... && exit $$rest
+	go test ./internal/sim ./cmd/... || rest=1; \
+	sh .ci/fuzz 1s && exit $$rest
+
+# `make test` has the seeds and what was found once, and a second for each target:
+# twenty seconds each would be a quarter of an hour. FUZZTIME=10m takes a night.
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (20s)
+	@sh .ci/fuzz $(FUZZTIME)
+
+.PHONY: cover
+cover: ## coverage of fetch, store, link and the scheduler by all tests that use them
+	@sh .ci/cover
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint-$(GOLANGCI_LINT) $(TOOLS)/gofumpt-$(GOFUMPT) ## linters, formatting, go.mod

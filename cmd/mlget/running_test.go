@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -128,6 +129,21 @@ func TestInterruptMany(t *testing.T) {
 	for _, name := range []string{"a.bin", "b.bin", "c.bin"} {
 		wantFile(t, filepath.Join(dir, name), 12e6, "")
 	}
+}
+
+// fileHash is a file's SHA-256.
+func fileHash(t testing.TB, name string) string {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // it is only read
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
 // TestInterruptList: a list that is still being written holds nothing up.

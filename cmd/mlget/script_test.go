@@ -8,8 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,6 +35,7 @@ func TestScript(t *testing.T) {
 			"mknetrc": scriptNetrc,
 			"write":   scriptWrite,
 			"body":    scriptBody, "report": scriptReport, "nopassword": scriptNoPassword, "header": scriptHeader,
+			"saw": scriptSaw, "outside": scriptOutside, "mode": scriptMode, "smallrss": scriptSmall,
 		},
 	})
 }
@@ -228,5 +232,68 @@ func scriptHeader(ts *testscript.TestScript, neg bool, args []string) {
 	defer s.mu.Unlock()
 	if have := s.last.Get(args[0]); (have == args[1]) == neg {
 		ts.Fatalf("%s: %q", args[0], have)
+	}
+}
+
+// scriptSaw is "saw PATH NAME": a request for that path came, and one bore that
+// header; with !, requests came, and none bore it.
+func scriptSaw(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: saw PATH NAME")
+	}
+	s := siteOf(ts)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	heads := s.heads[args[0]]
+	if len(heads) == 0 {
+		ts.Fatalf("nobody asked for %s", args[0])
+	}
+	bore := slices.ContainsFunc(heads, func(h http.Header) bool { return h.Get(args[1]) != "" })
+	if bore == neg {
+		ts.Fatalf("a request for %s bore %s: %v", args[0], args[1], bore)
+	}
+}
+
+// scriptOutside is "outside FILE...": what names of servers might lead to is not
+// there, neither here nor two directories up.
+func scriptOutside(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: outside FILE...")
+	}
+	for _, name := range args {
+		for _, dir := range []string{".", "..", "../.."} {
+			path := filepath.Join(ts.MkAbs(dir), name)
+			if _, err := os.Lstat(path); err == nil {
+				ts.Fatalf("%s is there", path)
+			}
+		}
+	}
+}
+
+// scriptMode is "mode FILE OCTAL": the file's permissions.
+func scriptMode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: mode FILE OCTAL")
+	}
+	fi, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if have := strconv.FormatInt(int64(fi.Mode().Perm()), 8); have != args[1] {
+		ts.Fatalf("%s has mode %s, want %s", args[0], have, args[1])
+	}
+}
+
+// scriptSmall is "smallrss REPORT...": these runs took little memory.
+func scriptSmall(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: smallrss REPORT...")
+	}
+	for _, name := range args {
+		var r struct {
+			Bytes int64 `json:"max_rss_bytes"`
+		}
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(name)), &r))
+		if r.Bytes > 60e6 {
+			ts.Fatalf("%s: %d bytes of memory", name, r.Bytes)
+		}
 	}
 }

@@ -31,6 +31,7 @@ type site struct {
 	requests []string // method, path, and range
 	conns    int      // opened, in clear and over TLS
 	last     http.Header
+	heads    map[string][]http.Header // by the path asked for
 	proxied  int
 	settings map[string]string
 	released chan struct{} // closed when answers that hang are to go on
@@ -113,6 +114,10 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests = append(s.requests, strings.TrimSpace(r.Method+" "+r.URL.Path+" "+r.Header.Get("Range")))
 	s.last = r.Header.Clone()
+	if s.heads == nil {
+		s.heads = make(map[string][]http.Header)
+	}
+	s.heads[r.URL.Path] = append(s.heads[r.URL.Path], s.last)
 	if r.URL.IsAbs() || r.Method == http.MethodConnect {
 		s.proxied++
 	}
@@ -195,9 +200,22 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, habit string, size 
 			return
 		}
 		http.ServeContent(w, r, "", modified(), b.Reader())
-	case "to": // wherever the query says
-		w.Header().Set("Location", r.URL.Query().Get("url"))
+	case "to": // wherever the query says, with a password for PW
+		w.Header().Set("Location", strings.ReplaceAll(r.URL.Query().Get("url"), "PW", password))
 		w.WriteHeader(http.StatusFound)
+	case "named": // by the server, as the query says
+		w.Header().Set("Content-Disposition", "attachment; filename=\""+r.URL.Query().Get("as")+"\"")
+		w.Header().Set("Content-Location", "/"+r.URL.Query().Get("as"))
+		w.Header().Set("Refresh", "0; url=/"+r.URL.Query().Get("as"))
+		http.ServeContent(w, r, "", modified(), b.Reader())
+	case "endlessheader":
+		s.flood(w, "HTTP/1.1 206 Partial Content\r\n", "X-Filler: "+strings.Repeat("x", 1000)+"\r\n")
+	case "endlessline":
+		s.flood(w, "HTTP/1.1 206 Partial Content\r\nX-Filler: ", strings.Repeat("x", 1000))
+	case "endlessstatus":
+		s.flood(w, "HTTP/1.1 206 ", strings.Repeat("x", 1000))
+	case "endlesshints":
+		s.flood(w, "", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n")
 	case "release": // what hangs
 		s.release()
 		w.WriteHeader(http.StatusNotFound)
@@ -230,6 +248,19 @@ func (s *site) raw(w http.ResponseWriter, text string) {
 		return
 	}
 	_, _ = io.WriteString(conn, text)
+	_ = conn.Close()
+}
+
+// flood sends first and then the rest again and again, until the client has gone.
+func (s *site) flood(w http.ResponseWriter, first, rest string) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		w.WriteHeader(http.StatusTeapot)
+		return
+	}
+	for text := first; err == nil; text = rest {
+		_, err = io.WriteString(conn, text)
+	}
 	_ = conn.Close()
 }
 

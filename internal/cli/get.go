@@ -50,6 +50,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	if err == nil {
 		run := o.runStarted(started, links, t.files())
 		bus.Publish(run)
+		tellOfProxy(web.Proxies, t.urls, links, warn)
 		sampler := measure.start(run)
 		used := o.sampleUsage(&bus, started)
 		nets, terms := networks(links, measure.models)

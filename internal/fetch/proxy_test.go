@@ -1,11 +1,13 @@
 package fetch
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/mlget/mlget/internal/testbody"
@@ -84,4 +86,30 @@ func TestProxy(t *testing.T) {
 	if e := mustFail(t, client(t, Config{Proxies: by{parse(t, addr)}}), parse(t, "http://object.test/f"), 0, 1); e.Class != Refused {
 		t.Errorf("%v: %v", e.Class, e)
 	}
+}
+
+// FuzzProxyAnswer feeds arbitrary answers to a request for a tunnel: there is one,
+// or an error that prints, and the credentials are not in it.
+func FuzzProxyAnswer(f *testing.F) {
+	f.Add([]byte(lines("HTTP/1.1 200 OK")))
+	f.Add([]byte(lines("HTTP/1.1 103 Wait") + lines("HTTP/1.0 200 OK", "Content-Length: 5")))
+	f.Add([]byte(lines("HTTP/1.1 407 No", "Proxy-Authenticate: Basic realm=\"p:secret\"", "Content-Length: 0")))
+	f.Add([]byte("HTTP/1.1 200\r\n" + strings.Repeat("X: y\r\n", 100)))
+	proxy := &url.URL{Scheme: "http", Host: "proxy.test", User: url.UserPassword("p", "secret")}
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		err := connectThrough(&canned{r: bytes.NewReader(answer)}, proxy, "host.test:443")
+		if err == nil {
+			if !bytes.HasPrefix(answer, []byte("HTTP/1.")) || !bytes.Contains(answer, []byte(" 2")) {
+				t.Fatalf("a tunnel after %q", answer)
+			}
+			return
+		}
+		e := dialError(t.Context(), err)
+		if e.Class.String() == "unknown" || e.Error() != printable(e.Error()) {
+			t.Fatalf("%#v", e)
+		}
+		if !bytes.Contains(answer, []byte("secret")) && strings.Contains(e.Error(), "secret") {
+			t.Fatal(e)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"flag"
 	"net"
 	"net/netip"
 	"os"
@@ -29,6 +30,9 @@ func ownNamespace(t *testing.T) bool {
 		return true
 	}
 	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
+	if dir := flag.Lookup("test.gocoverdir"); dir != nil && dir.Value.String() != "" {
+		cmd.Args = append(cmd.Args, "-test.gocoverdir="+dir.Value.String()) // what it covers counts, too
+	}
 	cmd.Env = append(os.Environ(), inNamespace+"="+t.Name())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	if os.Getuid() != 0 {

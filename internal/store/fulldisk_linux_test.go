@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,6 +28,9 @@ func inOwnMounts(t *testing.T) (string, bool) {
 		t.Skip("mounting needs root")
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	if dir := flag.Lookup("test.gocoverdir"); dir != nil && dir.Value.String() != "" {
+		cmd.Args = append(cmd.Args, "-test.gocoverdir="+dir.Value.String()) // what it covers counts, too
+	}
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", childEnv+"=mounts", "MLGET_STORE_TEST_DIR="+t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	out, err := cmd.CombinedOutput()
