@@ -101,7 +101,12 @@ func codesOf(k hostile.Kind, c Cell) []int {
 	// A good server, if an odd one: nothing but the file will do.
 	case hostile.WeakETag, hostile.EdgeETag, hostile.NoValidators, hostile.ChunkedPart, hostile.Interim, hostile.CloseEach,
 		hostile.RefuseMore, hostile.ResetMore, hostile.CloseSilently, hostile.HTTP10, hostile.HTTP10Plain, hostile.GoAway,
-		hostile.WindowPadding, hostile.Expiring:
+		hostile.WindowPadding:
+		return nil
+	case hostile.Expiring:
+		if c.Where == hostile.PlaceStart && once { // the very first signed URL is of no use
+			return []int{exitResponse}
+		}
 		return nil
 	// Once, it is an accident, which another try mends.
 	case hostile.Truncated, hostile.Reset, hostile.Stall, hostile.Mute, hostile.Status429, hostile.Status500, hostile.Status503,

@@ -59,7 +59,12 @@ func (b *bench) apply() error {
 		time.Sleep(between)
 		return b.events("back")
 	case RouteLost:
-		return b.lab.DropRoutes(victim)
+		// The kernel takes a device that a socket is bound to for one that leads to
+		// everybody, and tunnels have no ARP that nobody would answer.
+		if err := b.lab.DropRoutes(victim); err != nil {
+			return err
+		}
+		return b.events("down")
 	case RateZero:
 		return b.events("rate 0.01")
 	case Loss:

@@ -88,8 +88,11 @@ func check(r ran, dir string, codes []int, hashes []string) (why string, wrong b
 	case len(r.leaks) > 0:
 		return "left over: " + strings.Join(r.leaks, ", "), false
 	}
-	if r.code == 0 {
+	switch {
+	case r.code == 0:
 		return leftovers(dir), false
+	case r.dump != nil: // it came before the message
+		return "", false
 	}
 	return badMessage(r.stderr), false
 }

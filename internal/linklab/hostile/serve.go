@@ -20,8 +20,6 @@ const (
 	// bite is how much of an answer comes before a fault in its body, so that
 	// even one that always comes does not keep the download from getting on.
 	bite = 400 << 10
-	// keyRequests is how many requests a signed URL is good for, where all expire.
-	keyRequests = 3
 )
 
 // modified is the object's Last-Modified; that of the other one is a day later.
@@ -69,7 +67,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.cfg.Gate.reach(PlaceRedirect, edge, s.done)
 		http.Redirect(w, r, PathBody, http.StatusFound)
 	case PathExpiring:
-		http.Redirect(w, r, pathSigned+"?key="+strconv.FormatInt(s.key.Load(), 10), http.StatusFound)
+		http.Redirect(w, r, s.signed(edge), http.StatusFound)
 	case pathLoop:
 		n, _ := strconv.Atoi(r.URL.Query().Get("n")) // what is no number begins anew
 		http.Redirect(w, r, pathLoop+"?n="+strconv.Itoa(n+1), http.StatusFound)
@@ -84,20 +82,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.NotFound(w, r)
 	}
-}
-
-// expired says whether a signed URL is not good any more.
-func (s *Server) expired(r *http.Request, edge netip.Addr) bool {
-	now := s.key.Load()
-	if s.cfg.Fault.Times > 0 {
-		if s.strike(edge) {
-			s.key.CompareAndSwap(now, now+1)
-		}
-	} else if s.due(edge) && s.keyUsed.Add(1)%keyRequests == 0 {
-		s.struck.Add(1)
-		s.key.CompareAndSwap(now, now+1)
-	}
-	return r.URL.Query().Get("key") != strconv.FormatInt(s.key.Load(), 10)
 }
 
 // object answers a request for the object, well or badly.

@@ -55,11 +55,10 @@ type Server struct {
 	sent    atomic.Int64 // bytes of bodies
 	struck  atomic.Int64 // answers that were to be hit
 	healed  atomic.Bool
-	changed atomic.Bool  // the object is Other now
-	key     atomic.Int64 // the signature that holds
-	keyUsed atomic.Int64 // requests with it
-	cut     atomic.Bool  // a body was cut so that the next request meets the fault
-	serving sync.Map     // edge -> *atomic.Int64: requests being served
+	changed atomic.Bool // the object is Other now
+	keys    sync.Map    // edge -> *signature
+	cut     atomic.Bool // a body was cut so that the next request meets the fault
+	serving sync.Map    // edge -> *atomic.Int64: requests being served
 
 	mu  sync.Mutex
 	err error
