@@ -38,11 +38,8 @@ func (c *trackedConn) reset() {
 // trackingListener accepts connections into a set.
 type trackingListener struct {
 	net.Listener
-	set  *connSet
-	only bool // one connection of each client at a time
+	server *Server
 }
-
-func (s *connSet) track(l net.Listener, only bool) net.Listener { return trackingListener{l, s, only} }
 
 // Accept waits for a connection that is taken.
 func (l trackingListener) Accept() (net.Conn, error) {
@@ -51,15 +48,17 @@ func (l trackingListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		tc := &trackedConn{c.(*net.TCPConn), l.set}
+		set := &l.server.conns
+		tc := &trackedConn{c.(*net.TCPConn), set}
 		_ = tc.SetWriteBuffer(sendBuffer) // the kernel's choice does too
-		if l.only && l.set.has(edgeOf(c.RemoteAddr())) {
+		edge := edgeOf(c.RemoteAddr())
+		if l.server.cfg.Fault.Kind == ResetMore && set.has(edge) && l.server.strike(edge) {
 			tc.reset()
 			continue
 		}
-		l.set.mu.Lock()
-		l.set.open[tc] = struct{}{}
-		l.set.mu.Unlock()
+		set.mu.Lock()
+		set.open[tc] = struct{}{}
+		set.mu.Unlock()
 		return tc, nil
 	}
 }

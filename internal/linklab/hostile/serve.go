@@ -88,7 +88,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) object(w http.ResponseWriter, r *http.Request, edge netip.Addr) {
 	s.cfg.Gate.reach(PlaceStart, edge, s.done)
 	k := s.cfg.Fault.Kind
-	hit := !s.traits.InBody && k != Expiring && k != RefuseMore && s.strike(edge)
+	hit := !s.traits.InBody && k != Expiring && k != RefuseMore && k != ResetMore && s.strike(edge)
 	if hit && (k == ChangedETag || k == ChangedSize) {
 		s.changed.Store(true)
 	}

@@ -91,10 +91,10 @@ func Start(c Config, plain, secure net.Listener) *Server {
 		}
 	}
 	if plain != nil {
-		s.wg.Go(func() { s.keep(s.srv.Serve(s.conns.track(plain, c.Fault.Kind == ResetMore))) })
+		s.wg.Go(func() { s.keep(s.srv.Serve(trackingListener{plain, s})) })
 	}
 	if secure != nil && c.TLS != nil {
-		tracked := s.conns.track(secure, c.Fault.Kind == ResetMore)
+		tracked := trackingListener{secure, s}
 		if s.traits.Raw2 {
 			s.wg.Go(func() { s.serveRaw2(tracked) })
 		} else {

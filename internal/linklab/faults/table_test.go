@@ -1,0 +1,35 @@
+package faults
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTableCountsWhatCameOut(t *testing.T) {
+	cells := Matching(Matrix(), []string{"link/rst/tail/1.1", "server/goaway/start"})
+	var outs []Outcome
+	for i, c := range cells {
+		outs = append(outs, Outcome{Cell: c, Passed: i != 1, Met: true, Code: 4 * (i % 2), Why: map[bool]string{true: "wrong bytes"}[i == 1], Wrong: i == 1, Seconds: float64(i)})
+	}
+	// In whatever order they end.
+	outs[0], outs[5] = outs[5], outs[0]
+	s := Summarise(outs, 3, 2, 5*time.Second)
+	var page strings.Builder
+	if err := s.WritePage(&page); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| rst | tail | 2/2 | 1/2 | 2/2 | - | - | - | 6 | 5 | 0 4 | 5.0 |",
+		"| goaway | start | - | - | 2/2 | 4/4 | 6 | 6 | 0 4 | 11.0 |",
+		"failed: link/rst/tail/1.1/2: wrong bytes",
+		"12 cells: 11 passed, 1 failed (0 hung, 1 with wrong bytes); the fault was met in 12; seed 3; 5 s, 2 at once",
+	} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("no %q in\n%s", want, page.String())
+		}
+	}
+	if strings.Contains(page.String(), "TABLES") {
+		t.Error("the page has no tables")
+	}
+}
