@@ -169,9 +169,9 @@ func onlyBy() map[string]string {
 		"internal/testbody":                   "internal/linklab/server internal/linklab/faults internal/linklab/hostile",
 		"internal/event/eventtest":            "",
 		"pkg/scheduler/schedtest":             "",
-		"unsafe":                              "internal/link",                            // structures of the kernel
+		"unsafe":                              "internal/link",                                                     // structures of the kernel
 		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics", // the type that net/http's server asks for
-		"github.com/prometheus/client_golang": "",                                         // tests; what it would weigh is in docs/architecture.md
+		"github.com/prometheus/client_golang": "",                                                                  // tests; what it would weigh is in docs/architecture.md
 		"github.com/vishvananda/netlink":      "internal/linklab",
 		"go.uber.org/goleak":                  "",
 	}
