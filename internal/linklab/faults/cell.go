@@ -66,10 +66,12 @@ type Cell struct {
 	Links    int
 	Edge     bool // of a server: only what answers over the first link is bad
 	Always   bool // of a server: from then on, instead of once
+	Files    int  // how many are downloaded at once, from a list; 0: one, by its URL
 }
 
 // String names the cell: link/black-hole/tail/2-tls/3, or
-// server/truncated/middle/1.1/2/edge/once.
+// server/truncated/middle/1.1/2/edge/once, and with a list of files at the end
+// /files.
 func (c Cell) String() string {
 	s := fmt.Sprintf("%s/%s/%s/%s/%d", c.Family, c.Kind, c.Where, c.Protocol, c.Links)
 	if c.Family == OfServer {
@@ -81,6 +83,9 @@ func (c Cell) String() string {
 			times = "always"
 		}
 		s += "/" + edge + "/" + times
+	}
+	if c.Files > 0 {
+		s += "/files"
 	}
 	return s
 }
@@ -106,7 +111,30 @@ func Matrix() []Cell {
 	for _, t := range hostile.Kinds() {
 		all = append(all, ofServer(t)...)
 	}
+	for _, c := range all {
+		if c.withFiles() {
+			c.Files = listFiles
+			all = append(all, c)
+		}
+	}
 	return all
+}
+
+// listFiles is how many files a list has.
+const listFiles = 6
+
+// withFiles says whether there is a cell like this one with many files: not for
+// every protocol and place.
+func (c Cell) withFiles() bool {
+	switch {
+	case c.Protocol == HTTP1TLS, c.Protocol == HTTP2, c.Links == 3:
+		return false
+	case c.Family == OfLink:
+		return c.Where != hostile.PlaceTLS
+	case c.Kind == string(hostile.Corrupt): // a checksum is one file's
+		return false
+	}
+	return c.Where == hostile.PlaceMiddle || hostile.TraitsOf(hostile.Kind(c.Kind)).Nature
 }
 
 // ofServer is all cells of a server's fault.
@@ -158,12 +186,12 @@ func Choose(cells []Cell, seed uint64, n int) []Cell {
 	return all[:min(len(all), max(n, len(first)))]
 }
 
-// Matching are the cells whose names begin with one of the prefixes.
-func Matching(cells []Cell, prefixes []string) []Cell {
+// Matching are the cells whose names hold one of the parts.
+func Matching(cells []Cell, parts []string) []Cell {
 	var some []Cell
 	for _, c := range cells {
-		for _, p := range prefixes {
-			if strings.HasPrefix(c.String(), p) {
+		for _, p := range parts {
+			if strings.Contains(c.String(), p) {
 				some = append(some, c)
 				break
 			}

@@ -81,6 +81,9 @@ func (c Cell) expectOfServer() expectation {
 		e.other = true
 	default:
 	}
+	if c.Files > 0 && (k == hostile.RefuseMore || k == hostile.ResetMore) {
+		e.codes = []int{exitNetwork, exitResponse} // so many at once may be more than it bears
+	}
 	if c.Edge && !slices.Contains(poisons(), k) {
 		e.codes = nil // the other link's answers are good
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,11 +30,8 @@ type Outcome struct {
 	Seconds float64 // of both runs
 }
 
-// outName is the file that is downloaded.
-const (
-	outName    = "out.bin"
-	reportName = "report.json"
-)
+// reportName is the program's report.
+const reportName = "report.json"
 
 // ran is what was seen of a run.
 type ran struct {
@@ -63,24 +59,38 @@ func readReport(dir string) (r report, ok bool) {
 	return r, true
 }
 
-// check says what is wrong with a run that may end in some codes, and whose file
-// has one of some hashes; nothing: "".
-func check(r ran, dir string, codes []int, hashes []string) (why string, wrong bool) {
-	sum, err := hashFile(filepath.Join(dir, outName))
-	there := err == nil
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err.Error(), false
-	}
-	if there && !slices.Contains(hashes, sum) {
-		return "wrong bytes under the final name", true
+// wanted is what may lie in a cell's directory under final names: of each file
+// the hashes that are right.
+type wanted map[string][]string
+
+// check says what is wrong with a run that may end in some codes; nothing: "".
+func check(r ran, dir string, codes []int, files wanted) (why string, wrong bool) {
+	there := 0
+	for name, hashes := range files {
+		found, err := finals(dir, name)
+		if err != nil {
+			return err.Error(), false
+		}
+		for _, f := range found {
+			sum, err := hashFile(f)
+			switch {
+			case err != nil:
+				return err.Error(), false
+			case !slices.Contains(hashes, sum):
+				return "wrong bytes under the final name " + filepath.Base(f), true
+			}
+		}
+		if len(found) > 0 {
+			there++
+		}
 	}
 	switch {
 	case r.hung:
 		return "hung", false
-	case r.code == 0 && !there:
-		return "exit 0 without a file", false
-	case r.code != 0 && there:
-		return fmt.Sprintf("exit %d with a file under its final name", r.code), false
+	case r.code == 0 && there < len(files):
+		return fmt.Sprintf("exit 0 with %d of %d files", there, len(files)), false
+	case r.code != 0 && there == len(files):
+		return fmt.Sprintf("exit %d with every file under its final name", r.code), false
 	case r.code != 0 && !slices.Contains(codes, r.code):
 		return fmt.Sprintf("exit %d, which it may not: %s", r.code, lastLine(r.stderr)), false
 	case r.code != r.report.ExitCode:
@@ -94,32 +104,43 @@ func check(r ran, dir string, codes []int, hashes []string) (why string, wrong b
 	case r.dump != nil: // it came before the message
 		return "", false
 	}
-	return badMessage(r.stderr), false
+	return badMessage(r.stderr, len(files)), false
+}
+
+// finals are the files with a final name: NAME, NAME.1 and so on.
+func finals(dir, name string) ([]string, error) {
+	all, err := filepath.Glob(filepath.Join(dir, name+"*"))
+	return slices.DeleteFunc(all, func(f string) bool { return strings.Contains(f, ".part") }), err
 }
 
 // leftovers says what a finished download has left beside its file.
 func leftovers(dir string) string {
-	left, err := filepath.Glob(filepath.Join(dir, outName+".*"))
+	left, err := filepath.Glob(filepath.Join(dir, "*.part*"))
 	if err != nil || len(left) == 0 {
 		return ""
 	}
 	return "left behind: " + filepath.Base(left[0])
 }
 
-// badMessage says what is wrong with an error message: it should be one line,
-// and perhaps a hint.
-func badMessage(text []byte) string {
+// badMessage says what is wrong with an error message: it should be one line for
+// each file that failed, and perhaps a hint; of several files one more.
+func badMessage(text []byte, files int) string {
 	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
-	switch {
-	case !strings.HasPrefix(lines[0], "mlget: ") || len(lines[0]) < len("mlget: ")+3:
-		return fmt.Sprintf("no clear error: %q", lines[0])
-	case len(lines) > 2 || len(lines) == 2 && !strings.HasPrefix(lines[1], "mlget: hint: "):
-		return fmt.Sprintf("error of %d lines: %q", len(lines), lines[1])
-	}
+	errs := 0
 	for _, l := range lines {
+		switch {
+		case strings.HasPrefix(l, "mlget: hint: "):
+		case strings.HasPrefix(l, "mlget: ") && len(l) > len("mlget: ")+3:
+			errs++
+		default:
+			return fmt.Sprintf("no clear error: %q", l)
+		}
 		if strings.ContainsFunc(l, func(c rune) bool { return unicode.IsControl(c) || c == unicode.ReplacementChar }) {
 			return fmt.Sprintf("error with control characters: %q", l)
 		}
+	}
+	if most := files + min(1, files-1); errs == 0 || errs > most {
+		return fmt.Sprintf("error of %d lines: %q", errs, lines[0])
 	}
 	return ""
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 )
 
+const outName = "0.bin"
+
 const helloHash = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824" // of hello
 
 func TestCheckSeesWhatIsWrong(t *testing.T) {
@@ -28,8 +30,8 @@ func TestCheckSeesWhatIsWrong(t *testing.T) {
 		},
 		{"wrong bytes", ran{}, map[string]string{outName: "hallo"}, nil, "wrong bytes", true},
 		{"wrong bytes and an error", ran{code: 4}, map[string]string{outName: "hallo"}, []int{4}, "wrong bytes", true},
-		{"an error and the file", ran{code: 4}, map[string]string{outName: "hello"}, []int{4}, "exit 4 with a file", false},
-		{"no file", ran{}, nil, nil, "exit 0 without", false},
+		{"an error and the file", ran{code: 4}, map[string]string{outName: "hello"}, []int{4}, "exit 4 with every file", false},
+		{"no file", ran{}, nil, nil, "exit 0 with 0 of 1", false},
 		{"hung", ran{hung: true}, nil, []int{4}, "hung", false},
 		{"another code", ran{code: 1, stderr: []byte("mlget: what?")}, nil, []int{4}, "exit 1, which", false},
 		{"another code in the report", ran{code: 4, stderr: []byte(message)}, nil, []int{4}, "exit 4, but", false},
@@ -47,7 +49,7 @@ func TestCheckSeesWhatIsWrong(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			why, wrong := check(c.run, dir, c.codes, []string{helloHash})
+			why, wrong := check(c.run, dir, c.codes, wanted{outName: {helloHash}})
 			if !strings.HasPrefix(why, c.want) || (why == "") != (c.want == "") || wrong != c.wrong {
 				t.Errorf("%q, wrong %v", why, wrong)
 			}

@@ -18,7 +18,11 @@ import (
 func (b *bench) run(ctx context.Context, maxTime time.Duration, dump bool) (ran, error) {
 	var r ran
 	_ = os.Remove(filepath.Join(b.dir, reportName)) // of the run before
-	p := &program{cmd: b.lab.Command(ctx, b.cfg.Mlget, b.args(maxTime)...), dir: b.dir, exited: make(chan struct{})}
+	args, err := b.args(maxTime)
+	if err != nil {
+		return r, err
+	}
+	p := &program{cmd: b.lab.Command(ctx, b.cfg.Mlget, args...), dir: b.dir, exited: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Stderr = b.dir, &p.out
 	p.cmd.Env = append(p.cmd.Env, "HOME="+b.dir, "GOTRACEBACK=all")
 	if err := p.cmd.Start(); err != nil {

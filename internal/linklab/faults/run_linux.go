@@ -45,13 +45,15 @@ const victim = "wlan0"
 
 func firstEdge() netip.Prefix { return netip.MustParsePrefix("10.1.0.0/16") }
 
-// body is the object of a cell, and other what it may change into.
-func body() testbody.Body { return testbody.Body{Size: bodySize} }
+// body is the object of a cell, or the first of several, and other what it may
+// change into.
+func (c Cell) body() testbody.Body { return testbody.Body{Size: bodySize / int64(c.files())} }
 
-func other(k hostile.Kind) testbody.Body {
-	b := testbody.Body{Size: bodySize, Seed: 1 << 40}
-	if k == hostile.ChangedSize {
-		b.Size -= 300001
+func (c Cell) other() testbody.Body {
+	b := c.body()
+	b.Seed = 1 << 40
+	if c.Kind == string(hostile.ChangedSize) {
+		b.Size = b.Size*6/7 + 1
 	}
 	return b
 }
@@ -91,15 +93,31 @@ func (c Cell) gate() *hostile.Gate {
 	return hostile.NewGate(c.Where, at, firstEdge())
 }
 
-// path is what is asked for.
-func (c Cell) path() string {
+// path is what is asked for as the n-th object.
+func (c Cell) path(n int) string {
 	switch {
 	case c.Where == hostile.PlaceRedirect:
-		return hostile.PathRedirect
+		return hostile.RedirectPath(n)
 	case c.Kind == string(hostile.Expiring):
-		return hostile.PathExpiring
+		return hostile.ExpiringPath(n)
 	}
-	return hostile.PathBody
+	return hostile.Path(n)
+}
+
+// files is how many files are downloaded.
+func (c Cell) files() int { return max(1, c.Files) }
+
+// wanted is what may come of the cell's files.
+func (c Cell) wanted(other bool) wanted {
+	w := wanted{}
+	for n := range c.files() {
+		name := hostile.Name(n)
+		w[name] = []string{hostile.Nth(c.body(), n).SHA256()}
+		if other {
+			w[name] = append(w[name], hostile.Nth(c.other(), n).SHA256())
+		}
+	}
+	return w
 }
 
 // bench is the laboratory of a cell.
@@ -137,7 +155,7 @@ func runCell(ctx context.Context, cfg Config, c Cell) (out Outcome, err error) {
 
 // serve starts the server.
 func (b *bench) serve() error {
-	c := hostile.Config{Body: body(), Other: other(hostile.Kind(b.cell.Kind)), Fault: b.cell.fault(), Gate: b.gate}
+	c := hostile.Config{Body: b.cell.body(), Other: b.cell.other(), Fault: b.cell.fault(), Gate: b.gate}
 	p := uint16(port)
 	if b.cell.Protocol.TLS() {
 		c.TLS = &tls.Config{Certificates: []tls.Certificate{b.lab.Certificate()}, MinVersion: tls.VersionTLS12}
@@ -167,33 +185,29 @@ func (b *bench) judge(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return out, err
 	}
-	hashes := []string{body().SHA256()}
-	if b.expect.other {
-		changed := other(hostile.Kind(b.cell.Kind))
-		hashes = append(hashes, changed.SHA256())
-	}
+	files := b.cell.wanted(b.expect.other)
 	out.Code, out.Hung, out.Error = first.code, first.hung, first.report.Error
 	out.Met = b.met()
-	out.Why, out.Wrong = check(first, b.dir, b.expect.codes, hashes)
+	out.Why, out.Wrong = check(first, b.dir, b.expect.codes, files)
 	if out.Why == "" && first.code != 0 {
 		out.Runs = 2
 		if err := b.heal(); err != nil {
 			return out, err
 		}
-		if b.expect.other { // what is right now is known now
-			hashes = []string{b.server.Object().SHA256()}
+		if b.expect.other && b.cell.Files == 0 { // what is right now is known now
+			files = wanted{hostile.Name(0): {b.server.Object(0).SHA256()}}
 		}
 		second, err := b.run(ctx, 0, false)
 		if err != nil {
 			return out, err
 		}
-		why, wrong := check(second, b.dir, nil, hashes)
+		why, wrong := check(second, b.dir, nil, files)
 		if why != "" {
 			out.Why, out.Wrong, out.Hung = "second run: "+why, wrong, second.hung
 			first = second
 		}
 		out.Resumed = second.report.Resumed
-		if out.Why == "" && b.cell.Family == OfLink && b.cell.Where == hostile.PlaceTail && out.Resumed == 0 {
+		if out.Why == "" && b.cell.Family == OfLink && b.cell.Where == hostile.PlaceTail && b.cell.Files == 0 && out.Resumed == 0 {
 			out.Why = "second run: nothing of the first one was of use"
 		}
 	}
@@ -225,20 +239,23 @@ func (b *bench) wantsDump() bool {
 	return h.Sum64()%dumpOneIn == 0
 }
 
+// listName is the file with several URLs.
+const listName = "list.txt"
+
 // args are the program's.
-func (b *bench) args(maxTime time.Duration) []string {
+func (b *bench) args(maxTime time.Duration) ([]string, error) {
 	e := b.expect
 	scheme, p := "http", port
 	args := []string{
 		"--links", strings.Join(b.lab.Links(), ","), "-q", "--report", reportName, "--record", "record.jsonl", "--power", "none",
 		"--metrics-listen", "127.0.0.1:9", "--metrics-linger", "1m",
-		"--timeout", e.timeout.String(), "--connect-timeout", e.timeout.String(), "--tries", "4", "-o", outName,
+		"--timeout", e.timeout.String(), "--connect-timeout", e.timeout.String(), "--tries", "4",
 	}
 	if maxTime > 0 {
 		args = append(args, "--max-time", maxTime.String())
 	}
 	if e.checksum {
-		args = append(args, "--checksum", "sha256="+body().SHA256())
+		args = append(args, "--checksum", "sha256="+b.cell.body().SHA256())
 	}
 	if b.cell.Protocol.TLS() {
 		scheme, p = "https", portTLS
@@ -251,7 +268,15 @@ func (b *bench) args(maxTime time.Duration) []string {
 		args = append(args, "--http2-prior-knowledge")
 	default:
 	}
-	return append(args, fmt.Sprintf("%s://192.0.2.1:%d%s", scheme, p, b.cell.path()))
+	base := fmt.Sprintf("%s://192.0.2.1:%d", scheme, p)
+	if b.cell.Files == 0 {
+		return append(args, "-o", hostile.Name(0), base+b.cell.path(0)), nil
+	}
+	var list strings.Builder
+	for n := range b.cell.Files {
+		list.WriteString(base + b.cell.path(n) + "\n")
+	}
+	return append(args, "-i", listName), os.WriteFile(filepath.Join(b.dir, listName), []byte(list.String()), 0o644)
 }
 
 // keep saves what a failed cell has left.
@@ -263,9 +288,13 @@ func (b *bench) keep(out Outcome, r ran) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%s\n%s\nmlget %s\n\n%s\n%s\n", b.cell, out.Why, strings.Join(b.args(0), " "), r.stderr, r.dump)
-	err := os.WriteFile(filepath.Join(dir, "log"), []byte(text), 0o644)
-	for _, name := range []string{reportName, "record.jsonl", outName + ".part.json"} {
+	args, err := b.args(b.expect.maxTime)
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%s\n%s\nmlget %s\n\n%s\n%s\n", b.cell, out.Why, strings.Join(args, " "), r.stderr, r.dump)
+	err = os.WriteFile(filepath.Join(dir, "log"), []byte(text), 0o644)
+	for _, name := range []string{reportName, "record.jsonl", hostile.Name(0) + ".part.json"} {
 		if content, err2 := os.ReadFile(filepath.Join(b.dir, name)); err2 == nil {
 			err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), content, 0o644))
 		}

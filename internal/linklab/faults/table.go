@@ -48,6 +48,7 @@ type row struct {
 	family  Family
 	kind    string
 	where   hostile.Place
+	files   bool
 	columns [6]count
 	codes   []int // that first runs ended in
 	count
@@ -116,8 +117,8 @@ func (s *Summary) add(o Outcome) {
 		s.failed = append(s.failed, o)
 	}
 	i := len(s.rows) - 1
-	if i < 0 || s.rows[i].family != c.Family || s.rows[i].kind != c.Kind || s.rows[i].where != c.Where {
-		s.rows = append(s.rows, row{family: c.Family, kind: c.Kind, where: c.Where})
+	if i < 0 || s.rows[i].family != c.Family || s.rows[i].kind != c.Kind || s.rows[i].where != c.Where || s.rows[i].files != (c.Files > 0) {
+		s.rows = append(s.rows, row{family: c.Family, kind: c.Kind, where: c.Where, files: c.Files > 0})
 		i++
 	}
 	r := &s.rows[i]
@@ -173,7 +174,7 @@ func (s Summary) table(b *strings.Builder, f Family) {
 	b.WriteString(" tried | passed | exits | longest, s |\n| --- | --- |" + strings.Repeat(" --- |", len(cols)+4) + "\n")
 	var all count
 	for _, r := range rows {
-		fmt.Fprintf(b, "| %s | %s |", r.kind, r.where)
+		fmt.Fprintf(b, "| %s | %s%s |", r.kind, r.where, map[bool]string{true: ", files"}[r.files])
 		for i, c := range columns() {
 			if slices.Contains(cols, c) {
 				fmt.Fprintf(b, " %s |", r.columns[i])

@@ -22,8 +22,9 @@ func TestTableCountsWhatCameOut(t *testing.T) {
 	for _, want := range []string{
 		"| rst | tail | 2/2 | 1/2 | 2/2 | - | - | - | 6 | 5 | 0 4 | 5.0 |",
 		"| goaway | start | - | - | 2/2 | 4/4 | 6 | 6 | 0 4 | 11.0 |",
+		"| rst | tail, files | 1/1 | 1/1 | - | - | - | - | 2 | 2 | 0 4 | 13.0 |",
 		"failed: link/rst/tail/1.1/2: wrong bytes",
-		"12 cells: 11 passed, 1 failed (0 hung, 1 with wrong bytes); the fault was met in 12; seed 3; 5 s, 2 at once",
+		"14 cells: 13 passed, 1 failed (0 hung, 1 with wrong bytes); the fault was met in 14; seed 3; 5 s, 2 at once",
 	} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("no %q in\n%s", want, page.String())

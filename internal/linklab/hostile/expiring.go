@@ -10,25 +10,31 @@ import (
 // keyRequests is how many requests a signed URL is good for, where all expire.
 const keyRequests = 3
 
-// signature is the key that holds for a client.
+// keyOf says whose key it is, and of what.
+type keyOf struct {
+	edge netip.Addr
+	n    int
+}
+
+// signature is the key that holds for a client and an object.
 type signature struct {
 	key  atomic.Int64
 	used atomic.Int64 // requests with it
 }
 
-func (s *Server) signature(edge netip.Addr) *signature {
-	k, _ := s.keys.LoadOrStore(edge, &signature{})
+func (s *Server) signature(edge netip.Addr, n int) *signature {
+	k, _ := s.keys.LoadOrStore(keyOf{edge, n}, &signature{})
 	return k.(*signature)
 }
 
 // signed is a URL that is good for now.
-func (s *Server) signed(edge netip.Addr) string {
-	return pathSigned + "?key=" + strconv.FormatInt(s.signature(edge).key.Load(), 10)
+func (s *Server) signed(edge netip.Addr, n int) string {
+	return signed + Name(n) + "?key=" + strconv.FormatInt(s.signature(edge, n).key.Load(), 10)
 }
 
 // expired says whether a signed URL is not good any more.
-func (s *Server) expired(r *http.Request, edge netip.Addr) bool {
-	k := s.signature(edge)
+func (s *Server) expired(r *http.Request, edge netip.Addr, n int) bool {
+	k := s.signature(edge, n)
 	now := k.key.Load()
 	if r.URL.Query().Get("key") != strconv.FormatInt(now, 10) {
 		return true

@@ -21,7 +21,7 @@ const interimFew = 3
 
 // misbehave answers a request that the fault hits; false: as usual.
 func (s *Server) misbehave(w http.ResponseWriter, r *http.Request, q asked) bool {
-	a := answer{body: s.Object(), other: s.changed.Load(), set: http.Header{}}
+	a := answer{body: s.Object(q.n), other: s.changed.Load(), set: http.Header{}}
 	size := a.body.Size
 	claim := func(off, end, total int64) string { return fmt.Sprintf("bytes %d-%d/%d", off, end-1, total) }
 	switch s.cfg.Fault.Kind {
@@ -45,7 +45,7 @@ func (s *Server) misbehave(w http.ResponseWriter, r *http.Request, q asked) bool
 	case WholeForRange:
 		a.whole = true
 	case OtherObject:
-		a.body, a.other = s.cfg.Other, true
+		a.body, a.other = Nth(s.cfg.Other, q.n), true
 		a.body.Size = size
 	case Corrupt:
 		a.set.Set("Etag", etag(a.body))
@@ -94,7 +94,7 @@ func (s *Server) instead(w http.ResponseWriter, r *http.Request, q asked) bool {
 	status := 0
 	switch s.cfg.Fault.Kind {
 	case EndlessRedirects:
-		http.Redirect(w, r, pathLoop+"?n=1", http.StatusFound)
+		http.Redirect(w, r, loop+Name(1), http.StatusFound)
 		return true
 	case RedirectLoop:
 		http.Redirect(w, r, r.URL.String(), http.StatusFound)
@@ -110,7 +110,7 @@ func (s *Server) instead(w http.ResponseWriter, r *http.Request, q asked) bool {
 	case Status404:
 		status = http.StatusNotFound
 	case Status416:
-		w.Header().Set("Content-Range", fmt.Sprintf("bytes */%d", s.Object().Size))
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes */%d", s.Object(q.n).Size))
 		status = http.StatusRequestedRangeNotSatisfiable
 	case Status429:
 		w.Header().Set("Retry-After", "1")

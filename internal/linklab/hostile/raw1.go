@@ -42,7 +42,7 @@ func (s *Server) raw1(w http.ResponseWriter, q asked) bool {
 	}
 	defer c.Close() //nolint:errcheck // it is given up
 	bw := bufio.NewWriterSize(rw, piece)
-	if err := write(s, bw, q, s.Object()); err == nil {
+	if err := write(s, bw, q, s.Object(q.n)); err == nil {
 		_ = bw.Flush() // the client may have gone
 		_ = rw.Flush()
 	}

@@ -187,12 +187,13 @@ func (h *raw2Conn) answer(st *raw2Stream, path, rang string) {
 		_ = h.write(func() error { return h.fr.WriteRSTStream(st.id, http2.ErrCodeRefusedStream) })
 		return
 	}
-	if path != PathBody {
+	way, n, ok := parsePath(path)
+	if !ok || way != direct {
 		_ = h.header(st, true, ":status", "404")
 		return
 	}
-	b := s.Object()
-	q := asked{ctx: h.ctx, edge: h.edge}
+	b := s.Object(n)
+	q := asked{ctx: h.ctx, edge: h.edge, n: n}
 	q.off, q.end, q.part = parseRange(rang, b.Size)
 	hit := !s.traits.InBody && s.strike(h.edge)
 	if hit && h.instead(st) {

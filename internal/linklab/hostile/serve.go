@@ -35,6 +35,7 @@ func modified(other bool) time.Time {
 type asked struct {
 	ctx      context.Context
 	edge     netip.Addr
+	n        int // which object
 	off, end int64
 	part     bool
 }
@@ -62,42 +63,44 @@ func etag(b testbody.Body) string { return fmt.Sprintf(`"%x-%x"`, b.Seed+1, b.Si
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	edge := edgeOf(remoteOf(r))
-	switch r.URL.Path {
-	case PathRedirect:
+	way, n, ok := parsePath(r.URL.Path)
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	switch way {
+	case redirect:
 		s.cfg.Gate.reach(PlaceRedirect, edge, s.done)
-		http.Redirect(w, r, PathBody, http.StatusFound)
-	case PathExpiring:
-		http.Redirect(w, r, s.signed(edge), http.StatusFound)
-	case pathLoop:
-		n, _ := strconv.Atoi(r.URL.Query().Get("n")) // what is no number begins anew
-		http.Redirect(w, r, pathLoop+"?n="+strconv.Itoa(n+1), http.StatusFound)
-	case pathSigned:
-		if s.expired(r, edge) {
+		http.Redirect(w, r, Path(n), http.StatusFound)
+	case expiring:
+		http.Redirect(w, r, s.signed(edge, n), http.StatusFound)
+	case loop:
+		http.Redirect(w, r, loop+Name(n+1), http.StatusFound)
+	case signed:
+		if s.expired(r, edge, n) {
 			http.Error(w, "expired", http.StatusForbidden)
 			return
 		}
-		s.object(w, r, edge)
-	case PathBody:
-		s.object(w, r, edge)
+		s.object(w, r, edge, n)
 	default:
-		http.NotFound(w, r)
+		s.object(w, r, edge, n)
 	}
 }
 
 // object answers a request for the object, well or badly.
-func (s *Server) object(w http.ResponseWriter, r *http.Request, edge netip.Addr) {
+func (s *Server) object(w http.ResponseWriter, r *http.Request, edge netip.Addr, n int) {
 	s.cfg.Gate.reach(PlaceStart, edge, s.done)
 	k := s.cfg.Fault.Kind
 	hit := !s.traits.InBody && k != Expiring && k != RefuseMore && k != ResetMore && s.strike(edge)
 	if hit && (k == ChangedETag || k == ChangedSize) {
 		s.changed.Store(true)
 	}
-	q := asked{ctx: r.Context(), edge: edge}
-	q.off, q.end, q.part = parseRange(r.Header.Get("Range"), s.Object().Size)
+	q := asked{ctx: r.Context(), edge: edge, n: n}
+	q.off, q.end, q.part = parseRange(r.Header.Get("Range"), s.Object(n).Size)
 	if k == RefuseMore {
-		n := s.servingAt(edge)
-		defer n.Add(-1)
-		if n.Add(1) > 1 && s.strike(edge) {
+		serving := s.servingAt(edge)
+		defer serving.Add(-1)
+		if serving.Add(1) > 1 && s.strike(edge) {
 			http.Error(w, "one at a time", http.StatusServiceUnavailable)
 			return
 		}
@@ -105,7 +108,7 @@ func (s *Server) object(w http.ResponseWriter, r *http.Request, edge netip.Addr)
 	if hit && s.misbehave(w, r, q) {
 		return
 	}
-	s.answer(w, q, answer{body: s.Object(), other: s.changed.Load()})
+	s.answer(w, q, answer{body: s.Object(n), other: s.changed.Load()})
 }
 
 // servingAt counts the requests of a client that are being served.

@@ -17,15 +17,6 @@ import (
 	"github.com/mlget/mlget/internal/testbody"
 )
 
-// Paths of a server.
-const (
-	PathBody     = "/body.bin" // the object
-	PathRedirect = "/redirect" // leads there
-	PathExpiring = "/expiring" // leads to a signed URL of the object
-	pathSigned   = "/signed"
-	pathLoop     = "/loop"
-)
-
 // Fault is what goes wrong, when, how often and for whom.
 type Fault struct {
 	Kind  Kind
@@ -36,7 +27,7 @@ type Fault struct {
 
 // Config says what a server is.
 type Config struct {
-	Body  testbody.Body // the object
+	Body  testbody.Body // the object, or the first of several
 	Other testbody.Body // what it changes into, or is mistaken for
 	Fault Fault
 	Gate  *Gate       // somebody who waits for the download to reach a place; may be nil
@@ -129,12 +120,19 @@ func (s *Server) Struck() int64 {
 	return n
 }
 
-// Object is what the server serves now.
-func (s *Server) Object() testbody.Body {
+// Object is what the server serves now as the n-th object.
+func (s *Server) Object(n int) testbody.Body {
 	if s.changed.Load() {
-		return s.cfg.Other
+		return Nth(s.cfg.Other, n)
 	}
-	return s.cfg.Body
+	return Nth(s.cfg.Body, n)
+}
+
+// Nth is the n-th of the objects whose first one is b: as large, and all
+// different.
+func Nth(b testbody.Body, n int) testbody.Body {
+	b.Seed += uint64(n) << 24
+	return b
 }
 
 // Reset cuts the connections of the clients with an RST.

@@ -136,9 +136,9 @@ func TestEveryKindStrikesAndHeals(t *testing.T) {
 				t.Parallel()
 				s, base := start(t, Fault{Kind: k.Kind}, nil, two)
 				const off, end = 1000, 900000
-				path := PathBody
+				path := Path(0)
 				if k.Kind == Expiring {
-					path = PathExpiring
+					path = ExpiringPath(0)
 				}
 				seen := false
 				for range keyRequests + 2 {
@@ -158,7 +158,7 @@ func TestEveryKindStrikesAndHeals(t *testing.T) {
 					t.Error("it has not struck")
 				}
 				s.Heal()
-				if err := get(t.Context(), client(t, two), base+path, fmt.Sprintf("bytes=%d-%d", off, end-1), long).right(s.Object(), off, end); err != nil {
+				if err := get(t.Context(), client(t, two), base+path, fmt.Sprintf("bytes=%d-%d", off, end-1), long).right(s.Object(0), off, end); err != nil {
 					t.Errorf("after it was healed: %v", err)
 				}
 			})
@@ -185,12 +185,12 @@ func TestFaultsKeepTheirPlaceTimesAndEdge(t *testing.T) {
 				off, end := int64(i)*size/4, int64(i+1)*size/4
 				if i == 1 && c.name == "later" { // up to the place, in one go
 					off, end = size/4, size/2+1
-					g := get(t.Context(), cl, base+PathBody, fmt.Sprintf("bytes=%d-%d", off, end-1), long)
+					g := get(t.Context(), cl, base+Path(0), fmt.Sprintf("bytes=%d-%d", off, end-1), long)
 					if g.err == nil && g.right(s.cfg.Body, off, end) == nil {
 						t.Error("what crosses the place was not cut")
 					}
 				}
-				err := get(t.Context(), cl, base+PathBody, fmt.Sprintf("bytes=%d-%d", off, end-1), long).right(s.cfg.Body, off, end)
+				err := get(t.Context(), cl, base+Path(0), fmt.Sprintf("bytes=%d-%d", off, end-1), long).right(s.cfg.Body, off, end)
 				if (err == nil) != want {
 					t.Errorf("request %d: %v", i, err)
 				}
@@ -206,11 +206,11 @@ func TestGateStopsTheServerUntilItIsOpened(t *testing.T) {
 		path   string
 		secure bool
 	}{
-		{PlaceTLS, PathBody, true},
-		{PlaceRedirect, PathRedirect, false},
-		{PlaceStart, PathBody, false},
-		{PlaceMiddle, PathBody, false},
-		{PlaceTail, PathBody, true},
+		{PlaceTLS, Path(0), true},
+		{PlaceRedirect, RedirectPath(0), false},
+		{PlaceStart, Path(0), false},
+		{PlaceMiddle, Path(0), false},
+		{PlaceTail, Path(0), true},
 	} {
 		t.Run(string(c.place), func(t *testing.T) {
 			g := NewGate(c.place, size/2, local)
