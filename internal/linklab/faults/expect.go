@@ -107,7 +107,7 @@ func codesOf(k hostile.Kind, c Cell) []int {
 		hostile.WindowPadding:
 		return nil
 	case hostile.Expiring:
-		if c.Where == hostile.PlaceStart && once { // the very first signed URL is of no use
+		if c.Where == hostile.PlaceStart && once || c.Files > 0 { // the very first signed URL of a file is of no use
 			return []int{exitResponse}
 		}
 		return nil
