@@ -71,6 +71,29 @@ cross: ## build for all systems into dist/, and vet the tests for them
 		done; \
 	done
 
+# What is handed out. Packages for Termux hold what CheckBinary finds fit.
+.PHONY: dist
+dist: cross ## the same, with packages for Termux, install.sh for adb, and checksums
+	@version=$$(sed -n 's/^const Version = "\(.*\)"$$/\1/p' internal/cli/main.go) && \
+	for p in aarch64:android-arm64 arm:linux-arm; do \
+		go run ./internal/release/mkdeb -version "$$version" -arch $${p%:*} -binary dist/mlget-$${p#*:} \
+			-o dist/mlget_$${version}_$${p%:*}.deb || exit 1; \
+	done
+	@cp internal/release/install.sh dist/
+	@cd dist && rm -f SHA256SUMS && sha256sum mlget-* linklab-* mlget_*.deb install.sh > SHA256SUMS
+	@wc -l < dist/SHA256SUMS | awk '{ print "dist/SHA256SUMS: " $$1 " files" }'
+
+# From another folder, by another user's cache, at another time. One system
+# stands for all; the other one is a static program.
+.PHONY: repro
+repro: ## build the phone's programs once more elsewhere, and compare with dist/
+	@sh .ci/repro
+
+# Everything that does not need the kernel's own network namespaces.
+.PHONY: test-arm
+test-arm: ## run the tests' linux/arm and linux/arm64 programs under qemu-user
+	@sh .ci/test-arm
+
 # The results stay in .cache/bench: when interrupted, `bin/linklab bench` with
 # the same flags and --resume FILE goes on.
 .PHONY: bench

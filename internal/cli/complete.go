@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/internal/page"
 	"github.com/mlget/mlget/internal/power"
 	"github.com/mlget/mlget/internal/progress"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -63,6 +64,8 @@ func wordsOf(flag string) []string {
 		return scheduler.Names()
 	case "energy":
 		return scheduler.EnergyNames()
+	case "figure":
+		return page.Names()
 	case "progress":
 		return []string{
 			string(progress.ModeAuto), string(progress.ModeBar), string(progress.ModePlain),
@@ -84,7 +87,8 @@ func wordsOf(flag string) []string {
 	return nil
 }
 
-// linkNames are auto and the interfaces of this machine, with what they are.
+// linkNames are auto, the interfaces of this machine with what they are, and
+// their kinds.
 func linkNames(cmd *cobra.Command) []string {
 	names := []string{cobra.CompletionWithDesc(link.Auto, "every usable link")}
 	infos, err := link.List(cmd.Context())
@@ -100,6 +104,9 @@ func linkNames(cmd *cobra.Command) []string {
 			what = strings.TrimSpace(what + " (cannot be used)")
 		}
 		names = append(names, cobra.CompletionWithDesc(i.Name, what))
+	}
+	for _, kind := range link.Kinds(infos) {
+		names = append(names, cobra.CompletionWithDesc(kind, "every usable link of this kind"))
 	}
 	return names
 }

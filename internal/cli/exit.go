@@ -8,9 +8,12 @@ import (
 	"net"
 	"syscall"
 
+	"github.com/mlget/mlget/internal/campaign"
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/internal/page"
+	"github.com/mlget/mlget/internal/plot"
 	"github.com/mlget/mlget/internal/store"
 )
 
@@ -67,6 +70,7 @@ func classify(err error) (code int, hint string) {
 		file  fileError
 		disk  *store.Error
 		web   *fetch.Error
+		runs  *campaign.FailingError
 	)
 	switch {
 	case err == nil:
@@ -85,6 +89,14 @@ func classify(err error) (code int, hint string) {
 		return exitNetwork, "the same command goes on where this one stopped"
 	case errors.As(err, &disk):
 		return exitFile, diskHint(err)
+	case errors.As(err, &runs):
+		return runs.Report.ExitCode, "the same command goes on where this one stopped"
+	case errors.Is(err, campaign.ErrOther):
+		return exitFile, "-P DIR begins another one"
+	case errors.Is(err, page.ErrNoFigures):
+		return exitOther, ""
+	case errors.Is(err, plot.ErrTooLarge):
+		return exitFile, "--figure NAME chooses some; -o FILE.svg has room for all"
 	case errors.Is(err, errNoPower):
 		return exitOther, "mlget power shows what can be measured, and why not"
 	case errors.As(err, &file), errors.Is(err, syscall.EPIPE):

@@ -62,7 +62,7 @@ type getOptions struct {
 }
 
 func (o *getOptions) addFlags(f *pflag.FlagSet) {
-	f.StringSliceVarP(&o.links, "links", "l", []string{link.Auto}, "interfaces to use, comma-separated; auto = every usable one")
+	f.StringSliceVarP(&o.links, "links", "l", []string{link.Auto}, "interfaces to use, or wifi, cellular, ethernet, comma-separated; auto = every usable one")
 	f.StringArrayVar(&o.linkSpecs, "link", nil, "attributes of a link, `NAME,key=value...`: rate, cap, bandwidth, tech, dns, role")
 	f.BoolVar(&o.requireAll, "require-all-links", false, "fail if a link that is named is missing or unusable")
 	f.StringVar(&o.algorithm, "algorithm", "adaptive", strings.Join(scheduler.Names(), ", "))

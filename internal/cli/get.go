@@ -50,6 +50,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		run := o.runStarted(started, links, len(jobs))
 		bus.Publish(run)
 		sampler := measure.start(run)
+		used := o.sampleUsage(&bus, started)
 		nets, terms := networks(links, measure.models)
 		cfg := o.engine(web, &bus, started)
 		shared := engine.NewLinks(&bus, started, nets, terms, cfg.BlockSize)
@@ -73,6 +74,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		err = firstOf(results)
 		linger(ctx, sampler, o.power.tail, warn, " after the end; an interrupt ends it")
 		sampler.Stop()
+		used()
 	} else {
 		bus.Publish(o.runStarted(started, nil, len(jobs)))
 		notBegun(&bus, started, jobs, err)

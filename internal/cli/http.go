@@ -15,7 +15,9 @@ import (
 	"golang.org/x/net/http/httpguts"
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/mlget/mlget/internal/android"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/roots"
 )
 
 // http makes the configuration of the requests.
@@ -57,6 +59,9 @@ func (o *getOptions) http() (fetch.Config, error) {
 			return cfg, err
 		}
 		cfg.Credentials = n
+	}
+	if android.Here("") { // of its authorities Go knows the old ones at best
+		cfg.TLS.RootCAs = roots.Find("").Pool
 	}
 	if o.caCert != "" {
 		pem, err := os.ReadFile(o.caCert)

@@ -3,10 +3,18 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlget/mlget/internal/android"
+	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/internal/power"
+	"github.com/mlget/mlget/internal/term"
 )
 
 func newLinksCommand(stdio IO) *cobra.Command {
@@ -28,10 +36,36 @@ func runLinks(ctx context.Context, asJSON bool, stdio IO) error {
 	if err != nil {
 		return err
 	}
-	if !asJSON {
-		return link.WriteTable(stdio.Out, infos)
+	if asJSON {
+		enc := json.NewEncoder(stdio.Out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(infos)
 	}
-	enc := json.NewEncoder(stdio.Out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(infos)
+	if err := link.WriteTable(stdio.Out, infos); err != nil {
+		return err
+	}
+	if !android.Here("") {
+		return nil
+	}
+	text := fmt.Sprintf("\ncertificates: %s\npower: %s\n",
+		term.Printable(authorities()), term.Printable(powerSource(ctx)))
+	if inTermux() {
+		text += "sleep: termux-wake-lock keeps the phone awake for a long download\n"
+	}
+	_, err = io.WriteString(stdio.Out, text)
+	return err
+}
+
+// inTermux says whether this is a program of Termux's.
+func inTermux() bool { return strings.Contains(os.Getenv("PREFIX"), "com.termux") }
+
+// powerSource is the source of power readings that would be taken.
+func powerSource(ctx context.Context) string {
+	cfg := power.Config{Source: power.Auto, Prefix: os.Getenv("PREFIX"), Bus: &event.Bus{}}
+	for _, f := range power.Survey(ctx, cfg) {
+		if f.Chosen {
+			return f.Source + ", " + f.Detail
+		}
+	}
+	return "none can be read (mlget power says why)"
 }

@@ -17,6 +17,8 @@ type chosen struct {
 	found link.Info // before spec
 	info  event.LinkInfo
 	spec  link.Spec
+	// described is the name that --link has for it: its own, or its kind's.
+	described string
 }
 
 // choose finds the links that the flags name, and what they say of each, those
@@ -32,7 +34,7 @@ func (o *getOptions) choose(
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", link.ErrNoLink, err)
 	}
-	usable, rejected, err := link.Choose(infos, o.links)
+	usable, rejected, err := link.Choose(link.Retech(infos, specs), o.links)
 	for _, r := range rejected {
 		text := fmt.Sprintf("link %s is not used: %s", r.Name, r.Why)
 		if r.Fix != "" {
@@ -49,10 +51,11 @@ func (o *getOptions) choose(
 	all := make([]chosen, 0, len(usable))
 	for _, info := range usable {
 		l := o.link(info, specs)
-		all = append(all, chosen{net: l, found: info, spec: l.Spec(), info: eventInfo(l)})
+		_, described := link.SpecOf(info, specs)
+		all = append(all, chosen{net: l, found: info, spec: l.Spec(), info: eventInfo(l), described: described})
 	}
 	for name := range specs {
-		if !slices.ContainsFunc(all, func(c chosen) bool { return c.found.Name == name }) {
+		if !slices.ContainsFunc(all, func(c chosen) bool { return c.described == name }) {
 			warn(true, fmt.Sprintf("link %s has attributes but is not used", name))
 		}
 	}
@@ -61,7 +64,8 @@ func (o *getOptions) choose(
 
 // link makes a link of an interface, with what the flags say of it.
 func (o *getOptions) link(info link.Info, specs map[string]link.Spec) *link.Link {
-	return link.New(info, specs[info.Name], link.Options{Family: o.family(), ConnectTimeout: o.connectTime})
+	spec, _ := link.SpecOf(info, specs)
+	return link.New(info, spec, link.Options{Family: o.family(), ConnectTimeout: o.connectTime})
 }
 
 func eventInfo(l *link.Link) event.LinkInfo {

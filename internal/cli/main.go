@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -101,22 +100,11 @@ what was interrupted.`,
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	cmd.SetVersionTemplate("mlget {{.Version}}\n")
 	cmd.SetUsageTemplate(cmd.UsageTemplate() + exitHelp)
-	cmd.AddCommand(newLinksCommand(stdio), newPowerCommand(stdio), newSimulateCommand(stdio), newManCommand(stdio), newVersionCommand(stdio))
+	cmd.AddCommand(newLinksCommand(stdio), newPowerCommand(stdio), newSimulateCommand(stdio), newReportCommand(stdio),
+		newBenchCommand(stdio), newManCommand(stdio), newDoctorCommand(stdio), newVersionCommand(stdio))
 	addCompletions(cmd)
 	cmd.ValidArgsFunction = cobra.NoFileCompletions // a URL
 	return cmd
-}
-
-func newVersionCommand(stdio IO) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(stdio.Out, "mlget %s\n", Version)
-			return err
-		},
-	}
 }
 
 func noArgs(_ *cobra.Command, args []string) error {

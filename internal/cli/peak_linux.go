@@ -28,3 +28,20 @@ func peakOfImage() int64 {
 	}
 	return 0
 }
+
+// resident is the resident set now, in bytes; 0 where the kernel does not tell.
+func resident() int64 {
+	statm, err := os.ReadFile("/proc/self/statm") // pages: size, resident, ...
+	if err != nil {
+		return 0
+	}
+	fields := bytes.Fields(statm)
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.ParseInt(string(fields[1]), 10, 64)
+	if err != nil || pages < 0 || pages > 1<<40 {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}

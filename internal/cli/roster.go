@@ -76,7 +76,7 @@ func (o *getOptions) spares(begun []chosen) int {
 	n := 0
 	for i, name := range o.links {
 		there := slices.ContainsFunc(begun, func(c chosen) bool { return c.info.Name == name })
-		if name != link.Auto && !there && !slices.Contains(o.links[:i], name) {
+		if !link.IsGroup(name) && !there && !slices.Contains(o.links[:i], name) {
 			n++
 		}
 	}
@@ -88,7 +88,7 @@ func (o *getOptions) spares(begun []chosen) int {
 
 // automatic says whether links that nobody named may be used.
 func (o *getOptions) automatic() bool {
-	return len(o.links) == 0 || slices.Contains(o.links, link.Auto)
+	return len(o.links) == 0 || slices.ContainsFunc(o.links, link.IsGroup)
 }
 
 // members are the links with which a run begins.
@@ -189,7 +189,7 @@ func (r *roster) look(ctx context.Context, quiet bool) {
 	if err != nil {
 		return // the next change may be luckier
 	}
-	usable, _, _ := link.Choose(infos, r.options.links) // none at all is no error here
+	usable, _, _ := link.Choose(link.Retech(infos, r.specs), r.options.links) // none at all is no error here
 	for i := range r.members {
 		m := &r.members[i]
 		at := slices.IndexFunc(usable, func(info link.Info) bool { return info.Name == m.seen.Name })

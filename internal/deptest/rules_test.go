@@ -21,10 +21,17 @@ func rules() map[string]rule {
 	return map[string]rule{
 		"cmd/mlget": {
 			imports: "internal/cli",
-			tests: "internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
-				" internal/testbody pkg/scheduler github.com/rogpeppe/go-internal/testscript golang.org/x/net/dns golang.org/x/sys",
+			tests: "internal/android internal/android/androidtest internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
+				" internal/testbody pkg/scheduler github.com/rogpeppe/go-internal/testscript github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
 		},
-		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench internal/linklab/faults"},
+		"cmd/linklab":            {imports: "internal/linklab internal/linklab/bench internal/linklab/faults"},
+		"internal/release/mkdeb": {imports: "internal/release"},
+
+		// Runs tests that were built for another processor.
+		"internal/release/qemuexec": {imports: "golang.org/x/sys"},
+
+		// Makes packages of what was built.
+		"internal/release": {tests: "internal/release"},
 
 		// Decides. The same inputs give the same actions: no clock, no socket, no
 		// goroutine, no file, no randomness.
@@ -48,9 +55,16 @@ func rules() map[string]rule {
 			tests:   "internal/testbody golang.org/x/sys",
 		},
 		"internal/link": {
-			imports: "internal/term internal/units golang.org/x/sys",
-			tests:   "github.com/vishvananda/netlink github.com/vishvananda/netns golang.org/x/net/dns/dnsmessage",
+			imports: "internal/android internal/term internal/units golang.org/x/sys",
+			tests:   "internal/android/androidtest github.com/vishvananda/netlink github.com/vishvananda/netns golang.org/x/net/dns/dnsmessage",
 		},
+		// What Android decides of sockets and names, and who is trusted there.
+		"internal/android": {
+			imports: "golang.org/x/sys",
+			tests:   "internal/android internal/android/androidtest golang.org/x/net/dns/dnsmessage",
+		},
+		"internal/android/androidtest": {imports: "internal/android github.com/vishvananda/netlink golang.org/x/net/dns/dnsmessage golang.org/x/sys"},
+		"internal/roots":               {imports: "golang.org/x/crypto/x509roots/fallback/bundle"},
 		"internal/fetch": {
 			imports: "golang.org/x/net/http golang.org/x/net/http2",
 			tests:   "internal/testbody",
@@ -89,10 +103,24 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest",
 		},
 
+		// Make one thing of many runs.
+		"internal/study": {
+			imports: "internal/energy internal/event internal/record internal/report internal/units pkg/scheduler",
+			tests:   "internal/event/eventtest",
+		},
+		"internal/plot": {imports: "internal/term golang.org/x/image"},
+		"internal/page": {
+			imports: "internal/energy internal/plot internal/study internal/term",
+			tests:   "internal/event internal/record internal/report pkg/scheduler",
+		},
+
+		// Measures: runs mlget again and again, through an interface.
+		"internal/campaign": {imports: "internal/report"},
+
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
-			imports: "internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/metrics internal/modelled internal/power internal/progress internal/record internal/report internal/sim internal/store internal/term internal/terms" +
+			imports: "internal/android internal/campaign internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
+				" internal/metrics internal/modelled internal/page internal/plot internal/power internal/progress internal/record internal/report internal/roots internal/sim internal/store internal/study internal/term internal/terms" +
 				" internal/units pkg/scheduler" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
@@ -101,11 +129,11 @@ func rules() map[string]rule {
 		// tests and the models of radios, so that it cannot favour it; its scenarios
 		// serve the simulator too.
 		"internal/linklab": {
-			imports: "internal/energy internal/linklab/battery internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
+			imports: "internal/dataset internal/energy internal/linklab/battery internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
 				" github.com/spf13/cobra github.com/vishvananda/netlink golang.org/x/sys",
 		},
 		"internal/linklab/bench": {
-			imports: "internal/energy internal/linklab internal/linklab/scenario github.com/spf13/cobra",
+			imports: "internal/dataset internal/energy internal/linklab internal/linklab/scenario github.com/spf13/cobra",
 		},
 		"internal/linklab/faults": {
 			imports: "internal/linklab internal/linklab/hostile internal/linklab/scenario internal/testbody github.com/spf13/cobra",
@@ -114,7 +142,7 @@ func rules() map[string]rule {
 		"internal/linklab/battery":  {tests: "internal/energy"},
 		"internal/linklab/emu":      {imports: "internal/energy internal/linklab/scenario"},
 		"internal/linklab/scenario": {imports: "internal/energy"},
-		"internal/linklab/server":   {imports: "internal/testbody"},
+		"internal/linklab/server":   {imports: "internal/dataset internal/testbody"},
 
 		// Turns times, bytes and samples into joules: as pure as the scheduler. It is
 		// given a file's bytes, not the file.
@@ -132,6 +160,9 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest",
 		},
 
+		// Sets of files to download, made from a formula.
+		"internal/dataset": {imports: "internal/testbody"},
+
 		// Leaves.
 		"internal/term":     {},
 		"internal/testbody": {},
@@ -148,16 +179,17 @@ func never() map[string]string {
 		"pkg/scheduler": "internal golang.org github.com",
 		"internal/engine": "internal/cli internal/progress internal/report internal/record internal/metrics" +
 			" internal/plot internal/power internal/linklab github.com/spf13",
-		"internal/event": "internal/engine internal/fetch internal/link internal/store internal/cli",
-		"internal/fetch": "internal/link internal/store internal/engine internal/event pkg/scheduler",
-		"internal/store": "internal/link internal/fetch internal/engine internal/event",
-		"internal/link":  "internal/fetch internal/store internal/engine internal/event pkg/scheduler",
-		"internal/power": "internal/engine internal/fetch internal/link internal/store internal/cli internal/report net",
+		"internal/event":   "internal/engine internal/fetch internal/link internal/store internal/cli",
+		"internal/fetch":   "internal/link internal/store internal/engine internal/event pkg/scheduler",
+		"internal/store":   "internal/link internal/fetch internal/engine internal/event",
+		"internal/link":    "internal/fetch internal/store internal/engine internal/event pkg/scheduler",
+		"internal/android": "internal/link internal/cli crypto/tls crypto/x509",
+		"internal/power":   "internal/engine internal/fetch internal/link internal/store internal/cli internal/report net",
 		"internal/sim": "internal/engine internal/link internal/fetch internal/store internal/event" +
 			" internal/linklab/emu internal/linklab/server net",
 		"internal/linklab": "internal/cli internal/engine internal/link internal/fetch internal/store internal/event" +
 			" pkg/scheduler",
-		"cmd/mlget": "internal/linklab/emu internal/linklab/server github.com/vishvananda internal/testbody go.uber.org testing",
+		"cmd/mlget": "internal/linklab/emu internal/linklab/server github.com/vishvananda go.uber.org testing",
 	}
 }
 
@@ -166,13 +198,15 @@ func onlyBy() map[string]string {
 	return map[string]string{
 		"internal/cli":                        "cmd/mlget",
 		"internal/linklab":                    "cmd/linklab",
-		"internal/testbody":                   "internal/linklab/server internal/linklab/faults internal/linklab/hostile",
+		"internal/testbody":                   "internal/dataset internal/linklab/server internal/linklab/faults internal/linklab/hostile",
 		"internal/event/eventtest":            "",
 		"pkg/scheduler/schedtest":             "",
-		"unsafe":                              "internal/link",                                                     // structures of the kernel
+		"unsafe":                              "internal/android/androidtest internal/link",                        // structures of the kernel
 		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics", // the type that net/http's server asks for
 		"github.com/prometheus/client_golang": "",                                                                  // tests; what it would weigh is in docs/architecture.md
-		"github.com/vishvananda/netlink":      "internal/linklab",
+		"golang.org/x/image":                  "internal/plot",
+		"github.com/vishvananda/netlink":      "internal/android/androidtest internal/linklab",
+		"internal/android/androidtest":        "",
 		"go.uber.org/goleak":                  "",
 	}
 }

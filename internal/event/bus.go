@@ -71,7 +71,7 @@ func (s *Subscription) push(e Event) {
 
 func mayBeDropped(e Event) bool {
 	switch e.(type) {
-	case Sample, Power:
+	case Sample, Power, Usage:
 		return true
 	}
 	return false

@@ -3,7 +3,7 @@
 // record, progress, metrics).
 //
 // Contract: Publish never blocks on a watcher. Lifecycle events are lossless.
-// A Sample or a Power may be dropped when a watcher lags; what they count is
+// A Sample, a Power or a Usage may be dropped when a watcher lags; what they count is
 // cumulative, so the next one makes up for it. Every Subscription has its own queue; its owner
 // reads it from one goroutine until Next says that the bus was closed and the
 // queue is drained.
@@ -239,6 +239,14 @@ type Power struct {
 // first does not, nor does any on external power.
 func (p Power) HasWatts() bool { return !p.External && (!p.Counter || p.Over > 0) }
 
+// Usage is what this process has used of the machine, about once a second. It is
+// published only when a record is kept, and may be dropped.
+type Usage struct {
+	At  scheduler.Time `json:"at"`
+	CPU time.Duration  `json:"cpu_ns"`    // user and system time since the process began
+	RSS int64          `json:"rss_bytes"` // resident set now; 0: the system does not tell
+}
+
 // FileEnded says that a file is complete, or why it is not.
 type FileEnded struct {
 	At       scheduler.Time `json:"at"`
@@ -309,6 +317,9 @@ func (PowerSource) Kind() string { return "power_source" }
 
 // Kind names the event in a record.
 func (Power) Kind() string { return "power" }
+
+// Kind names the event in a record.
+func (Usage) Kind() string { return "usage" }
 
 // Kind names the event in a record.
 func (FileEnded) Kind() string { return "file_ended" }

@@ -10,7 +10,7 @@ import (
 )
 
 // bindSocket: the dialer's local address is all there is.
-func bindSocket(_ uintptr, _ string, info *Info) error {
+func bindSocket(_ context.Context, _ uintptr, _ string, info *Info) error {
 	if info.Bind != BindAddress {
 		return errors.New("no way to bind is known")
 	}

@@ -11,7 +11,7 @@ import (
 
 // bindSocket ties a socket to its link by the interface's index. It must be
 // the index of now: an interface that went and came back has another one.
-func bindSocket(fd uintptr, network string, info *Info) error {
+func bindSocket(_ context.Context, fd uintptr, network string, info *Info) error {
 	if info.Bind != BindIndex || info.Index <= 0 {
 		return errors.New("no way to bind is known")
 	}

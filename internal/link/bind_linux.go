@@ -1,18 +1,33 @@
 package link
 
 import (
+	"context"
 	"errors"
 	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mlget/mlget/internal/android"
 )
 
 // bindSocket ties a socket to its link. By the name, not the index: an
 // interface that went and came back has the same name and another index.
-func bindSocket(fd uintptr, _ string, info *Info) error {
+// network ends in the address family, "tcp4".
+func bindSocket(ctx context.Context, fd uintptr, network string, info *Info) error {
 	switch info.Bind {
 	case BindDevice:
-		return os.NewSyscallError("setsockopt SO_BINDTODEVICE", unix.BindToDevice(int(fd), info.Name))
+		name := info.Name
+		if info.Android != nil && info.Android.CLAT != "" && strings.HasSuffix(network, "4") {
+			name = info.Android.CLAT
+		}
+		return os.NewSyscallError("setsockopt SO_BINDTODEVICE", unix.BindToDevice(int(fd), name))
+	case BindNetwork:
+		if info.Android == nil {
+			break
+		}
+		_, err := android.Select(ctx, info.Android.Fwmarkd, int(fd), info.Android.NetID)
+		return err
 	case BindAddress:
 		return nil // the dialer's local address does it
 	case BindIndex, BindNone:

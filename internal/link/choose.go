@@ -23,8 +23,8 @@ type Rejected struct {
 	Named bool   // the user asked for it by name
 }
 
-// Choose picks links: those that are named, in the order of the names, and
-// for Auto (or no names at all) every one without a fatal problem or warning
+// Choose picks links: those that are named, in the order of the names, each of
+// a kind that is named (wifi, cellular, ethernet) as Auto would, and for Auto (or no names at all) every one without a fatal problem or warning
 // that is not virtual. A named link is taken whatever it is, lo included,
 // unless it has a fatal problem. Rejected holds the named links that cannot be
 // taken and, for Auto, the real ones that were left out. The error is
@@ -44,6 +44,11 @@ func Choose(infos []Info, names []string) ([]Info, []Rejected, error) {
 		}
 		seen[name] = true
 		at := slices.IndexFunc(infos, func(i Info) bool { return i.Name == name })
+		if at < 0 && IsGroup(name) {
+			more, without := chooseKind(infos, name, seen)
+			usable, rejected = append(usable, more...), append(rejected, without...)
+			continue
+		}
 		if at < 0 {
 			rejected = append(rejected, Rejected{Name: name, Why: "no such interface", Fix: "mlget links", Named: true})
 			continue
@@ -80,6 +85,9 @@ func (i Info) refusal(auto bool) (why, fix string, ok bool) {
 	p := i.worst(Fatal)
 	if p == nil && auto {
 		p = i.worst(Warning)
+	}
+	if p != nil && p.Fix == "" && len(p.Ways) > 0 {
+		return p.What, "mlget links tells the ways out", false
 	}
 	if p != nil {
 		return p.What, p.Fix, false

@@ -17,11 +17,12 @@ const (
 )
 
 // Since compares an interface with how it was before. It has moved when it is
-// another device of the same name, when an address has gone from it that its
-// connections may have, or when sockets are tied to it in another way.
+// another device or Android network of the same name, when an address has gone
+// from it that its connections may have, or when sockets are tied to it in
+// another way.
 func (i Info) Since(before Info) Difference {
 	switch {
-	case i.Index != before.Index, i.Bind != before.Bind:
+	case i.Index != before.Index, i.Bind != before.Bind, i.netID() != before.netID():
 		return Moved
 	case slices.ContainsFunc(before.reaching(), func(a netip.Addr) bool { return !slices.Contains(i.reaching(), a) }):
 		return Moved
@@ -31,7 +32,7 @@ func (i Info) Since(before Info) Difference {
 	// What is wrong with it comes from what follows.
 	same := i.Default4 == before.Default4 && i.Default6 == before.Default6 &&
 		i.Source4 == before.Source4 && i.Source6 == before.Source6 &&
-		slices.Equal(i.Addrs, before.Addrs) && reflect.DeepEqual(i.Resolvers, before.Resolvers)
+		slices.Equal(i.Addrs, before.Addrs) && reflect.DeepEqual(i.Android, before.Android) && reflect.DeepEqual(i.Resolvers, before.Resolvers)
 	if same {
 		return Same
 	}
@@ -46,7 +47,18 @@ func (i Info) reaching() []netip.Addr {
 			list = append(list, a)
 		}
 	}
+	if i.Android != nil && i.Android.CLATAddr.IsValid() {
+		list = append(list, i.Android.CLATAddr)
+	}
 	return list
+}
+
+// netID is the number of the link's network on Android; 0 elsewhere.
+func (i Info) netID() uint32 {
+	if i.Android == nil {
+		return 0
+	}
+	return i.Android.NetID
 }
 
 // Doubtful says whether the interface has a problem that may well keep it from

@@ -15,6 +15,7 @@ type snapshot struct {
 	links []linkMsg
 	addrs []addrMsg
 	fib   *fib
+	phone *phone // nil where this is none
 }
 
 const (
@@ -53,11 +54,29 @@ func takeSnapshot(ctx context.Context) (*snapshot, error) {
 		return nil, fmt.Errorf("list routes: %w", err)
 	}
 	rules, err := dump(ctx, fd, unix.RTM_GETRULE, unix.RTM_NEWRULE, parseRule)
+	if errors.Is(err, unix.EOPNOTSUPP) { // a kernel without rules goes by these
+		rules, err = withoutRules(), nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list routing rules: %w", err)
 	}
 	s.fib = newFib(rules, routes, os.Getuid())
 	return s, nil
+}
+
+// withoutRules are the rules by which a kernel looks for routes that has none
+// (no CONFIG_IP_MULTIPLE_TABLES), and one of which qemu-user tells none.
+func withoutRules() []ruleMsg {
+	var rules []ruleMsg
+	for _, family := range [...]byte{unix.AF_INET, unix.AF_INET6} {
+		for _, table := range [...]uint32{unix.RT_TABLE_LOCAL, unix.RT_TABLE_MAIN} {
+			rules = append(rules, ruleMsg{
+				family: family, action: unix.FR_ACT_TO_TBL, table: table, priority: uint32(len(rules)),
+				uids: [2]uint32{0, 1<<32 - 1}, suppress: -1,
+			})
+		}
+	}
+	return rules
 }
 
 // dump asks for every object of a kind and collects what parse makes of them.

@@ -42,6 +42,7 @@ type flow struct {
 	src    netip.Addr // not valid: not bound to an address
 	oif    int        // interface that it is bound to; 0: none
 	name   string     // of oif
+	mark   uint32     // of the socket
 }
 
 // lookup gives the interfaces of the route that a flow to the internet takes,
@@ -87,8 +88,7 @@ func (f *fib) lookupTable(rule *ruleMsg, to flow) (devs []int, done bool) {
 	return nil, false
 }
 
-// matches says whether a rule, were it not inverted, applies to a flow of an
-// unmarked socket. What cannot be decided does not apply.
+// matches says whether a rule, were it not inverted, applies to a flow. What cannot be decided does not apply.
 func (r *ruleMsg) matches(to flow, uid uint32) bool {
 	switch {
 	case r.other:
@@ -99,7 +99,7 @@ func (r *ruleMsg) matches(to flow, uid uint32) bool {
 		return false
 	case r.oif != "" && (to.oif == 0 || r.oif != to.name):
 		return false
-	case r.mark&r.mask != 0:
+	case (to.mark^r.mark)&r.mask != 0:
 		return false
 	case uid < r.uids[0] || uid > r.uids[1]:
 		return false

@@ -28,6 +28,8 @@ const (
 	BindDevice  Method = "device"  // SO_BINDTODEVICE
 	BindAddress Method = "address" // the link's source address, where routing by source leads to the link
 	BindIndex   Method = "index"   // IP_BOUND_IF, IP_UNICAST_IF
+	// BindNetwork: Android's netd ties the socket to the link's network.
+	BindNetwork Method = "android-network"
 )
 
 // Virtual says why a link is none that leads anywhere by itself; "" is a link
@@ -42,6 +44,7 @@ const (
 	VirtualVPN       Virtual = "VPN or tunnel"
 	VirtualContainer Virtual = "container or virtual machine"
 	VirtualDummy     Virtual = "dummy"
+	VirtualCLAT      Virtual = "IPv4 of another link" // 464XLAT: that link carries it
 )
 
 // Severity is how much a Problem matters.
@@ -59,6 +62,8 @@ type Problem struct {
 	What     string   `json:"what"`
 	Fix      string   `json:"fix,omitempty"` // the command that mends it, ready for a shell
 	Severity Severity `json:"severity"`
+	// Ways are other ways out, a line each, where no one command mends it here.
+	Ways []string `json:"ways,omitempty"`
 }
 
 // ResolverMethod is how names are resolved.
@@ -68,6 +73,7 @@ type ResolverMethod string
 const (
 	ResolverGiven      ResolverMethod = "given"            // by the user
 	ResolverResolved   ResolverMethod = "systemd-resolved" // asked over Varlink for this link's answer
+	ResolverAndroid    ResolverMethod = "android"          // asked of Android for the link's network; honours Private DNS
 	ResolverNetworkd   ResolverMethod = "systemd-networkd" // the servers of the link's lease
 	ResolverAdapter    ResolverMethod = "adapter"          // the servers that Windows has for the link
 	ResolverResolvConf ResolverMethod = "resolv.conf"      // the machine's servers, asked over this link
@@ -78,7 +84,7 @@ const (
 type Resolver struct {
 	Method  ResolverMethod   `json:"method"`
 	Servers []netip.AddrPort `json:"servers,omitempty"`
-	Socket  string           `json:"socket,omitempty"` // path of systemd-resolved's Varlink socket
+	Socket  string           `json:"socket,omitempty"` // path of systemd-resolved's Varlink socket, or of Android's resolver
 }
 
 // String describes r for people.
@@ -123,7 +129,20 @@ type Info struct {
 	Resolvers []Resolver `json:"resolvers"` // in the order in which they are asked
 	Tech      Tech       `json:"tech"`
 	Virtual   Virtual    `json:"virtual,omitempty"`
-	Problems  []Problem  `json:"problems"`
+	// Android is the network that Android has made of the link; nil elsewhere.
+	Android  *AndroidNetwork `json:"android,omitempty"`
+	Problems []Problem       `json:"problems"`
+}
+
+// AndroidNetwork is a network as Android knows it.
+type AndroidNetwork struct {
+	NetID      uint32 `json:"net_id"`
+	Permission string `json:"permission"` // what those who choose it need; "none", where anyone may
+	Fwmarkd    string `json:"-"`          // path of netd's socket
+	// CLAT is the interface that carries the network's IPv4 (464XLAT), "" where
+	// the link does so itself; CLATAddr is its address.
+	CLAT     string     `json:"clat,omitempty"`
+	CLATAddr netip.Addr `json:"clat_address,omitzero"`
 }
 
 // Usable says whether connections can be made over the link, as far as it can
@@ -154,6 +173,7 @@ func (i Info) has() (v4, v6 bool) {
 	if len(i.Addrs) == 0 {
 		return true, true
 	}
+	v4 = i.Android != nil && i.Android.CLAT != ""
 	for _, p := range i.Addrs {
 		switch a := p.Addr(); {
 		case a.Is4():
@@ -168,7 +188,7 @@ func (i Info) has() (v4, v6 bool) {
 // System is where the operating system shows itself. The zero value is the
 // real one; tests give trees of fixtures.
 type System struct {
-	Root string // prefix of /proc, /sys, /run and /etc; "" is the real root
+	Root string // prefix of /proc, /sys, /run, /etc and /dev; "" is the real root
 }
 
 // List finds every interface and checks it, in the order of their indexes.

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -43,6 +44,8 @@ type Link struct {
 	family  Family
 	timeout time.Duration
 	sources []source
+
+	noQueries atomic.Bool // Android's resolver takes no DNS queries
 
 	mu     sync.Mutex
 	pinned map[string][]netip.Addr
@@ -114,9 +117,9 @@ func (l *Link) dialer(network string, dst netip.Addr) (*net.Dialer, error) {
 		// A range request that is not answered shows no sign of life: probes
 		// tell a dead path from a slow server within a minute.
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3},
-		ControlContext: func(_ context.Context, network, _ string, c syscall.RawConn) error {
+		ControlContext: func(ctx context.Context, network, _ string, c syscall.RawConn) error {
 			var bindErr error
-			if err := c.Control(func(fd uintptr) { bindErr = bindSocket(fd, network, &l.info) }); err != nil {
+			if err := c.Control(func(fd uintptr) { bindErr = bindSocket(ctx, fd, network, &l.info) }); err != nil {
 				return fmt.Errorf("%w: %w", ErrBind, err)
 			}
 			if bindErr != nil {

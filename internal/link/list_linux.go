@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mlget/mlget/internal/android"
 )
 
 // List finds every interface and checks it; see the function List.
@@ -18,6 +20,9 @@ func (s System) List(ctx context.Context) ([]Info, error) {
 	snap, err := takeSnapshot(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if android.Here(s.Root) {
+		snap.phone = s.askPhone(ctx, snap.fib)
 	}
 	return s.inspect(snap, tryBind), nil
 }
@@ -42,6 +47,11 @@ func (s System) inspect(snap *snapshot, bind func(name string) error) []Info {
 		}
 		if loopback {
 			i.Tech = TechUnknown
+		}
+		if snap.phone != nil && !loopback {
+			s.inspectOnPhone(&i, snap, bind)
+			infos = append(infos, i)
+			continue
 		}
 		i.findDefaultRoutes(snap.fib)
 		if i.checkState(); i.worst(Fatal) == nil {

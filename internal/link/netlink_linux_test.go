@@ -165,6 +165,12 @@ func FuzzNetlink(f *testing.F) {
 		attr(unix.RTA_MULTIPATH, 8, 0, 0, 0, 3, 0, 0, 0))))
 	f.Add(message(unix.RTM_NEWRULE, slices.Concat([]byte{2, 0, 32, 0, 102, 0, 0, 1}, u32(0), attr(unix.FRA_SRC, 10, 0, 0, 2),
 		attr(unix.FRA_TABLE, u32(102)...), attr(unix.FRA_UID_RANGE, make([]byte, 8)...))))
+	f.Add(slices.Concat(
+		message(unix.RTM_NEWLINK, slices.Concat(make([]byte, 4), u32(21), u32(linkUp), u32(0), attr(unix.IFLA_IFNAME, []byte("wlan0\x00")...))),
+		message(unix.RTM_NEWRULE, slices.Concat([]byte{2, 0, 0, 0, 0, 0, 0, 1}, u32(0), attr(unix.FRA_TABLE, u32(1021)...),
+			attr(unix.FRA_FWMARK, u32(0x10064)...), attr(unix.FRA_FWMASK, u32(0x1ffff)...), attr(unix.FRA_PRIORITY, u32(16000)...))),
+		message(unix.RTM_NEWRULE, slices.Concat([]byte{2, 0, 0, 0, 0, 0, 0, 1}, u32(0), attr(unix.FRA_TABLE, u32(1021)...),
+			attr(unix.FRA_OIFNAME, []byte("wlan0\x00")...)))))
 	f.Add(message(unix.NLMSG_ERROR, u32(^uint32(12))))
 	f.Add(message(unix.NLMSG_DONE, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -186,15 +192,23 @@ func FuzzNetlink(f *testing.F) {
 			rest = next
 		}
 		snap := &snapshot{links: links, addrs: addrs, fib: newFib(rules, routes, 1000)}
-		for _, i := range (System{Root: "/nonexistent"}).inspect(snap, func(string) error { return nil }) {
-			if i.Name == "" || i.Index <= 0 {
-				t.Fatalf("%+v", i)
-			}
-			for _, p := range i.Addrs {
-				if !p.IsValid() {
+		check := func() {
+			for _, i := range (System{Root: "/nonexistent"}).inspect(snap, func(string) error { return nil }) {
+				if i.Name == "" || i.Index <= 0 {
 					t.Fatalf("%+v", i)
+				}
+				for _, p := range i.Addrs {
+					if !p.IsValid() {
+						t.Fatalf("%+v", i)
+					}
 				}
 			}
 		}
+		check()
+		snap.phone = &phone{networks: snap.fib.androidNetworks(), access: map[uint32]access{}, uid: 10123}
+		for _, n := range snap.phone.networks {
+			snap.phone.access[n.NetID] = access{mark: n.NetID | 0x10000}
+		}
+		check()
 	})
 }

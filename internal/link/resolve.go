@@ -72,16 +72,23 @@ func (l *Link) ask(ctx context.Context, s source, host string, family Family, ot
 	if s.resolver.Method == ResolverResolved {
 		return varlinkLookup(ctx, s.resolver.Socket, host, l.info.Index, family.number())
 	}
-	return race(ctx, len(s.servers), queryStagger,
+	addrs, err := race(ctx, len(s.servers), queryStagger,
 		func(ctx context.Context, i int) ([]netip.Addr, error) {
 			return s.servers[i].LookupNetIP(ctx, family.ipNetwork(), host)
 		}, isNotFound, func([]netip.Addr) {})
+	if err != nil && s.resolver.Method == ResolverAndroid && l.noQueries.Load() {
+		return l.askAndroid9(ctx, s.resolver.Socket, host, family)
+	}
+	return addrs, err
 }
 
 func (l *Link) newSources() []source {
 	sources := make([]source, 0, len(l.info.Resolvers))
 	for _, r := range l.info.Resolvers {
 		s := source{resolver: r}
+		if r.Method == ResolverAndroid && l.info.Android != nil {
+			s.servers = append(s.servers, l.askingAndroid(r.Socket))
+		}
 		for _, server := range r.Servers {
 			s.servers = append(s.servers, l.asking(server, r.Method == ResolverSystem))
 		}

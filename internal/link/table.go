@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -16,9 +18,23 @@ func WriteTable(w io.Writer, infos []Info) error {
 	var b bytes.Buffer
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")) } //nolint:errcheck // a bytes.Buffer
-	row("LINK", "STATE", "TECH", "ADDRESS", "DEFAULT", "BIND", "DNS")
+	head := []string{"LINK", "STATE", "TECH", "ADDRESS", "DEFAULT", "BIND", "DNS"}
+	phone := slices.ContainsFunc(infos, func(i Info) bool { return i.Android != nil })
+	if phone {
+		head = append(head, "NETID", "NEEDS")
+	}
+	row(head...)
 	for _, i := range infos {
-		row(term.Printable(i.Name), i.state(), dash(string(i.Tech)), i.addresses(), i.defaults(), dash(string(i.Bind)), i.dns())
+		cells := []string{
+			term.Printable(i.Name), i.state(), dash(string(i.Tech)), i.addresses(), i.defaults(), dash(string(i.Bind)), i.dns(),
+		}
+		switch {
+		case i.Android != nil:
+			cells = append(cells, strconv.FormatUint(uint64(i.Android.NetID), 10), i.Android.Permission)
+		case phone:
+			cells = append(cells, "-", "-")
+		}
+		row(cells...)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -31,6 +47,9 @@ func WriteTable(w io.Writer, infos []Info) error {
 			fmt.Fprintf(&b, "%s: %s: %s\n", term.Printable(i.Name), p.Severity, p.What)
 			if p.Fix != "" {
 				fmt.Fprintf(&b, "    %s\n", p.Fix)
+			}
+			for _, way := range p.Ways {
+				fmt.Fprintf(&b, "    %s\n", way)
 			}
 		}
 	}
@@ -69,6 +88,9 @@ func (i Info) addresses() string {
 		}
 	}
 	list := strings.TrimSpace(four + " " + six)
+	if i.Android != nil && i.Android.CLAT != "" {
+		list = strings.TrimSpace(list + " " + i.Android.CLATAddr.String() + " by " + term.Printable(i.Android.CLAT))
+	}
 	if more > 0 {
 		list += fmt.Sprintf(" +%d", more)
 	}

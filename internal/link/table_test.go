@@ -78,3 +78,31 @@ func TestShellWord(t *testing.T) {
 		}
 	}
 }
+
+// What a phone's user gets to see of cellular that is refused.
+func TestTableOfPhone(t *testing.T) {
+	cellular := Info{
+		Name: "rmnet0", Up: true, Carrier: true, Tech: TechLTE,
+		Addrs: []netip.Prefix{netip.MustParsePrefix("2001:db8::2/64")},
+		Android: &AndroidNetwork{
+			NetID: 101, Permission: "CHANGE_NETWORK_STATE", CLAT: "v4-rmnet0", CLATAddr: netip.MustParseAddr("192.0.0.4"),
+		},
+		Problems: []Problem{{What: "refused", Severity: Fatal, Ways: []string{"one", "two", "three"}}},
+	}
+	var b strings.Builder
+	if err := WriteTable(&b, []Info{{Name: "lo", Up: true, Carrier: true}, cellular}); err != nil {
+		t.Fatal(err)
+	}
+	want := `LINK    STATE     TECH  ADDRESS                                   DEFAULT  BIND  DNS  NETID  NEEDS
+lo      unusable  -     -                                         -        -     -    -      -
+rmnet0  unusable  lte   2001:db8::2/64 192.0.0.4 by v4-rmnet0     -        -     -    101    CHANGE_NETWORK_STATE
+
+rmnet0: fatal: refused
+    one
+    two
+    three
+`
+	if got := b.String(); strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlget/mlget/internal/dataset"
 	"github.com/mlget/mlget/internal/linklab/scenario"
 )
 
@@ -129,7 +131,9 @@ back makes it anew with other addresses; gone at 0s: it is not there yet.
 COMMAND finds in its environment LINKLAB_URL (over IPv4) and LINKLAB_URL6,
 LINKLAB_SHA256 and LINKLAB_SIZE (unless --serve), LINKLAB_LINKS (names, comma
 separated), and with --tls LINKLAB_URL_TLS and LINKLAB_CA. Proxies are taken
-out of it.
+out of it. With --files, LINKLAB_URL is a directory with an index page, and
+there are LINKLAB_FILES, their number, LINKLAB_LIST, a file of their URLs (with
+--tls also LINKLAB_LIST_TLS), and LINKLAB_SHA256SUMS, a file for sha256sum -c.
 
 Where a link has a power model, the energy of all radios is printed to standard
 error at the end, and COMMAND finds LINKLAB_SYSFS: a directory like the /sys of a
@@ -146,6 +150,7 @@ func newRun(args []string, status *int) *cobra.Command {
 		e    energyOptions
 		size = "250MB"
 		kind string
+		set  string
 	)
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT...]",
@@ -161,7 +166,14 @@ func newRun(args []string, status *int) *cobra.Command {
 			if err := e.check(cmd.Flags().Changed("tail"), c.Scenario); err != nil {
 				return err
 			}
-			if c.Dir == "" {
+			switch {
+			case set != "":
+				s, err := dataset.Parse(set)
+				if err != nil {
+					return fmt.Errorf("--files: %w", err)
+				}
+				c.Files = &s
+			case c.Dir == "":
 				if c.Size, err = ParseSize(size); err != nil {
 					return err
 				}
@@ -182,11 +194,12 @@ func newRun(args []string, status *int) *cobra.Command {
 	f.add(cmd)
 	cmd.Flags().StringVar(&c.Dir, "serve", "", "serve this `DIR`ectory")
 	cmd.Flags().StringVar(&size, "size", size, "serve a body of `SIZE` bytes (K, M, G: 1024; KB, MB, GB: 1000)")
+	cmd.Flags().StringVar(&set, "files", "", "serve a `SET` of files: "+strings.Join(dataset.Names(), ", ")+",\nSET/N for the first N of them, SET+SET for both")
 	cmd.Flags().StringVar(&kind, "server", "builtin", "`builtin` or nginx")
 	cmd.Flags().BoolVar(&c.TLS, "tls", false, "serve https too")
 	cmd.Flags().BoolVar(&c.SourceRules, "source-rules", false, "route by source address, for programs that bind to one")
 	cmd.Flags().IntVar(&c.RPFilter, "rp-filter", 0, "rp_filter of the devices: 0, 1 or 2")
-	cmd.MarkFlagsMutuallyExclusive("serve", "size")
+	cmd.MarkFlagsMutuallyExclusive("serve", "size", "files")
 	e.add(cmd, &c)
 	return cmd
 }
@@ -197,7 +210,7 @@ func newScenarios() *cobra.Command {
 		Short: "List the built-in scenarios with their numbers",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for i, name := range scenario.Names() {
+			for i, name := range slices.Concat(scenario.Names(), scenario.FilesNames()) {
 				s, err := scenario.Load(name)
 				if err != nil {
 					return err

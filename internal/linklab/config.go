@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/mlget/mlget/internal/dataset"
 	"github.com/mlget/mlget/internal/linklab/battery"
 	"github.com/mlget/mlget/internal/linklab/scenario"
 )
@@ -27,6 +28,7 @@ type Config struct {
 	Seed        uint64            // of everything that is random
 	Dir         string            // the directory to serve; empty: a body of Size bytes
 	Size        int64             // in bytes; 0 = DefaultSize
+	Files       *dataset.Set      // a set of files to serve instead; nil: none
 	Server      ServerKind
 	TLS         bool // serve https too, with a CA of the lab's own
 	SourceRules bool // route by source address, so that binding to one takes effect
@@ -51,6 +53,12 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.RPFilter < 0 || c.RPFilter > 2 {
 		return c, fmt.Errorf("rp_filter %d: must be 0, 1 or 2", c.RPFilter)
+	}
+	if c.Files != nil {
+		if c.Dir != "" || c.Size != 0 {
+			return c, errors.New("of a directory, a size and a set of files, only one can be served")
+		}
+		return c, nil
 	}
 	if c.Dir == "" {
 		if c.Size == 0 {

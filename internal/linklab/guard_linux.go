@@ -69,9 +69,10 @@ func (g *guard) close() error {
 	return nil
 }
 
-// scratch makes the lab's directory, in memory where that has room for the
-// bytes: then a disk cannot be what limits the server.
-func scratch(bytes int64) (string, error) {
+// Scratch makes a directory for a lab, in memory where that has room for the
+// bytes twice: then a disk cannot be what limits the server. It is the caller's
+// to remove.
+func Scratch(bytes int64) (string, error) {
 	parent := os.TempDir()
 	var s syscall.Statfs_t
 	const memory = "/dev/shm"

@@ -58,7 +58,7 @@ func Start(c Config) (*Lab, error) {
 // build makes everything in order; Close takes away what there is.
 func (l *Lab) build() error {
 	var err error
-	if l.dir, err = scratch(l.cfg.Size); err != nil {
+	if l.dir, err = Scratch(l.servedBytes()); err != nil {
 		return err
 	}
 	if l.guard, err = startGuard(l.dir); err != nil {
@@ -134,7 +134,13 @@ func serverAddresses() []string {
 func (l *Lab) serve() error {
 	c := server.Config{Dir: l.cfg.Dir}
 	var err error
-	if c.Dir == "" {
+	switch {
+	case l.cfg.Files != nil:
+		c.Files = l.cfg.Files
+		if err := l.layOut(); err != nil {
+			return err
+		}
+	case c.Dir == "":
 		if l.body, err = server.WriteBody(l.dir, l.cfg.Size); err != nil {
 			return err
 		}
@@ -228,7 +234,8 @@ func (n inNamespace) StartProcess(cmd *exec.Cmd) error {
 	return n.t.do(cmd.Start)
 }
 
-// URL is that of the body, or of the directory's root, over IPv4 in clear.
+// URL is that of the body, or of the directory's root, or of the directory with
+// the files, over IPv4 in clear.
 func (l *Lab) URL() string { return l.url(serverIPv4, false) }
 
 // URL6 is the same over IPv6.
@@ -244,16 +251,19 @@ func (l *Lab) URLTLS() string {
 
 func (l *Lab) url(address string, secure bool) string {
 	name := ""
-	if l.cfg.Dir == "" {
+	switch {
+	case l.cfg.Files != nil:
+		name = server.FilesName + "/"
+	case l.cfg.Dir == "":
 		name = server.BodyName
 	}
 	return server.URL(address, name, secure)
 }
 
-// SHA256 is the body's hash in hexadecimal; empty where a directory is served.
+// SHA256 is the body's hash in hexadecimal; empty where files are served.
 func (l *Lab) SHA256() string { return l.body.SHA256 }
 
-// Size is the body's size in bytes; 0 where a directory is served.
+// Size is the body's size in bytes; 0 where files are served.
 func (l *Lab) Size() int64 { return l.body.Size }
 
 // CA is the file with the certificate that vouches for the server; empty
@@ -343,7 +353,10 @@ func (l *Lab) environment() []string {
 		"LINKLAB_URL6="+l.URL6(),
 		"LINKLAB_LINKS="+strings.Join(l.Links(), ","),
 	)
-	if l.cfg.Dir == "" {
+	switch {
+	case l.cfg.Files != nil:
+		env = append(env, l.filesEnvironment()...)
+	case l.cfg.Dir == "":
 		env = append(env, "LINKLAB_SHA256="+l.SHA256(), fmt.Sprintf("LINKLAB_SIZE=%d", l.Size()))
 	}
 	if l.sysfs != "" {

@@ -29,8 +29,9 @@ type Reader struct {
 	line      int // lines read so far
 	skipped   int
 	truncated bool
-	err       error  // what ended the reading; io.EOF at the record's end
-	long      []byte // space for lines that do not fit r's buffer
+	passed    [][]byte // how the lines begin that are passed over
+	err       error    // what ended the reading; io.EOF at the record's end
+	long      []byte   // space for lines that do not fit r's buffer
 }
 
 // NewReader reads the header of a record. Its error is ErrNotRecord, ErrSchema or
@@ -54,6 +55,14 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return rd, nil
 }
 
+// Pass passes over events of these kinds without looking at them, which costs a
+// tenth of reading them: a record is mostly steps, which few want.
+func (r *Reader) Pass(kinds ...event.Event) {
+	for _, e := range kinds {
+		r.passed = append(r.passed, []byte(`{"event":"`+e.Kind()+`"`))
+	}
+}
+
 // Next gives the next event, passing over kinds that it does not know. At the
 // end its error is io.EOF, also where the last line was cut off (see Truncated);
 // a line in the middle that cannot be read is an error that names the line.
@@ -68,7 +77,7 @@ func (r *Reader) Next() (event.Event, error) {
 			}
 			break
 		}
-		if len(bytes.TrimSpace(line)) == 0 {
+		if len(bytes.TrimSpace(line)) == 0 || whole && r.passes(line) {
 			continue
 		}
 		e, err := decode(line)
@@ -94,6 +103,15 @@ func (r *Reader) Skipped() int { return r.skipped }
 // Truncated says that the last line was cut off: the run, or the copying of its
 // record, was ended by force. It is known once Next has returned io.EOF.
 func (r *Reader) Truncated() bool { return r.truncated }
+
+func (r *Reader) passes(line []byte) bool {
+	for _, begin := range r.passed {
+		if bytes.HasPrefix(line, begin) {
+			return true
+		}
+	}
+	return false
+}
 
 // readLine gives the next line without its end; it is valid until the next call.
 // whole is false when the line has no end.
@@ -126,13 +144,11 @@ func (r *Reader) readLine() (line []byte, whole bool, err error) {
 
 // decode gives the event that line holds, or nil where its kind is not known.
 func decode(line []byte) (event.Event, error) {
-	var k struct {
-		Event string `json:"event"`
-	}
-	if err := json.Unmarshal(line, &k); err != nil {
+	kind, err := kindOf(line)
+	if err != nil {
 		return nil, err
 	}
-	switch k.Event {
+	switch kind {
 	case event.RunStarted{}.Kind():
 		return fields[event.RunStarted](line)
 	case event.FileStarted{}.Kind():
@@ -161,6 +177,8 @@ func decode(line []byte) (event.Event, error) {
 		return fields[event.PowerSource](line)
 	case event.Power{}.Kind():
 		return fields[event.Power](line)
+	case event.Usage{}.Kind():
+		return fields[event.Usage](line)
 	case event.FileEnded{}.Kind():
 		return fields[event.FileEnded](line)
 	case event.RunEnded{}.Kind():
@@ -168,8 +186,28 @@ func decode(line []byte) (event.Event, error) {
 	case "":
 		return nil, errors.New(`no "event"`)
 	default:
+		if !json.Valid(line) {
+			return nil, fmt.Errorf("%s: not JSON", kind)
+		}
 		return nil, nil
 	}
+}
+
+// kindOf is the kind of the event that line holds. A Writer puts it first, where it
+// is found without reading all of the line.
+func kindOf(line []byte) (string, error) {
+	if rest, ok := bytes.CutPrefix(line, []byte(`{"event":"`)); ok {
+		if end := bytes.IndexAny(rest, `"\`); end > 0 && rest[end] == '"' {
+			return string(rest[:end]), nil
+		}
+	}
+	var k struct {
+		Event string `json:"event"`
+	}
+	if err := json.Unmarshal(line, &k); err != nil {
+		return "", err
+	}
+	return k.Event, nil
 }
 
 func fields[E event.Event](line []byte) (event.Event, error) {

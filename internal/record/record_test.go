@@ -134,6 +134,8 @@ func TestOddLines(t *testing.T) {
 		{name: "last line cut", body: notice + `{"event":"notice","te`, events: 1, truncated: true},
 		{name: "last line lacks only its end", body: notice + `{"event":"notice"}`, events: 2},
 		{name: "broken line in the middle", body: notice + "{\"event\":\n" + notice, events: 1, fails: "line 3"},
+		{name: "kind that is written otherwise", body: `{"event":"not\u0069ce"}` + "\n" + `{"text":"x", "event":"notice"}` + "\n", events: 2},
+		{name: "unknown kind, broken", body: `{"event":"comet",` + "\n" + notice, fails: "comet"},
 		{name: "no kind", body: "{}\n", fails: "line 2"},
 		{name: "not an object", body: "[]\n", fails: "line 2"},
 		{name: "wrong type", body: `{"event":"sample","at":"soon"}` + "\n", fails: "sample"},
@@ -216,6 +218,41 @@ func TestRun(t *testing.T) {
 	}
 	if _, events, err := readAll(t, b.Bytes()); err != nil || len(events) != 2 {
 		t.Errorf("after an event that has no form: %d events, %v", len(events), err)
+	}
+}
+
+func TestPass(t *testing.T) {
+	r, err := NewReader(bytes.NewReader(written(t, eventtest.Every())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Pass(event.Step{}, event.Notice{})
+	n := 0
+	for {
+		e, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e.(type) {
+		case event.Step, event.Notice:
+			t.Errorf("%s was not passed over", e.Kind())
+		}
+		n++
+	}
+	if want := len(eventtest.Every()) - 2; n != want || r.Skipped() != 0 {
+		t.Errorf("%d events of %d, %d skipped", n, want, r.Skipped())
+	}
+	// A last line that was cut off is truncated even where its kind is passed over.
+	r, err = NewReader(strings.NewReader(head + `{"event":"step","at"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Pass(event.Step{})
+	if _, err := r.Next(); !errors.Is(err, io.EOF) || !r.Truncated() {
+		t.Errorf("cut off: %v, truncated %v", err, r.Truncated())
 	}
 }
 

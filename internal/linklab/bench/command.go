@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlget/mlget/internal/dataset"
 	"github.com/mlget/mlget/internal/linklab"
 	"github.com/mlget/mlget/internal/linklab/scenario"
 )
@@ -24,13 +25,17 @@ report in Markdown: time, share of the fluid bound, Link Δ, waste, CPU, memory.
 Without --quick: all built-in scenarios, 10 executions of every tool, 250 MB;
 some 13 hours, and twice that with --tls. With it: a choice of both, 2
 executions, 100 MB; under 10 minutes. The time it will take is printed first.
+With --files: jobs of many files, over sydney and sydney-dual, 3 executions of
+every tool.
 With --energy: what the radios spend, of three scenarios, 3 executions, 100 MB;
 half an hour.
 
 Scenarios are those of ` + "`linklab scenarios`" + `, files, and lo: the unshaped
 loopback device, where server and tool have nothing but each other.
 Tools: mlget (its default), mlget-ALGORITHM, mlget-ENERGY, aria2-CONNECTIONS, axel, wget2,
-curl-LINK, curl-best (over the link with the highest rate), curl-mptcp. mlget
+curl-LINK, curl-best (over the link with the highest rate), curl-mptcp; for
+many files mlget, mlget-MODE, mlget-jN, mlget-jNpM, wget, wget2-THREADS, curl,
+curlz-TRANSFERS, aria2-FILES, aria2-FILESxCONNECTIONS. mlget
 is looked for beside linklab, then in $PATH. What is not installed is left out,
 and the report says so. A tool that fails does not stop the others.
 
@@ -47,6 +52,7 @@ type flags struct {
 	size             string
 	seed             uint64
 	out, resume      string
+	files            []string
 }
 
 // Command is `linklab bench`. args are the whole command line, for a copy of
@@ -76,6 +82,7 @@ func Command(args []string) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&f.energy, "energy", false, "compare what the tools cost in energy")
+	cmd.Flags().StringSliceVar(&f.files, "files", nil, "compare jobs of many files: a `LIST` of sets, separated by commas:\n"+strings.Join(dataset.Names(), ", ")+"; html/600 for the first 600 files,\nhtml/150+video/6 for both in one job")
 	cmd.Flags().BoolVar(&f.quick, "quick", false, "the short form")
 	cmd.Flags().StringSliceVar(&f.scenarios, "scenarios", nil, "`LIST` of scenarios, separated by commas")
 	cmd.Flags().StringSliceVar(&f.tools, "tools", nil, "`LIST` of tools, separated by commas")
@@ -86,6 +93,8 @@ func Command(args []string) *cobra.Command {
 	cmd.Flags().StringVar(&f.out, "out", "", "`FILE` to write the report to as well")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "`FILE` of results to go on with (default a new one)")
 	cmd.MarkFlagsMutuallyExclusive("quick", "energy")
+	cmd.MarkFlagsMutuallyExclusive("files", "energy")
+	cmd.MarkFlagsMutuallyExclusive("files", "size")
 	return cmd
 }
 
@@ -93,10 +102,14 @@ func Command(args []string) *cobra.Command {
 func (f flags) config() (Config, error) {
 	c := Config{
 		Quick: f.quick, Scenarios: f.scenarios, Rounds: f.runs, TLS: f.tls, Seed: f.seed, Size: 250e6, LoopbackSize: 1e9,
-		Energy: f.energy,
+		Energy: f.energy, Files: f.files,
 	}
 	names := f.tools
 	switch {
+	case len(f.files) > 0:
+		c.Rounds = cmp.Or(c.Rounds, 3)
+		c.Scenarios = orElse(c.Scenarios, "sydney", "sydney-dual")
+		names = orElse(names, filesDefaults(f.quick)...)
 	case f.energy:
 		c.Size, c.Rounds = 100e6, cmp.Or(c.Rounds, 3)
 		c.Scenarios = orElse(c.Scenarios, "high-speed", "low-speed", "techno-stationary")
@@ -126,8 +139,16 @@ func (f flags) config() (Config, error) {
 		}
 		c.Size, c.LoopbackSize = n, n
 	}
+	for i, name := range c.Files {
+		if _, err := dataset.Parse(name); err != nil {
+			return c, fmt.Errorf("--files: %w", err)
+		}
+		if slices.Contains(c.Files[:i], name) {
+			return c, fmt.Errorf("--files: %s is named twice", name)
+		}
+	}
 	for i, name := range names {
-		t, err := ParseTool(name)
+		t, err := parseTool(name, len(c.Files) > 0)
 		if err != nil {
 			return c, err
 		}
@@ -154,8 +175,8 @@ func (c Config) checkScenarios() error {
 			return fmt.Errorf("scenario %q: named twice", name)
 		}
 		if name == loopback {
-			if c.Energy {
-				return errors.New("--energy: the loopback device has no radio")
+			if c.Energy || len(c.Files) > 0 {
+				return errors.New("the loopback device has no radio: it is not for --energy and --files")
 			}
 			continue
 		}
@@ -167,7 +188,7 @@ func (c Config) checkScenarios() error {
 			return fmt.Errorf("--energy: scenario %s names no power model", filepath.Base(name))
 		}
 		for _, t := range c.Tools {
-			if _, ok := t.link(s.Links); !ok && t.Family == Curl {
+			if _, ok := t.link(s.Links); !ok && t.Family == Curl && !t.Many {
 				return fmt.Errorf("tool %q: scenario %s has no such link", t.Name, name)
 			}
 		}
@@ -224,7 +245,7 @@ func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error)
 func (c Config) header(inv inventory, f flags) Header {
 	h := Header{
 		Schema: schema, Build: inv.build, Quick: c.Quick, Scenarios: c.Scenarios, Rounds: c.Rounds, Size: c.Size,
-		LoopbackSize: c.LoopbackSize, TLS: c.TLS, Energy: c.Energy, Seed: c.Seed, Machine: readMachine("/proc"),
+		LoopbackSize: c.LoopbackSize, TLS: c.TLS, Energy: c.Energy, Files: c.Files, Seed: c.Seed, Machine: readMachine("/proc"),
 		Versions: inv.versions, Notes: inv.notes, Command: f.commandLine(), Date: time.Now().UTC().Truncate(time.Second),
 	}
 	for _, t := range c.Tools {
@@ -242,6 +263,7 @@ func (f flags) commandLine() string {
 		}
 	}
 	add(f.energy, "--energy")
+	add(len(f.files) > 0, "--files %s", strings.Join(f.files, ","))
 	add(f.quick, "--quick")
 	add(len(f.scenarios) > 0, "--scenarios %s", strings.Join(f.scenarios, ","))
 	add(len(f.tools) > 0, "--tools %s", strings.Join(f.tools, ","))

@@ -118,6 +118,10 @@ func (v inventory) missing(t Tool, help string) string {
 	switch {
 	case v.paths[t.program()] == "":
 		return t.program() + " is not installed"
+	case t.Family == Mlget && t.Many && len(t.numbers()) > 0:
+		if !slices.Contains(choices(help, t.variantFlag()), "manual") {
+			return "this mlget has no --mode manual"
+		}
 	case t.Family == Mlget && t.Variant != "" && !slices.Contains(choices(help, t.variantFlag()), t.Variant):
 		return "this mlget has no " + t.variantFlag() + " " + t.Variant
 	case t.Family == CurlMPTCP:

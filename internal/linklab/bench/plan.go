@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mlget/mlget/internal/dataset"
 	"github.com/mlget/mlget/internal/linklab/scenario"
 )
 
@@ -21,7 +22,10 @@ type Config struct {
 	Size      int64 // in bytes, of the body over links
 	TLS       bool  // over TLS too
 	Energy    bool  // what is compared is energy, so that slow tools are waited for
-	Seed      uint64
+	// Files are sets of files (see package dataset), each a job of its own, instead
+	// of a body of Size; Tools are then those of ParseFilesTool.
+	Files []string
+	Seed  uint64
 	// LoopbackSize is the size in bytes of the body over the loopback device.
 	LoopbackSize int64
 }
@@ -30,6 +34,7 @@ type Config struct {
 // are equal.
 type Job struct {
 	Scenario  string    `json:"scenario"`
+	Files     string    `json:"files,omitempty"` // the set; empty: one body
 	Transport Transport `json:"transport"`
 	Tool      string    `json:"tool"`
 	Round     int       `json:"round"` // from 0
@@ -44,13 +49,19 @@ func (c Config) Plan() []Job {
 	var first, rest []Job
 	for round := range c.Rounds {
 		type cell struct {
-			scenario  string
-			transport Transport
+			scenario, files string
+			transport       Transport
+		}
+		sets := c.Files
+		if len(sets) == 0 {
+			sets = []string{""}
 		}
 		var cells []cell
 		for _, s := range c.Scenarios {
-			for _, t := range c.transports(s) {
-				cells = append(cells, cell{s, t})
+			for _, set := range sets {
+				for _, t := range c.transports(s) {
+					cells = append(cells, cell{s, set, t})
+				}
 			}
 		}
 		rng.Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
@@ -58,7 +69,7 @@ func (c Config) Plan() []Job {
 			tools := c.toolsFor(k.scenario)
 			rng.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
 			for _, t := range tools {
-				j := Job{k.scenario, k.transport, t.Name, round}
+				j := Job{k.scenario, k.files, k.transport, t.Name, round}
 				if k.scenario == loopback {
 					first = append(first, j)
 				} else {
@@ -97,7 +108,7 @@ func (c Config) toolsFor(scenario string) []Tool {
 		case Mlget:
 			t = Tool{Name: "mlget", Family: Mlget}
 		case Wget2:
-		case Axel, CurlMPTCP:
+		case Axel, CurlMPTCP, Wget:
 			continue
 		}
 		if !seen[t.Family] {
@@ -123,6 +134,9 @@ func (c Config) seed(round int) uint64 { return c.Seed + uint64(round) }
 
 // limit is how long a tool may take whose fluid bound is this.
 func (c Config) limit(bound time.Duration) time.Duration {
+	if len(c.Files) > 0 { // of which some tools fetch one after the other
+		return 40*bound + 60*time.Second
+	}
 	if c.Energy {
 		return 15*bound + 20*time.Second
 	}
@@ -130,6 +144,18 @@ func (c Config) limit(bound time.Duration) time.Duration {
 		return 2*bound + 10*time.Second
 	}
 	return 4*bound + 20*time.Second
+}
+
+// bytes is how many a job's tool has to fetch.
+func (c Config) bytes(j Job) int64 {
+	if j.Files == "" {
+		return c.Size
+	}
+	set, err := dataset.Parse(j.Files)
+	if err != nil {
+		return 0 // cannot be: the flags and the header were checked
+	}
+	return set.Bytes()
 }
 
 // loopbackLimit is how long a tool may take on the loopback device.
@@ -159,7 +185,7 @@ func (c Config) Estimate(jobs []Job) (probable, most time.Duration, err error) {
 			}
 			scenarios[j.Scenario] = s
 		}
-		bound, err := scenario.Bound(s, c.seed(j.Round), c.Size, j.Transport != Clear)
+		bound, err := scenario.Bound(s, c.seed(j.Round), c.bytes(j), j.Transport != Clear)
 		if err != nil {
 			return 0, 0, fmt.Errorf("scenario %s: %w", j.Scenario, err)
 		}
@@ -173,6 +199,9 @@ func (c Config) Estimate(jobs []Job) (probable, most time.Duration, err error) {
 // guess is a job's probable time over links.
 func (c Config) guess(s scenario.Scenario, j Job, bound time.Duration) time.Duration {
 	t := c.tool(j)
+	if t.Many {
+		return t.guessMany(s, j, bound)
+	}
 	l, single := t.link(s.Links)
 	if !single {
 		if t.Family == Mlget {

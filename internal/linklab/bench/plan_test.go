@@ -83,7 +83,7 @@ func TestMoreRoundsChangeNothingBefore(t *testing.T) {
 func TestEstimate(t *testing.T) {
 	c := testConfig(t)
 	c.Size = 100e6
-	jobs := []Job{{"high-speed", Clear, "mlget-3", 0}}
+	jobs := []Job{{"high-speed", "", Clear, "mlget-3", 0}}
 	// bound 6.1 s: 1.1 times that and the work around it; the limit is 4 times it and 20 s.
 	probable, most, err := c.Estimate(jobs)
 	if err != nil || probable.Round(time.Second) != 8*time.Second || most.Round(time.Second) != 46*time.Second {
@@ -98,7 +98,7 @@ func TestEstimate(t *testing.T) {
 	}
 	// A tool whose only link dies runs into its limit.
 	c.Size = 250e6
-	p, m, err := c.Estimate([]Job{{"wifi-dies", Clear, "axel", 0}})
+	p, m, err := c.Estimate([]Job{{"wifi-dies", "", Clear, "axel", 0}})
 	if err != nil || p != m {
 		t.Errorf("%v, %v, %v", p, m, err)
 	}
@@ -125,7 +125,7 @@ func TestFlags(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	c, err = flags{energy: true}.config()
-	if err != nil || !c.Energy || c.Rounds != 3 || c.Size != 100e6 || len(c.Scenarios) != 3 || !slices.Contains(c.Tools, Tool{"mlget-emtcp", Mlget, "emtcp"}) {
+	if err != nil || !c.Energy || c.Rounds != 3 || c.Size != 100e6 || len(c.Scenarios) != 3 || !slices.Contains(c.Tools, Tool{Name: "mlget-emtcp", Family: Mlget, Variant: "emtcp"}) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	plain := filepath.Join(t.TempDir(), "plain.txt")

@@ -12,6 +12,10 @@ import (
 // Report is the results as Markdown.
 func Report(h Header, results []Result) string {
 	w := &writer{}
+	if len(h.Files) > 0 {
+		w.files(h, results)
+		return w.b.String()
+	}
 	if h.Energy {
 		w.energy(h, results)
 		return w.b.String()
@@ -61,7 +65,11 @@ func (w *writer) intro(h Header, results []Result) {
 	w.line("- Command: `%s`, %s", h.Command, h.Date.UTC().Format("2 January 2006"))
 	w.line("- Machine: %s, %d cores, %.0f GB, %s", m.CPU, m.Cores, m.MemoryGB, m.Kernel)
 	w.line("- Programs: %s; mlget's SHA-256 begins with %.12s", strings.Join(h.Versions, ", "), h.Build)
-	w.line("- Server: %s. Bodies of %s; files are written to memory, and every one is checked by its SHA-256.", h.Server, megabytes(h.Size))
+	served := "Bodies of " + megabytes(h.Size)
+	if len(h.Files) > 0 {
+		served = "Sets of files: " + strings.Join(h.Files, ", ")
+	}
+	w.line("- Server: %s. %s; files are written to memory, and every one is checked by its SHA-256.", h.Server, served)
 	if h.Quick {
 		w.line("- The quick form: few executions, of few tools, of a small body. It shows the order of things; a figure to rely on needs the full form.")
 	}
@@ -98,10 +106,10 @@ func (h Header) missing(results []Result) int {
 // config is what the header's results were made with.
 func (h Header) config() Config {
 	c := Config{
-		Quick: h.Quick, Scenarios: h.Scenarios, Rounds: h.Rounds, Size: h.Size, TLS: h.TLS, Seed: h.Seed, LoopbackSize: h.LoopbackSize, Energy: h.Energy,
+		Quick: h.Quick, Scenarios: h.Scenarios, Rounds: h.Rounds, Size: h.Size, TLS: h.TLS, Seed: h.Seed, LoopbackSize: h.LoopbackSize, Energy: h.Energy, Files: h.Files,
 	}
 	for _, name := range h.Tools {
-		if t, err := ParseTool(name); err == nil {
+		if t, err := parseTool(name, len(h.Files) > 0); err == nil {
 			c.Tools = append(c.Tools, t)
 		}
 	}

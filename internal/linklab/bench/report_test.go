@@ -40,7 +40,7 @@ func golden(t *testing.T, from, to string) {
 }
 
 func run1(tool string, round int, seconds float64, failure string) Result {
-	return Result{Job: Job{"x", Clear, tool, round}, Bound: 9, Seconds: seconds, Failure: failure}
+	return Result{Job: Job{"x", "", Clear, tool, round}, Bound: 9, Seconds: seconds, Failure: failure}
 }
 
 func TestRatio(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlget/mlget/internal/dataset"
 	"github.com/mlget/mlget/internal/linklab"
 )
 
@@ -37,6 +38,9 @@ type Result struct {
 	// where it is not known.
 	Waste *float64     `json:"waste_percent"`
 	Links []LinkResult `json:"links,omitempty"`
+	// Connections is how many TCP connections were asked for; one that was asked
+	// for again counts again.
+	Connections int64 `json:"connections,omitempty"`
 	// Energy is what the radios have spent until they were idle again; nil where
 	// no link has a power model.
 	Energy *linklab.Energy `json:"energy,omitempty"`
@@ -75,6 +79,7 @@ type Header struct {
 	LoopbackSize int64    `json:"loopback_size_bytes"`
 	TLS          bool     `json:"tls"`
 	Energy       bool     `json:"energy,omitempty"`
+	Files        []string `json:"files,omitempty"` // the sets of files; none: a body of Size
 	Seed         uint64   `json:"seed"`
 	Server       string   `json:"server"`
 
@@ -111,6 +116,11 @@ func ReadResults(r io.Reader) (h Header, results []Result, n int64, err error) {
 			err = decode(text, &h)
 			if err == nil && (h.Schema != schema || h.Rounds < 1 || h.Size < 1) {
 				err = fmt.Errorf("no header of version %d", schema)
+			}
+			for _, name := range h.Files {
+				if err == nil {
+					_, err = dataset.Parse(name)
+				}
 			}
 		} else {
 			var res Result
@@ -154,7 +164,7 @@ func figures(j linklab.Joules) []float64 {
 
 // check refuses figures that no run can have.
 func (r Result) check() error {
-	if r.Scenario == "" || r.Tool == "" || r.Round < 0 || r.PeakRSS < 0 {
+	if r.Scenario == "" || r.Tool == "" || r.Round < 0 || r.PeakRSS < 0 || r.Connections < 0 {
 		return errors.New("no result")
 	}
 	values := []float64{r.Bound, r.Seconds, r.Startup, r.CPU, r.Load}

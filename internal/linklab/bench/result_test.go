@@ -23,8 +23,8 @@ func TestJournal(t *testing.T) {
 		t.Fatalf("%v, %v", old, err)
 	}
 	delta := 0.25
-	a := Result{Job: Job{"high-speed", Clear, "mlget-3", 0}, Bound: 5, Seconds: 6, LinkDelta: &delta, Links: []LinkResult{{"wlan0", 7, 5.5}}}
-	b := Result{Job: Job{"high-speed", Clear, "axel", 0}, Bound: 5, Seconds: 20, Failure: "no end in 20 s"}
+	a := Result{Job: Job{"high-speed", "", Clear, "mlget-3", 0}, Bound: 5, Seconds: 6, LinkDelta: &delta, Links: []LinkResult{{"wlan0", 7, 5.5}}}
+	b := Result{Job: Job{"high-speed", "", Clear, "axel", 0}, Bound: 5, Seconds: 20, Failure: "no end in 20 s"}
 	if err := errors.Join(j.write(a), j.write(b), j.close()); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestJournal(t *testing.T) {
 	if old[0].Job != a.Job || *old[0].LinkDelta != delta || old[0].Links[0] != a.Links[0] || old[1].Failure != b.Failure || old[1].LinkDelta != nil {
 		t.Errorf("%+v", old)
 	}
-	if err := errors.Join(j.write(Result{Job: Job{"high-speed", Clear, "axel", 1}, Seconds: 3}), j.close()); err != nil {
+	if err := errors.Join(j.write(Result{Job: Job{"high-speed", "", Clear, "axel", 1}, Seconds: 3}), j.close()); err != nil {
 		t.Fatal(err)
 	}
 	again, err := os.ReadFile(path)
@@ -179,7 +179,7 @@ func FuzzParseOwn(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r := Result{Job: Job{"a", Clear, "b", 0}, Seconds: 1, OwnLinkDelta: o.LinkDelta, OwnWaste: o.WastedBytes}
+		r := Result{Job: Job{"a", "", Clear, "b", 0}, Seconds: 1, OwnLinkDelta: o.LinkDelta, OwnWaste: o.WastedBytes}
 		if err := r.check(); err != nil {
 			t.Errorf("%q makes a result that cannot be read again: %v", text, err)
 		}

@@ -19,6 +19,7 @@ type labRunner struct {
 	paths  map[string]string // of the programs
 	server linklab.ServerKind
 	local  *linklab.Lab // that for loopback, if there is one
+	sets   map[string]*served
 }
 
 func newRunner(c Config, paths map[string]string, server linklab.ServerKind) (runner, error) {
@@ -34,14 +35,17 @@ func (r *labRunner) run(ctx context.Context, j Job) (Result, error) {
 	if j.Scenario == loopback {
 		return r.overLoopback(ctx, j, t)
 	}
-	if err := r.close(); err != nil {
+	if err := r.closeLocal(); err != nil {
 		return Result{}, err
 	}
 	return r.overLinks(ctx, j, t)
 }
 
-// close ends the lab for loopback.
-func (r *labRunner) close() error {
+// close ends the lab for loopback, and removes the sets of files.
+func (r *labRunner) close() error { return errors.Join(r.closeLocal(), r.remove()) }
+
+// closeLocal ends the lab for loopback.
+func (r *labRunner) closeLocal() error {
 	if r.local == nil {
 		return nil
 	}
@@ -60,13 +64,20 @@ func (r *labRunner) overLinks(ctx context.Context, j Job, t Tool) (res Result, e
 		return res, err
 	}
 	secure := j.Transport != Clear
-	seed := r.cfg.seed(j.Round)
-	bound, err := scenario.Bound(s, seed, r.cfg.Size, secure)
+	seed, size := r.cfg.seed(j.Round), r.cfg.bytes(j)
+	bound, err := scenario.Bound(s, seed, size, secure)
 	if err != nil {
 		return res, err
 	}
-	c := linklab.Config{
-		Scenario: s, Seed: seed, Size: r.cfg.Size, Server: r.server, TLS: secure, SourceRules: t.sourceRules(),
+	c := linklab.Config{Scenario: s, Seed: seed, Server: r.server, TLS: secure, SourceRules: t.sourceRules()}
+	var files *served
+	if j.Files == "" {
+		c.Size = size
+	} else {
+		if files, err = r.serve(ctx, j.Files); err != nil {
+			return res, err
+		}
+		c.Dir = files.dir
 	}
 	if t.Family == CurlMPTCP {
 		c.Server = linklab.ServerBuiltin // nginx knows no MPTCP
@@ -85,7 +96,7 @@ func (r *labRunner) overLinks(ctx context.Context, j Job, t Tool) (res Result, e
 		}
 	}
 	links := lab.Scenario().Links
-	m, res, err := r.download(ctx, lab, t, j.Transport, links, r.cfg.limit(bound))
+	m, res, err := r.download(ctx, lab, t, j.Transport, links, files, r.cfg.limit(bound))
 	res.Bound = bound.Seconds()
 	if err != nil || !res.OK() {
 		return res, err
@@ -95,11 +106,12 @@ func (r *labRunner) overLinks(ctx context.Context, j Job, t Tool) (res Result, e
 	time.Sleep(settle)
 	res.Energy = m.energy.Energy(linklab.UntilIdle)
 	sum := int64(0)
-	for i, b := range delivered(lab, make([]int64, len(links))) {
-		sum += b
-		res.Links = append(res.Links, LinkResult{links[i].Name, b, m.activity.last[i].Seconds()})
+	for i, s := range lab.Stats() {
+		sum += s.Down.Bytes
+		res.Connections += s.Up.Opens
+		res.Links = append(res.Links, LinkResult{links[i].Name, s.Down.Bytes, m.activity.last[i].Seconds()})
 	}
-	waste := wastePercent(sum, r.cfg.Size, secure)
+	waste := wastePercent(sum, size, secure)
 	res.Waste = &waste
 	return res, nil
 }
@@ -116,12 +128,15 @@ func (r *labRunner) overLoopback(ctx context.Context, j Job, t Tool) (Result, er
 			return Result{}, err
 		}
 	}
-	_, res, err := r.download(ctx, r.local, t, j.Transport, nil, loopbackLimit)
+	_, res, err := r.download(ctx, r.local, t, j.Transport, nil, nil, loopbackLimit)
 	return res, err
 }
 
-// download runs the tool in a directory of its own and checks the file.
-func (r *labRunner) download(ctx context.Context, lab *linklab.Lab, t Tool, tr Transport, links []scenario.Link, limit time.Duration) (m measured, res Result, err error) {
+// download runs the tool in a directory of its own and checks the file, or the
+// files if there is a set of them.
+func (r *labRunner) download(ctx context.Context, lab *linklab.Lab, t Tool, tr Transport, links []scenario.Link,
+	files *served, limit time.Duration,
+) (m measured, res Result, err error) {
 	q := Request{URL: lab.URL(), Transport: tr, Links: links}
 	if tr != Clear {
 		q.URL, q.CA = lab.URLTLS(), lab.CA()
@@ -131,6 +146,11 @@ func (r *labRunner) download(ctx context.Context, lab *linklab.Lab, t Tool, tr T
 		return m, res, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if files != nil {
+		if q.List, err = files.ask(q.URL, dir); err != nil {
+			return m, res, err
+		}
+	}
 	for name, text := range t.files(q) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return m, res, err
@@ -149,16 +169,8 @@ func (r *labRunner) download(ctx context.Context, lab *linklab.Lab, t Tool, tr T
 	if !res.OK() {
 		return m, res, nil
 	}
-	sum, err := hashFile(filepath.Join(dir, outName))
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		res.Failure = "no file"
-		return m, res, nil
-	case err != nil:
+	if res.Failure, err = checkDownload(dir, lab, files); err != nil || !res.OK() {
 		return m, res, err
-	case sum != lab.SHA256():
-		res.Failure = "wrong hash"
-		return m, res, nil
 	}
 	if t.Family == Mlget {
 		text, err := os.ReadFile(filepath.Join(dir, reportName))
@@ -175,4 +187,22 @@ func (r *labRunner) download(ctx context.Context, lab *linklab.Lab, t Tool, tr T
 		}
 	}
 	return m, res, nil
+}
+
+// checkDownload says what is wrong with what a tool left in its directory;
+// empty: nothing.
+func checkDownload(dir string, lab *linklab.Lab, files *served) (string, error) {
+	if files != nil {
+		return files.check(filepath.Join(dir, outDir))
+	}
+	sum, err := hashFile(filepath.Join(dir, outName))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "no file", nil
+	case err != nil:
+		return "", err
+	case sum != lab.SHA256():
+		return "wrong hash", nil
+	}
+	return "", nil
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"strings"
 	"time"
 )
 
@@ -90,7 +90,7 @@ func (s *Session) work(ctx context.Context, jobs []Job) error {
 
 // line is a result for people who wait.
 func (r Result) line() string {
-	text := fmt.Sprintf("%-20s %-8s %-14s ", r.Scenario, r.Transport, r.Tool)
+	text := fmt.Sprintf("%-20s %-8s %-14s ", strings.TrimSuffix(r.Scenario+" "+r.Files, " "), r.Transport, r.Tool)
 	if !r.OK() {
 		text += r.Failure
 		if r.Detail != "" {
@@ -125,8 +125,5 @@ func writeReport(h Header, results []Result, out io.Writer, path string) error {
 	if path == "" {
 		return nil
 	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	return nil
+	return spliceFile(path, text)
 }

@@ -43,6 +43,7 @@ const (
 	Curl
 	CurlMPTCP
 	Wget2
+	Wget
 )
 
 // Tool is a program with one way of using it.
@@ -52,6 +53,7 @@ type Tool struct {
 	// Variant is mlget's algorithm or energy mode (empty: its default), the number of aria2's
 	// connections, or curl's link ("best": that with the highest rate).
 	Variant string
+	Many    bool // a tool of ParseFilesTool
 }
 
 // bestLink is the link name that stands for the fastest one.
@@ -74,6 +76,9 @@ func named(variants ...string) []string {
 
 // variantFlag is mlget's flag that chooses its variant.
 func (t Tool) variantFlag() string {
+	if t.Many {
+		return "--mode"
+	}
 	if slices.Contains(energyModes(), t.Variant) {
 		return "--energy"
 	}
@@ -138,8 +143,18 @@ func (t Tool) program() string {
 		return "curl"
 	case Wget2:
 		return "wget2"
+	case Wget:
+		return "wget"
 	}
 	return ""
+}
+
+// parseTool reads the name of a tool for one file, or for many.
+func parseTool(name string, many bool) (Tool, error) {
+	if many {
+		return ParseFilesTool(name)
+	}
+	return ParseTool(name)
 }
 
 // sourceRules says that the tool binds to addresses, which takes effect only
@@ -148,7 +163,7 @@ func (t Tool) program() string {
 func (t Tool) sourceRules() bool { return t.Family == Aria2 || t.Family == Axel }
 
 // http2 says that the tool can use it.
-func (t Tool) http2() bool { return t.Family != Aria2 && t.Family != Axel }
+func (t Tool) http2() bool { return t.Family != Aria2 && t.Family != Axel && t.Family != Wget }
 
 // outName is the file that every tool writes, reportName that of mlget's
 // report, both in the directory in which it runs.
@@ -160,6 +175,7 @@ const (
 // Request is one download as a tool is asked for it.
 type Request struct {
 	URL       string
+	List      string // of many files: the file of their URLs
 	CA        string // a file; empty in clear
 	Transport Transport
 	Links     []scenario.Link // those of the lab; none: the loopback device
@@ -178,6 +194,9 @@ func (r Request) names() string {
 // configured is left out wherever a tool can be told so; the rest is kept away
 // by an empty home directory.
 func (t Tool) args(r Request) []string {
+	if t.Many {
+		return t.argsMany(r)
+	}
 	var a []string
 	add := func(more ...string) { a = append(a, more...) }
 	switch t.Family {
@@ -232,12 +251,16 @@ func (t Tool) args(r Request) []string {
 		if r.CA != "" {
 			add("--ca-certificate=" + r.CA)
 		}
+	case Wget: // for many files only
 	}
 	return append(a, r.URL)
 }
 
 // files are what the tool must find in its home directory.
 func (t Tool) files(r Request) map[string]string {
+	if t.Many {
+		return nil
+	}
 	if t.Family == Axel && len(r.Links) > 0 {
 		return map[string]string{".axelrc": "interfaces = " + strings.ReplaceAll(r.names(), ",", " ") + "\n"}
 	}
@@ -251,7 +274,7 @@ func (t Tool) link(links []scenario.Link) (l scenario.Link, ok bool) {
 		return l, false
 	}
 	switch t.Family {
-	case Axel, Wget2:
+	case Axel, Wget2, Wget:
 		return links[0], true // the one with the default route
 	case Curl:
 		if t.Variant == bestLink {

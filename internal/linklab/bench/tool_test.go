@@ -21,15 +21,15 @@ func mustParse(t *testing.T, names string) (tools []Tool) {
 
 func TestParseTool(t *testing.T) {
 	for name, want := range map[string]Tool{
-		"mlget":        {"mlget", Mlget, ""},
-		"mlget-3":      {"mlget-3", Mlget, "3"},
-		"mlget-single": {"mlget-single", Mlget, "single"},
-		"aria2-16":     {"aria2-16", Aria2, "16"},
-		"axel":         {"axel", Axel, ""},
-		"wget2":        {"wget2", Wget2, ""},
-		"curl-best":    {"curl-best", Curl, "best"},
-		"curl-rmnet0":  {"curl-rmnet0", Curl, "rmnet0"},
-		"curl-mptcp":   {"curl-mptcp", CurlMPTCP, ""},
+		"mlget":        {"mlget", Mlget, "", false},
+		"mlget-3":      {"mlget-3", Mlget, "3", false},
+		"mlget-single": {"mlget-single", Mlget, "single", false},
+		"aria2-16":     {"aria2-16", Aria2, "16", false},
+		"axel":         {"axel", Axel, "", false},
+		"wget2":        {"wget2", Wget2, "", false},
+		"curl-best":    {"curl-best", Curl, "best", false},
+		"curl-rmnet0":  {"curl-rmnet0", Curl, "rmnet0", false},
+		"curl-mptcp":   {"curl-mptcp", CurlMPTCP, "", false},
 	} {
 		if got, err := ParseTool(name); err != nil || got != want {
 			t.Errorf("%s: %v, %v", name, got, err)

@@ -33,6 +33,7 @@ type Stats struct {
 	DownDrops   int64 // packets swallowed while the link was down
 	SourceDrops int64 // packets with an address that is not of this link
 	PortDrops   int64 // packets that the receiving device refused
+	Opens       int64 // packets that open a TCP connection, sent again or not, before any drop
 }
 
 // pipe is one direction of a link: a queue in front of a sender, and the

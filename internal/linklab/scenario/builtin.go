@@ -5,33 +5,52 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
 
-//go:embed scenarios/*.txt
+//go:embed scenarios/*.txt scenarios/files/*.txt
 var builtin embed.FS //nolint:gochecknoglobals // the only form in which Go embeds files
 
-// Names lists the scenarios that are built in, in alphabetical order.
-func Names() []string {
-	files, err := fs.ReadDir(builtin, "scenarios")
+// Where the two kinds of built-in scenarios lie.
+const (
+	ofOneFile   = "scenarios"
+	ofManyFiles = "scenarios/files"
+)
+
+// Names lists the scenarios that are built in for downloads of one file, in
+// alphabetical order.
+func Names() []string { return names(ofOneFile) }
+
+// FilesNames lists those that are made for jobs of many files, in alphabetical
+// order: servers on other continents, as in Guner and Kosar.
+func FilesNames() []string { return names(ofManyFiles) }
+
+func names(dir string) []string {
+	files, err := fs.ReadDir(builtin, dir)
 	if err != nil {
 		return nil // cannot be: the directory is compiled in
 	}
-	names := make([]string, 0, len(files))
+	list := make([]string, 0, len(files))
 	for _, f := range files {
-		names = append(names, strings.TrimSuffix(f.Name(), ".txt"))
+		if name, ok := strings.CutSuffix(f.Name(), ".txt"); ok {
+			list = append(list, name)
+		}
 	}
-	return names
+	return list
 }
 
-// Text is the built-in scenario of that name as it is written.
+// Text is the built-in scenario of that name, of either kind, as it is written.
 func Text(name string) (string, error) {
-	text, err := builtin.ReadFile("scenarios/" + name + ".txt")
-	if err != nil {
-		return "", fmt.Errorf("no scenario named %q", name)
+	if !strings.ContainsAny(name, "/\\") {
+		for _, dir := range []string{ofOneFile, ofManyFiles} {
+			if text, err := builtin.ReadFile(path.Join(dir, name+".txt")); err == nil {
+				return string(text), nil
+			}
+		}
 	}
-	return string(text), nil
+	return "", fmt.Errorf("no scenario named %q", name)
 }
 
 // Load is the scenario of that name if it is built in, else the one in the
@@ -43,7 +62,8 @@ func Load(name string) (Scenario, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		if os.IsNotExist(err) && !strings.ContainsAny(name, "./") {
-			return Scenario{}, fmt.Errorf("no scenario named %q: there are %s", name, strings.Join(Names(), ", "))
+			return Scenario{}, fmt.Errorf("no scenario named %q: there are %s, and for many files %s", name,
+				strings.Join(Names(), ", "), strings.Join(FilesNames(), ", "))
 		}
 		return Scenario{}, fmt.Errorf("scenario: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -166,7 +167,16 @@ func TestBuiltinScenarios(t *testing.T) {
 			t.Errorf("%s: %+v", n, s)
 		}
 	}
-	for _, n := range names {
+	files := FilesNames()
+	for _, place := range []string{"sydney", "frankfurt", "austin"} {
+		for suffix, links := range map[string]int{"": 1, "-lte": 1, "-dual": 2} {
+			s, err := Load(place + suffix)
+			if err != nil || len(s.Links) != links || s.About == "" || !slices.Contains(files, place+suffix) {
+				t.Errorf("%s: %+v, %v", place+suffix, s, err)
+			}
+		}
+	}
+	for _, n := range slices.Concat(names, files) {
 		s, err := Load(n)
 		if err != nil {
 			t.Error(err)
@@ -179,6 +189,9 @@ func TestBuiltinScenarios(t *testing.T) {
 	}
 	if _, err := Load("hihg-speed"); err == nil || !strings.Contains(err.Error(), "there are always-online") {
 		t.Errorf("a wrong name: %v", err)
+	}
+	if _, err := Text("files/sydney"); err == nil {
+		t.Error("a name is a path")
 	}
 	if _, err := Load("./none.txt"); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("a missing file: %v", err)

@@ -14,13 +14,16 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mlget/mlget/internal/dataset"
 )
 
-// Config is what a server serves. Exactly one of Body and Dir is set.
+// Config is what a server serves. Exactly one of Body, Files and Dir is set.
 type Config struct {
-	Body *Body
-	Dir  string
-	CA   *CA // nil: no TLS
+	Body  *Body
+	Files *dataset.Set
+	Dir   string
+	CA    *CA // nil: no TLS
 }
 
 // Builtin is the built-in server: HTTP/1.1 and HTTP/2 by prior knowledge in
@@ -92,6 +95,8 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	name := path.Clean("/" + r.URL.Path)
 	switch {
+	case h.c.Files != nil:
+		h.serveFiles(w, r, name)
 	case h.c.Body == nil:
 		h.serveDir(w, r, name)
 	case name == "/"+BodyName:

@@ -99,8 +99,11 @@ func findNginx() (string, error) {
 // server. Only what differs from nginx's own defaults is in it.
 func nginxConf(c Config, dir string, addresses []string) (string, error) {
 	root := c.Dir
-	if c.Body != nil {
+	switch {
+	case c.Body != nil:
 		root = filepath.Dir(c.Body.Path)
+	case c.Files != nil:
+		root = dir // WriteFiles has made them there
 	}
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -136,10 +139,13 @@ func nginxConf(c Config, dir string, addresses []string) (string, error) {
 		add("    ssl_certificate \"%s\";\n    ssl_certificate_key \"%s\";\n", c.CA.certPath, c.CA.keyPath)
 		add("    ssl_protocols TLSv1.2 TLSv1.3;\n")
 	}
-	if c.Body != nil {
-		// Only the body: the configuration and the key lie beside it.
+	switch {
+	// Only these: the configuration and the key lie beside them.
+	case c.Body != nil:
 		add("    location = /%s { root \"%s\"; }\n    location / { return 404; }\n", BodyName, root)
-	} else {
+	case c.Files != nil:
+		add("    location /%s/ { root \"%s\"; autoindex on; }\n    location / { return 404; }\n", FilesName, root)
+	default:
 		add("    location / { root \"%s\"; autoindex on; }\n", root)
 	}
 	add("  }\n}\n")

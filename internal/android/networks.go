@@ -1,0 +1,101 @@
+package android
+
+import "slices"
+
+// The parts of a mark on a socket or a rule (system/netd/include/Fwmark.h).
+const (
+	markNetID      = 0xffff
+	markExplicit   = 1 << 16 // the network was chosen, not taken by default
+	markPermission = 3 << 18
+	permissionAt   = 18
+)
+
+// A network of the phone's own (local, dummy, unreachable) has a number below
+// this one (system/netd/server/NetworkController.cpp, MIN_NET_ID).
+const firstNetID = 100
+
+// tableOffset is what netd adds to an interface's index to number its table
+// (RouteController.h, ROUTE_TABLE_OFFSET_FROM_INDEX).
+const tableOffset = 1000
+
+// Permission is what a caller needs to choose a network.
+type Permission uint8
+
+// The permissions (system/netd/server/Permission.h). A network that is up but
+// not in use, as cellular beside Wi-Fi, needs PermissionNetwork.
+const (
+	PermissionNone    Permission = 0
+	PermissionNetwork Permission = 1 // CHANGE_NETWORK_STATE
+	PermissionSystem  Permission = 3
+)
+
+// String is the permission as `mlget links` shows it.
+func (p Permission) String() string {
+	switch p {
+	case PermissionNone:
+		return "none"
+	case PermissionNetwork:
+		return "CHANGE_NETWORK_STATE"
+	case PermissionSystem:
+		return "system"
+	}
+	return "unknown"
+}
+
+// Rule is what Networks needs of a routing rule (RTM_NEWRULE).
+type Rule struct {
+	Mark, Mask uint32
+	Table      uint32
+	OIF        string // "" where the rule is for every interface
+	UIDs       bool   // it is for some users only
+	ToTable    bool   // its action is to look a table up
+}
+
+// Network is one interface of a network that Android has set up. A network
+// with 464XLAT has two.
+type Network struct {
+	NetID      uint32
+	Index      int    // of the interface, as its table is numbered
+	Interface  string // by name, where a rule tells; it counts more than Index
+	Permission Permission
+}
+
+// Networks finds the networks in netd's routing rules: those for sockets that
+// have chosen one (RouteController.cpp, modifyExplicitNetworkRule). Of an
+// interface that left and came back under its name netd keeps the old table,
+// so the name is taken from the rule for sockets bound to the interface, where
+// that leads to the same table.
+func Networks(rules []Rule) []Network {
+	var found []Network
+	for _, r := range rules {
+		const whole = markNetID | markExplicit
+		netID := r.Mark & markNetID
+		if !r.ToTable || r.UIDs || r.OIF != "" || r.Mask&whole != whole || r.Mark&markExplicit == 0 || netID < firstNetID {
+			continue
+		}
+		n := Network{
+			NetID:      netID,
+			Permission: Permission(r.Mask & markPermission >> permissionAt),
+			Interface:  interfaceOf(rules, r.Table),
+		}
+		// Tables beyond hold the local routes of an interface, or are none of netd's.
+		if r.Table > tableOffset && r.Table < 1<<29 {
+			n.Index = int(r.Table - tableOffset)
+		}
+		if n.Index == 0 && n.Interface == "" || slices.Contains(found, n) { // one rule for each address family
+			continue
+		}
+		found = append(found, n)
+	}
+	return found
+}
+
+// interfaceOf is the interface whose sockets look a table up.
+func interfaceOf(rules []Rule, table uint32) string {
+	for _, r := range rules {
+		if r.ToTable && r.OIF != "" && r.Table == table {
+			return r.OIF
+		}
+	}
+	return ""
+}

@@ -1,0 +1,53 @@
+package android
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// Errors of Select.
+var (
+	// ErrUnreachable says that netd could not be asked at all.
+	ErrUnreachable = errors.New("netd cannot be reached")
+	// ErrReply says that netd's answer makes no sense.
+	ErrReply = errors.New("netd gave an answer that makes no sense")
+)
+
+// Numbers of Linux, which netd's replies have whatever system this is built for.
+const (
+	errnoPerm     = 1
+	errnoAccess   = 13
+	errnoNoNet    = 64
+	errnoBadMsg   = 74
+	errnoTimedOut = 110
+	errnoRefused  = 111
+	errnoMax      = 4095
+)
+
+// Refusal is netd's "no" to a socket that is to use a network.
+type Refusal struct {
+	NetID uint32
+	Errno int // of Linux, positive
+}
+
+// Error says in plain words what netd's number means (system/netd,
+// NetworkController::checkUserNetworkAccess).
+func (r *Refusal) Error() string {
+	switch r.Errno {
+	case errnoPerm:
+		return "not allowed by Android: a VPN is on, and lets this user past it nowhere"
+	case errnoAccess:
+		return "not allowed by Android: the network is up in the background only, and this user lacks the permission CHANGE_NETWORK_STATE"
+	case errnoNoNet:
+		return fmt.Sprintf("not known to Android: network %d is gone", r.NetID)
+	}
+	return fmt.Sprintf("not allowed by Android: %v", syscall.Errno(r.Errno))
+}
+
+// Permission says whether the refusal is for want of a permission, so that
+// another caller might have more luck.
+func (r *Refusal) Permission() bool { return r.Errno == errnoAccess }
+
+// VPN says whether a VPN stands in the way.
+func (r *Refusal) VPN() bool { return r.Errno == errnoPerm }

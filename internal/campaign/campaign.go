@@ -1,0 +1,226 @@
+package campaign
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"time"
+
+	"github.com/mlget/mlget/internal/report"
+)
+
+// maxFailures is after how many failures in a row a campaign gives up.
+const maxFailures = 3
+
+const (
+	planFile = "plan.json"
+	runsDir  = "runs"
+	// What is being made bears other endings than what is there.
+	bodyFile = "body.bin"
+	making   = "making"
+)
+
+// ErrOther says that a directory is another campaign's.
+var ErrOther = errors.New("the directory holds a campaign with another plan")
+
+// FailingError says that runs fail one after the other.
+type FailingError struct {
+	Report report.Report // of the last one
+}
+
+func (e *FailingError) Error() string {
+	return fmt.Sprintf("%d runs in a row have failed, the last one because: %s", maxFailures, e.Report.Error)
+}
+
+// Request is what a Runner is to download, and where to put what.
+type Request struct {
+	Approach Approach
+	Body     string // file to download to
+	Record   string
+	Report   string
+}
+
+// Runner downloads once. Its error says why nothing was measured at all; a download
+// that fails is no error as long as there is a report.
+type Runner interface {
+	Run(ctx context.Context, r Request) error
+}
+
+// Watcher is told how it goes on.
+type Watcher interface {
+	// Ran tells of a run: done of total, and what its report says.
+	Ran(done, total int, a Approach, r report.Report)
+}
+
+// Campaign is one in its directory.
+type Campaign struct {
+	plan Plan
+	dir  string
+	// Pause is how long devices and networks are left in peace between runs.
+	Pause time.Duration
+}
+
+// Open begins a campaign in a directory, or goes on with the one that is there.
+func Open(dir string, plan Plan) (*Campaign, error) {
+	if err := os.MkdirAll(filepath.Join(dir, runsDir), 0o755); err != nil {
+		return nil, err
+	}
+	name := filepath.Join(dir, planFile)
+	text, err := os.ReadFile(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		text, err = json.MarshalIndent(plan, "", "  ")
+		if err != nil {
+			return nil, err
+		}
+		if err := writeFile(name, append(text, '\n')); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	default:
+		var old Plan
+		if err := json.Unmarshal(text, &old); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		// More runs of the same is the same campaign.
+		old.Runs = plan.Runs
+		if !reflect.DeepEqual(old, plan) {
+			return nil, fmt.Errorf("%s: %w", dir, ErrOther)
+		}
+	}
+	return &Campaign{plan: plan, dir: dir}, nil
+}
+
+// writeFile writes a file that is there as a whole or not at all.
+func writeFile(name string, text []byte) error {
+	part := name + ".part"
+	if err := os.WriteFile(part, text, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(part, name)
+}
+
+// Left is how many runs are still to be made, and Total how many there are.
+func (c *Campaign) Left() (left, total int) {
+	for _, e := range c.plan.order() {
+		if !c.has(e) {
+			left++
+		}
+	}
+	return left, len(c.plan.Approaches) * c.plan.Runs
+}
+
+// Runs is the directory of the records and reports.
+func (c *Campaign) Runs() string { return filepath.Join(c.dir, runsDir) }
+
+// has says whether an execution was made and was successful.
+func (c *Campaign) has(e execution) bool {
+	r, err := readReport(filepath.Join(c.Runs(), c.plan.file(e)+".json"))
+	return err == nil && r.ExitCode == 0
+}
+
+func readReport(name string) (r report.Report, err error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return r, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
+}
+
+// Run makes what is still to be made, until all is, ctx ends, or it fails for good.
+// What was made stays, also when it ends early.
+func (c *Campaign) Run(ctx context.Context, runner Runner, watcher Watcher) error {
+	left, total := c.Left()
+	done, failures := total-left, 0
+	first := true
+	for _, e := range c.plan.order() {
+		if c.has(e) {
+			continue
+		}
+		if !first {
+			if err := sleep(ctx, c.Pause); err != nil {
+				return err
+			}
+		}
+		first = false
+		r, err := c.execute(ctx, runner, e)
+		if err != nil {
+			return err
+		}
+		done++
+		if r.ExitCode != 0 {
+			failures++
+		} else {
+			failures = 0
+		}
+		watcher.Ran(done, total, c.plan.Approaches[e.approach], r)
+		if failures == maxFailures {
+			return &FailingError{Report: r}
+		}
+	}
+	return nil
+}
+
+// execute makes one run and keeps its files; of one that was interrupted it keeps
+// nothing.
+func (c *Campaign) execute(ctx context.Context, runner Runner, e execution) (report.Report, error) {
+	if err := context.Cause(ctx); err != nil {
+		return report.Report{}, err
+	}
+	if err := c.sweep(); err != nil {
+		return report.Report{}, err
+	}
+	req := Request{
+		Approach: c.plan.Approaches[e.approach],
+		Body:     filepath.Join(c.dir, bodyFile),
+		Record:   filepath.Join(c.dir, "record."+making),
+		Report:   filepath.Join(c.dir, "report."+making),
+	}
+	err := runner.Run(ctx, req)
+	if cause := context.Cause(ctx); cause != nil {
+		return report.Report{}, errors.Join(cause, c.sweep())
+	}
+	if err != nil {
+		return report.Report{}, errors.Join(err, c.sweep())
+	}
+	r, err := readReport(req.Report)
+	if err != nil {
+		return report.Report{}, err
+	}
+	// The report comes last: where it is, the run is complete.
+	name := filepath.Join(c.Runs(), c.plan.file(e))
+	if err := errors.Join(os.Rename(req.Record, name+".jsonl"), os.Rename(req.Report, name+".json")); err != nil {
+		return r, err
+	}
+	return r, c.sweep()
+}
+
+// sweep removes what a run leaves that is not kept.
+func (c *Campaign) sweep() error {
+	for _, name := range []string{bodyFile, bodyFile + ".part", bodyFile + ".part.json", "record." + making, "report." + making} {
+		if err := os.Remove(filepath.Join(c.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

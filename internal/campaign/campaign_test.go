@@ -1,0 +1,198 @@
+package campaign
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mlget/mlget/internal/report"
+)
+
+func plan() Plan {
+	return Plan{
+		URL: "http://example.org/a", Runs: 3, Seed: 7,
+		Approaches: Approaches([]string{"single", "3", "adaptive"}, []string{"off", "emtcp"}, []string{"wlan0", "rmnet0"}),
+	}
+}
+
+func TestApproaches(t *testing.T) {
+	names := func(list []Approach) (n []string) {
+		for _, a := range list {
+			n = append(n, a.Name)
+		}
+		return n
+	}
+	for _, c := range []struct {
+		algorithms, energies, links, want []string
+	}{
+		{[]string{"single", "3", "adaptive"}, []string{"off"}, []string{"a", "b"}, []string{"single-a", "single-b", "algorithm-3", "adaptive"}},
+		{[]string{"3"}, []string{"off", "min-energy"}, []string{"a", "b"}, []string{"algorithm-3", "algorithm-3-min-energy"}},
+		{[]string{"3", "naive", "single"}, []string{"off"}, []string{"a"}, []string{"single-a"}},
+		{[]string{"single"}, []string{"off"}, []string{"../x/y", "b c"}, []string{"single-.._x_y", "single-b_c"}},
+	} {
+		if got := names(Approaches(c.algorithms, c.energies, c.links)); !slices.Equal(got, c.want) {
+			t.Errorf("%v over %v: %v, want %v", c.algorithms, c.links, got, c.want)
+		}
+	}
+}
+
+func TestOrder(t *testing.T) {
+	p := plan()
+	first := p.order()
+	if !reflect.DeepEqual(first, p.order()) {
+		t.Error("the same seed gives another order")
+	}
+	p.Seed++
+	if reflect.DeepEqual(first, p.order()) {
+		t.Error("another seed gives the same order")
+	}
+	seen := make(map[execution]bool)
+	for _, e := range first {
+		seen[e] = true
+	}
+	if want := len(p.Approaches) * p.Runs; len(first) != want || len(seen) != want {
+		t.Errorf("%d executions, %d different ones, want %d", len(first), len(seen), want)
+	}
+	sorted := slices.IsSortedFunc(first, func(a, b execution) int { return a.approach - b.approach })
+	if sorted {
+		t.Error("the order is not mixed")
+	}
+}
+
+// fake is a Runner that writes what it was told to, and a Watcher.
+type fake struct {
+	t      *testing.T
+	ran    []string
+	exit   func(n int) int // of the n-th run, from 1; below 0: no report
+	stop   func(n int)     // called in the n-th run
+	events []string
+}
+
+func (f *fake) Run(_ context.Context, r Request) error {
+	f.ran = append(f.ran, r.Approach.Name)
+	n := len(f.ran)
+	code := 0
+	if f.exit != nil {
+		code = f.exit(n)
+	}
+	for _, name := range []string{r.Body + ".part", r.Record} {
+		if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	if f.stop != nil {
+		f.stop(n)
+	}
+	if code < 0 {
+		return errors.New("no such program")
+	}
+	text, err := json.Marshal(report.Report{Schema: 1, Version: "1", ExitCode: code, Error: strings.Repeat("bad", code)})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return os.WriteFile(r.Report, text, 0o600)
+}
+
+func (f *fake) Ran(done, total int, _ Approach, r report.Report) {
+	f.events = append(f.events, fmt.Sprintf("%d/%d %d", done, total, r.ExitCode))
+}
+
+func files(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, filepath.Base(path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestInterruptAndResume(t *testing.T) {
+	dir := t.TempDir()
+	c, err := Open(dir, plan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	interrupted := errors.New("interrupted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	f := &fake{t: t, stop: func(n int) {
+		if n == 5 {
+			cancel(interrupted)
+		}
+	}}
+	if err := c.Run(ctx, f, f); !errors.Is(err, interrupted) {
+		t.Fatalf("%v", err)
+	}
+	if names := files(t, dir); len(names) != 1+2*4 {
+		t.Errorf("after an interruption there are %v", names)
+	}
+	total := len(plan().Approaches) * plan().Runs
+	if left, all := c.Left(); left != total-4 || all != total {
+		t.Errorf("%d of %d left", left, all)
+	}
+
+	c, err = Open(dir, plan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := &fake{t: t}
+	if err := c.Run(t.Context(), rest, rest); err != nil {
+		t.Fatal(err)
+	}
+	if len(rest.ran) != total-4 || rest.ran[0] != f.ran[4] {
+		t.Errorf("it goes on with %v after %v", rest.ran, f.ran)
+	}
+	if names := files(t, dir); len(names) != 1+2*total {
+		t.Errorf("in the end there are %d files: %v", len(names), names)
+	}
+	more := plan()
+	more.Runs++
+	if c, err = Open(dir, more); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := c.Left(); left != len(more.Approaches) {
+		t.Errorf("%d left of one more run each", left)
+	}
+	other := plan()
+	other.URL += "b"
+	if _, err := Open(dir, other); !errors.Is(err, ErrOther) {
+		t.Errorf("another plan: %v", err)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	dir := t.TempDir()
+	c, err := Open(dir, plan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Single failures are kept and passed over, and made anew the next time.
+	f := &fake{t: t, exit: func(n int) int { return n % 2 }}
+	if err := c.Run(t.Context(), f, f); err != nil {
+		t.Fatal(err)
+	}
+	total := len(plan().Approaches) * plan().Runs
+	if left, _ := c.Left(); left != (total+1)/2 {
+		t.Errorf("%d left", left)
+	}
+	failing := &fake{t: t, exit: func(int) int { return 1 }}
+	var many *FailingError
+	if err := c.Run(t.Context(), failing, failing); !errors.As(err, &many) || !strings.Contains(err.Error(), "bad") || len(failing.ran) != maxFailures {
+		t.Errorf("%d runs, %v", len(failing.ran), err)
+	}
+	none := &fake{t: t, exit: func(int) int { return -1 }}
+	if err := c.Run(t.Context(), none, none); err == nil || len(none.ran) != 1 {
+		t.Errorf("%d runs, %v", len(none.ran), err)
+	}
+}

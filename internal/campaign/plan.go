@@ -1,0 +1,93 @@
+// Package campaign measures as the thesis does [3.1.4]: every approach a number of
+// times, in random order, so that nothing that changes with the hour falls on one of
+// them alone. What was measured is in a directory, and a campaign that was interrupted
+// goes on from there.
+//
+// Contract: a Campaign belongs to one goroutine; its Runner is called from there, for
+// one run after the other.
+package campaign
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// Approach is one way to download.
+type Approach struct {
+	Name      string   `json:"name"` // fit for a file's name
+	Algorithm string   `json:"algorithm"`
+	Energy    string   `json:"energy"` // the energy policy
+	Links     []string `json:"links"`
+}
+
+// Plan is what is to be measured. Two campaigns are the same if their plans are.
+type Plan struct {
+	URL         string     `json:"url"` // without user and password
+	Approaches  []Approach `json:"approaches"`
+	Runs        int        `json:"runs"` // of each approach
+	Seed        uint64     `json:"seed"` // of the order
+	Fingerprint string     `json:"fingerprint"`
+}
+
+// Approaches gives those of algorithms and energy policies over links: single by each
+// link alone, which energy has no say in, all others over all links at once.
+func Approaches(algorithms, energies, links []string) (list []Approach) {
+	for _, algorithm := range algorithms {
+		if algorithm == "single" || len(links) == 1 {
+			for _, l := range links {
+				list = append(list, Approach{Name: fileName("single-" + l), Algorithm: "single", Energy: "off", Links: []string{l}})
+			}
+			if len(links) == 1 {
+				break // with one link all are the same
+			}
+			continue
+		}
+		for _, energy := range energies {
+			a := Approach{Name: fileName(algorithm), Algorithm: algorithm, Energy: energy, Links: links}
+			if strings.Trim(algorithm, "123") == "" {
+				a.Name = "algorithm-" + algorithm
+			}
+			if energy != "off" {
+				a.Name += "-" + fileName(energy)
+			}
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// fileName makes a name of text: of a link's name only what every file system takes.
+func fileName(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '.':
+			return r
+		}
+		return '_'
+	}, text)
+}
+
+// execution is one run of one approach.
+type execution struct {
+	approach int
+	n        int // from 1
+}
+
+// order is all executions in the plan's random order.
+func (p Plan) order() []execution {
+	all := make([]execution, 0, len(p.Approaches)*p.Runs)
+	for i := range p.Approaches {
+		for n := range p.Runs {
+			all = append(all, execution{approach: i, n: n + 1})
+		}
+	}
+	random := rand.New(rand.NewPCG(p.Seed, 0x6d6c676574))
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+// file is the name of an execution's record and report, without the ending.
+func (p Plan) file(e execution) string {
+	return fmt.Sprintf("%s.%03d", p.Approaches[e.approach].Name, e.n)
+}

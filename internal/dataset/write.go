@@ -1,0 +1,106 @@
+package dataset
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Modified is the time of last change of every file, the same in every run.
+func Modified() time.Time { return time.Date(2017, time.June, 1, 12, 0, 0, 0, time.UTC) }
+
+// SumsName is the name of the file of hashes that Write makes.
+const SumsName = "SHA256SUMS"
+
+// Sums writes a line for each file, as sha256sum does, without the files being
+// anywhere. It ends early with ctx.
+func (s Set) Sums(ctx context.Context, w io.Writer) error {
+	return s.each(ctx, w, func(File) (io.WriteCloser, error) { return nil, nil })
+}
+
+// Write makes the files in dir, which must exist, and beside them their hashes
+// in SHA256SUMS. A file that is there is written anew. It ends early with ctx.
+func (s Set) Write(ctx context.Context, dir string) error {
+	sums, err := os.Create(filepath.Join(dir, SumsName))
+	if err != nil {
+		return fmt.Errorf("dataset: %w", err)
+	}
+	err = s.each(ctx, sums, func(f File) (io.WriteCloser, error) {
+		return os.Create(filepath.Join(dir, f.Name))
+	})
+	if err2 := sums.Close(); err == nil {
+		err = err2
+	}
+	for i := range s.Len() {
+		if err == nil {
+			err = os.Chtimes(filepath.Join(dir, s.File(i).Name), Modified(), Modified())
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("dataset: %w", err)
+	}
+	return nil
+}
+
+// each hashes every file, and copies it to what open gives back, if anything.
+func (s Set) each(ctx context.Context, sums io.Writer, open func(File) (io.WriteCloser, error)) error {
+	buf := make([]byte, 1<<18)
+	lines := bufio.NewWriter(sums)
+	for i := range s.Len() {
+		f := s.File(i)
+		h := sha256.New()
+		to := io.Writer(h)
+		out, err := open(f)
+		if err != nil {
+			return err
+		}
+		if out != nil {
+			to = io.MultiWriter(h, out)
+		}
+		_, err = io.CopyBuffer(to, struct{ io.Reader }{untilDone{ctx, f.Body.Reader()}}, buf)
+		if out != nil {
+			err = errors.Join(err, out.Close())
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(lines, "%s  %s\n", hex.EncodeToString(h.Sum(nil)), f.Name); err != nil {
+			return err
+		}
+	}
+	return lines.Flush()
+}
+
+// untilDone reads until a context ends.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u untilDone) Read(p []byte) (int, error) {
+	if err := context.Cause(u.ctx); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
+}
+
+// List writes the files' URLs, one a line; base is the directory's, with or
+// without the slash at its end.
+func (s Set) List(base string, w io.Writer) error {
+	base = strings.TrimSuffix(base, "/") + "/"
+	lines := bufio.NewWriter(w)
+	for i := range s.Len() {
+		if _, err := lines.WriteString(base + s.File(i).Name + "\n"); err != nil {
+			return err
+		}
+	}
+	return lines.Flush()
+}

@@ -1,0 +1,198 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mlget/mlget/internal/android"
+)
+
+// clatPrefix begins the name of the interface that translates the IPv4 of an
+// interface without (464XLAT).
+const clatPrefix = "v4-"
+
+// phone is what Android says of its networks, and of what this process may do
+// with them. On Android the mark of a socket decides where it leads: netd sets
+// it for those who ask, where they may.
+type phone struct {
+	networks []android.Network
+	access   map[uint32]access // by netId
+	uid      uint32
+	fwmarkd  string
+	resolver string // "" where there is none
+}
+
+// access is what came of asking netd for a network.
+type access struct {
+	mark uint32
+	err  error
+}
+
+// androidNetworks finds Android's networks in the routing rules.
+func (f *fib) androidNetworks() []android.Network {
+	rules := make([]android.Rule, 0, len(f.rules))
+	for _, r := range f.rules {
+		rules = append(rules, android.Rule{
+			Mark: r.mark, Mask: r.mask, Table: r.table, OIF: r.oif,
+			UIDs: r.uids != [2]uint32{0, 1<<32 - 1}, ToTable: r.action == unix.FR_ACT_TO_TBL,
+		})
+	}
+	return android.Networks(rules)
+}
+
+// askPhone asks netd about each network in the routing rules. It sends nothing.
+func (s System) askPhone(ctx context.Context, f *fib) *phone {
+	p := &phone{
+		networks: f.androidNetworks(),
+		access:   make(map[uint32]access),
+		uid:      f.uid,
+		fwmarkd:  android.FwmarkdPath(s.Root),
+		resolver: android.ResolverPath(s.Root),
+	}
+	if st, err := os.Stat(p.resolver); err != nil || st.Mode()&os.ModeSocket == 0 {
+		p.resolver = ""
+	}
+	for _, n := range p.networks {
+		if _, known := p.access[n.NetID]; !known {
+			mark, err := android.Probe(ctx, p.fwmarkd, n.NetID)
+			p.access[n.NetID] = access{mark, err}
+		}
+	}
+	return p
+}
+
+// network is the network that an interface belongs to.
+func (p *phone) network(name string, index int) (android.Network, bool) {
+	at := slices.IndexFunc(p.networks, func(n android.Network) bool {
+		return n.Interface == name || n.Interface == "" && n.Index == index
+	})
+	if at < 0 {
+		return android.Network{}, false
+	}
+	return p.networks[at], true
+}
+
+// inspectOnPhone finds what is to be known of an interface of an Android phone.
+func (s System) inspectOnPhone(i *Info, snap *snapshot, bind func(name string) error) {
+	p := snap.phone
+	n, ok := p.network(i.Name, i.Index)
+	if ok {
+		i.Android = &AndroidNetwork{NetID: n.NetID, Permission: n.Permission.String(), Fwmarkd: p.fwmarkd}
+		i.findCLAT(snap, n.NetID)
+		if p.resolver != "" {
+			i.Resolvers = []Resolver{{Method: ResolverAndroid, Socket: p.resolver}}
+		}
+	}
+	i.checkState()
+	for k := range i.Problems {
+		i.Problems[k].Fix = "" // commands of a desktop
+	}
+	running := i.worst(Fatal) == nil
+	granted := p.access[n.NetID]
+	switch {
+	case !ok && p.uid != 0:
+		if running {
+			i.problem(Fatal, "Android has made no network of it that programs could choose", "")
+		}
+		return
+	case !ok, p.uid == 0 && errors.Is(granted.err, android.ErrUnreachable): // root does without netd
+		i.findDefaultRoutes(snap.fib)
+		if ok && i.Android.CLAT != "" {
+			i.Default4 = len(snap.fib.lookup(flow{family: unix.AF_INET, oif: indexOf(snap, i.Android.CLAT), name: i.Android.CLAT})) > 0
+		}
+		if running {
+			i.checkRoutes(snap.fib, true)
+			i.checkResolvers()
+		}
+		i.checkBind(snap.fib, bind(i.Name))
+		return
+	case granted.err != nil:
+		i.Problems = append(i.Problems, refusedByAndroid(granted.err, p.uid))
+		return
+	}
+	i.Bind = BindNetwork
+	i.Default4 = len(snap.fib.lookup(flow{family: unix.AF_INET, mark: granted.mark})) > 0
+	i.Default6 = len(snap.fib.lookup(flow{family: unix.AF_INET6, mark: granted.mark})) > 0
+	if !running {
+		return
+	}
+	if !i.Default4 && !i.Default6 {
+		i.problem(Warning, "no default route leads through it: only its own network can be reached", "")
+	}
+	if n.Permission == android.PermissionSystem {
+		i.problem(Warning, "Android keeps it for the system (calls, picture messages): it may lead nowhere", "")
+	}
+	i.checkResolvers()
+}
+
+// findCLAT looks for the interface that carries the IPv4 of the link's network.
+// The one whose IPv4 is carried is a link, the other one is a part of it.
+func (i *Info) findCLAT(snap *snapshot, netID uint32) {
+	for _, n := range snap.phone.networks {
+		if n.NetID != netID {
+			continue
+		}
+		at := slices.IndexFunc(snap.links, func(l linkMsg) bool { return l.name == n.Interface || n.Interface == "" && l.index == n.Index })
+		if at < 0 {
+			continue
+		}
+		switch other := snap.links[at]; {
+		case i.Name == clatPrefix+other.name:
+			i.Virtual = VirtualCLAT
+		case other.name == clatPrefix+i.Name:
+			i.Android.CLAT = other.name
+			for _, a := range addrsOf(snap.addrs, other.index) {
+				if a.Addr().Is4() {
+					i.Android.CLATAddr = a.Addr()
+				}
+			}
+			if !i.Android.CLATAddr.IsValid() {
+				i.Android.CLAT = "" // not at work yet
+			}
+		}
+	}
+}
+
+func indexOf(snap *snapshot, name string) int {
+	for _, l := range snap.links {
+		if l.name == name {
+			return l.index
+		}
+	}
+	return -1
+}
+
+// refusedByAndroid tells what stands between this process and a network, and
+// the ways round it. The one by settings is for the user to go, never for this
+// program: it changes what the phone does with every other network too.
+func refusedByAndroid(err error, uid uint32) Problem {
+	p := Problem{What: err.Error(), Severity: Fatal}
+	var refused *android.Refusal
+	switch {
+	case errors.As(err, &refused) && refused.Permission():
+		p.Ways = []string{
+			"from a computer: adb shell /data/local/tmp/mlget ... (the shell has the permission)",
+			"with root: su -c mlget ...",
+			fmt.Sprintf("Android 12 and later, once, from a computer: adb shell settings put secure mobile_data_preferred_uids %d"+
+				" (undo: adb shell settings delete secure mobile_data_preferred_uids)", uid),
+		}
+	case errors.As(err, &refused) && refused.VPN():
+		p.Ways = []string{"leave this program's app out of the VPN in the VPN's settings, or switch the VPN off"}
+	case errors.Is(err, android.ErrUnreachable):
+		p.What = "Android's " + strings.TrimSpace(err.Error())
+		p.Ways = []string{"with root, mlget does without netd: su -c mlget ..."}
+	}
+	return p
+}
+
+// probeNetwork says whether this process may (still) use a network.
+func probeNetwork(ctx context.Context, n AndroidNetwork) error {
+	_, err := android.Probe(ctx, n.Fwmarkd, n.NetID)
+	return err
+}

@@ -1,0 +1,168 @@
+package bench
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mlget/mlget/internal/dataset"
+	"github.com/mlget/mlget/internal/linklab/scenario"
+)
+
+// modes are mlget's for jobs of many files; one that an mlget does not have is
+// left out of its runs.
+func modes() []string { return []string{"hat", "eht", "lowe"} }
+
+// outDir is the directory into which every tool downloads many files.
+const outDir = "out"
+
+// ParseFilesTool reads the name of a tool that fetches many files: mlget,
+// mlget-MODE, mlget-jN and mlget-jNpM (so many files at once, over so many
+// connections each), wget, curl (one after the other), wget2-N (threads),
+// curlz-N (transfers at once), aria2-N and aria2-NxM (so many files at once,
+// over so many connections each).
+func ParseFilesTool(name string) (Tool, error) {
+	for _, k := range []struct {
+		pattern string
+		family  Family
+	}{
+		{`^mlget$`, Mlget},
+		{`^mlget-(hat|eht|lowe|j[0-9]+(?:p[0-9]+)?)$`, Mlget},
+		{`^wget$`, Wget},
+		{`^wget2-([0-9]+)$`, Wget2},
+		{`^curl$`, Curl},
+		{`^curlz-([0-9]+)$`, Curl},
+		{`^aria2-([0-9]+(?:x[0-9]+)?)$`, Aria2},
+	} {
+		m := regexp.MustCompile(k.pattern).FindStringSubmatch(name)
+		if m == nil {
+			continue
+		}
+		t := Tool{Name: name, Family: k.family, Many: true}
+		if len(m) > 1 {
+			t.Variant = m[1]
+		}
+		for i, n := range t.numbers() {
+			most := 512
+			if i > 0 {
+				most = 16 // more connections to a server aria2 does not open
+			}
+			if n < 1 || n > most {
+				return t, fmt.Errorf("tool %q: %d must be within 1..%d", name, n, most)
+			}
+		}
+		return t, nil
+	}
+	return Tool{}, fmt.Errorf("tool %q: for many files want mlget, mlget-MODE, mlget-jN, mlget-jNpM, wget, wget2-N, curl, curlz-N, aria2-N or aria2-NxM", name)
+}
+
+// numbers are those of the variant, in order.
+func (t Tool) numbers() []int {
+	var list []int
+	for _, digits := range regexp.MustCompile(`[0-9]+`).FindAllString(t.Variant, -1) {
+		n, err := strconv.Atoi(digits)
+		if err != nil {
+			n = -1 // too long for a number
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// argsMany is the tool's command line for many files, without the program.
+func (t Tool) argsMany(r Request) []string {
+	var a []string
+	add := func(more ...string) { a = append(a, more...) }
+	n := t.numbers()
+	switch t.Family {
+	case Mlget:
+		add("--links", r.names(), "--quiet", "--report", reportName, "-P", outDir, "-i", r.List)
+		switch {
+		case len(n) > 0:
+			add("--mode", "manual", "-j", strconv.Itoa(n[0]))
+			if len(n) > 1 {
+				add("-p", strconv.Itoa(n[1]))
+			}
+		case t.Variant != "":
+			add(t.variantFlag(), t.Variant)
+		}
+		if r.Transport == TLS1 {
+			add("--http1.1")
+		}
+		if r.CA != "" {
+			add("--cacert", r.CA)
+		}
+	case Aria2:
+		each := "1"
+		if len(n) > 1 {
+			each = strconv.Itoa(n[1])
+		}
+		add("--no-conf", "--quiet", "-j"+strconv.Itoa(n[0]), "-x"+each, "-s"+each, "--min-split-size=1M",
+			"--file-allocation=none", "-d", outDir, "-i", r.List)
+		if len(r.Links) > 1 {
+			add("--multiple-interface=" + r.names())
+		}
+		if r.CA != "" {
+			add("--ca-certificate=" + r.CA)
+		}
+	case Curl:
+		// What -K names is xargs-like: a line "url = ..." each.
+		add("-q", "-sS", "-f", "--remote-name-all", "--create-dirs", "--output-dir", outDir, "-K", curlList)
+		if len(n) > 0 {
+			add("-Z", "--parallel-max", strconv.Itoa(n[0]))
+		}
+		if r.Transport == TLS2 {
+			add("--http2")
+		} else {
+			add("--http1.1")
+		}
+		if r.CA != "" {
+			add("--cacert", r.CA)
+		}
+	case Wget2:
+		add("--no-config", "-q", "--max-threads="+strconv.Itoa(n[0]), "-P", outDir, "-i", r.List)
+		if r.Transport != TLS2 {
+			add("--http2=off")
+		}
+		if r.CA != "" {
+			add("--ca-certificate=" + r.CA)
+		}
+	case Wget:
+		add("--no-config", "-q", "-P", outDir, "-i", r.List)
+		if r.CA != "" {
+			add("--ca-certificate=" + r.CA)
+		}
+	case Axel, CurlMPTCP: // for one file only
+	}
+	return a
+}
+
+// curlList is the list of URLs in curl's own form.
+const curlList = "urls.curl"
+
+// guessMany is a job's probable time. A tool that fetches one after the other
+// waits for a round trip at each.
+func (t Tool) guessMany(s scenario.Scenario, j Job, bound time.Duration) time.Duration {
+	probable := bound * 5 / 4
+	if t.Family == Wget || t.Family == Curl && t.Variant == "" {
+		set, err := dataset.Parse(j.Files)
+		if err == nil {
+			probable += time.Duration(set.Len()) * s.Links[0].RTT
+		}
+	}
+	return probable
+}
+
+// filesDefaults are the tools that a comparison over many files runs.
+func filesDefaults(quick bool) []string {
+	if quick {
+		return []string{"mlget", "wget", "aria2-16", "aria2-32", "aria2-64", "curlz-50"}
+	}
+	list := []string{"mlget"}
+	for _, m := range modes() {
+		list = append(list, "mlget-"+m)
+	}
+	return slices.Concat(list, []string{"wget", "curl", "wget2-5", "wget2-32", "aria2-16", "aria2-32", "aria2-64", "aria2-16x4", "curlz-50"})
+}

@@ -1,0 +1,262 @@
+package page
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/energy"
+	"github.com/mlget/mlget/internal/plot"
+	"github.com/mlget/mlget/internal/report"
+	"github.com/mlget/mlget/internal/study"
+)
+
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "write testdata anew")
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+// golden compares with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s has changed; look at it, and if it is right: go test ./internal/page -update\n%s", name, got)
+	}
+}
+
+// small is a study of three runs of each approach.
+func small(t testing.TB) *study.Study {
+	t.Helper()
+	dir := t.TempDir()
+	campaign(t, dir, 3, 20, 10)
+	return read(t, dir)
+}
+
+func written(t testing.TB, s *study.Study, format string, figures ...string) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, s, format, figures); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestText(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteText(&b, small(t), 72, true, []string{"throughput", "time", "power"}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "report.txt", b.String())
+}
+
+func TestMarkdown(t *testing.T) { golden(t, "report.md", written(t, small(t), ".md")) }
+
+func TestFigures(t *testing.T) {
+	s := small(t)
+	got := make(map[string]int)
+	for _, f := range Figures(s) {
+		got[f.Name]++
+	}
+	for _, name := range Names() {
+		want := 1
+		switch name {
+		case "throughput", "cpu", "memory", "power":
+			want = len(s.Approaches)
+		}
+		if got[name] != want {
+			t.Errorf("%d figures %q, want %d", got[name], name, want)
+		}
+	}
+	for _, several := range []bool{true, false} {
+		var names []string
+		for _, section := range sectionsOf(several) {
+			names = append(names, section...)
+		}
+		slices.Sort(names)
+		want := Names()
+		slices.Sort(want)
+		if !slices.Equal(names, want) {
+			t.Errorf("a page has %v of the figures %v", names, want)
+		}
+	}
+	for _, f := range Figures(s) {
+		c, ok := f.Figure.(*plot.Chart)
+		if !ok || f.Name != "throughput" {
+			continue
+		}
+		for i, key := range c.Keys {
+			want := plot.Colour(0)
+			if strings.HasPrefix(key.Text, "rmnet0") {
+				want = 1
+			}
+			if key.Colour != want {
+				t.Errorf("%s: key %d, %q, has colour %d", c.Title, i, key.Text, key.Colour)
+			}
+		}
+	}
+}
+
+func sectionsOf(several bool) (names [][]string) {
+	for _, s := range sections(several) {
+		names = append(names, s.names)
+	}
+	return names
+}
+
+// A page asks for nothing and runs nothing.
+func TestHTML(t *testing.T) {
+	s := small(t)
+	text := written(t, s, ".html")
+	if !strings.Contains(text, `content="default-src 'none'; style-src 'unsafe-inline'`) {
+		t.Error("there is no content security policy")
+	}
+	outside := strings.ReplaceAll(text, `xmlns="http://www.w3.org/2000/svg"`, "")
+	for _, bad := range []string{"<script", "http:", "https:", "url(", "@import", "src=", " on", "<iframe", "<base", "<form"} {
+		if bad == " on" {
+			if regexp.MustCompile(`<[^>]* on\w+=`).MatchString(outside) {
+				t.Error("an element has a handler")
+			}
+			continue
+		}
+		if strings.Contains(outside, bad) {
+			t.Errorf("there is %q in it", bad)
+		}
+	}
+	if n := strings.Count(text, "<svg "); n != len(Figures(s)) {
+		t.Errorf("%d figures of %d", n, len(Figures(s)))
+	}
+	one := written(t, s, ".html", "time")
+	if n := strings.Count(one, "<svg "); n != 1 {
+		t.Errorf("%d figures where one was asked for", n)
+	}
+}
+
+// Text from elsewhere stays text.
+func TestHostileNames(t *testing.T) {
+	const name = "<img src=x onerror=alert(1)>\x1b[2J\u202e|`*"
+	r := &study.Run{Name: name, Source: name, Broken: name}
+	r.Report = report.Report{Version: name, Algorithm: name, Seconds: 1, Links: []report.Link{{Name: name, Bytes: 1, FinishedSeconds: 1}}}
+	r.Traces = []study.Trace{{Link: name, Step: 1, Mbps: []float64{1, 2, 3}}}
+	s := study.New([]*study.Run{r, {Name: "b", Source: "c", Report: r.Report}}, []string{name})
+	for _, format := range Formats() {
+		text := written(t, s, format)
+		if format != ".png" && format != ".csv" && strings.ContainsAny(text, "\x1b\u202e") {
+			t.Errorf("%s: controls as they are", format)
+		}
+		if (format == ".html" || format == ".svg" || format == ".md") && strings.Contains(text, "<img") {
+			t.Errorf("%s: an element from a name", format)
+		}
+	}
+	var b bytes.Buffer
+	if err := WriteText(&b, s, 80, true, nil); err != nil || strings.ContainsAny(b.String(), "\x1b\u202e") {
+		t.Errorf("text: %v, %q", err, b.String())
+	}
+}
+
+func TestNothingKnown(t *testing.T) {
+	s := study.New([]*study.Run{{Name: "x"}}, nil)
+	for _, format := range Formats() {
+		if format == ".png" || format == ".svg" {
+			if err := Write(io.Discard, s, format, nil); !errors.Is(err, ErrNoFigures) {
+				t.Errorf("%s: %v", format, err)
+			}
+			continue
+		}
+		if text := written(t, s, format); strings.Contains(text, "NaN") {
+			t.Errorf("%s: %s", format, text)
+		}
+	}
+}
+
+func TestCSVAndJSON(t *testing.T) {
+	s := small(t)
+	rows, err := csv.NewReader(strings.NewReader(written(t, s, ".csv"))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 1+21 {
+		t.Errorf("%d rows", len(rows))
+	}
+	at := slices.Index(rows[0], "seconds")
+	link := slices.Index(rows[0], "rmnet0_median_mbps")
+	if at < 0 || link < 0 || rows[1][at] == "" || rows[1][link] != "" || rows[4][link] == "" {
+		t.Errorf("%v\n%v\n%v", rows[0], rows[1], rows[4])
+	}
+	var v struct {
+		Schema     int
+		Approaches []struct {
+			Name   string
+			Values map[string]map[string]float64
+		}
+	}
+	if err := json.Unmarshal([]byte(written(t, s, ".json")), &v); err != nil {
+		t.Fatal(err)
+	}
+	if v.Schema != study.Schema || len(v.Approaches) != 7 || v.Approaches[5].Values[study.Seconds]["median"] < 1 {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestFormatOf(t *testing.T) {
+	for name, want := range map[string]string{"a.html": ".html", "b.HTM": ".html", "x/y.Png": ".png", "a": "", "a.pdf": "", "": ""} {
+		got, err := FormatOf(name)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", name, got, err)
+		}
+	}
+}
+
+// A thousand runs of 16 s, from records to a page: at most 10 s and 300 MB.
+func BenchmarkThousandRuns(b *testing.B) {
+	dir := b.TempDir()
+	campaign(b, dir, 143, 250, 100)
+	var bytes int64
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			b.Fatal(err)
+		}
+		bytes += info.Size()
+	}
+	b.ReportMetric(float64(bytes)/float64(len(entries))/1e3, "KB/record")
+	b.SetBytes(bytes)
+	for b.Loop() {
+		begun := time.Now()
+		runs, errs := study.Read(b.Context(), []string{dir}, energy.Models{})
+		if len(errs) > 0 || len(runs) != 1001 {
+			b.Fatal(len(runs), errs)
+		}
+		text := written(b, study.New(runs, nil), ".html")
+		var mem runtime.MemStats
+		runtime.ReadMemStats(&mem)
+		b.ReportMetric(float64(mem.Sys)/1e6, "MB-sys")
+		b.ReportMetric(float64(len(text))/1e6, "MB-page")
+		b.ReportMetric(time.Since(begun).Seconds(), "s/thousand")
+	}
+}

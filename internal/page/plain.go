@@ -1,0 +1,145 @@
+package page
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mlget/mlget/internal/plot"
+	"github.com/mlget/mlget/internal/study"
+	"github.com/mlget/mlget/internal/term"
+)
+
+// WriteText writes the tables for a terminal and, with sketch, figures drawn with
+// characters; columns is how wide it is. figures chooses figures by name.
+func WriteText(w io.Writer, s *study.Study, columns int, sketch bool, figures []string) error {
+	if _, err := fmt.Fprintf(w, "%s\n\n", term.Printable(headline(s))); err != nil {
+		return err
+	}
+	if sketch {
+		for _, f := range Choose(Figures(s), figures) {
+			if err := plot.Sketch(w, f.Figure, columns); err != nil {
+				return err
+			}
+		}
+	}
+	var b strings.Builder
+	for _, t := range Tables(s) {
+		b.WriteString(t.Title + "\n")
+		b.WriteString(lineUp(t))
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// lineUp gives a table with its first column to the left, the others to the right.
+func lineUp(t Table) string {
+	rows := append([][]string{t.Head}, t.Rows...)
+	widths := make([]int, len(t.Head))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(term.Printable(cell)))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			cell = term.Printable(cell)
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i == 0 {
+				line.WriteString("  " + cell + pad)
+			} else {
+				line.WriteString("  " + pad + cell)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+func writeMarkdown(w io.Writer, s *study.Study) error {
+	cell := func(text string) string {
+		return strings.NewReplacer("|", "\\|", "<", "&lt;", "`", "\\`", "*", "\\*").Replace(term.Printable(text))
+	}
+	var b strings.Builder
+	b.WriteString("# mlget report\n\n" + cell(headline(s)) + "\n")
+	for _, p := range s.Problems {
+		b.WriteString("\n- " + cell(p))
+	}
+	for _, t := range Tables(s) {
+		b.WriteString("\n## " + cell(t.Title) + "\n\n")
+		if t.Note != "" {
+			b.WriteString(cell(t.Note) + "\n\n")
+		}
+		for i, row := range append([][]string{t.Head}, t.Rows...) {
+			b.WriteByte('|')
+			for _, text := range row {
+				b.WriteString(" " + cell(text) + " |")
+			}
+			b.WriteByte('\n')
+			if i == 0 {
+				b.WriteString("| --- |" + strings.Repeat(" ---: |", len(row)-1) + "\n")
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeJSON(w io.Writer, s *study.Study) error {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(term.HarmlessJSON(text), '\n'))
+	return err
+}
+
+// writeCSV writes a row for each run, with every metric and each link's part: what a
+// statistics program wants. What is not known is empty.
+func writeCSV(w io.Writer, s *study.Study) error {
+	metrics := study.Metrics()
+	links := s.Links()
+	out := csv.NewWriter(w)
+	head := []string{"file", "approach", "algorithm", "energy_policy", "started", "complete"}
+	for _, m := range metrics {
+		head = append(head, m.Name)
+	}
+	for _, l := range links {
+		head = append(head, l+"_bytes", l+"_finished_seconds", l+"_median_mbps")
+	}
+	rows := [][]string{head}
+	for _, a := range s.Approaches {
+		for _, r := range a.All() {
+			row := []string{
+				r.Name, a.Name, r.Report.Algorithm, r.Report.EnergyPolicy,
+				r.Report.Started.Format("2006-01-02T15:04:05.000Z07:00"), strconv.FormatBool(r.Complete()),
+			}
+			for _, m := range metrics {
+				row = append(row, plainNumber(m.Of(r)))
+			}
+			for _, l := range links {
+				bytes, finished, mbps := r.LinkPart(l)
+				row = append(row, plainNumber(bytes), plainNumber(finished), plainNumber(mbps))
+			}
+			rows = append(rows, row)
+		}
+	}
+	if err := out.WriteAll(rows); err != nil {
+		return err
+	}
+	return out.Error()
+}
+
+func plainNumber(v study.Value) string {
+	if !v.Known() {
+		return ""
+	}
+	return strconv.FormatFloat(float64(v), 'f', -1, 64)
+}

@@ -1,0 +1,238 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/mlget/mlget/internal/study"
+)
+
+// Table is rows of text; the first column says what a row is about.
+type Table struct {
+	Title string
+	Note  string
+	Head  []string
+	Rows  [][]string
+}
+
+// Tables gives all tables for which there is something to show.
+func Tables(s *study.Study) []Table {
+	all := []Table{
+		timesTable(s),
+		ratios(s, study.Seconds, "Download time compared"),
+		usageTable(s),
+		ratios(s, study.CPUIntegral, "CPU ∫ compared"),
+		powerTable(s),
+		ratios(s, study.EnergyTotal, "Energy (main ∫) compared"),
+		spread(s),
+		correlations(s),
+	}
+	return slices.DeleteFunc(all, func(t Table) bool { return len(t.Rows) == 0 })
+}
+
+const dash = "–"
+
+// number is a value with so many decimals, or a dash.
+func number(v study.Value, decimals int) string {
+	if !v.Known() {
+		return dash
+	}
+	return strconv.FormatFloat(float64(v), 'f', decimals, 64)
+}
+
+func percent(v study.Value) string {
+	if !v.Known() {
+		return dash
+	}
+	return number(v*100, 1) + " %"
+}
+
+// runsOf is how many runs count, and how many do not.
+func runsOf(a *study.Approach) string {
+	if a.Incomplete > 0 {
+		return fmt.Sprintf("%d of %d", a.Runs-a.Incomplete, a.Runs)
+	}
+	return strconv.Itoa(a.Runs)
+}
+
+// timesTable is the thesis's Tables 5.1, 5.3, 5.5 and 5.6.
+func timesTable(s *study.Study) Table {
+	links := s.Links()
+	t := Table{
+		Title: "Time and throughput",
+		Note: "Time: median over the runs, of the whole download and of each link. Mbit/s: of each run the median over time, of these the median. " +
+			"σ: standard deviation of the runs' medians. Runs that failed or did not end count nowhere.",
+		Head: []string{"approach", "runs", "time s", "C_v"},
+	}
+	for _, part := range []string{"time s", "Mbit/s", "σ"} {
+		for _, l := range links {
+			t.Head = append(t.Head, l+" "+part)
+		}
+		if part == "time s" {
+			t.Head = append(t.Head, "Link Δ s")
+		}
+	}
+	for _, a := range s.Approaches {
+		time := a.Value(study.Seconds)
+		row := []string{a.Name, runsOf(a), number(time.Median, 2), percent(time.Variation)}
+		each := func(of func(study.LinkStats) study.Value) {
+			for _, name := range links {
+				v := study.Value(math.NaN())
+				for _, l := range a.Links {
+					if l.Name == name {
+						v = of(l)
+					}
+				}
+				row = append(row, number(v, 2))
+			}
+		}
+		each(func(l study.LinkStats) study.Value { return l.Seconds.Median })
+		row = append(row, number(a.Value(study.LinkDelta).Median, 3))
+		each(func(l study.LinkStats) study.Value { return l.Mbps.Median })
+		each(func(l study.LinkStats) study.Value { return l.Mbps.Sigma })
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// maxRatios is how many approaches a table of ratios compares: beyond that nobody can
+// read it.
+const maxRatios = 12
+
+// ratios is the thesis's Tables 5.2, 5.4, 5.7, 6.5, 7.2 and their like: what an
+// approach needs in percent of what another one needs.
+func ratios(s *study.Study, metric, title string) Table {
+	var with []*study.Approach
+	for _, a := range s.Approaches {
+		if a.Has(metric) {
+			with = append(with, a)
+		}
+	}
+	if len(with) < 2 || len(with) > maxRatios {
+		return Table{}
+	}
+	var unit string
+	for _, m := range study.Metrics() {
+		if m.Name == metric {
+			unit = m.Unit
+		}
+	}
+	t := Table{
+		Title: title,
+		Note:  "What the row's approach needs in percent of what the column's needs, by the medians: below 100 the row is better. Average: of the row's values.",
+		Head:  []string{"approach", "median " + unit},
+	}
+	for _, a := range with {
+		t.Head = append(t.Head, a.Name)
+	}
+	t.Head = append(t.Head, "average")
+	for _, a := range with {
+		row := []string{a.Name, number(a.Value(metric).Median, 2)}
+		var sum study.Value
+		for _, b := range with {
+			if a == b {
+				row = append(row, dash)
+				continue
+			}
+			ratio := a.Value(metric).Median / b.Value(metric).Median
+			sum += ratio
+			row = append(row, percent(ratio))
+		}
+		t.Rows = append(t.Rows, append(row, percent(sum/study.Value(len(with)-1))))
+	}
+	return t
+}
+
+// usageTable is the thesis's Table 6.1.
+func usageTable(s *study.Study) Table {
+	t := Table{
+		Title: "CPU and memory",
+		Note: "Of this process, in % of one processor and in KB (1024 bytes); of each run the percentile over time, of these the median. C_v: σ over mean of the runs' medians. " +
+			"∫: CPU time in % s, which the system counts exactly; memory over time.",
+		Head: []string{"approach", "time s", "CPU p50 %", "C_v", "CPU ∫", "max", "p90", "p05", "memory p50 KB", "C_v", "memory ∫ KB s", "peak KB"},
+	}
+	for _, a := range s.Approaches {
+		if !a.Has(study.CPUIntegral) && !a.Has(study.MemoryPeak) {
+			continue
+		}
+		m := func(name string, decimals int) string { return number(a.Value(name).Median, decimals) }
+		t.Rows = append(t.Rows, []string{
+			a.Name, m(study.Seconds, 2),
+			m(study.CPUMedian, 2), percent(a.Value(study.CPUMedian).Variation), m(study.CPUIntegral, 2), m(study.CPUMax, 2), m(study.CPUP90, 2), m(study.CPUP05, 2),
+			m(study.MemoryMedian, 0), percent(a.Value(study.MemoryMedian).Variation), m(study.MemoryIntegral, 0), m(study.MemoryPeak, 0),
+		})
+	}
+	return t
+}
+
+// powerTable is the thesis's Tables 7.1, 7.3, 7.4 and 7.5.
+func powerTable(s *study.Study) Table {
+	t := Table{
+		Title: "Power and energy",
+		Note: "W and J; medians over the runs. Main ∫: energy of the device during the download, base power included, as in the thesis; above base: without it. " +
+			"Tail ∫: above base, after the last byte. J per 100 MB: above base.",
+		Head: []string{"approach", "time s", "peak W", "p90 W", "p50 W", "base W", "main ∫ J", "C_v", "above base J", "tail ∫ J", "J per 100 MB", ""},
+	}
+	for _, a := range s.Approaches {
+		if !a.Has(study.PowerMedian) && !a.Has(study.EnergyDynamic) {
+			continue
+		}
+		m := func(name string) string { return number(a.Value(name).Median, 2) }
+		how := "measured"
+		if a.Modelled {
+			how = "modelled"
+		}
+		t.Rows = append(t.Rows, []string{
+			a.Name, m(study.Seconds), m(study.PowerPeak), m(study.PowerP90), m(study.PowerMedian), m(study.PowerBase),
+			m(study.EnergyTotal), percent(a.Value(study.EnergyTotal).Variation), m(study.EnergyDynamic), m(study.EnergyTail), m(study.EnergyPer100MB), how,
+		})
+	}
+	return t
+}
+
+// spread says how the runs of each approach differ, where there are several.
+func spread(s *study.Study) Table {
+	t := Table{
+		Title: "Spread over the runs",
+		Head:  []string{"approach", "value", "n", "median", "mean", "σ", "C_v", "min", "p05", "p90", "max"},
+	}
+	for _, a := range s.Approaches {
+		for _, name := range []string{study.Seconds, study.Throughput, study.LinkDelta, study.CPUSeconds, study.EnergyDynamic} {
+			v := a.Value(name)
+			if v.N < 2 {
+				continue
+			}
+			t.Rows = append(t.Rows, []string{
+				a.Name, metricTitle(name), strconv.Itoa(v.N), number(v.Median, 3), number(v.Mean, 3), number(v.Sigma, 3), percent(v.Variation),
+				number(v.Min, 3), number(v.P05, 3), number(v.P90, 3), number(v.Max, 3),
+			})
+		}
+	}
+	return t
+}
+
+func metricTitle(name string) string {
+	for _, m := range study.Metrics() {
+		if m.Name == name {
+			if m.Unit == "" {
+				return m.Title
+			}
+			return m.Title + ", " + m.Unit
+		}
+	}
+	return name
+}
+
+func correlations(s *study.Study) Table {
+	t := Table{
+		Title: "Correlations",
+		Note:  "Pearson's coefficient over all runs that count: 1 they rise together, -1 one falls as the other rises, 0 neither. With few runs, or approaches that differ in one thing only, it says little.",
+		Head:  []string{"of", "and", "runs", "ρ"},
+	}
+	for _, c := range s.Correlations {
+		t.Rows = append(t.Rows, []string{metricTitle(c.X), metricTitle(c.Y), strconv.Itoa(c.N), number(c.R, 2)})
+	}
+	return t
+}

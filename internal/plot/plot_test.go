@@ -1,0 +1,286 @@
+package plot
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func updating() bool {
+	f := flag.Lookup("update")
+	return f != nil && f.Value.String() == "true"
+}
+
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "write testdata anew")
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+// golden compares with a file of testdata.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if updating() {
+		if err := os.WriteFile(path, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s has changed; look at it, and if it is right: go test ./internal/plot -update\n%s", name, got)
+	}
+}
+
+func chart() *Chart {
+	c := &Chart{
+		Title: "Algorithm 3: throughput", X: Axis{Label: "time, s", Max: 10}, Y: Axis{Label: "Mbit/s"},
+		Keys:  []Key{{Colour: 0, Text: "wlan0: median 80.00 Mbit/s"}, {Colour: 1, Dashed: true, Text: "rmnet0"}},
+		Rules: []Rule{{Colour: 0, At: 80}, {Colour: 1, At: 9.5, Upright: true, Dashed: true}},
+	}
+	for l := range 2 {
+		line := Line{Colour: Colour(l), Thin: l == 1}
+		for i := range 20 {
+			line.Points = append(line.Points, Point{float64(i) / 2, 80 - 30*float64(l)*math.Exp(-float64(i)/4)})
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	return c
+}
+
+func bars() *Bars {
+	return &Bars{
+		Title: "Energy", Wide: Axis{Label: "J"}, Thin: Axis{Label: "download time, s"}, Keys: []Key{{Colour: Faint, Text: "median"}},
+		Rows: []Row{
+			{Name: "naive", Wide: 58, Thin: []Thin{{Colour: Ink, Value: 19}}},
+			{Name: "algorithm 3", Wide: 62, Box: &Box{58, 60, 62, 63, 70}, Thin: []Thin{{Colour: Ink, Value: 16.5}, {Colour: 1, Value: math.NaN()}}},
+			{Name: "a name that is much too long for its place", Wide: math.NaN()},
+		},
+	}
+}
+
+// hostile is a figure of what no figure should have to show.
+func hostile() []Figure {
+	return []Figure{
+		&Chart{},
+		&Bars{},
+		&Chart{
+			Title: "<script>\x1b[2J\u202e\"&'", Keys: []Key{{Colour: 99, Text: "</svg>"}},
+			X: Axis{Max: math.Inf(1)}, Y: Axis{Max: math.NaN()},
+			Lines: []Line{{Colour: -9, Dashed: true, Points: []Point{{math.NaN(), 1}, {1, math.Inf(1)}, {0, 0}, {0, 0}, {-5, -7}, {1e300, 1e300}, {2, 3}}}},
+			Rules: []Rule{{At: math.NaN()}, {At: math.Inf(-1), Upright: true}},
+		},
+		&Bars{Rows: []Row{{Name: "<b>", Wide: math.Inf(1), Box: &Box{Min: math.NaN()}, Thin: []Thin{{Value: math.Inf(1)}, {Colour: 4, Value: -3}}}, {Wide: -5, Box: &Box{}}}},
+	}
+}
+
+func TestSVG(t *testing.T) {
+	golden(t, "chart.svg", AppendSVG(nil, chart()))
+	golden(t, "bars.svg", AppendSVG(nil, bars()))
+}
+
+func TestSVGIsWellFormed(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteSVG(&b, append(hostile(), chart(), bars()), 2); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	d := xml.NewDecoder(&b)
+	elements := make(map[string]int)
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := token.(xml.StartElement); ok {
+			elements[e.Name.Local]++
+		}
+	}
+	known := []string{"svg", "style", "rect", "g", "path", "text"}
+	for name := range elements {
+		if !slices.Contains(known, name) {
+			t.Errorf("there is an element %q", name)
+		}
+	}
+	for _, bad := range []string{"NaN", "Inf", "\x1b", "\u202e", "url(", "href"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("there is %q in it", bad)
+		}
+	}
+}
+
+// What is drawn lies within the figure.
+func TestInside(t *testing.T) {
+	numbers := regexp.MustCompile(`[ML](-?[0-9.]+) (-?[0-9.]+)`)
+	for _, f := range append(hostile(), chart(), bars()) {
+		width, height := f.size()
+		for _, m := range numbers.FindAllSubmatch(AppendSVG(nil, f), -1) {
+			x, errX := strconv.ParseFloat(string(m[1]), 64)
+			y, errY := strconv.ParseFloat(string(m[2]), 64)
+			if err := errors.Join(errX, errY); err != nil {
+				t.Fatal(err)
+			}
+			if x < 0 || x > width || y < -1 || y > height {
+				t.Errorf("%q: a line goes through %v, %v of %v by %v", f.name(), x, y, width, height)
+			}
+		}
+	}
+}
+
+func TestPNG(t *testing.T) {
+	figures := []Figure{chart(), bars(), hostile()[2], hostile()[3]} // few: the race detector is slow with pixels
+	var b bytes.Buffer
+	if err := WritePNG(&b, figures, 2); err != nil {
+		t.Fatal(err)
+	}
+	if out := os.Getenv("MLGET_PLOT_PNG"); out != "" { // for eyes
+		if err := os.WriteFile(out, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	img, err := png.Decode(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, width, height := arrange(figures, 2)
+	if got := img.Bounds(); got != image.Rect(0, 0, int(width*pngScale), int(height*pngScale)) {
+		t.Errorf("it is %v", got)
+	}
+	// The upright rule of the first chart is there, in its colour, with gaps.
+	c := chart()
+	x, _ := c.scales(marginLeft, chartWidth-marginRight, 0, 1)
+	at := int(x.at(9.5) * pngScale)
+	var orange, white int
+	for y := 200; y < 400; y++ {
+		switch r, g, bl, _ := img.At(at, y).RGBA(); {
+		case r>>8 > 200 && g>>8 < 200 && bl>>8 < 120:
+			orange++
+		case r>>8 == 255 && g>>8 == 255 && bl>>8 == 255:
+			white++
+		}
+	}
+	if orange < 80 || white < 40 {
+		t.Errorf("of 200 pixels of a dashed line %d are orange and %d white", orange, white)
+	}
+	many := make([]Figure, 500)
+	for i := range many {
+		many[i] = chart()
+	}
+	if err := WritePNG(io.Discard, many, 2); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("500 figures: %v", err)
+	}
+}
+
+// The PNG's colours are those of the style sheet on light paper.
+func TestColoursAgree(t *testing.T) {
+	light := palette(false)
+	for i := range colours {
+		c := rgba(Colour(i), 1)
+		if want := fmt.Sprintf("--c%d:#%02x%02x%02x", i, c.R, c.G, c.B); !strings.Contains(light, want) {
+			t.Errorf("%s is not in %s", want, light)
+		}
+	}
+	for _, c := range []struct {
+		of   Colour
+		name string
+	}{{Ink, "ink"}, {Faint, "faint"}} {
+		rgb := rgba(c.of, 1)
+		if want := fmt.Sprintf("--%s:#%02x%02x%02x", c.name, rgb.R, rgb.G, rgb.B); !strings.Contains(light, want) {
+			t.Errorf("%s is not in %s", want, light)
+		}
+	}
+	if (rgba(0, 0.5) == color.NRGBA{}) {
+		t.Error("no colour")
+	}
+}
+
+func TestSketch(t *testing.T) {
+	var b bytes.Buffer
+	for _, f := range []Figure{chart(), bars()} {
+		if err := Sketch(&b, f, 72); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden(t, "sketch.txt", b.Bytes())
+	for line := range strings.Lines(b.String()) {
+		if n := len([]rune(line)); n > 73 {
+			t.Errorf("a line of %d characters: %s", n-1, line)
+		}
+	}
+	for _, f := range hostile() {
+		var b bytes.Buffer
+		if err := Sketch(&b, f, 10); err != nil {
+			t.Fatal(err)
+		}
+		if strings.ContainsAny(b.String(), "\x1b\u202e") {
+			t.Errorf("%q", b.String())
+		}
+	}
+}
+
+func TestScale(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		n         int
+		want      string
+	}{
+		{0, 100, 5, "0 20 40 60 80 100"},
+		{0, 81.6, 5, "0 20 40 60 80 100"},
+		{0, 16.55, 7, "0 5 10 15 20"},
+		{0, 0.37, 5, "0.0 0.1 0.2 0.3 0.4"},
+		{0, 119, 5, "0 25 50 75 100 125"},
+		{-5, 30, 7, "-5 0 5 10 15 20 25 30"},
+		{0, 123456, 5, "0 25000 50000 75000 1e+05 1.25e+05"},
+		{0, 0, 5, "0.0 0.2 0.4 0.6 0.8 1.0"},
+		{0, math.NaN(), 5, "0.0 0.2 0.4 0.6 0.8 1.0"},
+		{5, 1, 2, "5.0 5.5 6.0"},
+	} {
+		s := newScale(c.low, c.high, c.n, 0, 1)
+		var got []string
+		for _, v := range s.ticks() {
+			got = append(got, s.label(v))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%v to %v: %v, want %s", c.low, c.high, got, c.want)
+		}
+	}
+}
+
+func TestLinesAreThinnedWithoutHarm(t *testing.T) {
+	var points []Point
+	for i := range 1000 {
+		points = append(points, Point{float64(i), 50})
+	}
+	points[500].Y = 90
+	x, y := newScale(0, 1000, 7, 0, 400), newScale(0, 100, 5, 200, 0)
+	parts := place(points, x, y)
+	if len(parts) != 1 || len(parts[0]) > 40 {
+		t.Fatalf("%d parts, the first of %d points", len(parts), len(parts[0]))
+	}
+	if !slices.ContainsFunc(parts[0], func(p Point) bool { return math.Abs(p.Y-y.at(90)) < 0.1 }) {
+		t.Error("the one that stands out is lost")
+	}
+	if parts := place([]Point{{0, 1}, {1, 1}, {2, math.NaN()}, {3, 1}, {4, 1}}, x, y); len(parts) != 2 {
+		t.Errorf("%d parts around a gap", len(parts))
+	}
+}

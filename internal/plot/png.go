@@ -1,0 +1,239 @@
+package plot
+
+import (
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"io"
+	"math"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/gofont/goregular"
+	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/math/fixed"
+	"golang.org/x/image/vector"
+)
+
+const (
+	// pngScale is how many pixels of an image stand for one of CSS: figures are to be
+	// sharp on paper and on phones.
+	pngScale = 2
+	// maxPixels bounds an image: 100 MB of memory.
+	maxPixels = 25 << 20
+)
+
+// ErrTooLarge says that so many figures do not fit into one PNG.
+var ErrTooLarge = errors.New("too many figures for one PNG")
+
+// WritePNG writes figures as one PNG on white, in as many columns as columns says.
+// Its error is ErrTooLarge, or that of w.
+func WritePNG(w io.Writer, figures []Figure, columns int) error {
+	places, width, height := arrange(figures, columns)
+	size := image.Rect(0, 0, int(math.Ceil(width*pngScale)), int(math.Ceil(height*pngScale)))
+	if size.Dx()*size.Dy() > maxPixels {
+		return fmt.Errorf("%w: %d by %d pixels", ErrTooLarge, size.Dx(), size.Dy())
+	}
+	face, err := opentype.Parse(goregular.TTF)
+	if err != nil {
+		return fmt.Errorf("font: %w", err)
+	}
+	r := &raster{image: image.NewRGBA(size), font: face, faces: make(map[float64]font.Face)}
+	draw.Draw(r.image, size, image.White, image.Point{}, draw.Src)
+	for i, f := range figures {
+		r.origin = places[i]
+		f.draw(r)
+	}
+	for _, face := range r.faces {
+		r.err = errors.Join(r.err, face.Close())
+	}
+	if r.err != nil {
+		return r.err
+	}
+	return png.Encode(w, r.image)
+}
+
+// raster is a canvas of pixels.
+type raster struct {
+	image  *image.RGBA
+	origin Point
+	font   *opentype.Font
+	faces  map[float64]font.Face // by size
+	err    error
+}
+
+// rgba is a colour on white paper.
+func rgba(c Colour, opacity float64) color.NRGBA {
+	table := [colours]color.NRGBA{
+		{0x0a, 0x66, 0xc2, 0xff},
+		{0xe0, 0x78, 0x00, 0xff},
+		{0x00, 0x83, 0x5c, 0xff},
+		{0xb0, 0x4a, 0x8b, 0xff},
+		{0x5a, 0x5a, 0x5a, 0xff},
+		{0xa6, 0x76, 0x1d, 0xff},
+		{0x56, 0xa0, 0xd3, 0xff},
+		{0xc2, 0x3b, 0x22, 0xff},
+	}
+	rgb := color.NRGBA{0x1c, 0x1c, 0x1c, 0xff}
+	switch {
+	case c >= 0:
+		rgb = table[int(c)%colours]
+	case c == Faint:
+		rgb = color.NRGBA{0x8a, 0x8a, 0x8a, 0xff}
+	}
+	rgb.A = uint8(math.Round(255 * min(max(opacity, 0), 1)))
+	return rgb
+}
+
+// pixel is where a point of a figure stands in the image.
+func (r *raster) pixel(p Point) Point {
+	return Point{(p.X + r.origin.X) * pngScale, (p.Y + r.origin.Y) * pngScale}
+}
+
+func (r *raster) polyline(points []Point, s stroke) {
+	if s.dashed {
+		for _, dash := range dashes(points, 6, 4) {
+			r.stroke(dash, s)
+		}
+		return
+	}
+	r.stroke(points, s)
+}
+
+// stroke fills each piece of a line as a rectangle, all turned the same way round, so
+// that where they overlap nothing is darker.
+func (r *raster) stroke(points []Point, s stroke) {
+	if len(points) < 2 {
+		return
+	}
+	half := s.width * pngScale / 2
+	low, high := r.pixel(points[0]), r.pixel(points[0])
+	for _, p := range points {
+		at := r.pixel(p)
+		low = Point{min(low.X, at.X), min(low.Y, at.Y)}
+		high = Point{max(high.X, at.X), max(high.Y, at.Y)}
+	}
+	area := image.Rect(int(low.X-half)-1, int(low.Y-half)-1, int(high.X+half)+2, int(high.Y+half)+2).Intersect(r.image.Bounds())
+	if area.Empty() {
+		return
+	}
+	v := vector.NewRasterizer(area.Dx(), area.Dy())
+	offset := Point{float64(area.Min.X), float64(area.Min.Y)}
+	for i := 1; i < len(points); i++ {
+		a, b := r.pixel(points[i-1]), r.pixel(points[i])
+		length := math.Hypot(b.X-a.X, b.Y-a.Y)
+		if length == 0 {
+			continue
+		}
+		// Half the width to the side, and ahead at both ends for the joints.
+		dx, dy := (b.X-a.X)/length*half, (b.Y-a.Y)/length*half
+		joint := 0.5
+		ax, ay, bx, by := a.X-dx*joint, a.Y-dy*joint, b.X+dx*joint, b.Y+dy*joint
+		quad := [4]Point{{ax - dy, ay + dx}, {bx - dy, by + dx}, {bx + dy, by - dx}, {ax + dy, ay - dx}}
+		v.MoveTo(float32(quad[0].X-offset.X), float32(quad[0].Y-offset.Y))
+		for _, q := range quad[1:] {
+			v.LineTo(float32(q.X-offset.X), float32(q.Y-offset.Y))
+		}
+		v.ClosePath()
+	}
+	v.Draw(r.image, area, image.NewUniform(rgba(s.colour, s.opacity)), image.Point{})
+}
+
+// dashes cuts a line into pieces of length on, with gaps of length off.
+func dashes(points []Point, on, off float64) (pieces [][]Point) {
+	var piece []Point
+	drawing, left := true, on
+	for i := 1; i < len(points); i++ {
+		a, b := points[i-1], points[i]
+		for {
+			length := math.Hypot(b.X-a.X, b.Y-a.Y)
+			if drawing && len(piece) == 0 {
+				piece = append(piece, a)
+			}
+			if length <= left {
+				left -= length
+				if drawing {
+					piece = append(piece, b)
+				}
+				break
+			}
+			a = Point{a.X + (b.X-a.X)*left/length, a.Y + (b.Y-a.Y)*left/length}
+			if drawing {
+				pieces = append(pieces, append(piece, a))
+				piece = nil
+			}
+			drawing = !drawing
+			left = off
+			if drawing {
+				left = on
+			}
+		}
+	}
+	if len(piece) > 1 {
+		pieces = append(pieces, piece)
+	}
+	return pieces
+}
+
+func (r *raster) rect(x, y, width, height float64, c Colour, opacity float64) {
+	a, b := r.pixel(Point{x, y}), r.pixel(Point{x + max(width, 0), y + height})
+	area := image.Rect(int(math.Round(a.X)), int(math.Round(a.Y)), int(math.Round(b.X)), int(math.Round(b.Y)))
+	draw.Draw(r.image, area.Intersect(r.image.Bounds()), image.NewUniform(rgba(c, opacity)), image.Point{}, draw.Over)
+}
+
+func (r *raster) text(x, y float64, s string, t textStyle) {
+	face, err := r.face(t.size)
+	if err != nil {
+		r.err = errors.Join(r.err, err)
+		return
+	}
+	d := font.Drawer{Dst: r.image, Src: image.NewUniform(rgba(t.colour, 1)), Face: face}
+	s = printable(s)
+	width := float64(d.MeasureString(s)) / 64
+	back := [...]float64{0, width / 2, width}[t.anchor]
+	at := r.pixel(Point{x, y})
+	if t.upward {
+		r.upward(&d, at, back, s)
+		return
+	}
+	d.Dot = fixed.Point26_6{X: fixed.Int26_6((at.X - back) * 64), Y: fixed.Int26_6(at.Y * 64)}
+	d.DrawString(s)
+	if t.bold { // once more, a little to the side: a font of its own would weigh too much
+		d.Dot = fixed.Point26_6{X: fixed.Int26_6((at.X - back + 0.7) * 64), Y: fixed.Int26_6(at.Y * 64)}
+		d.DrawString(s)
+	}
+}
+
+// upward draws a text that reads upwards: it is drawn level and turned.
+func (r *raster) upward(d *font.Drawer, at Point, back float64, s string) {
+	metrics := d.Face.Metrics()
+	ascent, descent := metrics.Ascent.Ceil(), metrics.Descent.Ceil()
+	level := image.NewAlpha(image.Rect(0, 0, d.MeasureString(s).Ceil()+1, ascent+descent))
+	ink := d.Src
+	on := font.Drawer{Dst: level, Src: image.Opaque, Face: d.Face, Dot: fixed.P(0, ascent)}
+	on.DrawString(s)
+	size := level.Bounds()
+	turned := image.NewAlpha(image.Rect(0, 0, size.Dy(), size.Dx()))
+	for y := range size.Dy() {
+		for x := range size.Dx() {
+			turned.SetAlpha(y, size.Dx()-1-x, level.AlphaAt(x, y))
+		}
+	}
+	left, top := int(at.X)-ascent, int(at.Y+back)-size.Dx()
+	draw.DrawMask(r.image, turned.Bounds().Add(image.Pt(left, top)), ink, image.Point{}, turned, image.Point{}, draw.Over)
+}
+
+// face is the font in a size of CSS pixels.
+func (r *raster) face(size float64) (font.Face, error) {
+	if f := r.faces[size]; f != nil {
+		return f, nil
+	}
+	f, err := opentype.NewFace(r.font, &opentype.FaceOptions{Size: size * pngScale, DPI: 72})
+	if err != nil {
+		return nil, fmt.Errorf("font: %w", err)
+	}
+	r.faces[size] = f
+	return f, nil
+}

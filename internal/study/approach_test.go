@@ -1,0 +1,142 @@
+package study
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mlget/mlget/internal/energy"
+	"github.com/mlget/mlget/internal/event/eventtest"
+	"github.com/mlget/mlget/internal/report"
+)
+
+// made is a run of which only the report is known.
+func made(source, algorithm, policy, links string, size int64, seconds float64) *Run {
+	r := &Run{Name: "x", Source: source}
+	r.Report = report.Report{Algorithm: algorithm, EnergyPolicy: policy, SizeBytes: size, Seconds: seconds, ThroughputMbps: 1}
+	for name := range strings.SplitSeq(links, "+") {
+		r.Report.Links = append(r.Report.Links, report.Link{Name: name, Bytes: 5, FinishedSeconds: seconds, ThroughputMbps: 2})
+	}
+	if seconds == 0 {
+		r.Report.ExitCode, r.Report.Error = 4, "no route"
+	}
+	return r
+}
+
+func TestApproaches(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		runs []*Run
+		want []string
+	}{
+		{"the thesis's order", []*Run{
+			made("d", "adaptive", "off", "a+b", 100, 1), made("d", "3", "", "a+b", 100, 1), made("d", "naive", "off", "a+b", 100, 1),
+			made("d", "single", "off", "b", 100, 1), made("d", "1", "off", "a+b", 100, 1), made("d", "3", "off", "a+b", 100, 1),
+		}, []string{"single-link b 1", "naive 1", "algorithm 1 1", "algorithm 3 2", "adaptive 1"}},
+		{"one link is one link", []*Run{made("d", "3", "off", "a", 100, 1), made("d", "single", "off", "a", 100, 1)}, []string{"single-link a 2"}},
+		{"energy", []*Run{made("d", "3", "min-energy", "a+b", 100, 1), made("d", "3", "off", "a+b", 100, 1)}, []string{"algorithm 3 1", "algorithm 3, min-energy 1"}},
+		{
+			"links",
+			[]*Run{made("d", "3", "off", "a+b", 100, 1), made("d", "3", "off", "a+c", 100, 1), made("d", "3", "off", "a", 100, 1)},
+			[]string{"single-link a 1", "algorithm 3 over a+b 1", "algorithm 3 over a+c 1"},
+		},
+		{"sizes", []*Run{made("d", "3", "off", "a+b", 1<<20, 1), made("d", "3", "off", "a+b", 2<<20, 1)}, []string{"algorithm 3, 1.0 MiB 1", "algorithm 3, 2.0 MiB 1"}},
+		{
+			"directories",
+			[]*Run{made("fast", "3", "off", "a+b", 1, 1), made("slow", "naive", "off", "a+b", 1, 1), made("slow", "single", "off", "a", 1, 1)},
+			[]string{"fast: algorithm 3 1", "slow: single-link a 1", "slow: naive 1"},
+		},
+		{"failed before its size was known", []*Run{made("d", "3", "off", "a+b", -1, 0), made("d", "3", "off", "a+b", 9, 1)}, []string{"algorithm 3 2"}},
+		{"unknown", []*Run{made("d", "", "", "", 1, 1)}, []string{"single-link (none) 1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, a := range New(c.runs, nil).Approaches {
+				got = append(got, fmt.Sprintf("%s %d", a.Name, a.Runs))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestStatistics(t *testing.T) {
+	var runs []*Run
+	for _, s := range []float64{10, 12, 11, 0} {
+		runs = append(runs, made("d", "3", "off", "a+b", 100, s))
+	}
+	s := New(runs, []string{"z: nothing"})
+	a := s.Approaches[0]
+	v := a.Value(Seconds)
+	if a.Runs != 4 || a.Incomplete != 1 || v.N != 3 || v.Median != 11 || v.Mean != 11 || v.Sigma != 1 || v.Min != 10 || v.Max != 12 {
+		t.Errorf("%+v, %+v", a, v)
+	}
+	if got := float64(v.Variation); !near(got, 1.0/11, 1e-9) {
+		t.Errorf("C_v %v", got)
+	}
+	if l := a.Links[0]; l.Name != "a" || l.Seconds.Median != 11 || l.Mbps.Median != 2 || l.Share.Median != 0.5 {
+		t.Errorf("%+v", l)
+	}
+	if len(s.Problems) != 2 || s.Problems[1] != "x: no route" {
+		t.Errorf("problems %v", s.Problems)
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), `"power_peak_watts":{"n":0,"median":null`) {
+		t.Errorf("what is not known is not null: %s", text)
+	}
+}
+
+func TestCorrelations(t *testing.T) {
+	var runs []*Run
+	for i := range 5 {
+		r := made("d", "3", "off", "a+b", 100, float64(10+i))
+		r.Report.Power = &report.Power{PeakWatts: float64(20 - i)}
+		r.Report.CPUSeconds = float64(1 + i%2)
+		runs = append(runs, r)
+	}
+	got := make(map[string]Correlation)
+	for _, c := range New(runs, nil).Correlations {
+		got[c.X+" "+c.Y] = c
+	}
+	if c := got[Seconds+" "+PowerPeak]; c.N != 5 || !near(float64(c.R), -1, 1e-9) {
+		t.Errorf("%+v", c)
+	}
+	if c := got[Seconds+" "+CPUIntegral]; c.N != 5 || !near(float64(c.R), 0, 1e-9) {
+		t.Errorf("%+v", c)
+	}
+	if _, ok := got[Seconds+" "+EnergyTotal]; ok {
+		t.Error("a correlation with what nobody knows")
+	}
+	if list := New(runs[:2], nil).Correlations; len(list) > 0 {
+		t.Errorf("two runs correlate: %v", list)
+	}
+}
+
+// Whatever a file says, a study of it can be made and written.
+func FuzzRead(f *testing.F) {
+	f.Add(recorded(f, eventtest.TwoLinks()))
+	f.Add(recorded(f, eventtest.Every()))
+	f.Add(recorded(f, eventtest.UnknownSize()))
+	f.Add(recorded(f, eventtest.ManyFiles(3)))
+	f.Add([]byte(`{"schema":1,"version":"1","seconds":1,"links":[{"name":"a","bytes":1}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		run, err := read(strings.NewReader(string(text)), energy.Models{})
+		if err != nil {
+			return
+		}
+		for _, tr := range run.Traces {
+			if len(tr.Mbps) > maxSteps {
+				t.Fatalf("%d steps", len(tr.Mbps))
+			}
+		}
+		if _, err := json.Marshal(New([]*Run{run, run}, nil)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

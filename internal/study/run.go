@@ -1,0 +1,74 @@
+package study
+
+import (
+	"github.com/mlget/mlget/internal/report"
+)
+
+// Run is what is kept of one run: its report and, where there is a record, what
+// happened over time, in a bounded number of points.
+type Run struct {
+	Name   string        // of the file
+	Source string        // of the directory that it came from
+	Report report.Report // without its files' rows
+	Broken string        // why its record could not be read to its end; empty: it could
+
+	// All times are in s since the run's first connection.
+	Traces []Trace // one for each link; none without a record
+	CPU    []Point // share of one processor in %, between two readings
+	RSS    []Point // resident set in bytes
+	Watts  []Point // power that the device drew
+
+	// CPUSeconds is the time of processors from the first connection to the last byte,
+	// in s; NaN or 0: not known.
+	CPUSeconds float64
+}
+
+// Point is a value at a time.
+type Point struct {
+	X float64 // s
+	Y float64
+}
+
+// Trace is what a link carried over time: payload, waste included.
+type Trace struct {
+	Link string
+	Tech string    // "wifi", "lte", ..., if it is known
+	Step float64   // s that one value is the mean of; the first begins at 0
+	Mbps []float64 // 10^6 bit/s
+}
+
+// Complete says whether the run came to its end and was successful, so that its
+// figures can be compared with others'.
+func (r *Run) Complete() bool {
+	return r.Broken == "" && r.Report.ExitCode == 0 && r.Report.Seconds > 0
+}
+
+// problem is what is wrong with the run, for people; empty: nothing.
+func (r *Run) problem() string {
+	switch {
+	case r.Broken != "":
+		return r.Broken
+	case r.Report.Error != "":
+		return r.Report.Error
+	case !r.Complete():
+		return "nothing was downloaded"
+	}
+	return ""
+}
+
+// active is the part of a link's trace in which it carried anything, without the
+// first and the last value where there are others: those are of a part of their
+// time only.
+func (t *Trace) active() []float64 {
+	from, to := 0, len(t.Mbps)
+	for from < to && t.Mbps[from] == 0 {
+		from++
+	}
+	for to > from && t.Mbps[to-1] == 0 {
+		to--
+	}
+	if to-from > 2 {
+		from, to = from+1, to-1
+	}
+	return t.Mbps[from:to]
+}
