@@ -25,8 +25,11 @@ func TestCheckSeesWhatIsWrong(t *testing.T) {
 		{"the file", ran{}, map[string]string{outName: "hello"}, nil, "", false},
 		{"an error", ran{code: 4, report: report{ExitCode: 4}, stderr: []byte(message)}, map[string]string{outName + ".part": "he"}, []int{4}, "", false},
 		{
-			"an error with a hint", ran{code: 4, report: report{ExitCode: 4}, stderr: []byte(message + "mlget: hint: again\n")},
-			nil, []int{4}, "", false,
+			"an error with a hint",
+			ran{code: 4, report: report{ExitCode: 4}, stderr: []byte(message + "mlget: hint: again\n")},
+			nil,
+			[]int{4},
+			"", false,
 		},
 		{"wrong bytes", ran{}, map[string]string{outName: "hallo"}, nil, "wrong bytes", true},
 		{"wrong bytes and an error", ran{code: 4}, map[string]string{outName: "hallo"}, []int{4}, "wrong bytes", true},

@@ -56,19 +56,16 @@ type row struct {
 
 // Summary is what came of a session.
 type Summary struct {
-	Seed                       uint64
-	Jobs                       int
-	Took                       time.Duration
-	Tried, Passed              int
-	Met, Hung, Wrong           int
-	Finished, Errors, Resumed  int // first runs with the file; with an error; second runs that had some of it
-	rows                       []row
-	failed                     []Outcome
-	seconds, longest           float64
-	longestCell                Cell
-	linkCells, serverCells     int
-	linkPassed, serverPassed   int
-	finishedOfLink, errsOfLink int
+	Seed                      uint64
+	Jobs                      int
+	Took                      time.Duration
+	Tried, Passed             int
+	Met, Hung, Wrong          int
+	Finished, Errors, Resumed int // first runs with the file; with an error; second runs that had some of it
+	rows                      []row
+	failed                    []Outcome
+	longest                   float64 // seconds
+	longestCell               Cell
 }
 
 // Summarise counts outcomes.
@@ -89,7 +86,6 @@ func Summarise(outs []Outcome, seed uint64, jobs int, took time.Duration) Summar
 func (s *Summary) add(o Outcome) {
 	c := o.Cell
 	s.Tried++
-	s.seconds += o.Seconds
 	for _, b := range []struct {
 		is bool
 		n  *int
@@ -101,10 +97,6 @@ func (s *Summary) add(o Outcome) {
 		{o.Code == 0 && !o.Hung, &s.Finished},
 		{o.Code != 0, &s.Errors},
 		{o.Resumed > 0, &s.Resumed},
-		{c.Family == OfLink, &s.linkCells},
-		{c.Family == OfLink && o.Passed, &s.linkPassed},
-		{c.Family == OfServer, &s.serverCells},
-		{c.Family == OfServer && o.Passed, &s.serverPassed},
 	} {
 		if b.is {
 			*b.n++
@@ -148,7 +140,8 @@ func (s Summary) WriteTable(w io.Writer) error {
 	for _, o := range s.failed {
 		fmt.Fprintf(&b, "failed: %s: %s\n", o.Cell, o.Why)
 	}
-	fmt.Fprintln(&b, s.Line())
+	fmt.Fprintf(&b, "%s\nFirst runs: %d finished, %d ended in an error; of the second runs %d had bytes of the first one. The longest cell: %s, %.0f s.\n",
+		s.Line(), s.Finished, s.Errors, s.Resumed, s.longestCell, s.longest)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

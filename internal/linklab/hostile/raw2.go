@@ -83,9 +83,9 @@ func (s *Server) raw2(c net.Conn) {
 	h.fr.AllowIllegalWrites = true
 	h.moved = sync.NewCond(&h.mu)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
-	if h.write(func() error { return h.fr.WriteSettings() }) == nil {
-		for h.take() == nil {
-		}
+	err := h.write(func() error { return h.fr.WriteSettings() })
+	for err == nil {
+		err = h.take()
 	}
 	h.cancel()
 	h.mu.Lock()

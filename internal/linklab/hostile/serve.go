@@ -2,6 +2,7 @@ package hostile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -233,7 +234,7 @@ func (s *Server) spoil(w io.Writer, q asked, b testbody.Body, off, end int64) er
 			if !s.pause(q.ctx, 100*time.Millisecond) {
 				return errCut
 			}
-			if _, err := b.ReadAt(one, off); err != nil && err != io.EOF {
+			if _, err := b.ReadAt(one, off); err != nil && !errors.Is(err, io.EOF) {
 				return err
 			}
 			if _, err := w.Write(one); err != nil {
