@@ -96,7 +96,8 @@ func check(r ran, dir string, codes []int, files wanted) (why string, wrong bool
 	case r.code != r.report.ExitCode:
 		return fmt.Sprintf("exit %d, but the report says %d", r.code, r.report.ExitCode), false
 	case len(r.leaks) > 0:
-		return "left over: " + strings.Join(r.leaks, ", "), false
+		const few = 3
+		return fmt.Sprintf("%d left over: %s", len(r.leaks), strings.Join(r.leaks[:min(few, len(r.leaks))], ", ")), false
 	}
 	switch {
 	case r.code == 0:

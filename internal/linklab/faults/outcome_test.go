@@ -38,7 +38,7 @@ func TestCheckSeesWhatIsWrong(t *testing.T) {
 		{"hung", ran{hung: true}, nil, []int{4}, "hung", false},
 		{"another code", ran{code: 1, stderr: []byte("mlget: what?")}, nil, []int{4}, "exit 1, which", false},
 		{"another code in the report", ran{code: 4, stderr: []byte(message)}, nil, []int{4}, "exit 4, but", false},
-		{"a descriptor", ran{leaks: []string{"socket"}}, map[string]string{outName: "hello"}, nil, "left over", false},
+		{"a descriptor", ran{leaks: []string{"socket"}}, map[string]string{outName: "hello"}, nil, "1 left over", false},
 		{"a part", ran{}, map[string]string{outName: "hello", outName + ".part.json": "{}"}, nil, "left behind", false},
 		{"no message", ran{code: 4, report: report{ExitCode: 4}}, nil, []int{4}, "no clear error", false},
 		{"a panic", ran{code: 4, report: report{ExitCode: 4}, stderr: []byte("panic: x\n\ngoroutine 1")}, nil, []int{4}, "no clear", false},

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const size = 1 << 20
+const size = 1 << 18
 
 func bodies() (one, other testbody.Body) {
 	return testbody.Body{Size: size}, testbody.Body{Size: size - 1000, Seed: 99}
@@ -79,7 +79,7 @@ type got struct {
 // How long an answer may take, of a good server and of one that may never end.
 const (
 	long  = 20 * time.Second
-	short = 500 * time.Millisecond
+	short = 300 * time.Millisecond
 )
 
 func get(ctx context.Context, c *http.Client, url, rang string, within time.Duration) got {
@@ -135,7 +135,7 @@ func TestEveryKindStrikesAndHeals(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/two=%v", k.Kind, two), func(t *testing.T) {
 				t.Parallel()
 				s, base := start(t, Fault{Kind: k.Kind}, nil, two)
-				const off, end = 1000, 900000
+				const off, end = 1000, 200000
 				path := Path(0)
 				if k.Kind == Expiring {
 					path = ExpiringPath(0)
@@ -215,7 +215,7 @@ func TestGateStopsTheServerUntilItIsOpened(t *testing.T) {
 		t.Run(string(c.place), func(t *testing.T) {
 			g := NewGate(c.place, size/2, local)
 			s, base := start(t, Fault{}, g, c.secure)
-			if err := get(t.Context(), client(t, false), base+c.path, "bytes=0-999999", short).err; err == nil {
+			if err := get(t.Context(), client(t, false), base+c.path, "bytes=0-249999", short).err; err == nil {
 				t.Error("the server has not waited")
 			}
 			select {
