@@ -17,7 +17,7 @@ const (
 	OfServer Family = "server"
 )
 
-// LinkFault is what happens to the first link.
+// LinkFault is what happens to the first link, or to all of them.
 type LinkFault string
 
 // The faults of links, in the order of tables.
@@ -66,12 +66,13 @@ type Cell struct {
 	Links    int
 	Edge     bool // of a server: only what answers over the first link is bad
 	Always   bool // of a server: from then on, instead of once
+	All      bool // of a link: all links fail, not the first one only
 	Files    int  // how many are downloaded at once, from a list; 0: one, by its URL
 }
 
-// String names the cell: link/black-hole/tail/2-tls/3, or
-// server/truncated/middle/1.1/2/edge/once, and with a list of files at the end
-// /files.
+// String names the cell: link/black-hole/tail/2-tls/3, where all links fail with
+// /all at the end, server/truncated/middle/1.1/2/edge/once, and with a list of
+// files at the end /files.
 func (c Cell) String() string {
 	s := fmt.Sprintf("%s/%s/%s/%s/%d", c.Family, c.Kind, c.Where, c.Protocol, c.Links)
 	if c.Family == OfServer {
@@ -83,6 +84,9 @@ func (c Cell) String() string {
 			times = "always"
 		}
 		s += "/" + edge + "/" + times
+	}
+	if c.All {
+		s += "/all"
 	}
 	if c.Files > 0 {
 		s += "/files"
@@ -102,8 +106,13 @@ func Matrix() []Cell {
 				protocols = []Protocol{HTTP1TLS, HTTP2TLS}
 			}
 			for _, p := range protocols {
-				for links := 1; links <= 3; links++ {
-					all = append(all, Cell{Family: OfLink, Kind: string(f), Where: where, Protocol: p, Links: links})
+				c := Cell{Family: OfLink, Kind: string(f), Where: where, Protocol: p}
+				for c.Links = 1; c.Links <= 3; c.Links++ {
+					all = append(all, c)
+				}
+				if p == HTTP1 || p == HTTP2TLS || where == hostile.PlaceTLS {
+					c.Links, c.All = 2, true
+					all = append(all, c)
 				}
 			}
 		}
@@ -127,7 +136,7 @@ const listFiles = 6
 // every protocol and place.
 func (c Cell) withFiles() bool {
 	switch {
-	case c.Protocol == HTTP1TLS, c.Protocol == HTTP2, c.Links == 3:
+	case c.Protocol == HTTP1TLS, c.Protocol == HTTP2, c.Links == 3, c.All:
 		return false
 	case c.Family == OfLink:
 		return c.Where != hostile.PlaceTLS

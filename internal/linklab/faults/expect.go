@@ -49,7 +49,7 @@ func (c Cell) expectOfLink() expectation {
 	if f == Latency {
 		return expectation{timeout: 12 * time.Second}
 	}
-	if c.Links > 1 {
+	if c.Links > 1 && !c.All {
 		return expectation{}
 	}
 	switch f {

@@ -1,10 +1,11 @@
 package faults
 
 import (
+	"net/netip"
 	"time"
 )
 
-// applyAtGate makes the link fail when the gate is reached, and lets the server go
+// applyAtGate makes links fail when the gate is reached, and lets the server go
 // on. The function that it returns ends the waiting, and says what went wrong.
 func (b *bench) applyAtGate() (wait func() error) {
 	if b.gate == nil {
@@ -21,7 +22,7 @@ func (b *bench) applyAtGate() (wait func() error) {
 				case <-time.After(time.Second):
 				case <-over:
 				}
-				err = b.lab.Event(victim + " up")
+				err = b.events("up")
 			}
 			done <- err
 		case <-over:
@@ -34,17 +35,35 @@ func (b *bench) applyAtGate() (wait func() error) {
 	}
 }
 
-// events makes things happen to the first link, one after the other.
+// victims are the links that fail.
+func (b *bench) victims() []string {
+	if b.cell.All {
+		return b.lab.Links()
+	}
+	return []string{victim}
+}
+
+// edges are their clients, as the server sees them.
+func (b *bench) edges() netip.Prefix {
+	if b.cell.All {
+		return netip.MustParsePrefix("10.0.0.0/8")
+	}
+	return firstEdge()
+}
+
+// events makes things happen to the links that fail, one after the other.
 func (b *bench) events(what ...string) error {
 	for _, w := range what {
-		if err := b.lab.Event(victim + " " + w); err != nil {
-			return err
+		for _, name := range b.victims() {
+			if err := b.lab.Event(name + " " + w); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// apply makes the link fail.
+// apply makes links fail.
 func (b *bench) apply() error {
 	switch LinkFault(b.cell.Kind) {
 	case LinkDown:
@@ -61,8 +80,10 @@ func (b *bench) apply() error {
 	case RouteLost:
 		// The kernel takes a device that a socket is bound to for one that leads to
 		// everybody, and tunnels have no ARP that nobody would answer.
-		if err := b.lab.DropRoutes(victim); err != nil {
-			return err
+		for _, name := range b.victims() {
+			if err := b.lab.DropRoutes(name); err != nil {
+				return err
+			}
 		}
 		return b.events("down")
 	case RateZero:
@@ -72,14 +93,14 @@ func (b *bench) apply() error {
 	case Latency:
 		return b.events("rtt 2000")
 	case LinkReset:
-		b.server.Reset(firstEdge())
+		b.server.Reset(b.edges())
 	case HalfOpen:
 		// The resets meet a link that is down; then it is as if nothing had been.
 		const lost = 100 * time.Millisecond
 		if err := b.events("down"); err != nil {
 			return err
 		}
-		b.server.Reset(firstEdge())
+		b.server.Reset(b.edges())
 		time.Sleep(lost)
 		return b.events("up")
 	}
@@ -96,7 +117,11 @@ func (b *bench) heal() error {
 		return err
 	}
 	if LinkFault(b.cell.Kind) == RouteLost {
-		return b.lab.RestoreRoutes(victim)
+		for _, name := range b.victims() {
+			if err := b.lab.RestoreRoutes(name); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

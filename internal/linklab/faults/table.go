@@ -48,10 +48,21 @@ type row struct {
 	family  Family
 	kind    string
 	where   hostile.Place
-	files   bool
+	suffix  string
 	columns [6]count
 	codes   []int // that first runs ended in
 	count
+}
+
+// suffix is what a table says beside the place.
+func (c Cell) suffix() string {
+	switch {
+	case c.Files > 0:
+		return ", files"
+	case c.All:
+		return ", all"
+	}
+	return ""
 }
 
 // Summary is what came of a session.
@@ -108,10 +119,12 @@ func (s *Summary) add(o Outcome) {
 	if !o.Passed {
 		s.failed = append(s.failed, o)
 	}
-	i := len(s.rows) - 1
-	if i < 0 || s.rows[i].family != c.Family || s.rows[i].kind != c.Kind || s.rows[i].where != c.Where || s.rows[i].files != (c.Files > 0) {
-		s.rows = append(s.rows, row{family: c.Family, kind: c.Kind, where: c.Where, files: c.Files > 0})
-		i++
+	i := slices.IndexFunc(s.rows, func(r row) bool {
+		return r.family == c.Family && r.kind == c.Kind && r.where == c.Where && r.suffix == c.suffix()
+	})
+	if i < 0 {
+		i = len(s.rows)
+		s.rows = append(s.rows, row{family: c.Family, kind: c.Kind, where: c.Where, suffix: c.suffix()})
 	}
 	r := &s.rows[i]
 	r.add(o)
@@ -167,7 +180,7 @@ func (s Summary) table(b *strings.Builder, f Family) {
 	b.WriteString(" tried | passed | exits | longest, s |\n| --- | --- |" + strings.Repeat(" --- |", len(cols)+4) + "\n")
 	var all count
 	for _, r := range rows {
-		fmt.Fprintf(b, "| %s | %s%s |", r.kind, r.where, map[bool]string{true: ", files"}[r.files])
+		fmt.Fprintf(b, "| %s | %s%s |", r.kind, r.where, r.suffix)
 		for i, c := range columns() {
 			if slices.Contains(cols, c) {
 				fmt.Fprintf(b, " %s |", r.columns[i])
