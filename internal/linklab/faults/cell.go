@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/mlget/mlget/internal/linklab/hostile"
@@ -195,16 +196,25 @@ func Choose(cells []Cell, seed uint64, n int) []Cell {
 	return all[:min(len(all), max(n, len(first)))]
 }
 
-// Matching are the cells whose names hold one of the parts.
+// Matching are the cells whose names hold one of the parts, in which * stands for
+// anything.
 func Matching(cells []Cell, parts []string) []Cell {
 	var some []Cell
 	for _, c := range cells {
-		for _, p := range parts {
-			if strings.Contains(c.String(), p) {
-				some = append(some, c)
-				break
-			}
+		if slices.ContainsFunc(parts, func(p string) bool { return holds(c.String(), p) }) {
+			some = append(some, c)
 		}
 	}
 	return some
+}
+
+func holds(name, part string) bool {
+	for piece := range strings.SplitSeq(part, "*") {
+		_, rest, ok := strings.Cut(name, piece)
+		if !ok {
+			return false
+		}
+		name = rest
+	}
+	return true
 }

@@ -90,4 +90,7 @@ func TestMatching(t *testing.T) {
 	if n := len(Matching(Matrix(), []string{"link/down/tls", "link/rst/tls/2-tls/3"})); n != 9 {
 		t.Errorf("%d cells", n)
 	}
+	if n := len(Matching(Matrix(), []string{"link/rst/*2-tls*/all"})); n != 5 {
+		t.Errorf("%d cells for a pattern", n)
+	}
 }

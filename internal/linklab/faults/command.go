@@ -77,7 +77,7 @@ func Command(args []string) *cobra.Command {
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "of the choice and the order of cells, and of what is random in them")
 	cmd.Flags().IntVar(&f.cells, "cells", 0, "take so many cells at random, every kind of fault at least once (0: all)")
 	cmd.Flags().IntVar(&f.jobs, "jobs", 8, "cells at once")
-	cmd.Flags().StringSliceVar(&f.only, "only", nil, "`LIST` of cells, by parts of their names")
+	cmd.Flags().StringSliceVar(&f.only, "only", nil, "`LIST` of cells, by parts of their names, in which * is anything")
 	cmd.Flags().BoolVar(&f.list, "list", false, "print the names of the cells, and run none")
 	cmd.Flags().StringVar(&f.mlget, "mlget", "", "the `PROGRAM` (default beside linklab, or in $PATH)")
 	cmd.Flags().StringVar(&f.keep, "keep", "", "`DIR` to keep in what cells that fail leave")
