@@ -114,6 +114,11 @@ soak: build ## the whole matrix of faults, a quarter of an hour; writes docs/rel
 	@mkdir -p .cache/faults
 	@bin/linklab faults --seed $(SEED) --jobs $(JOBS) --keep .cache/faults --out docs/reliability.md
 
+.PHONY: bench-files
+bench-files: build ## compare over jobs of many files, over two hours; writes docs/many-files.md
+	@mkdir -p .cache/bench
+	@cd .cache/bench && ../../bin/linklab bench --files html/600,image,video/16 --scenarios sydney,sydney-dual --out ../../docs/many-files.md
+
 .PHONY: clean
 clean: ## remove what was built, tools included
 	@rm -rf bin dist .cache

@@ -20,13 +20,18 @@ type process struct {
 
 func startMlget(t testing.TB, dir string, args ...string) *process {
 	t.Helper()
+	p := prepareMlget(t, dir, args...)
+	check(t, p.Start())
+	return p
+}
+
+// prepareMlget is one that is still to be started.
+func prepareMlget(t testing.TB, dir string, args ...string) *process {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	t.Cleanup(cancel)
 	p := &process{Cmd: exec.CommandContext(ctx, "mlget", append([]string{"--links", loopback()}, args...)...)}
 	p.Dir, p.Stdout, p.Stderr = dir, &p.stdout, &p.stderr
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
 	return p
 }
 
@@ -42,8 +47,14 @@ func (p *process) end(t testing.TB) result {
 // waitForFile waits until the file holds the first request's bytes.
 func waitForFile(t testing.TB, name string) {
 	t.Helper()
+	waitForBytes(t, name, 1<<20)
+}
+
+// waitForBytes waits until the file has at least that many bytes.
+func waitForBytes(t testing.TB, name string, n int64) {
+	t.Helper()
 	for deadline := time.Now().Add(hang); ; time.Sleep(5 * time.Millisecond) {
-		if fi, err := os.Stat(name); err == nil && fi.Size() >= 1<<20 {
+		if fi, err := os.Stat(name); err == nil && fi.Size() >= n {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -101,10 +112,9 @@ func TestInterruptMany(t *testing.T) {
 	s := newSite(t)
 	s.set("hang", "1500000")
 	dir := t.TempDir()
-	args := []string{"-j", "2", s.clear.URL + "/hang/3000000/a.bin", s.clear.URL + "/hang/3000000/b.bin", s.clear.URL + "/hang/3000000/c.bin"}
+	args := []string{"-j", "2", s.clear.URL + "/hang/12000000/a.bin", s.clear.URL + "/hang/12000000/b.bin", s.clear.URL + "/hang/12000000/c.bin"}
 	p := startMlget(t, dir, args...)
-	waitForFile(t, filepath.Join(dir, "a.bin.part"))
-	waitForFile(t, filepath.Join(dir, "b.bin.part"))
+	waitForBytes(t, filepath.Join(dir, "a.bin.part"), 1) // others may be behind what hangs of it
 	if err := p.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -116,6 +126,23 @@ func TestInterruptMany(t *testing.T) {
 	s.release()
 	mlget(t, dir, args...).want(t, 0)
 	for _, name := range []string{"a.bin", "b.bin", "c.bin"} {
-		wantFile(t, filepath.Join(dir, name), 3e6, "")
+		wantFile(t, filepath.Join(dir, name), 12e6, "")
 	}
+}
+
+// TestInterruptList: a list that is still being written holds nothing up.
+func TestInterruptList(t *testing.T) {
+	s, dir := newSite(t), t.TempDir()
+	r, w, err := os.Pipe()
+	check(t, err)
+	defer w.Close() //nolint:errcheck // it is the list that does not end
+	p := prepareMlget(t, dir, "-i", "-")
+	p.Stdin = r
+	check(t, p.Start())
+	check(t, r.Close())
+	_, err = fmt.Fprintf(w, "%[1]s/ranges/1000/a.bin\n%[1]s/ranges/2000/b.bin\n", s.clear.URL)
+	check(t, err)
+	waitForBytes(t, filepath.Join(dir, "a.bin"), 1000) // while the list is open
+	check(t, p.Process.Signal(os.Interrupt))
+	p.end(t).want(t, 130, "^mlget: .*interrupted")
 }

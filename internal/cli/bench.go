@@ -10,6 +10,6 @@ func newBenchCommand(stdio IO) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newBenchDatasetCommand(stdio), newBenchRunCommand(stdio))
+	cmd.AddCommand(newBenchDatasetCommand(stdio), newBenchSweepCommand(stdio), newBenchRunCommand(stdio))
 	return cmd
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mlget/mlget/internal/power"
 	"github.com/mlget/mlget/internal/progress"
 	"github.com/mlget/mlget/pkg/scheduler"
+	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
 
 // addCompletions tells the shells what can follow a flag of cmd and of the
@@ -72,7 +73,7 @@ func wordsOf(flag string) []string {
 			string(progress.ModeJSON), string(progress.ModeNone),
 		}
 	case "mode":
-		return []string{"manual", "hat", "eht", "lowe"}
+		return tuning.Names()
 	case "power":
 		return append(power.Names(), power.Model)
 	case "power-unit":

@@ -95,6 +95,8 @@ func classify(err error) (code int, hint string) {
 		return exitFile, "-P DIR begins another one"
 	case errors.Is(err, page.ErrNoFigures):
 		return exitOther, ""
+	case errors.Is(err, plot.ErrNoPNG):
+		return exitUsage, "-o FILE.svg or FILE.html draws the same; a build with -tags png can"
 	case errors.Is(err, plot.ErrTooLarge):
 		return exitFile, "--figure NAME chooses some; -o FILE.svg has room for all"
 	case errors.Is(err, errNoPower):

@@ -13,6 +13,7 @@ import (
 	"github.com/mlget/mlget/internal/progress"
 	"github.com/mlget/mlget/internal/units"
 	"github.com/mlget/mlget/pkg/scheduler"
+	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
 
 // getOptions is what the flags of a download say.
@@ -34,6 +35,8 @@ type getOptions struct {
 	dir         string
 	resume      bool
 	inputFile   string
+	recursive   bool
+	mode        string
 	quiet       bool
 	verbose     bool
 	progress    string
@@ -72,8 +75,9 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.Float64Var(&o.padding, "bdp-padding", 0.3, "Algorithm 3's staticFactor, 0 to 1")
 	f.BoolVar(&o.noSteal, "no-steal", false, "do not take over the tail of slow links")
 	f.BoolVar(&o.noFailover, "no-failover", false, "do not release silent and slow links")
-	f.StringVar(&o.energy, "energy", scheduler.EnergyOff.String(), "whether energy decides about links: "+strings.Join(scheduler.EnergyNames(), ", "))
-	f.VarP(&o.concurrency, "concurrency", "j", "files at once")
+	f.StringVar(&o.energy, "energy", "", "whether energy decides about links: "+strings.Join(scheduler.EnergyNames(), ", ")+" (default off; with --mode lowe min-energy)")
+	f.StringVar(&o.mode, "mode", tuning.HAT.String(), "of many files, who chooses -j and -p, and to what end: "+strings.Join(tuning.Names(), ", "))
+	f.VarP(&o.concurrency, "concurrency", "j", "files at once, at most; auto = as many as the links are worth")
 	f.VarP(&o.parallelism, "parallelism", "p", "streams of a file on each link; auto = more where packets are lost")
 	o.blockSize = sizeFlag{auto: true, text: "auto"}
 	f.VarP(&o.blockSize, "block-size", "b", "size of one I/O request")
@@ -82,7 +86,8 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.output, "output-document", "O", "", "same as --output")
 	f.StringVarP(&o.dir, "directory-prefix", "P", "", "`DIR` to save in")
 	f.BoolVarP(&o.resume, "continue", "c", false, "continue a file that another tool left")
-	f.StringVarP(&o.inputFile, "input-file", "i", "", "read URLs from `FILE`, one a line; - = standard input")
+	f.StringVarP(&o.inputFile, "input-file", "i", "", "read URLs from `FILE`, one a line, or as aria2; - = standard input")
+	f.BoolVarP(&o.recursive, "recursive", "r", false, "all files below the directory index at each URL")
 	f.StringVar(&o.checksum, "checksum", "", "verify, `ALGO=HEX`: sha256, sha512, sha1, md5")
 
 	f.StringArrayVarP(&o.headers, "header", "H", nil, "extra request `HEADER`, \"Name: value\"")

@@ -5,30 +5,28 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/progress"
-	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
+	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
-
-// autoConcurrency is how many files are fetched at once where nothing is said.
-const autoConcurrency = 4
 
 // runGet downloads.
 func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started time.Time) error {
-	jobs, err := o.jobs(args, stdio)
+	t, err := o.task(args, stdio)
 	if err != nil {
 		return err
 	}
+	defer t.close()
 	web, err := o.http()
 	if err != nil {
 		return err
 	}
+	o.settleEnergy(t)
 	mode, err := o.check()
 	if err != nil {
 		return err
@@ -43,11 +41,14 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		return err
 	}
 	warn := func(important bool, text string) { bus.Publish(event.Notice{Warning: important, Text: text}) }
-	var results []error
+	result := &outcome{bus: &bus, started: started}
+	if o.writeOut != "" {
+		result.statuses = make(map[event.FileID]int)
+	}
 	var totals []event.LinkTotals
 	links, specs, err := o.choose(ctx, warn)
 	if err == nil {
-		run := o.runStarted(started, links, len(jobs))
+		run := o.runStarted(started, links, t.files())
 		bus.Publish(run)
 		sampler := measure.start(run)
 		used := o.sampleUsage(&bus, started)
@@ -66,31 +67,31 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		if o.maxTime > 0 {
 			cfg.Deadline = scheduler.Time(measured + o.maxTime)
 		}
-		results = downloadAll(limited, cfg, shared, jobs, o.atOnce(len(jobs)))
+		pages := newPages(&cfg.HTTP, nets, terms, o.timeout)
+		err = result.close(o.download(limited, cfg, shared, pages, t, result, warn))
+		pages.close()
 		stop()
 		for _, l := range shared[:len(roster.members)] {
 			totals = append(totals, l.Totals())
 		}
-		err = firstOf(results)
 		linger(ctx, sampler, o.power.tail, warn, " after the end; an interrupt ends it")
 		sampler.Stop()
 		used()
 	} else {
-		bus.Publish(o.runStarted(started, nil, len(jobs)))
-		notBegun(&bus, started, jobs, err)
+		bus.Publish(o.runStarted(started, nil, t.files()))
+		notBegun(&bus, started, t, err)
 	}
 	bus.Publish(runEnded(started, err, totals))
 	bus.Close()
-	watchErr := watchers.finish(ctx, o, stdio, results)
+	watchErr := watchers.finish(ctx, o, stdio, result)
 	switch {
 	case err == nil:
 		return watchErr
-	case len(jobs) > 1 && len(results) > 0: // each was printed when it happened
-		return saidIfSeveral(stdio.Err, jobs, results, err)
-	case isWeb(err):
-		return jobError{jobs[0].URL, err}
+	case links == nil:
+		return err
 	}
-	return err
+	result.say(stdio.Err, t.one == nil)
+	return saidError{err}
 }
 
 // limitTime ends ctx when --max-time after begun is over.
@@ -99,37 +100,6 @@ func (o *getOptions) limitTime(ctx context.Context, begun time.Time) (context.Co
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadlineCause(ctx, begun.Add(o.maxTime), errMaxTime)
-}
-
-// jobs makes a job of every URL.
-func (o *getOptions) jobs(args []string, stdio IO) ([]*engine.Job, error) {
-	urls, err := o.urls(args, stdio.In)
-	if err != nil {
-		return nil, err
-	}
-	if len(urls) > 1 && (o.output != "" || o.checksum != "") {
-		return nil, usagef("--output and --checksum are for one URL, not for %d", len(urls))
-	}
-	if o.output == "-" && o.json {
-		return nil, usagef("--json and --output - both want standard output; --report FILE writes the report elsewhere")
-	}
-	var sum *engine.Checksum
-	if o.checksum != "" {
-		if sum, err = engine.ParseChecksum(o.checksum); err != nil {
-			return nil, usagef("--checksum: %w", err)
-		}
-	}
-	jobs := make([]*engine.Job, len(urls))
-	for i, u := range urls {
-		jobs[i] = &engine.Job{
-			ID: event.FileID(i), URL: u, Checksum: sum,
-			Target: store.Target{Dir: o.dir, Name: o.output, Explicit: o.output != "", Continue: o.resume},
-		}
-		if o.output == "-" {
-			jobs[i].Stdout = stdio.Out
-		}
-	}
-	return jobs, nil
 }
 
 // check finds what is wrong with flags that only make sense together.
@@ -142,6 +112,8 @@ func (o *getOptions) check() (progress.Mode, error) {
 		return mode, usagef("--algorithm: there is no %q; there are %v", o.algorithm, scheduler.Names())
 	case !slices.Contains(scheduler.EnergyNames(), o.energy):
 		return mode, usagef("--energy: there is no %q; there are %v", o.energy, scheduler.EnergyNames())
+	case !slices.Contains(tuning.Names(), o.mode):
+		return mode, usagef("--mode: there is no %q; there are %v", o.mode, tuning.Names())
 	case o.padding < 0 || o.padding > 1 || o.padding != o.padding:
 		return mode, usagef("--bdp-padding: %v is not within 0 to 1", o.padding)
 	case o.tries < 0 || o.timeout < 0 || o.connectTime < 0 || o.maxTime < 0:
@@ -158,6 +130,18 @@ func (o *getOptions) check() (progress.Mode, error) {
 	return mode, nil
 }
 
+// settleEnergy chooses the energy policy where the user has not: of many files with
+// the least energy, links are part of the choice.
+func (o *getOptions) settleEnergy(t *task) {
+	switch {
+	case o.energy != "":
+	case t.one == nil && o.mode == tuning.LowE.String():
+		o.energy = scheduler.EnergyMin.String()
+	default:
+		o.energy = scheduler.EnergyOff.String()
+	}
+}
+
 // sameFile says whether two of the files to write are one by their names.
 func (o *getOptions) sameFile(a, b string) bool {
 	if a == "" || b == "" || a == "-" || b == "-" || a == os.DevNull {
@@ -167,13 +151,6 @@ func (o *getOptions) sameFile(a, b string) bool {
 		a = filepath.Join(o.dir, a)
 	}
 	return filepath.Clean(a) == filepath.Clean(b)
-}
-
-func (o *getOptions) atOnce(files int) int {
-	if o.concurrency > 0 {
-		return min(files, int(o.concurrency))
-	}
-	return min(files, autoConcurrency)
 }
 
 func (o *getOptions) runStarted(started time.Time, links []chosen, files int) event.RunStarted {
@@ -194,54 +171,57 @@ func runEnded(started time.Time, err error, totals []event.LinkTotals) event.Run
 	return e
 }
 
-// downloadAll runs the jobs, some at once, each of those over connections of its
-// own, and returns their errors in their order.
-func downloadAll(ctx context.Context, cfg engine.Config, links []*engine.Link, jobs []*engine.Job, atOnce int) []error {
-	results := make([]error, len(jobs))
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range atOnce {
-		workers.Go(func() {
-			e, err := engine.New(cfg, links)
-			if err != nil {
-				for i := range next {
-					results[i] = err
-				}
-				return
-			}
-			defer e.Close()
-			for i := range next {
-				results[i] = download(ctx, e, cfg, jobs[i])
-			}
-		})
-	}
-	for i := range jobs {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	return results
-}
+// feederEnd is how long a feeder is waited for at the end. One that reads a list
+// from a pipe cannot be called back while nothing comes; it ends with the process.
+const feederEnd = 200 * time.Millisecond
 
-func download(ctx context.Context, e *engine.Engine, cfg engine.Config, job *engine.Job) error {
-	res, err := e.Download(ctx, job)
-	end := event.FileEnded{At: scheduler.Time(time.Since(cfg.Started)), File: job.ID, Output: res.Output, Size: res.Size}
+// download does what there is to do and tells result what came of each file.
+func (o *getOptions) download(
+	ctx context.Context, cfg engine.Config, links []*engine.Link, pages *pages, t *task, result *outcome,
+	warn func(important bool, text string),
+) error {
+	e, err := engine.New(cfg, links)
 	if err != nil {
-		end.ExitCode, _ = classify(err)
-		end.Error = err.Error()
+		return err
 	}
-	cfg.Bus.Publish(end)
-	return err
+	defer e.Close()
+	if t.one != nil {
+		res, err := e.Download(ctx, t.one)
+		result.Ended(t.one, res, err)
+		return nil
+	}
+	f := &feeder{o: o, task: t, pages: pages, warn: warn, out: result, jobs: make(chan *engine.Job)}
+	ctx, cancel := context.WithCancel(ctx)
+	fed := make(chan struct{})
+	go func() {
+		defer close(fed)
+		f.run(ctx)
+	}()
+	defer func() {
+		cancel()
+		select {
+		case <-fed:
+		case <-time.After(feederEnd):
+		}
+	}()
+	batch := &engine.Batch{
+		Jobs: f.jobs, Ahead: &f.ahead, Ended: result,
+		Concurrency: int(o.concurrency), Parallelism: int(o.parallelism),
+	}
+	batch.Mode, _ = tuning.ParseMode(o.mode) // check has seen to it
+	return e.DownloadAll(ctx, batch)
 }
 
-// notBegun tells of files for which there is no link.
-func notBegun(bus *event.Bus, started time.Time, jobs []*engine.Job, err error) {
-	code, _ := classify(err)
-	for _, job := range jobs {
-		now := scheduler.Time(time.Since(started))
-		u := *job.URL
-		u.User = nil
-		bus.Publish(event.FileStarted{At: now, File: job.ID, URL: u.String()})
-		bus.Publish(event.FileEnded{At: now, File: job.ID, Size: -1, ExitCode: code, Error: err.Error()})
+// notBegun tells of a file for which there is no link; of several, the run's end
+// says it.
+func notBegun(bus *event.Bus, started time.Time, t *task, err error) {
+	if t.one == nil {
+		return
 	}
+	code, _ := classify(err)
+	now := scheduler.Time(time.Since(started))
+	u := *t.one.URL
+	u.User = nil
+	bus.Publish(event.FileStarted{At: now, File: t.one.ID, URL: u.String()})
+	bus.Publish(event.FileEnded{At: now, File: t.one.ID, Size: -1, ExitCode: code, Error: err.Error()})
 }

@@ -2,11 +2,8 @@ package cli
 
 import (
 	"errors"
-	"io"
 	"net/url"
-	"slices"
 
-	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/term"
 )
@@ -15,49 +12,6 @@ import (
 func isWeb(err error) bool {
 	var web *fetch.Error
 	return errors.As(err, &web)
-}
-
-// firstOf is the error of the run: that of the first URL that failed, but for an
-// interruption, which ends all of them.
-func firstOf(results []error) error {
-	var first error
-	for _, err := range results {
-		if errors.Is(err, engine.ErrInterrupted) {
-			return err
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return first
-}
-
-// saidIfSeveral prints each file's error behind its URL, and once what ended the
-// whole run; no hint comes twice.
-func saidIfSeveral(w io.Writer, jobs []*engine.Job, results []error, err error) error {
-	var ended error
-	var hints []string
-	say := func(err error) {
-		_, hint := classify(err)
-		if slices.Contains(hints, hint) {
-			hint = ""
-		}
-		hints = append(hints, hint)
-		printError(w, err, hint)
-	}
-	for i, r := range results {
-		switch {
-		case r == nil:
-		case errors.Is(r, engine.ErrInterrupted), errors.Is(r, errMaxTime):
-			ended = r
-		default:
-			say(jobError{jobs[i].URL, r})
-		}
-	}
-	if ended != nil {
-		say(ended)
-	}
-	return saidError{err}
 }
 
 // jobError is the error of one file of several.

@@ -18,8 +18,12 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// randomPrefix before a number names a scenario that is made up from it.
-const randomPrefix = "random:"
+// randomPrefix before a number names a scenario that is made up from it, and
+// jobPrefix a job of many files.
+const (
+	randomPrefix = "random:"
+	jobPrefix    = "files:"
+)
 
 // simulateOptions is what the flags of a rehearsal say.
 type simulateOptions struct {
@@ -38,11 +42,12 @@ type simulateOptions struct {
 	json        bool
 	thesis      bool
 	energy      simulateEnergy
+	files       simulateFiles
 }
 
 func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVarP(&o.scenarios, "scenario", "s", []string{"high-speed"},
-		"linklab's scenarios, by name or file; all; "+randomPrefix+"N = made up from N")
+		"linklab's scenarios, by name or file; all; "+randomPrefix+"N = made up from N; "+jobPrefix+"N = a job of many files")
 	f.StringSliceVar(&o.algorithms, "algorithm", scheduler.Names(), "the algorithms to compare")
 	f.IntVar(&o.runs, "runs", 1, "how often, with links that wander differently; medians are shown")
 	f.Uint64Var(&o.seed, "seed", 1, "of the first run")
@@ -59,6 +64,7 @@ func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print JSON: every run")
 	f.BoolVar(&o.thesis, "thesis", false, "hold the simulator against the thesis's tables: docs/thesis.md")
 	o.energy.addFlags(f)
+	o.files.addFlags(f)
 }
 
 func newSimulateCommand(stdio IO) *cobra.Command {
@@ -75,9 +81,15 @@ long round trips. Above 1, several connections on a link were the better way.`,
 		Example: `  mlget simulate --scenario wifi-dies --algorithm 3
   mlget simulate --scenario all --runs 10
   mlget simulate --scenario random:1645 --algorithm 3 --json
-  mlget simulate --scenario low-speed --algorithm adaptive --energy off,emtcp,min-energy`,
+  mlget simulate --scenario low-speed --algorithm adaptive --energy off,emtcp,min-energy
+  mlget simulate --scenario sydney --files html,image,video --mode hat,eht,lowe
+  mlget simulate --scenario sydney --files html --mode manual -j 1,2,4,8,16,32`,
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return runSimulate(&o, stdio.Out) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.energy.chosen, o.files.chosen = cmd.Flags().Changed("energy"), cmd.Flags().Changed("mode")
+			o.energy.always = o.files.used()
+			return runSimulate(&o, stdio.Out)
+		},
 	}
 	o.addFlags(cmd.Flags())
 	cmd.Flags().SortFlags = false
@@ -93,6 +105,15 @@ func runSimulate(o *simulateOptions, out io.Writer) error {
 	}
 	if o.runs < 1 || o.runs > 100_000 {
 		return usagef("--runs %d: must be within 1 to 100000", o.runs)
+	}
+	if o.files.doc {
+		return runFilesDoc(o.json, out)
+	}
+	if o.files.used() || o.jobs() {
+		if err := o.checkFiles(); err != nil {
+			return err
+		}
+		return o.runFiles(out)
 	}
 	names := o.scenarios
 	if len(names) == 1 && names[0] == "all" {
@@ -158,6 +179,12 @@ func (o *simulateOptions) config(name string) (sim.Config, error) {
 			return cfg, fmt.Errorf("scenario %q: %q is not a number", name, text)
 		}
 		cfg = sim.Random(seed)
+	} else if text, ok := strings.CutPrefix(name, jobPrefix); ok {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return cfg, fmt.Errorf("scenario %q: %q is not a number", name, text)
+		}
+		return sim.RandomFiles(seed), nil
 	} else {
 		s, err := scenario.Load(name)
 		if err != nil {

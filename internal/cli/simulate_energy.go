@@ -24,6 +24,8 @@ type simulateEnergy struct {
 	radios  []string
 	maxTime time.Duration
 	doc     bool
+	always  bool // joules are counted, whatever the flags say
+	chosen  bool // somebody said --energy
 }
 
 func (o *simulateEnergy) addFlags(f *pflag.FlagSet) {
@@ -35,7 +37,7 @@ func (o *simulateEnergy) addFlags(f *pflag.FlagSet) {
 
 // wanted says whether joules are to be counted.
 func (o *simulateEnergy) wanted() bool {
-	return len(o.radios) > 0 || o.maxTime > 0 || !slices.Equal(o.modes, []string{scheduler.EnergyOff.String()})
+	return o.always || len(o.radios) > 0 || o.maxTime > 0 || !slices.Equal(o.modes, []string{scheduler.EnergyOff.String()})
 }
 
 // apply gives a rehearsal its radios, policy and deadline.

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -100,9 +101,74 @@ func TestSimulateMistakes(t *testing.T) {
 		{"--overlap", "2"},
 		{"--bdp-padding", "7", "--algorithm", "9"},
 		{"argument"},
+		{"--scenario", "files:x"},
+		{"--files", "books"},
+		{"--files", "0@1K"},
+		{"--files", "3@"},
+		{"--files", "3@2K-1K"},
+		{"--files", "html", "--mode", "fast"},
+		{"--files", "html", "-j", "-1"},
+		{"--files", "html", "--energy", "off,emtcp"},
+		{"--scenario", "files:1", "--mode", "fast"},
 	} {
 		if _, errs, code := simulate(t, args...); code != exitUsage || !strings.HasPrefix(errs, "mlget: ") {
 			t.Errorf("%v: exit %d, %q", args, code, errs)
+		}
+	}
+}
+
+func TestSimulateFiles(t *testing.T) {
+	out, errs, code := simulate(t, "--scenario", "austin,austin-dual", "--files", "html/200,20@100KB-2MB", "--mode", "hat,lowe", "--json")
+	if code != exitOK || errs != "" {
+		t.Fatalf("exit %d, %q", code, errs)
+	}
+	var results []sim.Result
+	if err := json.Unmarshal([]byte(out), &results); err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 8 {
+		t.Fatalf("%d results, want 8", len(results))
+	}
+	for i, r := range results {
+		mode := []string{"hat", "lowe"}[i%2]
+		set, files := "html/200", 200
+		if i/2%2 == 1 {
+			set, files = "20@100KB-2MB", 20
+		}
+		if r.Batch == nil || r.Batch.Mode != mode || r.Batch.Name != set || r.Batch.Files != files || r.Efficiency <= 0.2 || len(r.Batch.Changes) == 0 {
+			t.Errorf("run %d: %+v, %+v", i, r, r.Batch)
+		}
+		if lone := len(r.Links) > 1 && r.Links[1].Bytes == 0; lone != (i >= 4 && mode == "lowe") {
+			t.Errorf("run %d: links %+v", i, r.Links)
+		}
+	}
+}
+
+func TestSimulateByHand(t *testing.T) {
+	out, errs, code := simulate(t, "--scenario", "sydney", "--files", "html/100", "--mode", "manual", "-j", "1,4,16", "--receive-buffer", "471KB", "--per-connection", "0")
+	if code != exitOK || errs != "" {
+		t.Fatalf("exit %d, %q", code, errs)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], "SCENARIO") {
+		t.Fatalf("got:\n%s", out)
+	}
+	last := 1e9
+	for i, line := range lines[1:] {
+		f := strings.Fields(line)
+		seconds, err := strconv.ParseFloat(f[4], 64)
+		if err != nil || f[3] != []string{"1", "4", "16"}[i] || seconds >= last {
+			t.Errorf("line %q", line)
+		}
+		last = seconds
+	}
+}
+
+func TestSimulateJob(t *testing.T) {
+	for _, args := range [][]string{{"--scenario", "files:11"}, {"--scenario", "files:11", "--mode", "untuned"}} {
+		out, errs, code := simulate(t, args...)
+		if code != exitOK || errs != "" || !strings.Contains(out, "files:11") {
+			t.Errorf("%v: exit %d, %q:\n%s", args, code, errs, out)
 		}
 	}
 }

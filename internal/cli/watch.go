@@ -72,9 +72,9 @@ func (w *watchers) keepRecord(name string, sub *event.Subscription) error {
 
 // finish waits for the observers and writes the reports. An end of ctx ends what
 // is shown for longer than the run.
-func (w *watchers) finish(ctx context.Context, o *getOptions, stdio IO, results []error) error {
+func (w *watchers) finish(ctx context.Context, o *getOptions, stdio IO, result *outcome) error {
 	w.wait.Wait()
-	err := w.report(o, stdio, results)
+	err := w.report(o, stdio, result)
 	last := w.metrics.finish(ctx, func(text string) { printError(stdio.Err, errors.New(text), "") })
 	switch {
 	case err != nil:
@@ -86,7 +86,7 @@ func (w *watchers) finish(ctx context.Context, o *getOptions, stdio IO, results 
 }
 
 // report says what became of the run.
-func (w *watchers) report(o *getOptions, stdio IO, results []error) error {
+func (w *watchers) report(o *getOptions, stdio IO, result *outcome) error {
 	r := w.builder.Report()
 	if !o.quiet && o.progress != string(progress.ModeJSON) && worthSummary(r) { // who reads JSON wants nothing else
 		_ = report.WriteSummary(stdio.Err, r) // for people: if nobody reads it, the files are there all the same
@@ -101,7 +101,7 @@ func (w *watchers) report(o *getOptions, stdio IO, results []error) error {
 			return err
 		}
 	}
-	return w.write.write(r, results, stdio)
+	return w.write.write(r, result, stdio)
 }
 
 // worthSummary says whether a summary tells more than the error does.

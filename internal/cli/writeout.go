@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/mlget/mlget/internal/event"
-	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/report"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -113,8 +112,8 @@ func (w *writeOut) add(e event.Event) {
 	}
 }
 
-// write prints the format for each file of the report; errs are their errors.
-func (w *writeOut) write(r report.Report, errs []error, stdio IO) error {
+// write prints the format for each file of the report, of which result knows more.
+func (w *writeOut) write(r report.Report, result *outcome, stdio IO) error {
 	if w == nil {
 		return nil
 	}
@@ -129,11 +128,7 @@ func (w *writeOut) write(r report.Report, errs []error, stdio IO) error {
 		}
 	}
 	for i, f := range files {
-		var err error
-		if i < len(errs) {
-			err = errs[i]
-		}
-		values := w.values(r, f, event.FileID(i), err)
+		values := w.values(r, f, event.FileID(i), result.status(event.FileID(i)))
 		if err := values.print(w.parts, stdio); err != nil {
 			return err
 		}
@@ -141,8 +136,9 @@ func (w *writeOut) write(r report.Report, errs []error, stdio IO) error {
 	return nil
 }
 
-// values gives every variable's value for a file.
-func (w *writeOut) values(r report.Report, f report.File, id event.FileID, err error) values {
+// values gives every variable's value for a file; status is that of the error
+// response that ended it, or 0.
+func (w *writeOut) values(r report.Report, f report.File, id event.FileID, status int) values {
 	v := values{}
 	v.text("errormsg", f.Error)
 	v.int("exitcode", int64(f.ExitCode))
@@ -163,9 +159,8 @@ func (w *writeOut) values(r report.Report, f report.File, id event.FileID, err e
 			first = (facts.firstByte - facts.started).Seconds()
 		}
 	}
-	var web *fetch.Error
-	if errors.As(err, &web) && web.Status != 0 {
-		code = web.Status
+	if status != 0 {
+		code = status
 	}
 	v.code("http_code", code)
 	v.code("response_code", code)

@@ -47,7 +47,7 @@ func TestEveryVariable(t *testing.T) {
 	if len(v) != len(variables())-len(control()) || errs.Len() > 0 {
 		t.Errorf("%d variables: %s%s", len(v), out.String(), errs.String())
 	}
-	values := w.values(r, report.File{URL: r.URL}, 0, nil)
+	values := w.values(r, report.File{URL: r.URL}, 0, 0)
 	for _, name := range variables() {
 		if _, ok := values[name]; !ok && !slices.Contains(control(), name) {
 			t.Errorf("%s has no value", name)

@@ -40,18 +40,19 @@ func rules() map[string]rule {
 			tests: "pkg/scheduler pkg/scheduler/schedtest",
 		},
 		"pkg/scheduler/schedtest": {imports: "pkg/scheduler"},
+		"pkg/scheduler/tuning":    {imports: "pkg/scheduler", std: "cmp fmt math math/bits slices"},
 
 		// Rehearses. It takes the scenarios and the rates of their links from the
 		// laboratory, so that the two cannot disagree about what a scenario is; of
 		// that package's own it uses none that opens files.
 		"internal/sim": {
-			imports: "internal/energy internal/linklab/scenario internal/terms pkg/scheduler",
+			imports: "internal/dataset internal/energy internal/linklab/scenario internal/terms pkg/scheduler pkg/scheduler/tuning",
 			std:     "cmp embed encoding/json errors fmt io io/fs math math/rand/v2 slices strings sync time",
 		},
 
 		// Acts.
 		"internal/engine": {
-			imports: "internal/event internal/fetch internal/link internal/store pkg/scheduler golang.org/x/time/rate",
+			imports: "internal/event internal/fetch internal/link internal/store pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
 			tests:   "internal/testbody golang.org/x/sys",
 		},
 		"internal/link": {
@@ -103,6 +104,13 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest",
 		},
 
+		// What a job of many files is made of: lists, directories' pages, names. It
+		// is given bytes, and opens nothing.
+		"internal/joblist": {
+			imports: "golang.org/x/text/unicode/norm",
+			std:     "bufio bytes errors fmt io net/url slices strconv strings unicode unicode/utf8",
+		},
+
 		// Make one thing of many runs.
 		"internal/study": {
 			imports: "internal/energy internal/event internal/record internal/report internal/units pkg/scheduler",
@@ -120,8 +128,8 @@ func rules() map[string]rule {
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
 			imports: "internal/android internal/campaign internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/metrics internal/modelled internal/page internal/plot internal/power internal/progress internal/record internal/report internal/roots internal/sim internal/store internal/study internal/term internal/terms" +
-				" internal/units pkg/scheduler" +
+				" internal/joblist internal/metrics internal/modelled internal/page internal/plot internal/power internal/progress internal/record internal/report internal/roots internal/sim internal/store internal/study internal/sweep internal/term internal/terms" +
+				" internal/units pkg/scheduler pkg/scheduler/tuning" +
 				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
 
@@ -159,6 +167,10 @@ func rules() map[string]rule {
 			imports: "internal/energy internal/event pkg/scheduler",
 			tests:   "internal/event/eventtest",
 		},
+
+		// Downloads with every combination of parameters, and the tables of them; how
+		// to download is told it by others.
+		"internal/sweep": {},
 
 		// Sets of files to download, made from a formula.
 		"internal/dataset": {imports: "internal/testbody"},

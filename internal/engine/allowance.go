@@ -48,38 +48,38 @@ func (a *allowance) receive(reserved, received int64) {
 // noteSpent looks up what links with an allowance have received. That has to come
 // before the progress of the transfers is counted, and tellSpent after it: bytes
 // that came in between would else be told of twice.
-func (d *download) noteSpent() {
-	for id := range d.links {
-		if l := d.e.links[id]; d.links[id].there && l.allowance.most > 0 {
-			d.links[id].noted = l.allowance.got.Load()
+func (o *owner) noteSpent() {
+	for id := range o.links {
+		if l := o.e.links[id]; o.links[id].there && l.allowance.most > 0 {
+			o.links[id].noted = l.allowance.got.Load()
 		}
 	}
 }
 
 // tellSpent tells the scheduler of it: other downloads spend the allowance too.
-func (d *download) tellSpent(reqs context.Context) {
-	for id := range d.links {
-		if l := &d.links[id]; l.noted > l.spent {
+func (o *owner) tellSpent(reqs context.Context) {
+	for id := range o.links {
+		if l := &o.links[id]; l.noted > l.spent {
 			l.spent = l.noted
-			d.step(reqs, scheduler.Input{Kind: scheduler.Spent, Link: scheduler.LinkID(id), Bytes: l.spent})
+			o.step(reqs, scheduler.Input{Kind: scheduler.Spent, Link: scheduler.LinkID(id), Bytes: l.spent})
 		}
 	}
 }
 
 // capped handles the end of a transfer for which nothing was left of its link's
 // allowance: all of it was received, or is about to be by others.
-func (d *download) capped(t *transfer) ending {
-	if !d.wholeMode {
+func (o *owner) capped(t *transfer) ending {
+	if !o.whole {
 		return ending{outcome: event.OutcomeCancelled, retry: true, wait: backoffFirst}
 	}
-	d.links[t.link].capped = true
-	d.changed(t.link, event.LinkCapped, ErrCapped.Error())
+	o.links[t.link].capped = true
+	o.changed(t.link, event.LinkCapped, ErrCapped.Error())
 	return ending{outcome: event.OutcomeCancelled, retry: true}
 }
 
 // rest notes that the scheduler sent a link to rest, or woke it, and why.
-func (d *download) rest(a scheduler.Action) {
-	l := &d.links[a.Link]
+func (o *owner) rest(a scheduler.Action) {
+	l := &o.links[a.Link]
 	l.resting = a.Kind == scheduler.Rest
 	l.capped = l.resting && a.Why == scheduler.ReasonCapped
 	l.why = a.Text()
@@ -96,6 +96,6 @@ func (d *download) rest(a scheduler.Action) {
 			l.why = "then left idle: " + l.why
 		}
 	}
-	d.e.cfg.Bus.Publish(event.LinkChanged{At: d.e.now(), Link: a.Link, State: state, Reason: l.why})
-	d.e.notice(false, "%s %s: %s", d.e.links[a.Link].name(), said, a.Text())
+	o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: a.Link, State: state, Reason: l.why})
+	o.e.notice(false, "%s %s: %s", o.e.links[a.Link].name(), said, a.Text())
 }

@@ -28,17 +28,16 @@ type carrier struct {
 	to    sink
 	block *[]byte
 
-	file  mover
-	pipe  *store.Mover // nil: only copying will do
-	stuck bool         // there are bytes in pipe that found no place
-	last  int64        // bytes that came at once before
+	file    mover
+	movable bool         // file takes bytes from a pipe
+	pipe    *store.Mover // nil: none was needed yet, or there is none
+	stuck   bool         // there are bytes in pipe that found no place
+	last    int64        // bytes that came at once before
 }
 
 func (e *Engine) newCarrier(t *transfer, resp *fetch.Response, to sink) *carrier {
 	c := &carrier{e: e, t: t, resp: resp, to: to, block: e.blocks.Get().(*[]byte)}
-	if file, ok := to.(mover); ok {
-		c.file, c.pipe = file, e.pipes.get()
-	}
+	c.file, c.movable = to.(mover)
 	return c
 }
 
@@ -61,9 +60,17 @@ func (c *carrier) carry(ctx context.Context, want, off int64) (n int64, err erro
 	return n, err
 }
 
-// moves says whether moving can be done, and pays.
+// moves says whether moving can be done, and pays. Only then is there a pipe: it is
+// two descriptors.
 func (c *carrier) moves() bool {
-	return c.pipe != nil && c.last >= min(moveFrom, int64(len(*c.block))) && c.pipe.Works() && c.resp.Movable()
+	if !c.movable || c.last < min(moveFrom, int64(len(*c.block))) || !c.resp.Movable() {
+		return false
+	}
+	if c.pipe == nil {
+		c.pipe = c.e.pipes.get()
+		c.movable = c.pipe != nil
+	}
+	return c.movable && c.pipe.Works()
 }
 
 func (c *carrier) move(want, off int64) (int64, error) {

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -19,16 +18,10 @@ var errStartOver = errors.New("the object changed since the last run")
 
 // download is a job in progress: what its owner goroutine knows.
 type download struct {
-	e    *Engine
-	job  *Job
-	to   sink
-	core *scheduler.Core
-
-	links     []linkState
-	transfers []*transfer
-	tell      chan message
-	recorded  chan error // a checkpoint has ended
-	actions   []scheduler.Action
+	owner
+	job      *Job
+	to       sink
+	recorded chan error // a checkpoint has ended
 
 	journal store.Identity    // of what is there already
 	have    []scheduler.Range // what is there already
@@ -42,68 +35,22 @@ type download struct {
 	doubts     []message      // responses that wait for the other links' first; see doubtful
 	doubtSince scheduler.Time // since when there are doubts; 0: there are none
 
-	wholeMode bool             // one stream from the first byte on
+	// In whole mode, when the scheduler has retired, one stream brings all of it
+	// from the first byte on.
 	wholeBy   *transfer        // who reads it
 	wholeLink scheduler.LinkID // who is next to read it
 	wholeWait time.Duration    // how long to wait before that
 
-	complete   bool
-	err        error // the first that ends the download
-	recording  bool  // a checkpoint is being made
+	recording  bool // a checkpoint is being made
 	nextRecord scheduler.Time
-	lossAsked  scheduler.Time // when connections were last asked for signs of loss
 	sampled    sampled
 }
 
-// linkState is what a download knows of a link.
-type linkState struct {
-	there    bool     // false: it has not joined the run
-	url      *url.URL // what to ask for
-	lost     bool
-	banned   bool
-	resting  bool   // the scheduler gives it no work
-	capped   bool   // since its allowance is spent
-	why      string // it works, or rests
-	noted    int64  // of its allowance, when last looked up
-	spent    int64  // of its allowance, as the scheduler knows it
-	used     bool
-	answered bool // a response has come
-	guessing bool // waits for the object's size, having guessed beyond it
-	failures int  // in a row
-	gained   int64
-	streams  uint32 // bit s: stream s has brought something
-	bytes    int64
-	wasted   int64
-	disorder int64 // packets that came out of order
-	err      error // why it was lost
-	returns  int64 // of the Link, when last asked
-	arrivals int64 // of the Link, when last asked
-	lastByte scheduler.Time
-}
-
 func newDownload(e *Engine, job *Job, to sink) (*download, error) {
-	d := &download{
-		e: e, job: job, to: to,
-		links:    make([]linkState, len(e.links)),
-		tell:     make(chan message, 4*len(e.links)),
-		recorded: make(chan error, 1),
-	}
-	for i := range d.links {
-		l := &d.links[i]
-		l.url = job.URL
-		l.returns, l.arrivals = e.links[i].returns.Load(), e.links[i].arrivals.Load()
-		l.there = l.arrivals > 0
-		e.routes[i].follow(&e.cfg.HTTP)
-	}
-	policy, err := scheduler.NewPolicy(e.cfg.Algorithm, e.cfg.StaticLimit, e.cfg.Padding)
-	if err != nil {
-		return nil, err
-	}
-	cfg := scheduler.Config{
-		Links: len(e.links), Policy: policy, Size: -1,
-		Overlap: e.cfg.Overlap, Window: to.window(), NoSteal: e.cfg.NoSteal, NoFailover: e.cfg.NoFailover,
-		Parallelism: e.cfg.Parallelism, Energy: e.cfg.Energy, Deadline: e.cfg.Deadline,
-	}
+	d := &download{owner: newOwner(e, job.ID), job: job, to: to, recorded: make(chan error, 1)}
+	d.work = d
+	d.lossless = e.cfg.Parallelism != 0
+	cfg := scheduler.Config{Size: -1, Window: to.window(), Parallelism: e.cfg.Parallelism}
 	if id, done, ok := to.resume(); ok {
 		d.journal, d.have = id, done
 		cfg.Size, cfg.Have = id.Size, done
@@ -111,23 +58,32 @@ func newDownload(e *Engine, job *Job, to sink) (*download, error) {
 			d.resumed += r.Len()
 		}
 	}
-	if d.core, err = scheduler.New(cfg); err != nil {
+	if err := d.schedule(cfg); err != nil {
 		return nil, fmt.Errorf("the journal: %w", err)
-	}
-	if e.cfg.Record {
-		e.cfg.Bus.Publish(event.SchedulerStarted{
-			At: e.now(), File: job.ID, Algorithm: e.cfg.Algorithm, StaticLimit: e.cfg.StaticLimit, Padding: e.cfg.Padding,
-			Links: cfg.Links, Size: cfg.Size, Have: cfg.Have, Overlap: cfg.Overlap, Window: cfg.Window,
-			NoSteal: cfg.NoSteal, NoFailover: cfg.NoFailover, Parallelism: cfg.Parallelism,
-			Energy: cfg.Energy, Deadline: cfg.Deadline,
-		})
 	}
 	return d, nil
 }
 
+// aim implements work: addresses are offsets in the object.
+func (d *download) aim(t *transfer, _ int64) {
+	t.u, t.to, t.eager = d.job.URL, d.to, d.to.window() > 0
+	if u := d.links[t.link].url; u != nil {
+		t.u = u
+	}
+}
+
+// elsewhere implements work. If the first response came over the link, it came over
+// another network: should this one give another object, that says nothing about the
+// first.
+func (d *download) elsewhere(id scheduler.LinkID) {
+	if d.refLink == id {
+		d.refLink = scheduler.NoLink
+	}
+}
+
 // size is the object's size in bytes; -1 while unknown.
 func (d *download) size() int64 {
-	if d.wholeMode {
+	if d.whole {
 		if d.ref == nil {
 			return -1
 		}
@@ -140,18 +96,14 @@ func (d *download) size() int64 {
 func (d *download) run(ctx context.Context) error {
 	reqs, cancel := context.WithCancelCause(ctx)
 	defer cancel(errOver)
-	for id := range d.links {
-		if d.links[id].there {
-			d.linkUp(reqs, scheduler.LinkID(id))
-		}
-	}
+	d.linksUp(reqs)
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	if d.complete { // the last run got every byte, but not to the renaming
 		d.known(&fetch.Response{EffectiveURL: d.job.URL}, d.journal.Size, true)
 		d.fail(d.to.begin(d.journal))
 	}
 	d.loop(ctx, reqs)
-	if d.wholeMode && d.err == nil {
+	if d.whole && d.err == nil {
 		d.readWhole(ctx, reqs)
 	}
 	cancel(errOver)
@@ -170,18 +122,11 @@ func (d *download) end() error {
 	switch {
 	case d.err == nil || errors.Is(d.err, errStartOver):
 		return d.err
-	case d.wholeMode || d.ref == nil: // nothing that another run could use
+	case d.whole || d.ref == nil: // nothing that another run could use
 		return d.err
 	}
 	if err := d.to.suspend(d.core.Done(nil)); err != nil && !errors.Is(d.err, err) {
 		d.e.notice(true, "the state could not be saved: %v", err)
 	}
 	return d.err
-}
-
-// fail records the first error that ends the download.
-func (d *download) fail(err error) {
-	if err != nil && d.err == nil {
-		d.err = err
-	}
 }

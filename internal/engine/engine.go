@@ -2,7 +2,7 @@
 // over the links, checks that all of them are about one object, stores the
 // bytes, and publishes what happens.
 //
-// One goroutine, the caller of Download, owns a download's scheduler and
+// One goroutine, the caller of Download or DownloadAll, owns a scheduler and
 // everything that belongs to it. Each request in flight has a goroutine of its
 // own, which blocks in reads and writes and tells its progress by atomic
 // counters; it sends the owner two messages, when its response has been checked
@@ -11,8 +11,8 @@
 // no write of it is left, but the one that waits for the consumer of a stream,
 // if that takes nothing.
 //
-// An Engine runs one download at a time and keeps its connections between
-// them; for several at once, make several over the same Links, whose methods
+// An Engine runs one download, or one batch, at a time and keeps its connections
+// between them; for several at once, make several over the same Links, whose methods
 // may be called from any goroutine. What a download changes of an Engine's
 // connections (see identity.go) is undone at its end.
 //
@@ -27,14 +27,31 @@
 // context's end is what bounds that.
 //
 //	engine.go    Engine and its configuration      transfer.go  one request
-//	link.go      a link of a run                   judge.go     may its response be taken?
-//	carry.go     its bytes to their place          gather.go    how many are worth a wake-up
-//	job.go       a job from beginning to end       identity.go  is it the same object?
-//	checksum.go  of the whole object               whole.go     one stream, without ranges
-//	download.go  the owner's state                 settle.go    what came of a request?
-//	loop.go      what wakes the owner              lost.go      links and downloads given up
-//	step.go      the scheduler's actions           arrive.go    links that come, come back or move
-//	sink.go, stream.go  where the bytes go         report.go    what observers are told
+//	link.go      a link of a run                   carry.go     its bytes to their place
+//	gather.go    how many are worth a wake-up      sink.go, stream.go  where they go
+//
+// What any owner does, of one object or of many:
+//
+//	owner.go     its state; what the bytes are of  settle.go    what came of a request?
+//	step.go      the scheduler's actions           lost.go      links and downloads given up
+//	arrive.go    links that come, come back or move             report.go  what observers are told
+//
+// One object (Download):
+//
+//	job.go       a job from beginning to end       judge.go     may its response be taken?
+//	download.go  the owner's state                 identity.go  is it the same object?
+//	loop.go      what wakes the owner              whole.go     one stream, without ranges
+//	checksum.go  of the whole object
+//
+// Many (DownloadAll). They lie one behind the other in the scheduler's address space,
+// in pieces; what is odd about one sends it to a Download of its own:
+//
+//	batch.go     the owner's state and its loop    feed.go      laying files out, some ahead
+//	entry.go     one file, and where it goes       space.go     addresses and files
+//	meet.go      first responses, and the end      verdict.go   what came of a request?
+//	site.go      who is to blame: servers          hold.go      files put off, given up, set aside
+//	chores.go    verifying, committing, closing    checkpoint.go  journals of large files
+//	aside.go     files downloaded by themselves    tuner.go     how connections are shared out
 package engine
 
 import (
@@ -90,6 +107,7 @@ type Engine struct {
 	routes []*route  // one per link
 	blocks sync.Pool // of *[]byte, BlockSize long
 	pipes  pipes
+	ofMany bool // its downloads are of a batch: what is odd about one is no news
 }
 
 // New makes an Engine over links. Close it. It fails when there is no such

@@ -41,6 +41,10 @@ type rig struct {
 	bus   *event.Bus
 	seen  chan []event.Event // what came up to a RunEnded
 	links []*Link
+
+	// Of batches.
+	rerun bool               // the files may be there from before
+	sum   func(i int) string // the i-th file's checksum
 }
 
 func newRig(t testing.TB, nets ...*testLink) *rig {
@@ -245,7 +249,7 @@ func (o *outcome) replay() {
 			}
 			cfg = &scheduler.Config{
 				Links: e.Links, Policy: p, Size: e.Size, Have: e.Have, Overlap: e.Overlap,
-				Parallelism: e.Parallelism, Energy: e.Energy, Deadline: e.Deadline, Window: e.Window, NoSteal: e.NoSteal, NoFailover: e.NoFailover,
+				Parallelism: e.Parallelism, Energy: e.Energy, Deadline: e.Deadline, Window: e.Window, NoSteal: e.NoSteal, NoFailover: e.NoFailover, Batch: e.Batch,
 			}
 			steps = steps[:0]
 		case event.Step:

@@ -20,39 +20,32 @@ const (
 
 // gatherAll says how many bytes each transfer should wait for, and lets those
 // look that have got nothing for a while.
-func (d *download) gatherAll(now scheduler.Time) {
-	for _, t := range d.transfers {
+func (o *owner) gatherAll(now scheduler.Time) {
+	clear(o.reading)
+	for _, t := range o.transfers {
+		o.reading[t.link] = max(o.reading[t.link], int(t.stream)+1)
+	}
+	for _, t := range o.transfers {
 		switch {
 		case t.resp == nil || t.released:
 		case now-t.progress < gatherPatience:
-			d.gather(t)
+			o.gather(t)
 		default:
 			t.resp.Gather(1)
 		}
 	}
 }
 
-// gather says how many bytes a transfer should wait for, from its link's rate.
-// The consumer of a stream waits for every byte, and who limits a rate has slept
-// already.
-func (d *download) gather(t *transfer) {
-	if d.to.window() == 0 && !d.e.limited(t.link) {
-		t.resp.Gather(gatherBytes(d.core.Rate(t.link) / float64(d.streams(t.link))))
+// gather says how many bytes a transfer should wait for, from its link's rate and
+// the connections that it was read on at the last look. The consumer of a stream
+// waits for every byte, and who limits a rate has slept already.
+func (o *owner) gather(t *transfer) {
+	if !t.eager && !o.e.limited(t.link) {
+		t.resp.Gather(gatherBytes(o.core.Rate(t.link) / float64(max(1, o.reading[t.link]))))
 	}
 }
 
 // gatherBytes is how many bytes are worth a wake-up at a rate in bytes per second.
 func gatherBytes(rate float64) int64 {
 	return int64(min(rate*gatherTime.Seconds(), gatherMost))
-}
-
-// streams is on how many connections a link is being read.
-func (d *download) streams(id scheduler.LinkID) int {
-	most := scheduler.StreamID(0)
-	for _, t := range d.transfers {
-		if t.link == id {
-			most = max(most, t.stream)
-		}
-	}
-	return int(most) + 1
 }

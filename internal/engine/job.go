@@ -23,6 +23,12 @@ type Job struct {
 	// Stdout, if set, gets the bytes in order, instead of a file.
 	Stdout   io.Writer
 	Checksum *Checksum // nil: not checked
+	Size     int64     // bytes, as an index told; 0 or less: not known. Of use in a batch only
+}
+
+// wish is the name that the file is to have.
+func (j *Job) wish() string {
+	return j.Target.Path(j.URL)
 }
 
 // openSink finds out where the bytes go, before the network is touched. Where
@@ -81,6 +87,11 @@ type Result struct {
 // cause is returned and the state is kept for the next run. Errors lead to a
 // *fetch.Error, a *store.Error, ErrChecksum, ErrChanged or ctx's cause.
 func (e *Engine) Download(ctx context.Context, job *Job) (Result, error) {
+	return e.download(ctx, job, false)
+}
+
+// download is Download; begun says that the file was published before.
+func (e *Engine) download(ctx context.Context, job *Job, begun bool) (Result, error) {
 	var running hash.Hash // of a stream's bytes, which cannot be read again
 	var tee io.Writer
 	if job.Checksum != nil {
@@ -88,7 +99,9 @@ func (e *Engine) Download(ctx context.Context, job *Job) (Result, error) {
 		tee = running
 	}
 	to, name, err := e.openSink(job, tee)
-	e.cfg.Bus.Publish(event.FileStarted{At: e.now(), File: job.ID, URL: redact(job.URL), Output: name})
+	if !begun {
+		e.cfg.Bus.Publish(event.FileStarted{At: e.now(), File: job.ID, URL: redact(job.URL), Output: name})
+	}
 	if err != nil {
 		return Result{Output: name, Size: -1}, err
 	}

@@ -16,14 +16,9 @@ import (
 // its page for the object.
 const parkTime = 3 * scheduler.Second
 
-// hear takes a message from a transfer.
-func (d *download) hear(reqs context.Context, m message) {
-	if m.resp == nil {
-		d.ended(reqs, m)
-		return
-	}
-	d.links[m.t.link].answered = true
-	if d.err == nil && !m.t.released && !d.wholeMode && d.doubtful(m.resp) {
+// respond implements work.
+func (d *download) respond(reqs context.Context, m message) {
+	if d.err == nil && !m.t.released && !d.whole && d.doubtful(m.resp) {
 		d.doubts = append(d.doubts, m)
 		d.doubt()
 		return
@@ -58,10 +53,9 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 		return false
 	}
 	t.resp = resp
-	rtt := d.e.links[t.link].roundTrip(resp.Conn())
-	d.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.told, RTT: rtt})
+	d.measure(reqs, t, resp)
 	switch {
-	case d.wholeMode:
+	case d.whole:
 		return d.judgeWhole(t, resp)
 	case d.ref == nil && resp.Object.Size < 0:
 		// Pieces of an object whose size nobody tells cannot be laid out.
@@ -100,10 +94,10 @@ func (d *download) sized(reqs context.Context, size int64) {
 }
 
 // use notes that a link's bytes are taken.
-func (d *download) use(id scheduler.LinkID) {
-	if !d.links[id].used {
-		d.links[id].used = true
-		d.e.cfg.Bus.Publish(event.LinkChanged{At: d.e.now(), Link: id, State: event.LinkUsed, Reason: d.links[id].why})
+func (o *owner) use(id scheduler.LinkID) {
+	if !o.links[id].used {
+		o.links[id].used = true
+		o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: id, State: event.LinkUsed, Reason: o.links[id].why})
 	}
 }
 
@@ -118,7 +112,7 @@ func noRanges() error {
 // its time, they are believed, ranges rather than whole objects.
 func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool { return m.t.released })
-	if d.doubtSince == 0 || d.err != nil || d.wholeMode {
+	if d.doubtSince == 0 || d.err != nil || d.whole {
 		return
 	}
 	if d.ref != nil {

@@ -221,6 +221,12 @@ func (r *route) client(s scheduler.StreamID) *fetch.Client {
 	return r.clients[s]
 }
 
+// drop closes a stream's connections, on which there is no request.
+func (r *route) drop(s scheduler.StreamID) {
+	r.clients[s].Close()
+	r.clients[s] = nil
+}
+
 // current says whether c is still in use; a request in flight may have an older
 // one.
 func (r *route) current(c *fetch.Client) bool { return slices.Contains(r.clients[:], c) }

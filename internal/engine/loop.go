@@ -22,7 +22,7 @@ const (
 func (d *download) loop(ctx, reqs context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for d.err == nil && !d.complete && !d.wholeMode {
+	for d.err == nil && !d.complete && !d.whole {
 		timer.Reset(time.Duration(d.untilWake()))
 		select {
 		case m := <-d.tell:
@@ -43,9 +43,9 @@ func (d *download) loop(ctx, reqs context.Context) {
 }
 
 // untilWake is how long nothing but a message can be of interest.
-func (d *download) untilWake() scheduler.Time {
-	wake := d.core.NextWake()
-	now := d.e.now()
+func (o *owner) untilWake() scheduler.Time {
+	wake := o.core.NextWake()
+	now := o.e.now()
 	if wake == scheduler.Never || wake-now > idleWake {
 		return idleWake
 	}
@@ -59,19 +59,11 @@ func (d *download) lookAround(reqs context.Context) {
 		return
 	}
 	now := d.e.now()
-	d.lookForLoss(now)
-	d.lookForReturns(reqs)
-	d.noteSpent()
-	for _, t := range d.transfers {
-		d.count(reqs, t)
-	}
-	d.tellSpent(reqs)
-	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
-	d.gatherAll(now)
+	d.follow(reqs, now)
 	d.watchStalls(now)
 	d.settleDoubts(reqs, now)
 	d.sampleSometimes(now)
-	if !d.recording && now >= d.nextRecord && d.ref != nil && !d.wholeMode && d.to.window() == 0 {
+	if !d.recording && now >= d.nextRecord && d.ref != nil && !d.whole && d.to.window() == 0 {
 		d.nextRecord = now + checkpointEvery
 		d.recording = true
 		done := d.core.Done(nil)
@@ -81,42 +73,47 @@ func (d *download) lookAround(reqs context.Context) {
 }
 
 // count tells the scheduler what a transfer has received since last time.
-func (d *download) count(reqs context.Context, t *transfer) {
+func (o *owner) count(reqs context.Context, t *transfer) {
 	got := t.got.Load()
 	trip := scheduler.Time(0)
-	if d.core.RTT(t.link) == 0 { // its handshake tells before any byte does
-		trip = d.e.links[t.link].roundTrip(nil)
+	if o.core.RTT(t.link) == 0 { // its handshake tells before any byte does
+		trip = o.e.links[t.link].roundTrip(nil)
 	}
 	if t.released || got == t.told && trip == 0 {
 		return
 	}
 	if got != t.told {
-		d.gain(t, got)
+		o.gain(t, got)
 	}
-	d.step(reqs, scheduler.Input{
-		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, RTT: trip, Reordered: d.links[t.link].disorder,
+	o.step(reqs, scheduler.Input{
+		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, RTT: trip, Reordered: o.links[t.link].disorder,
 	})
 }
 
 // lookForLoss counts the packets that came out of order on the connections.
-func (d *download) lookForLoss(now scheduler.Time) {
-	if d.e.cfg.Parallelism != 0 || now-d.lossAsked < lossEvery {
+func (o *owner) lookForLoss(now scheduler.Time) {
+	if o.lossless || now-o.lossAsked < lossEvery {
 		return
 	}
-	d.lossAsked = now
-	for _, t := range d.transfers {
+	o.lossAsked = now
+	for _, t := range o.transfers {
 		if t.resp != nil && !t.released {
-			d.links[t.link].disorder += d.e.routes[t.link].disorder(t.stream, t.resp.Conn())
+			o.links[t.link].disorder += o.e.routes[t.link].disorder(t.stream, t.resp.Conn())
 		}
 	}
 }
 
 // gain notes that a transfer has got so many bytes.
-func (d *download) gain(t *transfer, got int64) {
-	now := d.e.now()
-	d.links[t.link].gained += got - t.told
-	d.links[t.link].streams |= 1 << t.stream
-	d.links[t.link].lastByte = now
+func (o *owner) gain(t *transfer, got int64) {
+	now := o.e.now()
+	o.links[t.link].gained += got - t.told
+	o.links[t.link].streams |= 1 << t.stream
+	o.links[t.link].lastByte = now
+	o.links[t.link].heard[t.stream] = now
+	if t.of != nil {
+		t.of.got += got - t.told
+		o.received[t.of.class] += got - t.told
+	}
 	t.told, t.progress = got, now
 	t.toldAt = scheduler.Time(t.lastByte.Load())
 }

@@ -35,33 +35,33 @@ func outcomeOf(c fetch.Class) event.Outcome {
 }
 
 // lose takes a link out of the download, until it is renewed.
-func (d *download) lose(reqs context.Context, id scheduler.LinkID, err error) {
-	l := &d.links[id]
+func (o *owner) lose(reqs context.Context, id scheduler.LinkID, err error) {
+	l := &o.links[id]
 	if l.lost {
 		return
 	}
 	l.lost, l.err = true, err
-	d.step(reqs, scheduler.Input{Kind: scheduler.LinkDown, Link: id})
-	if d.several() {
-		d.changed(id, event.LinkLost, err.Error())
+	o.step(reqs, scheduler.Input{Kind: scheduler.LinkDown, Link: id})
+	if o.several() {
+		o.changed(id, event.LinkLost, err.Error())
 	}
 }
 
 // checkLost ends the download when no link is left, with the error that says
 // most: what a server answered, rather than that another link had no server.
-func (d *download) checkLost() {
-	if d.complete {
+func (o *owner) checkLost() {
+	if o.complete {
 		return
 	}
 	worst, rank := error(nil), -1
-	for i := range d.links {
-		l := &d.links[i]
+	for i := range o.links {
+		l := &o.links[i]
 		if !l.there {
 			continue
 		}
 		err := l.err
 		if l.capped && !l.lost {
-			err = fmt.Errorf("%s: %w", d.e.links[i].name(), ErrCapped)
+			err = fmt.Errorf("%s: %w", o.e.links[i].name(), ErrCapped)
 		}
 		if !l.lost && !l.capped {
 			return
@@ -70,7 +70,7 @@ func (d *download) checkLost() {
 			worst, rank = err, r
 		}
 	}
-	d.fail(worst)
+	o.fail(worst)
 }
 
 // rankOf orders errors by how much they say about the object.

@@ -17,10 +17,10 @@ type sampled struct {
 	rate float64 // of wholeBy, bytes per second
 }
 
-func (d *download) changed(id scheduler.LinkID, s event.LinkState, reason string) {
-	d.e.cfg.Bus.Publish(event.LinkChanged{At: d.e.now(), Link: id, State: s, Reason: reason})
+func (o *owner) changed(id scheduler.LinkID, s event.LinkState, reason string) {
+	o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: id, State: s, Reason: reason})
 	if s != event.LinkUsed || reason != "" {
-		d.e.notice(s == event.LinkLost, "%s: %s: %s", d.e.links[id].name(), s, reason)
+		o.e.notice(s == event.LinkLost, "%s: %s: %s", o.e.links[id].name(), s, reason)
 	}
 }
 
@@ -32,27 +32,33 @@ func (d *download) sampleSometimes(now scheduler.Time) {
 
 // sample tells observers where the download stands.
 func (d *download) sample() {
-	s := event.Sample{At: d.e.now(), File: d.job.ID, Size: d.size(), Links: make([]event.LinkSample, d.linkCount())}
-	for id := range s.Links {
-		l := scheduler.LinkID(id)
-		segments, open := d.e.links[id].segments.lately(s.At)
-		s.Links[id] = event.LinkSample{
-			Bytes: d.links[id].bytes, Wasted: d.links[id].wasted,
-			Rate: d.core.Rate(l), Bandwidth: d.core.Bandwidth(l),
-			RTT: time.Duration(d.e.links[id].roundTrip(nil)), InFlight: d.core.Requests(l),
-			Connections: open, TCP: segments,
-		}
-	}
-	for _, t := range d.transfers {
-		s.Links[t.link].Bytes += t.got.Load()
-	}
-	if d.wholeMode {
+	s := event.Sample{At: d.e.now(), File: d.job.ID, Size: d.size(), Links: d.sampleLinks()}
+	if d.whole {
 		d.sampleWhole(&s)
 	} else if s.Size >= 0 {
 		s.Done = s.Size - d.core.Left()
 	}
 	d.sampled.at = s.At
 	d.e.cfg.Bus.Publish(s)
+}
+
+// sampleLinks is what each link has brought and is doing.
+func (o *owner) sampleLinks() []event.LinkSample {
+	links := make([]event.LinkSample, o.linkCount())
+	for id := range links {
+		l, shared := scheduler.LinkID(id), o.e.links[id]
+		segments, open := shared.segments.lately(o.e.now())
+		links[id] = event.LinkSample{
+			Bytes: o.links[id].bytes, Wasted: o.links[id].wasted,
+			Rate: o.core.Rate(l), Bandwidth: o.core.Bandwidth(l),
+			RTT: time.Duration(shared.roundTrip(nil)), InFlight: o.core.Requests(l),
+			Connections: open, TCP: segments,
+		}
+	}
+	for _, t := range o.transfers {
+		links[t.link].Bytes += t.got.Load()
+	}
+	return links
 }
 
 // sampleWhole adds what the scheduler, which has no part in it, cannot know of

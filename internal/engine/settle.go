@@ -32,35 +32,35 @@ type ending struct {
 }
 
 // ended books what a transfer came to, and does what follows.
-func (d *download) ended(reqs context.Context, m message) {
+func (o *owner) ended(reqs context.Context, m message) {
 	t := m.t
-	d.transfers = slices.DeleteFunc(d.transfers, func(o *transfer) bool { return o == t })
+	o.transfers = slices.DeleteFunc(o.transfers, func(other *transfer) bool { return other == t })
 	t.cancel(errOver)
 	got, last := t.got.Load(), scheduler.Time(t.lastByte.Load())
 	useful := min(got, t.end.Load()-t.off)
 	switch {
 	case t.released:
 		useful, last = min(useful, t.counts), t.toldAt
-	case m.err != nil && (t.copy || d.wholeMode): // whole mode starts again at the first byte
+	case m.err != nil && (t.copy || o.whole): // whole mode starts again at the first byte
 		useful = 0
 	}
-	l := &d.links[t.link]
+	l := &o.links[t.link]
 	l.bytes += got
 	l.wasted += got - useful
 	if !t.released && got > t.told {
-		d.gain(t, got)
+		o.gain(t, got)
 	}
-	end := d.diagnose(reqs, t, m.err)
+	end := o.work.diagnose(reqs, t, m.err)
 	ended := event.RequestEnded{
-		At: d.e.now(), File: d.job.ID, Link: t.link, Chunk: t.chunk, Off: t.off, Bytes: got, Wasted: got - useful,
+		At: o.e.now(), File: t.file, Link: t.link, Chunk: t.chunk, Off: t.off, Bytes: got, Wasted: got - useful,
 		Outcome: end.outcome, Retry: end.retry, Sent: t.sent,
 		FirstByte: scheduler.Time(t.firstByte.Load()), LastByte: last,
 	}
 	if m.err != nil && end.outcome != event.OutcomeDone && end.outcome != event.OutcomeCancelled {
 		ended.Error = m.err.Error()
 	}
-	d.e.cfg.Bus.Publish(ended)
-	d.conclude(reqs, t, got, m.err == nil, end)
+	o.e.cfg.Bus.Publish(ended)
+	o.work.conclude(reqs, t, got, m.err == nil, end)
 }
 
 // conclude tells the scheduler how a transfer ended. What it got counts, also
@@ -126,13 +126,13 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 // needless says whether t got nothing on a connection that never brought anything,
 // while others of its link did, or may: the server may bound how many there are.
 // What it answers then counts against nobody.
-func (d *download) needless(t *transfer) bool {
-	l := &d.links[t.link]
+func (o *owner) needless(t *transfer) bool {
+	l := &o.links[t.link]
 	if !l.used || l.streams&(1<<t.stream) != 0 || t.got.Load() > 0 {
 		return false
 	}
-	return l.streams != 0 || slices.ContainsFunc(d.transfers, func(o *transfer) bool {
-		return o.link == t.link && o.stream != t.stream
+	return l.streams != 0 || slices.ContainsFunc(o.transfers, func(other *transfer) bool {
+		return other.link == t.link && other.stream != t.stream
 	})
 }
 
@@ -166,17 +166,23 @@ func (d *download) tries(err error) int {
 
 // failed counts a failure against its link.
 func (d *download) failed(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration) ending {
-	l := &d.links[t.link]
-	if l.gained >= worthwhile && !d.wholeMode { // in whole mode everything is lost
+	return d.failedLink(t, outcome, err, retryAfter, d.tries(err))
+}
+
+// failedLink counts a failure against its link, which is lost with so many tries in
+// a row; 0: with no number.
+func (o *owner) failedLink(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration, tries int) ending {
+	l := &o.links[t.link]
+	if l.gained >= worthwhile && !o.whole { // in whole mode everything is lost
 		l.failures = 0
 	}
 	l.gained = 0
 	l.failures++
-	if tries := d.tries(err); tries > 0 && l.failures >= tries {
+	if tries > 0 && l.failures >= tries {
 		return ending{outcome: outcome, lost: fmt.Errorf("%w (after %d tries)", err, l.failures)}
 	}
 	wait := max(backoff(l.failures), retryAfter)
-	d.e.notice(false, "%s: %v; next try in %.1f s", d.e.links[t.link].name(), err, wait.Seconds())
+	o.e.notice(false, "%s: %v; next try in %.1f s", o.e.links[t.link].name(), err, wait.Seconds())
 	return ending{outcome: outcome, retry: true, wait: wait}
 }
 
@@ -197,7 +203,7 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 		size = fe.Object.Size
 	}
 	switch {
-	case d.wholeMode:
+	case d.whole:
 		return status
 	case d.ref != nil:
 		if size >= 0 && size != d.ref.Size {

@@ -9,60 +9,62 @@ import (
 )
 
 // step gives the scheduler an input and carries out its actions.
-func (d *download) step(reqs context.Context, in scheduler.Input) {
-	if d.wholeMode {
+func (o *owner) step(reqs context.Context, in scheduler.Input) {
+	if o.whole {
 		return // there is nothing left to schedule
 	}
-	now := d.e.now()
-	d.actions = d.core.Step(now, in, d.actions[:0])
-	if d.e.cfg.Record {
-		d.e.cfg.Bus.Publish(event.Step{At: now, File: d.job.ID, Input: in, Actions: append([]scheduler.Action(nil), d.actions...)})
+	now := o.e.now()
+	o.actions = o.core.Step(now, in, o.actions[:0])
+	if o.e.cfg.Record {
+		o.e.cfg.Bus.Publish(event.Step{At: now, File: o.file, Input: in, Actions: append([]scheduler.Action(nil), o.actions...)})
 	}
-	for _, a := range d.actions {
-		d.act(reqs, a)
+	for _, a := range o.actions {
+		o.act(reqs, a)
 	}
 }
 
-func (d *download) act(reqs context.Context, a scheduler.Action) {
+func (o *owner) act(reqs context.Context, a scheduler.Action) {
 	switch a.Kind {
 	case scheduler.Start:
-		if d.err == nil {
-			t := &transfer{chunk: a.Chunk, link: a.Link, stream: a.Stream, off: a.Range.Off, copy: a.Copy}
-			t.end.Store(a.Range.End)
-			d.launch(reqs, t)
+		if o.err == nil {
+			t := &transfer{chunk: a.Chunk, link: a.Link, stream: a.Stream, copy: a.Copy, file: o.file}
+			o.work.aim(t, a.Range.Off)
+			t.off = a.Range.Off - t.base
+			t.end.Store(a.Range.End - t.base)
+			o.launch(reqs, t)
 		}
 	case scheduler.Shrink:
-		if t := d.find(a.Chunk); t != nil {
-			t.end.Store(a.Range.End)
+		if t := o.find(a.Chunk); t != nil {
+			t.end.Store(a.Range.End - t.base)
 			if t.resp != nil {
 				t.resp.Gather(1) // it may be waiting for more than that
 			}
 		}
 	case scheduler.Cancel:
-		if t := d.find(a.Chunk); t != nil {
+		if t := o.find(a.Chunk); t != nil {
 			t.released, t.counts = true, a.Range.Len()
 			cause := errReleased
-			if d.banning(a.Link) {
+			if o.banning(a.Link) {
 				cause = fetch.ErrStalled // its connection is of no use either
 			}
 			t.cancel(cause)
 		}
 	case scheduler.Ban:
-		d.links[a.Link].banned = true
-		d.changed(a.Link, event.LinkBanned, "too slow or silent")
+		o.links[a.Link].banned = true
+		o.changed(a.Link, event.LinkBanned, "too slow or silent")
 	case scheduler.Unban:
-		d.links[a.Link].banned = false
-		d.changed(a.Link, event.LinkUsed, "it answers again")
+		o.links[a.Link].banned = false
+		o.changed(a.Link, event.LinkUsed, "it answers again")
 	case scheduler.Complete:
-		d.complete = true
+		o.complete = true
 	case scheduler.Rest, scheduler.Wake:
-		d.rest(a)
+		o.rest(a)
 	}
 }
 
 // banning says whether the actions being carried out ban a link.
-func (d *download) banning(id scheduler.LinkID) bool {
-	for _, a := range d.actions {
+func (o *owner) banning(id scheduler.LinkID) bool {
+	for _, a := range o.actions {
 		if a.Kind == scheduler.Ban && a.Link == id {
 			return true
 		}
@@ -70,8 +72,8 @@ func (d *download) banning(id scheduler.LinkID) bool {
 	return false
 }
 
-func (d *download) find(id scheduler.ChunkID) *transfer {
-	for _, t := range d.transfers {
+func (o *owner) find(id scheduler.ChunkID) *transfer {
+	for _, t := range o.transfers {
 		if t.chunk == id {
 			return t
 		}
@@ -80,15 +82,15 @@ func (d *download) find(id scheduler.ChunkID) *transfer {
 }
 
 // launch sends a transfer's request.
-func (d *download) launch(reqs context.Context, t *transfer) {
+func (o *owner) launch(reqs context.Context, t *transfer) {
 	ctx, cancel := context.WithCancelCause(reqs)
 	t.cancel = cancel
-	t.client = d.e.routes[t.link].client(t.stream)
-	t.sent = d.e.now()
+	t.client = o.e.routes[t.link].client(t.stream)
+	t.sent = o.e.now()
 	t.progress = t.sent
-	d.transfers = append(d.transfers, t)
-	d.e.cfg.Bus.Publish(event.RequestStarted{
-		At: t.sent, File: d.job.ID, Link: t.link, Chunk: t.chunk, Off: t.off, End: t.end.Load(),
+	o.transfers = append(o.transfers, t)
+	o.e.cfg.Bus.Publish(event.RequestStarted{
+		At: t.sent, File: t.file, Link: t.link, Chunk: t.chunk, Off: t.off, End: t.end.Load(),
 	})
-	go d.e.run(ctx, t, d.links[t.link].url, d.to, d.tell)
+	go o.e.run(ctx, t, o.tell)
 }

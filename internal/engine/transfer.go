@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"sync/atomic"
 
+	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -32,7 +33,13 @@ type transfer struct {
 	link   scheduler.LinkID
 	stream scheduler.StreamID
 	client *fetch.Client
-	whole  bool // asks for the whole object, without a range
+	file   event.FileID
+	u      *url.URL
+	to     sink   // of a batch: once the file is open
+	of     *entry // of a batch
+	eager  bool   // every byte is wanted at once: a consumer waits for it
+	whole  bool   // asks for the whole object, without a range
+	base   int64  // the scheduler's address of the object's first byte
 	sent   scheduler.Time
 	cancel context.CancelCauseFunc
 
@@ -67,12 +74,19 @@ type message struct {
 
 // run makes the request and stores what comes. Its last act is to say that it
 // has ended.
-func (e *Engine) run(ctx context.Context, t *transfer, u *url.URL, to sink, tell chan<- message) {
-	resp, err := e.open(ctx, t, u, tell)
-	if err == nil {
-		err = e.receive(ctx, t, resp, to)
+func (e *Engine) run(ctx context.Context, t *transfer, tell chan<- message) {
+	resp, err := e.open(ctx, t, tell)
+	if err == nil && t.of != nil {
+		t.to, err = t.of.open(ctx, t)
 	}
-	if resp != nil {
+	if err == nil {
+		err = e.receive(ctx, t, resp, t.to)
+	}
+	switch {
+	case resp == nil:
+	case errors.Is(err, errThere):
+		resp.Discard(worthwhile) // of a byte that only asked a question
+	default:
 		resp.Discard(0) // a range that was cut short: its rest is not wanted
 	}
 	tell <- message{t: t, err: err}
@@ -80,12 +94,12 @@ func (e *Engine) run(ctx context.Context, t *transfer, u *url.URL, to sink, tell
 
 // open makes the request and asks the owner whether to read the response, which
 // is returned also where that is not so.
-func (e *Engine) open(ctx context.Context, t *transfer, u *url.URL, tell chan<- message) (*fetch.Response, error) {
+func (e *Engine) open(ctx context.Context, t *transfer, tell chan<- message) (*fetch.Response, error) {
 	off, end := t.off, t.end.Load()
 	if t.whole {
 		end = -1
 	}
-	resp, err := t.client.Get(ctx, u, off, end)
+	resp, err := t.client.Get(ctx, t.u, off, end)
 	if err != nil {
 		return nil, err
 	}

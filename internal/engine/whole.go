@@ -11,7 +11,7 @@ import (
 // goWhole makes the download one stream: the one of m, or, where that is nil, of
 // a request still to be made over a link. All other transfers are over.
 func (d *download) goWhole(id scheduler.LinkID, m *message) {
-	d.wholeMode = true
+	d.whole = true
 	d.wholeLink = id
 	for _, t := range d.transfers {
 		if m == nil || t != m.t {
@@ -42,7 +42,7 @@ func (d *download) judgeWhole(t *transfer, resp *fetch.Response) bool {
 		if !d.adopt(t, resp, false) {
 			return false
 		}
-		d.e.notice(true, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].name())
+		d.e.notice(!d.e.ofMany, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].name())
 	}
 	d.use(t.link)
 	t.off, t.told = 0, 0
@@ -131,7 +131,8 @@ const firstWhole = scheduler.ChunkID(1) << 30
 
 // requestWhole asks for the whole object over the link whose turn it is.
 func (d *download) requestWhole(reqs context.Context, attempt int) {
-	t := &transfer{chunk: firstWhole + scheduler.ChunkID(attempt), link: d.wholeLink, whole: true}
+	t := &transfer{chunk: firstWhole + scheduler.ChunkID(attempt), link: d.wholeLink, file: d.file, whole: true}
+	d.aim(t, 0)
 	t.end.Store(wholeObject)
 	d.wholeBy = t
 	d.launch(reqs, t)

@@ -24,6 +24,10 @@ type Event interface {
 // FileID counts a run's files from 0, in the order in which they were named.
 type FileID int32
 
+// Batch stands for all files of a batch, which share one scheduler, in its Samples
+// and Steps.
+const Batch FileID = -1
+
 // LinkInfo describes a link once, when the run begins or the link joins it.
 type LinkInfo struct {
 	Name string `json:"name"`
@@ -163,11 +167,12 @@ type LinkSample struct {
 	TCP         TCPSegments `json:"tcp"`
 }
 
-// Sample is where a file stands, several times a second. It may be dropped.
+// Sample is where a file stands, or all of a Batch, several times a second. It may be
+// dropped.
 type Sample struct {
 	At    scheduler.Time `json:"at"`
 	File  FileID         `json:"file"`
-	Size  int64          `json:"size"` // -1: unknown
+	Size  int64          `json:"size"` // -1: unknown; of a Batch as far as one knows
 	Done  int64          `json:"done"` // bytes of the file that are there, resumed ones included
 	Links []LinkSample   `json:"links"`
 }
@@ -189,6 +194,7 @@ type SchedulerStarted struct {
 	NoSteal     bool              `json:"no_steal"`
 	NoFailover  bool              `json:"no_failover"`
 	Parallelism int               `json:"parallelism"`
+	Batch       bool              `json:"batch,omitempty"` // of many files: as in scheduler.Config
 
 	Energy   scheduler.EnergyMode `json:"energy,omitempty"`
 	Deadline scheduler.Time       `json:"deadline,omitempty"` // 0: none
@@ -201,6 +207,16 @@ type Step struct {
 	File    FileID             `json:"file"`
 	Input   scheduler.Input    `json:"input"`
 	Actions []scheduler.Action `json:"actions,omitempty"`
+}
+
+// Tuned says how a link's connections are shared out among the files of a batch from
+// now on, and why.
+type Tuned struct {
+	At   scheduler.Time   `json:"at"`
+	Link scheduler.LinkID `json:"link"`
+	Mode string           `json:"mode"` // "manual", "hat", "eht" or "lowe"
+	Plan scheduler.Plan   `json:"plan"`
+	Why  string           `json:"why"` // short, for people
 }
 
 // Notice is a message for the person who runs the program.
@@ -308,6 +324,9 @@ func (SchedulerStarted) Kind() string { return "scheduler_started" }
 
 // Kind names the event in a record.
 func (Step) Kind() string { return "step" }
+
+// Kind names the event in a record.
+func (Tuned) Kind() string { return "tuned" }
 
 // Kind names the event in a record.
 func (Notice) Kind() string { return "notice" }

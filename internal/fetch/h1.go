@@ -14,8 +14,9 @@ const (
 	maxHeaderBytes = 256 << 10
 	// maxInterim bounds how many 1xx responses come before the real one.
 	maxInterim = 8
-	// maxDepth bounds the requests on one connection, the one being read included.
-	maxDepth = 8
+	// maxDepth bounds the requests on one connection, the one being read included: of
+	// small files it takes many to fill a long trip.
+	maxDepth = 32
 	// wellServed is how many responses a connection must have carried for its end
 	// to be no evidence against pipelining (keepalive_requests of nginx, say).
 	wellServed = 8

@@ -67,6 +67,7 @@ http {
   access_log off; client_body_temp_path %[1]s/1; proxy_temp_path %[1]s/2; fastcgi_temp_path %[1]s/3;
   uwsgi_temp_path %[1]s/4; scgi_temp_path %[1]s/5;
   server { listen unix:%[1]s/socket ssl http2; ssl_certificate %[1]s/cert; ssl_certificate_key %[1]s/key; root %[1]s; }
+  server { listen unix:%[1]s/clear; root %[1]s; keepalive_requests 100; }
 }`, dir))
 	cmd := exec.Command(exe, "-p", dir, "-c", dir+"/conf", "-e", dir+"/err")
 	if err := cmd.Start(); err != nil {
@@ -140,6 +141,30 @@ func TestNginx(t *testing.T) {
 		t.Errorf("beyond the end: %v", e)
 	}
 	if n := c.Stats().Connections; n != 1 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// TestNginxEndsConnections: what stands behind a connection's last response in the
+// queue is sent again unnoticed, and queues go on being used.
+func TestNginxEndsConnections(t *testing.T) {
+	b := testbody.Body{Size: 8 << 20, Seed: 71}
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	defer s.Close()
+	d := startNginx(t, s, b)
+	c := clientOver(t, Config{}, unixDialer(filepath.Join(filepath.Dir(string(d)), "clear")))
+	f := &fetching{t: t, ctx: t.Context(), c: c, u: parse(t, "http://example.com/body"), b: b}
+	slots := make(chan struct{}, maxDepth)
+	const requests = 1500
+	for i := range int64(requests) {
+		slots <- struct{}{}
+		f.wg.Go(func() {
+			f.fetch(i*4000, i*4000+4000)
+			<-slots
+		})
+	}
+	f.wg.Wait()
+	if n := c.Stats().Connections; n < requests/100 || n > requests/50 {
 		t.Errorf("%d connections", n)
 	}
 }

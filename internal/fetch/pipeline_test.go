@@ -32,20 +32,22 @@ type fetching struct {
 }
 
 func (f *fetching) start(off, end int64) {
-	f.wg.Go(func() {
-		r, err := f.c.Get(f.ctx, f.u, off, end)
-		if err != nil {
-			f.t.Errorf("get [%d, %d): %v", off, end, err)
-			return
-		}
-		got, err := io.ReadAll(r)
-		if err != nil || sum(got) != sum(part(f.t, f.b, off, end)) {
-			f.t.Errorf("read [%d, %d): %v or other bytes", off, end, err)
-		}
-		if err := r.Close(); err != nil {
-			f.t.Error(err)
-		}
-	})
+	f.wg.Go(func() { f.fetch(off, end) })
+}
+
+func (f *fetching) fetch(off, end int64) {
+	r, err := f.c.Get(f.ctx, f.u, off, end)
+	if err != nil {
+		f.t.Errorf("get [%d, %d): %v", off, end, err)
+		return
+	}
+	got, err := io.ReadAll(r)
+	if err != nil || sum(got) != sum(part(f.t, f.b, off, end)) {
+		f.t.Errorf("read [%d, %d): %v or other bytes", off, end, err)
+	}
+	if err := r.Close(); err != nil {
+		f.t.Error(err)
+	}
 }
 
 // waitPending waits until n requests are queued at the client's only connection.

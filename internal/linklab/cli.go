@@ -118,6 +118,7 @@ The keys of a link (of --link, and of a link line in a scenario file):
   vary    0..1: the rate wanders within down*(1±vary), with mean down (0)
   trace   file in mahimahi's format that gives the rate its shape
   power   model of the radio: wifi-s7-mean, lte, nr, ... (none)
+  perconn mW that each open connection adds while bytes cross (0)
 
 A scenario file holds such lines and events, counted from the first packet
 that COMMAND sends over any link:
@@ -151,6 +152,7 @@ func newRun(args []string, status *int) *cobra.Command {
 		size = "250MB"
 		kind string
 		set  string
+		rmem string
 	)
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT...]",
@@ -178,6 +180,11 @@ func newRun(args []string, status *int) *cobra.Command {
 					return err
 				}
 			}
+			if rmem != "" {
+				if c.ReceiveBuffer, err = ParseSize(rmem); err != nil {
+					return fmt.Errorf("--receive-buffer: %w", err)
+				}
+			}
 			switch kind {
 			case "builtin":
 			case "nginx":
@@ -199,6 +206,7 @@ func newRun(args []string, status *int) *cobra.Command {
 	cmd.Flags().BoolVar(&c.TLS, "tls", false, "serve https too")
 	cmd.Flags().BoolVar(&c.SourceRules, "source-rules", false, "route by source address, for programs that bind to one")
 	cmd.Flags().IntVar(&c.RPFilter, "rp-filter", 0, "rp_filter of the devices: 0, 1 or 2")
+	cmd.Flags().StringVar(&rmem, "receive-buffer", "", "largest receive buffer of COMMAND's connections: `SIZE` in bytes, as of an old\nphone (default enough for every link)")
 	cmd.MarkFlagsMutuallyExclusive("serve", "size", "files")
 	e.add(cmd, &c)
 	return cmd

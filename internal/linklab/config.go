@@ -33,6 +33,9 @@ type Config struct {
 	TLS         bool // serve https too, with a CA of the lab's own
 	SourceRules bool // route by source address, so that binding to one takes effect
 	RPFilter    int  // rp_filter of both namespaces: 0 off, 1 strict, 2 loose
+	// ReceiveBuffer is the largest receive buffer of a connection of the client, in
+	// bytes; some half of it is the window that it offers. 0: enough for every link.
+	ReceiveBuffer int64
 	// Battery is that of the phone that the lab plays where a link has a power
 	// model. Its noise has the lab's Seed.
 	Battery battery.Config
@@ -50,6 +53,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.Size < 0 {
 		return c, fmt.Errorf("size %d: must not be negative", c.Size)
+	}
+	if c.ReceiveBuffer != 0 && (c.ReceiveBuffer < 4096 || c.ReceiveBuffer > 1<<30) {
+		return c, fmt.Errorf("receive buffer of %d bytes: must be within 4096..1 GiB", c.ReceiveBuffer)
 	}
 	if c.RPFilter < 0 || c.RPFilter > 2 {
 		return c, fmt.Errorf("rp_filter %d: must be 0, 1 or 2", c.RPFilter)

@@ -1,6 +1,7 @@
 package linklab
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -85,8 +86,9 @@ func (l *Lab) namespaces() error {
 	if l.client, err = newNSThread(true); err != nil {
 		return namespaceError(err)
 	}
+	rmem := map[*nsThread]int64{l.serv: receiveBuffer, l.client: cmp.Or(l.cfg.ReceiveBuffer, receiveBuffer)}
 	for _, t := range []*nsThread{l.serv, l.client} {
-		if err := t.do(func() error { return prepareNamespace(l.cfg.RPFilter) }); err != nil {
+		if err := t.do(func() error { return prepareNamespace(l.cfg.RPFilter, rmem[t]) }); err != nil {
 			return namespaceError(err)
 		}
 	}

@@ -220,7 +220,11 @@ func TestCSVAndJSON(t *testing.T) {
 }
 
 func TestFormatOf(t *testing.T) {
-	for name, want := range map[string]string{"a.html": ".html", "b.HTM": ".html", "x/y.Png": ".png", "a": "", "a.pdf": "", "": ""} {
+	names := map[string]string{"a.html": ".html", "b.HTM": ".html", "x/y.Svg": ".svg", "a": "", "a.pdf": "", "": "", "x/y.Png": ""}
+	if plot.HasPNG {
+		names["x/y.Png"] = ".png"
+	}
+	for name, want := range names {
 		got, err := FormatOf(name)
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v", name, got, err)

@@ -1,3 +1,5 @@
+//go:build png || !(android || (linux && (arm || arm64)))
+
 package plot
 
 import (
@@ -25,8 +27,8 @@ const (
 	maxPixels = 25 << 20
 )
 
-// ErrTooLarge says that so many figures do not fit into one PNG.
-var ErrTooLarge = errors.New("too many figures for one PNG")
+// HasPNG says whether this build can make PNGs.
+const HasPNG = true
 
 // WritePNG writes figures as one PNG on white, in as many columns as columns says.
 // Its error is ErrTooLarge, or that of w.

@@ -91,7 +91,7 @@ func (b *bars) add(e event.Event) {
 	case event.RunStarted:
 		b.started = true
 	case event.FileStarted:
-		if b.board.files > 1 && b.board.files <= maxFileRows && b.fileRow(e.File) == nil {
+		if !b.board.open && b.board.files > 1 && b.board.files <= maxFileRows && b.fileRow(e.File) == nil {
 			b.files = append(b.files, &fileRow{id: e.File, name: filepath.Base(e.Output)})
 			slices.SortFunc(b.files, func(x, y *fileRow) int { return cmp.Compare(x.id, y.id) })
 		}
@@ -141,7 +141,7 @@ func (b *board) linkRow(i int) row {
 func (b *board) totalRow() row {
 	part, known := b.fraction()
 	r := row{name: "total", bytes: units.Bytes(b.done()), rate: units.Mbit(b.rate), percent: "-", part: part, known: known}
-	if !known && b.files > 1 { // nobody knows how many bytes there will be
+	if !known && b.files > 1 && !b.open { // nobody knows how many bytes there will be
 		r.part, r.known = ratio(int64(b.ended), int64(b.files)), true
 	}
 	if r.known {

@@ -23,7 +23,9 @@ const maxFileRows = 4
 type board struct {
 	links  []link
 	active []*file // started and not ended, oldest first
-	files  int     // of the run
+	batch  file    // of the run's batch, if there is one: its samples are of all its files
+	files  int     // of the run; those that have started while open
+	open   bool    // nobody knows yet how many files there are
 	began  int     // files that have started
 	ended  int     // files that have ended
 	failed int     // of these, in vain
@@ -63,7 +65,7 @@ type file struct {
 func (b *board) add(e event.Event) {
 	switch e := e.(type) {
 	case event.RunStarted:
-		b.files = e.Files
+		b.files, b.open = e.Files, e.Files == 0
 		b.links = b.links[:0]
 		for _, l := range e.Links {
 			b.links = append(b.links, link{name: l.Name, state: event.LinkUnused})
@@ -77,6 +79,7 @@ func (b *board) add(e event.Event) {
 			b.first = e.At
 		}
 		b.began++
+		b.files = max(b.files, b.began)
 		b.active = append(b.active, &file{id: e.File, size: -1, counts: make([]int64, len(b.links)), ended: make([]int64, len(b.links))})
 	case event.ObjectKnown:
 		b.at = e.At
@@ -100,7 +103,7 @@ func (b *board) add(e event.Event) {
 	case event.FileEnded:
 		b.fileEnded(e)
 	case event.RunEnded:
-		b.at, b.over = e.At, true
+		b.at, b.over, b.open = e.At, true, false
 		b.rate = b.mean(b.received())
 	}
 }
@@ -145,6 +148,9 @@ func (b *board) requestEnded(e event.RequestEnded) {
 func (b *board) sample(e event.Sample) {
 	b.at = e.At
 	f := b.file(e.File)
+	if e.File == event.Batch {
+		f = &b.batch
+	}
 	if f == nil {
 		return
 	}
@@ -210,6 +216,9 @@ func (b *board) linkBytes(i int) int64 {
 		}
 		n += sampled
 	}
+	if i < len(b.batch.links) {
+		n = max(n, b.batch.links[i].Bytes-b.batch.links[i].Wasted)
+	}
 	return n
 }
 
@@ -223,6 +232,9 @@ func (b *board) linkRate(i int) (rate float64) {
 		if i < len(f.links) {
 			rate += f.links[i].Rate
 		}
+	}
+	if i < len(b.batch.links) {
+		rate += b.batch.links[i].Rate
 	}
 	return rate
 }
@@ -257,15 +269,18 @@ func (b *board) done() int64 {
 	for _, f := range b.active {
 		n += f.done
 	}
-	return n
+	return max(n, b.batch.done)
 }
 
 // size is what all files have together; known is false while that cannot be told:
 // a file has not begun, or its server does not say. A file that failed before its
 // size was known, and of which nothing is there, does not count.
 func (b *board) size() (n int64, known bool) {
-	if b.unsized {
+	if b.unsized || b.open {
 		return 0, false
+	}
+	if b.batch.size > 0 && b.ended < b.files { // what is to come, by the mean of what has
+		return max(b.batch.size, b.done()), true
 	}
 	n = b.pastSize
 	for _, f := range b.active {

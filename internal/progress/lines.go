@@ -89,6 +89,9 @@ func (b *board) line() string {
 // fileCount is how many of the files are finished.
 func (b *board) fileCount() string {
 	s := fmt.Sprintf("%d/%d files", b.ended, b.files)
+	if b.open {
+		s = fmt.Sprintf("%d files", b.ended)
+	}
 	if b.failed > 0 {
 		s += fmt.Sprintf(", %d failed", b.failed)
 	}

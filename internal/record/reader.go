@@ -171,6 +171,8 @@ func decode(line []byte) (event.Event, error) {
 		return fields[event.SchedulerStarted](line)
 	case event.Step{}.Kind():
 		return fields[event.Step](line)
+	case event.Tuned{}.Kind():
+		return fields[event.Tuned](line)
 	case event.Notice{}.Kind():
 		return fields[event.Notice](line)
 	case event.PowerSource{}.Kind():

@@ -22,7 +22,12 @@ func (b *Builder) Report() Report {
 		Seconds:   round(b.began.seconds()),
 		Links:     make([]Link, 0, len(b.links)),
 	}
+	r.FilesTotal = max(b.run.Files, len(b.files))
 	var bytes int64
+	several := len(b.files) > 1 || b.run.Files != 1
+	if several {
+		r.Files = make([]File, 0, len(b.files))
+	}
 	for i, f := range b.files {
 		file := f.report()
 		if i == 0 {
@@ -36,10 +41,14 @@ func (b *Builder) Report() Report {
 		r.ResumedBytes += file.ResumedBytes
 		r.Requests += file.Requests
 		r.Retries += file.Retries
-		if len(b.files) > 1 || b.run.Files > 1 {
+		if several {
 			r.Files = append(r.Files, file)
 		}
+		if f.isEnded && f.exitCode == 0 {
+			r.FilesDone++
+		}
 	}
+	r.Tuning = b.reportTuning()
 	r.ThroughputMbps = mbps(float64(bytes), b.began.seconds())
 	b.reportEnergy(&r, bytes)
 	for i := range b.links {
@@ -138,7 +147,7 @@ func (f *fileTally) report() File {
 		ResumedBytes:   f.resumed,
 		Requests:       f.requests,
 		Retries:        f.retries,
-		ExitCode:       f.exitCode,
+		ExitCode:       int(f.exitCode),
 		Error:          f.err,
 	}
 }

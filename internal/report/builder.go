@@ -27,9 +27,9 @@ type Builder struct {
 	end     *event.RunEnded // nil: the run has not ended
 	began   span            // of the first file or request to start, to the last byte
 	links   []linkTally
-	files   []*fileTally
-	byID    map[event.FileID]*fileTally
-	active  []*fileTally // those with samples that have not ended
+	files   []*fileTally // by their numbers
+	active  []sampled    // files with samples that have not ended
+	tuning  tuningTally
 	power   powerTally
 	radios  *modelled.Run // nil: no event yet
 }
@@ -97,15 +97,22 @@ func (l *linkTally) sawRTT(d time.Duration) {
 	}
 }
 
+// fileTally is kept of each file of a run, of which there may be a hundred thousand.
 type fileTally struct {
 	tally
 	id                              event.FileID
+	exitCode                        int32
 	url, effectiveURL, output, http string
 	size, resumed                   int64 // size is -1 while it is unknown
-	exitCode                        int
 	err                             string
-	sample                          []event.LinkSample // the last one
-	isActive, isEnded               bool
+	isEnded                         bool
+}
+
+// sampled is the last sample of a file, or of a batch, in which files have none of
+// their own.
+type sampled struct {
+	id    event.FileID
+	links []event.LinkSample
 }
 
 // Add takes in the next event.
@@ -133,6 +140,9 @@ func (b *Builder) Add(e event.Event) {
 	case event.ObjectKnown:
 		f := b.file(e.File)
 		f.effectiveURL, f.http, f.size, f.resumed = e.EffectiveURL, e.HTTP, max(e.Size, -1), e.Resumed
+		if f.effectiveURL == f.url {
+			f.effectiveURL = f.url // once in memory
+		}
 	case event.LinkChanged:
 		if l := b.link(e.Link); l != nil {
 			l.state, l.reason = e.State, e.Reason
@@ -149,6 +159,8 @@ func (b *Builder) Add(e event.Event) {
 		b.requestEnded(e)
 	case event.Sample:
 		b.sample(e)
+	case event.Tuned:
+		b.tuning.add(e)
 	case event.PowerSource:
 		b.power.source = e
 	case event.Power:
@@ -181,16 +193,12 @@ func (b *Builder) link(id scheduler.LinkID) *linkTally {
 }
 
 func (b *Builder) file(id event.FileID) *fileTally {
-	if f := b.byID[id]; f != nil {
-		return f
-	}
-	if b.byID == nil {
-		b.byID = make(map[event.FileID]*fileTally)
+	// Several files begin at once, in any order; the report has the user's.
+	at, known := slices.BinarySearchFunc(b.files, id, func(f *fileTally, id event.FileID) int { return cmp.Compare(f.id, id) })
+	if known {
+		return b.files[at]
 	}
 	f := &fileTally{id: id, size: -1}
-	b.byID[id] = f
-	// Several files begin at once, in any order; the report has the user's.
-	at, _ := slices.BinarySearchFunc(b.files, id, func(f *fileTally, id event.FileID) int { return cmp.Compare(f.id, id) })
 	b.files = slices.Insert(b.files, at, f)
 	return f
 }
@@ -222,23 +230,22 @@ func (b *Builder) requestEnded(e event.RequestEnded) {
 // sample takes in the rates of the links. Each file has its own samples; a
 // link's rate is the sum over the files that are in progress.
 func (b *Builder) sample(e event.Sample) {
-	f := b.file(e.File)
-	if f.isEnded || len(e.Links) > maxLinks {
+	if len(e.Links) > maxLinks || e.File != event.Batch && b.file(e.File).isEnded {
 		return
 	}
-	if !f.isActive {
-		f.isActive = true
-		b.active = append(b.active, f)
+	at := slices.IndexFunc(b.active, func(s sampled) bool { return s.id == e.File })
+	if at < 0 {
+		at, b.active = len(b.active), append(b.active, sampled{id: e.File})
 	}
-	f.sample = e.Links
+	b.active[at].links = e.Links
 	for i, s := range e.Links {
 		l := b.link(scheduler.LinkID(i)) // at most maxLinks
 		l.sawRTT(s.RTT)
 		rate, bandwidth := 0.0, 0.0
 		for _, other := range b.active {
-			if i < len(other.sample) {
-				rate += other.sample[i].Rate
-				bandwidth += other.sample[i].Bandwidth
+			if i < len(other.links) {
+				rate += other.links[i].Rate
+				bandwidth += other.links[i].Bandwidth
 			}
 		}
 		l.peak = max(l.peak, rate)
@@ -250,18 +257,16 @@ func (b *Builder) sample(e event.Sample) {
 
 func (b *Builder) fileEnded(e event.FileEnded) {
 	f := b.file(e.File)
-	f.exitCode, f.err = e.ExitCode, e.Error
-	if e.Output != "" {
+	f.exitCode, f.err = int32(e.ExitCode), e.Error
+	if e.Output != "" && e.Output != f.output {
 		f.output = e.Output
 	}
 	if e.ExitCode == 0 && e.Size >= 0 {
 		f.size = e.Size
-	}
-	f.isEnded, f.sample = true, nil
-	for i, other := range b.active {
-		if other == f {
-			b.active = append(b.active[:i], b.active[i+1:]...)
-			break
+		if f.bytes == 0 {
+			f.resumed = f.size // it was found to be there
 		}
 	}
+	f.isEnded = true
+	b.active = slices.DeleteFunc(b.active, func(s sampled) bool { return s.id == e.File })
 }

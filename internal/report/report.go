@@ -6,6 +6,7 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -54,7 +55,14 @@ type Report struct {
 	Error       string  `json:"error"` // empty: none
 
 	Links []Link `json:"links"` // in the order in which they were named; those that joined later, behind
-	Files []File `json:"files,omitempty"`
+	// FilesTotal is how many files there are, as far as that is known, and FilesDone
+	// how many of them are complete.
+	FilesTotal int    `json:"files_total"`
+	FilesDone  int    `json:"files_done"`
+	Files      []File `json:"files,omitempty"` // of several, each; in the order in which they were named
+	// Tuning is what was chosen of many files' concurrency, parallelism and
+	// pipelining, and why: all changes, but of very many the first and the last.
+	Tuning []Tuning `json:"tuning,omitempty"`
 
 	Power            *Power `json:"power"` // nil: see PowerUnavailable
 	PowerUnavailable string `json:"power_unavailable,omitempty"`
@@ -132,17 +140,53 @@ type Power struct {
 }
 
 // WriteJSON writes the report to w as one indented JSON object and a line end. It
-// may end on a terminal: no character in it could be obeyed by one.
+// may end on a terminal: no character in it could be obeyed by one. Files are
+// written one by one: there may be a hundred thousand.
 func (r Report) WriteJSON(w io.Writer) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // or no URL with a query could be read
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(r); err != nil {
-		return fmt.Errorf("report: %w", err)
+	files := r.Files
+	if len(files) > 0 {
+		r.Files = make([]File, 1) // its place
 	}
-	if _, err := w.Write(term.HarmlessJSON(b.Bytes())); err != nil {
+	frame, err := indented(r, "")
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	before, after, found := bytes.Cut(frame, []byte(filesBegin))
+	_, _ = out.Write(before) // out keeps its first error for Flush
+	if found {
+		_, _ = out.WriteString(filesBegin)
+		for i := range files {
+			row, err := indented(&files[i], "    ")
+			if err != nil {
+				return err
+			}
+			if i > 0 {
+				_, _ = out.WriteString(",\n    ")
+			}
+			_, _ = out.Write(bytes.TrimSpace(row))
+		}
+		_, after, _ = bytes.Cut(after, []byte("\n    }"))
+		_, _ = out.Write(after)
+	}
+	if err := out.Flush(); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
+}
+
+// filesBegin stands before the first of the files. No text can look like it: in
+// JSON there are no line ends within one.
+const filesBegin = "\n  \"files\": [\n    "
+
+// indented is v as JSON that no terminal could obey.
+func indented(v any, prefix string) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // or no URL with a query could be read
+	enc.SetIndent(prefix, "  ")
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	return term.HarmlessJSON(b.Bytes()), nil
 }

@@ -88,7 +88,7 @@ func TestSchema(t *testing.T) {
 	}{
 		{Report{}, "schema, version, url, effective_url, output, algorithm, energy_policy, http, started, " +
 			"size_bytes, seconds, throughput_mbps, link_delta_seconds, wasted_bytes, resumed_bytes, requests, retries, " +
-			"cpu_seconds, max_rss_bytes, exit_code, error, links, files, power, power_unavailable, energy, energy_unavailable"},
+			"cpu_seconds, max_rss_bytes, exit_code, error, links, files_total, files_done, files, tuning, power, power_unavailable, energy, energy_unavailable"},
 		{Link{}, "name, bind, state, reason, bytes, seconds, finished_seconds, throughput_mbps, peak_mbps, bandwidth_mbps, rtt_ms, " +
 			"requests, retries, connections, local_addr, remote_addr"},
 		{Power{}, "source, interval_seconds, samples, base_watts, median_watts, p90_watts, peak_watts, base_measured"},
@@ -133,6 +133,9 @@ func TestSchemaFile(t *testing.T) {
 		{Report{}, schema.object},
 		{Link{}, schema.Defs["link"]},
 		{File{}, schema.Defs["file"]},
+		{Tuning{}, schema.Defs["tuning"]},
+		{scheduler.Plan{}, schema.Defs["plan"]},
+		{scheduler.Share{}, schema.Defs["share"]},
 		{Power{}, schema.Defs["power"]},
 		{Energy{}, schema.Defs["energy"]},
 		{LinkEnergy{}, schema.Defs["link_energy"]},

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -38,15 +39,10 @@ func received(r Report) (bytes int64) {
 
 func headline(r Report) string {
 	var s strings.Builder
-	what, failed := term.Printable(r.Output), 0
-	for _, f := range r.Files {
-		if f.ExitCode != 0 {
-			failed++
-		}
-	}
+	what := term.Printable(r.Output)
 	switch {
 	case len(r.Files) > 0:
-		what = fmt.Sprintf("%d files", len(r.Files))
+		what = filesLine(r)
 	case r.Output == "":
 		what = "nothing"
 	case r.Output == "-":
@@ -54,9 +50,6 @@ func headline(r Report) string {
 	}
 	s.WriteString(what)
 	s.WriteString(": ")
-	if failed > 0 {
-		fmt.Fprintf(&s, "%d failed, ", failed)
-	}
 	got := received(r)
 	s.WriteString(units.Bytes(got))
 	if r.ExitCode != 0 && len(r.Files) == 0 {
@@ -70,6 +63,32 @@ func headline(r Report) string {
 		fmt.Fprintf(&s, "; %s were there before", units.Bytes(r.ResumedBytes))
 	}
 	return s.String()
+}
+
+// filesLine says how many of several files there are by now.
+func filesLine(r Report) string {
+	const interrupted = 130 // it was not done, but did not fail
+	failed, before := 0, 0
+	for i := range r.Files {
+		switch f := &r.Files[i]; {
+		case f.ExitCode == interrupted:
+		case f.ExitCode != 0:
+			failed++
+		case f.SizeBytes > 0 && f.ResumedBytes == f.SizeBytes:
+			before++
+		}
+	}
+	text := fmt.Sprintf("%d files", r.FilesTotal)
+	if r.FilesDone < r.FilesTotal {
+		text = fmt.Sprintf("%d of %d files", r.FilesDone, r.FilesTotal)
+	}
+	if failed > 0 {
+		text += fmt.Sprintf(", %d failed", failed)
+	}
+	if before > 0 {
+		text += fmt.Sprintf(", %d there before", before)
+	}
+	return text
 }
 
 func writeLinks(b *strings.Builder, r Report) {
@@ -125,6 +144,9 @@ func footer(r Report) string {
 	if carriers(r) > 1 {
 		parts = append(parts, "Link Δ "+decimals(r.LinkDeltaSeconds, 2)+" s")
 	}
+	if n := len(r.Tuning); n > 0 {
+		parts = append(parts, tuned(r.Tuning))
+	}
 	parts = append(parts, "waste "+units.Bytes(r.WastedBytes))
 	if sum := linkSum(r); sum > 0 {
 		parts = append(parts, "efficiency "+decimals(100*r.ThroughputMbps/sum, 0)+" % of the links' sum")
@@ -136,6 +158,27 @@ func footer(r Report) string {
 		parts = append(parts, "power "+decimals(r.Power.MedianWatts, 2)+" W ("+term.Printable(r.Power.Source)+")")
 	}
 	return strings.Join(parts, " · ")
+}
+
+// tuned says how many connections the links have come to have.
+func tuned(all []Tuning) string {
+	var links []string
+	seen := make(map[string]bool)
+	for i := len(all) - 1; i >= 0; i-- {
+		t := &all[i]
+		if seen[t.Link] {
+			continue
+		}
+		seen[t.Link] = true
+		n := t.Plan.Connections()
+		text := fmt.Sprintf("%d connections", n)
+		if n == 0 {
+			text = "connections as needed"
+		}
+		links = append(links, text+" over "+term.Printable(t.Link))
+	}
+	slices.Reverse(links)
+	return term.Printable(all[len(all)-1].Mode) + ": " + strings.Join(links, ", ")
 }
 
 // carriers is how many links carried payload that counts.

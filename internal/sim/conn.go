@@ -39,6 +39,8 @@ type request struct {
 	asked  int64 // bytes of the body as the server sends it
 	wanted int64 // bytes of the body up to the end of the chunk
 	copy   bool  // another fetches the same bytes; of use only if it is finished
+	file   int   // of a batch
+	base   int64 // the address at which the piece begins that it belongs to
 
 	sent     scheduler.Time // when it was given to its connection
 	avail    scheduler.Time // when the first byte can be here
@@ -112,6 +114,7 @@ func (c *conn) spent() bool { return c.roundGot >= c.window-tiny }
 // the link has at its best.
 func (l *link) nextRound(now scheduler.Time, c *conn) {
 	most := float64(2 * l.fastest * l.rtt.Seconds())
+	bounded := l.receive > 0 && l.receive < most
 	switch {
 	case l.loses(c.roundGot / mss):
 		l.disorder += float64(c.roundGot / (2 * mss)) // those behind the lost one, on average
@@ -123,10 +126,13 @@ func (l *link) nextRound(now scheduler.Time, c *conn) {
 	default:
 		c.window = float64(2 * c.window)
 	}
-	if c.window > most && l.capacity.loss == 0 {
+	if c.window > most && l.capacity.loss == 0 && !bounded {
 		c.open = true
 	}
 	c.window = min(c.window, max(initialWindow, 2*most))
+	if bounded {
+		c.window = min(c.window, l.receive)
+	}
 	c.roundGot = 0
 	c.roundEnd = now + l.rtt
 }

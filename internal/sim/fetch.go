@@ -18,7 +18,7 @@ func (l *link) send(now scheduler.Time, q *request) {
 		switch {
 		case c.closing:
 			most = 2
-		case l.http2 || len(c.queue) < depth:
+		case l.http2 || len(c.queue) < l.depth:
 			l.enqueue(now, c, q)
 			return
 		}

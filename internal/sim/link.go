@@ -23,6 +23,8 @@ type link struct {
 	http2         bool
 	handshake     scheduler.Time // round trips before a request can be sent
 	rampOnConnect bool
+	depth         int     // requests on a connection
+	receive       float64 // bytes that a connection has in flight at most; 0: no bound
 
 	capacity capacity
 	fastest  float64 // bytes per second, at its best
@@ -55,6 +57,7 @@ func newLink(cfg *Config, index int) link {
 	l := link{
 		id: scheduler.LinkID(index), name: s.Name, http2: cfg.HTTP2,
 		handshake: scheduler.Time(1 + cfg.TLSTrips), rampOnConnect: cfg.RampOnConnect,
+		depth: depth, receive: float64(cfg.Receive),
 		rtt: max(leastRTT, toTime(s.RTT)), buffer: toTime(s.Queue), joinAt: scheduler.Never,
 		capacity: capacity{
 			process: scenario.NewProcess(cfg.Scenario, index, cfg.Seed),
@@ -63,7 +66,12 @@ func newLink(cfg *Config, index int) link {
 		},
 	}
 	if index < len(cfg.Radios) && cfg.Radios[index].Name != "" {
-		l.meter = &meter{machine: energy.NewMachine(cfg.Radios[index], 0)}
+		radio := cfg.Radios[index]
+		radio.PerConn += s.PerConnection
+		l.meter = &meter{machine: energy.NewMachine(radio, 0)}
+	}
+	if cfg.Batch != nil {
+		l.depth = batchDepth
 	}
 	fastest := s.DownMbps
 	for _, e := range cfg.Scenario.Events {
@@ -201,6 +209,16 @@ func (l *link) busy() bool {
 	return false
 }
 
+// working is how many connections have something to do.
+func (l *link) working() (n int) {
+	for _, c := range l.conns {
+		if len(c.queue) > 0 && !c.ghost {
+			n++
+		}
+	}
+	return n
+}
+
 // plan sets the rates that hold from now on, and says until when they do.
 func (l *link) plan(now scheduler.Time) (next scheduler.Time) {
 	next = l.joinAt
@@ -294,6 +312,6 @@ func (l *link) advance(from, to scheduler.Time) {
 		c.lastData, l.last = to, to
 	}
 	if l.meter != nil && crossed > 0 {
-		l.meter.receive(from, to, crossed, len(l.conns))
+		l.meter.receive(from, to, crossed, l.working())
 	}
 }

@@ -46,6 +46,23 @@ func (m *meter) send(now scheduler.Time, conns int) {
 	m.machine.Step(int64(now), 0, requestBytes, conns)
 }
 
+// joules is what all radios have spent up to now, beyond idling; below 0 when there
+// are none.
+func (r *run) joules() float64 {
+	if len(r.cfg.Radios) == 0 {
+		return -1
+	}
+	sum := 0.0
+	for i := range r.links {
+		if l := &r.links[i]; l.meter != nil {
+			m := l.meter.machine // a copy: a rehearsal
+			m.Step(int64(r.now), 0, 0, l.working())
+			sum += m.Energy().Dynamic
+		}
+	}
+	return sum
+}
+
 // Energy is what a run's radios spent. All of it is modelled.
 type Energy struct {
 	Policy         string  `json:"policy"`

@@ -35,6 +35,7 @@ type run struct {
 	steps     int
 	recorded  []scheduler.Recorded
 	consumer  consumer
+	batch     *batch // nil: a single file
 }
 
 func newRun(cfg Config) (*run, error) {
@@ -52,7 +53,10 @@ func newRun(cfg Config) (*run, error) {
 	for i := range r.links {
 		r.links[i] = newLink(&cfg, i)
 	}
-	return r, nil
+	if cfg.Batch != nil {
+		r.batch, err = newBatch(cfg.Batch, len(r.links))
+	}
+	return r, err
 }
 
 // scheduler is the configuration of the run's scheduler: what a replay of
@@ -61,7 +65,7 @@ func (c *Config) scheduler(policy scheduler.Policy) scheduler.Config {
 	return scheduler.Config{
 		Links: len(c.Scenario.Links), Policy: policy, Size: -1,
 		Overlap: c.Overlap, Parallelism: c.Parallelism, NoSteal: c.NoSteal, NoFailover: c.NoFailover,
-		Window: c.Window, Energy: c.Energy, Deadline: scheduler.FromSeconds(c.Deadline),
+		Window: c.Window, Energy: c.Energy, Deadline: scheduler.FromSeconds(c.Deadline), Batch: c.Batch != nil,
 	}
 }
 
@@ -73,9 +77,13 @@ func (r *run) loop(limit scheduler.Time) error {
 			r.linkUp(i)
 		}
 	}
+	r.begin()
 	r.step(scheduler.Input{Kind: scheduler.Tick})
 	for !r.complete {
 		wake := max(min(r.core.NextWake(), r.looked+idleWake), r.looked+leastWake)
+		if r.batch != nil {
+			wake = max(min(wake, r.batch.due), r.now)
+		}
 		next := wake
 		for i := range r.links {
 			next = min(next, r.links[i].plan(r.now))
@@ -171,6 +179,7 @@ func (r *run) settle(l *link, c *conn, q *request) {
 		l.failures = 0
 		got := max(q.wanted, int64(q.done-headerBytes+tiny))
 		l.count.Bytes += q.wanted
+		r.got(q, q.wanted)
 		l.count.WastedBytes += got - q.wanted
 		l.count.FinishedSeconds = r.now.Seconds()
 		l.leave(r.now, c, q)
@@ -182,7 +191,9 @@ func (r *run) settle(l *link, c *conn, q *request) {
 // answer is the engine's judgement on a response: its first tells the size.
 func (r *run) answer(q *request) {
 	r.step(scheduler.Input{Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, RTT: r.links[q.link].rtt})
-	if !r.sized {
+	if r.batch != nil {
+		r.size(q)
+	} else if !r.sized {
 		r.sized = true
 		r.step(scheduler.Input{Kind: scheduler.Sized, Bytes: r.cfg.Size})
 	}
@@ -220,6 +231,7 @@ func (r *run) look() {
 	if r.complete {
 		return
 	}
+	r.supplied()
 	r.step(scheduler.Input{Kind: scheduler.Tick})
 	r.todo = append(r.todo[:0], r.transfers...)
 	for _, q := range r.todo {
@@ -254,6 +266,7 @@ func (r *run) stalled(q *request) {
 		kept = 0
 	}
 	l.keep(q, kept)
+	r.got(q, kept)
 	l.withdraw(r.now, q, true)
 	l.failures++
 	if l.failures >= tries {
@@ -299,6 +312,7 @@ func (r *run) step(in scheduler.Input) {
 				l := &r.links[q.link]
 				r.forget(q)
 				l.keep(q, a.Range.Len())
+				r.got(q, a.Range.Len())
 				l.withdraw(r.now, q, r.banning(a.Link))
 			}
 		case scheduler.Ban:
@@ -322,6 +336,9 @@ func (r *run) start(a scheduler.Action) {
 	q := &request{
 		chunk: a.Chunk, link: a.Link, stream: a.Stream, progress: r.now, wanted: a.Range.Len(), copy: a.Copy,
 		asked: max(0, min(a.Range.End, r.cfg.Size)-a.Range.Off),
+	}
+	if r.batch != nil {
+		r.batch.place(q, a.Range)
 	}
 	r.transfers = append(r.transfers, q)
 	l.count.Requests++

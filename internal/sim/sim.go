@@ -67,6 +67,12 @@ type Config struct {
 	Energy   scheduler.EnergyMode
 	Deadline float64 // seconds from the first packet on; 0: none
 
+	// Batch makes it a job of many files; Size is then the sum of theirs.
+	Batch *Batch
+	// Receive is how many bytes a connection has in flight at most, whatever its
+	// congestion window: the receiver's buffer; 0: no bound.
+	Receive int64
+
 	// Record keeps every step of the scheduler in Result.Steps.
 	Record bool
 }
@@ -95,6 +101,8 @@ type Result struct {
 	Links         []Link  `json:"links"`
 	Energy        *Energy `json:"energy,omitempty"`           // modelled; nil without radios
 	Consumed      float64 `json:"consumed_seconds,omitempty"` // when a stream's consumer had read all
+
+	Batch *BatchResult `json:"batch,omitempty"` // of a job of many files
 
 	Steps []scheduler.Recorded `json:"-"` // with Config.Record
 }
@@ -129,6 +137,17 @@ func (c *Config) Validate() error {
 	}
 	if math.IsNaN(c.Deadline) || c.Deadline < 0 || c.Deadline > maxDeadline || math.IsNaN(c.Consume) || c.Consume < 0 || c.Window < 0 {
 		return fmt.Errorf("deadline %v s, window %d, %v bytes per second: must not be negative, nor beyond a day", c.Deadline, c.Window, c.Consume)
+	}
+	if c.Receive < 0 {
+		return fmt.Errorf("a receive buffer of %d bytes: must not be negative", c.Receive)
+	}
+	if c.Batch != nil {
+		if err := c.Batch.validate(len(c.Scenario.Links)); err != nil {
+			return err
+		}
+		if c.Size != c.Batch.Bytes() {
+			return fmt.Errorf("size %d: the files have %d bytes", c.Size, c.Batch.Bytes())
+		}
 	}
 	for i := range c.Terms {
 		if err := c.Terms[i].Validate(); err != nil {
@@ -165,7 +184,11 @@ func Run(cfg Config) (Result, error) {
 		return Result{}, err
 	}
 	err = r.loop(toTime(scenario.MaxAt))
-	return r.result(), err
+	res := r.result()
+	if r.batch != nil && err == nil {
+		res.Batch, err = r.batch.result()
+	}
+	return res, err
 }
 
 // RunWithBound is Run, and the bound and the reference beside it.

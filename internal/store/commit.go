@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -39,7 +38,13 @@ func (f *File) checkpoint(done []scheduler.Range) error {
 	if fi.Size() < endOf(done) {
 		return fail("checkpoint", f.path, fmt.Errorf("%w: %d of %d were written", ErrIncomplete, fi.Size(), endOf(done)))
 	}
+	if len(done) == 0 && f.nameless {
+		return nil // there is nothing to find again
+	}
 	if err := f.sync(syncData); err != nil {
+		return err
+	}
+	if err := f.takeName(); err != nil {
 		return err
 	}
 	if err := f.writeJournal(done, true); err != nil {
@@ -101,102 +106,6 @@ func writeNew(path string, b []byte, durable bool) error {
 	return err
 }
 
-// CommitOptions is what is known when every byte is there.
-type CommitOptions struct {
-	Size    int64     // of the object, bytes
-	ModTime time.Time // the file's time of change; zero: now
-}
-
-// Commit gives the file its name: every byte is there and checked. It returns
-// the path, which is another than Name if that has come to exist meanwhile and
-// must not be replaced. The File is closed unless there is an error. A file
-// that was adopted and lacked nothing is left as it is. A time or a mode that
-// the file system does not take is no error.
-func (f *File) Commit(o CommitOptions) (string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed || !f.begun {
-		return "", fail("finish", f.path, ErrClosed)
-	}
-	if f.whole {
-		return f.path, f.close()
-	}
-	part := f.path + partSuffix
-	if err := f.trim(o.Size); err != nil {
-		return "", err
-	}
-	if f.replaces {
-		_ = f.file.Chmod(f.mode) // see above
-	}
-	if !closeFirst {
-		setTime(part, o.ModTime)
-	}
-	if err := f.sync((*os.File).Sync); err != nil {
-		return "", err
-	}
-	f.limit.Store(0)
-	if closeFirst {
-		if err := f.close(); err != nil {
-			return "", err
-		}
-		setTime(part, o.ModTime)
-	}
-	name, err := f.rename(part)
-	if err != nil {
-		return "", err
-	}
-	err = os.Remove(f.path + journalSuffix)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return name, errors.Join(
-		fail("remove", f.path+journalSuffix, err),
-		fail("sync", filepath.Dir(name), syncDir(filepath.Dir(name))),
-		f.close())
-}
-
-// setTime sets when the file at path was changed, if it is known and can be.
-func setTime(path string, at time.Time) {
-	if !at.IsZero() {
-		_ = os.Chtimes(path, time.Time{}, at) // see Commit
-	}
-}
-
-// trim makes the file size bytes long, which it can already be too long for
-// but not too short.
-func (f *File) trim(size int64) error {
-	if size < 0 || f.id.Size >= 0 && size != f.id.Size {
-		return fail("finish", f.path, fmt.Errorf("%w: %d of %d", ErrIncomplete, size, f.id.Size))
-	}
-	fi, err := f.file.Stat()
-	if err != nil {
-		return fail("finish", f.path, err)
-	}
-	if fi.Size() < size {
-		return fail("finish", f.path, fmt.Errorf("%w: %d of %d are there", ErrIncomplete, fi.Size(), size))
-	}
-	return fail("truncate", f.path+partSuffix, f.file.Truncate(size))
-}
-
-// rename moves part to its name, or, where nothing may be replaced, to the
-// first free one.
-func (f *File) rename(part string) (string, error) {
-	if f.explicit {
-		return f.path, fail("rename", f.path, os.Rename(part, f.path))
-	}
-	name := f.path
-	for n := 1; ; n++ {
-		err := renameNoReplace(part, name)
-		if err == nil {
-			return name, nil
-		}
-		if !errors.Is(err, fs.ErrExist) || n > maxNumber {
-			return "", fail("rename", name, err)
-		}
-		name = numbered(f.path, n)
-	}
-}
-
 // Suspend ends an unfinished download so that the next run goes on with it: a
 // last Checkpoint, then Close, even if that failed.
 func (f *File) Suspend(done []scheduler.Range) error {
@@ -221,6 +130,9 @@ func (f *File) Reject() error {
 	if f.whole {
 		return f.close()
 	}
+	if err := f.takeName(); err != nil {
+		return errors.Join(err, f.close())
+	}
 	return errors.Join(f.writeJournal(nil, true), f.close())
 }
 
@@ -234,7 +146,7 @@ func (f *File) Close() error {
 }
 
 func (f *File) discard() error {
-	if f.closed || f.keep || f.whole {
+	if f.closed || f.keep || f.whole || f.file == nil {
 		return f.close()
 	}
 	return f.remove()
@@ -243,6 +155,9 @@ func (f *File) discard() error {
 // remove takes away NAME.part and its journal and closes. The journal goes
 // first: while the .part is there and locked, nobody else can have made it.
 func (f *File) remove() error {
+	if f.nameless {
+		return f.close()
+	}
 	if closeFirst {
 		if err := f.close(); err != nil {
 			return err
@@ -263,5 +178,8 @@ func (f *File) close() error {
 	}
 	f.closed = true
 	f.limit.Store(0)
+	if f.file == nil { // it was Standing and never begun
+		return nil
+	}
 	return fail("close", f.path, f.file.Close())
 }

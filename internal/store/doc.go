@@ -6,7 +6,8 @@
 // journal never claims a byte that is not on disk: data is synced first, then
 // a new journal is written beside the old one, synced, and renamed over it.
 // NAME appears by one rename. Nothing that was there before Open is destroyed
-// before Begin.
+// before Begin. A file of a job of many (Target.Rerun) may have no name at all
+// until there is something to put into a journal.
 //
 //	Open -> Resume -> Begin -> WriteAt... Checkpoint... -> Commit
 //	          |         ^  |                            -> Suspend (interrupted)

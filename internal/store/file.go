@@ -20,6 +20,8 @@ import (
 type File struct {
 	path     string // NAME
 	from     origin
+	first    string // the first name that was tried
+	target   Target
 	explicit bool
 	mode     fs.FileMode // of the data; that of the file to be replaced, if any
 	replaces bool        // a regular NAME was there that the user told to replace
@@ -36,11 +38,16 @@ type File struct {
 	adopted int64 // bytes left by another tool, in front
 	hold    bool  // what was found must not be thrown away
 	inPlace bool  // file is NAME itself, adopted and not yet renamed
-	whole   bool  // adopted, and nothing is missing
+	whole   bool  // adopted or of an earlier run, and nothing is missing
 	begun   bool
 	keep    bool // there is something on disk that is worth resuming
-	id      Identity
-	broken  error // a sync failed: what is on disk is not known any more
+	fresh   bool // NAME.part was made by Open, and its journal claims nothing
+
+	nameless bool // the file has no name yet: there is no NAME.part
+
+	standing []string // regular files that may be the object already; see Standing
+	id       Identity
+	broken   error // a sync failed: what is on disk is not known any more
 }
 
 // Name is the path that is being filled in. Commit may have to choose another.
@@ -72,17 +79,25 @@ func (f *File) Restart() error {
 	if f.hold {
 		return fail("start over", f.path, ErrKeep)
 	}
+	var err error
+	if f.whole && len(f.standing) > 0 {
+		err = f.unstand()
+	}
 	f.done, f.was, f.adopted = nil, Identity{}, 0
-	f.begun, f.whole = false, false
+	f.begun, f.whole, f.fresh = false, false, false
 	f.limit.Store(0)
-	return nil
+	if f.nameless {
+		f.fresh, err = true, fail("truncate", f.path, f.file.Truncate(0))
+	}
+	return err
 }
 
 // Begin tells what the object is, before the first byte of it is written. It
 // reserves the room for id.Size bytes (-1: unknown) where the file system can,
-// and fails with ENOSPC or EDQUOT if there is none; records the identity; and,
-// unless the bytes that Resume gave are of this object, empties NAME.part.
-// Bytes of another object are refused with ErrChanged: see Restart.
+// and fails with ENOSPC or EDQUOT if there is none; records the identity, which
+// for a new file the first Checkpoint does; and, unless the bytes that Resume
+// gave are of this object, empties NAME.part. Bytes of another object are refused
+// with ErrChanged: see Restart. For a file that was Standing it decides.
 func (f *File) Begin(id Identity) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,6 +105,11 @@ func (f *File) Begin(id Identity) error {
 		return fail("begin", f.path, ErrClosed)
 	}
 	id = id.keepable()
+	if len(f.standing) > 0 && !f.target.Late {
+		if err := f.settle(id); err != nil || f.whole {
+			return err
+		}
+	}
 	if len(f.done) > 0 {
 		if SameObject(f.was, id) == Differs || id.Size >= 0 && endOf(f.done) > id.Size {
 			return fail("begin", f.path, ErrChanged)
@@ -111,6 +131,10 @@ func (f *File) Begin(id Identity) error {
 			return err
 		}
 		if err := f.writeJournal(f.done, true); err != nil {
+			return err
+		}
+	case f.fresh: // the journal claims nothing, and there is nothing
+		if err := f.reserve(); err != nil {
 			return err
 		}
 	default:
@@ -166,9 +190,14 @@ func (f *File) beginAdopted() error {
 	return fail("sync", f.path, syncDir(filepath.Dir(f.path)))
 }
 
+// reserveFrom is from how many bytes on room is reserved for a file that may have
+// no name before it is complete: of a small one, the first write tells as much, at
+// less cost.
+const reserveFrom = 1 << 20
+
 // reserve asks for the room of the whole object.
 func (f *File) reserve() error {
-	if f.id.Size <= 0 {
+	if f.id.Size <= 0 || f.nameless && f.id.Size < reserveFrom {
 		return nil
 	}
 	err := preallocate(f.file, f.id.Size)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"net/url"
+	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -50,12 +51,12 @@ func cleanName(s string, fat bool) string {
 	}
 	name := b.String()
 	if fat {
-		if t := strings.TrimRight(name, ". "); t != name {
-			name = t + "_"
-		}
-		if reservedOnWindows(name) {
+		if name = markEnd(name); reservedOnWindows(name) {
 			name = "_" + name
 		}
+	}
+	if name = shorten(name, maxName); fat {
+		name = markEnd(name)
 	}
 	if strings.HasPrefix(name, ".") {
 		name = "_" + name[1:]
@@ -63,7 +64,36 @@ func cleanName(s string, fat bool) string {
 	if strings.Trim(name, " ") == "" {
 		return defaultName
 	}
-	return shorten(name, maxName)
+	return name
+}
+
+// markEnd makes the end of name one that FAT keeps.
+func markEnd(name string) string {
+	if t := strings.TrimRight(name, ". "); t != name {
+		return t + "_"
+	}
+	return name
+}
+
+// maxDepth bounds the directories of a cleaned path.
+const maxDepth = 64
+
+// cleanSub makes s, elements with slashes between, safe as a path below a
+// directory: each element is cleaned as a name, empty ones and "." are left out,
+// and so is what is deeper than maxDepth. "" is the directory itself.
+func cleanSub(s string, fat bool) string {
+	var b strings.Builder
+	depth := 0
+	for e := range strings.SplitSeq(s, "/") {
+		if e == "" || e == "." || depth == maxDepth {
+			continue
+		}
+		if depth++; depth > 1 {
+			b.WriteRune(filepath.Separator)
+		}
+		b.WriteString(cleanName(e, fat))
+	}
+	return b.String()
 }
 
 // plain says whether r may stand in a name. The two joiners are unprintable

@@ -33,6 +33,9 @@ func (f *File) open(t Target) error {
 			return f.adopt()
 		}
 	}
+	if !part && t.Rerun && !t.Continue && f.openNameless() {
+		return nil
+	}
 	created, err := f.takePart(t)
 	if err != nil {
 		return err
@@ -231,7 +234,7 @@ func (f *File) load(t Target) error {
 // It writes the first journal, by which another mlget knows whose the name is.
 // There is nothing in it to lose, so it is not synced.
 func (f *File) claim(t Target) error {
-	f.keep, f.id.Size = false, -1
+	f.keep, f.fresh, f.id.Size = false, true, -1
 	err := f.writeJournal(nil, false)
 	if err == nil && !t.Explicit && !t.Continue {
 		// Whoever had the .part before may just have given it its name.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 )
 
@@ -26,6 +28,17 @@ type Target struct {
 	// renames such a NAME to NAME.part, and from then on nothing but Commit
 	// or the user ends it.
 	Continue bool
+	// Sub is a directory below Dir, slash-separated, as somebody else chose it:
+	// a server's index or a list. It is cleaned as names are, created with its
+	// parents, and never leads out of Dir, not by symbolic links either.
+	Sub string
+	// Rerun: the file may be there from an earlier run of the same job. A NAME
+	// that exists is not passed over before it is known whether it is the object;
+	// see File.Standing.
+	Rerun bool
+	// Late, with Rerun, leaves it to Commit: all is fetched, under another name, and
+	// dropped if a file that is there has the same bytes.
+	Late bool
 }
 
 // errTaken: this name is not ours to use, the next one may be.
@@ -43,27 +56,48 @@ func Open(t Target, u *url.URL) (*File, error) {
 	if n := len(t.Name); t.Explicit && n > 0 && os.IsPathSeparator(t.Name[n-1]) {
 		return nil, fail("open", t.Name, ErrDirectory)
 	}
+	if err := t.makeDirectory(); err != nil {
+		return nil, err
+	}
+	f := &File{from: originOf(u), explicit: t.Explicit, target: t, first: t.Path(u)}
+	if t.Rerun && f.look() && !t.Late {
+		return f, nil
+	}
+	if err := f.find(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// find opens the first name that will do, from f.first on.
+func (f *File) find() error {
+	for n := range maxNumber + 1 {
+		f.path, f.mode, f.file = numbered(f.first, n), 0o666, nil
+		f.closed, f.keep, f.fresh, f.nameless = false, false, false, false
+		if err := f.open(f.target); !errors.Is(err, errTaken) {
+			return err
+		}
+	}
+	return fail("open", f.first, fmt.Errorf("%w, and so are %d numbered ones", fs.ErrExist, maxNumber))
+}
+
+// makeDirectory sees to it that the directory of the file exists.
+func (t Target) makeDirectory() error {
 	if t.Dir != "" {
 		if err := os.MkdirAll(t.Dir, 0o777); err != nil {
-			return nil, fail("create directory", t.Dir, err)
+			return fail("create directory", t.Dir, err)
 		}
 	}
-	path, from := t.path(u), originOf(u)
-	for n := range maxNumber + 1 {
-		name := path
-		if n > 0 {
-			name = numbered(path, n)
-		}
-		f := &File{path: name, from: from, explicit: t.Explicit, mode: 0o666}
-		err := f.open(t)
-		if err == nil {
-			return f, nil
-		}
-		if !errors.Is(err, errTaken) {
-			return nil, err
-		}
+	sub := cleanSub(t.Sub, fatRules())
+	if sub == "" {
+		return nil
 	}
-	return nil, fail("open", path, fmt.Errorf("%w, and so are %d numbered ones", fs.ErrExist, maxNumber))
+	root, err := os.OpenRoot(cmp.Or(t.Dir, "."))
+	if err != nil {
+		return fail("create directory", t.Dir, err)
+	}
+	defer root.Close() //nolint:errcheck // it was only looked into
+	return fail("create directory", filepath.Join(t.Dir, sub), root.MkdirAll(sub, 0o777))
 }
 
 // OpenStream opens a target that can only be written in order: a device or a
@@ -74,7 +108,7 @@ func OpenStream(t Target) (w *os.File, ok bool, err error) {
 	if !t.Explicit || t.Name == "" {
 		return nil, false, nil
 	}
-	path := t.path(&url.URL{})
+	path := t.Path(&url.URL{})
 	if !isStream(path) {
 		return nil, false, nil
 	}
@@ -86,23 +120,43 @@ func OpenStream(t Target) (w *os.File, ok bool, err error) {
 	return w, true, fail("open", path, err)
 }
 
-// path is the first name to try.
-func (t Target) path(u *url.URL) string {
-	switch {
-	case t.Name == "":
-		return filepath.Join(t.Dir, NameFromURL(u))
-	case !t.Explicit:
-		return filepath.Join(t.Dir, cleanName(t.Name, fatRules()))
-	case filepath.IsAbs(t.Name):
-		return t.Name
+// Path is the first name that Open tries for u, which it gets if it is free.
+func (t Target) Path(u *url.URL) string {
+	if t.Explicit && t.Name != "" {
+		if filepath.IsAbs(t.Name) {
+			return t.Name
+		}
+		return filepath.Join(t.Dir, t.Name)
 	}
-	return filepath.Join(t.Dir, t.Name)
+	var name string
+	if t.Name == "" {
+		name = NameFromURL(u)
+	} else {
+		name = cleanName(t.Name, fatRules())
+	}
+	if t.Rerun && isPart(name) {
+		name += "_" // it may stand beside the file whose part it seems to be
+	}
+	return filepath.Join(t.Dir, cleanSub(t.Sub, fatRules()), name)
+}
+
+// isPart says whether a file of that name would be taken for what there is of an
+// unfinished one.
+func isPart(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasSuffix(name, partSuffix) || strings.HasSuffix(name, journalSuffix)
 }
 
 // fatRules says whether names must do for FAT.
 func fatRules() bool { return runtime.GOOS == "windows" || runtime.GOOS == "android" }
 
-func numbered(path string, n int) string { return fmt.Sprintf("%s.%d", path, n) }
+// numbered is the n-th name to try instead of path, which is the 0th.
+func numbered(path string, n int) string {
+	if n == 0 {
+		return path
+	}
+	return path + "." + strconv.Itoa(n)
+}
 
 // isStream says whether path leads to a device or a pipe, or is one of the
 // links by which the system names open files: replacing those would be absurd.

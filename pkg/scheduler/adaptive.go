@@ -63,9 +63,9 @@ func (v View) late(id LinkID) bool {
 func (v View) delay(id LinkID) float64 {
 	l := &v.core.links[id]
 	if l.requests == 0 {
-		return float64(l.streams.trips(0)) * l.trip().Seconds()
+		return float64(v.core.trips(l)) * l.trip().Seconds()
 	}
-	return max(l.trip().Seconds(), float64(l.pending)/v.RateOrMean(id))
+	return max(l.trip().Seconds(), float64(l.owed())/v.RateOrMean(id))
 }
 
 // together is in how many seconds the usable links can have all that nobody was
@@ -76,6 +76,9 @@ func (v View) together() float64 {
 	for {
 		bytes, rates, latest := float64(v.Free()), 0.0, 0.0
 		for l := range v.Links() {
+			if v.core.batch != nil && v.late(l) {
+				continue // a batch has other work for those who are not
+			}
 			if d := v.delay(l); v.Usable(l) && d < end {
 				rate := v.RateOrMean(l)
 				bytes += float64(rate * d)

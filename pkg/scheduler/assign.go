@@ -4,8 +4,12 @@ package scheduler
 // request that is sent early costs nothing but its place in the queue.
 const jitMargin = 2.0
 
-// leastWake is the least time between two looks at several streams.
-const leastWake = 10 * Millisecond
+// leastWake is the least time between two looks at several streams, and batchWake
+// that in a batch.
+const (
+	leastWake = 10 * Millisecond
+	batchWake = 25 * Millisecond
+)
 
 // worthJoining is how long the others must still be busy for a link that has no
 // connection yet to be given work: name, connection, TLS and the first steps of
@@ -25,6 +29,9 @@ func (c *Core) fit(l *link) bool { return l.up && !l.banned && c.now >= l.notBef
 // assign gives work to every stream that is ready for more, and lets the idle
 // ones take over what others are too slow with.
 func (c *Core) assign(out []Action) []Action {
+	if c.batch != nil {
+		return c.deal(out)
+	}
 	for id := range LinkID(len(c.links)) {
 		helped := 0 // what has been taken over for it; a bound, as two may want the same
 		for c.usable(&c.links[id]) {
@@ -166,11 +173,14 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	if !c.busy(id, stream) {
 		l.streams.heard[stream] = c.now
 	}
+	if c.batch != nil {
+		c.batch.tables[id].streams[stream].requests++
+	}
 	l.asked, l.duty.asked = true, true
 	l.requests++
-	l.pending += r.Len()
+	c.owe(id, stream, r.Len())
 	l.assigned += r.Len()
-	c.chunks = append(c.chunks, chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, twin: NoChunk})
+	c.append(chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, twin: NoChunk})
 	c.nextID++
 	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: c.nextID - 1, Range: r})
 }
@@ -181,6 +191,9 @@ func (c *Core) NextWake() Time {
 	wake := Never
 	if c.complete {
 		return wake
+	}
+	if c.batch != nil && c.batch.booked {
+		return c.now
 	}
 	if c.rations.due > 0 {
 		wake = max(c.now, c.rations.due)
@@ -199,12 +212,20 @@ func (c *Core) NextWake() Time {
 			}
 			continue
 		}
-		wake = min(wake, c.now+max(rateWindow/2/Time(l.streams.most), leastWake))
-		if due := l.lastByte + longTrip; l.received == 0 && l.rtt == 0 && due > c.now {
-			wake = min(wake, due) // a trip that long asks for more streams
+		least := leastWake
+		if c.batch != nil { // connections have enough to do
+			least = batchWake
+		}
+		wake = min(wake, c.now+max(rateWindow/2/Time(l.streams.most), least))
+		if l.received == 0 && l.rtt == 0 { // a trip that long asks for more streams
+			for _, trip := range [...]Time{farTrip, longTrip} {
+				if due := l.lastByte + trip; due > c.now && (c.batch != nil || trip == longTrip) {
+					wake = min(wake, due)
+				}
+			}
 		}
 		if l.est.rate > 0 && c.sized() && c.cfg.Overlap == 0 {
-			if spare := float64(l.pending) - c.runway(l); spare > 0 && l.streams.most == 1 {
+			if spare := float64(l.owed()) - c.runway(l); spare > 0 && l.streams.most == 1 {
 				wake = min(wake, c.now+max(Millisecond, FromSeconds(spare/l.est.rate)))
 			}
 		}

@@ -1,4 +1,5 @@
-// Package scheduler decides which link asks for which bytes of an object.
+// Package scheduler decides which link asks for which bytes of an object, or of
+// many files (Config.Batch).
 //
 // It is pure: it knows no clock, no socket and no goroutine. Whoever drives it,
 // an engine over real links or a simulator in virtual time, reports what
@@ -9,50 +10,6 @@
 // A Core is not safe for concurrent use: one goroutine owns it.
 package scheduler
 
-import (
-	"errors"
-	"fmt"
-	"slices"
-)
-
-// Config is what a Core must know beforehand. The zero value of a field is its
-// default.
-type Config struct {
-	Links  int     // how many links there are; each is down until its LinkUp
-	Policy Policy  // who says how much; it serves this Core alone
-	Size   int64   // the object's size in bytes; -1 until Sized tells it
-	Have   []Range // what is there already: sorted and disjoint
-
-	// First is the size in bytes of each link's first request while the
-	// object's size is unknown: the k-th link asks for the k-th piece of it,
-	// so that every link's first request is probe and data together.
-	// Default 1 MiB.
-	First int64
-	// Overlap is the fraction of a request after which the link's next one is
-	// sent (skjolden, 4.2.2: 0.6). 0 means just in time: when what is left
-	// will last for no longer than the round trip of the next one.
-	Overlap float64
-	// Parallelism is how many streams, connections of its own each, a link
-	// has; 0 means one, and more where packets are lost and more streams are
-	// seen to carry more.
-	Parallelism int
-	// Window bounds how many bytes ahead of the last Drained may be asked
-	// for; 0: no bound.
-	Window int64
-	// NoSteal and NoFailover switch off what goes beyond the thesis's
-	// algorithms: the taking over of a slow link's tail, and the release of a
-	// link that is silent or slow.
-	NoSteal    bool
-	NoFailover bool
-
-	// Energy decides whether links are left idle for the sake of energy.
-	Energy EnergyMode
-	// Deadline is when the run should be over: EnergyMin then looks for the
-	// cheapest way that meets it, and EnergyEMTCP spares a costly link only as
-	// far as it allows. 0: there is none.
-	Deadline Time
-}
-
 const (
 	defaultFirst = int64(1) << 20
 	// leastRequest is the size in bytes below which a request is not worth
@@ -61,59 +18,6 @@ const (
 	// maxQueued bounds the requests in flight on a stream.
 	maxQueued = 8
 )
-
-// Validate says what is wrong with the configuration.
-func (c *Config) Validate() error {
-	switch {
-	case c.Links < 1:
-		return errors.New("a run needs at least one link")
-	case c.Policy == nil:
-		return errors.New("a run needs a policy")
-	case c.Overlap < 0 || c.Overlap >= 1:
-		return fmt.Errorf("the overlap %v is not within 0 to 1", c.Overlap)
-	case c.Parallelism < 0 || c.Parallelism > MaxStreams:
-		return fmt.Errorf("a link cannot have %d streams, at most %d", c.Parallelism, MaxStreams)
-	case c.First < 0 || c.Window < 0:
-		return errors.New("a size is negative")
-	case c.Energy > EnergyMin:
-		return fmt.Errorf("there is no energy mode %d", c.Energy)
-	case c.Deadline < 0:
-		return errors.New("the deadline lies before the beginning")
-	}
-	at := int64(0)
-	for _, r := range c.Have {
-		if r.Off < at || r.Empty() || c.Size >= 0 && r.End > c.Size {
-			return fmt.Errorf("the range %v does not follow %d within %d bytes", r, at, c.Size)
-		}
-		at = r.End
-	}
-	return nil
-}
-
-func (c *Config) minRequest() int64 {
-	if c.Window > 0 {
-		return min(leastRequest, max(1, c.Window/4))
-	}
-	return leastRequest
-}
-
-// firstStreams is how many streams a link begins with.
-func (c *Config) firstStreams() StreamID { return StreamID(max(1, c.Parallelism)) }
-
-// chunk is one request in flight: it has received got bytes of its range.
-type chunk struct {
-	id     ChunkID
-	link   LinkID
-	stream StreamID
-	rng    Range
-	got    int64
-	seen   int64 // bytes received, those beyond its end included
-	issued Time
-	twin   ChunkID // fetches the same bytes, up to the same end; NoChunk: none does
-	copy   bool    // and was begun after it: what it is asked for is not counted
-}
-
-func (c *chunk) left() int64 { return c.rng.Len() - c.got }
 
 type link struct {
 	up        bool
@@ -126,12 +30,14 @@ type link struct {
 	asked     bool  // it has been given work since it came up
 	requests  int   // in flight
 	pending   int64 // bytes asked for and not received
+	over      int64 // of these, are not likely to exist
 	assigned  int64 // bytes received or asked for, in all
 	received  int64 // bytes received, in all
 	lastByte  Time  // when the last byte came, or the link began to wait for one
 	robbed    int   // how often its requests were taken over before they were answered
 	streams   streams
-	slowSince Time // since when its rate is below the static limit; Never: it is not
+	speeds    *speeds // of a batch
+	slowSince Time    // since when its rate is below the static limit; Never: it is not
 	terms     Terms
 	duty      duty
 	pace      pace
@@ -142,8 +48,10 @@ type link struct {
 type Core struct {
 	cfg      Config
 	ledger   ledger
-	had      int64 // bytes that were there at the beginning
-	chunks   []chunk
+	batch    *batch  // nil: one file
+	had      int64   // bytes that were there at the beginning
+	chunks   []chunk // in the order of their ids; a part of space
+	space    []chunk
 	links    []link
 	nextID   ChunkID
 	now      Time
@@ -165,97 +73,40 @@ func New(cfg Config) (*Core, error) {
 	c := &Core{
 		cfg:    cfg,
 		ledger: newLedger(cfg.Size, cfg.Have),
-		chunks: make([]chunk, 0, (maxQueued+MaxStreams)*cfg.Links),
+		space:  make([]chunk, 0, (maxQueued+MaxStreams)*cfg.Links),
 		links:  make([]link, cfg.Links),
 	}
+	c.chunks = c.space
 	for _, r := range cfg.Have {
 		c.had += r.Len()
 	}
 	for i := range c.links {
 		c.links[i].slowSince = Never
 		c.links[i].duty.trouble = Never
-		c.links[i].streams.most = cfg.firstStreams()
+		c.links[i].streams = streams{most: cfg.firstStreams(), batch: cfg.Batch}
+		if cfg.Batch {
+			c.links[i].speeds = &speeds{}
+		}
+	}
+	if cfg.Batch {
+		c.batch, c.ledger = newBatch(cfg.Links), newLedger(0, nil)
 	}
 	return c, nil
 }
 
-func (c *Core) sized() bool { return c.ledger.size != unsized }
-
-// left is how many bytes have not been received.
-func (c *Core) left() int64 {
-	n := c.ledger.bytes()
-	for i := range c.links {
-		n += c.links[i].pending
-	}
-	return n
-}
-
-// Left is how many bytes have not been received; meaningless while the size is
-// unknown.
-func (c *Core) Left() int64 { return c.left() }
-
-// Size is the object's size in bytes, -1 while it is unknown.
-func (c *Core) Size() int64 {
-	if !c.sized() {
-		return -1
-	}
-	return c.ledger.size
-}
-
-// Rate is the link's present throughput in bytes per second; 0 while unknown.
-func (c *Core) Rate(l LinkID) float64 { return c.links[l].est.rate }
-
-// Bandwidth is the most that the link has shown of late, in bytes per second; 0
-// while unknown.
-func (c *Core) Bandwidth(l LinkID) float64 { return c.links[l].est.capacity() }
-
-// RTT is the least round-trip time of the link; 0 while unknown.
-func (c *Core) RTT(l LinkID) Time { return c.links[l].rtt }
-
-// Streams is how many connections the link is worth at present.
-func (c *Core) Streams(l LinkID) int { return int(c.links[l].streams.most) }
-
-// Requests is how many requests the link has in flight.
-func (c *Core) Requests(l LinkID) int { return c.links[l].requests }
-
-// Done appends the ranges that have been received to dst, sorted and joined.
-func (c *Core) Done(dst []Range) []Range {
-	missing := make([]Range, 0, len(c.ledger.free)+len(c.chunks))
-	missing = append(missing, c.ledger.free...)
-	for i := range c.chunks {
-		if ch := &c.chunks[i]; ch.left() > 0 && !ch.copy {
-			missing = append(missing, Range{ch.rng.Off + ch.got, ch.rng.End})
-		}
-	}
-	slices.SortFunc(missing, func(a, b Range) int {
-		if a.Off < b.Off {
-			return -1
-		}
-		return 1
-	})
-	at := int64(0)
-	for _, m := range missing {
-		if m.Off > at {
-			dst = append(dst, Range{at, m.Off})
-		}
-		at = m.End
-	}
-	if at < c.ledger.size {
-		dst = append(dst, Range{at, c.ledger.size})
-	}
-	return dst
-}
-
 // Step takes an input that happened at now, and appends to out what is to be
-// done. A LinkUp and a Progress are only booked: they take effect with the input
-// that follows, so that links that come up together start together, and nothing
-// is decided before all progress has been told. Time never runs backwards; an
+// done. A LinkUp and a Progress are only booked, and so is what is told of pieces
+// and plans: they take effect with the input that follows, so that links that come
+// up together start together, and nothing is decided before all progress has been
+// told. In a batch Finished and Failed are booked as well. Time never runs backwards; an
 // input about a chunk that has ended, or a link that does not exist, is ignored.
 func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	c.now = max(c.now, now)
 	switch in.Kind {
 	case Sized:
-		out = c.resize(in.Bytes, out)
+		if c.batch == nil {
+			out = c.resize(in.Bytes, out)
+		}
 	case Drained:
 		c.drained = max(c.drained, in.Bytes)
 	case Progress, Finished, Failed:
@@ -271,6 +122,10 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 			l := &c.links[in.Link]
 			l.duty.spent = max(l.duty.spent, min(in.Bytes, unsized))
 		}
+	case Added, Voided, Expected, Planned:
+		if c.batch != nil {
+			out = c.lay(&in, out)
+		}
 	case Power, Tick: // time is all that matters here
 	}
 	if c.complete {
@@ -283,17 +138,34 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 			out = c.failover(out)
 		}
 	}
-	if in.Kind != LinkUp && in.Kind != Progress {
+	if c.decides(in.Kind) {
 		if c.rations.needed(&c.cfg) {
 			out = c.ration(in.Kind, out)
 		}
 		out = c.assign(out)
 	}
-	if c.sized() && len(c.chunks) == 0 && len(c.ledger.free) == 0 {
+	if len(c.chunks) == 0 && c.exhausted() {
 		c.complete = true
 		out = append(out, Action{Kind: Complete})
 	}
 	return out
+}
+
+// decides says whether an input is acted upon at once. In a batch, what ends is only
+// booked, too: where many requests end together, those that have ended but have not
+// been told of would be taken for late.
+func (c *Core) decides(k InputKind) bool {
+	switch k {
+	case LinkUp, Progress, Added, Voided, Expected, Planned:
+		return false
+	case Finished, Failed:
+		if c.batch != nil {
+			c.batch.booked = true
+			return false
+		}
+	default:
+	}
+	return true
 }
 
 // measure takes the links' rates. It waits for a Tick, when every request's
@@ -301,6 +173,9 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 // taken to have received nothing up to now, and what it did receive would count
 // for the time after.
 func (c *Core) measure() {
+	if c.batch != nil {
+		c.compare()
+	}
 	for i := range c.links {
 		l := &c.links[i]
 		if l.requests == 0 {
@@ -308,20 +183,10 @@ func (c *Core) measure() {
 		}
 		l.est.observe(c.now, l.received, l.rtt)
 		l.pace.observe(c.now, l.rtt, l.received, l.est.nMarks > 0)
-		if c.cfg.Parallelism == 0 {
+		if c.cfg.Parallelism == 0 && !c.planned(LinkID(i)) {
 			l.streams.tune(c.now, l, c.left())
 		}
 	}
-}
-
-// find gives the index of a chunk in flight, or -1.
-func (c *Core) find(id ChunkID) int {
-	for i := range c.chunks {
-		if c.chunks[i].id == id {
-			return i
-		}
-	}
-	return -1
 }
 
 // received books what chunk i has got, and ends it if it ended.
@@ -339,8 +204,11 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	ch.seen = seen
 	if fresh := got - ch.got; fresh > 0 || in.Bytes > ch.got {
 		ch.got = got
+		if c.batch != nil {
+			c.came(ch, fresh)
+		}
 		if !ch.copy {
-			l.pending -= fresh
+			c.owe(ch.link, ch.stream, -fresh)
 		}
 		l.received += fresh
 		l.lastByte = c.now
@@ -350,6 +218,13 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	}
 	switch in.Kind {
 	case Finished:
+		if age := c.now - ch.issued; age > 0 && age <= longest(rateWindow, 2, l.rtt) {
+			// So much the link does carry at present, whatever was measured of requests
+			// that were over before their rate could be.
+			if rate := float64(ch.got) / age.Seconds(); rate > l.est.rate && l.est.rate > 0 {
+				l.est.rate = rate
+			}
+		}
 		if l.est.rate == 0 && c.now > ch.issued && ch.got >= initialWindow {
 			// Over before it could be measured: its mean is better than nothing, unless
 			// so little came that it tells of the round trip alone.
@@ -387,23 +262,16 @@ func (c *Core) end(i int, out []Action) []Action {
 		l.est.idle(l.received)
 		l.pace.pause()
 	}
-	c.chunks = slices.Delete(c.chunks, i, i+1)
+	c.drop(i)
 	if !ch.copy {
-		l.pending -= ch.left()
+		c.owe(ch.link, ch.stream, -ch.left())
 		l.assigned -= ch.left()
-		c.ledger.give(Range{ch.rng.Off + ch.got, ch.rng.End})
+		c.ledger.give(ch.rest())
+	}
+	if c.batch != nil {
+		c.restore(&ch)
 	}
 	return c.part(&ch, out)
-}
-
-// cancel is the action that withdraws a request. What it has received counts,
-// unless another request has it too.
-func cancel(ch *chunk) Action {
-	r := Range{ch.rng.Off, ch.rng.Off + ch.got}
-	if ch.copy {
-		r.End = r.Off
-	}
-	return Action{Kind: Cancel, Link: ch.link, Chunk: ch.id, Range: r}
 }
 
 // release withdraws every request of a link.
@@ -424,7 +292,10 @@ func (l *link) forget(cfg *Config) {
 	l.asked, l.rtt, l.robbed = false, 0, 0
 	l.pace = pace{}
 	l.duty.trouble = Never
-	l.streams = streams{most: cfg.firstStreams(), loss: loss{reordered: l.streams.loss.reordered}}
+	l.streams = streams{most: cfg.firstStreams(), batch: cfg.Batch, loss: loss{reordered: l.streams.loss.reordered}}
+	if cfg.Batch {
+		*l.speeds = speeds{}
+	}
 }
 
 func (c *Core) upDown(in Input, out []Action) []Action {

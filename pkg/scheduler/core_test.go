@@ -321,3 +321,40 @@ func BenchmarkStep(b *testing.B) {
 		out = c.Step(now, in, out[:0])
 	}
 }
+
+// A banned link is not probed for ever when it is the only one left: it is asked as
+// any other is, and its failures count.
+func TestTheLastLinkIsNotBanned(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: 0.3}, Size: 1 << 30})
+	r.up(2)
+	got := map[ChunkID]int64{}
+	r.flow(300*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
+	r.core.ban(0, r.core.release(0, nil))
+	r.step(Input{Kind: LinkDown, Link: 1})
+	acts := slices.Clone(r.acts)
+	acts = append(acts, r.step(Input{Kind: Tick})...)
+	asked := false
+	for _, a := range acts {
+		asked = asked || a.Kind == Start && a.Link == 0 && a.Range.Len() > probeSize
+	}
+	if r.core.links[0].banned || !asked {
+		t.Fatalf("banned %v: %+v", r.core.links[0].banned, acts)
+	}
+}
+
+// Requests that are over before their rate can be measured still tell that the link
+// carries no less: a rate that was measured too low is not kept for ever.
+func TestTinyRequestsRaiseTheRate(t *testing.T) {
+	r := newRig(t, Config{Links: 1, Policy: &algorithm1{limit: 20_000}, Size: 1 << 30, NoSteal: true})
+	r.up(1)
+	r.core.links[0].est.rate = 1000
+	for r.core.Rate(0) < 0.9e6 {
+		if r.now > Second {
+			t.Fatalf("a link that brings 1 MB/s is taken for %.0f bytes per second", r.core.Rate(0))
+		}
+		ch := r.core.chunks[0]
+		r.now += FromSeconds(float64(ch.rng.Len()) / 1e6)
+		r.step(Input{Kind: Progress, Chunk: ch.id, Bytes: ch.rng.Len(), RTT: Millisecond})
+		r.step(Input{Kind: Finished, Chunk: ch.id, Bytes: ch.rng.Len()})
+	}
+}

@@ -130,10 +130,10 @@ func (c *Core) allowance(id LinkID) (bytes int64, bounded bool) {
 		over := float64(share*float64(total)) - float64(l.assigned)
 		return max(0, int64(over/(1-share))), true
 	}
-	total := float64(c.ledger.size - c.had)
+	total := float64(c.total())
 	bytes = max(0, int64(share*total)-l.assigned)
 	if c.cfg.Deadline > 0 {
-		rest := float64(c.left()-l.pending) - float64(bytes)
+		rest := float64(c.left()-l.owed()) - float64(bytes)
 		if rest > float64(cheap*(float64(targetPart*c.cfg.Deadline.Seconds())-c.now.Seconds())) {
 			return 0, false
 		}

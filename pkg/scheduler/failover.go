@@ -40,6 +40,7 @@ const (
 // others continue them at the byte where they stopped, and tries banned links
 // again (skjolden, 8.2.4). When all links are slow, all are kept.
 func (c *Core) failover(out []Action) []Action {
+	out = c.pardon(out)
 	for id := range LinkID(len(c.links)) {
 		l := &c.links[id]
 		switch {
@@ -150,6 +151,26 @@ func (c *Core) unban(id LinkID, out []Action) []Action {
 	return append(out, Action{Kind: Unban, Link: id})
 }
 
+// pardon ends the ban of a link when no other is left that could carry anything: it
+// is asked like any other then, and may take as long, so that whoever drives the Core
+// can give it up in the end.
+func (c *Core) pardon(out []Action) []Action {
+	banned := NoLink
+	for i := range c.links {
+		switch l := &c.links[i]; {
+		case !l.up || l.duty.resting && l.duty.why == ReasonCapped:
+		case !l.banned:
+			return out
+		case banned == NoLink:
+			banned = LinkID(i)
+		}
+	}
+	if banned == NoLink {
+		return out
+	}
+	return c.unban(banned, out)
+}
+
 // recall lets banned links be tried again at once when no other link is up.
 func (c *Core) recall() {
 	for i := range c.links {
@@ -183,13 +204,16 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 	if c.cfg.Window > 0 {
 		limit = min(limit, c.drained+c.cfg.Window)
 	}
-	if len(c.ledger.free) > 0 {
+	if c.batch != nil && !c.batch.stock.empty() {
+		out = c.probePiece(id, size, out)
+	} else if len(c.ledger.free) > 0 {
 		out = c.start(id, 0, c.ledger.take(size, limit), out)
 	} else if victim := (View{c}).slowest(id); victim != NoLink && c.silent(&c.links[victim]) {
 		var o outlook
 		c.look(victim, &o)
-		s, _ := o.latest(noStream)
-		out = c.takeOver(id, 0, o.last[s], size, out)
+		if s, _ := o.latest(noStream); s != noStream && (c.batch == nil || !o.last[s].guess && c.mayHelp(id, 0, o.last[s])) {
+			out = c.takeOver(id, 0, o.last[s], size, out)
+		}
 	}
 	c.links[id].probing = len(out) > before
 	return out

@@ -18,9 +18,12 @@ func (c *Config) most() int64 { return hedgeRequests * c.minRequest() }
 // worthCopying says whether an idle stream of thief would be done with the rest of
 // ch before its own stream is, which is in end seconds.
 func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chunk, end float64) bool {
-	rest := ch.left()
-	budget := max(c.cfg.most(), int64(hedgeShare*float64(c.ledger.size)))
-	if thief.robbed > 0 || !thief.est.measured() || own.rate <= 0 || rest == 0 || rest > c.cfg.most() || c.copied+rest > budget {
+	rest, most := ch.left()-ch.over, c.cfg.most()
+	if c.batch != nil { // connections that fall silent are worth more than one file's last bytes
+		most = leastWhole
+	}
+	budget := max(most, int64(hedgeShare*float64(c.Size())))
+	if thief.robbed > 0 || !thief.est.measured() || own.rate <= 0 || rest == 0 || rest > most || c.copied+rest > budget {
 		return false
 	}
 	return own.soonest(thief, stream, rest) < end
@@ -35,8 +38,11 @@ func (c *Core) hedge(thief LinkID, stream StreamID, ch *chunk, out []Action) []A
 	out = c.start(thief, stream, rest, out)
 	copied := &c.chunks[len(c.chunks)-1]
 	copied.twin, copied.copy = original, true
+	if c.batch != nil {
+		c.adopt(copied, &c.chunks[c.find(original)])
+	}
 	l := &c.links[thief]
-	l.pending -= rest.Len()
+	c.owe(thief, stream, -rest.Len())
 	l.assigned -= rest.Len()
 	out[len(out)-1].Copy = true
 	return out
@@ -60,9 +66,15 @@ func (c *Core) settle(ch *chunk, out []Action) []Action {
 	l, w := &c.links[loser.link], &c.links[ch.link]
 	kept := ch.rng.Off - loser.rng.Off
 	a.Range.End = ch.rng.Off
-	l.pending -= loser.left()
+	c.owe(loser.link, loser.stream, -loser.left())
+	if c.batch != nil {
+		c.sure(loser)
+		c.batch.received += loser.left() - ch.left()
+		c.batch.stock.settle(loser.slot, loser.left()-ch.left(), 0)
+	}
 	l.assigned -= loser.rng.Len() - kept
 	w.assigned += ch.rng.Len()
+	c.owe(ch.link, ch.stream, ch.left()) // nothing, if it was finished in truth
 	loser.rng.End, loser.got = ch.rng.Off, kept
 	ch.copy = false
 	return c.end(i, append(out, a))

@@ -62,7 +62,7 @@ func (c *Core) market(m *market) (chosen linkSet) {
 		if !l.duty.pooled || m.n == maxCandidates {
 			continue
 		}
-		k := candidate{id: LinkID(i), room: float64(c.room(LinkID(i))) + float64(l.pending)}
+		k := candidate{id: LinkID(i), room: float64(c.room(LinkID(i))) + float64(l.owed())}
 		k.rate, k.sure = l.carries()
 		switch k.least = k.rate; {
 		case !k.sure:

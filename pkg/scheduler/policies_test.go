@@ -34,11 +34,29 @@ func TestPoliciesConform(t *testing.T) {
 	}
 }
 
+func TestPoliciesConformWithManyFiles(t *testing.T) {
+	histories := 600
+	if testing.Short() {
+		histories = 100
+	}
+	for name, p := range policies(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			schedtest.ConformBatch(t, p, histories)
+		})
+	}
+}
+
 func FuzzHistories(f *testing.F) {
 	f.Add(uint64(1), uint8(4))
 	f.Fuzz(func(t *testing.T, seed uint64, which uint8) {
 		names := scheduler.Names()
 		h := schedtest.Random(seed)
+		h.Config.Policy = policies(t)[names[int(which)%len(names)]]()
+		if err := schedtest.Play(h, h.Config); err != nil {
+			t.Fatal(err)
+		}
+		h = schedtest.RandomBatch(seed)
 		h.Config.Policy = policies(t)[names[int(which)%len(names)]]()
 		if err := schedtest.Play(h, h.Config); err != nil {
 			t.Fatal(err)

@@ -117,32 +117,28 @@ func (v View) RTT(l LinkID) Time { return v.core.links[l].rtt }
 func (v View) BDP(l LinkID) float64 { return float64(v.Bandwidth(l) * v.RTT(l).Seconds()) }
 
 // InFlight is how many bytes the link was asked for and has not delivered.
-func (v View) InFlight(l LinkID) int64 { return v.core.links[l].pending }
+func (v View) InFlight(l LinkID) int64 { return v.core.links[l].owed() }
 
 // Assigned is how many bytes the link has delivered or was asked for, in all.
 func (v View) Assigned(l LinkID) int64 { return v.core.links[l].assigned }
 
-// Size is the object's size; -1 while unknown.
-func (v View) Size() int64 {
-	if !v.core.sized() {
-		return -1
-	}
-	return v.core.ledger.size
-}
+// Size is the object's size; -1 while unknown. Of a batch it is as in Core.Size.
+func (v View) Size() int64 { return v.core.Size() }
 
 // Total is how many bytes were missing when the run began; -1 while unknown.
 func (v View) Total() int64 {
 	if !v.core.sized() {
 		return -1
 	}
-	return v.core.ledger.size - v.core.had
+	return v.core.total()
 }
 
 // First is the size in bytes of a link's first request, when nothing is known.
 func (v View) First() int64 { return v.core.cfg.First }
 
-// Free is how many bytes nobody has been asked for.
-func (v View) Free() int64 { return v.core.ledger.bytes() }
+// Free is how many bytes nobody has been asked for, those of a batch that are
+// still to be Added included.
+func (v View) Free() int64 { return v.core.free() }
 
 // Left is how many bytes have not been received.
 func (v View) Left() int64 { return v.core.left() }

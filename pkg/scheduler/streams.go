@@ -24,6 +24,17 @@ const (
 	unmetStreams  = 16
 	// leastShare is how many bytes of the object a connection must be worth.
 	leastShare = int64(1) << 20
+	// tunedStreams is the most connections that are chosen for one file.
+	tunedStreams = 32
+	// Where there are many files, each is as good as any other for a connection, so
+	// that more of them cost nothing at the end: these take the place of the figures
+	// above.
+	batchTripPerStream = 5 * Millisecond
+	batchLeastShare    = int64(128) << 10
+	// A link of which nothing has been heard for farTrip, or twice that, has a trip at
+	// least as long, and gets farStreams, or twice as many.
+	farTrip    = 50 * Millisecond
+	farStreams = 16
 
 	// A trial begins with firstTrial connections. It waits for trialRTTs round
 	// trips, at least trialFloor, until the new ones have left slow start, and
@@ -44,8 +55,9 @@ const (
 // streams is how many connections a link has, and what was learnt about it.
 type streams struct {
 	most    StreamID // it may use
-	worked  uint32   // bit s: stream s has brought something
-	refused uint32   // bit s: stream s was not served while others were
+	batch   bool     // they serve many files
+	worked  uint64   // bit s: stream s has brought something
+	refused uint64   // bit s: stream s was not served while others were
 	loss    loss
 	heard   [MaxStreams]Time // when each received its last byte, or was asked for its first
 	// A request before this one was cut short, and none from it on has brought
@@ -95,22 +107,38 @@ func (s *streams) tune(now Time, l *link, left int64) {
 
 // widen gives a link with a long round trip many streams to start with.
 func (s *streams) widen(now Time, l *link, left int64) {
-	trip, most := l.rtt, int64(MaxStreams)
+	trip, most := l.rtt, int64(s.limit())
+	each, share := tripPerStream, leastShare
+	if s.batch {
+		each, share = batchTripPerStream, batchLeastShare
+	}
 	if trip == 0 && l.received == 0 { // no connection yet: it takes that long at least
 		trip, most = now-l.lastByte, unmetStreams
+		if s.batch {
+			s.most = max(s.most, StreamID(min(farStreams*min(2, int64(trip/farTrip)), left/share)))
+			return
+		}
 	}
 	if trip < longTrip {
 		return
 	}
-	most = min(most, int64(trip/tripPerStream), left/leastShare)
+	most = min(most, int64(trip/each), left/share)
 	s.most = max(s.most, StreamID(most))
+}
+
+// limit is the most connections that are chosen.
+func (s *streams) limit() StreamID {
+	if s.batch {
+		return MaxStreams
+	}
+	return tunedStreams
 }
 
 // fold leaves no more streams than there is room for their first windows in what
 // the link carries in a round trip: more brought nothing.
 func (s *streams) fold(l *link) {
 	room := l.est.capacity() * l.rtt.Seconds() / initialWindow
-	s.most = min(s.most, max(1, StreamID(min(MaxStreams, room+1))))
+	s.most = min(s.most, max(1, StreamID(min(float64(s.limit()), room+1))))
 }
 
 // longest is so many round trips, but not less than floor.
@@ -120,11 +148,11 @@ func longest(floor Time, trips float64, rtt Time) Time {
 
 // try begins a trial with more streams.
 func (s *streams) try(base float64) {
-	if s.most >= MaxStreams {
+	if s.most >= s.limit() {
 		return
 	}
 	s.trial, s.before, s.base = true, s.most, base
-	s.most = min(MaxStreams, max(firstTrial, 2*s.most))
+	s.most = min(s.limit(), max(firstTrial, 2*s.most))
 	s.settled = 0
 }
 
@@ -199,6 +227,9 @@ func (c *Core) needless(ch *chunk) bool {
 
 // busy says whether a stream has a request in flight.
 func (c *Core) busy(id LinkID, stream StreamID) bool {
+	if c.batch != nil {
+		return c.batch.tables[id].streams[stream].requests > 0
+	}
 	for i := range c.chunks {
 		if ch := &c.chunks[i]; ch.link == id && ch.stream == stream {
 			return true

@@ -21,6 +21,15 @@ const (
 	initialWindow = 10 * 1448
 	// forever is more seconds than any request takes.
 	forever = 1e9
+	// helpTries is of how many connections an idle one looks at what they have to do,
+	// where there are many files.
+	helpTries = 4
+	// speedGrowth, idleTimeout in seconds: see speed and window.
+	speedGrowth = 2
+	idleTimeout = 0.2
+	// batchWorth takes the place of worthRTTs where there are many files: more
+	// connections are lost to takeovers than to one file's end.
+	batchWorth = 1
 	// noStream names no stream.
 	noStream StreamID = -1
 )
@@ -33,6 +42,11 @@ type outlook struct {
 	trip    float64 // round trip in seconds
 	streams *streams
 	last    [MaxStreams]*chunk
+	now     Time
+	full    float64             // of a batch: bytes per second that the link can carry
+	speeds  *speeds             // of a batch: how the rate is shared
+	sum     float64             // of the speeds of the streams at work
+	passed  uint64              // bit s: nothing could be done for stream s
 	owed    [MaxStreams]int64   // bytes
 	wait    [MaxStreams]float64 // seconds until the first of them
 }
@@ -41,7 +55,7 @@ type outlook struct {
 // as fast as the others.
 func (c *Core) look(id LinkID, o *outlook) {
 	l := &c.links[id]
-	*o = outlook{trip: l.trip().Seconds(), streams: &l.streams}
+	*o = outlook{trip: l.trip().Seconds(), streams: &l.streams, now: c.now, speeds: l.speeds}
 	for i := range c.chunks {
 		ch := &c.chunks[i]
 		if ch.link != id || ch.copy {
@@ -49,12 +63,40 @@ func (c *Core) look(id LinkID, o *outlook) {
 		}
 		if o.last[ch.stream] == nil {
 			o.active++
+			if o.speeds != nil {
+				o.sum += o.speeds.of(ch.stream)
+			}
 			o.wait[ch.stream] = c.due(ch)
 		}
 		o.last[ch.stream] = ch
-		o.owed[ch.stream] += ch.left()
+		o.owed[ch.stream] += ch.left() - ch.over
 	}
 	o.rate = (View{c}).RateOrMean(id) / float64(max(1, o.active))
+	if c.batch != nil {
+		o.full = max(o.rate, l.est.capacity()/float64(max(1, o.active)))
+	}
+}
+
+// speed is what a stream carries, or would carry, in bytes per second. Of a batch's
+// few connections that are still at work at its end each may grow beyond what it had
+// while they were many, but hardly by more than its window does in a round trip.
+func (o *outlook) speed(s StreamID) float64 {
+	if o.speeds == nil || o.sum <= 0 || o.active == 0 {
+		return o.rate
+	}
+	own := o.speeds.of(s)
+	part := own / (o.sum / float64(o.active))
+	return min(o.full*part, max(speedGrowth*own, o.rate*part))
+}
+
+// window is how many bytes a stream's connection brings in a round trip, at least. It
+// is lost when the connection has been idle for a retransmission timeout (RFC 5681,
+// 4.1; the timeout of RFC 6298 is at least 0.2 s longer than the trip on Linux).
+func (o *outlook) window(s StreamID) int64 {
+	if o.speeds != nil && o.last[s] == nil && (o.now-o.streams.heard[s]).Seconds() > o.trip+idleTimeout {
+		return initialWindow
+	}
+	return max(initialWindow, o.streams.opened[s])
 }
 
 // end is in how many seconds a stream will be done.
@@ -64,11 +106,12 @@ func (o *outlook) end(s StreamID) float64 { return o.wait[s] + o.lasts(s, o.owed
 // while its connection starts slowly each round trip brings twice what the one
 // before did (RFC 5681, 3.1).
 func (o *outlook) lasts(s StreamID, bytes int64) float64 {
-	if o.rate <= 0 {
+	rate := o.speed(s)
+	if rate <= 0 {
 		return forever
 	}
-	rounds := bits.Len64(uint64(bytes / max(initialWindow, o.streams.opened[s])))
-	return min(forever, max(float64(bytes)/o.rate, o.trip*float64(rounds)))
+	rounds := bits.Len64(uint64(bytes / o.window(s)))
+	return min(forever, max(float64(bytes)/rate, o.trip*float64(rounds)))
 }
 
 // latest is the stream, other than one, that will be done last, and when;
@@ -76,7 +119,7 @@ func (o *outlook) lasts(s StreamID, bytes int64) float64 {
 func (o *outlook) latest(except StreamID) (StreamID, float64) {
 	best, end := noStream, -1.0
 	for s := range StreamID(MaxStreams) {
-		if o.last[s] == nil || s == except {
+		if o.last[s] == nil || s == except || o.passed&(1<<s) != 0 || o.speeds != nil && o.last[s].twin != NoChunk {
 			continue
 		}
 		if e := o.end(s); e > end {
@@ -109,6 +152,20 @@ func (c *Core) due(ch *chunk) float64 {
 	return max(0, (c.now - at - rateWindow/2).Seconds()) // bytes are told of now and then
 }
 
+// trips is how many round trips it takes an idle link to its first byte.
+func (c *Core) trips(l *link) Time {
+	fewest := l.streams.trips(0)
+	if c.batch == nil {
+		return fewest
+	}
+	for s := range l.streams.most {
+		if l.streams.served(s) {
+			fewest = min(fewest, l.streams.trips(s))
+		}
+	}
+	return fewest
+}
+
 // steal lets a stream that has run out of work take over the end of what would
 // be received last: of another link, if the policy names one, or of another
 // stream of its own (ALGORITHMS, Tail).
@@ -118,39 +175,69 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 	}
 	var own, other outlook
 	c.look(thief, &own)
-	victim, end := own.latest(stream)
-	from := &own
-	if id := c.cfg.Policy.Victim(View{c}, thief); id != NoLink && id != thief {
-		c.look(id, &other)
+	link := c.cfg.Policy.Victim(View{c}, thief)
+	if link != NoLink && link != thief {
+		c.look(link, &other)
+	}
+	tries := 1
+	if c.batch != nil {
+		tries = helpTries
+	}
+	for before, try := len(out), 0; try < tries && len(out) == before; try++ {
+		victim, end := own.latest(stream)
+		from := &own
 		if s, e := other.latest(noStream); e > end {
 			victim, end, from = s, e, &other
 		}
+		if victim == noStream {
+			break
+		}
+		if try == 0 && own.last[stream] == nil {
+			own.rate *= float64(max(1, own.active)) / float64(own.active+1)
+		}
+		out = c.help(thief, stream, &own, from, victim, end, out)
+		from.passed |= 1 << victim
 	}
-	if victim == noStream {
+	return out
+}
+
+// help lets a stream take over what it should of a victim that would be done at end,
+// which may be nothing.
+func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim StreamID, end float64, out []Action) []Action {
+	ch, l := from.last[victim], &c.links[thief]
+	if ch.twin != NoChunk || c.batch != nil && !c.mayHelp(thief, stream, ch) {
 		return out
 	}
-	ch := from.last[victim]
-	if ch.twin != NoChunk {
-		return out
-	}
-	if from == &own && ch.got == 0 && c.links[thief].streams.cut[stream] > 0 {
+	if from == own && ch.got == 0 && l.streams.cut[stream] > 0 {
 		return out // whom nothing has answered since cannot do better
 	}
-	if own.last[stream] == nil {
-		own.rate *= float64(max(1, own.active)) / float64(own.active+1)
-	}
 	room := c.room(thief)
-	if x := min(room, c.loot(&c.links[thief], &own, stream, from, victim, end)); x > 0 {
-		if ch.link != thief && c.anotherSooner(thief, ch.link, x, own.soonest(&c.links[thief], stream, x)) {
+	if c.batch != nil && from.wait[victim] > from.trip && c.copyRest(thief, stream, own, ch, end, room) {
+		return c.hedge(thief, stream, ch, out) // it is silent, but may speak again
+	}
+	if ch.guess && c.worthMoving(l, own, stream, from, victim, end) && ch.left() <= room {
+		return c.move(thief, stream, ch, out)
+	}
+	if x := min(room, c.loot(l, own, stream, from, victim, end)); x > 0 && !ch.guess {
+		if ch.link != thief && c.anotherSooner(thief, ch.link, x, own.soonest(l, stream, x)) {
 			return out
 		}
 		return c.takeOver(thief, stream, ch, x, out)
 	}
-	if own.last[stream] == nil && ch.left() <= room && c.worthCopying(&c.links[thief], &own, stream, ch, end) &&
-		!c.anotherSooner(thief, ch.link, ch.left(), own.soonest(&c.links[thief], stream, ch.left())) {
+	if c.batch != nil && from == own && own.wait[victim] == 0 {
+		return out // they have the link's rate between them
+	}
+	if c.copyRest(thief, stream, own, ch, end, room) {
 		return c.hedge(thief, stream, ch, out)
 	}
 	return out
+}
+
+// copyRest says whether an idle stream should fetch what is left of ch too.
+func (c *Core) copyRest(thief LinkID, stream StreamID, own *outlook, ch *chunk, end float64, room int64) bool {
+	l, rest := &c.links[thief], ch.left()-ch.over
+	return own.last[stream] == nil && ch.left() <= room && c.worthCopying(l, own, stream, ch, end) &&
+		!c.anotherSooner(thief, ch.link, rest, own.soonest(l, stream, rest))
 }
 
 // anotherSooner says whether a link other than the thief and the victim would
@@ -179,18 +266,22 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	if thief.robbed > 0 || thief.est.rate <= 0 && thief.est.measured() {
 		return 0 // it does not answer itself
 	}
-	rs, rv := own.rate, from.rate
+	rs, rv := own.speed(stream), from.speed(victim)
 	if rs <= 0 || rv <= 0 {
 		return 0 // nobody has shown anything yet
+	}
+	worth := worthRTTs * own.trip
+	if c.batch != nil {
+		worth = batchWorth * own.trip
 	}
 	delay := own.delay(thief, stream)
 	rest := float64(from.owed[victim])
 	x := balanced(rest, rs, rv, delay-from.wait[victim])
-	if x >= float64(c.cfg.minRequest()) && end-(delay+own.lasts(stream, int64(x))) >= worthRTTs*own.trip {
+	if x >= float64(c.cfg.minRequest()) && end-(delay+own.lasts(stream, int64(x))) >= worth {
 		return int64(x)
 	}
 	whole := from.last[victim].left()
-	if alone := own.soonest(thief, stream, whole); whole <= c.cfg.most() && end > nowhere*alone && end-alone > worthRTTs*own.trip {
+	if alone := own.soonest(thief, stream, whole); whole <= c.cfg.most() && end > nowhere*alone && end-alone > worth {
 		return whole
 	}
 	return 0
@@ -199,7 +290,7 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 // delay is in how many seconds the first byte of another request on a stream
 // would come: what it still has to receive delays it, but not below a round trip.
 func (o *outlook) delay(l *link, stream StreamID) float64 {
-	return max(o.trip*float64(l.streams.trips(stream)), o.wait[stream]+float64(o.owed[stream])/o.rate)
+	return max(o.trip*float64(l.streams.trips(stream)), o.wait[stream]+float64(o.owed[stream])/o.speed(stream))
 }
 
 // soonest is in how many seconds a stream would have so many bytes more.
@@ -225,12 +316,13 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 	}
 	l := &c.links[ch.link]
 	stolen := Range{ch.rng.End - x, ch.rng.End}
-	l.pending -= x
+	c.owe(ch.link, ch.stream, -x)
 	l.assigned -= x
 	if l.est.nMarks == 0 && ch.link != thief {
 		l.robbed++
 	}
 	l.streams.cut[ch.stream], l.streams.opened[ch.stream] = c.nextID, 0
+	from := *ch
 	ch.rng.End = stolen.Off
 	if ch.left() == 0 { // do not wait for the end of what is complete
 		out = append(out, cancel(ch))
@@ -238,5 +330,9 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 	} else {
 		out = append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
 	}
-	return c.start(thief, stream, stolen, out)
+	out = c.start(thief, stream, stolen, out)
+	if c.batch != nil {
+		c.adopt(&c.chunks[len(c.chunks)-1], &from)
+	}
+	return out
 }

@@ -33,7 +33,7 @@ type ChunkID int32
 type StreamID int32
 
 // MaxStreams is the most connections that a link can have.
-const MaxStreams = 32
+const MaxStreams = 64
 
 // NoLink and NoChunk name no link and no chunk.
 const (
@@ -90,6 +90,15 @@ const (
 	// Spent: Link, whose Terms have a Cap, has received Bytes of payload in all,
 	// waste included, and for whomever else.
 	Spent
+	// Added: Piece is wanted (this and the next three only with Config.Batch).
+	Added
+	// Voided: nobody wants the bytes in Piece.Range any more; requests for them
+	// are shortened or withdrawn. They may reach over several pieces.
+	Voided
+	// Expected: about Bytes more are to be Added; 0: none are.
+	Expected
+	// Planned: Link uses its connections as Plan says.
+	Planned
 )
 
 // Input is one thing that the scheduler is told.
@@ -104,6 +113,8 @@ type Input struct {
 	Bandwidth float64   `json:"bandwidth,omitempty"` // bytes per second
 	Watts     float64   `json:"watts,omitempty"`
 	Terms     Terms     `json:"terms,omitzero"`
+	Piece     Piece     `json:"piece,omitzero"`
+	Plan      *Plan     `json:"plan,omitempty"`
 }
 
 // ActionKind says what an Action asks for.

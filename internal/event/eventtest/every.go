@@ -44,7 +44,7 @@ func Every() []event.Event {
 		event.SchedulerStarted{
 			At: 9, File: 1, Algorithm: "3", StaticLimit: 4 << 20, Padding: 0.3, Links: 2, Size: 5000,
 			Have: []scheduler.Range{{Off: 0, End: 100}}, Overlap: 0.6, Window: 1 << 20, NoSteal: true, NoFailover: true, Parallelism: 4,
-			Energy: scheduler.EnergyMin, Deadline: 10,
+			Energy: scheduler.EnergyMin, Deadline: 10, Batch: true,
 		},
 		event.Step{
 			At: 9, File: 1,
@@ -54,6 +54,10 @@ func Every() []event.Event {
 				{Kind: scheduler.Rest, Link: 1, Why: scheduler.ReasonDear, Costs: 12600, Saves: 400},
 				{Kind: scheduler.Complete},
 			},
+		},
+		event.Tuned{
+			At: 10, Link: 1, Mode: "eht", Why: "12 channels, 4.1 Mbit/s per J",
+			Plan: scheduler.Plan{Classes: [scheduler.MaxClasses]scheduler.Share{{Connections: 8}, {Connections: 4, Parallelism: 2, Pipelining: 3}}, Files: 5},
 		},
 		event.Notice{At: 10, Warning: true, Text: "no such link: eth7"},
 		event.PowerSource{At: 10, Source: "rapl", Interval: time.Second, Detail: "package-0", Unavailable: "its counters do not move"},

@@ -47,8 +47,8 @@ func TestArgsOfManyFiles(t *testing.T) {
 		"mlget-j16p4": "--links wlan0,rmnet0 --quiet --report report.json -P out -i list --mode manual -j 16 -p 4 --cacert ca",
 		"aria2-32": "--no-conf --quiet -j32 -x1 -s1 --min-split-size=1M --file-allocation=none -d out -i list" +
 			" --multiple-interface=wlan0,rmnet0 --ca-certificate=ca",
-		"curlz-50": "-q -sS -f --remote-name-all --create-dirs --output-dir out -K urls.curl -Z --parallel-max 50 --http2 --cacert ca",
-		"curl":     "-q -sS -f --remote-name-all --create-dirs --output-dir out -K urls.curl --http2 --cacert ca",
+		"curlz-50": "-q -sS --no-progress-meter -f --remote-name-all --create-dirs --output-dir out -K urls.curl -Z --parallel-max 50 --http2 --cacert ca",
+		"curl":     "-q -sS --no-progress-meter -f --remote-name-all --create-dirs --output-dir out -K urls.curl --http2 --cacert ca",
 		"wget2-5":  "--no-config -q --max-threads=5 -P out -i list --ca-certificate=ca",
 		"wget":     "--no-config -q -P out -i list --ca-certificate=ca",
 	} {
@@ -111,7 +111,7 @@ func TestReportOfManyFiles(t *testing.T) {
 	results[0].Failure = "of 600 files 3 missing, 0 wrong"
 	text := Report(h, results)
 	for _, want := range []string{
-		"### Beside the paper", "| html/600 | 2.6 |", "### html/600, sydney", "| 17.0 | 1.00 |", "| -94 % | 12 |", "(1 of 2)", "94 %",
+		"### Beside the paper", "| html/600 | 2.6 |", "### html/600, sydney", "| 17.0 | 1.00 |", "| -94 % | 5.20 | 12 |", "(1 of 2)", "94 %",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -136,4 +136,25 @@ func TestSplice(t *testing.T) {
 	if text, err := os.ReadFile(path); err != nil || string(text) != "a\n" {
 		t.Errorf("%q, %v", text, err)
 	}
+}
+
+func FuzzParseFilesTool(f *testing.F) {
+	for _, name := range []string{"mlget-eht", "mlget-j16p4", "aria2-16x4", "curlz-50", "wget2-5", "wget; rm"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		tool, err := ParseFilesTool(name)
+		if err != nil {
+			return
+		}
+		// Whatever was asked for, no argument is other than a flag, a number or ours.
+		for _, a := range tool.args(Request{URL: "http://u/", List: "list", Transport: Clear, Links: []scenario.Link{{Name: "a"}}}) {
+			if strings.ContainsAny(a, " \n;$`") {
+				t.Errorf("%q becomes %q", name, a)
+			}
+		}
+		if len(tool.numbers()) > 2 || tool.program() == "" {
+			t.Errorf("%q: %+v", name, tool)
+		}
+	})
 }

@@ -142,7 +142,7 @@ func (v inventory) missing(t Tool, help string) string {
 // single, naive, 1 (default "3")".
 func choices(help, flag string) []string {
 	for line := range strings.Lines(help) {
-		_, list, ok := strings.Cut(line, flag+" ")
+		list, ok := strings.CutPrefix(strings.TrimSpace(line), flag+" ")
 		if !ok {
 			continue
 		}

@@ -59,7 +59,7 @@ func TestFirstNumber(t *testing.T) {
 }
 
 func TestChoices(t *testing.T) {
-	help := "  -o FILE\n      --algorithm string           single, naive, 1, 2, 3 (default \"3\")\n"
+	help := "  -o FILE (default off; with --algorithm 9 more)\n      --algorithm string           single, naive, 1, 2, 3 (default \"3\")\n"
 	if got := choices(help, "--algorithm"); !slices.Equal(got[1:], []string{"single", "naive", "1", "2", "3"}) {
 		t.Errorf("%q", got)
 	}

@@ -28,7 +28,7 @@ func (w *writer) files(h Header, results []Result) {
 		"Every round runs every tool once over the same links, in random order; each run has new links, a new server and idle radios. Figures are medians; for seconds, a run that failed counts as longer than all others. A run is good only if every file is there with the right hash.",
 		"of bound: the fluid bound over the seconds (docs/linklab.md); Mbit/s: the files' bytes over the seconds, from the process's start to its end.",
 		"× wget, × mlget: how many times as fast as wget, which fetches one file after the other over one connection that it keeps; how many times as long as mlget takes; medians over rounds.",
-		"J/100 MB: what all radios spent above idling, tails included, for each 10⁸ bytes; J − wget: how much less than wget's.",
+		"J/100 MB: what all radios spent above idling, tails included, for each 10⁸ bytes; J − wget: how much less than wget's. Mbit/s per J: the throughput over the job's energy, which is what `eht` seeks to raise.",
 		"conns: TCP connections asked for. Waste: what the links carried above the files in full packets, in percent; headers and handshakes are in it.",
 		"aria2-16: 16 files at once over one connection each; aria2-16x4 over up to 4 each; wget2-5: 5 threads, its default; curlz-50: `curl -Z` with 50 transfers at once, its default; curl: one after the other. mlget-j16: mode manual. Over two links aria2 binds to both in turn, with routing rules by source address; wget, wget2 and curl take the link with the default route, wlan0.",
 	} {
@@ -60,7 +60,7 @@ func (w *writer) filesOf(h Header, name, set string, t Transport, results []Resu
 	w.line("### %s", title)
 	w.line("")
 	w.line("%s; fluid bound %s s.", megabytes(bytes), span(bounds))
-	w.head("tool", "seconds", "σ", "Mbit/s", "of bound", "× wget", "× mlget", "J/100 MB", "J − wget", "conns", "Link Δ", "waste %", "CPU s", "RSS MB", "runs")
+	w.head("tool", "seconds", "σ", "Mbit/s", "of bound", "× wget", "× mlget", "J/100 MB", "J − wget", "Mbit/s per J", "conns", "Link Δ", "waste %", "CPU s", "RSS MB", "runs")
 	wget, mlget := groupOf(groups, "wget"), groupOf(groups, "mlget")
 	for _, g := range groups {
 		ok := good(g)
@@ -75,6 +75,7 @@ func (w *writer) filesOf(h Header, name, set string, t Transport, results []Resu
 			num(Median(roundwise(g, mlget, timeRatio)), 2),
 			num(joules, 1),
 			percent(joules/joulesPer100MB(wget, bytes)-1),
+			num(mbpsPerJoule(g, bytes), 2),
 			num(Median(column(ok, func(r Result) float64 { return float64(r.Connections) })), 0),
 			num(Median(known(ok, func(r Result) *float64 { return r.LinkDelta })), 2),
 			num(Median(known(ok, func(r Result) *float64 { return r.Waste })), 2),
@@ -105,6 +106,18 @@ func joulesPer100MB(runs []Result, bytes int64) float64 {
 	for _, r := range good(runs) {
 		if r.Energy != nil {
 			values = append(values, energy.JoulesPer100MB(r.Energy.Total.Dynamic, bytes))
+		}
+	}
+	return Median(values)
+}
+
+// mbpsPerJoule is the throughput over the energy of the whole job: what the EHT
+// algorithm seeks to raise.
+func mbpsPerJoule(runs []Result, bytes int64) float64 {
+	var values []float64
+	for _, r := range good(runs) {
+		if r.Energy != nil {
+			values = append(values, energy.MbpsPerJoule(r.Energy.Total.Dynamic, bytes, int64(r.Seconds*1e9)))
 		}
 	}
 	return Median(values)

@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"time"
 
@@ -11,15 +10,11 @@ import (
 	"github.com/mlget/mlget/internal/linklab/scenario"
 )
 
-// modes are mlget's for jobs of many files; one that an mlget does not have is
-// left out of its runs.
-func modes() []string { return []string{"hat", "eht", "lowe"} }
-
 // outDir is the directory into which every tool downloads many files.
 const outDir = "out"
 
 // ParseFilesTool reads the name of a tool that fetches many files: mlget,
-// mlget-MODE, mlget-jN and mlget-jNpM (so many files at once, over so many
+// mlget-MODE (one that an mlget does not have is left out of its runs), mlget-jN and mlget-jNpM (so many files at once, over so many
 // connections each), wget, curl (one after the other), wget2-N (threads),
 // curlz-N (transfers at once), aria2-N and aria2-NxM (so many files at once,
 // over so many connections each).
@@ -109,7 +104,7 @@ func (t Tool) argsMany(r Request) []string {
 		}
 	case Curl:
 		// What -K names is xargs-like: a line "url = ..." each.
-		add("-q", "-sS", "-f", "--remote-name-all", "--create-dirs", "--output-dir", outDir, "-K", curlList)
+		add("-q", "-sS", "--no-progress-meter", "-f", "--remote-name-all", "--create-dirs", "--output-dir", outDir, "-K", curlList)
 		if len(n) > 0 {
 			add("-Z", "--parallel-max", strconv.Itoa(n[0]))
 		}
@@ -155,14 +150,13 @@ func (t Tool) guessMany(s scenario.Scenario, j Job, bound time.Duration) time.Du
 	return probable
 }
 
-// filesDefaults are the tools that a comparison over many files runs.
+// filesDefaults are the tools that a comparison over many files runs. mlget's own
+// default is hat; curl, one after the other, does what wget does.
 func filesDefaults(quick bool) []string {
 	if quick {
 		return []string{"mlget", "wget", "aria2-16", "aria2-32", "aria2-64", "curlz-50"}
 	}
-	list := []string{"mlget"}
-	for _, m := range modes() {
-		list = append(list, "mlget-"+m)
+	return []string{
+		"mlget", "mlget-eht", "mlget-lowe", "mlget-j16", "wget", "wget2-5", "wget2-32", "aria2-16", "aria2-32", "aria2-64", "aria2-16x4", "curlz-50",
 	}
-	return slices.Concat(list, []string{"wget", "curl", "wget2-5", "wget2-32", "aria2-16", "aria2-32", "aria2-64", "aria2-16x4", "curlz-50"})
 }

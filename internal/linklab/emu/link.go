@@ -48,11 +48,13 @@ func (l *link) take(p *pipe, from Port) {
 		if v == pass {
 			l.clock.start()
 		}
-		opens := v == pass && opening(buf[:n])
 		now := l.clock.now()
 		l.mu.Lock()
-		if opens {
-			p.stats.Opens++
+		if v == pass {
+			if opening(buf[:n]) {
+				p.stats.Opens++
+			}
+			l.radio.see(now, buf[:n], p == &l.up)
 		}
 		spare, wake := l.enter(p, buf, n, now, v)
 		l.mu.Unlock()
@@ -210,19 +212,4 @@ func addresses(b []byte) (src, dst netip.Addr, ok bool) {
 		return netip.AddrFrom16([16]byte(b[8:24])), netip.AddrFrom16([16]byte(b[24:40])), true
 	}
 	return src, dst, false
-}
-
-// opening says whether an IP packet opens a TCP connection: it has SYN without
-// ACK, and lies right behind the IP header.
-func opening(b []byte) bool {
-	const tcp, syn, ack = 6, 0x02, 0x10
-	at := 40
-	switch {
-	case len(b) >= 20 && b[0]>>4 == 4 && b[9] == tcp:
-		at = int(b[0]&15) * 4
-	case len(b) >= 40 && b[0]>>4 == 6 && b[6] == tcp:
-	default:
-		return false
-	}
-	return len(b) >= at+20 && b[at+13]&(syn|ack) == syn
 }

@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/mlget/mlget/internal/energy"
@@ -17,12 +18,15 @@ import (
 // the queue full or the link down, has never crossed; one that the receiving
 // device refuses has.
 //
-// Connections are not counted: no model that a scenario can name charges for
-// them.
+// Connections are counted where the link charges for them: those at work, from the
+// first packet that opens one to the first that closes or resets it, whichever
+// side sends it, and whether or not it arrives, less the times when they are
+// silent.
 type radio struct {
 	clock   *clock
 	model   string
 	machine energy.Machine // in ns since the emulator's start
+	open    *connections   // nil where they cost nothing
 }
 
 // newRadio is the radio of a link; nil if the link names no model.
@@ -31,7 +35,14 @@ func newRadio(clk *clock, l scenario.Link) *radio {
 	if !ok {
 		return nil
 	}
-	return &radio{clock: clk, model: l.Power, machine: energy.NewMachine(model, 0)}
+	r := &radio{clock: clk, model: l.Power}
+	if l.PerConnection > 0 {
+		model.PerConn += l.PerConnection
+		r.model += fmt.Sprintf(", %g mW a connection", l.PerConnection)
+		r.open = newConnections()
+	}
+	r.machine = energy.NewMachine(model, 0)
+	return r
 }
 
 // cross says that bytes have crossed at a time of the clock. Times that come in
@@ -42,14 +53,35 @@ func (r *radio) cross(at time.Duration, down, up int) {
 		return
 	}
 	t := int64(r.clock.sinceBegun(at))
-	r.machine.Step(t, 0, 0, 0)
-	r.machine.Step(t, int64(down), int64(up), 0)
+	r.machine.Step(t, 0, 0, r.open.atWork())
+	r.machine.Step(t, int64(down), int64(up), r.open.atWork())
+}
+
+// see takes note of a packet that may begin, go on with or end a connection, at a
+// time of the clock.
+func (r *radio) see(at time.Duration, b []byte, fromClient bool) {
+	if r == nil || r.open == nil {
+		return
+	}
+	r.work(at, r.open.count(at))
+	if key, c := connectionOf(b, fromClient); c != nothing {
+		r.work(at, r.open.see(at, key, c))
+	}
+}
+
+// work says how many connections are at work from a time on.
+func (r *radio) work(at time.Duration, n int) {
+	if n == r.open.working {
+		return
+	}
+	r.machine.Step(int64(r.clock.sinceBegun(at)), 0, 0, r.open.working) // so many until now
+	r.open.working = n
 }
 
 // Radio is the client's radio of a link at one moment.
 type Radio struct {
 	Link  string
-	Model string // its name in internal/energy
+	Model string // its name in internal/energy, and what connections add
 	// Machine is a copy, whose time counts from the emulator's start, in ns. Step
 	// it further to see what the radio will have spent if nothing more crosses.
 	Machine energy.Machine
@@ -65,7 +97,7 @@ func (e *Emulator) Radios() (at time.Duration, radios []Radio) {
 		}
 		l.mu.Lock()
 		l.up.advance(now, l.since, l.delay) // what has left has crossed
-		l.radio.machine.Step(int64(at), 0, 0, 0)
+		l.radio.machine.Step(int64(at), 0, 0, l.radio.open.atWork())
 		radios = append(radios, Radio{Link: l.name, Model: l.radio.model, Machine: l.radio.machine})
 		l.mu.Unlock()
 	}

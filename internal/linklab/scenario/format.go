@@ -38,6 +38,9 @@ func (l Link) String() string {
 	if l.Power != "" {
 		b.WriteString(",power=" + l.Power)
 	}
+	if l.PerConnection != 0 {
+		add("perconn", l.PerConnection)
+	}
 	return b.String()
 }
 

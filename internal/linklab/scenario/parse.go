@@ -128,15 +128,18 @@ func (l *Link) set(key, value string, files fs.FS) error {
 		t, err := openTrace(files, value)
 		l.Trace = t
 		return err
-	case "down", "up", "rtt", "queue", "loss", "ramp", "ramp0", "vary":
+	case "down", "up", "rtt", "queue", "loss", "ramp", "ramp0", "vary", "perconn":
 	default:
-		return fmt.Errorf("%q: the keys are down, up, rtt, queue, loss, ramp, ramp0, vary, trace and power", key)
+		return fmt.Errorf("%q: the keys are down, up, rtt, queue, loss, ramp, ramp0, vary, trace, power and perconn", key)
 	}
 	v, err := number(key, value)
 	if err != nil {
 		return err
 	}
 	switch key {
+	case "perconn":
+		l.PerConnection = v
+		err = within(key, v, 0, MaxPerConnection)
 	case "down":
 		l.DownMbps = v
 		err = within(key, v, MinMbps, MaxMbps)

@@ -29,6 +29,7 @@ func TestParseLink(t *testing.T) {
 		},
 		{"v4-rmnet_data0, down=1, rtt=3", Link{Name: "v4-rmnet_data0", DownMbps: 1, RTT: 3 * time.Millisecond}},
 		{"a,down=1,power=lte", Link{Name: "a", DownMbps: 1, Power: "lte"}},
+		{"a,down=1,perconn=62,power=lte", Link{Name: "a", DownMbps: 1, Power: "lte", PerConnection: 62}},
 	} {
 		got, err := ParseLink(tc.text, files)
 		if err != nil || got != tc.want {
@@ -64,6 +65,8 @@ func TestParseLinkErrors(t *testing.T) {
 		{"wlan0,down=1,vary=1.5", "must be within"},
 		{"wlan0,down=1,colour=red", "the keys are"},
 		{"wlan0,down=1,power=steam", "the models are wifi, lte, "},
+		{"wlan0,down=1,power=lte,perconn=-1", "must be within"},
+		{"wlan0,down=1,perconn=62", "perconn needs power="},
 		{"wlan0,trace=none", "does not exist"},
 	} {
 		_, err := ParseLink(tc.text, fstest.MapFS{})

@@ -22,12 +22,15 @@ import (
 // Limits of what a scenario may ask for. They keep the arithmetic far from
 // overflow and a mistyped unit from looking like a very strange link.
 const (
-	MinMbps   = 0.01
-	MaxMbps   = 10000
-	MaxRTT    = 10 * time.Second
-	MaxQueue  = time.Minute
-	MaxRamp   = 10 * time.Minute
-	MaxAt     = 24 * time.Hour
+	MinMbps  = 0.01
+	MaxMbps  = 10000
+	MaxRTT   = 10 * time.Second
+	MaxQueue = time.Minute
+	MaxRamp  = 10 * time.Minute
+	MaxAt    = 24 * time.Hour
+	// MaxPerConnection is in mW.
+	MaxPerConnection = 10000
+
 	MaxLinks  = 16
 	MaxEvents = 1000
 	maxName   = 15 // IFNAMSIZ less its final zero
@@ -58,6 +61,10 @@ type Link struct {
 	Vary        float64       // 0..1: the downward rate wanders within DownMbps*(1±Vary)
 	Trace       *Trace        // shape of the downward rate; nil = constant
 	Power       string        // name of the radio's model in internal/energy; empty: it costs nothing
+	// PerConnection is what each open TCP connection adds to what the radio's model
+	// draws while bytes cross, in mW: the κ of Guner and Kosar's tuning. 0 without
+	// a model.
+	PerConnection float64
 }
 
 // Kind says what an Event does to its link.
@@ -166,6 +173,9 @@ func (l Link) complete() (Link, error) {
 	if l.Ramp0 == 0 {
 		l.Ramp0 = DefaultRamp0
 	}
+	if l.PerConnection != 0 && l.Power == "" {
+		return l, fmt.Errorf("link %s: perconn needs power=", l.Name)
+	}
 	for _, err := range []error{
 		within("down", l.DownMbps, MinMbps, MaxMbps),
 		within("up", l.UpMbps, MinMbps, MaxMbps),
@@ -175,6 +185,7 @@ func (l Link) complete() (Link, error) {
 		within("ramp", l.Ramp.Seconds(), 0, MaxRamp.Seconds()),
 		within("ramp0", l.Ramp0, 0.001, 1),
 		within("vary", l.Vary, 0, 1),
+		within("perconn", l.PerConnection, 0, MaxPerConnection),
 		checkPower(l.Power),
 	} {
 		if err != nil {

@@ -48,6 +48,10 @@ type History struct {
 	Size   int64            // the object's, which Config may not know
 	Links  []Link
 	Lossy  bool // packets are reported as out of order
+
+	// Of a batch: its files, and plans in the order of their times.
+	Files []File
+	Plans []Planned
 }
 
 // Random gives the history of a seed. Every history has a link that lives in
@@ -150,6 +154,10 @@ func Play(h History, cfg scheduler.Config) error {
 		resting: make([]bool, len(h.Links)), brought: make([]int64, len(h.Links)),
 	}
 	p.ledger.have = append(p.ledger.have, cfg.Have...)
+	if cfg.Batch {
+		slices.SortFunc(p.h.Plans, func(a, b Planned) int { return int(min(1, max(-1, a.At-b.At))) })
+		p.job = newJob(p)
+	}
 	return p.run(cfg)
 }
 
@@ -178,6 +186,7 @@ type player struct {
 	resting  []bool           // sent to rest
 	brought  []int64          // bytes of each link, those of no use included
 	complete bool
+	job      *job // nil: one file
 	actions  []scheduler.Action
 }
 
@@ -205,8 +214,16 @@ func (p *player) run(cfg scheduler.Config) error {
 				}
 			}
 		}
+		if p.job != nil && !p.complete {
+			if err := p.job.tick(); err != nil {
+				return err
+			}
+		}
 		if err := p.tell(scheduler.Input{Kind: scheduler.Tick}); err != nil {
 			return err
+		}
+		if p.complete && p.job != nil {
+			return p.job.whole(&p.ledger)
 		}
 		if p.complete {
 			return p.ledger.whole()
@@ -256,7 +273,16 @@ func (p *player) serve(id scheduler.LinkID) error {
 			p.drop(i)
 			return p.tell(in)
 		}
-		if ph.Rate > 0 && p.core.Size() < 0 { // the header tells the size
+		if ph.Rate > 0 && p.job != nil {
+			news, err := p.job.answer(rq.rng.Off)
+			if err != nil || p.complete {
+				return err
+			}
+			if news {
+				i = -1
+				continue
+			}
+		} else if ph.Rate > 0 && p.core.Size() < 0 { // the header tells the size
 			if err := p.tell(scheduler.Input{Kind: scheduler.Sized, Bytes: p.h.Size}); err != nil {
 				return err
 			}
@@ -320,6 +346,19 @@ func (p *player) win(rng scheduler.Range) error {
 	return p.ledger.receive(scheduler.Range{Off: rq.rng.Off + rq.got, End: rng.End})
 }
 
+// wonByVoid books a pair of requests of which the copy has all that is wanted: first
+// the original is withdrawn, up to where the copy began, then the copy.
+func (p *player) wonByVoid(rq request, part scheduler.Range) error {
+	if part.Off != rq.rng.Off || part.Len() > rq.got {
+		return fmt.Errorf("%v is no part of the %d bytes of %v that were received", part, rq.got, rq.rng)
+	}
+	if !rq.copy {
+		p.job.kept = rq.rng.Off + rq.got
+		return nil
+	}
+	return p.ledger.receive(scheduler.Range{Off: max(part.Off, p.job.kept), End: part.End})
+}
+
 // oldest is the request that the link is serving.
 func (p *player) oldest(id scheduler.LinkID) int {
 	return slices.IndexFunc(p.reqs, func(r request) bool { return r.link == id })
@@ -362,7 +401,11 @@ func (p *player) act(a scheduler.Action) error {
 		if p.resting[a.Link] {
 			return fmt.Errorf("the link rests")
 		}
-		if p.core.Size() >= 0 && a.Range.End > p.h.Size {
+		if p.job != nil {
+			if err := p.job.check(a.Range); err != nil {
+				return err
+			}
+		} else if p.core.Size() >= 0 && a.Range.End > p.h.Size {
 			return fmt.Errorf("beyond the end, %d", p.h.Size)
 		}
 		if a.Copy {
@@ -381,15 +424,22 @@ func (p *player) act(a scheduler.Action) error {
 		if a.Range.Off != r.rng.Off || a.Range.End >= r.rng.End || a.Range.End < r.rng.Off+r.got {
 			return fmt.Errorf("not a shorter %v that keeps its %d bytes", r.rng, r.got)
 		}
-		if err := p.ledger.expect(r.rng, a.Range); err != nil {
-			return err
+		if !r.copy {
+			if err := p.ledger.expect(r.rng, a.Range); err != nil {
+				return err
+			}
 		}
 		r.rng = a.Range
 	case scheduler.Cancel:
 		if i < 0 {
 			return fmt.Errorf("no such chunk")
 		}
-		if err := p.counts(p.reqs[i], a.Range); err != nil {
+		if p.job != nil && p.job.voiding && p.reqs[i].copy != (a.Range.Len() < p.reqs[i].got) {
+			// All that is wanted of it has come as a copy.
+			if err := p.wonByVoid(p.reqs[i], a.Range); err != nil {
+				return err
+			}
+		} else if err := p.counts(p.reqs[i], a.Range); err != nil {
 			return err
 		}
 		p.drop(i)

@@ -1,0 +1,334 @@
+package main_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/testbody"
+)
+
+// oddNames are those of files in a directory to be fetched, and as what they are
+// saved on a file system that takes anything.
+func oddNames() map[string]string {
+	long := strings.Repeat("ä", 120) + ".html" // 245 bytes
+	return map[string]string{
+		"plain.html":               "plain.html",
+		"empty":                    "empty",
+		"two words & more;#?":      "two words & more;#?",
+		"100%":                     "100%",
+		"%41":                      "%41",
+		"a+b=c":                    "a+b=c",
+		"..x":                      "_.x",
+		"'quotes\"<b>":             "'quotes\"<b>",
+		"ünïcödé-\u65e5\u672c.txt": "ünïcödé-\u65e5\u672c.txt",
+		"caf\u00e9":                "caf\u00e9",
+		"cafe\u0301":               "cafe\u0301",
+		"README":                   "README",
+		"readme":                   "readme",
+		long:                       strings.Repeat("ä", 115) + ".html", // 236 bytes at most, between letters
+		"sub/deep/er/x":            "sub/deep/er/x",
+		"sub/same":                 "sub/same",
+		"same":                     "same",
+		"a b/c d/e":                "a b/c d/e",
+	}
+}
+
+// writeTree makes these files below dir, each with content of its own, and gives
+// the hashes of their content.
+func writeTree(t *testing.T, dir string, names map[string]string) map[string]string {
+	t.Helper()
+	sums := make(map[string]string)
+	at := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
+	n := 0
+	for _, name := range slices.Sorted(func(yield func(string) bool) {
+		for name := range names {
+			if !yield(name) {
+				return
+			}
+		}
+	}) {
+		n++
+		b := testbody.Body{Size: int64(1000*n + n), Seed: uint64(n)}
+		if name == "empty" {
+			b.Size = 0
+		}
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		text, err := io.ReadAll(b.Reader())
+		check(t, err)
+		check(t, os.WriteFile(path, text, 0o644))
+		check(t, os.Chtimes(path, at, at))
+		sums[names[name]] = fmt.Sprintf("%x", sha256.Sum256(text))
+	}
+	return sums
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// filesBelow gives the hashes of all files below dir.
+func filesBelow(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	sums := make(map[string]string)
+	check(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		sums[filepath.ToSlash(name)] = fmt.Sprintf("%x", sha256.Sum256(text))
+		return err
+	}))
+	return sums
+}
+
+func wantFiles(t *testing.T, got, want map[string]string) {
+	t.Helper()
+	for name, sum := range want {
+		if got[name] != sum {
+			t.Errorf("%q is missing, or something else", name)
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%q is there, too", name)
+		}
+	}
+}
+
+// counted counts the requests to a handler, and the bytes that it sends.
+type counted struct {
+	http.Handler
+	mu    sync.Mutex
+	paths []string
+	bytes int64
+}
+
+func (c *counted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	c.paths = append(c.paths, r.URL.Path)
+	c.mu.Unlock()
+	c.Handler.ServeHTTP(counting{w, c}, r)
+}
+
+// counting is a ResponseWriter; it hides what would go past its Write.
+type counting struct {
+	http.ResponseWriter
+	c *counted
+}
+
+func (w counting) Write(p []byte) (int, error) {
+	w.c.mu.Lock()
+	w.c.bytes += int64(len(p))
+	w.c.mu.Unlock()
+	return w.ResponseWriter.Write(p)
+}
+
+func (w counting) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// seen gives what was counted since the last call.
+func (c *counted) seen() (paths []string, bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	paths, bytes = c.paths, c.bytes
+	c.paths, c.bytes = nil, 0
+	return paths, bytes
+}
+
+// TestTreeOfGo fetches a directory with odd names, and what is missing of it later.
+func TestTreeOfGo(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("names are odd in other ways on", runtime.GOOS)
+	}
+	root, dir := t.TempDir(), t.TempDir()
+	want := writeTree(t, filepath.Join(root, "pub"), oddNames())
+	check(t, os.WriteFile(filepath.Join(root, "secret"), []byte("not asked for"), 0o600))
+	site := &counted{Handler: http.FileServer(http.Dir(root))}
+	server := httptest.NewServer(site)
+	defer server.Close()
+
+	get := func(args ...string) result {
+		return mlget(t, dir, append([]string{"-r", server.URL + "/pub", "-P", "out"}, args...)...)
+	}
+	get("--report", "r.json").want(t, 0)
+	wantFiles(t, filesBelow(t, filepath.Join(dir, "out")), want)
+	if got := filesBelow(t, dir); len(got) != len(want)+1 {
+		t.Errorf("there are %d files in all", len(got))
+	}
+	if r := readReport(t, filepath.Join(dir, "r.json")); r.FilesTotal != len(want) || r.FilesDone != len(want) || r.WastedBytes != 0 {
+		t.Errorf("%d of %d files, %d bytes wasted", r.FilesDone, r.FilesTotal, r.WastedBytes)
+	}
+	if paths, _ := site.seen(); slices.ContainsFunc(paths, func(p string) bool { return !strings.HasPrefix(p, "/pub") }) {
+		t.Errorf("it asked for %q", paths)
+	}
+
+	// All is there: a byte of each file is asked for, and the pages.
+	get("--report", "r.json").want(t, 0, "18 files, 17 there before")
+	wantFiles(t, filesBelow(t, filepath.Join(dir, "out")), want)
+	if _, bytes := site.seen(); bytes > 10_000 {
+		t.Errorf("%d bytes were sent for nothing", bytes)
+	}
+
+	// One is gone, one was cut off, one is another's.
+	out := filepath.Join(dir, "out")
+	check(t, os.Remove(filepath.Join(out, "sub/deep/er/x")))
+	check(t, os.Truncate(filepath.Join(out, "same"), 5))
+	check(t, os.WriteFile(filepath.Join(out, "plain.html"), []byte("mine"), 0o600))
+	get().want(t, 0)
+	now := filesBelow(t, out)
+	if len(now) != len(want)+2 || now["same.1"] != want["same"] || now["plain.html.1"] != want["plain.html"] ||
+		now["sub/deep/er/x"] != want["sub/deep/er/x"] {
+		t.Errorf("there are %d files", len(now))
+	}
+	get().want(t, 0, "17 there before")
+	if again := filesBelow(t, out); len(again) != len(now) {
+		t.Errorf("there are %d files, and were %d", len(again), len(now))
+	}
+}
+
+// TestTreeOfNginx is the same with the listing that is found most.
+func TestTreeOfNginx(t *testing.T) {
+	exe, err := exec.LookPath("nginx")
+	if err != nil || runtime.GOOS != "linux" {
+		t.Skip("nginx is not installed")
+	}
+	root, dir := t.TempDir(), t.TempDir()
+	names := oddNames()
+	delete(names, "..x") // it does not list what begins with a dot
+	want := writeTree(t, filepath.Join(root, "pub"), names)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	address := l.Addr().String()
+	check(t, l.Close())
+	conf := filepath.Join(dir, "nginx.conf")
+	check(t, os.WriteFile(conf, fmt.Appendf(nil, `daemon off; master_process off; user root; pid %[1]s/pid;
+events {} http { access_log off; charset utf-8; keepalive_requests 7;
+client_body_temp_path %[1]s/t; proxy_temp_path %[1]s/t; fastcgi_temp_path %[1]s/t; uwsgi_temp_path %[1]s/t; scgi_temp_path %[1]s/t;
+server { listen %[2]s; root %[3]s; autoindex on; } }`, dir, address, root), 0o600))
+	nginx := exec.Command(exe, "-c", conf, "-e", filepath.Join(dir, "err"))
+	check(t, nginx.Start())
+	defer func() {
+		_ = nginx.Process.Kill()
+		_ = nginx.Wait()
+	}()
+	for range 100 { // until it listens
+		if c, err := net.Dial("tcp", address); err == nil {
+			_ = c.Close()
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	mlget(t, dir, "-r", "-P", "out", "http://"+address+"/pub/", "--report", "r.json").want(t, 0)
+	wantFiles(t, filesBelow(t, filepath.Join(dir, "out")), want)
+	mlget(t, dir, "-r", "-P", "out", "http://"+address+"/pub/").want(t, 0, "17 files, 16 there before")
+	mlget(t, dir, "-r", "-P", "none", "http://"+address+"/none/").want(t, 8, "/none/: .*404")
+}
+
+// hostile serves pages that lead anywhere but where they should.
+func hostile(w http.ResponseWriter, r *http.Request) {
+	const head = "<html><body><pre>"
+	switch p := r.URL.Path; {
+	case p == "/pub/":
+		_, _ = io.WriteString(w, head+`<a href="../">../</a><a href="../../etc/passwd">a</a><a href="/etc/passwd">b</a>
+<a href="http://127.0.0.1:1/pub/x">c</a><a href="file:///etc/passwd">d</a><a href="%2e%2e/%2e%2e/up">e</a>
+<a href="..%2f..%2fup">f</a><a href="..%5c..%5cup">g</a><a href="ok">ok</a><a href="ok?C=M">ok</a>
+<a href="nul%00l">h</a><a href="line%0aend">i</a><a href="esc%1b[2J">j</a><a href=".profile">k</a>
+<a href="sub%2fname">l</a><a href="`+strings.Repeat("l", 300)+`">m</a><a href="moved/">n</a><a href="not/">o</a>
+<a href="con">p</a><a href="ok.part">q</a>`)
+	case p == "/pub/moved/":
+		http.Redirect(w, r, "/elsewhere/", http.StatusFound)
+	case p == "/elsewhere/":
+		_, _ = io.WriteString(w, head+`<a href="x">x</a>`)
+	case p == "/pub/not/":
+		w.WriteHeader(http.StatusInternalServerError)
+	case strings.HasPrefix(p, "/pub/"):
+		http.ServeContent(w, r, "", modified(), strings.NewReader("content of "+strconv.Quote(p)))
+	default:
+		_, _ = io.WriteString(w, "should not be asked for: "+p)
+	}
+}
+
+// TestHostileTree: nothing lands outside the directory, and nothing is asked for
+// outside the tree; what is wrong is said, and the rest is done.
+func TestHostileTree(t *testing.T) {
+	site := &counted{Handler: http.HandlerFunc(hostile)}
+	server := httptest.NewServer(site)
+	defer server.Close()
+	dir := t.TempDir()
+	inner := filepath.Join(dir, "a", "b")
+	check(t, os.MkdirAll(inner, 0o755))
+	r := mlget(t, inner, "-r", "-P", "out", server.URL+"/pub/")
+	r.want(t, 7, "/pub/moved/: .*leads out of the directory", "/pub/not/: .*500")
+	for name := range filesBelow(t, dir) {
+		if !strings.HasPrefix(name, "a/b/out/") {
+			t.Errorf("%q is outside", name)
+		}
+	}
+	got := filesBelow(t, filepath.Join(inner, "out"))
+	want := []string{"_profile", "con", "esc_[2J", "line_end", "nul_l", "ok", "ok.part_", "sub_name", strings.Repeat("l", 236)}
+	if runtime.GOOS == "windows" || runtime.GOOS == "android" {
+		want[1] = "_con"
+	}
+	slices.Sort(want)
+	names := slices.Sorted(func(yield func(string) bool) {
+		for name := range got {
+			if !yield(name) {
+				return
+			}
+		}
+	})
+	if !slices.Equal(names, want) {
+		t.Errorf("there are\n%q, want\n%q", names, want)
+	}
+	paths, _ := site.seen()
+	for _, p := range paths {
+		if !strings.HasPrefix(p, "/pub/") && p != "/elsewhere/" || strings.Contains(p, "..") {
+			t.Errorf("it asked for %q", p)
+		}
+	}
+}
+
+// TestEndlessTree: a directory that contains itself ends.
+func TestEndlessTree(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/") {
+			_, _ = io.WriteString(w, `<a href="again/">again</a><a href="x">x</a>`)
+			return
+		}
+		http.ServeContent(w, r, "", modified(), strings.NewReader("x"))
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	mlget(t, dir, "-r", "-P", "out", server.URL).want(t, 7, "too large: .* directories deep")
+	if n := len(filesBelow(t, dir)); n != 33 {
+		t.Errorf("%d files", n)
+	}
+	// A page that never ends is none.
+	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for {
+			if _, err := io.WriteString(w, strings.Repeat("<a href=x>x</a>", 1000)); err != nil {
+				return
+			}
+		}
+	})
+	mlget(t, dir, "-r", "-P", "none", server.URL).want(t, 7, "larger than 8 MiB")
+}

@@ -1,0 +1,279 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlget/mlget/internal/sweep"
+	"github.com/mlget/mlget/internal/units"
+)
+
+// sweepOptions is what the flags of a sweep say.
+type sweepOptions struct {
+	input       string
+	recursive   bool
+	concurrency []int
+	parallelism []int
+	block       []string
+	runs        int
+	seed        uint64
+	state       string
+	scratch     string
+	warmUp      int
+	coolDown    time.Duration
+	baseline    time.Duration
+	format      string
+	output      string
+}
+
+func newBenchSweepCommand(stdio IO) *cobra.Command {
+	var o sweepOptions
+	full := sweep.Full()
+	cmd := &cobra.Command{
+		Use:   "sweep [flags] [URL...] [-- MLGET FLAGS...]",
+		Short: "Download with every combination of concurrency, parallelism and block size",
+		Long: `Download the same files with every combination of concurrency, parallelism and
+block size, in random order, each in a process of its own, and print what came of
+it: throughput, joules per 100 MB, and power, as in Guner and Kosar's papers.
+
+What follows -- are flags for each download: links, how power is measured. Every
+download goes to a directory of its own, which is removed after it. Results are
+kept at once in --state FILE; the same command goes on where an interrupted one
+stopped, and only prints the tables when nothing is left to do.`,
+		Example: `  mlget bench sweep -j 1,4,16 -p 1,4 -b 16K -n 3 -i urls.txt -- --links wlan0
+  mlget bench sweep -i urls.txt -- --power battery --power-baseline 10s`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var extra []string
+			if at := cmd.ArgsLenAtDash(); at >= 0 {
+				args, extra = args[:at], args[at:]
+			}
+			return runSweep(cmd.Context(), &o, args, extra, stdio)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.input, "input-file", "i", "", "read URLs from `FILE`, one a line; - = standard input")
+	f.BoolVarP(&o.recursive, "recursive", "r", false, "each URL is a directory's index; all that it lists is downloaded")
+	f.IntSliceVarP(&o.concurrency, "concurrency", "j", full.Concurrency, "files at once")
+	f.IntSliceVarP(&o.parallelism, "parallelism", "p", full.Parallelism, "streams of a file on each link")
+	f.StringSliceVarP(&o.block, "block-size", "b", []string{"1K", "2K", "4K", "8K", "16K", "32K", "64K"}, "of one I/O request")
+	f.IntVarP(&o.runs, "runs", "n", 5, "downloads with every combination")
+	f.Uint64Var(&o.seed, "seed", 1, "of the order")
+	f.StringVar(&o.state, "state", "sweep.jsonl", "`FILE` that keeps the results, to go on with")
+	f.StringVar(&o.scratch, "scratch", "", "`DIR` to download into (default: where temporary files go)")
+	f.IntVar(&o.warmUp, "warm-up", 1, "downloads before the first one that counts")
+	f.DurationVar(&o.coolDown, "cool-down", 2*time.Second, "pause after every download")
+	f.DurationVar(&o.baseline, "power-baseline", 2*time.Second, "measure power for so long before every download, where it can be measured")
+	f.StringVar(&o.format, "format", "text", "of the tables: text, csv, json")
+	f.StringVarP(&o.output, "output", "o", "", "`FILE` to write them to (default: standard output)")
+	f.SortFlags = false
+	return cmd
+}
+
+// grid checks the flags, and makes a grid of them.
+func (o *sweepOptions) grid() (sweep.Grid, error) {
+	g := sweep.Grid{Concurrency: o.concurrency, Parallelism: o.parallelism}
+	for _, text := range o.block {
+		n, err := units.ParseSize(text)
+		if err != nil {
+			return g, usagef("--block-size: %w", err)
+		}
+		g.Block = append(g.Block, n)
+	}
+	if err := g.Check(); err != nil {
+		return g, usageError{err}
+	}
+	switch {
+	case o.runs < 1 || o.runs > 1000:
+		return g, usagef("--runs %d: must be within 1 to 1000", o.runs)
+	case o.warmUp < 0 || o.warmUp > 100:
+		return g, usagef("--warm-up %d: must be within 0 to 100", o.warmUp)
+	case o.coolDown < 0 || o.baseline < 0:
+		return g, usagef("--cool-down and --power-baseline: a time is negative")
+	case !slices.Contains([]string{"text", "csv", "json"}, o.format):
+		return g, usagef("--format %s: there are text, csv, json", o.format)
+	}
+	return g, nil
+}
+
+// targets are the URLs, one a line.
+func (o *sweepOptions) targets(urls []string, in io.Reader) ([]byte, error) {
+	var b bytes.Buffer
+	for _, u := range urls {
+		b.WriteString(u + "\n")
+	}
+	switch o.input {
+	case "":
+	case "-":
+		if _, err := b.ReadFrom(in); err != nil {
+			return nil, fileError{fmt.Errorf("standard input: %w", err)}
+		}
+	default:
+		text, err := os.ReadFile(o.input)
+		if err != nil {
+			return nil, fileError{err}
+		}
+		b.Write(text)
+	}
+	if len(bytes.TrimSpace(b.Bytes())) == 0 {
+		return nil, usagef("what is to be downloaded? Name URLs, or a file of them with -i")
+	}
+	return b.Bytes(), nil
+}
+
+func runSweep(ctx context.Context, o *sweepOptions, urls, extra []string, stdio IO) (err error) {
+	grid, err := o.grid()
+	if err != nil {
+		return err
+	}
+	list, err := o.targets(urls, stdio.In)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(list)
+	kind := "URLs"
+	if o.recursive {
+		kind = "directories"
+	}
+	h := sweep.Header{
+		Schema: sweep.Schema, Grid: grid, Seed: o.seed, Args: extra, Version: Version,
+		Target: fmt.Sprintf("%d %s, list %s", len(bytes.Fields(list)), kind, hex.EncodeToString(sum[:6])),
+	}
+	journal, err := sweep.OpenJournal(o.state, h)
+	if err != nil {
+		if errors.Is(err, sweep.ErrOther) {
+			return usagef("--state: %w; name another file, or remove it", err)
+		}
+		return fileError{err}
+	}
+	defer func() { err = errors.Join(err, journal.Close()) }()
+	dir, err := os.MkdirTemp(o.scratch, "mlget-sweep-")
+	if err != nil {
+		return fileError{err}
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	child := &sweepChild{self: self, dir: dir, list: list, recursive: o.recursive, baseline: o.baseline, extra: extra}
+	s := sweep.Session{
+		Plan: sweep.Plan(grid, o.runs, o.seed), Journal: journal, Runner: child,
+		WarmUp: o.warmUp, CoolDown: o.coolDown, Progress: stdio.Err,
+	}
+	ended := s.Run(ctx)
+	if err := o.tables(h, journal.Results, stdio.Out); err != nil {
+		return errors.Join(ended, err)
+	}
+	return ended
+}
+
+// tables writes what there is, also after an interrupt.
+func (o *sweepOptions) tables(h sweep.Header, results []sweep.Result, out io.Writer) error {
+	write := sweep.Markdown
+	switch o.format {
+	case "csv":
+		write = sweep.CSV
+	case "json":
+		write = sweep.JSON
+	}
+	if o.output == "" {
+		return write(out, h, results)
+	}
+	f, err := os.Create(o.output)
+	if err != nil {
+		return fileError{err}
+	}
+	if err := errors.Join(write(f, h, results), f.Close()); err != nil {
+		return fileError{err}
+	}
+	return nil
+}
+
+// sweepChild downloads in processes of this program, one after the other.
+type sweepChild struct {
+	self      string
+	dir       string // for what they need and write
+	list      []byte
+	recursive bool
+	baseline  time.Duration
+	extra     []string
+}
+
+// Run implements sweep.Runner.
+func (c *sweepChild) Run(ctx context.Context, s sweep.Setting) (m sweep.Measure, failure string, err error) {
+	dir, err := os.MkdirTemp(c.dir, "run-")
+	if err != nil {
+		return m, "", fileError{err}
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	list, report := filepath.Join(dir, "urls.txt"), filepath.Join(dir, "report.json")
+	if err := os.WriteFile(list, c.list, 0o600); err != nil {
+		return m, "", fileError{err}
+	}
+	args := []string{"--power-baseline", c.baseline.String()}
+	args = append(args, c.extra...) // it may say otherwise
+	args = append(args, "--mode", "manual")
+	args = append(args, c.settings(s)...)
+	args = append(args, "--quiet", "--report", report, "-P", filepath.Join(dir, "files"))
+	if c.recursive {
+		args = append(args, "-r")
+	}
+	var said bytes.Buffer
+	cmd := childCommand(ctx, c.self, append(args, "-i", list)...)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	failed := cmd.Run()
+	if ctx.Err() != nil {
+		return m, "", context.Cause(ctx)
+	}
+	if failed != nil && cmd.ProcessState == nil {
+		return m, "", failed // it could not be started at all
+	}
+	if cmd.ProcessState.ExitCode() == exitUsage {
+		return m, "", usagef("mlget %s: %s", strings.Join(args, " "), lastLine(said.String()))
+	}
+	text, err := os.ReadFile(report)
+	if err != nil {
+		if failed != nil {
+			return m, "no report: " + lastLine(said.String()), nil
+		}
+		return m, "", fileError{err}
+	}
+	if m, err = sweep.ParseReport(text); err != nil {
+		return m, "", err
+	}
+	if failed != nil {
+		failure = fmt.Sprintf("%v: %s", failed, lastLine(said.String()))
+	}
+	return m, failure, nil
+}
+
+// settings are a setting as flags.
+func (c *sweepChild) settings(s sweep.Setting) []string {
+	return []string{"-j", strconv.Itoa(s.Concurrency), "-p", strconv.Itoa(s.Parallelism), "-b", strconv.FormatInt(s.Block, 10)}
+}
+
+// lastLine is the last line that is no hint, cut to a bearable length.
+func lastLine(text string) string {
+	const bearable = 300
+	last := ""
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.Contains(line, "hint: ") {
+			last = line
+		}
+	}
+	return strings.ToValidUTF8(last[:min(len(last), bearable)], "")
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	"github.com/mlget/mlget/internal/engine"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/joblist"
+	"github.com/mlget/mlget/internal/store"
+)
+
+// pagesAtOnce is how many indexes are on their way at the same time: their round
+// trips should not add up.
+const pagesAtOnce = 8
+
+// index is the page of a directory, that has come or is on its way.
+type index struct {
+	asked *url.URL
+	done  chan struct{} // closed when the rest is set
+
+	at   *url.URL
+	page []byte
+	err  error
+}
+
+// fetchIndex fetches a page beside everything else.
+func (f *feeder) fetchIndex(ctx context.Context, u *url.URL) *index {
+	i := &index{asked: u, done: make(chan struct{})}
+	f.fetching.Go(func() {
+		defer close(i.done)
+		i.page, i.at, i.err = f.pages.get(ctx, u)
+	})
+	return i
+}
+
+// crawl makes jobs of all that the directory at u holds. Pages are fetched ahead,
+// but taken in order: the same tree gives the same names in every run.
+func (f *feeder) crawl(ctx context.Context, u *url.URL, e joblist.Entry) bool {
+	first := f.fetchIndex(ctx, u)
+	<-first.done
+	if first.err != nil {
+		return f.lostPage(ctx, u, first.err)
+	}
+	tree, err := joblist.NewTree(u, first.at, joblist.DefaultBounds())
+	if err != nil {
+		f.broken(u, err)
+		return true
+	}
+	coming := []*index{first}
+	var dirs []string // of which nobody has fetched the page yet
+	before := f.made
+	for len(coming) > 0 {
+		i := coming[0]
+		coming = coming[1:]
+		<-i.done
+		if i.err != nil && !f.lostPage(ctx, i.asked, i.err) {
+			return false
+		}
+		var files, below []joblist.Found
+		var err error
+		if i.err == nil {
+			files, below, err = tree.Page(i.at, i.page)
+			i.page = nil
+		}
+		for _, d := range below {
+			dirs = append(dirs, d.URL)
+		}
+		for len(coming) < pagesAtOnce && len(dirs) > 0 {
+			if d, err := url.Parse(dirs[0]); err == nil { // it was one URL already
+				coming = append(coming, f.fetchIndex(ctx, d))
+			}
+			dirs = dirs[1:]
+		}
+		if !f.sendAll(ctx, files, e) {
+			return false
+		}
+		if err != nil {
+			f.broken(i.asked, err)
+		}
+		if errors.Is(err, joblist.ErrBounds) {
+			return true
+		}
+	}
+	if f.made == before {
+		f.warn(true, shown(u)+": the page names no file below itself")
+	}
+	return true
+}
+
+// sendAll makes a job of every file of a page.
+func (f *feeder) sendAll(ctx context.Context, files []joblist.Found, e joblist.Entry) bool {
+	for n, found := range files {
+		u, err := url.Parse(found.URL)
+		if err != nil {
+			continue // it was one already
+		}
+		f.ahead.Store(int64(len(files) - n))
+		job := &engine.Job{URL: u, Size: max(found.Size, 0), Target: store.Target{Sub: e.Dir + "/" + found.Dir}}
+		if !f.send(ctx, job) {
+			return false
+		}
+	}
+	f.ahead.Store(0)
+	return true
+}
+
+// lostPage takes in why a directory's page did not come; false: because ctx ended.
+func (f *feeder) lostPage(ctx context.Context, u *url.URL, err error) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	f.broken(u, err)
+	return true
+}
+
+// broken takes in why what is at u, a directory, is not fetched.
+func (f *feeder) broken(u *url.URL, err error) {
+	if errors.Is(err, joblist.ErrBounds) || errors.Is(err, joblist.ErrElsewhere) {
+		err = &fetch.Error{Class: fetch.Protocol, Err: err}
+	}
+	f.out.broken(f.made, u, err)
+}

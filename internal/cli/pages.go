@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"time"
+
+	"github.com/mlget/mlget/internal/engine"
+	"github.com/mlget/mlget/internal/fetch"
+)
+
+const (
+	// maxPage bounds the index of a directory in bytes: some 60,000 files.
+	maxPage = 8 << 20
+	// pageRounds is how often all links are tried for one page.
+	pageRounds = 3
+	// pageBackoff is the wait before the second round, in which a link may recover;
+	// before the third it is twice as long.
+	pageBackoff = 500 * time.Millisecond
+)
+
+// pages fetches the indexes of directories, over one link of the run, or the next
+// one where that fails. Its get may be called from any goroutine: requests to one
+// server share a connection.
+type pages struct {
+	links   []*fetch.Client
+	silence time.Duration // how long a body may bring nothing; 0: for ever
+}
+
+// newPages makes one of a run's links, of which backups come last. Close it.
+func newPages(cfg *fetch.Config, links []engine.Network, terms []engine.Terms, silence time.Duration) *pages {
+	p := &pages{silence: silence}
+	for _, backup := range []bool{false, true} {
+		for i, l := range links {
+			if terms[i].Backup == backup {
+				p.links = append(p.links, fetch.NewClient(cfg, l, nil))
+			}
+		}
+	}
+	return p
+}
+
+func (p *pages) close() {
+	for _, l := range p.links {
+		l.Close()
+	}
+}
+
+// get fetches the page at u, and says where it was after redirects.
+func (p *pages) get(ctx context.Context, u *url.URL) (page []byte, at *url.URL, err error) {
+	for round := range pageRounds {
+		if round > 0 && !sleep(ctx, pageBackoff<<(round-1)) {
+			return nil, nil, context.Cause(ctx)
+		}
+		for _, l := range p.links {
+			if page, at, err = p.getOver(ctx, l, u); err == nil {
+				return page, at, nil
+			}
+			if cause := context.Cause(ctx); cause != nil {
+				return nil, nil, cause
+			}
+			if !again(err) {
+				return nil, nil, err
+			}
+		}
+	}
+	return nil, nil, err
+}
+
+// again says whether another link, or another time, may make a difference.
+func again(err error) bool {
+	var web *fetch.Error
+	return errors.As(err, &web) && (web.Temporary() || web.Class == fetch.DNS || errors.Is(err, fetch.ErrStalled))
+}
+
+// getOver is get over one link.
+func (p *pages) getOver(ctx context.Context, l *fetch.Client, u *url.URL) ([]byte, *url.URL, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	resp, err := l.Get(ctx, u, 0, -1)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer resp.Close() //nolint:errcheck // it was only read
+	body := io.Reader(resp)
+	if p.silence > 0 {
+		watch := time.AfterFunc(p.silence, func() { cancel(fetch.ErrStalled) })
+		defer watch.Stop()
+		body = watched{body, watch, p.silence}
+	}
+	var page bytes.Buffer
+	if _, err := page.ReadFrom(io.LimitReader(body, maxPage+1)); err != nil {
+		return nil, nil, err
+	}
+	if page.Len() > maxPage {
+		return nil, nil, &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("this is no directory: the page is larger than %d MiB", maxPage>>20)}
+	}
+	return page.Bytes(), resp.EffectiveURL, nil
+}
+
+// watched is a reader that puts a timer off whenever something comes.
+type watched struct {
+	io.Reader
+	watch *time.Timer
+	after time.Duration
+}
+
+func (w watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if n > 0 {
+		w.watch.Reset(w.after)
+	}
+	return n, err
+}
+
+// sleep waits for d; false: ctx ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

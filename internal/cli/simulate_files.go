@@ -1,0 +1,281 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mlget/mlget/internal/dataset"
+	"github.com/mlget/mlget/internal/sim"
+	"github.com/mlget/mlget/internal/units"
+	"github.com/mlget/mlget/pkg/scheduler"
+	"github.com/mlget/mlget/pkg/scheduler/tuning"
+)
+
+const (
+	// untuned is the mode in which the scheduler is told of no plan.
+	untuned = "untuned"
+	// mostFiles is how many files a rehearsal may have.
+	mostFiles = 1_000_000
+)
+
+// simulateFiles is what the flags of a rehearsal say of many files.
+type simulateFiles struct {
+	sets    []string
+	modes   []string
+	at      []int
+	known   bool
+	perConn float64 // mW; below 0: as the scenario has it
+	buffer  sizeFlag
+	doc     bool
+	chosen  bool // somebody said --mode
+}
+
+func (o *simulateFiles) addFlags(f *pflag.FlagSet) {
+	f.StringSliceVar(&o.sets, "files", nil, "many files rather than one: "+strings.Join(dataset.Names(), ", ")+", SET/N, SET+SET, or N@SIZE, N@SIZE-SIZE")
+	f.StringSliceVar(&o.modes, "mode", []string{tuning.HAT.String()}, "of many files: "+strings.Join(tuning.Names(), ", ")+", "+untuned)
+	f.IntSliceVarP(&o.at, "concurrency", "j", []int{0}, "of many files: how many at once; several are compared")
+	f.BoolVar(&o.known, "known-sizes", false, "an index tells the sizes of the files")
+	f.Float64Var(&o.perConn, "per-connection", -1, "what a connection draws beside its radio, in `MW` (by default as the scenario has it)")
+	f.Var(&o.buffer, "receive-buffer", "what a connection has in flight at most, whatever its congestion window")
+	f.BoolVar(&o.doc, "many-doc", false, "rehearse jobs of many files: docs/many-files-sim.md")
+}
+
+// batch is a set of files as the flags name it. What is made up from a range of
+// sizes hangs on the seed alone.
+func (o *simulateFiles) batch(text string, seed uint64) (*sim.Batch, error) {
+	b := &sim.Batch{Name: text, Known: o.known}
+	number, span, ranged := strings.Cut(text, "@")
+	if !ranged {
+		set, err := dataset.Parse(text)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		b.Files = sim.Sizes(set)
+		return b, nil
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > mostFiles {
+		return nil, usagef("--files %s: %q must be within 1 to %d", text, number, mostFiles)
+	}
+	low, high, ranged := strings.Cut(span, "-")
+	if !ranged {
+		high = low
+	}
+	from, err := units.ParseSize(low)
+	if err != nil {
+		return nil, usagef("--files %s: %w", text, err)
+	}
+	to, err := units.ParseSize(high)
+	if err != nil {
+		return nil, usagef("--files %s: %w", text, err)
+	}
+	if from < 1 || to < from {
+		return nil, usagef("--files %s: the sizes must rise from 1 byte on", text)
+	}
+	rng := rand.New(rand.NewPCG(seed, 0x66696c6573))
+	b.Files = make([]int64, n)
+	for i := range b.Files {
+		b.Files[i] = from + rng.Int64N(to-from+1)
+	}
+	return b, nil
+}
+
+func runFilesDoc(asJSON bool, out io.Writer) error {
+	s, err := sim.StudyFiles(false)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(out, s)
+	}
+	return sim.WriteFiles(out, s)
+}
+
+// runFiles rehearses all that is asked for.
+func (o *simulateOptions) runFiles(out io.Writer) error {
+	var all [][]sim.Result
+	for _, name := range o.scenarios {
+		if strings.HasPrefix(name, jobPrefix) {
+			results, err := o.rehearseJob(name)
+			if err != nil {
+				return err
+			}
+			all = append(all, results)
+			continue
+		}
+		for _, set := range o.files.sets {
+			for _, mode := range o.files.modes {
+				for _, at := range o.files.at {
+					results, err := o.rehearseFiles(name, set, mode, at)
+					if err != nil {
+						return err
+					}
+					all = append(all, results)
+				}
+			}
+		}
+	}
+	if o.json {
+		return writeJSON(out, slices.Concat(all...))
+	}
+	return writeBatches(out, all)
+}
+
+// jobs says whether a scenario brings its own files.
+func (o *simulateOptions) jobs() bool {
+	return slices.ContainsFunc(o.scenarios, func(name string) bool { return strings.HasPrefix(name, jobPrefix) })
+}
+
+// rehearseJob is a job that is made up, in the mode that the flags say, or its own.
+func (o *simulateOptions) rehearseJob(name string) ([]sim.Result, error) {
+	cfg, err := o.config(name)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if o.files.chosen {
+		cfg.Batch.Tuning = tuning.Config{Concurrency: o.files.at[0], Parallelism: int(o.parallelism)}
+		if err := o.files.mode(o.files.modes[0], cfg.Batch); err != nil {
+			return nil, err
+		}
+	}
+	res, err := sim.RunBatch(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return []sim.Result{res}, nil
+}
+
+// mode sets the mode of that name.
+func (o *simulateFiles) mode(name string, b *sim.Batch) (err error) {
+	if b.Untuned = name == untuned; b.Untuned {
+		return nil
+	}
+	if b.Tuning.Mode, err = tuning.ParseMode(name); err != nil {
+		return usagef("--mode: %w", err)
+	}
+	return nil
+}
+
+// rehearseFiles is all runs of one set of files in one scenario and mode.
+func (o *simulateOptions) rehearseFiles(name, set, mode string, at int) ([]sim.Result, error) {
+	cfg, err := o.config(name)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if cfg.Batch, err = o.files.batch(set, o.seed); err != nil {
+		return nil, err
+	}
+	cfg.Size = cfg.Batch.Bytes()
+	cfg.Algorithm, cfg.Parallelism = "adaptive", 0
+	cfg.Receive = o.files.buffer.bytes
+	if o.files.perConn >= 0 {
+		for i := range cfg.Scenario.Links {
+			cfg.Scenario.Links[i].PerConnection = o.files.perConn
+		}
+	}
+	cfg.Batch.Tuning = tuning.Config{Concurrency: at, Parallelism: int(o.parallelism)}
+	if err := o.files.mode(mode, cfg.Batch); err != nil {
+		return nil, err
+	}
+	policy := o.energy.modes[0]
+	if mode == tuning.LowE.String() && !o.energy.chosen {
+		policy = scheduler.EnergyMin.String()
+	}
+	if err := o.energy.apply(&cfg, policy); err != nil {
+		return nil, err
+	}
+	if err := cfg.Validate(); err != nil {
+		return nil, usageError{err}
+	}
+	var results []sim.Result
+	for i := range uint64(o.runs) {
+		run := cfg
+		run.Seed += i
+		res, err := sim.RunBatch(run)
+		if err != nil {
+			return nil, fmt.Errorf("%s of %s in mode %s, seed %d: %w", set, name, mode, run.Seed, err)
+		}
+		results = append(results, res)
+	}
+	return results, nil
+}
+
+// writeBatches prints a line for each scenario, set of files and mode.
+func writeBatches(out io.Writer, all [][]sim.Result) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SCENARIO\tFILES\tMODE\tAT ONCE\tSECONDS\tMBIT/S\tOF BOUND\tWORST\tJOULES (MODELLED)\tPER 100 MB\tMBIT/S PER J\tLINK Δ\tCONNECTIONS\tREQUESTS\tWASTE\tLINKS") //nolint:errcheck // Flush tells
+	for _, runs := range all {
+		sorted := func(of func(*sim.Result) float64) []float64 {
+			v := make([]float64, len(runs))
+			for i := range runs {
+				v[i] = of(&runs[i])
+			}
+			slices.Sort(v)
+			return v
+		}
+		median := func(of func(*sim.Result) float64) float64 { return sim.Quantile(sorted(of), 0.5) }
+		efficiency := sorted(func(r *sim.Result) float64 { return r.Efficiency })
+		r := &runs[0]
+		//nolint:errcheck // Flush tells
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.2f\t%.1f\t%.4f\t%.4f\t%.1f\t%.2f\t%.3f\t%.3f\t%.0f\t%.0f\t%s\t%s\n",
+			r.Scenario, r.Batch.Name, r.Batch.Mode, atOnce(r.Batch.Concurrency), median(func(r *sim.Result) float64 { return r.Seconds }),
+			median(func(r *sim.Result) float64 { return float64(r.SizeBytes) * 8 / 1e6 / r.Seconds }),
+			sim.Quantile(efficiency, 0.5), efficiency[0],
+			median(spent(func(e *sim.Energy) float64 { return e.Joules })),
+			median(spent(func(e *sim.Energy) float64 { return e.JoulesPer100MB })),
+			median(spent(func(e *sim.Energy) float64 { return e.MbpsPerJoule })),
+			median(func(r *sim.Result) float64 { return r.LinkDelta }),
+			median(connections), median(func(r *sim.Result) float64 { return float64(r.Requests) }),
+			units.Bytes(int64(median(func(r *sim.Result) float64 { return float64(r.WastedBytes) }))), shares(*r))
+	}
+	return w.Flush()
+}
+
+// spent is a figure of a run's energy; 0 where nothing draws any.
+func spent(of func(*sim.Energy) float64) func(*sim.Result) float64 {
+	return func(r *sim.Result) float64 {
+		if r.Energy == nil {
+			return 0
+		}
+		return of(r.Energy)
+	}
+}
+
+func atOnce(n int) string {
+	if n == 0 {
+		return "any"
+	}
+	return strconv.Itoa(n)
+}
+
+// connections is how many connections all links made.
+func connections(r *sim.Result) float64 {
+	n := 0
+	for _, l := range r.Links {
+		n += l.Connections
+	}
+	return float64(n)
+}
+
+// used says whether a job of many files is to be rehearsed.
+func (o *simulateFiles) used() bool { return len(o.sets) > 0 }
+
+// check says what does not go together with many files.
+func (o *simulateOptions) checkFiles() error {
+	switch {
+	case !o.files.used():
+		return nil
+	case len(o.energy.modes) != 1:
+		return usagef("--files goes with one --energy")
+	case o.parallelism > scheduler.MaxStreams:
+		return usagef("--parallelism: %d is more than %d", o.parallelism, scheduler.MaxStreams)
+	}
+	return nil
+}

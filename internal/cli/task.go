@@ -1,0 +1,254 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/mlget/mlget/internal/engine"
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/joblist"
+	"github.com/mlget/mlget/internal/store"
+)
+
+// task is what a run is to download: one object, or several.
+type task struct {
+	one   *engine.Job // nil: several
+	urls  []*url.URL  // of the command line
+	list  *list       // nil: there is none
+	trees bool        // each URL is a directory's
+}
+
+// files is how many there are; 0: that is not known yet.
+func (t *task) files() int {
+	switch {
+	case t.one != nil:
+		return 1
+	case t.trees, t.list != nil && t.list.known < 0:
+		return 0
+	case t.list != nil:
+		return len(t.urls) + t.list.known
+	}
+	return len(t.urls)
+}
+
+func (t *task) close() {
+	if t.list != nil {
+		t.list.close()
+	}
+}
+
+// task finds out what there is to do. It closes what it opened if it fails.
+func (o *getOptions) task(args []string, stdio IO) (*task, error) {
+	t := &task{trees: o.recursive}
+	for _, text := range args {
+		u, err := parseURL(text)
+		if err != nil {
+			return nil, err
+		}
+		t.urls = append(t.urls, u)
+	}
+	if o.inputFile != "" {
+		var err error
+		if t.list, err = o.openList(stdio.In); err != nil {
+			return nil, err
+		}
+		if t.files() == 0 && t.list.known == 0 && len(t.urls) == 0 {
+			t.close()
+			return nil, usagef("%s names no URL", o.inputFile)
+		}
+	}
+	if err := o.choice(t, stdio); err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// choice decides whether it is one object or several.
+func (o *getOptions) choice(t *task, stdio IO) error {
+	switch {
+	case t.list == nil && len(t.urls) == 0:
+		return usagef("no URL")
+	case o.output == "-" && o.json:
+		return usagef("--json and --output - both want standard output; --report FILE writes the report elsewhere")
+	case o.output == "" && o.checksum == "" && (t.trees || t.list != nil || len(t.urls) > 1):
+		return nil // several
+	case t.trees:
+		return usagef("--output and --checksum are for one URL, not for a directory")
+	}
+	u, sum, err := o.only(t)
+	if err != nil {
+		return err
+	}
+	if o.checksum != "" {
+		if sum, err = engine.ParseChecksum(o.checksum); err != nil {
+			return usagef("--checksum: %w", err)
+		}
+	}
+	t.one = &engine.Job{
+		URL: u, Checksum: sum,
+		Target: store.Target{Dir: o.dir, Name: o.output, Explicit: o.output != "", Continue: o.resume},
+	}
+	if o.output == "-" {
+		t.one.Stdout = stdio.Out
+	}
+	return nil
+}
+
+// only is the one URL that there is.
+func (o *getOptions) only(t *task) (*url.URL, *engine.Checksum, error) {
+	several := usagef("--output and --checksum are for one URL, not for several")
+	switch {
+	case len(t.urls) > 1, len(t.urls) == 1 && t.list != nil:
+		return nil, nil, several
+	case len(t.urls) == 1:
+		return t.urls[0], nil, nil
+	}
+	e, u, sum, err := t.list.next()
+	if errors.Is(err, io.EOF) {
+		return nil, nil, usagef("%s names no URL", o.inputFile)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if e.Out != "" || e.Dir != "" {
+		return nil, nil, usagef("%s has a name for its file already", o.inputFile)
+	}
+	if _, _, _, err := t.list.next(); !errors.Is(err, io.EOF) {
+		return nil, nil, several
+	}
+	return u, sum, nil
+}
+
+// list is a file of URLs.
+type list struct {
+	name   string
+	in     io.Reader
+	closer io.Closer // nil: it is not ours
+	reader *joblist.Reader
+	size   int64 // bytes, of a regular file; else 0
+	known  int   // entries; -1: it is read as it comes
+}
+
+// openList opens the list that the flags name. A file is read once to see whether
+// all of it can be understood, before anything is fetched; what comes through a
+// pipe is understood as it comes.
+func (o *getOptions) openList(stdin io.Reader) (*list, error) {
+	l := &list{name: o.inputFile, in: stdin, known: -1}
+	if o.inputFile != "-" {
+		f, err := os.Open(o.inputFile)
+		if err != nil {
+			return nil, fileError{fmt.Errorf("--input-file: %w", err)}
+		}
+		l.in, l.closer = f, f
+	} else {
+		l.name = "standard input"
+	}
+	l.reader = joblist.NewReader(l.in)
+	f, ok := l.in.(*os.File)
+	if !ok {
+		return l, nil
+	}
+	fi, err := f.Stat()
+	if err != nil || !fi.Mode().IsRegular() {
+		return l, nil //nolint:nilerr // reading it will tell
+	}
+	from, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return l, nil //nolint:nilerr // it is read as it comes
+	}
+	l.size = fi.Size() - from
+	if l.known, err = l.count(); err == nil {
+		_, err = f.Seek(from, io.SeekStart)
+		l.reader = joblist.NewReader(f)
+	}
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// count reads all of the list.
+func (l *list) count() (n int, err error) {
+	for ; ; n++ {
+		if _, _, _, err := l.next(); errors.Is(err, io.EOF) {
+			return n, nil
+		} else if err != nil {
+			return n, err
+		}
+	}
+}
+
+// next is the next entry of the list, checked.
+func (l *list) next() (joblist.Entry, *url.URL, *engine.Checksum, error) {
+	e, err := l.reader.Next()
+	var bad *joblist.Error
+	switch {
+	case errors.As(err, &bad):
+		return e, nil, nil, usagef("%s, line %d: %w", l.name, bad.Line, bad.Err)
+	case errors.Is(err, io.EOF):
+		return e, nil, nil, err
+	case err != nil:
+		return e, nil, nil, fileError{fmt.Errorf("--input-file: %w", err)}
+	}
+	u, err := parseURL(e.URL)
+	if err != nil {
+		return e, nil, nil, entryError{usagef("%s, line %d: %w", l.name, e.Line, err)}
+	}
+	if e.Checksum == "" {
+		return e, u, nil, nil
+	}
+	sum, err := engine.ParseChecksum(e.Checksum)
+	if err != nil {
+		return e, nil, nil, entryError{usagef("%s, line %d: checksum=: %w", l.name, e.Line, err)}
+	}
+	return e, u, sum, nil
+}
+
+// entryError is a mistake in one entry of a list: those behind it can be read.
+type entryError struct{ error }
+
+func (e entryError) Unwrap() error { return e.error }
+
+func (l *list) close() {
+	if l.closer != nil {
+		_ = l.closer.Close() // it was only read
+	}
+}
+
+// ahead is how many entries are still to come, as far as can be told, when so many
+// were read.
+func (l *list) ahead(entries int) int64 {
+	if l.known >= 0 {
+		return int64(l.known - entries)
+	}
+	return 0
+}
+
+// parseURL reads a URL as people type it: without a scheme it is http.
+func parseURL(text string) (*url.URL, error) {
+	full := text
+	if !strings.Contains(full, "://") {
+		full = "http://" + full
+	}
+	u, err := url.Parse(full)
+	if err != nil { // its text may quote a password
+		return nil, usagef("one of the URLs cannot be read")
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, usagef("%s: only http and https can be downloaded", u.Redacted())
+	case u.Hostname() == "":
+		return nil, usagef("%s: there is no host in the URL", u.Redacted())
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u, nil
+}
+
+// fileID is a file's number as events have it; there are not that many files.
+func fileID(n int) event.FileID { return event.FileID(n) }

@@ -1,0 +1,80 @@
+package engine
+
+import "context"
+
+// asidesAtOnce bounds how many files are downloaded by themselves at once.
+const asidesAtOnce = 4
+
+// asides are the files of a batch that are downloaded by themselves, over connections
+// of their own, with all that Download knows about servers that are odd.
+type asides struct {
+	done  chan asideEnd
+	queue []*entry
+	out   int       // downloads in progress
+	idle  []*Engine // of those that have ended
+}
+
+// asideEnd is what came of one.
+type asideEnd struct {
+	f   *entry
+	e   *Engine
+	res Result
+	err error
+}
+
+// leave hands a file over to a download of its own.
+func (b *batch) leave(reqs context.Context, f *entry) {
+	b.asides.queue = append(b.asides.queue, f)
+	b.nextAside(reqs)
+}
+
+// nextAside begins those downloads that can be begun.
+func (b *batch) nextAside(reqs context.Context) {
+	a := &b.asides
+	for len(a.queue) > 0 && a.out < asidesAtOnce && b.err == nil {
+		f := a.queue[0]
+		a.queue = append(a.queue[:0], a.queue[1:]...)
+		e, err := b.asideEngine()
+		if err != nil {
+			b.report(f, Result{Size: -1}, err)
+			continue
+		}
+		begun := f.begun
+		f.begun = true
+		job := *f.job
+		job.Target.Late = job.Target.Rerun
+		a.out++
+		go func() {
+			res, err := e.download(reqs, &job, begun)
+			a.done <- asideEnd{f, e, res, err}
+		}()
+	}
+}
+
+func (b *batch) asideEngine() (*Engine, error) {
+	if n := len(b.asides.idle); n > 0 {
+		e := b.asides.idle[n-1]
+		b.asides.idle = b.asides.idle[:n-1]
+		return e, nil
+	}
+	e, err := New(b.e.cfg, b.e.links)
+	if e != nil {
+		e.ofMany = true
+	}
+	return e, err
+}
+
+// asideEnded takes what came of a file that was downloaded by itself.
+func (b *batch) asideEnded(reqs context.Context, a asideEnd) {
+	b.asides.out--
+	b.asides.idle = append(b.asides.idle, a.e)
+	b.report(a.f, a.res, a.err)
+	b.nextAside(reqs)
+}
+
+// close closes the connections of those that have ended.
+func (a *asides) close() {
+	for _, e := range a.idle {
+		e.Close()
+	}
+}

@@ -1,0 +1,299 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/pkg/scheduler"
+	"github.com/mlget/mlget/pkg/scheduler/tuning"
+)
+
+// Batch is many files to download as one job.
+type Batch struct {
+	// Jobs are the files, read as they are needed, until it is closed. Whoever sends
+	// should end with the context given to DownloadAll: what is sent afterwards is
+	// not read. None may have a Stdout.
+	Jobs <-chan *Job
+	// Ahead is how many jobs are still to come through Jobs, as far as is known; it
+	// is for its sender to keep up to date. nil: nothing is known.
+	Ahead *atomic.Int64
+	Ended Ended
+
+	Mode        tuning.Mode // how connections are shared out among files
+	Concurrency int         // files at once; 0: chosen
+	Parallelism int         // connections of a link for one file; 0: chosen
+	Meter       Meter       // nil: nobody knows what is spent
+}
+
+// Ended is told what came of each file.
+type Ended interface {
+	// Ended is called once for each job that was read from Batch.Jobs, by the
+	// goroutine that called DownloadAll, which waits for it.
+	Ended(job *Job, res Result, err error)
+}
+
+// Meter tells what the device has spent.
+type Meter interface {
+	// Joules are those since the run began; false: not known.
+	Joules() (float64, bool)
+}
+
+const (
+	// lookEach is the least time between two looks at all requests in flight, for each
+	// of them, and lookMost its bound: there may be hundreds, and each message of one
+	// would else cost a look at all.
+	lookEach = 20 * scheduler.Microsecond
+	lookMost = 5 * scheduler.Millisecond
+	// stallsEvery is how often it is looked whether bodies have come to a halt.
+	stallsEvery = 250 * scheduler.Millisecond
+	// heardAtOnce bounds how many messages are taken before the next look around.
+	heardAtOnce = 256
+)
+
+// batch is a Batch in progress: what its owner goroutine knows. Memory is bounded
+// by the files in progress, and not by those of the Batch.
+type batch struct {
+	owner
+	spec *Batch
+	jobs <-chan *Job // nil: there are no more
+
+	space   space
+	entries []*entry // those that have not ended
+	waiting int      // of these, those laid out of which nothing was asked for
+	held    []*entry // of these, those that wait for a time
+	// Entries of which something has changed that may be their end.
+	unsettled []*entry
+	sites     map[string]*site
+
+	sizes    sizes
+	expected int64 // bytes, as the scheduler knows
+
+	slots     chan struct{} // one for each open file
+	chores    chores
+	recording bool // a checkpoint is being made
+	asides    asides
+	tuner     tuner
+
+	first       error             // of a file
+	gaps        []scheduler.Range // scratch
+	looked      scheduler.Time
+	nextRecord  scheduler.Time
+	stallsAsked scheduler.Time
+	sampledAt   scheduler.Time
+}
+
+// DownloadAll fetches the files of a batch. Their bytes are those of one object for
+// the scheduler, so that all links are busy until the end of the last file. What
+// came of each file Ended is told; one file's failure does not stop the others. When
+// ctx ends, or no link is left, what is worth keeping is kept for the next run.
+//
+// It returns ctx's cause, or else what ended the batch, or else the first error of a
+// file; see Download for what they lead to.
+func (e *Engine) DownloadAll(ctx context.Context, spec *Batch) error {
+	b, err := newBatch(e, spec)
+	if err != nil {
+		return err
+	}
+	return b.run(ctx)
+}
+
+func newBatch(e *Engine, spec *Batch) (*batch, error) {
+	if spec.Jobs == nil || spec.Ended == nil {
+		return nil, errors.New("a batch needs jobs, and somebody to tell what came of them")
+	}
+	b := &batch{
+		owner: newOwner(e, event.Batch), spec: spec, jobs: spec.Jobs,
+		sites: map[string]*site{}, slots: make(chan struct{}, maxOpen),
+	}
+	b.work = b
+	b.chores.done = make(chan chore)
+	b.asides.done = make(chan asideEnd)
+	var err error
+	if b.tuner, err = newTuner(spec, len(e.links)); err != nil {
+		return nil, err
+	}
+	if err := b.schedule(scheduler.Config{Size: -1, Batch: true}); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// run fetches everything.
+func (b *batch) run(ctx context.Context) error {
+	reqs, cancel := context.WithCancelCause(ctx)
+	defer cancel(errOver)
+	b.expect(reqs, 1) // the first file is still to come
+	b.linksUp(reqs)
+	b.tune(reqs, b.e.now())
+	b.loop(ctx, reqs)
+	cancel(first(b.err, errOver))
+	b.wind(reqs)
+	b.asides.close()
+	b.sample()
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return first(b.err, b.first)
+}
+
+// over says whether every file has ended.
+func (b *batch) over() bool { return b.jobs == nil && len(b.entries) == 0 }
+
+// loop drives the scheduler until every file has ended or something is wrong.
+func (b *batch) loop(ctx, reqs context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for b.proceed(reqs) {
+		var more <-chan *Job
+		if b.hungry() {
+			more = b.jobs
+		}
+		timer.Reset(time.Duration(b.untilLook()))
+		select {
+		case m := <-b.tell:
+			b.hear(reqs, m)
+			b.hearMore(reqs)
+		case job, ok := <-more:
+			b.take(reqs, job, ok)
+		case c := <-b.chores.done:
+			b.settle(reqs, c)
+		case a := <-b.asides.done:
+			b.asideEnded(reqs, a)
+		case <-timer.C:
+		case <-ctx.Done():
+			b.fail(context.Cause(ctx))
+			return
+		}
+		b.lookAround(reqs)
+	}
+}
+
+// proceed does what can be done at once, and says whether there is more to wait for.
+func (b *batch) proceed(reqs context.Context) bool {
+	b.feed(reqs)
+	for len(b.unsettled) > 0 {
+		last := len(b.unsettled) - 1
+		f := b.unsettled[last]
+		b.unsettled = b.unsettled[:last]
+		b.review(reqs, f)
+	}
+	return b.err == nil && !b.over()
+}
+
+// hearMore takes the messages that are there already: a look around costs more
+// than they do.
+func (b *batch) hearMore(reqs context.Context) {
+	for range heardAtOnce {
+		select {
+		case m := <-b.tell:
+			b.hear(reqs, m)
+		default:
+			return
+		}
+	}
+}
+
+// untilLook is how long nothing but a message can be of interest.
+func (b *batch) untilLook() scheduler.Time {
+	now := b.e.now()
+	wait := max(b.untilWake(), b.looked+b.lookEvery()-now)
+	for _, f := range b.held {
+		wait = min(wait, max(f.due-now, lookMost))
+	}
+	return wait
+}
+
+// lookEvery is the least time between two looks.
+func (b *batch) lookEvery() scheduler.Time {
+	return min(lookMost, scheduler.Time(len(b.transfers))*lookEach)
+}
+
+// lookAround reads the counters, lets the scheduler think, and sees to what happens
+// now and then.
+func (b *batch) lookAround(reqs context.Context) {
+	now := b.e.now()
+	if b.err != nil || now < b.looked+b.lookEvery() {
+		return
+	}
+	b.looked = now
+	b.follow(reqs, now)
+	b.release(reqs, now)
+	b.watchStalls(now)
+	b.tune(reqs, now)
+	b.record(now)
+	if now-b.sampledAt >= sampleEvery {
+		b.sample()
+	}
+	b.checkLost()
+}
+
+// wind ends what is left when nothing more is to be fetched: of each file, what is
+// worth keeping is kept.
+func (b *batch) wind(reqs context.Context) {
+	for len(b.transfers) > 0 { // all have their context's end to obey
+		b.hear(reqs, <-b.tell)
+	}
+	for b.asides.out > 0 {
+		select {
+		case a := <-b.asides.done:
+			b.asideEnded(reqs, a)
+		case c := <-b.chores.done:
+			b.settle(reqs, c)
+		}
+	}
+	for b.chores.out > 0 {
+		b.settle(reqs, <-b.chores.done)
+	}
+	for _, f := range slices.Clone(b.entries) {
+		switch {
+		case f.ending: // it waits to be downloaded by itself
+			b.report(f, Result{Size: f.size}, b.err)
+		case f.fate == running && f.complete():
+			f.fate = finishing
+			b.chores.finish(reqs, f)
+		default:
+			f.why = first(f.why, b.err)
+			f.fate = failed
+			b.chores.close(reqs, f)
+		}
+	}
+	for b.chores.out > 0 {
+		b.settle(reqs, <-b.chores.done)
+	}
+}
+
+// watchStalls gives up requests whose bodies have come to a halt. Over HTTP/2 that
+// of another may come first.
+func (b *batch) watchStalls(now scheduler.Time) {
+	limit := scheduler.Time(b.e.cfg.StallTimeout)
+	if limit <= 0 || now-b.stallsAsked < stallsEvery {
+		return
+	}
+	b.stallsAsked = now
+	for _, t := range b.transfers {
+		if t.held.Load() {
+			t.progress = now
+		}
+		if t.resp == nil || now-t.progress <= limit {
+			continue // for the beginning of a response fetch waits
+		}
+		if t.resp.Proto != "2" || now-b.links[t.link].heard[t.stream] > limit {
+			t.cancel(fetch.ErrStalled)
+		}
+	}
+}
+
+// sample tells observers where the batch stands.
+func (b *batch) sample() {
+	s := event.Sample{At: b.e.now(), File: event.Batch, Links: b.sampleLinks()}
+	if s.Size = b.core.Size(); s.Size >= 0 {
+		s.Done = s.Size - b.core.Left()
+	}
+	b.sampledAt = s.At
+	b.e.cfg.Bus.Publish(s)
+}

@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/event"
+)
+
+// TestBatchOddServers: whatever single files meet, the others are done.
+func TestBatchOddServers(t *testing.T) {
+	tests := []struct {
+		name string
+		gate func(w http.ResponseWriter, r *http.Request, o *object) bool
+	}{
+		{"whole objects", func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+			o.whole(w)
+			return true
+		}},
+		{"no length", func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+			w.(http.Flusher).Flush()
+			_, _ = io.Copy(w, o.body.Reader())
+			return true
+		}},
+		{"some without a length", func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+			if o.body.Seed%5 != 0 {
+				return false
+			}
+			w.(http.Flusher).Flush()
+			_, _ = io.Copy(w, o.body.Reader())
+			return true
+		}},
+		{"no validators", func(w http.ResponseWriter, r *http.Request, o *object) bool {
+			http.ServeContent(w, r, "", time.Time{}, o.body.Reader())
+			return true
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t)
+			s := serve(t, &shop{gate: tt.gate})
+			wares := mixed(s, 40, false)
+			wares = append(wares, ware{base: s, size: 0}, ware{base: s, size: 2*mib + 5}, ware{base: s, size: 0, known: true})
+			r.haul(t.Context(), Batch{}, wares...).right()
+		})
+	}
+}
+
+// TestBatchPortal: a page that one link's network gives for everything is nobody's
+// file.
+func TestBatchPortal(t *testing.T) {
+	t.Parallel()
+	s := serve(t, &shop{})
+	portal := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "<html>please log in</html>")
+	}))
+	r := newRig(t, &testLink{name: "a", to: portal.Listener.Addr().String()}, &testLink{name: "b"})
+	r.haul(t.Context(), Batch{}, mixed(s, 80, false)...).right()
+}
+
+// TestBatchObjectChanges: bytes of two objects are never mixed.
+func TestBatchObjectChanges(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, &testLink{name: "a", rate: 8 * mib}, &testLink{name: "b", rate: 8 * mib})
+	old, fresh := newObject(12*mib), newObject(12*mib)
+	fresh.body.Seed, fresh.etag = 77, `"v2"`
+	s := serve(t, &shop{gate: func(w http.ResponseWriter, req *http.Request, o *object) bool {
+		if o.body.Seed != 1 {
+			return false
+		}
+		if r.received() > 5*mib {
+			fresh.ServeHTTP(w, req)
+		} else {
+			old.ServeHTTP(w, req)
+		}
+		return true
+	}})
+	wares := append([]ware{{base: s, size: 12 * mib}}, mixed(s, 40, false)...)
+	h := r.haul(t.Context(), Batch{}, wares...)
+	for i := 1; i < len(wares); i++ {
+		h.has(i)
+	}
+	if err := h.errs[0]; err == nil {
+		if hash := hashOf(t, h.out[0]); hash != fresh.body.SHA256() && hash != old.body.SHA256() {
+			t.Error("a mixture")
+		}
+	} else if !errors.Is(err, ErrChanged) {
+		t.Error(err)
+	}
+}
+
+func TestBatchRerun(t *testing.T) {
+	r := newRig(t)
+	sh := &shop{}
+	s := serve(t, sh)
+	wares := append(mixed(s, 100, false), ware{base: s, size: 3 * mib}, ware{base: s, size: 0})
+	r.rerun = true
+	r.haul(t.Context(), Batch{}, wares...).right()
+	before := r.received()
+	if err := os.Remove(filepath.Join(r.dir, "f7")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, "f9"), []byte("somebody's own"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := r.haul(t.Context(), Batch{}, wares...)
+	h.right()
+	if again := r.received() - before; again > mib {
+		t.Errorf("%d bytes fetched again", again)
+	}
+	if got := h.out[9]; filepath.Base(got) != "f9.1" {
+		t.Errorf("f9 is somebody else's, and file 9 went to %s", got)
+	}
+	there, err := os.ReadDir(r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(there) != len(wares)+1 {
+		t.Errorf("%d files for %d", len(there), len(wares))
+	}
+}
+
+func TestBatchChecksums(t *testing.T) {
+	r := newRig(t)
+	s := serve(t, &shop{})
+	wares := mixed(s, 40, false)
+	r.sum = func(i int) string {
+		body := objectAt(fmt.Sprintf("/%d/%d", i+1, wares[i].size)).body
+		if i%10 == 3 {
+			body.Seed++
+		}
+		return "sha256=" + body.SHA256()
+	}
+	h := r.haul(t.Context(), Batch{}, wares...)
+	for i := range wares {
+		if i%10 == 3 {
+			if err := h.errs[event.FileID(i)]; !errors.Is(err, ErrChecksum) {
+				t.Errorf("file %d: %v", i, err)
+			}
+			continue
+		}
+		h.has(i)
+	}
+}
+
+// TestBatchConnectionsWithAnEnd: a server that closes its connections now and then
+// costs no more than the requests behind.
+func TestBatchConnectionsWithAnEnd(t *testing.T) {
+	sh := &shop{}
+	served := map[string]int{}
+	sh.gate = func(w http.ResponseWriter, r *http.Request, _ *object) bool {
+		sh.mu.Lock()
+		served[r.RemoteAddr]++
+		last := served[r.RemoteAddr] == 40
+		sh.mu.Unlock()
+		if last {
+			w.Header().Set("Connection", "close")
+		}
+		return false
+	}
+	r := newRig(t)
+	h := r.haul(t.Context(), Batch{}, mixed(serve(t, sh), 300, true)...)
+	h.right()
+	// A server that closes while requests are on their way may take along the end of
+	// its last response, once a connection.
+	retries := 0
+	for _, e := range of[event.RequestEnded](&h.outcome) {
+		if e.Retry {
+			retries++
+		}
+	}
+	if retries > len(served) {
+		t.Errorf("%d retries on %d connections", retries, len(served))
+	}
+}

@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// record makes a checkpoint of the large files that have got something since the
+// last one, beside the download.
+func (b *batch) record(now scheduler.Time) {
+	if now < b.nextRecord || b.recording {
+		return
+	}
+	b.nextRecord = now + checkpointEvery
+	var files []*entry
+	var done [][]scheduler.Range
+	for _, f := range b.entries {
+		if f.fate == running && f.got > f.saved && f.size >= journalFrom && f.active > 0 {
+			f.saved, f.saving = f.got, true
+			files, done = append(files, f), append(done, f.done())
+		}
+	}
+	if len(files) == 0 {
+		return
+	}
+	b.recording = true
+	b.chores.out++
+	go func() {
+		c := chore{kind: recorded, files: files, errs: make([]error, len(files))}
+		for i, f := range files {
+			c.errs[i] = f.checkpoint(done[i])
+		}
+		b.chores.done <- c
+	}()
+}
+
+// checkpoint records what is there of the file, if it is open.
+func (f *entry) checkpoint(done []scheduler.Range) error {
+	p := &f.place
+	p.mu.Lock()
+	to, ok := p.to, p.opened && p.err == nil
+	p.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	return to.checkpoint(done)
+}
+
+// recorded takes the end of a checkpoint.
+func (b *batch) recorded(reqs context.Context, c chore) {
+	b.recording = false
+	for i, f := range c.files {
+		f.saving = false
+		if err := c.errs[i]; err != nil && f.fate == running {
+			if full(err) {
+				b.fail(err)
+			}
+			b.giveUp(reqs, f, err)
+		}
+		b.unsettled = append(b.unsettled, f)
+	}
+}

@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+const (
+	// guessSize is how many bytes of a file of unknown size are asked for at first:
+	// most files are smaller, and the first response tells.
+	guessSize = int64(1) << 20
+	// maxOpen bounds the files that are open at once.
+	maxOpen = 512
+	// journalFrom is the size in bytes from which on a file is journalled while it is
+	// on its way, and kept when the batch is interrupted.
+	journalFrom = int64(8) << 20
+)
+
+// errLeft says that an earlier run has left a part of the file, and errThere all of
+// it.
+var (
+	errLeft  = errors.New("an earlier run has left a part of it")
+	errThere = errors.New("it is there already")
+)
+
+// fate is what becomes of a file of a batch.
+type fate uint8
+
+const (
+	running   fate = iota // the scheduler has it
+	held                  // it waits for a time
+	failed                // it is given up, when its last request has ended
+	aside                 // it is downloaded by itself, when its last request has ended
+	finishing             // every byte is there
+)
+
+// entry is a file of a batch, from when it is laid out to its end. The owner has it,
+// but for what its place guards.
+type entry struct {
+	b     *batch
+	job   *Job
+	site  *site
+	index int // in batch.entries
+	class scheduler.Class
+
+	laid     []piece           // where its bytes lie in the address space
+	want     []scheduler.Range // what of it is missing, while it is not laid out and its size is known
+	extent   int64             // how much of it has been laid out so far
+	standing bool              // there is a file that may be it already: no more than a byte is asked for
+	size     int64             // -1: no response has told
+	ref      fetch.Object      // what all responses must agree with, once size is known
+	begun    bool              // its first request has been made, and it was published
+
+	fate     fate
+	why      error // it was given up
+	active   int   // requests in flight
+	failures int   // in a row
+	spared   int   // failures that were not its own
+	doubts   int   // responses that could be a portal's
+	busy     int   // answers that asked to come again later
+	gained   int64 // bytes since the latest failure
+	got      int64 // bytes, waste included
+	due      scheduler.Time
+	ending   bool  // it is being verified, committed or closed
+	verified bool  // its checksum is right
+	saving   bool  // a checkpoint is being made
+	saved    int64 // of got, at the latest checkpoint
+
+	place place
+}
+
+// place is where a file's bytes go. The first of its requests that has any opens it.
+type place struct {
+	mu     sync.Mutex
+	opened bool
+	slot   bool // it has one of the batch's
+	err    error
+	to     fileSink
+	id     store.Identity // written by the owner before the first response is taken
+}
+
+// open gives the place of a transfer's bytes. Called by any goroutine but the
+// owner's.
+func (f *entry) open(ctx context.Context, t *transfer) (sink, error) {
+	p := &f.place
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.opened && p.err == nil {
+		t.held.Store(true)
+		select {
+		case f.b.slots <- struct{}{}:
+			p.slot = true
+		case <-ctx.Done():
+			return nil, &fetch.Error{Class: fetch.Canceled, Err: context.Cause(ctx)}
+		}
+		t.held.Store(false)
+		p.err = p.begin(f)
+	}
+	return p.to, p.err
+}
+
+// begin opens the file and prepares it for its bytes; mu is held.
+func (p *place) begin(f *entry) error {
+	to, err := store.Open(f.job.Target, f.job.URL)
+	if err != nil {
+		return err
+	}
+	p.opened, p.to = true, fileSink{to}
+	if n := to.Notice(); n != "" {
+		f.b.e.notice(true, "%s", n)
+	}
+	if _, _, left := to.Resume(); left {
+		return errLeft
+	}
+	if err := to.Begin(p.id); err != nil {
+		return err
+	}
+	if to.Whole() {
+		return errThere
+	}
+	if _, _, left := to.Resume(); left { // Begin has taken another name
+		return errLeft
+	}
+	return nil
+}
+
+// leave gives back the slot of a file that has been closed.
+func (p *place) leave(slots chan struct{}) {
+	if p.slot {
+		<-slots
+		p.slot = false
+	}
+}
+
+// missing appends the bytes of the file that have not been received to dst, in
+// order.
+func (f *entry) missing(dst []scheduler.Range) []scheduler.Range {
+	var found []scheduler.Range
+	for i := range f.laid {
+		p := &f.laid[i]
+		found = f.b.core.Missing(p.at, found[:0])
+		for _, r := range found {
+			r = scheduler.Range{Off: p.offset(r.Off), End: p.offset(r.End)}
+			if n := len(dst); n > 0 && dst[n-1].End == r.Off {
+				dst[n-1].End = r.End
+				continue
+			}
+			dst = append(dst, r)
+		}
+	}
+	return dst
+}
+
+// complete says whether every byte of the file has been received.
+func (f *entry) complete() bool {
+	if f.size < 0 {
+		return false
+	}
+	for i := range f.laid {
+		f.b.gaps = f.b.core.Missing(f.laid[i].at, f.b.gaps[:0])
+		if len(f.b.gaps) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// done is what of the file has been received, in order. Its size is known.
+func (f *entry) done() (there []scheduler.Range) {
+	missing := f.want
+	if len(f.laid) > 0 {
+		missing = f.missing(nil)
+	}
+	at := int64(0)
+	for _, m := range missing {
+		if m.Off > at {
+			there = append(there, scheduler.Range{Off: at, End: m.Off})
+		}
+		at = m.End
+	}
+	if at < f.size {
+		there = append(there, scheduler.Range{Off: at, End: f.size})
+	}
+	return there
+}
+
+// worthKeeping says whether another run should go on with what is there.
+func (f *entry) worthKeeping() bool {
+	return f.size >= journalFrom && f.place.opened && f.place.err == nil
+}

@@ -1,0 +1,250 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+const (
+	// aheadTime and aheadLeast are how far ahead of the links files are laid out, in
+	// time at their present rates and in bytes.
+	aheadTime  = 4 * scheduler.Second
+	aheadLeast = int64(16) << 20
+	// aheadFiles is how many files are laid out at least, and aheadMost at most, of
+	// which nothing has been asked for.
+	aheadFiles = 256
+	aheadMost  = 2048
+	// maxEntries bounds the files that have been begun in some way.
+	maxEntries = 4096
+	// maxAside bounds those that wait to be downloaded by themselves.
+	maxAside = 512
+)
+
+// sizes is what is known of the files' sizes.
+type sizes struct {
+	bytes, files int64
+}
+
+func (s *sizes) add(n int64) {
+	s.bytes += n
+	s.files++
+}
+
+// mean is how many bytes a file of unknown size is likely to have.
+func (s *sizes) mean() int64 {
+	if s.files == 0 {
+		return guessSize / 2
+	}
+	return max(1, s.bytes/s.files)
+}
+
+// hungry says whether more files should be laid out.
+func (b *batch) hungry() bool {
+	if b.jobs == nil || len(b.entries) >= maxEntries || b.waiting >= aheadMost || len(b.asides.queue) >= maxAside {
+		return false
+	}
+	if b.waiting < aheadFiles {
+		return true
+	}
+	want := 0.0
+	for id := range b.links {
+		want += b.core.Rate(scheduler.LinkID(id))
+	}
+	return b.core.Free() < max(aheadLeast, int64(want*aheadTime.Seconds()))
+}
+
+// fedAtOnce bounds how many files are laid out before the next look at what has
+// come.
+const fedAtOnce = 64
+
+// feed lays out the files that are at hand, as far as that is needed.
+func (b *batch) feed(reqs context.Context) {
+	for range fedAtOnce {
+		if !b.hungry() {
+			break
+		}
+		select {
+		case job, ok := <-b.jobs:
+			b.take(reqs, job, ok)
+			continue
+		default:
+		}
+		break
+	}
+	b.foresee(reqs)
+}
+
+// take lays out one more file, or none if there are no more.
+func (b *batch) take(reqs context.Context, job *Job, ok bool) {
+	if !ok {
+		b.jobs = nil
+		return
+	}
+	f := &entry{b: b, job: job, site: b.siteOf(job.URL), index: len(b.entries), size: -1}
+	b.entries = append(b.entries, f)
+	if job.Size > 0 {
+		b.knows(job.Size)
+	}
+	// Of a file that may be there already a byte is asked for, and what its response
+	// says decides.
+	there, left := job.Target.Standing(job.URL)
+	f.standing = there
+	switch {
+	case job.Stdout != nil:
+		b.giveUp(reqs, f, errors.New("standard output takes one file, not several"))
+	case f.site.dead != nil:
+		b.giveUp(reqs, f, f.site.dead)
+	case left || f.site.odd():
+		b.setAside(reqs, f, "")
+	case f.site.waits(b.e.now()):
+		b.hold(reqs, f, f.site.notBefore)
+	default:
+		b.lay(reqs, f)
+	}
+}
+
+// lay gives the scheduler what is missing of a file.
+func (b *batch) lay(reqs context.Context, f *entry) {
+	f.fate = running
+	switch {
+	case f.size >= 0:
+		for _, r := range f.want {
+			b.add(reqs, f, r.Off, r.Len(), false)
+		}
+		f.want = nil
+	case f.job.Size > 0 && !f.standing:
+		b.add(reqs, f, 0, f.job.Size, false)
+	case f.standing:
+		b.add(reqs, f, 0, 1, true)
+	default:
+		b.add(reqs, f, 0, guessSize, true)
+	}
+	if !f.begun {
+		b.waiting++
+	}
+	f.site.laid++
+}
+
+// withdraw takes from the scheduler what is missing of a file; what has come of it
+// counts.
+func (b *batch) withdraw(reqs context.Context, f *entry) {
+	if f.fate != running || len(f.laid) == 0 {
+		return
+	}
+	for _, t := range b.transfers {
+		if t.of == f {
+			b.count(reqs, t)
+		}
+	}
+	if f.size >= 0 {
+		if f.want = f.missing(f.want[:0]); f.extent < f.size {
+			f.want = append(f.want, scheduler.Range{Off: f.extent, End: f.size})
+		}
+		f.standing = false
+	}
+	for i := range f.laid {
+		b.step(reqs, scheduler.Input{Kind: scheduler.Voided, Piece: scheduler.Piece{Range: f.laid[i].at}})
+	}
+	b.lift(f)
+}
+
+// lift takes a file out of the address space.
+func (b *batch) lift(f *entry) {
+	b.space.drop(f)
+	if !f.begun {
+		b.waiting--
+	}
+	f.site.laid--
+}
+
+// add lays out bytes of a file.
+func (b *batch) add(reqs context.Context, f *entry, off, length int64, guess bool) {
+	size := f.size
+	if size < 0 {
+		size = max(f.job.Size, -1)
+		if size == 0 {
+			size = -1
+		}
+	}
+	if len(f.laid) == 0 {
+		f.class = b.tuner.Class(size)
+	}
+	f.extent = max(f.extent, off+length)
+	p := b.space.add(f, off, length)
+	b.step(reqs, scheduler.Input{Kind: scheduler.Added, Piece: scheduler.Piece{
+		Range: p.at, File: int32(f.job.ID), Class: f.class, Guess: guess,
+	}})
+}
+
+// knows notes that a file has so many bytes.
+func (b *batch) knows(size int64) {
+	b.sizes.add(size)
+	b.tuner.Size(size)
+}
+
+// sized notes what the first response says of a file's size, and lays out more of
+// it or takes back what does not exist.
+func (b *batch) sized(reqs context.Context, f *entry, size int64) {
+	if f.job.Size <= 0 {
+		b.knows(size)
+	}
+	f.size = size
+	for i := range f.laid {
+		p := &f.laid[i]
+		if last := p.offset(p.at.End); last > size {
+			void := p.at
+			void.Off = max(p.at.Off, p.at.End-(last-size))
+			b.step(reqs, scheduler.Input{Kind: scheduler.Voided, Piece: scheduler.Piece{Range: void}})
+		}
+	}
+	if !f.standing {
+		b.extend(reqs, f)
+	}
+}
+
+// extend lays out what of a file has not been laid out yet.
+func (b *batch) extend(reqs context.Context, f *entry) {
+	if f.extent < f.size {
+		b.add(reqs, f, f.extent, f.size-f.extent, false)
+	}
+}
+
+// foresee tells the scheduler how much is still to come, when that has changed by
+// much.
+func (b *batch) foresee(reqs context.Context) {
+	bytes := int64(0)
+	if b.jobs != nil {
+		bytes = b.ahead() * b.sizes.mean()
+	}
+	for _, f := range b.held {
+		for _, r := range f.want {
+			bytes += r.Len()
+		}
+		if f.size < 0 {
+			bytes += b.likely(f)
+		}
+	}
+	if change := bytes - b.expected; bytes == 0 && change != 0 || max(change, -change) > b.expected/16 {
+		b.expect(reqs, bytes)
+	}
+}
+
+func (b *batch) expect(reqs context.Context, bytes int64) {
+	b.expected = bytes
+	b.step(reqs, scheduler.Input{Kind: scheduler.Expected, Bytes: bytes})
+}
+
+// begin publishes a file of which the first bytes are asked for.
+func (b *batch) begin(f *entry) {
+	if f.begun {
+		return
+	}
+	f.begun = true
+	if f.fate == running && len(f.laid) > 0 {
+		b.waiting--
+	}
+	b.e.cfg.Bus.Publish(event.FileStarted{At: b.e.now(), File: f.job.ID, URL: redact(f.job.URL), Output: f.job.wish()})
+}

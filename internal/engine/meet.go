@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// aim implements work.
+func (b *batch) aim(t *transfer, at int64) {
+	p := b.space.find(at)
+	f := p.of
+	t.of, t.u, t.file, t.base = f, f.job.URL, f.job.ID, p.at.Off-p.off
+	f.active++
+	b.begin(f)
+}
+
+// elsewhere implements work: what a site did over the link it did over another
+// network.
+func (b *batch) elsewhere(id scheduler.LinkID) {
+	for _, s := range b.sites {
+		s.over[id] = siteOver{}
+	}
+}
+
+// respond implements work.
+func (b *batch) respond(reqs context.Context, m message) {
+	m.answer <- b.judge(reqs, m.t, m.resp)
+}
+
+// judge decides whether a response may be read.
+func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (take bool) {
+	f := t.of
+	if b.err != nil || t.released || f.fate != running {
+		return false
+	}
+	t.resp = resp
+	t.progress = b.e.now()
+	b.measure(reqs, t, resp)
+	if t.released || f.fate != running {
+		return false
+	}
+	if why := b.unfit(f, t, resp); why != "" {
+		f.site.answer(t.link, resp.Whole, t.progress)
+		b.setAside(reqs, f, why)
+		return false
+	}
+	if resp.Whole && !b.credible(f.site, t.link, resp.Object.Size) {
+		f.site.answer(t.link, true, t.progress)
+		b.doubt(reqs, f)
+		b.doubtLink(reqs, t.link, f.site)
+		return false
+	}
+	f.site.answer(t.link, resp.Whole && resp.End > 0, t.progress)
+	if f.size < 0 {
+		b.meet(reqs, f, resp, !resp.Whole)
+	}
+	b.use(t.link)
+	b.gather(t)
+	return !t.released // it is where the file is empty
+}
+
+// unfit is why a response cannot be used within the batch; empty: it can.
+func (b *batch) unfit(f *entry, t *transfer, resp *fetch.Response) string {
+	size := resp.Object.Size
+	switch {
+	case size < 0:
+		f.site.odds++
+		return "the server does not tell its size"
+	case f.size >= 0 && !resp.Object.Same(f.ref):
+		return "the servers' answers differ"
+	case !resp.Whole:
+		return ""
+	case f.standing && f.size < 0: // perhaps nothing of it is wanted
+		return ""
+	case t.off > 0 || size > t.end.Load():
+		f.site.odds++
+		return "the server does not serve ranges of it"
+	case f.active > 1 && resp.Object.ETag == "" && resp.Object.LastModified == "":
+		// Nothing shows that a page made twice is the same page.
+		return "several answers that cannot be told apart"
+	}
+	return ""
+}
+
+const (
+	// doubtTime is how long a file waits whose first response could be a portal's
+	// page, for what other links bring from the same site, and doubtsMost how often.
+	doubtTime  = parkTime / 6
+	doubtsMost = 6
+)
+
+// doubt puts a file off of which a link has brought the whole where it was asked for
+// a range. In the end it is left to a download of its own what to believe.
+func (b *batch) doubt(reqs context.Context, f *entry) {
+	if f.doubts++; f.doubts > doubtsMost {
+		b.setAside(reqs, f, "the server has ignored the range asked for")
+		return
+	}
+	b.hold(reqs, f, b.e.now()+doubtTime)
+}
+
+// doubtLink gives up a link over which a site ignores ranges that it serves over
+// others, when that has happened too often: there may be a portal in front of it.
+func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, s *site) {
+	if s.over[id].wholes >= wholeFrom && !s.over[id].ranges && s.rangesBut(id) {
+		b.lose(reqs, id, noRanges())
+	}
+}
+
+// meet takes a file's first response: what it says the object is, it has to be.
+func (b *batch) meet(reqs context.Context, f *entry, resp *fetch.Response, ranges bool) {
+	f.ref = resp.Object
+	f.place.id = store.Identity{Size: resp.Object.Size, ETag: resp.Object.ETag, LastModified: resp.Object.LastModified}
+	b.e.cfg.Bus.Publish(event.ObjectKnown{
+		At: b.e.now(), File: f.job.ID, EffectiveURL: redact(resp.EffectiveURL), Size: resp.Object.Size,
+		HTTP: resp.Proto, Ranges: ranges,
+	})
+	b.sized(reqs, f, resp.Object.Size)
+}
+
+// review ends a file of which no request is left, or goes on with it.
+func (b *batch) review(reqs context.Context, f *entry) {
+	if f.active > 0 || f.saving || f.ending {
+		return
+	}
+	switch f.fate {
+	case running:
+		if !f.complete() {
+			return
+		}
+		b.lift(f)
+		f.fate = finishing
+		b.chores.finish(reqs, f)
+	case failed, aside:
+		b.chores.close(reqs, f)
+	case finishing: // it was there already
+		b.chores.finish(reqs, f)
+	case held:
+	}
+}
+
+// report tells what came of a file, which is forgotten.
+func (b *batch) report(f *entry, res Result, err error) {
+	b.begin(f)
+	last := len(b.entries) - 1
+	b.entries[f.index] = b.entries[last]
+	b.entries[f.index].index = f.index
+	b.entries[last] = nil
+	b.entries = b.entries[:last]
+	if err != nil && b.first == nil {
+		b.first = err
+	}
+	b.spec.Ended.Ended(f.job, res, err)
+}

@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// owner is what the goroutine that owns a scheduler knows of its links and of the
+// requests in flight, whether their bytes are of one object or of many.
+type owner struct {
+	e    *Engine
+	file event.FileID // what the scheduler's steps are about
+	work work
+	core *scheduler.Core
+
+	links     []linkState
+	transfers []*transfer
+	tell      chan message
+	actions   []scheduler.Action
+
+	whole     bool // one stream brings all of it: the scheduler has no part in it
+	complete  bool
+	err       error                       // the first that ends it
+	lossless  bool                        // connections are not asked for signs of loss
+	lossAsked scheduler.Time              // when they were last asked
+	received  [scheduler.MaxClasses]int64 // bytes of a batch's files, by class
+	reading   []int                       // gatherAll's: how many connections of each link are being read
+}
+
+// work is what the bytes are of: one object or a batch of them. The owner calls it,
+// from its goroutine.
+type work interface {
+	// aim says whose bytes a new transfer asks for, which begins at an address.
+	aim(t *transfer, at int64)
+	// respond answers the response in m, at once or later.
+	respond(reqs context.Context, m message)
+	// diagnose says what it means that a transfer ended with err.
+	diagnose(reqs context.Context, t *transfer, err error) ending
+	// conclude does what follows from that, after it was published.
+	conclude(reqs context.Context, t *transfer, got int64, finished bool, end ending)
+	// elsewhere says that a link's connections lead to another network now.
+	elsewhere(id scheduler.LinkID)
+}
+
+// linkState is what an owner knows of a link.
+type linkState struct {
+	there    bool     // false: it has not joined the run
+	url      *url.URL // what to ask for, where that is not the job's; of a download only
+	lost     bool
+	banned   bool
+	resting  bool   // the scheduler gives it no work
+	capped   bool   // since its allowance is spent
+	why      string // it works, or rests
+	noted    int64  // of its allowance, when last looked up
+	spent    int64  // of its allowance, as the scheduler knows it
+	used     bool
+	answered bool           // a response has come
+	guessing bool           // waits for the object's size, having guessed beyond it
+	failures int            // in a row
+	failed   scheduler.Time // when the last of them was counted; of a batch only
+	gained   int64
+	busy     uint64 // bit s: stream s has requests in flight; of a batch, when last looked
+	streams  uint64 // bit s: stream s has brought something
+	bytes    int64  // of requests that have ended
+	wasted   int64
+	disorder int64 // packets that came out of order
+	err      error // why it was lost
+	returns  int64 // of the Link, when last asked
+	arrivals int64 // of the Link, when last asked
+	lastByte scheduler.Time
+	heard    [scheduler.MaxStreams]scheduler.Time // when each stream brought its last byte
+}
+
+// newOwner is what knows the links. The scheduler is still to come.
+func newOwner(e *Engine, file event.FileID) owner {
+	o := owner{
+		e: e, file: file,
+		links:   make([]linkState, len(e.links)),
+		tell:    make(chan message, 4*len(e.links)),
+		reading: make([]int, len(e.links)),
+	}
+	for i := range o.links {
+		l := &o.links[i]
+		l.returns, l.arrivals = e.links[i].returns.Load(), e.links[i].arrivals.Load()
+		l.there = l.arrivals > 0
+		e.routes[i].follow(&e.cfg.HTTP)
+	}
+	return o
+}
+
+// schedule makes the scheduler. Links, the policy and what else the Engine's
+// configuration says of it are filled in.
+func (o *owner) schedule(cfg scheduler.Config) error {
+	e := o.e
+	policy, err := scheduler.NewPolicy(e.cfg.Algorithm, e.cfg.StaticLimit, e.cfg.Padding)
+	if err != nil {
+		return err
+	}
+	cfg.Links, cfg.Policy = len(e.links), policy
+	cfg.Overlap, cfg.NoSteal, cfg.NoFailover = e.cfg.Overlap, e.cfg.NoSteal, e.cfg.NoFailover
+	cfg.Energy, cfg.Deadline = e.cfg.Energy, e.cfg.Deadline
+	if o.core, err = scheduler.New(cfg); err != nil {
+		return err
+	}
+	if e.cfg.Record {
+		e.cfg.Bus.Publish(event.SchedulerStarted{
+			At: e.now(), File: o.file, Algorithm: e.cfg.Algorithm, StaticLimit: e.cfg.StaticLimit, Padding: e.cfg.Padding,
+			Links: cfg.Links, Size: cfg.Size, Have: cfg.Have, Overlap: cfg.Overlap, Window: cfg.Window,
+			NoSteal: cfg.NoSteal, NoFailover: cfg.NoFailover, Parallelism: cfg.Parallelism,
+			Energy: cfg.Energy, Deadline: cfg.Deadline, Batch: cfg.Batch,
+		})
+	}
+	return nil
+}
+
+// linksUp tells the scheduler of the links that are there at the beginning.
+func (o *owner) linksUp(reqs context.Context) {
+	for id := range o.links {
+		if o.links[id].there {
+			o.linkUp(reqs, scheduler.LinkID(id))
+		}
+	}
+}
+
+// follow brings the links up to date, tells the scheduler what has come, and lets
+// it think.
+func (o *owner) follow(reqs context.Context, now scheduler.Time) {
+	o.lookForLoss(now)
+	o.lookForReturns(reqs)
+	o.noteSpent()
+	for _, t := range o.transfers {
+		o.count(reqs, t)
+	}
+	o.tellSpent(reqs)
+	o.step(reqs, scheduler.Input{Kind: scheduler.Tick})
+	o.gatherAll(now)
+}
+
+// hear takes a message from a transfer.
+func (o *owner) hear(reqs context.Context, m message) {
+	if m.resp == nil {
+		o.ended(reqs, m)
+		return
+	}
+	o.links[m.t.link].answered = true
+	o.work.respond(reqs, m)
+}
+
+// measure takes what a response tells of its link's round trip.
+func (o *owner) measure(reqs context.Context, t *transfer, resp *fetch.Response) {
+	rtt := o.e.links[t.link].roundTrip(resp.Conn())
+	o.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.told, RTT: rtt})
+}
+
+// fail records the first error that ends it all.
+func (o *owner) fail(err error) {
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+}

@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"net/url"
+
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+const (
+	// oddFrom is from how many files on that could not be had as ranges a site's
+	// others are not tried.
+	oddFrom = 3
+	// deadFrom is how many failures in a row end a site that has never answered.
+	deadFrom = 3
+	// wholeFrom is how many whole objects a link may bring of a site that serves
+	// ranges over others.
+	wholeFrom = 3
+)
+
+// site is what a batch knows of the scheme, host and port of URLs.
+type site struct {
+	answered bool
+	over     []siteOver // by link
+	odds     int        // files that could not be had as ranges
+	laid     int        // files that the scheduler has
+
+	failures  int            // in a row
+	notBefore scheduler.Time // when to ask again, after a failure or because it said so
+	dead      error          // why its files are given up
+}
+
+// siteOver is what is known of a site over one link.
+type siteOver struct {
+	ranges bool           // it has served one
+	wholes int            // how often it has ignored one
+	heard  scheduler.Time // when it answered last
+}
+
+func (b *batch) siteOf(u *url.URL) *site {
+	name := origin(u)
+	s := b.sites[name]
+	if s == nil {
+		s = &site{over: make([]siteOver, len(b.links))}
+		b.sites[name] = s
+	}
+	return s
+}
+
+// odd says whether it is not worth trying to have the site's files as ranges.
+func (s *site) odd() bool { return s.odds >= oddFrom && !s.rangesBut(scheduler.NoLink) }
+
+// waits says whether nothing more should be asked for now. Of a site that has
+// failed, one file at a time is tried.
+func (s *site) waits(now scheduler.Time) bool {
+	return now < s.notBefore || s.failures > 0 && s.laid > 0
+}
+
+// answer notes that the site has answered over a link, with a range or without.
+func (s *site) answer(id scheduler.LinkID, whole bool, now scheduler.Time) {
+	s.answered, s.failures = true, 0
+	o := &s.over[id]
+	o.heard = now
+	if whole {
+		o.wholes++
+	} else {
+		o.ranges = true
+	}
+}
+
+// rangesBut says whether it has served ranges over a link other than id.
+func (s *site) rangesBut(id scheduler.LinkID) bool {
+	for i := range s.over {
+		if scheduler.LinkID(i) != id && s.over[i].ranges {
+			return true
+		}
+	}
+	return false
+}
+
+// heardSince says whether it has answered, over whatever link, since a time.
+func (s *site) heardSince(at scheduler.Time) bool {
+	for i := range s.over {
+		if s.over[i].heard > at {
+			return true
+		}
+	}
+	return false
+}
+
+// credible says whether a whole object that came over a link where a range was asked
+// for can be believed: it may be a portal's page. Where there are several links, it
+// takes another that has brought the like.
+func (b *batch) credible(s *site, id scheduler.LinkID, size int64) bool {
+	if size == 0 {
+		return true // of nothing there is no range
+	}
+	if s.rangesBut(id) {
+		return false
+	}
+	for other := range b.links {
+		l := &b.links[other]
+		if scheduler.LinkID(other) != id && l.there && !l.lost && !l.resting && !l.banned && s.over[other].wholes == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// blame counts a failure of a site, puts its files off, and gives them up when there
+// have been too many.
+func (b *batch) blame(s *site, t *transfer, err error) {
+	now := b.e.now()
+	if t.sent < s.notBefore {
+		return // it was sent before the site was known to fail
+	}
+	s.failures++
+	s.notBefore = now + scheduler.Time(backoff(s.failures))
+	most := b.e.cfg.Tries
+	if !s.answered && (most == 0 || most > deadFrom) {
+		most = deadFrom
+	}
+	if c := classOf(err); !s.answered && (c == fetch.Refused || c == fetch.DNS || c == fetch.TLS) {
+		most = min(most, max(2, b.linksLeft()))
+	}
+	if most > 0 && s.failures >= most {
+		s.dead = err
+	}
+}
+
+// linksLeft is how many links have not been lost.
+func (b *batch) linksLeft() (n int) {
+	for i := range b.links {
+		if b.links[i].there && !b.links[i].lost {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"context"
+	"math/bits"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/pkg/scheduler"
+	"github.com/mlget/mlget/pkg/scheduler/tuning"
+)
+
+// tuneEvery is how often the tuner looks at what there is.
+const tuneEvery = 250 * scheduler.Millisecond
+
+// tuner steps the mode by which a batch shares out its links' connections.
+type tuner struct {
+	*tuning.Tuner
+	mode    tuning.Mode
+	next    scheduler.Time
+	links   []tuning.LinkView
+	changes []tuning.Change
+}
+
+func newTuner(spec *Batch, links int) (tuner, error) {
+	t, err := tuning.New(tuning.Config{
+		Mode: spec.Mode, Links: links, Concurrency: spec.Concurrency, Parallelism: spec.Parallelism,
+	})
+	return tuner{Tuner: t, mode: spec.Mode, links: make([]tuning.LinkView, links)}, err
+}
+
+// tune lets the tuner look, and tells the scheduler what it has chosen.
+func (b *batch) tune(reqs context.Context, now scheduler.Time) {
+	t := &b.tuner
+	if now < t.next {
+		return
+	}
+	t.next = now + tuneEvery
+	b.lookAtStreams(now)
+	o := tuning.Observation{Links: t.links, Received: b.received, Joules: -1}
+	for i := range t.links {
+		id, l := scheduler.LinkID(i), &b.links[i]
+		t.links[i] = tuning.LinkView{
+			Up:   l.there && !l.lost && !l.resting,
+			Rate: b.core.Rate(id), Bandwidth: b.core.Bandwidth(id), RTT: b.core.RTT(id), Streams: bits.OnesCount64(l.busy),
+		}
+	}
+	for _, f := range b.entries {
+		if f.fate == running || f.fate == held {
+			o.Files[f.class]++
+			o.Left[f.class] += max(0, b.likely(f)-f.got)
+		}
+	}
+	if b.jobs != nil {
+		class := t.Class(-1)
+		o.Files[class] += int(b.ahead())
+		o.Left[class] += b.ahead() * b.sizes.mean()
+	}
+	if m := b.spec.Meter; m != nil {
+		if joules, ok := m.Joules(); ok {
+			o.Joules = joules
+		}
+	}
+	t.changes = t.Step(now, o, t.changes[:0])
+	for i := range t.changes {
+		c := &t.changes[i]
+		plan := c.Plan
+		b.step(reqs, scheduler.Input{Kind: scheduler.Planned, Link: c.Link, Plan: &plan})
+		b.e.cfg.Bus.Publish(event.Tuned{At: now, Link: c.Link, Mode: t.mode.String(), Plan: plan, Why: c.Why})
+	}
+}
+
+// spareTime is for how long a connection that the scheduler has no more use for
+// stays open. An open one costs energy: the radio, or its server's keep-alives, may
+// wake for it.
+const spareTime = 2 * scheduler.Second
+
+// lookAtStreams notes which connections have requests in flight, and closes those
+// that are not wanted any more.
+func (b *batch) lookAtStreams(now scheduler.Time) {
+	for id := range b.links {
+		b.links[id].busy = 0
+	}
+	for _, t := range b.transfers {
+		b.links[t.link].busy |= 1 << t.stream
+	}
+	for id := range b.links {
+		l, r := &b.links[id], b.e.routes[id]
+		for s := scheduler.StreamID(b.core.Streams(scheduler.LinkID(id))); s < scheduler.MaxStreams; s++ {
+			if r.clients[s] != nil && l.busy&(1<<s) == 0 && now-l.heard[s] > spareTime {
+				r.drop(s)
+			}
+		}
+	}
+}
+
+// likely is how many bytes a file has, as far as one knows.
+func (b *batch) likely(f *entry) int64 {
+	switch {
+	case f.size >= 0:
+		return f.size
+	case f.job.Size > 0:
+		return f.job.Size
+	}
+	return b.sizes.mean()
+}
+
+// ahead is how many jobs are still to be read, one at least.
+func (b *batch) ahead() int64 {
+	if b.spec.Ahead == nil {
+		return 1
+	}
+	return max(1, b.spec.Ahead.Load())
+}

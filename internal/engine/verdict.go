@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+const (
+	// breaksMost is how many failures of the network in a row one file gets within
+	// the batch, before it is downloaded by itself.
+	breaksMost = 3
+	// busyMost is how often a server may ask to come again later for one file, unless
+	// Config.Tries is less.
+	busyMost = 6
+	// sparedMost is how often a failure of one file may be put down to a server that
+	// bounds its connections.
+	sparedMost = 2
+	// aliveTime is for how long a link that has brought bytes is not to blame for a
+	// failure.
+	aliveTime = 2 * scheduler.Second
+)
+
+// diagnose implements work.
+func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
+	f := t.of
+	if err != nil && !t.released {
+		b.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.got.Load()})
+	}
+	var fe *fetch.Error
+	switch {
+	case t.released:
+		return ending{outcome: event.OutcomeCancelled}
+	case err == nil:
+		return ending{outcome: event.OutcomeDone}
+	case b.err != nil:
+		return ending{outcome: event.OutcomeCancelled}
+	case context.Cause(reqs) != nil:
+		b.fail(context.Cause(reqs))
+		return ending{outcome: event.OutcomeCancelled}
+	case f.fate != running:
+		return ending{outcome: event.OutcomeCancelled}
+	case errors.Is(err, errRefused):
+		return ending{outcome: event.OutcomeProtocol, retry: true}
+	case errors.Is(err, fetch.ErrStalled):
+		return b.broken(reqs, t, event.OutcomeNetwork, err)
+	case errors.Is(err, ErrCapped):
+		return b.capped(t)
+	case errors.Is(err, errLeft):
+		b.setAside(reqs, f, "")
+		return ending{outcome: event.OutcomeCancelled, retry: true}
+	case errors.Is(err, errThere):
+		b.withdraw(reqs, f)
+		f.fate, f.want = finishing, nil
+		return ending{outcome: event.OutcomeCancelled}
+	case !errors.As(err, &fe):
+		if full(err) {
+			b.fail(err) // none of the others will find room either
+		}
+		b.giveUp(reqs, f, err)
+		return ending{outcome: event.OutcomeStorage}
+	case fe.Class == fetch.Canceled: // its link was sent elsewhere
+		return ending{outcome: event.OutcomeCancelled, retry: true}
+	case fe.Class == fetch.Unsatisfied:
+		return b.unsatisfied(reqs, t, fe)
+	case f.spared < sparedMost && f.site.over[t.link].heard > 0 && b.needless(t):
+		f.spared++
+		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
+	case fe.Class == fetch.Busy:
+		return b.busy(reqs, t, fe)
+	case fe.Temporary() || fe.Class == fetch.DNS || fe.Class == fetch.TLS:
+		return b.broken(reqs, t, outcomeOf(fe.Class), err)
+	case fe.Class == fetch.Protocol && fe.Status == 0:
+		b.setAside(reqs, f, fe.Error())
+		return ending{outcome: event.OutcomeProtocol, retry: true}
+	}
+	b.giveUp(reqs, f, err)
+	return ending{outcome: outcomeOf(fe.Class)}
+}
+
+// full says whether an error is about room that is used up, for this file and all
+// others.
+func full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
+}
+
+// broken handles a failure of the network: the link's, if nothing came over it of
+// late, the site's, if it does not answer while the link works, and else the file's.
+func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome, err error) ending {
+	f, now := t.of, b.e.now()
+	since := max(t.sent, now-aliveTime)
+	c := classOf(err)
+	answers := f.site.heardSince(since)
+	works := b.links[t.link].lastByte >= since || !answers && (c == fetch.Refused || c == fetch.TLS) // somebody is there
+	if !works {
+		return b.fault(t, outcome, err)
+	}
+	if f.gained >= worthwhile {
+		f.failures = 0
+	}
+	f.gained = 0
+	f.failures++
+	if t.resp == nil && !answers {
+		b.blame(f.site, t, err)
+		b.later(reqs, f.site, err)
+	}
+	switch {
+	case f.fate != running:
+	case f.failures >= breaksMost:
+		b.setAside(reqs, f, err.Error())
+	default:
+		b.hold(reqs, f, now+scheduler.Time(backoff(f.failures)))
+	}
+	return ending{outcome: outcome, retry: f.fate != failed}
+}
+
+// fault counts a failure against its link. The requests that were sent before the
+// last one was counted fail with it.
+func (b *batch) fault(t *transfer, outcome event.Outcome, err error) ending {
+	l, now := &b.links[t.link], b.e.now()
+	if t.sent < l.failed {
+		return ending{outcome: outcome, retry: true, wait: backoffFirst}
+	}
+	end := b.failedLink(t, outcome, err, 0, b.e.cfg.Tries)
+	l.failed = now
+	return end
+}
+
+// busy puts a file off whose server asks for it, and its site's others if it says
+// for how long.
+func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending {
+	f, now := t.of, b.e.now()
+	b.links[t.link].answered, f.site.answered = true, true
+	f.site.over[t.link].heard = now
+	f.busy++
+	most := busyMost
+	if n := b.e.cfg.Tries; n > 0 {
+		most = min(most, n)
+	}
+	if f.busy >= most {
+		b.giveUp(reqs, f, fmt.Errorf("%w (after %d tries)", fe, f.busy))
+		return ending{outcome: event.OutcomeStatus}
+	}
+	wait := max(backoff(f.busy), fe.RetryAfter)
+	if fe.RetryAfter > 0 {
+		f.site.notBefore = max(f.site.notBefore, now+scheduler.Time(wait))
+		b.later(reqs, f.site, fe)
+	}
+	if f.fate == running {
+		b.hold(reqs, f, now+scheduler.Time(wait))
+	}
+	b.e.notice(false, "%s: %v; next try in %.1f s", redact(f.job.URL), fe, wait.Seconds())
+	return ending{outcome: event.OutcomeStatus, retry: true}
+}
+
+// unsatisfied handles a 416: the file is empty, or is not what it was taken to be.
+func (b *batch) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) ending {
+	f := t.of
+	if f.size < 0 && t.off == 0 && fe.Object != nil && fe.Object.Size == 0 {
+		resp := &fetch.Response{Object: *fe.Object, EffectiveURL: withoutUser(f.job.URL), Proto: "1.1"}
+		f.site.answer(t.link, false, b.e.now())
+		b.meet(reqs, f, resp, true)
+		return ending{outcome: event.OutcomeDone}
+	}
+	b.setAside(reqs, f, fe.Error())
+	return ending{outcome: event.OutcomeStatus, retry: true}
+}
+
+// conclude implements work.
+func (b *batch) conclude(reqs context.Context, t *transfer, got int64, finished bool, end ending) {
+	f := t.of
+	f.active--
+	switch {
+	case t.released:
+	case finished:
+		f.gained += got
+		if f.standing && f.fate == running { // it is another one than what is there
+			f.standing = false
+			if t.resp != nil && t.resp.Whole && f.size > f.extent {
+				f.site.odds++
+				b.setAside(reqs, f, "the server does not serve ranges of it")
+				break
+			}
+			b.extend(reqs, f)
+		}
+		b.step(reqs, scheduler.Input{Kind: scheduler.Finished, Link: t.link, Chunk: t.chunk, Bytes: got})
+	default:
+		wait := scheduler.Time(end.wait)
+		if end.lost != nil {
+			wait = 3600 * scheduler.Second // no new request before it is down
+		}
+		b.step(reqs, scheduler.Input{Kind: scheduler.Failed, Link: t.link, Chunk: t.chunk, Bytes: got, Wait: wait})
+	}
+	if end.lost != nil {
+		b.lose(reqs, t.link, end.lost)
+	}
+	b.unsettled = append(b.unsettled, f)
+}

@@ -1,0 +1,171 @@
+package joblist
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Bounds are those of a Tree.
+type Bounds struct {
+	Depth       int // directories below the first one
+	Directories int
+	Files       int
+}
+
+// DefaultBounds are beyond what people keep on web servers, and end what has no
+// end, as a directory that contains itself.
+func DefaultBounds() Bounds { return Bounds{Depth: 32, Directories: 20_000, Files: 1_000_000} }
+
+// Errors of a Tree.
+var (
+	// ErrBounds: the tree is larger than its Bounds. What was found before counts.
+	ErrBounds = errors.New("the directory is too large")
+	// ErrElsewhere: the server sent the request to another place than the one that
+	// was asked for.
+	ErrElsewhere = errors.New("it leads out of the directory")
+)
+
+// Found is a file or a directory of a Tree.
+type Found struct {
+	URL  string
+	Dir  string // where it is below the tree's root, decoded, slash-separated; "": in it
+	Size int64  // of a file, as Link's
+}
+
+// Tree is a directory of a web server, and all below it: one scheme, host and
+// port, and one path that all others begin with. A link that leads elsewhere is no
+// part of it; neither is one with a query, by which servers offer other orders of
+// the same page.
+type Tree struct {
+	root   *url.URL
+	below  []string // the elements of the root's path
+	bounds Bounds
+	dirs   int
+	files  int
+	seen   map[uint64]struct{} // hashes of all that was found
+}
+
+// NewTree makes a tree of the directory that start leads to, or is in. asked is
+// the URL to which start, after redirects, was the answer: it may have moved to
+// https, and no further.
+func NewTree(asked, start *url.URL, bounds Bounds) (*Tree, error) {
+	secured := asked.Scheme == "http" && start.Scheme == "https"
+	if !strings.EqualFold(asked.Hostname(), start.Hostname()) || !secured && origin(asked) != origin(start) {
+		return nil, fmt.Errorf("%w: to %s", ErrElsewhere, origin(start))
+	}
+	path, ok := elements(start.EscapedPath())
+	if !ok {
+		return nil, fmt.Errorf("%w: its path is no directory's", ErrElsewhere)
+	}
+	root := *start
+	root.User = asked.User
+	t := &Tree{root: &root, below: path[:len(path)-1], bounds: bounds, seen: make(map[uint64]struct{})}
+	t.seen[hash("")] = struct{}{} // the root itself
+	return t, nil
+}
+
+// Page gives the files and directories that page, the index at, names and nobody
+// has named before, in its order. With ErrBounds come those within the bounds.
+func (t *Tree) Page(at *url.URL, page []byte) (files, dirs []Found, err error) {
+	if _, ok := t.locate(at); !ok {
+		return nil, nil, ErrElsewhere
+	}
+	var deep error
+	room := t.bounds.Files - t.files + t.bounds.Directories - t.dirs
+	for _, link := range Links(page, 2*room+1000) { // each may stand there twice
+		u, err := at.Parse(link.Href)
+		if err != nil || u.RawQuery != "" || u.ForceQuery || u.Opaque != "" {
+			continue
+		}
+		path, ok := t.locate(u)
+		if !ok {
+			continue
+		}
+		key := hash(strings.Join(path, "\x00"))
+		if _, known := t.seen[key]; known {
+			continue
+		}
+		t.seen[key] = struct{}{}
+		u.User, u.Fragment, u.RawFragment = t.root.User, "", ""
+		where, name := path[:len(path)-1], path[len(path)-1]
+		found := Found{URL: u.String(), Dir: directory(where), Size: link.Size}
+		switch {
+		case name != "" && t.files == t.bounds.Files:
+			return files, dirs, fmt.Errorf("%w: more than %d files", ErrBounds, t.files)
+		case name != "":
+			t.files++
+			files = append(files, found)
+		case len(where) > t.bounds.Depth:
+			deep = fmt.Errorf("%w: %d directories deep", ErrBounds, len(where)) // and goes on
+		case t.dirs == t.bounds.Directories:
+			return files, dirs, fmt.Errorf("%w: more than %d directories", ErrBounds, t.dirs)
+		default:
+			t.dirs++
+			dirs = append(dirs, found)
+		}
+	}
+	return files, dirs, deep
+}
+
+// locate gives the elements of u's path below the root; the last one is the name of
+// a file, or "" for a directory. ok is false where u leads out.
+func (t *Tree) locate(u *url.URL) (path []string, ok bool) {
+	if origin(u) != origin(t.root) {
+		return nil, false
+	}
+	path, ok = elements(u.EscapedPath())
+	if !ok || len(path) <= len(t.below) || !slices.Equal(path[:len(t.below)], t.below) {
+		return nil, false
+	}
+	return path[len(t.below):], true
+}
+
+// directory is a path of directories. What is one element to a server is one
+// here, too.
+func directory(path []string) string {
+	clean := make([]string, len(path))
+	for i, e := range path {
+		clean[i] = strings.ReplaceAll(e, "/", "_")
+	}
+	return strings.Join(clean, "/")
+}
+
+// elements are those of an escaped path, decoded; the last one is empty if it ends
+// in a slash. ok is false for what a server, or a file system, may take for a way
+// up or for nothing.
+func elements(escaped string) (path []string, ok bool) {
+	rest, absolute := strings.CutPrefix(escaped, "/")
+	if !absolute && escaped != "" {
+		return nil, false
+	}
+	path = strings.Split(rest, "/")
+	for i, e := range path {
+		plain, err := url.PathUnescape(e)
+		if err != nil || plain == "" && i < len(path)-1 {
+			return nil, false
+		}
+		for part := range strings.FieldsFuncSeq(plain, func(r rune) bool { return r == '/' || r == '\\' }) {
+			if part == "." || part == ".." {
+				return nil, false
+			}
+		}
+		path[i] = plain
+	}
+	return path, true
+}
+
+// origin is u's scheme, host and port.
+func origin(u *url.URL) string {
+	port := u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "https":
+		port = "443"
+	default:
+		port = "80"
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
+}

@@ -1,0 +1,83 @@
+//go:build png || !(android || (linux && (arm || arm64)))
+
+package plot
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestPNG(t *testing.T) {
+	figures := []Figure{chart(), bars(), hostile()[2], hostile()[3]} // few: the race detector is slow with pixels
+	var b bytes.Buffer
+	if err := WritePNG(&b, figures, 2); err != nil {
+		t.Fatal(err)
+	}
+	if out := os.Getenv("MLGET_PLOT_PNG"); out != "" { // for eyes
+		if err := os.WriteFile(out, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	img, err := png.Decode(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, width, height := arrange(figures, 2)
+	if got := img.Bounds(); got != image.Rect(0, 0, int(width*pngScale), int(height*pngScale)) {
+		t.Errorf("it is %v", got)
+	}
+	// The upright rule of the first chart is there, in its colour, with gaps.
+	c := chart()
+	x, _ := c.scales(marginLeft, chartWidth-marginRight, 0, 1)
+	at := int(x.at(9.5) * pngScale)
+	var orange, white int
+	for y := 200; y < 400; y++ {
+		switch r, g, bl, _ := img.At(at, y).RGBA(); {
+		case r>>8 > 200 && g>>8 < 200 && bl>>8 < 120:
+			orange++
+		case r>>8 == 255 && g>>8 == 255 && bl>>8 == 255:
+			white++
+		}
+	}
+	if orange < 80 || white < 40 {
+		t.Errorf("of 200 pixels of a dashed line %d are orange and %d white", orange, white)
+	}
+	many := make([]Figure, 500)
+	for i := range many {
+		many[i] = chart()
+	}
+	if err := WritePNG(io.Discard, many, 2); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("500 figures: %v", err)
+	}
+}
+
+// The PNG's colours are those of the style sheet on light paper.
+func TestColoursAgree(t *testing.T) {
+	light := palette(false)
+	for i := range colours {
+		c := rgba(Colour(i), 1)
+		if want := fmt.Sprintf("--c%d:#%02x%02x%02x", i, c.R, c.G, c.B); !strings.Contains(light, want) {
+			t.Errorf("%s is not in %s", want, light)
+		}
+	}
+	for _, c := range []struct {
+		of   Colour
+		name string
+	}{{Ink, "ink"}, {Faint, "faint"}} {
+		rgb := rgba(c.of, 1)
+		if want := fmt.Sprintf("--%s:#%02x%02x%02x", c.name, rgb.R, rgb.G, rgb.B); !strings.Contains(light, want) {
+			t.Errorf("%s is not in %s", want, light)
+		}
+	}
+	if (rgba(0, 0.5) == color.NRGBA{}) {
+		t.Error("no colour")
+	}
+}

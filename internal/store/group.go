@@ -1,0 +1,234 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// CommitOptions is what is known when every byte is there.
+type CommitOptions struct {
+	Size    int64     // of the object, bytes
+	ModTime time.Time // the file's time of change; zero: now, or with Target.Rerun the server's
+}
+
+// Commit gives the file its name: every byte is there and checked. It returns
+// the path, which is another than Name if that has come to exist meanwhile and
+// must not be replaced. The File is closed unless there is an error. A file
+// that was adopted and lacked nothing is left as it is. A time or a mode that
+// the file system does not take is no error.
+func (f *File) Commit(o CommitOptions) (string, error) {
+	done := CommitAll([]Pending{{File: f, Options: o}})[0]
+	return done.Name, done.Err
+}
+
+// Pending is a file that is to get its name.
+type Pending struct {
+	File    *File
+	Options CommitOptions
+}
+
+// Committed is what came of a Pending: what Commit returns.
+type Committed struct {
+	Name string
+	Err  error
+}
+
+// CommitAll is Commit of many files at once, each with its own result. It makes
+// them durable together, which costs little more than one of them would, then
+// gives them their names, then makes the names durable. So of each holds what
+// holds of one: its name appears when its bytes are durable. No file may be in
+// batch twice.
+func CommitAll(batch []Pending) []Committed {
+	steps := make([]commit, len(batch))
+	var files []*os.File
+	for i, p := range batch {
+		c := &steps[i]
+		c.f = p.File
+		if c.prepare(p.Options); c.needsSync() {
+			files = append(files, c.f.file)
+		}
+	}
+	errs := syncFiles(files)
+	dirs := make(map[string]error)
+	for i := range steps {
+		c := &steps[i]
+		if c.needsSync() {
+			c.synced(errs[0])
+			errs = errs[1:]
+		}
+		if c.rename(); c.moved {
+			dirs[filepath.Dir(c.name)] = nil
+		}
+	}
+	for dir := range dirs {
+		dirs[dir] = fail("sync", dir, syncDir(dir))
+	}
+	out := make([]Committed, len(batch))
+	for i := range steps {
+		c := &steps[i]
+		if c.moved {
+			c.err = errors.Join(c.err, dirs[filepath.Dir(c.name)], c.f.end())
+		}
+		out[i] = Committed{Name: c.name, Err: c.err}
+	}
+	return out
+}
+
+// commit is one file of a CommitAll on its way.
+type commit struct {
+	f     *File
+	size  int64
+	at    time.Time // its time of change; zero: as it is
+	name  string    // where it has come to be, if it has
+	moved bool      // its directory has changed
+	err   error
+}
+
+// needsSync says whether there are bytes to make durable.
+func (c *commit) needsSync() bool { return c.err == nil && c.name == "" }
+
+// prepare does all that must come before the bytes are durable.
+func (c *commit) prepare(o CommitOptions) {
+	f := c.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.closed || !f.begun:
+		c.err = fail("finish", f.path, ErrClosed)
+		return
+	case f.whole:
+		c.name, c.err = f.path, f.close()
+		return
+	}
+	if c.size, c.err = o.Size, f.trim(o.Size); c.err != nil {
+		return
+	}
+	if c.at = o.ModTime; c.at.IsZero() && f.target.Rerun {
+		c.at, _ = lastModified(f.id)
+	}
+	if twin, err := f.twin(o.Size); err != nil || twin != "" {
+		c.drop(twin, err)
+		return
+	}
+	if f.replaces {
+		_ = f.file.Chmod(f.mode) // see Commit
+	}
+	if !closeFirst {
+		setTime(f.reach(), c.at)
+	}
+	c.err = f.broken
+}
+
+// synced takes in what became of the bytes.
+func (c *commit) synced(err error) {
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	c.f.broken = fail("sync", c.f.path+partSuffix, err)
+	c.err = c.f.broken
+}
+
+// rename gives the file its name.
+func (c *commit) rename() {
+	if c.err != nil || c.name != "" {
+		return
+	}
+	f := c.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.limit.Store(0)
+	part := f.path + partSuffix
+	if closeFirst {
+		if c.err = f.close(); c.err != nil {
+			return
+		}
+		setTime(part, c.at)
+	}
+	name, err := f.rename(part, c.size)
+	if errors.Is(err, errTaken) {
+		c.drop(name, nil)
+		return
+	}
+	if c.name, c.err = name, err; err != nil {
+		return
+	}
+	c.moved = true
+	if f.nameless {
+		return
+	}
+	if err := os.Remove(f.path + journalSuffix); !errors.Is(err, fs.ErrNotExist) {
+		c.err = fail("remove", f.path+journalSuffix, err)
+	}
+}
+
+// drop ends a file that is there already under that name. err: it could not be
+// found out.
+func (c *commit) drop(name string, err error) {
+	if c.err = err; err != nil {
+		return
+	}
+	setTime(name, c.at)
+	c.name, c.err = name, c.f.remove()
+}
+
+// end closes a file that has its name.
+func (f *File) end() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.close()
+}
+
+// setTime sets when the file at path was changed, if it is known and can be.
+func setTime(path string, at time.Time) {
+	if !at.IsZero() {
+		_ = os.Chtimes(path, time.Time{}, at) // see Commit
+	}
+}
+
+// trim makes the file size bytes long, which it can already be too long for
+// but not too short.
+func (f *File) trim(size int64) error {
+	if size < 0 || f.id.Size >= 0 && size != f.id.Size {
+		return fail("finish", f.path, fmt.Errorf("%w: %d of %d", ErrIncomplete, size, f.id.Size))
+	}
+	fi, err := f.file.Stat()
+	if err != nil {
+		return fail("finish", f.path, err)
+	}
+	if fi.Size() < size {
+		return fail("finish", f.path, fmt.Errorf("%w: %d of %d are there", ErrIncomplete, fi.Size(), size))
+	}
+	if fi.Size() == size {
+		return nil
+	}
+	return fail("truncate", f.path+partSuffix, f.file.Truncate(size))
+}
+
+// rename moves part, of size bytes, to its name, or, where nothing may be replaced,
+// to the first free one. A name under which, in a rerun, the same bytes have come to
+// be meanwhile is errTaken: two such runs at once leave one file.
+func (f *File) rename(part string, size int64) (string, error) {
+	if f.explicit {
+		return f.path, fail("rename", f.path, os.Rename(part, f.path))
+	}
+	name := f.path
+	for n := 1; ; n++ {
+		err := f.give(part, name)
+		if err == nil {
+			return name, nil
+		}
+		if !errors.Is(err, fs.ErrExist) || n > maxNumber {
+			return "", fail("rename", name, err)
+		}
+		if f.target.Rerun && !closeFirst {
+			if same, err := f.sameAs(name, size); same || err != nil {
+				return name, cmp.Or(err, errTaken)
+			}
+		}
+		name = numbered(f.path, n)
+	}
+}

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package store
+
+// openNameless: there are no files without names here.
+func (*File) openNameless() bool { return false }
+
+func (f *File) takeName() error { return nil }
+
+// reach is a path that leads to what there is of f.
+func (f *File) reach() string { return f.path + partSuffix }
+
+// give gives what there is of f, which is at part, a name that must be free.
+func (f *File) give(part, name string) error { return renameNoReplace(part, name) }

@@ -1,0 +1,190 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/url"
+	"os"
+	"time"
+)
+
+// A job of several files that is run again must neither fetch what it has nor put
+// a NAME.1 beside it. Which of the files that are there are its own, no journal
+// says: those are gone when a file is complete. So a file is taken for the object
+// by rsync's rule, that size and time of change are the same; Commit gives it the
+// server's time for that. A server that tells no time is believed by the size.
+// Anything else is another object, which is left alone, unless it turns out, when
+// all bytes have come, that they are the same.
+
+// sameTime is how far two times of one file may lie apart: FAT counts in 2 s.
+const sameTime = 2 * time.Second
+
+// Standing says, before Open, whether NAME is there already and Rerun wants it
+// looked at (there), and whether an earlier run left a .part of it (left). It makes
+// nothing, and what it says may not hold any more when Open is called.
+func (t Target) Standing(u *url.URL) (there, left bool) {
+	name := t.Path(u)
+	if t.Rerun && !t.Late {
+		fi, err := os.Lstat(name)
+		there = err == nil && fi.Mode().IsRegular()
+	}
+	_, err := os.Lstat(name + partSuffix)
+	return there, err == nil
+}
+
+// Standing says that there is a file already that may be the object (see
+// Target.Rerun). Begin, told what the object is, finds out. Until then no more
+// than a byte need be asked of the server: Whole says afterwards whether the rest
+// is wanted.
+func (f *File) Standing() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.standing) > 0 && !f.begun && !f.target.Late
+}
+
+// Whole says, after Begin, that every byte is on disk already. Commit then only
+// gives the name; the file can be read, and is not touched.
+func (f *File) Whole() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.whole
+}
+
+// look gathers the files that may be the object, and says whether there are any,
+// and nothing to resume, so that all else can wait for Begin.
+func (f *File) look() bool {
+	wait := true
+	for n := range maxNumber + 1 {
+		name := numbered(f.first, n)
+		if fi, err := os.Lstat(name); err == nil && fi.Mode().IsRegular() {
+			f.standing = append(f.standing, name)
+		} else if err != nil {
+			if _, err := os.Lstat(name + partSuffix); err != nil {
+				break
+			}
+			wait = false // there may be something to resume
+		}
+		if f.target.Continue { // settles for NAME
+			_, err := os.Lstat(name + partSuffix)
+			wait = err != nil
+			break
+		}
+	}
+	if len(f.standing) == 0 {
+		return false
+	}
+	f.path = f.standing[0]
+	return wait
+}
+
+// settle decides whether one of the files that are there is the object, and
+// else opens another name.
+func (f *File) settle(id Identity) error {
+	for _, name := range f.standing {
+		if f.isThere(name, id) {
+			return f.stand(name)
+		}
+	}
+	if f.file == nil {
+		if err := f.find(); err != nil {
+			return err
+		}
+	}
+	if SameObject(f.was, id) == Differs && !f.hold { // of a version before
+		f.done, f.was, f.adopted = nil, Identity{}, 0
+	}
+	return nil
+}
+
+// isThere says whether the file called name is the object.
+func (f *File) isThere(name string, id Identity) bool {
+	fi, err := os.Lstat(name)
+	if err != nil || !fi.Mode().IsRegular() || id.Size < 0 || fi.Size() != id.Size {
+		return false
+	}
+	at, known := lastModified(id)
+	return !known || f.target.Continue || fi.ModTime().Sub(at).Abs() < sameTime
+}
+
+// stand makes f the file called name, which is the object.
+func (f *File) stand(name string) error {
+	r, err := os.OpenFile(name, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return fail("open", name, err)
+	}
+	if err := f.forgetPart(); err != nil {
+		_ = r.Close() // nothing was written
+		return err
+	}
+	f.file, f.path, f.closed = r, name, false
+	f.done, f.whole, f.begun = nil, true, true
+	return nil
+}
+
+// forgetPart takes away what there is of NAME.part, unless that is not ours.
+func (f *File) forgetPart() error {
+	switch {
+	case f.file == nil:
+		return nil
+	case f.hold:
+		return f.close()
+	}
+	return f.remove()
+}
+
+// unstand makes f what it was before Begin found it whole.
+func (f *File) unstand() error {
+	err := f.file.Close()
+	f.file, f.fresh = nil, false
+	return fail("close", f.path, err)
+}
+
+// twin is the one of the files that were there before which has the same size
+// bytes as this one; "" if none has.
+func (f *File) twin(size int64) (string, error) {
+	for _, name := range f.standing {
+		if same, err := f.sameAs(name, size); same || err != nil {
+			return name, err
+		}
+	}
+	return "", nil
+}
+
+// sameAs says whether the file called name has the same size bytes as this one.
+func (f *File) sameAs(name string, size int64) (bool, error) {
+	fi, err := os.Lstat(name)
+	if err != nil || !fi.Mode().IsRegular() || fi.Size() != size {
+		return false, nil //nolint:nilerr // one that cannot be looked at is another
+	}
+	r, err := os.OpenFile(name, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return false, nil //nolint:nilerr // and so is one that cannot be read
+	}
+	defer r.Close() //nolint:errcheck // it was only read
+	same, err := equal(r, io.NewSectionReader(f.file, 0, size))
+	return same, fail("read", f.path+partSuffix, err)
+}
+
+// equal compares what two readers give. An error of the first is a difference.
+func equal(a, b io.Reader) (bool, error) {
+	p, q := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, err := io.ReadFull(b, q)
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return false, err
+		}
+		if m, _ := io.ReadFull(a, p[:n]); m < n || !bytes.Equal(p[:n], q[:n]) {
+			return false, nil
+		}
+		if err != nil {
+			return true, nil
+		}
+	}
+}
+
+// lastModified is when the object was changed, as its server says.
+func lastModified(id Identity) (at time.Time, known bool) {
+	at, err := time.Parse("Mon, 02 Jan 2006 15:04:05 GMT", id.LastModified)
+	return at, err == nil
+}

@@ -1,0 +1,111 @@
+package sweep
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Result is what one trial has come to.
+type Result struct {
+	Trial
+	Failure string `json:"failure,omitempty"` // empty: every file came
+	Measure
+}
+
+// Measure is what was measured of one download.
+type Measure struct {
+	Seconds float64 `json:"seconds"` // from the first connection to the last byte of payload
+	Bytes   int64   `json:"bytes"`   // of payload
+	CPU     float64 `json:"cpu_seconds"`
+	// Joules is the dynamic energy within Seconds, TailJoules what came after it;
+	// nil: nobody measured or modelled it.
+	Joules     *float64 `json:"dynamic_joules,omitempty"`
+	TailJoules *float64 `json:"tail_joules,omitempty"`
+	Modelled   bool     `json:"modelled,omitempty"` // of the radios alone, by their models
+	// Watts are the median and the peak within Seconds, base power included.
+	MedianWatts *float64 `json:"median_watts,omitempty"`
+	PeakWatts   *float64 `json:"peak_watts,omitempty"`
+	Connections int      `json:"connections"`
+}
+
+// OK says that every file came.
+func (r Result) OK() bool { return r.Failure == "" }
+
+// mbps is the throughput in 10^6 bit/s.
+func (r Result) mbps() float64 { return float64(r.Bytes) * 8 / 1e6 / r.Seconds }
+
+// joulesPer100MB is the dynamic energy for each 10^8 bytes; NaN if unknown.
+func (r Result) joulesPer100MB() float64 {
+	if r.Joules == nil {
+		return math.NaN()
+	}
+	return *r.Joules / float64(r.Bytes) * 1e8
+}
+
+// longestRun bounds times in s, energies in J and powers in W.
+const longestRun = 1e7
+
+func (r Result) check() error {
+	if r.Concurrency < 1 || r.Parallelism < 1 || r.Block < 1 || r.Round < 0 || r.Bytes < 0 || r.Connections < 0 {
+		return errors.New("no result")
+	}
+	for _, v := range []*float64{&r.Seconds, &r.CPU, r.Joules, r.TailJoules, r.MedianWatts, r.PeakWatts} {
+		// Dynamic energy may be below 0: base power was measured too high.
+		if v != nil && (math.IsNaN(*v) || math.Abs(*v) > longestRun) {
+			return fmt.Errorf("%g: not a possible figure", *v)
+		}
+	}
+	if r.OK() && (r.Seconds <= 0 || r.Bytes == 0) {
+		return errors.New("files in no time, or none")
+	}
+	return nil
+}
+
+// ErrReport says that a text is no report of a download.
+var ErrReport = errors.New("not a report of mlget")
+
+// ParseReport takes a measure from mlget's report, schema 1.
+func ParseReport(text []byte) (Measure, error) {
+	var r struct {
+		Schema  int     `json:"schema"`
+		Seconds float64 `json:"seconds"`
+		CPU     float64 `json:"cpu_seconds"`
+		Links   []struct {
+			Bytes       int64 `json:"bytes"`
+			Connections int   `json:"connections"`
+		} `json:"links"`
+		Power *struct {
+			Median float64 `json:"median_watts"`
+			Peak   float64 `json:"peak_watts"`
+		} `json:"power"`
+		Energy *struct {
+			Modelled bool    `json:"modelled"`
+			Dynamic  float64 `json:"dynamic_joules"`
+			Tail     float64 `json:"tail_joules"`
+		} `json:"energy"`
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return Measure{}, fmt.Errorf("%w: %w", ErrReport, err)
+	}
+	if r.Schema != 1 {
+		return Measure{}, fmt.Errorf("%w: schema %d", ErrReport, r.Schema)
+	}
+	m := Measure{Seconds: r.Seconds, CPU: r.CPU}
+	for _, l := range r.Links {
+		m.Bytes += l.Bytes
+		m.Connections += l.Connections
+	}
+	if r.Energy != nil {
+		m.Joules, m.TailJoules, m.Modelled = &r.Energy.Dynamic, &r.Energy.Tail, r.Energy.Modelled
+	}
+	if r.Power != nil {
+		m.MedianWatts, m.PeakWatts = &r.Power.Median, &r.Power.Peak
+	}
+	probe := Result{Trial: Trial{Setting: Setting{1, 1, 1}}, Failure: "unknown", Measure: m}
+	if err := probe.check(); err != nil {
+		return Measure{}, fmt.Errorf("%w: %w", ErrReport, err)
+	}
+	return m, nil
+}

@@ -1,0 +1,163 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+)
+
+func (c *Core) sized() bool {
+	if c.batch != nil {
+		return c.batch.stock.told
+	}
+	return c.ledger.size != unsized
+}
+
+// total is how many bytes there are to fetch in all, as far as one knows.
+func (c *Core) total() int64 {
+	if c.batch != nil {
+		return c.batch.received + c.left()
+	}
+	return c.ledger.size - c.had
+}
+
+// left is how many bytes have not been received.
+func (c *Core) left() int64 {
+	n := c.free()
+	for i := range c.links {
+		n += c.links[i].owed()
+	}
+	return n
+}
+
+// free is how many bytes nobody was asked for, those that are still to be Added
+// included.
+func (c *Core) free() int64 {
+	if c.batch != nil {
+		return c.batch.stock.bytes() + c.batch.stock.more()
+	}
+	return c.ledger.bytes()
+}
+
+// owed is how many bytes the link was asked for and has not received.
+func (l *link) owed() int64 { return l.pending - l.over }
+
+// owe notes that a link's stream has been asked for so many bytes more.
+func (c *Core) owe(id LinkID, stream StreamID, bytes int64) {
+	c.links[id].pending += bytes
+	if c.batch != nil {
+		c.batch.tables[id].streams[stream].pending += bytes
+	}
+}
+
+// Left is how many bytes have not been received; meaningless while the size is
+// unknown.
+func (c *Core) Left() int64 { return c.left() }
+
+// Size is the object's size in bytes, -1 while it is unknown; of a batch, how many
+// bytes there are as far as one knows, -1 until the first Expected.
+func (c *Core) Size() int64 {
+	switch {
+	case !c.sized():
+		return -1
+	case c.batch != nil:
+		return c.total()
+	}
+	return c.ledger.size
+}
+
+// Rate is the link's present throughput in bytes per second; 0 while unknown.
+func (c *Core) Rate(l LinkID) float64 { return c.links[l].est.rate }
+
+// Bandwidth is the most that the link has shown of late, in bytes per second; 0
+// while unknown.
+func (c *Core) Bandwidth(l LinkID) float64 { return c.links[l].est.capacity() }
+
+// RTT is the least round-trip time of the link; 0 while unknown.
+func (c *Core) RTT(l LinkID) Time { return c.links[l].rtt }
+
+// Streams is how many connections the link is worth at present.
+func (c *Core) Streams(l LinkID) int { return int(c.links[l].streams.most) }
+
+// Requests is how many requests the link has in flight.
+func (c *Core) Requests(l LinkID) int { return c.links[l].requests }
+
+// Done appends the ranges that have been received to dst, sorted and joined. Of a
+// batch nobody keeps account of them: see Missing.
+func (c *Core) Done(dst []Range) []Range {
+	if c.batch != nil {
+		return dst
+	}
+	missing := make([]Range, 0, len(c.ledger.free)+len(c.chunks))
+	missing = append(missing, c.ledger.free...)
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; ch.left() > 0 && !ch.copy {
+			missing = append(missing, Range{ch.rng.Off + ch.got, ch.rng.End})
+		}
+	}
+	sortRanges(missing)
+	at := int64(0)
+	for _, m := range missing {
+		if m.Off > at {
+			dst = append(dst, Range{at, m.Off})
+		}
+		at = m.End
+	}
+	if at < c.ledger.size {
+		dst = append(dst, Range{at, c.ledger.size})
+	}
+	return dst
+}
+
+func sortRanges(r []Range) {
+	slices.SortFunc(r, func(a, b Range) int { return cmp.Compare(a.Off, b.Off) })
+}
+
+// exhausted says whether there is nothing left that could be asked for.
+func (c *Core) exhausted() bool {
+	if c.batch != nil {
+		return c.batch.stock.last() && c.batch.stock.empty()
+	}
+	return c.sized() && len(c.ledger.free) == 0
+}
+
+// Free is how many bytes are wanted that nobody was asked for. In a batch those
+// that are Expected do not count, and a Guess counts as what files of an unknown
+// size have turned out to have so far.
+func (c *Core) Free() int64 {
+	if c.batch != nil {
+		return c.batch.stock.bytes()
+	}
+	return c.ledger.bytes()
+}
+
+// Missing appends what of r is wanted and has not been received to dst, sorted and
+// joined. What was Voided is not wanted.
+func (c *Core) Missing(r Range, dst []Range) []Range {
+	first := len(dst)
+	if c.batch != nil {
+		dst = c.batch.stock.missing(r, dst)
+	} else {
+		for _, f := range c.ledger.free {
+			if f = f.within(r); !f.Empty() {
+				dst = append(dst, f)
+			}
+		}
+	}
+	for i := range c.chunks {
+		ch := &c.chunks[i]
+		if m := ch.rest().within(r); !m.Empty() && !ch.copy {
+			dst = append(dst, m)
+		}
+	}
+	sortRanges(dst[first:])
+	n := first
+	for _, m := range dst[first:] {
+		if n > first && dst[n-1].End == m.Off {
+			dst[n-1].End = m.End
+			continue
+		}
+		dst[n] = m
+		n++
+	}
+	return dst[:n]
+}

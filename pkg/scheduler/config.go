@@ -1,0 +1,94 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Config is what a Core must know beforehand. The zero value of a field is its
+// default.
+type Config struct {
+	Links  int     // how many links there are; each is down until its LinkUp
+	Policy Policy  // who says how much; it serves this Core alone
+	Size   int64   // the object's size in bytes; -1 until Sized tells it
+	Have   []Range // what is there already: sorted and disjoint
+
+	// First is the size in bytes of each link's first request while the
+	// object's size is unknown: the k-th link asks for the k-th piece of it,
+	// so that every link's first request is probe and data together.
+	// Default 1 MiB.
+	First int64
+	// Overlap is the fraction of a request after which the link's next one is
+	// sent (skjolden, 4.2.2: 0.6). 0 means just in time: when what is left
+	// will last for no longer than the round trip of the next one.
+	Overlap float64
+	// Parallelism is how many streams, connections of its own each, a link
+	// has; 0 means one, and more where packets are lost and more streams are
+	// seen to carry more.
+	Parallelism int
+	// Window bounds how many bytes ahead of the last Drained may be asked
+	// for; 0: no bound.
+	Window int64
+	// NoSteal and NoFailover switch off what goes beyond the thesis's
+	// algorithms: the taking over of a slow link's tail, and the release of a
+	// link that is silent or slow.
+	NoSteal    bool
+	NoFailover bool
+
+	// Energy decides whether links are left idle for the sake of energy.
+	Energy EnergyMode
+	// Batch says that the bytes belong to many files, of which Added tells (see
+	// Piece); Size and Have have no meaning then. The run is complete when every
+	// byte was received or voided and none is Expected.
+	Batch bool
+
+	// Deadline is when the run should be over: EnergyMin then looks for the
+	// cheapest way that meets it, and EnergyEMTCP spares a costly link only as
+	// far as it allows. 0: there is none.
+	Deadline Time
+}
+
+// Validate says what is wrong with the configuration.
+func (c *Config) Validate() error {
+	switch {
+	case c.Links < 1:
+		return errors.New("a run needs at least one link")
+	case c.Policy == nil:
+		return errors.New("a run needs a policy")
+	case c.Overlap < 0 || c.Overlap >= 1:
+		return fmt.Errorf("the overlap %v is not within 0 to 1", c.Overlap)
+	case c.Parallelism < 0 || c.Parallelism > MaxStreams:
+		return fmt.Errorf("a link cannot have %d streams, at most %d", c.Parallelism, MaxStreams)
+	case c.First < 0 || c.Window < 0:
+		return errors.New("a size is negative")
+	case c.Energy > EnergyMin:
+		return fmt.Errorf("there is no energy mode %d", c.Energy)
+	case c.Deadline < 0:
+		return errors.New("the deadline lies before the beginning")
+	case c.Batch && (c.Window > 0 || len(c.Have) > 0):
+		return errors.New("a batch has neither a window nor ranges from before")
+	}
+	at := int64(0)
+	for _, r := range c.Have {
+		if r.Off < at || r.Empty() || c.Size >= 0 && r.End > c.Size {
+			return fmt.Errorf("the range %v does not follow %d within %d bytes", r, at, c.Size)
+		}
+		at = r.End
+	}
+	return nil
+}
+
+func (c *Config) minRequest() int64 {
+	if c.Window > 0 {
+		return min(leastRequest, max(1, c.Window/4))
+	}
+	return leastRequest
+}
+
+// firstStreams is how many streams a link begins with.
+func (c *Config) firstStreams() StreamID {
+	if c.Batch && c.Parallelism == 0 {
+		return batchStreams
+	}
+	return StreamID(max(1, c.Parallelism))
+}

@@ -1,0 +1,52 @@
+package scheduler
+
+// cutting is how many bytes of a free part a connection should ask for.
+func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
+	size := c.shifted(id, c.cfg.Policy.Request(View{c}, id))
+	if size <= 0 && len(c.chunks) > 0 {
+		return 0 // with nothing in flight, somebody must go on
+	}
+	whole, likely := p.Len(), c.batch.stock.likely(p)
+	spare := c.spare(id, stream)
+	if spare <= 0 && c.batch.tables[id].streams[stream].requests > 0 {
+		return 0 // another will be there sooner
+	}
+	size = max(int64(float64(size)*c.links[id].part(stream)), c.cfg.minRequest())
+	switch most := c.handy(id, stream); {
+	case likely-size < c.cfg.minRequest(), whole <= wholePiece && likely <= most && float64(likely) <= spare, p.guess && c.brief(id, stream, likely):
+		size = whole
+	}
+	if p.guess && c.batch.stock.typicalCount == 0 && c.batch.files == 0 {
+		size = min(size, leastWhole)
+	}
+	return min(size, whole, c.room(id))
+}
+
+// handy is up to how many bytes a piece is asked for as a whole.
+func (c *Core) handy(id LinkID, stream StreamID) int64 {
+	if c.batch.files > 0 {
+		return wholePiece
+	}
+	l := &c.links[id]
+	return max(leastWhole, int64(l.est.rate*l.part(stream)*wholeSeconds))
+}
+
+// brief says whether a connection needs no longer for so many bytes than it takes
+// to learn how long a file is and to share it out then.
+func (c *Core) brief(id LinkID, stream StreamID, bytes int64) bool {
+	l := &c.links[id]
+	return float64(bytes) <= briefTrips*l.trip().Seconds()*(View{c}).RateOrMean(id)*l.part(stream)
+}
+
+// spare is how many more bytes a connection would have, if it were asked for them
+// now, by the time at which all links can have all that is left; very many while
+// nobody knows.
+func (c *Core) spare(id LinkID, stream StreamID) float64 {
+	v := View{c}
+	rate := v.RateOrMean(id) * c.links[id].part(stream)
+	if rate <= 0 || c.batch.files > 0 {
+		return float64(unsized)
+	}
+	wait := max(c.links[id].trip().Seconds(), float64(c.batch.tables[id].streams[stream].pending)/rate)
+	return rate * (v.together() - wait)
+}

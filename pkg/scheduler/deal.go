@@ -1,0 +1,246 @@
+package scheduler
+
+const (
+	// batchStreams is how many connections a link begins with where there are many
+	// files, as browsers do: a server works on them at the same time.
+	batchStreams = 6
+	// batchQueued bounds the requests in flight on a connection, unmetQueued while
+	// nothing is known of its link.
+	batchQueued = 32
+	unmetQueued = 4
+	// aheadTrips is for how many round trips a connection should have been asked
+	// for bytes, at its part of the link's rate, but not for less than aheadFloor.
+	// Connections are not alike; what is asked for too early costs nothing before
+	// the end of the job.
+	aheadTrips = 2
+	aheadFloor = 100 * Millisecond
+	// paceSure and paceSlack: a link is taken to carry no more than that many times
+	// what it has carried of late, once that was measured so often.
+	paceSure  = 3
+	paceSlack = 1.25
+	// starvedTrips: a connection is starved whose requests, as many as there may be,
+	// last for less than so many round trips.
+	starvedTrips = 1.5
+	// While a connection starts slowly it should have been asked for aheadWindows
+	// times what it has brought so far, up to aheadGrowth bytes, or aheadUnmet while
+	// its link has not been measured.
+	aheadWindows = 4
+	aheadGrowth  = 64 << 10
+	aheadUnmet   = 256 << 10
+	// briefTrips: a file of unknown size that takes a connection no longer than so
+	// many round trips is never shared out.
+	briefTrips = 4
+	// movedTrips is how many of the thief's round trips the moving of a request for a
+	// file of unknown size must gain.
+	movedTrips = 1
+	// dryTrips is for how many round trips idle connections wait for what nobody may be
+	// asked for yet.
+	dryTrips = 5
+	// wholePiece is up to how many bytes a piece is asked for as a whole, if that
+	// takes a connection no longer than wholeSeconds: what slow ones have in hand at
+	// the end has to be taken from them. Up to leastWhole it may take longer.
+	wholePiece   = 1 << 20
+	wholeSeconds = 2
+	leastWhole   = 256 << 10
+)
+
+// queue is what a connection has been asked for and has not received.
+type queue struct {
+	requests int32
+	pending  int64 // bytes
+}
+
+// table is what a link's connections have been asked for.
+type table struct {
+	streams [MaxStreams]queue
+	blocked uint64 // bit s: there is nothing for stream s now
+	helped  int    // what has been taken over for the link; a bound, as two may want the same
+}
+
+// hunger says whether a link's connections have all the requests that they may have,
+// and yet too little to receive: files are small, and the trip is long.
+type hunger struct {
+	starved bool // since it was last looked at
+	fed     Time // when it last got more connections
+}
+
+// deal gives pieces to the connections that are ready for more, one link after the
+// other, and lets the idle ones take over what others are too slow with.
+func (c *Core) deal(out []Action) []Action {
+	b := c.batch
+	b.booked = false
+	if b.helping = c.dry(); b.stock.empty() && !b.helping {
+		return out
+	}
+	for i := range b.tables {
+		b.tables[i].blocked, b.tables[i].helped = 0, 0
+	}
+	for more := true; more; {
+		more = false
+		for id := range LinkID(len(c.links)) {
+			before := len(out)
+			out = c.dealTo(id, out)
+			more = more || len(out) > before
+		}
+	}
+	return out
+}
+
+// dry says whether there is nothing left to ask for. What has not been asked for
+// because nobody knows whether it exists is waited for, but only for as long as it
+// takes to learn that.
+func (c *Core) dry() bool {
+	b := c.batch
+	open, _ := lowest(&b.stock.open)
+	fresh, _ := lowest(&b.stock.fresh)
+	if !b.stock.last() || open < MaxClasses || fresh < MaxClasses {
+		b.drySince = Never
+		return false
+	}
+	b.drySince = min(b.drySince, c.now)
+	trip := Time(0)
+	for i := range c.links {
+		trip = max(trip, c.links[i].rtt)
+	}
+	return b.stock.empty() || c.now-b.drySince > longest(aheadFloor, dryTrips, trip)
+}
+
+// dealTo lets one of a link's connections ask for something.
+func (c *Core) dealTo(id LinkID, out []Action) []Action {
+	t := &c.batch.tables[id]
+	for c.usable(&c.links[id]) {
+		stream, ok := c.next(id)
+		if !ok {
+			break
+		}
+		before := len(out)
+		if out = c.requestPiece(id, stream, out); len(out) > before {
+			break
+		}
+		if c.batch.helping && t.helped < maxQueued && !c.overShare(id) {
+			if out = c.steal(id, stream, out); len(out) > before {
+				t.helped++
+				break
+			}
+		}
+		t.blocked |= 1 << stream
+		if !c.planned(id) {
+			t.blocked = ^uint64(0) // nor is there for the others
+		}
+	}
+	return out
+}
+
+// next is the link's connection that should send its next request now, the one
+// with the least to do if there are several; of idle ones, one that need not connect
+// first.
+func (c *Core) next(id LinkID) (best StreamID, found bool) {
+	l, t := &c.links[id], &c.batch.tables[id]
+	least, fewest := 0.0, Time(0)
+	for s := range l.streams.most {
+		q := &t.streams[s]
+		switch {
+		case t.blocked&(1<<s) != 0 || !l.streams.served(s):
+			continue
+		case q.requests == 0:
+			if trips := l.streams.trips(s); !found || least > 0 || trips < fewest {
+				best, found, least, fewest = s, true, 0, trips
+			}
+			continue
+		case q.requests >= c.depth(id, s):
+			if float64(q.pending) < starvedTrips*l.est.rate*l.trip().Seconds()*l.part(s) {
+				c.batch.hunger[id].starved = true
+			}
+			continue
+		case float64(q.pending) > c.ahead(l, s):
+			continue
+		}
+		if wait := float64(q.pending+1) / l.part(s); !found || wait < least {
+			best, found, least = s, true, wait
+		}
+	}
+	if !found && l.requests == 0 && t.blocked == 0 { // all of them were refused
+		for best < MaxStreams-1 && !l.streams.served(best) {
+			best++
+		}
+		found = true
+	}
+	return best, found
+}
+
+// depth is how many requests a connection may have in flight.
+func (c *Core) depth(id LinkID, stream StreamID) int32 {
+	if l := &c.links[id]; l.est.rate <= 0 && l.est.nSamples == 0 {
+		return unmetQueued
+	}
+	p := &c.batch.plans[id]
+	if n := p.Classes[p.class(stream)].Pipelining; n > 0 {
+		return int32(min(n, batchQueued))
+	}
+	return batchQueued
+}
+
+// ahead is for how many bytes a connection should have been asked.
+func (c *Core) ahead(l *link, stream StreamID) float64 {
+	grown := aheadWindows * max(initialWindow, l.streams.opened[stream])
+	if l.est.rate <= 0 {
+		return float64(min(aheadUnmet, grown))
+	}
+	rate := l.est.rate
+	if p := &l.pace; p.windows >= paceSure { // a burst after a pause is not what it carries
+		rate = min(rate, paceSlack*max(p.mean, p.late))
+	}
+	n := float64(rate*longest(aheadFloor, aheadTrips, l.trip()).Seconds()) * l.part(stream)
+	if l.speeds.rate[stream] <= 0 {
+		n = max(n, float64(min(aheadGrowth, grown)))
+	}
+	return max(n, initialWindow) // which it brings in a round trip at any time
+}
+
+// compare measures the connections of each link.
+func (c *Core) compare() {
+	for i := range c.links {
+		l := &c.links[i]
+		l.speeds.observe(c.now, l.rtt, &c.batch.tables[i], l.streams.most)
+		if h := &c.batch.hunger[i]; h.starved {
+			h.starved = false
+			if c.cfg.Parallelism == 0 && !c.planned(LinkID(i)) && c.now-h.fed >= longest(rateWindow, speedTrips, l.rtt) {
+				h.fed = c.now
+				l.streams.most = min(MaxStreams, 2*l.streams.most)
+			}
+		}
+	}
+}
+
+// requestPiece lets a connection ask for a piece, or a part of one.
+func (c *Core) requestPiece(id LinkID, stream StreamID, out []Action) []Action {
+	k, fresh, i := c.pickPiece(id, stream)
+	if i < 0 {
+		return out
+	}
+	s := &c.batch.stock
+	n := c.cutting(id, stream, &s.shelf(k, fresh).live()[i])
+	if n <= 0 {
+		return out
+	}
+	return c.startPart(id, stream, k, s.take(k, fresh, i, n), out)
+}
+
+// probePiece lets a banned link ask for up to so many bytes.
+func (c *Core) probePiece(id LinkID, size int64, out []Action) []Action {
+	k, fresh, i := c.pickPiece(id, 0)
+	if i < 0 || size <= 0 {
+		return out
+	}
+	s := &c.batch.stock
+	return c.startPart(id, 0, k, s.take(k, fresh, i, min(size, s.shelf(k, fresh).live()[i].Len())), out)
+}
+
+// startPart asks for a part that was taken.
+func (c *Core) startPart(id LinkID, stream StreamID, k Class, p part, out []Action) []Action {
+	out = c.start(id, stream, p.Range, out)
+	ch := &c.chunks[len(c.chunks)-1]
+	ch.slot, ch.class, ch.piece, ch.guess = p.slot, k, p.piece, p.guess
+	c.doubt(ch, p.Len()-c.batch.stock.likely(&p))
+	return out
+}

@@ -1,0 +1,110 @@
+package scheduler
+
+// batch is what a Core knows of a job of many files.
+type batch struct {
+	stock    stock
+	received int64 // bytes, each counted once
+	plans    []Plan
+	files    int // may be in progress at once; 0: any number
+	tables   []table
+	hunger   []hunger
+	booked   bool // something was told that nobody has acted upon
+	helping  bool // there is nothing left to ask for
+	drySince Time // when all was asked for that could be; Never: it is not
+}
+
+func newBatch(links int) *batch {
+	return &batch{plans: make([]Plan, links), tables: make([]table, links), hunger: make([]hunger, links)}
+}
+
+// lay takes in what is told of pieces and plans. It takes effect with the input
+// that follows, so that what is told together is seen together.
+func (c *Core) lay(in *Input, out []Action) []Action {
+	b := c.batch
+	b.booked = true
+	switch in.Kind {
+	case Added:
+		b.stock.add(in.Piece)
+	case Voided:
+		if r := in.Piece.Range; !r.Empty() {
+			c.learn(r)
+			b.stock.cut(r)
+			return c.void(r, out)
+		}
+	case Expected:
+		b.stock.told, b.stock.expected = true, min(unforeseen, max(0, in.Bytes))
+	case Planned:
+		if in.Link >= 0 && int(in.Link) < len(c.links) && in.Plan != nil && in.Plan.Validate() == nil {
+			b.plans[in.Link] = *in.Plan
+			c.follow(in.Link)
+		}
+	default: // not about a batch
+	}
+	return out
+}
+
+// follow gives a link the connections that its plan wants.
+func (c *Core) follow(id LinkID) {
+	b := c.batch
+	b.files = 0
+	for i := range b.plans {
+		if n := b.plans[i].Files; n > 0 && (b.files == 0 || n < b.files) {
+			b.files = n
+		}
+	}
+	if n := b.plans[id].Connections(); n > 0 {
+		c.links[id].streams.most = StreamID(n)
+	}
+}
+
+// planned says whether somebody else decides how many connections a link has.
+func (c *Core) planned(id LinkID) bool {
+	return c.batch != nil && c.batch.plans[id].Connections() > 0
+}
+
+// sure notes that the file's size is known.
+func (c *Core) sure(ch *chunk) {
+	c.doubt(ch, 0)
+	ch.guess = false
+}
+
+// doubt notes how many of the bytes that were asked for are not likely to exist.
+func (c *Core) doubt(ch *chunk, over int64) {
+	c.links[ch.link].over += over - ch.over
+	c.batch.tables[ch.link].streams[ch.stream].pending -= over - ch.over
+	ch.over = over
+}
+
+// came notes that a request has received so many bytes more.
+func (c *Core) came(ch *chunk, fresh int64) {
+	if fresh <= 0 {
+		return
+	}
+	b := c.batch
+	if ch.guess { // nobody has voided anything: the file is at least as long
+		b.stock.learn(ch.piece.Len(), ch.piece.Len())
+		c.resolve(ch.piece)
+	}
+	c.links[ch.link].speeds.total[ch.stream] += fresh
+	if !ch.copy {
+		b.received += fresh
+		b.stock.settle(ch.slot, fresh, 0)
+	}
+}
+
+// restore makes what a request of a batch that ends has not received free again.
+func (c *Core) restore(ch *chunk) {
+	s := &c.batch.stock
+	c.doubt(ch, 0)
+	c.batch.tables[ch.link].streams[ch.stream].requests--
+	if !ch.copy {
+		s.give(ch.class, part{Range: ch.rest(), piece: ch.piece, file: s.files[ch.slot].file, slot: ch.slot, guess: ch.guess})
+	}
+	s.settle(ch.slot, 0, -1)
+}
+
+// adopt makes a request one for the file of another.
+func (c *Core) adopt(ch, of *chunk) {
+	ch.slot, ch.class, ch.piece, ch.guess = of.slot, of.class, of.piece, of.guess
+	c.batch.stock.files[of.slot].chunks++
+}

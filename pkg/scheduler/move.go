@@ -1,0 +1,40 @@
+package scheduler
+
+import "math/bits"
+
+// worthMoving says whether a request for a file of unknown size that was not
+// answered should be moved to a stream of thief, since its own will be done only in
+// end seconds. It cannot be shared, and costs its connection, so the gain must be
+// great.
+func (c *Core) worthMoving(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID, end float64) bool {
+	ch := from.last[victim]
+	if thief.robbed > 0 || !thief.est.measured() || ch.got > 0 {
+		return false
+	}
+	alone := own.soonest(thief, stream, ch.left()-ch.over)
+	return end > nowhere*alone && end-alone > movedTrips*own.trip
+}
+
+// move withdraws a request that was not answered, and makes it anew on a stream of
+// another.
+func (c *Core) move(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
+	k, rng, l := ch.class, ch.rng, &c.links[ch.link]
+	if l.est.nMarks == 0 && ch.link != thief {
+		l.robbed++
+	}
+	l.streams.cut[ch.stream], l.streams.opened[ch.stream] = c.nextID, 0
+	out = append(out, cancel(ch))
+	out = c.end(c.find(ch.id), out)
+	s := &c.batch.stock
+	return c.startPart(thief, stream, k, s.take(k, false, s.open[k].index(rng.Off), rng.Len()), out)
+}
+
+// mayHelp says whether a connection may help with ch: where files at once are
+// bounded, only as many are at one as the plan says.
+func (c *Core) mayHelp(id LinkID, stream StreamID, ch *chunk) bool {
+	if c.batch.files == 0 || !c.planned(id) {
+		return true
+	}
+	share := max(1, c.batch.plans[id].Classes[ch.class].Parallelism)
+	return bits.OnesCount64(c.at(ch.slot, id)&^(1<<stream)) < share
+}

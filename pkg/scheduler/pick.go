@@ -1,0 +1,109 @@
+package scheduler
+
+import "math/bits"
+
+// class is the class of files that a connection is for.
+func (p *Plan) class(stream StreamID) Class {
+	at := 0
+	for k := range Class(MaxClasses) {
+		if at += p.Classes[k].Connections; int(stream) < at {
+			return k
+		}
+	}
+	return 0
+}
+
+// pickPiece is the free part that a connection should ask for next: its place on a
+// shelf, below 0 where there is none. Files in progress come first.
+func (c *Core) pickPiece(id LinkID, stream StreamID) (k Class, fresh bool, i int) {
+	s := &c.batch.stock
+	if !c.planned(id) {
+		if k, i = lowest(&s.open); k < MaxClasses {
+			return k, false, i
+		}
+		if k, _ = lowest(&s.fresh); k < MaxClasses && c.mayBegin(&s.fresh[k].live()[0]) {
+			return k, true, 0
+		}
+		return 0, false, -1
+	}
+	k = c.batch.plans[id].class(stream)
+	tried := uint(0)
+	for {
+		if fresh, i = c.pickOf(id, stream, k); i >= 0 {
+			return k, fresh, i
+		}
+		// The class with the most left comes next.
+		tried |= 1 << k
+		most := int64(0)
+		for o := range Class(MaxClasses) {
+			if left := s.open[o].bytes + s.fresh[o].bytes; tried&(1<<o) == 0 && left > most {
+				k, most = o, left
+			}
+		}
+		if most == 0 {
+			break
+		}
+	}
+	if k, i = lowest(&s.open); k < MaxClasses && c.batch.files == 0 && s.last() {
+		return k, false, i // at the end all help, whoever is at it already
+	}
+	return 0, false, -1
+}
+
+// lowest is the shelf on which the part with the lowest address is that may be asked
+// for, and its place there; MaxClasses when there is none.
+func lowest(shelves *[MaxClasses]shelf) (best Class, place int) {
+	best, off := MaxClasses, unsized
+	for k := range shelves {
+		for i, p := range shelves[k].live() {
+			if p.Off >= off {
+				break
+			}
+			if !p.dim() {
+				best, place, off = Class(k), i, p.Off
+				break
+			}
+		}
+	}
+	return best, place
+}
+
+// mayBegin says whether one may ask for a part of a file that is not in progress.
+func (c *Core) mayBegin(p *part) bool {
+	b := c.batch
+	return b.files == 0 || b.stock.active < b.files || b.stock.find(p.file) != noSlot
+}
+
+// pickOf is pickPiece for one class of files: a file that the connection is at already,
+// or one that has fewer connections of the link than the plan gives it, or a new
+// one.
+func (c *Core) pickOf(id LinkID, stream StreamID, k Class) (fresh bool, i int) {
+	s := &c.batch.stock
+	share, first := max(1, c.batch.plans[id].Classes[k].Parallelism), -1
+	for i, p := range s.open[k].live() {
+		if p.dim() {
+			continue
+		}
+		at := c.at(p.slot, id)
+		if at&(1<<stream) != 0 {
+			return false, i
+		}
+		if first < 0 && bits.OnesCount64(at) < share {
+			first = i
+		}
+	}
+	if first < 0 && !s.fresh[k].empty() && c.mayBegin(&s.fresh[k].live()[0]) {
+		return true, 0
+	}
+	return false, first
+}
+
+// at is the set of a link's connections that have requests for a file.
+func (c *Core) at(slot int32, id LinkID) (streams uint64) {
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; ch.slot == slot && ch.link == id {
+			streams |= 1 << ch.stream
+		}
+	}
+	return streams
+}

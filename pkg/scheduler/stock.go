@@ -1,0 +1,357 @@
+package scheduler
+
+import "slices"
+
+const (
+	// usualGuess stands for the size in bytes of a file of which nothing is known,
+	// until the sizes of some have been learnt, and typicalOf is over how many of
+	// them their mean is taken.
+	usualGuess = 128 << 10
+	typicalOf  = 64
+	// unforeseen stands for what is still to come before anybody has said how much:
+	// more than a run carries.
+	unforeseen = int64(1) << 44
+	// noSlot is no file's place in stock.files.
+	noSlot int32 = -1
+)
+
+// part is free bytes of one piece.
+type part struct {
+	Range
+	piece Range // as it was Added
+	file  int32
+	slot  int32 // the file's place in stock.files; noSlot while it is not in progress
+	guess bool  // the file's size is not known
+}
+
+// dim says whether the size has been asked for already: until it is known, nobody
+// asks for these bytes, which may not exist.
+func (p *part) dim() bool { return p.guess && p.Off > p.piece.Off }
+
+// shelf is free parts in the order of their addresses. Those of files in progress
+// are few; of others, only the first one is ever taken.
+type shelf struct {
+	parts []part // those before head are gone
+	head  int
+	bytes int64 // guesses counted as what they ask for
+}
+
+func (s *shelf) live() []part { return s.parts[s.head:] }
+
+func (s *shelf) empty() bool { return s.head == len(s.parts) }
+
+// remove takes out the i-th part.
+func (s *shelf) remove(i int) {
+	s.bytes -= s.parts[s.head+i].Len()
+	if i > 0 {
+		s.parts = slices.Delete(s.parts, s.head+i, s.head+i+1)
+		return
+	}
+	s.head++
+	if s.head >= 64 && s.head > len(s.parts)/2 {
+		n := copy(s.parts, s.parts[s.head:])
+		s.parts, s.head = s.parts[:n], 0
+	}
+}
+
+// index is where a part that begins at off belongs.
+func (s *shelf) index(off int64) int {
+	live := s.live()
+	low, high := 0, len(live)
+	for low < high {
+		if mid := (low + high) / 2; live[mid].Off < off {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+func (s *shelf) put(p part) {
+	s.bytes += p.Len()
+	i := s.index(p.Off)
+	live := s.live()
+	if !p.guess {
+		if i > 0 && live[i-1].End == p.Off && live[i-1].piece == p.piece && !live[i-1].guess {
+			live[i-1].End = p.End
+			if i < len(live) && live[i].Off == p.End && live[i].piece == p.piece {
+				live[i-1].End = live[i].End
+				s.parts = slices.Delete(s.parts, s.head+i, s.head+i+1)
+			}
+			return
+		}
+		if i < len(live) && live[i].Off == p.End && live[i].piece == p.piece && !live[i].guess {
+			live[i].Off = p.Off
+			return
+		}
+	}
+	if i == 0 && s.head > 0 {
+		s.head--
+		s.parts[s.head] = p
+		return
+	}
+	s.parts = slices.Insert(s.parts, s.head+i, p)
+}
+
+// begun is a file in progress: from its first request to its last byte.
+type begun struct {
+	file   int32
+	chunks int32 // its requests in flight
+	owed   int64 // bytes of its pieces in progress that have not been received
+}
+
+// stock is what is free of a batch.
+type stock struct {
+	end    int64             // where the last piece ends
+	fresh  [MaxClasses]shelf // of pieces that nobody was asked for
+	open   [MaxClasses]shelf // of pieces in progress
+	files  []begun           // by slot
+	spare  []int32           // slots of no file
+	places places
+	active int // files in progress
+
+	told     bool  // what is expected has been said
+	expected int64 // bytes that are still to be Added
+
+	guesses      int   // free parts that are guesses
+	guessed      int64 // bytes that they ask for
+	dims         int   // free parts that nobody may ask for yet
+	dimmed       int64 // bytes of these
+	skipped      int64 // bytes of their pieces before them
+	typical      float64
+	typicalCount int
+}
+
+// add takes in a piece; false where it does not follow the one before.
+func (s *stock) add(p Piece) {
+	if p.Range.Empty() || p.Range.Off < s.end || p.Range.End > unsized || p.Class >= MaxClasses {
+		return
+	}
+	s.end = p.Range.End
+	q := part{Range: p.Range, piece: p.Range, file: p.File, slot: s.find(p.File), guess: p.Guess}
+	s.count(&q, 1)
+	if q.slot == noSlot {
+		s.fresh[p.Class].put(q)
+		return
+	}
+	s.files[q.slot].owed += q.Len()
+	s.open[p.Class].put(q)
+}
+
+// find is the slot of a file in progress.
+func (s *stock) find(file int32) int32 { return s.places.get(file) }
+
+func (f *begun) busy() bool { return f.owed > 0 || f.chunks > 0 }
+
+// begin gives a file a place among those in progress.
+func (s *stock) begin(file int32) int32 {
+	s.active++
+	slot := int32(len(s.files))
+	if n := len(s.spare); n > 0 {
+		slot = s.spare[n-1]
+		s.spare = s.spare[:n-1]
+		s.files[slot] = begun{file: file}
+	} else {
+		s.files = append(s.files, begun{file: file})
+	}
+	s.places.put(file, slot)
+	return slot
+}
+
+// settle notes that so many bytes less are owed of a file, and so many requests
+// for it more in flight.
+func (s *stock) settle(slot int32, bytes int64, chunks int32) {
+	f := &s.files[slot]
+	f.owed -= bytes
+	if f.chunks += chunks; !f.busy() {
+		s.active--
+		s.spare = append(s.spare, slot)
+		s.places.remove(f.file)
+	}
+}
+
+// count books a part that is a guess as free, or with -1 as free no longer.
+func (s *stock) count(p *part, n int) {
+	switch {
+	case p.dim():
+		s.dims += n
+		s.dimmed += int64(n) * p.Len()
+		s.skipped += int64(n) * (p.Off - p.piece.Off)
+	case p.guess:
+		s.guesses += n
+		s.guessed += int64(n) * p.Len()
+	}
+}
+
+// likely is how many bytes a part will turn out to have.
+func (s *stock) likely(p *part) int64 {
+	if !p.guess {
+		return p.Len()
+	}
+	return min(p.Len(), s.guess())
+}
+
+// guess is how many bytes a file of which nothing is known is taken to have.
+func (s *stock) guess() int64 {
+	if s.typicalCount == 0 {
+		return usualGuess
+	}
+	return max(1, int64(s.typical))
+}
+
+// learn takes in how many bytes of a guess there are, which asked for more than a
+// byte or two.
+func (s *stock) learn(asked, bytes int64) {
+	if asked < leastRequest {
+		return
+	}
+	s.typicalCount = min(s.typicalCount+1, typicalOf)
+	s.typical += (float64(bytes) - s.typical) / float64(s.typicalCount)
+}
+
+// bytes is how many bytes are free, guesses taken for what they are likely to be.
+func (s *stock) bytes() (n int64) {
+	for k := range s.fresh {
+		n += s.fresh[k].bytes + s.open[k].bytes
+	}
+	return n - s.guessed - s.dimmed + min(s.guessed, int64(s.guesses)*s.guess()) + max(0, min(s.dimmed, int64(s.dims)*s.guess()-s.skipped))
+}
+
+// empty says whether nothing is free.
+func (s *stock) empty() bool {
+	for k := range s.fresh {
+		if !s.fresh[k].empty() || !s.open[k].empty() {
+			return false
+		}
+	}
+	return true
+}
+
+// more is how many bytes are still to be Added.
+func (s *stock) more() int64 {
+	if !s.told {
+		return unforeseen
+	}
+	return s.expected
+}
+
+// last says whether all that there is to fetch is known.
+func (s *stock) last() bool { return s.told && s.expected == 0 }
+
+func (s *stock) shelf(k Class, fresh bool) *shelf {
+	if fresh {
+		return &s.fresh[k]
+	}
+	return &s.open[k]
+}
+
+// take takes the first n bytes of the i-th part of a shelf. The rest of its piece
+// is in progress then.
+func (s *stock) take(k Class, fresh bool, i int, n int64) part {
+	from := s.shelf(k, fresh)
+	p := from.live()[i]
+	s.count(&p, -1)
+	if fresh {
+		from.remove(i)
+		if p.slot = s.find(p.file); p.slot == noSlot {
+			p.slot = s.begin(p.file)
+		}
+		s.files[p.slot].owed += p.Len()
+		if n < p.Len() {
+			rest := p
+			rest.Off += n
+			s.give(k, rest)
+		}
+	} else if n < p.Len() {
+		rest := &from.live()[i]
+		rest.Off += n
+		s.count(rest, 1)
+		from.bytes -= n
+	} else {
+		from.remove(i)
+	}
+	p.End = min(p.End, p.Off+n)
+	s.files[p.slot].chunks++
+	return p
+}
+
+// give makes a part of a file in progress free again.
+func (s *stock) give(k Class, p part) {
+	if p.Empty() {
+		return
+	}
+	s.count(&p, 1)
+	s.open[k].put(p)
+}
+
+// resolve notes that the size of a piece in progress is known.
+func (s *stock) resolve(piece Range) {
+	for k := range s.open {
+		live := s.open[k].live()
+		i := s.open[k].index(piece.Off)
+		for ; i < len(live) && live[i].Off < piece.End; i++ {
+			if live[i].guess {
+				s.count(&live[i], -1)
+				live[i].guess = false
+			}
+		}
+	}
+}
+
+// cut makes nothing of r free any more.
+func (s *stock) cut(r Range) {
+	for k := range s.fresh {
+		s.cutFrom(&s.fresh[k], r)
+		s.cutFrom(&s.open[k], r)
+	}
+}
+
+func (s *stock) cutFrom(from *shelf, r Range) {
+	i := from.index(r.Off)
+	if i > 0 && from.live()[i-1].End > r.Off {
+		i--
+	}
+	for i < len(from.live()) && from.live()[i].Off < r.End {
+		p := from.live()[i]
+		s.count(&p, -1)
+		from.remove(i)
+		if p.guess && p.Off < r.Off {
+			s.learn(p.piece.Len(), r.Off-p.piece.Off)
+		}
+		gone := p.Len()
+		for _, rest := range [...]Range{{p.Off, min(p.End, r.Off)}, {max(p.Off, r.End), p.End}} {
+			if rest.Empty() {
+				continue
+			}
+			gone -= rest.Len()
+			q := p
+			q.Range, q.guess = rest, false // whoever voids a part of it knows its size
+			from.put(q)
+		}
+		i = from.index(r.Off)
+		if p.slot != noSlot {
+			s.settle(p.slot, gone, 0)
+		}
+	}
+}
+
+// missing appends what of r is free, in no order.
+func (s *stock) missing(r Range, dst []Range) []Range {
+	for k := range s.fresh {
+		for _, sh := range [...]*shelf{&s.fresh[k], &s.open[k]} {
+			live := sh.live()
+			i := sh.index(r.Off)
+			if i > 0 && live[i-1].End > r.Off {
+				i--
+			}
+			for ; i < len(live) && live[i].Off < r.End; i++ {
+				dst = append(dst, live[i].within(r))
+			}
+		}
+	}
+	return dst
+}
+
+// within is what of a range lies in another.
+func (r Range) within(o Range) Range { return Range{max(r.Off, o.Off), min(r.End, o.End)} }

@@ -1,0 +1,184 @@
+package tuning
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+const (
+	// worth is how many bytes a connection must be worth, as the Core has it.
+	worth = 128 << 10
+	// nudge is by what factor the number of connections must differ for a plan to
+	// be changed.
+	nudge = 1.25
+	// Once it has started, a link gets so many connections that two doublings of
+	// their first windows fill its bandwidth-delay product: quick. A few are there if
+	// there is room for their first windows at all, as browsers have them, since a
+	// server thinks before it answers.
+	// And not more than many: over linklab's 290 ms, with CUBIC, 24 are as fast as 64,
+	// and 12 are not before their windows have grown; in the simulator 12 are.
+	quick = 4
+	few   = 8
+	many  = 24
+	// gain is by what factor twice the connections must raise a link's rate to be
+	// worth keeping.
+	gain = 1.1
+)
+
+// climb is HAT's question whether more connections would do more.
+type climb struct {
+	base   float64 // bytes per second before the trial
+	before int     // connections before it; 0: none is under way
+	done   bool
+	steady steady
+}
+
+// highest is HAT [P]: connections dealt to large, medium and small files in turn, no
+// more to a class than it can use. How many there are is our own [D]. For the slow
+// start, which the Core begins by itself before anything is known, as many as the
+// link can take would be right; for the rest, far fewer fill it, and at the end those
+// few finish sooner together. So there are a few once the link's round trip is known,
+// and twice as many when the link does less than it did with more and that is seen to
+// help: where buffers or losses bound each of them. Without such need none is opened in
+// the middle of a job, since a link may have to build up its rate anew for each
+// (skjolden, 4.4.3.3: up to 2.5 s on LTE, and more).
+//
+// p is the papers' formula with the first window of a connection for its buffer [D],
+// since that is what bounds it while it starts: large files are shared freely, so
+// that few are in progress at a time and all connections can help with the last ones.
+func (t *Tuner) highest(o *Observation, out []Change) []Change {
+	for i := range t.links {
+		l, v := &t.links[i], o.view(i)
+		if !l.up || v.RTT == 0 || !l.told && t.sizes.all.files == 0 {
+			continue // what files of unknown size are worth nobody knows
+		}
+		product := v.product()
+		if !l.told {
+			l.n = max(wanted(product), min(few, v.Streams)) // those are open already
+			out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip%s", out)
+			continue
+		}
+		before := l.n
+		switch t.climb(l, &v, i) {
+		case stay:
+			if t.now >= l.since+review && l.climb.before == 0 {
+				if n := wanted(product); n >= 2*l.n && !l.climb.done {
+					l.n = n
+				}
+				if plan := t.dealt(l, &v, o); differs(&plan, &l.plan) {
+					out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip%s", out)
+				}
+			}
+		case up:
+			out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip, to see whether they do more%s", out)
+		case back:
+			out = t.proposeDealt(i, &v, o, fmt.Sprintf("HAT: %%s for %%s a round trip, %d did no more%%s", before), out)
+		}
+	}
+	return out
+}
+
+// wanted is how many connections a link with such a product is given first.
+func wanted(product float64) int {
+	return max(2, min(few, useful(product)), min(many, ceil(product/quick, window)))
+}
+
+// way is where a climb goes.
+type way uint8
+
+const (
+	stay way = iota
+	up
+	back
+)
+
+// climb tries twice the connections of a link that does less than it did with more,
+// and again when that has helped.
+func (t *Tuner) climb(l *link, v *LinkView, i int) way {
+	c := &l.climb
+	if c.done || v.Rate == 0 {
+		return stay
+	}
+	if v.Streams > l.n {
+		c.steady.begin()
+		return stay
+	}
+	if !c.steady.watch(mark{at: t.now, bytes: t.meter.bytes[i]}, shortest(v.RTT)) {
+		return stay
+	}
+	rate := c.steady.rate
+	if (c.before > 0 && rate < gain*c.base || c.before == 0 && rate < v.Bandwidth/gain) && c.steady.doubt() {
+		return stay
+	}
+	c.steady.begin()
+	if c.before > 0 && rate < gain*c.base {
+		l.n, c.before, c.done = c.before, 0, true
+		return back
+	}
+	if c.before == 0 && rate >= v.Bandwidth/gain || 2*l.n > useful(v.product()) {
+		c.before = 0
+		return stay
+	}
+	c.base, c.before, l.n = rate, l.n, 2*l.n
+	return up
+}
+
+// dealt is the plan of a link's connections, as far as there is work for them.
+func (t *Tuner) dealt(l *link, v *LinkView, o *Observation) scheduler.Plan {
+	product := v.product()
+	most := t.most(o)
+	dealt := deal(min(l.n, most[small]+most[medium]+most[large]), most)
+	var each [scheduler.MaxClasses]int
+	for k := range t.classes {
+		each[k] = parallelism(product, window, cmp.Or(t.classes[k].mean(), product))
+	}
+	return t.plan(dealt, each)
+}
+
+// proposeDealt proposes that plan. format has places for the connections, the
+// product and the classes.
+func (t *Tuner) proposeDealt(i int, v *LinkView, o *Observation, format string, out []Change) []Change {
+	plan := t.dealt(&t.links[i], v, o)
+	return t.propose(i, plan, fmt.Sprintf(format, count(plan.Connections()), megabytes(v.product()), t.divided()), out)
+}
+
+// most is how many connections each class is worth.
+func (t *Tuner) most(o *Observation) (most [scheduler.MaxClasses]int) {
+	for i, c := range t.classes {
+		if c.files > 0 {
+			bytes := max(c.bytes, o.Left[i]+o.Received[i])
+			most[i] = int(max(1, min(scheduler.MaxStreams, (bytes+worth/2)/worth)))
+		}
+	}
+	return most
+}
+
+// differs says whether one plan is another one than the other by more than a
+// nudge: classes that come or go, or many connections more or fewer.
+func differs(a, b *scheduler.Plan) bool {
+	for i := range a.Classes {
+		if (a.Classes[i].Connections > 0) != (b.Classes[i].Connections > 0) || a.Classes[i].Parallelism > 2*b.Classes[i].Parallelism {
+			return true
+		}
+	}
+	x, y := float64(a.Connections()), float64(b.Connections())
+	return x > nudge*y || y > nudge*x
+}
+
+// divided tells of the classes, if there are several.
+func (t *Tuner) divided() string {
+	if t.kinds > 1 {
+		return fmt.Sprintf(", %d classes of files", t.kinds)
+	}
+	return ""
+}
+
+// megabytes is a number of bytes for people.
+func megabytes(bytes float64) string {
+	if bytes < 1e6 {
+		return fmt.Sprintf("%.0f KB", bytes/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", bytes/1e6)
+}

@@ -1,0 +1,112 @@
+package scheduler
+
+// learn learns sizes from what is about to be voided: the first bytes of a guess
+// whose end nobody wants are as many as there are.
+func (c *Core) learn(r Range) {
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; ch.guess && !ch.piece.within(r).Empty() {
+			if r.Off > ch.piece.Off {
+				c.batch.stock.learn(ch.piece.Len(), r.Off-ch.piece.Off)
+			}
+			c.resolve(ch.piece)
+		}
+	}
+	s := &c.batch.stock
+	for k := range s.open {
+		for _, p := range s.open[k].live() {
+			if p.guess && !p.piece.within(r).Empty() {
+				c.resolve(p.piece)
+			}
+		}
+	}
+}
+
+// resolve notes that the size of a piece's file is known.
+func (c *Core) resolve(piece Range) {
+	c.batch.stock.resolve(piece)
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; ch.guess && ch.piece == piece {
+			c.sure(ch)
+		}
+	}
+}
+
+// void shortens or withdraws the requests for bytes that nobody wants any more.
+func (c *Core) void(r Range, out []Action) []Action {
+	for i := len(c.chunks) - 1; i >= 0; i-- {
+		ch := &c.chunks[i]
+		rest := ch.rest()
+		gone := rest.within(r)
+		if ch.copy || gone.Empty() {
+			continue
+		}
+		if gone.End < rest.End {
+			out = c.voidBefore(i, gone, out)
+			continue
+		}
+		if j := c.find(ch.twin); ch.twin != NoChunk && j >= 0 {
+			twin := &c.chunks[j]
+			if twin.rng.Off+twin.got >= gone.Off && gone.Off > rest.Off {
+				out = c.voidWon(i, j, gone.Off, out)
+				continue
+			}
+			if twin.rng.Off+twin.got < gone.Off {
+				twin.rng.End = gone.Off
+				out = append(out, Action{Kind: Shrink, Link: twin.link, Chunk: twin.id, Range: twin.rng})
+			}
+		}
+		out = c.curtail(i, gone.Off, out)
+	}
+	return out
+}
+
+// curtail makes a request end at end, where it has not come to yet, or just has:
+// what is beyond is not wanted.
+func (c *Core) curtail(i int, end int64, out []Action) []Action {
+	ch := &c.chunks[i]
+	l := &c.links[ch.link]
+	n := ch.rng.End - end
+	ch.rng.End = end
+	c.owe(ch.link, ch.stream, -n)
+	l.assigned -= n
+	c.batch.stock.settle(ch.slot, n, 0)
+	if ch.left() > 0 {
+		return append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
+	}
+	return c.end(i, append(out, cancel(ch)))
+}
+
+// voidBefore voids what is not at the end of a request: what is behind it is free
+// again.
+func (c *Core) voidBefore(i int, gone Range, out []Action) []Action {
+	ch := &c.chunks[i]
+	if j := c.find(ch.twin); ch.twin != NoChunk && j >= 0 {
+		out = c.end(j, append(out, cancel(&c.chunks[j]))) // it stands behind
+		ch = &c.chunks[i]
+	}
+	l := &c.links[ch.link]
+	behind := part{Range: Range{gone.End, ch.rng.End}, piece: ch.piece, file: c.batch.stock.files[ch.slot].file, slot: ch.slot}
+	c.owe(ch.link, ch.stream, -behind.Len())
+	l.assigned -= behind.Len()
+	ch.rng.End = gone.End
+	c.batch.stock.give(ch.class, behind)
+	return c.curtail(i, gone.Off, out)
+}
+
+// voidWon ends a request and its copy, which has all that is wanted of it.
+func (c *Core) voidWon(i, j int, end int64, out []Action) []Action {
+	ch, won := &c.chunks[i], &c.chunks[j]
+	l, w := &c.links[ch.link], &c.links[won.link]
+	out = append(out,
+		Action{Kind: Cancel, Link: ch.link, Chunk: ch.id, Range: Range{ch.rng.Off, won.rng.Off}},
+		Action{Kind: Cancel, Link: won.link, Chunk: won.id, Range: Range{won.rng.Off, end}})
+	c.owe(ch.link, ch.stream, -ch.left())
+	l.assigned -= ch.rng.End - won.rng.Off
+	w.assigned += end - won.rng.Off
+	c.batch.received += max(0, end-ch.rng.Off-ch.got)
+	c.batch.stock.settle(ch.slot, ch.left(), 0)
+	ch.rng.End, ch.got, ch.twin = won.rng.Off, won.rng.Off-ch.rng.Off, NoChunk
+	won.rng.End, won.got, won.twin = end, end-won.rng.Off, NoChunk
+	out = c.end(j, out) // it stands behind
+	return c.end(i, out)
+}
