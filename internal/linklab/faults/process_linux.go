@@ -123,7 +123,7 @@ func (p *program) leftOpen() []string {
 
 // open lists descriptors that are none of those that a process has in any case:
 // its standard streams, what the runtime polls with, the socket of the metrics,
-// and what it has inherited by way of this one.
+// the list that it was given, and what it has inherited by way of this one.
 func (p *program) open() []string {
 	dir := fmt.Sprintf("/proc/%d/fd", p.cmd.Process.Pid)
 	entries, err := os.ReadDir(dir)
@@ -135,7 +135,7 @@ func (p *program) open() []string {
 	for _, e := range entries {
 		to, err := os.Readlink(filepath.Join(dir, e.Name()))
 		switch {
-		case err != nil, slices.Contains([]string{"0", "1", "2"}, e.Name()), strings.HasPrefix(to, "anon_inode:"), inherited[to]:
+		case err != nil, slices.Contains([]string{"0", "1", "2"}, e.Name()), strings.HasPrefix(to, "anon_inode:"), inherited[to], filepath.Base(to) == listName:
 		case strings.HasPrefix(to, "socket:") && sockets == 0:
 			sockets++
 		default:
