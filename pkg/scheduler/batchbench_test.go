@@ -10,6 +10,7 @@ type smallFiles struct {
 	next  int64 // files that were Added
 	files int64
 	steps int
+	turn  int // whose request is next
 	queue [2][]ChunkID
 	out   []Action
 	done  bool
@@ -66,7 +67,7 @@ func (w *smallFiles) supply() {
 // finish lets 10 MB/s arrive over each link.
 func (w *smallFiles) finish() {
 	w.now += 50 * Microsecond
-	l := w.steps & 1
+	l := w.turn
 	if len(w.queue[l]) == 0 {
 		l = 1 - l
 	}
@@ -78,10 +79,9 @@ func (w *smallFiles) finish() {
 	id := w.queue[l][0]
 	w.queue[l] = w.queue[l][:copy(w.queue[l], w.queue[l][1:])]
 	w.step(Input{Kind: Finished, Link: LinkID(l), Chunk: id, Bytes: 1 << 10})
-	if w.steps%64 == 0 {
-		w.step(Input{Kind: Tick})
-		w.supply()
-	}
+	w.step(Input{Kind: Tick})
+	w.turn = 1 - w.turn
+	w.supply()
 }
 
 func TestABatchOfSmallFilesIsBoundedInMemory(t *testing.T) {

@@ -238,12 +238,25 @@ func (c *Core) busy(id LinkID, stream StreamID) bool {
 	return false
 }
 
+// anyOverdue says whether a stream of a batch's link may have been silent for too
+// long: a look at the streams is cheaper than one at all requests.
+func (c *Core) anyOverdue(id LinkID) bool {
+	l := &c.links[id]
+	least := longest(min(silentAgain, silentConnect), silentRTTs, l.rtt)
+	for i := range c.batch.tables[id].streams {
+		if c.batch.tables[id].streams[i].requests > 0 && c.now-l.streams.heard[i] > least {
+			return true
+		}
+	}
+	return false
+}
+
 // prune releases the requests on which a stream is silent while others of its
 // link are not: a connection can die, or never come about, by itself.
 func (c *Core) prune(id LinkID, out []Action) []Action {
 	l := &c.links[id]
 	s := &l.streams
-	if s.most == 1 {
+	if s.most == 1 || c.batch != nil && !c.anyOverdue(id) {
 		return out
 	}
 	for i := 0; i < len(c.chunks); i++ {
