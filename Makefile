@@ -118,6 +118,14 @@ bench-full: build ## the same with all tools, scenarios and TLS, 10 times: more 
 	@mkdir -p .cache/bench
 	@cd .cache/bench && ../../bin/linklab bench --tls --out ../../docs/benchmarks.md
 
+# Reproducible: `make soak SEED=7`. One cell: bin/linklab faults --only NAME.
+SEED = 1
+JOBS = 8
+.PHONY: soak
+soak: build ## the whole matrix of faults, a quarter of an hour; writes docs/reliability.md
+	@mkdir -p .cache/faults
+	@bin/linklab faults --seed $(SEED) --jobs $(JOBS) --keep .cache/faults --out docs/reliability.md
+
 .PHONY: bench-files
 bench-files: build ## compare over jobs of many files, over two hours; writes docs/many-files.md
 	@mkdir -p .cache/bench

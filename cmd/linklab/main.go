@@ -6,9 +6,10 @@ import (
 
 	"github.com/mlget/mlget/internal/linklab"
 	"github.com/mlget/mlget/internal/linklab/bench"
+	"github.com/mlget/mlget/internal/linklab/faults"
 )
 
 func main() {
 	args := os.Args[1:]
-	os.Exit(linklab.Main(args, os.Stdin, os.Stdout, os.Stderr, bench.Command(args)))
+	os.Exit(linklab.Main(args, os.Stdin, os.Stdout, os.Stderr, bench.Command(args), faults.Command(args)))
 }

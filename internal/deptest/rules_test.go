@@ -24,7 +24,7 @@ func rules() map[string]rule {
 			tests: "internal/android internal/android/androidtest internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
 				" internal/testbody pkg/scheduler github.com/rogpeppe/go-internal/testscript github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
 		},
-		"cmd/linklab":            {imports: "internal/linklab internal/linklab/bench"},
+		"cmd/linklab":            {imports: "internal/linklab internal/linklab/bench internal/linklab/faults"},
 		"internal/release/mkdeb": {imports: "internal/release"},
 
 		// Runs tests that were built for another processor.
@@ -143,6 +143,10 @@ func rules() map[string]rule {
 		"internal/linklab/bench": {
 			imports: "internal/dataset internal/energy internal/linklab internal/linklab/scenario github.com/spf13/cobra",
 		},
+		"internal/linklab/faults": {
+			imports: "internal/linklab internal/linklab/hostile internal/linklab/scenario internal/testbody github.com/spf13/cobra",
+		},
+		"internal/linklab/hostile":  {imports: "internal/testbody golang.org/x/net/http2"},
 		"internal/linklab/battery":  {tests: "internal/energy"},
 		"internal/linklab/emu":      {imports: "internal/energy internal/linklab/scenario"},
 		"internal/linklab/scenario": {imports: "internal/energy"},
@@ -206,12 +210,12 @@ func onlyBy() map[string]string {
 	return map[string]string{
 		"internal/cli":                        "cmd/mlget",
 		"internal/linklab":                    "cmd/linklab",
-		"internal/testbody":                   "internal/dataset internal/linklab/server",
+		"internal/testbody":                   "internal/dataset internal/linklab/server internal/linklab/faults internal/linklab/hostile",
 		"internal/event/eventtest":            "",
 		"pkg/scheduler/schedtest":             "",
-		"unsafe":                              "internal/android/androidtest internal/link", // structures of the kernel
-		"log":                                 "internal/linklab/server internal/metrics",   // the type that net/http's server asks for
-		"github.com/prometheus/client_golang": "",                                           // tests; what it would weigh is in docs/architecture.md
+		"unsafe":                              "internal/android/androidtest internal/link",                        // structures of the kernel
+		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics", // the type that net/http's server asks for
+		"github.com/prometheus/client_golang": "",                                                                  // tests; what it would weigh is in docs/architecture.md
 		"golang.org/x/image":                  "internal/plot",
 		"github.com/vishvananda/netlink":      "internal/android/androidtest internal/linklab",
 		"internal/android/androidtest":        "",

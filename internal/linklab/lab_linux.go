@@ -2,6 +2,7 @@ package linklab
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -274,6 +275,27 @@ func (l *Lab) CA() string {
 		return ""
 	}
 	return l.ca.Path
+}
+
+// Listen listens in the server's namespace, at its IPv4 address, for a server of
+// the caller's own.
+func (l *Lab) Listen(port uint16) (net.Listener, error) {
+	var ln net.Listener
+	err := l.serv.do(func() (err error) {
+		at := netip.AddrPortFrom(netip.MustParseAddr(serverIPv4), port)
+		ln, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
+		return err
+	})
+	return ln, err
+}
+
+// Certificate is the server's with its key, for a server of the caller's own;
+// the zero value without Config.TLS.
+func (l *Lab) Certificate() tls.Certificate {
+	if l.ca == nil {
+		return tls.Certificate{}
+	}
+	return l.ca.Certificate()
 }
 
 // Dir is the lab's own directory, in memory where there is room for the body

@@ -102,3 +102,6 @@ func newCA(dir string, hosts []string) (*CA, error) {
 	}
 	return c, nil
 }
+
+// Certificate is the server's, with its key.
+func (c *CA) Certificate() tls.Certificate { return c.leaf }

@@ -1,0 +1,164 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlget/mlget/internal/linklab"
+)
+
+const help = `Hold mlget against everything that links and servers do wrong, each combination
+of fault, place, protocol and number of links in a laboratory of its own, and
+print a table of what was tried and what passed.
+
+A cell has passed if its run ended with the right bytes, or with a clear error
+and the right exit code; within its limits; with nothing left open; without a
+wrong byte under the final name; and if, after an error, a second run without
+the fault finished the file.
+
+mlget is looked for beside linklab, then in $PATH. Exit status 1: a cell failed.`
+
+// flags are the command's.
+type flags struct {
+	seed  uint64
+	cells int
+	jobs  int
+	only  []string
+	list  bool
+	mlget string
+	keep  string
+	out   string
+}
+
+// Command is `linklab faults`. args are the whole command line, for a copy
+// of this process where somebody who is not root needs one.
+func Command(args []string) *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "faults",
+		Short: "Hold mlget against a matrix of faults of links and servers",
+		Long:  help,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cells, err := f.choose()
+			if err != nil {
+				return err
+			}
+			if f.list {
+				for _, c := range cells {
+					if _, err := fmt.Fprintln(cmd.OutOrStdout(), c); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			done, status, err := linklab.Elevate(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			if done && err == nil {
+				err = &linklab.StatusError{Status: status}
+			}
+			if done || err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+			defer stop()
+			return f.run(ctx, cmd, cells)
+		},
+	}
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "of the choice and the order of cells, and of what is random in them")
+	cmd.Flags().IntVar(&f.cells, "cells", 0, "take so many cells at random, every kind of fault at least once (0: all)")
+	cmd.Flags().IntVar(&f.jobs, "jobs", 8, "cells at once")
+	cmd.Flags().StringSliceVar(&f.only, "only", nil, "`LIST` of cells, by parts of their names, in which * is anything")
+	cmd.Flags().BoolVar(&f.list, "list", false, "print the names of the cells, and run none")
+	cmd.Flags().StringVar(&f.mlget, "mlget", "", "the `PROGRAM` (default beside linklab, or in $PATH)")
+	cmd.Flags().StringVar(&f.keep, "keep", "", "`DIR` to keep in what cells that fail leave")
+	cmd.Flags().StringVar(&f.out, "out", "", "`FILE` to write the page to as well")
+	return cmd
+}
+
+// choose is the cells that the flags ask for, in the order in which they are run.
+func (f flags) choose() ([]Cell, error) {
+	all := Matrix()
+	if len(f.only) > 0 {
+		all = Matching(all, f.only)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("--only %s: there is no such cell; --list shows them", strings.Join(f.only, ","))
+	}
+	if f.cells < 0 || f.jobs < 1 || f.jobs > 64 {
+		return nil, errors.New("--cells must not be negative, --jobs within 1..64")
+	}
+	n := f.cells
+	if n == 0 {
+		n = len(all)
+	}
+	return Choose(all, f.seed, n), nil
+}
+
+// program is the file of the program to be tested.
+func (f flags) program() (string, error) {
+	if f.mlget != "" {
+		return filepath.Abs(f.mlget)
+	}
+	if own, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(own), "mlget")
+		if _, err := os.Stat(beside); err == nil {
+			return beside, nil
+		}
+	}
+	name, err := exec.LookPath("mlget")
+	if err != nil {
+		return "", &linklab.HintError{Err: fmt.Errorf("mlget: %w", err), Hint: "make build, or --mlget PROGRAM"}
+	}
+	return filepath.Abs(name)
+}
+
+// run does what the command is for.
+func (f flags) run(ctx context.Context, cmd *cobra.Command, cells []Cell) error {
+	name, err := f.program()
+	if err != nil {
+		return err
+	}
+	s := Session{Config: Config{Mlget: name, Seed: f.seed, Jobs: f.jobs, Keep: f.keep}, Log: cmd.ErrOrStderr()}
+	cmd.PrintErrf("%d cells, %d at once, seed %d\n", len(cells), f.jobs, f.seed)
+	begun := time.Now()
+	outs, err := s.Run(ctx, cells)
+	sum := Summarise(outs, f.seed, f.jobs, time.Since(begun))
+	if err2 := sum.WriteTable(cmd.OutOrStdout()); err == nil {
+		err = err2
+	}
+	if f.out != "" && err == nil {
+		err = writePage(f.out, sum)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted")
+	case err != nil:
+		return err
+	case sum.Passed < sum.Tried:
+		return &linklab.StatusError{Status: 1}
+	}
+	return nil
+}
+
+// writePage writes docs/reliability.md.
+func writePage(name string, s Summary) error {
+	out, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if err := s.WritePage(out); err != nil {
+		_ = out.Close() // the first error counts
+		return err
+	}
+	return out.Close()
+}

@@ -1,0 +1,72 @@
+package faults
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/mlget/mlget/internal/linklab"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// seedVar chooses other cells than those of every day.
+const seedVar = "MLGET_FAULTS_SEED"
+
+// shortCells is how many there are at least: every kind of fault, and some more.
+const shortCells = 84
+
+// openFaults are cells in which the program is known to fail, which the short
+// form leaves out; `make soak` does not. Of a list, files fail because of what one
+// link's server says though another's is good; and streams that wait for 2 s are
+// given up before anything can arrive.
+func openFaults() []string {
+	return []string{"server/*/edge/*/files", "link/latency-2s/*/files"}
+}
+
+// The short form of `make soak`.
+func TestMatrixInShort(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute")
+	}
+	linklab.SkipIfUnsupported(t)
+	seed := uint64(1)
+	if text := os.Getenv(seedVar); text != "" {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("%s: %v", seedVar, err)
+		}
+		seed = n
+	}
+	name := filepath.Join(t.TempDir(), "mlget")
+	if text, err := exec.Command("go", "build", "-o", name, "github.com/mlget/mlget/cmd/mlget").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	s := Session{Config: Config{Mlget: name, Seed: seed, Jobs: 8}, Log: t.Output()}
+	cells := Choose(slices.DeleteFunc(Matrix(), func(c Cell) bool {
+		return slices.ContainsFunc(openFaults(), func(p string) bool { return holds(c.String(), p) })
+	}), seed, shortCells)
+	t.Logf("%d cells, %s=%d", len(cells), seedVar, seed)
+	outs, err := s.Run(t.Context(), cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	met := 0
+	for _, o := range outs {
+		if !o.Passed {
+			t.Errorf("linklab faults --seed %d --only %s: %s", seed, o.Cell, o.Why)
+		}
+		if o.Met {
+			met++
+		}
+	}
+	if len(outs) != len(cells) || met < len(cells)*9/10 {
+		t.Errorf("%d of %d cells were run, and in %d of them the fault happened", len(outs), len(cells), met)
+	}
+	t.Log(Summarise(outs, seed, s.Config.Jobs, 0).Line())
+}
