@@ -72,18 +72,12 @@ func TestALinkThatHasBecomeSlowToAnswerIsAskedEarlier(t *testing.T) {
 	if r.flow(400*Millisecond, map[ChunkID]float64{0: 1e6}, got); l.lag.n != 0 {
 		t.Fatal("the first request, for which a connection was made, was counted")
 	}
-	id := ChunkID(0)
-	finish := func() { // and what was asked for ahead
-		for r.core.find(id) >= 0 {
-			ch := r.core.chunks[0]
-			r.step(Input{Kind: Finished, Chunk: ch.id, Bytes: ch.rng.Len()})
-			id = ch.id + 1
-			if l.lag.n > 0 || len(r.core.chunks) == 1 {
-				return
-			}
-		}
+	// All that was asked for while bytes came, and then one that nothing delays.
+	for l.lag = (lag{}); len(r.core.chunks) > 1 || r.core.chunks[0].issued < r.now; {
+		ch := r.core.chunks[0]
+		r.step(Input{Kind: Finished, Chunk: ch.id, Bytes: ch.rng.Len()})
 	}
-	finish()
+	id := r.core.chunks[0].id
 	for range 2 * Second / (10 * Millisecond) {
 		r.now += 10 * Millisecond
 		r.step(Input{Kind: Tick})
@@ -94,6 +88,10 @@ func TestALinkThatHasBecomeSlowToAnswerIsAskedEarlier(t *testing.T) {
 	}
 	if l.rtt != 10*Millisecond {
 		t.Errorf("its least round trip is %v s", l.rtt.Seconds())
+	}
+	l.est.rate = 1e6
+	if ahead := r.core.runway(l); ahead < 3.8e6 {
+		t.Errorf("it is asked only %.0f bytes ahead", ahead)
 	}
 	// A request that is answered sooner counts for more.
 	l.lag.saw(100 * Millisecond)
