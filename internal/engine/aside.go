@@ -68,6 +68,9 @@ func (b *batch) asideEngine() (*Engine, error) {
 func (b *batch) asideEnded(reqs context.Context, a asideEnd) {
 	b.asides.out--
 	b.asides.idle = append(b.asides.idle, a.e)
+	if a.err == nil && b.err == nil {
+		b.refuted(reqs, a.f)
+	}
 	b.report(a.f, a.res, a.err)
 	b.nextAside(reqs)
 }

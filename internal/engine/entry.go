@@ -57,14 +57,16 @@ type entry struct {
 	begun    bool              // its first request has been made, and it was published
 
 	fate     fate
-	why      error // it was given up
-	active   int   // requests in flight
-	failures int   // in a row
-	spared   int   // failures that were not its own
-	doubts   int   // responses that could be a portal's
-	busy     int   // answers that asked to come again later
-	gained   int64 // bytes since the latest failure
-	got      int64 // bytes, waste included
+	why      error   // it was given up
+	active   int     // requests in flight
+	failures int     // in a row
+	spared   int     // failures that were not its own
+	doubts   int     // responses that could be a portal's
+	served   linkSet // whose servers have brought some of it
+	denied   linkSet // whose servers deny it
+	busy     int     // answers that asked to come again later
+	gained   int64   // bytes since the latest failure
+	got      int64   // bytes, waste included
 	due      scheduler.Time
 	ending   bool  // it is being verified, committed or closed
 	verified bool  // its checksum is right

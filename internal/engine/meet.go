@@ -58,6 +58,8 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 	if f.size < 0 {
 		b.meet(reqs, f, resp, !resp.Whole)
 	}
+	f.served.add(t.link)
+	f.denied.remove(t.link)
 	b.use(t.link)
 	b.gather(t)
 	return !t.released // it is where the file is empty

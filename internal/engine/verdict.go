@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+	"time"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
@@ -79,8 +80,7 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		b.setAside(reqs, f, fe.Error())
 		return ending{outcome: event.OutcomeProtocol, retry: true}
 	}
-	b.giveUp(reqs, f, err)
-	return ending{outcome: outcomeOf(fe.Class)}
+	return b.denied(reqs, t, err)
 }
 
 // full says whether an error is about room that is used up, for this file and all
@@ -126,7 +126,11 @@ func (b *batch) fault(t *transfer, outcome event.Outcome, err error) ending {
 	if t.sent < l.failed {
 		return ending{outcome: outcome, retry: true, wait: backoffFirst}
 	}
-	end := b.failedLink(t, outcome, err, 0, b.e.cfg.Tries)
+	var retryAfter time.Duration
+	if fe, ok := errors.AsType[*fetch.Error](err); ok {
+		retryAfter = fe.RetryAfter
+	}
+	end := b.failedLink(t, outcome, err, retryAfter, b.e.cfg.Tries)
 	l.failed = now
 	return end
 }
@@ -137,14 +141,16 @@ func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending 
 	f, now := t.of, b.e.now()
 	b.links[t.link].answered, f.site.answered = true, true
 	f.site.over[t.link].heard = now
+	if b.usable(t.link)&f.served != 0 {
+		return b.fault(t, event.OutcomeStatus, fe)
+	}
 	f.busy++
 	most := busyMost
 	if n := b.e.cfg.Tries; n > 0 {
 		most = min(most, n)
 	}
 	if f.busy >= most {
-		b.giveUp(reqs, f, fmt.Errorf("%w (after %d tries)", fe, f.busy))
-		return ending{outcome: event.OutcomeStatus}
+		return b.denied(reqs, t, fmt.Errorf("%w (after %d tries)", fe, f.busy))
 	}
 	wait := max(backoff(f.busy), fe.RetryAfter)
 	if fe.RetryAfter > 0 {

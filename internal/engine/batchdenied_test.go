@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+)
+
+// TestBatchDenied: what one link's server denies is had over the other link, whose
+// server has it.
+func TestBatchDenied(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusFound, http.StatusUnauthorized, http.StatusNotFound, http.StatusServiceUnavailable} {
+		for _, from := range []int64{1, 20} {
+			t.Run(fmt.Sprint(status, " from ", from), func(t *testing.T) {
+				t.Parallel()
+				bad := &shop{}
+				bad.gate = func(w http.ResponseWriter, _ *http.Request, _ *object) bool {
+					if bad.requests.Load() < from {
+						return false
+					}
+					w.Header().Set("Location", "file:///etc/passwd")
+					w.WriteHeader(status)
+					return true
+				}
+				r := newRig(t, &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: 4 * mib, to: serve(t, bad).Listener.Addr().String()})
+				wares := mixed(serve(t, &shop{}), 60, false)
+				wares = append(wares, ware{base: wares[0].base, size: 10 * mib})
+				r.haul(t.Context(), Batch{}, wares...).right()
+			})
+		}
+	}
+}
+
+// TestBatchDeniedByAll: what no link's server has ends the file, and is not a lost
+// link to anybody.
+func TestBatchDeniedByAll(t *testing.T) {
+	t.Parallel()
+	sh := &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+		if o.body.Seed%3 == 0 {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		return o.body.Seed%3 == 0
+	}}
+	r := newRig(t)
+	wares := mixed(serve(t, sh), 60, false)
+	h := r.haul(t.Context(), Batch{}, wares...)
+	for i := range wares {
+		if (i+1)%3 != 0 {
+			h.has(i)
+			continue
+		}
+		if err := h.errs[event.FileID(i)]; classOf(err) != fetch.Status || !strings.Contains(err.Error(), "404") {
+			t.Errorf("file %d: %v", i, err)
+		}
+		if n := sh.times(wares[i].path); n < 2 || n > 6 {
+			t.Errorf("file %d was asked for %d times", i, n)
+		}
+	}
+	for _, e := range of[event.LinkChanged](&h.outcome) {
+		if e.State == event.LinkLost {
+			t.Errorf("link %d is lost: %s", e.Link, e.Reason)
+		}
+	}
+	h.tidy()
+}
