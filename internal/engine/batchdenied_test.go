@@ -57,7 +57,7 @@ func TestBatchDeniedByAll(t *testing.T) {
 		if err := h.errs[event.FileID(i)]; classOf(err) != fetch.Status || !strings.Contains(err.Error(), "404") {
 			t.Errorf("file %d: %v", i, err)
 		}
-		if n := sh.times(wares[i].path); n < 2 || n > 6 {
+		if n := sh.times(wares[i].path); n < 2 || n > 12 {
 			t.Errorf("file %d was asked for %d times", i, n)
 		}
 	}

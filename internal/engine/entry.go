@@ -14,7 +14,7 @@ const (
 	// guessSize is how many bytes of a file of unknown size are asked for at first:
 	// most files are smaller, and the first response tells.
 	guessSize = int64(1) << 20
-	// maxOpen bounds the files that are open at once.
+	// maxOpen bounds the files that are open at once, as openMost does.
 	maxOpen = 512
 	// journalFrom is the size in bytes from which on a file is journalled while it is
 	// on its way, and kept when the batch is interrupted.

@@ -65,6 +65,7 @@ type linkState struct {
 	gained   int64
 	busy     uint64 // bit s: stream s has requests in flight; of a batch, when last looked
 	streams  uint64 // bit s: stream s has brought something
+	spared   uint64 // bit s: a failure of stream s was put down to there being too many
 	bytes    int64  // of requests that have ended
 	wasted   int64
 	disorder int64 // packets that came out of order

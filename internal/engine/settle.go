@@ -115,7 +115,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return d.unsatisfied(reqs, t, fe)
-	case d.needless(t):
+	case d.spared(t):
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
 	case permanent(fe, d.met(t.link, fe.Class)):
 		return ending{outcome: outcomeOf(fe.Class), lost: err}
@@ -134,6 +134,24 @@ func (o *owner) needless(t *transfer) bool {
 	return l.streams != 0 || slices.ContainsFunc(o.transfers, func(other *transfer) bool {
 		return other.link == t.link && other.stream != t.stream
 	})
+}
+
+// spared says whether a failure counts against nobody: it was needless, and others of
+// its link have brought something since its request, or may, which is believed once of
+// each stream.
+func (d *download) spared(t *transfer) bool {
+	if !d.needless(t) {
+		return false
+	}
+	l := &d.links[t.link]
+	for s, heard := range l.heard {
+		if scheduler.StreamID(s) != t.stream && heard > t.sent {
+			return true
+		}
+	}
+	before := l.spared&(1<<t.stream) != 0
+	l.spared |= 1 << t.stream
+	return !before
 }
 
 // met says whether there was an answer before from where c says that there is

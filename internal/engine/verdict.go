@@ -136,13 +136,19 @@ func (b *batch) fault(t *transfer, outcome event.Outcome, err error) ending {
 }
 
 // busy puts a file off whose server asks for it, and its site's others if it says
-// for how long.
+// for how long. What it says over one link holds for the file only when no other link
+// has better news of it.
 func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending {
 	f, now := t.of, b.e.now()
 	b.links[t.link].answered, f.site.answered = true, true
 	f.site.over[t.link].heard = now
-	if b.usable(t.link)&f.served != 0 {
+	others := b.usable(t.link)
+	switch waits := fe.RetryAfter > 0 && others&^f.denied != 0; { // it may be said of one link only
+	case others&f.served != 0, waits && !b.heardElsewhere(f.site, t.link):
+		f.denied.add(t.link)
 		return b.fault(t, event.OutcomeStatus, fe)
+	case waits:
+		return b.denied(reqs, t, fe)
 	}
 	f.busy++
 	most := busyMost
