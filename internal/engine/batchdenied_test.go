@@ -1,13 +1,21 @@
 package engine
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // TestBatchDenied: what one link's server denies is had over the other link, whose
@@ -67,4 +75,43 @@ func TestBatchDeniedByAll(t *testing.T) {
 		}
 	}
 	h.tidy()
+}
+
+// TestBatchJournalOfHeldFile: a large file that waits for its server has a journal
+// meanwhile.
+func TestBatchJournalOfHeldFile(t *testing.T) {
+	t.Parallel()
+	sh := &shop{}
+	sh.gate = func(w http.ResponseWriter, r *http.Request, o *object) bool {
+		if sh.times(r.URL.Path) > 1 {
+			w.Header().Set("Retry-After", "600")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return true
+		}
+		hijack(w, fmt.Appendf(nil, "HTTP/1.1 206 Partial Content\r\nContent-Length: %d\r\nContent-Range: bytes 0-%d/%d\r\nETag: %s\r\n\r\n",
+			o.body.Size, o.body.Size-1, o.body.Size, o.etag), bytesOf(o.body, 0, 1<<19))
+		return true
+	}
+	r := newRig(t, &testLink{name: "a"})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	enough := errors.New("the journal is there")
+	late := time.AfterFunc(20*time.Second, func() { cancel(errors.New("there is no journal")) })
+	defer late.Stop()
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() {
+		for ctx.Err() == nil {
+			var journal struct{ Done []scheduler.Range }
+			text, err := os.ReadFile(filepath.Join(r.dir, "f0.part.json"))
+			if err == nil && json.Unmarshal(text, &journal) == nil && len(journal.Done) > 0 {
+				cancel(enough)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	h := r.haul(ctx, Batch{}, ware{base: serve(t, sh), size: 2 * journalFrom})
+	if !errors.Is(h.err, enough) {
+		t.Error(h.err)
+	}
 }
