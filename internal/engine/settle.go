@@ -188,9 +188,14 @@ func (d *download) failed(t *transfer, outcome event.Outcome, err error, retryAf
 }
 
 // failedLink counts a failure against its link, which is lost with so many tries in
-// a row; 0: with no number.
+// a row; 0: with no number. The requests that were sent before the last one was
+// counted fail with it.
 func (o *owner) failedLink(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration, tries int) ending {
 	l := &o.links[t.link]
+	if t.sent < l.failed {
+		return ending{outcome: outcome, retry: true, wait: max(backoffFirst, retryAfter)}
+	}
+	l.failed = o.e.now()
 	if l.gained >= worthwhile && !o.whole { // in whole mode everything is lost
 		l.failures = 0
 	}

@@ -119,20 +119,13 @@ func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome,
 	return ending{outcome: outcome, retry: f.fate != failed}
 }
 
-// fault counts a failure against its link. The requests that were sent before the
-// last one was counted fail with it.
+// fault counts a failure against its link.
 func (b *batch) fault(t *transfer, outcome event.Outcome, err error) ending {
-	l, now := &b.links[t.link], b.e.now()
-	if t.sent < l.failed {
-		return ending{outcome: outcome, retry: true, wait: backoffFirst}
-	}
 	var retryAfter time.Duration
 	if fe, ok := errors.AsType[*fetch.Error](err); ok {
 		retryAfter = fe.RetryAfter
 	}
-	end := b.failedLink(t, outcome, err, retryAfter, b.e.cfg.Tries)
-	l.failed = now
-	return end
+	return b.failedLink(t, outcome, err, retryAfter, b.e.cfg.Tries)
 }
 
 // busy puts a file off whose server asks for it, and its site's others if it says

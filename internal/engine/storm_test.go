@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// TestSpared: a stream's failures are put down to there being too many once, or as
+// long as others bring something.
+func TestSpared(t *testing.T) {
+	t.Parallel()
+	d := &download{owner: owner{links: []linkState{{used: true, streams: 1}}}}
+	d.links[0].heard[0] = scheduler.Second
+	failed := &transfer{stream: 1, sent: 2 * scheduler.Second}
+	if !d.spared(failed) || d.spared(failed) {
+		t.Error("it is not spared once")
+	}
+	d.links[0].heard[0] = 3 * scheduler.Second
+	if !d.spared(failed) || !d.spared(failed) {
+		t.Error("others bring something, and it is to blame")
+	}
+	if d.spared(&transfer{stream: 0, sent: 2 * scheduler.Second}) {
+		t.Error("a stream that has brought something is spared")
+	}
+}
+
+// TestOneHoleIsOneTry: requests that come to a halt together are one failure of their
+// link.
+func TestOneHoleIsOneTry(t *testing.T) {
+	t.Parallel()
+	o := newObject(16 * mib)
+	over := make(chan struct{})
+	var mu sync.Mutex
+	held := 0
+	o.gate = func(_ http.ResponseWriter, r *http.Request, n int64) bool {
+		mu.Lock()
+		hold := n > 3 && held < 4
+		if hold {
+			held++
+		}
+		mu.Unlock()
+		if hold {
+			select {
+			case <-r.Context().Done():
+			case <-over:
+			}
+		}
+		return hold
+	}
+	s := serve(t, o)
+	t.Cleanup(func() { close(over) })
+	r := newRig(t, &testLink{name: "a"})
+	r.cfg.Parallelism, r.cfg.Tries, r.cfg.NoFailover = 4, 2, true
+	r.cfg.StallTimeout = 500 * time.Millisecond
+	r.cfg.HTTP.ResponseTimeout = 500 * time.Millisecond
+	r.get(at(t, s, "", "/f")).right(o.body)
+}
