@@ -54,6 +54,7 @@ type queue struct {
 type table struct {
 	streams [MaxStreams]queue
 	blocked uint64 // bit s: there is nothing for stream s now
+	copying uint64 // bit s: stream s fetches a copy; when that loses, its connection is lost
 	helped  int    // what has been taken over for the link; a bound, as two may want the same
 }
 
@@ -73,8 +74,16 @@ func (c *Core) deal(out []Action) []Action {
 		return out
 	}
 	for i := range b.tables {
-		b.tables[i].blocked, b.tables[i].helped = 0, 0
+		b.tables[i].blocked, b.tables[i].helped, b.tables[i].copying = 0, 0, 0
 	}
+	if c.copied > 0 {
+		for i := range c.chunks {
+			if ch := &c.chunks[i]; ch.copy {
+				b.tables[ch.link].copying |= 1 << ch.stream
+			}
+		}
+	}
+	b.lasts = c.lasts()
 	for more := true; more; {
 		more = false
 		for id := range LinkID(len(c.links)) {
@@ -140,9 +149,12 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 	for s := range l.streams.most {
 		q := &t.streams[s]
 		switch {
-		case t.blocked&(1<<s) != 0 || !l.streams.served(s):
+		case (t.blocked|t.copying)&(1<<s) != 0 || !l.streams.served(s):
 			continue
 		case q.requests == 0:
+			if l.requests > 0 && l.warmUp(s).Seconds() > c.batch.lasts {
+				continue // those at work will be done before it has begun
+			}
 			if trips := l.streams.trips(s); !found || least > 0 || trips < fewest {
 				best, found, least, fewest = s, true, 0, trips
 			}
@@ -166,6 +178,24 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 		found = true
 	}
 	return best, found
+}
+
+// lasts is for how many seconds more the job will last.
+func (c *Core) lasts() float64 {
+	rate := (View{c}).SumRate()
+	if !c.batch.stock.last() || rate <= 0 {
+		return forever
+	}
+	return float64(c.left()) / rate
+}
+
+// warmUp is how long it takes an idle connection to its first byte, if that is more
+// than a round trip.
+func (l *link) warmUp(s StreamID) Time {
+	if trips := l.streams.trips(s); trips > 1 {
+		return trips * l.trip()
+	}
+	return 0
 }
 
 // depth is how many requests a connection may have in flight.

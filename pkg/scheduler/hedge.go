@@ -40,6 +40,7 @@ func (c *Core) hedge(thief LinkID, stream StreamID, ch *chunk, out []Action) []A
 	copied.twin, copied.copy = original, true
 	if c.batch != nil {
 		c.adopt(copied, &c.chunks[c.find(original)])
+		c.batch.tables[thief].copying |= 1 << stream
 	}
 	l := &c.links[thief]
 	c.owe(thief, stream, -rest.Len())

@@ -8,9 +8,10 @@ type batch struct {
 	files    int // may be in progress at once; 0: any number
 	tables   []table
 	hunger   []hunger
-	booked   bool // something was told that nobody has acted upon
-	helping  bool // there is nothing left to ask for
-	drySince Time // when all was asked for that could be; Never: it is not
+	booked   bool    // something was told that nobody has acted upon
+	helping  bool    // there is nothing left to ask for
+	drySince Time    // when all was asked for that could be; Never: it is not
+	lasts    float64 // for how many seconds more the job will last
 }
 
 func newBatch(links int) *batch {

@@ -11,8 +11,11 @@ func (c *Core) worthMoving(thief *link, own *outlook, stream StreamID, from *out
 	if thief.robbed > 0 || !thief.est.measured() || ch.got > 0 {
 		return false
 	}
-	alone := own.soonest(thief, stream, ch.left()-ch.over)
-	return end > nowhere*alone && end-alone > movedTrips*own.trip
+	alone, trips := own.soonest(thief, stream, ch.left()-ch.over), float64(movedTrips)
+	if from == own { // the connection that is lost is one of the link's own
+		trips = reconnectRTTs
+	}
+	return end > nowhere*alone && end-alone > trips*own.trip
 }
 
 // move withdraws a request that was not answered, and makes it anew on a stream of

@@ -30,6 +30,7 @@ const (
 	// batchWorth takes the place of worthRTTs where there are many files: more
 	// connections are lost to takeovers than to one file's end.
 	batchWorth = 1
+	ownWorth   = 2
 	// noStream names no stream.
 	noStream StreamID = -1
 )
@@ -273,6 +274,9 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	worth := worthRTTs * own.trip
 	if c.batch != nil {
 		worth = batchWorth * own.trip
+		if from == own { // whom it robs loses its connection to the same bottleneck
+			worth *= ownWorth
+		}
 	}
 	delay := own.delay(thief, stream)
 	rest := float64(from.owed[victim])

@@ -25,6 +25,9 @@ const (
 	// gain is by what factor twice the connections must raise a link's rate to be
 	// worth keeping.
 	gain = 1.1
+	// started round trips after its first bytes a link's connections have left slow
+	// start: what it carried before says nothing about what it can.
+	started = 6
 )
 
 // climb is HAT's question whether more connections would do more.
@@ -53,6 +56,12 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 		l, v := &t.links[i], o.view(i)
 		if !l.up || v.RTT == 0 || !l.told && t.sizes.all.files == 0 {
 			continue // what files of unknown size are worth nobody knows
+		}
+		if l.carried == 0 && v.Rate > 0 {
+			l.carried = max(t.now, 1)
+		}
+		if !l.told && (l.carried == 0 || t.now < l.carried+started*v.RTT) {
+			continue
 		}
 		product := v.product()
 		if !l.told {

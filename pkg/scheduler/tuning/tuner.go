@@ -167,6 +167,7 @@ type link struct {
 	told    bool // plan has been told
 	plan    scheduler.Plan
 	since   scheduler.Time // when it was
+	carried scheduler.Time // when it was first seen to carry something; 0: not yet
 	n       int            // HAT: connections
 	climb   climb
 	fill    fill
