@@ -137,15 +137,19 @@ func (o *owner) needless(t *transfer) bool {
 }
 
 // spared says whether a failure counts against nobody: it was needless, and others of
-// its link have brought something since its request, or may, which is believed once of
-// each stream.
+// its link are served, or may be, which is believed once of each stream.
 func (d *download) spared(t *transfer) bool {
 	if !d.needless(t) {
 		return false
 	}
 	l := &d.links[t.link]
 	for s, heard := range l.heard {
-		if scheduler.StreamID(s) != t.stream && heard > t.sent {
+		if scheduler.StreamID(s) != t.stream && heard > 0 && heard > t.sent-aliveTime {
+			return true
+		}
+	}
+	for _, other := range d.transfers {
+		if other.link == t.link && other.stream != t.stream && other.resp != nil {
 			return true
 		}
 	}
