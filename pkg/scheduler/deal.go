@@ -12,7 +12,7 @@ const (
 	// for bytes, at its part of the link's rate, but not for less than aheadFloor.
 	// Connections are not alike; what is asked for too early costs nothing before
 	// the end of the job.
-	aheadTrips = 2
+	aheadTrips = 1.5
 	aheadFloor = 100 * Millisecond
 	// paceSure and paceSlack: a link is taken to carry no more than that many times
 	// what it has carried of late, once that was measured so often.

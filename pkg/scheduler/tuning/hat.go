@@ -28,6 +28,9 @@ const (
 	// started round trips after its first bytes a link's connections have left slow
 	// start: what it carried before says nothing about what it can.
 	started = 6
+	// climbWorth is how long a job must still last for more connections to be tried: at
+	// its end they are only in each other's way.
+	climbWorth = 8 * scheduler.Second
 )
 
 // climb is HAT's question whether more connections would do more.
@@ -52,6 +55,7 @@ type climb struct {
 // since that is what bounds it while it starts: large files are shared freely, so
 // that few are in progress at a time and all connections can help with the last ones.
 func (t *Tuner) highest(o *Observation, out []Change) []Change {
+	late := t.remaining(o) < climbWorth
 	for i := range t.links {
 		l, v := &t.links[i], o.view(i)
 		if !l.up || v.RTT == 0 || !l.told && t.sizes.all.files == 0 {
@@ -67,6 +71,9 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 		if !l.told {
 			l.n = max(wanted(product), min(few, v.Streams)) // those are open already
 			out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip%s", out)
+			continue
+		}
+		if late && l.climb.before == 0 {
 			continue
 		}
 		before := l.n
