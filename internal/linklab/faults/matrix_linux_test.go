@@ -22,11 +22,10 @@ const seedVar = "MLGET_FAULTS_SEED"
 const shortCells = 84
 
 // openFaults are cells in which the program is known to fail, which the short
-// form leaves out; `make soak` does not. Of a list, files fail because of what one
-// link's server says though another's is good; and streams that wait for 2 s are
-// given up before anything can arrive.
+// form leaves out; `make soak` does not. Streams that wait for 2 s are given up
+// before anything can arrive.
 func openFaults() []string {
-	return []string{"server/*/edge/*/files", "link/latency-2s/*/files"}
+	return []string{"link/latency-2s/*/files"}
 }
 
 // The short form of `make soak`.
