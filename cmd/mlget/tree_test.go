@@ -253,11 +253,15 @@ func hostile(w http.ResponseWriter, r *http.Request) {
 <a href="..%2f..%2fup">f</a><a href="..%5c..%5cup">g</a><a href="ok">ok</a><a href="ok?C=M">ok</a>
 <a href="nul%00l">h</a><a href="line%0aend">i</a><a href="esc%1b[2J">j</a><a href=".profile">k</a>
 <a href="sub%2fname">l</a><a href="`+strings.Repeat("l", 300)+`">m</a><a href="moved/">n</a><a href="not/">o</a>
-<a href="con">p</a><a href="ok.part">q</a>`)
+<a href="con">p</a><a href="ok.part">q</a><a href="bare">r</a>`)
 	case p == "/pub/moved/":
 		http.Redirect(w, r, "/elsewhere/", http.StatusFound)
 	case p == "/elsewhere/":
 		_, _ = io.WriteString(w, head+`<a href="x">x</a>`)
+	case p == "/pub/bare": // as H2O's pages name a directory
+		http.Redirect(w, r, p+"/", http.StatusMovedPermanently)
+	case p == "/pub/bare/":
+		_, _ = io.WriteString(w, head+`<a href="../ok">x</a>`)
 	case p == "/pub/not/":
 		w.WriteHeader(http.StatusInternalServerError)
 	case strings.HasPrefix(p, "/pub/"):
@@ -277,7 +281,7 @@ func TestHostileTree(t *testing.T) {
 	inner := filepath.Join(dir, "a", "b")
 	check(t, os.MkdirAll(inner, 0o755))
 	r := mlget(t, inner, "-r", "-P", "out", server.URL+"/pub/")
-	r.want(t, 7, "/pub/moved/: .*leads out of the directory", "/pub/not/: .*500")
+	r.want(t, 7, "/pub/moved/: .*leads out of the directory", "/pub/not/: .*500", "/pub/bare: .*is a directory")
 	for name := range filesBelow(t, dir) {
 		if !strings.HasPrefix(name, "a/b/out/") {
 			t.Errorf("%q is outside", name)

@@ -97,7 +97,7 @@ func (f *feeder) sendAll(ctx context.Context, files []joblist.Found, e joblist.E
 			continue // it was one already
 		}
 		f.ahead.Store(int64(len(files) - n))
-		job := &engine.Job{URL: u, Size: max(found.Size, 0), Target: store.Target{Sub: e.Dir + "/" + found.Dir}}
+		job := &engine.Job{URL: u, Size: max(found.Size, 0), Listed: true, Target: store.Target{Sub: e.Dir + "/" + found.Dir}}
 		if !f.send(ctx, job) {
 			return false
 		}

@@ -1,9 +1,17 @@
 package engine
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
-// asidesAtOnce bounds how many files are downloaded by themselves at once.
-const asidesAtOnce = 4
+const (
+	// asidesAtOnce bounds how many files are downloaded by themselves at once.
+	asidesAtOnce = 4
+	// denialsAtOnce is that bound for files that a server has denied while nothing
+	// speaks against it: most bring nothing but the same answer over the other links.
+	denialsAtOnce = 16
+)
 
 // asides are the files of a batch that are downloaded by themselves, over connections
 // of their own, with all that Download knows about servers that are odd.
@@ -31,7 +39,7 @@ func (b *batch) leave(reqs context.Context, f *entry) {
 // nextAside begins those downloads that can be begun.
 func (b *batch) nextAside(reqs context.Context) {
 	a := &b.asides
-	for len(a.queue) > 0 && a.out < asidesAtOnce && b.err == nil {
+	for len(a.queue) > 0 && a.out < asidesLike(a.queue[0]) && b.err == nil {
 		f := a.queue[0]
 		a.queue = append(a.queue[:0], a.queue[1:]...)
 		e, err := b.asideEngine()
@@ -51,6 +59,14 @@ func (b *batch) nextAside(reqs context.Context) {
 	}
 }
 
+// asidesLike is how many downloads may be in progress at once to begin that of f.
+func asidesLike(f *entry) int {
+	if f.denied == 0 || slices.ContainsFunc(f.site.over, func(o siteOver) bool { return o.refuted > 0 }) {
+		return asidesAtOnce
+	}
+	return denialsAtOnce
+}
+
 func (b *batch) asideEngine() (*Engine, error) {
 	if n := len(b.asides.idle); n > 0 {
 		e := b.asides.idle[n-1]
@@ -68,6 +84,9 @@ func (b *batch) asideEngine() (*Engine, error) {
 func (b *batch) asideEnded(reqs context.Context, a asideEnd) {
 	b.asides.out--
 	b.asides.idle = append(b.asides.idle, a.e)
+	if a.err == nil && b.err == nil {
+		b.refuted(reqs, a.f)
+	}
 	b.report(a.f, a.res, a.err)
 	b.nextAside(reqs)
 }

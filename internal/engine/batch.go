@@ -108,7 +108,7 @@ func newBatch(e *Engine, spec *Batch) (*batch, error) {
 	}
 	b := &batch{
 		owner: newOwner(e, event.Batch), spec: spec, jobs: spec.Jobs,
-		sites: map[string]*site{}, slots: make(chan struct{}, maxOpen),
+		sites: map[string]*site{}, slots: make(chan struct{}, openMost()),
 	}
 	b.work = b
 	b.chores.done = make(chan chore)

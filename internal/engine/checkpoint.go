@@ -16,7 +16,7 @@ func (b *batch) record(now scheduler.Time) {
 	var files []*entry
 	var done [][]scheduler.Range
 	for _, f := range b.entries {
-		if f.fate == running && f.got > f.saved && f.size >= journalFrom && f.active > 0 {
+		if (f.fate == running || f.fate == held) && f.got > f.saved && f.size >= journalFrom {
 			f.saved, f.saving = f.got, true
 			files, done = append(files, f), append(done, f.done())
 		}

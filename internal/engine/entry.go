@@ -14,7 +14,7 @@ const (
 	// guessSize is how many bytes of a file of unknown size are asked for at first:
 	// most files are smaller, and the first response tells.
 	guessSize = int64(1) << 20
-	// maxOpen bounds the files that are open at once.
+	// maxOpen bounds the files that are open at once, as openMost does.
 	maxOpen = 512
 	// journalFrom is the size in bytes from which on a file is journalled while it is
 	// on its way, and kept when the batch is interrupted.
@@ -57,14 +57,16 @@ type entry struct {
 	begun    bool              // its first request has been made, and it was published
 
 	fate     fate
-	why      error // it was given up
-	active   int   // requests in flight
-	failures int   // in a row
-	spared   int   // failures that were not its own
-	doubts   int   // responses that could be a portal's
-	busy     int   // answers that asked to come again later
-	gained   int64 // bytes since the latest failure
-	got      int64 // bytes, waste included
+	why      error   // it was given up
+	active   int     // requests in flight
+	failures int     // in a row
+	spared   int     // failures that were not its own
+	doubts   int     // responses that could be a portal's
+	served   linkSet // whose servers have brought some of it
+	denied   linkSet // whose servers deny it
+	busy     int     // answers that asked to come again later
+	gained   int64   // bytes since the latest failure
+	got      int64   // bytes, waste included
 	due      scheduler.Time
 	ending   bool  // it is being verified, committed or closed
 	verified bool  // its checksum is right

@@ -22,6 +22,10 @@ func identityOf(resp *fetch.Response) store.Identity {
 // adopt makes resp's object the one that all others must agree with, unless what
 // is there already is of another.
 func (d *download) adopt(t *transfer, resp *fetch.Response, ranges bool) bool {
+	if err := d.job.directory(resp); err != nil {
+		d.fail(err)
+		return false
+	}
 	id := identityOf(resp)
 	if d.resumed > 0 {
 		match := store.SameObject(d.journal, id)

@@ -24,11 +24,22 @@ type Job struct {
 	Stdout   io.Writer
 	Checksum *Checksum // nil: not checked
 	Size     int64     // bytes, as an index told; 0 or less: not known. Of use in a batch only
+	Listed   bool      // the page of a directory named it, as a file
 }
 
 // wish is the name that the file is to have.
 func (j *Job) wish() string {
 	return j.Target.Path(j.URL)
+}
+
+// directory is why a response is not read, of what was listed as a file: the server
+// sent the request on to the same name with a slash, as it does for directories, and
+// the page that answers is none of the files. nil: it is no directory.
+func (j *Job) directory(resp *fetch.Response) error {
+	if !j.Listed || resp.EffectiveURL == nil || resp.EffectiveURL.EscapedPath() != j.URL.EscapedPath()+"/" {
+		return nil
+	}
+	return &fetch.Error{Class: fetch.Protocol, Err: errors.New("it is a directory, though the page that names it does not say so; it is not fetched")}
 }
 
 // openSink finds out where the bytes go, before the network is touched. Where

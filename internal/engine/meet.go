@@ -43,6 +43,11 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 	if t.released || f.fate != running {
 		return false
 	}
+	if err := f.job.directory(resp); err != nil {
+		f.site.answered, f.site.over[t.link].heard = true, t.progress
+		b.giveUp(reqs, f, err)
+		return false
+	}
 	if why := b.unfit(f, t, resp); why != "" {
 		f.site.answer(t.link, resp.Whole, t.progress)
 		b.setAside(reqs, f, why)
@@ -58,6 +63,8 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 	if f.size < 0 {
 		b.meet(reqs, f, resp, !resp.Whole)
 	}
+	f.served.add(t.link)
+	f.denied.remove(t.link)
 	b.use(t.link)
 	b.gather(t)
 	return !t.released // it is where the file is empty

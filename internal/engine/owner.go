@@ -61,10 +61,11 @@ type linkState struct {
 	answered bool           // a response has come
 	guessing bool           // waits for the object's size, having guessed beyond it
 	failures int            // in a row
-	failed   scheduler.Time // when the last of them was counted; of a batch only
+	failed   scheduler.Time // when the last of them was counted
 	gained   int64
 	busy     uint64 // bit s: stream s has requests in flight; of a batch, when last looked
 	streams  uint64 // bit s: stream s has brought something
+	spared   uint64 // bit s: a failure of stream s was put down to there being too many
 	bytes    int64  // of requests that have ended
 	wasted   int64
 	disorder int64          // packets that came out of order

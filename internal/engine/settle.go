@@ -115,7 +115,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return d.unsatisfied(reqs, t, fe)
-	case d.needless(t):
+	case d.spared(t):
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
 	case permanent(fe, d.met(t.link, fe.Class)):
 		return ending{outcome: outcomeOf(fe.Class), lost: err}
@@ -134,6 +134,28 @@ func (o *owner) needless(t *transfer) bool {
 	return l.streams != 0 || slices.ContainsFunc(o.transfers, func(other *transfer) bool {
 		return other.link == t.link && other.stream != t.stream
 	})
+}
+
+// spared says whether a failure counts against nobody: it was needless, and others of
+// its link are served, or may be, which is believed once of each stream.
+func (d *download) spared(t *transfer) bool {
+	if !d.needless(t) {
+		return false
+	}
+	l := &d.links[t.link]
+	for s, heard := range l.heard {
+		if scheduler.StreamID(s) != t.stream && heard > 0 && heard > t.sent-aliveTime {
+			return true
+		}
+	}
+	for _, other := range d.transfers {
+		if other.link == t.link && other.stream != t.stream && other.resp != nil {
+			return true
+		}
+	}
+	before := l.spared&(1<<t.stream) != 0
+	l.spared |= 1 << t.stream
+	return !before
 }
 
 // met says whether there was an answer before from where c says that there is
@@ -170,9 +192,14 @@ func (d *download) failed(t *transfer, outcome event.Outcome, err error, retryAf
 }
 
 // failedLink counts a failure against its link, which is lost with so many tries in
-// a row; 0: with no number.
+// a row; 0: with no number. The requests that were sent before the last one was
+// counted fail with it.
 func (o *owner) failedLink(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration, tries int) ending {
 	l := &o.links[t.link]
+	if t.sent < l.failed {
+		return ending{outcome: outcome, retry: true, wait: max(backoffFirst, retryAfter)}
+	}
+	l.failed = o.e.now()
 	if l.gained >= worthwhile && !o.whole { // in whole mode everything is lost
 		l.failures = 0
 	}

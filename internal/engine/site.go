@@ -35,6 +35,8 @@ type siteOver struct {
 	ranges bool           // it has served one
 	wholes int            // how often it has ignored one
 	heard  scheduler.Time // when it answered last
+	// How many files it has denied that it served over others, in a row.
+	refuted int
 }
 
 func (b *batch) siteOf(u *url.URL) *site {
@@ -60,7 +62,7 @@ func (s *site) waits(now scheduler.Time) bool {
 func (s *site) answer(id scheduler.LinkID, whole bool, now scheduler.Time) {
 	s.answered, s.failures = true, 0
 	o := &s.over[id]
-	o.heard = now
+	o.heard, o.refuted = now, 0
 	if whole {
 		o.wholes++
 	} else {

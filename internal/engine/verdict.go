@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+	"time"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
@@ -79,8 +80,7 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		b.setAside(reqs, f, fe.Error())
 		return ending{outcome: event.OutcomeProtocol, retry: true}
 	}
-	b.giveUp(reqs, f, err)
-	return ending{outcome: outcomeOf(fe.Class)}
+	return b.denied(reqs, t, err)
 }
 
 // full says whether an error is about room that is used up, for this file and all
@@ -119,32 +119,37 @@ func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome,
 	return ending{outcome: outcome, retry: f.fate != failed}
 }
 
-// fault counts a failure against its link. The requests that were sent before the
-// last one was counted fail with it.
+// fault counts a failure against its link.
 func (b *batch) fault(t *transfer, outcome event.Outcome, err error) ending {
-	l, now := &b.links[t.link], b.e.now()
-	if t.sent < l.failed {
-		return ending{outcome: outcome, retry: true, wait: backoffFirst}
+	var retryAfter time.Duration
+	if fe, ok := errors.AsType[*fetch.Error](err); ok {
+		retryAfter = fe.RetryAfter
 	}
-	end := b.failedLink(t, outcome, err, 0, b.e.cfg.Tries)
-	l.failed = now
-	return end
+	return b.failedLink(t, outcome, err, retryAfter, b.e.cfg.Tries)
 }
 
 // busy puts a file off whose server asks for it, and its site's others if it says
-// for how long.
+// for how long. What it says over one link holds for the file only when no other link
+// has better news of it.
 func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending {
 	f, now := t.of, b.e.now()
 	b.links[t.link].answered, f.site.answered = true, true
 	f.site.over[t.link].heard = now
+	others := b.usable(t.link)
+	switch waits := fe.RetryAfter > 0 && others&^f.denied != 0; { // it may be said of one link only
+	case others&f.served != 0, waits && !b.heardElsewhere(f.site, t.link):
+		f.denied.add(t.link)
+		return b.fault(t, event.OutcomeStatus, fe)
+	case waits:
+		return b.denied(reqs, t, fe)
+	}
 	f.busy++
 	most := busyMost
 	if n := b.e.cfg.Tries; n > 0 {
 		most = min(most, n)
 	}
 	if f.busy >= most {
-		b.giveUp(reqs, f, fmt.Errorf("%w (after %d tries)", fe, f.busy))
-		return ending{outcome: event.OutcomeStatus}
+		return b.denied(reqs, t, fmt.Errorf("%w (after %d tries)", fe, f.busy))
 	}
 	wait := max(backoff(f.busy), fe.RetryAfter)
 	if fe.RetryAfter > 0 {

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// TestBatchDenied: what one link's server denies is had over the other link, whose
+// server has it.
+func TestBatchDenied(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusFound, http.StatusUnauthorized, http.StatusNotFound, http.StatusServiceUnavailable} {
+		for _, from := range []int64{1, 20} {
+			t.Run(fmt.Sprint(status, " from ", from), func(t *testing.T) {
+				t.Parallel()
+				bad := &shop{}
+				bad.gate = func(w http.ResponseWriter, _ *http.Request, _ *object) bool {
+					if bad.requests.Load() < from {
+						return false
+					}
+					w.Header().Set("Location", "file:///etc/passwd")
+					w.WriteHeader(status)
+					return true
+				}
+				r := newRig(t, &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: 4 * mib, to: serve(t, bad).Listener.Addr().String()})
+				wares := mixed(serve(t, &shop{}), 60, false)
+				wares = append(wares, ware{base: wares[0].base, size: 10 * mib})
+				r.haul(t.Context(), Batch{}, wares...).right()
+			})
+		}
+	}
+}
+
+// TestBatchDeniedByAll: what no link's server has ends the file, and is not a lost
+// link to anybody.
+func TestBatchDeniedByAll(t *testing.T) {
+	t.Parallel()
+	sh := &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+		if o.body.Seed%3 == 0 {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		return o.body.Seed%3 == 0
+	}}
+	r := newRig(t)
+	wares := mixed(serve(t, sh), 60, false)
+	h := r.haul(t.Context(), Batch{}, wares...)
+	for i := range wares {
+		if (i+1)%3 != 0 {
+			h.has(i)
+			continue
+		}
+		if err := h.errs[event.FileID(i)]; classOf(err) != fetch.Status || !strings.Contains(err.Error(), "404") {
+			t.Errorf("file %d: %v", i, err)
+		}
+		if n := sh.times(wares[i].path); n < 2 || n > 12 {
+			t.Errorf("file %d was asked for %d times", i, n)
+		}
+	}
+	for _, e := range of[event.LinkChanged](&h.outcome) {
+		if e.State == event.LinkLost {
+			t.Errorf("link %d is lost: %s", e.Link, e.Reason)
+		}
+	}
+	h.tidy()
+}
+
+// TestBatchJournalOfHeldFile: a large file that waits for its server has a journal
+// meanwhile.
+func TestBatchJournalOfHeldFile(t *testing.T) {
+	t.Parallel()
+	sh := &shop{}
+	sh.gate = func(w http.ResponseWriter, r *http.Request, _ *object) bool {
+		if sh.times(r.URL.Path) == 1 {
+			return false
+		}
+		w.Header().Set("Retry-After", "600")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	}
+	r := newRig(t, &testLink{name: "a"})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	enough := errors.New("the journal is there")
+	late := time.AfterFunc(20*time.Second, func() { cancel(errors.New("there is no journal")) })
+	defer late.Stop()
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() {
+		for ctx.Err() == nil {
+			var journal struct{ Done []scheduler.Range }
+			text, err := os.ReadFile(filepath.Join(r.dir, "f0.part.json"))
+			if err == nil && json.Unmarshal(text, &journal) == nil && len(journal.Done) > 0 {
+				cancel(enough)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	h := r.haul(ctx, Batch{}, ware{base: serve(t, sh), size: 2 * journalFrom})
+	if !errors.Is(h.err, enough) {
+		t.Error(h.err)
+	}
+}

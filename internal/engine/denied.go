@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// refutedFrom is how many files in a row a link's server may deny that others had,
+// before the link is given up.
+const refutedFrom = 3
+
+// denied decides what it means that the server of a link denies a file, for good or
+// after many tries. Each link may have a server of its own: it is the file's error
+// only if no usable link is left that has not been denied it. Where another one has
+// served it, the link is to blame; where none has, a download of its own asks all.
+func (b *batch) denied(reqs context.Context, t *transfer, err error) ending {
+	f, outcome := t.of, outcomeOf(classOf(err))
+	f.denied.add(t.link)
+	f.served.remove(t.link)
+	others := b.usable(t.link)
+	switch {
+	case others&f.served != 0:
+		return b.fault(t, outcome, err)
+	case others&^f.denied != 0:
+		f.why = err
+		b.setAside(reqs, f, err.Error())
+		return ending{outcome: outcome, retry: true}
+	}
+	b.giveUp(reqs, f, err)
+	return ending{outcome: outcome}
+}
+
+// refuted notes that a file was had over other links than those whose servers have
+// denied it, and gives up a link of which that comes too often.
+func (b *batch) refuted(reqs context.Context, f *entry) {
+	for i := range b.links {
+		id := scheduler.LinkID(i)
+		if !f.denied.has(id) || b.usable(id) == 0 {
+			continue
+		}
+		if f.site.over[id].refuted++; f.site.over[id].refuted >= refutedFrom && !b.heardElsewhere(f.site, id) {
+			b.lose(reqs, id, f.why)
+		}
+	}
+}
+
+// heardElsewhere says whether a link is of use for other sites.
+func (b *batch) heardElsewhere(s *site, id scheduler.LinkID) bool {
+	for _, other := range b.sites {
+		if other != s && other.over[id].heard > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// usable are the links that can still be asked, but for one.
+func (b *batch) usable(but scheduler.LinkID) (s linkSet) {
+	for i := range b.links {
+		if l := &b.links[i]; l.there && !l.lost && !l.capped && scheduler.LinkID(i) != but {
+			s.add(scheduler.LinkID(i))
+		}
+	}
+	return s
+}
+
+// linkSet is a set of links, of which there are fewer than 64; bit i is link i.
+type linkSet uint64
+
+func (s *linkSet) add(id scheduler.LinkID)     { *s |= 1 << id }
+func (s *linkSet) remove(id scheduler.LinkID)  { *s &^= 1 << id }
+func (s linkSet) has(id scheduler.LinkID) bool { return s&(1<<id) != 0 }

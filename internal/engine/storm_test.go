@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// TestSpared: a stream's failures are put down to there being too many once, or as
+// long as others bring something.
+func TestSpared(t *testing.T) {
+	t.Parallel()
+	d := &download{owner: owner{links: []linkState{{used: true, streams: 1}}}}
+	d.links[0].heard[0] = scheduler.Second
+	failed := &transfer{stream: 1, sent: 5 * scheduler.Second}
+	if first, second := d.spared(failed), d.spared(failed); !first || second {
+		t.Errorf("spared: %v, then %v", first, second)
+	}
+	d.links[0].heard[0] = 4 * scheduler.Second
+	for range 2 {
+		if !d.spared(failed) {
+			t.Error("others bring something, and it is to blame")
+		}
+	}
+	if d.spared(&transfer{stream: 0, sent: 5 * scheduler.Second}) {
+		t.Error("a stream that has brought something is spared")
+	}
+}
+
+// TestOneHoleIsOneTry: requests that come to a halt together are one failure of their
+// link.
+func TestOneHoleIsOneTry(t *testing.T) {
+	t.Parallel()
+	o := newObject(16 * mib)
+	over := make(chan struct{})
+	var noticed atomic.Bool
+	o.gate = func(_ http.ResponseWriter, r *http.Request, n int64) bool {
+		hold := n > 3 && !noticed.Load()
+		if hold {
+			select {
+			case <-r.Context().Done():
+				noticed.Store(true)
+			case <-over:
+			}
+		}
+		return hold
+	}
+	s := serve(t, o)
+	t.Cleanup(func() { close(over) })
+	r := newRig(t, &testLink{name: "a"})
+	r.cfg.Parallelism, r.cfg.Tries, r.cfg.NoFailover = 4, 2, true
+	r.cfg.StallTimeout = time.Second
+	r.cfg.HTTP.ResponseTimeout = time.Second
+	r.get(at(t, s, "", "/f")).right(o.body)
+}
