@@ -41,10 +41,13 @@ type Link struct {
 	returns  atomic.Int64 // how often its interface said that something is new
 	moves    atomic.Int64 // how often its connections lost their ground; counted before arrivals
 	arrivals atomic.Int64 // how often it came: 0 of a spare link
+	late     atomic.Int64 // the round trip as the latest handshakes have it, in ns; 0: none
 
 	mu     sync.Mutex
 	net    Network          // nil of a spare link
 	rtt    time.Duration    // the least since it last moved; 0: none
+	shook  [3]time.Duration // what the latest handshakes measured
+	shakes int              // how many there were
 	totals event.LinkTotals // over the run
 
 	segments segmentCount
@@ -92,7 +95,8 @@ func (l *Link) Renew(n Network, moved bool) {
 	l.mu.Lock()
 	l.net = n
 	if moved {
-		l.rtt = 0
+		l.rtt, l.shakes = 0, 0
+		l.late.Store(0)
 	}
 	l.mu.Unlock()
 	if moved {
@@ -138,7 +142,15 @@ func (l *Link) Totals() event.LinkTotals {
 }
 
 // RoundTrip implements fetch.Trace.
-func (l *Link) RoundTrip(rtt time.Duration) { l.sawRTT(rtt) }
+func (l *Link) RoundTrip(rtt time.Duration) {
+	l.sawRTT(rtt)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shook[l.shakes%len(l.shook)] = rtt
+	l.shakes++
+	// The least of them: one alone may have lost a packet.
+	l.late.Store(int64(slices.Min(l.shook[:min(l.shakes, len(l.shook))])))
+}
 
 // ConnOpened implements fetch.Trace.
 func (l *Link) ConnOpened(local, remote net.Addr, _ string, rtt time.Duration) {

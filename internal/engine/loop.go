@@ -79,14 +79,17 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	if o.core.RTT(t.link) == 0 { // its handshake tells before any byte does
 		trip = o.e.links[t.link].roundTrip(nil)
 	}
-	if t.released || got == t.told && trip == 0 {
+	shook := scheduler.Time(o.e.links[t.link].late.Load())
+	if t.released || got == t.told && trip == 0 && shook == o.links[t.link].shook {
 		return
 	}
+	o.links[t.link].shook = shook
 	if got != t.told {
 		o.gain(t, got)
 	}
 	o.step(reqs, scheduler.Input{
 		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, RTT: trip, Reordered: o.links[t.link].disorder,
+		Handshake: shook,
 	})
 }
 

@@ -122,7 +122,7 @@ func (c *Core) tooLate(l *link) bool {
 // request that is sent now; 0 while its rate is unknown.
 func (c *Core) runway(l *link) float64 {
 	// The conversion forbids a fused multiply-add where this is inlined.
-	return float64(jitMargin*l.est.rate*l.rtt.Seconds()) / float64(l.streams.most)
+	return float64(jitMargin*l.est.rate*l.answerTrip().Seconds()) / float64(l.streams.most)
 }
 
 // request gives a link free bytes, as many as the policy says.
@@ -168,7 +168,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	}
 	l := &c.links[id]
 	if l.requests == 0 {
-		l.lastByte = c.now
+		l.lastByte, l.began = c.now, l.received
 	}
 	if !c.busy(id, stream) {
 		l.streams.heard[stream] = c.now
@@ -176,11 +176,12 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	if c.batch != nil {
 		c.batch.tables[id].streams[stream].requests++
 	}
+	alone := l.alone(stream)
 	l.asked, l.duty.asked = true, true
 	l.requests++
 	c.owe(id, stream, r.Len())
 	l.assigned += r.Len()
-	c.append(chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, twin: NoChunk})
+	c.append(chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, twin: NoChunk, alone: alone})
 	c.nextID++
 	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: c.nextID - 1, Range: r})
 }

@@ -25,7 +25,11 @@ type link struct {
 	probing   bool // a banned link's small request is under way
 	bans      int  // in a row
 	notBefore Time // end of a ban, or of the wait after a failure
-	rtt       Time
+	rtt       Time // the least
+	handshake Time // as the latest handshakes had it; 0 while unknown
+	lag       lag
+	began     int64 // bytes that it had received when it last began to work
+	inVain    uint8 // releases in a row for silence, with nothing received
 	est       estimator
 	asked     bool  // it has been given work since it came up
 	requests  int   // in flight
@@ -196,6 +200,9 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	if in.RTT > 0 && (l.rtt == 0 || in.RTT < l.rtt) {
 		l.rtt = in.RTT
 	}
+	if in.Handshake > 0 {
+		l.handshake = in.Handshake
+	}
 	l.streams.loss.reordered = max(l.streams.loss.reordered, in.Reordered)
 	// A shrunk chunk may report bytes beyond its new end: they are waste.
 	got := min(max(in.Bytes, ch.got), ch.rng.Len())
@@ -203,6 +210,10 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	l.duty.spent = min(unsized, l.duty.spent+seen-ch.seen)
 	ch.seen = seen
 	if fresh := got - ch.got; fresh > 0 || in.Bytes > ch.got {
+		if ch.alone && ch.got == 0 {
+			l.lag.saw(c.now - ch.issued)
+		}
+		l.inVain = 0
 		ch.got = got
 		if c.batch != nil {
 			c.came(ch, fresh)
@@ -262,6 +273,9 @@ func (c *Core) end(i int, out []Action) []Action {
 		l.est.idle(l.received)
 		l.pace.pause()
 	}
+	if ch.left() > 0 {
+		l.streams.broken |= 1 << ch.stream
+	}
 	c.drop(i)
 	if !ch.copy {
 		c.owe(ch.link, ch.stream, -ch.left())
@@ -290,6 +304,7 @@ func (c *Core) release(id LinkID, out []Action) []Action {
 func (l *link) forget(cfg *Config) {
 	l.est.forget()
 	l.asked, l.rtt, l.robbed = false, 0, 0
+	l.handshake, l.lag, l.inVain = 0, lag{}, 0
 	l.pace = pace{}
 	l.duty.trouble = Never
 	l.streams = streams{most: cfg.firstStreams(), batch: cfg.Batch, loss: loss{reordered: l.streams.loss.reordered}}
@@ -311,7 +326,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		l.terms = in.Terms
 		c.rations.take(&in.Terms)
 	}
-	l.duty.trouble = Never
+	l.duty.trouble, l.inVain = Never, 0
 	if !l.up {
 		l.up = true
 		l.notBefore = c.now

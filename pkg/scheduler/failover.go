@@ -1,5 +1,7 @@
 package scheduler
 
+import "math"
+
 const (
 	// staticLimit is the rate in bytes per second under which a link is too
 	// slow to keep: 100 kbit/s (skjolden, 8.2.4, "Static – slow link").
@@ -46,7 +48,7 @@ func (c *Core) failover(out []Action) []Action {
 		switch {
 		case !l.up:
 		case l.banned && l.probing:
-			if c.now-l.lastByte > max(silentRTTs*l.rtt, probeFor) {
+			if c.now-l.lastByte > l.probeLimit() {
 				out = c.release(id, out)
 				out = c.ban(id, out)
 			}
@@ -55,6 +57,9 @@ func (c *Core) failover(out []Action) []Action {
 				out = c.probe(id, out)
 			}
 		case l.requests > 0 && (c.silent(l) && c.anotherServes(id, 0) || c.slow(l) && c.anotherServes(id, 2*staticLimit)):
+			if l.received == l.began && l.inVain < math.MaxUint8 {
+				l.inVain++
+			}
 			out = c.release(id, out)
 			out = c.ban(id, out)
 		case l.requests > 1:
@@ -90,7 +95,7 @@ func (c *Core) silent(l *link) bool {
 	default:
 		limit = silentConnect
 	}
-	return c.now-l.lastByte > max(silentRTTs*l.rtt, limit)
+	return c.now-l.lastByte > l.patient(limit, l.inVain)
 }
 
 // slow says whether l has been below a limit for a while. The dynamic rule
@@ -129,10 +134,13 @@ func (c *Core) anotherServes(id LinkID, least float64) bool {
 	return false
 }
 
+// banFor is how long a ban lasts after so many in a row.
+func banFor(bans int) Time { return min(banMost, banFirst<<min(max(0, bans-bansInRow), 10)) }
+
 // ban takes the link out of the pool for a while.
 func (c *Core) ban(id LinkID, out []Action) []Action {
 	l := &c.links[id]
-	wait := min(banMost, banFirst<<min(max(0, l.bans-bansInRow), 10))
+	wait := banFor(l.bans)
 	l.bans++
 	l.banned = true
 	l.duty.trouble = min(l.duty.trouble, c.now)

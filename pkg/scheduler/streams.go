@@ -1,5 +1,7 @@
 package scheduler
 
+import "math"
+
 // One TCP connection fills most links, and a second one on LTE does harm: it has
 // to build up its carrier aggregation anew (skjolden, 4.4.3.3). There are two
 // exceptions, and in both more connections are tried only on what was seen.
@@ -58,11 +60,13 @@ type streams struct {
 	batch   bool     // they serve many files
 	worked  uint64   // bit s: stream s has brought something
 	refused uint64   // bit s: stream s was not served while others were
+	broken  uint64   // bit s: a request of stream s was cut short, and nothing has come since
 	loss    loss
 	heard   [MaxStreams]Time // when each received its last byte, or was asked for its first
 	// A request before this one was cut short, and none from it on has brought
 	// anything; 0: none was.
-	cut [MaxStreams]ChunkID
+	cut    [MaxStreams]ChunkID
+	inVain [MaxStreams]uint8 // releases in a row for silence, with nothing received
 	// What each connection has brought, in bytes.
 	opened [MaxStreams]int64
 
@@ -186,6 +190,8 @@ func (s *streams) hear(ch *chunk, bytes int64, now Time) {
 	s.opened[ch.stream] += bytes
 	s.heard[ch.stream] = now
 	s.worked |= 1 << ch.stream
+	s.broken &^= 1 << ch.stream
+	s.inVain[ch.stream] = 0
 	if ch.id >= s.cut[ch.stream] {
 		s.cut[ch.stream] = 0
 	}
@@ -242,7 +248,7 @@ func (c *Core) busy(id LinkID, stream StreamID) bool {
 // long: a look at the streams is cheaper than one at all requests.
 func (c *Core) anyOverdue(id LinkID) bool {
 	l := &c.links[id]
-	least := longest(min(silentAgain, silentConnect), silentRTTs, l.rtt)
+	least := l.patient(min(silentAgain, silentConnect), 0)
 	for i := range c.batch.tables[id].streams {
 		if c.batch.tables[id].streams[i].requests > 0 && c.now-l.streams.heard[i] > least {
 			return true
@@ -259,20 +265,29 @@ func (c *Core) prune(id LinkID, out []Action) []Action {
 	if s.most == 1 || c.batch != nil && !c.anyOverdue(id) {
 		return out
 	}
+	inVain := uint64(0) // bit s: stream s has waited for nothing
 	for i := 0; i < len(c.chunks); i++ {
 		ch := &c.chunks[i]
 		limit := silentAgain
 		if s.worked&(1<<ch.stream) == 0 {
 			limit = silentConnect
 		}
-		if ch.link != id || c.now-s.heard[ch.stream] <= longest(limit, silentRTTs, l.rtt) || !s.flowing(ch.stream, c.now) {
+		if ch.link != id || c.now-s.heard[ch.stream] <= l.patient(limit, s.inVain[ch.stream]) || !s.flowing(ch.stream, c.now) {
 			continue
 		}
 		if c.needless(ch) {
 			s.refuse(ch.stream)
 		}
+		if ch.got == 0 {
+			inVain |= 1 << ch.stream
+		}
 		out = c.end(i, append(out, cancel(ch)))
 		i--
+	}
+	for stream := range s.most {
+		if inVain&(1<<stream) != 0 && s.inVain[stream] < math.MaxUint8 {
+			s.inVain[stream]++
+		}
 	}
 	return out
 }

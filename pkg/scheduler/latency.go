@@ -1,0 +1,69 @@
+package scheduler
+
+// A link's least round trip is kept for as long as the link is up, and its latency
+// may have grown a hundredfold since: a phone that has gone to a slower network, a
+// queue that never empties. Three things tell of it, and each is used where it can
+// be trusted: how long requests took to be answered that nothing delayed, for when
+// the next one should be sent; what the latest handshakes measured, for how long a
+// silence must be; and that waiting so long was in vain before, for the same.
+const (
+	// lagSamples is how many of the latest waits count: the least of them, as one
+	// may have been the server's or a lost packet's.
+	lagSamples = 3
+	// silentMost bounds what silence limits grow to by doubling.
+	silentMost = 30 * Second
+	// probeMost bounds how long a probe may take. That is enough for name,
+	// connection, TLS and request at a round trip of 2 s.
+	probeMost = 10 * Second
+)
+
+// lag is what was seen of a link's latency of late.
+type lag struct {
+	waits [lagSamples]Time // of the latest requests that were alone, from request to first byte
+	n     int              // how many there were
+}
+
+// saw notes that a request which nothing delayed got its first byte after wait.
+func (g *lag) saw(wait Time) {
+	g.waits[g.n%lagSamples] = max(0, wait-rateWindow/2) // bytes are told of now and then
+	g.n++
+}
+
+// least is the shortest of the latest waits; 0: there were none.
+func (g *lag) least() Time {
+	least := Never
+	for _, w := range g.waits[:min(g.n, lagSamples)] {
+		least = min(least, w)
+	}
+	if least == Never {
+		return 0
+	}
+	return least
+}
+
+// answerTrip is how long the link takes to answer: its round trip, or what requests
+// that were alone have waited where that is longer.
+func (l *link) answerTrip() Time { return max(l.rtt, l.lag.least()) }
+
+// patient is a silence limit: silentRTTs round trips as the latest handshakes have
+// them, at least floor, and twice as long for each wait in vain.
+func (l *link) patient(floor Time, inVain uint8) Time {
+	limit := longest(floor, silentRTTs, max(l.rtt, l.handshake))
+	if limit >= silentMost {
+		return limit
+	}
+	return min(silentMost, limit<<min(inVain, 8))
+}
+
+// probeLimit is how long a banned link's probe may take: probeFor, and as long as the
+// wait before it once bans get longer, since the link may be slow to answer.
+func (l *link) probeLimit() Time {
+	return max(silentRTTs*l.rtt, min(probeMost, max(probeFor, banFor(l.bans-1))))
+}
+
+// alone says whether a request that is made now on a stream finds its connection
+// open and nothing else in flight on its link.
+func (l *link) alone(stream StreamID) bool {
+	s := &l.streams
+	return l.requests == 0 && (s.worked&^s.broken)&(1<<stream) != 0 && s.cut[stream] == 0
+}

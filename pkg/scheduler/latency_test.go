@@ -1,0 +1,130 @@
+package scheduler
+
+import (
+	"slices"
+	"testing"
+)
+
+// A connection that waited in vain gets twice as long the next time, so that where
+// every answer takes long some connection gets one.
+func TestAStreamThatWaitedInVainMayTakeLonger(t *testing.T) {
+	r := newRig(t, Config{Links: 1, Policy: &naive{}, Size: 1 << 40, Parallelism: 2})
+	r.up(1)
+	got := map[ChunkID]int64{}
+	r.flow(500*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
+	asked, at := ChunkID(1), r.now
+	var waited []Time
+	for r.now < 40*Second && len(waited) < 4 {
+		for _, a := range r.flow(10*Millisecond, map[ChunkID]float64{0: 1e6}, got) {
+			switch {
+			case a.Kind == Cancel && a.Chunk == asked:
+				waited = append(waited, (r.now-at)/(100*Millisecond))
+			case a.Kind == Start && a.Stream == 1:
+				asked, at = a.Chunk, r.now
+			}
+		}
+	}
+	if want := []Time{15, 15, 30, 60}; !slices.Equal(waited, want) {
+		t.Fatalf("tenths of seconds until it was given up: %v, want %v", waited, want)
+	}
+	r.flow(10*Millisecond, map[ChunkID]float64{asked: 1e6}, map[ChunkID]int64{})
+	if n := r.core.links[0].streams.inVain[1]; n != 0 {
+		t.Errorf("after a byte it still has waited %d times", n)
+	}
+}
+
+func TestLimitsOfSilenceGrowAndAreBounded(t *testing.T) {
+	for _, tt := range []struct {
+		rtt, handshake Time
+		inVain         uint8
+		want           Time
+	}{
+		{rtt: 10 * Millisecond, want: silentAgain},
+		{rtt: 10 * Millisecond, handshake: 2 * Second, want: 12 * Second},
+		{rtt: 2 * Second, handshake: 10 * Millisecond, want: 12 * Second},
+		{rtt: 10 * Millisecond, inVain: 2, want: 4 * silentAgain},
+		{rtt: 10 * Millisecond, inVain: 255, want: silentMost},
+		{rtt: 10 * Second, inVain: 1, want: 60 * Second},
+	} {
+		l := link{rtt: tt.rtt, handshake: tt.handshake}
+		if got := l.patient(silentAgain, tt.inVain); got != tt.want {
+			t.Errorf("%+v: %v s", tt, got.Seconds())
+		}
+	}
+}
+
+func TestAProbeMayTakeAsLongAsTheBanBeforeIt(t *testing.T) {
+	for bans, want := range map[int]Time{1: probeFor, bansInRow: probeFor, bansInRow + 3: 1200 * Millisecond, 100: probeMost} {
+		if got := (&link{bans: bans}).probeLimit(); got != want {
+			t.Errorf("after %d bans: %v s", bans, got.Seconds())
+		}
+	}
+}
+
+// A link whose handshake took 10 ms, and which answers after 2 s now, is asked for the
+// next bytes 2 s ahead, not when it has run dry.
+func TestALinkThatHasBecomeSlowToAnswerIsAskedEarlier(t *testing.T) {
+	r := newRig(t, Config{Links: 1, Policy: &algorithm1{limit: 1 << 20}, Size: 1 << 40})
+	r.step(Input{Kind: LinkUp, RTT: 10 * Millisecond})
+	r.step(Input{Kind: Tick})
+	got := map[ChunkID]int64{}
+	l := &r.core.links[0]
+	if r.flow(400*Millisecond, map[ChunkID]float64{0: 1e6}, got); l.lag.n != 0 {
+		t.Fatal("the first request, for which a connection was made, was counted")
+	}
+	// All that was asked for while bytes came, and then one that nothing delays.
+	for l.lag = (lag{}); len(r.core.chunks) > 1 || r.core.chunks[0].issued < r.now; {
+		ch := r.core.chunks[0]
+		r.step(Input{Kind: Finished, Chunk: ch.id, Bytes: ch.rng.Len()})
+	}
+	id := r.core.chunks[0].id
+	for range 2 * Second / (10 * Millisecond) {
+		r.now += 10 * Millisecond
+		r.step(Input{Kind: Tick})
+	}
+	r.step(Input{Kind: Progress, Chunk: id, Bytes: 1000})
+	if trip := l.answerTrip(); trip < 1900*Millisecond || trip > 2*Second {
+		t.Fatalf("the link is taken to answer within %v s", trip.Seconds())
+	}
+	if l.rtt != 10*Millisecond {
+		t.Errorf("its least round trip is %v s", l.rtt.Seconds())
+	}
+	l.est.rate = 1e6
+	if ahead := r.core.runway(l); ahead < 3.8e6 {
+		t.Errorf("it is asked only %.0f bytes ahead", ahead)
+	}
+	// A request that is answered sooner counts for more.
+	l.lag.saw(100 * Millisecond)
+	if trip := l.answerTrip(); trip != 50*Millisecond {
+		t.Errorf("then within %v s", trip.Seconds())
+	}
+}
+
+// FAULTS 1: a link that is alone and banned is asked as any other is, for as long as
+// it takes, so that what goes wrong counts.
+func TestABannedLinkThatIsTheLastIsAskedNormally(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &naive{}, Size: 1 << 30})
+	r.up(2)
+	got := map[ChunkID]int64{}
+	r.flow(300*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
+	r.core.ban(0, r.core.release(0, nil))
+	r.step(Input{Kind: LinkDown, Link: 1})
+	asked := NoChunk
+	for end := r.now + 20*Second; r.now < end; {
+		for _, a := range r.flow(10*Millisecond, nil, got) {
+			switch {
+			case a.Kind == Start && asked == NoChunk:
+				asked = a.Chunk
+			case a.Kind == Cancel || a.Kind == Ban:
+				t.Fatalf("at %v s: %+v", r.now.Seconds(), a)
+			}
+		}
+	}
+	if asked == NoChunk || r.core.links[0].banned {
+		t.Fatal("the last link was not asked")
+	}
+	r.step(Input{Kind: Failed, Chunk: asked, Wait: Second})
+	if l := &r.core.links[0]; l.banned || l.notBefore != r.now+Second {
+		t.Errorf("its failure did not count: %+v", l.notBefore)
+	}
+}
