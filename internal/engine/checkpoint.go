@@ -16,9 +16,14 @@ func (b *batch) record(now scheduler.Time) {
 	var files []*entry
 	var done [][]scheduler.Range
 	for _, f := range b.entries {
-		if (f.fate == running || f.fate == held) && f.got > f.saved && f.size >= journalFrom {
-			f.saved, f.saving = f.got, true
-			files, done = append(files, f), append(done, f.done())
+		if f.fate != running && f.fate != held || f.got == 0 || f.size < journalFrom {
+			continue
+		}
+		// Not what was counted: the scheduler may still have to be told of some of it.
+		there := f.done()
+		if n := length(there); n > f.saved {
+			f.saved, f.saving = n, true
+			files, done = append(files, f), append(done, there)
 		}
 	}
 	if len(files) == 0 {
@@ -60,4 +65,12 @@ func (b *batch) recorded(reqs context.Context, c chore) {
 		}
 		b.unsettled = append(b.unsettled, f)
 	}
+}
+
+// length is how many bytes ranges have together.
+func length(ranges []scheduler.Range) (n int64) {
+	for _, r := range ranges {
+		n += r.Len()
+	}
+	return n
 }

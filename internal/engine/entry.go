@@ -71,7 +71,7 @@ type entry struct {
 	ending   bool  // it is being verified, committed or closed
 	verified bool  // its checksum is right
 	saving   bool  // a checkpoint is being made
-	saved    int64 // of got, at the latest checkpoint
+	saved    int64 // bytes, at the latest checkpoint
 
 	place place
 }
