@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -82,15 +83,20 @@ func TestBatchDeniedByAll(t *testing.T) {
 func TestBatchJournalOfHeldFile(t *testing.T) {
 	t.Parallel()
 	sh := &shop{}
+	rig := newRig(t, &testLink{name: "a"})
 	sh.gate = func(w http.ResponseWriter, r *http.Request, _ *object) bool {
 		if sh.times(r.URL.Path) == 1 {
 			return false
 		}
+		// Not before something has come: a file that has to wait is asked for no more.
+		for i := 0; i < 500 && !begun(filepath.Join(rig.dir, "f0.part")); i++ {
+			time.Sleep(20 * time.Millisecond)
+		}
+		time.Sleep(200 * time.Millisecond)
 		w.Header().Set("Retry-After", "600")
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return true
 	}
-	r := newRig(t, &testLink{name: "a"})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	enough := errors.New("the journal is there")
@@ -101,15 +107,27 @@ func TestBatchJournalOfHeldFile(t *testing.T) {
 	watching.Go(func() {
 		for ctx.Err() == nil {
 			var journal struct{ Done []scheduler.Range }
-			text, err := os.ReadFile(filepath.Join(r.dir, "f0.part.json"))
+			text, err := os.ReadFile(filepath.Join(rig.dir, "f0.part.json"))
 			if err == nil && json.Unmarshal(text, &journal) == nil && len(journal.Done) > 0 {
 				cancel(enough)
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
 	})
-	h := r.haul(ctx, Batch{}, ware{base: serve(t, sh), size: 2 * journalFrom})
+	h := rig.haul(ctx, Batch{}, ware{base: serve(t, sh), size: 2 * journalFrom})
 	if !errors.Is(h.err, enough) {
 		t.Error(h.err)
 	}
+}
+
+// begun says whether the last of the first bytes that are asked for is in a file.
+func begun(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	tail := make([]byte, 64)
+	n, _ := f.ReadAt(tail, 256<<10-int64(len(tail)))
+	return slices.ContainsFunc(tail[:n], func(b byte) bool { return b != 0 })
 }
