@@ -51,7 +51,7 @@ func TestOneHoleIsOneTry(t *testing.T) {
 	s := serve(t, o)
 	t.Cleanup(func() { close(over) })
 	r := newRig(t, &testLink{name: "a"})
-	r.cfg.Parallelism, r.cfg.Tries, r.cfg.NoFailover = 4, 2, true
+	r.cfg.Parallelism, r.cfg.Tries, r.cfg.NoFailover = 8, 5, true
 	r.cfg.StallTimeout = time.Second
 	r.cfg.HTTP.ResponseTimeout = time.Second
 	r.get(at(t, s, "", "/f")).right(o.body)
