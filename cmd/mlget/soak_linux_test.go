@@ -222,6 +222,8 @@ func TestSoakFiles(t *testing.T) {
 	}
 	check(t, os.WriteFile(filepath.Join(dir, "list"), []byte(list.String()), 0o600))
 	p := startMlget(t, dir, "-q", "--power", "none", "-P", "out", "-i", "list", "--report", "r.json")
+	// 512 files and 64 connections, and what else a program has: not more with more files.
+	const mostOpen = 512 + 64 + 32
 	over := make(chan struct{})
 	var sampled sync.WaitGroup
 	var early, late holding // the most in the first fifth, and in the last
@@ -261,7 +263,7 @@ func TestSoakFiles(t *testing.T) {
 	rep := readReport(t, filepath.Join(dir, "r.json"))
 	t.Logf("descriptors: %d early, %d late; %d bytes of memory; %d connections; %.1f s", early.descriptors, late.descriptors,
 		rep.MaxRSSBytes, rep.Links[0].Connections, rep.Seconds)
-	if len(got) != files || rep.FilesDone != files || rep.MaxRSSBytes > 60e6 || early.descriptors == 0 || late.descriptors > early.descriptors*5/4+16 {
+	if len(got) != files || rep.FilesDone != files || rep.MaxRSSBytes > 60e6 || max(early.descriptors, late.descriptors) > mostOpen {
 		t.Errorf("%d files, %d of them in the report; %d descriptors early, %d late; %d bytes of memory", len(got), rep.FilesDone,
 			early.descriptors, late.descriptors, rep.MaxRSSBytes)
 	}
