@@ -111,3 +111,40 @@ func TestWindowIsSharedByLinksThatAreUp(t *testing.T) {
 		}
 	}
 }
+
+// A consumer that takes nothing for seconds is nobody's silence: links that have
+// brought all that the window has room for are not banned.
+func TestASlowConsumerBansNobody(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 8 << 20, Window: 1 << 20})
+	flight := map[ChunkID]Range{}
+	note := func(acts []Action) {
+		for _, a := range acts {
+			switch a.Kind {
+			case Start:
+				flight[a.Chunk] = a.Range
+			case Shrink:
+				flight[a.Chunk] = a.Range
+			case Cancel:
+				delete(flight, a.Chunk)
+			case Ban:
+				t.Fatalf("at %v s link %d is banned", r.now.Seconds(), a.Link)
+			default:
+			}
+		}
+	}
+	note(r.up(2))
+	note(r.step(Input{Kind: Sized, Bytes: 8 << 20}))
+	for range 500 { // 5 s
+		r.now += 10 * Millisecond
+		for id := range ChunkID(256) {
+			if rng, ok := flight[id]; ok {
+				delete(flight, id)
+				note(r.step(Input{Kind: Finished, Chunk: id, Bytes: rng.Len(), RTT: 5 * Millisecond}))
+			}
+		}
+		note(r.step(Input{Kind: Tick}))
+	}
+	if len(flight) > 0 || r.core.Left() < 7<<20 {
+		t.Errorf("%d requests in flight, %d bytes left: the window does not hold", len(flight), r.core.Left())
+	}
+}
