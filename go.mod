@@ -1,9 +1,9 @@
 module github.com/mlget/mlget
 
-go 1.26.0
+go 1.26.3
 
 require (
-	github.com/jdx/go-netrc v1.0.0
+	github.com/mccutchen/go-httpbin/v2 v2.26.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/prometheus/client_model v0.6.3
 	github.com/prometheus/common v0.72.0

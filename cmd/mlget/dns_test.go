@@ -13,8 +13,11 @@ import (
 // nameServer knows files.test, which is this machine, and broken.test, of which
 // it can say nothing now; no other name exists.
 type nameServer struct {
-	conn  net.PacketConn
-	asked atomic.Int64
+	conn    net.PacketConn
+	asked   atomic.Int64
+	address [4]byte // of files.test
+	// lie may answer in its own way; false: as usual. nil: it never does.
+	lie func(m *dnsmessage.Message) (answer []byte, lied bool)
 }
 
 func newNameServer(t testing.TB) *nameServer {
@@ -23,17 +26,22 @@ func newNameServer(t testing.TB) *nameServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &nameServer{conn: conn}
+	s := &nameServer{conn: conn, address: [4]byte{127, 0, 0, 1}}
+	s.start(t)
+	return s
+}
+
+// start serves until the test's end.
+func (s *nameServer) start(t testing.TB) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		s.run()
 	}()
 	t.Cleanup(func() {
-		_ = conn.Close() // which ends run
+		_ = s.conn.Close() // which ends run
 		<-ended
 	})
-	return s
 }
 
 func (s *nameServer) run() {
@@ -50,12 +58,18 @@ func (s *nameServer) run() {
 		}
 		m.Response, m.RecursionAvailable, m.Additionals = true, true, nil
 		q := m.Questions[0]
+		if s.lie != nil {
+			if answer, lied := s.lie(&m); lied {
+				_, _ = s.conn.WriteTo(answer, from)
+				continue
+			}
+		}
 		switch q.Name.String() {
 		case "files.test.":
 			if q.Type == dnsmessage.TypeA {
 				m.Answers = []dnsmessage.Resource{{
 					Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 60},
-					Body:   &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}},
+					Body:   &dnsmessage.AResource{A: s.address},
 				}}
 			}
 		case "broken.test.":

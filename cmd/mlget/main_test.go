@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/mlget/mlget/internal/cli"
 )
 
@@ -65,7 +67,19 @@ func withBinary(m *testing.M) int {
 			return 1
 		}
 	}
-	return m.Run()
+	if code := m.Run(); code != 0 {
+		return code
+	}
+	return leaked()
+}
+
+// leaked is the exit status that goroutines of tests are worth that do not end.
+func leaked() int {
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 func binaryName() string {

@@ -34,8 +34,8 @@ import (
 const (
 	asPhone = "MLGET_TEST_PHONE"
 	asUser  = "MLGET_TEST_PHONE_USER" // root, user id, API level of the filter or 0
-	// asFiltered is a process that makes a call which the filter of the API
-	// level that it holds may not let through.
+	// asFiltered is a process under the filter of an API level that makes a call,
+	// which it holds both.
 	asFiltered = "MLGET_TEST_FILTERED"
 )
 
@@ -45,14 +45,15 @@ func standIn() {
 		fmt.Fprintln(os.Stderr, becomeUser(strings.Fields(as), os.Args[1:]))
 		os.Exit(125)
 	}
-	if sdk, err := strconv.Atoi(os.Getenv(asFiltered)); err == nil {
+	var sdk int
+	var call uintptr
+	if n, _ := fmt.Sscan(os.Getenv(asFiltered), &sdk, &call); n == 2 {
 		if err := androidtest.Confine(sdk); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(125)
 		}
-		err := unix.Renameat2(unix.AT_FDCWD, "none", unix.AT_FDCWD, "none", unix.RENAME_NOREPLACE)
-		if !errors.Is(err, unix.ENOENT) {
-			fmt.Fprintln(os.Stderr, err)
+		const none = ^uintptr(0) // no descriptor, no address, no process: an error
+		if _, _, errno := unix.Syscall6(call, none, none, none, none, none, none); errno == 0 {
 			os.Exit(125)
 		}
 		os.Exit(0)
@@ -384,12 +385,29 @@ func TestFilterBites(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the filter is known for x86_64 only")
 	}
-	for sdk, want := range map[int]bool{26: false, 30: true} {
-		c := exec.Command("/proc/self/exe")
-		c.Env = append(os.Environ(), asFiltered+"="+strconv.Itoa(sdk))
-		out, err := c.CombinedOutput()
-		if (err == nil) != want || !want && !bytes.Contains(out, []byte("SIGSYS")) {
-			t.Errorf("renameat2 on API level %d: %v\n%s", sdk, err, out)
+	for _, c := range []struct {
+		name  string
+		call  uintptr
+		since int // API level
+	}{
+		{"openat", unix.SYS_OPENAT, 26},
+		{"splice", unix.SYS_SPLICE, 26},
+		{"renameat2", unix.SYS_RENAMEAT2, 28},
+		{"statx", unix.SYS_STATX, 30},
+		{"pidfd_open", unix.SYS_PIDFD_OPEN, 30},
+		{"pidfd_send_signal", unix.SYS_PIDFD_SEND_SIGNAL, 31},
+		{"faccessat2", unix.SYS_FACCESSAT2, 99},
+		{"fchmodat2", unix.SYS_FCHMODAT2, 99},
+		{"setuid", unix.SYS_SETUID, 99},
+		{"access", 21, 99}, // no such call on arm64
+	} {
+		for _, sdk := range []int{26, 28, 29, 30, 31, 35} {
+			cmd := exec.Command("/proc/self/exe")
+			cmd.Env = append(os.Environ(), fmt.Sprint(asFiltered, "=", sdk, " ", c.call))
+			out, err := cmd.CombinedOutput()
+			if may := sdk >= c.since; (err == nil) != may || !may && !bytes.Contains(out, []byte("SIGSYS")) {
+				t.Errorf("%s on API level %d: %v\n%s", c.name, sdk, err, out)
+			}
 		}
 	}
 }

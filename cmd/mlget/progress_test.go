@@ -7,31 +7,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mlget/mlget/internal/schematest"
 )
 
-// progressSchema reads the schema of --progress json.
-func progressSchema(t *testing.T) schema {
-	t.Helper()
-	text, err := os.ReadFile("../../docs/progress.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var s schema
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // checkLines holds JSON lines against the schema, and says how many are which.
-func (s schema) checkLines(text string) (kinds map[string]int, err error) {
+func checkLines(s *schematest.Schema, text string) (kinds map[string]int, err error) {
 	kinds = map[string]int{}
 	for line := range strings.Lines(text) {
 		var v map[string]any
 		if err := json.Unmarshal([]byte(line), &v); err != nil {
 			return kinds, fmt.Errorf("%q: %w", line, err)
 		}
-		if err := s.check(s.Defs, "line", v); err != nil {
+		if err := s.Check("line", v); err != nil {
 			return kinds, fmt.Errorf("%q: %w", line, err)
 		}
 		kinds[fmt.Sprint(v["event"])]++
@@ -42,7 +30,10 @@ func (s schema) checkLines(text string) (kinds map[string]int, err error) {
 // TestProgressSchema: what --progress json writes is what its schema says, all
 // lines that are kept as golden ones included; and the schema says no to others.
 func TestProgressSchema(t *testing.T) {
-	s := progressSchema(t)
+	s, err := schematest.Read("../../docs/progress.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	files, err := filepath.Glob("../../internal/progress/testdata/*.json")
 	if err != nil || len(files) < 4 {
 		t.Fatalf("%v, %v", files, err)
@@ -52,21 +43,21 @@ func TestProgressSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.checkLines(string(text)); err != nil {
+		if _, err := checkLines(s, string(text)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	site, dir := newSite(t), t.TempDir()
 	r := mlget(t, dir, "--progress", "json", "-v", "--limit-rate", "1MB", site.clear.URL+"/ranges/2500000/f.bin")
 	r.want(t, 0)
-	kinds, err := s.checkLines(r.stderr)
+	kinds, err := checkLines(s, r.stderr)
 	if err != nil || kinds["progress"] < 2 {
 		t.Errorf("%v, %v", kinds, err)
 	}
 	for _, wrong := range []string{
 		`{"event":"progress"}`, `{"event":"notice","warning":1,"text":""}`, `{"event":"other"}`, `{"event":"notice","warning":true,"text":"","more":1}`,
 	} {
-		if _, err := s.checkLines(wrong); err == nil {
+		if _, err := checkLines(s, wrong); err == nil {
 			t.Errorf("%s passes", wrong)
 		}
 	}

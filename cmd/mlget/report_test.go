@@ -3,47 +3,27 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mlget/mlget/internal/report"
+	"github.com/mlget/mlget/internal/schematest"
 )
-
-// schema is as much of JSON Schema as docs/report.schema.json uses.
-type schema struct {
-	Type       string            `json:"type"`
-	Const      any               `json:"const"`
-	Enum       []any             `json:"enum"`
-	Properties map[string]schema `json:"properties"`
-	Required   []string          `json:"required"`
-	Additional *schema           `json:"additionalProperties"` // of a map: what its values are
-	Items      *schema           `json:"items"`
-	AnyOf      []schema          `json:"anyOf"`
-	Ref        string            `json:"$ref"`
-	Defs       map[string]schema `json:"$defs"`
-}
 
 // checkReport holds a report against the schema, its keys both ways, and against
 // what must be true of the numbers in it.
 func checkReport(text []byte) error {
-	spec, err := os.ReadFile("../../docs/report.schema.json")
+	s, err := schematest.Read("../../docs/report.schema.json")
 	if err != nil {
-		return err
-	}
-	var s schema
-	if err := json.Unmarshal(spec, &s); err != nil {
 		return err
 	}
 	var v map[string]any
 	if err := json.Unmarshal(text, &v); err != nil {
 		return fmt.Errorf("the report is not JSON: %w", err)
 	}
-	if err := s.check(s.Defs, "report", v); err != nil {
+	if err := s.Check("report", v); err != nil {
 		return err
 	}
 	r, err := parseReport(text)
@@ -51,77 +31,6 @@ func checkReport(text []byte) error {
 		return err
 	}
 	return checkSums(r)
-}
-
-// check checks v; defs are what references lead to.
-func (s schema) check(defs map[string]schema, at string, v any) error {
-	if name, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok {
-		s = defs[name]
-	}
-	if len(s.AnyOf) > 0 {
-		var errs []error
-		for _, one := range s.AnyOf {
-			err := one.check(defs, at, v)
-			if err == nil {
-				return nil
-			}
-			errs = append(errs, err)
-		}
-		return errors.Join(errs...)
-	}
-	switch {
-	case s.Type != "" && !isOfType(v, s.Type):
-		return fmt.Errorf("%s is %v, which is no %s", at, v, s.Type)
-	case s.Const != nil && s.Const != v, s.Enum != nil && !slices.Contains(s.Enum, v):
-		return fmt.Errorf("%s is %v, which it cannot be", at, v)
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		for key, value := range v {
-			p, ok := s.Properties[key]
-			if !ok && s.Additional != nil {
-				p, ok = *s.Additional, true
-			}
-			if !ok {
-				return fmt.Errorf("%s.%s is not in the schema", at, key)
-			}
-			if err := p.check(defs, at+"."+key, value); err != nil {
-				return err
-			}
-		}
-		for _, key := range s.Required {
-			if _, ok := v[key]; !ok {
-				return fmt.Errorf("%s.%s is missing", at, key)
-			}
-		}
-	case []any:
-		for i, value := range v {
-			if s.Items == nil {
-				return fmt.Errorf("%s is a list, which the schema does not know", at)
-			}
-			if err := s.Items.check(defs, fmt.Sprintf("%s[%d]", at, i), value); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// isOfType says whether v is of the type that JSON Schema calls name.
-func isOfType(v any, name string) bool {
-	switch v := v.(type) {
-	case nil:
-		return name == "null"
-	case bool:
-		return name == "boolean"
-	case string:
-		return name == "string"
-	case float64:
-		return name == "number" || name == "integer" && v == math.Trunc(v)
-	case []any:
-		return name == "array"
-	}
-	return name == "object"
 }
 
 // TestCheckReport: the check finds what is wrong, at any depth.

@@ -180,6 +180,9 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, habit string, size 
 			whole()
 			return
 		}
+		if name := r.URL.Query().Get("as"); name != "" {
+			w.Header().Set("Content-Disposition", "attachment; filename="+name)
+		}
 		http.ServeContent(w, r, "", modified(), s.hanging(b, r))
 	case "auth":
 		if user, pass, ok := r.BasicAuth(); !ok || user != "alice" || pass != password {

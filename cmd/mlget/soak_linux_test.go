@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -34,12 +33,7 @@ func (h holding) String() string {
 func holdingOf(t *testing.T, p *os.Process, stderr *bytes.Buffer, wait func() error) (h holding) {
 	t.Helper()
 	h.descriptors = descriptorsOf(t, p.Pid)
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Pid))
-	check(t, err)
-	_, after, _ := strings.Cut(string(status), "VmRSS:")
-	kilobytes, err := strconv.ParseInt(strings.Fields(after)[0], 10, 64)
-	check(t, err)
-	h.resident = kilobytes << 10
+	h.resident = residentOf(t, p.Pid)
 	check(t, p.Signal(syscall.SIGQUIT))
 	_ = wait() // it ends with all its stacks
 	h.goroutines = strings.Count("\n"+stderr.String(), "\ngoroutine ")

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"os/exec"
 	"syscall"
 )
@@ -10,5 +9,4 @@ import (
 // it once, from here, and ends it where this process is killed.
 func apart(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGINT}
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 }

@@ -3,14 +3,10 @@
 package cli
 
 import (
-	"os"
 	"os/exec"
 	"syscall"
 )
 
 // apart gives a process a group of its own, so that a Ctrl-C at the terminal comes to
 // it once, from here.
-func apart(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-}
+func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

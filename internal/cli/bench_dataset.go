@@ -82,7 +82,7 @@ func listDatasets(out io.Writer) error {
 func writeDataset(ctx context.Context, o *datasetOptions, name string, out io.Writer) error {
 	s, err := dataset.Parse(name)
 	if err != nil {
-		return usageError{err}
+		return usageError{err: err}
 	}
 	size := s.Bytes()
 	if size > largeDataset && !o.yes {
@@ -102,22 +102,11 @@ func writeDataset(ctx context.Context, o *datasetOptions, name string, out io.Wr
 		return fileError{err}
 	}
 	if o.base != "" {
-		if err := writeList(s, o.base, filepath.Join(dir, listName)); err != nil {
-			return fileError{err}
+		list := func(out io.Writer) error { return s.List(o.base, out) }
+		if err := create(filepath.Join(dir, listName), list); err != nil {
+			return err
 		}
 	}
 	_, err = fmt.Fprintf(out, "%s: %d files, %s, and %s\n", dir, s.Len(), units.Bytes(size), dataset.SumsName)
-	return err
-}
-
-func writeList(s dataset.Set, base, name string) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	err = s.List(base, f)
-	if err2 := f.Close(); err == nil {
-		err = err2
-	}
 	return err
 }

@@ -47,9 +47,9 @@ func (o *benchRunOptions) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.energies, "energy", []string{scheduler.EnergyOff.String()}, "the energy policies to compare")
 	f.IntVarP(&o.runs, "runs", "n", 10, "how often each")
 	f.Uint64Var(&o.seed, "seed", 1, "of the random order")
-	f.DurationVar(&o.pause, "cool-down", 5*time.Second, "between runs")
-	f.DurationVar(&o.baseline, "power-baseline", 5*time.Second, "measure power for so long before each download")
-	f.DurationVar(&o.tail, "tail", 15*time.Second, "and for so long after it")
+	durationVar(f, &o.pause, "cool-down", "", 5*time.Second, "between runs")
+	durationVar(f, &o.baseline, "power-baseline", "", 5*time.Second, "measure power for so long before each download")
+	durationVar(f, &o.tail, "tail", "", 15*time.Second, "and for so long after it")
 	f.StringVarP(&o.dir, "directory-prefix", "P", "mlget-bench", "`DIR` for records, reports and the page; to go on, the same again")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing of the runs")
 }
@@ -128,20 +128,17 @@ func (o *benchRunOptions) plan(ctx context.Context, text string) (campaign.Plan,
 	if err != nil {
 		return campaign.Plan{}, err
 	}
-	switch {
-	case o.runs < 1 || o.runs > 999:
+	if o.runs < 1 || o.runs > 999 {
 		return campaign.Plan{}, usagef("--runs %d: must be within 1 to 999", o.runs)
-	case o.pause < 0 || o.baseline < 0 || o.tail < 0:
-		return campaign.Plan{}, usagef("a time is negative")
 	}
 	for _, name := range o.algorithms {
 		if !slices.Contains(scheduler.Names(), name) {
-			return campaign.Plan{}, usagef("--algorithm: there is no %q; there are %v", name, scheduler.Names())
+			return campaign.Plan{}, noSuch("--algorithm", name, scheduler.Names())
 		}
 	}
 	for _, name := range o.energies {
 		if !slices.Contains(scheduler.EnergyNames(), name) {
-			return campaign.Plan{}, usagef("--energy: there is no %q; there are %v", name, scheduler.EnergyNames())
+			return campaign.Plan{}, noSuch("--energy", name, scheduler.EnergyNames())
 		}
 	}
 	for _, flag := range o.extra {
@@ -179,7 +176,11 @@ func (o *benchRunOptions) names(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", link.ErrNoLink, err)
 	}
-	usable, rejected, err := link.Choose(all, unique(o.links))
+	named, err := namedLinks(o.links)
+	if err != nil {
+		return nil, err
+	}
+	usable, rejected, err := link.Choose(all, unique(named))
 	if err != nil {
 		return nil, err
 	}
@@ -203,18 +204,14 @@ func (o *benchRunOptions) flags() []string {
 // report writes the tables, the page and the runs' figures.
 func (o *benchRunOptions) report(ctx context.Context, runs string, stdio IO) error {
 	all, faults := study.Read(ctx, []string{runs}, energy.Models{})
-	problems := make([]string, len(faults))
-	for i, f := range faults {
-		problems[i] = f.Error()
-	}
-	s := study.New(all, problems)
+	s := study.New(all, faults)
 	if err := page.WriteText(stdio.Out, s, columns(), false, nil); err != nil {
 		return fileError{err}
 	}
 	for _, name := range []string{"report.html", "runs.csv"} {
 		name = filepath.Join(o.dir, name)
 		if err := writePage(name, s, nil); err != nil {
-			return fileError{err}
+			return err
 		}
 		if !o.quiet {
 			_, _ = fmt.Fprintf(stdio.Err, "mlget: wrote %s\n", term.Printable(name))

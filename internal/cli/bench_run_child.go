@@ -6,18 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/mlget/mlget/internal/campaign"
 )
 
-// graceTime is how long a download may take to save its state when it is
-// interrupted.
-const graceTime = 20 * time.Second
-
-// selfRunner downloads by running this program anew, so that no run finds what
-// another one has left: connections, caches, a grown heap.
+// selfRunner downloads by running this program anew.
 type selfRunner struct {
 	url   string
 	flags []string // before those that a run needs
@@ -30,20 +25,16 @@ func (s *selfRunner) Run(ctx context.Context, r campaign.Request) error {
 	if err != nil {
 		return err
 	}
-	args := append([]string{"mlget"}, s.flags...)
-	args = append(args,
+	args := append(slices.Clone(s.flags),
 		"--links", strings.Join(r.Approach.Links, ","), "--algorithm", r.Approach.Algorithm, "--energy", r.Approach.Energy,
 		"--quiet", "--output", r.Body, "--record", r.Record, "--report", r.Report, s.url)
-	cmd := exec.CommandContext(ctx, self)
-	cmd.Args = args
+	cmd := childCommand(ctx, self, args...)
 	cmd.Stdout, cmd.Stderr = s.stdio.Err, s.stdio.Err
-	apart(cmd)
-	cmd.WaitDelay = graceTime
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		if exit.ExitCode() == exitUsage {
-			return usageError{errors.New("the flags behind -- are not those of a download")}
+			return usageError{err: errors.New("the flags behind -- are not those of a download")}
 		}
 		if _, missing := os.Stat(r.Report); missing == nil {
 			return nil // it failed, and its report says why

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlget/mlget/internal/results"
 	"github.com/mlget/mlget/internal/sweep"
 	"github.com/mlget/mlget/internal/units"
 )
@@ -75,8 +76,8 @@ stopped, and only prints the tables when nothing is left to do.`,
 	f.StringVar(&o.state, "state", "sweep.jsonl", "`FILE` that keeps the results, to go on with")
 	f.StringVar(&o.scratch, "scratch", "", "`DIR` to download into (default: where temporary files go)")
 	f.IntVar(&o.warmUp, "warm-up", 1, "downloads before the first one that counts")
-	f.DurationVar(&o.coolDown, "cool-down", 2*time.Second, "pause after every download")
-	f.DurationVar(&o.baseline, "power-baseline", 2*time.Second, "measure power for so long before every download, where it can be measured")
+	durationVar(f, &o.coolDown, "cool-down", "", 2*time.Second, "pause after every download")
+	durationVar(f, &o.baseline, "power-baseline", "", 2*time.Second, "measure power for so long before every download, where it can be measured")
 	f.StringVar(&o.format, "format", "text", "of the tables: text, csv, json")
 	f.StringVarP(&o.output, "output", "o", "", "`FILE` to write them to (default: standard output)")
 	f.SortFlags = false
@@ -94,15 +95,13 @@ func (o *sweepOptions) grid() (sweep.Grid, error) {
 		g.Block = append(g.Block, n)
 	}
 	if err := g.Check(); err != nil {
-		return g, usageError{err}
+		return g, usageError{err: err}
 	}
 	switch {
 	case o.runs < 1 || o.runs > 1000:
 		return g, usagef("--runs %d: must be within 1 to 1000", o.runs)
 	case o.warmUp < 0 || o.warmUp > 100:
 		return g, usagef("--warm-up %d: must be within 0 to 100", o.warmUp)
-	case o.coolDown < 0 || o.baseline < 0:
-		return g, usagef("--cool-down and --power-baseline: a time is negative")
 	case !slices.Contains([]string{"text", "csv", "json"}, o.format):
 		return g, usagef("--format %s: there are text, csv, json", o.format)
 	}
@@ -156,9 +155,9 @@ func runSweep(ctx context.Context, o *sweepOptions, urls, extra []string, stdio 
 		Schema: sweep.Schema, Grid: grid, Seed: o.seed, Args: extra, Version: Version,
 		Target: fmt.Sprintf("%d %s, list %s", len(bytes.Fields(list)), kind, hex.EncodeToString(sum[:6])),
 	}
-	journal, err := sweep.OpenJournal(o.state, h)
+	journal, err := results.Open[sweep.Header, sweep.Result](o.state, h)
 	if err != nil {
-		if errors.Is(err, sweep.ErrOther) {
+		if errors.Is(err, results.ErrOther) {
 			return usagef("--state: %w; name another file, or remove it", err)
 		}
 		return fileError{err}
@@ -182,7 +181,7 @@ func runSweep(ctx context.Context, o *sweepOptions, urls, extra []string, stdio 
 }
 
 // tables writes what there is, also after an interrupt.
-func (o *sweepOptions) tables(h sweep.Header, results []sweep.Result, out io.Writer) error {
+func (o *sweepOptions) tables(h sweep.Header, done []sweep.Result, out io.Writer) error {
 	write := sweep.Markdown
 	switch o.format {
 	case "csv":
@@ -191,16 +190,9 @@ func (o *sweepOptions) tables(h sweep.Header, results []sweep.Result, out io.Wri
 		write = sweep.JSON
 	}
 	if o.output == "" {
-		return write(out, h, results)
+		return write(out, h, done)
 	}
-	f, err := os.Create(o.output)
-	if err != nil {
-		return fileError{err}
-	}
-	if err := errors.Join(write(f, h, results), f.Close()); err != nil {
-		return fileError{err}
-	}
-	return nil
+	return create(o.output, func(out io.Writer) error { return write(out, h, done) })
 }
 
 // sweepChild downloads in processes of this program, one after the other.

@@ -8,13 +8,16 @@ import (
 	"time"
 )
 
-// childPatience is how long a child may take to end in order.
-const childPatience = 5 * time.Second
+// childPatience is how long a download may take to save its state when it is
+// interrupted.
+const childPatience = 20 * time.Second
 
-// childCommand is another process of this program, which the end of ctx
-// interrupts, and ends after some time.
+// childCommand is a download in another process of this program, which finds
+// nothing that an earlier one has left: connections, caches, a grown heap. The end
+// of ctx interrupts it, and kills it when it is still there after some time.
 func childCommand(ctx context.Context, self string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Args[0] = "mlget"
 	cmd.Cancel = func() error {
 		err := cmd.Process.Signal(os.Interrupt)
 		if err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -23,5 +26,6 @@ func childCommand(ctx context.Context, self string, args ...string) *exec.Cmd {
 		return err
 	}
 	cmd.WaitDelay = childPatience
+	apart(cmd)
 	return cmd
 }

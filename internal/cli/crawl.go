@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"strings"
 
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/fetch"
@@ -35,9 +36,23 @@ func (f *feeder) fetchIndex(ctx context.Context, u *url.URL) *index {
 	return i
 }
 
+// oneSlashEach is u without the slashes that "$BASE/" and "/dir" together leave: a
+// tree's paths have none, and no server's index is below them.
+func oneSlashEach(u *url.URL) *url.URL {
+	if !strings.Contains(u.Path, "//") {
+		return u
+	}
+	one := *u
+	for strings.Contains(one.Path, "//") {
+		one.Path, one.RawPath = strings.ReplaceAll(one.Path, "//", "/"), strings.ReplaceAll(one.RawPath, "//", "/")
+	}
+	return &one
+}
+
 // crawl makes jobs of all that the directory at u holds. Pages are fetched ahead,
 // but taken in order: the same tree gives the same names in every run.
 func (f *feeder) crawl(ctx context.Context, u *url.URL, e joblist.Entry) bool {
+	u = oneSlashEach(u)
 	first := f.fetchIndex(ctx, u)
 	<-first.done
 	if first.err != nil {

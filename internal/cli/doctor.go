@@ -36,6 +36,9 @@ download to. It sends nothing. Of addresses it shows the beginning only.`,
 	}
 }
 
+// fact is something about the system.
+type fact struct{ name, value string }
+
 // examine looks at everything that cannot be asked of the user in one question.
 func examine(ctx context.Context) []byte {
 	var b bytes.Buffer

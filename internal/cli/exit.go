@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
+	"strings"
 	"syscall"
 
 	"github.com/mlget/mlget/internal/campaign"
@@ -41,12 +45,20 @@ Exit status:
 `
 
 // usageError is a mistake on the command line.
-type usageError struct{ err error }
+type usageError struct {
+	err  error
+	hint string // what to do about it; "": what help says
+}
 
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+func usagef(format string, args ...any) error { return usageError{err: fmt.Errorf(format, args...)} }
+
+// noSuch says that a flag takes other words.
+func noSuch(flag, word string, words []string) error {
+	return usagef("%s: there is no %q; there are %s", flag, word, strings.Join(words, ", "))
+}
 
 // fileError is a failure of a file that is not a download's: a list, a report.
 type fileError struct{ err error }
@@ -76,7 +88,7 @@ func classify(err error) (code int, hint string) {
 	case err == nil:
 		return exitOK, ""
 	case errors.As(err, &usage):
-		return exitUsage, "mlget --help lists what there is"
+		return exitUsage, cmp.Or(usage.hint, "mlget --help lists what there is")
 	case errors.Is(err, engine.ErrInterrupted):
 		return exitInterrupted, "the same command goes on where this one stopped"
 	case errors.Is(err, engine.ErrChecksum):
@@ -95,32 +107,50 @@ func classify(err error) (code int, hint string) {
 		return exitFile, "-P DIR begins another one"
 	case errors.Is(err, page.ErrNoFigures):
 		return exitOther, ""
-	case errors.Is(err, plot.ErrNoPNG):
-		return exitUsage, "-o FILE.svg or FILE.html draws the same; a build with -tags png can"
 	case errors.Is(err, plot.ErrTooLarge):
 		return exitFile, "--figure NAME chooses some; -o FILE.svg has room for all"
 	case errors.Is(err, errNoPower):
 		return exitOther, "mlget power shows what can be measured, and why not"
 	case errors.As(err, &file), errors.Is(err, syscall.EPIPE):
 		return exitFile, ""
+	case errors.Is(err, engine.ErrLonger):
+		return exitProtocol, hintAway
 	case errors.Is(err, engine.ErrChanged):
 		return exitProtocol, "the same command starts over with the new object"
 	case errors.As(err, &web):
 		return webCode(web)
+	case errors.As(err, new(*fs.PathError)): // standard output
+		return exitFile, ""
 	}
 	return exitOther, ""
 }
 
+// hintAway is for what stands in the way.
+const hintAway = "move it away, or -o FILE saves under another name"
+
+// streamHint is a hint where nothing is kept that could be continued.
+func streamHint(code int, hint string) string {
+	switch {
+	case code == exitChecksum:
+		return "what was written is not what it should be"
+	case strings.Contains(hint, "goes on"):
+		return ""
+	}
+	return hint
+}
+
 func diskHint(err error) string {
 	switch {
-	case errors.Is(err, syscall.ENOSPC):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "make room; the same command goes on where this one stopped"
+	case errors.Is(err, fs.ErrNotExist):
+		return "-o makes no directories; -P DIR does"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return "-P DIR saves in another directory, -o FILE under another name"
 	case errors.Is(err, store.ErrBusy):
 		return "-o FILE saves under another name"
 	case errors.Is(err, store.ErrForeign), errors.Is(err, store.ErrDirectory), errors.Is(err, store.ErrKeep):
-		return "move it away, or -o FILE saves under another name"
+		return hintAway
 	}
 	return ""
 }
@@ -138,8 +168,14 @@ func webCode(err *fetch.Error) (code int, hint string) {
 	case fetch.Network, fetch.Canceled:
 		return exitNetwork, "mlget links shows what each link can do; the same command goes on with what is there"
 	case fetch.TLS:
-		return exitTLS, "--cacert FILE adds an authority; --insecure does without verification"
+		if errors.As(err, new(tls.RecordHeaderError)) {
+			return exitTLS, "what answers there does not speak TLS: is it http://?"
+		}
+		return exitTLS, "--cacert FILE names the authority to believe; --insecure does without verification"
 	case fetch.Auth:
+		if err.Status == http.StatusProxyAuthRequired {
+			return exitAuth, "a proxy's user and password stand in http_proxy or https_proxy: http://USER:PASSWORD@HOST:PORT"
+		}
 		return exitAuth, "-u USER:PASSWORD, or --netrc with ~/.netrc"
 	case fetch.Protocol:
 		return exitProtocol, ""

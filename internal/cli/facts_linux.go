@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// fact is something about the system, for doctor.
-type fact struct{ name, value string }
-
 // systemFacts reads what decides what the program may do. Nothing of it names
 // a person or a place.
 func systemFacts() []fact {

@@ -103,6 +103,7 @@ func (f *feeder) add(ctx context.Context, u *url.URL, e joblist.Entry, sum *engi
 func (f *feeder) send(ctx context.Context, job *engine.Job) bool {
 	job.ID = fileID(f.made)
 	job.Target.Dir, job.Target.Continue, job.Target.Rerun = f.o.dir, f.o.resume, true
+	job.Target.Served = f.o.served && job.Target.Name == ""
 	plain := job.Target
 	numbered := func(n int) store.Target {
 		t := plain

@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -11,7 +8,6 @@ import (
 
 	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/progress"
-	"github.com/mlget/mlget/internal/units"
 	"github.com/mlget/mlget/pkg/scheduler"
 	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
@@ -34,6 +30,8 @@ type getOptions struct {
 	output      string
 	dir         string
 	resume      bool
+	served      bool
+	version     bool
 	inputFile   string
 	recursive   bool
 	mode        string
@@ -53,7 +51,7 @@ type getOptions struct {
 	limitRate   sizeFlag
 	connectTime time.Duration
 	timeout     time.Duration
-	tries       int
+	tries       triesFlag
 	maxTime     time.Duration
 	checksum    string
 	json        bool
@@ -84,6 +82,7 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 
 	f.StringVarP(&o.output, "output", "o", "", "`FILE` to write; - = standard output, in order")
 	f.StringVarP(&o.output, "output-document", "O", "", "same as --output")
+	f.BoolVar(&o.served, "content-disposition", false, "name files as their server says, made safe")
 	f.StringVarP(&o.dir, "directory-prefix", "P", "", "`DIR` to save in")
 	f.BoolVarP(&o.resume, "continue", "c", false, "continue a file that another tool left")
 	f.StringVarP(&o.inputFile, "input-file", "i", "", "read URLs from `FILE`, one a line, or as aria2; - = standard input")
@@ -102,95 +101,22 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.http2, "http2", false, "HTTP/2 where TLS negotiates it (the default)")
 	f.BoolVar(&o.http2Prior, "http2-prior-knowledge", false, "HTTP/2 without asking, also in clear")
 
-	f.Var(&o.limitRate, "limit-rate", "most bytes per second, over all links")
-	f.DurationVar(&o.connectTime, "connect-timeout", 15*time.Second, "for a connection, TLS included")
-	f.DurationVarP(&o.timeout, "timeout", "T", 30*time.Second, "for an answer, and for silence while one arrives")
-	f.IntVarP(&o.tries, "tries", "t", 20, "attempts in a row without a byte, per link; 0 = no end")
-	f.DurationVar(&o.maxTime, "max-time", 0, "for everything; with --energy min-energy, also what to be in time for")
+	o.limitRate = sizeFlag{none: true}
+	f.Var(&o.limitRate, "limit-rate", "most bytes per second, over all links; 0 = no limit")
+	durationVar(f, &o.connectTime, "connect-timeout", "", 15*time.Second, "for a connection, TLS included")
+	durationVar(f, &o.timeout, "timeout", "T", 30*time.Second, "for an answer, and for silence while one arrives")
+	o.tries = 20
+	f.VarP(&o.tries, "tries", "t", "attempts in a row without a byte, per link; 0, inf = no end")
+	durationVar(f, &o.maxTime, "max-time", "", 0, "for everything; with --energy min-energy, also what to be in time for")
 
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "say more")
 	f.StringVar(&o.progress, "progress", string(progress.ModeAuto), "auto, bar, plain, json, none")
 	f.BoolVar(&o.json, "json", false, "print the report as JSON on standard output")
-	f.StringVar(&o.reportFile, "report", "", "write the report to `FILE`")
-	f.StringVar(&o.recordFile, "record", "", "write every event to `FILE`, as JSON lines")
+	f.StringVar(&o.reportFile, "report", "", "write the report to `FILE`; - = standard output")
+	f.StringVar(&o.recordFile, "record", "", "write every event to `FILE`, as JSON lines; - = standard output")
 	f.StringVarP(&o.writeOut, "write-out", "w", "", "print `FORMAT` for each file at the end, with curl's %{variables}; @FILE reads it")
+	f.BoolVarP(&o.version, "version", "V", false, "print the version, and what this was built for")
 	o.power.addFlags(f)
 	o.metrics.addFlags(f)
-}
-
-// sizeFlag is a number of bytes, or of bytes per second.
-type sizeFlag struct {
-	bytes int64
-	auto  bool // the word auto is allowed, and is bytes = 0
-	text  string
-}
-
-func (f *sizeFlag) String() string { return f.text }
-func (f *sizeFlag) Type() string   { return "SIZE" }
-
-func (f *sizeFlag) Set(text string) error {
-	if f.auto && text == "auto" {
-		f.bytes, f.text = 0, text
-		return nil
-	}
-	n, err := units.ParseSize(text)
-	if err != nil {
-		return err
-	}
-	if n <= 0 {
-		return fmt.Errorf("%q is not more than nothing", text)
-	}
-	f.bytes, f.text = n, text
-	return nil
-}
-
-// overlapFlag is a fraction; 0 is auto.
-type overlapFlag float64
-
-func (f *overlapFlag) Type() string { return "F" }
-
-func (f *overlapFlag) String() string {
-	if *f == 0 {
-		return "auto"
-	}
-	return strconv.FormatFloat(float64(*f), 'g', -1, 64)
-}
-
-func (f *overlapFlag) Set(text string) error {
-	if text == "auto" {
-		*f = 0
-		return nil
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(v) || v <= 0 || v >= 1 {
-		return fmt.Errorf("%q is neither auto nor between 0 and 1", text)
-	}
-	*f = overlapFlag(v)
-	return nil
-}
-
-// countFlag is a positive number; 0 is auto.
-type countFlag int
-
-func (f *countFlag) Type() string { return "N" }
-
-func (f *countFlag) String() string {
-	if *f == 0 {
-		return "auto"
-	}
-	return strconv.Itoa(int(*f))
-}
-
-func (f *countFlag) Set(text string) error {
-	if text == "auto" {
-		*f = 0
-		return nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > 1024 {
-		return fmt.Errorf("%q is neither auto nor a number from 1 to 1024", text)
-	}
-	*f = countFlag(n)
-	return nil
 }

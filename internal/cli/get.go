@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,7 +42,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		return err
 	}
 	warn := func(important bool, text string) { bus.Publish(event.Notice{Warning: important, Text: text}) }
-	result := &outcome{bus: &bus, started: started}
+	result := &outcome{bus: &bus, started: started, streamed: o.streams()}
 	if o.writeOut != "" {
 		result.statuses = make(map[event.FileID]int)
 	}
@@ -104,27 +105,32 @@ func (o *getOptions) limitTime(ctx context.Context, begun time.Time) (context.Co
 }
 
 // check finds what is wrong with flags that only make sense together.
-func (o *getOptions) check() (progress.Mode, error) {
-	mode, err := progress.ParseMode(o.progress)
+func (o *getOptions) check() (mode progress.Mode, err error) {
+	if o.links, err = namedLinks(o.links); err != nil {
+		return mode, err
+	}
+	mode, err = progress.ParseMode(o.progress)
 	switch {
 	case err != nil:
-		return mode, usageError{err}
+		return mode, usageError{err: err}
 	case !slices.Contains(scheduler.Names(), o.algorithm):
-		return mode, usagef("--algorithm: there is no %q; there are %v", o.algorithm, scheduler.Names())
+		return mode, noSuch("--algorithm", o.algorithm, scheduler.Names())
 	case !slices.Contains(scheduler.EnergyNames(), o.energy):
-		return mode, usagef("--energy: there is no %q; there are %v", o.energy, scheduler.EnergyNames())
+		return mode, noSuch("--energy", o.energy, scheduler.EnergyNames())
 	case !slices.Contains(tuning.Names(), o.mode):
-		return mode, usagef("--mode: there is no %q; there are %v", o.mode, tuning.Names())
+		return mode, noSuch("--mode", o.mode, tuning.Names())
 	case o.padding < 0 || o.padding > 1 || o.padding != o.padding:
 		return mode, usagef("--bdp-padding: %v is not within 0 to 1", o.padding)
-	case o.tries < 0 || o.timeout < 0 || o.connectTime < 0 || o.maxTime < 0:
-		return mode, usagef("a limit is negative")
 	case o.blockSize.bytes > 64<<20:
 		return mode, usagef("--block-size: %s is more than 64M", o.blockSize.text)
 	case o.parallelism > scheduler.MaxStreams:
 		return mode, usagef("--parallelism: %d is more than %d", o.parallelism, scheduler.MaxStreams)
 	case o.sameFile(o.reportFile, o.recordFile), o.sameFile(o.output, o.reportFile), o.sameFile(o.output, o.recordFile):
 		return mode, usagef("--output, --report and --record must be different files")
+	case o.sameFile(o.output, o.inputFile), o.sameFile(o.reportFile, o.inputFile), o.sameFile(o.recordFile, o.inputFile):
+		return mode, usagef("--input-file would be overwritten")
+	case o.output != "" && os.IsPathSeparator(o.output[len(o.output)-1]):
+		return mode, usageError{err: fmt.Errorf("--output: %s is a directory", o.output), hint: "-P DIR saves in a directory"}
 	case o.ipv4 && o.ipv6:
 		return mode, usagef("-4 and -6 exclude each other")
 	}
@@ -156,6 +162,7 @@ func (o *getOptions) sameFile(a, b string) bool {
 
 func (o *getOptions) runStarted(started time.Time, links []chosen, files int) event.RunStarted {
 	e := event.RunStarted{Version: Version, Started: started, Algorithm: o.algorithm, Energy: o.energy, Files: files}
+	e.Links = make([]event.LinkInfo, 0, len(links)) // in a record, a list without links is a list
 	for _, l := range links {
 		e.Links = append(e.Links, l.info)
 	}
@@ -164,6 +171,9 @@ func (o *getOptions) runStarted(started time.Time, links []chosen, files int) ev
 
 func runEnded(started time.Time, err error, totals []event.LinkTotals) event.RunEnded {
 	e := event.RunEnded{At: scheduler.Time(time.Since(started)), Links: totals}
+	if totals == nil {
+		e.Links = []event.LinkTotals{}
+	}
 	e.CPU, e.MaxRSS = usage()
 	if err != nil {
 		e.ExitCode, _ = classify(err)
@@ -211,6 +221,16 @@ func (o *getOptions) download(
 	}
 	batch.Mode, _ = tuning.ParseMode(o.mode) // check has seen to it
 	return e.DownloadAll(ctx, batch)
+}
+
+// streams says whether the output takes bytes once and in order: standard output, a
+// pipe, a device.
+func (o *getOptions) streams() bool {
+	if o.output == "-" {
+		return true
+	}
+	fi, err := os.Stat(o.output)
+	return o.output != "" && err == nil && !fi.Mode().IsRegular() && !fi.IsDir()
 }
 
 // notBegun tells of a file for which there is no link; of several, the run's end

@@ -3,16 +3,12 @@ package cli
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 
-	"github.com/jdx/go-netrc"
-	"golang.org/x/net/http/httpguts"
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/mlget/mlget/internal/android"
@@ -38,16 +34,8 @@ func (o *getOptions) http() (fetch.Config, error) {
 	case o.http2:
 		cfg.Protocol = fetch.HTTP2
 	}
-	for _, h := range o.headers {
-		name, value, ok := strings.Cut(h, ":")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			return cfg, usagef("%q is not a header, \"Name: value\"", h)
-		}
-		if strings.EqualFold(name, "Range") || strings.EqualFold(name, "Accept-Encoding") {
-			return cfg, usagef("the header %s is mlget's own business", name)
-		}
-		cfg.Header.Add(name, value)
+	if err := o.addHeaders(&cfg); err != nil {
+		return cfg, err
 	}
 	if o.user != "" {
 		user, password, _ := strings.Cut(o.user, ":")
@@ -82,38 +70,3 @@ type proxies struct {
 }
 
 func (p proxies) For(u *url.URL) (*url.URL, error) { return p.choose(u) }
-
-// credentials are those of a netrc file.
-type credentials struct{ file *netrc.Netrc }
-
-func (c credentials) For(host string) (user, password string, ok bool) {
-	m := c.file.Machine(host)
-	if m == nil {
-		m = c.file.Machine("default")
-	}
-	if m == nil {
-		return "", "", false
-	}
-	return m.Get("login"), m.Get("password"), true
-}
-
-// readNetrc reads $NETRC or ~/.netrc.
-func readNetrc() (credentials, error) {
-	path := os.Getenv("NETRC")
-	if path == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return credentials{}, fileError{fmt.Errorf("--netrc: %w", err)}
-		}
-		path = filepath.Join(home, ".netrc")
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return credentials{}, fileError{fmt.Errorf("--netrc: %w", err)}
-	}
-	file, err := netrc.ParseString(string(text))
-	if err != nil { // its text may quote the file
-		return credentials{}, fileError{errors.New("--netrc: " + path + " is not a netrc file")}
-	}
-	return credentials{file}, nil
-}

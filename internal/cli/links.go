@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -37,9 +36,7 @@ func runLinks(ctx context.Context, asJSON bool, stdio IO) error {
 		return err
 	}
 	if asJSON {
-		enc := json.NewEncoder(stdio.Out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(infos)
+		return writeJSON(stdio.Out, infos)
 	}
 	if err := link.WriteTable(stdio.Out, infos); err != nil {
 		return err

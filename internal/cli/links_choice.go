@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/engine"
@@ -16,7 +17,6 @@ type chosen struct {
 	net   *link.Link
 	found link.Info // before spec
 	info  event.LinkInfo
-	spec  link.Spec
 	// described is the name that --link has for it: its own, or its kind's.
 	described string
 }
@@ -52,7 +52,7 @@ func (o *getOptions) choose(
 	for _, info := range usable {
 		l := o.link(info, specs)
 		_, described := link.SpecOf(info, specs)
-		all = append(all, chosen{net: l, found: info, spec: l.Spec(), info: eventInfo(l), described: described})
+		all = append(all, chosen{net: l, found: info, info: eventInfo(l), described: described})
 	}
 	for name := range specs {
 		if !slices.ContainsFunc(all, func(c chosen) bool { return c.described == name }) {
@@ -60,6 +60,22 @@ func (o *getOptions) choose(
 		}
 	}
 	return all, specs, nil
+}
+
+// namedLinks is the list of --links without the blanks and the empty places that
+// scripts leave in it. A list without a name is a mistake, and not auto: whoever
+// meant one link must not pay for another.
+func namedLinks(list []string) ([]string, error) {
+	var names []string
+	for _, name := range list {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, usagef("--links: there is no name; auto is every usable link")
+	}
+	return names, nil
 }
 
 // link makes a link of an interface, with what the flags say of it.
@@ -79,7 +95,7 @@ func (o *getOptions) specs() (map[string]link.Spec, error) {
 	for _, text := range o.linkSpecs {
 		s, err := link.ParseSpec(text)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, usageError{err: err}
 		}
 		if _, twice := specs[s.Name]; twice {
 			return nil, usagef("--link %s: the link is described twice", s.Name)

@@ -27,30 +27,34 @@ type IO struct {
 }
 
 // Main runs the program and returns its exit code. The first interrupt ends it
-// in order, with the state saved; the second at once.
+// in order, with the state saved, and so does a terminal that is closed; the second
+// interrupt at once.
 func Main(args []string, stdio IO) int {
 	signal.Ignore(syscall.SIGPIPE) // a reader that goes away is an error like any other
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 2)
 	defer close(signals)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
+		ends = append(ends, syscall.SIGHUP)
+	}
+	signal.Notify(signals, ends...)
 	defer signal.Stop(signals) // before it is closed, or a late signal would be sent on a closed channel
 	go func() {
 		if _, ok := <-signals; !ok {
 			return
 		}
 		cancel(engine.ErrInterrupted)
-		if _, ok := <-signals; ok {
-			os.Exit(exitInterrupted)
+		for s := range signals {
+			if s != syscall.SIGHUP { // a terminal that is closed says so twice
+				os.Exit(exitInterrupted)
+			}
 		}
 	}()
 
 	root := newRootCommand(stdio)
 	root.SetArgs(args)
-	root.SetIn(stdio.In)
-	root.SetOut(stdio.Out)
-	root.SetErr(stdio.Err)
 	return exit(stdio.Err, root.ExecuteContext(ctx))
 }
 
@@ -61,7 +65,8 @@ func exit(w io.Writer, err error) int {
 	}
 	code, hint := classify(err)
 	var said saidError
-	if !errors.As(err, &said) {
+	// A reader that has seen enough, as in mlget report | head, need not be told.
+	if !errors.As(err, &said) && !errors.Is(err, syscall.EPIPE) {
 		printError(w, err, hint)
 	}
 	return code
@@ -87,22 +92,37 @@ what was interrupted.`,
 		Example: `  mlget https://example.org/image.iso
   mlget --links wlan0,rmnet0 https://example.org/image.iso
   mlget -o - https://example.org/src.tar.gz | tar xz`,
-		Version:       Version,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.version {
+				return printVersion(stdio.Out, thisBuild(), false)
+			}
 			return runGet(cmd.Context(), &o, args, stdio, started)
 		},
 	}
+	cmd.SetIn(stdio.In)
+	cmd.SetOut(stdio.Out)
+	cmd.SetErr(stdio.Err)
 	o.addFlags(cmd.Flags())
 	cmd.Flags().SortFlags = false
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.SetVersionTemplate("mlget {{.Version}}\n")
-	cmd.SetUsageTemplate(cmd.UsageTemplate() + exitHelp)
+	cmd.SetFlagErrorFunc(flagError)
+	// Not by a template: text/template would cost the phone's binary half a megabyte.
+	usage := cmd.UsageFunc()
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
+		if err := usage(cmd); err != nil {
+			return err
+		}
+		_, err := io.WriteString(cmd.OutOrStderr(), exitHelp)
+		return err
+	})
 	cmd.AddCommand(newLinksCommand(stdio), newPowerCommand(stdio), newSimulateCommand(stdio), newReportCommand(stdio),
 		newBenchCommand(stdio), newManCommand(stdio), newDoctorCommand(stdio), newVersionCommand(stdio))
+	cmd.SetHelpCommand(newHelpCommand(stdio))
 	addCompletions(cmd)
+	cmd.InitDefaultCompletionCmd()
+	refuseOthers(cmd, "completion")
 	cmd.ValidArgsFunction = cobra.NoFileCompletions // a URL
 	return cmd
 }

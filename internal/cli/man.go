@@ -33,14 +33,7 @@ With --dir it writes all of them, mlget.1 and those of the commands.`,
 			_, err = io.WriteString(stdio.Out, manual(of))
 			return err
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
-			for _, sub := range cmd.Root().Commands() {
-				if len(args) == 0 && sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), typed) {
-					names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: completeCommands,
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "write all pages to `DIR`")
 	return cmd

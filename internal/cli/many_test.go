@@ -261,7 +261,7 @@ func TestTask(t *testing.T) {
 		"h/a\nftp://x/y\n":           "list, line 2: ftp://x/y: only http and https",
 		"h/a\n checksum=md5=1\nh/b":  "list, line 1: checksum=: ",
 		" out=x\nh/a":                "list, line 1: an option stands before the first URL",
-		"http://user:secret@[bad/\n": "list, line 1: one of the URLs cannot be read",
+		"http://user:secret@[bad/\n": "list, line 1: the URL cannot be read",
 	} {
 		_, err := (&getOptions{inputFile: write(text)}).task(nil, IO{})
 		if code, _ := classify(err); code != exitUsage || !strings.Contains(err.Error(), want) {

@@ -34,8 +34,8 @@ type metricsOptions struct {
 
 func (o *metricsOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.listen, "metrics-listen", "", "serve Prometheus metrics at `ADDR`, [HOST:]PORT; without a host on loopback")
-	f.DurationVar(&o.linger, "metrics-linger", 0, "serve them for so long after the end; an interrupt ends it")
-	f.StringVar(&o.textfile, "metrics-textfile", "", "write them to `FILE`.prom, for node_exporter")
+	durationVar(f, &o.linger, "metrics-linger", "", 0, "serve them for so long after the end; an interrupt ends it")
+	f.StringVar(&o.textfile, "metrics-textfile", "", "write them to `FILE`, whose name ends in .prom, for node_exporter")
 	f.StringVar(&o.push, "metrics-push", "", "push them to the Pushgateway at `URL` at the end")
 }
 

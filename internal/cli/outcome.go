@@ -22,8 +22,9 @@ const maxSaid = 20
 // outcome gathers what came of the files of a run. Its methods may be called from
 // any goroutine.
 type outcome struct {
-	bus     *event.Bus
-	started time.Time
+	bus      *event.Bus
+	started  time.Time
+	streamed bool // the output takes bytes once and in order
 
 	mu     sync.Mutex
 	first  failure // the first that counts, by the order of the files
@@ -143,7 +144,10 @@ func (r *outcome) say(w io.Writer, several bool) {
 	defer r.mu.Unlock()
 	var hints []string
 	say := func(err error) {
-		_, hint := classify(err)
+		code, hint := classify(err)
+		if r.streamed {
+			hint = streamHint(code, hint)
+		}
 		if slices.Contains(hints, hint) {
 			hint = ""
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ type sampleOptions struct {
 
 func (o *sampleOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.source, "power", power.Auto, "measure power with: "+strings.Join(power.Names(), ", "))
-	f.DurationVar(&o.interval, "power-interval", time.Second, "between readings")
+	durationVar(f, &o.interval, "power-interval", "", time.Second, "between readings")
 	f.StringVar(&o.unit, "power-unit", string(power.UnitAuto), "in which the battery tells its current: auto, uA, mA")
 	f.StringVar(&o.sysfs, "sysfs", "/sys", "`DIR` that stands for /sys")
 }
@@ -58,8 +59,8 @@ type powerOptions struct {
 func (o *powerOptions) addFlags(f *pflag.FlagSet) {
 	o.sampleOptions.addFlags(f)
 	f.Lookup("power").Usage += ", " + power.Model
-	f.DurationVar(&o.baseline, "power-baseline", 0, "measure for so long before the first connection")
-	f.DurationVar(&o.tail, "tail", 0, "measure for so long after the end; an interrupt ends it")
+	durationVar(f, &o.baseline, "power-baseline", "", 0, "measure for so long before the first connection")
+	durationVar(f, &o.tail, "tail", "", 0, "measure for so long after the end; an interrupt ends it")
 	f.StringVar(&o.modelFile, "energy-model", "", "`FILE` that describes the radios of this device (docs/energy-models.md)")
 }
 
@@ -71,12 +72,12 @@ type measurement struct {
 
 // config checks the flags, and reads the file of models.
 func (o *powerOptions) config(bus *event.Bus, started time.Time) (measurement, error) {
-	if o.baseline < 0 || o.tail < 0 {
-		return measurement{}, usagef("--power-baseline and --tail: a time is negative")
-	}
 	models, err := readModels(o.modelFile)
 	if err != nil {
 		return measurement{}, fileError{fmt.Errorf("--energy-model: %w", err)}
+	}
+	if words := append(power.Names(), power.Model); !slices.Contains(words, o.source) {
+		return measurement{}, noSuch("--power", o.source, words)
 	}
 	m := measurement{models: models}
 	if o.source != power.Model {

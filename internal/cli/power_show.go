@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,10 +50,7 @@ func newPowerCommand(stdio IO) *cobra.Command {
 func surveyPower(ctx context.Context, cfg power.Config, asJSON bool, out io.Writer) error {
 	findings := power.Survey(ctx, cfg)
 	if asJSON {
-		enc := json.NewEncoder(out)
-		enc.SetIndent("", "  ")
-		enc.SetEscapeHTML(false)
-		return enc.Encode(findings)
+		return writeJSON(out, findings)
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	var hints strings.Builder
@@ -102,17 +98,15 @@ func watchPower(ctx context.Context, cfg power.Config, asJSON bool, stdio IO) er
 		show = func(e event.Event) error { return errors.Join(w.Write(e), w.Flush()) }
 	}
 	var failure error
-	for batch, ok := sub.Next(nil); ok; batch, ok = sub.Next(batch) {
-		for _, e := range batch {
-			if failure == nil {
-				failure = show(e)
-			}
-			if none, ok := e.(event.PowerSource); ok && none.Source == "" && failure == nil {
-				failure = fmt.Errorf("%w: %s", errNoPower, none.Unavailable)
-			}
-			if failure != nil {
-				cancel()
-			}
+	for e := range sub.All() {
+		if failure == nil {
+			failure = show(e)
+		}
+		if none, ok := e.(event.PowerSource); ok && none.Source == "" && failure == nil {
+			failure = fmt.Errorf("%w: %s", errNoPower, none.Unavailable)
+		}
+		if failure != nil {
+			cancel()
 		}
 	}
 	return failure

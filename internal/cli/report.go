@@ -91,11 +91,7 @@ func reportRuns(ctx context.Context, o *reportOptions, names []string, models en
 	if len(runs) == 0 {
 		return fileError{errors.Join(faults[:min(len(faults), 1)]...)}
 	}
-	problems := make([]string, len(faults))
-	for i, f := range faults {
-		problems[i] = f.Error()
-	}
-	s := study.New(runs, problems)
+	s := study.New(runs, faults)
 	if err := o.write(s, stdio.Out); err != nil {
 		return err
 	}
@@ -129,26 +125,22 @@ func (o *reportOptions) write(s *study.Study, out io.Writer) error {
 	if o.output == "" {
 		return nil
 	}
-	if err := writePage(o.output, s, o.figures); err != nil {
-		return fileError{err}
-	}
-	return nil
+	return writePage(o.output, s, o.figures)
 }
 
 // writePage writes a report to a file, whose ending is one that there is.
 func writePage(name string, s *study.Study, figures []string) error {
 	format, err := page.FormatOf(name)
 	if err != nil {
+		return fileError{err}
+	}
+	return create(name, func(out io.Writer) error {
+		err := page.Write(out, s, format, figures)
+		if err != nil {
+			err = errors.Join(err, os.Remove(name)) // half a page is none
+		}
 		return err
-	}
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	if err := page.Write(f, s, format, figures); err != nil {
-		return errors.Join(err, f.Close(), os.Remove(name))
-	}
-	return f.Close()
+	})
 }
 
 // columns is how wide the terminal is, as far as the environment knows.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/mlget/mlget/internal/linklab/scenario"
 	"github.com/mlget/mlget/internal/sim"
-	"github.com/mlget/mlget/internal/units"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -88,6 +86,11 @@ long round trips. Above 1, several connections on a link were the better way.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.energy.chosen, o.files.chosen = cmd.Flags().Changed("energy"), cmd.Flags().Changed("mode")
 			o.energy.always = o.files.used()
+			for _, flag := range []string{"mode", "concurrency", "known-sizes"} {
+				if cmd.Flags().Changed(flag) && !o.files.used() && !o.files.doc && !o.jobs() {
+					return usagef("--%s: it is of many files, with --files", flag)
+				}
+			}
 			return runSimulate(&o, stdio.Out)
 		},
 	}
@@ -98,16 +101,16 @@ long round trips. Above 1, several connections on a link were the better way.`,
 
 func runSimulate(o *simulateOptions, out io.Writer) error {
 	if o.thesis {
-		return runThesis(o.json, out)
+		return showStudy(out, o.json, sim.CompareThesis, sim.WriteThesis)
 	}
 	if o.energy.doc {
-		return runEnergyDoc(o.json, out)
+		return showStudy(out, o.json, func() (*sim.EnergyStudy, error) { return sim.StudyEnergy(sim.EnergyCases) }, sim.WriteEnergy)
 	}
 	if o.runs < 1 || o.runs > 100_000 {
 		return usagef("--runs %d: must be within 1 to 100000", o.runs)
 	}
 	if o.files.doc {
-		return runFilesDoc(o.json, out)
+		return showStudy(out, o.json, func() (*sim.FilesStudy, error) { return sim.StudyFiles(false) }, sim.WriteFiles)
 	}
 	if o.files.used() || o.jobs() {
 		if err := o.checkFiles(); err != nil {
@@ -119,15 +122,15 @@ func runSimulate(o *simulateOptions, out io.Writer) error {
 	if len(names) == 1 && names[0] == "all" {
 		names = scenario.Names()
 	}
-	var all [][]sim.Result // by scenario and algorithm: the runs
+	var all []cell
 	for _, name := range names {
 		for _, algorithm := range o.algorithms {
 			for _, energy := range o.energy.modes {
-				results, err := o.rehearse(name, algorithm, energy)
+				runs, err := o.rehearse(name, algorithm, energy)
 				if err != nil {
 					return err
 				}
-				all = append(all, results)
+				all = append(all, runs)
 			}
 		}
 	}
@@ -141,10 +144,10 @@ func runSimulate(o *simulateOptions, out io.Writer) error {
 }
 
 // rehearse is all runs of one scenario with one algorithm and energy policy.
-func (o *simulateOptions) rehearse(name, algorithm, energy string) ([]sim.Result, error) {
+func (o *simulateOptions) rehearse(name, algorithm, energy string) (cell, error) {
 	cfg, err := o.config(name)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usageError{err: err}
 	}
 	cfg.Algorithm = algorithm
 	if o.parallelism > scheduler.MaxStreams {
@@ -153,38 +156,23 @@ func (o *simulateOptions) rehearse(name, algorithm, energy string) ([]sim.Result
 	if err := o.energy.apply(&cfg, energy); err != nil {
 		return nil, err
 	}
-	if err := cfg.Validate(); err != nil {
-		return nil, usageError{err}
-	}
-	var results []sim.Result
-	for i := range uint64(o.runs) {
-		run := cfg
-		run.Seed += i
-		res, err := sim.RunWithBound(run)
-		if err != nil {
-			return nil, fmt.Errorf("%s with algorithm %s, seed %d: %w", name, algorithm, run.Seed, err)
-		}
-		results = append(results, res)
-	}
-	return results, nil
+	return o.repeat(name+" with algorithm "+algorithm, cfg, sim.RunWithBound)
 }
 
 // config is the scenario of that name as a rehearsal. One that is made up brings
 // its own size, protocol and seed.
 func (o *simulateOptions) config(name string) (sim.Config, error) {
 	var cfg sim.Config
-	if text, ok := strings.CutPrefix(name, randomPrefix); ok {
-		seed, err := strconv.ParseUint(text, 10, 64)
+	if isJob := strings.HasPrefix(name, jobPrefix); isJob || strings.HasPrefix(name, randomPrefix) {
+		_, number, _ := strings.Cut(name, ":")
+		seed, err := strconv.ParseUint(number, 10, 64)
 		if err != nil {
-			return cfg, fmt.Errorf("scenario %q: %q is not a number", name, text)
+			return cfg, fmt.Errorf("scenario %q: %q is not a number", name, number)
+		}
+		if isJob {
+			return sim.RandomFiles(seed), nil
 		}
 		cfg = sim.Random(seed)
-	} else if text, ok := strings.CutPrefix(name, jobPrefix); ok {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			return cfg, fmt.Errorf("scenario %q: %q is not a number", name, text)
-		}
-		return sim.RandomFiles(seed), nil
 	} else {
 		s, err := scenario.Load(name)
 		if err != nil {
@@ -202,54 +190,17 @@ func (o *simulateOptions) config(name string) (sim.Config, error) {
 }
 
 // writeRehearsals prints a line for each scenario and algorithm.
-func writeRehearsals(out io.Writer, all [][]sim.Result) error {
+func writeRehearsals(out io.Writer, all []cell) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SCENARIO\tALGORITHM\tSECONDS\tBOUND\tEFFICIENCY\tWORST\tOF TCP\tLINK Δ\tWASTE\tREQUESTS\tLINKS") //nolint:errcheck // Flush tells
-	for _, runs := range all {
-		pick := func(of func(sim.Result) float64) []float64 {
-			v := make([]float64, len(runs))
-			for i, r := range runs {
-				v[i] = of(r)
-			}
-			slices.Sort(v)
-			return v
-		}
-		median := func(of func(sim.Result) float64) float64 { return sim.Quantile(pick(of), 0.5) }
-		efficiency := pick(func(r sim.Result) float64 { return r.Efficiency })
+	for _, c := range all {
+		r := c.first()
 		//nolint:errcheck // Flush tells
 		fmt.Fprintf(w, "%s\t%s\t%.2f\t%.2f\t%.4f\t%.4f\t%.4f\t%.3f\t%s\t%.0f\t%s\n",
-			runs[0].Scenario, runs[0].Algorithm,
-			median(func(r sim.Result) float64 { return r.Seconds }), median(func(r sim.Result) float64 { return r.BoundSeconds }),
-			sim.Quantile(efficiency, 0.5), efficiency[0], median(func(r sim.Result) float64 { return r.OfReference }),
-			median(func(r sim.Result) float64 { return r.LinkDelta }),
-			units.Bytes(int64(median(func(r sim.Result) float64 { return float64(r.WastedBytes) }))),
-			median(func(r sim.Result) float64 { return float64(r.Requests) }), shares(runs[0]))
+			r.Scenario, r.Algorithm,
+			c.median(secondsOf), c.median(func(r *sim.Result) float64 { return r.BoundSeconds }),
+			c.median(efficiencyOf), c.worst(efficiencyOf), c.median(func(r *sim.Result) float64 { return r.OfReference }),
+			c.median(linkDeltaOf), c.waste(), c.median(requestsOf), shares(r))
 	}
 	return w.Flush()
-}
-
-// shares says what each link brought.
-func shares(r sim.Result) string {
-	parts := make([]string, len(r.Links))
-	for i, l := range r.Links {
-		parts[i] = fmt.Sprintf("%s %.0f%%", l.Name, 100*float64(l.Bytes)/float64(r.SizeBytes))
-	}
-	return strings.Join(parts, ", ")
-}
-
-func runThesis(asJSON bool, out io.Writer) error {
-	all, err := sim.CompareThesis()
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return writeJSON(out, all)
-	}
-	return sim.WriteThesis(out, all)
-}
-
-func writeJSON(out io.Writer, v any) error {
-	enc := json.NewEncoder(out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }

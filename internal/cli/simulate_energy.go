@@ -31,7 +31,7 @@ type simulateEnergy struct {
 func (o *simulateEnergy) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.modes, "energy", []string{scheduler.EnergyOff.String()}, "as for a download; several are compared, in modelled joules")
 	f.StringSliceVar(&o.radios, "radio", nil, "a link's radio, `LINK=MODEL`: "+strings.Join(energy.Names(), ", ")+" (by default the scenario's, or after its name)")
-	f.DurationVar(&o.maxTime, "max-time", 0, "what --energy min-energy is to be in time for")
+	durationVar(f, &o.maxTime, "max-time", "", 0, "what --energy min-energy is to be in time for")
 	f.BoolVar(&o.doc, "energy-doc", false, "rehearse the energy policies: docs/energy.md")
 }
 
@@ -45,9 +45,7 @@ func (o *simulateEnergy) apply(cfg *sim.Config, mode string) error {
 	m, err := scheduler.ParseEnergy(mode)
 	switch {
 	case err != nil:
-		return usagef("--energy: there is no %q; there are %v", mode, scheduler.EnergyNames())
-	case o.maxTime < 0:
-		return usagef("--max-time: %v is negative", o.maxTime)
+		return noSuch("--energy", mode, scheduler.EnergyNames())
 	case !o.wanted():
 		return nil
 	}
@@ -67,7 +65,7 @@ func (o *simulateEnergy) apply(cfg *sim.Config, mode string) error {
 		}
 		var known bool
 		if radios[i], known = energy.Lookup(model); !known && (said || model != "") {
-			return usagef("--radio %s=%s: there is no such model; there are %v", l.Name, model, energy.Names())
+			return noSuch("--radio "+l.Name+"=", model, energy.Names())
 		}
 	}
 	cfg.SetRadios(radios)
@@ -77,32 +75,21 @@ func (o *simulateEnergy) apply(cfg *sim.Config, mode string) error {
 
 // writeJoules prints a line for each scenario, algorithm and energy policy: what
 // they took in time and energy.
-func writeJoules(out io.Writer, all [][]sim.Result) error {
+func writeJoules(out io.Writer, all []cell) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SCENARIO\tALGORITHM\tENERGY\tSECONDS\tMBIT/S\tJOULES (MODELLED)\tPER 100 MB\tMBIT/S PER J\tLINKS") //nolint:errcheck // Flush tells
-	for _, runs := range all {
-		median := func(of func(sim.Result) float64) float64 {
-			v := make([]float64, len(runs))
-			for i, r := range runs {
-				v[i] = of(r)
-			}
-			slices.Sort(v)
-			return sim.Quantile(v, 0.5)
-		}
-		seconds := median(func(r sim.Result) float64 { return r.Seconds })
+	for _, c := range all {
+		r := c.first()
 		//nolint:errcheck // Flush tells
 		fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%.1f\t%.2f\t%.2f\t%.3f\t%s\n",
-			runs[0].Scenario, runs[0].Algorithm, runs[0].Energy.Policy, seconds,
-			median(func(r sim.Result) float64 { return float64(r.SizeBytes) * 8 / 1e6 / r.Seconds }),
-			median(func(r sim.Result) float64 { return r.Energy.Joules }),
-			median(func(r sim.Result) float64 { return r.Energy.JoulesPer100MB }),
-			median(func(r sim.Result) float64 { return r.Energy.MbpsPerJoule }), joules(runs[0]))
+			r.Scenario, r.Algorithm, r.Energy.Policy, c.median(secondsOf), c.median(mbitOf),
+			c.median(joulesOf(total)), c.median(joulesOf(per100MB)), c.median(joulesOf(perJoule)), joules(r))
 	}
 	return w.Flush()
 }
 
 // joules says what each link brought, and what it took.
-func joules(r sim.Result) string {
+func joules(r *sim.Result) string {
 	parts := make([]string, len(r.Links))
 	for i, l := range r.Links {
 		parts[i] = fmt.Sprintf("%s %.0f%% %.2f J", l.Name, 100*float64(l.Bytes)/float64(r.SizeBytes), l.Joules)
@@ -111,15 +98,4 @@ func joules(r sim.Result) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-func runEnergyDoc(asJSON bool, out io.Writer) error {
-	s, err := sim.StudyEnergy(sim.EnergyCases)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return writeJSON(out, s)
-	}
-	return sim.WriteEnergy(out, s)
 }

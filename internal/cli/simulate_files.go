@@ -55,7 +55,7 @@ func (o *simulateFiles) batch(text string, seed uint64) (*sim.Batch, error) {
 	if !ranged {
 		set, err := dataset.Parse(text)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, usageError{err: err}
 		}
 		b.Files = sim.Sizes(set)
 		return b, nil
@@ -87,37 +87,26 @@ func (o *simulateFiles) batch(text string, seed uint64) (*sim.Batch, error) {
 	return b, nil
 }
 
-func runFilesDoc(asJSON bool, out io.Writer) error {
-	s, err := sim.StudyFiles(false)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return writeJSON(out, s)
-	}
-	return sim.WriteFiles(out, s)
-}
-
 // runFiles rehearses all that is asked for.
 func (o *simulateOptions) runFiles(out io.Writer) error {
-	var all [][]sim.Result
+	var all []cell
 	for _, name := range o.scenarios {
 		if strings.HasPrefix(name, jobPrefix) {
-			results, err := o.rehearseJob(name)
+			runs, err := o.rehearseJob(name)
 			if err != nil {
 				return err
 			}
-			all = append(all, results)
+			all = append(all, runs)
 			continue
 		}
 		for _, set := range o.files.sets {
 			for _, mode := range o.files.modes {
 				for _, at := range o.files.at {
-					results, err := o.rehearseFiles(name, set, mode, at)
+					runs, err := o.rehearseFiles(name, set, mode, at)
 					if err != nil {
 						return err
 					}
-					all = append(all, results)
+					all = append(all, runs)
 				}
 			}
 		}
@@ -134,10 +123,10 @@ func (o *simulateOptions) jobs() bool {
 }
 
 // rehearseJob is a job that is made up, in the mode that the flags say, or its own.
-func (o *simulateOptions) rehearseJob(name string) ([]sim.Result, error) {
+func (o *simulateOptions) rehearseJob(name string) (cell, error) {
 	cfg, err := o.config(name)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usageError{err: err}
 	}
 	if o.files.chosen {
 		cfg.Batch.Tuning = tuning.Config{Concurrency: o.files.at[0], Parallelism: int(o.parallelism)}
@@ -149,7 +138,7 @@ func (o *simulateOptions) rehearseJob(name string) ([]sim.Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return []sim.Result{res}, nil
+	return cell{res}, nil
 }
 
 // mode sets the mode of that name.
@@ -164,10 +153,10 @@ func (o *simulateFiles) mode(name string, b *sim.Batch) (err error) {
 }
 
 // rehearseFiles is all runs of one set of files in one scenario and mode.
-func (o *simulateOptions) rehearseFiles(name, set, mode string, at int) ([]sim.Result, error) {
+func (o *simulateOptions) rehearseFiles(name, set, mode string, at int) (cell, error) {
 	cfg, err := o.config(name)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usageError{err: err}
 	}
 	if cfg.Batch, err = o.files.batch(set, o.seed); err != nil {
 		return nil, err
@@ -191,61 +180,23 @@ func (o *simulateOptions) rehearseFiles(name, set, mode string, at int) ([]sim.R
 	if err := o.energy.apply(&cfg, policy); err != nil {
 		return nil, err
 	}
-	if err := cfg.Validate(); err != nil {
-		return nil, usageError{err}
-	}
-	var results []sim.Result
-	for i := range uint64(o.runs) {
-		run := cfg
-		run.Seed += i
-		res, err := sim.RunBatch(run)
-		if err != nil {
-			return nil, fmt.Errorf("%s of %s in mode %s, seed %d: %w", set, name, mode, run.Seed, err)
-		}
-		results = append(results, res)
-	}
-	return results, nil
+	return o.repeat(fmt.Sprintf("%s of %s in mode %s", set, name, mode), cfg, sim.RunBatch)
 }
 
 // writeBatches prints a line for each scenario, set of files and mode.
-func writeBatches(out io.Writer, all [][]sim.Result) error {
+func writeBatches(out io.Writer, all []cell) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SCENARIO\tFILES\tMODE\tAT ONCE\tSECONDS\tMBIT/S\tOF BOUND\tWORST\tJOULES (MODELLED)\tPER 100 MB\tMBIT/S PER J\tLINK Δ\tCONNECTIONS\tREQUESTS\tWASTE\tLINKS") //nolint:errcheck // Flush tells
-	for _, runs := range all {
-		sorted := func(of func(*sim.Result) float64) []float64 {
-			v := make([]float64, len(runs))
-			for i := range runs {
-				v[i] = of(&runs[i])
-			}
-			slices.Sort(v)
-			return v
-		}
-		median := func(of func(*sim.Result) float64) float64 { return sim.Quantile(sorted(of), 0.5) }
-		efficiency := sorted(func(r *sim.Result) float64 { return r.Efficiency })
-		r := &runs[0]
+	for _, c := range all {
+		r := c.first()
 		//nolint:errcheck // Flush tells
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.2f\t%.1f\t%.4f\t%.4f\t%.1f\t%.2f\t%.3f\t%.3f\t%.0f\t%.0f\t%s\t%s\n",
-			r.Scenario, r.Batch.Name, r.Batch.Mode, atOnce(r.Batch.Concurrency), median(func(r *sim.Result) float64 { return r.Seconds }),
-			median(func(r *sim.Result) float64 { return float64(r.SizeBytes) * 8 / 1e6 / r.Seconds }),
-			sim.Quantile(efficiency, 0.5), efficiency[0],
-			median(spent(func(e *sim.Energy) float64 { return e.Joules })),
-			median(spent(func(e *sim.Energy) float64 { return e.JoulesPer100MB })),
-			median(spent(func(e *sim.Energy) float64 { return e.MbpsPerJoule })),
-			median(func(r *sim.Result) float64 { return r.LinkDelta }),
-			median(connections), median(func(r *sim.Result) float64 { return float64(r.Requests) }),
-			units.Bytes(int64(median(func(r *sim.Result) float64 { return float64(r.WastedBytes) }))), shares(*r))
+			r.Scenario, r.Batch.Name, r.Batch.Mode, atOnce(r.Batch.Concurrency), c.median(secondsOf), c.median(mbitOf),
+			c.median(efficiencyOf), c.worst(efficiencyOf),
+			c.median(joulesOf(total)), c.median(joulesOf(per100MB)), c.median(joulesOf(perJoule)),
+			c.median(linkDeltaOf), c.median(connections), c.median(requestsOf), c.waste(), shares(r))
 	}
 	return w.Flush()
-}
-
-// spent is a figure of a run's energy; 0 where nothing draws any.
-func spent(of func(*sim.Energy) float64) func(*sim.Result) float64 {
-	return func(r *sim.Result) float64 {
-		if r.Energy == nil {
-			return 0
-		}
-		return of(r.Energy)
-	}
 }
 
 func atOnce(n int) string {

@@ -44,8 +44,11 @@ func (t *task) close() {
 // task finds out what there is to do. It closes what it opened if it fails.
 func (o *getOptions) task(args []string, stdio IO) (*task, error) {
 	t := &task{trees: o.recursive}
-	for _, text := range args {
+	for i, text := range args {
 		u, err := parseURL(text)
+		if err != nil && len(args) > 1 {
+			return nil, usagef("URL %d: %w", i+1, err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -71,10 +74,14 @@ func (o *getOptions) task(args []string, stdio IO) (*task, error) {
 // choice decides whether it is one object or several.
 func (o *getOptions) choice(t *task, stdio IO) error {
 	switch {
+	case t.list == nil && len(t.urls) == 0 && strings.Contains(o.output, "://"):
+		return usageError{err: errors.New("no URL"), hint: "-o and -O take the name of a file; without them it is named as its URL"}
 	case t.list == nil && len(t.urls) == 0:
 		return usagef("no URL")
-	case o.output == "-" && o.json:
-		return usagef("--json and --output - both want standard output; --report FILE writes the report elsewhere")
+	case o.wantOutput() > 1:
+		return usagef("only one of --output -, --json, --report - and --record - can have standard output; --report FILE and --record FILE go elsewhere")
+	case o.served && (o.output != "" || o.resume || t.trees):
+		return usagef("--content-disposition lets the server name the file: not with --output, --continue or --recursive")
 	case o.output == "" && o.checksum == "" && (t.trees || t.list != nil || len(t.urls) > 1):
 		return nil // several
 	case t.trees:
@@ -91,12 +98,23 @@ func (o *getOptions) choice(t *task, stdio IO) error {
 	}
 	t.one = &engine.Job{
 		URL: u, Checksum: sum,
-		Target: store.Target{Dir: o.dir, Name: o.output, Explicit: o.output != "", Continue: o.resume},
+		Target: store.Target{Dir: o.dir, Name: o.output, Explicit: o.output != "", Continue: o.resume, Served: o.served},
 	}
 	if o.output == "-" {
 		t.one.Stdout = stdio.Out
 	}
 	return nil
+}
+
+// wantOutput is how many flags want standard output for something that cannot share
+// it.
+func (o *getOptions) wantOutput() (n int) {
+	for _, wants := range []bool{o.output == "-", o.json || o.reportFile == "-", o.recordFile == "-"} {
+		if wants {
+			n++
+		}
+	}
+	return n
 }
 
 // only is the one URL that there is.
@@ -130,8 +148,7 @@ type list struct {
 	in     io.Reader
 	closer io.Closer // nil: it is not ours
 	reader *joblist.Reader
-	size   int64 // bytes, of a regular file; else 0
-	known  int   // entries; -1: it is read as it comes
+	known  int // entries; -1: it is read as it comes
 }
 
 // openList opens the list that the flags name. A file is read once to see whether
@@ -161,7 +178,6 @@ func (o *getOptions) openList(stdin io.Reader) (*list, error) {
 	if err != nil {
 		return l, nil //nolint:nilerr // it is read as it comes
 	}
-	l.size = fi.Size() - from
 	if l.known, err = l.count(); err == nil {
 		_, err = f.Seek(from, io.SeekStart)
 		l.reader = joblist.NewReader(f)
@@ -228,26 +244,6 @@ func (l *list) ahead(entries int) int64 {
 		return int64(l.known - entries)
 	}
 	return 0
-}
-
-// parseURL reads a URL as people type it: without a scheme it is http.
-func parseURL(text string) (*url.URL, error) {
-	full := text
-	if !strings.Contains(full, "://") {
-		full = "http://" + full
-	}
-	u, err := url.Parse(full)
-	if err != nil { // its text may quote a password
-		return nil, usagef("one of the URLs cannot be read")
-	}
-	switch {
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, usagef("%s: only http and https can be downloaded", u.Redacted())
-	case u.Hostname() == "":
-		return nil, usagef("%s: there is no host in the URL", u.Redacted())
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u, nil
 }
 
 // fileID is a file's number as events have it; there are not that many files.

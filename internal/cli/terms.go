@@ -13,7 +13,7 @@ import (
 func termsOf(l *link.Link, models energy.Models) engine.Terms {
 	spec := l.Spec()
 	t := engine.Terms{Bandwidth: spec.Bandwidth, Rate: spec.Rate}
-	if radio, ok := models.Lookup(string(l.Info().Tech)); ok {
+	if radio, ok := models.Of(l.Info().Name, string(l.Info().Tech)); ok {
 		t.Terms = terms.Of(radio)
 	}
 	t.Cap = spec.Cap

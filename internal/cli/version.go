@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -67,11 +66,9 @@ func newVersionCommand(stdio IO) *cobra.Command {
 }
 
 func printVersion(w io.Writer, b build, asJSON bool) error {
-	if !asJSON {
-		_, err := fmt.Fprintf(w, "mlget %s for %s (%s)\n", b.Version, b.target(), b.Go)
-		return err
+	if asJSON {
+		return writeJSON(w, b)
 	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(b)
+	_, err := fmt.Fprintf(w, "mlget %s for %s (%s)\n", b.Version, b.target(), b.Go)
+	return err
 }

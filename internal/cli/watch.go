@@ -3,7 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/mlget/mlget/internal/energy"
@@ -17,7 +21,6 @@ import (
 type watchers struct {
 	wait    sync.WaitGroup
 	builder report.Builder
-	record  *os.File
 	err     error         // the record's
 	metrics *metricsWatch // nil: nobody wants any
 	write   *writeOut     // nil: nothing
@@ -27,6 +30,9 @@ type watchers struct {
 func (o *getOptions) watch(bus *event.Bus, mode progress.Mode, models energy.Models, stdio IO) (*watchers, error) {
 	w := &watchers{builder: report.Builder{Models: models}}
 	err := o.metrics.check(o)
+	if err == nil {
+		err = placeOf(o.reportFile)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -34,10 +40,15 @@ func (o *getOptions) watch(bus *event.Bus, mode progress.Mode, models energy.Mod
 		return nil, err
 	}
 	summed, shown := bus.Subscribe(), bus.Subscribe()
-	if o.recordFile != "" {
-		if err := w.keepRecord(o.recordFile, bus.Subscribe()); err != nil {
-			return nil, err
+	switch {
+	case o.recordFile == "-":
+		w.keepRecord(stdio.Out, bus.Subscribe())
+	case o.recordFile != "":
+		f, err := os.Create(o.recordFile)
+		if err != nil {
+			return nil, fileError{err}
 		}
+		w.keepRecord(f, bus.Subscribe())
 	}
 	// They have something to say, which all should hear.
 	if w.metrics, err = o.metrics.watch(bus); err != nil {
@@ -54,20 +65,19 @@ func (o *getOptions) watch(bus *event.Bus, mode progress.Mode, models energy.Mod
 	return w, nil
 }
 
-// keepRecord writes every event of sub to a file.
-func (w *watchers) keepRecord(name string, sub *event.Subscription) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return fileError{err}
-	}
-	w.record = f
+// keepRecord writes every event of sub to out, which it closes if it is a file of
+// its own.
+func (w *watchers) keepRecord(out io.Writer, sub *event.Subscription) {
 	w.wait.Go(func() {
-		w.err = record.Run(sub, f)
+		w.err = record.Run(sub, out)
+		f, ok := out.(*os.File)
+		if !ok || f == os.Stdout {
+			return
+		}
 		if err := f.Close(); w.err == nil {
 			w.err = err
 		}
 	})
-	return nil
 }
 
 // finish waits for the observers and writes the reports. An end of ctx ends what
@@ -91,13 +101,13 @@ func (w *watchers) report(o *getOptions, stdio IO, result *outcome) error {
 	if !o.quiet && o.progress != string(progress.ModeJSON) && worthSummary(r) { // who reads JSON wants nothing else
 		_ = report.WriteSummary(stdio.Err, r) // for people: if nobody reads it, the files are there all the same
 	}
-	if o.json {
+	if o.json || o.reportFile == "-" {
 		if err := r.WriteJSON(stdio.Out); err != nil {
 			return err
 		}
 	}
-	if o.reportFile != "" {
-		if err := writeReport(o.reportFile, r); err != nil {
+	if o.reportFile != "" && o.reportFile != "-" {
+		if err := create(o.reportFile, r.WriteJSON); err != nil {
 			return err
 		}
 	}
@@ -113,14 +123,21 @@ func worthSummary(r report.Report) bool {
 	return len(r.Links) > 0 && (r.ExitCode == exitOK || moved > 0)
 }
 
-func writeReport(name string, r report.Report) error {
-	f, err := os.Create(name)
+// placeOf finds out, before anything is fetched, whether a report can be written: not
+// by making it, since one that is there says that a run has ended.
+func placeOf(report string) error {
+	if report == "" || report == "-" {
+		return nil
+	}
+	f, err := os.OpenFile(report, os.O_WRONLY, 0)
+	if err == nil {
+		return f.Close()
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(filepath.Dir(report))
+	}
 	if err != nil {
-		return err
+		return fileError{fmt.Errorf("--report: %w", err)}
 	}
-	if err := r.WriteJSON(f); err != nil {
-		_ = f.Close() // the first error counts
-		return err
-	}
-	return f.Close()
+	return nil
 }

@@ -37,8 +37,8 @@ func (o *getOptions) writeOutput(stdio IO) (*writeOut, error) {
 		return nil, usagef("--write-out @- and --input-file - both read standard input")
 	}
 	w, err := newWriteOut(o.writeOut, stdio.In, func(text string) { printError(stdio.Err, errors.New(text), "") })
-	if err == nil && o.json && w.toOutput() {
-		return nil, usagef("--json and --write-out both want standard output; a format that begins with %%{stderr} goes elsewhere")
+	if err == nil && (o.json || o.reportFile == "-" || o.recordFile == "-") && w.toOutput() {
+		return nil, usagef("a report or a record and --write-out both want standard output; a format that begins with %%{stderr} goes elsewhere")
 	}
 	return w, err
 }
@@ -90,10 +90,8 @@ func (w *writeOut) toOutput() bool {
 
 // watch gathers what the report does not tell.
 func (w *writeOut) watch(sub *event.Subscription) {
-	for batch, ok := sub.Next(nil); ok; batch, ok = sub.Next(batch) {
-		for _, e := range batch {
-			w.add(e)
-		}
+	for e := range sub.All() {
+		w.add(e)
 	}
 }
 

@@ -22,7 +22,7 @@ func rules() map[string]rule {
 		"cmd/mlget": {
 			imports: "internal/cli",
 			tests: "internal/android internal/android/androidtest internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
-				" internal/testbody pkg/scheduler github.com/rogpeppe/go-internal/testscript github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
+				" internal/schematest internal/store/crashtest internal/testbody pkg/scheduler github.com/mccutchen/go-httpbin github.com/rogpeppe/go-internal/testscript github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
 		},
 		"cmd/linklab":            {imports: "internal/linklab internal/linklab/bench internal/linklab/faults"},
 		"internal/release/mkdeb": {imports: "internal/release"},
@@ -72,8 +72,10 @@ func rules() map[string]rule {
 		},
 		"internal/store": {
 			imports: "pkg/scheduler golang.org/x/sys",
-			tests:   "internal/testbody",
+			tests:   "internal/store/crashtest internal/testbody",
 		},
+		// What a loss of power leaves; for tests.
+		"internal/store/crashtest": {imports: "golang.org/x/sys"},
 
 		// Carries what happens from those who act to those who watch.
 		"internal/event":           {imports: "pkg/scheduler"},
@@ -97,8 +99,10 @@ func rules() map[string]rule {
 		},
 		"internal/record": {
 			imports: "internal/event",
-			tests:   "internal/event/eventtest pkg/scheduler",
+			tests:   "internal/event/eventtest internal/schematest pkg/scheduler",
 		},
+		// Holds what they write against what docs say of it.
+		"internal/schematest": {},
 		"internal/report": {
 			imports: "internal/energy internal/event internal/modelled internal/term internal/units pkg/scheduler",
 			tests:   "internal/event/eventtest",
@@ -113,13 +117,13 @@ func rules() map[string]rule {
 
 		// Make one thing of many runs.
 		"internal/study": {
-			imports: "internal/energy internal/event internal/record internal/report internal/units pkg/scheduler",
+			imports: "internal/energy internal/event internal/record internal/report internal/stats internal/units pkg/scheduler",
 			tests:   "internal/event/eventtest",
 		},
 		"internal/plot": {imports: "internal/term golang.org/x/image"},
 		"internal/page": {
-			imports: "internal/energy internal/plot internal/study internal/term",
-			tests:   "internal/event internal/record internal/report pkg/scheduler",
+			imports: "internal/plot internal/stats internal/study internal/term",
+			tests:   "internal/energy internal/event internal/record internal/report pkg/scheduler",
 		},
 
 		// Measures: runs mlget again and again, through an interface.
@@ -128,26 +132,26 @@ func rules() map[string]rule {
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
 			imports: "internal/android internal/campaign internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/joblist internal/metrics internal/modelled internal/page internal/plot internal/power internal/progress internal/record internal/report internal/roots internal/sim internal/store internal/study internal/sweep internal/term internal/terms" +
+				" internal/joblist internal/metrics internal/modelled internal/netrc internal/page internal/plot internal/power internal/progress internal/record internal/report internal/results internal/roots internal/sim internal/store internal/study internal/sweep internal/term internal/terms" +
 				" internal/units pkg/scheduler pkg/scheduler/tuning" +
-				" github.com/jdx/go-netrc github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
+				" github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
 
 		// The laboratory. It shares nothing with mlget's downloads but the bodies of
-		// tests and the models of radios, so that it cannot favour it; its scenarios
-		// serve the simulator too.
+		// tests, the models of radios, statistics, and how sizes and files of results are
+		// written, so that it cannot favour it; its scenarios serve the simulator too.
 		"internal/linklab": {
-			imports: "internal/dataset internal/energy internal/linklab/battery internal/linklab/emu internal/linklab/scenario internal/linklab/server" +
+			imports: "internal/dataset internal/energy internal/linklab/battery internal/linklab/emu internal/linklab/scenario internal/linklab/server internal/units" +
 				" github.com/spf13/cobra github.com/vishvananda/netlink golang.org/x/sys",
 		},
 		"internal/linklab/bench": {
-			imports: "internal/dataset internal/energy internal/linklab internal/linklab/scenario github.com/spf13/cobra",
+			imports: "internal/dataset internal/energy internal/linklab internal/linklab/scenario internal/results internal/stats github.com/spf13/cobra",
 		},
 		"internal/linklab/faults": {
-			imports: "internal/linklab internal/linklab/hostile internal/linklab/scenario internal/testbody github.com/spf13/cobra",
+			imports: "internal/linklab internal/linklab/emu internal/linklab/hostile internal/linklab/scenario internal/testbody github.com/spf13/cobra",
 		},
 		"internal/linklab/hostile":  {imports: "internal/testbody golang.org/x/net/http2"},
-		"internal/linklab/battery":  {tests: "internal/energy"},
+		"internal/linklab/battery":  {tests: "internal/energy internal/stats"},
 		"internal/linklab/emu":      {imports: "internal/energy internal/linklab/scenario"},
 		"internal/linklab/scenario": {imports: "internal/energy"},
 		"internal/linklab/server":   {imports: "internal/dataset internal/testbody"},
@@ -155,8 +159,9 @@ func rules() map[string]rule {
 		// Turns times, bytes and samples into joules: as pure as the scheduler. It is
 		// given a file's bytes, not the file.
 		"internal/energy": {
-			std:   "bytes cmp encoding/json errors fmt io math slices strconv strings time",
-			tests: "internal/energy",
+			imports: "internal/stats",
+			std:     "bytes cmp encoding/json errors fmt io math slices strconv strings time",
+			tests:   "internal/energy",
 		},
 
 		// On what terms the scheduler may use a link, by its radio's model.
@@ -170,12 +175,19 @@ func rules() map[string]rule {
 
 		// Downloads with every combination of parameters, and the tables of them; how
 		// to download is told it by others.
-		"internal/sweep": {},
+		"internal/sweep": {imports: "internal/results internal/stats"},
+
+		// Medians, deviations, correlations.
+		"internal/stats": {std: "math slices"},
+
+		// Files of results, whatever they are results of.
+		"internal/results": {},
 
 		// Sets of files to download, made from a formula.
 		"internal/dataset": {imports: "internal/testbody"},
 
 		// Leaves.
+		"internal/netrc":    {},
 		"internal/term":     {},
 		"internal/testbody": {},
 		"internal/units":    {},
@@ -212,6 +224,8 @@ func onlyBy() map[string]string {
 		"internal/linklab":                    "cmd/linklab",
 		"internal/testbody":                   "internal/dataset internal/linklab/server internal/linklab/faults internal/linklab/hostile",
 		"internal/event/eventtest":            "",
+		"internal/schematest":                 "",
+		"internal/store/crashtest":            "",
 		"pkg/scheduler/schedtest":             "",
 		"unsafe":                              "internal/android/androidtest internal/link",                        // structures of the kernel
 		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics", // the type that net/http's server asks for

@@ -1,5 +1,7 @@
 package energy
 
+import "github.com/mlget/mlget/internal/stats"
+
 // BasePower is what the device drew before start (ns), when nothing was being
 // downloaded: the median of the samples before that, which one odd reading does
 // not move [D]. It is P_b of Guner and Kosar's equation 2. If there are none,
@@ -14,7 +16,7 @@ func BasePower(samples []Sample, start int64) (watts float64, ok bool) {
 	if len(before) == 0 {
 		return 0, false
 	}
-	return Median(before), true
+	return stats.Median(before), true
 }
 
 // LowestPower stands in for a base power that was not measured: the 5th
@@ -26,7 +28,7 @@ func LowestPower(samples []Sample) (watts float64, ok bool) {
 	if len(usable) == 0 {
 		return 0, false
 	}
-	return Quantile(powersOf(usable), 0.05), true
+	return stats.Quantile(powersOf(usable), 0.05), true
 }
 
 // MeasuredTail is what a device drew above its base power after a download.
@@ -78,7 +80,7 @@ func BaseTolerance(samples []Sample, start int64, base float64) float64 {
 		}
 	}
 	if len(before) >= 2 {
-		tolerance = max(tolerance, 2*Sigma(before))
+		tolerance = max(tolerance, 2*stats.Sigma(before))
 	}
 	return tolerance
 }

@@ -102,7 +102,7 @@ func TestGauges(t *testing.T) {
 				off := (s.DynamicJoules+s.Tail.Joules)/want - 1
 				worst, mean = max(worst, math.Abs(off)), mean+off/rounds
 				end := run.End + int64(s.Tail.Seconds*1e9)
-				thesis := Simpson(clip(samples, run.Start, end).points) - s.BaseWatts*seconds(end-run.Start)
+				thesis := simpsons(clip(samples, run.Start, end).points) - s.BaseWatts*seconds(end-run.Start)
 				simpson = max(simpson, math.Abs(thesis/want-1))
 			}
 			t.Logf("%v, %s: at most %.1f %% off, on average %+.1f; by Simpson's rule at most %.1f",

@@ -3,6 +3,8 @@ package energy
 import (
 	"math"
 	"testing"
+
+	"github.com/mlget/mlget/internal/stats"
 )
 
 // sampled is the function at each of the times (ns); at 0 it is at second 0.
@@ -38,7 +40,7 @@ func TestSimpsonClosedForms(t *testing.T) {
 			if tt.name == "a sine" {
 				tolerance = 1e-3
 			}
-			if got := Simpson(tt.samples); math.Abs(got-tt.want) > tolerance*max(1, tt.want) {
+			if got := simpsons(tt.samples); math.Abs(got-tt.want) > tolerance*max(1, tt.want) {
 				t.Errorf("got %.15g, want %.15g", got, tt.want)
 			}
 		})
@@ -95,7 +97,7 @@ func TestIntegrateLeavesOut(t *testing.T) {
 // parabola runs away.
 func TestIntegrateNeverNegative(t *testing.T) {
 	samples := []Sample{{0, 3}, {1 * ms, 0}, {1 * sec, 0}, {2 * sec, 0}}
-	if raw := Simpson(samples); raw >= 0 {
+	if raw := simpsons(samples); raw >= 0 {
 		t.Fatalf("Simpson gives %g J: this is no case", raw)
 	}
 	got, _ := Integrate(samples, 0, 2*sec)
@@ -175,5 +177,5 @@ func TestBaseAndTail(t *testing.T) {
 		t.Errorf("a tail of no samples: %+v", tail)
 	}
 	near(t, "tolerance", BaseTolerance(samples, 1*sec, 2), 0.1)
-	near(t, "tolerance", BaseTolerance(samples, 2*sec, 0.1), 2*Sigma(watts[:2]))
+	near(t, "tolerance", BaseTolerance(samples, 2*sec, 0.1), 2*stats.Sigma(watts[:2]))
 }

@@ -93,10 +93,12 @@ func text(data json.RawMessage) (string, error) {
 	return s, nil
 }
 
+// goodName says whether a radio may have that name: what a technology or a link
+// is called.
 func goodName(name string) bool {
 	return len(name) >= 1 && len(name) <= maxName &&
 		!strings.ContainsFunc(name, func(r rune) bool {
-			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-'
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r)
 		})
 }
 
@@ -112,7 +114,7 @@ func (e *pathError) Unwrap() error { return e.err }
 
 // within puts a field's name before the path of an error.
 func within(name string, err error) error {
-	if !goodPathPart(name) {
+	if !goodName(name) {
 		name = strconv.QuoteToASCII(name[:min(len(name), maxName)])
 	}
 	var inner *pathError
@@ -120,11 +122,6 @@ func within(name string, err error) error {
 		return &pathError{path: name + "." + inner.path, err: inner.err}
 	}
 	return &pathError{path: name, err: err}
-}
-
-// goodPathPart says whether a name can be shown as it is.
-func goodPathPart(name string) bool {
-	return goodName(strings.ReplaceAll(name, "_", "-"))
 }
 
 // notJSON is what the decoder says, on one line.

@@ -32,28 +32,51 @@ type Models struct {
 	Device string // as the file says, for people
 	Source string // as the file says, for people
 
-	radios []Radio
+	radios []entry
 	tcp    *TCPCost
+}
+
+// entry is a radio of a file, under the name that it has there.
+type entry struct {
+	name  string
+	radio Radio
 }
 
 // Lookup returns the radio model of that name: the file's, or else the one that
 // is built in.
 func (m *Models) Lookup(name string) (Radio, bool) {
-	for _, r := range m.radios {
-		if r.Name == name {
-			return r, true
-		}
+	if r, ok := m.own(name); ok {
+		return r, true
 	}
 	return Lookup(name)
+}
+
+// Of returns the model of the radio behind a link: the one that the file has
+// under the link's own name, or else that of its technology.
+func (m *Models) Of(link, tech string) (Radio, bool) {
+	if r, ok := m.own(link); ok {
+		return r, true
+	}
+	return m.Lookup(tech)
+}
+
+// own returns the file's model of that name.
+func (m *Models) own(name string) (Radio, bool) {
+	for _, e := range m.radios {
+		if e.name == name {
+			return e.radio, true
+		}
+	}
+	return Radio{}, false
 }
 
 // Names lists the models there are: those that are built in, then the file's
 // others, in the order of the alphabet.
 func (m *Models) Names() []string {
 	names := Names()
-	for _, r := range m.radios {
-		if !slices.Contains(names, r.Name) {
-			names = append(names, r.Name)
+	for _, e := range m.radios {
+		if !slices.Contains(names, e.name) {
+			names = append(names, e.name)
 		}
 	}
 	return names
@@ -101,13 +124,15 @@ func ParseModels(data []byte) (*Models, error) {
 		}
 	}
 	for i := range m.radios {
-		m.radios[i].Source = cmp.Or(m.Source, m.Device, "a file of models")
+		if r := &m.radios[i].radio; r.Like != "" {
+			r.Source = cmp.Or(m.Source, m.Device, "a file of models")
+		}
 	}
 	return m, nil
 }
 
 // parseRadios reads the object of radios by name.
-func parseRadios(data json.RawMessage) ([]Radio, error) {
+func parseRadios(data json.RawMessage) ([]entry, error) {
 	fields, err := members(json.NewDecoder(bytes.NewReader(data)))
 	if err != nil {
 		return nil, err
@@ -115,23 +140,24 @@ func parseRadios(data json.RawMessage) ([]Radio, error) {
 	if len(fields) > maxRadios {
 		return nil, fmt.Errorf("more than %d radios", maxRadios)
 	}
-	radios := make([]Radio, 0, len(fields))
+	radios := make([]entry, 0, len(fields))
 	for _, f := range fields {
 		r, err := parseRadio(f.name, f.value)
 		if err != nil {
 			return nil, within(f.name, err)
 		}
-		radios = append(radios, r)
+		radios = append(radios, entry{f.name, r})
 	}
-	slices.SortFunc(radios, func(a, b Radio) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(radios, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	return radios, nil
 }
 
 // parseRadio reads one radio. What it leaves out is as in the built-in model
-// that it is like, by default the one of its own name.
+// that it is like, by default the one of its own name. One that says nothing but
+// what it is like is that model, with its name and its source.
 func parseRadio(name string, data json.RawMessage) (Radio, error) {
 	if !goodName(name) {
-		return Radio{}, fmt.Errorf("a name is 1 to %d of a-z, 0-9 and -", maxName)
+		return Radio{}, fmt.Errorf("a name is 1 to %d letters, digits, -, . and _", maxName)
 	}
 	fields, err := members(json.NewDecoder(bytes.NewReader(data)))
 	if err != nil {
@@ -149,7 +175,9 @@ func parseRadio(name string, data json.RawMessage) (Radio, error) {
 	if !ok {
 		return Radio{}, fmt.Errorf("no model %q is built in: say \"like\" one of %s", model, strings.Join(Names(), ", "))
 	}
-	r.Name = name
+	if len(fields) > 1 || len(fields) == 1 && fields[0].name != "like" {
+		r.Name, r.Like = name, model
+	}
 	holds := false
 	for _, f := range fields {
 		var err error

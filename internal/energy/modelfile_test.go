@@ -22,7 +22,7 @@ func TestParseModels(t *testing.T) {
 	}
 	lte, ok := m.Lookup("lte")
 	built, _ := Lookup("lte-2021")
-	built.Name, built.Source = "lte", m.Source
+	built.Name, built.Source, built.Like = "lte", m.Source, "lte-2021"
 	built.Down, built.PerConn, built.TailTime = 13.2, 4, 10500*time.Millisecond
 	if !ok || lte != built {
 		t.Errorf("lte: %+v, want %+v", lte, built)
@@ -47,6 +47,31 @@ func TestParseModels(t *testing.T) {
 	}
 }
 
+// A file may describe links by their own names, which goes before their
+// technologies; who says nothing but what a radio is like gets that model.
+func TestModelsOfLinks(t *testing.T) {
+	m, err := ParseModels([]byte(`{"source":"mine","radios":{
+		"wlan0":{"like":"wifi-s7-mean"},"v4-rmnet_data0.1":{"like":"nr","tail_mw":100},"lte":{"like":"lte-2021"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ link, tech, name, source, like string }{
+		{"wlan0", "wifi", "wifi-s7-mean", thesisMeans, ""},
+		{"wlan0", "ethernet", "wifi-s7-mean", thesisMeans, ""},
+		{"wlan1", "wifi", "wifi", huang, ""},
+		{"rmnet0", "lte", "lte-2021", narayanan, ""},
+		{"v4-rmnet_data0.1", "lte", "v4-rmnet_data0.1", "mine", "nr"},
+	} {
+		r, ok := m.Of(tt.link, tt.tech)
+		if !ok || r.Name != tt.name || r.Source != tt.source || r.Like != tt.like {
+			t.Errorf("%s, %s: %+v, %v", tt.link, tt.tech, r, ok)
+		}
+	}
+	if r, ok := m.Of("tun0", ""); ok {
+		t.Errorf("a link of which nothing is known: %+v", r)
+	}
+}
+
 func TestParseModelsRefuses(t *testing.T) {
 	for _, tt := range []struct{ data, want string }{
 		{``, "not JSON: it ends too early"},
@@ -63,7 +88,8 @@ func TestParseModelsRefuses(t *testing.T) {
 		{`{"radios":[]}`, "radios: must be an object: {...}"},
 		{`{"radios":{"lte":3}}`, "radios.lte: must be an object: {...}"},
 		{`{"radios":{"lte":{},"lte":{}}}`, "radios.lte: is there twice"},
-		{`{"radios":{"LTE":{}}}`, `radios."LTE": a name is 1 to 32 of a-z, 0-9 and -`},
+		{`{"radios":{"LTE 1":{}}}`, `radios."LTE 1": a name is 1 to 32 letters, digits, -, . and _`},
+		{`{"radios":{"rmnet0":{}}}`, `radios.rmnet0: no model "rmnet0" is built in: say "like" one of wifi, `},
 		{`{"radios":{"\u001b[2J":{}}}`, `radios."\x1b[2J": a name is`},
 		{`{"radios":{"wimax":{}}}`, `radios.wimax: no model "wimax" is built in: say "like" one of wifi, `},
 		{`{"radios":{"lte":{"like":"wimax"}}}`, `radios.lte: no model "wimax" is built in`},

@@ -11,10 +11,10 @@ import "time"
 const hold = 100 * time.Millisecond
 
 // huang is the source of the 2012 models.
-const huang = "Huang et al., MobiSys'12, tables 3 and 4 (HTC phone, screen off)"
+const huang = "Huang et al., MobiSys'12, tables 3 and 4 (HTC phone, screen off); uplink and idle unchecked"
 
 // narayanan is the source of the 2021 models.
-const narayanan = "refit of Narayanan et al., SIGCOMM'21, data; tails after its table 2"
+const narayanan = "refit of Narayanan et al., SIGCOMM'21, data; times of tails after its scripts; their powers, and 5G's promotions, unchecked"
 
 // thesisPeaks and thesisMeans are the sources of the Galaxy S7's models.
 const (
@@ -49,8 +49,12 @@ func Names() []string {
 // 1280.2 ms, 3G 374.2 for 55.4 of 5112.4, WiFi 77.2 for 7.6 of 308.2]. The
 // other sources took it out together with the device's base power: 0.
 //
-// Huang's uplink slopes and idle powers, and the promotions and tails of the
-// 2021 models, have yet to be checked against the papers.
+// What is from memory and was not checked, since neither paper was at hand: Huang's
+// uplink slopes and idle powers; the powers of the 2021 models' tails and the
+// promotions of nr and nr-mmwave. The times of these tails are those of the authors'
+// published scripts [SIGCOMM21-5G on GitHub, RRC-Probe/plot-section4-figure10.py:
+// RRC_CONNECTED ends at 10.2 s], but for the tenths beyond. The rest of both is as
+// ALGORITHMS, Energy, quotes it. docs/energy-models.md has it figure by figure.
 func models() []Radio {
 	return []Radio{
 		{

@@ -17,6 +17,7 @@ import "time"
 type Radio struct {
 	Name   string // as in linklab's power= and mlget's tech=
 	Source string // where the numbers come from
+	Like   string // the built-in model from which a file made it; empty: it is built in
 
 	Down    float64 // mW per Mbit/s received
 	Up      float64 // mW per Mbit/s sent; 0 where the fit of Down includes what goes up with it

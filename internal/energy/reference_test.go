@@ -6,6 +6,8 @@ import (
 	"os"
 	"strconv"
 	"testing"
+
+	"github.com/mlget/mlget/internal/stats"
 )
 
 // reference is testdata/reference.json, which testdata/gen.py writes.
@@ -48,7 +50,7 @@ func TestAgainstScipy(t *testing.T) {
 		for i := range samples {
 			samples[i] = Sample{At: c.NS[i], Watts: c.Watts[i]}
 		}
-		same(t, c.Name+": Simpson", Simpson(samples), c.Simpson)
+		same(t, c.Name+": Simpson", simpsons(samples), c.Simpson)
 		got, covered := Integrate(samples, c.NS[0], c.NS[len(c.NS)-1])
 		if covered != 1 {
 			t.Errorf("%s: covers %g", c.Name, covered)
@@ -67,12 +69,12 @@ func TestAgainstNumpy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			same(t, "quantile "+q, Quantile(c.X, share), want)
+			same(t, "quantile "+q, stats.Quantile(c.X, share), want)
 		}
-		same(t, "mean", Mean(c.X), c.Mean)
-		same(t, "sigma", Sigma(c.X), c.Sigma)
-		same(t, "variation", Variation(c.X), c.Variation)
-		same(t, "pearson", Pearson(c.X, c.Y), c.Pearson)
+		same(t, "mean", stats.Mean(c.X), c.Mean)
+		same(t, "sigma", stats.Sigma(c.X), c.Sigma)
+		same(t, "variation", stats.Variation(c.X), c.Variation)
+		same(t, "pearson", stats.Pearson(c.X, c.Y), c.Pearson)
 	}
 }
 
@@ -102,7 +104,7 @@ func TestThesisCorrelations(t *testing.T) {
 		},
 	}
 	for _, tt := range tests {
-		if got := Pearson(tt.x, tt.y); math.Abs(got-tt.want) > 0.006 {
+		if got := stats.Pearson(tt.x, tt.y); math.Abs(got-tt.want) > 0.006 {
 			t.Errorf("%s: got %.3f, want %.2f", tt.name, got, tt.want)
 		}
 	}

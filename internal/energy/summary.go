@@ -1,6 +1,10 @@
 package energy
 
-import "math"
+import (
+	"math"
+
+	"github.com/mlget/mlget/internal/stats"
+)
 
 // Series is what was sampled around a run: power, or the readings of a counter,
 // or both. Where there are readings, energy is taken from them, and their
@@ -61,8 +65,8 @@ func Summarise(series Series, run Run) (s Summary, ok bool) {
 			}
 		}
 	}
-	s.MedianWatts, s.PeakWatts = Median(inside), Peak(inside)
-	s.P05Watts, s.P90Watts = Quantile(inside, 0.05), Quantile(inside, 0.9)
+	s.MedianWatts, s.PeakWatts = stats.Median(inside), stats.Peak(inside)
+	s.P05Watts, s.P90Watts = stats.Quantile(inside, 0.05), stats.Quantile(inside, 0.9)
 
 	tolerance := BaseTolerance(samples, run.Start, s.BaseWatts)
 	joules, _ := Integrate(samples, run.Start, run.End)

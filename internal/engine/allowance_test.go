@@ -47,8 +47,7 @@ func TestCapIsObeyedToTheByte(t *testing.T) {
 		{"naive", 700_001, 0},
 		{"adaptive", 5, 0}, // not worth a request
 	} {
-		t.Run(c.algorithm, func(t *testing.T) {
-			t.Parallel()
+		t.Run(c.algorithm, timeless(func(t *bubble) {
 			o := newObject(8 * mib)
 			r := newRig(t)
 			r.cfg.Algorithm, r.cfg.Parallelism = c.algorithm, c.parallelism
@@ -66,85 +65,87 @@ func TestCapIsObeyedToTheByte(t *testing.T) {
 			if state, reason := got.last(0); state != event.LinkCapped || !strings.Contains(reason, "allowance") {
 				t.Errorf("it is %s: %s", state, reason)
 			}
-		})
+		}))
 	}
 }
 
 // Two downloads at once know nothing of each other.
 func TestCapIsForAllDownloads(t *testing.T) {
-	t.Parallel()
-	const most = 2_000_000
-	o := newObject(4 * mib)
-	url := at(t, serve(t, o), "", "/f")
-	r := newRig(t)
-	r.terms[0].Cap = most
-	r.nets[1].rate = 8 * mib
-	e := r.engine()
-	defer e.Close()
-	second, err := New(r.cfg, r.links)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer second.Close()
-	job := r.job(url)
-	job.Target.Name, job.ID = "out2", 1
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		if _, err := second.Download(t.Context(), job); err != nil {
+	timeless(func(t *bubble) {
+		const most = 2_000_000
+		o := newObject(4 * mib)
+		url := at(t, serve(t, o), "", "/f")
+		r := newRig(t)
+		r.terms[0].Cap = most
+		r.nets[1].rate = 8 * mib
+		e := r.engine()
+		defer e.Close()
+		second, err := New(r.cfg, r.links)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Close()
+		job := r.job(url)
+		job.Target.Name, job.ID = "out2", 1
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := second.Download(t.Context(), job); err != nil {
+				t.Error(err)
+			}
+		})
+		if _, err := e.Download(t.Context(), r.job(url)); err != nil {
 			t.Error(err)
 		}
-	})
-	if _, err := e.Download(t.Context(), r.job(url)); err != nil {
-		t.Error(err)
-	}
-	wg.Wait()
-	got := &outcome{t: t, events: r.drain()}
-	if n := got.brought()[0]; n > most || n < most/2 {
-		t.Errorf("%d bytes over a link that may carry %d", n, most)
-	}
+		wg.Wait()
+		got := &outcome{t: t, events: r.drain()}
+		if n := got.brought()[0]; n > most || n < most/2 {
+			t.Errorf("%d bytes over a link that may carry %d", n, most)
+		}
+	})(t)
 }
 
 func TestNothingIsLeftToSpend(t *testing.T) {
-	t.Parallel()
-	o := newObject(4 * mib)
-	url := at(t, serve(t, o), "", "/f")
-	r := newRig(t)
-	r.terms[0].Cap, r.terms[1].Cap = mib, mib
-	if got := r.get(url); !errors.Is(got.err, ErrCapped) {
-		t.Fatalf("got %v, want ErrCapped", got.err)
-	}
-	// What came is kept for the next run.
-	r.links, r.terms[1].Cap = nil, 0
-	got := r.get(url)
-	got.right(o.body)
-	if n := got.brought(); n[0]+n[1] > 3*mib {
-		t.Errorf("%v bytes of the rest", n)
-	}
+	timeless(func(t *bubble) {
+		o := newObject(4 * mib)
+		url := at(t, serve(t, o), "", "/f")
+		r := newRig(t)
+		r.terms[0].Cap, r.terms[1].Cap = mib, mib
+		if got := r.get(url); !errors.Is(got.err, ErrCapped) {
+			t.Fatalf("got %v, want ErrCapped", got.err)
+		}
+		// What came is kept for the next run.
+		r.links, r.terms[1].Cap = nil, 0
+		got := r.get(url)
+		got.right(o.body)
+		if n := got.brought(); n[0]+n[1] > 3*mib {
+			t.Errorf("%v bytes of the rest", n)
+		}
+	})(t)
 }
 
 // Without ranges there is one stream, and it goes on over the next link, from the
 // beginning.
 func TestCapOfOneStream(t *testing.T) {
-	t.Parallel()
-	o := newObject(2 * mib)
-	o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
-		o.whole(w)
-		return true
-	}
-	r := newRig(t)
-	r.terms[0] = Terms{Bandwidth: 1e9, Terms: scheduler.Terms{Cap: mib}}
-	got := r.get(at(t, serve(t, o), "", "/f"))
-	got.right(o.body)
-	if n := got.brought(); n[0] > mib || n[1] < 2*mib {
-		t.Errorf("%v bytes over the links", n)
-	}
+	timeless(func(t *bubble) {
+		o := newObject(2 * mib)
+		o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+			o.whole(w)
+			return true
+		}
+		r := newRig(t)
+		r.terms[0] = Terms{Bandwidth: 1e9, Terms: scheduler.Terms{Cap: mib}}
+		got := r.get(at(t, serve(t, o), "", "/f"))
+		got.right(o.body)
+		if n := got.brought(); n[0] > mib || n[1] < 2*mib {
+			t.Errorf("%v bytes over the links", n)
+		}
+	})(t)
 }
 
 func TestBackupIsForBadTimes(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range scheduler.Names() {
-		t.Run(algorithm, func(t *testing.T) {
-			t.Parallel()
+		t.Run(algorithm, timeless(func(t *bubble) {
 			o := newObject(4 * mib)
 			r := newRig(t)
 			r.cfg.Algorithm = algorithm
@@ -157,10 +158,9 @@ func TestBackupIsForBadTimes(t *testing.T) {
 			if _, reason := got.last(0); !strings.Contains(reason, "backup") {
 				t.Errorf("the reason given is %q", reason)
 			}
-		})
+		}))
 	}
-	t.Run("they come", func(t *testing.T) {
-		t.Parallel()
+	t.Run("they come", timeless(func(t *bubble) {
 		o := newObject(4 * mib)
 		r := newRig(t)
 		r.terms[1].Backup = true
@@ -178,25 +178,26 @@ func TestBackupIsForBadTimes(t *testing.T) {
 		if n := got.brought()[1]; n < mib {
 			t.Errorf("the backup carried %d bytes", n)
 		}
-	})
+	}))
 }
 
 // A costly link is left alone for a small file, and the reason is told.
 func TestASmallFileWakesNobody(t *testing.T) {
-	t.Parallel()
-	o := newObject(2 * mib)
-	r := newRig(t)
-	r.cfg.Energy = scheduler.EnergyMin
-	wifi := scheduler.Radio{ActiveMW: 133, MWPerMbps: 140, PromotionMJ: 10, TailMJ: 28, TailTime: 240 * scheduler.Millisecond}
-	lte := scheduler.Radio{ActiveMW: 1288, MWPerMbps: 60, PromotionMJ: 315, TailMJ: 12300, TailTime: 11 * scheduler.Second}
-	r.terms[0] = Terms{Bandwidth: 1e7, Terms: scheduler.Terms{Radio: lte, Costly: true}}
-	r.terms[1] = Terms{Bandwidth: 1e7, Terms: scheduler.Terms{Radio: wifi}}
-	got := r.get(at(t, serve(t, o), "", "/f"))
-	got.right(o.body)
-	if n := r.nets[0].dials.Load(); n > 0 {
-		t.Errorf("%d connections over the costly link", n)
-	}
-	if _, reason := got.last(0); !strings.Contains(reason, "J to wake it") {
-		t.Errorf("the reason given is %q", reason)
-	}
+	timeless(func(t *bubble) {
+		o := newObject(2 * mib)
+		r := newRig(t)
+		r.cfg.Energy = scheduler.EnergyMin
+		wifi := scheduler.Radio{ActiveMW: 133, MWPerMbps: 140, PromotionMJ: 10, TailMJ: 28, TailTime: 240 * scheduler.Millisecond}
+		lte := scheduler.Radio{ActiveMW: 1288, MWPerMbps: 60, PromotionMJ: 315, TailMJ: 12300, TailTime: 11 * scheduler.Second}
+		r.terms[0] = Terms{Bandwidth: 1e7, Terms: scheduler.Terms{Radio: lte, Costly: true}}
+		r.terms[1] = Terms{Bandwidth: 1e7, Terms: scheduler.Terms{Radio: wifi}}
+		got := r.get(at(t, serve(t, o), "", "/f"))
+		got.right(o.body)
+		if n := r.nets[0].dials.Load(); n > 0 {
+			t.Errorf("%d connections over the costly link", n)
+		}
+		if _, reason := got.last(0); !strings.Contains(reason, "J to wake it") {
+			t.Errorf("the reason given is %q", reason)
+		}
+	})(t)
 }

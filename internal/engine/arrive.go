@@ -35,6 +35,7 @@ func (o *owner) arrive(reqs context.Context, id scheduler.LinkID) {
 		o.leave(reqs, id)
 	}
 	lost := l.lost
+	o.closeOpened(id)
 	if moved || lost || !l.there {
 		*l = linkState{
 			there: true, returns: l.returns, arrivals: l.arrivals,

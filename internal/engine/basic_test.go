@@ -15,8 +15,7 @@ func TestEveryAlgorithmOverEveryProtocol(t *testing.T) {
 	for _, algorithm := range scheduler.Names() {
 		for _, proto := range []string{"h1", "h1-tls", "h2", "h2c"} {
 			for links := 1; links <= 3; links++ {
-				t.Run(fmt.Sprintf("%s/%s/%d", algorithm, proto, links), func(t *testing.T) {
-					t.Parallel()
+				t.Run(fmt.Sprintf("%s/%s/%d", algorithm, proto, links), timeless(func(t *bubble) {
 					o := newObject(4*mib + 12345)
 					var nets []*testLink
 					for i := range links {
@@ -52,7 +51,7 @@ func TestEveryAlgorithmOverEveryProtocol(t *testing.T) {
 							t.Errorf("link %d was asked for nothing", i)
 						}
 					}
-				})
+				}))
 			}
 		}
 	}
@@ -65,8 +64,7 @@ func TestSmallFiles(t *testing.T) {
 			if kind == "206 without total" && size > 0 && size < mib {
 				continue // fetch does not take a part that is shorter than asked and says not why
 			}
-			t.Run(fmt.Sprint(size, " ", kind), func(t *testing.T) {
-				t.Parallel()
+			t.Run(fmt.Sprint(size, " ", kind), timeless(func(t *bubble) {
 				o := newObject(size)
 				o.gate = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
 					off, end := asked(r)
@@ -92,7 +90,7 @@ func TestSmallFiles(t *testing.T) {
 				}
 				r := newRig(t)
 				r.get(at(t, serve(t, o), "", "/f")).right(o.body)
-			})
+			}))
 		}
 	}
 }

@@ -238,6 +238,7 @@ func (b *batch) wind(reqs context.Context) {
 	for len(b.transfers) > 0 { // all have their context's end to obey
 		b.hear(reqs, <-b.tell)
 	}
+	b.closeAllOpened()
 	for b.asides.out > 0 {
 		select {
 		case a := <-b.asides.done:
@@ -275,10 +276,12 @@ func (b *batch) watchStalls(now scheduler.Time) {
 		return
 	}
 	b.stallsAsked = now
+	slept := b.slept(now)
 	for _, t := range b.transfers {
 		if t.held.Load() {
 			t.progress = now
 		}
+		t.progress = min(now, t.progress+slept)
 		if t.resp == nil || now-t.progress <= limit {
 			continue // for the beginning of a response fetch waits
 		}

@@ -45,6 +45,66 @@ func TestBatchDenied(t *testing.T) {
 	}
 }
 
+// TestBatchCertificates: of a server whose certificate is good over one link only, all
+// files come over that link; where it is good over none, the error is about that.
+func TestBatchCertificates(t *testing.T) {
+	t.Parallel()
+	for _, from := range []int64{0, 20} {
+		t.Run(fmt.Sprint("bad over one link, from request ", from), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: mib})
+			stranger := serveStranger(t, &shop{}).Listener.Addr().String()
+			sh := &shop{}
+			sh.gate = func(http.ResponseWriter, *http.Request, *object) bool {
+				if sh.requests.Load() == from {
+					r.nets[0].lead(stranger)
+				}
+				return false
+			}
+			s, web := serveTLS(t, sh)
+			r.cfg.HTTP = web
+			if from == 0 {
+				r.nets[0].lead(stranger)
+			}
+			wares := mixed(s, 60, false)
+			wares = append(wares, ware{base: s, size: 3 * mib})
+			r.haul(t.Context(), Batch{}, wares...).right()
+		})
+	}
+	// Files that have begun over it, and no other that would show that it is the link.
+	t.Run("bad over one link, few files", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, &testLink{name: "a", rate: 400_000}, &testLink{name: "b", rate: 200_000, latency: 50 * time.Millisecond})
+		stranger := serveStranger(t, &shop{}).Listener.Addr().String()
+		s, web := serveTLS(t, &shop{})
+		web.Protocol = fetch.HTTP1
+		r.cfg.HTTP = web
+		var wares []ware
+		for range 6 {
+			wares = append(wares, ware{base: s, size: 350_000})
+		}
+		go func() {
+			for r.received() < 700_000 && t.Context().Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			r.nets[0].lead(stranger)
+		}()
+		r.haul(t.Context(), Batch{}, wares...).right()
+	})
+	t.Run("bad over all links", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		s := serveStranger(t, &shop{})
+		wares := mixed(s, 20, false)
+		h := r.haul(t.Context(), Batch{}, wares...)
+		for i := range wares {
+			if err := h.errs[event.FileID(i)]; classOf(err) != fetch.TLS {
+				t.Errorf("file %d: %v", i, err)
+			}
+		}
+	})
+}
+
 // TestBatchDeniedByAll: what no link's server has ends the file, and is not a lost
 // link to anybody.
 func TestBatchDeniedByAll(t *testing.T) {
@@ -130,4 +190,28 @@ func begun(name string) bool {
 	tail := make([]byte, 64)
 	n, _ := f.ReadAt(tail, 256<<10-int64(len(tail)))
 	return slices.ContainsFunc(tail[:n], func(b byte) bool { return b != 0 })
+}
+
+// TestBatchLedAstray: a site is not given up because its server leads one link to where
+// nobody is, however quickly that fails each time, while another link's answers.
+func TestBatchLedAstray(t *testing.T) {
+	timeless(func(t *bubble) {
+		sh := &shop{}
+		astray := &shop{}
+		astray.gate = func(w http.ResponseWriter, r *http.Request, _ *object) bool {
+			if astray.requests.Load() <= 3 {
+				return false
+			}
+			http.Redirect(w, r, "http://127.0.0.1:9"+r.URL.Path, http.StatusFound)
+			return true
+		}
+		s := serve(t, sh)
+		r := newRig(t, &testLink{name: "a", to: serve(t, astray).Listener.Addr().String(), rate: mib}, &testLink{name: "b", latency: 200 * time.Millisecond, rate: mib})
+		r.cfg.Tries = 2
+		var wares []ware
+		for i := range 2 {
+			wares = append(wares, ware{base: s, size: 3*mib + int64(i), known: true})
+		}
+		r.haul(t.Context(), Batch{}, wares...).right()
+	})(t)
 }

@@ -76,101 +76,103 @@ func TestBatchBroken(t *testing.T) {
 }
 
 func TestBatchBusyServer(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	sh := &shop{}
-	sh.gate = func(w http.ResponseWriter, r *http.Request, o *object) bool {
-		switch {
-		case o.body.Seed%8 == 1 && sh.times(r.URL.Path) == 1:
-			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusTooManyRequests)
-		case o.body.Seed == 20:
-			w.WriteHeader(http.StatusBadGateway)
-		default:
-			return false
-		}
-		return true
-	}
-	wares := mixed(serve(t, sh), 60, false)
-	h := r.haul(t.Context(), Batch{}, wares...)
-	for i := range wares {
-		if i == 19 {
-			if err := h.errs[19]; classOf(err) != fetch.Busy || !strings.Contains(err.Error(), "tries") {
-				t.Errorf("file 19: %v", err)
+	timeless(func(t *bubble) {
+		r := newRig(t)
+		sh := &shop{}
+		sh.gate = func(w http.ResponseWriter, r *http.Request, o *object) bool {
+			switch {
+			case o.body.Seed%8 == 1 && sh.times(r.URL.Path) == 1:
+				w.Header().Set("Retry-After", "1")
+				w.WriteHeader(http.StatusTooManyRequests)
+			case o.body.Seed == 20:
+				w.WriteHeader(http.StatusBadGateway)
+			default:
+				return false
 			}
-			continue
+			return true
 		}
-		h.has(i)
-	}
+		wares := mixed(serve(t, sh), 60, false)
+		h := r.haul(t.Context(), Batch{}, wares...)
+		for i := range wares {
+			if i == 19 {
+				if err := h.errs[19]; classOf(err) != fetch.Busy || !strings.Contains(err.Error(), "tries") {
+					t.Errorf("file 19: %v", err)
+				}
+				continue
+			}
+			h.has(i)
+		}
+	})(t)
 }
 
 // TestBatchDeadSite: a server that is not there does not hold up another's files.
 func TestBatchDeadSite(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	s := serve(t, &shop{})
-	dead := serve(t, &shop{})
-	dead.Close()
-	var wares []ware
-	for i := range 150 {
-		w := ware{base: s, size: 5000 + int64(i)}
-		if i%3 == 0 {
-			w.base = dead
-		}
-		wares = append(wares, w)
-	}
-	h := r.haul(t.Context(), Batch{}, wares...)
-	for i := range wares {
-		if i%3 == 0 {
-			if c := classOf(h.errs[event.FileID(i)]); c != fetch.Refused {
-				t.Errorf("file %d: %v", i, h.errs[event.FileID(i)])
+	timeless(func(t *bubble) {
+		r := newRig(t)
+		s := serve(t, &shop{})
+		dead := serve(t, &shop{})
+		dead.Close()
+		var wares []ware
+		for i := range 150 {
+			w := ware{base: s, size: 5000 + int64(i)}
+			if i%3 == 0 {
+				w.base = dead
 			}
-			continue
+			wares = append(wares, w)
 		}
-		h.has(i)
-	}
-	for _, e := range of[event.LinkChanged](&h.outcome) {
-		if e.State == event.LinkLost {
-			t.Errorf("link %d is lost: %s", e.Link, e.Reason)
+		h := r.haul(t.Context(), Batch{}, wares...)
+		for i := range wares {
+			if i%3 == 0 {
+				if c := classOf(h.errs[event.FileID(i)]); c != fetch.Refused {
+					t.Errorf("file %d: %v", i, h.errs[event.FileID(i)])
+				}
+				continue
+			}
+			h.has(i)
 		}
-	}
-	h.tidy()
+		for _, e := range of[event.LinkChanged](&h.outcome) {
+			if e.State == event.LinkLost {
+				t.Errorf("link %d is lost: %s", e.Link, e.Reason)
+			}
+		}
+		h.tidy()
+	})(t)
 }
 
 // TestBatchSiteComesBack: a server that goes away for a while is waited for.
 func TestBatchSiteComesBack(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	s := serve(t, &shop{})
-	var down atomic.Bool
-	var n atomic.Int64
-	flaky := serve(t, &shop{gate: func(w http.ResponseWriter, _ *http.Request, _ *object) bool {
-		if n.Add(1) == 20 {
-			down.Store(true)
-			time.AfterFunc(600*time.Millisecond, func() { down.Store(false) })
+	timeless(func(t *bubble) {
+		r := newRig(t)
+		s := serve(t, &shop{})
+		var down atomic.Bool
+		var n atomic.Int64
+		flaky := serve(t, &shop{gate: func(w http.ResponseWriter, _ *http.Request, _ *object) bool {
+			if n.Add(1) == 20 {
+				down.Store(true)
+				time.AfterFunc(600*time.Millisecond, func() { down.Store(false) })
+			}
+			if down.Load() {
+				hijack(w)
+				return true
+			}
+			return false
+		}})
+		var wares []ware
+		for i := range 100 {
+			w := ware{base: s, size: 30000 + int64(i)}
+			if i%2 == 0 {
+				w.base = flaky
+			}
+			wares = append(wares, w)
 		}
-		if down.Load() {
-			hijack(w)
-			return true
-		}
-		return false
-	}})
-	var wares []ware
-	for i := range 100 {
-		w := ware{base: s, size: 30000 + int64(i)}
-		if i%2 == 0 {
-			w.base = flaky
-		}
-		wares = append(wares, w)
-	}
-	r.haul(t.Context(), Batch{}, wares...).right()
+		r.haul(t.Context(), Batch{}, wares...).right()
+	})(t)
 }
 
 func TestBatchLinkDies(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"silent", "broken"} {
-		t.Run(how, func(t *testing.T) {
-			t.Parallel()
+		t.Run(how, timeless(func(t *bubble) {
 			r := newRig(t, &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: 4 * mib})
 			go func() {
 				r.await(t.Context(), 2*mib)
@@ -182,7 +184,7 @@ func TestBatchLinkDies(t *testing.T) {
 				}
 			}()
 			r.haul(t.Context(), Batch{}, mixed(serve(t, &shop{}), 300, false)...).right()
-		})
+		}))
 	}
 }
 
@@ -229,50 +231,51 @@ func TestBatchNoLink(t *testing.T) {
 
 // TestBatchInterrupted: what is worth it is kept, and the next run goes on with it.
 func TestBatchInterrupted(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, &testLink{name: "a", rate: 2 * mib}, &testLink{name: "b", rate: 2 * mib})
-	s := serve(t, &shop{})
-	wares := append([]ware{{base: s, size: 20 * mib}}, mixed(s, 300, false)...)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	go func() {
-		r.await(ctx, 8*mib)
-		cancel(ErrInterrupted)
-	}()
-	h := r.haul(ctx, Batch{}, wares...)
-	if !errors.Is(h.err, ErrInterrupted) {
-		t.Fatal(h.err)
-	}
-	done := 0
-	for i := range wares {
-		switch err, ended := h.errs[event.FileID(i)]; {
-		case ended && err == nil:
-			h.has(i)
-			done++
-		case ended && !errors.Is(err, ErrInterrupted):
-			t.Errorf("file %d: %v", i, err)
+	timeless(func(t *bubble) {
+		r := newRig(t, &testLink{name: "a", rate: 2 * mib}, &testLink{name: "b", rate: 2 * mib})
+		s := serve(t, &shop{})
+		wares := append([]ware{{base: s, size: 20 * mib}}, mixed(s, 300, false)...)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() {
+			r.await(ctx, 8*mib)
+			cancel(ErrInterrupted)
+		}()
+		h := r.haul(ctx, Batch{}, wares...)
+		if !errors.Is(h.err, ErrInterrupted) {
+			t.Fatal(h.err)
 		}
-	}
-	parts, err := filepath.Glob(filepath.Join(r.dir, "*.part"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(parts) != 1 || filepath.Base(parts[0]) != "f0.part" {
-		t.Errorf("%v are left", parts)
-	}
-	before := r.received()
-	h = r.haul(t.Context(), Batch{}, wares...)
-	if h.err != nil {
-		t.Fatal(h.err)
-	}
-	h.has(0)
-	h.tidy()
-	known := false
-	for _, e := range of[event.ObjectKnown](&h.outcome) {
-		known = known || e.File == 0 && e.Resumed > 0
-	}
-	if !known {
-		t.Errorf("nothing of the large file was resumed; %d bytes, %d before", r.received()-before, before)
-	}
+		done := 0
+		for i := range wares {
+			switch err, ended := h.errs[event.FileID(i)]; {
+			case ended && err == nil:
+				h.has(i)
+				done++
+			case ended && !errors.Is(err, ErrInterrupted):
+				t.Errorf("file %d: %v", i, err)
+			}
+		}
+		parts, err := filepath.Glob(filepath.Join(r.dir, "*.part"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(parts) != 1 || filepath.Base(parts[0]) != "f0.part" {
+			t.Errorf("%v are left", parts)
+		}
+		before := r.received()
+		h = r.haul(t.Context(), Batch{}, wares...)
+		if h.err != nil {
+			t.Fatal(h.err)
+		}
+		h.has(0)
+		h.tidy()
+		known := false
+		for _, e := range of[event.ObjectKnown](&h.outcome) {
+			known = known || e.File == 0 && e.Resumed > 0
+		}
+		if !known {
+			t.Errorf("nothing of the large file was resumed; %d bytes, %d before", r.received()-before, before)
+		}
+	})(t)
 }
 
 func TestBatchDuplicates(t *testing.T) {

@@ -16,8 +16,7 @@ import (
 func TestBatchCap(t *testing.T) {
 	t.Parallel()
 	for _, both := range []bool{false, true} {
-		t.Run(fmt.Sprint("both ", both), func(t *testing.T) {
-			t.Parallel()
+		t.Run(fmt.Sprint("both ", both), timeless(func(t *bubble) {
 			const most = 500_000
 			r := newRig(t)
 			r.nets[0].rate, r.nets[1].rate = 8*mib, 4*mib
@@ -43,55 +42,57 @@ func TestBatchCap(t *testing.T) {
 				t.Errorf("error %v", h.err)
 			}
 			h.tidy()
-		})
+		}))
 	}
 }
 
 // TestBatchLinkJoins: a link that joins takes part, and one that has moved goes on.
 func TestBatchLinkJoins(t *testing.T) {
-	t.Parallel()
-	first, second := &testLink{name: "a", rate: mib}, &testLink{name: "b", rate: mib}
-	r, after := joining(t, 2, first)
-	r.nets = append(r.nets, second)
-	after(mib, func() { r.come(1, second) })
-	after(2*mib, func() {
-		r.links[0].Renew(first, true)
-		first.breakAll()
-	})
-	h := r.haul(t.Context(), Batch{}, mixed(serve(t, &shop{}), 120, false)...)
-	h.right()
-	if n := h.carried(2); n[0] == 0 || n[1] == 0 {
-		t.Errorf("the links carried %v bytes", n)
-	}
+	timeless(func(t *bubble) {
+		first, second := &testLink{name: "a", rate: mib}, &testLink{name: "b", rate: mib}
+		r, after := joining(t, 2, first)
+		r.nets = append(r.nets, second)
+		after(mib, func() { r.come(1, second) })
+		after(2*mib, func() {
+			r.links[0].Renew(first, true)
+			first.breakAll()
+		})
+		h := r.haul(t.Context(), Batch{}, mixed(serve(t, &shop{}), 120, false)...)
+		h.right()
+		if n := h.carried(2); n[0] == 0 || n[1] == 0 {
+			t.Errorf("the links carried %v bytes", n)
+		}
+	})(t)
 }
 
 // TestBatchStalls: a body that comes to a halt is asked for again, and the others go
 // on.
 func TestBatchStalls(t *testing.T) {
-	t.Parallel()
-	over := make(chan struct{})
-	sh := &shop{}
-	sh.gate = func(w http.ResponseWriter, r *http.Request, o *object) bool {
-		if o.body.Seed != 12 || sh.times(r.URL.Path) > 1 {
-			return false
+	timeless(func(t *bubble) {
+		over := make(chan struct{})
+		sh := &shop{}
+		sh.gate = func(w http.ResponseWriter, r *http.Request, o *object) bool {
+			if o.body.Seed != 12 || sh.times(r.URL.Path) > 1 {
+				return false
+			}
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", o.body.Size-1, o.body.Size))
+			w.Header().Set("Content-Length", fmt.Sprint(o.body.Size))
+			w.Header().Set("Etag", o.etag)
+			w.WriteHeader(http.StatusPartialContent)
+			_, _ = w.Write(bytesOf(o.body, 0, o.body.Size/2))
+			w.(http.Flusher).Flush()
+			select {
+			case <-r.Context().Done():
+			case <-over:
+			}
+			return true
 		}
-		w.Header().Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", o.body.Size-1, o.body.Size))
-		w.Header().Set("Content-Length", fmt.Sprint(o.body.Size))
-		w.Header().Set("Etag", o.etag)
-		w.WriteHeader(http.StatusPartialContent)
-		_, _ = w.Write(bytesOf(o.body, 0, o.body.Size/2))
-		w.(http.Flusher).Flush()
-		select {
-		case <-r.Context().Done():
-		case <-over:
-		}
-		return true
-	}
-	s := serve(t, sh)
-	t.Cleanup(func() { close(over) })
-	r := newRig(t, &testLink{name: "a"})
-	r.cfg.NoFailover, r.cfg.NoSteal = true, true // which would see to it before
-	r.cfg.StallTimeout = 500 * time.Millisecond
-	h := r.haul(t.Context(), Batch{}, mixed(s, 60, false)...)
-	h.right()
+		s := serve(t, sh)
+		t.Cleanup(func() { close(over) })
+		r := newRig(t, &testLink{name: "a"})
+		r.cfg.NoFailover, r.cfg.NoSteal = true, true // which would see to it before
+		r.cfg.StallTimeout = 500 * time.Millisecond
+		h := r.haul(t.Context(), Batch{}, mixed(s, 60, false)...)
+		h.right()
+	})(t)
 }

@@ -33,7 +33,7 @@ func (nullSink) checkpoint([]scheduler.Range) error                           { 
 func (nullSink) suspend([]scheduler.Range) error                              { return nil }
 func (nullSink) readerAt() io.ReaderAt                                        { return nil }
 func (nullSink) reject() error                                                { return nil }
-func (nullSink) commit(context.Context, int64) (string, error)                { return "", nil }
+func (nullSink) commit(context.Context, store.CommitOptions) (string, error)  { return "", nil }
 func (nullSink) close() error                                                 { return nil }
 
 // plain is a link over loopback without faults.

@@ -63,9 +63,9 @@ func fillSpy(t *testing.T, r *rig, s *spy, job *Job) error {
 	s.fileSink = fileSink{f}
 	e := r.engine()
 	defer e.Close()
-	size, err := e.fill(ctx, job, s)
+	object, err := e.fill(ctx, job, s)
 	if err == nil {
-		_, err = s.commit(ctx, size)
+		_, err = s.commit(ctx, object)
 	}
 	return err
 }

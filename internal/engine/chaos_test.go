@@ -20,14 +20,13 @@ import (
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
+		t.Run(fmt.Sprint(seed), timeless(func(t *bubble) {
 			chaos(t, rand.New(rand.NewPCG(seed, 7)))
-		})
+		}))
 	}
 }
 
-func chaos(t *testing.T, rng *rand.Rand) {
+func chaos(t testing.TB, rng *rand.Rand) {
 	o := newObject(rng.Int64N(2 * mib))
 	var mu sync.Mutex // of rng in the server
 	dice := rand.New(rand.NewPCG(rng.Uint64(), 1))
@@ -74,15 +73,17 @@ func chaos(t *testing.T, rng *rand.Rand) {
 		r.cfg.HTTP.Protocol = fetch.HTTP2PriorKnowledge
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	var signal sync.WaitGroup
+	defer signal.Wait()
 	defer cancel()
 	bad := nets[rng.IntN(len(nets))]
-	go func() { // its signal comes and goes
+	signal.Go(func() { // it comes and goes
 		for ctx.Err() == nil {
 			time.Sleep(300 * time.Millisecond)
 			bad.hole.Store(!bad.hole.Load())
 		}
 		bad.hole.Store(false)
-	}()
+	})
 	u := at(t, serve(t, o), "", "/f")
 	job := r.job(u)
 	var c *consumer

@@ -23,13 +23,14 @@ type Checksum struct {
 // ErrChecksum says that the bytes are not those that were expected.
 var ErrChecksum = errors.New("checksum mismatch")
 
-// ParseChecksum reads ALGO=HEX.
+// ParseChecksum reads ALGO=HEX. Algorithms may be spelled as aria2 and metalinks do,
+// SHA-256.
 func ParseChecksum(text string) (*Checksum, error) {
 	algorithm, sum, ok := strings.Cut(text, "=")
 	if !ok {
 		return nil, fmt.Errorf("%q is not ALGO=HEX", text)
 	}
-	c := &Checksum{Algorithm: strings.ToLower(algorithm)}
+	c := &Checksum{Algorithm: strings.Replace(strings.ToLower(algorithm), "sha-", "sha", 1)}
 	h := c.hash()
 	if h == nil {
 		return nil, fmt.Errorf("unknown checksum algorithm %q; known are sha256, sha512, sha1, md5", algorithm)

@@ -92,6 +92,15 @@ func (d *download) size() int64 {
 	return d.core.Size()
 }
 
+// object is what is known of the object.
+func (d *download) object() store.CommitOptions {
+	o := store.CommitOptions{Size: d.size()}
+	if d.ref != nil {
+		o.Name = d.ref.Name
+	}
+	return o
+}
+
 // run gets every byte that is missing.
 func (d *download) run(ctx context.Context) error {
 	reqs, cancel := context.WithCancelCause(ctx)
@@ -110,6 +119,7 @@ func (d *download) run(ctx context.Context) error {
 	for len(d.transfers) > 0 { // all have their context's end to obey
 		d.hear(reqs, <-d.tell)
 	}
+	d.closeAllOpened()
 	if d.recording {
 		d.fail(<-d.recorded)
 	}

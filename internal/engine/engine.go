@@ -34,6 +34,7 @@
 //
 //	owner.go     its state; what the bytes are of  settle.go    what came of a request?
 //	step.go      the scheduler's actions           lost.go      links and downloads given up
+//	opening.go   connections made before there are requests
 //	arrive.go    links that come, come back or move             report.go  what observers are told
 //
 // One object (Download):

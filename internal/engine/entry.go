@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/mlget/mlget/internal/fetch"
@@ -50,6 +52,7 @@ type entry struct {
 
 	laid     []piece           // where its bytes lie in the address space
 	want     []scheduler.Range // what of it is missing, while it is not laid out and its size is known
+	put      []scheduler.Range // what of it waits until due, while other requests for it are being answered
 	extent   int64             // how much of it has been laid out so far
 	standing bool              // there is a file that may be it already: no more than a byte is asked for
 	size     int64             // -1: no response has told
@@ -142,25 +145,30 @@ func (p *place) leave(slots chan struct{}) {
 // missing appends the bytes of the file that have not been received to dst, in
 // order.
 func (f *entry) missing(dst []scheduler.Range) []scheduler.Range {
+	dst = append(dst, f.put...)
 	var found []scheduler.Range
 	for i := range f.laid {
 		p := &f.laid[i]
 		found = f.b.core.Missing(p.at, found[:0])
 		for _, r := range found {
-			r = scheduler.Range{Off: p.offset(r.Off), End: p.offset(r.End)}
-			if n := len(dst); n > 0 && dst[n-1].End == r.Off {
-				dst[n-1].End = r.End
-				continue
-			}
-			dst = append(dst, r)
+			dst = append(dst, scheduler.Range{Off: p.offset(r.Off), End: p.offset(r.End)})
 		}
 	}
-	return dst
+	slices.SortFunc(dst, func(a, b scheduler.Range) int { return cmp.Compare(a.Off, b.Off) })
+	joined := dst[:0]
+	for _, r := range dst {
+		if n := len(joined); n > 0 && joined[n-1].End == r.Off {
+			joined[n-1].End = r.End
+			continue
+		}
+		joined = append(joined, r)
+	}
+	return joined
 }
 
 // complete says whether every byte of the file has been received.
 func (f *entry) complete() bool {
-	if f.size < 0 {
+	if f.size < 0 || len(f.put) > 0 {
 		return false
 	}
 	for i := range f.laid {

@@ -29,8 +29,7 @@ func head(o *object, off, end int64) []byte {
 
 func TestBrokenConnections(t *testing.T) {
 	t.Parallel()
-	t.Run("again and again", func(t *testing.T) {
-		t.Parallel()
+	t.Run("again and again", timeless(func(t *bubble) {
 		o := newObject(3 * mib)
 		o.gate = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
 			off, end := asked(r)
@@ -53,9 +52,8 @@ func TestBrokenConnections(t *testing.T) {
 		if network < 5 {
 			t.Errorf("%d requests ended by the network", network)
 		}
-	})
-	t.Run("after one byte each, for ever", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("after one byte each, for ever", timeless(func(t *bubble) {
 		o := newObject(3 * mib)
 		o.gate = func(w http.ResponseWriter, r *http.Request, n int64) bool {
 			off, end := asked(r)
@@ -75,9 +73,8 @@ func TestBrokenConnections(t *testing.T) {
 		r := newRig(t, &testLink{name: "a"})
 		r.cfg.Tries = 3
 		r.get(at(t, serve(t, o), "", "/f")).class(fetch.Network)
-	})
-	t.Run("on one link", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("on one link", timeless(func(t *bubble) {
 		o := newObject(6 * mib)
 		r := newRig(t, &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", cut: 700_000, rate: 4 * mib})
 		got := r.get(at(t, serve(t, o), "", "/f"))
@@ -85,9 +82,8 @@ func TestBrokenConnections(t *testing.T) {
 		if c := got.carried(2); c[0] == 0 || c[1] == 0 {
 			t.Errorf("carried %v", c)
 		}
-	})
-	t.Run("on a link that is given up with bytes", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("on a link that is given up with bytes", timeless(func(t *bubble) {
 		o := newObject(6 * mib)
 		bad := newObject(6 * mib)
 		bad.gate = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
@@ -102,12 +98,11 @@ func TestBrokenConnections(t *testing.T) {
 		if c := got.carried(2); c[1] != 18000 {
 			t.Errorf("carried %v", c)
 		}
-	})
+	}))
 	t.Run("over http/2", func(t *testing.T) {
 		t.Parallel()
 		for _, kind := range []string{"cut", "silent", "streams are reset"} {
-			t.Run(kind, func(t *testing.T) {
-				t.Parallel()
+			t.Run(kind, timeless(func(t *bubble) {
 				o := newObject(6 * mib)
 				r := newRig(t, &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: 4 * mib})
 				switch kind {
@@ -136,11 +131,10 @@ func TestBrokenConnections(t *testing.T) {
 				if known := ofKnown(t, got); known.HTTP != "2" {
 					t.Errorf("over HTTP/%s", known.HTTP)
 				}
-			})
+			}))
 		}
 	})
-	t.Run("whole object, for ever", func(t *testing.T) {
-		t.Parallel()
+	t.Run("whole object, for ever", timeless(func(t *bubble) {
 		o := newObject(3 * mib)
 		o.gate = func(w http.ResponseWriter, _ *http.Request, n int64) bool {
 			conn, _, err := w.(http.Hijacker).Hijack()
@@ -160,9 +154,8 @@ func TestBrokenConnections(t *testing.T) {
 		r := newRig(t, &testLink{name: "a"})
 		r.cfg.Tries = 3
 		r.get(at(t, serve(t, o), "", "/f")).class(fetch.Network)
-	})
-	t.Run("no end of tries", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("no end of tries", timeless(func(t *bubble) {
 		o := newObject(mib)
 		o.gate = func(w http.ResponseWriter, _ *http.Request, n int64) bool {
 			if n <= 3 {
@@ -173,7 +166,7 @@ func TestBrokenConnections(t *testing.T) {
 		r := newRig(t, &testLink{name: "a"})
 		r.cfg.Tries = 0
 		r.get(at(t, serve(t, o), "", "/f")).right(o.body)
-	})
+	}))
 }
 
 func TestServerErrors(t *testing.T) {
@@ -189,8 +182,7 @@ func TestServerErrors(t *testing.T) {
 	t.Run("busy, then fine", func(t *testing.T) {
 		t.Parallel()
 		for _, code := range []int{408, 429, 500, 502, 503, 504} {
-			t.Run(fmt.Sprint(code), func(t *testing.T) {
-				t.Parallel()
+			t.Run(fmt.Sprint(code), timeless(func(t *bubble) {
 				o := newObject(3 * mib)
 				var first atomic.Int64
 				o.gate = func(w http.ResponseWriter, r *http.Request, n int64) bool {
@@ -207,7 +199,7 @@ func TestServerErrors(t *testing.T) {
 				r := newRig(t)
 				got := r.get(at(t, serve(t, o), "", "/f"))
 				got.right(o.body)
-			})
+			}))
 		}
 	})
 	for _, tc := range []struct {
@@ -215,17 +207,15 @@ func TestServerErrors(t *testing.T) {
 		code  int
 		class fetch.Class
 	}{{"not found", 404, fetch.Status}, {"forbidden", 403, fetch.Status}, {"not for us", 401, fetch.Auth}, {"busy for ever", 503, fetch.Busy}} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(tc.name, timeless(func(t *bubble) {
 			r := newRig(t)
 			r.cfg.Tries = 2
 			r.get(at(t, serve(t, status(tc.code)), "", "/f")).class(tc.class)
-		})
+		}))
 		t.Run(tc.name+" on one link", func(t *testing.T) {
 			t.Parallel()
 			for bad := range 2 {
-				t.Run(fmt.Sprint(bad), func(t *testing.T) {
-					t.Parallel()
+				t.Run(fmt.Sprint(bad), timeless(func(t *bubble) {
 					o := newObject(3 * mib)
 					nets := []*testLink{{name: "a", rate: 4 * mib}, {name: "b", rate: 4 * mib}}
 					nets[bad].to = serve(t, status(tc.code)).Listener.Addr().String()
@@ -236,38 +226,34 @@ func TestServerErrors(t *testing.T) {
 					if c := got.carried(2); c[bad] != 0 {
 						t.Errorf("carried %v", c)
 					}
-				})
+				}))
 			}
 		})
 	}
-	t.Run("the answer that matters is reported", func(t *testing.T) {
-		t.Parallel()
+	t.Run("the answer that matters is reported", timeless(func(t *bubble) {
 		r := newRig(t)
 		r.nets[0].dnsOut.Store(true)
 		r.get(at(t, serve(t, status(404)), "site.test", "/f")).class(fetch.Status)
-	})
-	t.Run("wrong content-range", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("wrong content-range", timeless(func(t *bubble) {
 		r := newRig(t)
 		r.get(at(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Range", "bytes 7-8/1000000")
 			w.WriteHeader(http.StatusPartialContent)
 			_, _ = w.Write([]byte("ab"))
 		})), "", "/f")).class(fetch.Protocol)
-	})
+	}))
 }
 
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	t.Run("no such host on one link", func(t *testing.T) {
-		t.Parallel()
+	t.Run("no such host on one link", timeless(func(t *bubble) {
 		o := newObject(3 * mib)
 		r := newRig(t)
 		r.nets[0].dnsOut.Store(true)
 		r.get(at(t, serve(t, o), "site.test", "/f")).right(o.body)
-	})
-	t.Run("no such host for a while", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("no such host for a while", timeless(func(t *bubble) {
 		o := newObject(3 * mib)
 		l := &testLink{name: "a", rate: 8 * mib, cut: 2 * mib}
 		r := newRig(t, l)
@@ -278,16 +264,14 @@ func TestUnreachable(t *testing.T) {
 			return false
 		}
 		r.get(at(t, serve(t, o), "site.test", "/f")).right(o.body)
-	})
-	t.Run("no such host", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("no such host", timeless(func(t *bubble) {
 		r := newRig(t)
 		r.nets[0].dnsOut.Store(true)
 		r.nets[1].dnsOut.Store(true)
 		r.get(at(t, serve(t, newObject(1)), "site.test", "/f")).class(fetch.DNS)
-	})
-	t.Run("refused at first", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("refused at first", timeless(func(t *bubble) {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -302,9 +286,8 @@ func TestUnreachable(t *testing.T) {
 		if r.nets[0].dials.Load() != 1 || time.Since(start) > 5*time.Second {
 			t.Errorf("%d attempts", r.nets[0].dials.Load())
 		}
-	})
-	t.Run("refused later", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("refused later", timeless(func(t *bubble) {
 		o := newObject(3 * mib)
 		l := &testLink{name: "a", rate: 8 * mib, cut: 2 * mib}
 		r := newRig(t, l)
@@ -319,20 +302,18 @@ func TestUnreachable(t *testing.T) {
 		if l.dials.Load() < 3 {
 			t.Errorf("%d dials", l.dials.Load())
 		}
-	})
-	t.Run("certificate of nobody", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("certificate of nobody", timeless(func(t *bubble) {
 		s, _ := serveTLS(t, newObject(1))
 		r := newRig(t)
 		r.get(at(t, s, "", "/f")).class(fetch.TLS)
-	})
+	}))
 }
 
 func TestSilentLinks(t *testing.T) {
 	t.Parallel()
-	t.Run("one of two", func(t *testing.T) {
-		t.Parallel()
-		o := newObject(8 * mib)
+	t.Run("one of two", timeless(func(t *bubble) {
+		o := newObject(12 * mib)
 		r := newRig(t, &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: 4 * mib})
 		time.AfterFunc(500*time.Millisecond, func() { r.nets[1].hole.Store(true) })
 		got := r.get(at(t, serve(t, o), "", "/f"))
@@ -344,9 +325,8 @@ func TestSilentLinks(t *testing.T) {
 		if !banned {
 			t.Error("the silent link was not banned")
 		}
-	})
-	t.Run("one of two, whose interface says that it is back", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("one of two, whose interface says that it is back", timeless(func(t *bubble) {
 		o := newObject(12 * mib)
 		r := newRig(t, &testLink{name: "a", rate: 3 * mib}, &testLink{name: "b", rate: 3 * mib})
 		time.AfterFunc(300*time.Millisecond, func() { r.nets[1].hole.Store(true) })
@@ -371,21 +351,19 @@ func TestSilentLinks(t *testing.T) {
 		if !back {
 			t.Error("the link was not tried when its interface was back")
 		}
-	})
+	}))
 	t.Run("one of two, from the start", func(t *testing.T) {
 		t.Parallel()
 		for bad := range 2 {
-			t.Run(fmt.Sprint(bad), func(t *testing.T) {
-				t.Parallel()
+			t.Run(fmt.Sprint(bad), timeless(func(t *bubble) {
 				o := newObject(3 * mib)
 				r := newRig(t)
 				r.nets[bad].hole.Store(true)
 				r.get(at(t, serve(t, o), "", "/f")).right(o.body)
-			})
+			}))
 		}
 	})
-	t.Run("the only one", func(t *testing.T) {
-		t.Parallel()
+	t.Run("the only one", timeless(func(t *bubble) {
 		o := newObject(3 * mib)
 		r := newRig(t, &testLink{name: "a", rate: 4 * mib})
 		r.cfg.StallTimeout = 1200 * time.Millisecond
@@ -407,10 +385,9 @@ func TestSilentLinks(t *testing.T) {
 		if !stalled {
 			t.Error("no request stalled")
 		}
-	})
-	t.Run("a banned link when the other is lost", func(t *testing.T) {
+	}))
+	t.Run("a banned link when the other is lost", timeless(func(t *bubble) {
 		// At first contact a is silent and is banned; then b turns out useless.
-		t.Parallel()
 		o := newObject(3 * mib)
 		a, b := &testLink{name: "a"}, &testLink{name: "b"}
 		a.hole.Store(true)
@@ -430,5 +407,5 @@ func TestSilentLinks(t *testing.T) {
 		if n.Load() == 0 {
 			t.Error("a was never banned: the test tests nothing")
 		}
-	})
+	}))
 }

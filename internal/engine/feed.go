@@ -43,7 +43,7 @@ func (s *sizes) mean() int64 {
 
 // hungry says whether more files should be laid out.
 func (b *batch) hungry() bool {
-	if b.jobs == nil || len(b.entries) >= maxEntries || b.waiting >= aheadMost || len(b.asides.queue) >= maxAside {
+	if b.jobs == nil || len(b.entries) >= b.entriesMost() || b.waiting >= aheadMost || len(b.asides.queue) >= maxAside {
 		return false
 	}
 	if b.waiting < aheadFiles {
@@ -54,6 +54,17 @@ func (b *batch) hungry() bool {
 		want += b.core.Rate(scheduler.LinkID(id))
 	}
 	return b.core.Free() < max(aheadLeast, int64(want*aheadTime.Seconds()))
+}
+
+// entriesMost is how many files may have been begun in some way. Where the process may
+// have few descriptors each of them has to be sure of one: a response that waits for
+// its file to be opened keeps back those behind it on its connection, and among these
+// may be the ones that the open files are waiting for.
+func (b *batch) entriesMost() int {
+	if n := cap(b.slots); n < maxOpen {
+		return n
+	}
+	return maxEntries
 }
 
 // fedAtOnce bounds how many files are laid out before the next look at what has
@@ -143,7 +154,7 @@ func (b *batch) withdraw(reqs context.Context, f *entry) {
 		if f.want = f.missing(f.want[:0]); f.extent < f.size {
 			f.want = append(f.want, scheduler.Range{Off: f.extent, End: f.size})
 		}
-		f.standing = false
+		f.standing, f.put = false, nil
 	}
 	for i := range f.laid {
 		b.step(reqs, scheduler.Input{Kind: scheduler.Voided, Piece: scheduler.Piece{Range: f.laid[i].at}})
@@ -221,6 +232,9 @@ func (b *batch) foresee(reqs context.Context) {
 	}
 	for _, f := range b.held {
 		for _, r := range f.want {
+			bytes += r.Len()
+		}
+		for _, r := range f.put {
 			bytes += r.Len()
 		}
 		if f.size < 0 {

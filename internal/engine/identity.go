@@ -15,6 +15,10 @@ import (
 // ErrChanged says that the object changed while it was being downloaded.
 var ErrChanged = errors.New("the object changed while it was being downloaded")
 
+// ErrLonger says that what another tool left, and Target.Continue would go on with,
+// is longer than the object.
+var ErrLonger = errors.New("what is there is no part of the object")
+
 func identityOf(resp *fetch.Response) store.Identity {
 	return store.Identity{Size: resp.Object.Size, ETag: resp.Object.ETag, LastModified: resp.Object.LastModified}
 }
@@ -31,7 +35,7 @@ func (d *download) adopt(t *transfer, resp *fetch.Response, ranges bool) bool {
 		match := store.SameObject(d.journal, id)
 		switch {
 		case ranges && match != store.Differs && id.Size < d.have[len(d.have)-1].End:
-			d.fail(fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrChanged, d.have[len(d.have)-1].End, id.Size))
+			d.fail(fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, d.have[len(d.have)-1].End, id.Size))
 			return false
 		case !ranges:
 			d.startOver("the server does not serve ranges")

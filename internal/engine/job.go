@@ -96,7 +96,7 @@ type Result struct {
 
 // Download fetches a job's object and gives it its name. When ctx ends, its
 // cause is returned and the state is kept for the next run. Errors lead to a
-// *fetch.Error, a *store.Error, ErrChecksum, ErrChanged or ctx's cause.
+// *fetch.Error, a *store.Error, ErrChecksum, ErrChanged, ErrLonger or ctx's cause.
 func (e *Engine) Download(ctx context.Context, job *Job) (Result, error) {
 	return e.download(ctx, job, false)
 }
@@ -116,51 +116,52 @@ func (e *Engine) download(ctx context.Context, job *Job, begun bool) (Result, er
 	if err != nil {
 		return Result{Output: name, Size: -1}, err
 	}
-	size, err := e.fill(ctx, job, to)
+	object, err := e.fill(ctx, job, to)
 	if err == nil {
 		var final string
-		if final, err = e.finish(ctx, job, to, size); err == nil {
+		if final, err = e.finish(ctx, job, to, object); err == nil {
 			name = final
 		}
 	}
 	if err == nil && job.Checksum != nil && to.readerAt() == nil {
 		err = job.Checksum.compare(running.Sum(nil))
 	}
-	return Result{Output: name, Size: size}, first(err, to.close())
+	return Result{Output: name, Size: object.Size}, first(err, to.close())
 }
 
 // finish checks what can be read again, and gives it its name.
-func (e *Engine) finish(ctx context.Context, job *Job, to sink, size int64) (string, error) {
+func (e *Engine) finish(ctx context.Context, job *Job, to sink, object store.CommitOptions) (string, error) {
 	if job.Checksum == nil || to.readerAt() == nil {
-		return to.commit(ctx, size)
+		return to.commit(ctx, object)
 	}
-	switch err := job.Checksum.verify(ctx, to.readerAt(), size); {
+	switch err := job.Checksum.verify(ctx, to.readerAt(), object.Size); {
 	case err == nil:
-		return to.commit(ctx, size)
+		return to.commit(ctx, object)
 	case errors.Is(err, ErrChecksum):
 		return "", first(err, to.reject())
-	case size > 0: // interrupted: nothing need be fetched again
-		return "", first(err, to.suspend([]scheduler.Range{{End: size}}))
+	case object.Size > 0: // interrupted: nothing need be fetched again
+		return "", first(err, to.suspend([]scheduler.Range{{End: object.Size}}))
 	default:
 		return "", err
 	}
 }
 
-// fill gets every byte of the job's object into its sink and returns its size.
+// fill gets every byte of the job's object into its sink and returns what is known
+// of it: its size, -1 if it is not, and its server's name for it.
 // When what is on disk turns out to be of another object, it starts over.
-func (e *Engine) fill(ctx context.Context, job *Job, to sink) (int64, error) {
+func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptions, error) {
 	defer e.unpin()
 	for {
 		d, err := newDownload(e, job, to)
 		if err != nil {
-			return -1, err
+			return store.CommitOptions{Size: -1}, err
 		}
 		err = d.run(ctx)
 		if !errors.Is(err, errStartOver) {
-			return d.size(), err
+			return d.object(), err
 		}
 		if err := to.restart(); err != nil {
-			return -1, err
+			return store.CommitOptions{Size: -1}, err
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // joining is a rig with one link that is there and spare ones for those that come
 // once so many bytes have been received.
-func joining(t *testing.T, spares int, nets ...*testLink) (*rig, func(bytes int64, then func())) {
+func joining(t testing.TB, spares int, nets ...*testLink) (*rig, func(bytes int64, then func())) {
 	t.Helper()
 	r := newRig(t, nets...)
 	r.engine().Close() // makes the links
@@ -39,8 +39,7 @@ func (r *rig) come(i int, n *testLink) { r.links[i].Join(n, Terms{}) }
 func TestLinkJoins(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"one", "two", "to a stream", "HTTP/2", "when the first is lost"} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
+		t.Run(kind, timeless(func(t *bubble) {
 			o := newObject(16 * mib)
 			first := &testLink{name: "a", rate: 4 * mib}
 			second, third := &testLink{name: "b", rate: 4 * mib}, &testLink{name: "c", rate: 4 * mib}
@@ -89,36 +88,36 @@ func TestLinkJoins(t *testing.T) {
 					t.Fatalf("a sample of %d links", len(s.Links))
 				}
 			}
-		})
+		}))
 	}
 }
 
 // TestNextDownloadHasTheJoined: who joined once is there for what follows.
 func TestNextDownloadHasTheJoined(t *testing.T) {
-	t.Parallel()
-	o := newObject(6 * mib)
-	second := &testLink{name: "b", rate: 4 * mib}
-	r, _ := joining(t, 1, &testLink{name: "a", rate: 4 * mib})
-	r.nets = append(r.nets, second)
-	u := at(t, serve(t, o), "", "/f")
-	if got := r.get(u); got.carried(2)[1] != 0 || got.err != nil {
-		t.Fatalf("%v, %v", got.carried(2), got.err)
-	}
-	r.come(1, second)
-	r.dir = t.TempDir()
-	got := r.get(u)
-	got.right(o.body)
-	if got.carried(2)[1] == 0 {
-		t.Error("the second link carried nothing")
-	}
+	timeless(func(t *bubble) {
+		o := newObject(6 * mib)
+		second := &testLink{name: "b", rate: 4 * mib}
+		r, _ := joining(t, 1, &testLink{name: "a", rate: 4 * mib})
+		r.nets = append(r.nets, second)
+		u := at(t, serve(t, o), "", "/f")
+		if got := r.get(u); got.carried(2)[1] != 0 || got.err != nil {
+			t.Fatalf("%v, %v", got.carried(2), got.err)
+		}
+		r.come(1, second)
+		r.dir = t.TempDir()
+		got := r.get(u)
+		got.right(o.body)
+		if got.carried(2)[1] == 0 {
+			t.Error("the second link carried nothing")
+		}
+	})(t)
 }
 
 // TestJoinedLinkIsChecked: a link that joins has to agree about the object, like
 // those from the start.
 func TestJoinedLinkIsChecked(t *testing.T) {
 	t.Parallel()
-	t.Run("another edge: sent to the first one's address", func(t *testing.T) {
-		t.Parallel()
+	t.Run("another edge: sent to the first one's address", timeless(func(t *bubble) {
 		o := newObject(12 * mib)
 		s, nets := edges(t, o, tagged(o, `"edge-2"`))
 		r, after := joining(t, 1, nets[0])
@@ -129,9 +128,8 @@ func TestJoinedLinkIsChecked(t *testing.T) {
 		if got.carried(2)[1] == 0 || !got.noticed("now uses 127.0.0.1") {
 			t.Errorf("carried %v", got.carried(2))
 		}
-	})
-	t.Run("another object: left out", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("another object: left out", timeless(func(t *bubble) {
 		o, other := newObject(12*mib), newObject(12*mib)
 		other.body.Seed, other.etag = 99, `"other"`
 		r, after := joining(t, 1, &testLink{name: "a", rate: 4 * mib})
@@ -143,9 +141,8 @@ func TestJoinedLinkIsChecked(t *testing.T) {
 		if got.carried(2)[1] != 0 || !got.noticed("b: lost") {
 			t.Errorf("carried %v", got.carried(2))
 		}
-	})
-	t.Run("a portal: left out", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("a portal: left out", timeless(func(t *bubble) {
 		o := newObject(12 * mib)
 		portal := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("log in")) })
 		r, after := joining(t, 1, &testLink{name: "a", rate: 4 * mib})
@@ -157,15 +154,14 @@ func TestJoinedLinkIsChecked(t *testing.T) {
 		if got.carried(2)[1] != 0 || !got.noticed("b: lost") {
 			t.Errorf("carried %v", got.carried(2))
 		}
-	})
+	}))
 }
 
 // TestLostLinkComesBack: over another network, where it may even disagree.
 func TestLostLinkComesBack(t *testing.T) {
 	t.Parallel()
 	for _, moved := range []bool{false, true} {
-		t.Run(fmt.Sprint("moved ", moved), func(t *testing.T) {
-			t.Parallel()
+		t.Run(fmt.Sprint("moved ", moved), timeless(func(t *bubble) {
 			o := newObject(20 * mib)
 			first, second := &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: 4 * mib}
 			again := &testLink{name: "b", rate: 4 * mib}
@@ -191,7 +187,7 @@ func TestLostLinkComesBack(t *testing.T) {
 			if !back || !used {
 				t.Errorf("%+v", of[event.LinkChanged](got))
 			}
-		})
+		}))
 	}
 }
 
@@ -200,8 +196,7 @@ func TestLostLinkComesBack(t *testing.T) {
 func TestMovedLinkDropsItsConnections(t *testing.T) {
 	t.Parallel()
 	for _, whole := range []bool{false, true} {
-		t.Run(fmt.Sprint("whole ", whole), func(t *testing.T) {
-			t.Parallel()
+		t.Run(fmt.Sprint("whole ", whole), timeless(func(t *bubble) {
 			o := newObject(8 * mib)
 			if whole {
 				o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
@@ -225,65 +220,68 @@ func TestMovedLinkDropsItsConnections(t *testing.T) {
 			if got.noticed("lost") {
 				t.Error("it was lost")
 			}
-		})
+		}))
 	}
 }
 
 // TestReferenceMoved: that the network of the first response was left says
 // nothing about the object, whatever the next one serves.
 func TestReferenceMoved(t *testing.T) {
-	t.Parallel()
-	o, other := newObject(16*mib), newObject(16*mib)
-	other.body.Seed, other.etag = 99, `"other"`
-	first := &testLink{name: "a", rate: 4 * mib}
-	second := &testLink{name: "b", rate: 4 * mib, latency: 300 * time.Millisecond}
-	strange := &testLink{name: "a", to: serve(t, other).Listener.Addr().String()}
-	r, after := joining(t, 0, first, second)
-	r.nets = append(r.nets, strange)
-	after(6*mib, func() { r.links[0].Renew(strange, true) })
-	got := r.get(at(t, serve(t, o), "site.test", "/f"))
-	got.right(o.body)
-	if !got.noticed("a: lost") {
-		t.Error("a is still trusted")
-	}
+	timeless(func(t *bubble) {
+		o, other := newObject(16*mib), newObject(16*mib)
+		other.body.Seed, other.etag = 99, `"other"`
+		first := &testLink{name: "a", rate: 4 * mib}
+		second := &testLink{name: "b", rate: 4 * mib, latency: 300 * time.Millisecond}
+		strange := &testLink{name: "a", to: serve(t, other).Listener.Addr().String()}
+		r, after := joining(t, 0, first, second)
+		r.nets = append(r.nets, strange)
+		after(6*mib, func() { r.links[0].Renew(strange, true) })
+		got := r.get(at(t, serve(t, o), "site.test", "/f"))
+		got.right(o.body)
+		if !got.noticed("a: lost") {
+			t.Error("a is still trusted")
+		}
+	})(t)
 }
 
 // TestFlappingLink: however often it moves, the object comes, and what is asked
 // for is bounded by how often it moved.
 func TestFlappingLink(t *testing.T) {
-	t.Parallel()
-	o := newObject(12 * mib)
-	first, second := &testLink{name: "a", rate: 6 * mib}, &testLink{name: "b", rate: 6 * mib}
-	r, after := joining(t, 0, first, second)
-	const flaps = 60
-	stop := make(chan struct{})
-	defer close(stop)
-	after(mib, func() {
-		for range flaps {
-			select {
-			case <-time.After(10 * time.Millisecond):
-				r.links[1].Renew(second, true)
-			case <-stop:
-				return
+	timeless(func(t *bubble) {
+		o := newObject(12 * mib)
+		first, second := &testLink{name: "a", rate: 6 * mib}, &testLink{name: "b", rate: 6 * mib}
+		r, after := joining(t, 0, first, second)
+		const flaps = 60
+		stop := make(chan struct{})
+		defer close(stop)
+		after(mib, func() {
+			for range flaps {
+				select {
+				case <-time.After(10 * time.Millisecond):
+					r.links[1].Renew(second, true)
+				case <-stop:
+					return
+				}
 			}
+		})
+		got := r.get(at(t, serve(t, o), "", "/f"))
+		got.right(o.body)
+		if n := second.dials.Load(); n > flaps+10 {
+			t.Errorf("%d connections", n)
 		}
-	})
-	got := r.get(at(t, serve(t, o), "", "/f"))
-	got.right(o.body)
-	if n := second.dials.Load(); n > flaps+10 {
-		t.Errorf("%d connections", n)
-	}
+	})(t)
 }
 
 // TestAllLost: links that may still come are no reason to go on.
 func TestAllLost(t *testing.T) {
-	t.Parallel()
-	first := &testLink{name: "a"}
-	r, _ := joining(t, 2, first)
-	first.refuse.Store(true)
-	got := r.get(at(t, serve(t, newObject(mib)), "", "/f"))
-	var fe *fetch.Error
-	if !errors.As(got.err, &fe) || fe.Class != fetch.Refused {
-		t.Errorf("error %v", got.err)
-	}
+	timeless(func(t *bubble) {
+		first := &testLink{name: "a"}
+		r, _ := joining(t, 2, first)
+		first.refuse.Store(true)
+		got := r.get(at(t, serve(t, newObject(mib)), "", "/f"))
+		var fe *fetch.Error
+		if !errors.As(got.err, &fe) || fe.Class != fetch.Refused {
+			t.Errorf("error %v", got.err)
+		}
+	})(t)
 }

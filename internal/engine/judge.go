@@ -3,7 +3,10 @@ package engine
 import (
 	"context"
 	"errors"
+	"path"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
@@ -15,6 +18,10 @@ import (
 // portal in front of one link is no reason to do without the others, or to take
 // its page for the object.
 const parkTime = 3 * scheduler.Second
+
+// pageTime is the same for a page where the URL promises another kind of file: hardly
+// anything but a portal answers so, and its page is not wanted however late one gets it.
+const pageTime = 30 * scheduler.Second
 
 // respond implements work.
 func (d *download) respond(reqs context.Context, m message) {
@@ -123,6 +130,14 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		}
 		return
 	}
+	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool {
+		no := d.refuted(m)
+		if no {
+			d.lose(reqs, m.t.link, noRanges())
+			m.answer <- false
+		}
+		return no
+	})
 	if d.waiting(now) {
 		return
 	}
@@ -140,7 +155,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	}
 	best := d.doubts[0]
 	for _, m := range d.doubts[1:] {
-		if best.resp.Whole && (!m.resp.Whole || d.e.links[m.t.link].terms.Bandwidth > d.e.links[best.t.link].terms.Bandwidth) {
+		if d.better(m, best) {
 			best = m
 		}
 	}
@@ -152,9 +167,49 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	best.answer <- d.judge(reqs, best)
 }
 
+// better says whether a doubtful response should rather be believed than another one.
+func (d *download) better(m, than message) bool {
+	switch {
+	case !than.resp.Whole || !m.resp.Whole:
+		return than.resp.Whole
+	case d.stranger(m) != d.stranger(than):
+		return d.stranger(than)
+	}
+	return d.e.links[m.t.link].terms.Bandwidth > d.e.links[than.t.link].terms.Bandwidth
+}
+
+// stranger says whether a response is a page where the URL promises another kind of file.
+func (d *download) stranger(m message) bool {
+	return m.resp.Whole && m.resp.Page && !mayBePage(d.job.URL.Path)
+}
+
+// mayBePage says whether a path could be that of a page: its last element has none of
+// the endings that say what is in a file, or one of those that pages have.
+func mayBePage(p string) bool {
+	switch ext := strings.ToLower(path.Ext(p)); ext {
+	case ".html", ".htm", ".xhtml", ".shtml", ".php", ".asp", ".aspx", ".jsp", ".cgi", ".pl":
+		return true
+	default:
+		return !strings.ContainsFunc(ext, unicode.IsLetter)
+	}
+}
+
+// refuted says whether a doubtful response is known not to be the object: it is the
+// whole, and over another link the server has told another size when it was asked
+// for what lies beyond. A whole object of that size it may well be.
+func (d *download) refuted(m message) bool {
+	return m.resp.Whole && slices.ContainsFunc(d.links, func(l linkState) bool {
+		return l.told > 0 && !l.lost && l.told != m.resp.Object.Size
+	})
+}
+
 // waiting says whether a link may still answer that speaks against the doubts.
 func (d *download) waiting(now scheduler.Time) bool {
-	if now-d.doubtSince >= parkTime {
+	most := parkTime
+	if len(d.doubts) > 0 && !slices.ContainsFunc(d.doubts, func(m message) bool { return !d.stranger(m) }) {
+		most = pageTime
+	}
+	if now-d.doubtSince >= most {
 		return false
 	}
 	for i := range d.links {

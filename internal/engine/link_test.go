@@ -21,16 +21,19 @@ type testLink struct {
 	home    string        // the address of names that begin with "home", with port
 	rate    int           // bytes per second of one connection; 0: no limit
 	latency time.Duration // before the first byte of each read after a write
+	trip    time.Duration // that a connection takes
 	cut     int64         // a connection breaks after so many bytes; 0: never
 
-	bare   bool // its connections are the kernel's own: no faults, nothing is counted
-	healed bool // a second connection is without the first one's hole
+	net    *memNet // nil: the kernel's
+	bare   bool    // its connections are the kernel's own: no faults, nothing is counted
+	healed bool    // a second connection is without the first one's hole
 
 	refuse    atomic.Bool
 	refusals  atomic.Int64 // so many dials are refused
 	dnsOut    atomic.Bool
 	strangers atomic.Int64 // so many dials find no such host
 	hole      atomic.Bool  // nothing arrives any more
+	led       atomic.Pointer[string]
 	dials     atomic.Int64
 	bytes     atomic.Int64 // received in all, headers included
 
@@ -69,8 +72,23 @@ func (l *testLink) DialContext(ctx context.Context, network, addr string) (net.C
 	if l.to != "" {
 		addr = l.to
 	}
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, network, addr)
+	if led := l.led.Load(); led != nil {
+		addr = *led
+	}
+	if l.trip > 0 {
+		select {
+		case <-time.After(l.trip):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	var conn net.Conn
+	if l.net != nil {
+		conn, err = l.net.dial(addr)
+	} else {
+		var d net.Dialer
+		conn, err = d.DialContext(ctx, network, addr)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +103,12 @@ func (l *testLink) DialContext(ctx context.Context, network, addr string) (net.C
 	l.conns[c] = true
 	l.mu.Unlock()
 	return c, nil
+}
+
+// lead sends every dial from now on to an address, and closes every connection.
+func (l *testLink) lead(addr string) {
+	l.led.Store(&addr)
+	l.breakAll()
 }
 
 // breakAll closes every connection, as a lost radio link would.

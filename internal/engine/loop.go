@@ -121,6 +121,20 @@ func (o *owner) gain(t *transfer, got int64) {
 	t.toldAt = scheduler.Time(t.lastByte.Load())
 }
 
+// oversleeping is how long nobody has to have looked for stalls to tell that this
+// process was not running: it was stopped, or the machine was suspended.
+const oversleeping = scheduler.Second
+
+// slept is for how long the process was not running since it was last asked: nothing
+// could be received, and nobody's silence counts.
+func (o *owner) slept(now scheduler.Time) scheduler.Time {
+	gap := now - o.awake
+	if o.awake = now; gap < oversleeping {
+		return 0
+	}
+	return gap
+}
+
 // watchStalls gives up requests that are owed bytes and get none. What stands
 // behind another in its connection's queue is owed none yet, and the consumer of
 // a stream may take its time.
@@ -129,9 +143,13 @@ func (d *download) watchStalls(now scheduler.Time) {
 	if limit <= 0 {
 		return
 	}
+	slept := d.slept(now)
 	for _, t := range d.transfers {
 		if t.held.Load() || d.inDoubt(t) {
 			t.progress = now
+		}
+		if slept > 0 {
+			t.progress = min(now, max(t.progress, d.links[t.link].lastByte)+slept)
 		}
 		if now-max(t.progress, d.links[t.link].lastByte) > limit {
 			t.cancel(fetch.ErrStalled)

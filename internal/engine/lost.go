@@ -41,6 +41,7 @@ func (o *owner) lose(reqs context.Context, id scheduler.LinkID, err error) {
 		return
 	}
 	l.lost, l.err = true, err
+	o.closeOpened(id)
 	o.step(reqs, scheduler.Input{Kind: scheduler.LinkDown, Link: id})
 	if o.several() && !o.e.ofMany { // of one file of a batch others may still come over it
 		o.changed(id, event.LinkLost, err.Error())

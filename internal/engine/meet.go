@@ -5,7 +5,6 @@ import (
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
-	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -121,7 +120,7 @@ func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, s *site) {
 // meet takes a file's first response: what it says the object is, it has to be.
 func (b *batch) meet(reqs context.Context, f *entry, resp *fetch.Response, ranges bool) {
 	f.ref = resp.Object
-	f.place.id = store.Identity{Size: resp.Object.Size, ETag: resp.Object.ETag, LastModified: resp.Object.LastModified}
+	f.place.id = identityOf(resp)
 	b.e.cfg.Bus.Publish(event.ObjectKnown{
 		At: b.e.now(), File: f.job.ID, EffectiveURL: redact(resp.EffectiveURL), Size: resp.Object.Size,
 		HTTP: resp.Proto, Ranges: ranges,

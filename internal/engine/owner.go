@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"net/url"
+	"sync"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
@@ -27,8 +28,12 @@ type owner struct {
 	err       error                       // the first that ends it
 	lossless  bool                        // connections are not asked for signs of loss
 	lossAsked scheduler.Time              // when they were last asked
+	awake     scheduler.Time              // when stalls were last looked for; see slept
 	received  [scheduler.MaxClasses]int64 // bytes of a batch's files, by class
 	reading   []int                       // gatherAll's: how many connections of each link are being read
+
+	opening *sync.WaitGroup // goroutines that make connections before there are requests
+	abreast bool            // over HTTP/2 requests go side by side: none are made
 }
 
 // work is what the bytes are of: one object or a batch of them. The owner calls it,
@@ -59,11 +64,14 @@ type linkState struct {
 	spent    int64  // of its allowance, as the scheduler knows it
 	used     bool
 	answered bool           // a response has come
+	told     int64          // the object's size, by a 416 from beyond it; 0: there was none
 	guessing bool           // waits for the object's size, having guessed beyond it
 	failures int            // in a row
 	failed   scheduler.Time // when the last of them was counted
 	gained   int64
 	busy     uint64 // bit s: stream s has requests in flight; of a batch, when last looked
+	opened   uint64 // bit s: stream s was connected before there was a request, and has had none
+	openedAt scheduler.Time
 	streams  uint64 // bit s: stream s has brought something
 	spared   uint64 // bit s: a failure of stream s was put down to there being too many
 	bytes    int64  // of requests that have ended
@@ -80,10 +88,12 @@ type linkState struct {
 // newOwner is what knows the links. The scheduler is still to come.
 func newOwner(e *Engine, file event.FileID) owner {
 	o := owner{
-		e: e, file: file,
+		e: e, file: file, awake: e.now(),
 		links:   make([]linkState, len(e.links)),
 		tell:    make(chan message, 4*len(e.links)),
 		reading: make([]int, len(e.links)),
+		opening: new(sync.WaitGroup),
+		abreast: e.cfg.HTTP.Protocol == fetch.HTTP2PriorKnowledge,
 	}
 	for i := range o.links {
 		l := &o.links[i]
@@ -140,6 +150,7 @@ func (o *owner) follow(reqs context.Context, now scheduler.Time) {
 	o.tellSpent(reqs)
 	o.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	o.gatherAll(now)
+	o.closeUnused(now)
 }
 
 // hear takes a message from a transfer.
@@ -149,6 +160,7 @@ func (o *owner) hear(reqs context.Context, m message) {
 		return
 	}
 	o.links[m.t.link].answered = true
+	o.abreast = o.abreast || m.resp.Proto == "2"
 	o.work.respond(reqs, m)
 }
 

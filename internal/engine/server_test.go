@@ -2,9 +2,15 @@ package engine
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -110,7 +116,7 @@ func serve(t testing.TB, h http.Handler) *httptest.Server {
 
 func serveAt(t testing.TB, addr string, h http.Handler) *httptest.Server {
 	t.Helper()
-	ln, err := net.Listen("tcp", addr)
+	ln, err := listen(t, addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +138,14 @@ func serveAt(t testing.TB, addr string, h http.Handler) *httptest.Server {
 func serveTLS(t testing.TB, h http.Handler) (*httptest.Server, fetch.Config) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
+	if n := netOf(t); n != nil {
+		_ = s.Listener.Close()
+		ln, err := n.listen("127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Listener = ln
+	}
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.EnableHTTP2 = true
 	s.StartTLS()
@@ -140,6 +154,26 @@ func serveTLS(t testing.TB, h http.Handler) (*httptest.Server, fetch.Config) {
 		s.Close()
 	})
 	return s, fetch.Config{TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}
+}
+
+// serveStranger is a server over TLS with a certificate that nobody vouches for.
+func serveStranger(t testing.TB, h http.Handler) *httptest.Server {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}} //nolint:gosec // as TLS is by default
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
 }
 
 // at is a URL of a server, under a name that each link resolves as it likes.
@@ -165,8 +199,10 @@ func hijack(w http.ResponseWriter, raw ...[]byte) {
 	_ = conn.Close()
 }
 
-// tryListen is for addresses whose port may be taken.
-func tryListen(addr string) (net.Listener, bool) {
-	ln, err := net.Listen("tcp", addr)
-	return ln, err == nil
+// listen is within the test's net.
+func listen(t testing.TB, addr string) (net.Listener, error) {
+	if n := netOf(t); n != nil {
+		return n.listen(addr)
+	}
+	return net.Listen("tcp", addr)
 }

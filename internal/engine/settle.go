@@ -242,7 +242,7 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 		d.doubt()
 		return status
 	case size >= 0 && size < d.resumed:
-		d.fail(fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrChanged, d.resumed, size))
+		d.fail(fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, d.resumed, size))
 		return ending{outcome: event.OutcomeStatus}
 	case size >= 0 && size == d.resumed:
 		// Nothing will answer 206 any more: this response is the object.
@@ -258,7 +258,10 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 	case t.off == d.resumed: // nothing is missing, or nothing helps
 		return status
 	}
-	d.links[t.link].answered = true
-	d.links[t.link].guessing = true
+	l := &d.links[t.link]
+	l.answered, l.guessing, l.told = true, true, max(0, size)
+	if slices.ContainsFunc(d.doubts, d.refuted) {
+		return ending{outcome: event.OutcomeDone, wait: time.Millisecond} // it has to bring all of it
+	}
 	return ending{outcome: event.OutcomeDone, wait: time.Second}
 }

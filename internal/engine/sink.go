@@ -34,7 +34,7 @@ type sink interface {
 	// reject ends a download whose bytes are wrong.
 	reject() error
 	// commit ends a complete one and returns its name.
-	commit(ctx context.Context, size int64) (string, error)
+	commit(ctx context.Context, o store.CommitOptions) (string, error)
 	// close ends it as it stands, unless it was ended before.
 	close() error
 }
@@ -55,6 +55,6 @@ func (f fileSink) readerAt() io.ReaderAt                             { return f 
 func (f fileSink) reject() error                                     { return f.Reject() }
 func (f fileSink) close() error                                      { return f.Close() }
 
-func (f fileSink) commit(_ context.Context, size int64) (string, error) {
-	return f.Commit(store.CommitOptions{Size: size})
+func (f fileSink) commit(_ context.Context, o store.CommitOptions) (string, error) {
+	return f.Commit(o)
 }

@@ -26,6 +26,7 @@ type site struct {
 	laid     int        // files that the scheduler has
 
 	failures  int            // in a row
+	blamed    linkSet        // over which these came
 	notBefore scheduler.Time // when to ask again, after a failure or because it said so
 	dead      error          // why its files are given up
 }
@@ -37,6 +38,8 @@ type siteOver struct {
 	heard  scheduler.Time // when it answered last
 	// How many files it has denied that it served over others, in a row.
 	refuted int
+	// Its certificate was not good, the last time that somebody looked.
+	untrusted bool
 }
 
 func (b *batch) siteOf(u *url.URL) *site {
@@ -60,9 +63,9 @@ func (s *site) waits(now scheduler.Time) bool {
 
 // answer notes that the site has answered over a link, with a range or without.
 func (s *site) answer(id scheduler.LinkID, whole bool, now scheduler.Time) {
-	s.answered, s.failures = true, 0
+	s.answered, s.failures, s.blamed = true, 0, 0
 	o := &s.over[id]
-	o.heard, o.refuted = now, 0
+	o.heard, o.refuted, o.untrusted = now, 0, false
 	if whole {
 		o.wholes++
 	} else {
@@ -109,6 +112,19 @@ func (b *batch) credible(s *site, id scheduler.LinkID, size int64) bool {
 	return true
 }
 
+// trustedElsewhere notes that a site's certificate is not good over a link, and says
+// whether that may be said of this link alone: there is a portal in front of it, say.
+func (b *batch) trustedElsewhere(s *site, id scheduler.LinkID) bool {
+	s.over[id].untrusted = true
+	others := b.usable(id)
+	for i := range s.over {
+		if others.has(scheduler.LinkID(i)) && !s.over[i].untrusted {
+			return true
+		}
+	}
+	return false
+}
+
 // blame counts a failure of a site, puts its files off, and gives them up when there
 // have been too many.
 func (b *batch) blame(s *site, t *transfer, err error) {
@@ -117,6 +133,7 @@ func (b *batch) blame(s *site, t *transfer, err error) {
 		return // it was sent before the site was known to fail
 	}
 	s.failures++
+	s.blamed.add(t.link)
 	s.notBefore = now + scheduler.Time(backoff(s.failures))
 	most := b.e.cfg.Tries
 	if !s.answered && (most == 0 || most > deadFrom) {
@@ -125,7 +142,10 @@ func (b *batch) blame(s *site, t *transfer, err error) {
 	if c := classOf(err); !s.answered && (c == fetch.Refused || c == fetch.DNS || c == fetch.TLS) {
 		most = min(most, max(2, b.linksLeft()))
 	}
-	if most > 0 && s.failures >= most {
+	// A link over which it has not failed may have a server that answers. Its requests
+	// are taken back with each failure, so that it hardly has the time to: but then each
+	// file is downloaded by itself before long.
+	if most > 0 && s.failures >= most && (!s.answered || b.usable(t.link)&^s.blamed == 0) {
 		s.dead = err
 	}
 }

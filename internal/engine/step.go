@@ -59,6 +59,10 @@ func (o *owner) act(reqs context.Context, a scheduler.Action) {
 		o.complete = true
 	case scheduler.Rest, scheduler.Wake:
 		o.rest(a)
+	case scheduler.Open:
+		o.open(reqs, a)
+	case scheduler.Flush:
+		o.flush(reqs, a)
 	}
 }
 
@@ -70,6 +74,16 @@ func (o *owner) banning(id scheduler.LinkID) bool {
 		}
 	}
 	return false
+}
+
+// flush has the server send all that is in flight on a connection.
+func (o *owner) flush(reqs context.Context, a scheduler.Action) {
+	for i := len(o.transfers) - 1; i >= 0; i-- {
+		if t := o.transfers[i]; t.link == a.Link && t.stream == a.Stream && !t.whole {
+			t.client.Flush(reqs, t.u)
+			return
+		}
+	}
 }
 
 func (o *owner) find(id scheduler.ChunkID) *transfer {
@@ -86,6 +100,8 @@ func (o *owner) launch(reqs context.Context, t *transfer) {
 	ctx, cancel := context.WithCancelCause(reqs)
 	t.cancel = cancel
 	t.client = o.e.routes[t.link].client(t.stream)
+	o.links[t.link].opened &^= 1 << t.stream
+	t.turn = t.client.Turn()
 	t.sent = o.e.now()
 	t.progress = t.sent
 	o.transfers = append(o.transfers, t)

@@ -33,26 +33,27 @@ func TestSpared(t *testing.T) {
 // TestOneHoleIsOneTry: requests that come to a halt together are one failure of their
 // link.
 func TestOneHoleIsOneTry(t *testing.T) {
-	t.Parallel()
-	o := newObject(16 * mib)
-	over := make(chan struct{})
-	var noticed atomic.Bool
-	o.gate = func(_ http.ResponseWriter, r *http.Request, n int64) bool {
-		hold := n > 3 && !noticed.Load()
-		if hold {
-			select {
-			case <-r.Context().Done():
-				noticed.Store(true)
-			case <-over:
+	timeless(func(t *bubble) {
+		o := newObject(16 * mib)
+		over := make(chan struct{})
+		var noticed atomic.Bool
+		o.gate = func(_ http.ResponseWriter, r *http.Request, n int64) bool {
+			hold := n > 3 && !noticed.Load()
+			if hold {
+				select {
+				case <-r.Context().Done():
+					noticed.Store(true)
+				case <-over:
+				}
 			}
+			return hold
 		}
-		return hold
-	}
-	s := serve(t, o)
-	t.Cleanup(func() { close(over) })
-	r := newRig(t, &testLink{name: "a"})
-	r.cfg.Parallelism, r.cfg.Tries, r.cfg.NoFailover = 8, 5, true
-	r.cfg.StallTimeout = time.Second
-	r.cfg.HTTP.ResponseTimeout = time.Second
-	r.get(at(t, s, "", "/f")).right(o.body)
+		s := serve(t, o)
+		t.Cleanup(func() { close(over) })
+		r := newRig(t, &testLink{name: "a"})
+		r.cfg.Parallelism, r.cfg.Tries, r.cfg.NoFailover = 8, 5, true
+		r.cfg.StallTimeout = time.Second
+		r.cfg.HTTP.ResponseTimeout = time.Second
+		r.get(at(t, s, "", "/f")).right(o.body)
+	})(t)
 }

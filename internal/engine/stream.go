@@ -68,6 +68,6 @@ func (s *streamSink) room(ctx context.Context, end int64) error {
 	return nil
 }
 
-func (s *streamSink) commit(ctx context.Context, size int64) (string, error) {
-	return s.name, errors.Join(s.Finish(ctx, size), s.Close())
+func (s *streamSink) commit(ctx context.Context, o store.CommitOptions) (string, error) {
+	return s.name, errors.Join(s.Finish(ctx, o.Size), s.Close())
 }

@@ -61,12 +61,11 @@ func (o *outcome) nobodyBlamed() {
 func TestStream(t *testing.T) {
 	t.Parallel()
 	stream := func(r *rig, o *object, c *consumer) *outcome {
-		job := r.job(at(t, serve(t, o), "", "/f"))
+		job := r.job(at(r.t, serve(r.t, o), "", "/f"))
 		job.Stdout = c
 		return r.do(context.Background(), job)
 	}
-	t.Run("in order", func(t *testing.T) {
-		t.Parallel()
+	t.Run("in order", timeless(func(t *bubble) {
 		o := newObject(12 * mib)
 		r := newRig(t, &testLink{name: "a", rate: 16 * mib}, &testLink{name: "b", rate: 32 * mib, latency: 50 * time.Millisecond})
 		c := newConsumer()
@@ -77,14 +76,10 @@ func TestStream(t *testing.T) {
 		if n := got.carried(2); n[0] == 0 || n[1] == 0 {
 			t.Errorf("carried %v", n)
 		}
-	})
-	t.Run("slow consumer", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("slow consumer", timeless(func(t *bubble) {
 		o := newObject(20 * mib)
 		r := newRig(t)
-		// That a link is silent for 0.7 s while another delivers is a matter of how busy
-		// the machine is; it is the stall timeout that must not blame a link here.
-		r.cfg.NoFailover = true
 		r.cfg.StallTimeout = 1500 * time.Millisecond
 		c := newConsumer()
 		c.block = make(chan struct{})
@@ -99,9 +94,8 @@ func TestStream(t *testing.T) {
 			t.Fatalf("%d bytes, %v", c.n.Load(), got.err)
 		}
 		got.nobodyBlamed()
-	})
-	t.Run("slow consumer of a whole object", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("slow consumer of a whole object", timeless(func(t *bubble) {
 		o := newObject(20 * mib)
 		o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool { o.whole(w); return true }
 		r := newRig(t, &testLink{name: "a"})
@@ -118,10 +112,9 @@ func TestStream(t *testing.T) {
 				t.Errorf("a request ended as %s: %s", e.Outcome, e.Error)
 			}
 		}
-	})
+	}))
 	for _, kind := range []string{"ranges", "whole"} {
-		t.Run("the consumer goes away, "+kind, func(t *testing.T) {
-			t.Parallel()
+		t.Run("the consumer goes away, "+kind, timeless(func(t *bubble) {
 			o := newObject(20 * mib)
 			if kind == "whole" {
 				o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool { o.whole(w); return true }
@@ -138,10 +131,9 @@ func TestStream(t *testing.T) {
 			if took := time.Since(start); took > 10*time.Second {
 				t.Errorf("took %v", took)
 			}
-		})
+		}))
 	}
-	t.Run("a whole object that breaks off goes on where it can be told the same", func(t *testing.T) {
-		t.Parallel()
+	t.Run("a whole object that breaks off goes on where it can be told the same", timeless(func(t *bubble) {
 		o := newObject(3 * mib)
 		o.gate = func(w http.ResponseWriter, _ *http.Request, n int64) bool {
 			if n == 1 {
@@ -156,9 +148,8 @@ func TestStream(t *testing.T) {
 		if got := stream(r, o, c); got.err != nil || c.hash() != o.body.SHA256() {
 			t.Fatalf("%d bytes, %v", c.n.Load(), got.err)
 		}
-	})
-	t.Run("a whole object that changes meanwhile", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("a whole object that changes meanwhile", timeless(func(t *bubble) {
 		o := newObject(3 * mib)
 		o.gate = func(w http.ResponseWriter, _ *http.Request, n int64) bool {
 			if n == 1 {
@@ -175,9 +166,8 @@ func TestStream(t *testing.T) {
 		if got := r.get(at(t, serve(t, o), "", "/f")); got.err != nil { // a file can start over
 			t.Fatal(got.err)
 		}
-	})
-	t.Run("checksum", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("checksum", timeless(func(t *bubble) {
 		o := newObject(3 * mib)
 		for _, want := range []string{o.body.SHA256(), strings.Repeat("0", 64)} {
 			r := newRig(t)
@@ -198,5 +188,5 @@ func TestStream(t *testing.T) {
 				t.Errorf("file: error %v", got.err)
 			}
 		}
-	})
+	}))
 }

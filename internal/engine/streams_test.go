@@ -18,8 +18,7 @@ func TestServersBoundConnections(t *testing.T) {
 		"cut off":   func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
 	}
 	for name, refuse := range away {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(name, timeless(func(t *bubble) {
 			o := newObject(24 * mib)
 			var mu sync.Mutex
 			served := map[string]bool{}
@@ -44,6 +43,6 @@ func TestServersBoundConnections(t *testing.T) {
 					t.Errorf("the link is %s: %s", e.State, e.Reason)
 				}
 			}
-		})
+		}))
 	}
 }

@@ -39,7 +39,8 @@ type transfer struct {
 	of     *entry // of a batch
 	eager  bool   // every byte is wanted at once: a consumer waits for it
 	whole  bool   // asks for the whole object, without a range
-	base   int64  // the scheduler's address of the object's first byte
+	turn   *fetch.Turn
+	base   int64 // the scheduler's address of the object's first byte
 	sent   scheduler.Time
 	cancel context.CancelCauseFunc
 
@@ -99,7 +100,7 @@ func (e *Engine) open(ctx context.Context, t *transfer, tell chan<- message) (*f
 	if t.whole {
 		end = -1
 	}
-	resp, err := t.client.Get(ctx, t.u, off, end)
+	resp, err := t.turn.Get(ctx, t.u, off, end)
 	if err != nil {
 		return nil, err
 	}

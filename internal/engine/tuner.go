@@ -86,7 +86,7 @@ func (b *batch) lookAtStreams(now scheduler.Time) {
 	for id := range b.links {
 		l, r := &b.links[id], b.e.routes[id]
 		for s := scheduler.StreamID(b.core.Streams(scheduler.LinkID(id))); s < scheduler.MaxStreams; s++ {
-			if r.clients[s] != nil && l.busy&(1<<s) == 0 && now-l.heard[s] > spareTime {
+			if r.clients[s] != nil && (l.busy|l.opened)&(1<<s) == 0 && now-l.heard[s] > spareTime {
 				r.drop(s)
 			}
 		}

@@ -74,6 +74,8 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
 	case fe.Class == fetch.Busy:
 		return b.busy(reqs, t, fe)
+	case fe.Class == fetch.TLS && b.trustedElsewhere(f.site, t.link):
+		return b.denied(reqs, t, err)
 	case fe.Temporary() || fe.Class == fetch.DNS || fe.Class == fetch.TLS:
 		return b.broken(reqs, t, outcomeOf(fe.Class), err)
 	case fe.Class == fetch.Protocol && fe.Status == 0:
@@ -156,8 +158,8 @@ func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending 
 		f.site.notBefore = max(f.site.notBefore, now+scheduler.Time(wait))
 		b.later(reqs, f.site, fe)
 	}
-	if f.fate == running {
-		b.hold(reqs, f, now+scheduler.Time(wait))
+	if until := now + scheduler.Time(wait); f.fate == running && !b.putOff(reqs, f, until) {
+		b.hold(reqs, f, until)
 	}
 	b.e.notice(false, "%s: %v; next try in %.1f s", redact(f.job.URL), fe, wait.Seconds())
 	return ending{outcome: event.OutcomeStatus, retry: true}

@@ -16,8 +16,7 @@ func TestServersWithoutRanges(t *testing.T) {
 	t.Run("portal on one link", func(t *testing.T) {
 		t.Parallel()
 		for bad := range 2 {
-			t.Run(fmt.Sprint(bad), func(t *testing.T) {
-				t.Parallel()
+			t.Run(fmt.Sprint(bad), timeless(func(t *bubble) {
 				o := newObject(3 * mib)
 				nets := []*testLink{{name: "a"}, {name: "b"}}
 				portal := newObject(3000)
@@ -40,9 +39,70 @@ func TestServersWithoutRanges(t *testing.T) {
 				if c := got.carried(2); c[bad] != 0 {
 					t.Errorf("carried %v", c)
 				}
-			})
+			}))
 		}
 	})
+	// What the good link asks for first lies behind the object's end: its server
+	// says so, and how large the object is.
+	for _, known := range []bool{true, false} {
+		t.Run(fmt.Sprint("portal on one link, small object, its page of known size: ", known), func(t *testing.T) {
+			t.Parallel()
+			o := newObject(200_000)
+			portal := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = w.Write([]byte("log in"))
+				if !known {
+					w.(http.Flusher).Flush()
+				}
+			}))
+			nets := []*testLink{{name: "a", to: portal.Listener.Addr().String()}, {name: "b", latency: 50 * time.Millisecond}}
+			got := newRig(t, nets...).get(at(t, serve(t, o), "", "/f"))
+			got.right(o.body)
+			if c := got.carried(2); c[0] != 0 {
+				t.Errorf("carried %v", c)
+			}
+		})
+	}
+	for _, c := range []struct {
+		name, path string
+		trip       time.Duration // of the good link
+		whole      bool          // its server knows no ranges either
+		page       bool          // the portal's page is what one gets
+		most       time.Duration
+	}{
+		{"portal, the other link answers late", "/f.iso", 5 * time.Second, false, false, time.Minute},
+		{"portal, the other link's server knows no ranges", "/f.iso", 300 * time.Millisecond, true, false, time.Minute},
+		{"portal, the other link answers late and without ranges", "/f.iso", 5 * time.Second, true, false, time.Minute},
+		{"a page where one may be, the other link answers late", "/f.html", 20 * time.Second, false, true, 4 * time.Second},
+		{"a page at a path that says nothing", "/docs/v1.2", 20 * time.Second, false, true, 4 * time.Second},
+	} {
+		t.Run(c.name, timeless(func(t *bubble) {
+			o, page := newObject(3*mib), newObject(3000)
+			if c.whole {
+				o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+					o.whole(w)
+					return true
+				}
+			}
+			page.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+				w.Header().Set("Content-Type", "text/html; charset=utf-8")
+				page.whole(w)
+				return true
+			}
+			portal := serve(t, page).Listener.Addr().String()
+			r := newRig(t, &testLink{name: "a", to: portal}, &testLink{name: "b", latency: c.trip})
+			r.cfg.StallTimeout = time.Minute
+			begun := time.Now()
+			got := r.get(at(t, serve(t, o), "", c.path))
+			if c.page {
+				got.right(page.body)
+			} else {
+				got.right(o.body)
+			}
+			if took := time.Since(begun); took > c.most {
+				t.Errorf("took %v", took)
+			}
+		}))
+	}
 	for _, kind := range []string{"length", "chunked", "close"} {
 		body := newObject(3 * mib)
 		answer := func(w http.ResponseWriter, most int64) {
@@ -62,8 +122,7 @@ func TestServersWithoutRanges(t *testing.T) {
 				hijack(w, []byte("HTTP/1.0 200 OK\r\nEtag: \"v1\"\r\n\r\n"), bytesOf(body.body, 0, most))
 			}
 		}
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
+		t.Run(kind, timeless(func(t *bubble) {
 			r := newRig(t)
 			got := r.get(at(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				answer(w, body.body.Size)
@@ -72,12 +131,11 @@ func TestServersWithoutRanges(t *testing.T) {
 			if ofKnown(t, got).Ranges {
 				t.Error("there are no ranges")
 			}
-		})
+		}))
 		if kind == "close" {
 			continue
 		}
-		t.Run(kind+", the link dies", func(t *testing.T) {
-			t.Parallel()
+		t.Run(kind+", the link dies", timeless(func(t *bubble) {
 			var n atomic.Int64
 			r := newRig(t)
 			got := r.get(at(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -97,10 +155,9 @@ func TestServersWithoutRanges(t *testing.T) {
 					t.Errorf("nothing says that link %d is used", i)
 				}
 			}
-		})
+		}))
 	}
-	t.Run("a server that forgets ranges now and then", func(t *testing.T) {
-		t.Parallel()
+	t.Run("a server that forgets ranges now and then", timeless(func(t *bubble) {
 		o := newObject(6 * mib)
 		o.gate = func(w http.ResponseWriter, _ *http.Request, n int64) bool {
 			if n == 2 || n == 3 {
@@ -110,9 +167,8 @@ func TestServersWithoutRanges(t *testing.T) {
 		}
 		r := newRig(t, &testLink{name: "a", rate: 4 * mib})
 		r.get(at(t, serve(t, o), "", "/f")).right(o.body)
-	})
-	t.Run("whole mode starts on a link that answers", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("whole mode starts on a link that answers", timeless(func(t *bubble) {
 		o := newObject(2 * mib)
 		o.gate = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
 			off, end := asked(r)
@@ -131,9 +187,8 @@ func TestServersWithoutRanges(t *testing.T) {
 		if took := time.Since(start); took > 8*time.Second {
 			t.Errorf("took %v", took)
 		}
-	})
-	t.Run("an empty 416 answers a request for the whole, for ever", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("an empty 416 answers a request for the whole, for ever", timeless(func(t *bubble) {
 		r := newRig(t, &testLink{name: "a"})
 		r.cfg.Tries = 3
 		var n atomic.Int64
@@ -145,5 +200,5 @@ func TestServersWithoutRanges(t *testing.T) {
 			w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
 		})), "", "/f"))
 		got.class(fetch.Unsatisfied)
-	})
+	}))
 }

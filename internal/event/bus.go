@@ -1,6 +1,9 @@
 package event
 
-import "sync"
+import (
+	"iter"
+	"sync"
+)
 
 // sampleBacklog is how many unread events a watcher may have before new
 // samples pass it by. Lifecycle events are kept however long the queue is.
@@ -92,4 +95,18 @@ func (s *Subscription) Next(buf []Event) (events []Event, ok bool) {
 	clear(s.queue)
 	s.queue = s.queue[:0]
 	return events, true
+}
+
+// All gives every event, oldest first, until the bus is closed. Who breaks off may
+// have taken events that nobody gets any more.
+func (s *Subscription) All() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for batch, ok := s.Next(nil); ok; batch, ok = s.Next(batch) {
+			for _, e := range batch {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -5,7 +5,11 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func drain(s *Subscription) (all []Event) {
 	for buf, ok := s.Next(nil); ok; buf, ok = s.Next(buf) {

@@ -3,7 +3,6 @@ package fetch
 import (
 	"context"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"sync"
 )
@@ -22,16 +21,9 @@ type Client struct {
 	closed  bool
 	origins map[originKey]*origin
 	routes  map[string]target // URL as given to Get -> where its redirects ended
-	stats   Stats
+	line    <-chan struct{}   // closed when the latest Turn has passed; nil: there was none
 
 	skippers sync.WaitGroup // goroutines that read cancelled responses off a connection
-}
-
-// Stats are a Client's connections so far.
-type Stats struct {
-	Connections   int            // opened since the Client was made
-	Local, Remote netip.AddrPort // of the latest connection
-	Proto         string         // "1.1" or "2", of the latest connection
 }
 
 // NewClient makes a Client for the link that d dials over. trace may be nil.
@@ -41,13 +33,6 @@ func NewClient(cfg *Config, d Dialer, trace Trace) *Client {
 		cfg: cfg.withDefaults(), dialer: d, trace: trace,
 		origins: make(map[originKey]*origin), routes: make(map[string]target),
 	}
-}
-
-// Stats tells of the connections so far.
-func (c *Client) Stats() Stats {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stats
 }
 
 // Close closes all connections, which ends the responses on them, and waits
@@ -81,7 +66,11 @@ func (c *Client) Close() {
 // ctx governs the response until it is closed; when it ends, its cause is what
 // Get and Read report, as class Canceled.
 func (c *Client) Get(ctx context.Context, u *url.URL, off, end int64) (*Response, error) {
-	a := asked{off, end}
+	return c.Turn().Get(ctx, u, off, end)
+}
+
+func (c *Client) get(ctx context.Context, u *url.URL, a asked) (*Response, error) {
+	off, end := a.off, a.end
 	if off < 0 || (a.whole() && off != 0) || (!a.whole() && end <= off) {
 		return nil, protocolError("no such range: [%d, %d)", off, end)
 	}
@@ -89,18 +78,29 @@ func (c *Client) Get(ctx context.Context, u *url.URL, off, end int64) (*Response
 		return nil, &Error{Class: Protocol, Err: err}
 	}
 	name := u.String()
-	start := target{u: u, home: true}
-	if t, known := c.route(name); known {
+	t, known := c.route(name)
+	if !known {
+		r, err := c.follow(ctx, target{u: u, home: true}, u, a, name)
+		return r, plain(err)
+	}
+	// Signed URLs expire, mirrors lose files: ask the original URL again. Others do so
+	// too, and may use up what it leads to before this request comes.
+	for resolves := 0; ; resolves++ {
+		if t.u == nil {
+			t = target{u: u, home: true}
+		}
 		r, err := c.follow(ctx, t, u, a, name)
-		if err == nil || !movedOn(err) {
+		if err == nil || !movedOn(err) || resolves == resolvesMost {
 			return r, plain(err)
 		}
-		// Signed URLs expire, mirrors lose files: ask the original URL again, once.
 		c.forget(name)
+		t = target{}
 	}
-	r, err := c.follow(ctx, start, u, a, name)
-	return r, plain(err)
 }
+
+// resolvesMost is how often a request asks the original URL anew when what it
+// redirects to, which was of use before, is not any more.
+const resolvesMost = 4
 
 // plain keeps a nil *Error from becoming an error that is not nil.
 func plain(err *Error) error {
@@ -142,7 +142,11 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 		}
 		r, err := check(h, a)
 		if err != nil {
-			leave(ctx, h, b)
+			if err.Class == Protocol {
+				b.abort() // it may be the answer to another question, and more of that kind behind it
+			} else {
+				leave(ctx, h, b)
+			}
 			if e := ended(ctx); e != nil {
 				return nil, e
 			}
@@ -170,6 +174,8 @@ func leave(ctx context.Context, h *http.Response, b body) {
 	r.Discard(smallRest)
 }
 
+// route is where a URL has led with success before: known says that it has, and a
+// target without a URL that it does not lead there any more.
 func (c *Client) route(name string) (target, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,8 +192,9 @@ func (c *Client) remember(name string, t target) {
 	c.routes[name] = t
 }
 
+// forget says that a URL does not lead any more to where it did.
 func (c *Client) forget(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.routes, name)
+	c.routes[name] = target{}
 }

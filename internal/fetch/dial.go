@@ -165,7 +165,7 @@ func connectThrough(conn net.Conn, proxy *url.URL, addr string) error {
 	// Reading ahead is safe: a TLS server does not speak first. Were it to, what it
 	// said would be lost and the handshake fail.
 	br := bufio.NewReader(io.LimitReader(conn, maxHeaderBytes))
-	res, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // the tunnel is the body
+	res, err := readHeader(br, &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // the tunnel is the body
 	if err != nil {
 		return fmt.Errorf("proxy: %w", err)
 	}
@@ -214,20 +214,16 @@ func timedDial(ctx context.Context, d Dialer, addr string) (net.Conn, time.Durat
 	return conn, whole, nil
 }
 
-// opened counts a new connection and tells of it.
+// opened tells of a new connection.
 func (c *Client) opened(d *dialed, rtt time.Duration) {
+	if c.trace == nil {
+		return
+	}
 	proto := "1.1"
 	if d.h2 {
 		proto = "2"
 	}
-	local, remote := d.raw.LocalAddr(), d.raw.RemoteAddr()
-	c.mu.Lock()
-	c.stats.Connections++
-	c.stats.Local, c.stats.Remote, c.stats.Proto = addrPort(local), addrPort(remote), proto
-	c.mu.Unlock()
-	if c.trace != nil {
-		c.trace.ConnOpened(local, remote, proto, rtt)
-	}
+	c.trace.ConnOpened(d.raw.LocalAddr(), d.raw.RemoteAddr(), proto, rtt)
 }
 
 // without is list without x, in place.

@@ -14,6 +14,7 @@
 // drops pipelined requests they are sent again unnoticed, and the origin falls
 // back to two alternating connections. A caller who wants parallel TCP streams
 // over one link makes one Client per stream.
+// Open makes a connection before there is a request for it.
 //
 // HTTP/2 is chosen by ALPN over TLS, or by prior knowledge in clear.
 //

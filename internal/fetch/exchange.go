@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -22,6 +23,7 @@ type exchange struct {
 	done    chan struct{}   // closed when this response has been read
 
 	first bool // first on its connection: nothing can be blamed on its age
+	early bool // first on its connection, which was opened before
 	piped bool // queued behind another
 
 	written bool // send has been called
@@ -67,6 +69,10 @@ func (x *exchange) roundTrip(ctx context.Context, req *http.Request, a asked) (*
 		x.abort()
 		return nil, nil, err
 	}
+	if x.early && h.StatusCode == http.StatusRequestTimeout {
+		x.abort() // it was about to come when this request was made
+		return nil, nil, errResend
+	}
 	return h, x, nil
 }
 
@@ -93,6 +99,12 @@ func (x *exchange) format(req *http.Request) ([]byte, error) {
 // complete, so the connection ends after them.
 func (x *exchange) send(wire []byte) error {
 	hc := x.hc
+	if !x.first && !x.piped && hc.hasSpoken(x.early) {
+		x.written = true
+		close(x.sent)
+		hc.kill()
+		return errResend
+	}
 	err := hc.nc.SetWriteDeadline(time.Now().Add(hc.c.cfg.ResponseTimeout))
 	if err == nil {
 		_, err = hc.nc.Write(wire)
@@ -120,14 +132,11 @@ func (x *exchange) send(wire []byte) error {
 func (x *exchange) header(req *http.Request) (*http.Response, error) {
 	hc := x.hc
 	hc.in.left, hc.in.err = maxHeaderBytes, nil
-	if err := hc.raw.SetReadDeadline(time.Now().Add(hc.c.cfg.ResponseTimeout)); err != nil {
-		return nil, x.lost(err)
-	}
-	if _, err := hc.br.Peek(1); err != nil {
+	if err := x.await(); err != nil {
 		return nil, x.lost(err)
 	}
 	for range maxInterim + 1 {
-		h, err := http.ReadResponse(hc.br, req)
+		h, err := readHeader(hc.br, req)
 		if err != nil {
 			return nil, x.garbled(err)
 		}
@@ -139,6 +148,35 @@ func (x *exchange) header(req *http.Request) (*http.Response, error) {
 		}
 	}
 	return nil, protocolError("more than %d interim responses", maxInterim)
+}
+
+// readHeader reads a header of HTTP/1. net/http takes one of any version, 0.0 and 2.0
+// among them, which nobody says who speaks HTTP/1.
+func readHeader(br *bufio.Reader, req *http.Request) (*http.Response, error) {
+	h, err := http.ReadResponse(br, req)
+	if err == nil && h.ProtoMajor != 1 {
+		return nil, fmt.Errorf("HTTP/%d.%d in answer to HTTP/1.1", h.ProtoMajor, h.ProtoMinor)
+	}
+	return h, err
+}
+
+// oversleeping is how late the end of a wait has to be noticed to tell that this
+// process was not running: it was stopped, or the machine was suspended.
+const oversleeping = time.Second
+
+// await waits for the response's first byte, for as long as it may take. What was
+// slept through does not count, once: the answer may have come meanwhile.
+func (x *exchange) await() error {
+	for again := false; ; again = true {
+		until := time.Now().Add(x.hc.c.cfg.ResponseTimeout)
+		if err := x.hc.raw.SetReadDeadline(until); err != nil {
+			return err
+		}
+		_, err := x.hc.br.Peek(1)
+		if again || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(until) < oversleeping {
+			return err
+		}
+	}
 }
 
 // lost says what it means that the connection ended before a byte of the response.

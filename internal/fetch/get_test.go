@@ -60,8 +60,8 @@ func TestGetRanges(t *testing.T) {
 				t.Error("small: other bytes")
 			}
 		}
-		if s := c.Stats(); s.Connections != 1 || s.Proto != fl.proto || s.Remote.Port() == 0 || s.Local.Port() == 0 {
-			t.Errorf("stats %+v", s)
+		if l := c.trace.(*connLog); connections(c) != 1 || l.proto != fl.proto || addrPort(l.remote).Port() == 0 || addrPort(l.local).Port() == 0 {
+			t.Errorf("%d connections, the last one speaks %q from %v to %v", connections(c), l.proto, l.local, l.remote)
 		}
 	})
 }
@@ -92,7 +92,7 @@ func TestManyAtOnce(t *testing.T) {
 		if sum(whole) != b.SHA256() {
 			t.Error("other bytes")
 		}
-		if n := c.Stats().Connections; n != 1 {
+		if n := connections(c); n != 1 {
 			t.Errorf("%d connections", n)
 		}
 	})
@@ -129,7 +129,7 @@ func TestCloseEarly(t *testing.T) {
 		if fl.proto == "1.1" {
 			want = 2
 		}
-		if n := c.Stats().Connections; n != want {
+		if n := connections(c); n != want {
 			t.Errorf("%d connections, want %d", n, want)
 		}
 	})
@@ -163,7 +163,7 @@ func TestStatus(t *testing.T) {
 				t.Errorf("416: %+v", e.Object)
 			}
 		}
-		if n := c.Stats().Connections; n > 3 {
+		if n := connections(c); n > 3 {
 			t.Errorf("%d connections for short errors", n)
 		}
 	})
@@ -196,7 +196,7 @@ func TestRangeIgnored(t *testing.T) {
 
 func TestBadRanges(t *testing.T) {
 	c := client(t, Config{})
-	for _, a := range []asked{{-1, 5}, {5, 5}, {6, 5}, {5, -1}, {0, 0}} {
+	for _, a := range []asked{{off: -1, end: 5}, {off: 5, end: 5}, {off: 6, end: 5}, {off: 5, end: -1}, {}} {
 		if e := mustFail(t, c, parse(t, "http://127.0.0.1:1/"), a.off, a.end); e.Class != Protocol {
 			t.Errorf("%v: %v", a, e)
 		}

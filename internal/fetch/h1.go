@@ -34,6 +34,7 @@ type h1Conn struct {
 	br    *bufio.Reader
 	mark  *readMark     // down while no body is read
 	dead  chan struct{} // closed when the connection is
+	early bool          // opened before there was a request for it: it has an age
 
 	// Guarded by Client.mu.
 	killed   bool
@@ -63,10 +64,11 @@ func (c *Client) newH1(o *origin, d *dialed) *h1Conn {
 
 // enqueue adds a request to the end of the queue. Client.mu is held.
 func (hc *h1Conn) enqueue() *exchange {
+	first := hc.served == 0 && hc.pending == 0
 	x := &exchange{
 		hc: hc, turn: hc.lastDone, maySend: hc.lastSent,
 		done: make(chan struct{}), sent: make(chan struct{}),
-		first: hc.served == 0 && hc.pending == 0, piped: hc.pending > 0,
+		first: first && !hc.early, early: first && hc.early, piped: hc.pending > 0,
 	}
 	hc.lastDone, hc.lastSent = x.done, x.sent
 	hc.pending++

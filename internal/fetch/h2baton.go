@@ -84,10 +84,15 @@ func (s *h2Stream) wakeLocked() {
 
 // interrupt makes whoever waits for the stream give up, because of why.
 func (s *h2Stream) interrupt(why error) {
+	s.hc.mu.Lock()
+	s.interruptLocked(why)
+	s.hc.mu.Unlock()
+	s.hc.unblock()
+}
+
+// interruptLocked is interrupt but for who is held up while sending; mu is held.
+func (s *h2Stream) interruptLocked(why error) {
 	hc := s.hc
-	defer hc.unblock()
-	hc.mu.Lock()
-	defer hc.mu.Unlock()
 	if s.cause == nil {
 		s.cause = why
 	}

@@ -49,7 +49,7 @@ type h2Conn struct {
 	streams     []*h2Stream // open, in the order of their numbers
 	nextID      uint32
 	limit       uint32 // the server's on open streams
-	used        bool   // has answered a request
+	used        bool   // has answered a request, or was opened before there was one
 	goneAway    bool   // the server takes no more requests
 	err         error  // why the connection has ended
 	pace        pace
@@ -152,11 +152,11 @@ func (hc *h2Conn) roundTrip(ctx context.Context, req *http.Request, _ asked) (*h
 		return nil, nil, err
 	}
 	s.stop = context.AfterFunc(ctx, func() { s.interrupt(context.Canceled) })
-	timer := time.AfterFunc(hc.c.cfg.ResponseTimeout, func() { s.interrupt(errLate) })
+	s.limit()
 	if err = hc.open(s, fields); err == nil {
 		_, err = hc.await(s, nil)
 	}
-	if !timer.Stop() {
+	if s.unlimited() {
 		err = errLate
 	}
 	if err != nil {

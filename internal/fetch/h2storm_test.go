@@ -19,57 +19,18 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// TestHTTP2Storm runs many requests at once, some cancelled and some closed early,
-// against a server that sends frames in any order and size, refuses and resets
-// streams and says goodbye as it likes.
+// TestHTTP2Storm is a storm against a server that sends frames in any order and
+// size, refuses and resets streams and says goodbye as it likes.
 func TestHTTP2Storm(t *testing.T) {
 	b := testbody.Body{Size: 100, Seed: 51}
 	for seed := range uint64(4) {
 		s := newRawServer(t, moody2(b, seed))
 		c := client(t, Config{Protocol: HTTP2PriorKnowledge, ResponseTimeout: 5 * time.Second})
-		var done atomic.Int64
-		var wg sync.WaitGroup
-		for w := range uint64(6) {
-			wg.Go(func() {
-				dice := rand.New(rand.NewPCG(seed, 1000+w))
-				for range 50 {
-					off := dice.Int64N(b.Size - 1)
-					end := off + 1 + dice.Int64N(b.Size-off)
-					ctx, cancel := context.WithCancelCause(t.Context())
-					if dice.IntN(4) == 0 {
-						time.AfterFunc(time.Duration(dice.IntN(2000))*time.Microsecond, func() { cancel(context.Canceled) })
-					}
-					want := part(t, b, off, end)
-					if dice.IntN(4) == 0 {
-						want = want[:1+dice.IntN(len(want))]
-					}
-					r, err := c.Get(ctx, s.url(t), off, end)
-					if err == nil {
-						got := make([]byte, len(want))
-						var n int
-						n, err = io.ReadFull(r, got)
-						if !bytes.Equal(got[:n], want[:n]) {
-							t.Error("other bytes")
-						}
-						_ = r.Close()
-					}
-					var e *Error
-					switch {
-					case err == nil:
-						done.Add(1)
-					case errors.As(err, &e) && (e.Class == Network || e.Class == Canceled), errors.Is(err, io.ErrUnexpectedEOF):
-					default:
-						t.Errorf("%v", err)
-					}
-					cancel(nil)
-				}
-			})
+		done, failed := storm(t, c, s.url(t), b, b.Size, seed, context.Canceled)
+		if done < 100 {
+			t.Errorf("seed %d: %d done, %d failed", seed, done, failed)
 		}
-		wg.Wait()
-		if done.Load() < 100 {
-			t.Errorf("seed %d: %d done", seed, done.Load())
-		}
-		t.Logf("seed %d: %d done, %d connections", seed, done.Load(), s.accepted())
+		t.Logf("seed %d: %d done, %d failed, %d connections", seed, done, failed, s.accepted())
 	}
 }
 
@@ -126,7 +87,7 @@ func TestCancelsHarmNobody(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := c.Stats().Connections; n != 1 {
+	if n := connections(c); n != 1 {
 		t.Errorf("%d connections", n)
 	}
 	t.Logf("%d cancelled", cancelled.Load())

@@ -26,6 +26,9 @@ type h2Stream struct {
 	cause   error          // why nobody waits for it any more
 	header  *http.Response // nil: has not come
 	interim int            // 1xx responses before it
+	timer   *time.Timer    // ends the wait for it
+	due     time.Time      // when
+	slept   bool           // it was put off, since the process had not been running
 	err     error          // why the server, or we, have ended it early
 	ended   bool           // the server has sent all of it
 	gone    bool           // we have done with it
@@ -69,6 +72,42 @@ func (s *h2Stream) takeLocked(p []byte) (n int, ready bool, err error) {
 		return 0, true, s.hc.err
 	}
 	return 0, false, nil
+}
+
+// limit bounds how long the wait for the header may take.
+func (s *h2Stream) limit() {
+	s.hc.mu.Lock()
+	defer s.hc.mu.Unlock()
+	most := s.hc.c.cfg.ResponseTimeout
+	s.due = time.Now().Add(most)
+	s.timer = time.AfterFunc(most, s.expire)
+}
+
+// unlimited ends that, and says whether the time was over before the header came.
+func (s *h2Stream) unlimited() (late bool) {
+	s.hc.mu.Lock()
+	defer s.hc.mu.Unlock()
+	s.timer.Stop()
+	return errors.Is(s.cause, errLate)
+}
+
+// expire ends the wait for the header, unless that has come meanwhile. What was slept
+// through does not count, once, as in exchange.await.
+func (s *h2Stream) expire() {
+	hc := s.hc
+	hc.mu.Lock()
+	switch {
+	case s.header != nil || s.gone:
+		hc.mu.Unlock()
+	case !s.slept && time.Since(s.due) >= oversleeping:
+		s.slept = true
+		s.timer.Reset(hc.c.cfg.ResponseTimeout)
+		hc.mu.Unlock()
+	default:
+		s.interruptLocked(errLate)
+		hc.mu.Unlock()
+		hc.unblock()
+	}
 }
 
 // Read reads what has arrived; large reads go straight to the connection.

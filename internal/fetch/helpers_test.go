@@ -42,9 +42,34 @@ func client(t testing.TB, cfg Config) *Client {
 
 func clientOver(t testing.TB, cfg Config, d Dialer) *Client {
 	t.Helper()
-	c := NewClient(&cfg, d, nil)
+	c := NewClient(&cfg, d, &connLog{})
 	t.Cleanup(c.Close)
 	return c
+}
+
+// connLog is the connections that a client has opened.
+type connLog struct {
+	mu            sync.Mutex
+	n             int
+	local, remote net.Addr // of the latest
+	proto         string
+}
+
+func (*connLog) RoundTrip(time.Duration) {}
+
+func (l *connLog) ConnOpened(local, remote net.Addr, proto string, _ time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.n++
+	l.local, l.remote, l.proto = local, remote, proto
+}
+
+// connections is how many connections a client of these helpers has opened.
+func connections(c *Client) int {
+	l := c.trace.(*connLog)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.n
 }
 
 func parse(t testing.TB, s string) *url.URL {

@@ -11,6 +11,7 @@ type Object struct {
 	ETag          string // as sent, quotes and W/ included; empty when there is none
 	LastModified  string // as sent; empty when there is none
 	AcceptsRanges bool   // the server has shown or said that it serves byte ranges
+	Name          string // the file name that the server proposes, as it came; empty when there is none
 }
 
 // Same reports whether nothing speaks against o and p being the same bytes, so
@@ -44,7 +45,7 @@ func isStrong(tag string) bool { return strings.HasPrefix(tag, `"`) }
 
 // objectOf reads the validators of a response; the size is the caller's to set.
 func objectOf(h http.Header) Object {
-	o := Object{Size: -1, ETag: validator(h, "Etag"), LastModified: validator(h, "Last-Modified")}
+	o := Object{Size: -1, ETag: validator(h, "Etag"), LastModified: validator(h, "Last-Modified"), Name: proposedName(h)}
 	for _, line := range h.Values("Accept-Ranges") {
 		for unit := range strings.SplitSeq(line, ",") {
 			o.AcceptsRanges = o.AcceptsRanges || strings.EqualFold(strings.TrimSpace(unit), "bytes")

@@ -136,6 +136,46 @@ func TestValidators(t *testing.T) {
 	}
 }
 
+func TestProposedName(t *testing.T) {
+	for line, want := range map[string]string{
+		`attachment; filename="a b.txt"`:                               "a b.txt",
+		`attachment; filename=plain.iso`:                               "plain.iso",
+		`inline; filename="../../etc/passwd"`:                          "../../etc/passwd",
+		`attachment; filename="x.bin"; filename*=UTF-8''%e2%82%ac.bin`: "€.bin",
+		`attachment; filename="say \"hi\".txt"`:                        `say "hi".txt`,
+		`attachment`:                                                   "",
+		`attachment; filename=`:                                        "",
+		`attachment; filename=a b`:                                     "",
+		`attachment; filename="a`:                                      "",
+		`filename="no-type.bin"`:                                       "",
+		"attachment; filename=\"a\x1b[2J\"":                            "",
+	} {
+		if got := proposedName(http.Header{"Content-Disposition": {line}}); got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+	two := http.Header{"Content-Disposition": {`attachment; filename="a"`, `attachment; filename="b"`}}
+	if got := proposedName(two); got != "" {
+		t.Errorf("of two headers %q", got)
+	}
+}
+
+// FuzzContentDisposition: whatever a server proposes has a bound. That the store makes
+// a name of it that is safe is FuzzServedName's matter.
+func FuzzContentDisposition(f *testing.F) {
+	for _, s := range []string{
+		`attachment; filename="a"`, `attachment; filename*=UTF-8''%2e%2e%2f`, `a; filename*0="x"; filename*1="y"`,
+		`inline; filename="=?UTF-8?B?Li4v?="`, `;`, `attachment; filename*=x'y`, "a; filename=\"\\",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		if name := proposedName(http.Header{"Content-Disposition": {line}}); len(name) > len(line) {
+			t.Fatalf("%q -> %q", line, name)
+		}
+	})
+}
+
 func FuzzPrintable(f *testing.F) {
 	for _, s := range []string{"plain", "\x1b]0;x\x07", "two\nlines", "\u202egnp.exe", "\xff\xfe", strings.Repeat("é", 400)} {
 		f.Add(s)
@@ -153,9 +193,37 @@ func FuzzPrintable(f *testing.F) {
 	})
 }
 
+func TestTidy(t *testing.T) {
+	for _, c := range []struct{ from, to, why string }{
+		{"http://h/a#b", "http://h/a", ""},
+		{"http://h/a?b c\u00e9\"<>", "http://h/a?b%20c%C3%A9%22%3C%3E", ""},
+		{"http://h/a?b=%20+%zz", "http://h/a?b=%20+%zz", ""},
+		{"http://h:1/", "http://h:1/", ""},
+		{"http://h:65535/", "http://h:65535/", ""},
+		{"http://h:/", "http://h:/", ""},
+		{"http://h:65536/", "", "no port 65536"},
+		{"http://h:0/", "", "no port 0"},
+		{"http://h:99999999999999999999999999999/", "", "no port 99999999999999999999"},
+		{"ftp://h/", "", "only http and https"},
+		{"http:///x", "", "without a host"},
+	} {
+		u, err := url.Parse(c.from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = Tidy(u)
+		switch {
+		case c.why == "" && (err != nil || u.String() != c.to):
+			t.Errorf("%q: %q, %v, want %q", c.from, u, err, c.to)
+		case c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)):
+			t.Errorf("%q: %v, want %q", c.from, err, c.why)
+		}
+	}
+}
+
 // FuzzRedirect: whatever a Location says, what comes out is http or https with a host.
 func FuzzRedirect(f *testing.F) {
-	for _, s := range []string{"/x", "http://h/", "//h/x", "file:///etc/passwd", "?q", "http://u:pw@h/", "\\\\x", "http://[::1]:80/x"} {
+	for _, s := range []string{"/x", "http://h/", "//h/x", "file:///etc/passwd", "?q", "http://u:pw@h/", "\\\\x", "http://[::1]:80/x", "/?a b\xff<>", "http://h:99999/"} {
 		f.Add(s)
 	}
 	base := &url.URL{Scheme: "https", Host: "base.test", Path: "/a/b", User: url.UserPassword("u", "p")}
@@ -166,6 +234,9 @@ func FuzzRedirect(f *testing.F) {
 		}
 		if (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
 			t.Fatalf("%q -> %q", s, u)
+		}
+		if line := u.RequestURI(); strings.ContainsAny(line, " \"<>\r\n\t") || strings.ContainsFunc(line, func(r rune) bool { return r > 126 }) {
+			t.Fatalf("%q -> request for %q", s, line)
 		}
 		home := target{u: base, home: true}
 		if n := home.next(u); n.home != (originOf(u) == originOf(base)) {

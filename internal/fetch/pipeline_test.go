@@ -41,12 +41,18 @@ func (f *fetching) fetch(off, end int64) {
 		f.t.Errorf("get [%d, %d): %v", off, end, err)
 		return
 	}
+	finish(f.t, r, part(f.t, f.b, off, end))
+}
+
+// finish reads a response to its end, which must bring want, and closes it.
+func finish(t testing.TB, r *Response, want []byte) {
+	t.Helper()
 	got, err := io.ReadAll(r)
-	if err != nil || sum(got) != sum(part(f.t, f.b, off, end)) {
-		f.t.Errorf("read [%d, %d): %v or other bytes", off, end, err)
+	if err != nil || sum(got) != sum(want) {
+		t.Errorf("%d bytes of %d, or others: %v", len(got), len(want), err)
 	}
 	if err := r.Close(); err != nil {
-		f.t.Error(err)
+		t.Error(err)
 	}
 }
 
@@ -105,13 +111,7 @@ func TestPipelined(t *testing.T) {
 	f := &fetching{t: t, ctx: t.Context(), c: c, u: s.url(t), b: b}
 	f.start(200_000, 300_000)
 	f.start(300_000, 400_000)
-	got, err := io.ReadAll(r)
-	if err != nil || sum(got) != sum(part(t, b, 0, 200_000)) {
-		t.Errorf("%v or other bytes", err)
-	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
+	finish(t, r, part(t, b, 0, 200_000))
 	f.wg.Wait()
 	if n := s.accepted(); n != 1 {
 		t.Errorf("%d connections", n)
@@ -201,13 +201,7 @@ func TestPipeliningRefused(t *testing.T) {
 		f.start(200_000, 300_000)
 		f.start(300_000, 400_000)
 		waitPending(t, c, 3)
-		got, err := io.ReadAll(r)
-		if err != nil || sum(got) != sum(part(t, b, 0, 200_000)) {
-			t.Errorf("%v or other bytes", err)
-		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		finish(t, r, part(t, b, 0, 200_000))
 		f.wg.Wait()
 		for i := range int64(4) {
 			f.start(400_000+i*50_000, 450_000+i*50_000)
@@ -331,13 +325,7 @@ func TestCancelQueued(t *testing.T) {
 			waitPending(t, cl, 3)
 			cancel(why)
 			wg.Wait()
-			got, err := io.ReadAll(r)
-			if err != nil || sum(got) != sum(part(t, b, 0, 2<<20)) {
-				t.Errorf("first: %v or other bytes", err)
-			}
-			if err := r.Close(); err != nil {
-				t.Error(err)
-			}
+			finish(t, r, part(t, b, 0, 2<<20))
 			f.wg.Wait()
 			if n := s.accepted(); n != c.conns {
 				t.Errorf("%d connections, want %d", n, c.conns)
@@ -404,7 +392,7 @@ func TestCancelReading(t *testing.T) {
 			if fl.proto == "1.1" || errors.Is(cause, ErrStalled) {
 				want = 2
 			}
-			if n := c.Stats().Connections; n != want {
+			if n := connections(c); n != want {
 				t.Errorf("%v: %d connections, want %d", cause, n, want)
 			}
 		})

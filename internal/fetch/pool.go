@@ -48,7 +48,9 @@ type slot interface {
 func (c *Client) roundTrip(ctx context.Context, t target, first *url.URL, a asked) (*http.Response, body, *Error) {
 	req := c.newRequest(ctx, t, first, a)
 	for try := 0; ; try++ {
+		a.turn.await(ctx)
 		s, e := c.acquire(ctx, originOf(t.u), try >= maxResends)
+		a.turn.pass()
 		if e != nil {
 			return nil, nil, e
 		}
@@ -68,11 +70,7 @@ func (c *Client) roundTrip(ctx context.Context, t target, first *url.URL, a aske
 func (c *Client) acquire(ctx context.Context, key originKey, fresh bool) (slot, *Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o := c.origins[key]
-	if o == nil {
-		o = &origin{changed: make(chan struct{})}
-		c.origins[key] = o
-	}
+	o := c.origin(key)
 	gen := o.dialGen
 	for {
 		if c.closed {
@@ -100,6 +98,16 @@ func (c *Client) acquire(ctx context.Context, key originKey, fresh bool) (slot, 
 		}
 		c.mu.Lock()
 	}
+}
+
+// origin is what is kept of key; c.mu is held.
+func (c *Client) origin(key originKey) *origin {
+	o := c.origins[key]
+	if o == nil {
+		o = &origin{changed: make(chan struct{})}
+		c.origins[key] = o
+	}
+	return o
 }
 
 // take finds a connection that can take a request now; nil when there is none.
@@ -174,25 +182,15 @@ func (c *Client) trim(keep *origin) {
 	}
 }
 
-// open dials. It is called, and returns, with c.mu held.
+// open dials for a request. It is called, and returns, with c.mu held.
 func (c *Client) open(ctx context.Context, o *origin, key originKey) (slot, *Error) {
-	c.trim(o)
-	o.dialing++
-	c.mu.Unlock()
-	d, err := c.dial(ctx, key)
-	c.mu.Lock()
-	o.dialing--
-	defer o.wake()
+	d, err := c.connected(ctx, o, key)
 	if err != nil {
 		if err.Class != Canceled {
 			o.dialErr = err
 			o.dialGen++
 		}
 		return nil, err
-	}
-	if c.closed {
-		_ = d.raw.Close()
-		return nil, &Error{Class: Canceled, Err: ErrClosed}
 	}
 	if d.h2 {
 		hc := c.newH2(o, d)
@@ -203,4 +201,55 @@ func (c *Client) open(ctx context.Context, o *origin, key originKey) (slot, *Err
 	hc := c.newH1(o, d)
 	o.h1 = append(o.h1, hc)
 	return hc.enqueue(), nil
+}
+
+// connected dials, and wakes those who wait for that as soon as c.mu is free. It is
+// called, and returns, with c.mu held.
+func (c *Client) connected(ctx context.Context, o *origin, key originKey) (*dialed, *Error) {
+	c.trim(o)
+	o.dialing++
+	c.mu.Unlock()
+	d, err := c.dial(ctx, key)
+	c.mu.Lock()
+	o.dialing--
+	o.wake()
+	if err == nil && c.closed {
+		_ = d.raw.Close()
+		return nil, &Error{Class: Canceled, Err: ErrClosed}
+	}
+	return d, err
+}
+
+// Open makes a connection to where u has led before, or its origin, unless there is one
+// or one is being made, and leaves it to the requests to come: one that comes meanwhile
+// waits for it, and makes its own if that fails. It returns when it is open, its TLS
+// handshake included, or ctx has ended. An error is an *Error; no request will meet it.
+func (c *Client) Open(ctx context.Context, u *url.URL) error {
+	if err := checkURL(u); err != nil {
+		return &Error{Class: Protocol, Err: err}
+	}
+	if t, ok := c.route(u.String()); ok && t.u != nil {
+		u = t.u
+	}
+	key := originOf(u)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.origin(key)
+	if c.closed || o.dialing > 0 || len(o.h1)+len(o.h2) > 0 {
+		return nil
+	}
+	d, err := c.connected(ctx, o, key)
+	if err != nil {
+		return plain(err)
+	}
+	if d.h2 {
+		hc := c.newH2(o, d)
+		hc.used = true
+		o.h2 = append(o.h2, hc)
+		return nil
+	}
+	hc := c.newH1(o, d)
+	hc.early = true
+	o.h1 = append(o.h1, hc)
+	return nil
 }

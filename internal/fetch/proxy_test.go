@@ -71,7 +71,7 @@ func TestProxy(t *testing.T) {
 			t.Error("other bytes")
 		}
 	}
-	if n := c.Stats().Connections; n != 1 {
+	if n := connections(c); n != 1 {
 		t.Errorf("%d connections", n)
 	}
 	if e := mustFail(t, client(t, Config{Proxies: by{p.url(t)}}), parse(t, "http://object.test/f"), 0, 1); e.Class != Auth {
@@ -94,6 +94,7 @@ func FuzzProxyAnswer(f *testing.F) {
 	f.Add([]byte(lines("HTTP/1.1 200 OK")))
 	f.Add([]byte(lines("HTTP/1.1 103 Wait") + lines("HTTP/1.0 200 OK", "Content-Length: 5")))
 	f.Add([]byte(lines("HTTP/1.1 407 No", "Proxy-Authenticate: Basic realm=\"p:secret\"", "Content-Length: 0")))
+	f.Add([]byte("HTTP/0.0 200 \n\n"))
 	f.Add([]byte("HTTP/1.1 200\r\n" + strings.Repeat("X: y\r\n", 100)))
 	proxy := &url.URL{Scheme: "http", Host: "proxy.test", User: url.UserPassword("p", "secret")}
 	f.Fuzz(func(t *testing.T, answer []byte) {

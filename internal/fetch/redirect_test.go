@@ -90,7 +90,7 @@ func TestRedirects(t *testing.T) {
 		if a, h := len(s.at("a.test/f")), len(s.at("b.test/h")); a != 1 || h != 3 {
 			t.Errorf("%d: original asked %d times, target %d", code, a, h)
 		}
-		if n := c.Stats().Connections; n != 2 {
+		if n := connections(c); n != 2 {
 			t.Errorf("%d connections", n)
 		}
 		c.Close()
@@ -306,6 +306,49 @@ func TestTargetExpires(t *testing.T) {
 		c.Close()
 		srv.Close()
 	}
+}
+
+// TestFreshTargetIsUsedUp: a signed URL is good for a few requests, and those that
+// found the one before expired use up the next one together.
+func TestFreshTargetIsUsedUp(t *testing.T) {
+	const good, clients = 3, 8
+	b := testbody.Body{Size: 1000, Seed: 24}
+	var mu sync.Mutex
+	version, used := 1, 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.URL.Path == "/f" {
+			http.Redirect(w, r, fmt.Sprintf("/signed/%d", version), http.StatusFound)
+			return
+		}
+		if r.URL.Path != fmt.Sprintf("/signed/%d", version) {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		if used++; used > good {
+			version, used = version+1, 0
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		serveBody(b).ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	c := client(t, Config{})
+	u := parse(t, srv.URL+"/f")
+	must(t, c, u, 0, 10)
+	var wg sync.WaitGroup
+	for range clients {
+		wg.Go(func() {
+			r, err := c.Get(t.Context(), u, 0, 1000)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = r.Close() // its header is what counts
+		})
+	}
+	wg.Wait()
 }
 
 // TestRequestHeaders: what is ours to say cannot be said by the user's headers.

@@ -63,6 +63,8 @@ type Response struct {
 	// range was asked for or because the server ignored the range (then Object's
 	// AcceptsRanges is false and none of the body has been read).
 	Whole bool
+	// Page says that the body is HTML, by what the server says of it.
+	Page bool
 
 	Object       Object
 	EffectiveURL *url.URL // after redirects, without user information

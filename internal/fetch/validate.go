@@ -12,7 +12,10 @@ import (
 
 // asked is what a request asked for: [off, end), or the whole object when end
 // is negative.
-type asked struct{ off, end int64 }
+type asked struct {
+	off, end int64
+	turn     *Turn // nil: it has none to wait for
+}
 
 func (a asked) whole() bool { return a.end < 0 }
 
@@ -25,8 +28,11 @@ func check(h *http.Response, a asked) (*Response, *Error) {
 	if enc := forcedEncoding(h); enc != "" {
 		return nil, protocolError("server forces content-encoding %q on us", enc)
 	}
-	r := &Response{Object: objectOf(h.Header)}
+	r := &Response{Object: objectOf(h.Header), Page: isPage(h.Header)}
 	if h.StatusCode == http.StatusOK {
+		if v := partOf(h.Header, a.whole()); v != "" {
+			return nil, protocolError("server sent content-range %q as if it were the whole object (200)", v)
+		}
 		r.Whole, r.End, r.Object.Size = true, h.ContentLength, h.ContentLength
 		if !a.whole() {
 			// Whatever it says of itself: it has just ignored a range.
@@ -44,6 +50,26 @@ func check(h *http.Response, a asked) (*Response, *Error) {
 	r.Off, r.End, r.pos = got.off, got.end, got.off
 	r.Object.Size, r.Object.AcceptsRanges = got.total, true
 	return r, nil
+}
+
+// partOf is the Content-Range of a 200 that says of itself to be a part; empty where
+// there is none. Taken for the whole it would be a file that ends too early. One that
+// says nothing sensible counts too where a range was asked for, and that is what it
+// tries to speak of.
+func partOf(h http.Header, whole bool) string {
+	for _, v := range h.Values("Content-Range") {
+		r, err := parseContentRange(v)
+		if err != nil && !whole || err == nil && !r.unsatisfied && (r.off > 0 || r.end != r.total) {
+			return v
+		}
+	}
+	return ""
+}
+
+// isPage says whether a body says of itself to be HTML.
+func isPage(h http.Header) bool {
+	t, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return t == "text/html" || t == "application/xhtml+xml"
 }
 
 // checkPart checks that a 206 holds exactly what was asked for: one range, from
@@ -95,6 +121,15 @@ func forcedEncoding(h *http.Response) string {
 	return ""
 }
 
+// serverTime is what the clock of the server showed when it answered, against which
+// its dates are meant: ours may be wrong by hours, or have been set meanwhile.
+func serverTime(h http.Header) time.Time {
+	if at, err := http.ParseTime(h.Get("Date")); err == nil {
+		return at
+	}
+	return time.Now()
+}
+
 // statusError classifies a status other than 200 and 206.
 func statusError(h *http.Response) *Error {
 	e := &Error{Class: Status, Status: h.StatusCode}
@@ -104,7 +139,7 @@ func statusError(h *http.Response) *Error {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		e.Class = Busy
-		e.RetryAfter = parseRetryAfter(h.Header.Get("Retry-After"), time.Now())
+		e.RetryAfter = parseRetryAfter(h.Header.Get("Retry-After"), serverTime(h.Header))
 	case http.StatusRequestedRangeNotSatisfiable:
 		e.Class = Unsatisfied
 		o := objectOf(h.Header)
@@ -143,20 +178,8 @@ func redirectTarget(h *http.Response, base *url.URL) (*url.URL, *Error) {
 		return nil, protocolError("redirect to a malformed url: %w", urlError(err))
 	}
 	to := base.ResolveReference(ref)
-	to.Fragment, to.RawFragment = "", ""
-	if err := checkURL(to); err != nil {
+	if err := Tidy(to); err != nil {
 		return nil, protocolError("redirect refused: %w", err)
 	}
 	return to, nil
-}
-
-// checkURL says why u cannot be fetched.
-func checkURL(u *url.URL) error {
-	if u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("%q urls are not supported, only http and https", u.Scheme)
-	}
-	if u.Hostname() == "" {
-		return fmt.Errorf("%s url without a host", u.Scheme)
-	}
-	return nil
 }

@@ -55,16 +55,12 @@ type Reader struct {
 	has     bool // next is begun
 	err     error
 	unknown map[string]bool
-	read    int64
 }
 
 // NewReader reads the list in.
 func NewReader(in io.Reader) *Reader {
 	return &Reader{in: bufio.NewReaderSize(in, 16<<10), unknown: make(map[string]bool)}
 }
-
-// Read is how many bytes of the list have been read.
-func (r *Reader) Read() int64 { return r.read }
 
 // Next gives the next entry. At the end of the list that is io.EOF; a mistake is
 // an *Error, and nothing comes behind it.
@@ -126,9 +122,6 @@ func (r *Reader) set(key, value string) error {
 		to = &r.next.Dir
 	case "checksum":
 		to = &r.next.Checksum
-		if rest, ok := strings.CutPrefix(value, "sha-"); ok { // as aria2 spells it
-			value = "sha" + rest
-		}
 	default:
 		const most = 100 // beyond that, somebody means no good
 		if !r.unknown[key] && len(r.unknown) < most {
@@ -170,7 +163,6 @@ func (r *Reader) readLine() (string, error) {
 	var line []byte
 	for {
 		part, err := r.in.ReadSlice('\n')
-		r.read += int64(len(part))
 		line = append(line, part...)
 		switch {
 		case len(line) > maxLine:

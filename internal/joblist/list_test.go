@@ -42,7 +42,7 @@ func TestReader(t *testing.T) {
 		"aria2's": {
 			"http://h/a\thttp://i/a\t\thttp://j/a\n  out=b c.bin \n\tdir=x/y\n # no\n  checksum=sha-256=00ff\nhttp://h/z\n out=..\n",
 			[]Entry{
-				{Line: 1, URL: "http://h/a", Mirrors: 2, Out: "b c.bin", Dir: "x/y", Checksum: "sha256=00ff"},
+				{Line: 1, URL: "http://h/a", Mirrors: 2, Out: "b c.bin", Dir: "x/y", Checksum: "sha-256=00ff"},
 				{Line: 6, URL: "http://h/z", Out: ".."},
 			},
 			"",

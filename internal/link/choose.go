@@ -23,9 +23,10 @@ type Rejected struct {
 	Named bool   // the user asked for it by name
 }
 
-// Choose picks links: those that are named, in the order of the names, each of
-// a kind that is named (wifi, cellular, ethernet) as Auto would, and for Auto (or no names at all) every one without a fatal problem or warning
-// that is not virtual. A named link is taken whatever it is, lo included,
+// Choose picks links: those that are named, in the order of the names; each of a
+// kind that is named (wifi, cellular, ethernet), as Auto would; and for Auto, or no
+// names at all, every one that is not virtual and has no fatal problem and no
+// warning. A named link is taken whatever it is, lo included,
 // unless it has a fatal problem. Rejected holds the named links that cannot be
 // taken and, for Auto, the real ones that were left out. The error is
 // ErrNoLink when no link is left.

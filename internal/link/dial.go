@@ -49,21 +49,48 @@ func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn,
 			Err: "this machine itself is reached over the loopback link only", Name: host, IsNotFound: true,
 		})
 	}
+	if l.info.Virtual == VirtualLoopback && !slices.ContainsFunc(addrs, ownAddress) {
+		return nil, l.error("%w", &net.DNSError{
+			Err: "the loopback link reaches this machine only", Name: host, IsNotFound: true,
+		})
+	}
 	if addrs = l.order(addrs, family); len(addrs) == 0 {
 		return nil, l.error("%w", &net.DNSError{
 			Err: "the host has no address of a family that the link has", Name: host, IsNotFound: true,
 		})
 	}
-	conn, err := race(ctx, len(addrs), stagger,
-		func(ctx context.Context, i int) (net.Conn, error) {
-			return l.dialBound(ctx, "tcp", netip.AddrPortFrom(addrs[i], uint16(port)))
-		},
-		func(err error) bool { return errors.Is(err, ErrBind) },
-		func(c net.Conn) { c.Close() }) //nolint:errcheck // unused
+	conn, err := l.connect(ctx, addrs, uint16(port))
 	if err != nil {
 		return nil, l.error("%w", err)
 	}
 	return conn, nil
+}
+
+// connect connects to the first of several addresses that answers.
+func (l *Link) connect(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, error) {
+	return race(ctx, len(addrs), stagger,
+		func(ctx context.Context, i int) (net.Conn, error) {
+			return l.dialBound(ctx, "tcp", netip.AddrPortFrom(addrs[i], port))
+		},
+		func(err error) bool { return errors.Is(err, ErrBind) },
+		func(c net.Conn) { c.Close() }) //nolint:errcheck // unused
+}
+
+// ownAddress says whether addr is this machine itself, as far as that can be told:
+// where the system does not say which addresses it has, any may be.
+func ownAddress(addr netip.Addr) bool {
+	addr = addr.Unmap().WithZone("")
+	if addr.IsLoopback() || addr.IsUnspecified() {
+		return true
+	}
+	mine, err := net.InterfaceAddrs()
+	if err != nil {
+		return true
+	}
+	return slices.ContainsFunc(mine, func(a net.Addr) bool {
+		p, err := netip.ParsePrefix(a.String())
+		return err == nil && p.Addr().Unmap().WithZone("") == addr
+	})
 }
 
 // dialBound connects to one address over the link.

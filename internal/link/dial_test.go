@@ -155,10 +155,6 @@ func TestDialLoopback(t *testing.T) {
 			t.Errorf("%s: %q, %v", host, got, err)
 		}
 	}
-	l.Pin("example.org", []netip.Addr{netip.MustParseAddr("127.0.0.1")})
-	if got, err := answer(t.Context(), l, net.JoinHostPort("example.org", port)); err != nil || got != "hello" {
-		t.Errorf("pinned: %q, %v", got, err)
-	}
 }
 
 func TestDialErrors(t *testing.T) {

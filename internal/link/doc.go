@@ -13,5 +13,5 @@
 // the time of List, so after a Change has announced new addresses or name
 // servers, List again and make a new Link. Watch owns one goroutine, which
 // ends, closing the channel, soon after its context does. DialContext and
-// Lookup leave no goroutine of their own behind.
+// lookups leave no goroutine of their own behind.
 package link

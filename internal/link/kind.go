@@ -64,10 +64,8 @@ func Retech(infos []Info, specs map[string]Spec) []Info {
 func chooseKind(infos []Info, kind string, seen map[string]bool) (usable []Info, rejected []Rejected) {
 	techs := kinds(kind)
 	for _, info := range infos {
-		if !slices.Contains(techs, info.Tech) || info.Virtual != VirtualNot {
-			continue
-		}
-		if seen[info.Name] { // named as well
+		named := seen[info.Name]
+		if named || !slices.Contains(techs, info.Tech) || info.Virtual != VirtualNot {
 			continue
 		}
 		if why, fix, ok := info.refusal(true); !ok {

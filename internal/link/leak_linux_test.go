@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -27,7 +26,7 @@ func TestDescriptors(t *testing.T) {
 	port := listener.Addr().(*net.TCPAddr).AddrPort().Port()
 	l := loopback(t, Options{ConnectTimeout: 20 * time.Second})
 	// Nobody listens on the first address; the second answers.
-	l.Pin("two.mlget-test", []netip.Addr{netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")})
+	two := []netip.Addr{netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")}
 	use := func() {
 		ctx, cancel := context.WithCancel(t.Context())
 		changes, err := Watch(ctx)
@@ -50,7 +49,7 @@ func TestDescriptors(t *testing.T) {
 		}, never, func(c net.Conn) { closing(t, c) })
 		must(t, err)
 		closing(t, got)
-		if conn, err := l.DialContext(ctx, "tcp", net.JoinHostPort("two.mlget-test", strconv.Itoa(int(port)))); err == nil {
+		if conn, err := l.connect(ctx, two, port); err == nil {
 			closing(t, conn)
 		} else {
 			t.Error(err)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -46,9 +45,6 @@ type Link struct {
 	sources []source
 
 	noQueries atomic.Bool // Android's resolver takes no DNS queries
-
-	mu     sync.Mutex
-	pinned map[string][]netip.Addr
 }
 
 // New makes a Link of an interface that List found. A name server and a
@@ -65,7 +61,6 @@ func New(info Info, spec Spec, opts Options) *Link {
 		spec:    spec,
 		family:  opts.Family,
 		timeout: opts.ConnectTimeout,
-		pinned:  make(map[string][]netip.Addr),
 	}
 	if l.timeout <= 0 {
 		l.timeout = DefaultConnectTimeout
@@ -83,27 +78,6 @@ func (l *Link) Info() Info { return l.info }
 
 // Spec is what the user said of the link.
 func (l *Link) Spec() Spec { return l.spec }
-
-// Pin makes later dials of host go to these addresses only, without a lookup.
-// No addresses: the pin is taken away.
-func (l *Link) Pin(host string, addrs []netip.Addr) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(addrs) == 0 {
-		delete(l.pinned, canonical(host))
-		return
-	}
-	l.pinned[canonical(host)] = append([]netip.Addr(nil), addrs...)
-}
-
-func (l *Link) pin(host string) []netip.Addr {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.pinned[canonical(host)]
-}
-
-// canonical makes names equal that mean the same host.
-func canonical(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
 
 // error says which link an error is of.
 func (l *Link) error(format string, args ...any) error {

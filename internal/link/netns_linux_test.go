@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"strconv"
@@ -131,7 +132,7 @@ func TestTwoLinks(t *testing.T) {
 			t.Errorf("%+v", i)
 		}
 		l := New(i, Spec{}, Options{ConnectTimeout: 20 * time.Second})
-		addrs, err := l.Lookup(t.Context(), labName)
+		addrs, err := l.lookup(t.Context(), labName, l.family)
 		if err != nil || fmt.Sprint(addrs) != fmt.Sprint([]netip.Addr{p.cdn}) {
 			t.Errorf("%s: %s has addresses %v, %v", p.name, labName, addrs, err)
 		}
@@ -145,17 +146,20 @@ func TestTwoLinks(t *testing.T) {
 		if !errors.As(err, &dns) || !dns.IsNotFound || !strings.HasPrefix(err.Error(), "link "+p.name) {
 			t.Errorf("%s: a name that does not exist: %v", p.name, err)
 		}
-		// A pinned host goes to the first address that answers.
-		l.Pin(labName, []netip.Addr{netip.MustParseAddr("203.0.113.250"), netip.MustParseAddr(labHost)})
-		if who, err := answer(t.Context(), l, net.JoinHostPort(labName, labPort)); err != nil || who != p.name {
-			t.Errorf("%s: pinned: %q, %v", p.name, who, err)
+		// Of several addresses the first one that answers is taken.
+		to := netip.MustParseAddrPort(net.JoinHostPort(labHost, labPort))
+		conn, err := l.connect(t.Context(), []netip.Addr{netip.MustParseAddr("203.0.113.250"), to.Addr()}, to.Port())
+		if err != nil {
+			t.Errorf("%s: the second address: %v", p.name, err)
+		} else if who, err := io.ReadAll(conn); err != nil || string(who) != p.name || conn.Close() != nil {
+			t.Errorf("%s: the second address: %q, %v", p.name, who, err)
 		}
 		// A name server that does not answer does not stop the one that does.
 		given := New(i, Spec{DNS: netip.MustParseAddrPort(labDNS + ":53")}, Options{Family: FamilyIPv4, ConnectTimeout: 20 * time.Second})
 		if got := fmt.Sprint(given.Info().Resolvers); got != "["+labDNS+" (given)]" {
 			t.Errorf("%s: resolvers %s", p.name, got)
 		}
-		if addrs, err := given.Lookup(t.Context(), labName); err != nil || len(addrs) != 1 || addrs[0] != p.cdn {
+		if addrs, err := given.lookup(t.Context(), labName, given.family); err != nil || len(addrs) != 1 || addrs[0] != p.cdn {
 			t.Errorf("%s: dns= gives %v, %v", p.name, addrs, err)
 		}
 	}
@@ -164,7 +168,7 @@ func TestTwoLinks(t *testing.T) {
 	i.Resolvers = []Resolver{{Method: ResolverResolvConf, Servers: []netip.AddrPort{
 		netip.MustParseAddrPort("203.0.113.251:53"), netip.MustParseAddrPort(labDNS + ":53"),
 	}}}
-	if addrs, err := New(i, Spec{}, Options{}).Lookup(t.Context(), labName); err != nil || len(addrs) != 1 || addrs[0] != providers[1].cdn {
+	if addrs, err := New(i, Spec{}, Options{}).lookup(t.Context(), labName, FamilyAny); err != nil || len(addrs) != 1 || addrs[0] != providers[1].cdn {
 		t.Errorf("with a silent server: %v, %v", addrs, err)
 	}
 }
@@ -191,7 +195,7 @@ func TestSystemResolver(t *testing.T) {
 	}
 	// The same server, but as one of the link's own: no way to it.
 	bound := New(i, Spec{DNS: netip.MustParseAddrPort("127.0.0.53:53")}, Options{ConnectTimeout: 20 * time.Second})
-	if addrs, err := bound.Lookup(t.Context(), labName); err == nil {
+	if addrs, err := bound.lookup(t.Context(), labName, bound.family); err == nil {
 		t.Errorf("a bound socket reached the loopback: %v", addrs)
 	}
 }

@@ -96,7 +96,7 @@ func (p *testPhone) wantOver(t *testing.T, i Info, provider *provider) {
 			t.Errorf("%s: %s answers %q, %v", i.Name, host, who, err)
 		}
 	}
-	if addrs, err := l.Lookup(t.Context(), labName); err != nil || !slices.Equal(addrs, []netip.Addr{provider.cdn}) {
+	if addrs, err := l.lookup(t.Context(), labName, l.family); err != nil || !slices.Equal(addrs, []netip.Addr{provider.cdn}) {
 		t.Errorf("%s: %s has %v, %v", i.Name, labName, addrs, err)
 	}
 }
@@ -165,7 +165,7 @@ func TestPhoneCallers(t *testing.T) {
 					if !errors.Is(err, ErrBind) || !errors.As(err, &refused) {
 						t.Errorf("%s: %v", i.Name, err)
 					}
-					_, err = New(i, Spec{}, Options{ConnectTimeout: patience(true)}).Lookup(t.Context(), labName)
+					_, err = New(i, Spec{}, Options{ConnectTimeout: patience(true)}).lookup(t.Context(), labName, FamilyAny)
 					if err == nil {
 						t.Errorf("%s: a name was resolved by another network", i.Name)
 					}
@@ -274,7 +274,7 @@ func TestPhoneLosesPermission(t *testing.T) {
 	p.serve(t)
 	i := named(t, p.as(t, aShell), "rmnet0")
 	l := New(i, Spec{}, Options{ConnectTimeout: patience(true)})
-	if _, err := l.Lookup(t.Context(), labName); err != nil {
+	if _, err := l.lookup(t.Context(), labName, l.family); err != nil {
 		t.Fatal(err)
 	}
 	must(t, netd.Close())
@@ -283,7 +283,7 @@ func TestPhoneLosesPermission(t *testing.T) {
 	netd = &androidtest.Netd{SDK: 34, Users: map[uint32]android.Permission{0: android.PermissionNone}, Networks: netd.Networks}
 	p.netd = netd
 	p.serve(t)
-	if addrs, err := l.Lookup(t.Context(), labName); err == nil {
+	if addrs, err := l.lookup(t.Context(), labName, l.family); err == nil {
 		t.Errorf("resolved to %v", addrs)
 	}
 	for _, a := range netd.Asked() {

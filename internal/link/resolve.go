@@ -24,21 +24,14 @@ type source struct {
 	servers  []*net.Resolver // one for each of resolver.Servers
 }
 
-// Lookup resolves host over this link: a literal address and a pinned host
-// without asking anyone, then the hosts file, then the link's resolvers in
+// lookup resolves host over this link: a literal address without asking anyone,
+// then the hosts file, then the link's resolvers in
 // their order until one gives an answer. A host that does not exist, or that no
 // name server is known for, is a *net.DNSError with IsNotFound in the error's
 // chain.
-func (l *Link) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
-	return l.lookup(ctx, host, l.family)
-}
-
 func (l *Link) lookup(ctx context.Context, host string, family Family) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{addr}, nil
-	}
-	if addrs := l.pin(host); len(addrs) > 0 {
-		return addrs, nil
 	}
 	if addrs, err := hostsFile().LookupNetIP(ctx, family.ipNetwork(), host); err == nil {
 		return unmapped(addrs), nil

@@ -128,32 +128,23 @@ func TestLookupOrder(t *testing.T) {
 		return New(i, Spec{}, Options{ConnectTimeout: 20 * time.Second})
 	}
 	const host = "mlget-test.invalid"
-	if addrs, err := over(failing, good).Lookup(t.Context(), host); err != nil || len(addrs) != 2 {
+	if addrs, err := over(failing, good).lookup(t.Context(), host, FamilyAny); err != nil || len(addrs) != 2 {
 		t.Errorf("second source: %v, %v", addrs, err)
 	}
-	if addrs, err := over(missing, good).Lookup(t.Context(), host); !isNotFound(err) {
+	if addrs, err := over(missing, good).lookup(t.Context(), host, FamilyAny); !isNotFound(err) {
 		t.Errorf("a name that does not exist: %v, %v", addrs, err)
 	}
-	_, err := over(failing).Lookup(t.Context(), host)
+	_, err := over(failing).lookup(t.Context(), host, FamilyAny)
 	if err == nil || isNotFound(err) || !strings.Contains(err.Error(), "link wlan0: ") {
 		t.Errorf("no source answers: %v", err)
 	}
 	// Nobody to ask: that stays so, and asking again does not help.
-	if _, err := over().Lookup(t.Context(), host); !isNotFound(err) || !strings.Contains(err.Error(), errNoServer.Error()) {
+	if _, err := over().lookup(t.Context(), host, FamilyAny); !isNotFound(err) || !strings.Contains(err.Error(), errNoServer.Error()) {
 		t.Errorf("no sources: %v", err)
 	}
 	for host, want := range map[string]string{"192.0.2.1": "[192.0.2.1]", "2001:db8::1": "[2001:db8::1]", "localhost": "127.0.0.1"} {
-		if addrs, err := over().Lookup(t.Context(), host); err != nil || !strings.Contains(fmt.Sprint(addrs), want) {
+		if addrs, err := over().lookup(t.Context(), host, FamilyAny); err != nil || !strings.Contains(fmt.Sprint(addrs), want) {
 			t.Errorf("%s: %v, %v", host, addrs, err)
 		}
-	}
-	l := over(good)
-	l.Pin("CDN.example.org", []netip.Addr{netip.MustParseAddr("192.0.2.7")})
-	if addrs, err := l.Lookup(t.Context(), "cdn.Example.org."); err != nil || fmt.Sprint(addrs) != "[192.0.2.7]" {
-		t.Errorf("pinned: %v, %v", addrs, err)
-	}
-	l.Pin("cdn.example.org", nil)
-	if addrs, err := l.Lookup(t.Context(), "cdn.example.org"); err != nil || len(addrs) != 2 {
-		t.Errorf("no longer pinned: %v, %v", addrs, err)
 	}
 }

@@ -4,15 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mlget/mlget/internal/dataset"
 	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/internal/units"
 )
 
 // Statuses of the command itself, as env and timeout have them; all others are
@@ -60,9 +59,15 @@ func newRoot(args []string, status *int) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "linklab",
 		Short:         "Emulated network links for tests and benchmarks",
-		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("there is no command %q; linklab --help lists them", args[0])
+			}
+			return cmd.Help()
+		},
 	}
 	root.AddCommand(newRun(args, status), newScenarios(), newBound())
 	return root
@@ -79,12 +84,14 @@ func (f *linkFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.scenario, "scenario", "", "`NAME` of a built-in scenario or of a file (default high-speed)")
 	cmd.Flags().StringArrayVar(&f.links, "link", nil, "a link instead of a scenario, repeatable: `NAME,key=value,...`")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "of everything that is random")
-	cmd.MarkFlagsMutuallyExclusive("scenario", "link")
 }
 
 // load makes the scenario that the flags ask for.
 func (f *linkFlags) load() (scenario.Scenario, error) {
-	if len(f.links) == 0 {
+	switch {
+	case len(f.links) > 0 && f.scenario != "":
+		return scenario.Scenario{}, errors.New("--scenario and --link exclude each other")
+	case len(f.links) == 0:
 		name := f.scenario
 		if name == "" {
 			name = "high-speed"
@@ -139,7 +146,8 @@ there are LINKLAB_FILES, their number, LINKLAB_LIST, a file of their URLs (with
 Where a link has a power model, the energy of all radios is printed to standard
 error at the end, and COMMAND finds LINKLAB_SYSFS: a directory like the /sys of a
 phone whose battery they draw from (mlget --sysfs $LINKLAB_SYSFS --power battery).
-Its files show the mean since they last changed.
+Its files show the mean since they last changed. LINKLAB_ENERGY_MODEL is a file
+that describes the radios (mlget --energy-model $LINKLAB_ENERGY_MODEL).
 
 Exit status: COMMAND's, or 128 and the number of the signal that ended it;
 125 if linklab fails, 126 if COMMAND cannot be run, 127 if it is not found.`
@@ -158,7 +166,12 @@ func newRun(args []string, status *int) *cobra.Command {
 		Use:   "run [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Run a command with emulated links",
 		Long:  runHelp,
-		Args:  cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, command []string) error {
+			if len(command) == 0 {
+				return errors.New("no COMMAND: linklab run [flags] -- COMMAND [ARGUMENT...]")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, command []string) error {
 			var err error
 			if c.Scenario, err = f.load(); err != nil {
@@ -281,31 +294,12 @@ which the links of a scenario together could carry a body of that size, after
 	return cmd
 }
 
-// ParseSize reads a number of bytes: 100, 1.5M (1024^2), 250MB (1000^2).
+// ParseSize reads a size as mlget's command line does (100, 1.5M, 250MB), but none
+// of 0, and none above 1 PiB, which no laboratory serves.
 func ParseSize(text string) (int64, error) {
-	upper := strings.ToUpper(text)
-	digits := strings.TrimRight(upper, "KMGB")
-	unit := 1.0
-	switch upper[len(digits):] {
-	case "", "B":
-	case "K":
-		unit = 1 << 10
-	case "M":
-		unit = 1 << 20
-	case "G":
-		unit = 1 << 30
-	case "KB":
-		unit = 1e3
-	case "MB":
-		unit = 1e6
-	case "GB":
-		unit = 1e9
-	default:
-		unit = math.NaN()
+	n, err := units.ParseSize(text)
+	if err == nil && (n < 1 || n > 1<<50) {
+		err = fmt.Errorf("size %q: must be within 1 byte to 1024 T", text)
 	}
-	v, err := strconv.ParseFloat(digits, 64)
-	if v *= unit; err != nil || math.IsNaN(v) || v <= 0 || v > 1<<50 {
-		return 0, fmt.Errorf("size %q: write it as 1000, 1.5M or 250MB", text)
-	}
-	return int64(v), nil
+	return n, err
 }

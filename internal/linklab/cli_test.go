@@ -29,13 +29,16 @@ func TestBoundCommand(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"bound --size 5X":            "write it as",
-		"bound --size 0":             "write it as",
-		"bound --scenario none":      "no scenario named",
-		"bound --link a,power=steam": "the models are wifi, ",
-		"bound --link a":             "needs down=",
-		"bound x":                    "unknown command",
-		"bound --link a,trace=/none": "no such file",
+		"bound --size 5X":                        "want a number with",
+		"bound --size 0":                         "must be within",
+		"bound --scenario none":                  "no scenario named",
+		"bound --link a,power=steam":             "the models are wifi, ",
+		"bound --link a":                         "needs down=",
+		"bound x":                                "unknown command",
+		"bound --link a,trace=/none":             "no such file",
+		"bound --scenario lossy --link a,down=1": "--scenario and --link exclude each other",
+		"run":                                    "no COMMAND: linklab run [flags] -- COMMAND",
+		"list":                                   `there is no command "list"; linklab --help lists them`,
 	} {
 		status, out, errOut := call(strings.Fields(args)...)
 		if status != statusFailed || out != "" || !strings.Contains(errOut, want) || strings.Count(errOut, "\n") != 1 {
@@ -60,14 +63,10 @@ func TestScenariosCommand(t *testing.T) {
 }
 
 func TestParseSize(t *testing.T) {
-	for text, want := range map[string]int64{
-		"1": 1, "100b": 100, "1K": 1024, "1.5M": 3 << 19, "2G": 2 << 30, "1KB": 1000, "250MB": 250e6, "3gb": 3e9,
-	} {
-		if got, err := ParseSize(text); err != nil || got != want {
-			t.Errorf("%s = %d, %v", text, got, err)
-		}
+	if got, err := ParseSize("1.5M"); err != nil || got != 3<<19 {
+		t.Errorf("%d, %v", got, err)
 	}
-	for _, text := range []string{"", "K", "-1", "NaN", "1e300", "1KK", "1 K", "0x"} {
+	for _, text := range []string{"", "0", "0.5", "-1", "1025T"} {
 		if got, err := ParseSize(text); err == nil {
 			t.Errorf("%q = %d", text, got)
 		}

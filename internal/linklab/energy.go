@@ -1,13 +1,32 @@
 package linklab
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/linklab/emu"
+	"github.com/mlget/mlget/internal/linklab/scenario"
 )
+
+// energyModel describes the radios of the links as a file of mlget's, so that both
+// reckon by the same ones (docs/energy-models.md).
+func energyModel(links []scenario.Link) ([]byte, error) {
+	type radio struct {
+		Like    string  `json:"like"`
+		PerConn float64 `json:"per_connection_mw,omitempty"`
+	}
+	radios := make(map[string]radio, len(links))
+	for _, l := range links {
+		if l.Power != "" {
+			radios[l.Name] = radio{l.Power, l.PerConnection}
+		}
+	}
+	text, err := json.MarshalIndent(map[string]any{"device": "linklab", "radios": radios}, "", "  ")
+	return append(text, '\n'), err
+}
 
 // UntilIdle asks for the energy until every radio is idle again, however long
 // that takes. It is computed, not waited for.

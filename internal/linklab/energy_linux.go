@@ -10,16 +10,24 @@ import (
 	"github.com/mlget/mlget/internal/linklab/emu"
 )
 
-// startBattery makes the phone's battery, if there is a radio that draws from it.
+// startBattery makes the phone's battery, if there is a radio that draws from it,
+// and the file that describes the radios.
 func (l *Lab) startBattery() error {
 	if _, radios := l.emu.Radios(); len(radios) == 0 {
 		return nil
+	}
+	text, err := energyModel(l.cfg.Scenario.Links)
+	if err == nil {
+		l.model = filepath.Join(l.dir, "energy-model.json")
+		err = os.WriteFile(l.model, text, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("radio models: %w", err)
 	}
 	l.sysfs = filepath.Join(l.dir, "sys")
 	if err := os.Mkdir(l.sysfs, 0o755); err != nil {
 		return fmt.Errorf("battery: %w", err)
 	}
-	var err error
 	l.battery, err = battery.Start(l.cfg.Battery, l.sysfs, radioMeter{l.emu})
 	return err
 }
@@ -39,6 +47,15 @@ func (m radioMeter) Spent() (at time.Duration, joules float64) {
 // Sysfs is a directory that looks like the /sys of a phone on its battery, and
 // shows what the radios draw. It is empty where no link has a power model.
 func (l *Lab) Sysfs() string { return l.sysfs }
+
+// Shown is what the battery's files have shown so far; see battery.Battery. There
+// has to be a battery.
+func (l *Lab) Shown() (joules float64, late time.Duration) { return l.battery.Shown() }
+
+// EnergyModel is a file that describes the radios of the links, by the links'
+// names, as mlget --energy-model reads it. It is empty where no link has a power
+// model.
+func (l *Lab) EnergyModel() string { return l.model }
 
 // EnergyMeter measures what a lab's radios spend on a command. It belongs to one
 // goroutine.

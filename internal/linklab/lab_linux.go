@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,6 +34,7 @@ type Lab struct {
 
 	battery *battery.Battery // nil where no link has a power model
 	sysfs   string           // its directory
+	model   string           // the file that describes the radios
 
 	mu     sync.Mutex
 	closed bool
@@ -124,118 +124,6 @@ func (l *Lab) connect() error {
 	return err
 }
 
-// serverAddresses are those that the server listens on.
-func serverAddresses() []string {
-	if _, err := os.Stat("/proc/sys/net/ipv6"); err != nil {
-		return []string{serverIPv4}
-	}
-	return []string{serverIPv4, serverIPv6}
-}
-
-// serve starts the web server.
-func (l *Lab) serve() error {
-	c := server.Config{Dir: l.cfg.Dir}
-	var err error
-	switch {
-	case l.cfg.Files != nil:
-		c.Files = l.cfg.Files
-		if err := l.layOut(); err != nil {
-			return err
-		}
-	case c.Dir == "":
-		if l.body, err = server.WriteBody(l.dir, l.cfg.Size); err != nil {
-			return err
-		}
-		c.Body = &l.body
-	}
-	if l.cfg.TLS {
-		if l.ca, err = server.NewCA(l.dir, serverAddresses()); err != nil {
-			return err
-		}
-		c.CA = l.ca
-	}
-	if l.cfg.Server == ServerNginx {
-		return l.serveNginx(c)
-	}
-	var plain, secure []net.Listener
-	err = l.serv.do(func() error {
-		for _, a := range serverAddresses() {
-			for _, k := range []struct {
-				port int
-				to   *[]net.Listener
-			}{{server.Port, &plain}, {server.PortTLS, &secure}} {
-				if k.port == server.PortTLS && c.CA == nil {
-					continue
-				}
-				at := netip.AddrPortFrom(netip.MustParseAddr(a), uint16(k.port))
-				ln, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
-				if err != nil {
-					return err
-				}
-				*k.to = append(*k.to, ln)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		for _, ln := range append(plain, secure...) {
-			err = errors.Join(err, ln.Close())
-		}
-		return fmt.Errorf("listen: %w", err)
-	}
-	l.http = server.StartBuiltin(c, plain, secure)
-	return nil
-}
-
-// serveNginx starts nginx and waits until it listens.
-func (l *Lab) serveNginx(c server.Config) error {
-	var err error
-	l.nginx, err = server.StartNginx(c, l.dir, serverAddresses(), inNamespace{l.serv})
-	if errors.Is(err, server.ErrNoNginx) {
-		return &HintError{Err: err, Hint: "install nginx, or use --server builtin"}
-	}
-	if err != nil {
-		return err
-	}
-	port := server.Port
-	for deadline := time.Now().Add(5 * time.Second); ; {
-		err := l.serv.do(func() error {
-			// An address without names or a deadline is dialled on this thread.
-			at := netip.AddrPortFrom(netip.MustParseAddr(serverIPv4), uint16(port))
-			conn, err := net.DialTCP("tcp", nil, net.TCPAddrFromAddrPort(at))
-			if err != nil {
-				return err
-			}
-			return conn.Close()
-		})
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-l.nginx.Exited():
-			return fmt.Errorf("nginx ended at once: %s", l.nginx.Log())
-		case <-time.After(10 * time.Millisecond):
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("nginx does not listen: %w", err)
-		}
-	}
-}
-
-// inNamespace starts processes in a namespace, each in a process group of its
-// own; they do not outlive its thread.
-type inNamespace struct{ t *nsThread }
-
-// StartProcess starts the command.
-func (n inNamespace) StartProcess(cmd *exec.Cmd) error {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	cmd.SysProcAttr.Setpgid = true
-	return n.t.do(cmd.Start)
-}
-
 // URL is that of the body, or of the directory's root, or of the directory with
 // the files, over IPv4 in clear.
 func (l *Lab) URL() string { return l.url(serverIPv4, false) }
@@ -289,6 +177,17 @@ func (l *Lab) Listen(port uint16) (net.Listener, error) {
 	return ln, err
 }
 
+// ListenPacket is Listen for UDP.
+func (l *Lab) ListenPacket(port uint16) (net.PacketConn, error) {
+	var conn *net.UDPConn
+	err := l.serv.do(func() (err error) {
+		at := netip.AddrPortFrom(netip.MustParseAddr(serverIPv4), port)
+		conn, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
+		return err
+	})
+	return conn, err
+}
+
 // Certificate is the server's with its key, for a server of the caller's own;
 // the zero value without Config.TLS.
 func (l *Lab) Certificate() tls.Certificate {
@@ -297,6 +196,18 @@ func (l *Lab) Certificate() tls.Certificate {
 	}
 	return l.ca.Certificate()
 }
+
+// OtherCertificates are, for the same server, one that the CA has signed as well
+// and one that a stranger has; zero values without Config.TLS.
+func (l *Lab) OtherCertificates() (renewed, stranger tls.Certificate) {
+	if l.ca == nil {
+		return renewed, stranger
+	}
+	return l.ca.Renewed(), l.ca.Stranger()
+}
+
+// Impair makes a link treat its packets badly from now on.
+func (l *Lab) Impair(link string, i emu.Impairment) error { return l.emu.Impair(link, i) }
 
 // Dir is the lab's own directory, in memory where there is room for the body
 // twice. It goes away with the lab, with all that is in it.
@@ -362,7 +273,7 @@ func (l *Lab) environment() []string {
 		env = append(env, "LINKLAB_SHA256="+l.SHA256(), fmt.Sprintf("LINKLAB_SIZE=%d", l.Size()))
 	}
 	if l.sysfs != "" {
-		env = append(env, "LINKLAB_SYSFS="+l.sysfs)
+		env = append(env, "LINKLAB_SYSFS="+l.sysfs, "LINKLAB_ENERGY_MODEL="+l.model)
 	}
 	if l.ca != nil {
 		env = append(env, "LINKLAB_URL_TLS="+l.URLTLS(), "LINKLAB_CA="+l.CA())

@@ -42,7 +42,7 @@ func TestRunStatus(t *testing.T) {
 		{[]string{"--", "/etc/passwd"}, 126, "", "linklab: command: fork/exec /etc/passwd: permission denied\n"},
 		{[]string{"--server", "apache", "--", "true"}, 125, "", "linklab: --server apache: builtin or nginx\n"},
 		{[]string{"--serve", "/etc/passwd", "--size", "1", "--", "true"}, 125, "", "if any flags in the group"},
-		{[]string{"--scenario", "low-speed", "--", "true"}, 125, "", "if any flags in the group"},
+		{[]string{"--scenario", "low-speed", "--", "true"}, 125, "", "exclude each other"},
 		{[]string{"--link", "wlan0,down=1", "--", "true"}, 125, "", "linklab: link wlan0: named twice\n"},
 	} {
 		cmd, out, errOut := mainCommand(t, append(small[:len(small):len(small)], tc.command...)...)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -14,17 +13,11 @@ import (
 // insideVar marks a copy of this process that runs in a user namespace.
 const insideVar = "LINKLAB_INSIDE"
 
-// streams are those of the process that a command is run for.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-}
-
 // run makes a lab, runs the command in it and returns the command's status.
 // What that has cost in energy is said on standard error. args are the whole
 // command line, for a copy of this process where one is needed.
 func run(c Config, o energyOptions, command, args []string, s streams) (status int, err error) {
-	if done, status, err := Elevate(args, s.in, s.out, s.err); done {
+	if elsewhere, status, err := elevate(args, s); elsewhere {
 		return status, err
 	}
 	l, err := Start(c)
@@ -47,15 +40,15 @@ func run(c Config, o energyOptions, command, args []string, s streams) (status i
 	return status, o.tell(meter.Energy(o.tail), s.err)
 }
 
-// Elevate makes sure that labs can be started by somebody who is not root: done
-// says that it has run this program once more, with these arguments, as the
-// root of a user namespace, and nothing is left to do but to pass on its exit
+// elevate makes sure that labs can be started by somebody who is not root:
+// elsewhere says that it has run this program once more, with these arguments, as
+// the root of a user namespace, and nothing is left to do but to pass on its exit
 // status. For root it does nothing.
-func Elevate(args []string, in io.Reader, out, errOut io.Writer) (done bool, status int, err error) {
+func elevate(args []string, s streams) (elsewhere bool, status int, err error) {
 	if os.Geteuid() == 0 || os.Getenv(insideVar) != "" {
 		return false, 0, nil
 	}
-	status, err = runInUserNamespace(args, streams{in, out, errOut})
+	status, err = runInUserNamespace(args, s)
 	return true, status, err
 }
 

@@ -2,21 +2,10 @@
 
 package linklab
 
-import (
-	"errors"
-	"io"
-)
+import "errors"
 
-// streams are those of the process that a command is run for.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-}
-
-// Elevate does nothing: there is nothing that it could help with.
-func Elevate([]string, io.Reader, io.Writer, io.Writer) (done bool, status int, err error) {
-	return false, 0, nil
-}
+// elevate does nothing: there is nothing that it could help with.
+func elevate([]string, streams) (elsewhere bool, status int, err error) { return false, 0, nil }
 
 // run says that there are no network namespaces here.
 func run(Config, energyOptions, []string, []string, streams) (int, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,7 +26,7 @@ func openTUN(name string) (*tun, error) {
 	ifr, err := unix.NewIfreq(name)
 	if err == nil {
 		ifr.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI | unix.IFF_TUN_EXCL)
-		err = unix.IoctlIfreq(fd, unix.TUNSETIFF, ifr)
+		err = attach(fd, ifr)
 	}
 	if err == nil {
 		// No offloads: every packet is at most the MTU, as on a real link.
@@ -35,6 +36,20 @@ func openTUN(name string) (*tun, error) {
 		return nil, errors.Join(fmt.Errorf("device %s: %w", name, err), unix.Close(fd))
 	}
 	return &tun{os.NewFile(uintptr(fd), tunPath)}, nil
+}
+
+// attach makes the device. One of the same name that was closed lives until the last
+// one has let go of it: who was reading, and a child between its fork and its exec,
+// which on a machine with much to do can take a while.
+func attach(fd int, ifr *unix.Ifreq) error {
+	const tries, between = 300, 10 * time.Millisecond
+	for i := 0; ; i++ {
+		err := unix.IoctlIfreq(fd, unix.TUNSETIFF, ifr)
+		if i == tries || !errors.Is(err, unix.EBUSY) {
+			return err
+		}
+		time.Sleep(between)
+	}
 }
 
 // SetCarrier switches the device's carrier, which its users are told of.

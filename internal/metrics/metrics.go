@@ -79,10 +79,8 @@ func New(version, goVersion string) *Run {
 
 // Watch takes in every event of sub until the bus is closed.
 func (r *Run) Watch(sub *event.Subscription) {
-	for batch, ok := sub.Next(nil); ok; batch, ok = sub.Next(batch) {
-		for _, e := range batch {
-			r.Add(e)
-		}
+	for e := range sub.All() {
+		r.Add(e)
 	}
 }
 

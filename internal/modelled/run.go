@@ -107,7 +107,7 @@ func (r *Run) start(e event.RunStarted) {
 // join makes a link, whose radio is idle until then.
 func (r *Run) join(info event.LinkInfo, at scheduler.Time) {
 	l := linkRun{name: info.Name, files: map[event.FileID]int64{}}
-	l.radio, l.known = r.models.Lookup(info.Tech)
+	l.radio, l.known = r.models.Of(info.Name, info.Tech)
 	l.machine = energy.NewMachine(l.radio, when(at))
 	r.links = append(r.links, l)
 }

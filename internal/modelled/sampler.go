@@ -86,7 +86,7 @@ func (s *Sampler) watch(sub *event.Subscription) {
 func (s *Sampler) describe(links []event.LinkInfo) {
 	var with, without []string
 	for _, l := range links {
-		if r, ok := s.cfg.Models.Lookup(l.Tech); ok {
+		if r, ok := s.cfg.Models.Of(l.Name, l.Tech); ok {
 			with = append(with, l.Name+": "+r.Name)
 		} else {
 			without = append(without, l.Name)

@@ -51,14 +51,12 @@ func play(t *testing.T, run event.RunStarted, interval, linger time.Duration, ev
 		s.Stop() // does no harm
 		bus.Publish(event.RunEnded{})
 		bus.Close()
-		for batch, ok := sub.Next(nil); ok; batch, ok = sub.Next(batch) {
-			for _, e := range batch {
-				switch e := e.(type) {
-				case event.Power:
-					powers = append(powers, e)
-				case event.PowerSource:
-					sources = append(sources, e)
-				}
+		for e := range sub.All() {
+			switch e := e.(type) {
+			case event.Power:
+				powers = append(powers, e)
+			case event.PowerSource:
+				sources = append(sources, e)
 			}
 		}
 	})

@@ -6,8 +6,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/plot"
+	"github.com/mlget/mlget/internal/stats"
 	"github.com/mlget/mlget/internal/study"
 )
 
@@ -84,7 +84,7 @@ func usual(rates []float64) float64 {
 	if len(rates) == 0 {
 		return 0
 	}
-	return 1.15 * energy.Quantile(rates, 0.9)
+	return 1.15 * stats.Quantile(rates, 0.9)
 }
 
 func highest(points []plot.Point) (y float64) {

@@ -20,25 +20,17 @@ import (
 
 // Formats are the endings of the files that Write can make.
 func Formats() []string {
-	formats := []string{".html", ".svg", ".png", ".json", ".csv", ".md"}
-	if !plot.HasPNG {
-		formats = slices.Delete(formats, 2, 3)
-	}
-	return formats
+	return []string{".html", ".svg", ".png", ".json", ".csv", ".md"}
 }
 
 // ErrNoFigures says that there is nothing to draw.
 var ErrNoFigures = errors.New("there is nothing to draw: figures over time need records (--record), comparisons several approaches")
 
-// FormatOf gives the format of a file by its name, or an error that lists all;
-// plot.ErrNoPNG of one that other builds can make.
+// FormatOf gives the format of a file by its name, or an error that lists all.
 func FormatOf(name string) (string, error) {
 	format := strings.ToLower(filepath.Ext(name))
 	if format == ".htm" {
 		format = ".html"
-	}
-	if format == ".png" && !plot.HasPNG {
-		return "", plot.ErrNoPNG
 	}
 	if !slices.Contains(Formats(), format) {
 		return "", fmt.Errorf("%q has none of the endings %s", name, strings.Join(Formats(), ", "))

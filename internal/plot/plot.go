@@ -12,12 +12,8 @@ import (
 	"math"
 )
 
-// ErrTooLarge says that so many figures do not fit into one PNG, ErrNoPNG that this
-// build makes none.
-var (
-	ErrTooLarge = errors.New("too many figures for one PNG")
-	ErrNoPNG    = errors.New("this build of mlget makes no PNG")
-)
+// ErrTooLarge says that so many figures do not fit into one PNG.
+var ErrTooLarge = errors.New("too many figures for one PNG")
 
 // Colour is one of a small number of colours that can be told apart, also by most
 // who are colour-blind: 0 is blue, 1 is orange. Ink is the colour of text.

@@ -1,5 +1,3 @@
-//go:build png || !(android || (linux && (arm || arm64)))
-
 package plot
 
 import (
@@ -26,9 +24,6 @@ const (
 	// maxPixels bounds an image: 100 MB of memory.
 	maxPixels = 25 << 20
 )
-
-// HasPNG says whether this build can make PNGs.
-const HasPNG = true
 
 // WritePNG writes figures as one PNG on white, in as many columns as columns says.
 // Its error is ErrTooLarge, or that of w.

@@ -1,5 +1,3 @@
-//go:build png || !(android || (linux && (arm || arm64)))
-
 package plot
 
 import (

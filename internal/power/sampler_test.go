@@ -319,11 +319,9 @@ func TestPlayedTree(t *testing.T) {
 		s.Stop()
 		cfg.Bus.Close()
 		var got []event.Power
-		for batch, ok := sub.Next(nil); ok; batch, ok = sub.Next(batch) {
-			for _, e := range batch {
-				if p, ok := e.(event.Power); ok {
-					got = append(got, p)
-				}
+		for e := range sub.All() {
+			if p, ok := e.(event.Power); ok {
+				got = append(got, p)
 			}
 		}
 		want := []float64{0.385, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6} // amperes, at 4 V

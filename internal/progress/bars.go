@@ -129,7 +129,7 @@ func (b *board) linkRow(i int) row {
 	n := b.linkBytes(i)
 	size, known := b.size()
 	r := row{
-		name: b.links[i].name, bytes: units.Bytes(n), rate: units.Mbit(b.linkRate(i)), percent: "-",
+		name: b.links[i].name, bytes: units.Bytes(n), rate: units.Mbit(b.shownRate(i)), percent: "-",
 		state: stateWord(b.links[i].state), part: ratio(n, size), known: known && size > 0,
 	}
 	if r.known {
@@ -140,7 +140,7 @@ func (b *board) linkRow(i int) row {
 
 func (b *board) totalRow() row {
 	part, known := b.fraction()
-	r := row{name: "total", bytes: units.Bytes(b.done()), rate: units.Mbit(b.rate), percent: "-", part: part, known: known}
+	r := row{name: "total", bytes: units.Bytes(b.done()), rate: units.Mbit(b.shownTotal()), percent: "-", part: part, known: known}
 	if !known && b.files > 1 && !b.open { // nobody knows how many bytes there will be
 		r.part, r.known = ratio(int64(b.ended), int64(b.files)), true
 	}

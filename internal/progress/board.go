@@ -9,10 +9,14 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// smoothing is the time over which the rate behind the time left is averaged:
-// long enough that the time left does not jump, short enough that it follows a
-// link that comes or goes.
-const smoothing = 3 * scheduler.Second
+// The times over which rates are averaged: behind the time left, long enough that it
+// does not jump, short enough that it follows a link that comes or goes; as they are
+// shown, so that they can be read. The whole's is the sum of the links', or people
+// would wonder.
+const (
+	smoothing = 3 * scheduler.Second
+	reading   = 1 * scheduler.Second
+)
 
 // maxFileRows is how many files are shown one by one; with more of them there is
 // only the whole.
@@ -36,8 +40,8 @@ type board struct {
 	lost     int64 // bytes of failed files that will not come any more
 
 	at    scheduler.Time // of the last event that had a time
-	rate  float64        // bytes per second over all links, smoothed
-	rated scheduler.Time // when rate was last brought up to date
+	rate  float64        // bytes per second over all links, smoothed for the time left
+	rated scheduler.Time // when rates were last brought up to date
 
 	power *event.Power // the last reading; nil: none yet
 
@@ -48,7 +52,8 @@ type board struct {
 type link struct {
 	name  string
 	state event.LinkState
-	past  int64 // payload that counts, of files that have ended
+	past  int64   // payload that counts, of files that have ended
+	rate  float64 // bytes per second, smoothed for who reads it
 }
 
 type file struct {
@@ -155,17 +160,42 @@ func (b *board) sample(e event.Sample) {
 		return
 	}
 	f.size, f.done, f.links = e.Size, e.Done, e.Links
+	slow, fast := 1.0, 1.0
+	if b.rated > 0 && e.At >= b.rated {
+		passed := float64(e.At - b.rated)
+		slow, fast = 1-math.Exp(-passed/float64(smoothing)), 1-math.Exp(-passed/float64(reading))
+	}
 	now := 0.0
 	for i := range b.links {
-		now += b.linkRate(i)
+		rate := b.linkRate(i)
+		now += rate
+		l := &b.links[i]
+		if l.rate += fast * (rate - l.rate); rate == 0 && (l.state == event.LinkBanned || l.state == event.LinkLost) {
+			l.rate = 0 // and not the echo of what it was
+		}
 	}
-	if b.rated == 0 || e.At < b.rated {
-		b.rate, b.rated = now, e.At
-		return
-	}
-	weight := 1 - math.Exp(-float64(e.At-b.rated)/float64(smoothing))
-	b.rate += weight * (now - b.rate)
+	b.rate += slow * (now - b.rate)
 	b.rated = e.At
+}
+
+// shownRate is the rate of link i for who reads it, in bytes per second; when the run
+// is over, the mean.
+func (b *board) shownRate(i int) float64 {
+	if b.over {
+		return b.linkRate(i)
+	}
+	return b.links[i].rate
+}
+
+// shownTotal is that of all links.
+func (b *board) shownTotal() (rate float64) {
+	if b.over {
+		return b.rate
+	}
+	for i := range b.links {
+		rate += b.links[i].rate
+	}
+	return rate
 }
 
 func (b *board) fileEnded(e event.FileEnded) {

@@ -66,7 +66,7 @@ func (b *board) line() string {
 	if b.files > 1 {
 		s.WriteString(", " + b.fileCount())
 	}
-	s.WriteString(", " + units.Mbit(b.rate))
+	s.WriteString(", " + units.Mbit(b.shownTotal()))
 	if d, known := b.left(); known && d > 0 {
 		s.WriteString(", " + units.Clock(d) + " left")
 	}
@@ -77,7 +77,7 @@ func (b *board) line() string {
 		s.WriteString(", " + short1(watts) + " W (" + term.Printable(source) + ")")
 	}
 	for i, l := range b.links {
-		s.WriteString("; " + term.Printable(l.name) + " " + units.Mbit(b.linkRate(i)))
+		s.WriteString("; " + term.Printable(l.name) + " " + units.Mbit(b.shownRate(i)))
 		if word := stateWord(l.state); word != "" {
 			s.WriteString(" (" + word + ")")
 		}
@@ -175,7 +175,7 @@ func (*jsonLines) close() {}
 func (b *board) progressLine() progressLine {
 	line := progressLine{
 		Event: "progress", Seconds: round(b.at.Seconds()), SizeBytes: -1, DoneBytes: b.done(),
-		ThroughputMbps: mbps(b.rate), Files: b.files, FilesEnded: b.ended, FilesFailed: b.failed,
+		ThroughputMbps: mbps(b.shownTotal()), Files: b.files, FilesEnded: b.ended, FilesFailed: b.failed,
 		Links: make([]progressLink, 0, len(b.links)),
 	}
 	if size, known := b.size(); known {
@@ -195,7 +195,7 @@ func (b *board) progressLine() progressLine {
 	}
 	for i, l := range b.links {
 		line.Links = append(line.Links, progressLink{
-			Name: l.name, State: b.linkState(i), Bytes: b.linkBytes(i), ThroughputMbps: mbps(b.linkRate(i)),
+			Name: l.name, State: b.linkState(i), Bytes: b.linkBytes(i), ThroughputMbps: mbps(b.shownRate(i)),
 		})
 	}
 	return line

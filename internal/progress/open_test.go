@@ -33,3 +33,26 @@ func TestFilesNotCounted(t *testing.T) {
 		t.Errorf("files at the end: %q", got)
 	}
 }
+
+// TestRatesAddUp: the whole's rate is the sum of the links', as they are shown, from
+// the first sample on and whatever they do.
+func TestRatesAddUp(t *testing.T) {
+	var b board
+	b.add(event.RunStarted{Files: 1, Links: []event.LinkInfo{{Name: "wlan0"}, {Name: "rmnet0"}}})
+	b.add(event.FileStarted{File: 0})
+	for i, rates := range [][2]float64{{100, 50}, {10, 500}, {0, 0}, {70, 20}} {
+		b.add(event.Sample{
+			At: scheduler.Time(i+1) * scheduler.Second, Size: 1000, Done: 1,
+			Links: []event.LinkSample{{Rate: rates[0]}, {Rate: rates[1]}},
+		})
+		if sum := b.shownRate(0) + b.shownRate(1); b.shownTotal() != sum {
+			t.Errorf("sample %d: %v of all, the links together %v", i, b.shownTotal(), sum)
+		}
+		if i == 0 && b.shownRate(1) != 50 {
+			t.Errorf("the first sample: %v", b.shownRate(1))
+		}
+	}
+	if r := b.shownRate(0); r < 35 || r > 70 {
+		t.Errorf("after 1 s at 70: %v", r)
+	}
+}

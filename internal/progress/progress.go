@@ -68,18 +68,16 @@ func Run(sub *event.Subscription, w io.Writer, cfg Config) {
 	v := newView(w, cfg)
 	defer v.close()
 	last := ""
-	for batch, ok := sub.Next(nil); ok; batch, ok = sub.Next(batch) {
-		for _, e := range batch {
-			if n, ok := e.(event.Notice); ok {
-				// Each of many files may have the same to tell: it is said once.
-				if !cfg.Quiet && (n.Warning || cfg.Verbose) && (n.Text != last || cfg.Mode == ModeJSON) {
-					v.notice(n.Text, n.Warning)
-					last = n.Text
-				}
-				continue
+	for e := range sub.All() {
+		if n, ok := e.(event.Notice); ok {
+			// Each of many files may have the same to tell: it is said once.
+			if !cfg.Quiet && (n.Warning || cfg.Verbose) && (n.Text != last || cfg.Mode == ModeJSON) {
+				v.notice(n.Text, n.Warning)
+				last = n.Text
 			}
-			v.add(e)
+			continue
 		}
+		v.add(e)
 	}
 }
 

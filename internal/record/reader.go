@@ -219,21 +219,3 @@ func fields[E event.Event](line []byte) (event.Event, error) {
 	}
 	return e, nil
 }
-
-// Steps reads r to its end and gives the scheduler steps of one file, in order:
-// driving a scheduler with their inputs must give their actions.
-func Steps(r *Reader, file event.FileID) ([]event.Step, error) {
-	var steps []event.Step
-	for {
-		e, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return steps, nil
-		}
-		if err != nil {
-			return steps, err
-		}
-		if s, ok := e.(event.Step); ok && s.File == file {
-			steps = append(steps, s)
-		}
-	}
-}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/event/eventtest"
-	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 const head = `{"event":"record","schema":1}` + "\n"
@@ -253,40 +252,6 @@ func TestPass(t *testing.T) {
 	r.Pass(event.Step{})
 	if _, err := r.Next(); !errors.Is(err, io.EOF) || !r.Truncated() {
 		t.Errorf("cut off: %v, truncated %v", err, r.Truncated())
-	}
-}
-
-func TestSteps(t *testing.T) {
-	step := func(at scheduler.Time, file event.FileID) event.Step {
-		return event.Step{
-			At: at, File: file, Input: scheduler.Input{Kind: scheduler.Progress, Chunk: scheduler.ChunkID(at), Bytes: 10},
-			Actions: []scheduler.Action{{Kind: scheduler.Start, Link: scheduler.NoLink, Range: scheduler.Range{End: 5}}},
-		}
-	}
-	data := written(t, []event.Event{step(1, 0), event.Notice{}, step(2, 1), step(3, 0)})
-	for _, c := range []struct {
-		file event.FileID
-		want []event.Step
-	}{
-		{0, []event.Step{step(1, 0), step(3, 0)}},
-		{1, []event.Step{step(2, 1)}},
-		{2, nil},
-	} {
-		r, err := NewReader(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := Steps(r, c.file)
-		if err != nil || !reflect.DeepEqual(got, c.want) {
-			t.Errorf("file %d: %v, %v, want %v", c.file, got, err, c.want)
-		}
-	}
-	r, err := NewReader(strings.NewReader(head + "?\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Steps(r, 0); err == nil {
-		t.Error("a broken record gives steps without an error")
 	}
 }
 

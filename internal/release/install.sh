@@ -7,6 +7,7 @@ set -eu
 cd "$(dirname "$0")"
 adb=${ADB:-adb}
 to=/data/local/tmp/mlget
+command -v "${adb%% *}" > /dev/null || { echo "install.sh: there is no ${adb%% *}: it is one of Android's platform tools" >&2; exit 1; }
 
 abi=$($adb shell getprop ro.product.cpu.abi | tr -d '\r')
 case $abi in

@@ -184,12 +184,14 @@ func TestInstall(t *testing.T) {
 		abi  string
 		file string // "" is an error
 		bad  bool   // the file is not what the sums say
+		says string
 	}{
-		"arm64": {"arm64-v8a", "mlget-android-arm64", false},
-		"arm":   {"armeabi-v7a", "mlget-linux-arm", false},
-		"mips":  {"mips", "", false},
-		"none":  {"", "", false},
-		"other": {"arm64-v8a", "", true},
+		"arm64":  {"arm64-v8a", "mlget-android-arm64", false, "next: "},
+		"arm":    {"armeabi-v7a", "mlget-linux-arm", false, "next: "},
+		"mips":   {"mips", "", false, "no mlget for mips"},
+		"none":   {"", "", false, "is USB debugging on"},
+		"other":  {"arm64-v8a", "", true, "not what SHA256SUMS says"},
+		"no adb": {"arm64-v8a", "", false, "platform tools"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -206,10 +208,17 @@ func TestInstall(t *testing.T) {
 				sums = strings.Repeat("0", 64) + "  mlget-android-arm64\n"
 			}
 			put("SHA256SUMS", sums, 0o644)
-			put("adb", "#!/bin/sh\necho \"$*\" >> '"+dir+"/log'\ncase \"$*\" in *getprop*) printf '"+c.abi+"\\r\\n' ;; esac\n", 0o755)
+			adb := "adb"
+			if name == "no adb" {
+				adb = "something-else"
+			}
+			put(adb, "#!/bin/sh\necho \"$*\" >> '"+dir+"/log'\ncase \"$*\" in *getprop*) printf '"+c.abi+"\\r\\n' ;; esac\n", 0o755)
 			cmd := exec.Command("sh", filepath.Join(dir, "install.sh"))
 			cmd.Env = append(os.Environ(), "ADB="+filepath.Join(dir, "adb")+" -s PHONE")
 			out, err := cmd.CombinedOutput()
+			if !strings.Contains(string(out), c.says) {
+				t.Errorf("%q is not said:\n%s", c.says, out)
+			}
 			log, _ := os.ReadFile(filepath.Join(dir, "log")) // is there whenever adb was called
 			pushed := strings.Contains(string(log), "-s PHONE push "+c.file+" /data/local/tmp/mlget\n")
 			if (err == nil) != (c.file != "") || c.file != "" && !pushed || c.file == "" && strings.Contains(string(log), "push") {

@@ -169,5 +169,5 @@ func round(x float64) float64 {
 	if math.Abs(x) > 1e9 {
 		return math.Round(x)
 	}
-	return math.Round(x*1e6) / 1e6
+	return math.Round(x*1e6)/1e6 + 0 // of -0 this makes 0
 }

@@ -174,10 +174,8 @@ func (b *Builder) Add(e event.Event) {
 
 // Watch adds every event of sub until the bus is closed.
 func (b *Builder) Watch(sub *event.Subscription) {
-	for batch, ok := sub.Next(nil); ok; batch, ok = sub.Next(batch) {
-		for _, e := range batch {
-			b.Add(e)
-		}
+	for e := range sub.All() {
+		b.Add(e)
 	}
 }
 

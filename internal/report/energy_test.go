@@ -79,6 +79,15 @@ func TestMeasuredEnergy(t *testing.T) {
 	if line := energyLine(r); !strings.HasSuffix(line, ", tail 2.7 J and more: it was cut; at least: the base was not measured (--power-baseline)\n") {
 		t.Errorf("%q", line)
 	}
+
+	// A radio that was awake from another download when the base was measured.
+	r = build(powered(slices.Concat(events[:1], gauge(0, 20*time.Millisecond, 3, 3, 3, 3, 3), steady(200*time.Millisecond, 60, 2))...))
+	if r.Energy == nil || !r.Power.BaseMeasured || r.Energy.DynamicJoules >= 0 {
+		t.Fatalf("%+v, %+v", r.Power, r.Energy)
+	}
+	if line := energyLine(r); !strings.HasSuffix(line, "; the base was too high: the device drew more before the start than after it\n") {
+		t.Errorf("%q", line)
+	}
 }
 
 // TestCountedEnergy is of a counter, which is exact whatever its intervals.
@@ -127,7 +136,7 @@ func TestModelledEnergy(t *testing.T) {
 	}
 
 	// A file of models rules.
-	models, err := energy.ParseModels([]byte(`{"device": "x", "radios": {"wifi": {"like": "ethernet"}, "lte": {"like": "lte-2021"}}}`))
+	models, err := energy.ParseModels([]byte(`{"device": "x", "radios": {"wifi": {"like": "ethernet"}, "lte": {"like": "lte-2021", "tail_mw": 170}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +145,7 @@ func TestModelledEnergy(t *testing.T) {
 		b.Add(ev)
 	}
 	own := b.Report().Energy
-	if own == nil || own.PerLink["wlan0"].DynamicJoules != 0 || own.PerLink["rmnet0"].Source != "x" || own.DynamicJoules >= dynamic {
+	if own == nil || own.PerLink["wlan0"].DynamicJoules != 0 || own.PerLink["rmnet0"].Source != "x" || own.PerLink["rmnet0"].Model != "lte" || own.PerLink["wlan0"].Model != "ethernet" || own.DynamicJoules >= dynamic {
 		t.Errorf("%+v", own)
 	}
 

@@ -37,8 +37,12 @@ func energyLine(r Report) string {
 			s.WriteString(" and more: it was cut")
 		}
 	}
-	if !e.Modelled && !r.Power.BaseMeasured {
+	switch {
+	case e.Modelled:
+	case !r.Power.BaseMeasured:
 		s.WriteString("; at least: the base was not measured (--power-baseline)")
+	case e.DynamicJoules < 0:
+		s.WriteString("; the base was too high: the device drew more before the start than after it")
 	}
 	s.WriteByte('\n')
 	return s.String()

@@ -355,3 +355,12 @@ func TestLinkJoined(t *testing.T) {
 		t.Error("the first event was written to")
 	}
 }
+
+// A sum of floating-point numbers may end a hair below 0.
+func TestRoundKnowsNoNegativeZero(t *testing.T) {
+	for _, x := range []float64{-1e-9, 1e-9, 0, math.Copysign(0, -1), math.NaN()} {
+		if r := round(x); r != 0 || math.Signbit(r) {
+			t.Errorf("round(%v) is %v", x, r)
+		}
+	}
+}

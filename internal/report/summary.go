@@ -37,6 +37,9 @@ func received(r Report) (bytes int64) {
 	return bytes
 }
 
+// mismatch is the exit code of a file whose checksum is not what was expected.
+const mismatch = 9
+
 func headline(r Report) string {
 	var s strings.Builder
 	what := term.Printable(r.Output)
@@ -52,7 +55,11 @@ func headline(r Report) string {
 	s.WriteString(": ")
 	got := received(r)
 	s.WriteString(units.Bytes(got))
-	if r.ExitCode != 0 && len(r.Files) == 0 {
+	switch {
+	case r.ExitCode == 0 || len(r.Files) > 0:
+	case r.ExitCode == mismatch:
+		s.WriteString(", not what the checksum says,")
+	default:
 		if r.SizeBytes >= 0 {
 			s.WriteString(" of " + units.Bytes(r.SizeBytes-r.ResumedBytes))
 		}
@@ -79,6 +86,9 @@ func filesLine(r Report) string {
 		}
 	}
 	text := fmt.Sprintf("%d files", r.FilesTotal)
+	if r.FilesTotal == 1 {
+		text = "1 file"
+	}
 	if r.FilesDone < r.FilesTotal {
 		text = fmt.Sprintf("%d of %d files", r.FilesDone, r.FilesTotal)
 	}
@@ -191,11 +201,14 @@ func carriers(r Report) (n int) {
 	return n
 }
 
-// linkSum is what all links together could have carried, in Mbit/s. The
-// efficiency is the throughput's part of it.
+// linkSum is what all links together could have carried, in Mbit/s: what was
+// estimated, but not less than they did carry. The efficiency is the throughput's
+// part of it.
 func linkSum(r Report) (mbps float64) {
 	for _, l := range r.Links {
-		mbps += l.BandwidthMbps
+		if l.BandwidthMbps > 0 {
+			mbps += max(l.BandwidthMbps, l.ThroughputMbps)
+		}
 	}
 	return mbps
 }

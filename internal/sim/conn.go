@@ -84,6 +84,7 @@ type conn struct {
 	roundGot float64        // bytes since the round began
 	lastData scheduler.Time // when it last received something
 	lost     bool           // it has lost a packet: no slow start any more
+	heldTill scheduler.Time // a lost packet holds back those behind it until then
 	queue    []*request
 
 	rate float64 // bytes per second in the present piece, each stream's
@@ -116,6 +117,9 @@ func (l *link) nextRound(now scheduler.Time, c *conn) {
 	most := float64(2 * l.fastest * l.rtt.Seconds())
 	bounded := l.receive > 0 && l.receive < most
 	switch {
+	case l.crowded && l.dropped(now, c):
+	case l.crowded:
+		c.grow()
 	case l.loses(c.roundGot / mss):
 		l.disorder += float64(c.roundGot / (2 * mss)) // those behind the lost one, on average
 		c.lost = true
@@ -126,7 +130,7 @@ func (l *link) nextRound(now scheduler.Time, c *conn) {
 	default:
 		c.window = float64(2 * c.window)
 	}
-	if c.window > most && l.capacity.loss == 0 && !bounded {
+	if c.window > most && l.capacity.loss == 0 && !bounded && !l.crowded {
 		c.open = true
 	}
 	c.window = min(c.window, max(initialWindow, 2*most))

@@ -40,6 +40,8 @@ type ShiftCase struct {
 type RivalCase struct {
 	Seed    uint64
 	Size    int64
+	Rates   [2]float64 // Mbit/s of WiFi and of the other link
+	Model   string     // of the other link's radio
 	WiFi    float64
 	Other   float64
 	Both    float64
@@ -47,10 +49,18 @@ type RivalCase struct {
 	Untold  float64 // and that was not
 	Seconds float64 // of min-energy that was told
 	Fastest float64 // seconds of both links
+
+	// The three ways without the bandwidths, with which Untold is compared.
+	BlindWiFi, BlindOther, BlindBoth float64
+	Woken                            bool // Untold: the other link carried something
+	Blind                            Blind
 }
 
 // Best is the least of the three ways without a rule.
 func (r *RivalCase) Best() float64 { return min(r.WiFi, r.Other, r.Both) }
+
+// BlindBest is that where the bandwidths are not told.
+func (r *RivalCase) BlindBest() float64 { return min(r.BlindWiFi, r.BlindOther, r.BlindBoth) }
 
 // DeadlineCase is one made-up download with a deadline of Factor times what both
 // links take.
@@ -98,7 +108,10 @@ func StudyEnergy(cases int) (*EnergyStudy, error) {
 // study does one made-up download in all ways.
 func study(seed uint64, rival *RivalCase, deadlines []DeadlineCase) error {
 	cfg := RandomEnergy(seed)
-	*rival = RivalCase{Seed: seed, Size: cfg.Size}
+	*rival = RivalCase{
+		Seed: seed, Size: cfg.Size, Model: cfg.Radios[1].Name,
+		Rates: [2]float64{cfg.Scenario.Links[0].DownMbps, cfg.Scenario.Links[1].DownMbps},
+	}
 	both, err := Run(cfg)
 	if err != nil {
 		return err
@@ -106,24 +119,39 @@ func study(seed uint64, rival *RivalCase, deadlines []DeadlineCase) error {
 	rival.Both, rival.Fastest = both.Energy.Joules, both.Seconds
 	least := cfg
 	least.Energy = scheduler.EnergyMin
-	untold := least
-	untold.Bandwidths = nil
+	untold, plain := least, cfg
+	untold.Bandwidths, plain.Bandwidths = nil, nil
+	blindBoth, err := Run(plain)
+	if err != nil {
+		return err
+	}
+	rival.BlindBoth = blindBoth.Energy.Joules
 	for _, way := range []struct {
 		cfg Config
 		to  *float64
-	}{{cfg.alone(0), &rival.WiFi}, {cfg.alone(1), &rival.Other}, {untold, &rival.Untold}, {least, &rival.Told}} {
+	}{
+		{cfg.alone(0), &rival.WiFi},
+		{cfg.alone(1), &rival.Other},
+		{plain.alone(0), &rival.BlindWiFi},
+		{plain.alone(1), &rival.BlindOther},
+		{untold, &rival.Untold},
+		{least, &rival.Told},
+	} {
 		res, err := Run(way.cfg)
 		if err != nil {
 			return err
 		}
 		*way.to, rival.Seconds = res.Energy.Joules, res.Seconds
+		if way.to == &rival.Untold {
+			rival.Woken = res.Links[1].Requests > 0
+		}
+	}
+	if rival.Blind, err = blind(plain, rival.BlindWiFi); err != nil {
+		return err
 	}
 	told := seed%2 == 1
 	if !told {
-		least, cfg.Bandwidths = untold, nil
-		if both, err = Run(cfg); err != nil {
-			return err
-		}
+		least, both = untold, blindBoth
 	}
 	for k, factor := range deadlineFactors() {
 		d, c := &deadlines[k], least
@@ -186,10 +214,10 @@ func shiftCases() ([]ShiftCase, error) {
 
 // Worst sorts the rivals by how much more than the best a way of them took, the
 // worst first, and says how many took more than 3 %.
-func (s *EnergyStudy) Worst(way func(*RivalCase) float64) (sorted []RivalCase, beyond int) {
+func (s *EnergyStudy) Worst(way, best func(*RivalCase) float64) (sorted []RivalCase, beyond int) {
 	sorted = slices.Clone(s.Rivals)
 	slices.SortStableFunc(sorted, func(a, b RivalCase) int {
-		x, y := way(&a)/a.Best(), way(&b)/b.Best()
+		x, y := way(&a)/best(&a), way(&b)/best(&b)
 		switch {
 		case x > y:
 			return -1
@@ -199,7 +227,7 @@ func (s *EnergyStudy) Worst(way func(*RivalCase) float64) (sorted []RivalCase, b
 		return 0
 	})
 	for i := range sorted {
-		if way(&sorted[i]) > float64(worse*sorted[i].Best()) {
+		if way(&sorted[i]) > float64(worse*best(&sorted[i])) {
 			beyond++
 		}
 	}

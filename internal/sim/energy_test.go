@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"math"
 	"testing"
 )
 
@@ -33,9 +34,9 @@ func TestStudyEnergy(t *testing.T) {
 	for _, c := range s.Thesis {
 		if c.Group == 1 {
 			fast = max(fast, c.Sim.Rate())
-			continue
+		} else {
+			slow = min(slow, c.Sim.Rate())
 		}
-		slow = min(slow, c.Sim.Rate())
 		if c.Sim.Factor() <= 1 {
 			t.Errorf("%s: both links take %.2f times the energy, in the thesis %.2f", c.Scenario, c.Sim.Factor(), c.Paper.Factor())
 		}
@@ -48,6 +49,28 @@ func TestStudyEnergy(t *testing.T) {
 		if ask := 0.45; r.Told > worse*r.Best()+ask || r.Told > worse*r.Best() && r.Best() != r.Other {
 			t.Errorf("seed %d: %.3f J, the best way takes %.3f J", r.Seed, r.Told, r.Best())
 		}
+	}
+	// Not told, it is right or was asked for the impossible; what finding out may cost
+	// is bounded.
+	right, possible, sum, least := 0, 0.0, 0.0, 0.0
+	for i := range s.Rivals {
+		r := &s.Rivals[i]
+		possible += r.Blind.Best()
+		sum, least = sum+r.Untold, least+r.BlindBest()
+		v, hopeless := r.Verdict()
+		if v == Right {
+			right++
+		}
+		if finding := 1.7; v != Right && !hopeless && r.Untold > r.BlindBest()+max(finding, 0.05*r.BlindBest()) {
+			t.Errorf("seed %d, not told: %.3f J, the best way takes %.3f J", r.Seed, r.Untold, r.BlindBest())
+		}
+	}
+	share := possible - 0.03*float64(len(s.Rivals))
+	if n < EnergyCases { // of a few, as with the race detector, only whole downloads count
+		share = math.Floor(share)
+	}
+	if float64(right) < share || sum > 1.02*least {
+		t.Errorf("not told: %d within 3 %%, of which %.1f are possible; %.2f %% more joules than the best ways", right, possible, percent(sum, least))
 	}
 	for _, d := range s.Deadlines {
 		if d.Missed() {

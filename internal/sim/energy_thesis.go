@@ -7,10 +7,6 @@ import (
 	"github.com/mlget/mlget/internal/linklab/scenario"
 )
 
-// thesisBase is what the S7 draws when idle, in W (skjolden, 7.1); table 7.10 is
-// of the whole device.
-const thesisBase = 0.7
-
 // ThesisEnergy is a scenario of the thesis's table 7.10: its fastest single link,
 // and Algorithm 3. Joules are of the whole device until the last byte ("Main ∫").
 type ThesisEnergy struct {
@@ -18,6 +14,7 @@ type ThesisEnergy struct {
 	Group    int          `json:"group"` // as 7.4.3 divides them: 1 fast links alike, 2 one slow link
 	Paper    EnergyRivals `json:"paper"`
 	Sim      EnergyRivals `json:"sim"`
+	Apart    EnergyRivals `json:"sim_apart"` // without what both links cost together
 }
 
 // EnergyRivals is a single link against both.
@@ -66,6 +63,7 @@ func thesisScenarios() []thesisScenario {
 
 // ThesisEnergies rehearses table 7.10's best rivals with the S7's mean models.
 func ThesisEnergies() ([]ThesisEnergy, error) {
+	phone := energy.GalaxyS7()
 	var radios []energy.Radio
 	for _, name := range [...]string{"wifi-s7-mean", "lte-s7-mean"} {
 		r, _ := energy.Lookup(name)
@@ -84,15 +82,20 @@ func ThesisEnergies() ([]ThesisEnergy, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, ThesisEnergy{Scenario: s.name, Group: s.group, Paper: s.paper, Sim: EnergyRivals{
+		rivals := EnergyRivals{
 			SingleSeconds: single.Seconds, SingleJoules: untilLastByte(&single),
 			BothSeconds: both.Seconds, BothJoules: untilLastByte(&both),
-		}})
+		}
+		apart := rivals
+		rivals.BothJoules += phone.TogetherJoules(both.Links[0].Bytes, both.Links[1].Bytes)
+		out = append(out, ThesisEnergy{Scenario: s.name, Group: s.group, Paper: s.paper, Sim: rivals, Apart: apart})
 	}
 	return out, nil
 }
 
-// untilLastByte is what the whole device takes until the last byte, in J.
+// untilLastByte is what the radios, each by itself, and the rest of the S7 take until
+// the last byte, in J.
 func untilLastByte(r *Result) float64 {
-	return r.Energy.Joules - r.Energy.TailJoules + float64(thesisBase*r.Seconds)
+	phone := energy.GalaxyS7()
+	return r.Energy.Joules - r.Energy.TailJoules + float64(phone.BaseWatts*r.Seconds)
 }

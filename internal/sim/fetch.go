@@ -30,6 +30,15 @@ func (l *link) send(now scheduler.Time, q *request) {
 	l.enqueue(now, l.dial(now, q.stream), q)
 }
 
+// open makes a stream's connection, on which requests may follow. Over HTTP/2 that is left
+// alone.
+func (l *link) open(now scheduler.Time, stream scheduler.StreamID) {
+	there := func(c *conn) bool { return !c.ghost && !c.closing && c.stream == stream }
+	if !l.http2 && !slices.ContainsFunc(l.conns, there) {
+		l.dial(now, stream)
+	}
+}
+
 func (l *link) dial(now scheduler.Time, stream scheduler.StreamID) *conn {
 	l.touch(now)
 	c := &conn{stream: stream, started: now, window: initialWindow, ready: now + l.handshake*l.rtt}
@@ -51,6 +60,9 @@ func (l *link) enqueue(now scheduler.Time, c *conn, q *request) {
 	q.sent, q.done = now, 0
 	if q.avail = scheduler.Never; c.ready != scheduler.Never {
 		q.avail = max(now, c.ready) + l.rtt
+		if l.crowded && len(c.queue) == 0 {
+			q.avail += l.queueing()
+		}
 	}
 	c.queue = append(c.queue, q)
 }

@@ -24,6 +24,7 @@ type link struct {
 	handshake     scheduler.Time // round trips before a request can be sent
 	rampOnConnect bool
 	depth         int     // requests on a connection
+	crowded       bool    // its buffer overflows
 	receive       float64 // bytes that a connection has in flight at most; 0: no bound
 
 	capacity capacity
@@ -57,7 +58,7 @@ func newLink(cfg *Config, index int) link {
 	l := link{
 		id: scheduler.LinkID(index), name: s.Name, http2: cfg.HTTP2,
 		handshake: scheduler.Time(1 + cfg.TLSTrips), rampOnConnect: cfg.RampOnConnect,
-		depth: depth, receive: float64(cfg.Receive),
+		depth: depth, receive: float64(cfg.Receive), crowded: cfg.Crowded,
 		rtt: max(leastRTT, toTime(s.RTT)), buffer: toTime(s.Queue), joinAt: scheduler.Never,
 		capacity: capacity{
 			process: scenario.NewProcess(cfg.Scenario, index, cfg.Seed),
@@ -235,7 +236,11 @@ func (l *link) plan(now scheduler.Time) (next scheduler.Time) {
 			if now >= c.roundEnd {
 				l.nextRound(now, c)
 			}
-			if c.spent() {
+			switch {
+			case now < c.heldTill:
+				c.n = 0
+				next = min(next, c.heldTill)
+			case c.spent():
 				c.n = 0
 				next = min(next, c.roundEnd)
 			}
@@ -275,8 +280,13 @@ func (l *link) plan(now scheduler.Time) (next scheduler.Time) {
 	return next
 }
 
-// share divides the link's rate among its active connections, the same for all.
+// share divides the link's rate among its active connections, the same for all, or by
+// their windows.
 func (l *link) share(total float64, active int) {
+	if l.crowded {
+		l.shareByWindows(total)
+		return
+	}
 	for _, c := range l.conns {
 		if c.n > 0 {
 			c.rate = total / float64(active)

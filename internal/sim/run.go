@@ -321,7 +321,9 @@ func (r *run) step(in scheduler.Input) {
 			r.complete = true
 		case scheduler.Rest, scheduler.Wake:
 			r.links[a.Link].count.Reason = a.Text()
-		case scheduler.Unban:
+		case scheduler.Open:
+			r.links[a.Link].open(r.now, a.Stream)
+		case scheduler.Unban, scheduler.Flush: // servers here hold nothing back
 		}
 	}
 }

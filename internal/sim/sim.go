@@ -72,6 +72,10 @@ type Config struct {
 	// Receive is how many bytes a connection has in flight at most, whatever its
 	// congestion window: the receiver's buffer; 0: no bound.
 	Receive int64
+	// Crowded makes bottlenecks drop packets when the windows of a link's connections
+	// are more than it and its buffer hold: see crowd.go. Otherwise a connection has no
+	// bound once it has left slow start, and those of a link share it equally.
+	Crowded bool
 
 	// Record keeps every step of the scheduler in Result.Steps.
 	Record bool

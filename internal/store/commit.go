@@ -41,13 +41,16 @@ func (f *File) checkpoint(done []scheduler.Range) error {
 	if len(done) == 0 && f.nameless {
 		return nil // there is nothing to find again
 	}
+	if err := f.nameBeforeBytes(nil); err != nil {
+		return err
+	}
 	if err := f.sync(syncData); err != nil {
 		return err
 	}
-	if err := f.takeName(); err != nil {
+	if err := f.whereLacking(done); err != nil {
 		return err
 	}
-	if err := f.writeJournal(done, true); err != nil {
+	if err := f.record(done); err != nil {
 		return err
 	}
 	f.keep = len(done) > 0 || f.adopted > 0
@@ -62,48 +65,91 @@ func (f *File) sync(how func(*os.File) error) error {
 	return f.broken
 }
 
-// writeJournal replaces NAME.part.json by one that claims done.
-func (f *File) writeJournal(done []scheduler.Range, durable bool) error {
+// nameBeforeBytes sees to it that the first sync of NAME.part does not keep that and
+// lose the name of its journal, which was not synced: it would be nobody's. A
+// directory in synced, unless that is nil, is so for this already, or is now.
+func (f *File) nameBeforeBytes(synced map[string]error) error {
+	if !f.fresh || f.nameless {
+		return nil
+	}
+	f.fresh = false
+	dir := filepath.Dir(f.path)
+	if err, ok := synced[dir]; ok || inOrder(dir) {
+		return err
+	}
+	err := fail("sync", dir, syncDir(dir))
+	if synced != nil {
+		synced[dir] = err
+	}
+	return err
+}
+
+// record makes a journal durable that claims done, whose bytes are. A file that has
+// no name gets NAME.part with it.
+func (f *File) record(done []scheduler.Range) error {
+	if f.nameless {
+		return f.takeName(done)
+	}
+	if err := f.stillOurs(); err != nil {
+		return err
+	}
+	return f.writeJournal(done, true)
+}
+
+// journalOf is the content of a journal that claims done.
+func (f *File) journalOf(done []scheduler.Range) ([]byte, error) {
 	b, err := journal{
 		Version: journalVersion,
 		URL:     f.from.display, URLSum: f.from.sum,
 		Size: f.id.Size, ETag: f.id.ETag, LastModified: f.id.LastModified,
 		Adopted: f.adopted, Done: done,
 	}.encode()
+	return b, fail("write", f.path+journalSuffix, err)
+}
+
+// writeJournal replaces NAME.part.json by one that claims done.
+func (f *File) writeJournal(done []scheduler.Range, durable bool) error {
+	b, err := f.journalOf(done)
 	if err != nil {
-		return fail("write", f.path+journalSuffix, err)
+		return err
 	}
 	tmp := f.path + newSuffix
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail("remove", tmp, err)
 	}
-	if err := writeNew(tmp, b, durable); err != nil {
+	made, err := writeNew(tmp, b, durable)
+	if err != nil {
 		_ = os.Remove(tmp) // it may be there in part; the first error counts
 		return fail("write", tmp, err)
 	}
 	if err := os.Rename(tmp, f.path+journalSuffix); err != nil {
 		return fail("rename", tmp, err)
 	}
+	f.written = made
 	if durable {
 		return fail("sync", filepath.Dir(f.path), syncDir(filepath.Dir(f.path)))
 	}
 	return nil
 }
 
-// writeNew writes b to a file that must not exist, for its owner alone.
-func writeNew(path string, b []byte, durable bool) error {
+// writeNew writes b to a file that must not exist, for its owner alone. What it made
+// can be told from what others may put in its place at once.
+func writeNew(path string, b []byte, durable bool) (made fs.FileInfo, err error) {
 	w, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	_, err = w.Write(b)
 	if err == nil && durable {
 		err = w.Sync()
 	}
+	if err == nil {
+		made, err = w.Stat()
+	}
 	if cerr := w.Close(); err == nil {
 		err = cerr
 	}
-	return err
+	return made, err
 }
 
 // Suspend ends an unfinished download so that the next run goes on with it: a
@@ -130,10 +176,7 @@ func (f *File) Reject() error {
 	if f.whole {
 		return f.close()
 	}
-	if err := f.takeName(); err != nil {
-		return errors.Join(err, f.close())
-	}
-	return errors.Join(f.writeJournal(nil, true), f.close())
+	return errors.Join(f.record(nil), f.close())
 }
 
 // Close ends the download as it was last recorded, and removes NAME.part and
@@ -153,10 +196,18 @@ func (f *File) discard() error {
 }
 
 // remove takes away NAME.part and its journal and closes. The journal goes
-// first: while the .part is there and locked, nobody else can have made it.
+// first: while the .part is there and locked, nobody else can have made it. And the
+// bytes go before it: a .part with bytes and without a journal would be nobody's if
+// that was as far as this came, but an empty one is anybody's.
 func (f *File) remove() error {
 	if f.nameless {
 		return f.close()
+	}
+	if f.lost || f.stillOurs() != nil { // it is not ours to remove
+		return f.close()
+	}
+	if fi, err := f.file.Stat(); err == nil && fi.Size() > 0 && f.file.Truncate(0) == nil {
+		_ = f.file.Sync() // what cannot be written will be told by those who have to rely on it
 	}
 	if closeFirst {
 		if err := f.close(); err != nil {

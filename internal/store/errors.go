@@ -23,6 +23,9 @@ var (
 	ErrChanged = errors.New("the object is another one than that on disk")
 	// ErrStream: the target is a device or a pipe; see OpenStream.
 	ErrStream = errors.New("is not a regular file and can only be written in order")
+	// ErrReplaced: somebody else has removed the file that was being written, or put
+	// another one in its place.
+	ErrReplaced = errors.New("was removed or replaced by somebody else meanwhile")
 	// ErrOutside: bytes were offered outside the object or, to a Stream,
 	// outside the window.
 	ErrOutside = errors.New("bytes outside of what was asked for")

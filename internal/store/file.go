@@ -41,9 +41,13 @@ type File struct {
 	whole   bool  // adopted or of an earlier run, and nothing is missing
 	begun   bool
 	keep    bool // there is something on disk that is worth resuming
-	fresh   bool // NAME.part was made by Open, and its journal claims nothing
+	fresh   bool // NAME.part was made by Open, and its journal claims nothing and was not synced
 
-	nameless bool // the file has no name yet: there is no NAME.part
+	lost     bool        // NAME.part is not ours any more
+	written  fs.FileInfo // of the journal that was written last
+	reserved bool        // NAME is an empty file of ours; see isReservation
+	relic    bool        // there was a journal without a NAME.part
+	nameless bool        // the file has no name yet: there is no NAME.part
 
 	standing []string // regular files that may be the object already; see Standing
 	id       Identity
@@ -120,6 +124,12 @@ func (f *File) Begin(id Identity) error {
 	f.id = id
 	switch {
 	case f.inPlace && f.adopted == id.Size:
+		if err := f.sync(syncData); err != nil { // whoever wrote it may not have
+			return err
+		}
+		if err := syncDir(filepath.Dir(f.path)); err != nil {
+			return fail("sync", f.path, err)
+		}
 		f.whole, f.begun = true, true
 		return nil
 	case f.inPlace:
@@ -164,6 +174,9 @@ func (f *File) Begin(id Identity) error {
 // would be nobody's.
 func (f *File) beginAdopted() error {
 	if err := f.reserve(); err != nil {
+		return err
+	}
+	if err := f.sync(syncData); err != nil { // the other tool may not have, and the journal will claim it
 		return err
 	}
 	if err := f.writeJournal(f.done, true); err != nil {

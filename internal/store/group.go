@@ -8,11 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // CommitOptions is what is known when every byte is there.
 type CommitOptions struct {
 	Size    int64     // of the object, bytes
+	Name    string    // what the server calls it, unsafe; "": nothing. See Target.Served
 	ModTime time.Time // the file's time of change; zero: now, or with Target.Rerun the server's
 }
 
@@ -46,15 +49,16 @@ type Committed struct {
 func CommitAll(batch []Pending) []Committed {
 	steps := make([]commit, len(batch))
 	var files []*os.File
+	dirs := make(map[string]error)
 	for i, p := range batch {
 		c := &steps[i]
 		c.f = p.File
-		if c.prepare(p.Options); c.needsSync() {
+		if c.prepare(p.Options, dirs); c.needsSync() {
 			files = append(files, c.f.file)
 		}
 	}
 	errs := syncFiles(files)
-	dirs := make(map[string]error)
+	clear(dirs)
 	for i := range steps {
 		c := &steps[i]
 		if c.needsSync() {
@@ -72,7 +76,7 @@ func CommitAll(batch []Pending) []Committed {
 	for i := range steps {
 		c := &steps[i]
 		if c.moved {
-			c.err = errors.Join(c.err, dirs[filepath.Dir(c.name)], c.f.end())
+			c.err = errors.Join(dirs[filepath.Dir(c.name)], c.f.end(c.journal))
 		}
 		out[i] = Committed{Name: c.name, Err: c.err}
 	}
@@ -81,19 +85,22 @@ func CommitAll(batch []Pending) []Committed {
 
 // commit is one file of a CommitAll on its way.
 type commit struct {
-	f     *File
-	size  int64
-	at    time.Time // its time of change; zero: as it is
-	name  string    // where it has come to be, if it has
-	moved bool      // its directory has changed
-	err   error
+	f       *File
+	size    int64
+	to      string    // the name that it is to have
+	at      time.Time // its time of change; zero: as it is
+	name    string    // where it has come to be, if it has
+	moved   bool      // its directory has changed
+	journal string    // to be removed when the name is durable; "": there is none
+	err     error
 }
 
 // needsSync says whether there are bytes to make durable.
 func (c *commit) needsSync() bool { return c.err == nil && c.name == "" }
 
-// prepare does all that must come before the bytes are durable.
-func (c *commit) prepare(o CommitOptions) {
+// prepare does all that must come before the bytes are durable. The directories in
+// synced are so already for this.
+func (c *commit) prepare(o CommitOptions, synced map[string]error) {
 	f := c.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,6 +115,7 @@ func (c *commit) prepare(o CommitOptions) {
 	if c.size, c.err = o.Size, f.trim(o.Size); c.err != nil {
 		return
 	}
+	c.to = f.target.served(f.path, o.Name)
 	if c.at = o.ModTime; c.at.IsZero() && f.target.Rerun {
 		c.at, _ = lastModified(f.id)
 	}
@@ -121,7 +129,7 @@ func (c *commit) prepare(o CommitOptions) {
 	if !closeFirst {
 		setTime(f.reach(), c.at)
 	}
-	c.err = f.broken
+	c.err = cmp.Or(f.broken, f.nameBeforeBytes(synced))
 }
 
 // synced takes in what became of the bytes.
@@ -130,6 +138,9 @@ func (c *commit) synced(err error) {
 	defer c.f.mu.Unlock()
 	c.f.broken = fail("sync", c.f.path+partSuffix, err)
 	c.err = c.f.broken
+	if c.err == nil && !c.f.nameless {
+		c.err = c.f.whereLacking([]scheduler.Range{{End: c.size}})
+	}
 }
 
 // rename gives the file its name.
@@ -141,6 +152,9 @@ func (c *commit) rename() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.limit.Store(0)
+	if c.err = f.stillOurs(); c.err != nil {
+		return
+	}
 	part := f.path + partSuffix
 	if closeFirst {
 		if c.err = f.close(); c.err != nil {
@@ -148,7 +162,7 @@ func (c *commit) rename() {
 		}
 		setTime(part, c.at)
 	}
-	name, err := f.rename(part, c.size)
+	name, err := f.rename(part, c.to, c.size)
 	if errors.Is(err, errTaken) {
 		c.drop(name, nil)
 		return
@@ -156,12 +170,8 @@ func (c *commit) rename() {
 	if c.name, c.err = name, err; err != nil {
 		return
 	}
-	c.moved = true
-	if f.nameless {
-		return
-	}
-	if err := os.Remove(f.path + journalSuffix); !errors.Is(err, fs.ErrNotExist) {
-		c.err = fail("remove", f.path+journalSuffix, err)
+	if c.moved = true; !f.nameless {
+		c.journal = f.path + journalSuffix
 	}
 }
 
@@ -175,11 +185,19 @@ func (c *commit) drop(name string, err error) {
 	c.name, c.err = name, c.f.remove()
 }
 
-// end closes a file that has its name.
-func (f *File) end() error {
+// end closes a file that has its name, and removes its journal, unless that is "".
+// This waits until the name is durable: a .part that came back without a journal would
+// be nobody's. Nothing comes of a journal that comes back without a .part.
+func (f *File) end(journal string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.close()
+	var err error
+	if journal != "" {
+		if err = os.Remove(journal); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	return errors.Join(fail("remove", journal, err), f.close())
 }
 
 // setTime sets when the file at path was changed, if it is known and can be.
@@ -208,14 +226,22 @@ func (f *File) trim(size int64) error {
 	return fail("truncate", f.path+partSuffix, f.file.Truncate(size))
 }
 
-// rename moves part, of size bytes, to its name, or, where nothing may be replaced,
-// to the first free one. A name under which, in a rerun, the same bytes have come to
-// be meanwhile is errTaken: two such runs at once leave one file.
-func (f *File) rename(part string, size int64) (string, error) {
+// unreserve removes the empty file that an earlier run had put under a name, and says
+// whether it did.
+func (f *File) unreserve(name string) bool {
+	fi, err := os.Lstat(name)
+	return f.reserved && name == f.path && err == nil && fi.Mode().IsRegular() && fi.Size() == 0 && os.Remove(name) == nil
+}
+
+// rename moves part, of size bytes, to the name to, or, where nothing may be replaced,
+// to the first free one. A name under which, in a rerun or with Continue, the same bytes
+// are already is errTaken: two such runs at once leave one file, and so does a loss of
+// power that kept both names of a rename.
+func (f *File) rename(part, to string, size int64) (string, error) {
 	if f.explicit {
-		return f.path, fail("rename", f.path, os.Rename(part, f.path))
+		return to, fail("rename", to, os.Rename(part, to))
 	}
-	name := f.path
+	name := to
 	for n := 1; ; n++ {
 		err := f.give(part, name)
 		if err == nil {
@@ -224,11 +250,16 @@ func (f *File) rename(part string, size int64) (string, error) {
 		if !errors.Is(err, fs.ErrExist) || n > maxNumber {
 			return "", fail("rename", name, err)
 		}
-		if f.target.Rerun && !closeFirst {
+		if n == 1 && f.unreserve(name) {
+			if err = f.give(part, name); err == nil {
+				return name, nil
+			}
+		}
+		if (f.target.Rerun || f.target.Continue) && !closeFirst {
 			if same, err := f.sameAs(name, size); same || err != nil {
 				return name, cmp.Or(err, errTaken)
 			}
 		}
-		name = numbered(f.path, n)
+		name = numbered(to, n)
 	}
 }

@@ -17,8 +17,13 @@ const (
 	maxJournal = 16 << 20
 )
 
-// errDamaged: what is in NAME.part.json cannot be relied on.
-var errDamaged = errors.New("the journal is damaged")
+var (
+	// errDamaged: what is in NAME.part.json cannot be relied on.
+	errDamaged = errors.New("the journal is damaged")
+	// errBlank: nothing is in it, or zeros. That is what a loss of power leaves of a
+	// file that was not synced, such as the first journal of a download.
+	errBlank = errors.New("it is blank")
+)
 
 // journal is the content of NAME.part.json. It holds no credentials.
 type journal struct {
@@ -63,6 +68,9 @@ func (j journal) encode() ([]byte, error) {
 func decodeJournal(b []byte) (journal, error) {
 	if len(b) > maxJournal {
 		return journal{}, fmt.Errorf("%w: it is too long", errDamaged)
+	}
+	if len(bytes.Trim(b, "\x00")) == 0 {
+		return journal{}, fmt.Errorf("%w: %w", errDamaged, errBlank)
 	}
 	var j journal
 	if err := json.Unmarshal(b, &j); err != nil {

@@ -22,6 +22,8 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 	case "download":
 		downloadForever(os.Getenv("MLGET_STORE_TEST_DIR"))
+	case "scene":
+		playScene(os.Getenv("MLGET_STORE_TEST_DIR"), os.Getenv("MLGET_STORE_TEST_SCENE"))
 	default: // a test that runs itself again, in other surroundings
 		os.Exit(m.Run())
 	}

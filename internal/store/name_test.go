@@ -2,6 +2,7 @@ package store
 
 import (
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
@@ -74,6 +75,21 @@ func FuzzNameFromURL(f *testing.F) {
 		safe(t, NameFromURL(u))
 		safe(t, cleanName(s, false))
 		safe(t, cleanName(s, true))
+	})
+}
+
+// FuzzServedName: a file stays in its directory, whatever its server calls it, and
+// looks like no part or journal of another download.
+func FuzzServedName(f *testing.F) {
+	for _, s := range []string{"a.bin", "../../a", `..\..\a`, "/etc/passwd", ".bashrc", "x.part", "X.PART.JSON", "con", "a/", "\x00", "…/\u202e"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		path := Target{Dir: "d", Sub: "s", Served: true}.served(filepath.Join("d", "s", "url"), s)
+		if filepath.Dir(path) != filepath.Join("d", "s") || isPart(path) {
+			t.Fatalf("%q leads to %q", s, path)
+		}
+		safe(t, filepath.Base(path))
 	})
 }
 

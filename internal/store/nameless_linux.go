@@ -1,13 +1,17 @@
 package store
 
 import (
+	"cmp"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // A file of a job of many is mostly complete after a moment. Then NAME.part and its
@@ -67,37 +71,47 @@ func (f *File) reach() string {
 // free.
 func (f *File) give(part, name string) error {
 	if f.nameless {
-		return f.link(name)
+		return linkTo(f.file, name)
 	}
 	return renameNoReplace(part, name)
 }
 
-func (f *File) link(name string) error {
-	err := unix.Linkat(unix.AT_FDCWD, reachOf(f.file), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+// linkTo gives file, which has no name yet, a name that must be free.
+func linkTo(file *os.File, name string) error {
+	err := unix.Linkat(unix.AT_FDCWD, reachOf(file), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
 	if err != nil {
-		return &os.LinkError{Op: "link", Old: f.path, New: name, Err: err}
+		return &os.LinkError{Op: "link", Old: file.Name(), New: name, Err: err}
 	}
 	return nil
 }
 
-// takeName makes a nameless file a NAME.part, so that it can have a journal. Where
-// somebody has come to use that name, it is the next one.
-func (f *File) takeName() error {
-	if !f.nameless {
-		return nil
-	}
+// takeName makes a nameless file, whose bytes are durable, a NAME.part with a journal
+// that claims done. Where somebody has come to use that name, it is the next one. The
+// journal comes first, and is durable before the .part is there: a journal without a
+// .part is harmless, a .part without a journal would be nobody's. As long as it stands
+// alone it is locked, by which others know it from one that was left.
+func (f *File) takeName(done []scheduler.Range) error {
 	if err := lock(f.file); err != nil {
 		return fail("lock", f.path, err)
 	}
+	b, err := f.journalOf(done)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(f.first)
+	fd, err := unix.Open(dir, unix.O_RDWR|unix.O_TMPFILE|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return fail("write", f.path+journalSuffix, err)
+	}
+	w := os.NewFile(uintptr(fd), f.path+journalSuffix)
+	defer w.Close() //nolint:errcheck // it was synced
+	_, err = w.Write(b)
+	if err = cmp.Or(err, w.Sync(), lock(w)); err != nil {
+		return fail("write", f.path+journalSuffix, err)
+	}
 	for n := range maxNumber + 1 {
 		name := numbered(f.first, n)
-		if _, err := os.Lstat(name); err == nil {
-			continue
-		}
-		if _, err := os.Lstat(name + journalSuffix); err == nil {
-			continue
-		}
-		err := f.link(name + partSuffix)
+		err := f.tryName(name, w)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -105,7 +119,65 @@ func (f *File) takeName() error {
 			return fail("open", name+partSuffix, err)
 		}
 		f.path, f.nameless, f.fresh = name, false, false
-		return nil
+		if f.written, err = w.Stat(); err != nil {
+			return fail("look at", name+journalSuffix, err)
+		}
+		return fail("sync", dir, syncDir(dir))
 	}
 	return fail("open", f.first, fs.ErrExist)
+}
+
+// tryName gives f and its journal w that name, unless somebody uses it.
+func (f *File) tryName(name string, w *os.File) error {
+	for _, taken := range []string{name, name + partSuffix} {
+		if _, err := os.Lstat(taken); err == nil {
+			return fs.ErrExist
+		}
+	}
+	if err := dropRelic(name + journalSuffix); err != nil {
+		return err
+	}
+	if err := linkTo(w, name+journalSuffix); err != nil {
+		return err
+	}
+	err := syncDir(filepath.Dir(name))
+	if err == nil {
+		err = linkTo(f.file, name+partSuffix)
+	}
+	if err != nil { // it must not be taken for that of the .part that has come to be there
+		removeSame(w, name+journalSuffix)
+	}
+	return err
+}
+
+// dropRelic removes a journal, if one is there, that an earlier run has left without a
+// .part. Anything else is ErrExist.
+func dropRelic(path string) error {
+	j, current, err := openLocked(path, 0, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fs.ErrExist // somebody's who is at work, or who does not let us
+	}
+	defer j.Close() //nolint:errcheck // it was only read
+	b, err := io.ReadAll(io.LimitReader(j, maxJournal+1))
+	if err == nil {
+		_, err = decodeJournal(b)
+	}
+	if !current || err != nil && !errors.Is(err, errBlank) {
+		return fs.ErrExist
+	}
+	return os.Remove(path)
+}
+
+// removeSame removes what is at path if it is the file w.
+func removeSame(w *os.File, path string) {
+	ours, err := w.Stat()
+	if err != nil {
+		return
+	}
+	if there, err := os.Lstat(path); err == nil && os.SameFile(ours, there) {
+		_ = os.Remove(path) // else it is replaced by the one whose name it is
+	}
 }

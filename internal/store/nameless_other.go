@@ -2,10 +2,12 @@
 
 package store
 
+import "github.com/mlget/mlget/pkg/scheduler"
+
 // openNameless: there are no files without names here.
 func (*File) openNameless() bool { return false }
 
-func (f *File) takeName() error { return nil }
+func (f *File) takeName([]scheduler.Range) error { return nil }
 
 // reach is a path that leads to what there is of f.
 func (f *File) reach() string { return f.path + partSuffix }

@@ -23,10 +23,12 @@ func (f *File) open(t Target) error {
 	if !part {
 		// A journal without its .part is a relic of ours, or somebody's file.
 		_, err := f.readJournal()
-		if errors.Is(err, errDamaged) {
-			err = ErrForeign
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		f.relic = err == nil || errors.Is(err, errBlank)
+		switch {
+		case f.relic, errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, errDamaged):
+			return f.refuse(t, f.path+journalSuffix, ErrForeign)
+		default:
 			return f.refuse(t, f.path+journalSuffix, err)
 		}
 		if there && t.Continue {
@@ -60,6 +62,9 @@ func (f *File) lookAtName(t Target) (there bool, err error) {
 		return false, fail("open", f.path, err)
 	}
 	if !t.Explicit && (!t.Continue || fi.IsDir()) {
+		if f.reserved = f.isReservation(fi); f.reserved {
+			return false, nil
+		}
 		return true, errTaken
 	}
 	if t.Explicit && isStream(f.path) {
@@ -81,6 +86,21 @@ func (f *File) lookAtName(t Target) (there bool, err error) {
 	}
 	f.mode, f.replaces = fi.Mode().Perm(), true
 	return true, fail("close", f.path, w.Close())
+}
+
+// isReservation says whether NAME, which fi is of, is the empty file that a run made
+// which was then ended before it could replace it: see linkNoReplace. There is a
+// NAME.part of the same download then, with all bytes, as far as its journal knows.
+func (f *File) isReservation(fi fs.FileInfo) bool {
+	if !fi.Mode().IsRegular() || fi.Size() > 0 {
+		return false
+	}
+	part, err := os.Lstat(f.path + partSuffix)
+	if err != nil || !part.Mode().IsRegular() || part.Size() == 0 {
+		return false
+	}
+	j, err := f.readJournal()
+	return errors.Is(err, errDamaged) || err == nil && j.URLSum == f.from.sum && (j.Size < 0 || j.Size == part.Size())
 }
 
 // regular says whether path exists; it is an error if that is not a file.
@@ -217,6 +237,8 @@ func (f *File) load(t Target) error {
 	} else if fi.Size() < endOf(j.Done) {
 		refused = fmt.Sprintf("%s has %d bytes where the journal claims some up to %d",
 			f.path+partSuffix, fi.Size(), endOf(j.Done))
+	} else if at, found := firstHole(f.file, j.Done); found {
+		refused = fmt.Sprintf("%s has nothing at %d, which the journal claims", f.path+partSuffix, at)
 	}
 	if refused != "" {
 		if j.Adopted > 0 {
@@ -232,10 +254,11 @@ func (f *File) load(t Target) error {
 
 // claim begins with an empty NAME.part, locked; a journal beside it is a relic.
 // It writes the first journal, by which another mlget knows whose the name is.
-// There is nothing in it to lose, so it is not synced.
+// There is nothing in it to lose, so it is not synced, unless it replaces one, which
+// would claim bytes of the new .part if it came back.
 func (f *File) claim(t Target) error {
 	f.keep, f.fresh, f.id.Size = false, true, -1
-	err := f.writeJournal(nil, false)
+	err := f.writeJournal(nil, f.relic)
 	if err == nil && !t.Explicit && !t.Continue {
 		// Whoever had the .part before may just have given it its name.
 		if _, lerr := os.Lstat(f.path); lerr == nil {

@@ -14,6 +14,9 @@ func preallocate(*os.File, int64) error { return nil }
 // syncData makes f's bytes durable.
 func syncData(f *os.File) error { return f.Sync() }
 
+// inOrder: APFS goes from one consistent state to the next, and HFS+ has one log.
+func inOrder(string) bool { return true }
+
 // renameNoReplace moves from to a name that must be free.
 func renameNoReplace(from, to string) error {
 	err := unix.RenamexNp(from, to, unix.RENAME_EXCL)

@@ -73,6 +73,17 @@ func renameNoReplace(from, to string) error {
 	return nil
 }
 
+// inOrder says whether path is in a file system that makes what was done to
+// directories and to the lengths of files durable in the order in which it was done,
+// so that syncing a file never keeps it and loses what was there before it.
+func inOrder(path string) bool {
+	var fs unix.Statfs_t
+	if unix.Statfs(path, &fs) != nil {
+		return false
+	}
+	return uint32(fs.Type) == unix.EXT4_SUPER_MAGIC || uint32(fs.Type) == unix.XFS_SUPER_MAGIC
+}
+
 // onAndroid finds Android at run time too: on 32-bit phones the program is a
 // static linux/arm one.
 func onAndroid() bool {

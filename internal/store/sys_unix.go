@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -55,7 +56,11 @@ func syncDir(dir string) error {
 func linkNoReplace(from, to string) error {
 	err := os.Link(from, to)
 	if err == nil {
-		return os.Remove(from)
+		// One of the two names must be durable at any time.
+		if dir := filepath.Dir(to); !inOrder(dir) {
+			err = syncDir(dir)
+		}
+		return errors.Join(err, os.Remove(from))
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return err

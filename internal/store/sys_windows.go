@@ -32,6 +32,9 @@ func lock(f *os.File) error {
 // syncDir does nothing: directories cannot be synced here.
 func syncDir(string) error { return nil }
 
+// inOrder: NTFS has one log, and elsewhere there is nothing to be done about it.
+func inOrder(string) bool { return true }
+
 // preallocate does nothing: lengthening the file is all that there is without
 // privileges, and the length tells how far bytes were written.
 func preallocate(*os.File, int64) error { return nil }

@@ -32,6 +32,11 @@ type Target struct {
 	// a server's index or a list. It is cleaned as names are, created with its
 	// parents, and never leads out of Dir, not by symbolic links either.
 	Sub string
+	// Served: the file gets the name that its server proposes (Content-Disposition),
+	// if it does, when it is complete. Of that name the last element counts, and it
+	// is made safe as in NameFromURL. Until then the file goes by its other name, under
+	// which what was begun is found again.
+	Served bool
 	// Rerun: the file may be there from an earlier run of the same job. A NAME
 	// that exists is not passed over before it is known whether it is the object;
 	// see File.Standing.
@@ -73,7 +78,7 @@ func Open(t Target, u *url.URL) (*File, error) {
 func (f *File) find() error {
 	for n := range maxNumber + 1 {
 		f.path, f.mode, f.file = numbered(f.first, n), 0o666, nil
-		f.closed, f.keep, f.fresh, f.nameless = false, false, false, false
+		f.closed, f.keep, f.fresh, f.nameless, f.relic, f.reserved = false, false, false, false, false, false
 		if err := f.open(f.target); !errors.Is(err, errTaken) {
 			return err
 		}
@@ -84,8 +89,12 @@ func (f *File) find() error {
 // makeDirectory sees to it that the directory of the file exists.
 func (t Target) makeDirectory() error {
 	if t.Dir != "" {
+		made := lacking(t.Dir)
 		if err := os.MkdirAll(t.Dir, 0o777); err != nil {
 			return fail("create directory", t.Dir, err)
+		}
+		if err := syncParents(made); err != nil {
+			return err
 		}
 	}
 	sub := cleanSub(t.Sub, fatRules())
@@ -97,7 +106,41 @@ func (t Target) makeDirectory() error {
 		return fail("create directory", t.Dir, err)
 	}
 	defer root.Close() //nolint:errcheck // it was only looked into
-	return fail("create directory", filepath.Join(t.Dir, sub), root.MkdirAll(sub, 0o777))
+	below := filepath.Join(t.Dir, sub)
+	made := lacking(below)
+	if err := root.MkdirAll(sub, 0o777); err != nil {
+		return fail("create directory", below, err)
+	}
+	return syncParents(made)
+}
+
+// lacking are those of dir and the directories above it that are not there, the
+// innermost first.
+func lacking(dir string) (dirs []string) {
+	for {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return dirs
+		}
+		dirs = append(dirs, dir)
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return dirs
+		}
+		dir = parent
+	}
+}
+
+// syncParents makes the names of directories durable that were made. Where all is
+// durable in the order in which it was done, what is put into them sees to that.
+func syncParents(made []string) error {
+	for _, dir := range made {
+		if parent := filepath.Dir(dir); !inOrder(parent) {
+			if err := syncDir(parent); err != nil {
+				return fail("sync", parent, err)
+			}
+		}
+	}
+	return nil
 }
 
 // OpenStream opens a target that can only be written in order: a device or a
@@ -138,6 +181,18 @@ func (t Target) Path(u *url.URL) string {
 		name += "_" // it may stand beside the file whose part it seems to be
 	}
 	return filepath.Join(t.Dir, cleanSub(t.Sub, fatRules()), name)
+}
+
+// served is the name that a complete file is to have which was path until now and
+// is called name by its server. It never looks like the part or the journal of
+// another download: that one would go on with bytes that this server chose.
+func (t Target) served(path, name string) string {
+	name = name[strings.LastIndexAny(name, `/\\`)+1:]
+	if !t.Served || name == "" {
+		return path
+	}
+	t.Name, t.Rerun = name, true
+	return t.Path(nil)
 }
 
 // isPart says whether a file of that name would be taken for what there is of an

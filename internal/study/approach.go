@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/report"
+	"github.com/mlget/mlget/internal/stats"
 	"github.com/mlget/mlget/internal/units"
 )
 
@@ -278,7 +278,7 @@ func linkOf(r *Run, name string) (l *report.Link, total int64) {
 func (r *Run) medianMbps(link string) float64 {
 	for i := range r.Traces {
 		if t := &r.Traces[i]; t.Link == link {
-			return energy.Median(t.active())
+			return stats.Median(t.active())
 		}
 	}
 	if l, _ := linkOf(r, link); l != nil {

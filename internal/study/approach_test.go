@@ -2,6 +2,7 @@ package study
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func TestStatistics(t *testing.T) {
 	for _, s := range []float64{10, 12, 11, 0} {
 		runs = append(runs, made("d", "3", "off", "a+b", 100, s))
 	}
-	s := New(runs, []string{"z: nothing"})
+	s := New(runs, []error{errors.New("z: nothing")})
 	a := s.Approaches[0]
 	v := a.Value(Seconds)
 	if a.Runs != 4 || a.Incomplete != 1 || v.N != 3 || v.Median != 11 || v.Mean != 11 || v.Sigma != 1 || v.Min != 10 || v.Max != 12 {

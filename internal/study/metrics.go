@@ -3,7 +3,7 @@ package study
 import (
 	"math"
 
-	"github.com/mlget/mlget/internal/energy"
+	"github.com/mlget/mlget/internal/stats"
 )
 
 // Names of metrics that figures and tables are made of; Metrics has all.
@@ -49,7 +49,7 @@ func Metrics() []Metric {
 		return func(r *Run) float64 { return of(within(r.CPU, r.Report.Seconds)) }
 	}
 	quantile := func(q float64) func([]float64) float64 {
-		return func(values []float64) float64 { return energy.Quantile(values, q) }
+		return func(values []float64) float64 { return stats.Quantile(values, q) }
 	}
 	return []Metric{
 		{Seconds, "download time", "s", func(r *Run) float64 { return positive(r.Report.Seconds) }},
@@ -64,7 +64,7 @@ func Metrics() []Metric {
 		{CPUP90, "CPU p90", "%", cpu(quantile(0.9))},
 		{CPUMax, "CPU max", "%", cpu(quantile(1))},
 		{CPUIntegral, "CPU ∫", "% s", (*Run).cpuIntegral},
-		{MemoryMedian, "memory p50", "KB", func(r *Run) float64 { return energy.Median(r.resident()) / 1024 }},
+		{MemoryMedian, "memory p50", "KB", func(r *Run) float64 { return stats.Median(r.resident()) / 1024 }},
 		{MemoryPeak, "memory peak", "KB", func(r *Run) float64 { return positive(float64(r.Report.MaxRSSBytes)) / 1024 }},
 		{MemoryIntegral, "memory ∫", "KB s", (*Run).memoryIntegral},
 		{PowerBase, "base power", "W", power(func(r *Run) float64 { return r.Report.Power.BaseWatts })},
@@ -135,11 +135,11 @@ func (r *Run) linkDelta() float64 {
 func (r *Run) throughputSigma() float64 {
 	var sigmas []float64
 	for i := range r.Traces {
-		if s := energy.Sigma(r.Traces[i].active()); Value(s).Known() {
+		if s := stats.Sigma(r.Traces[i].active()); Value(s).Known() {
 			sigmas = append(sigmas, s)
 		}
 	}
-	return energy.Mean(sigmas)
+	return stats.Mean(sigmas)
 }
 
 // cpuIntegral is what the download cost. A counter needs no integration: its area is
@@ -170,7 +170,7 @@ func (r *Run) memoryIntegral() float64 {
 		}
 	}
 	if len(inside) == 0 {
-		return energy.Median(r.resident()) * r.Report.Seconds / 1024
+		return stats.Median(r.resident()) * r.Report.Seconds / 1024
 	}
 	// What lies outside of the readings goes at the nearest.
 	first, last := inside[0], inside[len(inside)-1]
@@ -206,7 +206,7 @@ func correlate(runs []*Run) (list []Correlation) {
 				xs, ys = append(xs, x), append(ys, y)
 			}
 		}
-		if r := Value(energy.Pearson(xs, ys)); len(xs) >= 3 && r.Known() {
+		if r := Value(stats.Pearson(xs, ys)); len(xs) >= 3 && r.Known() {
 			list = append(list, Correlation{X: p[0], Y: p[1], N: len(xs), R: r})
 		}
 	}

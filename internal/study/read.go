@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/record"
@@ -36,8 +37,8 @@ type file struct {
 }
 
 // Read reads runs: records (--record), reports (--report, --json), and directories
-// of these. Where a directory has a record and a report of the same run (a.jsonl
-// and a.json) the record is read. It gives the runs in the order of the names, those
+// of these. A file counts once, however often it is named, and so does a run of which
+// there are a record and a report: the record tells more. It gives the runs in the order of the names, those
 // of a directory by their names, and an error for each file that is none. Models
 // are the radios' for what is modelled of records.
 func Read(ctx context.Context, names []string, models energy.Models) ([]*Run, []error) {
@@ -61,7 +62,7 @@ func Read(ctx context.Context, names []string, models energy.Models) ([]*Run, []
 	}
 	close(next)
 	workers.Wait()
-	runs = slices.DeleteFunc(runs, func(r *Run) bool { return r == nil })
+	runs = once(slices.DeleteFunc(runs, func(r *Run) bool { return r == nil }))
 	for _, err := range faults {
 		if err != nil {
 			errs = append(errs, err)
@@ -70,15 +71,43 @@ func Read(ctx context.Context, names []string, models energy.Models) ([]*Run, []
 	return runs, errs
 }
 
-// find gives the files that names stand for.
+// once leaves out reports of runs of which there is a record: when a run began, to the
+// nanosecond, and what it fetched say which it is.
+func once(runs []*Run) []*Run {
+	type key struct {
+		began time.Time
+		url   string
+	}
+	keyOf := func(r *Run) key { return key{r.Report.Started.UTC(), r.Report.URL} }
+	recorded := make(map[key]bool, len(runs))
+	for _, r := range runs {
+		recorded[keyOf(r)] = recorded[keyOf(r)] || len(r.Traces) > 0
+	}
+	return slices.DeleteFunc(runs, func(r *Run) bool {
+		return len(r.Traces) == 0 && recorded[keyOf(r)] && !r.Report.Started.IsZero()
+	})
+}
+
+// find gives the files that names stand for, each once.
 func find(names []string) (files []file, errs []error) {
+	seen := make(map[string]bool)
+	add := func(f file) {
+		path, err := filepath.Abs(f.path)
+		if err != nil {
+			path = f.path
+		}
+		if !seen[path] {
+			seen[path] = true
+			files = append(files, f)
+		}
+	}
 	for _, name := range names {
 		info, err := os.Stat(name)
 		switch {
 		case err != nil:
 			errs = append(errs, err)
 		case !info.IsDir():
-			files = append(files, file{name, base(filepath.Dir(name))})
+			add(file{name, base(filepath.Dir(name))})
 		default:
 			found, err := walk(name)
 			if err == nil && len(found) == 0 {
@@ -87,7 +116,9 @@ func find(names []string) (files []file, errs []error) {
 			if err != nil {
 				errs = append(errs, err)
 			}
-			files = append(files, found...)
+			for _, f := range found {
+				add(f)
+			}
 		}
 	}
 	return files, errs

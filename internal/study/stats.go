@@ -3,7 +3,7 @@ package study
 import (
 	"math"
 
-	"github.com/mlget/mlget/internal/energy"
+	"github.com/mlget/mlget/internal/stats"
 )
 
 // Stats describes a value over several runs. With one run there is no deviation.
@@ -29,10 +29,10 @@ func describe(values []float64) Stats {
 			known = append(known, v)
 		}
 	}
-	q := func(share float64) Value { return Value(energy.Quantile(known, share)) }
+	q := func(share float64) Value { return Value(stats.Quantile(known, share)) }
 	return Stats{
-		N: len(known), Median: q(0.5), Mean: Value(energy.Mean(known)),
-		Sigma: Value(energy.Sigma(known)), Variation: Value(energy.Variation(known)),
+		N: len(known), Median: q(0.5), Mean: Value(stats.Mean(known)),
+		Sigma: Value(stats.Sigma(known)), Variation: Value(stats.Variation(known)),
 		P05: q(0.05), P25: q(0.25), P75: q(0.75), P90: q(0.9), Min: q(0), Max: q(1),
 	}
 }

@@ -51,9 +51,12 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return json.Marshal(x)
 }
 
-// New makes a study of runs. problems are those of files that are no run at all.
-func New(runs []*Run, problems []string) *Study {
-	s := &Study{Schema: Schema, Approaches: group(runs), Problems: slices.Clone(problems)}
+// New makes a study of runs. faults are those of files that are no run at all.
+func New(runs []*Run, faults []error) *Study {
+	s := &Study{Schema: Schema, Approaches: group(runs)}
+	for _, err := range faults {
+		s.Problems = append(s.Problems, err.Error())
+	}
 	var complete []*Run
 	for _, a := range s.Approaches {
 		for _, r := range a.runs {

@@ -290,7 +290,13 @@ func TestDirectories(t *testing.T) {
 	}
 	write("runs/a.jsonl", recorded(t, eventtest.TwoLinks()))
 	write("runs/a.json", text.Bytes())
-	write("runs/b.json", text.Bytes())
+	other := b.Report()
+	other.Started = other.Started.Add(time.Second)
+	var otherText bytes.Buffer
+	if err := other.WriteJSON(&otherText); err != nil {
+		t.Fatal(err)
+	}
+	write("runs/b.json", otherText.Bytes())
 	write("runs/plan.json", []byte(`{"url":"x"}`))
 	write("runs/notes.txt", []byte("x"))
 	write("runs/deep/c.jsonl", []byte("nonsense"))
@@ -305,6 +311,15 @@ func TestDirectories(t *testing.T) {
 	}
 	if !slices.Equal(names, []string{"a.jsonl", "b.json"}) {
 		t.Errorf("runs %v", names)
+	}
+	// A run counts once, as a shell names it too, wherever its report lies.
+	write("elsewhere/report.json", text.Bytes())
+	again, _ := Read(t.Context(), []string{
+		filepath.Join(dir, "elsewhere", "report.json"), filepath.Join(dir, "runs", "a.json"), filepath.Join(dir, "runs", "a.jsonl"),
+		filepath.Join(dir, "runs", ".", "a.jsonl"), filepath.Join(dir, "runs"),
+	}, energy.Models{})
+	if len(again) != 2 || len(again[0].Traces) == 0 || again[1].Report.Started.Equal(again[0].Report.Started) {
+		t.Errorf("%d runs of two", len(again))
 	}
 	err := errors.Join(errs...)
 	if len(errs) != 3 || !errors.Is(err, ErrNoRuns) || !errors.Is(err, ErrForeign) || !errors.Is(err, os.ErrNotExist) {

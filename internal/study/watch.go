@@ -16,10 +16,6 @@ import (
 // maxLinks bounds the links that are believed: records come from outside.
 const maxLinks = 256
 
-// batch is the file of samples that are of many files together, and stands for all
-// that have no samples of their own.
-const batch event.FileID = -1
-
 // watcher makes a Run of a run's events.
 type watcher struct {
 	builder report.Builder
@@ -97,7 +93,7 @@ func (w *watcher) add(e event.Event) {
 	case event.Sample:
 		w.sample(e)
 	case event.FileEnded:
-		if e.File != batch {
+		if e.File != event.Batch {
 			delete(w.files, e.File)
 		}
 	case event.Usage:
@@ -145,7 +141,7 @@ func (w *watcher) file(id event.FileID, links int) *fileWatch {
 func (w *watcher) sample(e event.Sample) {
 	links := min(len(e.Links), maxLinks)
 	f, now := w.file(e.File, links), e.At.Seconds()
-	if !f.sampled && e.File != batch {
+	if !f.sampled && e.File != event.Batch {
 		w.leave(f)
 	}
 	f.sampled = true
@@ -157,7 +153,7 @@ func (w *watcher) sample(e event.Sample) {
 
 // leave takes a file out of those that have no samples of their own.
 func (w *watcher) leave(f *fileWatch) {
-	all := w.file(batch, len(f.bytes))
+	all := w.file(event.Batch, len(f.bytes))
 	for i, bytes := range f.ended {
 		f.bytes[i] = bytes
 		all.ended[i] -= bytes
@@ -169,13 +165,13 @@ func (w *watcher) leave(f *fileWatch) {
 // samples of their own it is told by those of the batch, if there is one.
 func (w *watcher) ended(e event.RequestEnded) {
 	i := int(e.Link)
-	if w.link(i) == nil || e.File == batch {
+	if w.link(i) == nil || e.File == event.Batch {
 		return
 	}
 	f := w.file(e.File, i+1)
 	f.ended[i] += max(e.Bytes, 0)
 	if !f.sampled {
-		all := w.file(batch, i+1)
+		all := w.file(event.Batch, i+1)
 		all.ended[i] += max(e.Bytes, 0)
 		f = all
 	}

@@ -47,7 +47,8 @@ func (r Result) joulesPer100MB() float64 {
 // longestRun bounds times in s, energies in J and powers in W.
 const longestRun = 1e7
 
-func (r Result) check() error {
+// Check refuses figures that no download can have.
+func (r Result) Check() error {
 	if r.Concurrency < 1 || r.Parallelism < 1 || r.Block < 1 || r.Round < 0 || r.Bytes < 0 || r.Connections < 0 {
 		return errors.New("no result")
 	}
@@ -104,7 +105,7 @@ func ParseReport(text []byte) (Measure, error) {
 		m.MedianWatts, m.PeakWatts = &r.Power.Median, &r.Power.Peak
 	}
 	probe := Result{Trial: Trial{Setting: Setting{1, 1, 1}}, Failure: "unknown", Measure: m}
-	if err := probe.check(); err != nil {
+	if err := probe.Check(); err != nil {
 		return Measure{}, fmt.Errorf("%w: %w", ErrReport, err)
 	}
 	return m, nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/mlget/mlget/internal/results"
 )
 
 // Runner downloads everything once. What goes wrong with the download is in
@@ -16,7 +18,7 @@ type Runner interface {
 // Session is a sweep that runs.
 type Session struct {
 	Plan     []Trial
-	Journal  *Journal
+	Journal  *results.File[Result]
 	Runner   Runner
 	WarmUp   int           // downloads before the first one that counts
 	CoolDown time.Duration // pause after each download, for the device to calm down
@@ -60,7 +62,7 @@ func (s *Session) Run(ctx context.Context) error {
 			return err
 		}
 		r := Result{Trial: t, Failure: failure, Measure: m}
-		if err := r.check(); err != nil {
+		if err := r.Check(); err != nil {
 			return err
 		}
 		if err := s.Journal.Add(r); err != nil {

@@ -2,7 +2,8 @@ package sweep
 
 import (
 	"math"
-	"slices"
+
+	"github.com/mlget/mlget/internal/stats"
 )
 
 // Summary is what the trials of one setting have come to: medians over those
@@ -37,9 +38,18 @@ func Summarise(g Grid, results []Result) []Summary {
 				sum.Failed++
 			}
 		}
-		of := func(f func(Result) float64) float64 { return median(ok, f) }
+		// values are a figure of the trials of which it is known.
+		values := func(f func(Result) float64) (v []float64) {
+			for _, r := range ok {
+				if x := f(r); !math.IsNaN(x) {
+					v = append(v, x)
+				}
+			}
+			return v
+		}
+		of := func(f func(Result) float64) float64 { return stats.Median(values(f)) }
 		optional := func(f func(Result) *float64) float64 {
-			return median(ok, func(r Result) float64 {
+			return of(func(r Result) float64 {
 				if p := f(r); p != nil {
 					return *p
 				}
@@ -47,7 +57,7 @@ func Summarise(g Grid, results []Result) []Summary {
 			})
 		}
 		sum.Mbps = of(Result.mbps)
-		sum.MbpsDeviation = deviation(ok, Result.mbps)
+		sum.MbpsDeviation = stats.Sigma(values(Result.mbps))
 		sum.JoulesPer100MB = of(Result.joulesPer100MB)
 		sum.MbpsPerJoule = of(func(r Result) float64 { return r.mbps() / (r.joulesPer100MB() * float64(r.Bytes) / 1e8) })
 		sum.TailJoules = optional(func(r Result) *float64 { return r.TailJoules })
@@ -58,35 +68,4 @@ func Summarise(g Grid, results []Result) []Summary {
 		out = append(out, sum)
 	}
 	return out
-}
-
-// median is that of the known values; NaN without any.
-func median(results []Result, f func(Result) float64) float64 {
-	var v []float64
-	for _, r := range results {
-		if x := f(r); !math.IsNaN(x) {
-			v = append(v, x)
-		}
-	}
-	if len(v) == 0 {
-		return math.NaN()
-	}
-	slices.Sort(v)
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
-}
-
-// deviation is the sample standard deviation; NaN of fewer than two.
-func deviation(results []Result, f func(Result) float64) float64 {
-	n := float64(len(results))
-	if n < 2 {
-		return math.NaN()
-	}
-	mean, squares := 0.0, 0.0
-	for _, r := range results {
-		mean += f(r) / n
-	}
-	for _, r := range results {
-		squares += (f(r) - mean) * (f(r) - mean)
-	}
-	return math.Sqrt(squares / (n - 1))
 }

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mlget/mlget/internal/results"
 )
 
 func small() Grid {
@@ -85,7 +87,7 @@ func (m *made) Run(_ context.Context, s Setting) (Measure, string, error) {
 func session(t *testing.T, path string, r Runner) (*Session, Header) {
 	t.Helper()
 	h := Header{Schema: Schema, Grid: small(), Seed: 3, Target: "3 URLs"}
-	j, err := OpenJournal(path, h)
+	j, err := results.Open[Header, Result](path, h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +149,7 @@ func TestJournalRefusesWhatIsNotItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Seed++
-	if _, err := OpenJournal(path, h); !errors.Is(err, ErrOther) {
+	if _, err := results.Open[Header, Result](path, h); !errors.Is(err, results.ErrOther) {
 		t.Errorf("another seed: %v", err)
 	}
 	for name, text := range map[string]string{
@@ -163,7 +165,7 @@ func TestJournalRefusesWhatIsNotItsOwn(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := OpenJournal(path, h); !errors.Is(err, ErrResults) {
+		if _, err := results.Open[Header, Result](path, h); !errors.Is(err, results.ErrFormat) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if left, err := os.ReadFile(path); err != nil || string(left) != text {
@@ -222,11 +224,11 @@ Throughput, Mbit/s; blocks of 1K
 
 func TestSummariseMedians(t *testing.T) {
 	g := Grid{Concurrency: []int{1}, Parallelism: []int{1}, Block: []int64{1}}
-	var results []Result
+	var done []Result
 	for i, seconds := range []float64{1, 4, 2, 8} {
-		results = append(results, Result{Trial: Trial{Setting{1, 1, 1}, i}, Measure: Measure{Seconds: seconds, Bytes: 1e6}})
+		done = append(done, Result{Trial: Trial{Setting{1, 1, 1}, i}, Measure: Measure{Seconds: seconds, Bytes: 1e6}})
 	}
-	s := Summarise(g, results)[0]
+	s := Summarise(g, done)[0]
 	if s.Mbps != 3 || s.Runs != 4 || !math.IsNaN(s.JoulesPer100MB) || math.Abs(s.MbpsDeviation-3.0956959) > 1e-6 {
 		t.Errorf("%+v", s)
 	}
@@ -255,14 +257,14 @@ func FuzzReadResults(f *testing.F) {
 	f.Add([]byte(head + `{"concurrency":1,"parallelism":1,"block_bytes":1,"round":0,"failure":"x"}` + "\nrest"))
 	f.Add([]byte("\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		h, results, n, err := ReadResults(bytes.NewReader(text))
+		h, done, n, err := results.Read[Header, Result](bytes.NewReader(text))
 		if err != nil {
 			return
 		}
 		if n < 1 || n > int64(len(text)) || text[n-1] != '\n' || h.Grid.Check() != nil {
 			t.Fatalf("%d bytes of %d", n, len(text))
 		}
-		for _, s := range Summarise(h.Grid, results) {
+		for _, s := range Summarise(h.Grid, done) {
 			if s.Runs > 0 && math.IsNaN(s.Mbps) {
 				t.Fatalf("%+v", s)
 			}
@@ -270,7 +272,7 @@ func FuzzReadResults(f *testing.F) {
 		if len(h.Grid.Settings()) > 1000 {
 			return
 		}
-		if err := errors.Join(Markdown(io.Discard, h, results), CSV(io.Discard, h, results), JSON(io.Discard, h, results)); err != nil {
+		if err := errors.Join(Markdown(io.Discard, h, done), CSV(io.Discard, h, done), JSON(io.Discard, h, done)); err != nil {
 			t.Fatal(err)
 		}
 	})

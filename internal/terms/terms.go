@@ -27,11 +27,12 @@ const (
 )
 
 // Of gives the terms of a link with a radio. Its name says the kind ("lte",
-// "lte-2021", "wifi-home"); a radio without a name costs nothing.
+// "lte-2021", "wifi-home"), or that of the model that it is like; a radio without a
+// name costs nothing.
 func Of(radio energy.Radio) scheduler.Terms {
 	return scheduler.Terms{
 		Costly: costly(&radio),
-		Usual:  usual(radio.Name),
+		Usual:  usual(kind(&radio)),
 		Radio: scheduler.Radio{
 			ActiveMW:    radio.Active,
 			MWPerMbps:   (radio.Down + float64(radio.Up*ackShare)) / goodput,
@@ -53,7 +54,7 @@ func tail(r *energy.Radio) float64 {
 // costly says whether a radio is of the kind that eMTCP spares: cellular ones
 // are, by their names; of others what it takes to wake them tells.
 func costly(r *energy.Radio) bool {
-	switch kind(r.Name) {
+	switch kind(r) {
 	case "lte", "nr", "3g":
 		return true
 	case "wifi", "ethernet":
@@ -66,8 +67,8 @@ func costly(r *energy.Radio) bool {
 // the kind is not known. These are guesses, on the low side for those that are
 // costly to try [D]: the thesis's averages were 42 Mbit/s over WiFi and 64 over
 // LTE (skjolden, 7.4.4).
-func usual(name string) float64 {
-	switch kind(name) {
+func usual(kind string) float64 {
+	switch kind {
 	case "wifi":
 		return 40 * mbit
 	case "lte":
@@ -82,8 +83,14 @@ func usual(name string) float64 {
 	return 0
 }
 
-// kind is the first part of a model's name.
-func kind(name string) string {
-	k, _, _ := strings.Cut(name, "-")
+// kind is the kind of link that a radio serves, by the first part of its model's
+// name. One that a file has under another name (a link's, say) is of the kind of
+// the model that it is like.
+func kind(r *energy.Radio) string {
+	k, _, _ := strings.Cut(r.Name, "-")
+	if _, known := energy.Lookup(k); known {
+		return k
+	}
+	k, _, _ = strings.Cut(r.Like, "-")
 	return k
 }

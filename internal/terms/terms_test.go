@@ -53,6 +53,17 @@ func TestOtherRadios(t *testing.T) {
 	}
 }
 
+// What a file has under another name is of the kind of what it is like.
+func TestKindsOfFiles(t *testing.T) {
+	lte := Of(energy.Radio{Name: "rmnet0", Like: "lte-2021"})
+	if !lte.Costly || lte.Usual != 30*mbit {
+		t.Errorf("like lte-2021: %+v", lte)
+	}
+	if nr := Of(energy.Radio{Name: "nr", Like: "lte"}); nr.Usual != 100*mbit {
+		t.Errorf("nr like lte: %+v", nr)
+	}
+}
+
 // The slope holds per Mbit of payload: what carries it, and its
 // acknowledgements, cost too.
 func TestSlope(t *testing.T) {

@@ -43,10 +43,9 @@ func (l *link) owed() int64 { return l.pending - l.over }
 
 // owe notes that a link's stream has been asked for so many bytes more.
 func (c *Core) owe(id LinkID, stream StreamID, bytes int64) {
-	c.links[id].pending += bytes
-	if c.batch != nil {
-		c.batch.tables[id].streams[stream].pending += bytes
-	}
+	l := &c.links[id]
+	l.pending += bytes
+	l.queues[stream].pending += bytes
 }
 
 // Left is how many bytes have not been received; meaningless while the size is

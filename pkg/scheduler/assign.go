@@ -67,39 +67,36 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 	if !c.sized() {
 		return 0, false
 	}
-	var queue [MaxStreams]struct {
-		requests int
-		pending  int64
-		last     *chunk
-	}
-	for i := range c.chunks {
-		if ch := &c.chunks[i]; ch.link == id {
-			q := &queue[ch.stream]
-			q.requests++
-			q.pending += ch.left()
-			q.last = ch
-		}
-	}
 	best, found := StreamID(0), false
 	for s := range l.streams.most {
-		q := &queue[s]
+		q := &l.queues[s]
 		switch {
 		case q.requests >= maxQueued || !l.streams.served(s):
 			continue
 		case q.requests == 0:
 			return s, true
 		case c.cfg.Overlap > 0:
-			if float64(q.last.got) < c.cfg.Overlap*float64(q.last.rng.Len()) {
+			if last := c.youngest(id, s); float64(last.got) < c.cfg.Overlap*float64(last.rng.Len()) {
 				continue
 			}
-		case float64(q.pending) > c.runway(l):
+		case float64(q.pending) > c.runway(l)*l.part(s):
 			continue
 		}
-		if !found || q.pending < queue[best].pending {
+		if !found || q.pending < l.queues[best].pending {
 			best, found = s, true
 		}
 	}
 	return best, found
+}
+
+// youngest is the latest of a stream's requests in flight, of which there must be
+// one.
+func (c *Core) youngest(id LinkID, stream StreamID) *chunk {
+	for i := len(c.chunks) - 1; ; i-- {
+		if ch := &c.chunks[i]; ch.link == id && ch.stream == stream {
+			return ch
+		}
+	}
 }
 
 // tooLate says whether a link that joins while others are at work, or about to
@@ -118,11 +115,11 @@ func (c *Core) tooLate(l *link) bool {
 	return float64(c.left()) < float64(rate*worthJoining.Seconds())
 }
 
-// runway is how many bytes a stream of l will receive before the first byte of a
-// request that is sent now; 0 while its rate is unknown.
+// runway is how many bytes l will receive before the first byte of a request that is
+// sent now; 0 while its rate is unknown.
 func (c *Core) runway(l *link) float64 {
 	// The conversion forbids a fused multiply-add where this is inlined.
-	return float64(jitMargin*l.est.rate*l.answerTrip().Seconds()) / float64(l.streams.most)
+	return float64(jitMargin * l.est.rate * l.answerTrip().Seconds())
 }
 
 // request gives a link free bytes, as many as the policy says.
@@ -134,7 +131,7 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	if size <= 0 && len(c.chunks) > 0 {
 		return out // with nothing in flight, somebody must go on
 	}
-	size /= int64(c.links[id].streams.most)
+	size = int64(float64(size) * c.links[id].part(stream))
 	if !c.sized() {
 		size = min(size, c.cfg.First)
 	}
@@ -170,15 +167,17 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	if l.requests == 0 {
 		l.lastByte, l.began = c.now, l.received
 	}
-	if !c.busy(id, stream) {
+	if l.queues[stream].requests == 0 {
 		l.streams.heard[stream] = c.now
 	}
-	if c.batch != nil {
-		c.batch.tables[id].streams[stream].requests++
-	}
 	alone := l.alone(stream)
+	if l.queues[stream].requests > 0 {
+		l.streams.piped |= 1 << stream
+	}
 	l.asked, l.duty.asked = true, true
 	l.requests++
+	l.queues[stream].requests++
+	l.streams.begun |= 1 << stream
 	c.owe(id, stream, r.Len())
 	l.assigned += r.Len()
 	c.append(chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, twin: NoChunk, alone: alone})
@@ -218,11 +217,11 @@ func (c *Core) NextWake() Time {
 			least = batchWake
 		}
 		wake = min(wake, c.now+max(rateWindow/2/Time(l.streams.most), least))
-		if l.received == 0 && l.rtt == 0 { // a trip that long asks for more streams
-			for _, trip := range [...]Time{farTrip, longTrip} {
-				if due := l.lastByte + trip; due > c.now && (c.batch != nil || trip == longTrip) {
-					wake = min(wake, due)
-				}
+		if l.received == 0 && l.rtt == 0 { // one that is far gets more streams
+			if due := l.lastByte + longTrip; due > c.now {
+				wake = min(wake, due)
+			} else if c.inTheDark() && c.now < l.lastByte+silentConnect { // its handshake says how many
+				wake = min(wake, c.now+leastWake)
 			}
 		}
 		if l.est.rate > 0 && c.sized() && c.cfg.Overlap == 0 {

@@ -215,7 +215,7 @@ func (b *batchFuzz) check() {
 			known = append(known, r)
 		}
 	}
-	tables := make([]table, len(c.links))
+	queues := make([][MaxStreams]queue, len(c.links))
 	pending, over := make([]int64, len(c.links)), make([]int64, len(c.links))
 	owed, chunks := make([]int64, len(s.files)), make([]int32, len(s.files))
 	guesses, dims, guessed := 0, 0, int64(0)
@@ -226,7 +226,7 @@ func (b *batchFuzz) check() {
 		}
 		over[ch.link] += ch.over
 		chunks[ch.slot]++
-		q := &tables[ch.link].streams[ch.stream]
+		q := &queues[ch.link][ch.stream]
 		q.requests++
 		if ch.copy {
 			continue
@@ -283,8 +283,8 @@ func (b *batchFuzz) check() {
 		t.Fatalf("%d of %d files in progress, %d guesses of %d bytes: %+v", active, len(s.files), guesses, guessed, s)
 	}
 	for i := range c.links {
-		if c.batch.tables[i].streams != tables[i].streams {
-			t.Fatalf("link %d: its connections have been asked for %+v, but %+v", i, tables[i].streams, c.batch.tables[i].streams)
+		if c.links[i].queues != queues[i] {
+			t.Fatalf("link %d: its connections have been asked for %+v, but %+v", i, queues[i], c.links[i].queues)
 		}
 		if l := &c.links[i]; l.pending != pending[i] || l.over != over[i] {
 			t.Fatalf("link %d: %d bytes pending, %d unlikely, but %d and %d", i, l.pending, l.over, pending[i], over[i])

@@ -79,7 +79,10 @@ func (c *Config) Validate() error {
 }
 
 func (c *Config) minRequest() int64 {
-	if c.Window > 0 {
+	switch {
+	case c.Batch:
+		return leastPiece
+	case c.Window > 0:
 		return min(leastRequest, max(1, c.Window/4))
 	}
 	return leastRequest

@@ -15,6 +15,10 @@ const (
 	// leastRequest is the size in bytes below which a request is not worth
 	// its round trip (ALGORITHMS, Tail: ~16 KB).
 	leastRequest = int64(16) << 10
+	// leastPiece takes its place where there are many files. At their end many requests
+	// are as small as that, and connections that are new or have rested bring no more than
+	// their first window in the first round trip, a header included.
+	leastPiece = int64(12) << 10
 	// maxQueued bounds the requests in flight on a stream.
 	maxQueued = 8
 )
@@ -40,8 +44,10 @@ type link struct {
 	lastByte  Time  // when the last byte came, or the link began to wait for one
 	robbed    int   // how often its requests were taken over before they were answered
 	streams   streams
-	speeds    *speeds // of a batch
-	slowSince Time    // since when its rate is below the static limit; Never: it is not
+	queues    [MaxStreams]queue
+	speeds    speeds
+	knocks    knocks
+	slowSince Time // since when its rate is below the static limit; Never: it is not
 	terms     Terms
 	duty      duty
 	pace      pace
@@ -61,7 +67,7 @@ type Core struct {
 	now      Time
 	looked   Time // when the last Tick was
 	drained  int64
-	copied   int64 // bytes asked for twice
+	copied   int64 // bytes that are asked for twice, or were received twice
 	complete bool
 	rations  rations
 }
@@ -87,10 +93,7 @@ func New(cfg Config) (*Core, error) {
 	for i := range c.links {
 		c.links[i].slowSince = Never
 		c.links[i].duty.trouble = Never
-		c.links[i].streams = streams{most: cfg.firstStreams(), batch: cfg.Batch}
-		if cfg.Batch {
-			c.links[i].speeds = &speeds{}
-		}
+		c.links[i].streams = streams{most: cfg.firstStreams()}
 	}
 	if cfg.Batch {
 		c.batch, c.ledger = newBatch(cfg.Links), newLedger(0, nil)
@@ -146,7 +149,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		if c.rations.needed(&c.cfg) {
 			out = c.ration(in.Kind, out)
 		}
-		out = c.assign(out)
+		out = c.flush(c.openAhead(c.assign(out)))
 	}
 	if len(c.chunks) == 0 && c.exhausted() {
 		c.complete = true
@@ -177,19 +180,20 @@ func (c *Core) decides(k InputKind) bool {
 // taken to have received nothing up to now, and what it did receive would count
 // for the time after.
 func (c *Core) measure() {
-	if c.batch != nil {
-		c.compare()
-	}
 	for i := range c.links {
 		l := &c.links[i]
-		if l.requests == 0 {
-			continue
+		if l.requests > 0 {
+			l.est.observe(c.now, l.received, l.rtt)
+			l.pace.observe(c.now, l.rtt, l.received, l.est.nMarks > 0)
+			l.streams.narrow(c.now, l)
+			if c.cfg.Parallelism == 0 && c.sized() && !c.planned(LinkID(i)) {
+				l.streams.tune(c.now, l, c.left(), c.batch != nil)
+			}
 		}
-		l.est.observe(c.now, l.received, l.rtt)
-		l.pace.observe(c.now, l.rtt, l.received, l.est.nMarks > 0)
-		if c.cfg.Parallelism == 0 && !c.planned(LinkID(i)) {
-			l.streams.tune(c.now, l, c.left())
+		if c.batch != nil {
+			c.feed(LinkID(i))
 		}
+		l.speeds.observe(c.now, l.rtt, &l.queues, l.streams.most)
 	}
 }
 
@@ -214,6 +218,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.lag.saw(c.now - ch.issued)
 		}
 		l.inVain = 0
+		at := l.expected(ch)
 		ch.got = got
 		if c.batch != nil {
 			c.came(ch, fresh)
@@ -224,12 +229,15 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.received += fresh
 		l.lastByte = c.now
 		l.duty.trouble = Never
-		l.streams.hear(ch, fresh, c.now)
+		l.speeds.total[ch.stream] += fresh
+		if l.streams.hear(ch, fresh, c.now, at, l.trip()) {
+			l.speeds.restart(ch.stream, l.trip())
+		}
 		l.robbed = 0
 	}
 	switch in.Kind {
 	case Finished:
-		if age := c.now - ch.issued; age > 0 && age <= longest(rateWindow, 2, l.rtt) {
+		if age := c.now - ch.issued; age > 0 && age <= longest(rateWindow, 2, l.answerTrip()) {
 			// So much the link does carry at present, whatever was measured of requests
 			// that were over before their rate could be.
 			if rate := float64(ch.got) / age.Seconds(); rate > l.est.rate && l.est.rate > 0 {
@@ -268,6 +276,7 @@ func (c *Core) end(i int, out []Action) []Action {
 	ch := c.chunks[i]
 	l := &c.links[ch.link]
 	l.requests--
+	l.queues[ch.stream].requests--
 	if l.requests == 0 {
 		l.probing = false
 		l.est.idle(l.received)
@@ -275,9 +284,17 @@ func (c *Core) end(i int, out []Action) []Action {
 	}
 	if ch.left() > 0 {
 		l.streams.broken |= 1 << ch.stream
+		if c.batch != nil {
+			l.streams.lose(ch.stream, c.nextID)
+		}
+	}
+	if l.queues[ch.stream].requests == 0 {
+		l.streams.piped &^= 1 << ch.stream
 	}
 	c.drop(i)
-	if !ch.copy {
+	if ch.copy {
+		c.copied -= ch.rng.Len() - spent(&ch, ch.got)
+	} else {
 		c.owe(ch.link, ch.stream, -ch.left())
 		l.assigned -= ch.left()
 		c.ledger.give(ch.rest())
@@ -307,10 +324,8 @@ func (l *link) forget(cfg *Config) {
 	l.handshake, l.lag, l.inVain = 0, lag{}, 0
 	l.pace = pace{}
 	l.duty.trouble = Never
-	l.streams = streams{most: cfg.firstStreams(), batch: cfg.Batch, loss: loss{reordered: l.streams.loss.reordered}}
-	if cfg.Batch {
-		*l.speeds = speeds{}
-	}
+	l.streams = streams{most: cfg.firstStreams(), loss: loss{reordered: l.streams.loss.reordered}}
+	l.speeds, l.knocks = speeds{}, knocks{}
 }
 
 func (c *Core) upDown(in Input, out []Action) []Action {
@@ -356,7 +371,7 @@ func (c *Core) resize(size int64, out []Action) []Action {
 		}
 		cut := ch.rng.End - max(size, ch.rng.Off+ch.got)
 		ch.rng.End -= cut
-		l.pending -= cut
+		c.owe(ch.link, ch.stream, -cut)
 		l.assigned -= cut
 		if ch.left() > 0 {
 			out = append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})

@@ -1,5 +1,7 @@
 package scheduler
 
+import "math"
+
 // cutting is how many bytes of a free part a connection should ask for.
 func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 	size := c.shifted(id, c.cfg.Policy.Request(View{c}, id))
@@ -8,7 +10,7 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 	}
 	whole, likely := p.Len(), c.batch.stock.likely(p)
 	spare := c.spare(id, stream)
-	if spare <= 0 && c.batch.tables[id].streams[stream].requests > 0 {
+	if spare <= 0 && c.links[id].queues[stream].requests > 0 {
 		return 0 // another will be there sooner
 	}
 	size = max(int64(float64(size)*c.links[id].part(stream)), c.cfg.minRequest())
@@ -19,7 +21,24 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 	if p.guess && c.batch.stock.typicalCount == 0 && c.batch.files == 0 {
 		size = min(size, leastWhole)
 	}
+	if p.guess && size < whole && c.tooBusyToLearn(id, stream) {
+		return 0
+	}
 	return min(size, whole, c.room(id))
+}
+
+// tooBusyToLearn says whether a connection has so much to do that, by the time at which
+// all links can be done, what it could learn of a file would not have been shared out and
+// fetched: others ask sooner.
+func (c *Core) tooBusyToLearn(id LinkID, stream StreamID) bool {
+	l := &c.links[id]
+	q := &l.queues[stream]
+	rate := (View{c}).RateOrMean(id) * l.part(stream)
+	if q.requests == 0 || rate <= 0 || c.batch.files > 0 {
+		return false
+	}
+	trip := l.trip().Seconds()
+	return float64(q.pending)/rate+learnFirst*trip > (View{c}).together()
 }
 
 // handy is up to how many bytes a piece is asked for as a whole.
@@ -47,6 +66,15 @@ func (c *Core) spare(id LinkID, stream StreamID) float64 {
 	if rate <= 0 || c.batch.files > 0 {
 		return float64(unsized)
 	}
-	wait := max(c.links[id].trip().Seconds(), float64(c.batch.tables[id].streams[stream].pending)/rate)
-	return rate * (v.together() - wait)
+	l := &c.links[id]
+	trip := l.trip().Seconds()
+	wait := max(trip*float64(min(connectRTTs, l.streams.trips(stream))), float64(l.queues[stream].pending)/rate)
+	seconds := v.together() - wait
+	bytes := rate * seconds
+	if window := float64(l.streams.window(stream, c.now, trip)); seconds > 0 && trip > 0 && bytes > window {
+		// The first of them comes at once, and twice as many a trip later.
+		rounds := min(20, seconds/trip)
+		bytes = min(bytes, window*(math.Exp2(math.Floor(rounds)+1)-1))
+	}
+	return bytes
 }

@@ -33,6 +33,12 @@ const (
 	// movedTrips is how many of the thief's round trips the moving of a request for a
 	// file of unknown size must gain.
 	movedTrips = 1
+	// learnTrips is for how many round trips a job still lasts when files of unknown
+	// size begin to go before those in progress: until an answer is here, behind all that its
+	// connection was asked for before, and until what it tells of has been shared out.
+	// It takes learnFirst of a connection that has nothing else to do.
+	learnTrips = 6
+	learnFirst = 2.5
 	// dryTrips is for how many round trips idle connections wait for what nobody may be
 	// asked for yet.
 	dryTrips = 5
@@ -44,15 +50,8 @@ const (
 	leastWhole   = 256 << 10
 )
 
-// queue is what a connection has been asked for and has not received.
-type queue struct {
-	requests int32
-	pending  int64 // bytes
-}
-
-// table is what a link's connections have been asked for.
+// table is what a deal has found out about a link.
 type table struct {
-	streams [MaxStreams]queue
 	blocked uint64 // bit s: there is nothing for stream s now
 	copying uint64 // bit s: stream s fetches a copy; when that loses, its connection is lost
 	helped  int    // what has been taken over for the link; a bound, as two may want the same
@@ -84,6 +83,7 @@ func (c *Core) deal(out []Action) []Action {
 		}
 	}
 	b.lasts = c.lasts()
+	b.asking = b.lasts < learnTrips*c.longestTrip().Seconds()
 	for more := true; more; {
 		more = false
 		for id := range LinkID(len(c.links)) {
@@ -107,11 +107,15 @@ func (c *Core) dry() bool {
 		return false
 	}
 	b.drySince = min(b.drySince, c.now)
-	trip := Time(0)
+	return b.stock.empty() || c.now-b.drySince > longest(aheadFloor, dryTrips, c.longestTrip())
+}
+
+// longestTrip is the longest of the links' round trips.
+func (c *Core) longestTrip() (trip Time) {
 	for i := range c.links {
 		trip = max(trip, c.links[i].rtt)
 	}
-	return b.stock.empty() || c.now-b.drySince > longest(aheadFloor, dryTrips, trip)
+	return trip
 }
 
 // dealTo lets one of a link's connections ask for something.
@@ -145,9 +149,9 @@ func (c *Core) dealTo(id LinkID, out []Action) []Action {
 // first.
 func (c *Core) next(id LinkID) (best StreamID, found bool) {
 	l, t := &c.links[id], &c.batch.tables[id]
-	least, fewest := 0.0, Time(0)
+	least, fewest, widest := 0.0, Time(0), int64(0)
 	for s := range l.streams.most {
-		q := &t.streams[s]
+		q := &l.queues[s]
 		switch {
 		case (t.blocked|t.copying)&(1<<s) != 0 || !l.streams.served(s):
 			continue
@@ -155,8 +159,9 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 			if l.requests > 0 && l.warmUp(s).Seconds() > c.batch.lasts {
 				continue // those at work will be done before it has begun
 			}
-			if trips := l.streams.trips(s); !found || least > 0 || trips < fewest {
-				best, found, least, fewest = s, true, 0, trips
+			trips, window := l.streams.trips(s), l.streams.window(s, c.now, l.trip().Seconds())
+			if !found || least > 0 || trips < fewest || trips == fewest && c.batch.helping && window > widest {
+				best, found, least, fewest, widest = s, true, 0, trips, window
 			}
 			continue
 		case q.requests >= c.depth(id, s):
@@ -227,17 +232,14 @@ func (c *Core) ahead(l *link, stream StreamID) float64 {
 	return max(n, initialWindow) // which it brings in a round trip at any time
 }
 
-// compare measures the connections of each link.
-func (c *Core) compare() {
-	for i := range c.links {
-		l := &c.links[i]
-		l.speeds.observe(c.now, l.rtt, &c.batch.tables[i], l.streams.most)
-		if h := &c.batch.hunger[i]; h.starved {
-			h.starved = false
-			if c.cfg.Parallelism == 0 && !c.planned(LinkID(i)) && c.now-h.fed >= longest(rateWindow, speedTrips, l.rtt) {
-				h.fed = c.now
-				l.streams.most = min(MaxStreams, 2*l.streams.most)
-			}
+// feed gives a link more connections when those that it has are starved.
+func (c *Core) feed(id LinkID) {
+	l, h := &c.links[id], &c.batch.hunger[id]
+	if h.starved {
+		h.starved = false
+		if c.cfg.Parallelism == 0 && !c.planned(id) && c.now-h.fed >= longest(rateWindow, speedTrips, l.rtt) {
+			h.fed = c.now
+			l.streams.most = min(MaxStreams, 2*l.streams.most)
 		}
 	}
 }

@@ -58,7 +58,8 @@ func TestMinEnergyChoosesBySize(t *testing.T) {
 		{100_000_000, [2]float64{30, 60}, true},
 		{100_000_000, [2]float64{30, 10}, false}, // a slow link costs more per byte
 		{1_000_000_000, [2]float64{2, 10}, true},
-		{100_000_000, [2]float64{0, 60}, false}, // nothing measured yet: it waits
+		{20_000_000, [2]float64{0, 60}, false}, // nothing measured yet: it waits
+		{100_000_000, [2]float64{0, 60}, true}, // but not where 1 Gbit/s would not be enough
 	} {
 		r := newRig(t, adaptiveConfig(-1))
 		r.pair(c.told[0]*1e6/8, c.told[1]*1e6/8)
@@ -74,12 +75,14 @@ func TestMinEnergyChoosesBySize(t *testing.T) {
 	}
 }
 
-// What an unknown link carries is guessed, and only when the present one has been
-// measured.
+// What an unknown link carries is guessed, and where it depends on the present one
+// only when that has been measured.
 func TestMinEnergyMeasuresBeforeItGambles(t *testing.T) {
 	cfg := adaptiveConfig(2e9)
 	r := newRig(t, cfg)
-	r.pair(0, 0)
+	r.step(Input{Kind: LinkUp, Link: 0, Terms: Terms{Radio: Radio{ActiveMW: 533, MWPerMbps: 9, TailMJ: 120, TailTime: 240 * Millisecond}}})
+	r.step(Input{Kind: LinkUp, Link: 1, Terms: Terms{Radio: costlyRadio(), Costly: true}})
+	r.step(Input{Kind: Tick})
 	if got := why(r.acts, 1); !slices.Equal(got, []Reason{ReasonUnmeasured}) {
 		t.Fatalf("the costly link: %v", got)
 	}
@@ -88,8 +91,11 @@ func TestMinEnergyMeasuresBeforeItGambles(t *testing.T) {
 	for id := range ChunkID(64) {
 		rates[id] = 1e5 // 0.8 Mbit/s in all its requests: dear, even over WiFi
 	}
-	acts := r.flow(1200*Millisecond, map[ChunkID]float64{0: 1e5}, got)
-	acts = append(acts, r.flow(6*Second, map[ChunkID]float64{0: 1e5}, got)...)
+	acts := r.flow(400*Millisecond, map[ChunkID]float64{0: 1e5}, got)
+	if reasons := why(acts, 1); len(reasons) > 0 {
+		t.Fatalf("after 0.4 s the costly link: %v", reasons)
+	}
+	acts = append(acts, r.flow(8*Second, map[ChunkID]float64{0: 1e5}, got)...)
 	reasons := why(acts, 1)
 	if !slices.Contains(reasons, ReasonPays) {
 		t.Fatalf("the costly link: %v", reasons)
@@ -242,7 +248,7 @@ func TestEMTCPShiftsWhatTheCostlyLinkCarries(t *testing.T) {
 				open[a.Link] = slices.DeleteFunc(open[a.Link], func(id ChunkID) bool { return id == a.Chunk })
 			case Rest:
 				rested = rested || a.Link == 1 && a.Why == ReasonShare
-			case Wake, Ban, Unban, Complete:
+			case Wake, Ban, Unban, Complete, Open, Flush:
 			}
 		}
 		r.now += 10 * Millisecond

@@ -62,6 +62,10 @@ func (c *Core) failover(out []Action) []Action {
 			}
 			out = c.release(id, out)
 			out = c.ban(id, out)
+		case l.requests > 0 && l.est.nMarks > 0 && c.silent(l):
+			out = c.knock(id, out)
+		case l.knocks.tries > 0:
+			out = c.opened(id, out)
 		case l.requests > 1:
 			out = c.prune(id, out)
 		}
@@ -145,7 +149,7 @@ func (c *Core) ban(id LinkID, out []Action) []Action {
 	l.banned = true
 	l.duty.trouble = min(l.duty.trouble, c.now)
 	l.notBefore = max(l.notBefore, c.now+wait)
-	l.slowSince = Never
+	l.slowSince, l.knocks = Never, knocks{}
 	l.est.forget()
 	return append(out, Action{Kind: Ban, Link: id})
 }

@@ -65,6 +65,12 @@ func checkTiles(t *testing.T, c *Core) {
 		if ch.got < 0 || ch.left() < 0 {
 			t.Fatalf("chunk %d got %d of %v", ch.id, ch.got, ch.rng)
 		}
+		if ch.copy { // of bytes that its twin owes
+			if i := c.find(ch.twin); i < 0 || c.chunks[i].copy || c.chunks[i].rng.End != ch.rng.End {
+				t.Fatalf("chunk %d is a copy of nothing", ch.id)
+			}
+			continue
+		}
 		pending[ch.link] += ch.left()
 		if ch.left() > 0 {
 			all = append(all, Range{ch.rng.Off + ch.got, ch.rng.End})

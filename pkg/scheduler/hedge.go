@@ -10,6 +10,13 @@ const (
 	hedgeRequests = 4
 	// hedgeShare of the object may be asked for twice.
 	hedgeShare = 0.002
+	// riskTrips is by how many round trips a request of many files may be later than
+	// expected: a lost packet costs as many. An idle connection fetches a rest twice that would
+	// be later than its own copy then.
+	riskTrips = 1
+	// leastGain, in seconds, is what a copy has to save over a link with a shorter round
+	// trip: nobody would notice less, and it costs the same bytes.
+	leastGain = 5e-3
 )
 
 // most is the size in bytes of the largest rest that is dealt with as a whole.
@@ -23,8 +30,18 @@ func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chun
 		most = leastWhole
 	}
 	budget := max(most, int64(hedgeShare*float64(c.Size())))
-	if thief.robbed > 0 || !thief.est.measured() || own.rate <= 0 || rest == 0 || rest > most || c.copied+rest > budget {
+	if thief.robbed > 0 || rest == 0 || rest > most || c.copied+rest > budget {
 		return false
+	}
+	if (!thief.est.measured() || own.rate <= 0) && !c.unheard(thief, ch) {
+		return false
+	}
+	switch {
+	case c.batch == nil:
+	case own.trip < leastGain:
+		end -= leastGain
+	case rest <= own.window(stream): // which comes at once, while others may lose a packet yet
+		end += riskTrips * own.trip
 	}
 	return own.soonest(thief, stream, rest) < end
 }
@@ -49,6 +66,13 @@ func (c *Core) hedge(thief LinkID, stream StreamID, ch *chunk, out []Action) []A
 	return out
 }
 
+// spent is what has become of a copy's budget when one of two requests for the same
+// bytes is given up, of which it has received so many: these, and what is on its way
+// to it. The rest may be asked for twice again.
+func spent(loser *chunk, received int64) int64 {
+	return max(0, received) + min(loser.left(), initialWindow)
+}
+
 // settle cancels the twin of a request that has been finished, if it has one: of
 // the original counts what it had before the copy was begun.
 func (c *Core) settle(ch *chunk, out []Action) []Action {
@@ -63,9 +87,13 @@ func (c *Core) settle(ch *chunk, out []Action) []Action {
 	if loser.copy {
 		return c.end(i, append(out, a))
 	}
+	c.copied -= ch.rng.Len() - spent(loser, loser.rng.Off+loser.got-ch.rng.Off)
 	// The copy has what the original has not, and stands for it from now on.
 	l, w := &c.links[loser.link], &c.links[ch.link]
 	kept := ch.rng.Off - loser.rng.Off
+	if c.batch != nil {
+		l.streams.lose(loser.stream, c.nextID)
+	}
 	a.Range.End = ch.rng.Off
 	c.owe(loser.link, loser.stream, -loser.left())
 	if c.batch != nil {

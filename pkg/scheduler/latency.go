@@ -12,6 +12,9 @@ const (
 	lagSamples = 3
 	// silentMost bounds what silence limits grow to by doubling.
 	silentMost = 30 * Second
+	// patientProbe is enough for handshake and answer at a round trip of 0.6 s, and
+	// for the second packet of a handshake whose first is lost (RFC 6298: after 1 s).
+	patientProbe = 1300 * Millisecond
 	// probeMost bounds how long a probe may take. That is enough for name,
 	// connection, TLS and request at a round trip of 2 s.
 	probeMost = 10 * Second
@@ -56,9 +59,15 @@ func (l *link) patient(floor Time, inVain uint8) Time {
 }
 
 // probeLimit is how long a banned link's probe may take: probeFor, and as long as the
-// wait before it once bans get longer, since the link may be slow to answer.
+// wait before it once bans get longer, since the link may be slow to answer. Every other
+// probe may take patientProbe, for a link whose round trips have grown: it would be
+// taken for dead until bans get longer.
 func (l *link) probeLimit() Time {
-	return max(silentRTTs*l.rtt, min(probeMost, max(probeFor, banFor(l.bans-1))))
+	limit := max(probeFor, banFor(l.bans-1))
+	if l.bans%2 == 0 {
+		limit = max(limit, patientProbe)
+	}
+	return max(silentRTTs*l.rtt, min(probeMost, limit))
 }
 
 // alone says whether a request that is made now on a stream finds its connection

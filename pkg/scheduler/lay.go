@@ -9,6 +9,7 @@ type batch struct {
 	tables   []table
 	hunger   []hunger
 	booked   bool    // something was told that nobody has acted upon
+	asking   bool    // the sizes of all files should be known soon
 	helping  bool    // there is nothing left to ask for
 	drySince Time    // when all was asked for that could be; Never: it is not
 	lasts    float64 // for how many seconds more the job will last
@@ -54,7 +55,8 @@ func (c *Core) follow(id LinkID) {
 		}
 	}
 	if n := b.plans[id].Connections(); n > 0 {
-		c.links[id].streams.most = StreamID(n)
+		l := &c.links[id]
+		l.streams.aim(StreamID(n), l)
 	}
 }
 
@@ -72,7 +74,7 @@ func (c *Core) sure(ch *chunk) {
 // doubt notes how many of the bytes that were asked for are not likely to exist.
 func (c *Core) doubt(ch *chunk, over int64) {
 	c.links[ch.link].over += over - ch.over
-	c.batch.tables[ch.link].streams[ch.stream].pending -= over - ch.over
+	c.links[ch.link].queues[ch.stream].pending -= over - ch.over
 	ch.over = over
 }
 
@@ -86,7 +88,6 @@ func (c *Core) came(ch *chunk, fresh int64) {
 		b.stock.learn(ch.piece.Len(), ch.piece.Len())
 		c.resolve(ch.piece)
 	}
-	c.links[ch.link].speeds.total[ch.stream] += fresh
 	if !ch.copy {
 		b.received += fresh
 		b.stock.settle(ch.slot, fresh, 0)
@@ -97,7 +98,6 @@ func (c *Core) came(ch *chunk, fresh int64) {
 func (c *Core) restore(ch *chunk) {
 	s := &c.batch.stock
 	c.doubt(ch, 0)
-	c.batch.tables[ch.link].streams[ch.stream].requests--
 	if !ch.copy {
 		s.give(ch.class, part{Range: ch.rest(), piece: ch.piece, file: s.files[ch.slot].file, slot: ch.slot, guess: ch.guess})
 	}

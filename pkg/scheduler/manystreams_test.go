@@ -24,13 +24,13 @@ func far(t *testing.T) (r *rig, streams map[StreamID]ChunkID) {
 	}
 	r.now = 110 * Millisecond // no connection yet: it takes that long at least
 	note(r.step(Input{Kind: Tick}))
-	if n := len(streams); n < 2 || n > unmetStreams {
+	if n := len(streams); n < 2 || n > 2*farStreams {
 		t.Fatalf("%d streams after 110 ms", n)
 	}
 	r.now = 310 * Millisecond
 	r.step(Input{Kind: Progress, Link: 1, Chunk: streams[0], RTT: 300 * Millisecond})
 	note(r.step(Input{Kind: Tick}))
-	if n := len(streams); n != 30 {
+	if n := len(streams); n != 60 {
 		t.Fatalf("%d streams over 300 ms", n)
 	}
 	return r, streams
@@ -87,5 +87,75 @@ func TestAConnectionCanDieByItself(t *testing.T) {
 	}
 	if !released {
 		t.Error("the stream that never answered keeps its bytes")
+	}
+}
+
+// What more connections have been asked for must not depend on whether the rates
+// of those that there were have been measured since.
+func TestNewStreamsGetTheirPart(t *testing.T) {
+	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 30})
+	r.up(1)
+	got := map[ChunkID]int64{}
+	r.flow(Second, map[ChunkID]float64{0: 4e6}, got)
+	l := &r.core.links[0]
+	if l.speeds.sum == 0 {
+		t.Fatal("its connection has not been measured")
+	}
+	r.step(Input{Kind: Progress, Link: 0, Chunk: 0, Bytes: got[0], RTT: 200 * Millisecond})
+	l.streams.most, l.streams.helped = 8, true
+	r.step(Input{Kind: Tick})
+	for s := range StreamID(8) {
+		if p := l.part(s); p < 0.12 || p > 0.13 {
+			t.Errorf("stream %d of 8 has %.3f of the link's rate", s, p)
+		}
+	}
+}
+
+func TestAShortFileOpensFewConnections(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 4 << 20})
+	r.up(2)
+	r.now = 110 * Millisecond
+	r.step(Input{Kind: Progress, Link: 0, Chunk: 0, Bytes: 1000, RTT: 20 * Millisecond})
+	r.step(Input{Kind: Tick})
+	if n := r.core.Streams(1); n > 8 {
+		t.Errorf("%d connections for 4 MiB", n)
+	}
+}
+
+func TestAnUnknownSizeOpensNoMoreConnections(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1})
+	r.up(2)
+	r.now = 250 * Millisecond
+	r.step(Input{Kind: Tick})
+	if n := r.core.Streams(0) + r.core.Streams(1); n != 2 {
+		t.Errorf("%d connections before the size is known", n)
+	}
+	r.step(Input{Kind: Sized, Bytes: 6 << 20})
+	r.step(Input{Kind: Tick})
+	if n := r.core.Streams(1); n < 2 || n > 12 { // half a MiB each
+		t.Errorf("%d connections for 6 MiB", n)
+	}
+}
+
+// Connections that are all at work have the link's rate between them; those that
+// remain when others have nothing to do any more have it to themselves, but grow by
+// no more than a window in a round trip.
+func TestConnectionsGrowByWhatIdleOnesLeave(t *testing.T) {
+	for _, c := range []struct {
+		working int
+		factor  float64
+	}{{8, 1}, {6, 8.0 / 6}, {4, 2}, {1, 2}} {
+		v := &speeds{}
+		o := outlook{speeds: v, active: c.working, full: 1e9, rate: 1}
+		for s := range 8 {
+			v.rate[s] = 1000
+			v.sum += v.rate[s]
+			if s < c.working {
+				o.sum += v.rate[s]
+			}
+		}
+		if got, want := o.speed(0), 1000*c.factor; got < 0.999*want || got > 1.001*want {
+			t.Errorf("%d of 8 at work: %.0f bytes/s, want %.0f", c.working, got, want)
+		}
 	}
 }

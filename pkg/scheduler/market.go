@@ -28,10 +28,11 @@ type linkSet uint32
 
 // market is the candidates, cheapest first, and what is to be carried.
 type market struct {
-	n    int
-	all  [maxCandidates]candidate
-	left float64 // bytes
-	time float64 // seconds until the deadline; 0: there is none
+	n      int
+	all    [maxCandidates]candidate
+	chosen linkSet // those that were chosen last
+	left   float64 // bytes
+	time   float64 // seconds until the deadline; 0: there is none
 	// lastLap is how many seconds before it no link goes to rest any more.
 	lastLap float64
 }
@@ -44,14 +45,29 @@ func (l *link) carries() (rate float64, sure bool) {
 		return l.pace.mean, true
 	case l.est.known > 0:
 		return max(l.est.known, l.est.rate), true
-	case l.terms.Usual > 0:
-		return max(l.terms.Usual, l.est.rate), false
 	}
-	return max(usualRate, l.est.rate), false
+	usual := l.terms.Usual
+	if usual <= 0 {
+		usual = usualRate
+	}
+	// What is usual for a link at rest is not more than was hoped for when it worked,
+	// or two of them would take turns.
+	return min(max(usual, l.est.rate), l.hopes()), false
 }
 
-// market gathers the links that serve.
-func (c *Core) market(m *market) (chosen linkSet) {
+// hopes is what a link may turn out to carry at most, in bytes per second: as long
+// as its rate rises from one look to the next, there is no telling.
+func (l *link) hopes() float64 {
+	if l.pace.windows == 0 || l.est.capacity() > float64(paceGrowth*l.pace.last) {
+		return max(hopedRate, l.est.rate)
+	}
+	return float64(hopedGrowth * l.pace.last)
+}
+
+// market gathers the links that serve, and gives back those of them that are
+// chosen. hopeful takes of those the best that may come, where it is not known yet
+// what they carry.
+func (c *Core) market(m *market, hopeful bool) linkSet {
 	m.left = float64(c.left())
 	if c.cfg.Deadline > 0 {
 		m.lastLap = max(leastLap, float64(lastPart*c.cfg.Deadline.Seconds()))
@@ -64,6 +80,9 @@ func (c *Core) market(m *market) (chosen linkSet) {
 		}
 		k := candidate{id: LinkID(i), room: float64(c.room(LinkID(i))) + float64(l.owed())}
 		k.rate, k.sure = l.carries()
+		if hopeful && !k.sure && l.duty.chosen {
+			k.rate = l.hopes()
+		}
 		switch k.least = k.rate; {
 		case !k.sure:
 			k.least = l.est.rate
@@ -101,10 +120,10 @@ func (c *Core) market(m *market) (chosen linkSet) {
 	}
 	for k := range m.n {
 		if c.links[m.all[k].id].duty.chosen {
-			chosen |= 1 << k
+			m.chosen |= 1 << k
 		}
 	}
-	return chosen
+	return m.chosen
 }
 
 // expects is the link's round trip. To one that has not been measured, the server

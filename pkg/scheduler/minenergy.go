@@ -56,6 +56,11 @@ const (
 	graceful = 0.01
 	// lastResort is what using a backup counts as in mJ: more than any link takes.
 	lastResort = 1e9
+	// hopedRate, in bytes per second, is what a link may carry of which nothing is
+	// known yet: 1 Gbit/s. If its rate has been looked at for a while and does not
+	// rise any more, it may still come to hopedGrowth of that.
+	hopedRate   = 125e6
+	hopedGrowth = 2
 	// usualRate, in bytes per second, stands for what nobody knows: 20 Mbit/s.
 	usualRate = 2.5e6
 	// maxCandidates bounds the links among which is chosen.
@@ -91,7 +96,7 @@ func (m *market) inTime(chosen linkSet) linkSet {
 }
 
 // pick is the set of links that should work, when chosen do, and why the others
-// should not.
+// should not. It may fill the market anew.
 func (c *Core) pick(m *market, chosen linkSet) (linkSet, Reason) {
 	sure := chosen != 0
 	for k := range m.n {
@@ -113,7 +118,13 @@ func (c *Core) pick(m *market, chosen linkSet) (linkSet, Reason) {
 		return m.change(chosen), ReasonDear
 	case c.sized():
 		if chosen == 0 {
-			chosen = m.cheapest(min(m.left, float64(c.cfg.First)))
+			return m.cheapest(min(m.left, float64(c.cfg.First))), ReasonUnmeasured
+		}
+		// Nobody has to wait for a measurement that cannot change anything.
+		*m = market{}
+		chosen = c.market(m, true)
+		if set := m.change(chosen); set != chosen {
+			return set, ReasonDear
 		}
 		return chosen, ReasonUnmeasured
 	}
@@ -165,7 +176,7 @@ func (m *market) change(chosen linkSet) linkSet {
 // choose chooses the links that work, wakes them, and sends the others to rest.
 func (c *Core) choose(out []Action) []Action {
 	var m market
-	before := c.market(&m)
+	before := c.market(&m, false)
 	r := &c.rations
 	r.moved = false
 	r.next = c.now + rationEvery
@@ -179,6 +190,7 @@ func (c *Core) choose(out []Action) []Action {
 	after, why := linkSet(0), NoReason
 	if m.n > 0 {
 		after, why = c.pick(&m, before)
+		before = m.chosen
 	}
 	mean := m.energy(before, m.left) / (m.left * mbitPerByte) // mJ per Mbit
 	for i := range c.links {

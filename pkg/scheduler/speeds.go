@@ -1,9 +1,8 @@
 package scheduler
 
-// Connections of a link that carry many files have their link's rate in unequal
-// parts: TCP shares a bottleneck fairly only in the long run. How much to ask of
-// each, and who is late, goes by what each has brought of late. (With one file,
-// whose connections take from each other as they go, the mean has proved enough.)
+// Connections of a link have its rate in unequal parts: TCP shares a bottleneck
+// fairly only in the long run. How much to ask of each, and who is late, goes by what
+// each has brought of late.
 const (
 	// speedWindow is over how long a connection's rate is measured, but not for
 	// less than speedTrips round trips, and speedWeight is that of the latest one in
@@ -24,12 +23,12 @@ type speeds struct {
 }
 
 // observe measures the connections that have something to do.
-func (s *speeds) observe(now, rtt Time, asked *table, most StreamID) {
+func (s *speeds) observe(now, rtt Time, asked *[MaxStreams]queue, most StreamID) {
 	window := longest(speedWindow, speedTrips, rtt)
 	sum, known := 0.0, 0
 	for i := range most {
 		switch age := now - s.since[i]; {
-		case asked.streams[i].requests == 0 || s.total[i] == 0:
+		case asked[i].requests == 0 || s.total[i] == 0:
 			s.since[i] = 0
 		case s.since[i] == 0:
 			s.since[i], s.bytes[i] = now, s.total[i]
@@ -53,6 +52,14 @@ func (s *speeds) observe(now, rtt Time, asked *table, most StreamID) {
 	}
 }
 
+// restart forgets what a connection brought before a timeout: it starts slowly again.
+func (s *speeds) restart(i StreamID, trip Time) {
+	s.since[i] = 0
+	if least := initialWindow / trip.Seconds(); s.rate[i] > least {
+		s.rate[i] = least
+	}
+}
+
 // of is the rate of a connection, the mean while it is not known.
 func (s *speeds) of(i StreamID) float64 {
 	if r := s.rate[i]; r > 0 {
@@ -63,7 +70,7 @@ func (s *speeds) of(i StreamID) float64 {
 
 // part is the part of the link's rate that a connection has.
 func (l *link) part(i StreamID) float64 {
-	if v := l.speeds; v != nil && v.sum > 0 {
+	if v := &l.speeds; v.sum > 0 {
 		return v.of(i) / v.sum
 	}
 	return 1 / float64(l.streams.most)

@@ -16,36 +16,35 @@ import "math"
 // loses packets too, now and then, and gains nothing from more connections:
 // whether they stay is decided by what they bring.
 const (
-	// longTrip is the round trip from which on a link starts with more than one
-	// connection: one for each tripPerStream of it. The first windows of ten
-	// packets each (RFC 6928) are then 12 Mbit/s, whatever the round trip. It may
-	// be longer than it takes a connection to come up, so before that is known no
-	// more than unmetStreams are asked for.
+	// longTrip is the round trip from which on a link starts with many connections:
+	// one for each tripPerStream of it. The first windows of ten packets each
+	// (RFC 6928) are then 23 Mbit/s, whatever the round trip.
 	longTrip      = 100 * Millisecond
-	tripPerStream = 10 * Millisecond
-	unmetStreams  = 16
-	// leastShare is how many bytes of the object a connection must be worth.
-	leastShare = int64(1) << 20
-	// tunedStreams is the most connections that are chosen for one file.
-	tunedStreams = 32
-	// Where there are many files, each is as good as any other for a connection, so
-	// that more of them cost nothing at the end: these take the place of the figures
-	// above.
-	batchTripPerStream = 5 * Millisecond
-	batchLeastShare    = int64(128) << 10
-	// A link of which nothing has been heard for farTrip, or twice that, has a trip at
-	// least as long, and gets farStreams, or twice as many.
-	farTrip    = 50 * Millisecond
+	tripPerStream = 5 * Millisecond
+	// A link of which nothing has been heard for longTrip has one at least as long, and
+	// gets farStreams for each farStep of it: those that a long trip is worth have to be
+	// there early, and one that is short after all has them for nothing.
+	farStep    = 50 * Millisecond
 	farStreams = 16
+	// leastShare is how many bytes there must be left for each connection: about what
+	// it brings in the first five round trips of its slow start.
+	leastShare = int64(512) << 10
+	// Where there are many files, a connection is good for one as for another, and as long
+	// as their sizes are not known so are the bytes that are left: these take the place of
+	// longTrip, for a link that has not been heard of, and of leastShare.
+	batchLongTrip   = farStep
+	batchLeastShare = int64(128) << 10
 
 	// A trial begins with firstTrial connections. It waits for trialRTTs round
 	// trips, at least trialFloor, until the new ones have left slow start, and
 	// then measures for as long. When the rate has risen by the factor
 	// streamGain they stay, and twice as many are tried.
 	firstTrial = 8
-	trialRTTs  = 6
-	trialFloor = 100 * Millisecond
-	streamGain = 1.25
+	// trialStreams is the most that are tried.
+	trialStreams = 32
+	trialRTTs    = 6
+	trialFloor   = 100 * Millisecond
+	streamGain   = 1.25
 	// streamRest is how long a link that did not gain is left alone, at first; each
 	// time it is twice as long. A connection that has lost its first packet only
 	// now may be fast still.
@@ -54,21 +53,33 @@ const (
 	trialWorth = 2 * Second
 )
 
+// queue is what a connection has been asked for and has not received.
+type queue struct {
+	requests int32
+	pending  int64 // bytes
+}
+
 // streams is how many connections a link has, and what was learnt about it.
 type streams struct {
 	most    StreamID // it may use
-	batch   bool     // they serve many files
 	worked  uint64   // bit s: stream s has brought something
 	refused uint64   // bit s: stream s was not served while others were
+	begun   uint64   // bit s: stream s was asked for something, or opened
 	broken  uint64   // bit s: a request of stream s was cut short, and nothing has come since
+	piped   uint64   // bit s: stream s was asked for something behind something else, and not flushed
 	loss    loss
 	heard   [MaxStreams]Time // when each received its last byte, or was asked for its first
 	// A request before this one was cut short, and none from it on has brought
 	// anything; 0: none was.
 	cut    [MaxStreams]ChunkID
 	inVain [MaxStreams]uint8 // releases in a row for silence, with nothing received
-	// What each connection has brought, in bytes.
-	opened [MaxStreams]int64
+	// What each connection has brought, in bytes, and when it last came back from a
+	// silence after which it had to start anew; 0: it has not.
+	opened  [MaxStreams]int64
+	early   [MaxStreams]Time // when it was opened for requests to come; 0: it was not
+	resumed [MaxStreams]Time
+
+	narrowing narrowing
 
 	trial     bool
 	helped    bool      // more streams have brought more
@@ -92,8 +103,8 @@ func (m countMark) rate(now Time, bytes int64) float64 {
 }
 
 // tune sets how many streams a link has that has requests in flight. left is how
-// many bytes of the object are still to come, over all links.
-func (s *streams) tune(now Time, l *link, left int64) {
+// many bytes are still to come, over all links, of an object or of a batch.
+func (s *streams) tune(now Time, l *link, left int64, batch bool) {
 	base := s.loss.episode.rate(now, l.received)
 	s.loss.watch(now, l)
 	if l.est.nSamples > 0 && !s.trial && !s.helped {
@@ -103,46 +114,34 @@ func (s *streams) tune(now Time, l *link, left int64) {
 	case s.trial:
 		s.judge(now, l)
 	case l.est.nSamples == 0:
-		s.widen(now, l, left)
+		s.widen(now, l, left, batch)
 	case s.loss.random() && now >= s.restUntil && float64(left) > l.est.rate*trialWorth.Seconds():
 		s.try(base)
 	}
 }
 
 // widen gives a link with a long round trip many streams to start with.
-func (s *streams) widen(now Time, l *link, left int64) {
-	trip, most := l.rtt, int64(s.limit())
-	each, share := tripPerStream, leastShare
-	if s.batch {
-		each, share = batchTripPerStream, batchLeastShare
+func (s *streams) widen(now Time, l *link, left int64, batch bool) {
+	most, share, long := int64(0), leastShare, longTrip
+	if batch {
+		share, long = batchLeastShare, batchLongTrip
 	}
-	if trip == 0 && l.received == 0 { // no connection yet: it takes that long at least
-		trip, most = now-l.lastByte, unmetStreams
-		if s.batch {
-			s.most = max(s.most, StreamID(min(farStreams*min(2, int64(trip/farTrip)), left/share)))
-			return
+	switch {
+	case l.rtt == 0 && l.received == 0: // no connection yet: it takes that long at least
+		if trip := now - l.lastByte; trip >= long {
+			most = min(MaxStreams, farStreams*int64(trip/farStep))
 		}
+	case l.rtt >= longTrip:
+		most = min(MaxStreams, int64(l.rtt/tripPerStream))
 	}
-	if trip < longTrip {
-		return
-	}
-	most = min(most, int64(trip/each), left/share)
-	s.most = max(s.most, StreamID(most))
-}
-
-// limit is the most connections that are chosen.
-func (s *streams) limit() StreamID {
-	if s.batch {
-		return MaxStreams
-	}
-	return tunedStreams
+	s.most = max(s.most, StreamID(min(most, left/share)))
 }
 
 // fold leaves no more streams than there is room for their first windows in what
 // the link carries in a round trip: more brought nothing.
 func (s *streams) fold(l *link) {
 	room := l.est.capacity() * l.rtt.Seconds() / initialWindow
-	s.most = min(s.most, max(1, StreamID(min(float64(s.limit()), room+1))))
+	s.most = min(s.most, max(1, StreamID(min(MaxStreams, room+1))))
 }
 
 // longest is so many round trips, but not less than floor.
@@ -152,11 +151,11 @@ func longest(floor Time, trips float64, rtt Time) Time {
 
 // try begins a trial with more streams.
 func (s *streams) try(base float64) {
-	if s.most >= s.limit() {
+	if s.most >= trialStreams {
 		return
 	}
 	s.trial, s.before, s.base = true, s.most, base
-	s.most = min(s.limit(), max(firstTrial, 2*s.most))
+	s.most = min(trialStreams, max(firstTrial, 2*s.most))
 	s.settled = 0
 }
 
@@ -185,9 +184,18 @@ func (s *streams) judge(now Time, l *link) {
 	}
 }
 
-// hear notes that a stream has received so many bytes.
-func (s *streams) hear(ch *chunk, bytes int64, now Time) {
+// leastTimeout is by how much a sender's retransmission timeout exceeds the trip, at
+// least, on Linux.
+const leastTimeout = 200 * Millisecond
+
+// hear notes that a stream has received so many bytes, the next of which should have
+// come at at, and says whether its connection starts anew after a timeout.
+func (s *streams) hear(ch *chunk, bytes int64, now, at, trip Time) (anew bool) {
 	s.opened[ch.stream] += bytes
+	s.early[ch.stream] = 0
+	if anew = now-at > trip+leastTimeout; anew {
+		s.resumed[ch.stream] = now
+	}
 	s.heard[ch.stream] = now
 	s.worked |= 1 << ch.stream
 	s.broken &^= 1 << ch.stream
@@ -195,11 +203,31 @@ func (s *streams) hear(ch *chunk, bytes int64, now Time) {
 	if ch.id >= s.cut[ch.stream] {
 		s.cut[ch.stream] = 0
 	}
+	return anew
+}
+
+// lose notes that a connection has been cut short: requests from next on open another.
+func (s *streams) lose(id StreamID, next ChunkID) {
+	s.cut[id], s.opened[id], s.resumed[id], s.early[id] = next, 0, 0, 0
+}
+
+// window is how many bytes a connection brings in a round trip of so many seconds, at
+// least. After a timeout it starts anew, with a single packet, and twice as many in
+// each round trip (RFC 5681, 3.1).
+func (s *streams) window(id StreamID, now Time, trip float64) int64 {
+	most := max(initialWindow, s.opened[id])
+	if at := s.resumed[id]; at > 0 && trip > 0 {
+		rounds := min(20, (now-at).Seconds()/trip)
+		most = min(most, 2*segment<<int(rounds))
+	}
+	return most
 }
 
 // trips is how many round trips a request takes to its first byte.
 func (s *streams) trips(id StreamID) Time {
 	switch {
+	case s.early[id] > 0:
+		return 1
 	case s.cut[id] > 0:
 		return reconnectRTTs
 	case s.worked&(1<<id) == 0:
@@ -215,7 +243,7 @@ func (s *streams) served(id StreamID) bool { return s.refused&(1<<id) == 0 }
 
 // flowing says whether a stream other than id has received something of late.
 func (s *streams) flowing(id StreamID, now Time) bool {
-	for o := range s.most {
+	for o := range StreamID(MaxStreams) { // more than now may have been used
 		if o != id && s.worked&(1<<o) != 0 && now-s.heard[o] < silentFloor {
 			return true
 		}
@@ -231,26 +259,13 @@ func (c *Core) needless(ch *chunk) bool {
 	return ch.got == 0 && s.worked&(1<<ch.stream) == 0 && s.flowing(ch.stream, c.now)
 }
 
-// busy says whether a stream has a request in flight.
-func (c *Core) busy(id LinkID, stream StreamID) bool {
-	if c.batch != nil {
-		return c.batch.tables[id].streams[stream].requests > 0
-	}
-	for i := range c.chunks {
-		if ch := &c.chunks[i]; ch.link == id && ch.stream == stream {
-			return true
-		}
-	}
-	return false
-}
-
-// anyOverdue says whether a stream of a batch's link may have been silent for too
-// long: a look at the streams is cheaper than one at all requests.
+// anyOverdue says whether a stream of a link may have been silent for too long: a
+// look at the streams is cheaper than one at all requests.
 func (c *Core) anyOverdue(id LinkID) bool {
 	l := &c.links[id]
 	least := l.patient(min(silentAgain, silentConnect), 0)
-	for i := range c.batch.tables[id].streams {
-		if c.batch.tables[id].streams[i].requests > 0 && c.now-l.streams.heard[i] > least {
+	for i := range l.queues {
+		if l.queues[i].requests > 0 && c.now-l.streams.heard[i] > least {
 			return true
 		}
 	}
@@ -262,7 +277,7 @@ func (c *Core) anyOverdue(id LinkID) bool {
 func (c *Core) prune(id LinkID, out []Action) []Action {
 	l := &c.links[id]
 	s := &l.streams
-	if s.most == 1 || c.batch != nil && !c.anyOverdue(id) {
+	if !c.anyOverdue(id) {
 		return out
 	}
 	inVain := uint64(0) // bit s: stream s has waited for nothing
@@ -284,7 +299,7 @@ func (c *Core) prune(id LinkID, out []Action) []Action {
 		out = c.end(i, append(out, cancel(ch)))
 		i--
 	}
-	for stream := range s.most {
+	for stream := range StreamID(MaxStreams) {
 		if inVain&(1<<stream) != 0 && s.inVain[stream] < math.MaxUint8 {
 			s.inVain[stream]++
 		}

@@ -21,8 +21,7 @@ const (
 	initialWindow = 10 * 1448
 	// forever is more seconds than any request takes.
 	forever = 1e9
-	// helpTries is of how many connections an idle one looks at what they have to do,
-	// where there are many files.
+	// helpTries is of how many connections an idle one looks at what they have to do.
 	helpTries = 4
 	// speedGrowth, idleTimeout in seconds: see speed and window.
 	speedGrowth = 2
@@ -31,6 +30,9 @@ const (
 	// connections are lost to takeovers than to one file's end.
 	batchWorth = 1
 	ownWorth   = 2
+	// answerTrips is after how many round trips of another link a request that has not
+	// been answered is taken for late: twice what a handshake and an answer take there.
+	answerTrips = 2 * connectRTTs
 	// noStream names no stream.
 	noStream StreamID = -1
 )
@@ -44,9 +46,10 @@ type outlook struct {
 	streams *streams
 	last    [MaxStreams]*chunk
 	now     Time
-	full    float64             // of a batch: bytes per second that the link can carry
-	speeds  *speeds             // of a batch: how the rate is shared
+	full    float64             // bytes per second that each of them could carry
+	speeds  *speeds             // how the rate is shared
 	sum     float64             // of the speeds of the streams at work
+	late    uint64              // bit s: stream s has been silent for longer than it should
 	passed  uint64              // bit s: nothing could be done for stream s
 	owed    [MaxStreams]int64   // bytes
 	wait    [MaxStreams]float64 // seconds until the first of them
@@ -56,7 +59,7 @@ type outlook struct {
 // as fast as the others.
 func (c *Core) look(id LinkID, o *outlook) {
 	l := &c.links[id]
-	*o = outlook{trip: l.trip().Seconds(), streams: &l.streams, now: c.now, speeds: l.speeds}
+	*o = outlook{trip: l.trip().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
 	for i := range c.chunks {
 		ch := &c.chunks[i]
 		if ch.link != id || ch.copy {
@@ -64,40 +67,44 @@ func (c *Core) look(id LinkID, o *outlook) {
 		}
 		if o.last[ch.stream] == nil {
 			o.active++
-			if o.speeds != nil {
-				o.sum += o.speeds.of(ch.stream)
-			}
+			o.sum += o.speeds.of(ch.stream)
 			o.wait[ch.stream] = c.due(ch)
+			if c.late(ch) {
+				o.late |= 1 << ch.stream
+			}
 		}
 		o.last[ch.stream] = ch
 		o.owed[ch.stream] += ch.left() - ch.over
 	}
 	o.rate = (View{c}).RateOrMean(id) / float64(max(1, o.active))
-	if c.batch != nil {
+	if o.full = o.rate; l.streams.most > 1 { // an only one has had all of it
 		o.full = max(o.rate, l.est.capacity()/float64(max(1, o.active)))
 	}
 }
 
-// speed is what a stream carries, or would carry, in bytes per second. Of a batch's
-// few connections that are still at work at its end each may grow beyond what it had
-// while they were many, but hardly by more than its window does in a round trip.
+// speed is what a stream carries, or would carry, in bytes per second. The few
+// connections that are still at work at the end grow by what the idle ones leave, but
+// hardly by more than their window does in a round trip; what the link has carried of late
+// was carried by those that are idle, too.
 func (o *outlook) speed(s StreamID) float64 {
-	if o.speeds == nil || o.sum <= 0 || o.active == 0 {
+	if o.sum <= 0 || o.active == 0 {
 		return o.rate
 	}
 	own := o.speeds.of(s)
 	part := own / (o.sum / float64(o.active))
-	return min(o.full*part, max(speedGrowth*own, o.rate*part))
+	grown := own * max(1, min(speedGrowth, o.speeds.sum/o.sum))
+	share := o.rate * float64(o.active) * own / max(o.sum, o.speeds.sum)
+	return min(o.full*part, max(grown, share))
 }
 
 // window is how many bytes a stream's connection brings in a round trip, at least. It
 // is lost when the connection has been idle for a retransmission timeout (RFC 5681,
 // 4.1; the timeout of RFC 6298 is at least 0.2 s longer than the trip on Linux).
 func (o *outlook) window(s StreamID) int64 {
-	if o.speeds != nil && o.last[s] == nil && (o.now-o.streams.heard[s]).Seconds() > o.trip+idleTimeout {
+	if o.last[s] == nil && (o.now-o.streams.heard[s]).Seconds() > o.trip+idleTimeout {
 		return initialWindow
 	}
-	return max(initialWindow, o.streams.opened[s])
+	return o.streams.window(s, o.now, o.trip)
 }
 
 // end is in how many seconds a stream will be done.
@@ -107,12 +114,17 @@ func (o *outlook) end(s StreamID) float64 { return o.wait[s] + o.lasts(s, o.owed
 // while its connection starts slowly each round trip brings twice what the one
 // before did (RFC 5681, 3.1).
 func (o *outlook) lasts(s StreamID, bytes int64) float64 {
+	rounds := o.trip * float64(bits.Len64(uint64(bytes/o.window(s))))
 	rate := o.speed(s)
-	if rate <= 0 {
-		return forever
+	if rate <= 0 { // slow start is all that is known of it
+		return rounds
 	}
-	rounds := bits.Len64(uint64(bytes / o.window(s)))
-	return min(forever, max(float64(bytes)/rate, o.trip*float64(rounds)))
+	return min(forever, max(float64(bytes)/rate, rounds))
+}
+
+// mean is the rate at which a stream would receive so many bytes by the end of them.
+func (o *outlook) mean(s StreamID, bytes int64) float64 {
+	return float64(bytes) / max(o.trip, o.lasts(s, bytes))
 }
 
 // latest is the stream, other than one, that will be done last, and when;
@@ -120,7 +132,7 @@ func (o *outlook) lasts(s StreamID, bytes int64) float64 {
 func (o *outlook) latest(except StreamID) (StreamID, float64) {
 	best, end := noStream, -1.0
 	for s := range StreamID(MaxStreams) {
-		if o.last[s] == nil || s == except || o.passed&(1<<s) != 0 || o.speeds != nil && o.last[s].twin != NoChunk {
+		if o.last[s] == nil || s == except || o.passed&(1<<s) != 0 || o.last[s].twin != NoChunk {
 			continue
 		}
 		if e := o.end(s); e > end {
@@ -141,24 +153,37 @@ func (l *link) trip() Time {
 // due is in how many seconds the next byte of ch, the first of its stream's
 // requests, is to be expected. What is late is expected to be as late again.
 func (c *Core) due(ch *chunk) float64 {
-	l := &c.links[ch.link]
-	trip := l.trip()
-	at := l.streams.heard[ch.stream]
-	if ch.got == 0 {
-		at = max(at, ch.issued+l.streams.trips(ch.stream)*trip)
-	}
+	at := c.links[ch.link].expected(ch)
 	if c.now < at {
 		return (at - c.now).Seconds()
 	}
 	return max(0, (c.now - at - rateWindow/2).Seconds()) // bytes are told of now and then
 }
 
+// late says whether the first byte of ch, the first of its stream's requests, should
+// have come, or the next one followed.
+func (c *Core) late(ch *chunk) bool {
+	l := &c.links[ch.link]
+	return c.now > l.expected(ch)+l.trip()+rateWindow/2
+}
+
+// expected is when the next byte of ch, the first of its stream's requests, should
+// come, or should have come.
+func (l *link) expected(ch *chunk) Time {
+	at := l.streams.heard[ch.stream]
+	if ch.got == 0 {
+		trips := l.streams.trips(ch.stream)
+		if ch.id < l.streams.cut[ch.stream] { // its connection is the one before
+			trips = 1
+		}
+		at = max(at, max(ch.issued, l.streams.ready(ch.stream, l.trip()))+trips*l.trip())
+	}
+	return at
+}
+
 // trips is how many round trips it takes an idle link to its first byte.
 func (c *Core) trips(l *link) Time {
 	fewest := l.streams.trips(0)
-	if c.batch == nil {
-		return fewest
-	}
 	for s := range l.streams.most {
 		if l.streams.served(s) {
 			fewest = min(fewest, l.streams.trips(s))
@@ -180,11 +205,7 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 	if link != NoLink && link != thief {
 		c.look(link, &other)
 	}
-	tries := 1
-	if c.batch != nil {
-		tries = helpTries
-	}
-	for before, try := len(out), 0; try < tries && len(out) == before; try++ {
+	for before, try := len(out), 0; try < helpTries && len(out) == before; try++ {
 		victim, end := own.latest(stream)
 		from := &own
 		if s, e := other.latest(noStream); e > end {
@@ -213,7 +234,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 		return out // whom nothing has answered since cannot do better
 	}
 	room := c.room(thief)
-	if c.batch != nil && from.wait[victim] > from.trip && c.copyRest(thief, stream, own, ch, end, room) {
+	if c.batch != nil && from.late&(1<<victim) != 0 && c.copyRest(thief, stream, own, ch, end, room) {
 		return c.hedge(thief, stream, ch, out) // it is silent, but may speak again
 	}
 	if ch.guess && c.worthMoving(l, own, stream, from, victim, end) && ch.left() <= room {
@@ -225,7 +246,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 		}
 		return c.takeOver(thief, stream, ch, x, out)
 	}
-	if c.batch != nil && from == own && own.wait[victim] == 0 {
+	if from == own && own.wait[victim] == 0 {
 		return out // they have the link's rate between them
 	}
 	if c.copyRest(thief, stream, own, ch, end, room) {
@@ -267,9 +288,17 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	if thief.robbed > 0 || thief.est.rate <= 0 && thief.est.measured() {
 		return 0 // it does not answer itself
 	}
+	rest := float64(from.owed[victim])
 	rs, rv := own.speed(stream), from.speed(victim)
-	if rs <= 0 || rv <= 0 {
-		return 0 // nobody has shown anything yet
+	if rs <= 0 || rv <= 0 { // nobody has shown anything yet
+		ch := from.last[victim]
+		if !c.unheard(thief, ch) || ch.left() <= c.cfg.most() || c.now < ch.issued+answerTrips*thief.rtt {
+			return 0 // what is small is fetched twice instead, and at once
+		}
+		// It keeps a little, and with it its connection: it may be the faster one.
+		rs, rv = own.mean(stream, ch.left()), from.mean(victim, ch.left())
+		x := balanced(rest, rs, rv, own.delay(thief, stream)-from.wait[victim])
+		return int64(min(x, rest-float64(c.cfg.minRequest())))
 	}
 	worth := worthRTTs * own.trip
 	if c.batch != nil {
@@ -279,7 +308,6 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 		}
 	}
 	delay := own.delay(thief, stream)
-	rest := float64(from.owed[victim])
 	x := balanced(rest, rs, rv, delay-from.wait[victim])
 	if x >= float64(c.cfg.minRequest()) && end-(delay+own.lasts(stream, int64(x))) >= worth {
 		return int64(x)
@@ -291,10 +319,21 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	return 0
 }
 
+// unheard says whether ch has not been answered, over a link of which nothing has been
+// heard, and thief has, though it has shown no rate: all of a small file may have been
+// asked of a link that needs seconds for its first byte.
+func (c *Core) unheard(thief *link, ch *chunk) bool {
+	return c.batch == nil && thief.rtt > 0 && thief.robbed == 0 && ch.got == 0 && c.links[ch.link].received == 0
+}
+
 // delay is in how many seconds the first byte of another request on a stream
 // would come: what it still has to receive delays it, but not below a round trip.
 func (o *outlook) delay(l *link, stream StreamID) float64 {
-	return max(o.trip*float64(l.streams.trips(stream)), o.wait[stream]+float64(o.owed[stream])/o.speed(stream))
+	trips := o.trip * float64(l.streams.trips(stream))
+	if o.owed[stream] == 0 { // at no rate, either
+		return max(trips, o.wait[stream])
+	}
+	return max(trips, o.wait[stream]+float64(o.owed[stream])/o.speed(stream))
 }
 
 // soonest is in how many seconds a stream would have so many bytes more.
@@ -325,7 +364,7 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 	if l.est.nMarks == 0 && ch.link != thief {
 		l.robbed++
 	}
-	l.streams.cut[ch.stream], l.streams.opened[ch.stream] = c.nextID, 0
+	l.streams.lose(ch.stream, c.nextID)
 	from := *ch
 	ch.rng.End = stolen.Off
 	if ch.left() == 0 { // do not wait for the end of what is complete

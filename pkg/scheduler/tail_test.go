@@ -1,6 +1,9 @@
 package scheduler
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // idleRig has two links at 1 MB/s each, of which link 1 was asked for the last
 // bytes of the object and link 0 for nothing more.
@@ -114,5 +117,20 @@ func TestASlowLinkIsLeftIdle(t *testing.T) {
 	end := v.together()
 	if a, b := v.brings(0, end), v.brings(1, end); b < 16<<10 || int64(a+b+0.5) != 10<<20 {
 		t.Errorf("the links bring %.0f and %.0f bytes by %.3f s", a, b, end)
+	}
+}
+
+// What a link has carried of late was carried by all its connections: the few that are
+// still at work have but their part of it, and what they grow by.
+func TestTheLastConnectionsDoNotCarryAllOfIt(t *testing.T) {
+	v := speeds{mean: 1e5, sum: 60e5}
+	for i := range v.rate[:60] {
+		v.rate[i] = 1e5
+	}
+	for active, want := range map[int]float64{60: 1e5, 40: 1.5e5, 4: 2e5} {
+		o := outlook{speeds: &v, active: active, sum: float64(active) * 1e5, rate: 60e5 / float64(active), full: 60e5 / float64(active)}
+		if got := o.speed(3); math.Abs(got-want) > 1 {
+			t.Errorf("%d at work: %v bytes per second, want %v", active, got, want)
+		}
 	}
 }

@@ -144,6 +144,14 @@ const (
 	Rest
 	// Wake: Link may get work again; Why says why.
 	Wake
+	// Open: make Link's connection Stream, on which there is no request; one may
+	// follow, at any time or never. It counts as none, and that it fails is nobody's
+	// failure: nothing is reported of it. Who knows that the server answers requests side
+	// by side need not make it.
+	Open
+	// Flush: nothing follows for now on Link's connection Stream behind what it has in
+	// flight; the server should be made to send all of that.
+	Flush
 )
 
 // Action is one thing that the scheduler asks for.

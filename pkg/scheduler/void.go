@@ -51,6 +51,7 @@ func (c *Core) void(r Range, out []Action) []Action {
 				continue
 			}
 			if twin.rng.Off+twin.got < gone.Off {
+				c.copied -= twin.rng.End - gone.Off
 				twin.rng.End = gone.Off
 				out = append(out, Action{Kind: Shrink, Link: twin.link, Chunk: twin.id, Range: twin.rng})
 			}
@@ -105,6 +106,7 @@ func (c *Core) voidWon(i, j int, end int64, out []Action) []Action {
 	w.assigned += end - won.rng.Off
 	c.batch.received += max(0, end-ch.rng.Off-ch.got)
 	c.batch.stock.settle(ch.slot, ch.left(), 0)
+	c.copied -= won.rng.End - end
 	ch.rng.End, ch.got, ch.twin = won.rng.Off, won.rng.Off-ch.rng.Off, NoChunk
 	won.rng.End, won.got, won.twin = end, end-won.rng.Off, NoChunk
 	out = c.end(j, out) // it stands behind

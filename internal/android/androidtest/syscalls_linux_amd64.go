@@ -9,11 +9,17 @@ type call struct {
 }
 
 // appCalls is the list of what Android's filter lets apps call on x86_64; for
-// anything else the process gets SIGSYS. It follows what genseccomp.py makes of
-// files of AOSP's bionic/libc: SYSCALLS.TXT less SECCOMP_BLOCKLIST_{COMMON,APP}.TXT
-// plus SECCOMP_ALLOWLIST_{COMMON,APP}.TXT. Not every release's files could be read:
-// that of Android 8 is a later one's, less what bionic/docs/status.md says came
-// afterwards, and a few levels are from memory.
+// anything else the process gets SIGSYS. It was compared with these files of AOSP's
+// bionic/libc, and where they leave a choice it is the stricter one:
+//
+//   - 8: seccomp/x86_64_policy.cpp at 1f90e435, less the 24 calls that need root
+//     anyway (mount, setuid, ...), which apps may call there;
+//   - 9: seccomp/x86_64_app_policy.cpp at 6df2dc16, the list as generated, less
+//     setregid;
+//   - 10: SECCOMP_WHITELIST_COMMON.TXT, in a fork of Android 10;
+//   - 11 to 15: SECCOMP_{WHITE,ALLOW}LIST_{COMMON,APP}.TXT and SYSCALLS.TXT less
+//     SECCOMP_BLOCKLIST_APP.TXT, in forks of 11, 13 and later. The files say that a
+//     call is allowed; of which level each is follows from bionic/docs/status.md.
 func appCalls() []call {
 	return []call{
 		// Android 8
@@ -210,38 +216,39 @@ func appCalls() []call {
 		{unix.SYS_WAITID, 26},
 		{unix.SYS_WRITE, 26},
 		{unix.SYS_WRITEV, 26},
-		// API level 28
-		{unix.SYS_GETDENTS, 28},
-		{unix.SYS_OPEN, 28},
-		{unix.SYS_READLINK, 28},
-		{unix.SYS_STAT, 28},
+		// Android 9
+		{unix.SYS_COPY_FILE_RANGE, 28},
+		{unix.SYS_EXECVEAT, 28},
+		{unix.SYS_IO_CANCEL, 28},
+		{unix.SYS_IO_DESTROY, 28},
+		{unix.SYS_IO_GETEVENTS, 28},
+		{unix.SYS_IO_SETUP, 28},
+		{unix.SYS_IO_SUBMIT, 28},
+		{unix.SYS_MEMFD_CREATE, 28},
+		{unix.SYS_MLOCK2, 28},
+		{unix.SYS_PREADV2, 28},
+		{unix.SYS_PWRITEV2, 28},
+		{unix.SYS_RENAMEAT2, 28},
+		{unix.SYS_SCHED_GETATTR, 28},
+		{unix.SYS_SCHED_SETATTR, 28},
+		// Android 10
+		{unix.SYS_GETDENTS, 29},
+		{unix.SYS_MEMBARRIER, 29},
+		{unix.SYS_OPEN, 29},
+		{unix.SYS_READLINK, 29},
 		// API level 30
-		{unix.SYS_EXECVEAT, 30},
-		{unix.SYS_IO_CANCEL, 30},
-		{unix.SYS_IO_DESTROY, 30},
-		{unix.SYS_IO_GETEVENTS, 30},
-		{unix.SYS_IO_SETUP, 30},
-		{unix.SYS_IO_SUBMIT, 30},
-		{unix.SYS_MEMBARRIER, 30},
-		{unix.SYS_MEMFD_CREATE, 30},
-		{unix.SYS_MLOCK2, 30},
-		{unix.SYS_RENAMEAT2, 30},
-		{unix.SYS_SCHED_GETATTR, 30},
-		{unix.SYS_SCHED_SETATTR, 30},
+		{unix.SYS_PIDFD_OPEN, 30},
 		{unix.SYS_STATX, 30},
-		{unix.SYS_USERFAULTFD, 30},
 		// API level 31
 		{unix.SYS_PIDFD_GETFD, 31},
-		{unix.SYS_PIDFD_OPEN, 31},
 		{unix.SYS_PIDFD_SEND_SIGNAL, 31},
 		{unix.SYS_PROCESS_MADVISE, 31},
 		// API level 33
 		{unix.SYS_BPF, 33},
-		{unix.SYS_PREADV2, 33},
-		{unix.SYS_PWRITEV2, 33},
+		{unix.SYS_STAT, 33},
+		{unix.SYS_USERFAULTFD, 33},
 		// API level 34
 		{unix.SYS_CLOSE_RANGE, 34},
-		{unix.SYS_COPY_FILE_RANGE, 34},
 		// API level 35
 		{unix.SYS_EPOLL_PWAIT2, 35},
 		{unix.SYS_MSEAL, 35},

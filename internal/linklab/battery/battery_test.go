@@ -3,6 +3,7 @@ package battery
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mlget/mlget/internal/energy"
+	"github.com/mlget/mlget/internal/stats"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -245,7 +247,7 @@ func TestNoiseRepeats(t *testing.T) {
 		t.Error("the noise does not hang on the seed")
 	}
 	base := 0.7 + 1.9e-3
-	if mean, sigma := energy.Median(a), energy.Sigma(a); math.Abs(mean/base-1) > 0.01 || sigma < 0.02*base || sigma > 0.04*base {
+	if mean, sigma := stats.Median(a), stats.Sigma(a); math.Abs(mean/base-1) > 0.01 || sigma < 0.02*base || sigma > 0.04*base {
 		t.Errorf("%g ± %g W", mean, sigma)
 	}
 }
@@ -267,5 +269,60 @@ func TestConfig(t *testing.T) {
 	}
 	if _, err := Start(Config{}, filepath.Join(t.TempDir(), "none\x00"), nil); err == nil {
 		t.Error("a directory that cannot be made was made")
+	}
+}
+
+// lateMeter plays a busy machine: some looks come late, and so do the packets,
+// several at once.
+type lateMeter struct {
+	begun time.Time
+	rng   *rand.Rand
+}
+
+const lump = 70 * time.Millisecond
+
+func (m *lateMeter) Spent() (time.Duration, float64) {
+	if m.rng.IntN(3) == 0 {
+		time.Sleep(time.Duration(m.rng.IntN(int(90 * time.Millisecond))))
+	}
+	at := time.Since(m.begun)
+	return at, 3 * at.Truncate(lump).Seconds() // 3 W
+}
+
+// TestLateLooks: looks that come late make readings uneven, not wrong: what the
+// files have shown adds up to what was drawn.
+func TestLateLooks(t *testing.T) {
+	for seed := range uint64(5) {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			m := &lateMeter{begun: time.Now(), rng: rand.New(rand.NewPCG(seed, 1))}
+			b, err := Start(Config{Every: 100 * time.Millisecond}, dir, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := openReader(t, dir)
+			time.Sleep(time.Second)
+			const seconds = 30
+			shown, most := 0.0, 0.0
+			for range seconds * 1000 {
+				time.Sleep(time.Millisecond)
+				w := r.watts() - DefaultBaseWatts
+				most = max(most, w)
+				shown += w * 1e-3
+			}
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if joules, late := b.Shown(); math.Abs(joules-shown-3) > 1 || late < 100*time.Millisecond || late > 190*time.Millisecond {
+				t.Errorf("seed %d: it says that it has shown %.2f J, for %v at most; they were %.2f", seed, joules, late, shown)
+			}
+			if want := 3.0 * seconds; math.Abs(shown/want-1) > 0.03 {
+				t.Errorf("seed %d: %.2f J were shown, %.2f drawn", seed, shown, want)
+			}
+			// An interval, of 100 ms at least, has at most a lump more than its own.
+			if limit := 3.0 * (1 + lump.Seconds()/0.1); most > limit+0.1 {
+				t.Errorf("seed %d: up to %.2f W were shown, of %.2f", seed, most, limit)
+			}
+		})
 	}
 }

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +15,7 @@ import (
 	"github.com/mlget/mlget/internal/dataset"
 	"github.com/mlget/mlget/internal/linklab"
 	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/internal/results"
 )
 
 const help = `Run download tools over the same emulated links in random order, and print a
@@ -65,20 +64,14 @@ func Command(args []string) *cobra.Command {
 		Long:  help,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.runs == 0 && cmd.Flags().Changed("runs") {
+				return errors.New("--runs 0: must be within 1..1000") // 0 is what nobody said
+			}
 			c, err := f.config()
 			if err != nil {
 				return err
 			}
-			done, status, err := linklab.Elevate(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
-			if done && err == nil {
-				err = &linklab.StatusError{Status: status}
-			}
-			if done || err != nil {
-				return err
-			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-			defer stop()
-			return run(ctx, cmd, c, f)
+			return linklab.AsRoot(cmd, args, func(ctx context.Context) error { return run(ctx, cmd, c, f) })
 		},
 	}
 	cmd.Flags().BoolVar(&f.energy, "energy", false, "compare what the tools cost in energy")
@@ -205,7 +198,7 @@ func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error)
 	c.Tools = usable
 	server := linklab.ServerNginx
 	h := c.header(inv, f)
-	if nginx := find("nginx"); nginx != "" {
+	if nginx := linklab.Find("nginx"); nginx != "" {
 		h.Server = version(ctx, "nginx", nginx)
 	} else {
 		server, h.Server = linklab.ServerBuiltin, "linklab's own"
@@ -219,11 +212,11 @@ func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error)
 	if path == "" {
 		path = "bench-" + time.Now().Format("20060102-150405") + ".jsonl"
 	}
-	j, results, err := openJournal(path, h)
+	journal, err := results.Open[Header, Result](path, h)
 	if err != nil {
 		return err
 	}
-	s := &Session{cfg: c, runner: r, journal: j, out: cmd.ErrOrStderr(), results: results}
+	s := &Session{cfg: c, runner: r, journal: journal, out: cmd.ErrOrStderr()}
 	defer func() { err = errors.Join(err, s.finish()) }()
 	for _, n := range h.Notes {
 		cmd.PrintErrln(n)
@@ -238,7 +231,7 @@ func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error)
 		}
 		return &linklab.HintError{Err: err, Hint: "what is done is kept: the same command with --resume " + path + " goes on"}
 	}
-	return writeReport(h, s.results, cmd.OutOrStdout(), f.out)
+	return writeReport(h, journal.Results, cmd.OutOrStdout(), f.out)
 }
 
 // header describes what will be run.

@@ -88,7 +88,7 @@ func takeInventory(ctx context.Context, tools []Tool) (inventory, []Tool, error)
 	for _, t := range tools {
 		p := t.program()
 		if _, asked := v.paths[p]; !asked {
-			v.paths[p] = find(p)
+			v.paths[p] = linklab.Find(p)
 			if v.paths[p] != "" {
 				v.versions = append(v.versions, version(ctx, p, v.paths[p]))
 				texts[p] = flagsOf(ctx, p, v.paths[p])
@@ -131,7 +131,7 @@ func (v inventory) missing(t Tool, help string) string {
 		if !strings.Contains(help, "--mptcp") {
 			return "this curl has no --mptcp (it came with 8.9)"
 		}
-		if find("ip") == "" {
+		if linklab.Find("ip") == "" {
 			return "iproute2, which sets MPTCP up, is not installed"
 		}
 	}
@@ -150,25 +150,6 @@ func choices(help, flag string) []string {
 		return strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' || c == '\n' })
 	}
 	return nil
-}
-
-// find looks for a program beside this one, then in $PATH, then where
-// distributions put what only root may run; empty if it is nowhere.
-func find(program string) string {
-	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), program)
-		if path, err := exec.LookPath(beside); err == nil {
-			return path
-		}
-	}
-	for _, name := range []string{program, "/usr/sbin/" + program, "/sbin/" + program} {
-		if path, err := exec.LookPath(name); err == nil {
-			if abs, err := filepath.Abs(path); err == nil {
-				return abs
-			}
-		}
-	}
-	return ""
 }
 
 // askTime bounds how long a program may think about its version.

@@ -33,7 +33,7 @@ func clientAddress(lab *linklab.Lab, name string) (address string, err error) {
 // setUpMPTCP lets connections over the first link take all others too, as a
 // user would with iproute2.
 func setUpMPTCP(ctx context.Context, lab *linklab.Lab) error {
-	ip := find("ip")
+	ip := linklab.Find("ip")
 	limits := []string{"mptcp", "limits", "set", "subflows", "8", "add_addr_accepted", "8"}
 	server := lab.Command(ctx, ip, limits...)
 	if err := lab.InServer(server.Cmd.Run); err != nil {

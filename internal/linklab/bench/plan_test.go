@@ -156,3 +156,13 @@ func TestFlags(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// No runs at all are not the same as nothing said of them, which is all of them.
+func TestNoRuns(t *testing.T) {
+	cmd := Command(nil)
+	cmd.SetArgs([]string{"--runs", "0"})
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), "--runs 0") {
+		t.Error(err)
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mlget/mlget/internal/stats"
 )
 
 // Report is the results as Markdown.
@@ -78,7 +80,7 @@ func (w *writer) intro(h Header, results []Result) {
 		loads = append(loads, r.Load)
 	}
 	if len(loads) > 0 {
-		w.line("- Load average before each run, this benchmark's own share included: median %.2f, highest %.2f.", Median(loads), Largest(loads))
+		w.line("- Load average before each run, this benchmark's own share included: median %.2f, highest %.2f.", stats.Median(loads), stats.Peak(loads))
 	}
 	if n := h.missing(results); n > 0 {
 		w.line("- **%d runs of the plan are missing: it was interrupted.**", n)
@@ -150,18 +152,8 @@ func (w *writer) scenario(h Header, name string, t Transport, results []Result) 
 	if len(groups) == 0 {
 		return
 	}
-	title := filepath.Base(name)
-	if t != Clear {
-		title += ", over TLS"
-	}
-	w.line("")
-	w.line("## %s", title)
-	w.line("")
-	var bounds []float64
-	for _, r := range results {
-		bounds = append(bounds, r.Bound)
-	}
-	w.line("Fluid bound %s s.", span(bounds))
+	w.heading("## "+filepath.Base(name), t)
+	w.line("Fluid bound %s s.", span(column(results, boundOf)))
 	names := []string{"tool", "seconds", "σ", "of bound", "Link Δ", "worst", "waste %", "CPU s", "RSS MB", "start ms", "runs"}
 	many := h.Rounds >= 2*groupSize
 	if many {
@@ -179,6 +171,18 @@ func (w *writer) scenario(h Header, name string, t Transport, results []Result) 
 	w.ratios(groups)
 	w.own(groups)
 }
+
+// heading writes the heading of what was measured over one transport.
+func (w *writer) heading(title string, t Transport) {
+	if t != Clear {
+		title += ", over TLS"
+	}
+	w.line("")
+	w.line("%s", title)
+	w.line("")
+}
+
+func boundOf(r Result) float64 { return r.Bound }
 
 // timeOf is a run's time, infinite if it failed.
 func timeOf(r Result) float64 {
@@ -221,15 +225,15 @@ func row(runs []Result) []string {
 	deltas := known(ok, func(r Result) *float64 { return r.LinkDelta })
 	return []string{
 		runs[0].Tool,
-		num(Median(column(runs, timeOf)), 2),
-		num(StdDev(column(ok, timeOf)), 2),
-		num(Median(column(runs, efficiencyOf)), 3),
-		num(Median(deltas), 3),
-		num(Largest(deltas), 3),
-		num(Median(known(ok, func(r Result) *float64 { return r.Waste })), 2),
-		num(Median(column(ok, func(r Result) float64 { return r.CPU })), 2),
-		num(Median(column(ok, func(r Result) float64 { return float64(r.PeakRSS) / 1e6 })), 0),
-		num(Median(column(ok, func(r Result) float64 { return r.Startup * 1000 })), 0),
+		num(stats.Median(column(runs, timeOf)), 2),
+		num(stats.Sigma(column(ok, timeOf)), 2),
+		num(stats.Median(column(runs, efficiencyOf)), 3),
+		num(stats.Median(deltas), 3),
+		num(stats.Peak(deltas), 3),
+		num(stats.Median(known(ok, func(r Result) *float64 { return r.Waste })), 2),
+		num(stats.Median(column(ok, func(r Result) float64 { return r.CPU })), 2),
+		num(stats.Median(column(ok, func(r Result) float64 { return float64(r.PeakRSS) / 1e6 })), 0),
+		num(stats.Median(column(ok, func(r Result) float64 { return r.Startup * 1000 })), 0),
 		count(runs, ok),
 	}
 }
@@ -314,7 +318,7 @@ func ratio(ours, theirs []Result) string {
 			values = append(values, timeOf(a)/b.Seconds)
 		}
 	}
-	v := num(Median(values), 3)
+	v := num(stats.Median(values), 3)
 	if v == none {
 		return v
 	}
@@ -339,7 +343,7 @@ func (w *writer) own(groups [][]Result) {
 		}
 		w.line("")
 		w.line("%s by its own report: Link Δ %s s, at worst %s s; wasted %s MB.",
-			g[0].Tool, num(Median(deltas), 3), num(Largest(deltas), 3), num(Median(waste), 2))
+			g[0].Tool, num(stats.Median(deltas), 3), num(stats.Peak(deltas), 3), num(stats.Median(waste), 2))
 	}
 }
 
@@ -360,7 +364,7 @@ func num(v float64, decimals int) string {
 
 // span is the smallest and the largest value, once if they look alike.
 func span(values []float64) string {
-	low, high := num(Percentile(values, 0), 2), num(Largest(values), 2)
+	low, high := num(stats.Quantile(values, 0), 2), num(stats.Peak(values), 2)
 	if low == high {
 		return low
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/linklab"
+	"github.com/mlget/mlget/internal/stats"
 )
 
 // energy writes the report on what the tools cost.
@@ -28,6 +29,7 @@ func (w *writer) energy(h Header, results []Result) {
 		"J: what all radios spent above idling, promotions and tails included, from the tool's start until every radio was idle again; σ is its sample standard deviation. The columns named as links are its parts. after: what of it came after the tool's end; most of that is LTE's tail.",
 		"J/100 MB: J for each 10⁸ bytes of the file. Mbit/s per J: the file's size over the seconds, over J.",
 		"phone: J, and what the rest of the phone draws from the tool's start to its end: a faster download lets it sleep earlier.",
+		"mlget is told the links' radio models (--energy-model), which are those that are counted, and not their bandwidths: what min-energy and emtcp decide by, it has to find out.",
 		"wget2 takes the link with the default route, wlan0, whatever it is told; mlget-single, and each curl, take one. aria2 runs with routing rules by source address.",
 	} {
 		w.line("- %s", s)
@@ -40,13 +42,7 @@ func (w *writer) energyOf(h Header, name string, t Transport, results []Result) 
 	if len(groups) == 0 {
 		return
 	}
-	title := filepath.Base(name)
-	if t != Clear {
-		title += ", over TLS"
-	}
-	w.line("")
-	w.line("## %s", title)
-	w.line("")
+	w.heading("## "+filepath.Base(name), t)
 	links, models, base := radiosOf(results)
 	w.line("Radios: %s; the rest of the phone draws %s W.", strings.Join(models, ", "), num(base, 2))
 	w.head(slices.Concat([]string{"tool", "seconds", "J", "σ"}, links, []string{"after", "J/100 MB", "Mbit/s per J", "phone J", "runs"})...)
@@ -78,14 +74,14 @@ func radiosOf(results []Result) (names, models []string, base float64) {
 func energyRow(h Header, runs []Result, links []string) []string {
 	ok := slices.DeleteFunc(good(runs), func(r Result) bool { return r.Energy == nil })
 	of := func(f func(r Result, e linklab.Energy) float64) float64 {
-		return Median(column(ok, func(r Result) float64 { return f(r, *r.Energy) }))
+		return stats.Median(column(ok, func(r Result) float64 { return f(r, *r.Energy) }))
 	}
 	dynamic := func(_ Result, e linklab.Energy) float64 { return e.Total.Dynamic }
 	cells := []string{
 		runs[0].Tool,
-		num(Median(column(runs, timeOf)), 2),
+		num(stats.Median(column(runs, timeOf)), 2),
 		num(of(dynamic), 2),
-		num(StdDev(column(ok, func(r Result) float64 { return r.Energy.Total.Dynamic })), 2),
+		num(stats.Sigma(column(ok, func(r Result) float64 { return r.Energy.Total.Dynamic })), 2),
 	}
 	for _, name := range links {
 		cells = append(cells, num(of(func(_ Result, e linklab.Energy) float64 {

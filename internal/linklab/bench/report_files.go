@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mlget/mlget/internal/energy"
+	"github.com/mlget/mlget/internal/stats"
 )
 
 // files writes the report on jobs of many files. It begins at the second level:
@@ -47,19 +48,9 @@ func (w *writer) filesOf(h Header, name, set string, t Transport, results []Resu
 	if len(groups) == 0 {
 		return
 	}
-	title := set + ", " + filepath.Base(name)
-	if t != Clear {
-		title += ", over TLS"
-	}
-	var bounds []float64
-	for _, r := range results {
-		bounds = append(bounds, r.Bound)
-	}
 	bytes := h.config().bytes(results[0].Job)
-	w.line("")
-	w.line("### %s", title)
-	w.line("")
-	w.line("%s; fluid bound %s s.", megabytes(bytes), span(bounds))
+	w.heading("### "+set+", "+filepath.Base(name), t)
+	w.line("%s; fluid bound %s s.", megabytes(bytes), span(column(results, boundOf)))
 	w.head("tool", "seconds", "σ", "Mbit/s", "of bound", "× wget", "× mlget", "J/100 MB", "J − wget", "Mbit/s per J", "conns", "Link Δ", "waste %", "CPU s", "RSS MB", "runs")
 	wget, mlget := groupOf(groups, "wget"), groupOf(groups, "mlget")
 	for _, g := range groups {
@@ -67,20 +58,20 @@ func (w *writer) filesOf(h Header, name, set string, t Transport, results []Resu
 		joules := joulesPer100MB(g, bytes)
 		w.row(
 			g[0].Tool,
-			num(Median(column(g, timeOf)), 2),
-			num(StdDev(column(ok, timeOf)), 2),
+			num(stats.Median(column(g, timeOf)), 2),
+			num(stats.Sigma(column(ok, timeOf)), 2),
 			num(mbps(g, bytes), 1),
-			num(Median(column(g, efficiencyOf)), 3),
-			num(Median(roundwise(wget, g, timeRatio)), 1),
-			num(Median(roundwise(g, mlget, timeRatio)), 2),
+			num(stats.Median(column(g, efficiencyOf)), 3),
+			num(stats.Median(roundwise(wget, g, timeRatio)), 1),
+			num(stats.Median(roundwise(g, mlget, timeRatio)), 2),
 			num(joules, 1),
 			percent(joules/joulesPer100MB(wget, bytes)-1),
 			num(mbpsPerJoule(g, bytes), 2),
-			num(Median(column(ok, func(r Result) float64 { return float64(r.Connections) })), 0),
-			num(Median(known(ok, func(r Result) *float64 { return r.LinkDelta })), 2),
-			num(Median(known(ok, func(r Result) *float64 { return r.Waste })), 2),
-			num(Median(column(ok, func(r Result) float64 { return r.CPU })), 2),
-			num(Median(column(ok, func(r Result) float64 { return float64(r.PeakRSS) / 1e6 })), 0),
+			num(stats.Median(column(ok, func(r Result) float64 { return float64(r.Connections) })), 0),
+			num(stats.Median(known(ok, func(r Result) *float64 { return r.LinkDelta })), 2),
+			num(stats.Median(known(ok, func(r Result) *float64 { return r.Waste })), 2),
+			num(stats.Median(column(ok, func(r Result) float64 { return r.CPU })), 2),
+			num(stats.Median(column(ok, func(r Result) float64 { return float64(r.PeakRSS) / 1e6 })), 0),
 			count(g, ok),
 		)
 	}
@@ -98,7 +89,7 @@ func groupOf(groups [][]Result, tool string) []Result {
 }
 
 func mbps(runs []Result, bytes int64) float64 {
-	return Median(column(runs, func(r Result) float64 { return float64(bytes) * 8 / 1e6 / timeOf(r) }))
+	return stats.Median(column(runs, func(r Result) float64 { return float64(bytes) * 8 / 1e6 / timeOf(r) }))
 }
 
 func joulesPer100MB(runs []Result, bytes int64) float64 {
@@ -108,7 +99,7 @@ func joulesPer100MB(runs []Result, bytes int64) float64 {
 			values = append(values, energy.JoulesPer100MB(r.Energy.Total.Dynamic, bytes))
 		}
 	}
-	return Median(values)
+	return stats.Median(values)
 }
 
 // mbpsPerJoule is the throughput over the energy of the whole job: what the EHT
@@ -120,7 +111,7 @@ func mbpsPerJoule(runs []Result, bytes int64) float64 {
 			values = append(values, energy.MbpsPerJoule(r.Energy.Total.Dynamic, bytes, int64(r.Seconds*1e9)))
 		}
 	}
-	return Median(values)
+	return stats.Median(values)
 }
 
 // roundwise compares two tools' results of the same round.

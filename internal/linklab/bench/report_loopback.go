@@ -1,6 +1,10 @@
 package bench
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mlget/mlget/internal/stats"
+)
 
 // loopback writes the tables of the unshaped device.
 func (w *writer) loopback(h Header, results []Result) {
@@ -34,10 +38,10 @@ func (w *writer) loopback(h Header, results []Result) {
 				note = " (HTTP/1.1)"
 			}
 			w.row(g[0].Tool+note,
-				num(Median(column(g, rate)), 0),
-				num(StdDev(column(ok, rate)), 0),
-				num(Median(column(ok, cpu)), 2),
-				num(Median(column(ok, func(r Result) float64 { return float64(r.PeakRSS) / 1e6 })), 0),
+				num(stats.Median(column(g, rate)), 0),
+				num(stats.Sigma(column(ok, rate)), 0),
+				num(stats.Median(column(ok, cpu)), 2),
+				num(stats.Median(column(ok, func(r Result) float64 { return float64(r.PeakRSS) / 1e6 })), 0),
 				count(g, ok))
 		}
 		w.failures(groups)
@@ -65,7 +69,7 @@ func (w *writer) loopbackRatios(groups [][]Result, cpu func(Result) float64) {
 				}
 			}
 		}
-		w.row(g[0].Tool, num(Median(rates), 2), num(Median(cpus), 2))
+		w.row(g[0].Tool, num(stats.Median(rates), 2), num(stats.Median(cpus), 2))
 	}
 }
 

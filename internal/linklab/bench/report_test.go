@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/mlget/mlget/internal/results"
 )
 
 // TestReport holds the whole text against the files that MLGET_UPDATE=1 writes
@@ -20,11 +22,11 @@ func golden(t *testing.T, from, to string) {
 		t.Fatal(err)
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
-	h, results, _, err := ReadResults(f)
+	h, done, _, err := results.Read[Header, Result](f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := Report(h, results)
+	got := Report(h, done)
 	if os.Getenv("MLGET_UPDATE") != "" {
 		if err := os.WriteFile(to, []byte(got), 0o644); err != nil {
 			t.Fatal(err)

@@ -1,16 +1,9 @@
 package bench
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"math"
-	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -93,63 +86,23 @@ type Header struct {
 // schema is the version of the results' format.
 const schema = 1
 
-// longestLine bounds a line of results in bytes.
-const longestLine = 1 << 16
-
-// ErrResults says that a file does not hold results.
-var ErrResults = errors.New("not a file of benchmark results")
-
-// ReadResults reads a header and results, one JSON object a line. A last line
-// without its end was being written when the run was interrupted: it does not
-// count, and n is the number of bytes before it.
-func ReadResults(r io.Reader) (h Header, results []Result, n int64, err error) {
-	in := bufio.NewReaderSize(r, longestLine)
-	for line := 1; ; line++ {
-		text, err := in.ReadSlice('\n')
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil { // too long, or not readable
-			return h, nil, 0, fmt.Errorf("%w: line %d: %w", ErrResults, line, err)
-		}
-		if line == 1 {
-			err = decode(text, &h)
-			if err == nil && (h.Schema != schema || h.Rounds < 1 || h.Size < 1) {
-				err = fmt.Errorf("no header of version %d", schema)
-			}
-			for _, name := range h.Files {
-				if err == nil {
-					_, err = dataset.Parse(name)
-				}
-			}
-		} else {
-			var res Result
-			if err = decode(text, &res); err == nil {
-				err = res.check()
-			}
-			results = append(results, res)
-		}
-		if err != nil {
-			return h, nil, 0, fmt.Errorf("%w: line %d: %w", ErrResults, line, err)
-		}
-		n += int64(len(text))
+// Check refuses other versions, and what no comparison can be of.
+func (h Header) Check() error {
+	if h.Schema != schema || h.Rounds < 1 || h.Size < 1 {
+		return fmt.Errorf("no header of version %d", schema)
 	}
-	if n == 0 {
-		return h, nil, 0, fmt.Errorf("%w: no header", ErrResults)
-	}
-	return h, results, n, nil
-}
-
-func decode(text []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return err
-	}
-	if d.More() {
-		return errors.New("more than one object")
+	for _, name := range h.Files {
+		if _, err := dataset.Parse(name); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// Settings are what must be the same. More rounds of the same are no difference.
+func (h Header) Settings() any {
+	h.Notes, h.Versions, h.Command, h.Date, h.Rounds = nil, nil, "", time.Time{}, 0
+	return h
 }
 
 // longestRun bounds the times of a result in s, and its energies in J.
@@ -162,8 +115,8 @@ func figures(j linklab.Joules) []float64 {
 	return []float64{j.Idle, j.Promotion, j.Transfer, j.Tail, j.Dynamic + rounding, j.After + rounding}
 }
 
-// check refuses figures that no run can have.
-func (r Result) check() error {
+// Check refuses figures that no run can have.
+func (r Result) Check() error {
 	if r.Scenario == "" || r.Tool == "" || r.Round < 0 || r.PeakRSS < 0 || r.Connections < 0 {
 		return errors.New("no result")
 	}
@@ -193,88 +146,3 @@ func (r Result) check() error {
 	}
 	return nil
 }
-
-// journal appends results to a file.
-type journal struct {
-	f *os.File
-}
-
-// openJournal opens the file of results at path for appending. What it holds
-// already is given back; of an interrupted line the beginning is cut off. A
-// file that is new or empty gets the header.
-func openJournal(path string, h Header) (journal, []Result, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return journal{}, nil, fmt.Errorf("results: %w", err)
-	}
-	j := journal{f}
-	results, err := j.begin(h)
-	if err != nil {
-		return journal{}, nil, errors.Join(fmt.Errorf("results in %s: %w", path, err), f.Close())
-	}
-	return j, results, nil
-}
-
-func (j journal) begin(h Header) ([]Result, error) {
-	info, err := j.f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() == 0 {
-		return nil, j.write(h)
-	}
-	old, results, n, err := ReadResults(j.f)
-	if err != nil {
-		return nil, err
-	}
-	if err := old.sameAs(h); err != nil {
-		return nil, err
-	}
-	if err := j.f.Truncate(n); err != nil {
-		return nil, err
-	}
-	_, err = j.f.Seek(n, io.SeekStart)
-	return results, err
-}
-
-// ErrOther says that results were made otherwise than those that should go on.
-var ErrOther = errors.New("were made with other settings or another build")
-
-// sameAs says whether results of both headers may stand side by side. More
-// rounds of the same are no difference.
-func (h Header) sameAs(o Header) error {
-	settings := func(h Header) map[string]json.RawMessage {
-		h.Notes, h.Versions, h.Command, h.Date, h.Rounds = nil, nil, "", time.Time{}, 0
-		var m map[string]json.RawMessage
-		text, err := json.Marshal(h)
-		if err == nil {
-			err = json.Unmarshal(text, &m)
-		}
-		if err != nil {
-			return nil // cannot be: there are only plain values
-		}
-		return m
-	}
-	a, b := settings(h), settings(o)
-	var differ []string
-	for _, name := range slices.Sorted(maps.Keys(a)) {
-		if !bytes.Equal(a[name], b[name]) {
-			differ = append(differ, fmt.Sprintf("%s was %s and is now %s", name, a[name], b[name]))
-		}
-	}
-	if len(differ) > 0 {
-		return fmt.Errorf("%w: %s", ErrOther, strings.Join(differ, "; "))
-	}
-	return nil
-}
-
-// write appends one line.
-func (j journal) write(v any) error {
-	text, err := json.Marshal(v)
-	if err == nil {
-		_, err = j.f.Write(append(text, '\n'))
-	}
-	return err
-}
-
-func (j journal) close() error { return j.f.Close() }

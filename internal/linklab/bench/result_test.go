@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mlget/mlget/internal/results"
 )
 
 func testHeader(t *testing.T) Header {
@@ -18,14 +20,14 @@ func testHeader(t *testing.T) Header {
 func TestJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results")
 	h := testHeader(t)
-	j, old, err := openJournal(path, h)
-	if err != nil || len(old) != 0 {
-		t.Fatalf("%v, %v", old, err)
+	j, err := results.Open[Header, Result](path, h)
+	if err != nil || len(j.Results) != 0 {
+		t.Fatalf("%v, %v", j, err)
 	}
 	delta := 0.25
 	a := Result{Job: Job{"high-speed", "", Clear, "mlget-3", 0}, Bound: 5, Seconds: 6, LinkDelta: &delta, Links: []LinkResult{{"wlan0", 7, 5.5}}}
 	b := Result{Job: Job{"high-speed", "", Clear, "axel", 0}, Bound: 5, Seconds: 20, Failure: "no end in 20 s"}
-	if err := errors.Join(j.write(a), j.write(b), j.close()); err != nil {
+	if err := errors.Join(j.Add(a), j.Add(b), j.Close()); err != nil {
 		t.Fatal(err)
 	}
 	// Interrupted in the middle of a line, and asked for more rounds later.
@@ -38,14 +40,15 @@ func TestJournal(t *testing.T) {
 	}
 	h.Rounds += 2
 	h.Date = h.Date.AddDate(0, 0, 1)
-	j, old, err = openJournal(path, h)
-	if err != nil || len(old) != 2 {
-		t.Fatalf("%v, %v", old, err)
+	j, err = results.Open[Header, Result](path, h)
+	if err != nil || len(j.Results) != 2 {
+		t.Fatalf("%v, %v", j, err)
 	}
+	old := j.Results
 	if old[0].Job != a.Job || *old[0].LinkDelta != delta || old[0].Links[0] != a.Links[0] || old[1].Failure != b.Failure || old[1].LinkDelta != nil {
 		t.Errorf("%+v", old)
 	}
-	if err := errors.Join(j.write(Result{Job: Job{"high-speed", "", Clear, "axel", 1}, Seconds: 3}), j.close()); err != nil {
+	if err := errors.Join(j.Add(Result{Job: Job{"high-speed", "", Clear, "axel", 1}, Seconds: 3}), j.Close()); err != nil {
 		t.Fatal(err)
 	}
 	again, err := os.ReadFile(path)
@@ -60,8 +63,11 @@ func TestJournal(t *testing.T) {
 func TestJournalRefusesOtherResults(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results")
 	h := testHeader(t)
-	j, _, err := openJournal(path, h)
-	if err = errors.Join(err, j.close()); err != nil {
+	j, err := results.Open[Header, Result](path, h)
+	if err == nil {
+		err = j.Close()
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Header){
@@ -73,14 +79,14 @@ func TestJournalRefusesOtherResults(t *testing.T) {
 	} {
 		o := h
 		change(&o)
-		if _, _, err := openJournal(path, o); !errors.Is(err, ErrOther) {
+		if _, err := results.Open[Header, Result](path, o); !errors.Is(err, results.ErrOther) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if err := os.WriteFile(path, []byte("Dear diary,\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := openJournal(path, h); !errors.Is(err, ErrResults) {
+	if _, err := results.Open[Header, Result](path, h); !errors.Is(err, results.ErrFormat) {
 		t.Errorf("%v", err)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "Dear diary,\n" {
@@ -116,17 +122,17 @@ func TestReadResults(t *testing.T) {
 		{headerLine + strings.Replace(resultLine, ":1}", `:1,"energy":{"total":{"tail_joules":1e7}}}`, 1), -1},
 		{headerLine + strings.Replace(resultLine, ":1}", `:1,"energy":{"watts":1}}`, 1), -1},
 		{strings.Replace(headerLine, ":1,", ":2,", 1), -1},
-		{strings.Repeat(" ", longestLine) + headerLine, -1},
+		{strings.Repeat(" ", results.LongestLine) + headerLine, -1},
 	} {
-		_, results, n, err := ReadResults(strings.NewReader(c.text))
+		_, done, n, err := results.Read[Header, Result](strings.NewReader(c.text))
 		if c.n < 0 {
-			if !errors.Is(err, ErrResults) {
-				t.Errorf("%.60q: %v, %v", c.text, results, err)
+			if !errors.Is(err, results.ErrFormat) {
+				t.Errorf("%.60q: %v, %v", c.text, done, err)
 			}
 			continue
 		}
-		if err != nil || len(results) != c.n || n != int64(strings.LastIndexByte(c.text, '\n')+1) {
-			t.Errorf("%.60q: %v, %d, %v", c.text, results, n, err)
+		if err != nil || len(done) != c.n || n != int64(strings.LastIndexByte(c.text, '\n')+1) {
+			t.Errorf("%.60q: %v, %d, %v", c.text, done, n, err)
 		}
 	}
 }
@@ -143,7 +149,7 @@ func FuzzReadResults(f *testing.F) {
 		f.Add(golden)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		h, results, n, err := ReadResults(bytes.NewReader(text))
+		h, done, n, err := results.Read[Header, Result](bytes.NewReader(text))
 		if err != nil {
 			return
 		}
@@ -153,7 +159,7 @@ func FuzzReadResults(f *testing.F) {
 		if h.Rounds > 20 || len(h.Scenarios) > 20 || len(h.Tools) > 20 {
 			return // a report on such a plan would take long
 		}
-		if report := Report(h, results); strings.Contains(report, "NaN") && !bytes.Contains(text, []byte("NaN")) || strings.Contains(report, "| +Inf") {
+		if report := Report(h, done); strings.Contains(report, "NaN") && !bytes.Contains(text, []byte("NaN")) || strings.Contains(report, "| +Inf") {
 			t.Errorf("%s", report)
 		}
 	})
@@ -180,7 +186,7 @@ func FuzzParseOwn(f *testing.F) {
 			return
 		}
 		r := Result{Job: Job{"a", "", Clear, "b", 0}, Seconds: 1, OwnLinkDelta: o.LinkDelta, OwnWaste: o.WastedBytes}
-		if err := r.check(); err != nil {
+		if err := r.Check(); err != nil {
 			t.Errorf("%q makes a result that cannot be read again: %v", text, err)
 		}
 	})

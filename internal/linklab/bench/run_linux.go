@@ -137,7 +137,7 @@ func (r *labRunner) overLoopback(ctx context.Context, j Job, t Tool) (Result, er
 func (r *labRunner) download(ctx context.Context, lab *linklab.Lab, t Tool, tr Transport, links []scenario.Link,
 	files *served, limit time.Duration,
 ) (m measured, res Result, err error) {
-	q := Request{URL: lab.URL(), Transport: tr, Links: links}
+	q := Request{URL: lab.URL(), Transport: tr, Links: links, Model: lab.EnergyModel()}
 	if tr != Clear {
 		q.URL, q.CA = lab.URLTLS(), lab.CA()
 	}

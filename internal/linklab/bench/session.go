@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/mlget/mlget/internal/results"
 )
 
 // runner runs jobs; the real one needs Linux.
@@ -21,15 +23,14 @@ type runner interface {
 type Session struct {
 	cfg     Config
 	runner  runner
-	journal journal
+	journal *results.File[Result]
 	out     io.Writer // progress, for people
-	results []Result
 }
 
 // pending are the jobs of the plan without a result, in order.
 func (s *Session) pending() []Job {
-	done := make(map[Job]bool, len(s.results))
-	for _, r := range s.results {
+	done := make(map[Job]bool, len(s.journal.Results))
+	for _, r := range s.journal.Results {
 		done[r.Job] = true
 	}
 	var jobs []Job
@@ -77,10 +78,9 @@ func (s *Session) work(ctx context.Context, jobs []Job) error {
 			return fmt.Errorf("%s, %s: %w", j.Scenario, j.Tool, err)
 		}
 		r.Job, r.Started, r.Load = j, started.UTC().Truncate(time.Second), load
-		if err := s.journal.write(r); err != nil {
-			return fmt.Errorf("results: %w", err)
+		if err := s.journal.Add(r); err != nil {
+			return err
 		}
-		s.results = append(s.results, r)
 		if _, err := fmt.Fprintf(s.out, "%*d/%d %s\n", len(fmt.Sprint(len(jobs))), i+1, len(jobs), r.line()); err != nil {
 			return err
 		}
@@ -113,12 +113,12 @@ func (r Result) line() string {
 
 // finish closes what the session holds.
 func (s *Session) finish() error {
-	return errors.Join(s.runner.close(), s.journal.close())
+	return errors.Join(s.runner.close(), s.journal.Close())
 }
 
 // writeReport writes the report to out, and to the file if there is one.
-func writeReport(h Header, results []Result, out io.Writer, path string) error {
-	text := Report(h, results)
+func writeReport(h Header, done []Result, out io.Writer, path string) error {
+	text := Report(h, done)
 	if _, err := io.WriteString(out, text); err != nil {
 		return err
 	}

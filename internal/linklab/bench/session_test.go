@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mlget/mlget/internal/results"
 )
 
 // fakeRunner takes no time; it is interrupted after so many jobs.
@@ -35,12 +37,12 @@ func (f *fakeRunner) close() error { f.closed = true; return nil }
 
 func testSession(t *testing.T, path string, r runner) (*Session, *bytes.Buffer) {
 	t.Helper()
-	j, old, err := openJournal(path, testHeader(t))
+	j, err := results.Open[Header, Result](path, testHeader(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	return &Session{cfg: testConfig(t), runner: r, journal: j, out: &out, results: old}, &out
+	return &Session{cfg: testConfig(t), runner: r, journal: j, out: &out}, &out
 }
 
 func TestInterruptedSessionGoesOn(t *testing.T) {
@@ -69,10 +71,10 @@ func TestInterruptedSessionGoesOn(t *testing.T) {
 	if !strings.Contains(out.String(), "70 runs to do, 29 are there already: about ") || !strings.Contains(out.String(), "exit status 1: no\n") {
 		t.Errorf("%s", out)
 	}
-	if len(s.results) != len(plan) || len(s.pending()) != 0 {
-		t.Errorf("%d results", len(s.results))
+	if len(s.journal.Results) != len(plan) || len(s.pending()) != 0 {
+		t.Errorf("%d results", len(s.journal.Results))
 	}
-	if h := testHeader(t); h.missing(s.results) != 0 || h.missing(s.results[5:]) != 5 {
+	if h := testHeader(t); h.missing(s.journal.Results) != 0 || h.missing(s.journal.Results[5:]) != 5 {
 		t.Error("missing runs are counted wrongly")
 	}
 }
@@ -81,8 +83,8 @@ func TestSessionEndsWhereNothingCanRun(t *testing.T) {
 	broken := errors.New("no network")
 	f := &fakeRunner{err: broken}
 	s, _ := testSession(t, filepath.Join(t.TempDir(), "results"), f)
-	if err := s.work(t.Context(), s.pending()); !errors.Is(err, broken) || len(s.results) != 0 || len(f.jobs) != 1 {
-		t.Errorf("%v, %v", err, s.results)
+	if err := s.work(t.Context(), s.pending()); !errors.Is(err, broken) || len(s.journal.Results) != 0 || len(f.jobs) != 1 {
+		t.Errorf("%v, %v", err, s.journal.Results)
 	}
 	if err := s.finish(); err != nil {
 		t.Error(err)

@@ -177,6 +177,7 @@ type Request struct {
 	URL       string
 	List      string // of many files: the file of their URLs
 	CA        string // a file; empty in clear
+	Model     string // the file that describes the links' radios; empty: they have no models
 	Transport Transport
 	Links     []scenario.Link // those of the lab; none: the loopback device
 }
@@ -209,25 +210,16 @@ func (t Tool) args(r Request) []string {
 			add(t.variantFlag(), t.Variant)
 		}
 		add("--links", links, "--quiet", "--report", reportName, "-o", outName)
-		if r.Transport == TLS1 {
-			add("--http1.1")
-		}
-		if r.CA != "" {
-			add("--cacert", r.CA)
+		if r.Model != "" {
+			add("--energy-model", r.Model)
 		}
 	case Aria2:
 		add("--no-conf", "--quiet", "-x"+t.Variant, "-s"+t.Variant, "--min-split-size=1M", "--file-allocation=none", "-o", outName)
 		if len(r.Links) > 0 {
 			add("--multiple-interface=" + r.names())
 		}
-		if r.CA != "" {
-			add("--ca-certificate=" + r.CA)
-		}
 	case Axel:
 		add("-q", "-4", "-n", "4", "-o", outName) // its own default number of connections
-		if r.CA != "" {
-			add("--insecure") // it cannot verify a certificate that names an address
-		}
 	case Curl, CurlMPTCP:
 		add("-q", "-sS", "-f", "-o", outName)
 		if t.Family == CurlMPTCP {
@@ -235,25 +227,44 @@ func (t Tool) args(r Request) []string {
 		} else if l, ok := t.link(r.Links); ok {
 			add("--interface", "if!"+l.Name)
 		}
-		if r.Transport == TLS2 {
-			add("--http2")
-		} else {
-			add("--http1.1")
-		}
-		if r.CA != "" {
-			add("--cacert", r.CA)
-		}
 	case Wget2:
 		add("--no-config", "-q", "-O", outName)
-		if r.Transport != TLS2 {
-			add("--http2=off")
-		}
-		if r.CA != "" {
-			add("--ca-certificate=" + r.CA)
-		}
 	case Wget: // for many files only
 	}
+	add(t.protocol(r)...)
 	return append(a, r.URL)
+}
+
+// protocol are the flags that say which HTTP to speak, and whom to trust.
+func (t Tool) protocol(r Request) (a []string) {
+	switch t.Family {
+	case Mlget:
+		if r.Transport == TLS1 {
+			a = append(a, "--http1.1")
+		}
+	case Curl, CurlMPTCP:
+		if r.Transport == TLS2 {
+			a = append(a, "--http2")
+		} else {
+			a = append(a, "--http1.1")
+		}
+	case Wget2:
+		if r.Transport != TLS2 {
+			a = append(a, "--http2=off")
+		}
+	case Aria2, Axel, Wget: // they know HTTP/1.1 only
+	}
+	if r.CA == "" {
+		return a
+	}
+	switch t.Family {
+	case Mlget, Curl, CurlMPTCP:
+		return append(a, "--cacert", r.CA)
+	case Axel:
+		return append(a, "--insecure") // it cannot verify a certificate that names an address
+	case Aria2, Wget, Wget2:
+	}
+	return append(a, "--ca-certificate="+r.CA)
 }
 
 // files are what the tool must find in its home directory.

@@ -14,8 +14,8 @@ import (
 const outDir = "out"
 
 // ParseFilesTool reads the name of a tool that fetches many files: mlget,
-// mlget-MODE (one that an mlget does not have is left out of its runs), mlget-jN and mlget-jNpM (so many files at once, over so many
-// connections each), wget, curl (one after the other), wget2-N (threads),
+// mlget-MODE (one that an mlget does not have is left out of its runs), mlget-jN
+// and mlget-jNpM (so many files at once, over so many connections each), wget, curl (one after the other), wget2-N (threads),
 // curlz-N (transfers at once), aria2-N and aria2-NxM (so many files at once,
 // over so many connections each).
 func ParseFilesTool(name string) (Tool, error) {
@@ -83,12 +83,6 @@ func (t Tool) argsMany(r Request) []string {
 		case t.Variant != "":
 			add(t.variantFlag(), t.Variant)
 		}
-		if r.Transport == TLS1 {
-			add("--http1.1")
-		}
-		if r.CA != "" {
-			add("--cacert", r.CA)
-		}
 	case Aria2:
 		each := "1"
 		if len(n) > 1 {
@@ -99,39 +93,19 @@ func (t Tool) argsMany(r Request) []string {
 		if len(r.Links) > 1 {
 			add("--multiple-interface=" + r.names())
 		}
-		if r.CA != "" {
-			add("--ca-certificate=" + r.CA)
-		}
 	case Curl:
 		// What -K names is xargs-like: a line "url = ..." each.
 		add("-q", "-sS", "--no-progress-meter", "-f", "--remote-name-all", "--create-dirs", "--output-dir", outDir, "-K", curlList)
 		if len(n) > 0 {
 			add("-Z", "--parallel-max", strconv.Itoa(n[0]))
 		}
-		if r.Transport == TLS2 {
-			add("--http2")
-		} else {
-			add("--http1.1")
-		}
-		if r.CA != "" {
-			add("--cacert", r.CA)
-		}
 	case Wget2:
 		add("--no-config", "-q", "--max-threads="+strconv.Itoa(n[0]), "-P", outDir, "-i", r.List)
-		if r.Transport != TLS2 {
-			add("--http2=off")
-		}
-		if r.CA != "" {
-			add("--ca-certificate=" + r.CA)
-		}
 	case Wget:
 		add("--no-config", "-q", "-P", outDir, "-i", r.List)
-		if r.CA != "" {
-			add("--ca-certificate=" + r.CA)
-		}
 	case Axel, CurlMPTCP: // for one file only
 	}
-	return a
+	return append(a, t.protocol(r)...)
 }
 
 // curlList is the list of URLs in curl's own form.

@@ -69,6 +69,8 @@ func FuzzParseTool(f *testing.F) {
 func TestArgs(t *testing.T) {
 	links := []scenario.Link{{Name: "wlan0", DownMbps: 8}, {Name: "rmnet0", DownMbps: 64}}
 	inClear := Request{URL: "http://192.0.2.1/b", Transport: Clear, Links: links}
+	modelled := inClear
+	modelled.Model = "/model.json"
 	secure := Request{URL: "https://192.0.2.1/b", CA: "/ca", Transport: TLS2, Links: links}
 	local := Request{URL: "https://192.0.2.1/b", CA: "/ca", Transport: TLS1}
 	for _, c := range []struct {
@@ -78,6 +80,7 @@ func TestArgs(t *testing.T) {
 	}{
 		{"mlget-3", inClear, "--algorithm 3 --links wlan0,rmnet0 --quiet --report report.json -o out.bin http://192.0.2.1/b"},
 		{"mlget-min-energy", inClear, "--energy min-energy --links wlan0,rmnet0 --quiet --report report.json -o out.bin http://192.0.2.1/b"},
+		{"mlget-emtcp", modelled, "--energy emtcp --links wlan0,rmnet0 --quiet --report report.json -o out.bin --energy-model /model.json http://192.0.2.1/b"},
 		{"mlget", secure, "--links wlan0,rmnet0 --quiet --report report.json -o out.bin --cacert /ca https://192.0.2.1/b"},
 		{"mlget", local, "--links lo --quiet --report report.json -o out.bin --http1.1 --cacert /ca https://192.0.2.1/b"},
 		{"aria2-16", inClear, "--no-conf --quiet -x16 -s16 --min-split-size=1M --file-allocation=none -o out.bin --multiple-interface=wlan0,rmnet0 http://192.0.2.1/b"},

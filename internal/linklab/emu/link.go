@@ -29,6 +29,7 @@ type link struct {
 	last   time.Duration // the last time that a packet came in
 	since  time.Duration // when the link last woke up
 	radio  *radio        // nil without a model
+	bad    Impairment
 	up     pipe
 	down   pipe
 }
@@ -81,6 +82,10 @@ func (l *link) enter(p *pipe, buf []byte, n int, now time.Duration, v verdict) (
 		l.since = now
 	}
 	l.last = now
+	if l.loses(p, buf[:n], now) {
+		p.stats.LossDrops++
+		return buf, false
+	}
 	if l.loss > 0 && p.rng.Float64() < l.loss {
 		p.stats.LossDrops++
 		return buf, false
@@ -92,6 +97,7 @@ func (l *link) enter(p *pipe, buf []byte, n int, now time.Duration, v verdict) (
 	}
 	wake = p.empty()
 	p.push(buf[:n], now)
+	l.impair(p)
 	return p.spare(), wake
 }
 

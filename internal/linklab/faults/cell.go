@@ -33,11 +33,25 @@ const (
 	BlackHole      LinkFault = "black-hole"      // silence, for good
 	LinkReset      LinkFault = "rst"             // all connections are reset
 	HalfOpen       LinkFault = "half-open"       // the server has forgotten all connections, and could not say so
+	MTUHole        LinkFault = "mtu-1200"        // larger packets vanish, for good, and nobody says so
+	Deaf           LinkFault = "deaf"            // nothing arrives any more, all that is sent does
+	Dumb           LinkFault = "dumb"            // nothing that is sent arrives, all else does
+	Twice          LinkFault = "duplicates"      // 30 % of the packets come twice
+	Late           LinkFault = "reordered"       // 10 % of the packets come five too late
+	Scrambled      LinkFault = "scrambled"       // of every 500 segments one has wrong bytes and a right checksum
+	Flaps          LinkFault = "flaps"           // the carrier goes and comes, twice a second, for five seconds
+	Stutters       LinkFault = "stutters"        // silence and none, twice a second, for five seconds
+	Seesaw         LinkFault = "seesaw"          // 50 kbit/s and 20 Mbit/s, twice a second, for five seconds
+	MovesTwice     LinkFault = "moves-twice"     // address-changed, and again as soon as it is back
+	LossyUp        LinkFault = "lossy-up"        // half of what is sent is lost, nothing of what comes
+	NoNew          LinkFault = "no-new"          // no new connection comes about, those that there are live on
+	Unreachable    LinkFault = "unreachable"     // half of what is sent is answered by "host unreachable"
 )
 
 func linkFaults() []LinkFault {
 	return []LinkFault{
 		LinkDown, LinkUpAgain, AddressChanged, RouteLost, RateZero, Loss, Latency, BlackHole, LinkReset, HalfOpen,
+		MTUHole, Deaf, Dumb, Twice, Late, Scrambled, Flaps, Stutters, Seesaw, MovesTwice, LossyUp, NoNew, Unreachable,
 	}
 }
 
@@ -137,12 +151,12 @@ const listFiles = 6
 // every protocol and place.
 func (c Cell) withFiles() bool {
 	switch {
-	case c.Protocol == HTTP1TLS, c.Protocol == HTTP2, c.Links == 3, c.All:
+	case c.Protocol == HTTP1TLS && !hostile.TraitsOf(hostile.Kind(c.Kind)).TLS, c.Protocol == HTTP2, c.Links == 3, c.All:
+		return false
+	case c.expect().checksum: // it is one file's
 		return false
 	case c.Family == OfLink:
 		return c.Where != hostile.PlaceTLS
-	case c.Kind == string(hostile.Corrupt): // a checksum is one file's
-		return false
 	}
 	return c.Where == hostile.PlaceMiddle || hostile.TraitsOf(hostile.Kind(c.Kind)).Nature
 }
@@ -155,10 +169,7 @@ func ofServer(t hostile.Traits) []Cell {
 		places, times = places[:1], times[1:]
 	}
 	for _, where := range places {
-		for _, p := range []Protocol{HTTP1, HTTP2TLS} {
-			if p == HTTP1 && !t.HTTP1 || p == HTTP2TLS && !t.HTTP2 {
-				continue
-			}
+		for _, p := range protocolsOf(t) {
 			for _, at := range []struct {
 				links int
 				edge  bool
@@ -173,6 +184,21 @@ func ofServer(t hostile.Traits) []Cell {
 				}
 			}
 		}
+	}
+	return all
+}
+
+// protocolsOf are those that a server's fault is tried with.
+func protocolsOf(t hostile.Traits) []Protocol {
+	var all []Protocol
+	switch {
+	case t.TLS:
+		all = append(all, HTTP1TLS)
+	case t.HTTP1:
+		all = append(all, HTTP1)
+	}
+	if t.HTTP2 {
+		all = append(all, HTTP2TLS)
 	}
 	return all
 }

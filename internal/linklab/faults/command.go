@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,16 +59,7 @@ func Command(args []string) *cobra.Command {
 				}
 				return nil
 			}
-			done, status, err := linklab.Elevate(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
-			if done && err == nil {
-				err = &linklab.StatusError{Status: status}
-			}
-			if done || err != nil {
-				return err
-			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-			defer stop()
-			return f.run(ctx, cmd, cells)
+			return linklab.AsRoot(cmd, args, func(ctx context.Context) error { return f.run(ctx, cmd, cells) })
 		},
 	}
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "of the choice and the order of cells, and of what is random in them")
@@ -109,17 +97,10 @@ func (f flags) program() (string, error) {
 	if f.mlget != "" {
 		return filepath.Abs(f.mlget)
 	}
-	if own, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(own), "mlget")
-		if _, err := os.Stat(beside); err == nil {
-			return beside, nil
-		}
+	if name := linklab.Find("mlget"); name != "" {
+		return name, nil
 	}
-	name, err := exec.LookPath("mlget")
-	if err != nil {
-		return "", &linklab.HintError{Err: fmt.Errorf("mlget: %w", err), Hint: "make build, or --mlget PROGRAM"}
-	}
-	return filepath.Abs(name)
+	return "", &linklab.HintError{Err: errors.New("mlget is not there"), Hint: "make build, or --mlget PROGRAM"}
 }
 
 // run does what the command is for.

@@ -10,6 +10,7 @@ import (
 // The exit codes that cells speak of; CONTRACT: wget's, curl's 45, 9 of its own.
 const (
 	exitNetwork  = 4
+	exitTLS      = 5
 	exitAuth     = 6
 	exitProtocol = 7
 	exitResponse = 8
@@ -49,11 +50,14 @@ func (c Cell) expectOfLink() expectation {
 	if f == Latency {
 		return expectation{timeout: 12 * time.Second}
 	}
+	if f == Scrambled && !c.Protocol.TLS() { // only a checksum can tell
+		return expectation{codes: []int{exitNetwork, exitProtocol, exitResponse, exitChecksum}, checksum: true}
+	}
 	if c.Links > 1 && !c.All {
 		return expectation{}
 	}
 	switch f {
-	case LinkDown, RouteLost, BlackHole, AddressChanged:
+	case LinkDown, RouteLost, BlackHole, AddressChanged, MTUHole, Deaf, Dumb, MovesTwice, NoNew, Unreachable, Flaps, Stutters:
 		return expectation{codes: []int{exitNetwork, exitNoLink}}
 	case RateZero: // a packet of a second is no silence
 		return expectation{codes: []int{exitNetwork}, maxTime: 10 * time.Second}
@@ -69,14 +73,17 @@ func (c Cell) expectOfServer() expectation {
 	k := hostile.Kind(c.Kind)
 	e := expectation{codes: codesOf(k, c)}
 	switch k {
-	case hostile.Drip, hostile.RetryLong, hostile.EmptyDataFlood, hostile.InterimFlood, hostile.PingFlood, hostile.SettingsFlood:
+	case hostile.Drip, hostile.RetryLong, hostile.EmptyDataFlood, hostile.InterimFlood, hostile.PingFlood, hostile.SettingsFlood,
+		hostile.UnknownFlood:
 		if c.Edge {
 			e.maxTime = 3 * patience
 		} else {
 			e.maxTime = patience
 		}
-	case hostile.Corrupt:
+	case hostile.Corrupt, hostile.HTTP10PlainCut, hostile.WholeUnframedEnd, hostile.CutCache:
 		e.checksum = true
+	case hostile.PortalPage, hostile.PortalRedirect: // it is the object, for all that anybody can tell
+		e.checksum = !c.Edge
 	case hostile.OtherObject, hostile.ChangedETag, hostile.ChangedSize:
 		e.other = true
 	default:
@@ -93,7 +100,9 @@ func (c Cell) expectOfServer() expectation {
 // poisons are faults that one edge may spoil the whole with: which of two answers
 // is the right one cannot be told.
 func poisons() []hostile.Kind {
-	return []hostile.Kind{hostile.Corrupt, hostile.OtherObject, hostile.WrongTotal}
+	return []hostile.Kind{
+		hostile.Corrupt, hostile.OtherObject, hostile.WrongTotal, hostile.CutCache, hostile.ModifiedBack, hostile.ETagEach,
+	}
 }
 
 // codesOf are the clear errors that a server's fault may end in when nothing else
@@ -104,7 +113,10 @@ func codesOf(k hostile.Kind, c Cell) []int {
 	// A good server, if an odd one: nothing but the file will do.
 	case hostile.WeakETag, hostile.EdgeETag, hostile.NoValidators, hostile.ChunkedPart, hostile.Interim, hostile.CloseEach,
 		hostile.RefuseMore, hostile.ResetMore, hostile.CloseSilently, hostile.HTTP10, hostile.HTTP10Plain, hostile.GoAway,
-		hostile.WindowPadding:
+		hostile.WindowPadding, hostile.Slow, hostile.EdgeURL, hostile.OtherCert, hostile.SameLengthTwice, hostile.BigSettings,
+		hostile.UnknownFrames, hostile.Trailers, hostile.NoStreams, hostile.RangeCase, hostile.Identity, hostile.RedirectOdd,
+		hostile.ETagBare, hostile.NoReason, hostile.LengthSpaces, hostile.InterimLies, hostile.ChunkExtensions, hostile.ChunkDust,
+		hostile.HeaderCrumbs, hostile.SettingsZero, hostile.GoAwayTwice, hostile.ResetAfterEnd, hostile.BareLF:
 		return nil
 	case hostile.Expiring:
 		if c.Where == hostile.PlaceStart && once || c.Files > 0 { // the very first signed URL of a file is of no use
@@ -113,7 +125,10 @@ func codesOf(k hostile.Kind, c Cell) []int {
 		return nil
 	// Once, it is an accident, which another try mends.
 	case hostile.Truncated, hostile.Reset, hostile.Stall, hostile.Mute, hostile.Status429, hostile.Status500, hostile.Status503,
-		hostile.GoAwayError, hostile.RSTStream, hostile.RSTRefused, hostile.EarlyEnd, hostile.WindowStarved:
+		hostile.GoAwayError, hostile.RSTStream, hostile.RSTRefused, hostile.EarlyEnd, hostile.WindowStarved,
+		hostile.WholeCut, hostile.ChunksCut, hostile.HTTP10Cut, hostile.UnframedCut, hostile.ShortChunks, hostile.WholeEarlyEnd,
+		hostile.UnframedEnd, hostile.RapidReset, hostile.RetryOdd, hostile.HangUp, hostile.NoHandshake, hostile.SlowHeader,
+		hostile.GoAwayLower:
 		if once {
 			return nil
 		}
@@ -127,12 +142,17 @@ func codesOf(k hostile.Kind, c Cell) []int {
 		return []int{exitNetwork, exitResponse}
 	case hostile.Status401:
 		return []int{exitAuth}
-	case hostile.Status403, hostile.Status404, hostile.Status416, hostile.Escapes:
+	case hostile.Status403, hostile.Status404, hostile.Status416, hostile.Escapes, hostile.Status204, hostile.Status304, hostile.Status412,
+		hostile.Status511:
 		return []int{exitResponse, exitProtocol}
-	case hostile.EndlessRedirects, hostile.RedirectLoop, hostile.RedirectFile:
+	case hostile.EndlessRedirects, hostile.RedirectLoop, hostile.RedirectFile, hostile.RedirectCookie, hostile.RedirectPingPong:
 		return []int{exitProtocol, exitResponse}
 	case hostile.Corrupt:
 		return []int{exitChecksum}
+	case hostile.BadCert:
+		return []int{exitTLS}
+	case hostile.HTTP10PlainCut, hostile.WholeUnframedEnd, hostile.PortalPage, hostile.PortalRedirect, hostile.CutCache:
+		return []int{exitNetwork, exitProtocol, exitResponse, exitChecksum}
 	default:
 		return []int{exitNetwork, exitProtocol, exitResponse}
 	}

@@ -191,3 +191,12 @@ func lastLine(text []byte) string {
 // hangLimit is how long a run may take in all, on a machine that does other
 // things too. The stall limits that runs are given are far below.
 const hangLimit = 90 * time.Second
+
+// hangLimit is that of a cell: where the round trip is 2 s each of six files may
+// take twelve seconds, and the stall limits are six times as long, too.
+func (c Cell) hangLimit() time.Duration {
+	if c.Family == OfLink && LinkFault(c.Kind) == Latency {
+		return 2 * hangLimit
+	}
+	return hangLimit
+}

@@ -33,7 +33,7 @@ func (b *bench) run(ctx context.Context, maxTime time.Duration, dump bool) (ran,
 		waited = p.cmd.Wait()
 		close(p.exited)
 	}()
-	over, err := p.await(ctx)
+	over, err := p.await(ctx, b.cell.hangLimit())
 	switch {
 	case err != nil:
 	case !over:
@@ -66,9 +66,9 @@ func (b *bench) run(ctx context.Context, maxTime time.Duration, dump bool) (ran,
 	return r, nil
 }
 
-// await waits for the end of the download; over: the process is still there.
-func (p *program) await(ctx context.Context) (over bool, err error) {
-	limit := time.NewTimer(hangLimit)
+// await waits at most so long for the end of the download; over: the process is still there.
+func (p *program) await(ctx context.Context, most time.Duration) (over bool, err error) {
+	limit := time.NewTimer(most)
 	defer limit.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -56,11 +56,23 @@ func (l trackingListener) Accept() (net.Conn, error) {
 			tc.reset()
 			continue
 		}
-		set.mu.Lock()
-		set.open[tc] = struct{}{}
-		set.mu.Unlock()
+		if l.server.traits.Conn && l.server.strike(edge) {
+			if l.server.cfg.Fault.Kind == HangUp {
+				_ = tc.Close() // nothing has been said
+				continue
+			}
+			set.add(tc) // nobody serves it
+			continue
+		}
+		set.add(tc)
 		return tc, nil
 	}
+}
+
+func (s *connSet) add(c *trackedConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[c] = struct{}{}
 }
 
 func (s *connSet) has(edge netip.Addr) bool {

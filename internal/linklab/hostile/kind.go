@@ -37,12 +37,45 @@ const (
 	Status416        Kind = "status-416"
 	Status429        Kind = "status-429" // with Retry-After: 1
 	Status500        Kind = "status-500"
-	Status503        Kind = "status-503"  // with Retry-After as a date
-	RetryLong        Kind = "retry-long"  // 503 with Retry-After: 600
-	Mute             Kind = "mute"        // the request is taken and never answered
-	Expiring         Kind = "expiring"    // redirects lead to signed URLs, which expire
-	RefuseMore       Kind = "refuse-more" // 503 while another request is being served
-	ResetMore        Kind = "reset-more"  // a second connection from a link is reset
+	Status503        Kind = "status-503"      // with Retry-After as a date
+	RetryLong        Kind = "retry-long"      // 503 with Retry-After: 600
+	Mute             Kind = "mute"            // the request is taken and never answered
+	Expiring         Kind = "expiring"        // redirects lead to signed URLs, which expire
+	RefuseMore       Kind = "refuse-more"     // 503 while another request is being served
+	ResetMore        Kind = "reset-more"      // a second connection from a link is reset
+	PortalPage       Kind = "portal-page"     // 200 with a page to log in, as captive portals answer
+	PortalRedirect   Kind = "portal-redirect" // a redirect to such a page
+	CutCache         Kind = "cut-cache"       // a proxy that has kept the first three fifths, and takes them for the object
+	EdgeURL          Kind = "edge-url"        // each link is redirected to a URL that is good for it alone
+	OtherCert        Kind = "other-cert"      // TLS: from now on another certificate, a good one
+	BadCert          Kind = "bad-cert"        // TLS: from now on one that nobody vouches for
+)
+
+// What servers do that nobody thinks of.
+const (
+	PartAsWhole      Kind = "part-as-whole"     // 200 with a Content-Range, and nothing but the part
+	WholeAsPart      Kind = "whole-as-part"     // 206 with the right Content-Range, and everything from byte 0 on
+	Swapped          Kind = "swapped"           // the answer to the request before
+	RangeCase        Kind = "range-case"        // Content-Range: BYTES
+	RangeUnit        Kind = "range-unit"        // Content-Range: items
+	RangeStar        Kind = "range-star"        // 206 with Content-Range: bytes */N
+	RangeSpaces      Kind = "range-spaces"      // Content-Range with spaces where there are none
+	Identity         Kind = "identity"          // Content-Encoding: identity
+	ModifiedBack     Kind = "modified-back"     // no ETag, and a Last-Modified that goes back a day
+	Status204        Kind = "status-204"        // nothing there
+	Status304        Kind = "status-304"        // not modified, though nobody asked whether it was
+	Status412        Kind = "status-412"        // a condition that nobody made has failed
+	Status511        Kind = "status-511"        // log in first
+	RetryOdd         Kind = "retry-odd"         // 503 with a Retry-After that is nonsense
+	RedirectCookie   Kind = "redirect-cookie"   // to itself until a cookie comes back
+	RedirectPingPong Kind = "redirect-pingpong" // two URLs, each to the other one
+	RedirectPort     Kind = "redirect-port"     // to a port where nobody is
+	RedirectHole     Kind = "redirect-hole"     // to a host that does not answer
+	RedirectOdd      Kind = "redirect-odd"      // 308 to a relative URL with dots and a fragment; right
+	ETagBare         Kind = "etag-bare"         // ETags without quotes
+	ETagEach         Kind = "etag-each"         // each answer has an ETag of its own
+	HangUp           Kind = "hang-up"           // connections are closed as soon as they are there
+	NoHandshake      Kind = "no-handshake"      // and nobody reads what they bring
 )
 
 // What is wrong with the body, in the middle of it.
@@ -51,6 +84,8 @@ const (
 	Reset     Kind = "reset"     // RST
 	Stall     Kind = "stall"     // it comes to a halt
 	Drip      Kind = "drip"      // ten bytes a second
+	Slow      Kind = "slow"      // the rest of it comes at 100 kB/s
+	WholeCut  Kind = "whole-cut" // without ranges; 200 that ends before its Content-Length
 )
 
 // What is wrong with connections.
@@ -70,6 +105,42 @@ const (
 	Escapes       Kind = "escapes"        // 403 whose reason would drive a terminal
 )
 
+// How HTTP/1 says where a body ends, and what can be wrong with it.
+const (
+	ChunksCut       Kind = "chunks-cut"        // without ranges; the connection ends between two chunks, with no last one
+	HTTP10Cut       Kind = "http10-cut"        // HTTP/1.0 with ranges, closed before its Content-Length
+	HTTP10PlainCut  Kind = "http10-plain-cut"  // HTTP/1.0 without a length, closed early: only a checksum can tell
+	UnframedCut     Kind = "unframed-cut"      // 206 without Content-Length, which the connection's end ends early
+	ShortChunks     Kind = "short-chunks"      // 206 in chunks that end properly, but before its Content-Range
+	SameLengthTwice Kind = "same-length-twice" // Content-Length twice, both right
+	LengthNegative  Kind = "length-negative"   // Content-Length: -1
+	LengthOverflow  Kind = "length-overflow"   // Content-Length: 2^64 and the right one
+	LengthPlus      Kind = "length-plus"       // Content-Length with a sign
+	ChunksAndLength Kind = "chunks-and-length" // Transfer-Encoding and Content-Length, which differ
+	OddEncoding     Kind = "odd-encoding"      // Transfer-Encoding: xchunked
+	RangeOverflow   Kind = "range-overflow"    // Content-Range up to 2^64
+	TwoRanges       Kind = "two-ranges"        // two Content-Ranges, the second one another
+	SpacedHeader    Kind = "spaced-header"     // "Content-Length :", which some read and some do not
+)
+
+// What HTTP/1 can be written like, rightly and wrongly.
+const (
+	BareLF          Kind = "bare-lf"          // lines that end in LF alone
+	Folded          Kind = "folded"           // a header in two lines
+	NulHeader       Kind = "nul-header"       // NUL in a header
+	NoReason        Kind = "no-reason"        // a status line without a reason; right
+	BlankFirst      Kind = "blank-first"      // empty lines before the status line
+	LengthSpaces    Kind = "length-spaces"    // Content-Length among spaces and tabs; right
+	InterimLies     Kind = "interim-lies"     // 100 and 103 with lengths and ranges of their own; right
+	Switching       Kind = "switching"        // 101, and another protocol
+	GzipEncoding    Kind = "gzip-encoding"    // Transfer-Encoding: gzip, chunked
+	ChunkExtensions Kind = "chunk-extensions" // chunks with extensions; right
+	ChunkDust       Kind = "chunk-dust"       // chunks of a few bytes each; right
+	EndlessTrailers Kind = "endless-trailers" // chunks, and trailers without end
+	HeaderCrumbs    Kind = "header-crumbs"    // a header that comes byte by byte; right
+	SlowHeader      Kind = "slow-header"      // and one that never ends so
+)
+
 // What only HTTP/2 can do.
 const (
 	GoAway            Kind = "goaway"             // the stream is served, no other one is
@@ -86,6 +157,35 @@ const (
 	EmptyDataFlood    Kind = "empty-data-flood"   // DATA of no bytes without end
 	ContinuationFlood Kind = "continuation-flood" // CONTINUATION without end
 	BadFrame          Kind = "bad-frame"          // a frame that is larger than allowed
+	WholeEarlyEnd     Kind = "whole-early-end"    // without ranges; END_STREAM before the Content-Length
+	UnframedEnd       Kind = "unframed-end"       // 206 without Content-Length, END_STREAM before its Content-Range ends
+	WholeUnframedEnd  Kind = "whole-unframed-end" // 200 without Content-Length, END_STREAM early: only a checksum can tell
+	BigSettings       Kind = "big-settings"       // SETTINGS with thousands of entries, and the largest values there are
+	NoStreams         Kind = "no-streams"         // SETTINGS that allow no more streams
+	BadSettings       Kind = "bad-settings"       // a window of 2^31
+	PushPromise       Kind = "push-promise"       // pushes, though it was told not to
+	RapidReset        Kind = "rapid-reset"        // each stream is cancelled as soon as it is answered
+	ZeroUpdate        Kind = "zero-update"        // WINDOW_UPDATE by nothing
+	WindowOverflow    Kind = "window-overflow"    // windows beyond 2^31
+	UnknownFrames     Kind = "unknown-frames"     // a few frames of a type that there is not
+	UnknownFlood      Kind = "unknown-flood"      // such frames without end
+	HeaderBomb        Kind = "header-bomb"        // a small header block that unpacks to megabytes
+	TwoStatuses       Kind = "two-statuses"       // :status twice
+	DataFirst         Kind = "data-first"         // DATA before any header
+	SecondHeader      Kind = "second-header"      // another header in the middle of the body
+	Trailers          Kind = "trailers"           // a right answer that ends with trailers
+	SettingsZero      Kind = "settings-zero"      // SETTINGS in mid-way with all windows and tables at 0
+	GoAwayLower       Kind = "goaway-lower"       // GOAWAY that disowns the stream that is being served
+	GoAwayTwice       Kind = "goaway-twice"       // as those do who shut down in order: 2^31-1, then the last stream
+	HpackGarbage      Kind = "hpack-garbage"      // a header block that is none
+	EvenStream        Kind = "even-stream"        // an answer on a stream that nobody has opened
+	DataOnZero        Kind = "data-on-zero"       // DATA on no stream
+	UpperNames        Kind = "upper-names"        // names of headers in upper case
+	SplitHeader       Kind = "split-header"       // PING in the middle of a header block
+	NoStatus          Kind = "no-status"          // a header without :status
+	NoSettings        Kind = "no-settings"        // a connection that does not begin with SETTINGS
+	ResetAfterEnd     Kind = "reset-after-end"    // RST_STREAM with NO_ERROR behind the whole answer; right
+	LateData          Kind = "late-data"          // DATA behind the end of the stream
 )
 
 // Traits are what a kind is like.
@@ -99,6 +199,12 @@ type Traits struct {
 	// Nature faults are how the server is, from the first request to the last:
 	// neither a place nor a number of times makes sense.
 	Nature bool
+	// Whole servers know no ranges, before the fault's place too.
+	Whole bool
+	// TLS faults are of certificates.
+	TLS bool
+	// Conn faults are of connections before anything is said on them.
+	Conn bool
 }
 
 // Kinds are all kinds of fault, in the order of tables.
@@ -110,17 +216,33 @@ func Kinds() []Traits {
 			all = append(all, t)
 		}
 	}
-	add(Traits{HTTP1: true, HTTP2: true, InBody: true}, Truncated, Reset, Stall, Drip)
+	add(Traits{HTTP1: true, HTTP2: true, InBody: true}, Truncated, Reset, Stall, Drip, Slow)
+	add(Traits{HTTP1: true, HTTP2: true, InBody: true, Whole: true}, WholeCut)
 	add(Traits{HTTP1: true, HTTP2: true},
 		WrongStart, WrongEnd, WrongTotal, NoContentRange, EmptyPart, WholeForRange, OtherObject, Corrupt, ChangedETag,
 		ChangedSize, Multipart, Gzip, ChunkedPart, ChunkedWhole, Interim, InterimFlood, EndlessRedirects, RedirectLoop,
 		RedirectFile, Status401, Status403, Status404, Status416, Status429, Status500, Status503, RetryLong, Mute, Expiring,
-		CloseEach)
-	add(Traits{HTTP1: true, HTTP2: true, Nature: true}, WeakETag, EdgeETag, NoValidators, RefuseMore, ResetMore)
-	add(Traits{HTTP1: true}, EndlessHeaders, CloseSilently, GarbageAfter, TwoLengths, BadChunks, NotHTTP, Escapes)
+		CloseEach, PortalPage, PortalRedirect, CutCache)
+	add(Traits{HTTP1: true, HTTP2: true},
+		PartAsWhole, WholeAsPart, Swapped, RangeCase, RangeUnit, RangeStar, RangeSpaces, Identity, ModifiedBack, Status204, Status304,
+		Status412, Status511, RetryOdd, RedirectCookie, RedirectPingPong, RedirectPort, RedirectHole, RedirectOdd)
+	add(Traits{HTTP1: true, HTTP2: true, Conn: true}, HangUp, NoHandshake)
+	add(Traits{HTTP1: true, HTTP2: true, TLS: true}, OtherCert, BadCert)
+	add(Traits{HTTP1: true, HTTP2: true, Nature: true}, WeakETag, EdgeETag, NoValidators, RefuseMore, ResetMore, EdgeURL,
+		ETagBare, ETagEach)
+	add(Traits{HTTP1: true}, EndlessHeaders, CloseSilently, GarbageAfter, TwoLengths, BadChunks, NotHTTP, Escapes,
+		SameLengthTwice, LengthNegative, LengthOverflow, LengthPlus, ChunksAndLength, OddEncoding, RangeOverflow, TwoRanges, SpacedHeader,
+		HTTP10Cut, UnframedCut, ShortChunks, HTTP10PlainCut, BareLF, Folded, NulHeader, NoReason, BlankFirst, LengthSpaces, InterimLies,
+		Switching, GzipEncoding, ChunkExtensions, ChunkDust, EndlessTrailers, HeaderCrumbs, SlowHeader)
+	add(Traits{HTTP1: true, InBody: true, Whole: true}, ChunksCut)
 	add(Traits{HTTP1: true, Nature: true}, HTTP10, HTTP10Plain)
-	add(Traits{HTTP2: true, Raw2: true, InBody: true}, GoAway, GoAwayError, RSTStream, EarlyEnd, WindowStarved, EmptyDataFlood, BadFrame)
-	add(Traits{HTTP2: true, Raw2: true}, RSTRefused, OverLength, WindowPadding, WindowOverrun, PingFlood, SettingsFlood, ContinuationFlood)
+	add(Traits{HTTP2: true, Raw2: true, InBody: true}, GoAway, GoAwayError, RSTStream, EarlyEnd, WindowStarved, EmptyDataFlood, BadFrame,
+		SecondHeader, SettingsZero, GoAwayLower, GoAwayTwice)
+	add(Traits{HTTP2: true, Raw2: true, InBody: true, Whole: true}, WholeEarlyEnd)
+	add(Traits{HTTP2: true, Raw2: true}, RSTRefused, OverLength, WindowPadding, WindowOverrun, PingFlood, SettingsFlood, ContinuationFlood,
+		UnframedEnd, WholeUnframedEnd, BigSettings, NoStreams, BadSettings, PushPromise, RapidReset, ZeroUpdate, WindowOverflow,
+		UnknownFrames, UnknownFlood, HeaderBomb, TwoStatuses, DataFirst, Trailers, HpackGarbage, EvenStream, DataOnZero, UpperNames,
+		SplitHeader, NoStatus, NoSettings, ResetAfterEnd, LateData)
 	return all
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"mime/multipart"
 	"net"
 	"net/http"
@@ -77,6 +78,10 @@ func (s *Server) misbehave(w http.ResponseWriter, r *http.Request, q asked) bool
 			w.WriteHeader(http.StatusEarlyHints)
 		}
 		panic(http.ErrAbortHandler)
+	case CutCache:
+		a.set.Set("Etag", etag(a.body))
+		a.set.Set("Last-Modified", modified(a.other).Format(http.TimeFormat))
+		a.body.Size = size * 3 / 5
 	case CloseEach:
 		a.set.Set("Connection", "close")
 	case Mute:
@@ -103,6 +108,18 @@ func (s *Server) instead(w http.ResponseWriter, r *http.Request, q asked) bool {
 		w.Header().Set("Location", "file:///etc/passwd")
 		w.WriteHeader(http.StatusFound)
 		return true
+	case PortalPage:
+		login(w)
+		return true
+	case PortalRedirect:
+		http.Redirect(w, r, portal, http.StatusFound)
+		return true
+	case EdgeURL:
+		if way, n, _ := parsePath(r.URL.Path); way != ofEdge {
+			http.Redirect(w, r, ofEdge+Name(n)+"?"+q.edge.String(), http.StatusFound)
+			return true
+		}
+		return false
 	case Status401:
 		status = http.StatusUnauthorized
 	case Status403:
@@ -124,10 +141,20 @@ func (s *Server) instead(w http.ResponseWriter, r *http.Request, q asked) bool {
 		w.Header().Set("Retry-After", "600")
 		status = http.StatusServiceUnavailable
 	default:
-		return s.raw1(w, q)
+		return s.strange(w, r, q)
 	}
 	http.Error(w, "so it is", status)
 	return true
+}
+
+// login is what a captive portal shows.
+func login(w http.ResponseWriter) {
+	const page = "<!doctype html><title>Welcome</title><form>Room <input name=room> <button>Log in</button></form>\n"
+	w.Header().Set("Content-Type", "text/html")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Length", strconv.Itoa(len(page)))
+	w.WriteHeader(http.StatusOK)
+	_, _ = io.WriteString(w, page) // whoever does not want it has gone
 }
 
 // multipart sends the range as the only part of several.

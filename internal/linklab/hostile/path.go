@@ -12,6 +12,8 @@ const (
 	expiring = "/expiring/" // leads to a signed URL of it
 	signed   = "/signed/"
 	loop     = "/loop/"
+	ofEdge   = "/edge/"        // of whose address the query is
+	portal   = "/portal/login" // no object
 )
 
 // suffix is that of objects' names.
@@ -32,7 +34,7 @@ func ExpiringPath(n int) string { return expiring + Name(n) }
 // parsePath takes a path apart.
 func parsePath(path string) (way string, n int, ok bool) {
 	way = direct
-	for _, w := range []string{redirect, expiring, signed, loop} {
+	for _, w := range []string{redirect, expiring, signed, loop, ofEdge} {
 		if strings.HasPrefix(path, w) {
 			way = w
 		}

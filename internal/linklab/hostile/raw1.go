@@ -34,7 +34,9 @@ func (s *Server) raw1(w http.ResponseWriter, q asked) bool {
 	case EndlessHeaders:
 		write = (*Server).endlessHeaders
 	default:
-		return false
+		if write = framing(s.cfg.Fault.Kind); write == nil {
+			return false
+		}
 	}
 	c, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -49,15 +51,15 @@ func (s *Server) raw1(w http.ResponseWriter, q asked) bool {
 	return true
 }
 
-// head writes a status line and what every answer has.
-func head(w *bufio.Writer, proto, status string, b testbody.Body) {
-	_, _ = fmt.Fprintf(w, "%s %s\r\nEtag: %s\r\nLast-Modified: %s\r\nContent-Type: application/octet-stream\r\n",
-		proto, status, etag(b), modified(false).Format(http.TimeFormat)) // Flush tells
+// head writes the status line of a part and what every answer has.
+func head(w *bufio.Writer, proto string, b testbody.Body) {
+	_, _ = fmt.Fprintf(w, "%s 206 Partial Content\r\nEtag: %s\r\nLast-Modified: %s\r\nContent-Type: application/octet-stream\r\n",
+		proto, etag(b), modified(false).Format(http.TimeFormat)) // Flush tells
 }
 
 // partHead writes the header of the part, but for the empty line.
 func partHead(w *bufio.Writer, proto string, q asked, b testbody.Body) {
-	head(w, proto, "206 Partial Content", b)
+	head(w, proto, b)
 	_, _ = fmt.Fprintf(w, "Content-Range: bytes %d-%d/%d\r\nContent-Length: %d\r\n", q.off, q.end-1, b.Size, q.end-q.off)
 }
 
@@ -94,7 +96,7 @@ func (s *Server) twoLengths(w *bufio.Writer, q asked, b testbody.Body) error {
 }
 
 func (s *Server) badChunks(w *bufio.Writer, q asked, b testbody.Body) error {
-	head(w, "HTTP/1.1", "206 Partial Content", b)
+	head(w, "HTTP/1.1", b)
 	_, _ = fmt.Fprintf(w, "Content-Range: bytes %d-%d/%d\r\nTransfer-Encoding: chunked\r\n\r\n", q.off, q.end-1, b.Size)
 	_, err := w.WriteString("fffffffffffffffff\r\nevil\r\n-1\r\n\r\n0\r\n\r\n")
 	return err
@@ -111,7 +113,7 @@ func (s *Server) escapes(w *bufio.Writer, _ asked, _ testbody.Body) error {
 }
 
 func (s *Server) endlessHeaders(w *bufio.Writer, q asked, b testbody.Body) error {
-	head(w, "HTTP/1.1", "206 Partial Content", b)
+	head(w, "HTTP/1.1", b)
 	const most = 64 << 20 // nobody waits for more
 	for n := 0; n < most; {
 		k, err := fmt.Fprintf(w, "X-%d: %01000d\r\n", n, n)

@@ -83,7 +83,10 @@ func (s *Server) raw2(c net.Conn) {
 	h.fr.AllowIllegalWrites = true
 	h.moved = sync.NewCond(&h.mu)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
-	err := h.write(func() error { return h.fr.WriteSettings() })
+	var err error
+	if s.cfg.Fault.Kind != NoSettings || !s.strike(h.edge) {
+		err = h.write(func() error { return h.fr.WriteSettings() })
+	}
 	for err == nil {
 		err = h.take()
 	}
@@ -195,8 +198,11 @@ func (h *raw2Conn) answer(st *raw2Stream, path, rang string) {
 	b := s.Object(n)
 	q := asked{ctx: h.ctx, edge: h.edge, n: n}
 	q.off, q.end, q.part = parseRange(rang, b.Size)
-	hit := !s.traits.InBody && s.strike(h.edge)
-	if hit && h.instead(st) {
+	if s.knowsNoRanges(h.edge) {
+		q.part = false
+	}
+	hit := !s.traits.InBody && !s.ofConnections() && s.strike(h.edge)
+	if hit && (h.instead(st) || h.odd(st, q, b) || h.strange(st, q, b)) {
 		return
 	}
 	fields := []string{":status", "206", "etag", etag(b), "accept-ranges", "bytes"}
@@ -223,8 +229,10 @@ func (h *raw2Conn) answer(st *raw2Stream, path, rang string) {
 	case err == nil && w.kind == OverLength:
 		_, _ = w.Write(make([]byte, piece))
 		fallthrough
+	case err == nil && w.kind == Trailers:
+		_ = h.header(st, true, "x-checked", "yes")
 	case err == nil:
-		_ = h.write(func() error { return h.fr.WriteData(st.id, true, nil) })
+		h.behind(st, w.kind)
 	}
 }
 
@@ -326,6 +334,9 @@ func (h *raw2Conn) flood(most int, frame func(int) error) {
 // spoilRaw2 is a fault in a stream's body.
 func (w *raw2Writer) spoilRaw2(kind Kind) error {
 	h := w.h
+	if known, err := h.disturb(w.st, kind); known {
+		return err
+	}
 	switch kind {
 	case GoAway:
 		return h.write(func() error {
@@ -337,8 +348,10 @@ func (w *raw2Writer) spoilRaw2(kind Kind) error {
 		_ = h.c.Close()
 	case RSTStream:
 		_ = h.write(func() error { return h.fr.WriteRSTStream(w.st.id, http2.ErrCodeInternal) })
-	case EarlyEnd:
+	case EarlyEnd, WholeEarlyEnd:
 		_ = h.write(func() error { return h.fr.WriteData(w.st.id, true, nil) })
+	case SecondHeader:
+		_ = h.header(w.st, false, ":status", "206", "x-again", "yes")
 	case WindowStarved:
 		h.s.pause(h.ctx, time.Hour)
 	case EmptyDataFlood:

@@ -64,6 +64,10 @@ func etag(b testbody.Body) string { return fmt.Sprintf(`"%x-%x"`, b.Seed+1, b.Si
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	edge := edgeOf(remoteOf(r))
+	if r.URL.Path == portal {
+		login(w)
+		return
+	}
 	way, n, ok := parsePath(r.URL.Path)
 	if !ok {
 		http.NotFound(w, r)
@@ -75,6 +79,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, Path(n), http.StatusFound)
 	case expiring:
 		http.Redirect(w, r, s.signed(edge, n), http.StatusFound)
+	case ofEdge:
+		if r.URL.RawQuery != edge.String() {
+			http.Error(w, "it is somebody else's", http.StatusForbidden)
+			return
+		}
+		s.object(w, r, edge, n)
 	case loop:
 		http.Redirect(w, r, loop+Name(n+1), http.StatusFound)
 	case signed:
@@ -92,7 +102,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) object(w http.ResponseWriter, r *http.Request, edge netip.Addr, n int) {
 	s.cfg.Gate.reach(PlaceStart, edge, s.done)
 	k := s.cfg.Fault.Kind
-	hit := !s.traits.InBody && k != Expiring && k != RefuseMore && k != ResetMore && s.strike(edge)
+	hit := !s.traits.InBody && !s.ofConnections() && k != Expiring && k != RefuseMore && k != ResetMore && s.strike(edge)
 	if hit && (k == ChangedETag || k == ChangedSize) {
 		s.changed.Store(true)
 	}
@@ -109,7 +119,19 @@ func (s *Server) object(w http.ResponseWriter, r *http.Request, edge netip.Addr,
 	if hit && s.misbehave(w, r, q) {
 		return
 	}
-	s.answer(w, q, answer{body: s.Object(n), other: s.changed.Load()})
+	whole := s.knowsNoRanges(edge)
+	s.answer(w, q, answer{body: s.Object(n), other: s.changed.Load(), whole: whole, chunked: whole && k == ChunksCut})
+}
+
+// ofConnections says whether the fault hits connections rather than answers.
+func (s *Server) ofConnections() bool {
+	return s.traits.TLS || s.traits.Conn || s.cfg.Fault.Kind == NoSettings
+}
+
+// knowsNoRanges says whether a client gets nothing but whole objects.
+func (s *Server) knowsNoRanges(edge netip.Addr) bool {
+	e := s.cfg.Fault.Edge
+	return s.traits.Whole && !s.healed.Load() && (!e.IsValid() || e.Contains(edge))
 }
 
 // servingAt counts the requests of a client that are being served.
@@ -179,8 +201,11 @@ func (s *Server) answer(w http.ResponseWriter, q asked, a answer) {
 	}
 }
 
-// errCut says that a body was cut on purpose.
-var errCut = fmt.Errorf("cut: %w", io.ErrClosedPipe)
+// errCut says that a body was cut on purpose, errSent that all of it was sent.
+var (
+	errCut  = fmt.Errorf("cut: %w", io.ErrClosedPipe)
+	errSent = errors.New("sent to its end")
+)
 
 // send writes [off, end) of a body, with what goes wrong in it.
 func (s *Server) send(w io.Writer, q asked, b testbody.Body, off, end int64) error {
@@ -199,12 +224,17 @@ func (s *Server) send(w io.Writer, q asked, b testbody.Body, off, end int64) err
 		s.cfg.Gate.reachBytes(s.sent.Add(int64(n)), s.done)
 		switch {
 		case s.traits.InBody && off-from >= before && s.strike(q.edge):
-			if err := s.spoil(w, q, b, off, end); err != nil {
+			if err := s.spoil(w, q, b, off, end); errors.Is(err, errSent) {
+				return nil
+			} else if err != nil {
 				return err
 			}
 			before = end // once in each answer
 		case !begun && !s.traits.InBody && !s.traits.Nature && s.due(q.edge) && !s.cut.Swap(true):
-			return errCut // the next request meets the fault
+			if s.ofConnections() {
+				s.conns.reset(s.cfg.Fault.Edge)
+			}
+			return errCut // the next request, or handshake, meets the fault
 		}
 	}
 	return nil
@@ -218,7 +248,7 @@ func (s *Server) spoil(w io.Writer, q asked, b testbody.Body, off, end int64) er
 	}
 	flush(w)
 	switch s.cfg.Fault.Kind {
-	case Truncated:
+	case Truncated, WholeCut, ChunksCut:
 		return errCut
 	case Reset:
 		if c := connOf(q.ctx); c != nil {
@@ -229,23 +259,32 @@ func (s *Server) spoil(w io.Writer, q asked, b testbody.Body, off, end int64) er
 		s.pause(q.ctx, time.Hour)
 		return errCut
 	case Drip:
-		one := make([]byte, 1)
-		for ; off < end; off++ {
-			if !s.pause(q.ctx, 100*time.Millisecond) {
-				return errCut
-			}
-			if _, err := b.ReadAt(one, off); err != nil && !errors.Is(err, io.EOF) {
-				return err
-			}
-			if _, err := w.Write(one); err != nil {
-				return err
-			}
-			flush(w)
-		}
-		return errCut
+		return s.trickle(w, q, b, off, end, 1)
+	case Slow:
+		return s.trickle(w, q, b, off, end, 10_000)
 	default:
 		return nil // not one in a body
 	}
+}
+
+// trickle writes the rest of a body, n bytes each tenth of a second.
+func (s *Server) trickle(w io.Writer, q asked, b testbody.Body, off, end int64, n int) error {
+	buf := make([]byte, n)
+	for off < end {
+		if !s.pause(q.ctx, 100*time.Millisecond) {
+			return errCut
+		}
+		k, err := b.ReadAt(buf[:min(int64(n), end-off)], off)
+		if k == 0 {
+			return err
+		}
+		if _, err := w.Write(buf[:k]); err != nil {
+			return err
+		}
+		flush(w)
+		off += int64(k)
+	}
+	return errSent
 }
 
 // flush sends what has been written, where w keeps it.

@@ -32,6 +32,9 @@ type Config struct {
 	Fault Fault
 	Gate  *Gate       // somebody who waits for the download to reach a place; may be nil
 	TLS   *tls.Config // with a certificate; nil: the listeners for TLS are not served
+	// Renewed is a certificate as good as TLS's, Bad one that nobody vouches for;
+	// both are of use to faults of certificates only.
+	Renewed, Bad tls.Certificate
 }
 
 // Server is a server that runs.
@@ -46,10 +49,11 @@ type Server struct {
 	sent    atomic.Int64 // bytes of bodies
 	struck  atomic.Int64 // answers that were to be hit
 	healed  atomic.Bool
-	changed atomic.Bool // the object is Other now
-	keys    sync.Map    // edge -> *signature
-	cut     atomic.Bool // a body was cut so that the next request meets the fault
-	serving sync.Map    // edge -> *atomic.Int64: requests being served
+	changed atomic.Bool           // the object is Other now
+	keys    sync.Map              // edge -> *signature
+	cut     atomic.Bool           // a body was cut so that the next request meets the fault
+	serving sync.Map              // edge -> *atomic.Int64: requests being served
+	before  atomic.Pointer[asked] // what was asked for last, where that is of interest
 
 	mu  sync.Mutex
 	err error
@@ -81,6 +85,10 @@ func Start(c Config, plain, secure net.Listener) *Server {
 			}
 		}
 	}
+	if s.srv.TLSConfig != nil && s.traits.TLS {
+		// Without a name only who has no certificates is asked for one.
+		s.srv.TLSConfig.Certificates, s.srv.TLSConfig.GetCertificate = nil, s.certificate
+	}
 	if plain != nil {
 		s.wg.Go(func() { s.keep(s.srv.Serve(trackingListener{plain, s})) })
 	}
@@ -93,6 +101,17 @@ func Start(c Config, plain, secure net.Listener) *Server {
 		}
 	}
 	return s
+}
+
+// certificate is what a handshake is given.
+func (s *Server) certificate(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	switch {
+	case !s.strike(edgeOf(h.Conn.RemoteAddr())):
+		return &s.cfg.TLS.Certificates[0], nil
+	case s.cfg.Fault.Kind == BadCert:
+		return &s.cfg.Bad, nil
+	}
+	return &s.cfg.Renewed, nil
 }
 
 // connKey is the key of a request's connection in its context.

@@ -42,6 +42,7 @@ func start(t *testing.T, f Fault, g *Gate, secure bool) (s *Server, base string)
 		c.TLS = borrowed.TLS.Clone()
 		borrowed.Close()
 		c.TLS.NextProtos = nil
+		c.Renewed, c.Bad = c.TLS.Certificates[0], c.TLS.Certificates[0]
 		s = Start(c, nil, l)
 		base = "https://" + l.Addr().String()
 	} else {
@@ -82,8 +83,8 @@ const (
 	short = 300 * time.Millisecond
 )
 
-func get(ctx context.Context, c *http.Client, url, rang string, within time.Duration) got {
-	ctx, cancel := context.WithTimeout(ctx, within)
+func get(ctx context.Context, c *http.Client, url, rang string) got {
+	ctx, cancel := context.WithTimeout(ctx, long)
 	defer cancel()
 	return fetch(ctx, c, url, rang)
 }
@@ -134,7 +135,7 @@ func TestEveryKindStrikesAndHeals(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/two=%v", k.Kind, two), func(t *testing.T) {
 				t.Parallel()
-				s, base := start(t, Fault{Kind: k.Kind}, nil, two)
+				s, base := start(t, Fault{Kind: k.Kind}, nil, two || k.TLS)
 				const off, end = 1000, 200000
 				path := Path(0)
 				if k.Kind == Expiring {
@@ -142,7 +143,16 @@ func TestEveryKindStrikesAndHeals(t *testing.T) {
 				}
 				seen := false
 				for range keyRequests + 2 {
-					g := get(t.Context(), client(t, two), base+path, fmt.Sprintf("bytes=%d-%d", off, end-1), short)
+					ctx, cancel := context.WithCancel(t.Context())
+					go func() { // what may never end has a while from the strike on
+						for ctx.Err() == nil && s.Struck() == 0 {
+							time.Sleep(time.Millisecond)
+						}
+						time.Sleep(short)
+						cancel()
+					}()
+					g := get(ctx, client(t, two), base+path, fmt.Sprintf("bytes=%d-%d", off, end-1))
+					cancel()
 					seen = seen || g.right(s.cfg.Body, off, end) != nil
 					if seen || k.Kind == Expiring && g.StatusCode != http.StatusPartialContent {
 						break
@@ -150,7 +160,11 @@ func TestEveryKindStrikesAndHeals(t *testing.T) {
 				}
 				if good := slices.Contains([]Kind{
 					Interim, ChunkedPart, CloseEach, HTTP10, CloseSilently, GarbageAfter, OverLength, WindowPadding,
-					WindowOverrun, GoAway, RefuseMore, ResetMore,
+					WindowOverrun, GoAway, RefuseMore, ResetMore, EdgeURL, OtherCert, BadCert, SameLengthTwice, ChunksAndLength,
+					SpacedHeader, TwoRanges, BigSettings, NoStreams, UnknownFrames, Trailers, ZeroUpdate, WindowOverflow, Slow,
+					RangeCase, Identity, RetryOdd, RedirectOdd, RedirectCookie, BareLF, Folded, NoReason, LengthSpaces, InterimLies, ChunkExtensions,
+					ChunkDust, HeaderCrumbs, SettingsZero, GoAwayLower, GoAwayTwice, ResetAfterEnd, LateData, HangUp, NoHandshake,
+					NoSettings, Swapped,
 				}, k.Kind); !seen && !good {
 					t.Error("nobody would have noticed")
 				}
@@ -158,7 +172,7 @@ func TestEveryKindStrikesAndHeals(t *testing.T) {
 					t.Error("it has not struck")
 				}
 				s.Heal()
-				if err := get(t.Context(), client(t, two), base+path, fmt.Sprintf("bytes=%d-%d", off, end-1), long).right(s.Object(0), off, end); err != nil {
+				if err := get(t.Context(), client(t, two), base+path, fmt.Sprintf("bytes=%d-%d", off, end-1)).right(s.Object(0), off, end); err != nil {
 					t.Errorf("after it was healed: %v", err)
 				}
 			})
@@ -185,12 +199,12 @@ func TestFaultsKeepTheirPlaceTimesAndEdge(t *testing.T) {
 				off, end := int64(i)*size/4, int64(i+1)*size/4
 				if i == 1 && c.name == "later" { // up to the place, in one go
 					off, end = size/4, size/2+1
-					g := get(t.Context(), cl, base+Path(0), fmt.Sprintf("bytes=%d-%d", off, end-1), long)
+					g := get(t.Context(), cl, base+Path(0), fmt.Sprintf("bytes=%d-%d", off, end-1))
 					if g.err == nil && g.right(s.cfg.Body, off, end) == nil {
 						t.Error("what crosses the place was not cut")
 					}
 				}
-				err := get(t.Context(), cl, base+Path(0), fmt.Sprintf("bytes=%d-%d", off, end-1), long).right(s.cfg.Body, off, end)
+				err := get(t.Context(), cl, base+Path(0), fmt.Sprintf("bytes=%d-%d", off, end-1)).right(s.cfg.Body, off, end)
 				if (err == nil) != want {
 					t.Errorf("request %d: %v", i, err)
 				}
@@ -215,16 +229,20 @@ func TestGateStopsTheServerUntilItIsOpened(t *testing.T) {
 		t.Run(string(c.place), func(t *testing.T) {
 			g := NewGate(c.place, size/2, local)
 			s, base := start(t, Fault{}, g, c.secure)
-			if err := get(t.Context(), client(t, false), base+c.path, "bytes=0-249999", short).err; err == nil {
-				t.Error("the server has not waited")
-			}
+			ctx, cancel := context.WithCancel(t.Context())
+			answer := make(chan got)
+			go func() { answer <- fetch(ctx, client(t, false), base+c.path, "bytes=0-249999") }()
 			select {
 			case <-g.Reached():
-			default:
-				t.Fatal("the place was not reached")
+			case <-time.After(long):
+				t.Error("the place was not reached")
+			}
+			time.AfterFunc(short, cancel)
+			if err := (<-answer).err; err == nil {
+				t.Error("the server has not waited")
 			}
 			g.Open()
-			if err := get(t.Context(), client(t, false), base+c.path, "bytes=0-999", long).right(s.cfg.Body, 0, 1000); err != nil {
+			if err := get(t.Context(), client(t, false), base+c.path, "bytes=0-999").right(s.cfg.Body, 0, 1000); err != nil {
 				t.Error(err)
 			}
 		})
@@ -248,5 +266,16 @@ func TestResetEndsConnections(t *testing.T) {
 	s.Reset(netip.MustParsePrefix("127.0.0.0/8"))
 	if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("%v instead of a reset", err)
+	}
+}
+
+func TestSwappedAnswersTheRequestBefore(t *testing.T) {
+	s, base := start(t, Fault{Kind: Swapped}, nil, false)
+	cl := client(t, false)
+	for i, want := range [][2]int64{{0, 1000}, {0, 1000}, {5000, 6000}} {
+		off := int64(i) * 5000
+		if err := get(t.Context(), cl, base+Path(0), fmt.Sprintf("bytes=%d-%d", off, off+999)).right(s.cfg.Body, want[0], want[1]); err != nil {
+			t.Errorf("request %d: %v", i, err)
+		}
 	}
 }

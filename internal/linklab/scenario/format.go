@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // String writes the link as ParseLink reads it, except for a trace, whose
@@ -28,9 +27,9 @@ func (l Link) String() string {
 	}
 	if l.Ramp != 0 {
 		add("ramp", l.Ramp.Seconds())
-		if l.Ramp0 != 0 {
-			add("ramp0", l.Ramp0)
-		}
+	}
+	if l.Ramp0 != 0 && (l.Ramp != 0 || l.Ramp0 != DefaultRamp0) {
+		add("ramp0", l.Ramp0)
 	}
 	if l.Vary != 0 {
 		add("vary", l.Vary)
@@ -68,19 +67,4 @@ func (e Event) String() string {
 		return e.Link + " back"
 	}
 	return fmt.Sprintf("%s unknown event %d", e.Link, e.Kind)
-}
-
-// Format writes a scenario as Parse reads it, without traces.
-func (s Scenario) Format() string {
-	var b strings.Builder
-	if s.About != "" {
-		b.WriteString("about " + s.About + "\n")
-	}
-	for _, l := range s.Links {
-		b.WriteString("link " + l.String() + "\n")
-	}
-	for _, e := range s.Events {
-		b.WriteString("at " + e.At.Round(time.Nanosecond).String() + " " + e.String() + "\n")
-	}
-	return b.String()
 }

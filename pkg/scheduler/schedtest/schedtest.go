@@ -5,7 +5,6 @@ package schedtest
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -25,122 +24,6 @@ func Conform(t *testing.T, newPolicy func() scheduler.Policy, histories int) {
 			t.Fatalf("history %d: %v", seed, err)
 		}
 	}
-}
-
-// Link is one link's behaviour in a history. Rates are in bytes per second.
-type Link struct {
-	RTT    scheduler.Time
-	Terms  scheduler.Terms
-	Phases []Phase
-}
-
-// Phase is a stretch of a link's life; the last one lasts for ever.
-type Phase struct {
-	Until scheduler.Time
-	Rate  float64 // 0: nothing arrives
-	Up    bool    // false: the link is reported as down
-	Fail  bool    // every request fails after a round trip
-}
-
-// History is a whole run: what the Core is told, and how the links behave.
-type History struct {
-	Config scheduler.Config // without a Policy
-	Size   int64            // the object's, which Config may not know
-	Links  []Link
-	Lossy  bool // packets are reported as out of order
-
-	// Of a batch: its files, and plans in the order of their times.
-	Files []File
-	Plans []Planned
-}
-
-// Random gives the history of a seed. Every history has a link that lives in
-// the end, so that every one can be completed.
-func Random(seed uint64) History {
-	r := rand.New(rand.NewPCG(seed, 2019))
-	n := 1 + r.IntN(4)
-	h := History{Size: r.Int64N(1 << (10 + r.IntN(18)))}
-	h.Config = scheduler.Config{Links: n, Size: h.Size, NoSteal: r.IntN(4) == 0, NoFailover: r.IntN(8) == 0}
-	if r.IntN(2) == 0 {
-		h.Config.Size = -1
-	}
-	if r.IntN(2) == 0 {
-		h.Config.First = 1 + r.Int64N(1<<21)
-	}
-	if r.IntN(3) == 0 {
-		h.Config.Overlap = 0.1 + 0.8*r.Float64()
-	}
-	if r.IntN(3) == 0 {
-		h.Config.Parallelism = 1 + r.IntN(scheduler.MaxStreams)
-	}
-	h.Lossy = r.IntN(4) == 0
-	if r.IntN(4) == 0 {
-		h.Config.Window = 1<<16 + r.Int64N(1<<22)
-	}
-	if h.Config.Size > 0 && r.IntN(3) == 0 {
-		at := int64(0)
-		for at < h.Size {
-			off := at + r.Int64N(h.Size/4+1)
-			end := off + 1 + r.Int64N(h.Size/8+1)
-			if end > h.Size {
-				break
-			}
-			h.Config.Have = append(h.Config.Have, scheduler.Range{Off: off, End: end})
-			at = end + 1
-		}
-	}
-	for i := range n {
-		l := Link{RTT: scheduler.Time(1+r.IntN(400)) * scheduler.Millisecond}
-		at := scheduler.Time(0)
-		for range r.IntN(5) {
-			at += scheduler.Time(r.Int64N(int64(8 * scheduler.Second)))
-			l.Phases = append(l.Phases, Phase{Until: at, Rate: rate(r), Up: r.IntN(5) > 0, Fail: r.IntN(6) == 0})
-		}
-		last := Phase{Until: scheduler.Never, Rate: rate(r), Up: r.IntN(2) == 0}
-		if i == n-1 {
-			last.Up, last.Rate = true, max(last.Rate, 1e5)
-		}
-		l.Phases = append(l.Phases, last)
-		h.Links = append(h.Links, l)
-	}
-	h.ration(rand.New(rand.NewPCG(seed, 2013)))
-	return h
-}
-
-// ration puts terms on the links of every other history: roles, caps, and what
-// they cost, with a rule that goes by it. The link that lives in the end may
-// carry everything.
-func (h *History) ration(r *rand.Rand) {
-	if r.IntN(2) == 0 {
-		return
-	}
-	h.Config.Energy = scheduler.EnergyMode(r.IntN(len(scheduler.EnergyNames())))
-	if r.IntN(3) == 0 {
-		h.Config.Deadline = scheduler.Time(1 + r.Int64N(int64(60*scheduler.Second)))
-	}
-	for i := range h.Links {
-		t := &h.Links[i].Terms
-		t.Backup, t.Costly = r.IntN(4) == 0, r.IntN(2) == 0
-		if r.IntN(3) == 0 && i < len(h.Links)-1 {
-			t.Cap = 1 + r.Int64N(h.Size+1)
-		}
-		if r.IntN(2) == 0 {
-			t.Usual = rate(r)
-		}
-		if r.IntN(4) > 0 {
-			t.Radio = scheduler.Radio{
-				ActiveMW: r.Float64() * 3000, MWPerMbps: r.Float64() * 200, PromotionMJ: r.Float64() * 500,
-				TailMJ: r.Float64() * 13000, TailTime: scheduler.Time(r.Int64N(int64(12 * scheduler.Second))),
-			}
-		}
-	}
-}
-
-func rate(r *rand.Rand) float64 {
-	if r.IntN(6) == 0 {
-		return 0
-	}
-	return 1e4 * float64(int64(1)<<r.IntN(11))
 }
 
 // Play runs a history to its end and says what went wrong.
@@ -163,6 +46,7 @@ func Play(h History, cfg scheduler.Config) error {
 
 type request struct {
 	link  scheduler.LinkID
+	on    scheduler.StreamID
 	id    scheduler.ChunkID
 	rng   scheduler.Range
 	got   int64
@@ -415,7 +299,7 @@ func (p *player) act(a scheduler.Action) error {
 		} else if err := p.ledger.expect(scheduler.Range{}, a.Range); err != nil {
 			return err
 		}
-		p.reqs = append(p.reqs, request{link: a.Link, id: a.Chunk, rng: a.Range, copy: a.Copy, first: p.now + p.h.Links[a.Link].RTT, last: p.now})
+		p.reqs = append(p.reqs, request{link: a.Link, on: a.Stream, id: a.Chunk, rng: a.Range, copy: a.Copy, first: p.now + p.h.Links[a.Link].RTT, last: p.now})
 	case scheduler.Shrink:
 		if i < 0 {
 			return fmt.Errorf("no such chunk")
@@ -456,7 +340,28 @@ func (p *player) act(a scheduler.Action) error {
 			return fmt.Errorf("the link does not rest")
 		}
 		p.resting[a.Link] = a.Kind == scheduler.Rest
+	case scheduler.Open:
+		return p.opens(a)
+	case scheduler.Flush:
+		if !slices.ContainsFunc(p.reqs, func(q request) bool { return q.link == a.Link && q.on == a.Stream }) {
+			return fmt.Errorf("nothing is in flight there")
+		}
 	case scheduler.Ban, scheduler.Unban: // nothing to carry out
+	}
+	return nil
+}
+
+// opens says what is wrong with a connection that is made before it is needed.
+func (p *player) opens(a scheduler.Action) error {
+	at := func(r request) bool { return r.link == a.Link }
+	on := func(r request) bool { return at(r) && r.on == a.Stream }
+	switch {
+	case !p.up[a.Link], p.resting[a.Link]:
+		return fmt.Errorf("the link is down, or rests")
+	case !slices.ContainsFunc(p.reqs, at):
+		return fmt.Errorf("nothing was asked of the link")
+	case a.Stream < 0, a.Stream >= scheduler.MaxStreams, slices.ContainsFunc(p.reqs, on):
+		return fmt.Errorf("there is no such stream, or a request is on it")
 	}
 	return nil
 }

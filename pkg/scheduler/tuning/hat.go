@@ -26,7 +26,9 @@ const (
 	// worth keeping.
 	gain = 1.1
 	// started round trips after its first bytes a link's connections have left slow
-	// start: what it carried before says nothing about what it can.
+	// start: what it carried before says nothing about what it can. Most of them have
+	// after half of that, and the mean from then on is what fewer are held to: the
+	// bursts that follow when a queue has overflown are more than the link carries.
 	started = 6
 	// climbWorth is how long a job must still last for more connections to be tried: at
 	// its end they are only in each other's way.
@@ -35,6 +37,8 @@ const (
 
 // climb is HAT's question whether more connections would do more.
 type climb struct {
+	wide   float64 // bytes per second with the connections of the start; 0: not known
+	begun  mark    // when that began to be measured
 	base   float64 // bytes per second before the trial
 	before int     // connections before it; 0: none is under way
 	done   bool
@@ -64,11 +68,17 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 		if l.carried == 0 && v.Rate > 0 {
 			l.carried = max(t.now, 1)
 		}
+		if !l.told && l.carried > 0 && l.climb.begun.at == 0 && t.now >= l.carried+started/2*v.RTT {
+			l.climb.begun = mark{at: t.now, bytes: t.meter.bytes[i]}
+		}
 		if !l.told && (l.carried == 0 || t.now < l.carried+started*v.RTT) {
 			continue
 		}
 		product := v.product()
 		if !l.told {
+			if from := l.climb.begun; t.now > from.at && from.at > 0 {
+				l.climb.wide = float64(t.meter.bytes[i]-from.bytes) / (t.now - from.at).Seconds()
+			}
 			l.n = max(wanted(product), min(few, v.Streams)) // those are open already
 			out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip%s", out)
 			continue
@@ -124,8 +134,11 @@ func (t *Tuner) climb(l *link, v *LinkView, i int) way {
 	if !c.steady.watch(mark{at: t.now, bytes: t.meter.bytes[i]}, shortest(v.RTT)) {
 		return stay
 	}
-	rate := c.steady.rate
-	if (c.before > 0 && rate < gain*c.base || c.before == 0 && rate < v.Bandwidth/gain) && c.steady.doubt() {
+	rate, most := c.steady.rate, v.Bandwidth
+	if c.wide > 0 {
+		most = min(most, c.wide)
+	}
+	if (c.before > 0 && rate < gain*c.base || c.before == 0 && rate < most/gain) && c.steady.doubt() {
 		return stay
 	}
 	c.steady.begin()
@@ -133,7 +146,7 @@ func (t *Tuner) climb(l *link, v *LinkView, i int) way {
 		l.n, c.before, c.done = c.before, 0, true
 		return back
 	}
-	if c.before == 0 && rate >= v.Bandwidth/gain || 2*l.n > useful(v.product()) {
+	if c.before == 0 && rate >= most/gain || 2*l.n > useful(v.product()) {
 		c.before = 0
 		return stay
 	}

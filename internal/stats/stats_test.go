@@ -1,10 +1,17 @@
-package energy
+package stats
 
 import (
 	"math"
 	"slices"
 	"testing"
 )
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if got != want && !(math.Abs(got-want) <= 1e-9*max(1, math.Abs(want))) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
 
 func TestStatistics(t *testing.T) {
 	values := []float64{4, 1, 3, 2}
@@ -20,8 +27,23 @@ func TestStatistics(t *testing.T) {
 	if !slices.Equal(values, []float64{4, 1, 3, 2}) {
 		t.Error("the values were sorted in place")
 	}
-	runs := [][]float64{{1, 9, 2}, {}, {5, 5, 5}, {3, 100, 100}}
-	near(t, "median of medians", MedianOfMedians(runs), 5)
+}
+
+func TestInfiniteValues(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		values []float64
+		want   float64
+	}{
+		{[]float64{1, inf, 2}, 2},
+		{[]float64{1, inf}, inf},
+		{[]float64{inf, inf}, inf},
+		{[]float64{1, inf, inf}, inf},
+	} {
+		if got := Median(c.values); got != c.want {
+			t.Errorf("the median of %v is %v, want %v", c.values, got, c.want)
+		}
+	}
 }
 
 func TestStatisticsOfTooLittle(t *testing.T) {
@@ -37,7 +59,6 @@ func TestStatisticsOfTooLittle(t *testing.T) {
 		"pearson of one":                Pearson([]float64{1}, []float64{1}),
 		"pearson of unequal":            Pearson([]float64{1, 2}, []float64{1}),
 		"pearson of what never changes": Pearson([]float64{1, 2}, []float64{3, 3}),
-		"median of no runs":             MedianOfMedians([][]float64{nil, {}}),
 	} {
 		if !math.IsNaN(got) {
 			t.Errorf("%s: got %g, want NaN", name, got)

@@ -1,4 +1,6 @@
-package energy
+// Package stats describes lists of values: quantiles, means, deviations. All
+// functions are pure, leave the values as they are, and take them in any order.
+package stats
 
 import (
 	"math"
@@ -6,9 +8,10 @@ import (
 )
 
 // Quantile is the value below which the share q, 0 to 1, of the values lies,
-// interpolated linearly between two of them as numpy's default does: 0.5 is the
-// median, 0.05 and 0.9 are the thesis's p05 and p90 [3.4]. NaN if there is no
-// value, or if one is NaN.
+// interpolated linearly between two of them as numpy's default does (type 7 of
+// Hyndman and Fan 1996): 0.5 is the median, 0.05 and 0.9 are the thesis's p05 and
+// p90 [3.4]. Infinite values are larger, or smaller, than all others. NaN if there
+// is no value, or if one is NaN.
 func Quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -20,11 +23,15 @@ func Quantile(values []float64, q float64) float64 {
 	}
 	place := min(max(q, 0), 1) * float64(len(sorted)-1)
 	below := int(place)
-	if below == len(sorted)-1 {
+	part := place - float64(below)
+	if part == 0 {
 		return sorted[below]
 	}
 	a, b := sorted[below], sorted[below+1]
-	return a + (b-a)*(place-float64(below))
+	if a == b {
+		return a // also where both are infinite, whose difference is NaN
+	}
+	return a + (b-a)*part
 }
 
 // Median is the value in the middle; NaN if there is none.
@@ -86,16 +93,4 @@ func Pearson(x, y []float64) float64 {
 		return math.NaN()
 	}
 	return min(max(xy/(math.Sqrt(xx)*math.Sqrt(yy)), -1), 1)
-}
-
-// MedianOfMedians is the median of the medians of several runs [thesis, 3.4 and
-// figure 3.5]. Runs without values are left out; NaN if none is left.
-func MedianOfMedians(runs [][]float64) float64 {
-	medians := make([]float64, 0, len(runs))
-	for _, values := range runs {
-		if len(values) > 0 {
-			medians = append(medians, Median(values))
-		}
-	}
-	return Median(medians)
 }

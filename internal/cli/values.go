@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mlget/mlget/internal/units"
+)
+
+// sizeFlag is a number of bytes, or of bytes per second.
+type sizeFlag struct {
+	bytes int64
+	auto  bool // the word auto is allowed, and is bytes = 0
+	none  bool // 0 is allowed
+	text  string
+}
+
+func (f *sizeFlag) String() string { return f.text }
+func (f *sizeFlag) Type() string   { return "SIZE" }
+
+func (f *sizeFlag) Set(text string) error {
+	if f.auto && text == "auto" {
+		f.bytes, f.text = 0, text
+		return nil
+	}
+	n, err := units.ParseSize(text)
+	if err != nil {
+		return err
+	}
+	if n < 0 || n == 0 && !f.none {
+		return fmt.Errorf("%q is not more than nothing", text)
+	}
+	f.bytes, f.text = n, text
+	return nil
+}
+
+// overlapFlag is a fraction; 0 is auto.
+type overlapFlag float64
+
+func (f *overlapFlag) Type() string { return "F" }
+
+func (f *overlapFlag) String() string {
+	if *f == 0 {
+		return "auto"
+	}
+	return strconv.FormatFloat(float64(*f), 'g', -1, 64)
+}
+
+func (f *overlapFlag) Set(text string) error {
+	if text == "auto" {
+		*f = 0
+		return nil
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(v) || v <= 0 || v >= 1 {
+		return fmt.Errorf("%q is neither auto nor between 0 and 1", text)
+	}
+	*f = overlapFlag(v)
+	return nil
+}
+
+// countFlag is a positive number; 0 is auto.
+type countFlag int
+
+func (f *countFlag) Type() string { return "N" }
+
+func (f *countFlag) String() string {
+	if *f == 0 {
+		return "auto"
+	}
+	return strconv.Itoa(int(*f))
+}
+
+func (f *countFlag) Set(text string) error {
+	if text == "auto" {
+		*f = 0
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 1024 {
+		return fmt.Errorf("%q is neither auto nor a number from 1 to 1024", text)
+	}
+	*f = countFlag(n)
+	return nil
+}
+
+// triesFlag is how many attempts there are; 0 is no end, as in wget.
+type triesFlag int
+
+func (f *triesFlag) Type() string   { return "N" }
+func (f *triesFlag) String() string { return strconv.Itoa(int(*f)) }
+
+func (f *triesFlag) Set(text string) error {
+	if text == "inf" {
+		*f = 0
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return fmt.Errorf("%q is neither inf nor a number from 0 on", text)
+	}
+	*f = triesFlag(n)
+	return nil
+}
+
+// durationFlag is a time from 0 on: Go's (1.5s, 2m), or seconds, as in wget and curl.
+type durationFlag time.Duration
+
+// durationVar defines a flag that is a time.
+func durationVar(f *pflag.FlagSet, to *time.Duration, name, short string, value time.Duration, usage string) {
+	*to = value
+	f.VarP((*durationFlag)(to), name, short, usage)
+}
+
+var errDuration = errors.New("want a time like 1.5s, 2m or 1h, or seconds")
+
+func (f *durationFlag) Type() string { return "TIME" }
+
+func (f *durationFlag) String() string {
+	if *f == 0 {
+		return "0" // for which pflag shows no default
+	}
+	return time.Duration(*f).String()
+}
+
+func (f *durationFlag) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if s, number := strconv.ParseFloat(text, 64); number == nil {
+		const most = 100 * 365 * 24 * 3600 // s: durations end at 292 years
+		if math.IsNaN(s) || math.Abs(s) > most {
+			return errDuration
+		}
+		d, err = time.Duration(s*float64(time.Second)), nil
+	}
+	switch {
+	case err != nil:
+		return errDuration
+	case d < 0:
+		return errors.New("a time is not negative")
+	}
+	*f = durationFlag(d)
+	return nil
+}

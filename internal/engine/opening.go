@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"context"
+	"math/bits"
+	"net/url"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// unusedMost is how long a connection that was made before there was a request may wait
+// for one: its server keeps something for it, and would close it some time.
+const unusedMost = 10 * scheduler.Second
+
+// open makes a connection for the requests to come, to where the link's latest one goes.
+// That it fails is known to nobody: a request will find out for itself.
+func (o *owner) open(reqs context.Context, a scheduler.Action) {
+	u := o.asksFor(a.Link)
+	if u == nil || o.err != nil || o.abreast {
+		return
+	}
+	l, client := &o.links[a.Link], o.e.routes[a.Link].client(a.Stream)
+	l.opened |= 1 << a.Stream
+	l.openedAt = o.e.now()
+	o.opening.Go(func() { _ = client.Open(reqs, u) })
+}
+
+// asksFor is what the link's latest request asks for; nil: there is none.
+func (o *owner) asksFor(id scheduler.LinkID) *url.URL {
+	for i := len(o.transfers) - 1; i >= 0; i-- {
+		if t := o.transfers[i]; t.link == id && !t.released {
+			return t.u
+		}
+	}
+	return nil
+}
+
+// closeUnused closes the connections for which no request has come.
+func (o *owner) closeUnused(now scheduler.Time) {
+	for id := range o.links {
+		if l := &o.links[id]; l.opened != 0 && now-l.openedAt > unusedMost {
+			o.closeOpened(scheduler.LinkID(id))
+		}
+	}
+}
+
+// closeOpened closes those of a link.
+func (o *owner) closeOpened(id scheduler.LinkID) {
+	l, r := &o.links[id], o.e.routes[id]
+	for ; l.opened != 0; l.opened &= l.opened - 1 {
+		if s := scheduler.StreamID(bits.TrailingZeros64(l.opened)); r.clients[s] != nil {
+			r.drop(s)
+		}
+	}
+}
+
+// closeAllOpened closes them at the end, when the context of those that are being made
+// has ended.
+func (o *owner) closeAllOpened() {
+	for id := range o.links {
+		o.closeOpened(scheduler.LinkID(id))
+	}
+	o.opening.Wait()
+}

@@ -1,0 +1,114 @@
+package fetch
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/mlget/mlget/internal/testbody"
+)
+
+// gathering serves ranges of b on its first connection as a server does that gathers small
+// packets: the last byte of a response comes with the next one. It notes what it was asked.
+func gathering(t *testing.T, b testbody.Body, asked *[]int64) *rawServer {
+	return newRawServer(t, func(p *peer) {
+		kept := ""
+		for r := p.request(); r != nil; r = p.request() {
+			off, end := ranged(r)
+			*asked = append(*asked, off)
+			all := head206(off, end, b.Size, "") + string(part(t, b, off, end))
+			p.say(kept + all[:len(all)-1])
+			kept = all[len(all)-1:]
+		}
+	})
+}
+
+func TestFlushBringsTheEndOfAResponse(t *testing.T) {
+	b := testbody.Body{Size: 1 << 20, Seed: 11}
+	var asked []int64
+	s := gathering(t, b, &asked)
+	c := client(t, Config{})
+	r, err := c.Get(t.Context(), s.url(t), 5000, 100_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Flush(t.Context(), s.url(t))
+	finish(t, r, part(t, b, 5000, 100_000))
+	// The connection is good for more, behind what was asked for in vain.
+	if r, err = c.Get(t.Context(), s.url(t), 200_000, 300_000); err != nil {
+		t.Fatal(err)
+	}
+	c.Flush(t.Context(), s.url(t))
+	finish(t, r, part(t, b, 200_000, 300_000))
+	if n := s.accepted(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// What is not in flight needs no flush, nor does a client that is closed.
+func TestFlushOpensNoConnection(t *testing.T) {
+	s := newRawServer(t, func(p *peer) {
+		if p.request() != nil {
+			t.Error("it was asked for something")
+		}
+	})
+	c := client(t, Config{})
+	c.Flush(t.Context(), s.url(t))
+	c.Close()
+	c.Flush(t.Context(), s.url(t))
+	if n := s.accepted(); n != 0 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// Requests get onto a connection in the order of their turns, also when their goroutines
+// run in another, or one is given up.
+func TestRequestsKeepTheirTurns(t *testing.T) {
+	b := testbody.Body{Size: 1 << 20, Seed: 12}
+	var mu sync.Mutex
+	var asked []int64
+	s := newRawServer(t, func(p *peer) {
+		for r := p.request(); r != nil; r = p.request() {
+			off, end := ranged(r)
+			mu.Lock()
+			asked = append(asked, off)
+			mu.Unlock()
+			p.part(b, off, end, "")
+		}
+	})
+	c := client(t, Config{})
+	if got := must(t, c, s.url(t), 0, 10); len(got) != 10 {
+		t.Fatalf("%d bytes", len(got))
+	}
+	const n = 8
+	turns := make([]*Turn, n)
+	for i := range turns {
+		turns[i] = c.Turn()
+	}
+	var wg sync.WaitGroup
+	for i := n - 1; i > 0; i-- {
+		wg.Go(func() {
+			off := int64(1000 * i)
+			r, err := turns[i].Get(t.Context(), s.url(t), off, off+10)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			finish(t, r, part(t, b, off, off+10))
+		})
+	}
+	if _, err := turns[0].Get(t.Context(), s.url(t), -1, 10); err == nil { // there is no such range
+		t.Error("a range that begins before the object")
+	}
+	wg.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	if len(asked) != n {
+		t.Fatalf("%d requests", len(asked))
+	}
+	for i, off := range asked {
+		if off != int64(1000*i) {
+			t.Errorf("asked for %v", asked)
+			break
+		}
+	}
+}

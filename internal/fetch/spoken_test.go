@@ -1,0 +1,83 @@
+package fetch
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/testbody"
+)
+
+// evil is an answer that could be that to any request for the beginning of an object.
+const evil = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-3/4\r\nContent-Length: 4\r\n\r\nevil"
+
+// TestUnaskedAnswers: what a server sends while nothing is asked of it, and what
+// stands behind an answer to something else, is not taken for the next answer.
+func TestUnaskedAnswers(t *testing.T) {
+	b := testbody.Body{Size: 1000, Seed: 5}
+	right := func(w io.Writer) {
+		_, _ = fmt.Fprintf(w, "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-999/1000\r\nContent-Length: 1000\r\nEtag: \"e\"\r\n\r\n")
+		_, _ = io.Copy(w, b.Reader())
+	}
+	for _, c := range []struct {
+		name  string
+		first func(w io.Writer) // the answer to the first request on the first connection
+		fails bool              // it is to be refused
+	}{
+		{"an answer more", func(w io.Writer) {
+			right(w)
+			time.Sleep(20 * time.Millisecond) // so that it is not read with the one before
+			_, _ = io.WriteString(w, evil)
+		}, false},
+		{"a wrong one and one more", func(w io.Writer) {
+			_, _ = fmt.Fprintf(w, "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 5-8/1000\r\nContent-Length: 4\r\n\r\nabcd"+evil)
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sent := make(chan struct{})
+			srv := newRawServer(t, func(p *peer) {
+				for i := 0; p.request() != nil; i++ {
+					if p.n == 0 && i == 0 {
+						c.first(p)
+						close(sent)
+						continue
+					}
+					right(p)
+				}
+			})
+			client := NewClient(new(Config), new(net.Dialer), nil)
+			defer client.Close()
+			u := srv.url(t)
+			if resp, err := client.Get(t.Context(), u, 0, 1000); c.fails {
+				if err == nil {
+					t.Error("it was taken")
+				}
+			} else if err != nil {
+				t.Fatal(err)
+			} else if sum(readAll(t, resp)) != b.SHA256() {
+				t.Error("other bytes")
+			}
+			<-sent
+			time.Sleep(20 * time.Millisecond) // until it is there
+			resp, err := client.Get(t.Context(), u, 0, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := readAll(t, resp); sum(got) != b.SHA256() {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func readAll(t *testing.T, r *Response) []byte {
+	t.Helper()
+	all, err := io.ReadAll(r)
+	if err != nil {
+		t.Error(err)
+	}
+	_ = r.Close() // it is at its end
+	return all
+}

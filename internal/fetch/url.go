@@ -1,0 +1,69 @@
+package fetch
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Tidy makes u fit for Get, which takes it as it is: the fragment, which is
+// nobody's business but the reader's, goes, and bytes of the query that no request
+// line may have are escaped, as browsers do. The error says why u cannot be fetched,
+// without naming it.
+func Tidy(u *url.URL) error {
+	u.Fragment, u.RawFragment = "", ""
+	u.RawQuery = escapeQuery(u.RawQuery)
+	return checkURL(u)
+}
+
+// checkURL says why u cannot be fetched.
+func checkURL(u *url.URL) error {
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("%q urls are not supported, only http and https", u.Scheme)
+	}
+	if u.Hostname() == "" {
+		return fmt.Errorf("%s url without a host", u.Scheme)
+	}
+	if strings.HasPrefix(u.Host, "[") {
+		if a, err := netip.ParseAddr(u.Hostname()); err != nil || strings.ContainsFunc(a.Zone(), reserved) {
+			return fmt.Errorf("what stands between [ and ] is no IPv6 address")
+		}
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return fmt.Errorf("there is no port %.20s", port)
+		}
+	}
+	return nil
+}
+
+// reserved says whether a zone's name may not have r (RFC 6874, 2; without escapes).
+func reserved(r rune) bool {
+	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._~", r)
+}
+
+// escapeQuery escapes what a request line may not have. url.Parse takes a query as
+// it stands, but for control characters.
+func escapeQuery(query string) string {
+	clean := func(c byte) bool { return c > ' ' && c < 0x7f && c != '"' && c != '<' && c != '>' }
+	at := 0
+	for at < len(query) && clean(query[at]) {
+		at++
+	}
+	if at == len(query) {
+		return query
+	}
+	var b strings.Builder
+	b.WriteString(query[:at])
+	for _, c := range []byte(query[at:]) {
+		if clean(c) {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,53 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// TestConnectionsAreMadeAhead: over a far link they are open when the size is known. A
+// large file is all the sooner here, a small one as soon, with one request, and over
+// HTTP/2 nothing is made that no request asks for.
+func TestConnectionsAreMadeAhead(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		trip          time.Duration
+		size          int64
+		http2         bool
+		opened, conns int
+		efficiency    float64 // at least; 0.959 and 0.834 without
+	}{
+		{"large", 300 * time.Millisecond, 250e6, false, 31, 60, 0.975},
+		{"middling", 300 * time.Millisecond, 50e6, false, 31, 60, 0.90},
+		{"small", 300 * time.Millisecond, 100e3, false, 31, 32, 0},
+		{"near", 60 * time.Millisecond, 50e6, false, 0, 1, 0.95},
+		{"http2", 300 * time.Millisecond, 100e3, true, 31, 1, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := scenario.Scenario{Links: []scenario.Link{{Name: "a", DownMbps: 61, RTT: c.trip}}}
+			cfg := Default(s, "adaptive")
+			cfg.Size, cfg.HTTP2, cfg.Record = c.size, c.http2, true
+			res, err := RunWithBound(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opened := 0
+			for _, step := range res.Steps {
+				for _, a := range step.Actions {
+					if a.Kind == scheduler.Open {
+						opened++
+					}
+				}
+			}
+			if opened != c.opened || res.Links[0].Connections != c.conns {
+				t.Errorf("%d connections, %d of them made ahead", res.Links[0].Connections, opened)
+			}
+			if res.Efficiency < c.efficiency || c.size < 1e6 && res.Requests != 1 {
+				t.Errorf("%.4f of the bound, %d requests", res.Efficiency, res.Requests)
+			}
+		})
+	}
+}

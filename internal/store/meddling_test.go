@@ -1,0 +1,172 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/mlget/mlget/internal/testbody"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// Whatever somebody else does to NAME.part meanwhile: it never gets the name, is
+// never claimed to hold our bytes, and what is theirs is not removed.
+func TestMeddledWith(t *testing.T) {
+	if closeFirst {
+		t.Skip("nobody can do that to an open file here")
+	}
+	const size = 300 << 10
+	b := testbody.Body{Size: size, Seed: 9}
+	id := Identity{Size: size, ETag: `"e"`}
+	theirs := testbody.Body{Size: size, Seed: 10}
+	to := func(dir string) Target { return Target{Dir: dir} }
+	for name, meddle := range map[string]func(t *testing.T, dir string){
+		"removed": func(t *testing.T, dir string) {
+			must(t, os.Remove(filepath.Join(dir, "x.part")))
+		},
+		"replaced": func(t *testing.T, dir string) {
+			put(t, filepath.Join(dir, "new"), bodyString(t, theirs))
+			must(t, os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "x.part")))
+		},
+		"a link": func(t *testing.T, dir string) {
+			put(t, filepath.Join(dir, "new"), bodyString(t, theirs))
+			must(t, os.Remove(filepath.Join(dir, "x.part")))
+			must(t, os.Symlink("new", filepath.Join(dir, "x.part")))
+		},
+		"a directory": func(t *testing.T, dir string) {
+			must(t, os.Remove(filepath.Join(dir, "x.part")))
+			must(t, os.Mkdir(filepath.Join(dir, "x.part"), 0o755))
+		},
+		"another mlget's": func(t *testing.T, dir string) {
+			must(t, os.Remove(filepath.Join(dir, "x.part")))
+			must(t, os.Remove(filepath.Join(dir, "x.part.json")))
+			f := open(t, to(dir), hereURL)
+			must(t, f.Begin(id))
+			write(t, f, b, ranges(size/2, size)[0])
+			must(t, f.Checkpoint(ranges(size/2, size)))
+		},
+		"emptied": func(t *testing.T, dir string) {
+			must(t, os.Truncate(filepath.Join(dir, "x.part"), 0))
+		},
+		"cut": func(t *testing.T, dir string) {
+			must(t, os.Truncate(filepath.Join(dir, "x.part"), 40<<10))
+		},
+	} {
+		for act, end := range map[string]func(f *File) error{
+			"checkpoint": func(f *File) error {
+				return errors.Join(f.Checkpoint([]scheduler.Range{{End: size / 2}, {Off: size - 8192, End: size}}), f.Close())
+			},
+			"commit": func(f *File) error {
+				_, err := f.Commit(CommitOptions{Size: size})
+				return errors.Join(err, f.Close())
+			},
+			"suspend": func(f *File) error {
+				return f.Suspend([]scheduler.Range{{End: size / 2}, {Off: size - 8192, End: size}})
+			},
+			"reject": func(f *File) error { return errors.Join(f.Reject(), f.Close()) },
+		} {
+			for _, recorded := range []bool{true, false} {
+				t.Run(name+", "+act, func(t *testing.T) {
+					if (name == "emptied" || name == "cut") && runtime.GOOS != "linux" {
+						t.Skip("holes are not looked for here")
+					}
+					dir := t.TempDir()
+					f := open(t, to(dir), hereURL)
+					must(t, f.Begin(id))
+					write(t, f, b, ranges(0, size/2)[0])
+					if recorded {
+						must(t, f.Checkpoint(ranges(0, size/2)))
+					}
+					meddle(t, dir)
+					before := tree(t, dir)
+					write(t, f, b, ranges(size/2, size)[0])
+					err := end(f)
+					if err == nil && act != "reject" {
+						t.Fatal("nobody has noticed")
+					}
+					if _, err := os.Lstat(filepath.Join(dir, "x")); err == nil {
+						t.Fatal("there is an x")
+					}
+					if name != "emptied" && name != "cut" {
+						for path, was := range before {
+							if name != "another mlget's" && filepath.Base(path) == "x.part.json" {
+								continue // ours
+							}
+							if now, there := tree(t, dir)[path]; !there || now != was {
+								t.Errorf("%s was changed or removed: %v", path, there)
+							}
+						}
+					}
+					if name == "another mlget's" {
+						return // who goes on
+					}
+					f, err = Open(to(dir), parse(t, hereURL))
+					must(t, err)
+					defer f.Close() //nolint:errcheck // it is, in the end
+					_, done, _ := f.Resume()
+					must(t, f.Begin(id))
+					for _, r := range done {
+						got := make([]byte, r.Len())
+						_, err := f.ReadAt(got, r.Off)
+						must(t, err)
+						if string(got) != bodyString(t, b)[r.Off:r.End] {
+							t.Errorf("%v is claimed, and not there", r)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// tree is what the files in dir hold.
+func tree(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, name := range names(t, dir) {
+		path := filepath.Join(dir, name)
+		fi, err := os.Lstat(path)
+		must(t, err)
+		switch {
+		case fi.Mode().IsRegular():
+			all[path] = content(t, path)
+		default:
+			all[path] = fi.Mode().String()
+		}
+	}
+	return all
+}
+
+// A file that was cut between two runs, and made as long again.
+func TestHolesInWhatIsClaimed(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("holes are not looked for here")
+	}
+	const size = 300 << 10
+	b := testbody.Body{Size: size, Seed: 9}
+	for _, hole := range []scheduler.Range{{Off: 0, End: 8192}, {Off: 100 << 10, End: 104 << 10}, {Off: 200 << 10, End: size}} {
+		dir := t.TempDir()
+		f := open(t, Target{Dir: dir}, hereURL)
+		must(t, f.Begin(Identity{Size: size, ETag: `"e"`}))
+		write(t, f, b, ranges(0, size)[0])
+		must(t, f.Suspend(ranges(0, 80<<10, 96<<10, size)))
+		p := filepath.Join(dir, "x.part")
+		all := bodyString(t, b)
+		must(t, os.Truncate(p, 0))
+		w, err := os.OpenFile(p, os.O_WRONLY, 0)
+		must(t, err)
+		_, err = w.WriteAt([]byte(all[:hole.Off]), 0)
+		must(t, err)
+		_, err = w.WriteAt([]byte(all[hole.End:]), hole.End)
+		must(t, err)
+		must(t, w.Truncate(size))
+		must(t, w.Close())
+		f = open(t, Target{Dir: dir}, hereURL)
+		if _, done, ok := f.Resume(); ok || f.Notice() == "" {
+			t.Errorf("a hole at %v: %v, %q", hole, done, f.Notice())
+		}
+		must(t, f.Close())
+	}
+}

@@ -1,0 +1,55 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// The lock on NAME.part keeps other mlgets away, and nobody else. What they can do to
+// it meanwhile must not lead to a name for bytes that are not ours, to a journal that
+// claims bytes of another file, or to a file of theirs being removed. What they write
+// into it is seen by a checksum alone.
+
+// stillOurs fails with ErrReplaced if NAME.part is not the file that is being written
+// any more. Then a journal of ours that stands beside it goes.
+func (f *File) stillOurs() error {
+	if f.nameless || f.inPlace {
+		return nil
+	}
+	ours, err := f.file.Stat()
+	if err != nil {
+		return fail("look at", f.path+partSuffix, err)
+	}
+	if there, err := os.Lstat(f.path + partSuffix); err == nil && os.SameFile(ours, there) {
+		return nil
+	}
+	f.keep, f.lost = true, true
+	f.removeOwnJournal()
+	return fail("find", f.path+partSuffix, ErrReplaced)
+}
+
+// removeOwnJournal removes the journal if it is the one that f wrote last: another
+// mlget may have begun in its place.
+func (f *File) removeOwnJournal() {
+	there, err := os.Lstat(f.path + journalSuffix)
+	if err == nil && f.written != nil && os.SameFile(f.written, there) {
+		_ = os.Remove(f.path + journalSuffix) // else it is taken for one that was left
+	}
+}
+
+// whereLacking finds bytes in done that were never written, or were cut off since, as
+// far as the file system can tell. Then nothing is claimed any more.
+func (f *File) whereLacking(done []scheduler.Range) error {
+	at, found := firstHole(f.file, done)
+	if !found {
+		return nil
+	}
+	err := fail("check", f.path+partSuffix, fmt.Errorf("%w: at %d, where they had been written: was it cut?", ErrIncomplete, at))
+	if f.begun && !f.nameless && !f.inPlace {
+		err = errors.Join(err, f.writeJournal(nil, true))
+	}
+	return err
+}

@@ -1,0 +1,69 @@
+package scheduler
+
+import "testing"
+
+// knocks counts the requests that are made over other streams than the first while
+// nothing comes for so long, and those that are given up.
+func (r *rig) knocks(d Time) (made, given int) {
+	for end := r.now + d; r.now < end; {
+		r.now += 50 * Millisecond
+		for _, a := range r.step(Input{Kind: Tick}) {
+			switch {
+			case a.Kind == Start && a.Stream > 0:
+				made++
+			case a.Kind == Cancel:
+				given++
+			}
+		}
+	}
+	return made, given
+}
+
+// An only link that falls silent in the middle is asked over another connection, again
+// and again; what is stuck is released when that one is answered, and not before.
+func TestAnOnlyLinkThatFallsSilentIsKnockedAt(t *testing.T) {
+	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 100 << 20})
+	r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
+	r.tick()
+	got := map[ChunkID]int64{}
+	r.flow(Second, map[ChunkID]float64{0: 1e6}, got)
+	stuck := len(r.core.chunks)
+	made, given := r.knocks(3 * Second)
+	if made < 4 || given != made-1 {
+		t.Fatalf("in 3 s it was knocked %d times, and %d of them were given up", made, given)
+	}
+	if n := len(r.core.chunks); n != stuck+1 {
+		t.Fatalf("%d requests are in flight, not the %d that are stuck and one", n, stuck)
+	}
+	knock := r.core.links[0].knocks.chunk
+	r.now += 10 * Millisecond
+	r.step(Input{Kind: Progress, Chunk: knock, Bytes: 10_000})
+	r.tick()
+	if r.core.find(0) >= 0 || r.core.find(knock) < 0 {
+		t.Error("what is stuck has not been released, or the answered one has")
+	}
+	if made, _ := r.knocks(300 * Millisecond); made > 1 {
+		t.Errorf("it is knocked at still: %d times", made)
+	}
+}
+
+// A server that thinks before its first byte is asked once.
+func TestAServerThatThinksIsNotKnockedAt(t *testing.T) {
+	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 100 << 20})
+	r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
+	r.tick()
+	if made, given := r.knocks(20 * Second); made+given > 0 {
+		t.Errorf("%d more requests, %d given up", made, given)
+	}
+}
+
+// Neither is a link whose number of connections is given.
+func TestAGivenNumberOfConnectionsIsKept(t *testing.T) {
+	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 100 << 20, Parallelism: 1})
+	r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
+	r.tick()
+	r.flow(Second, map[ChunkID]float64{0: 1e6}, map[ChunkID]int64{})
+	if made, _ := r.knocks(5 * Second); made > 0 {
+		t.Errorf("%d requests on other connections", made)
+	}
+}

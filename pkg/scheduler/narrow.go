@@ -1,0 +1,70 @@
+package scheduler
+
+// Connections that were needed for a quick start are needed no more once the link is full,
+// and cost energy, memory and packets that a full queue drops. They are given up a few at a
+// time, though: the windows of those that stay have to grow in their place, and where they
+// do not, as over a link that builds up its rate, or whose loss bounds each of them, the
+// link's rate falls, and the last step is taken back.
+const (
+	// A step gives up one connection of narrowPart, not before narrowTrips round trips, at
+	// least narrowFloor, have passed since the one before.
+	narrowPart  = 6
+	narrowTrips = 1
+	narrowFloor = 200 * Millisecond
+	// The rate is the same if it is not below narrowKeeps of the mean of the steps before,
+	// within narrowPatience round trips: a queue that overflows holds back bytes for two
+	// or three, and then all come at once.
+	narrowKeeps    = 0.93
+	narrowWeight   = 0.5
+	narrowPatience = 6
+)
+
+// narrowing is the way from many connections to fewer.
+type narrowing struct {
+	goal   StreamID // how many there should be; 0: it is over
+	before StreamID // how many there were before the latest step; 0: nothing has been aimed at
+	from   countMark
+	rate   float64 // bytes per second, the mean of the steps
+}
+
+// aim sets out for n connections: by and by at the first time, after the start. Later
+// there are more only because they were tried, for a while.
+func (s *streams) aim(n StreamID, l *link) {
+	before := s.narrowing.before
+	s.narrowing = narrowing{before: s.most}
+	if n >= s.most || before > 0 || l.rtt < longTrip || l.est.rate <= 0 {
+		s.most = n
+		return
+	}
+	s.narrowing.goal = n
+}
+
+// narrow takes the next step, or the last one back.
+func (s *streams) narrow(now Time, l *link) {
+	n := &s.narrowing
+	switch {
+	case n.goal == 0:
+		return
+	case n.from.at == 0:
+		n.from = countMark{now, l.received}
+		return
+	case now-n.from.at < longest(narrowFloor, narrowTrips, l.rtt):
+		return
+	}
+	rate := n.from.rate(now, l.received)
+	if rate < narrowKeeps*n.rate {
+		if now-n.from.at >= longest(narrowFloor, narrowPatience, l.rtt) {
+			s.most, n.goal = n.before, 0
+		}
+		return
+	}
+	n.from = countMark{now, l.received}
+	if n.rate == 0 {
+		n.rate = rate
+	}
+	n.rate = float64(narrowWeight*rate) + float64((1-narrowWeight)*n.rate)
+	n.before = s.most
+	if s.most = max(n.goal, s.most-max(1, s.most/narrowPart)); s.most == n.goal {
+		n.goal = 0
+	}
+}

@@ -1,0 +1,93 @@
+package scheduler
+
+import "testing"
+
+// narrowed lets a link with 64 connections narrow to goal while it carries what rate says
+// for so many, and gives their numbers after each step.
+func narrowed(goal StreamID, trips int, rate func(StreamID) float64) (most []StreamID) {
+	const trip = 300 * Millisecond
+	l := &link{rtt: trip, est: estimator{rate: 1e6}}
+	s := &l.streams
+	s.most = 64
+	s.aim(goal, l)
+	at := Second
+	for range trips {
+		s.narrow(at, l)
+		if n := len(most); n == 0 || most[n-1] != s.most {
+			most = append(most, s.most)
+		}
+		at += trip
+		l.received += int64(rate(s.most) * trip.Seconds())
+	}
+	return most
+}
+
+func TestAFullLinkNarrowsByAndBy(t *testing.T) {
+	most := narrowed(24, 20, func(StreamID) float64 { return 1e6 })
+	if most[0] != 64 || most[len(most)-1] != 24 {
+		t.Fatalf("%v", most)
+	}
+	for i, n := range most[1:] {
+		if was := most[i]; n >= was || was-n > was/narrowPart {
+			t.Errorf("%v", most)
+		}
+	}
+}
+
+func TestAStepThatCostsRateIsTakenBack(t *testing.T) {
+	most := narrowed(8, 40, func(n StreamID) float64 {
+		if n < 40 {
+			return 8e5
+		}
+		return 1e6
+	})
+	if n := len(most); most[n-1] < 40 || most[n-2] >= 40 {
+		t.Errorf("%v", most)
+	}
+}
+
+// Bytes that come late come in the next step.
+func TestABurstIsNoReasonToGoBack(t *testing.T) {
+	trip := 0
+	most := narrowed(24, 60, func(StreamID) float64 {
+		trip++
+		switch trip % 8 {
+		case 5, 6:
+			return 2e5
+		case 7:
+			return 2.6e6
+		}
+		return 1e6
+	})
+	if most[len(most)-1] != 24 {
+		t.Errorf("%v", most)
+	}
+}
+
+func TestANearLinkIsNarrowAtOnce(t *testing.T) {
+	l := &link{rtt: 20 * Millisecond, est: estimator{rate: 1e6}}
+	l.streams.most = 6
+	if l.streams.aim(2, l); l.streams.most != 2 {
+		t.Errorf("%d", l.streams.most)
+	}
+	if l.streams.aim(4, l); l.streams.most != 4 {
+		t.Errorf("%d", l.streams.most)
+	}
+}
+
+// Connections that were tried and did no more go as they came.
+func TestATrialEndsAtOnce(t *testing.T) {
+	l := &link{rtt: 300 * Millisecond, est: estimator{rate: 1e6}}
+	s := &l.streams
+	s.most = 64
+	if s.aim(24, l); s.most != 64 {
+		t.Fatalf("%d after the start", s.most)
+	}
+	if s.aim(48, l); s.most == 24 {
+		t.Errorf("%d where 48 are wanted", s.most)
+	}
+	s.most = 48
+	if s.aim(24, l); s.most != 24 {
+		t.Errorf("%d where 24 are wanted", s.most)
+	}
+}

@@ -1,0 +1,139 @@
+package scheduler
+
+import "testing"
+
+// opened is the streams that actions open, which must be link 0's and come once.
+func opened(t *testing.T, acts []Action) (streams uint64) {
+	t.Helper()
+	for _, a := range acts {
+		if a.Kind != Open {
+			continue
+		}
+		if a.Link != 0 || streams&(1<<a.Stream) != 0 {
+			t.Errorf("%+v", a)
+		}
+		streams |= 1 << a.Stream
+	}
+	return streams
+}
+
+// dark is a download of unknown size over one link, whose handshake took so long.
+func dark(t *testing.T, cfg Config, trip Time) (*rig, []Action) {
+	t.Helper()
+	cfg.Links, cfg.Policy = 1, &adaptive{}
+	if !cfg.Batch {
+		cfg.Size = -1
+	}
+	r := newRig(t, cfg)
+	r.step(Input{Kind: LinkUp})
+	if cfg.Batch {
+		r.step(Input{Kind: Added, Piece: Piece{Range: Range{End: 1 << 20}, Guess: true}})
+		r.step(Input{Kind: Expected})
+	}
+	acts := r.step(Input{Kind: Tick})
+	r.now = trip / 2
+	acts = append(acts, r.step(Input{Kind: Tick})...)
+	if opened(t, acts) != 0 {
+		t.Fatal("connections to a server that has not been reached yet")
+	}
+	r.now = trip
+	r.step(Input{Kind: Progress, RTT: trip})
+	return r, r.step(Input{Kind: Tick})
+}
+
+func TestAFarLinkConnectsAhead(t *testing.T) {
+	few := func(n int) uint64 { return 1<<n - 2 } // all but the one at work
+	for name, c := range map[string]struct {
+		cfg  Config
+		trip Time
+		want uint64
+	}{
+		"near":           {Config{}, 80 * Millisecond, 0},
+		"rather far":     {Config{}, 110 * Millisecond, few(22)},
+		"far":            {Config{}, 300 * Millisecond, few(openMost)},
+		"its number set": {Config{Parallelism: 8}, 300 * Millisecond, 0},
+		"a list":         {Config{Batch: true}, 300 * Millisecond, few(openMost)},
+		"a near list":    {Config{Batch: true}, 80 * Millisecond, 0},
+	} {
+		r, acts := dark(t, c.cfg, c.trip)
+		if got := opened(t, acts); got != c.want {
+			t.Errorf("%s: %b, want %b", name, got, c.want)
+		}
+		r.now += 50 * Millisecond
+		if got := opened(t, r.step(Input{Kind: Tick})); got != 0 {
+			t.Errorf("%s: %b once more", name, got)
+		}
+	}
+}
+
+// Requests that come with the size find the connections open: those are not taken
+// for late ones, nor for some that have yet to connect.
+func TestRequestsFollowOnOpenConnections(t *testing.T) {
+	const trip = 300 * Millisecond
+	for _, c := range []struct {
+		size int64
+		want int
+	}{{300 << 10, 1}, {2 << 20, 3}, {5 << 20, 9}, {20 << 20, 39}, {1 << 30, 60}} {
+		r, _ := dark(t, Config{}, trip)
+		r.now = 2 * trip
+		r.step(Input{Kind: Progress, Bytes: 14 << 10})
+		acts := append(r.step(Input{Kind: Sized, Bytes: c.size}), r.step(Input{Kind: Tick})...)
+		streams := uint64(1)
+		for _, a := range acts {
+			if a.Kind == Start {
+				streams |= 1 << a.Stream
+			}
+		}
+		if want := uint64(1)<<c.want - 1; streams != want {
+			t.Errorf("%d bytes: requests on %b", c.size, streams)
+		}
+		if opened(t, acts) != 0 {
+			t.Error("a connection of its own for a request that makes one")
+		}
+		s := &r.core.links[0]
+		for id := StreamID(1); id < StreamID(c.want); id++ {
+			trips := s.streams.trips(id)
+			if early := id < openMost; early != (trips == 1) {
+				t.Errorf("stream %d: %d trips", id, trips)
+			}
+		}
+	}
+}
+
+// A request that comes before its connection is there waits for it.
+func TestARequestWaitsForItsConnection(t *testing.T) {
+	const trip = 300 * Millisecond
+	r, _ := dark(t, Config{}, trip)
+	r.now = trip + trip/3
+	r.step(Input{Kind: Sized, Bytes: 1 << 30})
+	r.step(Input{Kind: Tick})
+	l := &r.core.links[0]
+	for i := range r.core.chunks {
+		ch := &r.core.chunks[i]
+		want := 3 * trip
+		switch {
+		case ch.stream == 0:
+			continue
+		case ch.stream >= openMost:
+			want = r.now + 2*trip
+		}
+		if got := l.expected(ch); got != want {
+			t.Errorf("stream %d: its first byte is expected at %v s, not %v", ch.stream, got.Seconds(), want.Seconds())
+		}
+	}
+}
+
+// Links that rest are left alone, until they are woken.
+func TestALinkAtRestIsNotOpened(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1})
+	r.step(Input{Kind: LinkUp, Link: 0})
+	r.step(Input{Kind: LinkUp, Link: 1, Terms: Terms{Backup: true}})
+	acts := r.step(Input{Kind: Tick})
+	for r.now = 100 * Millisecond; r.now < Second; r.now += 100 * Millisecond {
+		acts = append(acts, r.step(Input{Kind: Progress, RTT: 300 * Millisecond})...)
+		acts = append(acts, r.step(Input{Kind: Tick})...)
+	}
+	if opened(t, acts) == 0 {
+		t.Error("the other one is not opened, either")
+	}
+}
