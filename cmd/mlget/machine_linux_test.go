@@ -29,6 +29,11 @@ get() {
 	cat stderr
 	[ $code = "$want" ] || fail "exit $code, want $want: $*"
 }
+# few ARG...: with few descriptors mlget ends well, or says what it lacks.
+few() {
+	code=0; mlget --links "$LOOPBACK" -q "$@" 2>stderr || code=$?
+	[ $code = 0 ] || { [ $code = 3 ] && grep -q "too many open files" stderr; } || fail "exit $code: $*"
+}
 `+script)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "URL="+s.clear.URL, "TLSURL="+s.secure.URL, "CA="+ca, "LOOPBACK="+loopback())
@@ -57,9 +62,10 @@ func TestOddMachine(t *testing.T) {
 		{name: "a report that cannot be written", script: `get 3 --json "$URL/ranges/6000000/f.bin" >/dev/full`},
 		{name: "a list that is closed", script: `get 2 -i - <&-; get 0 "$URL/ranges/6000000/f.bin"`},
 		{name: "20 files", script: `ulimit -n 20; get 0 "$URL/ranges/6000000/f.bin"`},
-		{name: "20 files, 40 connections", script: `(ulimit -n 20; get 3 --parallelism 40 --cacert "$CA" --http1.1 "$TLSURL/ranges/6000000/f.bin") || exit 1; grep -q "too many open files" stderr || fail "why"; get 0 --cacert "$CA" "$TLSURL/ranges/6000000/f.bin"`},
+		// Whether the file is there before the descriptors are used up depends on the machine.
+		{name: "20 files, 40 connections", script: `(ulimit -n 20; few --parallelism 40 --cacert "$CA" --http1.1 "$TLSURL/ranges/6000000/f.bin") || exit 1; [ -e f.bin ] || get 0 --cacert "$CA" "$TLSURL/ranges/6000000/f.bin"`},
 		{name: "20 and 40 files, a list", script: `for i in $(seq 30); do echo "$URL/ranges/6000000/$i.bin"; done >list
-			(ulimit -n 20; code=0; mlget --links "$LOOPBACK" -q -i list 2>stderr || code=$?; [ $code = 0 ] || { [ $code = 3 ] && grep -q "too many open files" stderr; } || fail "exit $code") || exit 1
+			(ulimit -n 20; few -i list) || exit 1
 			rm -f *.bin *.bin.part*
 			(ulimit -n 40; get 0 -i list) || exit 1
 			for i in $(seq 30); do cmp 1.bin $i.bin || fail "$i"; done; mv 1.bin f.bin`},

@@ -68,6 +68,7 @@ type entry struct {
 	served   linkSet // whose servers have brought some of it
 	denied   linkSet // whose servers deny it
 	busy     int     // answers that asked to come again later
+	lacked   int     // times that it could not be opened for want of descriptors
 	gained   int64   // bytes since the latest failure
 	got      int64   // bytes, waste included
 	due      scheduler.Time
@@ -105,6 +106,11 @@ func (f *entry) open(ctx context.Context, t *transfer) (sink, error) {
 		}
 		t.held.Store(false)
 		p.err = p.begin(f)
+		if err := p.err; !p.opened && scarce(err) { // it may be opened later
+			p.err = nil
+			p.leave(f.b.slots)
+			return nil, err
+		}
 	}
 	return p.to, p.err
 }

@@ -22,6 +22,8 @@ const (
 	// sparedMost is how often a failure of one file may be put down to a server that
 	// bounds its connections.
 	sparedMost = 2
+	// lackedMost is how often a file may wait for descriptors.
+	lackedMost = 6
 	// aliveTime is for how long a link that has brought bytes is not to blame for a
 	// failure.
 	aliveTime = 2 * scheduler.Second
@@ -59,6 +61,10 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		b.withdraw(reqs, f)
 		f.fate, f.want = finishing, nil
 		return ending{outcome: event.OutcomeCancelled}
+	case scarce(err) && f.lacked < lackedMost:
+		f.lacked++
+		b.hold(reqs, f, b.e.now()+scheduler.Time(backoff(f.lacked)))
+		return ending{outcome: event.OutcomeStorage, retry: true}
 	case !errors.As(err, &fe):
 		if full(err) {
 			b.fail(err) // none of the others will find room either
@@ -89,6 +95,12 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 // others.
 func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
+}
+
+// scarce says whether an error is about descriptors, which other files and connections
+// give back when they end.
+func scarce(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // broken handles a failure of the network: the link's, if nothing came over it of
