@@ -156,6 +156,9 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 			c.remember(name, t)
 		}
 		r.ctx, r.body = ctx, b
+		if x, ok := b.(*exchange); ok {
+			r.Single = x.single
+		}
 		r.EffectiveURL = withoutUser(t.u)
 		r.Proto, r.Remote = "1.1", addrPort(b.conn().RemoteAddr())
 		if h.ProtoMajor == 2 {

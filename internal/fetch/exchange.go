@@ -28,10 +28,11 @@ type exchange struct {
 
 	written bool // send has been called
 
-	stop  func() bool // takes back the closing of the connection at the context's end
-	left  int64       // bytes of a body with a length
-	src   io.Reader   // a body without; nil otherwise
-	close bool        // the connection ends with this response
+	stop   func() bool // takes back the closing of the connection at the context's end
+	left   int64       // bytes of a body with a length
+	src    io.Reader   // a body without; nil otherwise
+	close  bool        // the connection ends with this response
+	single bool        // and began with it
 }
 
 // roundTrip sends the request, waits for its turn and reads the header.
@@ -224,6 +225,7 @@ func (x *exchange) begin(h *http.Response) error {
 	}
 	hc.c.mu.Lock()
 	defer hc.c.mu.Unlock()
+	x.single = x.close && hc.served == 0
 	hc.served++
 	hc.takes = h.ProtoAtLeast(1, 1) && !h.Close && x.src == nil
 	hc.blocked = !hc.takes

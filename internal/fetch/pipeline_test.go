@@ -412,3 +412,36 @@ func TestCancelWaiting(t *testing.T) {
 		}
 	}
 }
+
+// TestSingle: a response says whether its connection serves no other one, which only the
+// first on a connection can tell: the last of many is the last for another reason.
+func TestSingle(t *testing.T) {
+	b := testbody.Body{Size: 1000, Seed: 4}
+	for _, serves := range []int{1, 2} {
+		srv := newRawServer(t, func(p *peer) {
+			for i := 1; i <= serves; i++ {
+				r := p.request()
+				if r == nil {
+					return
+				}
+				off, end := ranged(r)
+				extra := ""
+				if i == serves {
+					extra = "Connection: close\r\n"
+				}
+				p.part(b, off, end, extra)
+			}
+		})
+		c := client(t, Config{})
+		for i := range int64(4) {
+			resp, err := c.Get(t.Context(), srv.url(t), 100*i, 100*i+100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := serves == 1; resp.Single != want {
+				t.Errorf("%d a connection, response %d: single %v", serves, i, resp.Single)
+			}
+			finish(t, resp, part(t, b, 100*i, 100*i+100))
+		}
+	}
+}

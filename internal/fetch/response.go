@@ -63,6 +63,9 @@ type Response struct {
 	// range was asked for or because the server ignored the range (then Object's
 	// AcceptsRanges is false and none of the body has been read).
 	Whole bool
+	// Single says that the server ends the connection with this response, the first on
+	// it: so it does with all, as far as one can tell.
+	Single bool
 	// Page says that the body is HTML, by what the server says of it.
 	Page bool
 

@@ -40,6 +40,9 @@ func (*adaptive) Request(v View, link LinkID) int64 {
 	if rate == 0 {
 		return int64(min(adaptivePart*share, float64(v.First())))
 	}
+	if v.core.links[link].single { // another connection would have to learn again what the link carries
+		return int64(share)
+	}
 	return int64(min(adaptivePart*share, adaptiveSeconds*rate))
 }
 

@@ -55,3 +55,28 @@ func TestABannedLinkComesBackWhenItIsTheLast(t *testing.T) {
 		t.Error("link 0 is not tried, though there is no other")
 	}
 }
+
+// TestWhoseServerServesOneRequestAConnectionIsAskedForAllOfItsShare: each further request
+// would begin with a handshake and a slow start.
+func TestWhoseServerServesOneRequestAConnectionIsAskedForAllOfItsShare(t *testing.T) {
+	for _, single := range []bool{false, true} {
+		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1})
+		r.up(2)
+		r.step(Input{Kind: Sized, Bytes: 40_000_000})
+		for id := range LinkID(2) {
+			r.step(Input{Kind: Progress, Link: id, Chunk: ChunkID(id), RTT: 20 * Millisecond, Single: single})
+		}
+		got := map[ChunkID]int64{}
+		var second int64
+		for second == 0 && r.now < 2*Second {
+			for _, a := range r.flow(10*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got) {
+				if a.Kind == Start {
+					second = a.Range.Len()
+				}
+			}
+		}
+		if all := second > 15_000_000; all != single { // each of two equal links can bring 19 MB more
+			t.Errorf("single %v: %d bytes were asked for", single, second)
+		}
+	}
+}

@@ -43,6 +43,7 @@ type link struct {
 	received  int64 // bytes received, in all
 	lastByte  Time  // when the last byte came, or the link began to wait for one
 	robbed    int   // how often its requests were taken over before they were answered
+	single    bool  // each of its requests needs a connection of its own
 	streams   streams
 	queues    [MaxStreams]queue
 	speeds    speeds
@@ -204,6 +205,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	if in.RTT > 0 && (l.rtt == 0 || in.RTT < l.rtt) {
 		l.rtt = in.RTT
 	}
+	l.single = l.single || in.Single
 	if in.Handshake > 0 {
 		l.handshake = in.Handshake
 	}

@@ -73,7 +73,8 @@ const (
 	// Progress: Chunk has received Bytes in all. RTT is the link's, and
 	// Reordered how many of the link's packets have come out of order, in
 	// all, and Handshake the round trip that its latest handshakes had, each 0
-	// while unknown.
+	// while unknown. Single: the connection serves this request alone, and the server
+	// ends it then.
 	Progress
 	// Finished: Chunk has received every byte up to its end, Bytes in all.
 	Finished
@@ -114,6 +115,7 @@ type Input struct {
 	Reordered int64     `json:"reordered,omitempty"`
 	Bandwidth float64   `json:"bandwidth,omitempty"` // bytes per second
 	Watts     float64   `json:"watts,omitempty"`
+	Single    bool      `json:"single,omitempty"`
 	Terms     Terms     `json:"terms,omitzero"`
 	Piece     Piece     `json:"piece,omitzero"`
 	Plan      *Plan     `json:"plan,omitempty"`
