@@ -72,7 +72,7 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 // spareTime is for how long a connection that the scheduler has no more use for
 // stays open. An open one costs energy: the radio, or its server's keep-alives, may
 // wake for it.
-const spareTime = 2 * scheduler.Second
+const spareTime = 500 * scheduler.Millisecond
 
 // lookAtStreams notes which connections have requests in flight, and closes those
 // that are not wanted any more.

@@ -8,7 +8,7 @@ package scheduler
 const (
 	// A step gives up one connection of narrowPart, not before narrowTrips round trips, at
 	// least narrowFloor, have passed since the one before.
-	narrowPart  = 6
+	narrowPart  = 4
 	narrowTrips = 1
 	narrowFloor = 200 * Millisecond
 	// The rate is the same if it is not below narrowKeeps of the mean of the steps before,

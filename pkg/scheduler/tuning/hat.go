@@ -29,7 +29,7 @@ const (
 	// start: what it carried before says nothing about what it can. Most of them have
 	// after half of that, and the mean from then on is what fewer are held to: the
 	// bursts that follow when a queue has overflown are more than the link carries.
-	started = 6
+	started = 4
 	// climbWorth is how long a job must still last for more connections to be tried: at
 	// its end they are only in each other's way.
 	climbWorth = 8 * scheduler.Second
