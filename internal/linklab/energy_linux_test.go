@@ -164,8 +164,8 @@ func startSampler(begun time.Time, sysfs string, every time.Duration) *sampler {
 }
 
 // dynamic stops the sampler and gives the energy above the base power, which is
-// that before start.
-func (s *sampler) dynamic(t *testing.T, start time.Duration) float64 {
+// that before start, and the longest time between two samples.
+func (s *sampler) dynamic(t *testing.T, start time.Duration) (joules float64, gap time.Duration) {
 	t.Helper()
 	close(s.stop)
 	s.wg.Wait()
@@ -177,8 +177,11 @@ func (s *sampler) dynamic(t *testing.T, start time.Duration) float64 {
 		t.Fatal("no sample before the start")
 	}
 	first, last := s.samples[0].At, s.samples[len(s.samples)-1].At
-	joules, _ := energy.Integrate(s.samples, first, last)
-	return joules - base*float64(last-first)/1e9
+	joules, _ = energy.Integrate(s.samples, first, last)
+	for i := range s.samples[1:] {
+		gap = max(gap, time.Duration(s.samples[i+1].At-s.samples[i].At))
+	}
+	return joules - base*float64(last-first)/1e9, gap
 }
 
 // TestBatteryOfADownload: what a sampler of the battery finds of a download of
@@ -212,15 +215,21 @@ func TestBatteryOfADownload(t *testing.T) {
 		t.Errorf("the download: %+v", want)
 	}
 	time.Sleep(time.Duration(want.TailSeconds*float64(time.Second)) + 2*time.Second)
+	_, slowLate := l.Shown()
+	_, quickLate := b.Shown()
 	for _, tc := range []struct {
 		s      *sampler
-		every  string
+		every  time.Duration
+		shown  time.Duration // for so long the battery has shown the same, at most
 		within float64
-	}{{slowly, "1 s", 0.05}, {quickly, "100 ms", 0.02}} {
-		got := tc.s.dynamic(t, start)
-		t.Logf("every %s: %.2f J, the laboratory says %.2f (%+.2f %%)", tc.every, got, want.Total.Dynamic, (got/want.Total.Dynamic-1)*100)
-		if math.Abs(got/want.Total.Dynamic-1) > tc.within {
-			t.Errorf("every %s: %.3f J, want %.3f", tc.every, got, want.Total.Dynamic)
+	}{{slowly, time.Second, slowLate, 0.05}, {quickly, 100 * time.Millisecond, quickLate, 0.02}} {
+		got, gap := tc.s.dynamic(t, start)
+		t.Logf("every %v: %.2f J, the laboratory says %.2f (%+.2f %%); looked at after %v and %v at most", tc.every, got, want.Total.Dynamic,
+			(got/want.Total.Dynamic-1)*100, tc.shown, gap)
+		// On a machine so busy that looks come late nobody knows what was between them.
+		late := max(tc.shown, gap) > 2*tc.every
+		if !late && math.Abs(got/want.Total.Dynamic-1) > tc.within {
+			t.Errorf("every %v: %.3f J, want %.3f", tc.every, got, want.Total.Dynamic)
 		}
 	}
 	if err := b.Close(); err != nil {
