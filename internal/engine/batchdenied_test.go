@@ -104,34 +104,35 @@ func TestBatchCertificates(t *testing.T) {
 // TestBatchDeniedByAll: what no link's server has ends the file, and is not a lost
 // link to anybody.
 func TestBatchDeniedByAll(t *testing.T) {
-	t.Parallel()
-	sh := &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
-		if o.body.Seed%3 == 0 {
-			w.WriteHeader(http.StatusNotFound)
+	timeless(func(t *bubble) {
+		sh := &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+			if o.body.Seed%3 == 0 {
+				w.WriteHeader(http.StatusNotFound)
+			}
+			return o.body.Seed%3 == 0
+		}}
+		r := newRig(t)
+		wares := mixed(serve(t, sh), 60, false)
+		h := r.haul(t.Context(), Batch{}, wares...)
+		for i := range wares {
+			if (i+1)%3 != 0 {
+				h.has(i)
+				continue
+			}
+			if err := h.errs[event.FileID(i)]; classOf(err) != fetch.Status || !strings.Contains(err.Error(), "404") {
+				t.Errorf("file %d: %v", i, err)
+			}
+			if n := sh.times(wares[i].path); n < 2 || n > 12 {
+				t.Errorf("file %d was asked for %d times", i, n)
+			}
 		}
-		return o.body.Seed%3 == 0
-	}}
-	r := newRig(t)
-	wares := mixed(serve(t, sh), 60, false)
-	h := r.haul(t.Context(), Batch{}, wares...)
-	for i := range wares {
-		if (i+1)%3 != 0 {
-			h.has(i)
-			continue
+		for _, e := range of[event.LinkChanged](&h.outcome) {
+			if e.State == event.LinkLost {
+				t.Errorf("link %d is lost: %s", e.Link, e.Reason)
+			}
 		}
-		if err := h.errs[event.FileID(i)]; classOf(err) != fetch.Status || !strings.Contains(err.Error(), "404") {
-			t.Errorf("file %d: %v", i, err)
-		}
-		if n := sh.times(wares[i].path); n < 2 || n > 12 {
-			t.Errorf("file %d was asked for %d times", i, n)
-		}
-	}
-	for _, e := range of[event.LinkChanged](&h.outcome) {
-		if e.State == event.LinkLost {
-			t.Errorf("link %d is lost: %s", e.Link, e.Reason)
-		}
-	}
-	h.tidy()
+		h.tidy()
+	})(t)
 }
 
 // TestBatchJournalOfHeldFile: a large file that waits for its server has a journal
