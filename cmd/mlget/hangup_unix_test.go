@@ -3,7 +3,9 @@
 package main_test
 
 import (
+	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -13,6 +15,10 @@ import (
 // TestHangup: a terminal that is closed interrupts, with the state saved, however
 // often it says so; under nohup it does nothing.
 func TestHangup(t *testing.T) {
+	// Who is under nohup itself hands that on, unless it listens.
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP)
+	defer signal.Stop(heard)
 	s := newSite(t)
 	s.set("hang", "1500000")
 	dir, url := t.TempDir(), s.clear.URL+"/hang/3000000/f.bin"

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -104,6 +105,13 @@ func TestLimitRate(t *testing.T) {
 	mlget(t, dir, "--report", "quick.json", s.clear.URL+"/ranges/2500000/b.bin").want(t, 0)
 	mlget(t, dir, "--link", loopback()+",rate=1MB", "--report", "link.json", s.clear.URL+"/ranges/2500000/c.bin").want(t, 0)
 	quick := readReport(t, filepath.Join(dir, "quick.json")).ThroughputMbps
+	for range 3 { // a busy machine can make it slow, but not fast
+		if quick < 30 {
+			check(t, os.Remove(filepath.Join(dir, "b.bin")))
+			mlget(t, dir, "--report", "quick.json", s.clear.URL+"/ranges/2500000/b.bin").want(t, 0)
+			quick = max(quick, readReport(t, filepath.Join(dir, "quick.json")).ThroughputMbps)
+		}
+	}
 	for _, name := range []string{"slow.json", "link.json"} {
 		if slow := readReport(t, filepath.Join(dir, name)).ThroughputMbps; slow > 12 || slow < 1 || quick < 2*slow {
 			t.Errorf("%s: %.1f Mbit/s with a limit of 8, %.1f without", name, slow, quick)

@@ -208,6 +208,46 @@ func TestTreeOfGo(t *testing.T) {
 	}
 }
 
+// startNginx has nginx list what is below root, until the test's end. It gives none
+// if nginx ends at once.
+func startNginx(t *testing.T, exe, dir, root string) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	address = l.Addr().String()
+	check(t, l.Close())
+	conf := filepath.Join(dir, "nginx.conf")
+	check(t, os.WriteFile(conf, fmt.Appendf(nil, `daemon off; master_process off; user root; pid %[1]s/pid;
+events {} http { access_log off; charset utf-8; keepalive_requests 7;
+client_body_temp_path %[1]s/t; proxy_temp_path %[1]s/t; fastcgi_temp_path %[1]s/t; uwsgi_temp_path %[1]s/t; scgi_temp_path %[1]s/t;
+server { listen %[2]s; root %[3]s; autoindex on; } }`, dir, address, root), 0o600))
+	nginx := exec.Command(exe, "-c", conf, "-e", filepath.Join(dir, "err"))
+	check(t, nginx.Start())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = nginx.Wait() // it is killed
+	}()
+	t.Cleanup(func() {
+		_ = nginx.Process.Kill()
+		<-over
+	})
+	for deadline := time.Now().Add(hang); ; {
+		select {
+		case <-over:
+			return ""
+		case <-time.After(20 * time.Millisecond):
+		}
+		if c, err := net.Dial("tcp", address); err == nil {
+			_ = c.Close()
+			return address
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("nginx does not listen")
+		}
+	}
+}
+
 // TestTreeOfNginx is the same with the listing that is found most.
 func TestTreeOfNginx(t *testing.T) {
 	exe, err := exec.LookPath("nginx")
@@ -218,27 +258,13 @@ func TestTreeOfNginx(t *testing.T) {
 	names := oddNames()
 	delete(names, "..x") // it does not list what begins with a dot
 	want := writeTree(t, filepath.Join(root, "pub"), names)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
-	address := l.Addr().String()
-	check(t, l.Close())
-	conf := filepath.Join(dir, "nginx.conf")
-	check(t, os.WriteFile(conf, fmt.Appendf(nil, `daemon off; master_process off; user root; pid %[1]s/pid;
-events {} http { access_log off; charset utf-8; keepalive_requests 7;
-client_body_temp_path %[1]s/t; proxy_temp_path %[1]s/t; fastcgi_temp_path %[1]s/t; uwsgi_temp_path %[1]s/t; scgi_temp_path %[1]s/t;
-server { listen %[2]s; root %[3]s; autoindex on; } }`, dir, address, root), 0o600))
-	nginx := exec.Command(exe, "-c", conf, "-e", filepath.Join(dir, "err"))
-	check(t, nginx.Start())
-	defer func() {
-		_ = nginx.Process.Kill()
-		_ = nginx.Wait()
-	}()
-	for range 100 { // until it listens
-		if c, err := net.Dial("tcp", address); err == nil {
-			_ = c.Close()
-			break
+	address := ""
+	for try := 0; address == ""; try++ { // until it has a port that nobody else has taken meanwhile
+		if try == 5 {
+			said, _ := os.ReadFile(filepath.Join(dir, "err"))
+			t.Fatalf("nginx does not start: %s", said)
 		}
-		time.Sleep(50 * time.Millisecond)
+		address = startNginx(t, exe, dir, root)
 	}
 	mlget(t, dir, "-r", "-P", "out", "http://"+address+"/pub/", "--report", "r.json").want(t, 0)
 	wantFiles(t, filesBelow(t, filepath.Join(dir, "out")), want)

@@ -25,8 +25,7 @@ func TestBatchDenied(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusFound, http.StatusUnauthorized, http.StatusNotFound, http.StatusServiceUnavailable} {
 		for _, from := range []int64{1, 20} {
-			t.Run(fmt.Sprint(status, " from ", from), func(t *testing.T) {
-				t.Parallel()
+			t.Run(fmt.Sprint(status, " from ", from), timeless(func(t *bubble) {
 				bad := &shop{}
 				bad.gate = func(w http.ResponseWriter, _ *http.Request, _ *object) bool {
 					if bad.requests.Load() < from {
@@ -40,7 +39,7 @@ func TestBatchDenied(t *testing.T) {
 				wares := mixed(serve(t, &shop{}), 60, false)
 				wares = append(wares, ware{base: wares[0].base, size: 10 * mib})
 				r.haul(t.Context(), Batch{}, wares...).right()
-			})
+			}))
 		}
 	}
 }
@@ -50,8 +49,7 @@ func TestBatchDenied(t *testing.T) {
 func TestBatchCertificates(t *testing.T) {
 	t.Parallel()
 	for _, from := range []int64{0, 20} {
-		t.Run(fmt.Sprint("bad over one link, from request ", from), func(t *testing.T) {
-			t.Parallel()
+		t.Run(fmt.Sprint("bad over one link, from request ", from), timeless(func(t *bubble) {
 			r := newRig(t, &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: mib})
 			stranger := serveStranger(t, &shop{}).Listener.Addr().String()
 			sh := &shop{}
@@ -69,11 +67,10 @@ func TestBatchCertificates(t *testing.T) {
 			wares := mixed(s, 60, false)
 			wares = append(wares, ware{base: s, size: 3 * mib})
 			r.haul(t.Context(), Batch{}, wares...).right()
-		})
+		}))
 	}
 	// Files that have begun over it, and no other that would show that it is the link.
-	t.Run("bad over one link, few files", func(t *testing.T) {
-		t.Parallel()
+	t.Run("bad over one link, few files", timeless(func(t *bubble) {
 		r := newRig(t, &testLink{name: "a", rate: 400_000}, &testLink{name: "b", rate: 200_000, latency: 50 * time.Millisecond})
 		stranger := serveStranger(t, &shop{}).Listener.Addr().String()
 		s, web := serveTLS(t, &shop{})
@@ -90,9 +87,8 @@ func TestBatchCertificates(t *testing.T) {
 			r.nets[0].lead(stranger)
 		}()
 		r.haul(t.Context(), Batch{}, wares...).right()
-	})
-	t.Run("bad over all links", func(t *testing.T) {
-		t.Parallel()
+	}))
+	t.Run("bad over all links", timeless(func(t *bubble) {
 		r := newRig(t)
 		s := serveStranger(t, &shop{})
 		wares := mixed(s, 20, false)
@@ -102,40 +98,41 @@ func TestBatchCertificates(t *testing.T) {
 				t.Errorf("file %d: %v", i, err)
 			}
 		}
-	})
+	}))
 }
 
 // TestBatchDeniedByAll: what no link's server has ends the file, and is not a lost
 // link to anybody.
 func TestBatchDeniedByAll(t *testing.T) {
-	t.Parallel()
-	sh := &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
-		if o.body.Seed%3 == 0 {
-			w.WriteHeader(http.StatusNotFound)
+	timeless(func(t *bubble) {
+		sh := &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+			if o.body.Seed%3 == 0 {
+				w.WriteHeader(http.StatusNotFound)
+			}
+			return o.body.Seed%3 == 0
+		}}
+		r := newRig(t)
+		wares := mixed(serve(t, sh), 60, false)
+		h := r.haul(t.Context(), Batch{}, wares...)
+		for i := range wares {
+			if (i+1)%3 != 0 {
+				h.has(i)
+				continue
+			}
+			if err := h.errs[event.FileID(i)]; classOf(err) != fetch.Status || !strings.Contains(err.Error(), "404") {
+				t.Errorf("file %d: %v", i, err)
+			}
+			if n := sh.times(wares[i].path); n < 2 || n > 12 {
+				t.Errorf("file %d was asked for %d times", i, n)
+			}
 		}
-		return o.body.Seed%3 == 0
-	}}
-	r := newRig(t)
-	wares := mixed(serve(t, sh), 60, false)
-	h := r.haul(t.Context(), Batch{}, wares...)
-	for i := range wares {
-		if (i+1)%3 != 0 {
-			h.has(i)
-			continue
+		for _, e := range of[event.LinkChanged](&h.outcome) {
+			if e.State == event.LinkLost {
+				t.Errorf("link %d is lost: %s", e.Link, e.Reason)
+			}
 		}
-		if err := h.errs[event.FileID(i)]; classOf(err) != fetch.Status || !strings.Contains(err.Error(), "404") {
-			t.Errorf("file %d: %v", i, err)
-		}
-		if n := sh.times(wares[i].path); n < 2 || n > 12 {
-			t.Errorf("file %d was asked for %d times", i, n)
-		}
-	}
-	for _, e := range of[event.LinkChanged](&h.outcome) {
-		if e.State == event.LinkLost {
-			t.Errorf("link %d is lost: %s", e.Link, e.Reason)
-		}
-	}
-	h.tidy()
+		h.tidy()
+	})(t)
 }
 
 // TestBatchJournalOfHeldFile: a large file that waits for its server has a journal

@@ -14,33 +14,34 @@ import (
 // TestBatchBusyWhileOthersDeliver: a server that asks to come again later for a part
 // of a file goes on with another: what is on its way is not thrown away.
 func TestBatchBusyWhileOthersDeliver(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, &testLink{name: "a"})
-	started, denied := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	sh := &shop{}
-	sh.gate = func(w http.ResponseWriter, r *http.Request, o *object) bool {
-		switch n := sh.times(r.URL.Path); {
-		case n == 1:
-			w.Header().Set("Etag", o.etag)
-			http.ServeContent(&waiter{ResponseWriter: w, started: started, until: denied}, r, "", o.modified, o.body.Reader())
-			return true
-		case n <= 5: // a few of them could be for the connections' sake
-			<-started
-			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusServiceUnavailable)
-			once.Do(func() { time.AfterFunc(200*time.Millisecond, func() { close(denied) }) })
-			return true
+	timeless(func(t *bubble) {
+		r := newRig(t, &testLink{name: "a"})
+		started, denied := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		sh := &shop{}
+		sh.gate = func(w http.ResponseWriter, r *http.Request, o *object) bool {
+			switch n := sh.times(r.URL.Path); {
+			case n == 1:
+				w.Header().Set("Etag", o.etag)
+				http.ServeContent(&waiter{ResponseWriter: w, started: started, until: denied}, r, "", o.modified, o.body.Reader())
+				return true
+			case n <= 5: // a few of them could be for the connections' sake
+				<-started
+				w.Header().Set("Retry-After", "1")
+				w.WriteHeader(http.StatusServiceUnavailable)
+				once.Do(func() { time.AfterFunc(200*time.Millisecond, func() { close(denied) }) })
+				return true
+			}
+			return false
 		}
-		return false
-	}
-	h := r.haul(t.Context(), Batch{}, ware{base: serve(t, sh), size: 4 << 20})
-	h.right()
-	for _, e := range of[event.RequestEnded](&h.outcome) {
-		if e.Off == 0 && e.Outcome != event.OutcomeDone {
-			t.Errorf("the request that was being answered ended as %v after %d bytes", e.Outcome, e.Bytes)
+		h := r.haul(t.Context(), Batch{}, ware{base: serve(t, sh), size: 4 << 20})
+		h.right()
+		for _, e := range of[event.RequestEnded](&h.outcome) {
+			if e.Off == 0 && e.Outcome != event.OutcomeDone {
+				t.Errorf("the request that was being answered ended as %v after %d bytes", e.Outcome, e.Bytes)
+			}
 		}
-	}
+	})(t)
 }
 
 // waiter writes some bytes of a body, and the others when it may.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -120,15 +121,15 @@ func TestUnusedConnectionsAreClosed(t *testing.T) {
 	timeless(func(t *bubble) {
 		o := newObject(400_000) // for one connection, which takes 20 s
 		far := farLink(20_000)
-		before, after := 0, 0
-		time.AfterFunc(9*time.Second, func() { before = far.open() })
-		time.AfterFunc(12*time.Second, func() { after = far.open() })
+		var before, after atomic.Int64 // told by goroutines that nobody waits for
+		time.AfterFunc(9*time.Second, func() { before.Store(int64(far.open())) })
+		time.AfterFunc(12*time.Second, func() { after.Store(int64(far.open())) })
 		r := newRig(t, far)
 		r.cfg.Parallelism = 0
 		got := r.get(at(t, serve(t, o), "", "/f"))
 		got.right(o.body)
-		if before != 32 || after != 1 {
-			t.Errorf("%d connections after 9 s, %d after 12 s", before, after)
+		if before.Load() != 32 || after.Load() != 1 {
+			t.Errorf("%d connections after 9 s, %d after 12 s", before.Load(), after.Load())
 		}
 	})(t)
 }

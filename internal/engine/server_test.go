@@ -169,6 +169,12 @@ func serveStranger(t testing.TB, h http.Handler) *httptest.Server {
 		t.Fatal(err)
 	}
 	s := httptest.NewUnstartedServer(h)
+	if n := netOf(t); n != nil {
+		_ = s.Listener.Close()
+		if s.Listener, err = n.listen("127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}} //nolint:gosec // as TLS is by default
 	s.StartTLS()

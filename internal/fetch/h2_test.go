@@ -150,7 +150,7 @@ func TestHTTP2Late(t *testing.T) {
 			}
 		}
 	})
-	c := client(t, Config{Protocol: HTTP2PriorKnowledge, ResponseTimeout: 100 * time.Millisecond})
+	c := client(t, Config{Protocol: HTTP2PriorKnowledge, ResponseTimeout: 2 * time.Second}) // in which also a busy machine has answered once
 	if e := mustFail(t, c, s.url(t), 0, 10); e.Class != Network || !errors.Is(e, os.ErrDeadlineExceeded) {
 		t.Error(fmt.Sprint(e.Class, e))
 	}

@@ -22,15 +22,16 @@ import (
 // TestEnergyOfADownload holds the accounts against what follows from the bytes
 // and from what is known of the times.
 func TestEnergyOfADownload(t *testing.T) {
-	l := startLab(t, Config{Scenario: parse(t, "link wlan0,down=40,rtt=4,power=wifi\nlink rmnet0,down=20,rtt=10,power=lte\nlink eth0,down=10"), Size: 1e6})
+	l := startLab(t, Config{Scenario: parse(t, "link wlan0,down=40,rtt=4,power=lte\nlink rmnet0,down=20,rtt=10,power=wifi\nlink eth0,down=10"), Size: 1e6})
 	meter := l.StartEnergy()
 	get(t, dialer{lab: l, device: "wlan0"}, protocols((*http.Protocols).SetHTTP1), l.URL(), http.Header{})
 	meter.End()
 	atOnce, whole, long := meter.Energy(0), meter.Energy(UntilIdle), meter.Energy(time.Minute)
-	if len(whole.Links) != 2 || whole.Links[0].Name != "wlan0" || whole.Links[1].Model != "lte" {
+	if len(whole.Links) != 2 || whole.Links[0].Name != "wlan0" || whole.Links[1].Model != "wifi" {
 		t.Fatalf("%+v", whole)
 	}
-	wifi, ok := energy.Lookup("wifi")
+	// Its tail is long: no pause of a busy machine is one of the radio.
+	lte, ok := energy.Lookup("lte")
 	if !ok {
 		t.Fatal("no model")
 	}
@@ -38,14 +39,14 @@ func TestEnergyOfADownload(t *testing.T) {
 	if k.DownBytes < 1e6 || k.UpBytes < 1000 {
 		t.Errorf("counted %+v", k)
 	}
-	ofBytes := 8e-9 * (wifi.Down*float64(k.DownBytes) + wifi.Up*float64(k.UpBytes))
-	active := whole.Seconds - wifi.PromotionTime.Seconds() + wifi.Hold.Seconds()
+	ofBytes := 8e-9 * (lte.Down*float64(k.DownBytes) + lte.Up*float64(k.UpBytes))
+	active := whole.Seconds - lte.PromotionTime.Seconds() + lte.Hold.Seconds()
 	// The connection's end may come a moment after the command's.
-	if most := ofBytes + 1e-3*wifi.Active*(active+longestSettle.Seconds()); k.Transfer < ofBytes || k.Transfer > most {
+	if most := ofBytes + 1e-3*lte.Active*(active+longestSettle.Seconds()); k.Transfer < ofBytes || k.Transfer > most {
 		t.Errorf("transfer %g J, want %g to %g", k.Transfer, ofBytes, most)
 	}
-	once := 1e-3 * wifi.Promotion * wifi.PromotionTime.Seconds()
-	tail := 1e-3 * wifi.Tail * (wifi.TailTime - wifi.Hold).Seconds()
+	once := 1e-3 * lte.Promotion * lte.PromotionTime.Seconds()
+	tail := 1e-3 * lte.Tail * (lte.TailTime - lte.Hold).Seconds()
 	if math.Abs(k.Promotion-once) > 1e-9 || math.Abs(k.Tail-tail) > 1e-9 {
 		t.Errorf("promotion %g J, want %g; tail %g, want %g", k.Promotion, once, k.Tail, tail)
 	}
@@ -163,8 +164,8 @@ func startSampler(begun time.Time, sysfs string, every time.Duration) *sampler {
 }
 
 // dynamic stops the sampler and gives the energy above the base power, which is
-// that before start.
-func (s *sampler) dynamic(t *testing.T, start time.Duration) float64 {
+// that before start, and the longest time between two samples.
+func (s *sampler) dynamic(t *testing.T, start time.Duration) (joules float64, gap time.Duration) {
 	t.Helper()
 	close(s.stop)
 	s.wg.Wait()
@@ -176,8 +177,11 @@ func (s *sampler) dynamic(t *testing.T, start time.Duration) float64 {
 		t.Fatal("no sample before the start")
 	}
 	first, last := s.samples[0].At, s.samples[len(s.samples)-1].At
-	joules, _ := energy.Integrate(s.samples, first, last)
-	return joules - base*float64(last-first)/1e9
+	joules, _ = energy.Integrate(s.samples, first, last)
+	for i := range s.samples[1:] {
+		gap = max(gap, time.Duration(s.samples[i+1].At-s.samples[i].At))
+	}
+	return joules - base*float64(last-first)/1e9, gap
 }
 
 // TestBatteryOfADownload: what a sampler of the battery finds of a download of
@@ -211,15 +215,21 @@ func TestBatteryOfADownload(t *testing.T) {
 		t.Errorf("the download: %+v", want)
 	}
 	time.Sleep(time.Duration(want.TailSeconds*float64(time.Second)) + 2*time.Second)
+	_, slowLate := l.Shown()
+	_, quickLate := b.Shown()
 	for _, tc := range []struct {
 		s      *sampler
-		every  string
+		every  time.Duration
+		shown  time.Duration // for so long the battery has shown the same, at most
 		within float64
-	}{{slowly, "1 s", 0.05}, {quickly, "100 ms", 0.02}} {
-		got := tc.s.dynamic(t, start)
-		t.Logf("every %s: %.2f J, the laboratory says %.2f (%+.2f %%)", tc.every, got, want.Total.Dynamic, (got/want.Total.Dynamic-1)*100)
-		if math.Abs(got/want.Total.Dynamic-1) > tc.within {
-			t.Errorf("every %s: %.3f J, want %.3f", tc.every, got, want.Total.Dynamic)
+	}{{slowly, time.Second, slowLate, 0.05}, {quickly, 100 * time.Millisecond, quickLate, 0.02}} {
+		got, gap := tc.s.dynamic(t, start)
+		t.Logf("every %v: %.2f J, the laboratory says %.2f (%+.2f %%); looked at after %v and %v at most", tc.every, got, want.Total.Dynamic,
+			(got/want.Total.Dynamic-1)*100, tc.shown, gap)
+		// On a machine so busy that looks come late nobody knows what was between them.
+		late := max(tc.shown, gap) > 2*tc.every
+		if !late && math.Abs(got/want.Total.Dynamic-1) > tc.within {
+			t.Errorf("every %v: %.3f J, want %.3f", tc.every, got, want.Total.Dynamic)
 		}
 	}
 	if err := b.Close(); err != nil {

@@ -108,7 +108,7 @@ func TestKilledRunLeavesNothing(t *testing.T) {
 		gone(t, pid)
 	}
 	dir := strings.TrimSuffix(ca, "/ca.pem")
-	for range 300 {
+	for range 2000 {
 		if _, err := os.Stat(dir); err != nil {
 			return
 		}

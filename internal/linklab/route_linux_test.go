@@ -58,7 +58,7 @@ func TestDropAndRestoreRoutes(t *testing.T) {
 	if n := defaults(t, l, "wlan0"); n != had {
 		t.Errorf("%d of %d routes are back", n, had)
 	}
-	if err := (dialer{lab: l, device: "wlan0"}).try(t, "192.0.2.1:80"); err != nil {
+	if err := (dialer{lab: l, device: "wlan0"}).reach(t, "192.0.2.1:80"); err != nil {
 		t.Error(err)
 	}
 	if l.DropRoutes("eth7") == nil || l.RestoreRoutes("eth7") == nil {

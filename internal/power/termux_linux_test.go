@@ -43,7 +43,7 @@ func TestTermuxThatFails(t *testing.T) {
 	} {
 		cfg := config(Termux, t.TempDir())
 		cfg.Prefix = termuxPrefix(t, script)
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		src, err := choose(ctx, cfg)
 		cancel()
 		if err == nil {

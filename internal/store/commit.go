@@ -125,7 +125,7 @@ func (f *File) writeJournal(done []scheduler.Range, durable bool) error {
 	if err := os.Rename(tmp, f.path+journalSuffix); err != nil {
 		return fail("rename", tmp, err)
 	}
-	f.written = made
+	f.written = newWritten(made, b)
 	if durable {
 		return fail("sync", filepath.Dir(f.path), syncDir(filepath.Dir(f.path)))
 	}

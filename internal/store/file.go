@@ -43,11 +43,11 @@ type File struct {
 	keep    bool // there is something on disk that is worth resuming
 	fresh   bool // NAME.part was made by Open, and its journal claims nothing and was not synced
 
-	lost     bool        // NAME.part is not ours any more
-	written  fs.FileInfo // of the journal that was written last
-	reserved bool        // NAME is an empty file of ours; see isReservation
-	relic    bool        // there was a journal without a NAME.part
-	nameless bool        // the file has no name yet: there is no NAME.part
+	lost     bool    // NAME.part is not ours any more
+	written  written // the journal that was written last
+	reserved bool    // NAME is an empty file of ours; see isReservation
+	relic    bool    // there was a journal without a NAME.part
+	nameless bool    // the file has no name yet: there is no NAME.part
 
 	standing []string // regular files that may be the object already; see Standing
 	id       Identity

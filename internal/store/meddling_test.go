@@ -170,3 +170,34 @@ func TestHolesInWhatIsClaimed(t *testing.T) {
 		must(t, f.Close())
 	}
 }
+
+// The number of a journal that somebody has removed may be that of another mlget's,
+// which is not ours to remove.
+func TestNumbersAreUsedAgain(t *testing.T) {
+	if closeFirst {
+		t.Skip("nobody can remove an open file here")
+	}
+	const size = 300 << 10
+	b := testbody.Body{Size: size, Seed: 9}
+	dir := t.TempDir()
+	begin := func(half scheduler.Range) *File {
+		f := open(t, Target{Dir: dir}, hereURL)
+		must(t, f.Begin(Identity{Size: size, ETag: `"e"`}))
+		write(t, f, b, half)
+		must(t, f.Checkpoint([]scheduler.Range{half}))
+		return f
+	}
+	ours := begin(scheduler.Range{End: size / 2})
+	part, journal := filepath.Join(dir, "x.part"), filepath.Join(dir, "x.part.json")
+	must(t, os.Remove(part))
+	must(t, os.Remove(journal))
+	begin(scheduler.Range{Off: size / 2, End: size})
+	fi, err := os.Lstat(journal)
+	must(t, err)
+	ours.written.file = fi // as file systems do now and then; of the same length, by chance
+	if err := ours.Checkpoint(ranges(0, size/2)); !errors.Is(err, ErrReplaced) {
+		t.Error(err)
+	}
+	must(t, ours.Close())
+	wantNames(t, dir, "x.part", "x.part.json")
+}

@@ -119,9 +119,11 @@ func (f *File) takeName(done []scheduler.Range) error {
 			return fail("open", name+partSuffix, err)
 		}
 		f.path, f.nameless, f.fresh = name, false, false
-		if f.written, err = w.Stat(); err != nil {
+		made, err := w.Stat()
+		if err != nil {
 			return fail("look at", name+journalSuffix, err)
 		}
+		f.written = newWritten(made, b)
 		return fail("sync", dir, syncDir(dir))
 	}
 	return fail("open", f.first, fs.ErrExist)

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -31,11 +33,31 @@ func (f *File) stillOurs() error {
 	return fail("find", f.path+partSuffix, ErrReplaced)
 }
 
+// written is a journal that was written: which file it is, and what is in it. Nobody
+// holds that file open, so its number may be another file's as soon as it is removed.
+type written struct {
+	file fs.FileInfo
+	sum  [sha256.Size]byte
+}
+
+func newWritten(file fs.FileInfo, text []byte) written {
+	return written{file, sha256.Sum256(text)}
+}
+
+// stands says whether the journal is what is at path.
+func (w written) stands(path string) bool {
+	there, err := os.Lstat(path)
+	if err != nil || w.file == nil || !os.SameFile(w.file, there) || there.Size() != w.file.Size() {
+		return false
+	}
+	text, err := os.ReadFile(path)
+	return err == nil && sha256.Sum256(text) == w.sum
+}
+
 // removeOwnJournal removes the journal if it is the one that f wrote last: another
 // mlget may have begun in its place.
 func (f *File) removeOwnJournal() {
-	there, err := os.Lstat(f.path + journalSuffix)
-	if err == nil && f.written != nil && os.SameFile(f.written, there) {
+	if f.written.stands(f.path + journalSuffix) {
 		_ = os.Remove(f.path + journalSuffix) // else it is taken for one that was left
 	}
 }
