@@ -80,6 +80,7 @@ type streams struct {
 	resumed [MaxStreams]Time
 
 	narrowing narrowing
+	explore   exploring
 
 	trial     bool
 	helped    bool      // more streams have brought more
