@@ -90,7 +90,7 @@ const (
 // watch looks at what a link with one connection brings.
 func (e *exploring) watch(now Time, l *link) {
 	s := &l.streams
-	if l.est.nMarks == 0 || float64(s.opened[0]) < startedTrips*l.est.rate*l.rtt.Seconds() {
+	if e.step != watching || s.most > 1 || l.est.nMarks == 0 || float64(s.opened[0]) < startedTrips*l.est.rate*l.rtt.Seconds() {
 		e.window.at = 0
 		return
 	}
@@ -131,9 +131,11 @@ func (e *exploring) fail(now Time) {
 	*e = exploring{failed: e.failed + 1, restUntil: now + exploreRest, wanted: e.wanted}
 }
 
-// explore looks whether links would carry more over more connections.
+// explore looks whether links would carry more over more connections. It is left alone
+// where somebody else has said how many there are, where a reader may be what holds all
+// back, and where joules are to be saved: what links carry must be known there.
 func (c *Core) explore(out []Action) []Action {
-	if c.batch != nil || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || !c.sized() {
+	if c.batch != nil || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || c.cfg.Energy != EnergyOff || !c.sized() {
 		return out
 	}
 	for i := range c.links {
