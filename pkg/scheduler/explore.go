@@ -42,7 +42,8 @@ const (
 	shakeFloor = Second
 	// Two connections are one more than needed unless they bring pairGain times what one
 	// did within pairTrips round trips, at least levelWindow, and the older one has kept
-	// pairKeeps of its rate. Where bytes come by fits and starts it may take pauseMost.
+	// pairKeeps of its rate. Where bytes come by fits and starts it may take pauseMost, and
+	// is settled as soon as the new one brings something while the older one pauses.
 	pairGain  = 1.5
 	pairKeeps = 0.85
 	pairTrips = 6
@@ -220,14 +221,18 @@ func (c *Core) judgePair(l *link) {
 	s := &l.streams
 	e := &s.explore
 	span := c.now - e.since
+	jerky := e.pauses >= pausesMany
 	switch {
+	case jerky && s.opened[1] > 0 && s.heard[1]-s.heard[0] > longest(pauseFloor, pauseTrips, l.rtt):
+		e.step = watching
+		s.try(e.mean)
+		return
 	case s.refused != 0 || l.banned || l.est.nMarks == 0:
 	case span < longest(levelWindow, pairTrips, l.rtt):
 		return
 	default:
 		rate := float64(l.received-e.bytes) / span.Seconds()
 		kept := float64(l.speeds.total[0]-e.first) / span.Seconds()
-		jerky := e.pauses >= pausesMany
 		if rate >= pairGain*e.mean && (jerky || kept >= pairKeeps*e.mean) {
 			e.step = watching // and with more than one connection, for good
 			s.try(rate)
