@@ -42,6 +42,8 @@ type Link struct {
 	moves    atomic.Int64 // how often its connections lost their ground; counted before arrivals
 	arrivals atomic.Int64 // how often it came: 0 of a spare link
 	late     atomic.Int64 // the round trip as the latest handshakes have it, in ns; 0: none
+	latest   atomic.Int64 // the same, as the latest one alone has it
+	latests  atomic.Int64 // how many there were; counted after the one above is set
 
 	mu     sync.Mutex
 	net    Network          // nil of a spare link
@@ -148,6 +150,8 @@ func (l *Link) RoundTrip(rtt time.Duration) {
 	defer l.mu.Unlock()
 	l.shook[l.shakes%len(l.shook)] = rtt
 	l.shakes++
+	l.latest.Store(int64(rtt))
+	l.latests.Add(1)
 	// The least of them: one alone may have lost a packet.
 	l.late.Store(int64(slices.Min(l.shook[:min(l.shakes, len(l.shook))])))
 }

@@ -79,17 +79,20 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	if o.core.RTT(t.link) == 0 { // its handshake tells before any byte does
 		trip = o.e.links[t.link].roundTrip(nil)
 	}
-	shook := scheduler.Time(o.e.links[t.link].late.Load())
-	if t.released || got == t.told && trip == 0 && shook == o.links[t.link].shook {
+	shook, shakes := scheduler.Time(0), o.e.links[t.link].latests.Load()
+	if shakes != o.links[t.link].shakes {
+		shook = scheduler.Time(o.e.links[t.link].latest.Load())
+	}
+	if t.released || got == t.told && trip == 0 && shook == 0 {
 		return
 	}
-	o.links[t.link].shook = shook
+	o.links[t.link].shakes = shakes
 	if got != t.told {
 		o.gain(t, got)
 	}
 	o.step(reqs, scheduler.Input{
 		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, RTT: trip, Reordered: o.links[t.link].disorder,
-		Handshake: shook,
+		Handshake: scheduler.Time(o.e.links[t.link].late.Load()), Shook: shook,
 	})
 }
 

@@ -43,7 +43,7 @@ func TestConnectionsMadeAhead(t *testing.T) {
 	}{
 		"large":      {24 * mib, 0, 0, 48, 31, 48},
 		"small":      {100_000, 0, 0, 1, 31, 32},
-		"near":       {24 * mib, 20 * time.Millisecond, 0, 1, 0, 1},
+		"near":       {3 * mib, 20 * time.Millisecond, 0, 1, 0, 1},
 		"http2":      {100_000, 0, fetch.HTTP2PriorKnowledge, 1, 31, 1},
 		"one stream": {-1, 0, 0, 1, 31, 32},
 	} {

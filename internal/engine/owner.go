@@ -76,11 +76,11 @@ type linkState struct {
 	spared   uint64 // bit s: a failure of stream s was put down to there being too many
 	bytes    int64  // of requests that have ended
 	wasted   int64
-	disorder int64          // packets that came out of order
-	shook    scheduler.Time // the latest handshakes' round trip, as the scheduler knows it
-	err      error          // why it was lost
-	returns  int64          // of the Link, when last asked
-	arrivals int64          // of the Link, when last asked
+	disorder int64 // packets that came out of order
+	shakes   int64 // handshakes that the scheduler knows of
+	err      error // why it was lost
+	returns  int64 // of the Link, when last asked
+	arrivals int64 // of the Link, when last asked
 	lastByte scheduler.Time
 	heard    [scheduler.MaxStreams]scheduler.Time // when each stream brought its last byte
 }

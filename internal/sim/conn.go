@@ -76,6 +76,8 @@ type conn struct {
 	stream   scheduler.StreamID
 	started  scheduler.Time // its first packet
 	ready    scheduler.Time // when requests can be sent; Never while its link is down
+	shook    scheduler.Time // how long its handshake takes, as one would measure it
+	told     bool           // the scheduler knows of its handshake
 	closing  bool           // nothing more may queue behind what it has
 	ghost    bool           // closed; what is on the wire has still to arrive
 	window   float64        // bytes per round trip while it starts slowly

@@ -41,7 +41,7 @@ func (l *link) open(now scheduler.Time, stream scheduler.StreamID) {
 
 func (l *link) dial(now scheduler.Time, stream scheduler.StreamID) *conn {
 	l.touch(now)
-	c := &conn{stream: stream, started: now, window: initialWindow, ready: now + l.handshake*l.rtt}
+	c := &conn{stream: stream, started: now, window: initialWindow, ready: now + l.handshake*l.rtt, shook: l.rtt + l.standing()}
 	if l.down() {
 		c.ready = scheduler.Never
 	} else if l.rampOnConnect && l.capacity.ramp > 0 {

@@ -13,6 +13,9 @@ import (
 // which are seeded with the link's index alone.
 const lossStream = 1 << 32
 
+// fullShare of its rate is what a full link carries, rounding errors aside.
+const fullShare = 0.999
+
 // leastRTT stands for a round trip of nothing, which would make rates infinite.
 const leastRTT = 100 * scheduler.Microsecond
 
@@ -26,6 +29,7 @@ type link struct {
 	depth         int     // requests on a connection
 	crowded       bool    // its buffer overflows
 	receive       float64 // bytes that a connection has in flight at most; 0: no bound
+	perConn       float64 // bytes per second that it is sent at most; 0: no bound
 
 	capacity capacity
 	fastest  float64 // bytes per second, at its best
@@ -58,7 +62,7 @@ func newLink(cfg *Config, index int) link {
 	l := link{
 		id: scheduler.LinkID(index), name: s.Name, http2: cfg.HTTP2,
 		handshake: scheduler.Time(1 + cfg.TLSTrips), rampOnConnect: cfg.RampOnConnect,
-		depth: depth, receive: float64(cfg.Receive), crowded: cfg.Crowded,
+		depth: depth, receive: float64(cfg.Receive), perConn: cfg.PerConnection, crowded: cfg.Crowded,
 		rtt: max(leastRTT, toTime(s.RTT)), buffer: toTime(s.Queue), joinAt: scheduler.Never,
 		capacity: capacity{
 			process: scenario.NewProcess(cfg.Scenario, index, cfg.Seed),
@@ -191,9 +195,21 @@ func (l *link) touch(now scheduler.Time) {
 // connected says whether a connection has come about: a round trip after its
 // first packet, before TLS.
 func (l *link) connected(now scheduler.Time) bool {
-	return slices.ContainsFunc(l.conns, func(c *conn) bool {
-		return !c.ghost && c.ready != scheduler.Never && now >= c.ready-(l.handshake-1)*l.rtt
-	})
+	return slices.ContainsFunc(l.conns, func(c *conn) bool { return l.made(now, c) })
+}
+
+func (l *link) made(now scheduler.Time, c *conn) bool {
+	return !c.ghost && c.ready != scheduler.Never && now >= c.ready-(l.handshake-1)*l.rtt
+}
+
+// shook is what a handshake took that has been made since it was last asked; 0: none has.
+func (l *link) shook(now scheduler.Time) (shook scheduler.Time) {
+	for _, c := range l.conns {
+		if !c.told && l.made(now, c) {
+			c.told, shook = true, c.shook
+		}
+	}
+	return shook
 }
 
 func (l *link) wake(now scheduler.Time) {
@@ -285,13 +301,32 @@ func (l *link) plan(now scheduler.Time) (next scheduler.Time) {
 func (l *link) share(total float64, active int) {
 	if l.crowded {
 		l.shareByWindows(total)
-		return
 	}
 	for _, c := range l.conns {
-		if c.n > 0 {
+		if c.n > 0 && !l.crowded {
 			c.rate = total / float64(active)
 		}
+		if l.perConn > 0 {
+			c.rate = min(c.rate, l.perConn)
+		}
 	}
+}
+
+// standing is how long a packet waits before the link at present: its buffer is half full,
+// on average, when its connections could send more than it carries.
+func (l *link) standing() scheduler.Time {
+	if l.crowded {
+		return l.queueing()
+	}
+	rate, open := 0.0, false
+	for _, c := range l.conns {
+		rate += float64(c.rate * float64(c.n))
+		open = open || c.n > 0 && c.open
+	}
+	if open && rate >= fullShare*l.capacity.bps {
+		return l.buffer / 2
+	}
+	return 0
 }
 
 // arrival is when so many more bytes will be here.

@@ -210,7 +210,11 @@ func (r *run) look() {
 		if r.core.RTT(q.link) == 0 && l.connected(r.now) {
 			trip = l.rtt
 		}
-		if got == q.told && trip == 0 || !slices.Contains(r.transfers, q) {
+		if !slices.Contains(r.transfers, q) {
+			continue
+		}
+		shook := l.shook(r.now)
+		if got == q.told && trip == 0 && shook == 0 {
 			continue
 		}
 		if got != q.told {
@@ -221,7 +225,7 @@ func (r *run) look() {
 			}
 		}
 		r.step(scheduler.Input{
-			Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, Bytes: got, RTT: trip, Reordered: int64(l.disorder),
+			Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, Bytes: got, RTT: trip, Reordered: int64(l.disorder), Shook: shook,
 		})
 	}
 	if !r.complete {

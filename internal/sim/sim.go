@@ -72,6 +72,9 @@ type Config struct {
 	// Receive is how many bytes a connection has in flight at most, whatever its
 	// congestion window: the receiver's buffer; 0: no bound.
 	Receive int64
+	// PerConnection is how many bytes per second the server sends over a connection at
+	// most; 0: no bound.
+	PerConnection float64
 	// Crowded makes bottlenecks drop packets when the windows of a link's connections
 	// are more than it and its buffer hold: see crowd.go. Otherwise a connection has no
 	// bound once it has left slow start, and those of a link share it equally.
@@ -142,8 +145,8 @@ func (c *Config) Validate() error {
 	if math.IsNaN(c.Deadline) || c.Deadline < 0 || c.Deadline > maxDeadline || math.IsNaN(c.Consume) || c.Consume < 0 || c.Window < 0 {
 		return fmt.Errorf("deadline %v s, window %d, %v bytes per second: must not be negative, nor beyond a day", c.Deadline, c.Window, c.Consume)
 	}
-	if c.Receive < 0 {
-		return fmt.Errorf("a receive buffer of %d bytes: must not be negative", c.Receive)
+	if c.Receive < 0 || math.IsNaN(c.PerConnection) || c.PerConnection < 0 {
+		return fmt.Errorf("a receive buffer of %d bytes, %v bytes per second and connection: must not be negative", c.Receive, c.PerConnection)
 	}
 	if c.Batch != nil {
 		if err := c.Batch.validate(len(c.Scenario.Links)); err != nil {

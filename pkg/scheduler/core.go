@@ -31,6 +31,8 @@ type link struct {
 	notBefore Time // end of a ban, or of the wait after a failure
 	rtt       Time // the least
 	handshake Time // as the latest handshakes had it; 0 while unknown
+	shook     Time // as the latest one had it
+	shakes    int  // how many there were, as far as one was told
 	lag       lag
 	began     int64 // bytes that it had received when it last began to work
 	inVain    uint8 // releases in a row for silence, with nothing received
@@ -150,7 +152,11 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		if c.rations.needed(&c.cfg) {
 			out = c.ration(in.Kind, out)
 		}
-		out = c.flush(c.openAhead(c.assign(out)))
+		out = c.assign(out)
+		if in.Kind == Tick {
+			out = c.explore(out)
+		}
+		out = c.flush(c.openAhead(out))
 	}
 	if len(c.chunks) == 0 && c.exhausted() {
 		c.complete = true
@@ -189,6 +195,7 @@ func (c *Core) measure() {
 			l.streams.narrow(c.now, l)
 			if c.cfg.Parallelism == 0 && c.sized() && !c.planned(LinkID(i)) {
 				l.streams.tune(c.now, l, c.left(), c.batch != nil)
+				l.streams.explore.watch(c.now, l)
 			}
 		}
 		if c.batch != nil {
@@ -208,6 +215,10 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	l.single = l.single || in.Single
 	if in.Handshake > 0 {
 		l.handshake = in.Handshake
+	}
+	if in.Shook > 0 {
+		l.shook = in.Shook
+		l.shakes++
 	}
 	l.streams.loss.reordered = max(l.streams.loss.reordered, in.Reordered)
 	// A shrunk chunk may report bytes beyond its new end: they are waste.

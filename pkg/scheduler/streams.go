@@ -80,6 +80,7 @@ type streams struct {
 	resumed [MaxStreams]Time
 
 	narrowing narrowing
+	explore   exploring
 
 	trial     bool
 	helped    bool      // more streams have brought more
@@ -107,7 +108,7 @@ func (m countMark) rate(now Time, bytes int64) float64 {
 func (s *streams) tune(now Time, l *link, left int64, batch bool) {
 	base := s.loss.episode.rate(now, l.received)
 	s.loss.watch(now, l)
-	if l.est.nSamples > 0 && !s.trial && !s.helped {
+	if l.est.nSamples > 0 && !s.trial && !s.helped && s.explore.step != pairing {
 		s.fold(l)
 	}
 	switch {

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/event"
+)
+
+// slow sends rate bytes per second over each connection, as it has to: a piece, and
+// then nothing until its time is over.
+type slow struct {
+	http.ResponseWriter
+	rate float64
+}
+
+func (s *slow) Write(p []byte) (done int, err error) {
+	const piece = 8 << 10
+	for done < len(p) && err == nil {
+		n := 0
+		n, err = s.ResponseWriter.Write(p[done:min(len(p), done+piece)])
+		done += n
+		_ = http.NewResponseController(s.ResponseWriter).Flush()
+		time.Sleep(time.Duration(float64(n) / s.rate * float64(time.Second)))
+	}
+	return done, err
+}
+
+// TestServersLimitTheRateOfAConnection: where they do, a link gets many, unless so many
+// are asked for.
+func TestServersLimitTheRateOfAConnection(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name        string
+		parallelism int
+		size        int64
+		least, most int
+	}{
+		{"a large file", 0, 24 * mib, 8, 40},
+		{"one is asked for", 1, 6 * mib, 1, 1},
+		{"a small file", 0, 2 * mib, 1, 1},
+	} {
+		t.Run(c.name, timeless(func(t *bubble) {
+			o := newObject(c.size)
+			var mu sync.Mutex
+			from := map[string]bool{}
+			limit := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				from[r.RemoteAddr] = true
+				mu.Unlock()
+				o.ServeHTTP(&slow{ResponseWriter: w, rate: mib}, r)
+			})
+			r := newRig(t, &testLink{name: "a", rate: 32 * mib, latency: 10 * time.Millisecond})
+			r.cfg.Parallelism = c.parallelism
+			got := r.get(at(t, serve(t, limit), "", "/f"))
+			if got.err != nil {
+				t.Fatal(got.err)
+			}
+			if n := len(of[event.ConnOpened](got)); n != len(from) || n < c.least || n > c.most {
+				t.Errorf("%d connections, from %d addresses; want %d to %d", n, len(from), c.least, c.most)
+			}
+		}))
+	}
+}

@@ -1,0 +1,247 @@
+package scheduler
+
+// A server may limit the rate of each connection (nginx's limit_rate, the pacing of a
+// CDN), and one then leaves most of its link idle. It looks like a link that is full, but
+// no queue stands before it, and a second connection brings as much again. Both are
+// looked for, the cheaper one first, on a link that has one connection, no matter what
+// is lost there: a little is asked for over another one. If its handshake had to wait,
+// the link is full, and that was all. If not, the new connection stays for as long as it
+// takes to see whether it brings more, and then many are tried (see try).
+//
+// A link that builds up its rate is not full for moments either, and a new connection may
+// make it begin anew (skjolden, 4.4.3.3): it is left alone until its rate has been level
+// for as long as that of such links never is.
+const (
+	// levelWindow is over how long a rate is measured, but not for less than levelTrips
+	// round trips. It has been level when so many windows in a row as levelFirst were not
+	// above the least of them by more than levelGrowth; levelMore times as many after each
+	// time that it has grown, up to levelMost.
+	levelWindow = 250 * Millisecond
+	levelTrips  = 4
+	levelFirst  = 4
+	levelMore   = 4
+	levelMost   = 256
+	levelGrowth = 1.1
+	levelWeight = 0.25
+	// A server that sends by fits and starts is silent for pauseTrips round trips, at least
+	// pauseFloor, in between, which a link that is full is not: pausesMany of these, each
+	// not longer than pauseMost (nginx counts in seconds), tell as much as a level rate.
+	pauseTrips = 3
+	pauseFloor = 100 * Millisecond
+	pauseMost  = 1200 * Millisecond
+	pausesMany = 2
+	// startedTrips: a connection's slow start is over when it has brought so many times
+	// what its rate brings in a round trip.
+	startedTrips = 3
+	// A handshake that took more than queueTrips of the least round trip, and queueFloor
+	// more than it, has waited in a queue.
+	queueTrips = 1.5
+	queueFloor = 5 * Millisecond
+	// shakeTrips, shakeFloor is how long a handshake is waited for.
+	shakeTrips = 4
+	shakeFloor = Second
+	// Two connections are one more than needed unless they bring pairGain times what one
+	// did within pairTrips round trips, at least levelWindow, and the older one has kept
+	// pairKeeps of its rate. Where bytes come by fits and starts it may take pauseMost, and
+	// is settled as soon as the new one brings something while the older one pauses.
+	pairGain  = 1.5
+	pairKeeps = 0.85
+	pairTrips = 6
+	// A limit of the server's is the same over all links: one whose connection has less
+	// than alikePart of what another link's have is held back by something else.
+	alikePart = 0.7
+	// levelWorth and pauseWorth are how long what nobody was asked for must last for a
+	// level rate to be doubted, and for pauses to be made use of.
+	levelWorth = 4 * Second
+	pauseWorth = Second
+	// exploreTries in vain are enough; the second one comes exploreRest after the first.
+	exploreTries = 2
+	exploreRest  = 4 * Second
+)
+
+// exploring is where a link's exploration stands.
+type exploring struct {
+	window  countMark // when the present window began; at 0: none has
+	windows int       // since the link's slow start was over, or it was last silent
+	least   float64   // bytes per second, of the windows that were level
+	mean    float64   // bytes per second, of the latest windows
+	level   int       // windows in a row
+	wanted  int       // how many of them are; 0: levelFirst
+	pauses  int
+	paused  bool
+
+	step   exploringStep
+	since  Time
+	shakes int   // handshakes that the link had made when the step began
+	bytes  int64 // and that it had received
+	first  int64 // of these, over its first connection
+
+	failed    int
+	restUntil Time
+}
+
+type exploringStep uint8
+
+const (
+	watching exploringStep = iota
+	knocking               // a handshake is under way
+	pairing                // two connections are at work
+)
+
+// watch looks at what a link with one connection brings.
+func (e *exploring) watch(now Time, l *link) {
+	s := &l.streams
+	if e.step != watching || s.most > 1 || l.est.nMarks == 0 || float64(s.opened[0]) < startedTrips*l.est.rate*l.rtt.Seconds() {
+		e.window.at = 0
+		return
+	}
+	silence := now - l.lastByte
+	paused := silence > longest(pauseFloor, pauseTrips, l.rtt)
+	switch {
+	case paused && !e.paused:
+		e.pauses++
+	case silence > longest(pauseMost, pauseTrips, l.rtt):
+		e.pauses = 0
+	}
+	e.paused = paused
+	switch {
+	case e.window.at == 0:
+		e.window, e.windows, e.level = countMark{now, l.received}, 0, 0
+		return
+	case now-e.window.at < longest(levelWindow, levelTrips, l.rtt):
+		return
+	}
+	rate := e.window.rate(now, l.received)
+	e.window = countMark{now, l.received}
+	e.windows++
+	w := max(levelWeight, 1/float64(e.windows))
+	e.mean = float64((1-w)*e.mean) + float64(w*rate)
+	switch {
+	case e.windows == 1:
+		e.least, e.level, e.wanted = rate, 1, max(levelFirst, e.wanted)
+	case rate > levelGrowth*e.least:
+		e.least, e.level, e.wanted = rate, 0, min(levelMost, levelMore*e.wanted)
+	default:
+		e.least = min(e.least, rate)
+		e.level++
+	}
+}
+
+// fail ends an exploration that was in vain.
+func (e *exploring) fail(now Time) {
+	*e = exploring{failed: e.failed + 1, restUntil: now + exploreRest, wanted: e.wanted}
+}
+
+// explore looks whether links would carry more over more connections. It is left alone
+// where somebody else has said how many there are, where a reader may be what holds all
+// back, and where joules are to be saved: what links carry must be known there.
+func (c *Core) explore(out []Action) []Action {
+	if c.batch != nil || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || c.cfg.Energy != EnergyOff || !c.sized() {
+		return out
+	}
+	for i := range c.links {
+		id, l := LinkID(i), &c.links[i]
+		e := &l.streams.explore
+		switch e.step {
+		case watching:
+			if c.worthExploring(l) {
+				out = c.askAnother(id, out)
+			}
+		case knocking:
+			switch {
+			case l.shakes > e.shakes && float64(l.shook) <= max(queueTrips*float64(l.rtt), float64(l.rtt+queueFloor)):
+				l.streams.most++
+				e.begin(pairing, c.now, l)
+			case l.shakes > e.shakes || c.now-e.since > longest(shakeFloor, shakeTrips, l.rtt):
+				e.fail(c.now)
+			}
+		case pairing:
+			c.judgePair(l)
+		}
+	}
+	return out
+}
+
+func (e *exploring) begin(step exploringStep, now Time, l *link) {
+	e.step, e.since, e.shakes, e.bytes, e.first = step, now, l.shakes, l.received, l.speeds.total[0]
+}
+
+// worthExploring says whether a link looks as if a connection had less than it could
+// carry, and there is time enough left to make use of that.
+func (c *Core) worthExploring(l *link) bool {
+	s := &l.streams
+	e := &s.explore
+	if s.most != 1 || s.trial || s.refused != 0 || e.failed >= exploreTries || c.now < e.restUntil || l.rtt == 0 || l.requests == 0 || !c.usable(l) {
+		return false
+	}
+	worth := levelWorth
+	switch {
+	case e.windows == 0 || l.est.known > 0 && e.mean >= float64(pairKeeps*l.est.known):
+		return false
+	case e.paused && e.pauses >= pausesMany: // now that no byte of its own delays a handshake
+		worth = pauseWorth
+	case c.now-l.lastByte > leastWake || e.level < e.wanted:
+		return false
+	}
+	return c.alike(e.mean) && float64(c.free()) > (View{c}).SumRate()*worth.Seconds()
+}
+
+// alike says whether no link has much more than rate bytes per second over a connection,
+// and none is in trouble.
+func (c *Core) alike(rate float64) bool {
+	for i := range c.links {
+		o := &c.links[i]
+		other := o.streams.explore.mean
+		if o.streams.explore.windows == 0 || o.streams.most > 1 {
+			other = o.est.rate / float64(o.streams.most)
+		}
+		if o.banned || c.usable(o) && rate < float64(alikePart*other) {
+			return false
+		}
+	}
+	return true
+}
+
+// askAnother asks for a little over a connection that the link has not used.
+func (c *Core) askAnother(id LinkID, out []Action) []Action {
+	l := &c.links[id]
+	stream := l.streams.most
+	if l.queues[stream].requests > 0 || len(c.ledger.free) == 0 {
+		return out
+	}
+	before := len(out)
+	if out = c.start(id, stream, c.ledger.take(min(probeSize, c.room(id)), c.ledger.size), out); len(out) > before {
+		l.streams.explore.begin(knocking, c.now, l)
+	}
+	return out
+}
+
+// judgePair ends the time of two connections: there will be many, or one.
+func (c *Core) judgePair(l *link) {
+	s := &l.streams
+	e := &s.explore
+	span := c.now - e.since
+	jerky := e.pauses >= pausesMany
+	switch {
+	case jerky && s.opened[1] > 0 && s.heard[1]-s.heard[0] > longest(pauseFloor, pauseTrips, l.rtt):
+		e.step = watching
+		s.try(e.mean)
+		return
+	case s.refused != 0 || l.banned || l.est.nMarks == 0:
+	case span < longest(levelWindow, pairTrips, l.rtt):
+		return
+	default:
+		rate := float64(l.received-e.bytes) / span.Seconds()
+		kept := float64(l.speeds.total[0]-e.first) / span.Seconds()
+		if rate >= pairGain*e.mean && (jerky || kept >= pairKeeps*e.mean) {
+			e.step = watching // and with more than one connection, for good
+			s.try(rate)
+			return
+		}
+		if jerky && span < pauseMost {
+			return
+		}
+	}
+	s.most = 1
+	e.fail(c.now)
+}

@@ -1,0 +1,161 @@
+package scheduler
+
+import "testing"
+
+// limited is a link that carries most bytes per second over a server that gives each
+// connection no more than each, in steps of 10 ms, all of a period in its first part.
+type limited struct {
+	most, each func(now Time) float64
+	queue      Time // what a handshake waits for when the link is full
+	period     Time // 0: the server sends evenly
+	lull       Time // of each period
+	rtt        Time
+}
+
+// run downloads over it for so long, and says how many connections were asked.
+func (m *limited) run(t *testing.T, cfg Config, d Time) (connections int, r *rig) {
+	t.Helper()
+	r = newRig(t, cfg)
+	seen := uint64(0)
+	started, got := map[ChunkID]Action{}, map[ChunkID]int64{}
+	made := map[StreamID]Time{}
+	act := func(acts []Action) {
+		for _, a := range acts {
+			switch a.Kind {
+			case Start:
+				started[a.Chunk] = a
+				if seen&(1<<a.Stream) == 0 {
+					seen |= 1 << a.Stream
+					made[a.Stream] = r.now
+					connections++
+				}
+			case Shrink:
+				b := started[a.Chunk]
+				b.Range = a.Range
+				started[a.Chunk] = b
+			case Cancel:
+				delete(started, a.Chunk)
+			}
+		}
+	}
+	r.step(Input{Kind: LinkUp})
+	act(r.tick())
+	full := false
+	for r.now < d && len(started) > 0 {
+		r.now += 10 * Millisecond
+		// The first request of each stream is at work once its connection has been made.
+		head := map[StreamID]ChunkID{}
+		for id, a := range started {
+			if first, ok := head[a.Stream]; r.now >= made[a.Stream]+2*m.rtt && (!ok || id < first) {
+				head[a.Stream] = id
+			}
+		}
+		each := m.each(r.now)
+		switch {
+		case m.period > 0 && r.now%m.period < m.lull:
+			each = 0
+		case m.period > 0:
+			each *= float64(m.period) / float64(m.period-m.lull)
+		}
+		rate := min(each, m.most(r.now)/float64(max(1, len(head))))
+		for s := range StreamID(MaxStreams) {
+			at, ok := made[s]
+			if ok && r.now >= at+m.rtt && r.now < at+m.rtt+10*Millisecond {
+				for id, a := range started {
+					if a.Stream == s {
+						shook := m.rtt
+						if full {
+							shook += m.queue
+						}
+						act(r.step(Input{Kind: Progress, Chunk: id, RTT: m.rtt, Shook: shook, Bytes: got[id]}))
+						break
+					}
+				}
+			}
+			id, ok := head[s]
+			if !ok || rate == 0 {
+				continue
+			}
+			if got[id] += int64(rate * 0.01); got[id] < started[id].Range.Len() {
+				act(r.step(Input{Kind: Progress, Chunk: id, Bytes: got[id]}))
+				continue
+			}
+			n := started[id].Range.Len()
+			delete(started, id)
+			act(r.step(Input{Kind: Finished, Chunk: id, Bytes: n}))
+		}
+		full = rate < each
+		act(r.tick())
+	}
+	return connections, r
+}
+
+// always is a rate that does not change.
+func always(rate float64) func(Time) float64 { return func(Time) float64 { return rate } }
+
+func TestWhereAServerLimitsConnectionsThereAreMany(t *testing.T) {
+	ramp := func(now Time) float64 { return 10e6 * min(1, 0.25+now.Seconds()/4) }
+	const rtt = 20 * Millisecond
+	for _, tt := range []struct {
+		name     string
+		link     limited
+		min, max int
+	}{
+		{"each connection has a tenth", limited{most: always(10e6), each: always(1e6), queue: 100 * Millisecond}, 10, trialStreams},
+		{"each has half", limited{most: always(10e6), each: always(5e6), queue: 100 * Millisecond}, 3, firstTrial},
+		{"by fits and starts", limited{most: always(10e6), each: always(1e6), queue: 100 * Millisecond, period: Second, lull: 800 * Millisecond}, 8, trialStreams},
+		{"the link is full", limited{most: always(1e6), each: always(1e9), queue: 100 * Millisecond}, 1, 1 + exploreTries},
+		{"it is full, and its queue is short", limited{most: always(1e6), each: always(1e9)}, 1, 1 + exploreTries},
+		{"it builds up its rate", limited{most: ramp, each: always(1e9)}, 1, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.link.rtt = rtt
+			n, r := tt.link.run(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 27}, 8*Second)
+			if n < tt.min || n > tt.max {
+				t.Errorf("%d connections, want %d to %d", n, tt.min, tt.max)
+			}
+			if s := r.core.Streams(0); tt.min == 1 && s != 1 {
+				t.Errorf("%d of them are kept", s)
+			}
+		})
+	}
+}
+
+func TestNobodyExplores(t *testing.T) {
+	limit := limited{most: always(10e6), each: always(1e6), rtt: 20 * Millisecond}
+	for name, cfg := range map[string]Config{
+		"where the number is given":        {Parallelism: 1, Size: 1 << 27},
+		"for a file that is about to end":  {Size: 4 << 20},
+		"before the size is known":         {Size: -1, First: 1 << 26},
+		"where a reader may hold all back": {Size: 1 << 27, Window: 1 << 24},
+		"where joules are to be saved":     {Size: 1 << 27, Energy: EnergyMin},
+	} {
+		cfg.Links, cfg.Policy = 1, &adaptive{}
+		if n, _ := limit.run(t, cfg, 6*Second); n != 1 {
+			t.Errorf("%s: %d connections", name, n)
+		}
+	}
+}
+
+// A server that refuses the second connection is not asked for a third.
+func TestExploringIsRefused(t *testing.T) {
+	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 27})
+	r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
+	r.tick()
+	got, asked := map[ChunkID]int64{}, 0
+	for r.now < 12*Second {
+		for _, a := range r.flow(10*Millisecond, map[ChunkID]float64{0: 1e6}, got) {
+			if a.Kind == Start && a.Stream > 0 {
+				asked++
+				r.step(Input{Kind: Progress, Chunk: a.Chunk, Shook: 20 * Millisecond})
+				r.step(Input{Kind: Failed, Chunk: a.Chunk, Wait: Second})
+			}
+		}
+		if got[0] > 1<<26 {
+			break
+		}
+	}
+	if asked != 1 || r.core.Streams(0) != 1 {
+		t.Errorf("it was asked %d times, and %d connections are left", asked, r.core.Streams(0))
+	}
+}
