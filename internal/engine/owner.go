@@ -77,6 +77,7 @@ type linkState struct {
 	bytes    int64  // of requests that have ended
 	wasted   int64
 	disorder int64          // packets that came out of order
+	trip     scheduler.Time // a round trip of the data that comes, the mean of its connections
 	shook    scheduler.Time // the latest handshakes' round trip, as the scheduler knows it
 	err      error          // why it was lost
 	returns  int64          // of the Link, when last asked
@@ -141,7 +142,7 @@ func (o *owner) linksUp(reqs context.Context) {
 // follow brings the links up to date, tells the scheduler what has come, and lets
 // it think.
 func (o *owner) follow(reqs context.Context, now scheduler.Time) {
-	o.lookForLoss(now)
+	o.lookAtConnections(now)
 	o.lookForReturns(reqs)
 	o.noteSpent()
 	for _, t := range o.transfers {

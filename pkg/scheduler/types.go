@@ -72,8 +72,9 @@ const (
 	Sized
 	// Progress: Chunk has received Bytes in all. RTT is the link's, and
 	// Reordered how many of the link's packets have come out of order, in
-	// all, and Handshake the round trip that its latest handshakes had, each 0
-	// while unknown.
+	// all, Handshake the round trip that its latest handshakes had, and Trip
+	// the one that the data takes which comes, queues included, each 0 while
+	// unknown.
 	Progress
 	// Finished: Chunk has received every byte up to its end, Bytes in all.
 	Finished
@@ -110,6 +111,7 @@ type Input struct {
 	Bytes     int64     `json:"bytes,omitempty"`
 	RTT       Time      `json:"rtt,omitempty"`
 	Handshake Time      `json:"handshake,omitempty"`
+	Trip      Time      `json:"trip,omitempty"`
 	Wait      Time      `json:"wait,omitempty"`
 	Reordered int64     `json:"reordered,omitempty"`
 	Bandwidth float64   `json:"bandwidth,omitempty"` // bytes per second
