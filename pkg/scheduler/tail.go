@@ -310,6 +310,10 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	}
 	delay := own.delay(thief, stream)
 	x := balanced(rest, rs, rv, delay-from.wait[victim])
+	if c.batch != nil && c.batch.files == 0 && own.last[stream] == nil && c.batch.stock.empty() {
+		// It begins with that, and others that are idle have the rest sooner.
+		x = min(x, float64(own.window(stream)))
+	}
 	if x >= float64(c.cfg.minRequest()) && end-(delay+own.lasts(stream, int64(x))) >= worth {
 		return int64(x)
 	}
