@@ -205,7 +205,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	if in.RTT > 0 && (l.rtt == 0 || in.RTT < l.rtt) {
 		l.rtt = in.RTT
 	}
-	if in.Trip > 0 && c.batch != nil {
+	if in.Trip > 0 && c.batch != nil && c.batch.lasts < endTrips*l.rtt.Seconds() {
 		l.turn = in.Trip
 	}
 	if in.Handshake > 0 {

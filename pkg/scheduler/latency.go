@@ -15,6 +15,10 @@ const (
 	// lagSamples is how many of the latest waits count: the least of them, as one
 	// may have been the server's or a lost packet's.
 	lagSamples = 3
+	// endTrips is for how many round trips a job of many files still lasts when those of
+	// the data that comes begin to count: earlier nobody takes over anything, and rates
+	// that are measured quickly find a link's connections more to do when they grow.
+	endTrips = 10
 	// silentMost bounds what silence limits grow to by doubling.
 	silentMost = 30 * Second
 	// patientProbe is enough for handshake and answer at a round trip of 0.6 s, and

@@ -150,6 +150,11 @@ func TestAPauseBetweenBurstsIsNoLateness(t *testing.T) {
 		r.add(0, 0, 200_000, false)
 		r.expect(1 << 30)
 		r.tick()
+		r.step(Input{Kind: Progress, Chunk: r.core.chunks[0].id, Bytes: 1000, Trip: c.told})
+		if r.core.links[0].turn != 0 {
+			t.Fatal("it counts long before the end")
+		}
+		r.core.batch.lasts = 1
 		r.step(Input{Kind: Progress, Chunk: r.core.chunks[0].id, Bytes: 50_000, Trip: c.told})
 		r.core.now += c.after
 		ch := &r.core.chunks[0]
