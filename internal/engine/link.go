@@ -268,12 +268,12 @@ func (r *route) lead(host string, addr netip.Addr, cfg *fetch.Config) {
 	r.close()
 }
 
-// disorder is how many packets came out of order on a stream's connection since
-// it was last asked for.
-func (r *route) disorder(s scheduler.StreamID, conn net.Conn) int64 {
+// look gives how many packets came out of order on a stream's connection since it was
+// last asked for, and what a round trip takes the data on it; 0: not known.
+func (r *route) look(s scheduler.StreamID, conn net.Conn) (disorder int64, trip scheduler.Time) {
 	info, ok := link.ReadTCPInfo(conn)
 	if !ok {
-		return 0
+		return 0, 0
 	}
 	last := &r.losses[s]
 	if last.conn != conn {
@@ -281,7 +281,7 @@ func (r *route) disorder(s scheduler.StreamID, conn net.Conn) int64 {
 	}
 	fresh := info.OutOfOrder - last.reordered
 	last.reordered = info.OutOfOrder
-	return int64(fresh)
+	return int64(fresh), scheduler.Time(info.ReceiveRTT)
 }
 
 // DialContext dials over the link.

@@ -92,19 +92,31 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	}
 	o.step(reqs, scheduler.Input{
 		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, RTT: trip, Reordered: o.links[t.link].disorder,
-		Handshake: scheduler.Time(o.e.links[t.link].late.Load()), Shook: shook,
+		Handshake: scheduler.Time(o.e.links[t.link].late.Load()), Shook: shook, Trip: o.links[t.link].trip,
 	})
 }
 
-// lookForLoss counts the packets that came out of order on the connections.
-func (o *owner) lookForLoss(now scheduler.Time) {
+// lookAtConnections counts the packets that came out of order on them, and learns what a
+// round trip takes their data, queues included.
+func (o *owner) lookAtConnections(now scheduler.Time) {
 	if o.lossless || now-o.lossAsked < lossEvery {
 		return
 	}
 	o.lossAsked = now
-	for _, t := range o.transfers {
-		if t.resp != nil && !t.released {
-			o.links[t.link].disorder += o.e.routes[t.link].disorder(t.stream, t.resp.Conn())
+	for i := range o.links {
+		l, sum, n := &o.links[i], scheduler.Time(0), scheduler.Time(0)
+		for _, t := range o.transfers {
+			if int(t.link) != i || t.resp == nil || t.released {
+				continue
+			}
+			disorder, trip := o.e.routes[i].look(t.stream, t.resp.Conn())
+			l.disorder += disorder
+			if trip > 0 {
+				sum, n = sum+trip, n+1
+			}
+		}
+		if n > 0 {
+			l.trip = sum / n
 		}
 	}
 }

@@ -76,11 +76,12 @@ type linkState struct {
 	spared   uint64 // bit s: a failure of stream s was put down to there being too many
 	bytes    int64  // of requests that have ended
 	wasted   int64
-	disorder int64 // packets that came out of order
-	shakes   int64 // handshakes that the scheduler knows of
-	err      error // why it was lost
-	returns  int64 // of the Link, when last asked
-	arrivals int64 // of the Link, when last asked
+	disorder int64          // packets that came out of order
+	trip     scheduler.Time // a round trip of the data that comes, the mean of its connections
+	shakes   int64          // handshakes that the scheduler knows of
+	err      error          // why it was lost
+	returns  int64          // of the Link, when last asked
+	arrivals int64          // of the Link, when last asked
 	lastByte scheduler.Time
 	heard    [scheduler.MaxStreams]scheduler.Time // when each stream brought its last byte
 }
@@ -141,7 +142,7 @@ func (o *owner) linksUp(reqs context.Context) {
 // follow brings the links up to date, tells the scheduler what has come, and lets
 // it think.
 func (o *owner) follow(reqs context.Context, now scheduler.Time) {
-	o.lookForLoss(now)
+	o.lookAtConnections(now)
 	o.lookForReturns(reqs)
 	o.noteSpent()
 	for _, t := range o.transfers {

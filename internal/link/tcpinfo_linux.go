@@ -30,6 +30,7 @@ func fromTCPInfo(raw *unix.TCPInfo, size int) (TCPInfo, bool) {
 	}
 	info := TCPInfo{
 		RTT:          time.Duration(raw.Rtt) * time.Microsecond,
+		ReceiveRTT:   time.Duration(raw.Rcv_rtt) * time.Microsecond,
 		LastDataRecv: time.Duration(raw.Last_data_recv) * time.Millisecond,
 		Retrans:      raw.Total_retrans,
 	}

@@ -33,6 +33,7 @@ type link struct {
 	handshake Time // as the latest handshakes had it; 0 while unknown
 	shook     Time // as the latest one had it
 	shakes    int  // how many there were, as far as one was told
+	turn      Time // of a batch: a round trip of the data that comes; 0 while unknown
 	lag       lag
 	began     int64 // bytes that it had received when it last began to work
 	inVain    uint8 // releases in a row for silence, with nothing received
@@ -190,7 +191,7 @@ func (c *Core) measure() {
 	for i := range c.links {
 		l := &c.links[i]
 		if l.requests > 0 {
-			l.est.observe(c.now, l.received, l.rtt)
+			l.est.observe(c.now, l.received, max(l.rtt, l.turn))
 			l.pace.observe(c.now, l.rtt, l.received, l.est.nMarks > 0)
 			l.streams.narrow(c.now, l)
 			if c.cfg.Parallelism == 0 && c.sized() && !c.planned(LinkID(i)) {
@@ -201,7 +202,7 @@ func (c *Core) measure() {
 		if c.batch != nil {
 			c.feed(LinkID(i))
 		}
-		l.speeds.observe(c.now, l.rtt, &l.queues, l.streams.most)
+		l.speeds.observe(c.now, l.round(), &l.queues, l.streams.most)
 	}
 }
 
@@ -213,6 +214,9 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.rtt = in.RTT
 	}
 	l.single = l.single || in.Single
+	if in.Trip > 0 && c.batch != nil && c.batch.lasts < endTrips*l.rtt.Seconds() {
+		l.turn = in.Trip
+	}
 	if in.Handshake > 0 {
 		l.handshake = in.Handshake
 	}
@@ -231,7 +235,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.lag.saw(c.now - ch.issued)
 		}
 		l.inVain = 0
-		at := l.expected(ch)
+		at := l.expected(ch) + l.pause(ch)
 		ch.got = got
 		if c.batch != nil {
 			c.came(ch, fresh)
@@ -334,7 +338,7 @@ func (c *Core) release(id LinkID, out []Action) []Action {
 func (l *link) forget(cfg *Config) {
 	l.est.forget()
 	l.asked, l.rtt, l.robbed = false, 0, 0
-	l.handshake, l.lag, l.inVain = 0, lag{}, 0
+	l.handshake, l.turn, l.lag, l.inVain = 0, 0, lag{}, 0
 	l.pace = pace{}
 	l.duty.trouble = Never
 	l.streams = streams{most: cfg.firstStreams(), loss: loss{reordered: l.streams.loss.reordered}}

@@ -125,3 +125,36 @@ func TestOnlyRequestsAfterACutWaitForAnotherConnection(t *testing.T) {
 		t.Errorf("a request after the cut is expected at %v", at)
 	}
 }
+
+// At the end of a job a connection that has rested takes over what it brings at once, so
+// that others that rest have their part; one that was at work until now takes its share.
+func TestRestingConnectionsShareWhatIsLate(t *testing.T) {
+	const rest = 300_000
+	for _, rested := range []bool{false, true} {
+		r := batchRig(t, 100*Millisecond, 100*Millisecond)
+		r.add(0, 0, rest, false)
+		r.expect(0)
+		r.tick()
+		c := r.core
+		r.known(1e6)
+		victim := &c.links[c.chunks[0].link]
+		victim.est.rate, victim.est.nSamples = 20_000, 1
+		thief := 1 - c.chunks[0].link
+		l := &c.links[thief]
+		l.est.rate, l.est.nSamples = 1e6, 1
+		l.streams.worked, l.streams.opened[1], l.streams.heard[1] = 2, 10<<20, c.now
+		if rested {
+			l.streams.heard[1] -= Second
+		}
+		if !c.batch.stock.empty() {
+			t.Fatal("there is more to ask for")
+		}
+		var own, other outlook
+		c.look(thief, &own)
+		c.look(1-thief, &other)
+		s, end := other.latest(noStream)
+		if x := c.loot(l, &own, 1, &other, s, end); rested && x != initialWindow || !rested && x <= initialWindow {
+			t.Errorf("rested %v: it takes over %d bytes", rested, x)
+		}
+	}
+}

@@ -2,14 +2,23 @@ package scheduler
 
 // A link's least round trip is kept for as long as the link is up, and its latency
 // may have grown a hundredfold since: a phone that has gone to a slower network, a
-// queue that never empties. Three things tell of it, and each is used where it can
+// queue that never empties. Four things tell of it, and each is used where it can
 // be trusted: how long requests took to be answered that nothing delayed, for when
 // the next one should be sent; what the latest handshakes measured, for how long a
-// silence must be; and that waiting so long was in vain before, for the same.
+// silence must be; that waiting so long was in vain before, for the same; and the round
+// trips of the data that comes, where there are many files, for what their many connections
+// are expected to do. These fill the link's queue, so that each brings its window in a burst
+// and then nothing for a round trip that is twice or three times the least one. Whoever takes
+// that for lateness, or measures rates over less, has the connections take one another's
+// requests, of which most is on its way already.
 const (
 	// lagSamples is how many of the latest waits count: the least of them, as one
 	// may have been the server's or a lost packet's.
 	lagSamples = 3
+	// endTrips is for how many round trips a job of many files still lasts when those of
+	// the data that comes begin to count: earlier nobody takes over anything, and rates
+	// that are measured quickly find a link's connections more to do when they grow.
+	endTrips = 10
 	// silentMost bounds what silence limits grow to by doubling.
 	silentMost = 30 * Second
 	// patientProbe is enough for handshake and answer at a round trip of 0.6 s, and
@@ -47,6 +56,17 @@ func (g *lag) least() Time {
 // answerTrip is how long the link takes to answer: its round trip, or what requests
 // that were alone have waited where that is longer.
 func (l *link) answerTrip() Time { return max(l.rtt, l.lag.least()) }
+
+// round is a round trip as it is at present, queues included.
+func (l *link) round() Time { return max(l.trip(), l.turn) }
+
+// pause is for how long nothing may come of a response that is under way.
+func (l *link) pause(ch *chunk) Time {
+	if ch.got == 0 {
+		return 0
+	}
+	return l.turn
+}
 
 // patient is a silence limit: silentRTTs round trips as the latest handshakes have
 // them, at least floor, and twice as long for each wait in vain.

@@ -128,3 +128,47 @@ func TestABannedLinkThatIsTheLastIsAskedNormally(t *testing.T) {
 		t.Errorf("its failure did not count: %+v", l.notBefore)
 	}
 }
+
+// Where a queue is full, each connection brings its window in a burst and then nothing for
+// a round trip that is longer than the least one: that is no lateness. Of one file's
+// connections this is not asked.
+func TestAPauseBetweenBurstsIsNoLateness(t *testing.T) {
+	const trip, turn = 300 * Millisecond, 700 * Millisecond
+	for _, c := range []struct {
+		told  Time
+		after Time
+		late  bool
+		waits bool
+	}{
+		{0, 200 * Millisecond, false, true},
+		{0, 400 * Millisecond, true, true},
+		{turn, 600 * Millisecond, false, false},
+		{turn, 900 * Millisecond, false, true},
+		{turn, 1500 * Millisecond, true, true},
+	} {
+		r := batchRig(t, trip)
+		r.add(0, 0, 200_000, false)
+		r.expect(1 << 30)
+		r.tick()
+		r.step(Input{Kind: Progress, Chunk: r.core.chunks[0].id, Bytes: 1000, Trip: c.told})
+		if r.core.links[0].turn != 0 {
+			t.Fatal("it counts long before the end")
+		}
+		r.core.batch.lasts = 1
+		r.step(Input{Kind: Progress, Chunk: r.core.chunks[0].id, Bytes: 50_000, Trip: c.told})
+		r.core.now += c.after
+		ch := &r.core.chunks[0]
+		if late := r.core.late(ch); late != c.late {
+			t.Errorf("round trip %v, silent for %v: late %v", c.told, c.after, late)
+		}
+		if due := r.core.due(ch); (due > 0) != c.waits {
+			t.Errorf("round trip %v, silent for %v: %.3f s more", c.told, c.after, due)
+		}
+	}
+	r, last := idleRig(t, 1<<20)
+	least := r.core.links[1].round()
+	r.step(Input{Kind: Progress, Link: 1, Chunk: last.Chunk, Bytes: 1000, Trip: turn})
+	if got := r.core.links[1].round(); got != least {
+		t.Errorf("of one file: %v", got)
+	}
+}

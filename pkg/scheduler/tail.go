@@ -59,7 +59,7 @@ type outlook struct {
 // as fast as the others.
 func (c *Core) look(id LinkID, o *outlook) {
 	l := &c.links[id]
-	*o = outlook{trip: l.trip().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
+	*o = outlook{trip: l.round().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
 	for i := range c.chunks {
 		ch := &c.chunks[i]
 		if ch.link != id || ch.copy {
@@ -153,18 +153,19 @@ func (l *link) trip() Time {
 // due is in how many seconds the next byte of ch, the first of its stream's
 // requests, is to be expected. What is late is expected to be as late again.
 func (c *Core) due(ch *chunk) float64 {
-	at := c.links[ch.link].expected(ch)
+	l := &c.links[ch.link]
+	at := l.expected(ch)
 	if c.now < at {
 		return (at - c.now).Seconds()
 	}
-	return max(0, (c.now - at - rateWindow/2).Seconds()) // bytes are told of now and then
+	return max(0, (c.now - at - l.pause(ch) - rateWindow/2).Seconds()) // bytes are told of now and then
 }
 
 // late says whether the first byte of ch, the first of its stream's requests, should
 // have come, or the next one followed.
 func (c *Core) late(ch *chunk) bool {
 	l := &c.links[ch.link]
-	return c.now > l.expected(ch)+l.trip()+rateWindow/2
+	return c.now > l.expected(ch)+l.pause(ch)+l.round()+rateWindow/2
 }
 
 // expected is when the next byte of ch, the first of its stream's requests, should
@@ -176,7 +177,7 @@ func (l *link) expected(ch *chunk) Time {
 		if ch.id < l.streams.cut[ch.stream] { // its connection is the one before
 			trips = 1
 		}
-		at = max(at, max(ch.issued, l.streams.ready(ch.stream, l.trip()))+trips*l.trip())
+		at = max(at, max(ch.issued, l.streams.ready(ch.stream, l.trip()))+trips*l.round())
 	}
 	return at
 }
@@ -309,6 +310,10 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	}
 	delay := own.delay(thief, stream)
 	x := balanced(rest, rs, rv, delay-from.wait[victim])
+	if c.batch != nil && c.batch.files == 0 && own.last[stream] == nil && c.batch.stock.empty() {
+		// It begins with that, and others that are idle have the rest sooner.
+		x = min(x, float64(own.window(stream)))
+	}
 	if x >= float64(c.cfg.minRequest()) && end-(delay+own.lasts(stream, int64(x))) >= worth {
 		return int64(x)
 	}

@@ -72,8 +72,9 @@ const (
 	Sized
 	// Progress: Chunk has received Bytes in all. RTT is the link's, and
 	// Reordered how many of the link's packets have come out of order, in
-	// all, and Handshake the round trip that its latest handshakes had, each 0
-	// while unknown. Shook is that of one that has just been made, told once; 0: none
+	// all, Handshake the round trip that its latest handshakes had, and Trip
+	// the one that the data takes which comes, queues included, each 0 while
+	// unknown. Shook is that of a handshake that has just been made, told once; 0: none
 	// has. Single: the connection serves this request alone, and the server ends it then.
 	Progress
 	// Finished: Chunk has received every byte up to its end, Bytes in all.
@@ -112,6 +113,7 @@ type Input struct {
 	RTT       Time      `json:"rtt,omitempty"`
 	Handshake Time      `json:"handshake,omitempty"`
 	Shook     Time      `json:"shook,omitempty"`
+	Trip      Time      `json:"trip,omitempty"`
 	Wait      Time      `json:"wait,omitempty"`
 	Reordered int64     `json:"reordered,omitempty"`
 	Bandwidth float64   `json:"bandwidth,omitempty"` // bytes per second
