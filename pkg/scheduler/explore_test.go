@@ -35,6 +35,7 @@ func (m *limited) run(t *testing.T, cfg Config, d Time) (connections int, r *rig
 				started[a.Chunk] = b
 			case Cancel:
 				delete(started, a.Chunk)
+			default: // the others change nothing of what is asked for
 			}
 		}
 	}
