@@ -232,5 +232,5 @@ func (f *File) close() error {
 	if f.file == nil { // it was Standing and never begun
 		return nil
 	}
-	return fail("close", f.path, f.file.Close())
+	return fail("close", f.path, closeLocked(f.file))
 }

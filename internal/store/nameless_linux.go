@@ -104,7 +104,7 @@ func (f *File) takeName(done []scheduler.Range) error {
 		return fail("write", f.path+journalSuffix, err)
 	}
 	w := os.NewFile(uintptr(fd), f.path+journalSuffix)
-	defer w.Close() //nolint:errcheck // it was synced
+	defer closeLocked(w) //nolint:errcheck // it was synced
 	_, err = w.Write(b)
 	if err = cmp.Or(err, w.Sync(), lock(w)); err != nil {
 		return fail("write", f.path+journalSuffix, err)

@@ -149,7 +149,7 @@ func (f *File) takePart(t Target) (created bool, err error) {
 			return created, nil
 		}
 		// Whoever had it has just given it its name, or removed it.
-		if err := file.Close(); err != nil {
+		if err := closeLocked(file); err != nil {
 			return false, fail("close", f.path+partSuffix, err)
 		}
 	}
@@ -169,7 +169,7 @@ func openLocked(path string, flags int, mode fs.FileMode) (file *os.File, curren
 	}
 	got, err := file.Stat()
 	if err != nil {
-		_ = file.Close()
+		_ = closeLocked(file)
 		return nil, false, fail("open", path, err)
 	}
 	now, err := os.Lstat(path)
@@ -280,11 +280,11 @@ func (f *File) adopt() error {
 	}
 	fi, err := file.Stat()
 	if err != nil || !current { // somebody else has just renamed it
-		_ = file.Close()
+		_ = closeLocked(file)
 		return fail("open", f.path, errors.Join(ErrBusy, err))
 	}
 	if err := f.probeDirectory(); err != nil {
-		_ = file.Close()
+		_ = closeLocked(file)
 		return err
 	}
 	f.file, f.inPlace, f.keep = file, true, true

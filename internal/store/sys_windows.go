@@ -17,8 +17,8 @@ const noFollow = 0
 const closeFirst = true
 
 // lock takes f for this process alone and fails with ErrBusy if another has
-// it. It ends with f. Locks are mandatory here, so the locked byte lies far
-// behind any content.
+// it. It ends with closeLocked, or with the process. Locks are mandatory here, so the
+// locked byte lies far behind any content.
 func lock(f *os.File) error {
 	at := windows.Overlapped{OffsetHigh: 0x7fffffff}
 	err := windows.LockFileEx(windows.Handle(f.Fd()),
@@ -28,6 +28,9 @@ func lock(f *os.File) error {
 	}
 	return nil
 }
+
+// closeLocked closes f, which ends the lock.
+func closeLocked(f *os.File) error { return f.Close() }
 
 // syncDir does nothing: directories cannot be synced here.
 func syncDir(string) error { return nil }
