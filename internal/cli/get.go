@@ -47,7 +47,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		result.statuses = make(map[event.FileID]int)
 	}
 	var totals []event.LinkTotals
-	links, specs, err := o.choose(ctx, warn)
+	links, specs, err := o.choose(ctx, t.here(), warn)
 	if err == nil {
 		run := o.runStarted(started, links, t.files())
 		bus.Publish(run)

@@ -22,9 +22,11 @@ type chosen struct {
 }
 
 // choose finds the links that the flags name, and what they say of each, those
-// included that are not there. What is left out is told to warn.
+// included that are not there. What is left out is told to warn. Where nobody named
+// a link and all URLs are here, on this machine, that is the loopback link: no other
+// leads there.
 func (o *getOptions) choose(
-	ctx context.Context, warn func(important bool, text string),
+	ctx context.Context, here bool, warn func(important bool, text string),
 ) ([]chosen, map[string]link.Spec, error) {
 	specs, err := o.specs()
 	if err != nil {
@@ -33,6 +35,9 @@ func (o *getOptions) choose(
 	infos, err := link.List(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", link.ErrNoLink, err)
+	}
+	if at := slices.IndexFunc(infos, func(i link.Info) bool { return i.Virtual == link.VirtualLoopback }); here && at >= 0 && slices.Equal(o.links, []string{link.Auto}) {
+		o.links = []string{infos[at].Name}
 	}
 	usable, rejected, err := link.Choose(link.Retech(infos, specs), o.links)
 	for _, r := range rejected {

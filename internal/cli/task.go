@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/mlget/mlget/internal/engine"
@@ -33,6 +35,24 @@ func (t *task) files() int {
 		return len(t.urls) + t.list.known
 	}
 	return len(t.urls)
+}
+
+// here says whether all URLs are known and name this machine itself.
+func (t *task) here() bool {
+	if t.one != nil {
+		return namesLoopback(t.one.URL.Hostname())
+	}
+	return t.list == nil && !slices.ContainsFunc(t.urls, func(u *url.URL) bool { return !namesLoopback(u.Hostname()) })
+}
+
+// namesLoopback says whether a URL's host is this machine whatever a name server
+// says (RFC 6761, section 6.3).
+func namesLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
+	}
+	return addr.Unmap().IsLoopback()
 }
 
 func (t *task) close() {
