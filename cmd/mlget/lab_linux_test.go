@@ -165,6 +165,14 @@ func TestTwoLinks(t *testing.T) {
 		l.wantBody(t)
 		l.mlget(t, "--links", "eth7", "--require-all-links", "-o", "out.bin", l.URL()).want(t, 45, `^mlget: .*eth7`)
 	})
+	t.Run("this machine over another link", func(t *testing.T) {
+		l.mlget(t, "--links", "wlan0", "http://127.0.0.1:9/x").want(t, 4, `loopback link only`, `hint: --links lo `)
+		ctx, cancel := context.WithTimeout(t.Context(), hang)
+		defer cancel()
+		c := l.Command(ctx, "mlget", "http://localhost:9/x")
+		c.Dir = l.dir
+		finish(t, c, c.Cmd).want(t, 4, `link lo: .*refused`) // nobody is there
+	})
 	t.Run("auto", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), hang)
 		defer cancel()

@@ -156,6 +156,9 @@ func diskHint(err error) string {
 }
 
 func webCode(err *fetch.Error) (code int, hint string) {
+	if errors.Is(err, link.ErrHere) {
+		return exitNetwork, "--links lo names that link, which mlget links may call otherwise here"
+	}
 	const hintName = "is the name right? mlget links shows what each link can reach, and which name servers it asks"
 	if unresolved := (*net.DNSError)(nil); errors.As(err, &unresolved) { // for now, or for good
 		return exitNetwork, hintName

@@ -134,7 +134,10 @@ func dialError(ctx context.Context, err error) *Error {
 // noSuchHost says it in few words, and why, where that is more than that the
 // name servers do not know the name.
 func noSuchHost(err *net.DNSError) error {
-	if err.Err == "no such host" {
+	switch {
+	case err.UnwrapErr != nil:
+		return fmt.Errorf("%s: %w", err.Name, err.UnwrapErr)
+	case err.Err == "no such host":
 		return fmt.Errorf("no such host: %s", err.Name)
 	}
 	return fmt.Errorf("%s: %s", err.Name, err.Err)

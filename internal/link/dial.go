@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -46,7 +47,7 @@ func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	// leads nowhere.
 	if l.info.Virtual != VirtualLoopback && !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !a.IsLoopback() }) {
 		return nil, l.error("%w", &net.DNSError{
-			Err: "this machine itself is reached over the loopback link only", Name: host, IsNotFound: true,
+			Err: ErrHere.Error(), UnwrapErr: ErrHere, Name: host, IsNotFound: true,
 		})
 	}
 	if l.info.Virtual == VirtualLoopback && !slices.ContainsFunc(addrs, ownAddress) {
@@ -97,7 +98,7 @@ func ownAddress(addr netip.Addr) bool {
 func (l *Link) dialBound(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error) {
 	if to.Addr().IsLoopback() && l.info.Virtual != VirtualLoopback {
 		// The kernel would send this out and let the caller wait.
-		return nil, errors.New("dial " + to.String() + ": this machine itself is reached over the loopback link only")
+		return nil, fmt.Errorf("dial %v: %w", to, ErrHere)
 	}
 	d, err := l.dialer(network, to.Addr())
 	if err != nil {

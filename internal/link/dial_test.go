@@ -177,7 +177,7 @@ func TestDialErrors(t *testing.T) {
 		"no such device":  {t.Context(), New(Info{Name: "mlget-none", Index: 1 << 20, Bind: l.info.Bind, Virtual: VirtualLoopback}, Spec{}, Options{}), addr, ErrBind},
 		"cannot be bound": {t.Context(), New(Info{Name: "lo", Virtual: VirtualLoopback}, Spec{}, Options{}), addr, ErrBind},
 		"no source":       {t.Context(), New(Info{Name: "lo", Bind: BindAddress, Virtual: VirtualLoopback}, Spec{}, Options{}), addr, nil},
-		"this machine":    {t.Context(), New(Info{Name: "wlan0", Bind: BindDevice}, Spec{}, Options{}), addr, nil},
+		"this machine":    {t.Context(), New(Info{Name: "wlan0", Bind: BindDevice}, Spec{}, Options{}), addr, ErrHere},
 	} {
 		conn, err := c.link.DialContext(c.ctx, "tcp", c.addr)
 		if err == nil {

@@ -17,6 +17,10 @@ import (
 // ErrBind says that a socket could not be tied to its link. Nothing was sent.
 var ErrBind = errors.New("cannot bind to the link")
 
+// ErrHere says that an address is this machine's own, and the link another than the
+// loopback one. Nothing was sent.
+var ErrHere = errors.New("this machine itself is reached over the loopback link only")
+
 // Family is which addresses are dialled.
 type Family uint8
 
