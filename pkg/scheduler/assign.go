@@ -131,7 +131,7 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	if size <= 0 && len(c.chunks) > 0 {
 		return out // with nothing in flight, somebody must go on
 	}
-	size = int64(float64(size) * c.links[id].part(stream))
+	size = int64(float64(size) * c.portion(&c.links[id], stream))
 	if !c.sized() {
 		size = min(size, c.cfg.First)
 	}

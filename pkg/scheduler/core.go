@@ -148,6 +148,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 			c.forgive()
 			out = c.failover(out)
 		}
+		out = c.relieve(out)
 	}
 	if c.decides(in.Kind) {
 		if c.rations.needed(&c.cfg) {
@@ -261,9 +262,10 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 				l.est.rate = rate
 			}
 		}
-		if l.est.rate == 0 && c.now > ch.issued && ch.got >= initialWindow {
+		if l.est.rate == 0 && (c.batch != nil || l.requests == 1) && c.now > ch.issued && ch.got >= initialWindow {
 			// Over before it could be measured: its mean is better than nothing, unless
-			// so little came that it tells of the round trip alone.
+			// so little came that it tells of the round trip alone, or it had but a part
+			// of the link's rate.
 			l.est.rate = float64(ch.got) / (c.now - ch.issued).Seconds()
 		}
 		if l.probing && l.banned {

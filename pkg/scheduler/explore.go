@@ -225,7 +225,7 @@ func (c *Core) judgePair(l *link) {
 	switch {
 	case jerky && s.opened[1] > 0 && s.heard[1]-s.heard[0] > longest(pauseFloor, pauseTrips, l.rtt):
 		e.step = watching
-		s.try(e.mean)
+		s.try(c.now, e.mean)
 		return
 	case s.refused != 0 || l.banned || l.est.nMarks == 0:
 	case span < longest(levelWindow, pairTrips, l.rtt):
@@ -235,7 +235,7 @@ func (c *Core) judgePair(l *link) {
 		kept := float64(l.speeds.total[0]-e.first) / span.Seconds()
 		if rate >= pairGain*e.mean && (jerky || kept >= pairKeeps*e.mean) {
 			e.step = watching // and with more than one connection, for good
-			s.try(rate)
+			s.try(c.now, rate)
 			return
 		}
 		if jerky && span < pauseMost {

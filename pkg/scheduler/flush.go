@@ -17,13 +17,13 @@ const (
 // flush has the ends of responses sent where nothing is left to ask for, and a round trip
 // matters. A link whose bytes are counted brings none that nobody needs.
 func (c *Core) flush(out []Action) []Action {
-	if !c.exhausted() || len(c.chunks) == 0 {
+	if len(c.chunks) == 0 {
 		return out
 	}
 	for id := range LinkID(len(c.links)) {
 		l := &c.links[id]
 		piped := l.streams.piped
-		if piped == 0 || l.rtt < longTrip || l.terms.Cap > 0 || float64(c.left()) > flushTrips*l.rtt.Seconds()*(View{c}).SumRate() {
+		if piped == 0 || l.rtt < longTrip || l.terms.Cap > 0 || float64(c.left()) > flushTrips*l.rtt.Seconds()*(View{c}).SumRate() || !c.askedLast(id) {
 			continue
 		}
 		l.streams.piped = 0
@@ -32,4 +32,11 @@ func (c *Core) flush(out []Action) []Action {
 		}
 	}
 	return out
+}
+
+// askedLast says whether a link is done with asking: nothing is free, or others will have
+// that before the link could bring any of it. To wait until they do would be too late for
+// the ends of what the link was asked for: a near link asks until the last moment.
+func (c *Core) askedLast(id LinkID) bool {
+	return c.exhausted() || c.batch == nil && c.sized() && c.cfg.Policy.Request(View{c}, id) <= 0
 }

@@ -54,3 +54,19 @@ func TestTheLastResponsesAreFlushed(t *testing.T) {
 		})
 	}
 }
+
+// A near link asks until the last moment. A far one that has asked for the last time does
+// not wait for that: what is held back there would come too late.
+func TestAFarLinkIsFlushedWhenItHasAskedForTheLastTime(t *testing.T) {
+	r, _ := far(t)
+	near, link := &r.core.links[0], &r.core.links[1]
+	near.est.rate, link.est.rate = 1e7, 1e6
+	near.lastByte, link.streams.piped = r.now, 1<<3
+	if out := r.core.flush(nil); len(out) > 0 {
+		t.Errorf("flushed when there is much to ask for: %+v", out)
+	}
+	r.core.ledger.free = []Range{{0, 100 << 10}}
+	if out := r.core.flush(nil); len(out) != 1 || out[0].Kind != Flush || out[0].Link != 1 || out[0].Stream != 3 {
+		t.Errorf("%+v", out)
+	}
+}

@@ -83,6 +83,7 @@ type streams struct {
 	explore   exploring
 
 	trial     bool
+	tried     Time      // when the latest trial began; 0: none has
 	helped    bool      // more streams have brought more
 	before    StreamID  // how many there were before the trial
 	base      float64   // bytes per second before it
@@ -117,7 +118,7 @@ func (s *streams) tune(now Time, l *link, left int64, batch bool) {
 	case l.est.nSamples == 0:
 		s.widen(now, l, left, batch)
 	case s.loss.random() && now >= s.restUntil && float64(left) > l.est.rate*trialWorth.Seconds():
-		s.try(base)
+		s.try(now, base)
 	}
 }
 
@@ -151,11 +152,11 @@ func longest(floor Time, trips float64, rtt Time) Time {
 }
 
 // try begins a trial with more streams.
-func (s *streams) try(base float64) {
+func (s *streams) try(now Time, base float64) {
 	if s.most >= trialStreams {
 		return
 	}
-	s.trial, s.before, s.base = true, s.most, base
+	s.trial, s.tried, s.before, s.base = true, now, s.most, base
 	s.most = min(trialStreams, max(firstTrial, 2*s.most))
 	s.settled = 0
 }
@@ -176,7 +177,7 @@ func (s *streams) judge(now Time, l *link) {
 		switch {
 		case rate >= streamGain*s.base:
 			s.helped = true
-			s.try(rate)
+			s.try(now, rate)
 		case !s.helped:
 			s.most = s.before
 		}
