@@ -29,7 +29,7 @@ func (o *owner) gatherAll(now scheduler.Time) {
 	for _, t := range o.transfers {
 		switch {
 		case t.resp == nil || t.released:
-		case now-t.progress < gatherPatience:
+		case now-t.progress < gatherPatience && !o.links[t.link].uplink.atOnce():
 			o.gather(t)
 		default:
 			t.resp.Gather(1)
@@ -41,7 +41,7 @@ func (o *owner) gatherAll(now scheduler.Time) {
 // the connections that it was read on at the last look. The consumer of a stream
 // waits for every byte, and who limits a rate has slept already.
 func (o *owner) gather(t *transfer) {
-	if !t.eager && !o.e.limited(t.link) {
+	if !t.eager && !o.e.limited(t.link) && !o.links[t.link].uplink.atOnce() {
 		t.resp.Gather(gatherBytes(o.core.Rate(t.link) / float64(max(1, o.reading[t.link]))))
 	}
 }

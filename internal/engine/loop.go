@@ -117,6 +117,7 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 		}
 		if n > 0 {
 			l.trip = sum / n
+			l.uplink.watch(now, l.trip, o.core.RTT(scheduler.LinkID(i)), l.disorder)
 		}
 	}
 }
@@ -125,6 +126,7 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 func (o *owner) gain(t *transfer, got int64) {
 	now := o.e.now()
 	o.links[t.link].gained += got - t.told
+	o.links[t.link].uplink.bytes += got - t.told
 	o.links[t.link].streams |= 1 << t.stream
 	o.links[t.link].lastByte = now
 	o.links[t.link].heard[t.stream] = now

@@ -78,10 +78,11 @@ type linkState struct {
 	wasted   int64
 	disorder int64          // packets that came out of order
 	trip     scheduler.Time // a round trip of the data that comes, the mean of its connections
-	shakes   int64          // handshakes that the scheduler knows of
-	err      error          // why it was lost
-	returns  int64          // of the Link, when last asked
-	arrivals int64          // of the Link, when last asked
+	uplink   uplink
+	shakes   int64 // handshakes that the scheduler knows of
+	err      error // why it was lost
+	returns  int64 // of the Link, when last asked
+	arrivals int64 // of the Link, when last asked
 	lastByte scheduler.Time
 	heard    [scheduler.MaxStreams]scheduler.Time // when each stream brought its last byte
 }

@@ -226,6 +226,7 @@ func (r *run) look() {
 		}
 		r.step(scheduler.Input{
 			Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, Bytes: got, RTT: trip, Reordered: int64(l.disorder), Shook: shook,
+			Trip: r.dataTrip(l),
 		})
 	}
 	if !r.complete {
@@ -243,6 +244,14 @@ func (r *run) look() {
 			r.stalled(q)
 		}
 	}
+}
+
+// dataTrip is what a round trip takes the data that comes over a link; 0: not known.
+func (r *run) dataTrip(l *link) scheduler.Time {
+	if r.cfg.Batch != nil {
+		return 0 // many connections come in bursts, of which the model knows nothing
+	}
+	return l.rtt + l.standing()
 }
 
 // spent tells the scheduler what links with a cap have received.

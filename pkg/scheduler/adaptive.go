@@ -46,18 +46,11 @@ func (*adaptive) Request(v View, link LinkID) int64 {
 	return int64(min(adaptivePart*share, adaptiveSeconds*rate))
 }
 
-// portion is the part of a link's next bytes that a connection is asked for: not more than
-// others have, however fast it was of late. What comes behind a lost packet comes at once,
-// and looks like a rate. A connection that was asked for too much is cut short at the end,
-// and all that is on its way to it was sent in vain; one that is fast asks again sooner. The
-// thesis's algorithms go by the rates that they see.
-func (c *Core) portion(l *link, i StreamID) float64 {
-	part := l.part(i)
-	if _, ours := c.cfg.Policy.(*adaptive); ours {
-		part = min(part, 1/float64(l.streams.most))
-	}
-	return part
-}
+// evenHanded makes adaptive a policy that asks no connection of a link for more than the
+// others, however fast it was of late. What comes behind a lost packet comes at once, and
+// looks like a rate. A connection that was asked for too much is cut short at the end, and
+// all that is on its way to it was sent in vain; one that is fast asks again sooner.
+func (*adaptive) evenHanded() {}
 
 func (*adaptive) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
 

@@ -122,6 +122,17 @@ func (c *Core) runway(l *link) float64 {
 	return float64(jitMargin * l.est.rate * l.answerTrip().Seconds())
 }
 
+// portion is the part of a link's next bytes that a connection is asked for: its part of
+// the link's rate, and not more than others have where the policy is even-handed.
+func (c *Core) portion(id LinkID, stream StreamID) float64 {
+	l := &c.links[id]
+	part := l.part(stream)
+	if _, even := c.cfg.Policy.(evenHanded); even {
+		part = min(part, 1/float64(l.streams.most))
+	}
+	return part
+}
+
 // request gives a link free bytes, as many as the policy says.
 func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	if len(c.ledger.free) == 0 {
@@ -131,7 +142,7 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	if size <= 0 && len(c.chunks) > 0 {
 		return out // with nothing in flight, somebody must go on
 	}
-	size = int64(float64(size) * c.portion(&c.links[id], stream))
+	size = int64(float64(size) * c.portion(id, stream))
 	if !c.sized() {
 		size = min(size, c.cfg.First)
 	}

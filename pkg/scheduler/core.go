@@ -218,6 +218,9 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	if in.Trip > 0 && c.batch != nil && c.batch.lasts < endTrips*l.rtt.Seconds() {
 		l.turn = in.Trip
 	}
+	if in.Trip > 0 {
+		l.streams.calm.trip = in.Trip
+	}
 	if in.Handshake > 0 {
 		l.handshake = in.Handshake
 	}

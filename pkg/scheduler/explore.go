@@ -144,7 +144,10 @@ func (c *Core) explore(out []Action) []Action {
 		e := &l.streams.explore
 		switch e.step {
 		case watching:
-			if c.worthExploring(l) {
+			switch {
+			case c.starved(l):
+				l.streams.try(c.now, l.streams.calm.from.rate(c.now, l.received))
+			case c.worthExploring(l):
 				out = c.askAnother(id, out)
 			}
 		case knocking:
@@ -164,6 +167,14 @@ func (c *Core) explore(out []Action) []Action {
 
 func (e *exploring) begin(step exploringStep, now Time, l *link) {
 	e.step, e.since, e.shakes, e.bytes, e.first = step, now, l.shakes, l.received, l.speeds.total[0]
+}
+
+// starved says whether a link could carry more than its only connection, which has lost
+// packets, and there is time enough left to make use of that.
+func (c *Core) starved(l *link) bool {
+	s := &l.streams
+	return s.most == 1 && s.calm.shortens(c.now, l) && !s.trial && s.refused == 0 && s.trials < exploreTries && c.now >= s.restUntil &&
+		c.now-l.lastByte <= leastWake && c.usable(l) && float64(c.left()) > (View{c}).SumRate()*trialWorth.Seconds()
 }
 
 // worthExploring says whether a link looks as if a connection had less than it could

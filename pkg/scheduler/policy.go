@@ -21,6 +21,10 @@ type Policy interface {
 	Victim(v View, thief LinkID) LinkID
 }
 
+// evenHanded is a Policy that asks no connection of a link for more than the others; by
+// the thesis's algorithms each is asked for its part of the link's rate.
+type evenHanded interface{ evenHanded() }
+
 // Names are the names that NewPolicy takes.
 func Names() []string { return []string{"single", "naive", "1", "2", "3", "adaptive"} }
 

@@ -72,10 +72,10 @@ func TestABurstIsNotTakenForARate(t *testing.T) {
 	}
 	l.speeds.rate[3] = 8e5
 	l.speeds.sum = 15e5
-	if p := r.core.portion(l, 3); p != 1.0/8 {
+	if p := r.core.portion(0, 3); p != 1.0/8 {
 		t.Errorf("the one with the burst is asked for %.3f of what the link is", p)
 	}
-	if p := r.core.portion(l, 2); p > 0.07 {
+	if p := r.core.portion(0, 2); p > 0.07 {
 		t.Errorf("another for %.3f", p)
 	}
 }

@@ -68,6 +68,7 @@ type streams struct {
 	broken  uint64   // bit s: a request of stream s was cut short, and nothing has come since
 	piped   uint64   // bit s: stream s was asked for something behind something else, and not flushed
 	loss    loss
+	calm    calm
 	heard   [MaxStreams]Time // when each received its last byte, or was asked for its first
 	// A request before this one was cut short, and none from it on has brought
 	// anything; 0: none was.
@@ -109,6 +110,7 @@ func (m countMark) rate(now Time, bytes int64) float64 {
 func (s *streams) tune(now Time, l *link, left int64, batch bool) {
 	base := s.loss.episode.rate(now, l.received)
 	s.loss.watch(now, l)
+	s.calm.watch(now, l)
 	if l.est.nSamples > 0 && !s.trial && !s.helped && s.explore.step != pairing {
 		s.fold(l)
 	}
@@ -117,7 +119,7 @@ func (s *streams) tune(now Time, l *link, left int64, batch bool) {
 		s.judge(now, l)
 	case l.est.nSamples == 0:
 		s.widen(now, l, left, batch)
-	case s.loss.random() && now >= s.restUntil && float64(left) > l.est.rate*trialWorth.Seconds():
+	case s.loss.random() && !s.calm.queued(l.rtt) && now >= s.restUntil && float64(left) > l.est.rate*trialWorth.Seconds():
 		s.try(now, base)
 	}
 }
@@ -176,8 +178,9 @@ func (s *streams) judge(now Time, l *link) {
 		rate := s.measured.rate(now, l.received)
 		switch {
 		case rate >= streamGain*s.base:
-			s.helped = true
-			s.try(now, rate)
+			if s.helped = true; !s.calm.queued(l.rtt) {
+				s.try(now, rate)
+			}
 		case !s.helped:
 			s.most = s.before
 		}

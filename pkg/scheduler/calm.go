@@ -1,0 +1,50 @@
+package scheduler
+
+// The round trips of the data that comes tell whether a queue stands before a link. Without
+// one they are as short as ever, and the link could carry more. If packets have been lost
+// nevertheless, its queue is too short for a connection, which gives way each time that
+// it overflows and then takes seconds to get where it was (RFC 9438, 4.2). Several take
+// turns at that.
+//
+// A link that builds up its rate may be without a queue, too, but has lost nothing then.
+const (
+	// A queue makes round trips longer than the least one by more than calmFloor, and
+	// calmPart of it: clocks and smoothing are as exact as that.
+	calmFloor = Millisecond
+	calmPart  = 0.02
+	// There has to be none for calmTrips round trips, at least calmSpan, after a loss.
+	calmTrips = 4
+	calmSpan  = 200 * Millisecond
+	// A connection that gains a packet in each round trip doubles its rate in as many of
+	// them as it has packets in flight. Where that takes less than calmWorth, it is left
+	// to itself.
+	calmWorth = 400 * Millisecond
+)
+
+// calm watches for links before which no queue stands.
+type calm struct {
+	trip Time      // that the data takes which comes; 0: not known
+	from countMark // when there began to be no queue, or a packet was lost last; at 0: there is one
+}
+
+// queued says whether a queue stands before a link.
+func (q *calm) queued(rtt Time) bool { return q.trip > rtt+longest(calmFloor, calmPart, rtt) }
+
+func (q *calm) watch(now Time, l *link) {
+	lost := l.streams.loss.grew
+	switch {
+	case q.trip == 0 || q.queued(l.rtt) || l.est.nMarks == 0:
+		q.from.at = 0
+	case q.from.at == 0:
+		q.from = countMark{now, l.received}
+	case q.from.at < lost.at:
+		q.from = lost
+	}
+}
+
+// shortens says whether packets were lost, and yet there has been no queue since.
+func (q *calm) shortens(now Time, l *link) bool {
+	inFlight := l.est.rate * l.rtt.Seconds() / segment
+	return q.from.at > 0 && l.streams.loss.grew.at > 0 && now-q.from.at >= longest(calmSpan, calmTrips, l.rtt) &&
+		inFlight*l.rtt.Seconds() >= calmWorth.Seconds()
+}
