@@ -41,7 +41,7 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 		id, l := scheduler.LinkID(i), &b.links[i]
 		t.links[i] = tuning.LinkView{
 			Up:   l.there && !l.lost && !l.resting,
-			Rate: b.core.Rate(id), Bandwidth: b.core.Bandwidth(id), RTT: b.core.RTT(id), Streams: bits.OnesCount64(l.busy),
+			Rate: b.core.Rate(id), Bandwidth: b.core.Bandwidth(id), RTT: b.core.RTT(id), Trip: l.trip, Streams: bits.OnesCount64(l.busy),
 		}
 	}
 	for _, f := range b.entries {

@@ -8,6 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// optTimestamps is TCPI_OPT_TIMESTAMPS.
+const optTimestamps = 1
+
 // readTCPInfo makes the system call itself, as x/sys's wrapper does not say
 // how much of the structure the kernel filled in: older kernels know less.
 func readTCPInfo(fd uintptr) (TCPInfo, bool) {
@@ -30,9 +33,12 @@ func fromTCPInfo(raw *unix.TCPInfo, size int) (TCPInfo, bool) {
 	}
 	info := TCPInfo{
 		RTT:          time.Duration(raw.Rtt) * time.Microsecond,
-		ReceiveRTT:   time.Duration(raw.Rcv_rtt) * time.Microsecond,
 		LastDataRecv: time.Duration(raw.Last_data_recv) * time.Millisecond,
 		Retrans:      raw.Total_retrans,
+	}
+	// Without timestamps it is how long a window takes to come in, whatever its size.
+	if raw.Options&optTimestamps != 0 {
+		info.ReceiveRTT = time.Duration(raw.Rcv_rtt) * time.Microsecond
 	}
 	if size >= int(unsafe.Offsetof(raw.Bytes_received)+unsafe.Sizeof(raw.Bytes_received)) { // Linux 4.1
 		info.BytesReceived = raw.Bytes_received

@@ -11,7 +11,7 @@ import (
 // A kernel that fills in less must not be believed more.
 func TestFromTCPInfo(t *testing.T) {
 	raw := unix.TCPInfo{
-		Rtt: 2000, Rcv_rtt: 8000, Last_data_recv: 3, Total_retrans: 4, Bytes_received: 5, Segs_in: 6, Segs_out: 7, Min_rtt: 1000,
+		Options: optTimestamps, Rtt: 2000, Rcv_rtt: 8000, Last_data_recv: 3, Total_retrans: 4, Bytes_received: 5, Segs_in: 6, Segs_out: 7, Min_rtt: 1000,
 		Data_segs_in: 8, Data_segs_out: 9,
 	}
 	old := TCPInfo{RTT: 2 * time.Millisecond, ReceiveRTT: 8 * time.Millisecond, LastDataRecv: 3 * time.Millisecond, Retrans: 4}
@@ -39,5 +39,9 @@ func TestFromTCPInfo(t *testing.T) {
 	raw.Min_rtt = math.MaxUint32
 	if got, _ := fromTCPInfo(&raw, unix.SizeofTCPInfo); got.MinRTT != 0 {
 		t.Errorf("no sample yet: %v", got.MinRTT)
+	}
+	raw.Options = 0
+	if got, _ := fromTCPInfo(&raw, unix.SizeofTCPInfo); got.ReceiveRTT != 0 {
+		t.Errorf("no timestamps: %v", got.ReceiveRTT)
 	}
 }

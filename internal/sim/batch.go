@@ -306,7 +306,7 @@ func (r *run) tune() {
 		id := scheduler.LinkID(i)
 		b.views[i] = tuning.LinkView{
 			Up: !r.links[i].state.Gone() && !r.links[i].lost, Rate: r.core.Rate(id), Bandwidth: r.core.Bandwidth(id), RTT: r.core.RTT(id),
-			Streams: r.links[i].working(),
+			Trip: r.links[i].trip(), Streams: r.links[i].working(),
 		}
 	}
 	for _, q := range r.transfers {

@@ -329,6 +329,14 @@ func (l *link) standing() scheduler.Time {
 	return 0
 }
 
+// trip is a round trip of the data that comes, queues included.
+func (l *link) trip() scheduler.Time {
+	if l.crowded {
+		return l.rtt + l.queueing()
+	}
+	return l.rtt + max(l.standing(), min(l.buffer/2, l.queueing()))
+}
+
 // arrival is when so many more bytes will be here.
 func arrival(now scheduler.Time, bytes, rate float64) scheduler.Time {
 	const farAway = 1e6 // seconds

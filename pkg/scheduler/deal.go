@@ -27,6 +27,13 @@ const (
 	aheadWindows = 4
 	aheadGrowth  = 64 << 10
 	aheadUnmet   = 256 << 10
+	// Where a plan gives a far link no more than aheadLone connections, each has to fill it
+	// by itself, and what is measured of its slow start is a trip late: it should have been
+	// asked for aheadDoubled times what it has brought, which the next two trips bring,
+	// until that is aheadWindows times what it would be asked for anyway. More of them fill
+	// it soon, and would have much in hand when some are to go.
+	aheadLone    = 2
+	aheadDoubled = 2
 	// briefTrips: a file of unknown size that takes a connection no longer than so
 	// many round trips is never shared out.
 	briefTrips = 4
@@ -169,7 +176,7 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 				c.batch.hunger[id].starved = true
 			}
 			continue
-		case float64(q.pending) > c.ahead(l, s):
+		case float64(q.pending) > c.ahead(id, s):
 			continue
 		}
 		if wait := float64(q.pending+1) / l.part(s); !found || wait < least {
@@ -216,7 +223,8 @@ func (c *Core) depth(id LinkID, stream StreamID) int32 {
 }
 
 // ahead is for how many bytes a connection should have been asked.
-func (c *Core) ahead(l *link, stream StreamID) float64 {
+func (c *Core) ahead(id LinkID, stream StreamID) float64 {
+	l := &c.links[id]
 	grown := aheadWindows * max(initialWindow, l.streams.opened[stream])
 	if l.est.rate <= 0 {
 		return float64(min(aheadUnmet, grown))
@@ -226,6 +234,9 @@ func (c *Core) ahead(l *link, stream StreamID) float64 {
 		rate = min(rate, paceSlack*max(p.mean, p.late))
 	}
 	n := float64(rate*longest(aheadFloor, aheadTrips, l.trip()).Seconds()) * l.part(stream)
+	if brought := float64(l.streams.opened[stream]); c.planned(id) && l.trip() > aheadFloor && l.streams.most <= aheadLone && brought < aheadWindows*n {
+		n = max(n, aheadDoubled*brought)
+	}
 	if l.speeds.rate[stream] <= 0 {
 		n = max(n, float64(min(aheadGrowth, grown)))
 	}

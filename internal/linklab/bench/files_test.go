@@ -42,9 +42,9 @@ func TestParseFilesTool(t *testing.T) {
 func TestArgsOfManyFiles(t *testing.T) {
 	links := []scenario.Link{{Name: "wlan0"}, {Name: "rmnet0"}}
 	for name, want := range map[string]string{
-		"mlget":       "--links wlan0,rmnet0 --quiet --report report.json -P out -i list --cacert ca",
-		"mlget-eht":   "--links wlan0,rmnet0 --quiet --report report.json -P out -i list --mode eht --cacert ca",
-		"mlget-j16p4": "--links wlan0,rmnet0 --quiet --report report.json -P out -i list --mode manual -j 16 -p 4 --cacert ca",
+		"mlget":       "--links wlan0,rmnet0 --quiet --report report.json -P out -i list --energy-model model --cacert ca",
+		"mlget-eht":   "--links wlan0,rmnet0 --quiet --report report.json -P out -i list --energy-model model --mode eht --cacert ca",
+		"mlget-j16p4": "--links wlan0,rmnet0 --quiet --report report.json -P out -i list --energy-model model --mode manual -j 16 -p 4 --cacert ca",
 		"aria2-32": "--no-conf --quiet -j32 -x1 -s1 --min-split-size=1M --file-allocation=none -d out -i list" +
 			" --multiple-interface=wlan0,rmnet0 --ca-certificate=ca",
 		"curlz-50": "-q -sS --no-progress-meter -f --remote-name-all --create-dirs --output-dir out -K urls.curl -Z --parallel-max 50 --http2 --cacert ca",
@@ -56,7 +56,7 @@ func TestArgsOfManyFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := strings.Join(tool.args(Request{URL: "url", List: "list", CA: "ca", Transport: TLS2, Links: links}), " ")
+		got := strings.Join(tool.args(Request{URL: "url", List: "list", Model: "model", CA: "ca", Transport: TLS2, Links: links}), " ")
 		if got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
 		}

@@ -29,7 +29,7 @@ func (w *writer) files(h Header, results []Result) {
 		"Every round runs every tool once over the same links, in random order; each run has new links, a new server and idle radios. Figures are medians; for seconds, a run that failed counts as longer than all others. A run is good only if every file is there with the right hash.",
 		"of bound: the fluid bound over the seconds (docs/linklab.md); Mbit/s: the files' bytes over the seconds, from the process's start to its end.",
 		"× wget, × mlget: how many times as fast as wget, which fetches one file after the other over one connection that it keeps; how many times as long as mlget takes; medians over rounds.",
-		"J/100 MB: what all radios spent above idling, tails included, for each 10⁸ bytes; J − wget: how much less than wget's. Mbit/s per J: the throughput over the job's energy, which is what `eht` seeks to raise.",
+		"J/100 MB: what all radios spent above idling, tails included, for each 10⁸ bytes; J − wget: how much less than wget's. Mbit/s per J: the throughput over the job's energy, which is what `eht` seeks to raise. mlget is told the links' radio models (--energy-model), which are those that are counted: `lowe` goes by them to the cheaper link.",
 		"conns: TCP connections asked for. Waste: what the links carried above the files in full packets, in percent; headers and handshakes are in it.",
 		"aria2-16: 16 files at once over one connection each; aria2-16x4 over up to 4 each; wget2-5: 5 threads, its default; curlz-50: `curl -Z` with 50 transfers at once, its default; curl: one after the other. mlget-j16: mode manual. Over two links aria2 binds to both in turn, with routing rules by source address; wget, wget2 and curl take the link with the default route, wlan0.",
 	} {

@@ -74,6 +74,9 @@ func (t Tool) argsMany(r Request) []string {
 	switch t.Family {
 	case Mlget:
 		add("--links", r.names(), "--quiet", "--report", reportName, "-P", outDir, "-i", r.List)
+		if r.Model != "" {
+			add("--energy-model", r.Model)
+		}
 		switch {
 		case len(n) > 0:
 			add("--mode", "manual", "-j", strconv.Itoa(n[0]))

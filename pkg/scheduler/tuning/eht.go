@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// brisk is with how many connections EHT begins to find out how few fill a
-	// link: more than LowE, as a slow start costs time.
+	// brisk is with how many connections EHT begins to find out how few fill each of
+	// several links: more than LowE, as a slow start costs time. Of a single link it
+	// wants what LowE wants: the fewest that fill it.
 	brisk = 5
 	// stride is by how many connections EHT goes on [R, HTEE].
 	stride = 2
@@ -53,6 +54,10 @@ type search struct {
 // less than twenty of the shortest is done before a trial pays.
 func (t *Tuner) efficient(o *Observation, out []Change) []Change {
 	s := &t.search
+	first := frugal
+	if o.up() > 1 {
+		first = brisk
+	}
 	ready, rtt := true, scheduler.Time(0)
 	for i := range t.links {
 		l, v := &t.links[i], o.view(i)
@@ -60,7 +65,7 @@ func (t *Tuner) efficient(o *Observation, out []Change) []Change {
 			continue
 		}
 		if l.fill.enough == 0 {
-			out = t.filling(i, &v, brisk, o, out)
+			out = t.filling(i, &v, first, o, out)
 		}
 		if l.fill.enough == 0 {
 			ready = false
@@ -127,11 +132,13 @@ func (t *Tuner) compare(o *Observation, out []Change) []Change {
 	return t.allBeyond(o, s.away, "EHT: %s, to see what they do", out)
 }
 
-// can says whether some link can have another number of connections then.
+// can says whether some link can have another number of connections then, and may do
+// better with it: where fewer did not bring less, and data waits for the link, more only
+// draw power.
 func (t *Tuner) can(o *Observation, away int) bool {
 	for i := range t.links {
 		l, v := &t.links[i], o.view(i)
-		if l.up && t.number(l, &v, away) != t.number(l, &v, t.search.best) {
+		if l.up && (away < t.search.best || l.fill.one > 0 || !v.queues()) && t.number(l, &v, away) != t.number(l, &v, t.search.best) {
 			return true
 		}
 	}

@@ -5,6 +5,9 @@ import "github.com/mlget/mlget/pkg/scheduler"
 const (
 	// full is what part of the most that a link has shown counts as all of it.
 	full = 0.95
+	// waits is how many times the least round trip a round trip of the data takes when
+	// it has to wait for the link, other delays aside.
+	waits = 1.05
 	// more is by what factor twice the connections must raise a link's rate for
 	// still more to be tried.
 	more = 1.25
@@ -22,8 +25,9 @@ const (
 // fill finds out how few connections fill a link: BDP/buf, where buf is what one
 // connection has in flight, which nobody tells. It begins with a few. Half of them
 // are tried as long as the rate stays the same and the job lasts long enough, twice
-// as many as long as that makes it faster. Where connections bound the rate, their
-// number follows from what each brings.
+// as many as long as that makes it faster, but not where data waits for the link
+// already: new connections make a full queue overflow, and cost seconds. Where
+// connections bound the rate, their number follows from what each brings.
 type fill struct {
 	n      int // connections at present; 0: not begun
 	least  int
@@ -66,7 +70,7 @@ func (f *fill) step(now mark, v *LinkView, left scheduler.Time) int {
 	switch {
 	case f.wide == 0:
 		f.rate, f.wide, f.good = rate, f.n, f.n
-		if f.upward && 2*f.n <= most {
+		if f.upward && 2*f.n <= most && !v.queues() {
 			f.n *= 2
 			break
 		}

@@ -6,8 +6,10 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// frugal is with how many connections LowE begins to find out how few fill a link.
-const frugal = 2
+// frugal is with how many connections LowE begins to find out how few fill a link, if
+// there is one class. A second one saves a round trip of slow start and draws power all
+// the time; who gives it up later loses what its window carried.
+const frugal = 1
 
 // lowest is LowE [P, R: MinE]: classes from small to large files take
 //
@@ -45,7 +47,7 @@ func (t *Tuner) filling(i int, v *LinkView, first int, o *Observation, out []Cha
 	l := &t.links[i]
 	f := &l.fill
 	if f.n == 0 {
-		f.begin(max(first, t.kinds), t.kinds, t.cfg.Mode == LowE)
+		f.begin(max(first, t.kinds), t.kinds, first == frugal)
 		return t.propose(i, t.even(f.n), fmt.Sprintf("%s: %s to begin with", t.cfg.Mode.Title(), count(f.n)), out)
 	}
 	if v.RTT == 0 || v.Rate == 0 {

@@ -124,7 +124,8 @@ type LinkView struct {
 	Up        bool
 	Rate      float64        // bytes per second now; 0: unknown
 	Bandwidth float64        // the most of late, in bytes per second; 0: unknown
-	RTT       scheduler.Time // 0: unknown
+	RTT       scheduler.Time // the least; 0: unknown
+	Trip      scheduler.Time // of the data that comes, queues included; 0: unknown
 	Streams   int            // connections with requests in flight
 }
 
@@ -240,6 +241,16 @@ func (o *Observation) view(i int) LinkView {
 	return o.Links[i]
 }
 
+// up is how many links there are at present.
+func (o *Observation) up() (n int) {
+	for i := range o.Links {
+		if o.Links[i].Up {
+			n++
+		}
+	}
+	return n
+}
+
 func (o *Observation) left() (n int64) {
 	for _, b := range o.Left {
 		n += b
@@ -265,6 +276,10 @@ func (v *LinkView) bandwidth() float64 {
 // product is the link's bandwidth-delay product in bytes; 0 while its round trip
 // is unknown.
 func (v *LinkView) product() float64 { return float64(v.bandwidth() * v.RTT.Seconds()) }
+
+// queues says whether data waits for the link: its connections could send more than it
+// carries.
+func (v *LinkView) queues() bool { return v.RTT > 0 && float64(v.Trip) >= waits*float64(v.RTT) }
 
 // useful is how many connections a link can use at most: one for each first window
 // in its bandwidth-delay product.

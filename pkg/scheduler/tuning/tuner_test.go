@@ -13,6 +13,7 @@ import (
 type model struct {
 	bandwidth, buffer float64
 	rtt               scheduler.Time
+	queue             scheduler.Time // how long data waits when the connections could send more; 0: nobody tells
 }
 
 // play steps a Tuner through a job over model links, in the powers of the default
@@ -53,6 +54,9 @@ func play(t *testing.T, cfg Config, links []model, sets ...[2]int64) (changes []
 				v.RTT = m.rtt
 				v.Rate = min(m.bandwidth, float64(n)*m.buffer/m.rtt.Seconds())
 				v.Bandwidth = max(v.Rate, o.Links[i].Bandwidth)
+				if v.Trip = m.rtt; float64(n)*m.buffer > m.bandwidth*m.rtt.Seconds() {
+					v.Trip += m.queue
+				}
 			}
 			o.Links[i] = v
 			bytes := v.Rate * step.Seconds()
@@ -93,10 +97,10 @@ func TestModes(t *testing.T) {
 		want int
 	}{
 		{"HAT: 147 first windows in 2.13 MB, an eighth of them would be 19", HAT, whole(), [][2]int64{video}, many},
-		{"over a short trip, 118 KB, a few", HAT, model{7.36e6, 1e9, 16 * scheduler.Millisecond}, [][2]int64{video}, few},
-		{"more where each has a small buffer: 33 fill it", HAT, model{7.36e6, 65536, toSydney}, [][2]int64{video}, 2 * many},
+		{"over a short trip, 118 KB, a few", HAT, model{bandwidth: 7.36e6, buffer: 1e9, rtt: 16 * scheduler.Millisecond}, [][2]int64{video}, few},
+		{"more where each has a small buffer: 33 fill it", HAT, model{bandwidth: 7.36e6, buffer: 65536, rtt: toSydney}, [][2]int64{video}, 2 * many},
 		{"HAT: over before its connections have left slow start, so no plan", HAT, whole(), [][2]int64{{4, 131e3}}, 0},
-		{"LowE: two fill it, and the job is too short to give up one", LowE, whole(), [][2]int64{html}, 2},
+		{"LowE: one fills it, two are tried", LowE, whole(), [][2]int64{html}, 1},
 		{"LowE: one fills it", LowE, whole(), [][2]int64{video}, 1},
 		{"LowE: 2.13 MB / 471 KB", LowE, phone(), [][2]int64{video}, 5},
 		{"EHT: one fills it", EHT, whole(), [][2]int64{video}, 1},
@@ -106,6 +110,16 @@ func TestModes(t *testing.T) {
 		if got := plans[0].Connections(); got != c.want {
 			t.Errorf("%s: %d connections, want %d", c.name, got, c.want)
 		}
+	}
+}
+
+// Where data waits for the link, no more connections are tried.
+func TestQueue(t *testing.T) {
+	m := whole()
+	m.queue = toSydney / 10
+	changes, plans, _, _ := play(t, Config{Mode: LowE}, []model{m}, [2]int64{1500, 131e3})
+	if len(changes) != 1 || plans[0].Connections() != 1 {
+		t.Errorf("%+v", changes)
 	}
 }
 
