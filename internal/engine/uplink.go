@@ -14,6 +14,9 @@ const (
 	uplinkPart  = 0.2
 	uplinkTrips = 3
 	uplinkSpan  = 150 * scheduler.Millisecond
+	// uplinkRate is how many bytes per second have to come: below it acknowledgements of
+	// every second packet take less than 0.4 Mbit/s, and reading at once costs CPU time.
+	uplinkRate = 2e6
 	// uplinkLevel is the most by which the rate may have grown from one measurement to the
 	// next beforehand: that of a link that builds up its rate would grow without our doing.
 	uplinkLevel = 1.08
@@ -74,7 +77,7 @@ func (u *uplink) watch(now, trip, least scheduler.Time, disorder int64) {
 	next := u.step
 	switch u.step {
 	case gathering:
-		if before > 0 && u.rate > 0 && u.rate <= uplinkLevel*before && before <= uplinkLevel*u.rate {
+		if min(before, u.rate) >= uplinkRate && u.rate <= uplinkLevel*before && before <= uplinkLevel*u.rate {
 			next = hurrying
 		}
 	case hurrying:

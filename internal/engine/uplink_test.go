@@ -25,6 +25,7 @@ func TestUplinkThatAcknowledgementsFill(t *testing.T) {
 		{name: "no queue stands", gathered: 4e6, atOnce: 8e6, trip: 21 * ms},
 		{name: "packets are lost", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, reordered: 100},
 		{name: "the link builds up its rate", gathered: 4e6, atOnce: 4e6, growth: 0.8, trip: 60 * ms, tried: true},
+		{name: "acknowledgements are few", gathered: 1e6, atOnce: 2e6, trip: 60 * ms},
 		{name: "nothing comes", trip: 60 * ms},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
