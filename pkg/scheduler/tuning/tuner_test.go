@@ -117,9 +117,15 @@ func TestModes(t *testing.T) {
 func TestQueue(t *testing.T) {
 	m := whole()
 	m.queue = toSydney / 10
-	changes, plans, _, _ := play(t, Config{Mode: LowE}, []model{m}, [2]int64{1500, 131e3})
-	if len(changes) != 1 || plans[0].Connections() != 1 {
-		t.Errorf("%+v", changes)
+	for _, mode := range []Mode{LowE, EHT} {
+		for _, set := range [][2]int64{{1500, 131e3}, {64, 17.5e6}} {
+			changes, _, _, _ := play(t, Config{Mode: mode}, []model{m}, set)
+			for _, c := range changes {
+				if c.Plan.Connections() != 1 {
+					t.Errorf("%s, %d files: %s", mode.Title(), set[0], c.Why)
+				}
+			}
+		}
 	}
 }
 
