@@ -112,3 +112,17 @@ func (f *flows) receive(r *rig, in Input, bytes int64) {
 		}
 	}
 }
+
+// Packets are lost at random, too, over a link that is full: more connections would only
+// be in one another's way.
+func TestRandomLossBehindAQueue(t *testing.T) {
+	const rtt = 40 * Millisecond
+	for trip, want := range map[Time]bool{rtt: true, 2 * rtt: false, 0: true} {
+		l := link{rtt: rtt, est: estimator{rate: 1e6, nSamples: 1}, streams: streams{most: 1, helped: true}}
+		l.streams.loss.repeats, l.streams.calm.trip = lossRepeats, trip
+		l.streams.tune(Second, &l, 1<<30, false)
+		if l.streams.trial != want {
+			t.Errorf("round trips of %.0f ms: tried more: %v", 1000*trip.Seconds(), l.streams.trial)
+		}
+	}
+}
