@@ -59,7 +59,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	if d.err != nil || t.released {
 		return false
 	}
-	t.resp = resp
+	t.meet(resp)
 	d.measure(reqs, t, resp)
 	switch {
 	case d.whole:

@@ -36,7 +36,7 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 	if b.err != nil || t.released || f.fate != running {
 		return false
 	}
-	t.resp = resp
+	t.meet(resp)
 	t.progress = b.e.now()
 	b.measure(reqs, t, resp)
 	if t.released || f.fate != running {

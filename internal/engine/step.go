@@ -35,10 +35,7 @@ func (o *owner) act(reqs context.Context, a scheduler.Action) {
 		}
 	case scheduler.Shrink:
 		if t := o.find(a.Chunk); t != nil {
-			t.end.Store(a.Range.End - t.base)
-			if t.resp != nil {
-				t.resp.Gather(1) // it may be waiting for more than that
-			}
+			t.shorten(a.Range.End - t.base)
 		}
 	case scheduler.Cancel:
 		if t := o.find(a.Chunk); t != nil {

@@ -73,6 +73,22 @@ type message struct {
 	err    error
 }
 
+// meet takes note of the response. The range may have been shortened since it was
+// asked for.
+func (t *transfer) meet(resp *fetch.Response) {
+	t.resp = resp
+	resp.Shorten(t.end.Load())
+}
+
+// shorten makes the range end at end.
+func (t *transfer) shorten(end int64) {
+	t.end.Store(end)
+	if t.resp != nil {
+		t.resp.Shorten(end)
+		t.resp.Gather(1) // it may be waiting for more than that
+	}
+}
+
 // run makes the request and stores what comes. Its last act is to say that it
 // has ended.
 func (e *Engine) run(ctx context.Context, t *transfer, tell chan<- message) {

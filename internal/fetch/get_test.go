@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -283,4 +284,36 @@ func TestManyOrigins(t *testing.T) {
 			t.Errorf("%s: told of %d connections", fl.name, n)
 		}
 	}
+}
+
+// TestShorten: over HTTP/2 a server never sends what it was not yet allowed when it was
+// said not to be wanted.
+func TestShorten(t *testing.T) {
+	const size, wanted, chunk = 16 << 20, 4 << 20, 64 << 10
+	sent := make(chan int, 1)
+	each(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", size-1, size))
+		w.Header().Set("Content-Length", strconv.Itoa(size))
+		w.WriteHeader(http.StatusPartialContent)
+		n := 0
+		for ; n < size; n += chunk {
+			if _, err := w.Write(make([]byte, chunk)); err != nil {
+				break
+			}
+		}
+		sent <- n
+	}), func(t *testing.T, c *Client, u *url.URL, fl flavour) {
+		r, err := c.Get(t.Context(), u, 0, size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Shorten(wanted)
+		if n, err := io.CopyN(io.Discard, r, wanted); err != nil {
+			t.Fatalf("%d bytes, %v", n, err)
+		}
+		r.Discard(0)
+		if n := <-sent; fl.proto == "2" && n > wanted+chunk {
+			t.Errorf("%d bytes sent of which %d were wanted", n, wanted)
+		}
+	})
 }

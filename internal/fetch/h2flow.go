@@ -63,9 +63,10 @@ func (f *pace) received(now time.Time, n int64) {
 }
 
 // grantLocked is by how many bytes to widen the stream's window now: rarely, so
-// that updates are few, and never for bytes that will not come. mu is held.
+// that updates are few, and never for bytes that will not come or are not wanted.
+// mu is held.
 func (s *h2Stream) grantLocked() int64 {
-	if s.ended || s.header == nil || s.cause != nil || (s.left >= 0 && s.credit >= s.left) {
+	if s.ended || s.header == nil || s.cause != nil {
 		return 0
 	}
 	window := s.hc.pace.window
@@ -73,6 +74,17 @@ func (s *h2Stream) grantLocked() int64 {
 	if grant < window/4 {
 		return 0
 	}
+	if s.left >= 0 {
+		grant = max(0, min(grant, s.left-s.surplus-s.credit))
+	}
 	s.credit += grant
 	return grant
+}
+
+// shorten notes that the last surplus bytes of the body are not wanted: what the
+// server may not send it need not be stopped from sending.
+func (s *h2Stream) shorten(surplus int64) {
+	s.hc.mu.Lock()
+	defer s.hc.mu.Unlock()
+	s.surplus = surplus
 }

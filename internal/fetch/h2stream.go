@@ -35,6 +35,7 @@ type h2Stream struct {
 
 	sent       time.Time
 	left       int64   // payload bytes that are still to come in frames; -1: not known
+	surplus    int64   // of these, at their end, are not wanted
 	rest       int64   // payload bytes that Read has still to return; -1: not known
 	credit     int64   // payload bytes that the server may send
 	sendCredit int64   // what it lets us send

@@ -52,6 +52,9 @@ type movable interface {
 // gatherer is a body whose connection can wait for more than one byte.
 type gatherer interface{ gather(n int64) }
 
+// shortener is a body of which the server can be kept from sending the end.
+type shortener interface{ shorten(surplus int64) }
+
 // Response is a checked answer whose body has not been read yet. Read it to
 // io.EOF or not, and Close it; it belongs to one goroutine.
 type Response struct {
@@ -214,6 +217,16 @@ func (r *Response) Discard(most int64) int64 {
 func (r *Response) Gather(n int64) {
 	if b, ok := r.body.(gatherer); ok {
 		b.gather(max(1, n))
+	}
+}
+
+// Shorten says that no byte of the object from end on is wanted any more: whoever
+// reads will Close the response there. Over HTTP/2 the server is not allowed these
+// bytes, unless it has been already; over HTTP/1.1 nothing can be done. It may be
+// called from any goroutine, and has no effect where End is -1.
+func (r *Response) Shorten(end int64) {
+	if b, ok := r.body.(shortener); ok && r.End >= 0 {
+		b.shorten(max(0, r.End-end))
 	}
 }
 

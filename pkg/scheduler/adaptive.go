@@ -6,6 +6,9 @@ const (
 	adaptivePart = 1.0 / 3
 	// adaptiveSeconds bounds how long a request lasts.
 	adaptiveSeconds = 4
+	// raggedPart of a link's connections, and raggedTrips at its rate: see ragged.
+	raggedPart  = 0.5
+	raggedTrips = 0.4
 )
 
 // adaptive is guided self-scheduling (Polychronopoulos and Kuck 1987) towards the
@@ -25,7 +28,7 @@ func (*adaptive) Request(v View, link LinkID) int64 {
 	end := v.together()
 	share := v.brings(link, end)
 	least := float64(v.core.cfg.minRequest())
-	if share < least {
+	if share < max(least, v.ragged(link)) {
 		for l := range v.Links() {
 			if l != link && v.Usable(l) && v.brings(l, end) > share && !v.late(l) {
 				return 0
@@ -102,4 +105,18 @@ func (v View) together() float64 {
 			return end
 		}
 	}
+}
+
+// ragged is how many bytes a link of several connections that have lost packets does not
+// bring in time at the end, when one of them after the other has no more to do, and those
+// that are late do not fill the link: a least request for a part of them, but no more than
+// what comes in a part of a round trip, and of that what the other links can bring instead.
+func (v View) ragged(id LinkID) float64 {
+	s := &v.core.links[id].streams
+	if s.most == 1 || s.loss.grew.at == 0 {
+		return 0
+	}
+	rate, sum := v.RateOrMean(id), v.SumRate()
+	least := raggedPart * float64(s.most) * float64(v.core.cfg.minRequest())
+	return min(least, raggedTrips*v.RTT(id).Seconds()*rate*(sum-rate)/sum)
 }
