@@ -169,7 +169,9 @@ func (o *owner) hear(reqs context.Context, m message) {
 // measure takes what a response tells of its link's round trip.
 func (o *owner) measure(reqs context.Context, t *transfer, resp *fetch.Response) {
 	rtt := o.e.links[t.link].roundTrip(resp.Conn())
-	o.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.told, RTT: rtt, Single: resp.Single})
+	o.step(reqs, scheduler.Input{
+		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.told, RTT: rtt, Single: resp.Single, Lasting: resp.Proto == "2",
+	})
 }
 
 // fail records the first error that ends it all.

@@ -46,7 +46,7 @@ type golden struct {
 func TestRegression(t *testing.T) {
 	n := scenarios
 	if testing.Short() || raceEnabled {
-		n = 100
+		n = 30
 	}
 	bounds, references := make([]float64, n), make([]float64, n)
 	inParallel(n, func(i int) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -157,8 +158,19 @@ func (r *ThesisResult) Within() bool {
 	return r.Ratio() >= 1-Tolerance && r.Ratio() <= 1+Tolerance
 }
 
-// ThesisComparison is a table, row by row.
+// ThesisGuess is what became of a table with bandwidths that may have been the thesis's.
+type ThesisGuess struct {
+	Part       float64 `json:"part"`        // of each link's greatest throughput in the table
+	PairsAlike int     `json:"pairs_alike"` // as in ThesisComparison
+	Off        float64 `json:"off"`         // greatest difference of Algorithms 2 and 3 from the table's times, as a part of these
+}
+
+// ThesisComparison is a table, row by row, with the guess of the constant bandwidths that
+// explains it best: with which most pairs of approaches are in the same order, and of
+// such guesses the one whose times are nearest.
 type ThesisComparison struct {
+	Part        float64        `json:"part"`
+	Guesses     []ThesisGuess  `json:"guesses"`
 	Table       ThesisTable    `json:"-"`
 	Name        string         `json:"table"`
 	Scenario    string         `json:"scenario"`
@@ -191,38 +203,89 @@ func CompareThesis() ([]ThesisComparison, error) {
 	}
 	out := make([]ThesisComparison, len(tables))
 	for i, t := range tables {
-		out[i] = ThesisComparison{Table: t, Name: t.Table, Scenario: t.Scenario}
-		var wifi, lte float64
-		for _, row := range t.Rows {
-			wifi, lte = max(wifi, row.WiFiMbps), max(lte, row.LTEMbps)
-		}
-		out[i].Results = make([]ThesisResult, len(t.Rows))
-		var all sync.WaitGroup
-		errs := make([]error, len(t.Rows))
-		for k, row := range t.Rows {
-			res := &out[i].Results[k]
-			res.ThesisRow = row
-			all.Go(func() {
-				errs[k] = res.rehearse(t.Table, wifi*1e6*scenario.Goodput/8, lte*1e6*scenario.Goodput/8)
-			})
-		}
-		all.Wait()
-		if err := errors.Join(errs...); err != nil {
+		if out[i], err = compareTable(t); err != nil {
 			return nil, fmt.Errorf("table %s: %w", t.Table, err)
 		}
-		out[i].PaperRank = rank(out[i].Results, func(r ThesisResult) float64 { return r.Seconds() })
-		out[i].SimRank = rank(out[i].Results, func(r ThesisResult) float64 { return r.SimSeconds })
-		out[i].SameRanking = slices.Equal(out[i].PaperRank, out[i].SimRank)
-		out[i].Pairs = len(t.Rows) * (len(t.Rows) - 1) / 2
-		out[i].PairsAlike = out[i].Pairs
-		out[i].swapped(func(_, _ *ThesisResult) { out[i].PairsAlike-- })
 	}
 	return out, nil
 }
 
-// rehearse fills in the simulated figures. wifi and lte are the constant
-// bandwidths, in bytes per second.
-func (r *ThesisResult) rehearse(table string, wifi, lte float64) error {
+// thesisGuesses are what the constant bandwidths of a scenario may have been, as parts of
+// the greatest throughput of each link in its table.
+func thesisGuesses() []float64 { return []float64{0.4, 0.5, 0.7, 1, 1.5, 2, 3} }
+
+// compareTable rehearses a table with each guess, and keeps the one that explains it best.
+func compareTable(t ThesisTable) (ThesisComparison, error) {
+	var wifi, lte float64 // bytes per second
+	for _, row := range t.Rows {
+		wifi, lte = max(wifi, row.WiFiMbps), max(lte, row.LTEMbps)
+	}
+	wifi, lte = wifi*1e6*scenario.Goodput/8, lte*1e6*scenario.Goodput/8
+	guesses := make([]ThesisComparison, len(thesisGuesses()))
+	var all sync.WaitGroup
+	errs := make([]error, len(guesses)*len(t.Rows))
+	for g, part := range thesisGuesses() {
+		guesses[g] = ThesisComparison{Table: t, Name: t.Table, Scenario: t.Scenario, Part: part, Results: make([]ThesisResult, len(t.Rows))}
+		for k, row := range t.Rows {
+			r := &guesses[g].Results[k]
+			if r.ThesisRow = row; g > 0 && !row.guided() {
+				continue // it is the same whatever they are
+			}
+			all.Go(func() { errs[g*len(t.Rows)+k] = r.rehearse(t.Table, part*wifi, part*lte, g == 0) })
+		}
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return ThesisComparison{}, err
+	}
+	tried := make([]ThesisGuess, len(guesses))
+	best := 0
+	for g := range guesses {
+		c := &guesses[g]
+		for k := range c.Results {
+			if r, first := &c.Results[k], &guesses[0].Results[k]; !r.guided() {
+				*r = *first
+			} else {
+				r.AltSeconds, r.AltDelta = first.AltSeconds, first.AltDelta
+			}
+		}
+		c.rank()
+		tried[g] = ThesisGuess{Part: c.Part, PairsAlike: c.PairsAlike, Off: c.off()}
+		if b := &tried[best]; tried[g].PairsAlike > b.PairsAlike || tried[g].PairsAlike == b.PairsAlike && tried[g].Off < b.Off {
+			best = g
+		}
+	}
+	guesses[best].Guesses = tried
+	return guesses[best], nil
+}
+
+// rank puts the approaches in order, and says how far the two orders agree.
+func (c *ThesisComparison) rank() {
+	c.PaperRank = rank(c.Results, func(r ThesisResult) float64 { return r.Seconds() })
+	c.SimRank = rank(c.Results, func(r ThesisResult) float64 { return r.SimSeconds })
+	c.SameRanking = slices.Equal(c.PaperRank, c.SimRank)
+	c.Pairs = len(c.Results) * (len(c.Results) - 1) / 2
+	c.PairsAlike = c.Pairs
+	c.swapped(func(_, _ *ThesisResult) { c.PairsAlike-- })
+}
+
+// off is by what part the times of the rows that depend on the guess differ from the
+// table's, at most.
+func (c *ThesisComparison) off() (most float64) {
+	for i := range c.Results {
+		if r := &c.Results[i]; r.guided() {
+			most = max(most, math.Abs(r.Ratio()-1))
+		}
+	}
+	return most
+}
+
+// guided says whether the approach asks for a constant bandwidth.
+func (r *ThesisRow) guided() bool { return r.algorithm() == "2" || r.algorithm() == "3" }
+
+// rehearse fills in the simulated figures. wifi and lte are the constant bandwidths, in
+// bytes per second; alt says whether to try those of the thesis's examples, too.
+func (r *ThesisResult) rehearse(table string, wifi, lte float64, alt bool) error {
 	seconds, deltas, err := runs(r.Config(table, []float64{wifi, lte}))
 	if err != nil {
 		return err
@@ -230,8 +293,8 @@ func (r *ThesisResult) rehearse(table string, wifi, lte float64) error {
 	r.SimSeconds, r.SimFastest, r.SimSlowest = Quantile(seconds, 0.5), seconds[0], seconds[len(seconds)-1]
 	r.SimDelta = Quantile(deltas, 0.5)
 	r.AltSeconds, r.AltDelta = r.SimSeconds, r.SimDelta
-	if a := r.algorithm(); a != "2" && a != "3" {
-		return nil // no other asks for a bandwidth
+	if !alt || !r.guided() {
+		return nil
 	}
 	if seconds, deltas, err = runs(r.Config(table, []float64{exampleBandwidth, exampleBandwidth})); err != nil {
 		return err

@@ -38,9 +38,12 @@ What the thesis does not tell had to be chosen, once, for all rows:
   policies of those names go by what a link does now; these rows do not use them.
 - The constant bandwidths of Algorithms 2 and 3 were "set after some initial testing
   in each scenario trying to find the bandwidth of the network" (8.2.2), and are not
-  told: here they are the greatest throughput of each link in the table. The columns
-  "B'" show what comes of 30,000 KB/s for each link, the figures of the examples in
-  4.3.4 and 4.3.5, which are the only ones in the text.
+  told. So they are inferred, one figure for each scenario: of the guesses in the
+  section "Constants", which are parts of each link's greatest throughput in the table,
+  the one with which most pairs of approaches rank as in the thesis, and of several
+  such guesses the one whose times are nearest. The columns "B'" show what comes of
+  30,000 KB/s for each link, the figures of the examples in 4.3.4 and 4.3.5, which are
+  the only ones in the text.
 
 "Balance" is what a row's own rates and times carry, as a part of the file. It is
 not 1, because the rates are medians: where it is 1.10, no model that uses the rates
@@ -69,6 +72,7 @@ func WriteThesis(w io.Writer, all []ThesisComparison) error {
 	fmt.Fprintf(&b, "## Summary\n\n%d of %d rows are within %.0f %% of the table's time; %d of %d scenarios rank all\ntheir approaches alike, and %d of %d pairs of approaches within a scenario are in the same order.\n\n",
 		within, rows, 100*Tolerance, same, len(all), alike, pairs)
 	writeMisses(&b, all)
+	writeGuesses(&b, all)
 	fmt.Fprintf(&b, thesisWhy, meanDelta(all, "Algorithm 2"))
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -119,22 +123,71 @@ func meanDelta(all []ThesisComparison, approach string) float64 {
 	return sum / float64(max(1, n))
 }
 
+// writeGuesses shows how much hangs on the constant bandwidths.
+func writeGuesses(b *strings.Builder, all []ThesisComparison) {
+	b.WriteString("## Constants\n\nHow many pairs of approaches are in the thesis's order, and how far Algorithms 2 and 3 are from\n" +
+		"the table's times at most, by the part of each link's greatest throughput that the constant\nbandwidths are taken to be. In bold what the tables above go by.\n\n| table |")
+	for _, part := range thesisGuesses() {
+		fmt.Fprintf(b, " %g |", part)
+	}
+	b.WriteString("\n| --- |" + strings.Repeat(" ---: |", len(thesisGuesses())) + "\n")
+	for _, c := range all {
+		fmt.Fprintf(b, "| %s |", c.Name)
+		for _, g := range c.Guesses {
+			bold := ""
+			if g.Part == c.Part {
+				bold = "**"
+			}
+			fmt.Fprintf(b, " %s%d of %d, %.1f %%%s |", bold, g.PairsAlike, c.Pairs, 100*g.Off, bold)
+		}
+		b.WriteString("\n")
+	}
+	part, most := likeliest(all)
+	fmt.Fprintf(b, "\nSo the rankings hang on a figure that nobody wrote down: with one part for all scenarios %d of %d rank alike\nat best (%g), with the best one for each %d.\n\n",
+		most, len(all), part, alike(all, func(c *ThesisComparison, g *ThesisGuess) bool { return g.Part == c.Part }))
+}
+
+// alike is how many tables rank alike with the guess that is chosen for each.
+func alike(all []ThesisComparison, chosen func(*ThesisComparison, *ThesisGuess) bool) (n int) {
+	for i := range all {
+		c := &all[i]
+		for k := range c.Guesses {
+			if g := &c.Guesses[k]; chosen(c, g) && g.PairsAlike == c.Pairs {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// likeliest is the guess with which most tables rank alike, and how many do.
+func likeliest(all []ThesisComparison) (part float64, most int) {
+	for _, p := range thesisGuesses() {
+		if n := alike(all, func(_ *ThesisComparison, g *ThesisGuess) bool { return g.Part == p }); n > most {
+			part, most = p, n
+		}
+	}
+	return part, most
+}
+
 // writeMisses lists what does not fit, marked ** above.
 func writeMisses(b *strings.Builder, all []ThesisComparison) {
-	b.WriteString("What does not fit (marked ** above):\n\n")
+	var list strings.Builder
 	for _, c := range all {
 		for i := range c.Results {
 			if r := &c.Results[i]; !r.Within() {
-				fmt.Fprintf(b, "- Table %s, %s: %.2f s against %.2f s, %+.1f %%; Link Δ %.2f s against %.2f s; balance %.2f.\n",
+				fmt.Fprintf(&list, "- Table %s, %s: %.2f s against %.2f s, %+.1f %%; Link Δ %.2f s against %.2f s; balance %.2f.\n",
 					c.Name, r.Approach, r.SimSeconds, r.Seconds(), 100*(r.Ratio()-1), r.SimDelta, r.LinkDelta, r.Balance())
 			}
 		}
 		c.swapped(func(a, z *ThesisResult) {
-			fmt.Fprintf(b, "- Table %s: %s before %s by %.1f %% in the thesis, after it by %.1f %% here.\n",
+			fmt.Fprintf(&list, "- Table %s: %s before %s by %.1f %% in the thesis, after it by %.1f %% here.\n",
 				c.Name, a.Approach, z.Approach, 100*(z.Seconds()/a.Seconds()-1), 100*(a.SimSeconds/z.SimSeconds-1))
 		})
 	}
-	b.WriteString("\n")
+	if list.Len() > 0 {
+		b.WriteString("What does not fit (marked ** above):\n\n" + list.String() + "\n")
+	}
 }
 
 // thesisWhy explains the differences that are left.
@@ -142,18 +195,17 @@ const thesisWhy = `## Why Algorithm 2 ends so unevenly
 
 Without stealing, the last request of each link decides. Algorithm 2 gives link x
 (S/n) * r_x/ΣB bytes, which take the link S/(n*ΣB) seconds if r_x is what it does
-then: with the bandwidths of the tables 7 to 14 s, 2.1 s with those of the
-examples. Since the next request is sent at 60 %%, a link holds 0.4 to 1.4 such
-requests when the file runs out, so Link Δ lies anywhere between 0 and about the
+then: 7 to 14 s if the bandwidths are the greatest throughputs of the tables, 2.1 s with
+those of the examples. Since the next request is sent at 60 %%, a link holds 0.4 to 1.4
+such requests when the file runs out, so Link Δ lies anywhere between 0 and about the
 length of one, by the phase in which the links happen to be. That is the cause that
 the thesis suspects ("assigning too large request-sizes"). The average holds LTE's
 build-up against it ever after, so that its requests are the shorter ones and Wi-Fi
-is the last to end: in every row of the thesis, and in most runs of five of the six
-rows here (not in that of Table 5.1b). Over the six tables the mean
-Link Δ of Algorithm 2 is 3.0 s there and %.1f s here; row by row it is a matter of
-phase, that is of constants and round trips which nobody wrote down, and so is the
-place of Algorithm 2 in the ranking. With what a link does now instead of its
-average, and the bandwidths of the examples, it would be about 1 s.
+is the last to end: in every row of the thesis, and in most runs of most rows here.
+Over the six tables the mean Link Δ of Algorithm 2 is 3.0 s there and %.1f s here; row by
+row it is a matter of phase, that is of constants and round trips which nobody wrote
+down, and so is the place of Algorithm 2 in the ranking. With what a link does now
+instead of its average, and the bandwidths of the examples, it would be about 1 s.
 
 Algorithm 3 shortens the same requests by its factor 0.3, and Algorithm 1 asks for a
 fraction of a second at a time: both end more evenly. In Table 5.6, Algorithm 2's

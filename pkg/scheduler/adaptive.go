@@ -111,9 +111,10 @@ func (v View) together() float64 {
 // bring in time at the end, when one of them after the other has no more to do, and those
 // that are late do not fill the link: a least request for a part of them, but no more than
 // what comes in a part of a round trip, and of that what the other links can bring instead.
+// Connections that last are none the worse for what is taken from them at the end.
 func (v View) ragged(id LinkID) float64 {
 	s := &v.core.links[id].streams
-	if s.most == 1 || s.loss.grew.at == 0 {
+	if v.core.batch != nil || s.lasting || s.most == 1 || s.loss.grew.at == 0 {
 		return 0
 	}
 	rate, sum := v.RateOrMean(id), v.SumRate()

@@ -73,6 +73,8 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 		switch {
 		case q.requests >= maxQueued || !l.streams.served(s):
 			continue
+		case q.requests == 0 && c.backLate(l, s):
+			continue
 		case q.requests == 0:
 			return s, true
 		case c.cfg.Overlap > 0:
@@ -87,6 +89,13 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 		}
 	}
 	return best, found
+}
+
+// backLate says whether a connection that was cut short would not be made anew before all
+// can be done. Whatever it were asked for, others would take over.
+func (c *Core) backLate(l *link, s StreamID) bool {
+	trips := l.streams.trips(s)
+	return trips == reconnectRTTs && (trips*l.trip()).Seconds() > (View{c}).together()
 }
 
 // youngest is the latest of a stream's requests in flight, of which there must be

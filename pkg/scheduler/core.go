@@ -192,7 +192,7 @@ func (c *Core) measure() {
 	for i := range c.links {
 		l := &c.links[i]
 		if l.requests > 0 {
-			l.est.observe(c.now, l.received, max(l.rtt, l.turn))
+			l.est.observe(c.now, l.received, max(l.rtt, c.burst(l)))
 			l.pace.observe(c.now, l.rtt, l.received, l.est.nMarks > 0)
 			l.streams.narrow(c.now, l)
 			if c.cfg.Parallelism == 0 && c.sized() && !c.planned(LinkID(i)) {
@@ -215,11 +215,9 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.rtt = in.RTT
 	}
 	l.single = l.single || in.Single
-	if in.Trip > 0 && c.batch != nil && c.batch.lasts < endTrips*l.rtt.Seconds() {
-		l.turn = in.Trip
-	}
+	l.streams.lasting = l.streams.lasting || in.Lasting
 	if in.Trip > 0 {
-		l.streams.calm.trip = in.Trip
+		c.turned(l, in.Trip)
 	}
 	if in.Handshake > 0 {
 		l.handshake = in.Handshake
@@ -239,7 +237,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.lag.saw(c.now - ch.issued)
 		}
 		l.inVain = 0
-		at := l.expected(ch) + l.pause(ch)
+		at := l.expected(ch) + c.pause(ch)
 		ch.got = got
 		if c.batch != nil {
 			c.came(ch, fresh)
@@ -282,6 +280,9 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.streams.refuse(ch.stream)
 			return c.end(i, out)
 		}
+		if c.batch != nil && ch.left() > 0 {
+			l.streams.lose(ch.stream, c.nextID)
+		}
 		out = c.end(i, out)
 		l.notBefore = max(l.notBefore, c.now+in.Wait)
 		l.duty.trouble = min(l.duty.trouble, c.now)
@@ -307,7 +308,7 @@ func (c *Core) end(i int, out []Action) []Action {
 	if ch.left() > 0 {
 		l.streams.broken |= 1 << ch.stream
 		if c.batch != nil {
-			l.streams.lose(ch.stream, c.nextID)
+			l.streams.cutShort(ch.stream, c.nextID)
 		}
 	}
 	if l.queues[ch.stream].requests == 0 {

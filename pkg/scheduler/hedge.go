@@ -92,7 +92,7 @@ func (c *Core) settle(ch *chunk, out []Action) []Action {
 	l, w := &c.links[loser.link], &c.links[ch.link]
 	kept := ch.rng.Off - loser.rng.Off
 	if c.batch != nil {
-		l.streams.lose(loser.stream, c.nextID)
+		l.streams.cutShort(loser.stream, c.nextID)
 	}
 	a.Range.End = ch.rng.Off
 	c.owe(loser.link, loser.stream, -loser.left())

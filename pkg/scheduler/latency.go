@@ -6,8 +6,8 @@ package scheduler
 // be trusted: how long requests took to be answered that nothing delayed, for when
 // the next one should be sent; what the latest handshakes measured, for how long a
 // silence must be; that waiting so long was in vain before, for the same; and the round
-// trips of the data that comes, where there are many files, for what their many connections
-// are expected to do. These fill the link's queue, so that each brings its window in a burst
+// trips of the data that comes, where there are many connections, for what these
+// are expected to do at the end. They fill the link's queue, so that each brings its window in a burst
 // and then nothing for a round trip that is twice or three times the least one. Whoever takes
 // that for lateness, or measures rates over less, has the connections take one another's
 // requests, of which most is on its way already.
@@ -15,8 +15,8 @@ const (
 	// lagSamples is how many of the latest waits count: the least of them, as one
 	// may have been the server's or a lost packet's.
 	lagSamples = 3
-	// endTrips is for how many round trips a job of many files still lasts when those of
-	// the data that comes begin to count: earlier nobody takes over anything, and rates
+	// endTrips is for how many round trips a job still lasts when those of the data that
+	// comes begin to count: earlier nobody takes over anything, and rates
 	// that are measured quickly find a link's connections more to do when they grow.
 	endTrips = 10
 	// silentMost bounds what silence limits grow to by doubling.
@@ -60,12 +60,42 @@ func (l *link) answerTrip() Time { return max(l.rtt, l.lag.least()) }
 // round is a round trip as it is at present, queues included.
 func (l *link) round() Time { return max(l.trip(), l.turn) }
 
-// pause is for how long nothing may come of a response that is under way.
-func (l *link) pause(ch *chunk) Time {
-	if ch.got == 0 {
+// turned notes what a round trip takes the data that comes.
+func (c *Core) turned(l *link, trip Time) {
+	l.streams.calm.trip = trip
+	switch {
+	case !c.ending(l):
+	case c.batch == nil && !l.streams.calm.queued(l.rtt):
+		l.turn = 0
+	default:
+		l.turn = trip
+	}
+}
+
+// ending says whether the end is so near that the round trips of the data which comes
+// are those to go by.
+func (c *Core) ending(l *link) bool {
+	if c.batch != nil {
+		return c.batch.lasts < endTrips*l.rtt.Seconds()
+	}
+	return l.streams.most > 1 && c.sized() && float64(c.left()) < endTrips*l.rtt.Seconds()*(View{c}).SumRate()
+}
+
+// burst is for how long nothing may come between the bursts of a link's connections: where
+// there are many files, each brings its window once in a round trip.
+func (c *Core) burst(l *link) Time {
+	if c.batch == nil {
 		return 0
 	}
 	return l.turn
+}
+
+// pause is for how long nothing may come of a response that is under way.
+func (c *Core) pause(ch *chunk) Time {
+	if ch.got == 0 {
+		return 0
+	}
+	return c.burst(&c.links[ch.link])
 }
 
 // patient is a silence limit: silentRTTs round trips as the latest handshakes have

@@ -25,7 +25,7 @@ func (c *Core) move(thief LinkID, stream StreamID, ch *chunk, out []Action) []Ac
 	if l.est.nMarks == 0 && ch.link != thief {
 		l.robbed++
 	}
-	l.streams.lose(ch.stream, c.nextID)
+	l.streams.cutShort(ch.stream, c.nextID)
 	out = append(out, cancel(ch))
 	out = c.end(c.find(ch.id), out)
 	s := &c.batch.stock

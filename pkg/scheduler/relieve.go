@@ -41,7 +41,7 @@ func (c *Core) giveBack(ch *chunk, x int64, out []Action) []Action {
 	l := &c.links[ch.link]
 	c.owe(ch.link, ch.stream, -x)
 	l.assigned -= x
-	l.streams.lose(ch.stream, c.nextID)
+	l.streams.cutShort(ch.stream, c.nextID)
 	back := Range{ch.rng.End - x, ch.rng.End}
 	ch.rng.End = back.Off
 	c.ledger.give(back)

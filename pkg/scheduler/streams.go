@@ -62,6 +62,7 @@ type queue struct {
 // streams is how many connections a link has, and what was learnt about it.
 type streams struct {
 	most    StreamID // it may use
+	lasting bool     // connections outlive requests that are cut short
 	worked  uint64   // bit s: stream s has brought something
 	refused uint64   // bit s: stream s was not served while others were
 	begun   uint64   // bit s: stream s was asked for something, or opened
@@ -211,7 +212,15 @@ func (s *streams) hear(ch *chunk, bytes int64, now, at, trip Time) (anew bool) {
 	return anew
 }
 
-// lose notes that a connection has been cut short: requests from next on open another.
+// cutShort notes that a request has been cut short, and with it the connection, unless
+// that lasts.
+func (s *streams) cutShort(id StreamID, next ChunkID) {
+	if !s.lasting {
+		s.lose(id, next)
+	}
+}
+
+// lose notes that a connection has been lost: requests from next on open another.
 func (s *streams) lose(id StreamID, next ChunkID) {
 	s.cut[id], s.opened[id], s.resumed[id], s.early[id] = next, 0, 0, 0
 }

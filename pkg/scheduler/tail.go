@@ -158,14 +158,14 @@ func (c *Core) due(ch *chunk) float64 {
 	if c.now < at {
 		return (at - c.now).Seconds()
 	}
-	return max(0, (c.now - at - l.pause(ch) - rateWindow/2).Seconds()) // bytes are told of now and then
+	return max(0, (c.now - at - c.pause(ch) - rateWindow/2).Seconds()) // bytes are told of now and then
 }
 
 // late says whether the first byte of ch, the first of its stream's requests, should
 // have come, or the next one followed.
 func (c *Core) late(ch *chunk) bool {
 	l := &c.links[ch.link]
-	return c.now > l.expected(ch)+l.pause(ch)+l.round()+rateWindow/2
+	return c.now > l.expected(ch)+c.pause(ch)+l.round()+rateWindow/2
 }
 
 // expected is when the next byte of ch, the first of its stream's requests, should
@@ -369,7 +369,7 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 	if l.est.nMarks == 0 && ch.link != thief {
 		l.robbed++
 	}
-	l.streams.lose(ch.stream, c.nextID)
+	l.streams.cutShort(ch.stream, c.nextID)
 	from := *ch
 	ch.rng.End = stolen.Off
 	if ch.left() == 0 { // do not wait for the end of what is complete

@@ -76,6 +76,7 @@ const (
 	// the one that the data takes which comes, queues included, each 0 while
 	// unknown. Shook is that of a handshake that has just been made, told once; 0: none
 	// has. Single: the connection serves this request alone, and the server ends it then.
+	// Lasting: a request that is cut short leaves its connection as it is (HTTP/2).
 	Progress
 	// Finished: Chunk has received every byte up to its end, Bytes in all.
 	Finished
@@ -119,6 +120,7 @@ type Input struct {
 	Bandwidth float64   `json:"bandwidth,omitempty"` // bytes per second
 	Watts     float64   `json:"watts,omitempty"`
 	Single    bool      `json:"single,omitempty"`
+	Lasting   bool      `json:"lasting,omitempty"`
 	Terms     Terms     `json:"terms,omitzero"`
 	Piece     Piece     `json:"piece,omitzero"`
 	Plan      *Plan     `json:"plan,omitempty"`

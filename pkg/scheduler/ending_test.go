@@ -1,0 +1,149 @@
+package scheduler
+
+import "testing"
+
+// ending is a download over a near link and a far one of 61 connections, both measured,
+// of which so many bytes are still free.
+func ending(t *testing.T, free int64) *rig {
+	t.Helper()
+	r, _ := far(t)
+	near, link := &r.core.links[0], &r.core.links[1]
+	near.est.rate, link.est.rate = 1e7, 7e6
+	near.lastByte, link.lastByte = r.now, r.now
+	r.core.ledger.free = []Range{{0, free}}
+	for id := range LinkID(2) { // what is in flight lasts for 0.6 s
+		l := &r.core.links[id]
+		for l.owed() > int64(0.6*l.est.rate) {
+			for i := range r.core.chunks {
+				if ch := &r.core.chunks[i]; ch.link == id && ch.left() > 4096 {
+					x := ch.left() / 2
+					r.core.owe(id, ch.stream, -x)
+					ch.rng.End -= x
+				}
+			}
+		}
+	}
+	return r
+}
+
+// The last bytes that a far link's connections would not bring in time, once they have
+// lost packets and end one after the other, are asked of the near one.
+func TestARaggedEndIsLeftToOthers(t *testing.T) {
+	r := ending(t, 3<<20)
+	v, s := View{r.core}, &r.core.links[1].streams
+	p := &adaptive{}
+	even := p.Request(v, 1)
+	if even < leastRequest {
+		t.Fatalf("asked for %d bytes, of %.0f that it can bring", even, v.brings(1, v.together()))
+	}
+	s.loss.grew.at = r.now
+	bytes := v.ragged(1)
+	if want := raggedTrips * 0.3 * 7e6 * 10 / 17; bytes < 0.99*min(want, raggedPart*float64(s.most)*float64(leastRequest)) || bytes > want {
+		t.Errorf("%.0f bytes are late, what can come in that time is %.0f", bytes, want)
+	}
+	r.core.ledger.free[0].End = r.core.ledger.free[0].Off + 1
+	for r.core.ledger.free[0].End < 64<<20 && v.brings(1, v.together()) < bytes/2 {
+		r.core.ledger.free[0].End += 16 << 10
+	}
+	if got := p.Request(v, 1); got != 0 {
+		t.Errorf("asked for %d bytes when %.0f of what it would bring are late", got, bytes)
+	}
+	for name, alter := range map[string]func(){
+		"nothing was lost":     func() { s.loss.grew.at = 0 },
+		"connections last":     func() { s.lasting = true },
+		"there is one of them": func() { s.most = 1 },
+	} {
+		was := *s
+		if alter(); v.ragged(1) != 0 {
+			t.Errorf("%s: %.0f bytes are late", name, v.ragged(1))
+		}
+		*s = was
+	}
+}
+
+// A connection that was cut short, and would not be made anew in time, is asked for nothing:
+// others would take that over at once. It is when there is time enough.
+func TestNothingIsAskedOfAConnectionThatIsBackTooLate(t *testing.T) {
+	for free, want := range map[int64]bool{100 << 10: false, 100 << 20: true} {
+		r := ending(t, free)
+		l := &r.core.links[1]
+		for i := range r.core.chunks {
+			if ch := &r.core.chunks[i]; ch.link == 1 && ch.stream == 5 {
+				r.core.end(i, nil)
+				break
+			}
+		}
+		r.core.ledger.free = []Range{{0, free}}
+		l.queues[5] = queue{}
+		l.streams.lose(5, r.core.nextID)
+		l.streams.worked |= 1 << 5
+		if trips := l.streams.trips(5); trips != reconnectRTTs {
+			t.Fatalf("%d round trips", trips)
+		}
+		s, ok := r.core.ready(1)
+		if got := ok && s == 5; got != want {
+			t.Errorf("%d bytes are free: connection %d, %v", free, s, ok)
+		}
+	}
+}
+
+// Over HTTP/2 a request that is cut short leaves its connection as it was; one that fails
+// does not.
+func TestConnectionsThatLastAreNotLostByACut(t *testing.T) {
+	for _, lasting := range []bool{false, true} {
+		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 64 << 20})
+		r.up(2)
+		r.flow(500*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, map[ChunkID]int64{})
+		r.step(Input{Kind: Progress, Chunk: 0, Bytes: 400_000, Lasting: lasting})
+		ch := r.core.chunks[r.core.find(0)]
+		r.core.takeOver(1, 0, &r.core.chunks[r.core.find(0)], ch.left()/2, nil)
+		want := Time(reconnectRTTs)
+		if lasting {
+			want = 1
+		}
+		if got := r.core.links[0].streams.trips(ch.stream); got != want {
+			t.Errorf("lasting %v: the next answer takes %d round trips", lasting, got)
+		}
+	}
+	r := batchRig(t, 20*Millisecond)
+	r.add(0, 0, 1<<20, false)
+	r.expect(1 << 20)
+	r.tick()
+	r.now += 100 * Millisecond
+	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 1000, Lasting: true})
+	r.step(Input{Kind: Failed, Chunk: 0, Bytes: 1000})
+	if got := r.core.links[0].streams.trips(0); got != reconnectRTTs {
+		t.Errorf("a connection that failed answers in %d round trips", got)
+	}
+}
+
+// At the end a request over a link with a queue is late when the queue does not explain it.
+func TestAQueueIsNoLatenessAtTheEnd(t *testing.T) {
+	const queued = 650 * Millisecond
+	r := ending(t, 1<<20)
+	l := &r.core.links[1]
+	var ch *chunk
+	for i := range r.core.chunks {
+		if c := &r.core.chunks[i]; c.link == 1 {
+			ch = c
+		}
+	}
+	l.streams.worked |= 1 << ch.stream
+	due := func() Time { return l.expected(ch) - max(ch.issued, l.streams.heard[ch.stream]) }
+	if d := due(); d != 300*Millisecond {
+		t.Fatalf("an answer takes %.3f s", d.Seconds())
+	}
+	r.step(Input{Kind: Progress, Link: 1, Chunk: ch.id, Trip: queued})
+	if d := due(); d != queued {
+		t.Errorf("with a queue an answer takes %.3f s", d.Seconds())
+	}
+	r.step(Input{Kind: Progress, Link: 1, Chunk: ch.id, Trip: 301 * Millisecond})
+	if d := due(); d != 300*Millisecond {
+		t.Errorf("when it is gone an answer takes %.3f s", d.Seconds())
+	}
+	r.core.ledger.free = []Range{{0, 1 << 30}}
+	r.step(Input{Kind: Progress, Link: 1, Chunk: ch.id, Trip: queued})
+	if d := due(); d != 300*Millisecond {
+		t.Errorf("long before the end an answer takes %.3f s", d.Seconds())
+	}
+}
