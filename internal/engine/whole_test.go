@@ -157,6 +157,22 @@ func TestServersWithoutRanges(t *testing.T) {
 			}
 		}))
 	}
+	// The window of the only response must not end where the range did that was asked for.
+	t.Run("over HTTP/2, more than was asked for", timeless(func(t *bubble) {
+		o := newObject(24 * mib)
+		var asked atomic.Int64
+		o.gate = func(w http.ResponseWriter, _ *http.Request, n int64) bool {
+			asked.Store(n)
+			o.whole(w)
+			return true
+		}
+		r := newRig(t, &testLink{name: "a"})
+		r.cfg.HTTP.Protocol = fetch.HTTP2PriorKnowledge
+		r.get(at(t, serve(t, o), "", "/f")).right(o.body)
+		if n := asked.Load(); n != 1 {
+			t.Errorf("asked for %d times", n)
+		}
+	}))
 	t.Run("a server that forgets ranges now and then", timeless(func(t *bubble) {
 		o := newObject(6 * mib)
 		o.gate = func(w http.ResponseWriter, _ *http.Request, n int64) bool {
