@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+)
+
+// silent is a trace of connections that nobody is interested in.
+type silent struct{}
+
+func (silent) RoundTrip(time.Duration)                              {}
+func (silent) ConnOpened(net.Addr, net.Addr, string, time.Duration) {}
+
+// What is taken from a range is not sent over HTTP/2, whether that happens before its
+// response has come or after: the server has not been allowed it yet.
+func TestWhatIsTakenOverIsNotSent(t *testing.T) {
+	const wanted = 4 * mib
+	for name, early := range map[string]bool{"before the response": true, "after it": false} {
+		t.Run(name, func(t *testing.T) {
+			o := newObject(16 * mib)
+			done := make(chan struct{})
+			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				o.ServeHTTP(w, r)
+				close(done)
+			}))
+			u, err := url.Parse(s.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := fetch.NewClient(&fetch.Config{Protocol: fetch.HTTP2PriorKnowledge}, &net.Dialer{}, silent{})
+			defer c.Close()
+			resp, err := c.Get(t.Context(), u, 0, o.body.Size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var tr transfer
+			tr.end.Store(o.body.Size)
+			if early {
+				tr.shorten(wanted)
+				tr.meet(resp)
+			} else {
+				tr.meet(resp)
+				tr.shorten(wanted)
+			}
+			if n, err := io.CopyN(io.Discard, resp, wanted); err != nil {
+				t.Fatalf("%d bytes, %v", n, err)
+			}
+			resp.Discard(0)
+			<-done
+			if n := o.sent.Load(); n > wanted+128<<10 {
+				t.Errorf("%d bytes were sent of which %d are wanted", n, int64(wanted))
+			}
+		})
+	}
+}
+
+// The scheduler is told which connections outlive a request that is cut short.
+func TestTheSchedulerKnowsWhichConnectionsLast(t *testing.T) {
+	for _, proto := range []fetch.HTTPVersion{fetch.HTTP1, fetch.HTTP2PriorKnowledge} {
+		t.Run(fmt.Sprint(proto), timeless(func(t *bubble) {
+			o := newObject(mib)
+			r := newRig(t)
+			r.cfg.Record = true
+			r.cfg.HTTP.Protocol = proto
+			got := r.get(at(t, serve(t, o), "", "/f"))
+			got.right(o.body)
+			lasting := false
+			for _, e := range of[event.Step](got) {
+				lasting = lasting || e.Input.Lasting
+			}
+			if lasting != (proto == fetch.HTTP2PriorKnowledge) {
+				t.Errorf("connections last: %v", lasting)
+			}
+		}))
+	}
+}
