@@ -20,8 +20,8 @@ import (
 
 // dialed is a connection on which no request has been made yet.
 type dialed struct {
-	raw   net.Conn  // as the Dialer made it
-	tls   *tls.Conn // on top of raw, or nil
+	raw   net.Conn   // as the Dialer made it
+	tls   *tlsStream // on top of raw, or nil
 	h2    bool
 	proxy *url.URL // speak absolute-form to this proxy; nil: speak to the origin
 }
@@ -116,7 +116,7 @@ func (c *Client) secure(ctx context.Context, d *dialed, key originKey) error {
 	case Auto, HTTP2:
 		conf.NextProtos = []string{"h2", "http/1.1"}
 	}
-	d.tls = tls.Client(d.raw, conf)
+	d.tls = newTLSStream(d.raw, conf)
 	if err := d.tls.HandshakeContext(ctx); err != nil {
 		return handshakeError(ctx, host, err)
 	}

@@ -249,7 +249,7 @@ func (x *exchange) Read(p []byte) (int, error) {
 	if int64(len(p)) > x.left {
 		p = p[:x.left]
 	}
-	if x.hc.br.Buffered() == 0 {
+	if x.hc.br.Buffered() == 0 && !x.hc.tls.ready() {
 		x.hc.mark.reading(int64(len(p)), x.left)
 	}
 	n, err := x.hc.br.Read(p)

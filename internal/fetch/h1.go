@@ -27,10 +27,11 @@ const (
 type h1Conn struct {
 	c     *Client
 	o     *origin
-	raw   net.Conn // as dialled: what deadlines are set on and what is closed
-	nc    net.Conn // raw or TLS on top of it
-	proxy *url.URL // requests in absolute form; nil: to the origin itself
-	in    meter    // head's
+	raw   net.Conn   // as dialled: what deadlines are set on and what is closed
+	nc    net.Conn   // raw or TLS on top of it
+	tls   *tlsStream // nc, if it is TLS
+	proxy *url.URL   // requests in absolute form; nil: to the origin itself
+	in    meter      // head's
 	br    *bufio.Reader
 	mark  *readMark     // down while no body is read
 	dead  chan struct{} // closed when the connection is
@@ -53,7 +54,7 @@ func (c *Client) newH1(o *origin, d *dialed) *h1Conn {
 	open := make(chan struct{})
 	close(open)
 	hc := &h1Conn{
-		c: c, o: o, raw: d.raw, nc: d.stream(), proxy: d.proxy,
+		c: c, o: o, raw: d.raw, nc: d.stream(), tls: d.tls, proxy: d.proxy,
 		mark: newReadMark(d.raw, d.tls != nil),
 		dead: make(chan struct{}), lastDone: open, lastSent: open,
 	}

@@ -35,12 +35,24 @@ func (hc *h2Conn) await(s *h2Stream, p []byte) (int, error) {
 		}
 		hc.mu.Unlock()
 		got, err := hc.step(s, p)
+		for got > 0 && got < len(p) && err == nil && hc.reads(s) && hc.in.ready() {
+			var k int
+			k, err = hc.step(s, p[got:])
+			got += k
+		}
 		if err != nil && (hc.in.torn || !errors.Is(err, os.ErrDeadlineExceeded)) {
 			hc.fail(wireError(err))
 		}
 		hc.mu.Lock()
 		s.direct = got
 	}
+}
+
+// reads reports whether it is still s's turn, with payload to come.
+func (hc *h2Conn) reads(s *h2Stream) bool {
+	hc.mu.Lock()
+	defer hc.mu.Unlock()
+	return hc.reader == s && !s.ended && s.err == nil && s.cause == nil
 }
 
 // handOnLocked ends s's turn, if it is s's, and gives it to a stream that waits,

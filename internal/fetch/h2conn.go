@@ -31,10 +31,11 @@ var errLate = errors.New("response timeout")
 // h2Conn is an HTTP/2 connection. Nobody reads it but those who wait for
 // something from it: see await for whose turn that is.
 type h2Conn struct {
-	c   *Client
-	o   *origin
-	raw net.Conn // as dialled: what deadlines are set on and what is closed
-	out h2Writer
+	c    *Client
+	o    *origin
+	raw  net.Conn // as dialled: what deadlines are set on and what is closed
+	out  h2Writer
+	mark *readMark
 
 	// Belong to the stream whose turn it is to read.
 	in      wire
@@ -68,10 +69,10 @@ type h2Conn struct {
 // newH2 makes a connection without requests. The preface goes out with the first.
 func (c *Client) newH2(o *origin, d *dialed) *h2Conn {
 	hc := &h2Conn{
-		c: c, o: o, raw: d.raw, nextID: 1, limit: assumedStreams,
+		c: c, o: o, raw: d.raw, mark: newReadMark(d.raw, d.tls != nil), nextID: 1, limit: assumedStreams,
 		credit: connWindow, sendCredit: 65535, pace: newPace(),
 	}
-	hc.in.init(d.stream())
+	hc.in.init(d.stream(), d.tls)
 	hc.frames = http2.NewFramer(nil, &hc.in)
 	hc.frames.SetMaxReadFrameSize(maxFrame)
 	hc.frames.MaxHeaderListSize = maxHeaderBytes

@@ -27,6 +27,10 @@ type dataFrame struct {
 // step reads one frame, or some of a DATA frame's payload. If that is for s it
 // goes to p, and step returns how much that was. It is s's turn to read.
 func (hc *h2Conn) step(s *h2Stream, p []byte) (int, error) {
+	if !hc.in.ready() {
+		certain := hc.certain()
+		hc.mark.reading(certain, certain)
+	}
 	if hc.data.open {
 		return hc.payload(s, p)
 	}

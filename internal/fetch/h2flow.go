@@ -81,6 +81,22 @@ func (s *h2Stream) grantLocked() int64 {
 	return grant
 }
 
+// certain is how many payload bytes will come whatever we do: the server owes them, and
+// may send them. Half of the window is left out, lest a server wait for a wide one.
+func (hc *h2Conn) certain() int64 {
+	hc.mu.Lock()
+	defer hc.mu.Unlock()
+	n := int64(0)
+	for _, s := range hc.streams {
+		if s.header != nil && !s.ended {
+			n += max(0, min(s.left-s.surplus, s.credit/2))
+		}
+	}
+	return n
+}
+
+func (s *h2Stream) gather(n int64) { s.hc.mark.want(n) }
+
 // shorten notes that the last surplus bytes of the body are not wanted: what the
 // server may not send it need not be stopped from sending.
 func (s *h2Stream) shorten(surplus int64) {

@@ -136,6 +136,7 @@ func (s *h2Stream) end(suspect bool) {
 		hc.strays += s.credit
 	}
 	hc.mu.Unlock()
+	hc.mark.want(1) // somebody may be waiting for bytes that will not come now
 	if reset && !suspect {
 		hc.sending(hc.out.reset(s.id, http2.ErrCodeCancel))
 	}

@@ -40,15 +40,19 @@ func parseFrameHeader(b []byte) frameHeader {
 // before its turn. A deadline loses nothing, except within Read.
 type wire struct {
 	src  io.Reader
-	buf  []byte // aheadSize bytes; buf[r:w] is what has been read ahead
+	tls  *tlsStream // src, if it is TLS
+	buf  []byte     // aheadSize bytes; buf[r:w] is what has been read ahead
 	r, w int
 	left int64 // bytes that Read may still take from src
 	torn bool  // Read has failed, so nobody knows where the next frame begins
 }
 
-func (w *wire) init(src io.Reader) {
-	w.src, w.buf = src, make([]byte, aheadSize)
+func (w *wire) init(src io.Reader, tls *tlsStream) {
+	w.src, w.tls, w.buf = src, tls, make([]byte, aheadSize)
 }
+
+// ready reports whether there is more without asking the connection.
+func (w *wire) ready() bool { return w.w-w.r >= frameHead || w.tls.ready() }
 
 // ahead is what has been read and not yet been consumed.
 func (w *wire) ahead() []byte { return w.buf[w.r:w.w] }

@@ -10,10 +10,9 @@ import (
 const (
 	// leastMark is what is worth gathering: less comes in a few packets.
 	leastMark = 8 << 10
-	// tlsAhead is the most that TLS keeps in buffers of its own: a record of 16 KiB
-	// as it was decrypted, and what its buffer for the wire grows to, which is less
-	// than three records and what was appended to them.
-	tlsAhead = 128 << 10
+	// tlsAhead is the most that TLS may have read of a body when it waits for more:
+	// some of a record (RFC 5246, 6.2.3, allows larger ones than RFC 8446).
+	tlsAhead = recordHead + 16<<10 + 2<<10
 )
 
 // readMark is how many bytes a connection's socket gathers before a read that

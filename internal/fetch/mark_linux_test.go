@@ -1,14 +1,17 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -421,6 +424,112 @@ func TestMoveEnds(t *testing.T) {
 			}
 			if r.Movable() {
 				t.Error("movable after its end")
+			}
+		})
+	}
+}
+
+// TestGatherHTTP2: a connection of many streams gathers too, no byte is waited for in
+// vain, and a stream that ends leaves nobody waiting for its bytes.
+func TestGatherHTTP2(t *testing.T) {
+	const mark, size = 64 << 10, 256 << 10
+	b := testbody.Body{Size: size, Seed: 57}
+	for _, fl := range flavours() {
+		if fl.proto != "2" {
+			continue
+		}
+		t.Run(fl.name, func(t *testing.T) {
+			turn, answer := make(chan int64, 4), make(chan struct{})
+			defer close(turn)
+			srv := fl.server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/small" {
+					<-answer
+					http.ServeContent(w, r, "", time.Unix(1, 0), bytes.NewReader(part(t, b, 0, 1000)))
+					return
+				}
+				w.Header().Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", size-1, size))
+				w.Header().Set("Content-Length", strconv.Itoa(size))
+				w.WriteHeader(http.StatusPartialContent)
+				_ = http.NewResponseController(w).Flush() //nolint:errcheck // the client may have gone
+				at := int64(0)
+				for n := range turn {
+					_, _ = w.Write(part(t, b, at, at+n))
+					_ = http.NewResponseController(w).Flush()
+					if at += n; at == size {
+						return
+					}
+				}
+			}))
+			cl := client(t, fl.config(srv))
+			ctx := hurry(t)
+			begin := func() *Response {
+				r, err := cl.Get(ctx, parse(t, srv.URL), 0, size)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			}
+			waits := func(r *Response) {
+				for markSet(t, r) == 1 && ctx.Err() == nil {
+					time.Sleep(time.Millisecond)
+				}
+				if n := int64(markSet(t, r)); n <= 1 || n > mark {
+					t.Errorf("waits for %d bytes", n)
+				}
+			}
+
+			r := begin()
+			r.Gather(mark)
+			got := make([]byte, size)
+			read := make(chan error, 1)
+			go func() {
+				_, err := io.ReadFull(r, got[:mark-1])
+				read <- err
+			}()
+			waits(r)
+			turn <- mark - 1 // one byte less than it waits for
+			time.Sleep(5 * time.Millisecond)
+			r.Gather(1)
+			if err := <-read; err != nil {
+				t.Fatal(err)
+			}
+			turn <- size - mark + 1
+			r.Gather(mark)
+			_, err := io.ReadFull(r, got[mark-1:])
+			if end, eof := r.Read(got); err != nil || end != 0 || eof != io.EOF || sum(got) != sum(part(t, b, 0, size)) { //nolint:errorlint // as documented
+				t.Errorf("%v, %v, or other bytes", err, eof)
+			}
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+
+			// Who waits for a small answer reads for all, and waits for more than that.
+			r = begin()
+			r.Gather(mark) // before: who waits already is not made to wait for more
+			small := make(chan []byte, 1)
+			go func() {
+				defer close(small)
+				s, err := cl.Get(ctx, parse(t, srv.URL+"/small"), 0, 1000)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				p, err := io.ReadAll(s)
+				if err != nil {
+					t.Error(err)
+				}
+				small <- p
+			}()
+			waits(r)
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+			close(answer)
+			if p := <-small; sum(p) != sum(part(t, b, 0, 1000)) {
+				t.Error("other bytes of the small answer")
+			}
+			if n := connections(cl); n != 1 {
+				t.Errorf("%d connections", n)
 			}
 		})
 	}
