@@ -23,9 +23,6 @@ func (o *getOptions) engine(web fetch.Config, bus *event.Bus, started time.Time)
 	if cfg.Tries == 0 {                             // as in wget
 		cfg.Tries = math.MaxInt
 	}
-	if cfg.BlockSize == 0 {
-		cfg.BlockSize = engine.DefaultBlockSize
-	}
 	cfg.LimitRate = engine.NewLimiter(o.limitRate.bytes, cfg.BlockSize)
 	return cfg
 }

@@ -26,7 +26,7 @@ type carrier struct {
 	t     *transfer
 	resp  *fetch.Response
 	to    sink
-	block *[]byte
+	block block
 
 	file    mover
 	movable bool         // file takes bytes from a pipe
@@ -36,13 +36,13 @@ type carrier struct {
 }
 
 func (e *Engine) newCarrier(t *transfer, resp *fetch.Response, to sink) *carrier {
-	c := &carrier{e: e, t: t, resp: resp, to: to, block: e.blocks.Get().(*[]byte)}
+	c := &carrier{e: e, t: t, resp: resp, to: to, block: e.blocks.get(0)}
 	c.file, c.movable = to.(mover)
 	return c
 }
 
 func (c *carrier) close() {
-	c.e.blocks.Put(c.block)
+	c.block.put()
 	if c.pipe != nil {
 		c.e.pipes.put(c.pipe, c.stuck)
 	}
@@ -63,7 +63,7 @@ func (c *carrier) carry(ctx context.Context, want, off int64) (n int64, err erro
 // moves says whether moving can be done, and pays. Only then is there a pipe: it is
 // two descriptors.
 func (c *carrier) moves() bool {
-	if !c.movable || c.last < min(moveFrom, int64(len(*c.block))) || !c.resp.Movable() {
+	if !c.movable || c.last < min(moveFrom, int64(c.e.cfg.BlockSize)) || !c.resp.Movable() {
 		return false
 	}
 	if c.pipe == nil {
@@ -85,7 +85,8 @@ func (c *carrier) move(want, off int64) (int64, error) {
 }
 
 func (c *carrier) copy(ctx context.Context, want, off int64) (int64, error) {
-	p := (*c.block)[:want]
+	p := c.block.fit(c.last)
+	p = p[:min(want, int64(len(p)))]
 	n, err := c.resp.Read(p)
 	if n > 0 {
 		if werr := c.e.store(ctx, c.t, c.to, p[:n], off); werr != nil {

@@ -58,7 +58,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -85,17 +84,12 @@ type Config struct {
 	Energy   scheduler.EnergyMode
 	Deadline scheduler.Time // when the run should be over; 0: there is no such time
 
-	BlockSize    int           // bytes of one read and one write; 0: DefaultBlockSize
+	BlockSize    int           // bytes of one read and one write; 0: what suits a connection, at most DefaultBlockSize
 	Tries        int           // failures in a row, per link, without 16 KiB of progress between them; 0: no end
 	StallTimeout time.Duration // a request that is owed bytes and gets none for so long is tried again; 0: never
 	LimitRate    *rate.Limiter // bytes per second over all links, of NewLimiter; nil: no limit
 	Record       bool          // publish every step of the scheduler
 }
-
-// DefaultBlockSize is large enough for a file system to work in large folios; a
-// quarter of it costs half as much CPU again on ext4. Over slower links, and over
-// TLS, only the beginning of a block is ever touched.
-const DefaultBlockSize = 512 << 10
 
 // ErrInterrupted is the cause with which to cancel a download's context so that
 // its state is kept for the next run.
@@ -105,8 +99,8 @@ var ErrInterrupted = errors.New("interrupted")
 type Engine struct {
 	cfg    Config
 	links  []*Link
-	routes []*route  // one per link
-	blocks sync.Pool // of *[]byte, BlockSize long
+	routes []*route // one per link
+	blocks *blocks
 	pipes  pipes
 	ofMany bool // its downloads are of a batch: what is odd about one is no news
 }
@@ -117,13 +111,9 @@ func New(cfg Config, links []*Link) (*Engine, error) {
 	if _, err := scheduler.NewPolicy(cfg.Algorithm, cfg.StaticLimit, cfg.Padding); err != nil {
 		return nil, err
 	}
+	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), blocks: newBlocks(cfg.BlockSize)}
 	if cfg.BlockSize == 0 {
-		cfg.BlockSize = DefaultBlockSize
-	}
-	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links))}
-	e.blocks.New = func() any {
-		b := make([]byte, cfg.BlockSize)
-		return &b
+		e.cfg.BlockSize = DefaultBlockSize
 	}
 	for i, l := range links {
 		e.routes[i] = newRoute(l, &e.cfg.HTTP)

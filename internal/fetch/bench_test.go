@@ -42,6 +42,7 @@ func TestReadAllocatesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			r.Gather(256 << 10)
 			p := make([]byte, 64<<10)
 			if _, err := io.ReadFull(r, p[:32<<10]); err != nil { // TLS makes its buffers now
 				t.Fatal(err)

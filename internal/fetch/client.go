@@ -23,6 +23,7 @@ type Client struct {
 	routes  map[string]target // URL as given to Get -> where its redirects ended
 	line    <-chan struct{}   // closed when the latest Turn has passed; nil: there was none
 
+	ahead    aheadPool
 	skippers sync.WaitGroup // goroutines that read cancelled responses off a connection
 }
 

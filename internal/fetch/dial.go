@@ -116,7 +116,7 @@ func (c *Client) secure(ctx context.Context, d *dialed, key originKey) error {
 	case Auto, HTTP2:
 		conf.NextProtos = []string{"h2", "http/1.1"}
 	}
-	d.tls = newTLSStream(d.raw, conf)
+	d.tls = newTLSStream(d.raw, conf, &c.ahead)
 	if err := d.tls.HandshakeContext(ctx); err != nil {
 		return handshakeError(ctx, host, err)
 	}

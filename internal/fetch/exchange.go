@@ -328,7 +328,10 @@ func (x *exchange) drainable(within time.Duration) bool {
 
 func (x *exchange) conn() net.Conn { return x.hc.raw }
 
-func (x *exchange) gather(n int64) { x.hc.mark.want(n) }
+func (x *exchange) gather(n int64) {
+	x.hc.mark.want(n)
+	x.hc.tls.gather(n)
+}
 
 // skip takes care of a request that nobody waits for any more. Its response is on
 // its way and stands before those behind it: once it is its turn, a small one is

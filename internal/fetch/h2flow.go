@@ -95,7 +95,10 @@ func (hc *h2Conn) certain() int64 {
 	return n
 }
 
-func (s *h2Stream) gather(n int64) { s.hc.mark.want(n) }
+func (s *h2Stream) gather(n int64) {
+	s.hc.mark.want(n)
+	s.hc.in.tls.gather(n)
+}
 
 // shorten notes that the last surplus bytes of the body are not wanted: what the
 // server may not send it need not be stopped from sending.

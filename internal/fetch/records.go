@@ -6,28 +6,46 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync"
+	"sync/atomic"
 )
 
 const (
 	// recordHead is how long the header of a TLS record is (RFC 8446, 5.1).
 	recordHead = 5
-	// leastAhead is what is read beneath TLS at once on a slow connection: a record
-	// of TLS 1.3, the largest that servers make, fits.
+	// leastAhead is what is read beneath TLS at once on a slow connection, of which there
+	// may be many: a record of TLS 1.3, the largest that servers make, fits.
 	leastAhead = 17 << 10
 	// mostAhead is that on a fast one. Larger reads save nothing more, and leave the
 	// cache of a small core.
 	mostAhead = 8 * leastAhead
 )
 
+// aheadPool lends memory of mostAhead bytes, as *[]byte, to connections for as long as
+// they are fast.
+type aheadPool struct{ sync.Pool }
+
+func (p *aheadPool) get() *[]byte {
+	if b, ok := p.Get().(*[]byte); ok {
+		return b
+	}
+	b := make([]byte, mostAhead)
+	return &b
+}
+
 // records is the connection beneath TLS. crypto/tls by itself reads about two
 // records at a time, and hands on one; this reads what has come, and hands on
 // the records singly, so that it knows whether the next one is there too.
 type records struct {
 	net.Conn
-	buf  []byte // buf[r:w] has been read and not yet handed on
+	pool *aheadPool
+	own  []byte      // leastAhead bytes
+	lent *[]byte     // of pool; nil: own serves
+	fast atomic.Bool // more than own is worth its memory
+
+	buf  []byte // own or *lent; buf[r:w] has been read and not yet handed on
 	r, w int
 	rest int   // bytes of the present record that have not been handed on
-	full bool  // the latest read left no room: more may have been there
 	err  error // came with bytes, and is to be told after them
 }
 
@@ -81,24 +99,39 @@ func (s *records) ready() bool {
 	return have >= recordHead && have >= s.size()
 }
 
-// more reads from the connection. What is here is no whole record.
+// more reads from the connection. Less than a header is here.
 func (s *records) more() error {
 	if err := s.err; err != nil {
 		s.err = nil
 		return err
 	}
-	kept := s.buf[s.r:s.w]
-	if len(s.buf) == 0 || (s.full && len(s.buf) < mostAhead) {
-		s.buf = make([]byte, max(leastAhead, 2*len(s.buf)))
-	}
-	s.r, s.w = 0, copy(s.buf, kept)
+	s.fit()
 	n, err := s.Conn.Read(s.buf[s.w:])
 	s.w += n
-	s.full = s.w == len(s.buf)
 	if n > 0 {
 		s.err, err = err, nil
 	}
 	return err
+}
+
+// fit chooses memory that suits the connection, and moves what is here to its beginning.
+func (s *records) fit() {
+	kept, back := s.buf[s.r:s.w], (*[]byte)(nil)
+	switch fast := s.fast.Load(); {
+	case s.own == nil:
+		s.own = make([]byte, leastAhead)
+		s.buf = s.own
+	case fast && s.lent == nil:
+		s.lent = s.pool.get()
+		s.buf = *s.lent
+	case !fast && s.lent != nil:
+		s.lent, back = nil, s.lent
+		s.buf = s.own
+	}
+	s.r, s.w = 0, copy(s.buf, kept)
+	if back != nil {
+		s.pool.Put(back)
+	}
 }
 
 // tlsStream is TLS on records.
@@ -107,8 +140,8 @@ type tlsStream struct {
 	wire *records
 }
 
-func newTLSStream(raw net.Conn, conf *tls.Config) *tlsStream {
-	wire := &records{Conn: raw}
+func newTLSStream(raw net.Conn, conf *tls.Config, pool *aheadPool) *tlsStream {
+	wire := &records{Conn: raw, pool: pool}
 	return &tlsStream{Conn: tls.Client(wire, conf), wire: wire}
 }
 
@@ -122,6 +155,13 @@ func (t *tlsStream) Read(p []byte) (int, error) {
 		n += k
 	}
 	return n, err
+}
+
+// gather is told how many bytes are worth a wake-up: what comes in some milliseconds.
+func (t *tlsStream) gather(n int64) {
+	if t != nil {
+		t.wire.fast.Store(n >= leastAhead)
+	}
 }
 
 // ready reports whether a Read finds a record without asking the connection. It is

@@ -58,7 +58,7 @@ func TestRecords(t *testing.T) {
 	}
 	for _, most := range []int{1, 3, 1 << 10, 20 << 10, 1 << 20} {
 		src := &morsels{left: all, sizes: func() int { return 1 + random.IntN(most) }, err: io.EOF}
-		s := &records{Conn: src}
+		s := &records{Conn: src, pool: &aheadPool{}}
 		at, record := 0, 0
 		p := make([]byte, 40<<10)
 		for at < len(all) {
@@ -67,6 +67,7 @@ func TestRecords(t *testing.T) {
 			if want := here >= ends[record]-at && here >= recordHead; ready != want {
 				t.Fatalf("at %d, with %d bytes here: ready %v", at, here, ready)
 			}
+			s.fast.Store(random.IntN(2) == 0)
 			n, err := s.Read(p[:1+random.IntN(len(p))])
 			if err != nil || !bytes.Equal(p[:n], all[at:at+n]) {
 				t.Fatalf("at %d: %v, or other bytes", at, err)
@@ -92,7 +93,7 @@ func TestRecordsDeadline(t *testing.T) {
 	all := append(record(100, 1), record(20, 2)...)
 	for cut := range all {
 		src := &morsels{left: all[:cut], sizes: func() int { return 7 }, err: os.ErrDeadlineExceeded}
-		s := &records{Conn: src}
+		s := &records{Conn: src, pool: &aheadPool{}}
 		var got []byte
 		p := make([]byte, 64)
 		for again := false; len(got) < len(all); {
@@ -129,7 +130,8 @@ func FuzzRecords(f *testing.F) {
 			}
 			return int(sizes[i%len(sizes)])
 		}}
-		s := &records{Conn: src}
+		s := &records{Conn: src, pool: &aheadPool{}}
+		s.fast.Store(most%2 == 0)
 		p := make([]byte, max(1, int(most)))
 		var got []byte
 		for {
@@ -195,13 +197,14 @@ func TestTLSReadsAllThatCame(t *testing.T) {
 		_, err := c.Write(want)
 		written <- err
 	}()
-	c := newTLSStream(near, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // a test's
+	c := newTLSStream(near, &tls.Config{InsecureSkipVerify: true}, &aheadPool{}) //nolint:gosec // a test's
 	if err := c.Handshake(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-written; err != nil {
 		t.Fatal(err)
 	}
+	c.gather(1 << 20)
 	before := near.reads
 	got := make([]byte, b.Size)
 	blocks := 0
