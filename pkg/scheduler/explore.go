@@ -6,7 +6,9 @@ package scheduler
 // looked for, the cheaper one first, on a link that has one connection, no matter what
 // is lost there: a little is asked for over another one. If its handshake had to wait,
 // the link is full, and that was all. If not, the new connection stays for as long as it
-// takes to see whether it brings more, and then many are tried (see try).
+// takes to see whether it brings more, and then many are tried (see try). Where bytes come
+// by fits and starts a handshake may have waited behind the next of them, and the
+// connections themselves have to tell. What is found over one link is true of the others.
 //
 // A link that builds up its rate is not full for moments either, and a new connection may
 // make it begin anew (skjolden, 4.4.3.3): it is left alone until its rate has been level
@@ -24,12 +26,11 @@ const (
 	levelGrowth = 1.1
 	levelWeight = 0.25
 	// A server that sends by fits and starts is silent for pauseTrips round trips, at least
-	// pauseFloor, in between, which a link that is full is not: pausesMany of these, each
-	// not longer than pauseMost (nginx counts in seconds), tell as much as a level rate.
+	// pauseFloor, in between, which a link that is full is not. One that is not longer than
+	// pauseMost (nginx counts in seconds) tells as much as a level rate; after a failure two.
 	pauseTrips = 3
 	pauseFloor = 100 * Millisecond
 	pauseMost  = 1200 * Millisecond
-	pausesMany = 2
 	// startedTrips: a connection's slow start is over when it has brought so many times
 	// what its rate brings in a round trip.
 	startedTrips = 3
@@ -71,13 +72,17 @@ type exploring struct {
 	paused  bool
 
 	step   exploringStep
+	chunk  ChunkID // asked for over another connection
 	since  Time
 	shakes int   // handshakes that the link had made when the step began
 	bytes  int64 // and that it had received
 	first  int64 // of these, over its first connection
+	// The handshake has not told that the link is not full.
+	doubtful bool
 
 	failed    int
 	restUntil Time
+	each      float64 // bytes per second that the server gives a connection; 0: no limit was found
 }
 
 type exploringStep uint8
@@ -132,6 +137,9 @@ func (e *exploring) fail(now Time) {
 	*e = exploring{failed: e.failed + 1, restUntil: now + exploreRest, wanted: e.wanted}
 }
 
+// jerky says whether bytes come by fits and starts.
+func (e *exploring) jerky() bool { return e.pauses > e.failed }
+
 // explore looks whether links would carry more over more connections. It is left alone
 // where somebody else has said how many there are, where a reader may be what holds all
 // back, and where joules are to be saved: what links carry must be known there.
@@ -147,6 +155,8 @@ func (c *Core) explore(out []Action) []Action {
 			switch {
 			case c.starved(l):
 				l.streams.try(c.now, l.streams.calm.from.rate(c.now, l.received))
+			case c.limitedToo(l):
+				l.streams.try(c.now, e.mean)
 			case c.worthExploring(l):
 				out = c.askAnother(id, out)
 			}
@@ -155,7 +165,16 @@ func (c *Core) explore(out []Action) []Action {
 			case l.shakes > e.shakes && float64(l.shook) <= max(queueTrips*float64(l.rtt), float64(l.rtt+queueFloor)):
 				l.streams.most++
 				e.begin(pairing, c.now, l)
-			case l.shakes > e.shakes || c.now-e.since > longest(shakeFloor, shakeTrips, l.rtt):
+			case l.shakes > e.shakes && e.jerky() && l.speeds.total[0] > e.first:
+				l.streams.most++ // it waited behind what came when the pause was over, which tells nothing
+				e.begin(pairing, c.now, l)
+				e.doubtful = true
+			case l.shakes > e.shakes:
+				e.fail(c.now)
+			case c.now-e.since > longest(shakeFloor, shakeTrips, l.rtt):
+				if at := c.find(e.chunk); at >= 0 && c.chunks[at].got == 0 {
+					out = c.end(at, append(out, cancel(&c.chunks[at])))
+				}
 				e.fail(c.now)
 			}
 		case pairing:
@@ -166,15 +185,40 @@ func (c *Core) explore(out []Action) []Action {
 }
 
 func (e *exploring) begin(step exploringStep, now Time, l *link) {
-	e.step, e.since, e.shakes, e.bytes, e.first = step, now, l.shakes, l.received, l.speeds.total[0]
+	e.step, e.since, e.shakes, e.bytes, e.first, e.doubtful = step, now, l.shakes, l.received, l.speeds.total[0], false
+}
+
+// mayTry says whether more than a link's only connection can be tried at once, and there is
+// time enough left to make use of that.
+func (c *Core) mayTry(l *link) bool {
+	s := &l.streams
+	return s.most == 1 && !s.trial && s.refused == 0 && s.trials < exploreTries && c.now >= s.restUntil &&
+		c.usable(l) && float64(c.left()) > (View{c}).SumRate()*trialWorth.Seconds()
 }
 
 // starved says whether a link could carry more than its only connection, which has lost
-// packets, and there is time enough left to make use of that.
+// packets.
 func (c *Core) starved(l *link) bool {
-	s := &l.streams
-	return s.most == 1 && s.calm.shortens(c.now, l) && !s.trial && s.refused == 0 && s.trials < exploreTries && c.now >= s.restUntil &&
-		c.now-l.lastByte <= leastWake && c.usable(l) && float64(c.left()) > (View{c}).SumRate()*trialWorth.Seconds()
+	return l.streams.calm.shortens(c.now, l) && c.now-l.lastByte <= leastWake && c.mayTry(l)
+}
+
+// limitedToo says whether a link's connection behaves like those of another link, which the
+// server has turned out to limit.
+func (c *Core) limitedToo(l *link) bool {
+	e := &l.streams.explore
+	if e.windows == 0 || !c.mayTry(l) {
+		return false
+	}
+	for i := range c.links {
+		switch o := &c.links[i].streams.explore; {
+		case o.each == 0:
+		case o.pauses > 0:
+			return e.paused && e.pauses > 0
+		default:
+			return e.level > 1 && e.mean <= levelGrowth*o.each
+		}
+	}
+	return false
 }
 
 // worthExploring says whether a link looks as if a connection had less than it could
@@ -189,7 +233,7 @@ func (c *Core) worthExploring(l *link) bool {
 	switch {
 	case e.windows == 0 || l.est.known > 0 && e.mean >= float64(pairKeeps*l.est.known):
 		return false
-	case e.paused && e.pauses >= pausesMany: // now that no byte of its own delays a handshake
+	case e.paused && e.jerky(): // now that no byte of its own delays a handshake
 		worth = pauseWorth
 	case c.now-l.lastByte > leastWake || e.level < e.wanted:
 		return false
@@ -223,6 +267,7 @@ func (c *Core) askAnother(id LinkID, out []Action) []Action {
 	before := len(out)
 	if out = c.start(id, stream, c.ledger.take(min(probeSize, c.room(id)), c.ledger.size), out); len(out) > before {
 		l.streams.explore.begin(knocking, c.now, l)
+		l.streams.explore.chunk = c.nextID - 1
 	}
 	return out
 }
@@ -232,10 +277,10 @@ func (c *Core) judgePair(l *link) {
 	s := &l.streams
 	e := &s.explore
 	span := c.now - e.since
-	jerky := e.pauses >= pausesMany
+	jerky := e.jerky()
 	switch {
-	case jerky && s.opened[1] > 0 && s.heard[1]-s.heard[0] > longest(pauseFloor, pauseTrips, l.rtt):
-		e.step = watching
+	case jerky && s.opened[1] > 0 && l.queues[0].requests > 0 && s.heard[1]-s.heard[0] > longest(pauseFloor, pauseTrips, l.rtt):
+		e.step, e.each = watching, e.mean
 		s.try(c.now, e.mean)
 		return
 	case s.refused != 0 || l.banned || l.est.nMarks == 0:
@@ -244,8 +289,8 @@ func (c *Core) judgePair(l *link) {
 	default:
 		rate := float64(l.received-e.bytes) / span.Seconds()
 		kept := float64(l.speeds.total[0]-e.first) / span.Seconds()
-		if rate >= pairGain*e.mean && (jerky || kept >= pairKeeps*e.mean) {
-			e.step = watching // and with more than one connection, for good
+		if rate >= pairGain*e.mean && (!e.doubtful || span >= pauseMost) && (jerky || kept >= pairKeeps*e.mean) {
+			e.step, e.each = watching, e.mean // and with more than one connection, for good
 			s.try(c.now, rate)
 			return
 		}

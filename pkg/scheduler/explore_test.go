@@ -9,6 +9,8 @@ type limited struct {
 	queue      Time // what a handshake waits for when the link is full
 	period     Time // 0: the server sends evenly
 	lull       Time // of each period
+	own        bool // each connection has periods of its own
+	late       bool // a handshake always waits in the queue
 	rtt        Time
 }
 
@@ -52,20 +54,21 @@ func (m *limited) run(t *testing.T, cfg Config, d Time) (connections int, r *rig
 			}
 		}
 		each := m.each(r.now)
-		switch {
-		case m.period > 0 && r.now%m.period < m.lull:
-			each = 0
-		case m.period > 0:
+		if m.period > 0 {
 			each *= float64(m.period) / float64(m.period-m.lull)
 		}
-		rate := min(each, m.most(r.now)/float64(max(1, len(head))))
+		share := min(each, m.most(r.now)/float64(max(1, len(head))))
 		for s := range StreamID(MaxStreams) {
 			at, ok := made[s]
-			if ok && r.now >= at+m.rtt && r.now < at+m.rtt+10*Millisecond {
+			shaken := at + m.rtt
+			if m.late && s > 0 {
+				shaken += m.queue
+			}
+			if ok && r.now >= shaken && r.now < shaken+10*Millisecond {
 				for id, a := range started {
 					if a.Stream == s {
 						shook := m.rtt
-						if full {
+						if full || m.late && s > 0 {
 							shook += m.queue
 						}
 						act(r.step(Input{Kind: Progress, Chunk: id, RTT: m.rtt, Shook: shook, Bytes: got[id]}))
@@ -74,6 +77,14 @@ func (m *limited) run(t *testing.T, cfg Config, d Time) (connections int, r *rig
 				}
 			}
 			id, ok := head[s]
+			phase := Time(0)
+			if m.own {
+				phase = made[s]
+			}
+			rate := share
+			if m.period > 0 && (r.now-phase)%m.period < m.lull {
+				rate = 0
+			}
 			if !ok || rate == 0 {
 				continue
 			}
@@ -85,7 +96,7 @@ func (m *limited) run(t *testing.T, cfg Config, d Time) (connections int, r *rig
 			delete(started, id)
 			act(r.step(Input{Kind: Finished, Chunk: id, Bytes: n}))
 		}
-		full = rate < each
+		full = share < each
 		act(r.tick())
 	}
 	return connections, r
@@ -105,6 +116,9 @@ func TestWhereAServerLimitsConnectionsThereAreMany(t *testing.T) {
 		{"each connection has a tenth", limited{most: always(10e6), each: always(1e6), queue: 100 * Millisecond}, 10, trialStreams},
 		{"each has half", limited{most: always(10e6), each: always(5e6), queue: 100 * Millisecond}, 3, firstTrial},
 		{"by fits and starts", limited{most: always(10e6), each: always(1e6), queue: 100 * Millisecond, period: Second, lull: 800 * Millisecond}, 8, trialStreams},
+		{"by fits and starts, with short pauses", limited{most: always(10e6), each: always(3e6), queue: 100 * Millisecond, period: 400 * Millisecond, lull: 150 * Millisecond, own: true}, 8, trialStreams},
+		{"and a handshake waits behind what comes then", limited{most: always(10e6), each: always(3e6), queue: 100 * Millisecond, period: 400 * Millisecond, lull: 150 * Millisecond, own: true, late: true}, 8, trialStreams},
+		{"it is full, pauses, and a handshake waits", limited{most: always(1e6), each: always(1e9), queue: 100 * Millisecond, period: 400 * Millisecond, lull: 150 * Millisecond, late: true}, 1, 1 + exploreTries},
 		{"the link is full", limited{most: always(1e6), each: always(1e9), queue: 100 * Millisecond}, 1, 1 + exploreTries},
 		{"it is full, and its queue is short", limited{most: always(1e6), each: always(1e9)}, 1, 1 + exploreTries},
 		{"it builds up its rate", limited{most: ramp, each: always(1e9)}, 1, 1},
@@ -158,5 +172,93 @@ func TestExploringIsRefused(t *testing.T) {
 	}
 	if asked != 1 || r.core.Streams(0) != 1 {
 		t.Errorf("it was asked %d times, and %d connections are left", asked, r.core.Streams(0))
+	}
+}
+
+// What a server turned out to do over one link is not looked for again over another whose
+// connection behaves alike.
+func TestALimitIsTheSameOverAllLinks(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 1 << 27})
+	r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
+	r.step(Input{Kind: LinkUp, Link: 1, RTT: 20 * Millisecond})
+	r.tick()
+	got := map[ChunkID]int64{}
+	r.flow(2*Second, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
+	known, other := &r.core.links[0].streams.explore, &r.core.links[1]
+	for _, tt := range []struct {
+		name        string
+		each        float64 // that was found, by fits and starts or not
+		jerky       bool
+		mean        float64 // of the other link's connection
+		level       int     // windows
+		now, before bool    // it pauses
+		want        bool
+	}{
+		{"nothing was found", 0, false, 1e6, 4, true, true, false},
+		{"as level, as fast", 1e6, false, 1e6, 2, false, false, true},
+		{"as level, and faster", 1e6, false, 1.2e6, 2, false, false, false},
+		{"as fast, not level yet", 1e6, false, 1e6, 1, false, false, false},
+		{"as jerky", 1e6, true, 1e6, 0, true, true, true},
+		{"has not paused", 1e6, true, 1e6, 4, false, false, false},
+		{"is not pausing now", 1e6, true, 1e6, 4, false, true, false},
+	} {
+		known.each, known.pauses = tt.each, 0
+		if tt.jerky {
+			known.pauses = 1
+		}
+		e := &other.streams.explore
+		e.mean, e.level, e.windows, e.paused, e.pauses = tt.mean, tt.level, 5, tt.now, 0
+		if tt.before {
+			e.pauses = 1
+		}
+		if is := r.core.limitedToo(other); is != tt.want {
+			t.Errorf("%s: %v", tt.name, is)
+		}
+	}
+	known.each, known.pauses = 1e6, 0
+	e := &other.streams.explore
+	e.mean, e.level, e.step = 1e6, 2, watching
+	r.core.explore(nil)
+	if n := r.core.Streams(1); n != firstTrial {
+		t.Errorf("%d connections are tried", n)
+	}
+}
+
+// Two connections that come by fits and starts are enough evidence when one brings
+// something while the other, which owes bytes, pauses; or by what they bring, at once or,
+// where the handshake had to wait, after the longest pause.
+func TestPairs(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		owes     int32
+		silence  Time // of the older connection
+		gain     float64
+		span     Time
+		doubtful bool
+		want     bool
+	}{
+		{"the older one pauses", 1, 200 * Millisecond, 1, 300 * Millisecond, true, true},
+		{"it has nothing to do", 0, 200 * Millisecond, 1, 300 * Millisecond, true, false},
+		{"it does not pause", 1, 0, 1, 300 * Millisecond, false, false},
+		{"together they bring more", 1, 0, 2, 300 * Millisecond, false, true},
+		{"they do so by now", 1, 0, 2, 300 * Millisecond, true, false},
+		{"they have done so for long", 1, 0, 2, pauseMost, true, true},
+	} {
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 27})
+		r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
+		r.tick()
+		r.flow(2*Second, map[ChunkID]float64{0: 4e5}, map[ChunkID]int64{})
+		c, l := r.core, &r.core.links[0]
+		s := &l.streams
+		s.most, l.queues[0].requests = 2, tt.owes
+		s.opened[1], s.heard[0], s.heard[1] = 1, c.now-tt.silence, c.now
+		s.explore = exploring{
+			step: pairing, since: c.now - tt.span, mean: 1e6, pauses: 1, doubtful: tt.doubtful,
+			bytes: l.received - int64(tt.gain*1e6*tt.span.Seconds()),
+		}
+		c.judgePair(l)
+		if s.trial != tt.want {
+			t.Errorf("%s: tried %v", tt.name, s.trial)
+		}
 	}
 }
