@@ -29,7 +29,7 @@ const (
 	// pauseFloor, in between, which a link that is full is not. One that is not longer than
 	// pauseMost (nginx counts in seconds) tells as much as a level rate; after a failure two.
 	pauseTrips = 3
-	pauseFloor = 100 * Millisecond
+	pauseFloor = 60 * Millisecond
 	pauseMost  = 1200 * Millisecond
 	// startedTrips: a connection's slow start is over when it has brought so many times
 	// what its rate brings in a round trip.
@@ -44,10 +44,13 @@ const (
 	// Two connections are one more than needed unless they bring pairGain times what one
 	// did within pairTrips round trips, at least levelWindow, and the older one has kept
 	// pairKeeps of its rate. Where bytes come by fits and starts it may take pauseMost, and
-	// is settled as soon as the new one brings something while the older one pauses.
+	// is settled as soon as the new one brings something while the older one pauses, for
+	// pairFloor at least: on a link that is full, a lost packet may keep it from its bytes
+	// for a round trip with the queue.
 	pairGain  = 1.5
 	pairKeeps = 0.85
 	pairTrips = 6
+	pairFloor = 100 * Millisecond
 	// A limit of the server's is the same over all links: one whose connection has less
 	// than alikePart of what another link's have is held back by something else.
 	alikePart = 0.7
@@ -212,10 +215,10 @@ func (c *Core) limitedToo(l *link) bool {
 	for i := range c.links {
 		switch o := &c.links[i].streams.explore; {
 		case o.each == 0:
-		case o.pauses > 0:
-			return e.paused && e.pauses > 0
-		default:
-			return e.level > 1 && e.mean <= levelGrowth*o.each
+		case o.pauses > 0 && e.paused && e.pauses > 0:
+			return true
+		default: // what comes by fits and starts is never level
+			return (e.level > 1 || o.pauses > 0 && e.windows > 1) && alikePart*e.mean <= o.each
 		}
 	}
 	return false
@@ -279,7 +282,7 @@ func (c *Core) judgePair(l *link) {
 	span := c.now - e.since
 	jerky := e.jerky()
 	switch {
-	case jerky && s.opened[1] > 0 && l.queues[0].requests > 0 && s.heard[1]-s.heard[0] > longest(pauseFloor, pauseTrips, l.rtt):
+	case jerky && s.opened[1] > 0 && l.queues[0].requests > 0 && s.heard[1]-s.heard[0] > longest(pairFloor, pauseTrips, l.rtt):
 		e.step, e.each = watching, e.mean
 		s.try(c.now, e.mean)
 		return

@@ -196,11 +196,14 @@ func TestALimitIsTheSameOverAllLinks(t *testing.T) {
 	}{
 		{"nothing was found", 0, false, 1e6, 4, true, true, false},
 		{"as level, as fast", 1e6, false, 1e6, 2, false, false, true},
-		{"as level, and faster", 1e6, false, 1.2e6, 2, false, false, false},
+		{"as level, and a little faster", 1e6, false, 1.3e6, 2, false, false, true},
+		{"as level, and faster", 1e6, false, 1.5e6, 2, false, false, false},
 		{"as fast, not level yet", 1e6, false, 1e6, 1, false, false, false},
 		{"as jerky", 1e6, true, 1e6, 0, true, true, true},
-		{"has not paused", 1e6, true, 1e6, 4, false, false, false},
-		{"is not pausing now", 1e6, true, 1e6, 4, false, true, false},
+		{"jerky, and much faster", 1e6, true, 3e6, 0, true, true, true},
+		{"silent for too long", 1e6, true, 3e6, 0, true, false, false},
+		{"as fast, where that one is jerky", 1e6, true, 1e6, 0, false, false, true},
+		{"faster, and not pausing now", 1e6, true, 3e6, 4, false, true, false},
 	} {
 		known.each, known.pauses = tt.each, 0
 		if tt.jerky {
