@@ -8,27 +8,31 @@ const (
 	DefaultBlockSize = 512 << 10
 	// smallBlock is what a connection begins with, unless a size was asked for, and has
 	// as long as it brings less: of slow ones there may be dozens.
-	smallBlock = 64 << 10
+	// A record of TLS does not fill it, so that it shows whether more come at once.
+	smallBlock = 20 << 10
+	// middleBlock is for what comes in tens of packets at a time.
+	middleBlock = 64 << 10
 )
 
 // blocks lend memory for what is read.
 type blocks struct {
-	sizes [2]int // bytes of a small and of a large one
-	pools [2]sync.Pool
+	sizes []int // bytes, from small to large
+	pools []sync.Pool
 }
 
 // newBlocks makes blocks of size bytes, or of sizes of our own for 0.
 func newBlocks(size int) *blocks {
+	sizes := []int{smallBlock, middleBlock, DefaultBlockSize}
 	if size > 0 {
-		return &blocks{sizes: [2]int{size, size}}
+		sizes = []int{size}
 	}
-	return &blocks{sizes: [2]int{smallBlock, DefaultBlockSize}}
+	return &blocks{sizes: sizes, pools: make([]sync.Pool, len(sizes))}
 }
 
 // block is one that was lent.
 type block struct {
 	of    *blocks
-	kind  int // 0: small, 1: large
+	kind  int // place in sizes
 	bytes *[]byte
 }
 
@@ -43,15 +47,16 @@ func (b *blocks) get(kind int) block {
 
 func (b *block) put() { b.of.pools[b.kind].Put(b.bytes) }
 
-// fit is a block that suits a connection which brought last bytes at once before.
+// fit is a block that suits a connection which brought last bytes at once before: the
+// next larger one where they filled it, the next smaller one where they would not have
+// filled half of that.
 func (b *block) fit(last int64) []byte {
-	kind, small, large := b.kind, int64(b.of.sizes[0]), int64(b.of.sizes[1])
+	kind := b.kind
 	switch {
-	case small == large:
-	case last >= small:
-		kind = 1
-	case last < small/2:
-		kind = 0
+	case last >= int64(len(*b.bytes)):
+		kind = min(kind+1, len(b.of.sizes)-1)
+	case kind > 0 && last < int64(b.of.sizes[kind-1])/2:
+		kind--
 	}
 	if kind != b.kind {
 		b.put()

@@ -2,18 +2,22 @@ package engine
 
 import "testing"
 
-// TestBlocks: a connection that fills a small block gets a large one until it brings
+// TestBlocks: a connection that fills its block gets a larger one until it brings
 // little again; who asked for a size has it.
 func TestBlocks(t *testing.T) {
 	b := newBlocks(0).get(0)
 	for i, c := range []struct{ last, want int64 }{
 		{0, smallBlock},
 		{smallBlock - 1, smallBlock},
-		{smallBlock, DefaultBlockSize},
+		{smallBlock, middleBlock},
+		{middleBlock - 1, middleBlock},
+		{middleBlock, DefaultBlockSize},
 		{DefaultBlockSize, DefaultBlockSize},
-		{smallBlock / 2, DefaultBlockSize}, // as often it brings a little more
+		{middleBlock / 2, DefaultBlockSize}, // as often it brings a little more
+		{middleBlock/2 - 1, middleBlock},
+		{smallBlock / 2, middleBlock},
 		{smallBlock/2 - 1, smallBlock},
-		{smallBlock / 2, smallBlock},
+		{0, smallBlock},
 	} {
 		if got := int64(len(b.fit(c.last))); got != c.want {
 			t.Errorf("%d: %d bytes after %d came, want %d", i, got, c.last, c.want)

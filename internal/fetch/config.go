@@ -67,7 +67,7 @@ type Config struct {
 	ConnectTimeout  time.Duration // TCP, proxy and TLS handshakes together (30 s)
 	ResponseTimeout time.Duration // from a request's turn on its connection to the end of the response's header (30 s)
 	MaxRedirects    int           // 20; negative: none are followed
-	ReadBuffer      int           // bytes; reads at least this long go straight to the connection (16 KiB)
+	ReadBuffer      int           // bytes; reads at least this long go straight to the connection (4 KiB)
 }
 
 // withDefaults is a copy of c in which zero values have become defaults.
@@ -83,7 +83,7 @@ func (c *Config) withDefaults() *Config {
 		d.MaxRedirects = 20
 	}
 	if d.ReadBuffer <= 0 {
-		d.ReadBuffer = 16 << 10
+		d.ReadBuffer = 4 << 10
 	}
 	return &d
 }

@@ -197,7 +197,7 @@ func (hc *h2Conn) direct(s *h2Stream, p []byte) (int, error) {
 		hc.completed()
 		return n, nil
 	}
-	got, err := hc.in.src.Read(p[:min(len(p), f.rest+len(hc.in.buf))])
+	got, err := hc.in.src.Read(p[:min(len(p), f.rest+aheadSize)])
 	for got > 0 && err == nil && f.rest-got > 0 && f.rest-got <= frameTail && f.rest <= len(p) {
 		var k int
 		k, err = hc.in.src.Read(p[got:f.rest])

@@ -14,8 +14,12 @@ const (
 	maxFrame = 16 << 10
 	// frameHead is how long the header of a frame is (RFC 9113, 4.1).
 	frameHead = 9
-	// aheadSize is how much is read ahead; a whole frame, header included, must fit.
+	// aheadSize is how much is read ahead at most; a whole frame, header included, must
+	// fit.
 	aheadSize = maxFrame + 1<<10
+	// aheadFirst is what there is memory for at first: headers of frames, and frames
+	// other than DATA, are small, and there may be dozens of connections.
+	aheadFirst = 1 << 10
 )
 
 // frameHeader is the header of a frame.
@@ -41,14 +45,24 @@ func parseFrameHeader(b []byte) frameHeader {
 type wire struct {
 	src  io.Reader
 	tls  *tlsStream // src, if it is TLS
-	buf  []byte     // aheadSize bytes; buf[r:w] is what has been read ahead
+	buf  []byte     // at most aheadSize bytes; buf[r:w] is what has been read ahead
 	r, w int
 	left int64 // bytes that Read may still take from src
 	torn bool  // Read has failed, so nobody knows where the next frame begins
 }
 
 func (w *wire) init(src io.Reader, tls *tlsStream) {
-	w.src, w.tls, w.buf = src, tls, make([]byte, aheadSize)
+	w.src, w.tls, w.buf = src, tls, make([]byte, aheadFirst)
+}
+
+// grow makes the memory suffice for n bytes, of which there are at most aheadSize.
+func (w *wire) grow(n int) {
+	if n <= len(w.buf) {
+		return
+	}
+	buf := make([]byte, min(max(n, 2*len(w.buf)), aheadSize))
+	w.r, w.w = 0, copy(buf, w.ahead())
+	w.buf = buf
 }
 
 // ready reports whether there is more without asking the connection.
@@ -60,6 +74,7 @@ func (w *wire) ahead() []byte { return w.buf[w.r:w.w] }
 // fill reads until n bytes are ahead. It asks for no more than that: TLS has the
 // rest of its record at hand anyway, and payload should not come in here.
 func (w *wire) fill(n int) error {
+	w.grow(n)
 	for w.w-w.r < n {
 		if w.r == w.w || w.r+n > len(w.buf) {
 			w.w = copy(w.buf, w.ahead())
@@ -77,6 +92,7 @@ func (w *wire) fill(n int) error {
 // some returns up to n bytes, at least one, without consuming them.
 func (w *wire) some(n int) ([]byte, error) {
 	if w.r == w.w {
+		w.grow(min(n, aheadSize))
 		w.r, w.w = 0, 0
 		k, err := w.src.Read(w.buf[:min(n, len(w.buf))])
 		w.w = k
@@ -87,8 +103,9 @@ func (w *wire) some(n int) ([]byte, error) {
 	return w.buf[w.r:min(w.r+n, w.w)], nil
 }
 
-// keep puts p, which is no longer than the buffer, ahead of nothing.
+// keep puts p, of at most aheadSize bytes, ahead of nothing.
 func (w *wire) keep(p []byte) {
+	w.grow(len(p))
 	w.r, w.w = 0, copy(w.buf, p)
 }
 

@@ -2,6 +2,7 @@ package link
 
 import (
 	"math"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -16,7 +17,7 @@ const optTimestamps = 1
 func readTCPInfo(fd uintptr) (TCPInfo, bool) {
 	var raw unix.TCPInfo
 	size := uint32(unix.SizeofTCPInfo)
-	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_TCP, unix.TCP_INFO,
+	_, _, errno := syscall.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_TCP, unix.TCP_INFO,
 		uintptr(unsafe.Pointer(&raw)), uintptr(unsafe.Pointer(&size)), 0)
 	if errno != 0 {
 		return TCPInfo{}, false
