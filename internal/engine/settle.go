@@ -44,15 +44,20 @@ func (o *owner) ended(reqs context.Context, m message) {
 	case m.err != nil && (t.copy || o.whole): // whole mode starts again at the first byte
 		useful = 0
 	}
+	vain := int64(0) // of responses before it, too
+	if got > 0 {
+		vain = t.client.Vain()
+	}
 	l := &o.links[t.link]
-	l.bytes += got
-	l.wasted += got - useful
+	l.bytes += got + vain
+	l.wasted += got + vain - useful
 	if !t.released && got > t.told {
 		o.gain(t, got)
 	}
 	end := o.work.diagnose(reqs, t, m.err)
 	ended := event.RequestEnded{
-		At: o.e.now(), File: t.file, Link: t.link, Chunk: t.chunk, Off: t.off, Bytes: got, Wasted: got - useful,
+		At: o.e.now(), File: t.file, Link: t.link, Chunk: t.chunk, Off: t.off,
+		Bytes: got + vain, Wasted: got + vain - useful,
 		Outcome: end.outcome, Retry: end.retry, Sent: t.sent,
 		FirstByte: scheduler.Time(t.firstByte.Load()), LastByte: last,
 	}

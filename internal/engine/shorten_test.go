@@ -62,6 +62,36 @@ func TestWhatIsTakenOverIsNotSent(t *testing.T) {
 	}
 }
 
+// What was read off a connection for nobody counts as received and wasted.
+func TestWhatCameInVainCounts(t *testing.T) {
+	t.Run("", timeless(func(t *bubble) {
+		const vain = 1000
+		o := newObject(mib)
+		r := newRig(t, &testLink{name: "a"})
+		u := at(t, serve(t, o), "", "/f")
+		e := r.engine()
+		resp, err := e.routes[0].client(0).Get(t.Context(), u, 0, vain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := resp.Discard(vain); n != vain {
+			t.Fatalf("%d bytes were dropped", n)
+		}
+		got := &outcome{t: t}
+		got.res, got.err = e.Download(t.Context(), r.job(u))
+		e.Close()
+		got.events = r.drain()
+		got.check()
+		received, wasted := int64(0), int64(0)
+		for _, e := range of[event.RequestEnded](got) {
+			received, wasted = received+e.Bytes, wasted+e.Wasted
+		}
+		if received != o.body.Size+vain || wasted != vain {
+			t.Errorf("%d bytes received, %d of them wasted; want %d and %d", received, wasted, o.body.Size+vain, vain)
+		}
+	}))
+}
+
 // The scheduler is told which connections outlive a request that is cut short.
 func TestTheSchedulerKnowsWhichConnectionsLast(t *testing.T) {
 	for _, proto := range []fetch.HTTPVersion{fetch.HTTP1, fetch.HTTP2PriorKnowledge} {

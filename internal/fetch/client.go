@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 )
 
 // maxRoutes bounds how many URLs a Client remembers the redirects of.
@@ -24,6 +25,7 @@ type Client struct {
 	line    <-chan struct{}   // closed when the latest Turn has passed; nil: there was none
 
 	ahead    aheadPool
+	vain     atomic.Int64   // payload bytes that came in vain, and have not been told
 	skippers sync.WaitGroup // goroutines that read cancelled responses off a connection
 }
 
@@ -130,7 +132,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 		}
 		if isRedirect(h.StatusCode) {
 			to, err := redirectTarget(h, t.u)
-			leave(ctx, h, b)
+			c.leave(ctx, h, b)
 			if err == nil && hops >= max(c.cfg.MaxRedirects, 0) {
 				err = protocolError("more than %d redirects", max(c.cfg.MaxRedirects, 0))
 			}
@@ -146,7 +148,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 			if err.Class == Protocol {
 				b.abort() // it may be the answer to another question, and more of that kind behind it
 			} else {
-				leave(ctx, h, b)
+				c.leave(ctx, h, b)
 			}
 			if e := ended(ctx); e != nil {
 				return nil, e
@@ -156,7 +158,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 		if t.u != first {
 			c.remember(name, t)
 		}
-		r.ctx, r.body = ctx, b
+		r.ctx, r.client, r.body = ctx, c, b
 		if x, ok := b.(*exchange); ok {
 			r.Single = x.single
 		}
@@ -173,10 +175,18 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 }
 
 // leave gives a response back whose body nobody wants.
-func leave(ctx context.Context, h *http.Response, b body) {
+func (c *Client) leave(ctx context.Context, h *http.Response, b body) {
 	r := &Response{End: h.ContentLength, ctx: ctx, body: b}
-	r.Discard(smallRest)
+	dropped := r.discard(smallRest)
+	if h.StatusCode/100 == 2 { // else it is not of an object
+		c.vain.Add(dropped)
+	}
 }
+
+// Vain is how many payload bytes have come since it was last asked for that nobody
+// got: of responses that were given up. Those that lay in the system's buffer, or were
+// on their way, when their connection was closed are not known.
+func (c *Client) Vain() int64 { return c.vain.Swap(0) }
 
 // route is where a URL has led with success before: known says that it has, and a
 // target without a URL that it does not lead there any more.

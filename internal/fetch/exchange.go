@@ -343,7 +343,7 @@ func (x *exchange) skip(a asked) {
 			x.abort()
 			return
 		}
-		leave(context.Background(), h, x)
+		x.hc.c.leave(context.Background(), h, x)
 	})
 }
 

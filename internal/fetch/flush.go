@@ -37,7 +37,7 @@ func (c *Client) Flush(ctx context.Context, u *url.URL) {
 		turn.pass()
 		a := asked{off: 0, end: flushBytes}
 		if h, b, err := x.roundTrip(ctx, c.newRequest(ctx, t, u, a), a); err == nil { //nolint:bodyclose // leave closes it
-			leave(ctx, h, b)
+			c.leave(ctx, h, b)
 		}
 	})
 }

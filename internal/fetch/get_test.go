@@ -122,6 +122,11 @@ func TestCloseEarly(t *testing.T) {
 			if _, err := r.Read(make([]byte, 1)); !errors.Is(err, ErrClosed) {
 				t.Errorf("read after close: %v", err)
 			}
+			if want := []int64{30_000, 0, 1}[i]; fl.proto == "1.1" {
+				if n := c.Vain(); n != want {
+					t.Errorf("%d bytes in vain, want %d", n, want)
+				}
+			}
 			if got := must(t, c, u, 5000, 50_000); sum(got) != sum(part(t, b, 5000, 50_000)) {
 				t.Error("other bytes")
 			}

@@ -176,6 +176,8 @@ func (hc *h2Conn) store() error {
 	if t := f.stream; t != nil && !t.gone {
 		t.unread.write(b, &hc.spare)
 		t.wakeLocked()
+	} else {
+		hc.c.vain.Add(int64(len(b)))
 	}
 	hc.mu.Unlock()
 	hc.in.r += len(b)

@@ -156,11 +156,39 @@ func TestStrays(t *testing.T) {
 		if more == 0 && err != nil {
 			t.Error(err)
 		}
+		if n := ra.client.Vain(); more == 0 && n != firstWindow {
+			t.Errorf("%d bytes in vain, want %d", n, firstWindow)
+		}
 		var e *Error
 		if more == 1 && (!errors.As(err, &e) || e.Class != Protocol || !strings.Contains(e.Error(), "which has ended")) {
 			t.Errorf("got %v", err)
 		}
 		_ = rb.Close()
+	}
+}
+
+// TestUnreadIsInVain: what has come for a stream that is then given up was received, and
+// for nothing.
+func TestUnreadIsInVain(t *testing.T) {
+	ra, rb, _ := twoStreams(t.Context(), t, func(p *peer, a, b uint32) {
+		p.say(frame(frameData, 0, a, strings.Repeat("a", 70)) + frame(frameData, flagEnd, b, strings.Repeat("b", 100)))
+	})
+	if _, err := io.ReadAll(rb); err != nil { // which a's bytes are before
+		t.Error(err)
+	}
+	if _, err := io.ReadFull(ra, make([]byte, 20)); err != nil {
+		t.Error(err)
+	}
+	if n := ra.client.Vain(); n != 0 {
+		t.Errorf("%d bytes in vain that may still be read", n)
+	}
+	_ = ra.Close()
+	_ = rb.Close()
+	if n := ra.client.Vain(); n != 50 {
+		t.Errorf("%d bytes in vain, want 50", n)
+	}
+	if n := ra.client.Vain(); n != 0 {
+		t.Errorf("%d bytes in vain told twice", n)
 	}
 }
 

@@ -77,11 +77,12 @@ type Response struct {
 	Proto        string   // "1.1" (which includes HTTP/1.0 servers) or "2"
 	Remote       netip.AddrPort
 
-	ctx  context.Context // it governs the body, as in net/http
-	body body
-	pos  int64 // offset in the object of the next byte
-	err  error // what Read says from now on
-	over bool  // the connection has been given back
+	ctx    context.Context // it governs the body, as in net/http
+	client *Client
+	body   body
+	pos    int64 // offset in the object of the next byte
+	err    error // what Read says from now on
+	over   bool  // the connection has been given back
 }
 
 // Read reads the body. It returns io.EOF only after exactly End-Off bytes, or,
@@ -187,8 +188,16 @@ func (r *Response) Close() error {
 }
 
 // Discard is Close with another bound, in bytes, on what is worth dropping to
-// save the connection. It returns how many payload bytes were dropped.
+// save the connection. It returns how many payload bytes were dropped, which also
+// count as come in vain (Client.Vain).
 func (r *Response) Discard(most int64) int64 {
+	dropped := r.discard(most)
+	r.client.vain.Add(dropped)
+	return dropped
+}
+
+// discard gives the response back, and tells how many bytes of it were dropped.
+func (r *Response) discard(most int64) int64 {
 	var dropped int64
 	worthIt := r.End < 0 || r.End-r.pos <= most
 	if !r.over && r.err == nil && worthIt && r.ctx.Err() == nil && r.body.drainable(drainTime) {
