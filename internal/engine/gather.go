@@ -29,7 +29,7 @@ func (o *owner) gatherAll(now scheduler.Time) {
 	for _, t := range o.transfers {
 		switch {
 		case t.resp == nil || t.released:
-		case now-t.progress < gatherPatience && !o.links[t.link].uplink.atOnce():
+		case now-t.progress < gatherPatience:
 			o.gather(t)
 		default:
 			t.resp.Gather(1)
@@ -41,12 +41,16 @@ func (o *owner) gatherAll(now scheduler.Time) {
 // the connections that it was read on at the last look. The consumer of a stream
 // waits for every byte, and who limits a rate has slept already.
 func (o *owner) gather(t *transfer) {
-	if !t.eager && !o.e.limited(t.link) && !o.links[t.link].uplink.atOnce() {
-		t.resp.Gather(gatherBytes(o.core.Rate(t.link) / float64(max(1, o.reading[t.link]))))
+	if !t.eager && !o.e.limited(t.link) {
+		t.resp.Gather(gatherBytes(o.core.Rate(t.link), o.reading[t.link], &o.links[t.link].uplink))
 	}
 }
 
-// gatherBytes is how many bytes are worth a wake-up at a rate in bytes per second.
-func gatherBytes(rate float64) int64 {
-	return int64(min(rate*gatherTime.Seconds(), gatherMost))
+// gatherBytes is how many bytes are worth a wake-up on each of a link's connections, at
+// its rate in bytes per second; 1 while it is to be read at once.
+func gatherBytes(rate float64, connections int, up *uplink) int64 {
+	if up.atOnce() {
+		return 1
+	}
+	return int64(min(rate/float64(max(1, connections))*gatherTime.Seconds(), gatherMost))
 }
