@@ -11,6 +11,10 @@ const (
 	reconnectRTTs = 4
 	// worthRTTs is how many of the thief's round trips a takeover must gain.
 	worthRTTs = 0.5
+	// worthIdle is for how many seconds a link must have nothing to do before the end for
+	// a takeover to be worth it that gains less: a slow link cannot gain much, but links
+	// are to end together (thesis, 5.1: Link Δ).
+	worthIdle = 0.08
 	// nowhere is how many times as long as the thief alone a victim must need
 	// for what is too small to share to be taken from it whole.
 	nowhere = 2
@@ -313,6 +317,9 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	if c.batch != nil && c.batch.files == 0 && own.last[stream] == nil && c.batch.stock.empty() {
 		// It begins with that, and others that are idle have the rest sooner.
 		x = min(x, float64(own.window(stream)))
+	}
+	if c.batch == nil && from != own && own.active <= 1 && end-delay >= worthIdle {
+		worth = 0
 	}
 	if x >= float64(c.cfg.minRequest()) && end-(delay+own.lasts(stream, int64(x))) >= worth {
 		return int64(x)
