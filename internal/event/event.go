@@ -133,7 +133,7 @@ type RequestEnded struct {
 	Chunk     scheduler.ChunkID `json:"chunk"`
 	Off       int64             `json:"off"`
 	Bytes     int64             `json:"bytes"`  // payload bytes received, waste included
-	Wasted    int64             `json:"wasted"` // of these, thrown away
+	Wasted    int64             `json:"wasted"` // of these, thrown away; with what has come in vain on the stream's connection before
 	Outcome   Outcome           `json:"outcome"`
 	Retry     bool              `json:"retry,omitempty"` // what is missing will be asked for again
 	Error     string            `json:"error,omitempty"`
