@@ -48,6 +48,7 @@ type request struct {
 	answered bool           // its header has been reported
 	told     int64          // bytes of the body that the scheduler knows of
 	progress scheduler.Time // when told last changed
+	over     bool           // the scheduler counts on it no more
 	dropped  bool           // nobody reads it, but it stands before others
 }
 

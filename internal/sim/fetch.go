@@ -102,7 +102,7 @@ func (l *link) kill(now scheduler.Time, c *conn) {
 	if len(again) > 0 {
 		again = again[1:]
 	}
-	l.conns = slices.DeleteFunc(l.conns, func(o *conn) bool { return o == c })
+	l.drop(func(o *conn) bool { return o == c })
 	if wire > 0 && !l.down() {
 		l.conns = append(l.conns, &conn{ghost: true, open: true, queue: []*request{leftOver(now, wire)}})
 	}
@@ -140,7 +140,7 @@ func (l *link) leave(now scheduler.Time, c *conn, q *request) {
 func (l *link) remove(c *conn, q *request) {
 	c.queue = slices.DeleteFunc(c.queue, func(o *request) bool { return o == q })
 	if len(c.queue) == 0 && (c.ghost || c.closing) {
-		l.conns = slices.DeleteFunc(l.conns, func(o *conn) bool { return o == c })
+		l.drop(func(o *conn) bool { return o == c })
 	}
 }
 

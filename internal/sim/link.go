@@ -19,6 +19,9 @@ const fullShare = 0.999
 // leastRTT stands for a round trip of nothing, which would make rates infinite.
 const leastRTT = 100 * scheduler.Microsecond
 
+// unknown stands for a time that has to be reckoned again.
+const unknown scheduler.Time = -1
+
 // link is a link and its connections.
 type link struct {
 	id            scheduler.LinkID
@@ -47,7 +50,9 @@ type link struct {
 	asleep bool           // down for so long that its rate builds up anew
 
 	conns   []*conn
-	waiting []*request // for a connection that may take them
+	waiting []*request     // for a connection that may take them
+	shookAt scheduler.Time // when it was last looked for handshakes
+	stood   scheduler.Time // see standing; unknown: to be reckoned again
 
 	disorder float64 // packets that came out of order
 	failures int     // timeouts in a row
@@ -63,7 +68,7 @@ func newLink(cfg *Config, index int) link {
 		id: scheduler.LinkID(index), name: s.Name, http2: cfg.HTTP2,
 		handshake: scheduler.Time(1 + cfg.TLSTrips), rampOnConnect: cfg.RampOnConnect,
 		depth: depth, receive: float64(cfg.Receive), perConn: cfg.PerConnection, crowded: cfg.Crowded,
-		rtt: max(leastRTT, toTime(s.RTT)), buffer: toTime(s.Queue), joinAt: scheduler.Never,
+		stood: unknown, rtt: max(leastRTT, toTime(s.RTT)), buffer: toTime(s.Queue), joinAt: scheduler.Never,
 		capacity: capacity{
 			process: scenario.NewProcess(cfg.Scenario, index, cfg.Seed),
 			wanders: s.Vary > 0 || s.Trace != nil, trace: s.Trace != nil,
@@ -128,6 +133,7 @@ func (l *link) apply(now scheduler.Time) {
 
 // close makes the windows of all connections count again.
 func (l *link) close() {
+	l.stood = unknown
 	for _, c := range l.conns {
 		if c.open && !c.ghost {
 			c.open, c.window = false, l.fastest*l.rtt.Seconds()
@@ -147,7 +153,7 @@ func (l *link) goDown(now scheduler.Time) {
 // comeUp lets the connections go on when their next retransmission gets through.
 func (l *link) comeUp(now scheduler.Time) {
 	l.asleep = now-l.downAt >= toTime(scenario.SilenceBeforeRamp)
-	l.conns = slices.DeleteFunc(l.conns, func(c *conn) bool { return c.ghost })
+	l.drop(func(c *conn) bool { return c.ghost })
 	for _, c := range l.conns {
 		if c.ready == scheduler.Never {
 			c.ready = retry(c.started, now, synRTO) + l.handshake*l.rtt
@@ -172,13 +178,18 @@ func (l *link) comeUp(now scheduler.Time) {
 // arrive makes a device that has come back usable: its connections begin anew.
 func (l *link) arrive(now scheduler.Time) {
 	l.joinAt = scheduler.Never
-	l.conns, l.waiting = nil, nil
+	l.conns, l.waiting, l.stood = nil, nil, unknown
 	l.lost, l.failures = false, 0
 	l.state.Apply(scenario.Back)
 	l.capacity.changed()
 	if !l.down() {
 		l.comeUp(now)
 	}
+}
+
+// drop takes connections away.
+func (l *link) drop(gone func(*conn) bool) {
+	l.conns, l.stood = slices.DeleteFunc(l.conns, gone), unknown
 }
 
 // touch notes that a packet is sent now.
@@ -204,6 +215,10 @@ func (l *link) made(now scheduler.Time, c *conn) bool {
 
 // shook is what a handshake took that has been made since it was last asked; 0: none has.
 func (l *link) shook(now scheduler.Time) (shook scheduler.Time) {
+	if l.shookAt == now { // a handshake takes time
+		return 0
+	}
+	l.shookAt = now
 	for _, c := range l.conns {
 		if !c.told && l.made(now, c) {
 			c.told, shook = true, c.shook
@@ -238,7 +253,7 @@ func (l *link) working() (n int) {
 
 // plan sets the rates that hold from now on, and says until when they do.
 func (l *link) plan(now scheduler.Time) (next scheduler.Time) {
-	next = l.joinAt
+	next, l.stood = l.joinAt, unknown
 	if len(l.events) > 0 {
 		next = min(next, toTime(l.events[0].At))
 	}
@@ -318,15 +333,18 @@ func (l *link) standing() scheduler.Time {
 	if l.crowded {
 		return l.queueing()
 	}
+	if l.stood != unknown {
+		return l.stood
+	}
 	rate, open := 0.0, false
 	for _, c := range l.conns {
 		rate += float64(c.rate * float64(c.n))
 		open = open || c.n > 0 && c.open
 	}
-	if open && rate >= fullShare*l.capacity.bps {
-		return l.buffer / 2
+	if l.stood = 0; open && rate >= fullShare*l.capacity.bps {
+		l.stood = l.buffer / 2
 	}
-	return 0
+	return l.stood
 }
 
 // trip is a round trip of the data that comes, queues included.

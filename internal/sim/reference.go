@@ -58,7 +58,7 @@ func (c *Config) Reference() (float64, error) {
 				l.arrive(next)
 			}
 			if was && !l.down() {
-				l.conns = nil
+				l.drop(func(*conn) bool { return true })
 				l.send(next, stream(l.id))
 			}
 			for _, k := range l.conns {

@@ -210,7 +210,7 @@ func (r *run) look() {
 		if r.core.RTT(q.link) == 0 && l.connected(r.now) {
 			trip = l.rtt
 		}
-		if !slices.Contains(r.transfers, q) {
+		if q.over {
 			continue
 		}
 		shook := l.shook(r.now)
@@ -240,7 +240,7 @@ func (r *run) look() {
 	r.step(scheduler.Input{Kind: scheduler.Tick})
 	r.todo = append(r.todo[:0], r.transfers...)
 	for _, q := range r.todo {
-		if r.now-max(q.progress, r.links[q.link].lastHeard) > stallTimeout && slices.Contains(r.transfers, q) {
+		if r.now-max(q.progress, r.links[q.link].lastHeard) > stallTimeout && !q.over {
 			r.stalled(q)
 		}
 	}
@@ -302,6 +302,7 @@ func (l *link) keep(q *request, useful int64) {
 }
 
 func (r *run) forget(q *request) {
+	q.over = true
 	r.transfers = slices.DeleteFunc(r.transfers, func(o *request) bool { return o == q })
 }
 
