@@ -30,6 +30,7 @@ type link struct {
 	bans      int  // in a row
 	notBefore Time // end of a ban, or of the wait after a failure
 	rtt       Time // the least
+	unheard   Time // how long it was waited for, as long as that is not known
 	handshake Time // as the latest handshakes had it; 0 while unknown
 	shook     Time // as the latest one had it
 	shakes    int  // how many there were, as far as one was told
@@ -192,6 +193,7 @@ func (c *Core) measure() {
 	for i := range c.links {
 		l := &c.links[i]
 		if l.requests > 0 {
+			l.listen(c.now)
 			l.est.observe(c.now, l.received, max(l.rtt, c.burst(l)))
 			l.pace.observe(c.now, l.rtt, l.received, l.est.nMarks > 0)
 			l.streams.narrow(c.now, l)
@@ -212,7 +214,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	ch := &c.chunks[i]
 	l := &c.links[ch.link]
 	if in.RTT > 0 && (l.rtt == 0 || in.RTT < l.rtt) {
-		l.rtt = in.RTT
+		l.rtt, l.unheard = in.RTT, 0
 	}
 	l.single = l.single || in.Single
 	l.streams.lasting = l.streams.lasting || in.Lasting
@@ -314,6 +316,7 @@ func (c *Core) end(i int, out []Action) []Action {
 	if l.queues[ch.stream].requests == 0 {
 		l.streams.piped &^= 1 << ch.stream
 	}
+	l.listen(c.now)
 	c.drop(i)
 	if ch.copy {
 		c.copied -= ch.rng.Len() - spent(&ch, ch.got)
@@ -343,7 +346,7 @@ func (c *Core) release(id LinkID, out []Action) []Action {
 // another network.
 func (l *link) forget(cfg *Config) {
 	l.est.forget()
-	l.asked, l.rtt, l.robbed = false, 0, 0
+	l.asked, l.rtt, l.unheard, l.robbed = false, 0, 0, 0
 	l.handshake, l.turn, l.lag, l.inVain = 0, 0, lag{}, 0
 	l.pace = pace{}
 	l.duty.trouble = Never
@@ -373,7 +376,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		l.est.known = in.Bandwidth
 	}
 	if in.RTT > 0 {
-		l.rtt = in.RTT
+		l.rtt, l.unheard = in.RTT, 0
 	}
 	if l.banned { // its interface says that it is back: no need to wait
 		out = c.unban(in.Link, out)

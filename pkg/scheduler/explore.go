@@ -34,8 +34,8 @@ const (
 	// startedTrips: a connection's slow start is over when it has brought so many times
 	// what its rate brings in a round trip.
 	startedTrips = 3
-	// A handshake that took more than queueTrips of the least round trip, and queueFloor
-	// more than it, has waited in a queue.
+	// A round trip that took more than queueTrips of the least one, and queueFloor more
+	// than it, has waited in a queue.
 	queueTrips = 1.5
 	queueFloor = 5 * Millisecond
 	// shakeTrips, shakeFloor is how long a handshake is waited for.
@@ -165,7 +165,7 @@ func (c *Core) explore(out []Action) []Action {
 			}
 		case knocking:
 			switch {
-			case l.shakes > e.shakes && float64(l.shook) <= max(queueTrips*float64(l.rtt), float64(l.rtt+queueFloor)):
+			case l.shakes > e.shakes && !l.waited(l.shook):
 				l.streams.most++
 				e.begin(pairing, c.now, l)
 			case l.shakes > e.shakes && e.jerky() && l.speeds.total[0] > e.first:
@@ -185,6 +185,11 @@ func (c *Core) explore(out []Action) []Action {
 		}
 	}
 	return out
+}
+
+// waited says whether a round trip has waited in a queue.
+func (l *link) waited(trip Time) bool {
+	return float64(trip) > max(queueTrips*float64(l.rtt), float64(l.rtt+queueFloor))
 }
 
 func (e *exploring) begin(step exploringStep, now Time, l *link) {

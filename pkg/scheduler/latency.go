@@ -60,6 +60,17 @@ func (l *link) answerTrip() Time { return max(l.rtt, l.lag.least()) }
 // round is a round trip as it is at present, queues included.
 func (l *link) round() Time { return max(l.trip(), l.turn) }
 
+// listen notes how long a link has been waited for of which nothing has been heard.
+func (l *link) listen(now Time) {
+	if l.rtt == 0 && l.received == 0 {
+		l.unheard = max(l.unheard, now-l.lastByte)
+	}
+}
+
+// reach is a round trip as far as it is known: a link that has been waited for in vain is
+// likely to take as long again.
+func (l *link) reach() Time { return max(l.round(), 2*l.unheard) }
+
 // turned notes what a round trip takes the data that comes.
 func (c *Core) turned(l *link, trip Time) {
 	l.streams.calm.trip = trip

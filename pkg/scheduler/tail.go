@@ -15,6 +15,8 @@ const (
 	// a takeover to be worth it that gains less: a slow link cannot gain much, but links
 	// are to end together (thesis, 5.1: Link Δ).
 	worthIdle = 0.08
+	// risingPart: see rising.
+	risingPart = 0.75
 	// nowhere is how many times as long as the thief alone a victim must need
 	// for what is too small to share to be taken from it whole.
 	nowhere = 2
@@ -53,6 +55,8 @@ type outlook struct {
 	full    float64             // bytes per second that each of them could carry
 	speeds  *speeds             // how the rate is shared
 	sum     float64             // of the speeds of the streams at work
+	recent  float64             // seconds over which the rate has been measured
+	queued  bool                // a queue stands before the link
 	late    uint64              // bit s: stream s has been silent for longer than it should
 	passed  uint64              // bit s: nothing could be done for stream s
 	owed    [MaxStreams]int64   // bytes
@@ -64,6 +68,7 @@ type outlook struct {
 func (c *Core) look(id LinkID, o *outlook) {
 	l := &c.links[id]
 	*o = outlook{trip: l.round().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
+	o.recent, o.queued = max(rateWindow, 2*l.rtt).Seconds(), l.waited(l.streams.calm.trip)
 	for i := range c.chunks {
 		ch := &c.chunks[i]
 		if ch.link != id || ch.copy {
@@ -118,12 +123,25 @@ func (o *outlook) end(s StreamID) float64 { return o.wait[s] + o.lasts(s, o.owed
 // while its connection starts slowly each round trip brings twice what the one
 // before did (RFC 5681, 3.1).
 func (o *outlook) lasts(s StreamID, bytes int64) float64 {
-	rounds := o.trip * float64(bits.Len64(uint64(bytes/o.window(s))))
+	rounds := o.doubling(s, bytes)
 	rate := o.speed(s)
 	if rate <= 0 { // slow start is all that is known of it
 		return rounds
 	}
 	return min(forever, max(float64(bytes)/rate, rounds))
+}
+
+// doubling is how many seconds a stream receives so many bytes for if each round trip
+// brings twice what the one before did.
+func (o *outlook) doubling(s StreamID, bytes int64) float64 {
+	return o.trip * float64(bits.Len64(uint64(bytes/o.window(s))))
+}
+
+// rising says whether most of what a link's only connection has brought came while its rate
+// was measured, and no queue stands before the link: the next round trips will bring more.
+func (o *outlook) rising(s StreamID) bool {
+	opened := o.streams.opened[s]
+	return o.streams.most == 1 && !o.queued && opened > 0 && o.rate*o.recent >= risingPart*float64(opened)
 }
 
 // mean is the rate at which a stream would receive so many bytes by the end of them.
@@ -206,6 +224,7 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 	}
 	var own, other outlook
 	c.look(thief, &own)
+	own.trip = c.links[thief].reach().Seconds()
 	link := c.cfg.Policy.Victim(View{c}, thief)
 	if link != NoLink && link != thief {
 		c.look(link, &other)
@@ -280,6 +299,9 @@ func (c *Core) anotherSooner(thief, victim LinkID, bytes int64, ours float64) bo
 		if l == thief || l == victim || !c.usable(o) || o.robbed > 0 || o.est.rate <= 0 {
 			continue
 		}
+		if l < thief && o.requests == 0 {
+			continue // it was asked before, and did not want them
+		}
 		if v.delay(l)+float64(bytes)/o.est.rate < ours {
 			return true
 		}
@@ -313,6 +335,12 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 		}
 	}
 	delay := own.delay(thief, stream)
+	if c.batch == nil && from != own && !thief.est.measured() && !from.streams.lasting && from.rising(victim) && from.wait[victim]+from.doubling(victim, from.owed[victim]) <= delay+own.lasts(stream, c.cfg.minRequest()) {
+		return 0 // it will be done before help is there, and loses its connection if it is cut short
+	}
+	if c.batch == nil && from != own && c.links[from.last[victim].link].est.rate <= 0 {
+		rv = min(rv, from.mean(victim, from.owed[victim]))
+	}
 	x := balanced(rest, rs, rv, delay-from.wait[victim])
 	if c.batch != nil && c.batch.files == 0 && own.last[stream] == nil && c.batch.stock.empty() {
 		// It begins with that, and others that are idle have the rest sooner.

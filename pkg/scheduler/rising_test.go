@@ -1,0 +1,123 @@
+package scheduler
+
+import "testing"
+
+// smallObject lets link 0 begin with an object of 3 MB before link 1 is connected. It says
+// whether link 1 is to help when so much has come.
+func smallObject(t *testing.T, rtt Time, last Input) bool {
+	t.Helper()
+	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1, First: 4 << 20})
+	r.up(2)
+	helps := false
+	at := func(now Time, in Input) {
+		r.now = now
+		for _, a := range append(r.step(in), r.step(Input{Kind: Tick})...) {
+			helps = helps || a.Kind == Start && a.Link == 1
+		}
+	}
+	at(37*Millisecond, Input{Kind: Progress, RTT: rtt})
+	at(37*Millisecond, Input{Kind: Sized, Bytes: 3_000_000})
+	at(38*Millisecond, Input{Kind: Progress, Bytes: 12_000})
+	last.Kind = Progress
+	at(89*Millisecond, last)
+	return helps
+}
+
+// TestAStartingConnectionIsLeftAlone: by the rate of its first round trips an object takes
+// more than a second, and another link's help is worth it. But each brings twice what the
+// one before did, and the connection would be lost by the takeover.
+func TestAStartingConnectionIsLeftAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		rtt   Time
+		in    Input
+		helps bool
+	}{
+		"it doubles":          {16 * Millisecond, Input{Bytes: 110_000, Trip: 17 * Millisecond}, false},
+		"its link is full":    {16 * Millisecond, Input{Bytes: 50_000, Trip: 28 * Millisecond}, true},
+		"it loses nothing":    {16 * Millisecond, Input{Bytes: 110_000, Trip: 17 * Millisecond, Lasting: true}, true},
+		"the other is far":    {30 * Millisecond, Input{Bytes: 60_000, Trip: 31 * Millisecond}, false},
+		"it was slow at once": {16 * Millisecond, Input{Bytes: 14_000, Trip: 17 * Millisecond}, true},
+	} {
+		if helps := smallObject(t, c.rtt, c.in); helps != c.helps {
+			t.Errorf("%s: link 1 helps: %v", name, helps)
+		}
+	}
+}
+
+// TestAnUnheardLinkIsFar: nobody knows how long the round trips of a link are that has not
+// answered, but they are longer than the wait for it was.
+func TestAnUnheardLinkIsFar(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1})
+	r.up(2)
+	l := &r.core.links[1]
+	if l.reach() != unknownTrip {
+		t.Fatalf("at first %v", l.reach())
+	}
+	r.now = 80 * Millisecond
+	r.step(Input{Kind: Sized, Bytes: 500_000}) // link 1 has nothing to do any more
+	if l.requests != 0 || l.reach() != 160*Millisecond {
+		t.Fatalf("%d requests, %v after 80 ms in vain", l.requests, l.reach())
+	}
+	out := r.core.start(1, 0, Range{1000, 2000}, nil)
+	r.now = 300 * Millisecond
+	r.step(Input{Kind: Tick})
+	if l.reach() != 440*Millisecond {
+		t.Errorf("%v after 220 ms in vain", l.reach())
+	}
+	r.step(Input{Kind: Progress, Link: 1, Chunk: out[0].Chunk, RTT: 250 * Millisecond})
+	r.now = 400 * Millisecond
+	r.step(Input{Kind: Tick})
+	if l.reach() != 250*Millisecond {
+		t.Errorf("%v, and round trips take 250 ms", l.reach())
+	}
+}
+
+// TestIdleLinksDoNotLeaveItToOneAnother: of two that could help a third, each took the
+// other one to be sooner, and both had nothing to do until it was done.
+func TestIdleLinksDoNotLeaveItToOneAnother(t *testing.T) {
+	const rest = 500_000
+	r := newRig(t, Config{Links: 3, Policy: &adaptive{}, Size: 8 << 20, Have: []Range{{0, 8<<20 - rest}}})
+	r.up(3)
+	c := r.core
+	for len(c.chunks) > 0 {
+		c.end(0, nil)
+	}
+	c.ledger.free = nil
+	r.now, c.now = Second, Second
+	for i := range c.links {
+		l := &c.links[i]
+		l.asked, l.rtt, l.est.rate, l.streams.worked = true, 40*Millisecond, 5e6, 1
+	}
+	c.links[2].est.rate = 100e3
+	victim := c.start(2, 0, Range{8<<20 - rest, 8 << 20}, nil)[0]
+	r.now = 1100 * Millisecond
+	r.step(Input{Kind: Progress, Link: 2, Chunk: victim.Chunk, Bytes: 5000})
+	r.step(Input{Kind: Tick})
+	helped := false
+	for _, a := range r.acts {
+		helped = helped || a.Kind == Start && a.Link != 2
+	}
+	if !helped {
+		t.Errorf("nobody helps: %+v", r.acts)
+	}
+}
+
+// TestALinkWithoutARateStartsSlowly: nothing is known of a link but that its connection has
+// just begun. What it was asked for goes to one that has a rate, but for what the first
+// windows bring until then.
+func TestALinkWithoutARateStartsSlowly(t *testing.T) {
+	const rest, trip = 110_000, 46 * Millisecond
+	r, last := idleRig(t, rest)
+	c := r.core
+	fast, far := &c.links[0], &c.links[1]
+	fast.rtt, fast.est.rate, fast.speeds = 6*Millisecond, 20e6, speeds{}
+	fast.streams.heard[0] = r.now
+	far.rtt, far.est, far.speeds = trip, estimator{}, speeds{}
+	far.streams.opened[0] = initialWindow
+	ch := &c.chunks[c.find(last.Chunk)]
+	ch.issued, ch.got = r.now-Second, 1 // it flows
+	out := c.steal(0, 0, nil)
+	if len(out) != 2 || out[1].Link != 0 || out[1].Range.Len() < rest*3/4 {
+		t.Errorf("of %d bytes, %+v", rest, out)
+	}
+}
