@@ -44,7 +44,7 @@ func TestRealRuns(t *testing.T) {
 	linklab.SkipIfUnsupported(t)
 	name := writeScenario(t)
 	c := Config{
-		Quick: true, Scenarios: []string{loopback, name}, Tools: mustParse(t, "mlget-3"), Rounds: 1, Size: 3e6, LoopbackSize: 3e6, TLS: true, Seed: 3,
+		Scenarios: []string{loopback, name}, Tools: mustParse(t, "mlget-3"), Rounds: 1, Size: 3e6, LoopbackSize: 3e6, TLS: true, Seed: 3,
 	}
 	r, err := newRunner(c, map[string]string{"mlget": buildMlget(t)}, linklab.ServerBuiltin)
 	if err != nil {

@@ -109,9 +109,29 @@ func TestQuickFormIsQuick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	probable, _, err := c.Estimate(c.Plan())
+	plan := c.Plan()
+	probable, _, err := c.Estimate(plan)
 	if err != nil || probable > 10*time.Minute || probable < time.Minute {
 		t.Errorf("%v, %v", probable, err)
+	}
+	// A loopback run is short, and its figures scatter: it is made more often.
+	times := map[string]int{}
+	for _, j := range plan {
+		if j.Tool == "mlget" || j.Tool == "mlget-adaptive" {
+			times[j.Scenario+" "+string(j.Transport)]++
+		}
+	}
+	for name, n := range times {
+		want := c.Rounds
+		if strings.HasPrefix(name, loopback+" ") {
+			want = quickLoopback
+		}
+		if n != want {
+			t.Errorf("%s: %d times, want %d", name, n, want)
+		}
+	}
+	if len(times) != 8 {
+		t.Errorf("%v", times)
 	}
 }
 
