@@ -139,9 +139,10 @@ func (o *outlook) doubling(s StreamID, bytes int64) float64 {
 
 // rising says whether most of what a link's only connection has brought came while its rate
 // was measured, and no queue stands before the link: the next round trips will bring more.
+// One that has not brought its first window is slow by other means.
 func (o *outlook) rising(s StreamID) bool {
 	opened := o.streams.opened[s]
-	return o.streams.most == 1 && !o.queued && opened > 0 && o.rate*o.recent >= risingPart*float64(opened)
+	return o.streams.most == 1 && !o.queued && opened > initialWindow && o.rate*o.recent >= risingPart*float64(opened)
 }
 
 // mean is the rate at which a stream would receive so many bytes by the end of them.
@@ -334,13 +335,13 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 			worth *= ownWorth
 		}
 	}
-	delay := own.delay(thief, stream)
-	if c.batch == nil && from != own && !thief.est.measured() && !from.streams.lasting && from.rising(victim) && from.wait[victim]+from.doubling(victim, from.owed[victim]) <= delay+own.lasts(stream, c.cfg.minRequest()) {
-		return 0 // it will be done before help is there, and loses its connection if it is cut short
+	if c.outrun(thief, own, stream, from, victim) {
+		return 0 // and would lose its connection if it were cut short
 	}
 	if c.batch == nil && from != own && c.links[from.last[victim].link].est.rate <= 0 {
-		rv = min(rv, from.mean(victim, from.owed[victim]))
+		rv = min(rv, from.mean(victim, from.owed[victim])) // all that is known is how it starts
 	}
+	delay := own.delay(thief, stream)
 	x := balanced(rest, rs, rv, delay-from.wait[victim])
 	if c.batch != nil && c.batch.files == 0 && own.last[stream] == nil && c.batch.stock.empty() {
 		// It begins with that, and others that are idle have the rest sooner.
@@ -357,6 +358,15 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 		return whole
 	}
 	return 0
+}
+
+// outrun says whether a connection whose rate still grows will be done before a link that
+// has not shown a rate yet could bring anything.
+func (c *Core) outrun(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID) bool {
+	if c.batch != nil || from == own || thief.est.measured() || from.streams.lasting || !from.rising(victim) {
+		return false
+	}
+	return from.wait[victim]+from.doubling(victim, from.owed[victim]) <= own.soonest(thief, stream, c.cfg.minRequest())
 }
 
 // unheard says whether ch has not been answered, over a link of which nothing has been
