@@ -37,7 +37,7 @@ func rules() map[string]rule {
 		// goroutine, no file, no randomness.
 		"pkg/scheduler": {
 			std:   "cmp errors fmt math math/bits slices strconv",
-			tests: "pkg/scheduler pkg/scheduler/schedtest",
+			tests: "internal/race pkg/scheduler pkg/scheduler/schedtest",
 		},
 		"pkg/scheduler/schedtest": {imports: "pkg/scheduler"},
 		"pkg/scheduler/tuning":    {imports: "pkg/scheduler", std: "cmp fmt math math/bits slices"},
@@ -48,6 +48,7 @@ func rules() map[string]rule {
 		"internal/sim": {
 			imports: "internal/dataset internal/energy internal/linklab/scenario internal/terms pkg/scheduler pkg/scheduler/tuning",
 			std:     "cmp embed encoding/json errors fmt io io/fs math math/rand/v2 slices strings sync time",
+			tests:   "internal/race",
 		},
 
 		// Acts.
@@ -103,6 +104,8 @@ func rules() map[string]rule {
 		},
 		// Holds what they write against what docs say of it.
 		"internal/schematest": {},
+		// Spares the race detector what only computes.
+		"internal/race": {},
 		"internal/report": {
 			imports: "internal/energy internal/event internal/modelled internal/term internal/units pkg/scheduler",
 			tests:   "internal/event/eventtest",
@@ -225,6 +228,7 @@ func onlyBy() map[string]string {
 		"internal/testbody":                   "internal/dataset internal/linklab/server internal/linklab/faults internal/linklab/hostile",
 		"internal/event/eventtest":            "",
 		"internal/schematest":                 "",
+		"internal/race":                       "",
 		"internal/store/crashtest":            "",
 		"pkg/scheduler/schedtest":             "",
 		"unsafe":                              "internal/android/androidtest internal/link",                        // structures of the kernel

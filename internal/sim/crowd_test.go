@@ -8,6 +8,7 @@ import (
 
 	"github.com/mlget/mlget/internal/dataset"
 	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/internal/race"
 	"github.com/mlget/mlget/pkg/scheduler"
 	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
@@ -25,7 +26,7 @@ type goldenCrowd struct {
 // overflow. After a change: go test ./internal/sim -run Crowded -update.
 func TestCrowded(t *testing.T) {
 	seeds := 12
-	if testing.Short() || raceEnabled {
+	if testing.Short() || race.Enabled {
 		seeds = 2
 	}
 	least := map[string]float64{

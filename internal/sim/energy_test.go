@@ -4,13 +4,18 @@ import (
 	"bytes"
 	"math"
 	"testing"
+
+	"github.com/mlget/mlget/internal/race"
 )
 
 // The limits that the energy rules are held to, and docs/energy.md with all
 // figures. After a change: go test ./internal/sim -run StudyEnergy -update.
 func TestStudyEnergy(t *testing.T) {
+	if race.Enabled {
+		t.Skip("hundreds of runs")
+	}
 	n := EnergyCases
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		n = 20
 	}
 	s, err := StudyEnergy(n)

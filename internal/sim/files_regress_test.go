@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+
+	"github.com/mlget/mlget/internal/race"
 )
 
 // jobs is how many made-up jobs of many files there are.
@@ -25,7 +27,7 @@ type goldenFiles struct {
 // change: go test ./internal/sim -run RegressionFiles -update.
 func TestRegressionFiles(t *testing.T) {
 	n := jobs
-	if testing.Short() || raceEnabled {
+	if testing.Short() || race.Enabled {
 		n = 40
 	}
 	results := make([]Result, n)

@@ -3,12 +3,14 @@ package sim
 import (
 	"bytes"
 	"testing"
+
+	"github.com/mlget/mlget/internal/race"
 )
 
 // The limits that jobs of many files are held to, and docs/many-files-sim.md with
 // all figures. After a change: go test ./internal/sim -run StudyFiles -update.
 func TestStudyFiles(t *testing.T) {
-	short := testing.Short() || raceEnabled
+	short := testing.Short() || race.Enabled
 	s, err := StudyFiles(short)
 	if err != nil {
 		t.Fatal(err)

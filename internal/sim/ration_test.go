@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/mlget/mlget/internal/energy"
+	"github.com/mlget/mlget/internal/race"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -11,7 +12,7 @@ import (
 // with one: with every algorithm, policy, role and cap.
 func TestNothingHangsForARule(t *testing.T) {
 	n := 600
-	if testing.Short() || raceEnabled {
+	if testing.Short() || race.Enabled {
 		n = 60
 	}
 	names := energy.Names()

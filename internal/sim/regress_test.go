@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mlget/mlget/internal/race"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -45,8 +46,8 @@ type golden struct {
 // After a change of a policy: go test ./internal/sim -run Regression -update.
 func TestRegression(t *testing.T) {
 	n := scenarios
-	if testing.Short() || raceEnabled {
-		n = 30
+	if testing.Short() || race.Enabled {
+		n = 12
 	}
 	bounds, references := make([]float64, n), make([]float64, n)
 	inParallel(n, func(i int) {

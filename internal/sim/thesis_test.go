@@ -3,12 +3,14 @@ package sim
 import (
 	"bytes"
 	"testing"
+
+	"github.com/mlget/mlget/internal/race"
 )
 
 // Every row is within Tolerance of the thesis's time, and every scenario ranks its
 // approaches as the thesis does. docs/thesis.md says on what that hangs.
 func TestThesis(t *testing.T) {
-	if testing.Short() || raceEnabled {
+	if testing.Short() || race.Enabled {
 		t.Skip("thousands of runs")
 	}
 	all, err := CompareThesis()

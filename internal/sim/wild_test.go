@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/internal/race"
 )
 
 const (
@@ -34,7 +35,7 @@ type wildGolden struct {
 // the scheduler: go test ./internal/sim -run Wild -update.
 func TestWild(t *testing.T) {
 	n := wilds
-	if testing.Short() || raceEnabled {
+	if testing.Short() || race.Enabled {
 		n = 40
 	}
 	results := make([]Result, n)

@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"testing"
 
+	"github.com/mlget/mlget/internal/race"
 	"github.com/mlget/mlget/pkg/scheduler"
 	"github.com/mlget/mlget/pkg/scheduler/schedtest"
 )
@@ -23,7 +24,7 @@ func policies(t testing.TB) map[string]func() scheduler.Policy {
 
 func TestPoliciesConform(t *testing.T) {
 	histories := 1000
-	if testing.Short() {
+	if testing.Short() || race.Enabled {
 		histories = 200
 	}
 	for name, p := range policies(t) {
@@ -36,7 +37,7 @@ func TestPoliciesConform(t *testing.T) {
 
 func TestPoliciesConformWithManyFiles(t *testing.T) {
 	histories := 600
-	if testing.Short() {
+	if testing.Short() || race.Enabled {
 		histories = 100
 	}
 	for name, p := range policies(t) {
