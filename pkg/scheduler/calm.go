@@ -9,12 +9,19 @@ package scheduler
 // A link that builds up its rate may be without a queue, too, but has lost nothing then.
 const (
 	// A queue makes round trips longer than the least one by more than calmFloor, and
-	// calmPart of it: clocks and smoothing are as exact as that.
-	calmFloor = Millisecond
-	calmPart  = 0.02
+	// calmPart of it: clocks and smoothing are as exact as that. The least one is that of
+	// packets without data, and a full one takes its time to be sent: calmPackets of them,
+	// as they are acknowledged by twos.
+	calmFloor   = Millisecond
+	calmPart    = 0.02
+	calmPackets = 1.5
 	// There has to be none for calmTrips round trips, at least calmSpan, after a loss.
 	calmTrips = 4
 	calmSpan  = 200 * Millisecond
+	// What is lost after clearTrips round trips without one, at least clearSpan, was not
+	// dropped by a queue.
+	clearTrips = 2
+	clearSpan  = 100 * Millisecond
 	// A connection that gains a packet in each round trip doubles its rate in as many of
 	// them as it has packets in flight. Where that takes less than calmWorth, it is left
 	// to itself.
@@ -23,17 +30,35 @@ const (
 
 // calm watches for links before which no queue stands.
 type calm struct {
-	trip Time      // that the data takes which comes; 0: not known
-	from countMark // when there began to be no queue, or a packet was lost last; at 0: there is one
+	trip  Time      // that the data takes which comes; 0: not known
+	clear Time      // when there began to be no queue; 0: there is one
+	from  countMark // the same, or when a packet was lost last; at 0: there is one
 }
 
 // queued says whether a queue stands before a link.
-func (q *calm) queued(rtt Time) bool { return q.trip > rtt+longest(calmFloor, calmPart, rtt) }
+func (l *link) queued() bool {
+	floor := longest(calmFloor, calmPart, l.rtt)
+	if l.est.rate > 0 {
+		floor = max(floor, FromSeconds(calmPackets*segment/l.est.rate))
+	}
+	return l.streams.calm.trip > l.rtt+floor
+}
+
+// drops says whether a queue may be what drops the packets that are lost now.
+func (q *calm) drops(now, rtt Time) bool {
+	return q.clear == 0 || now-q.clear < longest(clearSpan, clearTrips, rtt)
+}
 
 func (q *calm) watch(now Time, l *link) {
 	lost := l.streams.loss.grew
 	switch {
-	case q.trip == 0 || q.queued(l.rtt) || l.est.nMarks == 0:
+	case q.trip == 0 || l.queued():
+		q.clear = 0
+	case q.clear == 0:
+		q.clear = now
+	}
+	switch {
+	case q.clear == 0 || l.est.nMarks == 0:
 		q.from.at = 0
 	case q.from.at == 0:
 		q.from = countMark{now, l.received}

@@ -76,7 +76,7 @@ func (c *Core) turned(l *link, trip Time) {
 	l.streams.calm.trip = trip
 	switch {
 	case !c.ending(l):
-	case c.batch == nil && !l.streams.calm.queued(l.rtt):
+	case c.batch == nil && !l.queued():
 		l.turn = 0
 	default:
 		l.turn = trip

@@ -2,6 +2,7 @@ package scheduler
 
 // Packets that come out of order tell of others that were lost before them. They
 // come in episodes: from the loss until it has been made good, a round trip later.
+// Where no queue stands, one that follows another is enough to tell random loss.
 const (
 	// An episode is over when no packet came out of order for quietRTTs round
 	// trips, at least quietFloor.
@@ -57,13 +58,15 @@ func (s *loss) watch(now Time, l *link) {
 	}
 	quiet, age := now-s.grew.at, now-s.episode.at
 	over := quiet > longest(quietFloor, quietRTTs, l.rtt)
+	soon := s.episode.at > 0 && age <= longest(againFloor, againRTTs, l.rtt)
+	fresh := age < longest(freshFloor, freshRTTs, l.rtt)
 	old := s.counted
 	s.counted = s.reordered
 	switch {
-	case s.episode.at == 0 || age > longest(againFloor, againRTTs, l.rtt), over && s.overflowed(old, s.grew.bytes):
+	case !soon, over && s.overflowed(old, s.grew.bytes):
 		s.repeats = 0
 		s.begin(before, old, l)
-	case over && age >= longest(freshFloor, freshRTTs, l.rtt):
+	case over && !fresh:
 		s.repeats++
 		s.begin(before, old, l)
 	case !over && age >= longest(lastsFloor, lastsRTTs, l.rtt):
@@ -72,6 +75,9 @@ func (s *loss) watch(now Time, l *link) {
 			s.repeats = 0
 		}
 		s.begin(countMark{now, l.received}, s.counted, l)
+	}
+	if over && soon && !fresh && !l.streams.calm.drops(now, l.rtt) {
+		s.repeats = max(s.repeats, lossRepeats)
 	}
 	s.grew = countMark{now, l.received}
 }

@@ -120,7 +120,7 @@ func (s *streams) tune(now Time, l *link, left int64, batch bool) {
 		s.judge(now, l)
 	case l.est.nSamples == 0:
 		s.widen(now, l, left, batch)
-	case s.loss.random() && !s.calm.queued(l.rtt) && now >= s.restUntil && float64(left) > l.est.rate*trialWorth.Seconds():
+	case s.loss.random() && !l.queued() && now >= s.restUntil && float64(left) > l.est.rate*trialWorth.Seconds():
 		s.try(now, base)
 	}
 }
@@ -179,9 +179,12 @@ func (s *streams) judge(now Time, l *link) {
 		rate := s.measured.rate(now, l.received)
 		switch {
 		case rate >= streamGain*s.base:
-			if s.helped = true; !s.calm.queued(l.rtt) {
+			// What new connections bring at first does not last: when it has fallen
+			// so far that no queue stands any more, there may be need of more.
+			if s.helped = true; !l.queued() {
 				s.try(now, rate)
 			}
+			return
 		case !s.helped:
 			s.most = s.before
 		}

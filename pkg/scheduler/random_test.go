@@ -1,0 +1,108 @@
+package scheduler
+
+import "testing"
+
+// The least round trip is one of small packets: over a slow link, a full one takes longer,
+// and that is no queue.
+func TestAPacketIsNoQueue(t *testing.T) {
+	const rtt = 80 * Millisecond
+	for _, tt := range []struct {
+		rate float64 // bytes per second
+		trip Time
+		want bool
+	}{
+		{125e3, rtt + 6*Millisecond, false},
+		{125e3, rtt + 12*Millisecond, false},
+		{125e3, rtt + 30*Millisecond, true},
+		{1250e3, rtt + 6*Millisecond, true},
+		{12500e3, rtt + Millisecond, false},
+		{12500e3, rtt + 3*Millisecond, true},
+		{0, rtt + 6*Millisecond, true},
+	} {
+		l := &link{rtt: rtt}
+		l.est.rate, l.streams.calm.trip = tt.rate, tt.trip
+		if l.queued() != tt.want {
+			t.Errorf("%.0f bytes per second, round trips of %v: a queue: %v", tt.rate, tt.trip, !tt.want)
+		}
+	}
+}
+
+// What is lost where no queue stands is lost at random, even if it was a queue's overflow
+// that made the beginning.
+func TestLossWithoutAQueueIsRandom(t *testing.T) {
+	const rtt = 40 * Millisecond
+	for _, tt := range []struct {
+		name    string
+		trip    func(now Time) Time
+		lost    []Time // when packets come out of order, for 20 ms
+		packets int64  // of them, each 10 ms
+		want    bool
+	}{
+		{"a queue that overflows, then none", func(now Time) Time { return rtt + max(0, Second-now)/10 }, []Time{900 * Millisecond, 1200 * Millisecond}, 50, true},
+		{"none", func(Time) Time { return rtt }, []Time{900 * Millisecond, 1200 * Millisecond}, 5, true},
+		{"none, lost once", func(Time) Time { return rtt }, []Time{900 * Millisecond}, 5, false},
+		{"none, and it is long ago", func(Time) Time { return rtt }, []Time{900 * Millisecond, 2900 * Millisecond}, 5, false},
+		{"none, at once", func(Time) Time { return rtt }, []Time{900 * Millisecond, 1000 * Millisecond}, 5, false},
+		{"a queue", func(Time) Time { return 2 * rtt }, []Time{900 * Millisecond, 1200 * Millisecond}, 5, false},
+		{"a queue until just now", func(now Time) Time { return rtt + max(0, 1160*Millisecond-now) }, []Time{900 * Millisecond, 1200 * Millisecond}, 5, false},
+		{"round trips are not known", func(Time) Time { return 0 }, []Time{900 * Millisecond, 1200 * Millisecond}, 5, false},
+	} {
+		l := &link{rtt: rtt, streams: streams{most: 1}}
+		for now := Time(1); now < 3*Second && !l.streams.loss.random(); now += 10 * Millisecond {
+			l.received += 12_000
+			for _, at := range tt.lost {
+				if now > at && now < at+20*Millisecond {
+					l.streams.loss.reordered += tt.packets
+				}
+			}
+			l.est.observe(now, l.received, l.rtt)
+			l.streams.calm.trip = tt.trip(now)
+			l.streams.loss.watch(now, l)
+			l.streams.calm.watch(now, l)
+		}
+		if l.streams.loss.random() != tt.want {
+			t.Errorf("%s: random: %v", tt.name, !tt.want)
+		}
+	}
+}
+
+// New connections start quickly and fill the link, so that a queue stands when they are
+// judged; then packets are lost over them too, and there have to be more.
+func TestAGainThatDoesNotLastIsFollowedUp(t *testing.T) {
+	const (
+		rtt    = 28 * Millisecond
+		full   = 10e6 // bytes per second
+		steady = 0.35e6
+		quick  = 3e6
+	)
+	l := &link{rtt: rtt, streams: streams{most: 1}}
+	since := [MaxStreams]Time{}
+	last := l.streams.most
+	for now := Time(1); now < 2500*Millisecond; now += 10 * Millisecond {
+		for ; last < l.streams.most; last++ {
+			since[last] = now
+		}
+		last = l.streams.most
+		rate := 0.0
+		for s := range l.streams.most {
+			if now-since[s] < 400*Millisecond {
+				rate += quick
+			} else {
+				rate += steady
+			}
+		}
+		l.streams.calm.trip = rtt
+		if rate >= full {
+			rate, l.streams.calm.trip = full, 2*rtt
+		}
+		l.received += int64(rate * 0.01)
+		if now/(10*Millisecond)%15 == 0 {
+			l.streams.loss.reordered += 5
+		}
+		l.est.observe(now, l.received, l.rtt)
+		l.streams.tune(now, l, 1<<30, false)
+	}
+	if l.streams.most != trialStreams {
+		t.Errorf("%d connections, want %d", l.streams.most, trialStreams)
+	}
+}
