@@ -31,7 +31,7 @@ const (
 // calm watches for links before which no queue stands.
 type calm struct {
 	trip  Time      // that the data takes which comes; 0: not known
-	clear Time      // when there began to be no queue; 0: there is one
+	clear countMark // when there began to be no queue; at 0: there is one
 	from  countMark // the same, or when a packet was lost last; at 0: there is one
 }
 
@@ -46,19 +46,19 @@ func (l *link) queued() bool {
 
 // drops says whether a queue may be what drops the packets that are lost now.
 func (q *calm) drops(now, rtt Time) bool {
-	return q.clear == 0 || now-q.clear < longest(clearSpan, clearTrips, rtt)
+	return q.clear.at == 0 || now-q.clear.at < longest(clearSpan, clearTrips, rtt)
 }
 
 func (q *calm) watch(now Time, l *link) {
 	lost := l.streams.loss.grew
 	switch {
 	case q.trip == 0 || l.queued():
-		q.clear = 0
-	case q.clear == 0:
-		q.clear = now
+		q.clear.at = 0
+	case q.clear.at == 0:
+		q.clear = countMark{now, l.received}
 	}
 	switch {
-	case q.clear == 0 || l.est.nMarks == 0:
+	case q.clear.at == 0 || l.est.nMarks == 0:
 		q.from.at = 0
 	case q.from.at == 0:
 		q.from = countMark{now, l.received}

@@ -106,3 +106,30 @@ func TestAGainThatDoesNotLastIsFollowedUp(t *testing.T) {
 		t.Errorf("%d connections, want %d", l.streams.most, trialStreams)
 	}
 }
+
+// A connection may fill its link for as long as it starts slowly, and not afterwards: what
+// it brings since no queue stands any more is what others are measured by.
+func TestSlowStartIsNotMeasuredAgainst(t *testing.T) {
+	const (
+		rtt  = 28 * Millisecond
+		full = 10e6 // bytes per second
+		each = 0.9e6
+	)
+	l := &link{rtt: rtt, streams: streams{most: 1}}
+	for now := Time(1); now < 1200*Millisecond; now += 10 * Millisecond {
+		rate := each * float64(l.streams.most)
+		l.streams.calm.trip = rtt
+		if now < 300*Millisecond {
+			rate, l.streams.calm.trip = full, 2*rtt
+		}
+		l.received += int64(rate * 0.01)
+		if i := now / (10 * Millisecond); i == 11 || i > 40 && i%15 == 0 {
+			l.streams.loss.reordered += 5
+		}
+		l.est.observe(now, l.received, l.rtt)
+		l.streams.tune(now, l, 1<<30, false)
+	}
+	if l.streams.most < firstTrial {
+		t.Errorf("%d connections, want %d at least", l.streams.most, firstTrial)
+	}
+}

@@ -121,6 +121,9 @@ func (s *streams) tune(now Time, l *link, left int64, batch bool) {
 	case l.est.nSamples == 0:
 		s.widen(now, l, left, batch)
 	case s.loss.random() && !l.queued() && now >= s.restUntil && float64(left) > l.est.rate*trialWorth.Seconds():
+		if !s.calm.drops(now, l.rtt) { // slow start may have filled the link before
+			base = s.calm.clear.rate(now, l.received)
+		}
 		s.try(now, base)
 	}
 }
