@@ -92,7 +92,7 @@ type streams struct {
 	settled   Time      // when the measurement begins
 	measured  countMark // with which it began
 	restUntil Time
-	trials    int // that have ended
+	trials    int // that were in vain
 }
 
 // countMark is a link's byte count at a time.
