@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -27,14 +26,12 @@ func TestNamesThatLie(t *testing.T) {
 	l := startLab(t, linklab.Config{Size: 6e6}, fastWiFi, fastLTE)
 	nowhere := &dnsmessage.AResource{A: [4]byte{192, 0, 2, 77}}
 	isA := func(m *dnsmessage.Message) bool { return m.Questions[0].Type == dnsmessage.TypeA }
-	port := uint16(5300)
 	serve := func(t *testing.T, lie func(m *dnsmessage.Message) ([]byte, bool)) (addr string) {
-		port++
-		conn, err := l.ListenPacket(port)
+		conn, err := l.ListenPacket(0)
 		check(t, err)
 		s := &nameServer{conn: conn, address: [4]byte{192, 0, 2, 1}, lie: lie}
 		s.start(t)
-		return fmt.Sprintf("192.0.2.1:%d", port)
+		return conn.LocalAddr().String()
 	}
 	for _, c := range []struct {
 		name string
@@ -72,6 +69,8 @@ func TestNamesThatLie(t *testing.T) {
 		{"nothing", func(*dnsmessage.Message) ([]byte, bool) { return nil, true }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			l := l.folder(t)
 			good, bad := serve(t, nil), serve(t, c.lie)
 			url := strings.Replace(l.URL(), "192.0.2.1", "files.test", 1)
 			r := l.fetch(t, url, "--link", "rmnet0,dns="+good, "--link", "wlan0,dns="+bad, "--connect-timeout", "3s")

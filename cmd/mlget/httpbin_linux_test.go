@@ -99,6 +99,7 @@ func TestHTTPBin(t *testing.T) {
 		{"HTTP 2 in clear", plain, "2", []string{"--http2-prior-knowledge"}},
 	} {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			for _, c := range []struct {
 				path  string
 				args  []string

@@ -50,6 +50,11 @@ func startLab(t *testing.T, c linklab.Config, links ...string) *lab {
 	return &lab{Lab: l, dir: t.TempDir()}
 }
 
+// folder is the same lab for a test that runs beside others: its files are its own.
+func (l *lab) folder(t testing.TB) *lab {
+	return &lab{Lab: l.Lab, dir: t.TempDir()}
+}
+
 // command is mlget over the lab's links, not started.
 func (l *lab) command(ctx context.Context, args ...string) *linklab.Cmd {
 	c := l.Command(ctx, "mlget", append([]string{"--links", strings.Join(l.Links(), ",")}, args...)...)

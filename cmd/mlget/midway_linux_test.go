@@ -53,6 +53,7 @@ func TestNameServerDies(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			l := startLab(t, linklab.Config{Size: 30e6}, slowWiFi, slowLTE) // for three seconds
 			var died atomic.Bool
 			r := l.startNamed(t, uint16(5300+i), &nameServer{address: [4]byte{192, 0, 2, 1}, lie: func(m *dnsmessage.Message) ([]byte, bool) {
