@@ -27,7 +27,7 @@ func (*adaptive) Request(v View, link LinkID) int64 {
 	}
 	end := v.together()
 	share := v.brings(link, end)
-	least := float64(v.core.cfg.minRequest())
+	least := float64(v.core.least(&v.core.links[link]))
 	if share < max(least, v.ragged(link)) {
 		for l := range v.Links() {
 			if l != link && v.Usable(l) && v.brings(l, end) > share && !v.late(l) {
@@ -43,7 +43,7 @@ func (*adaptive) Request(v View, link LinkID) int64 {
 	if rate == 0 {
 		return int64(min(adaptivePart*share, float64(v.First())))
 	}
-	if v.core.links[link].single { // another connection would have to learn again what the link carries
+	if v.core.links[link].streams.single { // another connection would have to learn again what the link carries
 		return int64(share)
 	}
 	return int64(min(adaptivePart*share, adaptiveSeconds*rate))

@@ -127,6 +127,9 @@ func (c *Core) tooLate(l *link) bool {
 // runway is how many bytes l will receive before the first byte of a request that is
 // sent now; 0 while its rate is unknown.
 func (c *Core) runway(l *link) float64 {
+	if l.streams.single {
+		return l.reconnecting()
+	}
 	// The conversion forbids a fused multiply-add where this is inlined.
 	return float64(jitMargin * l.est.rate * l.answerTrip().Seconds())
 }
@@ -156,8 +159,9 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 		size = min(size, c.cfg.First)
 	}
 	// A remainder that is not worth a request of its own goes along.
-	size = max(size, c.cfg.minRequest())
-	if free := c.ledger.free[0].Len(); free-size < c.cfg.minRequest() {
+	least := c.least(&c.links[id])
+	size = max(size, least)
+	if free := c.ledger.free[0].Len(); free-size < least {
 		size = free
 	}
 	size = min(size, c.room(id))

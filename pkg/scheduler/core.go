@@ -47,7 +47,6 @@ type link struct {
 	received  int64 // bytes received, in all
 	lastByte  Time  // when the last byte came, or the link began to wait for one
 	robbed    int   // how often its requests were taken over before they were answered
-	single    bool  // each of its requests needs a connection of its own
 	streams   streams
 	queues    [MaxStreams]queue
 	speeds    speeds
@@ -194,7 +193,11 @@ func (c *Core) measure() {
 		l := &c.links[i]
 		if l.requests > 0 {
 			l.listen(c.now)
+			rate := l.est.rate
 			l.est.observe(c.now, l.received, max(l.rtt, c.burst(l)))
+			if l.beginsAgain(c.now) {
+				l.est.rate = max(l.est.rate, rate) // that does not tell what the link carries
+			}
 			l.pace.observe(c.now, l.rtt, l.received, l.est.nMarks > 0)
 			l.streams.narrow(c.now, l)
 			if c.cfg.Parallelism == 0 && c.sized() && !c.planned(LinkID(i)) {
@@ -216,7 +219,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	if in.RTT > 0 && (l.rtt == 0 || in.RTT < l.rtt) {
 		l.rtt, l.unheard = in.RTT, 0
 	}
-	l.single = l.single || in.Single
+	l.streams.single = l.streams.single || in.Single && c.batch == nil // which may have other servers
 	l.streams.lasting = l.streams.lasting || in.Lasting
 	if in.Trip > 0 {
 		c.turned(l, in.Trip)
@@ -258,6 +261,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	}
 	switch in.Kind {
 	case Finished:
+		l.streams.reopened = c.now
 		if age := c.now - ch.issued; age > 0 && age <= longest(rateWindow, 2, l.answerTrip()) {
 			// So much the link does carry at present, whatever was measured of requests
 			// that were over before their rate could be.

@@ -63,6 +63,7 @@ type queue struct {
 type streams struct {
 	most    StreamID // it may use
 	lasting bool     // connections outlive requests that are cut short
+	single  bool     // each request needs a connection of its own
 	worked  uint64   // bit s: stream s has brought something
 	refused uint64   // bit s: stream s was not served while others were
 	begun   uint64   // bit s: stream s was asked for something, or opened
@@ -80,6 +81,9 @@ type streams struct {
 	opened  [MaxStreams]int64
 	early   [MaxStreams]Time // when it was opened for requests to come; 0: it was not
 	resumed [MaxStreams]Time
+	// When a request was last answered in full, or one that needs a connection of its
+	// own had its first byte.
+	reopened Time
 
 	narrowing narrowing
 	explore   exploring
@@ -203,6 +207,9 @@ const leastTimeout = 200 * Millisecond
 // hear notes that a stream has received so many bytes, the next of which should have
 // come at at, and says whether its connection starts anew after a timeout.
 func (s *streams) hear(ch *chunk, bytes int64, now, at, trip Time) (anew bool) {
+	if s.single && ch.got == bytes { // the connection is another one
+		s.opened[ch.stream], s.reopened = 0, now
+	}
 	s.opened[ch.stream] += bytes
 	s.early[ch.stream] = 0
 	if anew = now-at > trip+leastTimeout; anew {
@@ -248,7 +255,7 @@ func (s *streams) trips(id StreamID) Time {
 	switch {
 	case s.early[id] > 0:
 		return 1
-	case s.cut[id] > 0:
+	case s.cut[id] > 0, s.single:
 		return reconnectRTTs
 	case s.worked&(1<<id) == 0:
 		return connectRTTs

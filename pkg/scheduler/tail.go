@@ -347,10 +347,13 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 		// It begins with that, and others that are idle have the rest sooner.
 		x = min(x, float64(own.window(stream)))
 	}
-	if c.batch == nil && from != own && own.active <= 1 && end-delay >= worthIdle {
+	switch {
+	case thief.streams.single: // links that rob each other of little by turns gain nothing
+		worth = connectRTTs * own.trip
+	case c.batch == nil && from != own && own.active <= 1 && end-delay >= worthIdle:
 		worth = 0
 	}
-	if x >= float64(c.cfg.minRequest()) && end-(delay+own.lasts(stream, int64(x))) >= worth {
+	if x >= float64(c.least(thief)) && end-(delay+own.next(stream, int64(x))) >= worth {
 		return int64(x)
 	}
 	whole := from.last[victim].left()
@@ -388,7 +391,7 @@ func (o *outlook) delay(l *link, stream StreamID) float64 {
 
 // soonest is in how many seconds a stream would have so many bytes more.
 func (o *outlook) soonest(l *link, stream StreamID, bytes int64) float64 {
-	return o.delay(l, stream) + o.lasts(stream, bytes)
+	return o.delay(l, stream) + o.next(stream, bytes)
 }
 
 // balanced is how many of the rest bytes of a victim a thief should take over so

@@ -27,6 +27,7 @@ type History struct {
 	Size   int64            // the object's, which Config may not know
 	Links  []Link
 	Lossy  bool // packets are reported as out of order
+	Single bool // each request needs a connection of its own
 
 	// Of a batch: its files, and plans in the order of their times.
 	Files []File
@@ -53,6 +54,7 @@ func Random(seed uint64) History {
 		h.Config.Parallelism = 1 + r.IntN(scheduler.MaxStreams)
 	}
 	h.Lossy = r.IntN(4) == 0
+	h.Single = rand.New(rand.NewPCG(seed, 1945)).IntN(4) == 0
 	if r.IntN(4) == 0 {
 		h.Config.Window = 1<<16 + r.Int64N(1<<22)
 	}

@@ -192,7 +192,7 @@ func (p *player) serve(id scheduler.LinkID) error {
 				return err
 			}
 		}
-		in := scheduler.Input{Kind: scheduler.Progress, Link: id, Chunk: rq.id, Bytes: rq.got, RTT: p.h.Links[id].RTT}
+		in := scheduler.Input{Kind: scheduler.Progress, Link: id, Chunk: rq.id, Bytes: rq.got, RTT: p.h.Links[id].RTT, Single: p.h.Single}
 		if p.h.Lossy {
 			in.Reordered = int64(p.now / (10 * scheduler.Millisecond))
 		}

@@ -1,0 +1,45 @@
+package scheduler
+
+import "math/bits"
+
+// A server may serve one request a connection (Connection: close, HTTP/1.0, or as many as
+// nginx's keepalive_requests allows). Each further request then costs a handshake and a
+// slow start: it is sent in time for its first byte to follow the last one of the request
+// before, it is not sent at all for less than comes meanwhile, and what a slow start brings
+// is no evidence that the link has become slow.
+
+// slowStartRTTs is for how many round trips a connection's slow start may hide what its
+// link carries: a connection that doubles its initial window has brought 3.7 MB by then,
+// more than fits into a phone's link and its queue (RFC 5681, 3.1; RFC 6928).
+const slowStartRTTs = 2 * reconnectRTTs
+
+// reconnecting is how many bytes l brings until another connection's first byte, whose
+// handshake and request wait in the link's queue.
+func (l *link) reconnecting() float64 {
+	return float64(l.est.rate * (connectRTTs * max(l.trip(), l.streams.calm.trip)).Seconds())
+}
+
+// least is the size in bytes below which a request over l is not worth its round trip, or
+// the connection that it needs.
+func (c *Core) least(l *link) int64 {
+	least := c.cfg.minRequest()
+	if l.streams.single {
+		least = max(least, int64(l.est.rate*(connectRTTs*l.trip()).Seconds()))
+	}
+	return least
+}
+
+// beginsAgain says whether a link whose requests need a connection each is in the slow
+// start of another one.
+func (l *link) beginsAgain(now Time) bool {
+	return l.streams.single && l.streams.reopened > 0 && now < l.streams.reopened+slowStartRTTs*l.trip()
+}
+
+// next is how many seconds another request on a stream would receive so many bytes for;
+// if it needs a connection of its own, while that starts slowly, too (see lasts).
+func (o *outlook) next(s StreamID, bytes int64) float64 {
+	if !o.streams.single {
+		return o.lasts(s, bytes)
+	}
+	return max(o.lasts(s, bytes), float64(o.trip*float64(bits.Len64(uint64(bytes/initialWindow)))))
+}

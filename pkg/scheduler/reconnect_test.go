@@ -1,0 +1,110 @@
+package scheduler
+
+import "testing"
+
+// A link of 1 MB/s, whose round trip takes 20 ms and, with its queue, 60 ms.
+const (
+	queuedTrip = 60 * Millisecond
+	steady     = 1e6 // bytes per second
+)
+
+// single tells that the server serves one request a connection, or that it does not.
+func (r *rig) single(chunk ChunkID, bytes int64, yes bool) {
+	r.step(Input{Kind: Progress, Chunk: chunk, Bytes: bytes, RTT: 20 * Millisecond, Trip: queuedTrip, Single: yes})
+}
+
+// TestAnotherConnectionIsMadeInTime: where each request needs its own, its first byte
+// follows the last one of the request before; where they share one, it is asked for later.
+func TestAnotherConnectionIsMadeInTime(t *testing.T) {
+	for _, yes := range []bool{true, false} {
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 40_000_000, First: 1 << 20, Parallelism: 1})
+		r.up(1)
+		got := map[ChunkID]int64{}
+		left := int64(0)
+		for second := false; !second; {
+			if r.now > 2*Second {
+				t.Fatalf("single %v: no second request", yes)
+			}
+			for _, a := range r.flow(10*Millisecond, map[ChunkID]float64{0: steady}, got) {
+				second = second || a.Kind == Start
+			}
+			r.single(0, got[0], yes)
+			left = 1<<20 - got[0]
+		}
+		handshake := (connectRTTs * queuedTrip).Seconds() * steady
+		if early := float64(left) > handshake-0.02*steady; early != yes {
+			t.Errorf("single %v: the second request was sent %d bytes before the end of the first one", yes, left)
+		}
+	}
+}
+
+// TestASlowStartIsNoSlowLink: what the first round trips of another connection bring says
+// nothing of the link, what comes later does.
+func TestASlowStartIsNoSlowLink(t *testing.T) {
+	for _, yes := range []bool{true, false} {
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 40_000_000, First: 1 << 20, Parallelism: 1})
+		r.up(1)
+		got := map[ChunkID]int64{}
+		r.single(0, 0, yes)
+		r.flow(Second, map[ChunkID]float64{0: steady}, got)
+		r.step(Input{Kind: Finished, Chunk: 0, Bytes: 1 << 20})
+		rate := func() float64 { return r.core.links[0].est.rate }
+		r.flow(100*Millisecond, nil, got)
+		r.flow(100*Millisecond, map[ChunkID]float64{1: 0.3 * steady}, got)
+		if anew := r.core.links[0].streams.opened[0] < 100_000; anew != yes {
+			t.Errorf("single %v: the connection has brought %d bytes", yes, r.core.links[0].streams.opened[0])
+		}
+		if kept := rate() > 0.9*steady; kept != yes {
+			t.Errorf("single %v: %.0f bytes per second while a connection began, %.0f before", yes, rate(), steady)
+		}
+		r.flow(500*Millisecond, map[ChunkID]float64{1: 0.3 * steady}, got)
+		if rate() > 0.4*steady {
+			t.Errorf("single %v: %.0f bytes per second long after, want %.0f", yes, rate(), 0.3*steady)
+		}
+	}
+}
+
+// TestNoConnectionForLittle: what comes while a connection is made is not worth one.
+func TestNoConnectionForLittle(t *testing.T) {
+	for _, yes := range []bool{true, false} {
+		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 40_000_000, First: 1 << 20, Parallelism: 1})
+		r.up(2)
+		l := &r.core.links[0]
+		r.single(0, 1000, yes)
+		l.est.rate = steady
+		want := (connectRTTs * 20 * Millisecond).Seconds() * steady
+		if !yes {
+			want = float64(leastRequest)
+		}
+		if got := r.core.least(l); float64(got) != want {
+			t.Errorf("single %v: a request is worth it from %d bytes on, want %.0f", yes, got, want)
+		}
+		if trips := l.streams.trips(0); (trips == reconnectRTTs) != yes {
+			t.Errorf("single %v: the next answer takes %d round trips", yes, trips)
+		}
+		// So much is left to the other link that taking it over would just be worth it.
+		r.core.links[1].est.rate = steady
+		var own, other outlook
+		r.core.look(0, &own)
+		r.core.look(1, &other)
+		own.trip, own.owed[0] = 0, 0
+		victim, _ := other.latest(noStream)
+		other.owed[victim], other.wait[victim] = 2*leastRequest+2000, 0
+		end := other.end(victim)
+		if x := r.core.loot(l, &own, 0, &other, victim, end); (x == 0) != yes {
+			t.Errorf("single %v: %d bytes are taken over", yes, x)
+		}
+		// More would be, but for what a slow start takes, and unless it gains what a
+		// connection costs.
+		own.trip, other.owed[victim] = 0.02, 1_000_000
+		l.streams.opened[0] = 1 << 20
+		delay := own.delay(l, 0)
+		x := int64(balanced(1e6, steady, steady, delay))
+		if slow := own.next(0, 30_000) > own.lasts(0, 30_000); slow != yes {
+			t.Errorf("single %v: 30,000 bytes take %.3f s", yes, own.next(0, 30_000))
+		}
+		if x := r.core.loot(l, &own, 0, &other, victim, delay+own.next(0, x)+0.03); (x == 0) != yes {
+			t.Errorf("single %v: %d bytes are taken over to gain 0.03 s", yes, x)
+		}
+	}
+}
