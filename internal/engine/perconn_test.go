@@ -64,3 +64,29 @@ func TestServersLimitTheRateOfAConnection(t *testing.T) {
 		}))
 	}
 }
+
+// TestServersEndEachConnection: where they do, each link gets few, and none for little.
+func TestServersEndEachConnection(t *testing.T) {
+	timeless(func(t *bubble) {
+		o := newObject(24 * mib)
+		once := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Connection", "close")
+			o.ServeHTTP(w, r)
+		})
+		r := newRig(t,
+			&testLink{name: "a", rate: 6 * mib, latency: 10 * time.Millisecond, trip: 10 * time.Millisecond},
+			&testLink{name: "b", rate: 3 * mib, latency: 40 * time.Millisecond, trip: 40 * time.Millisecond})
+		got := r.get(at(t, serve(t, once), "", "/f"))
+		if got.err != nil {
+			t.Fatal(got.err)
+		}
+		if n := len(of[event.ConnOpened](got)); n > 7 {
+			t.Errorf("%d connections", n)
+		}
+		for _, e := range of[event.RequestEnded](got) {
+			if e.Bytes < mib/8 {
+				t.Errorf("link %d: a connection for %d bytes", e.Link, e.Bytes)
+			}
+		}
+	})(t)
+}
