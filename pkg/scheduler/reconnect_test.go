@@ -108,3 +108,20 @@ func TestNoConnectionForLittle(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsLostBetweenConnectionsIsNoShortQueue: the queue was the other connection's.
+func TestWhatIsLostBetweenConnectionsIsNoShortQueue(t *testing.T) {
+	for _, yes := range []bool{true, false} {
+		l := &link{rtt: 100 * Millisecond}
+		l.est.rate = 10 * steady
+		s := &l.streams
+		s.single = yes
+		s.calm.from, s.loss.grew = countMark{at: 2 * Second}, countMark{at: 2 * Second}
+		for _, since := range []Time{100 * Millisecond, Second} {
+			s.reopened = 2*Second - since
+			if short, want := s.calm.shortens(3*Second, l), !yes || since == Second; short != want {
+				t.Errorf("single %v, lost %v s after the connection began: the queue is short: %v", yes, since.Seconds(), short)
+			}
+		}
+	}
+}
