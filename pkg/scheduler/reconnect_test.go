@@ -125,3 +125,49 @@ func TestWhatIsLostBetweenConnectionsIsNoShortQueue(t *testing.T) {
 		}
 	}
 }
+
+// fixed asks each time for so many bytes.
+type fixed int64
+
+func (fixed) Name() string                 { return "fixed" }
+func (f fixed) Request(View, LinkID) int64 { return int64(f) }
+func (fixed) Victim(View, LinkID) LinkID   { return NoLink }
+
+// TestNoConnectionForARemainder: it goes along with the request before, or to a link that
+// brings more of it.
+func TestNoConnectionForARemainder(t *testing.T) {
+	const rest = 20_000
+	for _, yes := range []bool{true, false} {
+		r := newRig(t, Config{Links: 1, Policy: fixed(1 << 20), Size: 2<<20 + rest, First: 1 << 20, Parallelism: 1})
+		r.up(1)
+		r.single(0, 1000, yes)
+		r.core.links[0].est.rate = steady
+		acts := r.core.request(0, 0, nil)
+		if got := acts[0].Range.Len() - 1<<20; (got == rest) != yes {
+			t.Errorf("single %v: %d bytes go along, of %d", yes, got, rest)
+		}
+
+		// 30,000 bytes are this link's share, and 50,000 the other's.
+		r = newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 2<<20 + 80_000, First: 1 << 20, Parallelism: 1})
+		r.up(2)
+		for id, owed := range []int64{70_000, 50_000} {
+			r.step(Input{Kind: Progress, Link: LinkID(id), Chunk: ChunkID(id), Bytes: 1<<20 - owed, RTT: 20 * Millisecond, Single: yes})
+			r.core.links[id].est.rate = steady
+		}
+		if got := (&adaptive{}).Request(View{r.core}, 0); (got == 0) != yes {
+			t.Errorf("single %v: %d bytes are asked for, and the other link can bring more", yes, got)
+		}
+	}
+}
+
+// TestABatchHasManyServers: what one of them does says nothing of the others.
+func TestABatchHasManyServers(t *testing.T) {
+	r := batchRig(t, 20*Millisecond)
+	r.add(0, 0, 1<<20, false)
+	r.expect(1 << 20)
+	r.tick()
+	r.single(0, 1000, true)
+	if r.core.links[0].streams.single {
+		t.Error("each request of the batch is taken to need its own connection")
+	}
+}
