@@ -8,9 +8,10 @@ const (
 	steady     = 1e6 // bytes per second
 )
 
-// single tells that the server serves one request a connection, or that it does not.
-func (r *rig) single(chunk ChunkID, bytes int64, yes bool) {
-	r.step(Input{Kind: Progress, Chunk: chunk, Bytes: bytes, RTT: 20 * Millisecond, Trip: queuedTrip, Single: yes})
+// single tells that the server serves one request a connection, or not, with the first
+// request's progress.
+func (r *rig) single(bytes int64, yes bool) {
+	r.step(Input{Kind: Progress, Bytes: bytes, RTT: 20 * Millisecond, Trip: queuedTrip, Single: yes})
 }
 
 // TestAnotherConnectionIsMadeInTime: where each request needs its own, its first byte
@@ -28,7 +29,7 @@ func TestAnotherConnectionIsMadeInTime(t *testing.T) {
 			for _, a := range r.flow(10*Millisecond, map[ChunkID]float64{0: steady}, got) {
 				second = second || a.Kind == Start
 			}
-			r.single(0, got[0], yes)
+			r.single(got[0], yes)
 			left = 1<<20 - got[0]
 		}
 		handshake := (connectRTTs * queuedTrip).Seconds() * steady
@@ -45,7 +46,7 @@ func TestASlowStartIsNoSlowLink(t *testing.T) {
 		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 40_000_000, First: 1 << 20, Parallelism: 1})
 		r.up(1)
 		got := map[ChunkID]int64{}
-		r.single(0, 0, yes)
+		r.single(0, yes)
 		r.flow(Second, map[ChunkID]float64{0: steady}, got)
 		r.step(Input{Kind: Finished, Chunk: 0, Bytes: 1 << 20})
 		rate := func() float64 { return r.core.links[0].est.rate }
@@ -70,7 +71,7 @@ func TestNoConnectionForLittle(t *testing.T) {
 		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 40_000_000, First: 1 << 20, Parallelism: 1})
 		r.up(2)
 		l := &r.core.links[0]
-		r.single(0, 1000, yes)
+		r.single(1000, yes)
 		l.est.rate = steady
 		want := (connectRTTs * 20 * Millisecond).Seconds() * steady
 		if !yes {
@@ -140,7 +141,7 @@ func TestNoConnectionForARemainder(t *testing.T) {
 	for _, yes := range []bool{true, false} {
 		r := newRig(t, Config{Links: 1, Policy: fixed(1 << 20), Size: 2<<20 + rest, First: 1 << 20, Parallelism: 1})
 		r.up(1)
-		r.single(0, 1000, yes)
+		r.single(1000, yes)
 		r.core.links[0].est.rate = steady
 		acts := r.core.request(0, 0, nil)
 		if got := acts[0].Range.Len() - 1<<20; (got == rest) != yes {
@@ -166,7 +167,7 @@ func TestABatchHasManyServers(t *testing.T) {
 	r.add(0, 0, 1<<20, false)
 	r.expect(1 << 20)
 	r.tick()
-	r.single(0, 1000, true)
+	r.single(1000, true)
 	if r.core.links[0].streams.single {
 		t.Error("each request of the batch is taken to need its own connection")
 	}
