@@ -353,7 +353,7 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	case c.batch == nil && from != own && own.active <= 1 && end-delay >= worthIdle:
 		worth = 0
 	}
-	if x >= float64(c.least(thief)) && end-(delay+own.next(stream, int64(x))) >= worth {
+	if x >= float64(c.least(thief)) && end-own.soonest(thief, stream, int64(x)) >= worth {
 		return int64(x)
 	}
 	whole := from.last[victim].left()
@@ -389,9 +389,12 @@ func (o *outlook) delay(l *link, stream StreamID) float64 {
 	return max(trips, o.wait[stream]+float64(o.owed[stream])/o.speed(stream))
 }
 
-// soonest is in how many seconds a stream would have so many bytes more.
+// soonest is in how many seconds a stream would have so many bytes more. A thief's end
+// is counted as a victim's is, or two streams would each seem to be the sooner one, and
+// take the same bytes from each other by turns.
 func (o *outlook) soonest(l *link, stream StreamID, bytes int64) float64 {
-	return o.delay(l, stream) + o.next(stream, bytes)
+	after := o.wait[stream] + o.lasts(stream, o.owed[stream]+bytes)
+	return max(o.delay(l, stream)+o.next(stream, bytes), after)
 }
 
 // balanced is how many of the rest bytes of a victim a thief should take over so

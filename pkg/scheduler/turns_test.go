@@ -1,0 +1,46 @@
+package scheduler
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestConnectionsDoNotRobEachOtherByTurns: connections of one link share what is left, and
+// that comes to an end. If a thief's end is counted otherwise than a victim's, each of two
+// that start slowly seems to be the sooner one, and over HTTP/2, where that costs no
+// connection, they take the same bytes from each other for as long as they are asked.
+func TestConnectionsDoNotRobEachOtherByTurns(t *testing.T) {
+	for seed := range uint64(2000) {
+		rnd := rand.New(rand.NewPCG(seed, 1000))
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 40_000_000, First: 1 << 20})
+		r.up(1)
+		c, l := r.core, &r.core.links[0]
+		c.chunks, c.ledger.free = c.chunks[:0], nil
+		l.requests, l.queues = 0, [MaxStreams]queue{}
+		l.rtt, l.est.rate = Time(20+rnd.IntN(300))*Millisecond, 1e6*float64(1+rnd.IntN(30))
+		n := 2 + rnd.IntN(5)
+		l.streams.most, l.streams.lasting, l.streams.worked = StreamID(n), true, 1<<n-1
+		r.now += 10 * Second
+		c.now = r.now
+		off := int64(30_000_000)
+		for s := range n {
+			l.streams.opened[s] = 1 << (10 + rnd.IntN(11))
+			l.streams.heard[s] = r.now - Time(rnd.IntN(600))*Millisecond
+			if rnd.IntN(2) == 0 { // it came back from a timeout
+				l.streams.resumed[s] = r.now - Time(rnd.IntN(1000))*Millisecond
+			}
+			if rnd.IntN(3) > 0 {
+				end := off + int64(1+rnd.IntN(30))<<12
+				c.start(0, StreamID(s), Range{off, end}, nil)
+				off = end
+			}
+		}
+		moved := 0
+		for turn := range 100 {
+			moved += min(1, len(c.steal(0, StreamID(turn%n), nil)))
+		}
+		if moved > 25 {
+			t.Errorf("seed %d: %d connections rob each other %d times at one time", seed, n, moved)
+		}
+	}
+}
