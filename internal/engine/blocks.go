@@ -29,38 +29,26 @@ func newBlocks(size int) *blocks {
 	return &blocks{sizes: sizes, pools: make([]sync.Pool, len(sizes))}
 }
 
-// block is one that was lent.
-type block struct {
-	of    *blocks
-	kind  int // place in sizes
-	bytes *[]byte
-}
-
-func (b *blocks) get(kind int) block {
-	p, ok := b.pools[kind].Get().(*[]byte)
-	if !ok {
-		made := make([]byte, b.sizes[kind])
-		p = &made
+// get lends a block of a kind, which is its place in sizes.
+func (b *blocks) get(kind int) *[]byte {
+	if p, ok := b.pools[kind].Get().(*[]byte); ok {
+		return p
 	}
-	return block{of: b, kind: kind, bytes: p}
+	p := make([]byte, b.sizes[kind])
+	return &p
 }
 
-func (b *block) put() { b.of.pools[b.kind].Put(b.bytes) }
+func (b *blocks) put(kind int, p *[]byte) { b.pools[kind].Put(p) }
 
-// fit is a block that suits a connection which brought last bytes at once before: the
-// next larger one where they filled it, the next smaller one where they would not have
-// filled half of that.
-func (b *block) fit(last int64) []byte {
-	kind := b.kind
+// fit is the kind of block that suits a connection which had one of kind, and brought last
+// bytes at once before: the next larger one where they filled it, the next smaller one
+// where they would not have filled half of that.
+func (b *blocks) fit(kind int, last int64) int {
 	switch {
-	case last >= int64(len(*b.bytes)):
-		kind = min(kind+1, len(b.of.sizes)-1)
-	case kind > 0 && last < int64(b.of.sizes[kind-1])/2:
-		kind--
+	case last >= int64(b.sizes[kind]):
+		return min(kind+1, len(b.sizes)-1)
+	case kind > 0 && last < int64(b.sizes[kind-1])/2:
+		return kind - 1
 	}
-	if kind != b.kind {
-		b.put()
-		*b = b.of.get(kind)
-	}
-	return *b.bytes
+	return kind
 }

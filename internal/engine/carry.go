@@ -26,7 +26,8 @@ type carrier struct {
 	t     *transfer
 	resp  *fetch.Response
 	to    sink
-	block block
+	kind  int     // of block
+	block *[]byte // nil: none is needed yet
 
 	file    mover
 	movable bool         // file takes bytes from a pipe
@@ -36,13 +37,13 @@ type carrier struct {
 }
 
 func (e *Engine) newCarrier(t *transfer, resp *fetch.Response, to sink) *carrier {
-	c := &carrier{e: e, t: t, resp: resp, to: to, block: e.blocks.get(0)}
+	c := &carrier{e: e, t: t, resp: resp, to: to}
 	c.file, c.movable = to.(mover)
 	return c
 }
 
 func (c *carrier) close() {
-	c.block.put()
+	c.release()
 	if c.pipe != nil {
 		c.e.pipes.put(c.pipe, c.stuck)
 	}
@@ -85,8 +86,19 @@ func (c *carrier) move(want, off int64) (int64, error) {
 }
 
 func (c *carrier) copy(ctx context.Context, want, off int64) (int64, error) {
-	p := c.block.fit(c.last)
-	p = p[:min(want, int64(len(p)))]
+	if kind := c.e.blocks.fit(c.kind, c.last); kind != c.kind {
+		c.release()
+		c.kind = kind
+	}
+	want = min(want, int64(c.e.blocks.sizes[c.kind]))
+	if c.resp.Waits() {
+		c.release() // there may be dozens that wait
+		c.resp.Wait(int(want))
+	}
+	if c.block == nil {
+		c.block = c.e.blocks.get(c.kind)
+	}
+	p := (*c.block)[:want]
 	n, err := c.resp.Read(p)
 	if n > 0 {
 		if werr := c.e.store(ctx, c.t, c.to, p[:n], off); werr != nil {
@@ -94,6 +106,14 @@ func (c *carrier) copy(ctx context.Context, want, off int64) (int64, error) {
 		}
 	}
 	return int64(n), err
+}
+
+// release gives the block back.
+func (c *carrier) release() {
+	if c.block != nil {
+		c.e.blocks.put(c.kind, c.block)
+		c.block = nil
+	}
 }
 
 // pipes are those of an Engine's carriers, for the next one when they are done.

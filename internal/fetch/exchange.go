@@ -249,11 +249,27 @@ func (x *exchange) Read(p []byte) (int, error) {
 	if int64(len(p)) > x.left {
 		p = p[:x.left]
 	}
-	if x.hc.br.Buffered() == 0 && !x.hc.tls.ready() {
-		x.hc.mark.reading(int64(len(p)), x.left)
-	}
+	x.reading(len(p))
 	n, err := x.hc.br.Read(p)
 	return n, x.passed(int64(n), err)
+}
+
+// reading prepares for a read of at most n bytes, and says whether it may have to wait.
+func (x *exchange) reading(n int) bool {
+	if x.hc.br.Buffered() > 0 || x.hc.tls.ready() {
+		return false
+	}
+	x.hc.mark.reading(int64(n), x.left)
+	return true
+}
+
+func (x *exchange) tells() bool { return x.hc.tls != nil && x.src == nil && x.left > 0 }
+
+// wait returns when a Read finds something, or has to look itself.
+func (x *exchange) wait(n int) {
+	if x.reading(n) {
+		_ = x.hc.tls.wait() // the Read has the same error
+	}
 }
 
 // passed books n bytes of a body with a length.

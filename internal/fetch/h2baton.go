@@ -55,6 +55,52 @@ func (hc *h2Conn) reads(s *h2Stream) bool {
 	return hc.reader == s && !s.ended && s.err == nil && s.cause == nil
 }
 
+func (s *h2Stream) tells() bool { return true }
+
+// wait returns when a Read finds something, or has to look itself. Where payload of s
+// comes next, it stays s's turn.
+func (s *h2Stream) wait(int) {
+	hc := s.hc
+	hc.mu.Lock()
+	for !s.foundLocked() {
+		if hc.reader == nil {
+			hc.reader = s
+		}
+		if hc.reader != s {
+			s.waits, s.reads = true, true
+			hc.mu.Unlock()
+			<-s.wake
+			hc.mu.Lock()
+			continue
+		}
+		hc.mu.Unlock()
+		mine := hc.data.open && hc.data.stream == s && hc.data.rest > 0
+		var err error
+		switch {
+		case !mine:
+			_, err = hc.step(s, nil)
+		case !hc.in.ready():
+			certain := hc.certain()
+			hc.mark.reading(certain, certain)
+			err = hc.in.tls.wait()
+		}
+		if err != nil && (hc.in.torn || !errors.Is(err, os.ErrDeadlineExceeded)) {
+			hc.fail(wireError(err))
+		}
+		if mine && err == nil {
+			return
+		}
+		hc.mu.Lock()
+	}
+	hc.handOnLocked(s)
+	hc.mu.Unlock()
+}
+
+// foundLocked says whether a Read would not wait; mu is held.
+func (s *h2Stream) foundLocked() bool {
+	return s.unread.size() > 0 || s.cause != nil || s.err != nil || s.ended || s.rest == 0 || s.hc.err != nil
+}
+
 // handOnLocked ends s's turn, if it is s's, and gives it to a stream that waits,
 // first of all to the one whose payload comes next. mu is held.
 func (hc *h2Conn) handOnLocked(s *h2Stream) {

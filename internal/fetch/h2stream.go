@@ -128,6 +128,7 @@ func (s *h2Stream) end(suspect bool) {
 	hc.mu.Lock()
 	s.gone = true
 	hc.forgetLocked(s)
+	hc.handOnLocked(s)
 	hc.c.vain.Add(s.unread.size())
 	s.unread.drop(&hc.spare)
 	// Where all bytes have come, the end of the stream is on its way: a reset would

@@ -47,22 +47,22 @@ func TestTurns(t *testing.T) {
 			p.say(frame(frameData, end, a, as[:10]) + frame(frameData, end, b, bs[:10]))
 		}
 	}
-	read := func(r *Response, want string) {
-		got, err := io.ReadAll(r)
+	read := func(r *Response, want string, wait bool) {
+		got, err := io.ReadAll(readerOf(r, wait))
 		if err != nil || string(got) != want {
 			t.Errorf("%q, %v", got, err)
 		}
 		_ = r.Close()
 	}
-	for range 20 {
+	for i := range 40 {
 		ra, rb, s := twoStreams(t.Context(), t, serve)
 		var wg sync.WaitGroup
-		wg.Go(func() { read(ra, as) })
-		wg.Go(func() { read(rb, bs) })
+		wg.Go(func() { read(ra, as, i%2 > 0) })
+		wg.Go(func() { read(rb, bs, i%4 > 1) })
 		wg.Wait()
 		ra, rb, _ = twoStreams(t.Context(), t, serve)
-		read(rb, bs)
-		read(ra, as)
+		read(rb, bs, i%2 > 0)
+		read(ra, as, i%4 > 1)
 		if n := s.accepted(); n != 1 {
 			t.Errorf("%d connections", n)
 		}
@@ -72,7 +72,7 @@ func TestTurns(t *testing.T) {
 // TestCancelOneOfTwo: whoever reads is cancelled; the other goes on, over the
 // same connection, in the middle of the frame in which the first was.
 func TestCancelOneOfTwo(t *testing.T) {
-	for range 20 {
+	for i := range 40 {
 		why := errors.New("why")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		gone := make(chan struct{})
@@ -88,13 +88,13 @@ func TestCancelOneOfTwo(t *testing.T) {
 		})
 		both := make(chan error, 2)
 		go func() {
-			_, err := io.ReadFull(ra, make([]byte, 100))
+			_, err := io.ReadFull(readerOf(ra, i%2 > 0), make([]byte, 100))
 			_ = ra.Close()
 			close(gone)
 			both <- err
 		}()
 		go func() {
-			got, err := io.ReadAll(rb)
+			got, err := io.ReadAll(readerOf(rb, i%4 > 1))
 			if string(got) != strings.Repeat("b", 100) {
 				t.Errorf("got %q", got)
 			}
@@ -107,6 +107,40 @@ func TestCancelOneOfTwo(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		if n := s.accepted(); n != 1 {
+			t.Errorf("%d connections", n)
+		}
+	}
+}
+
+// TestGivenUpAfterAWait: who has waited, and knows that its payload comes next, may give
+// up without having read it. Others go on.
+func TestGivenUpAfterAWait(t *testing.T) {
+	for _, wait := range []bool{false, true} {
+		ra, rb, s := twoStreams(t.Context(), t, func(p *peer, a, b uint32) {
+			p.say(frame(frameData, flagEnd, a, strings.Repeat("a", 100)) + frame(frameData, flagEnd, b, strings.Repeat("b", 100)))
+		})
+		ra.Wait(100)
+		done := make(chan string)
+		go func() {
+			got, err := io.ReadAll(readerOf(rb, wait))
+			if err != nil {
+				t.Error(err)
+			}
+			done <- string(got)
+		}()
+		hc := ra.body.(*h2Stream).hc //nolint:errcheck,forcetypeassert // it is
+		for waits := false; !waits; {
+			hc.mu.Lock()
+			waits = hc.reader == ra.body && rb.body.(*h2Stream).waits //nolint:errcheck,forcetypeassert // it is
+			hc.mu.Unlock()
+			time.Sleep(time.Millisecond)
+		}
+		ra.Discard(0)
+		if got := <-done; got != strings.Repeat("b", 100) {
+			t.Errorf("the other has %q", got)
+		}
+		_ = rb.Close()
 		if n := s.accepted(); n != 1 {
 			t.Errorf("%d connections", n)
 		}

@@ -266,3 +266,18 @@ func lines(l ...string) string { return strings.Join(l, "\r\n") + "\r\n\r\n" }
 
 // quiet is a log for servers that are expected to complain.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
+
+// readerOf reads a response, with or without waiting first for what comes.
+func readerOf(r *Response, wait bool) io.Reader {
+	if wait {
+		return afterWait{r}
+	}
+	return r
+}
+
+type afterWait struct{ *Response }
+
+func (w afterWait) Read(p []byte) (int, error) {
+	w.Wait(len(p))
+	return w.Response.Read(p)
+}

@@ -99,7 +99,21 @@ func (s *records) ready() bool {
 	return have >= recordHead && have >= s.size()
 }
 
-// more reads from the connection. Less than a header is here.
+// wait reads until a Read finds a record, or as much of one as there is room for. Its
+// error comes again with what is read, unless it is a deadline's.
+func (s *records) wait() error {
+	for s.err == nil && !s.ready() && (s.w-s.r < len(s.buf) || s.buf == nil) {
+		if err := s.more(); err != nil {
+			if !errors.Is(err, os.ErrDeadlineExceeded) {
+				s.err = err
+			}
+			return err
+		}
+	}
+	return s.err
+}
+
+// more reads from the connection. There is room for what it brings.
 func (s *records) more() error {
 	if err := s.err; err != nil {
 		s.err = nil
@@ -124,7 +138,7 @@ func (s *records) fit() {
 	case fast && s.lent == nil:
 		s.lent = s.pool.get()
 		s.buf = *s.lent
-	case !fast && s.lent != nil:
+	case !fast && s.lent != nil && len(kept) < leastAhead:
 		s.lent, back = nil, s.lent
 		s.buf = s.own
 	}
@@ -138,6 +152,7 @@ func (s *records) fit() {
 type tlsStream struct {
 	*tls.Conn
 	wire *records
+	full bool // the latest Read may have left some of its record to the next one
 }
 
 func newTLSStream(raw net.Conn, conf *tls.Config, pool *aheadPool) *tlsStream {
@@ -154,7 +169,17 @@ func (t *tlsStream) Read(p []byte) (int, error) {
 		k, err = t.Conn.Read(p[n:])
 		n += k
 	}
+	t.full = n == len(p)
 	return n, err
+}
+
+// wait returns when a Read need not wait, as far as one can tell, and holds no memory
+// but the connection's own meanwhile. It is for whoever reads.
+func (t *tlsStream) wait() error {
+	if t == nil || t.full {
+		return nil
+	}
+	return t.wire.wait()
 }
 
 // gather is told how many bytes are worth a wake-up: what comes in some milliseconds.

@@ -62,9 +62,14 @@ func TestRecords(t *testing.T) {
 		at, record := 0, 0
 		p := make([]byte, 40<<10)
 		for at < len(all) {
+			if random.IntN(3) == 0 {
+				if err := s.wait(); err != nil && err != io.EOF || err == nil && !s.ready() && s.w-s.r < leastAhead { //nolint:errorlint // handed on as it is
+					t.Fatalf("at %d: waited for %d bytes only, %v", at, s.w-s.r, err)
+				}
+			}
 			ready, unread := s.ready(), len(src.left)
 			here := len(all) - at - unread // bytes that have been read from src
-			if want := here >= ends[record]-at && here >= recordHead; ready != want {
+			if want := here >= ends[record]-at; ready != want {
 				t.Fatalf("at %d, with %d bytes here: ready %v", at, here, ready)
 			}
 			s.fast.Store(random.IntN(2) == 0)
@@ -91,12 +96,17 @@ func TestRecords(t *testing.T) {
 // TestRecordsDeadline: what was read before a deadline is not lost, and its end no end.
 func TestRecordsDeadline(t *testing.T) {
 	all := append(record(100, 1), record(20, 2)...)
-	for cut := range all {
+	for i := range 2 * len(all) {
+		cut, waits := i/2, i%2 > 0
 		src := &morsels{left: all[:cut], sizes: func() int { return 7 }, err: os.ErrDeadlineExceeded}
 		s := &records{Conn: src, pool: &aheadPool{}}
 		var got []byte
 		p := make([]byte, 64)
 		for again := false; len(got) < len(all); {
+			if waits && errors.Is(s.wait(), os.ErrDeadlineExceeded) {
+				again = true
+				src.left, src.err = all[cut:], io.EOF
+			}
 			n, err := s.Read(p)
 			if len(got) < 100 && len(got)+n > 100 {
 				t.Fatalf("cut at %d: a read passed the end of a record", cut)
@@ -117,6 +127,20 @@ func TestRecordsDeadline(t *testing.T) {
 	}
 }
 
+// TestRecordsWaitKeepsTheError: a connection says only once why it has ended.
+func TestRecordsWaitKeepsTheError(t *testing.T) {
+	reset := errors.New("reset by peer")
+	src := &morsels{err: reset}
+	s := &records{Conn: src, pool: &aheadPool{}}
+	if err := s.wait(); !errors.Is(err, reset) {
+		t.Errorf("waited, and got %v", err)
+	}
+	src.err = io.EOF
+	if _, err := s.Read(make([]byte, 10)); !errors.Is(err, reset) {
+		t.Errorf("read, and got %v", err)
+	}
+}
+
 // FuzzRecords: whatever comes is handed on as it is, and so is its end.
 func FuzzRecords(f *testing.F) {
 	f.Add(append(record(100, 1), record(5, 2)...), []byte{3, 50}, uint16(30))
@@ -132,9 +156,13 @@ func FuzzRecords(f *testing.F) {
 		}}
 		s := &records{Conn: src, pool: &aheadPool{}}
 		s.fast.Store(most%2 == 0)
+		waits := most%4 < 2
 		p := make([]byte, max(1, int(most)))
 		var got []byte
 		for {
+			if waits {
+				_ = s.wait() // its error comes again
+			}
 			n, err := s.Read(p)
 			got = append(got, p[:n]...)
 			if err != nil {
@@ -179,31 +207,38 @@ func (c *tank) Write(p []byte) (int, error) {
 
 func (c *tank) SetWriteDeadline(time.Time) error { return nil }
 
-// TestTLSReadsAllThatCame: what is there is read with few calls of the connection, and
-// comes in large blocks, not by records.
-func TestTLSReadsAllThatCame(t *testing.T) {
+// fullTank is a TLS connection on which a body has come, in records of 16 KiB.
+func fullTank(t *testing.T, b testbody.Body) (c *tlsStream, near *tank, want []byte) {
+	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
 	srv.StartTLS() // for its certificate
 	defer srv.Close()
 	mu := &sync.Mutex{}
 	some := sync.NewCond(mu)
-	near := &tank{mu: mu, some: some, in: &bytes.Buffer{}, out: &bytes.Buffer{}}
+	near = &tank{mu: mu, some: some, in: &bytes.Buffer{}, out: &bytes.Buffer{}}
 	far := &tank{mu: mu, some: some, in: near.out, out: near.in}
-	b := testbody.Body{Size: 4 << 20, Seed: 60}
-	want := part(t, b, 0, b.Size)
+	want = part(t, b, 0, b.Size)
 	written := make(chan error, 1)
 	go func() {
 		c := tls.Server(far, &tls.Config{Certificates: srv.TLS.Certificates, DynamicRecordSizingDisabled: true}) //nolint:gosec // a test's
 		_, err := c.Write(want)
 		written <- err
 	}()
-	c := newTLSStream(near, &tls.Config{InsecureSkipVerify: true}, &aheadPool{}) //nolint:gosec // a test's
+	c = newTLSStream(near, &tls.Config{InsecureSkipVerify: true}, &aheadPool{}) //nolint:gosec // a test's
 	if err := c.Handshake(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-written; err != nil {
 		t.Fatal(err)
 	}
+	return c, near, want
+}
+
+// TestTLSReadsAllThatCame: what is there is read with few calls of the connection, and
+// comes in large blocks, not by records.
+func TestTLSReadsAllThatCame(t *testing.T) {
+	b := testbody.Body{Size: 4 << 20, Seed: 60}
+	c, near, want := fullTank(t, b)
 	c.gather(1 << 20)
 	before := near.reads
 	got := make([]byte, b.Size)
@@ -222,5 +257,32 @@ func TestTLSReadsAllThatCame(t *testing.T) {
 	t.Logf("%d records: %d reads of the connection, %d blocks", records, reads, blocks)
 	if reads > records/5 || blocks > records/5 {
 		t.Errorf("%d records took %d reads of the connection and came in %d blocks", records, reads, blocks)
+	}
+}
+
+// TestTLSWait: after a wait, a Read needs the connection no more, and it does not wait
+// before what has been decrypted already.
+func TestTLSWait(t *testing.T) {
+	b := testbody.Body{Size: 1 << 20, Seed: 61}
+	for _, wish := range []int64{1, 1 << 20} {
+		for _, size := range []int{5_000, 20 << 10} {
+			c, near, want := fullTank(t, b)
+			c.gather(wish)
+			var got []byte
+			for p := make([]byte, size); len(got) < len(want); {
+				if err := c.wait(); err != nil {
+					t.Fatal(err)
+				}
+				before := near.reads
+				n, err := c.Read(p)
+				if err != nil || near.reads != before {
+					t.Fatalf("gathering %d, by %d: %d reads of the connection after a wait, %v", wish, size, near.reads-before, err)
+				}
+				got = append(got, p[:n]...)
+			}
+			if sum(got) != sum(want) {
+				t.Errorf("gathering %d, by %d: other bytes", wish, size)
+			}
+		}
 	}
 }

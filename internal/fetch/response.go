@@ -49,6 +49,12 @@ type movable interface {
 	move(m Mover, n int64) (int64, error)
 }
 
+// waiter is a body that may be able to wait for what comes without memory to put it into.
+type waiter interface {
+	tells() bool // that something has come
+	wait(n int)
+}
+
 // gatherer is a body whose connection can wait for more than one byte.
 type gatherer interface{ gather(n int64) }
 
@@ -107,6 +113,21 @@ func (r *Response) Read(p []byte) (int, error) {
 	}
 	n, err := r.body.Read(p)
 	return n, r.passed(int64(n), err)
+}
+
+// Waits says whether the connection can tell that something has come, so that who has
+// many responses needs memory only for those that bring something: see Wait.
+func (r *Response) Waits() bool {
+	b, ok := r.body.(waiter)
+	return ok && r.err == nil && r.pos != r.End && b.tells()
+}
+
+// Wait returns when a Read of at most n bytes of a Response that Waits need not wait, as
+// far as the connection can tell.
+func (r *Response) Wait(n int) {
+	if r.Waits() {
+		r.body.(waiter).wait(n) //nolint:errcheck,forcetypeassert // Waits has looked
+	}
 }
 
 // passed books n bytes that came with an error of the body, and says what that
