@@ -72,7 +72,7 @@ func TestCancelsHarmNobody(t *testing.T) {
 				r, err := c.Get(ctx, u, off, end)
 				if err == nil {
 					var got []byte
-					if got, err = io.ReadAll(r); err == nil && !bytes.Equal(got, part(t, b, off, end)) {
+					if got, err = io.ReadAll(readerOf(r, w > 2)); err == nil && !bytes.Equal(got, part(t, b, off, end)) {
 						t.Error("other bytes")
 					}
 					_ = r.Close()

@@ -76,7 +76,7 @@ func storm(t *testing.T, c *Client, u *url.URL, b testbody.Body, longest int64, 
 				if err == nil {
 					got := make([]byte, len(want))
 					var n int
-					n, err = io.ReadFull(r, got)
+					n, err = io.ReadFull(readerOf(r, w%2 > 0), got)
 					if !bytes.Equal(got[:n], want[:n]) {
 						t.Error("other bytes")
 					}
