@@ -98,7 +98,8 @@ func (s *h2Stream) wait(int) {
 
 // foundLocked says whether a Read would not wait; mu is held.
 func (s *h2Stream) foundLocked() bool {
-	return s.unread.size() > 0 || s.cause != nil || s.err != nil || s.ended || s.rest == 0 || s.hc.err != nil
+	_, ready, _ := s.takeLocked([]byte{})
+	return ready || s.unread.size() > 0
 }
 
 // handOnLocked ends s's turn, if it is s's, and gives it to a stream that waits,

@@ -147,6 +147,30 @@ func TestGivenUpAfterAWait(t *testing.T) {
 	}
 }
 
+// TestWaitFindsWhatIsThere: nobody waits for more where another stream has read something
+// for this one, or the server has ended it early.
+func TestWaitFindsWhatIsThere(t *testing.T) {
+	read := make(chan struct{})
+	ra, rb, _ := twoStreams(t.Context(), t, func(p *peer, a, b uint32) {
+		p.say(frame(frameData, 0, b, strings.Repeat("b", 50)) + frame(frameData, flagEnd, a, strings.Repeat("a", 100)))
+		<-read
+		p.say(frame(frameData, flagEnd, b, strings.Repeat("b", 20)))
+	})
+	if got, err := io.ReadAll(ra); err != nil || len(got) != 100 {
+		t.Fatalf("%d bytes, %v", len(got), err)
+	}
+	rest := readerOf(rb, true)
+	if n, err := rest.Read(make([]byte, 100)); err != nil || n != 50 {
+		t.Fatalf("%d bytes that were there, %v", n, err)
+	}
+	close(read)
+	if got, err := io.ReadAll(rest); len(got) != 20 || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("then %d bytes, %v", len(got), err)
+	}
+	_ = ra.Close()
+	_ = rb.Close()
+}
+
 // TestUnreadIsBounded: a server may send what the window allows on a stream that
 // nobody reads while another is read, and not a byte more.
 func TestUnreadIsBounded(t *testing.T) {
