@@ -14,21 +14,22 @@ func TestAShortQueueTakesSeveralConnections(t *testing.T) {
 		each      float64 // bytes per second and connection
 		trip      Time
 		reordered int64
-		want      int // connections
+		until     Time // before a level rate says anything
+		want      int  // connections
 	}{
-		{"no queue, and packets lost", full / 6, rtt, 100, 8},
-		{"no queue, and packets lost, but the link is full", full, rtt, 100, 1},
-		{"a queue", full / 8, 2 * rtt, 100, 1},
-		{"nothing lost", full / 8, rtt, 0, 1},
-		{"round trips are not known", full / 8, 0, 100, 1},
-		{"it would recover at once", full / 80, rtt, 100, 1},
+		{"no queue, and packets lost", full / 6, rtt, 100, 900 * Millisecond, 8},
+		{"no queue, and packets lost, but the link is full", full, rtt, 100, 2400 * Millisecond, 1},
+		{"a queue", full / 8, 2 * rtt, 100, 900 * Millisecond, 1},
+		{"nothing lost", full / 8, rtt, 0, 900 * Millisecond, 1},
+		{"round trips are not known", full / 8, 0, 100, 900 * Millisecond, 1},
+		{"it would recover at once", full / 80, rtt, 100, 900 * Millisecond, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 27})
 			r.step(Input{Kind: LinkUp, RTT: rtt})
 			flows := newFlows(r.tick())
 			most := 0
-			for r.now < 900*Millisecond { // before a level rate says anything
+			for r.now < tt.until {
 				r.now += 10 * Millisecond
 				each := min(tt.each, full/float64(flows.busy()))
 				trip := tt.trip

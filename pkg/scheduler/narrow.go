@@ -1,10 +1,11 @@
 package scheduler
 
 // Connections that were needed for a quick start are needed no more once the link is full,
-// and cost energy, memory and packets that a full queue drops. They are given up a few at a
-// time, though: the windows of those that stay have to grow in their place, and where they
-// do not, as over a link that builds up its rate, or whose loss bounds each of them, the
-// link's rate falls, and the last step is taken back.
+// like those of a trial that seems to have been in vain, and cost energy, memory and packets
+// that a full queue drops. They are given up a few at a time, though: the windows of those
+// that stay have to grow in their place, and where they do not, as over a link that builds
+// up its rate, or whose loss bounds each of them, the link's rate falls, and the last step
+// is taken back.
 const (
 	// A step gives up one connection of narrowPart, not before narrowTrips round trips, at
 	// least narrowFloor, have passed since the one before.
@@ -37,6 +38,12 @@ func (s *streams) aim(n StreamID, l *link) {
 		return
 	}
 	s.narrowing.goal = n
+}
+
+// narrowFrom sets out for n connections where so many as there are carry rate, in bytes
+// per second.
+func (s *streams) narrowFrom(n StreamID, rate float64, now countMark) {
+	s.narrowing = narrowing{goal: n, before: s.most, from: now, rate: rate}
 }
 
 // narrow takes the next step, or the last one back.

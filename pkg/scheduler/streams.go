@@ -96,7 +96,8 @@ type streams struct {
 	settled   Time      // when the measurement begins
 	measured  countMark // with which it began
 	restUntil Time
-	trials    int // that were in vain
+	trials    int     // that were in vain
+	carried   float64 // bytes per second, during the latest of these; 0: there was none
 }
 
 // countMark is a link's byte count at a time.
@@ -124,12 +125,19 @@ func (s *streams) tune(now Time, l *link, left int64, batch bool) {
 		s.judge(now, l)
 	case l.est.nSamples == 0:
 		s.widen(now, l, left, batch)
-	case s.loss.random() && !l.queued() && now >= s.restUntil && float64(left) > l.est.rate*trialWorth.Seconds():
+	case s.due(now, l) && float64(left) > l.est.rate*trialWorth.Seconds():
 		if !s.calm.drops(now, l.rtt) { // slow start may have filled the link before
 			base = s.calm.clear.rate(now, l.received)
 		}
 		s.try(now, base)
 	}
+}
+
+// due says whether more streams should be tried. A trial that was in vain has shown what
+// the link carries: when it does not any more, and yet no queue stands, what that was held
+// against was no more than a connection that had not lost its packet yet.
+func (s *streams) due(now Time, l *link) bool {
+	return s.loss.random() && !l.queued() && (now >= s.restUntil || l.est.rate < s.carried/streamGain)
 }
 
 // widen gives a link with a long round trip many streams to start with.
@@ -168,7 +176,7 @@ func (s *streams) try(now Time, base float64) {
 	}
 	s.trial, s.tried, s.before, s.base = true, now, s.most, base
 	s.most = min(trialStreams, max(firstTrial, 2*s.most))
-	s.settled = 0
+	s.settled, s.narrowing.goal = 0, 0
 }
 
 // judge ends a trial when it has been measured.
@@ -193,7 +201,8 @@ func (s *streams) judge(now Time, l *link) {
 			}
 			return
 		case !s.helped:
-			s.most = s.before
+			s.carried = rate
+			s.narrowFrom(s.before, rate, countMark{now, l.received})
 		}
 		s.restUntil = now + streamRest<<min(s.trials, 10)
 		s.trials++

@@ -40,6 +40,7 @@ func TestStreamsAreAddedWhereTheyHelp(t *testing.T) {
 				l.streams.loss.reordered += 10
 			}
 			l.est.observe(now, l.received, l.rtt)
+			l.streams.narrow(now, l)
 			l.streams.tune(now, l, 1<<30, false)
 		}
 		if s := l.streams.most; s < tt.min || s > tt.max {
@@ -67,5 +68,96 @@ func TestParallelismIsObeyed(t *testing.T) {
 	}
 	if len(seen) != 4 {
 		t.Errorf("%d streams were used", len(seen))
+	}
+}
+
+// lossyLink is a link of 20 ms that carries full bytes per second, and loses packets at
+// random all the time. A connection brings each, but alone as much as alone says.
+type lossyLink struct {
+	link
+	now        Time
+	full, each float64
+	alone      func(now Time) float64
+}
+
+func newLossyLink(alone func(now Time) float64) *lossyLink {
+	l := &lossyLink{full: 4e6, each: 1e6, alone: alone}
+	l.rtt, l.streams.most = 20*Millisecond, 1
+	return l
+}
+
+// run is the time from now to end, of which each is told.
+func (l *lossyLink) run(end Time, each func()) {
+	for ; l.now < end; l.now += 10 * Millisecond {
+		rate := min(l.full, l.each*float64(l.streams.most))
+		if l.streams.most == 1 {
+			rate = l.alone(l.now)
+		}
+		l.received += int64(rate * 0.01)
+		if l.now/(10*Millisecond)%25 == 0 {
+			l.streams.loss.reordered += 10
+		}
+		l.est.observe(l.now, l.received, l.rtt)
+		l.streams.narrow(l.now, &l.link)
+		l.streams.tune(l.now, &l.link, 1<<30, false)
+		each()
+	}
+}
+
+// Slow start may have filled a link just before more connections are tried, against which
+// they gain nothing. As they are given up by and by, what they did bring shows.
+func TestATrialHeldAgainstAFullLink(t *testing.T) {
+	l := newLossyLink(nil)
+	tried := false
+	l.alone = func(Time) float64 {
+		if tried {
+			return l.each
+		}
+		return l.full
+	}
+	least := l.full
+	l.run(6*Second, func() {
+		tried = tried || l.streams.most > 1
+		if tried {
+			least = min(least, l.each*float64(l.streams.most))
+		}
+	})
+	if !tried || least < 0.7*l.full {
+		t.Errorf("%.1f MB/s of %.1f at worst, tried: %v", least/1e6, l.full/1e6, tried)
+	}
+}
+
+// A trial in vain has shown what the link carries. Where one connection does not carry as
+// much any more, others are tried at once, however long it should have been left alone.
+func TestAConnectionThatFallsBehindATrial(t *testing.T) {
+	full := true
+	l := newLossyLink(nil)
+	l.alone = func(Time) float64 {
+		if full {
+			return l.full
+		}
+		return l.each
+	}
+	l.each = l.full / 2
+	for l.now < 5*Second || l.streams.most > 1 && l.now < 20*Second {
+		l.run(l.now+10*Millisecond, func() {})
+	}
+	if l.streams.trials < 2 || l.streams.restUntil < l.now+2*Second {
+		t.Fatalf("%d trials, the next one at %.1f s of %.1f", l.streams.trials, l.streams.restUntil.Seconds(), l.now.Seconds())
+	}
+	full = false
+	if l.run(l.now+Second, func() {}); l.streams.most < firstTrial {
+		t.Errorf("%d streams where one carries half", l.streams.most)
+	}
+}
+
+// What a new trial finds is not undone by the steps of the one before.
+func TestATrialEndsThePresentNarrowing(t *testing.T) {
+	s := &streams{most: 8}
+	s.narrowFrom(1, 1e6, countMark{Second, 0})
+	s.try(2*Second, 1e6)
+	l := &link{rtt: 20 * Millisecond, received: 1e6, streams: *s}
+	if l.streams.narrow(3*Second, l); l.streams.most != 16 {
+		t.Errorf("%d streams, 16 tried", l.streams.most)
 	}
 }
