@@ -36,6 +36,9 @@ const (
 	// connections are lost to takeovers than to one file's end.
 	batchWorth = 1
 	ownWorth   = 2
+	// sentWorth takes it for what a connection that lasts was asked for behind something
+	// else: the server sends it before it hears that it need not, and over the same link.
+	sentWorth = 4
 	// answerTrips is after how many round trips of another link a request that has not
 	// been answered is taken for late: twice what a handshake and an answer take there.
 	answerTrips = 2 * connectRTTs
@@ -329,11 +332,14 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 		return int64(min(x, rest-float64(c.cfg.minRequest())))
 	}
 	worth := worthRTTs * own.trip
-	if c.batch != nil {
+	switch {
+	case c.batch != nil:
 		worth = batchWorth * own.trip
 		if from == own { // whom it robs loses its connection to the same bottleneck
 			worth *= ownWorth
 		}
+	case from == own && from.streams.lasting && from.last[victim].got == 0:
+		worth = sentWorth * own.trip
 	}
 	if c.outrun(thief, own, stream, from, victim) {
 		return 0 // and would lose its connection if it were cut short

@@ -167,3 +167,54 @@ func TestASlowLinkIsKeptBusy(t *testing.T) {
 		}
 	}
 }
+
+// A server that was asked over a connection that lasts sends what it was asked for before it
+// hears that it need not. To have it over the link twice is worth no less than four round trips.
+func TestWhatHasBeenSentIsNotTakenOver(t *testing.T) {
+	const trip = 100 * Millisecond
+	for _, tt := range []struct {
+		name    string
+		trips   float64 // that the one connection is busy for
+		lasting bool
+		behind  bool // what would be taken was asked for behind something else
+		thief   LinkID
+		want    bool
+	}{
+		{"it has been sent", 4, true, true, 0, false},
+		{"the connection is cut short", 4, false, true, 0, true},
+		{"it is what is being received", 4, true, false, 0, true},
+		{"it would come much later", 20, true, true, 0, true},
+		{"another link takes it", 4, true, true, 1, true},
+	} {
+		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 40_000_000, First: 1 << 20})
+		r.up(2)
+		c := r.core
+		c.chunks, c.ledger.free = c.chunks[:0], nil
+		r.now += 10 * Second
+		c.now = r.now
+		for i := range c.links {
+			l := &c.links[i]
+			l.requests, l.queues = 0, [MaxStreams]queue{}
+			l.rtt, l.est.rate = trip, 4e6
+			l.speeds.rate[0], l.speeds.rate[1], l.speeds.mean, l.speeds.sum = 1e6, 3e6, 2e6, 4e6
+			l.streams.most, l.streams.lasting, l.streams.worked = 2, tt.lasting, 3
+			l.streams.opened = [MaxStreams]int64{1 << 20, 1 << 20}
+			l.streams.heard = [MaxStreams]Time{r.now, r.now}
+		}
+		// An only one at work takes up twice its speed at most.
+		bytes, off := int64(tt.trips*trip.Seconds()*2e6), int64(0)
+		if tt.behind {
+			off = bytes / 4
+			c.start(0, 0, Range{0, off}, nil)
+		}
+		c.start(0, 0, Range{off, bytes}, nil)
+		c.chunks[0].got = 1
+		if tt.thief != 0 { // of which two connections are at work
+			c.start(tt.thief, 0, Range{1 << 24, 1<<24 + 100_000}, nil)
+			c.start(tt.thief, 2, Range{1 << 25, 1<<25 + 100_000}, nil)
+		}
+		if acts := c.steal(tt.thief, 1, nil); (len(acts) > 0) != tt.want {
+			t.Errorf("%s: %+v", tt.name, acts)
+		}
+	}
+}
