@@ -77,21 +77,21 @@ type lossyLink struct {
 	link
 	now        Time
 	full, each float64
-	alone      func(now Time) float64
+	alone      func() float64
 }
 
-func newLossyLink(alone func(now Time) float64) *lossyLink {
-	l := &lossyLink{full: 4e6, each: 1e6, alone: alone}
+func newLossyLink() *lossyLink {
+	l := &lossyLink{full: 4e6, each: 1e6}
 	l.rtt, l.streams.most = 20*Millisecond, 1
 	return l
 }
 
-// run is the time from now to end, of which each is told.
-func (l *lossyLink) run(end Time, each func()) {
+// run lets time pass until end, and calls told after each step of it.
+func (l *lossyLink) run(end Time, told func()) {
 	for ; l.now < end; l.now += 10 * Millisecond {
 		rate := min(l.full, l.each*float64(l.streams.most))
 		if l.streams.most == 1 {
-			rate = l.alone(l.now)
+			rate = l.alone()
 		}
 		l.received += int64(rate * 0.01)
 		if l.now/(10*Millisecond)%25 == 0 {
@@ -100,16 +100,16 @@ func (l *lossyLink) run(end Time, each func()) {
 		l.est.observe(l.now, l.received, l.rtt)
 		l.streams.narrow(l.now, &l.link)
 		l.streams.tune(l.now, &l.link, 1<<30, false)
-		each()
+		told()
 	}
 }
 
 // Slow start may have filled a link just before more connections are tried, against which
 // they gain nothing. As they are given up by and by, what they did bring shows.
 func TestATrialHeldAgainstAFullLink(t *testing.T) {
-	l := newLossyLink(nil)
+	l := newLossyLink()
 	tried := false
-	l.alone = func(Time) float64 {
+	l.alone = func() float64 {
 		if tried {
 			return l.each
 		}
@@ -131,8 +131,8 @@ func TestATrialHeldAgainstAFullLink(t *testing.T) {
 // much any more, others are tried at once, however long it should have been left alone.
 func TestAConnectionThatFallsBehindATrial(t *testing.T) {
 	full := true
-	l := newLossyLink(nil)
-	l.alone = func(Time) float64 {
+	l := newLossyLink()
+	l.alone = func() float64 {
 		if full {
 			return l.full
 		}

@@ -36,8 +36,8 @@ const (
 	// connections are lost to takeovers than to one file's end.
 	batchWorth = 1
 	ownWorth   = 2
-	// sentWorth takes it for what a connection that lasts was asked for behind something
-	// else: the server sends it before it hears that it need not, and over the same link.
+	// sentWorth takes its place within a link for what a connection that lasts was asked
+	// for behind something else: the server sends that before it hears that it need not.
 	sentWorth = 4
 	// answerTrips is after how many round trips of another link a request that has not
 	// been answered is taken for late: twice what a handshake and an answer take there.
