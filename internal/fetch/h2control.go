@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"golang.org/x/net/http2"
 )
@@ -29,9 +28,7 @@ func (hc *h2Conn) control() error {
 	case *http2.SettingsFrame:
 		return hc.settings(f)
 	case *http2.PingFrame:
-		if !f.IsAck() {
-			hc.sending(hc.out.ping(f.Data))
-		}
+		hc.pinged(f)
 	case *http2.GoAwayFrame:
 		hc.goodbye(f)
 	case *http2.RSTStreamFrame:
@@ -123,7 +120,6 @@ func (s *h2Stream) headersLocked(f *http2.MetaHeadersFrame) *Error {
 	}
 	hc := s.hc
 	hc.used, hc.idle = true, 0
-	hc.pace.sample(time.Since(s.sent))
 	s.header, s.left, s.rest, s.ended = h, h.ContentLength, h.ContentLength, f.StreamEnded()
 	s.wakeLocked()
 	return nil
@@ -132,12 +128,6 @@ func (s *h2Stream) headersLocked(f *http2.MetaHeadersFrame) *Error {
 // settings obeys the server's settings, those that concern who sends no bodies.
 func (hc *h2Conn) settings(f *http2.SettingsFrame) error {
 	if f.IsAck() {
-		hc.mu.Lock()
-		defer hc.mu.Unlock()
-		if !hc.sent.IsZero() {
-			hc.pace.sample(time.Since(hc.sent))
-			hc.sent = time.Time{}
-		}
 		return nil
 	}
 	hc.greeted = true
@@ -166,6 +156,17 @@ func (hc *h2Conn) settings(f *http2.SettingsFrame) error {
 	}
 	hc.sending(hc.out.acknowledge(table, haveTable))
 	return nil
+}
+
+// pinged answers a PING, or ends a round with the answer to ours.
+func (hc *h2Conn) pinged(f *http2.PingFrame) {
+	if !f.IsAck() {
+		hc.sending(hc.out.pong(f.Data))
+		return
+	}
+	hc.mu.Lock()
+	defer hc.mu.Unlock()
+	hc.pace.answered = true
 }
 
 // goodbye ends the streams that the server says it has not looked at.

@@ -107,7 +107,7 @@ func (hc *h2Conn) begin(h frameHeader, pad int) error {
 		hc.sending(hc.out.reset(h.stream, http2.ErrCodeProtocol))
 	}
 	if widen > 0 {
-		hc.sending(hc.out.update(0, widen))
+		hc.sending(hc.out.update(0, widen, false))
 	}
 	hc.data = dataFrame{open: true, stream: s, rest: int(payload), pad: pad, end: h.flags.Has(http2.FlagDataEndStream)}
 	hc.completed()

@@ -9,8 +9,8 @@ import (
 
 // TestWindowNeverLimits plays TCP's slow start against the window: a server that
 // doubles what it sends in each round trip, up to the link's rate, with the news
-// of a larger window arriving half a round trip after it was due. It must always
-// be able to send what TCP lets it.
+// of a larger window, and of a PING, arriving half a round trip after it was due. It
+// must always be able to send what TCP lets it.
 func TestWindowNeverLimits(t *testing.T) {
 	const steps = 100 // per round trip
 	for _, c := range []struct {
@@ -20,26 +20,26 @@ func TestWindowNeverLimits(t *testing.T) {
 		flight     float64 // bytes that the server begins with
 		skew       int     // of our round trips against the server's, in steps
 		pause      int     // round trips before the rate is halved for ten of them
-		wantWindow int64   // at most
+		wantWindow int64   // at most, when all is over
 	}{
 		{"long fat", 300 * time.Millisecond, 220, 14600, 0, 0, maxWindow},
 		{"long fat, skewed", 300 * time.Millisecond, 220, 14600, 61, 0, maxWindow},
-		{"large first flight", 50 * time.Millisecond, 200, 146_000, 30, 0, maxWindow},
-		{"wi-fi", 16 * time.Millisecond, 82, 14600, 10, 0, 5 << 20},
+		{"large first flight", 50 * time.Millisecond, 200, 146_000, 30, 0, 12 << 20},
+		{"wi-fi", 16 * time.Millisecond, 82, 14600, 10, 0, 2 << 20},
 		{"fast and near", 2 * time.Millisecond, 900, 14600, 10, 0, maxWindow},
 		{"lte", 50 * time.Millisecond, 64, 14600, 10, 20, 4 << 20},
-		{"slow", 100 * time.Millisecond, 1, 14600, 10, 0, firstWindow},
+		{"slow", 100 * time.Millisecond, 1, 14600, 10, 0, 2 * leastWindow},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			hc := &h2Conn{pace: newPace()}
 			f := &hc.pace
-			f.sample(c.rtt)
 			s := &h2Stream{hc: hc, header: &http.Response{}, left: -1, credit: firstWindow}
 			at := time.Unix(1000, 0).Add(c.rtt * time.Duration(c.skew) / steps)
 			bdp := c.mbit * 1e6 / 8 * c.rtt.Seconds()
 			// In bytes, all told: granted[i] is what we have granted by the i-th step.
 			flight, sent, granted := c.flight, []int64{0}, []int64{firstWindow}
-			for i := 1; i <= 40*steps; i++ {
+			pinged := 0
+			for i := 1; i <= 100*steps; i++ {
 				if i%steps == 0 {
 					flight = min(2*flight, bdp)
 					if c.pause > 0 && i/steps >= c.pause && i/steps < c.pause+10 {
@@ -48,9 +48,20 @@ func TestWindowNeverLimits(t *testing.T) {
 				}
 				sent = append(sent, sent[i-1]+int64(flight/steps))
 				n := sent[max(0, i-steps/2)] - sent[max(0, i-1-steps/2)]
-				f.received(at.Add(c.rtt*time.Duration(i)/steps), n)
+				now := at.Add(c.rtt * time.Duration(i) / steps)
+				if i == pinged+steps {
+					f.answered = true
+				}
+				f.received(now, n)
 				s.credit -= n
-				granted = append(granted, granted[i-1]+s.grantLocked())
+				var grant int64
+				if n > 0 {
+					var ping bool
+					if grant, ping = s.grantLocked(now); ping {
+						pinged = i
+					}
+				}
+				granted = append(granted, granted[i-1]+grant)
 				if known := granted[max(0, i-steps/2)]; sent[i] > known {
 					t.Fatalf("round trip %.2f: %d bytes sent, %d granted, window %d", float64(i)/steps, sent[i], known, f.window)
 				}
@@ -58,8 +69,77 @@ func TestWindowNeverLimits(t *testing.T) {
 			if f.window > c.wantWindow {
 				t.Errorf("window %d", f.window)
 			}
+			t.Logf("window %d, %.1f x BDP", f.window, float64(f.window)/bdp)
 		})
 	}
+}
+
+// TestWindowFollows: where the way becomes fifteen times as long, the window soon lets
+// the link be filled again; where the link becomes slow, the server may soon send less;
+// and all that takes few PINGs.
+func TestWindowFollows(t *testing.T) {
+	type news struct {
+		at   int // ms
+		n    int64
+		ping bool
+	}
+	const longer, slower, end = 2000, 6000, 20000 // ms
+	hc := &h2Conn{pace: newPace()}
+	s := &h2Stream{hc: hc, header: &http.Response{}, left: -1, credit: firstWindow}
+	begin := time.Unix(1000, 0)
+	var up, down []news
+	may, pings := int64(firstWindow), 0 // what the server may send
+	came := make([]int64, end)          // by that ms
+	largest, rate := int64(0), int64(12500)
+	for ms := 1; ms < end; ms++ {
+		way := 10
+		if ms >= longer {
+			way = 150
+		}
+		if ms >= slower {
+			rate = 3125
+		}
+		for ; len(up) > 0 && up[0].at <= ms; up = up[1:] {
+			if may += up[0].n; up[0].ping {
+				down = append(down, news{at: ms + way, ping: true})
+			}
+		}
+		n := min(rate, may)
+		may -= n
+		down = append(down, news{at: ms + way, n: n})
+		came[ms] = came[ms-1]
+		now := begin.Add(time.Duration(ms) * time.Millisecond)
+		for ; len(down) > 0 && down[0].at <= ms; down = down[1:] {
+			if down[0].ping {
+				hc.pace.answered = true
+				continue
+			}
+			hc.pace.received(now, down[0].n)
+			s.credit -= down[0].n
+			came[ms] += down[0].n
+			grant, ping := s.grantLocked(now)
+			if ping {
+				pings++
+			}
+			up = append(up, news{ms + way, grant, ping})
+		}
+		if ms < slower {
+			largest = max(largest, hc.pace.window)
+		}
+	}
+	if n := came[longer] - came[longer-500]; n != 500*12500 {
+		t.Errorf("%d bytes in half a second of the short way", n)
+	}
+	if n := came[slower] - came[slower-2000]; n != 2000*12500 {
+		t.Errorf("%d bytes in two seconds of the long way", n)
+	}
+	if w := hc.pace.window; w > largest/3 {
+		t.Errorf("window %d, after %d", w, largest)
+	}
+	if pings > end/100+20 {
+		t.Errorf("%d PINGs", pings)
+	}
+	t.Logf("window %d, after %d; %d PINGs", hc.pace.window, largest, pings)
 }
 
 // TestWindowBurst: reading what has piled up while we paused is not the link's rate.
@@ -68,23 +148,31 @@ func TestWindowBurst(t *testing.T) {
 	now := time.Unix(1000, 0)
 	f.received(now, 100<<20)
 	if f.window != firstWindow {
-		t.Errorf("window %d without a round-trip time", f.window)
+		t.Errorf("window %d without a round trip", f.window)
 	}
-	f.sample(50 * time.Millisecond)
-	f.sample(time.Second) // a slow answer is no round trip
+	if !f.ask(now, false) {
+		t.Error("no PING at first")
+	}
 	f.received(now, 100<<20)
-	if f.window != 2*firstWindow {
+	if f.window != 4*firstWindow || f.ask(now, true) {
 		t.Errorf("window %d", f.window)
 	}
-	f.received(now.Add(10*time.Millisecond), 100<<20)
-	if f.window != 2*firstWindow {
+	f.answered = true
+	f.received(now.Add(time.Second), 1<<10) // ends the round
+	if f.window != 4*firstWindow {
 		t.Errorf("window %d", f.window)
 	}
-	for range 20 {
-		now = now.Add(60 * time.Millisecond)
-		f.received(now, 100<<20)
+	for i := range 20 {
+		if now = now.Add(time.Second); !f.ask(now, true) {
+			t.Fatal("no PING")
+		}
+		f.answered = true
+		f.received(now.Add(time.Second/2), 1<<10)
+		if f.growing || f.ask(now.Add(time.Second), false) {
+			t.Errorf("round %d: grows", i)
+		}
 	}
-	if f.window != maxWindow {
+	if f.window != leastWindow {
 		t.Errorf("window %d", f.window)
 	}
 }

@@ -44,7 +44,7 @@ func (w *h2Writer) init(nc net.Conn, timeout time.Duration) {
 	// Into a buffer nothing can fail, here and below.
 	_ = w.frames.WriteSettings(
 		http2.Setting{ID: http2.SettingEnablePush, Val: 0},
-		http2.Setting{ID: http2.SettingInitialWindowSize, Val: firstWindow},
+		http2.Setting{ID: http2.SettingInitialWindowSize, Val: leastWindow},
 		http2.Setting{ID: http2.SettingMaxHeaderListSize, Val: maxHeaderBytes},
 	)
 	_ = w.frames.WriteWindowUpdate(0, connWindow-65535)
@@ -78,8 +78,8 @@ func (w *h2Writer) request(id uint32, fields []hpack.HeaderField, window int64) 
 			_ = w.frames.WriteContinuation(id, last, part)
 		}
 	}
-	if window > firstWindow {
-		_ = w.frames.WriteWindowUpdate(id, uint32(window-firstWindow))
+	if window > leastWindow {
+		_ = w.frames.WriteWindowUpdate(id, uint32(window-leastWindow))
 	}
 	return w.flush()
 }
@@ -97,19 +97,25 @@ func (w *h2Writer) acknowledge(table uint32, haveTable bool) error {
 	return w.flush()
 }
 
-// ping answers one.
-func (w *h2Writer) ping(data [8]byte) error {
+// pong answers a PING.
+func (w *h2Writer) pong(data [8]byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_ = w.frames.WritePing(true, data)
 	return w.flush()
 }
 
-// update lets the server send n bytes more, on a stream or, with 0, on all.
-func (w *h2Writer) update(stream uint32, n int64) error {
+// update lets the server send n bytes more, if that is not 0, on a stream or, with 0, on
+// all; and it asks for an answer to a PING.
+func (w *h2Writer) update(stream uint32, n int64, ping bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_ = w.frames.WriteWindowUpdate(stream, uint32(n))
+	if n > 0 {
+		_ = w.frames.WriteWindowUpdate(stream, uint32(n))
+	}
+	if ping {
+		_ = w.frames.WritePing(false, [8]byte{})
+	}
 	return w.flush()
 }
 
