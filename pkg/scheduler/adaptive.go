@@ -74,10 +74,11 @@ func (v View) late(id LinkID) bool {
 // round trip, and after all that the link was asked for before.
 func (v View) delay(id LinkID) float64 {
 	l := &v.core.links[id]
+	trip := max(l.trip(), l.lag.least())
 	if l.requests == 0 {
-		return float64(v.core.trips(l)) * l.trip().Seconds()
+		return float64(v.core.trips(l)) * trip.Seconds()
 	}
-	return max(l.trip().Seconds(), float64(l.owed())/v.RateOrMean(id))
+	return max(trip.Seconds(), float64(l.owed())/v.RateOrMean(id))
 }
 
 // together is in how many seconds the usable links can have all that nobody was

@@ -125,13 +125,18 @@ func (c *Core) tooLate(l *link) bool {
 }
 
 // runway is how many bytes l will receive before the first byte of a request that is
-// sent now; 0 while its rate is unknown.
+// sent now; 0 while its rate is unknown. As long as the end is far, it is no less than what
+// the link has in flight: a server that has nothing to send for a while, because the way
+// has become longer than is known, begins with a small window again (RFC 5681, 4.1).
 func (c *Core) runway(l *link) float64 {
 	if l.streams.single {
 		return l.reconnecting()
 	}
-	// The conversion forbids a fused multiply-add where this is inlined.
-	return float64(jitMargin * l.est.rate * l.answerTrip().Seconds())
+	ahead := jitMargin * l.answerTrip().Seconds()
+	if trip := l.streams.calm.trip.Seconds(); trip > ahead && float64(c.left()) > endTrips*trip*(View{c}).SumRate() {
+		ahead = trip
+	}
+	return float64(l.est.rate * ahead) // the conversion forbids a fused multiply-add where this is inlined
 }
 
 // portion is the part of a link's next bytes that a connection is asked for: its part of
@@ -194,7 +199,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	if l.queues[stream].requests == 0 {
 		l.streams.heard[stream] = c.now
 	}
-	alone := l.alone(stream)
+	alone, open := l.alone(stream), l.streams.open(stream)
 	if l.queues[stream].requests > 0 {
 		l.streams.piped |= 1 << stream
 	}
@@ -204,7 +209,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	l.streams.begun |= 1 << stream
 	c.owe(id, stream, r.Len())
 	l.assigned += r.Len()
-	c.append(chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, twin: NoChunk, alone: alone})
+	c.append(chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, twin: NoChunk, alone: alone, open: open})
 	c.nextID++
 	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: c.nextID - 1, Range: r})
 }

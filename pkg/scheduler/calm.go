@@ -35,13 +35,15 @@ type calm struct {
 	from  countMark // the same, or when a packet was lost last; at 0: there is one
 }
 
-// queued says whether a queue stands before a link.
+// queued says whether a queue stands before a link: its data takes longer than answers do
+// that nothing delays.
 func (l *link) queued() bool {
-	floor := longest(calmFloor, calmPart, l.rtt)
+	least := l.answerTrip()
+	floor := longest(calmFloor, calmPart, least)
 	if l.est.rate > 0 {
 		floor = max(floor, FromSeconds(calmPackets*segment/l.est.rate))
 	}
-	return l.streams.calm.trip > l.rtt+floor
+	return l.streams.calm.trip > least+floor
 }
 
 // drops says whether a queue may be what drops the packets that are lost now.

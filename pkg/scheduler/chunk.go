@@ -13,6 +13,7 @@ type chunk struct {
 	issued Time
 	twin   ChunkID // fetches the same bytes, up to the same end; NoChunk: none does
 	alone  bool    // nothing of its link's delays its first byte
+	open   bool    // its connection was there when it was made
 	copy   bool    // and was begun after it: what it is asked for is not counted
 
 	// Of a batch: the file's place among those in progress, its class, the piece as

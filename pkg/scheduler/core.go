@@ -238,8 +238,8 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	l.duty.spent = min(unsized, l.duty.spent+seen-ch.seen)
 	ch.seen = seen
 	if fresh := got - ch.got; fresh > 0 || in.Bytes > ch.got {
-		if ch.alone && ch.got == 0 {
-			l.lag.saw(c.now - ch.issued)
+		if ch.got == 0 {
+			c.answered(l, ch)
 		}
 		l.inVain = 0
 		at := l.expected(ch) + c.pause(ch)

@@ -4,9 +4,10 @@ package scheduler
 // may have grown a hundredfold since: a phone that has gone to a slower network, a
 // queue that never empties. Four things tell of it, and each is used where it can
 // be trusted: how long requests took to be answered that nothing delayed, for when
-// the next one should be sent; what the latest handshakes measured, for how long a
-// silence must be; that waiting so long was in vain before, for the same; and the round
-// trips of the data that comes, where there are many connections, for what these
+// the next one should be sent, and what may be expected of it; what the latest handshakes
+// measured, for how long a silence must be; that waiting so long was in vain before, for
+// the same; and the round trips of the data that comes, for when the next request should
+// be sent while the end is far, and, where there are many connections, for what these
 // are expected to do at the end. They fill the link's queue, so that each brings its window in a burst
 // and then nothing for a round trip that is twice or three times the least one. Whoever takes
 // that for lateness, or measures rates over less, has the connections take one another's
@@ -15,6 +16,8 @@ const (
 	// lagSamples is how many of the latest waits count: the least of them, as one
 	// may have been the server's or a lost packet's.
 	lagSamples = 3
+	// A pause for pausePart of a request's wait is none between bursts.
+	pausePart = 0.75
 	// endTrips is for how many round trips a job still lasts when those of the data that
 	// comes begin to count: earlier nobody takes over anything, and rates
 	// that are measured quickly find a link's connections more to do when they grow.
@@ -35,9 +38,9 @@ type lag struct {
 	n     int              // how many there were
 }
 
-// saw notes that a request which nothing delayed got its first byte after wait.
+// saw notes that a request which nothing delayed was answered after wait.
 func (g *lag) saw(wait Time) {
-	g.waits[g.n%lagSamples] = max(0, wait-rateWindow/2) // bytes are told of now and then
+	g.waits[g.n%lagSamples] = wait
 	g.n++
 }
 
@@ -58,7 +61,7 @@ func (g *lag) least() Time {
 func (l *link) answerTrip() Time { return max(l.rtt, l.lag.least()) }
 
 // round is a round trip as it is at present, queues included.
-func (l *link) round() Time { return max(l.trip(), l.turn) }
+func (l *link) round() Time { return max(l.trip(), l.lag.least(), l.turn) }
 
 // listen notes how long a link has been waited for of which nothing has been heard.
 func (l *link) listen(now Time) {
@@ -131,9 +134,27 @@ func (l *link) probeLimit() Time {
 	return max(silentRTTs*l.rtt, min(probeMost, limit))
 }
 
+// answered notes what the first byte of ch, which comes now, tells of the link's latency:
+// nothing if earlier requests may have delayed it. For one that was made behind others of
+// its connection, but nothing came for nearly as long as it was waited for, the data's own
+// round trip is what it took at most: the pause may be that of a lost packet.
+func (c *Core) answered(l *link, ch *chunk) {
+	wait, idle := c.now-ch.issued, c.now-l.streams.heard[ch.stream]
+	switch {
+	case ch.alone:
+		l.lag.saw(max(0, wait-rateWindow/2)) // bytes are told of now and then
+	case ch.open && idle >= rateWindow && float64(idle) >= pausePart*float64(wait) && l.streams.calm.trip > 0:
+		l.lag.saw(min(wait, l.streams.calm.trip))
+	}
+}
+
 // alone says whether a request that is made now on a stream finds its connection
 // open and nothing else in flight on its link.
 func (l *link) alone(stream StreamID) bool {
-	s := &l.streams
-	return l.requests == 0 && (s.worked&^s.broken)&(1<<stream) != 0 && s.cut[stream] == 0
+	return l.requests == 0 && l.streams.open(stream)
+}
+
+// open says whether a request that is made now on a stream finds its connection open.
+func (s *streams) open(stream StreamID) bool {
+	return (s.worked&^s.broken)&(1<<stream) != 0 && s.cut[stream] == 0
 }

@@ -94,10 +94,107 @@ func TestALinkThatHasBecomeSlowToAnswerIsAskedEarlier(t *testing.T) {
 		t.Errorf("it is asked only %.0f bytes ahead", ahead)
 	}
 	// A request that is answered sooner counts for more.
-	l.lag.saw(100 * Millisecond)
+	l.lag.saw(50 * Millisecond)
 	if trip := l.answerTrip(); trip != 50*Millisecond {
 		t.Errorf("then within %v s", trip.Seconds())
 	}
+}
+
+// A link whose data take 300 ms on their way now, and whose least round trip was 20 ms, is
+// asked so much ahead, but not towards the end, when who has asked for little can be helped.
+func TestALinkThatHasBecomeLongIsAskedEarlier(t *testing.T) {
+	for _, tt := range []struct {
+		size int64
+		want float64
+	}{{1 << 30, 300e3}, {4_000_000, 40e3}} {
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: tt.size})
+		r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
+		r.step(Input{Kind: Tick})
+		got := map[ChunkID]int64{}
+		r.flow(Second, map[ChunkID]float64{0: 1e6}, got)
+		l := &r.core.links[0]
+		l.est.rate = 1e6
+		if n := r.core.runway(l); n != 40e3 {
+			t.Errorf("%.0f bytes ahead at first", n)
+		}
+		r.step(Input{Kind: Progress, Chunk: r.core.chunks[0].id, Bytes: got[r.core.chunks[0].id] + 1, Trip: 300 * Millisecond})
+		l.est.rate = 1e6
+		if n := r.core.runway(l); n != tt.want {
+			t.Errorf("%.0f bytes ahead of %d, want %.0f", n, tt.size, tt.want)
+		}
+	}
+}
+
+// Where nothing comes for nearly as long as a request has been waited for, what came before
+// did not delay it: the link is as long as the trip of its data, no queue stands before it,
+// and the next request has to expect that. A lost packet, or a queue, makes no link long.
+func TestAPauseBeforeAnAnswerTellsOfALongerLink(t *testing.T) {
+	const rtt = 20 * Millisecond
+	for _, tt := range []struct {
+		name        string
+		idle, ahead Time // without a byte; for which the request was made before that
+		trip, want  Time
+	}{
+		{"longer", 280 * Millisecond, 40 * Millisecond, 300 * Millisecond, 300 * Millisecond},
+		{"a lost packet", 280 * Millisecond, 40 * Millisecond, rtt, rtt},
+		{"a queue", 30 * Millisecond, 40 * Millisecond, 300 * Millisecond, rtt},
+		{"made long before", 280 * Millisecond, 300 * Millisecond, 300 * Millisecond, rtt},
+		{"between looks", 60 * Millisecond, 2 * Millisecond, 300 * Millisecond, rtt},
+		{"trips are not known", 280 * Millisecond, 40 * Millisecond, 0, 100 * Millisecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, Config{Links: 1, Policy: &algorithm1{limit: 1 << 20}, Size: 1 << 40})
+			r.step(Input{Kind: LinkUp, RTT: rtt})
+			r.step(Input{Kind: Tick})
+			l := &r.core.links[0]
+			r.flow(400*Millisecond, map[ChunkID]float64{0: 1e6}, map[ChunkID]int64{})
+			for len(r.core.chunks) < 2 {
+				r.core.start(0, 0, r.core.ledger.take(1<<20, 1<<40), nil)
+			}
+			if tt.trip == 0 { // which an answer has told already
+				l.lag.saw(tt.want)
+			}
+			first, second := &r.core.chunks[0], &r.core.chunks[1]
+			second.issued = r.now
+			r.now += tt.ahead
+			id := second.id
+			r.step(Input{Kind: Finished, Chunk: first.id, Bytes: first.rng.Len(), Trip: tt.trip})
+			r.now += tt.idle
+			r.step(Input{Kind: Progress, Chunk: id, Bytes: 1000, Trip: tt.trip})
+			if trip := l.answerTrip(); trip != tt.want {
+				t.Errorf("it is taken to answer within %v s, want %v", trip.Seconds(), tt.want.Seconds())
+			}
+			if queued := tt.trip > tt.want; l.queued() != queued {
+				t.Errorf("queued: %v", l.queued())
+			}
+			l.est.rate = 1e12
+			if delay := (View{r.core}).delay(0); delay != tt.want.Seconds() || l.round() != tt.want {
+				t.Errorf("the next answer is expected after %v s, round trips of %v s", delay, l.round().Seconds())
+			}
+			l.streams.try(r.now, 1)
+			if l.streams.judge(r.now, l); l.streams.settled != r.now+max(trialFloor, trialRTTs*tt.want) {
+				t.Errorf("a trial is given %v s", (l.streams.settled - r.now).Seconds())
+			}
+		})
+	}
+}
+
+// What a request waits for whose connection has to be made is no link's latency.
+func TestAnAnswerOverANewConnectionIsNoLatency(t *testing.T) {
+	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 30, Parallelism: 2})
+	r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
+	r.step(Input{Kind: Tick})
+	for _, ch := range r.core.chunks {
+		if ch.stream == 1 {
+			r.now += 200 * Millisecond
+			r.step(Input{Kind: Progress, Chunk: ch.id, Bytes: 1000, Trip: 100 * Millisecond})
+			if trip := r.core.links[0].answerTrip(); trip != 20*Millisecond {
+				t.Errorf("%v s", trip.Seconds())
+			}
+			return
+		}
+	}
+	t.Error("no second connection")
 }
 
 // FAULTS 1: a link that is alone and banned is asked as any other is, for as long as

@@ -181,7 +181,7 @@ func (s *streams) try(now Time, base float64) {
 
 // judge ends a trial when it has been measured.
 func (s *streams) judge(now Time, l *link) {
-	span := longest(trialFloor, trialRTTs, l.rtt)
+	span := longest(trialFloor, trialRTTs, l.answerTrip())
 	switch {
 	case s.settled == 0:
 		s.settled = now + span
