@@ -15,14 +15,10 @@ func (hc *h2Conn) await(s *h2Stream, p []byte) (int, error) {
 	for {
 		n, ready, err := s.takeLocked(p)
 		if ready {
-			var grant int64
-			var ping bool
-			if p != nil {
-				grant, ping = s.grantLocked(time.Now())
-			}
+			grant, ping := s.grantLocked(time.Now())
 			hc.handOnLocked(s)
 			hc.mu.Unlock()
-			if grant > 0 || ping {
+			if grant > 0 {
 				hc.sending(hc.out.update(s.id, grant, ping))
 			}
 			return n, err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -53,11 +54,12 @@ type h2Conn struct {
 	goneAway    bool   // the server takes no more requests
 	err         error  // why the connection has ended
 	pace        pace
-	credit      int64    // payload bytes that the server may send
-	strays      int64    // payload bytes that it may send on streams that we have reset
-	sendCredit  int64    // what the server lets us send, which is nothing that we want
-	idle        int      // frames since one that got us further
-	spare       [][]byte // memory for unread payload
+	sent        time.Time // of our SETTINGS, until they are acknowledged
+	credit      int64     // payload bytes that the server may send
+	strays      int64     // payload bytes that it may send on streams that we have reset
+	sendCredit  int64     // what the server lets us send, which is nothing that we want
+	idle        int       // frames since one that got us further
+	spare       [][]byte  // memory for unread payload
 
 	// Guarded by Client.mu.
 	active  int  // requests made or about to be
@@ -177,6 +179,10 @@ func (hc *h2Conn) open(s *h2Stream, fields []hpack.HeaderField) error {
 	s.id, s.credit = hc.nextID, hc.pace.window
 	hc.nextID += 2
 	hc.streams = append(hc.streams, s)
+	s.sent = time.Now()
+	if s.id == 1 {
+		hc.sent = s.sent
+	}
 	hc.mu.Unlock()
 	if err := hc.out.request(s.id, fields, s.credit); err != nil {
 		err = fmt.Errorf("sending the request: %w", err)

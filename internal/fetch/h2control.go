@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"golang.org/x/net/http2"
 )
@@ -120,6 +121,7 @@ func (s *h2Stream) headersLocked(f *http2.MetaHeadersFrame) *Error {
 	}
 	hc := s.hc
 	hc.used, hc.idle = true, 0
+	hc.pace.sample(time.Since(s.sent))
 	s.header, s.left, s.rest, s.ended = h, h.ContentLength, h.ContentLength, f.StreamEnded()
 	s.wakeLocked()
 	return nil
@@ -128,6 +130,12 @@ func (s *h2Stream) headersLocked(f *http2.MetaHeadersFrame) *Error {
 // settings obeys the server's settings, those that concern who sends no bodies.
 func (hc *h2Conn) settings(f *http2.SettingsFrame) error {
 	if f.IsAck() {
+		hc.mu.Lock()
+		defer hc.mu.Unlock()
+		if !hc.sent.IsZero() {
+			hc.pace.sample(time.Since(hc.sent))
+			hc.sent = time.Time{}
+		}
 		return nil
 	}
 	hc.greeted = true
@@ -158,7 +166,7 @@ func (hc *h2Conn) settings(f *http2.SettingsFrame) error {
 	return nil
 }
 
-// pinged answers a PING, or ends a round with the answer to ours.
+// pinged answers a PING, or takes the answer to ours.
 func (hc *h2Conn) pinged(f *http2.PingFrame) {
 	if !f.IsAck() {
 		hc.sending(hc.out.pong(f.Data))
@@ -166,7 +174,7 @@ func (hc *h2Conn) pinged(f *http2.PingFrame) {
 	}
 	hc.mu.Lock()
 	defer hc.mu.Unlock()
-	hc.pace.answered = true
+	hc.pace.answered(time.Now())
 }
 
 // goodbye ends the streams that the server says it has not looked at.

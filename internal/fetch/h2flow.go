@@ -17,78 +17,102 @@ const (
 	// maxWindow fills 220 Mbit/s at 300 ms twice over; the kernel's receive
 	// buffers, 6 MiB on most systems, end sooner.
 	maxWindow = 16 << 20
-	// headroom is the window in round trips' worth of bytes. TCP's slow start
-	// doubles those from each round trip to the next, and news of a larger window
-	// takes half of one to arrive.
+	// headroom is the window in round trips' worth of bytes, and twice that while they
+	// grow: TCP's slow start doubles those from each round trip to the next, and news of
+	// a larger window takes half of one to arrive.
 	headroom = 4
-	// shortRound is what a round trip lasts at least, as we count it: pauses of ours
-	// do not get shorter with it.
+	// shortRound is what a round trip counts for at least: queues on the way, and
+	// pauses of ours, do not get shorter with it.
 	shortRound = 25 * time.Millisecond
-	// pingRest is between the beginnings of two rounds where the window does not grow
-	// fast: servers take many PINGs for an attack (Jetty once took twenty a second).
-	pingRest = 100 * time.Millisecond
+	// pingRest is between two PINGs, and fallRest where the rate has fallen to half of
+	// what it was at the latest. Servers take more for an attack, and hang up: Apache
+	// Traffic Server from sixty a minute on, others from four a second or a thousand in all.
+	pingRest = 5 * time.Second
+	fallRest = time.Second
 	// connWindow is that of all streams together; it bounds nothing, as each
 	// stream has a bound of its own.
 	connWindow = 1 << 30
 )
 
-// pace measures how many bytes come within a round trip, and derives the window. A
-// round begins with a PING and ends with its answer, so that it is as long as news of
-// a wider window takes to have effect, however long that has become meanwhile: the
-// handshake's round trip will not do, nor the least that was seen. What a server has
-// been granted it sends, wanted or not, until it hears that the stream is reset: so
-// the window shrinks, too.
+// pace measures how many bytes come within a round trip, and derives the window. It
+// grows with them at once. What a server has been granted it sends, wanted or not, until
+// it hears that the stream is reset, so the window shrinks, too; but only by what came
+// between a PING and its answer: that takes as long as news of a wider window takes to
+// have effect, however long the way has become meanwhile.
 type pace struct {
 	window int64 // bytes
 
-	since    time.Time // when the latest round began
-	got      int64     // payload bytes in it
-	base     int64     // window at its beginning
-	asking   bool      // the round has not ended
-	answered bool      // its PING has been
-	before   int64     // payload bytes in the latest one that has ended
-	growing  bool      // half as many again as in the one before it, or there was none
+	rtt     time.Duration // by the latest PING; before, the least that was seen; 0: none yet
+	since   time.Time     // when the current round trip began
+	got     int64         // payload bytes in it
+	base    int64         // window at its beginning
+	before  int64         // payload bytes in the one before
+	growing bool          // half as many again as in the one before that
+
+	asked   time.Time // when the latest PING was sent; zero: none was
+	waiting bool      // for its answer
+	flight  int64     // payload bytes since, or until the answer came
 }
 
-func newPace() pace { return pace{window: firstWindow, growing: true} }
+func newPace() pace { return pace{window: firstWindow, base: firstWindow, growing: true} }
 
-// ask reports whether to send a PING, with which a round begins. granting says that
-// there is something to send anyway.
-func (f *pace) ask(now time.Time, granting bool) bool {
-	if f.asking || !f.growing && (!granting || now.Sub(f.since) < pingRest) {
+// sample is told of a time that was no shorter than a round trip. The
+// handshake's will not do: on mobile networks a proxy near by may have made it.
+func (f *pace) sample(d time.Duration) {
+	if d = max(d, time.Microsecond); f.asked.IsZero() && (f.rtt == 0 || d < f.rtt) {
+		f.rtt = d
+	}
+}
+
+// received is told of n payload bytes. The window grows at most fourfold within a round
+// trip, so that the burst after a pause of ours is not taken for the link's rate.
+func (f *pace) received(now time.Time, n int64) {
+	if f.waiting {
+		f.flight += n
+	}
+	if f.rtt == 0 {
+		return
+	}
+	if now.Sub(f.since) >= max(f.rtt, shortRound) {
+		f.growing = f.since.IsZero() || 2*f.got > 3*f.before
+		f.since, f.before, f.got, f.base = now, f.got, 0, f.window
+	}
+	f.got += n
+	want := headroom * f.got
+	if f.growing {
+		want *= 2
+	}
+	f.window = max(f.window, min(want, 4*f.base, maxWindow))
+}
+
+// ask reports whether to send a PING along with what is granted: when slow start is over,
+// and then now and then.
+func (f *pace) ask(now time.Time) bool {
+	rest := now.Sub(f.asked)
+	fell := rest >= fallRest && 2*f.before < f.flight
+	if f.waiting || f.rtt == 0 || f.growing || rest < pingRest && !fell {
 		return false
 	}
-	f.since, f.got, f.base, f.asking, f.answered = now, 0, f.window, true, false
+	f.asked, f.waiting, f.flight = now, true, 0
 	return true
 }
 
-// received is told of n payload bytes. The window grows at once, at most fourfold in a
-// round, so that the burst after a pause of ours is not taken for the link's rate; it
-// shrinks by a quarter at the end of one.
-func (f *pace) received(now time.Time, n int64) {
-	if f.asking && f.answered && now.Sub(f.since) >= shortRound {
-		f.asking = false
-		f.growing, f.before = 2*f.got > 3*f.before, f.got
-		f.window = max(f.wanted(), f.window*3/4, leastWindow)
+// answered is told that the PING has been. A pause, as after a lost packet, may have been
+// meanwhile: the window shrinks to no less than a quarter.
+func (f *pace) answered(now time.Time) {
+	if !f.waiting {
+		return
 	}
-	if f.asking {
-		f.got += n
-		f.window = max(f.window, f.wanted())
-	}
-}
-
-// wanted is the window for what has come in the round.
-func (f *pace) wanted() int64 {
-	rounds := int64(headroom)
-	if f.growing {
-		rounds *= 2
-	}
-	return min(rounds*f.got, 4*f.base, maxWindow)
+	f.waiting = false
+	f.rtt = max(now.Sub(f.asked), time.Microsecond)
+	f.flight = int64(float64(f.flight) * max(1, float64(shortRound)/float64(f.rtt)))
+	f.window = max(min(headroom*f.flight, maxWindow), f.window/4, leastWindow)
+	f.since, f.before, f.got, f.base = now, f.flight, 0, f.window
 }
 
 // grantLocked is by how many bytes to widen the stream's window now: rarely, so
 // that updates are few, and never for bytes that will not come or are not wanted; and
-// whether to send a PING. mu is held.
+// whether to send a PING with that. mu is held.
 func (s *h2Stream) grantLocked(now time.Time) (grant int64, ping bool) {
 	if s.ended || s.header == nil || s.cause != nil {
 		return 0, false
@@ -101,8 +125,7 @@ func (s *h2Stream) grantLocked(now time.Time) (grant int64, ping bool) {
 		grant = max(0, min(grant, s.left-s.surplus-s.credit))
 	}
 	s.credit += grant
-	ping = (s.left < 0 || s.left > leastWindow) && pace.ask(now, grant > 0)
-	return grant, ping
+	return grant, grant > 0 && pace.ask(now)
 }
 
 // certain is how many payload bytes will come whatever we do: the server owes them, and

@@ -33,12 +33,13 @@ func TestWindowNeverLimits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			hc := &h2Conn{pace: newPace()}
 			f := &hc.pace
+			f.sample(c.rtt)
 			s := &h2Stream{hc: hc, header: &http.Response{}, left: -1, credit: firstWindow}
 			at := time.Unix(1000, 0).Add(c.rtt * time.Duration(c.skew) / steps)
 			bdp := c.mbit * 1e6 / 8 * c.rtt.Seconds()
 			// In bytes, all told: granted[i] is what we have granted by the i-th step.
 			flight, sent, granted := c.flight, []int64{0}, []int64{firstWindow}
-			pinged := 0
+			pinged := -steps
 			for i := 1; i <= 100*steps; i++ {
 				if i%steps == 0 {
 					flight = min(2*flight, bdp)
@@ -50,16 +51,13 @@ func TestWindowNeverLimits(t *testing.T) {
 				n := sent[max(0, i-steps/2)] - sent[max(0, i-1-steps/2)]
 				now := at.Add(c.rtt * time.Duration(i) / steps)
 				if i == pinged+steps {
-					f.answered = true
+					f.answered(now)
 				}
 				f.received(now, n)
 				s.credit -= n
-				var grant int64
-				if n > 0 {
-					var ping bool
-					if grant, ping = s.grantLocked(now); ping {
-						pinged = i
-					}
+				grant, ping := s.grantLocked(now)
+				if ping {
+					pinged = i
 				}
 				granted = append(granted, granted[i-1]+grant)
 				if known := granted[max(0, i-steps/2)]; sent[i] > known {
@@ -85,6 +83,7 @@ func TestWindowFollows(t *testing.T) {
 	}
 	const longer, slower, end = 2000, 6000, 20000 // ms
 	hc := &h2Conn{pace: newPace()}
+	hc.pace.sample(20 * time.Millisecond)
 	s := &h2Stream{hc: hc, header: &http.Response{}, left: -1, credit: firstWindow}
 	begin := time.Unix(1000, 0)
 	var up, down []news
@@ -111,7 +110,7 @@ func TestWindowFollows(t *testing.T) {
 		now := begin.Add(time.Duration(ms) * time.Millisecond)
 		for ; len(down) > 0 && down[0].at <= ms; down = down[1:] {
 			if down[0].ping {
-				hc.pace.answered = true
+				hc.pace.answered(now)
 				continue
 			}
 			hc.pace.received(now, down[0].n)
@@ -136,7 +135,7 @@ func TestWindowFollows(t *testing.T) {
 	if w := hc.pace.window; w > largest/3 {
 		t.Errorf("window %d, after %d", w, largest)
 	}
-	if pings > end/100+20 {
+	if pings > end/5000+6 {
 		t.Errorf("%d PINGs", pings)
 	}
 	t.Logf("window %d, after %d; %d PINGs", hc.pace.window, largest, pings)
@@ -148,29 +147,80 @@ func TestWindowBurst(t *testing.T) {
 	now := time.Unix(1000, 0)
 	f.received(now, 100<<20)
 	if f.window != firstWindow {
-		t.Errorf("window %d without a round trip", f.window)
+		t.Errorf("window %d without a round-trip time", f.window)
 	}
-	if !f.ask(now, false) {
-		t.Error("no PING at first")
-	}
+	f.sample(50 * time.Millisecond)
+	f.sample(time.Second) // a slow answer is no round trip
 	f.received(now, 100<<20)
-	if f.window != 4*firstWindow || f.ask(now, true) {
+	if f.window != 4*firstWindow || f.ask(now) {
 		t.Errorf("window %d", f.window)
 	}
-	f.answered = true
-	f.received(now.Add(time.Second), 1<<10) // ends the round
+	f.received(now.Add(10*time.Millisecond), 100<<20)
 	if f.window != 4*firstWindow {
 		t.Errorf("window %d", f.window)
 	}
-	for i := range 20 {
-		if now = now.Add(time.Second); !f.ask(now, true) {
-			t.Fatal("no PING")
+	for range 20 {
+		now = now.Add(60 * time.Millisecond)
+		f.received(now, 100<<20)
+	}
+	if f.window != maxWindow {
+		t.Errorf("window %d", f.window)
+	}
+}
+
+// TestPings: the window shrinks with what comes between a PING and its answer, but not at
+// once where nothing does. PINGs are rare, and sooner where the rate has fallen.
+func TestPings(t *testing.T) {
+	f := newPace()
+	f.sample(50 * time.Millisecond)
+	now := time.Unix(1000, 0)
+	pass := func(d time.Duration, perRound int64) {
+		for end := now.Add(d); now.Before(end); now = now.Add(50 * time.Millisecond) {
+			f.received(now, perRound)
 		}
-		f.answered = true
-		f.received(now.Add(time.Second/2), 1<<10)
-		if f.growing || f.ask(now.Add(time.Second), false) {
-			t.Errorf("round %d: grows", i)
+	}
+	ping := func(want bool) {
+		t.Helper()
+		if got := f.ask(now); got != want {
+			t.Errorf("after %v: PING %v", now.Sub(time.Unix(1000, 0)), got)
 		}
+	}
+	const rate = 1 << 20
+	pass(100*time.Millisecond, rate)
+	ping(false) // it grows
+	pass(200*time.Millisecond, rate)
+	ping(true)
+	ping(false) // the first is not answered
+	pass(100*time.Millisecond, rate)
+	f.answered(now)
+	if f.rtt != 100*time.Millisecond || f.window != 2*headroom*rate {
+		t.Errorf("round trips of %v, window %d", f.rtt, f.window)
+	}
+	f.answered(now.Add(time.Second)) // nobody has asked
+	if f.sample(time.Millisecond); f.rtt != 100*time.Millisecond {
+		t.Errorf("round trips of %v", f.rtt)
+	}
+	pass(4*time.Second, rate)
+	ping(false)
+	pass(time.Second, rate)
+	ping(true)
+	f.answered(now.Add(time.Second)) // and nothing came
+	if f.window != headroom*rate/2 {
+		t.Errorf("window %d after a pause", f.window)
+	}
+	pass(6*time.Second, rate)
+	ping(true)
+	pass(100*time.Millisecond, rate)
+	f.answered(now)
+	pass(800*time.Millisecond, rate/4)
+	ping(false)
+	pass(300*time.Millisecond, rate/4)
+	ping(true)
+	for range 10 {
+		f.answered(now.Add(time.Millisecond))
+		now = now.Add(10 * time.Second)
+		pass(time.Second, 1)
+		ping(true)
 	}
 	if f.window != leastWindow {
 		t.Errorf("window %d", f.window)

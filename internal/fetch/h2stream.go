@@ -33,6 +33,7 @@ type h2Stream struct {
 	ended   bool           // the server has sent all of it
 	gone    bool           // we have done with it
 
+	sent       time.Time
 	left       int64   // payload bytes that are still to come in frames; -1: not known
 	surplus    int64   // of these, at their end, are not wanted
 	rest       int64   // payload bytes that Read has still to return; -1: not known
