@@ -2,7 +2,13 @@ package fetch
 
 import (
 	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -256,5 +262,104 @@ func TestBacklog(t *testing.T) {
 	b.drop(&spare)
 	if n := b.read(p, &spare); n != 0 || b.size() != 0 {
 		t.Errorf("%d bytes after drop", n)
+	}
+}
+
+// TestShortRounds: over a near link windows are for what comes in 25 ms, before there is an
+// answer to a PING and after that.
+func TestShortRounds(t *testing.T) {
+	const rate = 64 << 10 // in a ms
+	f := newPace()
+	f.sample(time.Millisecond)
+	now := time.Unix(1000, 0)
+	for range 200 {
+		f.received(now, rate)
+		now = now.Add(time.Millisecond)
+	}
+	before := f.window
+	if !f.ask(now) {
+		t.Fatal("no PING")
+	}
+	f.received(now, rate)
+	f.answered(now.Add(time.Millisecond))
+	if want := int64(headroom * 25 * rate); before < want || f.window != want {
+		t.Errorf("windows %d and %d, want %d", before, f.window, want)
+	}
+}
+
+// TestPingOnTheWire: while a body comes evenly there is a PING, and its answer is noticed.
+func TestPingOnTheWire(t *testing.T) {
+	const part = 4 * maxFrame
+	seen := make(chan bool, 1)
+	s := newRawServer(t, func(p *peer) {
+		p.preface()
+		stream := p.nextStream()
+		p.say(frame(frameHeaders, flagHeaders, stream, "\x8a"+field("content-range", "bytes 0-1073741823/1073741824")+
+			field("content-length", "1073741824")))
+		var credit atomic.Int64
+		credit.Store(leastWindow)
+		pings := make(chan string, 1)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for {
+				kind, flags, to, payload, ok := p.next()
+				switch {
+				case !ok:
+					return
+				case kind == frameWindow && to == stream:
+					credit.Add(int64(binary.BigEndian.Uint32(payload)))
+				case kind == framePing && flags == 0:
+					pings <- string(payload)
+				}
+			}
+		}()
+		data := strings.Repeat(frame(frameData, 0, stream, strings.Repeat("x", maxFrame)), part/maxFrame)
+		pinged := false
+		for until := time.Now().Add(20 * time.Second); !pinged && time.Now().Before(until); time.Sleep(30 * time.Millisecond) {
+			if credit.Load() < part {
+				continue
+			}
+			credit.Add(-part)
+			p.say(data)
+			select {
+			case payload := <-pings:
+				pinged = true
+				p.say(frame(framePing, flagEnd, 0, payload))
+			default:
+			}
+		}
+		seen <- pinged
+		<-ended
+	})
+	c := client(t, Config{Protocol: HTTP2PriorKnowledge})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := c.Get(ctx, s.url(t), 0, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		if !<-seen {
+			t.Error("no PING")
+		}
+		hc := r.body.(*h2Stream).hc
+		waits := func() bool {
+			hc.mu.Lock()
+			defer hc.mu.Unlock()
+			return hc.pace.asked.IsZero() || hc.pace.waiting
+		}
+		for until := time.Now().Add(20 * time.Second); waits(); time.Sleep(time.Millisecond) {
+			if time.Now().After(until) {
+				t.Error("its answer is not noticed")
+				break
+			}
+		}
+		cancel()
+	}()
+	_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, r, make([]byte, 128<<10))
+	_ = r.Close()
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
