@@ -69,7 +69,7 @@ func rules() map[string]rule {
 		"internal/roots":               {imports: "golang.org/x/crypto/x509roots/fallback/bundle"},
 		"internal/fetch": {
 			imports: "golang.org/x/net/http golang.org/x/net/http2",
-			tests:   "internal/testbody",
+			tests:   "internal/race internal/testbody",
 		},
 		"internal/store": {
 			imports: "pkg/scheduler golang.org/x/sys",

@@ -25,6 +25,7 @@ type Client struct {
 	line    <-chan struct{}   // closed when the latest Turn has passed; nil: there was none
 
 	ahead    aheadPool
+	pieces   piecePool
 	vain     atomic.Int64   // payload bytes that came in vain, and have not been told
 	skippers sync.WaitGroup // goroutines that read cancelled responses off a connection
 }

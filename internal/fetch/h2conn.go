@@ -59,7 +59,6 @@ type h2Conn struct {
 	strays      int64     // payload bytes that it may send on streams that we have reset
 	sendCredit  int64     // what the server lets us send, which is nothing that we want
 	idle        int       // frames since one that got us further
-	spare       [][]byte  // memory for unread payload
 
 	// Guarded by Client.mu.
 	active  int  // requests made or about to be

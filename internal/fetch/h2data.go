@@ -174,7 +174,7 @@ func (hc *h2Conn) store() error {
 	}
 	hc.mu.Lock()
 	if t := f.stream; t != nil && !t.gone {
-		t.unread.write(b, &hc.spare)
+		t.unread.write(b, &hc.c.pieces)
 		t.wakeLocked()
 	} else {
 		hc.c.vain.Add(int64(len(b)))

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -230,38 +229,6 @@ func TestPings(t *testing.T) {
 	}
 	if f.window != leastWindow {
 		t.Errorf("window %d", f.window)
-	}
-}
-
-// TestBacklog: what goes in comes out, and the memory is used again.
-func TestBacklog(t *testing.T) {
-	var b backlog
-	var spare [][]byte
-	var in, out bytes.Buffer
-	p := make([]byte, 40_000)
-	for i := range 200 {
-		n := (i * 7919) % len(p)
-		for j := range p[:n] {
-			p[j] = byte(i + j*j)
-		}
-		in.Write(p[:n])
-		b.write(p[:n], &spare)
-		k := b.read(p[:(i*104729)%len(p)], &spare)
-		out.Write(p[:k])
-		if b.size() != int64(in.Len()-out.Len()) || len(spare) > maxSpare {
-			t.Fatalf("%d bytes, %d spare", b.size(), len(spare))
-		}
-	}
-	for b.size() > 0 {
-		out.Write(p[:b.read(p, &spare)])
-	}
-	if !bytes.Equal(in.Bytes(), out.Bytes()) {
-		t.Error("other bytes")
-	}
-	b.write(p, &spare)
-	b.drop(&spare)
-	if n := b.read(p, &spare); n != 0 || b.size() != 0 {
-		t.Errorf("%d bytes after drop", n)
 	}
 }
 

@@ -49,7 +49,7 @@ func (s *h2Stream) takeLocked(p []byte) (n int, ready bool, err error) {
 	if s.direct > 0 {
 		n, s.direct = s.direct, 0
 	} else if p != nil && s.cause == nil {
-		n = s.unread.read(p, &s.hc.spare)
+		n = s.unread.read(p, &s.hc.c.pieces)
 	}
 	if n > 0 {
 		if s.rest > 0 {
@@ -130,7 +130,7 @@ func (s *h2Stream) end(suspect bool) {
 	hc.forgetLocked(s)
 	hc.handOnLocked(s)
 	hc.c.vain.Add(s.unread.size())
-	s.unread.drop(&hc.spare)
+	s.unread.drop(&hc.c.pieces)
 	// Where all bytes have come, the end of the stream is on its way: a reset would
 	// only count as abuse with servers that count them.
 	reset := s.id != 0 && s.err == nil && !s.ended && s.left != 0 && hc.err == nil
@@ -148,77 +148,3 @@ func (s *h2Stream) end(suspect bool) {
 func (s *h2Stream) drainable(time.Duration) bool { return false }
 
 func (s *h2Stream) conn() net.Conn { return s.hc.raw }
-
-const (
-	// pieceSize is the unit of memory for unread payload.
-	pieceSize = 16 << 10
-	// maxSpare bounds how many such pieces a connection keeps for later use.
-	maxSpare = 16
-)
-
-// backlog is payload that nobody has read yet, in pieces of pieceSize.
-type backlog struct {
-	pieces [][]byte
-	r      int   // where the first begins
-	n      int64 // bytes in all of them
-}
-
-func (b *backlog) size() int64 { return b.n }
-
-// write appends p; spare is memory to use first.
-func (b *backlog) write(p []byte, spare *[][]byte) {
-	b.n += int64(len(p))
-	for len(p) > 0 {
-		last := len(b.pieces) - 1
-		if last < 0 || len(b.pieces[last]) == pieceSize {
-			var piece []byte
-			if k := len(*spare); k > 0 {
-				piece, *spare = (*spare)[k-1], (*spare)[:k-1]
-			} else {
-				piece = make([]byte, 0, pieceSize)
-			}
-			b.pieces = append(b.pieces, piece)
-			last++
-		}
-		piece := b.pieces[last]
-		k := min(len(p), pieceSize-len(piece))
-		b.pieces[last] = append(piece, p[:k]...)
-		p = p[k:]
-	}
-}
-
-// read moves bytes to p.
-func (b *backlog) read(p []byte, spare *[][]byte) int {
-	n := 0
-	for n < len(p) && b.n > 0 {
-		k := copy(p[n:], b.pieces[0][b.r:])
-		n += k
-		b.r += k
-		b.n -= int64(k)
-		if b.r == len(b.pieces[0]) {
-			b.pop(spare)
-		}
-	}
-	return n
-}
-
-// pop gives the first piece back.
-func (b *backlog) pop(spare *[][]byte) {
-	if len(*spare) < maxSpare {
-		*spare = append(*spare, b.pieces[0][:0])
-	}
-	b.pieces[0] = nil
-	b.pieces = b.pieces[1:]
-	b.r = 0
-	if len(b.pieces) == 0 {
-		b.pieces = nil
-	}
-}
-
-// drop forgets all of it.
-func (b *backlog) drop(spare *[][]byte) {
-	for len(b.pieces) > 0 {
-		b.pop(spare)
-	}
-	b.n = 0
-}

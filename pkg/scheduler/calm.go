@@ -57,13 +57,13 @@ func (q *calm) watch(now Time, l *link) {
 	case q.trip == 0 || l.queued():
 		q.clear.at = 0
 	case q.clear.at == 0:
-		q.clear = countMark{now, l.received}
+		q.clear = l.mark(now)
 	}
 	switch {
 	case q.clear.at == 0 || l.est.nMarks == 0:
 		q.from.at = 0
 	case q.from.at == 0:
-		q.from = countMark{now, l.received}
+		q.from = l.mark(now)
 	case q.from.at < lost.at:
 		q.from = lost
 	}

@@ -120,7 +120,7 @@ func (f *flows) receive(r *rig, in Input, bytes int64) {
 func TestRandomLossBehindAQueue(t *testing.T) {
 	const rtt = 40 * Millisecond
 	for trip, want := range map[Time]bool{rtt: true, 2 * rtt: false, 0: true} {
-		l := link{rtt: rtt, est: estimator{rate: 1e6, nSamples: 1}, streams: streams{most: 1, helped: true}}
+		l := link{rtt: rtt, received: 1e6, est: estimator{rate: 1e6, nSamples: 1}, streams: streams{most: 1, helped: true}}
 		l.streams.loss.repeats, l.streams.calm.trip = lossRepeats, trip
 		l.streams.tune(Second, &l, 1<<30, false)
 		if l.streams.trial != want {

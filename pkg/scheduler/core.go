@@ -194,6 +194,9 @@ func (c *Core) measure() {
 		if l.requests > 0 {
 			l.listen(c.now)
 			rate := l.est.rate
+			if c.batch == nil { // whose files end all the time
+				l.est.lots.came(c.now, l.received-l.est.bytes)
+			}
 			l.est.observe(c.now, l.received, max(l.rtt, c.burst(l)))
 			if l.beginsAgain(c.now) {
 				l.est.rate = max(l.est.rate, rate) // that does not tell what the link carries

@@ -325,3 +325,25 @@ func TestARationedStepAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations in a step", n)
 	}
 }
+
+// A link that was sent to rest while it was banned is not tried, and so tells nothing: it
+// may serve again when its ban is over.
+func TestABannedLinkThatRestsMayServeAgain(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 1 << 30, Energy: EnergyMin, Deadline: 1000 * Second})
+	r.up(2)
+	r.core.ban(1, nil)
+	r.core.rest(1, Action{Why: ReasonDear}, true, nil)
+	l := &r.core.links[1]
+	l.notBefore = r.now + 5*Second
+	for after, want := range map[Time]bool{patience / 2: true, 2 * patience: false, 5 * Second: true} {
+		r.core.now = r.now + after
+		if got := r.core.serves(1); got != want {
+			t.Errorf("after %.1f s it serves: %v", after.Seconds(), got)
+		}
+	}
+	r.core.now = r.now + 5*Second
+	l.duty.resting = false
+	if r.core.serves(1) {
+		t.Error("one that is tried, and does not answer, serves")
+	}
+}

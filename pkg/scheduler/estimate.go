@@ -32,6 +32,7 @@ type rateSample struct {
 // single request (skjolden, 4.4.3.2).
 type estimator struct {
 	bytes     int64 // payload received so far
+	lots      lots
 	rate      float64
 	bandwidth float64
 	known     float64 // bandwidth as the user gave it; 0: not given
@@ -64,22 +65,42 @@ func (e *estimator) observe(now Time, bytes int64, rtt Time) {
 	}
 	e.bytes = bytes
 	window := max(rateWindow, 2*rtt)
-	since := e.marks[0]
-	for i := e.nMarks - 1; i > 0; i-- {
-		if now-e.marks[i].at >= window {
-			since = e.marks[i]
-			break
-		}
-	}
-	if age := now - since.at; age >= window/4 {
+	since := e.before(now-window, bytes)
+	if age := e.lots.since(now) - since.at; age >= window/4 {
 		e.rate = float64(bytes-since.bytes) / age.Seconds()
-		if age >= window && (e.nSamples == 0 || now-e.samples[(e.nSamples-1)%sampleCount].at >= window) {
+		if now-since.at >= window && (e.nSamples == 0 || now-e.samples[(e.nSamples-1)%sampleCount].at >= window) {
 			e.sample(now)
 		}
 	}
-	if now-e.marks[e.nMarks-1].at >= window/8 {
+	if now == e.lots.at {
+		e.lots.pass(e.steady(now, rtt))
+	}
+	if now-e.marks[e.nMarks-1].at >= window/8 && (now == e.lots.at || now-e.lots.at > 2*e.lots.gap) {
 		e.push(mark{now, bytes})
 	}
+}
+
+// before is the latest point not after at with no more than so many bytes; the first one
+// where there is none. There must be one.
+func (e *estimator) before(at Time, bytes int64) mark {
+	for i := e.nMarks - 1; i > 0; i-- {
+		if m := e.marks[i]; m.at <= at && m.bytes <= bytes {
+			return m
+		}
+	}
+	return e.marks[0]
+}
+
+// steady is the rate over as long as evidence takes to come, as far back as it is known.
+func (e *estimator) steady(now, rtt Time) float64 {
+	if e.nMarks == 0 {
+		return e.rate
+	}
+	since := e.before(now-max(rateWindow, 2*rtt), e.bytes-evidence)
+	if span := e.lots.since(now) - since.at; span > 0 {
+		return float64(e.bytes-since.bytes) / span.Seconds()
+	}
+	return e.rate
 }
 
 func (e *estimator) push(m mark) {

@@ -114,13 +114,13 @@ func (e *exploring) watch(now Time, l *link) {
 	e.paused = paused
 	switch {
 	case e.window.at == 0:
-		e.window, e.windows, e.level = countMark{now, l.received}, 0, 0
+		e.window, e.windows, e.level = l.mark(now), 0, 0
 		return
 	case now-e.window.at < longest(levelWindow, levelTrips, l.rtt):
 		return
 	}
-	rate := e.window.rate(now, l.received)
-	e.window = countMark{now, l.received}
+	rate := float64(l.received-e.window.bytes) / (now - e.window.at).Seconds() // pauses count
+	e.window = l.mark(now)
 	e.windows++
 	w := max(levelWeight, 1/float64(e.windows))
 	e.mean = float64((1-w)*e.mean) + float64(w*rate)
@@ -157,7 +157,7 @@ func (c *Core) explore(out []Action) []Action {
 		case watching:
 			switch {
 			case c.starved(l):
-				l.streams.try(c.now, l.streams.calm.from.rate(c.now, l.received))
+				l.streams.try(c.now, l.rateSince(l.streams.calm.from, c.now))
 			case c.limitedToo(l):
 				l.streams.try(c.now, e.mean)
 			case c.worthExploring(l):

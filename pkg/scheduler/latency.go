@@ -135,11 +135,11 @@ func (l *link) probeLimit() Time {
 }
 
 // answered notes what the first byte of ch, which comes now, tells of the link's latency:
-// nothing if earlier requests may have delayed it. For one that was made behind others of
-// its connection, but nothing came for nearly as long as it was waited for, the data's own
-// round trip is what it took at most: the pause may be that of a lost packet.
+// nothing if earlier requests may have delayed it. For one that was made behind others, but
+// nothing came over the link for nearly as long as it was waited for, the data's own round
+// trip is what it took at most: the pause may be that of a lost packet.
 func (c *Core) answered(l *link, ch *chunk) {
-	wait, idle := c.now-ch.issued, c.now-l.streams.heard[ch.stream]
+	wait, idle := c.now-ch.issued, c.now-l.lastByte
 	switch {
 	case ch.alone:
 		l.lag.saw(max(0, wait-rateWindow/2)) // bytes are told of now and then

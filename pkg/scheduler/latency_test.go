@@ -269,3 +269,34 @@ func TestAPauseBetweenBurstsIsNoLateness(t *testing.T) {
 		t.Errorf("of one file: %v", got)
 	}
 }
+
+// What another connection of the link brings meanwhile is what the answer has waited for:
+// that is a queue, and no longer link.
+func TestAnAnswerThatWaitsBehindAnotherConnectionIsNoLatency(t *testing.T) {
+	const rtt, turn = 20 * Millisecond, 100 * Millisecond
+	r := newRig(t, Config{Links: 1, Policy: &algorithm1{limit: 1 << 20}, Size: 1 << 40, Parallelism: 2})
+	r.step(Input{Kind: LinkUp, RTT: rtt})
+	r.step(Input{Kind: Tick})
+	got := map[ChunkID]int64{}
+	r.flow(Second, map[ChunkID]float64{0: 1e5, 1: 1e5}, got)
+	l := &r.core.links[0]
+	asked := NoChunk
+	for _, ch := range slices.Clone(r.core.chunks) {
+		if ch.stream == 1 { // and one after the other, so that the last one waits for nothing of its connection's
+			r.step(Input{Kind: Finished, Chunk: ch.id, Bytes: ch.rng.Len()})
+		}
+	}
+	for _, ch := range r.core.chunks {
+		if ch.stream == 1 && asked == NoChunk {
+			asked = ch.id
+		}
+	}
+	if asked == NoChunk || !r.core.chunks[r.core.find(asked)].open {
+		t.Fatal("nothing is asked of an open connection")
+	}
+	r.flow(280*Millisecond, map[ChunkID]float64{0: 1e5}, got)
+	r.step(Input{Kind: Progress, Chunk: asked, Bytes: 1000, Trip: turn})
+	if trip := l.answerTrip(); trip != rtt {
+		t.Errorf("it is taken to answer within %v s, want %v", trip.Seconds(), rtt.Seconds())
+	}
+}

@@ -39,7 +39,7 @@ type loss struct {
 
 	counted  int64     // of them, at the latest look
 	grew     countMark // when they last became more
-	looked   int64     // bytes at the look before
+	looked   countMark // the look before
 	episode  countMark // when the present or last episode began
 	disorder int64     // packets out of order before it
 	trip     float64   // packets in a least round trip, then
@@ -51,8 +51,9 @@ func (s *loss) random() bool { return s.repeats >= lossRepeats }
 
 // watch looks at the packets out of order.
 func (s *loss) watch(now Time, l *link) {
-	before := countMark{now, s.looked}
-	s.looked = l.received
+	before := s.looked
+	before.at = now
+	s.looked = l.mark(now)
 	if s.reordered == s.counted {
 		return
 	}
@@ -74,12 +75,12 @@ func (s *loss) watch(now Time, l *link) {
 		if s.overflowed(s.counted, l.received) {
 			s.repeats = 0
 		}
-		s.begin(countMark{now, l.received}, s.counted, l)
+		s.begin(l.mark(now), s.counted, l)
 	}
 	if over && soon && !fresh && !l.streams.calm.drops(now, l.rtt) {
 		s.repeats = max(s.repeats, lossRepeats)
 	}
-	s.grew = countMark{now, l.received}
+	s.grew = l.mark(now)
 }
 
 func (s *loss) begin(at countMark, disorder int64, l *link) {

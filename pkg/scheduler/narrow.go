@@ -53,19 +53,19 @@ func (s *streams) narrow(now Time, l *link) {
 	case n.goal == 0:
 		return
 	case n.from.at == 0:
-		n.from = countMark{now, l.received}
+		n.from = l.mark(now)
 		return
 	case now-n.from.at < longest(narrowFloor, narrowTrips, l.rtt):
 		return
 	}
-	rate := n.from.rate(now, l.received)
+	rate := l.rateSince(n.from, now)
 	if rate < narrowKeeps*n.rate {
 		if now-n.from.at >= longest(narrowFloor, narrowPatience, l.rtt) {
 			s.most, n.goal = n.before, 0
 		}
 		return
 	}
-	n.from = countMark{now, l.received}
+	n.from = l.mark(now)
 	if n.rate == 0 {
 		n.rate = rate
 	}

@@ -70,14 +70,16 @@ func (c *Core) chooseAll() {
 }
 
 // serves says whether a link could do its part: it is up, may carry more, and has
-// not been in trouble for long.
+// not been in trouble for long. One that rests is not tried meanwhile, and so would stay
+// in trouble for ever: it may be tried again when its ban is over.
 func (c *Core) serves(id LinkID) bool {
 	l := &c.links[id]
 	if l.up && l.requests > 0 && c.silent(l) {
 		l.duty.trouble = min(l.duty.trouble, c.now)
 	}
 	spent := l.duty.resting && l.duty.why == ReasonCapped // but for a rest that fits
-	return l.up && !spent && !c.capped(id) && (l.duty.trouble == Never || c.now-l.duty.trouble < patience)
+	troubled := l.duty.trouble != Never && c.now-l.duty.trouble >= patience
+	return l.up && !spent && !c.capped(id) && (!troubled || l.duty.resting && c.now >= l.notBefore)
 }
 
 // pool finds the links among which may be chosen: those that serve, backups only

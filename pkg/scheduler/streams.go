@@ -40,7 +40,7 @@ const (
 	// then measures for as long. When the rate has risen by the factor
 	// streamGain they stay, and twice as many are tried.
 	firstTrial = 8
-	// trialStreams is the most that are tried.
+	// trialStreams is the most that are tried, or twice as many as the link began with.
 	trialStreams = 32
 	trialRTTs    = 6
 	trialFloor   = 100 * Millisecond
@@ -62,6 +62,7 @@ type queue struct {
 // streams is how many connections a link has, and what was learnt about it.
 type streams struct {
 	most    StreamID // it may use
+	wide    StreamID // as many as it began with
 	lasting bool     // connections outlive requests that are cut short
 	single  bool     // each request needs a connection of its own
 	worked  uint64   // bit s: stream s has brought something
@@ -100,21 +101,10 @@ type streams struct {
 	carried   float64 // bytes per second, during the latest of these; 0: there was none
 }
 
-// countMark is a link's byte count at a time.
-type countMark struct {
-	at    Time
-	bytes int64
-}
-
-// rate is the mean in bytes per second since m.
-func (m countMark) rate(now Time, bytes int64) float64 {
-	return float64(bytes-m.bytes) / (now - m.at).Seconds()
-}
-
 // tune sets how many streams a link has that has requests in flight. left is how
 // many bytes are still to come, over all links, of an object or of a batch.
 func (s *streams) tune(now Time, l *link, left int64, batch bool) {
-	base := s.loss.episode.rate(now, l.received)
+	base := s.loss.episode
 	s.loss.watch(now, l)
 	s.calm.watch(now, l)
 	if l.est.nSamples > 0 && !s.trial && !s.helped && s.explore.step != pairing {
@@ -125,19 +115,23 @@ func (s *streams) tune(now Time, l *link, left int64, batch bool) {
 		s.judge(now, l)
 	case l.est.nSamples == 0:
 		s.widen(now, l, left, batch)
-	case s.due(now, l) && float64(left) > l.est.rate*trialWorth.Seconds():
+	case s.loss.random() && !l.queued():
 		if !s.calm.drops(now, l.rtt) { // slow start may have filled the link before
-			base = s.calm.clear.rate(now, l.received)
+			base = s.calm.clear
 		}
-		s.try(now, base)
+		steady := l.est.steady(now, l.rtt)
+		if l.tells(base) && s.due(now, steady) && float64(left) > steady*trialWorth.Seconds() {
+			s.try(now, l.rateSince(base, now))
+		}
 	}
 }
 
-// due says whether more streams should be tried. A trial that was in vain has shown what
-// the link carries: when it does not any more, and yet no queue stands, what that was held
-// against was no more than a connection that had not lost its packet yet.
-func (s *streams) due(now Time, l *link) bool {
-	return s.loss.random() && !l.queued() && (now >= s.restUntil || l.est.rate < s.carried/streamGain)
+// due says whether a link that carries rate, in bytes per second, has rested for long
+// enough since its last trial. One that was in vain has shown what the link carries: when
+// it does not any more, and yet no queue stands, what that was held against was no more
+// than a connection that had not lost its packet yet.
+func (s *streams) due(now Time, rate float64) bool {
+	return now >= s.restUntil || rate < s.carried/streamGain
 }
 
 // widen gives a link with a long round trip many streams to start with.
@@ -154,14 +148,20 @@ func (s *streams) widen(now Time, l *link, left int64, batch bool) {
 	case l.rtt >= longTrip:
 		most = min(MaxStreams, int64(l.rtt/tripPerStream))
 	}
-	s.most = max(s.most, StreamID(min(most, left/share)))
+	s.wide = max(s.wide, s.most, StreamID(min(most, left/share)))
+	s.most = s.wide
 }
 
-// fold leaves no more streams than there is room for their first windows in what
-// the link carries in a round trip: more brought nothing.
+// fold leaves no more of the streams that a link began with than there is room for their
+// first windows in what it carries in a round trip: more brought nothing. Until others are
+// tried, those that were given up are taken back when it turns out to carry more.
 func (s *streams) fold(l *link) {
+	most := s.most
+	if s.tried == 0 {
+		most = max(most, s.wide)
+	}
 	room := l.est.capacity() * l.rtt.Seconds() / initialWindow
-	s.most = min(s.most, max(1, StreamID(min(MaxStreams, room+1))))
+	s.most = max(1, min(most, StreamID(min(MaxStreams, room+1))))
 }
 
 // longest is so many round trips, but not less than floor.
@@ -171,11 +171,12 @@ func longest(floor Time, trips float64, rtt Time) Time {
 
 // try begins a trial with more streams.
 func (s *streams) try(now Time, base float64) {
-	if s.most >= trialStreams {
+	most := min(MaxStreams, max(trialStreams, 2*s.wide))
+	if s.most >= most {
 		return
 	}
 	s.trial, s.tried, s.before, s.base = true, now, s.most, base
-	s.most = min(trialStreams, max(firstTrial, 2*s.most))
+	s.most = min(most, max(firstTrial, 2*s.most))
 	s.settled, s.narrowing.goal = 0, 0
 }
 
@@ -188,10 +189,10 @@ func (s *streams) judge(now Time, l *link) {
 		s.measured = countMark{}
 	case now < s.settled:
 	case s.measured.at == 0:
-		s.measured = countMark{now, l.received}
-	case now >= s.measured.at+span:
+		s.measured = l.mark(now)
+	case now >= s.measured.at+span && l.tells(s.measured):
 		s.trial = false
-		rate := s.measured.rate(now, l.received)
+		rate := l.rateSince(s.measured, now)
 		switch {
 		case rate >= streamGain*s.base:
 			// What new connections bring at first does not last: when it has fallen
@@ -202,7 +203,7 @@ func (s *streams) judge(now Time, l *link) {
 			return
 		case !s.helped:
 			s.carried = rate
-			s.narrowFrom(s.before, rate, countMark{now, l.received})
+			s.narrowFrom(s.before, rate, l.mark(now))
 		}
 		s.restUntil = now + streamRest<<min(s.trials, 10)
 		s.trials++

@@ -154,7 +154,7 @@ func TestAConnectionThatFallsBehindATrial(t *testing.T) {
 // What a new trial finds is not undone by the steps of the one before.
 func TestATrialEndsThePresentNarrowing(t *testing.T) {
 	s := &streams{most: 8}
-	s.narrowFrom(1, 1e6, countMark{Second, 0})
+	s.narrowFrom(1, 1e6, countMark{at: Second})
 	s.try(2*Second, 1e6)
 	l := &link{rtt: 20 * Millisecond, received: 1e6, streams: *s}
 	if l.streams.narrow(3*Second, l); l.streams.most != 16 {

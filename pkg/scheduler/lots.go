@@ -1,0 +1,64 @@
+package scheduler
+
+import "slices"
+
+// Over TLS bytes come by records of 16 KiB, which over a slow link are a tenth of a second
+// apart: as long as rates are measured over. They are measured from one lot of bytes to
+// another, or they would be off by one.
+const (
+	// lotCount is how many of the latest lots tell how large they are.
+	lotCount = 6
+	// evidence is how many bytes a rate must come of to be held against another one.
+	evidence = int64(64) << 10
+)
+
+// lots tells by how many bytes at once a link's come.
+type lots struct {
+	at     Time // when the latest came
+	latest [lotCount]int64
+	n      int
+	size   int64 // bytes: the second smallest of these, as one may be the end of a request
+	gap    Time  // for how long nothing comes between two of them
+}
+
+func (l *lots) came(now Time, bytes int64) {
+	if bytes <= 0 {
+		return
+	}
+	l.at = now
+	l.latest[l.n%lotCount] = bytes
+	l.n++
+	sorted := l.latest
+	slices.Sort(sorted[:min(l.n, lotCount)])
+	l.size = sorted[min(1, l.n-1)]
+}
+
+// pass notes the rate at which a lot has come, in bytes per second.
+func (l *lots) pass(rate float64) {
+	if rate > 0 {
+		l.gap = min(rateWindow, FromSeconds(float64(l.size)/rate))
+	}
+}
+
+// since is when the latest bytes came, as far as a gap explains that none do.
+func (l *lots) since(now Time) Time { return max(l.at, now-l.gap) }
+
+// countMark is a link's byte count at a time.
+type countMark struct {
+	at    Time
+	came  Time // when the latest of these bytes did; see lots.since
+	bytes int64
+}
+
+func (l *link) mark(now Time) countMark { return countMark{now, l.est.lots.since(now), l.received} }
+
+// rateSince is l's mean rate in bytes per second since m.
+func (l *link) rateSince(m countMark, now Time) float64 {
+	if span := l.est.lots.since(now) - m.came; span > 0 {
+		return float64(l.received-m.bytes) / span.Seconds()
+	}
+	return 0
+}
+
+// tells says whether enough has come since m for its rate to mean something.
+func (l *link) tells(m countMark) bool { return l.received-m.bytes >= evidence }

@@ -1,0 +1,122 @@
+package scheduler
+
+import "testing"
+
+// record is what bytes come by over TLS, at the most.
+const record = 16 << 10
+
+// byRecords brings l what it carries, in bytes per second, from now on until end: by whole
+// records, which are told of every 10 ms, with each of which told is called.
+func byRecords(l *link, now, end Time, rate float64, told func(now Time)) {
+	came := 0.0
+	for ; now < end; now += 10 * Millisecond {
+		for came += rate * 0.01; came >= record; came -= record {
+			l.received += record
+		}
+		l.est.lots.came(now, l.received-l.est.bytes)
+		l.est.observe(now, l.received, l.rtt)
+		told(now)
+	}
+}
+
+// Over a slow link a record takes nearly as long as rates are measured over, and yet the
+// rate is what it is.
+func TestRecordsDoNotShakeTheRate(t *testing.T) {
+	for _, rate := range []float64{200e3, 250e3, 400e3, 1e6} { // bytes per second
+		l := &link{rtt: 20 * Millisecond}
+		least, most := rate, rate
+		byRecords(l, 1, 5*Second, rate, func(now Time) {
+			if now > Second {
+				least, most = min(least, l.est.rate), max(most, l.est.rate)
+			}
+		})
+		if least < 0.8*rate || most > 1.25*rate {
+			t.Errorf("%.0f kB/s are taken for %.0f to %.0f", rate/1e3, least/1e3, most/1e3)
+		}
+	}
+}
+
+// A link that falls silent loses its rate, whatever its bytes came by.
+func TestSilenceIsNoGapBetweenLots(t *testing.T) {
+	l := &link{rtt: 20 * Millisecond}
+	byRecords(l, 1, Second, 1e6, func(Time) {})
+	if r := l.est.rate; r < 0.8e6 {
+		t.Fatalf("1 MB/s are taken for %.0f kB/s", r/1e3)
+	}
+	byRecords(l, Second, 1150*Millisecond, 0, func(Time) {})
+	if r := l.est.rate; r != 0 {
+		t.Errorf("after 0.15 s of silence %.0f kB/s", r/1e3)
+	}
+}
+
+// A record more or less is no gain: more connections do not stay over a link that they
+// cannot make faster.
+func TestRecordsAreNoGain(t *testing.T) {
+	for rate := 100e3; rate < 600e3; rate += 20e3 { // bytes per second
+		l := &link{rtt: 20 * Millisecond, streams: streams{most: 1}}
+		l.streams.calm.trip = l.rtt
+		byRecords(l, 1, 10*Second, rate, func(now Time) {
+			if now/(10*Millisecond)%25 == 0 {
+				l.streams.loss.reordered += 10
+			}
+			l.streams.narrow(now, l)
+			l.streams.tune(now, l, 1<<30, false)
+		})
+		if l.streams.trials == 0 || l.streams.helped {
+			t.Errorf("%.0f kB/s: %d trials in vain, helped: %v", rate/1e3, l.streams.trials, l.streams.helped)
+		}
+	}
+}
+
+// Near the end no more connections are tried, even if nothing comes for a moment.
+func TestALullIsNoReasonForMoreConnections(t *testing.T) {
+	const rate = 400e3 // bytes per second
+	for left, want := range map[int64]bool{2 << 20: true, 450 << 10: false} {
+		l := &link{rtt: 20 * Millisecond, streams: streams{most: 1}}
+		l.streams.calm.trip = l.rtt
+		byRecords(l, 1, Second, rate, func(now Time) { l.streams.calm.watch(now, l) })
+		l.streams.loss.repeats = lossRepeats
+		byRecords(l, Second, 1100*Millisecond, 0, func(Time) {})
+		l.streams.tune(1100*Millisecond, l, left, false)
+		if l.streams.trial != want {
+			t.Errorf("%d KiB left, a tenth of a second without bytes: tried more: %v", left>>10, l.streams.trial)
+		}
+	}
+}
+
+// A far link that builds up its rate begins with what its many connections bring at first.
+// Those for which there was no room then are taken back when there is, but no more of them.
+func TestConnectionsGivenUpEarlyAreTakenBack(t *testing.T) {
+	l := &link{rtt: 106 * Millisecond, streams: streams{most: 1}}
+	few := StreamID(MaxStreams)
+	for now := Time(1); now < 4*Second; now += 10 * Millisecond {
+		l.received += int64(0.01 * min(20e6, 0.5e6+2e6*now.Seconds())) // bytes per second
+		l.streams.tune(now, l, 1<<30, false)
+		if l.est.observe(now, l.received, l.rtt); l.est.nSamples > 0 {
+			few = min(few, l.streams.most)
+		}
+	}
+	if few > 10 {
+		t.Fatalf("%d connections at least: none were given up", few)
+	}
+	if n := l.streams.most; n != StreamID(l.rtt/tripPerStream) {
+		t.Errorf("%d connections in the end, %d at first", n, l.rtt/tripPerStream)
+	}
+}
+
+// Over a far link more are tried than it began with, however many these were.
+func TestFarLinksMayHaveMore(t *testing.T) {
+	l := &link{rtt: 150 * Millisecond, streams: streams{most: 1}}
+	for now := Time(1); now < 8*Second; now += 10 * Millisecond {
+		rate := 0.2e6 * float64(l.streams.most) // bytes per second
+		l.received += int64(0.01 * rate)
+		if l.streams.calm.trip = l.rtt; now/(10*Millisecond)%80 == 0 {
+			l.streams.loss.reordered += 10
+		}
+		l.est.observe(now, l.received, l.rtt)
+		l.streams.tune(now, l, 1<<30, false)
+	}
+	if n := l.streams.most; n <= trialStreams {
+		t.Errorf("%d connections, where each brings as much as the first", n)
+	}
+}
