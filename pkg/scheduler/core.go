@@ -204,7 +204,7 @@ func (c *Core) measure() {
 			l.pace.observe(c.now, l.rtt, l.received, l.est.nMarks > 0)
 			l.streams.narrow(c.now, l)
 			if c.cfg.Parallelism == 0 && c.sized() && !c.planned(LinkID(i)) {
-				l.streams.tune(c.now, l, c.left(), c.batch != nil)
+				l.streams.tune(c.now, l, c.left(), float64(c.left())/(View{c}).SumRate(), c.batch != nil)
 				l.streams.explore.watch(c.now, l)
 			}
 		}

@@ -60,7 +60,7 @@ func TestRecordsAreNoGain(t *testing.T) {
 				l.streams.loss.reordered += 10
 			}
 			l.streams.narrow(now, l)
-			l.streams.tune(now, l, 1<<30, false)
+			l.streams.tune(now, l, 1<<30, forever, false)
 		})
 		if l.streams.trials == 0 || l.streams.helped {
 			t.Errorf("%.0f kB/s: %d trials in vain, helped: %v", rate/1e3, l.streams.trials, l.streams.helped)
@@ -77,7 +77,7 @@ func TestALullIsNoReasonForMoreConnections(t *testing.T) {
 		byRecords(l, 1, Second, rate, func(now Time) { l.streams.calm.watch(now, l) })
 		l.streams.loss.repeats = lossRepeats
 		byRecords(l, Second, 1100*Millisecond, 0, func(Time) {})
-		l.streams.tune(1100*Millisecond, l, left, false)
+		l.streams.tune(1100*Millisecond, l, left, forever, false)
 		if l.streams.trial != want {
 			t.Errorf("%d KiB left, a tenth of a second without bytes: tried more: %v", left>>10, l.streams.trial)
 		}
@@ -91,7 +91,7 @@ func TestConnectionsGivenUpEarlyAreTakenBack(t *testing.T) {
 	few := StreamID(MaxStreams)
 	for now := Time(1); now < 4*Second; now += 10 * Millisecond {
 		l.received += int64(0.01 * min(20e6, 0.5e6+2e6*now.Seconds())) // bytes per second
-		l.streams.tune(now, l, 1<<30, false)
+		l.streams.tune(now, l, 1<<30, forever, false)
 		if l.est.observe(now, l.received, l.rtt); l.est.nSamples > 0 {
 			few = min(few, l.streams.most)
 		}
@@ -101,6 +101,28 @@ func TestConnectionsGivenUpEarlyAreTakenBack(t *testing.T) {
 	}
 	if n := l.streams.most; n != StreamID(l.rtt/tripPerStream) {
 		t.Errorf("%d connections in the end, %d at first", n, l.rtt/tripPerStream)
+	}
+}
+
+// A link that was only late to answer is not far: what it does not need is given up for good.
+func TestALateLinkKeepsFewConnections(t *testing.T) {
+	l := &link{streams: streams{most: 1}}
+	for now := Time(1); now < 4*Second; now += 10 * Millisecond {
+		switch {
+		case now < 200*Millisecond:
+			l.streams.tune(now, l, 1<<30, forever, false)
+			continue
+		case l.rtt == 0:
+			if l.rtt = 50 * Millisecond; l.streams.most < 32 {
+				t.Fatalf("%d connections for a link that has not answered", l.streams.most)
+			}
+		}
+		l.received += int64(0.01 * min(8e6, 0.5e6+8e6*(now-200*Millisecond).Seconds())) // bytes per second
+		l.streams.tune(now, l, 1<<30, forever, false)
+		l.est.observe(now, l.received, l.rtt)
+	}
+	if n := l.streams.most; n > 10 {
+		t.Errorf("%d connections over a link of 50 ms", n)
 	}
 }
 
@@ -114,9 +136,24 @@ func TestFarLinksMayHaveMore(t *testing.T) {
 			l.streams.loss.reordered += 10
 		}
 		l.est.observe(now, l.received, l.rtt)
-		l.streams.tune(now, l, 1<<30, false)
+		l.streams.tune(now, l, 1<<30, forever, false)
 	}
 	if n := l.streams.most; n <= trialStreams {
 		t.Errorf("%d connections, where each brings as much as the first", n)
+	}
+}
+
+// A slow link's own rate does not tell how long the download lasts: beside a fast one it
+// may be over before a trial has shown anything.
+func TestNoTrialOutlivesTheDownload(t *testing.T) {
+	for lasts, want := range map[float64]bool{1: true, 0.2: false} { // seconds
+		l := &link{rtt: 20 * Millisecond, streams: streams{most: 1}}
+		l.streams.calm.trip = l.rtt
+		byRecords(l, 1, Second, 400e3, func(now Time) { l.streams.calm.watch(now, l) })
+		l.streams.loss.repeats = lossRepeats
+		l.streams.tune(Second, l, 4<<20, lasts, false)
+		if l.streams.trial != want {
+			t.Errorf("%.1f s left: tried more: %v", lasts, l.streams.trial)
+		}
 	}
 }

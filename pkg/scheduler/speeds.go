@@ -20,11 +20,15 @@ type speeds struct {
 	rate  [MaxStreams]float64 // bytes per second; 0: not known
 	mean  float64             // of those that are known
 	sum   float64             // of all that may be used, unknown ones taken as the mean
+	used  StreamID            // above those that may have a rate
 }
 
 // observe measures the connections that have something to do.
 func (s *speeds) observe(now, rtt Time, asked *[MaxStreams]queue, most StreamID) {
 	window := longest(speedWindow, speedTrips, rtt)
+	for s.used = max(s.used, most); s.used > most && asked[s.used-1].requests == 0; s.used-- {
+		s.rate[s.used-1] = 0 // given up: when it is used again, the link may be another one
+	}
 	sum, known := 0.0, 0
 	for i := range most {
 		switch age := now - s.since[i]; {

@@ -49,7 +49,8 @@ const (
 	// time it is twice as long. A connection that has lost its first packet only
 	// now may be fast still.
 	streamRest = Second
-	// trialWorth is how long the download must still take for a trial to pay.
+	// trialWorth is how long the download must still take for a trial to pay if the link
+	// were alone. It must take longer than the trial with the others.
 	trialWorth = 2 * Second
 )
 
@@ -102,8 +103,9 @@ type streams struct {
 }
 
 // tune sets how many streams a link has that has requests in flight. left is how
-// many bytes are still to come, over all links, of an object or of a batch.
-func (s *streams) tune(now Time, l *link, left int64, batch bool) {
+// many bytes are still to come, over all links, of an object or of a batch, and lasts
+// how many seconds that takes them all.
+func (s *streams) tune(now Time, l *link, left int64, lasts float64, batch bool) {
 	base := s.loss.episode
 	s.loss.watch(now, l)
 	s.calm.watch(now, l)
@@ -120,7 +122,8 @@ func (s *streams) tune(now Time, l *link, left int64, batch bool) {
 			base = s.calm.clear
 		}
 		steady := l.est.steady(now, l.rtt)
-		if l.tells(base) && s.due(now, steady) && float64(left) > steady*trialWorth.Seconds() {
+		worth := float64(left) > steady*trialWorth.Seconds() && lasts > 2*l.trialSpan().Seconds()
+		if worth && l.tells(base) && s.due(now, steady) {
 			s.try(now, l.rateSince(base, now))
 		}
 	}
@@ -156,6 +159,9 @@ func (s *streams) widen(now Time, l *link, left int64, batch bool) {
 // first windows in what it carries in a round trip: more brought nothing. Until others are
 // tried, those that were given up are taken back when it turns out to carry more.
 func (s *streams) fold(l *link) {
+	if l.rtt < longTrip { // it was only late
+		s.wide = 0
+	}
 	most := s.most
 	if s.tried == 0 {
 		most = max(most, s.wide)
@@ -180,9 +186,12 @@ func (s *streams) try(now Time, base float64) {
 	s.settled, s.narrowing.goal = 0, 0
 }
 
+// trialSpan is for how long new streams are left alone, and then measured.
+func (l *link) trialSpan() Time { return longest(trialFloor, trialRTTs, l.answerTrip()) }
+
 // judge ends a trial when it has been measured.
 func (s *streams) judge(now Time, l *link) {
-	span := longest(trialFloor, trialRTTs, l.answerTrip())
+	span := l.trialSpan()
 	switch {
 	case s.settled == 0:
 		s.settled = now + span

@@ -1,0 +1,34 @@
+package scheduler
+
+import "testing"
+
+// A connection that was given up is no measure of anything when it is used again, however
+// fast it was: its link may have become slow since.
+func TestSpeedsOfConnectionsThatWereGivenUpAreForgotten(t *testing.T) {
+	const rtt = 20 * Millisecond
+	var v speeds
+	var asked [MaxStreams]queue
+	now := Time(1)
+	run := func(d Time, most StreamID, each int64) {
+		for end := now + d; now < end; now += 10 * Millisecond {
+			for s := range most {
+				asked[s].requests = 1
+				v.total[s] += each
+			}
+			v.observe(now, rtt, &asked, most)
+		}
+	}
+	run(2*Second, 2, 50_000)
+	if v.of(1) < 4e6 {
+		t.Fatalf("5 MB/s are taken for %.1f", v.of(1)/1e6)
+	}
+	run(Second, 1, 50_000) // the second one is given up, and at work still
+	if v.of(1) < 4e6 {
+		t.Errorf("while it is at work, its 5 MB/s are taken for %.1f", v.of(1)/1e6)
+	}
+	asked[1].requests = 0
+	run(3*Second, 1, 1000)
+	if rate := v.of(1); rate > 200e3 {
+		t.Errorf("over a link of 100 kB/s it is to bring %.0f kB/s", rate/1e3)
+	}
+}
