@@ -194,7 +194,7 @@ func (c *Core) measure() {
 		if l.requests > 0 {
 			l.listen(c.now)
 			rate := l.est.rate
-			if c.batch == nil { // whose files end all the time
+			if l.streams.lasting && c.batch == nil { // whose files end all the time
 				l.est.lots.came(c.now, l.received-l.est.bytes)
 			}
 			l.est.observe(c.now, l.received, max(l.rtt, c.burst(l)))

@@ -2,9 +2,9 @@ package scheduler
 
 import "slices"
 
-// Over TLS bytes come by records of 16 KiB, which over a slow link are a tenth of a second
-// apart: as long as rates are measured over. They are measured from one lot of bytes to
-// another, or they would be off by one.
+// Over HTTP/2 bytes come by TLS's records of 16 KiB, which over a slow link are a tenth of a
+// second apart: as long as rates are measured over. They are measured from one lot of bytes
+// to another, or they would be off by one.
 const (
 	// lotCount is how many of the latest lots tell how large they are.
 	lotCount = 6
