@@ -21,6 +21,7 @@ type lots struct {
 	gap    Time  // for how long nothing comes between two of them
 }
 
+// came notes that bytes have come, if any have.
 func (l *lots) came(now Time, bytes int64) {
 	if bytes <= 0 {
 		return
@@ -50,6 +51,7 @@ type countMark struct {
 	bytes int64
 }
 
+// mark is l's count now.
 func (l *link) mark(now Time) countMark { return countMark{now, l.est.lots.since(now), l.received} }
 
 // rateSince is l's mean rate in bytes per second since m.

@@ -63,7 +63,7 @@ type queue struct {
 // streams is how many connections a link has, and what was learnt about it.
 type streams struct {
 	most    StreamID // it may use
-	wide    StreamID // as many as it began with
+	wide    StreamID // as many as it began with, if it is far; else 0
 	lasting bool     // connections outlive requests that are cut short
 	single  bool     // each request needs a connection of its own
 	worked  uint64   // bit s: stream s has brought something
