@@ -112,6 +112,7 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 			disorder, trip := o.e.routes[i].look(t.stream, t.resp.Conn())
 			l.disorder += disorder
 			if trip > 0 {
+				t.resp.Trip(time.Duration(trip))
 				sum, n = sum+trip, n+1
 			}
 		}

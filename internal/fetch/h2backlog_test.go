@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mlget/mlget/internal/race"
+	"github.com/mlget/mlget/internal/testbody"
 )
 
 // TestBacklog: what goes in comes out.
@@ -12,11 +13,12 @@ func TestBacklog(t *testing.T) {
 	var b backlog
 	var pool piecePool
 	var in, out bytes.Buffer
+	body := testbody.Body{Size: 1 << 30}
 	p := make([]byte, 40_000)
 	for i := range 200 {
 		n := (i * 7919) % len(p)
-		for j := range p[:n] {
-			p[j] = byte(i + j*j)
+		if _, err := body.ReadAt(p[:n], int64(in.Len())); err != nil {
+			t.Fatal(err)
 		}
 		in.Write(p[:n])
 		b.write(p[:n], &pool)

@@ -18,7 +18,7 @@ func (hc *h2Conn) await(s *h2Stream, p []byte) (int, error) {
 			grant, ping := s.grantLocked(time.Now())
 			hc.handOnLocked(s)
 			hc.mu.Unlock()
-			if grant > 0 {
+			if grant > 0 || ping {
 				hc.sending(hc.out.update(s.id, grant, ping))
 			}
 			return n, err

@@ -21,6 +21,13 @@ const (
 	// grow: TCP's slow start doubles those from each round trip to the next, and news of
 	// a larger window takes half of one to arrive.
 	headroom = 4
+	// exactHeadroom takes its place where TCP tells what a round trip takes. A PING is
+	// answered behind all that the server has been allowed to send and has not sent yet:
+	// by that, a wide window seems to be needed as it is, and those grow to what servers
+	// keep for a connection, which a link that becomes slow has to bring first.
+	exactHeadroom = 3
+	// exactFall is by which part of it such a window shrinks in a round trip.
+	exactFall = 8
 	// shortRound is what a round trip counts for at least: queues on the way, and
 	// pauses of ours, do not get shorter with it.
 	shortRound = 25 * time.Millisecond
@@ -36,7 +43,8 @@ const (
 
 // pace measures how many bytes come within a round trip, and derives the window. It
 // grows with them at once. What a server has been granted it sends, wanted or not, until
-// it hears that the stream is reset, so the window shrinks, too; but only by what came
+// it hears that the stream is reset, so the window shrinks, too: a little in each round trip
+// where TCP tells how long one is. Elsewhere it shrinks only by what came
 // between a PING and its answer: that takes as long as news of a wider window takes to
 // have effect, however long the way has become meanwhile.
 type pace struct {
@@ -48,6 +56,8 @@ type pace struct {
 	base    int64         // window at its beginning
 	before  int64         // payload bytes in the one before
 	growing bool          // half as many again as in the one before that
+
+	trip time.Duration // of the data that comes, queues included, as TCP has it; 0: not known
 
 	asked   time.Time // when the latest PING was sent; zero: none was
 	waiting bool      // for its answer
@@ -70,27 +80,33 @@ func (f *pace) received(now time.Time, n int64) {
 	if f.waiting {
 		f.flight += n
 	}
-	if f.rtt == 0 {
+	round, ahead := f.rtt, int64(headroom)
+	if f.trip > 0 {
+		round, ahead = f.trip, exactHeadroom
+	}
+	if round == 0 {
 		return
 	}
-	if now.Sub(f.since) >= max(f.rtt, shortRound) {
+	if now.Sub(f.since) >= max(round, shortRound) {
 		f.growing = f.since.IsZero() || 2*f.got > 3*f.before
+		if f.trip > 0 && !f.growing {
+			f.window = min(f.window, max(leastWindow, ahead*max(f.got, f.before), f.window-f.window/exactFall))
+		}
 		f.since, f.before, f.got, f.base = now, f.got, 0, f.window
 	}
 	f.got += n
-	want := headroom * f.got
+	want := ahead * f.got
 	if f.growing {
 		want *= 2
 	}
 	f.window = max(f.window, min(want, 4*f.base, maxWindow))
 }
 
-// ask reports whether to send a PING along with what is granted: when slow start is over,
-// and then now and then.
+// ask reports whether to send a PING: when slow start is over, and then now and then.
 func (f *pace) ask(now time.Time) bool {
 	rest := now.Sub(f.asked)
 	fell := rest >= fallRest && 2*f.before < f.flight
-	if f.waiting || f.rtt == 0 || f.growing || rest < pingRest && !fell {
+	if f.trip > 0 || f.waiting || f.rtt == 0 || f.growing || rest < pingRest && !fell {
 		return false
 	}
 	f.asked, f.waiting, f.flight = now, true, 0
@@ -103,7 +119,9 @@ func (f *pace) answered(now time.Time) {
 	if !f.waiting {
 		return
 	}
-	f.waiting = false
+	if f.waiting = false; f.trip > 0 {
+		return // by now something better is known
+	}
 	f.rtt = max(now.Sub(f.asked), time.Microsecond)
 	f.flight = int64(float64(f.flight) * max(1, float64(shortRound)/float64(f.rtt)))
 	f.window = max(min(headroom*f.flight, maxWindow), f.window/4, leastWindow)
@@ -112,7 +130,8 @@ func (f *pace) answered(now time.Time) {
 
 // grantLocked is by how many bytes to widen the stream's window now: rarely, so
 // that updates are few, and never for bytes that will not come or are not wanted; and
-// whether to send a PING with that. mu is held.
+// whether to send a PING: over a link that has become slow there may be nothing to grant for
+// seconds. mu is held.
 func (s *h2Stream) grantLocked(now time.Time) (grant int64, ping bool) {
 	if s.ended || s.header == nil || s.cause != nil {
 		return 0, false
@@ -125,7 +144,7 @@ func (s *h2Stream) grantLocked(now time.Time) (grant int64, ping bool) {
 		grant = max(0, min(grant, s.left-s.surplus-s.credit))
 	}
 	s.credit += grant
-	return grant, grant > 0 && pace.ask(now)
+	return grant, pace.ask(now)
 }
 
 // certain is how many payload bytes will come whatever we do: the server owes them, and
@@ -145,6 +164,13 @@ func (hc *h2Conn) certain() int64 {
 func (s *h2Stream) gather(n int64) {
 	s.hc.mark.want(n)
 	s.hc.in.tls.gather(n)
+}
+
+// setTrip is told what a round trip takes the data that comes, as TCP has it.
+func (s *h2Stream) setTrip(d time.Duration) {
+	s.hc.mu.Lock()
+	defer s.hc.mu.Unlock()
+	s.hc.pace.trip = d
 }
 
 // shorten notes that the last surplus bytes of the body are not wanted: what the

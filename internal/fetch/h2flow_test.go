@@ -5,11 +5,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/net/http2"
 )
 
 // TestWindowNeverLimits plays TCP's slow start against the window: a server that
@@ -35,45 +38,73 @@ func TestWindowNeverLimits(t *testing.T) {
 		{"lte", 50 * time.Millisecond, 64, 14600, 10, 20, 4 << 20},
 		{"slow", 100 * time.Millisecond, 1, 14600, 10, 0, 2 * leastWindow},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			hc := &h2Conn{pace: newPace()}
-			f := &hc.pace
-			f.sample(c.rtt)
-			s := &h2Stream{hc: hc, header: &http.Response{}, left: -1, credit: firstWindow}
-			at := time.Unix(1000, 0).Add(c.rtt * time.Duration(c.skew) / steps)
-			bdp := c.mbit * 1e6 / 8 * c.rtt.Seconds()
-			// In bytes, all told: granted[i] is what we have granted by the i-th step.
-			flight, sent, granted := c.flight, []int64{0}, []int64{firstWindow}
-			pinged := -steps
-			for i := 1; i <= 100*steps; i++ {
-				if i%steps == 0 {
-					flight = min(2*flight, bdp)
-					if c.pause > 0 && i/steps >= c.pause && i/steps < c.pause+10 {
-						flight = bdp / 2
+		for _, trip := range []time.Duration{0, c.rtt} { // as TCP tells
+			name := c.name
+			if trip > 0 {
+				name += ", told"
+			}
+			t.Run(name, func(t *testing.T) {
+				hc := &h2Conn{pace: newPace()}
+				f := &hc.pace
+				f.sample(c.rtt)
+				f.trip = trip
+				s := &h2Stream{hc: hc, header: &http.Response{}, left: -1, credit: firstWindow}
+				at := time.Unix(1000, 0).Add(c.rtt * time.Duration(c.skew) / steps)
+				bdp := c.mbit * 1e6 / 8 * c.rtt.Seconds()
+				// In bytes, all told: granted[i] is what we have granted by the i-th step.
+				flight, sent, granted := c.flight, []int64{0}, []int64{firstWindow}
+				pinged := -steps
+				for i := 1; i <= 100*steps; i++ {
+					if i%steps == 0 {
+						flight = min(2*flight, bdp)
+						if c.pause > 0 && i/steps >= c.pause && i/steps < c.pause+10 {
+							flight = bdp / 2
+						}
+					}
+					sent = append(sent, sent[i-1]+int64(flight/steps))
+					n := sent[max(0, i-steps/2)] - sent[max(0, i-1-steps/2)]
+					now := at.Add(c.rtt * time.Duration(i) / steps)
+					if i == pinged+steps {
+						f.answered(now)
+					}
+					f.received(now, n)
+					s.credit -= n
+					grant, ping := s.grantLocked(now)
+					if ping {
+						pinged = i
+					}
+					granted = append(granted, granted[i-1]+grant)
+					if known := granted[max(0, i-steps/2)]; sent[i] > known {
+						t.Fatalf("round trip %.2f: %d bytes sent, %d granted, window %d", float64(i)/steps, sent[i], known, f.window)
 					}
 				}
-				sent = append(sent, sent[i-1]+int64(flight/steps))
-				n := sent[max(0, i-steps/2)] - sent[max(0, i-1-steps/2)]
-				now := at.Add(c.rtt * time.Duration(i) / steps)
-				if i == pinged+steps {
-					f.answered(now)
+				if f.window > c.wantWindow {
+					t.Errorf("window %d", f.window)
 				}
-				f.received(now, n)
-				s.credit -= n
-				grant, ping := s.grantLocked(now)
-				if ping {
-					pinged = i
-				}
-				granted = append(granted, granted[i-1]+grant)
-				if known := granted[max(0, i-steps/2)]; sent[i] > known {
-					t.Fatalf("round trip %.2f: %d bytes sent, %d granted, window %d", float64(i)/steps, sent[i], known, f.window)
-				}
-			}
-			if f.window > c.wantWindow {
-				t.Errorf("window %d", f.window)
-			}
-			t.Logf("window %d, %.1f x BDP", f.window, float64(f.window)/bdp)
-		})
+				t.Logf("window %d, %.1f x BDP", f.window, float64(f.window)/bdp)
+			})
+		}
+	}
+}
+
+// TestSlowLinksArePinged: over a link that has become slow a PING does not wait until there is
+// something to grant, or what a server may send in vain would be as much for long.
+func TestSlowLinksArePinged(t *testing.T) {
+	hc := &h2Conn{pace: pace{window: maxWindow, rtt: 20 * time.Millisecond, flight: 1 << 20}}
+	s := &h2Stream{hc: hc, header: &http.Response{}, left: -1, credit: maxWindow}
+	now := time.Unix(1000, 0)
+	for pings := range int64(4) { // each of them says that little came meanwhile
+		hc.pace.asked = now.Add(-fallRest)
+		if grant, ping := s.grantLocked(now); grant > 0 || !ping {
+			t.Fatalf("%d bytes granted, PING: %v", grant, ping)
+		}
+		hc.pace.flight = 1000
+		now = now.Add(hc.pace.rtt)
+		hc.pace.answered(now)
+		if want := max(leastWindow, int64(maxWindow)>>(2*(pings+1))); hc.pace.window != want {
+			t.Errorf("a window of %d bytes after %d PINGs, want %d", hc.pace.window, pings+1, want)
+		}
+		hc.pace.flight = 1 << 20 // it falls again
 	}
 }
 
@@ -81,6 +112,12 @@ func TestWindowNeverLimits(t *testing.T) {
 // the link be filled again; where the link becomes slow, the server may soon send less;
 // and all that takes few PINGs.
 func TestWindowFollows(t *testing.T) {
+	t.Run("PINGs", func(t *testing.T) { windowFollows(t, false) })
+	t.Run("told", func(t *testing.T) { windowFollows(t, true) })
+}
+
+func windowFollows(t *testing.T, told bool) {
+	t.Helper()
 	type news struct {
 		at   int // ms
 		n    int64
@@ -102,6 +139,9 @@ func TestWindowFollows(t *testing.T) {
 		}
 		if ms >= slower {
 			rate = 3125
+		}
+		if told {
+			hc.pace.trip = time.Duration(2*way) * time.Millisecond
 		}
 		for ; len(up) > 0 && up[0].at <= ms; up = up[1:] {
 			if may += up[0].n; up[0].ping {
@@ -140,7 +180,7 @@ func TestWindowFollows(t *testing.T) {
 	if w := hc.pace.window; w > largest/3 {
 		t.Errorf("window %d, after %d", w, largest)
 	}
-	if pings > end/5000+6 {
+	if most := end/5000 + 6; pings > most || told && pings > 0 {
 		t.Errorf("%d PINGs", pings)
 	}
 	t.Logf("window %d, after %d; %d PINGs", hc.pace.window, largest, pings)
@@ -328,5 +368,38 @@ func TestPingOnTheWire(t *testing.T) {
 	_ = r.Close()
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// TestPingAlone: a PING that goes out with nothing granted is not preceded by an update of 0
+// bytes, which would be an error (RFC 9113, 6.9).
+func TestPingAlone(t *testing.T) {
+	ours, theirs := net.Pipe()
+	t.Cleanup(func() { _, _ = ours.Close(), theirs.Close() })
+	_ = theirs.SetReadDeadline(time.Now().Add(5 * time.Second))
+	var w h2Writer
+	w.init(ours, time.Second)
+	w.buf.Reset() // the preface
+	go func() { _ = w.update(1, 0, true) }()
+	f, err := http2.NewFramer(nil, theirs).ReadFrame()
+	if _, ping := f.(*http2.PingFrame); err != nil || !ping {
+		t.Errorf("%v, %v", f, err)
+	}
+}
+
+// TestTripIsBetterThanPing: once TCP tells what a round trip takes, the answer to a PING that
+// was on its way changes nothing.
+func TestTripIsBetterThanPing(t *testing.T) {
+	hc := &h2Conn{pace: pace{window: 1 << 20, rtt: 20 * time.Millisecond}}
+	r := &Response{body: &h2Stream{hc: hc}}
+	now := time.Unix(1000, 0)
+	if !hc.pace.ask(now) {
+		t.Fatal("no PING")
+	}
+	r.Trip(30 * time.Millisecond)
+	hc.pace.flight = 16 << 20
+	hc.pace.answered(now.Add(time.Second))
+	if hc.pace.window != 1<<20 || hc.pace.waiting || hc.pace.trip != 30*time.Millisecond {
+		t.Errorf("%+v", hc.pace)
 	}
 }

@@ -105,12 +105,14 @@ func (w *h2Writer) pong(data [8]byte) error {
 	return w.flush()
 }
 
-// update lets the server send n bytes more, on a stream or, with 0, on all; and it may ask
+// update lets the server send n bytes more, if any, on a stream or, with 0, on all; and it may ask
 // for an answer to a PING.
 func (w *h2Writer) update(stream uint32, n int64, ping bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_ = w.frames.WriteWindowUpdate(stream, uint32(n))
+	if n > 0 {
+		_ = w.frames.WriteWindowUpdate(stream, uint32(n))
+	}
 	if ping {
 		_ = w.frames.WritePing(false, [8]byte{})
 	}

@@ -58,6 +58,9 @@ type waiter interface {
 // gatherer is a body whose connection can wait for more than one byte.
 type gatherer interface{ gather(n int64) }
 
+// pacer is a body whose server may run ahead by some round trips' worth of bytes.
+type pacer interface{ setTrip(d time.Duration) }
+
 // shortener is a body of which the server can be kept from sending the end.
 type shortener interface{ shorten(surplus int64) }
 
@@ -257,6 +260,15 @@ func (r *Response) Gather(n int64) {
 func (r *Response) Shorten(end int64) {
 	if b, ok := r.body.(shortener); ok && r.End >= 0 {
 		b.shorten(max(0, r.End-end))
+	}
+}
+
+// Trip tells what a round trip takes the data that comes over Conn, queues included, as the
+// kernel's TCP has it: over HTTP/2 the server is allowed to run ahead by no more than fills
+// the link then. It may be called from any goroutine.
+func (r *Response) Trip(d time.Duration) {
+	if b, ok := r.body.(pacer); ok {
+		b.setTrip(d)
 	}
 }
 
