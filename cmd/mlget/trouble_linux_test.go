@@ -249,7 +249,7 @@ func TestReplay(t *testing.T) {
 					}
 					cfg = &scheduler.Config{
 						Links: e.Links, Policy: policy, Size: e.Size, Have: e.Have, Overlap: e.Overlap,
-						Window: e.Window, NoSteal: e.NoSteal, NoFailover: e.NoFailover,
+						Window: e.Window, NoSteal: e.NoSteal, NoFailover: e.NoFailover, TLS: e.TLS,
 					}
 				case event.Step:
 					steps = append(steps, scheduler.Recorded{At: e.At, Input: e.Input, Actions: e.Actions})

@@ -40,6 +40,11 @@ func TestEveryAlgorithmOverEveryProtocol(t *testing.T) {
 					if known.HTTP != want || known.Size != o.body.Size || !known.Ranges {
 						t.Errorf("known: %+v", known)
 					}
+					for _, e := range of[event.SchedulerStarted](got) {
+						if secure := proto == "h1-tls" || proto == "h2"; e.TLS != secure {
+							t.Errorf("the scheduler takes it to be secure: %v", e.TLS)
+						}
+					}
 					// How much each carries is a matter of time, which on a busy
 					// machine is nobody's to promise; that each is asked is not.
 					asked := make([]int, links)

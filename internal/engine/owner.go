@@ -125,7 +125,7 @@ func (o *owner) schedule(cfg scheduler.Config) error {
 			At: e.now(), File: o.file, Algorithm: e.cfg.Algorithm, StaticLimit: e.cfg.StaticLimit, Padding: e.cfg.Padding,
 			Links: cfg.Links, Size: cfg.Size, Have: cfg.Have, Overlap: cfg.Overlap, Window: cfg.Window,
 			NoSteal: cfg.NoSteal, NoFailover: cfg.NoFailover, Parallelism: cfg.Parallelism,
-			Energy: cfg.Energy, Deadline: cfg.Deadline, Batch: cfg.Batch,
+			Energy: cfg.Energy, Deadline: cfg.Deadline, Batch: cfg.Batch, TLS: cfg.TLS,
 		})
 	}
 	return nil

@@ -195,6 +195,7 @@ type SchedulerStarted struct {
 	NoFailover  bool              `json:"no_failover"`
 	Parallelism int               `json:"parallelism"`
 	Batch       bool              `json:"batch,omitempty"` // of many files: as in scheduler.Config
+	TLS         bool              `json:"tls,omitempty"`   // as in scheduler.Config
 
 	Energy   scheduler.EnergyMode `json:"energy,omitempty"`
 	Deadline scheduler.Time       `json:"deadline,omitempty"` // 0: none

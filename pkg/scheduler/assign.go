@@ -198,6 +198,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	}
 	if l.queues[stream].requests == 0 {
 		l.streams.heard[stream] = c.now
+		l.working++
 	}
 	alone, open := l.alone(stream), l.streams.open(stream)
 	if l.queues[stream].requests > 0 {

@@ -72,8 +72,8 @@ func (q *calm) watch(now Time, l *link) {
 // shortens says whether packets were lost, and yet there has been no queue since. What was
 // lost when one connection followed another found the queue of that one.
 func (q *calm) shortens(now Time, l *link) bool {
-	inFlight := l.est.rate * l.rtt.Seconds() / segment
+	inFlight := l.est.rate * l.length().Seconds() / segment
 	lost := l.streams.loss.grew.at
-	return q.from.at > 0 && lost > 0 && !l.beginsAgain(lost) && now-q.from.at >= longest(calmSpan, calmTrips, l.rtt) &&
-		inFlight*l.rtt.Seconds() >= calmWorth.Seconds()
+	return q.from.at > 0 && lost > 0 && !l.beginsAgain(lost) && now-q.from.at >= longest(calmSpan, calmTrips, l.length()) &&
+		inFlight*l.length().Seconds() >= calmWorth.Seconds()
 }

@@ -35,6 +35,10 @@ type Config struct {
 	NoSteal    bool
 	NoFailover bool
 
+	// TLS says that connections begin with its handshake, which costs each of them a round
+	// trip, some kilobytes and the work of both ends.
+	TLS bool
+
 	// Energy decides whether links are left idle for the sake of energy.
 	Energy EnergyMode
 	// Batch says that the bytes belong to many files, of which Added tells (see

@@ -41,6 +41,7 @@ type link struct {
 	est       estimator
 	asked     bool  // it has been given work since it came up
 	requests  int   // in flight
+	working   int   // streams that have some
 	pending   int64 // bytes asked for and not received
 	over      int64 // of these, are not likely to exist
 	assigned  int64 // bytes received or asked for, in all
@@ -197,14 +198,14 @@ func (c *Core) measure() {
 			if l.streams.lasting && c.batch == nil { // whose files end all the time
 				l.est.lots.came(c.now, l.received-l.est.bytes)
 			}
-			l.est.observe(c.now, l.received, max(l.rtt, c.burst(l)))
+			l.est.observe(c.now, l.received, max(l.length(), c.burst(l)))
 			if l.beginsAgain(c.now) {
 				l.est.rate = max(l.est.rate, rate) // that does not tell what the link carries
 			}
 			l.pace.observe(c.now, l.rtt, l.received, l.est.nMarks > 0)
 			l.streams.narrow(c.now, l)
 			if c.cfg.Parallelism == 0 && c.sized() && !c.planned(LinkID(i)) {
-				l.streams.tune(c.now, l, c.left(), float64(c.left())/(View{c}).SumRate(), c.batch != nil)
+				l.streams.tune(c.now, l, c.left(), c.sharing(), float64(c.left())/(View{c}).SumRate(), c.batch != nil)
 				l.streams.explore.watch(c.now, l)
 			}
 		}
@@ -213,6 +214,19 @@ func (c *Core) measure() {
 		}
 		l.speeds.observe(c.now, l.round(), &l.queues, l.streams.most)
 	}
+}
+
+// secure says whether a connection has to be worth a TLS handshake. Where there are many files
+// it will do for the next one, too.
+func (c *Core) secure() bool { return c.cfg.TLS && c.batch == nil }
+
+// sharing is among how many links what is left is shared out when a link's connections are
+// counted against it: over TLS each has to be worth a handshake, in clear a packet or two.
+func (c *Core) sharing() int64 {
+	if c.secure() {
+		return int64(max(1, (View{c}).UsableLinks()))
+	}
+	return 1
 }
 
 // received books what chunk i has got, and ends it if it ended.
@@ -308,7 +322,9 @@ func (c *Core) end(i int, out []Action) []Action {
 	ch := c.chunks[i]
 	l := &c.links[ch.link]
 	l.requests--
-	l.queues[ch.stream].requests--
+	if l.queues[ch.stream].requests--; l.queues[ch.stream].requests == 0 {
+		l.working--
+	}
 	if l.requests == 0 {
 		l.probing = false
 		l.est.idle(l.received)

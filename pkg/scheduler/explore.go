@@ -99,16 +99,16 @@ const (
 // watch looks at what a link with one connection brings.
 func (e *exploring) watch(now Time, l *link) {
 	s := &l.streams
-	if e.step != watching || s.most > 1 || l.est.nMarks == 0 || float64(s.opened[0]) < startedTrips*l.est.rate*l.rtt.Seconds() {
+	if e.step != watching || s.most > 1 || l.est.nMarks == 0 || float64(s.opened[0]) < startedTrips*l.est.rate*l.length().Seconds() {
 		e.window.at = 0
 		return
 	}
 	silence := now - l.lastByte
-	paused := silence > longest(pauseFloor, pauseTrips, l.rtt)
+	paused := silence > longest(pauseFloor, pauseTrips, l.length())
 	switch {
 	case paused && !e.paused:
 		e.pauses++
-	case silence > longest(pauseMost, pauseTrips, l.rtt):
+	case silence > longest(pauseMost, pauseTrips, l.length()):
 		e.pauses = 0
 	}
 	e.paused = paused
@@ -116,7 +116,7 @@ func (e *exploring) watch(now Time, l *link) {
 	case e.window.at == 0:
 		e.window, e.windows, e.level = l.mark(now), 0, 0
 		return
-	case now-e.window.at < longest(levelWindow, levelTrips, l.rtt):
+	case now-e.window.at < longest(levelWindow, levelTrips, l.length()):
 		return
 	}
 	rate := float64(l.received-e.window.bytes) / (now - e.window.at).Seconds() // pauses count
@@ -174,7 +174,7 @@ func (c *Core) explore(out []Action) []Action {
 				e.doubtful = true
 			case l.shakes > e.shakes:
 				e.fail(c.now)
-			case c.now-e.since > longest(shakeFloor, shakeTrips, l.rtt):
+			case c.now-e.since > longest(shakeFloor, shakeTrips, l.length()):
 				if at := c.find(e.chunk); at >= 0 && c.chunks[at].got == 0 {
 					out = c.end(at, append(out, cancel(&c.chunks[at])))
 				}
@@ -287,12 +287,12 @@ func (c *Core) judgePair(l *link) {
 	span := c.now - e.since
 	jerky := e.jerky()
 	switch {
-	case jerky && s.opened[1] > 0 && l.queues[0].requests > 0 && s.heard[1]-s.heard[0] > longest(pairFloor, pauseTrips, l.rtt):
+	case jerky && s.opened[1] > 0 && l.queues[0].requests > 0 && s.heard[1]-s.heard[0] > longest(pairFloor, pauseTrips, l.length()):
 		e.step, e.each = watching, e.mean
 		s.try(c.now, e.mean)
 		return
 	case s.refused != 0 || l.banned || l.est.nMarks == 0:
-	case span < longest(levelWindow, pairTrips, l.rtt):
+	case span < longest(levelWindow, pairTrips, l.length()):
 		return
 	default:
 		rate := float64(l.received-e.bytes) / span.Seconds()

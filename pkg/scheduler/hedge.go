@@ -46,6 +46,25 @@ func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chun
 	return own.soonest(thief, stream, rest) < end
 }
 
+// relay lets an idle link take over what a slow one has asked for twice: the faster of the
+// two will have it at end. What the copy has beyond the original is thrown away, so the
+// gain must be great.
+func (c *Core) relay(thief LinkID, stream StreamID, own *outlook, ch *chunk, end float64, out []Action) []Action {
+	l, rest := &c.links[thief], ch.left()
+	if c.batch != nil || own.last[stream] != nil || l.robbed > 0 || l.est.rate <= 0 || rest > c.room(thief) {
+		return out
+	}
+	alone := own.soonest(l, stream, rest)
+	if end <= nowhere*alone || end-alone <= worthRTTs*own.trip || c.anotherSooner(thief, ch.link, rest, alone) {
+		return out
+	}
+	original := ch.id
+	out = c.part(ch, out)
+	ch = &c.chunks[c.find(original)]
+	ch.twin = NoChunk // part leaves that to whoever ends it
+	return c.takeOver(thief, stream, ch, rest, out)
+}
+
 // hedge lets a stream fetch the rest of ch too.
 func (c *Core) hedge(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
 	rest := Range{ch.rng.Off + ch.got, ch.rng.End}

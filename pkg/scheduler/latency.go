@@ -2,11 +2,12 @@ package scheduler
 
 // A link's least round trip is kept for as long as the link is up, and its latency
 // may have grown a hundredfold since: a phone that has gone to a slower network, a
-// queue that never empties. Four things tell of it, and each is used where it can
+// queue that never empties. Five things tell of it, and each is used where it can
 // be trusted: how long requests took to be answered that nothing delayed, for when
 // the next one should be sent, and what may be expected of it; what the latest handshakes
 // measured, for how long a silence must be; that waiting so long was in vain before, for
-// the same; and the round trips of the data that comes, for when the next request should
+// the same; what both answers and data take, for the same, and for how far apart bursts
+// are, and losses; and the round trips of the data that comes, for when the next request should
 // be sent while the end is far, and, where there are many connections, for what these
 // are expected to do at the end. They fill the link's queue, so that each brings its window in a burst
 // and then nothing for a round trip that is twice or three times the least one. Whoever takes
@@ -60,6 +61,10 @@ func (g *lag) least() Time {
 // that were alone have waited where that is longer.
 func (l *link) answerTrip() Time { return max(l.rtt, l.lag.least()) }
 
+// length is the link's round trip, or what both answers and data take where that is longer:
+// servers think, and queues stand, but not for both. Bursts are as far apart as that.
+func (l *link) length() Time { return max(l.rtt, min(l.lag.least(), l.streams.calm.trip)) }
+
 // round is a round trip as it is at present, queues included.
 func (l *link) round() Time { return max(l.trip(), l.lag.least(), l.turn) }
 
@@ -106,16 +111,17 @@ func (c *Core) burst(l *link) Time {
 
 // pause is for how long nothing may come of a response that is under way.
 func (c *Core) pause(ch *chunk) Time {
+	l := &c.links[ch.link]
 	if ch.got == 0 {
-		return 0
+		return l.apart()
 	}
-	return c.burst(&c.links[ch.link])
+	return max(c.burst(l), l.apart())
 }
 
 // patient is a silence limit: silentRTTs round trips as the latest handshakes have
 // them, at least floor, and twice as long for each wait in vain.
 func (l *link) patient(floor Time, inVain uint8) Time {
-	limit := longest(floor, silentRTTs, max(l.rtt, l.handshake))
+	limit := longest(floor, silentRTTs, max(l.length(), l.handshake))
 	if limit >= silentMost {
 		return limit
 	}

@@ -36,17 +36,25 @@ func TestAStreamThatWaitedInVainMayTakeLonger(t *testing.T) {
 func TestLimitsOfSilenceGrowAndAreBounded(t *testing.T) {
 	for _, tt := range []struct {
 		rtt, handshake Time
+		lag, trip      Time // of answers and of data
 		inVain         uint8
 		want           Time
 	}{
 		{rtt: 10 * Millisecond, want: silentAgain},
 		{rtt: 10 * Millisecond, handshake: 2 * Second, want: 12 * Second},
 		{rtt: 2 * Second, handshake: 10 * Millisecond, want: 12 * Second},
+		{rtt: 10 * Millisecond, lag: Second, trip: 2 * Second, want: 6 * Second},
+		{rtt: 10 * Millisecond, lag: 2 * Second, trip: 30 * Millisecond, want: silentAgain}, // the server thinks
+		{rtt: 10 * Millisecond, lag: 30 * Millisecond, trip: 2 * Second, want: silentAgain}, // a queue stands
 		{rtt: 10 * Millisecond, inVain: 2, want: 4 * silentAgain},
 		{rtt: 10 * Millisecond, inVain: 255, want: silentMost},
 		{rtt: 10 * Second, inVain: 1, want: 60 * Second},
 	} {
 		l := link{rtt: tt.rtt, handshake: tt.handshake}
+		l.streams.calm.trip = tt.trip
+		if tt.lag > 0 {
+			l.lag.saw(tt.lag)
+		}
 		if got := l.patient(silentAgain, tt.inVain); got != tt.want {
 			t.Errorf("%+v: %v s", tt, got.Seconds())
 		}
@@ -298,5 +306,39 @@ func TestAnAnswerThatWaitsBehindAnotherConnectionIsNoLatency(t *testing.T) {
 	r.step(Input{Kind: Progress, Chunk: asked, Bytes: 1000, Trip: turn})
 	if trip := l.answerTrip(); trip != rtt {
 		t.Errorf("it is taken to answer within %v s, want %v", trip.Seconds(), rtt.Seconds())
+	}
+}
+
+// A link that has become long, and is not full, brings its bytes in bursts, a round trip
+// apart. Between them it is neither without a rate, nor are packets lost time and again.
+func TestBurstsOfALongLink(t *testing.T) {
+	const trip, rate = 300 * Millisecond, 2e6
+	for _, long := range []bool{true, false} {
+		c, err := New(Config{Links: 1, Policy: &adaptive{}, Size: 1 << 40})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &c.links[0]
+		l.up, l.rtt, l.requests, l.streams.most = true, 20*Millisecond, 1, 1
+		l.streams.calm.trip = trip
+		if long {
+			l.lag.saw(trip)
+		}
+		least := forever
+		for l.received = 1; c.now < 10*Second; c.now += 10 * Millisecond {
+			if at := c.now % trip; at < trip/5 {
+				l.received += rate * int64(trip) / int64(Second) / 6
+				l.lastByte = c.now
+				if c.now > 5*Second && c.now < 5*Second+2*trip { // one loss, of which what is behind it tells
+					l.streams.loss.reordered += 10
+				}
+			}
+			if c.measure(); c.now > 2*Second {
+				least = min(least, l.est.rate)
+			}
+		}
+		if calm := least > 0.7*rate && !l.streams.loss.random(); calm != long {
+			t.Errorf("long: %v: at least %.0f kB/s, lost at random: %v", long, least/1e3, l.streams.loss.random())
+		}
 	}
 }

@@ -58,9 +58,9 @@ func (s *loss) watch(now Time, l *link) {
 		return
 	}
 	quiet, age := now-s.grew.at, now-s.episode.at
-	over := quiet > longest(quietFloor, quietRTTs, l.rtt)
-	soon := s.episode.at > 0 && age <= longest(againFloor, againRTTs, l.rtt)
-	fresh := age < longest(freshFloor, freshRTTs, l.rtt)
+	over := quiet > longest(quietFloor, quietRTTs, l.length())
+	soon := s.episode.at > 0 && age <= longest(againFloor, againRTTs, l.length())
+	fresh := age < longest(freshFloor, freshRTTs, l.length())
 	old := s.counted
 	s.counted = s.reordered
 	switch {
@@ -70,14 +70,14 @@ func (s *loss) watch(now Time, l *link) {
 	case over && !fresh:
 		s.repeats++
 		s.begin(before, old, l)
-	case !over && age >= longest(lastsFloor, lastsRTTs, l.rtt):
+	case !over && age >= longest(lastsFloor, lastsRTTs, l.length()):
 		s.repeats++
 		if s.overflowed(s.counted, l.received) {
 			s.repeats = 0
 		}
 		s.begin(l.mark(now), s.counted, l)
 	}
-	if over && soon && !fresh && !l.streams.calm.drops(now, l.rtt) {
+	if over && soon && !fresh && !l.streams.calm.drops(now, l.length()) {
 		s.repeats = max(s.repeats, lossRepeats)
 	}
 	s.grew = l.mark(now)
@@ -85,7 +85,7 @@ func (s *loss) watch(now Time, l *link) {
 
 func (s *loss) begin(at countMark, disorder int64, l *link) {
 	s.episode, s.disorder = at, disorder
-	s.trip = l.est.rate * l.rtt.Seconds() / segment
+	s.trip = l.est.rate * l.length().Seconds() / segment
 }
 
 // overflowed says whether the episode, up to a count of packets out of order and

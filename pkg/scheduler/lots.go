@@ -8,6 +8,8 @@ import "slices"
 const (
 	// lotCount is how many of the latest lots tell how large they are.
 	lotCount = 6
+	// recordSize is the largest of TLS's (RFC 8446, 5.1).
+	recordSize = int64(16) << 10
 	// evidence is how many bytes a rate must come of to be held against another one.
 	evidence = int64(64) << 10
 )
@@ -64,3 +66,13 @@ func (l *link) rateSince(m countMark, now Time) float64 {
 
 // tells says whether enough has come since m for its rate to mean something.
 func (l *link) tells(m countMark) bool { return l.received-m.bytes >= evidence }
+
+// apart is how long it takes until each of the connections at work has had a lot: over a slow
+// link with many of them, longer than any silence would be borne otherwise.
+func (l *link) apart() Time {
+	rate := l.est.capacity()
+	if l.working < 2 || l.est.lots.size == 0 || rate <= 0 {
+		return 0
+	}
+	return min(silentMost, FromSeconds(float64(int64(l.working)*min(recordSize, l.est.lots.size))/rate))
+}

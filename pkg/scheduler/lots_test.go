@@ -60,7 +60,7 @@ func TestRecordsAreNoGain(t *testing.T) {
 				l.streams.loss.reordered += 10
 			}
 			l.streams.narrow(now, l)
-			l.streams.tune(now, l, 1<<30, forever, false)
+			l.streams.tune(now, l, 1<<30, 1, forever, false)
 		})
 		if l.streams.trials == 0 || l.streams.helped {
 			t.Errorf("%.0f kB/s: %d trials in vain, helped: %v", rate/1e3, l.streams.trials, l.streams.helped)
@@ -77,7 +77,7 @@ func TestALullIsNoReasonForMoreConnections(t *testing.T) {
 		byRecords(l, 1, Second, rate, func(now Time) { l.streams.calm.watch(now, l) })
 		l.streams.loss.repeats = lossRepeats
 		byRecords(l, Second, 1100*Millisecond, 0, func(Time) {})
-		l.streams.tune(1100*Millisecond, l, left, forever, false)
+		l.streams.tune(1100*Millisecond, l, left, 1, forever, false)
 		if l.streams.trial != want {
 			t.Errorf("%d KiB left, a tenth of a second without bytes: tried more: %v", left>>10, l.streams.trial)
 		}
@@ -91,7 +91,7 @@ func TestConnectionsGivenUpEarlyAreTakenBack(t *testing.T) {
 	few := StreamID(MaxStreams)
 	for now := Time(1); now < 4*Second; now += 10 * Millisecond {
 		l.received += int64(0.01 * min(20e6, 0.5e6+2e6*now.Seconds())) // bytes per second
-		l.streams.tune(now, l, 1<<30, forever, false)
+		l.streams.tune(now, l, 1<<30, 1, forever, false)
 		if l.est.observe(now, l.received, l.rtt); l.est.nSamples > 0 {
 			few = min(few, l.streams.most)
 		}
@@ -104,13 +104,26 @@ func TestConnectionsGivenUpEarlyAreTakenBack(t *testing.T) {
 	}
 }
 
+// Where what comes waits in a queue, the connections that are left fill the link: none is
+// taken back, though its rate, which comes by records, seems higher now and then.
+func TestNoneIsTakenBackBehindAQueue(t *testing.T) {
+	for trip, want := range map[Time]bool{300 * Millisecond: true, 500 * Millisecond: false} {
+		l := &link{rtt: 300 * Millisecond, streams: streams{most: 3, wide: 60}}
+		l.est.rate, l.est.nSamples, l.streams.calm.trip = 1e6, 1, trip
+		l.streams.tune(Second, l, 1<<30, 1, forever, false)
+		if more := l.streams.most > 3; more != want {
+			t.Errorf("its data takes %.1f s: %d connections", trip.Seconds(), l.streams.most)
+		}
+	}
+}
+
 // A link that was only late to answer is not far: what it does not need is given up for good.
 func TestALateLinkKeepsFewConnections(t *testing.T) {
 	l := &link{streams: streams{most: 1}}
 	for now := Time(1); now < 4*Second; now += 10 * Millisecond {
 		switch {
 		case now < 200*Millisecond:
-			l.streams.tune(now, l, 1<<30, forever, false)
+			l.streams.tune(now, l, 1<<30, 1, forever, false)
 			continue
 		case l.rtt == 0:
 			if l.rtt = 50 * Millisecond; l.streams.most < 32 {
@@ -118,7 +131,7 @@ func TestALateLinkKeepsFewConnections(t *testing.T) {
 			}
 		}
 		l.received += int64(0.01 * min(8e6, 0.5e6+8e6*(now-200*Millisecond).Seconds())) // bytes per second
-		l.streams.tune(now, l, 1<<30, forever, false)
+		l.streams.tune(now, l, 1<<30, 1, forever, false)
 		l.est.observe(now, l.received, l.rtt)
 	}
 	if n := l.streams.most; n > 10 {
@@ -136,7 +149,7 @@ func TestFarLinksMayHaveMore(t *testing.T) {
 			l.streams.loss.reordered += 10
 		}
 		l.est.observe(now, l.received, l.rtt)
-		l.streams.tune(now, l, 1<<30, forever, false)
+		l.streams.tune(now, l, 1<<30, 1, forever, false)
 	}
 	if n := l.streams.most; n <= trialStreams {
 		t.Errorf("%d connections, where each brings as much as the first", n)
@@ -151,9 +164,52 @@ func TestNoTrialOutlivesTheDownload(t *testing.T) {
 		l.streams.calm.trip = l.rtt
 		byRecords(l, 1, Second, 400e3, func(now Time) { l.streams.calm.watch(now, l) })
 		l.streams.loss.repeats = lossRepeats
-		l.streams.tune(Second, l, 4<<20, lasts, false)
+		l.streams.tune(Second, l, 4<<20, 1, lasts, false)
 		if l.streams.trial != want {
 			t.Errorf("%.1f s left: tried more: %v", lasts, l.streams.trial)
+		}
+	}
+}
+
+// Over TLS a link's connections are worth their handshakes only by its share of the file.
+func TestSecureConnectionsHaveToBeWorthMore(t *testing.T) {
+	const size = 8 << 20
+	for secure, want := range map[bool]int{false: size / int(leastShare), true: size / 2 / int(leastShare)} {
+		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: size, TLS: secure})
+		r.up(2)
+		for id := range LinkID(2) {
+			r.step(Input{Kind: Progress, Link: id, Chunk: ChunkID(id), RTT: 300 * Millisecond})
+		}
+		r.now += 10 * Millisecond
+		r.step(Input{Kind: Tick})
+		if n := r.core.Streams(0); n != want {
+			t.Errorf("secure: %v: %d connections, want %d", secure, n, want)
+		}
+	}
+}
+
+// A connection among many over a slow link is silent until each of the others has had its
+// record, and is not given up for that.
+func TestManyConnectionsShareASlowLink(t *testing.T) {
+	const n = 14
+	for rate, kept := range map[float64]bool{30e3: true, 3e6: false} { // bytes per second
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 30, Parallelism: n})
+		r.up(1)
+		c := r.core
+		l := &c.links[0]
+		l.rtt, l.streams.lasting, l.streams.worked = 50*Millisecond, true, 1<<n-1
+		l.est.rate = rate
+		for range lotCount {
+			l.est.lots.came(r.now, recordSize)
+		}
+		asked := len(c.chunks)
+		if r.now += 4 * Second; asked < n {
+			t.Fatalf("%d requests", asked)
+		}
+		c.now = r.now
+		l.streams.heard[0] = r.now
+		if c.prune(0, nil); (len(c.chunks) == asked) != kept {
+			t.Errorf("%.0f kB/s: %d of %d requests are kept after 4 s", rate/1e3, len(c.chunks), asked)
 		}
 	}
 }

@@ -55,12 +55,12 @@ func (s *streams) narrow(now Time, l *link) {
 	case n.from.at == 0:
 		n.from = l.mark(now)
 		return
-	case now-n.from.at < longest(narrowFloor, narrowTrips, l.rtt):
+	case now-n.from.at < longest(narrowFloor, narrowTrips, l.length()):
 		return
 	}
 	rate := l.rateSince(n.from, now)
 	if rate < narrowKeeps*n.rate {
-		if now-n.from.at >= longest(narrowFloor, narrowPatience, l.rtt) {
+		if now-n.from.at >= longest(narrowFloor, narrowPatience, l.length()) {
 			s.most, n.goal = n.before, 0
 		}
 		return

@@ -15,6 +15,10 @@ import "math/bits"
 // large file gets bring it half as soon to its rate.
 const openMost = 32
 
+// openSecure takes its place for a file over TLS: what servers answer to its handshakes fills
+// a slow link for as long as those connections could save, and it shows too late that it is slow.
+const openSecure = 16
+
 // openAhead has connections made that are worth it.
 func (c *Core) openAhead(out []Action) []Action {
 	if c.cfg.Parallelism > 0 || !c.inTheDark() {
@@ -26,6 +30,9 @@ func (c *Core) openAhead(out []Action) []Action {
 			continue
 		}
 		most := min(openMost, l.rtt/tripPerStream)
+		if c.secure() {
+			most = min(most, openSecure)
+		}
 		for rest := (uint64(1)<<most - 1) &^ (l.streams.begun | l.streams.refused); rest != 0; rest &= rest - 1 {
 			s := StreamID(bits.TrailingZeros64(rest))
 			l.streams.begun |= 1 << s

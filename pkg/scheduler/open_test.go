@@ -53,6 +53,8 @@ func TestAFarLinkConnectsAhead(t *testing.T) {
 		"far":            {Config{}, 300 * Millisecond, few(openMost)},
 		"its number set": {Config{Parallelism: 8}, 300 * Millisecond, 0},
 		"a list":         {Config{Batch: true}, 300 * Millisecond, few(openMost)},
+		"over TLS":       {Config{TLS: true}, 300 * Millisecond, few(openSecure)},
+		"a secure list":  {Config{Batch: true, TLS: true}, 300 * Millisecond, few(openMost)},
 		"a near list":    {Config{Batch: true}, 80 * Millisecond, 0},
 	} {
 		r, acts := dark(t, c.cfg, c.trip)

@@ -103,9 +103,9 @@ type streams struct {
 }
 
 // tune sets how many streams a link has that has requests in flight. left is how
-// many bytes are still to come, over all links, of an object or of a batch, and lasts
-// how many seconds that takes them all.
-func (s *streams) tune(now Time, l *link, left int64, lasts float64, batch bool) {
+// many bytes are still to come, over all links, of an object or of a batch, links among how
+// many of these it is shared out (see sharing), and lasts how many seconds that takes them all.
+func (s *streams) tune(now Time, l *link, left, links int64, lasts float64, batch bool) {
 	base := s.loss.episode
 	s.loss.watch(now, l)
 	s.calm.watch(now, l)
@@ -116,12 +116,12 @@ func (s *streams) tune(now Time, l *link, left int64, lasts float64, batch bool)
 	case s.trial:
 		s.judge(now, l)
 	case l.est.nSamples == 0:
-		s.widen(now, l, left, batch)
+		s.widen(now, l, left/links, batch)
 	case s.loss.random() && !l.queued():
-		if !s.calm.drops(now, l.rtt) { // slow start may have filled the link before
+		if !s.calm.drops(now, l.length()) { // slow start may have filled the link before
 			base = s.calm.clear
 		}
-		steady := l.est.steady(now, l.rtt)
+		steady := l.est.steady(now, l.length())
 		worth := float64(left) > steady*trialWorth.Seconds() && lasts > 2*l.trialSpan().Seconds()
 		if worth && l.tells(base) && s.due(now, steady) {
 			s.try(now, l.rateSince(base, now))
@@ -157,13 +157,14 @@ func (s *streams) widen(now Time, l *link, left int64, batch bool) {
 
 // fold leaves no more of the streams that a link began with than there is room for their
 // first windows in what it carries in a round trip: more brought nothing. Until others are
-// tried, those that were given up are taken back when it turns out to carry more.
+// tried, those that were given up are taken back when it turns out to carry more, unless
+// what comes waits in a queue: those that are left fill the link then.
 func (s *streams) fold(l *link) {
 	if l.rtt < longTrip { // it was only late
 		s.wide = 0
 	}
 	most := s.most
-	if s.tried == 0 {
+	if s.tried == 0 && !l.waited(s.calm.trip) {
 		most = max(most, s.wide)
 	}
 	room := l.est.capacity() * l.rtt.Seconds() / initialWindow
@@ -309,7 +310,7 @@ func (c *Core) needless(ch *chunk) bool {
 // look at the streams is cheaper than one at all requests.
 func (c *Core) anyOverdue(id LinkID) bool {
 	l := &c.links[id]
-	least := l.patient(min(silentAgain, silentConnect), 0)
+	least := l.patient(min(silentAgain, silentConnect), 0) + l.apart()
 	for i := range l.queues {
 		if l.queues[i].requests > 0 && c.now-l.streams.heard[i] > least {
 			return true
@@ -326,6 +327,7 @@ func (c *Core) prune(id LinkID, out []Action) []Action {
 	if !c.anyOverdue(id) {
 		return out
 	}
+	apart := l.apart()
 	inVain := uint64(0) // bit s: stream s has waited for nothing
 	for i := 0; i < len(c.chunks); i++ {
 		ch := &c.chunks[i]
@@ -333,7 +335,7 @@ func (c *Core) prune(id LinkID, out []Action) []Action {
 		if s.worked&(1<<ch.stream) == 0 {
 			limit = silentConnect
 		}
-		if ch.link != id || c.now-s.heard[ch.stream] <= l.patient(limit, s.inVain[ch.stream]) || !s.flowing(ch.stream, c.now) {
+		if ch.link != id || c.now-s.heard[ch.stream] <= l.patient(limit, s.inVain[ch.stream])+apart || !s.flowing(ch.stream, c.now) {
 			continue
 		}
 		if c.needless(ch) {

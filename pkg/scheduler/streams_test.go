@@ -41,7 +41,7 @@ func TestStreamsAreAddedWhereTheyHelp(t *testing.T) {
 			}
 			l.est.observe(now, l.received, l.rtt)
 			l.streams.narrow(now, l)
-			l.streams.tune(now, l, 1<<30, forever, false)
+			l.streams.tune(now, l, 1<<30, 1, forever, false)
 		}
 		if s := l.streams.most; s < tt.min || s > tt.max {
 			t.Errorf("%s: %d streams", tt.name, s)
@@ -99,7 +99,7 @@ func (l *lossyLink) run(end Time, told func()) {
 		}
 		l.est.observe(l.now, l.received, l.rtt)
 		l.streams.narrow(l.now, &l.link)
-		l.streams.tune(l.now, &l.link, 1<<30, forever, false)
+		l.streams.tune(l.now, &l.link, 1<<30, 1, forever, false)
 		told()
 	}
 }

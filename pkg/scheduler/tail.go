@@ -64,6 +64,8 @@ type outlook struct {
 	passed  uint64              // bit s: nothing could be done for stream s
 	owed    [MaxStreams]int64   // bytes
 	wait    [MaxStreams]float64 // seconds until the first of them
+	copied  *chunk              // the latest copy over the link of what it was asked for itself
+	again   float64             // seconds until the copy's next byte
 }
 
 // look takes the outlook of a link. While its rate is unknown it is taken to be
@@ -71,10 +73,16 @@ type outlook struct {
 func (c *Core) look(id LinkID, o *outlook) {
 	l := &c.links[id]
 	*o = outlook{trip: l.round().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
-	o.recent, o.queued = max(rateWindow, 2*l.rtt).Seconds(), l.waited(l.streams.calm.trip)
+	o.recent, o.queued = max(rateWindow, 2*l.length()).Seconds(), l.waited(l.streams.calm.trip)
 	for i := range c.chunks {
 		ch := &c.chunks[i]
-		if ch.link != id || ch.copy {
+		if ch.link != id {
+			continue
+		}
+		if ch.copy {
+			if j := c.find(ch.twin); j >= 0 && c.chunks[j].link == id {
+				o.copied, o.again = ch, c.due(ch)
+			}
 			continue
 		}
 		if o.last[ch.stream] == nil {
@@ -158,10 +166,18 @@ func (o *outlook) mean(s StreamID, bytes int64) float64 {
 func (o *outlook) latest(except StreamID) (StreamID, float64) {
 	best, end := noStream, -1.0
 	for s := range StreamID(MaxStreams) {
-		if o.last[s] == nil || s == except || o.passed&(1<<s) != 0 || o.last[s].twin != NoChunk {
+		ch := o.last[s]
+		if ch == nil || s == except || o.passed&(1<<s) != 0 {
 			continue
 		}
-		if e := o.end(s); e > end {
+		e := o.end(s)
+		if ch.twin != NoChunk {
+			if o.copied == nil || o.copied.twin != ch.id {
+				continue // the other link has it too
+			}
+			e = min(e, o.again+o.lasts(o.copied.stream, o.copied.left()))
+		}
+		if e > end {
 			best, end = s, e
 		}
 	}
@@ -228,7 +244,7 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 	}
 	var own, other outlook
 	c.look(thief, &own)
-	own.trip = c.links[thief].reach().Seconds()
+	own.trip, own.copied = c.links[thief].reach().Seconds(), nil // it does not copy what it copies
 	link := c.cfg.Policy.Victim(View{c}, thief)
 	if link != NoLink && link != thief {
 		c.look(link, &other)
@@ -255,8 +271,11 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 // which may be nothing.
 func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim StreamID, end float64, out []Action) []Action {
 	ch, l := from.last[victim], &c.links[thief]
-	if ch.twin != NoChunk || c.batch != nil && !c.mayHelp(thief, stream, ch) {
+	if c.batch != nil && !c.mayHelp(thief, stream, ch) {
 		return out
+	}
+	if ch.twin != NoChunk {
+		return c.relay(thief, stream, own, ch, end, out)
 	}
 	if from == own && ch.got == 0 && l.streams.cut[stream] > 0 {
 		return out // whom nothing has answered since cannot do better

@@ -218,3 +218,46 @@ func TestWhatHasBeenSentIsNotTakenOver(t *testing.T) {
 		}
 	}
 }
+
+// What a slow link has asked for twice is not lost for a faster one: it takes that over, but
+// not when one of the two is about to have it.
+func TestWhatASlowLinkAskedForTwiceIsTakenOver(t *testing.T) {
+	const rest, slow = int64(40 << 10), 40e3
+	for _, tt := range []struct {
+		name  string
+		had   int64 // bytes that the copy has
+		taken bool
+	}{
+		{"late", 0, true},
+		{"nearly done", rest - 100, false},
+	} {
+		r, last := idleRig(t, rest)
+		c := r.core
+		l := &c.links[1]
+		l.est.rate, l.streams.most, l.speeds = slow, 2, speeds{}
+		out := c.hedge(1, 1, &c.chunks[c.find(last.Chunk)], nil)
+		second := out[0].Chunk
+		for _, id := range []ChunkID{last.Chunk, second} {
+			c.chunks[c.find(id)].issued -= Second
+			c.step(Input{Kind: Progress, Chunk: id, Bytes: max(1, tt.had)})
+		}
+		c.chunks[c.find(last.Chunk)].got = 1
+		left, copied := c.Left(), c.copied
+		out = c.steal(0, 0, nil)
+		if !tt.taken {
+			if len(out) > 0 {
+				t.Errorf("%s: %+v", tt.name, out)
+			}
+			continue
+		}
+		if len(out) != 3 || out[0].Kind != Cancel || out[0].Chunk != second || out[1].Kind != Cancel || out[1].Chunk != last.Chunk {
+			t.Fatalf("%s: %+v", tt.name, out)
+		}
+		if a := out[2]; a.Kind != Start || a.Link != 0 || a.Copy || a.Range != (Range{last.Range.Off + 1, last.Range.End}) {
+			t.Errorf("%s: %+v", tt.name, a)
+		}
+		if c.Left() != left || c.copied > copied || c.chunks[0].twin != NoChunk {
+			t.Errorf("%s: %d bytes left of %d, %d asked for twice, %d before", tt.name, c.Left(), left, c.copied, copied)
+		}
+	}
+}
