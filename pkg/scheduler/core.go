@@ -34,6 +34,8 @@ type link struct {
 	handshake Time // as the latest handshakes had it; 0 while unknown
 	shook     Time // as the latest one had it
 	shakes    int  // how many there were, as far as one was told
+	probed    int  // of these, when the latest probe began
+	regained  Time // as the handshake of the probe that ended the latest ban had it; 0: it made none
 	turn      Time // of a batch: a round trip of the data that comes; 0 while unknown
 	lag       lag
 	began     int64 // bytes that it had received when it last began to work
@@ -293,6 +295,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.est.rate = float64(ch.got) / (c.now - ch.issued).Seconds()
 		}
 		if l.probing && l.banned {
+			l.regain()
 			out = c.unban(ch.link, out)
 		}
 		out = c.settle(ch, out)
@@ -370,7 +373,7 @@ func (c *Core) release(id LinkID, out []Action) []Action {
 func (l *link) forget(cfg *Config) {
 	l.est.forget()
 	l.asked, l.rtt, l.unheard, l.robbed = false, 0, 0, 0
-	l.handshake, l.turn, l.lag, l.inVain = 0, 0, lag{}, 0
+	l.handshake, l.regained, l.turn, l.lag, l.inVain = 0, 0, 0, lag{}, 0
 	l.pace = pace{}
 	l.duty.trouble = Never
 	l.streams = streams{most: cfg.firstStreams(), loss: loss{reordered: l.streams.loss.reordered}}

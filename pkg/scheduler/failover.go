@@ -227,6 +227,7 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 			out = c.takeOver(id, 0, o.last[s], size, out)
 		}
 	}
-	c.links[id].probing = len(out) > before
+	l := &c.links[id]
+	l.probing, l.probed = len(out) > before, l.shakes
 	return out
 }

@@ -25,9 +25,11 @@ const (
 	endTrips = 10
 	// silentMost bounds what silence limits grow to by doubling.
 	silentMost = 30 * Second
-	// patientProbe is enough for handshake and answer at a round trip of 0.6 s, and
-	// for the second packet of a handshake whose first is lost (RFC 6298: after 1 s).
+	// patientProbe is enough for a handshake at a round trip of 1.3 s, and for the
+	// second packet of one whose first is lost (RFC 6298: after 1 s); veryPatient for
+	// one of 4 s.
 	patientProbe = 1300 * Millisecond
+	veryPatient  = 4 * Second
 	// probeMost bounds how long a probe may take. That is enough for name,
 	// connection, TLS and request at a round trip of 2 s.
 	probeMost = 10 * Second
@@ -121,7 +123,7 @@ func (c *Core) pause(ch *chunk) Time {
 // patient is a silence limit: silentRTTs round trips as the latest handshakes have
 // them, at least floor, and twice as long for each wait in vain.
 func (l *link) patient(floor Time, inVain uint8) Time {
-	limit := longest(floor, silentRTTs, max(l.length(), l.handshake))
+	limit := longest(floor, silentRTTs, max(l.length(), l.handshake, min(l.regained, l.streams.calm.trip)))
 	if limit >= silentMost {
 		return limit
 	}
@@ -131,13 +133,29 @@ func (l *link) patient(floor Time, inVain uint8) Time {
 // probeLimit is how long a banned link's probe may take: probeFor, and as long as the
 // wait before it once bans get longer, since the link may be slow to answer. Every other
 // probe may take patientProbe, for a link whose round trips have grown: it would be
-// taken for dead until bans get longer.
+// taken for dead until bans get longer; and the last one before they do may take
+// veryPatient. A probe whose handshake is through may take as many of its round trips
+// as any request may.
 func (l *link) probeLimit() Time {
 	limit := max(probeFor, banFor(l.bans-1))
-	if l.bans%2 == 0 {
+	switch {
+	case l.bans == bansInRow:
+		limit = veryPatient
+	case l.bans%2 == 0:
 		limit = max(limit, patientProbe)
 	}
+	if l.shakes > l.probed {
+		limit = max(limit, silentRTTs*l.shook)
+	}
 	return max(silentRTTs*l.rtt, min(probeMost, limit))
+}
+
+// regain notes how long the link has become while it was banned: its latest requests were
+// answered before that.
+func (l *link) regain() {
+	if l.regained = 0; l.shakes > l.probed {
+		l.regained = l.shook
+	}
 }
 
 // answered notes what the first byte of ch, which comes now, tells of the link's latency:

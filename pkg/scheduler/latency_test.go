@@ -62,10 +62,77 @@ func TestLimitsOfSilenceGrowAndAreBounded(t *testing.T) {
 }
 
 func TestAProbeMayTakeAsLongAsTheBanBeforeIt(t *testing.T) {
-	for bans, want := range map[int]Time{1: probeFor, 2: patientProbe, 3: probeFor, bansInRow: patientProbe, bansInRow + 1: probeFor, bansInRow + 3: 1200 * Millisecond, 100: probeMost} {
+	for bans, want := range map[int]Time{1: probeFor, 2: patientProbe, 3: probeFor, bansInRow: veryPatient, bansInRow + 1: probeFor, bansInRow + 3: 1200 * Millisecond, 100: probeMost} {
 		if got := (&link{bans: bans}).probeLimit(); got != want {
 			t.Errorf("after %d bans: %v s", bans, got.Seconds())
 		}
+	}
+}
+
+// A banned link whose round trip has grown from 20 ms to a second is back with the first
+// probe whose handshake comes through, and is not banned again between its bursts.
+func TestALinkThatIsRegainedAsALongOneIsGivenTime(t *testing.T) {
+	const trip = Second
+	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 1 << 40})
+	r.up(2)
+	c := r.core
+	l := &c.links[0]
+	got := map[ChunkID]int64{}
+	r.flow(Second, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
+	r.step(Input{Kind: Progress, Chunk: c.chunks[0].id, Bytes: got[0], RTT: 20 * Millisecond})
+	// The other link goes on bringing bytes, this one nothing until its probe is answered.
+	alive := func() ChunkID {
+		for i := range c.chunks {
+			if c.chunks[i].link == 1 {
+				return c.chunks[i].id
+			}
+		}
+		t.Fatal("the other link has nothing to do")
+		return NoChunk
+	}
+	wait := func(d Time) {
+		for until := r.now + d; r.now < until; {
+			id := alive()
+			r.flow(10*Millisecond, map[ChunkID]float64{id: 1e6}, got)
+		}
+	}
+	for !l.banned {
+		wait(10 * Millisecond)
+	}
+	shaken := false
+	for probe := Time(0); l.banned; wait(10 * Millisecond) {
+		if !l.probing {
+			probe, shaken = 0, false
+			continue
+		}
+		if probe == 0 {
+			probe = r.now
+		}
+		id := NoChunk
+		for i := range c.chunks {
+			if c.chunks[i].link == 0 {
+				id = c.chunks[i].id
+			}
+		}
+		switch age := r.now - probe; {
+		case age >= 3*trip: // the handshakes of TCP and TLS, and the answer
+			r.step(Input{Kind: Finished, Chunk: id, Bytes: probeSize, Trip: trip})
+		case age >= trip && !shaken:
+			shaken = true
+			r.step(Input{Kind: Progress, Chunk: id, Shook: trip, Handshake: 20 * Millisecond})
+		}
+		if r.now > 20*Second {
+			t.Fatal("it is banned after 20 s")
+		}
+	}
+	if r.now > 10*Second {
+		t.Errorf("it was back after %.1f s", r.now.Seconds())
+	}
+	if got := l.patient(silentFloor, 0); got != silentRTTs*trip {
+		t.Errorf("it may be silent for %.1f s", got.Seconds())
+	}
+	if l.streams.calm.trip = 20 * Millisecond; l.patient(silentFloor, 0) != silentFloor {
+		t.Error("its handshake lost a packet, and that is taken for its length")
 	}
 }
 
