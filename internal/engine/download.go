@@ -49,7 +49,6 @@ type download struct {
 func newDownload(e *Engine, job *Job, to sink) (*download, error) {
 	d := &download{owner: newOwner(e, job.ID), job: job, to: to, recorded: make(chan error, 1)}
 	d.work = d
-	d.lossless = e.cfg.Parallelism != 0
 	cfg := scheduler.Config{Size: -1, Window: to.window(), Parallelism: e.cfg.Parallelism, TLS: job.URL.Scheme == "https"}
 	if id, done, ok := to.resume(); ok {
 		d.journal, d.have = id, done

@@ -99,7 +99,7 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 // lookAtConnections counts the packets that came out of order on them, and learns what a
 // round trip takes their data, queues included.
 func (o *owner) lookAtConnections(now scheduler.Time) {
-	if o.lossless || now-o.lossAsked < lossEvery {
+	if now-o.lossAsked < lossEvery {
 		return
 	}
 	o.lossAsked = now

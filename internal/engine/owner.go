@@ -26,7 +26,6 @@ type owner struct {
 	whole     bool // one stream brings all of it: the scheduler has no part in it
 	complete  bool
 	err       error                       // the first that ends it
-	lossless  bool                        // connections are not asked for signs of loss
 	lossAsked scheduler.Time              // when they were last asked
 	awake     scheduler.Time              // when stalls were last looked for; see slept
 	received  [scheduler.MaxClasses]int64 // bytes of a batch's files, by class
