@@ -212,6 +212,15 @@ type route struct {
 type lossCount struct {
 	conn      net.Conn
 	reordered uint32
+	delivered uint64 // bytes, in order
+	behind    int64  // bytes that wait for one that is missing
+}
+
+// glance is what a look at a connection shows.
+type glance struct {
+	disorder int64          // packets that came out of order since the last one
+	behind   int64          // bytes that wait for one that is missing, about; 0: no more than before
+	trip     scheduler.Time // a round trip of the data that comes; 0: not known
 }
 
 func newRoute(l *Link, cfg *fetch.Config) *route {
@@ -268,20 +277,30 @@ func (r *route) lead(host string, addr netip.Addr, cfg *fetch.Config) {
 	r.close()
 }
 
-// look gives how many packets came out of order on a stream's connection since it was
-// last asked for, and what a round trip takes the data on it; 0: not known.
-func (r *route) look(s scheduler.StreamID, conn net.Conn) (disorder int64, trip scheduler.Time) {
+// look asks the kernel about a stream's connection.
+func (r *route) look(s scheduler.StreamID, conn net.Conn) glance {
 	info, ok := link.ReadTCPInfo(conn)
 	if !ok {
-		return 0, 0
+		return glance{}
 	}
 	last := &r.losses[s]
 	if last.conn != conn {
 		*last = lossCount{conn: conn}
 	}
-	fresh := info.OutOfOrder - last.reordered
-	last.reordered = info.OutOfOrder
-	return int64(fresh), scheduler.Time(info.ReceiveRTT)
+	return last.look(&info)
+}
+
+func (c *lossCount) look(info *link.TCPInfo) glance {
+	fresh, delivered := int64(info.OutOfOrder-c.reordered), int64(info.BytesReceived-c.delivered)
+	c.reordered, c.delivered = info.OutOfOrder, info.BytesReceived
+	g := glance{disorder: fresh, trip: scheduler.Time(info.ReceiveRTT)}
+	if info.DataSegsIn > 0 {
+		c.behind += fresh * int64(info.BytesReceived/uint64(info.DataSegsIn))
+	}
+	if c.behind = max(0, c.behind-delivered); fresh > 0 {
+		g.behind = c.behind
+	}
+	return g
 }
 
 // DialContext dials over the link.

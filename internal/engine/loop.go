@@ -83,17 +83,20 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	if shakes != o.links[t.link].shakes {
 		shook = scheduler.Time(o.e.links[t.link].latest.Load())
 	}
-	if t.released || got == t.told && trip == 0 && shook == 0 {
+	if t.released || got == t.told && trip == 0 && shook == 0 && t.behind == 0 {
 		return
 	}
 	o.links[t.link].shakes = shakes
-	if got != t.told {
+	in := scheduler.Input{
+		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, RTT: trip,
+		Handshake: scheduler.Time(o.e.links[t.link].late.Load()), Shook: shook, Trip: o.links[t.link].trip, Behind: t.behind,
+	}
+	t.behind = 0
+	if got != t.told { // they are held against the bytes, which come when the gap is filled
+		in.Reordered = o.links[t.link].disorder
 		o.gain(t, got)
 	}
-	o.step(reqs, scheduler.Input{
-		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, RTT: trip, Reordered: o.links[t.link].disorder,
-		Handshake: scheduler.Time(o.e.links[t.link].late.Load()), Shook: shook, Trip: o.links[t.link].trip,
-	})
+	o.step(reqs, in)
 }
 
 // lookAtConnections counts the packets that came out of order on them, and learns what a
@@ -109,11 +112,12 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 			if int(t.link) != i || t.resp == nil || t.released {
 				continue
 			}
-			disorder, trip := o.e.routes[i].look(t.stream, t.resp.Conn())
-			l.disorder += disorder
-			if trip > 0 {
-				t.resp.Trip(time.Duration(trip))
-				sum, n = sum+trip, n+1
+			g := o.e.routes[i].look(t.stream, t.resp.Conn())
+			l.disorder += g.disorder
+			t.behind = g.behind
+			if g.trip > 0 {
+				t.resp.Trip(time.Duration(g.trip))
+				sum, n = sum+g.trip, n+1
 			}
 		}
 		if n > 0 {

@@ -57,6 +57,7 @@ type transfer struct {
 	copy     bool            // another was asked for these bytes before: of use only if finished
 	counts   int64           // bytes that are of use, once it has been released
 	told     int64           // bytes that the scheduler knows of
+	behind   int64           // bytes that wait for one that is missing, as long as it does not know of them
 	toldAt   scheduler.Time  // when the last of them came
 	progress scheduler.Time  // when it was last seen to do what it should
 	released bool            // the scheduler has forgotten this transfer

@@ -48,6 +48,7 @@ type link struct {
 	over      int64 // of these, are not likely to exist
 	assigned  int64 // bytes received or asked for, in all
 	received  int64 // bytes received, in all
+	behind    int64 // bytes that have come over its first connection, and wait for one that is missing
 	lastByte  Time  // when the last byte came, or the link began to wait for one
 	robbed    int   // how often its requests were taken over before they were answered
 	streams   streams
@@ -198,9 +199,9 @@ func (c *Core) measure() {
 			l.listen(c.now)
 			rate := l.est.rate
 			if l.streams.lasting && c.batch == nil { // whose files end all the time
-				l.est.lots.came(c.now, l.received-l.est.bytes)
+				l.est.lots.came(c.now, l.arrived()-l.est.bytes)
 			}
-			l.est.observe(c.now, l.received, max(l.length(), c.burst(l)))
+			l.est.observe(c.now, l.arrived(), max(l.length(), c.burst(l)))
 			if l.beginsAgain(c.now) {
 				l.est.rate = max(l.est.rate, rate) // that does not tell what the link carries
 			}
@@ -270,6 +271,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			c.owe(ch.link, ch.stream, -fresh)
 		}
 		l.received += fresh
+		l.handOn(ch.stream, fresh)
 		l.lastByte = c.now
 		l.duty.trouble = Never
 		l.speeds.total[ch.stream] += fresh
@@ -278,6 +280,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		}
 		l.robbed = 0
 	}
+	l.keep(ch.stream, min(in.Behind, unsized), c.now)
 	switch in.Kind {
 	case Finished:
 		l.streams.reopened = c.now
@@ -327,6 +330,9 @@ func (c *Core) end(i int, out []Action) []Action {
 	l.requests--
 	if l.queues[ch.stream].requests--; l.queues[ch.stream].requests == 0 {
 		l.working--
+	}
+	if ch.left() > 0 || l.queues[ch.stream].requests == 0 {
+		l.letGo(ch.stream)
 	}
 	if l.requests == 0 {
 		l.probing = false

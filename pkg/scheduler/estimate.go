@@ -53,6 +53,14 @@ func (e *estimator) idle(bytes int64) {
 	e.nMarks = 0
 }
 
+// rebase says that n bytes which were counted will not be from now on.
+func (e *estimator) rebase(n int64) {
+	e.bytes -= n
+	for i := range e.nMarks {
+		e.marks[i].bytes -= n
+	}
+}
+
 // observe takes the link's byte count at now. It may be called with an
 // unchanged count: a silent link's rate falls.
 func (e *estimator) observe(now Time, bytes int64, rtt Time) {

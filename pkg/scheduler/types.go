@@ -75,7 +75,8 @@ const (
 	// all, Handshake the round trip that its latest handshakes had, and Trip
 	// the one that the data takes which comes, queues included, each 0 while
 	// unknown. Shook is that of a handshake that has just been made, told once; 0: none
-	// has. Single: the connection serves this request alone, and the server ends it then.
+	// has. Behind is how many bytes wait on the chunk's connection for one that is missing,
+	// told anew as there are more; they are not among Bytes. Single: the connection serves this request alone, and the server ends it then.
 	// Lasting: a request that is cut short leaves its connection as it is (HTTP/2).
 	Progress
 	// Finished: Chunk has received every byte up to its end, Bytes in all.
@@ -117,6 +118,7 @@ type Input struct {
 	Trip      Time      `json:"trip,omitempty"`
 	Wait      Time      `json:"wait,omitempty"`
 	Reordered int64     `json:"reordered,omitempty"`
+	Behind    int64     `json:"behind,omitempty"`
 	Bandwidth float64   `json:"bandwidth,omitempty"` // bytes per second
 	Watts     float64   `json:"watts,omitempty"`
 	Single    bool      `json:"single,omitempty"`

@@ -1,0 +1,38 @@
+package scheduler
+
+// A packet that is lost holds up all that comes behind it, which the kernel keeps until that
+// packet has been sent again: for a round trip or more nothing seems to come, and then all of
+// it at once. Where the kernel tells of what it keeps, it counts as come: a link is neither
+// slow nor silent while it brings bytes, and no faster when they are handed on.
+//
+// That holds for a link that its only connection fills, and whose queue overflows now and
+// then. Where packets are lost without a queue they are lost time and again: what waits for
+// one is late indeed, and other connections are to help.
+
+// arrived is how many bytes have come over the link, in all, those that are kept included.
+func (l *link) arrived() int64 { return l.received + l.behind }
+
+// keep notes that so many bytes are kept on a stream by now.
+func (l *link) keep(stream StreamID, bytes int64, now Time) {
+	if bytes <= l.behind || stream != 0 || l.streams.most > 1 || !l.queued() {
+		return
+	}
+	l.behind = bytes
+	l.lastByte, l.streams.heard[stream] = now, now
+}
+
+// handOn notes that a stream has received so many bytes, those that were kept first.
+func (l *link) handOn(stream StreamID, bytes int64) {
+	if stream == 0 {
+		l.behind -= min(bytes, l.behind)
+	}
+}
+
+// letGo forgets what is kept on a stream: its request was cut short. It has come over the
+// link all the same, which is no slower for it.
+func (l *link) letGo(stream StreamID) {
+	if stream == 0 {
+		l.est.rebase(l.behind)
+		l.behind = 0
+	}
+}

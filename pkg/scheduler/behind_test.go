@@ -1,0 +1,86 @@
+package scheduler
+
+import "testing"
+
+// While one packet is missing, what comes behind it is told of, and counts: the link's rate
+// neither falls for as long nor soars when all of it is handed on, and nobody takes it for
+// silent. It does where nothing is told of, and where no queue stands that could have
+// dropped the packet.
+func TestBytesBehindAGapHaveCome(t *testing.T) {
+	const step, rate = 10 * Millisecond, int64(1e6) // bytes per second
+	for _, tt := range []struct {
+		told, queued bool
+		counts       bool
+	}{
+		{told: true, queued: true, counts: true},
+		{told: false, queued: true},
+		{told: true, queued: false},
+	} {
+		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 1 << 40, First: 1 << 30})
+		r.up(2)
+		l := &r.core.links[0]
+		var got, kept int64
+		least, most := 1e18, 0.0
+		for r.now < 4*Second && !l.banned {
+			r.now += step
+			in := Input{Kind: Progress, RTT: 20 * Millisecond, Bytes: got, Trip: 20 * Millisecond}
+			if tt.queued {
+				in.Trip = 60 * Millisecond
+			}
+			came := rate * int64(step) / int64(Second)
+			if r.now > 2*Second && r.now < 3*Second { // the packet is sent again and again, and lost
+				if kept += came; tt.told {
+					in.Behind = kept
+				}
+			} else {
+				got, kept = got+came+kept, 0
+				in.Bytes = got
+			}
+			r.step(in)
+			r.step(Input{Kind: Progress, Link: 1, Chunk: 1, Bytes: rate * int64(r.now) / int64(Second), RTT: 20 * Millisecond})
+			r.step(Input{Kind: Tick})
+			if r.now > Second {
+				least, most = min(least, l.est.rate), max(most, l.est.rate)
+			}
+		}
+		if counts := !l.banned && least > 0.9*float64(rate) && most < 1.1*float64(rate); counts != tt.counts {
+			t.Errorf("%+v: rates of %.0f to %.0f kB/s, banned: %v", tt, least/1e3, most/1e3, l.banned)
+		}
+	}
+}
+
+// What was kept for a request that is cut short is never handed on, but it has come: the
+// link is no slower for that.
+func TestBytesThatAreNotHandedOnHaveComeToo(t *testing.T) {
+	const step, rate, kept = 10 * Millisecond, int64(1e6), int64(500e3)
+	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 40, First: 1 << 30})
+	r.up(1)
+	c := r.core
+	l := &c.links[0]
+	for r.now < 3*Second {
+		r.now += step
+		came := rate * int64(r.now) / int64(Second)
+		switch {
+		case r.now <= 2*Second:
+			r.step(Input{Kind: Progress, Bytes: came, RTT: 20 * Millisecond, Trip: 60 * Millisecond})
+		case r.now <= 2500*Millisecond:
+			r.step(Input{Kind: Progress, Bytes: 2 * rate, Behind: came - 2*rate})
+		default:
+			if l.behind > 0 {
+				if l.behind != kept {
+					t.Errorf("%d bytes are kept", l.behind)
+				}
+				c.start(0, 0, Range{1 << 39, 1 << 40}, nil) // another waits behind it
+				r.step(Input{Kind: Failed, Bytes: 2 * rate})
+			}
+			r.step(Input{Kind: Progress, Chunk: c.chunks[0].id, Bytes: came - 2*rate - kept})
+		}
+		r.step(Input{Kind: Tick})
+		if r.now > Second && (l.est.rate < 0.9*float64(rate) || l.est.rate > 1.1*float64(rate)) {
+			t.Fatalf("%.0f kB/s after %.2f s", l.est.rate/1e3, r.now.Seconds())
+		}
+	}
+	if l.behind != 0 {
+		t.Errorf("%d bytes are still kept", l.behind)
+	}
+}
