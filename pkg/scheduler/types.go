@@ -76,8 +76,9 @@ const (
 	// the one that the data takes which comes, queues included, each 0 while
 	// unknown. Shook is that of a handshake that has just been made, told once; 0: none
 	// has. Behind is how many bytes wait on the chunk's connection for one that is missing,
-	// told anew as there are more; they are not among Bytes. Single: the connection serves this request alone, and the server ends it then.
-	// Lasting: a request that is cut short leaves its connection as it is (HTTP/2).
+	// told anew as there are more; they are not among Bytes. Single: the connection serves
+	// this request alone, and the server ends it then. Lasting: a request that is cut short
+	// leaves its connection as it is (HTTP/2).
 	Progress
 	// Finished: Chunk has received every byte up to its end, Bytes in all.
 	Finished
