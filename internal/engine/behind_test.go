@@ -9,7 +9,7 @@ import (
 // TestWhatWaitsBehindAGap: what came out of order and has not been handed on since.
 func TestWhatWaitsBehindAGap(t *testing.T) {
 	const segment = 1000
-	var c lossCount
+	var c kernelCount
 	for i, s := range []struct {
 		delivered     uint64 // segments, in all
 		disorder      uint32 // the same
@@ -30,7 +30,7 @@ func TestWhatWaitsBehindAGap(t *testing.T) {
 			t.Errorf("look %d: %d out of order, %d bytes behind, want %d and %d", i, g.disorder, g.behind, s.fresh, s.behind*segment)
 		}
 	}
-	if g := (&lossCount{}).look(&link.TCPInfo{OutOfOrder: 7}); g.disorder != 7 || g.behind != 0 {
+	if g := (&kernelCount{}).look(&link.TCPInfo{OutOfOrder: 7}); g.disorder != 7 || g.behind != 0 {
 		t.Errorf("a kernel that counts no segments: %+v", g)
 	}
 }

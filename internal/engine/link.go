@@ -199,7 +199,7 @@ type route struct {
 	link    *Link
 	cfg     *fetch.Config
 	clients [scheduler.MaxStreams]*fetch.Client // the owner's, one per stream; nil until used
-	losses  [scheduler.MaxStreams]lossCount
+	counts  [scheduler.MaxStreams]kernelCount
 	pinned  bool
 	moves   int64 // of the link, when the clients were made
 
@@ -208,8 +208,8 @@ type route struct {
 	addr netip.Addr
 }
 
-// lossCount is what the kernel counted on a stream's connection when last asked.
-type lossCount struct {
+// kernelCount is what the kernel counted on a stream's connection when last asked.
+type kernelCount struct {
 	conn      net.Conn
 	reordered uint32
 	delivered uint64 // bytes, in order
@@ -283,14 +283,14 @@ func (r *route) look(s scheduler.StreamID, conn net.Conn) glance {
 	if !ok {
 		return glance{}
 	}
-	last := &r.losses[s]
+	last := &r.counts[s]
 	if last.conn != conn {
-		*last = lossCount{conn: conn}
+		*last = kernelCount{conn: conn}
 	}
 	return last.look(&info)
 }
 
-func (c *lossCount) look(info *link.TCPInfo) glance {
+func (c *kernelCount) look(info *link.TCPInfo) glance {
 	fresh, delivered := int64(info.OutOfOrder-c.reordered), int64(info.BytesReceived-c.delivered)
 	c.reordered, c.delivered = info.OutOfOrder, info.BytesReceived
 	g := glance{disorder: fresh, trip: scheduler.Time(info.ReceiveRTT)}
