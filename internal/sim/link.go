@@ -114,7 +114,7 @@ func (l *link) apply(now scheduler.Time) {
 		case scenario.Loss:
 			l.capacity.loss = e.Value / 100
 		case scenario.RTT:
-			l.rtt = max(leastRTT, scheduler.FromSeconds(e.Value/1e3))
+			l.reach(max(leastRTT, scheduler.FromSeconds(e.Value/1e3)))
 		case scenario.Rate, scenario.Down, scenario.Up, scenario.CarrierOff, scenario.CarrierOn, scenario.Gone, scenario.Back:
 			// the process knows of rates, the state of the others
 		}
@@ -129,6 +129,17 @@ func (l *link) apply(now scheduler.Time) {
 			l.comeUp(now)
 		}
 	}
+}
+
+// reach changes the round trip. A connection that filled the link keeps its window, which is
+// what the link and its buffer held, and grows slowly from there: it is long past slow start.
+func (l *link) reach(rtt scheduler.Time) {
+	for _, c := range l.conns {
+		if c.open && !c.ghost && rtt > l.rtt {
+			c.open, c.lost, c.window = false, true, l.capacity.bps*(l.rtt+l.buffer).Seconds()
+		}
+	}
+	l.rtt = rtt
 }
 
 // close makes the windows of all connections count again.

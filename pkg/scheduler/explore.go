@@ -153,6 +153,9 @@ func (c *Core) explore(out []Action) []Action {
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
 		e := &l.streams.explore
+		if e.step != pairing && c.outgrown(l) {
+			l.streams.stretch(c.now, l)
+		}
 		switch e.step {
 		case watching:
 			switch {

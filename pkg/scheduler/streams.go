@@ -73,6 +73,7 @@ type streams struct {
 	piped   uint64   // bit s: stream s was asked for something behind something else, and not flushed
 	loss    loss
 	calm    calm
+	even    even
 	heard   [MaxStreams]Time // when each received its last byte, or was asked for its first
 	// A request before this one was cut short, and none from it on has brought
 	// anything; 0: none was.
