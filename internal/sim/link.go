@@ -114,7 +114,7 @@ func (l *link) apply(now scheduler.Time) {
 		case scenario.Loss:
 			l.capacity.loss = e.Value / 100
 		case scenario.RTT:
-			l.reach(max(leastRTT, scheduler.FromSeconds(e.Value/1e3)))
+			l.setRTT(max(leastRTT, scheduler.FromSeconds(e.Value/1e3)))
 		case scenario.Rate, scenario.Down, scenario.Up, scenario.CarrierOff, scenario.CarrierOn, scenario.Gone, scenario.Back:
 			// the process knows of rates, the state of the others
 		}
@@ -131,9 +131,9 @@ func (l *link) apply(now scheduler.Time) {
 	}
 }
 
-// reach changes the round trip. A connection that filled the link keeps its window, which is
+// setRTT changes the round trip. A connection that filled the link keeps its window, which is
 // what the link and its buffer held, and grows slowly from there: it is long past slow start.
-func (l *link) reach(rtt scheduler.Time) {
+func (l *link) setRTT(rtt scheduler.Time) {
 	for _, c := range l.conns {
 		if c.open && !c.ghost && rtt > l.rtt {
 			c.open, c.lost, c.window = false, true, l.capacity.bps*(l.rtt+l.buffer).Seconds()
