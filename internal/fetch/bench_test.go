@@ -51,12 +51,15 @@ func TestReadAllocatesNothing(t *testing.T) {
 			if fl.name != "h1" {
 				most = float64(len(p) >> 14)
 			}
-			if n := testing.AllocsPerRun(200, func() {
-				if _, err := io.ReadFull(r, p); err != nil {
-					t.Fatal(err)
+			for _, wait := range []bool{false, true} {
+				from := readerOf(r, wait)
+				if n := testing.AllocsPerRun(200, func() {
+					if _, err := io.ReadFull(from, p); err != nil {
+						t.Fatal(err)
+					}
+				}); n >= most+1 {
+					t.Errorf("%v allocations per block, waits first: %v", n, wait)
 				}
-			}); n >= most+1 {
-				t.Errorf("%v allocations per block", n)
 			}
 			if err := r.Close(); err != nil {
 				t.Error(err)

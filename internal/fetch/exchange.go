@@ -263,12 +263,18 @@ func (x *exchange) reading(n int) bool {
 	return true
 }
 
-func (x *exchange) tells() bool { return x.hc.tls != nil && x.src == nil && x.left > 0 }
+func (x *exchange) tells() bool {
+	return x.src == nil && x.left > 0 && (x.hc.tls != nil || x.bare())
+}
 
 // wait returns when a Read finds something, or has to look itself.
 func (x *exchange) wait(n int) {
-	if x.reading(n) {
+	switch {
+	case !x.reading(n):
+	case x.hc.tls != nil:
 		_ = x.hc.tls.wait() // the Read has the same error
+	case x.bare():
+		x.hc.mark.wait()
 	}
 }
 

@@ -31,11 +31,15 @@ type readMark struct {
 	mu   sync.Mutex
 	wish int64 // bytes, the caller's; 1 when a body begins
 	set  int64 // what the socket was told; at first 1
+
+	look  func(fd uintptr) bool // something, kept: making it allocates
+	asked bool                  // something has looked
 }
 
 // newReadMark is the mark of raw, on which TLS is spoken or not.
 func newReadMark(raw net.Conn, overTLS bool) *readMark {
 	m := &readMark{wish: 1, set: 1}
+	m.look = m.something
 	if overTLS {
 		m.ahead = tlsAhead
 	}
@@ -74,6 +78,23 @@ func (m *readMark) reading(n, left int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.apply(nextMark(m.set, m.wish, min(n, left-m.ahead)))
+}
+
+// wait returns when there is something to read, the connection's end included, or the
+// mark was waited for; a read has the same error. It is for whoever reads, and needs a
+// socket to ask.
+func (m *readMark) wait() {
+	m.asked = false
+	_ = m.raw.Read(m.look)
+}
+
+// something looks once: who is woken need not be told why.
+func (m *readMark) something(fd uintptr) bool {
+	if m.asked {
+		return true
+	}
+	m.asked = true
+	return readable(fd)
 }
 
 func (m *readMark) apply(n int64) {

@@ -1,6 +1,9 @@
 package fetch
 
-import "syscall"
+import (
+	"errors"
+	"syscall"
+)
 
 // canMark: polling honours SO_RCVLOWAT, and setting it looks again at what is
 // there since Linux 4.18 (before, with the next packet). The kernel lets no mark
@@ -10,4 +13,15 @@ const canMark = true
 
 func setReadMark(fd uintptr, n int) error {
 	return syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVLOWAT, n)
+}
+
+// readable says whether a read of a socket would find something, be it an error or the end.
+func readable(fd uintptr) bool {
+	var one [1]byte
+	for {
+		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		if !errors.Is(err, syscall.EINTR) {
+			return !errors.Is(err, syscall.EAGAIN)
+		}
+	}
 }

@@ -70,16 +70,22 @@ func stepping(t testing.TB, b testbody.Body, steps []step, turn <-chan struct{})
 	})
 }
 
+// gatherMark is what is waited for, in bytes.
+const gatherMark = 64 << 10
+
+// gatherCase is what a server does while a mark is set.
+type gatherCase struct {
+	name  string
+	size  int64
+	steps []step
+	nudge bool // between the steps the caller takes its wish back
+	early bool // the body is not complete
+}
+
 // TestGather: no byte is waited for in vain, whatever the server does below the mark.
 func TestGather(t *testing.T) {
-	const mark = 64 << 10
-	for _, c := range []struct {
-		name  string
-		size  int64
-		steps []step
-		nudge bool // between the steps the caller takes its wish back
-		early bool // the body is not complete
-	}{
+	const mark = gatherMark
+	for _, c := range []gatherCase{
 		{"stops one byte below and goes on", 3 * mark, []step{{mark - 1, false}, {2*mark + 1, false}}, false, false},
 		{"stops one byte below and is looked at", 3 * mark, []step{{mark - 1, false}, {2*mark + 1, false}}, true, false},
 		{"one byte at a time, looked at", 3 * mark, []step{{1, false}, {1, false}, {3*mark - 2, false}}, true, false},
@@ -89,61 +95,103 @@ func TestGather(t *testing.T) {
 		{"ends a little beyond it", mark + 10, []step{{mark, false}, {10, false}}, false, false},
 		{"is a few bytes", 10, []step{{3, false}, {7, false}}, false, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			b := testbody.Body{Size: c.size, Seed: 50}
-			turn := make(chan struct{}, len(c.steps))
-			defer close(turn)
-			s := stepping(t, b, c.steps, turn)
-			cl := client(t, Config{})
-			r, err := cl.Get(hurry(t), s.url(t), 0, c.size)
+		for _, wait := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, waits first: %v", c.name, wait), func(t *testing.T) { gathers(t, c, wait) })
+		}
+	}
+}
+
+// gathers reads what c's server sends, after a wait without memory or not.
+func gathers(t *testing.T, c gatherCase, wait bool) {
+	b := testbody.Body{Size: c.size, Seed: 50}
+	turn := make(chan struct{}, len(c.steps))
+	defer close(turn)
+	s := stepping(t, b, c.steps, turn)
+	cl := client(t, Config{})
+	r, err := cl.Get(hurry(t), s.url(t), 0, c.size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // read to its end
+	got := make(chan int64)
+	done := make(chan error, 1)
+	body := make([]byte, 0, c.size)
+	go func() {
+		p := make([]byte, 512<<10)
+		defer close(got)
+		for {
+			n, err := readerOf(r, wait).Read(p)
+			body = append(body, p[:n]...)
+			if n > 0 {
+				got <- int64(n)
+			}
 			if err != nil {
-				t.Fatal(err)
+				done <- err
+				return
 			}
-			defer r.Close() //nolint:errcheck // read to its end
-			got := make(chan int64)
-			done := make(chan error, 1)
-			body := make([]byte, 0, c.size)
-			go func() {
-				p := make([]byte, 512<<10)
-				defer close(got)
-				for {
-					n, err := r.Read(p)
-					body = append(body, p[:n]...)
-					if n > 0 {
-						got <- int64(n)
-					}
-					if err != nil {
-						done <- err
-						return
-					}
-				}
-			}()
-			sent, seen := int64(0), int64(0)
-			for _, step := range c.steps {
-				r.Gather(mark)
-				time.Sleep(5 * time.Millisecond) // likelier that it waits; nothing depends on it
-				turn <- struct{}{}
-				sent += step.bytes
-				for c.nudge && seen < sent { // every byte comes out though no more is sent
-					r.Gather(1)
-					n, ok := <-got
-					if !ok {
-						t.Fatalf("%d of %d bytes, then %v", seen, sent, <-done)
-					}
-					seen += n
-				}
+		}
+	}()
+	sent, seen := int64(0), int64(0)
+	for _, step := range c.steps {
+		r.Gather(gatherMark)
+		time.Sleep(5 * time.Millisecond) // likelier that it waits; nothing depends on it
+		turn <- struct{}{}
+		sent += step.bytes
+		for c.nudge && seen < sent { // every byte comes out though no more is sent
+			r.Gather(1)
+			n, ok := <-got
+			if !ok {
+				t.Fatalf("%d of %d bytes, then %v", seen, sent, <-done)
 			}
-			for n := range got {
-				seen += n
-			}
-			err = <-done
-			if c.early != errors.Is(err, io.ErrUnexpectedEOF) || !c.early && err != io.EOF { //nolint:errorlint // as documented
-				t.Errorf("ended with %v", err)
-			}
-			if sum(body) != sum(part(t, b, 0, sent)) {
-				t.Errorf("%d of %d bytes, or others", seen, sent)
-			}
-		})
+			seen += n
+		}
+	}
+	for n := range got {
+		seen += n
+	}
+	err = <-done
+	if c.early != errors.Is(err, io.ErrUnexpectedEOF) || !c.early && err != io.EOF { //nolint:errorlint // as documented
+		t.Errorf("ended with %v", err)
+	}
+	if sum(body) != sum(part(t, b, 0, sent)) {
+		t.Errorf("%d of %d bytes, or others", seen, sent)
+	}
+}
+
+// TestWaits: in clear too, as soon as what came with the header has been read, one can
+// wait without memory, and is not woken before something has come.
+func TestWaits(t *testing.T) {
+	b := testbody.Body{Size: 10_000, Seed: 58}
+	turn := make(chan struct{}, 2)
+	defer close(turn)
+	s := stepping(t, b, []step{{2000, false}, {b.Size - 2000, true}}, turn)
+	r, err := client(t, Config{}).Get(hurry(t), s.url(t), 0, b.Size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // read to its end
+	got := make([]byte, b.Size)
+	turn <- struct{}{}
+	if _, err := io.ReadFull(r, got[:2000]); err != nil || !r.Waits() {
+		t.Fatalf("%v, or it cannot wait", err)
+	}
+	came, waited := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(waited)
+		r.Wait(8000)
+		select {
+		case <-came:
+		default:
+			t.Error("nothing had come")
+		}
+	}()
+	time.Sleep(20 * time.Millisecond) // so that who does not wait is seen
+	close(came)
+	turn <- struct{}{}
+	<-waited
+	r.Wait(8000) // there is something: at once
+	if _, err := io.ReadFull(r, got[2000:]); err != nil || r.Waits() || sum(got) != sum(part(t, b, 0, b.Size)) {
+		t.Errorf("%v, other bytes, or waits for more", err)
 	}
 }
 
@@ -312,6 +360,12 @@ func TestGatherOverTLS(t *testing.T) {
 
 // TestGatherCancelled: who waits for a mark hears at once that nobody wants it.
 func TestGatherCancelled(t *testing.T) {
+	for _, wait := range []bool{false, true} {
+		t.Run(fmt.Sprintf("waits first: %v", wait), func(t *testing.T) { gatherCancelled(t, wait) })
+	}
+}
+
+func gatherCancelled(t *testing.T, wait bool) {
 	b := testbody.Body{Size: 1 << 20, Seed: 54}
 	turn := make(chan struct{}, 1)
 	defer close(turn)
@@ -327,7 +381,7 @@ func TestGatherCancelled(t *testing.T) {
 	turn <- struct{}{}
 	why := errors.New("enough")
 	time.AfterFunc(20*time.Millisecond, func() { cancel(why) })
-	if _, err := io.Copy(io.Discard, r); !errors.Is(err, why) {
+	if _, err := io.Copy(io.Discard, readerOf(r, wait)); !errors.Is(err, why) {
 		t.Error(err)
 	}
 }

@@ -7,3 +7,5 @@ package fetch
 const canMark = false
 
 func setReadMark(uintptr, int) error { return nil }
+
+func readable(uintptr) bool { return true }
