@@ -16,7 +16,7 @@ import (
 // silent is a trace of connections that nobody is interested in.
 type silent struct{}
 
-func (silent) RoundTrip(time.Duration)                              {}
+func (silent) RoundTrip(net.Conn, time.Duration)                    {}
 func (silent) ConnOpened(net.Addr, net.Addr, string, time.Duration) {}
 
 // What is taken from a range is not sent over HTTP/2, whether that happens before its

@@ -34,9 +34,9 @@ type Proxies interface {
 // Trace is told of what happens to a Client's connections. Its methods are
 // called from the goroutines of Get and must not block.
 type Trace interface {
-	// RoundTrip: a TCP handshake has just been made, and took rtt. TLS and
-	// ConnOpened follow, if all goes well.
-	RoundTrip(rtt time.Duration)
+	// RoundTrip: a TCP handshake has just been made, to all appearances in rtt. TLS
+	// and ConnOpened follow on conn, if all goes well.
+	RoundTrip(conn net.Conn, rtt time.Duration)
 	// ConnOpened: a connection is ready for requests. proto is "1.1" or "2"; rtt
 	// is the time of its TCP handshake.
 	ConnOpened(local, remote net.Addr, proto string, rtt time.Duration)

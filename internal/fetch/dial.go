@@ -71,7 +71,7 @@ func (c *Client) connect(ctx context.Context, key originKey) (*dialed, time.Dura
 		return nil, 0, err
 	}
 	if c.trace != nil {
-		c.trace.RoundTrip(rtt)
+		c.trace.RoundTrip(d.raw, rtt)
 	}
 	// A handshake that does not know contexts is unblocked by closing.
 	stop := context.AfterFunc(ctx, func() { _ = d.raw.Close() })

@@ -242,7 +242,7 @@ type traced struct {
 	protos []string
 }
 
-func (tr *traced) RoundTrip(time.Duration) {
+func (tr *traced) RoundTrip(net.Conn, time.Duration) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.trips++

@@ -55,7 +55,7 @@ type connLog struct {
 	proto         string
 }
 
-func (*connLog) RoundTrip(time.Duration) {}
+func (*connLog) RoundTrip(net.Conn, time.Duration) {}
 
 func (l *connLog) ConnOpened(local, remote net.Addr, proto string, _ time.Duration) {
 	l.mu.Lock()
