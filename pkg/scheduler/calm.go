@@ -15,6 +15,9 @@ const (
 	calmFloor   = Millisecond
 	calmPart    = 0.02
 	calmPackets = 1.5
+	// An answer that is late may have been the server's, or a lost packet's: so many tell
+	// that the link has become longer.
+	lagTells = 2
 	// There has to be none for calmTrips round trips, at least calmSpan, after a loss.
 	calmTrips = 4
 	calmSpan  = 200 * Millisecond
@@ -38,10 +41,13 @@ type calm struct {
 // queued says whether a queue stands before a link: its data takes longer than answers do
 // that nothing delays.
 func (l *link) queued() bool {
-	least := l.answerTrip()
+	least := l.rtt
+	if l.lag.n >= lagTells {
+		least = l.answerTrip()
+	}
 	floor := longest(calmFloor, calmPart, least)
-	if l.est.rate > 0 {
-		floor = max(floor, FromSeconds(calmPackets*segment/l.est.rate))
+	if rate := l.est.capacity(); rate > 0 { // not what happens to come now: packets take no longer for that
+		floor = max(floor, FromSeconds(calmPackets*segment/rate))
 	}
 	return l.streams.calm.trip > least+floor
 }

@@ -128,3 +128,15 @@ func TestRandomLossBehindAQueue(t *testing.T) {
 		}
 	}
 }
+
+// A packet takes no longer to be sent because none comes for a moment, and a queue does not go
+// away by that.
+func TestALullHidesNoQueue(t *testing.T) {
+	for trip, want := range map[Time]bool{75 * Millisecond: false, 110 * Millisecond: true} {
+		l := &link{rtt: 60 * Millisecond}
+		l.est.bandwidth, l.est.rate, l.streams.calm.trip = 125e3, 30e3, trip
+		if got := l.queued(); got != want {
+			t.Errorf("trips of %v s: queued: %v", trip.Seconds(), got)
+		}
+	}
+}

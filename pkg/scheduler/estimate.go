@@ -73,7 +73,7 @@ func (e *estimator) observe(now Time, bytes int64, rtt Time) {
 	}
 	e.bytes = bytes
 	window := max(rateWindow, 2*rtt)
-	since := e.before(now-window, bytes)
+	since := e.before(now-window, bytes-e.lots.some(now))
 	if age := e.lots.since(now) - since.at; age >= window/4 {
 		e.rate = float64(bytes-since.bytes) / age.Seconds()
 		if now-since.at >= window && (e.nSamples == 0 || now-e.samples[(e.nSamples-1)%sampleCount].at >= window) {
@@ -83,7 +83,7 @@ func (e *estimator) observe(now Time, bytes int64, rtt Time) {
 	if now == e.lots.at {
 		e.lots.pass(e.steady(now, rtt))
 	}
-	if now-e.marks[e.nMarks-1].at >= window/8 && (now == e.lots.at || now-e.lots.at > 2*e.lots.gap) {
+	if now-e.marks[e.nMarks-1].at >= window/8 && (now == e.lots.at || e.lots.over(now)) {
 		e.push(mark{now, bytes})
 	}
 }

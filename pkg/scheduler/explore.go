@@ -104,7 +104,7 @@ func (e *exploring) watch(now Time, l *link) {
 		return
 	}
 	silence := now - l.lastByte
-	paused := silence > longest(pauseFloor, pauseTrips, l.length())
+	paused := silence > longest(pauseFloor, pauseTrips, l.length())+l.record()
 	switch {
 	case paused && !e.paused:
 		e.pauses++
@@ -290,7 +290,9 @@ func (c *Core) judgePair(l *link) {
 	span := c.now - e.since
 	jerky := e.jerky()
 	switch {
-	case jerky && s.opened[1] > 0 && l.queues[0].requests > 0 && s.heard[1]-s.heard[0] > longest(pairFloor, pauseTrips, l.length()):
+	case float64(c.left()) < (View{c}).SumRate()*2*firstTrial*l.record().Seconds():
+		// A record for each of many connections is all that is left.
+	case jerky && s.opened[1] > 0 && l.queues[0].requests > 0 && s.heard[1]-s.heard[0] > longest(pairFloor, pauseTrips, l.length())+l.apart():
 		e.step, e.each = watching, e.mean
 		s.try(c.now, e.mean)
 		return

@@ -265,3 +265,35 @@ func TestPairs(t *testing.T) {
 		}
 	}
 }
+
+// Where two connections have a slow link's records by turns, each is silent while the other
+// has one; and where records take long, many connections need time that there may not be.
+func TestPairsThatShareRecords(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		rate   float64 // bytes per second
+		size   int64   // of the object
+		bigger Time    // the older one's silence
+		want   bool
+	}{
+		{"by turns", 125e3, 1 << 27, 250 * Millisecond, false},
+		{"the older one pauses", 125e3, 1 << 27, 400 * Millisecond, true},
+		{"on a fast link", 10e6, 1 << 27, 250 * Millisecond, true},
+		{"near the end", 125e3, 1000e3, 400 * Millisecond, false},
+	} {
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: tt.size})
+		r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
+		r.tick()
+		r.flow(2*Second, map[ChunkID]float64{0: 4e5}, map[ChunkID]int64{})
+		c, l := r.core, &r.core.links[0]
+		s := &l.streams
+		l.est.lots = lots{n: lotCount, latest: [lotCount]int64{recordSize}, rate: tt.rate}
+		s.most, l.queues[0].requests, l.working = 2, 1, 2
+		s.opened[1], s.heard[0], s.heard[1] = 1, c.now-tt.bigger, c.now
+		s.explore = exploring{step: pairing, since: c.now - 300*Millisecond, mean: tt.rate, pauses: 1, bytes: l.received, doubtful: true}
+		c.judgePair(l)
+		if s.trial != tt.want {
+			t.Errorf("%s: tried %v", tt.name, s.trial)
+		}
+	}
+}

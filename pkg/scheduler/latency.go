@@ -161,12 +161,13 @@ func (l *link) regain() {
 // answered notes what the first byte of ch, which comes now, tells of the link's latency:
 // nothing if earlier requests may have delayed it. For one that was made behind others, but
 // nothing came over the link for nearly as long as it was waited for, the data's own round
-// trip is what it took at most: the pause may be that of a lost packet.
+// trip is what it took at most: the pause may be that of a lost packet. It is none for as
+// long as a record takes to come, though that shows only when it is there.
 func (c *Core) answered(l *link, ch *chunk) {
-	wait, idle := c.now-ch.issued, c.now-l.lastByte
+	wait, idle := c.now-ch.issued, c.now-l.lastByte-l.record()
 	switch {
 	case ch.alone:
-		l.lag.saw(max(0, wait-rateWindow/2)) // bytes are told of now and then
+		l.lag.saw(max(0, wait-max(rateWindow/2, l.record()))) // bytes are told of now and then
 	case ch.open && idle >= rateWindow && float64(idle) >= pausePart*float64(wait) && l.streams.calm.trip > 0:
 		l.lag.saw(min(wait, l.streams.calm.trip))
 	}

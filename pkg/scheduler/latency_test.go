@@ -239,6 +239,11 @@ func TestAPauseBeforeAnAnswerTellsOfALongerLink(t *testing.T) {
 			if trip := l.answerTrip(); trip != tt.want {
 				t.Errorf("it is taken to answer within %v s, want %v", trip.Seconds(), tt.want.Seconds())
 			}
+			if queued := tt.trip > rtt; l.queued() != queued {
+				t.Errorf("queued: %v, as far as one answer tells", l.queued())
+			}
+			l.lag.saw(tt.want)
+			l.lag.saw(tt.want)
 			if queued := tt.trip > tt.want; l.queued() != queued {
 				t.Errorf("queued: %v", l.queued())
 			}
@@ -251,6 +256,31 @@ func TestAPauseBeforeAnAnswerTellsOfALongerLink(t *testing.T) {
 				t.Errorf("a trial is given %v s", (l.streams.settled - r.now).Seconds())
 			}
 		})
+	}
+}
+
+// What the first record of an answer takes a slow link is no latency, whether the request was
+// alone or behind others.
+func TestARecordIsNoLatency(t *testing.T) {
+	for _, tt := range []struct {
+		alone            bool
+		idle, wait, want Time
+	}{
+		{true, 0, 190 * Millisecond, 59 * Millisecond},
+		{true, 0, 500 * Millisecond, 369 * Millisecond},
+		{false, 131 * Millisecond, 150 * Millisecond, 0},
+		{false, 331 * Millisecond, 250 * Millisecond, 150 * Millisecond},
+	} {
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 27})
+		r.up(1)
+		c, l := r.core, &r.core.links[0]
+		l.est.lots = lots{n: lotCount, latest: [lotCount]int64{recordSize}, rate: 125e3}
+		l.streams.calm.trip, c.now = 150*Millisecond, Second
+		l.lastByte = c.now - tt.idle
+		c.answered(l, &chunk{alone: tt.alone, open: true, issued: c.now - tt.wait})
+		if got := l.lag.least(); got+Millisecond < tt.want || got > tt.want {
+			t.Errorf("alone: %v, answered after %.3f s: a latency of %.3f s, want %.3f s", tt.alone, tt.wait.Seconds(), got.Seconds(), tt.want.Seconds())
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ func byRecords(l *link, now, end Time, rate float64, told func(now Time)) {
 // Over a slow link a record takes nearly as long as rates are measured over, and yet the
 // rate is what it is.
 func TestRecordsDoNotShakeTheRate(t *testing.T) {
-	for _, rate := range []float64{200e3, 250e3, 400e3, 1e6} { // bytes per second
+	for _, rate := range []float64{50e3, 80e3, 110e3, 125e3, 160e3, 200e3, 250e3, 400e3, 1e6} { // bytes per second
 		l := &link{rtt: 20 * Millisecond}
 		least, most := rate, rate
 		byRecords(l, 1, 5*Second, rate, func(now Time) {
@@ -32,6 +32,76 @@ func TestRecordsDoNotShakeTheRate(t *testing.T) {
 		})
 		if least < 0.8*rate || most > 1.25*rate {
 			t.Errorf("%.0f kB/s are taken for %.0f to %.0f", rate/1e3, least/1e3, most/1e3)
+		}
+	}
+}
+
+// Behind a lost packet the records that follow wait, and come together: that is no slower
+// link, and then a faster one.
+func TestALostPacketDoesNotShakeTheRate(t *testing.T) {
+	const rate = 125e3 // bytes per second
+	l := &link{rtt: 60 * Millisecond}
+	worst := 1.
+	for at := Time(1); at < 8*Second; at += 800 * Millisecond {
+		seen := func(now Time) {
+			if now > 2*Second {
+				worst = max(worst, l.est.rate/rate, rate/l.est.rate)
+			}
+		}
+		byRecords(l, at, at+650*Millisecond, rate, seen)
+		byRecords(l, at+650*Millisecond, at+790*Millisecond, 0, seen)
+		l.received += record // what was missing is there
+		byRecords(l, at+790*Millisecond, at+800*Millisecond, 0, seen)
+	}
+	if worst > 1.6 {
+		t.Errorf("the rate is off by a factor of %.2f", worst)
+	}
+}
+
+// Behind a thin link's queue of some packets a connection loses one each second, as often as
+// at random: more connections could not bring more. Without a queue they could.
+func TestAThinLinksQueueIsNoRandomLoss(t *testing.T) {
+	for trip, tried := range map[Time]bool{140 * Millisecond: false, 60 * Millisecond: true} {
+		l := &link{rtt: 60 * Millisecond, streams: streams{most: 1}}
+		l.streams.calm.trip = trip
+		lost := 3 * Second
+		byRecords(l, 1, 9*Second, 125e3, func(now Time) {
+			if now > lost {
+				l.streams.loss.reordered += 5
+				lost += 1100 * Millisecond
+			}
+			// The connection has given way, and there is no queue for a moment.
+			l.streams.calm.trip = trip
+			if now < lost-900*Millisecond {
+				l.streams.calm.trip = 60 * Millisecond
+			}
+			l.streams.tune(now, l, 1<<30, 1, forever, false)
+		})
+		if got := l.streams.tried > 0; got != tried {
+			t.Errorf("trips of %v s: more were tried: %v", trip.Seconds(), got)
+		}
+	}
+}
+
+// The records of a slow link are no pauses of the server's, and what two connections have in
+// turn tells of no limit.
+func TestRecordsAreNoPauses(t *testing.T) {
+	for rate, paused := range map[float64]bool{70e3: false, 1e6: true} { // bytes per second
+		l := &link{rtt: 40 * Millisecond, streams: streams{most: 1}}
+		now := Time(1)
+		for ; now < 8*Second; now += 500 * Millisecond {
+			watch := func(now Time) {
+				if now == l.est.lots.at {
+					l.lastByte = now
+				}
+				l.streams.opened[0] = l.received
+				l.streams.explore.watch(now, l)
+			}
+			byRecords(l, now, now+300*Millisecond, rate, watch)
+			byRecords(l, now+300*Millisecond, now+500*Millisecond, 0, watch)
+		}
+		if got := l.streams.explore.pauses > 0; got != paused {
+			t.Errorf("%.0f kB/s: %d pauses", rate/1e3, l.streams.explore.pauses)
 		}
 	}
 }
