@@ -52,7 +52,7 @@ func (c *carrier) close() {
 // carry brings at most want bytes, no more than a block, to their place at off.
 // The bytes that it returns have been written.
 func (c *carrier) carry(ctx context.Context, want, off int64) (n int64, err error) {
-	if c.moves() {
+	if c.moves(want) {
 		n, err = c.move(want, off)
 	} else {
 		n, err = c.copy(ctx, want, off)
@@ -62,9 +62,9 @@ func (c *carrier) carry(ctx context.Context, want, off int64) (n int64, err erro
 }
 
 // moves says whether moving can be done, and pays. Only then is there a pipe: it is
-// two descriptors.
-func (c *carrier) moves() bool {
-	if !c.movable || c.last < min(moveFrom, int64(c.e.cfg.BlockSize)) || !c.resp.Movable() {
+// two descriptors. The end of a response is waited for more closely than a mover can.
+func (c *carrier) moves(want int64) bool {
+	if least := min(moveFrom, int64(c.e.cfg.BlockSize)); !c.movable || min(want, c.last) < least || !c.resp.Movable() {
 		return false
 	}
 	if c.pipe == nil {

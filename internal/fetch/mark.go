@@ -27,6 +27,7 @@ const (
 type readMark struct {
 	raw   syscall.RawConn // nil: nothing to set
 	ahead int64           // bytes of a body that may have been read from the socket beyond what was handed on
+	last  int64           // bytes, a packet's: what a body ends with is not waited for together with what is before
 
 	mu   sync.Mutex
 	wish int64 // bytes, the caller's; 1 when a body begins
@@ -34,6 +35,7 @@ type readMark struct {
 
 	look  func(fd uintptr) bool // something, kept: making it allocates
 	asked bool                  // something has looked
+	left  int64                 // bytes still to come of the body
 }
 
 // newReadMark is the mark of raw, on which TLS is spoken or not.
@@ -46,6 +48,9 @@ func newReadMark(raw net.Conn, overTLS bool) *readMark {
 	if c, ok := kernels(raw).(syscall.Conn); ok && canMark {
 		if rc, err := c.SyscallConn(); err == nil {
 			m.raw = rc
+			if !overTLS { // where servers do not gather what they send, as far as is known
+				m.last = largestPacket(rc)
+			}
 		}
 	}
 	return m
@@ -75,9 +80,10 @@ func (m *readMark) want(n int64) {
 // reading prepares for a read of at most n bytes of a body of which left are
 // still to come.
 func (m *readMark) reading(n, left int64) {
+	m.left = left
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.apply(nextMark(m.set, m.wish, min(n, left-m.ahead)))
+	m.apply(nextMark(m.set, m.wish, min(n, left-m.ahead-m.last)))
 }
 
 // wait returns when there is something to read, the connection's end included, or the
@@ -89,12 +95,20 @@ func (m *readMark) wait() {
 }
 
 // something looks once: who is woken need not be told why.
+//
+// A server that gathers small packets (nginx with tcp_nopush) keeps back the last one of a
+// body until those before are acknowledged (RFC 9293, 3.7.4), and the kernel does that only
+// after 40 ms where they are odd in number: unless it is told to.
 func (m *readMark) something(fd uintptr) bool {
 	if m.asked {
 		return true
 	}
 	m.asked = true
-	return readable(fd)
+	found := readable(fd)
+	if !found && m.left <= 2*m.last+leastMark {
+		acknowledge(fd)
+	}
+	return found
 }
 
 func (m *readMark) apply(n int64) {

@@ -15,6 +15,26 @@ func setReadMark(fd uintptr, n int) error {
 	return syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVLOWAT, n)
 }
 
+// largestPacket is how many bytes of payload c's packets have at the most; 0: not known.
+// Those of the loopback device grow with the window up to all that one can have.
+func largestPacket(c syscall.RawConn) (bytes int64) {
+	const jumbo, most = 9000, 64 << 10
+	_ = c.Control(func(fd uintptr) {
+		if n, err := syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG); err == nil {
+			bytes = int64(n)
+		}
+	})
+	if bytes > jumbo {
+		return most
+	}
+	return bytes
+}
+
+// acknowledge sends the acknowledgement that is due at once, if there is one.
+func acknowledge(fd uintptr) {
+	_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 1)
+}
+
 // readable says whether a read of a socket would find something, be it an error or the end.
 func readable(fd uintptr) bool {
 	var one [1]byte

@@ -2,6 +2,8 @@
 
 package fetch
 
+import "syscall"
+
 // canMark: the BSDs' kqueue takes a socket's own mark too, but who lowers it is
 // not woken; elsewhere there is none.
 const canMark = false
@@ -9,3 +11,7 @@ const canMark = false
 func setReadMark(uintptr, int) error { return nil }
 
 func readable(uintptr) bool { return true }
+
+func largestPacket(syscall.RawConn) int64 { return 0 }
+
+func acknowledge(uintptr) {}

@@ -6,6 +6,10 @@ const (
 	adaptivePart = 1.0 / 3
 	// adaptiveSeconds bounds how long a request lasts.
 	adaptiveSeconds = 4
+	// aloneSeconds is how long the rest may take a link's only connection that is asked for
+	// all of it, where no other link could be left with too little. Of one that takes longer
+	// something must be left to find out with whether more connections bring more.
+	aloneSeconds = 1
 	// raggedPart of a link's connections, and raggedTrips at its rate: see ragged.
 	raggedPart  = 0.5
 	raggedTrips = 0.4
@@ -39,6 +43,9 @@ func (*adaptive) Request(v View, link LinkID) int64 {
 	if share < 2*max(least, v.BDP(link)) {
 		return int64(share)
 	}
+	if v.alone(link) && share <= aloneSeconds*v.RateOrMean(link) {
+		return int64(share)
+	}
 	rate := v.Rate(link)
 	if rate == 0 {
 		return int64(min(adaptivePart*share, float64(v.First())))
@@ -56,6 +63,11 @@ func (*adaptive) Request(v View, link LinkID) int64 {
 func (*adaptive) evenHanded() {}
 
 func (*adaptive) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
+
+// alone says whether a link with one connection is the only one that is usable.
+func (v View) alone(id LinkID) bool {
+	return v.core.batch == nil && v.UsableLinks() == 1 && v.core.links[id].streams.most == 1
+}
 
 // brings is how many more bytes a link could have by end, in seconds from now, if
 // it were asked for them now; below 0, end is before its first one.

@@ -261,3 +261,35 @@ func TestWhatASlowLinkAskedForTwiceIsTakenOver(t *testing.T) {
 		}
 	}
 }
+
+// The only connection of the only link is asked for all that is left when that is little: there
+// is nobody to share it with, and each request costs a round trip where it cannot be made in
+// time.
+func TestWhoIsAloneIsAskedForAll(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		links LinkID
+		most  StreamID
+		size  int64
+		all   bool
+	}{
+		{"alone", 1, 1, 9 << 20, true},
+		{"for long", 1, 1, 12 << 20, false},
+		{"with another link", 2, 1, 9 << 20, false},
+		{"over two connections", 1, 2, 9 << 20, false},
+	} {
+		r := newRig(t, Config{Links: int(tt.links), Policy: &adaptive{}, Size: tt.size, First: 1 << 20})
+		for id := range tt.links {
+			r.step(Input{Kind: LinkUp, Link: id, RTT: Millisecond})
+		}
+		c := r.core
+		for id := range tt.links {
+			c.links[id].est.rate = 10 << 20
+			c.links[id].streams.most = tt.most
+		}
+		free := c.free()
+		if got := c.cfg.Policy.Request(View{c}, 0); (got > free*2/5) != tt.all || tt.all && got < free*99/100 {
+			t.Errorf("%s: asked for %d of %d bytes", tt.name, got, free)
+		}
+	}
+}
