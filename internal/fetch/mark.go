@@ -27,7 +27,7 @@ const (
 type readMark struct {
 	raw   syscall.RawConn // nil: nothing to set
 	ahead int64           // bytes of a body that may have been read from the socket beyond what was handed on
-	last  int64           // bytes, a packet's: what a body ends with is not waited for together with what is before
+	last  int64           // bytes that a body ends with, and that are not waited for together with those before
 
 	mu   sync.Mutex
 	wish int64 // bytes, the caller's; 1 when a body begins
@@ -48,10 +48,16 @@ func newReadMark(raw net.Conn, overTLS bool) *readMark {
 	if c, ok := kernels(raw).(syscall.Conn); ok && canMark {
 		if rc, err := c.SyscallConn(); err == nil {
 			m.raw = rc
-			if !overTLS { // where servers do not gather what they send, as far as is known
-				m.last = largestPacket(rc)
-			}
 		}
+	}
+	return m
+}
+
+// minding also looks after the end of a body, which a server may keep back: over HTTP/1.1 in
+// clear, as far as is known.
+func (m *readMark) minding() *readMark {
+	if m.raw != nil && m.ahead == 0 {
+		m.last = keptBack(m.raw)
 	}
 	return m
 }
@@ -105,7 +111,7 @@ func (m *readMark) something(fd uintptr) bool {
 	}
 	m.asked = true
 	found := readable(fd)
-	if !found && m.left <= 2*m.last+leastMark {
+	if !found && m.left <= m.last {
 		acknowledge(fd)
 	}
 	return found

@@ -15,10 +15,11 @@ func setReadMark(fd uintptr, n int) error {
 	return syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVLOWAT, n)
 }
 
-// largestPacket is how many bytes of payload c's packets have at the most; 0: not known.
-// Those of the loopback device grow with the window up to all that one can have.
-func largestPacket(c syscall.RawConn) (bytes int64) {
-	const jumbo, most = 9000, 64 << 10
+// keptBack is how many bytes of a body's end a server on c may keep back until those before
+// are acknowledged: a packet's; 0: not known. Those of the loopback device grow with the
+// window up to all that one can have, and two of them are sent together.
+func keptBack(c syscall.RawConn) (bytes int64) {
+	const jumbo, most = 9000, 2*64<<10 + leastMark
 	_ = c.Control(func(fd uintptr) {
 		if n, err := syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG); err == nil {
 			bytes = int64(n)

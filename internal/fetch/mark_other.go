@@ -12,6 +12,6 @@ func setReadMark(uintptr, int) error { return nil }
 
 func readable(uintptr) bool { return true }
 
-func largestPacket(syscall.RawConn) int64 { return 0 }
+func keptBack(syscall.RawConn) int64 { return 0 }
 
 func acknowledge(uintptr) {}
