@@ -110,7 +110,7 @@ func (l *link) record() Time {
 // apart is how long it takes until each of the connections at work has had a lot: over a slow
 // link with many of them, longer than any silence would be borne otherwise.
 func (l *link) apart() Time {
-	if l.working < 2 {
+	if l.working < 2 || l.est.capacity() <= 0 {
 		return 0
 	}
 	return min(silentMost, Time(l.working)*l.record())

@@ -283,3 +283,12 @@ func TestManyConnectionsShareASlowLink(t *testing.T) {
 		}
 	}
 }
+
+// As long as nothing is known of its rate, a link's connections are not silent for long.
+func TestNothingIsKnownOfTurns(t *testing.T) {
+	l := &link{working: 8}
+	l.est.lots.came(Second, recordSize)
+	if d := l.apart(); d != 0 {
+		t.Errorf("they may be silent for %v s longer", d.Seconds())
+	}
+}
