@@ -59,6 +59,7 @@ type transfer struct {
 	told     int64           // bytes that the scheduler knows of
 	behind   int64           // bytes that wait for one that is missing, as long as it does not know of them
 	toldAt   scheduler.Time  // when the last of them came
+	inVain   int64           // bytes that came in vain over its connection, that the scheduler knows of
 	progress scheduler.Time  // when it was last seen to do what it should
 	released bool            // the scheduler has forgotten this transfer
 	refusal  error           // why its response was refused, if that counts against its link

@@ -26,7 +26,8 @@ type Client struct {
 
 	ahead    aheadPool
 	pieces   piecePool
-	vain     atomic.Int64   // payload bytes that came in vain, and have not been told
+	vain     atomic.Int64   // payload bytes that came in vain
+	vainTold atomic.Int64   // of these, those that have been told
 	skippers sync.WaitGroup // goroutines that read cancelled responses off a connection
 }
 
@@ -187,7 +188,13 @@ func (c *Client) leave(ctx context.Context, h *http.Response, b body) {
 // Vain is how many payload bytes have come since it was last asked for that nobody
 // got: of responses that were given up. Those that lay in the system's buffer, or were
 // on their way, when their connection was closed are not known.
-func (c *Client) Vain() int64 { return c.vain.Swap(0) }
+func (c *Client) Vain() int64 {
+	n := c.vain.Load()
+	return n - c.vainTold.Swap(n)
+}
+
+// InVain is how many bytes have come in vain in all, told or not.
+func (c *Client) InVain() int64 { return c.vain.Load() }
 
 // route is where a URL has led with success before: known says that it has, and a
 // target without a URL that it does not lead there any more.

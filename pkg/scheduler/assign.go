@@ -194,7 +194,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	}
 	l := &c.links[id]
 	if l.requests == 0 {
-		l.lastByte, l.began = c.now, l.received
+		l.lastByte, l.useful, l.began = c.now, c.now, l.received
 	}
 	if l.queues[stream].requests == 0 {
 		l.streams.heard[stream] = c.now

@@ -84,3 +84,55 @@ func TestBytesThatAreNotHandedOnHaveComeToo(t *testing.T) {
 		t.Errorf("%d bytes are still kept", l.behind)
 	}
 }
+
+// What comes of a request that was cut short, before anything of the next one, is of no use,
+// but the link is neither silent nor slow. It is where nothing is told of, and where nothing
+// else comes for long.
+func TestStrayBytesHaveCome(t *testing.T) {
+	const step, rate = 10 * Millisecond, int64(1e6) // bytes per second
+	for _, tt := range []struct {
+		told bool
+		last Time // for which nothing else comes
+	}{{true, 3 * Second}, {false, 3 * Second}, {true, 20 * Second}} {
+		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 1 << 40, First: 1 << 30})
+		r.up(2)
+		l := &r.core.links[0]
+		var got int64
+		least, most := 1e18, 0.0
+		for r.now < tt.last+3*Second && !l.banned {
+			r.now += step
+			in := Input{Kind: Progress, RTT: 20 * Millisecond, Bytes: got}
+			switch came := rate * int64(step) / int64(Second); {
+			case r.now > 2*Second && r.now < 2*Second+tt.last && tt.told:
+				in.Stray = came
+			case r.now <= 2*Second || r.now >= 2*Second+tt.last:
+				got += came
+				in.Bytes = got
+			}
+			r.step(in)
+			r.step(Input{Kind: Progress, Link: 1, Chunk: 1, Bytes: rate * int64(r.now) / int64(Second), RTT: 20 * Millisecond})
+			r.step(Input{Kind: Tick})
+			if r.now > Second {
+				least, most = min(least, l.est.rate), max(most, l.est.rate)
+			}
+		}
+		if ok := !l.banned && least > 0.9*float64(rate) && most < 1.1*float64(rate); ok != (tt.told && tt.last < strayMost) {
+			t.Errorf("%+v: rates of %.0f to %.0f kB/s, banned: %v", tt, least/1e3, most/1e3, l.banned)
+		}
+	}
+}
+
+// A link that has nothing to do is measured anew when it has, whatever came in vain before.
+func TestStrayBytesAreNoRate(t *testing.T) {
+	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 40, First: 1 << 20})
+	r.up(1)
+	c, l := r.core, &r.core.links[0]
+	r.now += 10 * Millisecond
+	r.step(Input{Kind: Progress, Bytes: 1 << 19, Stray: 1 << 30})
+	for len(c.chunks) > 0 {
+		c.end(0, nil)
+	}
+	if l.est.nMarks != 0 || l.est.bytes != l.arrived() {
+		t.Errorf("%d bytes are counted, %d have come", l.est.bytes, l.arrived())
+	}
+}

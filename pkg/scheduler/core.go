@@ -48,6 +48,8 @@ type link struct {
 	over      int64 // of these, are not likely to exist
 	assigned  int64 // bytes received or asked for, in all
 	received  int64 // bytes received, in all
+	stray     int64 // bytes that have come of requests that had been cut short
+	useful    Time  // when it last brought bytes of others, or was asked after it had nothing to do
 	behind    int64 // bytes that have come over its first connection, and wait for one that is missing
 	lastByte  Time  // when the last byte came, or the link began to wait for one
 	robbed    int   // how often its requests were taken over before they were answered
@@ -273,7 +275,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		}
 		l.received += fresh
 		l.handOn(ch.stream, fresh)
-		l.lastByte = c.now
+		l.lastByte, l.useful = c.now, c.now
 		l.duty.trouble = Never
 		l.speeds.total[ch.stream] += fresh
 		if l.streams.hear(ch, fresh, c.now, at, l.trip()) {
@@ -282,6 +284,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.robbed = 0
 	}
 	l.keep(ch.stream, min(in.Behind, unsized), c.now)
+	l.brush(ch.stream, min(in.Stray, unsized), c.now)
 	switch in.Kind {
 	case Finished:
 		l.streams.reopened = c.now
@@ -337,7 +340,7 @@ func (c *Core) end(i int, out []Action) []Action {
 	}
 	if l.requests == 0 {
 		l.probing = false
-		l.est.idle(l.received)
+		l.est.idle(l.received + l.stray)
 		l.pace.pause()
 	}
 	if ch.left() > 0 {

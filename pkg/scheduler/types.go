@@ -76,7 +76,8 @@ const (
 	// the one that the data takes which comes, queues included, each 0 while
 	// unknown. Shook is that of a handshake that has just been made, told once; 0: none
 	// has. Behind is how many bytes wait on the chunk's connection for one that is missing,
-	// told anew as there are more; they are not among Bytes. Single: the connection serves
+	// told anew as there are more; they are not among Bytes. Stray is how many have come
+	// over it since it was last told that belong to requests which were cut short. Single: the connection serves
 	// this request alone, and the server ends it then. Lasting: a request that is cut short
 	// leaves its connection as it is (HTTP/2).
 	Progress
@@ -120,6 +121,7 @@ type Input struct {
 	Wait      Time      `json:"wait,omitempty"`
 	Reordered int64     `json:"reordered,omitempty"`
 	Behind    int64     `json:"behind,omitempty"`
+	Stray     int64     `json:"stray,omitempty"`
 	Bandwidth float64   `json:"bandwidth,omitempty"` // bytes per second
 	Watts     float64   `json:"watts,omitempty"`
 	Single    bool      `json:"single,omitempty"`

@@ -196,6 +196,7 @@ func (p *player) serve(id scheduler.LinkID) error {
 		if p.h.Lossy {
 			in.Reordered = int64(p.now / (10 * scheduler.Millisecond))
 			in.Behind = in.Reordered % 7 << 14
+			in.Stray = in.Reordered % 3 << 12
 		}
 		if rq.got == rq.rng.Len() {
 			in.Kind = scheduler.Finished
