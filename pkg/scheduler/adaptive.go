@@ -7,8 +7,8 @@ const (
 	// adaptiveSeconds bounds how long a request lasts.
 	adaptiveSeconds = 4
 	// aloneSeconds is how long the rest may take a link's only connection that is asked for
-	// all of it, where no other link could be left with too little. Of one that takes longer
-	// something must be left to find out with whether more connections bring more.
+	// all of it, where there is no other link. Of one that takes longer something must be
+	// left to find out with whether more connections bring more.
 	aloneSeconds = 1
 	// raggedPart of a link's connections, and raggedTrips at its rate: see ragged.
 	raggedPart  = 0.5
@@ -64,9 +64,10 @@ func (*adaptive) evenHanded() {}
 
 func (*adaptive) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
 
-// alone says whether a link with one connection is the only one that is usable.
+// alone says whether there is but one link, with one connection. Another one that is away may
+// come back, and would cut the request short, and cost its connection.
 func (v View) alone(id LinkID) bool {
-	return v.core.batch == nil && v.UsableLinks() == 1 && v.core.links[id].streams.most == 1
+	return v.core.batch == nil && v.Links() == 1 && v.core.links[id].streams.most == 1
 }
 
 // brings is how many more bytes a link could have by end, in seconds from now, if

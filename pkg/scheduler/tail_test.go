@@ -276,11 +276,15 @@ func TestWhoIsAloneIsAskedForAll(t *testing.T) {
 		{"alone", 1, 1, 9 << 20, true},
 		{"for long", 1, 1, 12 << 20, false},
 		{"with another link", 2, 1, 9 << 20, false},
+		{"with one that is away", 3, 1, 9 << 20, false},
 		{"over two connections", 1, 2, 9 << 20, false},
 	} {
 		r := newRig(t, Config{Links: int(tt.links), Policy: &adaptive{}, Size: tt.size, First: 1 << 20})
-		for id := range tt.links {
+		for id := range min(2, tt.links) { // the third is away
 			r.step(Input{Kind: LinkUp, Link: id, RTT: Millisecond})
+		}
+		if tt.links == 3 {
+			r.step(Input{Kind: LinkDown, Link: 1})
 		}
 		c := r.core
 		for id := range tt.links {
