@@ -64,10 +64,19 @@ func (*adaptive) evenHanded() {}
 
 func (*adaptive) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
 
-// alone says whether there is but one link, with one connection. Another one that is away may
-// come back, and would cut the request short, and cost its connection.
+// alone says whether there is but one link, with one connection, or all others rest to save
+// energy. One that is away may come back, and would cut the request short, and cost its
+// connection.
 func (v View) alone(id LinkID) bool {
-	return v.core.batch == nil && v.Links() == 1 && v.core.links[id].streams.most == 1
+	if v.core.batch != nil || v.core.links[id].streams.most > 1 {
+		return false
+	}
+	for l := range v.Links() {
+		if l != id && !v.core.links[l].duty.resting {
+			return false
+		}
+	}
+	return true
 }
 
 // brings is how many more bytes a link could have by end, in seconds from now, if

@@ -271,13 +271,16 @@ func TestWhoIsAloneIsAskedForAll(t *testing.T) {
 		links LinkID
 		most  StreamID
 		size  int64
-		all   bool
+
+		resting bool // the other link
+		all     bool
 	}{
-		{"alone", 1, 1, 9 << 20, true},
-		{"for long", 1, 1, 12 << 20, false},
-		{"with another link", 2, 1, 9 << 20, false},
-		{"with one that is away", 3, 1, 9 << 20, false},
-		{"over two connections", 1, 2, 9 << 20, false},
+		{"alone", 1, 1, 9 << 20, false, true},
+		{"for long", 1, 1, 12 << 20, false, false},
+		{"with another link", 2, 1, 9 << 20, false, false},
+		{"with one that rests", 2, 1, 9 << 20, true, true},
+		{"with one that is away", 3, 1, 9 << 20, false, false},
+		{"over two connections", 1, 2, 9 << 20, false, false},
 	} {
 		r := newRig(t, Config{Links: int(tt.links), Policy: &adaptive{}, Size: tt.size, First: 1 << 20})
 		for id := range min(2, tt.links) { // the third is away
@@ -290,6 +293,9 @@ func TestWhoIsAloneIsAskedForAll(t *testing.T) {
 		for id := range tt.links {
 			c.links[id].est.rate = 10 << 20
 			c.links[id].streams.most = tt.most
+		}
+		if tt.resting {
+			c.links[1].duty.resting = true
 		}
 		free := c.free()
 		if got := c.cfg.Policy.Request(View{c}, 0); (got > free*2/5) != tt.all || tt.all && got < free*99/100 {
