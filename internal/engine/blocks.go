@@ -1,7 +1,5 @@
 package engine
 
-import "sync"
-
 const (
 	// DefaultBlockSize is large enough for a file system to work in large folios; a
 	// quarter of it costs half as much CPU again on ext4.
@@ -12,12 +10,15 @@ const (
 	smallBlock = 20 << 10
 	// middleBlock is for what comes in tens of packets at a time.
 	middleBlock = 64 << 10
+	// idleBlocks of each size are kept. A collector that runs seldom, as nothing is thrown
+	// away, would leave all that were ever needed at once.
+	idleBlocks = 4
 )
 
 // blocks lend memory for what is read.
 type blocks struct {
 	sizes []int // bytes, from small to large
-	pools []sync.Pool
+	idle  []shelf[[]byte]
 }
 
 // newBlocks makes blocks of size bytes, or of sizes of our own for 0.
@@ -26,19 +27,22 @@ func newBlocks(size int) *blocks {
 	if size > 0 {
 		sizes = []int{size}
 	}
-	return &blocks{sizes: sizes, pools: make([]sync.Pool, len(sizes))}
+	b := &blocks{sizes: sizes, idle: make([]shelf[[]byte], len(sizes))}
+	for i := range b.idle {
+		b.idle[i].most = idleBlocks
+	}
+	return b
 }
 
 // get lends a block of a kind, which is its place in sizes.
-func (b *blocks) get(kind int) *[]byte {
-	if p, ok := b.pools[kind].Get().(*[]byte); ok {
+func (b *blocks) get(kind int) []byte {
+	if p, ok := b.idle[kind].take(); ok {
 		return p
 	}
-	p := make([]byte, b.sizes[kind])
-	return &p
+	return make([]byte, b.sizes[kind])
 }
 
-func (b *blocks) put(kind int, p *[]byte) { b.pools[kind].Put(p) }
+func (b *blocks) put(kind int, p []byte) { b.idle[kind].give(p) }
 
 // fit is the kind of block that suits a connection which had one of kind, and brought last
 // bytes at once before: the next larger one where they filled it, the next smaller one

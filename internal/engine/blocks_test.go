@@ -24,15 +24,31 @@ func TestBlocks(t *testing.T) {
 	} {
 		kind = b.fit(kind, c.last)
 		block := b.get(kind)
-		if got := len(*block); got != c.want {
+		if got := len(block); got != c.want {
 			t.Errorf("%d: %d bytes after %d came, want %d", i, got, c.last, c.want)
 		}
 		b.put(kind, block)
 	}
 	own := newBlocks(20_000)
 	for _, last := range []int64{0, 20_000, 100, 20_000} {
-		if got := len(*own.get(own.fit(0, last))); got != 20_000 {
+		if got := len(own.get(own.fit(0, last))); got != 20_000 {
 			t.Errorf("%d bytes where 20000 were asked for", got)
 		}
+	}
+}
+
+// TestShelf: what is put back is taken again, and no more is kept than there should be.
+func TestShelf(t *testing.T) {
+	s := shelf[int]{most: 2}
+	for i := range 3 {
+		s.give(i)
+	}
+	for _, want := range []int{1, 0} {
+		if got, ok := s.take(); got != want || !ok {
+			t.Errorf("%d, %v, want %d", got, ok, want)
+		}
+	}
+	if got, ok := s.take(); got != 0 || ok {
+		t.Errorf("%d, which should not have been kept", got)
 	}
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"sync"
 
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/store"
@@ -26,8 +25,8 @@ type carrier struct {
 	t     *transfer
 	resp  *fetch.Response
 	to    sink
-	kind  int     // of block
-	block *[]byte // nil: none is needed yet
+	kind  int    // of block
+	block []byte // nil: none is needed yet
 
 	file    mover
 	movable bool         // file takes bytes from a pipe
@@ -98,7 +97,7 @@ func (c *carrier) copy(ctx context.Context, want, off int64) (int64, error) {
 	if c.block == nil {
 		c.block = c.e.blocks.get(c.kind)
 	}
-	p := (*c.block)[:want]
+	p := c.block[:want]
 	n, err := c.resp.Read(p)
 	if n > 0 {
 		if werr := c.e.store(ctx, c.t, c.to, p[:n], off); werr != nil {
@@ -117,18 +116,11 @@ func (c *carrier) release() {
 }
 
 // pipes are those of an Engine's carriers, for the next one when they are done.
-type pipes struct {
-	mu   sync.Mutex
-	idle []*store.Mover
-}
+type pipes struct{ idle shelf[*store.Mover] }
 
 // get is nil where there can be none.
 func (p *pipes) get() *store.Mover {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n := len(p.idle); n > 0 {
-		m := p.idle[n-1]
-		p.idle = p.idle[:n-1]
+	if m, ok := p.idle.take(); ok {
 		return m
 	}
 	m, err := store.NewMover()
@@ -144,16 +136,11 @@ func (p *pipes) put(m *store.Mover, stuck bool) {
 		_ = m.Close() // a pipe: nothing of it was promised to anybody
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.idle = append(p.idle, m)
+	p.idle.give(m)
 }
 
 func (p *pipes) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, m := range p.idle {
+	for m, ok := p.idle.take(); ok; m, ok = p.idle.take() {
 		_ = m.Close()
 	}
-	p.idle = nil
 }

@@ -55,8 +55,11 @@ func (c *Client) newH1(o *origin, d *dialed) *h1Conn {
 	close(open)
 	hc := &h1Conn{
 		c: c, o: o, raw: d.raw, nc: d.stream(), tls: d.tls, proxy: d.proxy,
-		mark: newReadMark(d.raw, d.tls != nil).minding(),
+		mark: newReadMark(d.raw, d.tls != nil),
 		dead: make(chan struct{}), lastDone: open, lastSent: open,
+	}
+	if hc.tls == nil {
+		hc.mark.mindEnd()
 	}
 	hc.in.src = hc.nc
 	hc.br = bufio.NewReaderSize(&hc.in, c.cfg.ReadBuffer)

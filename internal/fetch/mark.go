@@ -27,7 +27,7 @@ const (
 type readMark struct {
 	raw   syscall.RawConn // nil: nothing to set
 	ahead int64           // bytes of a body that may have been read from the socket beyond what was handed on
-	last  int64           // bytes that a body ends with, and that are not waited for together with those before
+	tail  int64           // bytes that a body ends with, and that are not waited for together with those before
 
 	mu   sync.Mutex
 	wish int64 // bytes, the caller's; 1 when a body begins
@@ -53,13 +53,12 @@ func newReadMark(raw net.Conn, overTLS bool) *readMark {
 	return m
 }
 
-// minding also looks after the end of a body, which a server may keep back: over HTTP/1.1 in
-// clear, as far as is known.
-func (m *readMark) minding() *readMark {
-	if m.raw != nil && m.ahead == 0 {
-		m.last = keptBack(m.raw)
+// mindEnd makes it look after the end of a body, too, which a server may keep back: over
+// HTTP/1.1 in clear, as far as is known.
+func (m *readMark) mindEnd() {
+	if m.raw != nil {
+		m.tail = keptBack(m.raw)
 	}
-	return m
 }
 
 // kernels is the connection within c whose bytes c hands on as they are.
@@ -89,7 +88,7 @@ func (m *readMark) reading(n, left int64) {
 	m.left = left
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.apply(nextMark(m.set, m.wish, min(n, left-m.ahead-m.last)))
+	m.apply(nextMark(m.set, m.wish, min(n, left-m.ahead-m.tail)))
 }
 
 // wait returns when there is something to read, the connection's end included, or the
@@ -111,7 +110,7 @@ func (m *readMark) something(fd uintptr) bool {
 	}
 	m.asked = true
 	found := readable(fd)
-	if !found && m.left <= m.last {
+	if !found && m.left <= m.tail {
 		acknowledge(fd)
 	}
 	return found

@@ -8,18 +8,20 @@ package scheduler
 // That holds for a link that its only connection fills, and whose queue overflows now and
 // then. Where packets are lost without a queue they are lost time and again: what waits for
 // one is late indeed, and other connections are to help.
-
+//
 // What the server had sent of a request before it heard that it was cut short comes first,
 // where the connection lasts: nobody wants it, but the link is not silent meanwhile, nor slow.
-// That is an excuse for strayMost since it was last of use, which is 125 KB at 0.1 Mbit/s.
+
+// strayMost is for how long that is an excuse since a link was last of use: 125 KB at
+// 0.1 Mbit/s.
 const strayMost = 10 * Second
 
 // arrived is how many bytes have come over the link, in all, those that are kept included, and
 // those that nobody wants.
 func (l *link) arrived() int64 { return l.received + l.behind + l.stray }
 
-// brush notes that so many bytes have come on a stream that nobody wants any more.
-func (l *link) brush(stream StreamID, bytes int64, now Time) {
+// strayed notes that so many bytes have come on a stream that nobody wants any more.
+func (l *link) strayed(stream StreamID, bytes int64, now Time) {
 	if bytes > 0 && now-l.useful <= strayMost {
 		l.stray = min(unsized, l.stray+bytes)
 		l.lastByte, l.streams.heard[stream] = now, now

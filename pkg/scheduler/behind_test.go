@@ -1,6 +1,32 @@
 package scheduler
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
+
+// rates are those that a link was taken to have, in bytes per second, once it has begun.
+type rates struct {
+	link        *link
+	least, most float64
+}
+
+func newRates(l *link) *rates { return &rates{link: l, least: 1e18} }
+
+func (r *rates) note(now Time) {
+	if now > Second {
+		r.least, r.most = min(r.least, r.link.est.rate), max(r.most, r.link.est.rate)
+	}
+}
+
+// near says whether they have all been within a tenth of rate, be there any.
+func (r *rates) near(rate int64) bool {
+	return r.least > r.most || r.least > 0.9*float64(rate) && r.most < 1.1*float64(rate)
+}
+
+func (r *rates) String() string {
+	return fmt.Sprintf("rates of %.0f to %.0f kB/s", r.least/1e3, r.most/1e3)
+}
 
 // While one packet is missing, what comes behind it is told of, and counts: the link's rate
 // neither falls for as long nor soars when all of it is handed on, and nobody takes it for
@@ -20,7 +46,7 @@ func TestBytesBehindAGapHaveCome(t *testing.T) {
 		r.up(2)
 		l := &r.core.links[0]
 		var got, kept int64
-		least, most := 1e18, 0.0
+		seen := newRates(l)
 		for r.now < 4*Second && !l.banned {
 			r.now += step
 			in := Input{Kind: Progress, RTT: 20 * Millisecond, Bytes: got, Trip: 20 * Millisecond}
@@ -39,12 +65,10 @@ func TestBytesBehindAGapHaveCome(t *testing.T) {
 			r.step(in)
 			r.step(Input{Kind: Progress, Link: 1, Chunk: 1, Bytes: rate * int64(r.now) / int64(Second), RTT: 20 * Millisecond})
 			r.step(Input{Kind: Tick})
-			if r.now > Second {
-				least, most = min(least, l.est.rate), max(most, l.est.rate)
-			}
+			seen.note(r.now)
 		}
-		if counts := !l.banned && least > 0.9*float64(rate) && most < 1.1*float64(rate); counts != tt.counts {
-			t.Errorf("%+v: rates of %.0f to %.0f kB/s, banned: %v", tt, least/1e3, most/1e3, l.banned)
+		if counts := !l.banned && seen.near(rate); counts != tt.counts {
+			t.Errorf("%+v: %v, banned: %v", tt, seen, l.banned)
 		}
 	}
 }
@@ -57,6 +81,7 @@ func TestBytesThatAreNotHandedOnHaveComeToo(t *testing.T) {
 	r.up(1)
 	c := r.core
 	l := &c.links[0]
+	seen := newRates(l)
 	for r.now < 3*Second {
 		r.now += step
 		came := rate * int64(r.now) / int64(Second)
@@ -76,8 +101,8 @@ func TestBytesThatAreNotHandedOnHaveComeToo(t *testing.T) {
 			r.step(Input{Kind: Progress, Chunk: c.chunks[0].id, Bytes: came - 2*rate - kept})
 		}
 		r.step(Input{Kind: Tick})
-		if r.now > Second && (l.est.rate < 0.9*float64(rate) || l.est.rate > 1.1*float64(rate)) {
-			t.Fatalf("%.0f kB/s after %.2f s", l.est.rate/1e3, r.now.Seconds())
+		if seen.note(r.now); !seen.near(rate) {
+			t.Fatalf("%v after %.2f s", seen, r.now.Seconds())
 		}
 	}
 	if l.behind != 0 {
@@ -98,7 +123,7 @@ func TestStrayBytesHaveCome(t *testing.T) {
 		r.up(2)
 		l := &r.core.links[0]
 		var got int64
-		least, most := 1e18, 0.0
+		seen := newRates(l)
 		for r.now < tt.last+3*Second && !l.banned {
 			r.now += step
 			in := Input{Kind: Progress, RTT: 20 * Millisecond, Bytes: got}
@@ -112,12 +137,10 @@ func TestStrayBytesHaveCome(t *testing.T) {
 			r.step(in)
 			r.step(Input{Kind: Progress, Link: 1, Chunk: 1, Bytes: rate * int64(r.now) / int64(Second), RTT: 20 * Millisecond})
 			r.step(Input{Kind: Tick})
-			if r.now > Second {
-				least, most = min(least, l.est.rate), max(most, l.est.rate)
-			}
+			seen.note(r.now)
 		}
-		if ok := !l.banned && least > 0.9*float64(rate) && most < 1.1*float64(rate); ok != (tt.told && tt.last < strayMost) {
-			t.Errorf("%+v: rates of %.0f to %.0f kB/s, banned: %v", tt, least/1e3, most/1e3, l.banned)
+		if ok := !l.banned && seen.near(rate); ok != (tt.told && tt.last < strayMost) {
+			t.Errorf("%+v: %v, banned: %v", tt, seen, l.banned)
 		}
 	}
 }

@@ -284,7 +284,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.robbed = 0
 	}
 	l.keep(ch.stream, min(in.Behind, unsized), c.now)
-	l.brush(ch.stream, min(in.Stray, unsized), c.now)
+	l.strayed(ch.stream, min(in.Stray, unsized), c.now)
 	switch in.Kind {
 	case Finished:
 		l.streams.reopened = c.now
@@ -340,7 +340,7 @@ func (c *Core) end(i int, out []Action) []Action {
 	}
 	if l.requests == 0 {
 		l.probing = false
-		l.est.idle(l.received + l.stray)
+		l.est.idle(l.arrived())
 		l.pace.pause()
 	}
 	if ch.left() > 0 {

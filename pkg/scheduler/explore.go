@@ -283,6 +283,11 @@ func (c *Core) askAnother(id LinkID, out []Action) []Action {
 	return out
 }
 
+// worthMany says whether more is left than a record for each of many connections.
+func (c *Core) worthMany(l *link) bool {
+	return float64(c.left()) >= (View{c}).SumRate()*2*firstTrial*l.record().Seconds()
+}
+
 // judgePair ends the time of two connections: there will be many, or one.
 func (c *Core) judgePair(l *link) {
 	s := &l.streams
@@ -290,8 +295,7 @@ func (c *Core) judgePair(l *link) {
 	span := c.now - e.since
 	jerky := e.jerky()
 	switch {
-	case float64(c.left()) < (View{c}).SumRate()*2*firstTrial*l.record().Seconds():
-		// A record for each of many connections is all that is left.
+	case !c.worthMany(l):
 	case jerky && s.opened[1] > 0 && l.queues[0].requests > 0 && s.heard[1]-s.heard[0] > longest(pairFloor, pauseTrips, l.length())+l.apart():
 		e.step, e.each = watching, e.mean
 		s.try(c.now, e.mean)

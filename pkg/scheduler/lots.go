@@ -94,14 +94,14 @@ func (l *link) tells(m countMark) bool { return l.received-m.bytes >= evidence }
 // that cannot be told.
 func (l *link) record() Time {
 	lots := &l.est.lots
+	if lots.n == 0 {
+		return 0
+	}
 	rate := lots.rate
 	if rate <= 0 {
 		rate = l.est.capacity()
 	}
-	switch {
-	case lots.n == 0:
-		return 0
-	case rate <= 0:
+	if rate <= 0 {
 		return gapMost
 	}
 	return min(silentMost, FromSeconds(float64(min(recordSize, slices.Max(lots.latest[:])))/rate))

@@ -77,9 +77,9 @@ const (
 	// unknown. Shook is that of a handshake that has just been made, told once; 0: none
 	// has. Behind is how many bytes wait on the chunk's connection for one that is missing,
 	// told anew as there are more; they are not among Bytes. Stray is how many have come
-	// over it since it was last told that belong to requests which were cut short. Single: the connection serves
-	// this request alone, and the server ends it then. Lasting: a request that is cut short
-	// leaves its connection as it is (HTTP/2).
+	// over it since it was last told that belong to requests which were cut short. Single:
+	// the connection serves this request alone, and the server ends it then. Lasting: a
+	// request that is cut short leaves its connection as it is (HTTP/2).
 	Progress
 	// Finished: Chunk has received every byte up to its end, Bytes in all.
 	Finished
