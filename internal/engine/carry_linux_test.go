@@ -22,7 +22,8 @@ import (
 type spy struct {
 	fileSink
 	spliced, written, largest atomic.Int64
-	full                      int64 // beyond so many bytes that are moved the disk is full; 0: never
+	end                       atomic.Int64 // of the furthest byte that was written
+	full                      int64        // beyond so many bytes that are moved the disk is full; 0: never
 }
 
 func (s *spy) MoveAt(m *store.Mover, n, off int64) (int64, error) {
@@ -37,14 +38,19 @@ func (s *spy) MoveAt(m *store.Mover, n, off int64) (int64, error) {
 func (s *spy) WriteAt(p []byte, off int64) (int, error) {
 	n, err := s.fileSink.WriteAt(p, off)
 	s.note(&s.written, int64(n))
+	raise(&s.end, off+int64(n))
 	return n, err
 }
 
 func (s *spy) note(to *atomic.Int64, n int64) {
 	to.Add(n)
+	raise(&s.largest, n)
+}
+
+func raise(v *atomic.Int64, to int64) {
 	for {
-		old := s.largest.Load()
-		if n <= old || s.largest.CompareAndSwap(old, n) {
+		old := v.Load()
+		if to <= old || v.CompareAndSwap(old, to) {
 			return
 		}
 	}
@@ -79,8 +85,8 @@ func wantOut(t *testing.T, r *rig, b testbody.Body) {
 }
 
 // TestMoves: clear HTTP/1.1 reaches a file without being copied where it comes in
-// large portions or full blocks, which are no larger than they should; TLS is
-// copied.
+// large portions or full blocks, which are no larger than they should; its end and
+// TLS are copied.
 func TestMoves(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -109,6 +115,9 @@ func TestMoves(t *testing.T) {
 			}
 			if n := s.largest.Load(); c.block > 0 && n > int64(c.block) {
 				t.Errorf("%d bytes at once", n)
+			}
+			if c.block > 0 && s.end.Load() != o.body.Size {
+				t.Error("the end was moved")
 			}
 		})
 	}

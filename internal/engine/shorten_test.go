@@ -112,3 +112,50 @@ func TestTheSchedulerKnowsWhichConnectionsLast(t *testing.T) {
 		}))
 	}
 }
+
+// The scheduler hears of what comes for nobody over the connection of a request that waits.
+func TestTheSchedulerHearsOfWhatCameInVain(t *testing.T) {
+	t.Run("", timeless(func(t *bubble) {
+		const vain = 1000
+		o := newObject(mib)
+		waits, answer := make(chan struct{}), make(chan struct{})
+		o.gate = func(_ http.ResponseWriter, _ *http.Request, n int64) bool {
+			if n == 1 {
+				close(waits)
+				<-answer
+			}
+			return false
+		}
+		r := newRig(t, &testLink{name: "a"})
+		r.cfg.Record = true
+		r.cfg.HTTP.Protocol = fetch.HTTP2PriorKnowledge
+		u := at(t, serve(t, o), "", "/f")
+		e := r.engine()
+		got := &outcome{t: t}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			got.res, got.err = e.Download(t.Context(), r.job(u))
+		}()
+		<-waits
+		resp, err := e.routes[0].client(0).Get(t.Context(), u, 0, vain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // who waits for an answer reads that of the other
+		resp.Discard(0)
+		time.Sleep(time.Second)
+		close(answer)
+		<-done
+		e.Close()
+		got.events = r.drain()
+		got.right(o.body)
+		strays := int64(0)
+		for _, e := range of[event.Step](got) {
+			strays += e.Input.Stray
+		}
+		if strays != vain {
+			t.Errorf("it was told of %d bytes, %d came in vain", strays, vain)
+		}
+	}))
+}
