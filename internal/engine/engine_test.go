@@ -213,7 +213,7 @@ func (o *outcome) check() {
 				o.t.Errorf("request %d: %d of %d bytes wasted", e.Chunk, e.Wasted, e.Bytes)
 			case e.Sent <= 0 || e.Sent > e.At:
 				o.t.Errorf("request %d: sent at %d, ended at %d", e.Chunk, e.Sent, e.At)
-			case e.Bytes > 0 && (e.FirstByte < e.Sent || e.LastByte > e.At):
+			case (e.FirstByte > 0 || e.Bytes > e.Wasted) && (e.FirstByte < e.Sent || e.LastByte > e.At):
 				o.t.Errorf("request %d: bytes from %d to %d, sent at %d, ended at %d", e.Chunk, e.FirstByte, e.LastByte, e.Sent, e.At)
 			case e.Bytes > e.Wasted && e.LastByte < e.FirstByte:
 				o.t.Errorf("request %d: first byte at %d, last kept byte at %d", e.Chunk, e.FirstByte, e.LastByte)

@@ -44,10 +44,7 @@ func (o *owner) ended(reqs context.Context, m message) {
 	case m.err != nil && (t.copy || o.whole): // whole mode starts again at the first byte
 		useful = 0
 	}
-	vain := int64(0) // of responses before it, too
-	if got > 0 {
-		vain = t.client.Vain()
-	}
+	vain := t.client.Vain() // of responses before it, too
 	l := &o.links[t.link]
 	l.bytes += got + vain
 	l.wasted += got + vain - useful

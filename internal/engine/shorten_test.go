@@ -62,34 +62,44 @@ func TestWhatIsTakenOverIsNotSent(t *testing.T) {
 	}
 }
 
-// What was read off a connection for nobody counts as received and wasted.
+// What was read off a connection for nobody counts as received and wasted, also where no
+// request over it brings anything.
 func TestWhatCameInVainCounts(t *testing.T) {
-	t.Run("", timeless(func(t *bubble) {
-		const vain = 1000
-		o := newObject(mib)
-		r := newRig(t, &testLink{name: "a"})
-		u := at(t, serve(t, o), "", "/f")
-		e := r.engine()
-		resp, err := e.routes[0].client(0).Get(t.Context(), u, 0, vain)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := resp.Discard(vain); n != vain {
-			t.Fatalf("%d bytes were dropped", n)
-		}
-		got := &outcome{t: t}
-		got.res, got.err = e.Download(t.Context(), r.job(u))
-		e.Close()
-		got.events = r.drain()
-		got.check()
-		received, wasted := int64(0), int64(0)
-		for _, e := range of[event.RequestEnded](got) {
-			received, wasted = received+e.Bytes, wasted+e.Wasted
-		}
-		if received != o.body.Size+vain || wasted != vain {
-			t.Errorf("%d bytes received, %d of them wasted; want %d and %d", received, wasted, o.body.Size+vain, vain)
-		}
-	}))
+	for name, refuses := range map[string]bool{"": false, "nothing follows": true} {
+		t.Run(name, timeless(func(t *bubble) {
+			const vain = 1000
+			o := newObject(mib)
+			odd := newObject(mib)
+			odd.gate = func(w http.ResponseWriter, _ *http.Request, n int64) bool {
+				if refuses && n > 1 {
+					w.WriteHeader(http.StatusForbidden)
+				}
+				return refuses && n > 1
+			}
+			r := newRig(t, &testLink{name: "a"}, &testLink{name: "b", to: serve(t, odd).Listener.Addr().String()})
+			u := at(t, serve(t, o), "", "/f")
+			e := r.engine()
+			resp, err := e.routes[1].client(0).Get(t.Context(), u, 0, vain)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := resp.Discard(vain); n != vain {
+				t.Fatalf("%d bytes were dropped", n)
+			}
+			got := &outcome{t: t}
+			got.res, got.err = e.Download(t.Context(), r.job(u))
+			e.Close()
+			got.events = r.drain()
+			got.check()
+			received, wasted := int64(0), int64(0)
+			for _, e := range of[event.RequestEnded](got) {
+				received, wasted = received+e.Bytes, wasted+e.Wasted
+			}
+			if received != o.body.Size+vain || wasted != vain {
+				t.Errorf("%d bytes received, %d of them wasted; want %d and %d", received, wasted, o.body.Size+vain, vain)
+			}
+		}))
+	}
 }
 
 // The scheduler is told which connections outlive a request that is cut short.

@@ -133,13 +133,13 @@ type RequestEnded struct {
 	Chunk     scheduler.ChunkID `json:"chunk"`
 	Off       int64             `json:"off"`
 	Bytes     int64             `json:"bytes"`  // payload bytes received, waste included
-	Wasted    int64             `json:"wasted"` // of these, thrown away; with what has come in vain on the stream's connection before
+	Wasted    int64             `json:"wasted"` // of these, thrown away; with what has come in vain on its connection before
 	Outcome   Outcome           `json:"outcome"`
 	Retry     bool              `json:"retry,omitempty"` // what is missing will be asked for again
 	Error     string            `json:"error,omitempty"`
 	Sent      scheduler.Time    `json:"sent"`
-	FirstByte scheduler.Time    `json:"first_byte"` // 0: none came
-	LastByte  scheduler.Time    `json:"last_byte"`  // 0: none came
+	FirstByte scheduler.Time    `json:"first_byte"` // 0: none of its own came
+	LastByte  scheduler.Time    `json:"last_byte"`  // 0: none of its own came
 }
 
 // TCPSegments is what the kernel counted on a link's connections, all files' and
