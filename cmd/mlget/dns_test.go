@@ -3,6 +3,9 @@ package main_test
 import (
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -99,6 +102,49 @@ func TestNames(t *testing.T) {
 	if n := names.asked.Load(); n > 4 {
 		t.Errorf("%d questions for a name that does not exist", n)
 	}
+}
+
+// TestNameServerIsLost: where the server is, is known when every connection has to be made
+// again.
+func TestNameServerIsLost(t *testing.T) {
+	var lost atomic.Bool
+	names := &nameServer{address: [4]byte{127, 0, 0, 1}, lie: func(m *dnsmessage.Message) ([]byte, bool) {
+		if !lost.Load() {
+			return nil, false
+		}
+		m.RCode = dnsmessage.RCodeServerFailure
+		text, _ := m.Pack() // nil is no answer either
+		return text, true
+	}}
+	var err error
+	if names.conn, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	names.start(t)
+	b := body(3e6, "")
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lost.Store(true)
+		w.Header().Set("Etag", `"v"`)
+		http.ServeContent(&breaking{w, 1e6}, r, "", modified(), b.Reader())
+	}))
+	t.Cleanup(s.Close)
+	dir := t.TempDir()
+	url := strings.Replace(s.URL, "127.0.0.1", "files.test", 1)
+	mlget(t, dir, "--link", fmt.Sprintf("%s,dns=%s", loopback(), names.conn.LocalAddr()), "-o", "out.bin", url).want(t, 0)
+	wantFile(t, filepath.Join(dir, "out.bin"), b.Size, "")
+}
+
+// breaking is a response whose connection breaks after so many bytes.
+type breaking struct {
+	http.ResponseWriter
+	left int
+}
+
+func (b *breaking) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		panic(http.ErrAbortHandler)
+	}
+	return b.ResponseWriter.Write(p)
 }
 
 // TestNameServerIsBroken: a name that cannot be resolved is no reason to wait

@@ -62,6 +62,7 @@ func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	}
 	conn, err := l.connect(ctx, addrs, uint16(port))
 	if err != nil {
+		l.names.doubt(name{host, family})
 		return nil, l.error("%w", err)
 	}
 	return conn, nil

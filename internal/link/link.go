@@ -47,6 +47,7 @@ type Link struct {
 	family  Family
 	timeout time.Duration
 	sources []source
+	names   names
 
 	noQueries atomic.Bool // Android's resolver takes no DNS queries
 }

@@ -283,7 +283,7 @@ func TestPhoneLosesPermission(t *testing.T) {
 	netd = &androidtest.Netd{SDK: 34, Users: map[uint32]android.Permission{0: android.PermissionNone}, Networks: netd.Networks}
 	p.netd = netd
 	p.serve(t)
-	if addrs, err := l.lookup(t.Context(), labName, l.family); err == nil {
+	if addrs, err := l.askAll(t.Context(), labName, l.family); err == nil {
 		t.Errorf("resolved to %v", addrs)
 	}
 	for _, a := range netd.Asked() {

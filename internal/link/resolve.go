@@ -26,9 +26,9 @@ type source struct {
 
 // lookup resolves host over this link: a literal address without asking anyone,
 // then the hosts file, then the link's resolvers in
-// their order until one gives an answer. A host that does not exist, or that no
-// name server is known for, is a *net.DNSError with IsNotFound in the error's
-// chain.
+// their order until one gives an answer, which is remembered. A host that does
+// not exist, or that no name server is known for, is a *net.DNSError with
+// IsNotFound in the error's chain.
 func (l *Link) lookup(ctx context.Context, host string, family Family) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{addr}, nil
@@ -36,6 +36,13 @@ func (l *Link) lookup(ctx context.Context, host string, family Family) ([]netip.
 	if addrs, err := hostsFile().LookupNetIP(ctx, family.ipNetwork(), host); err == nil {
 		return unmapped(addrs), nil
 	}
+	return l.names.find(ctx, name{host, family}, func(ctx context.Context) ([]netip.Addr, error) {
+		return l.askAll(ctx, host, family)
+	})
+}
+
+// askAll asks one source after the other.
+func (l *Link) askAll(ctx context.Context, host string, family Family) ([]netip.Addr, error) {
 	var first error
 	for i, s := range l.sources {
 		addrs, err := l.ask(ctx, s, host, family, i < len(l.sources)-1)

@@ -1,0 +1,85 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestNamesAreRemembered: an answer is good for a minute, and instead of one that does not
+// come; until nobody is there, or the name is not any more.
+func TestNamesAreRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var (
+			s     names
+			n     = name{"files.test", FamilyAny}
+			one   = []netip.Addr{netip.MustParseAddr("192.0.2.1")}
+			two   = []netip.Addr{netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("2001:db8::2")}
+			fails = errors.New("server misbehaving")
+			asked int
+		)
+		find := func(addrs []netip.Addr, err error, takes time.Duration) ([]netip.Addr, error) {
+			return s.find(t.Context(), n, func(ctx context.Context) ([]netip.Addr, error) {
+				asked++
+				select {
+				case <-time.After(takes):
+					return slices.Clone(addrs), err
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			})
+		}
+		for i, c := range []struct {
+			later  time.Duration
+			doubts bool
+			addrs  []netip.Addr // that a name server knows
+			err    error
+			takes  time.Duration // for it to answer
+			want   []netip.Addr
+			asked  int
+			within time.Duration
+		}{
+			{err: fails, takes: 9 * time.Second, asked: 1, within: 9 * time.Second},
+			{addrs: one, takes: 9 * time.Second, want: one, asked: 1, within: 9 * time.Second},
+			{later: nameFresh - 1, addrs: two, want: one},
+			{later: 1, addrs: two, takes: time.Second, want: two, asked: 1, within: time.Second},
+			{doubts: true, err: fails, want: two, asked: 1},
+			{addrs: one, takes: 9 * time.Second, want: two, asked: 1, within: nameStale},
+			{addrs: one, want: one, asked: 1},
+			{later: nameFresh, err: &net.DNSError{IsNotFound: true}, asked: 1},
+		} {
+			time.Sleep(c.later)
+			if c.doubts {
+				s.doubt(n)
+			}
+			asked = 0
+			began := time.Now()
+			got, err := find(c.addrs, c.err, c.takes)
+			if !slices.Equal(got, c.want) || (err == nil) != (c.want != nil) || asked != c.asked || time.Since(began) != c.within {
+				t.Errorf("%d: %v, %v after %v; asked %d times", i, got, err, time.Since(began), asked)
+			}
+			clear(got) // is the caller's
+		}
+	})
+}
+
+// TestNamesAreBounded: a batch may have thousands of hosts.
+func TestNamesAreBounded(t *testing.T) {
+	var s names
+	for i := range 10 * maxNames {
+		_, err := s.find(t.Context(), name{host: fmt.Sprint(i)}, func(context.Context) ([]netip.Addr, error) { return nil, nil })
+		if err != nil || len(s.known) > maxNames {
+			t.Fatalf("%d names, %v", len(s.known), err)
+		}
+	}
+	s.doubt(name{host: "unknown"})
+	if len(s.known) > maxNames || s.known[name{host: "unknown"}].addrs != nil {
+		t.Error("who is unknown is remembered")
+	}
+}
