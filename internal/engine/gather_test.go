@@ -16,8 +16,9 @@ func TestGatherBytes(t *testing.T) {
 		{82e6 / 8, 10, gathering, 10_250},
 		{1e9, 1, known, gatherMost},
 		{1e30, 1, known, gatherMost},
-		{1e9, 1, hurrying, 1},
-		{1e9, 10, comparing, 1},
+		{1e9, 1, trying, gatherMost},
+		{1e9, 10, hurrying, 1},
+		{1e9, 1, comparing, gatherMost},
 		{1e9, 1, bounded, 1},
 	} {
 		if got := gatherBytes(c.rate, c.connections, &uplink{step: c.step}); got != c.want {

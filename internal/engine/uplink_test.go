@@ -6,41 +6,91 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
+// uplinkRun is what a link does, looked at every 40 ms.
+type uplinkRun struct {
+	name             string
+	gathered, atOnce float64 // bytes per second
+	growth           float64 // of these, in a second
+	vary             bool    // they come and go by a fifth
+	most             float64 // bytes per second that come when it is gathered; 0: no limit
+	trip             scheduler.Time
+	breaks           bool // the queue is gone at every second look
+	// A packet comes out of order at every so-manieth look, where that is not 0; or only
+	// where it is gathered, or only once, at lossAt.
+	lossEvery, lossAt int
+	lossGathered      bool
+
+	hurried, tried, want bool // it has been read at once; gathered after that; is read at once in the end
+}
+
+// look is what comes until the i-th look: with the rate in bytes per second.
+func (r *uplinkRun) look(i int, atOnce bool) (rate float64, trip scheduler.Time, lost bool) {
+	rate = r.gathered
+	if atOnce {
+		rate = r.atOnce
+	}
+	rate *= 1 + r.growth*float64(i)*0.04
+	if r.vary && (i+3)/5%2 == 0 {
+		rate *= 0.8
+	}
+	if r.most > 0 && !atOnce {
+		rate = min(rate, r.most)
+	}
+	trip = r.trip
+	if r.breaks && i%2 == 0 {
+		trip = 0
+	}
+	lost = i == r.lossAt || r.lossEvery > 0 && i%r.lossEvery == 0 && (!r.lossGathered || !atOnce)
+	return rate, trip, lost
+}
+
 func TestUplinkThatAcknowledgementsFill(t *testing.T) {
 	const (
 		ms    = scheduler.Millisecond
 		least = 20 * ms
 	)
-	for _, tt := range []struct {
-		name        string
-		gathered    float64 // bytes per second
-		atOnce      float64
-		growth      float64 // of the rate, in a second
-		trip        scheduler.Time
-		reordered   int64 // packets out of order, each second
-		want, tried bool
-	}{
-		{name: "it is what bounds the rate", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, want: true, tried: true},
-		{name: "the link is full", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, tried: true},
+	for _, tt := range []uplinkRun{
+		{name: "it is what bounds the rate", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, hurried: true, want: true},
+		{name: "it is, a little", gathered: 4e6, atOnce: 4.8e6, trip: 60 * ms, hurried: true, tried: true, want: true},
+		{name: "the link is full", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, hurried: true, tried: true},
+		{name: "a little less comes", gathered: 7.5e6, atOnce: 8e6, trip: 60 * ms, hurried: true, tried: true},
 		{name: "no queue stands", gathered: 4e6, atOnce: 8e6, trip: 21 * ms},
-		{name: "packets are lost", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, reordered: 100},
-		{name: "the link builds up its rate", gathered: 4e6, atOnce: 4e6, growth: 0.8, trip: 60 * ms, tried: true},
+		{name: "a queue comes and goes", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, breaks: true},
+		{name: "the rate comes and goes", gathered: 4e6, atOnce: 4e6, vary: true, trip: 60 * ms, hurried: true, want: true},
+		{name: "packets are lost all the time", gathered: 4e6, atOnce: 4e6, trip: 60 * ms, lossEvery: 2, hurried: true, want: true},
+		{name: "packets are lost when it is gathered", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, lossEvery: 2, lossGathered: true, hurried: true, tried: true, want: true},
+		{name: "packets are lost now and then", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, lossEvery: 60, hurried: true, tried: true},
+		{name: "a packet is lost while it is tried", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, lossAt: 23, hurried: true, tried: true},
+		{name: "the link builds up its rate", gathered: 4e6, atOnce: 4e6, growth: 0.3, trip: 60 * ms, hurried: true, tried: true},
+		{name: "it does until acknowledgements bound it", gathered: 3e6, atOnce: 3e6, growth: 0.3, most: 6e6, trip: 60 * ms, hurried: true, tried: true, want: true},
 		{name: "acknowledgements are few", gathered: 1e6, atOnce: 2e6, trip: 60 * ms},
 		{name: "nothing comes", trip: 60 * ms},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var u uplink
-			tried := false
-			for now := 40 * ms; now < 3*scheduler.Second; now += 40 * ms {
-				rate := tt.gathered
-				if u.atOnce() {
-					rate, tried = tt.atOnce, true
+			var (
+				u              uplink
+				disorder       int64
+				hurried, tried bool
+				turns          int // to being read at once
+			)
+			for i := 1; i < 400; i++ {
+				before := u.atOnce()
+				rate, trip, lost := tt.look(i, before)
+				if lost {
+					disorder++
 				}
-				u.bytes += int64(rate * (1 + tt.growth*now.Seconds()) * (40 * ms).Seconds())
-				u.watch(now, tt.trip, least, tt.reordered*int64(now/(10*ms))/100)
+				u.bytes += int64(rate * (40 * ms).Seconds())
+				u.watch(scheduler.Time(i)*40*ms, trip, least, disorder)
+				hurried, tried = hurried || before, tried || hurried && !before
+				if u.atOnce() && !before {
+					turns++
+				}
 			}
-			if u.atOnce() != tt.want || tried != tt.tried {
-				t.Errorf("read at once: %v, tried: %v; want %v, %v", u.atOnce(), tried, tt.want, tt.tried)
+			if u.atOnce() != tt.want || hurried != tt.hurried || tried != tt.tried {
+				t.Errorf("read at once: %v, before: %v, gathered then: %v; want %v, %v, %v", u.atOnce(), hurried, tried, tt.want, tt.hurried, tt.tried)
+			}
+			if turns > 5 {
+				t.Errorf("read at once %d times in 16 s", turns)
 			}
 		})
 	}
