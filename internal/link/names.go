@@ -21,10 +21,12 @@ const (
 
 // names remembers which addresses a link's name servers gave. Each further connection would
 // ask again, which is a round trip more, and none could be made when they fail in the middle
-// of a download. The zero value is ready for use.
+// of a download. Who asks while the same is being asked waits for that answer, for
+// queryStagger at most, as packets are lost. The zero value is ready for use.
 type names struct {
 	mu    sync.Mutex
 	known map[name]found
+	asked map[name]*question
 }
 
 type name struct {
@@ -37,36 +39,84 @@ type found struct {
 	good  time.Time // until when
 }
 
+// question is one that is being asked, and then what came of it.
+type question struct {
+	done   chan struct{} // closed in the end; what follows is set by then
+	addrs  []netip.Addr
+	err    error
+	gaveUp bool // nobody waited for the answer
+}
+
 // find gives the addresses of n: those that are known, as long as they are good, else those
 // that ask brings, or, if nobody can say, those that were good before. Who says that there is
 // no such name is believed.
 func (s *names) find(ctx context.Context, n name, ask func(context.Context) ([]netip.Addr, error)) ([]netip.Addr, error) {
-	s.mu.Lock()
-	old, known := s.known[n]
-	s.mu.Unlock()
-	if known && time.Now().Before(old.good) {
-		return slices.Clone(old.addrs), nil
+	for late := false; ; {
+		q, mine, old := s.question(n, late)
+		switch {
+		case q == nil:
+			return slices.Clone(old.addrs), nil
+		case mine:
+			s.ask(ctx, n, q, old, ask)
+			return slices.Clone(q.addrs), q.err
+		}
+		select {
+		case <-q.done:
+			if !q.gaveUp {
+				return slices.Clone(q.addrs), q.err
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(queryStagger):
+			late = true
+		}
 	}
+}
+
+// question is the one that n needs, nil for none, and whether it is the caller's to ask; and
+// what n stood for before.
+func (s *names) question(n name, late bool) (q *question, mine bool, old found) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old = s.known[n]
+	if time.Now().Before(old.good) {
+		return nil, false, old
+	}
+	if q = s.asked[n]; q != nil && !late {
+		return q, false, old
+	}
+	if s.asked == nil {
+		s.asked = map[name]*question{}
+	}
+	q = &question{done: make(chan struct{})}
+	s.asked[n] = q
+	return q, true, old
+}
+
+// ask asks a question of n, of which old was known.
+func (s *names) ask(ctx context.Context, n name, q *question, old found, ask func(context.Context) ([]netip.Addr, error)) {
 	asking := ctx
-	if known {
+	if old.addrs != nil {
 		var cancel context.CancelFunc
 		asking, cancel = context.WithTimeout(ctx, nameStale)
 		defer cancel()
 	}
-	addrs, err := ask(asking)
-	switch {
-	case err == nil:
-		s.note(n, found{slices.Clone(addrs), time.Now().Add(nameFresh)})
-		return addrs, nil
-	case known && !isNotFound(err) && ctx.Err() == nil:
-		return slices.Clone(old.addrs), nil
-	}
-	return nil, err
-}
-
-func (s *names) note(n name, a found) {
+	q.addrs, q.err = ask(asking)
+	q.gaveUp = ctx.Err() != nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	switch {
+	case q.err == nil:
+		s.note(n, found{q.addrs, time.Now().Add(nameFresh)})
+	case old.addrs != nil && !isNotFound(q.err) && !q.gaveUp:
+		q.addrs, q.err = old.addrs, nil
+	}
+	delete(s.asked, n)
+	close(q.done)
+}
+
+// note remembers what n stands for. mu is held.
+func (s *names) note(n name, a found) {
 	if s.known == nil || len(s.known) >= maxNames {
 		s.known = map[name]found{}
 	}

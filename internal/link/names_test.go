@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,6 +68,73 @@ func TestNamesAreRemembered(t *testing.T) {
 			clear(got) // is the caller's
 		}
 	})
+}
+
+// TestNamesAreAskedForOnce: who comes while a question is open waits for its answer, unless
+// that takes long, or nobody waits for it any more.
+func TestNamesAreAskedForOnce(t *testing.T) {
+	addrs, fails := []netip.Addr{netip.MustParseAddr("192.0.2.1")}, errors.New("server misbehaving")
+	for _, c := range []struct {
+		takes  time.Duration // for the first to answer; the others answer at once
+		cancel time.Duration // of the first; 0: never
+		err    error
+		asked  int64
+		within time.Duration // that the second has to wait
+	}{
+		{takes: queryStagger / 2, asked: 1, within: queryStagger / 2},
+		{takes: queryStagger / 2, err: fails, asked: 1, within: queryStagger / 2},
+		{takes: 10 * queryStagger, asked: 2, within: queryStagger},
+		{takes: 10 * queryStagger, cancel: queryStagger / 2, asked: 2, within: queryStagger / 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var (
+				s     names
+				n     = name{"files.test", FamilyAny}
+				asked atomic.Int64
+			)
+			ask := func(ctx context.Context) ([]netip.Addr, error) {
+				if asked.Add(1) == 1 {
+					select {
+					case <-time.After(c.takes):
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
+				}
+				return slices.Clone(addrs), c.err
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if c.cancel > 0 {
+				time.AfterFunc(c.cancel, cancel)
+			}
+			go s.find(ctx, n, ask) //nolint:errcheck // of no interest
+			synctest.Wait()
+			began := time.Now()
+			got, err := s.find(t.Context(), n, ask)
+			if !errors.Is(err, c.err) || c.err == nil && !slices.Equal(got, addrs) || asked.Load() != c.asked || time.Since(began) != c.within {
+				t.Errorf("%+v: %v, %v after %v; asked %d times", c, got, err, time.Since(began), asked.Load())
+			}
+			// Who comes in vain goes when he wants to.
+			gone, cancelled := context.WithTimeout(t.Context(), time.Millisecond)
+			defer cancelled()
+			slow := name{"slow.test", FamilyAny}
+			wait := func(ctx context.Context) ([]netip.Addr, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			go s.find(ctx, slow, wait) //nolint:errcheck // of no interest
+			synctest.Wait()
+			if _, err := s.find(gone, slow, wait); !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+			cancel()
+			time.Sleep(10 * queryStagger) // until the first has ended
+			synctest.Wait()
+			if len(s.asked) > 0 {
+				t.Errorf("%d questions are open", len(s.asked))
+			}
+		})
+	}
 }
 
 // TestNamesAreBounded: a batch may have thousands of hosts.

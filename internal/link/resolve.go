@@ -36,9 +36,13 @@ func (l *Link) lookup(ctx context.Context, host string, family Family) ([]netip.
 	if addrs, err := hostsFile().LookupNetIP(ctx, family.ipNetwork(), host); err == nil {
 		return unmapped(addrs), nil
 	}
-	return l.names.find(ctx, name{host, family}, func(ctx context.Context) ([]netip.Addr, error) {
+	addrs, err := l.names.find(ctx, name{host, family}, func(ctx context.Context) ([]netip.Addr, error) {
 		return l.askAll(ctx, host, family)
 	})
+	if err != nil {
+		return nil, l.error("%w", err)
+	}
+	return addrs, nil
 }
 
 // askAll asks one source after the other.
@@ -50,7 +54,7 @@ func (l *Link) askAll(ctx context.Context, host string, family Family) ([]netip.
 			return unmapped(addrs), nil
 		}
 		if isNotFound(err) || ctx.Err() != nil {
-			return nil, l.error("%w", err)
+			return nil, err
 		}
 		if first == nil {
 			first = err
@@ -59,7 +63,7 @@ func (l *Link) askAll(ctx context.Context, host string, family Family) ([]netip.
 	if first == nil {
 		first = &net.DNSError{Err: errNoServer.Error(), Name: host, IsNotFound: true}
 	}
-	return nil, l.error("%w", first)
+	return nil, first
 }
 
 // ask queries one source; where others follow it does not get all the time.
