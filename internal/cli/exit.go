@@ -112,15 +112,15 @@ func classify(err error) (code int, hint string) {
 	case errors.Is(err, errNoPower):
 		return exitOther, "mlget power shows what can be measured, and why not"
 	case errors.As(err, &file), errors.Is(err, syscall.EPIPE):
-		return exitFile, ""
+		return exitFile, fileHint(err)
 	case errors.Is(err, engine.ErrLonger):
 		return exitProtocol, hintAway
 	case errors.Is(err, engine.ErrChanged):
 		return exitProtocol, "the same command starts over with the new object"
 	case errors.As(err, &web):
 		return webCode(web)
-	case errors.As(err, new(*fs.PathError)): // standard output
-		return exitFile, ""
+	case errors.As(err, new(*fs.PathError)): // a record, standard output
+		return exitFile, fileHint(err)
 	}
 	return exitOther, ""
 }
@@ -137,6 +137,17 @@ func streamHint(code int, hint string) string {
 		return ""
 	}
 	return hint
+}
+
+// fileHint is a hint for a file that is not a download's.
+func fileHint(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "is the path right? only -P DIR makes directories"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return "who runs mlget may not open it: another file, or other rights"
+	}
+	return ""
 }
 
 func diskHint(err error) string {

@@ -17,8 +17,7 @@ const (
 	// uplinkRate is how many bytes per second have to come: below it acknowledgements of
 	// every second packet take less than 0.4 Mbit/s, and reading at once costs CPU time.
 	uplinkRate = 2e6
-	// uplinkLevel is the most by which a level rate changes from one measurement to the
-	// next. What changes by more when it is gathered has another reason to.
+	// uplinkLevel is the most by which a level rate changes from one measurement to the next.
 	uplinkLevel = 1.08
 	// uplinkHarm is how much less comes of a link that is not to be gathered. If uplinkGain
 	// times as much comes when it is read at once that need not be tried: a level rate
@@ -42,16 +41,17 @@ type uplink struct {
 	from  int64          // bytes then
 	lost  int64          // packets out of order then
 	rate  float64        // bytes per second, of the measurement before; 0: there is none
-	first float64        // bytes per second, before it was read at once
-	tries int
-	again scheduler.Time // when to look anew, and
-	pause scheduler.Time // how long that was put off; 0: never
+	tries int            // that ended because packets were lost
+	again scheduler.Time // when to look anew, once it is known
+	pause scheduler.Time // how long that was put off; 0: it never was
+
+	gathered float64 // bytes per second, before it was read at once
 }
 
 type uplinkStep uint8
 
 const (
-	gathering uplinkStep = iota // no queue stands
+	gathering uplinkStep = iota // no queue stands, or too little comes
 	hurrying                    // read at once, until its rate is level
 	trying                      // gathered, until what that changes can be seen
 	comparing                   // gathered, and measured
@@ -83,7 +83,7 @@ func (u *uplink) watch(now, trip, least scheduler.Time, disorder int64) {
 	switch u.step {
 	case gathering:
 		if u.rate >= uplinkRate {
-			u.first, u.rate, next = u.rate, 0, hurrying
+			u.gathered, u.rate, next = u.rate, 0, hurrying
 		}
 	case hurrying:
 		switch {
@@ -91,7 +91,7 @@ func (u *uplink) watch(now, trip, least scheduler.Time, disorder int64) {
 			u.rate = 0
 		case min(before, u.rate) >= uplinkRate && u.rate <= uplinkLevel*before && before <= uplinkLevel*u.rate:
 			next = trying
-			if u.rate >= uplinkGain*u.first {
+			if u.rate >= uplinkGain*u.gathered {
 				next = bounded
 			}
 		}

@@ -15,6 +15,7 @@ type uplinkRun struct {
 	most             float64 // bytes per second that come when it is gathered; 0: no limit
 	trip             scheduler.Time
 	breaks           bool // the queue is gone at every second look
+	untold           bool // nobody knows the least round trip
 	// A packet comes out of order at every so-manieth look, where that is not 0; or only
 	// where it is gathered, or only once, at lossAt.
 	lossEvery, lossAt int
@@ -45,16 +46,14 @@ func (r *uplinkRun) look(i int, atOnce bool) (rate float64, trip scheduler.Time,
 }
 
 func TestUplinkThatAcknowledgementsFill(t *testing.T) {
-	const (
-		ms    = scheduler.Millisecond
-		least = 20 * ms
-	)
+	const ms = scheduler.Millisecond
 	for _, tt := range []uplinkRun{
 		{name: "it is what bounds the rate", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, hurried: true, want: true},
 		{name: "it is, a little", gathered: 4e6, atOnce: 4.8e6, trip: 60 * ms, hurried: true, tried: true, want: true},
 		{name: "the link is full", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, hurried: true, tried: true},
 		{name: "a little less comes", gathered: 7.5e6, atOnce: 8e6, trip: 60 * ms, hurried: true, tried: true},
 		{name: "no queue stands", gathered: 4e6, atOnce: 8e6, trip: 21 * ms},
+		{name: "no round trip is known", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, untold: true},
 		{name: "a queue comes and goes", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, breaks: true},
 		{name: "the rate comes and goes", gathered: 4e6, atOnce: 4e6, vary: true, trip: 60 * ms, hurried: true, want: true},
 		{name: "packets are lost all the time", gathered: 4e6, atOnce: 4e6, trip: 60 * ms, lossEvery: 2, hurried: true, want: true},
@@ -72,7 +71,11 @@ func TestUplinkThatAcknowledgementsFill(t *testing.T) {
 				disorder       int64
 				hurried, tried bool
 				turns          int // to being read at once
+				least          = 20 * ms
 			)
+			if tt.untold {
+				least = 0
+			}
 			for i := 1; i < 400; i++ {
 				before := u.atOnce()
 				rate, trip, lost := tt.look(i, before)
@@ -93,5 +96,14 @@ func TestUplinkThatAcknowledgementsFill(t *testing.T) {
 				t.Errorf("read at once %d times in 16 s", turns)
 			}
 		})
+	}
+}
+
+// Tries that were in vain do not count when the link is looked at anew.
+func TestUplinkTriesAreCountedAnew(t *testing.T) {
+	u := uplink{step: known, since: 1, again: scheduler.Second, tries: uplinkTries}
+	u.watch(scheduler.Second, 60*scheduler.Millisecond, 20*scheduler.Millisecond, 0)
+	if u.step != gathering || u.tries != 0 {
+		t.Errorf("step %d, %d tries", u.step, u.tries)
 	}
 }

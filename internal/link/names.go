@@ -44,7 +44,7 @@ type question struct {
 	done   chan struct{} // closed in the end; what follows is set by then
 	addrs  []netip.Addr
 	err    error
-	gaveUp bool // nobody waited for the answer
+	gaveUp bool // who asked went before there was an answer
 }
 
 // find gives the addresses of n: those that are known, as long as they are good, else those

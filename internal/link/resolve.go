@@ -25,10 +25,9 @@ type source struct {
 }
 
 // lookup resolves host over this link: a literal address without asking anyone,
-// then the hosts file, then the link's resolvers in
-// their order until one gives an answer, which is remembered. A host that does
-// not exist, or that no name server is known for, is a *net.DNSError with
-// IsNotFound in the error's chain.
+// then the hosts file, then what is remembered, then the link's resolvers in their
+// order until one gives an answer. A host that does not exist, or that no name
+// server is known for, is a *net.DNSError with IsNotFound in the error's chain.
 func (l *Link) lookup(ctx context.Context, host string, family Family) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{addr}, nil
