@@ -23,6 +23,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		return err
 	}
 	defer t.close()
+	tidy(t.one != nil)
 	web, err := o.http()
 	if err != nil {
 		return err

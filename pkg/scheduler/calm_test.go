@@ -122,7 +122,7 @@ func TestRandomLossBehindAQueue(t *testing.T) {
 	for trip, want := range map[Time]bool{rtt: true, 2 * rtt: false, 0: true} {
 		l := link{rtt: rtt, received: 1e6, est: estimator{rate: 1e6, nSamples: 1}, streams: streams{most: 1, helped: true}}
 		l.streams.loss.repeats, l.streams.calm.trip = lossRepeats, trip
-		l.streams.tune(Second, &l, 1<<30, 1, forever, false)
+		l.streams.tune(Second, &l, oneFile(1<<30))
 		if l.streams.trial != want {
 			t.Errorf("round trips of %.0f ms: tried more: %v", 1000*trip.Seconds(), l.streams.trial)
 		}

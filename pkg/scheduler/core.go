@@ -210,7 +210,7 @@ func (c *Core) measure() {
 			l.pace.observe(c.now, l.rtt, l.received, l.est.nMarks > 0)
 			l.streams.narrow(c.now, l)
 			if c.cfg.Parallelism == 0 && c.sized() && !c.planned(LinkID(i)) {
-				l.streams.tune(c.now, l, c.left(), c.sharing(), float64(c.left())/(View{c}).SumRate(), c.batch != nil)
+				l.streams.tune(c.now, l, c.task())
 				l.streams.even.watch(c.now, l)
 				l.streams.explore.watch(c.now, l)
 			}
@@ -226,13 +226,19 @@ func (c *Core) measure() {
 // it will do for the next one, too.
 func (c *Core) secure() bool { return c.cfg.TLS && c.batch == nil }
 
-// sharing is among how many links what is left is shared out when a link's connections are
-// counted against it: over TLS each has to be worth a handshake, in clear a packet or two.
-func (c *Core) sharing() int64 {
-	if c.secure() {
-		return int64(max(1, (View{c}).UsableLinks()))
+// task is what there is to do, for those who count connections against it. Over TLS each
+// has to be worth a handshake, so a link's are counted against its own share; in clear they
+// cost a packet or two, and may turn out to bring more than that.
+func (c *Core) task() task {
+	left := c.left()
+	t := task{
+		left: left, share: left, lasts: float64(left) / (View{c}).SumRate(),
+		batch: c.batch != nil, secure: c.secure(),
 	}
-	return 1
+	if t.secure {
+		t.share /= int64(max(1, (View{c}).UsableLinks()))
+	}
+	return t
 }
 
 // received books what chunk i has got, and ends it if it ended.

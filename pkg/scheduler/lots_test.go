@@ -75,7 +75,7 @@ func TestAThinLinksQueueIsNoRandomLoss(t *testing.T) {
 			if now < lost-900*Millisecond {
 				l.streams.calm.trip = 60 * Millisecond
 			}
-			l.streams.tune(now, l, 1<<30, 1, forever, false)
+			l.streams.tune(now, l, oneFile(1<<30))
 		})
 		if got := l.streams.tried > 0; got != tried {
 			t.Errorf("trips of %v s: more were tried: %v", trip.Seconds(), got)
@@ -130,7 +130,7 @@ func TestRecordsAreNoGain(t *testing.T) {
 				l.streams.loss.reordered += 10
 			}
 			l.streams.narrow(now, l)
-			l.streams.tune(now, l, 1<<30, 1, forever, false)
+			l.streams.tune(now, l, oneFile(1<<30))
 		})
 		if l.streams.trials == 0 || l.streams.helped {
 			t.Errorf("%.0f kB/s: %d trials in vain, helped: %v", rate/1e3, l.streams.trials, l.streams.helped)
@@ -147,7 +147,7 @@ func TestALullIsNoReasonForMoreConnections(t *testing.T) {
 		byRecords(l, 1, Second, rate, func(now Time) { l.streams.calm.watch(now, l) })
 		l.streams.loss.repeats = lossRepeats
 		byRecords(l, Second, 1100*Millisecond, 0, func(Time) {})
-		l.streams.tune(1100*Millisecond, l, left, 1, forever, false)
+		l.streams.tune(1100*Millisecond, l, oneFile(left))
 		if l.streams.trial != want {
 			t.Errorf("%d KiB left, a tenth of a second without bytes: tried more: %v", left>>10, l.streams.trial)
 		}
@@ -161,7 +161,7 @@ func TestConnectionsGivenUpEarlyAreTakenBack(t *testing.T) {
 	few := StreamID(MaxStreams)
 	for now := Time(1); now < 4*Second; now += 10 * Millisecond {
 		l.received += int64(0.01 * min(20e6, 0.5e6+2e6*now.Seconds())) // bytes per second
-		l.streams.tune(now, l, 1<<30, 1, forever, false)
+		l.streams.tune(now, l, oneFile(1<<30))
 		if l.est.observe(now, l.received, l.rtt); l.est.nSamples > 0 {
 			few = min(few, l.streams.most)
 		}
@@ -180,7 +180,7 @@ func TestNoneIsTakenBackBehindAQueue(t *testing.T) {
 	for trip, want := range map[Time]bool{300 * Millisecond: true, 500 * Millisecond: false} {
 		l := &link{rtt: 300 * Millisecond, streams: streams{most: 3, wide: 60}}
 		l.est.rate, l.est.nSamples, l.streams.calm.trip = 1e6, 1, trip
-		l.streams.tune(Second, l, 1<<30, 1, forever, false)
+		l.streams.tune(Second, l, oneFile(1<<30))
 		if more := l.streams.most > 3; more != want {
 			t.Errorf("its data takes %.1f s: %d connections", trip.Seconds(), l.streams.most)
 		}
@@ -193,7 +193,7 @@ func TestALateLinkKeepsFewConnections(t *testing.T) {
 	for now := Time(1); now < 4*Second; now += 10 * Millisecond {
 		switch {
 		case now < 200*Millisecond:
-			l.streams.tune(now, l, 1<<30, 1, forever, false)
+			l.streams.tune(now, l, oneFile(1<<30))
 			continue
 		case l.rtt == 0:
 			if l.rtt = 50 * Millisecond; l.streams.most < 32 {
@@ -201,7 +201,7 @@ func TestALateLinkKeepsFewConnections(t *testing.T) {
 			}
 		}
 		l.received += int64(0.01 * min(8e6, 0.5e6+8e6*(now-200*Millisecond).Seconds())) // bytes per second
-		l.streams.tune(now, l, 1<<30, 1, forever, false)
+		l.streams.tune(now, l, oneFile(1<<30))
 		l.est.observe(now, l.received, l.rtt)
 	}
 	if n := l.streams.most; n > 10 {
@@ -219,7 +219,7 @@ func TestFarLinksMayHaveMore(t *testing.T) {
 			l.streams.loss.reordered += 10
 		}
 		l.est.observe(now, l.received, l.rtt)
-		l.streams.tune(now, l, 1<<30, 1, forever, false)
+		l.streams.tune(now, l, oneFile(1<<30))
 	}
 	if n := l.streams.most; n <= trialStreams {
 		t.Errorf("%d connections, where each brings as much as the first", n)
@@ -234,7 +234,7 @@ func TestNoTrialOutlivesTheDownload(t *testing.T) {
 		l.streams.calm.trip = l.rtt
 		byRecords(l, 1, Second, 400e3, func(now Time) { l.streams.calm.watch(now, l) })
 		l.streams.loss.repeats = lossRepeats
-		l.streams.tune(Second, l, 4<<20, 1, lasts, false)
+		l.streams.tune(Second, l, task{left: 4 << 20, share: 4 << 20, lasts: lasts})
 		if l.streams.trial != want {
 			t.Errorf("%.1f s left: tried more: %v", lasts, l.streams.trial)
 		}

@@ -100,7 +100,7 @@ func TestAGainThatDoesNotLastIsFollowedUp(t *testing.T) {
 			l.streams.loss.reordered += 5
 		}
 		l.est.observe(now, l.received, l.rtt)
-		l.streams.tune(now, l, 1<<30, 1, forever, false)
+		l.streams.tune(now, l, oneFile(1<<30))
 	}
 	if l.streams.most != trialStreams {
 		t.Errorf("%d connections, want %d", l.streams.most, trialStreams)
@@ -127,7 +127,7 @@ func TestSlowStartIsNotMeasuredAgainst(t *testing.T) {
 			l.streams.loss.reordered += 5
 		}
 		l.est.observe(now, l.received, l.rtt)
-		l.streams.tune(now, l, 1<<30, 1, forever, false)
+		l.streams.tune(now, l, oneFile(1<<30))
 	}
 	if l.streams.most < firstTrial {
 		t.Errorf("%d connections, want %d at least", l.streams.most, firstTrial)

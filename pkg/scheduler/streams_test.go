@@ -41,7 +41,7 @@ func TestStreamsAreAddedWhereTheyHelp(t *testing.T) {
 			}
 			l.est.observe(now, l.received, l.rtt)
 			l.streams.narrow(now, l)
-			l.streams.tune(now, l, 1<<30, 1, forever, false)
+			l.streams.tune(now, l, oneFile(1<<30))
 		}
 		if s := l.streams.most; s < tt.min || s > tt.max {
 			t.Errorf("%s: %d streams", tt.name, s)
@@ -99,7 +99,7 @@ func (l *lossyLink) run(end Time, told func()) {
 		}
 		l.est.observe(l.now, l.received, l.rtt)
 		l.streams.narrow(l.now, &l.link)
-		l.streams.tune(l.now, &l.link, 1<<30, 1, forever, false)
+		l.streams.tune(l.now, &l.link, oneFile(1<<30))
 		told()
 	}
 }
@@ -159,5 +159,45 @@ func TestATrialEndsThePresentNarrowing(t *testing.T) {
 	l := &link{rtt: 20 * Millisecond, received: 1e6, streams: *s}
 	if l.streams.narrow(3*Second, l); l.streams.most != 16 {
 		t.Errorf("%d streams, 16 tried", l.streams.most)
+	}
+}
+
+// oneFile is a file of which so much is still to come, for long.
+func oneFile(left int64) task { return task{left: left, share: left, lasts: forever} }
+
+// Over TLS a connection takes memory for what it brings, so a far link begins with fewer.
+func TestFewerConnectionsBeginOverTLS(t *testing.T) {
+	for _, c := range []struct {
+		trip          Time
+		clear, secure StreamID
+	}{
+		{50 * Millisecond, 1, 1},
+		{120 * Millisecond, 24, 24},
+		{200 * Millisecond, 40, secureStreams},
+		{300 * Millisecond, 60, 37},
+		{600 * Millisecond, MaxStreams, MaxStreams},
+	} {
+		for secure, want := range map[bool]StreamID{false: c.clear, true: c.secure} {
+			l := &link{rtt: c.trip, streams: streams{most: 1}}
+			work := oneFile(1 << 30)
+			work.secure = secure
+			if l.streams.tune(Second, l, work); l.streams.most != want {
+				t.Errorf("%v s, over TLS %v: %d connections, want %d", c.trip.Seconds(), secure, l.streams.most, want)
+			}
+		}
+	}
+}
+
+// So does one that has only not answered yet: more follow when it shows how far it is.
+func TestFewerConnectionsAwaitTheFirstAnswerOverTLS(t *testing.T) {
+	l := &link{streams: streams{most: 1}}
+	work := oneFile(1 << 30)
+	work.secure = true
+	if l.streams.tune(200*Millisecond, l, work); l.streams.most != secureStreams {
+		t.Errorf("%d connections before anything has come", l.streams.most)
+	}
+	l.rtt = 300 * Millisecond
+	if l.streams.tune(300*Millisecond, l, work); l.streams.most != 37 {
+		t.Errorf("%d connections over 300 ms", l.streams.most)
 	}
 }
