@@ -231,11 +231,8 @@ func (c *Core) secure() bool { return c.cfg.TLS && c.batch == nil }
 // cost a packet or two, and may turn out to bring more than that.
 func (c *Core) task() task {
 	left := c.left()
-	t := task{
-		left: left, share: left, lasts: float64(left) / (View{c}).SumRate(),
-		batch: c.batch != nil, secure: c.secure(),
-	}
-	if t.secure {
+	t := task{left: left, share: left, lasts: float64(left) / (View{c}).SumRate(), batch: c.batch != nil}
+	if c.secure() {
 		t.share /= int64(max(1, (View{c}).UsableLinks()))
 	}
 	return t

@@ -29,11 +29,6 @@ const (
 	// leastShare is how many bytes there must be left for each connection: about what
 	// it brings in the first five round trips of its slow start.
 	leastShare = int64(512) << 10
-	// Over TLS a connection holds some 150 KB while it works, for records, keys and what waits
-	// to be read, so beyond secureStreams there is one for each tripPerSecure only: over 300 ms
-	// 37 were at the link's rate as soon as 60, over 600 ms fewer than 64 were not.
-	secureStreams = 30
-	tripPerSecure = 8 * Millisecond
 	// Where there are many files, a connection is good for one as for another, and as long
 	// as their sizes are not known so are the bytes that are left: these take the place of
 	// longTrip, for a link that has not been heard of, and of leastShare.
@@ -110,11 +105,10 @@ type streams struct {
 
 // task is what the connections of a link are counted against.
 type task struct {
-	left   int64   // bytes still to come, over all links
-	share  int64   // of these, what those that a link begins with are counted against
-	lasts  float64 // seconds that they take all links
-	batch  bool    // they are of many files
-	secure bool    // a connection has to be worth a TLS handshake
+	left  int64   // bytes still to come, over all links
+	share int64   // of these, what those that a link begins with are counted against
+	lasts float64 // seconds that they take all links
+	batch bool    // they are of many files
 }
 
 // tune sets how many streams a link has that has requests in flight.
@@ -152,21 +146,17 @@ func (s *streams) due(now Time, rate float64) bool {
 
 // widen gives a link with a long round trip many streams to start with.
 func (s *streams) widen(now Time, l *link, t task) {
-	trip, most := l.rtt, int64(0)
-	least, long := leastShare, longTrip
+	most, least, long := int64(0), leastShare, longTrip
 	if t.batch {
 		least, long = batchLeastShare, batchLongTrip
 	}
 	switch {
 	case l.rtt == 0 && l.received == 0: // no connection yet: it takes that long at least
-		if trip = now - l.lastByte; trip >= long {
+		if trip := now - l.lastByte; trip >= long {
 			most = min(MaxStreams, farStreams*int64(trip/farStep))
 		}
 	case l.rtt >= longTrip:
-		most = min(MaxStreams, int64(trip/tripPerStream))
-	}
-	if t.secure {
-		most = min(most, max(secureStreams, int64(trip/tripPerSecure)))
+		most = min(MaxStreams, int64(l.rtt/tripPerStream))
 	}
 	s.wide = max(s.wide, s.most, StreamID(min(most, t.share/least)))
 	s.most = s.wide
