@@ -155,7 +155,7 @@ func diskHint(err error) string {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "make room; the same command goes on where this one stopped"
 	case errors.Is(err, fs.ErrNotExist):
-		return "-o makes no directories; -P DIR does"
+		return "is the path right? -o makes no directories; -P DIR does"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return "-P DIR saves in another directory, -o FILE under another name"
 	case errors.Is(err, store.ErrBusy):
