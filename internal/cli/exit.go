@@ -125,6 +125,9 @@ func classify(err error) (code int, hint string) {
 	return exitOther, ""
 }
 
+// hintPath is for a file or directory that is not there and cannot be made.
+const hintPath = "is the path right? only -P DIR makes directories"
+
 // hintAway is for what stands in the way.
 const hintAway = "move it away, or -o FILE saves under another name"
 
@@ -143,7 +146,7 @@ func streamHint(code int, hint string) string {
 func fileHint(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "is the path right? only -P DIR makes directories"
+		return hintPath
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return "who runs mlget may not open it: another file, or other rights"
 	}
@@ -155,7 +158,7 @@ func diskHint(err error) string {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "make room; the same command goes on where this one stopped"
 	case errors.Is(err, fs.ErrNotExist):
-		return "is the path right? -o makes no directories; -P DIR does"
+		return hintPath
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return "-P DIR saves in another directory, -o FILE under another name"
 	case errors.Is(err, store.ErrBusy):
