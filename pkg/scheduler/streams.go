@@ -106,7 +106,7 @@ type streams struct {
 // task is what the connections of a link are counted against.
 type task struct {
 	left  int64   // bytes still to come, over all links
-	share int64   // of these, what a link's first connections have to be worth it for: see Core.task
+	share int64   // of these, what the connections that a link begins with share: see Core.task
 	lasts float64 // seconds that they take all links
 	batch bool    // they are of many files
 }
