@@ -83,7 +83,8 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	if shakes != o.links[t.link].shakes {
 		shook = scheduler.Time(o.e.links[t.link].latest.Load())
 	}
-	stray := t.client.InVain() - t.inVain
+	vain := t.client.InVain()
+	stray := vain - t.inVain
 	if t.released || got == t.told && trip == 0 && shook == 0 && t.behind == 0 && stray == 0 {
 		return
 	}
@@ -92,7 +93,12 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, RTT: trip,
 		Handshake: scheduler.Time(o.e.links[t.link].late.Load()), Shook: shook, Trip: o.links[t.link].trip, Behind: t.behind, Stray: stray,
 	}
-	t.behind, t.inVain = 0, t.inVain+stray
+	t.behind = 0
+	for _, u := range o.transfers {
+		if u.client == t.client { // they are told of once
+			u.inVain = vain
+		}
+	}
 	if got != t.told { // they are held against the bytes, which come when the gap is filled
 		in.Reordered = o.links[t.link].disorder
 		o.gain(t, got)

@@ -24,8 +24,21 @@ func (l *link) arrived() int64 { return l.received + l.behind + l.stray }
 func (l *link) strayed(stream StreamID, bytes int64, now Time) {
 	if bytes > 0 && now-l.useful <= strayMost {
 		l.stray = min(unsized, l.stray+bytes)
+		if l.streams.astray[stream] == 0 {
+			l.streams.astray[stream] = now
+		}
 		l.lastByte, l.streams.heard[stream] = now, now
 	}
+}
+
+// straying is for how long nothing else than what nobody wants any more is to be expected on
+// a stream: as long again as nothing else has come, for nobody knows how much there is of it.
+func (l *link) straying(id StreamID, now Time) Time {
+	s := &l.streams
+	if s.astray[id] == 0 {
+		return 0
+	}
+	return max(0, s.heard[id]-s.astray[id]-(now-s.heard[id]))
 }
 
 // keep notes that so many bytes are kept on a stream by now.

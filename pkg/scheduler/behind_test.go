@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -157,5 +158,62 @@ func TestStrayBytesAreNoRate(t *testing.T) {
 	}
 	if l.est.nMarks != 0 || l.est.bytes != l.arrived() {
 		t.Errorf("%d bytes are counted, %d have come", l.est.bytes, l.arrived())
+	}
+}
+
+// shared lets two links bring what each was asked for, in its order, at given rates. What
+// comes on a link that strays is of no use to anybody.
+func (r *rig) shared(d Time, rates [2]float64, strays [2]bool) (acts []Action) {
+	for end := r.now + d; r.now < end; {
+		r.now += 10 * Millisecond
+		for id := range LinkID(2) {
+			for fresh := int64(rates[id] * 0.01); fresh > 0; {
+				i := slices.IndexFunc(r.core.chunks, func(ch chunk) bool { return ch.link == id })
+				if i < 0 {
+					break
+				}
+				ch := &r.core.chunks[i]
+				in := Input{Kind: Progress, Link: id, Chunk: ch.id, Bytes: ch.got, RTT: 20 * Millisecond, Trip: 20 * Millisecond, Lasting: true}
+				if strays[id] {
+					in.Stray, fresh = fresh, 0
+				} else {
+					n := min(fresh, ch.left())
+					in.Bytes += n
+					fresh -= n
+					if n == ch.left() {
+						in.Kind = Finished
+					}
+				}
+				acts = append(acts, slices.Clone(r.step(in))...)
+			}
+		}
+		acts = append(acts, slices.Clone(r.step(Input{Kind: Tick}))...)
+	}
+	return acts
+}
+
+// What waits behind bytes that nobody wants any more comes when they all have, and nobody
+// knows how many there are: a link that has nothing to do takes all of it over, and the one
+// that it was taken from does not take it back at once.
+func TestWhatWaitsBehindStraysIsTakenOver(t *testing.T) {
+	const rate, strays = 4e6, 25e4 // bytes per second
+	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 24 << 20, First: 1 << 20})
+	r.up(2)
+	r.shared(2*Second, [2]float64{rate, rate}, [2]bool{})
+	i := slices.IndexFunc(r.core.chunks, func(ch chunk) bool { return ch.link == 0 })
+	cut := &r.core.chunks[i]
+	r.step(Input{Kind: Finished, Chunk: cut.id, Bytes: cut.rng.Len()})
+	r.want(Start) // it waits
+	for _, a := range r.shared(4*Second, [2]float64{strays, rate}, [2]bool{true, false}) {
+		switch {
+		case a.Kind == Start && a.Link == 0:
+			t.Errorf("%v was asked for behind the strays", a.Range)
+		case a.Kind == Shrink && a.Link == 0:
+			t.Errorf("%v was left behind the strays", a.Range)
+		default:
+		}
+	}
+	if n := len(r.core.chunks); n > 0 {
+		t.Errorf("%d requests are still waiting", n)
 	}
 }

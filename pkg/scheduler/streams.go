@@ -40,8 +40,11 @@ const (
 	// then measures for as long. When the rate has risen by the factor
 	// streamGain they stay, and twice as many are tried.
 	firstTrial = 8
-	// trialStreams is the most that are tried, or twice as many as the link began with.
+	// trialStreams is the most that are tried, or twice as many as the link began with, but
+	// where packets are lost at random and each still brings fastPackets in a round trip:
+	// with fewer a loss takes it a timeout (RFC 5681, 3.2).
 	trialStreams = 32
+	fastPackets  = 4
 	trialRTTs    = 6
 	trialFloor   = 100 * Millisecond
 	streamGain   = 1.25
@@ -75,6 +78,7 @@ type streams struct {
 	calm    calm
 	even    even
 	heard   [MaxStreams]Time // when each received its last byte, or was asked for its first
+	astray  [MaxStreams]Time // since when it brought but what nobody wants any more; 0: it did not
 	// A request before this one was cut short, and none from it on has brought
 	// anything; 0: none was.
 	cut    [MaxStreams]ChunkID
@@ -186,6 +190,9 @@ func longest(floor Time, trips float64, rtt Time) Time {
 // try begins a trial with more streams.
 func (s *streams) try(now Time, base float64) {
 	most := min(MaxStreams, max(trialStreams, 2*s.wide))
+	if s.loss.random() && s.loss.trip >= fastPackets*float64(s.most) { // what holds each of them back is not the link
+		most = MaxStreams
+	}
 	if s.most >= most {
 		return
 	}
@@ -238,7 +245,7 @@ func (s *streams) hear(ch *chunk, bytes int64, now, at, trip Time) (anew bool) {
 		s.opened[ch.stream], s.reopened = 0, now
 	}
 	s.opened[ch.stream] += bytes
-	s.early[ch.stream] = 0
+	s.early[ch.stream], s.astray[ch.stream] = 0, 0
 	if anew = now-at > trip+leastTimeout; anew {
 		s.resumed[ch.stream] = now
 	}
@@ -262,7 +269,7 @@ func (s *streams) cutShort(id StreamID, next ChunkID) {
 
 // lose notes that a connection has been lost: requests from next on open another.
 func (s *streams) lose(id StreamID, next ChunkID) {
-	s.cut[id], s.opened[id], s.resumed[id], s.early[id] = next, 0, 0, 0
+	s.cut[id], s.opened[id], s.resumed[id], s.early[id], s.astray[id] = next, 0, 0, 0, 0
 }
 
 // window is how many bytes a connection brings in a round trip of so many seconds, at

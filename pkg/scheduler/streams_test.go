@@ -24,7 +24,8 @@ func TestStreamsAreAddedWhereTheyHelp(t *testing.T) {
 		min   StreamID
 		max   StreamID
 	}{
-		{"random loss on a link of 10 MB/s", random, 10e6, start, 10, trialStreams},
+		{"random loss on a link of 10 MB/s", random, 10e6, start, 10, MaxStreams},
+		{"random loss on a link of 60 MB/s", random, 60e6, start, 60, MaxStreams},
 		{"random loss on a link that is full", random, 1e6, level, 1, 1},
 		{"a link that became slow, and overflows", random, 1e6, start, 1, 1},
 		{"a queue that overflows now and then", overflow, 1e6, start, 1, 1},

@@ -96,6 +96,11 @@ func (c *Core) look(id LinkID, o *outlook) {
 		o.last[ch.stream] = ch
 		o.owed[ch.stream] += ch.left() - ch.over
 	}
+	for s := range l.streams.most {
+		if o.last[s] == nil {
+			o.wait[s] = l.straying(s, c.now).Seconds()
+		}
+	}
 	o.rate = (View{c}).RateOrMean(id) / float64(max(1, o.active))
 	if o.full = o.rate; l.streams.most > 1 { // an only one has had all of it
 		o.full = max(o.rate, l.est.capacity()/float64(max(1, o.active)))
@@ -196,11 +201,14 @@ func (l *link) trip() Time {
 // requests, is to be expected. What is late is expected to be as late again.
 func (c *Core) due(ch *chunk) float64 {
 	l := &c.links[ch.link]
-	at := l.expected(ch)
-	if c.now < at {
-		return (at - c.now).Seconds()
+	in := l.expected(ch) - c.now
+	if in < 0 {
+		in = max(0, -in-c.pause(ch)-rateWindow/2) // bytes are told of now and then
 	}
-	return max(0, (c.now - at - c.pause(ch) - rateWindow/2).Seconds()) // bytes are told of now and then
+	if ch.got == 0 {
+		in = max(in, l.straying(ch.stream, c.now))
+	}
+	return in.Seconds()
 }
 
 // late says whether the first byte of ch, the first of its stream's requests, should
