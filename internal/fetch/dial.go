@@ -34,6 +34,14 @@ func (d *dialed) stream() net.Conn {
 	return d.raw
 }
 
+// mark is when a reader of raw is woken.
+func (d *dialed) mark() *readMark {
+	if d.tls != nil {
+		return d.tls.wire.mark
+	}
+	return newReadMark(d.raw, false)
+}
+
 // dial connects to an origin, through a proxy where one is configured. It does
 // not close what it made when ctx ends after it has returned.
 func (c *Client) dial(ctx context.Context, key originKey) (*dialed, *Error) {

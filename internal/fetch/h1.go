@@ -55,7 +55,7 @@ func (c *Client) newH1(o *origin, d *dialed) *h1Conn {
 	close(open)
 	hc := &h1Conn{
 		c: c, o: o, raw: d.raw, nc: d.stream(), tls: d.tls, proxy: d.proxy,
-		mark: newReadMark(d.raw, d.tls != nil),
+		mark: d.mark(),
 		dead: make(chan struct{}), lastDone: open, lastSent: open,
 	}
 	if hc.tls == nil {

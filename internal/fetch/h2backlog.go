@@ -5,17 +5,17 @@ import (
 	"sync"
 )
 
-// pieceSize is how many bytes a piece holds; with their number it takes 16 KiB of memory.
-const pieceSize = 16<<10 - 8
+// pieceSize is how many bytes a piece holds; with their number it takes 18 KiB of memory.
+const pieceSize = 18<<10 - 8
 
-// piece is memory for payload that nobody has read yet.
+// piece is memory for what has been read and that nobody has taken yet.
 type piece struct {
 	n   int // bytes in it
 	buf [pieceSize]byte
 }
 
-// piecePool lends pieces to the streams of all connections of a link: where there are
-// dozens, each has payload waiting now and then, and few at the same time.
+// piecePool lends pieces to all connections of a link and their streams: where there are
+// dozens, each needs some now and then, and few at the same time.
 type piecePool struct{ sync.Pool }
 
 func (p *piecePool) get() *piece {
@@ -49,6 +49,17 @@ func (b *backlog) write(p []byte, pool *piecePool) {
 		to.n += k
 		p = p[k:]
 	}
+}
+
+// add appends what is in p, and p with it.
+func (b *backlog) add(p *piece, pool *piecePool) {
+	if last := len(b.pieces) - 1; last >= 0 && p.n <= pieceSize-b.pieces[last].n {
+		b.write(p.buf[:p.n], pool)
+		pool.Put(p)
+		return
+	}
+	b.n += int64(p.n)
+	b.pieces = append(b.pieces, p)
 }
 
 // read moves bytes to p.

@@ -68,10 +68,10 @@ type h2Conn struct {
 // newH2 makes a connection without requests. The preface goes out with the first.
 func (c *Client) newH2(o *origin, d *dialed) *h2Conn {
 	hc := &h2Conn{
-		c: c, o: o, raw: d.raw, mark: newReadMark(d.raw, d.tls != nil), nextID: 1, limit: assumedStreams,
+		c: c, o: o, raw: d.raw, mark: d.mark(), nextID: 1, limit: assumedStreams,
 		credit: connWindow, sendCredit: 65535, pace: newPace(),
 	}
-	hc.in.init(d.stream(), d.tls)
+	hc.in.init(d.stream(), d.tls, &c.pieces)
 	hc.frames = http2.NewFramer(nil, &hc.in)
 	hc.frames.SetMaxReadFrameSize(maxFrame)
 	hc.frames.MaxHeaderListSize = maxHeaderBytes

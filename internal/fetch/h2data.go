@@ -168,20 +168,20 @@ func (hc *h2Conn) store() error {
 		return nil
 	}
 	hc.mu.Unlock()
-	b, err := hc.in.some(f.rest)
+	p, err := hc.in.take(f.rest)
 	if err != nil {
 		return err
 	}
+	f.rest -= p.n
 	hc.mu.Lock()
 	if t := f.stream; t != nil && !t.gone {
-		t.unread.write(b, &hc.c.pieces)
+		t.unread.add(p, &hc.c.pieces)
 		t.wakeLocked()
 	} else {
-		hc.c.vain.Add(int64(len(b)))
+		hc.c.vain.Add(int64(p.n))
+		hc.c.pieces.Put(p)
 	}
 	hc.mu.Unlock()
-	hc.in.r += len(b)
-	f.rest -= len(b)
 	hc.completed()
 	return nil
 }

@@ -17,9 +17,9 @@ const (
 	// aheadSize is how much is read ahead at most; a whole frame, header included, must
 	// fit.
 	aheadSize = maxFrame + 1<<10
-	// aheadFirst is what there is memory for at first: headers of frames, and frames
+	// aheadOwn is what a connection always has memory for: headers of frames, and frames
 	// other than DATA, are small, and there may be dozens of connections.
-	aheadFirst = 1 << 10
+	aheadOwn = 1 << 10
 )
 
 // frameHeader is the header of a frame.
@@ -45,14 +45,18 @@ func parseFrameHeader(b []byte) frameHeader {
 type wire struct {
 	src  io.Reader
 	tls  *tlsStream // src, if it is TLS
-	buf  []byte     // at most aheadSize bytes; buf[r:w] is what has been read ahead
+	pool *piecePool
+	own  [aheadOwn]byte
+	lent *piece // of pool; nil: own serves
+	buf  []byte // own or what is lent; buf[r:w] is what has been read ahead
 	r, w int
 	left int64 // bytes that Read may still take from src
 	torn bool  // Read has failed, so nobody knows where the next frame begins
 }
 
-func (w *wire) init(src io.Reader, tls *tlsStream) {
-	w.src, w.tls, w.buf = src, tls, make([]byte, aheadFirst)
+func (w *wire) init(src io.Reader, tls *tlsStream, pool *piecePool) {
+	w.src, w.tls, w.pool = src, tls, pool
+	w.buf = w.own[:]
 }
 
 // grow makes the memory suffice for n bytes, of which there are at most aheadSize.
@@ -60,9 +64,19 @@ func (w *wire) grow(n int) {
 	if n <= len(w.buf) {
 		return
 	}
-	buf := make([]byte, min(max(n, 2*len(w.buf)), aheadSize))
-	w.r, w.w = 0, copy(buf, w.ahead())
-	w.buf = buf
+	w.lent = w.pool.get()
+	w.r, w.w = 0, copy(w.lent.buf[:], w.ahead())
+	w.buf = w.lent.buf[:]
+}
+
+// shrink gives back what is not needed while nothing is ahead.
+func (w *wire) shrink() {
+	if w.lent == nil || w.r < w.w {
+		return
+	}
+	w.pool.Put(w.lent)
+	w.lent, w.buf = nil, w.own[:]
+	w.r, w.w = 0, 0
 }
 
 // ready reports whether there is more without asking the connection.
@@ -74,6 +88,7 @@ func (w *wire) ahead() []byte { return w.buf[w.r:w.w] }
 // fill reads until n bytes are ahead. It asks for no more than that: TLS has the
 // rest of its record at hand anyway, and payload should not come in here.
 func (w *wire) fill(n int) error {
+	w.shrink()
 	w.grow(n)
 	for w.w-w.r < n {
 		if w.r == w.w || w.r+n > len(w.buf) {
@@ -89,18 +104,22 @@ func (w *wire) fill(n int) error {
 	return nil
 }
 
-// some returns up to n bytes, at least one, without consuming them.
-func (w *wire) some(n int) ([]byte, error) {
-	if w.r == w.w {
-		w.grow(min(n, aheadSize))
-		w.r, w.w = 0, 0
-		k, err := w.src.Read(w.buf[:min(n, len(w.buf))])
-		w.w = k
-		if k == 0 {
-			return nil, err
-		}
+// take consumes up to n bytes, at least one, and returns them in a piece of the pool's. The
+// connection's own memory is not for payload.
+func (w *wire) take(n int) (*piece, error) {
+	p := w.pool.get()
+	room := p.buf[:min(n, pieceSize)]
+	if p.n = copy(room, w.ahead()); p.n > 0 {
+		w.r += p.n
+		return p, nil
 	}
-	return w.buf[w.r:min(w.r+n, w.w)], nil
+	k, err := w.src.Read(room)
+	if k == 0 {
+		w.pool.Put(p)
+		return nil, err
+	}
+	p.n = k
+	return p, nil
 }
 
 // keep puts p, of at most aheadSize bytes, ahead of nothing.

@@ -14,7 +14,7 @@ func TestWireGrows(t *testing.T) {
 		text[i] = byte(i * 131 >> 3)
 	}
 	var w wire
-	w.init(iotest.HalfReader(bytes.NewReader(text)), nil)
+	w.init(iotest.HalfReader(bytes.NewReader(text)), nil, &piecePool{})
 	at := 0
 	check := func(what string, n int) {
 		t.Helper()
@@ -32,8 +32,8 @@ func TestWireGrows(t *testing.T) {
 		w.r += frameHead + 200
 		at += frameHead + 200
 	}
-	if len(w.buf) != aheadFirst {
-		t.Errorf("%d bytes of memory for small frames, want %d", len(w.buf), aheadFirst)
+	if w.lent != nil {
+		t.Error("more than its own memory for small frames")
 	}
 	for _, n := range []int{frameHead, 3000, frameHead + maxFrame} { // with a part of it ahead
 		if err := w.fill(n); err != nil {
@@ -41,17 +41,23 @@ func TestWireGrows(t *testing.T) {
 		}
 		check("large", n)
 	}
-	if len(w.buf) > aheadSize {
-		t.Errorf("%d bytes of memory for the largest frame, more than %d", len(w.buf), aheadSize)
+	w.r = w.w
+	at += frameHead + maxFrame
+	if err := w.fill(frameHead); err != nil || w.lent != nil {
+		t.Errorf("%v, or what a large frame needed was kept", err)
+	}
+
+	w.keep(text[:frameHead]) // of which 4 bytes are payload
+	w.r = frameHead - 4
+	for _, want := range [][]byte{text[frameHead-4 : frameHead], text[at+frameHead : at+frameHead+maxFrame]} {
+		p, err := w.take(maxFrame)
+		if err != nil || !bytes.Equal(p.buf[:p.n], want[:p.n]) || p.n < 4 {
+			t.Errorf("took other bytes than came, or none (%v)", err)
+		}
 	}
 
 	w = wire{}
-	w.init(bytes.NewReader(text), nil)
-	if b, err := w.some(maxFrame); err != nil || !bytes.Equal(b, text[:maxFrame]) {
-		t.Errorf("some: %d bytes (%v)", len(b), err)
-	}
-	w = wire{}
-	w.init(nil, nil)
+	w.init(nil, nil, &piecePool{})
 	w.keep(text[:maxFrame])
 	if at = 0; len(w.ahead()) != maxFrame {
 		t.Fatal("not all was kept")

@@ -10,6 +10,8 @@ import (
 const (
 	// leastMark is what is worth gathering: less comes in a few packets.
 	leastMark = 8 << 10
+	// leastPacket is about what any packet carries (RFC 9293, 3.7.1, says 1220 for IPv6).
+	leastPacket = 1220
 	// tlsAhead is the most that TLS may have read of a body when it waits for more:
 	// some of a record (RFC 5246, 6.2.3, allows larger ones than RFC 8446).
 	tlsAhead = recordHead + 16<<10 + 2<<10
@@ -32,16 +34,20 @@ type readMark struct {
 	mu   sync.Mutex
 	wish int64 // bytes, the caller's; 1 when a body begins
 	set  int64 // what the socket was told; at first 1
+	rest int64 // bytes of a record that the socket gathers, whatever the wish; 0: none
 
 	look  func(fd uintptr) bool // something, kept: making it allocates
 	asked bool                  // something has looked
 	left  int64                 // bytes still to come of the body
+
+	lookWhole func(fd uintptr) bool // there, kept
+	poll      pollSet               // of lookWhole, kept
 }
 
 // newReadMark is the mark of raw, on which TLS is spoken or not.
 func newReadMark(raw net.Conn, overTLS bool) *readMark {
 	m := &readMark{wish: 1, set: 1}
-	m.look = m.something
+	m.look, m.lookWhole = m.something, m.there
 	if overTLS {
 		m.ahead = tlsAhead
 	}
@@ -79,7 +85,9 @@ func (m *readMark) want(n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.wish = n
-	m.apply(nextMark(m.set, n, m.set))
+	if m.rest == 0 {
+		m.apply(nextMark(m.set, n, m.set))
+	}
 }
 
 // reading prepares for a read of at most n bytes of a body of which left are
@@ -114,6 +122,40 @@ func (m *readMark) something(fd uintptr) bool {
 		acknowledge(fd)
 	}
 	return found
+}
+
+// gather returns when the socket has the n bytes that a record still wants, or has ended, and
+// says whether it can tell. Nobody can use less of a record, so the caller's wish does not
+// matter. What fits into a packet comes at once. It is for whoever reads.
+func (m *readMark) gather(n int) (bool, error) {
+	if m.raw == nil || n < leastPacket {
+		return false, nil
+	}
+	m.rested(int64(n))
+	err := m.raw.Read(m.lookWhole)
+	m.rested(0)
+	return err == nil, err
+}
+
+// rested has the socket gather the rest of a record, or no longer.
+func (m *readMark) rested(n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.rest = n; n == 0 {
+		m.apply(1)
+	}
+}
+
+// there sets the mark, when it looks first, and says whether a read would reach it, or the
+// end. It is set only here because whoever is woken by that must be waiting already.
+func (m *readMark) there(fd uintptr) bool {
+	m.mu.Lock()
+	if m.set != m.rest {
+		m.set = m.rest
+		_ = setReadMark(fd, int(m.rest)) // a system that refuses it does without
+	}
+	m.mu.Unlock()
+	return m.poll.marked(fd)
 }
 
 func (m *readMark) apply(n int64) {

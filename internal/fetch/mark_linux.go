@@ -3,6 +3,8 @@ package fetch
 import (
 	"errors"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // canMark: polling honours SO_RCVLOWAT, and setting it looks again at what is
@@ -43,6 +45,21 @@ func readable(fd uintptr) bool {
 		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		if !errors.Is(err, syscall.EINTR) {
 			return !errors.Is(err, syscall.EAGAIN)
+		}
+	}
+}
+
+// pollSet is what poll(2) is asked about, kept: making it allocates.
+type pollSet [1]unix.PollFd
+
+// marked says whether a socket has as many bytes as its mark asks for, or none will come
+// any more.
+func (p *pollSet) marked(fd uintptr) bool {
+	for {
+		p[0] = unix.PollFd{Fd: int32(fd), Events: unix.POLLIN | unix.POLLRDHUP} //nolint:gosec // a descriptor is small
+		n, err := unix.Poll(p[:], 0)
+		if !errors.Is(err, unix.EINTR) {
+			return n != 0 || err != nil
 		}
 	}
 }

@@ -13,11 +13,11 @@ import (
 const (
 	// recordHead is how long the header of a TLS record is (RFC 8446, 5.1).
 	recordHead = 5
-	// leastAhead is what is read beneath TLS at once on a slow connection, of which there
-	// may be many: a record of TLS 1.3, the largest that servers make, fits.
+	// leastAhead is what must come at once for memory to read it ahead to be worth while:
+	// more than a record of TLS 1.3, the largest that servers make.
 	leastAhead = 17 << 10
-	// mostAhead is that on a fast one. Larger reads save nothing more, and leave the
-	// cache of a small core.
+	// mostAhead is what is read beneath TLS at once on a fast connection. Larger reads
+	// save nothing more, and leave the cache of a small core.
 	mostAhead = 8 * leastAhead
 )
 
@@ -33,20 +33,24 @@ func (p *aheadPool) get() *[]byte {
 	return &b
 }
 
-// records is the connection beneath TLS. crypto/tls by itself reads about two
-// records at a time, and hands on one; this reads what has come, and hands on
-// the records singly, so that it knows whether the next one is there too.
+// records is the connection beneath TLS. crypto/tls by itself reads about two records at
+// a time, and hands on one. Of a fast connection this reads what has come, and hands on
+// the records singly, so that it knows whether the next one is there too. Of a slow one,
+// of which there may be dozens, it reads a record's header, and leaves the rest to the
+// socket until all of it is there: it needs no memory, and wakes nobody, for parts of one.
 type records struct {
 	net.Conn
+	mark *readMark // of Conn
 	pool *aheadPool
-	own  []byte      // leastAhead bytes
-	lent *[]byte     // of pool; nil: own serves
-	fast atomic.Bool // more than own is worth its memory
+	fast atomic.Bool // memory of the pool is worth while
+	lent *[]byte     // of the pool; nil: head serves
+	head [recordHead]byte
 
-	buf  []byte // own or *lent; buf[r:w] has been read and not yet handed on
-	r, w int
-	rest int   // bytes of the present record that have not been handed on
-	err  error // came with bytes, and is to be told after them
+	buf   []byte // head or *lent; buf[r:w] has been read and not yet handed on
+	r, w  int
+	rest  int   // bytes of the present record that have not been handed on
+	whole bool  // the socket has all of them that are not here
+	err   error // came with bytes, and is to be told after them
 }
 
 // Read hands on bytes of one record. What crypto/tls gets stays below a record, so
@@ -57,21 +61,43 @@ func (s *records) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
+	p = p[:min(len(p), s.rest)]
 	if s.r == s.w {
+		if s.fit(); s.lent == nil {
+			return s.straight(p)
+		}
 		if err := s.more(); err != nil {
 			return 0, err
 		}
 	}
-	n := copy(p, s.buf[s.r:min(s.w, s.r+s.rest)])
+	n := copy(p, s.buf[s.r:s.w])
 	s.r += n
-	s.rest -= n
+	s.handed(n)
 	return n, nil
+}
+
+// straight reads bytes of the present record, of which none is here, without a copy.
+func (s *records) straight(p []byte) (int, error) {
+	if err := s.gathered(); err != nil {
+		return 0, err
+	}
+	n, err := s.receive(p)
+	s.handed(n)
+	return n, err
+}
+
+// handed books n bytes of the present record.
+func (s *records) handed(n int) {
+	if s.rest -= n; s.rest == 0 {
+		s.whole = false
+	}
 }
 
 // next begins a record. A connection that ends within a header is TLS's to judge,
 // so it gets what there is of it.
 func (s *records) next() error {
 	for s.w-s.r < recordHead {
+		s.fit()
 		if err := s.more(); err != nil {
 			if s.r == s.w || errors.Is(err, os.ErrDeadlineExceeded) {
 				return err
@@ -90,20 +116,30 @@ func (s *records) size() int {
 	return recordHead + int(binary.BigEndian.Uint16(s.buf[s.r+recordHead-2:]))
 }
 
-// ready reports whether the record that comes next is here in whole.
+// ready reports whether the record that comes next is here in whole, or in the socket.
 func (s *records) ready() bool {
 	have := s.w - s.r
 	if s.rest > 0 {
-		return have >= s.rest
+		return s.whole || have >= s.rest
 	}
 	return have >= recordHead && have >= s.size()
 }
 
-// wait reads until a Read finds a record, or as much of one as there is room for. Its
-// error comes again with what is read, unless it is a deadline's.
+// wait returns when a Read finds a record, as far as the socket can tell. Its error comes
+// again with what is read, unless it is a deadline's.
 func (s *records) wait() error {
-	for s.err == nil && !s.ready() && (s.w-s.r < len(s.buf) || s.buf == nil) {
-		if err := s.more(); err != nil {
+	for s.err == nil && !s.ready() {
+		s.fit()
+		var err error
+		switch {
+		case s.lent != nil || s.rest == 0 && s.w < recordHead:
+			err = s.more()
+		case s.rest == 0:
+			s.rest = s.size()
+		default:
+			return s.gathered()
+		}
+		if err != nil {
 			if !errors.Is(err, os.ErrDeadlineExceeded) {
 				s.err = err
 			}
@@ -113,34 +149,47 @@ func (s *records) wait() error {
 	return s.err
 }
 
+// gathered returns when the socket has what is not here of the present record, if it can
+// tell.
+func (s *records) gathered() (err error) {
+	if !s.whole && s.err == nil {
+		s.whole, err = s.mark.gather(s.rest - (s.w - s.r))
+	}
+	return err
+}
+
 // more reads from the connection. There is room for what it brings.
 func (s *records) more() error {
+	n, err := s.receive(s.buf[s.w:])
+	s.w += n
+	return err
+}
+
+// receive reads from the connection, and tells an error that comes with bytes after them.
+func (s *records) receive(p []byte) (int, error) {
 	if err := s.err; err != nil {
 		s.err = nil
-		return err
+		return 0, err
 	}
-	s.fit()
-	n, err := s.Conn.Read(s.buf[s.w:])
-	s.w += n
+	n, err := s.Conn.Read(p)
 	if n > 0 {
 		s.err, err = err, nil
 	}
-	return err
+	return n, err
 }
 
 // fit chooses memory that suits the connection, and moves what is here to its beginning.
 func (s *records) fit() {
 	kept, back := s.buf[s.r:s.w], (*[]byte)(nil)
 	switch fast := s.fast.Load(); {
-	case s.own == nil:
-		s.own = make([]byte, leastAhead)
-		s.buf = s.own
 	case fast && s.lent == nil:
 		s.lent = s.pool.get()
 		s.buf = *s.lent
-	case !fast && s.lent != nil && len(kept) < leastAhead:
+	case !fast && s.lent != nil && len(kept) == 0:
 		s.lent, back = nil, s.lent
-		s.buf = s.own
+		s.buf = s.head[:]
+	case s.buf == nil:
+		s.buf = s.head[:]
 	}
 	s.r, s.w = 0, copy(s.buf, kept)
 	if back != nil {
@@ -156,7 +205,7 @@ type tlsStream struct {
 }
 
 func newTLSStream(raw net.Conn, conf *tls.Config, pool *aheadPool) *tlsStream {
-	wire := &records{Conn: raw, pool: pool}
+	wire := &records{Conn: raw, mark: newReadMark(raw, true), pool: pool}
 	return &tlsStream{Conn: tls.Client(wire, conf), wire: wire}
 }
 
