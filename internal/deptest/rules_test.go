@@ -68,7 +68,7 @@ func rules() map[string]rule {
 		"internal/android/androidtest": {imports: "internal/android github.com/vishvananda/netlink golang.org/x/net/dns/dnsmessage golang.org/x/sys"},
 		"internal/roots":               {imports: "golang.org/x/crypto/x509roots/fallback/bundle"},
 		"internal/fetch": {
-			imports: "golang.org/x/net/http golang.org/x/net/http2",
+			imports: "golang.org/x/net/http golang.org/x/net/http2 golang.org/x/sys",
 			tests:   "internal/race internal/testbody",
 		},
 		"internal/store": {
