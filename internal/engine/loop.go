@@ -72,6 +72,16 @@ func (d *download) lookAround(reqs context.Context) {
 	d.checkLost()
 }
 
+// toldOfStrays notes that the scheduler knows of so many bytes that came in vain for a
+// client: any of its transfers could tell of them, and one does.
+func (o *owner) toldOfStrays(c *fetch.Client, bytes int64) {
+	for _, t := range o.transfers {
+		if t.client == c {
+			t.inVain = bytes
+		}
+	}
+}
+
 // count tells the scheduler what a transfer has received since last time.
 func (o *owner) count(reqs context.Context, t *transfer) {
 	got := t.got.Load()
@@ -94,10 +104,8 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 		Handshake: scheduler.Time(o.e.links[t.link].late.Load()), Shook: shook, Trip: o.links[t.link].trip, Behind: t.behind, Stray: stray,
 	}
 	t.behind = 0
-	for _, u := range o.transfers {
-		if u.client == t.client { // they are told of once
-			u.inVain = vain
-		}
+	if stray > 0 {
+		o.toldOfStrays(t.client, vain)
 	}
 	if got != t.told { // they are held against the bytes, which come when the gap is filled
 		in.Reordered = o.links[t.link].disorder

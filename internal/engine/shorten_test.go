@@ -145,15 +145,17 @@ func TestTheSchedulerHearsOfWhatCameInVain(t *testing.T) {
 		r := newRig(t, &testLink{name: "a"})
 		r.cfg.Record = true
 		r.cfg.HTTP.Protocol = fetch.HTTP2PriorKnowledge
+		h := &haul{rig: r, errs: map[event.FileID]error{}, out: map[event.FileID]string{}}
 		jobs := make(chan *Job, files)
 		for i := range files {
+			path := fmt.Sprintf("/%d/%d", i, size)
+			h.wares = append(h.wares, ware{path: path})
 			jobs <- &Job{
-				ID: event.FileID(i), URL: at(t, s, "", fmt.Sprintf("/%d/%d", i, size)), Size: size,
+				ID: event.FileID(i), URL: at(t, s, "", path), Size: size,
 				Target: store.Target{Dir: r.dir, Name: fmt.Sprint(i)},
 			}
 		}
 		close(jobs)
-		h := &haul{rig: r, errs: map[event.FileID]error{}, out: map[event.FileID]string{}}
 		e := r.engine()
 		done := make(chan error, 1)
 		go func() { done <- e.DownloadAll(t.Context(), &Batch{Jobs: jobs, Ended: h}) }()
@@ -169,11 +171,11 @@ func TestTheSchedulerHearsOfWhatCameInVain(t *testing.T) {
 		time.Sleep(time.Second)
 		answered := scheduler.Time(time.Since(r.cfg.Started)) // what comes later is copied here and there
 		close(answer)
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		h.err = <-done
 		e.Close()
 		h.events = r.drain()
+		h.check()
+		h.right()
 		waiting, strays := -1, int64(0) // one does not wait
 		for _, e := range of[event.Step](&h.outcome) {
 			if e.At >= answered {

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// pieceSize is how many bytes a piece holds; with their number it takes 18 KiB of memory.
+// pieceSize is how many bytes a piece holds, aheadSize among them; with their number it takes
+// 18 KiB of memory.
 const pieceSize = 18<<10 - 8
 
 // piece is memory for what has been read and that nobody has taken yet.

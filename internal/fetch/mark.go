@@ -124,21 +124,21 @@ func (m *readMark) something(fd uintptr) bool {
 	return found
 }
 
-// gather returns when the socket has the n bytes that a record still wants, or has ended, and
+// waitFor returns when the socket has the n bytes that a record still wants, or has ended, and
 // says whether it can tell. Nobody can use less of a record, so the caller's wish does not
 // matter. What fits into a packet comes at once. It is for whoever reads.
-func (m *readMark) gather(n int) (bool, error) {
+func (m *readMark) waitFor(n int) (bool, error) {
 	if m.raw == nil || n < leastPacket {
 		return false, nil
 	}
-	m.rested(int64(n))
+	m.setRest(int64(n))
 	err := m.raw.Read(m.lookWhole)
-	m.rested(0)
+	m.setRest(0)
 	return err == nil, err
 }
 
-// rested has the socket gather the rest of a record, or no longer.
-func (m *readMark) rested(n int64) {
+// setRest has the socket gather the rest of a record, or no longer.
+func (m *readMark) setRest(n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.rest = n; n == 0 {

@@ -56,7 +56,7 @@ type pollSet [1]unix.PollFd
 // any more.
 func (p *pollSet) marked(fd uintptr) bool {
 	for {
-		p[0] = unix.PollFd{Fd: int32(fd), Events: unix.POLLIN | unix.POLLRDHUP} //nolint:gosec // a descriptor is small
+		p[0] = unix.PollFd{Fd: int32(fd), Events: unix.POLLIN} //nolint:gosec // a descriptor is small
 		n, err := unix.Poll(p[:], 0)
 		if !errors.Is(err, unix.EINTR) {
 			return n != 0 || err != nil

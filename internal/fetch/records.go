@@ -153,7 +153,7 @@ func (s *records) wait() error {
 // tell.
 func (s *records) gathered() (err error) {
 	if !s.whole && s.err == nil {
-		s.whole, err = s.mark.gather(s.rest - (s.w - s.r))
+		s.whole, err = s.mark.waitFor(s.rest - (s.w - s.r))
 	}
 	return err
 }

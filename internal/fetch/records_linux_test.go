@@ -3,6 +3,7 @@ package fetch
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -37,65 +38,68 @@ func socketPair(t *testing.T) (near, far *net.TCPConn) {
 }
 
 // unreadBytes is how many bytes a socket has.
-func unreadBytes(t *testing.T, c syscall.Conn) (n int) {
-	t.Helper()
+func unreadBytes(c syscall.Conn) (n int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
-		t.Fatal(err)
+		return 0, err
 	}
-	if cerr := raw.Control(func(fd uintptr) { n, err = unix.IoctlGetInt(int(fd), unix.SIOCINQ) }); err != nil || cerr != nil {
-		t.Fatal(err, cerr)
-	}
-	return n
+	cerr := raw.Control(func(fd uintptr) { n, err = unix.IoctlGetInt(int(fd), unix.SIOCINQ) })
+	return n, errors.Join(err, cerr)
 }
 
 // TestRecordsGather: of a slow connection the socket gathers a record, whatever the caller
-// wishes meanwhile, and who waits has it in whole.
+// wishes meanwhile, and who waits has it in whole and was not woken for its parts.
 func TestRecordsGather(t *testing.T) {
 	for _, first := range []int{recordHead, recordHead + 100, 9000} {
 		for _, wish := range []int64{1, 1 << 20} {
-			near, far := socketPair(t)
-			all := append(record(16<<10+22, 1), record(2000, 2)...)
-			s := &records{Conn: near, mark: newReadMark(near, true), pool: &aheadPool{}}
-			var got []byte
-			for _, cuts := range [][2]int{{0, 16<<10 + 22}, {16<<10 + 22, len(all)}} {
-				rest := all[cuts[0]:cuts[1]]
-				waited := make(chan error, 1)
-				go func() { waited <- s.wait() }()
-				for at := 0; at < len(rest); { // its parts come singly
-					to := min(len(rest), at+max(first, len(rest)/4))
-					if at == 0 {
-						to = min(first, len(rest)-1)
-					}
-					if _, err := far.Write(rest[at:to]); err != nil {
-						t.Fatal(err)
-					}
-					at = to
-					time.Sleep(2 * time.Millisecond) // likelier that it wakes; nothing depends on it
-					s.mark.want(wish)
-				}
-				if err := <-waited; err != nil {
-					t.Fatal(err)
-				}
-				if n := unreadBytes(t, near); !s.ready() || n != len(rest)-recordHead || s.lent != nil {
-					t.Errorf("first %d bytes: %d of %d in the socket after a wait", first, n, len(rest)-recordHead)
-				}
-				p := make([]byte, 20<<10)
-				for n := 0; n < len(rest); {
-					if err := near.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
-						t.Fatal(err)
-					}
-					k, err := s.Read(p)
-					if err != nil {
-						t.Fatal(err)
-					}
-					got = append(got, p[:k]...)
-					n += k
-				}
+			t.Run(fmt.Sprintf("first %d bytes, wishing %d", first, wish), func(t *testing.T) { gathersRecords(t, first, wish) })
+		}
+	}
+}
+
+func gathersRecords(t *testing.T, first int, wish int64) {
+	near, far := socketPair(t)
+	if err := near.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	s := &records{Conn: near, mark: newReadMark(near, true), pool: &aheadPool{}}
+	looks, there := 0, s.mark.lookWhole
+	s.mark.lookWhole = func(fd uintptr) bool {
+		looks++
+		return there(fd)
+	}
+	type outcome struct {
+		unread, looks int
+		err           error
+	}
+	for i, size := range []int{16<<10 + 22, 2000, 16<<10 + 22} {
+		all := record(size, byte(i+1))
+		waited := make(chan outcome, 1)
+		go func() {
+			looks = 0
+			err := s.wait()
+			n, nerr := unreadBytes(near)
+			waited <- outcome{n, looks, errors.Join(err, nerr)}
+		}()
+		const pause = 3 * time.Millisecond // likelier that it waits, and wakes; nothing depends on it
+		time.Sleep(pause)
+		for at, to := 0, min(first, size-10); at < size; at, to = to, min(size, to+max(500, size/8)) {
+			if _, err := far.Write(all[at:to]); err != nil {
+				t.Fatal(err)
 			}
-			if !bytes.Equal(got, all) {
-				t.Errorf("first %d bytes: other bytes", first)
-			}
+			time.Sleep(pause)
+			s.mark.want(wish)
+		}
+		o := <-waited
+		if o.err != nil || !s.ready() || o.unread != size-recordHead || s.lent != nil {
+			t.Errorf("%d of %d bytes in the socket after a wait, %v", o.unread, size-recordHead, o.err)
+		}
+		if o.looks > 4 { // at first, at the end, and for what came before it waited
+			t.Errorf("it looked %d times", o.looks)
+		}
+		got := make([]byte, size)
+		if _, err := io.ReadFull(s, got); err != nil || !bytes.Equal(got, all) {
+			t.Errorf("other bytes, or %v", err)
 		}
 	}
 }
@@ -123,8 +127,11 @@ func TestRecordsGatherInVain(t *testing.T) {
 			if _, err := far.Write(whole[:part]); err != nil {
 				t.Fatal(err)
 			}
-			for unreadBytes(t, near) < part {
-				time.Sleep(time.Millisecond)
+			for n := 0; n < part; time.Sleep(time.Millisecond) {
+				var err error
+				if n, err = unreadBytes(near); err != nil {
+					t.Fatal(err)
+				}
 			}
 			waited := make(chan error, 1)
 			go func() { waited <- s.wait() }()

@@ -15,6 +15,7 @@ func TestStreamsAreAddedWhereTheyHelp(t *testing.T) {
 		}
 		return 1
 	}
+	thin := func(now Time) float64 { return start(now) / 5 }
 	ramp := func(now Time) float64 { return min(1, 0.25+now.Seconds()/4) }
 	tests := []struct {
 		name  string
@@ -26,6 +27,7 @@ func TestStreamsAreAddedWhereTheyHelp(t *testing.T) {
 	}{
 		{"random loss on a link of 10 MB/s", random, 10e6, start, 10, MaxStreams},
 		{"random loss on a link of 60 MB/s", random, 60e6, start, 60, MaxStreams},
+		{"random loss, and not three packets of each connection in a round trip", random, 60e6, thin, trialStreams, trialStreams},
 		{"random loss on a link that is full", random, 1e6, level, 1, 1},
 		{"a link that became slow, and overflows", random, 1e6, start, 1, 1},
 		{"a queue that overflows now and then", overflow, 1e6, start, 1, 1},
