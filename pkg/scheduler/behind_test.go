@@ -217,3 +217,22 @@ func TestWhatWaitsBehindStraysIsTakenOver(t *testing.T) {
 		t.Errorf("%d requests are still waiting", n)
 	}
 }
+
+// Strays are over when something else comes on their connection, or it is lost with them.
+func TestStraysEnd(t *testing.T) {
+	for name, ends := range map[string]func(s *streams){
+		"something comes":        func(s *streams) { s.hear(&chunk{got: 1}, 1, 3*Second, 3*Second, 0) },
+		"the connection is lost": func(s *streams) { s.lose(0, 1) },
+	} {
+		l := &link{useful: Second}
+		l.strayed(0, 1000, Second)
+		l.strayed(0, 1000, 3*Second)
+		if more := l.straying(0, 4*Second); more != Second {
+			t.Errorf("2 s of strays, heard of 1 s ago: %v s more", more.Seconds())
+		}
+		ends(&l.streams)
+		if more := l.straying(0, 3*Second); more != 0 {
+			t.Errorf("%s: %v s more", name, more.Seconds())
+		}
+	}
+}
