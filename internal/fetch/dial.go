@@ -198,7 +198,9 @@ func timedDial(ctx context.Context, d Dialer, addr string) (net.Conn, time.Durat
 		ConnectStart: func(_, addr string) {
 			mu.Lock()
 			defer mu.Unlock()
-			started[addr] = time.Now()
+			if _, again := started[addr]; !again { // whoever is the sooner one, it began with this
+				started[addr] = time.Now()
+			}
 		},
 		ConnectDone: func(_, addr string, err error) {
 			mu.Lock()

@@ -15,6 +15,14 @@ import (
 // address is tried beside it: RFC 8305, section 5, "Connection Attempt Delay".
 const stagger = 250 * time.Millisecond
 
+// A first packet that is lost is sent again only after a second (RFC 6298, 2.1), and one
+// is lost in every dead second of a radio. Where it is known how soon the link answers, up
+// to knocks sockets in all try one address, lateTrips handshakes apart, and at least stagger.
+const (
+	knocks    = 3
+	lateTrips = 3
+)
+
 // maxAddrs bounds how many addresses of a host are tried: whoever answers name
 // queries must not make us knock at a thousand doors.
 const maxAddrs = 16
@@ -72,11 +80,41 @@ func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn,
 func (l *Link) connect(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, error) {
 	return race(ctx, len(addrs), stagger,
 		func(ctx context.Context, i int) (net.Conn, error) {
-			return l.dialBound(ctx, "tcp", netip.AddrPortFrom(addrs[i], port))
+			return l.knock(ctx, netip.AddrPortFrom(addrs[i], port))
 		},
-		func(err error) bool { return errors.Is(err, ErrBind) },
-		func(c net.Conn) { c.Close() }) //nolint:errcheck // unused
+		func(err error) bool { return errors.Is(err, ErrBind) }, discard)
 }
+
+// knock connects to one address over as many sockets as it takes: the first that has an
+// answer, a refusal included, has it for all.
+func (l *Link) knock(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	shook := time.Duration(l.shook.Load())
+	n := knocks
+	if shook == 0 {
+		n = 1
+	}
+	return race(ctx, n, max(stagger, lateTrips*shook),
+		func(ctx context.Context, _ int) (net.Conn, error) {
+			began := time.Now()
+			conn, err := l.dialBound(ctx, "tcp", to)
+			if err == nil {
+				l.shook.Store(int64(handshake(conn, time.Since(began))))
+			}
+			return conn, err
+		},
+		func(error) bool { return true }, discard)
+}
+
+// handshake is how long a connection's took; the kernel knows it without the time for
+// which a lost packet was waited for.
+func handshake(conn net.Conn, took time.Duration) time.Duration {
+	if info, ok := ReadTCPInfo(conn); ok && info.RTT > 0 {
+		return min(took, info.RTT)
+	}
+	return took
+}
+
+func discard(unused net.Conn) { _ = unused.Close() }
 
 // ownAddress says whether addr is this machine itself, as far as that can be told:
 // where the system does not say which addresses it has, any may be.

@@ -49,7 +49,8 @@ type Link struct {
 	sources []source
 	names   names
 
-	noQueries atomic.Bool // Android's resolver takes no DNS queries
+	shook     atomic.Int64 // how long the latest handshake took, in ns; 0: there was none
+	noQueries atomic.Bool  // Android's resolver takes no DNS queries
 }
 
 // New makes a Link of an interface that List found. A name server and a

@@ -22,6 +22,11 @@ const (
 	leastRTO = 200 * scheduler.Millisecond
 	// synRTO is the timeout of a connection's first packet (RFC 6298).
 	synRTO = scheduler.Second
+	// knocks and stagger are how many sockets of a dial try in all, and how far apart at
+	// least: see internal/link. lateTrips is how many round trips they are, if that is more.
+	knocks    = 3
+	stagger   = 250 * scheduler.Millisecond
+	lateTrips = 3
 	// smallRest is up to how many bytes the fetcher reads and drops of a
 	// response that nobody wants any more, rather than lose the connection.
 	smallRest = 64 << 10
@@ -170,6 +175,16 @@ func (c *conn) restart(now, rtt scheduler.Time, fastest float64) {
 			break
 		}
 	}
+}
+
+// connects is when the first packet of a dial that began at sent gets through to a link
+// that has come up at up; known says that it is known how soon it answers.
+func connects(sent, up, rtt scheduler.Time, known bool) scheduler.Time {
+	at := retry(sent, up, synRTO)
+	for k := scheduler.Time(1); known && k < knocks; k++ {
+		at = min(at, retry(sent+k*max(stagger, lateTrips*rtt), up, synRTO))
+	}
+	return at
 }
 
 // retry is when a packet that was first sent at sent, and again after timeouts

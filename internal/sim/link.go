@@ -167,7 +167,7 @@ func (l *link) comeUp(now scheduler.Time) {
 	l.drop(func(c *conn) bool { return c.ghost })
 	for _, c := range l.conns {
 		if c.ready == scheduler.Never {
-			c.ready = retry(c.started, now, synRTO) + l.handshake*l.rtt
+			c.ready = connects(c.started, now, l.rtt, l.lastHeard > 0) + l.handshake*l.rtt
 			for _, q := range c.queue {
 				q.avail = c.ready + l.rtt
 			}

@@ -118,7 +118,7 @@ func TestASilentLinkIsReleasedBannedAndTriedAgain(t *testing.T) {
 	got := map[ChunkID]int64{}
 	r.flow(300*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
 	stopped := got[0]
-	acts := r.flow(1300*Millisecond, map[ChunkID]float64{1: 1e5}, got)
+	acts := r.flow(1100*Millisecond, map[ChunkID]float64{1: 1e5}, got)
 	i := slices.IndexFunc(acts, func(a Action) bool { return a.Kind == Ban })
 	if i < 1 || acts[i].Link != 0 || acts[i-1].Kind != Cancel {
 		t.Fatalf("the silent link was not released: %+v", acts)

@@ -28,9 +28,9 @@ const (
 	// A ban lasts banFirst; from the bansInRow-th in a row on, each lasts twice
 	// as long as the one before, up to banMost. Most outages of a phone's link
 	// are short, and a connection that is tried again costs a packet or two.
-	banFirst  = 300 * Millisecond
+	banFirst  = 100 * Millisecond
 	banMost   = 30 * Second
-	bansInRow = 12
+	bansInRow = 16
 	// probeFor is how long a probe may take to bring its first byte: a first
 	// packet that is lost is sent again after a second, a new probe is as good.
 	probeFor = 400 * Millisecond

@@ -1,0 +1,120 @@
+package link
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// deaf listens on an address whose system takes one connection until accept is called,
+// and drops the first packets of all others.
+func deaf(t *testing.T) (to netip.AddrPort, accept func()) {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	must(t, err)
+	t.Cleanup(func() { must(t, unix.Close(fd)) })
+	must(t, unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	must(t, unix.Listen(fd, 0))
+	name, err := unix.Getsockname(fd)
+	must(t, err)
+	port := name.(*unix.SockaddrInet4).Port
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(port)), func() {
+		conn, _, err := unix.Accept(fd)
+		must(t, err)
+		must(t, unix.Close(conn))
+	}
+}
+
+// trying is how many sockets of this machine wait for an answer from to.
+func trying(t *testing.T, to netip.AddrPort) (n int) {
+	t.Helper()
+	const synSent = "02" // include/net/tcp_states.h
+	f, err := os.Open("/proc/self/net/tcp")
+	must(t, err)
+	defer closing(t, f)
+	peer := fmt.Sprintf(":%04X", to.Port())
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if field := strings.Fields(lines.Text()); len(field) > 3 && strings.HasSuffix(field[2], peer) && field[3] == synSent {
+			n++
+		}
+	}
+	return n
+}
+
+// dialed is what a dial in the background comes to.
+func dialed(ctx context.Context, l *Link, to netip.AddrPort) <-chan attempt[net.Conn] {
+	result := make(chan attempt[net.Conn], 1)
+	go func() {
+		conn, err := l.DialContext(ctx, "tcp", to.String())
+		result <- attempt[net.Conn]{conn, err}
+	}()
+	return result
+}
+
+// A first packet that is lost is not waited for by the system alone where it is known how
+// soon the link answers; and one socket is all that stays.
+func TestMoreSocketsKnock(t *testing.T) {
+	to, accept := deaf(t)
+	l := loopback(t, Options{ConnectTimeout: time.Minute})
+	first := <-dialed(t.Context(), l, to)
+	must(t, first.err)
+	defer closing(t, first.value)
+	second := dialed(t.Context(), l, to)
+	for until := time.Now().Add(20 * time.Second); trying(t, to) < knocks; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("%d sockets try", trying(t, to))
+		}
+	}
+	time.Sleep(stagger)
+	if n := trying(t, to); n != knocks {
+		t.Errorf("%d sockets try, want %d", n, knocks)
+	}
+	accept()
+	won := <-second
+	must(t, won.err)
+	defer closing(t, won.value)
+	if n := trying(t, to); n != 0 {
+		t.Errorf("%d sockets still try", n)
+	}
+}
+
+// Of a link that has not answered yet it is not known whether its answer is late.
+func TestNobodyKnocksAtAnUnknownLink(t *testing.T) {
+	to, _ := deaf(t)
+	filled, err := net.Dial("tcp", to.String())
+	must(t, err)
+	defer closing(t, filled)
+	ctx, cancel := context.WithCancel(t.Context())
+	result := dialed(ctx, loopback(t, Options{}), to)
+	time.Sleep(2 * stagger)
+	if n := trying(t, to); n != 1 {
+		t.Errorf("%d sockets try, want 1", n)
+	}
+	cancel()
+	if r := <-result; r.err == nil {
+		closing(t, r.value)
+		t.Error("connected")
+	}
+}
+
+// A refusal is an answer: nobody asks again.
+func TestARefusalHoldsForAll(t *testing.T) {
+	listener := listen(t, "tcp4", "127.0.0.1:0")
+	to := listener.Addr().(*net.TCPAddr).AddrPort()
+	l := loopback(t, Options{})
+	first := <-dialed(t.Context(), l, to)
+	must(t, first.err)
+	closing(t, first.value)
+	closing(t, listener)
+	if r := <-dialed(t.Context(), l, to); r.err == nil || !strings.Contains(r.err.Error(), "refused") {
+		t.Errorf("%+v", r)
+	}
+}
