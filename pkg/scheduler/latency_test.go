@@ -62,7 +62,7 @@ func TestLimitsOfSilenceGrowAndAreBounded(t *testing.T) {
 }
 
 func TestAProbeMayTakeAsLongAsTheBanBeforeIt(t *testing.T) {
-	for bans, want := range map[int]Time{1: probeFor, 2: patientProbe, 3: probeFor, bansInRow: veryPatient, bansInRow + 1: probeFor, bansInRow + 3: 1200 * Millisecond, 100: probeMost} {
+	for bans, want := range map[int]Time{1: probeFor, 2: patientProbe, 3: probeFor, bansInRow: veryPatient, bansInRow + 1: probeFor, bansInRow + 5: 1600 * Millisecond, 100: probeMost} {
 		if got := (&link{bans: bans}).probeLimit(); got != want {
 			t.Errorf("after %d bans: %v s", bans, got.Seconds())
 		}
