@@ -143,13 +143,9 @@ func (l *Link) Totals() event.LinkTotals {
 	return t
 }
 
-// RoundTrip implements fetch.Trace. The kernel knows better than a process that had to
-// wait for its turn what the handshake took, and of one that lost a packet how long the
-// link is.
+// RoundTrip implements fetch.Trace.
 func (l *Link) RoundTrip(conn net.Conn, rtt time.Duration) {
-	if info, ok := link.ReadTCPInfo(conn); ok && info.RTT > 0 {
-		rtt = min(rtt, info.RTT)
-	}
+	rtt = link.Handshake(conn, rtt)
 	l.sawRTT(rtt)
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,9 +15,9 @@ import (
 // address is tried beside it: RFC 8305, section 5, "Connection Attempt Delay".
 const stagger = 250 * time.Millisecond
 
-// A first packet that is lost is sent again only after a second (RFC 6298, 2.1), and one
-// is lost in every dead second of a radio. Where it is known how soon the link answers, up
-// to knocks sockets in all try one address, lateTrips handshakes apart, and at least stagger.
+// A first packet that is lost, as all are while a radio is away, is sent again only after a
+// second (RFC 6298, 2.1). Where it is known how soon the link answers, up to knocks sockets
+// in all try one address, lateTrips handshakes apart, and at least stagger.
 const (
 	knocks    = 3
 	lateTrips = 3
@@ -98,20 +98,11 @@ func (l *Link) knock(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 			began := time.Now()
 			conn, err := l.dialBound(ctx, "tcp", to)
 			if err == nil {
-				l.shook.Store(int64(handshake(conn, time.Since(began))))
+				l.shook.Store(int64(Handshake(conn, time.Since(began))))
 			}
 			return conn, err
 		},
 		func(error) bool { return true }, discard)
-}
-
-// handshake is how long a connection's took; the kernel knows it without the time for
-// which a lost packet was waited for.
-func handshake(conn net.Conn, took time.Duration) time.Duration {
-	if info, ok := ReadTCPInfo(conn); ok && info.RTT > 0 {
-		return min(took, info.RTT)
-	}
-	return took
 }
 
 func discard(unused net.Conn) { _ = unused.Close() }

@@ -3,11 +3,14 @@ package link
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"net/http/httptrace"
 	"net/netip"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -114,7 +117,11 @@ func TestARefusalHoldsForAll(t *testing.T) {
 	must(t, first.err)
 	closing(t, first.value)
 	closing(t, listener)
-	if r := <-dialed(t.Context(), l, to); r.err == nil || !strings.Contains(r.err.Error(), "refused") {
-		t.Errorf("%+v", r)
+	var asked atomic.Int64
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+		ConnectStart: func(string, string) { asked.Add(1) },
+	})
+	if r := <-dialed(ctx, l, to); !errors.Is(r.err, unix.ECONNREFUSED) || asked.Load() != 1 {
+		t.Errorf("%+v after %d connects", r, asked.Load())
 	}
 }

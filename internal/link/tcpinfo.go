@@ -47,3 +47,13 @@ func ReadTCPInfo(c net.Conn) (TCPInfo, bool) {
 	}
 	return info, ok
 }
+
+// Handshake is how long a new connection's handshake took, by what its maker has measured.
+// The kernel knows better than a process that had to wait for its turn, and of a handshake
+// that lost a packet how far the server is.
+func Handshake(c net.Conn, took time.Duration) time.Duration {
+	if info, ok := ReadTCPInfo(c); ok && info.RTT > 0 {
+		return min(took, info.RTT)
+	}
+	return took
+}
