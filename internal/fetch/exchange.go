@@ -332,6 +332,9 @@ func (x *exchange) finish() {
 	if !alive || x.close || hc.doomed || unasked {
 		hc.killLocked()
 	}
+	if hc.pending == 0 {
+		hc.closing = false // what was taken to be its end was not
+	}
 	close(x.done)
 	hc.o.wake()
 }
@@ -353,6 +356,21 @@ func (x *exchange) conn() net.Conn { return x.hc.raw }
 func (x *exchange) gather(n int64) {
 	x.hc.mark.want(n)
 	x.hc.tls.gather(n)
+}
+
+// shorten notes that the end of the body is not wanted. Only the connection's end keeps it
+// from coming, so whoever has a request makes another connection for it meanwhile.
+func (x *exchange) shorten(surplus int64) {
+	if surplus <= 0 || x.src != nil {
+		return
+	}
+	hc := x.hc
+	hc.c.mu.Lock()
+	defer hc.c.mu.Unlock()
+	if !hc.killed && !hc.closing {
+		hc.closing = true
+		hc.o.wake()
+	}
 }
 
 // skip takes care of a request that nobody waits for any more. Its response is on

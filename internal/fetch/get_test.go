@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -288,6 +289,64 @@ func TestManyOrigins(t *testing.T) {
 		if n := len(tr.protos); n != 2*maxConns+5 || tr.protos[0] != fl.proto {
 			t.Errorf("%s: told of %d connections", fl.name, n)
 		}
+	}
+}
+
+// TestNobodyWaitsForAShortenedResponse: over HTTP/1.1 the next request is answered before the
+// response has been read up to where it is wanted; and if that is read to its end after all,
+// its connection is good for more.
+func TestNobodyWaitsForAShortenedResponse(t *testing.T) {
+	const size, first = 1 << 20, 64 << 10
+	b := testbody.Body{Size: size, Seed: 4}
+	for _, fl := range flavours() {
+		if fl.proto == "2" {
+			continue
+		}
+		t.Run(fl.name, func(t *testing.T) {
+			goOn, clients := make(chan struct{}), make(chan string, 3)
+			s := fl.server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				clients <- r.RemoteAddr
+				if r.Header.Get("Range") == fmt.Sprintf("bytes=0-%d", size-1) {
+					w.Header().Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", size-1, size))
+					w.Header().Set("Content-Length", strconv.Itoa(size))
+					w.WriteHeader(http.StatusPartialContent)
+					_, _ = w.Write(part(t, b, 0, first))
+					_ = http.NewResponseController(w).Flush()
+					<-goOn
+					_, _ = w.Write(part(t, b, first, size))
+					return
+				}
+				serveBody(b).ServeHTTP(w, r)
+			}))
+			resume := sync.OnceFunc(func() { close(goOn) })
+			defer resume()
+			c, u := client(t, fl.config(s)), parse(t, s.URL+"/f")
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			r, err := c.Get(ctx, u, 0, size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Shorten(size / 2)
+			other, err := c.Get(ctx, u, size/2, size)
+			if err != nil {
+				t.Fatalf("behind a response that was shortened: %v", err)
+			}
+			if got, err := io.ReadAll(other); err != nil || sum(got) != sum(part(t, b, size/2, size)) {
+				t.Errorf("%d bytes, %v", len(got), err)
+			}
+			resume()
+			if got, err := io.ReadAll(r); err != nil || sum(got) != b.SHA256() {
+				t.Errorf("%d bytes, %v", len(got), err)
+			}
+			if err := errors.Join(other.Close(), r.Close()); err != nil {
+				t.Error(err)
+			}
+			must(t, c, u, 0, 10)
+			if one, _, last := <-clients, <-clients, <-clients; one != last {
+				t.Errorf("the first request came from %s, the last one from %s", one, last)
+			}
+		})
 	}
 }
 

@@ -29,3 +29,24 @@ func TestMoreSocketsConnectSooner(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingQueuesBehindAShortenedResponse: over HTTP/1.1 it ends its connection, so the next
+// request is sent over another one; over HTTP/2 it does not.
+func TestNothingQueuesBehindAShortenedResponse(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		l := &link{http2: http2, depth: depth, rtt: 50 * scheduler.Millisecond, handshake: 1, capacity: capacity{bps: 1e6}}
+		q := &request{asked: 1 << 20, wanted: 1 << 20, answered: true}
+		l.send(0, q)
+		l.shorten(0, q)
+		l.send(0, &request{asked: 1000, wanted: 1000})
+		if len(l.conns) != 1 || len(l.conns[0].queue) != 2 {
+			t.Errorf("HTTP/2 %v: %d connections before it was shortened", http2, len(l.conns))
+		}
+		q.wanted = 1 << 10
+		l.shorten(0, q)
+		l.send(0, &request{asked: 1000, wanted: 1000})
+		if want := map[bool]int{false: 2, true: 1}[http2]; len(l.conns) != want {
+			t.Errorf("HTTP/2 %v: %d connections, want %d", http2, len(l.conns), want)
+		}
+	}
+}

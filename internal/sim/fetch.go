@@ -144,6 +144,19 @@ func (l *link) remove(c *conn, q *request) {
 	}
 }
 
+// shorten notes that the end of a response is not wanted: nothing queues behind it any more.
+func (l *link) shorten(now scheduler.Time, q *request) {
+	if l.http2 || !q.answered || q.wanted >= q.asked {
+		return
+	}
+	for _, c := range l.conns {
+		if slices.Contains(c.queue, q) {
+			c.closing = true
+		}
+	}
+	l.resume(now)
+}
+
 // withdraw gives up a request. stalled says that its connection is of no use.
 func (l *link) withdraw(now scheduler.Time, q *request, stalled bool) {
 	l.waiting = slices.DeleteFunc(l.waiting, func(o *request) bool { return o == q })

@@ -173,6 +173,7 @@ func (r *run) settle(l *link, c *conn, q *request) {
 		l.leave(r.now, c, q)
 	case !q.answered:
 		q.answered = true
+		l.shorten(r.now, q)
 		r.answer(q)
 	default:
 		r.forget(q)
@@ -320,6 +321,7 @@ func (r *run) step(in scheduler.Input) {
 		case scheduler.Shrink:
 			if q := r.find(a.Chunk); q != nil {
 				q.wanted = a.Range.Len()
+				r.links[q.link].shorten(r.now, q)
 			}
 		case scheduler.Cancel:
 			if q := r.find(a.Chunk); q != nil {

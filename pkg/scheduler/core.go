@@ -290,7 +290,9 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	l.strayed(ch.stream, min(in.Stray, unsized), c.now)
 	switch in.Kind {
 	case Finished:
-		l.streams.reopened = c.now
+		if l.streams.single {
+			l.streams.reopened = c.now
+		}
 		if age := c.now - ch.issued; age > 0 && age <= longest(rateWindow, 2, l.answerTrip()) {
 			// So much the link does carry at present, whatever was measured of requests
 			// that were over before their rate could be.
@@ -343,8 +345,6 @@ func (c *Core) end(i int, out []Action) []Action {
 	}
 	if l.requests == 0 {
 		l.probing = false
-		l.est.idle(l.arrived())
-		l.pace.pause()
 	}
 	if ch.left() > 0 {
 		l.streams.broken |= 1 << ch.stream
@@ -357,6 +357,10 @@ func (c *Core) end(i int, out []Action) []Action {
 	}
 	l.listen(c.now)
 	c.drop(i)
+	if l.requests == 0 || c.reconnects(l, ch.stream) {
+		l.est.idle(l.arrived())
+		l.pace.pause()
+	}
 	if ch.copy {
 		c.copied -= ch.rng.Len() - spent(&ch, ch.got)
 	} else {

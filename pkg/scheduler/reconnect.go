@@ -29,10 +29,31 @@ func (c *Core) least(l *link) int64 {
 	return least
 }
 
-// beginsAgain says whether a link whose requests need a connection each is in the slow
-// start of another one.
+// beginsAgain says whether a link is in the slow start of a connection that has taken the
+// place of another one.
 func (l *link) beginsAgain(now Time) bool {
-	return l.streams.single && l.streams.reopened > 0 && now < l.streams.reopened+slowStartRTTs*l.trip()
+	return l.streams.reopened > 0 && now < l.streams.reopened+slowStartRTTs*l.trip()
+}
+
+// renewed says whether ch, whose first byte has come, was asked for over a connection that has
+// taken the place of the link's only one.
+func (s *streams) renewed(ch *chunk) bool {
+	return s.most == 1 && s.cut[ch.stream] > 0 && ch.id >= s.cut[ch.stream]
+}
+
+// reconnects says whether all that a link is still to bring will come over a connection that
+// has to be made first, for its last one was cut short: what was on the way there comes before
+// it, and nobody reads that.
+func (c *Core) reconnects(l *link, s StreamID) bool {
+	if l.streams.most > 1 || l.streams.cut[s] == 0 || l.queues[s].requests == 0 {
+		return false
+	}
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; &c.links[ch.link] == l {
+			return ch.id >= l.streams.cut[s]
+		}
+	}
+	return false
 }
 
 // next is how many seconds another request on a stream would receive so many bytes for;

@@ -112,17 +112,56 @@ func TestNoConnectionForLittle(t *testing.T) {
 
 // TestWhatIsLostBetweenConnectionsIsNoShortQueue: the queue was the other connection's.
 func TestWhatIsLostBetweenConnectionsIsNoShortQueue(t *testing.T) {
-	for _, yes := range []bool{true, false} {
-		l := &link{rtt: 100 * Millisecond}
-		l.est.rate = 10 * steady
-		s := &l.streams
-		s.single = yes
-		s.calm.from, s.loss.grew = countMark{at: 2 * Second}, countMark{at: 2 * Second}
-		for _, since := range []Time{100 * Millisecond, Second} {
-			s.reopened = 2*Second - since
-			if short, want := s.calm.shortens(3*Second, l), !yes || since == Second; short != want {
-				t.Errorf("single %v, lost %v s after the connection began: the queue is short: %v", yes, since.Seconds(), short)
+	l := &link{rtt: 100 * Millisecond}
+	l.est.rate = 10 * steady
+	s := &l.streams
+	s.calm.from, s.loss.grew = countMark{at: 2 * Second}, countMark{at: 2 * Second}
+	for reopened, want := range map[Time]bool{0: true, Second: true, 1900 * Millisecond: false} {
+		s.reopened = reopened
+		if short := s.calm.shortens(3*Second, l); short != want {
+			t.Errorf("lost at 2 s, the connection began at %v s: the queue is short: %v", reopened.Seconds(), short)
+		}
+	}
+}
+
+// TestAConnectionThatWasCutShortIsNoSlowLink: while what nobody reads any more comes before
+// the next connection's first byte, and that starts slowly, the link is no slower than before.
+func TestAConnectionThatWasCutShortIsNoSlowLink(t *testing.T) {
+	for _, lasting := range []bool{false, true} {
+		r := newRig(t, Config{Links: 2, Policy: fixed(1 << 20), Size: 40_000_000, First: 1 << 20, Parallelism: 1})
+		r.up(2)
+		got := map[ChunkID]int64{}
+		r.step(Input{Kind: Progress, Chunk: 0, RTT: 20 * Millisecond, Lasting: lasting})
+		r.flow(600*Millisecond, map[ChunkID]float64{0: steady, 1: steady}, got)
+		first := r.core.find(0)
+		end := r.core.chunks[first].rng.Off + got[0] + 20_000
+		r.core.takeOver(1, 0, &r.core.chunks[first], r.core.chunks[first].rng.End-end, nil)
+		next := ChunkID(64)
+		for _, a := range r.flow(20*Millisecond, map[ChunkID]float64{0: steady, 1: steady}, got) {
+			if a.Kind == Start && a.Link == 0 {
+				next = a.Chunk
 			}
+		}
+		if next == 64 {
+			t.Fatal("it was not asked for more")
+		}
+		for _, a := range r.step(Input{Kind: Finished, Chunk: 0, Bytes: got[0]}) {
+			if a.Kind == Start && a.Link == 0 {
+				t.Fatalf("it was asked again: %+v", a)
+			}
+		}
+		rate := func() float64 { return r.core.Rate(0) }
+		r.flow(200*Millisecond, map[ChunkID]float64{1: steady}, got)
+		if kept := rate() > 0.9*steady; kept == lasting {
+			t.Errorf("lasting %v: %.0f bytes per second before the next connection's first byte", lasting, rate())
+		}
+		r.flow(100*Millisecond, map[ChunkID]float64{1: steady, next: 0.3 * steady}, got)
+		if kept := rate() > 0.9*steady; kept == lasting {
+			t.Errorf("lasting %v: %.0f bytes per second while it starts slowly", lasting, rate())
+		}
+		r.flow(500*Millisecond, map[ChunkID]float64{1: steady, next: 0.3 * steady}, got)
+		if rate() > 0.4*steady {
+			t.Errorf("lasting %v: %.0f bytes per second long after, want %.0f", lasting, rate(), 0.3*steady)
 		}
 	}
 }

@@ -121,3 +121,36 @@ func TestALinkWithoutARateStartsSlowly(t *testing.T) {
 		t.Errorf("of %d bytes, %+v", rest, out)
 	}
 }
+
+// TestALinkThatHasShownNothingIsModest: it begins with half of what it should take over if it
+// were as fast as the others.
+func TestALinkThatHasShownNothingIsModest(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 4_000_000, First: 4_000_000, Parallelism: 1})
+	r.up(2)
+	got := map[ChunkID]int64{}
+	r.flow(300*Millisecond, map[ChunkID]float64{0: steady}, got)
+	thief := &r.core.links[1]
+	for _, tt := range []struct {
+		name    string
+		x, want int64
+		change  func(thief *link, o *outlook)
+	}{
+		{"unmeasured", 400_000, 200_000, func(*link, *outlook) {}},
+		{"little", 100_000, modestLeast, func(*link, *outlook) {}},
+		{"less", 50_000, 50_000, func(*link, *outlook) {}},
+		{"measured", 400_000, 400_000, func(l *link, _ *outlook) { l.est.rate = steady }},
+		{"the victim is late", 400_000, 400_000, func(_ *link, o *outlook) { o.late = 1 }},
+		{"the victim was not answered", 400_000, 400_000, func(_ *link, o *outlook) { o.last[0].got = 0 }},
+	} {
+		l := *thief
+		l.est.rate, l.est.nSamples = 0, 0
+		var o outlook
+		r.core.look(0, &o)
+		ch := *o.last[0]
+		o.last[0] = &ch
+		tt.change(&l, &o)
+		if x := r.core.modest(&l, &o, 0, tt.x); x != tt.want {
+			t.Errorf("%s: %d of %d bytes, want %d", tt.name, x, tt.x, tt.want)
+		}
+	}
+}

@@ -88,8 +88,8 @@ type streams struct {
 	opened  [MaxStreams]int64
 	early   [MaxStreams]Time // when it was opened for requests to come; 0: it was not
 	resumed [MaxStreams]Time
-	// When a request was last answered in full, or one that needs a connection of its
-	// own had its first byte.
+	// When another connection took the place of the last one: since it was needed, and
+	// since its first byte.
 	reopened Time
 
 	narrowing narrowing
@@ -241,7 +241,7 @@ const leastTimeout = 200 * Millisecond
 // hear notes that a stream has received so many bytes, the next of which should have
 // come at at, and says whether its connection starts anew after a timeout.
 func (s *streams) hear(ch *chunk, bytes int64, now, at, trip Time) (anew bool) {
-	if s.single && ch.got == bytes { // the connection is another one
+	if ch.got == bytes && (s.single || s.renewed(ch)) { // the connection is another one
 		s.opened[ch.stream], s.reopened = 0, now
 	}
 	s.opened[ch.stream] += bytes

@@ -42,6 +42,9 @@ const (
 	// answerTrips is after how many round trips of another link a request that has not
 	// been answered is taken for late: twice what a handshake and an answer take there.
 	answerTrips = 2 * connectRTTs
+	// modestPart and modestLeast, in bytes: see modest.
+	modestPart  = 0.5
+	modestLeast = 64 << 10
 	// noStream names no stream.
 	noStream StreamID = -1
 )
@@ -299,7 +302,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 		if ch.link != thief && c.anotherSooner(thief, ch.link, x, own.soonest(l, stream, x)) {
 			return out
 		}
-		return c.takeOver(thief, stream, ch, x, out)
+		return c.takeOver(thief, stream, ch, c.modest(l, from, victim, x), out)
 	}
 	if from == own && own.wait[victim] == 0 {
 		return out // they have the link's rate between them
@@ -394,6 +397,17 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 		return whole
 	}
 	return 0
+}
+
+// modest is how many of the x bytes that a link should take over, were it as fast as the
+// others, it begins with as long as it has shown nothing, and the victim does bring bytes. If
+// it is slower, it would lose its connection when they are taken back, and what is on its way
+// there; if not, it asks for the rest in time, and the victim's connection is lost anyway.
+func (c *Core) modest(thief *link, from *outlook, victim StreamID, x int64) int64 {
+	if c.batch != nil || thief.est.measured() || from.late&(1<<victim) != 0 || from.last[victim].got == 0 {
+		return x
+	}
+	return min(x, max(modestLeast, int64(modestPart*float64(x))))
 }
 
 // outrun says whether a connection whose rate still grows will be done before a link that
