@@ -361,16 +361,14 @@ func (x *exchange) gather(n int64) {
 // shorten notes that the end of the body is not wanted. Only the connection's end keeps it
 // from coming, so whoever has a request makes another connection for it meanwhile.
 func (x *exchange) shorten(surplus int64) {
-	if surplus <= 0 || x.src != nil {
+	if surplus <= 0 {
 		return
 	}
 	hc := x.hc
 	hc.c.mu.Lock()
 	defer hc.c.mu.Unlock()
-	if !hc.killed && !hc.closing {
-		hc.closing = true
-		hc.o.wake()
-	}
+	hc.closing = true
+	hc.o.wake()
 }
 
 // skip takes care of a request that nobody waits for any more. Its response is on

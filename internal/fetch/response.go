@@ -61,7 +61,7 @@ type gatherer interface{ gather(n int64) }
 // pacer is a body whose server may run ahead by some round trips' worth of bytes.
 type pacer interface{ setTrip(d time.Duration) }
 
-// shortener is a body of which the server can be kept from sending the end.
+// shortener is a body whose connection does better when it knows that its end is not wanted.
 type shortener interface{ shorten(surplus int64) }
 
 // Response is a checked answer whose body has not been read yet. Read it to
@@ -255,8 +255,9 @@ func (r *Response) Gather(n int64) {
 
 // Shorten says that no byte of the object from end on is wanted any more: whoever
 // reads will Close the response there. Over HTTP/2 the server is not allowed these
-// bytes, unless it has been already; over HTTP/1.1 nothing can be done. It may be
-// called from any goroutine, and has no effect where End is -1.
+// bytes, unless it has been already; over HTTP/1.1 the connection is lost with them, so
+// requests to come do not wait for it, and get another one. It may be called from any
+// goroutine, and has no effect where End is -1.
 func (r *Response) Shorten(end int64) {
 	if b, ok := r.body.(shortener); ok && r.End >= 0 {
 		b.shorten(max(0, r.End-end))

@@ -357,7 +357,7 @@ func (c *Core) end(i int, out []Action) []Action {
 	}
 	l.listen(c.now)
 	c.drop(i)
-	if l.requests == 0 || c.reconnects(l, ch.stream) {
+	if l.requests == 0 || c.reconnects(ch.link) {
 		l.est.idle(l.arrived())
 		l.pace.pause()
 	}

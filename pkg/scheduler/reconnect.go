@@ -6,7 +6,8 @@ import "math/bits"
 // nginx's keepalive_requests allows). Each further request then costs a handshake and a
 // slow start: it is sent in time for its first byte to follow the last one of the request
 // before, it is not sent at all for less than comes meanwhile, and what a slow start brings
-// is no evidence that the link has become slow.
+// is no evidence that the link has become slow. Nor is it where a link's only connection was
+// cut short, as a takeover does over HTTP/1.1, and another one takes its place.
 
 // slowStartRTTs is for how many round trips a connection's slow start may hide what its
 // link carries: a connection that doubles its initial window has brought 3.7 MB by then,
@@ -35,22 +36,18 @@ func (l *link) beginsAgain(now Time) bool {
 	return l.streams.reopened > 0 && now < l.streams.reopened+slowStartRTTs*l.trip()
 }
 
-// renewed says whether ch, whose first byte has come, was asked for over a connection that has
-// taken the place of the link's only one.
-func (s *streams) renewed(ch *chunk) bool {
+// succeeds says whether ch comes over the connection that takes the place of the link's only
+// one, which was cut short.
+func (s *streams) succeeds(ch *chunk) bool {
 	return s.most == 1 && s.cut[ch.stream] > 0 && ch.id >= s.cut[ch.stream]
 }
 
-// reconnects says whether all that a link is still to bring will come over a connection that
-// has to be made first, for its last one was cut short: what was on the way there comes before
-// it, and nobody reads that.
-func (c *Core) reconnects(l *link, s StreamID) bool {
-	if l.streams.most > 1 || l.streams.cut[s] == 0 || l.queues[s].requests == 0 {
-		return false
-	}
+// reconnects says whether all that a link is still to bring comes over a connection that has
+// to be made first: what was on the way to the last one comes before it, and nobody reads that.
+func (c *Core) reconnects(id LinkID) bool {
 	for i := range c.chunks {
-		if ch := &c.chunks[i]; &c.links[ch.link] == l {
-			return ch.id >= l.streams.cut[s]
+		if ch := &c.chunks[i]; ch.link == id {
+			return c.links[id].streams.succeeds(ch)
 		}
 	}
 	return false

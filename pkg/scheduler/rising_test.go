@@ -123,8 +123,20 @@ func TestALinkWithoutARateStartsSlowly(t *testing.T) {
 }
 
 // TestALinkThatHasShownNothingIsModest: it begins with half of what it should take over if it
-// were as fast as the others.
+// were as fast as the others, which is half of what is left.
 func TestALinkThatHasShownNothingIsModest(t *testing.T) {
+	first := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1, First: 4 << 20, Parallelism: 1})
+	first.up(2)
+	first.step(Input{Kind: Sized, Bytes: 3_000_000})
+	taken := int64(0)
+	for _, a := range first.flow(400*Millisecond, map[ChunkID]float64{0: steady}, map[ChunkID]int64{}) {
+		if a.Kind == Start && a.Link == 1 {
+			taken += a.Range.Len()
+		}
+	}
+	if taken < 500_000 || taken > 800_000 {
+		t.Errorf("it takes over %d of 3,000,000 bytes", taken)
+	}
 	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 4_000_000, First: 4_000_000, Parallelism: 1})
 	r.up(2)
 	got := map[ChunkID]int64{}

@@ -241,7 +241,7 @@ const leastTimeout = 200 * Millisecond
 // hear notes that a stream has received so many bytes, the next of which should have
 // come at at, and says whether its connection starts anew after a timeout.
 func (s *streams) hear(ch *chunk, bytes int64, now, at, trip Time) (anew bool) {
-	if ch.got == bytes && (s.single || s.renewed(ch)) { // the connection is another one
+	if ch.got == bytes && (s.single || s.succeeds(ch)) { // the connection is another one
 		s.opened[ch.stream], s.reopened = 0, now
 	}
 	s.opened[ch.stream] += bytes
