@@ -119,8 +119,8 @@ func TestConnectionsMadeAheadFail(t *testing.T) {
 // TestUnusedConnectionsAreClosed, long before the download's end.
 func TestUnusedConnectionsAreClosed(t *testing.T) {
 	timeless(func(t *bubble) {
-		o := newObject(400_000) // for one connection, which takes 20 s
-		far := farLink(20_000)
+		o := newObject(128 << 10) // for one connection, which takes 16 s
+		far := farLink(8_000)
 		var before, after atomic.Int64 // told by goroutines that nobody waits for
 		time.AfterFunc(9*time.Second, func() { before.Store(int64(far.open())) })
 		time.AfterFunc(12*time.Second, func() { after.Store(int64(far.open())) })

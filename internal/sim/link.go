@@ -54,9 +54,10 @@ type link struct {
 	shookAt scheduler.Time // when it was last looked for handshakes
 	stood   scheduler.Time // see standing; unknown: to be reckoned again
 
-	disorder float64 // packets that came out of order
-	failures int     // timeouts in a row
-	lost     bool    // given up
+	disorder float64        // packets that came out of order
+	failures int            // timeouts in a row
+	failed   scheduler.Time // when the latest of them was counted
+	lost     bool           // given up
 	// When the scheduler first and last heard of a byte.
 	firstHeard, lastHeard scheduler.Time
 	count                 Link

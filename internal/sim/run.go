@@ -282,7 +282,10 @@ func (r *run) stalled(q *request) {
 	l.keep(q, kept)
 	r.got(q, kept)
 	l.withdraw(r.now, q, true)
-	l.failures++
+	if q.sent >= l.failed { // else it fails with those that were counted already
+		l.failed = r.now
+		l.failures++
+	}
 	if l.failures >= tries {
 		l.lost = true
 		r.step(scheduler.Input{Kind: scheduler.LinkDown, Link: q.link})

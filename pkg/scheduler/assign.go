@@ -54,7 +54,7 @@ func (c *Core) assign(out []Action) []Action {
 			}
 		}
 	}
-	return out
+	return c.goOn(out)
 }
 
 // ready is the link's stream that should send its next request now, the one with
@@ -81,7 +81,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 			if last := c.youngest(id, s); float64(last.got) < c.cfg.Overlap*float64(last.rng.Len()) {
 				continue
 			}
-		case float64(q.pending) > c.runway(l)*l.part(s):
+		case float64(q.pending) > max(c.runway(l)*l.part(s), l.opening(s)):
 			continue
 		}
 		if !found || q.pending < l.queues[best].pending {
@@ -139,6 +139,16 @@ func (c *Core) runway(l *link) float64 {
 	return float64(l.est.rate * ahead) // the conversion forbids a fused multiply-add where this is inlined
 }
 
+// opening is how many bytes a connection in slow start, whose rate is not known or still
+// grows, brings in the round trip after which a request that is sent now is answered: twice
+// what it has brought in those before (RFC 5681, 3.1).
+func (l *link) opening(s StreamID) float64 {
+	if l.streams.single || l.streams.cut[s] > 0 || l.est.rate > 0 && !l.rising(s, l.est.rate) {
+		return 0
+	}
+	return 2 * float64(l.streams.opened[s])
+}
+
 // portion is the part of a link's next bytes that a connection is asked for: its part of
 // the link's rate, and not more than others have where the policy is even-handed.
 func (c *Core) portion(id LinkID, stream StreamID) float64 {
@@ -156,9 +166,28 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 		return out
 	}
 	size := c.shifted(id, c.cfg.Policy.Request(View{c}, id))
-	if size <= 0 && len(c.chunks) > 0 {
-		return out // with nothing in flight, somebody must go on
+	if size <= 0 {
+		return out
 	}
+	return c.grant(id, stream, size, out)
+}
+
+// goOn has the first link that may begin where all have declined: with nothing in flight,
+// somebody must go on.
+func (c *Core) goOn(out []Action) []Action {
+	if len(c.chunks) > 0 || len(c.ledger.free) == 0 {
+		return out
+	}
+	for id := range LinkID(len(c.links)) {
+		if stream, ok := c.ready(id); ok && c.usable(&c.links[id]) {
+			return c.grant(id, stream, 0, out)
+		}
+	}
+	return out
+}
+
+// grant gives a link free bytes: so many, but no less and no more than makes sense.
+func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Action {
 	size = int64(float64(size) * c.portion(id, stream))
 	if !c.sized() {
 		size = min(size, c.cfg.First)
@@ -247,6 +276,9 @@ func (c *Core) NextWake() Time {
 			least = batchWake
 		}
 		wake = min(wake, c.now+max(rateWindow/2/Time(l.streams.most), least))
+		if c.sized() && len(c.ledger.free) > 0 && c.cfg.Overlap == 0 && l.opening(0) > 0 {
+			wake = min(wake, c.now+max(leastWake, l.trip()/2))
+		}
 		if l.received == 0 && l.rtt == 0 { // one that is far gets more streams
 			if due := l.lastByte + longTrip; due > c.now {
 				wake = min(wake, due)

@@ -6,7 +6,7 @@ import "testing"
 // first bytes while the other link is idle: its rate is not known yet, so what
 // would be fair cannot be known either.
 func TestNobodyRobsWhoHasJustBegun(t *testing.T) {
-	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: 0.3}, Size: -1})
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: 0.3}, Size: -1, First: 1 << 20})
 	r.up(2)
 	c := r.core
 	c.Step(20*Millisecond, Input{Kind: Sized, Bytes: 200_000}, nil) // nothing is left for link 1

@@ -11,7 +11,11 @@
 package scheduler
 
 const (
-	defaultFirst = int64(1) << 20
+	// defaultFirst divides a small file among the links before any has been answered, and
+	// lasts as long as slow start needs to show a rate; batchFirst asks for most files as
+	// a whole.
+	defaultFirst = int64(128) << 10
+	batchFirst   = int64(1) << 20
 	// leastRequest is the size in bytes below which a request is not worth
 	// its round trip (ALGORITHMS, Tail: ~16 KB).
 	leastRequest = int64(16) << 10
@@ -89,6 +93,9 @@ func New(cfg Config) (*Core, error) {
 	}
 	if cfg.First == 0 {
 		cfg.First = defaultFirst
+		if cfg.Batch {
+			cfg.First = batchFirst
+		}
 	}
 	c := &Core{
 		cfg:    cfg,

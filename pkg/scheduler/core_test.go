@@ -216,7 +216,7 @@ func TestAnIdleLinkTakesOverTheTailOfASlowOne(t *testing.T) {
 }
 
 func TestTheThesisModeNeitherStealsNorBans(t *testing.T) {
-	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: 0.3}, Size: 2 << 20, NoSteal: true, NoFailover: true, Overlap: 0.6})
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: 0.3}, Size: 2 << 20, First: 1 << 20, NoSteal: true, NoFailover: true, Overlap: 0.6})
 	r.up(2)
 	got := map[ChunkID]int64{}
 	r.flow(520*Millisecond, map[ChunkID]float64{0: 2e6, 1: 2e5}, got)

@@ -91,7 +91,7 @@ func TestNothingIsAskedOfAConnectionThatIsBackTooLate(t *testing.T) {
 // does not.
 func TestConnectionsThatLastAreNotLostByACut(t *testing.T) {
 	for _, lasting := range []bool{false, true} {
-		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 64 << 20})
+		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 64 << 20, First: 1 << 20})
 		r.up(2)
 		r.flow(500*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, map[ChunkID]int64{})
 		r.step(Input{Kind: Progress, Chunk: 0, Bytes: 400_000, Lasting: lasting})

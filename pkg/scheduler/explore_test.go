@@ -281,7 +281,7 @@ func TestPairsThatShareRecords(t *testing.T) {
 		{"on a fast link", 10e6, 1 << 27, 250 * Millisecond, true},
 		{"near the end", 125e3, 1000e3, 400 * Millisecond, false},
 	} {
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: tt.size})
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: tt.size, First: 1 << 20})
 		r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
 		r.tick()
 		r.flow(2*Second, map[ChunkID]float64{0: 4e5}, map[ChunkID]int64{})

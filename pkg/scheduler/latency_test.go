@@ -182,7 +182,7 @@ func TestALinkThatHasBecomeLongIsAskedEarlier(t *testing.T) {
 		size int64
 		want float64
 	}{{1 << 30, 300e3}, {4_000_000, 40e3}} {
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: tt.size})
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: tt.size, First: 1 << 20})
 		r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
 		r.step(Input{Kind: Tick})
 		got := map[ChunkID]int64{}

@@ -30,7 +30,8 @@ func (p *single) Request(v View, link LinkID) int64 {
 func (*single) Victim(View, LinkID) LinkID { return NoLink }
 
 // naive gives each link the same share, and never adjusts it (skjolden, 4.3.2).
-// What a lost link leaves behind is shared out when the others are done.
+// What a lost link leaves behind, or one that only fails, is shared out when the others are
+// done.
 type naive struct {
 	share int64 // bytes each; 0 until the size is known
 }
@@ -42,13 +43,20 @@ func (p *naive) Request(v View, link LinkID) int64 {
 		n := int64(v.UsableLinks())
 		p.share = (v.Total() + n - 1) / n
 	}
-	if owed := p.share - v.Assigned(link); owed > 0 {
-		return owed
-	}
+	owed, failing := p.share-v.Assigned(link), v.failing(link)
 	for l := range v.Links() {
-		if v.Usable(l) && v.Assigned(l) < p.share {
+		if !v.Usable(l) || v.failing(l) {
+			continue
+		}
+		switch done := v.Assigned(l) >= p.share; {
+		case !done && owed <= 0:
+			return 0
+		case done && failing && v.InFlight(l) == 0: // it has nothing else to do
 			return 0
 		}
+	}
+	if owed > 0 {
+		return owed
 	}
 	return v.Free()
 }

@@ -137,6 +137,9 @@ func (v View) Total() int64 {
 	return v.core.total()
 }
 
+// failing says whether a link's latest request failed, and nothing has come since.
+func (v View) failing(l LinkID) bool { return v.core.links[l].duty.trouble != Never }
+
 // First is the size in bytes of a link's first request, when nothing is known.
 func (v View) First() int64 { return v.core.cfg.First }
 

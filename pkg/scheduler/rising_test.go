@@ -47,7 +47,7 @@ func TestAStartingConnectionIsLeftAlone(t *testing.T) {
 // TestAnUnheardLinkIsFar: nobody knows how long the round trips of a link are that has not
 // answered, but they are longer than the wait for it was.
 func TestAnUnheardLinkIsFar(t *testing.T) {
-	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1})
+	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1, First: 1 << 20})
 	r.up(2)
 	l := &r.core.links[1]
 	if l.reach() != unknownTrip {

@@ -61,8 +61,6 @@ type outlook struct {
 	full    float64             // bytes per second that each of them could carry
 	speeds  *speeds             // how the rate is shared
 	sum     float64             // of the speeds of the streams at work
-	recent  float64             // seconds over which the rate has been measured
-	queued  bool                // a queue stands before the link
 	late    uint64              // bit s: stream s has been silent for longer than it should
 	passed  uint64              // bit s: nothing could be done for stream s
 	owed    [MaxStreams]int64   // bytes
@@ -76,7 +74,6 @@ type outlook struct {
 func (c *Core) look(id LinkID, o *outlook) {
 	l := &c.links[id]
 	*o = outlook{trip: l.round().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
-	o.recent, o.queued = max(rateWindow, 2*l.length()).Seconds(), l.waited(l.streams.calm.trip)
 	for i := range c.chunks {
 		ch := &c.chunks[i]
 		if ch.link != id {
@@ -156,12 +153,15 @@ func (o *outlook) doubling(s StreamID, bytes int64) float64 {
 	return o.trip * float64(bits.Len64(uint64(bytes/o.window(s))))
 }
 
-// rising says whether most of what a link's only connection has brought came while its rate
-// was measured, and no queue stands before the link: the next round trips will bring more.
-// One that has not brought its first window is slow by other means.
-func (o *outlook) rising(s StreamID) bool {
-	opened := o.streams.opened[s]
-	return o.streams.most == 1 && !o.queued && opened > initialWindow && o.rate*o.recent >= risingPart*float64(opened)
+// rising says whether most of what a link's only connection has brought, at so many bytes per
+// second, came while its rate was measured, and no queue stands before the link: the next round
+// trips will bring more. One that has not brought its first window is slow by other means.
+func (l *link) rising(s StreamID, rate float64) bool {
+	if l.streams.most > 1 || l.waited(l.streams.calm.trip) {
+		return false
+	}
+	opened, recent := l.streams.opened[s], max(rateWindow, 2*l.length()).Seconds()
+	return opened > initialWindow && rate*recent >= risingPart*float64(opened)
 }
 
 // mean is the rate at which a stream would receive so many bytes by the end of them.
@@ -413,7 +413,7 @@ func (c *Core) modest(thief *link, from *outlook, victim StreamID, x int64) int6
 // outrun says whether a connection whose rate still grows will be done before a link that
 // has not shown a rate yet could bring anything.
 func (c *Core) outrun(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID) bool {
-	if c.batch != nil || from == own || thief.est.measured() || from.streams.lasting || !from.rising(victim) {
+	if c.batch != nil || from == own || thief.est.measured() || from.streams.lasting || !c.links[from.last[victim].link].rising(victim, from.rate) {
 		return false
 	}
 	return from.wait[victim]+from.doubling(victim, from.owed[victim]) <= own.soonest(thief, stream, c.cfg.minRequest())

@@ -1,0 +1,105 @@
+package scheduler
+
+import "testing"
+
+// starts is what actions have links ask for.
+func starts(acts []Action) (links []LinkID, ranges []Range) {
+	for _, a := range acts {
+		if a.Kind == Start {
+			links, ranges = append(links, a.Link), append(ranges, a.Range)
+		}
+	}
+	return links, ranges
+}
+
+// TestASmallFileIsSharedFromTheStart: what links ask for before any has been answered is so
+// little that all of them have a part of a file of some hundred kilobytes.
+func TestASmallFileIsSharedFromTheStart(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1})
+	r.up(2)
+	r.now = 100 * Millisecond
+	for _, a := range r.step(Input{Kind: Sized, Bytes: 500_000}) {
+		if a.Kind == Cancel {
+			t.Errorf("a link has nothing to do: %+v", a)
+		}
+	}
+}
+
+// TestSlowStartIsAskedAhead: a connection whose rate is not known, or still grows, brings
+// twice as much in the next round trip, and must have been asked for more by then.
+func TestSlowStartIsAskedAhead(t *testing.T) {
+	for name, tt := range map[string]struct {
+		got    int64 // of 128 KiB
+		single bool
+		late   Time
+		want   bool
+	}{
+		"it lasts for two more round trips":   {40_000, false, 0, false},
+		"the next one brings it":              {60_000, false, 0, true},
+		"another connection would be needed":  {60_000, true, 0, false},
+		"its rate is known, and still grows":  {50_000, false, 30 * Millisecond, true},
+		"its rate is known, and does not":     {60_000, false, 400 * Millisecond, false},
+		"its rate is known: it begins slowly": {9_000, false, 100 * Millisecond, false},
+	} {
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: -1, Parallelism: 1})
+		r.up(1)
+		r.now = 40 * Millisecond
+		r.step(Input{Kind: Progress, RTT: 20 * Millisecond, Single: tt.single})
+		r.step(Input{Kind: Sized, Bytes: 10_000_000})
+		r.step(Input{Kind: Progress, Bytes: 1000})
+		acts := r.step(Input{Kind: Tick})
+		r.now += 20 * Millisecond
+		r.now += tt.late
+		r.step(Input{Kind: Progress, Bytes: tt.got})
+		acts = append(acts, r.step(Input{Kind: Tick})...)
+		if _, got := starts(acts); (len(got) > 0) != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestAnOpeningLinkIsLookedAtInTime: in slow start a round trip decides.
+func TestAnOpeningLinkIsLookedAtInTime(t *testing.T) {
+	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: -1, Parallelism: 1})
+	r.up(1)
+	r.now = 40 * Millisecond
+	r.step(Input{Kind: Progress, RTT: 24 * Millisecond})
+	r.step(Input{Kind: Sized, Bytes: 10_000_000})
+	r.step(Input{Kind: Progress, Bytes: 10_000})
+	r.step(Input{Kind: Tick})
+	if wake := r.core.NextWake() - r.now; wake != 12*Millisecond {
+		t.Errorf("next look in %v s", wake.Seconds())
+	}
+}
+
+// TestAFailingLinkDoesNotKeepWhatOthersCouldFetch: of naive's three links two fail whenever
+// they are asked. What they owe goes to the third one when that has its share, and not from
+// one of them to the other and back.
+func TestAFailingLinkDoesNotKeepWhatOthersCouldFetch(t *testing.T) {
+	r := newRig(t, Config{Links: 3, Policy: &naive{}, Size: 300_000})
+	acts := r.up(3)
+	links, ranges := starts(acts)
+	if len(links) != 3 {
+		t.Fatalf("%+v", acts)
+	}
+	r.now = Second
+	r.step(Input{Kind: Finished, Link: 2, Chunk: 2, Bytes: ranges[2].Len()})
+	owed := map[ChunkID]LinkID{0: 0, 1: 1}
+	for round := 0; len(owed) > 0 && round < 6; round++ {
+		for id, link := range owed {
+			delete(owed, id)
+			r.now += 10 * Second
+			for _, a := range r.step(Input{Kind: Failed, Link: link, Chunk: id, Wait: Second}) {
+				if a.Kind == Start && a.Link == 2 {
+					r.now += Second
+					r.step(Input{Kind: Finished, Link: 2, Chunk: a.Chunk, Bytes: a.Range.Len()})
+				} else if a.Kind == Start {
+					owed[a.Chunk] = a.Link
+				}
+			}
+		}
+	}
+	if left := r.core.Left(); left > 0 {
+		t.Errorf("%d bytes are missing", left)
+	}
+}
