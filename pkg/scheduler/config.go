@@ -16,7 +16,7 @@ type Config struct {
 	// First is the size in bytes of each link's first request while the
 	// object's size is unknown: the k-th link asks for the k-th piece of it,
 	// so that every link's first request is probe and data together.
-	// Default 128 KiB, of a batch 1 MiB.
+	// Default 128 KiB; of a batch, or with an Overlap, 1 MiB.
 	First int64
 	// Overlap is the fraction of a request after which the link's next one is
 	// sent (skjolden, 4.2.2: 0.6). 0 means just in time: when what is left

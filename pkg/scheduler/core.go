@@ -12,10 +12,11 @@ package scheduler
 
 const (
 	// defaultFirst divides a small file among the links before any has been answered, and
-	// lasts as long as slow start needs to show a rate; batchFirst asks for most files as
-	// a whole.
+	// lasts as long as slow start needs to show a rate. largeFirst asks for most files of a
+	// batch as a whole; and where the next request is sent after a part of the one before,
+	// as the thesis has it, that must last for a round trip.
 	defaultFirst = int64(128) << 10
-	batchFirst   = int64(1) << 20
+	largeFirst   = int64(1) << 20
 	// leastRequest is the size in bytes below which a request is not worth
 	// its round trip (ALGORITHMS, Tail: ~16 KB).
 	leastRequest = int64(16) << 10
@@ -93,8 +94,8 @@ func New(cfg Config) (*Core, error) {
 	}
 	if cfg.First == 0 {
 		cfg.First = defaultFirst
-		if cfg.Batch {
-			cfg.First = batchFirst
+		if cfg.Batch || cfg.Overlap > 0 {
+			cfg.First = largeFirst
 		}
 	}
 	c := &Core{
