@@ -58,8 +58,7 @@ func TestServersLimitTheRateOfAConnection(t *testing.T) {
 			if got.err != nil {
 				t.Fatal(got.err)
 			}
-			// One may have been made for a request that somebody else was quicker with.
-			if n := len(of[event.ConnOpened](got)); n < len(from) || n > len(from)+1 || n < c.least || n > c.most {
+			if n := len(of[event.ConnOpened](got)); n != len(from) || n < c.least || n > c.most {
 				t.Errorf("%d connections, from %d addresses; want %d to %d", n, len(from), c.least, c.most)
 			}
 		}))

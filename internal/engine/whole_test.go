@@ -76,7 +76,7 @@ func TestServersWithoutRanges(t *testing.T) {
 		{"a page at a path that says nothing", "/docs/v1.2", 20 * time.Second, false, true, 4 * time.Second},
 	} {
 		t.Run(c.name, timeless(func(t *bubble) {
-			o, page := newObject(mib), newObject(3000)
+			o, page := newObject(mib), newObject(3000) // the late link takes its time for each request
 			if c.whole {
 				o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
 					o.whole(w)

@@ -23,7 +23,7 @@ func TestConnectionsAreMadeAhead(t *testing.T) {
 		{"large", 300 * time.Millisecond, 250e6, false, 31, 60, 0.975},
 		{"middling", 300 * time.Millisecond, 50e6, false, 31, 60, 0.90},
 		{"small", 300 * time.Millisecond, 100e3, false, 31, 32, 0},
-		{"near", 60 * time.Millisecond, 50e6, false, 0, 1, 0.95},
+		{"near", 60 * time.Millisecond, 40e6, false, 0, 1, 0.95},
 		{"http2", 300 * time.Millisecond, 100e3, true, 31, 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

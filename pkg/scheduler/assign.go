@@ -143,7 +143,7 @@ func (c *Core) runway(l *link) float64 {
 // grows, brings in the round trip after which a request that is sent now is answered: twice
 // what it has brought in those before (RFC 5681, 3.1).
 func (l *link) opening(s StreamID) float64 {
-	if l.streams.single || l.streams.cut[s] > 0 || l.est.rate > 0 && !l.rising(s, l.est.rate) {
+	if l.streams.single || l.streams.cut[s] > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
 		return 0
 	}
 	return 2 * float64(l.streams.opened[s])

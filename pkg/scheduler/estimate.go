@@ -62,7 +62,8 @@ func (e *estimator) rebase(n int64) {
 }
 
 // observe takes the link's byte count at now. It may be called with an
-// unchanged count: a silent link's rate falls.
+// unchanged count: a silent link's rate falls, but not before a round trip has
+// passed since the bytes that started the clock, for the next burst comes then.
 func (e *estimator) observe(now Time, bytes int64, rtt Time) {
 	if e.nMarks == 0 {
 		if bytes > e.bytes { // the first bytes after a wait start the clock
@@ -75,7 +76,9 @@ func (e *estimator) observe(now Time, bytes int64, rtt Time) {
 	window := max(rateWindow, 2*rtt)
 	since := e.before(now-window, bytes-e.lots.some(now))
 	if age := e.lots.since(now) - since.at; age >= window/4 {
-		e.rate = float64(bytes-since.bytes) / age.Seconds()
+		if rate := float64(bytes-since.bytes) / age.Seconds(); rate > e.rate || age >= rtt {
+			e.rate = rate
+		}
 		if now-since.at >= window && (e.nSamples == 0 || now-e.samples[(e.nSamples-1)%sampleCount].at >= window) {
 			e.sample(now)
 		}

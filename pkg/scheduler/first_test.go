@@ -103,3 +103,40 @@ func TestAFailingLinkDoesNotKeepWhatOthersCouldFetch(t *testing.T) {
 		t.Errorf("%d bytes are missing", left)
 	}
 }
+
+// TestASilentLinkIsNotAskedAhead: that its rate has become nothing is no slow start.
+func TestASilentLinkIsNotAskedAhead(t *testing.T) {
+	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 100_000_000, Parallelism: 1})
+	r.up(1)
+	acts := r.flow(50*Millisecond, map[ChunkID]float64{0: 2e6}, map[ChunkID]int64{})
+	acts = append(acts, r.step(Input{Kind: Finished, Chunk: 0, Bytes: 128 << 10})...)
+	_, asked := starts(acts)
+	if len(asked) == 0 {
+		t.Fatal("nothing more was asked for")
+	}
+	r.flow(2*Second, map[ChunkID]float64{1: 2e6}, map[ChunkID]int64{})
+	if _, more := starts(r.flow(2*Second, nil, nil)); r.core.links[0].est.rate > 0 || len(more) > 0 {
+		t.Errorf("at %.0f bytes per second it was asked for %v more", r.core.links[0].est.rate, more)
+	}
+}
+
+// TestARateIsNotLoweredBeforeARoundTrip: the bytes of a burst start the clock, and the next
+// burst comes a round trip later.
+func TestARateIsNotLoweredBeforeARoundTrip(t *testing.T) {
+	const trip = 400 * Millisecond
+	e := estimator{rate: 1e6}
+	e.observe(0, 50_000, trip)
+	for now := 50 * Millisecond; now < trip; now += 50 * Millisecond {
+		if e.observe(now, 50_000, trip); e.rate != 1e6 {
+			t.Fatalf("%.0f bytes per second after %v s", e.rate, now.Seconds())
+		}
+	}
+	if e.observe(trip, 130_000, trip); e.rate != 200e3 {
+		t.Errorf("%.0f bytes per second after a round trip", e.rate)
+	}
+	e = estimator{rate: 1e5}
+	e.observe(0, 50_000, trip)
+	if e.observe(trip/2, 130_000, trip); e.rate != 400e3 {
+		t.Errorf("%.0f bytes per second: it does rise before that", e.rate)
+	}
+}
