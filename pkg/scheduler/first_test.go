@@ -140,3 +140,27 @@ func TestARateIsNotLoweredBeforeARoundTrip(t *testing.T) {
 		t.Errorf("%.0f bytes per second: it does rise before that", e.rate)
 	}
 }
+
+// TestALinkThatHasShownNothingMustGain: it takes over the end of a small file only if that
+// is there sooner by half a round trip; links that end together are not worth a connection
+// as long as nobody knows how fast it is.
+func TestALinkThatHasShownNothingMustGain(t *testing.T) {
+	for rate, want := range map[float64]bool{60e3: true, 160e3: false} { // bytes per second
+		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1})
+		r.up(2)
+		r.now = 180 * Millisecond
+		r.step(Input{Kind: Progress, Link: 0, Chunk: 0, RTT: 80 * Millisecond})
+		r.step(Input{Kind: Progress, Link: 1, Chunk: 1, RTT: 176 * Millisecond})
+		r.step(Input{Kind: Sized, Bytes: 128 << 10})
+		acts, got := []Action(nil), int64(0)
+		for range 6 {
+			r.now += 50 * Millisecond
+			got += int64(rate / 20)
+			r.step(Input{Kind: Progress, Chunk: 0, Bytes: got})
+			acts = append(acts, r.step(Input{Kind: Tick})...)
+		}
+		if links, ranges := starts(acts); (len(links) > 0) != want {
+			t.Errorf("at %.0f bytes per second %v takes over %v", rate, links, ranges)
+		}
+	}
+}

@@ -13,7 +13,8 @@ const (
 	worthRTTs = 0.5
 	// worthIdle is for how many seconds a link must have nothing to do before the end for
 	// a takeover to be worth it that gains less: a slow link cannot gain much, but links
-	// are to end together (thesis, 5.1: Link Δ).
+	// are to end together (thesis, 5.1: Link Δ). Of one that has shown no rate nobody knows
+	// that it would.
 	worthIdle = 0.08
 	// risingPart: see rising.
 	risingPart = 0.75
@@ -386,7 +387,7 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	switch {
 	case thief.streams.single: // links that rob each other of little by turns gain nothing
 		worth = connectRTTs * own.trip
-	case c.batch == nil && from != own && own.active <= 1 && end-delay >= worthIdle:
+	case c.batch == nil && from != own && own.active <= 1 && end-delay >= worthIdle && thief.est.measured():
 		worth = 0
 	}
 	if x >= float64(c.least(thief)) && end-own.soonest(thief, stream, int64(x)) >= worth {
