@@ -25,7 +25,7 @@ const pageTime = 30 * scheduler.Second
 
 // respond implements work.
 func (d *download) respond(reqs context.Context, m message) {
-	if d.err == nil && !m.t.released && !d.whole && d.doubtful(m.resp) {
+	if d.err == nil && !m.t.released && !d.whole && d.doubtful(m) {
 		d.doubts = append(d.doubts, m)
 		d.doubt()
 		return
@@ -35,12 +35,27 @@ func (d *download) respond(reqs context.Context, m message) {
 
 // doubtful says whether a first response must wait until it is known what other
 // links' servers say: it holds the whole object where a range was asked for, or
-// belongs to another object than what is on disk.
-func (d *download) doubtful(resp *fetch.Response) bool {
+// belongs to another object than what is on disk, or is smaller than what was asked
+// for at first, as portals' pages are, while anybody may have sent it and no other
+// link's server speaks of such an object.
+func (d *download) doubtful(m message) bool {
 	if d.ref != nil {
 		return false
 	}
-	return resp.Whole || d.resumed > 0 && store.SameObject(d.journal, identityOf(resp)) == store.Differs
+	resp := m.resp
+	secure := d.job.URL.Scheme == "https" && resp.EffectiveURL.Scheme == "https"
+	return resp.Whole || d.resumed > 0 && store.SameObject(d.journal, identityOf(resp)) == store.Differs ||
+		d.links[m.t.link].told > 0 && !secure && !d.confirmed(m)
+}
+
+// confirmed says whether another link's server has told the size of the object, too.
+func (d *download) confirmed(m message) bool {
+	for id := range d.links {
+		if l := &d.links[id]; scheduler.LinkID(id) != m.t.link && !l.lost && l.told > 0 && l.told == m.resp.Object.Size {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *download) doubt() {
@@ -115,7 +130,8 @@ func noRanges() error {
 }
 
 // settleDoubts decides on doubtful responses: when another link's was beyond
-// doubt, they are held against that one; when every link has answered or has had
+// doubt, they are held against that one; when one is doubtful no longer, it is
+// believed; when every link has answered or has had
 // its time, they are believed, ranges rather than whole objects.
 func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool { return m.t.released })
@@ -138,6 +154,12 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		}
 		return no
 	})
+	if i := slices.IndexFunc(d.doubts, func(m message) bool { return !d.doubtful(m) }); i >= 0 {
+		m := d.doubts[i]
+		d.doubts = slices.Delete(d.doubts, i, i+1)
+		m.answer <- d.judge(reqs, m)
+		return
+	}
 	if d.waiting(now) {
 		return
 	}

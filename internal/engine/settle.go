@@ -29,6 +29,7 @@ type ending struct {
 	retry   bool          // what is missing will be asked for again, over this link too
 	wait    time.Duration // before its link is asked again
 	lost    error         // its link is of no more use, because of this
+	ends    int64         // the object ends here, before what was asked for, as far as is known; 0: nothing is
 }
 
 // ended books what a transfer came to, and does what follows.
@@ -76,6 +77,9 @@ func (d *download) conclude(reqs context.Context, t *transfer, got int64, finish
 		d.wholeWait = end.wait
 	case finished:
 		d.step(reqs, scheduler.Input{Kind: scheduler.Finished, Link: t.link, Chunk: t.chunk, Bytes: got})
+	case end.ends > 0:
+		rtt := d.e.links[t.link].roundTrip(nil)
+		d.step(reqs, scheduler.Input{Kind: scheduler.Beyond, Link: t.link, Chunk: t.chunk, Bytes: end.ends, RTT: rtt})
 	default:
 		wait := scheduler.Time(end.wait)
 		if end.lost != nil {
@@ -224,7 +228,8 @@ func backoff(failures int) time.Duration {
 
 // unsatisfied handles a 416. Where the size is not known yet, a guess may lie
 // behind the end: it is for a response with bytes to say where the end is, as
-// links may reach different objects. Only when nothing is missing is there none.
+// links may reach different objects; until then the link may find out. Only when
+// nothing is missing is there none.
 func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) ending {
 	status := ending{outcome: event.OutcomeStatus, lost: fe}
 	size := int64(-1)
@@ -261,9 +266,14 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 		return status
 	}
 	l := &d.links[t.link]
-	l.answered, l.guessing, l.told = true, true, max(0, size)
-	if slices.ContainsFunc(d.doubts, d.refuted) {
+	l.answered, l.told = true, max(0, size)
+	switch {
+	case slices.ContainsFunc(d.doubts, d.refuted):
+		l.guessing = true
 		return ending{outcome: event.OutcomeDone, wait: time.Millisecond} // it has to bring all of it
+	case size > 0:
+		return ending{outcome: event.OutcomeDone, ends: size}
 	}
+	l.guessing = true
 	return ending{outcome: event.OutcomeDone, wait: time.Second}
 }

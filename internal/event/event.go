@@ -196,6 +196,7 @@ type SchedulerStarted struct {
 	Parallelism int               `json:"parallelism"`
 	Batch       bool              `json:"batch,omitempty"` // of many files: as in scheduler.Config
 	TLS         bool              `json:"tls,omitempty"`   // as in scheduler.Config
+	Limited     bool              `json:"limited,omitempty"`
 
 	Energy   scheduler.EnergyMode `json:"energy,omitempty"`
 	Deadline scheduler.Time       `json:"deadline,omitempty"` // 0: none

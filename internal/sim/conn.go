@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"math"
+
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -27,6 +29,8 @@ const (
 	knocks    = 3
 	stagger   = 250 * scheduler.Millisecond
 	lateTrips = 3
+	// parkTime is how long a response waits at most, as in the engine.
+	parkTime = 3 * scheduler.Second
 	// smallRest is up to how many bytes the fetcher reads and drops of a
 	// response that nobody wants any more, rather than lose the connection.
 	smallRest = 64 << 10
@@ -55,10 +59,14 @@ type request struct {
 	progress scheduler.Time // when told last changed
 	over     bool           // the scheduler counts on it no more
 	dropped  bool           // nobody reads it, but it stands before others
+	parked   scheduler.Time // since when its response waits for another link's, with which it should agree; 0: it does not
 }
 
 // got is how much of the body has been received.
 func (q *request) got() int64 {
+	if q.parked > 0 {
+		return 0
+	}
 	return max(0, min(int64(q.done-headerBytes+tiny), q.wanted))
 }
 
@@ -67,6 +75,8 @@ func (q *request) target() float64 {
 	switch {
 	case q.chunk == scheduler.NoChunk:
 		return float64(q.wanted)
+	case q.parked > 0:
+		return math.MaxFloat64
 	case q.dropped && q.asked <= smallRest:
 		return float64(headerBytes + q.asked)
 	case q.dropped || !q.answered:

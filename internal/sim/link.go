@@ -58,6 +58,7 @@ type link struct {
 	failures int            // timeouts in a row
 	failed   scheduler.Time // when the latest of them was counted
 	lost     bool           // given up
+	told     bool           // where the object ends, by an answer without a byte of it
 	// When the scheduler first and last heard of a byte.
 	firstHeard, lastHeard scheduler.Time
 	count                 Link
@@ -388,6 +389,9 @@ func (l *link) advance(from, to scheduler.Time) {
 		for i, q := range c.queue {
 			if q.avail <= from && (i == 0 || l.http2) {
 				q.done += float64(bytes)
+				if q.parked > 0 { // all of it is there, and nothing follows
+					q.done = min(q.done, float64(headerBytes+q.asked))
+				}
 			}
 		}
 		c.roundGot += float64(bytes * float64(c.n))

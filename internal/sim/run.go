@@ -29,6 +29,7 @@ type run struct {
 	now       scheduler.Time
 	looked    scheduler.Time // when it last looked around
 	sized     bool
+	believed  bool // what links were told of where the object ends
 	complete  bool
 	actions   []scheduler.Action
 	todo      []*request // scratch of look
@@ -171,6 +172,16 @@ func (r *run) settle(l *link, c *conn, q *request) {
 	case q.dropped:
 		l.count.WastedBytes += max(0, int64(q.done)-headerBytes)
 		l.leave(r.now, c, q)
+	case !q.answered && r.batch == nil && !r.sized && q.asked == 0:
+		r.forget(q)
+		l.leave(r.now, c, q)
+		if l.told = true; r.confirmed(q.link) {
+			r.unpark(0)
+		}
+		r.step(scheduler.Input{Kind: scheduler.Beyond, Link: q.link, Chunk: q.chunk, Bytes: r.cfg.Size, RTT: l.rtt})
+		r.look()
+	case !q.answered && !r.sized && !r.believed && l.told && r.cfg.TLSTrips == 0 && !r.confirmed(q.link):
+		q.parked = r.now
 	case !q.answered:
 		q.answered = true
 		l.shorten(r.now, q)
@@ -196,15 +207,32 @@ func (r *run) answer(q *request) {
 		r.size(q)
 	} else if !r.sized {
 		r.sized = true
+		r.unpark(0)
 		r.step(scheduler.Input{Kind: scheduler.Sized, Bytes: r.cfg.Size})
 	}
 	r.look()
+}
+
+// confirmed says whether another link was told where the object ends, too.
+func (r *run) confirmed(id scheduler.LinkID) bool {
+	return slices.ContainsFunc(r.links, func(l link) bool { return l.id != id && l.told })
+}
+
+// unpark has responses read that have waited for so long.
+func (r *run) unpark(wait scheduler.Time) {
+	for _, q := range r.transfers {
+		if q.parked > 0 && r.now-q.parked >= wait {
+			q.parked = 0
+			r.believed = true
+		}
+	}
 }
 
 // look tells the scheduler what has been received since last time, and lets it
 // think.
 func (r *run) look() {
 	r.looked = r.now
+	r.unpark(parkTime)
 	r.todo = append(r.todo[:0], r.transfers...)
 	for _, q := range r.todo {
 		got, l, trip := q.got(), &r.links[q.link], scheduler.Time(0)

@@ -140,13 +140,14 @@ func (c *Core) runway(l *link) float64 {
 }
 
 // opening is how many bytes a connection in slow start, whose rate is not known or still
-// grows, brings in the round trip after which a request that is sent now is answered: twice
-// what it has brought in those before (RFC 5681, 3.1).
+// grows, brings in the round trip after which a request that is sent now is answered: as much
+// as in those before and an initial window (RFC 5681, 3.1). The scheduler looks now and then,
+// so that some of that may have come already, and as much again is not too much.
 func (l *link) opening(s StreamID) float64 {
 	if l.streams.single || l.streams.cut[s] > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
 		return 0
 	}
-	return 2 * float64(l.streams.opened[s])
+	return 2*float64(l.streams.opened[s]) + initialWindow
 }
 
 // portion is the part of a link's next bytes that a connection is asked for: its part of
@@ -190,7 +191,7 @@ func (c *Core) goOn(out []Action) []Action {
 func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Action {
 	size = int64(float64(size) * c.portion(id, stream))
 	if !c.sized() {
-		size = min(size, c.cfg.First)
+		size = min(size, (View{c}).First())
 	}
 	// A remainder that is not worth a request of its own goes along.
 	least := c.least(&c.links[id])
@@ -199,12 +200,23 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 		size = free
 	}
 	size = min(size, c.room(id))
+	if c.cfg.Window > 0 {
+		size = min(size, max(1, c.cfg.Window/int64(2*c.linksUp())))
+	}
+	return c.start(id, stream, c.ledger.take(size, c.limit()), out)
+}
+
+// limit is from where on nobody is asked for bytes. What a link was told of the end says
+// nothing if nobody else is at work.
+func (c *Core) limit() int64 {
 	limit := c.ledger.size
 	if c.cfg.Window > 0 {
 		limit = min(limit, c.drained+c.cfg.Window)
-		size = min(size, max(1, c.cfg.Window/int64(2*c.linksUp())))
 	}
-	return c.start(id, stream, c.ledger.take(size, limit), out)
+	if c.ends > 0 && !c.sized() && len(c.chunks) > 0 {
+		limit = min(limit, c.ends)
+	}
+	return limit
 }
 
 // linksUp is how many links have not gone, waiting and banned ones included.

@@ -16,7 +16,8 @@ type Config struct {
 	// First is the size in bytes of each link's first request while the
 	// object's size is unknown: the k-th link asks for the k-th piece of it,
 	// so that every link's first request is probe and data together.
-	// Default 128 KiB; of a batch, or with an Overlap, 1 MiB.
+	// Default 128 KiB; of a batch, with an Overlap, or where but one link is
+	// usable, 1 MiB.
 	First int64
 	// Overlap is the fraction of a request after which the link's next one is
 	// sent (skjolden, 4.2.2: 0.6). 0 means just in time: when what is left
@@ -34,6 +35,9 @@ type Config struct {
 	// link that is silent or slow.
 	NoSteal    bool
 	NoFailover bool
+	// Limited says that the links share a rate which they could exceed: nothing is fetched
+	// twice then, for it would come later.
+	Limited bool
 
 	// TLS says that connections begin with its handshake, which costs each of them a round
 	// trip, some kilobytes and the work of both ends.

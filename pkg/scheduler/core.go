@@ -13,8 +13,9 @@ package scheduler
 const (
 	// defaultFirst divides a small file among the links before any has been answered, and
 	// lasts as long as slow start needs to show a rate. largeFirst asks for most files of a
-	// batch as a whole; and where the next request is sent after a part of the one before,
-	// as the thesis has it, that must last for a round trip.
+	// batch as a whole, where there is but one link nobody to share with, and where the next
+	// request is sent after a part of the one before, as the thesis has it, that must last for
+	// a round trip.
 	defaultFirst = int64(128) << 10
 	largeFirst   = int64(1) << 20
 	// leastRequest is the size in bytes below which a request is not worth
@@ -85,6 +86,8 @@ type Core struct {
 	copied   int64 // bytes that are asked for twice, or were received twice
 	complete bool
 	rations  rations
+	first    int64 // takes the place of cfg.First where but one link is usable
+	ends     int64 // where the object ends, by links that were asked for what lies behind; 0: none was
 }
 
 // New makes a Core.
@@ -92,14 +95,16 @@ func New(cfg Config) (*Core, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if cfg.First == 0 {
-		cfg.First = defaultFirst
+	first := cfg.First
+	if first == 0 {
+		cfg.First, first = defaultFirst, largeFirst
 		if cfg.Batch || cfg.Overlap > 0 {
 			cfg.First = largeFirst
 		}
 	}
 	c := &Core{
 		cfg:    cfg,
+		first:  first,
 		ledger: newLedger(cfg.Size, cfg.Have),
 		space:  make([]chunk, 0, (maxQueued+MaxStreams)*cfg.Links),
 		links:  make([]link, cfg.Links),
@@ -137,6 +142,10 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	case Progress, Finished, Failed:
 		if i := c.find(in.Chunk); i >= 0 {
 			out = c.received(i, in, out)
+		}
+	case Beyond:
+		if i := c.find(in.Chunk); i >= 0 && c.batch == nil {
+			out = c.endsBefore(i, in, out)
 		}
 	case LinkUp, LinkDown:
 		if in.Link >= 0 && int(in.Link) < len(c.links) {
@@ -448,8 +457,12 @@ func (c *Core) resize(size int64, out []Action) []Action {
 		}
 		cut := ch.rng.End - max(size, ch.rng.Off+ch.got)
 		ch.rng.End -= cut
-		c.owe(ch.link, ch.stream, -cut)
-		l.assigned -= cut
+		if ch.copy {
+			c.copied -= cut
+		} else {
+			c.owe(ch.link, ch.stream, -cut)
+			l.assigned -= cut
+		}
 		if ch.left() > 0 {
 			out = append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
 			continue
@@ -458,5 +471,5 @@ func (c *Core) resize(size int64, out []Action) []Action {
 		out = c.end(i, out)
 	}
 	c.ledger.resize(size)
-	return out
+	return c.scraps(out)
 }

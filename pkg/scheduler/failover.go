@@ -212,18 +212,14 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 	}
 	before := len(out)
 	size := min(probeSize, c.room(id))
-	limit := c.ledger.size
-	if c.cfg.Window > 0 {
-		limit = min(limit, c.drained+c.cfg.Window)
-	}
 	if c.batch != nil && !c.batch.stock.empty() {
 		out = c.probePiece(id, size, out)
 	} else if len(c.ledger.free) > 0 {
-		out = c.start(id, 0, c.ledger.take(size, limit), out)
+		out = c.start(id, 0, c.ledger.take(size, c.limit()), out)
 	} else if victim := (View{c}).slowest(id); victim != NoLink && c.silent(&c.links[victim]) {
 		var o outlook
 		c.look(victim, &o)
-		if s, _ := o.latest(noStream); s != noStream && (c.batch == nil || !o.last[s].guess && c.mayHelp(id, 0, o.last[s])) {
+		if s, _ := o.latest(noStream); s != noStream && o.last[s].twin == NoChunk && (c.batch == nil || !o.last[s].guess && c.mayHelp(id, 0, o.last[s])) {
 			out = c.takeOver(id, 0, o.last[s], size, out)
 		}
 	}

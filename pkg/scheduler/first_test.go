@@ -34,14 +34,14 @@ func TestSlowStartIsAskedAhead(t *testing.T) {
 		late   Time
 		want   bool
 	}{
-		"it lasts for two more round trips":   {40_000, false, 0, false},
+		"it lasts for two more round trips":   {35_000, false, 0, false},
 		"the next one brings it":              {60_000, false, 0, true},
 		"another connection would be needed":  {60_000, true, 0, false},
 		"its rate is known, and still grows":  {50_000, false, 30 * Millisecond, true},
 		"its rate is known, and does not":     {60_000, false, 400 * Millisecond, false},
 		"its rate is known: it begins slowly": {9_000, false, 100 * Millisecond, false},
 	} {
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: -1, Parallelism: 1})
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: -1, Parallelism: 1, First: defaultFirst})
 		r.up(1)
 		r.now = 40 * Millisecond
 		r.step(Input{Kind: Progress, RTT: 20 * Millisecond, Single: tt.single})
@@ -60,7 +60,7 @@ func TestSlowStartIsAskedAhead(t *testing.T) {
 
 // TestAnOpeningLinkIsLookedAtInTime: in slow start a round trip decides.
 func TestAnOpeningLinkIsLookedAtInTime(t *testing.T) {
-	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: -1, Parallelism: 1})
+	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: -1, Parallelism: 1, First: defaultFirst})
 	r.up(1)
 	r.now = 40 * Millisecond
 	r.step(Input{Kind: Progress, RTT: 24 * Millisecond})

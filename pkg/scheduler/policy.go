@@ -141,7 +141,12 @@ func (v View) Total() int64 {
 func (v View) failing(l LinkID) bool { return v.core.links[l].duty.trouble != Never }
 
 // First is the size in bytes of a link's first request, when nothing is known.
-func (v View) First() int64 { return v.core.cfg.First }
+func (v View) First() int64 {
+	if v.UsableLinks() <= 1 {
+		return v.core.first
+	}
+	return v.core.cfg.First
+}
 
 // Free is how many bytes nobody has been asked for, those of a batch that are
 // still to be Added included.

@@ -22,7 +22,7 @@ func record(t testing.TB, cfg scheduler.Config, seed uint64, n int) []scheduler.
 		id := scheduler.ChunkID(r.IntN(40))
 		got[id] += r.Int64N(200000)
 		in := scheduler.Input{
-			Kind: scheduler.InputKind(r.IntN(10)), Link: scheduler.LinkID(r.IntN(4)), Chunk: id,
+			Kind: scheduler.InputKind(r.IntN(15)), Link: scheduler.LinkID(r.IntN(4)), Chunk: id,
 			Bytes: got[id], RTT: scheduler.Time(r.Int64N(1e8)), Wait: scheduler.Time(r.Int64N(1e9)),
 		}
 		steps = append(steps, scheduler.Recorded{At: now, Input: in, Actions: c.Step(now, in, nil)})

@@ -64,10 +64,10 @@ type outlook struct {
 	sum     float64             // of the speeds of the streams at work
 	late    uint64              // bit s: stream s has been silent for longer than it should
 	passed  uint64              // bit s: nothing could be done for stream s
+	twinned uint64              // bit s: what stream s was asked for at the last is copied
 	owed    [MaxStreams]int64   // bytes
 	wait    [MaxStreams]float64 // seconds until the first of them
-	copied  *chunk              // the latest copy over the link of what it was asked for itself
-	again   float64             // seconds until the copy's next byte
+	copied  [MaxStreams]float64 // seconds until the copy is there of what each was asked for at the last
 }
 
 // look takes the outlook of a link. While its rate is unknown it is taken to be
@@ -81,9 +81,6 @@ func (c *Core) look(id LinkID, o *outlook) {
 			continue
 		}
 		if ch.copy {
-			if j := c.find(ch.twin); j >= 0 && c.chunks[j].link == id {
-				o.copied, o.again = ch, c.due(ch)
-			}
 			continue
 		}
 		if o.last[ch.stream] == nil {
@@ -93,6 +90,11 @@ func (c *Core) look(id LinkID, o *outlook) {
 			if c.late(ch) {
 				o.late |= 1 << ch.stream
 			}
+		}
+		o.twinned &^= 1 << ch.stream
+		if ch.twin != NoChunk {
+			o.twinned |= 1 << ch.stream
+			o.copied[ch.stream] = c.copyEnds(&c.chunks[c.find(ch.twin)])
 		}
 		o.last[ch.stream] = ch
 		o.owed[ch.stream] += ch.left() - ch.over
@@ -181,16 +183,24 @@ func (o *outlook) latest(except StreamID) (StreamID, float64) {
 		}
 		e := o.end(s)
 		if ch.twin != NoChunk {
-			if o.copied == nil || o.copied.twin != ch.id {
-				continue // the other link has it too
-			}
-			e = min(e, o.again+o.lasts(o.copied.stream, o.copied.left()))
+			e = min(e, o.copied[s])
 		}
 		if e > end {
 			best, end = s, e
 		}
 	}
 	return best, end
+}
+
+// copyEnds is in how many seconds a copy will be there.
+func (c *Core) copyEnds(ch *chunk) float64 {
+	l := &c.links[ch.link]
+	bytes := l.queues[ch.stream].pending + ch.left() // copies are not among the former
+	end := c.due(ch)
+	if rate := (View{c}).RateOrMean(ch.link) * l.part(ch.stream); rate > 0 {
+		end += float64(bytes) / rate
+	}
+	return min(forever, end)
 }
 
 // trip is the link's round trip, or what stands for it.
@@ -251,15 +261,21 @@ func (c *Core) trips(l *link) Time {
 // be received last: of another link, if the policy names one, or of another
 // stream of its own (ALGORITHMS, Tail).
 func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
-	if c.cfg.NoSteal || !c.sized() {
+	if c.cfg.NoSteal {
 		return out
+	}
+	if !c.sized() {
+		return c.anticipate(thief, stream, out)
 	}
 	var own, other outlook
 	c.look(thief, &own)
-	own.trip, own.copied = c.links[thief].reach().Seconds(), nil // it does not copy what it copies
+	own.trip, own.passed = c.links[thief].reach().Seconds(), own.twinned
 	link := c.cfg.Policy.Victim(View{c}, thief)
 	if link != NoLink && link != thief {
 		c.look(link, &other)
+	}
+	if c.batch != nil { // where many are at their ends, copies will do
+		other.passed = other.twinned
 	}
 	for before, try := len(out), 0; try < helpTries && len(out) == before; try++ {
 		victim, end := own.latest(stream)
@@ -317,7 +333,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 // copyRest says whether an idle stream should fetch what is left of ch too.
 func (c *Core) copyRest(thief LinkID, stream StreamID, own *outlook, ch *chunk, end float64, room int64) bool {
 	l, rest := &c.links[thief], ch.left()-ch.over
-	return own.last[stream] == nil && ch.left() <= room && c.worthCopying(l, own, stream, ch, end) &&
+	return !c.cfg.Limited && own.last[stream] == nil && ch.left() <= room && c.worthCopying(l, own, stream, ch, end) &&
 		!c.anotherSooner(thief, ch.link, rest, own.soonest(l, stream, rest))
 }
 

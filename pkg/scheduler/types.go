@@ -106,6 +106,9 @@ const (
 	Expected
 	// Planned: Link uses its connections as Plan says.
 	Planned
+	// Beyond: Chunk ended without a byte, for the object ends at Bytes, before its range, as
+	// Link's server says; which object that is nobody has told yet. RTT is the link's.
+	Beyond
 )
 
 // Input is one thing that the scheduler is told.

@@ -166,6 +166,10 @@ func (p *player) serve(id scheduler.LinkID) error {
 				i = -1
 				continue
 			}
+		} else if ph.Rate > 0 && p.core.Size() < 0 && rq.rng.Off >= p.h.Size {
+			in := scheduler.Input{Kind: scheduler.Beyond, Link: id, Chunk: rq.id, Bytes: p.h.Size, RTT: p.h.Links[id].RTT}
+			p.drop(i)
+			return p.tell(in)
 		} else if ph.Rate > 0 && p.core.Size() < 0 { // the header tells the size
 			if err := p.tell(scheduler.Input{Kind: scheduler.Sized, Bytes: p.h.Size}); err != nil {
 				return err

@@ -1,0 +1,80 @@
+package scheduler
+
+// While nobody knows how large an object is, each link is asked for a range behind the
+// one before. The object may end before that. The link that is nearest, whose answer is
+// the first, is told so then, and has nothing to do while those that were asked for the
+// object itself may not even have made their connections. What it is told says where the
+// object ends, but not which object that is: links may reach different ones. So it is
+// trusted only with what costs little. Nobody is asked for bytes behind that end, and
+// whoever was told of it fetches, too, what others were asked for and have not
+// answered. Who brings bytes says how many there are in all.
+
+// endsBefore notes that the object ends before chunk i, as its link was told.
+func (c *Core) endsBefore(i int, in Input, out []Action) []Action {
+	ch := c.chunks[i]
+	l := &c.links[ch.link]
+	if in.RTT > 0 && (l.rtt == 0 || in.RTT < l.rtt) {
+		l.rtt, l.unheard = in.RTT, 0
+	}
+	out = c.end(i, out)
+	l.streams.worked |= 1 << ch.stream // its connection stands
+	l.streams.broken &^= 1 << ch.stream
+	if !c.sized() {
+		c.ends = max(c.ends, in.Bytes)
+	}
+	return out
+}
+
+// anticipate lets an idle link that knows where the object ends fetch, too, the first of
+// what nobody has answered, if its own answer should be there sooner.
+func (c *Core) anticipate(thief LinkID, stream StreamID, out []Action) []Action {
+	l := &c.links[thief]
+	if c.ends == 0 || c.cfg.Limited || l.requests > 0 || l.rtt == 0 {
+		return out
+	}
+	var first *chunk
+	for i := range c.chunks {
+		ch := &c.chunks[i]
+		if ch.twin == NoChunk && ch.rng.Off < c.ends && c.untouched(ch) && (first == nil || ch.rng.Off < first.rng.Off) {
+			first = ch
+		}
+	}
+	if first == nil {
+		return out
+	}
+	o := &c.links[first.link]
+	theirs := max(c.now, first.issued+o.streams.trips(first.stream)*o.reach())
+	if first.rng.Len() > c.room(thief) || c.now+l.streams.trips(stream)*l.rtt >= theirs {
+		return out
+	}
+	return c.hedge(thief, stream, first, out)
+}
+
+// untouched says whether ch has not been answered, over a link that has brought nothing.
+func (c *Core) untouched(ch *chunk) bool {
+	return ch.got == 0 && c.links[ch.link].received == 0
+}
+
+// scraps has what little is left of a range which reaches beyond the end, now that this is
+// known, fetched by the link as well that was asked for what comes before. A link that is
+// far may not have made its connection when the other one, which has answered, has
+// everything else.
+func (c *Core) scraps(out []Action) []Action {
+	if c.cfg.NoSteal || c.cfg.Limited {
+		return out
+	}
+	for i := range c.chunks {
+		ch := &c.chunks[i]
+		if ch.twin != NoChunk || !c.untouched(ch) || ch.left() > c.cfg.most() {
+			continue
+		}
+		for j := range c.chunks {
+			before := &c.chunks[j]
+			l := before.link
+			if before.rng.End == ch.rng.Off && l != ch.link && !before.copy && c.links[l].rtt > 0 && ch.left() <= c.room(l) {
+				return c.hedge(l, before.stream, ch, out) // only the last range reaches beyond the end
+			}
+		}
+	}
+	return out
+}
