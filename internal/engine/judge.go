@@ -42,10 +42,14 @@ func (d *download) doubtful(m message) bool {
 	if d.ref != nil {
 		return false
 	}
-	resp := m.resp
-	secure := d.job.URL.Scheme == "https" && resp.EffectiveURL.Scheme == "https"
-	return resp.Whole || d.resumed > 0 && store.SameObject(d.journal, identityOf(resp)) == store.Differs ||
-		d.links[m.t.link].told > 0 && !secure && !d.confirmed(m)
+	return m.resp.Whole || d.resumed > 0 && store.SameObject(d.journal, identityOf(m.resp)) == store.Differs ||
+		d.links[m.t.link].told > 0 && !d.vouched(m.resp) && !d.confirmed(m)
+}
+
+// vouched says whether TLS vouches for a response: for its server, and for who sent there.
+func (d *download) vouched(resp *fetch.Response) bool {
+	checked := d.e.cfg.HTTP.TLS == nil || !d.e.cfg.HTTP.TLS.InsecureSkipVerify
+	return checked && d.job.URL.Scheme == "https" && resp.EffectiveURL.Scheme == "https"
 }
 
 // confirmed says whether another link's server has told the size of the object, too.
@@ -131,8 +135,8 @@ func noRanges() error {
 
 // settleDoubts decides on doubtful responses: when another link's was beyond
 // doubt, they are held against that one; when one is doubtful no longer, it is
-// believed; when every link has answered or has had
-// its time, they are believed, ranges rather than whole objects.
+// believed; when every link has answered or has had its time, they are believed, ranges
+// rather than whole objects.
 func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool { return m.t.released })
 	if d.doubtSince == 0 || d.err != nil || d.whole {

@@ -56,6 +56,15 @@ type Config struct {
 	Deadline Time
 }
 
+// tlsTrips is how many round trips a connection's TLS handshake takes (RFC 8446, 2). Where there
+// are many files it is one in many requests, and not reckoned with.
+func (c *Config) tlsTrips() Time {
+	if c.TLS && !c.Batch {
+		return 1
+	}
+	return 0
+}
+
 // Validate says what is wrong with the configuration.
 func (c *Config) Validate() error {
 	switch {

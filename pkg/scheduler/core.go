@@ -116,7 +116,7 @@ func New(cfg Config) (*Core, error) {
 	for i := range c.links {
 		c.links[i].slowSince = Never
 		c.links[i].duty.trouble = Never
-		c.links[i].streams = streams{most: cfg.firstStreams()}
+		c.links[i].streams = streams{most: cfg.firstStreams(), tls: cfg.tlsTrips()}
 	}
 	if cfg.Batch {
 		c.batch, c.ledger = newBatch(cfg.Links), newLedger(0, nil)
@@ -410,7 +410,7 @@ func (l *link) forget(cfg *Config) {
 	l.handshake, l.regained, l.turn, l.lag, l.inVain = 0, 0, 0, lag{}, 0
 	l.pace = pace{}
 	l.duty.trouble = Never
-	l.streams = streams{most: cfg.firstStreams(), loss: loss{reordered: l.streams.loss.reordered}}
+	l.streams = streams{most: cfg.firstStreams(), tls: cfg.tlsTrips(), loss: loss{reordered: l.streams.loss.reordered}}
 	l.speeds, l.knocks = speeds{}, knocks{}
 }
 

@@ -67,6 +67,7 @@ type queue struct {
 type streams struct {
 	most    StreamID // it may use
 	wide    StreamID // as many as it began with, if it is far; else 0
+	tls     Time     // round trips of its connections' TLS handshakes
 	lasting bool     // connections outlive requests that are cut short
 	single  bool     // each request needs a connection of its own
 	worked  uint64   // bit s: stream s has brought something
@@ -290,9 +291,9 @@ func (s *streams) trips(id StreamID) Time {
 	case s.early[id] > 0:
 		return 1
 	case s.cut[id] > 0, s.single:
-		return reconnectRTTs
+		return reconnectRTTs + s.tls
 	case s.worked&(1<<id) == 0:
-		return connectRTTs
+		return connectRTTs + s.tls
 	}
 	return 1
 }

@@ -167,3 +167,31 @@ func TestATrialEndsThePresentNarrowing(t *testing.T) {
 
 // oneFile is a file of which so much is still to come, for long.
 func oneFile(left int64) task { return task{left: left, share: left, lasts: forever} }
+
+// TestATLSHandshakeTakesATrip: so much later is a connection's first byte, which has to be
+// made; of one that is there nothing is different, and in a batch nobody counts it.
+func TestATLSHandshakeTakesATrip(t *testing.T) {
+	for name, tt := range map[string]struct {
+		cfg  Config
+		want Time
+	}{
+		"in clear": {Config{}, connectRTTs},
+		"over TLS": {Config{TLS: true}, connectRTTs + 1},
+		"a batch":  {Config{TLS: true, Batch: true}, connectRTTs},
+	} {
+		tt.cfg.Links, tt.cfg.Policy, tt.cfg.Size = 1, &adaptive{}, -1
+		r := newRig(t, tt.cfg)
+		for range 2 { // it may come back
+			r.up(1)
+			s := &r.core.links[0].streams
+			if got := s.trips(0); got != tt.want {
+				t.Errorf("%s: the first byte comes after %d round trips, not %d", name, got, tt.want)
+			}
+			s.worked = 1
+			if got := s.trips(0); got != 1 {
+				t.Errorf("%s: over a connection that is there after %d", name, got)
+			}
+			r.step(Input{Kind: LinkDown})
+		}
+	}
+}

@@ -4,7 +4,7 @@ import "math/bits"
 
 const (
 	// connectRTTs is how many round trips pass before the first byte over a
-	// stream that has to connect first, and reconnectRTTs before one whose
+	// stream that has to connect first, in clear, and reconnectRTTs before one whose
 	// HTTP/1.1 connection was closed in the middle of a range is at its rate
 	// again: handshake, request, and the first steps of slow start.
 	connectRTTs   = 2
