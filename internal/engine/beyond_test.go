@@ -2,9 +2,11 @@ package engine
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
+	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 )
 
@@ -52,4 +54,25 @@ func TestTheNearestLinkFetchesASmallFile(t *testing.T) {
 			}
 		}))
 	}
+}
+
+// TestAnEndBehindWhatWasRefused is none: a server that says so is not asked again and again.
+func TestAnEndBehindWhatWasRefused(t *testing.T) {
+	t.Run("", timeless(func(t *bubble) {
+		o := newObject(100_000)
+		o.gate = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
+			if off, _ := asked(r); off == 0 {
+				return false
+			}
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes */%d", 10*mib))
+			w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+			return true
+		}
+		r := newRig(t, &testLink{name: "far", latency: 900 * time.Millisecond}, &testLink{name: "near"})
+		got := r.get(at(t, serve(t, o), "", "/f"))
+		got.right(o.body)
+		if n := len(of[event.RequestStarted](got)); n > 8 {
+			t.Errorf("%d requests", n)
+		}
+	}))
 }

@@ -271,7 +271,7 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 	case slices.ContainsFunc(d.doubts, d.refuted):
 		l.guessing = true
 		return ending{outcome: event.OutcomeDone, wait: time.Millisecond} // it has to bring all of it
-	case size > 0:
+	case size > 0 && size <= t.off:
 		return ending{outcome: event.OutcomeDone, ends: size}
 	}
 	l.guessing = true
