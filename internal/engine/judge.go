@@ -159,9 +159,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		return no
 	})
 	if i := slices.IndexFunc(d.doubts, func(m message) bool { return !d.doubtful(m) }); i >= 0 {
-		m := d.doubts[i]
-		d.doubts = slices.Delete(d.doubts, i, i+1)
-		m.answer <- d.judge(reqs, m)
+		d.believe(reqs, i)
 		return
 	}
 	if d.waiting(now) {
@@ -179,18 +177,24 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		d.doubtSince = 0
 		return
 	}
-	best := d.doubts[0]
-	for _, m := range d.doubts[1:] {
-		if d.better(m, best) {
-			best = m
+	best := 0
+	for i, m := range d.doubts {
+		if d.better(m, d.doubts[best]) {
+			best = i
 		}
 	}
-	if best.resp.Whole {
-		d.goWhole(best.t.link, &best)
+	d.believe(reqs, best)
+}
+
+// believe takes one of the doubtful responses for the object.
+func (d *download) believe(reqs context.Context, i int) {
+	m := d.doubts[i]
+	if m.resp.Whole {
+		d.goWhole(m.t.link, &m)
 		return
 	}
-	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool { return m.t == best.t })
-	best.answer <- d.judge(reqs, best)
+	d.doubts = slices.Delete(d.doubts, i, i+1)
+	m.answer <- d.judge(reqs, m)
 }
 
 // better says whether a doubtful response should rather be believed than another one.

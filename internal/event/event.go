@@ -194,9 +194,9 @@ type SchedulerStarted struct {
 	NoSteal     bool              `json:"no_steal"`
 	NoFailover  bool              `json:"no_failover"`
 	Parallelism int               `json:"parallelism"`
-	Batch       bool              `json:"batch,omitempty"` // of many files: as in scheduler.Config
-	TLS         bool              `json:"tls,omitempty"`   // as in scheduler.Config
-	Limited     bool              `json:"limited,omitempty"`
+	Batch       bool              `json:"batch,omitempty"`   // of many files: as in scheduler.Config
+	TLS         bool              `json:"tls,omitempty"`     // as in scheduler.Config
+	Limited     bool              `json:"limited,omitempty"` // as in scheduler.Config
 
 	Energy   scheduler.EnergyMode `json:"energy,omitempty"`
 	Deadline scheduler.Time       `json:"deadline,omitempty"` // 0: none

@@ -140,9 +140,9 @@ func (c *Core) runway(l *link) float64 {
 }
 
 // opening is how many bytes a connection in slow start, whose rate is not known or still
-// grows, brings in the round trip after which a request that is sent now is answered: as much
-// as in those before and an initial window (RFC 5681, 3.1). The scheduler looks now and then,
-// so that some of that may have come already, and as much again is not too much.
+// grows, should have been asked for. In the round trip after which a request that is sent now
+// is answered it brings what it has brought before and an initial window (RFC 5681, 3.1); once
+// more what it has brought before, as the scheduler may be half a round trip late.
 func (l *link) opening(s StreamID) float64 {
 	if l.streams.single || l.streams.cut[s] > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
 		return 0

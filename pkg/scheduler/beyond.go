@@ -13,9 +13,7 @@ package scheduler
 func (c *Core) endsBefore(i int, in Input, out []Action) []Action {
 	ch := c.chunks[i]
 	l := &c.links[ch.link]
-	if in.RTT > 0 && (l.rtt == 0 || in.RTT < l.rtt) {
-		l.rtt, l.unheard = in.RTT, 0
-	}
+	l.shorter(in.RTT)
 	out = c.end(i, out)
 	l.streams.worked |= 1 << ch.stream // its connection stands
 	l.streams.broken &^= 1 << ch.stream

@@ -56,10 +56,14 @@ type Config struct {
 	Deadline Time
 }
 
-// tlsTrips is how many round trips a connection's TLS handshake takes (RFC 8446, 2). Where there
-// are many files it is one in many requests, and not reckoned with.
+// secure says whether a connection has to be worth a TLS handshake. Where there are many files
+// it will do for the next one, too.
+func (c *Config) secure() bool { return c.TLS && !c.Batch }
+
+// tlsTrips is how many round trips a handshake takes that a connection has to be worth
+// (RFC 8446, 2).
 func (c *Config) tlsTrips() Time {
-	if c.TLS && !c.Batch {
+	if c.secure() {
 		return 1
 	}
 	return 0

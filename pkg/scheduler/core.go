@@ -86,7 +86,7 @@ type Core struct {
 	copied   int64 // bytes that are asked for twice, or were received twice
 	complete bool
 	rations  rations
-	first    int64 // takes the place of cfg.First where but one link is usable
+	alone    int64 // takes the place of cfg.First where but one link is usable
 	ends     int64 // where the object ends, by links that were asked for what lies behind; 0: none was
 }
 
@@ -95,16 +95,16 @@ func New(cfg Config) (*Core, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	first := cfg.First
-	if first == 0 {
-		cfg.First, first = defaultFirst, largeFirst
+	alone := cfg.First
+	if alone == 0 {
+		cfg.First, alone = defaultFirst, largeFirst
 		if cfg.Batch || cfg.Overlap > 0 {
 			cfg.First = largeFirst
 		}
 	}
 	c := &Core{
 		cfg:    cfg,
-		first:  first,
+		alone:  alone,
 		ledger: newLedger(cfg.Size, cfg.Have),
 		space:  make([]chunk, 0, (maxQueued+MaxStreams)*cfg.Links),
 		links:  make([]link, cfg.Links),
@@ -239,17 +239,13 @@ func (c *Core) measure() {
 	}
 }
 
-// secure says whether a connection has to be worth a TLS handshake. Where there are many files
-// it will do for the next one, too.
-func (c *Core) secure() bool { return c.cfg.TLS && c.batch == nil }
-
 // task is what there is to do, for those who count connections against it. Over TLS each
 // has to be worth a handshake, so a link's are counted against its own share; in clear they
 // cost a packet or two, and may turn out to bring more than that.
 func (c *Core) task() task {
 	left := c.left()
 	t := task{left: left, share: left, lasts: float64(left) / (View{c}).SumRate(), batch: c.batch != nil}
-	if c.secure() {
+	if c.cfg.secure() {
 		t.share /= int64(max(1, (View{c}).UsableLinks()))
 	}
 	return t
@@ -259,9 +255,7 @@ func (c *Core) task() task {
 func (c *Core) received(i int, in Input, out []Action) []Action {
 	ch := &c.chunks[i]
 	l := &c.links[ch.link]
-	if in.RTT > 0 && (l.rtt == 0 || in.RTT < l.rtt) {
-		l.rtt, l.unheard = in.RTT, 0
-	}
+	l.shorter(in.RTT)
 	l.streams.single = l.streams.single || in.Single && c.batch == nil // which may have other servers
 	l.streams.lasting = l.streams.lasting || in.Lasting
 	if in.Trip > 0 {

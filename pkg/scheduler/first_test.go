@@ -36,6 +36,7 @@ func TestSlowStartIsAskedAhead(t *testing.T) {
 	}{
 		"it lasts for two more round trips":   {35_000, false, 0, false},
 		"the next one brings it":              {60_000, false, 0, true},
+		"with its initial window it does":     {42_000, false, 0, true},
 		"another connection would be needed":  {60_000, true, 0, false},
 		"its rate is known, and still grows":  {50_000, false, 30 * Millisecond, true},
 		"its rate is known, and does not":     {60_000, false, 400 * Millisecond, false},
@@ -69,6 +70,20 @@ func TestAnOpeningLinkIsLookedAtInTime(t *testing.T) {
 	r.step(Input{Kind: Tick})
 	if wake := r.core.NextWake() - r.now; wake != 12*Millisecond {
 		t.Errorf("next look in %v s", wake.Seconds())
+	}
+}
+
+// TestAnOnlyUsableLinkAsksForMore: while there is nobody to share with, a small file is one
+// request, unless somebody has said how much it is to be.
+func TestAnOnlyUsableLinkAsksForMore(t *testing.T) {
+	for _, tt := range []struct {
+		up          LinkID // of two links
+		first, want int64
+	}{{1, 0, 1 << 20}, {2, 0, 128 << 10}, {1, 4 << 10, 16 << 10}, {1, 300_000, 300_000}} {
+		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1, First: tt.first})
+		if _, ranges := starts(r.up(tt.up)); len(ranges) != int(tt.up) || ranges[0].Len() != tt.want {
+			t.Errorf("with %d links up and a first request of %d bytes: %v", tt.up, tt.first, ranges)
+		}
 	}
 }
 

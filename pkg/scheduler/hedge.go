@@ -51,7 +51,7 @@ func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chun
 // gain must be great.
 func (c *Core) relay(thief LinkID, stream StreamID, own *outlook, ch *chunk, end float64, out []Action) []Action {
 	l, rest := &c.links[thief], ch.left()
-	if i := c.find(ch.twin); i < 0 || c.chunks[i].link == thief {
+	if c.chunks[c.find(ch.twin)].link == thief {
 		return out // it is at it
 	}
 	if c.batch != nil || own.last[stream] != nil || l.robbed > 0 || l.est.rate <= 0 || rest > c.room(thief) {

@@ -63,6 +63,13 @@ func (g *lag) least() Time {
 // that were alone have waited where that is longer.
 func (l *link) answerTrip() Time { return max(l.rtt, l.lag.least()) }
 
+// shorter notes a round trip of the link, of which the least is kept; 0: none is known.
+func (l *link) shorter(rtt Time) {
+	if rtt > 0 && (l.rtt == 0 || rtt < l.rtt) {
+		l.rtt, l.unheard = rtt, 0
+	}
+}
+
 // length is the link's round trip, or what both answers and data take where that is longer:
 // servers think, and queues stand, but not for both. Bursts are as far apart as that.
 func (l *link) length() Time { return max(l.rtt, min(l.lag.least(), l.streams.calm.trip)) }

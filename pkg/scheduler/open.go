@@ -30,7 +30,7 @@ func (c *Core) openAhead(out []Action) []Action {
 			continue
 		}
 		most := min(openMost, l.rtt/tripPerStream)
-		if c.secure() {
+		if c.cfg.secure() {
 			most = min(most, openSecure)
 		}
 		for rest := (uint64(1)<<most - 1) &^ (l.streams.begun | l.streams.refused); rest != 0; rest &= rest - 1 {

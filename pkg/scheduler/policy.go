@@ -140,10 +140,11 @@ func (v View) Total() int64 {
 // failing says whether a link's latest request failed, and nothing has come since.
 func (v View) failing(l LinkID) bool { return v.core.links[l].duty.trouble != Never }
 
-// First is the size in bytes of a link's first request, when nothing is known.
+// First is the size in bytes of a link's first request, when nothing is known; more where
+// there is no other to share with.
 func (v View) First() int64 {
 	if v.UsableLinks() <= 1 {
-		return v.core.first
+		return v.core.alone
 	}
 	return v.core.cfg.First
 }

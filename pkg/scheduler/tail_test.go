@@ -32,6 +32,27 @@ func idleRig(t *testing.T, rest int64) (r *rig, last Action) {
 // step forgets the actions of an input.
 func (c *Core) step(in Input) { c.received(c.find(in.Chunk), in, nil) }
 
+// TestNothingIsFetchedTwiceWithinALimit: the copy would have a part of the same rate.
+func TestNothingIsFetchedTwiceWithinALimit(t *testing.T) {
+	const rest = 30 << 10
+	for _, limited := range []bool{false, true} {
+		r, last := idleRig(t, rest)
+		r.core.cfg.Limited = limited
+		r.now += 20 * Millisecond
+		r.step(Input{Kind: Progress, Link: 1, Chunk: last.Chunk, Bytes: rest / 2})
+		twice := false
+		for range 20 {
+			r.now += 10 * Millisecond
+			for _, a := range r.step(Input{Kind: Tick}) {
+				twice = twice || a.Copy
+			}
+		}
+		if twice == limited {
+			t.Errorf("limited %v, fetched twice %v", limited, twice)
+		}
+	}
+}
+
 func TestASmallRestIsFetchedTwice(t *testing.T) {
 	for _, winner := range []LinkID{0, 1} {
 		const rest = 30 << 10
@@ -259,6 +280,73 @@ func TestWhatASlowLinkAskedForTwiceIsTakenOver(t *testing.T) {
 		if c.Left() != left || c.copied > copied || c.chunks[0].twin != NoChunk {
 			t.Errorf("%s: %d bytes left of %d, %d asked for twice, %d before", tt.name, c.Left(), left, c.copied, copied)
 		}
+	}
+}
+
+// TestWhoHasTheCopyDoesNotTakeItOver: however late the original and its copy are expected, it
+// is at it already.
+func TestWhoHasTheCopyDoesNotTakeItOver(t *testing.T) {
+	r, last := idleRig(t, 40<<10)
+	c := r.core
+	c.links[0].est.rate, c.links[1].est.rate = 1e6, 1e3
+	out := c.hedge(0, 0, &c.chunks[c.find(last.Chunk)], nil)
+	var own outlook
+	c.look(0, &own)
+	if out := c.relay(0, 0, &own, &c.chunks[c.find(last.Chunk)], 1000, nil); len(out) > 0 {
+		t.Errorf("%+v", out)
+	}
+	c.step(Input{Kind: Failed, Chunk: out[0].Chunk}) // the same, when nobody is
+	if out := c.relay(0, 0, &own, &c.chunks[0], 1000, c.hedge(1, 1, &c.chunks[0], nil)); len(out) != 4 {
+		t.Errorf("%+v", out)
+	}
+}
+
+// TestWhatIsCopiedIsLeftToItsCopy by the banned links' probes and by the other connections of
+// the link that was asked for it, late as it may be.
+func TestWhatIsCopiedIsLeftToItsCopy(t *testing.T) {
+	for _, copied := range []bool{false, true} {
+		r, last := idleRig(t, 40<<10)
+		c := r.core
+		l := &c.links[1]
+		l.streams.most, l.speeds = 2, speeds{}
+		if copied {
+			c.hedge(0, 0, &c.chunks[c.find(last.Chunk)], nil)
+		}
+		c.now += 2 * Second
+		if out := c.steal(1, 1, nil); (len(out) > 0) == copied {
+			t.Errorf("copied %v: another connection begins with %+v", copied, out)
+		}
+
+		r, last = idleRig(t, 2<<20)
+		c = r.core
+		if copied {
+			c.hedge(0, 0, &c.chunks[c.find(last.Chunk)], nil)
+		}
+		c.now += 10 * Second
+		if !c.silent(&c.links[1]) || c.nearEnd() {
+			t.Fatal("no probe would be made of it")
+		}
+		if out := c.probe(0, nil); (len(out) > 0) == copied {
+			t.Errorf("copied %v: a probe begins with %+v", copied, out)
+		}
+		checkTiles(t, c)
+	}
+}
+
+// TestACopyComesBehindWhatIsBeforeIt on its connection.
+func TestACopyComesBehindWhatIsBeforeIt(t *testing.T) {
+	ends := func(before int64) float64 {
+		r, last := idleRig(t, 40<<10)
+		c := r.core
+		if before > 0 {
+			c.start(0, 0, Range{0, before}, nil)
+		}
+		c.hedge(0, 0, &c.chunks[c.find(last.Chunk)], nil)
+		c.links[0].est.rate = 1e6
+		return c.copyEnds(&c.chunks[len(c.chunks)-1])
+	}
+	if got := ends(300_000) - ends(0); math.Abs(got-0.3) > 1e-9 {
+		t.Errorf("behind 300 kB at 1 MB/s it comes %.3f s later", got)
 	}
 }
 

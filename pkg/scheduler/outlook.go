@@ -1,0 +1,258 @@
+package scheduler
+
+import "math/bits"
+
+const (
+	// connectRTTs is how many round trips pass before the first byte over a
+	// stream that has to connect first, in clear, and reconnectRTTs before one whose
+	// HTTP/1.1 connection was closed in the middle of a range is at its rate
+	// again: handshake, request, and the first steps of slow start.
+	connectRTTs   = 2
+	reconnectRTTs = 4
+	// risingPart: see rising.
+	risingPart = 0.75
+	// unknownTrip stands for a round trip that has not been measured.
+	unknownTrip = 50 * Millisecond
+	// initialWindow is what a connection brings in its first round trip, in bytes
+	// (RFC 6928).
+	initialWindow = 10 * 1448
+	// forever is more seconds than any request takes.
+	forever = 1e9
+	// speedGrowth, idleTimeout in seconds: see speed and window.
+	speedGrowth = 2
+	idleTimeout = 0.2
+	// noStream names no stream.
+	noStream StreamID = -1
+)
+
+// outlook is when the streams of a link will have received what they were asked
+// for.
+type outlook struct {
+	rate    float64 // bytes per second of each stream at work
+	active  int     // streams at work
+	trip    float64 // round trip in seconds
+	streams *streams
+	last    [MaxStreams]*chunk
+	now     Time
+	full    float64             // bytes per second that each of them could carry
+	speeds  *speeds             // how the rate is shared
+	sum     float64             // of the speeds of the streams at work
+	late    uint64              // bit s: stream s has been silent for longer than it should
+	passed  uint64              // bit s: nothing could be done for stream s
+	owed    [MaxStreams]int64   // bytes
+	wait    [MaxStreams]float64 // seconds until the first of them
+	copied  [MaxStreams]float64 // seconds until the copy is there of what each was asked for at the last
+}
+
+// look takes the outlook of a link. While its rate is unknown it is taken to be
+// as fast as the others.
+func (c *Core) look(id LinkID, o *outlook) {
+	l := &c.links[id]
+	*o = outlook{trip: l.round().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
+	for i := range c.chunks {
+		ch := &c.chunks[i]
+		if ch.link != id {
+			continue
+		}
+		if ch.copy {
+			continue
+		}
+		if o.last[ch.stream] == nil {
+			o.active++
+			o.sum += o.speeds.of(ch.stream)
+			o.wait[ch.stream] = c.due(ch)
+			if c.late(ch) {
+				o.late |= 1 << ch.stream
+			}
+		}
+		if ch.twin != NoChunk {
+			o.copied[ch.stream] = c.copyEnds(&c.chunks[c.find(ch.twin)])
+		}
+		o.last[ch.stream] = ch
+		o.owed[ch.stream] += ch.left() - ch.over
+	}
+	for s := range l.streams.most {
+		if o.last[s] == nil {
+			o.wait[s] = l.straying(s, c.now).Seconds()
+		}
+	}
+	o.rate = (View{c}).RateOrMean(id) / float64(max(1, o.active))
+	if o.full = o.rate; l.streams.most > 1 { // an only one has had all of it
+		o.full = max(o.rate, l.est.capacity()/float64(max(1, o.active)))
+	}
+}
+
+// speed is what a stream carries, or would carry, in bytes per second. The few
+// connections that are still at work at the end grow by what the idle ones leave, but
+// hardly by more than their window does in a round trip; what the link has carried of late
+// was carried by those that are idle, too.
+func (o *outlook) speed(s StreamID) float64 {
+	if o.sum <= 0 || o.active == 0 {
+		return o.rate
+	}
+	own := o.speeds.of(s)
+	part := own / (o.sum / float64(o.active))
+	grown := own * max(1, min(speedGrowth, o.speeds.sum/o.sum))
+	share := o.rate * float64(o.active) * own / max(o.sum, o.speeds.sum)
+	return min(o.full*part, max(grown, share))
+}
+
+// window is how many bytes a stream's connection brings in a round trip, at least. It
+// is lost when the connection has been idle for a retransmission timeout (RFC 5681,
+// 4.1; the timeout of RFC 6298 is at least 0.2 s longer than the trip on Linux).
+func (o *outlook) window(s StreamID) int64 {
+	if o.last[s] == nil && (o.now-o.streams.heard[s]).Seconds() > o.trip+idleTimeout {
+		return initialWindow
+	}
+	return o.streams.window(s, o.now, o.trip)
+}
+
+// end is in how many seconds a stream will be done.
+func (o *outlook) end(s StreamID) float64 { return o.wait[s] + o.lasts(s, o.owed[s]) }
+
+// lasts is how many seconds a stream receives so many bytes for: at its rate, but
+// while its connection starts slowly each round trip brings twice what the one
+// before did (RFC 5681, 3.1).
+func (o *outlook) lasts(s StreamID, bytes int64) float64 {
+	rounds := o.doubling(s, bytes)
+	rate := o.speed(s)
+	if rate <= 0 { // slow start is all that is known of it
+		return rounds
+	}
+	return min(forever, max(float64(bytes)/rate, rounds))
+}
+
+// doubling is how many seconds a stream receives so many bytes for if each round trip
+// brings twice what the one before did.
+func (o *outlook) doubling(s StreamID, bytes int64) float64 {
+	return o.trip * float64(bits.Len64(uint64(bytes/o.window(s))))
+}
+
+// rising says whether most of what a link's only connection has brought, at so many bytes per
+// second, came while its rate was measured, and no queue stands before the link: the next round
+// trips will bring more. One that has not brought its first window is slow by other means.
+func (l *link) rising(s StreamID, rate float64) bool {
+	if l.streams.most > 1 || l.waited(l.streams.calm.trip) {
+		return false
+	}
+	opened, recent := l.streams.opened[s], max(rateWindow, 2*l.length()).Seconds()
+	return opened > initialWindow && rate*recent >= risingPart*float64(opened)
+}
+
+// mean is the rate at which a stream would receive so many bytes by the end of them.
+func (o *outlook) mean(s StreamID, bytes int64) float64 {
+	return float64(bytes) / max(o.trip, o.lasts(s, bytes))
+}
+
+// latest is the stream, other than one, that will be done last, and when;
+// noStream when there is none.
+func (o *outlook) latest(except StreamID) (StreamID, float64) {
+	best, end := noStream, -1.0
+	for s := range StreamID(MaxStreams) {
+		ch := o.last[s]
+		if ch == nil || s == except || o.passed&(1<<s) != 0 {
+			continue
+		}
+		e := o.end(s)
+		if ch.twin != NoChunk {
+			e = min(e, o.copied[s])
+		}
+		if e > end {
+			best, end = s, e
+		}
+	}
+	return best, end
+}
+
+// twinned has the bits of the streams whose last request is copied.
+func (o *outlook) twinned() (set uint64) {
+	for s, ch := range o.last {
+		if ch != nil && ch.twin != NoChunk {
+			set |= 1 << s
+		}
+	}
+	return set
+}
+
+// copyEnds is in how many seconds a copy will be there.
+func (c *Core) copyEnds(ch *chunk) float64 {
+	l := &c.links[ch.link]
+	bytes := l.queues[ch.stream].pending + ch.left() // copies are not among the former
+	end := c.due(ch)
+	if rate := (View{c}).RateOrMean(ch.link) * l.part(ch.stream); rate > 0 {
+		end += float64(bytes) / rate
+	}
+	return min(forever, end)
+}
+
+// trip is the link's round trip, or what stands for it.
+func (l *link) trip() Time {
+	if l.rtt > 0 {
+		return l.rtt
+	}
+	return unknownTrip
+}
+
+// due is in how many seconds the next byte of ch, the first of its stream's
+// requests, is to be expected. What is late is expected to be as late again.
+func (c *Core) due(ch *chunk) float64 {
+	l := &c.links[ch.link]
+	in := l.expected(ch) - c.now
+	if in < 0 {
+		in = max(0, -in-c.pause(ch)-rateWindow/2) // bytes are told of now and then
+	}
+	if ch.got == 0 {
+		in = max(in, l.straying(ch.stream, c.now))
+	}
+	return in.Seconds()
+}
+
+// late says whether the first byte of ch, the first of its stream's requests, should
+// have come, or the next one followed.
+func (c *Core) late(ch *chunk) bool {
+	l := &c.links[ch.link]
+	return c.now > l.expected(ch)+c.pause(ch)+l.round()+rateWindow/2
+}
+
+// expected is when the next byte of ch, the first of its stream's requests, should
+// come, or should have come.
+func (l *link) expected(ch *chunk) Time {
+	at := l.streams.heard[ch.stream]
+	if ch.got == 0 {
+		trips := l.streams.trips(ch.stream)
+		if ch.id < l.streams.cut[ch.stream] { // its connection is the one before
+			trips = 1
+		}
+		at = max(at, max(ch.issued, l.streams.ready(ch.stream, l.trip()))+trips*l.round())
+	}
+	return at
+}
+
+// trips is how many round trips it takes an idle link to its first byte.
+func (c *Core) trips(l *link) Time {
+	fewest := l.streams.trips(0)
+	for s := range l.streams.most {
+		if l.streams.served(s) {
+			fewest = min(fewest, l.streams.trips(s))
+		}
+	}
+	return fewest
+}
+
+// delay is in how many seconds the first byte of another request on a stream
+// would come: what it still has to receive delays it, but not below a round trip.
+func (o *outlook) delay(l *link, stream StreamID) float64 {
+	trips := o.trip * float64(l.streams.trips(stream))
+	if o.owed[stream] == 0 { // at no rate, either
+		return max(trips, o.wait[stream])
+	}
+	return max(trips, o.wait[stream]+float64(o.owed[stream])/o.speed(stream))
+}
+
+// soonest is in how many seconds a stream would have so many bytes more. A thief's end
+// is counted as a victim's is, or two streams would each seem to be the sooner one, and
+// take the same bytes from each other by turns.
+func (o *outlook) soonest(l *link, stream StreamID, bytes int64) float64 {
+	after := o.wait[stream] + o.lasts(stream, o.owed[stream]+bytes)
+	return max(o.delay(l, stream)+o.next(stream, bytes), after)
+}
