@@ -4,6 +4,10 @@ package scheduler
 // request that is sent early costs nothing but its place in the queue.
 const jitMargin = 2.0
 
+// openingTrips bounds what a connection in slow start is taken to bring next, in round trips
+// at its rate: that is measured over the last two, and doubles in each (RFC 5681, 3.1).
+const openingTrips = 6
+
 // leastWake is the least time between two looks at several streams, and batchWake
 // that in a batch.
 const (
@@ -147,7 +151,11 @@ func (l *link) opening(s StreamID) float64 {
 	if l.streams.single || l.streams.cut[s] > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
 		return 0
 	}
-	return 2*float64(l.streams.opened[s]) + initialWindow
+	brings := 2 * float64(l.streams.opened[s])
+	if l.est.measured() {
+		brings = min(brings, openingTrips*l.est.rate*l.trip().Seconds())
+	}
+	return brings + initialWindow
 }
 
 // portion is the part of a link's next bytes that a connection is asked for: its part of

@@ -59,6 +59,27 @@ func TestSlowStartIsAskedAhead(t *testing.T) {
 	}
 }
 
+// TestAFastLinkIsNotAskedLongAhead: where round trips are short slow start is over before the
+// rate is seen not to grow, and over HTTP/2 a request that is sent early is answered early, to
+// be kept until somebody reads it.
+func TestAFastLinkIsNotAskedLongAhead(t *testing.T) {
+	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: -1, Parallelism: 1})
+	r.up(1)
+	r.now = Millisecond
+	r.step(Input{Kind: Progress, RTT: 200 * Microsecond})
+	r.step(Input{Kind: Sized, Bytes: 500_000_000})
+	r.now += 2 * Millisecond
+	r.step(Input{Kind: Finished, Bytes: largeFirst})
+	first := &r.core.chunks[0]
+	for first.left() > 10_000_000 {
+		r.now += 10 * Millisecond
+		r.step(Input{Kind: Progress, Chunk: 1, Bytes: first.got + 5_000_000})
+		if r.step(Input{Kind: Tick}); len(r.core.chunks) > 1 {
+			t.Fatalf("the link brings 0.1 MB in a round trip, is owed %d bytes, and was asked for more", first.left())
+		}
+	}
+}
+
 // TestAnOpeningLinkIsLookedAtInTime: in slow start a round trip decides.
 func TestAnOpeningLinkIsLookedAtInTime(t *testing.T) {
 	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: -1, Parallelism: 1, First: defaultFirst})
