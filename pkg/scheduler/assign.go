@@ -296,7 +296,8 @@ func (c *Core) NextWake() Time {
 			least = batchWake
 		}
 		wake = min(wake, c.now+max(rateWindow/2/Time(l.streams.most), least))
-		if c.sized() && len(c.ledger.free) > 0 && c.cfg.Overlap == 0 && l.opening(0) > 0 {
+		// In slow start a round trip decides who should have what is free, or others owe.
+		if c.batch == nil && c.sized() && c.left() > l.owed() && c.cfg.Overlap == 0 && l.opening(0) > 0 {
 			wake = min(wake, c.now+max(leastWake, l.trip()/2))
 		}
 		if l.received == 0 && l.rtt == 0 { // one that is far gets more streams

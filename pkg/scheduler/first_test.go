@@ -80,17 +80,29 @@ func TestAFastLinkIsNotAskedLongAhead(t *testing.T) {
 	}
 }
 
-// TestAnOpeningLinkIsLookedAtInTime: in slow start a round trip decides.
+// TestAnOpeningLinkIsLookedAtInTime: in slow start a round trip decides, whether there are free
+// bytes to ask for or those that another link has not brought yet.
 func TestAnOpeningLinkIsLookedAtInTime(t *testing.T) {
-	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: -1, Parallelism: 1, First: defaultFirst})
-	r.up(1)
-	r.now = 40 * Millisecond
-	r.step(Input{Kind: Progress, RTT: 24 * Millisecond})
-	r.step(Input{Kind: Sized, Bytes: 10_000_000})
-	r.step(Input{Kind: Progress, Bytes: 10_000})
-	r.step(Input{Kind: Tick})
-	if wake := r.core.NextWake() - r.now; wake != 12*Millisecond {
-		t.Errorf("next look in %v s", wake.Seconds())
+	for name, tt := range map[string]struct {
+		links LinkID
+		size  int64
+		soon  bool
+	}{
+		"there is more":               {1, 10_000_000, true},
+		"the other one has the rest":  {2, 200_000, true},
+		"it has been asked for all":   {1, 100_000, false},
+		"there is more for both, too": {2, 10_000_000, true},
+	} {
+		r := newRig(t, Config{Links: int(tt.links), Policy: &adaptive{}, Size: -1, Parallelism: 1, First: defaultFirst})
+		r.up(tt.links)
+		r.now = 40 * Millisecond
+		r.step(Input{Kind: Progress, RTT: 24 * Millisecond})
+		r.step(Input{Kind: Sized, Bytes: tt.size})
+		r.step(Input{Kind: Progress, Bytes: 10_000})
+		r.step(Input{Kind: Tick})
+		if wake := r.core.NextWake() - r.now; (wake == 12*Millisecond) != tt.soon {
+			t.Errorf("%s: next look in %v s", name, wake.Seconds())
+		}
 	}
 }
 
