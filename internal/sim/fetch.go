@@ -30,11 +30,10 @@ func (l *link) send(now scheduler.Time, q *request) {
 	l.enqueue(now, l.dial(now, q.stream), q)
 }
 
-// open makes a stream's connection, on which requests may follow. Over HTTP/2 that is left
-// alone.
+// open makes a stream's connection, on which requests may follow.
 func (l *link) open(now scheduler.Time, stream scheduler.StreamID) {
 	there := func(c *conn) bool { return !c.ghost && !c.closing && c.stream == stream }
-	if !l.http2 && !slices.ContainsFunc(l.conns, there) {
+	if !slices.ContainsFunc(l.conns, there) {
 		l.dial(now, stream)
 	}
 }

@@ -369,7 +369,9 @@ func (r *run) step(in scheduler.Input) {
 		case scheduler.Rest, scheduler.Wake:
 			r.links[a.Link].count.Reason = a.Text()
 		case scheduler.Open:
-			r.links[a.Link].open(r.now, a.Stream)
+			if l := &r.links[a.Link]; r.batch == nil || !l.http2 { // there, requests for files go side by side
+				l.open(r.now, a.Stream)
+			}
 		case scheduler.Unban, scheduler.Flush: // servers here hold nothing back
 		}
 	}

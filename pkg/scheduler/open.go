@@ -19,6 +19,14 @@ const openMost = 32
 // a slow link for as long as those connections could save, and it shows too late that it is slow.
 const openSecure = 16
 
+// openShare takes the place of leastShare for connections that are there already: their
+// handshakes cost nothing any more, and their first windows (RFC 6928) come together. With
+// fewer than openFewest of them, too little is won for the connection that is cut short.
+const (
+	openShare  = 64 << 10
+	openFewest = 4
+)
+
 // openAhead has connections made that are worth it.
 func (c *Core) openAhead(out []Action) []Action {
 	if c.cfg.Parallelism > 0 || !c.inTheDark() {
@@ -41,6 +49,21 @@ func (c *Core) openAhead(out []Action) []Action {
 		}
 	}
 	return out
+}
+
+// worthUsing is how many of a link's connections a file is worth, of those that were made
+// before its size was known and the first one.
+func (s *streams) worthUsing(t task) StreamID {
+	if t.batch || !t.sized || t.share < openFewest*openShare {
+		return 0
+	}
+	n := int64(1)
+	for _, at := range s.early {
+		if at > 0 {
+			n++
+		}
+	}
+	return StreamID(min(n, t.share/openShare))
 }
 
 // inTheDark says whether sizes are still to be learnt before more can be asked for.

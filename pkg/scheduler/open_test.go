@@ -69,13 +69,15 @@ func TestAFarLinkConnectsAhead(t *testing.T) {
 }
 
 // Requests that come with the size find the connections open: those are not taken
-// for late ones, nor for some that have yet to connect.
+// for late ones, nor for some that have yet to connect. What is there is made use of, by
+// files of some hundred kilobytes, too: the open connections share what the first one has
+// been asked for, as many at a time as may help at once (maxQueued).
 func TestRequestsFollowOnOpenConnections(t *testing.T) {
 	const trip = 300 * Millisecond
 	for _, c := range []struct {
 		size int64
 		want int
-	}{{300 << 10, 1}, {2 << 20, 3}, {5 << 20, 9}, {20 << 20, 39}, {1 << 30, 60}} {
+	}{{200 << 10, 1}, {300 << 10, 4}, {1 << 20, 9}, {2 << 20, 31}, {5 << 20, 32}, {20 << 20, 39}, {1 << 30, 60}} {
 		r, _ := dark(t, Config{}, trip)
 		r.now = 2 * trip
 		r.step(Input{Kind: Progress, Bytes: 14 << 10})

@@ -114,6 +114,7 @@ type task struct {
 	share int64   // of these, what the connections that a link begins with share: see Core.task
 	lasts float64 // seconds that they take all links
 	batch bool    // they are of many files
+	sized bool    // how many are left is known
 }
 
 // tune sets how many streams a link has that has requests in flight.
@@ -163,7 +164,7 @@ func (s *streams) widen(now Time, l *link, t task) {
 	case l.rtt >= longTrip:
 		most = min(MaxStreams, int64(l.rtt/tripPerStream))
 	}
-	s.wide = max(s.wide, s.most, StreamID(min(most, t.share/least)))
+	s.wide = max(s.wide, s.most, StreamID(min(most, t.share/least)), s.worthUsing(t))
 	s.most = s.wide
 }
 

@@ -141,6 +141,9 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	rs, rv := own.speed(stream), from.speed(victim)
 	if rs <= 0 || rv <= 0 { // nobody has shown anything yet
 		ch := from.last[victim]
+		if c.batch == nil && from == own && thief.streams.early[stream] > 0 {
+			return c.split(thief, own, stream, victim)
+		}
 		if !c.unheard(thief, ch) || ch.left() <= c.cfg.most() || c.now < ch.issued+answerTrips*thief.rtt {
 			return 0 // what is small is fetched twice instead, and at once
 		}
@@ -185,6 +188,19 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 		return whole
 	}
 	return 0
+}
+
+// split is how many bytes a connection that was made ahead should take over from another one
+// of its link as long as nothing is known of their rates: both start slowly, and side by side.
+// It leaves the others their shares, who would have to cut its own connection short for them.
+func (c *Core) split(l *link, own *outlook, stream, victim StreamID) int64 {
+	rest := own.owed[victim]
+	rs, rv := own.mean(stream, rest/2), own.mean(victim, rest/2)
+	x := int64(balanced(float64(rest), rs, rv, own.delay(l, stream)-own.wait[victim]))
+	if rest <= 2*c.cfg.minRequest() || x < c.cfg.minRequest() {
+		return 0
+	}
+	return min(x, max(openShare, rest/int64(l.streams.most)))
 }
 
 // modest is how many of the x bytes that a link should take over, were it as fast as the
