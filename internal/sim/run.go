@@ -369,7 +369,8 @@ func (r *run) step(in scheduler.Input) {
 		case scheduler.Rest, scheduler.Wake:
 			r.links[a.Link].count.Reason = a.Text()
 		case scheduler.Open:
-			if l := &r.links[a.Link]; r.batch == nil || !l.http2 { // there, requests for files go side by side
+			// Where HTTP/2 is known, requests go side by side: for many files, or in clear.
+			if l := &r.links[a.Link]; !l.http2 || r.batch == nil && r.cfg.TLSTrips > 0 {
 				l.open(r.now, a.Stream)
 			}
 		case scheduler.Unban, scheduler.Flush: // servers here hold nothing back
