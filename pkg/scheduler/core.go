@@ -244,7 +244,7 @@ func (c *Core) measure() {
 // cost a packet or two, and may turn out to bring more than that.
 func (c *Core) task() task {
 	left := c.left()
-	t := task{left: left, share: left, lasts: float64(left) / (View{c}).SumRate(), batch: c.batch != nil, sized: c.sized()}
+	t := task{left: left, share: left, lasts: float64(left) / (View{c}).SumRate(), batch: c.batch != nil}
 	if c.cfg.secure() {
 		t.share /= int64(max(1, (View{c}).UsableLinks()))
 	}

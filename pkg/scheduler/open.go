@@ -54,7 +54,7 @@ func (c *Core) openAhead(out []Action) []Action {
 // worthUsing is how many of a link's connections a file is worth, of those that were made
 // before its size was known and the first one.
 func (s *streams) worthUsing(t task) StreamID {
-	if t.batch || !t.sized || t.share < openFewest*openShare {
+	if t.batch || t.share < openFewest*openShare {
 		return 0
 	}
 	n := int64(1)

@@ -141,3 +141,71 @@ func TestALinkAtRestIsNotOpened(t *testing.T) {
 		t.Error("the other one is not opened, either")
 	}
 }
+
+// TestHowManyOpenConnectionsAFileIsWorth: those that are there, and no more than have a share of
+// it; where there are many files that is decided elsewhere.
+func TestHowManyOpenConnectionsAFileIsWorth(t *testing.T) {
+	for _, tt := range []struct {
+		early StreamID // made ahead
+		task  task
+		want  StreamID
+	}{
+		{15, task{share: 1 << 20}, 16},
+		{15, task{share: 10 << 20}, 16},
+		{31, task{share: 1 << 20}, 16},
+		{15, task{share: openFewest * openShare}, 4},
+		{15, task{share: openFewest*openShare - 1}, 0},
+		{15, task{share: 1 << 20, batch: true}, 0},
+		{0, task{share: 1 << 20}, 1},
+	} {
+		var s streams
+		for id := range tt.early {
+			s.early[id+1] = Second
+		}
+		if got := s.worthUsing(tt.task); got != tt.want {
+			t.Errorf("%d made ahead, %+v: %d, want %d", tt.early, tt.task, got, tt.want)
+		}
+	}
+}
+
+// TestWhatAnOpenConnectionTakesOver: its share of what another one of its link has been asked
+// for, or half of it, as long as nothing is known of rates, and both are worth a request.
+func TestWhatAnOpenConnectionTakesOver(t *testing.T) {
+	for name, tt := range map[string]struct {
+		rest  int64
+		most  StreamID
+		wait  float64 // seconds until the thief can begin; below 0: the victim
+		early Time
+		other bool // of another link
+		batch bool
+		want  int64
+	}{
+		"a share":                    {1 << 20, 16, 0, Second, false, false, openShare},
+		"a larger one of fewer":      {1 << 20, 4, 0, Second, false, false, 1 << 18},
+		"half of what is left":       {64 << 10, 16, 0, Second, false, false, 32 << 10},
+		"too little for two":         {30 << 10, 16, 0, Second, false, false, 0},
+		"too little before it comes": {40 << 10, 16, 0.3, Second, false, false, 0},
+		"it is not there yet":        {1 << 20, 16, 0, 0, false, false, 0},
+		"what another link has":      {1 << 20, 16, 0, Second, true, false, 0},
+		"too little would be left":   {30 << 10, 16, -0.6, Second, false, false, 0},
+		"there are many files":       {1 << 20, 16, 0, Second, false, true, 0},
+	} {
+		r, _ := dark(t, Config{}, 300*Millisecond)
+		l := &r.core.links[0]
+		l.streams.most, l.streams.early[1] = tt.most, tt.early
+		own := outlook{trip: 0.3, streams: &l.streams, now: r.core.now, speeds: &l.speeds}
+		own.last[0], own.owed[0], own.wait[0] = &chunk{rng: Range{End: tt.rest}, got: 1}, tt.rest, 0.3+max(0, -tt.wait)
+		own.wait[1] = 0.3 + max(0, tt.wait)
+		if tt.batch {
+			r.core.batch = &batch{}
+		}
+		from := &own
+		if tt.other {
+			copied := own
+			from = &copied
+		}
+		if got := r.core.loot(l, &own, 1, from, 0, 1); got != tt.want {
+			t.Errorf("%s: %d of %d bytes, want %d", name, got, tt.rest, tt.want)
+		}
+	}
+}

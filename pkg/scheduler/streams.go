@@ -114,7 +114,6 @@ type task struct {
 	share int64   // of these, what the connections that a link begins with share: see Core.task
 	lasts float64 // seconds that they take all links
 	batch bool    // they are of many files
-	sized bool    // how many are left is known
 }
 
 // tune sets how many streams a link has that has requests in flight.
