@@ -32,7 +32,7 @@ type owner struct {
 	reading   []int                       // gatherAll's: how many connections of each link are being read
 
 	opening *sync.WaitGroup // goroutines that make connections before there are requests
-	abreast bool            // over HTTP/2 requests go side by side: none are made
+	abreast bool            // of many files requests go side by side over HTTP/2: none are made
 }
 
 // work is what the bytes are of: one object or a batch of them. The owner calls it,
@@ -94,7 +94,7 @@ func newOwner(e *Engine, file event.FileID) owner {
 		tell:    make(chan message, 4*len(e.links)),
 		reading: make([]int, len(e.links)),
 		opening: new(sync.WaitGroup),
-		abreast: e.cfg.HTTP.Protocol == fetch.HTTP2PriorKnowledge,
+		abreast: file == event.Batch && e.cfg.HTTP.Protocol == fetch.HTTP2PriorKnowledge,
 	}
 	for i := range o.links {
 		l := &o.links[i]

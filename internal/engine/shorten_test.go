@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -61,6 +62,49 @@ func TestWhatIsTakenOverIsNotSent(t *testing.T) {
 				t.Errorf("%d bytes were sent of which %d are wanted", n, int64(wanted))
 			}
 		})
+	}
+}
+
+// nowhere takes what is received, and keeps nothing of it.
+type nowhere struct{ sink }
+
+func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+func (nowhere) window() int64                          { return 0 }
+
+// A request that is spent takes its connection with it when it has been cut short, which
+// lasts otherwise over HTTP/2.
+func TestASpentRequestTakesItsConnection(t *testing.T) {
+	for _, spent := range []bool{false, true} {
+		t.Run(fmt.Sprint(spent), timeless(func(t *bubble) {
+			o := newObject(mib)
+			l := &testLink{name: "a"}
+			r := newRig(t, l)
+			r.cfg.HTTP.Protocol = fetch.HTTP2PriorKnowledge
+			e := r.engine()
+			defer e.Close()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			c := e.routes[0].client(0)
+			tr := &transfer{client: c, turn: c.Turn(), u: at(t, serve(t, o), "", "/f"), to: nowhere{}, cancel: cancel}
+			tr.end.Store(o.body.Size)
+			tell := make(chan message)
+			go e.run(ctx, tr, tell)
+			m := <-tell
+			tr.meet(m.resp)
+			tr.shorten(1000)
+			tr.spent.Store(spent)
+			m.answer <- true
+			if m = <-tell; m.err != nil || tr.got.Load() != 1000 {
+				t.Errorf("%d bytes, %v", tr.got.Load(), m.err)
+			}
+			want := 1
+			if spent {
+				want = 0
+			}
+			if n := l.open(); n != want {
+				t.Errorf("%d connections are open", n)
+			}
+		}))
 	}
 }
 

@@ -36,13 +36,19 @@ func (o *owner) act(reqs context.Context, a scheduler.Action) {
 	case scheduler.Shrink:
 		if t := o.find(a.Chunk); t != nil {
 			t.shorten(a.Range.End - t.base)
+			if a.Close {
+				t.spent.Store(true)
+			}
 		}
 	case scheduler.Cancel:
 		if t := o.find(a.Chunk); t != nil {
 			t.released, t.counts = true, a.Range.Len()
 			cause := errReleased
-			if o.banning(a.Link) {
-				cause = fetch.ErrStalled // its connection is of no use either
+			switch { // its connection is of no use either
+			case o.banning(a.Link):
+				cause = fetch.ErrStalled
+			case a.Close:
+				cause = fetch.ErrSpent
 			}
 			t.cancel(cause)
 		}

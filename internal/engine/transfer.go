@@ -48,6 +48,7 @@ type transfer struct {
 	got       atomic.Int64 // bytes received, all of them written
 	firstByte atomic.Int64 // a scheduler.Time; 0: none yet
 	lastByte  atomic.Int64 // of a byte before end
+	spent     atomic.Bool  // its connection ends with it
 	held      atomic.Bool  // waits for the consumer of a stream, not for the link
 
 	// What only the owner touches, but for off, which the goroutine reads once
@@ -106,6 +107,9 @@ func (e *Engine) run(ctx context.Context, t *transfer, tell chan<- message) {
 	case errors.Is(err, errThere):
 		resp.Discard(worthwhile) // of a byte that only asked a question
 	default:
+		if t.spent.Load() {
+			t.cancel(fetch.ErrSpent)
+		}
 		resp.Discard(0) // a range that was cut short: its rest is not wanted
 	}
 	tell <- message{t: t, err: err}

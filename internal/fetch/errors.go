@@ -21,6 +21,16 @@ import (
 // HTTP/2 connection, which otherwise outlives the cancelling of one stream.
 var ErrStalled = errors.New("stalled: nothing received")
 
+// ErrSpent is the cause with which to cancel a Get's context when too much is on its way over
+// its connection that nobody wants: the connection is closed, as with ErrStalled.
+var ErrSpent = errors.New("what is on its way is not wanted")
+
+// closes says whether a request whose context is ctx takes its connection with it.
+func closes(ctx context.Context) bool {
+	cause := context.Cause(ctx)
+	return errors.Is(cause, ErrStalled) || errors.Is(cause, ErrSpent)
+}
+
 // ErrClosed is what calls on a closed Client end with.
 var ErrClosed = errors.New("client closed")
 

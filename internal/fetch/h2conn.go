@@ -196,7 +196,7 @@ func (hc *h2Conn) open(s *h2Stream, fields []hpack.HeaderField) error {
 func (s *h2Stream) unanswered(err error) error {
 	hc := s.hc
 	late := errors.Is(err, errLate)
-	s.end(late || errors.Is(context.Cause(s.ctx), ErrStalled))
+	s.end(late || closes(s.ctx))
 	var told *Error
 	switch {
 	case late:

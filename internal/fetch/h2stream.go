@@ -117,7 +117,7 @@ func (s *h2Stream) Read(p []byte) (int, error) { return s.hc.await(s, p) }
 func (s *h2Stream) finish() { s.end(false) }
 
 // abort ends the stream, which resets it unless all of it has come.
-func (s *h2Stream) abort() { s.end(errors.Is(context.Cause(s.ctx), ErrStalled)) }
+func (s *h2Stream) abort() { s.end(closes(s.ctx)) }
 
 // end gives the stream back; suspect says that its connection seems dead.
 func (s *h2Stream) end(suspect bool) {

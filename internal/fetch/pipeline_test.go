@@ -358,7 +358,7 @@ func TestCancelReading(t *testing.T) {
 		}
 		serveBody(b).ServeHTTP(w, r)
 	})
-	for _, cause := range []error{errors.New("enough"), ErrStalled} {
+	for _, cause := range []error{errors.New("enough"), ErrStalled, ErrSpent} {
 		each(t, h, func(t *testing.T, c *Client, u *url.URL, fl flavour) {
 			select {
 			case <-release: // left over
@@ -393,7 +393,7 @@ func TestCancelReading(t *testing.T) {
 			f.start(0, 1000)
 			f.wg.Wait()
 			want := 1
-			if fl.proto == "1.1" || errors.Is(cause, ErrStalled) {
+			if fl.proto == "1.1" || errors.Is(cause, ErrStalled) || errors.Is(cause, ErrSpent) {
 				want = 2
 			}
 			if n := connections(c); n != want {

@@ -58,6 +58,7 @@ type request struct {
 	told     int64          // bytes of the body that the scheduler knows of
 	progress scheduler.Time // when told last changed
 	over     bool           // the scheduler counts on it no more
+	spent    bool           // its connection ends with it
 	dropped  bool           // nobody reads it, but it stands before others
 	parked   scheduler.Time // since when its response waits for another link's, with which it should agree; 0: it does not
 }

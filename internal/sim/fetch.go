@@ -124,7 +124,7 @@ func leftOver(now scheduler.Time, bytes int64) *request {
 func (l *link) leave(now scheduler.Time, c *conn, q *request) {
 	rest := float64(headerBytes+q.asked) - q.done
 	switch {
-	case rest >= 1 && !l.http2:
+	case rest >= 1 && (!l.http2 || q.spent):
 		l.kill(now, c)
 		return
 	case rest >= 1 && q.avail <= now && !l.down():

@@ -352,6 +352,7 @@ func (r *run) step(in scheduler.Input) {
 		case scheduler.Shrink:
 			if q := r.find(a.Chunk); q != nil {
 				q.wanted = a.Range.Len()
+				q.spent = q.spent || a.Close
 				r.links[q.link].shorten(r.now, q)
 			}
 		case scheduler.Cancel:
@@ -369,8 +370,7 @@ func (r *run) step(in scheduler.Input) {
 		case scheduler.Rest, scheduler.Wake:
 			r.links[a.Link].count.Reason = a.Text()
 		case scheduler.Open:
-			// Where HTTP/2 is known, requests go side by side: for many files, or in clear.
-			if l := &r.links[a.Link]; !l.http2 || r.batch == nil && r.cfg.TLSTrips > 0 {
+			if l := &r.links[a.Link]; r.batch == nil || !l.http2 { // there, requests for files go side by side
 				l.open(r.now, a.Stream)
 			}
 		case scheduler.Unban, scheduler.Flush: // servers here hold nothing back

@@ -71,7 +71,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 	if !c.sized() {
 		return 0, false
 	}
-	best, found := StreamID(0), false
+	best, found, idle := StreamID(0), false, false
 	for s := range l.streams.most {
 		q := &l.queues[s]
 		switch {
@@ -79,8 +79,13 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 			continue
 		case q.requests == 0 && c.backLate(l, s):
 			continue
-		case q.requests == 0:
+		case q.requests == 0 && l.streams.free(s):
 			return s, true
+		case idle:
+			continue
+		case q.requests == 0:
+			best, found, idle = s, true, true
+			continue
 		case c.cfg.Overlap > 0:
 			if last := c.youngest(id, s); float64(last.got) < c.cfg.Overlap*float64(last.rng.Len()) {
 				continue
@@ -299,6 +304,9 @@ func (c *Core) NextWake() Time {
 		// In slow start a round trip decides who should have what is free, or others owe.
 		if c.batch == nil && c.sized() && c.left() > l.owed() && c.cfg.Overlap == 0 && l.opening(0) > 0 {
 			wake = min(wake, c.now+max(leastWake, l.trip()/2))
+		}
+		if c.batch == nil && c.sized() && l.streams.room == 0 && l.streams.early[1] > 0 && c.now < l.lastByte+silentConnect {
+			wake = min(wake, c.now+leastWake)
 		}
 		if l.received == 0 && l.rtt == 0 { // one that is far gets more streams
 			if due := l.lastByte + longTrip; due > c.now {

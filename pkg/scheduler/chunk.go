@@ -24,6 +24,7 @@ type chunk struct {
 	guess bool
 	piece Range
 	over  int64
+	share bool // it and what others of its link were asked for are alike: see split
 }
 
 func (c *chunk) left() int64 { return c.rng.Len() - c.got }

@@ -243,10 +243,10 @@ func (c *Core) measure() {
 // has to be worth a handshake, so a link's are counted against its own share; in clear they
 // cost a packet or two, and may turn out to bring more than that.
 func (c *Core) task() task {
-	left := c.left()
-	t := task{left: left, share: left, lasts: float64(left) / (View{c}).SumRate(), batch: c.batch != nil}
-	if c.cfg.secure() {
-		t.share /= int64(max(1, (View{c}).UsableLinks()))
+	left, links := c.left(), (View{c}).UsableLinks()
+	t := task{left: left, share: left, links: links, lasts: float64(left) / (View{c}).SumRate(), batch: c.batch != nil, secure: c.cfg.secure()}
+	if t.secure {
+		t.share /= int64(max(1, links))
 	}
 	return t
 }

@@ -10,21 +10,24 @@ import "math/bits"
 // how far its server is, so no link is woken, and none that is near or dead is knocked
 // at in vain.
 
-// openMost is how many connections a link has at most as long as it is not known whether
-// there is work for them: a server keeps something for each, and half of those that a
-// large file gets bring it half as soon to its rate.
-const openMost = 32
-
-// openSecure takes its place for a file over TLS: what servers answer to its handshakes fills
-// a slow link for as long as those connections could save, and it shows too late that it is slow.
-const openSecure = 16
-
-// openShare takes the place of leastShare for connections that are there already: their
-// handshakes cost nothing any more, and their first windows (RFC 6928) come together. With
-// fewer than openFewest of them, too little is won for the connection that is cut short.
 const (
-	openShare  = 64 << 10
-	openFewest = 4
+	// openMost is how many connections a link has at most as long as it is not known whether
+	// there is work for them: a server keeps something for each, and half of those that a
+	// large file gets bring it half as soon to its rate.
+	openMost = 32
+	// openTrip is for how much of its round trip a link has one of them for a file over TLS:
+	// what servers answer to handshakes fills a slow link for as long as those connections
+	// could save, and it shows too late that it is slow. No more share a file in clear, either,
+	// than that or one for each openShare bytes: their first windows come all at once.
+	openTrip  = 2 * tripPerStream
+	openShare = 64 << 10
+	// firstBytes is what a connection brings of a file in its first round trip: what is left
+	// of an initial window when the response's head, or what TLS adds, has been taken off.
+	firstBytes = initialWindow - headBytes
+	headBytes  = 1 << 10
+	// gaugeMost is for how long nothing may come behind the first packets until the link is
+	// taken for slow: bytes are told of some at a time.
+	gaugeMost = 50 * Millisecond
 )
 
 // openAhead has connections made that are worth it.
@@ -39,7 +42,7 @@ func (c *Core) openAhead(out []Action) []Action {
 		}
 		most := min(openMost, l.rtt/tripPerStream)
 		if c.cfg.secure() {
-			most = min(most, openSecure)
+			most = min(most, l.rtt/openTrip)
 		}
 		for rest := (uint64(1)<<most - 1) &^ (l.streams.begun | l.streams.refused); rest != 0; rest &= rest - 1 {
 			s := StreamID(bits.TrailingZeros64(rest))
@@ -51,19 +54,93 @@ func (c *Core) openAhead(out []Action) []Action {
 	return out
 }
 
-// worthUsing is how many of a link's connections a file is worth, of those that were made
-// before its size was known and the first one.
-func (s *streams) worthUsing(t task) StreamID {
-	if t.batch || t.share < openFewest*openShare {
+// fresh says whether a connection was made ahead and has brought nothing yet.
+func (s *streams) fresh(id StreamID) bool { return s.early[id] > 0 && s.worked&(1<<id) == 0 }
+
+// worthUsing is how many connections a link should use for its part of a file, by those that
+// were made before the size was known; 0: the first one is as soon by itself, or has not been
+// answered yet, and other links may be sooner.
+func (l *link) worthUsing(t task, now Time) StreamID {
+	if l.gauge(t, now); t.batch || l.streams.room == 0 {
 		return 0
 	}
-	n := int64(1)
-	for _, at := range s.early {
-		if at > 0 {
-			n++
+	n, _ := l.shares(t.left / int64(max(1, t.links)))
+	return n
+}
+
+// gauge finds out for how many connections' first windows a link that was answered has room in
+// what it carries in a round trip: the packets of a window are sent together, and come as far
+// apart as the link is slow (Keshav, SIGCOMM 1991). TLS shows only whole records of them.
+func (l *link) gauge(t task, now Time) {
+	s := &l.streams
+	switch {
+	case s.room > 0 || l.est.nMarks == 0:
+	case t.secure || l.received >= firstBytes-headBytes: // all at once, as far as that can be told
+		s.room = MaxStreams
+	case now >= l.est.marks[0].at+gaugeMost || now >= l.est.marks[0].at+leastWake && l.received > l.est.marks[0].bytes:
+		rate := float64(l.received-l.est.marks[0].bytes) / (now - l.est.marks[0].at).Seconds()
+		s.room = 1 + int64(min(MaxStreams, rate*l.rtt.Seconds()/firstBytes))
+	}
+}
+
+// shares is how many connections a link has for so many bytes, with those that were made ahead,
+// and how many each of these is asked for. They bring twice as much in each round trip as in
+// the one before (RFC 5681, 3.1), all the same, and end together: a response that is cut short
+// in slow start has been sent in vain. The first connection began a round trip earlier, but
+// with a request for too much: the sooner it is left, the less comes in vain. It keeps what
+// its first round trip brings. 0: it has all of it as soon by itself.
+func (l *link) shares(bytes int64) (n StreamID, each int64) {
+	ahead := int64(0)
+	for s := range StreamID(MaxStreams) {
+		if l.streams.early[s] > 0 && l.streams.served(s) {
+			ahead++
 		}
 	}
-	return StreamID(min(n, t.share/openShare))
+	ahead = min(ahead, l.streams.room-1)
+	rest, brings, window := bytes-firstBytes, int64(firstBytes), int64(initialWindow)
+	sharing := min(ahead, (rest+firstBytes-1)/firstBytes, max(int64(l.rtt/openTrip), rest/openShare))
+	if sharing <= 0 {
+		return 0, 0
+	}
+	for sharing*brings < rest {
+		window *= 2
+		brings += window
+	}
+	if bytes <= brings+2*window {
+		return 0, 0
+	}
+	return StreamID(1 + ahead), (rest + sharing - 1) / sharing
+}
+
+// split lets a connection that was made ahead take over its share of what its link's first one
+// has been asked for, as long as nothing is known of their rates. That one is closed then,
+// over HTTP/2, too: the server may have handed all of its response to the kernel.
+func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
+	l := &c.links[id]
+	if c.batch != nil || l.est.rate > 0 || !l.streams.fresh(stream) || l.queues[stream].requests > 0 {
+		return out
+	}
+	first := c.largest(id)
+	n, each := l.shares(l.assigned)
+	if n == 0 || first == nil || first.left() == 0 || first.twin != NoChunk || first.rng.Len()-each < firstBytes-int64(n) { // each is rounded
+		return out
+	}
+	victim, before := first.stream, len(out)
+	out = c.takeOver(id, stream, first, min(each, first.left()), out)
+	out[before].Close = true
+	c.chunks[len(c.chunks)-1].share = true
+	l.streams.lose(victim, c.nextID)
+	return out
+}
+
+// largest is the largest range that a link has been asked for; nil: it was asked for none.
+func (c *Core) largest(id LinkID) (most *chunk) {
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; ch.link == id && (most == nil || ch.rng.Len() > most.rng.Len()) {
+			most = ch
+		}
+	}
+	return most
 }
 
 // inTheDark says whether sizes are still to be learnt before more can be asked for.

@@ -53,7 +53,7 @@ func TestAFarLinkConnectsAhead(t *testing.T) {
 		"far":            {Config{}, 300 * Millisecond, few(openMost)},
 		"its number set": {Config{Parallelism: 8}, 300 * Millisecond, 0},
 		"a list":         {Config{Batch: true}, 300 * Millisecond, few(openMost)},
-		"over TLS":       {Config{TLS: true}, 300 * Millisecond, few(openSecure)},
+		"over TLS":       {Config{TLS: true}, 300 * Millisecond, few(30)},
 		"a secure list":  {Config{Batch: true, TLS: true}, 300 * Millisecond, few(openMost)},
 		"a near list":    {Config{Batch: true}, 80 * Millisecond, 0},
 	} {
@@ -68,31 +68,47 @@ func TestAFarLinkConnectsAhead(t *testing.T) {
 	}
 }
 
-// Requests that come with the size find the connections open: those are not taken
-// for late ones, nor for some that have yet to connect. What is there is made use of, by
-// files of some hundred kilobytes, too: the open connections share what the first one has
-// been asked for, as many at a time as may help at once (maxQueued).
+// Requests that come with the size find the connections open: those are not taken for late
+// ones, nor for some that have yet to connect. A file of some hundred kilobytes is shared by
+// them, too, all alike, and the first connection keeps what it is being sent anyway, and is
+// closed then; a large one gets more, which connect.
 func TestRequestsFollowOnOpenConnections(t *testing.T) {
 	const trip = 300 * Millisecond
 	for _, c := range []struct {
 		size int64
-		want int
-	}{{200 << 10, 1}, {300 << 10, 4}, {1 << 20, 9}, {2 << 20, 31}, {5 << 20, 32}, {20 << 20, 39}, {1 << 30, 60}} {
+		want int // streams, the first included
+	}{{40_000, 1}, {60_000, 5}, {200 << 10, 16}, {1 << 20, 31}, {20 << 20, 39}, {1 << 30, 60}} {
 		r, _ := dark(t, Config{}, trip)
 		r.now = 2 * trip
-		r.step(Input{Kind: Progress, Bytes: 14 << 10})
-		acts := append(r.step(Input{Kind: Sized, Bytes: c.size}), r.step(Input{Kind: Tick})...)
+		r.step(Input{Kind: Progress, Bytes: 8000})
+		acts := r.step(Input{Kind: Sized, Bytes: c.size})
+		r.now += leastWake
+		r.step(Input{Kind: Progress, Bytes: firstBytes})
+		for before := -1; before < len(acts); {
+			before = len(acts)
+			acts = append(acts, r.step(Input{Kind: Tick})...)
+		}
 		streams := uint64(1)
+		kept, shared := min(c.size, 1<<20), c.size <= 1<<20
+		least, most := c.size, int64(0)
 		for _, a := range acts {
-			if a.Kind == Start {
+			switch a.Kind {
+			case Start:
 				streams |= 1 << a.Stream
+				least, most = min(least, a.Range.Len()), max(most, a.Range.Len())
+			case Shrink, Cancel:
+				if kept = a.Range.End; a.Chunk != 0 || shared && !a.Close && a.Range.End < c.size {
+					t.Errorf("%d bytes: %+v", c.size, a)
+				}
+			case Open:
+				t.Error("a connection of its own for a request that makes one")
 			}
 		}
 		if want := uint64(1)<<c.want - 1; streams != want {
 			t.Errorf("%d bytes: requests on %b", c.size, streams)
 		}
-		if opened(t, acts) != 0 {
-			t.Error("a connection of its own for a request that makes one")
+		if n := int64(c.want); shared && n > 1 && (most > least+n || most > firstBytes+2*initialWindow || kept > firstBytes || kept < firstBytes-n) {
+			t.Errorf("%d bytes: shares of %d to %d, %d for the first", c.size, least, most, kept)
 		}
 		s := &r.core.links[0]
 		for id := StreamID(1); id < StreamID(c.want); id++ {
@@ -100,6 +116,9 @@ func TestRequestsFollowOnOpenConnections(t *testing.T) {
 			if early := id < openMost; early != (trips == 1) {
 				t.Errorf("stream %d: %d trips", id, trips)
 			}
+		}
+		if lost := s.streams.trips(0) > 1; lost != (kept < min(c.size, 1<<20)) {
+			t.Errorf("%d bytes: the first connection is lost: %v", c.size, lost)
 		}
 	}
 }
@@ -142,70 +161,286 @@ func TestALinkAtRestIsNotOpened(t *testing.T) {
 	}
 }
 
-// TestHowManyOpenConnectionsAFileIsWorth: those that are there, and no more than have a share of
-// it; where there are many files that is decided elsewhere.
+// TestHowManyOpenConnectionsAFileIsWorth: as many as are there, each for what it brings in as
+// many round trips as the others; none for a file that the first one has as soon by itself.
 func TestHowManyOpenConnectionsAFileIsWorth(t *testing.T) {
 	for _, tt := range []struct {
-		early StreamID // made ahead
-		task  task
-		want  StreamID
+		name  string
+		ahead StreamID // made ahead
+		trip  Time
+		bytes int64
+		n     StreamID
+		each  int64
 	}{
-		{15, task{share: 1 << 20}, 16},
-		{15, task{share: 10 << 20}, 16},
-		{31, task{share: 1 << 20}, 16},
-		{15, task{share: openFewest * openShare}, 4},
-		{15, task{share: openFewest*openShare - 1}, 0},
-		{15, task{share: 1 << 20, batch: true}, 0},
-		{0, task{share: 1 << 20}, 1},
+		{"none is there", 0, 300 * Millisecond, 1 << 20, 0, 0},
+		{"two round trips by itself", 31, 300 * Millisecond, firstBytes + 2*initialWindow, 0, 0},
+		{"three", 31, 300 * Millisecond, firstBytes + 3*firstBytes, 32, firstBytes},
+		{"what all bring in a trip", 20, 300 * Millisecond, 21 * firstBytes, 21, firstBytes},
+		{"more", 20, 300 * Millisecond, 31 * firstBytes, 21, 3 * firstBytes / 2},
+		{"a nearer link", 20, 100 * Millisecond, 21 * firstBytes, 21, 2 * firstBytes},
+		{"which has more to bring", 20, 100 * Millisecond, firstBytes + 20*openShare, 21, openShare},
 	} {
-		var s streams
-		for id := range tt.early {
-			s.early[id+1] = Second
+		l := &link{rtt: tt.trip}
+		l.streams.room = MaxStreams
+		for s := range tt.ahead {
+			l.streams.early[s+1] = Second
 		}
-		if got := s.worthUsing(tt.task); got != tt.want {
-			t.Errorf("%d made ahead, %+v: %d, want %d", tt.early, tt.task, got, tt.want)
+		if n, each := l.shares(tt.bytes); n != tt.n || each != tt.each {
+			t.Errorf("%s: %d connections, %d bytes each", tt.name, n, each)
+		}
+		if tt.ahead == 0 {
+			continue
+		}
+		l.streams.refuse(tt.ahead)
+		if n, _ := l.shares(tt.bytes); n != max(0, tt.n-1) {
+			t.Errorf("%s: %d connections when one is not served", tt.name, n)
 		}
 	}
 }
 
-// TestWhatAnOpenConnectionTakesOver: its share of what another one of its link has been asked
-// for, or half of it, as long as nothing is known of rates, and both are worth a request.
-func TestWhatAnOpenConnectionTakesOver(t *testing.T) {
-	for name, tt := range map[string]struct {
-		rest  int64
-		most  StreamID
-		wait  float64 // seconds until the thief can begin; below 0: the victim
-		early Time
-		other bool // of another link
-		batch bool
-		want  int64
+// TestALinkThatWasNotAnsweredLeavesTheFileToOthers, of which a part is its own, however many
+// connections it has; and what there are of many files is shared elsewhere.
+func TestALinkThatWasNotAnsweredLeavesTheFileToOthers(t *testing.T) {
+	l := &link{rtt: 300 * Millisecond}
+	for s := range StreamID(31) {
+		l.streams.early[s+1] = Second
+	}
+	const now = Second
+	file := task{left: 4 * firstBytes, links: 1}
+	if n := l.worthUsing(file, now); n != 0 {
+		t.Errorf("%d connections before an answer", n)
+	}
+	l.received = firstBytes
+	l.est.observe(now, l.received, l.rtt)
+	if n := l.worthUsing(file, now); n != 32 {
+		t.Errorf("%d connections", n)
+	}
+	if n := l.worthUsing(task{left: 4 * firstBytes, links: 2}, now); n != 0 {
+		t.Errorf("%d connections for half of the file", n)
+	}
+	file.batch = true
+	if n := l.worthUsing(file, now); n != 0 {
+		t.Errorf("%d connections for many files", n)
+	}
+}
+
+// TestASlowLinkUsesFewConnections: their first windows would fill its queue. How slow it is shows
+// in how long the first one takes to come, or when a look at it is worth something; over TLS it
+// does not.
+func TestASlowLinkUsesFewConnections(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		secure bool
+		bytes  int64 // in 10 ms, after the first packet
+		want   int64
 	}{
-		"a share":                    {1 << 20, 16, 0, Second, false, false, openShare},
-		"a larger one of fewer":      {1 << 20, 4, 0, Second, false, false, 1 << 18},
-		"half of what is left":       {64 << 10, 16, 0, Second, false, false, 32 << 10},
-		"too little for two":         {30 << 10, 16, 0, Second, false, false, 0},
-		"too little before it comes": {40 << 10, 16, 0.3, Second, false, false, 0},
-		"it is not there yet":        {1 << 20, 16, 0, 0, false, false, 0},
-		"what another link has":      {1 << 20, 16, 0, Second, true, false, 0},
-		"too little would be left":   {30 << 10, 16, -0.6, Second, false, false, 0},
-		"there are many files":       {1 << 20, 16, 0, Second, false, true, 0},
+		{"fast", false, 12_400, MaxStreams},
+		{"8 Mbit/s", false, 10_000, 1 + 300_000/firstBytes},
+		{"64 kbit/s", false, 80, 1},
+		{"silent", false, 0, 1},
+		{"over TLS", true, 80, MaxStreams},
+	} {
+		l := &link{rtt: 300 * Millisecond, received: 1000}
+		l.est.observe(Second, 1000, l.rtt)
+		l.gauge(task{secure: tt.secure}, Second+leastWake-1)
+		if early := l.streams.room > 0; early != tt.secure {
+			t.Errorf("%s: room for %d at once", tt.name, l.streams.room)
+		}
+		l.received += tt.bytes
+		if l.gauge(task{secure: tt.secure}, Second+leastWake); tt.bytes == 0 && l.streams.room != 0 {
+			t.Errorf("%s: room for %d before anything can be told", tt.name, l.streams.room)
+		}
+		now := Second + leastWake
+		if tt.bytes == 0 {
+			now = Second + gaugeMost
+		}
+		for range 2 { // it is found out once
+			l.gauge(task{secure: tt.secure}, now)
+			if l.streams.room != tt.want {
+				t.Errorf("%s: room for %d, want %d", tt.name, l.streams.room, tt.want)
+			}
+			l.received += firstBytes
+		}
+	}
+	l := &link{rtt: 300 * Millisecond}
+	l.gauge(task{}, Second)
+	if l.streams.room != 0 {
+		t.Error("nothing has come yet")
+	}
+	for s := range StreamID(31) {
+		l.streams.early[s+1] = Second
+	}
+	l.streams.room = 5
+	if n, each := l.shares(41 * firstBytes); n != 5 || each != 10*firstBytes {
+		t.Errorf("%d connections, %d bytes each", n, each)
+	}
+}
+
+// TestTheGaugeIsReadInTime: in slow start nothing is looked at for 50 ms otherwise.
+func TestTheGaugeIsReadInTime(t *testing.T) {
+	r, _ := dark(t, Config{}, 300*Millisecond)
+	r.now = 600 * Millisecond
+	r.step(Input{Kind: Sized, Bytes: 1 << 20})
+	if wake := r.core.NextWake(); wake > r.now+leastWake {
+		t.Errorf("looked at in %v s", (wake - r.now).Seconds())
+	}
+	l := &r.core.links[0]
+	heard := l.lastByte
+	l.lastByte = r.now - silentConnect
+	if wake := r.core.NextWake(); wake <= r.now+leastWake {
+		t.Error("that often, though the link is silent")
+	}
+	l.lastByte, l.streams.room = heard, 1
+	if wake := r.core.NextWake(); wake <= r.now+leastWake {
+		t.Error("that soon, though there is nothing to find out any more")
+	}
+}
+
+// TestWhatAnOpenConnectionTakesOver: its share of what its link's first one has been asked for,
+// as long as nothing is known of their rates.
+func TestWhatAnOpenConnectionTakesOver(t *testing.T) {
+	const bytes = 4 * firstBytes
+	for name, tt := range map[string]struct {
+		change func(l *link, first *chunk)
+		want   int64
+	}{
+		"a share":                      {func(*link, *chunk) {}, firstBytes},
+		"the first is not answered":    {func(l *link, _ *chunk) { l.streams.room = 0 }, 0},
+		"the rate is known":            {func(l *link, _ *chunk) { l.est.rate = 1 }, 0},
+		"it was not made ahead":        {func(l *link, _ *chunk) { l.streams.early[1] = 0 }, 0},
+		"it has brought something":     {func(l *link, _ *chunk) { l.streams.worked |= 2 }, 0},
+		"it has something to do":       {func(l *link, _ *chunk) { l.queues[1].requests = 1 }, 0},
+		"it is fetched twice already":  {func(_ *link, first *chunk) { first.twin = 7 }, 0},
+		"little is left":               {func(_ *link, first *chunk) { first.got = bytes - 100 }, 100},
+		"nothing is left":              {func(_ *link, first *chunk) { first.got = bytes }, 0},
+		"all have their shares":        {func(_ *link, first *chunk) { first.rng.End = firstBytes }, 0},
+		"nobody has been asked before": {func(_ *link, first *chunk) { first.link = 1 }, 0},
 	} {
 		r, _ := dark(t, Config{}, 300*Millisecond)
+		c := r.core
+		l := &c.links[0]
+		l.streams.room, l.assigned, c.chunks[0].rng = MaxStreams, bytes, Range{End: bytes}
+		tt.change(l, &c.chunks[0])
+		got := int64(0)
+		for _, a := range c.split(0, 1, nil) {
+			if a.Kind == Start {
+				got = a.Range.Len()
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s: %d bytes, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// TestSharesAreLeftAlone by the link's other connections, which have got as much to do, unless
+// one is late; and what is not a share is taken over from.
+func TestSharesAreLeftAlone(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(o *outlook, ch *chunk)
+		robbed bool
+	}{
+		"a share":  {func(*outlook, *chunk) {}, false},
+		"is late":  {func(o *outlook, _ *chunk) { o.late = 2 }, true},
+		"is large": {func(_ *outlook, ch *chunk) { ch.share = false }, true},
+	} {
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 8 << 20})
+		r.up(1)
+		c, l := r.core, &r.core.links[0]
+		l.rtt, l.streams.most, l.streams.worked = 20*Millisecond, 3, 7
+		c.chunks, l.requests, l.queues = c.chunks[:0], 0, [MaxStreams]queue{}
+		r.now, c.now = Second, Second
+		c.start(0, 1, Range{0, 4 << 20}, nil)
+		l.est.rate = 1e6
+		ch := &c.chunks[0]
+		ch.share, ch.got, l.streams.opened[1] = true, 1<<20, 1<<20
+		var o outlook
+		c.look(0, &o)
+		tt.change(&o, ch)
+		_, end := o.latest(2)
+		if out := c.help(0, 2, &o, &o, 1, end, nil); (len(out) > 0) != tt.robbed {
+			t.Errorf("%s: %+v", name, out)
+		}
+	}
+}
+
+// TestConnectionsMadeAheadAreExpectedToBringTheirWindows, though the link has carried little yet,
+// which came over another one; not when they should have brought something, or have.
+func TestConnectionsMadeAheadAreExpectedToBringTheirWindows(t *testing.T) {
+	const trip = 100 * Millisecond
+	for name, tt := range map[string]struct {
+		age    Time
+		change func(c *Core, s *streams)
+		fresh  bool
+	}{
+		"in time":               {2*trip - 1, func(*Core, *streams) {}, true},
+		"late":                  {2 * trip, func(*Core, *streams) {}, false},
+		"not made ahead":        {0, func(_ *Core, s *streams) { s.early[1] = 0 }, false},
+		"has brought something": {0, func(_ *Core, s *streams) { s.worked = 2 }, false},
+		"of many files":         {0, func(c *Core, _ *streams) { c.batch = &batch{} }, false},
+	} {
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 8 << 20})
+		r.up(1)
+		c, l := r.core, &r.core.links[0]
+		c.chunks, l.requests, l.queues = c.chunks[:0], 0, [MaxStreams]queue{}
+		l.rtt, l.streams.most, l.streams.early[1], c.now = trip, 2, Second, Second
+		c.start(0, 1, Range{0, initialWindow / 2}, nil)
+		l.est.rate, c.now = 1000, Second+tt.age
+		tt.change(c, &l.streams)
+		want := 1000.0
+		if tt.fresh {
+			want = initialWindow / 2 / trip.Seconds()
+		}
+		var o outlook
+		c.look(0, &o)
+		if got := o.speed(1); got != want {
+			t.Errorf("%s: %v bytes/s, want %v", name, got, want)
+		}
+	}
+}
+
+// TestAFreeConnectionIsAskedFirst: others have to connect again, or still receive what was cut
+// off of what they were asked for.
+func TestAFreeConnectionIsAskedFirst(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(s *streams)
+		want   StreamID
+	}{
+		"all are free":           {func(*streams) {}, 0},
+		"one has been lost":      {func(s *streams) { s.lose(0, 9) }, 1},
+		"one has been cut short": {func(s *streams) { s.broken = 1 }, 1},
+		"two are new":            {func(s *streams) { s.worked = 4 }, 2},
+		"none is free":           {func(s *streams) { s.worked = 0 }, 0},
+	} {
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 8 << 20})
+		r.up(1)
 		l := &r.core.links[0]
-		l.streams.most, l.streams.early[1] = tt.most, tt.early
-		own := outlook{trip: 0.3, streams: &l.streams, now: r.core.now, speeds: &l.speeds}
-		own.last[0], own.owed[0], own.wait[0] = &chunk{rng: Range{End: tt.rest}, got: 1}, tt.rest, 0.3+max(0, -tt.wait)
-		own.wait[1] = 0.3 + max(0, tt.wait)
-		if tt.batch {
-			r.core.batch = &batch{}
+		l.streams.most, l.streams.worked, l.streams.begun = 3, 7, 7
+		l.requests, l.queues = 1, [MaxStreams]queue{3: {requests: 1}}
+		tt.change(&l.streams)
+		if got, ok := r.core.ready(0); !ok || got != tt.want {
+			t.Errorf("%s: connection %d, want %d", name, got, tt.want)
 		}
-		from := &own
-		if tt.other {
-			copied := own
-			from = &copied
+		if tt.want == 1 { // until something has come that was asked for since
+			l.streams.hear(&chunk{id: 9}, 1, 0, 0, 0)
+			if got, _ := r.core.ready(0); got != 0 {
+				t.Errorf("%s: connection %d when it has been heard of", name, got)
+			}
 		}
-		if got := r.core.loot(l, &own, 1, from, 0, 1); got != tt.want {
-			t.Errorf("%s: %d of %d bytes, want %d", name, got, tt.rest, tt.want)
-		}
+	}
+}
+
+// TestWhatWasCutShortIsStillOnItsWay, over HTTP/2, too, where the connection lasts.
+func TestWhatWasCutShortIsStillOnItsWay(t *testing.T) {
+	r, last := idleRig(t, 1<<20)
+	c := r.core
+	s := &c.links[1].streams
+	s.lasting = true
+	s.hear(&chunk{id: last.Chunk}, 1, c.now, c.now, 0)
+	if !s.free(0) {
+		t.Fatal("it is not free before")
+	}
+	if c.takeOver(0, 0, &c.chunks[c.find(last.Chunk)], 1<<19, nil); s.free(0) {
+		t.Error("it is free")
 	}
 }

@@ -9,6 +9,9 @@ const (
 	// again: handshake, request, and the first steps of slow start.
 	connectRTTs   = 2
 	reconnectRTTs = 4
+	// freshTrips is for how many round trips a connection that was made ahead is expected to
+	// bring what its windows are, whatever the link has carried so far: that came over others.
+	freshTrips = 2
 	// risingPart: see rising.
 	risingPart = 0.75
 	// unknownTrip stands for a round trip that has not been measured.
@@ -38,6 +41,7 @@ type outlook struct {
 	speeds  *speeds             // how the rate is shared
 	sum     float64             // of the speeds of the streams at work
 	late    uint64              // bit s: stream s has been silent for longer than it should
+	fresh   uint64              // bit s: stream s was made ahead, and its first bytes are not due yet
 	passed  uint64              // bit s: nothing could be done for stream s
 	owed    [MaxStreams]int64   // bytes
 	wait    [MaxStreams]float64 // seconds until the first of them
@@ -64,6 +68,9 @@ func (c *Core) look(id LinkID, o *outlook) {
 			if c.late(ch) {
 				o.late |= 1 << ch.stream
 			}
+			if c.batch == nil && l.streams.fresh(ch.stream) && c.now-ch.issued < freshTrips*l.round() {
+				o.fresh |= 1 << ch.stream
+			}
 		}
 		if ch.twin != NoChunk {
 			o.copied[ch.stream] = c.copyEnds(&c.chunks[c.find(ch.twin)])
@@ -87,6 +94,9 @@ func (c *Core) look(id LinkID, o *outlook) {
 // hardly by more than their window does in a round trip; what the link has carried of late
 // was carried by those that are idle, too.
 func (o *outlook) speed(s StreamID) float64 {
+	if o.fresh&(1<<s) != 0 {
+		return float64(o.owed[s]) / max(o.trip, o.doubling(s, o.owed[s]))
+	}
 	if o.sum <= 0 || o.active == 0 {
 		return o.rate
 	}

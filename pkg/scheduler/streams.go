@@ -89,6 +89,7 @@ type streams struct {
 	opened  [MaxStreams]int64
 	early   [MaxStreams]Time // when it was opened for requests to come; 0: it was not
 	resumed [MaxStreams]Time
+	room    int64 // for how many connections' first windows, with the first one's: see gauge; 0: not known
 	// When another connection took the place of the last one: since it was needed, and
 	// since its first byte.
 	reopened Time
@@ -110,10 +111,12 @@ type streams struct {
 
 // task is what the connections of a link are counted against.
 type task struct {
-	left  int64   // bytes still to come, over all links
-	share int64   // of these, what the connections that a link begins with share: see Core.task
-	lasts float64 // seconds that they take all links
-	batch bool    // they are of many files
+	left   int64   // bytes still to come, over all links
+	share  int64   // of these, what the connections that a link begins with share: see Core.task
+	links  int     // that may bring them
+	lasts  float64 // seconds that they take all links
+	batch  bool    // they are of many files
+	secure bool
 }
 
 // tune sets how many streams a link has that has requests in flight.
@@ -163,7 +166,7 @@ func (s *streams) widen(now Time, l *link, t task) {
 	case l.rtt >= longTrip:
 		most = min(MaxStreams, int64(l.rtt/tripPerStream))
 	}
-	s.wide = max(s.wide, s.most, StreamID(min(most, t.share/least)), s.worthUsing(t))
+	s.wide = max(s.wide, s.most, StreamID(min(most, t.share/least)), l.worthUsing(t, now))
 	s.most = s.wide
 }
 
@@ -246,7 +249,7 @@ func (s *streams) hear(ch *chunk, bytes int64, now, at, trip Time) (anew bool) {
 		s.opened[ch.stream], s.reopened = 0, now
 	}
 	s.opened[ch.stream] += bytes
-	s.early[ch.stream], s.astray[ch.stream] = 0, 0
+	s.astray[ch.stream] = 0
 	if anew = now-at > trip+leastTimeout; anew {
 		s.resumed[ch.stream] = now
 	}
@@ -297,6 +300,10 @@ func (s *streams) trips(id StreamID) Time {
 	}
 	return 1
 }
+
+// free says whether the connection of a stream that has nothing to do is there, and nothing on
+// its way to it that was asked for before.
+func (s *streams) free(id StreamID) bool { return s.trips(id) == 1 && s.broken&(1<<id) == 0 }
 
 // refuse leaves a stream out from now on.
 func (s *streams) refuse(id StreamID) { s.refused |= 1 << id }

@@ -38,6 +38,9 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 	if !c.sized() {
 		return c.anticipate(thief, stream, out)
 	}
+	if split := c.split(thief, stream, out); len(split) > len(out) {
+		return split
+	}
 	var own, other outlook
 	c.look(thief, &own)
 	own.trip, own.passed = c.links[thief].reach().Seconds(), own.twinned()
@@ -76,8 +79,8 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 	if ch.twin != NoChunk {
 		return c.relay(thief, stream, own, ch, end, out)
 	}
-	if from == own && ch.got == 0 && l.streams.cut[stream] > 0 {
-		return out // whom nothing has answered since cannot do better
+	if from == own && (ch.got == 0 && l.streams.cut[stream] > 0 || ch.share && from.late&(1<<victim) == 0) {
+		return out // whom nothing has answered since cannot do better, and shares are alike
 	}
 	room := c.room(thief)
 	if c.batch != nil && from.late&(1<<victim) != 0 && c.copyRest(thief, stream, own, ch, end, room) {
@@ -141,9 +144,6 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	rs, rv := own.speed(stream), from.speed(victim)
 	if rs <= 0 || rv <= 0 { // nobody has shown anything yet
 		ch := from.last[victim]
-		if c.batch == nil && from == own && thief.streams.early[stream] > 0 {
-			return c.split(thief, own, stream, victim)
-		}
 		if !c.unheard(thief, ch) || ch.left() <= c.cfg.most() || c.now < ch.issued+answerTrips*thief.rtt {
 			return 0 // what is small is fetched twice instead, and at once
 		}
@@ -188,19 +188,6 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 		return whole
 	}
 	return 0
-}
-
-// split is how many bytes a connection that was made ahead should take over from another one
-// of its link as long as nothing is known of their rates: both start slowly, and side by side.
-// It leaves the others their shares, who would have to cut its own connection short for them.
-func (c *Core) split(l *link, own *outlook, stream, victim StreamID) int64 {
-	rest := own.owed[victim]
-	rs, rv := own.mean(stream, rest/2), own.mean(victim, rest/2)
-	x := int64(balanced(float64(rest), rs, rv, own.delay(l, stream)-own.wait[victim]))
-	if rest <= 2*c.cfg.minRequest() || x < c.cfg.minRequest() {
-		return 0
-	}
-	return min(x, max(openShare, rest/int64(l.streams.most)))
 }
 
 // modest is how many of the x bytes that a link should take over, were it as fast as the
@@ -253,7 +240,9 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 	if l.est.nMarks == 0 && ch.link != thief {
 		l.robbed++
 	}
-	l.streams.cutShort(ch.stream, c.nextID)
+	if l.streams.cutShort(ch.stream, c.nextID); c.batch == nil {
+		l.streams.broken |= 1 << ch.stream
+	}
 	from := *ch
 	ch.rng.End = stolen.Off
 	if ch.left() == 0 { // do not wait for the end of what is complete

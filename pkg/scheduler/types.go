@@ -143,7 +143,8 @@ const (
 	// another request has been asked for these bytes already; the one that has
 	// them first is Finished, the other one cancelled.
 	Start ActionKind = iota
-	// Shrink: Chunk now ends at Range.End; what it receives beyond is waste.
+	// Shrink: Chunk now ends at Range.End; what it receives beyond is waste. Close: its
+	// connection ends there, too, since most of what was asked for is on its way.
 	Shrink
 	// Cancel: Chunk is withdrawn; of what it has received and will receive only
 	// what lies within Range counts, the rest is waste.
@@ -177,6 +178,7 @@ type Action struct {
 	Chunk  ChunkID    `json:"chunk,omitempty"`
 	Range  Range      `json:"range,omitzero"`
 	Copy   bool       `json:"copy,omitempty"`
+	Close  bool       `json:"close,omitempty"`
 	Why    Reason     `json:"why,omitempty"`
 	Costs  int64      `json:"costs_mj,omitempty"` // mJ
 	Saves  int64      `json:"saves_mj,omitempty"` // mJ; below 0: it costs more
