@@ -102,6 +102,7 @@ func TestRequestsFollowOnOpenConnections(t *testing.T) {
 				}
 			case Open:
 				t.Error("a connection of its own for a request that makes one")
+			default:
 			}
 		}
 		if want := uint64(1)<<c.want - 1; streams != want {
