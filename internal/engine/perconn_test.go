@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // slow sends rate bytes per second over each connection, as it has to: a piece, and
@@ -60,6 +62,56 @@ func TestServersLimitTheRateOfAConnection(t *testing.T) {
 			}
 			if n := len(of[event.ConnOpened](got)); n != len(from) || n < c.least || n > c.most {
 				t.Errorf("%d connections, from %d addresses; want %d to %d", n, len(from), c.least, c.most)
+			}
+		}))
+	}
+}
+
+// TestServersBoundRequests: where they answer so many requests of a client at a time and 503 to
+// others, as nginx does with limit_conn, a far link's dozens of connections are given up but for as
+// many, and those are asked for a large part each.
+func TestServersBoundRequests(t *testing.T) {
+	for _, bound := range []int{1, 3} {
+		t.Run(fmt.Sprint(bound), timeless(func(t *bubble) {
+			o := newObject(24 * mib)
+			var mu sync.Mutex
+			active, refused := map[string]bool{}, 0
+			limit := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				served := len(active) < bound
+				if served {
+					active[r.RemoteAddr] = true
+				} else {
+					refused++
+				}
+				mu.Unlock()
+				if !served {
+					w.WriteHeader(http.StatusServiceUnavailable)
+					return
+				}
+				o.ServeHTTP(&slow{ResponseWriter: w, rate: 2 * mib}, r)
+				mu.Lock()
+				delete(active, r.RemoteAddr)
+				mu.Unlock()
+			})
+			far := farLink(4 * mib)
+			r := newRig(t, far)
+			r.cfg.Parallelism, r.cfg.Record = 0, true
+			got := r.get(at(t, serve(t, limit), "", "/f"))
+			got.right(o.body)
+			told, largest := 0, int64(0)
+			for _, e := range of[event.Step](got) {
+				if e.Input.Bounded > 0 {
+					told++
+				}
+				for _, a := range e.Actions {
+					if a.Kind == scheduler.Start {
+						largest = max(largest, a.Range.Len())
+					}
+				}
+			}
+			if told == 0 || refused > 3*scheduler.MaxStreams || largest < mib {
+				t.Errorf("told %d times, %d requests refused, %d bytes asked for at most", told, refused, largest)
 			}
 		}))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -29,6 +30,7 @@ type ending struct {
 	retry   bool          // what is missing will be asked for again, over this link too
 	wait    time.Duration // before its link is asked again
 	lost    error         // its link is of no more use, because of this
+	bounded int           // how many other requests of its link the server answers, for which it is too busy; 0: it is not
 	ends    int64         // the object ends here, before what was asked for, as far as is known; 0: nothing is
 }
 
@@ -85,7 +87,7 @@ func (d *download) conclude(reqs context.Context, t *transfer, got int64, finish
 		if end.lost != nil {
 			wait = 3600 * scheduler.Second // no new request before it is down
 		}
-		d.step(reqs, scheduler.Input{Kind: scheduler.Failed, Link: t.link, Chunk: t.chunk, Bytes: got, Wait: wait})
+		d.step(reqs, scheduler.Input{Kind: scheduler.Failed, Link: t.link, Chunk: t.chunk, Bytes: got, Wait: wait, Bounded: end.bounded})
 	}
 	if end.lost != nil {
 		d.lose(reqs, t.link, end.lost)
@@ -121,6 +123,8 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return d.unsatisfied(reqs, t, fe)
+	case fe.Class == fetch.Busy && d.besides(t) > 0:
+		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: d.besides(t)}
 	case d.spared(t):
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
 	case permanent(fe, d.met(t.link, fe.Class)):
@@ -140,6 +144,18 @@ func (o *owner) needless(t *transfer) bool {
 	return l.streams != 0 || slices.ContainsFunc(o.transfers, func(other *transfer) bool {
 		return other.link == t.link && other.stream != t.stream
 	})
+}
+
+// besides is on how many of the other streams of a request's link the server answers now. It may
+// bound how many requests of a client it does.
+func (d *download) besides(t *transfer) int {
+	streams := uint64(0)
+	for _, other := range d.transfers {
+		if other.link == t.link && other.stream != t.stream && other.resp != nil {
+			streams |= 1 << other.stream
+		}
+	}
+	return bits.OnesCount64(streams)
 }
 
 // spared says whether a failure counts against nobody: it was needless, and others of

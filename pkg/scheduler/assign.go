@@ -169,7 +169,7 @@ func (c *Core) portion(id LinkID, stream StreamID) float64 {
 	l := &c.links[id]
 	part := l.part(stream)
 	if _, even := c.cfg.Policy.(evenHanded); even {
-		part = min(part, 1/float64(l.streams.most))
+		part = min(part, 1/float64(l.streams.serving()))
 	}
 	return part
 }

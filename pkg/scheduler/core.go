@@ -235,7 +235,7 @@ func (c *Core) measure() {
 		if c.batch != nil {
 			c.feed(LinkID(i))
 		}
-		l.speeds.observe(c.now, l.round(), &l.queues, l.streams.most)
+		l.speeds.observe(c.now, l.round(), &l.queues, l.streams.most, l.streams.refused)
 	}
 }
 
@@ -325,7 +325,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		out = c.end(c.find(in.Chunk), out)
 	case Failed:
 		id := ch.link
-		if c.needless(ch) {
+		if in.Bounded > 0 && l.streams.tooMany(in.Bounded) || c.needless(ch) {
 			l.streams.refuse(ch.stream)
 			return c.end(i, out)
 		}

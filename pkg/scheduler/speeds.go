@@ -23,15 +23,19 @@ type speeds struct {
 	used  StreamID            // above those that may have a rate
 }
 
-// observe measures the connections that have something to do.
-func (s *speeds) observe(now, rtt Time, asked *[MaxStreams]queue, most StreamID) {
+// observe measures the connections that have something to do. Those that are refused have
+// no part of the rate.
+func (s *speeds) observe(now, rtt Time, asked *[MaxStreams]queue, most StreamID, refused uint64) {
 	window := longest(speedWindow, speedTrips, rtt)
 	for s.used = max(s.used, most); s.used > most && asked[s.used-1].requests == 0; s.used-- {
 		s.rate[s.used-1] = 0 // given up: when it is used again, the link may be another one
 	}
-	sum, known := 0.0, 0
+	sum, known, unknown := 0.0, 0, 0
 	for i := range most {
 		switch age := now - s.since[i]; {
+		case refused&(1<<i) != 0:
+			s.since[i], s.rate[i] = 0, 0
+			continue
 		case asked[i].requests == 0 || s.total[i] == 0:
 			s.since[i] = 0
 		case s.since[i] == 0:
@@ -47,12 +51,14 @@ func (s *speeds) observe(now, rtt Time, asked *[MaxStreams]queue, most StreamID)
 		if s.rate[i] > 0 {
 			sum += s.rate[i]
 			known++
+		} else {
+			unknown++
 		}
 	}
 	s.mean, s.sum = 0, 0
 	if known > 0 {
 		s.mean = sum / float64(known)
-		s.sum = sum + float64(float64(int(most)-known)*s.mean)
+		s.sum = sum + float64(float64(unknown)*s.mean)
 	}
 }
 
@@ -77,5 +83,5 @@ func (l *link) part(i StreamID) float64 {
 	if v := &l.speeds; v.sum > 0 {
 		return v.of(i) / v.sum
 	}
-	return 1 / float64(l.streams.most)
+	return 1 / float64(l.streams.serving())
 }

@@ -15,7 +15,7 @@ func TestSpeedsOfConnectionsThatWereGivenUpAreForgotten(t *testing.T) {
 				asked[s].requests = 1
 				v.total[s] += each
 			}
-			v.observe(now, rtt, &asked, most)
+			v.observe(now, rtt, &asked, most, 0)
 		}
 	}
 	run(2*Second, 2, 50_000)
@@ -30,5 +30,34 @@ func TestSpeedsOfConnectionsThatWereGivenUpAreForgotten(t *testing.T) {
 	run(3*Second, 1, 1000)
 	if rate := v.of(1); rate > 200e3 {
 		t.Errorf("over a link of 100 kB/s it is to bring %.0f kB/s", rate/1e3)
+	}
+}
+
+// Connections that the server does not serve have no part of the link's rate, known or not: what
+// those that it serves are asked for would be as small as if there were many.
+func TestRefusedConnectionsHaveNoPartOfTheRate(t *testing.T) {
+	l := &link{rtt: 20 * Millisecond}
+	l.streams.most = 10
+	if part := l.part(0); part != 0.1 {
+		t.Errorf("before anything is known each has %v", part)
+	}
+	for s := StreamID(1); s < 10; s++ {
+		l.streams.refuse(s)
+	}
+	if part := l.part(0); part != 1 {
+		t.Errorf("before anything is known the only one that is served has %v", part)
+	}
+	for now := Millisecond; now < 2*Second; now += 10 * Millisecond {
+		for s := range StreamID(2) {
+			l.queues[s].requests = 1
+			l.speeds.total[s] += 10_000
+		}
+		l.speeds.observe(now, l.rtt, &l.queues, l.streams.most, l.streams.refused)
+	}
+	if part := l.part(0); part != 1 {
+		t.Errorf("the only one that is served has %v", part)
+	}
+	if l.speeds.rate[1] != 0 {
+		t.Errorf("one that is refused has %.0f bytes/s", l.speeds.rate[1])
 	}
 }

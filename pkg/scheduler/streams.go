@@ -1,6 +1,9 @@
 package scheduler
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // One TCP connection fills most links, and a second one on LTE does harm: it has
 // to build up its carrier aggregation anew (skjolden, 4.4.3.3). There are two
@@ -89,6 +92,7 @@ type streams struct {
 	opened  [MaxStreams]int64
 	early   [MaxStreams]Time // when it was opened for requests to come; 0: it was not
 	resumed [MaxStreams]Time
+	bound   int   // how many the server has been seen to serve at a time while it answered no other
 	room    int64 // for how many connections' first windows, with the first one's: see gauge; 0: not known
 	// When another connection took the place of the last one: since it was needed, and
 	// since its first byte.
@@ -309,6 +313,18 @@ func (s *streams) free(id StreamID) bool { return s.trips(id) == 1 && s.broken&(
 func (s *streams) refuse(id StreamID) { s.refused |= 1 << id }
 
 func (s *streams) served(id StreamID) bool { return s.refused&(1<<id) == 0 }
+
+// tooMany says whether the link can do without a stream for which the server was too busy while
+// it answered so many others: as many are left as it has been seen to answer at a time.
+func (s *streams) tooMany(answered int) bool {
+	s.bound = max(s.bound, answered)
+	return s.serving() > s.bound
+}
+
+// serving is how many streams there may be of which none is refused.
+func (s *streams) serving() int {
+	return max(1, int(s.most)-bits.OnesCount64(s.refused&(1<<s.most-1)))
+}
 
 // flowing says whether a stream other than id has received something of late.
 func (s *streams) flowing(id StreamID, now Time) bool {

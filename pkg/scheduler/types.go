@@ -84,7 +84,8 @@ const (
 	// Finished: Chunk has received every byte up to its end, Bytes in all.
 	Finished
 	// Failed: Chunk ended after Bytes in all. Its link must not be asked again
-	// before Wait has passed.
+	// before Wait has passed. Bounded: the server is too busy for it while it answers
+	// requests on so many of the link's other connections, and may bound how many there are.
 	Failed
 	// Drained: the first Bytes of the object were consumed (only where
 	// Config.Window bounds how far ahead of them requests may go).
@@ -129,6 +130,7 @@ type Input struct {
 	Watts     float64   `json:"watts,omitempty"`
 	Single    bool      `json:"single,omitempty"`
 	Lasting   bool      `json:"lasting,omitempty"`
+	Bounded   int       `json:"bounded,omitempty"`
 	Terms     Terms     `json:"terms,omitzero"`
 	Piece     Piece     `json:"piece,omitzero"`
 	Plan      *Plan     `json:"plan,omitempty"`

@@ -1,0 +1,48 @@
+package scheduler
+
+import "testing"
+
+// TestAServerThatBoundsConnections: one that is too busy for a request while it answers others of
+// the link has one connection too many, which is left out, and the link goes on at once; until as
+// few are left as it has been seen to serve at a time. Then it is the server that is busy.
+func TestAServerThatBoundsConnections(t *testing.T) {
+	for answers := 1; answers < 4; answers++ {
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 8 << 20})
+		r.up(1)
+		c, l := r.core, &r.core.links[0]
+		c.chunks, l.requests, l.queues = c.chunks[:0], 0, [MaxStreams]queue{}
+		l.streams.most, l.streams.worked = 5, 31
+		r.now, c.now = 10*Millisecond, 10*Millisecond
+		for s := range StreamID(5) {
+			c.start(0, s, Range{int64(s) << 20, int64(s+1) << 20}, nil)
+		}
+		for failed := 1; failed <= 5-answers+1; failed++ {
+			id := c.chunks[len(c.chunks)-1].id
+			c.received(c.find(id), Input{Kind: Failed, Chunk: id, Wait: 250 * Millisecond, Bounded: max(1, answers+1-failed)}, nil)
+			if left := l.streams.serving(); left != max(answers, 5-failed) {
+				t.Errorf("it answers %d: %d are left after failure %d", answers, left, failed)
+			}
+			if waits := l.notBefore > c.now; waits != (failed > 5-answers) {
+				t.Errorf("it answers %d: the link waits after failure %d: %v", answers, failed, waits)
+			}
+		}
+	}
+}
+
+// TestWhatAServerServesIsAskedForMore: the policy's share is not divided among connections that
+// are not served.
+func TestWhatAServerServesIsAskedForMore(t *testing.T) {
+	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 8 << 20})
+	r.up(1)
+	l := &r.core.links[0]
+	l.streams.most = 4
+	if p := r.core.portion(0, 0); p != 0.25 {
+		t.Errorf("one of four has %v", p)
+	}
+	l.streams.refuse(1)
+	l.streams.refuse(3)
+	l.streams.refuse(9) // which it does not use
+	if p := r.core.portion(0, 0); p != 0.5 {
+		t.Errorf("one of two has %v", p)
+	}
+}
