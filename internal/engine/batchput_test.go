@@ -20,19 +20,21 @@ func TestBatchBusyWhileOthersDeliver(t *testing.T) {
 		var once sync.Once
 		sh := &shop{}
 		sh.gate = func(w http.ResponseWriter, r *http.Request, o *object) bool {
-			switch n := sh.times(r.URL.Path); {
-			case n == 1:
+			if sh.times(r.URL.Path) == 1 {
 				w.Header().Set("Etag", o.etag)
 				http.ServeContent(&waiter{ResponseWriter: w, started: started, until: denied}, r, "", o.modified, o.body.Reader())
 				return true
-			case n <= 5: // a few of them could be for the connections' sake
-				<-started
+			}
+			<-started
+			select {
+			case <-denied:
+				return false
+			default:
 				w.Header().Set("Retry-After", "1")
 				w.WriteHeader(http.StatusServiceUnavailable)
 				once.Do(func() { time.AfterFunc(200*time.Millisecond, func() { close(denied) }) })
 				return true
 			}
-			return false
 		}
 		h := r.haul(t.Context(), Batch{}, ware{base: serve(t, sh), size: 4 << 20})
 		h.right()

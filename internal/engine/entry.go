@@ -64,6 +64,7 @@ type entry struct {
 	active   int     // requests in flight
 	failures int     // in a row
 	spared   int     // failures that were not its own
+	beside   int     // times that its server was too busy for it because of others
 	doubts   int     // responses that could be a portal's
 	served   linkSet // whose servers have brought some of it
 	denied   linkSet // whose servers deny it

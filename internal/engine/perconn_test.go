@@ -67,53 +67,87 @@ func TestServersLimitTheRateOfAConnection(t *testing.T) {
 	}
 }
 
-// TestServersBoundRequests: where they answer so many requests of a client at a time and 503 to
-// others, as nginx does with limit_conn, a far link's dozens of connections are given up but for as
-// many, and those are asked for a large part each.
+// bounding answers so many requests at a time, each at 2 MiB/s, and the others with 503, which it
+// counts, as nginx does with limit_conn.
+type bounding struct {
+	http.Handler
+	bound int
+
+	mu              sync.Mutex
+	active, refused int
+}
+
+func (b *bounding) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b.mu.Lock()
+	served := b.active < b.bound
+	if served {
+		b.active++
+	} else {
+		b.refused++
+	}
+	b.mu.Unlock()
+	if !served {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	defer func() {
+		b.mu.Lock()
+		b.active--
+		b.mu.Unlock()
+	}()
+	b.Handler.ServeHTTP(&slow{ResponseWriter: w, rate: 2 * mib}, r)
+}
+
+// TestServersBoundRequests: where they do, a far link's dozens of connections are given up but for
+// as many as are served, and those are asked for a large part each.
 func TestServersBoundRequests(t *testing.T) {
 	for _, bound := range []int{1, 3} {
 		t.Run(fmt.Sprint(bound), timeless(func(t *bubble) {
 			o := newObject(24 * mib)
-			var mu sync.Mutex
-			active, refused := map[string]bool{}, 0
-			limit := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				mu.Lock()
-				served := len(active) < bound
-				if served {
-					active[r.RemoteAddr] = true
-				} else {
-					refused++
-				}
-				mu.Unlock()
-				if !served {
-					w.WriteHeader(http.StatusServiceUnavailable)
-					return
-				}
-				o.ServeHTTP(&slow{ResponseWriter: w, rate: 2 * mib}, r)
-				mu.Lock()
-				delete(active, r.RemoteAddr)
-				mu.Unlock()
-			})
-			far := farLink(4 * mib)
-			r := newRig(t, far)
+			b := &bounding{Handler: o, bound: bound}
+			r := newRig(t, farLink(4*mib))
 			r.cfg.Parallelism, r.cfg.Record = 0, true
-			got := r.get(at(t, serve(t, limit), "", "/f"))
+			got := r.get(at(t, serve(t, b), "", "/f"))
 			got.right(o.body)
 			told, largest := 0, int64(0)
 			for _, e := range of[event.Step](got) {
-				if e.Input.Bounded > 0 {
-					told++
-				}
+				told = max(told, e.Input.Bounded)
 				for _, a := range e.Actions {
 					if a.Kind == scheduler.Start {
 						largest = max(largest, a.Range.Len())
 					}
 				}
 			}
-			if told == 0 || refused > 3*scheduler.MaxStreams || largest < mib {
-				t.Errorf("told %d times, %d requests refused, %d bytes asked for at most", told, refused, largest)
+			if told == 0 || b.refused > 3*scheduler.MaxStreams || largest < mib {
+				t.Errorf("told of %d at a time, %d requests refused, %d bytes asked for at most", told, b.refused, largest)
 			}
 		}))
+	}
+}
+
+// TestServersBoundRequestsOfAList: no file fails because others are served.
+func TestServersBoundRequestsOfAList(t *testing.T) {
+	for _, trip := range []time.Duration{20 * time.Millisecond, 300 * time.Millisecond} {
+		for _, bound := range []int{1, 3} {
+			t.Run(fmt.Sprint(trip, bound), timeless(func(t *bubble) {
+				b := &bounding{Handler: &shop{}, bound: bound}
+				far := farLink(8 * mib)
+				far.trip, far.latency = trip, trip
+				r := newRig(t, far)
+				r.cfg.Parallelism = 0
+				s := serve(t, b)
+				h := r.haul(t.Context(), Batch{}, ware{base: s, size: 3 * mib}, ware{base: s, size: 3 * mib}, ware{base: s, size: 3 * mib}, ware{base: s, size: 3 * mib})
+				h.right()
+				if h.err != nil || b.refused == 0 || b.refused > 4*scheduler.MaxStreams {
+					t.Errorf("%d requests refused, %v", b.refused, h.err)
+				}
+				for file, err := range h.errs {
+					if err != nil {
+						t.Errorf("file %d: %v", file, err)
+					}
+				}
+			}))
+		}
 	}
 }
 

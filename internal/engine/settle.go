@@ -98,6 +98,7 @@ func (d *download) conclude(reqs context.Context, t *transfer, got int64, finish
 func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending {
 	var fe *fetch.Error
 	stalled := errors.Is(err, fetch.ErrStalled)
+	_, answers := d.besides(t)
 	switch {
 	case t.released:
 		return ending{outcome: event.OutcomeCancelled}
@@ -123,8 +124,8 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return d.unsatisfied(reqs, t, fe)
-	case fe.Class == fetch.Busy && d.besides(t) > 0:
-		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: d.besides(t)}
+	case fe.Class == fetch.Busy && answers > 0:
+		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
 	case d.spared(t):
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
 	case permanent(fe, d.met(t.link, fe.Class)):
@@ -146,16 +147,21 @@ func (o *owner) needless(t *transfer) bool {
 	})
 }
 
-// besides is on how many of the other streams of a request's link the server answers now. It may
-// bound how many requests of a client it does.
-func (d *download) besides(t *transfer) int {
-	streams := uint64(0)
-	for _, other := range d.transfers {
-		if other.link == t.link && other.stream != t.stream && other.resp != nil {
-			streams |= 1 << other.stream
+// besides is on how many of the other streams of a request's link there are requests for its
+// server, or its site, and on how many of them it answers now. It may bound how many requests of
+// a client it does.
+func (o *owner) besides(t *transfer) (asked, answers int) {
+	inFlight, answered := uint64(0), uint64(0)
+	for _, other := range o.transfers {
+		if other.link != t.link || other.stream == t.stream || t.of != nil && other.of.site != t.of.site {
+			continue
+		}
+		inFlight |= 1 << other.stream
+		if other.resp != nil {
+			answered |= 1 << other.stream
 		}
 	}
-	return bits.OnesCount64(streams)
+	return bits.OnesCount64(inFlight), bits.OnesCount64(answered)
 }
 
 // spared says whether a failure counts against nobody: it was needless, and others of

@@ -19,6 +19,9 @@ const (
 	// busyMost is how often a server may ask to come again later for one file, unless
 	// Config.Tries is less.
 	busyMost = 6
+	// besideMost is how often a server may be too busy for one file because of others, or of
+	// other parts of it: once for all connections, and then some.
+	besideMost = 3 * scheduler.MaxStreams
 	// sparedMost is how often a failure of one file may be put down to a server that
 	// bounds its connections.
 	sparedMost = 2
@@ -36,6 +39,7 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		b.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.got.Load()})
 	}
 	var fe *fetch.Error
+	asked, answers := b.besides(t)
 	switch {
 	case t.released:
 		return ending{outcome: event.OutcomeCancelled}
@@ -75,6 +79,9 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return ending{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return b.unsatisfied(reqs, t, fe)
+	case fe.Class == fetch.Busy && f.beside < besideMost && asked > 0:
+		f.beside++
+		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
 	case f.spared < sparedMost && f.site.over[t.link].heard > 0 && b.needless(t):
 		f.spared++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
@@ -213,7 +220,7 @@ func (b *batch) conclude(reqs context.Context, t *transfer, got int64, finished 
 		if end.lost != nil {
 			wait = 3600 * scheduler.Second // no new request before it is down
 		}
-		b.step(reqs, scheduler.Input{Kind: scheduler.Failed, Link: t.link, Chunk: t.chunk, Bytes: got, Wait: wait})
+		b.step(reqs, scheduler.Input{Kind: scheduler.Failed, Link: t.link, Chunk: t.chunk, Bytes: got, Wait: wait, Bounded: end.bounded})
 	}
 	if end.lost != nil {
 		b.lose(reqs, t.link, end.lost)
