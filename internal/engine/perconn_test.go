@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -122,6 +123,29 @@ func TestServersBoundRequests(t *testing.T) {
 				t.Errorf("told of %d at a time, %d requests refused, %d bytes asked for at most", told, b.refused, largest)
 			}
 		}))
+	}
+}
+
+// TestWhatIsAskedForBesides counts the other streams of a request's link, and of many files those
+// of its site alone.
+func TestWhatIsAskedForBesides(t *testing.T) {
+	answered, here, there := new(fetch.Response), &entry{site: new(site)}, &entry{site: new(site)}
+	own := &transfer{link: 1, stream: 2}
+	o := &owner{transfers: []*transfer{
+		own,
+		{link: 1, stream: 2, resp: answered, of: here},
+		{link: 0, stream: 3, resp: answered, of: here},
+		{link: 1, stream: 3, resp: answered, of: here},
+		{link: 1, stream: 3, of: here},
+		{link: 1, stream: 4, of: here},
+		{link: 1, stream: 5, resp: answered, of: there},
+	}}
+	if asked, answers := o.besides(own); asked != 3 || answers != 2 {
+		t.Errorf("%d asked for, %d answered", asked, answers)
+	}
+	own.of = here
+	if asked, answers := o.besides(own); asked != 2 || answers != 1 {
+		t.Errorf("of its site %d asked for, %d answered", asked, answers)
 	}
 }
 

@@ -176,10 +176,8 @@ func (d *download) spared(t *transfer) bool {
 			return true
 		}
 	}
-	for _, other := range d.transfers {
-		if other.link == t.link && other.stream != t.stream && other.resp != nil {
-			return true
-		}
+	if _, answers := d.besides(t); answers > 0 {
+		return true
 	}
 	before := l.spared&(1<<t.stream) != 0
 	l.spared |= 1 << t.stream

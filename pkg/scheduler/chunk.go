@@ -15,6 +15,7 @@ type chunk struct {
 	alone  bool    // nothing of its link's delays its first byte
 	open   bool    // its connection was there when it was made
 	copy   bool    // and was begun after it: what it is asked for is not counted
+	share  bool    // it and what others of its link were asked for are alike: see split
 
 	// Of a batch: the file's place among those in progress, its class, the piece as
 	// it was Added, whether the file's size is still unknown, and how many of the
@@ -24,7 +25,6 @@ type chunk struct {
 	guess bool
 	piece Range
 	over  int64
-	share bool // it and what others of its link were asked for are alike: see split
 }
 
 func (c *chunk) left() int64 { return c.rng.Len() - c.got }

@@ -120,7 +120,7 @@ type task struct {
 	links  int     // that may bring them
 	lasts  float64 // seconds that they take all links
 	batch  bool    // they are of many files
-	secure bool
+	secure bool    // they come over TLS
 }
 
 // tune sets how many streams a link has that has requests in flight.

@@ -240,7 +240,7 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 	if l.est.nMarks == 0 && ch.link != thief {
 		l.robbed++
 	}
-	if l.streams.cutShort(ch.stream, c.nextID); c.batch == nil {
+	if l.streams.cutShort(ch.stream, c.nextID); c.batch == nil { // where there are many files next decides
 		l.streams.broken |= 1 << ch.stream
 	}
 	from := *ch

@@ -149,7 +149,7 @@ const (
 	// connection ends there, too, since most of what was asked for is on its way.
 	Shrink
 	// Cancel: Chunk is withdrawn; of what it has received and will receive only
-	// what lies within Range counts, the rest is waste.
+	// what lies within Range counts, the rest is waste. Close: as with Shrink.
 	Cancel
 	// Ban: Link was found slow or silent and gets no work for a while.
 	Ban
