@@ -3,7 +3,9 @@ package engine
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -173,6 +175,32 @@ func TestServersBoundRequestsOfAList(t *testing.T) {
 			}))
 		}
 	}
+}
+
+// TestAFileThatIsAlwaysBusyFails, and is not asked for without end as long as another file of its
+// site is served, which takes a minute and a half.
+func TestAFileThatIsAlwaysBusyFails(t *testing.T) {
+	timeless(func(t *bubble) {
+		var asked atomic.Int64
+		sh := &shop{gate: func(w http.ResponseWriter, r *http.Request, _ *object) bool {
+			busy := strings.HasPrefix(r.URL.Path, "/1/")
+			if busy {
+				asked.Add(1)
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+			return busy
+		}}
+		r := newRig(t, farLink(256<<10))
+		r.cfg.Parallelism = 0
+		s := serve(t, sh)
+		h := r.haul(t.Context(), Batch{}, ware{base: s, size: mib}, ware{base: s, size: 24 * mib})
+		if h.errs[0] == nil || h.errs[1] != nil {
+			t.Errorf("%v", h.errs)
+		}
+		if n := asked.Load(); n < busyMost || n > scheduler.MaxStreams {
+			t.Errorf("it was asked for %d times", n)
+		}
+	})(t)
 }
 
 // TestServersEndEachConnection: where they do, each link gets few, and none for little.

@@ -445,3 +445,20 @@ func TestWhatWasCutShortIsStillOnItsWay(t *testing.T) {
 		t.Error("it is free")
 	}
 }
+
+// TestSharesStayAlike when some of them have begun to come: a connection that has brought
+// something is still one of those that were made ahead.
+func TestSharesStayAlike(t *testing.T) {
+	l := &link{rtt: 300 * Millisecond}
+	l.streams.room = MaxStreams
+	for s := range StreamID(20) {
+		l.streams.early[s+1] = Second
+	}
+	n, each := l.shares(1 << 20)
+	for s := range StreamID(10) {
+		l.streams.hear(&chunk{stream: s + 1, got: 1000}, 1000, 2*Second, 2*Second, l.rtt)
+	}
+	if now, share := l.shares(1 << 20); n != 21 || now != n || share != each {
+		t.Errorf("%d connections, %d bytes each; then %d, %d bytes", n, each, now, share)
+	}
+}
