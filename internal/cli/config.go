@@ -15,7 +15,7 @@ func (o *getOptions) engine(web fetch.Config, bus *event.Bus, started time.Time)
 	cfg := engine.Config{
 		HTTP: web, Bus: bus, Started: started,
 		Algorithm: o.algorithm, StaticLimit: o.staticLimit.bytes, Padding: o.padding, Overlap: float64(o.overlap),
-		NoSteal: o.noSteal, NoFailover: o.noFailover, Parallelism: int(o.parallelism),
+		NoSteal: o.noSteal, NoFailover: o.noFailover, Parallelism: o.parallelism.n,
 		BlockSize: int(o.blockSize.bytes), Tries: int(o.tries), StallTimeout: o.timeout,
 		Record: o.recordFile != "",
 	}

@@ -124,8 +124,6 @@ func (o *getOptions) check() (mode progress.Mode, err error) {
 		return mode, usagef("--bdp-padding: %v is not within 0 to 1", o.padding)
 	case o.blockSize.bytes > 64<<20:
 		return mode, usagef("--block-size: %s is more than 64M", o.blockSize.text)
-	case o.parallelism > scheduler.MaxStreams:
-		return mode, usagef("--parallelism: %d is more than %d", o.parallelism, scheduler.MaxStreams)
 	case o.sameFile(o.reportFile, o.recordFile), o.sameFile(o.output, o.reportFile), o.sameFile(o.output, o.recordFile):
 		return mode, usagef("--output, --report and --record must be different files")
 	case o.sameFile(o.output, o.inputFile), o.sameFile(o.reportFile, o.inputFile), o.sameFile(o.recordFile, o.inputFile):
@@ -218,7 +216,7 @@ func (o *getOptions) download(
 	}()
 	batch := &engine.Batch{
 		Jobs: f.jobs, Ahead: &f.ahead, Ended: result,
-		Concurrency: int(o.concurrency), Parallelism: int(o.parallelism),
+		Concurrency: o.concurrency.n, Parallelism: o.parallelism.n,
 	}
 	batch.Mode, _ = tuning.ParseMode(o.mode) // check has seen to it
 	return e.DownloadAll(ctx, batch)

@@ -52,6 +52,7 @@ func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
 	o.size = sizeFlag{bytes: 250e6, text: "250MB"}
 	f.Var(&o.size, "size", "of the file")
 	f.Var(&o.overlap, "overlap", "as for a download")
+	o.parallelism.most = scheduler.MaxStreams
 	f.VarP(&o.parallelism, "parallelism", "p", "as for a download")
 	o.staticLimit = sizeFlag{bytes: 4 << 20, text: "4M"}
 	f.Var(&o.staticLimit, "static-limit", "as for a download")
@@ -150,9 +151,6 @@ func (o *simulateOptions) rehearse(name, algorithm, energy string) (cell, error)
 		return nil, usageError{err: err}
 	}
 	cfg.Algorithm = algorithm
-	if o.parallelism > scheduler.MaxStreams {
-		return nil, usagef("--parallelism: %d is more than %d", o.parallelism, scheduler.MaxStreams)
-	}
 	if err := o.energy.apply(&cfg, energy); err != nil {
 		return nil, err
 	}
@@ -185,7 +183,7 @@ func (o *simulateOptions) config(name string) (sim.Config, error) {
 		}
 	}
 	cfg.StaticLimit, cfg.Padding, cfg.Overlap = o.staticLimit.bytes, o.padding, float64(o.overlap)
-	cfg.NoSteal, cfg.NoFailover, cfg.Parallelism = o.noSteal, o.noFailover, int(o.parallelism)
+	cfg.NoSteal, cfg.NoFailover, cfg.Parallelism = o.noSteal, o.noFailover, o.parallelism.n
 	return cfg, nil
 }
 

@@ -129,7 +129,7 @@ func (o *simulateOptions) rehearseJob(name string) (cell, error) {
 		return nil, usageError{err: err}
 	}
 	if o.files.chosen {
-		cfg.Batch.Tuning = tuning.Config{Concurrency: o.files.at[0], Parallelism: int(o.parallelism)}
+		cfg.Batch.Tuning = tuning.Config{Concurrency: o.files.at[0], Parallelism: o.parallelism.n}
 		if err := o.files.mode(o.files.modes[0], cfg.Batch); err != nil {
 			return nil, err
 		}
@@ -169,7 +169,7 @@ func (o *simulateOptions) rehearseFiles(name, set, mode string, at int) (cell, e
 			cfg.Scenario.Links[i].PerConnection = o.files.perConn
 		}
 	}
-	cfg.Batch.Tuning = tuning.Config{Concurrency: at, Parallelism: int(o.parallelism)}
+	cfg.Batch.Tuning = tuning.Config{Concurrency: at, Parallelism: o.parallelism.n}
 	if err := o.files.mode(mode, cfg.Batch); err != nil {
 		return nil, err
 	}
@@ -220,13 +220,8 @@ func (o *simulateFiles) used() bool { return len(o.sets) > 0 }
 
 // check says what does not go together with many files.
 func (o *simulateOptions) checkFiles() error {
-	switch {
-	case !o.files.used():
-		return nil
-	case len(o.energy.modes) != 1:
+	if o.files.used() && len(o.energy.modes) != 1 {
 		return usagef("--files goes with one --energy")
-	case o.parallelism > scheduler.MaxStreams:
-		return usagef("--parallelism: %d is more than %d", o.parallelism, scheduler.MaxStreams)
 	}
 	return nil
 }

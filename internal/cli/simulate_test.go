@@ -100,6 +100,7 @@ func TestSimulateMistakes(t *testing.T) {
 		{"--size", "none"},
 		{"--overlap", "2"},
 		{"--bdp-padding", "7", "--algorithm", "9"},
+		{"-p", "65"},
 		{"argument"},
 		{"--scenario", "files:x"},
 		{"--files", "books"},

@@ -64,28 +64,31 @@ func (f *overlapFlag) Set(text string) error {
 	return nil
 }
 
-// countFlag is a positive number; 0 is auto.
-type countFlag int
+// mostAtOnce bounds --concurrency.
+const mostAtOnce = 1024
+
+// countFlag is a number from 1 to most; 0 is auto.
+type countFlag struct{ n, most int }
 
 func (f *countFlag) Type() string { return "N" }
 
 func (f *countFlag) String() string {
-	if *f == 0 {
+	if f.n == 0 {
 		return "auto"
 	}
-	return strconv.Itoa(int(*f))
+	return strconv.Itoa(f.n)
 }
 
 func (f *countFlag) Set(text string) error {
 	if text == "auto" {
-		*f = 0
+		f.n = 0
 		return nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > 1024 {
-		return fmt.Errorf("%q is neither auto nor a number from 1 to 1024", text)
+	if err != nil || n < 1 || n > f.most {
+		return fmt.Errorf("%q is neither auto nor a number from 1 to %d", text, f.most)
 	}
-	*f = countFlag(n)
+	f.n = n
 	return nil
 }
 

@@ -210,7 +210,7 @@ func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error)
 	}
 	path := f.resume
 	if path == "" {
-		path = "bench-" + time.Now().Format("20060102-150405") + ".jsonl"
+		path = "bench-" + time.Now().Format("20060102-150405.000") + ".jsonl"
 	}
 	journal, err := results.Open[Header, Result](path, h)
 	if err != nil {
