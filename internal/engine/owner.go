@@ -170,7 +170,7 @@ func (o *owner) hear(reqs context.Context, m message) {
 func (o *owner) measure(reqs context.Context, t *transfer, resp *fetch.Response) {
 	rtt := o.e.links[t.link].roundTrip(resp.Conn())
 	o.step(reqs, scheduler.Input{
-		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.told, RTT: rtt, Single: resp.Single, Lasting: resp.Proto == "2",
+		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.told, RTT: rtt, Single: resp.Single, Lasting: resp.Proto == "2", Answered: true,
 	})
 }
 

@@ -202,7 +202,7 @@ func (r *run) settle(l *link, c *conn, q *request) {
 
 // answer is the engine's judgement on a response: its first tells the size.
 func (r *run) answer(q *request) {
-	r.step(scheduler.Input{Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, RTT: r.links[q.link].rtt, Lasting: r.links[q.link].http2})
+	r.step(scheduler.Input{Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, RTT: r.links[q.link].rtt, Lasting: r.links[q.link].http2, Answered: true})
 	if r.batch != nil {
 		r.size(q)
 	} else if !r.sized {

@@ -22,9 +22,15 @@ const (
 	openTrip  = 2 * tripPerStream
 	openShare = 64 << 10
 	// firstBytes is what a connection brings of a file in its first round trip: what is left
-	// of an initial window when the response's head, or what TLS adds, has been taken off.
-	firstBytes = initialWindow - headBytes
-	headBytes  = 1 << 10
+	// of an initial window when the response's head has been taken off. Windows are counted in
+	// packets, and over TLS not all of the first ten are full: tickets, settings and heads are
+	// sent one by one, and so are records (nginx has room for 8.6 kB, Go's server for 7.3).
+	firstBytes       = initialWindow - headBytes
+	firstBytesSecure = 7 << 10
+	headBytes        = 1 << 10
+	// recordBytes is the most that a record of TLS holds (RFC 8446, 5.1). Nothing of it is of
+	// use before it is complete, for which a first window is not enough.
+	recordBytes = 16 << 10
 	// gaugeMost is for how long nothing may come behind the first packets until the link is
 	// taken for slow: bytes are told of some at a time.
 	gaugeMost = 50 * Millisecond
@@ -64,7 +70,7 @@ func (l *link) worthUsing(t task, now Time) StreamID {
 	if l.gauge(t, now); t.batch || l.streams.room == 0 {
 		return 0
 	}
-	n, _ := l.shares(t.left / int64(max(1, t.links)))
+	n, _, _ := l.shares(t.left/int64(max(1, t.links)), t.secure)
 	return n
 }
 
@@ -74,8 +80,11 @@ func (l *link) worthUsing(t task, now Time) StreamID {
 func (l *link) gauge(t task, now Time) {
 	s := &l.streams
 	switch {
-	case s.room > 0 || l.est.nMarks == 0:
-	case t.secure || l.received >= firstBytes-headBytes: // all at once, as far as that can be told
+	case s.room > 0:
+	case t.secure && s.told > 0 && now >= s.told+leastWake: // the first record may be complete a round trip later
+		s.room = MaxStreams
+	case l.est.nMarks == 0:
+	case l.received >= firstBytes-headBytes: // all at once, as far as that can be told
 		s.room = MaxStreams
 	case now >= l.est.marks[0].at+gaugeMost || now >= l.est.marks[0].at+leastWake && l.received > l.est.marks[0].bytes:
 		rate := float64(l.received-l.est.marks[0].bytes) / (now - l.est.marks[0].at).Seconds()
@@ -84,12 +93,17 @@ func (l *link) gauge(t task, now Time) {
 }
 
 // shares is how many connections a link has for so many bytes, with those that were made ahead,
-// and how many each of these is asked for. They bring twice as much in each round trip as in
-// the one before (RFC 5681, 3.1), all the same, and end together: a response that is cut short
-// in slow start has been sent in vain. The first connection began a round trip earlier, but
-// with a request for too much: the sooner it is left, the less comes in vain. It keeps what
-// its first round trip brings. 0: it has all of it as soon by itself.
-func (l *link) shares(bytes int64) (n StreamID, each int64) {
+// how many each of these is asked for, and how many the first one keeps. They bring twice as much
+// in each round trip as in the one before (RFC 5681, 3.1), all the same, and end together: a
+// response that is cut short in slow start has been sent in vain. The first connection began a
+// round trip earlier, but with a request for too much: the sooner it is left, the less comes in
+// vain. It keeps what its first round trip brings, and the rest of a record. 0: it has all of it
+// as soon by itself.
+func (l *link) shares(bytes int64, secure bool) (n StreamID, each, keeps int64) {
+	first := int64(firstBytes)
+	if keeps = first; secure {
+		first, keeps = firstBytesSecure, recordBytes
+	}
 	ahead := int64(0)
 	for s := range StreamID(MaxStreams) {
 		if l.streams.early[s] > 0 && l.streams.served(s) {
@@ -97,19 +111,19 @@ func (l *link) shares(bytes int64) (n StreamID, each int64) {
 		}
 	}
 	ahead = min(ahead, l.streams.room-1)
-	rest, brings, window := bytes-firstBytes, int64(firstBytes), int64(initialWindow)
-	sharing := min(ahead, (rest+firstBytes-1)/firstBytes, max(int64(l.rtt/openTrip), rest/openShare))
+	rest, brings, window := bytes-keeps, first, int64(initialWindow)
+	sharing := min(ahead, (rest+first-1)/first, max(int64(l.rtt/openTrip), rest/openShare))
 	if sharing <= 0 {
-		return 0, 0
+		return 0, 0, 0
 	}
 	for sharing*brings < rest {
 		window *= 2
 		brings += window
 	}
 	if bytes <= brings+2*window {
-		return 0, 0
+		return 0, 0, 0
 	}
-	return StreamID(1 + ahead), (rest + sharing - 1) / sharing
+	return StreamID(1 + ahead), (rest + sharing - 1) / sharing, keeps
 }
 
 // split lets a connection that was made ahead take over its share of what its link's first one
@@ -120,23 +134,25 @@ func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
 	if c.batch != nil || l.est.rate > 0 || !l.streams.fresh(stream) || l.queues[stream].requests > 0 {
 		return out
 	}
-	first := c.largest(id)
-	n, each := l.shares(l.assigned)
-	if n == 0 || first == nil || first.left() == 0 || first.twin != NoChunk || first.rng.Len()-each < firstBytes-int64(n) { // each is rounded
+	ch := c.largest(id)
+	n, each, keeps := l.shares(l.assigned, c.cfg.secure())
+	if n == 0 || ch == nil || ch.left() == 0 || ch.twin != NoChunk || ch.rng.Len()-each < keeps-int64(n) { // each is rounded
 		return out
 	}
-	victim, before := first.stream, len(out)
-	out = c.takeOver(id, stream, first, min(each, first.left()), out)
+	victim, before := ch.stream, len(out)
+	out = c.cutOff(id, stream, ch, min(each, ch.left()), out)
 	out[before].Close = true
 	c.chunks[len(c.chunks)-1].share = true
 	l.streams.lose(victim, c.nextID)
 	return out
 }
 
-// largest is the largest range that a link has been asked for; nil: it was asked for none.
+// largest is the largest range that a link has been asked for over a connection other than those
+// that share it, for these do not take from each other; nil: it was asked for none.
 func (c *Core) largest(id LinkID) (most *chunk) {
+	s := &c.links[id].streams
 	for i := range c.chunks {
-		if ch := &c.chunks[i]; ch.link == id && (most == nil || ch.rng.Len() > most.rng.Len()) {
+		if ch := &c.chunks[i]; ch.link == id && !s.fresh(ch.stream) && (most == nil || ch.rng.Len() > most.rng.Len()) {
 			most = ch
 		}
 	}

@@ -233,6 +233,11 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 	if x <= 0 {
 		return out
 	}
+	return c.cutOff(thief, stream, ch, x, out)
+}
+
+// cutOff moves the last x bytes of a request to a stream of thief.
+func (c *Core) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out []Action) []Action {
 	l := &c.links[ch.link]
 	stolen := Range{ch.rng.End - x, ch.rng.End}
 	c.owe(ch.link, ch.stream, -x)

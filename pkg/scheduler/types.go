@@ -79,7 +79,8 @@ const (
 	// told anew as there are more; they are not among Bytes. Stray is how many have come
 	// over it since it was last told that belong to requests which were cut short. Single:
 	// the connection serves this request alone, and the server ends it then. Lasting: a
-	// request that is cut short leaves its connection as it is (HTTP/2).
+	// request that is cut short leaves its connection as it is (HTTP/2). Answered: the head
+	// of its response is there.
 	Progress
 	// Finished: Chunk has received every byte up to its end, Bytes in all.
 	Finished
@@ -130,6 +131,7 @@ type Input struct {
 	Watts     float64   `json:"watts,omitempty"`
 	Single    bool      `json:"single,omitempty"`
 	Lasting   bool      `json:"lasting,omitempty"`
+	Answered  bool      `json:"answered,omitempty"`
 	Bounded   int       `json:"bounded,omitempty"`
 	Terms     Terms     `json:"terms,omitzero"`
 	Piece     Piece     `json:"piece,omitzero"`
