@@ -34,6 +34,9 @@ func newBlocks(size int) *blocks {
 	return b
 }
 
+// largest is how many bytes a block has at most.
+func (b *blocks) largest() int { return b.sizes[len(b.sizes)-1] }
+
 // get lends a block of a kind, which is its place in sizes.
 func (b *blocks) get(kind int) []byte {
 	if p, ok := b.idle[kind].take(); ok {

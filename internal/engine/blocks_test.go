@@ -1,6 +1,9 @@
 package engine
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestBlocks: a connection that fills its block gets a larger one until it brings
 // little again; who asked for a size has it.
@@ -50,5 +53,24 @@ func TestShelf(t *testing.T) {
 	}
 	if got, ok := s.take(); got != 0 || ok {
 		t.Errorf("%d, which should not have been kept", got)
+	}
+}
+
+// TestBlocksOfFilesByThemselves: the engine of a file that a batch has set aside has the sizes that
+// the batch has.
+func TestBlocksOfFilesByThemselves(t *testing.T) {
+	for _, size := range []int{0, 20_000} {
+		e, err := New(Config{Algorithm: "3", BlockSize: size}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &batch{owner: owner{e: e}}
+		aside, err := b.asideEngine()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := aside.blocks.sizes, e.blocks.sizes; !slices.Equal(got, want) {
+			t.Errorf("blocks of %v, want %v", got, want)
+		}
 	}
 }

@@ -63,7 +63,7 @@ func (c *carrier) carry(ctx context.Context, want, off int64) (n int64, err erro
 // moves says whether moving can be done, and pays. Only then is there a pipe: it is
 // two descriptors. The end of a response is waited for more closely than a mover can.
 func (c *carrier) moves(want int64) bool {
-	if least := min(moveFrom, int64(c.e.cfg.BlockSize)); !c.movable || min(want, c.last) < least || !c.resp.Movable() {
+	if least := min(moveFrom, int64(c.e.blocks.largest())); !c.movable || min(want, c.last) < least || !c.resp.Movable() {
 		return false
 	}
 	if c.pipe == nil {

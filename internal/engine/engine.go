@@ -112,9 +112,6 @@ func New(cfg Config, links []*Link) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), blocks: newBlocks(cfg.BlockSize)}
-	if cfg.BlockSize == 0 {
-		e.cfg.BlockSize = DefaultBlockSize
-	}
 	for i, l := range links {
 		e.routes[i] = newRoute(l, &e.cfg.HTTP)
 	}
@@ -133,7 +130,7 @@ func (e *Engine) now() scheduler.Time { return sinceStart(e.cfg.Started) }
 
 // readSize is how many bytes of a link to read at once.
 func (e *Engine) readSize(id scheduler.LinkID) int {
-	n := e.cfg.BlockSize
+	n := e.blocks.largest()
 	for _, l := range [...]*rate.Limiter{e.cfg.LimitRate, e.links[id].limiter} {
 		if l != nil {
 			n = min(n, l.Burst())

@@ -96,7 +96,8 @@ func (b *batch) take(reqs context.Context, job *Job, ok bool) {
 	}
 	f := &entry{b: b, job: job, site: b.siteOf(job.URL), index: len(b.entries), size: -1}
 	b.entries = append(b.entries, f)
-	if job.Size > 0 {
+	fits := b.space.fits(max(job.Size, guessSize))
+	if job.Size > 0 && fits {
 		b.knows(job.Size)
 	}
 	// Of a file that may be there already a byte is asked for, and what its response
@@ -108,7 +109,7 @@ func (b *batch) take(reqs context.Context, job *Job, ok bool) {
 		b.giveUp(reqs, f, errors.New("standard output takes one file, not several"))
 	case f.site.dead != nil:
 		b.giveUp(reqs, f, f.site.dead)
-	case left || f.site.odd():
+	case left || f.site.odd() || !fits:
 		b.setAside(reqs, f, "")
 	case f.site.waits(b.e.now()):
 		b.hold(reqs, f, f.site.notBefore)
@@ -228,7 +229,7 @@ func (b *batch) extend(reqs context.Context, f *entry) {
 func (b *batch) foresee(reqs context.Context) {
 	bytes := int64(0)
 	if b.jobs != nil {
-		bytes = b.ahead() * b.sizes.mean()
+		bytes = b.toCome()
 	}
 	for _, f := range b.held {
 		for _, r := range f.want {

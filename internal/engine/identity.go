@@ -103,7 +103,7 @@ func (d *download) disagree(reqs context.Context, t *transfer, resp *fetch.Respo
 		}
 		d.links[t.link].url = d.refURL
 	}
-	r.lead(d.refURL.Hostname(), d.refRemote.Addr(), &cfg)
+	r.lead(fetch.Hostname(d.refURL), d.refRemote.Addr(), &cfg)
 }
 
 // differs gives up on a link, or on the download, for another object is served.

@@ -76,6 +76,8 @@ func (b *batch) unfit(f *entry, t *transfer, resp *fetch.Response) string {
 	case size < 0:
 		f.site.odds++
 		return "the server does not tell its size"
+	case f.size < 0 && !b.space.fits(size):
+		return "it is too large for a job of many"
 	case f.size >= 0 && !resp.Object.Same(f.ref):
 		return "the servers' answers differ"
 	case !resp.Whole:

@@ -7,6 +7,13 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
+// addressMost bounds the address space, with room for sums over all files that have been
+// begun: what a server says of sizes may be anything.
+const addressMost = int64(1) << 50
+
+// fits says whether there is room for a file of size bytes.
+func (s *space) fits(size int64) bool { return size <= addressMost-s.end }
+
 // space is the address space in which a batch's files lie one behind the other, in
 // pieces: what the scheduler schedules.
 type space struct {

@@ -53,7 +53,7 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 	if b.jobs != nil {
 		class := t.Class(-1)
 		o.Files[class] += int(b.ahead())
-		o.Left[class] += b.ahead() * b.sizes.mean()
+		o.Left[class] += b.toCome()
 	}
 	if m := b.spec.Meter; m != nil {
 		if joules, ok := m.Joules(); ok {
@@ -102,6 +102,12 @@ func (b *batch) likely(f *entry) int64 {
 		return f.job.Size
 	}
 	return b.sizes.mean()
+}
+
+// toCome is how many bytes the jobs have that are still to be read, as far as one knows.
+func (b *batch) toCome() int64 {
+	mean := b.sizes.mean()
+	return min(b.ahead(), addressMost/mean) * mean
 }
 
 // ahead is how many jobs are still to be read, one at least.

@@ -23,6 +23,7 @@ type Client struct {
 	origins map[originKey]*origin
 	routes  map[string]target // URL as given to Get -> where its redirects ended
 	line    <-chan struct{}   // closed when the latest Turn has passed; nil: there was none
+	ended   chan struct{}     // closed with the client
 
 	ahead    aheadPool
 	pieces   piecePool
@@ -36,7 +37,7 @@ type Client struct {
 func NewClient(cfg *Config, d Dialer, trace Trace) *Client {
 	return &Client{
 		cfg: cfg.withDefaults(), dialer: d, trace: trace,
-		origins: make(map[originKey]*origin), routes: make(map[string]target),
+		origins: make(map[originKey]*origin), routes: make(map[string]target), ended: make(chan struct{}),
 	}
 }
 
@@ -45,7 +46,10 @@ func NewClient(cfg *Config, d Dialer, trace Trace) *Client {
 // first, or cancel their contexts.
 func (c *Client) Close() {
 	c.mu.Lock()
-	c.closed = true
+	if !c.closed {
+		c.closed = true
+		close(c.ended)
+	}
 	var h1 []*h1Conn
 	var h2 []*h2Conn
 	for _, o := range c.origins {

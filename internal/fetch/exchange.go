@@ -50,7 +50,7 @@ func (x *exchange) roundTrip(ctx context.Context, req *http.Request, a asked) (*
 		x.withdraw()
 		return nil, nil, ended(ctx)
 	}
-	if err := x.send(wire); err != nil {
+	if err := x.send(ctx, wire); err != nil {
 		return nil, nil, err
 	}
 	select {
@@ -98,7 +98,7 @@ func (x *exchange) format(req *http.Request) ([]byte, error) {
 
 // send writes the request. When that fails the responses before it may still be
 // complete, so the connection ends after them.
-func (x *exchange) send(wire []byte) error {
+func (x *exchange) send(ctx context.Context, wire []byte) error {
 	hc := x.hc
 	if !x.first && !x.piped && hc.hasSpoken(x.early) {
 		x.written = true
@@ -108,7 +108,10 @@ func (x *exchange) send(wire []byte) error {
 	}
 	err := hc.nc.SetWriteDeadline(time.Now().Add(hc.c.cfg.ResponseTimeout))
 	if err == nil {
+		// Half a request is of no use, so whoever does not take it loses the connection.
+		stop := context.AfterFunc(ctx, func() { _ = hc.raw.SetWriteDeadline(time.Now().Add(sendGrace)) })
 		_, err = hc.nc.Write(wire)
+		stop()
 	}
 	x.written = true
 	close(x.sent)

@@ -27,7 +27,7 @@ func (c *Client) Flush(ctx context.Context, u *url.URL) {
 		defer turn.pass()
 		turn.await(ctx)
 		t, known := c.route(u.String())
-		if !known {
+		if !known || t.u == nil {
 			t = target{u: u, home: true}
 		}
 		x := c.behind(originOf(t.u))

@@ -1,8 +1,11 @@
 package fetch
 
 import (
+	"context"
+	"net"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mlget/mlget/internal/testbody"
 )
@@ -111,4 +114,68 @@ func TestRequestsKeepTheirTurns(t *testing.T) {
 			break
 		}
 	}
+}
+
+// TestFlushWhereARedirectIsForgotten: the object has left where it was redirected to, and where it
+// was asked for answers by itself again.
+func TestFlushWhereARedirectIsForgotten(t *testing.T) {
+	b := testbody.Body{Size: 1 << 20, Seed: 12}
+	n := 0
+	flushed := make(chan struct{})
+	var once sync.Once
+	s := newRawServer(t, func(p *peer) {
+		for r := p.request(); r != nil; r = p.request() {
+			off, end := ranged(r)
+			switch n++; {
+			case r.URL.Path == "/f" && n == 1:
+				p.say("HTTP/1.1 302 Found\r\nLocation: /g\r\nContent-Length: 0\r\n\r\n")
+			case r.URL.Path == "/g" && n > 2:
+				p.say("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+			default:
+				if end-off == flushBytes {
+					once.Do(func() { close(flushed) })
+				}
+				p.part(b, off, end, "")
+			}
+		}
+	})
+	c := client(t, Config{})
+	must(t, c, s.url(t), 0, 10)  // by way of /g
+	must(t, c, s.url(t), 10, 20) // which has gone
+	r, err := c.Get(t.Context(), s.url(t), 20, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Flush(t.Context(), s.url(t))
+	<-flushed
+	finish(t, r, part(t, b, 20, 100))
+}
+
+// hangs dials for as long as it may.
+type hangs struct{ entered chan struct{} }
+
+func (h hangs) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
+	close(h.entered)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestCloseDoesNotWaitForAFlush that waits for its turn behind a request which is still dialling.
+func TestCloseDoesNotWaitForAFlush(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	d := hangs{make(chan struct{})}
+	c := NewClient(&Config{ConnectTimeout: time.Hour}, d, nil)
+	u := parse(t, "http://host.test/")
+	done := make(chan struct{})
+	go func() {
+		_, _ = c.Get(ctx, u, 0, 1)
+		close(done)
+	}()
+	<-d.entered
+	c.Flush(ctx, u)
+	c.Close() // hangs until the test is given up, if it waits
+	c.Close()
+	cancel()
+	<-done
 }

@@ -403,3 +403,20 @@ func TestTripIsBetterThanPing(t *testing.T) {
 		t.Errorf("%+v", hc.pace)
 	}
 }
+
+// TestPaddingAfterTheLastByte: the end of a stream may come by itself, with padding, when nobody
+// reads it any more. The connection and what else it brings are none the worse.
+func TestPaddingAfterTheLastByte(t *testing.T) {
+	s := newRawServer(t, func(p *peer) {
+		p.preface()
+		first := p.nextStream()
+		p.say(head(first, 0, 10, field("content-length", "10")) + frame(frameData, 0, first, "0123456789"))
+		second := p.nextStream()
+		p.say(frame(frameData, flagPadded|flagEnd, first, "\x03\x00\x00\x00"))
+		p.answer(second)
+		_, _ = io.Copy(io.Discard, p.br)
+	})
+	c := client(t, Config{Protocol: HTTP2PriorKnowledge})
+	must(t, c, s.url(t), 0, 10)
+	must(t, c, s.url(t), 0, 10)
+}

@@ -134,8 +134,8 @@ func (s *h2Stream) end(suspect bool) {
 	// Where all bytes have come, the end of the stream is on its way: a reset would
 	// only count as abuse with servers that count them.
 	reset := s.id != 0 && s.err == nil && !s.ended && s.left != 0 && hc.err == nil
-	if reset {
-		hc.strays += s.credit
+	if s.id != 0 && s.err == nil && !s.ended {
+		hc.strays += s.credit // of padding, at least
 	}
 	hc.mu.Unlock()
 	hc.mark.want(1) // somebody may be waiting for bytes that will not come now

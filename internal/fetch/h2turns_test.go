@@ -350,14 +350,16 @@ func TestStreamLimit(t *testing.T) {
 
 // TestNotTaken: a server that reads nothing holds up nobody who was cancelled.
 func TestNotTaken(t *testing.T) {
-	ours, theirs := net.Pipe()
-	defer theirs.Close() //nolint:errcheck // in memory
-	c := clientOver(t, Config{Protocol: HTTP2PriorKnowledge}, given{ours})
-	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(10*time.Millisecond, func() { cancel(ErrStalled) })
-	var e *Error
-	if _, err := c.Get(ctx, parse(t, "http://host.test/"), 0, 1); !errors.As(err, &e) || e.Class != Canceled {
-		t.Error(err)
+	for _, protocol := range []HTTPVersion{HTTP1, HTTP2PriorKnowledge} {
+		ours, theirs := net.Pipe()
+		defer theirs.Close() //nolint:errcheck // in memory
+		c := clientOver(t, Config{Protocol: protocol, ResponseTimeout: time.Hour}, given{ours})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(10*time.Millisecond, func() { cancel(ErrStalled) })
+		var e *Error
+		if _, err := c.Get(ctx, parse(t, "http://host.test/"), 0, 1); !errors.As(err, &e) || e.Class != Canceled {
+			t.Errorf("%v: %v", protocol, err)
+		}
 	}
 }
 

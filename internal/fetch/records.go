@@ -51,6 +51,8 @@ type records struct {
 	rest  int   // bytes of the present record that have not been handed on
 	whole bool  // the socket has all of them that are not here
 	err   error // came with bytes, and is to be told after them
+
+	atHand bool // nothing is waited for: where neither we nor the socket have more, its deadline has passed
 }
 
 // Read hands on bytes of one record. What crypto/tls gets stays below a record, so
@@ -152,7 +154,7 @@ func (s *records) wait() error {
 // gathered returns when the socket has what is not here of the present record, if it can
 // tell.
 func (s *records) gathered() (err error) {
-	if !s.whole && s.err == nil {
+	if !s.whole && s.err == nil && !s.atHand {
 		s.whole, err = s.mark.waitFor(s.rest - (s.w - s.r))
 	}
 	return err
@@ -170,6 +172,9 @@ func (s *records) receive(p []byte) (int, error) {
 	if err := s.err; err != nil {
 		s.err = nil
 		return 0, err
+	}
+	if s.atHand && !s.whole {
+		return 0, os.ErrDeadlineExceeded // which TLS takes for no end
 	}
 	n, err := s.Conn.Read(p)
 	if n > 0 {
@@ -215,11 +220,33 @@ func (t *tlsStream) Read(p []byte) (int, error) {
 	n, err := t.Conn.Read(p)
 	for err == nil && n > 0 && n < len(p) && t.wire.ready() {
 		var k int
-		k, err = t.Conn.Read(p[n:])
+		k, err = t.readAtHand(p[n:]) // the record may hold nothing that is handed on
 		n += k
 	}
 	t.full = n == len(p)
 	return n, err
+}
+
+// readAtHand reads what is there without waiting for more; 0 bytes and no error are nothing.
+func (t *tlsStream) readAtHand(p []byte) (int, error) {
+	t.wire.atHand = true
+	n, err := t.Conn.Read(p)
+	t.wire.atHand = false
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = nil
+	}
+	return n, err
+}
+
+// spoken reports whether something has been read from the connection that nobody was given.
+// early says that tickets may have come.
+func (t *tlsStream) spoken(early bool) bool {
+	if t == nil {
+		return false
+	}
+	var one [1]byte
+	n, err := t.readAtHand(one[:])
+	return n > 0 || err != nil || !early && t.wire.r < t.wire.w
 }
 
 // wait returns when a Read need not wait, as far as one can tell, and holds no memory

@@ -25,6 +25,9 @@ func originOf(u *url.URL) originKey {
 	return originKey{u.Scheme, net.JoinHostPort(host, port)}
 }
 
+// Hostname is u's host as a Dialer is asked for it.
+func Hostname(u *url.URL) string { return hostname(u) }
+
 // hostname is u's host in the form in which DNS and certificates have it.
 func hostname(u *url.URL) string {
 	host := u.Hostname()

@@ -8,7 +8,7 @@ import "syscall"
 // the kernel's own, or the system cannot tell, it is false. early says that there was no
 // request on it yet: over TLS, tickets for further sessions have come unasked then.
 func (hc *h1Conn) hasSpoken(early bool) bool {
-	if hc.br.Buffered() > 0 {
+	if hc.br.Buffered() > 0 || hc.tls.spoken(early) {
 		return true
 	}
 	if early && hc.nc != hc.raw {

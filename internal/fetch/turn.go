@@ -30,13 +30,14 @@ func (t *Turn) Get(ctx context.Context, u *url.URL, off, end int64) (*Response, 
 	return t.c.get(ctx, u, asked{off: off, end: end, turn: t})
 }
 
-// await waits until it is the request's turn.
+// await waits until it is the request's turn, or its client is closed.
 func (t *Turn) await(ctx context.Context) {
 	if t == nil || t.over || t.before == nil {
 		return
 	}
 	select {
 	case <-t.before:
+	case <-t.c.ended:
 	case <-ctx.Done():
 	}
 }

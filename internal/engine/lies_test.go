@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"testing"
+)
+
+// TestBatchOfLies: a server that says of some files that they are larger than anything is harms
+// no others, be it believed of each or of all together.
+func TestBatchOfLies(t *testing.T) {
+	for _, size := range []int64{math.MaxInt64, 1<<62 - 1, addressMost + 1, addressMost / 2} {
+		r := newRig(t)
+		s := serve(t, &shop{gate: func(w http.ResponseWriter, req *http.Request, o *object) bool {
+			if o.body.Size != 77 {
+				return false
+			}
+			off, end := asked(req)
+			end = min(end, size)
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", off, end-1, size))
+			w.Header().Set("Content-Length", fmt.Sprint(end-off))
+			w.WriteHeader(http.StatusPartialContent)
+			_, _ = io.CopyN(w, nothing{}, end-off)
+			return true
+		}})
+		const honest, lies = 20, 5
+		wares := mixed(s, honest, false)
+		for range lies {
+			wares = append(wares, ware{base: s, size: 77})
+		}
+		h := r.haul(t.Context(), Batch{}, wares...)
+		for i := range honest {
+			if err := h.errs[h.jobs[i].ID]; err != nil {
+				t.Errorf("%d: an honest file: %v", size, err)
+			}
+			h.has(i)
+		}
+		for i := range lies {
+			if h.errs[h.jobs[honest+i].ID] == nil {
+				t.Errorf("%d was believed", size)
+			}
+		}
+	}
+}
+
+// nothing is as many zeros as anybody reads.
+type nothing struct{}
+
+func (nothing) Read(p []byte) (int, error) { clear(p); return len(p), nil }
