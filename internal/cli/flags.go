@@ -64,7 +64,7 @@ type getOptions struct {
 
 func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVarP(&o.links, "links", "l", []string{link.Auto}, "interfaces to use, or wifi, cellular, ethernet, comma-separated; auto = every usable one")
-	f.StringArrayVar(&o.linkSpecs, "link", nil, "attributes of a link, `NAME,key=value...`: rate, cap, bandwidth, tech, dns, role")
+	f.StringArrayVar(&o.linkSpecs, "link", nil, "attributes of a link, `NAME,key=value...`: rate, bandwidth (bytes/s), cap (bytes), tech (wifi, lte, nr, 3g, ethernet), role (primary, backup), dns")
 	f.BoolVar(&o.requireAll, "require-all-links", false, "fail if a link that is named is missing or unusable")
 	f.StringVar(&o.algorithm, "algorithm", "adaptive", strings.Join(scheduler.Names(), ", "))
 	f.Var(&o.overlap, "overlap", "fraction of a request after which the next is sent; auto = just in time")
@@ -73,7 +73,7 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.Float64Var(&o.padding, "bdp-padding", 0.3, "Algorithm 3's staticFactor, 0 to 1")
 	f.BoolVar(&o.noSteal, "no-steal", false, "do not take over the tail of slow links")
 	f.BoolVar(&o.noFailover, "no-failover", false, "do not release silent and slow links")
-	f.StringVar(&o.energy, "energy", "", "whether energy decides about links: "+strings.Join(scheduler.EnergyNames(), ", ")+" (default off; with --mode lowe min-energy)")
+	f.StringVar(&o.energy, "energy", "", "whether energy decides about links: "+strings.Join(scheduler.EnergyNames(), ", ")+" (default off; of many files with --mode lowe min-energy)")
 	f.StringVar(&o.mode, "mode", tuning.HAT.String(), "of many files, who chooses -j and -p, and to what end: "+strings.Join(tuning.Names(), ", "))
 	o.concurrency.most, o.parallelism.most = mostAtOnce, scheduler.MaxStreams
 	f.VarP(&o.concurrency, "concurrency", "j", "files at once, at most; auto = as many as the links are worth")

@@ -60,7 +60,7 @@ type ObjectKnown struct {
 	EffectiveURL string         `json:"effective_url"` // after redirects, without user and password
 	Size         int64          `json:"size"`          // bytes; -1: the server does not say
 	Resumed      int64          `json:"resumed"`       // bytes that were on disk before this run
-	HTTP         string         `json:"http"`          // "1.0", "1.1" or "2"
+	HTTP         string         `json:"http"`          // "1.1" (also where the server answers with HTTP/1.0) or "2"
 	Ranges       bool           `json:"ranges"`        // false: one stream from the first byte on
 }
 

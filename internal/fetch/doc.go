@@ -41,7 +41,7 @@
 // # Windows
 //
 // How far a server may run ahead on a stream follows the bytes that come within a
-// round trip, or 50 ms (see pace), from 256 KiB to 16 MiB, ahead of TCP's slow start, so that
+// round trip, or 25 ms (see pace), from 256 KiB to 16 MiB, ahead of TCP's slow start, so that
 // TCP and not the window is what limits a link. It is given back in quarters. No
 // priorities are asked for: a server that knows RFC 9218 answers in order anyway,
 // and for others there is but RFC 7540's scheme, which is deprecated.

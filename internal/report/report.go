@@ -30,7 +30,7 @@ type Report struct {
 	Output       string    `json:"output"`        // final name; of several files, the first
 	Algorithm    string    `json:"algorithm"`
 	EnergyPolicy string    `json:"energy_policy,omitempty"` // "off", "emtcp" or "min-energy"
-	HTTP         string    `json:"http"`                    // "1.0", "1.1" or "2"; of several files, the first
+	HTTP         string    `json:"http"`                    // "1.1" (also where the server answers with HTTP/1.0) or "2"; empty: there was no answer, or only errors; of several files, the first
 	Started      time.Time `json:"started"`                 // wall clock
 
 	// SizeBytes is the sum of the files' sizes as far as they are known; -1 when

@@ -25,7 +25,7 @@ const (
 	// very first: name, connection and TLS come before it.
 	silentAgain   = 1500 * Millisecond
 	silentConnect = 3 * Second
-	// A ban lasts banFirst; from the bansInRow-th in a row on, each lasts twice
+	// A ban lasts banFirst; after bansInRow+1 of them in a row, each lasts twice
 	// as long as the one before, up to banMost. Most outages of a phone's link
 	// are short, and a connection that is tried again costs a packet or two.
 	banFirst  = 100 * Millisecond

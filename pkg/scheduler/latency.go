@@ -140,7 +140,7 @@ func (l *link) patient(floor Time, inVain uint8) Time {
 // probeLimit is how long a banned link's probe may take: probeFor, and as long as the
 // wait before it once bans get longer, since the link may be slow to answer. Every other
 // probe may take patientProbe, for a link whose round trips have grown: it would be
-// taken for dead until bans get longer; and the last one before they do may take
+// taken for dead until bans get longer; and the last but one before they do may take
 // veryPatient. A probe whose handshake is through may take as many of its round trips
 // as any request may.
 func (l *link) probeLimit() Time {

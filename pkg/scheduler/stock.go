@@ -123,7 +123,7 @@ type stock struct {
 	typicalCount int
 }
 
-// add takes in a piece; false where it does not follow the one before.
+// add takes in a piece; it is ignored where it does not follow the one before.
 func (s *stock) add(p Piece) {
 	if p.Range.Empty() || p.Range.Off < s.end || p.Range.End > unsized || p.Class >= MaxClasses {
 		return

@@ -41,7 +41,9 @@ const (
 	// A trial begins with firstTrial connections. It waits for trialRTTs round
 	// trips, at least trialFloor, until the new ones have left slow start, and
 	// then measures for as long. When the rate has risen by the factor
-	// streamGain they stay, and twice as many are tried.
+	// streamGain they stay, and twice as many are tried as soon as no queue
+	// stands. When it has not, and no trial before has helped, they are given up
+	// by and by (see narrow.go); after one that helped they stay.
 	firstTrial = 8
 	// trialStreams is the most that are tried, or twice as many as the link began with, but
 	// where packets are lost at random and each still brings fastPackets in a round trip:

@@ -22,7 +22,7 @@ const help = `Run download tools over the same emulated links in random order, a
 report in Markdown: time, share of the fluid bound, Link Δ, waste, CPU, memory.
 
 Without --quick: all built-in scenarios, 10 executions of every tool, 250 MB;
-some 13 hours, and twice that with --tls. With it: a choice of both, 2
+some 15 hours, and twice that with --tls. With it: a choice of both, 2
 executions, 100 MB; under 10 minutes. The time it will take is printed first.
 With --files: jobs of many files, over sydney and sydney-dual, 3 executions of
 every tool.

@@ -47,7 +47,7 @@ func (f *fill) begin(n, least int, upward bool) {
 }
 
 // step takes what the link has received at now, and gives how many connections it
-// should have. most is how many it can use, and left how long the job still lasts.
+// should have. v is what is known of the link, and left how long the job still lasts.
 func (f *fill) step(now mark, v *LinkView, left scheduler.Time) int {
 	window := shortest(v.RTT)
 	switch {
