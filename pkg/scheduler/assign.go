@@ -66,7 +66,7 @@ func (c *Core) assign(out []Action) []Action {
 func (c *Core) ready(id LinkID) (StreamID, bool) {
 	l := &c.links[id]
 	if l.requests == 0 {
-		return 0, true
+		return l.streams.first(), true
 	}
 	if !c.sized() {
 		return 0, false
@@ -248,7 +248,10 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	}
 	l := &c.links[id]
 	if l.requests == 0 {
-		l.lastByte, l.useful, l.began = c.now, c.now, l.received
+		if !l.asked || l.received > l.began { // else nothing has come of what it was asked for last
+			l.useful = c.now
+		}
+		l.lastByte, l.began = c.now, l.received
 	}
 	if l.queues[stream].requests == 0 {
 		l.streams.heard[stream] = c.now

@@ -287,3 +287,28 @@ func TestABatchIsRecordedAndReplayed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAPlanOutlivesTheNetwork: a link that moves to another one keeps to the connections that were
+// planned, for who planned them does not hear of it.
+func TestAPlanOutlivesTheNetwork(t *testing.T) {
+	r := batchRig(t, 50*Millisecond)
+	r.known(10e6)
+	r.step(Input{Kind: Planned, Link: 0, Plan: &Plan{Classes: [3]Share{{Connections: 1, Parallelism: 1}}}})
+	for f := range int64(40) {
+		r.add(int32(f), f*1e6, (f+1)*1e6, false)
+	}
+	r.expect(0)
+	r.tick()
+	r.now = Second
+	r.step(Input{Kind: LinkDown, Link: 0})
+	r.step(Input{Kind: LinkUp, Link: 0, RTT: 50 * Millisecond})
+	r.tick()
+	for _, a := range r.acts {
+		if a.Kind == Start && a.Stream > 0 {
+			t.Errorf("%+v", a)
+		}
+	}
+	if n := r.core.Streams(0); n != 1 {
+		t.Errorf("%d connections, not 1", n)
+	}
+}

@@ -46,3 +46,25 @@ func TestWhatAServerServesIsAskedForMore(t *testing.T) {
 		t.Errorf("one of two has %v", p)
 	}
 }
+
+// TestARefusedConnectionIsNotAskedAgain, not even where it is the first one and nothing else is in
+// flight, as long as there is another one.
+func TestARefusedConnectionIsNotAskedAgain(t *testing.T) {
+	r := newRig(t, Config{Links: 1, Policy: &algorithm1{limit: 1 << 20}, Size: 8 << 20, Parallelism: 2})
+	r.up(1)
+	first, second := r.core.chunks[0].id, r.core.chunks[1].id
+	r.now = 50 * Millisecond
+	r.step(Input{Kind: Progress, Chunk: second, Bytes: 1000, RTT: 20 * Millisecond})
+	r.step(Input{Kind: Failed, Chunk: first, Bounded: 1, Wait: 250 * Millisecond})
+	for len(r.core.chunks) > 0 {
+		r.now += 50 * Millisecond
+		ch := &r.core.chunks[0]
+		if ch.stream != 1 {
+			t.Fatalf("stream %d is asked", ch.stream)
+		}
+		r.step(Input{Kind: Finished, Chunk: ch.id, Bytes: ch.rng.Len()})
+	}
+	if left := r.core.Left(); left > 0 {
+		t.Errorf("%d bytes are left", left)
+	}
+}

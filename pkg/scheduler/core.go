@@ -346,6 +346,11 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	return out
 }
 
+// withdraw cancels chunk i.
+func (c *Core) withdraw(i int, out []Action) []Action {
+	return c.end(i, append(out, cancel(&c.chunks[i])))
+}
+
 // end forgets chunk i; what it has not received is free again.
 func (c *Core) end(i int, out []Action) []Action {
 	ch := c.chunks[i]
@@ -392,8 +397,7 @@ func (c *Core) end(i int, out []Action) []Action {
 func (c *Core) release(id LinkID, out []Action) []Action {
 	for i := len(c.chunks) - 1; i >= 0; i-- {
 		if c.chunks[i].link == id {
-			out = append(out, cancel(&c.chunks[i]))
-			out = c.end(i, out)
+			out = c.withdraw(i, out)
 		}
 	}
 	return out
@@ -417,6 +421,9 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		l.up = false
 		out = c.release(in.Link, out)
 		l.forget(&c.cfg)
+		if c.planned(in.Link) { // a plan outlives the network
+			l.streams.most = StreamID(c.batch.plans[in.Link].Connections())
+		}
 		c.recall()
 		return out
 	}
@@ -464,8 +471,7 @@ func (c *Core) resize(size int64, out []Action) []Action {
 			out = append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
 			continue
 		}
-		out = append(out, cancel(ch))
-		out = c.end(i, out)
+		out = c.withdraw(i, out)
 	}
 	c.ledger.resize(size)
 	return c.scraps(out)

@@ -184,10 +184,7 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 		}
 	}
 	if !found && l.requests == 0 && t.blocked == 0 { // all of them were refused
-		for best < MaxStreams-1 && !l.streams.served(best) {
-			best++
-		}
-		found = true
+		return l.streams.first(), true
 	}
 	return best, found
 }

@@ -347,3 +347,25 @@ func TestABannedLinkThatRestsMayServeAgain(t *testing.T) {
 		t.Error("one that is tried, and does not answer, serves")
 	}
 }
+
+// TestMoreLinksThanCandidates: those of which nobody reckons what they cost rest.
+func TestMoreLinksThanCandidates(t *testing.T) {
+	const links = maxCandidates + 4
+	r := newRig(t, Config{Links: links, Policy: &adaptive{}, Size: 1 << 30, Energy: EnergyMin})
+	for id := range LinkID(links) {
+		radio := Radio{ActiveMW: 1000 + 100*float64(id), MWPerMbps: 10, PromotionMJ: 100, TailMJ: 2000, TailTime: 2 * Second}
+		r.step(Input{Kind: LinkUp, Link: id, Bandwidth: 1e6, Terms: Terms{Radio: radio}})
+	}
+	asked := 0
+	for _, a := range r.step(Input{Kind: Tick}) {
+		if a.Kind != Start {
+			continue
+		}
+		if asked++; a.Link != 0 {
+			t.Errorf("link %d is asked, which is not the cheapest", a.Link)
+		}
+	}
+	if asked == 0 {
+		t.Error("none is asked")
+	}
+}

@@ -179,7 +179,7 @@ func (c *Core) explore(out []Action) []Action {
 				e.fail(c.now)
 			case c.now-e.since > longest(shakeFloor, shakeTrips, l.length()):
 				if at := c.find(e.chunk); at >= 0 && c.chunks[at].got == 0 {
-					out = c.end(at, append(out, cancel(&c.chunks[at])))
+					out = c.withdraw(at, out)
 				}
 				e.fail(c.now)
 			}

@@ -142,6 +142,5 @@ func (c *Core) part(ch *chunk, out []Action) []Action {
 	if ch.copy {
 		return out
 	}
-	out = append(out, cancel(&c.chunks[i]))
-	return c.end(i, out)
+	return c.withdraw(i, out)
 }

@@ -26,8 +26,7 @@ func (c *Core) knock(id LinkID, out []Action) []Action {
 			if c.now-k.since <= longest(max(probeFor, banFor(k.tries)), silentRTTs, max(l.rtt, l.handshake)) {
 				return out
 			}
-			out = append(out, cancel(&c.chunks[i]))
-			out = c.end(i, out)
+			out = c.withdraw(i, out)
 		}
 	}
 	stream := l.streams.most
@@ -73,8 +72,7 @@ func (c *Core) opened(id LinkID, out []Action) []Action {
 	l.streams.most = max(l.streams.most, k.stream+1)
 	for i := len(c.chunks) - 1; i >= 0; i-- {
 		if ch := &c.chunks[i]; ch.link == id && ch.stream != k.stream && l.streams.heard[ch.stream] <= k.since {
-			out = append(out, cancel(ch))
-			out = c.end(i, out)
+			out = c.withdraw(i, out)
 		}
 	}
 	return out

@@ -26,8 +26,7 @@ func (c *Core) move(thief LinkID, stream StreamID, ch *chunk, out []Action) []Ac
 		l.robbed++
 	}
 	l.streams.cutShort(ch.stream, c.nextID)
-	out = append(out, cancel(ch))
-	out = c.end(c.find(ch.id), out)
+	out = c.withdraw(c.find(ch.id), out)
 	s := &c.batch.stock
 	return c.startPart(thief, stream, k, s.take(k, false, s.open[k].index(rng.Off), rng.Len()), out)
 }

@@ -48,6 +48,18 @@ func TestPoliciesConformWithManyFiles(t *testing.T) {
 	}
 }
 
+// TestALinkThatBringsNothingOfUse, though bytes come over it, is found out: here it and another dead
+// one handed a few bytes to each other for hours, while a third was taken to be too late for them.
+func TestALinkThatBringsNothingOfUse(t *testing.T) {
+	for _, seed := range []uint64{102557, 100449} {
+		h := schedtest.RandomBatch(seed)
+		h.Config.Policy = policies(t)["adaptive"]()
+		if err := schedtest.Play(h, h.Config); err != nil {
+			t.Errorf("history %d: %v", seed, err)
+		}
+	}
+}
+
 func FuzzHistories(f *testing.F) {
 	f.Add(uint64(1), uint8(4))
 	f.Fuzz(func(t *testing.T, seed uint64, which uint8) {

@@ -119,6 +119,8 @@ func (c *Core) carryOut(backups bool, out []Action) []Action {
 			out = c.wake(id, Action{Why: ReasonNeeded}, out)
 		case d.pooled && c.cfg.Energy == EnergyEMTCP:
 			out = c.rest(id, Action{Why: ReasonShare}, false, out)
+		case d.pooled && c.cfg.Energy == EnergyMin && !d.resting: // more links than candidates
+			out = c.rest(id, Action{Why: ReasonDear}, true, out)
 		case l.terms.Backup && !backups:
 			out = c.rest(id, Action{Why: ReasonBackup}, true, out)
 		}

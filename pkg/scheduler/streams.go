@@ -317,6 +317,14 @@ func (s *streams) refuse(id StreamID) { s.refused |= 1 << id }
 
 func (s *streams) served(id StreamID) bool { return s.refused&(1<<id) == 0 }
 
+// first is the first stream that is served; the last one where none is.
+func (s *streams) first() (id StreamID) {
+	for id < MaxStreams-1 && !s.served(id) {
+		id++
+	}
+	return id
+}
+
 // tooMany says whether the link can do without a stream for which the server was too busy while
 // it answered so many others: as many are left as it has been seen to answer at a time.
 func (s *streams) tooMany(answered int) bool {
@@ -385,7 +393,7 @@ func (c *Core) prune(id LinkID, out []Action) []Action {
 		if ch.got == 0 {
 			inVain |= 1 << ch.stream
 		}
-		out = c.end(i, append(out, cancel(ch)))
+		out = c.withdraw(i, out)
 		i--
 	}
 	for stream := range StreamID(MaxStreams) {

@@ -251,8 +251,7 @@ func (c *Core) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out []A
 	from := *ch
 	ch.rng.End = stolen.Off
 	if ch.left() == 0 { // do not wait for the end of what is complete
-		out = append(out, cancel(ch))
-		out = c.end(c.find(ch.id), out)
+		out = c.withdraw(c.find(ch.id), out)
 	} else {
 		out = append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
 	}

@@ -68,7 +68,7 @@ const (
 	// LinkDown: Link is gone for good unless a LinkUp follows. Its requests
 	// are released at the byte that the last Progress named.
 	LinkDown
-	// Sized: Bytes is the object's size.
+	// Sized: Bytes is the object's size. It is told before any Progress has Bytes.
 	Sized
 	// Progress: Chunk has received Bytes in all. RTT is the link's, and
 	// Reordered how many of the link's packets have come out of order, in
@@ -85,7 +85,7 @@ const (
 	// Finished: Chunk has received every byte up to its end, Bytes in all.
 	Finished
 	// Failed: Chunk ended after Bytes in all. Its link must not be asked again
-	// before Wait has passed. Bounded: the server is too busy for it while it answers
+	// before Wait has passed, unless its ban ends before that. Bounded: the server is too busy for it while it answers
 	// requests on so many of the link's other connections, and may bound how many there are.
 	Failed
 	// Drained: the first Bytes of the object were consumed (only where

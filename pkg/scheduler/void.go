@@ -74,7 +74,7 @@ func (c *Core) curtail(i int, end int64, out []Action) []Action {
 	if ch.left() > 0 {
 		return append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
 	}
-	return c.end(i, append(out, cancel(ch)))
+	return c.withdraw(i, out)
 }
 
 // voidBefore voids what is not at the end of a request: what is behind it is free
@@ -82,7 +82,7 @@ func (c *Core) curtail(i int, end int64, out []Action) []Action {
 func (c *Core) voidBefore(i int, gone Range, out []Action) []Action {
 	ch := &c.chunks[i]
 	if j := c.find(ch.twin); ch.twin != NoChunk && j >= 0 {
-		out = c.end(j, append(out, cancel(&c.chunks[j]))) // it stands behind
+		out = c.withdraw(j, out) // it stands behind
 		ch = &c.chunks[i]
 	}
 	l := &c.links[ch.link]

@@ -51,8 +51,6 @@ func (f *fill) begin(n, least int, upward bool) {
 func (f *fill) step(now mark, v *LinkView, left scheduler.Time) int {
 	window := shortest(v.RTT)
 	switch {
-	case f.enough > 0:
-		return f.n
 	case left < lastTrial*window:
 		f.stop()
 		return f.n
