@@ -69,6 +69,16 @@ says '^mlget: .*long.bin.*no space left on device$'
 [ ! -e long.bin ] || fail "long.bin"
 ls -la; rm -f long.bin.part long.bin.part.json
 
+# Of several files no error names another one's.
+set --
+for i in 1 2 3 4 5 6 7 8; do set -- "$@" "$URL/ranges/300000$i/f$i.bin"; done
+get 3 -j 8 "$@"
+says '^mlget: .*no space left on device$'
+for i in 1 2 3 4 5 6 7 8; do
+	if grep "/f$i.bin: " "$OUT/stderr" | grep "[^/]f[^$i].bin"; then fail "another one's error"; fi
+done
+rm -f f*.bin f*.part f*.json
+
 # The room is gone when the second run comes.
 get 4 --max-time 2s "$URL/hang/6000000/f.bin"
 [ -e f.bin.part.json ] || fail "no state"

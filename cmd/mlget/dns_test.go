@@ -5,10 +5,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
 )
@@ -153,4 +155,35 @@ func TestNameServerIsBroken(t *testing.T) {
 	names := newNameServer(t)
 	dns := fmt.Sprintf("%s,dns=%s", loopback(), names.conn.LocalAddr())
 	mlget(t, t.TempDir(), "--link", dns, "http://broken.test/x").want(t, 4, "^mlget: .*broken.test", "^mlget: hint: ")
+}
+
+// TestNamesOfAList: names that do not resolve cost a list's other files nothing, and are
+// given up as soon as one alone is.
+func TestNamesOfAList(t *testing.T) {
+	s, names := newSite(t), newNameServer(t)
+	dns := fmt.Sprintf("%s,dns=%s", loopback(), names.conn.LocalAddr())
+	good := strings.Replace(s.clear.URL, "127.0.0.1", "files.test", 1)
+	dir := t.TempDir()
+	var list strings.Builder
+	for i := range 8 {
+		fmt.Fprintf(&list, "http://missing%d.test/x%d\n", i, i)
+	}
+	list.WriteString("http://broken.test/x\n")
+	for i := range 5 {
+		fmt.Fprintf(&list, "%s/ranges/%d\n", good, 1000+i)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "list"), []byte(list.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mlget(t, dir, "-t", "2", "--link", dns, "-i", "list").want(t, 4,
+		"^mlget: .*/missing0.test/x0: no such host: missing0.test$", "^mlget: .*/missing7.test/x7: no such host: missing7.test$",
+		`^mlget: .*/broken.test/x: .*broken.test`, "^mlget: hint: ")
+	for i := range 5 {
+		wantFile(t, filepath.Join(dir, fmt.Sprint(1000+i)), int64(1000+i), "")
+	}
+	began := time.Now()
+	mlget(t, dir, "--link", dns, "http://broken.test/x", "http://broken.test/y", "http://missing.test/z").want(t, 4, "^mlget: .*broken.test/y", "^mlget: .*missing.test/z")
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("bad names alone took %v", took)
+	}
 }

@@ -43,7 +43,7 @@ func (b *batch) nextAside(reqs context.Context) {
 		f := a.queue[0]
 		a.queue = append(a.queue[:0], a.queue[1:]...)
 		e, err := b.asideEngine()
-		if err != nil {
+		if err = first(f.site.dead, err); err != nil {
 			b.report(f, Result{Size: -1}, err)
 			continue
 		}
@@ -84,8 +84,14 @@ func (b *batch) asideEngine() (*Engine, error) {
 func (b *batch) asideEnded(reqs context.Context, a asideEnd) {
 	b.asides.out--
 	b.asides.idle = append(b.asides.idle, a.e)
-	if a.err == nil && b.err == nil {
+	switch s := a.f.site; {
+	case b.err != nil:
+	case a.err == nil && a.f.denied != 0: // over another link
+		s.answered, s.failures, s.blamed = true, 0, 0
 		b.refuted(reqs, a.f)
+	case !s.answered && named(a.f, nameError(a.err)): // all links were asked
+		s.dead = a.err
+		b.later(reqs, s, a.err)
 	}
 	b.report(a.f, a.res, a.err)
 	b.nextAside(reqs)

@@ -229,7 +229,7 @@ func (b *batch) lookAround(reqs context.Context) {
 	if now-b.sampledAt >= sampleEvery {
 		b.sample()
 	}
-	b.checkLost()
+	b.fail(noLink(b.allLost()))
 }
 
 // wind ends what is left when nothing more is to be fetched: of each file, what is
@@ -258,7 +258,7 @@ func (b *batch) wind(reqs context.Context) {
 			f.fate = finishing
 			b.chores.finish(reqs, f)
 		default:
-			f.why = first(f.why, b.err)
+			f.why = first(f.why, b.own(f), b.err)
 			f.fate = failed
 			b.chores.close(reqs, f)
 		}

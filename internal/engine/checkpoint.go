@@ -59,7 +59,7 @@ func (b *batch) recorded(reqs context.Context, c chore) {
 		f.saving = false
 		if err := c.errs[i]; err != nil && f.fate == running {
 			if full(err) {
-				b.fail(err)
+				b.fail(noRoom(err))
 			}
 			b.giveUp(reqs, f, err)
 		}

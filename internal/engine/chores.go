@@ -202,7 +202,7 @@ func (b *batch) finished(reqs context.Context, f *entry, c chore, i int) {
 		b.leave(reqs, f)
 	case c.kind == committed:
 		if err != nil && full(err) {
-			b.fail(err)
+			b.fail(noRoom(err))
 		}
 		b.report(f, Result{Output: c.names[i], Size: f.size}, err)
 	case f.fate == aside && b.err == nil:

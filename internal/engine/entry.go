@@ -61,6 +61,7 @@ type entry struct {
 
 	fate     fate
 	why      error   // it was given up
+	trouble  error   // its latest failure that counted against a link, if nothing has come since
 	active   int     // requests in flight
 	failures int     // in a row
 	spared   int     // failures that were not its own

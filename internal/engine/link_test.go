@@ -24,6 +24,9 @@ type testLink struct {
 	trip    time.Duration // that a connection takes
 	cut     int64         // a connection breaks after so many bytes; 0: never
 
+	// resolve says what comes of a question for a name; nil: every name is known.
+	resolve func(name string) error
+
 	net    *memNet // nil: the kernel's
 	bare   bool    // its connections are the kernel's own: no faults, nothing is counted
 	healed bool    // a second connection is without the first one's hole
@@ -59,6 +62,11 @@ func (l *testLink) DialContext(ctx context.Context, network, addr string) (net.C
 	}
 	if l.refuse.Load() || l.refusals.Load() > 0 && l.refusals.Add(-1) >= 0 {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	}
+	if l.resolve != nil {
+		if err := l.resolve(host); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := netip.ParseAddr(host); err != nil {
 		addr = net.JoinHostPort("127.0.0.1", port)

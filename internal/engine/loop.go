@@ -69,7 +69,7 @@ func (d *download) lookAround(reqs context.Context) {
 		done := d.core.Done(nil)
 		go func() { d.recorded <- d.to.checkpoint(done) }()
 	}
-	d.checkLost()
+	d.fail(d.allLost())
 }
 
 // toldOfStrays notes that the scheduler knows of so many bytes that came in vain for a

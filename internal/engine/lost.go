@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
@@ -48,11 +49,11 @@ func (o *owner) lose(reqs context.Context, id scheduler.LinkID, err error) {
 	}
 }
 
-// checkLost ends the download when no link is left, with the error that says
-// most: what a server answered, rather than that another link had no server.
-func (o *owner) checkLost() {
+// allLost is what ends it all when no link is left, the error that says most: what a
+// server answered, rather than that another link had no server. nil: there is a link.
+func (o *owner) allLost() error {
 	if o.complete {
-		return
+		return nil
 	}
 	worst, rank := error(nil), -1
 	for i := range o.links {
@@ -65,13 +66,54 @@ func (o *owner) checkLost() {
 			err = fmt.Errorf("%s: %w", o.e.links[i].name(), ErrCapped)
 		}
 		if !l.lost && !l.capped {
-			return
+			return nil
 		}
 		if r := rankOf(err); r > rank {
 			worst, rank = err, r
 		}
 	}
-	o.fail(worst)
+	return worst
+}
+
+// unfetched is what ends a batch, as those of its files hear it that have no error of
+// their own: its text names nobody else's file or server. What it was is below.
+type unfetched struct {
+	why string
+	err error
+}
+
+func (e *unfetched) Error() string { return "not fetched: " + e.why }
+func (e *unfetched) Unwrap() error { return e.err }
+
+// noLink says that no link is left, because of err; nil: there is one. That all have
+// carried what they may is nobody's failure.
+func noLink(err error) error {
+	if err == nil || errors.Is(err, ErrCapped) {
+		return err
+	}
+	why := classOf(err).String()
+	if fe, ok := errors.AsType[*fetch.Error](err); ok && fe.Status != 0 {
+		why = fmt.Sprintf("server answered %d", fe.Status)
+	}
+	if no := syscall.Errno(0); errors.As(err, &no) {
+		why = no.Error()
+	}
+	return &unfetched{fmt.Sprintf("no link is left (%s)", why), err}
+}
+
+// noRoom says that the disk has none, as err has it.
+func noRoom(err error) error {
+	no := syscall.Errno(0)
+	errors.As(err, &no)
+	return &unfetched{no.Error(), err}
+}
+
+// own is the error of a file's own when no link is left to fetch it, if it has one.
+func (b *batch) own(f *entry) error {
+	if errors.As(b.err, new(*unfetched)) && !full(b.err) {
+		return f.trouble
+	}
+	return nil
 }
 
 // rankOf orders errors by how much they say about the object.

@@ -139,13 +139,17 @@ func (b *batch) blame(s *site, t *transfer, err error) {
 	if !s.answered && (most == 0 || most > deadFrom) {
 		most = deadFrom
 	}
-	if c := classOf(err); !s.answered && (c == fetch.Refused || c == fetch.DNS || c == fetch.TLS) {
+	if c := classOf(err); !s.answered && (c == fetch.Refused || c == fetch.TLS) {
 		most = min(most, max(2, b.linksLeft()))
+	}
+	each := s.answered // whether it has to fail over every link
+	if dns := nameError(err); dns != nil && !s.answered {
+		most, each = b.nameTries(t.link, dns), true // the links have name servers of their own
 	}
 	// A link over which it has not failed may have a server that answers. Its requests
 	// are taken back with each failure, so that it hardly has the time to: but then each
 	// file is downloaded by itself before long.
-	if most > 0 && s.failures >= most && (!s.answered || b.usable(t.link)&^s.blamed == 0) {
+	if most > 0 && s.failures >= most && (!each || b.usable(t.link)&^s.blamed == 0) {
 		s.dead = err
 	}
 }

@@ -71,7 +71,7 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return ending{outcome: event.OutcomeStorage, retry: true}
 	case !errors.As(err, &fe):
 		if full(err) {
-			b.fail(err) // none of the others will find room either
+			b.fail(noRoom(err)) // none of the others will find room either
 		}
 		b.giveUp(reqs, f, err)
 		return ending{outcome: event.OutcomeStorage}
@@ -89,6 +89,8 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return b.busy(reqs, t, fe)
 	case fe.Class == fetch.TLS && b.trustedElsewhere(f.site, t.link):
 		return b.denied(reqs, t, err)
+	case nameError(err) != nil && (!f.site.answered || !named(f, nameError(err))):
+		return b.unresolved(reqs, t, err)
 	case fe.Temporary() || fe.Class == fetch.DNS || fe.Class == fetch.TLS:
 		return b.broken(reqs, t, outcomeOf(fe.Class), err)
 	case fe.Class == fetch.Protocol && fe.Status == 0:
@@ -140,13 +142,16 @@ func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome,
 	return ending{outcome: outcome, retry: f.fate != failed}
 }
 
-// fault counts a failure against its link.
+// fault counts a failure against its link. It is what its file is told, should no link be
+// left.
 func (b *batch) fault(t *transfer, outcome event.Outcome, err error) ending {
 	var retryAfter time.Duration
 	if fe, ok := errors.AsType[*fetch.Error](err); ok {
 		retryAfter = fe.RetryAfter
 	}
-	return b.failedLink(t, outcome, err, retryAfter, b.e.cfg.Tries)
+	end := b.failedLink(t, outcome, err, retryAfter, b.e.cfg.Tries)
+	t.of.trouble = first(end.lost, err)
+	return end
 }
 
 // busy puts a file off whose server asks for it, and its site's others if it says
@@ -205,6 +210,7 @@ func (b *batch) conclude(reqs context.Context, t *transfer, got int64, finished 
 	case t.released:
 	case finished:
 		f.gained += got
+		f.trouble = nil
 		if f.standing && f.fate == running { // it is another one than what is there
 			f.standing = false
 			if t.resp != nil && t.resp.Whole && f.size > f.extent {

@@ -86,7 +86,7 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 		case <-ctx.Done():
 			d.fail(context.Cause(ctx))
 		}
-		d.checkLost()
+		d.fail(d.allLost())
 	}
 	if d.complete && d.ref.Size < 0 {
 		d.ref.Size = d.wholeBy.got.Load()
@@ -121,7 +121,7 @@ func (d *download) nextLink() bool {
 		}
 		d.wholeLink++
 	}
-	d.checkLost()
+	d.fail(d.allLost())
 	return false
 }
 

@@ -132,7 +132,7 @@ func dialError(ctx context.Context, err error) *Error {
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return &Error{Class: DNS, Err: noSuchHost(dns)}
+		return &Error{Class: DNS, Err: unknownName{dns}}
 	case isRefused(err):
 		return &Error{Class: Refused, Err: err}
 	case isTLS(err):
@@ -141,17 +141,18 @@ func dialError(ctx context.Context, err error) *Error {
 	return &Error{Class: Network, Err: err}
 }
 
-// noSuchHost says it in few words, and why, where that is more than that the
-// name servers do not know the name.
-func noSuchHost(err *net.DNSError) error {
-	switch {
-	case err.UnwrapErr != nil:
-		return fmt.Errorf("%s: %w", err.Name, err.UnwrapErr)
-	case err.Err == "no such host":
-		return fmt.Errorf("no such host: %s", err.Name)
+// unknownName says in few words that there is no such host, and why, where that is
+// more than that the name servers do not know the name.
+type unknownName struct{ dns *net.DNSError }
+
+func (e unknownName) Error() string {
+	if e.dns.Err == "no such host" {
+		return "no such host: " + e.dns.Name
 	}
-	return fmt.Errorf("%s: %s", err.Name, err.Err)
+	return e.dns.Name + ": " + e.dns.Err
 }
+
+func (e unknownName) Unwrap() error { return e.dns }
 
 // ended is the error of a context that is over, or nil.
 func ended(ctx context.Context) *Error {

@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// nameTriesMost is how often a link that works asks for a name of which its name servers
+// cannot say whether there is one: they may be away for some seconds.
+const nameTriesMost = 6
+
+// nameError is the failure to resolve a name in err's chain; nil: there is none.
+func nameError(err error) *net.DNSError {
+	dns, _ := errors.AsType[*net.DNSError](err)
+	return dns
+}
+
+// named says whether it is the name in a file's URL that could not be resolved, not
+// that of a proxy, or of where the server has sent the request on to.
+func named(f *entry, dns *net.DNSError) bool {
+	return dns != nil && strings.EqualFold(dns.Name, f.job.URL.Hostname())
+}
+
+// nameTries is how often a link asks for a name of a batch's, as a download alone does:
+// who says that there is none is believed, and before its first response a link is not
+// more patient than that.
+func (b *batch) nameTries(id scheduler.LinkID, dns *net.DNSError) int {
+	most := nameTriesMost
+	switch {
+	case dns.IsNotFound:
+		return 1
+	case !b.links[id].answered:
+		most = unresolvedTries
+	}
+	if n := b.e.cfg.Tries; n > 0 {
+		most = min(most, n)
+	}
+	return most
+}
+
+// unresolved handles a name that does not resolve, and by which no link has reached
+// anybody: that is no failure of the link, over which others may come. If it is the
+// site's own, its other files wait. Each link has name servers of its own: what one of
+// them cannot resolve is asked of all by a download of its own.
+func (b *batch) unresolved(reqs context.Context, t *transfer, err error) ending {
+	f, dns := t.of, nameError(err)
+	f.failures++
+	tries := f.failures
+	if named(f, dns) {
+		b.blame(f.site, t, err)
+		b.later(reqs, f.site, err)
+		tries = max(tries, f.site.failures) // for whichever of its files
+	}
+	outcome := outcomeOf(classOf(err))
+	switch {
+	case f.fate == failed: // with its site
+		return ending{outcome: outcome}
+	case tries >= b.nameTries(t.link, dns):
+		return b.denied(reqs, t, err)
+	}
+	b.hold(reqs, f, b.e.now()+scheduler.Time(backoff(f.failures)))
+	return ending{outcome: outcome, retry: true}
+}
