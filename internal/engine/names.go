@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -22,7 +23,7 @@ func nameError(err error) *net.DNSError {
 // named says whether it is the name in a file's URL that could not be resolved, not
 // that of a proxy, or of where the server has sent the request on to.
 func named(f *entry, dns *net.DNSError) bool {
-	return dns != nil && strings.EqualFold(dns.Name, f.job.URL.Hostname())
+	return dns != nil && strings.EqualFold(dns.Name, fetch.Hostname(f.job.URL))
 }
 
 // nameTries is how often a link asks for a name of a batch's, as a download alone does:
