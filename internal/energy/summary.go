@@ -1,10 +1,6 @@
 package energy
 
-import (
-	"math"
-
-	"github.com/mlget/mlget/internal/stats"
-)
+import "github.com/mlget/mlget/internal/stats"
 
 // Series is what was sampled around a run: power, or the readings of a counter,
 // or both. Where there are readings, energy is taken from them, and their
@@ -140,15 +136,16 @@ func JoulesPer100MB(joules float64, bytes int64) float64 {
 	return joules / (float64(bytes) / 1e8)
 }
 
+// noJoules is what counts as no energy: it is 0 at the six decimals of reports, and
+// less than any meter tells. Sums that ought to be 0 are often off by 1e-15.
+const noJoules = 0.5e-6
+
 // MbpsPerJoule is the efficiency of a transfer: its throughput in 10^6 bit/s,
 // over the joules that it took [Guner and Kosar, LowE/HAT/EHT]. 0 where there
 // are no bytes, no time (ns) or no energy.
 func MbpsPerJoule(joules float64, bytes, duration int64) float64 {
-	if bytes <= 0 || duration <= 0 || joules <= 0 {
+	if bytes <= 0 || duration <= 0 || joules < noJoules {
 		return 0
 	}
-	if ratio := float64(bytes) * mbitPerByte / seconds(duration) / joules; !math.IsInf(ratio, 0) {
-		return ratio
-	}
-	return 0
+	return float64(bytes) * mbitPerByte / seconds(duration) / joules
 }

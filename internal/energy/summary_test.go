@@ -66,6 +66,20 @@ func TestSummarise(t *testing.T) {
 	}
 }
 
+// TestSummariseStill is of a gauge that does not move while something is downloaded:
+// what is left of its watts, base power taken off, is rounding.
+func TestSummariseStill(t *testing.T) {
+	samples := []Sample{
+		{At: 0, Watts: 0.7}, {At: 1 * sec, Watts: 0.7}, {At: 1500 * ms, Watts: 0.7}, {At: 2250 * ms, Watts: 0.7}, {At: 3100 * ms, Watts: 0.7},
+	}
+	for start := sec; start < 2*sec; start += ms {
+		s, ok := Summarise(Series{Samples: samples}, Run{Start: start, End: start + 2100*ms - 7, Bytes: 1e6})
+		if !ok || math.Abs(s.DynamicJoules) > 1e-12 || s.MbpsPerJoule != 0 {
+			t.Fatalf("from %d: %v J, %v Mbit/s per J", start, s.DynamicJoules, s.MbpsPerJoule)
+		}
+	}
+}
+
 func TestSummariseCounter(t *testing.T) {
 	// 1 W until 5 s, 4 W until 15 s, 2 W until 18 s, 1 W again.
 	var readings []Reading
