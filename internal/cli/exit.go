@@ -92,7 +92,7 @@ func classify(err error) (code int, hint string) {
 	case errors.Is(err, engine.ErrInterrupted):
 		return exitInterrupted, "the same command goes on where this one stopped"
 	case errors.Is(err, engine.ErrChecksum):
-		return exitChecksum, "the bytes are kept in the .part file; the next run fetches them anew"
+		return exitChecksum, checksumHint(err)
 	case errors.Is(err, engine.ErrCapped):
 		return exitNoLink, "the same command goes on where this one stopped; cap= counts anew in each run"
 	case errors.Is(err, link.ErrNoLink), errors.Is(err, link.ErrBind):
@@ -130,6 +130,14 @@ const hintPath = "is the path right? only -P DIR makes directories"
 
 // hintAway is for what stands in the way.
 const hintAway = "move it away, or -o FILE saves under another name"
+
+// checksumHint says what leads to the right bytes.
+func checksumHint(err error) string {
+	if errors.Is(err, store.ErrKeep) || errors.Is(err, store.ErrStands) {
+		return "move it away, and the same command fetches all of it"
+	}
+	return "the bytes are kept in the .part file; the next run fetches them anew"
+}
 
 // streamHint is a hint where nothing is kept that could be continued.
 func streamHint(code int, hint string) string {

@@ -79,3 +79,12 @@ func (c *Checksum) compare(sum []byte) error {
 	}
 	return nil
 }
+
+// rejected is a mismatch, and what keeps the next run from fetching all anew; nil:
+// nothing does.
+func rejected(mismatch, why error) error {
+	if why == nil {
+		return mismatch
+	}
+	return fmt.Errorf("%w: %w", mismatch, why)
+}

@@ -134,10 +134,10 @@ func (f *entry) verify(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, ErrChecksum):
+		return rejected(err, p.to.Reject())
 	case p.to.Whole():
 		return first(err, p.to.Close())
-	case errors.Is(err, ErrChecksum):
-		return first(err, p.to.Reject())
 	case f.size >= journalFrom: // interrupted: nothing need be fetched again
 		return first(err, p.to.Suspend([]scheduler.Range{{End: f.size}}))
 	}

@@ -138,7 +138,7 @@ func (e *Engine) finish(ctx context.Context, job *Job, to sink, object store.Com
 	case err == nil:
 		return to.commit(ctx, object)
 	case errors.Is(err, ErrChecksum):
-		return "", first(err, to.reject())
+		return "", rejected(err, to.reject())
 	case object.Size > 0: // interrupted: nothing need be fetched again
 		return "", first(err, to.suspend([]scheduler.Range{{End: object.Size}}))
 	default:

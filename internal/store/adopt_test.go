@@ -87,7 +87,7 @@ func TestContinueWhatIsComplete(t *testing.T) {
 
 	f = open(t, to, hereURL) // a checksum that does not match
 	must(t, f.Begin(object))
-	must(t, f.Reject())
+	wantStandsInTheWay(t, f.Reject(), ErrStands, filepath.Join(dir, "x"))
 	wantNames(t, dir, "x")
 	if content(t, dir, "x") != bodyString(t, body) {
 		t.Fatal("the file was changed")
@@ -107,7 +107,7 @@ func TestContinueLosesNothing(t *testing.T) {
 		"start over":           {(*File).Restart, ErrKeep, "x"},
 		"begun":                {func(f *File) error { return errors.Join(f.Begin(object), f.Close()) }, nil, "x.part"},
 		"begun, suspended":     {func(f *File) error { return errors.Join(f.Begin(object), f.Suspend(nil)) }, nil, "x.part"},
-		"begun, rejected":      {func(f *File) error { return errors.Join(f.Begin(object), f.Reject()) }, nil, "x.part"},
+		"begun, rejected":      {func(f *File) error { return errors.Join(f.Begin(object), f.Reject()) }, ErrKeep, "x.part"},
 		"begun, start over":    {func(f *File) error { return errors.Join(f.Begin(object), f.Restart()) }, ErrKeep, "x.part"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,9 +126,7 @@ func TestContinueLosesNothing(t *testing.T) {
 			}
 			// Nor does a later run throw them away by itself.
 			f = open(t, Target{Dir: dir}, hereURL)
-			if err := f.Restart(); !errors.Is(err, ErrKeep) {
-				t.Fatalf("a later run: %v", err)
-			}
+			wantStandsInTheWay(t, f.Restart(), ErrKeep, filepath.Join(dir, "x.part"))
 			must(t, f.Close())
 			if _, err := Open(Target{Dir: dir, Name: "x", Explicit: true}, parse(t, otherURL)); !errors.Is(err, ErrKeep) {
 				t.Fatalf("another URL: %v", err)
@@ -141,13 +139,20 @@ func TestRejectedAdoptionIsNotEmptied(t *testing.T) {
 	dir, to := theirs(t, 300)
 	f := open(t, to, hereURL)
 	must(t, f.Begin(object))
-	must(t, f.Reject())
+	wantStandsInTheWay(t, f.Reject(), ErrKeep, filepath.Join(dir, "x.part"))
 	f = open(t, to, hereURL)
-	if err := f.Begin(object); !errors.Is(err, ErrKeep) {
-		t.Fatal(err)
-	}
+	wantStandsInTheWay(t, f.Begin(object), ErrKeep, filepath.Join(dir, "x.part"))
 	if content(t, dir, "x.part") != bodyString(t, body)[:300] {
 		t.Fatal("the bytes changed")
+	}
+}
+
+// wantStandsInTheWay: err is why, and names the file that is in the way.
+func wantStandsInTheWay(t *testing.T, err, why error, path string) {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) || !errors.Is(err, why) || e.Path != path {
+		t.Fatalf("%v, want %v of %s", err, why, path)
 	}
 }
 

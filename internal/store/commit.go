@@ -165,7 +165,9 @@ func (f *File) Suspend(done []scheduler.Range) error {
 }
 
 // Reject ends a download whose bytes turned out wrong. They stay in NAME.part
-// to be looked at; the next run starts over.
+// to be looked at; the next run starts over. Where it will not, the error says what
+// stands in its way: ErrKeep, for bytes of another tool are in NAME.part, or
+// ErrStands, for NAME was there, whole, and is not touched.
 func (f *File) Reject() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -174,9 +176,13 @@ func (f *File) Reject() error {
 	}
 	f.keep = true
 	if f.whole {
-		return f.close()
+		return errors.Join(fail("replace", f.path, ErrStands), f.close())
 	}
-	return errors.Join(f.record(nil), f.close())
+	err := errors.Join(f.record(nil), f.close())
+	if err == nil && f.adopted > 0 {
+		err = fail("start over", f.where(), ErrKeep)
+	}
+	return err
 }
 
 // Close ends the download as it was last recorded, and removes NAME.part and

@@ -19,6 +19,8 @@ var (
 	// ErrKeep: going on would throw away bytes that another tool had left and
 	// that were taken over with Target.Continue, or those of another URL.
 	ErrKeep = errors.New("holds bytes of another tool or another URL, which would be lost")
+	// ErrStands: a complete NAME that was there before is not what was asked for.
+	ErrStands = errors.New("was there before, and is left as it is")
 	// ErrChanged: the object is not the one that the bytes on disk are of.
 	ErrChanged = errors.New("the object is another one than that on disk")
 	// ErrStream: the target is a device or a pipe; see OpenStream.

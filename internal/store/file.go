@@ -57,6 +57,14 @@ type File struct {
 // Name is the path that is being filled in. Commit may have to choose another.
 func (f *File) Name() string { return f.path }
 
+// where is the path of the bytes that are there: NAME until an adopted one is begun.
+func (f *File) where() string {
+	if f.inPlace || f.whole {
+		return f.path
+	}
+	return f.path + partSuffix
+}
+
 // Notice says why what an earlier run left was not used, or is empty. It is
 // one line for the user.
 func (f *File) Notice() string { return f.notice }
@@ -81,7 +89,7 @@ func (f *File) Restart() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.hold {
-		return fail("start over", f.path, ErrKeep)
+		return fail("start over", f.where(), ErrKeep)
 	}
 	var err error
 	if f.whole && len(f.standing) > 0 {
@@ -119,7 +127,7 @@ func (f *File) Begin(id Identity) error {
 			return fail("begin", f.path, ErrChanged)
 		}
 	} else if f.hold {
-		return fail("begin", f.path, ErrKeep)
+		return fail("begin", f.where(), ErrKeep)
 	}
 	f.id = id
 	switch {
