@@ -151,8 +151,8 @@ func TestHTTPBin(t *testing.T) {
 				{"/status/204", nil, 7, "204"},
 				{"/basic-auth/alice/sesame", nil, 6, "401"},
 				{"/basic-auth/alice/sesame", []string{"-u", "alice:sesame"}, 0, ""},
-				{"/gzip", nil, 7, "gzip"},
-				{"/deflate", nil, 7, "deflate"},
+				{"/gzip", nil, 0, ""},
+				{"/deflate", nil, 0, ""},
 			} {
 				t.Run(c.path, func(t *testing.T) {
 					out := filepath.Join(t.TempDir(), "out")

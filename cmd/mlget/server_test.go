@@ -141,6 +141,9 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, habit string, size 
 	b := body(size, content)
 	w.Header().Set("Etag", strconv.Quote("v"+content))
 	w.Header().Set("Content-Type", "application/octet-stream")
+	if e := s.setting("encoding"); e != "" { // what it says of itself, true or not
+		w.Header().Set("Content-Encoding", e)
+	}
 	whole := func() {
 		r.Header.Del("Range")
 		http.ServeContent(w, r, "", modified(), b.Reader())

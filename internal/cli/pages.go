@@ -86,6 +86,9 @@ func (p *pages) getOver(ctx context.Context, l *fetch.Client, u *url.URL) ([]byt
 		return nil, nil, err
 	}
 	defer resp.Close() //nolint:errcheck // it was only read
+	if resp.Object.Encoding != "" {
+		return nil, nil, &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("the page comes encoded as %s, which nobody asked for", resp.Object.Encoding)}
+	}
 	body := io.Reader(resp)
 	if p.silence > 0 {
 		watch := time.AfterFunc(p.silence, func() { cancel(fetch.ErrStalled) })

@@ -20,7 +20,8 @@ var ErrChanged = errors.New("the object changed while it was being downloaded")
 var ErrLonger = errors.New("what is there is no part of the object")
 
 func identityOf(resp *fetch.Response) store.Identity {
-	return store.Identity{Size: resp.Object.Size, ETag: resp.Object.ETag, LastModified: resp.Object.LastModified}
+	o := resp.Object
+	return store.Identity{Size: o.Size, ETag: o.ETag, LastModified: o.LastModified, Encoding: o.Encoding}
 }
 
 // adopt makes resp's object the one that all others must agree with, unless what
@@ -52,6 +53,9 @@ func (d *download) adopt(t *transfer, resp *fetch.Response, ranges bool) bool {
 		d.fail(err)
 		return false
 	}
+	if !d.encoded {
+		d.encoded = d.e.tellEncoding(d.job, resp)
+	}
 	ref := resp.Object
 	d.ref, d.refLink, d.refURL, d.refRemote = &ref, t.link, resp.EffectiveURL, resp.Remote
 	d.known(resp, id.Size, ranges)
@@ -64,6 +68,21 @@ func (d *download) known(resp *fetch.Response, size int64, ranges bool) {
 		At: d.e.now(), File: d.job.ID, EffectiveURL: redact(resp.EffectiveURL), Size: size,
 		Resumed: d.resumed, HTTP: resp.Proto, Ranges: ranges,
 	})
+}
+
+// tellEncoding tells of the object's encoding, if it has one that no name tells of,
+// for nothing decodes it.
+func (e *Engine) tellEncoding(job *Job, resp *fetch.Response) (told bool) {
+	if resp.Object.Encoding == "" {
+		return false
+	}
+	for _, name := range []string{job.wish(), job.URL.Path, job.URL.RawQuery, resp.EffectiveURL.Path} {
+		if resp.Object.Evident(name) {
+			return false
+		}
+	}
+	e.notice(true, "the server sends it encoded as %s: saved as it is", resp.Object.Encoding)
+	return true
 }
 
 // startOver ends this attempt, because what is there is of no use.
@@ -109,7 +128,7 @@ func (d *download) disagree(reqs context.Context, t *transfer, resp *fetch.Respo
 // differs gives up on a link, or on the download, for another object is served.
 func (d *download) differs(reqs context.Context, t *transfer) {
 	if t.link == d.refLink {
-		d.fail(fmt.Errorf("%w: size, ETag or time differ from those of the first response", ErrChanged))
+		d.fail(fmt.Errorf("%w: size, ETag, time or encoding differ from those of the first response", ErrChanged))
 		return
 	}
 	d.lose(reqs, t.link, fmt.Errorf("%w: over this link the server gives another object", ErrChanged))

@@ -110,6 +110,28 @@ func TestServersThatDisagree(t *testing.T) {
 			}))
 		}
 	})
+	t.Run("a link whose server has it encoded is left out", func(t *testing.T) {
+		// Even where size and ETag are the same, as a careless proxy leaves them.
+		t.Parallel()
+		for _, encodings := range [][2]string{{"", "gzip"}, {"zstd", "gzip"}, {"gzip", ""}} {
+			t.Run(fmt.Sprint(encodings), timeless(func(t *bubble) {
+				o, other := newObject(6*mib), newObject(6*mib)
+				other.body.Seed = 99
+				o.encoding, other.encoding = encodings[0], encodings[1]
+				nets := []*testLink{{name: "a", rate: 4 * mib}, {name: "b", rate: 4 * mib, to: serveAt(t, "127.0.0.2:0", other).Listener.Addr().String(), latency: 100 * time.Millisecond}}
+				r := newRig(t, nets...)
+				got := r.get(at(t, serve(t, o), "site.test", "/f"))
+				c := got.carried(2)
+				if c[0] == 0 || c[1] > 0 {
+					t.Fatalf("carried %v", c)
+				}
+				got.right(o.body)
+				if said := got.noticed("encoded as " + o.encoding + ": saved as it is"); said != (o.encoding != "") {
+					t.Errorf("said that it is encoded: %v", said)
+				}
+			}))
+		}
+	})
 	t.Run("a smaller object behind one link does not set the size", timeless(func(t *bubble) {
 		// Its 416 to the second link's first request comes before anything else.
 		for _, small := range []int64{100_000, 128 << 10} {
@@ -187,7 +209,7 @@ func TestServersThatDisagree(t *testing.T) {
 
 func TestTheObjectChanges(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"etag", "size", "smaller", "time"} {
+	for _, kind := range []string{"etag", "size", "smaller", "time", "encoding"} {
 		t.Run(kind, timeless(func(t *bubble) {
 			o := newObject(8 * mib)
 			next := testbody.Body{Size: 8 * mib, Seed: 5}
@@ -197,6 +219,8 @@ func TestTheObjectChanges(t *testing.T) {
 				next.Size = 9 * mib
 			case "smaller":
 				next.Size = mib
+			case "encoding":
+				etag = o.etag
 			case "time":
 				o.etag, etag, modified = "", "", time.Unix(1_100_000_000, 0)
 			}
@@ -207,6 +231,9 @@ func TestTheObjectChanges(t *testing.T) {
 			defer cancel()
 			go func() {
 				if r.await(ctx, 2*mib) {
+					if kind == "encoding" {
+						o.encode("br") // first: nobody must see the new bytes without it
+					}
 					o.become(next, etag, modified)
 					for _, n := range r.nets {
 						n.breakAll()
@@ -271,6 +298,8 @@ func TestResume(t *testing.T) {
 		{name: "all of it", ends: []int64{0, 6 * mib}, resumed: 6 * mib},
 		{name: "all but one byte", ends: []int64{0, 6*mib - 1}, resumed: 6*mib - 1},
 		{name: "changed", ends: []int64{0, mib}, before: func(_ *object, id *store.Identity) { id.ETag = `"v0"` }, notice: "changed since"},
+		{name: "encoded by now", ends: []int64{0, mib}, before: func(o *object, _ *store.Identity) { o.encoding = "gzip" }, notice: "changed since"},
+		{name: "encoded, as it was", ends: []int64{0, mib}, before: func(o *object, id *store.Identity) { o.encoding, id.Encoding = "gzip", "gzip" }, resumed: mib},
 		{name: "was larger", ends: []int64{0, 8 * mib}, before: func(_ *object, id *store.Identity) { id.Size = 9 * mib }, notice: "changed since"},
 		{name: "was larger, and 416 tells no size", ends: []int64{0, 8 * mib}, before: func(o *object, id *store.Identity) {
 			id.Size = 9 * mib

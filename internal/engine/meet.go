@@ -123,6 +123,7 @@ func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, s *site) {
 func (b *batch) meet(reqs context.Context, f *entry, resp *fetch.Response, ranges bool) {
 	f.ref = resp.Object
 	f.place.id = identityOf(resp)
+	b.e.tellEncoding(f.job, resp)
 	b.e.cfg.Bus.Publish(event.ObjectKnown{
 		At: b.e.now(), File: f.job.ID, EffectiveURL: redact(resp.EffectiveURL), Size: resp.Object.Size,
 		HTTP: resp.Proto, Ranges: ranges,

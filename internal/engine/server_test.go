@@ -30,6 +30,7 @@ const mib = 1 << 20
 type object struct {
 	body     testbody.Body
 	etag     string
+	encoding string
 	modified time.Time
 	gate     func(w http.ResponseWriter, r *http.Request, n int64) bool // true: it has answered request n itself
 	requests atomic.Int64
@@ -47,13 +48,16 @@ func (o *object) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n := o.requests.Add(1)
 	o.mu.Lock()
 	o.ranges = append(o.ranges, r.Header.Get("Range"))
-	etag, modified, body := o.etag, o.modified, o.body
+	etag, modified, body, encoding := o.etag, o.modified, o.body, o.encoding
 	o.mu.Unlock()
 	if o.gate != nil && o.gate(w, r, n) {
 		return
 	}
 	if etag != "" {
 		w.Header().Set("Etag", etag)
+	}
+	if encoding != "" {
+		w.Header().Set("Content-Encoding", encoding)
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	http.ServeContent(&counter{ResponseWriter: w, n: &o.sent}, r, "", modified, body.Reader())
@@ -64,6 +68,13 @@ func (o *object) become(body testbody.Body, etag string, modified time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.body, o.etag, o.modified = body, etag, modified
+}
+
+// encode makes it one of another content coding.
+func (o *object) encode(encoding string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.encoding = encoding
 }
 
 // counter counts body bytes.

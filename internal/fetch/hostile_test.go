@@ -48,8 +48,8 @@ func TestHostile(t *testing.T) {
 		{"other unit", lines(ok, "Content-Range: pages 10-19/100", "Content-Length: 10") + ten, Protocol, "content-range"},
 		{"length disagrees", lines(ok, "Content-Range: bytes 10-19/100", "Content-Length: 11") + ten + "x", Protocol, "content-length 11"},
 		{"multipart", lines(ok, "Content-Type: multipart/byteranges; boundary=x", "Content-Length: 10") + ten, Protocol, "several ranges"},
-		{"gzip", lines(ok, "Content-Range: bytes 10-19/100", "Content-Length: 10", "Content-Encoding: gzip") + ten, Protocol, "gzip"},
-		{"two codings", lines(ok, "Content-Range: bytes 10-19/100", "Content-Length: 10", "Content-Encoding: identity, br") + ten, Protocol, "br"},
+		{"gzip", lines(ok, "Content-Range: bytes 10-19/100", "Content-Length: 10", "Content-Encoding: gzip") + ten, 0, ""},
+		{"two codings", lines(ok, "Content-Range: bytes 10-19/100", "Content-Length: 10", "Content-Encoding: br, zstd") + ten, 0, ""},
 		{"escape in coding", lines(ok, "Content-Range: bytes 10-19/100", "Content-Encoding: \x1b[2Jx") + ten, Protocol, "malformed"},
 		{"a part as if it were the whole", lines("HTTP/1.1 200 OK", "Content-Range: bytes 10-19/100", "Content-Length: 10") + ten, Protocol, "10-19/100"},
 		{"the first part as if it were the whole", lines("HTTP/1.1 200 OK", "Content-Range: bytes 0-9/100", "Content-Length: 10") + ten, Protocol, "0-9/100"},
@@ -131,22 +131,6 @@ func TestHostileWhole(t *testing.T) {
 				t.Errorf("got %q", got)
 			}
 		})
-	}
-}
-
-// TestGzipSuffix: a .gz file that the server labels with its own coding is fine.
-func TestGzipSuffix(t *testing.T) {
-	s := newRawServer(t, func(p *peer) {
-		for p.request() != nil {
-			p.say(lines("HTTP/1.1 206 OK", "Content-Range: bytes 0-0/1", "Content-Length: 1", "Content-Encoding: x-gzip") + "x")
-		}
-	})
-	c := client(t, Config{})
-	if got := must(t, c, s.url(t).JoinPath("../a.tar.gz"), 0, 1); string(got) != "x" {
-		t.Errorf("got %q", got)
-	}
-	if e := mustFail(t, c, s.url(t), 0, 1); e.Class != Protocol {
-		t.Error(e)
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"path"
-	"strings"
 	"time"
 )
 
@@ -25,10 +23,8 @@ func check(h *http.Response, a asked) (*Response, *Error) {
 	if h.StatusCode != http.StatusOK && h.StatusCode != http.StatusPartialContent {
 		return nil, statusError(h)
 	}
-	if enc := forcedEncoding(h); enc != "" {
-		return nil, protocolError("server forces content-encoding %q on us", enc)
-	}
 	r := &Response{Object: objectOf(h.Header), Page: isPage(h.Header)}
+	r.Object.Encoding = encodingOf(h.Header)
 	if h.StatusCode == http.StatusOK {
 		if v := partOf(h.Header, a.whole()); v != "" {
 			return nil, protocolError("server sent content-range %q as if it were the whole object (200)", v)
@@ -95,30 +91,6 @@ func checkPart(h *http.Response, a asked) (contentRange, *Error) {
 		return none, protocolError("content-length %d does not match content-range %q", h.ContentLength, v[0])
 	}
 	return got, nil
-}
-
-// forcedEncoding is the content coding of a response to which we asked for none;
-// empty when the bytes are those of the file. Servers that take a .gz file's
-// suffix for a coding send the file's own bytes all the same.
-func forcedEncoding(h *http.Response) string {
-	var name string
-	if h.Request != nil && h.Request.URL != nil {
-		name = strings.ToLower(path.Ext(h.Request.URL.Path))
-	}
-	for _, line := range h.Header.Values("Content-Encoding") {
-		for coding := range strings.SplitSeq(line, ",") {
-			switch coding = strings.ToLower(strings.TrimSpace(coding)); coding {
-			case "", "identity":
-			case "gzip", "x-gzip":
-				if name != ".gz" && name != ".tgz" && name != ".svgz" {
-					return coding
-				}
-			default:
-				return coding
-			}
-		}
-	}
-	return ""
 }
 
 // serverTime is what the clock of the server showed when it answered, against which

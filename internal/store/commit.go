@@ -101,7 +101,7 @@ func (f *File) journalOf(done []scheduler.Range) ([]byte, error) {
 	b, err := journal{
 		Version: journalVersion,
 		URL:     f.from.display, URLSum: f.from.sum,
-		Size: f.id.Size, ETag: f.id.ETag, LastModified: f.id.LastModified,
+		Size: f.id.Size, ETag: f.id.ETag, LastModified: f.id.LastModified, Encoding: f.id.Encoding,
 		Adopted: f.adopted, Done: done,
 	}.encode()
 	return b, fail("write", f.path+journalSuffix, err)

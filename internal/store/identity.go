@@ -11,12 +11,13 @@ import (
 // maxValidator bounds the length in bytes of a validator that is kept.
 const maxValidator = 1024
 
-// Identity is what makes two objects the same: their size and what the server
-// says of their version. The URL is not part of it: Open compares URLs.
+// Identity is what makes two objects the same: their size, how they are encoded, and
+// what the server says of their version. The URL is not part of it: Open compares URLs.
 type Identity struct {
 	Size         int64  // bytes; -1: unknown
 	ETag         string // as in the header, quotes and W/ included; "": none
 	LastModified string // as in the header; "": none
+	Encoding     string // the content coding of the bytes, valid UTF-8; "": none
 }
 
 // Match says how far two identities agree.
@@ -34,17 +35,17 @@ const (
 )
 
 // SameObject compares the identity in a journal with what the server says
-// now. Sizes must be equal where both are known; a known size against an
-// unknown one differs, except that a journal with neither size nor validator
+// now. Encodings must be equal, and sizes where both are known; a known size
+// against an unknown one differs, except that a journal of which nothing is known
 // (the bytes of another tool) is Unproven. Of the validators, strong ETags
 // decide if both sides have one, else Last-Modified if both have it, else the
 // match is Unproven. Weak ETags (RFC 9110, 8.8.3) promise the same meaning,
 // not the same bytes, and are passed over.
 func SameObject(journal, server Identity) Match {
-	if journal.Size != server.Size {
-		if journal == (Identity{Size: -1}) {
-			return Unproven
-		}
+	if journal == (Identity{Size: -1}) {
+		return Unproven
+	}
+	if journal.Size != server.Size || journal.Encoding != server.Encoding {
 		return Differs
 	}
 	if strong(journal.ETag) && strong(server.ETag) {

@@ -33,6 +33,7 @@ type journal struct {
 	Size         int64             `json:"size_bytes"` // -1: unknown
 	ETag         string            `json:"etag,omitempty"`
 	LastModified string            `json:"last_modified,omitempty"`
+	Encoding     string            `json:"encoding,omitempty"`
 	Adopted      int64             `json:"adopted_bytes,omitempty"` // left by another tool
 	Done         []scheduler.Range `json:"done"`
 	// Check is the SHA-256 of this encoding with Check empty. It finds torn
@@ -41,7 +42,7 @@ type journal struct {
 }
 
 func (j journal) identity() Identity {
-	return Identity{Size: j.Size, ETag: j.ETag, LastModified: j.LastModified}
+	return Identity{Size: j.Size, ETag: j.ETag, LastModified: j.LastModified, Encoding: j.Encoding}
 }
 
 // encode gives the bytes to write.

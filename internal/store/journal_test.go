@@ -12,7 +12,7 @@ import (
 func sample() journal {
 	return journal{
 		Version: journalVersion, URL: "http://h/x", URLSum: "ab", Size: 1000,
-		ETag: `"<t>"`, LastModified: "Mon, 01 Jun 2026 00:00:00 GMT", Adopted: 3,
+		ETag: `"<t>"`, LastModified: "Mon, 01 Jun 2026 00:00:00 GMT", Encoding: "zstd", Adopted: 3,
 		Done: ranges(0, 10, 10, 20, 500, 1000),
 	}
 }
