@@ -340,6 +340,33 @@ func TestHostileTree(t *testing.T) {
 	}
 }
 
+// TestNoTree: an empty directory has nothing to fetch, which is no error. What is no
+// page at all names no file either, but somebody wanted it.
+func TestNoTree(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, ".iso"):
+			w.Header().Set("Content-Type", "application/octet-stream")
+			_, _ = io.WriteString(w, "of an operating system")
+		case r.URL.Path == "/one/":
+			_, _ = io.WriteString(w, `<a href="x.iso">x.iso</a>`)
+		default:
+			_, _ = io.WriteString(w, "<html><h1>Index of nothing</h1></html>")
+		}
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	mlget(t, dir, "-r", "-P", "out", server.URL+"/none/").want(t, 0, "names no file below itself")
+	mlget(t, dir, "-r", "-P", "out", server.URL+"/x.iso").want(t, 7, `^mlget: http://.*/x\.iso: it is not a page of links: without -r it is downloaded$`)
+	if files := filesBelow(t, dir); len(files) > 0 {
+		t.Errorf("there are %v", files)
+	}
+	mlget(t, dir, "-r", "-P", "out", server.URL+"/one/", server.URL+"/x.iso").want(t, 7, "not a page of links")
+	if files := filesBelow(t, dir); len(files) != 1 {
+		t.Errorf("there are %v", files)
+	}
+}
+
 // TestEndlessTree: a directory that contains itself ends.
 func TestEndlessTree(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -21,8 +21,7 @@ type index struct {
 	asked *url.URL
 	done  chan struct{} // closed when the rest is set
 
-	at   *url.URL
-	page []byte
+	page webPage
 	err  error
 }
 
@@ -31,7 +30,7 @@ func (f *feeder) fetchIndex(ctx context.Context, u *url.URL) *index {
 	i := &index{asked: u, done: make(chan struct{})}
 	f.fetching.Go(func() {
 		defer close(i.done)
-		i.page, i.at, i.err = f.pages.get(ctx, u)
+		i.page, i.err = f.pages.get(ctx, u)
 	})
 	return i
 }
@@ -58,7 +57,7 @@ func (f *feeder) crawl(ctx context.Context, u *url.URL, e joblist.Entry) bool {
 	if first.err != nil {
 		return f.lostPage(ctx, u, first.err)
 	}
-	tree, err := joblist.NewTree(u, first.at, joblist.DefaultBounds())
+	tree, err := joblist.NewTree(u, first.page.at, joblist.DefaultBounds())
 	if err != nil {
 		f.broken(u, err)
 		return true
@@ -76,8 +75,8 @@ func (f *feeder) crawl(ctx context.Context, u *url.URL, e joblist.Entry) bool {
 		var files, below []joblist.Found
 		var err error
 		if i.err == nil {
-			files, below, err = tree.Page(i.at, i.page)
-			i.page = nil
+			files, below, err = tree.Page(i.page.at, i.page.text)
+			i.page.text = nil
 		}
 		for _, d := range below {
 			dirs = append(dirs, d.URL)
@@ -98,8 +97,12 @@ func (f *feeder) crawl(ctx context.Context, u *url.URL, e joblist.Entry) bool {
 			return true
 		}
 	}
-	if f.made == before {
+	switch {
+	case f.made > before:
+	case first.page.html: // of an empty directory, perhaps
 		f.warn(true, shown(u)+": the page names no file below itself")
+	default:
+		f.broken(u, &fetch.Error{Class: fetch.Protocol, Err: errors.New("it is not a page of links: without -r it is downloaded")})
 	}
 	return true
 }

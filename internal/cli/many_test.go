@@ -228,11 +228,11 @@ func TestPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			page, at, err := p.get(t.Context(), u)
+			got, err := p.get(t.Context(), u)
 			var web *fetch.Error
 			switch {
-			case c.class == 0 && (err != nil || string(page) != "the page" || !strings.HasPrefix(at.Path, c.path)):
-				t.Errorf("%q at %v, %v", page, at, err)
+			case c.class == 0 && (err != nil || string(got.text) != "the page" || !strings.HasPrefix(got.at.Path, c.path)):
+				t.Errorf("%q at %v, %v", got.text, got.at, err)
 			case c.class != 0 && (!errors.As(err, &web) || web.Class != c.class):
 				t.Errorf("%v", err)
 			}

@@ -50,25 +50,32 @@ func (p *pages) close() {
 	}
 }
 
-// get fetches the page at u, and says where it was after redirects.
-func (p *pages) get(ctx context.Context, u *url.URL) (page []byte, at *url.URL, err error) {
+// webPage is what is at a URL.
+type webPage struct {
+	at   *url.URL // after redirects
+	text []byte
+	html bool // its server says so
+}
+
+// get fetches the page at u.
+func (p *pages) get(ctx context.Context, u *url.URL) (got webPage, err error) {
 	for round := range pageRounds {
 		if round > 0 && !sleep(ctx, pageBackoff<<(round-1)) {
-			return nil, nil, context.Cause(ctx)
+			return webPage{}, context.Cause(ctx)
 		}
 		for _, l := range p.links {
-			if page, at, err = p.getOver(ctx, l, u); err == nil {
-				return page, at, nil
+			if got, err = p.getOver(ctx, l, u); err == nil {
+				return got, nil
 			}
 			if cause := context.Cause(ctx); cause != nil {
-				return nil, nil, cause
+				return webPage{}, cause
 			}
 			if !again(err) {
-				return nil, nil, err
+				return webPage{}, err
 			}
 		}
 	}
-	return nil, nil, err
+	return webPage{}, err
 }
 
 // again says whether another link, or another time, may make a difference.
@@ -78,16 +85,16 @@ func again(err error) bool {
 }
 
 // getOver is get over one link.
-func (p *pages) getOver(ctx context.Context, l *fetch.Client, u *url.URL) ([]byte, *url.URL, error) {
+func (p *pages) getOver(ctx context.Context, l *fetch.Client, u *url.URL) (webPage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	resp, err := l.Get(ctx, u, 0, -1)
 	if err != nil {
-		return nil, nil, err
+		return webPage{}, err
 	}
 	defer resp.Close() //nolint:errcheck // it was only read
 	if resp.Object.Encoding != "" {
-		return nil, nil, &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("the page comes encoded as %s, which nobody asked for", resp.Object.Encoding)}
+		return webPage{}, &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("the page comes encoded as %s, which nobody asked for", resp.Object.Encoding)}
 	}
 	body := io.Reader(resp)
 	if p.silence > 0 {
@@ -95,14 +102,14 @@ func (p *pages) getOver(ctx context.Context, l *fetch.Client, u *url.URL) ([]byt
 		defer watch.Stop()
 		body = watched{body, watch, p.silence}
 	}
-	var page bytes.Buffer
-	if _, err := page.ReadFrom(io.LimitReader(body, maxPage+1)); err != nil {
-		return nil, nil, err
+	var text bytes.Buffer
+	if _, err := text.ReadFrom(io.LimitReader(body, maxPage+1)); err != nil {
+		return webPage{}, err
 	}
-	if page.Len() > maxPage {
-		return nil, nil, &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("this is no directory: the page is larger than %d MiB", maxPage>>20)}
+	if text.Len() > maxPage {
+		return webPage{}, &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("this is no directory: the page is larger than %d MiB", maxPage>>20)}
 	}
-	return page.Bytes(), resp.EffectiveURL, nil
+	return webPage{resp.EffectiveURL, text.Bytes(), resp.Page}, nil
 }
 
 // watched is a reader that puts a timer off whenever something comes.
