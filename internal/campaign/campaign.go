@@ -28,12 +28,16 @@ const (
 // ErrOther says that a directory is another campaign's.
 var ErrOther = errors.New("the directory holds a campaign with another plan")
 
-// FailingError says that runs fail one after the other.
+// FailingError says that runs fail one after the other, or that none has succeeded.
 type FailingError struct {
 	Report report.Report // of the last one
+	None   bool          // all were made, and none has succeeded
 }
 
 func (e *FailingError) Error() string {
+	if e.None {
+		return "no run has succeeded, the last one failed because: " + e.Report.Error
+	}
 	return fmt.Sprintf("%d runs in a row have failed, the last one because: %s", maxFailures, e.Report.Error)
 }
 
@@ -137,10 +141,12 @@ func readReport(name string) (r report.Report, err error) {
 }
 
 // Run makes what is still to be made, until all is, ctx ends, or it fails for good.
-// What was made stays, also when it ends early.
+// What was made stays, also when it ends early. It is an error if no run has
+// succeeded, in whatever session.
 func (c *Campaign) Run(ctx context.Context, runner Runner, watcher Watcher) error {
 	left, total := c.Left()
 	done, failures := total-left, 0
+	var last report.Report
 	first := true
 	for _, e := range c.plan.order() {
 		if c.has(e) {
@@ -156,6 +162,7 @@ func (c *Campaign) Run(ctx context.Context, runner Runner, watcher Watcher) erro
 		if err != nil {
 			return err
 		}
+		last = r
 		done++
 		if r.ExitCode != 0 {
 			failures++
@@ -166,6 +173,9 @@ func (c *Campaign) Run(ctx context.Context, runner Runner, watcher Watcher) erro
 		if failures == maxFailures {
 			return &FailingError{Report: r}
 		}
+	}
+	if left, _ := c.Left(); left == total {
+		return &FailingError{Report: last, None: true}
 	}
 	return nil
 }

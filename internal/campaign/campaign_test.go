@@ -191,6 +191,24 @@ func TestFailures(t *testing.T) {
 	if err := c.Run(t.Context(), failing, failing); !errors.As(err, &many) || !strings.Contains(err.Error(), "bad") || len(failing.ran) != maxFailures {
 		t.Errorf("%d runs, %v", len(failing.ran), err)
 	}
+	// Too few to give up: but nothing was measured.
+	few := plan()
+	few.Runs, few.Approaches = maxFailures-1, few.Approaches[:1]
+	if c, err = Open(t.TempDir(), few); err != nil {
+		t.Fatal(err)
+	}
+	failing.ran = nil
+	if err := c.Run(t.Context(), failing, failing); !errors.As(err, &many) || !many.None || many.Report.ExitCode != 1 || !strings.Contains(err.Error(), "bad") {
+		t.Errorf("%d runs, %v", len(failing.ran), err)
+	}
+	one := &fake{t: t, exit: func(n int) int { return n - 1 }}
+	if err := c.Run(t.Context(), one, one); err != nil {
+		t.Errorf("one has succeeded: %v", err)
+	}
+	failing.ran = nil // that is the other one, again
+	if err := c.Run(t.Context(), failing, failing); err != nil || len(failing.ran) != 1 {
+		t.Errorf("%d runs, %v", len(failing.ran), err)
+	}
 	none := &fake{t: t, exit: func(int) int { return -1 }}
 	if err := c.Run(t.Context(), none, none); err == nil || len(none.ran) != 1 {
 		t.Errorf("%d runs, %v", len(none.ran), err)

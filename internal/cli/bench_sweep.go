@@ -177,6 +177,11 @@ func runSweep(ctx context.Context, o *sweepOptions, urls, extra []string, stdio 
 	if err := o.tables(h, journal.Results, stdio.Out); err != nil {
 		return errors.Join(ended, err)
 	}
+	if ended == nil {
+		if err := sweep.AnyOK(journal.Results); err != nil {
+			return fmt.Errorf("bench sweep: %w", err)
+		}
+	}
 	return ended
 }
 
@@ -240,6 +245,7 @@ func (c *sweepChild) Run(ctx context.Context, s sweep.Setting) (m sweep.Measure,
 	text, err := os.ReadFile(report)
 	if err != nil {
 		if failed != nil {
+			m.ExitCode = max(0, cmd.ProcessState.ExitCode()) // it may have been killed
 			return m, "no report: " + lastLine(said.String()), nil
 		}
 		return m, "", fileError{err}

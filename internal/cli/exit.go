@@ -19,6 +19,7 @@ import (
 	"github.com/mlget/mlget/internal/page"
 	"github.com/mlget/mlget/internal/plot"
 	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/internal/sweep"
 )
 
 // The exit codes: wget's, and some beyond.
@@ -83,6 +84,7 @@ func classify(err error) (code int, hint string) {
 		disk  *store.Error
 		web   *fetch.Error
 		runs  *campaign.FailingError
+		swept *sweep.FailingError
 	)
 	switch {
 	case err == nil:
@@ -103,6 +105,8 @@ func classify(err error) (code int, hint string) {
 		return exitFile, diskHint(err)
 	case errors.As(err, &runs):
 		return runs.Report.ExitCode, "the same command goes on where this one stopped"
+	case errors.As(err, &swept):
+		return cmp.Or(swept.Last.ExitCode, exitOther), "--state FILE begins anew: what failed is a result, too, and not tried again"
 	case errors.Is(err, campaign.ErrOther):
 		return exitFile, "-P DIR begins another one"
 	case errors.Is(err, page.ErrNoFigures):

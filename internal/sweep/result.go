@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Result is what one trial has come to.
@@ -28,6 +29,7 @@ type Measure struct {
 	MedianWatts *float64 `json:"median_watts,omitempty"`
 	PeakWatts   *float64 `json:"peak_watts,omitempty"`
 	Connections int      `json:"connections"`
+	ExitCode    int      `json:"exit_code,omitempty"` // of the download; 0 where nobody told
 }
 
 // OK says that every file came.
@@ -42,6 +44,23 @@ func (r Result) joulesPer100MB() float64 {
 		return math.NaN()
 	}
 	return *r.Joules / float64(r.Bytes) * 1e8
+}
+
+// FailingError says that no download has succeeded.
+type FailingError struct {
+	Last Result
+}
+
+func (e *FailingError) Error() string {
+	return "no download has succeeded, the last one failed: " + e.Last.Failure
+}
+
+// AnyOK gives a *FailingError if all results are of downloads that failed.
+func AnyOK(results []Result) error {
+	if len(results) == 0 || slices.ContainsFunc(results, Result.OK) {
+		return nil
+	}
+	return &FailingError{results[len(results)-1]}
 }
 
 // longestRun bounds times in s, energies in J and powers in W.
@@ -73,6 +92,7 @@ func ParseReport(text []byte) (Measure, error) {
 		Schema  int     `json:"schema"`
 		Seconds float64 `json:"seconds"`
 		CPU     float64 `json:"cpu_seconds"`
+		Exit    int     `json:"exit_code"`
 		Links   []struct {
 			Bytes       int64 `json:"bytes"`
 			Connections int   `json:"connections"`
@@ -93,7 +113,7 @@ func ParseReport(text []byte) (Measure, error) {
 	if r.Schema != 1 {
 		return Measure{}, fmt.Errorf("%w: schema %d", ErrReport, r.Schema)
 	}
-	m := Measure{Seconds: r.Seconds, CPU: r.CPU}
+	m := Measure{Seconds: r.Seconds, CPU: r.CPU, ExitCode: r.Exit}
 	for _, l := range r.Links {
 		m.Bytes += l.Bytes
 		m.Connections += l.Connections
