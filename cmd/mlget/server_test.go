@@ -202,6 +202,9 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, habit string, size 
 		s.settings["busy"] = strconv.Itoa(times + 1)
 		s.mu.Unlock()
 		if times < 2 {
+			if after := s.setting("retry-after"); after != "" {
+				w.Header().Set("Retry-After", after)
+			}
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}

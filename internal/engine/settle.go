@@ -235,8 +235,16 @@ func (o *owner) failedLink(t *transfer, outcome event.Outcome, err error, retryA
 		return ending{outcome: outcome, lost: fmt.Errorf("%w (after %d tries)", err, l.failures)}
 	}
 	wait := max(backoff(l.failures), retryAfter)
-	o.e.notice(false, "%s: %v; next try in %.1f s", o.e.links[t.link].name(), err, wait.Seconds())
+	o.e.tellWait(o.e.links[t.link].name(), err, wait)
 	return ending{outcome: outcome, retry: true, wait: wait}
+}
+
+// longWait is from how long a wait on one is told why, without -v, too.
+const longWait = 5 * time.Second
+
+// tellWait tells that a link, or a server's file, is waited for, and why.
+func (e *Engine) tellWait(what string, why error, wait time.Duration) {
+	e.notice(wait >= longWait, "%s: %v; next try in %.1f s", what, why, wait.Seconds())
 }
 
 // backoff is how long to wait after so many failures in a row, with jitter so

@@ -178,6 +178,9 @@ func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending 
 		return b.denied(reqs, t, fmt.Errorf("%w (after %d tries)", fe, f.busy))
 	}
 	wait := max(backoff(f.busy), fe.RetryAfter)
+	if now >= f.site.notBefore { // or it has been told of another file of the site
+		b.e.tellWait(redact(f.job.URL), fe, wait)
+	}
 	if fe.RetryAfter > 0 {
 		f.site.notBefore = max(f.site.notBefore, now+scheduler.Time(wait))
 		b.later(reqs, f.site, fe)
@@ -185,7 +188,6 @@ func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending 
 	if until := now + scheduler.Time(wait); f.fate == running && !b.putOff(reqs, f, until) {
 		b.hold(reqs, f, until)
 	}
-	b.e.notice(false, "%s: %v; next try in %.1f s", redact(f.job.URL), fe, wait.Seconds())
 	return ending{outcome: event.OutcomeStatus, retry: true}
 }
 
