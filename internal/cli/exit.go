@@ -120,7 +120,7 @@ func classify(err error) (code int, hint string) {
 	case errors.Is(err, engine.ErrLonger):
 		return exitProtocol, hintAway
 	case errors.Is(err, engine.ErrChanged):
-		return exitProtocol, "the same command starts over with the new object"
+		return exitProtocol, hintChanged
 	case errors.As(err, &web):
 		return webCode(web)
 	case errors.As(err, new(*fs.PathError)): // a record, standard output
@@ -128,6 +128,10 @@ func classify(err error) (code int, hint string) {
 	}
 	return exitOther, ""
 }
+
+// hintChanged is for an object that changed while it was downloaded. Each request for
+// one that is made anew may bring another, so that none of its parts fit together.
+const hintChanged = "the same command starts over with the new object; if this happens each time, the server makes it anew for each request, and only a single one, such as curl's, brings it whole"
 
 // hintPath is for a file or directory that is not there and cannot be made.
 const hintPath = "is the path right? only -P DIR makes directories"

@@ -9,7 +9,7 @@ import (
 )
 
 // newHelpCommand is cobra's, but for what there is no help about, which is a mistake.
-func newHelpCommand(stdio IO) *cobra.Command {
+func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Help about any command",
@@ -20,7 +20,6 @@ func newHelpCommand(stdio IO) *cobra.Command {
 			}
 			of.InitDefaultHelpFlag()
 			of.InitDefaultVersionFlag()
-			of.SetOut(stdio.Out)
 			return of.Help()
 		},
 		ValidArgsFunction: completeCommands,

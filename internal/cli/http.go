@@ -69,4 +69,13 @@ type proxies struct {
 	choose func(*url.URL) (*url.URL, error)
 }
 
-func (p proxies) For(u *url.URL) (*url.URL, error) { return p.choose(u) }
+func (p proxies) For(u *url.URL) (*url.URL, error) {
+	proxy, err := p.choose(u)
+	if err == nil && proxy != nil && proxy.Scheme != "http" {
+		return nil, usageError{
+			err:  fmt.Errorf("%s proxies are not supported", proxy.Scheme),
+			hint: "http_proxy and https_proxy take http://[USER:PASSWORD@]HOST:PORT; no_proxy=HOST does without",
+		}
+	}
+	return proxy, err
+}

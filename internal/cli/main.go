@@ -55,7 +55,27 @@ func Main(args []string, stdio IO) int {
 
 	root := newRootCommand(stdio)
 	root.SetArgs(args)
-	return exit(stdio.Err, root.ExecuteContext(ctx))
+	help := &mindful{Writer: stdio.Out}
+	root.SetOut(help)
+	err := root.ExecuteContext(ctx)
+	if err == nil && help.err != nil {
+		err = fileError{help.err}
+	}
+	return exit(stdio.Err, err)
+}
+
+// mindful keeps the first error of its writes, for those who do not look: cobra's help.
+type mindful struct {
+	io.Writer
+	err error
+}
+
+func (m *mindful) Write(p []byte) (int, error) {
+	n, err := m.Writer.Write(p)
+	if m.err == nil {
+		m.err = err
+	}
+	return n, err
 }
 
 // exit prints an error as one line, and a hint where there is one.
@@ -119,7 +139,7 @@ what was interrupted.`,
 	})
 	cmd.AddCommand(newLinksCommand(stdio), newPowerCommand(stdio), newSimulateCommand(stdio), newReportCommand(stdio),
 		newBenchCommand(stdio), newManCommand(stdio), newDoctorCommand(stdio), newVersionCommand(stdio))
-	cmd.SetHelpCommand(newHelpCommand(stdio))
+	cmd.SetHelpCommand(newHelpCommand())
 	addCompletions(cmd)
 	cmd.InitDefaultCompletionCmd()
 	refuseOthers(cmd, "completion")

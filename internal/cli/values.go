@@ -39,6 +39,26 @@ func (f *sizeFlag) Set(text string) error {
 	return nil
 }
 
+// nameFlag is a word that is not empty: a variable that a script has not set must not
+// be taken for a flag that is not there.
+type nameFlag string
+
+// nameVar defines a flag that is such a word.
+func nameVar(f *pflag.FlagSet, to *string, name, short, usage string) {
+	f.VarP((*nameFlag)(to), name, short, usage)
+}
+
+func (f *nameFlag) Type() string   { return "string" }
+func (f *nameFlag) String() string { return string(*f) }
+
+func (f *nameFlag) Set(text string) error {
+	if text == "" {
+		return errors.New("it is empty: is a variable not set?")
+	}
+	*f = nameFlag(text)
+	return nil
+}
+
 // overlapFlag is a fraction; 0 is auto.
 type overlapFlag float64
 
