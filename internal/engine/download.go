@@ -31,7 +31,6 @@ type download struct {
 	refLink   scheduler.LinkID // NoLink: it has moved since
 	refURL    *url.URL
 	refRemote netip.AddrPort
-	encoded   bool // the user was told that it is encoded
 
 	doubts     []message      // responses that wait for the other links' first; see doubtful
 	doubtSince scheduler.Time // since when there are doubts; 0: there are none

@@ -103,6 +103,8 @@ type Engine struct {
 	blocks *blocks
 	pipes  pipes
 	ofMany bool // its downloads are of a batch: what is odd about one is no news
+
+	encodings []string // of objects, of which the user has been told
 }
 
 // New makes an Engine over links. Close it. It fails when there is no such

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
@@ -53,9 +54,7 @@ func (d *download) adopt(t *transfer, resp *fetch.Response, ranges bool) bool {
 		d.fail(err)
 		return false
 	}
-	if !d.encoded {
-		d.encoded = d.e.tellEncoding(d.job, resp)
-	}
+	d.e.tellEncoding(d.job, resp)
 	ref := resp.Object
 	d.ref, d.refLink, d.refURL, d.refRemote = &ref, t.link, resp.EffectiveURL, resp.Remote
 	d.known(resp, id.Size, ranges)
@@ -71,18 +70,21 @@ func (d *download) known(resp *fetch.Response, size int64, ranges bool) {
 }
 
 // tellEncoding tells of the object's encoding, if it has one that no name tells of,
-// for nothing decodes it.
-func (e *Engine) tellEncoding(job *Job, resp *fetch.Response) (told bool) {
-	if resp.Object.Encoding == "" {
-		return false
+// for nothing decodes it. Each is told of once, and no more of them than there are in
+// earnest.
+func (e *Engine) tellEncoding(job *Job, resp *fetch.Response) {
+	const most = 8
+	encoding := resp.Object.Encoding
+	if encoding == "" || len(e.encodings) == most || slices.Contains(e.encodings, encoding) {
+		return
 	}
 	for _, name := range []string{job.wish(), job.URL.Path, job.URL.RawQuery, resp.EffectiveURL.Path} {
 		if resp.Object.Evident(name) {
-			return false
+			return
 		}
 	}
-	e.notice(true, "the server sends it encoded as %s: saved as it is", resp.Object.Encoding)
-	return true
+	e.encodings = append(e.encodings, encoding)
+	e.notice(true, "the server sends it encoded as %s: saved as it is", encoding)
 }
 
 // startOver ends this attempt, because what is there is of no use.
