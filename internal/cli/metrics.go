@@ -44,12 +44,6 @@ func (o *metricsOptions) check(g *getOptions) (err error) {
 	if o.linger < 0 || o.linger > 0 && o.listen == "" {
 		return usagef("--metrics-linger: a time, with --metrics-listen")
 	}
-	if o.textfile != "" && !strings.HasSuffix(o.textfile, ".prom") {
-		return usageError{
-			err:  fmt.Errorf("--metrics-textfile: %s does not end in .prom", o.textfile),
-			hint: "node_exporter reads no other files; --report FILE writes one for everything else",
-		}
-	}
 	for _, other := range []string{g.output, g.reportFile, g.recordFile} {
 		if g.sameFile(other, o.textfile) {
 			return usagef("--metrics-textfile and another file to write are the same")
@@ -87,6 +81,9 @@ func (o *metricsOptions) watch(bus *event.Bus) (*metricsWatch, error) {
 		// Better now than when everything is there.
 		if err := metrics.WriteFile(o.textfile, w.run); err != nil {
 			return nil, fileError{fmt.Errorf("--metrics-textfile: %w", err)}
+		}
+		if !strings.HasSuffix(o.textfile, ".prom") {
+			bus.Publish(event.Notice{Warning: true, Text: o.textfile + ": node_exporter reads only names that end in .prom"})
 		}
 	}
 	if o.listen != "" {

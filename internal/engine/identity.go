@@ -75,16 +75,21 @@ func (d *download) known(resp *fetch.Response, size int64, ranges bool) {
 func (e *Engine) tellEncoding(job *Job, resp *fetch.Response) {
 	const most = 8
 	encoding := resp.Object.Encoding
-	if encoding == "" || len(e.encodings) == most || slices.Contains(e.encodings, encoding) {
+	if !encodedUnasked(job, resp) || len(e.encodings) == most || slices.Contains(e.encodings, encoding) {
 		return
-	}
-	for _, name := range []string{job.wish(), job.URL.Path, job.URL.RawQuery, resp.EffectiveURL.Path} {
-		if resp.Object.Evident(name) {
-			return
-		}
 	}
 	e.encodings = append(e.encodings, encoding)
 	e.notice(true, "the server sends it encoded as %s: saved as it is", encoding)
+}
+
+// encodedUnasked says whether a response is of an object that is encoded, though no name
+// tells of that: its server may have it so, or somebody on the way has made it so.
+func encodedUnasked(job *Job, resp *fetch.Response) bool {
+	if resp.Object.Encoding == "" {
+		return false
+	}
+	names := []string{job.wish(), job.URL.Path, job.URL.RawQuery, resp.EffectiveURL.Path}
+	return !slices.ContainsFunc(names, resp.Object.Evident)
 }
 
 // startOver ends this attempt, because what is there is of no use.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -35,14 +36,14 @@ func (d *download) respond(reqs context.Context, m message) {
 
 // doubtful says whether a first response must wait until it is known what other
 // links' servers say: it holds the whole object where a range was asked for, or
-// belongs to another object than what is on disk, or is smaller than what was asked
-// for at first, as portals' pages are, while anybody may have sent it and no other
-// link's server speaks of such an object.
+// belongs to another object than what is on disk, or is encoded, as one link's proxy may
+// have it, or is smaller than what was asked for at first, as portals' pages are, while
+// anybody may have sent it and no other link's server speaks of such an object.
 func (d *download) doubtful(m message) bool {
 	if d.ref != nil {
 		return false
 	}
-	return m.resp.Whole || d.resumed > 0 && store.SameObject(d.journal, identityOf(m.resp)) == store.Differs ||
+	return m.resp.Whole || encodedUnasked(d.job, m.resp) || d.resumed > 0 && store.SameObject(d.journal, identityOf(m.resp)) == store.Differs ||
 		d.links[m.t.link].told > 0 && !d.vouched(m.resp) && !d.confirmed(m)
 }
 
@@ -133,6 +134,11 @@ func noRanges() error {
 	return &fetch.Error{Class: fetch.Protocol, Err: errors.New("over this link the server ignores ranges")}
 }
 
+// encoded is why a link is left out whose server alone encodes the object.
+func encoded(resp *fetch.Response) error {
+	return &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("over this link it is encoded as %s", resp.Object.Encoding)}
+}
+
 // settleDoubts decides on doubtful responses: when another link's was beyond
 // doubt, they are held against that one; when one is doubtful no longer, it is
 // believed; when every link has answered or has had its time, they are believed, ranges
@@ -153,7 +159,11 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool {
 		no := d.refuted(m)
 		if no {
-			d.lose(reqs, m.t.link, noRanges())
+			why := noRanges()
+			if !m.resp.Whole {
+				why = encoded(m.resp)
+			}
+			d.lose(reqs, m.t.link, why)
 			m.answer <- false
 		}
 		return no
@@ -225,10 +235,10 @@ func mayBePage(p string) bool {
 }
 
 // refuted says whether a doubtful response is known not to be the object: it is the
-// whole, and over another link the server has told another size when it was asked
-// for what lies beyond. A whole object of that size it may well be.
+// whole, or encoded, and over another link the server has told another size when it was
+// asked for what lies beyond. A whole object of that size it may well be.
 func (d *download) refuted(m message) bool {
-	return m.resp.Whole && slices.ContainsFunc(d.links, func(l linkState) bool {
+	return (m.resp.Whole || encodedUnasked(d.job, m.resp)) && slices.ContainsFunc(d.links, func(l linkState) bool {
 		return l.told > 0 && !l.lost && l.told != m.resp.Object.Size
 	})
 }

@@ -78,6 +78,8 @@ func (b *batch) unfit(f *entry, t *transfer, resp *fetch.Response) string {
 		return "the server does not tell its size"
 	case f.size < 0 && !b.space.fits(size):
 		return "it is too large for a job of many"
+	case f.size < 0 && encodedUnasked(f.job, resp) && b.linksLeft() > 1: // over one of them, perhaps
+		return "it is encoded, which nobody asked for"
 	case f.size >= 0 && !resp.Object.Same(f.ref):
 		return "the servers' answers differ"
 	case !resp.Whole:
