@@ -13,7 +13,7 @@ import (
 func TestNothingHangsForARule(t *testing.T) {
 	n := 600
 	if testing.Short() || race.Enabled {
-		n = 60
+		n = 20
 	}
 	names := energy.Names()
 	inParallel(n, func(i int) {

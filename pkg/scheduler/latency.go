@@ -92,6 +92,7 @@ func (l *link) reach() Time { return max(l.round(), 2*l.unheard) }
 func (c *Core) turned(l *link, trip Time) {
 	l.streams.calm.trip = trip
 	switch {
+	case c.batch == nil && l.turn == 0 && !l.queued(): // at the end, too
 	case !c.ending(l):
 	case c.batch == nil && !l.queued():
 		l.turn = 0
