@@ -67,16 +67,17 @@ func TestBatchPortal(t *testing.T) {
 // TestBatchEncodedOnTheWay: what a proxy of one link makes of files is not what is saved, nor mixed
 // with what the others' servers have.
 func TestBatchEncodedOnTheWay(t *testing.T) {
-	t.Parallel()
-	s := serve(t, &shop{})
-	proxy := serve(t, &shop{gate: func(w http.ResponseWriter, req *http.Request, o *object) bool {
-		other := newObject(o.body.Size + 20)
-		other.body.Seed, other.etag, other.encoding = o.body.Seed+1000, o.etag, "gzip"
-		other.ServeHTTP(w, req)
-		return true
-	}})
-	r := newRig(t, &testLink{name: "a", to: proxy.Listener.Addr().String()}, &testLink{name: "b", latency: 20 * time.Millisecond})
-	r.haul(t.Context(), Batch{}, mixed(s, 20, false)...).right()
+	timeless(func(t *bubble) { // the other links are waited for, but not for ever
+		s := serve(t, &shop{})
+		proxy := serveAt(t, "127.0.0.2:0", &shop{gate: func(w http.ResponseWriter, req *http.Request, o *object) bool {
+			other := newObject(o.body.Size + 20)
+			other.body.Seed, other.etag, other.encoding = o.body.Seed+1000, o.etag, "gzip"
+			other.ServeHTTP(w, req)
+			return true
+		}})
+		r := newRig(t, &testLink{name: "a", to: proxy.Listener.Addr().String()}, &testLink{name: "b", latency: 20 * time.Millisecond})
+		r.haul(t.Context(), Batch{}, mixed(s, 20, false)...).right()
+	})(t)
 }
 
 // TestBatchObjectChanges: bytes of two objects are never mixed.
