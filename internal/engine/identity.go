@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 
@@ -124,9 +125,7 @@ func (d *download) disagree(reqs context.Context, t *transfer, resp *fetch.Respo
 		// for the first host alone stays there.
 		cfg.User, cfg.Credentials = nil, nil
 		cfg.Header = cfg.Header.Clone()
-		for _, name := range []string{"Authorization", "Cookie", "Cookie2", "Www-Authenticate", "Proxy-Authorization", "Host"} {
-			cfg.Header.Del(name)
-		}
+		maps.DeleteFunc(cfg.Header, func(name string, _ []string) bool { return fetch.Private(name) })
 		d.links[t.link].url = d.refURL
 	}
 	r.lead(fetch.Hostname(d.refURL), d.refRemote.Addr(), &cfg)

@@ -180,13 +180,7 @@ func (e *Engine) notice(warning bool, format string, args ...any) {
 }
 
 // redact is u as it may be shown: without user and password.
-func redact(u *url.URL) string { return withoutUser(u).String() }
-
-func withoutUser(u *url.URL) *url.URL {
-	shown := *u
-	shown.User = nil
-	return &shown
-}
+func redact(u *url.URL) string { return fetch.WithoutUser(u).String() }
 
 // classOf is the class of a fetch error in err's chain; 0: there is none.
 func classOf(err error) fetch.Class {

@@ -43,7 +43,7 @@ func (d *download) doubtful(m message) bool {
 	if d.ref != nil {
 		return false
 	}
-	return m.resp.Whole || encodedUnasked(d.job, m.resp) || d.resumed > 0 && store.SameObject(d.journal, identityOf(m.resp)) == store.Differs ||
+	return d.odd(m.resp) != nil || d.resumed > 0 && store.SameObject(d.journal, identityOf(m.resp)) == store.Differs ||
 		d.links[m.t.link].told > 0 && !d.vouched(m.resp) && !d.confirmed(m)
 }
 
@@ -134,9 +134,15 @@ func noRanges() error {
 	return &fetch.Error{Class: fetch.Protocol, Err: errors.New("over this link the server ignores ranges")}
 }
 
-// encoded is why a link is left out whose server alone encodes the object.
-func encoded(resp *fetch.Response) error {
-	return &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("over this link it is encoded as %s", resp.Object.Encoding)}
+// odd is why a link is left out whose server alone answers so; nil: nothing is odd.
+func (d *download) odd(resp *fetch.Response) error {
+	switch {
+	case resp.Whole:
+		return noRanges()
+	case encodedUnasked(d.job, resp):
+		return &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("over this link it is encoded as %s", resp.Object.Encoding)}
+	}
+	return nil
 }
 
 // settleDoubts decides on doubtful responses: when another link's was beyond
@@ -159,11 +165,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool {
 		no := d.refuted(m)
 		if no {
-			why := noRanges()
-			if !m.resp.Whole {
-				why = encoded(m.resp)
-			}
-			d.lose(reqs, m.t.link, why)
+			d.lose(reqs, m.t.link, d.odd(m.resp))
 			m.answer <- false
 		}
 		return no
@@ -238,7 +240,7 @@ func mayBePage(p string) bool {
 // whole, or encoded, and over another link the server has told another size when it was
 // asked for what lies beyond. A whole object of that size it may well be.
 func (d *download) refuted(m message) bool {
-	return (m.resp.Whole || encodedUnasked(d.job, m.resp)) && slices.ContainsFunc(d.links, func(l linkState) bool {
+	return d.odd(m.resp) != nil && slices.ContainsFunc(d.links, func(l linkState) bool {
 		return l.told > 0 && !l.lost && l.told != m.resp.Object.Size
 	})
 }

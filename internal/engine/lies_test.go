@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"sync/atomic"
 	"testing"
 )
 
@@ -42,6 +43,34 @@ func TestBatchOfLies(t *testing.T) {
 				t.Errorf("%d was believed", size)
 			}
 		}
+	}
+}
+
+// TestIndexOfLies: neither do sizes that an index tells, of files that are there.
+func TestIndexOfLies(t *testing.T) {
+	for _, size := range []int64{math.MaxInt64, addressMost + 1, addressMost / 2} {
+		r := newRig(t)
+		s := serve(t, &shop{})
+		const lies, honest = 5, 20
+		var wares []ware
+		for i := range lies {
+			wares = append(wares, ware{base: s, path: fmt.Sprintf("/%d/%d", i+1, 1000), size: size, known: true})
+		}
+		h := r.haul(t.Context(), Batch{}, append(wares, mixed(s, honest, false)...)...)
+		for i := lies; i < lies+honest; i++ {
+			h.has(i)
+		}
+	}
+}
+
+// TestWhatIsToComeIsBounded, however many jobs there are still to be read, and whatever the sizes
+// were of those before.
+func TestWhatIsToComeIsBounded(t *testing.T) {
+	ahead := &atomic.Int64{}
+	ahead.Store(1 << 30)
+	b := &batch{spec: &Batch{Ahead: ahead}, sizes: sizes{bytes: addressMost, files: 1}}
+	if n := b.toCome(); n <= 0 || n > addressMost {
+		t.Errorf("%d bytes", n)
 	}
 }
 

@@ -282,7 +282,7 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 	case size >= 0 && size == d.resumed:
 		// Nothing will answer 206 any more: this response is the object.
 		d.links[t.link].answered = true
-		resp := &fetch.Response{Object: *fe.Object, EffectiveURL: withoutUser(d.job.URL), Proto: "1.1"}
+		resp := &fetch.Response{Object: *fe.Object, EffectiveURL: fetch.WithoutUser(d.job.URL), Proto: "1.1"}
 		if d.adopt(t, resp, true) {
 			d.sized(reqs, size)
 		}

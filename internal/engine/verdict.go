@@ -195,7 +195,7 @@ func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending 
 func (b *batch) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) ending {
 	f := t.of
 	if f.size < 0 && t.off == 0 && fe.Object != nil && fe.Object.Size == 0 {
-		resp := &fetch.Response{Object: *fe.Object, EffectiveURL: withoutUser(f.job.URL), Proto: "1.1"}
+		resp := &fetch.Response{Object: *fe.Object, EffectiveURL: fetch.WithoutUser(f.job.URL), Proto: "1.1"}
 		f.site.answer(t.link, false, b.e.now())
 		b.meet(reqs, f, resp, true)
 		return ending{outcome: event.OutcomeDone}

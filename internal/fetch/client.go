@@ -168,7 +168,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 		if x, ok := b.(*exchange); ok {
 			r.Single = x.single
 		}
-		r.EffectiveURL = withoutUser(t.u)
+		r.EffectiveURL = WithoutUser(t.u)
 		r.Proto, r.Remote = "1.1", addrPort(b.conn().RemoteAddr())
 		if h.ProtoMajor == 2 {
 			r.Proto = "2"

@@ -39,15 +39,7 @@ func acknowledge(fd uintptr) {
 }
 
 // readable says whether a read of a socket would find something, be it an error or the end.
-func readable(fd uintptr) bool {
-	var one [1]byte
-	for {
-		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		if !errors.Is(err, syscall.EINTR) {
-			return !errors.Is(err, syscall.EAGAIN)
-		}
-	}
-}
+func readable(fd uintptr) bool { return waiting(fd) }
 
 // pollSet is what poll(2) is asked about, kept: making it allocates.
 type pollSet [1]unix.PollFd

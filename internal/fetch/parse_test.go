@@ -116,6 +116,7 @@ func TestSame(t *testing.T) {
 		{"weak differ", Object{Size: 10, ETag: `W/"a"`}, Object{Size: 10, ETag: `W/"b"`}, false},
 		{"no tag on one side", base, Object{Size: 10, LastModified: "x"}, true},
 		{"no tag, other date", base, Object{Size: 10, LastModified: "y"}, false},
+		{"encodings differ", base, Object{Size: 10, ETag: `"a"`, LastModified: "x", Encoding: "gzip"}, false},
 		{"nothing to go by", Object{Size: 10}, Object{Size: 10}, true},
 	} {
 		if c.o.Same(c.p) != c.same || c.p.Same(c.o) != c.same {

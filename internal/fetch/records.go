@@ -246,7 +246,7 @@ func (t *tlsStream) spoken(early bool) bool {
 	}
 	var one [1]byte
 	n, err := t.readAtHand(one[:])
-	return n > 0 || err != nil || !early && t.wire.r < t.wire.w
+	return n > 0 || err != nil || !early && (t.wire.r < t.wire.w || t.wire.rest > 0)
 }
 
 // wait returns when a Read need not wait, as far as one can tell, and holds no memory

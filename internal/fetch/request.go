@@ -15,7 +15,7 @@ type originKey struct{ scheme, addr string }
 
 // originOf names u's origin, the host in lower-case ASCII, the port always there.
 func originOf(u *url.URL) originKey {
-	host, port := hostname(u), u.Port()
+	host, port := Hostname(u), u.Port()
 	if port == "" {
 		port = "80"
 		if u.Scheme == "https" {
@@ -25,11 +25,19 @@ func originOf(u *url.URL) originKey {
 	return originKey{u.Scheme, net.JoinHostPort(host, port)}
 }
 
-// Hostname is u's host as a Dialer is asked for it.
-func Hostname(u *url.URL) string { return hostname(u) }
+// Private says whether a header of requests is meant for the origin of the URL alone that a
+// user has given, not for those to which its server redirects.
+func Private(name string) bool {
+	switch http.CanonicalHeaderKey(name) {
+	case "Authorization", "Cookie", "Cookie2", "Www-Authenticate", "Proxy-Authorization", "Host":
+		return true
+	}
+	return false
+}
 
-// hostname is u's host in the form in which DNS and certificates have it.
-func hostname(u *url.URL) string {
+// Hostname is u's host in the form in which DNS and certificates have it, and a Dialer is
+// asked for it.
+func Hostname(u *url.URL) string {
 	host := u.Hostname()
 	for i := range len(host) {
 		if host[i] >= 0x80 {
@@ -85,10 +93,9 @@ func (c *Client) newRequest(ctx context.Context, t target, first *url.URL, a ask
 			"Transfer-Encoding", "Trailer", "Upgrade", "Te", "Proxy-Connection", "Keep-Alive":
 			// Ours to say: the checks of the answer depend on them.
 			continue
-		case "Authorization", "Cookie", "Cookie2", "Www-Authenticate", "Proxy-Authorization", "Host":
-			if !t.home {
-				continue
-			}
+		}
+		if !t.home && Private(name) {
+			continue
 		}
 		if name == "Host" {
 			if len(values) > 0 {
@@ -128,13 +135,13 @@ func (c *Client) credentials(t target, first *url.URL) (user, password string, o
 		return info.Username(), password, true
 	}
 	if t.home && c.cfg.Credentials != nil {
-		return c.cfg.Credentials.For(hostname(t.u))
+		return c.cfg.Credentials.For(Hostname(t.u))
 	}
 	return "", "", false
 }
 
-// withoutUser is a copy of u that may be shown and kept.
-func withoutUser(u *url.URL) *url.URL {
+// WithoutUser is a copy of u that may be shown and kept.
+func WithoutUser(u *url.URL) *url.URL {
 	v := *u
 	v.User = nil
 	return &v

@@ -86,20 +86,25 @@ func TestUnaskedAnswersOverTLS(t *testing.T) {
 	for name, c := range map[string]struct {
 		fast bool // it reads ahead
 		own  bool // a record of its own
+		part int  // of which so many bytes come, and the rest when something else is asked for; 0: all
 	}{
 		"behind the answer": {}, "behind the answer, read ahead": {fast: true},
 		"a record": {own: true}, "a record, read ahead": {fast: true, own: true},
+		"half a record": {fast: true, own: true, part: 50}, "half a record's head": {fast: true, own: true, part: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sent := make(chan struct{})
 			s := newRawServer(t, func(p *peer) {
-				tc := tls.Server(p.Conn, &tls.Config{Certificates: srv.TLS.Certificates}) //nolint:gosec // a test's
+				w := &hoarder{Conn: p.Conn}
+				tc := tls.Server(w, &tls.Config{Certificates: srv.TLS.Certificates}) //nolint:gosec // a test's
 				all := head206(0, b.Size, b.Size, "") + string(part(t, b, 0, b.Size))
 				br := bufio.NewReader(tc)
 				for i := 0; ; i++ {
 					if _, err := http.ReadRequest(br); err != nil {
 						return
 					}
+					_, _ = p.Write(w.held)
+					w.held = nil
 					answers := []string{all}
 					switch first := p.n == 0 && i == 0; {
 					case first && c.own:
@@ -107,8 +112,16 @@ func TestUnaskedAnswersOverTLS(t *testing.T) {
 					case first:
 						answers = []string{all + evil}
 					}
+					w.hoards = c.part > 0 && len(answers) > 1
 					for _, a := range answers {
 						_, _ = io.WriteString(tc, a)
+					}
+					if w.hoards {
+						w.hoards = false
+						const sealed = 5 + 1 + 16 // what a record adds
+						end := len(w.held) - len(evil) - sealed + c.part
+						_, _ = p.Write(w.held[:end])
+						w.held = w.held[end:]
 					}
 					if p.n == 0 && i == 0 {
 						close(sent)
@@ -137,6 +150,21 @@ func TestUnaskedAnswersOverTLS(t *testing.T) {
 			}
 		})
 	}
+}
+
+// hoarder keeps back what is written to a connection.
+type hoarder struct {
+	net.Conn
+	hoards bool
+	held   []byte
+}
+
+func (h *hoarder) Write(p []byte) (int, error) {
+	if h.hoards {
+		h.held = append(h.held, p...)
+		return len(p), nil
+	}
+	return h.Conn.Write(p)
 }
 
 func readAll(t *testing.T, r *Response) []byte {

@@ -258,8 +258,8 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	l.shorter(in.RTT)
 	l.streams.single = l.streams.single || in.Single && c.batch == nil // which may have other servers
 	l.streams.lasting = l.streams.lasting || in.Lasting
-	if in.Answered && l.streams.told == 0 {
-		l.streams.told = c.now
+	if in.Answered && l.streams.answered == 0 {
+		l.streams.answered = c.now
 	}
 	if in.Trip > 0 {
 		c.turned(l, in.Trip)

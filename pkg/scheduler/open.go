@@ -81,7 +81,7 @@ func (l *link) gauge(t task, now Time) {
 	s := &l.streams
 	switch {
 	case s.room > 0:
-	case t.secure && s.told > 0 && now >= s.told+leastWake: // the first record may be complete a round trip later
+	case t.secure && s.answered > 0 && now >= s.answered+leastWake: // the first record may be complete a round trip later
 		s.room = MaxStreams
 	case l.est.nMarks == 0:
 	case l.received >= firstBytes-headBytes: // all at once, as far as that can be told

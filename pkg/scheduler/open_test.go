@@ -245,7 +245,7 @@ func TestASlowLinkUsesFewConnections(t *testing.T) {
 		if l.gauge(task{secure: tt.secure}, Second); l.streams.room != 0 {
 			t.Errorf("%s: room for %d before an answer", tt.name, l.streams.room)
 		}
-		if l.streams.told = Second; !tt.secure {
+		if l.streams.answered = Second; !tt.secure {
 			l.received = 1000
 			l.est.observe(Second, 1000, l.rtt)
 		}

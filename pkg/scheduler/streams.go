@@ -94,9 +94,10 @@ type streams struct {
 	opened  [MaxStreams]int64
 	early   [MaxStreams]Time // when it was opened for requests to come; 0: it was not
 	resumed [MaxStreams]Time
-	bound   int   // how many the server has been seen to serve at a time while it answered no other
-	told    Time  // when a request was first answered; 0: none was
-	room    int64 // for how many connections' first windows, with the first one's: see gauge; 0: not known
+	bound   int // how many the server has been seen to serve at a time while it answered no other
+	// When a request was first answered; 0: none was.
+	answered Time
+	room     int64 // for how many connections' first windows, with the first one's: see gauge; 0: not known
 	// When another connection took the place of the last one: since it was needed, and
 	// since its first byte.
 	reopened Time

@@ -85,8 +85,9 @@ const (
 	// Finished: Chunk has received every byte up to its end, Bytes in all.
 	Finished
 	// Failed: Chunk ended after Bytes in all. Its link must not be asked again
-	// before Wait has passed, unless its ban ends before that. Bounded: the server is too busy for it while it answers
-	// requests on so many of the link's other connections, and may bound how many there are.
+	// before Wait has passed, unless its ban ends before that. Bounded: the server is too busy
+	// for it while it answers requests on so many of the link's other connections, and may bound
+	// how many there are.
 	Failed
 	// Drained: the first Bytes of the object were consumed (only where
 	// Config.Window bounds how far ahead of them requests may go).
