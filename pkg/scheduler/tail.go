@@ -17,8 +17,9 @@ const (
 	// connections are lost to takeovers than to one file's end.
 	batchWorth = 1
 	ownWorth   = 2
-	// sentWorth takes its place within a link for what a connection that lasts was asked
-	// for behind something else: the server sends that before it hears that it need not.
+	// sentWorth takes its place within a link for what a connection was asked for behind
+	// something else, or one that lasts: the server sends that before it hears that it need
+	// not, and a connection that does not last is lost besides.
 	sentWorth = 4
 	// answerTrips is after how many round trips of another link a request that has not
 	// been answered is taken for late: twice what a handshake and an answer take there.
@@ -159,7 +160,7 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 		if from == own { // whom it robs loses its connection to the same bottleneck
 			worth *= ownWorth
 		}
-	case from == own && from.streams.lasting && from.last[victim].got == 0:
+	case from == own && from.last[victim].got == 0 && (from.streams.lasting || thief.queues[victim].requests > 1):
 		worth = sentWorth * own.trip
 	}
 	if c.outrun(thief, own, stream, from, victim) {

@@ -202,9 +202,10 @@ func TestWhatHasBeenSentIsNotTakenOver(t *testing.T) {
 		want    bool
 	}{
 		{"it has been sent", 4, true, true, 0, false},
-		{"the connection is cut short", 4, false, true, 0, true},
+		{"it has been sent, and the connection would be lost, too", 4, false, true, 0, false},
 		{"it is what is being received", 4, true, false, 0, true},
 		{"it would come much later", 20, true, true, 0, true},
+		{"it would come much later, and the connection is lost", 20, false, true, 0, true},
 		{"another link takes it", 4, true, true, 1, true},
 	} {
 		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 40_000_000, First: 1 << 20})
