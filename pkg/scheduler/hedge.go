@@ -8,8 +8,10 @@ const (
 	// hedgeRequests is how large, in least requests, a rest may be for it to be
 	// fetched twice, or taken whole from a victim.
 	hedgeRequests = 4
-	// hedgeShare of the object may be asked for twice.
+	// hedgeShare of the object may be asked for twice, and idleHedges times as much over links
+	// that have nothing else to do: then all wait for that one rest.
 	hedgeShare = 0.002
+	idleHedges = 4
 	// riskTrips is by how many round trips a request of many files may be later than
 	// expected: a lost packet costs as many. An idle connection fetches a rest twice that would
 	// be later than its own copy then.
@@ -30,6 +32,9 @@ func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chun
 		most = leastWhole
 	}
 	budget := max(most, int64(hedgeShare*float64(c.Size())))
+	if own.active == 0 {
+		budget *= idleHedges
+	}
 	if thief.robbed > 0 || rest == 0 || rest > most || c.copied+rest > budget {
 		return false
 	}

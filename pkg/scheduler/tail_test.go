@@ -53,6 +53,35 @@ func TestNothingIsFetchedTwiceWithinALimit(t *testing.T) {
 	}
 }
 
+// TestOnlyIdleLinksFetchMoreTwice: what has been fetched twice so far is held against a link
+// that has something else to do.
+func TestOnlyIdleLinksFetchMoreTwice(t *testing.T) {
+	const rest = 30 << 10
+	for _, tt := range []struct {
+		copied int64
+		busy   bool
+		want   bool
+	}{
+		{0, true, true},
+		{hedgeRequests * leastRequest, true, false},
+		{hedgeRequests * leastRequest, false, true},
+		{idleHedges * hedgeRequests * leastRequest, false, false},
+	} {
+		r, last := idleRig(t, rest)
+		c := r.core
+		ch := &c.chunks[c.find(last.Chunk)]
+		var own outlook
+		c.look(0, &own)
+		c.copied = tt.copied
+		if tt.busy {
+			own.active = 1
+		}
+		if got := c.worthCopying(&c.links[0], &own, 0, ch, 10); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
+
 func TestASmallRestIsFetchedTwice(t *testing.T) {
 	for _, winner := range []LinkID{0, 1} {
 		const rest = 30 << 10
