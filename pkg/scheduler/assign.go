@@ -77,7 +77,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 		switch {
 		case q.requests >= maxQueued || !l.streams.served(s):
 			continue
-		case q.requests == 0 && c.backLate(l, s):
+		case q.requests == 0 && (c.backLate(l, s) || c.gauging(l, s)):
 			continue
 		case q.requests == 0 && l.streams.free(s):
 			return s, true
@@ -202,7 +202,12 @@ func (c *Core) goOn(out []Action) []Action {
 
 // grant gives a link free bytes: so many, but no less and no more than makes sense.
 func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Action {
-	size = int64(float64(size) * c.portion(id, stream))
+	each := c.equal(&c.links[id], stream, size)
+	if each > 0 {
+		size = min(size, each)
+	} else {
+		size = int64(float64(size) * c.portion(id, stream))
+	}
 	if !c.sized() {
 		size = min(size, (View{c}).First())
 	}
@@ -216,7 +221,12 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 	if c.cfg.Window > 0 {
 		size = min(size, max(1, c.cfg.Window/int64(2*c.linksUp())))
 	}
-	return c.start(id, stream, c.ledger.take(size, c.limit()), out)
+	before := len(c.chunks)
+	out = c.start(id, stream, c.ledger.take(size, c.limit()), out)
+	if len(c.chunks) > before {
+		c.chunks[before].share = each > 0
+	}
+	return out
 }
 
 // limit is from where on nobody is asked for bytes. What a link was told of the end says
@@ -309,7 +319,11 @@ func (c *Core) NextWake() Time {
 			wake = min(wake, c.now+max(leastWake, l.trip()/2))
 		}
 		if c.batch == nil && c.sized() && l.streams.room == 0 && l.streams.early[1] > 0 && c.now < l.lastByte+silentConnect {
-			wake = min(wake, c.now+leastWake)
+			look := leastWake
+			if l.streams.answered > 0 && !c.cfg.secure() {
+				look = gaugeLook
+			}
+			wake = min(wake, c.now+look)
 		}
 		if l.received == 0 && l.rtt == 0 { // one that is far gets more streams
 			if due := l.lastByte + longTrip; due > c.now {

@@ -4,8 +4,8 @@ import "math/bits"
 
 // Over a link with a long round trip a file is worth many connections (see widen), and
 // each costs a trip before a request can go out on it. While nobody knows how large the
-// file is there is nothing to ask of them; but they can be made, so that the requests
-// that come with the size find them open. A connection costs the exchange of a packet or
+// file is, or the link has not answered its first request, there is nothing to ask of them;
+// but they can be made, so that the requests that come with the answer find them open. A connection costs the exchange of a packet or
 // two, and no data. The one at work has shown by its handshake that the link works and
 // how far its server is, so no link is woken, and none that is near or dead is knocked
 // at in vain.
@@ -31,20 +31,25 @@ const (
 	// recordBytes is the most that a record of TLS holds (RFC 8446, 5.1). Nothing of it is of
 	// use before it is complete, for which a first window is not enough.
 	recordBytes = 16 << 10
-	// gaugeMost is for how long nothing may come behind the first packets until the link is
-	// taken for slow: bytes are told of some at a time.
+	// gaugeLook is the time between two looks at what comes of a first window: what is all there
+	// by the second one came at once, as far as that can be told. gaugeMost is for how long
+	// nothing may come behind the first packets until the link is taken for slow.
+	gaugeLook = 3 * Millisecond
 	gaugeMost = 50 * Millisecond
 )
 
 // openAhead has connections made that are worth it.
 func (c *Core) openAhead(out []Action) []Action {
-	if c.cfg.Parallelism > 0 || !c.inTheDark() {
+	if c.cfg.Parallelism > 0 || c.batch != nil && !c.inTheDark() {
 		return out
 	}
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
 		if l.requests == 0 || l.rtt < longTrip || l.est.nSamples > 0 || !c.usable(l) || c.planned(id) {
 			continue
+		}
+		if !c.inTheDark() && (l.received > 0 || l.assigned > shareMost) {
+			continue // it has been answered, or there is more to do than a start decides
 		}
 		most := min(openMost, l.rtt/tripPerStream)
 		if c.cfg.secure() {
@@ -83,12 +88,15 @@ func (l *link) gauge(t task, now Time) {
 	case s.room > 0:
 	case t.secure && s.answered > 0 && now >= s.answered+leastWake: // the first record may be complete a round trip later
 		s.room = MaxStreams
-	case l.est.nMarks == 0:
-	case l.received >= firstBytes-headBytes: // all at once, as far as that can be told
-		s.room = MaxStreams
-	case now >= l.est.marks[0].at+gaugeMost || now >= l.est.marks[0].at+leastWake && l.received > l.est.marks[0].bytes:
-		rate := float64(l.received-l.est.marks[0].bytes) / (now - l.est.marks[0].at).Seconds()
-		s.room = 1 + int64(min(MaxStreams, rate*l.rtt.Seconds()/firstBytes))
+	case l.est.nMarks > 0:
+		first, all := l.est.marks[0], l.received >= firstBytes-headBytes
+		switch since := now - first.at; {
+		case all && since <= gaugeLook:
+			s.room = MaxStreams
+		case all || since >= gaugeMost || since >= leastWake && l.received > first.bytes:
+			rate := float64(l.received-first.bytes) / since.Seconds()
+			s.room = 1 + int64(min(MaxStreams, rate*l.rtt.Seconds()/firstBytes))
+		}
 	}
 }
 
@@ -124,6 +132,38 @@ func (l *link) shares(bytes int64, secure bool) (n StreamID, each, keeps int64) 
 		return 0, 0, 0
 	}
 	return StreamID(1 + ahead), (rest + sharing - 1) / sharing, keeps
+}
+
+// shareMost is the most that a link's connections share equally, in bytes, before any of them has
+// shown how fast it is: of a larger part they ask for more as they bring it.
+const shareMost = openMost * leastShare
+
+// gauging says whether a connection that was made ahead waits until it is known how many of them
+// a file is to be shared among, which is soon: what it were asked for now would be taken from it.
+func (c *Core) gauging(l *link, stream StreamID) bool {
+	s := &l.streams
+	return c.batch == nil && s.room == 0 && s.answered > 0 && c.now < s.answered+gaugeMost && l.est.rate <= 0 &&
+		s.fresh(stream) && c.left() <= shareMost*int64((View{c}).UsableLinks())
+}
+
+// equal is what a connection that was made ahead is asked for when its link is to have so many
+// bytes more: as much as each of the others; 0: they do not share them.
+func (c *Core) equal(l *link, stream StreamID, bytes int64) int64 {
+	bytes = min(bytes+l.assigned, c.left())
+	if c.batch != nil || !c.sized() || bytes > shareMost || l.est.rate > 0 || !l.streams.fresh(stream) {
+		return 0
+	}
+	if l.streams.each == 0 { // what the first of them leaves to the link makes the others' shares no smaller
+		_, l.streams.each, _ = l.shares(bytes, c.cfg.secure())
+	}
+	return l.streams.each
+}
+
+// overdue says whether a share's next bytes should have come for certain: all windows of a link in
+// slow start come after one another, and its queue makes each round trip longer than the last.
+func (c *Core) overdue(ch *chunk) bool {
+	l := &c.links[ch.link]
+	return c.late(ch) && c.now > l.streams.heard[ch.stream]+l.streams.calm.trip+l.round()/2
 }
 
 // split lets a connection that was made ahead take over its share of what its link's first one

@@ -232,14 +232,16 @@ func TestASlowLinkUsesFewConnections(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		secure bool
-		bytes  int64 // in 10 ms, after the first packet
+		bytes  int64 // after the first packet
+		within Time
 		want   int64
 	}{
-		{"fast", false, 12_400, MaxStreams},
-		{"8 Mbit/s", false, 10_000, 1 + 300_000/firstBytes},
-		{"64 kbit/s", false, 80, 1},
-		{"silent", false, 0, 1},
-		{"over TLS", true, 80, MaxStreams},
+		{"fast", false, 12_400, gaugeLook, MaxStreams},
+		{"16 Mbit/s", false, 12_400, 2 * gaugeLook, 1 + 620_000/firstBytes},
+		{"8 Mbit/s", false, 10_000, leastWake, 1 + 300_000/firstBytes},
+		{"64 kbit/s", false, 80, leastWake, 1},
+		{"silent", false, 0, gaugeMost, 1},
+		{"over TLS", true, 80, leastWake, MaxStreams},
 	} {
 		l := &link{rtt: 300 * Millisecond}
 		if l.gauge(task{secure: tt.secure}, Second); l.streams.room != 0 {
@@ -249,17 +251,11 @@ func TestASlowLinkUsesFewConnections(t *testing.T) {
 			l.received = 1000
 			l.est.observe(Second, 1000, l.rtt)
 		}
-		if l.gauge(task{secure: tt.secure}, Second+leastWake-1); l.streams.room != 0 {
-			t.Errorf("%s: room for %d at once", tt.name, l.streams.room)
-		}
-		l.received += tt.bytes
-		if l.gauge(task{secure: tt.secure}, Second+leastWake); tt.bytes == 0 && l.streams.room != 0 {
+		now := Second + tt.within
+		if l.gauge(task{secure: tt.secure}, now-1); l.streams.room != 0 {
 			t.Errorf("%s: room for %d before anything can be told", tt.name, l.streams.room)
 		}
-		now := Second + leastWake
-		if tt.bytes == 0 {
-			now = Second + gaugeMost
-		}
+		l.received += tt.bytes
 		for range 2 { // it is found out once
 			l.gauge(task{secure: tt.secure}, now)
 			if l.streams.room != tt.want {
@@ -343,12 +339,13 @@ func TestWhatAnOpenConnectionTakesOver(t *testing.T) {
 // one is late; and what is not a share is taken over from.
 func TestSharesAreLeftAlone(t *testing.T) {
 	for name, tt := range map[string]struct {
-		change func(o *outlook, ch *chunk)
+		change func(l *link, ch *chunk)
 		robbed bool
 	}{
-		"a share":  {func(*outlook, *chunk) {}, false},
-		"is late":  {func(o *outlook, _ *chunk) { o.late = 2 }, true},
-		"is large": {func(_ *outlook, ch *chunk) { ch.share = false }, true},
+		"a share":               {func(*link, *chunk) {}, false},
+		"is late":               {func(l *link, _ *chunk) { l.streams.heard[1] = Second - 100*Millisecond }, true},
+		"waits in a long queue": {func(l *link, _ *chunk) { l.streams.heard[1], l.streams.calm.trip = Second-100*Millisecond, Second }, false},
+		"is large":              {func(_ *link, ch *chunk) { ch.share = false }, true},
 	} {
 		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 8 << 20})
 		r.up(1)
@@ -360,9 +357,9 @@ func TestSharesAreLeftAlone(t *testing.T) {
 		l.est.rate = 1e6
 		ch := &c.chunks[0]
 		ch.share, ch.got, l.streams.opened[1] = true, 1<<20, 1<<20
+		tt.change(l, ch)
 		var o outlook
 		c.look(0, &o)
-		tt.change(&o, ch)
 		_, end := o.latest(2)
 		if out := c.help(0, 2, &o, &o, 1, end, nil); (len(out) > 0) != tt.robbed {
 			t.Errorf("%s: %+v", name, out)

@@ -80,7 +80,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 	if ch.twin != NoChunk {
 		return c.relay(thief, stream, own, ch, end, out)
 	}
-	if from == own && (ch.got == 0 && l.streams.cut[stream] > 0 || ch.share && from.late&(1<<victim) == 0) {
+	if from == own && (ch.got == 0 && l.streams.cut[stream] > 0 || ch.share && !c.overdue(ch)) {
 		return out // whom nothing has answered since cannot do better, and shares are alike
 	}
 	room := c.room(thief)

@@ -1,0 +1,99 @@
+package scheduler
+
+import "testing"
+
+// TestAFarLinkConnectsAheadThoughTheSizeIsKnown from another one: its first request has not been
+// answered yet. When it has been, or there is much to do, connections come with their requests.
+func TestAFarLinkConnectsAheadThoughTheSizeIsKnown(t *testing.T) {
+	const trip = 300 * Millisecond
+	for name, tt := range map[string]struct {
+		change func(l *link)
+		want   uint64
+	}{
+		"not answered":     {func(*link) {}, 1<<openMost - 2},
+		"answered":         {func(l *link) { l.received = 1000 }, 0},
+		"has much to do":   {func(l *link) { l.assigned = shareMost + 1 }, 0},
+		"is not that far":  {func(l *link) { l.rtt = longTrip - 1 }, 0},
+		"was not asked":    {func(l *link) { l.requests = 0 }, 0},
+		"has shown a rate": {func(l *link) { l.est.nSamples = 1 }, 0},
+	} {
+		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 4 << 20})
+		r.up(2)
+		l := &r.core.links[1]
+		l.rtt, r.core.now = trip, trip
+		tt.change(l)
+		got := uint64(0)
+		for _, a := range r.core.openAhead(nil) {
+			if a.Kind != Open || a.Link != 1 {
+				t.Errorf("%s: %+v", name, a)
+			}
+			got |= 1 << a.Stream
+		}
+		if got != tt.want {
+			t.Errorf("%s: %b, want %b", name, got, tt.want)
+		}
+	}
+}
+
+// TestConnectionsMadeAheadAreAskedForAsMuch of a file that is larger than the first request: not
+// before it is known for how many there is room, which is soon after the answer, and then all of
+// them alike.
+func TestConnectionsMadeAheadAreAskedForAsMuch(t *testing.T) {
+	const trip, size = 300 * Millisecond, 3 << 20
+	r, _ := dark(t, Config{}, trip)
+	r.now = 2 * trip
+	r.step(Input{Kind: Progress, Answered: true})
+	acts := append(r.step(Input{Kind: Sized, Bytes: size}), r.step(Input{Kind: Tick})...)
+	for _, a := range acts {
+		if a.Kind == Start {
+			t.Errorf("asked at once: %+v", a)
+		}
+	}
+	r.now += gaugeLook
+	r.step(Input{Kind: Progress, Bytes: firstBytes})
+	acts = acts[:0]
+	for before := -1; before < len(acts); {
+		before = len(acts)
+		acts = append(acts, r.step(Input{Kind: Tick})...)
+	}
+	least, most, n := int64(size), int64(0), 0
+	for _, a := range acts {
+		if a.Kind == Start && int(a.Stream) < openMost && n < openMost-1 {
+			least, most, n = min(least, a.Range.Len()), max(most, a.Range.Len()), n+1
+		}
+	}
+	if n != openMost-1 || most > least+least/2 {
+		t.Errorf("%d requests of %d to %d bytes", n, least, most)
+	}
+	for i := range r.core.chunks {
+		if ch := &r.core.chunks[i]; ch.stream > 0 && int(ch.stream) < openMost && !ch.share {
+			t.Errorf("%+v is no share", ch)
+		}
+	}
+}
+
+// TestNobodyWaitsForTheGaugeForLong: not beyond its time, not for a large file, and not where
+// another link has told the size, since this one's answer may be far.
+func TestNobodyWaitsForTheGaugeForLong(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(c *Core, l *link)
+		want   bool
+	}{
+		"just answered": {func(*Core, *link) {}, true},
+		"not answered":  {func(_ *Core, l *link) { l.streams.answered = 0 }, false},
+		"long ago":      {func(_ *Core, l *link) { l.streams.answered -= gaugeMost }, false},
+		"room is known": {func(_ *Core, l *link) { l.streams.room = 1 }, false},
+		"the rate is":   {func(_ *Core, l *link) { l.est.rate = 1 }, false},
+		"not ahead":     {func(_ *Core, l *link) { l.streams.early[1] = 0 }, false},
+		"a large file":  {func(c *Core, _ *link) { c.ledger.free[0].End += 1 << 30 }, false},
+	} {
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 4 << 20})
+		r.up(1)
+		c, l := r.core, &r.core.links[0]
+		l.streams.answered, l.streams.early[1], c.now = Second, Second, Second
+		tt.change(c, l)
+		if got := c.gauging(l, 1); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
