@@ -90,23 +90,18 @@ func (l *link) onWire(c *conn, rest float64) float64 {
 	return max(0, min(rest, most))
 }
 
-// kill closes a connection because of one of its requests, nil being the first. The others are
-// sent again.
+// kill closes a connection because of one of its requests. The others are sent again.
 func (l *link) kill(now scheduler.Time, c *conn, cause *request) {
 	rest := 0.0
 	for _, q := range c.queue {
 		rest += float64(headerBytes+q.asked) - q.done
 	}
 	wire := int64(l.onWire(c, rest))
-	again := c.queue
-	if cause == nil && len(again) > 0 {
-		cause = again[0]
-	}
 	l.drop(func(o *conn) bool { return o == c })
 	if wire > 0 && !l.down() {
 		l.conns = append(l.conns, &conn{ghost: true, open: true, queue: []*request{leftOver(now, wire)}})
 	}
-	for _, q := range again {
+	for _, q := range c.queue {
 		if q != cause && !q.dropped {
 			l.send(now, q)
 		}
@@ -167,9 +162,9 @@ func (l *link) withdraw(now scheduler.Time, q *request, stalled bool) {
 			continue
 		case stalled && i > 0:
 			l.remove(c, q)
-			l.kill(now, c, nil)
+			l.kill(now, c, c.queue[0])
 		case stalled, i == 0 && !l.http2:
-			l.kill(now, c, nil)
+			l.kill(now, c, q)
 		case l.http2:
 			l.leave(now, c, q)
 		default: // it stands in the queue until its turn

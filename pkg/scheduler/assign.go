@@ -221,10 +221,10 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 	if c.cfg.Window > 0 {
 		size = min(size, max(1, c.cfg.Window/int64(2*c.linksUp())))
 	}
-	before := len(c.chunks)
-	out = c.start(id, stream, c.ledger.take(size, c.limit()), out)
-	if len(c.chunks) > before {
-		c.chunks[before].share = each > 0
+	r := c.ledger.take(size, c.limit())
+	out = c.start(id, stream, r, out)
+	if each > 0 && !r.Empty() {
+		c.chunks[len(c.chunks)-1].share = true
 	}
 	return out
 }

@@ -7,21 +7,22 @@ import "testing"
 func TestAFarLinkConnectsAheadThoughTheSizeIsKnown(t *testing.T) {
 	const trip = 300 * Millisecond
 	for name, tt := range map[string]struct {
-		change func(l *link)
+		change func(c *Core, l *link)
 		want   uint64
 	}{
-		"not answered":     {func(*link) {}, 1<<openMost - 2},
-		"answered":         {func(l *link) { l.received = 1000 }, 0},
-		"has much to do":   {func(l *link) { l.assigned = shareMost + 1 }, 0},
-		"is not that far":  {func(l *link) { l.rtt = longTrip - 1 }, 0},
-		"was not asked":    {func(l *link) { l.requests = 0 }, 0},
-		"has shown a rate": {func(l *link) { l.est.nSamples = 1 }, 0},
+		"not answered":     {func(*Core, *link) {}, 1<<openMost - 2},
+		"answered":         {func(_ *Core, l *link) { l.received = 1000 }, 0},
+		"has much to do":   {func(_ *Core, l *link) { l.assigned = shareMost + 1 }, 0},
+		"is not that far":  {func(_ *Core, l *link) { l.rtt = longTrip - 1 }, 0},
+		"was not asked":    {func(_ *Core, l *link) { l.requests = 0 }, 0},
+		"has shown a rate": {func(_ *Core, l *link) { l.est.nSamples = 1 }, 0},
+		"fetches a list":   {func(c *Core, _ *link) { c.batch = &batch{plans: make([]Plan, 2)} }, 0},
 	} {
 		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 4 << 20})
 		r.up(2)
 		l := &r.core.links[1]
 		l.rtt, r.core.now = trip, trip
-		tt.change(l)
+		tt.change(r.core, l)
 		got := uint64(0)
 		for _, a := range r.core.openAhead(nil) {
 			if a.Kind != Open || a.Link != 1 {
@@ -95,5 +96,53 @@ func TestNobodyWaitsForTheGaugeForLong(t *testing.T) {
 		if got := c.gauging(l, 1); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// TestWhatEachIsAskedFor: of what the link has been asked for and is to have besides, as long as
+// that is a part that a start decides, and nothing is known of its connections.
+func TestWhatEachIsAskedFor(t *testing.T) {
+	const size, n = int64(4 << 20), 10
+	for name, tt := range map[string]struct {
+		bytes  int64 // that the link is to have besides
+		change func(c *Core, l *link)
+		want   int64 // shared by all but the first, which keeps firstBytes
+	}{
+		"a part":            {1 << 20, func(*Core, *link) {}, 1 << 20},
+		"with what it owes": {1 << 20, func(_ *Core, l *link) { l.assigned = 1 << 20 }, 2 << 20},
+		"no more than all":  {1 << 30, func(*Core, *link) {}, size},
+		"as the others":     {1 << 20, func(_ *Core, l *link) { l.streams.each = 77 }, 77},
+		"a rate is known":   {1 << 20, func(_ *Core, l *link) { l.est.rate = 1 }, 0},
+		"not made ahead":    {1 << 20, func(_ *Core, l *link) { l.streams.early[1] = 0 }, 0},
+		"a large part":      {shareMost + 1, func(c *Core, _ *link) { c.ledger.free[0].End += shareMost }, 0},
+		"no size is known":  {1 << 20, func(c *Core, _ *link) { c.ledger.size = unsized }, 0},
+	} {
+		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: size})
+		r.step(Input{Kind: LinkUp})
+		c, l := r.core, &r.core.links[0]
+		l.rtt, l.streams.room = 300*Millisecond, MaxStreams
+		for s := StreamID(1); s <= n; s++ {
+			l.streams.early[s] = Second
+		}
+		tt.change(c, l)
+		want := tt.want
+		if want > 77 {
+			want = (want - firstBytes + n - 1) / n
+		}
+		if got := c.equal(l, 1, tt.bytes); got != want {
+			t.Errorf("%s: %d bytes, want %d", name, got, want)
+		}
+	}
+}
+
+// TestASmallGrantStaysSmall: what its policy gives a link less than a share is not made one.
+func TestASmallGrantStaysSmall(t *testing.T) {
+	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 4 << 20})
+	r.step(Input{Kind: LinkUp})
+	l := &r.core.links[0]
+	l.streams.early[1], l.streams.each = Second, 1<<20
+	out := r.core.grant(0, 1, 20<<10, nil)
+	if len(out) != 1 || out[0].Range.Len() != 20<<10 {
+		t.Errorf("%+v", out)
 	}
 }

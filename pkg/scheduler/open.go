@@ -5,10 +5,10 @@ import "math/bits"
 // Over a link with a long round trip a file is worth many connections (see widen), and
 // each costs a trip before a request can go out on it. While nobody knows how large the
 // file is, or the link has not answered its first request, there is nothing to ask of them;
-// but they can be made, so that the requests that come with the answer find them open. A connection costs the exchange of a packet or
-// two, and no data. The one at work has shown by its handshake that the link works and
-// how far its server is, so no link is woken, and none that is near or dead is knocked
-// at in vain.
+// but they can be made, so that the requests that come with the answer find them open. A
+// connection costs the exchange of a packet or two, and no data. The one at work has shown
+// by its handshake that the link works and how far its server is, so no link is woken, and
+// none that is near or dead is knocked at in vain.
 
 const (
 	// openMost is how many connections a link has at most as long as it is not known whether
@@ -21,6 +21,9 @@ const (
 	// than that or one for each openShare bytes: their first windows come all at once.
 	openTrip  = 2 * tripPerStream
 	openShare = 64 << 10
+	// shareMost is how many bytes a link's connections share equally at most, before any of them
+	// has shown how fast it is: of a larger part they ask for more as they bring it.
+	shareMost = openMost * leastShare
 	// firstBytes is what a connection brings of a file in its first round trip: what is left
 	// of an initial window when the response's head has been taken off. Windows are counted in
 	// packets, and over TLS not all of the first ten are full: tickets, settings and heads are
@@ -40,16 +43,13 @@ const (
 
 // openAhead has connections made that are worth it.
 func (c *Core) openAhead(out []Action) []Action {
-	if c.cfg.Parallelism > 0 || c.batch != nil && !c.inTheDark() {
+	if c.cfg.Parallelism > 0 {
 		return out
 	}
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
-		if l.requests == 0 || l.rtt < longTrip || l.est.nSamples > 0 || !c.usable(l) || c.planned(id) {
+		if l.requests == 0 || l.rtt < longTrip || l.est.nSamples > 0 || !c.usable(l) || c.planned(id) || !c.undecided(l) {
 			continue
-		}
-		if !c.inTheDark() && (l.received > 0 || l.assigned > shareMost) {
-			continue // it has been answered, or there is more to do than a start decides
 		}
 		most := min(openMost, l.rtt/tripPerStream)
 		if c.cfg.secure() {
@@ -134,15 +134,11 @@ func (l *link) shares(bytes int64, secure bool) (n StreamID, each, keeps int64) 
 	return StreamID(1 + ahead), (rest + sharing - 1) / sharing, keeps
 }
 
-// shareMost is the most that a link's connections share equally, in bytes, before any of them has
-// shown how fast it is: of a larger part they ask for more as they bring it.
-const shareMost = openMost * leastShare
-
 // gauging says whether a connection that was made ahead waits until it is known how many of them
 // a file is to be shared among, which is soon: what it were asked for now would be taken from it.
 func (c *Core) gauging(l *link, stream StreamID) bool {
 	s := &l.streams
-	return c.batch == nil && s.room == 0 && s.answered > 0 && c.now < s.answered+gaugeMost && l.est.rate <= 0 &&
+	return s.room == 0 && s.answered > 0 && c.now < s.answered+gaugeMost && l.est.rate <= 0 &&
 		s.fresh(stream) && c.left() <= shareMost*int64((View{c}).UsableLinks())
 }
 
@@ -150,10 +146,10 @@ func (c *Core) gauging(l *link, stream StreamID) bool {
 // bytes more: as much as each of the others; 0: they do not share them.
 func (c *Core) equal(l *link, stream StreamID, bytes int64) int64 {
 	bytes = min(bytes+l.assigned, c.left())
-	if c.batch != nil || !c.sized() || bytes > shareMost || l.est.rate > 0 || !l.streams.fresh(stream) {
+	if !c.sized() || bytes > shareMost || l.est.rate > 0 || !l.streams.fresh(stream) {
 		return 0
 	}
-	if l.streams.each == 0 { // what the first of them leaves to the link makes the others' shares no smaller
+	if l.streams.each == 0 { // once for all of them: what the link is to have besides shrinks as they are asked
 		_, l.streams.each, _ = l.shares(bytes, c.cfg.secure())
 	}
 	return l.streams.each
@@ -197,6 +193,12 @@ func (c *Core) largest(id LinkID) (most *chunk) {
 		}
 	}
 	return most
+}
+
+// undecided says whether it is still open what a link's other connections are to be asked for:
+// sizes are not known, or the link has not answered, and there is no more to do than a start decides.
+func (c *Core) undecided(l *link) bool {
+	return c.inTheDark() || c.batch == nil && l.received == 0 && l.assigned <= shareMost
 }
 
 // inTheDark says whether sizes are still to be learnt before more can be asked for.

@@ -287,6 +287,10 @@ func TestTheGaugeIsReadInTime(t *testing.T) {
 		t.Errorf("looked at in %v s", (wake - r.now).Seconds())
 	}
 	l := &r.core.links[0]
+	l.streams.answered = r.now
+	if wake := r.core.NextWake(); wake > r.now+gaugeLook {
+		t.Errorf("looked at in %v s, and what comes now tells", (wake - r.now).Seconds())
+	}
 	heard := l.lastByte
 	l.lastByte = r.now - silentConnect
 	if wake := r.core.NextWake(); wake <= r.now+leastWake {
@@ -344,6 +348,7 @@ func TestSharesAreLeftAlone(t *testing.T) {
 	}{
 		"a share":               {func(*link, *chunk) {}, false},
 		"is late":               {func(l *link, _ *chunk) { l.streams.heard[1] = Second - 100*Millisecond }, true},
+		"has just come":         {func(l *link, _ *chunk) { l.streams.heard[1] = Second - 15*Millisecond }, false},
 		"waits in a long queue": {func(l *link, _ *chunk) { l.streams.heard[1], l.streams.calm.trip = Second-100*Millisecond, Second }, false},
 		"is large":              {func(_ *link, ch *chunk) { ch.share = false }, true},
 	} {

@@ -98,7 +98,7 @@ type streams struct {
 	// When a request was first answered; 0: none was.
 	answered Time
 	room     int64 // for how many connections' first windows, with the first one's: see gauge; 0: not known
-	each     int64 // what those that were made ahead are asked for; 0: not known, or not the same
+	each     int64 // bytes that each that was made ahead is asked for: see equal; 0: not known yet
 	// When another connection took the place of the last one: since it was needed, and
 	// since its first byte.
 	reopened Time

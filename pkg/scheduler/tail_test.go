@@ -226,16 +226,19 @@ func TestWhatHasBeenSentIsNotTakenOver(t *testing.T) {
 		name    string
 		trips   float64 // that the one connection is busy for
 		lasting bool
-		behind  bool // what would be taken was asked for behind something else
+		behind  bool  // what would be taken was asked for behind something else
+		had     int64 // bytes that have come
 		thief   LinkID
 		want    bool
 	}{
-		{"it has been sent", 4, true, true, 0, false},
-		{"it has been sent, and the connection would be lost, too", 4, false, true, 0, false},
-		{"it is what is being received", 4, true, false, 0, true},
-		{"it would come much later", 20, true, true, 0, true},
-		{"it would come much later, and the connection is lost", 20, false, true, 0, true},
-		{"another link takes it", 4, true, true, 1, true},
+		{"it has been sent", 4, true, true, 1, 0, false},
+		{"it has been sent alone", 4, true, false, 0, 0, false},
+		{"it has been sent alone, over a connection that is lost", 4, false, false, 0, 0, true},
+		{"it has been sent, and the connection would be lost, too", 4, false, true, 1, 0, false},
+		{"it is what is being received", 4, true, false, 1, 0, true},
+		{"it would come much later", 20, true, true, 1, 0, true},
+		{"it would come much later, and the connection is lost", 20, false, true, 1, 0, true},
+		{"another link takes it", 4, true, true, 1, 1, true},
 	} {
 		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 40_000_000, First: 1 << 20})
 		r.up(2)
@@ -259,7 +262,7 @@ func TestWhatHasBeenSentIsNotTakenOver(t *testing.T) {
 			c.start(0, 0, Range{0, off}, nil)
 		}
 		c.start(0, 0, Range{off, bytes}, nil)
-		c.chunks[0].got = 1
+		c.chunks[0].got = tt.had
 		if tt.thief != 0 { // of which two connections are at work
 			c.start(tt.thief, 0, Range{1 << 24, 1<<24 + 100_000}, nil)
 			c.start(tt.thief, 2, Range{1 << 25, 1<<25 + 100_000}, nil)
