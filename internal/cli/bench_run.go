@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -131,15 +132,8 @@ func (o *benchRunOptions) plan(ctx context.Context, text string) (campaign.Plan,
 	if o.runs < 1 || o.runs > 999 {
 		return campaign.Plan{}, usagef("--runs %d: must be within 1 to 999", o.runs)
 	}
-	for _, name := range o.algorithms {
-		if !slices.Contains(scheduler.Names(), name) {
-			return campaign.Plan{}, noSuch("--algorithm", name, scheduler.Names())
-		}
-	}
-	for _, name := range o.energies {
-		if !slices.Contains(scheduler.EnergyNames(), name) {
-			return campaign.Plan{}, noSuch("--energy", name, scheduler.EnergyNames())
-		}
+	if err := cmp.Or(onlyOf("--algorithm", scheduler.Names(), o.algorithms...), onlyOf("--energy", scheduler.EnergyNames(), o.energies...)); err != nil {
+		return campaign.Plan{}, err
 	}
 	for _, flag := range o.extra {
 		if !strings.HasPrefix(flag, "-") && strings.Contains(flag, "://") {

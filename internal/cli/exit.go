@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -59,6 +60,24 @@ func usagef(format string, args ...any) error { return usageError{err: fmt.Error
 // noSuch says that a flag takes other words.
 func noSuch(flag, word string, words []string) error {
 	return usagef("%s: there is no %q; there are %s", flag, word, strings.Join(words, ", "))
+}
+
+// onlyOf says that a flag takes other words than one of those given, if it does.
+func onlyOf(flag string, words []string, given ...string) error {
+	for _, word := range given {
+		if !slices.Contains(words, word) {
+			return noSuch(flag, word, words)
+		}
+	}
+	return nil
+}
+
+// checkPadding says what is wrong with --bdp-padding.
+func checkPadding(padding float64) error {
+	if padding >= 0 && padding <= 1 { // which NaN is not
+		return nil
+	}
+	return usagef("--bdp-padding: %v is not within 0 to 1", padding)
 }
 
 // fileError is a failure of a file that is not a download's: a list, a report.

@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/mlget/mlget/internal/engine"
@@ -110,18 +110,14 @@ func (o *getOptions) check() (mode progress.Mode, err error) {
 	if o.links, err = namedLinks(o.links); err != nil {
 		return mode, err
 	}
-	mode, err = progress.ParseMode(o.progress)
-	switch {
-	case err != nil:
+	if mode, err = progress.ParseMode(o.progress); err != nil {
 		return mode, usageError{err: err}
-	case !slices.Contains(scheduler.Names(), o.algorithm):
-		return mode, noSuch("--algorithm", o.algorithm, scheduler.Names())
-	case !slices.Contains(scheduler.EnergyNames(), o.energy):
-		return mode, noSuch("--energy", o.energy, scheduler.EnergyNames())
-	case !slices.Contains(tuning.Names(), o.mode):
-		return mode, noSuch("--mode", o.mode, tuning.Names())
-	case o.padding < 0 || o.padding > 1 || o.padding != o.padding:
-		return mode, usagef("--bdp-padding: %v is not within 0 to 1", o.padding)
+	}
+	if err = cmp.Or(onlyOf("--algorithm", scheduler.Names(), o.algorithm), onlyOf("--energy", scheduler.EnergyNames(), o.energy),
+		onlyOf("--mode", tuning.Names(), o.mode), checkPadding(o.padding)); err != nil {
+		return mode, err
+	}
+	switch {
 	case o.blockSize.bytes > 64<<20:
 		return mode, usagef("--block-size: %s is more than 64M", o.blockSize.text)
 	case o.sameFile(o.reportFile, o.recordFile), o.sameFile(o.output, o.reportFile), o.sameFile(o.output, o.recordFile):

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -76,8 +75,8 @@ func (o *powerOptions) config(bus *event.Bus, started time.Time) (measurement, e
 	if err != nil {
 		return measurement{}, fileError{fmt.Errorf("--energy-model: %w", err)}
 	}
-	if words := append(power.Names(), power.Model); !slices.Contains(words, o.source) {
-		return measurement{}, noSuch("--power", o.source, words)
+	if err := onlyOf("--power", append(power.Names(), power.Model), o.source); err != nil {
+		return measurement{}, err
 	}
 	m := measurement{models: models}
 	if o.source != power.Model {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -112,6 +113,9 @@ func runSimulate(o *simulateOptions, out io.Writer) error {
 	}
 	if o.files.doc {
 		return showStudy(out, o.json, func() (*sim.FilesStudy, error) { return sim.StudyFiles(false) }, sim.WriteFiles)
+	}
+	if err := cmp.Or(onlyOf("--algorithm", scheduler.Names(), o.algorithms...), checkPadding(o.padding)); err != nil {
+		return err
 	}
 	if o.files.used() || o.jobs() {
 		if err := o.checkFiles(); err != nil {

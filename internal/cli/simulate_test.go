@@ -99,7 +99,7 @@ func TestSimulateMistakes(t *testing.T) {
 		{"--max-time", "-1s"},
 		{"--size", "none"},
 		{"--overlap", "2"},
-		{"--bdp-padding", "7", "--algorithm", "9"},
+		{"--bdp-padding", "7", "--algorithm", "3"},
 		{"-p", "65"},
 		{"argument"},
 		{"--scenario", "files:x"},
@@ -114,6 +114,11 @@ func TestSimulateMistakes(t *testing.T) {
 	} {
 		if _, errs, code := simulate(t, args...); code != exitUsage || !strings.HasPrefix(errs, "mlget: ") {
 			t.Errorf("%v: exit %d, %q", args, code, errs)
+		}
+	}
+	for _, args := range [][]string{{"--algorithm", "9"}, {"--files", "html", "--algorithm", "9"}} {
+		if _, errs, _ := simulate(t, args...); !strings.Contains(errs, "there are single, naive") {
+			t.Errorf("%v: %q does not say what there is", args, errs)
 		}
 	}
 }
