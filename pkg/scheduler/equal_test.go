@@ -135,6 +135,35 @@ func TestWhatEachIsAskedFor(t *testing.T) {
 	}
 }
 
+// TestTheOnlyLinkSharesAllOfASmallFile, whatever its policy would begin with: what each brings in a
+// few round trips, and not where another link may want some of it.
+func TestTheOnlyLinkSharesAllOfASmallFile(t *testing.T) {
+	const first, n = 300 << 10, 10
+	for name, tt := range map[string]struct {
+		links LinkID
+		size  int64
+		want  int64
+	}{
+		"small":         {1, firstBytes + n*shareWindows, firstBytes + n*shareWindows},
+		"large":         {1, firstBytes + n*shareWindows + 1, first},
+		"for two links": {2, firstBytes + n*shareWindows, first},
+	} {
+		r := newRig(t, Config{Links: int(tt.links), Policy: &adaptive{}, Size: tt.size})
+		r.up(tt.links)
+		c, l := r.core, &r.core.links[0]
+		l.rtt, l.streams.room, l.assigned = 300*Millisecond, MaxStreams, 0
+		for s := StreamID(1); s <= n; s++ {
+			l.streams.early[s] = Second
+		}
+		want := (tt.want - firstBytes + n - 1) / n
+		for range 2 { // it stays so
+			if got := c.equal(l, 1, first); got != want {
+				t.Errorf("%s: %d bytes, want %d", name, got, want)
+			}
+		}
+	}
+}
+
 // TestASmallGrantStaysSmall: what its policy gives a link less than a share is not made one.
 func TestASmallGrantStaysSmall(t *testing.T) {
 	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 4 << 20})

@@ -24,6 +24,9 @@ const (
 	// shareMost is how many bytes a link's connections share equally at most, before any of them
 	// has shown how fast it is: of a larger part they ask for more as they bring it.
 	shareMost = openMost * leastShare
+	// shareWindows is what a connection brings in four round trips: more of a link's only file is
+	// not shared out at once, since it turns out sooner which of them bring it.
+	shareWindows = (1 + 2 + 4 + 8) * initialWindow
 	// firstBytes is what a connection brings of a file in its first round trip: what is left
 	// of an initial window when the response's head has been taken off. Windows are counted in
 	// packets, and over TLS not all of the first ten are full: tickets, settings and heads are
@@ -149,10 +152,15 @@ func (c *Core) equal(l *link, stream StreamID, bytes int64) int64 {
 	if !c.sized() || bytes > shareMost || l.est.rate > 0 || !l.streams.fresh(stream) {
 		return 0
 	}
-	if l.streams.each == 0 { // once for all of them: what the link is to have besides shrinks as they are asked
-		_, l.streams.each, _ = l.shares(bytes, c.cfg.secure())
+	if l.streams.each > 0 { // once for all of them: what the link is to have besides shrinks as they are asked
+		return l.streams.each
 	}
-	return l.streams.each
+	_, each, _ := l.shares(c.left(), c.cfg.secure()) // of all, whatever the policy says for a start
+	if each > shareWindows || (View{c}).UsableLinks() > 1 {
+		_, each, _ = l.shares(bytes, c.cfg.secure())
+	}
+	l.streams.each = each
+	return each
 }
 
 // overdue says whether a share's next bytes should have come for certain: all windows of a link in
