@@ -23,6 +23,7 @@ type feeder struct {
 	warn  func(important bool, text string)
 	out   *outcome
 	names joblist.Names
+	given *store.Given
 
 	fetching sync.WaitGroup // pages on their way
 
@@ -38,6 +39,7 @@ func (f *feeder) run(ctx context.Context) {
 	defer f.fetching.Wait()
 	defer cancel()
 	f.names.Fold = store.Folds(f.o.dir)
+	f.given = store.NewGiven()
 	f.ahead.Store(int64(f.task.files()))
 	for _, u := range f.task.urls {
 		if !f.add(ctx, u, joblist.Entry{}, nil) {
@@ -102,7 +104,7 @@ func (f *feeder) add(ctx context.Context, u *url.URL, e joblist.Entry, sum *engi
 // send gives the job its number and its name, and hands it on.
 func (f *feeder) send(ctx context.Context, job *engine.Job) bool {
 	job.ID = fileID(f.made)
-	job.Target.Dir, job.Target.Continue, job.Target.Rerun = f.o.dir, f.o.resume, true
+	job.Target.Dir, job.Target.Continue, job.Target.Rerun, job.Target.Given = f.o.dir, f.o.resume, true, f.given
 	job.Target.Served = f.o.served && job.Target.Name == ""
 	plain := job.Target
 	numbered := func(n int) store.Target {

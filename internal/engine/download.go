@@ -25,7 +25,7 @@ type download struct {
 
 	journal store.Identity    // of what is there already
 	have    []scheduler.Range // what is there already
-	resumed int64             // bytes of have
+	resumed int64             // bytes of have that are not asked for again
 
 	ref       *fetch.Object    // what all responses must agree with; nil until the first
 	refLink   scheduler.LinkID // NoLink: it has moved since
@@ -52,8 +52,8 @@ func newDownload(e *Engine, job *Job, to sink) (*download, error) {
 	cfg := scheduler.Config{Size: -1, Window: to.window(), Parallelism: e.cfg.Parallelism, TLS: job.URL.Scheme == "https"}
 	if id, done, ok := to.resume(); ok {
 		d.journal, d.have = id, done
-		cfg.Size, cfg.Have = id.Size, done
-		for _, r := range done {
+		cfg.Size, cfg.Have = id.Size, unsettled(id.Size, done)
+		for _, r := range cfg.Have {
 			d.resumed += r.Len()
 		}
 	}
@@ -61,6 +61,19 @@ func newDownload(e *Engine, job *Job, to sink) (*download, error) {
 		return nil, fmt.Errorf("the journal: %w", err)
 	}
 	return d, nil
+}
+
+// unsettled is what counts as done of an object of size bytes: all that is, but never
+// everything. The last run may have ended between the last byte and the renaming; whether the
+// object is still the same, and what its server calls it, a response has to say.
+func unsettled(size int64, done []scheduler.Range) []scheduler.Range {
+	if len(done) != 1 || done[0].Off > 0 || done[0].End < size || size <= 0 {
+		return done
+	}
+	if size == 1 {
+		return nil
+	}
+	return []scheduler.Range{{End: size - 1}}
 }
 
 // aim implements work: addresses are offsets in the object.
@@ -106,10 +119,6 @@ func (d *download) run(ctx context.Context) error {
 	defer cancel(errOver)
 	d.linksUp(reqs)
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
-	if d.complete { // the last run got every byte, but not to the renaming
-		d.known(&fetch.Response{EffectiveURL: d.job.URL}, d.journal.Size, true)
-		d.fail(d.to.begin(d.journal))
-	}
 	d.loop(ctx, reqs)
 	if d.whole && d.err == nil {
 		d.readWhole(ctx, reqs)

@@ -34,7 +34,7 @@ func (d *download) adopt(t *transfer, resp *fetch.Response, ranges bool) bool {
 		return false
 	}
 	id := identityOf(resp)
-	if d.resumed > 0 {
+	if len(d.have) > 0 {
 		match := store.SameObject(d.journal, id)
 		switch {
 		case ranges && match != store.Differs && id.Size < d.have[len(d.have)-1].End:
@@ -46,7 +46,7 @@ func (d *download) adopt(t *transfer, resp *fetch.Response, ranges bool) bool {
 		case match == store.Differs:
 			d.startOver("the object changed since the last run")
 			return false
-		case match == store.Unproven && !d.job.Target.Continue:
+		case match == store.Unproven && !d.job.Target.Continue && d.have[0] != (scheduler.Range{End: id.Size}): // else nothing is mixed
 			d.startOver("nothing shows that the object is still the same (-c would continue)")
 			return false
 		}

@@ -298,7 +298,13 @@ func TestResume(t *testing.T) {
 	}{
 		{name: "only what is missing", ends: []int64{0, mib, 3 * mib, 4*mib + 7}, resumed: 2*mib + 7},
 		{name: "not the first byte", ends: []int64{mib, 6 * mib}, resumed: 5 * mib},
-		{name: "all of it", ends: []int64{0, 6 * mib}, resumed: 6 * mib},
+		{name: "all of it", ends: []int64{0, 6 * mib}, resumed: 6*mib - 1},
+		{name: "all of it, which nothing proves", ends: []int64{0, 6 * mib}, before: func(o *object, id *store.Identity) {
+			o.etag, o.modified = "", time.Time{}
+			id.ETag, id.LastModified = "", ""
+		}, resumed: 6*mib - 1},
+		{name: "all of what has changed", ends: []int64{0, 6 * mib}, before: func(_ *object, id *store.Identity) { id.ETag = `"v0"` }, notice: "changed since"},
+		{name: "all of what was larger", ends: []int64{0, 9 * mib}, before: func(_ *object, id *store.Identity) { id.Size = 9 * mib }, notice: "changed since"},
 		{name: "all but one byte", ends: []int64{0, 6*mib - 1}, resumed: 6*mib - 1},
 		{name: "changed", ends: []int64{0, mib}, before: func(_ *object, id *store.Identity) { id.ETag = `"v0"` }, notice: "changed since"},
 		{name: "encoded by now", ends: []int64{0, mib}, before: func(o *object, _ *store.Identity) { o.encoding = "gzip" }, notice: "changed since"},
@@ -361,6 +367,40 @@ func TestResume(t *testing.T) {
 		got.right(o.body)
 		if known := ofKnown(t, got); known.Resumed != 3*mib {
 			t.Errorf("resumed %d", known.Resumed)
+		}
+	}))
+}
+
+// TestACompletePartIsNoProof: what an earlier run had all of, but not named, is not the object of
+// another URL or version, even of a byte, and its name is what the server says now.
+func TestACompletePartIsNoProof(t *testing.T) {
+	t.Parallel()
+	for name, size := range map[string]int64{"large": 2 * mib, "a byte": 1} {
+		t.Run(name, timeless(func(t *bubble) {
+			then, now := newObject(size), newObject(size)
+			now.body.Seed, now.etag = 99, `"now"`
+			r := newRig(t)
+			leftover(t, r, at(t, serve(t, then), "", "/then"), then, store.Identity{Size: size, ETag: then.etag}, 0, size)
+			u := at(t, serve(t, now), "", "/now")
+			job := r.job(u)
+			job.Target.Continue = true
+			r.do(context.Background(), job).right(now.body)
+		}))
+	}
+	t.Run("its name", timeless(func(t *bubble) {
+		o := newObject(mib)
+		o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+			w.Header().Set("Content-Disposition", `attachment; filename="served"`)
+			return false
+		}
+		r := newRig(t)
+		u := at(t, serve(t, o), "", "/f")
+		leftover(t, r, u, o, store.Identity{Size: mib, ETag: o.etag}, 0, mib)
+		job := r.job(u)
+		job.Target.Served = true
+		got := r.do(context.Background(), job)
+		if got.right(o.body); filepath.Base(got.res.Output) != "served" {
+			t.Errorf("it is called %s", got.res.Output)
 		}
 	}))
 }

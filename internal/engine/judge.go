@@ -43,7 +43,7 @@ func (d *download) doubtful(m message) bool {
 	if d.ref != nil {
 		return false
 	}
-	return d.odd(m.resp) != nil || d.resumed > 0 && store.SameObject(d.journal, identityOf(m.resp)) == store.Differs ||
+	return d.odd(m.resp) != nil || len(d.have) > 0 && store.SameObject(d.journal, identityOf(m.resp)) == store.Differs ||
 		d.links[m.t.link].told > 0 && !d.vouched(m.resp) && !d.confirmed(m)
 }
 
@@ -177,7 +177,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	if d.waiting(now) {
 		return
 	}
-	if d.resumed > 0 {
+	if len(d.have) > 0 {
 		for i := range d.links {
 			if classOf(d.links[i].err) == fetch.Unsatisfied {
 				d.startOver("the object changed since the last run, it is shorter now")

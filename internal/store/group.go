@@ -156,6 +156,9 @@ func (c *commit) rename() {
 		return
 	}
 	part := f.path + partSuffix
+	if fi, err := f.file.Stat(); err == nil { // before anybody can see it under its name
+		f.target.Given.take(c.to, fi, f.from)
+	}
 	if closeFirst {
 		if c.err = f.close(); c.err != nil {
 			return
@@ -170,6 +173,9 @@ func (c *commit) rename() {
 	if c.name, c.err = name, err; err != nil {
 		return
 	}
+	if name != c.to {
+		f.target.Given.give(name, f.from)
+	}
 	if c.moved = true; !f.nameless {
 		c.journal = f.path + journalSuffix
 	}
@@ -182,6 +188,7 @@ func (c *commit) drop(name string, err error) {
 		return
 	}
 	setTime(name, c.at)
+	c.f.target.Given.give(name, c.f.from)
 	c.name, c.err = name, c.f.remove()
 }
 

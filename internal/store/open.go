@@ -61,7 +61,7 @@ func (f *File) lookAtName(t Target) (there bool, err error) {
 	if err != nil {
 		return false, fail("open", f.path, err)
 	}
-	if !t.Explicit && (!t.Continue || fi.IsDir()) {
+	if !t.Explicit && (!t.Continue || fi.IsDir() || t.Given.anothers(f.path, fi, f.from)) {
 		if f.reserved = f.isReservation(fi); f.reserved {
 			return false, nil
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mlget/mlget/internal/testbody"
 )
 
 func TestNamedPipe(t *testing.T) {
@@ -121,5 +123,28 @@ func withoutLinks(t *testing.T, move func(from, to string) error) func(from, to 
 			t.Skip("hard links are not protected here")
 		}
 		return moved
+	}
+}
+
+// TestLinksInDevShmAreTheUsers: they are replaced as everywhere else; what they lead to is not
+// written behind what it holds.
+func TestLinksInDevShmAreTheUsers(t *testing.T) {
+	shm, err := os.MkdirTemp("/dev/shm", "mlget-link-")
+	must(t, err)
+	t.Cleanup(func() { must(t, os.RemoveAll(shm)) })
+	target := filepath.Join(t.TempDir(), "target")
+	put(t, target, "old")
+	must(t, os.Symlink(target, filepath.Join(shm, "link")))
+	to := Target{Name: filepath.Join(shm, "link"), Explicit: true}
+	if w, ok, err := OpenStream(to); ok || err != nil {
+		t.Fatal("it is taken for a stream", w, err)
+	}
+	b := testbody.Body{Size: 3000, Seed: 1}
+	getAll(t, open(t, to, hereURL), Identity{Size: b.Size}, b)
+	if got := content(t, target); got != "old" {
+		t.Errorf("what the link leads to is %q", got)
+	}
+	if content(t, shm, "link") != bodyString(t, b) {
+		t.Error("the link was not replaced")
 	}
 }

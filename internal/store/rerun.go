@@ -104,7 +104,8 @@ func (f *File) isThere(name string, id Identity) bool {
 		return false
 	}
 	at, known := lastModified(id)
-	return !known || f.target.Continue || fi.ModTime().Sub(at).Abs() < sameTime
+	return (!known || f.target.Continue || fi.ModTime().Sub(at).Abs() < sameTime) &&
+		f.target.Given.take(name, fi, f.from)
 }
 
 // stand makes f the file called name, which is the object.

@@ -456,3 +456,52 @@ func FuzzCleanSub(f *testing.F) {
 		}
 	})
 }
+
+// TestNoFileIsTwoURLs: what this run has just saved, or found, is of the size and the time of
+// another URL's object, and called as that is to be. Of that one all is fetched.
+func TestNoFileIsTwoURLs(t *testing.T) {
+	id := Identity{Size: 3000, LastModified: changedAt}
+	a, b := testbody.Body{Size: 3000, Seed: 1}, testbody.Body{Size: 3000, Seed: 2}
+	for name, found := range map[string]bool{"saved": false, "found": true} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			to := rerun(dir)
+			if to.Given = NewGiven(); found {
+				put(t, filepath.Join(dir, "x"), bodyString(t, a))
+				must(t, os.Chtimes(filepath.Join(dir, "x"), time.Time{}, changed()))
+			}
+			if got := getAll(t, open(t, to, "http://h/a/x"), id, a); got != "x" {
+				t.Fatal(got)
+			}
+			if got := getAll(t, open(t, to, "http://h/b/x"), id, b); got != "x.1" {
+				t.Error(got)
+			}
+			if got := getAll(t, open(t, to, "http://h/a/x"), id, a); got != "x" { // a list may name it twice
+				t.Error(got)
+			}
+			for name, b := range map[string]testbody.Body{"x": a, "x.1": b} {
+				if content(t, filepath.Join(dir, name)) != bodyString(t, b) {
+					t.Errorf("%s is another's", name)
+				}
+			}
+		})
+	}
+}
+
+// TestContinueLeavesWhatThisRunSaved: -c goes on with a NAME that is there, but not with another
+// URL's of the same run.
+func TestContinueLeavesWhatThisRunSaved(t *testing.T) {
+	dir := t.TempDir()
+	to := rerun(dir)
+	to.Continue, to.Given = true, NewGiven()
+	a, b := testbody.Body{Size: 3000, Seed: 1}, testbody.Body{Size: 5000, Seed: 2}
+	if got := getAll(t, open(t, to, "http://h/a/x"), Identity{Size: a.Size}, a); got != "x" {
+		t.Fatal(got)
+	}
+	if got := getAll(t, open(t, to, "http://h/b/x"), Identity{Size: b.Size}, b); got != "x.1" {
+		t.Error(got)
+	}
+	if content(t, filepath.Join(dir, "x")) != bodyString(t, a) {
+		t.Error("x is not what it was")
+	}
+}

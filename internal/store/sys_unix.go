@@ -15,6 +15,17 @@ import (
 // noFollow makes open fail on a symbolic link.
 const noFollow = unix.O_NOFOLLOW
 
+// fileKey tells files apart, whatever they are called.
+type fileKey struct{ device, inode uint64 }
+
+func keyOf(_ string, fi fs.FileInfo) fileKey {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return fileKey{}
+	}
+	return fileKey{uint64(st.Dev), st.Ino} //nolint:unconvert,gosec // it has another type elsewhere
+}
+
 // closeFirst: an open file can be renamed and removed here.
 const closeFirst = false
 

@@ -3,7 +3,10 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/windows"
@@ -11,6 +14,16 @@ import (
 
 // noFollow has no counterpart for open here; links are found before it.
 const noFollow = 0
+
+// fileKey tells files apart, by their names alone.
+type fileKey string
+
+func keyOf(path string, _ fs.FileInfo) fileKey {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	return fileKey(strings.ToLower(path))
+}
 
 // closeFirst: os.OpenFile does not share deletion, so an open file can be
 // neither renamed nor removed.

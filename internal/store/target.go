@@ -44,6 +44,9 @@ type Target struct {
 	// Late, with Rerun, leaves it to Commit: all is fetched, under another name, and
 	// dropped if a file that is there has the same bytes.
 	Late bool
+	// Given are the files of this run, of which none is taken for another's, nor gone on
+	// with; nil: nothing is known of them.
+	Given *Given
 }
 
 // errTaken: this name is not ours to use, the next one may be.
@@ -223,9 +226,13 @@ func isStream(path string) bool {
 	if !fi.Mode().IsRegular() {
 		return true
 	}
-	if !strings.HasPrefix(path, "/dev/") && !strings.HasPrefix(path, "/proc/") {
+	fi, err = os.Lstat(path)
+	if err != nil || fi.Mode()&fs.ModeSymlink == 0 {
 		return false
 	}
-	fi, err = os.Lstat(path)
-	return err == nil && fi.Mode()&fs.ModeSymlink != 0
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	return err == nil && (dir == "/dev" || strings.HasPrefix(dir, "/proc/")) // users have links of their own in /dev/shm
 }
