@@ -136,6 +136,9 @@ func (f *File) tryName(name string, w *os.File) error {
 			return fs.ErrExist
 		}
 	}
+	if !torn(name + newSuffix) {
+		return fs.ErrExist // the next journal would replace it
+	}
 	if err := dropRelic(name + journalSuffix); err != nil {
 		return err
 	}

@@ -31,6 +31,9 @@ func (f *File) open(t Target) error {
 		default:
 			return f.refuse(t, f.path+journalSuffix, err)
 		}
+		if !torn(f.path + newSuffix) {
+			return f.refuse(t, f.path+newSuffix, ErrForeign)
+		}
 		if there && t.Continue {
 			return f.adopt()
 		}

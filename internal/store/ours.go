@@ -1,11 +1,14 @@
 package store
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -60,6 +63,28 @@ func (f *File) removeOwnJournal() {
 	if f.written.stands(f.path + journalSuffix) {
 		_ = os.Remove(f.path + journalSuffix) // else it is taken for one that was left
 	}
+}
+
+// torn says whether what is at path may be thrown away: nothing, or what a run that was killed,
+// or lost power, may have left of a journal that it was writing: a part of one, or zeros.
+func torn(path string) bool {
+	const begins = `{"mlget_journal":`
+	there, err := regular(path)
+	if !there && err == nil {
+		return true
+	}
+	if err != nil {
+		return false
+	}
+	r, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return false
+	}
+	defer r.Close() //nolint:errcheck // it was only read
+	b := make([]byte, len(begins))
+	n, err := io.ReadFull(r, b)
+	b = bytes.TrimRight(b[:n], "\x00")
+	return (err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) && strings.HasPrefix(begins, string(b))
 }
 
 // whereLacking finds bytes in done that were never written, or were cut off since, as

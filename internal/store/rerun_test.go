@@ -416,7 +416,7 @@ func TestSub(t *testing.T) {
 // In a job of several files, none is named like what there is of another.
 func TestRerunNamesOfParts(t *testing.T) {
 	for name, want := range map[string]string{
-		"x.part": "x.part_", "x.PART": "x.PART_", "x.part.json": "x.part.json_", "part": "part", "x.partial": "x.partial",
+		"x.part": "x.part_", "x.PART": "x.PART_", "x.part.json": "x.part.json_", "x.part.json.new": "x.part.json.new_", "part": "part", "x.partial": "x.partial",
 	} {
 		if got := (Target{Rerun: true}).Path(parse(t, "http://h/"+name)); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)

@@ -202,7 +202,7 @@ func (t Target) served(path, name string) string {
 // unfinished one.
 func isPart(name string) bool {
 	name = strings.ToLower(name)
-	return strings.HasSuffix(name, partSuffix) || strings.HasSuffix(name, journalSuffix)
+	return strings.HasSuffix(name, partSuffix) || strings.HasSuffix(name, journalSuffix) || strings.HasSuffix(name, newSuffix)
 }
 
 // fatRules says whether names must do for FAT.
