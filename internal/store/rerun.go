@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -141,10 +142,15 @@ func (f *File) unstand() error {
 	return fail("close", f.path, err)
 }
 
-// twin is the one of the files that were there before which has the same size
-// bytes as this one; "" if none has.
+// twin is the one of the files that were there before which has the same size bytes as
+// this one, or of those that another run of the same job has saved since under the names
+// before this one's; "" if none has.
 func (f *File) twin(size int64) (string, error) {
-	for _, name := range f.standing {
+	names := slices.Clip(f.standing)
+	for n := 0; f.target.Rerun && numbered(f.first, n) != f.path && n <= maxNumber; n++ {
+		names = append(names, numbered(f.first, n))
+	}
+	for _, name := range names {
 		if same, err := f.sameAs(name, size); same || err != nil {
 			return name, err
 		}

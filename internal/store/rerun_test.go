@@ -505,3 +505,24 @@ func TestContinueLeavesWhatThisRunSaved(t *testing.T) {
 		t.Error("x is not what it was")
 	}
 }
+
+// TestTwoRunsAtOnceLeaveOneFile, though each has had a name and a journal for it.
+func TestTwoRunsAtOnceLeaveOneFile(t *testing.T) {
+	dir := t.TempDir()
+	b := testbody.Body{Size: 3000, Seed: 1}
+	id := Identity{Size: b.Size}
+	first, second := open(t, rerun(dir), rerunURL), open(t, rerun(dir), rerunURL)
+	for _, f := range []*File{first, second} {
+		must(t, f.Begin(id))
+		write(t, f, b, scheduler.Range{End: b.Size})
+		must(t, f.Checkpoint([]scheduler.Range{{End: b.Size}}))
+	}
+	for _, f := range []*File{first, second} {
+		name, err := f.Commit(CommitOptions{Size: b.Size})
+		must(t, err)
+		if filepath.Base(name) != "x" {
+			t.Errorf("%s", name)
+		}
+	}
+	wantNames(t, dir, "x")
+}
