@@ -54,16 +54,20 @@ func headline(r Report) string {
 	s.WriteString(what)
 	s.WriteString(": ")
 	got := received(r)
-	s.WriteString(units.Bytes(got))
 	switch {
 	case r.ExitCode == 0 || len(r.Files) > 0:
+		s.WriteString(units.Bytes(got))
 	case r.ExitCode == mismatch:
-		s.WriteString(", not what the checksum says,")
+		s.WriteString(units.Bytes(got) + ", not what the checksum says,")
 	default:
+		s.WriteString(units.Bytes(r.ResumedBytes + got))
 		if r.SizeBytes >= 0 {
-			s.WriteString(" of " + units.Bytes(r.SizeBytes-r.ResumedBytes))
+			s.WriteString(" of " + units.Bytes(r.SizeBytes))
 		}
 		s.WriteString(", incomplete,")
+		if r.ResumedBytes > 0 {
+			s.WriteString(" " + units.Bytes(got))
+		}
 	}
 	fmt.Fprintf(&s, " in %s s, %s Mbit/s", decimals(r.Seconds, 2), decimals(r.ThroughputMbps, 1))
 	if r.ResumedBytes > 0 {

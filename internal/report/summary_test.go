@@ -28,3 +28,26 @@ func TestEfficiency(t *testing.T) {
 		}
 	}
 }
+
+// TestIncomplete: what is there of a file that was continued and interrupted again is
+// what both runs have brought, of all there is.
+func TestIncomplete(t *testing.T) {
+	for want, r := range map[string]Report{
+		"rs: 3.1 MiB of 19.1 MiB, incomplete, 2.1 MiB in 1.20 s, 14.7 Mbit/s; 1.0 MiB were there before\n": {
+			SizeBytes: 20e6, ResumedBytes: 1 << 20, Links: []Link{{Bytes: 2_202_010}},
+		},
+		"rs: 2.0 MiB of 19.1 MiB, incomplete, in 1.20 s, 14.7 Mbit/s\n": {SizeBytes: 20e6, Links: []Link{{Bytes: 2 << 20}}},
+		"rs: 3.0 MiB, incomplete, 2.0 MiB in 1.20 s, 14.7 Mbit/s; 1.0 MiB were there before\n": {
+			SizeBytes: -1, ResumedBytes: 1 << 20, Links: []Link{{Bytes: 2 << 20}},
+		},
+	} {
+		r.Output, r.ExitCode, r.Seconds, r.ThroughputMbps = "rs", 130, 1.2, 14.7
+		var b bytes.Buffer
+		if err := WriteSummary(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(b.String(), want) {
+			t.Errorf("want %q in\n%s", want, b.String())
+		}
+	}
+}
