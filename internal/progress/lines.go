@@ -60,7 +60,7 @@ func (b *board) line() string {
 		fmt.Fprintf(&s, "%s, ", percent(part))
 	}
 	s.WriteString(units.Bytes(b.done()))
-	if size, known := b.size(); known {
+	if size, known := b.size(); known && (b.missing == 0 || !b.over) { // at the end it would seem to be all
 		s.WriteString(" of " + units.Bytes(size))
 	}
 	if b.files > 1 {
