@@ -118,7 +118,8 @@ func (p *roff) files() {
 	}
 	p.macro("SH", "ENVIRONMENT")
 	for _, e := range [][2]string{
-		{"http_proxy, https_proxy, no_proxy", "proxies, and where to do without them."},
+		{"http_proxy, https_proxy, no_proxy", "proxies, http://[USER:PASSWORD@]HOST:PORT, and hosts to do without them. all_proxy is not used."},
+		{"SSL_CERT_FILE, SSL_CERT_DIR", "a file and directories of certificate authorities, as PEM, each instead of the system's; not on macOS and Windows."},
 		{"NETRC", "the file to read with --netrc, instead of ~/.netrc."},
 		{"TERM", "dumb: no progress bars."},
 	} {
