@@ -49,7 +49,7 @@ Exit status:
 // usageError is a mistake on the command line.
 type usageError struct {
 	err  error
-	hint string // what to do about it; "": what help says
+	hint string
 }
 
 func (e usageError) Error() string { return e.err.Error() }
@@ -109,7 +109,7 @@ func classify(err error) (code int, hint string) {
 	case err == nil:
 		return exitOK, ""
 	case errors.As(err, &usage):
-		return exitUsage, cmp.Or(usage.hint, "mlget --help lists what there is")
+		return exitUsage, usage.hint
 	case errors.Is(err, engine.ErrInterrupted):
 		return exitInterrupted, "the same command goes on where this one stopped"
 	case errors.Is(err, engine.ErrChecksum):

@@ -128,6 +128,9 @@ what was interrupted.`,
 			if o.version {
 				return printVersion(stdio.Out, thisBuild(), false)
 			}
+			if err := misread(cmd, args); err != nil {
+				return err
+			}
 			return runGet(cmd.Context(), &o, args, stdio, started)
 		},
 	}

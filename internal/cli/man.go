@@ -28,7 +28,7 @@ With --dir it writes all of them, mlget.1 and those of the commands.`,
 			}
 			of, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("there is no command %q", strings.Join(args, " "))
+				return noCommand(cmd.Root(), strings.Join(args, " "))
 			}
 			_, err = io.WriteString(stdio.Out, manual(of))
 			return err

@@ -37,7 +37,7 @@ func ParseChecksum(text string) (*Checksum, error) {
 	}
 	var err error
 	if c.Sum, err = hex.DecodeString(strings.TrimSpace(sum)); err != nil || len(c.Sum) != h.Size() {
-		return nil, fmt.Errorf("%q is not a %s in hexadecimal, which has %d digits", sum, c.Algorithm, 2*h.Size())
+		return nil, fmt.Errorf("%q is no %s, which has %d hexadecimal digits", sum, c.Algorithm, 2*h.Size())
 	}
 	return c, nil
 }

@@ -11,7 +11,8 @@ import (
 func TestFailedIsNotAll(t *testing.T) {
 	known := func(id event.FileID, size, done int64) []event.Event {
 		return []event.Event{
-			event.FileStarted{At: 1, File: id}, event.ObjectKnown{At: 2, File: id, Size: size},
+			event.FileStarted{At: 1, File: id},
+			event.ObjectKnown{At: 2, File: id, Size: size},
 			event.Sample{At: 3, File: id, Size: size, Done: done},
 		}
 	}
