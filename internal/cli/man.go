@@ -24,6 +24,9 @@ With --dir it writes all of them, mlget.1 and those of the commands.`,
 			root.InitDefaultHelpFlag()
 			root.InitDefaultVersionFlag()
 			if dir != "" {
+				if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // everybody may read them
+					return fileError{fmt.Errorf("--dir: %w", err)}
+				}
 				return writeManuals(dir, root)
 			}
 			of, rest, err := root.Find(args)
@@ -35,7 +38,7 @@ With --dir it writes all of them, mlget.1 and those of the commands.`,
 		},
 		ValidArgsFunction: completeCommands,
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "write all pages to `DIR`")
+	cmd.Flags().StringVar(&dir, "dir", "", "write all pages to `DIR`, and make it")
 	return cmd
 }
 
