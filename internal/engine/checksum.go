@@ -12,6 +12,8 @@ import (
 	"hash"
 	"io"
 	"strings"
+
+	"github.com/mlget/mlget/internal/store"
 )
 
 // Checksum is what the object's bytes must add up to.
@@ -86,5 +88,8 @@ func rejected(mismatch, why error) error {
 	if why == nil {
 		return mismatch
 	}
-	return fmt.Errorf("%w: %w", mismatch, why)
+	if disk := (*store.Error)(nil); errors.As(why, &disk) { // what was to be done there says nothing here
+		return fmt.Errorf("%w; %s %w", mismatch, disk.Path, disk.Err)
+	}
+	return fmt.Errorf("%w; %w", mismatch, why)
 }

@@ -171,7 +171,8 @@ func (b *bars) status() (parts [][2]string) {
 	add := func(long, short string) { parts = append(parts, [2]string{long, short}) }
 	board := &b.board
 	if size, known := board.size(); known && !board.over {
-		add(units.Bytes(board.done())+" of "+units.Bytes(size), "of "+units.Bytes(size))
+		done, all := units.Bytes(board.done()), units.Bytes(size)
+		add(done+" of "+all, withoutUnit(done, all)+"/"+all)
 	}
 	if d, known := board.left(); known && d > 0 {
 		add(units.Clock(d)+" left", units.Clock(d)+" left")
@@ -187,6 +188,15 @@ func (b *bars) status() (parts [][2]string) {
 		add(text+" ("+term.Printable(source)+")", text)
 	}
 	return parts
+}
+
+// withoutUnit is a quantity without its unit, where that is the other one's, too.
+func withoutUnit(quantity, other string) string {
+	number, unit, _ := strings.Cut(quantity, " ")
+	if _, also, _ := strings.Cut(other, " "); unit != also {
+		return quantity
+	}
+	return number
 }
 
 // clip leaves out rows in the middle where the screen has too few lines: the

@@ -91,6 +91,9 @@ func (b *board) fileCount() string {
 	s := fmt.Sprintf("%d/%d files", b.ended, b.files)
 	if b.open {
 		s = fmt.Sprintf("%d files", b.ended)
+		if b.ended == 1 {
+			s = "1 file"
+		}
 	}
 	if b.failed > 0 {
 		s += fmt.Sprintf(", %d failed", b.failed)
