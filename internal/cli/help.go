@@ -53,12 +53,9 @@ func completeCommands(cmd *cobra.Command, args []string, typed string) (names []
 func flagError(cmd *cobra.Command, err error) error {
 	e := usageError{err: err}
 	var (
-		unknown interface {
-			GetSpecifiedName() string
-			GetSpecifiedShortnames() string
-		}
-		own   usageError // of a value
-		value *pflag.InvalidValueError
+		unknown *pflag.NotExistError
+		value   *pflag.InvalidValueError
+		own     usageError // of a value
 	)
 	switch {
 	case errors.As(err, &own):
