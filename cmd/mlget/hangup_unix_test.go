@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -46,4 +47,25 @@ func TestHangup(t *testing.T) {
 	s.release()
 	p.end(t).want(t, 0, "were there before")
 	wantFile(t, filepath.Join(dir, "f.bin"), 3e6, "")
+}
+
+// TestSignalsTogether: timeout(1) signals mlget and then its group, mlget among them;
+// both are one wish, and the end is in order.
+func TestSignalsTogether(t *testing.T) {
+	s := newSite(t)
+	s.set("hang", "1500000")
+	dir := t.TempDir()
+	p := startMlget(t, dir, "--json", s.clear.URL+"/hang/3000000/f.bin")
+	waitForFile(t, filepath.Join(dir, "f.bin.part"))
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGTERM} {
+		check(t, p.Process.Signal(sig))
+	}
+	r := p.end(t)
+	r.want(t, 130, "^mlget: interrupted$")
+	var report struct {
+		ExitCode int `json:"exit_code"`
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &report); err != nil || report.ExitCode != 130 {
+		t.Errorf("report: %v, %+v", err, report)
+	}
 }

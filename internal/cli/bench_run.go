@@ -82,7 +82,7 @@ same command goes on. What is downloaded is removed. See docs/bench-run.md.`,
 			if at := cmd.ArgsLenAtDash(); at == 1 || at < 0 && len(args) == 1 {
 				return nil
 			}
-			return usagef("one URL, and flags of the downloads behind --")
+			return usagef("name one URL; flags of the downloads stand behind --")
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.extra = args[1:]

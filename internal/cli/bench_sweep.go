@@ -147,13 +147,16 @@ func runSweep(ctx context.Context, o *sweepOptions, urls, extra []string, stdio 
 		return err
 	}
 	sum := sha256.Sum256(list)
-	kind := "URLs"
+	targets, one, several := len(bytes.Fields(list)), "URL", "URLs"
 	if o.recursive {
-		kind = "directories"
+		one, several = "directory", "directories"
+	}
+	if targets == 1 {
+		several = one
 	}
 	h := sweep.Header{
 		Schema: sweep.Schema, Grid: grid, Seed: o.seed, Args: extra, Version: Version,
-		Target: fmt.Sprintf("%d %s, list %s", len(bytes.Fields(list)), kind, hex.EncodeToString(sum[:6])),
+		Target: fmt.Sprintf("%d %s, list %s", targets, several, hex.EncodeToString(sum[:6])),
 	}
 	journal, err := results.Open[sweep.Header, sweep.Result](o.state, h)
 	if err != nil {

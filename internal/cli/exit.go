@@ -49,7 +49,7 @@ Exit status:
 // usageError is a mistake on the command line.
 type usageError struct {
 	err  error
-	hint string // what to do about it; "": what help says
+	hint string
 }
 
 func (e usageError) Error() string { return e.err.Error() }
@@ -109,7 +109,7 @@ func classify(err error) (code int, hint string) {
 	case err == nil:
 		return exitOK, ""
 	case errors.As(err, &usage):
-		return exitUsage, cmp.Or(usage.hint, "mlget --help lists what there is")
+		return exitUsage, usage.hint
 	case errors.Is(err, engine.ErrInterrupted):
 		return exitInterrupted, "the same command goes on where this one stopped"
 	case errors.Is(err, engine.ErrChecksum):
@@ -142,6 +142,8 @@ func classify(err error) (code int, hint string) {
 		return exitProtocol, hintChanged
 	case errors.As(err, &web):
 		return webCode(web)
+	case errors.Is(err, errListen):
+		return exitOther, "--metrics-listen with another port; with port 0, one that is free"
 	case errors.As(err, new(*fs.PathError)): // a record, standard output
 		return exitFile, fileHint(err)
 	}
@@ -207,6 +209,9 @@ func diskHint(err error) string {
 func webCode(err *fetch.Error) (code int, hint string) {
 	if errors.Is(err, link.ErrHere) {
 		return exitNetwork, "--links lo names that link, which mlget links may call otherwise here"
+	}
+	if errors.Is(err, link.ErrFamily) {
+		return exitNetwork, "mlget links shows the addresses that each link has; -4 and -6 leave out those of the other family"
 	}
 	const hintName = "is the name right? mlget links shows what each link can reach, and which name servers it asks"
 	if unresolved := (*net.DNSError)(nil); errors.As(err, &unresolved) { // for now, or for good

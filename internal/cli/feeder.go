@@ -69,8 +69,8 @@ func (f *feeder) read(ctx context.Context, l *list) {
 			f.out.broken(f.made, nil, err)
 			return
 		}
-		for _, key := range e.Unknown {
-			f.warn(true, l.name+", line "+strconv.Itoa(e.Line)+": the option "+key+" is not known here, and of no effect")
+		for _, o := range e.Unknown {
+			f.warn(true, l.name+", line "+strconv.Itoa(o.Line)+": the option "+o.Key+" is not known here, and of no effect")
 		}
 		if e.Mirrors > 0 && !mirrors {
 			mirrors = true

@@ -40,6 +40,7 @@ type getOptions struct {
 	progress    string
 	headers     []string
 	userAgent   string
+	curlAgent   bool // it came by -A
 	user        string
 	netrc       bool
 	caCert      string
@@ -82,13 +83,13 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.VarP(&o.blockSize, "block-size", "b", "size of one I/O request")
 
 	nameVar(f, &o.output, "output", "o", "`FILE` to write; - = standard output, in order")
-	nameVar(f, &o.output, "output-document", "O", "same as --output")
+	f.VarP(documentFlag{(*nameFlag)(&o.output)}, "output-document", "O", "same as --output")
 	f.BoolVar(&o.served, "content-disposition", false, "name files as their server says, made safe")
 	nameVar(f, &o.dir, "directory-prefix", "P", "`DIR` to save in")
 	f.BoolVarP(&o.resume, "continue", "c", false, "continue a file that another tool left")
 	nameVar(f, &o.inputFile, "input-file", "i", "read URLs from `FILE`, one a line, or as aria2; - = standard input")
 	f.BoolVarP(&o.recursive, "recursive", "r", false, "all files below the directory index at each URL")
-	nameVar(f, &o.checksum, "checksum", "", "verify, `ALGO=HEX`: sha256, sha512, sha1, md5")
+	nameVar(f, &o.checksum, "checksum", "", "verify, `ALGO=HEX`: sha256, sha512, sha1, md5; or HEX alone")
 
 	f.StringArrayVarP(&o.headers, "header", "H", nil, "extra request `HEADER`, \"Name: value\"")
 	f.StringVarP(&o.userAgent, "user-agent", "U", "mlget/"+Version, "what to call oneself")
@@ -107,7 +108,7 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	durationVar(f, &o.connectTime, "connect-timeout", "", 15*time.Second, "for a connection, TLS included")
 	durationVar(f, &o.timeout, "timeout", "T", 30*time.Second, "for an answer, and for silence while one arrives")
 	o.tries = 20
-	f.VarP(&o.tries, "tries", "t", "attempts in a row without a byte, per link; 0, inf = no end")
+	f.VarP(&o.tries, "tries", "t", "failures in a row, with less than 16 KiB between them, that lose a link; 0, inf = no number does")
 	durationVar(f, &o.maxTime, "max-time", "", 0, "for everything; with --energy min-energy, also what to be in time for")
 
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
@@ -118,6 +119,7 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	nameVar(f, &o.recordFile, "record", "", "write every event to `FILE`, as JSON lines; - = standard output")
 	f.StringVarP(&o.writeOut, "write-out", "w", "", "print `FORMAT` for each file at the end, with curl's %{variables}; @FILE reads it")
 	f.BoolVarP(&o.version, "version", "V", false, "print the version, and what this was built for")
+	o.addHabits(f)
 	o.power.addFlags(f)
 	o.metrics.addFlags(f)
 }

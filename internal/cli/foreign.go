@@ -7,7 +7,7 @@ import (
 
 // foreignFlag tells people who are used to wget, curl or aria2 what to write instead
 // of a flag of theirs, or why it is not needed; "" for flags that nobody has. group
-// is what a letter was given in: "fsSL", of which each is told.
+// is what a letter was given in, of which each is told: "JR".
 func foreignFlag(name, group string) string {
 	if group == "" {
 		return foreignNames(name)
@@ -15,8 +15,17 @@ func foreignFlag(name, group string) string {
 	switch group { // wget's, which are two letters
 	case "nc":
 		return foreignNames("no-clobber")
+	case "nd":
+		return foreignNames("no-directories")
+	case "nH":
+		return foreignNames("no-host-directories")
+	case "np":
+		return foreignNames("no-parent")
 	case "nv":
 		return foreignNames("no-verbose")
+	}
+	if number := strings.TrimLeft(group, "x"); number != "" && strings.Trim(number, "0123456789") == "" { // aria2's -x16, -s16
+		return foreignNames("split")
 	}
 	var hints []string
 	for _, letter := range group {
@@ -30,36 +39,30 @@ func foreignFlag(name, group string) string {
 // foreignLetter is the long name of a letter that mlget has no flag for.
 func foreignLetter(letter rune) string {
 	switch letter {
-	case 'A':
-		return "user-agent"
 	case 'C':
 		return "continue-at"
-	case 'F', 'X', 'd', 'I':
+	case 'E':
+		return "cert"
+	case 'F', 'X', 'I':
 		return "request"
 	case 'J':
 		return "remote-header-name"
-	case 'L':
-		return "location"
+	case 'K':
+		return "config"
 	case 'N':
 		return "timestamping"
 	case 'R':
 		return "remote-time"
-	case 'S':
-		return "show-error"
 	case 'V':
 		return "version"
 	case 'e':
 		return "referer"
-	case 'f':
-		return "fail"
 	case 'm':
 		return "mirror"
 	case 'n':
 		return "netrc"
-	case 's':
-		return "silent"
-	case 'x':
-		return "proxy"
+	case 'd', 'x':
+		return string(letter)
 	case '#':
 		return "progress-bar"
 	}
@@ -69,11 +72,15 @@ func foreignLetter(letter rune) string {
 // foreignNames is the hint for a long name.
 func foreignNames(name string) string {
 	switch name {
-	case "location", "location-trusted", "max-redirs", "max-redirect":
+	case "d": // curl's data, aria2's directory
+		return foreignNames("dir") + "; " + foreignNames("data")
+	case "x": // curl's proxy, aria2's connections
+		return foreignNames("proxy") + "; " + foreignNames("split")
+	case "location-trusted", "max-redirs", "max-redirect":
 		return "redirects are followed, 20 at most"
-	case "fail", "fail-with-body", "show-error":
+	case "fail-with-body":
 		return "errors are told and are the exit status without it"
-	case "silent", "no-verbose", "quiet-mode":
+	case "no-verbose", "quiet-mode":
 		return "-q prints errors only"
 	case "remote-name", "remote-name-all":
 		return "without -o a file is named as its URL"
@@ -85,7 +92,7 @@ func foreignNames(name string) string {
 		return "nothing is overwritten but what -o names; a list that is run again fetches what is missing"
 	case "continue-at":
 		return "the same command goes on where it stopped; -c continues what another tool left"
-	case "no-check-certificate", "check-certificate":
+	case "check-certificate":
 		return "-k does not verify certificates"
 	case "ca-certificate", "ca-directory", "capath":
 		return "--cacert FILE"
@@ -95,8 +102,10 @@ func foreignNames(name string) string {
 		return "-H 'Cookie: NAME=VALUE'"
 	case "referer":
 		return "-H 'Referer: URL'"
-	case "user-agent":
-		return "-U NAME"
+	case "cert", "key", "certificate", "private-key", "cert-type", "key-type":
+		return "certificates of clients are not supported"
+	case "config", "conf-path", "no-conf", "no-config":
+		return "there is no configuration file"
 	case "compressed", "compression":
 		return "files are fetched as they are, without compression"
 	case "retry", "max-tries":
@@ -124,7 +133,15 @@ func foreignNames(name string) string {
 	case "max-download-limit", "max-overall-download-limit":
 		return "--limit-rate SIZE, or --link NAME,rate=SIZE for one link"
 	case "mirror", "level", "no-parent":
-		return "-r fetches all files below a directory's index"
+		return "-r fetches all files below a directory's index, and nothing above it"
+	case "no-directories", "no-host-directories", "cut-dirs", "force-directories", "protocol-directories":
+		return "-r makes the directories below the URL's, and no others; out= in a list (-i) names a file"
+	case "file-allocation", "no-file-allocation-limit", "preallocation":
+		return "room for a file is reserved by itself"
+	case "color", "no-color", "enable-color":
+		return "nothing is coloured"
+	case "debug", "trace", "trace-ascii", "log", "log-level", "append-output":
+		return "-v says more, --record FILE keeps everything that happens"
 	case "version":
 		return "--version"
 	case "progress-bar", "show-progress", "no-progress-meter":

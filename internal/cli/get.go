@@ -124,12 +124,24 @@ func (o *getOptions) check() (mode progress.Mode, err error) {
 		return mode, usagef("--output, --report and --record must be different files")
 	case o.sameFile(o.output, o.inputFile), o.sameFile(o.reportFile, o.inputFile), o.sameFile(o.recordFile, o.inputFile):
 		return mode, usagef("--input-file would be overwritten")
-	case o.output != "" && os.IsPathSeparator(o.output[len(o.output)-1]):
+	case o.output != "" && (os.IsPathSeparator(o.output[len(o.output)-1]) || o.isDirectory(o.output)):
 		return mode, usageError{err: fmt.Errorf("--output: %s is a directory", o.output), hint: "-P DIR saves in a directory"}
 	case o.ipv4 && o.ipv6:
 		return mode, usagef("-4 and -6 exclude each other")
 	}
 	return mode, nil
+}
+
+// isDirectory says whether the output would be a directory that is there.
+func (o *getOptions) isDirectory(output string) bool {
+	if output == "-" {
+		return false
+	}
+	if !filepath.IsAbs(output) {
+		output = filepath.Join(o.dir, output)
+	}
+	fi, err := os.Stat(output)
+	return err == nil && fi.IsDir()
 }
 
 // settleEnergy chooses the energy policy where the user has not: of many files with

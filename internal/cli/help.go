@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // newHelpCommand is cobra's, but for what there is no help about, which is a mistake.
@@ -16,7 +17,7 @@ func newHelpCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("there is no command %q", strings.Join(args, " "))
+				return noCommand(cmd.Root(), strings.Join(args, " "))
 			}
 			of.InitDefaultHelpFlag()
 			of.InitDefaultVersionFlag()
@@ -50,15 +51,36 @@ func completeCommands(cmd *cobra.Command, args []string, typed string) (names []
 
 // flagError is what flags that cannot be understood end in.
 func flagError(cmd *cobra.Command, err error) error {
-	e := usageError{err: err, hint: cmd.CommandPath() + " --help lists what there is"}
-	var unknown interface {
-		GetSpecifiedName() string
-		GetSpecifiedShortnames() string
-	}
-	if !cmd.HasParent() && errors.As(err, &unknown) {
-		if hint := foreignFlag(unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames()); hint != "" {
-			e.hint = hint
-		}
+	e := usageError{err: err}
+	var (
+		unknown *pflag.NotExistError
+		value   *pflag.InvalidValueError
+		own     usageError // of a value
+	)
+	switch {
+	case errors.As(err, &own):
+		e.hint = own.hint
+	case errors.As(err, &value): // says what it wants
+	case errors.As(err, &unknown):
+		e.hint = flagHint(cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames())
+	default:
+		e.hint = helpHint(cmd)
 	}
 	return e
 }
+
+// flagHint is what may have been meant by a flag that there is not, given alone or, as
+// a letter, in a group.
+func flagHint(cmd *cobra.Command, name, group string) string {
+	if !cmd.HasParent() {
+		if hint := foreignFlag(name, group); hint != "" {
+			return hint
+		}
+	}
+	if near := nearFlag(cmd, name); near != "" && group == "" {
+		return "did you mean --" + near + "?"
+	}
+	return helpHint(cmd)
+}
+
+func helpHint(cmd *cobra.Command) string { return cmd.CommandPath() + " --help lists what there is" }

@@ -28,7 +28,7 @@ type IO struct {
 
 // Main runs the program and returns its exit code. The first interrupt ends it
 // in order, with the state saved, and so does a terminal that is closed; the second
-// interrupt at once.
+// interrupt at once, unless it belongs to the first.
 func Main(args []string, stdio IO) int {
 	signal.Ignore(syscall.SIGPIPE) // a reader that goes away is an error like any other
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -41,17 +41,7 @@ func Main(args []string, stdio IO) int {
 	}
 	signal.Notify(signals, ends...)
 	defer signal.Stop(signals) // before it is closed, or a late signal would be sent on a closed channel
-	go func() {
-		if _, ok := <-signals; !ok {
-			return
-		}
-		cancel(engine.ErrInterrupted)
-		for s := range signals {
-			if s != syscall.SIGHUP { // a terminal that is closed says so twice
-				os.Exit(exitInterrupted)
-			}
-		}
-	}()
+	go heed(signals, func() { cancel(engine.ErrInterrupted) }, func() { os.Exit(exitInterrupted) })
 
 	root := newRootCommand(stdio)
 	root.SetArgs(args)
@@ -62,6 +52,25 @@ func Main(args []string, stdio IO) int {
 		err = fileError{help.err}
 	}
 	return exit(stdio.Err, err)
+}
+
+// oneWish is how long further signals after the first mean the same: timeout(1) signals
+// its child, and at once the group that the child is in.
+const oneWish = 500 * time.Millisecond
+
+// heed ends in order with the first signal, and at once with another one that comes
+// later, until signals is closed.
+func heed(signals <-chan os.Signal, inOrder, atOnce func()) {
+	if _, ok := <-signals; !ok {
+		return
+	}
+	first := time.Now()
+	inOrder()
+	for s := range signals {
+		if s != syscall.SIGHUP && time.Since(first) > oneWish { // a terminal that is closed says so twice
+			atOnce()
+		}
+	}
 }
 
 // mindful keeps the first error of its writes, for those who do not look: cobra's help.
@@ -118,6 +127,9 @@ what was interrupted.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.version {
 				return printVersion(stdio.Out, thisBuild(), false)
+			}
+			if err := misread(cmd, args); err != nil {
+				return err
 			}
 			return runGet(cmd.Context(), &o, args, stdio, started)
 		},

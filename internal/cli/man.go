@@ -24,18 +24,21 @@ With --dir it writes all of them, mlget.1 and those of the commands.`,
 			root.InitDefaultHelpFlag()
 			root.InitDefaultVersionFlag()
 			if dir != "" {
+				if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // everybody may read them
+					return fileError{fmt.Errorf("--dir: %w", err)}
+				}
 				return writeManuals(dir, root)
 			}
 			of, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("there is no command %q", strings.Join(args, " "))
+				return noCommand(cmd.Root(), strings.Join(args, " "))
 			}
 			_, err = io.WriteString(stdio.Out, manual(of))
 			return err
 		},
 		ValidArgsFunction: completeCommands,
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "write all pages to `DIR`")
+	cmd.Flags().StringVar(&dir, "dir", "", "write all pages to `DIR`, and make it")
 	return cmd
 }
 
@@ -118,7 +121,8 @@ func (p *roff) files() {
 	}
 	p.macro("SH", "ENVIRONMENT")
 	for _, e := range [][2]string{
-		{"http_proxy, https_proxy, no_proxy", "proxies, and where to do without them."},
+		{"http_proxy, https_proxy, no_proxy", "proxies, http://[USER:PASSWORD@]HOST:PORT, and hosts to do without them. all_proxy is not used."},
+		{"SSL_CERT_FILE, SSL_CERT_DIR", "a file and directories of certificate authorities, as PEM, each instead of the system's; not on macOS and Windows."},
 		{"NETRC", "the file to read with --netrc, instead of ~/.netrc."},
 		{"TERM", "dumb: no progress bars."},
 	} {

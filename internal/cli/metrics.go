@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -63,6 +64,9 @@ func (o *metricsOptions) check(g *getOptions) (err error) {
 	return nil
 }
 
+// errListen is for an address that cannot be listened at.
+var errListen = errors.New("--metrics-listen: cannot listen at")
+
 // metricsWatch shows a run's metrics as long as it is on, and a little longer.
 type metricsWatch struct {
 	options *metricsOptions
@@ -106,7 +110,10 @@ func (o *metricsOptions) watch(bus *event.Bus) (*metricsWatch, error) {
 func (w *metricsWatch) serve(bus *event.Bus) error {
 	var err error
 	if w.server, err = metrics.Listen(w.options.address, w.run); err != nil {
-		return fmt.Errorf("--metrics-listen: %w", err)
+		if op := (*net.OpError)(nil); errors.As(err, &op) {
+			err = op.Err // what else it says is the address
+		}
+		return fmt.Errorf("%w %s: %w", errListen, w.options.address, err)
 	}
 	_, port, _ := net.SplitHostPort(w.options.address)
 	bus.Publish(event.Notice{Warning: port == "0", Text: "metrics at " + w.server.URL()}) // nobody could guess a port that was chosen

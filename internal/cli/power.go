@@ -42,6 +42,9 @@ func (o *sampleOptions) config(bus *event.Bus, started time.Time) (power.Config,
 		Source: o.source, Sysfs: o.sysfs, Interval: o.interval, Unit: unit,
 		Prefix: os.Getenv("PREFIX"), Started: started, Bus: bus,
 	}
+	if o.interval < power.MinInterval {
+		return cfg, usagef("--power-interval: %v is less than %v", o.interval, power.MinInterval)
+	}
 	if err := cfg.Check(); err != nil {
 		return cfg, usagef("--power: %w", err)
 	}

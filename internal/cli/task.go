@@ -97,11 +97,13 @@ func (o *getOptions) choice(t *task, stdio IO) error {
 	case t.list == nil && len(t.urls) == 0 && strings.Contains(o.output, "://"):
 		return usageError{err: errors.New("no URL"), hint: "-o and -O take the name of a file; without them it is named as its URL"}
 	case t.list == nil && len(t.urls) == 0:
-		return usagef("no URL")
+		return usageError{err: errors.New("no URL"), hint: "mlget --help lists what there is"}
 	case o.wantOutput() > 1:
 		return usagef("only one of --output -, --json, --report - and --record - can have standard output; --report FILE and --record FILE go elsewhere")
 	case o.served && (o.output != "" || o.resume || t.trees):
 		return usagef("--content-disposition lets the server name the file: not with --output, --continue or --recursive")
+	case o.curlAgent && t.trees:
+		return usageError{err: errors.New("-A does not choose files: -r fetches all of them"), hint: "-U NAME is what mlget calls itself"}
 	case o.output == "" && o.checksum == "" && (t.trees || t.list != nil || len(t.urls) > 1):
 		return nil // several
 	case t.trees:
@@ -112,7 +114,7 @@ func (o *getOptions) choice(t *task, stdio IO) error {
 		return err
 	}
 	if o.checksum != "" {
-		if sum, err = engine.ParseChecksum(o.checksum); err != nil {
+		if sum, err = engine.ParseChecksum(asChecksum(o.checksum)); err != nil {
 			return usagef("--checksum: %w", err)
 		}
 	}

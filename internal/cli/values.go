@@ -33,14 +33,14 @@ func (f *sizeFlag) Set(text string) error {
 		return err
 	}
 	if n < 0 || n == 0 && !f.none {
-		return fmt.Errorf("%q is not more than nothing", text)
+		return errors.New("it must be more than 0")
 	}
 	f.bytes, f.text = n, text
 	return nil
 }
 
-// nameFlag is a word that is not empty: a variable that a script has not set must not
-// be taken for a flag that is not there.
+// nameFlag is a word that is not empty, since a variable that a script has not set must
+// not be taken for a flag that is not there; nor another flag, whose value is missing.
 type nameFlag string
 
 // nameVar defines a flag that is such a word.
@@ -54,6 +54,9 @@ func (f *nameFlag) String() string { return string(*f) }
 func (f *nameFlag) Set(text string) error {
 	if text == "" {
 		return errors.New("it is empty: is a variable not set?")
+	}
+	if text[0] == '-' && text != "-" {
+		return usageError{err: errors.New("it begins with -: is the name missing?"), hint: "./" + text + " is a file of that name"}
 	}
 	*f = nameFlag(text)
 	return nil

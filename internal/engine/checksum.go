@@ -12,6 +12,8 @@ import (
 	"hash"
 	"io"
 	"strings"
+
+	"github.com/mlget/mlget/internal/store"
 )
 
 // Checksum is what the object's bytes must add up to.
@@ -37,7 +39,7 @@ func ParseChecksum(text string) (*Checksum, error) {
 	}
 	var err error
 	if c.Sum, err = hex.DecodeString(strings.TrimSpace(sum)); err != nil || len(c.Sum) != h.Size() {
-		return nil, fmt.Errorf("%q is not a %s in hexadecimal, which has %d digits", sum, c.Algorithm, 2*h.Size())
+		return nil, fmt.Errorf("%q is no %s, which has %d hexadecimal digits", sum, c.Algorithm, 2*h.Size())
 	}
 	return c, nil
 }
@@ -86,5 +88,8 @@ func rejected(mismatch, why error) error {
 	if why == nil {
 		return mismatch
 	}
-	return fmt.Errorf("%w: %w", mismatch, why)
+	if disk := (*store.Error)(nil); errors.As(why, &disk) { // what was to be done there says nothing here
+		return fmt.Errorf("%w; %s %w", mismatch, disk.Path, disk.Err)
+	}
+	return fmt.Errorf("%w; %w", mismatch, why)
 }

@@ -21,7 +21,13 @@ type Entry struct {
 	Checksum string // "ALGO=HEX"; "": none
 	// Unknown are the options of this entry that mean nothing here and were in no
 	// entry before.
-	Unknown []string
+	Unknown []Option
+}
+
+// Option is an option of a list, and where it stands.
+type Option struct {
+	Line int // from 1
+	Key  string
 }
 
 // Error is a mistake in a list.
@@ -126,7 +132,7 @@ func (r *Reader) set(key, value string) error {
 		const most = 100 // beyond that, somebody means no good
 		if !r.unknown[key] && len(r.unknown) < most {
 			r.unknown[key] = true
-			r.next.Unknown = append(r.next.Unknown, strings.Clone(key))
+			r.next.Unknown = append(r.next.Unknown, Option{r.line, strings.Clone(key)})
 		}
 		return nil
 	}

@@ -49,7 +49,7 @@ func TestReader(t *testing.T) {
 		},
 		"unknown options once": {
 			"http://h/a\n  split=5\n  split=6\n  gid=1\nhttp://h/b\n  split=7\n",
-			[]Entry{{Line: 1, URL: "http://h/a", Unknown: []string{"split", "gid"}}, {Line: 5, URL: "http://h/b"}},
+			[]Entry{{Line: 1, URL: "http://h/a", Unknown: []Option{{2, "split"}, {4, "gid"}}}, {Line: 5, URL: "http://h/b"}},
 			"",
 		},
 		"a value with =":    {"h/a\n  out=a=b\n", []Entry{{Line: 1, URL: "h/a", Out: "a=b"}}, ""},

@@ -65,7 +65,7 @@ func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	}
 	if addrs = l.order(addrs, family); len(addrs) == 0 {
 		return nil, l.error("%w", &net.DNSError{
-			Err: "the host has no address of a family that the link has", Name: host, IsNotFound: true,
+			Err: ErrFamily.Error(), UnwrapErr: ErrFamily, Name: host, IsNotFound: true,
 		})
 	}
 	conn, err := l.connect(ctx, addrs, uint16(port))

@@ -21,6 +21,10 @@ var ErrBind = errors.New("cannot bind to the link")
 // loopback one. Nothing was sent.
 var ErrHere = errors.New("this machine itself is reached over the loopback link only")
 
+// ErrFamily says that a host has only addresses that the link, or the family that is
+// dialled, leaves out.
+var ErrFamily = errors.New("the host has no address of a family that the link has")
+
 // Family is which addresses are dialled.
 type Family uint8
 

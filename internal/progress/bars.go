@@ -130,7 +130,7 @@ func (b *board) linkRow(i int) row {
 	size, known := b.size()
 	r := row{
 		name: b.links[i].name, bytes: units.Bytes(n), rate: units.Mbit(b.shownRate(i)), percent: "-",
-		state: stateWord(b.links[i].state), part: ratio(n, size), known: known && size > 0,
+		state: stateWord(b.links[i].state), part: b.share(n, size), known: known && size > 0,
 	}
 	if r.known {
 		r.percent = percent(r.part)
@@ -142,7 +142,7 @@ func (b *board) totalRow() row {
 	part, known := b.fraction()
 	r := row{name: "total", bytes: units.Bytes(b.done()), rate: units.Mbit(b.shownTotal()), percent: "-", part: part, known: known}
 	if !known && b.files > 1 && !b.open { // nobody knows how many bytes there will be
-		r.part, r.known = ratio(int64(b.ended), int64(b.files)), true
+		r.part, r.known = ratio(int64(b.ended-b.failed), int64(b.files)), true
 	}
 	if r.known {
 		r.percent = percent(r.part)
@@ -171,7 +171,8 @@ func (b *bars) status() (parts [][2]string) {
 	add := func(long, short string) { parts = append(parts, [2]string{long, short}) }
 	board := &b.board
 	if size, known := board.size(); known && !board.over {
-		add(units.Bytes(board.done())+" of "+units.Bytes(size), "of "+units.Bytes(size))
+		done, all := units.Bytes(board.done()), units.Bytes(size)
+		add(done+" of "+all, withoutUnit(done, all)+"/"+all)
 	}
 	if d, known := board.left(); known && d > 0 {
 		add(units.Clock(d)+" left", units.Clock(d)+" left")
@@ -187,6 +188,15 @@ func (b *bars) status() (parts [][2]string) {
 		add(text+" ("+term.Printable(source)+")", text)
 	}
 	return parts
+}
+
+// withoutUnit is a quantity without its unit, where that is the other one's, too.
+func withoutUnit(quantity, other string) string {
+	number, unit, _ := strings.Cut(quantity, " ")
+	if _, also, _ := strings.Cut(other, " "); unit != also {
+		return quantity
+	}
+	return number
 }
 
 // clip leaves out rows in the middle where the screen has too few lines: the

@@ -36,7 +36,9 @@ type board struct {
 
 	past     int64 // bytes of the files that have ended, resumed ones included
 	pastSize int64 // what these should have been
+	sized    bool  // the size of one of them at least was known
 	unsized  bool  // a file failed of which only a part is there, nobody knows how large a part
+	missing  int   // files that failed before anything was known of them
 	lost     int64 // bytes of failed files that will not come any more
 
 	at    scheduler.Time // of the last event that had a time
@@ -225,10 +227,13 @@ func (b *board) fileEnded(e event.FileEnded) {
 	b.past += f.done
 	switch {
 	case f.size >= 0:
+		b.sized = true
 		b.pastSize += f.size
 		b.lost += max(f.size-f.done, 0)
 	case f.done > 0:
 		b.unsized = true
+	default:
+		b.missing++
 	}
 }
 
@@ -303,8 +308,8 @@ func (b *board) done() int64 {
 }
 
 // size is what all files have together; known is false while that cannot be told:
-// a file has not begun, or its server does not say. A file that failed before its
-// size was known, and of which nothing is there, does not count.
+// a file has not begun, or its server does not say. Files that failed before anything
+// was known of them do not count, unless there are no others.
 func (b *board) size() (n int64, known bool) {
 	if b.unsized || b.open {
 		return 0, false
@@ -319,18 +324,31 @@ func (b *board) size() (n int64, known bool) {
 		}
 		n += f.size
 	}
-	return n, b.began > 0 && b.began >= b.files
+	return n, b.began > 0 && b.began >= b.files && (b.sized || len(b.active) > 0)
 }
 
 // fraction is the part of all bytes that is there, from 0 to 1; known is false
-// while that cannot be told.
+// while that cannot be told. Files of which nobody knows anything count as the mean
+// of the others; with a file that failed it is never all, whatever is there of it.
 func (b *board) fraction() (part float64, known bool) {
 	size, known := b.size()
 	if !known {
 		return 0, false
 	}
-	return ratio(b.done(), size), true
+	part = b.share(b.done(), size)
+	if b.failed > 0 {
+		part = min(part, mostOfFailed)
+	}
+	return part, true
 }
+
+// share is what n bytes of so many that are known of are of all.
+func (b *board) share(n, size int64) float64 {
+	return ratio(n, size) * (1 - float64(b.missing)/float64(max(b.files, 1)))
+}
+
+// mostOfFailed is the largest part that is shown of what has failed.
+const mostOfFailed = 0.99
 
 // left is the time that the rest will take at the present rate; known is false
 // while that cannot be told.

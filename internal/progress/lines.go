@@ -60,7 +60,7 @@ func (b *board) line() string {
 		fmt.Fprintf(&s, "%s, ", percent(part))
 	}
 	s.WriteString(units.Bytes(b.done()))
-	if size, known := b.size(); known {
+	if size, known := b.size(); known && (b.missing == 0 || !b.over) { // at the end it would seem to be all
 		s.WriteString(" of " + units.Bytes(size))
 	}
 	if b.files > 1 {
@@ -91,6 +91,9 @@ func (b *board) fileCount() string {
 	s := fmt.Sprintf("%d/%d files", b.ended, b.files)
 	if b.open {
 		s = fmt.Sprintf("%d files", b.ended)
+		if b.ended == 1 {
+			s = "1 file"
+		}
 	}
 	if b.failed > 0 {
 		s += fmt.Sprintf(", %d failed", b.failed)

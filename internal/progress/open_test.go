@@ -17,7 +17,7 @@ func TestFilesNotCounted(t *testing.T) {
 	}
 	b.add(event.Sample{At: 2 * scheduler.Second, File: event.Batch, Size: 300, Done: 150, Links: []event.LinkSample{{Bytes: 150, Rate: 50}}})
 	b.add(event.FileEnded{At: 2 * scheduler.Second, File: 1, Size: 100})
-	if got := b.fileCount(); got != "1 files" {
+	if got := b.fileCount(); got != "1 file" {
 		t.Errorf("files: %q", got)
 	}
 	if _, known := b.fraction(); known {

@@ -68,6 +68,7 @@ func Run(sub *event.Subscription, w io.Writer, cfg Config) {
 	v := newView(w, cfg)
 	defer v.close()
 	last := ""
+	var words teller
 	for e := range sub.All() {
 		if n, ok := e.(event.Notice); ok {
 			// Each of many files may have the same to tell: it is said once.
@@ -78,6 +79,11 @@ func Run(sub *event.Subscription, w io.Writer, cfg Config) {
 			continue
 		}
 		v.add(e)
+		if cfg.Verbose && !cfg.Quiet {
+			for _, text := range words.notices(e) {
+				v.notice(text, false)
+			}
+		}
 	}
 }
 

@@ -131,7 +131,7 @@ func TestModelledEnergy(t *testing.T) {
 	if dynamic < 60 || dynamic > 85 || tail < 10 || tail > 13 {
 		t.Errorf("%g J, and %g J of tail", dynamic, tail)
 	}
-	if line := energyLine(r); !strings.HasPrefix(line, "modelled: ") || !strings.Contains(line, " J dynamic (lte, wifi), ") {
+	if line := energyLine(r); !strings.HasPrefix(line, "modelled: ") || !strings.Contains(line, " J dynamic (lte, wifi: generic radios), ") {
 		t.Errorf("%q", line)
 	}
 
@@ -144,7 +144,11 @@ func TestModelledEnergy(t *testing.T) {
 	for _, ev := range plain {
 		b.Add(ev)
 	}
-	own := b.Report().Energy
+	ofDevice := b.Report()
+	if line := energyLine(ofDevice); !strings.Contains(line, " J dynamic (lte), ") {
+		t.Errorf("%q", line)
+	}
+	own := ofDevice.Energy
 	if own == nil || own.PerLink["wlan0"].DynamicJoules != 0 || own.PerLink["rmnet0"].Source != "x" || own.PerLink["rmnet0"].Model != "lte" || own.PerLink["wlan0"].Model != "ethernet" || own.DynamicJoules >= dynamic {
 		t.Errorf("%+v", own)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/term"
 )
 
@@ -48,15 +49,33 @@ func energyLine(r Report) string {
 	return s.String()
 }
 
-// modelsOf names the models of the links that carried bytes.
+// modelsOf names the models of the links that carried bytes, and says when none of them
+// is of this device.
 func modelsOf(r Report) string {
 	names := make(map[string]bool)
+	generic := true
 	for _, l := range r.Links {
 		if m, ok := r.Energy.PerLink[l.Name]; ok && m.DynamicJoules > 0 {
 			names[m.Model] = true
+			generic = generic && m.generic()
 		}
 	}
-	return strings.Join(slices.Sorted(maps.Keys(names)), ", ")
+	text := strings.Join(slices.Sorted(maps.Keys(names)), ", ")
+	if generic && text != "" {
+		text += ": generic radios"
+	}
+	return text
+}
+
+// generic says whether the model is what a technology gets of which nothing else is
+// known, and not one that somebody chose.
+func (e LinkEnergy) generic() bool {
+	switch e.Model {
+	case "wifi", "lte", "nr", "3g":
+		builtIn, _ := energy.Lookup(e.Model)
+		return e.Source == builtIn.Source
+	}
+	return false
 }
 
 // pace is how often readings were taken.

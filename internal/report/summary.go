@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/term"
 	"github.com/mlget/mlget/internal/units"
 )
@@ -54,16 +55,20 @@ func headline(r Report) string {
 	s.WriteString(what)
 	s.WriteString(": ")
 	got := received(r)
-	s.WriteString(units.Bytes(got))
 	switch {
 	case r.ExitCode == 0 || len(r.Files) > 0:
+		s.WriteString(units.Bytes(got))
 	case r.ExitCode == mismatch:
-		s.WriteString(", not what the checksum says,")
+		s.WriteString(units.Bytes(got) + ", not what the checksum says,")
 	default:
+		s.WriteString(units.Bytes(r.ResumedBytes + got))
 		if r.SizeBytes >= 0 {
-			s.WriteString(" of " + units.Bytes(r.SizeBytes-r.ResumedBytes))
+			s.WriteString(" of " + units.Bytes(r.SizeBytes))
 		}
 		s.WriteString(", incomplete,")
+		if r.ResumedBytes > 0 {
+			s.WriteString(" " + units.Bytes(got))
+		}
 	}
 	fmt.Fprintf(&s, " in %s s, %s Mbit/s", decimals(r.Seconds, 2), decimals(r.ThroughputMbps, 1))
 	if r.ResumedBytes > 0 {
@@ -182,8 +187,11 @@ func tuned(all []Tuning) string {
 		seen[t.Link] = true
 		n := t.Plan.Connections()
 		text := fmt.Sprintf("%d connections", n)
-		if n == 0 {
+		switch n {
+		case 0:
 			text = "connections as needed"
+		case 1:
+			text = "1 connection"
 		}
 		links = append(links, text+" over "+term.Printable(t.Link))
 	}
@@ -203,14 +211,27 @@ func carriers(r Report) (n int) {
 
 // linkSum is what all links together could have carried, in Mbit/s: what was
 // estimated, but not less than they did carry. The efficiency is the throughput's
-// part of it.
+// part of it; 0: there is none, since nothing was to be carried, or a link was left
+// idle on purpose.
 func linkSum(r Report) (mbps float64) {
+	if received(r) == 0 {
+		return 0
+	}
 	for _, l := range r.Links {
 		if l.BandwidthMbps > 0 {
+			if l.spared() {
+				return 0
+			}
 			mbps += max(l.BandwidthMbps, l.ThroughputMbps)
 		}
 	}
 	return mbps
+}
+
+// spared says whether something decided that the link should be idle, at least for a
+// while: other reasons are those of a banned, lost or capped link.
+func (l Link) spared() bool {
+	return l.Reason != "" && (l.State == string(event.LinkUnused) || l.State == string(event.LinkUsed))
 }
 
 func decimals(x float64, n int) string { return strconv.FormatFloat(x, 'f', n, 64) }
