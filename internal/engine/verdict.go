@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -101,8 +102,11 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 }
 
 // full says whether an error is about room that is used up, for this file and all
-// others.
+// others. That there is less than all of one takes says nothing about smaller ones.
 func full(err error) bool {
+	if se, ok := errors.AsType[*store.Error](err); ok && se.Op == store.Reserving {
+		return false
+	}
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
 

@@ -225,7 +225,7 @@ func (f *File) reserve() error {
 	if err == nil {
 		return nil
 	}
-	err = fail("preallocate", f.file.Name(), err)
+	err = fail(Reserving, f.file.Name(), err)
 	// Give back what was had before the room ran out.
 	if fi, serr := f.file.Stat(); serr == nil {
 		err = errors.Join(err, f.file.Truncate(fi.Size()))
