@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -140,6 +141,42 @@ func TestBatchRerun(t *testing.T) {
 	if len(there) != len(wares)+1 {
 		t.Errorf("%d files for %d", len(there), len(wares))
 	}
+}
+
+// hasty is a batch that ends just before it hears that a file is there.
+type hasty struct{ *batch }
+
+func (h hasty) diagnose(reqs context.Context, t *transfer, err error) ending {
+	if errors.Is(err, errThere) {
+		h.fail(ErrInterrupted)
+	}
+	return h.batch.diagnose(reqs, t, err)
+}
+
+// TestBatchEndsBeforeWhatIsThere: a file that has been found to be there is none that
+// was not fetched.
+func TestBatchEndsBeforeWhatIsThere(t *testing.T) {
+	timeless(func(t *bubble) {
+		r := newRig(t)
+		r.rerun = true
+		h := r.haul(t.Context(), Batch{}, ware{base: serve(t, &shop{}), size: 5000})
+		h.right()
+		clear(h.errs)
+		e := r.engine()
+		defer e.Close()
+		jobs := make(chan *Job, 1)
+		jobs <- h.jobs[0]
+		close(jobs)
+		b, err := newBatch(e, &Batch{Jobs: jobs, Ended: h})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.work = hasty{b}
+		if err := b.run(t.Context()); !errors.Is(err, ErrInterrupted) {
+			t.Fatal(err)
+		}
+		h.has(0)
+	})(t)
 }
 
 func TestBatchChecksums(t *testing.T) {

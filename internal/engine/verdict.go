@@ -46,6 +46,10 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return ending{outcome: event.OutcomeCancelled}
 	case err == nil:
 		return ending{outcome: event.OutcomeDone}
+	case errors.Is(err, errThere) && f.fate == running:
+		b.withdraw(reqs, f)
+		f.fate, f.want = finishing, nil
+		return ending{outcome: event.OutcomeCancelled}
 	case b.err != nil:
 		return ending{outcome: event.OutcomeCancelled}
 	case context.Cause(reqs) != nil:
@@ -62,10 +66,6 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 	case errors.Is(err, errLeft):
 		b.setAside(reqs, f, "")
 		return ending{outcome: event.OutcomeCancelled, retry: true}
-	case errors.Is(err, errThere):
-		b.withdraw(reqs, f)
-		f.fate, f.want = finishing, nil
-		return ending{outcome: event.OutcomeCancelled}
 	case scarce(err) && f.lacked < lackedMost:
 		f.lacked++
 		b.hold(reqs, f, b.e.now()+scheduler.Time(backoff(f.lacked)))
