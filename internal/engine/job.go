@@ -44,11 +44,11 @@ func (j *Job) directory(resp *fetch.Response) error {
 
 // openSink finds out where the bytes go, before the network is touched. Where
 // they go in order, tee sees them too.
-func (e *Engine) openSink(job *Job, tee io.Writer) (to sink, name string, err error) {
+func (e *Engine) openSink(ctx context.Context, job *Job, tee io.Writer) (to sink, name string, err error) {
 	if job.Stdout != nil {
 		return newStreamSink(both(job.Stdout, tee), "-"), "-", nil
 	}
-	if w, ok, err := store.OpenStream(job.Target); err != nil {
+	if w, ok, err := store.OpenStream(ctx, job.Target); err != nil {
 		return nil, job.Target.Name, err
 	} else if ok {
 		return deviceSink{newStreamSink(both(w, tee), job.Target.Name), w}, job.Target.Name, nil
@@ -109,7 +109,7 @@ func (e *Engine) download(ctx context.Context, job *Job, begun bool) (Result, er
 		running = job.Checksum.hash()
 		tee = running
 	}
-	to, name, err := e.openSink(job, tee)
+	to, name, err := e.openSink(ctx, job, tee)
 	if !begun {
 		e.cfg.Bus.Publish(event.FileStarted{At: e.now(), File: job.ID, URL: redact(job.URL), Output: name})
 	}
