@@ -143,6 +143,30 @@ func TestBatchRerun(t *testing.T) {
 	}
 }
 
+// TestBatchRerunBesideAPart: what is complete is not fetched again for a part that
+// somebody has left beside it.
+func TestBatchRerunBesideAPart(t *testing.T) {
+	timeless(func(t *bubble) {
+		r := newRig(t)
+		r.rerun = true
+		w := ware{base: serve(t, &shop{}), size: mib}
+		r.haul(t.Context(), Batch{}, w).right()
+		before := r.received()
+		part := filepath.Join(r.dir, "f0.part")
+		if err := os.WriteFile(part, []byte("half of it"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h := r.haul(t.Context(), Batch{}, w)
+		h.has(0)
+		if again := r.received() - before; again > 1000 {
+			t.Errorf("%d bytes fetched again", again)
+		}
+		if _, err := os.Stat(part); err != nil {
+			t.Error(err) // it is not ours
+		}
+	})(t)
+}
+
 // hasty is a batch that ends just before it hears that a file is there.
 type hasty struct{ *batch }
 
