@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/store"
 )
 
 // TestBatchOddServers: whatever single files meet, the others are done.
@@ -165,6 +166,42 @@ func TestBatchRerunBesideAPart(t *testing.T) {
 			t.Error(err) // it is not ours
 		}
 	})(t)
+}
+
+// TestBatchRerunOfNothing: an object that is empty now gets its name, whatever an earlier
+// run has left of it.
+func TestBatchRerunOfNothing(t *testing.T) {
+	for _, sum := range []bool{false, true} {
+		t.Run(fmt.Sprint("checksum ", sum), timeless(func(t *bubble) {
+			r := newRig(t)
+			r.rerun = true
+			if sum {
+				r.sum = func(int) string { return "sha256=" + objectAt("/1/0").body.SHA256() }
+			}
+			s := serve(t, &shop{})
+			if err := os.WriteFile(filepath.Join(r.dir, "f0"), []byte("another one"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f, err := store.Open(store.Target{Dir: r.dir, Name: "f0", Rerun: true}, at(t, s, "", "/1/0"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Begin(store.Identity{Size: 5000, ETag: `"before"`}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteAt(make([]byte, 1000), 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Suspend(doneOf(0, 1000)); err != nil {
+				t.Fatal(err)
+			}
+			h := r.haul(t.Context(), Batch{}, ware{base: s})
+			h.right()
+			if got := filepath.Base(h.out[0]); got != "f0.1" {
+				t.Errorf("it is %s", got)
+			}
+		}))
+	}
 }
 
 // hasty is a batch that ends just before it hears that a file is there.

@@ -190,6 +190,10 @@ func (b *batch) finished(reqs context.Context, f *entry, c chore, i int) {
 		f.verified, f.ending = true, false
 		b.chores.finish(reqs, f)
 		return
+	case c.kind == verified && errors.Is(err, errLeft):
+		f.fate = aside
+		b.chores.close(reqs, f)
+		return
 	case c.kind == verified: // it is closed, or will be
 		f.fate, f.why = failed, err
 		b.chores.close(reqs, f)
