@@ -413,6 +413,28 @@ func TestSub(t *testing.T) {
 	}
 }
 
+// A time that no file can have is none: the file gets that of now, and is the object.
+func TestRerunAtImpossibleTimes(t *testing.T) {
+	b := testbody.Body{Size: 3000, Seed: 1}
+	for _, at := range []string{
+		"Mon, 01 Jan 0001 00:00:00 GMT", "Fri, 13 Dec 1901 20:45:51 GMT", "Fri, 11 Apr 2262 23:47:17 GMT", "Fri, 31 Dec 9999 23:59:59 GMT",
+	} {
+		dir := t.TempDir()
+		id := Identity{Size: 3000, LastModified: at}
+		begun := time.Now().Add(-sameTime)
+		getAll(t, open(t, rerun(dir), rerunURL), id, b)
+		if fi, err := os.Stat(filepath.Join(dir, "x")); err != nil || fi.ModTime().Before(begun) || fi.ModTime().After(time.Now().Add(sameTime)) {
+			t.Errorf("%s: %v, %v", at, fi.ModTime(), err)
+		}
+		f := open(t, rerun(dir), rerunURL)
+		must(t, f.Begin(id))
+		if !f.Whole() {
+			t.Errorf("%s: it is fetched again", at)
+		}
+		must(t, f.Close())
+	}
+}
+
 // In a job of several files, none is named like what there is of another.
 func TestRerunNamesOfParts(t *testing.T) {
 	for name, want := range map[string]string{
