@@ -371,7 +371,7 @@ func TestContinueWhatAnotherToolLeft(t *testing.T) {
 		name string
 		has  int64
 		size int64
-		gate bool // 416 tells no size
+		odd  bool // there are no ranges
 		err  error
 		sent int64
 	}{
@@ -380,9 +380,17 @@ func TestContinueWhatAnotherToolLeft(t *testing.T) {
 		{name: "too much", has: 2 * mib, size: mib, err: ErrLonger},
 		{name: "much too much", has: 5 * mib, size: mib, err: ErrLonger},
 		{name: "nothing", has: 0, size: mib, sent: mib},
+		{name: "all of it, without ranges", has: 2 * mib, size: 2 * mib, odd: true},
+		{name: "a part, without ranges", has: mib, size: 2 * mib, odd: true, err: store.ErrKeep},
 	} {
 		t.Run(tc.name, timeless(func(t *bubble) {
 			o := newObject(tc.size)
+			if tc.odd {
+				o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+					o.whole(w)
+					return true
+				}
+			}
 			r := newRig(t)
 			name := filepath.Join(r.dir, "out")
 			if err := os.WriteFile(name, bytesOf(testbody.Body{Size: tc.has, Seed: 11}, 0, tc.has), 0o600); err != nil {
@@ -402,7 +410,7 @@ func TestContinueWhatAnotherToolLeft(t *testing.T) {
 				return
 			}
 			got.right(o.body)
-			if o.sent.Load() != tc.sent {
+			if n := got.carried(2); n[0]+n[1] != tc.sent || !tc.odd && o.sent.Load() != tc.sent {
 				t.Errorf("the server sent %d bytes, %d were missing", o.sent.Load(), tc.sent)
 			}
 		}))
