@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -199,6 +201,56 @@ func TestBatchRerunOfNothing(t *testing.T) {
 			h.right()
 			if got := filepath.Base(h.out[0]); got != "f0.1" {
 				t.Errorf("it is %s", got)
+			}
+		}))
+	}
+}
+
+// TestBatchContinuesWithoutRanges: what is there is left as it is, and joined by the
+// object only if that is another one, however often.
+func TestBatchContinuesWithoutRanges(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		there   int64
+		chunked bool
+		want    []string
+	}{
+		{"all of it", 5000, false, []string{"f0"}},
+		{"all of it, of no known length", 5000, true, []string{"f0"}},
+		{"a part", 3000, false, []string{"f0", "f0.1"}},
+		{"a part, of no known length", 3000, true, []string{"f0", "f0.1"}},
+	} {
+		t.Run(c.name, timeless(func(t *bubble) {
+			sh := &shop{}
+			sh.gate = func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+				if c.chunked {
+					w.(http.Flusher).Flush()
+				}
+				o.whole(w)
+				return true
+			}
+			r := newRig(t)
+			r.rerun, r.goOn = true, true
+			w := ware{base: serve(t, sh), path: "/1/5000"}
+			there := bytesOf(objectAt(w.path).body, 0, c.there)
+			if err := os.WriteFile(filepath.Join(r.dir, "f0"), there, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				r.haul(t.Context(), Batch{}, w).right()
+				names, err := filepath.Glob(filepath.Join(r.dir, "*"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range names {
+					names[i] = filepath.Base(names[i])
+				}
+				if !slices.Equal(names, c.want) {
+					t.Errorf("there are %q, want %q", names, c.want)
+				}
+				if now, err := os.ReadFile(filepath.Join(r.dir, "f0")); err != nil || !bytes.Equal(now, there) {
+					t.Errorf("what was there is another one: %v", err)
+				}
 			}
 		}))
 	}

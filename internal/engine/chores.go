@@ -190,7 +190,7 @@ func (b *batch) finished(reqs context.Context, f *entry, c chore, i int) {
 		f.verified, f.ending = true, false
 		b.chores.finish(reqs, f)
 		return
-	case c.kind == verified && errors.Is(err, errLeft):
+	case c.kind == verified && errors.Is(err, store.ErrLeft):
 		f.fate = aside
 		b.chores.close(reqs, f)
 		return
@@ -201,7 +201,7 @@ func (b *batch) finished(reqs context.Context, f *entry, c chore, i int) {
 	}
 	f.place.leave(b.slots)
 	switch {
-	case c.kind == committed && errors.Is(err, errLeft):
+	case c.kind == committed && errors.Is(err, store.ErrLeft):
 		f.fate = aside
 		b.leave(reqs, f)
 	case c.kind == committed:

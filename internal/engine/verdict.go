@@ -63,7 +63,7 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return b.broken(reqs, t, event.OutcomeNetwork, err)
 	case errors.Is(err, ErrCapped):
 		return b.capped(t)
-	case errors.Is(err, errLeft):
+	case errors.Is(err, store.ErrLeft):
 		b.setAside(reqs, f, "")
 		return ending{outcome: event.OutcomeCancelled, retry: true}
 	case scarce(err) && f.lacked < lackedMost:

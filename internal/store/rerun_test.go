@@ -344,6 +344,10 @@ func TestRerunContinues(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "x"), bodyString(t, b)[:1200])
 	f := open(t, to(dir), rerunURL)
+	if err := f.Begin(id); !errors.Is(err, ErrLeft) {
+		t.Fatal(err)
+	}
+	wantNames(t, dir, "x") // as long as nobody has said that it can be gone on with
 	must(t, f.Begin(id))
 	if _, done, ok := f.Resume(); !ok || f.Whole() || done[0].End != 1200 {
 		t.Fatalf("resume: %v, whole: %v", done, f.Whole())
