@@ -156,8 +156,11 @@ func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptio
 		if err != nil {
 			return store.CommitOptions{Size: -1}, err
 		}
-		err = d.run(ctx)
-		if !errors.Is(err, errStartOver) {
+		switch err = d.run(ctx); {
+		case errors.Is(err, errAskLast):
+			to = butLast{to.(fileSink)} //nolint:errcheck,forcetypeassert // canAskLast has looked
+			continue
+		case !errors.Is(err, errStartOver):
 			return d.object(), err
 		}
 		if err := to.restart(); err != nil {
