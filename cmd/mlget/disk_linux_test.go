@@ -102,6 +102,21 @@ cp f.bin "$OUT/f.bin"
 	wantFile(t, filepath.Join(dir, "f.bin"), 6e6, "")
 }
 
+// TestOneTooLarge: a file for which there is no room is no reason to leave out smaller
+// ones, whether they were begun before or after it.
+func TestOneTooLarge(t *testing.T) {
+	s := newSite(t)
+	inMounts(t, s, "size=3m", `
+for i in 1 2 3; do echo "$URL/ranges/5000$i/s$i"; done >list
+echo "$URL/ranges/50000000/big" >>list
+for i in 4 5 6 7 8 9; do echo "$URL/ranges/5000$i/s$i"; done >>list
+get 3 -j 1 -i list
+says '^mlget: .*/big: .*no space left on device$'
+[ ! -e big ] || fail "big"
+for i in 1 2 3 4 5 6 7 8 9; do [ "$(wc -c <s$i)" -eq 5000$i ] || fail "s$i"; done
+`)
+}
+
 // TestUnwritable: exit 3 before anything is asked of the network.
 func TestUnwritable(t *testing.T) {
 	s := newSite(t)

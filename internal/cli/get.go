@@ -18,7 +18,7 @@ import (
 
 // runGet downloads.
 func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started time.Time) error {
-	t, err := o.task(args, stdio)
+	t, err := o.task(ctx, args, stdio)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ import (
 // feed runs a feeder over a task and gives what it makes, as "name in sub: URL".
 func feed(t *testing.T, o *getOptions, args []string, in io.Reader) (jobs []string, out *outcome) {
 	t.Helper()
-	task, err := o.task(args, IO{In: in})
+	task, err := o.task(t.Context(), args, IO{In: in})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestFeederNames(t *testing.T) {
 func TestFeederStreams(t *testing.T) {
 	r, w := io.Pipe()
 	o := &getOptions{dir: t.TempDir(), inputFile: "-"}
-	task, err := o.task(nil, IO{In: r})
+	task, err := o.task(t.Context(), nil, IO{In: r})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestTask(t *testing.T) {
 		}
 		return path
 	}
-	task, err := (&getOptions{inputFile: write("h/a\nh/b\n\nh/c\n")}).task([]string{"h/d"}, IO{})
+	task, err := (&getOptions{inputFile: write("h/a\nh/b\n\nh/c\n")}).task(t.Context(), []string{"h/d"}, IO{})
 	if err != nil || task.files() != 4 || task.one != nil {
 		t.Fatalf("%+v, %v", task, err)
 	}
@@ -267,7 +267,7 @@ func TestTask(t *testing.T) {
 		" out=x\nh/a":                "list, line 1: an option stands before the first URL",
 		"http://user:secret@[bad/\n": "list, line 1: the URL cannot be read",
 	} {
-		_, err := (&getOptions{inputFile: write(text)}).task(nil, IO{})
+		_, err := (&getOptions{inputFile: write(text)}).task(t.Context(), nil, IO{})
 		if code, _ := classify(err); code != exitUsage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}

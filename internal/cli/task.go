@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -62,7 +63,7 @@ func (t *task) close() {
 }
 
 // task finds out what there is to do. It closes what it opened if it fails.
-func (o *getOptions) task(args []string, stdio IO) (*task, error) {
+func (o *getOptions) task(ctx context.Context, args []string, stdio IO) (*task, error) {
 	t := &task{trees: o.recursive}
 	for i, text := range args {
 		u, err := parseURL(text)
@@ -76,7 +77,7 @@ func (o *getOptions) task(args []string, stdio IO) (*task, error) {
 	}
 	if o.inputFile != "" {
 		var err error
-		if t.list, err = o.openList(stdio.In); err != nil {
+		if t.list, err = o.openList(ctx, stdio.In); err != nil {
 			return nil, err
 		}
 		if t.files() == 0 && t.list.known == 0 && len(t.urls) == 0 {
@@ -176,10 +177,10 @@ type list struct {
 // openList opens the list that the flags name. A file is read once to see whether
 // all of it can be understood, before anything is fetched; what comes through a
 // pipe is understood as it comes.
-func (o *getOptions) openList(stdin io.Reader) (*list, error) {
+func (o *getOptions) openList(ctx context.Context, stdin io.Reader) (*list, error) {
 	l := &list{name: o.inputFile, in: stdin, known: -1}
 	if o.inputFile != "-" {
-		f, err := os.Open(o.inputFile)
+		f, err := store.OpenWaiting(ctx, o.inputFile, os.O_RDONLY)
 		if err != nil {
 			return nil, fileError{fmt.Errorf("--input-file: %w", err)}
 		}

@@ -3,45 +3,88 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // ErrCapped says that a link has carried all that it may, and no other is left.
 var ErrCapped = errors.New("its allowance of bytes is spent")
 
+const (
+	// allowanceShare is what part of what is left one reader reserves at most: it may wait
+	// for its bytes, and others have theirs at hand.
+	allowanceShare = 8
+	// allowanceLeast is from how many bytes on that is not worth the calls.
+	allowanceLeast = int64(4) << 10
+)
+
 // allowance is how many bytes of payload a link may receive, over all downloads
 // and over the run. The scheduler asks for no more than that, as far as it knows;
 // this is what holds when several downloads ask at once, or a response is longer
 // than it was to be. What the kernel has received by then, nobody can refuse.
 type allowance struct {
-	most  int64        // bytes; 0: no bound
-	taken atomic.Int64 // bytes received, and those that readers are about to
-	got   atomic.Int64 // bytes received
+	most int64        // bytes; 0: no bound
+	got  atomic.Int64 // bytes received
+
+	mu    sync.Mutex
+	taken int64         // bytes received, and those that readers are about to
+	back  chan struct{} // closed when some are given back; nil: nobody waits for that
 }
 
-// take reserves up to n bytes; 0: none are left.
-func (a *allowance) take(n int64) int64 {
+// take reserves up to n bytes for t; 0: all have been received. While the last are
+// reserved by others, it waits for what those leave.
+func (a *allowance) take(ctx context.Context, t *transfer, n int64) (int64, error) {
 	if a.most == 0 {
-		return n
+		return n, nil
 	}
-	over := a.taken.Add(n) - a.most
-	if over <= 0 {
-		return n
+	for {
+		some, back := a.try(n)
+		if back == nil {
+			return some, nil
+		}
+		t.held.Store(true)
+		select {
+		case <-back:
+			t.held.Store(false)
+		case <-ctx.Done():
+			return 0, &fetch.Error{Class: fetch.Canceled, Err: context.Cause(ctx)}
+		}
 	}
-	over = min(over, n)
-	a.taken.Add(-over)
-	return n - over
+}
+
+// try is take, but says when to try again instead of waiting.
+func (a *allowance) try(n int64) (some int64, back <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	left := a.most - a.taken
+	some = min(n, left, max(left/allowanceShare, allowanceLeast))
+	a.taken += some
+	if some > 0 || a.got.Load() == a.most {
+		return some, nil
+	}
+	if a.back == nil {
+		a.back = make(chan struct{})
+	}
+	return 0, a.back
 }
 
 // receive says that of the bytes reserved so many were received; the others are
 // given back.
 func (a *allowance) receive(reserved, received int64) {
-	if a.most > 0 {
-		a.taken.Add(received - reserved)
-		a.got.Add(received)
+	if a.most == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.taken += received - reserved
+	a.got.Add(received)
+	if a.back != nil {
+		close(a.back)
+		a.back = nil
 	}
 }
 
@@ -67,7 +110,7 @@ func (o *owner) tellSpent(reqs context.Context) {
 }
 
 // capped handles the end of a transfer for which nothing was left of its link's
-// allowance: all of it was received, or is about to be by others.
+// allowance.
 func (o *owner) capped(t *transfer) ending {
 	if !o.whole {
 		return ending{outcome: event.OutcomeCancelled, retry: true, wait: backoffFirst}

@@ -1,13 +1,19 @@
 package engine
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -138,6 +144,76 @@ func TestCapOfOneStream(t *testing.T) {
 		got.right(o.body)
 		if n := got.brought(); n[0] > mib || n[1] < 2*mib {
 			t.Errorf("%v bytes over the links", n)
+		}
+	})(t)
+}
+
+// TestCapOfUnknownLengths: who does not know how much is to come reserves nothing that
+// others need, though all files together need every byte.
+func TestCapOfUnknownLengths(t *testing.T) {
+	t.Parallel()
+	for _, most := range []int64{mib, 60_000} {
+		t.Run(fmt.Sprint(most), timeless(func(t *bubble) {
+			sh := &shop{}
+			sh.gate = func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+				w.(http.Flusher).Flush()
+				time.Sleep(100 * time.Millisecond) // others have begun, too
+				_, _ = io.Copy(w, o.body.Reader())
+				return true
+			}
+			s := serve(t, sh)
+			r := newRig(t, &testLink{name: "a"})
+			r.terms[0].Cap = most
+			r.haul(t.Context(), Batch{}, slices.Repeat([]ware{{base: s, size: 10_000}}, 6)...).right()
+		}))
+	}
+}
+
+// TestAllowanceIsWaitedFor: what is reserved is not spent yet.
+func TestAllowanceIsWaitedFor(t *testing.T) {
+	timeless(func(t *bubble) {
+		a := &allowance{most: 100}
+		take := func(n, want int64) {
+			t.Helper()
+			if got, err := a.take(t.Context(), new(transfer), n); got != want || err != nil {
+				t.Errorf("took %d, want %d: %v", got, want, err)
+			}
+		}
+		take(1000, 100)
+		time.AfterFunc(time.Second, func() { a.receive(100, 30) })
+		take(40, 40)
+		time.AfterFunc(time.Second, func() { a.receive(40, 40) })
+		take(1000, 30)
+		time.AfterFunc(time.Second, func() { a.receive(30, 30) })
+		take(1, 0)
+
+		a = &allowance{most: 100}
+		take(100, 100)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(ErrInterrupted)
+		if _, err := a.take(ctx, new(transfer), 1); !errors.Is(err, ErrInterrupted) || classOf(err) != fetch.Canceled {
+			t.Error(err)
+		}
+	})(t)
+}
+
+// TestCapIsWhatTheObjectHas: that its last byte was the last one allowed is no failure,
+// though nobody had told its length.
+func TestCapIsWhatTheObjectHas(t *testing.T) {
+	timeless(func(t *bubble) {
+		o := newObject(100_000)
+		o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+			w.(http.Flusher).Flush()
+			_, _ = io.Copy(w, o.body.Reader())
+			return true
+		}
+		u := at(t, serve(t, o), "", "/f")
+		r := newRig(t, &testLink{name: "a"})
+		r.terms[0].Cap = o.body.Size
+		r.get(u).right(o.body)
+		r.links, r.terms[0].Cap = nil, o.body.Size-1
+		if got := r.get(u); !errors.Is(got.err, ErrCapped) {
+			t.Errorf("got %v, want ErrCapped", got.err)
 		}
 	})(t)
 }

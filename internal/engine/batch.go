@@ -254,7 +254,7 @@ func (b *batch) wind(reqs context.Context) {
 		switch {
 		case f.ending: // it waits to be downloaded by itself
 			b.report(f, Result{Size: f.size}, b.err)
-		case f.fate == running && f.complete():
+		case f.fate == finishing, f.fate == running && f.complete():
 			f.fate = finishing
 			b.chores.finish(reqs, f)
 		default:

@@ -126,7 +126,7 @@ func (r *rig) haul(ctx context.Context, spec Batch, wares ...ware) *haul {
 		if w.known {
 			job.Size = w.size
 		}
-		job.Target.Rerun = r.rerun
+		job.Target.Rerun, job.Target.Continue = r.rerun, r.goOn
 		if r.sum != nil {
 			sum, err := ParseChecksum(r.sum(i))
 			if err != nil {

@@ -1,16 +1,20 @@
 package engine
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/store"
 )
 
 // TestBatchOddServers: whatever single files meet, the others are done.
@@ -140,6 +144,152 @@ func TestBatchRerun(t *testing.T) {
 	if len(there) != len(wares)+1 {
 		t.Errorf("%d files for %d", len(there), len(wares))
 	}
+}
+
+// TestBatchRerunBesideAPart: what is complete is not fetched again for a part that
+// somebody has left beside it.
+func TestBatchRerunBesideAPart(t *testing.T) {
+	timeless(func(t *bubble) {
+		r := newRig(t)
+		r.rerun = true
+		w := ware{base: serve(t, &shop{}), size: mib}
+		r.haul(t.Context(), Batch{}, w).right()
+		before := r.received()
+		part := filepath.Join(r.dir, "f0.part")
+		if err := os.WriteFile(part, []byte("half of it"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h := r.haul(t.Context(), Batch{}, w)
+		h.has(0)
+		if again := r.received() - before; again > 1000 {
+			t.Errorf("%d bytes fetched again", again)
+		}
+		if _, err := os.Stat(part); err != nil {
+			t.Error(err) // it is not ours
+		}
+	})(t)
+}
+
+// TestBatchRerunOfNothing: an object that is empty now gets its name, whatever an earlier
+// run has left of it.
+func TestBatchRerunOfNothing(t *testing.T) {
+	for _, sum := range []bool{false, true} {
+		t.Run(fmt.Sprint("checksum ", sum), timeless(func(t *bubble) {
+			r := newRig(t)
+			r.rerun = true
+			if sum {
+				r.sum = func(int) string { return "sha256=" + objectAt("/1/0").body.SHA256() }
+			}
+			s := serve(t, &shop{})
+			if err := os.WriteFile(filepath.Join(r.dir, "f0"), []byte("another one"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f, err := store.Open(store.Target{Dir: r.dir, Name: "f0", Rerun: true}, at(t, s, "", "/1/0"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Begin(store.Identity{Size: 5000, ETag: `"before"`}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteAt(make([]byte, 1000), 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Suspend(doneOf(0, 1000)); err != nil {
+				t.Fatal(err)
+			}
+			h := r.haul(t.Context(), Batch{}, ware{base: s})
+			h.right()
+			if got := filepath.Base(h.out[0]); got != "f0.1" {
+				t.Errorf("it is %s", got)
+			}
+		}))
+	}
+}
+
+// TestBatchContinuesWithoutRanges: what is there is left as it is, and joined by the
+// object only if that is another one, however often.
+func TestBatchContinuesWithoutRanges(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		there   int64
+		chunked bool
+		want    []string
+	}{
+		{"all of it", 5000, false, []string{"f0"}},
+		{"all of it, of no known length", 5000, true, []string{"f0"}},
+		{"a part", 3000, false, []string{"f0", "f0.1"}},
+		{"a part, of no known length", 3000, true, []string{"f0", "f0.1"}},
+	} {
+		t.Run(c.name, timeless(func(t *bubble) {
+			sh := &shop{}
+			sh.gate = func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+				if c.chunked {
+					w.(http.Flusher).Flush()
+				}
+				o.whole(w)
+				return true
+			}
+			r := newRig(t)
+			r.rerun, r.goOn = true, true
+			w := ware{base: serve(t, sh), path: "/1/5000"}
+			there := bytesOf(objectAt(w.path).body, 0, c.there)
+			if err := os.WriteFile(filepath.Join(r.dir, "f0"), there, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				r.haul(t.Context(), Batch{}, w).right()
+				names, err := filepath.Glob(filepath.Join(r.dir, "*"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range names {
+					names[i] = filepath.Base(names[i])
+				}
+				if !slices.Equal(names, c.want) {
+					t.Errorf("there are %q, want %q", names, c.want)
+				}
+				if now, err := os.ReadFile(filepath.Join(r.dir, "f0")); err != nil || !bytes.Equal(now, there) {
+					t.Errorf("what was there is another one: %v", err)
+				}
+			}
+		}))
+	}
+}
+
+// hasty is a batch that ends just before it hears that a file is there.
+type hasty struct{ *batch }
+
+func (h hasty) diagnose(reqs context.Context, t *transfer, err error) ending {
+	if errors.Is(err, errThere) {
+		h.fail(ErrInterrupted)
+	}
+	return h.batch.diagnose(reqs, t, err)
+}
+
+// TestBatchEndsBeforeWhatIsThere: a file that has been found to be there is none that
+// was not fetched.
+func TestBatchEndsBeforeWhatIsThere(t *testing.T) {
+	timeless(func(t *bubble) {
+		r := newRig(t)
+		r.rerun = true
+		h := r.haul(t.Context(), Batch{}, ware{base: serve(t, &shop{}), size: 5000})
+		h.right()
+		clear(h.errs)
+		e := r.engine()
+		defer e.Close()
+		jobs := make(chan *Job, 1)
+		jobs <- h.jobs[0]
+		close(jobs)
+		b, err := newBatch(e, &Batch{Jobs: jobs, Ended: h})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.work = hasty{b}
+		if err := b.run(t.Context()); !errors.Is(err, ErrInterrupted) {
+			t.Fatal(err)
+		}
+		h.has(0)
+	})(t)
 }
 
 func TestBatchChecksums(t *testing.T) {

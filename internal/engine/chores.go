@@ -190,6 +190,10 @@ func (b *batch) finished(reqs context.Context, f *entry, c chore, i int) {
 		f.verified, f.ending = true, false
 		b.chores.finish(reqs, f)
 		return
+	case c.kind == verified && errors.Is(err, store.ErrLeft):
+		f.fate = aside
+		b.chores.close(reqs, f)
+		return
 	case c.kind == verified: // it is closed, or will be
 		f.fate, f.why = failed, err
 		b.chores.close(reqs, f)
@@ -197,7 +201,7 @@ func (b *batch) finished(reqs context.Context, f *entry, c chore, i int) {
 	}
 	f.place.leave(b.slots)
 	switch {
-	case c.kind == committed && errors.Is(err, errLeft):
+	case c.kind == committed && errors.Is(err, store.ErrLeft):
 		f.fate = aside
 		b.leave(reqs, f)
 	case c.kind == committed:

@@ -49,6 +49,7 @@ type rig struct {
 
 	// Of batches.
 	rerun bool               // the files may be there from before
+	goOn  bool               // what another tool left is gone on with
 	sum   func(i int) string // the i-th file's checksum
 }
 

@@ -23,12 +23,8 @@ const (
 	journalFrom = int64(8) << 20
 )
 
-// errLeft says that an earlier run has left a part of the file, and errThere all of
-// it.
-var (
-	errLeft  = errors.New("an earlier run has left a part of it")
-	errThere = errors.New("it is there already")
-)
+// errThere says that an earlier run has left all of the file.
+var errThere = errors.New("it is there already")
 
 // fate is what becomes of a file of a batch.
 type fate uint8
@@ -128,16 +124,13 @@ func (p *place) begin(f *entry) error {
 		f.b.e.notice(true, "%s", n)
 	}
 	if _, _, left := to.Resume(); left {
-		return errLeft
+		return store.ErrLeft
 	}
 	if err := to.Begin(p.id); err != nil {
 		return err
 	}
 	if to.Whole() {
 		return errThere
-	}
-	if _, _, left := to.Resume(); left { // Begin has taken another name
-		return errLeft
 	}
 	return nil
 }

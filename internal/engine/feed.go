@@ -101,7 +101,7 @@ func (b *batch) take(reqs context.Context, job *Job, ok bool) {
 		b.knows(job.Size)
 	}
 	// Of a file that may be there already a byte is asked for, and what its response
-	// says decides.
+	// says decides, also if a part lies beside it.
 	there, left := job.Target.Standing(job.URL)
 	f.standing = there
 	switch {
@@ -109,7 +109,7 @@ func (b *batch) take(reqs context.Context, job *Job, ok bool) {
 		b.giveUp(reqs, f, errors.New("standard output takes one file, not several"))
 	case f.site.dead != nil:
 		b.giveUp(reqs, f, f.site.dead)
-	case left || f.site.odd() || !fits:
+	case left && !there || f.site.odd() || !fits:
 		b.setAside(reqs, f, "")
 	case f.site.waits(b.e.now()):
 		b.hold(reqs, f, f.site.notBefore)

@@ -40,7 +40,7 @@ func (d *download) adopt(t *transfer, resp *fetch.Response, ranges bool) bool {
 		case ranges && match != store.Differs && id.Size < d.have[len(d.have)-1].End:
 			d.fail(fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, d.have[len(d.have)-1].End, id.Size))
 			return false
-		case !ranges:
+		case !ranges && !d.lacksNothing(id.Size):
 			d.startOver("the server does not serve ranges")
 			return false
 		case match == store.Differs:
@@ -60,6 +60,12 @@ func (d *download) adopt(t *transfer, resp *fetch.Response, ranges bool) bool {
 	d.ref, d.refLink, d.refURL, d.refRemote = &ref, t.link, resp.EffectiveURL, resp.Remote
 	d.known(resp, id.Size, ranges)
 	return true
+}
+
+// lacksNothing says whether every byte of an object of a size is there already: then no
+// matter what its server can do.
+func (d *download) lacksNothing(size int64) bool {
+	return len(d.have) == 1 && d.have[0] == scheduler.Range{End: size}
 }
 
 // known tells what the object is.

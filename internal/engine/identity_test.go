@@ -411,7 +411,9 @@ func TestContinueWhatAnotherToolLeft(t *testing.T) {
 		name string
 		has  int64
 		size int64
-		gate bool // 416 tells no size
+		odd  bool // there are no ranges
+		mute bool // 416 tells no size
+		flaw bool // the last byte there is another one
 		err  error
 		sent int64
 	}{
@@ -420,12 +422,37 @@ func TestContinueWhatAnotherToolLeft(t *testing.T) {
 		{name: "too much", has: 2 * mib, size: mib, err: ErrLonger},
 		{name: "much too much", has: 5 * mib, size: mib, err: ErrLonger},
 		{name: "nothing", has: 0, size: mib, sent: mib},
+		{name: "all of it, and 416 tells no size", has: 2 * mib, size: 2 * mib, mute: true, sent: 1},
+		{name: "one byte, and 416 tells no size", has: 1, size: 1, mute: true, sent: 1},
+		{name: "as much, and 416 tells no size", has: 2 * mib, size: 2 * mib, mute: true, flaw: true, err: store.ErrChanged},
+		{name: "all of it, without ranges", has: 2 * mib, size: 2 * mib, odd: true},
+		{name: "a part, without ranges", has: mib, size: 2 * mib, odd: true, err: store.ErrKeep},
 	} {
 		t.Run(tc.name, timeless(func(t *bubble) {
 			o := newObject(tc.size)
+			if tc.odd {
+				o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+					o.whole(w)
+					return true
+				}
+			}
+			if tc.mute {
+				o.gate = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
+					off, _ := asked(r)
+					if off >= tc.size {
+						w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+					}
+					return off >= tc.size
+				}
+			}
 			r := newRig(t)
+			r.cfg.Tries = 2
 			name := filepath.Join(r.dir, "out")
-			if err := os.WriteFile(name, bytesOf(testbody.Body{Size: tc.has, Seed: 11}, 0, tc.has), 0o600); err != nil {
+			there := bytesOf(testbody.Body{Size: tc.has, Seed: 11}, 0, tc.has)
+			if tc.flaw {
+				there[tc.has-1]++
+			}
+			if err := os.WriteFile(name, there, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			r.cfg.NoSteal = true // not a byte twice
@@ -442,12 +469,12 @@ func TestContinueWhatAnotherToolLeft(t *testing.T) {
 				return
 			}
 			got.right(o.body)
-			if o.sent.Load() != tc.sent {
+			if n := got.carried(2); n[0]+n[1] != tc.sent || !tc.odd && o.sent.Load() != tc.sent {
 				t.Errorf("the server sent %d bytes, %d were missing", o.sent.Load(), tc.sent)
 			}
 		}))
 	}
-	t.Run("all of it, and 416 tells no size", timeless(func(t *bubble) {
+	t.Run("all of it, and nothing but 416", timeless(func(t *bubble) {
 		o := newObject(2 * mib)
 		o.gate = func(w http.ResponseWriter, _ *http.Request, n int64) bool {
 			w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)

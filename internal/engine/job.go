@@ -44,11 +44,11 @@ func (j *Job) directory(resp *fetch.Response) error {
 
 // openSink finds out where the bytes go, before the network is touched. Where
 // they go in order, tee sees them too.
-func (e *Engine) openSink(job *Job, tee io.Writer) (to sink, name string, err error) {
+func (e *Engine) openSink(ctx context.Context, job *Job, tee io.Writer) (to sink, name string, err error) {
 	if job.Stdout != nil {
 		return newStreamSink(both(job.Stdout, tee), "-"), "-", nil
 	}
-	if w, ok, err := store.OpenStream(job.Target); err != nil {
+	if w, ok, err := store.OpenStream(ctx, job.Target); err != nil {
 		return nil, job.Target.Name, err
 	} else if ok {
 		return deviceSink{newStreamSink(both(w, tee), job.Target.Name), w}, job.Target.Name, nil
@@ -109,7 +109,7 @@ func (e *Engine) download(ctx context.Context, job *Job, begun bool) (Result, er
 		running = job.Checksum.hash()
 		tee = running
 	}
-	to, name, err := e.openSink(job, tee)
+	to, name, err := e.openSink(ctx, job, tee)
 	if !begun {
 		e.cfg.Bus.Publish(event.FileStarted{At: e.now(), File: job.ID, URL: redact(job.URL), Output: name})
 	}
@@ -156,8 +156,11 @@ func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptio
 		if err != nil {
 			return store.CommitOptions{Size: -1}, err
 		}
-		err = d.run(ctx)
-		if !errors.Is(err, errStartOver) {
+		switch err = d.run(ctx); {
+		case errors.Is(err, errAskLast):
+			to = butLast{to.(fileSink)} //nolint:errcheck,forcetypeassert // canAskLast has looked
+			continue
+		case !errors.Is(err, errStartOver):
 			return d.object(), err
 		}
 		if err := to.restart(); err != nil {

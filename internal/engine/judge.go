@@ -89,7 +89,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 		d.goWhole(t.link, nil)
 		return false
 	case d.ref == nil:
-		if !d.adopt(t, resp, true) {
+		if !d.adopt(t, resp, !resp.Whole) {
 			return false
 		}
 		d.sized(reqs, resp.Object.Size)
@@ -201,7 +201,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 // believe takes one of the doubtful responses for the object.
 func (d *download) believe(reqs context.Context, i int) {
 	m := d.doubts[i]
-	if m.resp.Whole {
+	if m.resp.Whole && !d.lacksNothing(m.resp.Object.Size) {
 		d.goWhole(m.t.link, &m)
 		return
 	}

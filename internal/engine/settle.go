@@ -290,6 +290,9 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 	case t.off == 0: // not even a first byte: ask for the whole
 		d.goWhole(t.link, nil)
 		return ending{outcome: event.OutcomeStatus, retry: true}
+	case t.off == d.resumed && size < 0 && d.canAskLast():
+		d.fail(errAskLast)
+		return ending{outcome: event.OutcomeStatus}
 	case t.off == d.resumed: // nothing is missing, or nothing helps
 		return status
 	}

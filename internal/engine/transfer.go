@@ -49,7 +49,7 @@ type transfer struct {
 	firstByte atomic.Int64 // a scheduler.Time; 0: none yet
 	lastByte  atomic.Int64 // of a byte before end
 	spent     atomic.Bool  // its connection ends with it
-	held      atomic.Bool  // waits for the consumer of a stream, not for the link
+	held      atomic.Bool  // waits for the consumer of a stream, or for other readers, not for the link
 
 	// What only the owner touches, but for off, which the goroutine reads once
 	// its response was taken.
@@ -151,7 +151,14 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 		if want <= 0 {
 			return nil
 		}
-		if want = left.take(want); want == 0 {
+		want, err := left.take(ctx, t, want)
+		switch {
+		case err != nil:
+			return err
+		case want == 0 && t.end.Load() == wholeObject && ended(resp):
+			t.end.Store(t.off + got)
+			return nil
+		case want == 0:
 			return ErrCapped
 		}
 		at := t.off + got
@@ -184,6 +191,14 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 			return err
 		}
 	}
+}
+
+// ended says whether a body of unknown length has no byte more: as far as its reader may
+// go, it may have got all of it.
+func ended(resp *fetch.Response) bool {
+	var one [1]byte
+	_, err := io.ReadFull(resp, one[:])
+	return errors.Is(err, io.EOF)
 }
 
 // store writes p at its place, when there is room for it.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -45,6 +46,10 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return ending{outcome: event.OutcomeCancelled}
 	case err == nil:
 		return ending{outcome: event.OutcomeDone}
+	case errors.Is(err, errThere) && f.fate == running:
+		b.withdraw(reqs, f)
+		f.fate, f.want = finishing, nil
+		return ending{outcome: event.OutcomeCancelled}
 	case b.err != nil:
 		return ending{outcome: event.OutcomeCancelled}
 	case context.Cause(reqs) != nil:
@@ -58,13 +63,9 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return b.broken(reqs, t, event.OutcomeNetwork, err)
 	case errors.Is(err, ErrCapped):
 		return b.capped(t)
-	case errors.Is(err, errLeft):
+	case errors.Is(err, store.ErrLeft):
 		b.setAside(reqs, f, "")
 		return ending{outcome: event.OutcomeCancelled, retry: true}
-	case errors.Is(err, errThere):
-		b.withdraw(reqs, f)
-		f.fate, f.want = finishing, nil
-		return ending{outcome: event.OutcomeCancelled}
 	case scarce(err) && f.lacked < lackedMost:
 		f.lacked++
 		b.hold(reqs, f, b.e.now()+scheduler.Time(backoff(f.lacked)))
@@ -101,8 +102,11 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 }
 
 // full says whether an error is about room that is used up, for this file and all
-// others.
+// others. That there is less than all of one takes says nothing about smaller ones.
 func full(err error) bool {
+	if se, ok := errors.AsType[*store.Error](err); ok && se.Op == store.Reserving {
+		return false
+	}
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
 

@@ -19,6 +19,9 @@ var (
 	// ErrKeep: going on would throw away bytes that another tool had left and
 	// that were taken over with Target.Continue, or those of another URL.
 	ErrKeep = errors.New("holds bytes of another tool or another URL, which would be lost")
+	// ErrLeft: there is a part to go on with that had not been looked for before Begin:
+	// Resume tells of it.
+	ErrLeft = errors.New("an earlier run has left a part of it")
 	// ErrStands: a complete NAME that was there before is not what was asked for.
 	ErrStands = errors.New("was there before, and is left as it is")
 	// ErrChanged: the object is not the one that the bytes on disk are of.
@@ -36,6 +39,10 @@ var (
 	// ErrClosed: the File or Stream was closed, or does not take bytes yet.
 	ErrClosed = errors.New("not open for writing")
 )
+
+// Reserving is the Op of an Error that says that there is no room for the whole of an
+// object.
+const Reserving = "preallocate"
 
 // Error is a failure of file I/O. Err leads to the system's error number
 // (errors.Is(err, syscall.ENOSPC)) or to one of the reasons of this package.

@@ -84,11 +84,15 @@ func (f *File) Resume() (id Identity, done []scheduler.Range, ok bool) {
 
 // Restart forgets what is there: the object has changed. Begin must follow,
 // and only it destroys. It fails with ErrKeep if the bytes are not mlget's to
-// throw away. No WriteAt may be in progress.
+// throw away, but in a rerun a NAME of another tool's is left to it, and the object
+// gets another name. No WriteAt may be in progress.
 func (f *File) Restart() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.hold {
+	switch {
+	case f.inPlace && f.target.Rerun:
+		return f.unadopt()
+	case f.hold:
 		return fail("start over", f.where(), ErrKeep)
 	}
 	var err error
@@ -109,7 +113,8 @@ func (f *File) Restart() error {
 // and fails with ENOSPC or EDQUOT if there is none; records the identity, which
 // for a new file the first Checkpoint does; and, unless the bytes that Resume
 // gave are of this object, empties NAME.part. Bytes of another object are refused
-// with ErrChanged: see Restart. For a file that was Standing it decides.
+// with ErrChanged: see Restart. For a file that was Standing it decides, and where it
+// finds bytes to go on with, it fails with ErrLeft, but the next Begin goes on.
 func (f *File) Begin(id Identity) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -118,8 +123,12 @@ func (f *File) Begin(id Identity) error {
 	}
 	id = id.keepable()
 	if len(f.standing) > 0 && !f.target.Late {
+		looked := f.file != nil
 		if err := f.settle(id); err != nil || f.whole {
 			return err
+		}
+		if !looked && len(f.done) > 0 {
+			return fail("begin", f.path, ErrLeft)
 		}
 	}
 	if len(f.done) > 0 {
@@ -225,7 +234,7 @@ func (f *File) reserve() error {
 	if err == nil {
 		return nil
 	}
-	err = fail("preallocate", f.file.Name(), err)
+	err = fail(Reserving, f.file.Name(), err)
 	// Give back what was had before the room ran out.
 	if fi, serr := f.file.Stat(); serr == nil {
 		err = errors.Join(err, f.file.Truncate(fi.Size()))

@@ -298,6 +298,19 @@ func (f *File) adopt() error {
 	return nil
 }
 
+// unadopt leaves NAME to whoever left it, and is from then on as without Continue.
+func (f *File) unadopt() error {
+	if err := f.close(); err != nil {
+		return err
+	}
+	f.target.Continue = false
+	f.done, f.was, f.adopted = nil, Identity{}, 0
+	f.hold, f.inPlace, f.whole, f.begun = false, false, false, false
+	f.standing = nil
+	f.look()
+	return f.find()
+}
+
 // probeDirectory finds out whether NAME's directory can be written.
 func (f *File) probeDirectory() error {
 	probe := f.path + newSuffix

@@ -279,7 +279,7 @@ func TestStreamsAreNotFiles(t *testing.T) {
 	if _, err := Open(to, parse(t, hereURL)); !errors.Is(err, ErrStream) {
 		t.Fatal(err)
 	}
-	w, ok, err := OpenStream(to)
+	w, ok, err := OpenStream(t.Context(), to)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -296,7 +296,7 @@ func TestStreamsAreNotFiles(t *testing.T) {
 		{Name: os.DevNull},
 		{},
 	} {
-		if _, ok, err := OpenStream(to); ok || err != nil {
+		if _, ok, err := OpenStream(t.Context(), to); ok || err != nil {
 			t.Errorf("%+v: %v, %v", to, ok, err)
 		}
 	}

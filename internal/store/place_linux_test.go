@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -30,7 +32,7 @@ func TestNamedPipe(t *testing.T) {
 		}
 		read <- string(b)
 	}()
-	w, ok, err := OpenStream(to)
+	w, ok, err := OpenStream(t.Context(), to)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -50,6 +52,33 @@ func TestNamedPipe(t *testing.T) {
 	wantNames(t, dir, "pipe.part")
 }
 
+// TestNamedPipeOfNobody: who waits for its other end can give up.
+func TestNamedPipeOfNobody(t *testing.T) {
+	for name, open := range map[string]func(ctx context.Context, path string) (*os.File, error){
+		"written": func(ctx context.Context, path string) (*os.File, error) {
+			w, _, err := OpenStream(ctx, Target{Name: path, Explicit: true})
+			return w, err
+		},
+		"read": func(ctx context.Context, path string) (*os.File, error) {
+			return OpenWaiting(ctx, path, os.O_RDONLY)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "pipe")
+			must(t, unix.Mkfifo(path, 0o600))
+			errOver := errors.New("over")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(50*time.Millisecond, func() { cancel(errOver) })
+			if _, err := open(ctx, path); !errors.Is(err, errOver) {
+				t.Error(err)
+			}
+			both, err := os.OpenFile(path, os.O_RDWR, 0) // who still waits in the system goes on
+			must(t, err)
+			must(t, both.Close())
+		})
+	}
+}
+
 // /dev/stdout sent to a file: the link must not be replaced, and what the
 // shell appends to must not be overwritten.
 func TestLinkToAnOpenFile(t *testing.T) {
@@ -61,7 +90,7 @@ func TestLinkToAnOpenFile(t *testing.T) {
 	if _, err := Open(to, parse(t, hereURL)); !errors.Is(err, ErrStream) {
 		t.Fatal(err)
 	}
-	w, ok, err := OpenStream(to)
+	w, ok, err := OpenStream(t.Context(), to)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}

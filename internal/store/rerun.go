@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"net/url"
 	"os"
 	"slices"
@@ -190,8 +191,12 @@ func equal(a, b io.Reader) (bool, error) {
 	}
 }
 
-// lastModified is when the object was changed, as its server says.
+// lastModified is when the object was changed, as its server says. What no file can have
+// is no time: seconds of 32 bits reach no further back, nanoseconds of 64 no further on.
 func lastModified(id Identity) (at time.Time, known bool) {
 	at, err := time.Parse("Mon, 02 Jan 2006 15:04:05 GMT", id.LastModified)
-	return at, err == nil
+	if err != nil || at.Unix() < math.MinInt32 || at.Unix() > math.MaxInt64/int64(time.Second) {
+		return time.Time{}, false
+	}
+	return at, true
 }

@@ -344,6 +344,10 @@ func TestRerunContinues(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "x"), bodyString(t, b)[:1200])
 	f := open(t, to(dir), rerunURL)
+	if err := f.Begin(id); !errors.Is(err, ErrLeft) {
+		t.Fatal(err)
+	}
+	wantNames(t, dir, "x") // as long as nobody has said that it can be gone on with
 	must(t, f.Begin(id))
 	if _, done, ok := f.Resume(); !ok || f.Whole() || done[0].End != 1200 {
 		t.Fatalf("resume: %v, whole: %v", done, f.Whole())
@@ -410,6 +414,28 @@ func TestSub(t *testing.T) {
 		if _, err := os.Stat(filepath.Dir(f.Name())); err != nil {
 			t.Errorf("%q: %v", sub, err)
 		}
+	}
+}
+
+// A time that no file can have is none: the file gets that of now, and is the object.
+func TestRerunAtImpossibleTimes(t *testing.T) {
+	b := testbody.Body{Size: 3000, Seed: 1}
+	for _, at := range []string{
+		"Mon, 01 Jan 0001 00:00:00 GMT", "Fri, 13 Dec 1901 20:45:51 GMT", "Fri, 11 Apr 2262 23:47:17 GMT", "Fri, 31 Dec 9999 23:59:59 GMT",
+	} {
+		dir := t.TempDir()
+		id := Identity{Size: 3000, LastModified: at}
+		begun := time.Now().Add(-sameTime)
+		getAll(t, open(t, rerun(dir), rerunURL), id, b)
+		if fi, err := os.Stat(filepath.Join(dir, "x")); err != nil || fi.ModTime().Before(begun) || fi.ModTime().After(time.Now().Add(sameTime)) {
+			t.Errorf("%s: %v, %v", at, fi.ModTime(), err)
+		}
+		f := open(t, rerun(dir), rerunURL)
+		must(t, f.Begin(id))
+		if !f.Whole() {
+			t.Errorf("%s: it is fetched again", at)
+		}
+		must(t, f.Close())
 	}
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -149,8 +150,8 @@ func syncParents(made []string) error {
 // OpenStream opens a target that can only be written in order: a device or a
 // pipe that the user named, /dev/stdout among them. ok is false, with no
 // error, if t is not of that kind: then Open is the way. Opening a named pipe
-// waits for its reader.
-func OpenStream(t Target) (w *os.File, ok bool, err error) {
+// waits for its reader, until ctx ends.
+func OpenStream(ctx context.Context, t Target) (w *os.File, ok bool, err error) {
 	if !t.Explicit || t.Name == "" {
 		return nil, false, nil
 	}
@@ -162,7 +163,7 @@ func OpenStream(t Target) (w *os.File, ok bool, err error) {
 	if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() {
 		flags |= os.O_APPEND // /dev/stdout sent to a file, perhaps with >>
 	}
-	w, err = os.OpenFile(path, flags, 0)
+	w, err = OpenWaiting(ctx, path, flags)
 	return w, true, fail("open", path, err)
 }
 

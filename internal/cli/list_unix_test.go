@@ -1,0 +1,36 @@
+//go:build unix
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/engine"
+)
+
+// TestListOfNobody: a pipe that nobody writes is waited for no longer than the run lasts.
+func TestListOfNobody(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "p")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(50*time.Millisecond, func() { cancel(engine.ErrInterrupted) })
+	_, err := (&getOptions{inputFile: pipe}).task(ctx, nil, IO{})
+	if code, _ := classify(err); code != exitInterrupted || !errors.Is(err, engine.ErrInterrupted) {
+		t.Errorf("exit %d, %v", code, err)
+	}
+	both, err := os.OpenFile(pipe, os.O_RDWR, 0) // who still waits in the system goes on
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := both.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

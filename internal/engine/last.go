@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// errAskLast says that a server has nothing behind the bytes that are there, and does not
+// say that these are all.
+var errAskLast = errors.New("nothing tells whether it is complete")
+
+// canAskLast says whether its last byte can be asked for again, and has not been.
+func (d *download) canAskLast() bool {
+	_, ok := d.to.(fileSink)
+	return ok
+}
+
+// butLast is a file whose last byte is asked for again: the answer tells how large the
+// object is.
+type butLast struct{ fileSink }
+
+func (b butLast) resume() (store.Identity, []scheduler.Range, bool) {
+	id, done, ok := b.fileSink.resume()
+	if !ok {
+		return id, nil, false
+	}
+	last := &done[len(done)-1]
+	if last.End--; last.Empty() {
+		done = done[:len(done)-1]
+	}
+	return id, done, len(done) > 0
+}
+
+// WriteAt compares the byte, when the file turns out to be complete: that is not touched.
+func (b butLast) WriteAt(p []byte, off int64) (int, error) {
+	if !b.Whole() {
+		return b.fileSink.WriteAt(p, off)
+	}
+	there := make([]byte, len(p))
+	if _, err := b.ReadAt(there, off); err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	if !bytes.Equal(there, p) {
+		return 0, &store.Error{Op: "compare", Path: b.Name(), Err: store.ErrChanged}
+	}
+	return len(p), nil
+}
