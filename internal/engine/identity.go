@@ -62,11 +62,9 @@ func (d *download) adopt(t *transfer, resp *fetch.Response, ranges bool) bool {
 	return true
 }
 
-// lacksNothing says whether every byte of an object of a size is there already: then no
-// matter what its server can do.
-func (d *download) lacksNothing(size int64) bool {
-	return len(d.have) == 1 && d.have[0] == scheduler.Range{End: size}
-}
+// lacksNothing says whether every byte of an object of a size is there already, and none is
+// asked for again: then no matter what its server can do.
+func (d *download) lacksNothing(size int64) bool { return len(d.have) > 0 && d.resumed == size }
 
 // known tells what the object is.
 func (d *download) known(resp *fetch.Response, size int64, ranges bool) {

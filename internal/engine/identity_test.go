@@ -328,6 +328,9 @@ func TestResume(t *testing.T) {
 		{name: "no ranges any more", ends: []int64{0, mib}, before: func(o *object, _ *store.Identity) {
 			o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool { o.whole(w); return true }
 		}, notice: "starting over"},
+		{name: "all of it, and no ranges any more", ends: []int64{0, 6 * mib}, before: func(o *object, _ *store.Identity) {
+			o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool { o.whole(w); return true }
+		}, notice: "starting over"},
 	} {
 		t.Run(tc.name, timeless(func(t *bubble) {
 			o := newObject(6 * mib)
