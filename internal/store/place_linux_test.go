@@ -165,7 +165,7 @@ func TestLinksInDevShmAreTheUsers(t *testing.T) {
 	put(t, target, "old")
 	must(t, os.Symlink(target, filepath.Join(shm, "link")))
 	to := Target{Name: filepath.Join(shm, "link"), Explicit: true}
-	if w, ok, err := OpenStream(to); ok || err != nil {
+	if w, ok, err := OpenStream(t.Context(), to); ok || err != nil {
 		t.Fatal("it is taken for a stream", w, err)
 	}
 	b := testbody.Body{Size: 3000, Seed: 1}
