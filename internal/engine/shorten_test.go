@@ -85,7 +85,8 @@ func TestASpentRequestTakesItsConnection(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			c := e.routes[0].client(0)
-			tr := &transfer{client: c, turn: c.Turn(), u: at(t, serve(t, o), "", "/f"), to: nowhere{}, cancel: cancel}
+			u := at(t, serve(t, o), "", "/f")
+			tr := &transfer{client: c, turn: c.Turn(u), u: u, to: nowhere{}, cancel: cancel}
 			tr.end.Store(o.body.Size)
 			tell := make(chan message)
 			go e.run(ctx, tr, tell)

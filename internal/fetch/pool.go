@@ -28,7 +28,8 @@ type origin struct {
 	dialErr *Error // of the latest failure to dial
 	dialGen int    // counts those failures
 
-	changed chan struct{} // closed, and replaced, when a waiter should look again
+	line    <-chan struct{} // closed when the latest Turn has passed; nil: there was none
+	changed chan struct{}   // closed, and replaced, when a waiter should look again
 }
 
 // wake lets everybody who waits for a connection look again.
@@ -228,10 +229,7 @@ func (c *Client) Open(ctx context.Context, u *url.URL) error {
 	if err := checkURL(u); err != nil {
 		return &Error{Class: Protocol, Err: err}
 	}
-	if t, ok := c.route(u.String()); ok && t.u != nil {
-		u = t.u
-	}
-	key := originOf(u)
+	key := originOf(c.start(u).u)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o := c.origin(key)
