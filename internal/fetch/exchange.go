@@ -370,6 +370,11 @@ func (x *exchange) shorten(surplus int64) {
 	hc := x.hc
 	hc.c.mu.Lock()
 	defer hc.c.mu.Unlock()
+	select {
+	case <-x.done:
+		return // all of it had come, and the connection is good for others
+	default:
+	}
 	hc.closing = true
 	hc.o.wake()
 }
