@@ -278,3 +278,30 @@ func (hanging) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	<-ctx.Done()
 	return nil, fmt.Errorf("dial: %w", ctx.Err())
 }
+
+// A body that ends with the connection is complete only if TLS says so (RFC 9112, 9.8).
+func TestTLSConnectionIsCut(t *testing.T) {
+	for name, says := range map[string]bool{"cut": false, "ended": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newTLSServer(t, "http/1.1", func(p *peer) {
+				if p.request() == nil {
+					return
+				}
+				p.say("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello")
+				if says {
+					_ = p.Conn.(*tls.Conn).CloseWrite()
+				}
+			})
+			c := client(t, s.trusted)
+			if says {
+				if got := must(t, c, s.url(t), 0, -1); string(got) != "hello" {
+					t.Errorf("%q", got)
+				}
+				return
+			}
+			if e := mustFail(t, c, s.url(t), 0, -1); e.Class != Network || !strings.Contains(e.Error(), "close_notify") {
+				t.Errorf("class %v, %q", e.Class, e)
+			}
+		})
+	}
+}
