@@ -114,6 +114,8 @@ func TestHostileWhole(t *testing.T) {
 		{"a part", lines("HTTP/1.1 206 OK", "Content-Range: bytes 0-9/10", "Content-Length: 10") + "0123456789", Protocol},
 		{"truncated", lines("HTTP/1.1 200 OK", "Content-Length: 11") + "0123456789", Network},
 		{"truncated chunked", lines("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n", Network},
+		{"chunked, http/1.0", lines("HTTP/1.0 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n\r\n", Protocol},
+		{"chunked, http/1.0, long header", lines("HTTP/1.0 200 OK", "X-A: "+strings.Repeat("b", 10_000), "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n\r\n", Protocol},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newRawServer(t, func(p *peer) {
@@ -303,5 +305,28 @@ func TestTLSConnectionIsCut(t *testing.T) {
 				t.Errorf("class %v, %q", e.Class, e)
 			}
 		})
+	}
+}
+
+// A server of HTTP/1.0 keeps a connection only where it says so.
+func TestHTTP10Connections(t *testing.T) {
+	for _, c := range []struct {
+		extra string
+		conns int
+	}{{"", 3}, {"Connection: close\r\n", 3}, {"Connection: Keep-Alive\r\n", 1}} {
+		s := newRawServer(t, func(p *peer) {
+			for p.request() != nil {
+				p.say("HTTP/1.0 200 OK\r\nContent-Length: 5\r\n" + c.extra + "\r\nhello")
+			}
+		})
+		cl := client(t, Config{})
+		for range 3 {
+			if got := must(t, cl, s.url(t), 0, -1); string(got) != "hello" {
+				t.Errorf("%q", got)
+			}
+		}
+		if n := connections(cl); n != c.conns {
+			t.Errorf("%q: %d connections", c.extra, n)
+		}
 	}
 }
