@@ -42,6 +42,10 @@ var errResend = errors.New("connection closed before the response")
 // a part of what was sent.
 var errCut = fmt.Errorf("connection closed early, without a close_notify of tls: %w", io.ErrUnexpectedEOF)
 
+// errQueued is errResend of a request that was queued behind others when the connection
+// ended: that says nothing of it.
+var errQueued = fmt.Errorf("%w to those in front", errResend)
+
 // errHeaderTooLarge says that a response header passed maxHeaderBytes.
 var errHeaderTooLarge = errors.New("response header too large")
 

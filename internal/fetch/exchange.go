@@ -47,7 +47,7 @@ func (x *exchange) roundTrip(ctx context.Context, req *http.Request, a asked) (*
 	select {
 	case <-x.maySend:
 	case <-x.hc.dead:
-		return nil, nil, errResend
+		return nil, nil, errQueued
 	case <-ctx.Done():
 		x.withdraw()
 		return nil, nil, ended(ctx)
@@ -58,13 +58,13 @@ func (x *exchange) roundTrip(ctx context.Context, req *http.Request, a asked) (*
 	select {
 	case <-x.turn:
 	case <-x.hc.dead:
-		return nil, nil, errResend
+		return nil, nil, errQueued
 	case <-ctx.Done():
 		x.skip(a)
 		return nil, nil, ended(ctx)
 	}
 	if x.hc.isDead() {
-		return nil, nil, errResend
+		return nil, nil, errQueued
 	}
 	x.stop = context.AfterFunc(ctx, x.hc.kill)
 	h, err := x.header(req)
@@ -127,6 +127,7 @@ func (x *exchange) send(ctx context.Context, wire []byte) error {
 	case <-x.turn:
 		hc.killLocked()
 	default:
+		return errQueued
 	}
 	if x.first {
 		return fmt.Errorf("sending the request: %w", err)

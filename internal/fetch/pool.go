@@ -9,7 +9,8 @@ import (
 )
 
 // maxResends is how often a request that met a dying connection is sent again on
-// whatever connection there is; after that it gets one of its own.
+// whatever connection there is; after that it gets one of its own. What it meets behind
+// others does not count, or the end of few connections would give each of many its own.
 const maxResends = 2
 
 // maxConns is how many connections a Client has before it closes idle ones to
@@ -48,9 +49,9 @@ type slot interface {
 // roundTrip makes the request for one hop on a connection to its origin.
 func (c *Client) roundTrip(ctx context.Context, t target, first *url.URL, a asked) (*http.Response, body, *Error) {
 	req := c.newRequest(ctx, t, first, a)
-	for try := 0; ; try++ {
+	for resends := 0; ; {
 		a.turn.await(ctx)
-		s, e := c.acquire(ctx, originOf(t.u), try >= maxResends)
+		s, e := c.acquire(ctx, originOf(t.u), resends >= maxResends)
 		a.turn.pass()
 		if e != nil {
 			return nil, nil, e
@@ -59,10 +60,11 @@ func (c *Client) roundTrip(ctx context.Context, t target, first *url.URL, a aske
 		switch {
 		case err == nil:
 			return h, b, nil
-		case errors.Is(err, errResend) && ctx.Err() == nil && try <= maxResends:
-			continue
+		case !errors.Is(err, errResend) || ctx.Err() != nil || resends > maxResends:
+			return nil, nil, readError(ctx, err)
+		case !errors.Is(err, errQueued):
+			resends++
 		}
-		return nil, nil, readError(ctx, err)
 	}
 }
 
