@@ -86,7 +86,7 @@ func (c *Client) connect(ctx context.Context, key originKey) (*dialed, time.Dura
 	defer stop()
 	if proxy != nil {
 		if key.scheme == "https" {
-			err = connectThrough(d.raw, proxy, key.addr)
+			err = connectThrough(d.raw, proxy, withoutZone(key.addr))
 		} else {
 			d.proxy = proxy
 		}
@@ -112,7 +112,7 @@ func (c *Client) secure(ctx context.Context, d *dialed, key originKey) error {
 	if c.cfg.TLS != nil {
 		conf = c.cfg.TLS.Clone()
 	}
-	host, _, _ := net.SplitHostPort(key.addr)
+	host, _, _ := net.SplitHostPort(withoutZone(key.addr))
 	if conf.ServerName == "" {
 		conf.ServerName = host
 	}
