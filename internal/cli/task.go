@@ -13,6 +13,7 @@ import (
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/joblist"
+	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/store"
 )
 
@@ -52,7 +53,7 @@ func namesLoopback(host string) bool {
 	if err != nil {
 		return strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
 	}
-	return addr.Unmap().IsLoopback()
+	return link.IsHere(addr)
 }
 
 func (t *task) close() {
