@@ -173,7 +173,7 @@ func connectThrough(conn net.Conn, proxy *url.URL, addr string) error {
 	// Reading ahead is safe: a TLS server does not speak first. Were it to, what it
 	// said would be lost and the handshake fail.
 	br := bufio.NewReader(io.LimitReader(conn, maxHeaderBytes))
-	res, err := readHeader(br, &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // the tunnel is the body
+	res, err := finalHeader(br, &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // the tunnel is the body
 	if err != nil {
 		return fmt.Errorf("proxy: %w", err)
 	}

@@ -142,19 +142,27 @@ func (x *exchange) header(req *http.Request) (*http.Response, error) {
 	if err := x.await(); err != nil {
 		return nil, x.lost(err)
 	}
+	h, err := finalHeader(hc.br, req)
+	if err != nil {
+		return nil, x.garbled(err)
+	}
+	return h, x.begin(h)
+}
+
+// finalHeader reads the header of a response, and the interim ones before it.
+func finalHeader(br *bufio.Reader, req *http.Request) (*http.Response, error) {
 	for range maxInterim + 1 {
-		h, err := readHeader(hc.br, req)
-		if err != nil {
-			return nil, x.garbled(err)
-		}
-		if h.StatusCode == http.StatusSwitchingProtocols {
-			return nil, protocolError("server switches protocols unasked")
-		}
-		if h.StatusCode >= http.StatusOK {
-			return h, x.begin(h)
+		h, err := readHeader(br, req)
+		switch {
+		case err != nil:
+			return nil, err
+		case h.StatusCode == http.StatusSwitchingProtocols:
+			return nil, errors.New("server switches protocols unasked")
+		case h.StatusCode >= http.StatusOK:
+			return h, nil
 		}
 	}
-	return nil, protocolError("more than %d interim responses", maxInterim)
+	return nil, fmt.Errorf("more than %d interim responses", maxInterim)
 }
 
 // readHeader reads a header of HTTP/1. net/http takes one of any version, 0.0 and 2.0
