@@ -245,9 +245,12 @@ func (x *exchange) begin(h *http.Response) error {
 		return err
 	}
 	x.close = h.Close
-	if h.ContentLength >= 0 && len(h.TransferEncoding) == 0 {
+	switch isChunked := len(h.TransferEncoding) > 0; {
+	case isChunked && h.Body != http.NoBody:
+		x.src = newChunked(hc.br, &hc.in)
+	case !isChunked && h.ContentLength >= 0:
 		x.left = h.ContentLength
-	} else {
+	default:
 		x.src = h.Body
 	}
 	hc.c.mu.Lock()
