@@ -60,7 +60,7 @@ func TestZoneStaysHere(t *testing.T) {
 				}
 			})
 			c := client(t, Config{Proxies: by{s.url(t)}})
-			mustFail(t, c, parse(t, scheme+"://[fe80::1%25eth0]:4433/f"), 0, 1000)
+			_ = mustFail(t, c, parse(t, scheme+"://[fe80::1%25eth0]:4433/f"), 0, 1000)
 			select {
 			case got := <-asked:
 				if got != [2]string{want, "[fe80::1]:4433"} {
