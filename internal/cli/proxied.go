@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"net/netip"
 	"net/url"
 
 	"github.com/mlget/mlget/internal/fetch"
@@ -19,8 +18,7 @@ func tellOfProxy(ask fetch.Proxies, urls []*url.URL, links []chosen, warn func(i
 		if err != nil || p == nil {
 			continue
 		}
-		at, _ := netip.ParseAddr(p.Hostname())
-		if p.Hostname() == "localhost" || at.IsLoopback() {
+		if namesLoopback(p.Hostname()) {
 			for _, l := range links {
 				if l.found.Virtual != link.VirtualLoopback {
 					warn(true, fmt.Sprintf("the proxy %s is on this machine, where link %s does not lead", p.Host, l.info.Name))

@@ -14,6 +14,7 @@ import (
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/joblist"
+	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/store"
 )
 
@@ -53,7 +54,7 @@ func namesLoopback(host string) bool {
 	if err != nil {
 		return strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
 	}
-	return addr.Unmap().IsLoopback()
+	return link.IsHere(addr)
 }
 
 func (t *task) close() {

@@ -22,6 +22,7 @@ func TestHere(t *testing.T) {
 	}
 	for _, text := range []string{
 		"http://localhost/x", "http://LOCALHOST.:80/", "https://127.0.0.1:8443/", "http://127.9.9.9/", "http://[::1]:80/", "http://[::ffff:127.0.0.1]/",
+		"http://0.0.0.0:8000/", "http://[::]/", "http://[::ffff:0.0.0.0]/",
 	} {
 		if !(&task{urls: urls(text)}).here() || !(&task{one: &engine.Job{URL: urls(text)[0]}}).here() {
 			t.Errorf("%s is elsewhere", text)

@@ -85,7 +85,8 @@ func TestASpentRequestTakesItsConnection(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			c := e.routes[0].client(0)
-			tr := &transfer{client: c, turn: c.Turn(), u: at(t, serve(t, o), "", "/f"), to: nowhere{}, cancel: cancel}
+			u := at(t, serve(t, o), "", "/f")
+			tr := &transfer{client: c, turn: c.Turn(u), u: u, to: nowhere{}, cancel: cancel}
 			tr.end.Store(o.body.Size)
 			tell := make(chan message)
 			go e.run(ctx, tr, tell)
@@ -234,6 +235,54 @@ func TestTheSchedulerHearsOfWhatCameInVain(t *testing.T) {
 		}
 		if waiting < 2 || strays != vain {
 			t.Errorf("with %d requests it was told of %d bytes, %d came in vain", waiting, strays, vain)
+		}
+	}))
+}
+
+// slowDisk takes a block only when it may.
+type slowDisk struct {
+	nowhere
+	asked, may chan struct{}
+}
+
+func (s slowDisk) WriteAt(p []byte, _ int64) (int, error) {
+	s.asked <- struct{}{}
+	<-s.may
+	return len(p), nil
+}
+
+// While the last block of a response is being written, the owner does not know that it has
+// come, and may shorten the request: its connection, which has been given back, is used on.
+func TestARequestIsShortenedWhileItsLastBlockIsWritten(t *testing.T) {
+	t.Run("", timeless(func(t *bubble) {
+		o := newObject(mib)
+		l := &testLink{name: "a"}
+		e := newRig(t, l).engine()
+		defer e.Close()
+		c, u := e.routes[0].client(0), at(t, serve(t, o), "", "/f")
+		for range 2 {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			disk := slowDisk{asked: make(chan struct{}), may: make(chan struct{})}
+			tr := &transfer{client: c, turn: c.Turn(u), u: u, to: disk, cancel: cancel}
+			tr.end.Store(1000)
+			tell := make(chan message)
+			go e.run(ctx, tr, tell)
+			m := <-tell
+			if m.resp == nil {
+				t.Fatal(m.err)
+			}
+			tr.meet(m.resp)
+			m.answer <- true
+			<-disk.asked
+			tr.shorten(500)
+			close(disk.may)
+			if m = <-tell; m.err != nil {
+				t.Fatal(m.err)
+			}
+		}
+		if n := l.open(); n != 1 {
+			t.Errorf("%d connections are open", n)
 		}
 	}))
 }

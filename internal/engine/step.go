@@ -105,7 +105,7 @@ func (o *owner) launch(reqs context.Context, t *transfer) {
 	t.client = o.e.routes[t.link].client(t.stream)
 	o.links[t.link].opened &^= 1 << t.stream
 	t.inVain = t.client.InVain()
-	t.turn = t.client.Turn()
+	t.turn = t.client.Turn(t.u)
 	t.sent = o.e.now()
 	t.progress = t.sent
 	o.transfers = append(o.transfers, t)

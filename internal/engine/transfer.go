@@ -122,7 +122,7 @@ func (e *Engine) open(ctx context.Context, t *transfer, tell chan<- message) (*f
 	if t.whole {
 		end = -1
 	}
-	resp, err := t.turn.Get(ctx, t.u, off, end)
+	resp, err := t.turn.Get(ctx, off, end)
 	if err != nil {
 		return nil, err
 	}

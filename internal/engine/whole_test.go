@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"sync/atomic"
@@ -217,4 +218,42 @@ func TestServersWithoutRanges(t *testing.T) {
 		})), "", "/f"))
 		got.class(fetch.Unsatisfied)
 	}))
+}
+
+// A body that ends with its connection over TLS is complete only where the server says so
+// (RFC 9112, 9.8); else it is asked for again.
+func TestTLSConnectionIsCut(t *testing.T) {
+	for name, cuts := range map[string]int64{"once": 1, "again and again": 100} {
+		t.Run(name, timeless(func(t *bubble) {
+			o := newObject(mib)
+			o.gate = func(w http.ResponseWriter, _ *http.Request, n int64) bool {
+				if n > cuts {
+					hijack(w, []byte("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"), bytesOf(o.body, 0, o.body.Size))
+					return true
+				}
+				conn, _, err := w.(http.Hijacker).Hijack()
+				if err != nil {
+					t.Error(err)
+					return true
+				}
+				_, _ = conn.Write(append([]byte("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"), bytesOf(o.body, 0, mib/2)...))
+				_ = conn.(*tls.Conn).NetConn().Close()
+				return true
+			}
+			r := newRig(t, &testLink{name: "a"})
+			r.cfg.Tries = 3
+			s, web := serveTLS(t, o)
+			r.cfg.HTTP = web
+			r.cfg.HTTP.Protocol = fetch.HTTP1
+			got := r.get(at(t, s, "", "/f"))
+			if cuts == 1 {
+				got.right(o.body)
+				return
+			}
+			got.class(fetch.Network)
+			if n := o.requests.Load(); n != 3 {
+				t.Errorf("asked for %d times", n)
+			}
+		}))
+	}
 }

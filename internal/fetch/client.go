@@ -22,7 +22,6 @@ type Client struct {
 	closed  bool
 	origins map[originKey]*origin
 	routes  map[string]target // URL as given to Get -> where its redirects ended
-	line    <-chan struct{}   // closed when the latest Turn has passed; nil: there was none
 	ended   chan struct{}     // closed with the client
 
 	ahead    aheadPool
@@ -75,7 +74,7 @@ func (c *Client) Close() {
 // ctx governs the response until it is closed; when it ends, its cause is what
 // Get and Read report, as class Canceled.
 func (c *Client) Get(ctx context.Context, u *url.URL, off, end int64) (*Response, error) {
-	return c.Turn().Get(ctx, u, off, end)
+	return c.Turn(u).Get(ctx, off, end)
 }
 
 func (c *Client) get(ctx context.Context, u *url.URL, a asked) (*Response, error) {
@@ -207,6 +206,14 @@ func (c *Client) route(name string) (target, bool) {
 	defer c.mu.Unlock()
 	t, ok := c.routes[name]
 	return t, ok
+}
+
+// start is where a request for u goes first.
+func (c *Client) start(u *url.URL) target {
+	if t, _ := c.route(u.String()); t.u != nil {
+		return t
+	}
+	return target{u: u, home: true}
 }
 
 func (c *Client) remember(name string, t target) {

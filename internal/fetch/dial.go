@@ -86,7 +86,7 @@ func (c *Client) connect(ctx context.Context, key originKey) (*dialed, time.Dura
 	defer stop()
 	if proxy != nil {
 		if key.scheme == "https" {
-			err = connectThrough(d.raw, proxy, key.addr)
+			err = connectThrough(d.raw, proxy, withoutZone(key.addr))
 		} else {
 			d.proxy = proxy
 		}
@@ -112,7 +112,7 @@ func (c *Client) secure(ctx context.Context, d *dialed, key originKey) error {
 	if c.cfg.TLS != nil {
 		conf = c.cfg.TLS.Clone()
 	}
-	host, _, _ := net.SplitHostPort(key.addr)
+	host, _, _ := net.SplitHostPort(withoutZone(key.addr))
 	if conf.ServerName == "" {
 		conf.ServerName = host
 	}
@@ -173,7 +173,7 @@ func connectThrough(conn net.Conn, proxy *url.URL, addr string) error {
 	// Reading ahead is safe: a TLS server does not speak first. Were it to, what it
 	// said would be lost and the handshake fail.
 	br := bufio.NewReader(io.LimitReader(conn, maxHeaderBytes))
-	res, err := readHeader(br, &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // the tunnel is the body
+	res, err := finalHeader(br, &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // the tunnel is the body
 	if err != nil {
 		return fmt.Errorf("proxy: %w", err)
 	}

@@ -38,6 +38,14 @@ var ErrClosed = errors.New("client closed")
 // connection and not because of what it asked: it is sent again elsewhere.
 var errResend = errors.New("connection closed before the response")
 
+// errCut is the end of a TLS connection that nobody has announced: what came before may be
+// a part of what was sent.
+var errCut = fmt.Errorf("connection closed early, without a close_notify of tls: %w", io.ErrUnexpectedEOF)
+
+// errQueued is errResend of a request that was queued behind others when the connection
+// ended: that says nothing of it.
+var errQueued = fmt.Errorf("%w to those in front", errResend)
+
 // errHeaderTooLarge says that a response header passed maxHeaderBytes.
 var errHeaderTooLarge = errors.New("response header too large")
 
@@ -172,6 +180,8 @@ func readError(ctx context.Context, err error) *Error {
 		return have
 	}
 	switch {
+	case errors.Is(err, errCut):
+		return &Error{Class: Network, Err: errCut}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &Error{Class: Network, Err: fmt.Errorf("connection closed early: %w", io.ErrUnexpectedEOF)}
 	case errors.Is(err, net.ErrClosed):

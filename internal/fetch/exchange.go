@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // exchange is one request in the queue of an HTTP/1.1 connection, and then its
@@ -45,7 +47,7 @@ func (x *exchange) roundTrip(ctx context.Context, req *http.Request, a asked) (*
 	select {
 	case <-x.maySend:
 	case <-x.hc.dead:
-		return nil, nil, errResend
+		return nil, nil, errQueued
 	case <-ctx.Done():
 		x.withdraw()
 		return nil, nil, ended(ctx)
@@ -56,13 +58,13 @@ func (x *exchange) roundTrip(ctx context.Context, req *http.Request, a asked) (*
 	select {
 	case <-x.turn:
 	case <-x.hc.dead:
-		return nil, nil, errResend
+		return nil, nil, errQueued
 	case <-ctx.Done():
 		x.skip(a)
 		return nil, nil, ended(ctx)
 	}
 	if x.hc.isDead() {
-		return nil, nil, errResend
+		return nil, nil, errQueued
 	}
 	x.stop = context.AfterFunc(ctx, x.hc.kill)
 	h, err := x.header(req)
@@ -125,6 +127,7 @@ func (x *exchange) send(ctx context.Context, wire []byte) error {
 	case <-x.turn:
 		hc.killLocked()
 	default:
+		return errQueued
 	}
 	if x.first {
 		return fmt.Errorf("sending the request: %w", err)
@@ -139,29 +142,50 @@ func (x *exchange) header(req *http.Request) (*http.Response, error) {
 	if err := x.await(); err != nil {
 		return nil, x.lost(err)
 	}
+	h, err := finalHeader(hc.br, req)
+	if err != nil {
+		return nil, x.garbled(err)
+	}
+	return h, x.begin(h)
+}
+
+// finalHeader reads the header of a response, and the interim ones before it.
+func finalHeader(br *bufio.Reader, req *http.Request) (*http.Response, error) {
 	for range maxInterim + 1 {
-		h, err := readHeader(hc.br, req)
-		if err != nil {
-			return nil, x.garbled(err)
-		}
-		if h.StatusCode == http.StatusSwitchingProtocols {
-			return nil, protocolError("server switches protocols unasked")
-		}
-		if h.StatusCode >= http.StatusOK {
-			return h, x.begin(h)
+		h, err := readHeader(br, req)
+		switch {
+		case err != nil:
+			return nil, err
+		case h.StatusCode == http.StatusSwitchingProtocols:
+			return nil, errors.New("server switches protocols unasked")
+		case h.StatusCode >= http.StatusOK:
+			return h, nil
 		}
 	}
-	return nil, protocolError("more than %d interim responses", maxInterim)
+	return nil, fmt.Errorf("more than %d interim responses", maxInterim)
 }
 
 // readHeader reads a header of HTTP/1. net/http takes one of any version, 0.0 and 2.0
 // among them, which nobody says who speaks HTTP/1.
 func readHeader(br *bufio.Reader, req *http.Request) (*http.Response, error) {
-	h, err := http.ReadResponse(br, req)
-	if err == nil && h.ProtoMajor != 1 {
-		return nil, fmt.Errorf("HTTP/%d.%d in answer to HTTP/1.1", h.ProtoMajor, h.ProtoMinor)
+	version, _ := br.Peek(len("HTTP/1.0")) // its error comes again
+	old := string(version) == "HTTP/1.0"
+	if old {
+		version[7] = '1' // of 1.0 net/http passes over a transfer-encoding, and takes the framing for the body
 	}
-	return h, err
+	h, err := http.ReadResponse(br, req)
+	switch {
+	case err != nil:
+		return nil, err
+	case h.ProtoMajor != 1:
+		return nil, fmt.Errorf("HTTP/%d.%d in answer to HTTP/1.1", h.ProtoMajor, h.ProtoMinor)
+	case old && len(h.TransferEncoding) > 0:
+		return nil, errors.New("HTTP/1.0 with a transfer-encoding") // RFC 9112, 6.1
+	case old:
+		h.ProtoMinor = 0
+		h.Close = h.Close || !httpguts.HeaderValuesContainsToken(h.Header["Connection"], "keep-alive")
+	}
+	return h, nil
 }
 
 // oversleeping is how late the end of a wait has to be noticed to tell that this
@@ -221,9 +245,12 @@ func (x *exchange) begin(h *http.Response) error {
 		return err
 	}
 	x.close = h.Close
-	if h.ContentLength >= 0 && len(h.TransferEncoding) == 0 {
+	switch isChunked := len(h.TransferEncoding) > 0; {
+	case isChunked && h.Body != http.NoBody:
+		x.src = newChunked(hc.br, &hc.in)
+	case !isChunked && h.ContentLength >= 0:
 		x.left = h.ContentLength
-	} else {
+	default:
 		x.src = h.Body
 	}
 	hc.c.mu.Lock()
@@ -370,6 +397,11 @@ func (x *exchange) shorten(surplus int64) {
 	hc := x.hc
 	hc.c.mu.Lock()
 	defer hc.c.mu.Unlock()
+	select {
+	case <-x.done:
+		return // all of it had come, and the connection is good for others
+	default:
+	}
 	hc.closing = true
 	hc.o.wake()
 }

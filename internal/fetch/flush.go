@@ -16,7 +16,7 @@ const flushBytes = 2 << 10
 //
 // ctx governs the request.
 func (c *Client) Flush(ctx context.Context, u *url.URL) {
-	turn := c.Turn()
+	turn := c.Turn(u)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -26,10 +26,7 @@ func (c *Client) Flush(ctx context.Context, u *url.URL) {
 	c.skippers.Go(func() {
 		defer turn.pass()
 		turn.await(ctx)
-		t, known := c.route(u.String())
-		if !known || t.u == nil {
-			t = target{u: u, home: true}
-		}
+		t := c.start(u)
 		x := c.behind(originOf(t.u))
 		if x == nil {
 			return

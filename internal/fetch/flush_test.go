@@ -85,13 +85,13 @@ func TestRequestsKeepTheirTurns(t *testing.T) {
 	const n = 8
 	turns := make([]*Turn, n)
 	for i := range turns {
-		turns[i] = c.Turn()
+		turns[i] = c.Turn(s.url(t))
 	}
 	var wg sync.WaitGroup
 	for i := n - 1; i > 0; i-- {
 		wg.Go(func() {
 			off := int64(1000 * i)
-			r, err := turns[i].Get(t.Context(), s.url(t), off, off+10)
+			r, err := turns[i].Get(t.Context(), off, off+10)
 			if err != nil {
 				t.Error(err)
 				return
@@ -99,7 +99,7 @@ func TestRequestsKeepTheirTurns(t *testing.T) {
 			finish(t, r, part(t, b, off, off+10))
 		})
 	}
-	if _, err := turns[0].Get(t.Context(), s.url(t), -1, 10); err == nil { // there is no such range
+	if _, err := turns[0].Get(t.Context(), -1, 10); err == nil { // there is no such range
 		t.Error("a range that begins before the object")
 	}
 	wg.Wait()

@@ -381,3 +381,26 @@ func TestShorten(t *testing.T) {
 		}
 	})
 }
+
+// Whoever shortens a response may not know yet that all of it has been read: the connection
+// has been given back then, and stays as it is.
+func TestShortenAfterTheEnd(t *testing.T) {
+	b := testbody.Body{Size: 1 << 20, Seed: 4}
+	for _, fl := range flavours() {
+		t.Run(fl.name, func(t *testing.T) {
+			s := fl.server(t, serveBody(b))
+			c, u := client(t, fl.config(s)), parse(t, s.URL+"/f")
+			for range 2 {
+				r, err := c.Get(t.Context(), u, 0, 1000)
+				if err != nil {
+					t.Fatal(err)
+				}
+				finish(t, r, part(t, b, 0, 1000))
+				r.Shorten(500)
+			}
+			if n := connections(c); n != 1 {
+				t.Errorf("%d connections", n)
+			}
+		})
+	}
+}

@@ -158,3 +158,32 @@ func TestHTTP2Late(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestHTTP2ConnectionEndsEarly: a body ends with its stream, not with the connection, whether
+// its length is known or not.
+func TestHTTP2ConnectionEndsEarly(t *testing.T) {
+	serve := func(p *peer) {
+		p.preface()
+		s := p.nextStream()
+		p.say(frame(frameHeaders, flagHeaders, s, "\x88") + frame(frameData, 0, s, "0123456789")) // 200
+		_ = p.Conn.(interface{ CloseWrite() error }).CloseWrite()                                 // over TLS with a close_notify
+		_, _ = io.Copy(io.Discard, p.br)                                                          // else it would be a reset
+	}
+	plain, secure := newRawServer(t, serve), newTLSServer(t, "h2", serve)
+	for i := range 4 {
+		c, u := client(t, Config{Protocol: HTTP2PriorKnowledge}), plain.url(t)
+		if i%2 > 0 {
+			c, u = client(t, secure.trusted), secure.url(t)
+		}
+		r, err := c.Get(t.Context(), u, 0, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(readerOf(r, i > 1))
+		var e *Error
+		if len(got) != 10 || !errors.As(err, &e) || e.Class != Network || !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%q, %v", got, err)
+		}
+		_ = r.Close()
+	}
+}

@@ -79,7 +79,7 @@ func (s *h2Stream) wait(int) {
 		switch {
 		case !mine:
 			_, err = hc.step(s, nil)
-		case !hc.in.ready():
+		case len(hc.in.ahead()) == 0 && !hc.in.ready():
 			certain := hc.certain()
 			hc.mark.reading(certain, certain)
 			err = hc.in.tls.wait()

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 
 	"golang.org/x/net/http2"
 )
@@ -38,11 +39,15 @@ func resetError(code http2.ErrCode) error {
 	}
 }
 
-// wireError classifies what reading a connection met where the type alone tells.
+// wireError is what it means to the streams of a connection that reading it met err: its end is
+// none of theirs.
 func wireError(err error) error {
 	var record tls.RecordHeaderError
-	if errors.As(err, &record) {
+	switch {
+	case errors.As(err, &record):
 		return &Error{Class: TLS, Err: err}
+	case errors.Is(err, io.EOF):
+		return io.ErrUnexpectedEOF
 	}
 	return err
 }

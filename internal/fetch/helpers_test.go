@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -212,6 +213,32 @@ func newRawServer(t testing.TB, serve func(*peer)) *rawServer {
 }
 
 func (s *rawServer) url(t testing.TB) *url.URL { return parse(t, "http://"+s.ln.Addr().String()+"/f") }
+
+// tlsServer is a rawServer over TLS. It ends its connections without a close_notify, unless
+// serve does so before.
+type tlsServer struct {
+	*rawServer
+	trusted Config // of clients
+}
+
+// newTLSServer speaks proto.
+func newTLSServer(t testing.TB, proto string, serve func(*peer)) *tlsServer {
+	t.Helper()
+	known := httptest.NewUnstartedServer(nil) // by its certificate
+	known.StartTLS()
+	known.Close()
+	conf := &tls.Config{Certificates: known.TLS.Certificates, NextProtos: []string{proto}} //nolint:gosec // a test's
+	return &tlsServer{
+		rawServer: newRawServer(t, func(p *peer) {
+			p.Conn = tls.Server(p.Conn, conf)
+			p.br = bufio.NewReader(p.Conn)
+			serve(p)
+		}),
+		trusted: Config{TLS: known.Client().Transport.(*http.Transport).TLSClientConfig},
+	}
+}
+
+func (s *tlsServer) url(t testing.TB) *url.URL { return parse(t, "https://"+s.ln.Addr().String()+"/f") }
 
 // accepted is how many connections have come.
 func (s *rawServer) accepted() int {

@@ -113,7 +113,15 @@ func TestHostileWhole(t *testing.T) {
 		{"chunked", lines("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n\r\n", 0},
 		{"a part", lines("HTTP/1.1 206 OK", "Content-Range: bytes 0-9/10", "Content-Length: 10") + "0123456789", Protocol},
 		{"truncated", lines("HTTP/1.1 200 OK", "Content-Length: 11") + "0123456789", Network},
+		{"trailers", lines("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n" + lines("A: b"), 0},
+		{"long trailers", lines("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n" + lines("A: "+strings.Repeat("b", 10_000), strings.Repeat("C: d\r\n", 10_000)+"E: f"), 0},
+		{"endless trailers", lines("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n" + strings.Repeat("A: b\r\n", maxHeaderBytes/4), Protocol},
+		{"endless trailer", lines("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\nA: " + strings.Repeat("b", 2*maxHeaderBytes), Protocol},
+		{"truncated trailers", lines("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\nA: b\r\n", Network},
+		{"no trailers, truncated", lines("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n", Network},
 		{"truncated chunked", lines("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n", Network},
+		{"chunked, http/1.0", lines("HTTP/1.0 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n\r\n", Protocol},
+		{"chunked, http/1.0, long header", lines("HTTP/1.0 200 OK", "X-A: "+strings.Repeat("b", 10_000), "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n\r\n", Protocol},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newRawServer(t, func(p *peer) {
@@ -277,4 +285,54 @@ type hanging struct{}
 func (hanging) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	<-ctx.Done()
 	return nil, fmt.Errorf("dial: %w", ctx.Err())
+}
+
+// A body that ends with the connection is complete only if TLS says so (RFC 9112, 9.8).
+func TestTLSConnectionIsCut(t *testing.T) {
+	for name, says := range map[string]bool{"cut": false, "ended": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newTLSServer(t, "http/1.1", func(p *peer) {
+				if p.request() == nil {
+					return
+				}
+				p.say("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello")
+				if says {
+					_ = p.Conn.(*tls.Conn).CloseWrite()
+				}
+			})
+			c := client(t, s.trusted)
+			if says {
+				if got := must(t, c, s.url(t), 0, -1); string(got) != "hello" {
+					t.Errorf("%q", got)
+				}
+				return
+			}
+			if e := mustFail(t, c, s.url(t), 0, -1); e.Class != Network || !strings.Contains(e.Error(), "close_notify") {
+				t.Errorf("class %v, %q", e.Class, e)
+			}
+		})
+	}
+}
+
+// A server of HTTP/1.0 keeps a connection only where it says so.
+func TestHTTP10Connections(t *testing.T) {
+	for _, c := range []struct {
+		extra string
+		conns int
+	}{{"", 3}, {"Connection: close\r\n", 3}, {"Connection: Keep-Alive\r\n", 1}} {
+		s := newRawServer(t, func(p *peer) {
+			for p.request() != nil {
+				p.say("HTTP/1.0 200 OK\r\nContent-Length: 5\r\n" + c.extra + "\r\nhello")
+			}
+		})
+		cl := client(t, Config{})
+		for range 3 {
+			if got := must(t, cl, s.url(t), 0, -1); string(got) != "hello" {
+				t.Errorf("%q", got)
+			}
+		}
+		if n := connections(cl); n != c.conns {
+			t.Errorf("%q: %d connections", c.extra, n)
+		}
+	}
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // maxResends is how often a request that met a dying connection is sent again on
-// whatever connection there is; after that it gets one of its own.
+// whatever connection there is; after that it gets one of its own. What it meets behind
+// others does not count, or the end of few connections would give each of many its own.
 const maxResends = 2
 
 // maxConns is how many connections a Client has before it closes idle ones to
@@ -28,7 +29,8 @@ type origin struct {
 	dialErr *Error // of the latest failure to dial
 	dialGen int    // counts those failures
 
-	changed chan struct{} // closed, and replaced, when a waiter should look again
+	line    <-chan struct{} // closed when the latest Turn has passed; nil: there was none
+	changed chan struct{}   // closed, and replaced, when a waiter should look again
 }
 
 // wake lets everybody who waits for a connection look again.
@@ -47,9 +49,9 @@ type slot interface {
 // roundTrip makes the request for one hop on a connection to its origin.
 func (c *Client) roundTrip(ctx context.Context, t target, first *url.URL, a asked) (*http.Response, body, *Error) {
 	req := c.newRequest(ctx, t, first, a)
-	for try := 0; ; try++ {
+	for resends := 0; ; {
 		a.turn.await(ctx)
-		s, e := c.acquire(ctx, originOf(t.u), try >= maxResends)
+		s, e := c.acquire(ctx, originOf(t.u), resends >= maxResends)
 		a.turn.pass()
 		if e != nil {
 			return nil, nil, e
@@ -58,10 +60,11 @@ func (c *Client) roundTrip(ctx context.Context, t target, first *url.URL, a aske
 		switch {
 		case err == nil:
 			return h, b, nil
-		case errors.Is(err, errResend) && ctx.Err() == nil && try <= maxResends:
-			continue
+		case !errors.Is(err, errResend) || ctx.Err() != nil || resends > maxResends:
+			return nil, nil, readError(ctx, err)
+		case !errors.Is(err, errQueued):
+			resends++
 		}
-		return nil, nil, readError(ctx, err)
 	}
 }
 
@@ -228,10 +231,7 @@ func (c *Client) Open(ctx context.Context, u *url.URL) error {
 	if err := checkURL(u); err != nil {
 		return &Error{Class: Protocol, Err: err}
 	}
-	if t, ok := c.route(u.String()); ok && t.u != nil {
-		u = t.u
-	}
-	key := originOf(u)
+	key := originOf(c.start(u).u)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o := c.origin(key)

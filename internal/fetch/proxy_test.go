@@ -88,6 +88,26 @@ func TestProxy(t *testing.T) {
 	}
 }
 
+// Interim responses before the one that counts are passed over, some of them.
+func TestProxyAnswersInterim(t *testing.T) {
+	hints, tunnel := lines("HTTP/1.1 103 Early Hints", "Link: </x>"), lines("HTTP/1.1 200 OK")
+	for answer, want := range map[string]string{
+		hints + tunnel: "",
+		strings.Repeat(hints, maxInterim) + tunnel:   "",
+		strings.Repeat(hints, maxInterim+1) + tunnel: "proxy: more than 8 interim responses",
+		hints + lines("HTTP/1.1 403 No"):             "proxy answered 403 to a tunnel to host.test:443",
+		lines("HTTP/1.1 101 Other") + tunnel:         "proxy: server switches protocols unasked",
+	} {
+		got := ""
+		if err := connectThrough(&canned{r: strings.NewReader(answer)}, &url.URL{Host: "proxy.test"}, "host.test:443"); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // FuzzProxyAnswer feeds arbitrary answers to a request for a tunnel: there is one,
 // or an error that prints, and the credentials are not in it.
 func FuzzProxyAnswer(f *testing.F) {

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -177,6 +178,9 @@ func (s *records) receive(p []byte) (int, error) {
 		return 0, os.ErrDeadlineExceeded // which TLS takes for no end
 	}
 	n, err := s.Conn.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = errCut // TLS takes an end between two records for the one that a close_notify announces
+	}
 	if n > 0 {
 		s.err, err = err, nil
 	}

@@ -385,3 +385,29 @@ func TestHostname(t *testing.T) {
 		}
 	}
 }
+
+// A % that begins no escape stands for itself, as browsers, curl and wget have it.
+func TestRedirectToAPercentSign(t *testing.T) {
+	b := testbody.Body{Size: 100, Seed: 20}
+	for loc, want := range map[string]string{
+		"/100%.zip":        "/100%25.zip",
+		"/%20%2x%%41?a=5%": "/%20%252x%25%41?a=5%25",
+		"/50%#%":           "/50%25",
+		"/%61?a=5%":        "/%61?a=5%", // nothing is wrong with it
+	} {
+		s := newRawServer(t, func(p *peer) {
+			for r := p.request(); r != nil; r = p.request() {
+				switch r.RequestURI {
+				case "/f":
+					p.say("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + loc + "\r\n\r\n")
+				case want:
+					p.part(b, 0, 10, "")
+				default:
+					t.Errorf("%s leads to %s", loc, r.RequestURI)
+					p.say("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+				}
+			}
+		})
+		must(t, client(t, Config{}), s.url(t), 0, 10)
+	}
+}

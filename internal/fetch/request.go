@@ -44,7 +44,18 @@ func Hostname(u *url.URL) string {
 			return asciiHost(u)
 		}
 	}
-	return strings.ToLower(host)
+	name, _, _ := strings.Cut(host, "%") // what follows is an interface's name, and has its case
+	return strings.ToLower(name) + host[len(name):]
+}
+
+// withoutZone is a host, and its port, as others may know it: the zone of an IPv6 address
+// means something on this machine only (RFC 6874, 3).
+func withoutZone(host string) string {
+	zone, end := strings.IndexByte(host, '%'), strings.IndexByte(host, ']')
+	if zone < 0 || end < zone {
+		return host
+	}
+	return host[:zone] + host[end:]
 }
 
 // asciiHost is the punycode form of u's host; what has none stays as it is, for
@@ -83,7 +94,7 @@ func (c *Client) newRequest(ctx context.Context, t target, first *url.URL, a ask
 	h.Set("Accept", "*/*")
 	h["User-Agent"] = []string{c.cfg.UserAgent} // an empty one keeps Go's own name out
 	r := &http.Request{
-		Method: http.MethodGet, URL: t.u, Host: t.u.Host, Header: h,
+		Method: http.MethodGet, URL: t.u, Host: withoutZone(t.u.Host), Header: h,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	for name, values := range c.cfg.Header {

@@ -144,7 +144,7 @@ func (r *Response) passed(n int64, err error) error {
 		r.finish()
 		return nil
 	}
-	if errors.Is(err, io.EOF) {
+	if r.pos < r.End && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
 		err = &Error{Class: Network, Err: fmt.Errorf("connection closed early, %d bytes missing: %w", r.End-r.pos, io.ErrUnexpectedEOF)}
 	}
 	r.fail(err)

@@ -5,29 +5,33 @@ import (
 	"net/url"
 )
 
-// Turn is the place of a request among those of its Client. Requests get onto
-// connections in the order of their Turns, whatever goroutine is the first to run.
+// Turn is the place of a request among those that its Client makes of one origin: they get
+// onto connections in the order of their Turns, whatever goroutine is the first to run.
 type Turn struct {
 	c      *Client
+	u      *url.URL
 	before <-chan struct{} // closed when all that came before are on a connection, or given up
 	passed chan struct{}
 	over   bool // passed is closed; its goroutine's
 }
 
-// Turn is the place of a request that is about to be made, behind all that were given
-// before; its Get must be called.
-func (c *Client) Turn() *Turn {
+// Turn is the place of a request for u that is about to be made, behind all for the same
+// origin that were given before; its Get must be called. Where u has led before, that
+// origin is meant.
+func (c *Client) Turn(u *url.URL) *Turn {
+	key := originOf(c.start(u).u)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := &Turn{c: c, before: c.line, passed: make(chan struct{})}
-	c.line = t.passed
+	o := c.origin(key)
+	t := &Turn{c: c, u: u, before: o.line, passed: make(chan struct{})}
+	o.line = t.passed
 	return t
 }
 
 // Get is Client.Get, in its turn. It may be called once.
-func (t *Turn) Get(ctx context.Context, u *url.URL, off, end int64) (*Response, error) {
+func (t *Turn) Get(ctx context.Context, off, end int64) (*Response, error) {
 	defer t.pass()
-	return t.c.get(ctx, u, asked{off: off, end: end, turn: t})
+	return t.c.get(ctx, t.u, asked{off: off, end: end, turn: t})
 }
 
 // await waits until it is the request's turn, or its client is closed.

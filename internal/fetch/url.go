@@ -67,3 +67,24 @@ func escapeQuery(query string) string {
 	}
 	return b.String()
 }
+
+// escapePercent escapes each % that begins no escape.
+func escapePercent(text string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "%")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		b.WriteByte('%')
+		if len(after) < 2 || !isHex(after[0]) || !isHex(after[1]) {
+			b.WriteString("25")
+		}
+		text = after
+	}
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+}

@@ -147,6 +147,9 @@ func redirectTarget(h *http.Response, base *url.URL) (*url.URL, *Error) {
 	}
 	ref, err := url.Parse(loc)
 	if err != nil {
+		ref, err = url.Parse(escapePercent(loc)) // browsers go there
+	}
+	if err != nil {
 		return nil, protocolError("redirect to a malformed url: %w", urlError(err))
 	}
 	to := base.ResolveReference(ref)

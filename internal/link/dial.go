@@ -53,7 +53,7 @@ func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	}
 	// What follows stays so however often one tries: it is marked as a name that
 	// leads nowhere.
-	if l.info.Virtual != VirtualLoopback && !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !a.IsLoopback() }) {
+	if l.info.Virtual != VirtualLoopback && !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !IsHere(a) }) {
 		return nil, l.error("%w", &net.DNSError{
 			Err: ErrHere.Error(), UnwrapErr: ErrHere, Name: host, IsNotFound: true,
 		})
@@ -107,13 +107,20 @@ func (l *Link) knock(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 
 func discard(unused net.Conn) { _ = unused.Close() }
 
+// IsHere says whether addr is this machine whatever its addresses are: systems take the
+// unspecified one for it, too, when connecting.
+func IsHere(addr netip.Addr) bool {
+	addr = addr.Unmap().WithZone("")
+	return addr.IsLoopback() || addr.IsUnspecified()
+}
+
 // ownAddress says whether addr is this machine itself, as far as that can be told:
 // where the system does not say which addresses it has, any may be.
 func ownAddress(addr netip.Addr) bool {
-	addr = addr.Unmap().WithZone("")
-	if addr.IsLoopback() || addr.IsUnspecified() {
+	if IsHere(addr) {
 		return true
 	}
+	addr = addr.Unmap().WithZone("")
 	mine, err := net.InterfaceAddrs()
 	if err != nil {
 		return true
@@ -126,7 +133,7 @@ func ownAddress(addr netip.Addr) bool {
 
 // dialBound connects to one address over the link.
 func (l *Link) dialBound(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error) {
-	if to.Addr().IsLoopback() && l.info.Virtual != VirtualLoopback {
+	if IsHere(to.Addr()) && l.info.Virtual != VirtualLoopback {
 		// The kernel would send this out and let the caller wait.
 		return nil, fmt.Errorf("dial %v: %w", to, ErrHere)
 	}

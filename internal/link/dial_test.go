@@ -164,6 +164,7 @@ func TestDialErrors(t *testing.T) {
 	l := loopback(t, Options{ConnectTimeout: 20 * time.Second})
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
+	wlan := New(Info{Name: "wlan0", Bind: BindDevice}, Spec{}, Options{})
 	for name, c := range map[string]struct {
 		ctx  context.Context
 		link *Link
@@ -177,7 +178,10 @@ func TestDialErrors(t *testing.T) {
 		"no such device":  {t.Context(), New(Info{Name: "mlget-none", Index: 1 << 20, Bind: l.info.Bind, Virtual: VirtualLoopback}, Spec{}, Options{}), addr, ErrBind},
 		"cannot be bound": {t.Context(), New(Info{Name: "lo", Virtual: VirtualLoopback}, Spec{}, Options{}), addr, ErrBind},
 		"no source":       {t.Context(), New(Info{Name: "lo", Bind: BindAddress, Virtual: VirtualLoopback}, Spec{}, Options{}), addr, nil},
-		"this machine":    {t.Context(), New(Info{Name: "wlan0", Bind: BindDevice}, Spec{}, Options{}), addr, ErrHere},
+		"this machine":    {t.Context(), wlan, addr, ErrHere},
+		"0.0.0.0":         {t.Context(), wlan, "0.0.0.0:80", ErrHere},
+		"::":              {t.Context(), wlan, "[::]:80", ErrHere},
+		"0.0.0.0, mapped": {t.Context(), wlan, "[::ffff:0.0.0.0]:80", ErrHere},
 	} {
 		conn, err := c.link.DialContext(c.ctx, "tcp", c.addr)
 		if err == nil {
