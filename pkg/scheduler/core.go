@@ -455,23 +455,16 @@ func (c *Core) resize(size int64, out []Action) []Action {
 	}
 	for i := len(c.chunks) - 1; i >= 0; i-- {
 		ch := &c.chunks[i]
-		l := &c.links[ch.link]
 		if ch.rng.End <= size {
 			continue
 		}
-		cut := ch.rng.End - max(size, ch.rng.Off+ch.got)
-		ch.rng.End -= cut
-		if ch.copy {
+		if cut := ch.rng.End - max(size, ch.rng.Off+ch.got); ch.copy {
+			ch.rng.End -= cut
 			c.copied -= cut
 		} else {
-			c.owe(ch.link, ch.stream, -cut)
-			l.assigned -= cut
+			c.shorten(ch, cut)
 		}
-		if ch.left() > 0 {
-			out = append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
-			continue
-		}
-		out = c.withdraw(i, out)
+		out = c.shrunk(i, out)
 	}
 	c.ledger.resize(size)
 	return c.scraps(out)
