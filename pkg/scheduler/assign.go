@@ -266,11 +266,10 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	if l.queues[stream].requests == 0 {
 		l.streams.heard[stream] = c.now
 		l.working++
-	}
-	alone, open := l.alone(stream), l.streams.open(stream)
-	if l.queues[stream].requests > 0 {
+	} else {
 		l.streams.piped |= 1 << stream
 	}
+	alone, open := l.alone(stream), l.streams.open(stream)
 	l.asked, l.duty.asked = true, true
 	l.requests++
 	l.queues[stream].requests++

@@ -358,6 +358,7 @@ func (c *Core) end(i int, out []Action) []Action {
 	l.requests--
 	if l.queues[ch.stream].requests--; l.queues[ch.stream].requests == 0 {
 		l.working--
+		l.streams.piped &^= 1 << ch.stream
 	}
 	if ch.left() > 0 || l.queues[ch.stream].requests == 0 {
 		l.letGo(ch.stream)
@@ -370,9 +371,6 @@ func (c *Core) end(i int, out []Action) []Action {
 		if c.batch != nil {
 			l.streams.cutShort(ch.stream, c.nextID)
 		}
-	}
-	if l.queues[ch.stream].requests == 0 {
-		l.streams.piped &^= 1 << ch.stream
 	}
 	l.listen(c.now)
 	c.drop(i)

@@ -361,7 +361,7 @@ func (c *Core) needless(ch *chunk) bool {
 // look at the streams is cheaper than one at all requests.
 func (c *Core) anyOverdue(id LinkID) bool {
 	l := &c.links[id]
-	least := l.patient(min(silentAgain, silentConnect), 0) + l.apart()
+	least := l.patient(silentAgain, 0) + l.apart()
 	for i := range l.queues {
 		if l.queues[i].requests > 0 && c.now-l.streams.heard[i] > least {
 			return true
