@@ -199,11 +199,14 @@ func (e *exploring) begin(step exploringStep, now Time, l *link) {
 	e.step, e.since, e.shakes, e.bytes, e.first, e.doubtful = step, now, l.shakes, l.received, l.speeds.total[0], false
 }
 
+// lone says whether a link has one connection, and nothing is under way that would change that.
+func (s *streams) lone() bool { return s.most == 1 && !s.trial && s.refused == 0 }
+
 // mayTry says whether more than a link's only connection can be tried at once, and there is
 // time enough left to make use of that.
 func (c *Core) mayTry(l *link) bool {
 	s := &l.streams
-	return s.most == 1 && !s.trial && s.refused == 0 && s.trials < exploreTries && c.now >= s.restUntil &&
+	return s.lone() && s.trials < exploreTries && c.now >= s.restUntil &&
 		c.usable(l) && float64(c.left()) > (View{c}).SumRate()*trialWorth.Seconds()
 }
 
@@ -237,7 +240,7 @@ func (c *Core) limitedToo(l *link) bool {
 func (c *Core) worthExploring(l *link) bool {
 	s := &l.streams
 	e := &s.explore
-	if s.most != 1 || s.trial || s.refused != 0 || e.failed >= exploreTries || c.now < e.restUntil || l.rtt == 0 || l.requests == 0 || !c.usable(l) {
+	if !s.lone() || e.failed >= exploreTries || c.now < e.restUntil || l.rtt == 0 || l.requests == 0 || !c.usable(l) {
 		return false
 	}
 	worth := levelWorth
