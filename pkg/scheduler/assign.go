@@ -296,45 +296,49 @@ func (c *Core) NextWake() Time {
 	}
 	for i := range c.links {
 		l := &c.links[i]
-		if !l.up {
+		switch {
+		case !l.up:
 			continue
+		case l.requests > 0:
+			wake = min(wake, c.nextLook(l))
+		case l.notBefore > c.now:
+			wake = min(wake, l.notBefore)
 		}
 		if len(c.chunks) == 0 && l.duty.resting { // else they wake it
 			wake = min(wake, max(c.now, c.rations.next))
 		}
-		if l.requests == 0 {
-			if l.notBefore > c.now {
-				wake = min(wake, l.notBefore)
-			}
-			continue
+	}
+	return wake
+}
+
+// nextLook is when to look at a link that is at work.
+func (c *Core) nextLook(l *link) Time {
+	least := leastWake
+	if c.batch != nil { // connections have enough to do
+		least = batchWake
+	}
+	wake := c.now + max(rateWindow/2/Time(l.streams.most), least)
+	// In slow start a round trip decides who should have what is free, or others owe.
+	if c.batch == nil && c.sized() && c.left() > l.owed() && c.cfg.Overlap == 0 && l.opening(0) > 0 {
+		wake = min(wake, c.now+max(leastWake, l.trip()/2))
+	}
+	if c.batch == nil && c.sized() && l.streams.room == 0 && l.streams.early[1] > 0 && c.now < l.lastByte+silentConnect {
+		look := leastWake
+		if l.streams.answered > 0 && !c.cfg.secure() {
+			look = gaugeLook
 		}
-		least := leastWake
-		if c.batch != nil { // connections have enough to do
-			least = batchWake
+		wake = min(wake, c.now+look)
+	}
+	if l.received == 0 && l.rtt == 0 { // one that is far gets more streams
+		if due := l.lastByte + longTrip; due > c.now {
+			wake = min(wake, due)
+		} else if c.inTheDark() && c.now < l.lastByte+silentConnect { // its handshake says how many
+			wake = min(wake, c.now+leastWake)
 		}
-		wake = min(wake, c.now+max(rateWindow/2/Time(l.streams.most), least))
-		// In slow start a round trip decides who should have what is free, or others owe.
-		if c.batch == nil && c.sized() && c.left() > l.owed() && c.cfg.Overlap == 0 && l.opening(0) > 0 {
-			wake = min(wake, c.now+max(leastWake, l.trip()/2))
-		}
-		if c.batch == nil && c.sized() && l.streams.room == 0 && l.streams.early[1] > 0 && c.now < l.lastByte+silentConnect {
-			look := leastWake
-			if l.streams.answered > 0 && !c.cfg.secure() {
-				look = gaugeLook
-			}
-			wake = min(wake, c.now+look)
-		}
-		if l.received == 0 && l.rtt == 0 { // one that is far gets more streams
-			if due := l.lastByte + longTrip; due > c.now {
-				wake = min(wake, due)
-			} else if c.inTheDark() && c.now < l.lastByte+silentConnect { // its handshake says how many
-				wake = min(wake, c.now+leastWake)
-			}
-		}
-		if l.est.rate > 0 && c.sized() && c.cfg.Overlap == 0 {
-			if spare := float64(l.owed()) - c.runway(l); spare > 0 && l.streams.most == 1 {
-				wake = min(wake, c.now+max(Millisecond, FromSeconds(spare/l.est.rate)))
-			}
+	}
+	if l.est.rate > 0 && c.sized() && c.cfg.Overlap == 0 && l.streams.most == 1 {
+		if spare := float64(l.owed()) - c.runway(l); spare > 0 {
+			wake = min(wake, c.now+max(Millisecond, FromSeconds(spare/l.est.rate)))
 		}
 	}
 	return wake
