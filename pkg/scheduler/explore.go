@@ -207,7 +207,7 @@ func (s *streams) lone() bool { return s.most == 1 && !s.trial && s.refused == 0
 func (c *Core) mayTry(l *link) bool {
 	s := &l.streams
 	return s.lone() && s.trials < exploreTries && c.now >= s.restUntil &&
-		c.usable(l) && float64(c.left()) > (View{c}).SumRate()*trialWorth.Seconds()
+		c.usable(l) && float64(c.left()) > c.brought(trialWorth.Seconds())
 }
 
 // starved says whether a link could carry more than its only connection, which has lost
@@ -252,7 +252,7 @@ func (c *Core) worthExploring(l *link) bool {
 	case c.now-l.lastByte > leastWake || e.level < e.wanted:
 		return false
 	}
-	return c.alike(e.mean) && float64(c.free()) > (View{c}).SumRate()*worth.Seconds()
+	return c.alike(e.mean) && float64(c.free()) > c.brought(worth.Seconds())
 }
 
 // alike says whether no link has much more than rate bytes per second over a connection,
@@ -288,7 +288,7 @@ func (c *Core) askAnother(id LinkID, out []Action) []Action {
 
 // worthMany says whether more is left than a record for each of many connections.
 func (c *Core) worthMany(l *link) bool {
-	return float64(c.left()) >= (View{c}).SumRate()*2*firstTrial*l.record().Seconds()
+	return float64(c.left()) >= c.brought(2*firstTrial*l.record().Seconds())
 }
 
 // judgePair ends the time of two connections: there will be many, or one.
