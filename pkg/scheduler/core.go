@@ -307,19 +307,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		if l.streams.single {
 			l.streams.reopened = c.now
 		}
-		if age := c.now - ch.issued; age > 0 && age <= longest(rateWindow, 2, l.answerTrip()) {
-			// So much the link does carry at present, whatever was measured of requests
-			// that were over before their rate could be.
-			if rate := float64(ch.got) / age.Seconds(); rate > l.est.rate && l.est.rate > 0 {
-				l.est.rate = rate
-			}
-		}
-		if l.est.rate == 0 && (c.batch != nil || l.requests == 1) && c.now > ch.issued && ch.got >= initialWindow {
-			// Over before it could be measured: its mean is better than nothing, unless
-			// so little came that it tells of the round trip alone, or it had but a part
-			// of the link's rate.
-			l.est.rate = float64(ch.got) / (c.now - ch.issued).Seconds()
-		}
+		c.meter(l, ch)
 		if l.probing && l.banned {
 			l.regain()
 			out = c.unban(ch.link, out)
@@ -344,6 +332,26 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	default: // a Progress does no more
 	}
 	return out
+}
+
+// meter takes the mean rate of a request that is over for the link's where that says more.
+func (c *Core) meter(l *link, ch *chunk) {
+	age := c.now - ch.issued
+	if age <= 0 {
+		return
+	}
+	rate := float64(ch.got) / age.Seconds()
+	switch {
+	case l.est.rate > 0 && age <= longest(rateWindow, 2, l.answerTrip()):
+		// So much the link does carry at present, whatever was measured of requests
+		// that were over before their rate could be.
+		l.est.rate = max(l.est.rate, rate)
+	case l.est.rate == 0 && (c.batch != nil || l.requests == 1) && ch.got >= initialWindow:
+		// Over before it could be measured: its mean is better than nothing, unless
+		// so little came that it tells of the round trip alone, or it had but a part
+		// of the link's rate.
+		l.est.rate = rate
+	}
 }
 
 // withdraw cancels chunk i.
