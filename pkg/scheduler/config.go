@@ -24,8 +24,8 @@ type Config struct {
 	// will last for no longer than the round trip of the next one.
 	Overlap float64
 	// Parallelism is how many streams, connections of its own each, a link
-	// has; 0 means one, and more where packets are lost and more streams are
-	// seen to carry more.
+	// has. 0 means one, or six of a batch, and more where a link is far, or more
+	// are seen to carry more.
 	Parallelism int
 	// Window bounds how many bytes ahead of the last Drained may be asked
 	// for; 0: no bound.

@@ -63,7 +63,7 @@ type link struct {
 	queues    [MaxStreams]queue
 	speeds    speeds
 	knocks    knocks
-	slowSince Time // since when its rate is below the static limit; Never: it is not
+	slowSince Time // since when its rate is below a limit; Never: it is not
 	terms     Terms
 	duty      duty
 	pace      pace
@@ -126,8 +126,8 @@ func New(cfg Config) (*Core, error) {
 
 // Step takes an input that happened at now, and appends to out what is to be
 // done. A LinkUp and a Progress are only booked, and so is what is told of pieces
-// and plans: they take effect with the input that follows, so that links that come
-// up together start together, and nothing is decided before all progress has been
+// and plans: they take effect with the next input of another kind, so that links that
+// come up together start together, and nothing is decided before all progress has been
 // told. In a batch Finished and Failed are booked as well. Time never runs backwards; an
 // input about a chunk that has ended, or a link that does not exist, is ignored.
 func (c *Core) Step(now Time, in Input, out []Action) []Action {
