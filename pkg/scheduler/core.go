@@ -86,7 +86,7 @@ type Core struct {
 	copied   int64 // bytes that are asked for twice, or were received twice
 	complete bool
 	rations  rations
-	alone    int64 // takes the place of cfg.First where but one link is usable
+	sole     int64 // takes the place of cfg.First where but one link is usable
 	ends     int64 // where the object ends, by links that were asked for what lies behind; 0: none was
 }
 
@@ -95,16 +95,16 @@ func New(cfg Config) (*Core, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	alone := cfg.First
-	if alone == 0 {
-		cfg.First, alone = defaultFirst, largeFirst
+	sole := cfg.First
+	if sole == 0 {
+		cfg.First, sole = defaultFirst, largeFirst
 		if cfg.Batch || cfg.Overlap > 0 {
 			cfg.First = largeFirst
 		}
 	}
 	c := &Core{
 		cfg:    cfg,
-		alone:  alone,
+		sole:   sole,
 		ledger: newLedger(cfg.Size, cfg.Have),
 		space:  make([]chunk, 0, (maxQueued+MaxStreams)*cfg.Links),
 		links:  make([]link, cfg.Links),

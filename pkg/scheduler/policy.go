@@ -148,7 +148,7 @@ func (v View) failing(l LinkID) bool { return v.core.links[l].duty.trouble != Ne
 // there is no other to share with.
 func (v View) First() int64 {
 	if v.UsableLinks() <= 1 {
-		return v.core.alone
+		return v.core.sole
 	}
 	return v.core.cfg.First
 }
