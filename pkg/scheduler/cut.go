@@ -38,7 +38,7 @@ func (c *Core) tooBusyToLearn(id LinkID, stream StreamID) bool {
 		return false
 	}
 	trip := l.trip().Seconds()
-	return float64(q.pending)/rate+learnFirst*trip > (View{c}).together()
+	return float64(q.pending)/rate+float64(learnFirst*trip) > (View{c}).together()
 }
 
 // handy is up to how many bytes a piece is asked for as a whole.
@@ -47,7 +47,7 @@ func (c *Core) handy(id LinkID, stream StreamID) int64 {
 		return wholePiece
 	}
 	l := &c.links[id]
-	return max(leastWhole, int64(l.est.rate*l.part(stream)*wholeSeconds))
+	return max(leastWhole, int64(float64(l.est.rate*l.part(stream))*wholeSeconds))
 }
 
 // brief says whether a connection needs no longer for so many bytes than it takes

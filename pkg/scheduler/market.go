@@ -178,7 +178,7 @@ func (m *market) energy(s linkSet, left float64) float64 {
 			continue
 		}
 		a := &m.all[k]
-		bytes := left * (a.rate / rates)
+		bytes := float64(left * (a.rate / rates))
 		if bytes > a.room {
 			over += bytes - a.room
 			bytes = a.room

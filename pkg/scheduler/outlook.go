@@ -132,7 +132,7 @@ func (o *outlook) lasts(s StreamID, bytes int64) float64 {
 // doubling is how many seconds a stream receives so many bytes for if each round trip
 // brings twice what the one before did.
 func (o *outlook) doubling(s StreamID, bytes int64) float64 {
-	return o.trip * float64(bits.Len64(uint64(bytes/o.window(s))))
+	return float64(o.trip * float64(bits.Len64(uint64(bytes/o.window(s)))))
 }
 
 // rising says whether most of what a link's only connection has brought, at so many bytes per
