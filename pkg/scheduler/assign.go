@@ -179,7 +179,7 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	if len(c.ledger.free) == 0 {
 		return out
 	}
-	size := c.shifted(id, c.cfg.Policy.Request(View{c}, id))
+	size := c.shifted(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
 	if size <= 0 {
 		return out
 	}
@@ -233,8 +233,8 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 // nothing if nobody else is at work.
 func (c *Core) limit() int64 {
 	limit := c.ledger.size
-	if c.cfg.Window > 0 {
-		limit = min(limit, c.drained+c.cfg.Window)
+	if w := c.cfg.Window; w > 0 && w < limit-c.drained { // no sum of them overflows
+		limit = c.drained + w
 	}
 	if c.ends > 0 && !c.sized() && len(c.chunks) > 0 {
 		limit = min(limit, c.ends)
@@ -338,7 +338,7 @@ func (c *Core) nextLook(l *link) Time {
 	}
 	if l.est.rate > 0 && c.sized() && c.cfg.Overlap == 0 && l.streams.most == 1 {
 		if spare := float64(l.owed()) - c.runway(l); spare > 0 {
-			wake = min(wake, c.now+max(Millisecond, FromSeconds(spare/l.est.rate)))
+			wake = min(wake, c.now+max(Millisecond, FromSeconds(min(forever, spare/l.est.rate))))
 		}
 	}
 	return wake

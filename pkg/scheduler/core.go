@@ -275,7 +275,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	// A shrunk chunk may report bytes beyond its new end: they are waste.
 	got := min(max(in.Bytes, ch.got), ch.rng.Len())
 	seen := max(ch.seen, min(in.Bytes, unsized))
-	l.duty.spent = min(unsized, l.duty.spent+seen-ch.seen)
+	l.duty.spent += min(unsized-l.duty.spent, seen-ch.seen)
 	ch.seen = seen
 	if fresh := got - ch.got; fresh > 0 || in.Bytes > ch.got {
 		if ch.got == 0 {
@@ -316,7 +316,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		out = c.end(c.find(in.Chunk), out)
 	case Failed:
 		id := ch.link
-		if in.Bounded > 0 && l.streams.tooMany(in.Bounded) || c.needless(ch) {
+		if !l.banned && (in.Bounded > 0 && l.streams.tooMany(in.Bounded) || c.needless(ch)) {
 			l.streams.refuse(ch.stream)
 			return c.end(i, out)
 		}
@@ -324,7 +324,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.streams.lose(ch.stream, c.nextID)
 		}
 		out = c.end(i, out)
-		l.notBefore = max(l.notBefore, c.now+in.Wait)
+		l.notBefore = max(l.notBefore, c.now+min(in.Wait, Never-c.now))
 		l.duty.trouble = min(l.duty.trouble, c.now)
 		if l.banned {
 			out = c.ban(id, out) // the probe failed: wait longer
@@ -442,7 +442,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		l.up = true
 		l.notBefore = c.now
 	}
-	if in.Bandwidth > 0 {
+	if in.Bandwidth > 0 && in.Bandwidth <= maxTerm {
 		l.est.known = in.Bandwidth
 	}
 	if in.RTT > 0 {
@@ -459,6 +459,7 @@ func (c *Core) resize(size int64, out []Action) []Action {
 	if c.sized() || size < 0 {
 		return out
 	}
+	size = min(size, unsized-1)
 	for i := len(c.chunks) - 1; i >= 0; i-- {
 		ch := &c.chunks[i]
 		if ch.rng.End <= size {

@@ -46,7 +46,7 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 	c.look(thief, &own)
 	own.trip, own.passed = c.links[thief].reach().Seconds(), own.twinned()
 	link := c.cfg.Policy.Victim(View{c}, thief)
-	if link != NoLink && link != thief {
+	if link >= 0 && int(link) < len(c.links) && link != thief {
 		c.look(link, &other)
 	}
 	if c.batch != nil { // where many are at their ends, copies will do
