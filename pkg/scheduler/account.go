@@ -90,7 +90,7 @@ func (c *Core) Done(dst []Range) []Range {
 	missing = append(missing, c.ledger.free...)
 	for i := range c.chunks {
 		if ch := &c.chunks[i]; ch.left() > 0 && !ch.copy {
-			missing = append(missing, Range{ch.rng.Off + ch.got, ch.rng.End})
+			missing = append(missing, ch.rest())
 		}
 	}
 	sortRanges(missing)

@@ -142,7 +142,7 @@ func (c *Core) runway(l *link) float64 {
 		return l.reconnecting()
 	}
 	ahead := jitMargin * l.answerTrip().Seconds()
-	if trip := l.streams.calm.trip.Seconds(); trip > ahead && float64(c.left()) > endTrips*trip*(View{c}).SumRate() {
+	if trip := l.streams.calm.trip.Seconds(); trip > ahead && float64(c.left()) > c.brought(endTrips*trip) {
 		ahead = trip
 	}
 	return float64(l.est.rate * ahead) // the conversion forbids a fused multiply-add where this is inlined
@@ -179,7 +179,7 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	if len(c.ledger.free) == 0 {
 		return out
 	}
-	size := c.shifted(id, c.cfg.Policy.Request(View{c}, id))
+	size := c.shifted(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
 	if size <= 0 {
 		return out
 	}
@@ -233,8 +233,8 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 // nothing if nobody else is at work.
 func (c *Core) limit() int64 {
 	limit := c.ledger.size
-	if c.cfg.Window > 0 {
-		limit = min(limit, c.drained+c.cfg.Window)
+	if w := c.cfg.Window; w > 0 && w < limit-c.drained { // no sum of them overflows
+		limit = c.drained + w
 	}
 	if c.ends > 0 && !c.sized() && len(c.chunks) > 0 {
 		limit = min(limit, c.ends)
@@ -266,11 +266,10 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	if l.queues[stream].requests == 0 {
 		l.streams.heard[stream] = c.now
 		l.working++
-	}
-	alone, open := l.alone(stream), l.streams.open(stream)
-	if l.queues[stream].requests > 0 {
+	} else {
 		l.streams.piped |= 1 << stream
 	}
+	alone, open := l.alone(stream), l.streams.open(stream)
 	l.asked, l.duty.asked = true, true
 	l.requests++
 	l.queues[stream].requests++
@@ -297,45 +296,49 @@ func (c *Core) NextWake() Time {
 	}
 	for i := range c.links {
 		l := &c.links[i]
-		if !l.up {
+		switch {
+		case !l.up:
 			continue
+		case l.requests > 0:
+			wake = min(wake, c.nextLook(l))
+		case l.notBefore > c.now:
+			wake = min(wake, l.notBefore)
 		}
 		if len(c.chunks) == 0 && l.duty.resting { // else they wake it
 			wake = min(wake, max(c.now, c.rations.next))
 		}
-		if l.requests == 0 {
-			if l.notBefore > c.now {
-				wake = min(wake, l.notBefore)
-			}
-			continue
+	}
+	return wake
+}
+
+// nextLook is when to look at a link that is at work.
+func (c *Core) nextLook(l *link) Time {
+	least := leastWake
+	if c.batch != nil { // connections have enough to do
+		least = batchWake
+	}
+	wake := c.now + max(rateWindow/2/Time(l.streams.most), least)
+	// In slow start a round trip decides who should have what is free, or others owe.
+	if c.batch == nil && c.sized() && c.left() > l.owed() && c.cfg.Overlap == 0 && l.opening(0) > 0 {
+		wake = min(wake, c.now+max(leastWake, l.trip()/2))
+	}
+	if c.batch == nil && c.sized() && l.streams.room == 0 && l.streams.early[1] > 0 && c.now < l.lastByte+silentConnect {
+		look := leastWake
+		if l.streams.answered > 0 && !c.cfg.secure() {
+			look = gaugeLook
 		}
-		least := leastWake
-		if c.batch != nil { // connections have enough to do
-			least = batchWake
+		wake = min(wake, c.now+look)
+	}
+	if l.received == 0 && l.rtt == 0 { // one that is far gets more streams
+		if due := l.lastByte + longTrip; due > c.now {
+			wake = min(wake, due)
+		} else if c.inTheDark() && c.now < l.lastByte+silentConnect { // its handshake says how many
+			wake = min(wake, c.now+leastWake)
 		}
-		wake = min(wake, c.now+max(rateWindow/2/Time(l.streams.most), least))
-		// In slow start a round trip decides who should have what is free, or others owe.
-		if c.batch == nil && c.sized() && c.left() > l.owed() && c.cfg.Overlap == 0 && l.opening(0) > 0 {
-			wake = min(wake, c.now+max(leastWake, l.trip()/2))
-		}
-		if c.batch == nil && c.sized() && l.streams.room == 0 && l.streams.early[1] > 0 && c.now < l.lastByte+silentConnect {
-			look := leastWake
-			if l.streams.answered > 0 && !c.cfg.secure() {
-				look = gaugeLook
-			}
-			wake = min(wake, c.now+look)
-		}
-		if l.received == 0 && l.rtt == 0 { // one that is far gets more streams
-			if due := l.lastByte + longTrip; due > c.now {
-				wake = min(wake, due)
-			} else if c.inTheDark() && c.now < l.lastByte+silentConnect { // its handshake says how many
-				wake = min(wake, c.now+leastWake)
-			}
-		}
-		if l.est.rate > 0 && c.sized() && c.cfg.Overlap == 0 {
-			if spare := float64(l.owed()) - c.runway(l); spare > 0 && l.streams.most == 1 {
-				wake = min(wake, c.now+max(Millisecond, FromSeconds(spare/l.est.rate)))
-			}
+	}
+	if l.est.rate > 0 && c.sized() && c.cfg.Overlap == 0 && l.streams.most == 1 {
+		if spare := float64(l.owed()) - c.runway(l); spare > 0 {
+			wake = min(wake, c.now+max(Millisecond, FromSeconds(min(forever, spare/l.est.rate))))
 		}
 	}
 	return wake

@@ -14,8 +14,8 @@ import "fmt"
 //	Expected  how much is still to be Added, as far as one knows; none: nothing is
 //	Planned   how a link should use its connections
 //
-// These, and what Finished and Failed tell, take effect with the next Tick, when
-// all that has happened has been told. Until the first Expected it is taken that
+// These, and what Finished and Failed tell, take effect with an input of another
+// kind, a Tick mostly, when all that has happened has been told. Until the first Expected it is taken that
 // very much is to come. The first bytes of a file of unknown size tell the most when
 // they come early: files in progress go before others.
 

@@ -23,7 +23,7 @@ func (l *link) arrived() int64 { return l.received + l.behind + l.stray }
 // strayed notes that so many bytes have come on a stream that nobody wants any more.
 func (l *link) strayed(stream StreamID, bytes int64, now Time) {
 	if bytes > 0 && now-l.useful <= strayMost {
-		l.stray = min(unsized, l.stray+bytes)
+		l.stray += min(unsized-l.stray, bytes)
 		if l.streams.astray[stream] == 0 {
 			l.streams.astray[stream] = now
 		}

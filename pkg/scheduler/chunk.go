@@ -78,5 +78,25 @@ func cancel(ch *chunk) Action {
 	return Action{Kind: Cancel, Link: ch.link, Chunk: ch.id, Range: r}
 }
 
+// shrink is the action that tells of a request's new end.
+func shrink(ch *chunk) Action {
+	return Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng}
+}
+
+// shorten takes the last n bytes from what a request that is no copy was asked for.
+func (c *Core) shorten(ch *chunk, n int64) {
+	ch.rng.End -= n
+	c.owe(ch.link, ch.stream, -n)
+	c.links[ch.link].assigned -= n
+}
+
+// shrunk tells of a request's new end, or withdraws chunk i where it has come to that.
+func (c *Core) shrunk(i int, out []Action) []Action {
+	if ch := &c.chunks[i]; ch.left() > 0 {
+		return append(out, shrink(ch))
+	}
+	return c.withdraw(i, out) // do not wait for the end of what is complete
+}
+
 // rest is what a request has not received.
 func (c *chunk) rest() Range { return Range{c.rng.Off + c.got, c.rng.End} }

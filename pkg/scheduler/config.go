@@ -24,8 +24,8 @@ type Config struct {
 	// will last for no longer than the round trip of the next one.
 	Overlap float64
 	// Parallelism is how many streams, connections of its own each, a link
-	// has; 0 means one, and more where packets are lost and more streams are
-	// seen to carry more.
+	// has. 0 means one, or six of a batch, and more where a link is far, or more
+	// are seen to carry more.
 	Parallelism int
 	// Window bounds how many bytes ahead of the last Drained may be asked
 	// for; 0: no bound.
@@ -76,8 +76,10 @@ func (c *Config) Validate() error {
 		return errors.New("a run needs at least one link")
 	case c.Policy == nil:
 		return errors.New("a run needs a policy")
-	case c.Overlap < 0 || c.Overlap >= 1:
+	case !(c.Overlap >= 0 && c.Overlap < 1):
 		return fmt.Errorf("the overlap %v is not within 0 to 1", c.Overlap)
+	case c.Size >= unsized:
+		return fmt.Errorf("an object of %d bytes is too large", c.Size)
 	case c.Parallelism < 0 || c.Parallelism > MaxStreams:
 		return fmt.Errorf("a link cannot have %d streams, at most %d", c.Parallelism, MaxStreams)
 	case c.First < 0 || c.Window < 0:

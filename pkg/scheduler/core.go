@@ -63,7 +63,7 @@ type link struct {
 	queues    [MaxStreams]queue
 	speeds    speeds
 	knocks    knocks
-	slowSince Time // since when its rate is below the static limit; Never: it is not
+	slowSince Time // since when its rate is below a limit; Never: it is not
 	terms     Terms
 	duty      duty
 	pace      pace
@@ -86,7 +86,7 @@ type Core struct {
 	copied   int64 // bytes that are asked for twice, or were received twice
 	complete bool
 	rations  rations
-	alone    int64 // takes the place of cfg.First where but one link is usable
+	sole     int64 // takes the place of cfg.First where but one link is usable
 	ends     int64 // where the object ends, by links that were asked for what lies behind; 0: none was
 }
 
@@ -95,16 +95,16 @@ func New(cfg Config) (*Core, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	alone := cfg.First
-	if alone == 0 {
-		cfg.First, alone = defaultFirst, largeFirst
+	sole := cfg.First
+	if sole == 0 {
+		cfg.First, sole = defaultFirst, largeFirst
 		if cfg.Batch || cfg.Overlap > 0 {
 			cfg.First = largeFirst
 		}
 	}
 	c := &Core{
 		cfg:    cfg,
-		alone:  alone,
+		sole:   sole,
 		ledger: newLedger(cfg.Size, cfg.Have),
 		space:  make([]chunk, 0, (maxQueued+MaxStreams)*cfg.Links),
 		links:  make([]link, cfg.Links),
@@ -126,8 +126,8 @@ func New(cfg Config) (*Core, error) {
 
 // Step takes an input that happened at now, and appends to out what is to be
 // done. A LinkUp and a Progress are only booked, and so is what is told of pieces
-// and plans: they take effect with the input that follows, so that links that come
-// up together start together, and nothing is decided before all progress has been
+// and plans: they take effect with the next input of another kind, so that links that
+// come up together start together, and nothing is decided before all progress has been
 // told. In a batch Finished and Failed are booked as well. Time never runs backwards; an
 // input about a chunk that has ended, or a link that does not exist, is ignored.
 func (c *Core) Step(now Time, in Input, out []Action) []Action {
@@ -275,7 +275,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	// A shrunk chunk may report bytes beyond its new end: they are waste.
 	got := min(max(in.Bytes, ch.got), ch.rng.Len())
 	seen := max(ch.seen, min(in.Bytes, unsized))
-	l.duty.spent = min(unsized, l.duty.spent+seen-ch.seen)
+	l.duty.spent += min(unsized-l.duty.spent, seen-ch.seen)
 	ch.seen = seen
 	if fresh := got - ch.got; fresh > 0 || in.Bytes > ch.got {
 		if ch.got == 0 {
@@ -307,19 +307,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		if l.streams.single {
 			l.streams.reopened = c.now
 		}
-		if age := c.now - ch.issued; age > 0 && age <= longest(rateWindow, 2, l.answerTrip()) {
-			// So much the link does carry at present, whatever was measured of requests
-			// that were over before their rate could be.
-			if rate := float64(ch.got) / age.Seconds(); rate > l.est.rate && l.est.rate > 0 {
-				l.est.rate = rate
-			}
-		}
-		if l.est.rate == 0 && (c.batch != nil || l.requests == 1) && c.now > ch.issued && ch.got >= initialWindow {
-			// Over before it could be measured: its mean is better than nothing, unless
-			// so little came that it tells of the round trip alone, or it had but a part
-			// of the link's rate.
-			l.est.rate = float64(ch.got) / (c.now - ch.issued).Seconds()
-		}
+		c.meter(l, ch)
 		if l.probing && l.banned {
 			l.regain()
 			out = c.unban(ch.link, out)
@@ -328,7 +316,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		out = c.end(c.find(in.Chunk), out)
 	case Failed:
 		id := ch.link
-		if in.Bounded > 0 && l.streams.tooMany(in.Bounded) || c.needless(ch) {
+		if !l.banned && (in.Bounded > 0 && l.streams.tooMany(in.Bounded) || c.needless(ch)) {
 			l.streams.refuse(ch.stream)
 			return c.end(i, out)
 		}
@@ -336,7 +324,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.streams.lose(ch.stream, c.nextID)
 		}
 		out = c.end(i, out)
-		l.notBefore = max(l.notBefore, c.now+in.Wait)
+		l.notBefore = max(l.notBefore, c.now+min(in.Wait, Never-c.now))
 		l.duty.trouble = min(l.duty.trouble, c.now)
 		if l.banned {
 			out = c.ban(id, out) // the probe failed: wait longer
@@ -344,6 +332,26 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	default: // a Progress does no more
 	}
 	return out
+}
+
+// meter takes the mean rate of a request that is over for the link's where that says more.
+func (c *Core) meter(l *link, ch *chunk) {
+	age := c.now - ch.issued
+	if age <= 0 {
+		return
+	}
+	rate := float64(ch.got) / age.Seconds()
+	switch {
+	case l.est.rate > 0 && age <= longest(rateWindow, 2, l.answerTrip()):
+		// So much the link does carry at present, whatever was measured of requests
+		// that were over before their rate could be.
+		l.est.rate = max(l.est.rate, rate)
+	case l.est.rate == 0 && (c.batch != nil || l.requests == 1) && ch.got >= initialWindow:
+		// Over before it could be measured: its mean is better than nothing, unless
+		// so little came that it tells of the round trip alone, or it had but a part
+		// of the link's rate.
+		l.est.rate = rate
+	}
 }
 
 // withdraw cancels chunk i.
@@ -358,6 +366,7 @@ func (c *Core) end(i int, out []Action) []Action {
 	l.requests--
 	if l.queues[ch.stream].requests--; l.queues[ch.stream].requests == 0 {
 		l.working--
+		l.streams.piped &^= 1 << ch.stream
 	}
 	if ch.left() > 0 || l.queues[ch.stream].requests == 0 {
 		l.letGo(ch.stream)
@@ -370,9 +379,6 @@ func (c *Core) end(i int, out []Action) []Action {
 		if c.batch != nil {
 			l.streams.cutShort(ch.stream, c.nextID)
 		}
-	}
-	if l.queues[ch.stream].requests == 0 {
-		l.streams.piped &^= 1 << ch.stream
 	}
 	l.listen(c.now)
 	c.drop(i)
@@ -436,7 +442,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		l.up = true
 		l.notBefore = c.now
 	}
-	if in.Bandwidth > 0 {
+	if in.Bandwidth > 0 && in.Bandwidth <= maxTerm {
 		l.est.known = in.Bandwidth
 	}
 	if in.RTT > 0 {
@@ -453,25 +459,19 @@ func (c *Core) resize(size int64, out []Action) []Action {
 	if c.sized() || size < 0 {
 		return out
 	}
+	size = min(size, unsized-1)
 	for i := len(c.chunks) - 1; i >= 0; i-- {
 		ch := &c.chunks[i]
-		l := &c.links[ch.link]
 		if ch.rng.End <= size {
 			continue
 		}
-		cut := ch.rng.End - max(size, ch.rng.Off+ch.got)
-		ch.rng.End -= cut
-		if ch.copy {
+		if cut := ch.rng.End - max(size, ch.rng.Off+ch.got); ch.copy {
+			ch.rng.End -= cut
 			c.copied -= cut
 		} else {
-			c.owe(ch.link, ch.stream, -cut)
-			l.assigned -= cut
+			c.shorten(ch, cut)
 		}
-		if ch.left() > 0 {
-			out = append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
-			continue
-		}
-		out = c.withdraw(i, out)
+		out = c.shrunk(i, out)
 	}
 	c.ledger.resize(size)
 	return c.scraps(out)

@@ -4,7 +4,7 @@ import "math"
 
 // cutting is how many bytes of a free part a connection should ask for.
 func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
-	size := c.shifted(id, c.cfg.Policy.Request(View{c}, id))
+	size := c.shifted(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
 	if size <= 0 && len(c.chunks) > 0 {
 		return 0 // with nothing in flight, somebody must go on
 	}
@@ -38,7 +38,7 @@ func (c *Core) tooBusyToLearn(id LinkID, stream StreamID) bool {
 		return false
 	}
 	trip := l.trip().Seconds()
-	return float64(q.pending)/rate+learnFirst*trip > (View{c}).together()
+	return float64(q.pending)/rate+float64(learnFirst*trip) > (View{c}).together()
 }
 
 // handy is up to how many bytes a piece is asked for as a whole.
@@ -47,7 +47,7 @@ func (c *Core) handy(id LinkID, stream StreamID) int64 {
 		return wholePiece
 	}
 	l := &c.links[id]
-	return max(leastWhole, int64(l.est.rate*l.part(stream)*wholeSeconds))
+	return max(leastWhole, int64(float64(l.est.rate*l.part(stream))*wholeSeconds))
 }
 
 // brief says whether a connection needs no longer for so many bytes than it takes

@@ -79,9 +79,7 @@ func (c *Core) deal(out []Action) []Action {
 	if b.helping = c.dry(); b.stock.empty() && !b.helping {
 		return out
 	}
-	for i := range b.tables {
-		b.tables[i].blocked, b.tables[i].helped, b.tables[i].copying = 0, 0, 0
-	}
+	clear(b.tables)
 	if c.copied > 0 {
 		for i := range c.chunks {
 			if ch := &c.chunks[i]; ch.copy {

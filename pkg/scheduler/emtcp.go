@@ -116,7 +116,7 @@ func (c *Core) allowance(id LinkID) (bytes int64, bounded bool) {
 		return 0, false
 	}
 	l := &c.links[id]
-	share = emtcpKeeps * (l.est.capacity() / share)
+	share = float64(emtcpKeeps * (l.est.capacity() / share))
 	if c.cfg.Window > 0 {
 		// What the consumer has in reserve says whether the links keep up.
 		if c.head()-c.drained < c.cfg.Window/reserveParts {

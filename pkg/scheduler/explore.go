@@ -199,12 +199,15 @@ func (e *exploring) begin(step exploringStep, now Time, l *link) {
 	e.step, e.since, e.shakes, e.bytes, e.first, e.doubtful = step, now, l.shakes, l.received, l.speeds.total[0], false
 }
 
+// lone says whether a link has one connection, and nothing is under way that would change that.
+func (s *streams) lone() bool { return s.most == 1 && !s.trial && s.refused == 0 }
+
 // mayTry says whether more than a link's only connection can be tried at once, and there is
 // time enough left to make use of that.
 func (c *Core) mayTry(l *link) bool {
 	s := &l.streams
-	return s.most == 1 && !s.trial && s.refused == 0 && s.trials < exploreTries && c.now >= s.restUntil &&
-		c.usable(l) && float64(c.left()) > (View{c}).SumRate()*trialWorth.Seconds()
+	return s.lone() && s.trials < exploreTries && c.now >= s.restUntil &&
+		c.usable(l) && float64(c.left()) > c.brought(trialWorth.Seconds())
 }
 
 // starved says whether a link could carry more than its only connection, which has lost
@@ -237,7 +240,7 @@ func (c *Core) limitedToo(l *link) bool {
 func (c *Core) worthExploring(l *link) bool {
 	s := &l.streams
 	e := &s.explore
-	if s.most != 1 || s.trial || s.refused != 0 || e.failed >= exploreTries || c.now < e.restUntil || l.rtt == 0 || l.requests == 0 || !c.usable(l) {
+	if !s.lone() || e.failed >= exploreTries || c.now < e.restUntil || l.rtt == 0 || l.requests == 0 || !c.usable(l) {
 		return false
 	}
 	worth := levelWorth
@@ -249,7 +252,7 @@ func (c *Core) worthExploring(l *link) bool {
 	case c.now-l.lastByte > leastWake || e.level < e.wanted:
 		return false
 	}
-	return c.alike(e.mean) && float64(c.free()) > (View{c}).SumRate()*worth.Seconds()
+	return c.alike(e.mean) && float64(c.free()) > c.brought(worth.Seconds())
 }
 
 // alike says whether no link has much more than rate bytes per second over a connection,
@@ -285,7 +288,7 @@ func (c *Core) askAnother(id LinkID, out []Action) []Action {
 
 // worthMany says whether more is left than a record for each of many connections.
 func (c *Core) worthMany(l *link) bool {
-	return float64(c.left()) >= (View{c}).SumRate()*2*firstTrial*l.record().Seconds()
+	return float64(c.left()) >= c.brought(2*firstTrial*l.record().Seconds())
 }
 
 // judgePair ends the time of two connections: there will be many, or one.

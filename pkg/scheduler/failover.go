@@ -199,7 +199,7 @@ func (c *Core) recall() {
 
 // nearEnd says whether the download will be over before a probe could tell much.
 func (c *Core) nearEnd() bool {
-	return float64(c.left()) < (View{c}).SumRate()*silentAgain.Seconds()
+	return float64(c.left()) < c.brought(silentAgain.Seconds())
 }
 
 // probe asks a banned link for a little: free bytes, or, when there are none,

@@ -75,7 +75,7 @@ func (c *Core) relay(thief LinkID, stream StreamID, own *outlook, ch *chunk, end
 
 // hedge lets a stream fetch the rest of ch too.
 func (c *Core) hedge(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
-	rest := Range{ch.rng.Off + ch.got, ch.rng.End}
+	rest := ch.rest()
 	ch.twin = c.nextID
 	original := ch.id
 	c.copied += rest.Len()

@@ -107,7 +107,7 @@ func (c *Core) ending(l *link) bool {
 	if c.batch != nil {
 		return c.batch.lasts < endTrips*l.rtt.Seconds()
 	}
-	return l.streams.most > 1 && c.sized() && float64(c.left()) < endTrips*l.rtt.Seconds()*(View{c}).SumRate()
+	return l.streams.most > 1 && c.sized() && float64(c.left()) < c.brought(endTrips*l.rtt.Seconds())
 }
 
 // burst is for how long nothing may come between the bursts of a link's connections: where

@@ -19,8 +19,8 @@ func newBatch(links int) *batch {
 	return &batch{plans: make([]Plan, links), tables: make([]table, links), hunger: make([]hunger, links)}
 }
 
-// lay takes in what is told of pieces and plans. It takes effect with the input
-// that follows, so that what is told together is seen together.
+// lay takes in what is told of pieces and plans. It takes effect with an input of
+// another kind, so that what is told together is seen together.
 func (c *Core) lay(in *Input, out []Action) []Action {
 	b := c.batch
 	b.booked = true

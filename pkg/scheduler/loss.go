@@ -108,5 +108,5 @@ func (s *loss) begin(at countMark, disorder int64, l *link) {
 // one of bytes received, is that of a queue.
 func (s *loss) overflowed(reordered, bytes int64) bool {
 	n := float64(reordered - s.disorder)
-	return n > overflowShare*float64(bytes-s.episode.bytes)/segment && n > overflowTrips*s.trip+overflowPackets
+	return n > overflowShare*float64(bytes-s.episode.bytes)/segment && n > float64(overflowTrips*s.trip)+overflowPackets
 }

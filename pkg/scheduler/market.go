@@ -158,6 +158,9 @@ func slowStart(trip Time, bytes float64) Time {
 
 func (s linkSet) has(k int) bool { return s&(1<<k) != 0 }
 
+// everyone is the set of all candidates.
+func (m *market) everyone() linkSet { return 1<<m.n - 1 }
+
 // energy is what a set takes for the bytes that are left, in mJ, all of it
 // working until the end; forever where its caps do not allow them.
 func (m *market) energy(s linkSet, left float64) float64 {
@@ -175,7 +178,7 @@ func (m *market) energy(s linkSet, left float64) float64 {
 			continue
 		}
 		a := &m.all[k]
-		bytes := left * (a.rate / rates)
+		bytes := float64(left * (a.rate / rates))
 		if bytes > a.room {
 			over += bytes - a.room
 			bytes = a.room
@@ -232,7 +235,7 @@ func (m *market) sets(yield func(linkSet)) {
 // cheapest is the set with the least energy for so many bytes; of those that are
 // as good, the fastest.
 func (m *market) cheapest(left float64) linkSet {
-	best, least := linkSet(1)<<m.n-1, math.Inf(1)
+	best, least := m.everyone(), math.Inf(1)
 	m.sets(func(s linkSet) {
 		if e := m.energy(s, left); e < least {
 			best, least = s, e
@@ -288,10 +291,10 @@ func (m *market) measured(s linkSet) bool {
 	return false
 }
 
-// allSure says whether of all links it is told or measured what they carry.
-func (m *market) allSure() bool {
+// sure says whether of all of a set's links it is told or measured what they carry.
+func (m *market) sure(s linkSet) bool {
 	for k := range m.n {
-		if !m.all[k].sure {
+		if s.has(k) && !m.all[k].sure {
 			return false
 		}
 	}

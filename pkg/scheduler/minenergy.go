@@ -71,7 +71,7 @@ const (
 // the one at work; all links where none does.
 func (m *market) inTime(chosen linkSet) linkSet {
 	stay := m.filled(chosen, spareToStay)
-	best, least := linkSet(1)<<m.n-1, forever
+	best, least := m.everyone(), forever
 	m.sets(func(s linkSet) {
 		spare := spareToRest
 		switch {
@@ -98,11 +98,11 @@ func (m *market) inTime(chosen linkSet) linkSet {
 // pick is the set of links that should work, when chosen do, and why the others
 // should not. It may fill the market anew.
 func (c *Core) pick(m *market, chosen linkSet) (linkSet, Reason) {
-	sure := chosen != 0
-	for k := range m.n {
-		sure = sure && (m.all[k].sure || !chosen.has(k))
+	those := chosen
+	if chosen == 0 {
+		those = m.everyone()
 	}
-	known := c.sized() && (sure || chosen == 0 && m.allSure())
+	known := c.sized() && m.sure(those)
 	if c.cfg.Deadline > 0 {
 		if c.sized() && m.time > m.lastLap && m.far() {
 			if set := m.change(chosen); !m.tried(set) || m.filled(set, spareToRest) < forever {
@@ -140,7 +140,7 @@ func (c *Core) press(m *market, chosen linkSet, known bool) (set linkSet, presse
 	patient := c.now < Time(graceful*float64(c.cfg.Deadline))
 	switch {
 	case c.cfg.Deadline <= tooNear, !c.sized() && !patient:
-		return 1<<m.n - 1, true
+		return m.everyone(), true
 	case c.sized() && (known || !patient):
 		return m.inTime(chosen), true
 	}

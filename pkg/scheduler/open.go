@@ -51,7 +51,7 @@ func (c *Core) openAhead(out []Action) []Action {
 	}
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
-		if l.requests == 0 || l.rtt < longTrip || l.est.nSamples > 0 || !c.usable(l) || c.planned(id) || !c.undecided(l) {
+		if !c.mayOpen(id) {
 			continue
 		}
 		most := min(openMost, l.rtt/tripPerStream)
@@ -66,6 +66,13 @@ func (c *Core) openAhead(out []Action) []Action {
 		}
 	}
 	return out
+}
+
+// mayOpen says whether a link is far and at work, has not been measured yet, and it is still
+// open how many connections it is to have.
+func (c *Core) mayOpen(id LinkID) bool {
+	l := &c.links[id]
+	return l.requests > 0 && l.rtt >= longTrip && l.est.nSamples == 0 && c.usable(l) && !c.planned(id) && c.undecided(l)
 }
 
 // fresh says whether a connection was made ahead and has brought nothing yet.

@@ -54,7 +54,7 @@ func (c *Core) outgrown(l *link) bool {
 		return false
 	}
 	return l.rateSince(e.from, c.now) < outgrownPart*l.est.capacity() &&
-		float64(c.left()) > (View{c}).SumRate()*outgrownWorth*2*longest(trialFloor, trialRTTs, trip).Seconds()
+		float64(c.left()) > c.brought(outgrownWorth*2*longest(trialFloor, trialRTTs, trip).Seconds())
 }
 
 // stretch takes the round trip of the data that comes for the link's own, and tries more

@@ -18,7 +18,7 @@ const (
 	unknownTrip = 50 * Millisecond
 	// initialWindow is what a connection brings in its first round trip, in bytes
 	// (RFC 6928).
-	initialWindow = 10 * 1448
+	initialWindow = 10 * segment
 	// forever is more seconds than any request takes.
 	forever = 1e9
 	// speedGrowth, idleTimeout in seconds: see speed and window.
@@ -55,10 +55,7 @@ func (c *Core) look(id LinkID, o *outlook) {
 	*o = outlook{trip: l.round().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
 	for i := range c.chunks {
 		ch := &c.chunks[i]
-		if ch.link != id {
-			continue
-		}
-		if ch.copy {
+		if ch.link != id || ch.copy {
 			continue
 		}
 		if o.last[ch.stream] == nil {
@@ -135,7 +132,7 @@ func (o *outlook) lasts(s StreamID, bytes int64) float64 {
 // doubling is how many seconds a stream receives so many bytes for if each round trip
 // brings twice what the one before did.
 func (o *outlook) doubling(s StreamID, bytes int64) float64 {
-	return o.trip * float64(bits.Len64(uint64(bytes/o.window(s))))
+	return float64(o.trip * float64(bits.Len64(uint64(bytes/o.window(s)))))
 }
 
 // rising says whether most of what a link's only connection has brought, at so many bytes per

@@ -10,11 +10,12 @@ import "fmt"
 // A Policy may keep state of its own, but must be deterministic: it asks no
 // clock and throws no dice. A Policy serves one Core.
 type Policy interface {
-	// Name is the name under which New gives the policy.
+	// Name is the name under which NewPolicy gives the policy.
 	Name() string
 	// Request is how many bytes link should ask for next. The Core calls it
-	// when the link is ready for another request, and clips the answer to
-	// what is left; 0 or less means nothing for now.
+	// when the link is ready for another request, and near the end to learn
+	// whether there will be one, usable or not; it clips the answer to what is
+	// left. 0 or less means nothing for now.
 	Request(v View, link LinkID) int64
 	// Victim is the link from whose requests thief, which has run out of
 	// work, should take over a part; NoLink for none.
@@ -28,8 +29,8 @@ type evenHanded interface{ evenHanded() }
 // Names are the names that NewPolicy takes.
 func Names() []string { return []string{"single", "naive", "1", "2", "3", "adaptive"} }
 
-// NewPolicy gives the policy of that name: single, naive, or the thesis's
-// Algorithm 1, 2 or 3. staticLimit is Algorithm 1's upper limit in bytes,
+// NewPolicy gives the policy of that name: single, naive, the thesis's
+// Algorithm 1, 2 or 3, or adaptive. staticLimit is Algorithm 1's upper limit in bytes,
 // padding Algorithm 3's staticFactor, 0 to 1.
 func NewPolicy(name string, staticLimit int64, padding float64) (Policy, error) {
 	switch name {
@@ -56,8 +57,8 @@ type View struct{ core *Core }
 // Links is how many links the run has; their ids are 0 to Links()-1.
 func (v View) Links() LinkID { return LinkID(len(v.core.links)) }
 
-// Usable says whether a link may be given work: it is up, not banned, and not
-// waiting after a failure.
+// Usable says whether a link may be given work: it is up, not banned, not
+// waiting after a failure, does not rest, and would not come too late.
 func (v View) Usable(l LinkID) bool { return v.core.usable(&v.core.links[l]) }
 
 // UsableLinks is how many links are usable.
@@ -81,6 +82,9 @@ func (v View) SumRate() float64 { return v.sum(View.Rate) }
 // SumBandwidth is the sum of the usable links' bandwidths, unknown ones counted
 // as the mean of the known.
 func (v View) SumBandwidth() float64 { return v.sum(View.Bandwidth) }
+
+// brought is how many bytes all links bring in so many seconds.
+func (c *Core) brought(seconds float64) float64 { return seconds * (View{c}).SumRate() }
 
 // sum adds what of gives for the usable links; 0 counts as the others' mean.
 func (v View) sum(of func(View, LinkID) float64) float64 {
@@ -144,7 +148,7 @@ func (v View) failing(l LinkID) bool { return v.core.links[l].duty.trouble != Ne
 // there is no other to share with.
 func (v View) First() int64 {
 	if v.UsableLinks() <= 1 {
-		return v.core.alone
+		return v.core.sole
 	}
 	return v.core.cfg.First
 }

@@ -38,12 +38,8 @@ func (c *Core) relieve(out []Action) []Action {
 
 // giveBack makes the last x bytes of a request free again.
 func (c *Core) giveBack(ch *chunk, x int64, out []Action) []Action {
-	l := &c.links[ch.link]
-	c.owe(ch.link, ch.stream, -x)
-	l.assigned -= x
-	l.streams.cutShort(ch.stream, c.nextID)
-	back := Range{ch.rng.End - x, ch.rng.End}
-	ch.rng.End = back.Off
-	c.ledger.give(back)
-	return append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
+	c.links[ch.link].streams.cutShort(ch.stream, c.nextID)
+	c.ledger.give(Range{ch.rng.End - x, ch.rng.End})
+	c.shorten(ch, x)
+	return append(out, shrink(ch))
 }

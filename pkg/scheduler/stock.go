@@ -68,6 +68,15 @@ func (s *shelf) index(off int64) int {
 	return low
 }
 
+// first is the first part that ends behind off, or would.
+func (s *shelf) first(off int64) int {
+	i := s.index(off)
+	if i > 0 && s.live()[i-1].End > off {
+		i--
+	}
+	return i
+}
+
 func (s *shelf) put(p part) {
 	s.bytes += p.Len()
 	i := s.index(p.Off)
@@ -308,10 +317,7 @@ func (s *stock) cut(r Range) {
 }
 
 func (s *stock) cutFrom(from *shelf, r Range) {
-	i := from.index(r.Off)
-	if i > 0 && from.live()[i-1].End > r.Off {
-		i--
-	}
+	i := from.first(r.Off)
 	for i < len(from.live()) && from.live()[i].Off < r.End {
 		p := from.live()[i]
 		s.count(&p, -1)
@@ -340,13 +346,11 @@ func (s *stock) cutFrom(from *shelf, r Range) {
 func (s *stock) missing(r Range, dst []Range) []Range {
 	for k := range s.fresh {
 		for _, sh := range [...]*shelf{&s.fresh[k], &s.open[k]} {
-			live := sh.live()
-			i := sh.index(r.Off)
-			if i > 0 && live[i-1].End > r.Off {
-				i--
-			}
-			for ; i < len(live) && live[i].Off < r.End; i++ {
-				dst = append(dst, live[i].within(r))
+			for _, p := range sh.live()[sh.first(r.Off):] {
+				if p.Off >= r.End {
+					break
+				}
+				dst = append(dst, p.within(r))
 			}
 		}
 	}

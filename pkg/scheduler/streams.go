@@ -6,8 +6,9 @@ import (
 )
 
 // One TCP connection fills most links, and a second one on LTE does harm: it has
-// to build up its carrier aggregation anew (skjolden, 4.4.3.3). There are two
-// exceptions, and in both more connections are tried only on what was seen.
+// to build up its carrier aggregation anew (skjolden, 4.4.3.3). There are
+// exceptions, and in all of them more connections are tried only on what was seen: two
+// follow, others are in explore.go, calm.go and outgrown.go.
 //
 // A link with a long round trip is idle for most of a connection's slow start:
 // at 300 ms it takes two seconds to fill 64 Mbit/s. So many connections start
@@ -361,7 +362,7 @@ func (c *Core) needless(ch *chunk) bool {
 // look at the streams is cheaper than one at all requests.
 func (c *Core) anyOverdue(id LinkID) bool {
 	l := &c.links[id]
-	least := l.patient(min(silentAgain, silentConnect), 0) + l.apart()
+	least := l.patient(silentAgain, 0) + l.apart()
 	for i := range l.queues {
 		if l.queues[i].requests > 0 && c.now-l.streams.heard[i] > least {
 			return true

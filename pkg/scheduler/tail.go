@@ -46,7 +46,7 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 	c.look(thief, &own)
 	own.trip, own.passed = c.links[thief].reach().Seconds(), own.twinned()
 	link := c.cfg.Policy.Victim(View{c}, thief)
-	if link != NoLink && link != thief {
+	if link >= 0 && int(link) < len(c.links) && link != thief {
 		c.look(link, &other)
 	}
 	if c.batch != nil { // where many are at their ends, copies will do
@@ -241,8 +241,6 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 func (c *Core) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out []Action) []Action {
 	l := &c.links[ch.link]
 	stolen := Range{ch.rng.End - x, ch.rng.End}
-	c.owe(ch.link, ch.stream, -x)
-	l.assigned -= x
 	if l.est.nMarks == 0 && ch.link != thief {
 		l.robbed++
 	}
@@ -250,12 +248,8 @@ func (c *Core) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out []A
 		l.streams.broken |= 1 << ch.stream
 	}
 	from := *ch
-	ch.rng.End = stolen.Off
-	if ch.left() == 0 { // do not wait for the end of what is complete
-		out = c.withdraw(c.find(ch.id), out)
-	} else {
-		out = append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
-	}
+	c.shorten(ch, x)
+	out = c.shrunk(c.find(ch.id), out)
 	out = c.start(thief, stream, stolen, out)
 	if c.batch != nil {
 		c.adopt(&c.chunks[len(c.chunks)-1], &from)

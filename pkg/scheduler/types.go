@@ -7,7 +7,7 @@ import "fmt"
 // each input happened.
 type Time int64
 
-// Second is one second of run time.
+// Lengths of run time.
 const (
 	Microsecond Time = 1000
 	Millisecond      = 1000 * Microsecond
@@ -87,7 +87,7 @@ const (
 	// Failed: Chunk ended after Bytes in all. Its link must not be asked again
 	// before Wait has passed, unless its ban ends before that. Bounded: the server is too busy
 	// for it while it answers requests on so many of the link's other connections, and may bound
-	// how many there are.
+	// how many there are. Where the link does without that connection, Wait has no effect.
 	Failed
 	// Drained: the first Bytes of the object were consumed (only where
 	// Config.Window bounds how far ahead of them requests may go).

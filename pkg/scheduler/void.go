@@ -53,7 +53,7 @@ func (c *Core) void(r Range, out []Action) []Action {
 			if twin.rng.Off+twin.got < gone.Off {
 				c.copied -= twin.rng.End - gone.Off
 				twin.rng.End = gone.Off
-				out = append(out, Action{Kind: Shrink, Link: twin.link, Chunk: twin.id, Range: twin.rng})
+				out = append(out, shrink(twin))
 			}
 		}
 		out = c.curtail(i, gone.Off, out)
@@ -65,16 +65,10 @@ func (c *Core) void(r Range, out []Action) []Action {
 // what is beyond is not wanted.
 func (c *Core) curtail(i int, end int64, out []Action) []Action {
 	ch := &c.chunks[i]
-	l := &c.links[ch.link]
 	n := ch.rng.End - end
-	ch.rng.End = end
-	c.owe(ch.link, ch.stream, -n)
-	l.assigned -= n
+	c.shorten(ch, n)
 	c.batch.stock.settle(ch.slot, n, 0)
-	if ch.left() > 0 {
-		return append(out, Action{Kind: Shrink, Link: ch.link, Chunk: ch.id, Range: ch.rng})
-	}
-	return c.withdraw(i, out)
+	return c.shrunk(i, out)
 }
 
 // voidBefore voids what is not at the end of a request: what is behind it is free
@@ -85,11 +79,8 @@ func (c *Core) voidBefore(i int, gone Range, out []Action) []Action {
 		out = c.withdraw(j, out) // it stands behind
 		ch = &c.chunks[i]
 	}
-	l := &c.links[ch.link]
 	behind := part{Range: Range{gone.End, ch.rng.End}, piece: ch.piece, file: c.batch.stock.files[ch.slot].file, slot: ch.slot}
-	c.owe(ch.link, ch.stream, -behind.Len())
-	l.assigned -= behind.Len()
-	ch.rng.End = gone.End
+	c.shorten(ch, behind.Len())
 	c.batch.stock.give(ch.class, behind)
 	return c.curtail(i, gone.Off, out)
 }

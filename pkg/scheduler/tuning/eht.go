@@ -108,10 +108,10 @@ func (t *Tuner) compare(o *Observation, out []Change) []Change {
 		return out
 	}
 	switch {
-	case !s.begun:
-		s.begun, s.step = true, stride
-		s.best, s.ratio, s.rate, s.power = s.away, ratio, rate, power
-	case ratio > better*s.ratio:
+	case !s.begun || ratio > better*s.ratio:
+		if !s.begun {
+			s.begun, s.step = true, stride
+		}
 		s.best, s.ratio, s.rate, s.power = s.away, ratio, rate, power
 	case s.step > 0 && s.best == 0:
 		s.step = -stride // more are worse: fewer, then

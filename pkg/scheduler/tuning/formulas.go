@@ -47,7 +47,7 @@ func weights(classes *[scheduler.MaxClasses]bucket) (w [scheduler.MaxClasses]flo
 	sum := 0.0
 	for i, c := range classes {
 		if c.files > 0 {
-			w[i] = math.Log(float64(max(2, c.bytes))) * math.Log(float64(1+c.files))
+			w[i] = float64(math.Log(float64(max(2, c.bytes))) * math.Log(float64(1+c.files)))
 			sum += w[i]
 		}
 	}
@@ -67,14 +67,14 @@ func shares(n int, classes *[scheduler.MaxClasses]bucket) (out [scheduler.MaxCla
 	left := n
 	for i := range w {
 		if classes[i].files > 0 {
-			out[i] = max(1, int(float64(n)*w[i]+rounding))
+			out[i] = max(1, int(float64(float64(n)*w[i])+rounding))
 			left -= out[i]
 		}
 	}
 	for ; left > 0; left-- {
 		best := -1
 		for i := range w {
-			if classes[i].files > 0 && (best < 0 || w[i]*float64(out[best]) > w[best]*float64(out[i])+rounding) {
+			if classes[i].files > 0 && (best < 0 || w[i]*float64(out[best]) > float64(w[best]*float64(out[i]))+rounding) {
 				best = i
 			}
 		}

@@ -89,20 +89,18 @@ func (f *fill) said(v *LinkView) string {
 
 // least is the plan by LowE's formulas.
 func (t *Tuner) least(l *link, v *LinkView) scheduler.Plan {
-	classes := t.classes
 	bdp, buf := v.product(), v.product()
 	if l.fill.one > 0 {
 		buf = float64(l.fill.one * v.RTT.Seconds())
 	}
 	avail, last := max(l.fill.enough, t.kinds), small
-	for i, c := range classes {
+	for i, c := range t.classes {
 		if c.files > 0 {
 			last = i
 		}
 	}
 	var connections, each [scheduler.MaxClasses]int
-	for i := range classes {
-		c := &classes[i]
+	for i, c := range t.classes {
 		if c.files == 0 {
 			continue
 		}
@@ -128,7 +126,6 @@ func count(n int) string {
 // even is a plan of n connections, dealt out by the classes' weights, which share
 // their files freely.
 func (t *Tuner) even(n int) scheduler.Plan {
-	classes := t.classes
-	dealt := shares(n, &classes)
+	dealt := shares(n, &t.classes)
 	return t.plan(dealt, dealt)
 }
