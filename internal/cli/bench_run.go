@@ -3,8 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -145,11 +143,8 @@ func (o *benchRunOptions) plan(ctx context.Context, text string) (campaign.Plan,
 		return campaign.Plan{}, err
 	}
 	u.User = nil
-	// Flags may hold passwords, and are not kept; nor is enough of their hash to guess
-	// them by.
-	sum := sha256.Sum256([]byte(strings.Join(o.flags(), "\x00")))
 	return campaign.Plan{
-		URL: u.String(), Runs: o.runs, Seed: o.seed, Fingerprint: hex.EncodeToString(sum[:2]),
+		URL: u.String(), Runs: o.runs, Seed: o.seed, Fingerprint: fingerprint(o.flags()),
 		Approaches: campaign.Approaches(unique(o.algorithms), unique(o.energies), links),
 	}, nil
 }
