@@ -134,13 +134,7 @@ func writePage(name string, s *study.Study, figures []string) error {
 	if err != nil {
 		return fileError{err}
 	}
-	return create(name, func(out io.Writer) error {
-		err := page.Write(out, s, format, figures)
-		if err != nil {
-			err = errors.Join(err, os.Remove(name)) // half a page is none
-		}
-		return err
-	})
+	return create(name, func(out io.Writer) error { return page.Write(out, s, format, figures) })
 }
 
 // columns is how wide the terminal is, as far as the environment knows.
