@@ -73,6 +73,9 @@ func runReport(ctx context.Context, o *reportOptions, args []string, stdio IO) e
 		if _, err := page.FormatOf(o.output); err != nil {
 			return usagef("--output: %w", err)
 		}
+		if info, err := os.Stat(o.output); err == nil && study.Among(args, info) {
+			return usagef("--output: %s is one of the runs: name another file", o.output)
+		}
 	}
 	models, err := readModels(o.modelFile)
 	if err != nil {
