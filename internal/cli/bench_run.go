@@ -92,7 +92,7 @@ same command goes on. What is downloaded is removed. See docs/bench-run.md.`,
 	return cmd
 }
 
-func runBenchRun(ctx context.Context, o *benchRunOptions, text string, stdio IO) error {
+func runBenchRun(ctx context.Context, o *benchRunOptions, text string, stdio IO) (err error) {
 	plan, err := o.plan(ctx, text)
 	if err != nil {
 		return err
@@ -101,6 +101,7 @@ func runBenchRun(ctx context.Context, o *benchRunOptions, text string, stdio IO)
 	if err != nil {
 		return fileError{err}
 	}
+	defer func() { err = errors.Join(err, c.Close()) }()
 	c.Pause = o.pause
 	left, total := c.Left()
 	say := stdio.Err
