@@ -37,6 +37,9 @@ func TestApproaches(t *testing.T) {
 		{[]string{"3"}, []string{"off", "min-energy"}, []string{"a", "b"}, []string{"algorithm-3", "algorithm-3-min-energy"}},
 		{[]string{"3", "naive", "single"}, []string{"off"}, []string{"a"}, []string{"single-a"}},
 		{[]string{"single"}, []string{"off"}, []string{"../x/y", "b c"}, []string{"single-.._x_y", "single-b_c"}},
+		// Links that are called alike are kept apart.
+		{[]string{"single"}, []string{"off"}, []string{"eth0:1", "eth0_1", "wän", "wün", "eth0/1"}, []string{"single-eth0_1-2", "single-eth0_1", "single-w_n", "single-w_n-2", "single-eth0_1-3"}},
+		{[]string{"single"}, []string{"off"}, []string{"a", "A", "a-2"}, []string{"single-a", "single-A-2", "single-a-2-2"}},
 	} {
 		if got := names(Approaches(c.algorithms, c.energies, c.links)); !slices.Equal(got, c.want) {
 			t.Errorf("%v over %v: %v, want %v", c.algorithms, c.links, got, c.want)
