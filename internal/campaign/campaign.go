@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/mlget/mlget/internal/filelock"
 	"github.com/mlget/mlget/internal/report"
 )
 
@@ -19,6 +20,7 @@ const maxFailures = 3
 
 const (
 	planFile = "plan.json"
+	lockFile = "lock"
 	runsDir  = "runs"
 	// What is being made bears other endings than what is there.
 	bodyFile = "body.bin"
@@ -65,40 +67,59 @@ type Watcher interface {
 type Campaign struct {
 	plan Plan
 	dir  string
+	lock *os.File
 	// Pause is how long devices and networks are left in peace between runs.
 	Pause time.Duration
 }
 
-// Open begins a campaign in a directory, or goes on with the one that is there.
+// Open begins a campaign in a directory, or goes on with the one that is there. Until it
+// is closed, others fail with filelock.ErrBusy.
 func Open(dir string, plan Plan) (*Campaign, error) {
 	if err := os.MkdirAll(filepath.Join(dir, runsDir), 0o755); err != nil {
 		return nil, err
 	}
-	name := filepath.Join(dir, planFile)
+	lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := filelock.Take(lock); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), lock.Close())
+	}
+	c := &Campaign{plan: plan, dir: dir, lock: lock}
+	if err := c.settle(); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// Close lets others into the directory.
+func (c *Campaign) Close() error { return filelock.Close(c.lock) }
+
+// settle writes the plan, or holds it against the one that is there.
+func (c *Campaign) settle() error {
+	name := filepath.Join(c.dir, planFile)
 	text, err := os.ReadFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		text, err = json.MarshalIndent(plan, "", "  ")
+		text, err = json.MarshalIndent(c.plan, "", "  ")
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if err := writeFile(name, append(text, '\n')); err != nil {
-			return nil, err
-		}
+		return writeFile(name, append(text, '\n'))
 	case err != nil:
-		return nil, err
+		return err
 	default:
 		var old Plan
 		if err := json.Unmarshal(text, &old); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 		// More runs of the same is the same campaign.
-		old.Runs = plan.Runs
-		if !reflect.DeepEqual(old, plan) {
-			return nil, fmt.Errorf("%s: %w", dir, ErrOther)
+		old.Runs = c.plan.Runs
+		if !reflect.DeepEqual(old, c.plan) {
+			return fmt.Errorf("%s: %w", c.dir, ErrOther)
 		}
 	}
-	return &Campaign{plan: plan, dir: dir}, nil
+	return nil
 }
 
 // writeFile writes a file that is there as a whole or not at all.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlget/mlget/internal/filelock"
 	"github.com/mlget/mlget/internal/report"
 )
 
@@ -36,6 +37,9 @@ func TestApproaches(t *testing.T) {
 		{[]string{"3"}, []string{"off", "min-energy"}, []string{"a", "b"}, []string{"algorithm-3", "algorithm-3-min-energy"}},
 		{[]string{"3", "naive", "single"}, []string{"off"}, []string{"a"}, []string{"single-a"}},
 		{[]string{"single"}, []string{"off"}, []string{"../x/y", "b c"}, []string{"single-.._x_y", "single-b_c"}},
+		// Links that are called alike are kept apart.
+		{[]string{"single"}, []string{"off"}, []string{"eth0:1", "eth0_1", "wän", "wün", "eth0/1"}, []string{"single-eth0_1-2", "single-eth0_1", "single-w_n", "single-w_n-2", "single-eth0_1-3"}},
+		{[]string{"single"}, []string{"off"}, []string{"a", "A", "a-2"}, []string{"single-a", "single-A-2", "single-a-2-2"}},
 	} {
 		if got := names(Approaches(c.algorithms, c.energies, c.links)); !slices.Equal(got, c.want) {
 			t.Errorf("%v over %v: %v, want %v", c.algorithms, c.links, got, c.want)
@@ -64,6 +68,29 @@ func TestOrder(t *testing.T) {
 	if sorted {
 		t.Error("the order is not mixed")
 	}
+}
+
+// begin opens a campaign that the test's end closes at the latest.
+func begin(t *testing.T, dir string, plan Plan) *Campaign {
+	t.Helper()
+	c, err := Open(dir, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func TestOneAtATime(t *testing.T) {
+	dir := t.TempDir()
+	c := begin(t, dir, plan())
+	if _, err := Open(dir, plan()); !errors.Is(err, filelock.ErrBusy) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), dir) {
+		t.Errorf("a second one: %v", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	begin(t, dir, plan())
 }
 
 // fake is a Runner that writes what it was told to, and a Watcher.
@@ -120,10 +147,7 @@ func files(t *testing.T, dir string) (names []string) {
 
 func TestInterruptAndResume(t *testing.T) {
 	dir := t.TempDir()
-	c, err := Open(dir, plan())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := begin(t, dir, plan())
 	interrupted := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	f := &fake{t: t, stop: func(n int) {
@@ -134,7 +158,7 @@ func TestInterruptAndResume(t *testing.T) {
 	if err := c.Run(ctx, f, f); !errors.Is(err, interrupted) {
 		t.Fatalf("%v", err)
 	}
-	if names := files(t, dir); len(names) != 1+2*4 {
+	if names := files(t, dir); len(names) != 2+2*4 {
 		t.Errorf("after an interruption there are %v", names)
 	}
 	total := len(plan().Approaches) * plan().Runs
@@ -142,10 +166,14 @@ func TestInterruptAndResume(t *testing.T) {
 		t.Errorf("%d of %d left", left, all)
 	}
 
-	c, err = Open(dir, plan())
-	if err != nil {
-		t.Fatal(err)
+	reopen := func(plan Plan) {
+		t.Helper()
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c = begin(t, dir, plan)
 	}
+	reopen(plan())
 	rest := &fake{t: t}
 	if err := c.Run(t.Context(), rest, rest); err != nil {
 		t.Fatal(err)
@@ -153,19 +181,20 @@ func TestInterruptAndResume(t *testing.T) {
 	if len(rest.ran) != total-4 || rest.ran[0] != f.ran[4] {
 		t.Errorf("it goes on with %v after %v", rest.ran, f.ran)
 	}
-	if names := files(t, dir); len(names) != 1+2*total {
+	if names := files(t, dir); len(names) != 2+2*total {
 		t.Errorf("in the end there are %d files: %v", len(names), names)
 	}
 	more := plan()
 	more.Runs++
-	if c, err = Open(dir, more); err != nil {
-		t.Fatal(err)
-	}
+	reopen(more)
 	if left, _ := c.Left(); left != len(more.Approaches) {
 		t.Errorf("%d left of one more run each", left)
 	}
 	other := plan()
 	other.URL += "b"
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := Open(dir, other); !errors.Is(err, ErrOther) {
 		t.Errorf("another plan: %v", err)
 	}
@@ -173,10 +202,7 @@ func TestInterruptAndResume(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	dir := t.TempDir()
-	c, err := Open(dir, plan())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := begin(t, dir, plan())
 	// Single failures are kept and passed over, and made anew the next time.
 	f := &fake{t: t, exit: func(n int) int { return n % 2 }}
 	if err := c.Run(t.Context(), f, f); err != nil {
@@ -194,9 +220,7 @@ func TestFailures(t *testing.T) {
 	// Too few to give up: but nothing was measured.
 	few := plan()
 	few.Runs, few.Approaches = maxFailures-1, few.Approaches[:1]
-	if c, err = Open(t.TempDir(), few); err != nil {
-		t.Fatal(err)
-	}
+	c = begin(t, t.TempDir(), few)
 	failing.ran = nil
 	if err := c.Run(t.Context(), failing, failing); !errors.As(err, &many) || !many.None || many.Report.ExitCode != 1 || !strings.Contains(err.Error(), "bad") {
 		t.Errorf("%d runs, %v", len(failing.ran), err)

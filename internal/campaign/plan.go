@@ -36,7 +36,7 @@ func Approaches(algorithms, energies, links []string) (list []Approach) {
 	for _, algorithm := range algorithms {
 		if algorithm == "single" || len(links) == 1 {
 			for _, l := range links {
-				list = append(list, Approach{Name: fileName("single-" + l), Algorithm: "single", Energy: "off", Links: []string{l}})
+				list = append(list, Approach{Name: "single-" + l, Algorithm: "single", Energy: "off", Links: []string{l}})
 			}
 			if len(links) == 1 {
 				break // with one link all are the same
@@ -44,17 +44,38 @@ func Approaches(algorithms, energies, links []string) (list []Approach) {
 			continue
 		}
 		for _, energy := range energies {
-			a := Approach{Name: fileName(algorithm), Algorithm: algorithm, Energy: energy, Links: links}
+			a := Approach{Name: algorithm, Algorithm: algorithm, Energy: energy, Links: links}
 			if strings.Trim(algorithm, "123") == "" {
 				a.Name = "algorithm-" + algorithm
 			}
 			if energy != "off" {
-				a.Name += "-" + fileName(energy)
+				a.Name += "-" + energy
 			}
 			list = append(list, a)
 		}
 	}
+	nameFiles(list)
 	return list
+}
+
+// nameFiles makes names fit for files, each another one, also where case does not count.
+// Those that are fit as they are keep theirs, and of the others the second gets a number.
+func nameFiles(list []Approach) {
+	taken := make(map[string]bool)
+	for _, fit := range []bool{true, false} {
+		for i := range list {
+			plain := fileName(list[i].Name)
+			if (plain == list[i].Name) != fit {
+				continue
+			}
+			name := plain
+			for n := 2; taken[strings.ToLower(name)]; n++ {
+				name = fmt.Sprintf("%s-%d", plain, n)
+			}
+			taken[strings.ToLower(name)] = true
+			list[i].Name = name
+		}
+	}
 }
 
 // fileName makes a name of text: of a link's name only what every file system takes.

@@ -3,8 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -94,7 +92,7 @@ same command goes on. What is downloaded is removed. See docs/bench-run.md.`,
 	return cmd
 }
 
-func runBenchRun(ctx context.Context, o *benchRunOptions, text string, stdio IO) error {
+func runBenchRun(ctx context.Context, o *benchRunOptions, text string, stdio IO) (err error) {
 	plan, err := o.plan(ctx, text)
 	if err != nil {
 		return err
@@ -103,6 +101,7 @@ func runBenchRun(ctx context.Context, o *benchRunOptions, text string, stdio IO)
 	if err != nil {
 		return fileError{err}
 	}
+	defer func() { err = errors.Join(err, c.Close()) }()
 	c.Pause = o.pause
 	left, total := c.Left()
 	say := stdio.Err
@@ -145,11 +144,8 @@ func (o *benchRunOptions) plan(ctx context.Context, text string) (campaign.Plan,
 		return campaign.Plan{}, err
 	}
 	u.User = nil
-	// Flags may hold passwords, and are not kept; nor is enough of their hash to guess
-	// them by.
-	sum := sha256.Sum256([]byte(strings.Join(o.flags(), "\x00")))
 	return campaign.Plan{
-		URL: u.String(), Runs: o.runs, Seed: o.seed, Fingerprint: hex.EncodeToString(sum[:2]),
+		URL: u.String(), Runs: o.runs, Seed: o.seed, Fingerprint: fingerprint(o.flags()),
 		Approaches: campaign.Approaches(unique(o.algorithms), unique(o.energies), links),
 	}, nil
 }

@@ -155,8 +155,11 @@ func runSweep(ctx context.Context, o *sweepOptions, urls, extra []string, stdio 
 		several = one
 	}
 	h := sweep.Header{
-		Schema: sweep.Schema, Grid: grid, Seed: o.seed, Args: extra, Version: Version,
+		Schema: sweep.Schema, Grid: grid, Seed: o.seed, Version: Version,
 		Target: fmt.Sprintf("%d %s, list %s", targets, several, hex.EncodeToString(sum[:6])),
+	}
+	if len(extra) > 0 {
+		h.Fingerprint = fingerprint(extra)
 	}
 	journal, err := results.Open[sweep.Header, sweep.Result](o.state, h)
 	if err != nil {
@@ -243,7 +246,7 @@ func (c *sweepChild) Run(ctx context.Context, s sweep.Setting) (m sweep.Measure,
 		return m, "", failed // it could not be started at all
 	}
 	if cmd.ProcessState.ExitCode() == exitUsage {
-		return m, "", usagef("mlget %s: %s", strings.Join(args, " "), lastLine(said.String()))
+		return m, "", usagef("a download with the flags behind --: %s", lastLine(said.String()))
 	}
 	text, err := os.ReadFile(report)
 	if err != nil {

@@ -73,6 +73,9 @@ func runReport(ctx context.Context, o *reportOptions, args []string, stdio IO) e
 		if _, err := page.FormatOf(o.output); err != nil {
 			return usagef("--output: %w", err)
 		}
+		if info, err := os.Stat(o.output); err == nil && study.Among(args, info) {
+			return usagef("--output: %s is one of the runs: name another file", o.output)
+		}
 	}
 	models, err := readModels(o.modelFile)
 	if err != nil {
@@ -134,13 +137,7 @@ func writePage(name string, s *study.Study, figures []string) error {
 	if err != nil {
 		return fileError{err}
 	}
-	return create(name, func(out io.Writer) error {
-		err := page.Write(out, s, format, figures)
-		if err != nil {
-			err = errors.Join(err, os.Remove(name)) // half a page is none
-		}
-		return err
-	})
+	return create(name, func(out io.Writer) error { return page.Write(out, s, format, figures) })
 }
 
 // columns is how wide the terminal is, as far as the environment knows.

@@ -1,9 +1,16 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"strings"
 )
 
 // writeJSON writes a value as JSON that people can read, too: on several lines,
@@ -15,18 +22,89 @@ func writeJSON(out io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// create makes a file of what write writes. Its errors are fileErrors.
+// create makes a file of what write writes, all of it: what was there stays until then.
+// Its errors are fileErrors.
 func create(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return fileError{err}
-	}
-	err = write(f)
-	if err2 := f.Close(); err == nil {
-		err = err2
-	}
-	if err != nil {
+	if err := replace(name, write); err != nil {
 		return fileError{err}
 	}
 	return nil
+}
+
+// replace writes beside what name leads to and takes its place when it is whole. What
+// is no file, or where nothing can be made beside it, is written to as it is.
+func replace(name string, write func(io.Writer) error) error {
+	mode := fs.FileMode(0o666)
+	old, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !old.Mode().IsRegular(), descriptor(name):
+		return overwrite(name, write)
+	default:
+		mode = old.Mode().Perm()
+		f, err := os.OpenFile(name, os.O_WRONLY, 0) // may it be written to?
+		if err != nil {
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	path := behind(name)
+	f, err := os.OpenFile(filepath.Join(filepath.Dir(path), fmt.Sprintf(".mlget-%08x.tmp", rand.Uint32())), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	switch {
+	case old != nil && errors.Is(err, fs.ErrPermission):
+		return overwrite(name, write) // a file of ours in a directory of others
+	case err != nil:
+		return &fs.PathError{Op: "create", Path: name, Err: errors.Unwrap(err)}
+	}
+	err = write(f)
+	if old != nil {
+		_ = f.Chmod(mode) // the umask may have narrowed it; not every file system can
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the first error counts
+	}
+	return err
+}
+
+// overwrite writes to what is there, once all of it is known.
+func overwrite(name string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	return os.WriteFile(name, b.Bytes(), 0o666)
+}
+
+// descriptor says whether a name is that of an open file, which its reader has open,
+// too: another one in its place would not reach him.
+func descriptor(name string) bool {
+	return strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/dev/std") || strings.HasPrefix(name, "/proc/")
+}
+
+// behind is what a name leads to through symbolic links, whether it is there or not.
+func behind(name string) string {
+	for range 40 { // as many as Linux follows
+		to, err := os.Readlink(name)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Dir(name) + string(filepath.Separator) + to // not cleaned: .. may be behind a link
+		}
+		name = to
+	}
+	return name
 }

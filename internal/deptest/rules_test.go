@@ -72,7 +72,7 @@ func rules() map[string]rule {
 			tests:   "internal/race internal/testbody",
 		},
 		"internal/store": {
-			imports: "pkg/scheduler golang.org/x/sys",
+			imports: "internal/filelock pkg/scheduler golang.org/x/sys",
 			tests:   "internal/store/crashtest internal/testbody",
 		},
 		// What a loss of power leaves; for tests.
@@ -130,7 +130,7 @@ func rules() map[string]rule {
 		},
 
 		// Measures: runs mlget again and again, through an interface.
-		"internal/campaign": {imports: "internal/report"},
+		"internal/campaign": {imports: "internal/filelock internal/report"},
 
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
@@ -184,12 +184,13 @@ func rules() map[string]rule {
 		"internal/stats": {std: "math slices"},
 
 		// Files of results, whatever they are results of.
-		"internal/results": {},
+		"internal/results": {imports: "internal/filelock"},
 
 		// Sets of files to download, made from a formula.
 		"internal/dataset": {imports: "internal/testbody"},
 
 		// Leaves.
+		"internal/filelock": {imports: "golang.org/x/sys"},
 		"internal/netrc":    {},
 		"internal/term":     {},
 		"internal/testbody": {},

@@ -175,6 +175,42 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
+// No text from elsewhere is a formula in a spreadsheet, nor a picture or a link in Markdown.
+func TestNamesAreNoFormulas(t *testing.T) {
+	const picture = `![x](http://evil/y.png)\|&lt;`
+	for _, name := range []string{"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", picture} {
+		r := &study.Run{Name: name, Source: name}
+		r.Report = report.Report{
+			Version: "1", Algorithm: name, EnergyPolicy: name, Seconds: 1, SizeBytes: 8, WastedBytes: -5,
+			Links: []report.Link{{Name: name, Bytes: 8, FinishedSeconds: 1}, {Name: "b", Bytes: -8}},
+		}
+		s := study.New([]*study.Run{r, {Name: "=b", Broken: name}}, nil)
+		rows, err := csv.NewReader(strings.NewReader(written(t, s, ".csv"))).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers := slices.Index(rows[0], study.Seconds)
+		for i, row := range rows {
+			for j, cell := range row {
+				text := i == 0 || j < numbers
+				if text && strings.IndexAny(cell, "=+-@\t\r") == 0 || !text && strings.HasPrefix(cell, "'") {
+					t.Errorf("%q: a cell is %q", name, cell)
+				}
+			}
+		}
+		if waste := rows[1][slices.Index(rows[0], study.Waste)]; waste != "-5" {
+			t.Errorf("a number is written %q", waste)
+		}
+		if name != picture {
+			continue
+		}
+		text := written(t, s, ".md")
+		if want := `\!\[x\](http://evil/y.png)\\\|&amp;lt;`; !strings.Contains(text, want) || strings.Count(text, "[") != strings.Count(text, `\[`) {
+			t.Errorf("Markdown from a name: %s", text)
+		}
+	}
+}
+
 func TestNothingKnown(t *testing.T) {
 	s := study.New([]*study.Run{{Name: "x"}}, nil)
 	for _, format := range Formats() {

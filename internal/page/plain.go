@@ -64,9 +64,12 @@ func lineUp(t Table) string {
 }
 
 func writeMarkdown(w io.Writer, s *study.Study) error {
-	cell := func(text string) string {
-		return strings.NewReplacer("|", "\\|", "<", "&lt;", "`", "\\`", "*", "\\*").Replace(term.Printable(text))
+	var escapes []string
+	for _, special := range []string{`\`, "|", "[", "]", "!", "_", "`", "*", "~"} {
+		escapes = append(escapes, special, `\`+special)
 	}
+	escape := strings.NewReplacer(append(escapes, "&", "&amp;", "<", "&lt;")...)
+	cell := func(text string) string { return escape.Replace(term.Printable(text)) }
 	var b strings.Builder
 	b.WriteString("# mlget report\n\n" + cell(headline(s)) + "\n")
 	for _, p := range s.Problems {
@@ -112,13 +115,14 @@ func writeCSV(w io.Writer, s *study.Study) error {
 		head = append(head, m.Name)
 	}
 	for _, l := range links {
+		l = plainText(l)
 		head = append(head, l+"_bytes", l+"_finished_seconds", l+"_median_mbps")
 	}
 	rows := [][]string{head}
 	for _, a := range s.Approaches {
 		for _, r := range a.All() {
 			row := []string{
-				r.Name, a.Name, r.Report.Algorithm, r.Report.EnergyPolicy,
+				plainText(r.Name), plainText(a.Name), plainText(r.Report.Algorithm), plainText(r.Report.EnergyPolicy),
 				r.Report.Started.Format("2006-01-02T15:04:05.000Z07:00"), strconv.FormatBool(r.Complete()),
 			}
 			for _, m := range metrics {
@@ -135,6 +139,14 @@ func writeCSV(w io.Writer, s *study.Study) error {
 		return err
 	}
 	return out.Error()
+}
+
+// plainText is text that no spreadsheet takes for a formula: names come from outside.
+func plainText(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
 }
 
 func plainNumber(v study.Value) string {

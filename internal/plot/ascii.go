@@ -155,7 +155,7 @@ func (b *Bars) sketch(columns int) string {
 		text, bar := "-", ""
 		if finite(r.Wide) && wide > 0 {
 			text = fmt.Sprintf("%.2f", r.Wide)
-			bar = strings.Repeat("#", int(math.Round(r.Wide/wide*float64(width))))
+			bar = strings.Repeat("#", max(0, int(math.Round(r.Wide/wide*float64(width)))))
 		}
 		s.WriteString(strings.TrimRight(fmt.Sprintf("%s%s %10s %s", strings.Repeat(" ", name-len(label)), string(label), text, bar), " ") + "\n")
 	}

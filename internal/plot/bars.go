@@ -109,14 +109,15 @@ func (b *Box) draw(on canvas, s scale, mid float64) {
 		return
 	}
 	const half = boxHeight / 2
+	at := func(v float64) float64 { return max(s.at(v), s.a) } // what is less than nothing is at the edge
 	line := stroke{colour: Ink, width: 1.2, opacity: 1}
-	upright := func(v, h float64) { on.polyline([]Point{{s.at(v), mid - h}, {s.at(v), mid + h}}, line) }
-	on.polyline([]Point{{s.at(b.Min), mid}, {s.at(b.P25), mid}}, line)
-	on.polyline([]Point{{s.at(b.P75), mid}, {s.at(b.Max), mid}}, line)
+	upright := func(v, h float64) { on.polyline([]Point{{at(v), mid - h}, {at(v), mid + h}}, line) }
+	on.polyline([]Point{{at(b.Min), mid}, {at(b.P25), mid}}, line)
+	on.polyline([]Point{{at(b.P75), mid}, {at(b.Max), mid}}, line)
 	upright(b.Min, 3)
 	upright(b.Max, 3)
 	on.polyline([]Point{
-		{s.at(b.P25), mid - half}, {s.at(b.P75), mid - half}, {s.at(b.P75), mid + half}, {s.at(b.P25), mid + half}, {s.at(b.P25), mid - half},
+		{at(b.P25), mid - half}, {at(b.P75), mid - half}, {at(b.P75), mid + half}, {at(b.P25), mid + half}, {at(b.P25), mid - half},
 	}, line)
 	line.width = 2.4
 	upright(b.Median, half)

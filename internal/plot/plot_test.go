@@ -84,6 +84,7 @@ func hostile() []Figure {
 			Rules: []Rule{{At: math.NaN()}, {At: math.Inf(-1), Upright: true}},
 		},
 		&Bars{Rows: []Row{{Name: "<b>", Wide: math.Inf(1), Box: &Box{Min: math.NaN()}, Thin: []Thin{{Value: math.Inf(1)}, {Colour: 4, Value: -3}}}, {Wide: -5, Box: &Box{}}}},
+		&Bars{Rows: []Row{{Name: "less than nothing", Wide: -5}, {Wide: 4, Box: &Box{Min: -3, Max: 4}}}},
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/mlget/mlget/internal/filelock"
 )
 
 // ErrOther says that the results of a file are of another series: one of the
@@ -24,16 +26,20 @@ type File[R Result] struct {
 
 // Open opens the file of results at path, to go on with the series of that
 // header. A file that is new or empty gets the header; one of another series is
-// refused with ErrOther, and one of something else with ErrFormat. The beginning
-// of a line whose writing was interrupted is cut off.
+// refused with ErrOther, one of something else with ErrFormat, and one that is
+// being added to with filelock.ErrBusy. The beginning of a line whose writing was
+// interrupted is cut off.
 func Open[H Header, R Result](path string, h H) (*File[R], error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
+	if err := filelock.Take(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("results in %s: %w", path, err), f.Close())
+	}
 	file := &File[R]{f: f}
 	if err := begin(file, h); err != nil {
-		return nil, errors.Join(fmt.Errorf("results in %s: %w", path, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("results in %s: %w", path, err), file.Close())
 	}
 	return file, nil
 }
@@ -120,5 +126,5 @@ func (file *File[R]) write(v any) error {
 	return err
 }
 
-// Close closes the file.
-func (file *File[R]) Close() error { return file.f.Close() }
+// Close closes the file, which others may add to from now on.
+func (file *File[R]) Close() error { return filelock.Close(file.f) }

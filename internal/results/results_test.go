@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mlget/mlget/internal/filelock"
 )
 
 type head struct {
@@ -126,6 +128,26 @@ func TestOthersAreRefusedAndLeftAlone(t *testing.T) {
 		if left, err := os.ReadFile(path); err != nil || string(left) != c.text {
 			t.Errorf("changed: %q, %v", left, err)
 		}
+	}
+}
+
+func TestOneAtATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	file, err := Open[head, figure](path, head{Version: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open[head, figure](path, head{Version: 1}); !errors.Is(err, filelock.ErrBusy) || !strings.Contains(err.Error(), path) {
+		t.Errorf("a second one: %v", err)
+	}
+	if err := errors.Join(file.Add(figure{1}), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if file, err = Open[head, figure](path, head{Version: 1}); err != nil || len(file.Results) != 1 {
+		t.Fatalf("%v, %v", file, err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

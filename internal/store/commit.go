@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/mlget/mlget/internal/filelock"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -238,5 +239,5 @@ func (f *File) close() error {
 	if f.file == nil { // it was Standing and never begun
 		return nil
 	}
-	return fail("close", f.path, closeLocked(f.file))
+	return fail("close", f.path, filelock.Close(f.file))
 }

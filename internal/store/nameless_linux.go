@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mlget/mlget/internal/filelock"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -104,7 +105,7 @@ func (f *File) takeName(done []scheduler.Range) error {
 		return fail("write", f.path+journalSuffix, err)
 	}
 	w := os.NewFile(uintptr(fd), f.path+journalSuffix)
-	defer closeLocked(w) //nolint:errcheck // it was synced
+	defer filelock.Close(w) //nolint:errcheck // it was synced
 	_, err = w.Write(b)
 	if err = cmp.Or(err, w.Sync(), lock(w)); err != nil {
 		return fail("write", f.path+journalSuffix, err)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/mlget/mlget/internal/filelock"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -152,7 +153,7 @@ func (f *File) takePart(t Target) (created bool, err error) {
 			return created, nil
 		}
 		// Whoever had it has just given it its name, or removed it.
-		if err := closeLocked(file); err != nil {
+		if err := filelock.Close(file); err != nil {
 			return false, fail("close", f.path+partSuffix, err)
 		}
 	}
@@ -172,11 +173,19 @@ func openLocked(path string, flags int, mode fs.FileMode) (file *os.File, curren
 	}
 	got, err := file.Stat()
 	if err != nil {
-		_ = closeLocked(file)
+		_ = filelock.Close(file)
 		return nil, false, fail("open", path, err)
 	}
 	now, err := os.Lstat(path)
 	return file, err == nil && now.Mode().IsRegular() && os.SameFile(got, now), nil
+}
+
+// lock takes f for this process alone and fails with ErrBusy if another has it.
+func lock(f *os.File) error {
+	if filelock.Take(f) != nil {
+		return ErrBusy
+	}
+	return nil
 }
 
 // busy is the answer to a locked name: the same download twice is a mistake,
@@ -283,11 +292,11 @@ func (f *File) adopt() error {
 	}
 	fi, err := file.Stat()
 	if err != nil || !current { // somebody else has just renamed it
-		_ = closeLocked(file)
+		_ = filelock.Close(file)
 		return fail("open", f.path, errors.Join(ErrBusy, err))
 	}
 	if err := f.probeDirectory(); err != nil {
-		_ = closeLocked(file)
+		_ = filelock.Close(file)
 		return err
 	}
 	f.file, f.inPlace, f.keep = file, true, true

@@ -29,30 +29,6 @@ func keyOf(_ string, fi fs.FileInfo) fileKey {
 // closeFirst: an open file can be renamed and removed here.
 const closeFirst = false
 
-// lock takes f for this process alone and fails with ErrBusy if another has
-// it. It ends with closeLocked, or with the process. File systems without locks
-// (some FUSE and NFS mounts) are used without.
-func lock(f *os.File) error {
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case errors.Is(err, unix.EINTR):
-		case errors.Is(err, unix.EWOULDBLOCK):
-			return ErrBusy
-		default:
-			return nil
-		}
-	}
-}
-
-// closeLocked closes f, which others may lock from now on. Closing alone does not
-// see to that at once: a child that is just being started has every descriptor of
-// ours until it runs its program.
-func closeLocked(f *os.File) error {
-	_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // it may have none
-	return f.Close()
-}
-
 // syncDir makes the names in dir durable. A directory that cannot be opened or
 // synced (FUSE, execute-only) is left to the kernel; a device that fails is an
 // error.

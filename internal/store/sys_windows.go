@@ -29,22 +29,6 @@ func keyOf(path string, _ fs.FileInfo) fileKey {
 // neither renamed nor removed.
 const closeFirst = true
 
-// lock takes f for this process alone and fails with ErrBusy if another has
-// it. It ends with closeLocked, or with the process. Locks are mandatory here, so the
-// locked byte lies far behind any content.
-func lock(f *os.File) error {
-	at := windows.Overlapped{OffsetHigh: 0x7fffffff}
-	err := windows.LockFileEx(windows.Handle(f.Fd()),
-		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &at)
-	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
-		return ErrBusy
-	}
-	return nil
-}
-
-// closeLocked closes f, which ends the lock.
-func closeLocked(f *os.File) error { return f.Close() }
-
 // syncDir does nothing: directories cannot be synced here.
 func syncDir(string) error { return nil }
 

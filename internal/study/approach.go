@@ -273,12 +273,14 @@ func linkOf(r *Run, name string) (l *report.Link, total int64) {
 	return l, total
 }
 
-// medianMbps is the median of what a link carried over time; without a record, its
-// mean is all that is known; NaN: it carried nothing.
+// medianMbps is the median of what a link carried over time; without a record, or in
+// too short a time, its mean is all that is known; NaN: it carried nothing.
 func (r *Run) medianMbps(link string) float64 {
 	for i := range r.Traces {
 		if t := &r.Traces[i]; t.Link == link {
-			return stats.Median(t.active())
+			if steps := t.active(); len(steps) > 0 {
+				return stats.Median(steps)
+			}
 		}
 	}
 	if l, _ := linkOf(r, link); l != nil {

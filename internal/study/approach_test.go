@@ -93,6 +93,30 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
+// Steps that are not full say nothing of the rate: a download of 8.5 ms is not one of 50.
+func TestRateOfShortDownloads(t *testing.T) {
+	for _, c := range []struct {
+		trace []float64
+		want  float64
+	}{
+		{nil, 900},
+		{[]float64{160}, 900},
+		{[]float64{0, 160, 40, 0}, 900},
+		{[]float64{160, 0, 0, 40}, 900},
+		{[]float64{100, 800, 40}, 800},
+		{[]float64{0, 100, 700, 0, 800, 40}, 700},
+	} {
+		r := made("d", "single", "off", "a", 1e6, 0.0085)
+		r.Report.Links[0].ThroughputMbps = 900
+		r.Traces = []Trace{{Link: "a", Step: firstStep, Mbps: c.trace}}
+		a := New([]*Run{r}, nil).Approaches[0]
+		_, _, mbps := r.LinkPart("a")
+		if a.Links[0].Mbps.Median != Value(c.want) || mbps != Value(c.want) {
+			t.Errorf("%v: %v Mbit/s, in CSV %v, want %v", c.trace, a.Links[0].Mbps.Median, mbps, c.want)
+		}
+	}
+}
+
 func TestCorrelations(t *testing.T) {
 	var runs []*Run
 	for i := range 5 {

@@ -8,12 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,11 +28,6 @@ var (
 // maxReport bounds a report, in bytes: one of a hundred thousand files fits in.
 const maxReport = 64 << 20
 
-// file is one that may be a run.
-type file struct {
-	path, source string
-}
-
 // Read reads runs: records (--record), reports (--report, --json), and directories
 // of these. A file counts once, however often it is named, and so does a run of which
 // there are a record and a report: the record tells more. It gives the runs in the order of the names, those
@@ -43,6 +35,7 @@ type file struct {
 // are the radios' for what is modelled of records.
 func Read(ctx context.Context, names []string, models energy.Models) ([]*Run, []error) {
 	files, errs := find(names)
+	files = slices.DeleteFunc(files, func(f file) bool { return f.recorded })
 	runs, faults := make([]*Run, len(files)), make([]error, len(files))
 	next := make(chan int)
 	var workers sync.WaitGroup
@@ -86,84 +79,6 @@ func once(runs []*Run) []*Run {
 	return slices.DeleteFunc(runs, func(r *Run) bool {
 		return len(r.Traces) == 0 && recorded[keyOf(r)] && !r.Report.Started.IsZero()
 	})
-}
-
-// find gives the files that names stand for, each once.
-func find(names []string) (files []file, errs []error) {
-	seen := make(map[string]bool)
-	add := func(f file) {
-		path, err := filepath.Abs(f.path)
-		if err != nil {
-			path = f.path
-		}
-		if !seen[path] {
-			seen[path] = true
-			files = append(files, f)
-		}
-	}
-	for _, name := range names {
-		info, err := os.Stat(name)
-		switch {
-		case err != nil:
-			errs = append(errs, err)
-		case !info.IsDir():
-			add(file{name, base(filepath.Dir(name))})
-		default:
-			found, err := walk(name)
-			if err == nil && len(found) == 0 {
-				err = fmt.Errorf("%s: %w", name, ErrNoRuns)
-			}
-			if err != nil {
-				errs = append(errs, err)
-			}
-			for _, f := range found {
-				add(f)
-			}
-		}
-	}
-	return files, errs
-}
-
-// base is the last part of a directory's full name.
-func base(dir string) string {
-	if full, err := filepath.Abs(dir); err == nil {
-		dir = full
-	}
-	return filepath.Base(dir)
-}
-
-// walk gives the records of a directory, and the reports of which there is no
-// record, in the order of their names. Other JSON files that lie about there are
-// not taken for broken runs.
-func walk(dir string) (files []file, err error) {
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		switch ext := filepath.Ext(path); ext {
-		case ".jsonl":
-			files = append(files, file{path, base(dir)})
-		case ".json":
-			if _, err := os.Stat(strings.TrimSuffix(path, ext) + ".jsonl"); err != nil && isReport(path) {
-				files = append(files, file{path, base(dir)})
-			}
-		}
-		return nil
-	})
-	return files, err
-}
-
-// isReport says whether a file begins as a report does.
-func isReport(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	begin := make([]byte, 200)
-	n, _ := io.ReadFull(f, begin) // less than that is no report
-	text := bytes.Join(bytes.Fields(begin[:n]), nil)
-	return bytes.HasPrefix(text, []byte(`{"schema":`)) && bytes.Contains(text, []byte(`"version":`))
 }
 
 // readFile reads a record or a report.

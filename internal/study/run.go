@@ -57,18 +57,22 @@ func (r *Run) problem() string {
 }
 
 // active is the part of a link's trace in which it carried anything, without the
-// first and the last value where there are others: those are of a part of their
-// time only.
+// first and the last value: those are of a part of their time only. Nothing is left
+// where fewer than three steps carried anything.
 func (t *Trace) active() []float64 {
-	from, to := 0, len(t.Mbps)
-	for from < to && t.Mbps[from] == 0 {
-		from++
+	first, last, carried := 0, 0, 0
+	for i, mbps := range t.Mbps {
+		if mbps == 0 {
+			continue
+		}
+		if carried == 0 {
+			first = i
+		}
+		last = i
+		carried++
 	}
-	for to > from && t.Mbps[to-1] == 0 {
-		to--
+	if carried < 3 {
+		return nil
 	}
-	if to-from > 2 {
-		from, to = from+1, to-1
-	}
-	return t.Mbps[from:to]
+	return t.Mbps[first+1 : last]
 }

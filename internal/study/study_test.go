@@ -330,5 +330,46 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
+// Symbolic links lead to what they lead to, and make nothing twice of it.
+func TestLinkedNames(t *testing.T) {
+	dir := t.TempDir()
+	record := filepath.Join(dir, "runs", "a.jsonl")
+	if err := os.Mkdir(filepath.Dir(record), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(record, recorded(t, eventtest.TwoLinks()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	folder, again := filepath.Join(dir, "folder"), filepath.Join(dir, "again.jsonl")
+	if err := errors.Join(os.Symlink("runs", folder), os.Symlink(record, again)); err != nil {
+		t.Skip(err)
+	}
+	for _, names := range [][]string{{folder}, {folder, record, again}, {again, filepath.Dir(record)}} {
+		runs, errs := Read(t.Context(), names, energy.Models{})
+		if len(runs) != 1 || len(errs) > 0 {
+			t.Fatalf("%v: %d runs, %v", names, len(runs), errs)
+		}
+	}
+	runs, _ := Read(t.Context(), []string{folder}, energy.Models{})
+	if r := runs[0]; r.Name != filepath.Join(folder, "a.jsonl") || r.Source != "folder" {
+		t.Errorf("%s of %s", r.Name, r.Source)
+	}
+}
+
+// A report that is named counts, whatever a directory has beside it.
+func TestReportBesideABrokenRecord(t *testing.T) {
+	dir := t.TempDir()
+	named := filepath.Join(dir, "a.json")
+	err := errors.Join(os.WriteFile(named, []byte(`{"schema":1,"version":"1","seconds":1}`), 0o600), os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte("nonsense"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, names := range [][]string{{dir, named}, {named, dir}} {
+		if runs, errs := Read(t.Context(), names, energy.Models{}); len(runs) != 1 || len(errs) != 1 {
+			t.Errorf("%v: %d runs, %v", names, len(runs), errs)
+		}
+	}
+}
+
 // s1 is s in ns.
 func s1(s float64) time.Duration { return time.Duration(s * 1e9) }

@@ -4,12 +4,12 @@ import "fmt"
 
 // Header is the first line of a file of results: what they are results of.
 type Header struct {
-	Schema  int      `json:"sweep"`
-	Grid    Grid     `json:"grid"`
-	Seed    uint64   `json:"seed"`
-	Target  string   `json:"target"`            // what is downloaded, in words that name it for good
-	Args    []string `json:"args,omitempty"`    // mlget's further flags
-	Version string   `json:"version,omitempty"` // mlget's
+	Schema      int    `json:"sweep"`
+	Grid        Grid   `json:"grid"`
+	Seed        uint64 `json:"seed"`
+	Target      string `json:"target"`                // what is downloaded, in words that name it for good
+	Fingerprint string `json:"fingerprint,omitempty"` // of mlget's further flags, if there are any
+	Version     string `json:"version,omitempty"`     // mlget's
 }
 
 // Schema is the version of the format of results.

@@ -105,9 +105,16 @@ func TestGoesOnWhereItStopped(t *testing.T) {
 	if err := s.Run(t.Context()); !errors.Is(err, errBroken) || len(s.Journal.Results) != 3 {
 		t.Fatalf("%v, %d results", err, len(s.Journal.Results))
 	}
+	again := func(r Runner) {
+		t.Helper()
+		if err := s.Journal.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, _ = session(t, path, r)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	second := &made{after: 4, stop: cancel}
-	s, _ = session(t, path, second)
+	again(second)
 	if err := s.Run(ctx); !errors.Is(err, context.Canceled) || len(s.Journal.Results) != 7 {
 		t.Fatalf("%v, %d results", err, len(s.Journal.Results))
 	}
@@ -123,7 +130,7 @@ func TestGoesOnWhereItStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	third := &made{}
-	s, _ = session(t, path, third)
+	again(third)
 	if err := s.Run(t.Context()); err != nil || len(third.ran) != 16-7 {
 		t.Fatalf("%v, %d downloads", err, len(third.ran))
 	}
@@ -135,7 +142,7 @@ func TestGoesOnWhereItStopped(t *testing.T) {
 		t.Errorf("%d of %d results are of different trials", len(seen), len(s.Journal.Results))
 	}
 	last := &made{}
-	s, _ = session(t, path, last)
+	again(last)
 	if err := s.Run(t.Context()); err != nil || len(last.ran) != 0 {
 		t.Errorf("%v, %d downloads though all was done", err, len(last.ran))
 	}
@@ -149,6 +156,9 @@ func TestJournalRefusesWhatIsNotItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Seed++
+	if err := s.Journal.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := results.Open[Header, Result](path, h); !errors.Is(err, results.ErrOther) {
 		t.Errorf("another seed: %v", err)
 	}
