@@ -81,6 +81,37 @@ func TestBatchSamplesOfItsOwn(t *testing.T) {
 	}
 }
 
+// TestBatchSizeOfWaiting: the batch's size has the files in it that wait to be
+// downloaded by themselves.
+func TestBatchSizeOfWaiting(t *testing.T) {
+	timeless(func(t *bubble) {
+		s := serve(t, &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+			o.whole(w)
+			return true
+		}})
+		const files, size = 3 * asidesAtOnce, 2 * mib
+		r := newRig(t, &testLink{name: "a", rate: 2 * mib})
+		h := r.haul(t.Context(), Batch{}, slices.Repeat([]ware{{base: s, size: size}}, files)...)
+		h.right()
+		looked, begun := 0, false
+		for _, e := range h.events {
+			if _, ended := e.(event.FileEnded); ended {
+				break
+			}
+			if s, ok := e.(event.Sample); ok && s.File != event.Batch {
+				begun = begun || s.Done > 0
+			} else if ok && begun {
+				if looked++; s.Size != (files-asidesAtOnce)*size {
+					t.Errorf("%d bytes", s.Size)
+				}
+			}
+		}
+		if looked < 3 {
+			t.Errorf("%d samples", looked)
+		}
+	})(t)
+}
+
 // TestBatchPortal: a page that one link's network gives for everything is nobody's
 // file.
 func TestBatchPortal(t *testing.T) {
