@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -240,16 +241,33 @@ func (o *getOptions) streams() bool {
 	return o.output != "" && err == nil && !fi.Mode().IsRegular() && !fi.IsDir()
 }
 
-// notBegun tells of a file for which there is no link; of several, the run's end
-// says it.
+// notBegun tells of the files for which there is no link, as far as they are known.
 func notBegun(bus *event.Bus, started time.Time, t *task, err error) {
-	if t.one == nil {
+	code, _ := classify(err)
+	now, told := scheduler.Time(time.Since(started)), 0
+	tell := func(named *url.URL) {
+		u := *named
+		u.User = nil
+		id := fileID(told)
+		told++
+		bus.Publish(event.FileStarted{At: now, File: id, URL: u.String()})
+		bus.Publish(event.FileEnded{At: now, File: id, Size: -1, ExitCode: code, Error: err.Error()})
+	}
+	switch {
+	case t.one != nil:
+		tell(t.one.URL)
+		return
+	case t.trees: // they are in pages that nobody has read
 		return
 	}
-	code, _ := classify(err)
-	now := scheduler.Time(time.Since(started))
-	u := *t.one.URL
-	u.User = nil
-	bus.Publish(event.FileStarted{At: now, File: t.one.ID, URL: u.String()})
-	bus.Publish(event.FileEnded{At: now, File: t.one.ID, Size: -1, ExitCode: code, Error: err.Error()})
+	for _, u := range t.urls {
+		tell(u)
+	}
+	for t.list != nil && t.list.known >= 0 { // else it would be waited for
+		_, u, _, err := t.list.next()
+		if err != nil {
+			return
+		}
+		tell(u)
+	}
 }

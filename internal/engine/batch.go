@@ -296,6 +296,9 @@ func (b *batch) sample() {
 	s := event.Sample{At: b.e.now(), File: event.Batch, Links: b.sampleLinks()}
 	if s.Size = b.core.Size(); s.Size >= 0 {
 		s.Done = s.Size - b.core.Left()
+		for _, f := range b.asides.queue { // the scheduler does not expect them any more
+			s.Size += max(0, b.likely(f)-f.got)
+		}
 	}
 	b.sampledAt = s.At
 	b.e.cfg.Bus.Publish(s)

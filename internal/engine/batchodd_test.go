@@ -56,6 +56,62 @@ func TestBatchOddServers(t *testing.T) {
 	}
 }
 
+// TestBatchSamplesOfItsOwn: a file that is downloaded by itself says so before it
+// receives anything, or nobody could tell whose bytes it received.
+func TestBatchSamplesOfItsOwn(t *testing.T) {
+	t.Parallel()
+	s := serve(t, &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+		o.whole(w)
+		return true
+	}})
+	r := newRig(t)
+	r.cfg.Record = false // or the samples may be dropped
+	h := r.haul(t.Context(), Batch{}, ware{base: s, size: 2 * mib}, ware{base: s, size: 3 * mib}, ware{base: s, size: 4 * mib})
+	own := map[event.FileID]bool{}
+	for _, sample := range of[event.Sample](&h.outcome) {
+		for _, l := range sample.Links {
+			if sample.File != event.Batch && !own[sample.File] && l.Bytes > 0 {
+				t.Errorf("the first sample of file %d: %d bytes", sample.File, l.Bytes)
+			}
+		}
+		own[sample.File] = true
+	}
+	if len(own) < 3 {
+		t.Errorf("samples of %v", own)
+	}
+}
+
+// TestBatchSizeOfWaiting: the batch's size has the files in it that wait to be
+// downloaded by themselves.
+func TestBatchSizeOfWaiting(t *testing.T) {
+	timeless(func(t *bubble) {
+		s := serve(t, &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+			o.whole(w)
+			return true
+		}})
+		const files, size = 3 * asidesAtOnce, 2 * mib
+		r := newRig(t, &testLink{name: "a", rate: 2 * mib})
+		h := r.haul(t.Context(), Batch{}, slices.Repeat([]ware{{base: s, size: size}}, files)...)
+		h.right()
+		looked, begun := 0, false
+		for _, e := range h.events {
+			if _, ended := e.(event.FileEnded); ended {
+				break
+			}
+			if s, ok := e.(event.Sample); ok && s.File != event.Batch {
+				begun = begun || s.Done > 0
+			} else if ok && begun {
+				if looked++; s.Size != (files-asidesAtOnce)*size {
+					t.Errorf("%d bytes", s.Size)
+				}
+			}
+		}
+		if looked < 3 {
+			t.Errorf("%d samples", looked)
+		}
+	})(t)
+}
+
 // TestBatchPortal: a page that one link's network gives for everything is nobody's
 // file.
 func TestBatchPortal(t *testing.T) {

@@ -117,6 +117,9 @@ func (d *download) object() store.CommitOptions {
 func (d *download) run(ctx context.Context) error {
 	reqs, cancel := context.WithCancelCause(ctx)
 	defer cancel(errOver)
+	if d.e.ofMany {
+		d.sample() // what it receives from now on is its own, and not the batch's
+	}
 	d.linksUp(reqs)
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	d.loop(ctx, reqs)

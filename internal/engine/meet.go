@@ -49,6 +49,9 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 	}
 	if why := b.unfit(f, t, resp); why != "" {
 		f.site.answer(t.link, resp.Whole, t.progress)
+		if size := resp.Object.Size; size >= 0 && f.size < 0 && f.job.Size <= 0 {
+			b.sizes.add(size) // others are likely to be as large
+		}
 		b.setAside(reqs, f, why)
 		return false
 	}

@@ -58,6 +58,11 @@ func (o *owner) sampleLinks() []event.LinkSample {
 	for _, t := range o.transfers {
 		links[t.link].Bytes += t.got.Load()
 	}
+	for i := range links {
+		if links[i].InFlight == 0 { // the scheduler's rate is its last one
+			links[i].Rate = 0
+		}
+	}
 	return links
 }
 

@@ -168,7 +168,9 @@ type LinkSample struct {
 }
 
 // Sample is where a file stands, or all of a Batch, several times a second. It may be
-// dropped.
+// dropped. A file of a batch that is downloaded by itself has samples of its own, the
+// first before its requests; the Batch's are of the others, and of what it had of that
+// one before.
 type Sample struct {
 	At    scheduler.Time `json:"at"`
 	File  FileID         `json:"file"`

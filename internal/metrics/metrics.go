@@ -31,10 +31,11 @@ type Run struct {
 	version, goVersion string
 
 	mu    sync.Mutex
-	links []*link // by id; two of the same name are one
-	files map[event.FileID]*file
-	past  span // of the files that have ended
-	sized bool // the size of a file is known
+	links []*link                // by id; two of the same name are one
+	files map[event.FileID]*file // in progress; Batch: all that have no samples of their own
+	past  span                   // of the files that have ended
+	gone  int64                  // of the batch's Done, what is of files that have ended or have samples of their own
+	sized bool                   // the size of a file is known
 	power map[string]*power
 	over  bool
 }
@@ -53,12 +54,14 @@ type link struct {
 	bandwidth float64       // bytes per second; 0: no estimate
 }
 
-// file is a file in progress.
+// file is a file in progress, or a batch.
 type file struct {
 	span
-	known bool // its size is
-	links []event.LinkSample
-	ended []int64 // by link: payload bytes of requests that have ended
+	known  bool // its size is
+	alone  bool // it has samples of its own
+	links  []event.LinkSample
+	ended  []int64 // by link: payload bytes of requests that have ended
+	useful int64   // of these, not thrown away
 }
 
 // span is a size and how much of it is there, in bytes.
@@ -74,7 +77,8 @@ type power struct {
 
 // New begins a run of mlget version, built by goVersion.
 func New(version, goVersion string) *Run {
-	return &Run{version: version, goVersion: goVersion, files: map[event.FileID]*file{}, power: map[string]*power{}}
+	files := map[event.FileID]*file{event.Batch: {}}
+	return &Run{version: version, goVersion: goVersion, files: files, power: map[string]*power{}}
 }
 
 // Watch takes in every event of sub until the bus is closed.
@@ -161,12 +165,21 @@ func (r *Run) requestEnded(e event.RequestEnded) {
 	if e.Sent > 0 && e.At >= e.Sent { // 0: it was withdrawn before
 		l.durations.observe((e.At - e.Sent).Seconds())
 	}
-	if f := r.files[e.File]; f != nil {
-		for len(f.ended) <= int(e.Link) {
-			f.ended = append(f.ended, 0)
-		}
-		f.ended[e.Link] += e.Bytes
+	f := r.files[e.File]
+	if f != nil {
+		f.requestEnded(e)
 	}
+	if f == nil || !f.alone {
+		r.files[event.Batch].requestEnded(e)
+	}
+}
+
+func (f *file) requestEnded(e event.RequestEnded) {
+	for len(f.ended) <= int(e.Link) {
+		f.ended = append(f.ended, 0)
+	}
+	f.ended[e.Link] += e.Bytes
+	f.useful += e.Bytes - e.Wasted
 }
 
 func (r *Run) sample(e event.Sample) {
@@ -175,7 +188,10 @@ func (r *Run) sample(e event.Sample) {
 		return
 	}
 	f.links, f.done = e.Links, max(e.Done, 0)
-	f.sizeIs(e.Size)
+	if e.File != event.Batch { // whose size is also of files that nobody knows yet
+		f.sizeIs(e.Size)
+		r.leave(f)
+	}
 	for i, s := range e.Links {
 		l := r.link(scheduler.LinkID(min(i, maxLinks)))
 		if l == nil {
@@ -192,6 +208,24 @@ func (r *Run) sample(e event.Sample) {
 		}
 		if bandwidth > 0 {
 			l.bandwidth = bandwidth
+		}
+	}
+}
+
+// leave takes a file out of those that have no samples of their own. Its first one
+// counts the requests that have ended, or it had them as one of a batch.
+func (r *Run) leave(f *file) {
+	if f.alone {
+		return
+	}
+	f.alone = true
+	r.gone += f.useful
+	batch := r.files[event.Batch]
+	for i, bytes := range f.ended {
+		if i < len(f.links) && f.links[i].Bytes >= bytes {
+			batch.ended[i] -= bytes
+		} else {
+			f.ended[i] = 0
 		}
 	}
 }
@@ -227,7 +261,13 @@ func (r *Run) fileEnded(e event.FileEnded) {
 	if f == nil {
 		return
 	}
+	if e.File == event.Batch {
+		return
+	}
 	delete(r.files, e.File)
+	if !f.alone {
+		r.gone += f.useful
+	}
 	if e.ExitCode == 0 {
 		f.sizeIs(e.Size)
 		f.done = f.size

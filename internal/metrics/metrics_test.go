@@ -33,6 +33,7 @@ func runs() map[string][]event.Event {
 		"unknown-size": eventtest.UnknownSize(),
 		"empty-file":   eventtest.Empty(),
 		"many-files":   eventtest.ManyFiles(25),
+		"batch":        eventtest.Batch(),
 		"every-type":   eventtest.Every(),
 		"power":        powers(),
 		"nothing":      nil,
@@ -295,6 +296,58 @@ func TestWhileItRuns(t *testing.T) {
 	}
 	if value(t, got, "mlget_link_throughput_bytes_per_second", "link", "wlan0") != 0 {
 		t.Error("bytes come after the end")
+	}
+}
+
+// TestBatch: files of a batch have one sample together; what one receives that is
+// downloaded by itself is added. At each of its events the page has all bytes of the
+// last samples.
+func TestBatch(t *testing.T) {
+	r := New("1", "go1")
+	shown := map[event.FileID]event.Sample{}
+	size := int64(0)
+	for i, e := range eventtest.Batch() {
+		r.Add(e)
+		switch e := e.(type) {
+		case event.ObjectKnown:
+			size += e.Size
+			continue
+		case event.Sample:
+			shown[e.File] = e
+		default:
+			continue
+		}
+		received, rate, bandwidth := [2]float64{}, [2]float64{}, [2]float64{}
+		for id, s := range shown {
+			for l, ls := range s.Links {
+				received[l] += float64(ls.Bytes)
+				if r.files[id] != nil {
+					rate[l] += ls.Rate
+					bandwidth[l] += ls.Bandwidth
+				}
+			}
+		}
+		got := parse(t, r.Text())
+		for l, name := range []string{"wlan0", "rmnet0"} {
+			if v := value(t, got, "mlget_received_bytes_total", "link", name); v != received[l] {
+				t.Errorf("event %d, %s: %v received, want %v", i, name, v, received[l])
+			}
+			if v := value(t, got, "mlget_link_throughput_bytes_per_second", "link", name); v != rate[l] {
+				t.Errorf("event %d, %s: rate %v, want %v", i, name, v, rate[l])
+			}
+			if bandwidth[l] > 0 && value(t, got, "mlget_link_bandwidth_bytes_per_second", "link", name) != bandwidth[l] {
+				t.Errorf("event %d, %s: bandwidth is not %v", i, name, bandwidth[l])
+			}
+		}
+		left := size - shown[event.Batch].Done
+		if c, own := shown[2]; own && size == 7e6 {
+			left -= c.Done - 200_000 // which the batch has fetched
+		} else if own {
+			left += 200_000 // of a file whose size is not known
+		}
+		if all, rest := value(t, got, "mlget_download_size_bytes"), value(t, got, "mlget_download_remaining_bytes"); int64(all) != size || int64(rest) != left {
+			t.Errorf("event %d: %v of %v are missing, want %d of %d", i, rest, all, left, size)
+		}
 	}
 }
 

@@ -89,7 +89,7 @@ func send(req *http.Request) error {
 	if err := req.Write(conn); err != nil {
 		return err
 	}
-	res, err := http.ReadResponse(bufio.NewReader(io.LimitReader(conn, maxAnswer)), req)
+	res, err := answer(bufio.NewReader(io.LimitReader(conn, maxAnswer)), req)
 	if err != nil {
 		return err
 	}
@@ -99,6 +99,17 @@ func send(req *http.Request) error {
 		return fmt.Errorf("%s %s", res.Status, bytes.TrimSpace(why))
 	}
 	return nil
+}
+
+// answer is the response, after those that are only interim. All of them together are
+// no longer than maxAnswer.
+func answer(from *bufio.Reader, req *http.Request) (*http.Response, error) {
+	for {
+		res, err := http.ReadResponse(from, req)
+		if err != nil || res.StatusCode >= 200 || res.StatusCode == http.StatusSwitchingProtocols {
+			return res, err
+		}
+	}
 }
 
 func dial(ctx context.Context, u *url.URL) (net.Conn, error) {

@@ -54,11 +54,15 @@ func TestPush(t *testing.T) {
 	run := after(eventtest.TwoLinks())
 	type seen struct{ method, path, user, password, kind, body string }
 	var got []seen
-	code := http.StatusOK
+	code, early := http.StatusOK, false
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, pass, _ := r.BasicAuth()
 		body, _ := io.ReadAll(r.Body)
 		got = append(got, seen{r.Method, r.URL.Path, user, pass, r.Header.Get("Content-Type"), string(body)})
+		if early {
+			w.WriteHeader(http.StatusContinue)
+			w.WriteHeader(http.StatusEarlyHints)
+		}
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(code)
 		_, _ = io.WriteString(w, "because\n")
@@ -74,6 +78,10 @@ func TestPush(t *testing.T) {
 	want := seen{"PUT", "/metrics/job/mlget/instance/pc", "alice", password, ContentType, string(run.Text())}
 	if len(got) != 1 || got[0] != want {
 		t.Fatalf("%+v", got)
+	}
+	early = true
+	if err := g.Push(t.Context(), run); err != nil {
+		t.Errorf("a 100 and a 103 before the answer: %v", err)
 	}
 	for _, code = range []int{400, 302, 500} {
 		got = nil

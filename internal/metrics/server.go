@@ -22,7 +22,6 @@ const (
 	maxHeader     = 8 << 10 // bytes, of a request; net/http adds 4 KiB
 	headerTimeout = 5 * time.Second
 	writeTimeout  = 10 * time.Second
-	idleTimeout   = 30 * time.Second
 	closeTimeout  = time.Second
 )
 
@@ -67,10 +66,10 @@ func Listen(address string, run *Run) (*Server, error) {
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       headerTimeout,
 		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          log.New(io.Discard, "", 0),
 	}
+	s.http.SetKeepAlivesEnabled(false) // who is idle would keep others out
 	go func() {
 		defer close(s.done)
 		_ = s.http.Serve(netutil.LimitListener(l, maxConns)) // it ends with Close

@@ -3,7 +3,6 @@ package metrics
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -107,25 +106,34 @@ func TestServerLimits(t *testing.T) {
 	}
 
 	// As many connections as are served; one more has to wait for the end of another.
+	// Those that have their answer are none.
 	var conns []net.Conn
-	open := func() *bufio.Reader {
+	open := func(request string) *bufio.Reader {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = conn.Close() })
 		conns = append(conns, conn)
-		if _, err := fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(conn, request); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(2 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
 		return bufio.NewReader(conn)
 	}
-	for range maxConns {
-		if status, err := open().ReadString('\n'); err != nil || !strings.Contains(status, "200") {
+	const request = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+	for range maxConns + 1 {
+		if status, err := open(request).ReadString('\n'); err != nil || !strings.Contains(status, "200") {
 			t.Fatal(status, err)
 		}
 	}
-	late := open()
+	conns = nil
+	for range maxConns {
+		open(request[:len(request)-2])
+	}
+	late := open(request)
 	if err := conns[maxConns].SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}

@@ -154,13 +154,20 @@ func (r *Run) delta(links []seen) (seconds float64, known bool) {
 // total is the size of all files of which it is known.
 func (r *Run) total() (s span, known bool) {
 	s, known = r.past, r.sized
+	shared := int64(0) // what is missing of files that have no samples of their own
 	for _, f := range r.files {
-		if f.known {
-			known = true
-			s.size += f.size
-			s.done += min(f.done, f.size)
+		if !f.known {
+			continue
+		}
+		known = true
+		done := min(f.done, f.size)
+		s.size += f.size
+		s.done += done
+		if !f.alone {
+			shared += f.size - done
 		}
 	}
+	s.done += min(max(r.files[event.Batch].done-r.gone, 0), shared)
 	return s, known
 }
 

@@ -14,7 +14,7 @@ var ErrNotFile = errors.New("not a regular file")
 
 // WriteFile writes the run's metrics to a file that everybody may read, for
 // node_exporter's textfile collector. Whoever reads it sees the old page or the
-// new one, whole.
+// new one, whole. Of a symbolic link it is the file behind it that is written.
 func WriteFile(name string, run *Run) error {
 	if err := writeFile(name, run.Text()); err != nil {
 		return fmt.Errorf("metrics: %w", err)
@@ -28,6 +28,9 @@ func writeFile(name string, text []byte) error {
 		return fmt.Errorf("%s: %w", name, ErrNotFile)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
+	}
+	if target, err := filepath.EvalSymlinks(name); err == nil { // else there is none, or it leads nowhere yet
+		name = target
 	}
 	// A name that the collector, which takes *.prom, does not look at.
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.tmp")

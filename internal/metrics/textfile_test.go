@@ -35,6 +35,30 @@ func TestWriteFile(t *testing.T) {
 	wantFiles(t, dir, "mlget.prom")
 }
 
+// TestWriteFileBehindLink: a link stays one, wherever it leads.
+func TestWriteFileBehindLink(t *testing.T) {
+	there, here := t.TempDir(), t.TempDir()
+	run := after(eventtest.TwoLinks())
+	file, link := filepath.Join(there, "real.prom"), filepath.Join(here, "link.prom")
+	if err := os.Symlink(file, link); err != nil {
+		t.Skip(err)
+	}
+	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(link, run); err != nil {
+		t.Fatal(err)
+	}
+	if to, err := os.Readlink(link); err != nil || to != file {
+		t.Errorf("the link leads to %q, %v", to, err)
+	}
+	if text, err := os.ReadFile(file); err != nil || !bytes.Equal(text, run.Text()) {
+		t.Errorf("%v: %s", err, text)
+	}
+	wantFiles(t, here, "link.prom")
+	wantFiles(t, there, "real.prom")
+}
+
 // wantFiles wants these names in dir and no others.
 func wantFiles(t *testing.T, dir string, names ...string) {
 	t.Helper()

@@ -27,7 +27,8 @@ const maxFileRows = 4
 type board struct {
 	links  []link
 	active []*file // started and not ended, oldest first
-	batch  file    // of the run's batch, if there is one: its samples are of all its files
+	batch  file    // all that have no samples of their own, ended ones included: a batch's are of all of them
+	gone   int64   // of the batch's bytes, what is of files that have ended or have samples of their own
 	files  int     // of the run; those that have started while open
 	open   bool    // nobody knows yet how many files there are
 	began  int     // files that have started
@@ -54,12 +55,13 @@ type board struct {
 type link struct {
 	name  string
 	state event.LinkState
-	past  int64   // payload that counts, of files that have ended
+	past  int64   // payload that counts, of files that have ended and had samples of their own
 	rate  float64 // bytes per second, smoothed for who reads it
 }
 
 type file struct {
 	id      event.FileID
+	alone   bool  // it has samples of its own
 	size    int64 // -1: unknown
 	done    int64 // resumed bytes included
 	resumed int64
@@ -77,6 +79,7 @@ func (b *board) add(e event.Event) {
 		for _, l := range e.Links {
 			b.links = append(b.links, link{name: l.Name, state: event.LinkUnused})
 		}
+		b.batch = b.newFile(event.Batch)
 	case event.LinkJoined:
 		b.at = e.At
 		b.join(e)
@@ -87,7 +90,8 @@ func (b *board) add(e event.Event) {
 		}
 		b.began++
 		b.files = max(b.files, b.began)
-		b.active = append(b.active, &file{id: e.File, size: -1, counts: make([]int64, len(b.links)), ended: make([]int64, len(b.links))})
+		f := b.newFile(e.File)
+		b.active = append(b.active, &f)
 	case event.ObjectKnown:
 		b.at = e.At
 		if f := b.file(e.File); f != nil {
@@ -121,9 +125,13 @@ func (b *board) join(e event.LinkJoined) {
 		return
 	}
 	b.links = append(b.links, link{name: e.Info.Name, state: event.LinkUnused})
-	for _, f := range b.active {
+	for _, f := range append([]*file{&b.batch}, b.active...) {
 		f.counts, f.ended = append(f.counts, 0), append(f.ended, 0)
 	}
+}
+
+func (b *board) newFile(id event.FileID) file {
+	return file{id: id, size: -1, counts: make([]int64, len(b.links)), ended: make([]int64, len(b.links))}
 }
 
 func (b *board) file(id event.FileID) *file {
@@ -143,12 +151,20 @@ func (b *board) requestEnded(e event.RequestEnded) {
 	if e.Link < 0 || int(e.Link) >= len(b.links) {
 		return
 	}
-	if f := b.file(e.File); f != nil && int(e.Link) < len(f.counts) {
+	f := b.file(e.File)
+	if f != nil {
+		f.requestEnded(e)
+		f.asked = slices.DeleteFunc(f.asked, func(a asked) bool { return a.chunk == e.Chunk })
+	}
+	if f == nil || !f.alone {
+		b.batch.requestEnded(e)
+	}
+}
+
+func (f *file) requestEnded(e event.RequestEnded) {
+	if int(e.Link) < len(f.counts) {
 		f.counts[e.Link] += e.Bytes - e.Wasted
 		f.ended[e.Link] += e.Bytes
-		f.asked = slices.DeleteFunc(f.asked, func(a asked) bool { return a.chunk == e.Chunk })
-	} else {
-		b.links[e.Link].past += e.Bytes - e.Wasted
 	}
 }
 
@@ -162,6 +178,9 @@ func (b *board) sample(e event.Sample) {
 		return
 	}
 	f.size, f.done, f.links = e.Size, e.Done, e.Links
+	if e.File != event.Batch {
+		b.leave(f)
+	}
 	slow, fast := 1.0, 1.0
 	if b.rated > 0 && e.At >= b.rated {
 		passed := float64(e.At - b.rated)
@@ -178,6 +197,24 @@ func (b *board) sample(e event.Sample) {
 	}
 	b.rate += slow * (now - b.rate)
 	b.rated = e.At
+}
+
+// leave takes a file out of those that have no samples of their own. Its first one
+// counts the requests that have ended, or it had them as one of a batch.
+func (b *board) leave(f *file) {
+	if f.alone {
+		return
+	}
+	f.alone = true
+	for i, n := range f.counts {
+		b.gone += n
+		if i < len(f.links) && f.links[i].Bytes >= f.ended[i] {
+			b.batch.counts[i] -= n
+			b.batch.ended[i] -= f.ended[i]
+		} else {
+			f.counts[i], f.ended[i] = 0, 0
+		}
+	}
 }
 
 // shownRate is the rate of link i for who reads it, in bytes per second; when the run
@@ -214,8 +251,12 @@ func (b *board) fileEnded(e event.FileEnded) {
 	b.active = slices.Delete(b.active, i, i+1)
 	counted := f.resumed
 	for l, n := range f.counts {
-		b.links[l].past += n
 		counted += n
+		if f.alone {
+			b.links[l].past += n
+		} else {
+			b.gone += n
+		}
 	}
 	if e.ExitCode == 0 {
 		f.done = max(e.Size, f.done, counted)
@@ -240,19 +281,22 @@ func (b *board) fileEnded(e event.FileEnded) {
 // linkBytes is the payload that counts which link i has carried. Samples may
 // lag behind the requests that have ended, and these behind the samples.
 func (b *board) linkBytes(i int) int64 {
-	n := b.links[i].past
+	n := b.links[i].past + b.batch.counted(i)
 	for _, f := range b.active {
-		sampled := int64(0)
-		if i < len(f.links) {
-			sampled = f.links[i].Bytes - f.links[i].Wasted
+		if f.alone {
+			n += f.counted(i)
 		}
-		if i < len(f.counts) {
-			sampled = max(sampled, f.counts[i])
-		}
-		n += sampled
 	}
-	if i < len(b.batch.links) {
-		n = max(n, b.batch.links[i].Bytes-b.batch.links[i].Wasted)
+	return n
+}
+
+// counted is the payload that counts which link i has carried of the file.
+func (f *file) counted(i int) (n int64) {
+	if i < len(f.counts) {
+		n = f.counts[i]
+	}
+	if i < len(f.links) {
+		n = max(n, f.links[i].Bytes-f.links[i].Wasted)
 	}
 	return n
 }
@@ -261,7 +305,7 @@ func (b *board) linkBytes(i int) int64 {
 // what it carried in the mean.
 func (b *board) linkRate(i int) (rate float64) {
 	if b.over {
-		return b.mean(b.links[i].past)
+		return b.mean(b.linkBytes(i))
 	}
 	for _, f := range b.active {
 		if i < len(f.links) {
@@ -300,11 +344,11 @@ func (b *board) received() (n int64) {
 
 // done is how many bytes of the files are there.
 func (b *board) done() int64 {
-	n := b.past
+	n := b.past + max(b.batch.done-b.gone, 0)
 	for _, f := range b.active {
 		n += f.done
 	}
-	return max(n, b.batch.done)
+	return n
 }
 
 // size is what all files have together; known is false while that cannot be told:
@@ -315,7 +359,13 @@ func (b *board) size() (n int64, known bool) {
 		return 0, false
 	}
 	if b.batch.size > 0 && b.ended < b.files { // what is to come, by the mean of what has
-		return max(b.batch.size, b.done()), true
+		n = b.pastSize + max(b.batch.size-b.gone, 0)
+		for _, f := range b.active {
+			if f.alone {
+				n += max(f.size, f.done)
+			}
+		}
+		return max(n, b.done()), true
 	}
 	n = b.pastSize
 	for _, f := range b.active {

@@ -45,6 +45,7 @@ func runs() map[string][]event.Event {
 		"empty-file":   eventtest.Empty(),
 		"three-files":  eventtest.ManyFiles(3),
 		"many-files":   eventtest.ManyFiles(25),
+		"batch":        eventtest.Batch(),
 		"nothing":      nil,
 		"every type":   eventtest.Every(),
 	}
@@ -74,7 +75,7 @@ func unsafe(s string) int {
 }
 
 func TestGoldenLines(t *testing.T) {
-	for _, name := range []string{"two-links", "unknown-size", "empty-file", "many-files", "nothing"} {
+	for _, name := range []string{"two-links", "unknown-size", "empty-file", "many-files", "batch", "nothing"} {
 		for _, mode := range []Mode{ModePlain, ModeJSON, ModeNone} {
 			got := show(runs()[name], Config{Mode: mode, Verbose: true})
 			golden(t, name+"."+string(mode), got)
