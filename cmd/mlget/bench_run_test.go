@@ -50,7 +50,7 @@ func TestBenchRunInterrupted(t *testing.T) {
 	for _, name := range left {
 		names = append(names, filepath.Base(name))
 	}
-	if got := strings.Join(names, " "); got != "plan.json report.html runs runs.csv" {
+	if got := strings.Join(names, " "); got != "lock plan.json report.html runs runs.csv" {
 		t.Errorf("there is %s", got)
 	}
 
