@@ -56,6 +56,9 @@ func newDownload(e *Engine, job *Job, to sink) (*download, error) {
 		for _, r := range cfg.Have {
 			d.resumed += r.Len()
 		}
+		if file, ok := to.(fileSink); ok && len(done) > 0 && done[0] == (scheduler.Range{End: id.Size}) {
+			d.to = allThere{file}
+		}
 	}
 	if err := d.schedule(cfg); err != nil {
 		return nil, fmt.Errorf("the journal: %w", err)

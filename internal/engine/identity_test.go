@@ -390,6 +390,14 @@ func TestACompletePartIsNoProof(t *testing.T) {
 			r.do(context.Background(), job).right(now.body)
 		}))
 	}
+	t.Run("nothing proves it", timeless(func(t *bubble) { // and a byte of the one in the other would be the worst
+		then, now := newObject(2*mib), newObject(2*mib)
+		now.body.Seed, now.etag, now.modified = 99, "", time.Time{}
+		r := newRig(t)
+		u := at(t, serve(t, now), "", "/f")
+		leftover(t, r, u, then, store.Identity{Size: 2 * mib}, 0, 2*mib)
+		r.do(context.Background(), r.job(u)).right(now.body)
+	}))
 	t.Run("its name", timeless(func(t *bubble) {
 		o := newObject(mib)
 		o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {

@@ -40,12 +40,26 @@ func (b butLast) WriteAt(p []byte, off int64) (int, error) {
 	if !b.Whole() {
 		return b.fileSink.WriteAt(p, off)
 	}
+	return b.compare(p, off, &store.Error{Op: "compare", Path: b.Name(), Err: store.ErrChanged})
+}
+
+// allThere is a file of which a run before has left every byte, and the last is asked for
+// again: it is compared and not written, so that no bytes of two objects meet.
+type allThere struct{ fileSink }
+
+func (a allThere) WriteAt(p []byte, off int64) (int, error) {
+	return a.compare(p, off, errStartOver)
+}
+
+// compare takes p for written at off if that is what the file holds; else it fails with
+// differs.
+func (f fileSink) compare(p []byte, off int64, differs error) (int, error) {
 	there := make([]byte, len(p))
-	if _, err := b.ReadAt(there, off); err != nil && !errors.Is(err, io.EOF) {
+	if _, err := f.ReadAt(there, off); err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
 	}
 	if !bytes.Equal(there, p) {
-		return 0, &store.Error{Op: "compare", Path: b.Name(), Err: store.ErrChanged}
+		return 0, differs
 	}
 	return len(p), nil
 }

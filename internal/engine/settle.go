@@ -194,22 +194,32 @@ func (d *download) met(id scheduler.LinkID, c fetch.Class) bool {
 	return d.ref != nil
 }
 
-// unresolvedTries is how often a link asks for a name before the first response.
-// A name that nobody resolves is mostly wrong, as wget and curl take it to be.
-const unresolvedTries = 2
+const (
+	// unresolvedTries is how often a link asks for a name before the first response.
+	// A name that nobody resolves is mostly wrong, as wget and curl take it to be.
+	unresolvedTries = 2
+	// unannouncedTries is how often a link fetches all of an object whose end its server does
+	// not announce: it will not the next time either.
+	unannouncedTries = 2
+)
 
 // tries is how many failures in a row, the last of them err, lose a link; 0: no
 // number does.
 func (d *download) tries(err error) int {
-	most := d.e.cfg.Tries
+	most, few := d.e.cfg.Tries, 0
 	var unresolved *net.DNSError
-	if d.ref != nil || !errors.As(err, &unresolved) {
+	switch {
+	case d.whole && errors.Is(err, fetch.ErrUnannounced):
+		few = unannouncedTries
+	case d.ref == nil && errors.As(err, &unresolved):
+		few = unresolvedTries
+	default:
 		return most
 	}
 	if most == 0 {
-		return unresolvedTries
+		return few
 	}
-	return min(most, unresolvedTries)
+	return min(most, few)
 }
 
 // failed counts a failure against its link.

@@ -251,7 +251,7 @@ func TestTLSConnectionIsCut(t *testing.T) {
 				return
 			}
 			got.class(fetch.Network)
-			if n := o.requests.Load(); n != 3 {
+			if n := o.requests.Load(); n != unannouncedTries {
 				t.Errorf("asked for %d times", n)
 			}
 		}))

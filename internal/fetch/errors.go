@@ -42,6 +42,10 @@ var errResend = errors.New("connection closed before the response")
 // a part of what was sent.
 var errCut = fmt.Errorf("connection closed early, without a close_notify of tls: %w", io.ErrUnexpectedEOF)
 
+// ErrUnannounced is that end of a body which has no length: only the end of the connection
+// could tell that it is complete. A server that ends one so ends all so.
+var ErrUnannounced = fmt.Errorf("the body has no length, and %w", errCut)
+
 // errQueued is errResend of a request that was queued behind others when the connection
 // ended: that says nothing of it.
 var errQueued = fmt.Errorf("%w to those in front", errResend)
@@ -180,6 +184,8 @@ func readError(ctx context.Context, err error) *Error {
 		return have
 	}
 	switch {
+	case errors.Is(err, ErrUnannounced):
+		return &Error{Class: Network, Err: ErrUnannounced}
 	case errors.Is(err, errCut):
 		return &Error{Class: Network, Err: errCut}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

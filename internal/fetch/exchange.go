@@ -271,6 +271,9 @@ func (x *exchange) Read(p []byte) (int, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			x.broke()
 		}
+		if _, chunks := x.src.(*chunked); !chunks && errors.Is(err, errCut) {
+			err = ErrUnannounced
+		}
 		return n, err
 	}
 	if x.left == 0 {
