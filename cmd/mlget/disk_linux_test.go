@@ -137,3 +137,20 @@ get 3 -c -o dir/old.bin "$URL/ranges/1000/x.bin"
 		t.Errorf("the site saw %q", seen)
 	}
 }
+
+// TestReportWhereNothingCanBeMade: a file that is there is written where no other can take its
+// place: one that is mounted by itself, one in a directory that cannot be written.
+func TestReportWhereNothingCanBeMade(t *testing.T) {
+	inMounts(t, newSite(t), "size=8m", `
+mkdir c; echo old > host.json; echo old > c/out.json
+mount --bind host.json c/out.json
+get 0 -q --report c/out.json "$URL/ranges/1000/a"
+grep -q link_delta_seconds host.json || fail "host.json"
+mount --bind c c
+mount -o remount,ro,bind c
+mount --bind host.json c/out.json
+echo old > host.json
+get 0 -q --report c/out.json "$URL/ranges/1000/b"
+grep -q link_delta_seconds host.json || fail "host.json, read only"
+`)
+}

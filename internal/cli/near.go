@@ -98,7 +98,7 @@ func misread(root *cobra.Command, args []string) error {
 		return nil
 	}
 	near := nearest(strings.ToLower(word), commandNames(root))
-	if near == "" {
+	if near == "" || distance([]rune(strings.ToLower(word)), []rune(near)) > 1 { // two letters off is another word: docker, record, export
 		return nil
 	}
 	return usageError{err: noCommand(root, word), hint: "did you mean mlget " + near + "? A host of that name is http://" + word}

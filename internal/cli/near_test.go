@@ -28,7 +28,7 @@ func TestMisread(t *testing.T) {
 		}
 	}
 	for _, host := range []string{
-		"localhost", "nas", "mac", "fritz", "router", "links.example", "link/x", "http://link", "link:80", "bench1", "port", "127",
+		"localhost", "docker", "record", "export", "nas", "mac", "fritz", "router", "links.example", "link/x", "http://link", "link:80", "bench1", "port", "127",
 	} {
 		if err := misread(root, []string{host, "example.org"}); (err != nil) != (host == "127") {
 			t.Errorf("%s: %v", host, err)

@@ -129,6 +129,9 @@ func placeOf(report string) error {
 	if report == "" || report == "-" {
 		return nil
 	}
+	if info, err := os.Stat(report); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		return nil // its reader would see an end
+	}
 	f, err := os.OpenFile(report, os.O_WRONLY, 0)
 	if err == nil {
 		return f.Close()

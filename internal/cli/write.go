@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // writeJSON writes a value as JSON that people can read, too: on several lines,
@@ -34,13 +35,13 @@ func create(name string, write func(io.Writer) error) error {
 // replace writes beside what name leads to and takes its place when it is whole. What
 // is no file, or where nothing can be made beside it, is written to as it is.
 func replace(name string, write func(io.Writer) error) error {
-	mode := fs.FileMode(0o666)
+	mode, path := fs.FileMode(0o666), behind(name)
 	old, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
-	case !old.Mode().IsRegular(), descriptor(name):
+	case !old.Mode().IsRegular(), descriptor(path):
 		return overwrite(name, write)
 	default:
 		mode = old.Mode().Perm()
@@ -52,10 +53,9 @@ func replace(name string, write func(io.Writer) error) error {
 			return err
 		}
 	}
-	path := behind(name)
 	f, err := os.OpenFile(filepath.Join(filepath.Dir(path), fmt.Sprintf(".mlget-%08x.tmp", rand.Uint32())), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	switch {
-	case old != nil && errors.Is(err, fs.ErrPermission):
+	case old != nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)):
 		return overwrite(name, write) // a file of ours in a directory of others
 	case err != nil:
 		return &fs.PathError{Op: "create", Path: name, Err: errors.Unwrap(err)}
@@ -70,11 +70,15 @@ func replace(name string, write func(io.Writer) error) error {
 	if closing := f.Close(); err == nil {
 		err = closing
 	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
 	if err != nil {
 		_ = os.Remove(f.Name()) // the first error counts
+		return err
+	}
+	if err = os.Rename(f.Name(), path); err != nil {
+		_ = os.Remove(f.Name())
+		if old != nil { // a mount point, or another's file in a directory like /tmp
+			return overwrite(name, write)
+		}
 	}
 	return err
 }
@@ -85,7 +89,15 @@ func overwrite(name string, write func(io.Writer) error) error {
 	if err := write(&b); err != nil {
 		return err
 	}
-	return os.WriteFile(name, b.Bytes(), 0o666)
+	f, err := os.Create(name) // for reading, too: a pipe whose reader has gone holds nobody up
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b.Bytes())
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	return err
 }
 
 // descriptor says whether a name is that of an open file, which its reader has open,
@@ -94,9 +106,13 @@ func descriptor(name string) bool {
 	return strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/dev/std") || strings.HasPrefix(name, "/proc/")
 }
 
-// behind is what a name leads to through symbolic links, whether it is there or not.
+// behind is what a name leads to through symbolic links, whether it is there or not; as
+// far as that of an open file.
 func behind(name string) string {
 	for range 40 { // as many as Linux follows
+		if descriptor(name) {
+			break
+		}
 		to, err := os.Readlink(name)
 		if err != nil {
 			break

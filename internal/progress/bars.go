@@ -92,7 +92,7 @@ func (b *bars) add(e event.Event) {
 		b.started = true
 	case event.FileStarted:
 		if !b.board.open && b.board.files > 1 && b.board.files <= maxFileRows && b.fileRow(e.File) == nil {
-			b.files = append(b.files, &fileRow{id: e.File, name: filepath.Base(e.Output)})
+			b.files = append(b.files, &fileRow{id: e.File, name: filepath.Base(cmp.Or(e.Output, e.URL))})
 			slices.SortFunc(b.files, func(x, y *fileRow) int { return cmp.Compare(x.id, y.id) })
 		}
 	case event.FileEnded:

@@ -34,7 +34,11 @@ func Open[H Header, R Result](path string, h H) (*File[R], error) {
 	if err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
-	if err := filelock.Take(f); err != nil {
+	fi, err := f.Stat()
+	if err == nil && fi.Mode().IsRegular() { // /dev/null is nobody's
+		err = filelock.Take(f)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("results in %s: %w", path, err), f.Close())
 	}
 	file := &File[R]{f: f}

@@ -151,6 +151,17 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
+// TestADeviceIsNobodys: several series can be kept nowhere at once.
+func TestADeviceIsNobodys(t *testing.T) {
+	for range 2 {
+		file, err := Open[head, figure](os.DevNull, head{Version: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close() //nolint:errcheck // nothing is kept
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{headLine, headLine + figureLine, headLine + figureLine[:5], "{}\n", "\n", headLine + "null\n"} {
 		f.Add([]byte(text))
