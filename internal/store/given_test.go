@@ -1,0 +1,81 @@
+package store
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/testbody"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// TestNoFileIsTwoURLs: what this run has just saved, or found, is of the size and the time of
+// another URL's object, and called as that is to be. Of that one all is fetched.
+func TestNoFileIsTwoURLs(t *testing.T) {
+	id := Identity{Size: 3000, LastModified: changedAt}
+	a, b := testbody.Body{Size: 3000, Seed: 1}, testbody.Body{Size: 3000, Seed: 2}
+	for name, found := range map[string]bool{"saved": false, "found": true} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			to := rerun(dir)
+			if to.Given = NewGiven(); found {
+				put(t, filepath.Join(dir, "x"), bodyString(t, a))
+				must(t, os.Chtimes(filepath.Join(dir, "x"), time.Time{}, changed()))
+			}
+			if got := getAll(t, open(t, to, "http://h/a/x"), id, a); got != "x" {
+				t.Fatal(got)
+			}
+			if got := getAll(t, open(t, to, "http://h/b/x"), id, b); got != "x.1" {
+				t.Error(got)
+			}
+			if got := getAll(t, open(t, to, "http://h/a/x"), id, a); got != "x" { // a list may name it twice
+				t.Error(got)
+			}
+			for name, b := range map[string]testbody.Body{"x": a, "x.1": b} {
+				if content(t, filepath.Join(dir, name)) != bodyString(t, b) {
+					t.Errorf("%s is another's", name)
+				}
+			}
+		})
+	}
+}
+
+// TestContinueLeavesWhatThisRunSaved: -c goes on with a NAME that is there, but not with another
+// URL's of the same run.
+func TestContinueLeavesWhatThisRunSaved(t *testing.T) {
+	dir := t.TempDir()
+	to := rerun(dir)
+	to.Continue, to.Given = true, NewGiven()
+	a, b := testbody.Body{Size: 3000, Seed: 1}, testbody.Body{Size: 5000, Seed: 2}
+	if got := getAll(t, open(t, to, "http://h/a/x"), Identity{Size: a.Size}, a); got != "x" {
+		t.Fatal(got)
+	}
+	if got := getAll(t, open(t, to, "http://h/b/x"), Identity{Size: b.Size}, b); got != "x.1" {
+		t.Error(got)
+	}
+	if content(t, filepath.Join(dir, "x")) != bodyString(t, a) {
+		t.Error("x is not what it was")
+	}
+}
+
+// TestTwoRunsAtOnceLeaveOneFile, though each has had a name and a journal for it.
+func TestTwoRunsAtOnceLeaveOneFile(t *testing.T) {
+	dir := t.TempDir()
+	b := testbody.Body{Size: 3000, Seed: 1}
+	id := Identity{Size: b.Size}
+	first, second := open(t, rerun(dir), rerunURL), open(t, rerun(dir), rerunURL)
+	for _, f := range []*File{first, second} {
+		must(t, f.Begin(id))
+		write(t, f, b, scheduler.Range{End: b.Size})
+		must(t, f.Checkpoint([]scheduler.Range{{End: b.Size}}))
+	}
+	for _, f := range []*File{first, second} {
+		name, err := f.Commit(CommitOptions{Size: b.Size})
+		must(t, err)
+		if filepath.Base(name) != "x" {
+			t.Errorf("%s", name)
+		}
+	}
+	wantNames(t, dir, "x")
+}
