@@ -154,9 +154,6 @@ func classify(err error) (code int, hint string) {
 // one that is made anew may bring another, so that none of its parts fit together.
 const hintChanged = "the same command starts over with the new object; if this happens each time, the server makes it anew for each request, and only a single one, such as curl's, brings it whole"
 
-// hintPath is for a file or directory that is not there and cannot be made.
-const hintPath = "is the path right? only -P DIR makes directories"
-
 // hintAway is for what stands in the way.
 const hintAway = "move it away, or -o FILE saves under another name"
 
@@ -183,7 +180,7 @@ func streamHint(code int, hint string) string {
 func fileHint(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return hintPath
+		return "is the path right?"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return "who runs mlget may not open it: another file, or other rights"
 	}
@@ -195,7 +192,7 @@ func diskHint(err error) string {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "make room; the same command goes on where this one stopped"
 	case errors.Is(err, fs.ErrNotExist):
-		return hintPath
+		return "is the path right? only -P DIR makes directories"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return "-P DIR saves in another directory, -o FILE under another name"
 	case errors.Is(err, store.ErrBusy):

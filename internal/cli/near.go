@@ -9,17 +9,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// nearest is the one of words that somebody who wrote word may have meant; "": none
-// is near enough. Of short words fewer letters may be wrong: they are others soon.
-func nearest(word string, words []string) (near string) {
-	least := 3
+// nearest is the one of words that somebody who wrote word may have meant, with so many
+// letters wrong at most; "": none is near enough. Of short words fewer may be wrong: they
+// are others soon.
+func nearest(word string, words []string, wrong int) (near string) {
+	least := wrong + 1
 	for _, w := range words {
 		most := 0
 		switch n := min(utf8.RuneCountInString(word), utf8.RuneCountInString(w)); {
 		case n >= 6:
-			most = 2
+			most = wrong
 		case n >= 4:
-			most = 1
+			most = min(1, wrong)
 		}
 		if d := distance([]rune(word), []rune(w)); d <= most && d < least {
 			near, least = w, d
@@ -60,7 +61,7 @@ func nearFlag(cmd *cobra.Command, name string) string {
 			names = append(names, f.Name)
 		}
 	})
-	return nearest(name, names)
+	return nearest(name, names, 2)
 }
 
 // commandNames are the commands of the program.
@@ -97,8 +98,8 @@ func misread(root *cobra.Command, args []string) error {
 	if strings.ContainsAny(word, "./:0123456789-") {
 		return nil
 	}
-	near := nearest(strings.ToLower(word), commandNames(root))
-	if near == "" || distance([]rune(strings.ToLower(word)), []rune(near)) > 1 { // two letters off is another word: docker, record, export
+	near := nearest(strings.ToLower(word), commandNames(root), 1) // two letters off is another word: docker, record, export
+	if near == "" {
 		return nil
 	}
 	return usageError{err: noCommand(root, word), hint: "did you mean mlget " + near + "? A host of that name is http://" + word}

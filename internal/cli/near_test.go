@@ -12,7 +12,7 @@ func TestNearest(t *testing.T) {
 		"quite": "quiet", "lnks": "links", "lonk": "link", "outptu": "output", "vresion": "version", "simualte": "",
 		"reprot": "report", "localhost": "", "men": "", "port": "", "q": "", "": "", "quick": "",
 	} {
-		if got := nearest(word, words); got != want {
+		if got := nearest(word, words, 2); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}

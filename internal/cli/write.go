@@ -26,15 +26,20 @@ func writeJSON(out io.Writer, v any) error {
 // create makes a file of what write writes, all of it: what was there stays until then.
 // Its errors are fileErrors.
 func create(name string, write func(io.Writer) error) error {
-	if err := replace(name, write); err != nil {
+	var b bytes.Buffer
+	err := write(&b)
+	if err == nil {
+		err = replace(name, b.Bytes())
+	}
+	if err != nil {
 		return fileError{err}
 	}
 	return nil
 }
 
-// replace writes beside what name leads to and takes its place when it is whole. What
-// is no file, or where nothing can be made beside it, is written to as it is.
-func replace(name string, write func(io.Writer) error) error {
+// replace writes text beside what name leads to and takes its place when it is whole. What
+// is no file, or where nothing can take its place, is written to as it is.
+func replace(name string, text []byte) error {
 	mode, path := fs.FileMode(0o666), behind(name)
 	old, err := os.Stat(name)
 	switch {
@@ -42,7 +47,7 @@ func replace(name string, write func(io.Writer) error) error {
 	case err != nil:
 		return err
 	case !old.Mode().IsRegular(), descriptor(path):
-		return overwrite(name, write)
+		return overwrite(name, text)
 	default:
 		mode = old.Mode().Perm()
 		f, err := os.OpenFile(name, os.O_WRONLY, 0) // may it be written to?
@@ -56,11 +61,11 @@ func replace(name string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(filepath.Join(filepath.Dir(path), fmt.Sprintf(".mlget-%08x.tmp", rand.Uint32())), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	switch {
 	case old != nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)):
-		return overwrite(name, write) // a file of ours in a directory of others
+		return overwrite(name, text) // a file of ours in a directory of others
 	case err != nil:
 		return &fs.PathError{Op: "create", Path: name, Err: errors.Unwrap(err)}
 	}
-	err = write(f)
+	_, err = f.Write(text)
 	if old != nil {
 		_ = f.Chmod(mode) // the umask may have narrowed it; not every file system can
 	}
@@ -77,23 +82,19 @@ func replace(name string, write func(io.Writer) error) error {
 	if err = os.Rename(f.Name(), path); err != nil {
 		_ = os.Remove(f.Name())
 		if old != nil { // a mount point, or another's file in a directory like /tmp
-			return overwrite(name, write)
+			return overwrite(name, text)
 		}
 	}
 	return err
 }
 
-// overwrite writes to what is there, once all of it is known.
-func overwrite(name string, write func(io.Writer) error) error {
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return err
-	}
+// overwrite writes text to what is there.
+func overwrite(name string, text []byte) error {
 	f, err := os.Create(name) // for reading, too: a pipe whose reader has gone holds nobody up
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(b.Bytes())
+	_, err = f.Write(text)
 	if closing := f.Close(); err == nil {
 		err = closing
 	}

@@ -52,31 +52,18 @@ func newDownload(e *Engine, job *Job, to sink) (*download, error) {
 	cfg := scheduler.Config{Size: -1, Window: to.window(), Parallelism: e.cfg.Parallelism, TLS: job.URL.Scheme == "https"}
 	if id, done, ok := to.resume(); ok {
 		d.journal, d.have = id, done
-		cfg.Size, cfg.Have = id.Size, unsettled(id.Size, done)
-		for _, r := range cfg.Have {
-			d.resumed += r.Len()
+		if file, ok := to.(fileSink); ok && covers(done, id.Size) {
+			d.to, done = allThere{file}, butLast(done)
 		}
-		if file, ok := to.(fileSink); ok && len(done) > 0 && done[0] == (scheduler.Range{End: id.Size}) {
-			d.to = allThere{file}
+		cfg.Size, cfg.Have = id.Size, done
+		for _, r := range done {
+			d.resumed += r.Len()
 		}
 	}
 	if err := d.schedule(cfg); err != nil {
 		return nil, fmt.Errorf("the journal: %w", err)
 	}
 	return d, nil
-}
-
-// unsettled is what counts as done of an object of size bytes: all that is, but never
-// everything. The last run may have ended between the last byte and the renaming; whether the
-// object is still the same, and what its server calls it, a response has to say.
-func unsettled(size int64, done []scheduler.Range) []scheduler.Range {
-	if len(done) != 1 || done[0].Off > 0 || done[0].End < size || size <= 0 {
-		return done
-	}
-	if size == 1 {
-		return nil
-	}
-	return []scheduler.Range{{End: size - 1}}
 }
 
 // aim implements work: addresses are offsets in the object.

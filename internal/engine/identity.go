@@ -46,7 +46,7 @@ func (d *download) adopt(t *transfer, resp *fetch.Response, ranges bool) bool {
 		case match == store.Differs:
 			d.startOver("the object changed since the last run")
 			return false
-		case match == store.Unproven && !d.job.Target.Continue && d.have[0] != (scheduler.Range{End: id.Size}): // else nothing is mixed
+		case match == store.Unproven && !d.job.Target.Continue && !covers(d.have, id.Size): // else nothing is mixed
 			d.startOver("nothing shows that the object is still the same (-c would continue)")
 			return false
 		}

@@ -158,7 +158,7 @@ func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptio
 		}
 		switch err = d.run(ctx); {
 		case errors.Is(err, errAskLast):
-			to = butLast{to.(fileSink)} //nolint:errcheck,forcetypeassert // canAskLast has looked
+			to = lastAsked{to.(fileSink)} //nolint:errcheck,forcetypeassert // canAskLast has looked
 			continue
 		case !errors.Is(err, errStartOver):
 			return d.object(), err

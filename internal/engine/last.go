@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -19,32 +20,46 @@ func (d *download) canAskLast() bool {
 	return ok
 }
 
-// butLast is a file whose last byte is asked for again: the answer tells how large the
-// object is.
-type butLast struct{ fileSink }
+// covers says whether done is all of an object of size bytes.
+func covers(done []scheduler.Range, size int64) bool {
+	return len(done) == 1 && done[0] == scheduler.Range{End: size}
+}
 
-func (b butLast) resume() (store.Identity, []scheduler.Range, bool) {
-	id, done, ok := b.fileSink.resume()
-	if !ok {
-		return id, nil, false
-	}
+// butLast is done without its last byte.
+func butLast(done []scheduler.Range) []scheduler.Range {
+	done = slices.Clone(done)
 	last := &done[len(done)-1]
 	if last.End--; last.Empty() {
 		done = done[:len(done)-1]
 	}
+	return done
+}
+
+// lastAsked is a file whose last byte is asked for again: the answer tells how large the
+// object is.
+type lastAsked struct{ fileSink }
+
+func (l lastAsked) resume() (store.Identity, []scheduler.Range, bool) {
+	id, done, ok := l.fileSink.resume()
+	if !ok {
+		return id, nil, false
+	}
+	done = butLast(done)
 	return id, done, len(done) > 0
 }
 
 // WriteAt compares the byte, when the file turns out to be complete: that is not touched.
-func (b butLast) WriteAt(p []byte, off int64) (int, error) {
-	if !b.Whole() {
-		return b.fileSink.WriteAt(p, off)
+func (l lastAsked) WriteAt(p []byte, off int64) (int, error) {
+	if !l.Whole() {
+		return l.fileSink.WriteAt(p, off)
 	}
-	return b.compare(p, off, &store.Error{Op: "compare", Path: b.Name(), Err: store.ErrChanged})
+	return l.compare(p, off, &store.Error{Op: "compare", Path: l.Name(), Err: store.ErrChanged})
 }
 
-// allThere is a file of which a run before has left every byte, and the last is asked for
-// again: it is compared and not written, so that no bytes of two objects meet.
+// allThere is a file of which a run before has left every byte, and which was not given its
+// name. Whether the object is still the same, and what its server calls it, a response has to
+// say, so the last byte is asked for again. It is compared and not written, so that no bytes
+// of two objects meet.
 type allThere struct{ fileSink }
 
 func (a allThere) WriteAt(p []byte, off int64) (int, error) {
