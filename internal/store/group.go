@@ -173,7 +173,7 @@ func (c *commit) rename() {
 	if c.name, c.err = name, err; err != nil {
 		return
 	}
-	if name != c.to {
+	if name != c.to { // where files are known by their names
 		f.target.Given.give(name, f.from)
 	}
 	if c.moved = true; !f.nameless {
