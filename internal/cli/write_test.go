@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -83,4 +84,29 @@ func entries(t *testing.T, dir string) int {
 		t.Fatal(err)
 	}
 	return len(list)
+}
+
+// TestCreateKeepsAnOpenFile whose name a link leads to: another one in its place would not reach
+// who has it open.
+func TestCreateKeepsAnOpenFile(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("open files have other names, or none")
+	}
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // it is read by its name
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), link); err != nil {
+		t.Fatal(err)
+	}
+	if err := create(link, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	text := make([]byte, 3)
+	if _, err := f.ReadAt(text, 0); err != nil || string(text) != "new" {
+		t.Errorf("%q, %v", text, err)
+	}
 }
