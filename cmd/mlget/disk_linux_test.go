@@ -154,3 +154,17 @@ get 0 -q --report c/out.json "$URL/ranges/1000/b"
 grep -q link_delta_seconds host.json || fail "host.json, read only"
 `)
 }
+
+// TestStandardOutputByItsName: what the shell has opened is written to, and not replaced; were it,
+// that would be another /dev than the system's.
+func TestStandardOutputByItsName(t *testing.T) {
+	inMounts(t, newSite(t), "size=8m", `
+mkdir dev; mount --rbind /dev dev; mount -t tmpfs tmpfs /dev
+for name in null zero urandom; do touch /dev/$name; mount --bind dev/$name /dev/$name; done
+ln -s /proc/self/fd/1 /dev/stdout
+echo before > f
+get 0 -q -o /dev/stdout "$URL/ranges/1000/x" >> f
+[ -L /dev/stdout ] || fail "/dev/stdout"
+[ $(wc -c < f) = 1007 ] && head -n 1 f | grep -q before || fail "f"
+`)
+}

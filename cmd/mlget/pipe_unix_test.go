@@ -5,7 +5,6 @@ package main_test
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -37,20 +36,5 @@ func TestReportIntoAPipe(t *testing.T) {
 	mlget(t, dir, "-q", "--report", "p", s.clear.URL+"/ranges/1000/f").want(t, 0)
 	if text := <-got; !json.Valid(text) {
 		t.Errorf("%q", text)
-	}
-}
-
-// TestStandardOutputByItsName: what the shell has opened is written to, and not replaced.
-func TestStandardOutputByItsName(t *testing.T) {
-	s, dir := newSite(t), t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", `echo before > f && mlget --links lo -q -o /dev/stdout "$URL" >> f`)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "URL="+s.clear.URL+"/ranges/1000/x")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "f"))
-	check(t, err)
-	if len(text) != 1007 || string(text[:7]) != "before\n" {
-		t.Errorf("%d bytes, beginning with %.7q", len(text), text)
 	}
 }
