@@ -14,9 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlget/mlget/internal/android"
-	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/link"
-	"github.com/mlget/mlget/internal/power"
 	"github.com/mlget/mlget/internal/roots"
 	"github.com/mlget/mlget/internal/term"
 )
@@ -63,8 +61,8 @@ func examine(ctx context.Context) []byte {
 	}
 	say("authorities", "%s", authorities())
 	say("folder", "%s", tryFolder("."))
-	for _, f := range power.Survey(ctx, power.Config{Source: power.Auto, Prefix: os.Getenv("PREFIX"), Bus: &event.Bus{}}) {
-		what := strings.TrimPrefix(f.Problem, ": ")
+	for _, f := range powerHere(ctx) {
+		what := f.Problem
 		if f.Readable {
 			what = strings.TrimSpace("readable " + f.Detail)
 		}

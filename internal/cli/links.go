@@ -10,9 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlget/mlget/internal/android"
-	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/link"
-	"github.com/mlget/mlget/internal/power"
 	"github.com/mlget/mlget/internal/term"
 )
 
@@ -58,8 +56,7 @@ func inTermux() bool { return strings.Contains(os.Getenv("PREFIX"), "com.termux"
 
 // powerSource is the source of power readings that would be taken.
 func powerSource(ctx context.Context) string {
-	cfg := power.Config{Source: power.Auto, Prefix: os.Getenv("PREFIX"), Bus: &event.Bus{}}
-	for _, f := range power.Survey(ctx, cfg) {
+	for _, f := range powerHere(ctx) {
 		if f.Chosen {
 			return f.Source + ", " + f.Detail
 		}

@@ -17,6 +17,9 @@ import (
 	"github.com/mlget/mlget/internal/power"
 )
 
+// sysfs is where the kernel tells of the machine.
+const sysfs = "/sys"
+
 // sampleOptions is what the flags say of measuring power.
 type sampleOptions struct {
 	source   string
@@ -29,7 +32,7 @@ func (o *sampleOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.source, "power", power.Auto, "measure power with: "+strings.Join(power.Names(), ", "))
 	durationVar(f, &o.interval, "power-interval", "", time.Second, "between readings")
 	f.StringVar(&o.unit, "power-unit", string(power.UnitAuto), "in which the battery tells its current: auto, uA, mA")
-	f.StringVar(&o.sysfs, "sysfs", "/sys", "`DIR` that stands for /sys")
+	f.StringVar(&o.sysfs, "sysfs", sysfs, "`DIR` that stands for /sys")
 }
 
 // config checks the flags and makes a configuration of them.
@@ -49,6 +52,11 @@ func (o *sampleOptions) config(bus *event.Bus, started time.Time) (power.Config,
 		return cfg, usagef("--power: %w", err)
 	}
 	return cfg, nil
+}
+
+// powerHere is what power can be measured with on this machine, without any flags.
+func powerHere(ctx context.Context) []power.Finding {
+	return power.Survey(ctx, power.Config{Source: power.Auto, Sysfs: sysfs, Prefix: os.Getenv("PREFIX"), Bus: &event.Bus{}})
 }
 
 // powerOptions is what they say of the power and the energy of a download.
