@@ -24,6 +24,8 @@ func TestTrees(t *testing.T) {
 		{"two-batteries", Battery, "BAT0 + BAT1 + BAT3: power_now and current_now x voltage_now", 11.5, nil},
 		{"jetson", HWMon, "sensors VDD_IN", 5.2, map[string]string{Battery: "none found"}},
 		{"board", HWMon, "sensors ina226 1, ina3221x 1, ina228 1", 2.25, nil},
+		{"orin", HWMon, "sensors VDD_GPU_SOC, VIN_SYS_5V0", 15, nil},
+		{"regulators", HWMon, "sensors vin", 6, nil},
 		{"server", HWMon, "sensors Esocket0, Esocket1", 0, nil},
 		{"desktop", "", "", 0, map[string]string{HWMon: "only sensors of a part", Battery: "none found", RAPL: "none found"}},
 		{"garbage", "", "", 0, map[string]string{

@@ -123,7 +123,7 @@ func chipSensors(chip folder, supplies []string) (found sensors, reason error) {
 		for channel := 1; channel <= maxChannel; channel++ {
 			n := strconv.Itoa(channel)
 			s, label := kind(n)
-			if !chip.has(s.energy, s.power, s.voltage, s.amps) {
+			if !chip.has(s.energy, s.power, s.voltage, s.amps) || s.voltage != "" && !sameRail(chip, name, channel) {
 				continue
 			}
 			if gauge := "power" + n + "_input"; s.energy != "" && chip.has(gauge) {
@@ -150,6 +150,21 @@ func chipSensors(chip folder, supplies []string) (found sensors, reason error) {
 		}
 	}
 	return nil, reason
+}
+
+// sameRail says whether a channel's voltage and current are those of one place. They
+// are not beyond an INA3221's three rails: in4 to in6 are there its shunts' voltages, in
+// microvolts, and curr4 is the sum of its currents. Nor are they on a PMBus where a chip
+// tells the voltage that comes in (vin), but of the currents only that which goes out
+// (iout1) [Documentation/hwmon/ina3221.rst, pmbus.rst].
+func sameRail(chip folder, name string, channel int) bool {
+	if name == "ina3221" && channel > 3 {
+		return false
+	}
+	n := strconv.Itoa(channel)
+	voltage, isVoltage := strings.CutPrefix(chip.word("in"+n+"_label"), "v")
+	current, isCurrent := strings.CutPrefix(chip.word("curr"+n+"_label"), "i")
+	return !isVoltage || !isCurrent || voltage == current
 }
 
 // totalLabel says whether a label is that of the whole device's input, of which
