@@ -26,6 +26,7 @@ func TestTrees(t *testing.T) {
 		{"board", HWMon, "sensors ina226 1, ina3221x 1, ina228 1", 2.25, nil},
 		{"orin", HWMon, "sensors VDD_GPU_SOC, VIN_SYS_5V0", 15, nil},
 		{"regulators", HWMon, "sensors vin", 6, nil},
+		{"psu", HWMon, "sensors pin, pin", 200, nil},
 		{"server", HWMon, "sensors Esocket0, Esocket1", 0, nil},
 		{"desktop", "", "", 0, map[string]string{HWMon: "only sensors of a part", Battery: "none found", RAPL: "none found"}},
 		{"garbage", "", "", 0, map[string]string{

@@ -146,7 +146,7 @@ func chipSensors(chip folder, supplies []string) (found sensors, reason error) {
 			return nil, errPart
 		}
 		if len(found) > 0 {
-			return found, nil
+			return withoutOutputs(found), nil
 		}
 	}
 	return nil, reason
@@ -165,6 +165,18 @@ func sameRail(chip folder, name string, channel int) bool {
 	voltage, isVoltage := strings.CutPrefix(chip.word("in"+n+"_label"), "v")
 	current, isCurrent := strings.CutPrefix(chip.word("curr"+n+"_label"), "i")
 	return !isVoltage || !isCurrent || voltage == current
+}
+
+// withoutOutputs leaves out what a converter gives where it is known what that takes:
+// the one is the other, less the losses. These are the labels that a PMBus has.
+func withoutOutputs(chip sensors) sensors {
+	isInput := func(s *sensor) bool { return s.label == "pin" || s.label == "vin" }
+	if !slices.ContainsFunc(chip, isInput) {
+		return chip
+	}
+	return keep(chip, func(s *sensor) bool {
+		return !strings.HasPrefix(s.label, "pout") && !strings.HasPrefix(s.label, "vout")
+	})
 }
 
 // totalLabel says whether a label is that of the whole device's input, of which
