@@ -27,6 +27,7 @@ func TestTrees(t *testing.T) {
 		{"orin", HWMon, "sensors VDD_GPU_SOC, VIN_SYS_5V0", 15, nil},
 		{"regulators", HWMon, "sensors vin", 6, nil},
 		{"psu", HWMon, "sensors pin, pin", 200, nil},
+		{"router", "", "", 0, map[string]string{HWMon: "none found"}},
 		{"server", HWMon, "sensors Esocket0, Esocket1", 0, nil},
 		{"desktop", "", "", 0, map[string]string{HWMon: "only sensors of a part", Battery: "none found", RAPL: "none found"}},
 		{"garbage", "", "", 0, map[string]string{

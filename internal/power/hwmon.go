@@ -138,7 +138,7 @@ func chipSensors(chip folder, supplies []string) (found sensors, reason error) {
 			if s.label = chip.word(label); s.label == "" {
 				s.label = name + " " + n
 			}
-			if !coreLabel(s.label) {
+			if !coreLabel(s.label) && !lightLabel(s.label) {
 				found = append(found, &s)
 			}
 		}
@@ -189,6 +189,10 @@ func totalLabel(label string) bool {
 
 // coreLabel says whether it is that of a core, whose energy is in its socket's.
 func coreLabel(label string) bool { return strings.HasPrefix(label, "Ecore") }
+
+// lightLabel says whether it is that of the light which an optical module sends or
+// gets: microwatts, and not what the module draws [drivers/net/phy/sfp.c].
+func lightLabel(label string) bool { return label == "TX_power" || label == "RX_power" }
 
 // partOnly says whether a chip of that name measures something beside the point:
 // a graphics card, a charger, or a battery, which has a source of its own.
