@@ -2,6 +2,7 @@ package power
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -56,8 +57,8 @@ func (b *battery) read(_ context.Context, now time.Duration, out []sample) ([]sa
 	var drawn, taken flow
 	var status status
 	for _, s := range b.batteries {
-		g, err := s.read()
-		if err != nil {
+		g, err := s.read() // of one that rests, no flow
+		if err != nil && !errors.Is(err, errResting) {
 			return out, err
 		}
 		status = together(status, g.status)
@@ -163,10 +164,6 @@ func (b *battery) onExternal(status status) bool {
 }
 
 func (b *battery) close() {
-	for _, s := range b.batteries {
-		s.folder.close()
-	}
-	for _, s := range b.chargers {
-		s.folder.close()
-	}
+	closeAll(b.batteries)
+	closeAll(b.chargers)
 }

@@ -2,6 +2,7 @@ package power
 
 import (
 	"context"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -112,6 +113,37 @@ func TestCountersDoNotCountTwice(t *testing.T) {
 				t.Errorf("%+v, %v, want %v J", second, err, c.joules)
 			}
 		})
+	}
+}
+
+// TestHandover: a laptop that empties one battery after the other is measured all the
+// time. Neither tells anything but its power, which is 0 while it rests.
+func TestHandover(t *testing.T) {
+	const supplies = "class/power_supply/"
+	dir := unpack(t, "handover")
+	src := open(t, Battery, dir)
+	for i, want := range []struct {
+		first, second string // what they tell
+		watts         float64
+	}{
+		{"10000000\n", "0\n", 10},
+		{"4000000\n", "5000000\n", 9},
+		{"0\n", "9500000\n", 9.5},
+	} {
+		write(t, dir, supplies+"BAT0/power_now", want.first)
+		write(t, dir, supplies+"BAT1/power_now", want.second)
+		samples, err := src.read(context.Background(), time.Duration(i)*time.Second, nil)
+		if err != nil || len(samples) != 1 || samples[0].watts != want.watts || samples[0].external {
+			t.Errorf("%+v: %+v, %v", want, samples, err)
+		}
+	}
+	write(t, dir, supplies+"BAT1/power_now", "0\n")
+	if samples, err := src.read(context.Background(), time.Minute, nil); !errors.Is(err, errNothing) || len(samples) > 0 {
+		t.Errorf("both rest: %+v, %v", samples, err)
+	}
+	// None that can be read is not one that rests.
+	if src, err := choose(context.Background(), config(Battery, dir)); !errors.Is(err, errResting) {
+		t.Errorf("both rest from the beginning: %v, %v", src, err)
 	}
 }
 

@@ -18,6 +18,7 @@ const (
 var (
 	errVoltage = errors.New("not a voltage")
 	errNothing = errors.New("0 while it runs on battery")
+	errResting = errors.New("neither charged nor discharged")
 )
 
 // supply is a battery, or what charges it.
@@ -69,13 +70,18 @@ func parseStatus(word string) status {
 	return unknown
 }
 
-// read takes a reading of a battery.
+// read takes a reading of a battery. The error of one that tells no power now, and has
+// nothing else to tell, is errResting; its status holds all the same.
 func (s supply) read() (gauges, error) {
 	g := gauges{status: parseStatus(s.folder.word("status"))}
 	if s.power != "" {
-		if n, err := s.folder.number(s.power); err == nil && n != 0 && size(n) <= maxWatts*1e6 {
+		n, err := s.folder.number(s.power)
+		switch {
+		case err == nil && n != 0 && size(n) <= maxWatts*1e6:
 			g.watts = size(n) / 1e6
 			return g, nil
+		case err == nil && n == 0 && !s.folder.has("current_now"):
+			return g, errResting
 		}
 	}
 	current, err := s.folder.number("current_now")
@@ -117,7 +123,7 @@ func volts(told int64) float64 {
 // findSupplies gives the batteries that together are the device's, and what can
 // charge them. The batteries of mice and pens (scope Device) are neither.
 func findSupplies(tree folder) (batteries, chargers []supply, err error) {
-	var found []supply
+	var found, resting []supply
 	names, err := tree.list(supplyDir)
 	for _, name := range names {
 		dir, failure := tree.folder(supplyDir + "/" + name)
@@ -145,20 +151,35 @@ func findSupplies(tree folder) (batteries, chargers []supply, err error) {
 			s.folder.close()
 			continue
 		}
-		if _, failure := s.read(); failure != nil {
-			err = because(s.name, failure)
-			s.folder.close()
+		_, failure := s.read()
+		switch {
+		case failure == nil:
+			batteries = append(batteries, s)
 			continue
-		}
-		batteries = append(batteries, s)
-	}
-	if len(batteries) == 0 {
-		for _, s := range chargers {
+		case errors.Is(failure, errResting) && ownRank(s.name) == 0:
+			resting = append(resting, s)
+		default:
 			s.folder.close()
 		}
-		return nil, nil, err
+		err = because(s.name, failure)
 	}
-	return batteries, chargers, nil
+	switch {
+	case len(batteries) > 0 && ownRank(batteries[0].name) == 0:
+		// One that rests may take over from another before the end.
+		return append(batteries, resting...), chargers, nil
+	case len(batteries) > 0:
+		closeAll(resting)
+		return batteries, chargers, nil
+	}
+	closeAll(resting)
+	closeAll(chargers)
+	return nil, nil, err
+}
+
+func closeAll(supplies []supply) {
+	for _, s := range supplies {
+		s.folder.close()
+	}
 }
 
 // others is the rank of a name that says nothing.
