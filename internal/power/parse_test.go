@@ -64,6 +64,8 @@ func TestParseTermux(t *testing.T) {
 		{`{"plugged":"UNPLUGGED","status":"DISCHARGING","voltage":3900,"current":-350000,"energy":-9223372036854775808}`, UnitAuto, 1.365, false},
 		{`{"plugged":"UNPLUGGED","status":"DISCHARGING","voltage":4000,"current":-1500}`, UnitAuto, 6, false}, // mA, passed on
 		{`{"plugged":"UNPLUGGED","status":"DISCHARGING","voltage":4000,"current":1500}`, MicroAmps, 0.006, false},
+		{`{"plugged":"UNPLUGGED","status":"DISCHARGING","voltage":4000,"current":1500}`, MilliAmps, 6, false},
+		{`{"plugged":"UNPLUGGED","status":"DISCHARGING","voltage":4000,"current":500000}`, MilliAmps, 2, false}, // mA, below 1000
 		{`{"plugged":"PLUGGED_AC","status":"NOT_CHARGING","voltage":4000,"current":100000}`, UnitAuto, 0.4, true},
 		{`{"plugged":"PLUGGED_USB","status":"UNKNOWN","voltage":4000,"current":100000}`, UnitAuto, 0.4, true},
 		{`{"plugged":"UNPLUGGED","status":"UNKNOWN","voltage":4000,"current":100000}`, UnitAuto, 0.4, false},

@@ -68,7 +68,8 @@ func (t *termux) close()                      {}
 
 // parseTermux reads an answer of termux-battery-status: voltage in mV, current
 // in µA. Phones that tell mA are passed on as they are, but for small numbers,
-// which Termux:API multiplies by 1000; so each number is judged by itself.
+// below 1000, which Termux:API multiplies by 1000; so each number is judged by itself,
+// also where it is known that the phone tells mA.
 func parseTermux(text []byte, unit Unit) (sample, error) {
 	var answer struct {
 		Status  string   `json:"status"`
@@ -89,6 +90,9 @@ func parseTermux(text []byte, unit Unit) (sample, error) {
 	voltage := volts(int64(told))
 	if voltage == 0 || current == 0 {
 		return sample{}, errTermuxSays
+	}
+	if unit == MilliAmps {
+		unit = UnitAuto
 	}
 	f := newUnitFinder(unit)
 	s := sample{watts: current * voltage * f.amps(int64(current))}
