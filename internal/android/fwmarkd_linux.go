@@ -58,18 +58,20 @@ func ask(ctx context.Context, path string, fd int, netID uint32, size int) (errn
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	defer c.Close() //nolint:errcheck // what it had to say is known
-	deadline, _ := ctx.Deadline()
-	if err := c.SetDeadline(deadline); err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrUnreachable, err)
-	}
+	defer c.Close()                                                           //nolint:errcheck // what it had to say is known
+	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // fails when it is closed
+	defer stop()
 	request := binary.NativeEndian.AppendUint32(make([]byte, 0, requestBytes), selectNetwork)
 	request = binary.NativeEndian.AppendUint32(request, netID)
 	request = request[:size] // no user, no traffic accounting
 	if _, _, err := c.(*net.UnixConn).WriteMsgUnix(request, unix.UnixRights(fd), nil); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	return readReply(c)
+	errno, err = readReply(c)
+	if err != nil && ctx.Err() != nil { // it has not answered
+		return 0, fmt.Errorf("%w: %w", ErrUnreachable, context.Cause(ctx))
+	}
+	return errno, err
 }
 
 // readReply reads netd's answer: a native-endian 0 or -errno.

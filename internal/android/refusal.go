@@ -8,7 +8,7 @@ import (
 
 // Errors of Select.
 var (
-	// ErrUnreachable says that netd could not be asked at all.
+	// ErrUnreachable says that netd could not be asked at all, or did not answer.
 	ErrUnreachable = errors.New("netd cannot be reached")
 	// ErrReply says that netd's answer makes no sense.
 	ErrReply = errors.New("netd gave an answer that makes no sense")
