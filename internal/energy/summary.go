@@ -39,15 +39,18 @@ type Summary struct {
 // time between Start and End.
 func Summarise(series Series, run Run) (s Summary, ok bool) {
 	samples := series.Samples
+	before := samples // and of these, what is before the start tells the base
 	if len(clean(samples)) == 0 {
 		samples = Powers(series.Readings)
+		// What a counter tells of the time around the start is the download's, too.
+		before = Powers(until(series.Readings, run.Start))
 	}
 	w := clip(samples, run.Start, run.End)
 	if len(w.points) == 0 {
 		return Summary{}, false
 	}
 	s.Samples, s.Covered = w.inside, w.covered
-	s.BaseWatts, s.BaseKnown = BasePower(samples, run.Start)
+	s.BaseWatts, s.BaseKnown = BasePower(before, run.Start)
 	if !s.BaseKnown {
 		s.BaseWatts, _ = LowestPower(samples)
 	}
@@ -64,7 +67,7 @@ func Summarise(series Series, run Run) (s Summary, ok bool) {
 	s.MedianWatts, s.PeakWatts = stats.Median(inside), stats.Peak(inside)
 	s.P05Watts, s.P90Watts = stats.Quantile(inside, 0.05), stats.Quantile(inside, 0.9)
 
-	tolerance := BaseTolerance(samples, run.Start, s.BaseWatts)
+	tolerance := BaseTolerance(before, run.Start, s.BaseWatts)
 	joules, _ := Integrate(samples, run.Start, run.End)
 	s.Tail, s.TailKnown = TailEnergy(samples, run.End, s.BaseWatts, tolerance)
 	if counted, covered := CounterJoules(series.Readings, run.Start, run.End); covered > 0 {
@@ -87,6 +90,16 @@ func Summarise(series Series, run Run) (s Summary, ok bool) {
 	s.JoulesPer100MB = JoulesPer100MB(s.DynamicJoules, run.Bytes)
 	s.MbpsPerJoule = MbpsPerJoule(s.DynamicJoules, run.Bytes, run.End-run.Start)
 	return s, true
+}
+
+// until is the readings up to an instant (ns).
+func until(readings []Reading, end int64) (early []Reading) {
+	for _, r := range readings {
+		if r.At <= end {
+			early = append(early, r)
+		}
+	}
+	return early
 }
 
 // onset is what a run that began at start (ns) has drawn above base by the samples

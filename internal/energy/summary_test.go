@@ -107,6 +107,34 @@ func TestSummariseCounter(t *testing.T) {
 	near(t, "peak", s.PeakWatts, 4)
 }
 
+// TestSummariseCounterAcrossStart: what a counter advanced between the last reading
+// before the start and the first after it is in part the download's: it tells neither
+// base power nor how restless that is, or a tail of little power would pass for rest.
+func TestSummariseCounterAcrossStart(t *testing.T) {
+	// 1 W until 3.6 s, 4 W until 13 s, 1.2 W until 23 s, 1 W again.
+	const start, end, asleep = 3600 * ms, 13 * sec, 23 * sec
+	joules := func(at int64) float64 {
+		return seconds(at) + 3*seconds(min(max(at-start, 0), end-start)) + 0.2*seconds(min(max(at-end, 0), asleep-end))
+	}
+	for _, first := range []int64{0, 1, 2, 3} { // when the first reading was, in s: so many tell of the base
+		var readings []Reading
+		for at := first * sec; at <= 28*sec; at += sec {
+			readings = append(readings, Reading{At: at, Joules: joules(at)})
+		}
+		s, ok := Summarise(Series{Readings: readings}, Run{Start: start, End: end, Bytes: 1e8})
+		if !ok || s.BaseKnown != (first < 3) {
+			t.Fatalf("%+v, %v", s, ok)
+		}
+		near(t, "base", s.BaseWatts, 1)
+		if first == 3 {
+			continue
+		}
+		if !s.TailKnown || s.Tail.Cut || math.Abs(s.Tail.Joules-2) > 0.01 || math.Abs(s.DynamicJoules-28.2) > 0.01 {
+			t.Errorf("from %d s: %.2f J dynamic, tail %+v", first, s.DynamicJoules, s.Tail)
+		}
+	}
+}
+
 // TestSummariseEmulatedPhone samples two radios and a base of 0.7 W, with noise,
 // through a download of 15 s on both and LTE's tail, and compares what
 // Summarise makes of the samples with what the radios really spent.
