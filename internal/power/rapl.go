@@ -13,6 +13,9 @@ import (
 // interface to the same counters, intel-rapl-mmio, has another.
 const raplPrefix = "intel-rapl:"
 
+// maxPackageWatts is more than any processor package draws.
+const maxPackageWatts = 1000
+
 // errRoot is why ordinary users may not read the counters.
 var errRoot = errors.New("for root only, since the counters were used to spy on other programs (CVE-2020-8694)")
 
@@ -65,7 +68,17 @@ func openRAPL(_ context.Context, tree folder, _ Config) (source, error) {
 	return r, nil
 }
 
-func (r *rapl) describe() description { return description{name: RAPL, detail: r.detail} }
+// describe tells the interval within which no package begins anew twice.
+func (r *rapl) describe() description {
+	d := description{name: RAPL, detail: r.detail}
+	for _, s := range r.sensors {
+		round := time.Duration(s.counter.wrap/maxPackageWatts) * time.Microsecond
+		if round > 0 && (d.most == 0 || round < d.most) {
+			d.most = round
+		}
+	}
+	return d
+}
 
 func (r *rapl) read(_ context.Context, now time.Duration, out []sample) ([]sample, error) {
 	return r.sensors.read(now, out)

@@ -92,6 +92,9 @@ func run(ctx context.Context, cfg Config, choose func(context.Context, Config) (
 	defer src.close()
 	p.what = src.describe()
 	interval := max(cfg.Interval, p.what.least)
+	if p.what.most > 0 {
+		interval = max(min(interval, p.what.most), MinInterval)
+	}
 	p.cfg.Interval, p.stale = interval, staleAfter*interval
 	p.describe(p.what, nil)
 	ticker := time.NewTicker(interval)

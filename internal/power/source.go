@@ -29,6 +29,7 @@ type description struct {
 	name   string
 	detail string        // what is read, for people
 	least  time.Duration // the shortest interval that it can be read at; 0: any
+	most   time.Duration // the longest at which nothing is missed; 0: any
 	slow   bool          // a reading takes so long that nobody should wait for one
 }
 
