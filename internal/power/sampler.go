@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/mlget/mlget/internal/event"
@@ -23,12 +24,15 @@ var (
 	errExternal = errors.New("on external power: what the battery tells is not what the device draws")
 	errTooShort = errors.New("the run ended before there was a reading")
 	errStuck    = errors.New("its counters do not move")
+	errHangs    = errors.New("a gauge does not answer")
 )
 
 // Sampler takes readings until it is stopped.
 type Sampler struct {
+	cfg    Config
 	cancel context.CancelFunc
 	ended  chan struct{} // nothing is read any more
+	useful atomic.Bool   // a reading told what the device draws
 }
 
 // Start chooses a source and begins to sample it, both in the background: at
@@ -40,10 +44,10 @@ func Start(cfg Config) *Sampler {
 
 func start(cfg Config, choose func(context.Context, Config) (source, error)) *Sampler {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Sampler{cancel: cancel, ended: make(chan struct{})}
+	s := &Sampler{cfg: cfg, cancel: cancel, ended: make(chan struct{})}
 	go func() {
 		defer close(s.ended)
-		run(ctx, cfg, choose)
+		s.run(ctx, choose)
 	}()
 	return s
 }
@@ -66,7 +70,8 @@ func (s *Sampler) Wait(ctx context.Context) {
 }
 
 // Stop ends the sampling; every reading has been published when it returns. A
-// reading that hangs in a driver is left to itself after a second.
+// reading that hangs in a driver is left to itself after a second; if there was none
+// before, that is why.
 func (s *Sampler) Stop() {
 	s.cancel()
 	t := time.NewTimer(patience)
@@ -74,11 +79,16 @@ func (s *Sampler) Stop() {
 	select {
 	case <-s.ended:
 	case <-t.C:
+		if !s.useful.Load() {
+			p := publisher{cfg: s.cfg}
+			p.describe(description{}, errHangs)
+		}
 	}
 }
 
-func run(ctx context.Context, cfg Config, choose func(context.Context, Config) (source, error)) {
-	p := publisher{cfg: cfg, stale: staleAfter * cfg.Interval}
+func (s *Sampler) run(ctx context.Context, choose func(context.Context, Config) (source, error)) {
+	cfg := s.cfg
+	p := publisher{cfg: cfg, stale: staleAfter * cfg.Interval, some: &s.useful}
 	if cfg.Source == None {
 		p.describe(description{}, errOff)
 		return
@@ -121,13 +131,13 @@ type publisher struct {
 	stale   time.Duration
 	samples []sample // space for what a reading gives
 
-	last    sample // the last that was published
-	any     bool   // there is one
-	repeat  sample // the last that was not, for it repeats last
-	pending bool   // there is one
-	useful  int    // how many told what the device draws
-	fed     int    // how many were on external power
-	failure error  // the last
+	last    sample       // the last that was published
+	any     bool         // there is one
+	repeat  sample       // the last that was not, for it repeats last
+	pending bool         // there is one
+	some    *atomic.Bool // one told what the device draws
+	fed     int          // how many were on external power
+	failure error        // the last
 	told    []string
 }
 
@@ -192,7 +202,7 @@ func (p *publisher) publish(s sample) {
 	}
 	p.last, p.any, p.pending = s, true, false
 	if e.HasWatts() {
-		p.useful++
+		p.some.Store(true)
 	}
 	if s.external {
 		p.fed++
@@ -209,7 +219,7 @@ func (p *publisher) finish(src source) {
 	if p.pending && !p.repeat.counter { // or the time since the last change would be lost
 		p.publish(p.repeat)
 	}
-	if p.useful > 0 {
+	if p.some.Load() {
 		return
 	}
 	reason := errTooShort

@@ -283,20 +283,37 @@ func (h *hung) read(_ context.Context, _ time.Duration, out []sample) ([]sample,
 	return out, nil
 }
 
-// TestHungReading: Stop does not wait for ever.
+// TestHungReading: Stop does not wait for ever, and tells why nothing came.
 func TestHungReading(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := &hung{release: make(chan struct{})}
-		s := start(config(Battery, ""), func(context.Context, Config) (source, error) { return h, nil })
-		time.Sleep(10 * time.Second)
-		begun := time.Now()
-		s.Stop()
-		if d := time.Since(begun); d != patience {
-			t.Errorf("it waited %v", d)
-		}
-		close(h.release)
-		synctest.Wait()
-	})
+	for _, name := range []string{"opening", "first reading"} {
+		synctest.Test(t, func(t *testing.T) {
+			h := &hung{release: make(chan struct{})}
+			cfg := config(Battery, "")
+			sub := cfg.Bus.Subscribe()
+			s := start(cfg, func(context.Context, Config) (source, error) {
+				if name == "opening" {
+					<-h.release
+				}
+				return h, nil
+			})
+			time.Sleep(10 * time.Second)
+			begun := time.Now()
+			s.Stop()
+			if d := time.Since(begun); d != patience {
+				t.Errorf("%s: it waited %v", name, d)
+			}
+			cfg.Bus.Close()
+			close(h.release)
+			synctest.Wait()
+			all, _ := sub.Next(nil)
+			if len(all) == 0 {
+				t.Fatalf("%s: no word", name)
+			}
+			if e, ok := all[len(all)-1].(event.PowerSource); !ok || e.Unavailable != errHangs.Error() || e.Interval != cfg.Interval {
+				t.Errorf("%s: %+v", name, all)
+			}
+		})
+	}
 }
 
 // TestPlayedTree: a tree that changes below a running sampler.
