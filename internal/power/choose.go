@@ -90,6 +90,9 @@ func chooseBest(ctx context.Context, tree folder, noTree error, cfg Config) (bes
 // rankTermux is the rank of the last source that is worth asking for.
 const rankTermux = 5
 
+// noRank is worse than any rank.
+const noRank = rankTermux + 2
+
 // rank orders sources; the least is the best.
 func rank(src source) int {
 	switch s := src.(type) {

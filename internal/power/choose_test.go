@@ -78,6 +78,35 @@ func TestAutoTakesTheBest(t *testing.T) {
 	}
 }
 
+// TestSurveyOfWhatHangs: it is left to itself, and the others are told of; so is it when
+// the user does not want to wait.
+func TestSurveyOfWhatHangs(t *testing.T) {
+	dir := unpack(t, "galaxy-s7")
+	for _, limit := range []time.Duration{time.Hour, 3 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			kinds := append(openers(), opener{"hung", "a hint", func(context.Context, folder, Config) (source, error) {
+				<-release
+				return nil, errNone
+			}})
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			begun := time.Now()
+			findings := survey(ctx, config(Auto, dir), kinds)
+			if waited, want := time.Since(begun), min(limit, surveyPatience); waited != want {
+				t.Errorf("it waited %v, want %v", waited, want)
+			}
+			close(release)
+			if f := findings[0]; !f.Chosen || f.Watts == nil {
+				t.Errorf("%+v", f)
+			}
+			if f := findings[len(findings)-1]; f.Source != "hung" || f.Readable || f.Problem != errHangs.Error() {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}
+
 // TestSurvey: a counter is read twice, so that there are watts to tell.
 func TestSurvey(t *testing.T) {
 	dir := unpack(t, "laptop")

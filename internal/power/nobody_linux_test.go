@@ -51,14 +51,15 @@ func TestUnreadable(t *testing.T) {
 		if !errors.Is(err, errRoot) || !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("%v", err)
 		}
-		for _, f := range Survey(context.Background(), config(Auto, dir)) {
+		for _, o := range openers() { // one by one: these rights are this thread's
+			f, _ := o.survey(context.Background(), config(Auto, dir))
 			switch f.Source {
 			case RAPL:
 				if f.Readable || f.Hint == "" {
 					t.Errorf("%+v", f)
 				}
 			case Battery:
-				if !f.Readable || !f.Chosen || f.Watts == nil || *f.Watts != 8.231 {
+				if !f.Readable || f.Watts == nil || *f.Watts != 8.231 {
 					t.Errorf("%+v", f)
 				}
 			default:

@@ -8,7 +8,7 @@
 // Contract: Start returns at once; one goroutine per Sampler does all the
 // reading, so that a gauge that takes its time, or never answers, holds up
 // neither the download nor its end. A Sampler's methods may be called from any
-// goroutine. Survey reads in the goroutine of its caller.
+// goroutine. Survey reads in goroutines of its own, one for each kind of source.
 package power
 
 import (

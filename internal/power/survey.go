@@ -10,6 +10,9 @@ import (
 // there is a mean to tell.
 const settle = 500 * time.Millisecond
 
+// surveyPatience is how long a survey waits for an answer: Termux is asked twice.
+const surveyPatience = 2*termuxPatience + time.Second
+
 // Finding is what a survey found out about a source.
 type Finding struct {
 	Source   string   `json:"source"`
@@ -22,35 +25,63 @@ type Finding struct {
 	Hint     string   `json:"hint,omitempty"`     // what could help
 }
 
-// Survey tries every source there is.
-func Survey(ctx context.Context, cfg Config) []Finding {
-	tree, noTree := openTree(cfg.Sysfs)
-	if noTree == nil {
-		defer tree.close()
+// Survey tries every source there is, all at once. One that does not answer is left
+// to itself, after surveyPatience or when ctx ends.
+func Survey(ctx context.Context, cfg Config) []Finding { return survey(ctx, cfg, openers()) }
+
+// surveyed is a finding and how good its source is.
+type surveyed struct {
+	Finding
+	at, rank int
+}
+
+func survey(ctx context.Context, cfg Config, kinds []opener) []Finding {
+	ctx, cancel := context.WithTimeout(ctx, surveyPatience)
+	defer cancel()
+	findings := make([]Finding, len(kinds))
+	answers := make(chan surveyed, len(kinds)) // so that a late one waits for nobody
+	for i, o := range kinds {
+		findings[i] = Finding{Source: o.name, Problem: errHangs.Error()}
+		go func() {
+			f, rank := o.survey(ctx, cfg)
+			answers <- surveyed{f, i, rank}
+		}()
 	}
-	findings := make([]Finding, 0, len(openers()))
-	best, at := rankTermux+2, -1
-	for i, o := range openers() {
-		f := Finding{Source: o.name, Hint: o.hint}
-		src, err := o.try(ctx, tree, noTree, cfg)
-		if err != nil {
-			f.Problem = err.Error()
-			if errors.Is(err, errNone) || errors.Is(err, errNotTermux) || noTree != nil {
-				f.Hint = "" // there is nothing to be readable
+	best, at := noRank, -1
+	for range kinds {
+		select {
+		case a := <-answers:
+			findings[a.at] = a.Finding
+			if a.rank < best {
+				best, at = a.rank, a.at
 			}
-		} else {
-			f.look(ctx, src)
-			if r := rank(src); r < best {
-				best, at = r, i
-			}
-			src.close()
+		case <-ctx.Done():
 		}
-		findings = append(findings, f)
 	}
 	if at >= 0 {
 		findings[at].Chosen = true
 	}
 	return findings
+}
+
+// survey tries a kind of source, in a tree of its own: what hangs keeps it.
+func (o opener) survey(ctx context.Context, cfg Config) (f Finding, best int) {
+	tree, noTree := openTree(cfg.Sysfs)
+	if noTree == nil {
+		defer tree.close()
+	}
+	f = Finding{Source: o.name, Hint: o.hint}
+	src, err := o.try(ctx, tree, noTree, cfg)
+	if err != nil {
+		f.Problem = err.Error()
+		if errors.Is(err, errNone) || errors.Is(err, errNotTermux) || noTree != nil {
+			f.Hint = "" // there is nothing to be readable
+		}
+		return f, noRank
+	}
+	defer src.close()
+	f.look(ctx, src)
+	return f, rank(src)
 }
 
 // look takes as many readings as it needs for a figure.
