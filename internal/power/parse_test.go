@@ -69,6 +69,7 @@ func TestParseTermux(t *testing.T) {
 		{`{"plugged":"PLUGGED_AC","status":"NOT_CHARGING","voltage":4000,"current":100000}`, UnitAuto, 0.4, true},
 		{`{"plugged":"PLUGGED_USB","status":"UNKNOWN","voltage":4000,"current":100000}`, UnitAuto, 0.4, true},
 		{`{"plugged":"UNPLUGGED","status":"UNKNOWN","voltage":4000,"current":100000}`, UnitAuto, 0.4, false},
+		{`{"plugged":"PLUGGED_AC","status":"FULL","voltage":4350,"current":0}`, UnitAuto, 0, true},
 	} {
 		s, err := parseTermux([]byte(c.text), c.unit)
 		if err != nil || math.Abs(s.watts-c.watts) > 1e-9 || s.external != c.external {

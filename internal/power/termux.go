@@ -87,15 +87,7 @@ func parseTermux(text []byte, unit Unit) (sample, error) {
 	if current > maxCurrent || !(told >= 0 && told <= maxVolts*1e6) {
 		return sample{}, errImplausible
 	}
-	voltage := volts(int64(told))
-	if voltage == 0 || current == 0 {
-		return sample{}, errTermuxSays
-	}
-	if unit == MilliAmps {
-		unit = UnitAuto
-	}
-	f := newUnitFinder(unit)
-	s := sample{watts: current * voltage * f.amps(int64(current))}
+	var s sample
 	switch parseStatus(strings.ReplaceAll(answer.Status, "_", " ")) {
 	case fed:
 		s.external = true
@@ -103,5 +95,16 @@ func parseTermux(text []byte, unit Unit) (sample, error) {
 		s.external = answer.Plugged != "" && answer.Plugged != "UNPLUGGED"
 	case discharging:
 	}
+	voltage := volts(int64(told))
+	switch {
+	case voltage == 0:
+		return sample{}, errVoltage
+	case current == 0 && !s.external: // a full battery may well tell 0
+		return sample{}, errNothing
+	case unit == MilliAmps:
+		unit = UnitAuto
+	}
+	f := newUnitFinder(unit)
+	s.watts = current * voltage * f.amps(int64(current))
 	return s, nil
 }
