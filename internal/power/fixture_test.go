@@ -97,6 +97,10 @@ func TestCountersDoNotCountTwice(t *testing.T) {
 			"class/hwmon/hwmon0/energy2_input": "8000000\n",
 			"class/hwmon/hwmon0/energy3_input": "9500000\n",
 		}, 1.5},
+		{"monitor", HWMon, map[string]string{
+			"class/hwmon/hwmon0/energy1_input": "7000000\n",
+			"class/hwmon/hwmon0/energy2_input": "6000000\n",
+		}, 2},
 	} {
 		t.Run(c.tree, func(t *testing.T) {
 			dir := unpack(t, c.tree)

@@ -123,7 +123,7 @@ func chipSensors(chip folder, supplies []string) (found sensors, reason error) {
 		for channel := 1; channel <= maxChannel; channel++ {
 			n := strconv.Itoa(channel)
 			s, label := kind(n)
-			if !chip.has(s.energy, s.power, s.voltage, s.amps) || s.voltage != "" && !sameRail(chip, name, channel) {
+			if !chip.has(s.energy, s.power, s.voltage, s.amps) || !ownRail(chip, name, s, channel) {
 				continue
 			}
 			if gauge := "power" + n + "_input"; s.energy != "" && chip.has(gauge) {
@@ -152,14 +152,18 @@ func chipSensors(chip folder, supplies []string) (found sensors, reason error) {
 	return nil, reason
 }
 
-// sameRail says whether a channel's voltage and current are those of one place. They
-// are not beyond an INA3221's three rails: in4 to in6 are there its shunts' voltages, in
-// microvolts, and curr4 is the sum of its currents. Nor are they on a PMBus where a chip
-// tells the voltage that comes in (vin), but of the currents only that which goes out
-// (iout1) [Documentation/hwmon/ina3221.rst, pmbus.rst].
-func sameRail(chip folder, name string, channel int) bool {
-	if name == "ina3221" && channel > 3 {
+// ownRail says whether a channel is a rail of its own. The second counter of an LTC2947
+// is not: it counts the first one's energy. Nor are voltage and current beyond an
+// INA3221's three rails: in4 to in6 are there its shunts' voltages, in microvolts, and
+// curr4 is the sum of its currents. Nor are they on a PMBus where a chip tells the
+// voltage that comes in (vin), but of the currents only that which goes out (iout1)
+// [Documentation/hwmon/ltc2947.rst, ina3221.rst, pmbus.rst].
+func ownRail(chip folder, name string, s sensor, channel int) bool {
+	switch {
+	case name == "ltc2947" && channel > 1, name == "ina3221" && channel > 3:
 		return false
+	case s.voltage == "":
+		return true
 	}
 	n := strconv.Itoa(channel)
 	voltage, isVoltage := strings.CutPrefix(chip.word("in"+n+"_label"), "v")
