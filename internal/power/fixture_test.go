@@ -3,6 +3,7 @@ package power
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -71,6 +72,22 @@ func TestTrees(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestManyCores: the sockets' counters come after those of all cores.
+func TestManyCores(t *testing.T) {
+	dir := unpack(t, "server")
+	for channel := 1; channel <= 130; channel++ {
+		at, label := fmt.Sprintf("class/hwmon/hwmon0/energy%d_", channel), fmt.Sprintf("Ecore%03d\n", channel-1)
+		if channel > 128 {
+			label = fmt.Sprintf("Esocket%d\n", channel-129)
+		}
+		write(t, dir, at+"label", label)
+		write(t, dir, at+"input", "5000\n")
+	}
+	if src := open(t, HWMon, dir); src.describe().detail != "sensors Esocket0, Esocket1" {
+		t.Errorf("%+v", src.describe())
 	}
 }
 

@@ -13,6 +13,9 @@ import (
 // maxChannel is the highest number of a chip's channel that is looked for.
 const maxChannel = 16
 
+// maxCores is how many more amd_energy may have: its cores' come before its sockets'.
+const maxCores = 1024
+
 // maxSensors bounds how many sensors add up.
 const maxSensors = 64
 
@@ -110,7 +113,10 @@ func sharesFolder(used sensors, s *sensor) bool {
 // chipSensors finds the sensors of a chip that can be read. Counters are better
 // than gauges, and a gauge of power is better than those of its factors.
 func chipSensors(chip folder, supplies []string) (found sensors, reason error) {
-	name := chip.word("name")
+	name, last := chip.word("name"), maxChannel
+	if name == "amd_energy" {
+		last += maxCores
+	}
 	for _, kind := range []func(channel string) (s sensor, label string){
 		func(n string) (sensor, string) {
 			return sensor{energy: "energy" + n + "_input"}, "energy" + n + "_label"
@@ -120,7 +126,7 @@ func chipSensors(chip folder, supplies []string) (found sensors, reason error) {
 			return sensor{voltage: "in" + n + "_input", amps: "curr" + n + "_input"}, "in" + n + "_label"
 		},
 	} {
-		for channel := 1; channel <= maxChannel; channel++ {
+		for channel := 1; channel <= last; channel++ {
 			n := strconv.Itoa(channel)
 			s, label := kind(n)
 			if !chip.has(s.energy, s.power, s.voltage, s.amps) || !ownRail(chip, name, s, channel) {
