@@ -1,6 +1,7 @@
 package linklab
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -11,26 +12,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// guardName is how a guard is known among other processes.
+const guardName = "linklab-guard"
+
 // guardScript waits for the end of its input, which comes with the end of this
-// process, however it ends. It kills the process groups that the last line
-// names, then it removes the directory.
+// process, however it ends. It kills the process groups that the last line names,
+// and who else is left in the network namespaces that the line begins with; then it
+// removes the directory. Who is killed may have started somebody just before.
 const guardScript = `
-groups=
-while read -r line; do groups=$line; done
+spaces=- groups=
+while read -r s g; do spaces=$s groups=$g; done
 [ -z "$groups" ] || kill -s KILL -- $groups
+[ "$spaces" = - ] || for pass in 1 2 3; do
+	for p in /proc/[0-9]*; do
+		space=$(readlink "$p/ns/net") && [ -n "$space" ] || continue
+		case ",$spaces," in *",$space,"*) ;; *) continue ;; esac
+		case $(tr '\0' ' ' < "$p/cmdline") in *" ` + guardName + ` "*) continue ;; esac
+		kill -s KILL "${p#/proc/}"
+	done
+done
 rm -rf -- "$1"
 `
 
 // guard cleans up after a lab that was killed: a shell, since a process that
 // is a copy of this one could not be had in a test.
 type guard struct {
-	cmd  *exec.Cmd
-	pipe io.WriteCloser
+	cmd    *exec.Cmd
+	pipe   io.WriteCloser
+	spaces []string // the network namespaces that nobody may be left in
 }
 
 // startGuard makes a guard over the directory.
 func startGuard(dir string) (*guard, error) {
-	g := &guard{cmd: exec.Command("/bin/sh", "-c", guardScript, "linklab-guard", dir)}
+	g := &guard{cmd: exec.Command("/bin/sh", "-c", guardScript, guardName, dir)}
 	g.cmd.Dir = "/"
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C is not for it
 	var err error
@@ -46,6 +60,7 @@ func startGuard(dir string) (*guard, error) {
 // watch puts process groups under guard, in place of those before.
 func (g *guard) watch(groups map[int]struct{}) error {
 	var line strings.Builder
+	line.WriteString(cmp.Or(strings.Join(g.spaces, ","), "-"))
 	for id := range groups {
 		fmt.Fprintf(&line, " -%d", id)
 	}
@@ -56,6 +71,7 @@ func (g *guard) watch(groups map[int]struct{}) error {
 // close ends the guard, which removes the directory; the processes must have
 // ended.
 func (g *guard) close() error {
+	g.spaces = nil
 	err := g.watch(nil)
 	if err2 := g.pipe.Close(); err == nil {
 		err = err2

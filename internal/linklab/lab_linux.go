@@ -91,8 +91,13 @@ func (l *Lab) namespaces() error {
 		if err := t.do(func() error { return prepareNamespace(l.cfg.RPFilter, rmem[t]) }); err != nil {
 			return namespaceError(err)
 		}
+		space, err := t.space()
+		if err != nil {
+			return err
+		}
+		l.guard.spaces = append(l.guard.spaces, space)
 	}
-	return l.serv.do(addServerAddresses)
+	return errors.Join(l.guard.watch(l.groups), l.serv.do(addServerAddresses))
 }
 
 // connect makes the links' devices and starts to emulate.
@@ -296,6 +301,9 @@ func (l *Lab) Close() error {
 	var errs []error
 	if l.nginx != nil {
 		errs = append(errs, l.nginx.Close())
+	}
+	if l.guard != nil {
+		evict(l.guard.spaces)
 	}
 	if l.http != nil {
 		errs = append(errs, l.http.Close())

@@ -117,6 +117,41 @@ func TestKilledRunLeavesNothing(t *testing.T) {
 	t.Errorf("%s is left", dir)
 }
 
+// TestNobodyStaysInTheLab starts what is out of reach of a signal to COMMAND's process
+// group, and lets linklab end by itself, and be killed.
+func TestNobodyStaysInTheLab(t *testing.T) {
+	SkipIfUnsupported(t)
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip(err)
+	}
+	for _, killed := range []bool{false, true} {
+		cmd, _, errOut := mainCommand(t, "run", "--link", "wlan0,down=100", "--size", "1K", "--",
+			"sh", "-c", `setsid sh -c 'echo $$; exec sleep 100 2>&1' & read -r line`)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := pipe(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stays int
+		if _, err := fmt.Fscan(out, &stays); err != nil {
+			t.Fatalf("%v, %q", err, errOut)
+		}
+		if killed {
+			err = cmd.Process.Kill()
+		} else {
+			err = in.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // killed, or with the status of read
+		gone(t, stays)
+	}
+}
+
 // TestWithoutRoot runs the command as somebody who is nobody.
 func TestWithoutRoot(t *testing.T) {
 	if os.Geteuid() != 0 {

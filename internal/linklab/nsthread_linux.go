@@ -96,6 +96,15 @@ func (t *nsThread) do(f func() error) error {
 	}
 }
 
+// space is the name of the namespace: what a process of it has as its ns/net.
+func (t *nsThread) space() (name string, err error) {
+	err = t.do(func() (err error) {
+		name, err = os.Readlink("/proc/thread-self/ns/net")
+		return err
+	})
+	return name, err
+}
+
 // end lets the thread go, and with it the hold on its namespace. It must be
 // called once.
 func (t *nsThread) end() {
