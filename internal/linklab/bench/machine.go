@@ -205,8 +205,16 @@ func flagsOf(ctx context.Context, program, path string) string {
 	return ""
 }
 
-// hashFile is the hexadecimal SHA-256 of a file.
+// hashFile is the hexadecimal SHA-256 of a file. Where something else is, a directory
+// for instance, there is none.
 func hashFile(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: no regular file: %w", path, os.ErrNotExist)
+	}
+	if err != nil {
+		return "", err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err

@@ -4,12 +4,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 )
 
 // own is what is taken from mlget's report.
 type own struct {
 	LinkDelta   *float64 `json:"link_delta_seconds"`
 	WastedBytes *int64   `json:"wasted_bytes"`
+}
+
+// readOwn reads a file of mlget's report.
+func readOwn(path string) (own, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return own{}, err
+	}
+	return parseOwn(text)
 }
 
 // parseOwn reads mlget's report, schema 1.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/mlget/mlget/internal/linklab"
@@ -161,7 +162,9 @@ func (r *labRunner) download(ctx context.Context, lab *linklab.Lab, t Tool, tr T
 	p := process{lab: lab, dir: dir, links: len(links)}
 	p.cmd = lab.Command(ctx, r.paths[t.program()], t.args(q)...)
 	p.cmd.Env = append(p.cmd.Env, "HOME="+dir, "XDG_CONFIG_HOME="+dir)
-	if m, err = p.measure(ctx); err != nil {
+	if m, err = p.measure(ctx); unusable(err) {
+		return m, Result{Failure: "cannot be started", Detail: err.Error()}, nil
+	} else if err != nil {
 		return m, res, err
 	}
 	res = Result{Seconds: m.seconds, CPU: m.cpu, PeakRSS: m.peakRSS}
@@ -173,13 +176,10 @@ func (r *labRunner) download(ctx context.Context, lab *linklab.Lab, t Tool, tr T
 		return m, res, err
 	}
 	if t.Family == Mlget {
-		text, err := os.ReadFile(filepath.Join(dir, reportName))
+		own, err := readOwn(filepath.Join(dir, reportName))
 		if err != nil {
-			return m, res, err
-		}
-		own, err := parseOwn(text)
-		if err != nil {
-			return m, res, err
+			res.Failure, res.Detail = "no report of its own", err.Error()
+			return m, res, nil
 		}
 		res.OwnWaste = own.WastedBytes
 		if len(links) > 1 {
@@ -187,6 +187,12 @@ func (r *labRunner) download(ctx context.Context, lab *linklab.Lab, t Tool, tr T
 		}
 	}
 	return m, res, nil
+}
+
+// unusable says that a process did not start because of its program: one that is made
+// for another machine, or whose interpreter is not there.
+func unusable(err error) bool {
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.ENOEXEC)
 }
 
 // checkDownload says what is wrong with what a tool left in its directory;
