@@ -3,7 +3,9 @@ package linklab
 import (
 	"context"
 	"io"
+	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -27,7 +29,12 @@ func AsRoot(cmd *cobra.Command, args []string, do func(context.Context) error) e
 	if elsewhere {
 		return &StatusError{Status: status}
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(cmd.Context(), wanted(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)...)
 	defer stop()
 	return do(ctx)
+}
+
+// wanted are the signals without a SIGHUP that is being ignored: nohup means it.
+func wanted(signals ...os.Signal) []os.Signal {
+	return slices.DeleteFunc(signals, func(s os.Signal) bool { return s == syscall.SIGHUP && signal.Ignored(s) })
 }

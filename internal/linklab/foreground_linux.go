@@ -35,7 +35,7 @@ func runForeground(cmd *exec.Cmd, s starter) error {
 		defer signal.Reset(syscall.SIGTTOU)
 	}
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	signal.Notify(signals, wanted(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)...)
 	defer signal.Stop(signals)
 	children, continued := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	if mine {

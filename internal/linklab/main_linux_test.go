@@ -76,6 +76,35 @@ func TestRunForwardsSignals(t *testing.T) {
 	}
 }
 
+// TestRunUnderNohup closes the terminal of somebody who has said nohup.
+func TestRunUnderNohup(t *testing.T) {
+	SkipIfUnsupported(t)
+	cmd, _, errOut := mainCommand(t, "run", "--link", "wlan0,down=100", "--size", "1K", "--", "sh", "-c", "echo ready; read -r line; echo $line")
+	cmd.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := pipe(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, out, "ready\n")
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	// A signal that is not ignored comes before what is written after it.
+	time.Sleep(100 * time.Millisecond)
+	if _, err := io.WriteString(in, "still here\n"); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(out)
+	if err = errors.Join(err, cmd.Wait()); err != nil || string(rest) != "still here\n" {
+		t.Errorf("%q, %v, %q", rest, err, errOut)
+	}
+}
+
 func TestKilledRunLeavesNothing(t *testing.T) {
 	SkipIfUnsupported(t)
 	server := "builtin"
