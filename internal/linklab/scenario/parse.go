@@ -37,13 +37,22 @@ func Parse(name string, r io.Reader, files fs.FS) (Scenario, error) {
 	}
 	sc := bufio.NewScanner(bytes.NewReader(text))
 	sc.Buffer(nil, maxFile+1)
+	var lines []int // of the events, whose links may come after them
 	for n := 1; sc.Scan(); n++ {
 		if err := s.parseLine(sc.Text(), files); err != nil {
 			return s, fmt.Errorf("scenario %s: line %d: %w", name, n, err)
 		}
+		if len(s.Events) > len(lines) {
+			lines = append(lines, n)
+		}
 	}
 	if err := sc.Err(); err != nil {
 		return s, fmt.Errorf("scenario %s: %w", name, err)
+	}
+	for i, e := range s.Events {
+		if err := s.CheckEvent(e); err != nil {
+			return s, fmt.Errorf("scenario %s: line %d: %w", name, lines[i], err)
+		}
 	}
 	s, err = s.Complete()
 	if err != nil {
@@ -67,10 +76,14 @@ func (s *Scenario) parseLine(line string, files fs.FS) error {
 			return fmt.Errorf("more than %d links", MaxLinks)
 		}
 		l, err := ParseLink(rest, files)
-		if err == nil {
-			s.Links = append(s.Links, l)
+		if err != nil {
+			return err
 		}
-		return err
+		if s.has(l.Name) {
+			return fmt.Errorf("link %s: named twice", l.Name)
+		}
+		s.Links = append(s.Links, l)
+		return nil
 	case "at":
 		if len(s.Events) == MaxEvents {
 			return fmt.Errorf("more than %d events", MaxEvents)

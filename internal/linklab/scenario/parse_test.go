@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -117,25 +118,33 @@ at 9s a carrier on
 	}
 }
 
+func manyLinks(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "link a%d,down=1\n", i)
+	}
+	return b.String()
+}
+
 func TestParseErrors(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
 		{"", "at least one link"},
 		{"link a,down=1\nlonk b", `line 2: "lonk"`},
-		{"link a,down=1\nlink a,down=2", "named twice"},
+		{"link a,down=1\nlink a,down=2", "line 2: link a: named twice"},
 		{"link a,down=1\nat 6 a down", "line 2: time \"6\""},
-		{"link a,down=1\nat 6s b down", `no link named "b"`},
-		{"link a,down=1\nat -6s a down", "must be within"},
+		{"\nat 6s b down\nlink a,down=1", `line 2: event: no link named "b"`},
+		{"at 1s a up\nat -6s a down\nlink a,down=1", "line 2: event of a: time -6s: must be within"},
 		{"link a,down=1\nat 6s a", "line 2: event"},
 		{"link a,down=1\nat 6s a down 3", "takes no value"},
 		{"link a,down=1\nat 6s a rate", "takes one number"},
-		{"link a,down=1\nat 6s a rate 0", "must be within"},
+		{"link a,down=1\n\nat 6s a rate 0", "line 3: event of a: rate=0: must be within"},
 		{"link a,down=1\nat 6s a loss 200", "must be within"},
 		{"link a,down=1\nat 6s a rtt -1", "must be within"},
 		{"link a,down=1\nat 6s a rate fast", "not a number"},
 		{"link a,down=1\nat 6s a carrier", "carrier is on or off"},
 		{"link a,down=1\nat 6s a explode", "is not down, up"},
 		{"link a,trace=x", "no traces can be read here"},
-		{strings.Repeat("link a,down=1\n", 17), "more than 16 links"},
+		{manyLinks(17), "more than 16 links"},
 		{"link a,down=1\n" + strings.Repeat("at 1s a up\n", 1001), "more than 1000 events"},
 		{"#" + strings.Repeat("x", maxFile), "larger than"},
 	} {

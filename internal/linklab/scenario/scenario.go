@@ -135,7 +135,7 @@ func (s Scenario) Complete() (Scenario, error) {
 
 // CheckEvent says whether the event makes sense in this scenario.
 func (s Scenario) CheckEvent(e Event) error {
-	if !slices.ContainsFunc(s.Links, func(l Link) bool { return l.Name == e.Link }) {
+	if !s.has(e.Link) {
 		return fmt.Errorf("event: no link named %q", e.Link)
 	}
 	if e.At < 0 || e.At > MaxAt {
@@ -155,6 +155,11 @@ func (s Scenario) CheckEvent(e Event) error {
 		return fmt.Errorf("event of %s: %w", e.Link, err)
 	}
 	return nil
+}
+
+// has says whether there is a link of that name.
+func (s Scenario) has(link string) bool {
+	return slices.ContainsFunc(s.Links, func(l Link) bool { return l.Name == link })
 }
 
 func (l Link) complete() (Link, error) {
