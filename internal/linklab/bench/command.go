@@ -244,6 +244,17 @@ func (c Config) header(inv inventory, f flags) Header {
 	for _, t := range c.Tools {
 		h.Tools = append(h.Tools, t.Name)
 	}
+	for _, name := range c.Scenarios {
+		if _, err := scenario.Text(name); err == nil || name == loopback {
+			continue
+		}
+		if s, err := scenario.Load(name); err == nil { // the flags were checked
+			if h.Digests == nil {
+				h.Digests = map[string]string{}
+			}
+			h.Digests[name] = s.Digest()
+		}
+	}
 	return h
 }
 

@@ -76,6 +76,9 @@ type Header struct {
 	Seed         uint64   `json:"seed"`
 	Server       string   `json:"server"`
 
+	// Digests are those of the scenarios that are files, which may change.
+	Digests map[string]string `json:"scenarios_sha256,omitempty"`
+
 	Machine  Machine   `json:"machine"`
 	Versions []string  `json:"versions"` // of the tools and the server
 	Notes    []string  `json:"notes"`    // what was left out, and why

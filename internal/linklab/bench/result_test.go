@@ -94,6 +94,43 @@ func TestJournalRefusesOtherResults(t *testing.T) {
 	}
 }
 
+// TestChangedScenarioIsAnother changes a scenario that is a file.
+func TestChangedScenarioIsAnother(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "own.txt")
+	header := func(text string) Header {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c := testConfig(t)
+		c.Scenarios = []string{loopback, "lossy", name}
+		return c.header(inventory{}, flags{})
+	}
+	path := filepath.Join(t.TempDir(), "results")
+	for _, tc := range []struct {
+		text string
+		want error
+	}{
+		{"link a,down=80\nat 1s a down", nil},
+		{"# a remark\nabout It.\nlink a,down=80,queue=100\nat 1000ms a down", nil},
+		{"link a,down=8\nat 1s a down", results.ErrOther},
+		{"link a,down=80\nat 2s a down", results.ErrOther},
+	} {
+		j, err := results.Open[Header, Result](path, header(tc.text))
+		if !errors.Is(err, tc.want) {
+			t.Errorf("%q: %v", tc.text, err)
+		}
+		if err == nil {
+			err = j.Close()
+		}
+		if err != nil && tc.want == nil {
+			t.Fatal(err)
+		}
+	}
+	if h := header("link a,down=80"); len(h.Digests) != 1 || h.Digests[name] == "" {
+		t.Errorf("digests %v", h.Digests)
+	}
+}
+
 const (
 	headerLine = `{"bench":1,"runs":2,"size_bytes":100}` + "\n"
 	resultLine = `{"scenario":"lossy","transport":"http","tool":"axel","round":0,"seconds":1}` + "\n"

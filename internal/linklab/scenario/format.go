@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -41,6 +43,22 @@ func (l Link) String() string {
 		add("perconn", l.PerConnection)
 	}
 	return b.String()
+}
+
+// Digest is a hash of what a scenario plays, in hexadecimal: of all but its name and
+// what it says about itself.
+func (s Scenario) Digest() string {
+	h := sha256.New()
+	for _, l := range s.Links {
+		_, _ = fmt.Fprintf(h, "link %s\n", l) // a hash takes everything
+		if l.Trace != nil {
+			_, _ = fmt.Fprintf(h, "trace %d\n", l.Trace.perMs)
+		}
+	}
+	for _, e := range s.Events {
+		_, _ = fmt.Fprintf(h, "at %v %s\n", e.At, e)
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // String writes the event as ParseEvent reads it, without its time.

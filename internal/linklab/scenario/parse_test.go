@@ -324,3 +324,17 @@ func written(s Scenario) string {
 	}
 	return b.String()
 }
+
+func TestDigestSeesTraces(t *testing.T) {
+	digest := func(trace string) string {
+		files := fstest.MapFS{"t": {Data: []byte(trace)}}
+		s, err := Parse("x", strings.NewReader("link a,down=5,trace=t"), files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Digest()
+	}
+	if a, b := digest("1\n5\n"), digest("2\n5\n"); a == b || a != digest("1\n5\n") {
+		t.Errorf("%s, %s", a, b)
+	}
+}
