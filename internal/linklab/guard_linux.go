@@ -2,6 +2,7 @@ package linklab
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -85,10 +86,23 @@ func (g *guard) close() error {
 	return nil
 }
 
-// Scratch makes a directory for a lab, in memory where that has room for the
+// Scratch makes a directory for what several labs serve, where scratch would. It goes
+// away with this process, however that ends, or before that by remove.
+func Scratch(bytes int64) (dir string, remove func() error, err error) {
+	if dir, err = scratch(bytes); err != nil {
+		return "", nil, err
+	}
+	g, err := startGuard(dir)
+	if err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, g.close, nil
+}
+
+// scratch makes a directory for a lab, in memory where that has room for the
 // bytes twice: then a disk cannot be what limits the server. It is the caller's
 // to remove.
-func Scratch(bytes int64) (string, error) {
+func scratch(bytes int64) (string, error) {
 	parent := os.TempDir()
 	var s syscall.Statfs_t
 	const memory = "/dev/shm"

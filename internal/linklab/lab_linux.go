@@ -59,7 +59,7 @@ func Start(c Config) (*Lab, error) {
 // build makes everything in order; Close takes away what there is.
 func (l *Lab) build() error {
 	var err error
-	if l.dir, err = Scratch(l.servedBytes()); err != nil {
+	if l.dir, err = scratch(l.servedBytes()); err != nil {
 		return err
 	}
 	if l.guard, err = startGuard(l.dir); err != nil {

@@ -29,7 +29,13 @@ import (
 // asMainVar turns this test program into the command.
 const asMainVar = "MLGET_TEST_AS_LINKLAB"
 
+// asScratchVar turns it into a process that has a directory.
+const asScratchVar = "MLGET_TEST_HOLDS_SCRATCH"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asScratchVar) != "" {
+		holdScratch()
+	}
 	if os.Getenv(asMainVar) != "" {
 		os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}

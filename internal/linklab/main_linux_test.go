@@ -146,6 +146,42 @@ func TestKilledRunLeavesNothing(t *testing.T) {
 	t.Errorf("%s is left", dir)
 }
 
+// TestScratchGoesAwayWithItsProcess kills a process that has one.
+func TestScratchGoesAwayWithItsProcess(t *testing.T) {
+	cmd, _, _ := mainCommand(t)
+	cmd.Env = append(cmd.Env, asScratchVar+"=1")
+	out, err := pipe(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dir string
+	_, err = fmt.Fscan(out, &dir)
+	if err == nil {
+		_, err = os.Stat(dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	for range 2000 {
+		if _, err := os.Stat(dir); err != nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%s is left", dir)
+}
+
+// holdScratch says which directory it has, and waits to be killed.
+func holdScratch() {
+	dir, _, err := Scratch(1)
+	_, _ = fmt.Fprintln(os.Stdout, dir, err) // nobody could be told
+	time.Sleep(time.Minute)
+}
+
 // TestNobodyStaysInTheLab starts what is out of reach of a signal to COMMAND's process
 // group, and lets linklab end by itself, and be killed.
 func TestNobodyStaysInTheLab(t *testing.T) {

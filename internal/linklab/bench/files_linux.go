@@ -15,9 +15,10 @@ import (
 
 // served is a set of files on disk, which all labs of a session serve.
 type served struct {
-	set  dataset.Set
-	dir  string            // with the files alone
-	sums map[string]string // by name: SHA-256 in hexadecimal
+	set    dataset.Set
+	dir    string            // with the files alone
+	sums   map[string]string // by name: SHA-256 in hexadecimal
+	remove func() error      // removes the directory
 }
 
 // serve makes a set of files, or takes that which is there.
@@ -30,7 +31,7 @@ func (r *labRunner) serve(ctx context.Context, name string) (*served, error) {
 		return nil, err
 	}
 	s := &served{set: set, sums: map[string]string{}}
-	if s.dir, err = linklab.Scratch(set.Bytes()); err != nil {
+	if s.dir, s.remove, err = linklab.Scratch(set.Bytes()); err != nil {
 		return nil, err
 	}
 	if r.sets == nil {
@@ -101,7 +102,7 @@ func (s *served) check(dir string) (string, error) {
 func (r *labRunner) remove() error {
 	var errs []error
 	for _, s := range r.sets {
-		errs = append(errs, os.RemoveAll(s.dir))
+		errs = append(errs, s.remove())
 	}
 	r.sets = nil
 	return errors.Join(errs...)
