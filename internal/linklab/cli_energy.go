@@ -42,6 +42,9 @@ func (o *energyOptions) check(tailGiven bool, s scenario.Scenario) error {
 	if o.file != "" && !slices.ContainsFunc(s.Links, func(l scenario.Link) bool { return l.Power != "" }) {
 		return &HintError{Err: errors.New("--energy: no link has a power model"), Hint: "say power=wifi-s7-mean or the like with a link"}
 	}
+	if err := CheckOut(o.file); err != nil {
+		return fmt.Errorf("--energy: %w", err)
+	}
 	return nil
 }
 

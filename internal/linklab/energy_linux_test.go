@@ -119,7 +119,7 @@ func TestRunTellsTheEnergy(t *testing.T) {
 		{with("--gauge", "1ms", "--", "true"), "gauge 1ms: must be"},
 		{with("--gauge-noise", "99", "--", "true"), "must be within 0..50"},
 		{with("--base-power", "99", "--", "true"), "base power 99 W: must be"},
-		{with("--energy", "/none/file", "--", "true"), "energy: open /none/file"},
+		{with("--energy", "/none/file", "--", "true"), "--energy: stat /none"},
 		{[]string{"run", "--link", "a,down=1", "--energy", file, "--", "true"}, "no link has a power model"},
 	} {
 		cmd, _, errOut := mainCommand(t, tc.args...)

@@ -71,6 +71,9 @@ func Command(args []string) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := linklab.CheckOut(f.out); err != nil {
+				return fmt.Errorf("--out: %w", err)
+			}
 			return linklab.AsRoot(cmd, args, func(ctx context.Context) error { return run(ctx, cmd, c, f) })
 		},
 	}

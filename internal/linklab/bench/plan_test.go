@@ -186,3 +186,13 @@ func TestNoRuns(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A report that nobody could write is not worth hours.
+func TestReportHasSomewhereToGo(t *testing.T) {
+	cmd := Command(nil)
+	cmd.SetArgs([]string{"--tools", "curl-best", "--scenarios", "lossy", "--runs", "1", "--size", "1", "--out", filepath.Join(t.TempDir(), "none", "report.md")})
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), "--out") {
+		t.Error(err)
+	}
+}

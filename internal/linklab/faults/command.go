@@ -59,6 +59,9 @@ func Command(args []string) *cobra.Command {
 				}
 				return nil
 			}
+			if err := linklab.CheckOut(f.out); err != nil {
+				return fmt.Errorf("--out: %w", err)
+			}
 			return linklab.AsRoot(cmd, args, func(ctx context.Context) error { return f.run(ctx, cmd, cells) })
 		},
 	}
