@@ -1,10 +1,12 @@
 package bench
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/mlget/mlget/internal/linklab"
@@ -134,6 +136,53 @@ func TestSplice(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "a\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// TestSpliceKeepsTheOldUntilTheNewIsThere sees by a second name that nobody writes into
+// the old file; what is no file has no other way.
+func TestSpliceKeepsTheOldUntilTheNewIsThere(t *testing.T) {
+	dir := t.TempDir()
+	path, same, link := filepath.Join(dir, "x.md"), filepath.Join(dir, "same"), filepath.Join(dir, "link")
+	const doc = "by hand\n" + spliceBegin + spliceEnd
+	if err := errors.Join(os.WriteFile(path, []byte(doc), 0o640), os.Link(path, same), os.Symlink(same, link)); err != nil {
+		t.Fatal(err)
+	}
+	if err := spliceFile(path, "new\n"); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(same); err != nil || string(text) != doc {
+		t.Errorf("the old file has become %q, %v", text, err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "by hand\n"+spliceBegin+"new\n"+spliceEnd {
+		t.Errorf("%q, %v", text, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if err := spliceFile(link, "new\n"); err != nil {
+		t.Fatal(err)
+	}
+	if to, err := os.Readlink(link); err != nil || to != same {
+		t.Errorf("the link is %q, %v", to, err)
+	}
+	if all, err := os.ReadDir(dir); err != nil || len(all) != 3 {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// fullDisk takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+func TestReportIsWrittenWhereItCanBe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.md")
+	if err := writeReport(testHeader(t), nil, fullDisk{}, path); !errors.Is(err, syscall.ENOSPC) {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(path); err != nil || len(text) == 0 {
 		t.Errorf("%q, %v", text, err)
 	}
 }

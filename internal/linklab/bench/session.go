@@ -116,14 +116,14 @@ func (s *Session) finish() error {
 	return errors.Join(s.runner.close(), s.journal.Close())
 }
 
-// writeReport writes the report to out, and to the file if there is one.
+// writeReport writes the report to the file, if there is one, and to out. Where one
+// cannot be written the other is.
 func writeReport(h Header, done []Result, out io.Writer, path string) error {
 	text := Report(h, done)
-	if _, err := io.WriteString(out, text); err != nil {
-		return err
+	var err error
+	if path != "" {
+		err = spliceFile(path, text)
 	}
-	if path == "" {
-		return nil
-	}
-	return spliceFile(path, text)
+	_, err2 := io.WriteString(out, text)
+	return errors.Join(err, err2)
 }
