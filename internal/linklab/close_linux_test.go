@@ -131,6 +131,7 @@ func TestStartErrors(t *testing.T) {
 		{Config{Scenario: one, Dir: "/etc/passwd"}, "not a directory"},
 		{Config{Scenario: one, Dir: "/nonexistent"}, "no such file"},
 		{Config{Scenario: one, RPFilter: 3}, "rp_filter"},
+		{Config{Scenario: one, Size: 1 << 50}, "no room for 1125899906842624 bytes"},
 	} {
 		if l, err := Start(tc.c); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v", tc.c, err)

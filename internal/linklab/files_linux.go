@@ -18,12 +18,16 @@ const (
 	listNameTLS = "urls-tls.txt"
 )
 
-// servedBytes is for how many bytes the lab's directory should have room.
+// servedBytes is for how many bytes the lab's directory should have room: the built-in
+// server makes up those of a set of files as they are asked for.
 func (l *Lab) servedBytes() int64 {
-	if l.cfg.Files != nil {
+	switch {
+	case l.cfg.Files == nil:
+		return l.cfg.Size
+	case l.cfg.Server == ServerNginx:
 		return l.cfg.Files.Bytes()
 	}
-	return l.cfg.Size
+	return 0
 }
 
 // layOut makes the set of files where the server needs them on a disk, their

@@ -100,15 +100,19 @@ func Scratch(bytes int64) (dir string, remove func() error, err error) {
 }
 
 // scratch makes a directory for a lab, in memory where that has room for the
-// bytes twice: then a disk cannot be what limits the server. It is the caller's
-// to remove.
+// bytes twice: then a disk cannot be what limits the server. Where there is no room for
+// them at all, nobody's disk is filled to find that out. It is the caller's to remove.
 func scratch(bytes int64) (string, error) {
 	parent := os.TempDir()
-	var s syscall.Statfs_t
 	const memory = "/dev/shm"
-	err := syscall.Statfs(memory, &s)
-	if err == nil && s.Bavail*uint64(s.Bsize)/2 > uint64(bytes) && unix.Access(memory, unix.W_OK) == nil {
+	if room, err := roomIn(memory); err == nil && room/2 > uint64(bytes) && unix.Access(memory, unix.W_OK) == nil {
 		parent = memory
+	}
+	if room, err := roomIn(parent); err == nil && room < uint64(bytes) {
+		return "", &HintError{
+			Err:  fmt.Errorf("no room for %d bytes in %s: %d are free", bytes, parent, room),
+			Hint: "a smaller --size, or a TMPDIR with more room",
+		}
 	}
 	dir, err := os.MkdirTemp(parent, "linklab-")
 	if err == nil {
@@ -118,4 +122,11 @@ func scratch(bytes int64) (string, error) {
 		return "", fmt.Errorf("scratch directory: %w", err)
 	}
 	return dir, nil
+}
+
+// roomIn is how many bytes a directory has room for.
+func roomIn(dir string) (uint64, error) {
+	var s syscall.Statfs_t
+	err := syscall.Statfs(dir, &s)
+	return s.Bavail * uint64(s.Bsize), err
 }
