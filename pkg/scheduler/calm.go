@@ -20,7 +20,7 @@ const (
 	lagTells = 2
 	// There has to be none for calmTrips round trips, at least calmSpan, after a loss.
 	calmTrips = 4
-	calmSpan  = 200 * Millisecond
+	calmSpan  = 100 * Millisecond
 	// What is lost after clearTrips round trips without one, at least clearSpan, was not
 	// dropped by a queue.
 	clearTrips = 2

@@ -207,7 +207,7 @@ func (s *streams) lone() bool { return s.most == 1 && !s.trial && s.refused == 0
 func (c *Core) mayTry(l *link) bool {
 	s := &l.streams
 	return s.lone() && s.trials < exploreTries && c.now >= s.restUntil &&
-		c.usable(l) && float64(c.left()) > c.brought(trialWorth.Seconds())
+		c.usable(l) && float64(c.left()) > c.brought(l.trialWorth().Seconds())
 }
 
 // starved says whether a link could carry more than its only connection, which has lost

@@ -58,9 +58,12 @@ const (
 	// time it is twice as long. A connection that has lost its first packet only
 	// now may be fast still.
 	streamRest = Second
-	// trialWorth is how long the download must still take for a trial to pay if the link
-	// were alone. It must take longer than the trial with the others.
-	trialWorth = 2 * Second
+	// worthTrips round trips, at least worthFloor and at most worthMost, is how long the
+	// download must still take for a trial to pay if the link were alone: what it costs is
+	// counted in round trips, too. It must take longer than the trial with the others.
+	worthTrips = 15
+	worthFloor = 300 * Millisecond
+	worthMost  = 2 * Second
 )
 
 // queue is what a connection has been asked for and has not received.
@@ -147,7 +150,7 @@ func (s *streams) tune(now Time, l *link, t task) {
 			base = s.calm.clear
 		}
 		steady := l.est.steady(now, l.length())
-		worth := float64(t.left) > steady*trialWorth.Seconds() && t.lasts > 2*l.trialSpan().Seconds()
+		worth := float64(t.left) > steady*l.trialWorth().Seconds() && t.lasts > 2*l.trialSpan().Seconds()
 		if worth && l.tells(base) && s.due(now, steady) {
 			s.try(now, l.rateSince(base, now))
 		}
@@ -217,6 +220,11 @@ func (s *streams) try(now Time, base float64) {
 
 // trialSpan is for how long new streams are left alone, and then measured.
 func (l *link) trialSpan() Time { return longest(trialFloor, trialRTTs, l.answerTrip()) }
+
+// trialWorth is for how long what more streams would bring must be of use.
+func (l *link) trialWorth() Time {
+	return min(worthMost, longest(worthFloor, worthTrips, l.answerTrip()))
+}
 
 // judge ends a trial when it has been measured.
 func (s *streams) judge(now Time, l *link) {
