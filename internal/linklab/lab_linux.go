@@ -133,8 +133,13 @@ func (l *Lab) connect() error {
 // the files, over IPv4 in clear.
 func (l *Lab) URL() string { return l.url(serverIPv4, false) }
 
-// URL6 is the same over IPv6.
-func (l *Lab) URL6() string { return l.url(serverIPv6, false) }
+// URL6 is the same over IPv6; empty where the kernel does not know it.
+func (l *Lab) URL6() string {
+	if !hasIPv6() {
+		return ""
+	}
+	return l.url(serverIPv6, false)
+}
 
 // URLTLS is the same over IPv4 with TLS; empty without Config.TLS.
 func (l *Lab) URLTLS() string {

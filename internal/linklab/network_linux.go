@@ -80,6 +80,24 @@ func (s subnet) visit(n int) subnet {
 // addrs are the client's addresses on the link.
 func (s subnet) addrs() []netip.Addr { return []netip.Addr{s.client4.Addr(), s.client6.Addr()} }
 
+// ends are the addresses of both ends of a link.
+type ends struct{ client, gateway netip.Prefix }
+
+// ends are those of each family that the kernel knows.
+func (s subnet) ends() []ends {
+	e := []ends{{s.client4, s.gateway4}}
+	if hasIPv6() {
+		e = append(e, ends{s.client6, s.gateway6})
+	}
+	return e
+}
+
+// hasIPv6 says whether the kernel knows IPv6.
+func hasIPv6() bool {
+	_, err := os.Stat("/proc/sys/net/ipv6")
+	return err == nil
+}
+
 // receiveBuffer is the largest receive buffer of a connection in bytes, where
 // nothing is said: room for 300 Mbit/s over 300 ms and a queue.
 const receiveBuffer = 32 << 20
@@ -129,7 +147,7 @@ func addServerAddresses() error {
 	if err != nil {
 		return fmt.Errorf("device lo: %w", err)
 	}
-	for _, a := range []string{serverIPv4, serverIPv6} {
+	for _, a := range serverAddresses() {
 		addr := netip.MustParseAddr(a)
 		if err := addAddress(lo, netip.PrefixFrom(addr, addr.BitLen())); err != nil {
 			return err
@@ -142,11 +160,11 @@ func addServerAddresses() error {
 // address on a link go out over that link.
 func addServerDevice(s subnet) (*tun, error) {
 	return addDevice(s.server, func(dev netlink.Link) error {
-		for _, p := range []netip.Prefix{s.gateway4, s.gateway6} {
-			if err := addAddress(dev, p); err != nil {
+		for _, e := range s.ends() {
+			if err := addAddress(dev, e.gateway); err != nil {
 				return err
 			}
-			if err := addServerRoute(dev, p); err != nil {
+			if err := addServerRoute(dev, e.gateway); err != nil {
 				return err
 			}
 		}
@@ -173,8 +191,8 @@ func addServerRoute(dev netlink.Link, p netip.Prefix) error {
 // addClientDevice makes the client's end of a link with its default routes.
 func addClientDevice(s subnet, sourceRules bool) (*tun, error) {
 	return addDevice(s.name, func(dev netlink.Link) error {
-		for _, p := range [][2]netip.Prefix{{s.client4, s.gateway4}, {s.client6, s.gateway6}} {
-			client, gateway := p[0], p[1].Addr().AsSlice()
+		for _, e := range s.ends() {
+			client, gateway := e.client, e.gateway.Addr().AsSlice()
 			if err := addAddress(dev, client); err != nil {
 				return err
 			}
@@ -247,9 +265,6 @@ func addDevice(name string, setUp func(netlink.Link) error) (*tun, error) {
 func addAddress(dev netlink.Link, p netip.Prefix) error {
 	a := &netlink.Addr{IPNet: ipNet(p), Flags: unix.IFA_F_NOPREFIXROUTE}
 	if p.Addr().Is6() {
-		if _, err := os.Stat("/proc/sys/net/ipv6"); err != nil {
-			return nil // a kernel without IPv6
-		}
 		a.Flags |= unix.IFA_F_NODAD
 	}
 	if err := netlink.AddrAdd(dev, a); err != nil {

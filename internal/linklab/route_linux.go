@@ -47,12 +47,10 @@ func (l *Lab) RestoreRoutes(link string) error {
 			if err != nil {
 				return fmt.Errorf("device %s: %w", link, err)
 			}
-			for _, gateway := range []netlink.Route{
-				{Gw: s.gateway4.Addr().AsSlice(), Dst: everything(s.gateway4.Addr())},
-				{Gw: s.gateway6.Addr().AsSlice(), Dst: everything(s.gateway6.Addr())},
-			} {
-				gateway.LinkIndex, gateway.Priority = dev.Attrs().Index, s.metric
-				if err := netlink.RouteAdd(&gateway); err != nil && !errors.Is(err, unix.EEXIST) {
+			for _, e := range s.ends() {
+				a := e.gateway.Addr()
+				r := netlink.Route{LinkIndex: dev.Attrs().Index, Priority: s.metric, Gw: a.AsSlice(), Dst: everything(a)}
+				if err := netlink.RouteAdd(&r); err != nil && !errors.Is(err, unix.EEXIST) {
 					return fmt.Errorf("route of %s: %w", link, err)
 				}
 			}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"os/exec"
 	"syscall"
 	"time"
@@ -15,10 +14,10 @@ import (
 
 // serverAddresses are those that the server listens on.
 func serverAddresses() []string {
-	if _, err := os.Stat("/proc/sys/net/ipv6"); err != nil {
-		return []string{serverIPv4}
+	if hasIPv6() {
+		return []string{serverIPv4, serverIPv6}
 	}
-	return []string{serverIPv4, serverIPv6}
+	return []string{serverIPv4}
 }
 
 // serve starts the web server.
