@@ -144,6 +144,11 @@ soak-day: ## a day's stream over loopback, and jobs of 10,000 files, SOAKTIME (5
 	@MLGET_SOAK=$(SOAKTIME) go test -count=1 -timeout 1h -v -run 'TestSoakStream|TestSoakJobs' ./cmd/mlget ./internal/engine \
 		> .cache/soak-day.txt 2>&1; status=$$?; grep -E '^ok|FAIL|_test.go:' .cache/soak-day.txt; exit $$status
 
+.PHONY: bench-bound
+bench-bound: build ## how near mlget alone comes to the bound, five times: 40 minutes; writes docs/efficiency.md
+	@mkdir -p .cache/bench
+	@cd .cache/bench && ../../bin/linklab bench --tools mlget-adaptive --scenarios high-speed,high-speed-s6,low-speed,techno-stationary,techno-moving,always-online,long-fat,lossy,wifi-dies,lte-dies-and-returns,wifi-sags --runs 5 --tls --out ../../docs/efficiency.md
+
 .PHONY: bench-files
 bench-files: build ## compare over jobs of many files, over two hours; writes docs/many-files.md
 	@mkdir -p .cache/bench
