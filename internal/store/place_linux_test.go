@@ -177,3 +177,24 @@ func TestLinksInDevShmAreTheUsers(t *testing.T) {
 		t.Error("the link was not replaced")
 	}
 }
+
+// TestPhonesNames: what runs on 32-bit phones was not built for Android, and their shared
+// storage refuses the same names.
+func TestPhonesNames(t *testing.T) {
+	dir, ok := inOwnMounts(t)
+	if !ok {
+		return
+	}
+	to := Target{Dir: dir, Served: true}
+	if got, want := to.Path(parse(t, "http://h/12:30%3F")), filepath.Join(dir, "12:30?"); runtime.GOOS == "linux" && got != want {
+		t.Fatalf("elsewhere: %q, want %q", got, want)
+	}
+	must(t, os.Mkdir(filepath.Join(dir, "__properties__"), 0o755))
+	must(t, unix.Mount(dir, "/dev", "", unix.MS_BIND, ""))
+	if got, want := to.Path(parse(t, "http://h/12:30%3F")), filepath.Join(dir, "12_30_"); got != want {
+		t.Errorf("of a URL: %q, want %q", got, want)
+	}
+	if got, want := to.served(dir, "a|b"), filepath.Join(dir, "a_b"); got != want {
+		t.Errorf("as served: %q, want %q", got, want)
+	}
+}

@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"os"
-	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -82,14 +81,4 @@ func inOrder(path string) bool {
 		return false
 	}
 	return uint32(fs.Type) == unix.EXT4_SUPER_MAGIC || uint32(fs.Type) == unix.XFS_SUPER_MAGIC
-}
-
-// onAndroid finds Android at run time too: on 32-bit phones the program is a
-// static linux/arm one.
-func onAndroid() bool {
-	if runtime.GOOS == "android" {
-		return true
-	}
-	_, err := os.Stat("/dev/__properties__")
-	return err == nil
 }

@@ -207,7 +207,17 @@ func isPart(name string) bool {
 }
 
 // fatRules says whether names must do for FAT.
-func fatRules() bool { return runtime.GOOS == "windows" || runtime.GOOS == "android" }
+func fatRules() bool { return runtime.GOOS == "windows" || onAndroid() }
+
+// onAndroid finds Android at run time too: on 32-bit phones the program is a
+// static linux/arm one.
+func onAndroid() bool {
+	if runtime.GOOS == "android" {
+		return true
+	}
+	_, err := os.Stat("/dev/__properties__")
+	return err == nil
+}
 
 // numbered is the n-th name to try instead of path, which is the 0th.
 func numbered(path string, n int) string {
