@@ -32,7 +32,7 @@ func thisBuild() build {
 		case "GOARM":
 			b.ARM = s.Value
 		case "-buildmode":
-			b.PIE = s.Value == "pie"
+			b.PIE = positionIndependent(b.OS, s.Value)
 		case "CGO_ENABLED":
 			b.Cgo = s.Value == "1"
 		case "-trimpath":
@@ -40,6 +40,12 @@ func thisBuild() build {
 		}
 	}
 	return b
+}
+
+// positionIndependent says whether a program is that was built for a system in a mode.
+// Go notes "exe" for its default too, which is "pie" for Android; there no other links.
+func positionIndependent(system, mode string) bool {
+	return mode == "pie" || system == "android"
 }
 
 // target is the system that it was built for, as in the names of released files.
