@@ -4,7 +4,7 @@
 # `rm /data/local/tmp/mlget` on the phone undoes it. ADB may name another adb,
 # or one with arguments: ADB='adb -s SERIAL' sh install.sh
 set -eu
-cd "$(dirname "$0")"
+CDPATH='' cd "$(dirname "$0")" # and to no other dist/ that the caller's CDPATH leads to
 adb=${ADB:-adb}
 to=/data/local/tmp/mlget
 command -v "${adb%% *}" > /dev/null || { echo "install.sh: there is no ${adb%% *}: it is one of Android's platform tools" >&2; exit 1; }

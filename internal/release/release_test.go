@@ -213,8 +213,13 @@ func TestInstall(t *testing.T) {
 				adb = "something-else"
 			}
 			put(adb, "#!/bin/sh\necho \"$*\" >> '"+dir+"/log'\ncase \"$*\" in *getprop*) printf '"+c.abi+"\\r\\n' ;; esac\n", 0o755)
-			cmd := exec.Command("sh", filepath.Join(dir, "install.sh"))
-			cmd.Env = append(os.Environ(), "ADB="+filepath.Join(dir, "adb")+" -s PHONE")
+			base, elsewhere := filepath.Base(dir), t.TempDir()
+			if err := os.Mkdir(filepath.Join(elsewhere, base), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("sh", filepath.Join(base, "install.sh")) // as README has it: sh dist/install.sh
+			cmd.Dir = filepath.Dir(dir)
+			cmd.Env = append(os.Environ(), "ADB="+filepath.Join(dir, "adb")+" -s PHONE", "CDPATH="+elsewhere)
 			out, err := cmd.CombinedOutput()
 			if !strings.Contains(string(out), c.says) {
 				t.Errorf("%q is not said:\n%s", c.says, out)
