@@ -17,7 +17,7 @@ func newManCommand(stdio IO) *cobra.Command {
 		Use:   "man [COMMAND]",
 		Short: "Print the manual page, or that of a command",
 		Long: `man prints a manual page for man(1) to show:
-  mlget man | man -l -
+  mlget man | man -l /dev/stdin
 With --dir it writes all of them, mlget.1 and those of the commands.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
