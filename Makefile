@@ -94,7 +94,8 @@ dist: cross ## the same, with packages for Termux, install.sh for adb, and check
 			-o dist/mlget_$${version}_$${p%:*}.deb || exit 1; \
 	done
 	@cp internal/release/install.sh dist/
-	@cd dist && rm -f SHA256SUMS && sha256sum mlget-* linklab-* mlget_*.deb install.sh > SHA256SUMS
+	@cd dist && rm -f SHA256SUMS && sum=$$(command -v sha256sum || echo 'shasum -a 256') && \
+	$$sum mlget-* linklab-* mlget_*.deb install.sh > SHA256SUMS
 	@wc -l < dist/SHA256SUMS | awk '{ print "dist/SHA256SUMS: " $$1 " files" }'
 	@size=$$(wc -c < dist/mlget-linux-arm64); [ "$$size" -le 12000000 ] || \
 		{ echo "dist/mlget-linux-arm64 has $$size bytes: 12 MB are the limit" >&2; exit 1; }
