@@ -54,8 +54,6 @@ func fill(f *os.File, text []byte) error {
 	if _, err := f.Write(text); err != nil {
 		return err
 	}
-	if err := f.Chmod(0o644); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
+	_ = f.Chmod(0o644) // where the file system cannot (FAT, FUSE), it says who may read
 	return f.Sync()
 }
