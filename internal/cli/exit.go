@@ -95,6 +95,9 @@ func (e saidError) Unwrap() error { return e.err }
 // errMaxTime is the cause of the end that --max-time brings.
 var errMaxTime = errors.New("the time that --max-time allows is over")
 
+// errLeft is the end of what an interrupt ends without a state to go on from.
+var errLeft = errors.New("interrupted")
+
 // classify gives an error's exit code, and a hint at what to do, if any.
 func classify(err error) (code int, hint string) {
 	var (
@@ -112,6 +115,8 @@ func classify(err error) (code int, hint string) {
 		return exitUsage, usage.hint
 	case errors.Is(err, engine.ErrInterrupted):
 		return exitInterrupted, "the same command goes on where this one stopped"
+	case errors.Is(err, errLeft):
+		return exitInterrupted, ""
 	case errors.Is(err, engine.ErrChecksum):
 		return exitChecksum, checksumHint(err)
 	case errors.Is(err, engine.ErrCapped):

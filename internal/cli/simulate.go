@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -93,12 +94,25 @@ long round trips. Above 1, several connections on a link were the better way.`,
 					return usagef("--%s: it is of many files, with --files", flag)
 				}
 			}
-			return runSimulate(&o, stdio.Out)
+			return unlessEnded(cmd.Context(), func() error { return runSimulate(&o, stdio.Out) })
 		},
 	}
 	o.addFlags(cmd.Flags())
 	cmd.Flags().SortFlags = false
 	return cmd
+}
+
+// unlessEnded leaves a rehearsal where it is when somebody ends it: it has no state to
+// save, and in virtual time nothing looks up.
+func unlessEnded(ctx context.Context, rehearse func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- rehearse() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return errLeft
+	}
 }
 
 func runSimulate(o *simulateOptions, out io.Writer) error {

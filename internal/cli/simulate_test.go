@@ -2,11 +2,16 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"io"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/sim"
 )
 
@@ -85,6 +90,24 @@ func TestSimulateEnergy(t *testing.T) {
 	if code != exitOK || !strings.Contains(out, "MODELLED") || !strings.Contains(out, "min-energy") {
 		t.Errorf("exit %d:\n%s", code, out)
 	}
+}
+
+// TestSimulateInterrupted: the first interrupt ends a rehearsal, whatever it is at, with a
+// word and no hint at a state that it has not.
+func TestSimulateInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe() // which nobody reads: it does not end by itself
+		defer reader.Close()        //nolint:errcheck // it never fails
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, engine.ErrInterrupted)
+		defer cancel()
+		cmd := newSimulateCommand(IO{Out: writer})
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		cmd.SetArgs([]string{"--algorithm", "3"})
+		err := cmd.ExecuteContext(ctx)
+		if code, hint := classify(err); code != exitInterrupted || hint != "" {
+			t.Errorf("exit %d, %v, hint %q", code, err, hint)
+		}
+	})
 }
 
 func TestSimulateMistakes(t *testing.T) {
