@@ -83,6 +83,9 @@ same command goes on. What is downloaded is removed. See docs/bench-run.md.`,
 			return usagef("name one URL; flags of the downloads stand behind --")
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkLists(cmd.Flags(), "algorithm", "energy"); err != nil {
+				return err
+			}
 			o.extra = args[1:]
 			return runBenchRun(cmd.Context(), &o, args[0], stdio)
 		},

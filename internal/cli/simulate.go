@@ -87,6 +87,9 @@ long round trips. Above 1, several connections on a link were the better way.`,
   mlget simulate --scenario sydney --files html --mode manual -j 1,2,4,8,16,32`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkLists(cmd.Flags(), "scenario", "algorithm", "energy", "files", "mode"); err != nil {
+				return err
+			}
 			o.energy.chosen, o.files.chosen = cmd.Flags().Changed("energy"), cmd.Flags().Changed("mode")
 			o.energy.always = o.files.used()
 			for _, flag := range []string{"mode", "concurrency", "known-sizes"} {

@@ -134,6 +134,11 @@ func TestSimulateMistakes(t *testing.T) {
 		{"--files", "html", "-j", "-1"},
 		{"--files", "html", "--energy", "off,emtcp"},
 		{"--scenario", "files:1", "--mode", "fast"},
+		{"--scenario", ""},
+		{"--algorithm", ""},
+		{"--energy", ""},
+		{"--files", ""},
+		{"--scenario", "files:1", "--mode", ""},
 	} {
 		if _, errs, code := simulate(t, args...); code != exitUsage || !strings.HasPrefix(errs, "mlget: ") {
 			t.Errorf("%v: exit %d, %q", args, code, errs)

@@ -62,6 +62,18 @@ func (f *nameFlag) Set(text string) error {
 	return nil
 }
 
+// checkLists says which of the flags, all of them lists, was given nothing: what is to be
+// done for each of its words would not be done at all.
+func checkLists(f *pflag.FlagSet, names ...string) error {
+	for _, name := range names {
+		list, ok := f.Lookup(name).Value.(pflag.SliceValue)
+		if ok && f.Changed(name) && len(list.GetSlice()) == 0 {
+			return usagef("--%s: it is empty: is a variable not set?", name)
+		}
+	}
+	return nil
+}
+
 // overlapFlag is a fraction; 0 is auto.
 type overlapFlag float64
 
