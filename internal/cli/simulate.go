@@ -34,6 +34,7 @@ type simulateOptions struct {
 	size        sizeFlag
 	overlap     overlapFlag
 	parallelism countFlag
+	buffer      sizeFlag
 	staticLimit sizeFlag
 	padding     float64
 	noSteal     bool
@@ -56,6 +57,7 @@ func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
 	f.Var(&o.overlap, "overlap", "as for a download")
 	o.parallelism.most = scheduler.MaxStreams
 	f.VarP(&o.parallelism, "parallelism", "p", "as for a download")
+	f.Var(&o.buffer, "receive-buffer", "what a connection has in flight at most, whatever its congestion window")
 	o.staticLimit = sizeFlag{bytes: 4 << 20, text: "4M"}
 	f.Var(&o.staticLimit, "static-limit", "as for a download")
 	f.Float64Var(&o.padding, "bdp-padding", 0.3, "as for a download")
@@ -131,7 +133,7 @@ func runSimulate(o *simulateOptions, out io.Writer) error {
 	if o.files.doc {
 		return showStudy(out, o.json, func() (*sim.FilesStudy, error) { return sim.StudyFiles(false) }, sim.WriteFiles)
 	}
-	if err := cmp.Or(onlyOf("--algorithm", scheduler.Names(), o.algorithms...), checkPadding(o.padding)); err != nil {
+	if err := cmp.Or(onlyOf("--algorithm", scheduler.Names(), o.algorithms...), checkPadding(o.padding), o.energy.check()); err != nil {
 		return err
 	}
 	if o.files.used() || o.jobs() {
@@ -204,7 +206,7 @@ func (o *simulateOptions) config(name string) (sim.Config, error) {
 		}
 	}
 	cfg.StaticLimit, cfg.Padding, cfg.Overlap = o.staticLimit.bytes, o.padding, float64(o.overlap)
-	cfg.NoSteal, cfg.NoFailover, cfg.Parallelism = o.noSteal, o.noFailover, o.parallelism.n
+	cfg.NoSteal, cfg.NoFailover, cfg.Parallelism, cfg.Receive = o.noSteal, o.noFailover, o.parallelism.n, o.buffer.bytes
 	return cfg, nil
 }
 

@@ -22,6 +22,7 @@ import (
 type simulateEnergy struct {
 	modes   []string
 	radios  []string
+	perConn float64 // mW; below 0: as the scenario has it
 	maxTime time.Duration
 	doc     bool
 	always  bool // joules are counted, whatever the flags say
@@ -31,13 +32,22 @@ type simulateEnergy struct {
 func (o *simulateEnergy) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.modes, "energy", []string{scheduler.EnergyOff.String()}, "as for a download; several are compared, in modelled joules")
 	f.StringSliceVar(&o.radios, "radio", nil, "a link's radio, `LINK=MODEL`: "+strings.Join(energy.Names(), ", ")+" (by default the scenario's, or after its name)")
+	f.Float64Var(&o.perConn, "per-connection", -1, "what a connection draws beside its radio, in `MW` (by default as the scenario has it)")
 	durationVar(f, &o.maxTime, "max-time", "", 0, "what --energy min-energy is to be in time for")
 	f.BoolVar(&o.doc, "energy-doc", false, "rehearse the energy policies: docs/energy.md")
 }
 
 // wanted says whether joules are to be counted.
 func (o *simulateEnergy) wanted() bool {
-	return o.always || len(o.radios) > 0 || o.maxTime > 0 || !slices.Equal(o.modes, []string{scheduler.EnergyOff.String()})
+	return o.always || len(o.radios) > 0 || o.perConn >= 0 || o.maxTime > 0 || !slices.Equal(o.modes, []string{scheduler.EnergyOff.String()})
+}
+
+// check says what is wrong with --per-connection.
+func (o *simulateEnergy) check() error {
+	if o.perConn <= scenario.MaxPerConnection { // which NaN is not
+		return nil
+	}
+	return usagef("--per-connection: %v is not within 0 to %d", o.perConn, scenario.MaxPerConnection)
 }
 
 // apply gives a rehearsal its radios, policy and deadline.
@@ -66,6 +76,9 @@ func (o *simulateEnergy) apply(cfg *sim.Config, mode string) error {
 		var known bool
 		if radios[i], known = energy.Lookup(model); !known && (said || model != "") {
 			return noSuch("--radio "+l.Name+"=", model, energy.Names())
+		}
+		if known && o.perConn >= 0 {
+			cfg.Scenario.Links[i].Power, cfg.Scenario.Links[i].PerConnection = model, o.perConn
 		}
 	}
 	cfg.SetRadios(radios)

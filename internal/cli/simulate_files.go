@@ -27,14 +27,12 @@ const (
 
 // simulateFiles is what the flags of a rehearsal say of many files.
 type simulateFiles struct {
-	sets    []string
-	modes   []string
-	at      []int
-	known   bool
-	perConn float64 // mW; below 0: as the scenario has it
-	buffer  sizeFlag
-	doc     bool
-	chosen  bool // somebody said --mode
+	sets   []string
+	modes  []string
+	at     []int
+	known  bool
+	doc    bool
+	chosen bool // somebody said --mode
 }
 
 func (o *simulateFiles) addFlags(f *pflag.FlagSet) {
@@ -42,8 +40,6 @@ func (o *simulateFiles) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.modes, "mode", []string{tuning.HAT.String()}, "of many files: "+strings.Join(tuning.Names(), ", ")+", "+untuned)
 	f.IntSliceVarP(&o.at, "concurrency", "j", []int{0}, "of many files: how many at once; several are compared")
 	f.BoolVar(&o.known, "known-sizes", false, "an index tells the sizes of the files")
-	f.Float64Var(&o.perConn, "per-connection", -1, "what a connection draws beside its radio, in `MW` (by default as the scenario has it)")
-	f.Var(&o.buffer, "receive-buffer", "what a connection has in flight at most, whatever its congestion window")
 	f.BoolVar(&o.doc, "many-doc", false, "rehearse jobs of many files: docs/many-files-sim.md")
 }
 
@@ -163,12 +159,6 @@ func (o *simulateOptions) rehearseFiles(name, set, mode string, at int) (cell, e
 	}
 	cfg.Size = cfg.Batch.Bytes()
 	cfg.Algorithm, cfg.Parallelism = "adaptive", 0
-	cfg.Receive = o.files.buffer.bytes
-	if o.files.perConn >= 0 {
-		for i := range cfg.Scenario.Links {
-			cfg.Scenario.Links[i].PerConnection = o.files.perConn
-		}
-	}
 	cfg.Batch.Tuning = tuning.Config{Concurrency: at, Parallelism: o.parallelism.n}
 	if err := o.files.mode(mode, cfg.Batch); err != nil {
 		return nil, err

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -120,6 +122,8 @@ func TestSimulateMistakes(t *testing.T) {
 		{"--radio", "wlan0=semaphore"},
 		{"--radio", "eth9=wifi"},
 		{"--max-time", "-1s"},
+		{"--per-connection", "NaN"},
+		{"--per-connection", "20000"},
 		{"--size", "none"},
 		{"--overlap", "2"},
 		{"--bdp-padding", "7", "--algorithm", "3"},
@@ -195,6 +199,38 @@ func TestSimulateByHand(t *testing.T) {
 			t.Errorf("line %q", line)
 		}
 		last = seconds
+	}
+}
+
+// TestSimulateConnections: what is said of connections holds for a single file, too, and
+// beside a radio that --radio names.
+func TestSimulateConnections(t *testing.T) {
+	links := filepath.Join(t.TempDir(), "links")
+	if err := os.WriteFile(links, []byte("link a,down=80,rtt=16\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(flags ...string) (r sim.Result) {
+		t.Helper()
+		args := []string{"--scenario", links, "--algorithm", "single", "--size", "20MB", "--radio", "a=wifi", "--json"}
+		out, errs, code := simulate(t, append(args, flags...)...)
+		if code != exitOK || errs != "" {
+			t.Fatalf("%v: exit %d, %q", flags, code, errs)
+		}
+		var runs []sim.Result
+		if err := json.Unmarshal([]byte(out), &runs); err != nil {
+			t.Fatal(err)
+		}
+		return runs[0]
+	}
+	plain := run()
+	// 16 ms for each 16 KB at least.
+	if got := run("--receive-buffer", "16KB").Seconds; got < 20 || plain.Seconds > 3 {
+		t.Errorf("it takes %.2f s, %.2f with a receive buffer of 16 KB", plain.Seconds, got)
+	}
+	// A connection at work draws it for as long as the file takes.
+	more := run("--per-connection", "1000").Energy.Joules - plain.Energy.Joules
+	if more < 0.9*plain.Seconds || more > 1.1*plain.Seconds {
+		t.Errorf("1 W for %.2f s is %.2f J", plain.Seconds, more)
 	}
 }
 
