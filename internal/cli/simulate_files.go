@@ -143,7 +143,7 @@ func (o *simulateFiles) mode(name string, b *sim.Batch) (err error) {
 		return nil
 	}
 	if b.Tuning.Mode, err = tuning.ParseMode(name); err != nil {
-		return usagef("--mode: %w", err)
+		return noSuch("--mode", name, append(tuning.Names(), untuned))
 	}
 	return nil
 }

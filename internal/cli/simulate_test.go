@@ -148,6 +148,9 @@ func TestSimulateMistakes(t *testing.T) {
 			t.Errorf("%v: exit %d, %q", args, code, errs)
 		}
 	}
+	if _, errs, _ := simulate(t, "--files", "html", "--mode", "fast"); !strings.Contains(errs, "there are hat, eht, lowe, manual, untuned") {
+		t.Errorf("%q does not say what modes there are", errs)
+	}
 	for _, args := range [][]string{{"--algorithm", "9"}, {"--files", "html", "--algorithm", "9"}} {
 		if _, errs, _ := simulate(t, args...); !strings.Contains(errs, "there are single, naive") {
 			t.Errorf("%v: %q does not say what there is", args, errs)
