@@ -142,12 +142,8 @@ func runSimulate(o *simulateOptions, out io.Writer) error {
 		}
 		return o.runFiles(out)
 	}
-	names := o.scenarios
-	if len(names) == 1 && names[0] == "all" {
-		names = scenario.Names()
-	}
 	var all []cell
-	for _, name := range names {
+	for _, name := range o.named() {
 		for _, algorithm := range o.algorithms {
 			for _, energy := range o.energy.modes {
 				runs, err := o.rehearse(name, algorithm, energy)
@@ -165,6 +161,14 @@ func runSimulate(o *simulateOptions, out io.Writer) error {
 		return writeJoules(out, all)
 	}
 	return writeRehearsals(out, all)
+}
+
+// named are the names of the scenarios, of which one stands for all.
+func (o *simulateOptions) named() []string {
+	if slices.Equal(o.scenarios, []string{"all"}) {
+		return scenario.Names()
+	}
+	return o.scenarios
 }
 
 // rehearse is all runs of one scenario with one algorithm and energy policy.

@@ -86,7 +86,7 @@ func (o *simulateFiles) batch(text string, seed uint64) (*sim.Batch, error) {
 // runFiles rehearses all that is asked for.
 func (o *simulateOptions) runFiles(out io.Writer) error {
 	var all []cell
-	for _, name := range o.scenarios {
+	for _, name := range o.named() {
 		if strings.HasPrefix(name, jobPrefix) {
 			runs, err := o.rehearseJob(name)
 			if err != nil {

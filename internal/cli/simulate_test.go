@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/engine"
+	"github.com/mlget/mlget/internal/linklab/scenario"
 	"github.com/mlget/mlget/internal/sim"
 )
 
@@ -182,6 +183,14 @@ func TestSimulateFiles(t *testing.T) {
 		if lone := len(r.Links) > 1 && r.Links[1].Bytes == 0; lone != (i >= 4 && mode == "lowe") {
 			t.Errorf("run %d: links %+v", i, r.Links)
 		}
+	}
+}
+
+// TestSimulateFilesOfAll: all stands for all scenarios whatever is downloaded.
+func TestSimulateFilesOfAll(t *testing.T) {
+	out, errs, code := simulate(t, "--scenario", "all", "--files", "2@1K")
+	if lines := strings.Count(out, "\n"); code != exitOK || errs != "" || lines != 1+len(scenario.Names()) {
+		t.Errorf("exit %d, %q, %d lines", code, errs, lines)
 	}
 }
 
