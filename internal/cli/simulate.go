@@ -99,6 +99,11 @@ long round trips. Above 1, several connections on a link were the better way.`,
 					return usagef("--%s: it is of many files, with --files", flag)
 				}
 			}
+			if o.jobs() && !o.files.used() {
+				if err := o.checkJobs(cmd.Flags()); err != nil {
+					return err
+				}
+			}
 			return unlessEnded(cmd.Context(), func() error { return runSimulate(&o, stdio.Out) })
 		},
 	}

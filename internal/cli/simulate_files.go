@@ -118,6 +118,31 @@ func (o *simulateOptions) jobs() bool {
 	return slices.ContainsFunc(o.scenarios, func(name string) bool { return strings.HasPrefix(name, jobPrefix) })
 }
 
+// checkJobs says what does not go together with jobs that are made up, where nothing else
+// is rehearsed: they bring with them what most flags say.
+func (o *simulateOptions) checkJobs(f *pflag.FlagSet) (err error) {
+	for _, name := range o.scenarios {
+		if !strings.HasPrefix(name, jobPrefix) {
+			return usagef("--scenario %s: beside a job of many files it needs --files", name)
+		}
+	}
+	if len(o.files.modes) != 1 || len(o.files.at) != 1 {
+		return usagef("--scenario %s goes with one --mode and one --concurrency", o.scenarios[0])
+	}
+	f.Visit(func(flag *pflag.Flag) {
+		switch flag.Name {
+		case "scenario", "mode", "json":
+		case "concurrency", "parallelism":
+			if !o.files.chosen {
+				err = usagef("--%s: %s has its own, if there is no --mode", flag.Name, o.scenarios[0])
+			}
+		default:
+			err = usagef("--%s: %s brings its own", flag.Name, o.scenarios[0])
+		}
+	})
+	return err
+}
+
 // rehearseJob is a job that is made up, in the mode that the flags say, or its own.
 func (o *simulateOptions) rehearseJob(name string) (cell, error) {
 	cfg, err := o.config(name)

@@ -144,6 +144,11 @@ func TestSimulateMistakes(t *testing.T) {
 		{"--energy", ""},
 		{"--files", ""},
 		{"--scenario", "files:1", "--mode", ""},
+		{"--scenario", "files:1", "--mode", "hat,eht"},
+		{"--scenario", "files:1", "-j", "4"},
+		{"--scenario", "files:1", "--energy", "min-energy"},
+		{"--scenario", "files:1", "--runs", "3"},
+		{"--scenario", "files:1,high-speed"},
 	} {
 		if _, errs, code := simulate(t, args...); code != exitUsage || !strings.HasPrefix(errs, "mlget: ") {
 			t.Errorf("%v: exit %d, %q", args, code, errs)
@@ -247,7 +252,7 @@ func TestSimulateConnections(t *testing.T) {
 }
 
 func TestSimulateJob(t *testing.T) {
-	for _, args := range [][]string{{"--scenario", "files:11"}, {"--scenario", "files:11", "--mode", "untuned"}} {
+	for _, args := range [][]string{{"--scenario", "files:11"}, {"--scenario", "files:11", "--mode", "untuned"}, {"--scenario", "files:11", "--mode", "manual", "-j", "4", "-p", "1"}} {
 		out, errs, code := simulate(t, args...)
 		if code != exitOK || errs != "" || !strings.Contains(out, "files:11") {
 			t.Errorf("%v: exit %d, %q:\n%s", args, code, errs, out)
