@@ -21,6 +21,8 @@ import (
 const (
 	// untuned is the mode in which the scheduler is told of no plan.
 	untuned = "untuned"
+	// filesAlgorithm is what jobs of many files are rehearsed with.
+	filesAlgorithm = "adaptive"
 	// mostFiles is how many files a rehearsal may have.
 	mostFiles = 1_000_000
 )
@@ -183,7 +185,7 @@ func (o *simulateOptions) rehearseFiles(name, set, mode string, at int) (cell, e
 		return nil, err
 	}
 	cfg.Size = cfg.Batch.Bytes()
-	cfg.Algorithm, cfg.Parallelism = "adaptive", 0
+	cfg.Algorithm, cfg.Parallelism = filesAlgorithm, 0
 	cfg.Batch.Tuning = tuning.Config{Concurrency: at, Parallelism: o.parallelism.n}
 	if err := o.files.mode(mode, cfg.Batch); err != nil {
 		return nil, err
@@ -237,6 +239,9 @@ func (o *simulateFiles) used() bool { return len(o.sets) > 0 }
 func (o *simulateOptions) checkFiles() error {
 	if o.files.used() && len(o.energy.modes) != 1 {
 		return usagef("--files goes with one --energy")
+	}
+	if all := scheduler.Names(); o.files.used() && !slices.Equal(o.algorithms, all) && !slices.Equal(o.algorithms, []string{filesAlgorithm}) {
+		return usagef("--algorithm %s: many files are rehearsed with %s; --mode is what is compared", strings.Join(o.algorithms, ","), filesAlgorithm)
 	}
 	return nil
 }

@@ -137,6 +137,7 @@ func TestSimulateMistakes(t *testing.T) {
 		{"--files", "3@2K-1K"},
 		{"--files", "html", "--mode", "fast"},
 		{"--files", "html", "-j", "-1"},
+		{"--files", "html", "--algorithm", "3,adaptive"},
 		{"--files", "html", "--energy", "off,emtcp"},
 		{"--scenario", "files:1", "--mode", "fast"},
 		{"--scenario", ""},
