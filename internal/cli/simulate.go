@@ -3,8 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -180,7 +182,7 @@ func (o *simulateOptions) named() []string {
 func (o *simulateOptions) rehearse(name, algorithm, energy string) (cell, error) {
 	cfg, err := o.config(name)
 	if err != nil {
-		return nil, usageError{err: err}
+		return nil, err
 	}
 	cfg.Algorithm = algorithm
 	if err := o.energy.apply(&cfg, energy); err != nil {
@@ -197,7 +199,7 @@ func (o *simulateOptions) config(name string) (sim.Config, error) {
 		_, number, _ := strings.Cut(name, ":")
 		seed, err := strconv.ParseUint(number, 10, 64)
 		if err != nil {
-			return cfg, fmt.Errorf("scenario %q: %q is not a number", name, number)
+			return cfg, usagef("scenario %q: %q is not a number", name, number)
 		}
 		if isJob {
 			return sim.RandomFiles(seed), nil
@@ -205,8 +207,11 @@ func (o *simulateOptions) config(name string) (sim.Config, error) {
 		cfg = sim.Random(seed)
 	} else {
 		s, err := scenario.Load(name)
-		if err != nil {
-			return cfg, err
+		switch {
+		case errors.As(err, new(*fs.PathError)):
+			return cfg, fileError{err}
+		case err != nil:
+			return cfg, usageError{err: err}
 		}
 		cfg = sim.Default(s, "")
 		cfg.Size, cfg.Seed, cfg.HTTP2 = o.size.bytes, o.seed, o.http2

@@ -149,7 +149,7 @@ func (o *simulateOptions) checkJobs(f *pflag.FlagSet) (err error) {
 func (o *simulateOptions) rehearseJob(name string) (cell, error) {
 	cfg, err := o.config(name)
 	if err != nil {
-		return nil, usageError{err: err}
+		return nil, err
 	}
 	if o.files.chosen {
 		cfg.Batch.Tuning = tuning.Config{Concurrency: o.files.at[0], Parallelism: o.parallelism.n}
@@ -179,7 +179,7 @@ func (o *simulateFiles) mode(name string, b *sim.Batch) (err error) {
 func (o *simulateOptions) rehearseFiles(name, set, mode string, at int) (cell, error) {
 	cfg, err := o.config(name)
 	if err != nil {
-		return nil, usageError{err: err}
+		return nil, err
 	}
 	if cfg.Batch, err = o.files.batch(set, o.seed); err != nil {
 		return nil, err

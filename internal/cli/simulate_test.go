@@ -165,6 +165,18 @@ func TestSimulateMistakes(t *testing.T) {
 	}
 }
 
+// TestSimulateNoFile: a scenario that cannot be read is a failure of a file; that there is
+// none of a name, or that it is none, is a mistake.
+func TestSimulateNoFile(t *testing.T) {
+	away := filepath.Join(t.TempDir(), "away")
+	for _, more := range [][]string{nil, {"--files", "html/2"}} {
+		_, errs, code := simulate(t, append(more, "--scenario", away)...)
+		if code != exitFile || !strings.Contains(errs, "mlget: hint: ") {
+			t.Errorf("%v: exit %d, %q", more, code, errs)
+		}
+	}
+}
+
 func TestSimulateFiles(t *testing.T) {
 	out, errs, code := simulate(t, "--scenario", "austin,austin-dual", "--files", "html/200,20@100KB-2MB", "--mode", "hat,lowe", "--json")
 	if code != exitOK || errs != "" {
