@@ -100,7 +100,7 @@ func (s *Scenario) parseLine(line string, files fs.FS) error {
 		}
 		return err
 	}
-	return fmt.Errorf("%q: a line begins with about, link or at", word)
+	return fmt.Errorf("%.40q: a line begins with about, link or at", word) // some file or other may be one long line
 }
 
 // ParseLink reads a link as NAME,key=value,... as on the command line. The

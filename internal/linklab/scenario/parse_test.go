@@ -155,6 +155,14 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
+// TestParseOther: what is no scenario may be one long line, which nobody wants to read.
+func TestParseOther(t *testing.T) {
+	_, err := Parse("page.html", strings.NewReader(strings.Repeat("x", maxFile)), nil)
+	if err == nil || len(err.Error()) > 200 {
+		t.Errorf("an error of %d characters", len(fmt.Sprint(err)))
+	}
+}
+
 func TestBuiltinScenarios(t *testing.T) {
 	names := Names()
 	want := []string{
