@@ -97,7 +97,7 @@ func writeDataset(ctx context.Context, o *datasetOptions, name string, out io.Wr
 	}
 	if err := s.Write(ctx, dir); err != nil {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return errLeft // another time begins with the first file again
 		}
 		return fileError{err}
 	}
