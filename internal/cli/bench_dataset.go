@@ -57,8 +57,8 @@ SET/N are the first N files of one; SET+SET is both.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.dir, "output", "o", "", "`DIR` to make the files in (default: named as the set)")
-	f.StringVar(&o.base, "base", "", "`URL` of that directory on the server: make "+listName+" too, for mlget -i")
+	nameVar(f, &o.dir, "output", "o", "`DIR` to make the files in (default: named as the set)")
+	nameVar(f, &o.base, "base", "", "`URL` of that directory on the server: make "+listName+" too, for mlget -i")
 	f.BoolVar(&o.list, "list", false, "list the sets, with their sizes")
 	f.BoolVarP(&o.yes, "yes", "y", false, fmt.Sprintf("make sets of more than %s too", units.Bytes(largeDataset)))
 	f.SortFlags = false
@@ -87,6 +87,11 @@ func writeDataset(ctx context.Context, o *datasetOptions, name string, out io.Wr
 	size := s.Bytes()
 	if size > largeDataset && !o.yes {
 		return usagef("%s is %s in %d files: say --yes", name, units.Bytes(size), s.Len())
+	}
+	if o.base != "" {
+		if _, err := parseURL(o.base); err != nil {
+			return err
+		}
 	}
 	dir := o.dir
 	if dir == "" {
