@@ -235,7 +235,7 @@ func writeRehearsals(out io.Writer, all []cell) error {
 			r.Scenario, r.Algorithm,
 			c.median(secondsOf), c.median(func(r *sim.Result) float64 { return r.BoundSeconds }),
 			c.median(efficiencyOf), c.worst(efficiencyOf), c.median(func(r *sim.Result) float64 { return r.OfReference }),
-			c.median(linkDeltaOf), c.waste(), c.median(requestsOf), shares(r))
+			c.median(linkDeltaOf), c.waste(), c.median(requestsOf), c.shares())
 	}
 	return w.Flush()
 }

@@ -77,13 +77,18 @@ func perJoule(e *sim.Energy) float64 { return e.MbpsPerJoule }
 // waste is the median of the wasted bytes, for people.
 func (c cell) waste() string { return units.Bytes(int64(c.median(wasteOf))) }
 
-// shares says what each link brought, of a run.
-func shares(r *sim.Result) string {
-	parts := make([]string, len(r.Links))
-	for i, l := range r.Links {
-		parts[i] = fmt.Sprintf("%s %.0f%%", l.Name, 100*float64(l.Bytes)/float64(r.SizeBytes))
+// shares says what each link brought.
+func (c cell) shares() string {
+	parts := make([]string, len(c.first().Links))
+	for i, l := range c.first().Links {
+		parts[i] = fmt.Sprintf("%s %.0f%%", l.Name, c.median(shareOf(i)))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// shareOf is what the i-th link brought of the object, in percent.
+func shareOf(i int) func(*sim.Result) float64 {
+	return func(r *sim.Result) float64 { return 100 * float64(r.Links[i].Bytes) / float64(r.SizeBytes) }
 }
 
 // showStudy makes one of the studies behind a page of the documentation, and writes

@@ -96,16 +96,17 @@ func writeJoules(out io.Writer, all []cell) error {
 		//nolint:errcheck // Flush tells
 		fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%.1f\t%.2f\t%.2f\t%.3f\t%s\n",
 			r.Scenario, r.Algorithm, r.Energy.Policy, c.median(secondsOf), c.median(mbitOf),
-			c.median(joulesOf(total)), c.median(joulesOf(per100MB)), c.median(joulesOf(perJoule)), joules(r))
+			c.median(joulesOf(total)), c.median(joulesOf(per100MB)), c.median(joulesOf(perJoule)), c.joules())
 	}
 	return w.Flush()
 }
 
 // joules says what each link brought, and what it took.
-func joules(r *sim.Result) string {
-	parts := make([]string, len(r.Links))
-	for i, l := range r.Links {
-		parts[i] = fmt.Sprintf("%s %.0f%% %.2f J", l.Name, 100*float64(l.Bytes)/float64(r.SizeBytes), l.Joules)
+func (c cell) joules() string {
+	parts := make([]string, len(c.first().Links))
+	for i, l := range c.first().Links {
+		joules := c.median(func(r *sim.Result) float64 { return r.Links[i].Joules })
+		parts[i] = fmt.Sprintf("%s %.0f%% %.2f J", l.Name, c.median(shareOf(i)), joules)
 		if l.Reason != "" {
 			parts[i] += " (" + l.Reason + ")"
 		}

@@ -211,7 +211,7 @@ func writeBatches(out io.Writer, all []cell) error {
 			r.Scenario, r.Batch.Name, r.Batch.Mode, atOnce(r.Batch.Concurrency), c.median(secondsOf), c.median(mbitOf),
 			c.median(efficiencyOf), c.worst(efficiencyOf),
 			c.median(joulesOf(total)), c.median(joulesOf(per100MB)), c.median(joulesOf(perJoule)),
-			c.median(linkDeltaOf), c.median(connections), c.median(requestsOf), c.waste(), shares(r))
+			c.median(linkDeltaOf), c.median(connections), c.median(requestsOf), c.waste(), c.shares())
 	}
 	return w.Flush()
 }
