@@ -4,9 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // TestFillWithoutModes: FAT and FUSE refuse to change a file's mode, as the kernel does
@@ -25,7 +24,7 @@ func TestFillWithoutModes(t *testing.T) {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with who it has become
-		if err := unix.Setfsuid(nobody); err != nil {
+		if err := syscall.Setfsuid(nobody); err != nil {
 			done <- err
 			return
 		}
