@@ -13,8 +13,8 @@ import (
 func TestWrapsBetweenReadings(t *testing.T) {
 	dir := unpack(t, "laptop")
 	const zone = "devices/virtual/powercap/intel-rapl/intel-rapl:0/"
-	const wrap, watts = 65_532_610_987, 280 // microjoules, of an EPYC
-	write(t, dir, zone+"max_energy_range_uj", strconv.Itoa(wrap)+"\n")
+	const wrap, watts = int64(65_532_610_987), 280 // microjoules, of an EPYC
+	write(t, dir, zone+"max_energy_range_uj", strconv.FormatInt(wrap, 10)+"\n")
 	write(t, dir, zone+"energy_uj", "0\n")
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
