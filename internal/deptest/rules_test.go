@@ -135,7 +135,7 @@ func rules() map[string]rule {
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
 			imports: "internal/android internal/campaign internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/joblist internal/metrics internal/modelled internal/netrc internal/page internal/plot internal/power internal/progress internal/record internal/report internal/results internal/roots internal/sim internal/store internal/study internal/sweep internal/term internal/terms" +
+				" internal/joblist internal/metrics internal/modelled internal/netrc internal/page internal/plot internal/power internal/progress internal/record internal/report internal/results internal/rewrite internal/roots internal/sim internal/store internal/study internal/sweep internal/term internal/terms" +
 				" internal/units pkg/scheduler pkg/scheduler/tuning" +
 				" github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},
@@ -148,10 +148,10 @@ func rules() map[string]rule {
 				" github.com/spf13/cobra github.com/vishvananda/netlink golang.org/x/sys",
 		},
 		"internal/linklab/bench": {
-			imports: "internal/dataset internal/energy internal/linklab internal/linklab/scenario internal/results internal/stats github.com/spf13/cobra",
+			imports: "internal/dataset internal/energy internal/linklab internal/linklab/scenario internal/results internal/rewrite internal/stats github.com/spf13/cobra",
 		},
 		"internal/linklab/faults": {
-			imports: "internal/linklab internal/linklab/emu internal/linklab/hostile internal/linklab/scenario internal/testbody github.com/spf13/cobra",
+			imports: "internal/linklab internal/linklab/emu internal/linklab/hostile internal/linklab/scenario internal/rewrite internal/testbody github.com/spf13/cobra",
 		},
 		"internal/linklab/hostile":  {imports: "internal/testbody golang.org/x/net/http2"},
 		"internal/linklab/battery":  {tests: "internal/energy internal/stats"},
@@ -190,6 +190,7 @@ func rules() map[string]rule {
 		"internal/dataset": {imports: "internal/testbody"},
 
 		// Leaves.
+		"internal/rewrite":  {},
 		"internal/filelock": {imports: "golang.org/x/sys"},
 		"internal/netrc":    {},
 		"internal/term":     {},

@@ -82,14 +82,7 @@ func TestRunUnderNohup(t *testing.T) {
 	cmd, _, errOut := mainCommand(t, "run", "--link", "wlan0,down=100", "--size", "1K", "--", "sh", "-c", "echo ready; read -r line; echo $line")
 	cmd.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
 	cmd.Path = "/bin/sh"
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := pipe(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in, out := pipes(t, cmd)
 	expect(t, out, "ready\n")
 	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
@@ -192,24 +185,16 @@ func TestNobodyStaysInTheLab(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		cmd, _, errOut := mainCommand(t, "run", "--link", "wlan0,down=100", "--size", "1K", "--",
 			"sh", "-c", `setsid sh -c 'echo $$; exec sleep 100 2>&1' & read -r line`)
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := pipe(cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in, out := pipes(t, cmd)
 		var stays int
 		if _, err := fmt.Fscan(out, &stays); err != nil {
 			t.Fatalf("%v, %q", err, errOut)
 		}
+		end := in.Close
 		if killed {
-			err = cmd.Process.Kill()
-		} else {
-			err = in.Close()
+			end = cmd.Process.Kill
 		}
-		if err != nil {
+		if err := end(); err != nil {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait() // killed, or with the status of read
@@ -254,6 +239,20 @@ func TestWithoutRoot(t *testing.T) {
 	if err != nil || cmd.ProcessState.ExitCode() != 6 || strings.Join(strings.Fields(out.String()), " ") != "0 lo wlan0" {
 		t.Errorf("%v, %v, %q, %q", err, cmd.ProcessState, out, errOut)
 	}
+}
+
+// pipes starts the command and gives its input and its output.
+func pipes(t *testing.T, cmd *exec.Cmd) (io.WriteCloser, io.Reader) {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := pipe(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in, out
 }
 
 // pipe starts the command and gives its output.

@@ -78,7 +78,12 @@ func (s subnet) visit(n int) subnet {
 }
 
 // addrs are the client's addresses on the link.
-func (s subnet) addrs() []netip.Addr { return []netip.Addr{s.client4.Addr(), s.client6.Addr()} }
+func (s subnet) addrs() (all []netip.Addr) {
+	for _, e := range s.ends() {
+		all = append(all, e.client.Addr())
+	}
+	return all
+}
 
 // ends are the addresses of both ends of a link.
 type ends struct{ client, gateway netip.Prefix }

@@ -88,7 +88,7 @@ func (s *Sampler) Stop() {
 
 func (s *Sampler) run(ctx context.Context, choose func(context.Context, Config) (source, error)) {
 	cfg := s.cfg
-	p := publisher{cfg: cfg, stale: staleAfter * cfg.Interval, some: &s.useful}
+	p := publisher{cfg: cfg, stale: staleAfter * cfg.Interval, useful: &s.useful}
 	if cfg.Source == None {
 		p.describe(description{}, errOff)
 		return
@@ -135,7 +135,7 @@ type publisher struct {
 	any     bool         // there is one
 	repeat  sample       // the last that was not, for it repeats last
 	pending bool         // there is one
-	some    *atomic.Bool // one told what the device draws
+	useful  *atomic.Bool // one told what the device draws
 	fed     int          // how many were on external power
 	failure error        // the last
 	told    []string
@@ -202,7 +202,7 @@ func (p *publisher) publish(s sample) {
 	}
 	p.last, p.any, p.pending = s, true, false
 	if e.HasWatts() {
-		p.some.Store(true)
+		p.useful.Store(true)
 	}
 	if s.external {
 		p.fed++
@@ -219,7 +219,7 @@ func (p *publisher) finish(src source) {
 	if p.pending && !p.repeat.counter { // or the time since the last change would be lost
 		p.publish(p.repeat)
 	}
-	if p.some.Load() {
+	if p.useful.Load() {
 		return
 	}
 	reason := errTooShort

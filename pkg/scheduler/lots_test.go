@@ -141,7 +141,7 @@ func TestRecordsAreNoGain(t *testing.T) {
 // Near the end no more connections are tried, even if nothing comes for a moment.
 func TestALullIsNoReasonForMoreConnections(t *testing.T) {
 	const rate = 400e3 // bytes per second
-	for left, want := range map[int64]bool{2 << 20: true, 64 << 10: false} {
+	for left, want := range map[int64]bool{2 << 20: true, 256 << 10: true, 64 << 10: false} {
 		l := &link{rtt: 20 * Millisecond, streams: streams{most: 1}}
 		l.streams.calm.trip = l.rtt
 		byRecords(l, 1, Second, rate, func(now Time) { l.streams.calm.watch(now, l) })

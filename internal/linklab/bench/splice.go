@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"github.com/mlget/mlget/internal/rewrite"
 )
 
 // The lines between which a report stands in a document that says more.
@@ -36,32 +37,8 @@ func spliceFile(path, report string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("report: %w", err)
 	}
-	if err := replace(path, []byte(splice(string(old), report))); err != nil {
+	if err := rewrite.File(path, []byte(splice(string(old), report))); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
-}
-
-// replace writes the text beside a file and puts it in its place. What is no file, a
-// link for instance, and what others' directories hold is written in place.
-func replace(path string, text []byte) error {
-	mode := fs.FileMode(0o644)
-	switch info, err := os.Lstat(path); {
-	case err == nil && !info.Mode().IsRegular():
-		return os.WriteFile(path, text, mode)
-	case err == nil:
-		mode = info.Mode().Perm()
-	}
-	beside := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
-	err := os.WriteFile(beside, text, mode)
-	if errors.Is(err, fs.ErrPermission) {
-		return os.WriteFile(path, text, mode)
-	}
-	if err == nil {
-		err = os.Rename(beside, path)
-	}
-	if err != nil {
-		_ = os.Remove(beside) // the first error counts
-	}
-	return err
 }

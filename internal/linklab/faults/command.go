@@ -1,10 +1,10 @@
 package faults
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlget/mlget/internal/linklab"
+	"github.com/mlget/mlget/internal/rewrite"
 )
 
 const help = `Hold mlget against everything that links and servers do wrong, each combination
@@ -136,13 +137,9 @@ func (f flags) run(ctx context.Context, cmd *cobra.Command, cells []Cell) error 
 
 // writePage writes docs/reliability.md.
 func writePage(name string, s Summary) error {
-	out, err := os.Create(name)
-	if err != nil {
+	var page bytes.Buffer
+	if err := s.WritePage(&page); err != nil {
 		return err
 	}
-	if err := s.WritePage(out); err != nil {
-		_ = out.Close() // the first error counts
-		return err
-	}
-	return out.Close()
+	return rewrite.File(name, page.Bytes())
 }

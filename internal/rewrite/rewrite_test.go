@@ -1,0 +1,89 @@
+package rewrite
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// TestFile: whatever the name leads through, what is there is replaced, with its mode, and
+// nothing is left beside it.
+func TestFile(t *testing.T) {
+	for _, c := range []struct {
+		name, to, old string // what name links to, if anything; what is there
+	}{
+		{name: "new"},
+		{name: "old", old: "precious"},
+		{name: "link", to: "old", old: "precious"},
+		{name: "dangling", to: "new"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			name := filepath.Join(dir, c.name)
+			file, files := name, 1
+			if c.to != "" {
+				if runtime.GOOS == "windows" {
+					t.Skip("links are for some here only")
+				}
+				file, files = filepath.Join(dir, c.to), 2
+				if err := os.Symlink(c.to, name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.old != "" {
+				if err := os.WriteFile(file, []byte(c.old), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := File(name, []byte("new")); err != nil {
+				t.Fatal(err)
+			}
+			if text, err := os.ReadFile(file); err != nil || string(text) != "new" {
+				t.Errorf("%q, %v", text, err)
+			}
+			if list, err := os.ReadDir(dir); err != nil || len(list) != files {
+				t.Errorf("%v, %v: want %d", list, err, files)
+			}
+			if info, err := os.Lstat(name); err != nil || info.Mode().IsRegular() != (c.to == "") {
+				t.Errorf("the link is gone: %v", err)
+			}
+			if info, err := os.Stat(file); err == nil && runtime.GOOS != "windows" && c.old != "" && info.Mode().Perm() != 0o600 {
+				t.Errorf("it is more open than it was: %v", info.Mode())
+			}
+		})
+	}
+	if err := File(os.DevNull, []byte("new")); err != nil {
+		t.Errorf("a device: %v", err)
+	}
+	if err := File(filepath.Join(t.TempDir(), "none", "x"), nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no such directory: %v", err)
+	}
+}
+
+// TestAnOpenFile whose name a link leads to: another one in its place would not reach who
+// has it open.
+func TestAnOpenFile(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("open files have other names, or none")
+	}
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // it is read by its name
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), link); err != nil {
+		t.Fatal(err)
+	}
+	if err := File(link, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	text := make([]byte, 3)
+	if _, err := f.ReadAt(text, 0); err != nil || string(text) != "new" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
