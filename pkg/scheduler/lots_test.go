@@ -141,15 +141,25 @@ func TestRecordsAreNoGain(t *testing.T) {
 // Near the end no more connections are tried, even if nothing comes for a moment.
 func TestALullIsNoReasonForMoreConnections(t *testing.T) {
 	const rate = 400e3 // bytes per second
-	for left, want := range map[int64]bool{2 << 20: true, 256 << 10: true, 64 << 10: false} {
-		l := &link{rtt: 20 * Millisecond, streams: streams{most: 1}}
+	for _, c := range []struct {
+		left int64
+		trip Time
+		want bool
+	}{
+		{2 << 20, 20 * Millisecond, true},
+		{256 << 10, 20 * Millisecond, true},
+		{64 << 10, 20 * Millisecond, false},
+		{2 << 20, 400 * Millisecond, true}, // three seconds are fewer round trips, but enough
+		{512 << 10, 400 * Millisecond, false},
+	} {
+		l := &link{rtt: c.trip, streams: streams{most: 1}}
 		l.streams.calm.trip = l.rtt
 		byRecords(l, 1, Second, rate, func(now Time) { l.streams.calm.watch(now, l) })
 		l.streams.loss.repeats = lossRepeats
 		byRecords(l, Second, 1100*Millisecond, 0, func(Time) {})
-		l.streams.tune(1100*Millisecond, l, oneFile(left))
-		if l.streams.trial != want {
-			t.Errorf("%d KiB left, a tenth of a second without bytes: tried more: %v", left>>10, l.streams.trial)
+		l.streams.tune(1100*Millisecond, l, oneFile(c.left))
+		if l.streams.trial != c.want {
+			t.Errorf("%d KiB left, %d ms, a tenth of a second without bytes: tried more: %v", c.left>>10, c.trip/Millisecond, l.streams.trial)
 		}
 	}
 }
