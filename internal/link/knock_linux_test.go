@@ -3,6 +3,7 @@ package link
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -37,19 +38,21 @@ func deaf(t *testing.T) (to netip.AddrPort, accept func()) {
 }
 
 // trying is how many sockets of this machine wait for an answer from to.
-func trying(t *testing.T, to netip.AddrPort) (n int) {
+func trying(t *testing.T, to netip.AddrPort) int {
 	t.Helper()
-	const synSent = "02" // include/net/tcp_states.h
+	const synSent = "02"             // include/net/tcp_states.h
+	waiting := make(map[string]bool) // by their own address: a table that changes may tell one twice
 	f, err := os.Open("/proc/self/net/tcp")
 	must(t, err)
 	defer closing(t, f)
-	peer := fmt.Sprintf(":%04X", to.Port())
+	ip := to.Addr().As4()
+	peer := fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(ip[:]), to.Port())
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if field := strings.Fields(lines.Text()); len(field) > 3 && strings.HasSuffix(field[2], peer) && field[3] == synSent {
-			n++
+		if field := strings.Fields(lines.Text()); len(field) > 3 && field[2] == peer && field[3] == synSent {
+			waiting[field[1]] = true
 		}
 	}
-	return n
+	return len(waiting)
 }
 
 // dialed is what a dial in the background comes to.
