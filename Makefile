@@ -145,10 +145,18 @@ soak-day: ## a day's stream over loopback, and jobs of 10,000 files, SOAKTIME (5
 	@MLGET_SOAK=$(SOAKTIME) go test -count=1 -timeout 1h -v -run 'TestSoakStream|TestSoakJobs' ./cmd/mlget ./internal/engine \
 		> .cache/soak-day.txt 2>&1; status=$$?; grep -E '^ok|FAIL|_test.go:' .cache/soak-day.txt; exit $$status
 
+# Of the scenarios that are held against a bound.
+BOUNDED = high-speed,high-speed-s6,low-speed,techno-stationary,techno-moving,always-online,long-fat,lossy,wifi-dies,lte-dies-and-returns,wifi-sags
+
 .PHONY: bench-bound
 bench-bound: build ## how near mlget alone comes to the bound, five times: 40 minutes; writes docs/efficiency.md
 	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --tools mlget-adaptive --scenarios high-speed,high-speed-s6,low-speed,techno-stationary,techno-moving,always-online,long-fat,lossy,wifi-dies,lte-dies-and-returns,wifi-sags --runs 5 --tls --out ../../docs/efficiency.md
+	@cd .cache/bench && ../../bin/linklab bench --tools mlget-adaptive --scenarios $(BOUNDED) --runs 5 --tls --out ../../docs/efficiency.md
+
+.PHONY: bench-aria2
+bench-aria2: build ## mlget beside aria2 with 2 and with 16 connections, five times: 75 minutes; writes docs/beside-aria2.md
+	@mkdir -p .cache/bench
+	@cd .cache/bench && ../../bin/linklab bench --tools mlget-adaptive,aria2-2,aria2-16 --scenarios $(BOUNDED),wifi-joins,lo --runs 5 --size 100MB --tls --out ../../docs/beside-aria2.md
 
 .PHONY: bench-files
 bench-files: build ## compare over jobs of many files, over two hours; writes docs/many-files.md
