@@ -115,13 +115,14 @@ func TestBatchSizeOfWaiting(t *testing.T) {
 // TestBatchPortal: a page that one link's network gives for everything is nobody's
 // file.
 func TestBatchPortal(t *testing.T) {
-	t.Parallel()
-	s := serve(t, &shop{})
-	portal := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "<html>please log in</html>")
-	}))
-	r := newRig(t, &testLink{name: "a", to: portal.Listener.Addr().String()}, &testLink{name: "b"})
-	r.haul(t.Context(), Batch{}, mixed(s, 80, false)...).right()
+	timeless(func(t *bubble) { // the other link is waited for, but not for ever
+		s := serve(t, &shop{})
+		portal := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "<html>please log in</html>")
+		}))
+		r := newRig(t, &testLink{name: "a", to: portal.Listener.Addr().String()}, &testLink{name: "b"})
+		r.haul(t.Context(), Batch{}, mixed(s, 80, false)...).right()
+	})(t)
 }
 
 // TestBatchEncodedOnTheWay: what a proxy of one link makes of files is not what is saved, nor mixed

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // maxRoutes bounds how many URLs a Client remembers the redirects of.
@@ -21,8 +22,8 @@ type Client struct {
 	mu      sync.Mutex
 	closed  bool
 	origins map[originKey]*origin
-	routes  map[string]target // URL as given to Get -> where its redirects ended
-	ended   chan struct{}     // closed with the client
+	routes  map[string]route // URL as given to Get -> where its redirects ended
+	ended   chan struct{}    // closed with the client
 
 	ahead    aheadPool
 	pieces   piecePool
@@ -36,7 +37,7 @@ type Client struct {
 func NewClient(cfg *Config, d Dialer, trace Trace) *Client {
 	return &Client{
 		cfg: cfg.withDefaults(), dialer: d, trace: trace,
-		origins: make(map[originKey]*origin), routes: make(map[string]target), ended: make(chan struct{}),
+		origins: make(map[originKey]*origin), routes: make(map[string]route), ended: make(chan struct{}),
 	}
 }
 
@@ -97,7 +98,11 @@ func (c *Client) get(ctx context.Context, u *url.URL, a asked) (*Response, error
 		if t.u == nil {
 			t = target{u: u, home: true}
 		}
+		began := time.Now()
 		r, err := c.follow(ctx, t, u, a, name)
+		if err != nil && t.u != u && (err.Class == Network || err.Class == Busy) {
+			c.distrust(name, t, began)
+		}
 		if err == nil || !movedOn(err) || resolves == resolvesMost {
 			return r, plain(err)
 		}
@@ -121,11 +126,8 @@ func plain(err *Error) error {
 // movedOn reports whether an error from a remembered redirect target may only
 // mean that the target is out of date.
 func movedOn(err *Error) bool {
-	switch err.Status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone:
-		return true
-	}
-	return err.Class == DNS || err.Class == Refused
+	// Expired: 400 with Google Cloud Storage and S3's session tokens, 403 with others.
+	return err.Status/100 == 4 && (err.Class == Auth || err.Class == Status) || err.Class == DNS || err.Class == Refused
 }
 
 // follow makes the request at t and at where it is redirected from there.
@@ -199,13 +201,19 @@ func (c *Client) Vain() int64 {
 // InVain is how many bytes have come in vain in all, told or not.
 func (c *Client) InVain() int64 { return c.vain.Load() }
 
-// route is where a URL has led with success before: known says that it has, and a
-// target without a URL that it does not lead there any more.
-func (c *Client) route(name string) (target, bool) {
+// route is where a URL has led with success before.
+type route struct {
+	to       target    // without a URL: it does not lead there any more
+	failures int       // in a row, of requests each of which began after the last one's failure
+	failed   time.Time // when the last of them did
+}
+
+// route is where a URL leads; known says that it has led somewhere.
+func (c *Client) route(name string) (to target, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t, ok := c.routes[name]
-	return t, ok
+	r, ok := c.routes[name]
+	return r.to, ok
 }
 
 // start is where a request for u goes first.
@@ -222,12 +230,33 @@ func (c *Client) remember(name string, t target) {
 	if len(c.routes) >= maxRoutes {
 		clear(c.routes)
 	}
-	c.routes[name] = t
+	c.routes[name] = route{to: t}
+}
+
+// failuresMost is how often in a row a target may fail before the original URL, which may
+// lead to another mirror, is asked again. One failure says little: a mirror that works is
+// worth staying with, for another may have another version.
+const failuresMost = 2
+
+// distrust says that t, where a URL leads, did not serve a request that began at that time.
+// Those that failed together count as one.
+func (c *Client) distrust(name string, t target, began time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.routes[name]
+	if r.to.u != t.u || began.Before(r.failed) {
+		return
+	}
+	r.failures, r.failed = r.failures+1, time.Now()
+	if r.failures >= failuresMost {
+		r = route{}
+	}
+	c.routes[name] = r
 }
 
 // forget says that a URL does not lead any more to where it did.
 func (c *Client) forget(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.routes[name] = target{}
+	c.routes[name] = route{}
 }

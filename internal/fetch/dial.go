@@ -116,7 +116,13 @@ func (c *Client) secure(ctx context.Context, d *dialed, key originKey) error {
 	if conf.ServerName == "" {
 		conf.ServerName = host
 	}
-	switch c.cfg.Protocol {
+	protocol := c.cfg.Protocol
+	c.mu.Lock()
+	if o := c.origins[key]; o != nil && o.http1 {
+		protocol = HTTP1
+	}
+	c.mu.Unlock()
+	switch protocol {
 	case HTTP1:
 		conf.NextProtos = []string{"http/1.1"}
 	case HTTP2PriorKnowledge:

@@ -50,6 +50,9 @@ var ErrUnannounced = fmt.Errorf("the body has no length, and %w", errCut)
 // ended: that says nothing of it.
 var errQueued = fmt.Errorf("%w to those in front", errResend)
 
+// errWantsHTTP1 is errResend of a server that does not answer this over HTTP/2.
+var errWantsHTTP1 = fmt.Errorf("%w: server wants HTTP/1.1", errResend)
+
 // errHeaderTooLarge says that a response header passed maxHeaderBytes.
 var errHeaderTooLarge = errors.New("response header too large")
 

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -88,7 +89,7 @@ func (x *exchange) format(req *http.Request) ([]byte, error) {
 			req = req.Clone(req.Context())
 			req.Header.Set("Proxy-Authorization", a)
 		}
-		err = req.WriteProxy(&b)
+		err = x.forProxy(req, &b)
 	} else {
 		err = req.Write(&b)
 	}
@@ -96,6 +97,22 @@ func (x *exchange) format(req *http.Request) ([]byte, error) {
 		return nil, protocolError("cannot make the request: %w", urlError(err))
 	}
 	return b.Bytes(), nil
+}
+
+// forProxy writes the request in absolute form, which names the URL's host: net/http would
+// name that of the Host header.
+func (x *exchange) forProxy(req *http.Request, b *bytes.Buffer) error {
+	if req.Host == withoutZone(req.URL.Host) {
+		return req.WriteProxy(b)
+	}
+	origin := "http://" + strings.TrimSuffix(withoutZone(originOf(req.URL).addr), ":80")
+	var direct bytes.Buffer
+	if err := req.Write(&direct); err != nil {
+		return err
+	}
+	b.WriteString(req.Method + " " + origin)
+	b.Write(direct.Bytes()[len(req.Method)+1:])
+	return nil
 }
 
 // send writes the request. When that fails the responses before it may still be

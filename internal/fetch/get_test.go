@@ -321,7 +321,7 @@ func TestNobodyWaitsForAShortenedResponse(t *testing.T) {
 			resume := sync.OnceFunc(func() { close(goOn) })
 			defer resume()
 			c, u := client(t, fl.config(s)), parse(t, s.URL+"/f")
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			r, err := c.Get(ctx, u, 0, size)
 			if err != nil {

@@ -1,13 +1,21 @@
 package fetch
 
 import (
+	"bufio"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/mlget/mlget/internal/testbody"
+	"golang.org/x/net/http2"
 )
 
 // frame is an HTTP/2 frame (RFC 9113, 4.1), by hand.
@@ -185,5 +193,54 @@ func TestHTTP2ConnectionEndsEarly(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 		_ = r.Close()
+	}
+}
+
+// A server that wants HTTP/1.1 says so (RFC 9113, 7), as IIS does where a connection has to
+// be authenticated, and gets it, unless the user knows that it speaks HTTP/2.
+func TestServerWantsHTTP1(t *testing.T) {
+	b := testbody.Body{Size: 1000, Seed: 25}
+	known := httptest.NewUnstartedServer(nil) // for its certificate
+	known.StartTLS()
+	known.Close()
+	conf := &tls.Config{Certificates: known.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}}
+	var streams atomic.Int64
+	s := newRawServer(t, func(p *peer) {
+		tc := tls.Server(p.Conn, conf)
+		if tc.Handshake() != nil {
+			return
+		}
+		p.Conn, p.br = tc, bufio.NewReader(tc)
+		if tc.ConnectionState().NegotiatedProtocol != "h2" {
+			for r := p.request(); r != nil; r = p.request() {
+				off, end := ranged(r)
+				p.part(b, off, end, "")
+			}
+			return
+		}
+		if _, err := io.ReadFull(p.br, make([]byte, len(http2.ClientPreface))); err != nil {
+			return
+		}
+		p.say(frame(frameSettings, 0, 0, ""))
+		for kind, _, stream, _, ok := p.next(); ok; kind, _, stream, _, ok = p.next() {
+			if kind == frameHeaders {
+				streams.Add(1)
+				p.say(frame(frameReset, 0, stream, u32(uint32(http2.ErrCodeHTTP11Required))))
+			}
+		}
+	})
+	u := parse(t, "https://"+s.ln.Addr().String()+"/f")
+	ca := known.Client().Transport.(*http.Transport).TLSClientConfig
+	c := client(t, Config{TLS: ca})
+	for range 3 {
+		if got := must(t, c, u, 0, 1000); sum(got) != b.SHA256() {
+			t.Error("other bytes")
+		}
+	}
+	if n := streams.Load(); n != 1 {
+		t.Errorf("asked %d times over HTTP/2", n)
+	}
+	if r, err := client(t, Config{TLS: ca, Protocol: HTTP2PriorKnowledge}).Get(t.Context(), u, 0, 10); err == nil {
+		t.Errorf("answered over %s", r.Proto)
 	}
 }

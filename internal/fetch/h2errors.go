@@ -31,7 +31,7 @@ func resetError(code http2.ErrCode) error {
 	case http2.ErrCodeRefusedStream:
 		return fmt.Errorf("%w: server refused the stream", errResend)
 	case http2.ErrCodeHTTP11Required:
-		return protocolError("server wants HTTP/1.1")
+		return errWantsHTTP1
 	case http2.ErrCodeProtocol, http2.ErrCodeFrameSize, http2.ErrCodeCompression, http2.ErrCodeFlowControl:
 		return protocolError("http/2: server reset the stream: %v", code)
 	default:

@@ -376,7 +376,7 @@ func TestPingOnTheWire(t *testing.T) {
 func TestPingAlone(t *testing.T) {
 	ours, theirs := net.Pipe()
 	t.Cleanup(func() { _, _ = ours.Close(), theirs.Close() })
-	_ = theirs.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = theirs.SetReadDeadline(time.Now().Add(20 * time.Second))
 	var w h2Writer
 	w.init(ours, time.Second)
 	w.buf.Reset() // the preface

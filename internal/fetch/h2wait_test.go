@@ -30,7 +30,7 @@ func TestWaitFindsWhatHasBeenReadAhead(t *testing.T) {
 						frame(frameData, flagEnd, s, strings.Repeat("b", last)))
 					_, _ = io.Copy(io.Discard, p.br) // the connection stays
 				})
-				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
 				r, err := client(t, s.trusted).Get(ctx, s.url(t), 0, -1)
 				if err != nil {

@@ -142,6 +142,7 @@ func TestOpenedConnectionsThatEnd(t *testing.T) {
 			}
 			if name == "closed before" || name == "bored before" || name == "unasked bytes" {
 				<-done
+				shows(cl)
 			}
 			if got := must(t, cl, u, 0, 1000); sum(got) != b.SHA256() {
 				t.Errorf("%.40q", got)

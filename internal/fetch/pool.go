@@ -25,6 +25,8 @@ type origin struct {
 
 	// noPipeline is set for good once the server has dropped pipelined requests.
 	noPipeline bool
+	// http1 is set for good once the server has asked for HTTP/1.1 (HTTP_1_1_REQUIRED).
+	http1 bool
 
 	dialErr *Error // of the latest failure to dial
 	dialGen int    // counts those failures
@@ -60,12 +62,23 @@ func (c *Client) roundTrip(ctx context.Context, t target, first *url.URL, a aske
 		switch {
 		case err == nil:
 			return h, b, nil
+		case errors.Is(err, errWantsHTTP1) && !c.downgrade(originOf(t.u)):
+			return nil, nil, protocolError("server wants HTTP/1.1")
 		case !errors.Is(err, errResend) || ctx.Err() != nil || resends > maxResends:
 			return nil, nil, readError(ctx, err)
 		case !errors.Is(err, errQueued):
 			resends++
 		}
 	}
+}
+
+// downgrade has requests to come speak HTTP/1.1; false: that is not what the user wants.
+func (c *Client) downgrade(key originKey) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.origin(key)
+	o.http1 = c.cfg.Protocol != HTTP2PriorKnowledge
+	return o.http1
 }
 
 // acquire finds room for a request on a connection to an origin, opening one
@@ -117,7 +130,7 @@ func (c *Client) origin(key originKey) *origin {
 func (o *origin) take() slot {
 	for i := 0; i < len(o.h2); i++ {
 		hc := o.h2[i]
-		if hc.reserve() {
+		if !o.http1 && hc.reserve() {
 			return hc
 		}
 		if hc.active == 0 {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mlget/mlget/internal/testbody"
@@ -133,4 +134,28 @@ func FuzzProxyAnswer(f *testing.F) {
 			t.Fatal(e)
 		}
 	})
+}
+
+// A proxy is asked for the URL's host, whatever the user's Host header says: the URL's
+// credentials go where they were meant to.
+func TestProxyAndHostHeader(t *testing.T) {
+	b := testbody.Body{Size: 1000, Seed: 1}
+	for given, want := range map[string]string{
+		"http://u:secret@10.0.0.1:8080/f?q": "http://10.0.0.1:8080/f?q",
+		"http://10.0.0.1":                   "http://10.0.0.1/",
+		"http://[fe80::1%25eth0]:8080/f":    "http://[fe80::1]:8080/f",
+	} {
+		var asked atomic.Value
+		p := newRawServer(t, func(p *peer) {
+			for r := p.request(); r != nil; r = p.request() {
+				asked.Store(r.RequestURI)
+				p.part(b, 0, 10, "")
+			}
+		})
+		c := client(t, Config{Proxies: by{p.url(t)}, Header: http.Header{"Host": {"virtual.test"}}})
+		must(t, c, parse(t, given), 0, 10)
+		if got := asked.Load(); got != want {
+			t.Errorf("%s: the proxy was asked for %v, want %s", given, got, want)
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -9,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mlget/mlget/internal/testbody"
@@ -265,92 +265,6 @@ func TestDowngrade(t *testing.T) {
 	}
 }
 
-// TestTargetExpires: a remembered target that says no leads back to the original.
-func TestTargetExpires(t *testing.T) {
-	b := testbody.Body{Size: 1000, Seed: 23}
-	for _, code := range []int{401, 403, 404, 410} {
-		var mu sync.Mutex
-		version, asked := 1, 0
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			mu.Lock()
-			defer mu.Unlock()
-			if r.URL.Path == "/f" {
-				asked++
-				http.Redirect(w, r, fmt.Sprintf("/signed/%d", version), http.StatusFound)
-				return
-			}
-			if r.URL.Path != fmt.Sprintf("/signed/%d", version) {
-				w.WriteHeader(code)
-				return
-			}
-			serveBody(b).ServeHTTP(w, r)
-		}))
-		c := client(t, Config{})
-		u := parse(t, srv.URL+"/f")
-		for i := range 3 {
-			if got := must(t, c, u, 0, 1000); sum(got) != b.SHA256() {
-				t.Error("other bytes")
-			}
-			if i == 1 {
-				mu.Lock()
-				version++
-				mu.Unlock()
-			}
-		}
-		mu.Lock()
-		if asked != 2 {
-			t.Errorf("%d: original asked %d times", code, asked)
-		}
-		version = -1
-		mu.Unlock()
-		c.Close()
-		srv.Close()
-	}
-}
-
-// TestFreshTargetIsUsedUp: a signed URL is good for a few requests, and those that
-// found the one before expired use up the next one together.
-func TestFreshTargetIsUsedUp(t *testing.T) {
-	const good, clients = 3, 8
-	b := testbody.Body{Size: 1000, Seed: 24}
-	var mu sync.Mutex
-	version, used := 1, 0
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		if r.URL.Path == "/f" {
-			http.Redirect(w, r, fmt.Sprintf("/signed/%d", version), http.StatusFound)
-			return
-		}
-		if r.URL.Path != fmt.Sprintf("/signed/%d", version) {
-			w.WriteHeader(http.StatusForbidden)
-			return
-		}
-		if used++; used > good {
-			version, used = version+1, 0
-			w.WriteHeader(http.StatusForbidden)
-			return
-		}
-		serveBody(b).ServeHTTP(w, r)
-	}))
-	defer srv.Close()
-	c := client(t, Config{})
-	u := parse(t, srv.URL+"/f")
-	must(t, c, u, 0, 10)
-	var wg sync.WaitGroup
-	for range clients {
-		wg.Go(func() {
-			r, err := c.Get(t.Context(), u, 0, 1000)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			_ = r.Close() // its header is what counts
-		})
-	}
-	wg.Wait()
-}
-
 // TestRequestHeaders: what is ours to say cannot be said by the user's headers.
 func TestRequestHeaders(t *testing.T) {
 	b := testbody.Body{Size: 1000, Seed: 24}
@@ -382,6 +296,75 @@ func TestHostname(t *testing.T) {
 	} {
 		if got := originOf(parse(t, in)); got != want {
 			t.Errorf("%s: %v", in, got)
+		}
+	}
+}
+
+// An empty port is none (RFC 3986, 6.2.3), and Apache refuses a Host header with one.
+func TestEmptyPort(t *testing.T) {
+	b := testbody.Body{Size: 1000, Seed: 26}
+	var s seen
+	srv := httptest.NewServer(s.serve(b, nil, 302))
+	defer srv.Close()
+	c := clientOver(t, Config{}, hosts{"a.test:80": srv.Listener.Addr().String()})
+	must(t, c, parse(t, "http://a.test:/f"), 0, 10)
+	if len(s.at("a.test/f")) != 1 {
+		t.Errorf("seen: %v", s.heads)
+	}
+}
+
+// A user without a password has the one that netrc has for it, as with curl and wget, and
+// an empty one where netrc has another user.
+func TestPasswordOfAnotherPlace(t *testing.T) {
+	b := testbody.Body{Size: 100, Seed: 28}
+	for user, want := range map[string]string{
+		"a":  "Basic YTpi", // a:b
+		"x":  "Basic eDo=", // x:
+		"a:": "Basic YTo=", // a:, for it is said to be empty
+	} {
+		var s seen
+		srv := httptest.NewServer(s.serve(b, nil, 302))
+		c := clientOver(t, Config{Credentials: netrc{"a.test": "a:b"}}, hosts{"a.test:80": srv.Listener.Addr().String()})
+		must(t, c, parse(t, "http://"+user+"@a.test/f"), 0, 10)
+		if h := s.at("a.test/f"); len(h) != 1 || h[0].Get("Authorization") != want {
+			t.Errorf("%s: %v, want %s", user, h, want)
+		}
+		c.Close()
+		srv.Close()
+	}
+}
+
+// A path's escapes stay what they are where other bytes of it have to be escaped: %2F is
+// no slash (RFC 3986, 2.2).
+func TestEscapesOfPathStay(t *testing.T) {
+	b := testbody.Body{Size: 100, Seed: 27}
+	for given, want := range map[string]string{
+		"/api/group%2Fproject/a%20b.bin": "/api/group%2Fproject/a%20b.bin",
+		"/api/group%2Fproject/a b.bin":   "/api/group%2Fproject/a%20b.bin",
+		"/api/group%2Fproject/ü.bin":     "/api/group%2Fproject/%C3%BC.bin",
+		"/bucket/a%2Bb ü.bin":            "/bucket/a%2Bb%20%C3%BC.bin",
+		"/a%26b{1}.bin":                  "/a%26b%7B1%7D.bin",
+	} {
+		var asked atomic.Value
+		s := newRawServer(t, func(p *peer) {
+			for r := p.request(); r != nil; r = p.request() {
+				if r.RequestURI == "/start" {
+					p.say("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + given + "\r\n\r\n")
+					continue
+				}
+				asked.Store(r.RequestURI)
+				p.part(b, 0, 10, "")
+			}
+		})
+		base := "http://" + s.ln.Addr().String()
+		for _, u := range []*url.URL{parse(t, base+given), parse(t, base+"/start")} {
+			if err := Tidy(u); err != nil { // as the command line does
+				t.Fatal(err)
+			}
+			must(t, client(t, Config{}), u, 0, 10)
+			if got := asked.Swap(""); got != want {
+				t.Errorf("%q, by way of %s: asked for %q, want %q", given, u.Path, got, want)
+			}
 		}
 	}
 }

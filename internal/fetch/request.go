@@ -94,7 +94,7 @@ func (c *Client) newRequest(ctx context.Context, t target, first *url.URL, a ask
 	h.Set("Accept", "*/*")
 	h["User-Agent"] = []string{c.cfg.UserAgent} // an empty one keeps Go's own name out
 	r := &http.Request{
-		Method: http.MethodGet, URL: t.u, Host: withoutZone(t.u.Host), Header: h,
+		Method: http.MethodGet, URL: t.u, Host: strings.TrimSuffix(withoutZone(t.u.Host), ":"), Header: h, // an empty port is none
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	for name, values := range c.cfg.Header {
@@ -142,7 +142,12 @@ func (c *Client) credentials(t target, first *url.URL) (user, password string, o
 		}
 	}
 	if info != nil {
-		password, _ = info.Password()
+		password, known := info.Password()
+		if !known && t.home && c.cfg.Credentials != nil {
+			if name, secret, ok := c.cfg.Credentials.For(Hostname(t.u)); ok && name == info.Username() {
+				password = secret
+			}
+		}
 		return info.Username(), password, true
 	}
 	if t.home && c.cfg.Credentials != nil {

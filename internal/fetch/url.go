@@ -10,12 +10,13 @@ import (
 )
 
 // Tidy makes u fit for Get, which takes it as it is: the fragment, which is
-// nobody's business but the reader's, goes, and bytes of the query that no request
+// nobody's business but the reader's, goes, and bytes of path and query that no request
 // line may have are escaped, as browsers do. The error says why u cannot be fetched,
 // without naming it.
 func Tidy(u *url.URL) error {
 	u.Fragment, u.RawFragment = "", ""
 	u.RawQuery = escapeQuery(u.RawQuery)
+	u.RawPath = escapePath(u.RawPath)
 	return checkURL(u)
 }
 
@@ -48,17 +49,30 @@ func reserved(r rune) bool {
 // escapeQuery escapes what a request line may not have. url.Parse takes a query as
 // it stands, but for control characters.
 func escapeQuery(query string) string {
-	clean := func(c byte) bool { return c > ' ' && c < 0x7f && c != '"' && c != '<' && c != '>' }
+	return escape(query, func(c byte) bool { return c > ' ' && c < 0x7f && c != '"' && c != '<' && c != '>' })
+}
+
+// escapePath escapes what a path may not have (RFC 3986, 3.3) and leaves its escapes as
+// they are. net/url escapes a path that has such bytes anew, from what its escapes stand
+// for: a %2F would be a slash, and a %2B a plus.
+func escapePath(raw string) string {
+	return escape(raw, func(c byte) bool {
+		return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-._~!$&'()*+,;=:@/[]%", c) >= 0
+	})
+}
+
+// escape escapes the bytes of text that are not clean.
+func escape(text string, clean func(byte) bool) string {
 	at := 0
-	for at < len(query) && clean(query[at]) {
+	for at < len(text) && clean(text[at]) {
 		at++
 	}
-	if at == len(query) {
-		return query
+	if at == len(text) {
+		return text
 	}
 	var b strings.Builder
-	b.WriteString(query[:at])
-	for _, c := range []byte(query[at:]) {
+	b.WriteString(text[:at])
+	for _, c := range []byte(text[at:]) {
 		if clean(c) {
 			b.WriteByte(c)
 		} else {

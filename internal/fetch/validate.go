@@ -152,6 +152,7 @@ func redirectTarget(h *http.Response, base *url.URL) (*url.URL, *Error) {
 	if err != nil {
 		return nil, protocolError("redirect to a malformed url: %w", urlError(err))
 	}
+	ref.RawPath = escapePath(ref.RawPath) // before it is put together with base's
 	to := base.ResolveReference(ref)
 	if err := Tidy(to); err != nil {
 		return nil, protocolError("redirect refused: %w", err)

@@ -118,7 +118,7 @@ func TestServerLimits(t *testing.T) {
 		if _, err := io.WriteString(conn, request); err != nil {
 			t.Fatal(err)
 		}
-		if err := conn.SetReadDeadline(time.Now().Add(2 * time.Second)); err != nil {
+		if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
 		return bufio.NewReader(conn)

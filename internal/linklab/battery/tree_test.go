@@ -4,7 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // TestNeverHalfWritten has a reader that keeps the file open, and one that opens
@@ -24,8 +26,9 @@ func TestNeverHalfWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error)
+	var several atomic.Bool // have been seen: a reader may not be run before all has been written
 	go func() {
-		for range 2000 {
+		for n, until := 0, time.Now().Add(20*time.Second); n < 2000 || !several.Load() && time.Now().Before(until); n++ {
 			for _, v := range numbers {
 				if err := k.set(v); err != nil {
 					done <- err
@@ -58,6 +61,7 @@ func TestNeverHalfWritten(t *testing.T) {
 			}
 			seen[word]++
 		}
+		several.Store(len(seen) > 1)
 	}
 	if len(seen) < 2 {
 		t.Errorf("seen: %v", seen)

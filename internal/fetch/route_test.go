@@ -1,0 +1,166 @@
+package fetch
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mlget/mlget/internal/testbody"
+)
+
+// TestTargetExpires: a remembered target that says no leads back to the original.
+func TestTargetExpires(t *testing.T) {
+	b := testbody.Body{Size: 1000, Seed: 23}
+	for _, code := range []int{400, 401, 403, 404, 410, 422} {
+		var mu sync.Mutex
+		version, asked := 1, 0
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			if r.URL.Path == "/f" {
+				asked++
+				http.Redirect(w, r, fmt.Sprintf("/signed/%d", version), http.StatusFound)
+				return
+			}
+			if r.URL.Path != fmt.Sprintf("/signed/%d", version) {
+				w.WriteHeader(code)
+				return
+			}
+			serveBody(b).ServeHTTP(w, r)
+		}))
+		c := client(t, Config{})
+		u := parse(t, srv.URL+"/f")
+		for i := range 3 {
+			if got := must(t, c, u, 0, 1000); sum(got) != b.SHA256() {
+				t.Error("other bytes")
+			}
+			if i == 1 {
+				mu.Lock()
+				version++
+				mu.Unlock()
+			}
+		}
+		mu.Lock()
+		if asked != 2 {
+			t.Errorf("%d: original asked %d times", code, asked)
+		}
+		version = -1
+		mu.Unlock()
+		c.Close()
+		srv.Close()
+	}
+}
+
+// TestFreshTargetIsUsedUp: a signed URL is good for a few requests, and those that
+// found the one before expired use up the next one together.
+func TestFreshTargetIsUsedUp(t *testing.T) {
+	const good, clients = 3, 8
+	b := testbody.Body{Size: 1000, Seed: 24}
+	var mu sync.Mutex
+	version, used := 1, 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.URL.Path == "/f" {
+			http.Redirect(w, r, fmt.Sprintf("/signed/%d", version), http.StatusFound)
+			return
+		}
+		if r.URL.Path != fmt.Sprintf("/signed/%d", version) {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		if used++; used > good {
+			version, used = version+1, 0
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		serveBody(b).ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	c := client(t, Config{})
+	u := parse(t, srv.URL+"/f")
+	must(t, c, u, 0, 10)
+	var wg sync.WaitGroup
+	for range clients {
+		wg.Go(func() {
+			r, err := c.Get(t.Context(), u, 0, 1000)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = r.Close() // its header is what counts
+		})
+	}
+	wg.Wait()
+}
+
+// A mirror that stops answering is left when that has happened twice, one after the other:
+// the URL may lead to another one. One failure is none.
+func TestMirrorStopsAnswering(t *testing.T) {
+	b := testbody.Body{Size: 1000, Seed: 24}
+	for how, answer := range map[string]func(*peer){
+		"hangs up": func(*peer) {},
+		"busy":     func(p *peer) { p.say(lines("HTTP/1.1 503 Down", "Content-Length: 0")) },
+	} {
+		t.Run(how, func(t *testing.T) {
+			var sick atomic.Int64 // how many requests of the first mirror fail
+			var well, asked atomic.Int64
+			first := newRawServer(t, func(p *peer) {
+				for r := p.request(); r != nil; r = p.request() {
+					if sick.Add(-1) >= 0 {
+						answer(p)
+						return
+					}
+					off, end := ranged(r)
+					p.part(b, off, end, "")
+				}
+			})
+			second := newRawServer(t, func(p *peer) {
+				for r := p.request(); r != nil; r = p.request() {
+					well.Add(1)
+					off, end := ranged(r)
+					p.part(b, off, end, "")
+				}
+			})
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				to := first
+				if asked.Add(1) > 1 {
+					to = second
+				}
+				http.Redirect(w, r, to.url(t).String(), http.StatusFound)
+			}))
+			defer srv.Close()
+			c := client(t, Config{})
+			u := parse(t, srv.URL+"/f")
+			must(t, c, u, 0, 500)
+			get := func() bool {
+				r, err := c.Get(t.Context(), u, 500, 1000)
+				if err == nil {
+					_ = r.Close()
+				}
+				return err == nil
+			}
+			failures := 0
+			tryOn := func() {
+				for n := 0; !get() && n < 100; n++ {
+					failures++
+				}
+			}
+			for range failuresMost { // each by itself
+				sick.Store(1)
+				tryOn()
+			}
+			if asked.Load() != 1 {
+				t.Errorf("after single failures, %d of them seen, the URL was asked %d times", failures, asked.Load())
+			}
+			sick.Store(1 << 40)
+			tryOn()
+			if asked.Load() != 2 || well.Load() != 1 {
+				t.Errorf("the URL was asked %d times, the mirror that answers %d times, after %d failures", asked.Load(), well.Load(), failures)
+			}
+		})
+	}
+}
