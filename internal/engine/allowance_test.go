@@ -218,6 +218,35 @@ func TestCapIsWhatTheObjectHas(t *testing.T) {
 	})(t)
 }
 
+// A link whose allowance is spent is not asked again for each file of a batch that is
+// downloaded by itself.
+func TestSpentLinkIsLeftAlone(t *testing.T) {
+	timeless(func(t *bubble) {
+		r := newRig(t)
+		r.terms[1].Cap = 100_000
+		s := serve(t, &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+			o.lengthless(w)
+			return true
+		}})
+		h := r.haul(t.Context(), Batch{}, slices.Repeat([]ware{{base: s, size: 100_000}}, 60)...)
+		h.right()
+		n, spent := 0, false
+		for _, e := range h.events {
+			switch e := e.(type) {
+			case event.LinkChanged:
+				spent = spent || e.Link == 1 && e.State == event.LinkCapped
+			case event.RequestStarted:
+				if spent && e.Link == 1 {
+					n++
+				}
+			}
+		}
+		if !spent || n > 0 {
+			t.Errorf("spent: %v; %d requests over the link after that", spent, n)
+		}
+	})(t)
+}
+
 func TestBackupIsForBadTimes(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range scheduler.Names() {

@@ -3,6 +3,9 @@ package engine
 import (
 	"context"
 	"slices"
+
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 const (
@@ -24,10 +27,11 @@ type asides struct {
 
 // asideEnd is what came of one.
 type asideEnd struct {
-	f   *entry
-	e   *Engine
-	res Result
-	err error
+	f     *entry
+	e     *Engine
+	begun scheduler.Time
+	res   Result
+	err   error
 }
 
 // leave hands a file over to a download of its own.
@@ -47,14 +51,14 @@ func (b *batch) nextAside(reqs context.Context) {
 			b.report(f, Result{Size: -1}, err)
 			continue
 		}
-		begun := f.begun
+		begun, now := f.begun, b.e.now()
 		f.begun = true
 		job := *f.job
 		job.Target.Late = job.Target.Rerun
 		a.out++
 		go func() {
 			res, err := e.download(reqs, &job, begun)
-			a.done <- asideEnd{f, e, res, err}
+			a.done <- asideEnd{f, e, now, res, err}
 		}()
 	}
 }
@@ -67,17 +71,25 @@ func asidesLike(f *entry) int {
 	return denialsAtOnce
 }
 
-func (b *batch) asideEngine() (*Engine, error) {
+// asideEngine is one that knows what the batch has learned of the links.
+func (b *batch) asideEngine() (e *Engine, err error) {
 	if n := len(b.asides.idle); n > 0 {
-		e := b.asides.idle[n-1]
+		e = b.asides.idle[n-1]
 		b.asides.idle = b.asides.idle[:n-1]
-		return e, nil
+	} else if e, err = New(b.e.cfg, b.e.links); err != nil {
+		return nil, err
 	}
-	e, err := New(b.e.cfg, b.e.links)
-	if e != nil {
-		e.ofMany = true
+	e.ofMany, e.deaf = true, 0
+	for id := range b.links {
+		l := &b.links[id]
+		if e.gone[id] = 0; l.lost {
+			e.gone[id] = l.arrivals
+		}
+		if l.banned || l.failed > l.lastByte {
+			e.deaf.add(scheduler.LinkID(id))
+		}
 	}
-	return e, err
+	return e, nil
 }
 
 // asideEnded takes what came of a file that was downloaded by itself.
@@ -92,9 +104,23 @@ func (b *batch) asideEnded(reqs context.Context, a asideEnd) {
 	case !s.answered && named(a.f, nameError(a.err)): // all links were asked
 		s.dead = a.err
 		b.later(reqs, s, a.err)
+	case !s.answered && a.f.denied != 0 && nobody(a.err): // the same, but it may be so for a while only
+		s.blamed = b.usable(scheduler.NoLink)
+		b.blame(s, &transfer{sent: a.begun}, a.err)
+		b.later(reqs, s, a.err)
 	}
 	b.report(a.f, a.res, a.err)
 	b.nextAside(reqs)
+}
+
+// nobody says whether a download failed since there was no answer.
+func nobody(err error) bool {
+	switch classOf(err) {
+	case fetch.Network, fetch.Refused, fetch.Canceled: // the last after a stall
+		return true
+	default:
+		return false
+	}
 }
 
 // close closes the connections of those that have ended.

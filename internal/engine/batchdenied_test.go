@@ -17,6 +17,7 @@ import (
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/pkg/scheduler"
+	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
 
 // TestBatchDenied: what one link's server denies is had over the other link, whose
@@ -210,5 +211,70 @@ func TestBatchLedAstray(t *testing.T) {
 			wares = append(wares, ware{base: s, size: 3*mib + int64(i), known: true})
 		}
 		r.haul(t.Context(), Batch{}, wares...).right()
+	})(t)
+}
+
+// TestBatchRefused: where nobody listens over the link that is asked first, the files come
+// over the other one; where nobody does over that either, it is over soon.
+func TestBatchRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name               string
+		both, backup, dead bool
+		most               time.Duration
+	}{
+		{"over one link", false, false, false, 5 * time.Second},
+		{"over one link, the other is a backup", false, true, false, 5 * time.Second},
+		{"over one link, the other is dead", false, false, true, 2 * time.Minute},
+		{"over both", true, false, false, time.Second},
+		{"over both, one is a backup", true, true, false, time.Second},
+	} {
+		t.Run(c.name, timeless(func(t *bubble) {
+			r := newRig(t, &testLink{name: "a"}, &testLink{name: "b", latency: 20 * time.Millisecond})
+			r.cfg.Tries = 3
+			r.nets[0].refuse.Store(true)
+			r.nets[1].refuse.Store(c.both)
+			r.nets[1].hole.Store(c.dead)
+			r.terms[1].Backup = c.backup
+			begun := time.Now()
+			h := r.haul(t.Context(), Batch{}, slices.Repeat([]ware{{base: serve(t, &shop{}), size: 20_000}}, 100)...)
+			if took := time.Since(begun); took > c.most {
+				t.Errorf("took %v", took)
+			}
+			if !c.both && !c.dead {
+				h.right()
+				return
+			}
+			for i := range h.wares {
+				if err := h.errs[event.FileID(i)]; classOf(err) != fetch.Refused {
+					t.Errorf("file %d: %v", i, err)
+				}
+			}
+			if n := r.nets[1].dials.Load(); c.both && n > 20 {
+				t.Errorf("%d connections over the second link", n)
+			}
+		}))
+	}
+}
+
+// TestBatchBusyLinkIsRefuted: a link whose server asks to come again later, for files that
+// are then downloaded by themselves for another reason, is given up without being denied any.
+func TestBatchBusyLinkIsRefuted(t *testing.T) {
+	timeless(func(t *bubble) {
+		s := serve(t, &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+			time.Sleep(50 * time.Millisecond)
+			if o.body.Seed%10 == 0 {
+				return false // else it is a server without ranges
+			}
+			o.lengthless(w)
+			return true
+		}})
+		busy := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}))
+		r := newRig(t, &testLink{name: "a"}, &testLink{name: "b", to: busy.Listener.Addr().String()})
+		r.cfg.Tries = 20
+		r.haul(t.Context(), Batch{Mode: tuning.Manual, Concurrency: 2}, slices.Repeat([]ware{{base: s, size: 10_000}}, 120)...).right()
 	})(t)
 }

@@ -3,7 +3,9 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -95,4 +97,94 @@ func TestBatchStalls(t *testing.T) {
 		h := r.haul(t.Context(), Batch{}, mixed(s, 60, false)...)
 		h.right()
 	})(t)
+}
+
+// TestBatchPortalAndAsides: files that are downloaded by themselves do without a link that was given
+// up since there is a portal in front of it, until it is renewed.
+func TestBatchPortalAndAsides(t *testing.T) {
+	for _, back := range []bool{false, true} {
+		t.Run(fmt.Sprint("renewed ", back), timeless(func(t *bubble) {
+			sh := &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+				if o.body.Seed%10 == 0 {
+					o.lengthless(w)
+				}
+				return o.body.Seed%10 == 0
+			}}
+			s := serve(t, sh)
+			portal := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = io.WriteString(w, "<html>please log in</html>")
+			}))
+			good := s.Listener.Addr().String()
+			r := newRig(t, &testLink{name: "a", to: portal.Listener.Addr().String()}, &testLink{name: "b", rate: mib, latency: 30 * time.Millisecond})
+			r.engine().Close()
+			if back {
+				time.AfterFunc(time.Second, func() {
+					r.nets[0].lead(good)
+					r.links[0].Renew(r.nets[0], false)
+				})
+			}
+			h := r.haul(t.Context(), Batch{}, mixed(s, 400, false)...)
+			h.right()
+			var lost, since, alone bool
+			asked := 0 // since it was given up
+			for _, e := range h.events {
+				switch e := e.(type) {
+				case event.LinkChanged:
+					if e.Link == 0 {
+						since = since || lost && e.State == event.LinkUnused
+						lost = lost || e.State == event.LinkLost
+					}
+				case event.RequestStarted:
+					if lost && e.Link == 0 {
+						asked++
+						alone = alone || e.File%10 == 9 && e.End < guessSize
+					}
+				}
+			}
+			if !lost || !back && asked > 0 {
+				t.Errorf("the link was given up: %v; %d requests over it after that", lost, asked)
+			}
+			if back && (!since || !alone) {
+				t.Errorf("the link was back: %v; a file by itself has asked it: %v", since, alone)
+			}
+		}))
+	}
+}
+
+// TestBatchLinkThatDoesNotAnswer: of files that are downloaded by themselves not each one
+// waits for a link that is known not to answer.
+func TestBatchLinkThatDoesNotAnswer(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		length, dead bool
+	}{
+		{"of no known length, the link is dead", false, true},
+		{"of no known length, its server is busy", false, false},
+		{"without ranges, its server is busy", true, false},
+	} {
+		t.Run(c.name, timeless(func(t *bubble) {
+			s := serve(t, &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+				if c.length {
+					o.whole(w)
+				} else {
+					o.lengthless(w)
+				}
+				return true
+			}})
+			r := newRig(t)
+			r.cfg.Tries = 20
+			r.nets[1].hole.Store(c.dead)
+			if !c.dead {
+				r.nets[1].to = serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Retry-After", "60")
+					w.WriteHeader(http.StatusTooManyRequests)
+				})).Listener.Addr().String()
+			}
+			begun := time.Now()
+			r.haul(t.Context(), Batch{}, slices.Repeat([]ware{{base: s, size: 10_000}}, 60)...).right()
+			if took := time.Since(begun); took > 10*time.Second {
+				t.Errorf("took %v", took)
+			}
+		}))
+	}
 }

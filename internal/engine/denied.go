@@ -16,7 +16,7 @@ const refutedFrom = 3
 // served it, the link is to blame; where none has, a download of its own asks all.
 func (b *batch) denied(reqs context.Context, t *transfer, err error) ending {
 	f, outcome := t.of, outcomeOf(classOf(err))
-	f.denied.add(t.link)
+	f.deny(t.link, err)
 	f.served.remove(t.link)
 	others := b.usable(t.link)
 	switch {
@@ -31,6 +31,12 @@ func (b *batch) denied(reqs context.Context, t *transfer, err error) ending {
 	return ending{outcome: outcome}
 }
 
+// deny notes that the server of a link denies the file.
+func (f *entry) deny(id scheduler.LinkID, err error) {
+	f.denied.add(id)
+	f.denial = err
+}
+
 // refuted notes that a file was had over other links than those whose servers have
 // denied it, and gives up a link of which that comes too often.
 func (b *batch) refuted(reqs context.Context, f *entry) {
@@ -40,7 +46,7 @@ func (b *batch) refuted(reqs context.Context, f *entry) {
 			continue
 		}
 		if f.site.over[id].refuted++; f.site.over[id].refuted >= refutedFrom && !b.heardElsewhere(f.site, id) {
-			b.lose(reqs, id, f.why)
+			b.lose(reqs, id, f.denial)
 		}
 	}
 }

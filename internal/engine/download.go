@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"time"
 
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/store"
@@ -39,7 +38,6 @@ type download struct {
 	// from the first byte on.
 	wholeBy   *transfer        // who reads it
 	wholeLink scheduler.LinkID // who is next to read it
-	wholeWait time.Duration    // how long to wait before that
 
 	recording  bool // a checkpoint is being made
 	nextRecord scheduler.Time

@@ -103,6 +103,10 @@ type Engine struct {
 	blocks *blocks
 	pipes  pipes
 	ofMany bool // its downloads are of a batch: what is odd about one is no news
+	// What its batch knows of the links: how often each had come when it was given up
+	// (0: it was not), and which of them are not likely to answer.
+	gone []int64
+	deaf linkSet
 
 	encodings []string // of objects, of which the user has been told
 }
@@ -113,7 +117,7 @@ func New(cfg Config, links []*Link) (*Engine, error) {
 	if _, err := scheduler.NewPolicy(cfg.Algorithm, cfg.StaticLimit, cfg.Padding); err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), blocks: newBlocks(cfg.BlockSize)}
+	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), gone: make([]int64, len(links)), blocks: newBlocks(cfg.BlockSize)}
 	for i, l := range links {
 		e.routes[i] = newRoute(l, &e.cfg.HTTP)
 	}
@@ -162,7 +166,7 @@ func (e *Engine) waitRate(ctx context.Context, id scheduler.LinkID, n int) error
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return context.Cause(ctx)
+			return &fetch.Error{Class: fetch.Canceled, Err: context.Cause(ctx)}
 		}
 	}
 	return nil

@@ -65,6 +65,7 @@ type entry struct {
 	doubts   int     // responses that could be a portal's
 	served   linkSet // whose servers have brought some of it
 	denied   linkSet // whose servers deny it
+	denial   error   // what the latest of them said
 	busy     int     // answers that asked to come again later
 	lacked   int     // times that it could not be opened for want of descriptors
 	gained   int64   // bytes since the latest failure

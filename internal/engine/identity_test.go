@@ -359,6 +359,19 @@ func TestResume(t *testing.T) {
 			}
 		}))
 	}
+	t.Run("a portal, and the other link is a backup", timeless(func(t *bubble) {
+		// What is there is not given away for its page before the backup was asked.
+		o, page := newObject(6*mib), newObject(3000)
+		page.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+			page.whole(w)
+			return true
+		}
+		r := newRig(t, &testLink{name: "a", to: serve(t, page).Listener.Addr().String()}, &testLink{name: "b"})
+		r.terms[1].Backup = true
+		u := at(t, serve(t, o), "", "/f")
+		leftover(t, r, u, o, identity(o), 0, 3*mib)
+		r.get(u).right(o.body)
+	}))
 	t.Run("the other server is asked first", timeless(func(t *bubble) {
 		// The journal is of edge 2, edge 1 answers first: what is there is kept.
 		o := newObject(6 * mib)

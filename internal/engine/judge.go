@@ -245,17 +245,20 @@ func (d *download) refuted(m message) bool {
 	})
 }
 
-// waiting says whether a link may still answer that speaks against the doubts.
+// waiting says whether a link may still answer that speaks against the doubts. One that is
+// not asked, or not likely to answer, is waited for only where much is at stake: what is
+// there already, or that a portal's page is taken for the object.
 func (d *download) waiting(now scheduler.Time) bool {
-	most := parkTime
+	most, grave := parkTime, len(d.have) > 0
 	if len(d.doubts) > 0 && !slices.ContainsFunc(d.doubts, func(m message) bool { return !d.stranger(m) }) {
-		most = pageTime
+		most, grave = pageTime, true
 	}
 	if now-d.doubtSince >= most {
 		return false
 	}
 	for i := range d.links {
-		if l := &d.links[i]; l.there && !l.answered && !l.lost && !l.banned {
+		l := &d.links[i]
+		if l.there && !l.answered && !l.lost && !l.banned && (grave || l.asked && !l.resting && !l.deaf) {
 			return true
 		}
 	}

@@ -52,7 +52,7 @@ type work interface {
 
 // linkState is what an owner knows of a link.
 type linkState struct {
-	there    bool     // false: it has not joined the run
+	there    bool     // false: it has not joined the run, or has been given up before
 	url      *url.URL // what to ask for, where that is not the job's; of a download only
 	lost     bool
 	banned   bool
@@ -62,11 +62,14 @@ type linkState struct {
 	noted    int64  // of its allowance, when last looked up
 	spent    int64  // of its allowance, as the scheduler knows it
 	used     bool
+	asked    bool           // a request was made
 	answered bool           // a response has come
+	deaf     bool           // it is not likely to answer
 	told     int64          // the object's size, by a 416 from beyond it; 0: there was none
 	guessing bool           // waits for the object's size, having guessed beyond it
 	failures int            // in a row
 	failed   scheduler.Time // when the last of them was counted
+	due      scheduler.Time // when one stream may be asked for again
 	gained   int64
 	busy     uint64 // bit s: stream s has requests in flight; of a batch, when last looked
 	opened   uint64 // bit s: stream s was connected before there was a request, and has had none
@@ -99,7 +102,7 @@ func newOwner(e *Engine, file event.FileID) owner {
 	for i := range o.links {
 		l := &o.links[i]
 		l.returns, l.arrivals = e.links[i].returns.Load(), e.links[i].arrivals.Load()
-		l.there = l.arrivals > 0
+		l.there, l.deaf = l.arrivals > e.gone[i], e.deaf.has(scheduler.LinkID(i))
 		e.routes[i].follow(&e.cfg.HTTP)
 	}
 	return o
@@ -138,6 +141,8 @@ func (o *owner) linksUp(reqs context.Context) {
 			o.linkUp(reqs, scheduler.LinkID(id))
 		}
 	}
+	o.noteSpent() // by other downloads, before it is asked for anything
+	o.tellSpent(reqs)
 }
 
 // follow brings the links up to date, tells the scheduler what has come, and lets

@@ -113,6 +113,14 @@ func (o *object) whole(w http.ResponseWriter) {
 	_, _ = io.Copy(&counter{ResponseWriter: w, n: &o.sent}, o.body.Reader())
 }
 
+// lengthless is whole, but does not tell how long that is, as servers do not of pages that
+// are made anew.
+func (o *object) lengthless(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	w.(http.Flusher).Flush()
+	_, _ = io.Copy(&counter{ResponseWriter: w, n: &o.sent}, o.body.Reader())
+}
+
 // asked is the first byte that a request asks for; 0 without a range.
 func asked(r *http.Request) (off, end int64) {
 	_, _ = fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &off, &end)

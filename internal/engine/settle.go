@@ -76,7 +76,7 @@ func (d *download) conclude(reqs context.Context, t *transfer, got int64, finish
 		return
 	case t == d.wholeBy:
 		d.complete = finished
-		d.wholeWait = end.wait
+		d.links[t.link].due = d.e.now() + scheduler.Time(end.wait)
 	case finished:
 		d.step(reqs, scheduler.Input{Kind: scheduler.Finished, Link: t.link, Chunk: t.chunk, Bytes: got})
 	case end.ends > 0:

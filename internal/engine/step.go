@@ -104,6 +104,7 @@ func (o *owner) launch(reqs context.Context, t *transfer) {
 	t.cancel = cancel
 	t.client = o.e.routes[t.link].client(t.stream)
 	o.links[t.link].opened &^= 1 << t.stream
+	o.links[t.link].asked = true
 	t.inVain = t.client.InVain()
 	t.turn = t.client.Turn(t.u)
 	t.sent = o.e.now()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync/atomic"
 
+	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -62,7 +63,7 @@ func (s *streamSink) room(ctx context.Context, end int64) error {
 		select {
 		case <-s.Moved():
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return &fetch.Error{Class: fetch.Canceled, Err: context.Cause(ctx)}
 		}
 	}
 	return nil

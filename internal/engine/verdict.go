@@ -90,6 +90,9 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return b.busy(reqs, t, fe)
 	case fe.Class == fetch.TLS && b.trustedElsewhere(f.site, t.link):
 		return b.denied(reqs, t, err)
+	case fe.Class == fetch.Refused && !f.site.answered && b.usable(t.link)&^f.site.blamed != 0:
+		f.site.blamed.add(t.link) // the others may have servers of their own
+		return b.denied(reqs, t, err)
 	case nameError(err) != nil && (!f.site.answered || !named(f, nameError(err))):
 		return b.unresolved(reqs, t, err)
 	case fe.Temporary() || fe.Class == fetch.DNS || fe.Class == fetch.TLS:
@@ -168,7 +171,7 @@ func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending 
 	others := b.usable(t.link)
 	switch waits := fe.RetryAfter > 0 && others&^f.denied != 0; { // it may be said of one link only
 	case others&f.served != 0, waits && !b.heardElsewhere(f.site, t.link):
-		f.denied.add(t.link)
+		f.deny(t.link, fe)
 		return b.fault(t, event.OutcomeStatus, fe)
 	case waits:
 		return b.denied(reqs, t, fe)

@@ -61,11 +61,13 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 	defer tick.Stop()
 	for attempt := 0; d.err == nil && !d.complete; {
 		if d.wholeBy == nil {
-			if !d.pause(ctx) || !d.nextLink() {
+			if !d.nextLink() {
 				return
 			}
-			d.requestWhole(reqs, attempt)
-			attempt++
+			if d.links[d.wholeLink].due <= d.e.now() {
+				d.requestWhole(reqs, attempt)
+				attempt++
+			}
 		}
 		select {
 		case m := <-d.tell:
@@ -75,7 +77,7 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 				d.wholeLink++
 			}
 		case <-tick.C:
-			if t := d.wholeBy; t.got.Load() != t.told {
+			if t := d.wholeBy; t != nil && t.got.Load() != t.told {
 				d.gain(t, t.got.Load())
 			}
 			d.fail(d.to.failed())
@@ -93,33 +95,27 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 	}
 }
 
-// pause waits as long as the last failure asks for; false when the download
-// ends meanwhile.
-func (d *download) pause(ctx context.Context) bool {
-	if d.wholeWait <= 0 {
-		return true
-	}
-	timer := time.NewTimer(d.wholeWait)
-	defer timer.Stop()
-	d.wholeWait = 0
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		d.fail(context.Cause(ctx))
-		return false
-	}
-}
-
-// nextLink moves to a link that is not lost, one that rests only where there is no
-// other.
+// nextLink moves to the link that may be asked first, of those that are not lost; to one
+// that rests only where there is no other. Nobody sends to rest a backup that has joined.
 func (d *download) nextLink() bool {
-	for i := range 2 * len(d.links) {
-		d.wholeLink %= scheduler.LinkID(len(d.links))
-		if l := &d.links[d.wholeLink]; l.there && !l.lost && !l.capped && (!l.resting || i >= len(d.links)) {
+	now, n := d.e.now(), scheduler.LinkID(len(d.links))
+	due := func(id scheduler.LinkID) scheduler.Time { return max(now, d.links[id].due) }
+	for _, rest := range []bool{false, true} {
+		best := scheduler.NoLink
+		for i := range n {
+			id := (d.wholeLink + i) % n
+			l := &d.links[id]
+			if !l.there || l.lost || l.capped || rest != (l.resting || !l.used && d.e.links[id].terms.Backup) {
+				continue
+			}
+			if best == scheduler.NoLink || due(id) < due(best) {
+				best = id
+			}
+		}
+		if best != scheduler.NoLink {
+			d.wholeLink = best
 			return true
 		}
-		d.wholeLink++
 	}
 	d.fail(d.allLost())
 	return false

@@ -4,12 +4,14 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 func TestServersWithoutRanges(t *testing.T) {
@@ -217,6 +219,135 @@ func TestServersWithoutRanges(t *testing.T) {
 		})), "", "/f"))
 		got.class(fetch.Unsatisfied)
 	}))
+}
+
+// A link that nobody asks, as it rests or there is another, is not waited for.
+func TestWithoutRangesNobodyIsWoken(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"backup", "costly", "single"} {
+		t.Run(how, timeless(func(t *bubble) {
+			o := newObject(2 * mib)
+			o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+				o.whole(w)
+				return true
+			}
+			r := newRig(t)
+			switch how {
+			case "backup":
+				r.terms[0].Backup = true
+			case "costly":
+				r.cfg.Energy = scheduler.EnergyMin
+				wifi := scheduler.Radio{ActiveMW: 133, MWPerMbps: 140, PromotionMJ: 10, TailMJ: 28, TailTime: 240 * scheduler.Millisecond}
+				lte := scheduler.Radio{ActiveMW: 1288, MWPerMbps: 60, PromotionMJ: 315, TailMJ: 12300, TailTime: 11 * scheduler.Second}
+				r.terms[0] = Terms{Bandwidth: 1e7, Terms: scheduler.Terms{Radio: lte, Costly: true}}
+				r.terms[1] = Terms{Bandwidth: 1e7, Terms: scheduler.Terms{Radio: wifi}}
+			case "single":
+				r.cfg.Algorithm = how
+			}
+			begun := time.Now()
+			r.get(at(t, serve(t, o), "", "/f")).right(o.body)
+			if took := time.Since(begun); took > 2*time.Second {
+				t.Errorf("took %v", took)
+			}
+			if a, b := r.nets[0].dials.Load(), r.nets[1].dials.Load(); min(a, b) > 0 || how != "single" && a > 0 {
+				t.Errorf("%d and %d connections", a, b)
+			}
+		}))
+	}
+	t.Run("many files", timeless(func(t *bubble) {
+		s := serve(t, &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+			o.lengthless(w)
+			return true
+		}})
+		r := newRig(t)
+		r.terms[1].Backup = true
+		begun := time.Now()
+		r.haul(t.Context(), Batch{}, slices.Repeat([]ware{{base: s, size: 10_000}}, 40)...).right()
+		if took, n := time.Since(begun), r.nets[1].dials.Load(); took > 5*time.Second || n > 0 {
+			t.Errorf("took %v, %d connections over the backup", took, n)
+		}
+	}))
+}
+
+// What one link's server asks for is not waited for before another link is asked.
+func TestOneStreamWaitsForItsOwnLink(t *testing.T) {
+	timeless(func(t *bubble) {
+		o := newObject(4 * mib)
+		o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+			o.whole(w)
+			return true
+		}
+		busy := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "40")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}))
+		r := newRig(t, &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: 4 * mib, to: busy.Listener.Addr().String()})
+		time.AfterFunc(500*time.Millisecond, r.nets[0].breakAll) // once
+		begun := time.Now()
+		r.get(at(t, serve(t, o), "", "/f")).right(o.body)
+		if took := time.Since(begun); took > 15*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})(t)
+}
+
+// A backup that joins one stream is one: the other link, which breaks once, goes on.
+func TestBackupJoinsOneStream(t *testing.T) {
+	timeless(func(t *bubble) {
+		o := newObject(6 * mib)
+		o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+			o.whole(w)
+			return true
+		}
+		first, second := &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: 4 * mib}
+		r, after := joining(t, 1, first)
+		r.nets = append(r.nets, second)
+		after(mib, func() {
+			r.links[1].Join(second, Terms{Terms: scheduler.Terms{Backup: true}})
+			time.Sleep(500 * time.Millisecond)
+			first.breakAll()
+		})
+		r.get(at(t, serve(t, o), "", "/f")).right(o.body)
+		if n := second.bytes.Load(); n > 0 {
+			t.Errorf("%d bytes over the backup", n)
+		}
+	})(t)
+}
+
+// slowly takes 2 MiB in a second.
+type slowly struct{}
+
+func (slowly) Write(p []byte) (int, error) {
+	time.Sleep(time.Duration(len(p)) * time.Second / (2 * mib))
+	return len(p), nil
+}
+
+// A link that moves goes on, also where its bytes wait just then for the rate that the user
+// allows, or for the consumer of a stream.
+func TestMovedWhileItsBytesWait(t *testing.T) {
+	for _, how := range []string{"rate", "consumer"} {
+		t.Run(how, timeless(func(t *bubble) {
+			o := newObject(24 * mib)
+			o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+				o.whole(w)
+				return true
+			}
+			r := newRig(t, &testLink{name: "a", rate: 32 * mib})
+			r.cfg.Record = false
+			job := r.job(at(t, serve(t, o), "", "/f"))
+			if how == "rate" {
+				r.cfg.LimitRate = NewLimiter(4*mib, DefaultBlockSize)
+			} else {
+				job.Stdout = slowly{}
+			}
+			r.engine().Close()
+			time.AfterFunc(1500*time.Millisecond, func() { r.links[0].Renew(r.nets[0], true) })
+			if got := r.do(t.Context(), job); got.err != nil {
+				t.Error(got.err)
+			}
+			time.Sleep(time.Minute) // until the consumer has taken what it was given
+		}))
+	}
 }
 
 // A body that ends with its connection over TLS is complete only where the server says so
