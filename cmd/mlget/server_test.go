@@ -139,7 +139,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *site) serve(w http.ResponseWriter, r *http.Request, habit string, size int64) {
 	content := s.setting("content")
 	b := body(size, content)
-	w.Header().Set("Etag", strconv.Quote("v"+content))
+	w.Header().Set("Etag", s.setting("weak")+strconv.Quote("v"+content))
 	w.Header().Set("Content-Type", "application/octet-stream")
 	if e := s.setting("encoding"); e != "" { // what it says of itself, true or not
 		w.Header().Set("Content-Encoding", e)

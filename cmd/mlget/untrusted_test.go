@@ -1,8 +1,13 @@
 package main_test
 
 import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"testing"
 )
 
@@ -35,6 +40,40 @@ func TestNameAppearsMeanwhile(t *testing.T) {
 				if text, err := os.ReadFile(name); err != nil || string(text) != "not to be lost" {
 					t.Errorf("%q, %v", text, err)
 				}
+			}
+		})
+	}
+}
+
+// TestContinuedNameIsReplaced: a file that somebody saves under the name, as editors do,
+// while -c waits for an answer, is neither moved away nor taken for the one that was there.
+func TestContinuedNameIsReplaced(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("nobody can replace an open file here")
+	}
+	const size = 3_000_000
+	b := body(size, "")
+	right := make([]byte, size)
+	_, _ = b.ReadAt(right, 0) // io.EOF at the end
+	for kind, left := range map[string][]byte{"beginning": right[:10_000], "all": right} {
+		t.Run(kind, func(t *testing.T) {
+			dir := t.TempDir()
+			name := filepath.Join(dir, "f.bin")
+			check(t, os.WriteFile(name, left, 0o600))
+			save := sync.OnceValue(func() error {
+				return errors.Join(os.WriteFile(name+".new", []byte("not to be lost"), 0o600), os.Rename(name+".new", name))
+			})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if err := save(); err != nil {
+					t.Error(err)
+				}
+				w.Header().Set("Etag", `"v"`)
+				http.ServeContent(w, r, "", modified(), b.Reader())
+			}))
+			defer server.Close()
+			mlget(t, dir, "-c", server.URL+"/f.bin").want(t, 3, "^mlget: .*f.bin: was removed or replaced by somebody else")
+			if text, err := os.ReadFile(name); err != nil || string(text) != "not to be lost" {
+				t.Errorf("%.20q, %v", text, err)
 			}
 		})
 	}

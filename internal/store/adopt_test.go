@@ -2,6 +2,8 @@ package store
 
 import (
 	"errors"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -176,6 +178,43 @@ func TestAdoptionInterruptedHalfway(t *testing.T) {
 	f = open(t, Target{Dir: dir}, hereURL)
 	if f.Name() != filepath.Join(dir, "x.1") {
 		t.Fatal(f.Name())
+	}
+}
+
+// Until the server answers, somebody may save another file under the name, as editors and
+// rsync do. It is not taken for the one that was there.
+func TestAdoptedNameIsReplaced(t *testing.T) {
+	if closeFirst {
+		t.Skip("nobody can replace an open file here")
+	}
+	const saved = "somebody has just saved this"
+	for _, n := range []int{300, int(object.Size)} {
+		dir, to := theirs(t, n)
+		f := open(t, to, hereURL)
+		put(t, filepath.Join(dir, "new"), saved)
+		must(t, os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "x")))
+		wantStandsInTheWay(t, f.Begin(object), ErrReplaced, filepath.Join(dir, "x"))
+		must(t, f.Close())
+		wantNames(t, dir, "x")
+		if got := content(t, dir, "x"); got != saved {
+			t.Errorf("of %d bytes: %q", n, got)
+		}
+	}
+}
+
+// Another mlget, to which -o named it, has begun meanwhile: its journal stays.
+func TestAdoptedNameIsBegunByAnother(t *testing.T) {
+	dir, to := theirs(t, 300)
+	f := open(t, to, hereURL)
+	other := open(t, Target{Dir: dir, Name: "x", Explicit: true}, otherURL)
+	must(t, other.Begin(object))
+	write(t, other, body, ranges(0, 400)[0])
+	must(t, other.Checkpoint(ranges(0, 400)))
+	before := tree(t, dir)
+	wantStandsInTheWay(t, f.Begin(object), fs.ErrExist, filepath.Join(dir, "x.part"))
+	must(t, f.Close())
+	if now := tree(t, dir); !maps.Equal(now, before) {
+		t.Errorf("there are %q, and were %q", now, before)
 	}
 }
 

@@ -114,7 +114,8 @@ func (f *File) Restart() error {
 // for a new file the first Checkpoint does; and, unless the bytes that Resume
 // gave are of this object, empties NAME.part. Bytes of another object are refused
 // with ErrChanged: see Restart. For a file that was Standing it decides, and where it
-// finds bytes to go on with, it fails with ErrLeft, but the next Begin goes on.
+// finds bytes to go on with, it fails with ErrLeft, but the next Begin goes on. Where
+// somebody else has removed or replaced what Open had found, it fails with ErrReplaced.
 func (f *File) Begin(id Identity) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -137,6 +138,9 @@ func (f *File) Begin(id Identity) error {
 		}
 	} else if f.hold {
 		return fail("begin", f.where(), ErrKeep)
+	}
+	if err := f.stillOurs(); err != nil { // much may have happened since Open
+		return err
 	}
 	f.id = id
 	switch {
@@ -196,10 +200,16 @@ func (f *File) beginAdopted() error {
 	if err := f.sync(syncData); err != nil { // the other tool may not have, and the journal will claim it
 		return err
 	}
+	part := f.path + partSuffix
+	if _, err := os.Lstat(part); err == nil { // somebody has begun meanwhile, with a journal of their own
+		return fail("create", part, fs.ErrExist)
+	}
 	if err := f.writeJournal(f.done, true); err != nil {
 		return err
 	}
-	part := f.path + partSuffix
+	if err := f.stillOurs(); err != nil { // syncing may have taken long
+		return err
+	}
 	if closeFirst {
 		if err := f.file.Close(); err != nil {
 			return fail("close", f.path, err)
@@ -207,7 +217,8 @@ func (f *File) beginAdopted() error {
 		f.closed = true
 	}
 	if err := renameNoReplace(f.path, part); err != nil {
-		return errors.Join(fail("rename", f.path, err), os.Remove(f.path+journalSuffix))
+		f.removeOwnJournal()
+		return fail("rename", f.path, err)
 	}
 	f.inPlace = false
 	if closeFirst {

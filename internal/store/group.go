@@ -200,7 +200,9 @@ func (f *File) end(journal string) error {
 	defer f.mu.Unlock()
 	var err error
 	if journal != "" {
-		if err = os.Remove(journal); errors.Is(err, fs.ErrNotExist) {
+		if _, lerr := os.Lstat(f.path + partSuffix); lerr == nil { // somebody has begun meanwhile: it may be theirs
+			f.removeOwnJournal()
+		} else if err = os.Remove(journal); errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -74,6 +75,38 @@ func TestCommitAllAfterFailedSync(t *testing.T) {
 		t.Errorf("%+v", done)
 	}
 	wantNames(t, dir, "bad.part", "bad.part.json", "good")
+}
+
+// Between a file's new name and the end of its journal the directory is synced. Who takes
+// NAME.part meanwhile keeps a journal of their own, and a stranger's is not claimed by ours.
+func TestNameIsBegunAgainBeforeTheEnd(t *testing.T) {
+	to := Target{Dir: t.TempDir(), Name: "x", Explicit: true}
+	renamed := func() (f *File, journal string) {
+		f = open(t, to, hereURL)
+		must(t, f.Begin(object))
+		write(t, f, body, scheduler.Range{End: body.Size})
+		c := commit{f: f}
+		c.prepare(CommitOptions{Size: body.Size}, map[string]error{})
+		c.synced(nil)
+		c.rename()
+		must(t, c.err)
+		return f, c.journal
+	}
+	first, journal := renamed()
+	other := open(t, to, hereURL) // its journal says the same
+	must(t, other.Begin(object))
+	before := tree(t, to.Dir)
+	must(t, first.end(journal))
+	if now := tree(t, to.Dir); !maps.Equal(now, before) {
+		t.Errorf("there are %q, and were %q", now, before)
+	}
+	must(t, other.Close())
+	wantNames(t, to.Dir, "x")
+
+	first, journal = renamed()
+	put(t, filepath.Join(to.Dir, "x.part"), "a stranger's")
+	must(t, first.end(journal))
+	wantNames(t, to.Dir, "x", "x.part")
 }
 
 // The files' own syncs say which of them could not be written.

@@ -40,7 +40,8 @@ const (
 // (the bytes of another tool) is Unproven. Of the validators, strong ETags
 // decide if both sides have one, else Last-Modified if both have it, else the
 // match is Unproven. Weak ETags (RFC 9110, 8.8.3) promise the same meaning,
-// not the same bytes, and are passed over.
+// not the same bytes: that they are equal proves nothing, but where the opaque
+// parts differ, so do the objects.
 func SameObject(journal, server Identity) Match {
 	if journal == (Identity{Size: -1}) {
 		return Unproven
@@ -48,8 +49,11 @@ func SameObject(journal, server Identity) Match {
 	if journal.Size != server.Size || journal.Encoding != server.Encoding {
 		return Differs
 	}
+	if journal.ETag != "" && server.ETag != "" && opaque(journal.ETag) != opaque(server.ETag) {
+		return Differs
+	}
 	if strong(journal.ETag) && strong(server.ETag) {
-		return matchIf(journal.ETag == server.ETag)
+		return Same
 	}
 	if journal.LastModified != "" && server.LastModified != "" {
 		return matchIf(journal.LastModified == server.LastModified)
@@ -62,6 +66,11 @@ func matchIf(equal bool) Match {
 		return Same
 	}
 	return Differs
+}
+
+// opaque is an ETag without the mark of weak ones.
+func opaque(etag string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(etag, "W/"), "w/")
 }
 
 func strong(etag string) bool {

@@ -65,7 +65,8 @@ func (j journal) encode() ([]byte, error) {
 }
 
 // decodeJournal accepts exactly what encode writes and nothing else: one
-// object has one encoding, so no byte can be changed unnoticed.
+// object has one encoding, so no byte can be changed unnoticed. What is somebody else's
+// is ErrForeign, as far as that can be told.
 func decodeJournal(b []byte) (journal, error) {
 	if len(b) > maxJournal {
 		return journal{}, fmt.Errorf("%w: it is too long", errDamaged)
@@ -74,7 +75,11 @@ func decodeJournal(b []byte) (journal, error) {
 		return journal{}, fmt.Errorf("%w: %w", errDamaged, errBlank)
 	}
 	var j journal
-	if err := json.Unmarshal(b, &j); err != nil {
+	err := json.Unmarshal(b, &j)
+	if j.Version == 0 && json.Valid(b) { // whole: no loss of power leaves that of ours
+		return journal{}, ErrForeign
+	}
+	if err != nil {
 		return journal{}, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	if j.Version != journalVersion {

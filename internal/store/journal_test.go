@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"testing"
 
@@ -76,6 +77,18 @@ func TestJournalContradictions(t *testing.T) {
 		change(&j)
 		if _, err := decodeJournal(encoded(t, j)); err == nil {
 			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// JSON that is none of ours is somebody's; what damage may have made of ours is not.
+func TestJournalOfSomebody(t *testing.T) {
+	for text, foreign := range map[string]bool{
+		`{"another program's": "state"}`: true, `{}`: true, `{"url": 5}`: true, `[1, 2]`: true, `"text"`: true, "null\n": true,
+		``: false, `{"mlget_journal":1`: false, "{}\x00\x00": false, `{"mlget_journal":2}`: false, "\x93\x00\x17": false,
+	} {
+		if _, err := decodeJournal([]byte(text)); errors.Is(err, ErrForeign) != foreign || errors.Is(err, errDamaged) == foreign {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

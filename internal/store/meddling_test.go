@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -118,6 +119,30 @@ func TestMeddledWith(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// The same in a run that goes on with what is there, before its server has answered.
+func TestMeddledWithBeforeBegin(t *testing.T) {
+	if closeFirst {
+		t.Skip("nobody can do that to an open file here")
+	}
+	dir := t.TempDir()
+	interrupted(t, Target{Dir: dir}, hereURL)
+	f := open(t, Target{Dir: dir}, hereURL)
+	must(t, os.Remove(filepath.Join(dir, "x.part")))
+	must(t, os.Remove(filepath.Join(dir, "x.part.json")))
+	other := open(t, Target{Dir: dir}, hereURL)
+	must(t, other.Begin(object))
+	write(t, other, body, ranges(600, 1000)[0])
+	must(t, other.Checkpoint(ranges(600, 1000)))
+	before := tree(t, dir)
+	if err := f.Begin(object); !errors.Is(err, ErrReplaced) {
+		t.Error(err)
+	}
+	must(t, f.Close())
+	if now := tree(t, dir); !maps.Equal(now, before) {
+		t.Errorf("there are %q, and were %q", now, before)
 	}
 }
 

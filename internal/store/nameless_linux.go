@@ -137,7 +137,7 @@ func (f *File) tryName(name string, w *os.File) error {
 			return fs.ErrExist
 		}
 	}
-	if !torn(name + newSuffix) {
+	if mayGo(name+newSuffix) != nil {
 		return fs.ErrExist // the next journal would replace it
 	}
 	if err := dropRelic(name + journalSuffix); err != nil {

@@ -32,8 +32,8 @@ func (f *File) open(t Target) error {
 		default:
 			return f.refuse(t, f.path+journalSuffix, err)
 		}
-		if !torn(f.path + newSuffix) {
-			return f.refuse(t, f.path+newSuffix, ErrForeign)
+		if err := mayGo(f.path + newSuffix); err != nil {
+			return f.refuse(t, f.path+newSuffix, err)
 		}
 		if there && t.Continue {
 			return f.adopt()

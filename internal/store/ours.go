@@ -18,22 +18,22 @@ import (
 // claims bytes of another file, or to a file of theirs being removed. What they write
 // into it is seen by a checksum alone.
 
-// stillOurs fails with ErrReplaced if NAME.part is not the file that is being written
-// any more. Then a journal of ours that stands beside it goes.
+// stillOurs fails with ErrReplaced if NAME.part, or an adopted NAME, is not the file that
+// was opened any more. Then a journal of ours that stands beside it goes.
 func (f *File) stillOurs() error {
-	if f.nameless || f.inPlace {
+	if f.nameless {
 		return nil
 	}
 	ours, err := f.file.Stat()
 	if err != nil {
-		return fail("look at", f.path+partSuffix, err)
+		return fail("look at", f.where(), err)
 	}
-	if there, err := os.Lstat(f.path + partSuffix); err == nil && os.SameFile(ours, there) {
+	if there, err := os.Lstat(f.where()); err == nil && os.SameFile(ours, there) {
 		return nil
 	}
 	f.keep, f.lost = true, true
 	f.removeOwnJournal()
-	return fail("find", f.path+partSuffix, ErrReplaced)
+	return fail("find", f.where(), ErrReplaced)
 }
 
 // written is a journal that was written: which file it is, and what is in it. Nobody
@@ -65,26 +65,26 @@ func (f *File) removeOwnJournal() {
 	}
 }
 
-// torn says whether what is at path may be thrown away: nothing, or what a run that was killed,
-// or lost power, may have left of a journal that it was writing: a part of one, or zeros.
-func torn(path string) bool {
+// mayGo fails, with ErrForeign, unless what is at path may be thrown away: nothing, or what
+// a run that was killed, or lost power, may have left of a journal that it was writing: a
+// part of one, or zeros.
+func mayGo(path string) error {
 	const begins = `{"mlget_journal":`
-	there, err := regular(path)
-	if !there && err == nil {
-		return true
-	}
-	if err != nil {
-		return false
+	if there, err := regular(path); !there || err != nil {
+		return err
 	}
 	r, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
 	if err != nil {
-		return false
+		return ErrForeign
 	}
 	defer r.Close() //nolint:errcheck // it was only read
 	b := make([]byte, len(begins))
 	n, err := io.ReadFull(r, b)
 	b = bytes.TrimRight(b[:n], "\x00")
-	return (err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) && strings.HasPrefix(begins, string(b))
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) || !strings.HasPrefix(begins, string(b)) {
+		return ErrForeign
+	}
+	return nil
 }
 
 // whereLacking finds bytes in done that were never written, or were cut off since, as

@@ -81,7 +81,7 @@ func Open(t Target, u *url.URL) (*File, error) {
 // find opens the first name that will do, from f.first on.
 func (f *File) find() error {
 	for n := range maxNumber + 1 {
-		f.path, f.mode, f.file = numbered(f.first, n), 0o666, nil
+		f.path, f.mode, f.replaces, f.file = numbered(f.first, n), 0o666, false, nil
 		f.closed, f.keep, f.fresh, f.nameless, f.relic, f.reserved = false, false, false, false, false, false
 		if err := f.open(f.target); !errors.Is(err, errTaken) {
 			return err
@@ -170,10 +170,7 @@ func OpenStream(ctx context.Context, t Target) (w *os.File, ok bool, err error) 
 // Path is the first name that Open tries for u, which it gets if it is free.
 func (t Target) Path(u *url.URL) string {
 	if t.Explicit && t.Name != "" {
-		if filepath.IsAbs(t.Name) {
-			return t.Name
-		}
-		return filepath.Join(t.Dir, t.Name)
+		return t.named()
 	}
 	var name string
 	if t.Name == "" {
@@ -185,6 +182,26 @@ func (t Target) Path(u *url.URL) string {
 		name += "_" // it may stand beside the file whose part it seems to be
 	}
 	return filepath.Join(t.Dir, cleanSub(t.Sub, fatRules()), name)
+}
+
+// named is where an explicit Name leads. Behind a symbolic link ".." does not lead back,
+// except on Windows, where the system, too, cleans a name before it follows it.
+func (t Target) named() string {
+	path := t.Name
+	if !filepath.IsAbs(path) && t.Dir != "" {
+		path = t.Dir + string(filepath.Separator) + path
+	}
+	if i := strings.LastIndex("/"+path, "/../"); i >= 0 && runtime.GOOS != "windows" {
+		above, err := filepath.EvalSymlinks(path[:i+len("..")])
+		if err != nil {
+			return path // opening it says what is missing
+		}
+		return filepath.Join(above, path[i+len(".."):])
+	}
+	if filepath.IsAbs(t.Name) {
+		return t.Name
+	}
+	return filepath.Join(t.Dir, t.Name)
 }
 
 // served is the name that a complete file is to have which was path until now and
