@@ -2,9 +2,11 @@ package main_test
 
 import (
 	"crypto/sha256"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -338,6 +340,72 @@ func TestHostileTree(t *testing.T) {
 			t.Errorf("it asked for %q", p)
 		}
 	}
+}
+
+// redirected has pages of directories, those that are called moved at another place.
+func redirected(to string, seen *counted) http.Handler {
+	seen.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/moved/"):
+			http.Redirect(w, r, to, http.StatusFound)
+		case strings.HasSuffix(r.URL.Path, "/"):
+			_, _ = io.WriteString(w, `<a href="x">x</a><a href="/all/of/it">it</a>`)
+		default:
+			http.ServeContent(w, r, "", modified(), strings.NewReader("of "+r.URL.Path))
+		}
+	})
+	return seen
+}
+
+// TestTreeMoves: a redirect of the first page leads deeper, or nowhere.
+func TestTreeMoves(t *testing.T) {
+	for to, want := range map[string][]string{
+		"/data/moved/on/": {"x"},
+		"/data/":          nil,
+		"/":               nil,
+		"/other/moved/x/": nil,
+	} {
+		dir := t.TempDir()
+		server := httptest.NewServer(redirected(to, &counted{}))
+		r := mlget(t, dir, "-q", "-r", server.URL+"/data/moved/")
+		server.Close()
+		if want == nil {
+			r.want(t, 7, "leads out of the directory: to "+to)
+		} else {
+			r.want(t, 0)
+		}
+		if got := slices.Collect(maps.Keys(filesBelow(t, dir))); !slices.Equal(got, want) {
+			t.Errorf("to %s: %q", to, got)
+		}
+	}
+}
+
+// TestTreePasswordAtAnotherPort: it is nobody else's there, with TLS or without.
+func TestTreePasswordAtAnotherPort(t *testing.T) {
+	dir := t.TempDir()
+	var other counted
+	secure := httptest.NewTLSServer(redirected("", &other))
+	defer secure.Close()
+	asked := httptest.NewServer(redirected(secure.URL+"/data/moved/on/", &counted{}))
+	defer asked.Close()
+	ca := filepath.Join(dir, "ca.pem")
+	check(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600))
+	mlget(t, dir, "-q", "-r", "-P", "out", "--cacert", ca, "-u", "alice:"+password, "-H", "Cookie: "+password, asked.URL+"/data/moved/").
+		want(t, 7, "leads out of the directory: to https://")
+	if paths, _ := other.seen(); !slices.Equal(paths, []string{"/data/moved/on/"}) { // which it was given without, see TestCredentialsStay
+		t.Errorf("it asked for %q", paths)
+	}
+}
+
+// TestTreeOfAmpersands: a page of the largest size is read in no time, whatever is in it.
+func TestTreeOfAmpersands(t *testing.T) {
+	page := `<a href="` + strings.Repeat("&", 8<<20-100) + `">x</a>`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, page)
+	}))
+	defer server.Close()
+	mlget(t, t.TempDir(), "-q", "-r", server.URL+"/").want(t, 7, "the directory is too large: a path of 83885.. bytes")
 }
 
 // TestNoTree: an empty directory has nothing to fetch, which is no error. What is no

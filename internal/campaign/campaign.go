@@ -27,8 +27,17 @@ const (
 	making   = "making"
 )
 
+// What is said of the runs in the end, beside them.
+const (
+	PageFile  = "report.html"
+	TableFile = "runs.csv"
+)
+
 // ErrOther says that a directory is another campaign's.
 var ErrOther = errors.New("the directory holds a campaign with another plan")
+
+// ErrForeign says that a file of a directory that holds no campaign would be lost.
+var ErrForeign = errors.New("it would be replaced, and is no campaign's")
 
 // FailingError says that runs fail one after the other, or that none has succeeded.
 type FailingError struct {
@@ -75,6 +84,9 @@ type Campaign struct {
 // Open begins a campaign in a directory, or goes on with the one that is there. Until it
 // is closed, others fail with filelock.ErrBusy.
 func Open(dir string, plan Plan) (*Campaign, error) {
+	if err := foreign(dir); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(filepath.Join(dir, runsDir), 0o755); err != nil {
 		return nil, err
 	}
@@ -94,6 +106,21 @@ func Open(dir string, plan Plan) (*Campaign, error) {
 
 // Close lets others into the directory.
 func (c *Campaign) Close() error { return filelock.Close(c.lock) }
+
+// foreign fails where a campaign would replace or remove what is not a campaign's. A
+// campaign has its plan before all else: so it is looked for last.
+func foreign(dir string) error {
+	for _, name := range append(leavings(), PageFile, TableFile) {
+		name = filepath.Join(dir, name)
+		if _, err := os.Lstat(name); err != nil {
+			continue // what is wrong with the directory is found out later
+		}
+		if _, err := os.Lstat(filepath.Join(dir, planFile)); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s: %w", name, ErrForeign)
+		}
+	}
+	return nil
+}
 
 // settle writes the plan, or holds it against the one that is there.
 func (c *Campaign) settle() error {
@@ -235,9 +262,14 @@ func (c *Campaign) execute(ctx context.Context, runner Runner, e execution) (rep
 	return r, c.sweep()
 }
 
-// sweep removes what a run leaves that is not kept.
+// leavings are what a run leaves that is not kept.
+func leavings() []string {
+	return []string{bodyFile, bodyFile + ".part", bodyFile + ".part.json", "record." + making, "report." + making}
+}
+
+// sweep removes them.
 func (c *Campaign) sweep() error {
-	for _, name := range []string{bodyFile, bodyFile + ".part", bodyFile + ".part.json", "record." + making, "report." + making} {
+	for _, name := range leavings() {
 		if err := os.Remove(filepath.Join(c.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

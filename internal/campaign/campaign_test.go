@@ -93,6 +93,33 @@ func TestOneAtATime(t *testing.T) {
 	begin(t, dir, plan())
 }
 
+// TestForeignFiles: where there is no campaign, no file is a campaign's.
+func TestForeignFiles(t *testing.T) {
+	for _, name := range []string{"body.bin", "body.bin.part", "body.bin.part.json", "record.making", "report.making", "report.html", "runs.csv"} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(dir, plan()); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if names := files(t, dir); len(names) != 1 || names[0] != name {
+			t.Errorf("there are %v", names)
+		}
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		if err := begin(t, dir, plan()).Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("the campaign's"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		begin(t, dir, plan())
+	}
+}
+
 // fake is a Runner that writes what it was told to, and a Watcher.
 type fake struct {
 	t      *testing.T

@@ -100,6 +100,11 @@ func writeDataset(ctx context.Context, o *datasetOptions, name string, out io.Wr
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fileError{err}
 	}
+	if o.base != "" {
+		if err := dataset.CheckOurs(filepath.Join(dir, listName)); err != nil {
+			return fileError{err}
+		}
+	}
 	if err := s.Write(ctx, dir); err != nil {
 		if ctx.Err() != nil {
 			return errLeft // another time begins with the first file again

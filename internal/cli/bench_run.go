@@ -201,7 +201,7 @@ func (o *benchRunOptions) report(ctx context.Context, runs string, stdio IO) err
 	if err := page.WriteText(stdio.Out, s, columns(), false, nil); err != nil {
 		return fileError{err}
 	}
-	for _, name := range []string{"report.html", "runs.csv"} {
+	for _, name := range []string{campaign.PageFile, campaign.TableFile} {
 		name = filepath.Join(o.dir, name)
 		if err := writePage(name, s, nil); err != nil {
 			return err

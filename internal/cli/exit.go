@@ -131,7 +131,7 @@ func classify(err error) (code int, hint string) {
 		return runs.Report.ExitCode, "the same command goes on where this one stopped"
 	case errors.As(err, &swept):
 		return cmp.Or(swept.Last.ExitCode, exitOther), "--state FILE begins anew: what failed is a result, too, and not tried again"
-	case errors.Is(err, campaign.ErrOther):
+	case errors.Is(err, campaign.ErrOther), errors.Is(err, campaign.ErrForeign):
 		return exitFile, "-P DIR begins another one"
 	case errors.Is(err, page.ErrNoFigures):
 		return exitOther, ""

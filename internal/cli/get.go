@@ -95,6 +95,9 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		return err
 	}
 	result.say(stdio.Err, t.one == nil)
+	if watchErr != nil {
+		printError(stdio.Err, watchErr, "")
+	}
 	return saidError{err}
 }
 
@@ -121,11 +124,11 @@ func (o *getOptions) check() (mode progress.Mode, err error) {
 	switch {
 	case o.blockSize.bytes > 64<<20:
 		return mode, usagef("--block-size: %s is more than 64M", o.blockSize.text)
-	case o.sameFile(o.reportFile, o.recordFile), o.sameFile(o.output, o.reportFile), o.sameFile(o.output, o.recordFile):
+	case sameFile(o.reportFile, o.recordFile), sameFile(o.outputPath(), o.reportFile), sameFile(o.outputPath(), o.recordFile):
 		return mode, usagef("--output, --report and --record must be different files")
-	case o.sameFile(o.output, o.inputFile), o.sameFile(o.reportFile, o.inputFile), o.sameFile(o.recordFile, o.inputFile):
+	case sameFile(o.outputPath(), o.inputFile), sameFile(o.reportFile, o.inputFile), sameFile(o.recordFile, o.inputFile), sameFile(o.metrics.textfile, o.inputFile):
 		return mode, usagef("--input-file would be overwritten")
-	case o.output != "" && (os.IsPathSeparator(o.output[len(o.output)-1]) || o.isDirectory(o.output)):
+	case o.output != "" && (os.IsPathSeparator(o.output[len(o.output)-1]) || o.isDirectory()):
 		return mode, usageError{err: fmt.Errorf("--output: %s is a directory", o.output), hint: "-P DIR saves in a directory"}
 	case o.ipv4 && o.ipv6:
 		return mode, usagef("-4 and -6 exclude each other")
@@ -134,15 +137,20 @@ func (o *getOptions) check() (mode progress.Mode, err error) {
 }
 
 // isDirectory says whether the output would be a directory that is there.
-func (o *getOptions) isDirectory(output string) bool {
-	if output == "-" {
+func (o *getOptions) isDirectory() bool {
+	if o.output == "-" {
 		return false
 	}
-	if !filepath.IsAbs(output) {
-		output = filepath.Join(o.dir, output)
-	}
-	fi, err := os.Stat(output)
+	fi, err := os.Stat(o.outputPath())
 	return err == nil && fi.IsDir()
+}
+
+// outputPath is where the output is to go; "" and "-" stay as they are.
+func (o *getOptions) outputPath() string {
+	if o.output == "" || o.output == "-" || filepath.IsAbs(o.output) {
+		return o.output
+	}
+	return filepath.Join(o.dir, o.output)
 }
 
 // settleEnergy chooses the energy policy where the user has not: of many files with
@@ -157,15 +165,20 @@ func (o *getOptions) settleEnergy(t *task) {
 	}
 }
 
-// sameFile says whether two of the files to write are one by their names.
-func (o *getOptions) sameFile(a, b string) bool {
-	if a == "" || b == "" || a == "-" || b == "-" || a == os.DevNull {
+// sameFile says whether two files are one, by their names or by what is there.
+func sameFile(a, b string) bool {
+	switch {
+	case a == "", b == "", a == "-", b == "-", a == os.DevNull:
+		return false
+	case filepath.Clean(a) == filepath.Clean(b):
+		return true
+	}
+	fi, err := os.Stat(a)
+	if err != nil || !fi.Mode().IsRegular() {
 		return false
 	}
-	if a == o.output && !filepath.IsAbs(a) {
-		a = filepath.Join(o.dir, a)
-	}
-	return filepath.Clean(a) == filepath.Clean(b)
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(fi, other)
 }
 
 func (o *getOptions) runStarted(started time.Time, links []chosen, files int) event.RunStarted {

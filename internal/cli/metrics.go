@@ -45,8 +45,8 @@ func (o *metricsOptions) check(g *getOptions) (err error) {
 	if o.linger < 0 || o.linger > 0 && o.listen == "" {
 		return usagef("--metrics-linger: a time, with --metrics-listen")
 	}
-	for _, other := range []string{g.output, g.reportFile, g.recordFile} {
-		if g.sameFile(other, o.textfile) {
+	for _, other := range []string{g.outputPath(), g.reportFile, g.recordFile} {
+		if sameFile(other, o.textfile) {
 			return usagef("--metrics-textfile and another file to write are the same")
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/mlget/mlget/internal/progress"
 	"github.com/mlget/mlget/internal/record"
 	"github.com/mlget/mlget/internal/report"
+	"github.com/mlget/mlget/internal/rewrite"
 )
 
 // watchers are those who follow a run.
@@ -44,7 +45,7 @@ func (o *getOptions) watch(bus *event.Bus, mode progress.Mode, models energy.Mod
 	case o.recordFile == "-":
 		w.keepRecord(stdio.Out, bus.Subscribe())
 	case o.recordFile != "":
-		f, err := os.Create(o.recordFile)
+		f, err := rewrite.Create(o.recordFile)
 		if err != nil {
 			return nil, fileError{err}
 		}
@@ -107,11 +108,35 @@ func (w *watchers) report(o *getOptions, stdio IO, result *outcome) error {
 		}
 	}
 	if o.reportFile != "" && o.reportFile != "-" {
+		if err := notDownloaded(o.reportFile, r); err != nil {
+			return err
+		}
 		if err := create(o.reportFile, r.WriteJSON); err != nil {
 			return err
 		}
 	}
 	return w.write.write(r, result, stdio)
+}
+
+// notDownloaded fails where the run has saved a file under the report's name.
+func notDownloaded(name string, r report.Report) error {
+	there, err := os.Stat(name)
+	if err != nil || !there.Mode().IsRegular() {
+		return nil //nolint:nilerr // writing it will tell
+	}
+	files := r.Files
+	if len(files) == 0 {
+		files = []report.File{{Output: r.Output, ExitCode: r.ExitCode}}
+	}
+	for _, f := range files {
+		if f.ExitCode != exitOK {
+			continue
+		}
+		if saved, err := os.Stat(f.Output); err == nil && os.SameFile(there, saved) {
+			return fmt.Errorf("--report: %s is a file that was downloaded, and stays", name)
+		}
+	}
+	return nil
 }
 
 // worthSummary says whether a summary tells more than the error does.

@@ -4,8 +4,8 @@
 // from a formula, so that every machine makes the same ones, and so that a
 // server can send them without having them on a disk.
 //
-// Contract: everything but Write is pure, and all values are plain: safe for
-// use by several goroutines.
+// Contract: everything but Write and CheckOurs is pure, and all values are plain: safe
+// for use by several goroutines.
 package dataset
 
 import (

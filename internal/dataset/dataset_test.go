@@ -128,6 +128,33 @@ func TestWriteAndSums(t *testing.T) {
 	}
 }
 
+// TestSomebodyElsesSums: they are not replaced, those of another set are.
+func TestSomebodyElsesSums(t *testing.T) {
+	s, err := Parse("html/2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, ours := range map[string]bool{
+		"":                           true, // an interruption left it so
+		"00ff  html-0000.html\n":     true,
+		"http://h/d/image-0000.jpg":  true,
+		"00ff  linux-6.12.tar.xz\n":  false,
+		"mine\n00ff  html-0000.html": false,
+	} {
+		dir := t.TempDir()
+		name := filepath.Join(dir, SumsName)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Write(context.Background(), dir); errors.Is(err, ErrForeign) == ours || ours && err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+		if there, err := os.ReadFile(name); err != nil || (string(there) == text) == ours {
+			t.Errorf("%q is %q now, %v", text, there, err)
+		}
+	}
+}
+
 func TestWriteEndsWithItsContext(t *testing.T) {
 	s, err := Parse("10gb")
 	if err != nil {

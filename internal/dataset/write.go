@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -27,8 +29,12 @@ func (s Set) Sums(ctx context.Context, w io.Writer) error {
 }
 
 // Write makes the files in dir, which must exist, and beside them their hashes
-// in SHA256SUMS. A file that is there is written anew. It ends early with ctx.
+// in SHA256SUMS. A file that is there is written anew, but for somebody else's
+// SHA256SUMS. It ends early with ctx.
 func (s Set) Write(ctx context.Context, dir string) error {
+	if err := CheckOurs(filepath.Join(dir, SumsName)); err != nil {
+		return fmt.Errorf("dataset: %w", err)
+	}
 	sums, err := os.Create(filepath.Join(dir, SumsName))
 	if err != nil {
 		return fmt.Errorf("dataset: %w", err)
@@ -46,6 +52,32 @@ func (s Set) Write(ctx context.Context, dir string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("dataset: %w", err)
+	}
+	return nil
+}
+
+// ErrForeign says that a file is somebody else's.
+var ErrForeign = errors.New("it would be replaced, and is no dataset's")
+
+// CheckOurs fails if a file of hashes or URLs is there and was not made for a set, of
+// which its first line names a file.
+func CheckOurs(name string) error {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // it is only read
+	line, err := bufio.NewReader(io.LimitReader(f, 1<<12)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	line = strings.TrimSpace(line)
+	first := line[strings.LastIndexAny(line, " /")+1:]
+	if line != "" && !slices.ContainsFunc(Kinds(), func(k Kind) bool { return first == k.file(0).Name }) {
+		return fmt.Errorf("%s: %w", name, ErrForeign)
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func decode(s string) string {
 		if !found {
 			return strings.TrimSpace(b.String())
 		}
-		name, behind, closed := strings.Cut(rest, ";")
+		name, _, closed := strings.Cut(rest[:min(len(rest), maxEntity+1)], ";") // not all of it: there may be many that never end
 		r := entity(name)
 		if !closed || r < 0 {
 			b.WriteByte('&')
@@ -133,9 +133,12 @@ func decode(s string) string {
 			continue
 		}
 		b.WriteRune(r)
-		s = behind
+		s = rest[len(name)+1:]
 	}
 }
+
+// maxEntity is how long an entity's name may be, in bytes.
+const maxEntity = 10
 
 // entity is the character that an entity's name stands for; -1: none.
 func entity(name string) rune {
@@ -152,7 +155,7 @@ func entity(name string) rune {
 		return '\''
 	}
 	digits, base := strings.TrimPrefix(name, "#"), 10
-	if digits == name || len(name) > 10 {
+	if digits == name || len(name) > maxEntity {
 		return -1
 	}
 	if hex := strings.TrimLeft(digits, "xX"); hex != digits {

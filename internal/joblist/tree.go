@@ -13,11 +13,17 @@ type Bounds struct {
 	Depth       int // directories below the first one
 	Directories int
 	Files       int
+	Bytes       int // of the URLs of all links, each of which repeats that of its page
 }
 
 // DefaultBounds are beyond what people keep on web servers, and end what has no
 // end, as a directory that contains itself.
-func DefaultBounds() Bounds { return Bounds{Depth: 32, Directories: 20_000, Files: 1_000_000} }
+func DefaultBounds() Bounds {
+	return Bounds{Depth: 32, Directories: 20_000, Files: 1_000_000, Bytes: 256 << 20}
+}
+
+// maxPath bounds the path of a URL, in bytes: web servers take none that are longer.
+const maxPath = 8 << 10
 
 // Errors of a Tree.
 var (
@@ -45,20 +51,25 @@ type Tree struct {
 	bounds Bounds
 	dirs   int
 	files  int
+	bytes  int
 	seen   map[uint64]struct{} // hashes of all that was found
 }
 
 // NewTree makes a tree of the directory that start leads to, or is in. asked is
 // the URL to which start, after redirects, was the answer: it may have moved to
-// https, and no further.
+// https, where both ports are the schemes' own, or deeper, and no further.
 func NewTree(asked, start *url.URL, bounds Bounds) (*Tree, error) {
-	secured := asked.Scheme == "http" && start.Scheme == "https"
-	if !strings.EqualFold(asked.Hostname(), start.Hostname()) || !secured && origin(asked) != origin(start) {
+	host := strings.ToLower(asked.Hostname())
+	secured := origin(asked) == "http://"+host+":80" && origin(start) == "https://"+host+":443"
+	if !secured && origin(asked) != origin(start) {
 		return nil, fmt.Errorf("%w: to %s", ErrElsewhere, origin(start))
 	}
 	path, ok := elements(start.EscapedPath())
 	if !ok {
 		return nil, fmt.Errorf("%w: its path is no directory's", ErrElsewhere)
+	}
+	if !within(asked, path) {
+		return nil, fmt.Errorf("%w: to %.200s", ErrElsewhere, start.EscapedPath())
 	}
 	root := *start
 	root.User = asked.User
@@ -67,21 +78,45 @@ func NewTree(asked, start *url.URL, bounds Bounds) (*Tree, error) {
 	return t, nil
 }
 
+// within says whether path is that of asked, or below it. A directory may be asked for
+// without its slash, and by the name of its index.
+func within(asked *url.URL, path []string) bool {
+	above, ok := elements(asked.JoinPath().EscapedPath()) // without dots
+	if !ok || slices.Equal(path, above) {
+		return ok
+	}
+	if last := above[len(above)-1]; last == "" || strings.HasPrefix(last, "index.") {
+		above = above[:len(above)-1]
+	}
+	return len(path) > len(above) && slices.Equal(path[:len(above)], above)
+}
+
 // Page gives the files and directories that page, the index at, names and nobody
 // has named before, in its order. With ErrBounds come those within the bounds.
 func (t *Tree) Page(at *url.URL, page []byte) (files, dirs []Found, err error) {
 	if _, ok := t.locate(at); !ok {
 		return nil, nil, ErrElsewhere
 	}
-	var deep error
+	base := len(at.EscapedPath())
+	if base > maxPath {
+		return nil, nil, tooLong(base)
+	}
+	var odd error
 	room := t.bounds.Files - t.files + t.bounds.Directories - t.dirs
 	for _, link := range Links(page, 2*room+1000) { // each may stand there twice
+		if t.bytes += base + len(link.Href); t.bytes > t.bounds.Bytes {
+			return files, dirs, fmt.Errorf("%w: more than %d bytes of URLs", ErrBounds, t.bounds.Bytes)
+		}
 		u, err := at.Parse(link.Href)
 		if err != nil || u.RawQuery != "" || u.ForceQuery || u.Opaque != "" {
 			continue
 		}
 		path, ok := t.locate(u)
 		if !ok {
+			continue
+		}
+		if n := len(u.EscapedPath()); n > maxPath {
+			odd = tooLong(n) // and goes on
 			continue
 		}
 		key := hash(strings.Join(path, "\x00"))
@@ -99,7 +134,7 @@ func (t *Tree) Page(at *url.URL, page []byte) (files, dirs []Found, err error) {
 			t.files++
 			files = append(files, found)
 		case len(where) > t.bounds.Depth:
-			deep = fmt.Errorf("%w: %d directories deep", ErrBounds, len(where)) // and goes on
+			odd = fmt.Errorf("%w: %d directories deep", ErrBounds, len(where)) // and goes on
 		case t.dirs == t.bounds.Directories:
 			return files, dirs, fmt.Errorf("%w: more than %d directories", ErrBounds, t.dirs)
 		default:
@@ -107,8 +142,10 @@ func (t *Tree) Page(at *url.URL, page []byte) (files, dirs []Found, err error) {
 			dirs = append(dirs, found)
 		}
 	}
-	return files, dirs, deep
+	return files, dirs, odd
 }
+
+func tooLong(path int) error { return fmt.Errorf("%w: a path of %d bytes", ErrBounds, path) }
 
 // locate gives the elements of u's path below the root; the last one is the name of
 // a file, or "" for a directory. ok is false where u leads out.

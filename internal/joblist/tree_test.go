@@ -175,6 +175,24 @@ func TestTreeStart(t *testing.T) {
 		{"http://h/a/index.html", "http://h/a/index.html", true},
 		{"http://h/a/", "https://h/a/", true},
 		{"http://h", "http://h", true},
+		{"http://h", "http://h/", true},
+		{"http://h/", "http://h/en/", true},
+		{"http://h/a", "http://h/a", true},
+		{"http://h/a/", "http://h/a/b/", true},
+		{"http://h/a/", "http://h/a/index.html", true},
+		{"http://h/a/index.html", "http://h/a/", true},
+		{"http://h/a/../b", "http://h/b/", true},
+		{"http://h/%61/", "http://h/a/", true},
+		{"http://h:80/a/", "https://H:443/a/", true},
+		{"http://h/a/", "http://h/", false},
+		{"http://h/a", "http://h/", false},
+		{"http://h/a/", "http://h/a", false}, // whose links are the whole site's
+		{"http://h/a/b/", "http://h/a/c/", false},
+		{"http://h/a", "http://h/ab/", false},
+		{"http://h/a/", "https://h/", false},
+		{"http://h/a/", "https://h:8443/a/", false},
+		{"http://h:8080/a/", "https://h/a/", false},
+		{"http://h:8080/a/", "https://h:8080/a/", false},
 		{"https://h/a/", "http://h/a/", false},
 		{"http://h/a/", "http://h:81/a/", false},
 		{"http://h/a/", "http://evil/a/", false},
@@ -196,14 +214,63 @@ func TestTreeBounds(t *testing.T) {
 		b           Bounds
 		files, dirs int
 	}{
-		{Bounds{Depth: 1, Directories: 100, Files: 99}, 99, 99},
-		{Bounds{Depth: 1, Directories: 50, Files: 100}, 51, 50},
-		{Bounds{Depth: 0, Directories: 50, Files: 100}, 100, 0},
+		{Bounds{Depth: 1, Directories: 100, Files: 99, Bytes: 1000}, 99, 99},
+		{Bounds{Depth: 1, Directories: 50, Files: 100, Bytes: 1000}, 51, 50},
+		{Bounds{Depth: 0, Directories: 50, Files: 100, Bytes: 1000}, 100, 0},
+		{Bounds{Depth: 1, Directories: 100, Files: 100, Bytes: 31}, 5, 4}, // "/f0" and "/d0/"
 	} {
 		files, dirs, err := tree(t, "http://h/", c.b).Page(at, []byte(page.String()))
 		if !errors.Is(err, ErrBounds) || len(files) != c.files || len(dirs) != c.dirs {
 			t.Errorf("%+v: %d files, %d directories, %v", c.b, len(files), len(dirs), err)
 		}
+	}
+}
+
+// TestTreeBytes: each link of a page repeats the page's own path, also one that is known.
+func TestTreeBytes(t *testing.T) {
+	page := func(links int) []byte {
+		var b strings.Builder
+		for i := range links {
+			fmt.Fprintf(&b, "<a href=%d>", i/2)
+		}
+		return []byte(b.String())
+	}
+	at := parse(t, "http://h/"+strings.Repeat("d", maxPath-100)+"/")
+	bounds := DefaultBounds()
+	bounds.Bytes >>= 6
+	tr := tree(t, "http://h/", bounds)
+	files, _, err := tr.Page(at, page(2000))
+	kept := 0
+	for _, f := range files {
+		kept += len(f.URL)
+	}
+	if most := bounds.Bytes; !errors.Is(err, ErrBounds) || kept > most || kept < most/3 {
+		t.Errorf("%d bytes of URLs, %v", kept, err)
+	}
+	if files, _, err := tr.Page(at, page(2)); !errors.Is(err, ErrBounds) || len(files) > 0 {
+		t.Errorf("another page: %d files, %v", len(files), err)
+	}
+	// A path is too long by itself, be it the page's or a link's within the tree.
+	long := strings.Repeat("d", maxPath)
+	at = parse(t, "http://h/"+long+"/")
+	if files, _, err := tree(t, "http://h/", DefaultBounds()).Page(at, page(2)); !errors.Is(err, ErrBounds) || len(files) > 0 {
+		t.Errorf("the page's path is long: %d files, %v", len(files), err)
+	}
+	at = parse(t, "http://h/")
+	for link, ok := range map[string]bool{long: false, "data:" + long: true, "?" + long: true} {
+		text := fmt.Appendf(nil, "<a href=%s><a href=x>", link)
+		if files, _, err := tree(t, "http://h/", DefaultBounds()).Page(at, text); errors.Is(err, ErrBounds) == ok || len(files) != 1 {
+			t.Errorf("%.5s is long: %d files, %v", link, len(files), err)
+		}
+	}
+}
+
+// TestEntitiesWithoutEnd: were each looked for to the end of the page, it would take twenty
+// minutes.
+func TestEntitiesWithoutEnd(t *testing.T) {
+	href := strings.Repeat("&", 8<<20)
+	if links := Links([]byte(`<a href="`+href+`">`), 10); len(links) != 1 || links[0].Href != href {
+		t.Errorf("%d links", len(links))
 	}
 }
 
@@ -217,6 +284,7 @@ func TestLinksOfNoListing(t *testing.T) {
 		`<a href="never ends`:                                                "[{never ends -1}]",
 		`<!-- <a href="no">`:                                                 "[]",
 		`<a href="&amp;&unknown;&#0;&#x110000;&lt">`:                         "[{&&unknown;&#0;&#x110000;&lt -1}]",
+		`<a href="&&amp;&#000000065;&#0000000065;&#x10ffff;">`:               "[{&&A&#0000000065;\U0010ffff -1}]",
 		"<a href=f>f</a>  20-Nov-2026 11:41   007\n":                         "[{f 7}]",
 		"<a href=f>f</a>  20-Nov-2026 11:41   1.2K\n":                        "[{f -1}]",
 		"<a href=f>f</a>  20-Nov-2026 11:41   99999999999999999999999\n":     "[{f -1}]",
@@ -243,7 +311,7 @@ func FuzzPage(f *testing.F) {
 	f.Add([]byte(`<a href="%2e%2e/x"><a href=..\x><a href='a//b'><a href="x&#x2f;..&#47;..&#47;y">`))
 	at := parse(f, "http://h/data/set/")
 	f.Fuzz(func(t *testing.T, page []byte) {
-		files, dirs, err := tree(t, at.String(), Bounds{Depth: 2, Directories: 3, Files: 5}).Page(at, page)
+		files, dirs, err := tree(t, at.String(), Bounds{Depth: 2, Directories: 3, Files: 5, Bytes: 1 << 20}).Page(at, page)
 		if err != nil && !errors.Is(err, ErrBounds) {
 			t.Fatal(err)
 		}

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/mlget/mlget/internal/rewrite"
 )
 
 // ErrNotFile says that a name is that of a device, a pipe or a directory, which
@@ -28,6 +30,8 @@ func writeFile(name string, text []byte) error {
 		return fmt.Errorf("%s: %w", name, ErrNotFile)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
+	case rewrite.IsOpen(name): // its readers would not see the new one, and the next time the name leads nowhere
+		return fmt.Errorf("%s: %w: it stands for one that is open", name, ErrNotFile)
 	}
 	if target, err := filepath.EvalSymlinks(name); err == nil { // else there is none, or it leads nowhere yet
 		name = target

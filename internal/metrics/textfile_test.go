@@ -3,6 +3,7 @@ package metrics
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -88,6 +89,40 @@ func TestWriteFileFails(t *testing.T) {
 		}
 	}
 	wantFiles(t, dir)
+}
+
+// TestWriteFileOfAnOpenFile: neither it, which a shell may have opened with >>, nor the
+// link to it is replaced.
+func TestWriteFileOfAnOpenFile(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("open files have other names, or none")
+	}
+	dir := t.TempDir()
+	log, link := filepath.Join(dir, "log"), filepath.Join(dir, "out.prom")
+	f, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // it is read by its name
+	if _, err := f.WriteString("old"); err != nil {
+		t.Fatal(err)
+	}
+	to := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
+	if err := os.Symlink(to, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{link, to} {
+		if err := WriteFile(name, New("1", "go1")); !errors.Is(err, ErrNotFile) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if text, err := os.ReadFile(log); err != nil || string(text) != "old" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if at, err := os.Readlink(link); err != nil || at != to {
+		t.Errorf("the link leads to %q, %v", at, err)
+	}
+	wantFiles(t, dir, "log", "out.prom")
 }
 
 // TestWriteFileIsAtomic: whoever reads meanwhile sees one page or the other.

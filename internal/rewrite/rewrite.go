@@ -24,7 +24,7 @@ func File(name string, text []byte) error {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
-	case !old.Mode().IsRegular(), descriptor(path):
+	case !old.Mode().IsRegular(), isDescriptor(path):
 		return overwrite(name, text)
 	default:
 		mode = old.Mode().Perm()
@@ -68,7 +68,7 @@ func File(name string, text []byte) error {
 
 // overwrite writes text to what is there.
 func overwrite(name string, text []byte) error {
-	f, err := os.Create(name) // for reading, too: a pipe whose reader has gone holds nobody up
+	f, err := Create(name)
 	if err != nil {
 		return err
 	}
@@ -79,17 +79,34 @@ func overwrite(name string, text []byte) error {
 	return err
 }
 
-// descriptor says whether a name is that of an open file, which its reader has open,
+// Create is os.Create, but adds to what somebody has open: a shell may have opened it
+// with >>.
+func Create(name string) (*os.File, error) {
+	how := os.O_TRUNC
+	if IsOpen(name) {
+		how = os.O_APPEND
+	}
+	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|how, 0o666) // for reading, too: a pipe whose reader has gone holds nobody up
+}
+
+// IsOpen says whether a name leads to that of an open file, as /dev/stdout does.
+func IsOpen(name string) bool { return isDescriptor(behind(name)) }
+
+// isDescriptor says whether a name is that of an open file, which its reader has open,
 // too: another one in its place would not reach him.
-func descriptor(name string) bool {
-	return strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/dev/std") || strings.HasPrefix(name, "/proc/")
+func isDescriptor(name string) bool {
+	dir, err := filepath.Abs(filepath.Dir(name))
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir) // on Linux /dev/fd leads to /proc
+	}
+	return err == nil && (dir == "/dev/fd" || strings.HasPrefix(dir, "/proc/"))
 }
 
 // behind is what a name leads to through symbolic links, whether it is there or not; as
 // far as that of an open file.
 func behind(name string) string {
 	for range 40 { // as many as Linux follows
-		if descriptor(name) {
+		if isDescriptor(name) {
 			break
 		}
 		to, err := os.Readlink(name)

@@ -64,7 +64,7 @@ func TestFile(t *testing.T) {
 }
 
 // TestAnOpenFile whose name a link leads to: another one in its place would not reach who
-// has it open.
+// has it open, and what is in it stays.
 func TestAnOpenFile(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("open files have other names, or none")
@@ -75,15 +75,44 @@ func TestAnOpenFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close() //nolint:errcheck // it is read by its name
-	link := filepath.Join(dir, "link")
-	if err := os.Symlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), link); err != nil {
+	if _, err := f.WriteString("old"); err != nil {
 		t.Fatal(err)
 	}
-	if err := File(link, []byte("new")); err != nil {
+	names := []string{filepath.Join(dir, "link"), filepath.Join(dir, "fds", fmt.Sprint(f.Fd())), fmt.Sprintf("/dev/fd/%d", f.Fd()), fmt.Sprintf("/proc/self/fd/%d", f.Fd())}
+	if err := errors.Join(os.Symlink("/proc/self/fd", filepath.Join(dir, "fds")), os.Symlink(fmt.Sprintf("fds/%d", f.Fd()), names[0])); err != nil {
 		t.Fatal(err)
 	}
-	text := make([]byte, 3)
-	if _, err := f.ReadAt(text, 0); err != nil || string(text) != "new" {
-		t.Errorf("%q, %v", text, err)
+	want := "old"
+	for _, name := range names {
+		if err := File(name, []byte(" new")); err != nil {
+			t.Fatal(err)
+		}
+		more, err := Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := more.WriteString(" more"); err != nil {
+			t.Error(err)
+		}
+		if err := more.Close(); err != nil {
+			t.Error(err)
+		}
+		want += " new more"
+		text := make([]byte, len(want)+1)
+		if n, _ := f.ReadAt(text, 0); string(text[:n]) != want {
+			t.Errorf("%s: %q, want %q", name, text[:n], want)
+		}
+	}
+	for name, want := range map[string]bool{"/dev/stdin": true, "/dev/stdout": true, "/dev/stderr": true, os.DevNull: false, "/dev/shm/x": false, f.Name(): false} {
+		if IsOpen(name) != want {
+			t.Errorf("%s: want %v", name, want)
+		}
+	}
+	// By its own name it is a file as any other.
+	if f, err := Create(f.Name()); err != nil || f.Close() != nil {
+		t.Error(err)
+	}
+	if fi, err := f.Stat(); err != nil || fi.Size() > 0 {
+		t.Errorf("%d bytes, %v", fi.Size(), err)
 	}
 }
