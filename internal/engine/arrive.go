@@ -20,7 +20,7 @@ func (o *owner) lookForReturns(reqs context.Context) {
 		if n := shared.returns.Load(); n != l.returns {
 			l.returns = n
 			if l.there && !l.lost {
-				o.step(reqs, scheduler.Input{Kind: scheduler.LinkUp, Link: scheduler.LinkID(id)})
+				o.goOn(reqs, scheduler.LinkID(id))
 			}
 		}
 	}
@@ -69,7 +69,18 @@ func (o *owner) linkUp(reqs context.Context, id scheduler.LinkID) {
 	l := o.e.links[id]
 	o.step(reqs, scheduler.Input{
 		Kind: scheduler.LinkUp, Link: id, Bandwidth: l.terms.Bandwidth, RTT: l.roundTrip(nil), Terms: l.terms.Terms,
+		Wait: o.due(id),
 	})
+}
+
+// goOn tells the scheduler that a link need not wait any longer, but for its server.
+func (o *owner) goOn(reqs context.Context, id scheduler.LinkID) {
+	o.step(reqs, scheduler.Input{Kind: scheduler.LinkUp, Link: id, Wait: o.due(id)})
+}
+
+// due is for how long yet a link's server has asked not to be asked.
+func (o *owner) due(id scheduler.LinkID) scheduler.Time {
+	return max(0, o.links[id].later-o.e.now())
 }
 
 // linkCount is how many links the download has, those that are lost included.

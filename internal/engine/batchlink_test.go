@@ -11,6 +11,7 @@ import (
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/pkg/scheduler"
+	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
 
 // TestBatchCap: a link's allowance holds for all files of a batch together, and
@@ -187,4 +188,52 @@ func TestBatchLinkThatDoesNotAnswer(t *testing.T) {
 			}
 		}))
 	}
+}
+
+// TestBatchFewFilesAtOnce: where so many files may be in progress at once, a slow link that
+// comes first does not have all of them while a fast one has nothing to do.
+func TestBatchFewFilesAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		mode  tuning.Mode
+		files int // at once
+		n     int
+	}{{tuning.HAT, 1, 100}, {tuning.HAT, 2, 100}, {tuning.HAT, 4, 200}, {tuning.Manual, 0, 40}} {
+		t.Run(fmt.Sprint(c.mode, " ", c.files), timeless(func(t *bubble) {
+			nets := []*testLink{
+				{name: "slow", rate: mib / 8, latency: 20 * time.Millisecond},
+				{name: "fast", rate: 8 * mib, latency: 20 * time.Millisecond},
+			}
+			var took [2]time.Duration // over both links, and over the fast one alone
+			for i := range took {
+				r := newRig(t, nets[i:]...)
+				begun := time.Now()
+				w := ware{base: serve(t, &shop{}), size: 200_000, known: true}
+				r.haul(t.Context(), Batch{Mode: c.mode, Concurrency: c.files}, slices.Repeat([]ware{w}, c.n)...).right()
+				took[i] = time.Since(begun)
+			}
+			if took[0] > took[1]*3/2+2*time.Second {
+				t.Errorf("over both links it took %v, over the fast one alone %v", took[0], took[1])
+			}
+		}))
+	}
+}
+
+// TestBatchOneAtATimeBesideADeadLink: the good one does not wait for the other's probes.
+func TestBatchOneAtATimeBesideADeadLink(t *testing.T) {
+	timeless(func(t *bubble) {
+		var took [2]time.Duration // over one link, and beside the other one
+		for i := range took {
+			nets := []*testLink{{name: "a", rate: mib, latency: 20 * time.Millisecond}, {name: "b", rate: mib, latency: 20 * time.Millisecond}}
+			r := newRig(t, nets[:1+i]...)
+			time.AfterFunc(500*time.Millisecond, func() { nets[1].hole.Store(true) })
+			begun := time.Now()
+			w := ware{base: serve(t, &shop{}), size: 200_000, known: true}
+			r.haul(t.Context(), Batch{Concurrency: 1}, slices.Repeat([]ware{w}, 150)...).right()
+			took[i] = time.Since(begun)
+		}
+		if took[1] > took[0]*5/4 {
+			t.Errorf("beside a link that died it took %v, without that link %v", took[1], took[0])
+		}
+	})(t)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -225,6 +226,59 @@ func TestBatchRerunBesideAPart(t *testing.T) {
 			t.Error(err) // it is not ours
 		}
 	})(t)
+}
+
+// TestBatchRerunAtARate: of a file that has changed a byte is asked for, which has to wait
+// for the rate as others have used it up. Nothing that happens meanwhile takes it for all
+// of the file.
+func TestBatchRerunAtARate(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"checkpoint", "moved", "interrupted", "without ranges"} {
+		t.Run(how, timeless(func(t *bubble) {
+			r := newRig(t, &testLink{name: "a"})
+			r.rerun = true
+			r.cfg.LimitRate = NewLimiter(2*mib, DefaultBlockSize)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			var once sync.Once
+			s := serve(t, &shop{gate: func(w http.ResponseWriter, req *http.Request, o *object) bool {
+				if req.Header.Get("Range") == "bytes=0-0" {
+					once.Do(func() {
+						for range 24 {
+							r.cfg.LimitRate.ReserveN(time.Now(), r.cfg.LimitRate.Burst())
+						}
+						time.AfterFunc(300*time.Millisecond, func() {
+							switch how {
+							case "moved":
+								r.links[0].Renew(r.nets[0], true)
+							case "interrupted":
+								cancel(ErrInterrupted)
+							}
+						})
+					})
+				}
+				if how == "without ranges" {
+					o.whole(w)
+				}
+				return how == "without ranges"
+			}})
+			w := ware{base: s, size: mib}
+			if how == "checkpoint" || how == "interrupted" {
+				w.size = journalFrom + mib
+			}
+			if err := os.WriteFile(filepath.Join(r.dir, "f0"), []byte("what it was before"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			h := r.haul(ctx, Batch{}, w)
+			if how == "interrupted" {
+				if err := h.errs[0]; !errors.Is(err, ErrInterrupted) {
+					t.Error(err)
+				}
+				h = r.haul(t.Context(), Batch{}, w) // it goes on, with all that is missing
+			}
+			h.right()
+		}))
+	}
 }
 
 // TestBatchRerunOfNothing: an object that is empty now gets its name, whatever an earlier

@@ -145,7 +145,7 @@ func (p *place) leave(slots chan struct{}) {
 }
 
 // missing appends the bytes of the file that have not been received to dst, in
-// order.
+// order, those that are not laid out yet included.
 func (f *entry) missing(dst []scheduler.Range) []scheduler.Range {
 	dst = append(dst, f.put...)
 	var found []scheduler.Range
@@ -155,6 +155,9 @@ func (f *entry) missing(dst []scheduler.Range) []scheduler.Range {
 		for _, r := range found {
 			dst = append(dst, scheduler.Range{Off: p.offset(r.Off), End: p.offset(r.End)})
 		}
+	}
+	if f.extent < f.size {
+		dst = append(dst, scheduler.Range{Off: f.extent, End: f.size})
 	}
 	slices.SortFunc(dst, func(a, b scheduler.Range) int { return cmp.Compare(a.Off, b.Off) })
 	joined := dst[:0]

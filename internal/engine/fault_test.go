@@ -409,3 +409,32 @@ func TestSilentLinks(t *testing.T) {
 		}
 	}))
 }
+
+// TestHeldResponseIsNoSilence: a response that waits until it is known what the other link's
+// server says brings no byte, which is nobody's silence.
+func TestHeldResponseIsNoSilence(t *testing.T) {
+	timeless(func(t *bubble) {
+		o := newObject(mib)
+		o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+			w.Header().Set("Content-Type", "text/html") // at a path that promises something else
+			o.whole(w)
+			return true
+		}
+		busy := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		})).Listener.Addr().String()
+		r := newRig(t, &testLink{name: "a", latency: 50 * time.Millisecond}, &testLink{name: "busy", to: busy})
+		r.cfg.Tries = 20
+		begun := time.Now()
+		got := r.get(at(t, serve(t, o), "", "/f.csv"))
+		got.right(o.body)
+		if took := time.Since(begun); took > time.Duration(pageTime)+2*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		for _, c := range of[event.LinkChanged](got) {
+			if c.Link == 0 && c.State == event.LinkBanned {
+				t.Error("the link that has answered was banned")
+			}
+		}
+	})(t)
+}

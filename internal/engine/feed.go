@@ -152,9 +152,7 @@ func (b *batch) withdraw(reqs context.Context, f *entry) {
 		}
 	}
 	if f.size >= 0 {
-		if f.want = f.missing(f.want[:0]); f.extent < f.size {
-			f.want = append(f.want, scheduler.Range{Off: f.extent, End: f.size})
-		}
+		f.want = f.missing(f.want[:0])
 		f.standing, f.put = false, nil
 	}
 	for i := range f.laid {
@@ -222,6 +220,23 @@ func (b *batch) extend(reqs context.Context, f *entry) {
 	if f.extent < f.size {
 		b.add(reqs, f, f.extent, f.size-f.extent, false)
 	}
+}
+
+// another goes on with a file that was there already, as a byte has come: that comes only of
+// another object. The scheduler has to know before it is told of that byte, or else all
+// of the file would seem to be there.
+func (b *batch) another(reqs context.Context, t *transfer) {
+	f := t.of
+	if !f.standing || f.fate != running {
+		return
+	}
+	f.standing = false
+	if t.resp.Whole && f.size > f.extent {
+		f.site.odds++
+		b.setAside(reqs, f, "the server does not serve ranges of it")
+		return
+	}
+	b.extend(reqs, f)
 }
 
 // foresee tells the scheduler how much is still to come, when that has changed by

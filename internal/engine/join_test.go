@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // joining is a rig with one link that is there and spare ones for those that come
@@ -284,4 +286,52 @@ func TestAllLost(t *testing.T) {
 			t.Errorf("error %v", got.err)
 		}
 	})(t)
+}
+
+// TestReturnEndsAWait: a link that has failed for a while is asked at once when its interface
+// says that it is back, unless it is its server that asked for the wait.
+func TestReturnEndsAWait(t *testing.T) {
+	t.Parallel()
+	for _, asked := range []bool{false, true} {
+		t.Run(fmt.Sprint("the server asked for it ", asked), timeless(func(t *bubble) {
+			o := newObject(8 * mib)
+			var busy atomic.Bool
+			o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+				if busy.Load() {
+					w.Header().Set("Retry-After", "5")
+					w.WriteHeader(http.StatusServiceUnavailable)
+				}
+				return busy.Load()
+			}
+			a := &testLink{name: "a", rate: 4 * mib}
+			r := newRig(t, a)
+			r.cfg.Tries = 20
+			r.engine().Close()    // it made the links
+			var back atomic.Int64 // a scheduler.Time
+			time.AfterFunc(500*time.Millisecond, func() {
+				a.refuse.Store(!asked)
+				busy.Store(asked)
+				a.breakAll()
+				for !asked && a.dials.Load() < 7 {
+					time.Sleep(10 * time.Millisecond)
+				}
+				time.Sleep(time.Second)
+				a.refuse.Store(false)
+				busy.Store(false)
+				back.Store(int64(time.Since(r.cfg.Started)))
+				r.links[0].Returned()
+				r.links[0].Renew(a, false)
+			})
+			got := r.get(at(t, serve(t, o), "", "/f"))
+			got.right(o.body)
+			for _, e := range of[event.RequestStarted](got) {
+				if wait := e.At - scheduler.Time(back.Load()); wait >= 0 {
+					if waits := wait > scheduler.Second; waits != asked {
+						t.Errorf("it was asked %.2f s after it was back", wait.Seconds())
+					}
+					break
+				}
+			}
+		}))
+	}
 }

@@ -114,7 +114,7 @@ func (d *download) sized(reqs context.Context, size int64) {
 	for id := range d.links {
 		if l := &d.links[id]; l.guessing && !l.lost {
 			l.guessing = false
-			d.step(reqs, scheduler.Input{Kind: scheduler.LinkUp, Link: scheduler.LinkID(id)})
+			d.goOn(reqs, scheduler.LinkID(id))
 		}
 	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Sized, Bytes: size})
@@ -151,6 +151,11 @@ func (d *download) odd(resp *fetch.Response) error {
 // rather than whole objects.
 func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool { return m.t.released })
+	if len(d.doubts) > 0 && !slices.ContainsFunc(d.links, func(l linkState) bool { return l.resting }) { // which the silence has to wake
+		for _, m := range d.doubts { // or their links would seem to be silent
+			d.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: m.t.link, Chunk: m.t.chunk, Held: true})
+		}
+	}
 	if d.doubtSince == 0 || d.err != nil || d.whole {
 		return
 	}

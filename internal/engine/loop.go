@@ -110,6 +110,9 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	if got != t.told { // they are held against the bytes, which come when the gap is filled
 		in.Reordered = o.links[t.link].disorder
 		o.gain(t, got)
+		if t.of != nil {
+			t.of.b.another(reqs, t)
+		}
 	}
 	o.step(reqs, in)
 }

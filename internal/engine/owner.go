@@ -70,6 +70,7 @@ type linkState struct {
 	failures int            // in a row
 	failed   scheduler.Time // when the last of them was counted
 	due      scheduler.Time // when one stream may be asked for again
+	later    scheduler.Time // until then its server does not want to be asked
 	gained   int64
 	busy     uint64 // bit s: stream s has requests in flight; of a batch, when last looked
 	opened   uint64 // bit s: stream s was connected before there was a request, and has had none

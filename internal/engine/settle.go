@@ -53,6 +53,9 @@ func (o *owner) ended(reqs context.Context, m message) {
 	l.wasted += got + vain - useful
 	if !t.released && got > t.told {
 		o.gain(t, got)
+		if t.of != nil {
+			t.of.b.another(reqs, t)
+		}
 	}
 	end := o.work.diagnose(reqs, t, m.err)
 	ended := event.RequestEnded{
@@ -232,6 +235,7 @@ func (d *download) failed(t *transfer, outcome event.Outcome, err error, retryAf
 // counted fail with it.
 func (o *owner) failedLink(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration, tries int) ending {
 	l := &o.links[t.link]
+	l.later = max(l.later, o.e.now()+scheduler.Time(retryAfter))
 	if t.sent < l.failed {
 		return ending{outcome: outcome, retry: true, wait: max(backoffFirst, retryAfter)}
 	}

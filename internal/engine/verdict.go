@@ -220,15 +220,6 @@ func (b *batch) conclude(reqs context.Context, t *transfer, got int64, finished 
 	case finished:
 		f.gained += got
 		f.trouble = nil
-		if f.standing && f.fate == running { // it is another one than what is there
-			f.standing = false
-			if t.resp != nil && t.resp.Whole && f.size > f.extent {
-				f.site.odds++
-				b.setAside(reqs, f, "the server does not serve ranges of it")
-				break
-			}
-			b.extend(reqs, f)
-		}
 		b.step(reqs, scheduler.Input{Kind: scheduler.Finished, Link: t.link, Chunk: t.chunk, Bytes: got})
 	default:
 		wait := scheduler.Time(end.wait)

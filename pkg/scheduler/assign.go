@@ -126,7 +126,11 @@ func (c *Core) tooLate(l *link) bool {
 	rate := 0.0
 	for i := range c.links {
 		o := &c.links[i]
-		if o.asked && c.usable(o) && (o.requests == 0 || !c.silent(o)) {
+		works := o.received > o.began // else nothing came of what it was asked for last
+		if o.requests > 0 {
+			works = !c.silent(o)
+		}
+		if o.asked && c.usable(o) && works {
 			rate += o.est.rate
 		}
 	}

@@ -110,12 +110,14 @@ func TestABatchStepAllocatesNothing(t *testing.T) {
 	if race.Enabled {
 		t.Skip("allocations are counted without the race detector")
 	}
-	w := newSmallFiles(t, 1<<30, nil)
-	for range 50_000 {
-		w.finish()
-	}
-	if n := testing.AllocsPerRun(20_000, w.finish); n != 0 {
-		t.Errorf("%v allocations in a step", n)
+	for _, plan := range []*Plan{nil, {Files: 8}} {
+		w := newSmallFiles(t, 1<<30, plan)
+		for range 50_000 {
+			w.finish()
+		}
+		if n := testing.AllocsPerRun(20_000, w.finish); n != 0 {
+			t.Errorf("%v allocations in a step; plan %+v", n, plan)
+		}
 	}
 }
 

@@ -261,6 +261,9 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	if in.Answered && l.streams.answered == 0 {
 		l.streams.answered = c.now
 	}
+	if in.Held {
+		l.lastByte, l.streams.heard[ch.stream] = c.now, c.now
+	}
 	if in.Trip > 0 {
 		c.turned(l, in.Trip)
 	}
@@ -438,10 +441,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		c.rations.take(&in.Terms)
 	}
 	l.duty.trouble, l.inVain = Never, 0
-	if !l.up {
-		l.up = true
-		l.notBefore = c.now
-	}
+	l.up = true
 	if in.Bandwidth > 0 && in.Bandwidth <= maxTerm {
 		l.est.known = in.Bandwidth
 	}
@@ -451,6 +451,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 	if l.banned { // its interface says that it is back: no need to wait
 		out = c.unban(in.Link, out)
 	}
+	l.notBefore = c.now + max(0, min(in.Wait, Never-c.now))
 	return out
 }
 

@@ -157,7 +157,7 @@ func TestRatesDoNotDependOnWhoseProgressIsToldFirst(t *testing.T) {
 	}
 }
 
-func TestAnInterfaceThatIsBackEndsABanButNotAWait(t *testing.T) {
+func TestAnInterfaceThatIsBackEndsABanAndAWaitButNotItsServers(t *testing.T) {
 	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: 0.3}, Size: 1 << 30})
 	r.up(2)
 	got := map[ChunkID]int64{}
@@ -169,11 +169,31 @@ func TestAnInterfaceThatIsBackEndsABanButNotAWait(t *testing.T) {
 	if len(r.acts) == 0 || r.acts[0].Kind != Start || r.acts[0].Link != 0 {
 		t.Fatalf("the link that is back gets %+v", r.acts)
 	}
-	r.step(Input{Kind: Failed, Link: 0, Chunk: r.acts[0].Chunk, Wait: Second})
-	r.step(Input{Kind: LinkUp, Link: 0})
+	r.step(Input{Kind: Failed, Link: 0, Chunk: r.acts[0].Chunk, Wait: 10 * Second})
+	r.step(Input{Kind: LinkUp, Link: 0, Wait: Second})
 	for _, a := range r.step(Input{Kind: Tick}) {
 		if a.Link == 0 {
 			t.Fatalf("a server that asked to be left alone is asked: %+v", a)
+		}
+	}
+	r.now += Second
+	asked := func(a Action) bool { return a.Kind == Start && a.Link == 0 }
+	if !slices.ContainsFunc(r.step(Input{Kind: Tick}), asked) {
+		t.Fatalf("the link that is back waits on: %+v", r.acts)
+	}
+}
+
+// Whoever drives the Core may have to find out first whether to read a response.
+func TestALinkWhoseResponseIsHeldIsNotSilent(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &naive{}, Size: 1 << 30})
+	r.up(2)
+	got := map[ChunkID]int64{}
+	for range 100 {
+		r.step(Input{Kind: Progress, Link: 0, Chunk: 0, Held: true})
+		for _, a := range r.flow(100*Millisecond, map[ChunkID]float64{1: 1e6}, got) {
+			if a.Kind == Ban || a.Kind == Cancel {
+				t.Fatalf("at %v s: %+v", r.now.Seconds(), a)
+			}
 		}
 	}
 }

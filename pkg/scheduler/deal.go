@@ -1,5 +1,11 @@
 package scheduler
 
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
 const (
 	// batchStreams is how many connections a link begins with where there are many
 	// files, as browsers do: a server works on them at the same time.
@@ -49,6 +55,9 @@ const (
 	// dryTrips is for how many round trips idle connections wait for what nobody may be
 	// asked for yet.
 	dryTrips = 5
+	// soleEvery is how much later than else a banned link is tried where that takes the only
+	// place that there is for a file: of the others' time it costs a tenth, see probeFor.
+	soleEvery = 4 * Second
 	// wholePiece is up to how many bytes a piece is asked for as a whole, if that
 	// takes a connection no longer than wholeSeconds: what slow ones have in hand at
 	// the end has to be taken from them. Up to leastWhole it may take longer.
@@ -91,13 +100,30 @@ func (c *Core) deal(out []Action) []Action {
 	b.asking = b.lasts < learnTrips*c.longestTrip().Seconds()
 	for more := true; more; {
 		more = false
-		for id := range LinkID(len(c.links)) {
+		if b.files > 0 {
+			c.arrange()
+		}
+		for _, id := range b.order {
 			before := len(out)
 			out = c.dealTo(id, out)
 			more = more || len(out) > before
 		}
 	}
 	return out
+}
+
+// arrange puts the links in the order in which they are served where files at once are
+// bounded: where one more request gets most, or else slow links and the first ones take all
+// the places. A link that could not show yet how fast it is goes first.
+func (c *Core) arrange() {
+	gets := func(id LinkID) float64 {
+		l := &c.links[id]
+		if !l.asked {
+			return math.MaxFloat64
+		}
+		return l.est.rate / float64(l.requests+1)
+	}
+	slices.SortFunc(c.batch.order, func(x, y LinkID) int { return cmp.Or(cmp.Compare(gets(y), gets(x)), cmp.Compare(x, y)) })
 }
 
 // dry says whether there is nothing left to ask for. What has not been asked for
@@ -264,10 +290,11 @@ func (c *Core) requestPiece(id LinkID, stream StreamID, out []Action) []Action {
 	return c.startPart(id, stream, k, s.take(k, fresh, i, n), out)
 }
 
-// probePiece lets a banned link ask for up to so many bytes.
+// probePiece lets a banned link ask for up to so many bytes. The only place that there is for
+// a file, for which a link that serves has to wait then, it seldom takes.
 func (c *Core) probePiece(id LinkID, size int64, out []Action) []Action {
 	k, fresh, i := c.pickPiece(id, 0)
-	if i < 0 || size <= 0 {
+	if i < 0 || size <= 0 || fresh && c.batch.files == 1 && c.now < c.links[id].notBefore+soleEvery && c.anotherServes(id, 0) {
 		return out
 	}
 	s := &c.batch.stock

@@ -1,6 +1,9 @@
 package scheduler
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // What is measured of a slow start is a trip late: a connection that has to fill a far
 // link by itself is asked for twice what it has brought.
@@ -29,6 +32,76 @@ func TestALoneConnectionIsAskedForItsSlowStart(t *testing.T) {
 		s.opened[0] = brought
 		if n := r.core.ahead(0, 0); (n >= 2*brought) != c.doubled {
 			t.Errorf("%s: asked %.0f bytes ahead where %d were brought", name, n, brought)
+		}
+	}
+}
+
+// Where so many files may be in progress at once, a slow link does not take their places
+// from a fast one, nor one of two that are alike all of them.
+func TestFewFilesAtOnceGoWhereTheyAreBroughtSoonest(t *testing.T) {
+	const size = 1000
+	for _, c := range []struct {
+		rates []float64 // 0: not known
+		busy  int       // requests that the first link has
+		files int
+		on    LinkID // whose the next request is
+	}{
+		{[]float64{1e5, 1e7}, 0, 1, 1},
+		{[]float64{1e7, 1e5}, 0, 1, 0},
+		{[]float64{1e7, 0}, 0, 1, 1},
+		{[]float64{1.1e6, 1e6}, 1, 2, 1},
+		{[]float64{1e7, 1e6}, 3, 4, 0},
+		{[]float64{1e5, 1e7}, 0, 0, 0}, // as each has its turn
+	} {
+		r := batchRig(t, 20*Millisecond, 20*Millisecond)
+		r.step(Input{Kind: Planned, Plan: &Plan{Files: c.files}})
+		for id, rate := range c.rates {
+			if l := &r.core.links[id]; rate > 0 {
+				l.est.rate, l.est.nSamples, l.asked = rate, 1, true
+			}
+		}
+		for f := range int64(20) {
+			r.add(int32(f), f*size, (f+1)*size, false)
+		}
+		for range c.busy {
+			k, fresh, i := r.core.pickPiece(0, 0)
+			r.core.startPart(0, 0, k, r.core.batch.stock.take(k, fresh, i, size), nil)
+		}
+		if r.tick(); len(r.acts) == 0 || r.acts[0].Link != c.on {
+			t.Errorf("%+v: %+v", c, r.acts)
+		}
+	}
+}
+
+// A link that is banned seldom takes the only place that there is to show that it is back.
+func TestAProbeLeavesTheOnlyPlaceToWhoeverServes(t *testing.T) {
+	for _, c := range []struct {
+		files    int
+		serves   bool
+		progress bool // a file is in progress, with something free of it
+		waited   Time // since the end of its ban
+		probes   bool
+	}{
+		{0, true, false, 0, true},
+		{1, true, false, 0, false},
+		{1, true, false, soleEvery, true},
+		{1, true, true, 0, true},
+		{1, false, false, 0, true},
+		{2, true, false, 0, true},
+	} {
+		r := batchRig(t, 20*Millisecond, 20*Millisecond)
+		r.step(Input{Kind: Planned, Plan: &Plan{Files: c.files}})
+		r.add(0, 0, 1<<20, false)
+		if c.progress {
+			s := &r.core.batch.stock
+			s.give(0, s.take(0, true, 0, 1<<20))
+		}
+		r.core.ban(0, nil)
+		r.core.links[1].up = c.serves
+		r.core.now = r.core.links[0].notBefore + c.waited
+		acts := r.core.probe(0, nil)
+		if probes := slices.ContainsFunc(acts, func(a Action) bool { return a.Kind == Start }); probes != c.probes {
+			t.Errorf("%+v: %+v", c, acts)
 		}
 	}
 }

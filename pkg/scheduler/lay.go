@@ -5,7 +5,8 @@ type batch struct {
 	stock    stock
 	received int64 // bytes, each counted once
 	plans    []Plan
-	files    int // may be in progress at once; 0: any number
+	files    int      // may be in progress at once; 0: any number
+	order    []LinkID // in which links are served
 	tables   []table
 	hunger   []hunger
 	booked   bool    // something was told that nobody has acted upon
@@ -16,7 +17,11 @@ type batch struct {
 }
 
 func newBatch(links int) *batch {
-	return &batch{plans: make([]Plan, links), tables: make([]table, links), hunger: make([]hunger, links)}
+	b := &batch{plans: make([]Plan, links), tables: make([]table, links), hunger: make([]hunger, links)}
+	for id := range LinkID(links) {
+		b.order = append(b.order, id)
+	}
+	return b
 }
 
 // lay takes in what is told of pieces and plans. It takes effect with an input of

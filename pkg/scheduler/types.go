@@ -62,8 +62,9 @@ type InputKind uint8
 // others are zero.
 const (
 	// LinkUp: Link can carry requests from now on; if it was banned, that is
-	// over. Bandwidth and RTT are what is known of it beforehand (0: nothing),
-	// Terms on what terms it may be used (zero: as before).
+	// over, and so is its wait after a failure, but for the Wait that its server has asked for.
+	// Bandwidth and RTT are what is known of it beforehand (0: nothing), Terms on what terms
+	// it may be used (zero: as before).
 	LinkUp InputKind = iota
 	// LinkDown: Link is gone for good unless a LinkUp follows. Its requests
 	// are released at the byte that the last Progress named.
@@ -80,7 +81,8 @@ const (
 	// over it since it was last told that belong to requests which were cut short. Single:
 	// the connection serves this request alone, and the server ends it then. Lasting: a
 	// request that is cut short leaves its connection as it is (HTTP/2). Answered: the head
-	// of its response is there.
+	// of its response is there. Held: nobody reads what is there, so it tells nothing that
+	// no byte comes; told anew for as long as that is so.
 	Progress
 	// Finished: Chunk has received every byte up to its end, Bytes in all.
 	Finished
@@ -133,6 +135,7 @@ type Input struct {
 	Single    bool      `json:"single,omitempty"`
 	Lasting   bool      `json:"lasting,omitempty"`
 	Answered  bool      `json:"answered,omitempty"`
+	Held      bool      `json:"held,omitempty"`
 	Bounded   int       `json:"bounded,omitempty"`
 	Terms     Terms     `json:"terms,omitzero"`
 	Piece     Piece     `json:"piece,omitzero"`
