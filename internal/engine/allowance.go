@@ -72,6 +72,13 @@ func (a *allowance) try(n int64) (some int64, back <-chan struct{}) {
 	return 0, a.back
 }
 
+// affords says whether so many bytes are left; of an unknown length (-1) they may be.
+func (a *allowance) affords(n int64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.most == 0 || n <= a.most-a.taken
+}
+
 // receive says that of the bytes reserved so many were received; the others are
 // given back.
 func (a *allowance) receive(reserved, received int64) {

@@ -139,6 +139,7 @@ func TestCapOfOneStream(t *testing.T) {
 			return true
 		}
 		r := newRig(t)
+		r.terms[1].Backup = true // or it would be read from in the first place
 		r.terms[0] = Terms{Bandwidth: 1e9, Terms: scheduler.Terms{Cap: mib}}
 		got := r.get(at(t, serve(t, o), "", "/f"))
 		got.right(o.body)
@@ -146,6 +147,30 @@ func TestCapOfOneStream(t *testing.T) {
 			t.Errorf("%v bytes over the links", n)
 		}
 	})(t)
+}
+
+// TestOneStreamOverALinkThatMay: of links that all answer with the whole object, one that
+// may carry all of it, at any rate, is read from.
+func TestOneStreamOverALinkThatMay(t *testing.T) {
+	for name, terms := range map[string]Terms{
+		"rate": {Bandwidth: 1e9, Rate: 100_000}, "cap": {Bandwidth: 1e9, Terms: scheduler.Terms{Cap: mib}},
+	} {
+		t.Run(name, timeless(func(t *bubble) {
+			o := newObject(4 * mib)
+			o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+				o.whole(w)
+				return true
+			}
+			near := &testLink{name: "lte", rate: 8 * mib, latency: 10 * time.Millisecond}
+			r := newRig(t, near, &testLink{name: "wifi", rate: 8 * mib, latency: 50 * time.Millisecond})
+			r.terms[0] = terms
+			got := r.get(at(t, serve(t, o), "", "/f"))
+			got.right(o.body)
+			if n := got.brought(); n[0] > 0 {
+				t.Errorf("bytes by link: %v", n)
+			}
+		}))
+	}
 }
 
 // TestCapOfUnknownLengths: who does not know how much is to come reserves nothing that

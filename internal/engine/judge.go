@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -214,7 +216,8 @@ func (d *download) believe(reqs context.Context, i int) {
 	m.answer <- d.judge(reqs, m)
 }
 
-// better says whether a doubtful response should rather be believed than another one.
+// better says whether a doubtful response should rather be believed than another one: one
+// whose link may carry all of it, at a higher rate, and can.
 func (d *download) better(m, than message) bool {
 	switch {
 	case !than.resp.Whole || !m.resp.Whole:
@@ -222,7 +225,12 @@ func (d *download) better(m, than message) bool {
 	case d.stranger(m) != d.stranger(than):
 		return d.stranger(than)
 	}
-	return d.e.links[m.t.link].terms.Bandwidth > d.e.links[than.t.link].terms.Bandwidth
+	a, b := d.e.links[m.t.link], d.e.links[than.t.link]
+	if affords := a.allowance.affords(m.resp.Object.Size); affords != b.allowance.affords(than.resp.Object.Size) {
+		return affords
+	}
+	most := func(l *Link) int64 { return cmp.Or(l.terms.Rate, math.MaxInt64) }
+	return cmp.Or(cmp.Compare(most(a), most(b)), cmp.Compare(a.terms.Bandwidth, b.terms.Bandwidth)) > 0
 }
 
 // stranger says whether a response is a page where the URL promises another kind of file.
