@@ -248,7 +248,7 @@ func TestCapIsWhatTheObjectHas(t *testing.T) {
 func TestSpentLinkIsLeftAlone(t *testing.T) {
 	timeless(func(t *bubble) {
 		r := newRig(t)
-		r.terms[1].Cap = 100_000
+		r.terms[1] = Terms{Bandwidth: 1e9, Terms: scheduler.Terms{Cap: 100_000}} // which is rather believed
 		s := serve(t, &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
 			o.lengthless(w)
 			return true
