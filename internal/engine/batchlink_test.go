@@ -116,9 +116,11 @@ func TestBatchPortalAndAsides(t *testing.T) {
 				_, _ = io.WriteString(w, "<html>please log in</html>")
 			}))
 			good := s.Listener.Addr().String()
-			r := newRig(t, &testLink{name: "a", to: portal.Listener.Addr().String()}, &testLink{name: "b", rate: mib, latency: 30 * time.Millisecond})
+			b := &testLink{name: "b", latency: 30 * time.Millisecond}
+			r := newRig(t, &testLink{name: "a", to: portal.Listener.Addr().String()}, b)
 			r.engine().Close()
 			if back {
+				b.rate = mib // so that there is something left by then
 				time.AfterFunc(time.Second, func() {
 					r.nets[0].lead(good)
 					r.links[0].Renew(r.nets[0], false)
