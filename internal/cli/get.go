@@ -13,6 +13,7 @@ import (
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/progress"
+	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
@@ -147,10 +148,15 @@ func (o *getOptions) isDirectory() bool {
 
 // outputPath is where the output is to go; "" and "-" stay as they are.
 func (o *getOptions) outputPath() string {
-	if o.output == "" || o.output == "-" || filepath.IsAbs(o.output) {
+	if o.output == "" || o.output == "-" {
 		return o.output
 	}
-	return filepath.Join(o.dir, o.output)
+	return o.target().Path(nil)
+}
+
+// target is where a single file is to be saved.
+func (o *getOptions) target() store.Target {
+	return store.Target{Dir: o.dir, Name: o.output, Explicit: o.output != "", Continue: o.resume, Served: o.served}
 }
 
 // settleEnergy chooses the energy policy where the user has not: of many files with

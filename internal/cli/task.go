@@ -122,7 +122,7 @@ func (o *getOptions) choice(t *task, stdio IO) error {
 	}
 	t.one = &engine.Job{
 		URL: u, Checksum: sum,
-		Target: store.Target{Dir: o.dir, Name: o.output, Explicit: o.output != "", Continue: o.resume, Served: o.served},
+		Target: o.target(),
 	}
 	if o.output == "-" {
 		t.one.Stdout = stdio.Out

@@ -134,10 +134,7 @@ func TestNothingIsLeftToSpend(t *testing.T) {
 func TestCapOfOneStream(t *testing.T) {
 	timeless(func(t *bubble) {
 		o := newObject(2 * mib)
-		o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
-			o.whole(w)
-			return true
-		}
+		o.gate = o.noRanges
 		r := newRig(t)
 		r.terms[1].Backup = true // or it would be read from in the first place
 		r.terms[0] = Terms{Bandwidth: 1e9, Terms: scheduler.Terms{Cap: mib}}
@@ -157,10 +154,7 @@ func TestOneStreamOverALinkThatMay(t *testing.T) {
 	} {
 		t.Run(name, timeless(func(t *bubble) {
 			o := newObject(4 * mib)
-			o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
-				o.whole(w)
-				return true
-			}
+			o.gate = o.noRanges
 			near := &testLink{name: "lte", rate: 8 * mib, latency: 10 * time.Millisecond}
 			r := newRig(t, near, &testLink{name: "wifi", rate: 8 * mib, latency: 50 * time.Millisecond})
 			r.terms[0] = terms

@@ -69,17 +69,17 @@ func (o *owner) linkUp(reqs context.Context, id scheduler.LinkID) {
 	l := o.e.links[id]
 	o.step(reqs, scheduler.Input{
 		Kind: scheduler.LinkUp, Link: id, Bandwidth: l.terms.Bandwidth, RTT: l.roundTrip(nil), Terms: l.terms.Terms,
-		Wait: o.due(id),
+		Wait: o.serversWait(id),
 	})
 }
 
 // goOn tells the scheduler that a link need not wait any longer, but for its server.
 func (o *owner) goOn(reqs context.Context, id scheduler.LinkID) {
-	o.step(reqs, scheduler.Input{Kind: scheduler.LinkUp, Link: id, Wait: o.due(id)})
+	o.step(reqs, scheduler.Input{Kind: scheduler.LinkUp, Link: id, Wait: o.serversWait(id)})
 }
 
-// due is for how long yet a link's server has asked not to be asked.
-func (o *owner) due(id scheduler.LinkID) scheduler.Time {
+// serversWait is for how long yet a link's server has asked not to be asked.
+func (o *owner) serversWait(id scheduler.LinkID) scheduler.Time {
 	return max(0, o.links[id].later-o.e.now())
 }
 

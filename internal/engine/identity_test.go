@@ -362,10 +362,7 @@ func TestResume(t *testing.T) {
 	t.Run("a portal, and the other link is a backup", timeless(func(t *bubble) {
 		// What is there is not given away for its page before the backup was asked.
 		o, page := newObject(6*mib), newObject(3000)
-		page.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
-			page.whole(w)
-			return true
-		}
+		page.gate = page.noRanges
 		r := newRig(t, &testLink{name: "a", to: serve(t, page).Listener.Addr().String()}, &testLink{name: "b"})
 		r.terms[1].Backup = true
 		u := at(t, serve(t, o), "", "/f")
@@ -413,10 +410,7 @@ func TestContinueWhatAnotherToolLeft(t *testing.T) {
 		t.Run(tc.name, timeless(func(t *bubble) {
 			o := newObject(tc.size)
 			if tc.odd {
-				o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
-					o.whole(w)
-					return true
-				}
+				o.gate = o.noRanges
 			}
 			if tc.mute {
 				o.gate = func(w http.ResponseWriter, r *http.Request, _ int64) bool {

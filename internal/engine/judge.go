@@ -152,12 +152,8 @@ func (d *download) odd(resp *fetch.Response) error {
 // believed; when every link has answered or has had its time, they are believed, ranges
 // rather than whole objects.
 func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
+	d.tellHeld(reqs)
 	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool { return m.t.released })
-	if len(d.doubts) > 0 && !slices.ContainsFunc(d.links, func(l linkState) bool { return l.resting }) { // which the silence has to wake
-		for _, m := range d.doubts { // or their links would seem to be silent
-			d.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: m.t.link, Chunk: m.t.chunk, Held: true})
-		}
-	}
 	if d.doubtSince == 0 || d.err != nil || d.whole {
 		return
 	}
@@ -203,6 +199,16 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		}
 	}
 	d.believe(reqs, best)
+}
+
+// tellHeld tells the scheduler that links whose responses are doubted are not silent, but
+// not where a link rests: nothing else would wake it.
+func (d *download) tellHeld(reqs context.Context) {
+	for _, m := range d.doubts {
+		if !m.t.released && !slices.ContainsFunc(d.links, func(l linkState) bool { return l.resting }) {
+			d.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: m.t.link, Chunk: m.t.chunk, Held: true})
+		}
+	}
 }
 
 // believe takes one of the doubtful responses for the object.

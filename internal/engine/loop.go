@@ -109,10 +109,7 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	}
 	if got != t.told { // they are held against the bytes, which come when the gap is filled
 		in.Reordered = o.links[t.link].disorder
-		o.gain(t, got)
-		if t.of != nil {
-			t.of.b.another(reqs, t)
-		}
+		o.came(reqs, t, got)
 	}
 	o.step(reqs, in)
 }
@@ -142,6 +139,14 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 			l.trip = sum / n
 			l.uplink.watch(now, l.trip, o.core.RTT(scheduler.LinkID(i)), l.disorder)
 		}
+	}
+}
+
+// came notes that a transfer of a scheduled request has got so many bytes.
+func (o *owner) came(reqs context.Context, t *transfer, got int64) {
+	o.gain(t, got)
+	if t.of != nil {
+		t.of.b.another(reqs, t)
 	}
 }
 

@@ -113,6 +113,12 @@ func (o *object) whole(w http.ResponseWriter) {
 	_, _ = io.Copy(&counter{ResponseWriter: w, n: &o.sent}, o.body.Reader())
 }
 
+// noRanges is the gate of a server without ranges.
+func (o *object) noRanges(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+	o.whole(w)
+	return true
+}
+
 // lengthless is whole, but does not tell how long that is, as servers do not of pages that
 // are made anew.
 func (o *object) lengthless(w http.ResponseWriter) {

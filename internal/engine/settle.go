@@ -52,10 +52,7 @@ func (o *owner) ended(reqs context.Context, m message) {
 	l.bytes += got + vain
 	l.wasted += got + vain - useful
 	if !t.released && got > t.told {
-		o.gain(t, got)
-		if t.of != nil {
-			t.of.b.another(reqs, t)
-		}
+		o.came(reqs, t, got)
 	}
 	end := o.work.diagnose(reqs, t, m.err)
 	ended := event.RequestEnded{

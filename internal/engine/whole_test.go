@@ -23,10 +23,7 @@ func TestServersWithoutRanges(t *testing.T) {
 				o := newObject(3 * mib)
 				nets := []*testLink{{name: "a"}, {name: "b"}}
 				portal := newObject(3000)
-				portal.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
-					portal.whole(w)
-					return true
-				}
+				portal.gate = portal.noRanges
 				nets[bad].to = serve(t, portal).Listener.Addr().String()
 				nets[1-bad].latency = 300 * time.Millisecond
 				// The good server is busy at first.
@@ -80,10 +77,7 @@ func TestServersWithoutRanges(t *testing.T) {
 		t.Run(c.name, timeless(func(t *bubble) {
 			o, page := newObject(mib), newObject(3000) // the late link takes its time for each request
 			if c.whole {
-				o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
-					o.whole(w)
-					return true
-				}
+				o.gate = o.noRanges
 			}
 			page.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
 				w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -227,10 +221,7 @@ func TestWithoutRangesNobodyIsWoken(t *testing.T) {
 	for _, how := range []string{"backup", "costly", "single"} {
 		t.Run(how, timeless(func(t *bubble) {
 			o := newObject(2 * mib)
-			o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
-				o.whole(w)
-				return true
-			}
+			o.gate = o.noRanges
 			r := newRig(t)
 			switch how {
 			case "backup":
@@ -273,10 +264,7 @@ func TestWithoutRangesNobodyIsWoken(t *testing.T) {
 func TestOneStreamWaitsForItsOwnLink(t *testing.T) {
 	timeless(func(t *bubble) {
 		o := newObject(4 * mib)
-		o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
-			o.whole(w)
-			return true
-		}
+		o.gate = o.noRanges
 		busy := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "40")
 			w.WriteHeader(http.StatusTooManyRequests)
@@ -295,10 +283,7 @@ func TestOneStreamWaitsForItsOwnLink(t *testing.T) {
 func TestBackupJoinsOneStream(t *testing.T) {
 	timeless(func(t *bubble) {
 		o := newObject(6 * mib)
-		o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
-			o.whole(w)
-			return true
-		}
+		o.gate = o.noRanges
 		first, second := &testLink{name: "a", rate: 4 * mib}, &testLink{name: "b", rate: 4 * mib}
 		r, after := joining(t, 1, first)
 		r.nets = append(r.nets, second)
@@ -328,10 +313,7 @@ func TestMovedWhileItsBytesWait(t *testing.T) {
 	for _, how := range []string{"rate", "consumer"} {
 		t.Run(how, timeless(func(t *bubble) {
 			o := newObject(24 * mib)
-			o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
-				o.whole(w)
-				return true
-			}
+			o.gate = o.noRanges
 			r := newRig(t, &testLink{name: "a", rate: 32 * mib})
 			r.cfg.Record = false
 			job := r.job(at(t, serve(t, o), "", "/f"))

@@ -89,7 +89,7 @@ func (x *exchange) format(req *http.Request) ([]byte, error) {
 			req = req.Clone(req.Context())
 			req.Header.Set("Proxy-Authorization", a)
 		}
-		err = x.forProxy(req, &b)
+		err = writeForProxy(req, &b)
 	} else {
 		err = req.Write(&b)
 	}
@@ -99,10 +99,10 @@ func (x *exchange) format(req *http.Request) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// forProxy writes the request in absolute form, which names the URL's host: net/http would
+// writeForProxy writes the request in absolute form, which names the URL's host: net/http would
 // name that of the Host header.
-func (x *exchange) forProxy(req *http.Request, b *bytes.Buffer) error {
-	if req.Host == withoutZone(req.URL.Host) {
+func writeForProxy(req *http.Request, b *bytes.Buffer) error {
+	if req.Host == hostHeader(req.URL) {
 		return req.WriteProxy(b)
 	}
 	origin := "http://" + strings.TrimSuffix(withoutZone(originOf(req.URL).addr), ":80")

@@ -58,6 +58,9 @@ func withoutZone(host string) string {
 	return host[:zone] + host[end:]
 }
 
+// hostHeader is the Host header of a request for u: an empty port is none.
+func hostHeader(u *url.URL) string { return strings.TrimSuffix(withoutZone(u.Host), ":") }
+
 // asciiHost is the punycode form of u's host; what has none stays as it is, for
 // the resolver to refuse. net/http converts every Host header that it writes and
 // does not export how; x/net/idna would bring in x/text and its tables for this.
@@ -94,7 +97,7 @@ func (c *Client) newRequest(ctx context.Context, t target, first *url.URL, a ask
 	h.Set("Accept", "*/*")
 	h["User-Agent"] = []string{c.cfg.UserAgent} // an empty one keeps Go's own name out
 	r := &http.Request{
-		Method: http.MethodGet, URL: t.u, Host: strings.TrimSuffix(withoutZone(t.u.Host), ":"), Header: h, // an empty port is none
+		Method: http.MethodGet, URL: t.u, Host: hostHeader(t.u), Header: h,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	for name, values := range c.cfg.Header {

@@ -74,7 +74,7 @@ func opaque(etag string) string {
 }
 
 func strong(etag string) bool {
-	return etag != "" && !strings.HasPrefix(etag, "W/") && !strings.HasPrefix(etag, "w/")
+	return etag != "" && etag == opaque(etag)
 }
 
 // keepable drops the validators that the journal could not give back exactly.
