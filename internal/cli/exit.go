@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/mlget/mlget/internal/campaign"
+	"github.com/mlget/mlget/internal/dataset"
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/link"
@@ -133,6 +134,8 @@ func classify(err error) (code int, hint string) {
 		return cmp.Or(swept.Last.ExitCode, exitOther), "--state FILE begins anew: what failed is a result, too, and not tried again"
 	case errors.Is(err, campaign.ErrOther), errors.Is(err, campaign.ErrForeign):
 		return exitFile, "-P DIR begins another one"
+	case errors.Is(err, dataset.ErrForeign):
+		return exitFile, "-o DIR takes another directory"
 	case errors.Is(err, page.ErrNoFigures):
 		return exitOther, ""
 	case errors.Is(err, plot.ErrTooLarge):

@@ -133,7 +133,7 @@ func notDownloaded(name string, r report.Report) error {
 			continue
 		}
 		if saved, err := os.Stat(f.Output); err == nil && os.SameFile(there, saved) {
-			return fmt.Errorf("--report: %s is a file that was downloaded, and stays", name)
+			return fmt.Errorf("--report: %s is a file that was downloaded, and stays: give the report another name", name)
 		}
 	}
 	return nil
