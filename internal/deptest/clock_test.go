@@ -23,6 +23,7 @@ func timeOfDay() map[string]string {
 	return map[string]string{
 		"internal/fetch/retryafter.go":      "a date in Retry-After, against the server's own",
 		"internal/fetch/validate.go":        "the server's own date",
+		"internal/fetch/digest.go":          "the server's own dates, against each other",
 		"internal/fetch/h2baton.go":         "a deadline that has passed",
 		"internal/link/resolve.go":          "a deadline that has passed",
 		"internal/link/resolve_netd.go":     "a deadline that has passed",

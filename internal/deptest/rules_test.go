@@ -52,8 +52,9 @@ func rules() map[string]rule {
 		},
 
 		// Acts.
+		"internal/engine/accept": {imports: "internal/store pkg/scheduler"},
 		"internal/engine": {
-			imports: "internal/event internal/fetch internal/link internal/store pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
+			imports: "internal/engine/accept internal/event internal/fetch internal/link internal/store pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
 			tests:   "internal/testbody golang.org/x/sys",
 		},
 		"internal/link": {

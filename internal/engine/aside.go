@@ -79,7 +79,7 @@ func (b *batch) asideEngine() (e *Engine, err error) {
 	} else if e, err = New(b.e.cfg, b.e.links); err != nil {
 		return nil, err
 	}
-	e.ofMany, e.deaf = true, 0
+	e.ofMany, e.deaf, e.trust = true, 0, b.e.trust
 	for id := range b.links {
 		l := &b.links[id]
 		if e.gone[id] = 0; l.lost {

@@ -69,6 +69,8 @@ type batch struct {
 	// Entries of which something has changed that may be their end.
 	unsettled []*entry
 	sites     map[string]*site
+	wordless  []*entry // complete, and not yet believed to be
+	witnesses scheduler.ChunkID
 
 	sizes    sizes
 	expected int64 // bytes, as the scheduler knows
@@ -223,6 +225,7 @@ func (b *batch) lookAround(reqs context.Context) {
 	b.looked = now
 	b.follow(reqs, now)
 	b.release(reqs, now)
+	b.watchWords(now)
 	b.watchStalls(now)
 	b.tune(reqs, now)
 	b.record(now)
@@ -254,7 +257,7 @@ func (b *batch) wind(reqs context.Context) {
 		switch {
 		case f.ending: // it waits to be downloaded by itself
 			b.report(f, Result{Size: f.size}, b.err)
-		case f.fate == finishing, f.fate == running && f.complete():
+		case f.fate == finishing, f.fate == running && f.complete() && f.word.believed:
 			f.fate = finishing
 			b.chores.finish(reqs, f)
 		default:

@@ -331,10 +331,16 @@ func TestBatchOneAtATime(t *testing.T) {
 	for _, e := range h.events {
 		switch e := e.(type) {
 		case event.RequestStarted:
+			if e.Chunk >= firstProbe { // asks what another link says of a file that is there
+				continue
+			}
 			if open[e.File]++; len(open) > 1 {
 				t.Fatalf("%d files at once", len(open))
 			}
 		case event.RequestEnded:
+			if e.Chunk >= firstProbe {
+				continue
+			}
 			if open[e.File]--; open[e.File] == 0 {
 				delete(open, e.File)
 			}

@@ -24,6 +24,7 @@ func (nullSink) resume() (id store.Identity, done []scheduler.Range, ok bool) { 
 func (nullSink) begin(store.Identity) error                                   { return nil }
 func (nullSink) restart() error                                               { return nil }
 func (nullSink) WriteAt(p []byte, _ int64) (int, error)                       { return len(p), nil }
+func (nullSink) ReadAt(p []byte, _ int64) (int, error)                        { clear(p); return len(p), nil }
 func (nullSink) room(context.Context, int64) error                            { return nil }
 func (nullSink) window() int64                                                { return 0 }
 func (nullSink) drained() int64                                               { return 0 }

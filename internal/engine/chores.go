@@ -98,7 +98,7 @@ func commit(files []*entry) chore {
 		f.place.mu.Lock()
 		defer f.place.mu.Unlock()
 		if c.errs[i] = f.place.ready(f); c.errs[i] == nil {
-			pending = append(pending, store.Pending{File: f.place.to.File, Options: store.CommitOptions{Size: f.size, Name: f.ref.Name}})
+			pending = append(pending, store.Pending{File: f.place.to.File, Options: store.CommitOptions{Size: f.size, Name: f.name}})
 			of = append(of, i)
 		}
 	}

@@ -77,3 +77,6 @@ type linkSet uint64
 func (s *linkSet) add(id scheduler.LinkID)     { *s |= 1 << id }
 func (s *linkSet) remove(id scheduler.LinkID)  { *s &^= 1 << id }
 func (s linkSet) has(id scheduler.LinkID) bool { return s&(1<<id) != 0 }
+
+// several says whether there are at least two.
+func (s linkSet) several() bool { return s&(s-1) != 0 }

@@ -7,13 +7,17 @@ import (
 	"net/netip"
 	"net/url"
 
-	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // errStartOver says that what is on disk is of another object.
 var errStartOver = errors.New("the object changed since the last run")
+
+// errOutvoted says that the bytes of another link have shown that the object does not end where
+// the first answer said it does.
+var errOutvoted = errors.New("one link told a wrong size")
 
 // download is a job in progress: what its owner goroutine knows.
 type download struct {
@@ -22,51 +26,85 @@ type download struct {
 	to       sink
 	recorded chan error // a checkpoint has ended
 
-	journal store.Identity    // of what is there already
 	have    []scheduler.Range // what is there already
 	resumed int64             // bytes of have that are not asked for again
 
-	ref       *fetch.Object    // what all responses must agree with; nil until the first
-	refLink   scheduler.LinkID // NoLink: it has moved since
+	known     accept.Known     // what all answers must agree with; at first what the journal says
+	met       bool             // an answer was taken
+	metAt     scheduler.Time   // when the first one was
+	agree     linkSet          // over which links its size was told
+	believed  bool             // its size is: see sizeBelieved
+	name      string           // that the server proposes; "": none
+	refLink   scheduler.LinkID // over which the first one came; NoLink: it has moved since
 	refURL    *url.URL
 	refRemote netip.AddrPort
+	proof     proof
 
 	doubts     []message      // responses that wait for the other links' first; see doubtful
 	doubtSince scheduler.Time // since when there are doubts; 0: there are none
 
 	// In whole mode, when the scheduler has retired, one stream brings all of it
 	// from the first byte on.
-	wholeBy   *transfer        // who reads it
-	wholeLink scheduler.LinkID // who is next to read it
+	wholeBy   *transfer         // who reads it
+	wholeLink scheduler.LinkID  // who is next to read it
+	kept      []scheduler.Range // what is there, and compared with what comes
 
 	recording  bool // a checkpoint is being made
 	nextRecord scheduler.Time
 	sampled    sampled
 }
 
-func newDownload(e *Engine, job *Job, to sink) (*download, error) {
+// newDownload prepares a job's download. before is an attempt that was given up for
+// another one to go on with what it has confirmed, over the links that are left; nil: none.
+func newDownload(e *Engine, job *Job, to sink, before *download) (*download, error) {
 	d := &download{owner: newOwner(e, job.ID), job: job, to: to, recorded: make(chan error, 1)}
 	d.work = d
 	cfg := scheduler.Config{Size: -1, Window: to.window(), Parallelism: e.cfg.Parallelism, TLS: job.URL.Scheme == "https"}
-	if id, done, ok := to.resume(); ok {
-		d.journal, d.have = id, done
+	switch id, done, ok := to.resume(); {
+	case before != nil:
+		cfg.Have = d.succeed(before)
+		cfg.Size = d.known.Size()
+	case ok:
+		d.known, d.have = accept.Resumed(id), done
 		if file, ok := to.(fileSink); ok && covers(done, id.Size) {
 			d.to, done = allThere{file}, butLast(done)
 		}
 		cfg.Size, cfg.Have = id.Size, done
-		for _, r := range done {
-			d.resumed += r.Len()
-		}
+	}
+	for _, r := range cfg.Have {
+		d.resumed += r.Len()
 	}
 	if err := d.schedule(cfg); err != nil {
 		return nil, fmt.Errorf("the journal: %w", err)
 	}
+	if d.known.Blind() {
+		d.track(cfg.Have)
+	}
+	if before != nil && before.met {
+		d.proof.doubted = before.proof.doubted && len(cfg.Have) > 0
+	}
 	return d, nil
 }
 
+// listens implements work: as long as the object's size is one link's word, others are to
+// be heard.
+func (d *download) listens(t *transfer) bool {
+	return d.met && t.resp == nil && d.mayTell(t.link) && !d.sizeBelieved(d.e.now())
+}
+
+// dismiss cancels the requests that were withdrawn, and whose answers are of no interest any more.
+func (d *download) dismiss() {
+	for _, t := range d.transfers {
+		if t.released && t.resp == nil && !d.listens(t) {
+			t.cancel(errReleased)
+		}
+	}
+}
+
 // aim implements work: addresses are offsets in the object.
-func (d *download) aim(t *transfer, _ int64) {
-	t.u, t.to, t.eager = d.job.URL, d.to, d.to.window() > 0
+func (d *download) aim(t *transfer, at int64) {
+	t.off = at
+	t.u, t.to, t.eager, t.lead = d.job.URL, d.to, d.to.window() > 0, d.leadOf(t)
 	if u := d.links[t.link].url; u != nil {
 		t.u = u
 	}
@@ -84,21 +122,14 @@ func (d *download) elsewhere(id scheduler.LinkID) {
 // size is the object's size in bytes; -1 while unknown.
 func (d *download) size() int64 {
 	if d.whole {
-		if d.ref == nil {
-			return -1
-		}
-		return d.ref.Size
+		return d.known.Size()
 	}
 	return d.core.Size()
 }
 
 // object is what is known of the object.
 func (d *download) object() store.CommitOptions {
-	o := store.CommitOptions{Size: d.size()}
-	if d.ref != nil {
-		o.Name = d.ref.Name
-	}
-	return o
+	return store.CommitOptions{Size: d.size(), Name: d.name}
 }
 
 // run gets every byte that is missing.
@@ -108,6 +139,7 @@ func (d *download) run(ctx context.Context) error {
 	if d.e.ofMany {
 		d.sample() // what it receives from now on is its own, and not the batch's
 	}
+	d.tellLeads(reqs)
 	d.linksUp(reqs)
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	d.loop(ctx, reqs)
@@ -129,12 +161,19 @@ func (d *download) run(ctx context.Context) error {
 // end says what came of it, and leaves what is worth keeping to the next run.
 func (d *download) end() error {
 	switch {
-	case d.err == nil || errors.Is(d.err, errStartOver):
+	case d.err == nil || errors.Is(d.err, errStartOver), errors.Is(d.err, errAgain), errors.Is(d.err, errOutvoted):
 		return d.err
-	case d.whole || d.ref == nil: // nothing that another run could use
+	case errors.Is(d.err, ErrLonger) && d.proof.doubted:
+		if f, ok := d.to.(interface{ GiveBack() error }); ok {
+			if err := f.GiveBack(); err != nil {
+				d.e.notice(true, "what was there could not be put back: %v", err)
+			}
+		}
+		return d.err
+	case d.whole || !d.met || !d.sizeBelieved(d.e.now()): // nothing that another run could use
 		return d.err
 	}
-	if err := d.to.suspend(d.core.Done(nil)); err != nil && !errors.Is(d.err, err) {
+	if err := d.to.suspend(d.claimable()); err != nil && !errors.Is(d.err, err) {
 		d.e.notice(true, "the state could not be saved: %v", err)
 	}
 	return d.err

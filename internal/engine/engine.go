@@ -16,15 +16,19 @@
 // may be called from any goroutine. What a download changes of an Engine's
 // connections (see identity.go) is undone at its end.
 //
-// What comes in is held against one object, the one of the first response that
-// was taken (adopt). A link whose server ignores ranges, or speaks of another
-// object than the journal, has to wait for the other links' answers, for
-// parkTime at most, before it is believed. Failures are counted per link:
-// Config.Tries of them in a row without getting anywhere, and the link is lost.
-// No link left is the end; a lost one that is renewed before takes part again,
-// and a link that joins is as good as those from the start. While every link waits, after failures or because a
-// server asks for it, nothing is owed to anybody and no timeout runs: the
-// context's end is what bounds that.
+// All answers are held against what is known of one object (package accept): at first
+// what the journal says, then what every answer has told that was taken. Where no
+// validator shows that an answer is of that object, its bytes have to (proof.go): they are
+// compared with those of other answers, and not claimed before. In clear, what one link
+// alone says of the object's size is believed when another one agrees (trust.go), or when none
+// has answered for parkTime. A link whose server ignores ranges, or speaks of another
+// object than the journal, has to wait for the other links' answers, for parkTime at most.
+//
+// Failures are counted per link: Config.Tries of them in a row without getting anywhere,
+// and the link is lost. No link left is the end; a lost one that is renewed before takes part
+// again, and a link that joins is as good as those from the start. While every link waits,
+// after failures or because a server asks for it, nothing is owed to anybody and no timeout
+// runs: the context's end is what bounds that.
 //
 //	engine.go    Engine and its configuration      transfer.go  one request
 //	link.go      a link of a run                   carry.go     its bytes to their place
@@ -40,8 +44,9 @@
 // One object (Download):
 //
 //	job.go       a job from beginning to end       judge.go     may its response be taken?
-//	download.go  the owner's state                 identity.go  is it the same object?
-//	loop.go      what wakes the owner              whole.go     one stream, without ranges
+//	download.go  the owner's state                 identity.go  the first answer; others' objects
+//	loop.go      what wakes the owner              proof.go     bytes that answers have in common
+//	whole.go     one stream, without ranges        trust.go     is a size believed?
 //	checksum.go  of the whole object
 //
 // Many (DownloadAll). They lie one behind the other in the scheduler's address space,
@@ -52,7 +57,8 @@
 //	meet.go      first responses, and the end      verdict.go   what came of a request?
 //	site.go      who is to blame: servers          hold.go      files put off, given up, set aside
 //	chores.go    verifying, committing, closing    checkpoint.go  journals of large files
-//	aside.go     files downloaded by themselves    tuner.go     how connections are shared out
+//	aside.go     files downloaded by themselves    witness.go   other links' word of a file
+//	tuner.go     how connections are shared out
 package engine
 
 import (
@@ -108,6 +114,7 @@ type Engine struct {
 	gone []int64
 	deaf linkSet
 
+	trust     *trust   // of the run
 	encodings []string // of objects, of which the user has been told
 }
 
@@ -117,7 +124,7 @@ func New(cfg Config, links []*Link) (*Engine, error) {
 	if _, err := scheduler.NewPolicy(cfg.Algorithm, cfg.StaticLimit, cfg.Padding); err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), gone: make([]int64, len(links)), blocks: newBlocks(cfg.BlockSize)}
+	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), gone: make([]int64, len(links)), blocks: newBlocks(cfg.BlockSize), trust: newTrust()}
 	for i, l := range links {
 		e.routes[i] = newRoute(l, &e.cfg.HTTP)
 	}

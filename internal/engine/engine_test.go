@@ -223,6 +223,9 @@ func (o *outcome) check() {
 			}
 		}
 	}
+	for _, e := range of[event.BytesDiscarded](o) {
+		useful, wasted = useful-e.Bytes, wasted+e.Bytes
+	}
 	if len(open) > 0 {
 		o.t.Errorf("%d requests have not ended", len(open))
 	}
@@ -299,6 +302,9 @@ func (o *outcome) carried(links int) []int64 {
 	n := make([]int64, links)
 	for _, e := range of[event.RequestEnded](o) {
 		n[e.Link] += e.Bytes - e.Wasted
+	}
+	for _, e := range of[event.BytesDiscarded](o) {
+		n[e.Link] -= e.Bytes
 	}
 	return n
 }

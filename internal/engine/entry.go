@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -52,7 +53,9 @@ type entry struct {
 	extent   int64             // how much of it has been laid out so far
 	standing bool              // there is a file that may be it already: no more than a byte is asked for
 	size     int64             // -1: no response has told
-	ref      fetch.Object      // what all responses must agree with, once size is known
+	known    accept.Known      // what all answers must agree with, once size is known
+	name     string            // that the server proposes
+	word     word              // whether its size is believed
 	begun    bool              // its first request has been made, and it was published
 
 	fate     fate

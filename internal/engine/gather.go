@@ -24,6 +24,9 @@ const (
 func (o *owner) gatherAll(now scheduler.Time) {
 	clear(o.reading)
 	for _, t := range o.transfers {
+		if t.probe {
+			continue
+		}
 		o.reading[t.link] = max(o.reading[t.link], int(t.stream)+1)
 	}
 	for _, t := range o.transfers {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/store"
@@ -21,44 +23,66 @@ var ErrChanged = errors.New("the object changed while it was being downloaded")
 // is longer than the object.
 var ErrLonger = errors.New("what is there is no part of the object")
 
-func identityOf(resp *fetch.Response) store.Identity {
-	o := resp.Object
-	return store.Identity{Size: o.Size, ETag: o.ETag, LastModified: o.LastModified, Encoding: o.Encoding}
+func claimOf(o *fetch.Object) accept.Claim {
+	return accept.Claim{
+		Identity: store.Identity{Size: o.Size, ETag: o.ETag, LastModified: o.LastModified, Encoding: o.Encoding},
+		SHA256:   o.SHA256, SHA512: o.SHA512, Recent: o.Recent,
+	}
 }
 
 // adopt makes resp's object the one that all others must agree with, unless what
-// is there already is of another.
-func (d *download) adopt(t *transfer, resp *fetch.Response, ranges bool) bool {
+// is there already is of another. Of what an earlier run has left its bytes have to tell
+// where no strong validator does.
+func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response, ranges bool) bool {
 	if err := d.job.directory(resp); err != nil {
 		d.fail(err)
 		return false
 	}
-	id := identityOf(resp)
+	c := claimOf(&resp.Object)
+	verdict, what := d.known.Judge(c)
 	if len(d.have) > 0 {
-		match := store.SameObject(d.journal, id)
 		switch {
-		case ranges && match != store.Differs && id.Size < d.have[len(d.have)-1].End:
-			d.fail(fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, d.have[len(d.have)-1].End, id.Size))
+		case ranges && verdict != accept.Differs && c.Size < d.have[len(d.have)-1].End:
+			d.fail(fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, d.have[len(d.have)-1].End, c.Size))
 			return false
-		case !ranges && !d.lacksNothing(id.Size):
+		case !ranges && !d.lacksNothing(c.Size):
 			d.startOver("the server does not serve ranges")
 			return false
-		case match == store.Differs:
-			d.startOver("the object changed since the last run")
-			return false
-		case match == store.Unproven && !d.job.Target.Continue && !covers(d.have, id.Size): // else nothing is mixed
-			d.startOver("nothing shows that the object is still the same (-c would continue)")
+		case verdict == accept.Differs:
+			d.startOver("the object changed since the last run (" + what + ")")
 			return false
 		}
 	}
+	switch {
+	case len(d.have) == 0 || verdict == accept.Proven:
+		d.known.Learn(c)
+	default: // the rest when its bytes have been compared
+		d.known.Sized(c.Size)
+		if !ranges { // all is there, and nothing of this answer will be
+			d.proof.doubted = false
+		}
+	}
+	id := d.known.Identity()
 	if err := d.to.begin(id); err != nil {
+		if d.several() && !d.e.vouched(d.job, resp) && d.awaitsWord() { // it may be no more than a lie about its size
+			d.known = accept.Known{}
+			d.lose(reqs, t.link, err)
+			return false
+		}
 		d.fail(err)
 		return false
 	}
 	d.e.tellEncoding(d.job, resp)
-	ref := resp.Object
-	d.ref, d.refLink, d.refURL, d.refRemote = &ref, t.link, resp.EffectiveURL, resp.Remote
-	d.known(resp, id.Size, ranges)
+	d.met, d.metAt, d.name = true, cmp.Or(d.doubtSince, d.e.now()), resp.Object.Name
+	d.refLink, d.refURL, d.refRemote = t.link, resp.EffectiveURL, resp.Remote
+	d.believed = d.e.vouched(d.job, resp) || d.whole
+	d.agree.add(t.link)
+	for id := range d.links {
+		if l := &d.links[id]; l.told > 0 && l.told == c.Size && !l.lost {
+			d.hearWord(reqs, scheduler.LinkID(id), accept.Claim{Identity: store.Identity{Size: c.Size}}, 0)
+		}
+	}
+	d.publishKnown(resp, c.Size, ranges)
 	return true
 }
 
@@ -66,8 +90,8 @@ func (d *download) adopt(t *transfer, resp *fetch.Response, ranges bool) bool {
 // asked for again: then no matter what its server can do.
 func (d *download) lacksNothing(size int64) bool { return len(d.have) > 0 && d.resumed == size }
 
-// known tells what the object is.
-func (d *download) known(resp *fetch.Response, size int64, ranges bool) {
+// publishKnown tells observers what the object is.
+func (d *download) publishKnown(resp *fetch.Response, size int64, ranges bool) {
 	d.e.cfg.Bus.Publish(event.ObjectKnown{
 		At: d.e.now(), File: d.job.ID, EffectiveURL: redact(resp.EffectiveURL), Size: size,
 		Resumed: d.resumed, HTTP: resp.Proto, Ranges: ranges,
@@ -103,21 +127,35 @@ func (d *download) startOver(why string) {
 	d.fail(errStartOver)
 }
 
-// disagree handles a response about another object than the first one's. The
-// links may have reached different servers of one site, so this one is sent to
-// the first one's address, once; if it still differs it is left out, or, on the
-// first one's own link, the object has changed: bytes of two objects are never
-// mixed.
-func (d *download) disagree(reqs context.Context, t *transfer, resp *fetch.Response) {
+// otherObject handles an answer of another object than the first one's. The links may
+// have reached different servers of one site, so this one is sent to the first one's
+// address, once; if it still differs it is left out, or, on the first one's own link, the
+// object has changed: bytes of two objects are never mixed. What an earlier run has left is
+// of another object if all links say so.
+func (d *download) otherObject(reqs context.Context, t *transfer, why string) {
 	r := d.e.routes[t.link]
-	if !r.current(t.client) {
-		return // it answered before its link was sent elsewhere
+	switch {
+	case d.proof.doubted && d.known.Foreign():
+		d.lose(reqs, t.link, fmt.Errorf("%w: %s", ErrLonger, why))
+		d.fail(d.noneLeft())
+	case d.proof.doubted:
+		d.lose(reqs, t.link, fmt.Errorf("%w: over this link %s", errStartOver, why))
+		if d.noneLeft() != nil {
+			d.startOver("the object changed since the last run (" + why + ")")
+		}
+	case !r.current(t.client): // it was asked for before its link was sent elsewhere
+	case t.link == d.refLink:
+		d.fail(fmt.Errorf("%w: %s from those of the first response", ErrChanged, why))
+	case !r.pinned && d.refRemote.IsValid() && t.resp != nil && t.resp.Remote.Addr() != d.refRemote.Addr():
+		d.pin(r, t.link)
+	default:
+		d.lose(reqs, t.link, fmt.Errorf("%w: over this link the server gives another object: %s", ErrChanged, why))
 	}
-	if r.pinned || !d.refRemote.IsValid() || resp.Remote.Addr() == d.refRemote.Addr() {
-		d.differs(reqs, t)
-		return
-	}
-	first, name := "another link", d.e.links[t.link].name()
+}
+
+// pin sends a link to the address from which the first answer came.
+func (d *download) pin(r *route, id scheduler.LinkID) {
+	first, name := "another link", d.e.links[id].name()
 	if d.refLink != scheduler.NoLink {
 		first = d.e.links[d.refLink].name()
 	}
@@ -130,18 +168,9 @@ func (d *download) disagree(reqs context.Context, t *transfer, resp *fetch.Respo
 		cfg.User, cfg.Credentials = nil, nil
 		cfg.Header = cfg.Header.Clone()
 		maps.DeleteFunc(cfg.Header, func(name string, _ []string) bool { return fetch.Private(name) })
-		d.links[t.link].url = d.refURL
+		d.links[id].url = d.refURL
 	}
 	r.lead(fetch.Hostname(d.refURL), d.refRemote.Addr(), &cfg)
-}
-
-// differs gives up on a link, or on the download, for another object is served.
-func (d *download) differs(reqs context.Context, t *transfer) {
-	if t.link == d.refLink {
-		d.fail(fmt.Errorf("%w: size, ETag, time or encoding differ from those of the first response", ErrChanged))
-		return
-	}
-	d.lose(reqs, t.link, fmt.Errorf("%w: over this link the server gives another object", ErrChanged))
 }
 
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }

@@ -151,18 +151,28 @@ func (e *Engine) finish(ctx context.Context, job *Job, to sink, object store.Com
 // When what is on disk turns out to be of another object, it starts over.
 func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptions, error) {
 	defer e.unpin()
+	var before *download
 	for {
-		d, err := newDownload(e, job, to)
+		d, err := newDownload(e, job, to, before)
 		if err != nil {
 			return store.CommitOptions{Size: -1}, err
 		}
-		switch err = d.run(ctx); {
+		err = d.run(ctx)
+		before = nil
+		switch {
 		case errors.Is(err, errAskLast):
 			to = lastAsked{to.(fileSink)} //nolint:errcheck,forcetypeassert // canAskLast has looked
 			continue
+		case errors.Is(err, errAgain):
+			d.regret(false, d.keeps())
+			before = d
+			continue
+		case errors.Is(err, errOutvoted):
+			d.met, before = false, d
 		case !errors.Is(err, errStartOver):
 			return d.object(), err
 		}
+		d.regret(true, nil)
 		if err := to.restart(); err != nil {
 			return store.CommitOptions{Size: -1}, err
 		}

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
-	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -28,7 +28,7 @@ const pageTime = 30 * scheduler.Second
 
 // respond implements work.
 func (d *download) respond(reqs context.Context, m message) {
-	if d.err == nil && !m.t.released && !d.whole && d.doubtful(m) {
+	if d.err == nil && !m.t.released && !m.t.probe && !d.whole && d.doubtful(m) {
 		d.doubts = append(d.doubts, m)
 		d.doubt()
 		return
@@ -42,17 +42,12 @@ func (d *download) respond(reqs context.Context, m message) {
 // have it, or is smaller than what was asked for at first, as portals' pages are, while
 // anybody may have sent it and no other link's server speaks of such an object.
 func (d *download) doubtful(m message) bool {
-	if d.ref != nil {
+	if d.met {
 		return false
 	}
-	return d.odd(m.resp) != nil || len(d.have) > 0 && store.SameObject(d.journal, identityOf(m.resp)) == store.Differs ||
-		d.links[m.t.link].told > 0 && !d.vouched(m.resp) && !d.confirmed(m)
-}
-
-// vouched says whether TLS vouches for a response: for its server, and for who sent there.
-func (d *download) vouched(resp *fetch.Response) bool {
-	checked := d.e.cfg.HTTP.TLS == nil || !d.e.cfg.HTTP.TLS.InsecureSkipVerify
-	return checked && d.job.URL.Scheme == "https" && resp.EffectiveURL.Scheme == "https"
+	verdict, _ := d.known.Judge(claimOf(&m.resp.Object))
+	return d.odd(m.resp) != nil || verdict == accept.Differs ||
+		d.links[m.t.link].told > 0 && !d.e.vouched(d.job, m.resp) && !d.confirmed(m)
 }
 
 // confirmed says whether another link's server has told the size of the object, too.
@@ -78,36 +73,81 @@ func (d *download) inDoubt(t *transfer) bool {
 // judge decides whether a response may be read.
 func (d *download) judge(reqs context.Context, m message) (take bool) {
 	t, resp := m.t, m.resp
-	if d.err != nil || t.released {
+	c := claimOf(&resp.Object)
+	if d.err != nil {
+		return false
+	}
+	asks := !t.probe || t.lead == 0
+	if asks && d.met && !d.whole && d.odd(resp) == nil && !d.hearWord(reqs, t.link, c, resp.End) {
+		return false
+	}
+	if t.released || t.probe && t.lead == 0 {
 		return false
 	}
 	t.meet(resp)
 	d.measure(reqs, t, resp)
+	first := !d.met
+	verdict, what := d.known.Judge(c)
 	switch {
 	case d.whole:
-		return d.judgeWhole(t, resp)
-	case d.ref == nil && resp.Object.Size < 0:
+		return d.judgeWhole(reqs, t, resp)
+	case !d.met && resp.Object.Size < 0:
 		// Pieces of an object whose size nobody tells cannot be laid out.
-		d.goWhole(t.link, nil)
+		d.goWhole(reqs, t.link, nil)
 		return false
-	case d.ref == nil:
-		if !d.adopt(t, resp, !resp.Whole) {
+	case first:
+		if !d.adopt(reqs, t, resp, !resp.Whole) {
 			return false
 		}
-		d.sized(reqs, resp.Object.Size)
+		if len(d.have) == 0 && !d.known.Blind() {
+			verdict = accept.Proven // the object is what this answer says
+		}
+	case resp.Whole && verdict != accept.Differs && d.changedItsMind(t.link):
+		d.goWhole(reqs, t.link, &m)
+		return false
 	case resp.Whole && d.links[t.link].used:
 		t.refusal = noRanges() // it knew them before: one server of several, perhaps
 		return false
 	case resp.Whole:
 		d.lose(reqs, t.link, noRanges())
 		return false
-	case !resp.Object.Same(*d.ref):
-		d.disagree(reqs, t, resp)
+	case verdict == accept.Differs && d.questioned(t.link):
 		return false
+	case verdict == accept.Differs:
+		d.otherObject(reqs, t, what+" differs")
+		return false
+	case verdict == accept.Proven:
+		d.known.Learn(c)
+	}
+	if !d.enter(t, c, verdict == accept.Proven) {
+		return false
+	}
+	t.taken = true
+	if t.probe {
+		return true
+	}
+	d.links[t.link].wholes = 0
+	d.tellLeads(reqs)
+	if first {
+		d.sized(reqs, resp.Object.Size)
 	}
 	d.use(t.link)
 	d.gather(t)
 	return !t.released // it is where the object ends before its range
+}
+
+// changedItsMind notes that a server has sent the whole object where it had served ranges
+// before, and says whether it is read as one stream from now on: when that comes again, and
+// no other link's server is known to do better.
+func (d *download) changedItsMind(id scheduler.LinkID) bool {
+	d.links[id].wholes++
+	for other := range d.links {
+		l := &d.links[other]
+		if scheduler.LinkID(other) != id && l.there && !l.lost && !l.capped && l.wholes == 0 && (l.used || d.mayTell(scheduler.LinkID(other))) {
+			return false
+		}
+	}
+	return d.links[id].wholes > 1
 }
 
 // sized tells the scheduler the object's size, and lets the links that guessed
@@ -157,7 +197,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	if d.doubtSince == 0 || d.err != nil || d.whole {
 		return
 	}
-	if d.ref != nil {
+	if d.met {
 		doubts := d.doubts
 		d.doubts, d.doubtSince = nil, 0
 		for _, m := range doubts {
@@ -215,7 +255,7 @@ func (d *download) tellHeld(reqs context.Context) {
 func (d *download) believe(reqs context.Context, i int) {
 	m := d.doubts[i]
 	if m.resp.Whole && !d.lacksNothing(m.resp.Object.Size) {
-		d.goWhole(m.t.link, &m)
+		d.goWhole(reqs, m.t.link, &m)
 		return
 	}
 	d.doubts = slices.Delete(d.doubts, i, i+1)

@@ -22,7 +22,7 @@ const (
 func (d *download) loop(ctx, reqs context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for d.err == nil && !d.complete && !d.whole {
+	for d.err == nil && !d.finished() && !d.whole {
 		timer.Reset(time.Duration(d.untilWake()))
 		select {
 		case m := <-d.tell:
@@ -40,6 +40,11 @@ func (d *download) loop(ctx, reqs context.Context) {
 		}
 		d.lookAround(reqs)
 	}
+}
+
+// finished says whether every byte is there and known to be the object's.
+func (d *download) finished() bool {
+	return d.complete && d.proven() && d.sizeBelieved(d.e.now())
 }
 
 // untilWake is how long nothing but a message can be of interest.
@@ -62,11 +67,15 @@ func (d *download) lookAround(reqs context.Context) {
 	d.follow(reqs, now)
 	d.watchStalls(now)
 	d.settleDoubts(reqs, now)
+	d.dismiss()
+	d.prove(reqs, now)
+	d.tellLeads(reqs)
+	d.release()
 	d.sampleSometimes(now)
-	if !d.recording && now >= d.nextRecord && d.ref != nil && !d.whole && d.to.window() == 0 {
+	if !d.recording && now >= d.nextRecord && d.met && d.sizeBelieved(now) && !d.whole && d.to.window() == 0 {
 		d.nextRecord = now + checkpointEvery
 		d.recording = true
-		done := d.core.Done(nil)
+		done := d.claimable()
 		go func() { d.recorded <- d.to.checkpoint(done) }()
 	}
 	d.fail(d.allLost())
@@ -95,7 +104,7 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	}
 	vain := t.client.InVain()
 	stray := vain - t.inVain
-	if t.released || got == t.told && trip == 0 && shook == 0 && t.behind == 0 && stray == 0 {
+	if t.released || t.probe || got == t.told && trip == 0 && shook == 0 && t.behind == 0 && stray == 0 {
 		return
 	}
 	o.links[t.link].shakes = shakes

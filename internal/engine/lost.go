@@ -49,12 +49,18 @@ func (o *owner) lose(reqs context.Context, id scheduler.LinkID, err error) {
 	}
 }
 
-// allLost is what ends it all when no link is left, the error that says most: what a
-// server answered, rather than that another link had no server. nil: there is a link.
+// allLost is what ends it all when no link is left, and there is something left to fetch.
+// nil: there is a link.
 func (o *owner) allLost() error {
 	if o.complete {
 		return nil
 	}
+	return o.noneLeft()
+}
+
+// noneLeft is why no link is left, the error that says most: what a server answered, rather
+// than that another link had no server. nil: there is a link.
+func (o *owner) noneLeft() error {
 	worst, rank := error(nil), -1
 	for i := range o.links {
 		l := &o.links[i]
@@ -119,7 +125,9 @@ func (b *batch) own(f *entry) error {
 // rankOf orders errors by how much they say about the object.
 func rankOf(err error) int {
 	switch {
-	case errors.Is(err, ErrChanged):
+	case errors.Is(err, errStartOver):
+		return 6
+	case errors.Is(err, ErrChanged), errors.Is(err, ErrLonger):
 		return 5
 	case errors.Is(err, ErrCapped):
 		return 1

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -16,6 +17,9 @@ func (b *batch) aim(t *transfer, at int64) {
 	f.active++
 	b.begin(f)
 }
+
+// listens implements work.
+func (*batch) listens(*transfer) bool { return false }
 
 // elsewhere implements work: what a site did over the link it did over another
 // network.
@@ -33,6 +37,10 @@ func (b *batch) respond(reqs context.Context, m message) {
 // judge decides whether a response may be read.
 func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (take bool) {
 	f := t.of
+	if t.probe {
+		b.hearWitness(reqs, t, claimOf(&resp.Object))
+		return false
+	}
 	if b.err != nil || t.released || f.fate != running {
 		return false
 	}
@@ -63,7 +71,10 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 	}
 	f.site.answer(t.link, resp.Whole && resp.End > 0, t.progress)
 	if f.size < 0 {
-		b.meet(reqs, f, resp, !resp.Whole)
+		b.meet(reqs, t, resp, !resp.Whole)
+	} else {
+		f.known.Learn(claimOf(&resp.Object))
+		b.agrees(f, t.link)
 	}
 	f.served.add(t.link)
 	f.denied.remove(t.link)
@@ -74,7 +85,10 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 
 // unfit is why a response cannot be used within the batch; empty: it can.
 func (b *batch) unfit(f *entry, t *transfer, resp *fetch.Response) string {
-	size := resp.Object.Size
+	size, c := resp.Object.Size, claimOf(&resp.Object)
+	verdict, what := f.known.Judge(c)
+	var alone accept.Known // what is known after this answer
+	alone.Learn(c)
 	switch {
 	case size < 0:
 		f.site.odds++
@@ -83,8 +97,12 @@ func (b *batch) unfit(f *entry, t *transfer, resp *fetch.Response) string {
 		return "it is too large for a job of many"
 	case f.size < 0 && encodedUnasked(f.job, resp) && b.linksLeft() > 1: // over one of them, perhaps
 		return "it is encoded, which nobody asked for"
-	case f.size >= 0 && !resp.Object.Same(f.ref):
-		return "the servers' answers differ"
+	case f.size >= 0 && verdict == accept.Differs:
+		return "the servers' answers differ in their " + what
+	case f.size >= 0 && verdict == accept.Unproven:
+		return "nothing shows that two answers are of one object"
+	case !resp.Whole && !f.standing && f.size < 0 && size > t.end.Load() && alone.Blind():
+		return "nothing will show that more answers are of one object"
 	case !resp.Whole:
 		return ""
 	case f.standing && f.size < 0: // perhaps nothing of it is wanted
@@ -92,7 +110,7 @@ func (b *batch) unfit(f *entry, t *transfer, resp *fetch.Response) string {
 	case t.off > 0 || size > t.end.Load():
 		f.site.odds++
 		return "the server does not serve ranges of it"
-	case f.active > 1 && resp.Object.ETag == "" && resp.Object.LastModified == "":
+	case f.active > 1 && alone.Blind():
 		// Nothing shows that a page made twice is the same page.
 		return "several answers that cannot be told apart"
 	}
@@ -125,9 +143,12 @@ func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, s *site) {
 }
 
 // meet takes a file's first response: what it says the object is, it has to be.
-func (b *batch) meet(reqs context.Context, f *entry, resp *fetch.Response, ranges bool) {
-	f.ref = resp.Object
-	f.place.id = identityOf(resp)
+func (b *batch) meet(reqs context.Context, t *transfer, resp *fetch.Response, ranges bool) {
+	f := t.of
+	f.known.Learn(claimOf(&resp.Object))
+	f.name = resp.Object.Name
+	f.place.id = f.known.Identity()
+	f.word = word{of: t.link, agree: 1 << t.link, since: b.e.now(), believed: b.e.vouched(f.job, resp)}
 	b.e.tellEncoding(f.job, resp)
 	b.e.cfg.Bus.Publish(event.ObjectKnown{
 		At: b.e.now(), File: f.job.ID, EffectiveURL: redact(resp.EffectiveURL), Size: resp.Object.Size,
@@ -143,7 +164,7 @@ func (b *batch) review(reqs context.Context, f *entry) {
 	}
 	switch f.fate {
 	case running:
-		if !f.complete() {
+		if !f.complete() || !b.believes(reqs, f) {
 			return
 		}
 		b.lift(f)

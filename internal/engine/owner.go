@@ -46,6 +46,8 @@ type work interface {
 	diagnose(reqs context.Context, t *transfer, err error) ending
 	// conclude does what follows from that, after it was published.
 	conclude(reqs context.Context, t *transfer, got int64, finished bool, end ending)
+	// listens says whether the answer to a request that is withdrawn is still of interest.
+	listens(t *transfer) bool
 	// elsewhere says that a link's connections lead to another network now.
 	elsewhere(id scheduler.LinkID)
 }
@@ -65,6 +67,8 @@ type linkState struct {
 	asked    bool           // a request was made
 	answered bool           // a response has come
 	deaf     bool           // it is not likely to answer
+	wholes   int            // answers in a row that brought the whole object where a range was asked for
+	asksEnd  bool           // it is being asked, or was, for what lies behind the size that another link told
 	told     int64          // the object's size, by a 416 from beyond it; 0: there was none
 	guessing bool           // waits for the object's size, having guessed beyond it
 	failures int            // in a row
@@ -79,6 +83,7 @@ type linkState struct {
 	spared   uint64 // bit s: a failure of stream s was put down to there being too many
 	bytes    int64  // of requests that have ended
 	wasted   int64
+	before   int64          // of bytes, those that counted when this attempt began
 	disorder int64          // packets that came out of order
 	trip     scheduler.Time // a round trip of the data that comes, the mean of its connections
 	uplink   uplink
@@ -138,7 +143,7 @@ func (o *owner) schedule(cfg scheduler.Config) error {
 // linksUp tells the scheduler of the links that are there at the beginning.
 func (o *owner) linksUp(reqs context.Context) {
 	for id := range o.links {
-		if o.links[id].there {
+		if o.links[id].there && !o.links[id].lost {
 			o.linkUp(reqs, scheduler.LinkID(id))
 		}
 	}

@@ -36,7 +36,7 @@ func (d *download) sample() {
 	if d.whole {
 		d.sampleWhole(&s)
 	} else if s.Size >= 0 {
-		s.Done = s.Size - d.core.Left()
+		s.Done = s.Size - d.core.Left() - d.unclaimed()
 	}
 	d.sampled.at = s.At
 	d.e.cfg.Bus.Publish(s)

@@ -39,15 +39,19 @@ func (o *owner) ended(reqs context.Context, m message) {
 	t := m.t
 	o.transfers = slices.DeleteFunc(o.transfers, func(other *transfer) bool { return other == t })
 	t.cancel(errOver)
+	t.ended = true
 	got, last := t.got.Load(), scheduler.Time(t.lastByte.Load())
 	useful := min(got, t.end.Load()-t.off)
 	switch {
 	case t.released:
 		useful, last = min(useful, t.counts), t.toldAt
-	case m.err != nil && (t.copy || o.whole): // whole mode starts again at the first byte
+	case m.err != nil && t.copy:
 		useful = 0
+	default:
+		useful -= t.again.Load()
 	}
 	vain := t.client.Vain() // of responses before it, too
+	vain += t.led.Load()
 	l := &o.links[t.link]
 	l.bytes += got + vain
 	l.wasted += got + vain - useful
@@ -71,11 +75,14 @@ func (o *owner) ended(reqs context.Context, m message) {
 // conclude tells the scheduler how a transfer ended. What it got counts, also
 // when its link is lost with it.
 func (d *download) conclude(reqs context.Context, t *transfer, got int64, finished bool, end ending) {
+	d.accountOf(t)
 	switch {
 	case t.released:
 		return
+	case t.probe:
+		d.probed(t, finished)
 	case t == d.wholeBy:
-		d.complete = finished
+		d.endWhole(t, finished)
 		d.links[t.link].due = d.e.now() + scheduler.Time(end.wait)
 	case finished:
 		d.step(reqs, scheduler.Input{Kind: scheduler.Finished, Link: t.link, Chunk: t.chunk, Bytes: got})
@@ -101,6 +108,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 	_, answers := d.besides(t)
 	switch {
 	case t.released:
+		d.hearDenial(reqs, t, err)
 		return ending{outcome: event.OutcomeCancelled}
 	case err == nil:
 		return ending{outcome: event.OutcomeDone}
@@ -115,6 +123,11 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: event.OutcomeProtocol, retry: true}
 	case stalled:
 		return d.failed(t, event.OutcomeNetwork, err, 0)
+	case d.whole && (errors.Is(err, ErrChanged) || errors.Is(err, errDiffers)):
+		d.forgetWhole()
+		return d.failed(t, event.OutcomeProtocol, err, 0)
+	case t.probe && classOf(err) != 0:
+		return ending{outcome: outcomeOf(classOf(err)), retry: true}
 	case errors.Is(err, ErrCapped):
 		return d.capped(t)
 	case !errors.As(err, &fe):
@@ -128,7 +141,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
 	case d.spared(t):
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
-	case permanent(fe, d.met(t.link, fe.Class)):
+	case permanent(fe, d.answeredBefore(t.link, fe.Class)):
 		return ending{outcome: outcomeOf(fe.Class), lost: err}
 	}
 	return d.failed(t, outcomeOf(fe.Class), err, fe.RetryAfter)
@@ -184,14 +197,14 @@ func (d *download) spared(t *transfer) bool {
 	return !before
 }
 
-// met says whether there was an answer before from where c says that there is
+// answeredBefore says whether there was an answer before from where c says that there is
 // nothing: a server that was up was up for all links, but each link has name
 // servers of its own.
-func (d *download) met(id scheduler.LinkID, c fetch.Class) bool {
+func (d *download) answeredBefore(id scheduler.LinkID, c fetch.Class) bool {
 	if c == fetch.DNS {
 		return d.links[id].answered
 	}
-	return d.ref != nil
+	return d.met
 }
 
 const (
@@ -211,7 +224,7 @@ func (d *download) tries(err error) int {
 	switch {
 	case d.whole && errors.Is(err, fetch.ErrUnannounced):
 		few = unannouncedTries
-	case d.ref == nil && errors.As(err, &unresolved):
+	case !d.met && errors.As(err, &unresolved):
 		few = unresolvedTries
 	default:
 		return most
@@ -265,6 +278,15 @@ func backoff(failures int) time.Duration {
 	return d/2 + rand.N(d)
 }
 
+// hearDenial takes what a 416 says of the object's size, to a request that was withdrawn.
+func (d *download) hearDenial(reqs context.Context, t *transfer, err error) {
+	fe, ok := errors.AsType[*fetch.Error](err)
+	if d.err == nil && ok && fe.Class == fetch.Unsatisfied && fe.Object != nil {
+		d.links[t.link].answered = true
+		d.hearWord(reqs, t.link, claimOf(fe.Object), 0)
+	}
+}
+
 // unsatisfied handles a 416. Where the size is not known yet, a guess may lie
 // behind the end: it is for a response with bytes to say where the end is, as
 // links may reach different objects; until then the link may find out. Only when
@@ -278,9 +300,12 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 	switch {
 	case d.whole:
 		return status
-	case d.ref != nil:
-		if size >= 0 && size != d.ref.Size {
-			d.differs(reqs, t)
+	case d.met:
+		switch {
+		case size < 0 || !d.hearWord(reqs, t.link, claimOf(fe.Object), 0):
+		case size != d.known.Size():
+			d.links[t.link].answered = true
+			d.otherObject(reqs, t, "size differs")
 			return ending{outcome: event.OutcomeStatus}
 		}
 		return status
@@ -288,18 +313,18 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 		d.doubt()
 		return status
 	case size >= 0 && size < d.resumed:
-		d.fail(fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, d.resumed, size))
-		return ending{outcome: event.OutcomeStatus}
+		status.lost = fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, d.resumed, size)
+		return status
 	case size >= 0 && size == d.resumed:
 		// Nothing will answer 206 any more: this response is the object.
 		d.links[t.link].answered = true
 		resp := &fetch.Response{Object: *fe.Object, EffectiveURL: fetch.WithoutUser(d.job.URL), Proto: "1.1"}
-		if d.adopt(t, resp, true) {
+		if d.adopt(reqs, t, resp, true) {
 			d.sized(reqs, size)
 		}
 		return ending{outcome: event.OutcomeDone}
 	case t.off == 0: // not even a first byte: ask for the whole
-		d.goWhole(t.link, nil)
+		d.goWhole(reqs, t.link, nil)
 		return ending{outcome: event.OutcomeStatus, retry: true}
 	case t.off == d.resumed && size < 0 && d.canAskLast():
 		d.fail(errAskLast)

@@ -17,6 +17,9 @@ type sink interface {
 	// restart forgets what is there; begin follows.
 	restart() error
 	io.WriterAt
+	// ReadAt reads what was written. A stream has at least the last accept.Overlap bytes of what
+	// was handed on, and all that was not.
+	io.ReaderAt
 	// room waits until the bytes up to end may be written.
 	room(ctx context.Context, end int64) error
 	// window bounds how far ahead of drained bytes may be written; 0: not.

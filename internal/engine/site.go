@@ -28,6 +28,8 @@ type site struct {
 	failures  int            // in a row
 	blamed    linkSet        // over which these came
 	notBefore scheduler.Time // when to ask again, after a failure or because it said so
+	witness   *transfer      // asks another link about one of its files; nil: none does
+	askAgain  scheduler.Time // when the next one may be asked
 	dead      error          // why its files are given up
 }
 

@@ -47,6 +47,8 @@ func (o *owner) act(reqs context.Context, a scheduler.Action) {
 			switch { // its connection is of no use either
 			case o.banning(a.Link):
 				cause = fetch.ErrStalled
+			case o.work.listens(t):
+				return
 			case a.Close:
 				cause = fetch.ErrSpent
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync/atomic"
 
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/store"
@@ -21,17 +20,11 @@ var errOtherObject = fmt.Errorf("%w, and its first bytes have been handed on", E
 
 type streamSink struct {
 	*store.Stream
-	name    string
-	touched atomic.Bool // bytes were written, and may have been handed on
+	name string
 }
 
 func newStreamSink(w io.Writer, name string) *streamSink {
 	return &streamSink{Stream: store.NewStream(w, streamWindow), name: name}
-}
-
-func (s *streamSink) WriteAt(p []byte, off int64) (int, error) {
-	s.touched.Store(true)
-	return s.Stream.WriteAt(p, off)
 }
 
 func (*streamSink) resume() (id store.Identity, done []scheduler.Range, ok bool) {
@@ -48,8 +41,9 @@ func (*streamSink) readerAt() io.ReaderAt              { return nil }
 func (s *streamSink) reject() error                    { return s.Close() }
 func (s *streamSink) close() error                     { return s.Close() }
 
+// restart works as long as the consumer was to have none of what was written.
 func (s *streamSink) restart() error {
-	if s.touched.Load() {
+	if !s.Restart() {
 		return errOtherObject
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"sync/atomic"
 
+	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -39,6 +40,9 @@ type transfer struct {
 	of     *entry // of a batch
 	eager  bool   // every byte is wanted at once: a consumer waits for it
 	whole  bool   // asks for the whole object, without a range
+	exact  bool   // a body of unknown length has to end at end
+	probe  bool   // only its lead is wanted: the scheduler knows nothing of it
+	lead   int64  // bytes before off that are asked for as well, to be compared: see proof
 	turn   *fetch.Turn
 	base   int64 // the scheduler's address of the object's first byte
 	sent   scheduler.Time
@@ -50,10 +54,16 @@ type transfer struct {
 	lastByte  atomic.Int64 // of a byte before end
 	spent     atomic.Bool  // its connection ends with it
 	held      atomic.Bool  // waits for the consumer of a stream, or for other readers, not for the link
+	led       atomic.Int64 // bytes of the lead received; before may be read when they are lead
+	before    []byte       // the lead
+	again     atomic.Int64 // bytes that were there already, and were compared
 
 	// What only the owner touches, but for off, which the goroutine reads once
 	// its response was taken.
 	off      int64
+	taken    bool            // its response was
+	ended    bool            // its goroutine has
+	answer   accept.ID       // 0: a validator proves it, or it was not taken
 	resp     *fetch.Response // nil until it was judged; the goroutine reads it
 	copy     bool            // another was asked for these bytes before: of use only if finished
 	counts   int64           // bytes that are of use, once it has been released
@@ -122,7 +132,7 @@ func (e *Engine) open(ctx context.Context, t *transfer, tell chan<- message) (*f
 	if t.whole {
 		end = -1
 	}
-	resp, err := t.turn.Get(ctx, off, end)
+	resp, err := t.turn.Get(ctx, off-t.lead, end)
 	if err != nil {
 		return nil, err
 	}
@@ -145,10 +155,16 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 	defer c.close()
 	most := int64(e.readSize(t.link))
 	left := &e.links[t.link].allowance
+	if err := e.receiveLead(ctx, t, resp); err != nil {
+		return err
+	}
 	got := int64(0)
 	for {
 		want := min(most, t.end.Load()-t.off-got)
-		if want <= 0 {
+		switch {
+		case want <= 0 && t.exact && !ended(resp):
+			return contradiction("the body goes on behind byte %d, where it was to end", t.off+got)
+		case want <= 0:
 			return nil
 		}
 		want, err := left.take(ctx, t, want)
@@ -183,14 +199,51 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF):
-			if t.end.Load() == wholeObject {
+			switch end := t.end.Load(); {
+			case end == wholeObject:
 				t.end.Store(t.off + got) // now its length is known
+			case t.exact && t.off+got < end:
+				return contradiction("the body ends at byte %d of %d", t.off+got, end)
 			}
 			return nil
 		default:
 			return err
 		}
 	}
+}
+
+// receiveLead takes the bytes before those that count.
+func (e *Engine) receiveLead(ctx context.Context, t *transfer, resp *fetch.Response) error {
+	if t.lead == 0 {
+		return nil
+	}
+	left := &e.links[t.link].allowance
+	t.before = make([]byte, t.lead)
+	for at := int64(0); at < t.lead; {
+		want, err := left.take(ctx, t, min(t.lead-at, int64(e.readSize(t.link))))
+		if err != nil {
+			return err
+		}
+		if want == 0 {
+			return ErrCapped
+		}
+		n, err := resp.Read(t.before[at : at+want])
+		left.receive(want, int64(n))
+		at += int64(n)
+		t.led.Store(at)
+		if n > 0 {
+			if werr := e.waitRate(ctx, t.link, n); werr != nil {
+				return werr
+			}
+		}
+		if err != nil && at < t.lead {
+			if errors.Is(err, io.EOF) {
+				return nil // the object ends there
+			}
+			return err
+		}
+	}
+	return nil
 }
 
 // ended says whether a body of unknown length has no byte more: as far as its reader may

@@ -36,6 +36,9 @@ const (
 // diagnose implements work.
 func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 	f := t.of
+	if t.probe {
+		return b.endWitness(reqs, t, err)
+	}
 	if err != nil && !t.released {
 		b.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.got.Load()})
 	}
@@ -204,7 +207,7 @@ func (b *batch) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) 
 	if f.size < 0 && t.off == 0 && fe.Object != nil && fe.Object.Size == 0 {
 		resp := &fetch.Response{Object: *fe.Object, EffectiveURL: fetch.WithoutUser(f.job.URL), Proto: "1.1"}
 		f.site.answer(t.link, false, b.e.now())
-		b.meet(reqs, f, resp, true)
+		b.meet(reqs, t, resp, true)
 		return ending{outcome: event.OutcomeDone}
 	}
 	b.setAside(reqs, f, fe.Error())
@@ -214,6 +217,9 @@ func (b *batch) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) 
 // conclude implements work.
 func (b *batch) conclude(reqs context.Context, t *transfer, got int64, finished bool, end ending) {
 	f := t.of
+	if t.probe {
+		return
+	}
 	f.active--
 	switch {
 	case t.released:

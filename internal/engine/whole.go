@@ -1,17 +1,29 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"sync/atomic"
 	"time"
 
+	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
+// errDiffers says that bytes which are there already are others in an answer.
+var errDiffers = errors.New("the bytes differ from those received before")
+
 // goWhole makes the download one stream: the one of m, or, where that is nil, of
-// a request still to be made over a link. All other transfers are over.
-func (d *download) goWhole(id scheduler.LinkID, m *message) {
-	d.whole = true
+// a request still to be made over a link. All other transfers are over. What is there
+// of the object is kept, and compared with what comes.
+func (d *download) goWhole(reqs context.Context, id scheduler.LinkID, m *message) {
+	if d.met {
+		d.kept = d.claimable()
+	}
+	d.whole, d.complete = true, false
 	d.wholeLink = id
 	for _, t := range d.transfers {
 		if m == nil || t != m.t {
@@ -22,36 +34,119 @@ func (d *download) goWhole(id scheduler.LinkID, m *message) {
 	d.doubts = nil
 	if m != nil {
 		d.wholeBy = m.t
-		m.answer <- d.judgeWhole(m.t, m.resp)
+		m.answer <- d.judgeWhole(reqs, m.t, m.resp)
 	}
 }
 
 // judgeWhole decides on a response that holds the whole object, and prepares for
 // reading it.
-func (d *download) judgeWhole(t *transfer, resp *fetch.Response) bool {
-	if d.ref != nil && (!resp.Object.Same(*d.ref) || resp.Object.ETag == "" && resp.Object.LastModified == "") {
-		// Another object, for all that is known: none of its bytes may meet
-		// those of the one before.
-		if err := d.to.restart(); err != nil {
-			d.fail(err)
-			return false
+func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Response) bool {
+	c := claimOf(&resp.Object)
+	if d.met {
+		switch v, _ := d.known.Judge(c); v {
+		case accept.Differs: // none of its bytes may meet those of the one before
+			d.forgetWhole()
+			if d.err != nil {
+				return false
+			}
+		case accept.Proven:
+			d.known.Learn(c)
+		case accept.Unproven: // its bytes will tell
+			if d.known.Size() < 0 {
+				d.known.Learn(accept.Claim{Identity: store.Identity{Size: c.Size}})
+			}
 		}
-		d.ref = nil
 	}
-	if d.ref == nil {
-		if !d.adopt(t, resp, false) {
+	if !d.met {
+		if !d.adopt(reqs, t, resp, false) {
 			return false
 		}
 		d.e.notice(!d.e.ofMany, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].name())
 	}
 	d.use(t.link)
-	t.off, t.told = 0, 0
+	t.off, t.told, t.lead = 0, 0, 0
 	t.end.Store(wholeObject)
-	if resp.End >= 0 {
-		t.end.Store(resp.End)
+	if size := d.known.Size(); size >= 0 {
+		t.exact = resp.End < 0
+		t.end.Store(size)
+	}
+	if len(d.kept) > 0 {
+		t.to = comparingSink{d.to, d.kept, &t.again}
 	}
 	t.progress = d.e.now()
 	return true
+}
+
+// forgetWhole gives up what is there, which is of another object.
+func (d *download) forgetWhole() {
+	d.regret(true, nil)
+	d.fail(d.to.restart())
+	d.met, d.known, d.kept = false, accept.Known{}, nil
+}
+
+// endWhole takes the end of an attempt to read the object as one stream.
+func (d *download) endWhole(t *transfer, finished bool) {
+	if !d.met {
+		return
+	}
+	if n := len(d.kept); finished && n > 0 && d.kept[n-1].End > t.end.Load() {
+		d.forgetWhole() // there were more bytes of it before
+		finished = false
+	}
+	d.complete = finished
+	if got := t.got.Load(); !finished && d.met && got > 0 {
+		read := scheduler.Range{End: got}
+		d.kept = append([]scheduler.Range{read}, accept.Without(d.kept, read)...)
+	}
+}
+
+// comparingSink is a sink of which some bytes are there already: of these, what is written has to
+// be the same.
+type comparingSink struct {
+	sink
+	kept  []scheduler.Range // sorted and disjoint
+	again *atomic.Int64     // bytes that were compared
+}
+
+func (c comparingSink) WriteAt(p []byte, off int64) (n int, err error) {
+	for n < len(p) {
+		at, some := off+int64(n), p[n:]
+		same := false
+		for _, r := range c.kept {
+			if at < r.Off {
+				some = some[:min(int64(len(some)), r.Off-at)]
+				break
+			}
+			if at < r.End {
+				some, same = some[:min(int64(len(some)), r.End-at)], true
+				break
+			}
+		}
+		if same {
+			err = c.compare(some, at)
+			c.again.Add(int64(len(some)))
+		} else {
+			_, err = c.sink.WriteAt(some, at)
+		}
+		if err != nil {
+			return n, err
+		}
+		n += len(some)
+	}
+	return n, nil
+}
+
+func (c comparingSink) compare(p []byte, off int64) error {
+	there := make([]byte, len(p))
+	switch _, err := c.ReadAt(there, off); {
+	case errors.Is(err, store.ErrOutside): // a stream's consumer has had it for long
+		return nil
+	case err != nil:
+		return err
+	case !bytes.Equal(there, p):
+		return errDiffers
+	}
+	return nil
 }
 
 // readWhole reads the object as one stream, again from its first byte over the
@@ -88,10 +183,11 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 		case <-ctx.Done():
 			d.fail(context.Cause(ctx))
 		}
+		d.release()
 		d.fail(d.allLost())
 	}
-	if d.complete && d.ref.Size < 0 {
-		d.ref.Size = d.wholeBy.got.Load()
+	if d.complete && d.known.Size() < 0 {
+		d.known.Learn(accept.Claim{Identity: store.Identity{Size: d.wholeBy.got.Load()}})
 	}
 }
 

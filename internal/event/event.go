@@ -142,6 +142,15 @@ type RequestEnded struct {
 	LastByte  scheduler.Time    `json:"last_byte"`  // 0: none of its own came
 }
 
+// BytesDiscarded says that bytes which had been received over a link, and counted as of use,
+// have turned out to be of another object.
+type BytesDiscarded struct {
+	At    scheduler.Time   `json:"at"`
+	File  FileID           `json:"file"`
+	Link  scheduler.LinkID `json:"link"`
+	Bytes int64            `json:"bytes"`
+}
+
 // TCPSegments is what the kernel counted on a link's connections, all files' and
 // all there were since the run began. What a system does not count is 0.
 type TCPSegments struct {
@@ -319,6 +328,9 @@ func (RequestStarted) Kind() string { return "request_started" }
 
 // Kind names the event in a record.
 func (RequestEnded) Kind() string { return "request_ended" }
+
+// Kind names the event in a record.
+func (BytesDiscarded) Kind() string { return "bytes_discarded" }
 
 // Kind names the event in a record.
 func (Sample) Kind() string { return "sample" }

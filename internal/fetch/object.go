@@ -11,43 +11,19 @@ type Object struct {
 	ETag          string // as sent, quotes and W/ included; empty when there is none
 	LastModified  string // as sent; empty when there is none
 	Encoding      string // its content coding, with which the bytes are saved as they are sent; empty when there is none
+	SHA256        string // of the whole object, in base64 (RFC 9530, Repr-Digest); empty when not told
+	SHA512        string
+	Recent        bool   // LastModified is too near the time of the answer to tell two versions apart
 	AcceptsRanges bool   // the server has shown or said that it serves byte ranges
 	Name          string // the file name that the server proposes, as it came; empty when there is none
 }
-
-// Same reports whether nothing speaks against o and p being the same bytes, so
-// that parts of both may be put into one file:
-//
-//   - sizes that are both known must be equal, and so must the encodings;
-//   - when both have a strong ETag, equality of those decides (RFC 9110, 8.8.3);
-//   - otherwise Last-Modified, when both have one, must be equal, and so must the
-//     opaque parts of the ETags when both have one (weak comparison).
-//
-// What only one of them has is no evidence. Two objects without any validator
-// are the same when their sizes agree: there is nothing better to go by.
-func (o Object) Same(p Object) bool {
-	if o.Size >= 0 && p.Size >= 0 && o.Size != p.Size || o.Encoding != p.Encoding {
-		return false
-	}
-	if isStrong(o.ETag) && isStrong(p.ETag) {
-		return o.ETag == p.ETag
-	}
-	if o.LastModified != "" && p.LastModified != "" && o.LastModified != p.LastModified {
-		return false
-	}
-	if o.ETag != "" && p.ETag != "" {
-		return strings.TrimPrefix(o.ETag, "W/") == strings.TrimPrefix(p.ETag, "W/")
-	}
-	return true
-}
-
-// isStrong reports whether tag is an entity tag that promises equal bytes.
-func isStrong(tag string) bool { return strings.HasPrefix(tag, `"`) }
 
 // objectOf reads the validators of a response; the size and the encoding, which is
 // one of the body, are the caller's to set.
 func objectOf(h http.Header) Object {
 	o := Object{Size: -1, ETag: validator(h, "Etag"), LastModified: validator(h, "Last-Modified"), Name: proposedName(h)}
+	o.SHA256, o.SHA512 = digests(h)
+	o.Recent = modifiedRecently(h)
 	for _, line := range h.Values("Accept-Ranges") {
 		for unit := range strings.SplitSeq(line, ",") {
 			o.AcceptsRanges = o.AcceptsRanges || strings.EqualFold(strings.TrimSpace(unit), "bytes")

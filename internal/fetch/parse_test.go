@@ -99,28 +99,54 @@ func FuzzRetryAfter(f *testing.F) {
 	})
 }
 
-func TestSame(t *testing.T) {
-	base := Object{Size: 10, ETag: `"a"`, LastModified: "x"}
+// FuzzDigests: whatever a server calls a digest is none, or has a digest's length.
+func FuzzDigests(f *testing.F) {
+	f.Add("sha-256=:d435Qo+nKZ+gLcUHn7GQtQ72hiBVAgqoLsZnZPiTGPk=:", "sha-512=:a:;x=1")
+	f.Add("sha-256=:d435Qo+nKZ+gLcUHn7GQtQ72hiBVAgqoLsZnZPiTGPk=:, sha-256=::", "=")
+	f.Fuzz(func(t *testing.T, one, two string) {
+		a, b := digests(http.Header{"Repr-Digest": {one, two}})
+		if a != "" && len(a) != 44 || b != "" && len(b) != 88 {
+			t.Errorf("%q, %q", a, b)
+		}
+	})
+}
+
+// TestDigests: the examples of RFC 9530, B.1 and 3, and headers that contradict themselves.
+func TestDigests(t *testing.T) {
+	const d256 = "RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg="
+	const other = "d435Qo+nKZ+gLcUHn7GQtQ72hiBVAgqoLsZnZPiTGPk="
 	for _, c := range []struct {
-		name string
-		o, p Object
-		same bool
+		lines []string
+		want  string
 	}{
-		{"equal", base, base, true},
-		{"sizes differ", base, Object{Size: 11, ETag: `"a"`, LastModified: "x"}, false},
-		{"size unknown", base, Object{Size: -1, ETag: `"a"`, LastModified: "x"}, true},
-		{"strong tags differ", base, Object{Size: 10, ETag: `"b"`, LastModified: "x"}, false},
-		{"strong tags agree, dates differ", base, Object{Size: 10, ETag: `"a"`, LastModified: "y"}, true},
-		{"one weak, same opaque", base, Object{Size: 10, ETag: `W/"a"`, LastModified: "x"}, true},
-		{"one weak, other date", base, Object{Size: 10, ETag: `W/"a"`, LastModified: "y"}, false},
-		{"weak differ", Object{Size: 10, ETag: `W/"a"`}, Object{Size: 10, ETag: `W/"b"`}, false},
-		{"no tag on one side", base, Object{Size: 10, LastModified: "x"}, true},
-		{"no tag, other date", base, Object{Size: 10, LastModified: "y"}, false},
-		{"encodings differ", base, Object{Size: 10, ETag: `"a"`, LastModified: "x", Encoding: "gzip"}, false},
-		{"nothing to go by", Object{Size: 10}, Object{Size: 10}, true},
+		{[]string{"sha-256=:" + d256 + ":"}, d256},
+		{[]string{"unixsum=30637, sha-256=:" + d256 + ": ;a=b"}, d256},
+		{[]string{"sha-256=:" + d256 + ":, sha-256=:" + other + ":"}, ""},
+		{[]string{"sha-256=:" + d256 + ":", "sha-256=:" + other + ":"}, ""},
+		{[]string{"sha-256=" + d256}, ""},
+		{[]string{"sha-256=:" + d256[4:] + ":"}, ""},
+		{[]string{"id-sha-256=:" + d256 + ":"}, ""},
+		{nil, ""},
 	} {
-		if c.o.Same(c.p) != c.same || c.p.Same(c.o) != c.same {
-			t.Errorf("%s: want %v", c.name, c.same)
+		if got, _ := digests(http.Header{"Repr-Digest": c.lines}); got != c.want {
+			t.Errorf("%q: %q, want %q", c.lines, got, c.want)
+		}
+	}
+}
+
+// TestModifiedRecently: RFC 9110, 8.8.2.2: a date is a strong validator when the answer was made
+// at least a second later.
+func TestModifiedRecently(t *testing.T) {
+	at := func(s string) string { return "Tue, 15 Nov 1994 12:45:" + s + " GMT" }
+	for _, c := range []struct {
+		modified, date string
+		want           bool
+	}{
+		{at("26"), at("26"), true}, {at("26"), at("25"), true}, {at("26"), at("27"), false},
+		{at("26"), "", false}, {"", at("26"), false}, {"yesterday", at("26"), false},
+	} {
+		if got := modifiedRecently(http.Header{"Last-Modified": {c.modified}, "Date": {c.date}}); got != c.want {
+			t.Errorf("%q at %q: %v", c.modified, c.date, got)
 		}
 	}
 }

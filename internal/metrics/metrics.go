@@ -118,6 +118,8 @@ func (r *Run) Add(e event.Event) {
 		}
 	case event.RequestEnded:
 		r.requestEnded(e)
+	case event.BytesDiscarded:
+		r.bytesDiscarded(e)
 	case event.Sample:
 		r.sample(e)
 	case event.Power:
@@ -171,6 +173,19 @@ func (r *Run) requestEnded(e event.RequestEnded) {
 	}
 	if f == nil || !f.alone {
 		r.files[event.Batch].requestEnded(e)
+	}
+}
+
+func (r *Run) bytesDiscarded(e event.BytesDiscarded) {
+	if l := r.link(e.Link); l != nil {
+		l.wasted += e.Bytes
+	}
+	f := r.files[e.File]
+	if f != nil {
+		f.useful -= e.Bytes
+	}
+	if f == nil || !f.alone {
+		r.files[event.Batch].useful -= e.Bytes
 	}
 }
 

@@ -106,6 +106,8 @@ func (b *board) add(e event.Event) {
 		b.requestStarted(e)
 	case event.RequestEnded:
 		b.requestEnded(e)
+	case event.BytesDiscarded:
+		b.bytesDiscarded(e)
 	case event.Power:
 		b.at = e.At
 		b.power = &e
@@ -158,6 +160,17 @@ func (b *board) requestEnded(e event.RequestEnded) {
 	}
 	if f == nil || !f.alone {
 		b.batch.requestEnded(e)
+	}
+}
+
+func (b *board) bytesDiscarded(e event.BytesDiscarded) {
+	b.at = e.At
+	f := b.file(e.File)
+	if f != nil && e.Link >= 0 && int(e.Link) < len(f.counts) {
+		f.counts[e.Link] -= e.Bytes
+	}
+	if (f == nil || !f.alone) && e.Link >= 0 && int(e.Link) < len(b.batch.counts) {
+		b.batch.counts[e.Link] -= e.Bytes
 	}
 }
 

@@ -163,6 +163,8 @@ func decode(line []byte) (event.Event, error) {
 		return fields[event.ConnOpened](line)
 	case event.RequestStarted{}.Kind():
 		return fields[event.RequestStarted](line)
+	case event.BytesDiscarded{}.Kind():
+		return fields[event.BytesDiscarded](line)
 	case event.RequestEnded{}.Kind():
 		return fields[event.RequestEnded](line)
 	case event.Sample{}.Kind():

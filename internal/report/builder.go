@@ -79,6 +79,11 @@ func (t *tally) ended(e event.RequestEnded) {
 	}
 }
 
+func (t *tally) discarded(e event.BytesDiscarded) {
+	t.bytes -= e.Bytes
+	t.wasted += e.Bytes
+}
+
 type linkTally struct {
 	tally
 	state         event.LinkState
@@ -157,6 +162,8 @@ func (b *Builder) Add(e event.Event) {
 		b.requestStarted(e)
 	case event.RequestEnded:
 		b.requestEnded(e)
+	case event.BytesDiscarded:
+		b.bytesDiscarded(e)
 	case event.Sample:
 		b.sample(e)
 	case event.Tuned:
@@ -207,6 +214,13 @@ func (b *Builder) requestStarted(e event.RequestStarted) {
 	if l := b.link(e.Link); l != nil {
 		l.requests++
 		l.start(e.At)
+	}
+}
+
+func (b *Builder) bytesDiscarded(e event.BytesDiscarded) {
+	b.file(e.File).discarded(e)
+	if l := b.link(e.Link); l != nil {
+		l.discarded(e)
 	}
 }
 

@@ -36,7 +36,7 @@ func TestNamedPipe(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	s := NewStream(w, 100)
+	s := released(w, 100)
 	for _, r := range ranges(50, 100, 0, 50) {
 		write(t, s, body, r)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"sync"
 
@@ -15,8 +16,8 @@ import (
 const maxStreamWrite = 256 << 10
 
 // Stream hands the bytes of an object, which arrive in any order, to a writer
-// strictly in order. It holds at most window bytes: those from Drained to
-// Drained+window, the only ones that may be written. A program that passes
+// strictly in order. It holds at most window bytes that were not handed on: those from Drained
+// to Drained+window, the only ones that may be written. A program that passes
 // standard output must ignore SIGPIPE to see EPIPE.
 type Stream struct {
 	w     io.Writer
@@ -24,23 +25,30 @@ type Stream struct {
 	moved chan struct{}
 	ended chan struct{} // closed when the goroutine has returned
 
+	window int64
+
 	mu      sync.Mutex
 	wake    sync.Cond
-	ring    []byte // the byte at offset o stands at o % len(ring)
+	ring    []byte // the byte at offset o stands at o % len(ring): the window, and history before it
 	drained int64
+	release int64             // the consumer may have the bytes before that
 	have    []scheduler.Range // sorted, disjoint, not touching, from drained on
 	finish  bool              // nothing more will be written
 	closed  bool
 	err     error
 }
 
+// history is how many bytes that were handed on can still be read.
+const history = 64 << 10
+
 // NewStream starts a Stream to w with a window of that many bytes, which must
-// be positive. Memory is taken up as the window is used.
+// be positive. Memory is taken up as the window is used. Nothing is handed on before its
+// Release.
 func NewStream(w io.Writer, window int64) *Stream {
 	s := &Stream{
 		w: w, name: "the output",
 		moved: make(chan struct{}, 1), ended: make(chan struct{}),
-		ring: make([]byte, window), have: make([]scheduler.Range, 0, 64),
+		window: window, ring: make([]byte, window+history), have: make([]scheduler.Range, 0, 64),
 	}
 	if f, ok := w.(*os.File); ok {
 		s.name = f.Name()
@@ -63,7 +71,7 @@ func (s *Stream) WriteAt(p []byte, off int64) (int, error) {
 	case s.finish || s.closed:
 		return 0, fail("write", s.name, ErrClosed)
 	}
-	limit := s.drained + int64(len(s.ring))
+	limit := s.drained + s.window
 	if off < 0 || off > limit || int64(len(p)) > limit-off {
 		return 0, fail("write", s.name, fmt.Errorf("%w: %d at %d, window [%d,%d)", ErrOutside, len(p), off, s.drained, limit))
 	}
@@ -104,6 +112,59 @@ func (s *Stream) fill(p []byte, r scheduler.Range) {
 	}
 }
 
+// Release lets the consumer have the bytes before end, as they come.
+func (s *Stream) Release(end int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if end > s.release {
+		s.release = end
+		s.wake.Signal()
+	}
+}
+
+// Forget forgets the bytes from end on that have been written. None may have been released.
+func (s *Stream) Forget(end int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := s.have[:0]
+	for _, r := range s.have {
+		if r.End = min(r.End, end); !r.Empty() {
+			kept = append(kept, r)
+		}
+	}
+	s.have = kept
+}
+
+// Restart forgets all that has been written, and says whether it could: not after a Release.
+func (s *Stream) Restart() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.release > 0 {
+		return false
+	}
+	s.have = s.have[:0]
+	return true
+}
+
+// ReadAt reads bytes that have been written, as far as they have not been handed on for
+// long; others are ErrOutside.
+func (s *Stream) ReadAt(p []byte, off int64) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	end := off + int64(len(p))
+	there := end <= s.drained
+	for _, r := range s.have {
+		there = there || end <= r.End && (off >= r.Off || r.Off == s.drained)
+	}
+	if off < max(0, s.drained-history) || !there {
+		return 0, fail("read", s.name, ErrOutside)
+	}
+	at := int(off % int64(len(s.ring)))
+	n := copy(p, s.ring[at:])
+	copy(p[n:], s.ring)
+	return len(p), nil
+}
+
 func (s *Stream) copy(p []byte, off int64) {
 	at := int(off % int64(len(s.ring)))
 	n := copy(s.ring[at:], p)
@@ -112,11 +173,11 @@ func (s *Stream) copy(p []byte, off int64) {
 
 // head is the part of the ring that can be handed on now, or empty.
 func (s *Stream) head() []byte {
-	if len(s.have) == 0 || s.have[0].Off != s.drained {
+	if len(s.have) == 0 || s.have[0].Off != s.drained || s.release <= s.drained {
 		return nil
 	}
-	at := s.drained % int64(len(s.ring))
-	return s.ring[at:min(at+s.have[0].Len(), int64(len(s.ring)), at+maxStreamWrite)]
+	at, n := s.drained%int64(len(s.ring)), min(s.have[0].End, s.release)-s.drained
+	return s.ring[at:min(at+n, int64(len(s.ring)), at+maxStreamWrite)]
 }
 
 // run hands on the head until there is none and none will come. WriteAt does
@@ -188,7 +249,7 @@ func (s *Stream) Moved() <-chan struct{} { return s.moved }
 // then Close is still needed. It does not close the writer.
 func (s *Stream) Finish(ctx context.Context, size int64) error {
 	s.mu.Lock()
-	s.finish = true
+	s.finish, s.release = true, math.MaxInt64
 	s.wake.Signal()
 	s.mu.Unlock()
 	select {

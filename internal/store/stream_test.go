@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"sync"
@@ -45,7 +46,7 @@ func TestStreamPutsInOrder(t *testing.T) {
 		}
 		sum <- hex.EncodeToString(h.Sum(nil))
 	}()
-	s := NewStream(w, window)
+	s := released(w, window)
 	for at := int64(0); at < b.Size; {
 		// As the scheduler does: nothing beyond what is drained plus window.
 		end := min(b.Size, s.Drained()+window)
@@ -93,7 +94,7 @@ func shuffled(at, end int64) []scheduler.Range {
 func TestStreamWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{let: make(chan struct{})}
-		s := NewStream(g, 100)
+		s := released(g, 100)
 		b := testbody.Body{Size: 300, Seed: 1}
 		whole := []byte(bodyString(t, b))
 		for _, c := range []struct {
@@ -140,8 +141,8 @@ func TestStreamWindow(t *testing.T) {
 
 func TestStreamOfNothing(t *testing.T) {
 	var b bytes.Buffer
-	must(t, NewStream(&b, 10).Finish(t.Context(), 0))
-	if err := NewStream(&b, 10).Finish(t.Context(), 1); !errors.Is(err, ErrIncomplete) {
+	must(t, released(&b, 10).Finish(t.Context(), 0))
+	if err := released(&b, 10).Finish(t.Context(), 1); !errors.Is(err, ErrIncomplete) {
 		t.Fatal(err)
 	}
 }
@@ -150,7 +151,7 @@ func TestStreamConsumerGoesAway(t *testing.T) {
 	r, w, err := os.Pipe()
 	must(t, err)
 	must(t, r.Close())
-	s := NewStream(w, 1000)
+	s := released(w, 1000)
 	if _, err := s.WriteAt(make([]byte, 10), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ type short struct{}
 func (short) Write(p []byte) (int, error) { return len(p) - 1, nil }
 
 func TestStreamShortWrite(t *testing.T) {
-	s := NewStream(short{}, 10)
+	s := released(short{}, 10)
 	if _, err := s.WriteAt(make([]byte, 5), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +185,7 @@ func TestStreamShortWrite(t *testing.T) {
 func TestStreamInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{let: make(chan struct{})}
-		s := NewStream(g, 10)
+		s := released(g, 10)
 		if _, err := s.WriteAt(make([]byte, 5), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +201,7 @@ func TestStreamInterrupted(t *testing.T) {
 		if _, err := s.WriteAt(make([]byte, 1), 5); !errors.Is(err, ErrClosed) {
 			t.Fatal(err)
 		}
-		idle := NewStream(g, 10)
+		idle := released(g, 10)
 		must(t, idle.Close())
 		if err := idle.Finish(t.Context(), 0); !errors.Is(err, ErrClosed) {
 			t.Fatal(err)
@@ -210,7 +211,7 @@ func TestStreamInterrupted(t *testing.T) {
 
 func TestStreamAllocatesNothing(t *testing.T) {
 	const block = 4 << 10
-	s := NewStream(io.Discard, 64*block)
+	s := released(io.Discard, 64*block)
 	p, off := make([]byte, block), int64(0)
 	if n := testing.AllocsPerRun(500, func() {
 		for s.Drained()+64*block < off+2*block {
@@ -235,7 +236,7 @@ func FuzzStreamRanges(f *testing.F) {
 	f.Fuzz(func(t *testing.T, steps []byte) {
 		const window = 64
 		var out bytes.Buffer
-		s := NewStream(&out, window)
+		s := released(&out, window)
 		b := testbody.Body{Size: 1 << 16}
 		marks := make([]bool, b.Size+1)
 		size := int64(0) // without a gap from 0 on
@@ -280,7 +281,7 @@ func FuzzStreamRanges(f *testing.F) {
 
 func BenchmarkStreamWriteAt(b *testing.B) {
 	const block, window = 256 << 10, 16 << 20
-	s := NewStream(io.Discard, window)
+	s := released(io.Discard, window)
 	p, off := make([]byte, block), int64(0)
 	b.SetBytes(block)
 	for b.Loop() {
@@ -294,3 +295,44 @@ func BenchmarkStreamWriteAt(b *testing.B) {
 	}
 	must(b, s.Finish(b.Context(), off))
 }
+
+// released is a Stream that hands everything on as it comes.
+func released(w io.Writer, window int64) *Stream {
+	s := NewStream(w, window)
+	s.Release(math.MaxInt64)
+	return s
+}
+
+// TestStreamHandsOnWhatIsReleased and no byte more; what was not released can be forgotten and
+// written anew, and what was handed on a moment ago can still be read.
+func TestStreamHandsOnWhatIsReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		s := NewStream(&out, 100)
+		must(t, errOf(s.WriteAt([]byte("abcdefgh"), 0)))
+		synctest.Wait()
+		if out.Len() != 0 {
+			t.Fatalf("%q was handed on unreleased", out.String())
+		}
+		s.Release(3)
+		synctest.Wait()
+		if out.String() != "abc" {
+			t.Fatalf("%q was handed on, 3 bytes were released", out.String())
+		}
+		s.Forget(5)
+		must(t, errOf(s.WriteAt([]byte("XYZ"), 5)))
+		var p [7]byte
+		if _, err := s.ReadAt(p[:], 1); err != nil || string(p[:]) != "bcdeXYZ" {
+			t.Errorf("read %q, %v", p[:], err)
+		}
+		if _, err := s.ReadAt(p[:], 2); !errors.Is(err, ErrOutside) {
+			t.Errorf("bytes that were never written were read: %v", err)
+		}
+		must(t, s.Finish(t.Context(), 8))
+		if out.String() != "abcdeXYZ" {
+			t.Errorf("%q", out.String())
+		}
+	})
+}
+
+func errOf(_ int, err error) error { return err }

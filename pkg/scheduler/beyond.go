@@ -27,7 +27,7 @@ func (c *Core) endsBefore(i int, in Input, out []Action) []Action {
 // what nobody has answered, if its own answer should be there sooner.
 func (c *Core) anticipate(thief LinkID, stream StreamID, out []Action) []Action {
 	l := &c.links[thief]
-	if c.ends == 0 || c.cfg.Limited || l.requests > 0 || l.rtt == 0 {
+	if c.ends == 0 || c.cfg.once() || l.requests > 0 || l.rtt == 0 {
 		return out
 	}
 	var first *chunk
@@ -58,7 +58,7 @@ func (c *Core) untouched(ch *chunk) bool {
 // far may not have made its connection when the other one, which has answered, has
 // everything else.
 func (c *Core) scraps(out []Action) []Action {
-	if c.cfg.NoSteal || c.cfg.Limited {
+	if c.cfg.NoSteal || c.cfg.once() {
 		return out
 	}
 	for i := range c.chunks {

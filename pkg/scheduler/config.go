@@ -50,6 +50,8 @@ type Config struct {
 	// byte was received or voided and none is Expected.
 	Batch bool
 
+	compared int64 // bytes that each request costs more; see Compared
+
 	// Deadline is when the run should be over: EnergyMin then looks for the
 	// cheapest way that meets it, and EnergyEMTCP spares a costly link only as
 	// far as it allows. 0: there is none.
@@ -101,8 +103,16 @@ func (c *Config) Validate() error {
 	return nil
 }
 
+// comparedRequest is how many times what each request costs more is worth one: 3 %.
+const comparedRequest = 32
+
+// once says whether nothing is to be fetched twice.
+func (c *Config) once() bool { return c.Limited || c.compared > 0 }
+
 func (c *Config) minRequest() int64 {
 	switch {
+	case c.compared > 0 && !c.Batch && c.Window == 0:
+		return comparedRequest * c.compared
 	case c.Batch:
 		return leastPiece
 	case c.Window > 0:

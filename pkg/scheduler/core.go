@@ -143,6 +143,8 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		if i := c.find(in.Chunk); i >= 0 {
 			out = c.received(i, in, out)
 		}
+	case Compared:
+		c.cfg.compared = max(0, in.Bytes)
 	case Beyond:
 		if i := c.find(in.Chunk); i >= 0 && c.batch == nil {
 			out = c.endsBefore(i, in, out)

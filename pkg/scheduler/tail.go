@@ -108,7 +108,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 // copyRest says whether an idle stream should fetch what is left of ch too.
 func (c *Core) copyRest(thief LinkID, stream StreamID, own *outlook, ch *chunk, end float64, room int64) bool {
 	l, rest := &c.links[thief], ch.left()-ch.over
-	return !c.cfg.Limited && own.last[stream] == nil && ch.left() <= room && c.worthCopying(l, own, stream, ch, end) &&
+	return !c.cfg.once() && own.last[stream] == nil && ch.left() <= room && c.worthCopying(l, own, stream, ch, end) &&
 		!c.anotherSooner(thief, ch.link, rest, own.soonest(l, stream, rest))
 }
 

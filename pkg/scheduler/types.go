@@ -114,6 +114,11 @@ const (
 	// Beyond: Chunk ended without a byte, for the object ends at Bytes, before its range, as
 	// Link's server says; which object that is nobody has told yet. RTT is the link's.
 	Beyond
+	// Compared: each request brings Bytes from before its range, too, that another one brings or
+	// has brought: where no validator does, they show that answers are of one object. So
+	// requests are few and large, and nothing is fetched twice, as bytes of two answers must not
+	// mix. 0: no longer.
+	Compared
 )
 
 // Input is one thing that the scheduler is told.

@@ -1,0 +1,185 @@
+package accept
+
+import (
+	"slices"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// Overlap is how many bytes two answers must have in common, all of them equal, to be taken
+// for answers of one object; of a shorter answer all of it.
+const Overlap = int64(16) << 10
+
+// ID names an answer within Answers, from 1 on; 0 is none.
+type ID int
+
+// Answers keeps account of which bytes of an object came in which answer, and of which
+// answers are known to be of one object: those that are joined. What is joined with the
+// first one is confirmed. The zero value is ready.
+//
+// Answers that are proven by a validator are joined at once. The others are asked for
+// from Overlap bytes before their range on, and these bytes are compared with those that
+// another answer has brought (Pending, Join). Where no such bytes were asked for, Seams
+// says what to ask for.
+type Answers struct {
+	of []answer // of[i] has ID i+1
+}
+
+type answer struct {
+	r      scheduler.Range // its bytes that count, as far as they have come
+	parent ID              // of the set that it is joined in; its own ID: it is the root
+}
+
+// Add enters an answer whose bytes count from off on. A confirmed one is joined with the first.
+func (a *Answers) Add(off int64, confirmed bool) ID {
+	id := ID(len(a.of) + 1)
+	parent := id
+	if confirmed && len(a.of) > 0 {
+		parent = a.root(1)
+	}
+	a.of = append(a.of, answer{r: scheduler.Range{Off: off, End: off}, parent: parent})
+	return id
+}
+
+// Has says that an answer has brought its bytes up to end.
+func (a *Answers) Has(id ID, end int64) {
+	r := &a.of[id-1].r
+	r.End = max(r.End, end)
+}
+
+// Ends says that the bytes of an answer from end on do not count: another one brings them.
+func (a *Answers) Ends(id ID, end int64) {
+	r := &a.of[id-1].r
+	r.End = max(r.Off, min(r.End, end))
+}
+
+// Range are the bytes of an answer that count, as far as they have come.
+func (a *Answers) Range(id ID) scheduler.Range { return a.of[id-1].r }
+
+// Confirmed says whether an answer is of the object.
+func (a *Answers) Confirmed(id ID) bool { return a.root(id) == a.root(1) }
+
+// Unite joins two answers of which something else shows that they are of one object.
+func (a *Answers) Unite(x, y ID) { a.union(x, y) }
+
+// AllConfirmed says whether all answers are of the object that have brought something.
+func (a *Answers) AllConfirmed() bool {
+	for i := range a.of {
+		if !a.of[i].r.Empty() && !a.Confirmed(ID(i+1)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Within are the answers that have brought bytes of r, in the order of their IDs.
+func (a *Answers) Within(r scheduler.Range) (ids []ID) {
+	for i := range a.of {
+		if overlap(a.of[i].r, r) > 0 {
+			ids = append(ids, ID(i+1))
+		}
+	}
+	return ids
+}
+
+// Join compares an answer that has brought the bytes of r as well with those that had
+// brought them before, and joins it with those that it has enough in common with. same says
+// whether the bytes of a range are the same. It returns those that differ. All of r is there.
+func (a *Answers) Join(id ID, r scheduler.Range, same func(scheduler.Range) bool) (differ []ID) {
+	for _, other := range a.Within(r) {
+		o := a.of[other-1].r
+		common := scheduler.Range{Off: max(o.Off, r.Off), End: min(o.End, r.End)}
+		switch {
+		case other == id:
+		case !same(common):
+			differ = append(differ, other)
+		case common.Len() >= min(Overlap, o.Len()):
+			a.union(other, id)
+		}
+	}
+	return differ
+}
+
+// Claimable is what of done is confirmed: without the bytes that came in answers of which nobody
+// knows yet whether they are of the object. done is sorted.
+func (a *Answers) Claimable(done []scheduler.Range) []scheduler.Range {
+	for i := range a.of {
+		if r := a.of[i].r; !r.Empty() && !a.Confirmed(ID(i+1)) {
+			done = Without(done, r)
+		}
+	}
+	return done
+}
+
+// Unconfirmed is how many bytes came in answers that are not confirmed.
+func (a *Answers) Unconfirmed() (n int64) {
+	for i := range a.of {
+		if !a.Confirmed(ID(i + 1)) {
+			n += a.of[i].r.Len()
+		}
+	}
+	return n
+}
+
+// Seams are ranges around the places where answers meet that are not joined: an answer
+// that brings the bytes of one can be joined with both. there says whether all of a range
+// has come, size is the object's.
+func (a *Answers) Seams(size int64, there func(scheduler.Range) bool) (seams []scheduler.Range) {
+	order := make([]ID, 0, len(a.of))
+	for i := range a.of {
+		if !a.of[i].r.Empty() {
+			order = append(order, ID(i+1))
+		}
+	}
+	slices.SortFunc(order, func(x, y ID) int { return compareOff(a.of[x-1].r, a.of[y-1].r) })
+	for i := 1; i < len(order); i++ {
+		left, right := order[i-1], order[i]
+		at := a.of[right-1].r.Off
+		if a.of[left-1].r.End < at || a.root(left) == a.root(right) {
+			continue
+		}
+		if r := (scheduler.Range{Off: max(0, at-Overlap), End: min(size, at+Overlap)}); there(r) {
+			seams = append(seams, r)
+		}
+	}
+	return seams
+}
+
+func (a *Answers) root(id ID) ID {
+	for a.of[id-1].parent != id {
+		id = a.of[id-1].parent
+	}
+	return id
+}
+
+func (a *Answers) union(x, y ID) {
+	x, y = a.root(x), a.root(y)
+	a.of[max(x, y)-1].parent = min(x, y)
+}
+
+func overlap(x, y scheduler.Range) int64 {
+	return max(0, min(x.End, y.End)-max(x.Off, y.Off))
+}
+
+func compareOff(x, y scheduler.Range) int {
+	switch {
+	case x.Off < y.Off:
+		return -1
+	case x.Off > y.Off:
+		return 1
+	}
+	return 0
+}
+
+// Without is what of sorted, disjoint ranges lies outside r.
+func Without(ranges []scheduler.Range, r scheduler.Range) []scheduler.Range {
+	rest := make([]scheduler.Range, 0, len(ranges)+1)
+	for _, x := range ranges {
+		for _, part := range [...]scheduler.Range{{Off: x.Off, End: min(x.End, r.Off)}, {Off: max(x.Off, r.End), End: x.End}} {
+			if !part.Empty() {
+				rest = append(rest, part)
+			}
+		}
+	}
+	return rest
+}

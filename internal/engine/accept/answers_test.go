@@ -1,0 +1,119 @@
+package accept
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+const kib = int64(1) << 10
+
+func r(off, end int64) scheduler.Range { return scheduler.Range{Off: off * kib, End: end * kib} }
+
+func always(scheduler.Range) bool { return true }
+
+func TestAnswersAreJoinedByWhatTheyHaveInCommon(t *testing.T) {
+	var a Answers
+	first := a.Add(0, true)
+	a.Has(first, 100*kib)
+	second := a.Add(100*kib, false)
+	a.Has(second, 200*kib)
+	third := a.Add(200*kib, false)
+	a.Has(third, 300*kib)
+	if a.AllConfirmed() || a.Unconfirmed() != 200*kib {
+		t.Errorf("%d bytes are unconfirmed", a.Unconfirmed())
+	}
+	if got := a.Claimable([]scheduler.Range{r(0, 300)}); !slices.Equal(got, []scheduler.Range{r(0, 100)}) {
+		t.Errorf("claimable: %v", got)
+	}
+	if got := a.Seams(300*kib, always); !slices.Equal(got, []scheduler.Range{r(84, 116), r(184, 216)}) {
+		t.Errorf("seams: %v", got)
+	}
+	a.Join(third, r(184, 200), always) // with the second, which is not confirmed either
+	if a.Confirmed(third) || a.Confirmed(second) {
+		t.Error("confirmed by one that is not")
+	}
+	a.Join(second, r(84, 100), always)
+	if !a.Confirmed(second) || !a.Confirmed(third) || !a.AllConfirmed() {
+		t.Error("what is joined is not confirmed together")
+	}
+	if got := a.Seams(300*kib, always); len(got) != 0 {
+		t.Errorf("seams: %v", got)
+	}
+}
+
+// TestTooLittleInCommon: 16 KiB, or all of a shorter answer.
+func TestTooLittleInCommon(t *testing.T) {
+	var a Answers
+	first := a.Add(0, true)
+	a.Has(first, 100*kib)
+	short := a.Add(100*kib, false)
+	a.Has(short, 104*kib)
+	next := a.Add(104*kib, false)
+	a.Has(next, 200*kib)
+	a.Join(next, r(88, 104), always)
+	if a.Confirmed(next) || a.Confirmed(short) {
+		t.Error("12 KiB of the first were enough")
+	}
+	a.Join(short, r(84, 100), always)
+	if !a.AllConfirmed() {
+		t.Error("the short answer, all of which is in both, does not join them")
+	}
+}
+
+func TestWhatDiffersIsNotJoined(t *testing.T) {
+	var a Answers
+	first := a.Add(0, true)
+	a.Has(first, 100*kib)
+	other := a.Add(100*kib, false)
+	a.Has(other, 200*kib)
+	probe := a.Add(116*kib, false)
+	left := func(x scheduler.Range) bool { return x.End <= 100*kib }
+	if differ := a.Join(probe, r(84, 116), left); !slices.Equal(differ, []ID{other}) || !a.Confirmed(probe) || a.Confirmed(other) {
+		t.Errorf("differ: %v", differ)
+	}
+}
+
+// TestJoinsNeverReachAcrossVersions: answers of several versions, cut anywhere and compared
+// byte by byte with what their version is, are never confirmed unless they are of the
+// first one's.
+func TestJoinsNeverReachAcrossVersions(t *testing.T) {
+	for seed := range uint64(2000) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		var a Answers
+		versions := []int{0}
+		var ranges []scheduler.Range
+		at := int64(0)
+		for i := range 12 {
+			end := at + 1 + rnd.Int64N(40*kib)
+			id := a.Add(at, i == 0)
+			a.Has(id, end)
+			if i > 0 {
+				versions = append(versions, rnd.IntN(2))
+			}
+			ranges = append(ranges, scheduler.Range{Off: at, End: end})
+			at = end
+		}
+		of := func(x scheduler.Range) int { // the version of what is there
+			i := slices.IndexFunc(ranges, func(r scheduler.Range) bool { return r.Off <= x.Off && x.End <= r.End })
+			return versions[i]
+		}
+		for _, i := range rnd.Perm(len(versions) - 1) {
+			id := ID(i + 2)
+			lead := scheduler.Range{Off: max(0, ranges[i+1].Off-Overlap), End: ranges[i+1].Off}
+			a.Join(id, lead, func(x scheduler.Range) bool { return of(x) == versions[i+1] })
+		}
+		same := true
+		for i, v := range versions {
+			same = same && v == versions[0]
+			if a.Confirmed(ID(i+1)) && v != versions[0] {
+				t.Fatalf("seed %d: answer %d of another version is confirmed", seed, i+1)
+			}
+			if same && !a.Confirmed(ID(i+1)) {
+				t.Fatalf("seed %d: answer %d follows answers of its own version and is not confirmed", seed, i+1)
+			}
+		}
+	}
+}

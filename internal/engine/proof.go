@@ -1,0 +1,449 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/mlget/mlget/internal/engine/accept"
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// errAgain says that answers of several objects have met, and that another attempt can go on
+// with what is confirmed, without the link or the server that was wrong.
+var errAgain = errors.New("answers of several objects")
+
+// proof is what shows that answers are of one object where no validator does: the bytes
+// that they have in common. Such answers are asked for from accept.Overlap bytes before their
+// range on. What they bring is written, but not claimed (in the journal, in samples, to the
+// consumer of a stream) before they are joined with the first one.
+type proof struct {
+	answers *accept.Answers // nil: validators prove all there are
+	from    []source        // of each of the answers
+	leads   bool            // requests are made with a lead from now on
+	told    bool            // the scheduler knows that they are
+	doubted bool            // what an earlier run has left is not confirmed yet
+	probes  scheduler.ChunkID
+	failed  int            // probes that brought nothing, in a row
+	retry   scheduler.Time // when the next one may be made
+}
+
+// source is where an answer came from.
+type source struct {
+	t     *transfer // nil: an earlier run, or an earlier attempt
+	claim accept.Claim
+	lead  bool  // it has bytes that are still to be compared
+	until int64 // the end of the bytes that it has written, those that do not count included
+}
+
+// firstProbe is the first chunk id of requests that only compare, beyond the scheduler's own
+// and below firstWhole.
+const firstProbe = scheduler.ChunkID(1) << 29
+
+// probesMost is how many probes in a row may bring nothing before it is taken that the bytes
+// cannot be compared.
+const probesMost = 8
+
+// track begins to keep account of answers: those so far, which brought done, are confirmed.
+func (d *download) track(done []scheduler.Range) {
+	p := &d.proof
+	p.leads = true
+	if p.answers != nil {
+		return
+	}
+	p.answers = new(accept.Answers)
+	for _, r := range done {
+		p.answers.Has(d.addAnswer(nil, r.Off, accept.Claim{}, true), r.End)
+	}
+	p.doubted = len(done) > 0 && !d.met
+	for _, t := range d.transfers {
+		if t.taken && !t.released && !t.probe {
+			t.answer = d.addAnswer(t, t.off, accept.Claim{}, true)
+		}
+	}
+}
+
+func (d *download) addAnswer(t *transfer, off int64, c accept.Claim, confirmed bool) accept.ID {
+	d.proof.from = append(d.proof.from, source{t: t, claim: c, lead: t != nil && t.lead > 0})
+	return d.proof.answers.Add(off, confirmed)
+}
+
+// leadOf is how many bytes before its range a request should bring as well.
+func (d *download) leadOf(t *transfer) int64 {
+	if !d.proof.leads || t.whole {
+		return 0
+	}
+	return min(accept.Overlap, t.off)
+}
+
+// enter notes an answer that is being taken. false: it may not be, as its bytes would
+// mix with those of another one.
+func (d *download) enter(t *transfer, c accept.Claim, proven bool) bool {
+	if !proven && d.proof.answers == nil {
+		d.track(d.core.Done(nil))
+	}
+	if d.proof.answers == nil {
+		return true
+	}
+	for _, other := range d.transfers {
+		if other != t && other.answer != 0 && !other.released && other.off < t.end.Load() && t.off < other.end.Load() &&
+			!(proven && d.proof.answers.Confirmed(other.answer)) {
+			return false
+		}
+	}
+	p := &d.proof
+	t.answer = d.addAnswer(t, t.off, c, proven || len(p.from) == 0)
+	if proven {
+		p.doubted = false
+		return true
+	}
+	// Those that show the same validators are of one object, and compared once.
+	p.leads = t.lead == 0 || !accept.Proves(c, c)
+	for i, s := range p.from[:len(p.from)-1] {
+		if s.t != nil && accept.Proves(s.claim, c) {
+			p.answers.Unite(accept.ID(i+1), t.answer)
+			p.leads = p.leads && !s.lead
+		}
+	}
+	return true
+}
+
+// account brings the answers up to date with what the scheduler knows.
+func (d *download) account() {
+	for _, t := range d.transfers {
+		d.accountOf(t)
+	}
+}
+
+func (d *download) accountOf(t *transfer) {
+	if t.answer == 0 || d.proof.answers == nil {
+		return
+	}
+	s, end := &d.proof.from[t.answer-1], t.end.Load()
+	s.lead = s.lead && !(t.ended && t.led.Load() < t.lead) // what there is of it proves nothing
+	s.until = max(s.until, t.off+t.got.Load())
+	if t.released {
+		d.proof.answers.Ends(t.answer, min(end, t.off+t.counts))
+		return
+	}
+	d.proof.answers.Ends(t.answer, end)
+	d.proof.answers.Has(t.answer, min(end, t.off+t.told))
+}
+
+// there says whether all of r has been received and written.
+func (d *download) there(r scheduler.Range) bool { return len(d.core.Missing(r, nil)) == 0 }
+
+// prove compares what can be compared, and asks for what is needed for that.
+func (d *download) prove(reqs context.Context, now scheduler.Time) {
+	p := &d.proof
+	if p.answers == nil || d.err != nil || d.whole || !d.met {
+		return
+	}
+	d.account()
+	for i := range p.from {
+		s := &p.from[i]
+		if !s.lead || s.t.led.Load() < s.t.lead {
+			continue
+		}
+		if r := (scheduler.Range{Off: s.t.off - s.t.lead, End: s.t.off}); d.there(r) {
+			s.lead = false
+			d.compare(reqs, accept.ID(i+1), r)
+			s.t.before = nil
+			if d.err != nil {
+				return
+			}
+		}
+	}
+	d.probe(reqs, now)
+}
+
+// tellLeads tells the scheduler what requests cost.
+func (d *download) tellLeads(reqs context.Context) {
+	if p := &d.proof; p.leads != p.told {
+		p.told = p.leads
+		lead := int64(0)
+		if p.leads {
+			lead = accept.Overlap
+		}
+		d.step(reqs, scheduler.Input{Kind: scheduler.Compared, Bytes: lead})
+	}
+}
+
+// release lets a stream's consumer have what is claimable.
+func (d *download) release() {
+	if s, ok := d.to.(holder); ok && d.err == nil {
+		s.Release(d.claimableFrom0())
+	}
+}
+
+// compare holds the lead of an answer, the bytes of r, against what is there. Where they
+// differ, the one that is not confirmed is of another object.
+func (d *download) compare(reqs context.Context, id accept.ID, r scheduler.Range) {
+	p, lead := &d.proof, d.proof.from[id-1].t.before
+	there := make([]byte, r.Len())
+	if _, err := d.to.ReadAt(there, r.Off); err != nil {
+		d.fail(err)
+		return
+	}
+	pending := d.unconfirmed()
+	differ := p.answers.Join(id, r, func(x scheduler.Range) bool {
+		return bytes.Equal(there[x.Off-r.Off:x.End-r.Off], lead[x.Off-r.Off:x.End-r.Off])
+	})
+	if len(differ) > 0 {
+		other := id
+		if p.answers.Confirmed(id) {
+			other = differ[0]
+		}
+		d.otherObject(reqs, d.proof.from[other-1].t, "its bytes differ")
+		d.fail(errAgain)
+		return
+	}
+	if p.answers.Confirmed(id) {
+		p.doubted = false
+	}
+	for _, other := range pending {
+		if p.answers.Confirmed(other) && d.err == nil {
+			d.learn(reqs, other)
+		}
+	}
+}
+
+// unconfirmed are the answers that are not joined with the first.
+func (d *download) unconfirmed() (ids []accept.ID) {
+	for i := range d.proof.from {
+		if id := accept.ID(i + 1); !d.proof.answers.Confirmed(id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// learn takes the validators of an answer that has been confirmed, unless others were
+// learnt meanwhile that they contradict.
+func (d *download) learn(reqs context.Context, id accept.ID) {
+	s := &d.proof.from[id-1]
+	if s.t == nil {
+		return
+	}
+	if v, what := d.known.Judge(s.claim); v == accept.Differs {
+		d.otherObject(reqs, s.t, what+" differs")
+		d.fail(errAgain)
+		return
+	}
+	d.known.Learn(s.claim)
+	if !d.known.Blind() {
+		d.proof.leads = false // until an answer comes that it does not prove
+	}
+}
+
+// probe asks for bytes on both sides of the places where answers meet that cannot be
+// joined otherwise, as they were asked for before it was known that they would have to be; and
+// for the last bytes that an earlier run has left, if no answer of this one has met them.
+func (d *download) probe(reqs context.Context, now scheduler.Time) {
+	p := &d.proof
+	if now < p.retry || slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.probe }) {
+		return
+	}
+	seams := p.answers.Seams(d.core.Size(), func(r scheduler.Range) bool {
+		return d.there(r) && !slices.ContainsFunc(p.from, func(s source) bool { // the lead will do
+			return s.lead && s.t.off > r.Off && s.t.off < r.End
+		})
+	})
+	if d.complete && p.doubted && len(seams) == 0 && !slices.ContainsFunc(p.from, func(s source) bool { return s.lead }) {
+		size := d.core.Size()
+		seams = append(seams, scheduler.Range{Off: max(0, size-accept.Overlap), End: size})
+	}
+	if len(seams) == 0 || seams[0].Empty() {
+		return
+	}
+	links := d.probeLinks()
+	if len(links) == 0 {
+		if d.complete {
+			d.fail(d.noneLeft())
+		}
+		return
+	}
+	id := links[p.failed%len(links)]
+	if p.failed >= probesMost {
+		d.fail(fmt.Errorf("%w: nothing shows that the answers are of one object", ErrChanged))
+		return
+	}
+	r := seams[0]
+	t := d.newProbe(id)
+	t.off, t.lead = r.End, r.Len()
+	t.end.Store(r.End)
+	d.launch(reqs, t)
+}
+
+// newProbe is a request over a link of which the scheduler knows nothing. As long as it
+// has work for the link it goes over a connection of its own.
+func (d *download) newProbe(id scheduler.LinkID) *transfer {
+	t := &transfer{chunk: firstProbe + d.proof.probes, link: id, stream: scheduler.MaxStreams - 1, file: d.file, probe: true, u: d.job.URL}
+	d.proof.probes++
+	if d.complete {
+		t.stream = 0
+	}
+	if u := d.links[id].url; u != nil {
+		t.u = u
+	}
+	return t
+}
+
+// probeLinks are the links that can be asked for bytes to compare, the nearest first; before
+// everything is there, those that have answered.
+func (d *download) probeLinks() (ids []scheduler.LinkID) {
+	for i := range d.links {
+		if l := &d.links[i]; l.there && !l.lost && !l.banned && !l.capped && (l.answered || d.complete) {
+			ids = append(ids, scheduler.LinkID(i))
+		}
+	}
+	slices.SortStableFunc(ids, func(a, b scheduler.LinkID) int {
+		return cmp.Compare(cmp.Or(d.core.RTT(a), scheduler.Never), cmp.Or(d.core.RTT(b), scheduler.Never))
+	})
+	return ids
+}
+
+// probed takes the end of a probe.
+func (d *download) probed(t *transfer, finished bool) {
+	switch {
+	case t.lead == 0: // it was a question
+		return
+	case finished && t.answer != 0:
+		d.proof.failed = 0
+		return
+	}
+	d.proof.failed++
+	d.proof.retry = d.e.now() + scheduler.Time(backoff(d.proof.failed))
+}
+
+// claimable are the ranges that are there and known to be of the object.
+func (d *download) claimable() []scheduler.Range {
+	done := d.core.Done(nil)
+	if d.proof.answers == nil {
+		return done
+	}
+	d.account()
+	return d.proof.answers.Claimable(done)
+}
+
+// unclaimed is how many bytes are there that are not claimable.
+func (d *download) unclaimed() int64 {
+	if d.proof.answers == nil {
+		return 0
+	}
+	d.account()
+	return d.proof.answers.Unconfirmed()
+}
+
+// claimableFrom0 is up to where a stream's bytes may be handed on.
+func (d *download) claimableFrom0() int64 {
+	if !d.sizeBelieved(d.e.now()) {
+		return 0
+	}
+	if d.proof.answers == nil || d.whole {
+		return math.MaxInt64
+	}
+	if c := d.claimable(); len(c) > 0 && c[0].Off == 0 {
+		return c[0].End
+	}
+	return 0
+}
+
+// proven says whether all bytes that are there are of the object.
+func (d *download) proven() bool {
+	p := &d.proof
+	return p.answers == nil || p.answers.AllConfirmed() && !p.doubted
+}
+
+// succeed takes over from an attempt that ended with errAgain: what is confirmed, without
+// what others have written over since, and what is known of links that were left out. It
+// returns the ranges that need not be fetched again.
+func (d *download) succeed(before *download) []scheduler.Range {
+	for i := range d.links {
+		if b := &before.links[i]; b.lost && b.arrivals == d.links[i].arrivals {
+			d.links[i].lost, d.links[i].err = true, b.err
+		}
+		d.links[i].url = before.links[i].url
+		d.links[i].bytes, d.links[i].wasted = before.links[i].bytes, before.links[i].wasted
+		d.links[i].before = before.links[i].bytes - before.links[i].wasted
+		d.links[i].used = before.links[i].used
+	}
+	if !before.met {
+		return nil
+	}
+	d.to = before.to
+	d.known, d.met, d.metAt, d.name = before.known, true, before.metAt, before.name
+	d.agree, d.believed = before.agree, before.believed
+	d.refLink, d.refURL, d.refRemote = before.refLink, before.refURL, before.refRemote
+	kept := before.keeps()
+	if s, ok := d.to.(holder); ok {
+		end := int64(0)
+		if len(kept) > 0 && kept[0].Off == 0 {
+			end = kept[0].End
+		}
+		s.Forget(end)
+		kept = []scheduler.Range{{End: end}}
+		if end == 0 {
+			kept = nil
+		}
+	}
+	d.have = nil // it is no earlier run's
+	return kept
+}
+
+// keeps are the ranges that are confirmed, without what others have written over since.
+func (d *download) keeps() []scheduler.Range {
+	kept := d.claimable()
+	for i, s := range d.proof.from {
+		if !d.proof.answers.Confirmed(accept.ID(i+1)) && s.t != nil {
+			kept = accept.Without(kept, scheduler.Range{Off: s.t.off, End: s.until})
+		}
+	}
+	return kept
+}
+
+// regret tells observers which bytes that this attempt has received, and taken to be of use,
+// are not: all but kept, or all.
+func (d *download) regret(all bool, kept []scheduler.Range) {
+	lost := make([]int64, len(d.links))
+	for i := range d.links {
+		if l := &d.links[i]; all {
+			lost[i] = l.bytes - l.wasted - l.before
+		}
+	}
+	for i, s := range d.proof.from {
+		if all || s.t == nil {
+			continue
+		}
+		r := d.proof.answers.Range(accept.ID(i + 1))
+		lost[s.t.link] += r.Len()
+		for _, k := range kept {
+			lost[s.t.link] -= max(0, min(r.End, k.End)-max(r.Off, k.Off))
+		}
+	}
+	for i, n := range lost {
+		if n > 0 {
+			d.links[i].wasted += n
+			d.e.cfg.Bus.Publish(event.BytesDiscarded{At: d.e.now(), File: d.job.ID, Link: scheduler.LinkID(i), Bytes: n})
+		}
+	}
+}
+
+// holder is a sink that hands its bytes on as they come, which cannot be taken back.
+type holder interface {
+	// Release lets bytes up to end be handed on.
+	Release(end int64)
+	// Forget forgets the bytes from end on, none of which was released.
+	Forget(end int64)
+}
+
+// contradiction is the error of an answer that contradicts itself, or those before.
+func contradiction(format string, args ...any) error {
+	return &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("%w: "+format, append([]any{ErrChanged}, args...)...)}
+}

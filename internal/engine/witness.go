@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/mlget/mlget/internal/engine/accept"
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// witnessPause is how long a link is left alone that could not be asked.
+const witnessPause = 200 * scheduler.Millisecond
+
+// The files of a batch are asked for over one link each, mostly, so that nobody contradicts
+// what that link's network says of a file's size (see trust.go). For one file of an origin
+// another link is asked, too: as long as it has not agreed, files of that origin that are
+// complete wait.
+
+// word is what is known of who told a file's size.
+type word struct {
+	of       scheduler.LinkID // over which it was told first
+	agree    linkSet          // over which links it was told
+	asked    linkSet          // which were asked, or are being asked
+	since    scheduler.Time   // when it was first told
+	believed bool
+}
+
+// agrees notes that a link's server tells the size of the file, too.
+func (b *batch) agrees(f *entry, id scheduler.LinkID) {
+	if f.word.agree.add(id); f.word.agree.several() {
+		f.word.believed = true
+		b.e.trust.add(f.job.URL, f.word.agree)
+	}
+}
+
+// believes says whether a file's size is believed; if not, others are asked.
+func (b *batch) believes(reqs context.Context, f *entry) bool {
+	w := &f.word
+	if w.believed = w.believed || b.e.trust.has(f.job.URL, w.of); w.believed {
+		return true
+	}
+	if !slices.Contains(b.wordless, f) {
+		b.wordless = append(b.wordless, f)
+	}
+	if f.site.witness != nil || b.e.now() < f.site.askAgain {
+		return false
+	}
+	id, ok := b.witnessLink(f)
+	if !ok { // nobody else is to be asked
+		w.believed = true
+		return true
+	}
+	t := &transfer{
+		chunk: firstProbe + b.witnesses, link: id, stream: scheduler.MaxStreams - 1, file: f.job.ID, of: f, u: f.job.URL, probe: true,
+	}
+	b.witnesses++
+	t.end.Store(1)
+	f.site.witness = t
+	w.asked.add(id)
+	b.launch(reqs, t)
+	return false
+}
+
+// witnessLink is the link to ask about a file: the nearest that has not been.
+func (b *batch) witnessLink(f *entry) (best scheduler.LinkID, ok bool) {
+	least := scheduler.Never
+	for i := range b.links {
+		l, id := &b.links[i], scheduler.LinkID(i)
+		if id == f.word.of || f.word.asked.has(id) || !l.there || l.lost || l.banned || l.resting || l.capped {
+			continue
+		}
+		if rtt := b.core.RTT(id); rtt < least {
+			best, least, ok = id, rtt, true
+		}
+	}
+	return best, ok
+}
+
+// hearWitness takes what another link's server says of a file.
+func (b *batch) hearWitness(reqs context.Context, t *transfer, c accept.Claim) {
+	f := t.of
+	if f.site.witness != t || f.word.believed || b.err != nil {
+		return
+	}
+	v, _ := f.known.Judge(c)
+	switch {
+	case c.Size < 0 || f.fate != running:
+	case v == accept.Differs && c.Size != f.size:
+		b.setAside(reqs, f, "over another link the server tells another size")
+	default:
+		b.agrees(f, t.link)
+	}
+}
+
+// endWitness takes the end of a request to a witness.
+func (b *batch) endWitness(reqs context.Context, t *transfer, err error) ending {
+	if fe, ok := errors.AsType[*fetch.Error](err); ok && fe.Class == fetch.Unsatisfied && fe.Object != nil {
+		b.hearWitness(reqs, t, claimOf(fe.Object))
+	}
+	f, now := t.of, b.e.now()
+	if f.site.witness == t {
+		f.site.witness = nil
+	}
+	switch classOf(err) {
+	case fetch.Network, fetch.DNS, fetch.Refused: // it may yet answer
+		if now-f.word.since < parkTime {
+			f.word.asked.remove(t.link)
+			f.site.askAgain = now + witnessPause
+		}
+	default:
+	}
+	b.unsettled = append(b.unsettled, b.takeWordless(f.site)...)
+	return ending{outcome: event.OutcomeCancelled}
+}
+
+// takeWordless are the files of a site that wait to be believed.
+func (b *batch) takeWordless(s *site) (files []*entry) {
+	b.wordless = slices.DeleteFunc(b.wordless, func(f *entry) bool {
+		if f.site == s {
+			files = append(files, f)
+		}
+		return f.site == s
+	})
+	return files
+}
+
+// watchWords lets files be believed that nobody has contradicted for parkTime.
+func (b *batch) watchWords(now scheduler.Time) {
+	for _, f := range b.wordless {
+		switch t := f.site.witness; {
+		case now-f.word.since >= parkTime:
+			b.e.trust.add(f.job.URL, 1<<f.word.of)
+			if t != nil {
+				t.cancel(fetch.ErrStalled)
+			}
+			b.unsettled = append(b.unsettled, f)
+		case t == nil && now >= f.site.askAgain:
+			b.unsettled = append(b.unsettled, f)
+		}
+	}
+}
