@@ -142,8 +142,12 @@ func TestModifiedRecently(t *testing.T) {
 		modified, date string
 		want           bool
 	}{
-		{at("26"), at("26"), true}, {at("26"), at("25"), true}, {at("26"), at("27"), false},
-		{at("26"), "", false}, {"", at("26"), false}, {"yesterday", at("26"), false},
+		{at("26"), at("26"), true},
+		{at("26"), at("25"), true},
+		{at("26"), at("27"), false},
+		{at("26"), "", false},
+		{"", at("26"), false},
+		{"yesterday", at("26"), false},
 	} {
 		if got := modifiedRecently(http.Header{"Last-Modified": {c.modified}, "Date": {c.date}}); got != c.want {
 			t.Errorf("%q at %q: %v", c.modified, c.date, got)
