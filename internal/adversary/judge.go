@@ -1,0 +1,315 @@
+package adversary
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Outcome is what the user got of one file in one run.
+type Outcome struct {
+	Run, File   int
+	Err         error
+	Interrupted bool   // Err says that the run was interrupted
+	OnDisk      bool   // Err says that the disk is at fault
+	Data        []byte // of the file, or what a stream was given
+	Exists      bool   // there is a file under the final name
+	Took        time.Duration
+}
+
+// Class is what kind of violation a Finding is, the worst first.
+type Class uint8
+
+// The classes.
+const (
+	Mixed    Class = iota // bytes of two versions, or of nothing that was told
+	Short                 // a part of a version
+	Believed              // a lie that another link contradicted in time
+	Leaked                // a stream that failed had got what is not the beginning of a version
+	Left                  // a file under the final name in spite of an error
+	Missing               // no file though there was an honest server
+	Hung                  // a run without end
+	Blamed                // an error that blames the disk
+)
+
+// String names the class.
+func (c Class) String() string {
+	return [...]string{"mixed", "short", "believed", "leaked", "left", "missing", "hung", "blamed"}[c]
+}
+
+// Finding is a violation.
+type Finding struct {
+	Class     Class
+	Run, File int
+	Text      string
+}
+
+func (f Finding) String() string {
+	return fmt.Sprintf("%s: run %d, f%d: %s", f.Class, f.Run, f.File, f.Text)
+}
+
+// Judge says what of the outcomes is not as it has to be, after what the servers told.
+func Judge(w *World, log []*Told, outcomes []Outcome) []Finding {
+	var all []Finding
+	had := map[int]bool{} // files that an earlier run has brought
+	for _, o := range outcomes {
+		j := judge{w, log, o, had[o.File]}
+		had[o.File] = had[o.File] || o.Err == nil
+		if class, text := j.safe(); text != "" {
+			all = append(all, Finding{class, o.Run, o.File, text})
+		}
+		if class, text := j.alive(); text != "" {
+			all = append(all, Finding{class, o.Run, o.File, text})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Finding) int { return int(a.Class) - int(b.Class) })
+	return all
+}
+
+type judge struct {
+	*World
+	log []*Told
+	o   Outcome
+	had bool // an earlier run has brought the file
+}
+
+// heard are the answers about the outcome's file up to its run.
+func (j *judge) heard(yield func(*Told) bool) {
+	for _, t := range j.log {
+		if t.File == j.o.File && t.Run <= j.o.Run && !yield(t) {
+			return
+		}
+	}
+}
+
+// is says whether data is the beginning of a version, or of the portal's page.
+func (j *judge) is(data []byte, version int) bool {
+	var want [blockSize]byte
+	for off := 0; off < len(data); off += blockSize {
+		got := data[off:min(len(data), off+blockSize)]
+		bytesAt(want[:], j.o.File, version, int64(off))
+		if !bytes.Equal(got, want[:len(got)]) {
+			return false
+		}
+	}
+	return version != portalPage || len(data) <= len(page)
+}
+
+// safe looks at the bytes.
+func (j *judge) safe() (Class, string) {
+	data, size := j.o.Data, int64(len(j.o.Data))
+	file := &j.Files[j.o.File]
+	if j.o.Err != nil && j.Mode == Stream {
+		return j.beginning()
+	}
+	if j.o.Err != nil {
+		if j.o.Exists && !j.had && (j.Foreign == nil || !j.isForeign(data)) {
+			return Left, fmt.Sprintf("there is a file of %d bytes (%s) though it ended with %q", size, j.describe(), j.o.Err)
+		}
+		return 0, ""
+	}
+	for v := range file.Versions {
+		if file.Versions[v].Size == size && j.is(data, v) {
+			return 0, ""
+		}
+	}
+	var lie *Told
+	for t := range j.heard {
+		if t.Lie && t.Size == size && (size == 0 || j.is(data, t.Version)) {
+			if j.excused(t) {
+				return 0, ""
+			}
+			lie = t
+		}
+	}
+	if lie != nil {
+		return Believed, fmt.Sprintf("%d bytes, which link%d alone told: %s", size, lie.Link, lie.Kind)
+	}
+	if j.Foreign != nil && j.isForeign(data) {
+		return Short, fmt.Sprintf("what was there at first, %d bytes of v%d, is called complete", size, j.Foreign.Version)
+	}
+	text := fmt.Sprintf("%d bytes: %s", size, j.describe())
+	for v := range file.Versions {
+		if j.is(data, v) {
+			return Short, text
+		}
+	}
+	if j.undecidable() {
+		return 0, ""
+	}
+	return Mixed, text
+}
+
+func (j *judge) isForeign(data []byte) bool {
+	return j.Mode == Single && int64(len(data)) == j.Foreign.Size && j.is(data, j.Foreign.Version)
+}
+
+// beginning looks at what a stream got before it failed.
+func (j *judge) beginning() (Class, string) {
+	for v := range j.Files[j.o.File].Versions {
+		if j.is(j.o.Data, v) && int64(len(j.o.Data)) <= j.Files[j.o.File].Versions[v].Size {
+			return 0, ""
+		}
+	}
+	for t := range j.heard {
+		if t.Lie && j.is(j.o.Data, t.Version) && j.excused(t) {
+			return 0, ""
+		}
+	}
+	if j.undecidable() {
+		return 0, ""
+	}
+	return Leaked, fmt.Sprintf("before %q a stream got %d bytes: %s", j.o.Err, len(j.o.Data), j.describe())
+}
+
+// describe tells what the data is made of, block by block.
+func (j *judge) describe() string {
+	var b strings.Builder
+	last, n := "", 0
+	add := func(next string) {
+		if next == last {
+			n++
+			return
+		}
+		if n > 0 {
+			fmt.Fprintf(&b, " %s*%d", last, n)
+		}
+		last, n = next, 1
+	}
+	for _, v := range j.blocks() {
+		switch v {
+		case noVersion:
+			add("?")
+		case portalPage:
+			add("page")
+		default:
+			add(fmt.Sprint("v", v))
+		}
+	}
+	add("")
+	return strings.TrimSpace(b.String())
+}
+
+// blocks are the versions of the data's blocks.
+func (j *judge) blocks() (versions []int) {
+	var want [blockSize]byte
+	for off := 0; off < len(j.o.Data); off += blockSize {
+		got := j.o.Data[off:min(len(j.o.Data), off+blockSize)]
+		is := noVersion
+		for v := range j.Files[j.o.File].Versions {
+			if fill(want[:], j.o.File, v, int64(off)); bytes.Equal(got, want[:len(got)]) {
+				is = v
+			}
+		}
+		if off == 0 && bytes.HasPrefix([]byte(page), got[:min(len(got), len(page))]) && len(got) > 0 {
+			is = portalPage
+		}
+		versions = append(versions, is)
+	}
+	return versions
+}
+
+// excused says whether nothing could have told that a lie is one.
+func (j *judge) excused(lie *Told) bool {
+	if j.Anchor < 0 {
+		return true
+	}
+	for _, t := range j.log {
+		switch {
+		case t.Run > j.o.Run:
+		case t.Lie && t.File == lie.File && t.Link != lie.Link && t.Size == lie.Size && (t.Size == 0 || t.Version == lie.Version):
+			return true // two links tell it
+		case j.Mode == List && t.Link == lie.Link && t.Version >= 0 && (!t.Lie || j.true(t)):
+			return true // it has been believed before
+		}
+	}
+	return false
+}
+
+// true says whether a lie is none, by chance.
+func (j *judge) true(t *Told) bool {
+	for _, v := range j.Files[t.File].Versions {
+		if v.Size == t.Size {
+			return true
+		}
+	}
+	return false
+}
+
+// undecidable says whether a mixture may be one that nothing could have told.
+func (j *judge) undecidable() bool {
+	versions := j.Files[j.o.File].Versions
+	blocks := j.blocks()
+	if slices.Contains(blocks, noVersion) || slices.Contains(blocks, portalPage) {
+		return false
+	}
+	silent := true
+	for t := range j.heard {
+		if t.Sent.Load() > 0 && t.Shown != 0 {
+			silent = false
+		}
+	}
+	if silent {
+		for _, v := range blocks {
+			if versions[v].Size != versions[blocks[0]].Size {
+				return false
+			}
+		}
+		return true
+	}
+	if !j.SameSecond {
+		return false
+	}
+	tagged := map[int]bool{} // versions of which a block came with entity tags alone
+	for i, v := range blocks {
+		if j.onlyTagged(v, int64(i)*blockSize) {
+			tagged[v] = true
+		}
+	}
+	return len(tagged) <= 1
+}
+
+// onlyTagged says whether every answer that had a block of a version showed an entity tag.
+func (j *judge) onlyTagged(version int, off int64) bool {
+	for t := range j.heard {
+		if t.Version == version && t.Tag == "" && t.Off < off+blockSize && t.Off+t.Sent.Load() > off {
+			return false
+		}
+	}
+	return true
+}
+
+// alive looks whether the file came, in time.
+func (j *judge) alive() (Class, string) {
+	if j.o.Took >= Bound {
+		return Hung, fmt.Sprintf("ended after %v only: %v", j.o.Took, j.o.Err)
+	}
+	if j.o.Err == nil || j.o.Interrupted && j.Runs[j.o.Run].Interrupt > 0 {
+		return 0, ""
+	}
+	if j.expected() {
+		return Missing, fmt.Sprintf("after %v: %v", j.o.Took.Round(time.Millisecond), j.o.Err)
+	}
+	if j.o.OnDisk && j.Foreign == nil {
+		return Blamed, j.o.Err.Error()
+	}
+	return 0, ""
+}
+
+// expected says whether the file has to come.
+func (j *judge) expected() bool {
+	if j.Anchor < 0 || j.Ambiguous {
+		return false
+	}
+	if f := j.Foreign; f != nil && (f.Version != 0 || len(j.Edges[j.Links[j.Anchor].Edges[0]].Changes) > 0) {
+		return false
+	}
+	for t := range j.heard {
+		if t.Lie && j.excused(t) {
+			return false
+		}
+	}
+	return true
+}
