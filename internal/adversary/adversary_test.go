@@ -204,20 +204,12 @@ func memory(t *testing.T) string {
 
 // TestHistories plays histories:
 //
-//	MLGET_ADVERSARY_SEED=N                            that one, and tells of it
+//	MLGET_ADVERSARY_SEED=N                            that one, and what is needed of it to fail
 //	MLGET_ADVERSARY_COUNT=N MLGET_ADVERSARY_FIRST=M   N of them from seed M (1) on
 func TestHistories(t *testing.T) {
 	base := memory(t)
 	if os.Getenv("MLGET_ADVERSARY_SEED") != "" {
-		w := adversary.Generate(env(t, "MLGET_ADVERSARY_SEED", 0))
-		t.Log(w)
-		findings, log := play(t, w, base)
-		for _, a := range log {
-			t.Log(a)
-		}
-		for _, f := range findings {
-			t.Error(f)
-		}
+		replay(t, adversary.Generate(env(t, "MLGET_ADVERSARY_SEED", 0)), base)
 		return
 	}
 	if os.Getenv("MLGET_ADVERSARY_COUNT") == "" {
@@ -240,5 +232,26 @@ func TestHistories(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// replay plays a history and tells of it. One that fails is made smaller, for as long as
+// it fails in the same way.
+func replay(t *testing.T, w *adversary.World, base string) {
+	findings, log := play(t, w, base)
+	if len(findings) > 0 && os.Getenv("MLGET_ADVERSARY_SHRINK") != "0" {
+		class := findings[0].Class
+		w = adversary.Shrink(w, func(w *adversary.World) bool {
+			again, _ := play(t, w, base)
+			return len(again) > 0 && again[0].Class == class
+		})
+		findings, log = play(t, w, base)
+	}
+	t.Log(w)
+	for _, a := range log {
+		t.Log(a)
+	}
+	for _, f := range findings {
+		t.Error(f)
 	}
 }

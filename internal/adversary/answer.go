@@ -72,11 +72,12 @@ func parseRange(v string) (off, end int64, ok bool) {
 	return off, end + 1, err == nil && end >= off
 }
 
-// answer is what an edge says to a request over a link; edge -1 is the portal. open is
-// how many connections of the link it had when this one was made.
-func (n *Network) answer(r request, w *Wire, edge, open int) *answer {
+// answer is what an edge says to a request over a link; edge -1 is the portal. The
+// request is in progress until done.
+func (n *Network) answer(r request, w *Wire, edge int) *answer {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.busy[place{link: w.id, edge: edge}]++
 	a := &answer{status: http.StatusOK, length: -1}
 	t := &Told{At: time.Since(n.began), Run: n.run, Link: w.id, Edge: edge, File: -1, Version: noVersion, Size: -1}
 	if r.ranged {
@@ -113,7 +114,7 @@ func (n *Network) answer(r request, w *Wire, edge, open int) *answer {
 		return a
 	}
 	n.asked[at]++
-	if e.Conns > 0 && open > e.Conns {
+	if e.Conns > 0 && n.busy[place{link: w.id, edge: edge}] > e.Conns {
 		a.error(e.Refusal)
 		return a
 	}
@@ -135,6 +136,13 @@ func (n *Network) answer(r request, w *Wire, edge, open int) *answer {
 		a.spoil(r, fault, v)
 	}
 	return a
+}
+
+// done says that an answer has been sent, or has failed.
+func (n *Network) done(w *Wire, edge int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.busy[place{link: w.id, edge: edge}]--
 }
 
 // kept counts the requests of an edge over a link.

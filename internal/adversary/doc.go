@@ -39,6 +39,9 @@
 //     apart by nothing else: each of its blocks came from an answer that showed the date
 //     alone. Answers that show different entity tags are told apart by these.
 //
+// Nor is a file demanded with -c from servers without ranges: going on would throw away
+// what is there.
+//
 // Everything else is: versions differ in every 8 bytes, so any overlap tells them apart
 // where validators do not. Not made up are servers that lie about validators: two
 // versions never share a strong or a weak entity tag, and they share a date only where

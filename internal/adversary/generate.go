@@ -244,7 +244,7 @@ func (g generator) anchored(w *World, links int) {
 		case 14:
 			lying, w.Ambiguous = true, true
 			edge.Faults = forever(WrongTotal, ShortEnd, Wrong416)
-			if g.once(0.5) {
+			if edge.Faults[0].Kind == WrongTotal && g.once(0.5) {
 				edge.Faults[0].N *= -1
 			}
 		case 15:

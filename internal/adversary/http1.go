@@ -9,9 +9,9 @@ import (
 )
 
 // serve answers what comes over a connection, until it ends.
-func (n *Network) serve(c *end, w *Wire, edge, open int) {
+func (n *Network) serve(c *end, w *Wire, edge int) {
 	if n.world.HTTP2 {
-		n.serve2(c, w, edge, open)
+		n.serve2(c, w, edge)
 		return
 	}
 	in := bufio.NewReaderSize(c, 1<<10)
@@ -22,8 +22,10 @@ func (n *Network) serve(c *end, w *Wire, edge, open int) {
 		}
 		r := request{host: h.Host, path: h.URL.Path}
 		r.off, r.end, r.ranged = parseRange(h.Header.Get("Range"))
-		a := n.answer(r, w, edge, open)
-		if !c.send(a) {
+		a := n.answer(r, w, edge)
+		more := c.send(a)
+		n.done(w, edge)
+		if !more {
 			return
 		}
 	}

@@ -18,7 +18,6 @@ type h2 struct {
 	c    *end
 	wire *Wire
 	edge int
-	open int
 
 	// writing is held, as by a mutex, while frames are written, which may take long: to wait
 	// for a mutex would stop the bubble's clock.
@@ -42,13 +41,13 @@ type h2stream struct {
 }
 
 // serve2 is serve of HTTP/2.
-func (n *Network) serve2(c *end, w *Wire, edge, open int) {
+func (n *Network) serve2(c *end, w *Wire, edge int) {
 	preface := make([]byte, len(http2.ClientPreface))
 	if _, err := io.ReadFull(c, preface); err != nil || string(preface) != http2.ClientPreface {
 		return
 	}
 	s := &h2{
-		net: n, c: c, wire: w, edge: edge, open: open, framer: http2.NewFramer(c, c),
+		net: n, c: c, wire: w, edge: edge, framer: http2.NewFramer(c, c),
 		window: 65535, initial: 65535, streams: map[uint32]*h2stream{}, changed: make(chan struct{}), writing: make(chan struct{}, 1),
 	}
 	s.enc = hpack.NewEncoder(&s.block)
@@ -132,9 +131,12 @@ func (s *h2) take(f http2.Frame) (answer func()) {
 			return func() { _ = s.write(func() error { return s.framer.WriteRSTStream(id, http2.ErrCodeRefusedStream) }) }
 		}
 		s.streams[id] = st
-		a := s.net.answer(r, s.wire, s.edge, s.open)
+		a := s.net.answer(r, s.wire, s.edge)
 		s.ending = a.last
-		answer = func() { s.answer(id, st, a) }
+		answer = func() {
+			s.answer(id, st, a)
+			s.net.done(s.wire, s.edge)
+		}
 	}
 	s.wake()
 	return answer

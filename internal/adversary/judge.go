@@ -303,7 +303,7 @@ func (j *judge) expected() bool {
 	if j.Anchor < 0 || j.Ambiguous {
 		return false
 	}
-	if f := j.Foreign; f != nil && (f.Version != 0 || len(j.Edges[j.Links[j.Anchor].Edges[0]].Changes) > 0) {
+	if j.Foreign != nil && !j.continues() {
 		return false
 	}
 	for t := range j.heard {
@@ -312,4 +312,16 @@ func (j *judge) expected() bool {
 		}
 	}
 	return true
+}
+
+// continues says whether what another program has left can be gone on with: it is of the
+// anchor's version, and the anchor knows ranges.
+func (j *judge) continues() bool {
+	for _, i := range j.Links[j.Anchor].Edges {
+		e := &j.Edges[i]
+		if len(e.Changes) > 0 || e.Ranges != RangesYes && e.Ranges != RangesCapped {
+			return false
+		}
+	}
+	return j.Foreign.Version == 0
 }

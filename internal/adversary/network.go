@@ -24,6 +24,7 @@ type Network struct {
 	mu    sync.Mutex
 	log   []*Told
 	asked map[place]int
+	busy  map[place]int // requests in progress by link and edge
 	conns map[*end]bool // the servers' ends of those that are open
 
 	handlers sync.WaitGroup
@@ -34,9 +35,9 @@ type place struct{ run, link, edge, file int }
 
 // NewNetwork makes a World's network. Close it.
 func NewNetwork(w *World) *Network {
-	n := &Network{world: w, began: time.Now(), asked: map[place]int{}, conns: map[*end]bool{}}
+	n := &Network{world: w, began: time.Now(), asked: map[place]int{}, busy: map[place]int{}, conns: map[*end]bool{}}
 	for i := range w.Links {
-		n.wires = append(n.wires, &Wire{net: n, id: i, spec: &w.Links[i], open: map[int]int{}})
+		n.wires = append(n.wires, &Wire{net: n, id: i, spec: &w.Links[i]})
 	}
 	return n
 }
@@ -87,7 +88,6 @@ type Wire struct {
 	dials int          // in this run
 	names int          // names looked up in this run
 	made  int          // connections, in this run or before
-	open  map[int]int  // connections by edge
 }
 
 // Name is the link's name.
@@ -146,8 +146,6 @@ func (w *Wire) connect(host string) *end {
 		edge = w.spec.Edges[w.made%len(w.spec.Edges)]
 	}
 	w.made++
-	w.open[edge]++
-	open := w.open[edge]
 	port := uint16(10000 + w.made) //nolint:gosec // few
 	w.mu.Unlock()
 	up, down := newPipe(w, 0), newPipe(w, 1)
@@ -158,14 +156,11 @@ func (w *Wire) connect(host string) *end {
 	s := &end{in: up, out: down, local: server, remote: client}
 	n.conns[s] = true
 	n.handlers.Go(func() {
-		n.serve(s, w, edge, open)
+		n.serve(s, w, edge)
 		s.reset()
 		n.mu.Lock()
 		delete(n.conns, s)
 		n.mu.Unlock()
-		w.mu.Lock()
-		w.open[edge]--
-		w.mu.Unlock()
 	})
 	return c
 }

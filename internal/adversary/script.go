@@ -109,7 +109,7 @@ func (e *Edge) String() string {
 		add("%d requests a connection", e.KeepAlive)
 	}
 	if e.Conns > 0 {
-		add("beyond %d connections %d", e.Conns, e.Refusal)
+		add("beyond %d requests at once %d", e.Conns, e.Refusal)
 	}
 	if e.Redirects {
 		add("redirects to a mirror")

@@ -74,7 +74,7 @@ type Edge struct {
 
 	Framing   Framing
 	KeepAlive int  // requests of a connection; 0: any number
-	Conns     int  // connections of one link that it serves; others get an error; 0: any number
+	Conns     int  // requests at once over one link; others get an error; 0: any number
 	Refusal   int  // the status of those
 	Redirects bool // it sends requests on to another host, which is the same edge
 	EmptyOK   bool // it answers a range of an empty object with 200
