@@ -74,9 +74,9 @@ func (p *player) play() []adversary.Outcome {
 	defer bus.Close()
 	started := time.Now()
 	cfg := engine.Config{
-		HTTP: fetch.Config{ConnectTimeout: 15 * time.Second, ResponseTimeout: 30 * time.Second},
+		HTTP: fetch.Config{ConnectTimeout: 15 * time.Second, ResponseTimeout: adversary.Silent},
 		Bus:  bus, Started: started, Algorithm: p.Algorithm, StaticLimit: p.StaticLimit, Padding: 0.3,
-		Tries: 20, StallTimeout: 30 * time.Second, Parallelism: p.Parallelism,
+		Tries: p.Tries, StallTimeout: adversary.Silent, Parallelism: p.Parallelism,
 	}
 	if p.HTTP2 {
 		cfg.HTTP.Protocol = fetch.HTTP2PriorKnowledge
@@ -93,7 +93,7 @@ func (p *player) play() []adversary.Outcome {
 	defer e.Close()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	bound := time.AfterFunc(adversary.Bound, func() { cancel(errBound) })
+	bound := time.AfterFunc(p.Bound(), func() { cancel(errBound) })
 	defer bound.Stop()
 	if d := p.Runs[p.run].Interrupt; d > 0 {
 		interrupt := time.AfterFunc(d, func() { cancel(engine.ErrInterrupted) })

@@ -24,7 +24,7 @@
 // servers answer at once, honestly, for one version. If no other link's answers make the
 // object ambiguous, the last run, which nobody interrupts, brings the file.
 //
-// End. Every run ends within Bound of virtual time.
+// End. Every run ends within World.Bound of virtual time.
 //
 // # What is not decidable, and not demanded
 //

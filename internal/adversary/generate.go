@@ -11,7 +11,7 @@ import (
 func Generate(seed uint64) *World {
 	g := generator{rand.New(rand.NewPCG(seed, 0xad))} //nolint:gosec // to be repeated, not to be secret
 	w := &World{
-		Seed: seed, HTTP2: g.once(0.3), Anchor: -1, Parallelism: 1,
+		Seed: seed, HTTP2: g.once(0.3), Anchor: -1, Parallelism: 1, Tries: 20,
 		Algorithm: "adaptive", StaticLimit: 4 << 20,
 	}
 	switch g.IntN(20) {
@@ -263,6 +263,11 @@ func (g generator) anchored(w *World, links int) {
 		}
 		a.Edges = append(a.Edges, len(w.Edges))
 		w.Edges = append(w.Edges, edge)
+	}
+	for _, e := range w.Edges {
+		if e.Ranges == RangesTags && len(w.Edges) > 1 {
+			w.Ambiguous = true
+		}
 	}
 	if changed {
 		for i := range w.Edges {

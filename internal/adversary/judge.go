@@ -178,37 +178,70 @@ func (j *judge) describe() string {
 		}
 		last, n = next, 1
 	}
-	for _, v := range j.blocks() {
-		switch v {
-		case noVersion:
-			add("?")
-		case portalPage:
-			add("page")
-		default:
-			add(fmt.Sprint("v", v))
-		}
+	for _, of := range j.blocks() {
+		add(of.String())
 	}
 	add("")
 	return strings.TrimSpace(b.String())
 }
 
-// blocks are the versions of the data's blocks.
-func (j *judge) blocks() (versions []int) {
-	var want [blockSize]byte
+// origin is what a block's bytes are of: versions, by number. A block of several is one in
+// which they meet. None: at least a byte is of no version.
+type origin []int
+
+func (o origin) String() string {
+	switch {
+	case len(o) == 0:
+		return "?"
+	case o[0] == portalPage:
+		return "page"
+	}
+	var s []string
+	for _, v := range o {
+		s = append(s, fmt.Sprint("v", v))
+	}
+	return strings.Join(s, "/")
+}
+
+// blocks are the origins of the data's blocks.
+func (j *judge) blocks() (all []origin) {
 	for off := 0; off < len(j.o.Data); off += blockSize {
-		got := j.o.Data[off:min(len(j.o.Data), off+blockSize)]
-		is := noVersion
-		for v := range j.Files[j.o.File].Versions {
-			if fill(want[:], j.o.File, v, int64(off)); bytes.Equal(got, want[:len(got)]) {
-				is = v
+		all = append(all, j.originOf(j.o.Data[off:min(len(j.o.Data), off+blockSize)], int64(off)))
+	}
+	return all
+}
+
+func (j *judge) originOf(block []byte, off int64) origin {
+	versions := len(j.Files[j.o.File].Versions)
+	want := make([][blockSize]byte, versions)
+	for v := range versions {
+		if fill(want[v][:], j.o.File, v, off); bytes.Equal(block, want[v][:len(block)]) {
+			return origin{v}
+		}
+	}
+	if off == 0 && bytes.HasPrefix([]byte(page), block[:min(len(block), len(page))]) {
+		return origin{portalPage}
+	}
+	// Versions share a byte here and there: what counts is words.
+	var of origin
+	for i := 0; i < len(block); i += 8 {
+		word, known := block[i:min(len(block), i+8)], false
+		for v := range versions {
+			if bytes.Equal(word, want[v][i:i+len(word)]) {
+				known = true
+				if len(word) == 8 && !slices.Contains(of, v) {
+					of = append(of, v)
+				}
 			}
 		}
-		if off == 0 && bytes.HasPrefix([]byte(page), got[:min(len(got), len(page))]) && len(got) > 0 {
-			is = portalPage
+		for k, b := range word { // versions may meet within a word
+			known = known || slices.ContainsFunc(want, func(w [blockSize]byte) bool { return w[i+k] == b })
 		}
-		versions = append(versions, is)
+		if !known {
+			return nil
+		}
 	}
-	return versions
+	return of
 }
 
 // excused says whether nothing could have told that a lie is one.
@@ -241,19 +274,23 @@ func (j *judge) true(t *Told) bool {
 // undecidable says whether a mixture may be one that nothing could have told.
 func (j *judge) undecidable() bool {
 	versions := j.Files[j.o.File].Versions
+	var seen []int
 	blocks := j.blocks()
-	if slices.Contains(blocks, noVersion) || slices.Contains(blocks, portalPage) {
-		return false
+	for _, of := range blocks {
+		if len(of) == 0 || of[0] == portalPage {
+			return false
+		}
+		seen = append(seen, of...)
 	}
-	silent := true
+	silent := j.Foreign == nil
 	for t := range j.heard {
 		if t.Sent.Load() > 0 && t.Shown != 0 {
 			silent = false
 		}
 	}
 	if silent {
-		for _, v := range blocks {
-			if versions[v].Size != versions[blocks[0]].Size {
+		for _, v := range seen {
+			if versions[v].Size != versions[seen[0]].Size {
 				return false
 			}
 		}
@@ -263,9 +300,11 @@ func (j *judge) undecidable() bool {
 		return false
 	}
 	tagged := map[int]bool{} // versions of which a block came with entity tags alone
-	for i, v := range blocks {
-		if j.onlyTagged(v, int64(i)*blockSize) {
-			tagged[v] = true
+	for i, of := range blocks {
+		for _, v := range of {
+			if j.onlyTagged(v, int64(i)*blockSize) {
+				tagged[v] = true
+			}
 		}
 	}
 	return len(tagged) <= 1
@@ -283,7 +322,7 @@ func (j *judge) onlyTagged(version int, off int64) bool {
 
 // alive looks whether the file came, in time.
 func (j *judge) alive() (Class, string) {
-	if j.o.Took >= Bound {
+	if j.o.Took >= j.Bound() {
 		return Hung, fmt.Sprintf("ended after %v only: %v", j.o.Took, j.o.Err)
 	}
 	if j.o.Err == nil || j.o.Interrupted && j.Runs[j.o.Run].Interrupt > 0 {

@@ -15,6 +15,7 @@ type World struct {
 	Algorithm   string // as in scheduler.Names
 	StaticLimit int64  // bytes; Algorithm 1's
 	Parallelism int    // 0: chosen
+	Tries       int    // as in engine.Config
 
 	Files []File
 	Edges []Edge
@@ -190,5 +191,11 @@ type Run struct {
 	Interrupt time.Duration // when it is interrupted; 0: never
 }
 
-// Bound is how long a run may take.
-const Bound = time.Hour
+// Bound is how long a run may take: each link may fail so many times in a row for each
+// file, each time after it was silent for as long as the user allows, and a pause.
+func (w *World) Bound() time.Duration {
+	return time.Duration(1+len(w.Links)*len(w.Files)*(w.Tries+1)) * 2 * Silent
+}
+
+// Silent is how long a server may be silent: the user's --timeout.
+const Silent = 30 * time.Second
