@@ -21,7 +21,10 @@ import (
 	"github.com/mlget/mlget/internal/store"
 )
 
-var errBound = errors.New("the run takes too long")
+var (
+	errBound = errors.New("the run takes too long")
+	errStorm = errors.New("the run asks for too much")
+)
 
 // play plays a history in a bubble of its own, and says what came of it.
 func play(t *testing.T, w *adversary.World, base string) (findings []adversary.Finding, log []*adversary.Told) {
@@ -95,14 +98,21 @@ func (p *player) play() []adversary.Outcome {
 	defer cancel(nil)
 	bound := time.AfterFunc(p.Bound(), func() { cancel(errBound) })
 	defer bound.Stop()
+	go func() {
+		select {
+		case <-p.net.Storm():
+			cancel(errStorm)
+		case <-ctx.Done():
+		}
+	}()
 	if d := p.Runs[p.run].Interrupt; d > 0 {
 		interrupt := time.AfterFunc(d, func() { cancel(engine.ErrInterrupted) })
 		defer interrupt.Stop()
 	}
-	switch p.Mode {
-	case adversary.List:
+	if p.Mode == adversary.List {
 		return p.list(ctx, e)
-	case adversary.Stream:
+	}
+	if p.Mode == adversary.Stream {
 		var out bytes.Buffer
 		job := p.job(0)
 		job.Stdout = &out
@@ -129,7 +139,7 @@ func (p *player) outcome(file int, res engine.Result, err error) adversary.Outco
 	var disk *store.Error
 	o := adversary.Outcome{
 		Run: p.run, File: file, Err: err, Took: time.Since(p.began),
-		Interrupted: errors.Is(err, engine.ErrInterrupted), OnDisk: errors.As(err, &disk),
+		Interrupted: errors.Is(err, engine.ErrInterrupted), OnDisk: errors.As(err, &disk), Stormed: errors.Is(err, errStorm),
 	}
 	name := res.Output
 	if err != nil {
@@ -226,7 +236,9 @@ func TestHistories(t *testing.T) {
 				if seed >= first+count {
 					return
 				}
+				slow := time.AfterFunc(time.Minute, func() { fmt.Fprintf(os.Stderr, "seed %d has been played for a minute\n", seed) })
 				findings, _ := play(t, adversary.Generate(seed), base)
+				slow.Stop()
 				for _, f := range findings {
 					t.Errorf("seed %d: %v", seed, f)
 				}

@@ -77,6 +77,7 @@ func parseRange(v string) (off, end int64, ok bool) {
 func (n *Network) answer(r request, w *Wire, edge int) *answer {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.count()
 	n.busy[place{link: w.id, edge: edge}]++
 	a := &answer{status: http.StatusOK, length: -1}
 	t := &Told{At: time.Since(n.began), Run: n.run, Link: w.id, Edge: edge, File: -1, Version: noVersion, Size: -1}
@@ -182,7 +183,7 @@ func (a *answer) honest(r request, e *Edge, v *Version) {
 	if r.end >= 0 {
 		end = min(end, r.end)
 	}
-	switch habit {
+	switch habit { //nolint:exhaustive // the others get a part
 	case RangesBad:
 		a.error(http.StatusBadRequest)
 		return
@@ -208,7 +209,7 @@ func (a *answer) honest(r request, e *Edge, v *Version) {
 		return
 	}
 	a.part(r.off, end, v.Size)
-	switch habit {
+	switch habit { //nolint:exhaustive // the others' is as it should be
 	case RangesMultiple:
 		a.told.Kind = "multipart"
 		a.header = []string{"Content-Type", "multipart/byteranges; boundary=xyz"}
@@ -307,10 +308,10 @@ func (a *answer) lie(kind string, size int64) {
 	a.told.Kind, a.told.Lie, a.told.Size = kind, true, size
 }
 
-// drop takes a header's field away.
-func (a *answer) drop(name string) {
+// noRange takes Content-Range away.
+func (a *answer) noRange() {
 	for i := 0; i < len(a.header); i += 2 {
-		if a.header[i] == name {
+		if a.header[i] == "Content-Range" {
 			a.header = append(a.header[:i], a.header[i+2:]...)
 			return
 		}
@@ -356,13 +357,13 @@ func (a *answer) spoil(r request, f *Fault, v *Version) {
 			a.set("Retry-After", strconv.Itoa(int(f.Wait/time.Second)))
 		}
 	case Late200:
-		a.drop("Content-Range")
+		a.noRange()
 		a.whole(&Edge{}, v)
 		a.status = http.StatusOK
 	case Shifted:
 		if a.status == http.StatusPartialContent && r.off+8192 < v.Size {
 			end := min(r.off+8192+a.body, v.Size)
-			a.drop("Content-Range")
+			a.noRange()
 			header := a.header
 			a.part(r.off+8192, end, v.Size)
 			a.header = append(a.header, header...)
@@ -386,17 +387,17 @@ func (a *answer) spoil(r request, f *Fault, v *Version) {
 		if f.Kind == Empty416 {
 			size = 0
 		}
-		a.drop("Content-Range")
+		a.noRange()
 		a.error(http.StatusRequestedRangeNotSatisfiable)
 		a.lie(fmt.Sprintf("416 */%d", size), size)
 		a.set("Content-Range", fmt.Sprintf("bytes */%d", size))
 	case Empty200:
-		a.drop("Content-Range")
+		a.noRange()
 		a.status, a.body = http.StatusOK, 0
 		a.frame(0)
 		a.lie("200 of nothing", 0)
 	case NoContent:
-		a.drop("Content-Range")
+		a.noRange()
 		a.status, a.body, a.length = http.StatusNoContent, 0, 0
 		a.lie("204", 0)
 	case Small206:
@@ -404,7 +405,7 @@ func (a *answer) spoil(r request, f *Fault, v *Version) {
 		if n == 0 || n == v.Size {
 			return
 		}
-		a.drop("Content-Range")
+		a.noRange()
 		header := a.header
 		a.part(0, n, n)
 		a.header = append(a.header, header...)
@@ -413,13 +414,13 @@ func (a *answer) spoil(r request, f *Fault, v *Version) {
 		size := v.Size + f.N
 		switch {
 		case a.status == http.StatusPartialContent && size >= t.Off+a.body:
-			a.drop("Content-Range")
+			a.noRange()
 			header, n := a.header, a.body
 			a.part(t.Off, t.Off+n, size)
 			a.header = append(a.header, header...)
 			a.lie(t.Kind, size)
 		case a.status == http.StatusRequestedRangeNotSatisfiable && size >= 0:
-			a.drop("Content-Range")
+			a.noRange()
 			a.set("Content-Range", fmt.Sprintf("bytes */%d", size))
 			a.lie(fmt.Sprintf("416 */%d", size), size)
 		case a.status == http.StatusOK && size >= 0:

@@ -13,6 +13,7 @@ type Outcome struct {
 	Run, File   int
 	Err         error
 	Interrupted bool   // Err says that the run was interrupted
+	Stormed     bool   // it was ended because it asked for too much
 	OnDisk      bool   // Err says that the disk is at fault
 	Data        []byte // of the file, or what a stream was given
 	Exists      bool   // there is a file under the final name
@@ -324,6 +325,9 @@ func (j *judge) onlyTagged(version int, off int64) bool {
 func (j *judge) alive() (Class, string) {
 	if j.o.Took >= j.Bound() {
 		return Hung, fmt.Sprintf("ended after %v only: %v", j.o.Took, j.o.Err)
+	}
+	if j.o.Stormed {
+		return Hung, "connections and requests without end"
 	}
 	if j.o.Err == nil || j.o.Interrupted && j.Runs[j.o.Run].Interrupt > 0 {
 		return 0, ""

@@ -28,6 +28,22 @@ type Network struct {
 	conns map[*end]bool // the servers' ends of those that are open
 
 	handlers sync.WaitGroup
+	work     int64         // connections and requests that were asked for
+	storm    chan struct{} // closed when they are too many
+}
+
+// stormAt is how many connections and requests of a history are too many: its objects
+// could come a few bytes at a time.
+const stormAt = 50_000
+
+// Storm is closed when so much has been asked for that there is no sense in it.
+func (n *Network) Storm() <-chan struct{} { return n.storm }
+
+// count counts what is asked for; with n.mu.
+func (n *Network) count() {
+	if n.work++; n.work == stormAt {
+		close(n.storm)
+	}
 }
 
 // place is where answers are counted.
@@ -35,7 +51,7 @@ type place struct{ run, link, edge, file int }
 
 // NewNetwork makes a World's network. Close it.
 func NewNetwork(w *World) *Network {
-	n := &Network{world: w, began: time.Now(), asked: map[place]int{}, busy: map[place]int{}, conns: map[*end]bool{}}
+	n := &Network{world: w, began: time.Now(), asked: map[place]int{}, busy: map[place]int{}, conns: map[*end]bool{}, storm: make(chan struct{})}
 	for i := range w.Links {
 		n.wires = append(n.wires, &Wire{net: n, id: i, spec: &w.Links[i]})
 	}
@@ -99,6 +115,9 @@ func (w *Wire) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	if err != nil {
 		return nil, err
 	}
+	w.net.mu.Lock()
+	w.net.count()
+	w.net.mu.Unlock()
 	w.mu.Lock()
 	if _, err := netip.ParseAddr(host); err != nil {
 		w.names++

@@ -68,10 +68,10 @@ func (l *Link) String() string {
 	if l.Cut > 0 {
 		s += fmt.Sprintf(", each connection reset after %d bytes", l.Cut)
 	}
-	switch l.Portal {
-	case PortalPage:
+	if l.Portal == PortalPage {
 		s += ", a portal gives its page for everything"
-	case PortalMove:
+	}
+	if l.Portal == PortalMove {
 		s += ", a portal redirects everything to its page"
 	}
 	return s
