@@ -43,8 +43,12 @@ func play(t *testing.T, w *adversary.World, base string) (findings []adversary.F
 			net.Begin(run)
 			p := player{World: w, net: net, dir: dir, run: run}
 			got := p.play()
-			outcomes = append(outcomes, got...)
 			time.Sleep(time.Second)
+			if p.killed() {
+				outcomes = append(outcomes, p.there()...)
+				continue // nobody has heard how it ended
+			}
+			outcomes = append(outcomes, got...)
 			if w.Mode != adversary.List && got[0].Err == nil {
 				break // who has it does not ask again
 			}
@@ -108,14 +112,19 @@ func (p *player) play() []adversary.Outcome {
 		}
 	}()
 	if d := p.Runs[p.run].Interrupt; d > 0 {
-		interrupt := time.AfterFunc(d, func() { cancel(engine.ErrInterrupted) })
+		interrupt := time.AfterFunc(d, func() {
+			if p.Runs[p.run].Killed {
+				p.snapshot()
+			}
+			cancel(engine.ErrInterrupted)
+		})
 		defer interrupt.Stop()
 	}
 	if p.Mode == adversary.List {
 		return p.list(ctx, e)
 	}
 	if p.Mode == adversary.Stream {
-		var out bytes.Buffer
+		out := reader{rate: p.Consumer}
 		job := p.job(0)
 		job.Stdout = &out
 		_, err := e.Download(ctx, job)
@@ -153,6 +162,79 @@ func (p *player) outcome(file int, res engine.Result, err error) adversary.Outco
 		o.Err = fmt.Errorf("no error, and no file: %w", readErr)
 	}
 	return o
+}
+
+// reader takes a stream's bytes at a rate.
+type reader struct {
+	bytes.Buffer
+	rate float64 // bytes per second; 0: at once
+}
+
+func (r *reader) Write(p []byte) (int, error) {
+	if r.rate > 0 {
+		time.Sleep(time.Duration(float64(len(p)) / r.rate * 1e9))
+	}
+	return r.Buffer.Write(p)
+}
+
+// snapshot copies what is in the directory, as it would be if the program were killed now.
+// What is written meanwhile is written after the journal that is copied.
+func (p *player) snapshot() {
+	names, err := os.ReadDir(p.dir)
+	if err != nil {
+		panic(err)
+	}
+	if err := os.Mkdir(p.copied(), 0o700); err != nil {
+		panic(err)
+	}
+	copyAll := func(journals bool) {
+		for _, n := range names {
+			if strings.HasSuffix(n.Name(), ".json") != journals {
+				continue
+			}
+			data, err := os.ReadFile(filepath.Join(p.dir, n.Name()))
+			if errors.Is(err, os.ErrNotExist) {
+				continue // it has just been renamed or removed
+			}
+			if err == nil {
+				err = os.WriteFile(filepath.Join(p.copied(), n.Name()), data, 0o600)
+			}
+			if err != nil {
+				panic(err)
+			}
+		}
+	}
+	copyAll(true)
+	copyAll(false)
+}
+
+// copied is where the snapshot of the run is.
+func (p *player) copied() string { return fmt.Sprintf("%s-%d", p.dir, p.run) }
+
+// killed puts the snapshot in the directory's place, if the run was killed.
+func (p *player) killed() bool {
+	if _, err := os.Stat(p.copied()); err != nil {
+		return false
+	}
+	err := os.RemoveAll(p.dir)
+	if err == nil {
+		err = os.Rename(p.copied(), p.dir)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return true
+}
+
+// there are the files that were complete when the run was killed.
+func (p *player) there() (all []adversary.Outcome) {
+	for i := range p.Files {
+		data, err := os.ReadFile(filepath.Join(p.dir, adversary.Name(i)))
+		if err == nil && p.Foreign == nil {
+			all = append(all, adversary.Outcome{Run: p.run, File: i, Data: data, Exists: true})
+		}
+	}
+	return all
 }
 
 // ended collects what came of a list's files.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -37,7 +38,30 @@ func Generate(seed uint64) *World {
 		g.wild(w, links)
 	}
 	g.foreign(w)
+	// Drawn by themselves, so that what is added here makes no other histories of the seeds.
+	generator{rand.New(rand.NewPCG(seed, 0xae))}.more(w) //nolint:gosec // as above
 	return w
+}
+
+// more adds how runs end, who reads, and when servers close.
+func (g generator) more(w *World) {
+	for i := range len(w.Runs) - 1 {
+		w.Runs[i].Killed = g.once(0.3)
+	}
+	if w.Mode == Stream && g.once(0.4) {
+		w.Consumer = float64(g.log(20<<10, 4<<20))
+	}
+	lying := slices.ContainsFunc(w.Edges, func(e Edge) bool {
+		return slices.ContainsFunc(e.Faults, func(f Fault) bool { return f.Kind >= Empty416 })
+	}) || slices.ContainsFunc(w.Links, func(l Link) bool { return l.Portal != 0 })
+	for i := range w.Edges {
+		e := &w.Edges[i]
+		if g.once(0.1) {
+			e.Idle = g.between(10*time.Millisecond, 20*time.Second)
+		}
+		// Whoever waits for such a server gets no answer in time.
+		e.OneByOne = g.once(0.03) && !(lying && w.Anchor >= 0)
+	}
 }
 
 type generator struct{ *rand.Rand }

@@ -16,8 +16,10 @@ func (n *Network) serve(c *end, w *Wire, edge int) {
 	}
 	in := bufio.NewReaderSize(c, 1<<10)
 	for {
+		n.idle(c, edge)
 		h, err := http.ReadRequest(in)
 		if err != nil {
+			_ = c.Close()
 			return
 		}
 		r := request{host: h.Host, path: h.URL.Path}

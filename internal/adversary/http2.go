@@ -2,11 +2,14 @@ package adversary
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -31,6 +34,8 @@ type h2 struct {
 	initial int64      // of streams
 	streams map[uint32]*h2stream
 	changed chan struct{} // closed and renewed when a window grows or a stream ends
+	open    int           // streams that are being answered
+	last    uint32        // stream
 	ending  bool          // no more streams are taken
 	over    bool
 }
@@ -65,7 +70,24 @@ func (n *Network) serve2(c *end, w *Wire, edge int) {
 		return
 	}
 	for {
+		s.mu.Lock()
+		if s.open == 0 {
+			n.idle(c, edge)
+		} else {
+			_ = c.SetReadDeadline(time.Time{})
+		}
+		s.mu.Unlock()
 		f, err := s.framer.ReadFrame()
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			s.mu.Lock()
+			busy := s.open > 0
+			s.mu.Unlock()
+			if busy {
+				continue
+			}
+			_ = s.write(func() error { return s.framer.WriteGoAway(s.last, http2.ErrCodeNo, nil) })
+			_ = c.Close()
+		}
 		if err != nil {
 			return
 		}
@@ -133,9 +155,16 @@ func (s *h2) take(f http2.Frame) (answer func()) {
 		s.streams[id] = st
 		a := s.net.answer(r, s.wire, s.edge)
 		s.ending = a.last
+		s.open++
+		s.last = id
 		answer = func() {
 			s.answer(id, st, a)
 			s.net.done(s.wire, s.edge)
+			s.mu.Lock()
+			if s.open--; s.open == 0 {
+				s.net.idle(s.c, s.edge)
+			}
+			s.mu.Unlock()
 		}
 	}
 	s.wake()

@@ -24,8 +24,9 @@ type Network struct {
 	mu    sync.Mutex
 	log   []*Told
 	asked map[place]int
-	busy  map[place]int // requests in progress by link and edge
-	conns map[*end]bool // the servers' ends of those that are open
+	busy  map[place]int         // requests in progress by link and edge
+	turns map[int]chan struct{} // of edges that serve one connection at a time
+	conns map[*end]bool         // the servers' ends of those that are open
 
 	handlers sync.WaitGroup
 	work     int64         // connections and requests that were asked for
@@ -51,7 +52,7 @@ type place struct{ run, link, edge, file int }
 
 // NewNetwork makes a World's network. Close it.
 func NewNetwork(w *World) *Network {
-	n := &Network{world: w, began: time.Now(), asked: map[place]int{}, busy: map[place]int{}, conns: map[*end]bool{}, storm: make(chan struct{})}
+	n := &Network{world: w, began: time.Now(), asked: map[place]int{}, busy: map[place]int{}, turns: map[int]chan struct{}{}, conns: map[*end]bool{}, storm: make(chan struct{})}
 	for i := range w.Links {
 		n.wires = append(n.wires, &Wire{net: n, id: i, spec: &w.Links[i]})
 	}
@@ -175,13 +176,44 @@ func (w *Wire) connect(host string) *end {
 	s := &end{in: up, out: down, local: server, remote: client}
 	n.conns[s] = true
 	n.handlers.Go(func() {
-		n.serve(s, w, edge)
+		if leave, ok := n.admit(s, edge); ok {
+			n.serve(s, w, edge)
+			leave()
+		}
 		s.reset()
 		n.mu.Lock()
 		delete(n.conns, s)
 		n.mu.Unlock()
 	})
 	return c
+}
+
+// admit waits until an edge serves a connection; false: the client has gone.
+func (n *Network) admit(c *end, edge int) (leave func(), ok bool) {
+	if edge < 0 || !n.world.Edges[edge].OneByOne {
+		return func() {}, true
+	}
+	n.mu.Lock()
+	turn := n.turns[edge]
+	if turn == nil {
+		turn = make(chan struct{}, 1)
+		n.turns[edge] = turn
+	}
+	n.mu.Unlock()
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, true
+	case <-c.gone():
+		return nil, false
+	}
+}
+
+// idle has a connection's next read fail when nothing has come for so long as the edge
+// allows.
+func (n *Network) idle(c *end, edge int) {
+	if edge >= 0 && n.world.Edges[edge].Idle > 0 {
+		_ = c.SetReadDeadline(time.Now().Add(n.world.Edges[edge].Idle))
+	}
 }
 
 // arrival is when something that is sent in a direction so that it would arrive at a time

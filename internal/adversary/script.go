@@ -26,6 +26,9 @@ func (w *World) String() string {
 	if f := w.Foreign; f != nil {
 		fmt.Fprintf(&b, "  -c: the first %d bytes of v%d are there already\n", f.Size, f.Version)
 	}
+	if w.Consumer > 0 {
+		fmt.Fprintf(&b, "  who reads takes %.0f KB/s\n", w.Consumer/1e3)
+	}
 	for i, f := range w.Files {
 		fmt.Fprintf(&b, "  f%d:", i)
 		for v, x := range f.Versions {
@@ -43,7 +46,7 @@ func (w *World) String() string {
 	}
 	for i, r := range w.Runs {
 		if r.Interrupt > 0 {
-			fmt.Fprintf(&b, "  run %d: interrupted after %v\n", i, r.Interrupt)
+			fmt.Fprintf(&b, "  run %d: %s after %v\n", i, map[bool]string{false: "interrupted", true: "killed"}[r.Killed], r.Interrupt)
 		}
 	}
 	return b.String()
@@ -110,6 +113,12 @@ func (e *Edge) String() string {
 	}
 	if e.Conns > 0 {
 		add("beyond %d requests at once %d", e.Conns, e.Refusal)
+	}
+	if e.Idle > 0 {
+		add("idle connections are closed after %v", e.Idle)
+	}
+	if e.OneByOne {
+		add("one connection at a time")
 	}
 	if e.Redirects {
 		add("redirects to a mirror")

@@ -73,6 +73,10 @@ func (w *World) smaller() (all []*World) {
 			return true
 		})
 	}
+	for i := range w.Runs {
+		without(func(c *World) bool { return set(&c.Runs[i].Killed, false) })
+	}
+	without(func(c *World) bool { return set(&c.Consumer, 0) })
 	if len(w.Files) > 1 {
 		without(func(c *World) bool { c.Files = c.Files[:len(c.Files)-1]; return true })
 		without(func(c *World) bool { c.Files = c.Files[:1]; c.Mode = Single; return true })
@@ -150,6 +154,8 @@ func (w *World) plainer(i int) (all []*World) {
 	without(func(e *Edge) bool { return set(&e.KeepAlive, 0) })
 	without(func(e *Edge) bool { return set(&e.Conns, 0) })
 	without(func(e *Edge) bool { return set(&e.Redirects, false) })
+	without(func(e *Edge) bool { return set(&e.Idle, 0) })
+	without(func(e *Edge) bool { return set(&e.OneByOne, false) })
 	without(func(e *Edge) bool { return set(&e.Success, 0) })
 	without(func(e *Edge) bool { return set(&e.EmptyOK, false) })
 	without(func(e *Edge) bool { return set(&e.TagSuffix, "") })

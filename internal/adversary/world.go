@@ -17,6 +17,9 @@ type World struct {
 	Parallelism int    // 0: chosen
 	Tries       int    // as in engine.Config
 
+	// Consumer is how fast a stream's bytes are taken, in bytes per second; 0: at once.
+	Consumer float64
+
 	Files []File
 	Edges []Edge
 	Links []Link
@@ -74,12 +77,14 @@ type Edge struct {
 	Most   int64 // Ranges == RangesCapped: bytes of one answer
 
 	Framing   Framing
-	KeepAlive int  // requests of a connection; 0: any number
-	Conns     int  // requests at once over one link; others get an error; 0: any number
-	Refusal   int  // the status of those
-	Redirects bool // it sends requests on to another host, which is the same edge
-	EmptyOK   bool // it answers a range of an empty object with 200
-	Success   int  // the status instead of 200; 0: 200
+	KeepAlive int           // requests of a connection; 0: any number
+	Conns     int           // requests at once over one link; others get an error; 0: any number
+	Refusal   int           // the status of those
+	Idle      time.Duration // after which it closes a connection without a request; 0: never
+	OneByOne  bool          // it serves one connection at a time; others wait until that is closed
+	Redirects bool          // it sends requests on to another host, which is the same edge
+	EmptyOK   bool          // it answers a range of an empty object with 200
+	Success   int           // the status instead of 200; 0: 200
 	Faults    []Fault
 }
 
@@ -189,6 +194,7 @@ type Outage struct{ From, To time.Duration } // of a run
 // Run is one run of the user's command.
 type Run struct {
 	Interrupt time.Duration // when it is interrupted; 0: never
+	Killed    bool          // it is killed then: what was on disk is there, and nobody has tidied up
 }
 
 // Bound is how long a run may take: each link may fail so many times in a row for each
