@@ -59,6 +59,10 @@ func (g generator) more(w *World) {
 		if g.once(0.1) {
 			e.Idle = g.between(10*time.Millisecond, 20*time.Second)
 		}
+		if g.once(0.05) { // nothing but the last chunk tells the end
+			e.Ranges, e.Framing = RangesNever, Chunked
+			e.Faults = append([]Fault{{Kind: CutBody, File: -1, First: g.IntN(3), Count: 1, N: g.log(1, 100<<10)}}, e.Faults...)
+		}
 		// Whoever waits for such a server gets no answer in time.
 		e.OneByOne = g.once(0.03) && !(lying && w.Anchor >= 0)
 	}
