@@ -154,7 +154,14 @@ func rules() map[string]rule {
 		"internal/linklab/faults": {
 			imports: "internal/linklab internal/linklab/emu internal/linklab/hostile internal/linklab/scenario internal/rewrite internal/testbody github.com/spf13/cobra",
 		},
-		"internal/linklab/hostile":  {imports: "internal/testbody golang.org/x/net/http2"},
+		"internal/linklab/hostile": {imports: "internal/testbody golang.org/x/net/http2"},
+		// Makes up histories of downloads, plays their networks and judges what came of
+		// them. It shares no code with what it judges.
+		"internal/adversary": {
+			imports: "golang.org/x/net/http2",
+			tests:   "internal/adversary internal/engine internal/event internal/fetch internal/store",
+		},
+
 		"internal/linklab/battery":  {tests: "internal/energy internal/stats"},
 		"internal/linklab/emu":      {imports: "internal/energy internal/linklab/scenario"},
 		"internal/linklab/scenario": {imports: "internal/energy"},
