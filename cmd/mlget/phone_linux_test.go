@@ -75,9 +75,13 @@ func becomeUser(as, args []string) error {
 		return err
 	}
 	runtime.LockOSThread()
+	var groups []int // every app with the permission INTERNET is in this one, as is the shell
+	if uid != anOffline {
+		groups = []int{androidtest.Inet}
+	}
 	for _, err := range []error{
 		syscall.Chroot(as[0]), syscall.Chdir("/data/local/tmp"),
-		syscall.Setgroups(nil), syscall.Setgid(uid), syscall.Setuid(uid),
+		syscall.Setgroups(groups), syscall.Setgid(uid), syscall.Setuid(uid),
 	} {
 		if err != nil {
 			return err
@@ -101,6 +105,7 @@ const (
 	anApp      = 10123
 	aFriend    = 10124 // an app that its user lets use cellular
 	aSecured   = 10125 // an app under a VPN
+	anOffline  = 10126 // an app without the permission INTERNET
 	aShell     = 2000
 	phoneFiles = "/data/local/tmp"
 	phoneName  = "cdn.mlget-test." // has another address on each network
@@ -130,6 +135,7 @@ func makePhone(t *testing.T, sdk int) *testPhone {
 		},
 		Users:   map[uint32]android.Permission{aShell: android.PermissionNetwork},
 		Secured: []uint32{aSecured},
+		Group:   androidtest.Inet,
 	}
 	must(t, androidtest.Shape(p.netd, []androidtest.Interface{
 		{Name: "wlan0", Network: p.netd.Networks[0]}, {Name: "rmnet0", Network: p.netd.Networks[1]},
@@ -265,7 +271,7 @@ func manyUsers(t *testing.T) bool {
 	must(t, err)
 	var inside, outside, count int64
 	_, err = fmt.Sscan(string(text), &inside, &outside, &count)
-	return err == nil && os.Getuid() == 0 && inside == 0 && count > aSecured
+	return err == nil && os.Getuid() == 0 && inside == 0 && count > anOffline
 }
 
 // TestInsidePhone is the part of TestPhone that is in the laboratory's network.
@@ -295,6 +301,7 @@ func TestInsidePhone(t *testing.T) {
 		"app, cellular":              {anApp, "cellular", nil, "lacks the permission CHANGE_NETWORK_STATE"},
 		"app, both or none":          {anApp, "wlan0,rmnet0 --require-all-links", nil, "rmnet0"},
 		"app under a VPN":            {aSecured, "wlan0,rmnet0", nil, "a VPN is on"},
+		"app without INTERNET":       {anOffline, "wlan0,rmnet0", nil, "permission denied"},
 		"app that the user favours":  {aFriend, "wlan0,rmnet0", both, ""},
 		"app that is favoured, auto": {aFriend, "auto", both, ""},
 	} {

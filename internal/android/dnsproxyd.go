@@ -41,7 +41,7 @@ func DialResolver(ctx context.Context, path string, netID uint32) (net.Conn, err
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrResolver, err)
+		return nil, connectError(ErrResolver, err)
 	}
 	return &query{Conn: c, netID: netID}, nil
 }

@@ -17,6 +17,7 @@ var (
 // Numbers of Linux, which netd's replies have whatever system this is built for.
 const (
 	errnoPerm     = 1
+	errnoBadFD    = 9
 	errnoAccess   = 13
 	errnoNoNet    = 64
 	errnoBadMsg   = 74

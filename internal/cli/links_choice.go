@@ -26,13 +26,13 @@ type chosen struct {
 // a link and all URLs are here, on this machine, that is the loopback link: no other
 // leads there.
 func (o *getOptions) choose(
-	ctx context.Context, here bool, warn func(important bool, text string),
+	ctx context.Context, system lister, here bool, warn func(important bool, text string),
 ) ([]chosen, map[string]link.Spec, error) {
 	specs, err := o.specs()
 	if err != nil {
 		return nil, nil, err
 	}
-	infos, err := link.List(ctx)
+	infos, err := system.List(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", link.ErrNoLink, err)
 	}

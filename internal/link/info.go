@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/netip"
 	"strings"
+
+	"github.com/mlget/mlget/internal/android"
 )
 
 // Tech is the technology of a link, as far as it is known.
@@ -138,7 +140,7 @@ type Info struct {
 type AndroidNetwork struct {
 	NetID      uint32 `json:"net_id"`
 	Permission string `json:"permission"` // what those who choose it need; "none", where anyone may
-	Fwmarkd    string `json:"-"`          // path of netd's socket
+	netd       *android.Fwmarkd
 	// CLAT is the interface that carries the network's IPv4 (464XLAT), "" where
 	// the link does so itself; CLATAddr is its address.
 	CLAT     string     `json:"clat,omitempty"`
@@ -189,7 +191,12 @@ func (i Info) has() (v4, v6 bool) {
 // real one; tests give trees of fixtures.
 type System struct {
 	Root string // prefix of /proc, /sys, /run, /etc and /dev; "" is the real root
+	netd *android.Fwmarkd
 }
+
+// NewSystem returns the system below root that remembers between looks what it
+// need not ask for again. The zero System asks anew each time.
+func NewSystem(root string) System { return System{Root: root, netd: android.NewFwmarkd(android.FwmarkdPath(root))} }
 
 // List finds every interface and checks it, in the order of their indexes.
 // It sends nothing. An error means that interfaces could not be listed at all.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -24,8 +24,9 @@ type phone struct {
 	networks []android.Network
 	access   map[uint32]access // by netId
 	uid      uint32
-	fwmarkd  string
-	resolver string // "" where there is none
+	netd     *android.Fwmarkd
+	resolver string // path of its socket
+	noNames  error  // why the resolver cannot be asked; nil: it can
 }
 
 // access is what came of asking netd for a network.
@@ -52,15 +53,16 @@ func (s System) askPhone(ctx context.Context, f *fib) *phone {
 		networks: f.androidNetworks(),
 		access:   make(map[uint32]access),
 		uid:      f.uid,
-		fwmarkd:  android.FwmarkdPath(s.Root),
+		netd:     s.netd,
 		resolver: android.ResolverPath(s.Root),
 	}
-	if st, err := os.Stat(p.resolver); err != nil || st.Mode()&os.ModeSocket == 0 {
-		p.resolver = ""
+	if p.netd == nil {
+		p.netd = android.NewFwmarkd(android.FwmarkdPath(s.Root))
 	}
+	p.noNames = android.CheckResolver(ctx, p.resolver)
 	for _, n := range p.networks {
 		if _, known := p.access[n.NetID]; !known {
-			mark, err := android.Probe(ctx, p.fwmarkd, n.NetID)
+			mark, err := p.netd.Probe(ctx, n.NetID)
 			p.access[n.NetID] = access{mark, err}
 		}
 	}
@@ -83,9 +85,9 @@ func (s System) inspectOnPhone(i *Info, snap *snapshot, bind func(name string) e
 	p := snap.phone
 	n, ok := p.network(i.Name, i.Index)
 	if ok {
-		i.Android = &AndroidNetwork{NetID: n.NetID, Permission: n.Permission.String(), Fwmarkd: p.fwmarkd}
+		i.Android = &AndroidNetwork{NetID: n.NetID, Permission: n.Permission.String(), netd: p.netd}
 		i.findCLAT(snap, n.NetID)
-		if p.resolver != "" {
+		if p.noNames == nil {
 			i.Resolvers = []Resolver{{Method: ResolverAndroid, Socket: p.resolver}}
 		}
 	}
@@ -108,7 +110,7 @@ func (s System) inspectOnPhone(i *Info, snap *snapshot, bind func(name string) e
 		}
 		if running {
 			i.checkRoutes(snap.fib, true)
-			i.checkResolvers()
+			i.checkPhoneResolver(p.noNames)
 		}
 		i.checkBind(snap.fib, bind(i.Name))
 		return
@@ -127,6 +129,15 @@ func (s System) inspectOnPhone(i *Info, snap *snapshot, bind func(name string) e
 	}
 	if n.Permission == android.PermissionSystem {
 		i.problem(Warning, "Android keeps it for the system (calls, picture messages): it may lead nowhere", "")
+	}
+	i.checkPhoneResolver(p.noNames)
+}
+
+// checkPhoneResolver says why Android's resolver cannot be asked, if it cannot.
+func (i *Info) checkPhoneResolver(noNames error) {
+	if noNames != nil && !errors.Is(noNames, fs.ErrNotExist) {
+		i.problem(Note, noNames.Error()+": only addresses and names of the hosts file work", "mlget --link "+shellWord(i.Name)+",dns=9.9.9.9")
+		return
 	}
 	i.checkResolvers()
 }
@@ -193,6 +204,6 @@ func refusedByAndroid(err error, uid uint32) Problem {
 
 // probeNetwork says whether this process may (still) use a network.
 func probeNetwork(ctx context.Context, n AndroidNetwork) error {
-	_, err := android.Probe(ctx, n.Fwmarkd, n.NetID)
+	_, err := n.netd.Probe(ctx, n.NetID)
 	return err
 }
