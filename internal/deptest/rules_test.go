@@ -20,7 +20,7 @@ const anyTest = "go.uber.org/goleak"
 func rules() map[string]rule {
 	return map[string]rule{
 		"cmd/mlget": {
-			imports: "internal/cli",
+			imports: "internal/cli internal/launch",
 			tests: "internal/android internal/android/androidtest internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
 				" internal/schematest internal/store/crashtest internal/testbody pkg/scheduler github.com/mccutchen/go-httpbin github.com/rogpeppe/go-internal/testscript github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
 		},
@@ -83,8 +83,9 @@ func rules() map[string]rule {
 		"internal/event/eventtest": {imports: "internal/event pkg/scheduler"},
 
 		// Samples.
+		"internal/launch": {},
 		"internal/power": {
-			imports: "internal/event pkg/scheduler",
+			imports: "internal/event internal/launch pkg/scheduler",
 			tests:   "github.com/rogpeppe/go-internal/txtar golang.org/x/sys",
 		},
 
@@ -135,7 +136,7 @@ func rules() map[string]rule {
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
 			imports: "internal/android internal/campaign internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/joblist internal/metrics internal/modelled internal/netrc internal/page internal/plot internal/power internal/progress internal/record internal/report internal/results internal/rewrite internal/roots internal/sim internal/store internal/study internal/sweep internal/term internal/terms" +
+				" internal/joblist internal/launch internal/metrics internal/modelled internal/netrc internal/page internal/plot internal/power internal/progress internal/record internal/report internal/results internal/rewrite internal/roots internal/sim internal/store internal/study internal/sweep internal/term internal/terms" +
 				" internal/units pkg/scheduler pkg/scheduler/tuning" +
 				" github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
 		},

@@ -196,7 +196,9 @@ type System struct {
 
 // NewSystem returns the system below root that remembers between looks what it
 // need not ask for again. The zero System asks anew each time.
-func NewSystem(root string) System { return System{Root: root, netd: android.NewFwmarkd(android.FwmarkdPath(root))} }
+func NewSystem(root string) System {
+	return System{Root: root, netd: android.NewFwmarkd(android.FwmarkdPath(root))}
+}
 
 // List finds every interface and checks it, in the order of their indexes.
 // It sends nothing. An error means that interfaces could not be listed at all.
