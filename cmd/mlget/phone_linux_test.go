@@ -352,7 +352,7 @@ func TestInsidePhone(t *testing.T) {
 		r.want(t, 0)
 		for _, want := range []string{
 			"NETID", "android-network", "101", "CHANGE_NETWORK_STATE", "adb shell /data/local/tmp/mlget", "su -c",
-			"settings put secure mobile_data_preferred_uids 10123", "settings delete secure mobile_data_preferred_uids",
+			"adb pair localhost:PORT", "n=10123;", "settings get secure mobile_data_preferred_uids", "settings delete secure mobile_data_preferred_uids",
 			"certificates: /apex/com.android.conscrypt/cacerts (1)", "power: none can be read",
 		} {
 			if !strings.Contains(r.stdout, want) {

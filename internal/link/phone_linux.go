@@ -3,7 +3,6 @@ package link
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -180,19 +179,13 @@ func indexOf(snap *snapshot, name string) int {
 }
 
 // refusedByAndroid tells what stands between this process and a network, and
-// the ways round it. The one by settings is for the user to go, never for this
-// program: it changes what the phone does with every other network too.
+// the ways round it.
 func refusedByAndroid(err error, uid uint32) Problem {
 	p := Problem{What: err.Error(), Severity: Fatal}
 	var refused *android.Refusal
 	switch {
 	case errors.As(err, &refused) && refused.Permission():
-		p.Ways = []string{
-			"from a computer: adb shell /data/local/tmp/mlget ... (the shell has the permission)",
-			"with root: su -c mlget ...",
-			fmt.Sprintf("Android 12 and later, once, from a computer: adb shell settings put secure mobile_data_preferred_uids %d"+
-				" (undo: adb shell settings delete secure mobile_data_preferred_uids)", uid),
-		}
+		p.Ways = android.WaysToCellular(uid)
 	case errors.As(err, &refused) && refused.VPN():
 		p.Ways = []string{"leave this program's app out of the VPN in the VPN's settings, or switch the VPN off"}
 	case errors.Is(err, android.ErrUnreachable):
