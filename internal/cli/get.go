@@ -52,6 +52,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	var totals []event.LinkTotals
 	system := link.NewSystem("")
 	links, specs, err := o.choose(ctx, system, t.here(), warn)
+	result.leftOut = o.leftOut
 	if err == nil {
 		run := o.runStarted(started, links, t.files())
 		bus.Publish(run)

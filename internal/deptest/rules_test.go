@@ -57,7 +57,7 @@ func rules() map[string]rule {
 			tests:   "internal/testbody golang.org/x/sys",
 		},
 		"internal/link": {
-			imports: "internal/android internal/term internal/units golang.org/x/sys",
+			imports: "internal/android internal/networkmanager internal/term internal/units golang.org/x/sys",
 			tests:   "internal/android/androidtest github.com/vishvananda/netlink github.com/vishvananda/netns golang.org/x/net/dns/dnsmessage",
 		},
 		// What Android decides of sockets and names, and who is trusted there.
@@ -84,6 +84,7 @@ func rules() map[string]rule {
 
 		// Samples.
 		"internal/launch": {},
+		"internal/networkmanager": {imports: "github.com/godbus/dbus", tests: "github.com/godbus/dbus go.uber.org/goleak"},
 		"internal/power": {
 			imports: "internal/event internal/launch pkg/scheduler",
 			tests:   "github.com/rogpeppe/go-internal/txtar golang.org/x/sys",

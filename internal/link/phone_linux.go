@@ -52,10 +52,11 @@ func (s System) askPhone(ctx context.Context, f *fib) *phone {
 		networks: f.androidNetworks(),
 		access:   make(map[uint32]access),
 		uid:      f.uid,
-		netd:     s.netd,
 		resolver: android.ResolverPath(s.Root),
 	}
-	if p.netd == nil {
+	if s.memory != nil {
+		p.netd = s.memory.netd
+	} else {
 		p.netd = android.NewFwmarkd(android.FwmarkdPath(s.Root))
 	}
 	p.noNames = android.CheckResolver(ctx, p.resolver)
@@ -82,6 +83,9 @@ func (p *phone) network(name string, index int) (android.Network, bool) {
 // inspectOnPhone finds what is to be known of an interface of an Android phone.
 func (s System) inspectOnPhone(i *Info, snap *snapshot, bind func(name string) error) {
 	p := snap.phone
+	if tetheringName(i.Name) {
+		i.Virtual = VirtualTethering
+	}
 	n, ok := p.network(i.Name, i.Index)
 	if ok {
 		i.Android = &AndroidNetwork{NetID: n.NetID, Permission: n.Permission.String(), netd: p.netd}
