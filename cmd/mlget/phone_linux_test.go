@@ -303,7 +303,8 @@ func TestInsidePhone(t *testing.T) {
 		"app under a VPN":            {aSecured, "wlan0,rmnet0", nil, "a VPN is on"},
 		"app without INTERNET":       {anOffline, "wlan0,rmnet0", nil, "permission denied"},
 		"app that the user favours":  {aFriend, "wlan0,rmnet0", both, ""},
-		"app that is favoured, auto": {aFriend, "auto", both, ""},
+		"app that is favoured, auto": {aFriend, "auto", wifi, "rmnet0 (cellular) is left out"},
+		"app that is favoured, all":  {aFriend, "all", both, ""},
 	} {
 		if c.uid == aFriend && sdk < 31 {
 			continue

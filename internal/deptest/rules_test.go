@@ -83,7 +83,7 @@ func rules() map[string]rule {
 		"internal/event/eventtest": {imports: "internal/event pkg/scheduler"},
 
 		// Samples.
-		"internal/launch": {},
+		"internal/launch":         {},
 		"internal/networkmanager": {imports: "github.com/godbus/dbus", tests: "github.com/godbus/dbus go.uber.org/goleak"},
 		"internal/power": {
 			imports: "internal/event internal/launch pkg/scheduler",
