@@ -33,7 +33,7 @@ import (
 // phone in a laboratory's network, or a user of it.
 const (
 	asPhone = "MLGET_TEST_PHONE"
-	asUser  = "MLGET_TEST_PHONE_USER" // root, user id, API level of the filter or 0
+	asUser  = "MLGET_TEST_PHONE_USER" // root, user id, API level of the filter or 0; and "watched" and a folder, where descriptor 3 leads to a SELinux
 	// asFiltered is a process under the filter of an API level that makes a call,
 	// which it holds both.
 	asFiltered = "MLGET_TEST_FILTERED"
@@ -75,6 +75,19 @@ func becomeUser(as, args []string) error {
 		return err
 	}
 	runtime.LockOSThread()
+	// What the kernel shows is at its place, for this process and those that it starts.
+	err = unix.Unshare(unix.CLONE_NEWNS)
+	if err == nil {
+		err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	}
+	for _, dir := range []string{"proc", "sys", "dev/null", "dev/urandom"} {
+		if err == nil {
+			err = unix.Mount("/"+dir, filepath.Join(as[0], dir), "", unix.MS_BIND|unix.MS_REC, "")
+		}
+	}
+	if err != nil {
+		return err
+	}
 	var groups []int // every app with the permission INTERNET is in this one, as is the shell
 	if uid != anOffline {
 		groups = []int{androidtest.Inet}
@@ -84,6 +97,14 @@ func becomeUser(as, args []string) error {
 		syscall.Setgroups(groups), syscall.Setgid(uid), syscall.Setuid(uid),
 	} {
 		if err != nil {
+			return err
+		}
+	}
+	if len(as) > 3 {
+		if err := syscall.Chdir(as[4]); err != nil {
+			return err
+		}
+		if err := androidtest.ConfineTo(3); err != nil {
 			return err
 		}
 	}
@@ -140,8 +161,14 @@ func makePhone(t *testing.T, sdk int) *testPhone {
 	must(t, androidtest.Shape(p.netd, []androidtest.Interface{
 		{Name: "wlan0", Network: p.netd.Networks[0]}, {Name: "rmnet0", Network: p.netd.Networks[1]},
 	}))
-	for _, dir := range []string{"dev/__properties__", "dev/socket", "apex/com.android.conscrypt/cacerts", "data/local/tmp", "system/bin"} {
+	for _, dir := range []string{
+		"dev/__properties__", "dev/socket", "apex/com.android.conscrypt/cacerts", "data/local/tmp", "system/bin", "system/etc", "proc", "sys",
+	} {
 		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
+	}
+	must(t, os.Symlink("system/etc", filepath.Join(root, "etc")))
+	for _, file := range []string{"dev/null", "dev/urandom"} {
+		must(t, os.WriteFile(filepath.Join(root, file), nil, 0o644))
 	}
 	must(t, os.Chmod(filepath.Join(root, phoneFiles), 0o777))
 	copyFile(t, os.Getenv("LINKLAB_CA"), filepath.Join(root, "apex/com.android.conscrypt/cacerts/12345678.0"), 0o644)

@@ -45,7 +45,7 @@ func examine(ctx context.Context) []byte {
 	}
 	build := thisBuild()
 	say("mlget", "%s for %s (%s), position-independent: %v", build.Version, build.target(), build.Go, build.PIE)
-	for _, f := range systemFacts() {
+	for _, f := range systemFacts(ctx) {
 		say(f.name, "%s", f.value)
 	}
 	say("on Android", "%v", android.Here(""))

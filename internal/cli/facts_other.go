@@ -2,5 +2,7 @@
 
 package cli
 
+import "context"
+
 // systemFacts are none: what there is to know of other systems is their name.
-func systemFacts() []fact { return nil }
+func systemFacts(context.Context) []fact { return nil }

@@ -139,7 +139,7 @@ func rules() map[string]rule {
 			imports: "internal/android internal/campaign internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
 				" internal/joblist internal/launch internal/metrics internal/modelled internal/netrc internal/page internal/plot internal/power internal/progress internal/record internal/report internal/results internal/rewrite internal/roots internal/sim internal/store internal/study internal/sweep internal/term internal/terms" +
 				" internal/units pkg/scheduler pkg/scheduler/tuning" +
-				" github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
+				" github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http golang.org/x/sys",
 		},
 
 		// The laboratory. It shares nothing with mlget's downloads but the bodies of
