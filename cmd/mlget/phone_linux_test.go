@@ -327,7 +327,7 @@ func TestInsidePhone(t *testing.T) {
 		"app, whatever it may":       {anApp, "auto", wifi, ""},
 		"app, cellular":              {anApp, "cellular", nil, "lacks the permission CHANGE_NETWORK_STATE"},
 		"app, both or none":          {anApp, "wlan0,rmnet0 --require-all-links", nil, "rmnet0"},
-		"app under a VPN":            {aSecured, "wlan0,rmnet0", nil, "a VPN is on"},
+		"app under a VPN":            {aSecured, "wlan0,rmnet0", nil, "a VPN is up"},
 		"app without INTERNET":       {anOffline, "wlan0,rmnet0", nil, "permission denied"},
 		"app that the user favours":  {aFriend, "wlan0,rmnet0", both, ""},
 		"app that is favoured, auto": {aFriend, "auto", wifi, "rmnet0 (cellular) is left out"},

@@ -57,6 +57,9 @@ func (o *getOptions) choose(
 	if err != nil {
 		return nil, nil, err
 	}
+	if at := slices.IndexFunc(usable, func(i link.Info) bool { return i.PastVPN != "" }); at >= 0 {
+		warn(true, fmt.Sprintf("link %s goes past the VPN %s, which is up", usable[at].Name, usable[at].PastVPN))
+	}
 	all := make([]chosen, 0, len(usable))
 	for _, info := range usable {
 		l := o.link(info, specs)

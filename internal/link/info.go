@@ -137,6 +137,8 @@ type Info struct {
 	// Metered says why data over the link may cost money: automatic choice leaves it
 	// out then, unless there is no other.
 	Metered Metered `json:"metered"`
+	// PastVPN is the VPN that data over the link goes past, on a phone; "": none.
+	PastVPN string `json:"past_vpn,omitempty"`
 	// Main says that sockets which are bound to nothing go out by this link.
 	Main bool `json:"main"`
 	// Android is the network that Android has made of the link; nil elsewhere.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mlget/mlget/internal/android"
 	"github.com/mlget/mlget/internal/term"
 )
 
@@ -59,8 +60,9 @@ type Link struct {
 
 	barred bool // it opens no connection
 
-	shook     atomic.Int64 // how long the latest handshake took, in ns; 0: there was none
-	noQueries atomic.Bool  // Android's resolver takes no DNS queries
+	shook     atomic.Int64                     // how long the latest handshake took, in ns; 0: there was none
+	noQueries atomic.Bool                      // Android's resolver takes no DNS queries
+	noAnswer  atomic.Pointer[android.NoAnswer] // what it said last instead of an answer; nil: it gave one
 }
 
 // New makes a Link of an interface that List found. A name server and a

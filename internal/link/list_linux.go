@@ -22,7 +22,7 @@ func (s System) List(ctx context.Context) ([]Info, error) {
 		return nil, err
 	}
 	if android.Here(s.Root) {
-		snap.phone = s.askPhone(ctx, snap.fib)
+		snap.phone = s.askPhone(ctx, snap)
 	}
 	infos := s.inspect(snap, tryBind)
 	if snap.phone == nil {

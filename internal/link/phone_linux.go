@@ -26,6 +26,7 @@ type phone struct {
 	netd     *android.Fwmarkd
 	resolver string // path of its socket
 	noNames  error  // why the resolver cannot be asked; nil: it can
+	vpn      string // the VPN that this user's data goes through where it chooses no network; "": none
 }
 
 // access is what came of asking netd for a network.
@@ -47,11 +48,13 @@ func (f *fib) androidNetworks() []android.Network {
 }
 
 // askPhone asks netd about each network in the routing rules. It sends nothing.
-func (s System) askPhone(ctx context.Context, f *fib) *phone {
+func (s System) askPhone(ctx context.Context, snap *snapshot) *phone {
+	f := snap.fib
 	p := &phone{
 		networks: f.androidNetworks(),
 		access:   make(map[uint32]access),
 		uid:      f.uid,
+		vpn:      vpnOf(snap),
 		resolver: android.ResolverPath(s.Root),
 	}
 	if s.memory != nil {
@@ -67,6 +70,33 @@ func (s System) askPhone(ctx context.Context, f *fib) *phone {
 		}
 	}
 	return p
+}
+
+// vpnOf finds the VPN that is up for the user of this process: netd's rules for
+// VPNs are for ranges of users, and lead to its interface's table.
+func vpnOf(snap *snapshot) string {
+	for _, r := range snap.fib.rules {
+		if r.uids == [2]uint32{0, 1<<32 - 1} || snap.fib.uid < r.uids[0] || snap.fib.uid > r.uids[1] || r.action != unix.FR_ACT_TO_TBL {
+			continue
+		}
+		at := slices.IndexFunc(snap.links, func(l linkMsg) bool { return l.index == android.IndexOf(r.table) })
+		if at < 0 {
+			continue
+		}
+		if l := snap.links[at]; classify(l.name, l.kind, false) == VirtualVPN && l.flags&unix.IFF_UP != 0 {
+			return l.name
+		}
+	}
+	return ""
+}
+
+// checkVPN warns of a link that leads past a VPN.
+func (i *Info) checkVPN(p *phone) {
+	if p.vpn == "" || i.Name == p.vpn {
+		return
+	}
+	i.PastVPN = p.vpn
+	i.problem(Note, "data over it goes past the VPN "+p.vpn+", which is up", "")
 }
 
 // network is the network that an interface belongs to.
@@ -116,6 +146,7 @@ func (s System) inspectOnPhone(i *Info, snap *snapshot, bind func(name string) e
 			i.checkPhoneResolver(p.noNames)
 		}
 		i.checkBind(snap.fib, bind(i.Name))
+		i.checkVPN(p)
 		return
 	case granted.err != nil:
 		i.Problems = append(i.Problems, refusedByAndroid(granted.err, p.uid))
@@ -134,6 +165,7 @@ func (s System) inspectOnPhone(i *Info, snap *snapshot, bind func(name string) e
 		i.problem(Warning, "Android keeps it for the system (calls, picture messages): it may lead nowhere", "")
 	}
 	i.checkPhoneResolver(p.noNames)
+	i.checkVPN(p)
 }
 
 // checkPhoneResolver says why Android's resolver cannot be asked, if it cannot.

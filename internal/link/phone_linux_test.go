@@ -74,7 +74,7 @@ func (p *testPhone) as(t *testing.T, uid uint32) []Info {
 	snap, err := takeSnapshot(t.Context())
 	must(t, err)
 	snap.fib.uid = uid
-	snap.phone = p.askPhone(t.Context(), snap.fib)
+	snap.phone = p.askPhone(t.Context(), snap)
 	return p.inspect(snap, tryBind)
 }
 
@@ -117,7 +117,7 @@ func TestPhoneCallers(t *testing.T) {
 		"shell":                 {aShell, android.PermissionNetwork, nil, false, BindNetwork, BindNetwork, ""},
 		"app":                   {anApp, android.PermissionNone, nil, false, BindNetwork, BindNone, "lacks the permission CHANGE_NETWORK_STATE"},
 		"app with a preference": {anApp, android.PermissionNone, []uint32{0}, false, BindNetwork, BindNetwork, ""},
-		"app under a VPN":       {anApp, android.PermissionNone, nil, true, BindNone, BindNone, "a VPN is on"},
+		"app under a VPN":       {anApp, android.PermissionNone, nil, true, BindNone, BindNone, "a VPN is up"},
 	} {
 		for _, sdk := range []int{26, 30, 35} {
 			if c.admitted != nil && sdk < 31 {

@@ -37,6 +37,10 @@ type Netd struct {
 	// those under one that lets apps choose another network (allowBypass). Users with
 	// PermissionSystem pass both.
 	Secured, Bypassing []uint32
+	// NoAnswer is, for each user that gets none, what the resolver of Android 10 and
+	// later says instead: 111 to those whose data is blocked (14 and later), 11 to those
+	// whose question it refuses (13 and later), 3 where there are no servers.
+	NoAnswer map[uint32]int
 	// VPN is the interface of that VPN; "": its users have no way at all.
 	VPN string
 	// Group owns both sockets beside root, with mode 0660: Android's inet (3003), in
