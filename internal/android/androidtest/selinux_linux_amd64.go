@@ -377,6 +377,8 @@ func programOf(file string) string {
 	switch {
 	case strings.HasPrefix(file, "/data/data/com.termux/"):
 		return "exec $PREFIX/bin"
+	case strings.HasPrefix(file, "/data/app/"):
+		return "exec /data/app/*/lib"
 	case strings.HasPrefix(file, "/data/local/tmp/"):
 		return "exec /data/local/tmp"
 	case strings.HasSuffix(file, "/linker64"):
