@@ -116,6 +116,15 @@ func becomeUser(as, args []string) error {
 	return syscall.Exec(args[0], args, []string{"HOME=/data/local/tmp"})
 }
 
+// authoritiesOf is where an Android of an API level keeps its certificates: a module
+// from 14 on.
+func authoritiesOf(sdk int) string {
+	if sdk >= 34 {
+		return "/apex/com.android.conscrypt/cacerts"
+	}
+	return "/system/etc/security/cacerts"
+}
+
 // testPhone is a phone's tree and network, around this process.
 type testPhone struct {
 	root string
@@ -162,7 +171,7 @@ func makePhone(t *testing.T, sdk int) *testPhone {
 		{Name: "wlan0", Network: p.netd.Networks[0]}, {Name: "rmnet0", Network: p.netd.Networks[1]},
 	}))
 	for _, dir := range []string{
-		"dev/__properties__", "dev/socket", "apex/com.android.conscrypt/cacerts", "data/local/tmp", "system/bin", "system/etc", "proc", "sys",
+		"dev/__properties__", "dev/socket", authoritiesOf(sdk), "data/local/tmp", "system/bin", "system/etc", "proc", "sys",
 	} {
 		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
@@ -171,7 +180,7 @@ func makePhone(t *testing.T, sdk int) *testPhone {
 		must(t, os.WriteFile(filepath.Join(root, file), nil, 0o644))
 	}
 	must(t, os.Chmod(filepath.Join(root, phoneFiles), 0o777))
-	copyFile(t, os.Getenv("LINKLAB_CA"), filepath.Join(root, "apex/com.android.conscrypt/cacerts/12345678.0"), 0o644)
+	copyFile(t, os.Getenv("LINKLAB_CA"), filepath.Join(root, authoritiesOf(sdk), "12345678.0"), 0o644)
 	program, err := exec.LookPath("mlget")
 	must(t, err)
 	copyFile(t, program, filepath.Join(root, "system/bin/mlget"), 0o755)
@@ -381,7 +390,7 @@ func TestInsidePhone(t *testing.T) {
 		for _, want := range []string{
 			"NETID", "android-network", "101", "CHANGE_NETWORK_STATE", "adb shell /data/local/tmp/mlget", "su -c",
 			"adb pair localhost:PORT", "n=10123;", "settings get secure mobile_data_preferred_uids", "settings delete secure mobile_data_preferred_uids",
-			"certificates: /apex/com.android.conscrypt/cacerts (1)", "power: none can be read",
+			"certificates: " + authoritiesOf(sdk) + " (1)", "power: none can be read",
 		} {
 			if !strings.Contains(r.stdout, want) {
 				t.Errorf("%q is missing:\n%s", want, r.stdout)
@@ -391,7 +400,7 @@ func TestInsidePhone(t *testing.T) {
 	t.Run("doctor", func(t *testing.T) {
 		r := p.runAs(t, anApp, filter, "doctor")
 		r.want(t, 0)
-		for _, want := range []string{"on Android:   true", "10123", "folder:       writable", "com.android.conscrypt", "10.1.0.0/24"} {
+		for _, want := range []string{"on Android:   true", "10123", "folder:       writable", authoritiesOf(sdk), "10.1.0.0/24"} {
 			if !strings.Contains(r.stdout, want) {
 				t.Errorf("%q is missing:\n%s", want, r.stdout)
 			}
