@@ -44,6 +44,7 @@ func WriteTable(w io.Writer, infos []Info) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	waysOf := make(map[string]string) // the link below which ways out stand already
 	for _, i := range infos {
 		for k, p := range i.Problems {
 			if k == 0 {
@@ -53,8 +54,14 @@ func WriteTable(w io.Writer, infos []Info) error {
 			if p.Fix != "" {
 				fmt.Fprintf(&b, "    %s\n", p.Fix)
 			}
-			for _, way := range p.Ways {
-				fmt.Fprintf(&b, "    %s\n", way)
+			ways := strings.Join(p.Ways, "\n    ")
+			switch first, told := waysOf[ways]; {
+			case ways == "":
+			case told:
+				fmt.Fprintf(&b, "    as for %s\n", term.Printable(first))
+			default:
+				waysOf[ways] = i.Name
+				fmt.Fprintf(&b, "    %s\n", ways)
 			}
 		}
 	}

@@ -89,18 +89,24 @@ func TestTableOfPhone(t *testing.T) {
 		},
 		Problems: []Problem{{What: "refused", Severity: Fatal, Ways: []string{"one", "two", "three"}}},
 	}
+	second := cellular
+	second.Name = "rmnet1"
 	var b strings.Builder
-	if err := WriteTable(&b, []Info{{Name: "lo", Up: true, Carrier: true}, cellular}); err != nil {
+	if err := WriteTable(&b, []Info{{Name: "lo", Up: true, Carrier: true}, cellular, second}); err != nil {
 		t.Fatal(err)
 	}
 	want := `LINK    STATE     TECH METERED ADDRESS                                   DEFAULT  BIND  DNS  NETID  NEEDS
 lo      unusable  -    - -                                         -        -     -    -      -
 rmnet0  unusable  lte  cellular 2001:db8::2/64 192.0.0.4 by v4-rmnet0     -        -     -    101    CHANGE_NETWORK_STATE
+rmnet1  unusable  lte  cellular 2001:db8::2/64 192.0.0.4 by v4-rmnet0     -        -     -    101    CHANGE_NETWORK_STATE
 
 rmnet0: fatal: refused
     one
     two
     three
+
+rmnet1: fatal: refused
+    as for rmnet0
 
 Data over metered links may cost money: --links auto leaves them out unless there is no other link,
 --links all uses them, and --link NAME,metered=no says that one is free.
