@@ -5,8 +5,9 @@ import (
 	"os"
 
 	"github.com/mlget/mlget/internal/cli"
+	"github.com/mlget/mlget/internal/launch"
 )
 
 func main() {
-	os.Exit(cli.Main(os.Args[1:], cli.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	os.Exit(cli.Main(launch.Of(os.Args).Args, cli.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }

@@ -33,7 +33,7 @@ import (
 // phone in a laboratory's network, or a user of it.
 const (
 	asPhone = "MLGET_TEST_PHONE"
-	asUser  = "MLGET_TEST_PHONE_USER" // root, user id, API level of the filter or 0
+	asUser  = "MLGET_TEST_PHONE_USER" // root, user id, API level of the filter or 0; and "watched" and a folder, where descriptor 3 leads to a SELinux
 	// asFiltered is a process under the filter of an API level that makes a call,
 	// which it holds both.
 	asFiltered = "MLGET_TEST_FILTERED"
@@ -75,11 +75,36 @@ func becomeUser(as, args []string) error {
 		return err
 	}
 	runtime.LockOSThread()
+	// What the kernel shows is at its place, for this process and those that it starts.
+	err = unix.Unshare(unix.CLONE_NEWNS)
+	if err == nil {
+		err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	}
+	for _, dir := range []string{"proc", "sys", "dev/null", "dev/urandom"} {
+		if err == nil {
+			err = unix.Mount("/"+dir, filepath.Join(as[0], dir), "", unix.MS_BIND|unix.MS_REC, "")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	var groups []int // every app with the permission INTERNET is in this one, as is the shell
+	if uid != anOffline {
+		groups = []int{androidtest.Inet}
+	}
 	for _, err := range []error{
 		syscall.Chroot(as[0]), syscall.Chdir("/data/local/tmp"),
-		syscall.Setgroups(nil), syscall.Setgid(uid), syscall.Setuid(uid),
+		syscall.Setgroups(groups), syscall.Setgid(uid), syscall.Setuid(uid),
 	} {
 		if err != nil {
+			return err
+		}
+	}
+	if len(as) > 3 {
+		if err := syscall.Chdir(as[4]); err != nil {
+			return err
+		}
+		if err := androidtest.ConfineTo(3); err != nil {
 			return err
 		}
 	}
@@ -89,6 +114,15 @@ func becomeUser(as, args []string) error {
 		}
 	}
 	return syscall.Exec(args[0], args, []string{"HOME=/data/local/tmp"})
+}
+
+// authoritiesOf is where an Android of an API level keeps its certificates: a module
+// from 14 on.
+func authoritiesOf(sdk int) string {
+	if sdk >= 34 {
+		return "/apex/com.android.conscrypt/cacerts"
+	}
+	return "/system/etc/security/cacerts"
 }
 
 // testPhone is a phone's tree and network, around this process.
@@ -101,6 +135,7 @@ const (
 	anApp      = 10123
 	aFriend    = 10124 // an app that its user lets use cellular
 	aSecured   = 10125 // an app under a VPN
+	anOffline  = 10126 // an app without the permission INTERNET
 	aShell     = 2000
 	phoneFiles = "/data/local/tmp"
 	phoneName  = "cdn.mlget-test." // has another address on each network
@@ -130,15 +165,22 @@ func makePhone(t *testing.T, sdk int) *testPhone {
 		},
 		Users:   map[uint32]android.Permission{aShell: android.PermissionNetwork},
 		Secured: []uint32{aSecured},
+		Group:   androidtest.Inet,
 	}
 	must(t, androidtest.Shape(p.netd, []androidtest.Interface{
 		{Name: "wlan0", Network: p.netd.Networks[0]}, {Name: "rmnet0", Network: p.netd.Networks[1]},
 	}))
-	for _, dir := range []string{"dev/__properties__", "dev/socket", "apex/com.android.conscrypt/cacerts", "data/local/tmp", "system/bin"} {
+	for _, dir := range []string{
+		"dev/__properties__", "dev/socket", authoritiesOf(sdk), "data/local/tmp", "system/bin", "system/etc", "proc", "sys",
+	} {
 		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
+	must(t, os.Symlink("system/etc", filepath.Join(root, "etc")))
+	for _, file := range []string{"dev/null", "dev/urandom"} {
+		must(t, os.WriteFile(filepath.Join(root, file), nil, 0o644))
+	}
 	must(t, os.Chmod(filepath.Join(root, phoneFiles), 0o777))
-	copyFile(t, os.Getenv("LINKLAB_CA"), filepath.Join(root, "apex/com.android.conscrypt/cacerts/12345678.0"), 0o644)
+	copyFile(t, os.Getenv("LINKLAB_CA"), filepath.Join(root, authoritiesOf(sdk), "12345678.0"), 0o644)
 	program, err := exec.LookPath("mlget")
 	must(t, err)
 	copyFile(t, program, filepath.Join(root, "system/bin/mlget"), 0o755)
@@ -265,7 +307,7 @@ func manyUsers(t *testing.T) bool {
 	must(t, err)
 	var inside, outside, count int64
 	_, err = fmt.Sscan(string(text), &inside, &outside, &count)
-	return err == nil && os.Getuid() == 0 && inside == 0 && count > aSecured
+	return err == nil && os.Getuid() == 0 && inside == 0 && count > anOffline
 }
 
 // TestInsidePhone is the part of TestPhone that is in the laboratory's network.
@@ -294,9 +336,11 @@ func TestInsidePhone(t *testing.T) {
 		"app, whatever it may":       {anApp, "auto", wifi, ""},
 		"app, cellular":              {anApp, "cellular", nil, "lacks the permission CHANGE_NETWORK_STATE"},
 		"app, both or none":          {anApp, "wlan0,rmnet0 --require-all-links", nil, "rmnet0"},
-		"app under a VPN":            {aSecured, "wlan0,rmnet0", nil, "a VPN is on"},
+		"app under a VPN":            {aSecured, "wlan0,rmnet0", nil, "a VPN is up"},
+		"app without INTERNET":       {anOffline, "wlan0,rmnet0", nil, "permission denied"},
 		"app that the user favours":  {aFriend, "wlan0,rmnet0", both, ""},
-		"app that is favoured, auto": {aFriend, "auto", both, ""},
+		"app that is favoured, auto": {aFriend, "auto", wifi, "rmnet0 (cellular) is left out"},
+		"app that is favoured, all":  {aFriend, "all", both, ""},
 	} {
 		if c.uid == aFriend && sdk < 31 {
 			continue
@@ -345,8 +389,8 @@ func TestInsidePhone(t *testing.T) {
 		r.want(t, 0)
 		for _, want := range []string{
 			"NETID", "android-network", "101", "CHANGE_NETWORK_STATE", "adb shell /data/local/tmp/mlget", "su -c",
-			"settings put secure mobile_data_preferred_uids 10123", "settings delete secure mobile_data_preferred_uids",
-			"certificates: /apex/com.android.conscrypt/cacerts (1)", "power: none can be read",
+			"adb pair localhost:PORT", "n=10123;", "settings get secure mobile_data_preferred_uids", "settings delete secure mobile_data_preferred_uids",
+			"certificates: " + authoritiesOf(sdk) + " (1)", "power: none can be read",
 		} {
 			if !strings.Contains(r.stdout, want) {
 				t.Errorf("%q is missing:\n%s", want, r.stdout)
@@ -356,7 +400,7 @@ func TestInsidePhone(t *testing.T) {
 	t.Run("doctor", func(t *testing.T) {
 		r := p.runAs(t, anApp, filter, "doctor")
 		r.want(t, 0)
-		for _, want := range []string{"on Android:   true", "10123", "folder:       writable", "com.android.conscrypt", "10.1.0.0/24"} {
+		for _, want := range []string{"on Android:   true", "10123", "folder:       writable", authoritiesOf(sdk), "10.1.0.0/24"} {
 			if !strings.Contains(r.stdout, want) {
 				t.Errorf("%q is missing:\n%s", want, r.stdout)
 			}

@@ -41,7 +41,7 @@ func DialResolver(ctx context.Context, path string, netID uint32) (net.Conn, err
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrResolver, err)
+		return nil, connectError(ErrResolver, err)
 	}
 	return &query{Conn: c, netID: netID}, nil
 }
@@ -113,12 +113,8 @@ func readAnswer(r io.Reader) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case code == -errnoTimedOut:
-		return nil, &timeoutError{}
-	case code == -errnoRefused:
-		return nil, fmt.Errorf("%w: Android blocks this app's traffic on the network (Data Saver, or battery restrictions)", ErrResolver)
 	case code < 0 && code >= -errnoMax:
-		return nil, fmt.Errorf("%w: %w", ErrResolver, syscall.Errno(-code))
+		return nil, &NoAnswer{Code: int(-code)}
 	case code < 0 || code > 0xffff:
 		// Up to Android 9 the answer is text: 500, and that it knows no such command.
 		return nil, ErrNoQueries
@@ -145,11 +141,43 @@ func readWord(r io.Reader) (int32, error) {
 	return int32(binary.BigEndian.Uint32(b[:])), nil
 }
 
-// timeoutError makes a query that netd gave up on temporary, as the net package
-// has it for its own.
-type timeoutError struct{}
+// NoAnswer is a number that Android's resolver gives instead of an answer (10 and
+// later). Most are errnos by accident: 3 and 11 are not what errno(3) says of them.
+type NoAnswer struct{ Code int } // positive
 
-func (*timeoutError) Error() string   { return ErrResolver.Error() + ": its name servers do not answer" }
-func (*timeoutError) Unwrap() error   { return ErrResolver }
-func (*timeoutError) Timeout() bool   { return true }
-func (*timeoutError) Temporary() bool { return true }
+// Error says what the number means (DnsResolver's DnsProxyListener.cpp, res_send.cpp).
+func (e *NoAnswer) Error() string { return ErrResolver.Error() + ": " + e.meaning() }
+
+func (e *NoAnswer) meaning() string {
+	switch e.Code {
+	case errnoTimedOut:
+		return "the network's name servers do not answer"
+	case errnoRefused:
+		return "no name server of the network can be reached, or (Android 14 and later) Android blocks this app's data: Data Saver, battery restrictions"
+	case noServers:
+		return "the network has no name servers"
+	case notEvaluated:
+		return "it refuses this app's question (Android 13 and later)"
+	case errnoNoNet:
+		return "the network is gone"
+	case errnoPerm, errnoAccess:
+		return "this app may not use the network"
+	}
+	return syscall.Errno(e.Code).Error()
+}
+
+// Unwrap makes it one of ErrResolver's.
+func (e *NoAnswer) Unwrap() error { return ErrResolver }
+
+// Timeout says whether name servers were asked in vain.
+func (e *NoAnswer) Timeout() bool { return e.Code == errnoTimedOut }
+
+// Temporary says whether it is worth asking again: what the network lacks it may
+// have in a moment, what Android has decided about this app stays.
+func (e *NoAnswer) Temporary() bool {
+	switch e.Code {
+	case notEvaluated, errnoPerm, errnoAccess, errnoInvalid, errnoIllegal, errnoTooLong:
+		return false
+	}
+	return true
+}

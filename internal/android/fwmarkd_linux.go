@@ -21,18 +21,22 @@ const (
 	patience      = 5 * time.Second
 )
 
-// Select ties the socket fd to a network, by way of netd listening at path:
-// netd gets the socket itself and sets its mark. The mark is read back, so
-// that nil means that the socket leads to that network and no other; it is
-// returned, too. The socket must not be connected yet.
+// noSocket stands for the descriptor of a request that carries none.
+const noSocket = -1
+
+// Select ties the socket fd to a network: netd gets the socket itself and sets
+// its mark. The mark is read back, so that nil means that the socket leads to
+// that network and no other; it is returned, too. The socket must not be
+// connected yet.
 //
 // Errors are *Refusal, or wrap ErrUnreachable or ErrReply. Android's own
 // client takes a netd that is not there for success; this one does not.
-func Select(ctx context.Context, path string, fd int, netID uint32) (mark uint32, err error) {
-	errno, err := ask(ctx, path, fd, netID, requestBytes)
-	if err == nil && errno == errnoBadMsg {
-		errno, err = ask(ctx, path, fd, netID, requestBytes8)
+func (n *Fwmarkd) Select(ctx context.Context, fd int, netID uint32) (mark uint32, err error) {
+	size, err := n.requestSize(ctx)
+	if err != nil {
+		return 0, err
 	}
+	errno, err := ask(ctx, n.path, fd, netID, size)
 	if err != nil {
 		return 0, err
 	}
@@ -49,6 +53,32 @@ func Select(ctx context.Context, path string, fd int, netID uint32) (mark uint32
 	return mark, nil
 }
 
+// requestSize is how long a request has to be. It is found out once, by requests
+// without a descriptor: the netd of Android 8 answers a request of another
+// length before it takes hold of the descriptor in it, which then stays open in
+// netd for ever, until the phone has no network any more
+// (FwmarkServer::processClient: EBADMSG before EBADF).
+func (n *Fwmarkd) requestSize(ctx context.Context) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.size != 0 {
+		return n.size, nil
+	}
+	for _, size := range [...]int{requestBytes, requestBytes8} {
+		errno, err := ask(ctx, n.path, noSocket, 0, size)
+		switch {
+		case err != nil:
+			return 0, err
+		case errno == errnoBadFD:
+			n.size = size
+			return size, nil
+		case errno != errnoBadMsg:
+			return 0, fmt.Errorf("%w: errno %d to a request without a socket", ErrReply, errno)
+		}
+	}
+	return 0, fmt.Errorf("%w: it takes requests of another length than those of Android 8 to 15", ErrReply)
+}
+
 // ask makes one request and gives netd's answer, 0 or an errno.
 func ask(ctx context.Context, path string, fd int, netID uint32, size int) (errno int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -56,7 +86,7 @@ func ask(ctx context.Context, path string, fd int, netID uint32, size int) (errn
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return 0, connectError(ErrUnreachable, err)
 	}
 	defer c.Close()                                                           //nolint:errcheck // what it had to say is known
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // fails when it is closed
@@ -64,7 +94,11 @@ func ask(ctx context.Context, path string, fd int, netID uint32, size int) (errn
 	request := binary.NativeEndian.AppendUint32(make([]byte, 0, requestBytes), selectNetwork)
 	request = binary.NativeEndian.AppendUint32(request, netID)
 	request = request[:size] // no user, no traffic accounting
-	if _, _, err := c.(*net.UnixConn).WriteMsgUnix(request, unix.UnixRights(fd), nil); err != nil {
+	var rights []byte
+	if fd != noSocket {
+		rights = unix.UnixRights(fd)
+	}
+	if _, _, err := c.(*net.UnixConn).WriteMsgUnix(request, rights, nil); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	errno, err = readReply(c)
@@ -93,7 +127,7 @@ func readReply(r io.Reader) (errno int, err error) {
 // Probe says whether this process may use a network, and which mark its
 // sockets get there, by asking for a socket that it closes again. Nothing is
 // sent over the network. Errors are those of Select.
-func Probe(ctx context.Context, path string, netID uint32) (mark uint32, err error) {
+func (n *Fwmarkd) Probe(ctx context.Context, netID uint32) (mark uint32, err error) {
 	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		fd, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -102,5 +136,5 @@ func Probe(ctx context.Context, path string, netID uint32) (mark uint32, err err
 		return 0, os.NewSyscallError("socket", err)
 	}
 	defer unix.Close(fd) //nolint:errcheck // nothing was written
-	return Select(ctx, path, fd, netID)
+	return n.Select(ctx, fd, netID)
 }

@@ -37,7 +37,7 @@ func Lookup(ctx context.Context, path string, netID uint32, host string, family 
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrResolver, err)
+		return nil, connectError(ErrResolver, err)
 	}
 	defer c.Close()                                                           //nolint:errcheck // what it had to say is known
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // fails when it is closed

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"path/filepath"
 	"strings"
@@ -39,7 +40,11 @@ func serve(t *testing.T, n *androidtest.Netd) (fwmarkd, resolver string) {
 	if err := n.Serve(fwmarkd, resolver); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = n.Close() })
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return fwmarkd, resolver
 }
 
@@ -58,6 +63,7 @@ func TestSelect(t *testing.T) {
 		"root, Wi-Fi":            {android.PermissionSystem, false, nil, wifi, 0, 0xf0064},
 		"root, cellular":         {android.PermissionSystem, false, nil, cellular, 0, 0xf0065},
 		"root, under a VPN":      {android.PermissionSystem, true, nil, cellular, 0, 0xf0065},
+		"adb shell, under a VPN": {android.PermissionNetwork, true, nil, cellular, 1, 0},
 		"adb shell, cellular":    {android.PermissionNetwork, false, nil, cellular, 0, 0x50065},
 		"adb shell, for calls":   {android.PermissionNetwork, false, nil, calls, 13, 0},
 		"an app, Wi-Fi":          {android.PermissionNone, false, nil, wifi, 0, 0x10064},
@@ -84,7 +90,7 @@ func TestSelect(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				mark, err := android.Select(t.Context(), fwmarkd, fd, c.netID)
+				mark, err := android.NewFwmarkd(fwmarkd).Select(t.Context(), fd, c.netID)
 				got, err2 := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK)
 				_ = unix.Close(fd)
 				if err2 != nil || mark != c.mark || uint32(got) != c.mark {
@@ -100,6 +106,68 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// TestFwmarkdLeaksNothing: netd closes every descriptor that it is sent, however
+// many sockets ask, since a request of a length that it does not take is sent
+// without one, and once only.
+func TestFwmarkdLeaksNothing(t *testing.T) {
+	needMark(t)
+	for _, sdk := range []int{26, 27, 28, 29, 35} {
+		n := &androidtest.Netd{SDK: sdk, Networks: []androidtest.Network{{NetID: 100}}}
+		fwmarkd, _ := serve(t, n)
+		client := android.NewFwmarkd(fwmarkd)
+		const probes = 5
+		for range probes {
+			if _, err := client.Probe(t.Context(), 100); err != nil {
+				t.Fatalf("API %d: %v", sdk, err)
+			}
+		}
+		if n.Leaked() != 0 {
+			t.Errorf("API %d: netd has lost %d descriptors", sdk, n.Leaked())
+		}
+		without := 0
+		for _, a := range n.Asked() {
+			if a.Errno != 0 {
+				without++
+			}
+		}
+		if most := map[bool]int{true: 2, false: 1}[sdk < 28]; without != most || len(n.Asked()) != most+probes {
+			t.Errorf("API %d: %d of %d requests failed, want %d", sdk, without, len(n.Asked()), most)
+		}
+	}
+}
+
+// TestNetdLeaks: the imitation of netd loses a descriptor as Android's does.
+func TestNetdLeaks(t *testing.T) {
+	n := &androidtest.Netd{SDK: 26, Networks: []androidtest.Network{{NetID: 100}}}
+	path := filepath.Join(t.TempDir(), "fwmarkd")
+	if err := n.Serve(path, ""); err != nil {
+		t.Fatal(err)
+	}
+	c, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = c.(*net.UnixConn).WriteMsgUnix(make([]byte, 16), unix.UnixRights(0), nil)
+	if err == nil {
+		_, err = io.ReadFull(c, make([]byte, 4))
+	}
+	_ = c.Close()
+	if err != nil || n.Leaked() != 1 || n.Close() == nil {
+		t.Errorf("%d lost, %v", n.Leaked(), err)
+	}
+}
+
+// TestResolverSocket: whether the resolver is there is found out by connecting.
+func TestResolverSocket(t *testing.T) {
+	_, path := serve(t, &androidtest.Netd{SDK: 35})
+	if err := android.CheckResolver(t.Context(), path); err != nil {
+		t.Error(err)
+	}
+	if err := android.CheckResolver(t.Context(), path+"-none"); !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, android.ErrResolver) {
+		t.Error(err)
+	}
+}
+
 // Nothing but a socket of the Internet is taken, and not without one.
 func TestSelectOtherSocket(t *testing.T) {
 	fwmarkd, _ := serve(t, &androidtest.Netd{SDK: 35, Networks: []androidtest.Network{{NetID: 100}}})
@@ -109,7 +177,7 @@ func TestSelectOtherSocket(t *testing.T) {
 	}
 	defer unix.Close(fd) //nolint:errcheck // nothing was written
 	var refused *android.Refusal
-	if _, err := android.Select(t.Context(), fwmarkd, fd, 100); !errors.As(err, &refused) || refused.Errno != int(unix.EAFNOSUPPORT) {
+	if _, err := android.NewFwmarkd(fwmarkd).Select(t.Context(), fd, 100); !errors.As(err, &refused) || refused.Errno != int(unix.EAFNOSUPPORT) {
 		t.Error(err)
 	}
 	// What the client must never send: the fake refuses it, so its silence
@@ -139,7 +207,7 @@ func TestSelectOtherSocket(t *testing.T) {
 // A netd that is not there or makes no sense is no success.
 func TestSelectWithoutSense(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
-	if _, err := android.Probe(t.Context(), none, 100); !errors.Is(err, android.ErrUnreachable) {
+	if _, err := android.NewFwmarkd(none).Probe(t.Context(), 100); !errors.Is(err, android.ErrUnreachable) {
 		t.Errorf("no netd: %v", err)
 	}
 	for name, reply := range map[string][]byte{
@@ -154,17 +222,21 @@ func TestSelectWithoutSense(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			for {
+			for first := true; ; first = false {
 				c, err := l.Accept()
 				if err != nil {
 					return
 				}
 				_, _ = c.Read(make([]byte, 64))
-				_, _ = c.Write(reply)
+				if first { // the request without a socket
+					_, _ = c.Write(binary.NativeEndian.AppendUint32(nil, ^uint32(unix.EBADF)+1))
+				} else {
+					_, _ = c.Write(reply)
+				}
 				_ = c.Close()
 			}
 		}()
-		if mark, err := android.Probe(t.Context(), path, 100); !errors.Is(err, android.ErrReply) {
+		if mark, err := android.NewFwmarkd(path).Probe(t.Context(), 100); !errors.Is(err, android.ErrReply) {
 			t.Errorf("%s: mark %#x, %v", name, mark, err)
 		}
 		_ = l.Close()
@@ -179,7 +251,7 @@ func TestSelectWithoutSense(t *testing.T) {
 	defer l.Close() //nolint:errcheck // nobody waits for it
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := android.Probe(ctx, path, 100); !errors.Is(err, android.ErrUnreachable) {
+	if _, err := android.NewFwmarkd(path).Probe(ctx, 100); !errors.Is(err, android.ErrUnreachable) {
 		t.Errorf("silence: %v", err)
 	}
 	// Nor is it once nobody wants to know any more.
@@ -187,7 +259,7 @@ func TestSelectWithoutSense(t *testing.T) {
 	stop := time.AfterFunc(50*time.Millisecond, cancel)
 	defer stop.Stop()
 	begun := time.Now()
-	if _, err := android.Probe(ctx, path, 100); !errors.Is(err, context.Canceled) || time.Since(begun) > 2*time.Second {
+	if _, err := android.NewFwmarkd(path).Probe(ctx, 100); !errors.Is(err, context.Canceled) || time.Since(begun) > 2*time.Second {
 		t.Errorf("canceled: %v after %v", err, time.Since(begun))
 	}
 }

@@ -78,16 +78,22 @@ func Networks(rules []Rule) []Network {
 			Permission: Permission(r.Mask & markPermission >> permissionAt),
 			Interface:  interfaceOf(rules, r.Table),
 		}
-		// Tables beyond hold the local routes of an interface, or are none of netd's.
-		if r.Table > tableOffset && r.Table < 1<<29 {
-			n.Index = int(r.Table - tableOffset)
-		}
+		n.Index = IndexOf(r.Table)
 		if n.Index == 0 && n.Interface == "" || slices.Contains(found, n) { // one rule for each address family
 			continue
 		}
 		found = append(found, n)
 	}
 	return found
+}
+
+// IndexOf is the index of the interface whose routes netd keeps in a table; 0: it is
+// no such table. Those beyond hold the local routes of an interface.
+func IndexOf(table uint32) int {
+	if table <= tableOffset || table >= 1<<29 {
+		return 0
+	}
+	return int(table - tableOffset)
 }
 
 // interfaceOf is the interface whose sockets look a table up.

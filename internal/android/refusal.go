@@ -17,9 +17,15 @@ var (
 // Numbers of Linux, which netd's replies have whatever system this is built for.
 const (
 	errnoPerm     = 1
+	noServers     = 3 // of the resolver's: no server is configured
+	errnoBadFD    = 9
+	notEvaluated  = 11 // of the resolver's: EAI_SYSTEM
 	errnoAccess   = 13
+	errnoInvalid  = 22
 	errnoNoNet    = 64
 	errnoBadMsg   = 74
+	errnoIllegal  = 84
+	errnoTooLong  = 90
 	errnoTimedOut = 110
 	errnoRefused  = 111
 	errnoMax      = 4095
@@ -36,7 +42,7 @@ type Refusal struct {
 func (r *Refusal) Error() string {
 	switch r.Errno {
 	case errnoPerm:
-		return "not allowed by Android: a VPN is on, and lets this user past it nowhere"
+		return "not allowed by Android: a VPN is up, and lets this app past it nowhere"
 	case errnoAccess:
 		return "not allowed by Android: the network is up in the background only, and this user lacks the permission CHANGE_NETWORK_STATE"
 	case errnoNoNet:

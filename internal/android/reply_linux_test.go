@@ -29,15 +29,29 @@ func TestReadAnswer(t *testing.T) {
 		"shorter than DNS":     {append(append(word(0), word(11)...), message...), "11 bytes"},
 		"negative length":      {append(append(word(0), word(-1)...), message...), "-1 bytes"},
 		"a length beyond all":  {append(append(word(0), word(1<<30)...), message...), "bytes"},
-		"no network":           {word(-64), "machine is not on the network"},
+		"no network":           {word(-64), "the network is gone"},
 		"silent name servers":  {word(-110), "do not answer"},
-		"blocked":              {word(-111), "Data Saver"},
+		"blocked, or no way":   {word(-111), "no name server of the network can be reached, or (Android 14 and later) Android blocks"},
+		"no servers":           {word(-3), "the network has no name servers"},
+		"not evaluated":        {word(-11), "refuses this app's question"},
+		"another errno":        {word(-5), "input/output error"},
 		"Android 9":            {[]byte("500 no such command\x00"), "takes no DNS queries"},
 		"a number of no errno": {word(-1 << 31), "takes no DNS queries"},
 	} {
 		_, err := readAnswer(bytes.NewReader(c.reply))
 		if (err == nil) != (c.err == "") || err != nil && (!strings.Contains(err.Error(), c.err) || !errors.Is(err, ErrResolver)) {
 			t.Errorf("%s: %v, want %q", name, err, c.err)
+		}
+	}
+}
+
+// TestNoAnswer: which numbers are worth asking again, and which are a time-out. 3 is
+// not ESRCH and 11 is not EAGAIN (DnsProxyListener.cpp).
+func TestNoAnswer(t *testing.T) {
+	for code, again := range map[int]bool{110: true, 111: true, 3: true, 64: true, 5: true, 11: false, 1: false, 13: false, 22: false, 84: false, 90: false} {
+		e := &NoAnswer{Code: code}
+		if e.Temporary() != again || e.Timeout() != (code == 110) || strings.Contains(e.Error(), "no such process") || strings.Contains(e.Error(), "temporarily unavailable") {
+			t.Errorf("%d: again %v, time-out %v: %v", code, e.Temporary(), e.Timeout(), e)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mlget/mlget/internal/campaign"
+	"github.com/mlget/mlget/internal/launch"
 )
 
 // selfRunner downloads by running this program anew.
@@ -21,7 +22,7 @@ type selfRunner struct {
 
 // Run downloads once.
 func (s *selfRunner) Run(ctx context.Context, r campaign.Request) error {
-	self, err := os.Executable()
+	self, err := launch.Of(os.Args).Self()
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlget/mlget/internal/launch"
 	"github.com/mlget/mlget/internal/results"
 	"github.com/mlget/mlget/internal/sweep"
 	"github.com/mlget/mlget/internal/units"
@@ -142,7 +143,7 @@ func runSweep(ctx context.Context, o *sweepOptions, urls, extra []string, stdio 
 	if err != nil {
 		return err
 	}
-	self, err := os.Executable()
+	self, err := launch.Of(os.Args).Self()
 	if err != nil {
 		return err
 	}
@@ -208,7 +209,7 @@ func (o *sweepOptions) tables(h sweep.Header, done []sweep.Result, out io.Writer
 
 // sweepChild downloads in processes of this program, one after the other.
 type sweepChild struct {
-	self      string
+	self      []string
 	dir       string // for what they need and write
 	list      []byte
 	recursive bool

@@ -91,7 +91,10 @@ func wordsOf(flag string) []string {
 // linkNames are auto, the interfaces of this machine with what they are, and
 // their kinds.
 func linkNames(cmd *cobra.Command) []string {
-	names := []string{cobra.CompletionWithDesc(link.Auto, "every usable link")}
+	names := []string{
+		cobra.CompletionWithDesc(link.Auto, "every usable link that costs nothing"),
+		cobra.CompletionWithDesc(link.All, "every usable link"),
+	}
 	infos, err := link.List(cmd.Context())
 	if err != nil {
 		return names

@@ -22,7 +22,7 @@ import (
 func newDoctorCommand(stdio IO) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Print what an issue about this machine needs to say; sends nothing, tells no secrets",
+		Short: "Print diagnostics for a bug report (nothing is sent, secrets are left out)",
 		Long: `doctor prints what it takes to understand a problem on this machine: the
 program, the system, its links, authorities, power sources and the folder to
 download to. It sends nothing. Of addresses it shows the beginning only.`,
@@ -45,12 +45,15 @@ func examine(ctx context.Context) []byte {
 	}
 	build := thisBuild()
 	say("mlget", "%s for %s (%s), position-independent: %v", build.Version, build.target(), build.Go, build.PIE)
-	for _, f := range systemFacts() {
+	for _, f := range systemFacts(ctx) {
 		say(f.name, "%s", f.value)
 	}
 	say("on Android", "%v", android.Here(""))
 	say("user", "%d, effective %d", os.Getuid(), os.Geteuid())
 	say("Termux", "%v", inTermux())
+	for _, f := range thisPhone(ctx) {
+		say(f.name, "%s", f.value)
+	}
 	say("processors", "%d", runtime.NumCPU())
 	_, offset := time.Now().Zone()
 	say("time zone", "%d minutes from UTC", offset/60)

@@ -15,6 +15,7 @@ import (
 // getOptions is what the flags of a download say.
 type getOptions struct {
 	links       []string
+	leftOut     []string // found out at the start: links that auto does not use, as their data may cost money
 	linkSpecs   []string
 	requireAll  bool
 	algorithm   string
@@ -64,8 +65,8 @@ type getOptions struct {
 }
 
 func (o *getOptions) addFlags(f *pflag.FlagSet) {
-	f.StringSliceVarP(&o.links, "links", "l", []string{link.Auto}, "interfaces to use, or wifi, cellular, ethernet, comma-separated; auto = every usable one")
-	f.StringArrayVar(&o.linkSpecs, "link", nil, "attributes of a link, `NAME,key=value...`: rate, bandwidth (bytes/s), cap (bytes), tech (wifi, lte, nr, 3g, ethernet), role (primary, backup), dns")
+	f.StringSliceVarP(&o.links, "links", "l", []string{link.Auto}, "interfaces to use, or wifi, cellular, ethernet, comma-separated; auto = every usable one that costs nothing, all = metered ones (cellular, tethering) too")
+	f.StringArrayVar(&o.linkSpecs, "link", nil, "attributes of a link, `NAME,key=value...`: rate, bandwidth (bytes/s), cap (bytes), tech (wifi, lte, nr, 3g, ethernet), role (primary, backup), dns, metered (yes, no)")
 	f.BoolVar(&o.requireAll, "require-all-links", false, "fail if a link that is named is missing or unusable")
 	f.StringVar(&o.algorithm, "algorithm", "adaptive", strings.Join(scheduler.Names(), ", "))
 	f.Var(&o.overlap, "overlap", "fraction of a request after which the next is sent; auto = just in time")

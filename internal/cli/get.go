@@ -50,7 +50,9 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		result.statuses = make(map[event.FileID]int)
 	}
 	var totals []event.LinkTotals
-	links, specs, err := o.choose(ctx, t.here(), warn)
+	system := link.NewSystem("")
+	links, specs, err := o.choose(ctx, system, t.here(), warn)
+	result.leftOut = o.leftOut
 	if err == nil {
 		run := o.runStarted(started, links, t.files())
 		bus.Publish(run)
@@ -62,7 +64,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		shared := engine.NewLinks(&bus, started, nets, terms, cfg.BlockSize)
 		shared = engine.WithSpares(shared, o.spares(links))
 		roster := &roster{
-			options: o, specs: specs, system: link.System{}, bus: &bus, started: started, warn: warn,
+			options: o, specs: specs, system: system, bus: &bus, started: started, warn: warn,
 			seats: seats(shared), members: members(links), models: measure.models,
 		}
 		stop := roster.watch(ctx)

@@ -26,21 +26,25 @@ type chosen struct {
 // a link and all URLs are here, on this machine, that is the loopback link: no other
 // leads there.
 func (o *getOptions) choose(
-	ctx context.Context, here bool, warn func(important bool, text string),
+	ctx context.Context, system lister, here bool, warn func(important bool, text string),
 ) ([]chosen, map[string]link.Spec, error) {
 	specs, err := o.specs()
 	if err != nil {
 		return nil, nil, err
 	}
-	infos, err := link.List(ctx)
+	infos, err := system.List(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", link.ErrNoLink, err)
 	}
 	if at := slices.IndexFunc(infos, func(i link.Info) bool { return i.Virtual == link.VirtualLoopback }); here && at >= 0 && slices.Equal(o.links, []string{link.Auto}) {
 		o.links = []string{infos[at].Name}
 	}
-	usable, rejected, err := link.Choose(link.Retech(infos, specs), o.links)
+	usable, rejected, err := link.Choose(link.Apply(infos, specs), o.links)
+	o.leftOut = tellOfCosts(usable, rejected, o.links, warn)
 	for _, r := range rejected {
+		if r.Metered != link.MeteredNo {
+			continue
+		}
 		text := fmt.Sprintf("link %s is not used: %s", r.Name, r.Why)
 		if r.Fix != "" {
 			text += " (" + r.Fix + ")"
@@ -52,6 +56,9 @@ func (o *getOptions) choose(
 	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if at := slices.IndexFunc(usable, func(i link.Info) bool { return i.PastVPN != "" }); at >= 0 {
+		warn(true, fmt.Sprintf("link %s goes past the VPN %s, which is up", usable[at].Name, usable[at].PastVPN))
 	}
 	all := make([]chosen, 0, len(usable))
 	for _, info := range usable {
@@ -67,6 +74,30 @@ func (o *getOptions) choose(
 	return all, specs, nil
 }
 
+// tellOfCosts says in one notice which links are left out since their data may cost
+// money, or that the only link there is does. It gives the names of those left out.
+func tellOfCosts(usable []link.Info, rejected []link.Rejected, names []string, warn func(important bool, text string)) (leftOut []string) {
+	var described []string
+	for _, r := range rejected {
+		if r.Metered != link.MeteredNo {
+			leftOut = append(leftOut, r.Name)
+			described = append(described, fmt.Sprintf("%s (%s)", r.Name, r.Metered))
+		}
+	}
+	switch {
+	case len(leftOut) > 0:
+		it, is := "it", "is"
+		if len(leftOut) > 1 {
+			it, is = "them", "are"
+		}
+		warn(true, fmt.Sprintf("%s %s left out, as data over %s may cost money: --links all uses %s too, --link %s,metered=no says that it is free",
+			strings.Join(described, " and "), is, it, it, leftOut[0]))
+	case len(usable) == 1 && usable[0].Metered != link.MeteredNo && slices.Contains(names, link.Auto):
+		warn(true, fmt.Sprintf("%s (%s) is the only link: data over it may cost money", usable[0].Name, usable[0].Metered))
+	}
+	return leftOut
+}
+
 // namedLinks is the list of --links without the blanks and the empty places that
 // scripts leave in it. A list without a name is a mistake, and not auto: whoever
 // meant one link must not pay for another.
@@ -78,7 +109,7 @@ func namedLinks(list []string) ([]string, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, usagef("--links: there is no name; auto is every usable link")
+		return nil, usagef("--links: there is no name; auto is every usable link that costs nothing, all is every usable link")
 	}
 	return names, nil
 }

@@ -118,7 +118,8 @@ func newRootCommand(stdio IO) *cobra.Command {
 		Long: `mlget downloads over several network links at once - Wi-Fi and LTE, two
 uplinks - so that all of them finish at the same moment, and continues by itself
 what was interrupted.`,
-		Example: `  mlget https://example.org/image.iso
+		Example: `  mlget https://example.org/image.iso              # no cellular data while there is Wi-Fi
+  mlget --links all https://example.org/image.iso  # over metered links too
   mlget --links wlan0,rmnet0 https://example.org/image.iso
   mlget -o - https://example.org/src.tar.gz | tar xz`,
 		Args:          cobra.ArbitraryArgs,

@@ -7,12 +7,14 @@ import (
 	"io"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/term"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -24,7 +26,8 @@ const maxSaid = 20
 type outcome struct {
 	bus      *event.Bus
 	started  time.Time
-	streamed bool // the output takes bytes once and in order
+	streamed bool     // the output takes bytes once and in order
+	leftOut  []string // links that were not used, as their data may cost money
 
 	mu     sync.Mutex
 	first  failure // the first that counts, by the order of the files
@@ -145,6 +148,9 @@ func (r *outcome) say(w io.Writer, several bool) {
 	var hints []string
 	say := func(err error) {
 		code, hint := classify(err)
+		if code == exitNetwork && len(r.leftOut) > 0 && !errors.Is(err, errMaxTime) {
+			hint = "--links all goes on where this one stopped over " + term.Printable(strings.Join(r.leftOut, ", ")) + " too, which may cost money"
+		}
 		if r.streamed {
 			hint = streamHint(code, hint)
 		}

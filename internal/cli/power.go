@@ -13,6 +13,7 @@ import (
 
 	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/launch"
 	"github.com/mlget/mlget/internal/modelled"
 	"github.com/mlget/mlget/internal/power"
 )
@@ -43,7 +44,7 @@ func (o *sampleOptions) config(bus *event.Bus, started time.Time) (power.Config,
 	}
 	cfg := power.Config{
 		Source: o.source, Sysfs: o.sysfs, Interval: o.interval, Unit: unit,
-		Prefix: os.Getenv("PREFIX"), Started: started, Bus: bus,
+		Prefix: os.Getenv("PREFIX"), Launch: launch.Of(os.Args), Started: started, Bus: bus,
 	}
 	if o.interval < power.MinInterval {
 		return cfg, usagef("--power-interval: %v is less than %v", o.interval, power.MinInterval)
@@ -56,7 +57,7 @@ func (o *sampleOptions) config(bus *event.Bus, started time.Time) (power.Config,
 
 // powerHere is what power can be measured with on this machine, without any flags.
 func powerHere(ctx context.Context) []power.Finding {
-	return power.Survey(ctx, power.Config{Source: power.Auto, Sysfs: sysfs, Prefix: os.Getenv("PREFIX"), Bus: &event.Bus{}})
+	return power.Survey(ctx, power.Config{Source: power.Auto, Sysfs: sysfs, Prefix: os.Getenv("PREFIX"), Launch: launch.Of(os.Args), Bus: &event.Bus{}})
 }
 
 // powerOptions is what they say of the power and the energy of a download.

@@ -53,6 +53,8 @@ func seats(links []*engine.Link) []seat {
 type member struct {
 	seen link.Info // when it was last usable
 	away bool      // it was not usable since
+	// metered says that it was when it was chosen; barred that it has become so since.
+	metered, barred bool
 }
 
 // roster keeps the run's links up to date: those that return, that move to
@@ -95,7 +97,7 @@ func (o *getOptions) automatic() bool {
 func members(begun []chosen) []member {
 	list := make([]member, 0, len(begun))
 	for _, c := range begun {
-		list = append(list, member{seen: c.found})
+		list = append(list, member{seen: c.found, metered: c.found.Metered != link.MeteredNo})
 	}
 	return list
 }
@@ -189,19 +191,25 @@ func (r *roster) look(ctx context.Context, quiet bool) {
 	if err != nil {
 		return // the next change may be luckier
 	}
-	usable, _, _ := link.Choose(link.Retech(infos, r.specs), r.options.links) // none at all is no error here
+	infos = link.Apply(infos, r.specs)
+	for k := range infos { // a metered link with which the run began goes on
+		if slices.ContainsFunc(r.members, func(m member) bool { return m.seen.Name == infos[k].Name && m.metered }) {
+			infos[k].Metered = link.MeteredNo
+		}
+	}
+	usable := link.Choosable(infos, r.options.links)
 	for i := range r.members {
 		m := &r.members[i]
 		at := slices.IndexFunc(usable, func(info link.Info) bool { return info.Name == m.seen.Name })
 		if at < 0 {
-			m.away = true
+			r.leave(i, infos)
 			continue
 		}
 		difference := usable[at].Since(m.seen)
-		if m.away || difference != link.Same {
+		if m.away || m.barred || difference != link.Same {
 			r.seats[i].Renew(r.options.link(usable[at], r.specs), difference == link.Moved)
 		}
-		m.seen, m.away = usable[at], false
+		m.seen, m.away, m.barred = usable[at], false, false
 	}
 	for _, info := range usable {
 		known := slices.ContainsFunc(r.members, func(m member) bool { return m.seen.Name == info.Name })
@@ -209,6 +217,22 @@ func (r *roster) look(ctx context.Context, quiet bool) {
 			r.join(info)
 		}
 	}
+}
+
+// leave takes in that a link cannot be used now. One that works and has become
+// metered, as when a laptop goes from the Wi-Fi at home to that of a phone, carries
+// nothing from then on.
+func (r *roster) leave(i int, infos []link.Info) {
+	m := &r.members[i]
+	m.away = true
+	at := slices.IndexFunc(infos, func(info link.Info) bool { return info.Name == m.seen.Name })
+	if at < 0 || infos[at].Metered == link.MeteredNo || m.barred {
+		return
+	}
+	m.barred = true
+	name := term.Printable(m.seen.Name)
+	r.warn(true, fmt.Sprintf("link %s is not used any more: data over it may cost money now (%s); --links all uses it all the same", name, infos[at].Metered))
+	r.seats[i].Renew(link.Barred(infos[at]), true)
 }
 
 // join makes an interface a link of the run.
@@ -227,6 +251,6 @@ func (r *roster) join(info link.Info) {
 		At: scheduler.Time(time.Since(r.started)), Link: scheduler.LinkID(i), Info: eventInfo(l),
 	})
 	r.warn(true, fmt.Sprintf("link %s joins the download", name))
-	r.members = append(r.members, member{seen: info})
+	r.members = append(r.members, member{seen: info, metered: info.Metered != link.MeteredNo})
 	r.seats[i].Join(l, termsOf(l, r.models))
 }

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -194,7 +195,7 @@ func TestRosterTakesANamedLinkWithADoubt(t *testing.T) {
 
 func TestRosterTakesWhatWouldHaveBeenChosen(t *testing.T) {
 	named := wifi("wlan0", 3, "10.1.0.2/24")
-	other := wifi("usb0", 4, "10.3.0.2/24")
+	other := wifi("eth1", 4, "10.3.0.2/24")
 	bridge := wifi("br0", 5, "10.4.0.2/24")
 	bridge.Virtual = link.VirtualBridge
 	vpn := wifi("tun0", 6, "10.5.0.2/24")
@@ -204,12 +205,12 @@ func TestRosterTakesWhatWouldHaveBeenChosen(t *testing.T) {
 		links []string
 		want  []string
 	}{
-		{nil, []string{"wlan0 joins, 0, 0", "usb0 joins, 0, 0"}},
-		{[]string{"auto"}, []string{"wlan0 joins, 0, 0", "usb0 joins, 0, 0"}},
+		{nil, []string{"wlan0 joins, 0, 0", "eth1 joins, 0, 0"}},
+		{[]string{"auto"}, []string{"wlan0 joins, 0, 0", "eth1 joins, 0, 0"}},
 		{[]string{"rmnet0"}, nil},
 		{[]string{"rmnet0", "wlan0", "wlan0"}, []string{"wlan0 joins, 0, 0"}},
 		{[]string{"rmnet0", "tun0"}, []string{"tun0 joins, 0, 0"}},
-		{[]string{"tun0", "auto"}, []string{"tun0 joins, 0, 0", "wlan0 joins, 0, 0", "usb0 joins, 0, 0"}},
+		{[]string{"tun0", "auto"}, []string{"tun0 joins, 0, 0", "wlan0 joins, 0, 0", "eth1 joins, 0, 0"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			a := follow(t, options(tc.links...), lte)
@@ -225,9 +226,9 @@ func TestRosterIsFull(t *testing.T) {
 		a := follow(t, options(), lte)
 		all := []link.Info{lte}
 		for i := range spareForAuto + 3 {
-			all = append(all, wifi(fmt.Sprint("usb", i), 10+i, fmt.Sprintf("10.9.%d.2/24", i)))
+			all = append(all, wifi(fmt.Sprint("eth", i), 10+i, fmt.Sprintf("10.9.%d.2/24", i)))
 		}
-		a.become(all, change(link.ChangeLink, "usb0"))
+		a.become(all, change(link.ChangeLink, "eth0"))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if len(a.did) != spareForAuto || len(a.said) != spareForAuto+1 {
@@ -324,4 +325,79 @@ func TestRosterWithoutWatch(t *testing.T) {
 		a.become([]link.Info{lte, wifi("wlan0", 4, "10.1.0.7/24")})
 		a.want(time.Minute, "wlan0 renewed, moved true")
 	})
+}
+
+// metered is a link whose data may cost money, by its kind or by --link.
+func metered(i link.Info, tech link.Tech) link.Info {
+	i.Tech = tech
+	return link.Apply([]link.Info{i}, nil)[0]
+}
+
+// A download that nobody gave a metered link to does not go on over one, whatever
+// becomes of the others.
+func TestRosterSpendsNothing(t *testing.T) {
+	home, modem := wifi("wlan0", 3, "10.1.0.2/24"), metered(lte, link.TechLTE)
+	joins := []string{"wlan0 returned", "rmnet0 joins, 0, 0"}
+	for _, tc := range []struct {
+		links []string
+		want  []string
+	}{
+		{nil, []string{"wlan0 returned"}},
+		{[]string{"auto"}, []string{"wlan0 returned"}},
+		{[]string{"all"}, joins},
+		{[]string{"auto", "cellular"}, joins},
+		{[]string{"wlan0", "rmnet0"}, joins},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			o := options(tc.links...)
+			a := follow(t, o, home)
+			a.become([]link.Info{without(home, link.Fatal), modem}, change(link.ChangeUnknown, ""))
+			a.want(time.Minute, tc.want...)
+		})
+	}
+}
+
+// A metered link that was the only one at the start goes on.
+func TestRosterKeepsTheOnlyLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		modem := metered(lte, link.TechLTE)
+		a := follow(t, options("auto"), modem)
+		a.become([]link.Info{without(modem, link.Fatal)}, gone(link.ChangeAddress, "rmnet0"))
+		a.want(time.Minute)
+		a.become([]link.Info{modem}, change(link.ChangeAddress, "rmnet0"))
+		a.want(time.Minute, "rmnet0 returned", "rmnet0 renewed, moved false")
+	})
+}
+
+// A link that becomes metered, as when a laptop goes over to a phone's Wi-Fi,
+// carries nothing from then on, until it is free again.
+func TestRosterBarsWhatBecomesMetered(t *testing.T) {
+	for _, tc := range []struct {
+		links  []string
+		barred bool
+	}{
+		{nil, true}, {[]string{"all"}, false}, {[]string{"wlan0"}, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			home, hotspot := wifi("wlan0", 3, "10.1.0.2/24"), metered(wifi("wlan0", 3, "10.1.0.2/24"), link.TechLTE)
+			home.Tech = link.TechWiFi
+			o := options(tc.links...)
+			a := follow(t, o, home)
+			a.become([]link.Info{hotspot}, change(link.ChangeRoute, "wlan0"))
+			if !tc.barred {
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if slices.ContainsFunc(a.said, func(s string) bool { return strings.Contains(s, "cost money") }) {
+					t.Errorf("%v: %q", tc.links, a.said)
+				}
+				return
+			}
+			a.want(time.Minute, "wlan0 returned", "wlan0 renewed, moved true")
+			if len(a.said) != 1 || !strings.Contains(a.said[0], "link wlan0 is not used any more: data over it may cost money now (cellular)") {
+				t.Errorf("said %q", a.said)
+			}
+			a.become([]link.Info{home}, change(link.ChangeRoute, "wlan0"))
+			a.want(time.Minute, "wlan0 returned", "wlan0 renewed, moved false")
+		})
+	}
 }

@@ -20,7 +20,7 @@ const anyTest = "go.uber.org/goleak"
 func rules() map[string]rule {
 	return map[string]rule{
 		"cmd/mlget": {
-			imports: "internal/cli",
+			imports: "internal/cli internal/launch",
 			tests: "internal/android internal/android/androidtest internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
 				" internal/schematest internal/store/crashtest internal/testbody pkg/scheduler github.com/mccutchen/go-httpbin github.com/rogpeppe/go-internal/testscript github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
 		},
@@ -58,7 +58,7 @@ func rules() map[string]rule {
 			tests:   "internal/testbody golang.org/x/sys",
 		},
 		"internal/link": {
-			imports: "internal/android internal/term internal/units golang.org/x/sys",
+			imports: "internal/android internal/networkmanager internal/term internal/units golang.org/x/sys",
 			tests:   "internal/android/androidtest github.com/vishvananda/netlink github.com/vishvananda/netns golang.org/x/net/dns/dnsmessage",
 		},
 		// What Android decides of sockets and names, and who is trusted there.
@@ -84,8 +84,10 @@ func rules() map[string]rule {
 		"internal/event/eventtest": {imports: "internal/event pkg/scheduler"},
 
 		// Samples.
+		"internal/launch":         {},
+		"internal/networkmanager": {imports: "github.com/godbus/dbus", tests: "github.com/godbus/dbus go.uber.org/goleak"},
 		"internal/power": {
-			imports: "internal/event pkg/scheduler",
+			imports: "internal/event internal/launch pkg/scheduler",
 			tests:   "github.com/rogpeppe/go-internal/txtar golang.org/x/sys",
 		},
 
@@ -136,9 +138,9 @@ func rules() map[string]rule {
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
 			imports: "internal/android internal/campaign internal/dataset internal/energy internal/engine internal/event internal/fetch internal/link internal/linklab/scenario" +
-				" internal/joblist internal/metrics internal/modelled internal/netrc internal/page internal/plot internal/power internal/progress internal/record internal/report internal/results internal/rewrite internal/roots internal/sim internal/store internal/study internal/sweep internal/term internal/terms" +
+				" internal/joblist internal/launch internal/metrics internal/modelled internal/netrc internal/page internal/plot internal/power internal/progress internal/record internal/report internal/results internal/rewrite internal/roots internal/sim internal/store internal/study internal/sweep internal/term internal/terms" +
 				" internal/units pkg/scheduler pkg/scheduler/tuning" +
-				" github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http",
+				" github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http golang.org/x/sys",
 		},
 
 		// The laboratory. It shares nothing with mlget's downloads but the bodies of

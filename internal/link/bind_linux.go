@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/mlget/mlget/internal/android"
 )
 
 // bindSocket ties a socket to its link. By the name, not the index: an
@@ -26,7 +24,7 @@ func bindSocket(ctx context.Context, fd uintptr, network string, info *Info) err
 		if info.Android == nil {
 			break
 		}
-		_, err := android.Select(ctx, info.Android.Fwmarkd, int(fd), info.Android.NetID)
+		_, err := info.Android.netd.Select(ctx, int(fd), info.Android.NetID)
 		return err
 	case BindAddress:
 		return nil // the dialer's local address does it

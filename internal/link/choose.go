@@ -11,9 +11,12 @@ import (
 // ErrNoLink says that no usable link is left.
 var ErrNoLink = errors.New("no usable link")
 
-// Auto stands, in place of a name, for every usable link that leads somewhere
-// by itself.
+// Auto stands, in place of a name, for every usable link that leads somewhere by
+// itself and is not metered, and for a metered one where there is no other.
 const Auto = "auto"
+
+// All stands for every usable link that leads somewhere by itself, metered ones too.
+const All = "all"
 
 // Rejected is a link that was not chosen, and why.
 type Rejected struct {
@@ -21,26 +24,48 @@ type Rejected struct {
 	Why   string
 	Fix   string // the command that mends it; may be empty
 	Named bool   // the user asked for it by name
+	// Metered is why, where nothing else is: it was usable.
+	Metered Metered
 }
 
-// Choose picks links: those that are named, in the order of the names; each of a
-// kind that is named (wifi, cellular, ethernet), as Auto would; and for Auto, or no
-// names at all, every one that is not virtual and has no fatal problem and no
-// warning. A named link is taken whatever it is, lo included,
-// unless it has a fatal problem. Rejected holds the named links that cannot be
-// taken and, for Auto, the real ones that were left out. The error is
-// ErrNoLink when no link is left.
+// Choose picks the links with which a download begins: those that are named, in
+// the order of the names; each of a kind that is named (wifi, cellular, ethernet);
+// for All every one that is not virtual and has no fatal problem and no warning; and
+// for Auto, or no names at all, those of them that are not metered, and where no
+// link at all would be left, one metered link. A named link is taken whatever it is,
+// lo included, unless it has a fatal problem. Rejected holds the named links that
+// cannot be taken and, for Auto and All, the real ones that were left out. The error
+// is ErrNoLink when no link is left.
 func Choose(infos []Info, names []string) ([]Info, []Rejected, error) {
+	usable, rejected := choose(infos, names)
+	if at := onlyMetered(infos, rejected); len(usable) == 0 && at >= 0 {
+		usable = []Info{infos[at]}
+		rejected = slices.DeleteFunc(rejected, func(r Rejected) bool { return r.Name == infos[at].Name })
+	}
+	if len(usable) > 0 {
+		return usable, rejected, nil
+	}
+	if len(rejected) == 1 {
+		return nil, rejected, fmt.Errorf("%w: %s: %s", ErrNoLink, term.Printable(rejected[0].Name), rejected[0].Why)
+	}
+	return nil, rejected, ErrNoLink
+}
+
+// Choosable picks the links that may take part in a download that has begun: as
+// Choose, but for a metered link that nobody has named. Money that was not spent at
+// the start is not spent because a link was lost.
+func Choosable(infos []Info, names []string) []Info {
+	usable, _ := choose(infos, names)
+	return usable
+}
+
+func choose(infos []Info, names []string) (usable []Info, rejected []Rejected) {
 	if len(names) == 0 {
 		names = []string{Auto}
 	}
-	var (
-		usable   []Info
-		rejected []Rejected
-		seen     = make(map[string]bool)
-	)
+	seen := make(map[string]bool)
 	for _, name := range names {
-		if name == Auto || seen[name] {
+		if name == Auto || name == All || seen[name] {
 			continue
 		}
 		seen[name] = true
@@ -60,25 +85,42 @@ func Choose(infos []Info, names []string) ([]Info, []Rejected, error) {
 		}
 		usable = append(usable, infos[at])
 	}
-	if slices.Contains(names, Auto) {
-		for _, info := range infos {
-			if seen[info.Name] || info.Virtual != VirtualNot {
-				continue
-			}
-			if why, fix, ok := info.refusal(true); !ok {
-				rejected = append(rejected, Rejected{Name: info.Name, Why: why, Fix: fix})
-				continue
-			}
-			usable = append(usable, info)
+	all := slices.Contains(names, All)
+	if !all && !slices.Contains(names, Auto) {
+		return usable, rejected
+	}
+	for _, info := range infos {
+		if seen[info.Name] || info.Virtual != VirtualNot {
+			continue
+		}
+		if why, fix, ok := info.refusal(true); !ok {
+			rejected = append(rejected, Rejected{Name: info.Name, Why: why, Fix: fix})
+			continue
+		}
+		if info.Metered != MeteredNo && !all {
+			rejected = append(rejected, Rejected{Name: info.Name, Why: "its data may cost money (" + string(info.Metered) + ")", Metered: info.Metered})
+			continue
+		}
+		usable = append(usable, info)
+	}
+	return usable, rejected
+}
+
+// onlyMetered is the place of the metered link to begin with where there is no
+// other: that which everything else on this machine uses, else the first. -1: none.
+func onlyMetered(infos []Info, rejected []Rejected) int {
+	first := -1
+	for _, r := range rejected {
+		at := slices.IndexFunc(infos, func(i Info) bool { return i.Name == r.Name })
+		switch {
+		case r.Metered == MeteredNo || at < 0:
+		case infos[at].Main:
+			return at
+		case first < 0:
+			first = at
 		}
 	}
-	if len(usable) == 0 {
-		if len(rejected) == 1 {
-			return nil, rejected, fmt.Errorf("%w: %s: %s", ErrNoLink, term.Printable(rejected[0].Name), rejected[0].Why)
-		}
-		return nil, rejected, ErrNoLink
-	}
-	return usable, rejected, nil
+	return first
 }
 
 // refusal says why a link is not taken; auto asks for one without warnings.

@@ -24,6 +24,8 @@ func guessTech(name string) Tech {
 		{"Wi-Fi", TechWiFi},
 		{"rmnet", TechLTE},
 		{"ccmni", TechLTE},
+		{"seth_lte", TechLTE}, // Unisoc, as is the next one
+		{"sipa_eth", TechLTE},
 		{"ww", TechLTE}, // wwan0, wwp0s20u4
 		{"pdp_ip", TechLTE},
 		{"Cellular", TechLTE},

@@ -37,6 +37,9 @@ func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	if !ok {
 		return nil, l.error("dial %s: no %s with the address family that was asked for", addr, network)
 	}
+	if l.barred {
+		return nil, l.error("%w", ErrMetered)
+	}
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	host, service, err := net.SplitHostPort(addr)

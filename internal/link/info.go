@@ -4,6 +4,10 @@ import (
 	"context"
 	"net/netip"
 	"strings"
+	"sync"
+
+	"github.com/mlget/mlget/internal/android"
+	"github.com/mlget/mlget/internal/networkmanager"
 )
 
 // Tech is the technology of a link, as far as it is known.
@@ -45,6 +49,7 @@ const (
 	VirtualContainer Virtual = "container or virtual machine"
 	VirtualDummy     Virtual = "dummy"
 	VirtualCLAT      Virtual = "IPv4 of another link" // 464XLAT: that link carries it
+	VirtualTethering Virtual = "to devices that use this phone's network"
 )
 
 // Severity is how much a Problem matters.
@@ -129,16 +134,26 @@ type Info struct {
 	Resolvers []Resolver `json:"resolvers"` // in the order in which they are asked
 	Tech      Tech       `json:"tech"`
 	Virtual   Virtual    `json:"virtual,omitempty"`
+	// Metered says why data over the link may cost money: automatic choice leaves it
+	// out then, unless there is no other.
+	Metered Metered `json:"metered"`
+	// PastVPN is the VPN that data over the link goes past, on a phone; "": none.
+	PastVPN string `json:"past_vpn,omitempty"`
+	// Main says that sockets which are bound to nothing go out by this link.
+	Main bool `json:"main"`
 	// Android is the network that Android has made of the link; nil elsewhere.
 	Android  *AndroidNetwork `json:"android,omitempty"`
 	Problems []Problem       `json:"problems"`
+
+	managed  networkmanager.Metered
+	tethered bool // its driver serves phones on a cable only
 }
 
 // AndroidNetwork is a network as Android knows it.
 type AndroidNetwork struct {
 	NetID      uint32 `json:"net_id"`
 	Permission string `json:"permission"` // what those who choose it need; "none", where anyone may
-	Fwmarkd    string `json:"-"`          // path of netd's socket
+	netd       *android.Fwmarkd
 	// CLAT is the interface that carries the network's IPv4 (464XLAT), "" where
 	// the link does so itself; CLATAddr is its address.
 	CLAT     string     `json:"clat,omitempty"`
@@ -188,7 +203,22 @@ func (i Info) has() (v4, v6 bool) {
 // System is where the operating system shows itself. The zero value is the
 // real one; tests give trees of fixtures.
 type System struct {
-	Root string // prefix of /proc, /sys, /run, /etc and /dev; "" is the real root
+	Root   string // prefix of /proc, /sys, /run, /etc and /dev; "" is the real root
+	memory *memory
+}
+
+// memory is what is known from earlier looks at a system.
+type memory struct {
+	netd *android.Fwmarkd
+
+	mu      sync.Mutex
+	metered map[string]networkmanager.Metered // what NetworkManager said last, by interface
+}
+
+// NewSystem returns the system below root that remembers between looks what it
+// need not ask for again, or cannot. The zero System asks anew each time.
+func NewSystem(root string) System {
+	return System{Root: root, memory: &memory{netd: android.NewFwmarkd(android.FwmarkdPath(root))}}
 }
 
 // List finds every interface and checks it, in the order of their indexes.

@@ -15,9 +15,9 @@ func kinds(name string) []Tech {
 	return nil
 }
 
-// IsGroup says whether a name in a list of links can stand for several: Auto,
+// IsGroup says whether a name in a list of links can stand for several: Auto, All,
 // or a kind of link (wifi, cellular, ethernet).
-func IsGroup(name string) bool { return name == Auto || kinds(name) != nil }
+func IsGroup(name string) bool { return name == Auto || name == All || kinds(name) != nil }
 
 // kindNames are the names that kinds knows, in the order in which they are shown.
 func kindNames() [3]string { return [...]string{"wifi", "cellular", "ethernet"} }
@@ -46,17 +46,6 @@ func SpecOf(info Info, specs map[string]Spec) (spec Spec, described string) {
 		}
 	}
 	return Spec{}, ""
-}
-
-// Retech gives interfaces the technology that the user has said they have, so
-// that they are chosen by it. The slice is changed in place.
-func Retech(infos []Info, specs map[string]Spec) []Info {
-	for i := range infos {
-		if s, ok := specs[infos[i].Name]; ok && s.Tech != TechUnknown {
-			infos[i].Tech = s.Tech
-		}
-	}
-	return infos
 }
 
 // chooseKind picks every link of a kind that automatic choice would take, and

@@ -19,7 +19,7 @@ func TestChooseKind(t *testing.T) {
 		names    string
 		specs    map[string]Spec
 		usable   string
-		rejected string // with a ! where it is said aloud
+		rejected string // with a ! where it is said aloud, a $ where it is for its costs alone
 	}{
 		{"cellular", nil, "rmnet0", "rmnet1 rmnet2"},
 		{"ethernet", nil, "wifi", ""},
@@ -28,9 +28,16 @@ func TestChooseKind(t *testing.T) {
 		{"rmnet2,cellular,wlan0", nil, "rmnet2 rmnet0 wlan0", "rmnet1"},
 		{"cellular", map[string]Spec{"usb0": {Name: "usb0", Tech: TechLTE}}, "rmnet0 usb0", "rmnet1 rmnet2"},
 		{"cellular", map[string]Spec{"rmnet0": {Name: "rmnet0", Tech: TechWiFi}}, "", "rmnet1! rmnet2!"},
-		{"cellular,auto", nil, "rmnet0 wlan0 usb0 wifi", "rmnet1 rmnet2 rmnet1 rmnet2"},
+		{"cellular,auto", nil, "rmnet0 wlan0 wifi", "rmnet1 rmnet2 rmnet1 rmnet2 usb0$"},
+		{"auto", nil, "wlan0 wifi", "rmnet0$ rmnet1 rmnet2 usb0$"},
+		{"all", nil, "wlan0 rmnet0 usb0 wifi", "rmnet1 rmnet2"},
+		{"auto,usb0", nil, "usb0 wlan0 wifi", "rmnet0$ rmnet1 rmnet2"},
+		{"auto", map[string]Spec{"usb0": {Name: "usb0", Metered: "no"}, "wlan0": {Name: "wlan0", Metered: "yes"}}, "usb0 wifi", "wlan0$ rmnet0$ rmnet1 rmnet2"},
+		{"auto", map[string]Spec{"cellular": {Name: "cellular", Metered: "no"}}, "wlan0 rmnet0 wifi", "rmnet1 rmnet2 usb0$"},
+		{"auto", map[string]Spec{"cellular": {Name: "cellular", Metered: "no"}, "rmnet0": {Name: "rmnet0", Metered: "yes"}}, "wlan0 wifi", "rmnet0$ rmnet1 rmnet2 usb0$"},
+		{"auto", map[string]Spec{"usb0": {Name: "usb0", Tech: TechLTE}, "rmnet0": {Name: "rmnet0", Tech: TechEthernet}}, "wlan0 rmnet0 wifi", "rmnet1 rmnet2 usb0$"},
 	} {
-		usable, rejected, err := Choose(Retech(append([]Info(nil), infos...), c.specs), strings.Split(c.names, ","))
+		usable, rejected, err := Choose(Apply(append([]Info(nil), infos...), c.specs), strings.Split(c.names, ","))
 		var got, left []string
 		for _, i := range usable {
 			got = append(got, i.Name)
@@ -39,6 +46,9 @@ func TestChooseKind(t *testing.T) {
 			name := r.Name
 			if r.Named {
 				name += "!"
+			}
+			if r.Metered != MeteredNo {
+				name += "$"
 			}
 			left = append(left, name)
 		}

@@ -11,11 +11,16 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mlget/mlget/internal/android"
 	"github.com/mlget/mlget/internal/term"
 )
 
 // ErrBind says that a socket could not be tied to its link. Nothing was sent.
 var ErrBind = errors.New("cannot bind to the link")
+
+// ErrMetered says that data over a link may cost money that nobody has agreed to.
+// Nothing was sent.
+var ErrMetered = errors.New("data over it may cost money")
 
 // ErrHere says that an address is this machine's own, and the link another than the
 // loopback one. Nothing was sent.
@@ -53,8 +58,11 @@ type Link struct {
 	sources []source
 	names   names
 
-	shook     atomic.Int64 // how long the latest handshake took, in ns; 0: there was none
-	noQueries atomic.Bool  // Android's resolver takes no DNS queries
+	barred bool // it opens no connection
+
+	shook     atomic.Int64                     // how long the latest handshake took, in ns; 0: there was none
+	noQueries atomic.Bool                      // Android's resolver takes no DNS queries
+	noAnswer  atomic.Pointer[android.NoAnswer] // what it said last instead of an answer; nil: it gave one
 }
 
 // New makes a Link of an interface that List found. A name server and a
@@ -76,6 +84,14 @@ func New(info Info, spec Spec, opts Options) *Link {
 		l.timeout = DefaultConnectTimeout
 	}
 	l.sources = l.newSources()
+	return l
+}
+
+// Barred makes a Link that opens no connection, of an interface whose data may cost
+// money that nobody has agreed to.
+func Barred(info Info) *Link {
+	l := New(info, Spec{}, Options{})
+	l.barred = true
 	return l
 }
 

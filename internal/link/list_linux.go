@@ -22,15 +22,20 @@ func (s System) List(ctx context.Context) ([]Info, error) {
 		return nil, err
 	}
 	if android.Here(s.Root) {
-		snap.phone = s.askPhone(ctx, snap.fib)
+		snap.phone = s.askPhone(ctx, snap)
 	}
-	return s.inspect(snap, tryBind), nil
+	infos := s.inspect(snap, tryBind)
+	if snap.phone == nil {
+		s.askManager(ctx, infos)
+	}
+	return Apply(infos, nil), nil
 }
 
 // inspect checks every interface of a snapshot. bind says whether a socket can
 // be bound to a device.
 func (s System) inspect(snap *snapshot, bind func(name string) error) []Info {
 	infos := make([]Info, 0, len(snap.links))
+	main := append(snap.fib.lookup(flow{family: unix.AF_INET}), snap.fib.lookup(flow{family: unix.AF_INET6})...)
 	for _, l := range snap.links {
 		loopback := l.flags&unix.IFF_LOOPBACK != 0
 		i := Info{
@@ -43,7 +48,9 @@ func (s System) inspect(snap *snapshot, bind func(name string) error) []Info {
 			Resolvers: s.resolvers(l.index, loopback),
 			Tech:      s.tech(l.name),
 			Virtual:   classify(l.name, l.kind, loopback),
+			Main:      slices.Contains(main, l.index),
 			Problems:  []Problem{},
+			tethered:  s.tetheredByDriver(l.name),
 		}
 		if loopback {
 			i.Tech = TechUnknown

@@ -55,7 +55,7 @@ func (s System) List(ctx context.Context) ([]Info, error) {
 		}
 		infos = append(infos, i)
 	}
-	return infos, nil
+	return Apply(infos, nil), nil
 }
 
 func addrsOf(ifi net.Interface) []netip.Prefix {

@@ -119,7 +119,7 @@ func TestTwoLinks(t *testing.T) {
 	s := labSystem(t, "nameserver "+labDNS)
 	infos, err := s.List(t.Context())
 	must(t, err)
-	usable, rejected, err := Choose(infos, nil)
+	usable, rejected, err := Choose(infos, []string{All})
 	if err != nil || len(usable) != 2 || len(rejected) != 0 {
 		t.Fatalf("chosen %+v, rejected %+v, %v", usable, rejected, err)
 	}

@@ -3,8 +3,7 @@ package link
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -24,8 +23,10 @@ type phone struct {
 	networks []android.Network
 	access   map[uint32]access // by netId
 	uid      uint32
-	fwmarkd  string
-	resolver string // "" where there is none
+	netd     *android.Fwmarkd
+	resolver string // path of its socket
+	noNames  error  // why the resolver cannot be asked; nil: it can
+	vpn      string // the VPN that this user's data goes through where it chooses no network; "": none
 }
 
 // access is what came of asking netd for a network.
@@ -47,24 +48,55 @@ func (f *fib) androidNetworks() []android.Network {
 }
 
 // askPhone asks netd about each network in the routing rules. It sends nothing.
-func (s System) askPhone(ctx context.Context, f *fib) *phone {
+func (s System) askPhone(ctx context.Context, snap *snapshot) *phone {
+	f := snap.fib
 	p := &phone{
 		networks: f.androidNetworks(),
 		access:   make(map[uint32]access),
 		uid:      f.uid,
-		fwmarkd:  android.FwmarkdPath(s.Root),
+		vpn:      vpnOf(snap),
 		resolver: android.ResolverPath(s.Root),
 	}
-	if st, err := os.Stat(p.resolver); err != nil || st.Mode()&os.ModeSocket == 0 {
-		p.resolver = ""
+	if s.memory != nil {
+		p.netd = s.memory.netd
+	} else {
+		p.netd = android.NewFwmarkd(android.FwmarkdPath(s.Root))
 	}
+	p.noNames = android.CheckResolver(ctx, p.resolver)
 	for _, n := range p.networks {
 		if _, known := p.access[n.NetID]; !known {
-			mark, err := android.Probe(ctx, p.fwmarkd, n.NetID)
+			mark, err := p.netd.Probe(ctx, n.NetID)
 			p.access[n.NetID] = access{mark, err}
 		}
 	}
 	return p
+}
+
+// vpnOf finds the VPN that is up for the user of this process: netd's rules for
+// VPNs are for ranges of users, and lead to its interface's table.
+func vpnOf(snap *snapshot) string {
+	for _, r := range snap.fib.rules {
+		if r.uids == [2]uint32{0, 1<<32 - 1} || snap.fib.uid < r.uids[0] || snap.fib.uid > r.uids[1] || r.action != unix.FR_ACT_TO_TBL {
+			continue
+		}
+		at := slices.IndexFunc(snap.links, func(l linkMsg) bool { return l.index == android.IndexOf(r.table) })
+		if at < 0 {
+			continue
+		}
+		if l := snap.links[at]; classify(l.name, l.kind, false) == VirtualVPN && l.flags&unix.IFF_UP != 0 {
+			return l.name
+		}
+	}
+	return ""
+}
+
+// checkVPN warns of a link that leads past a VPN.
+func (i *Info) checkVPN(p *phone) {
+	if p.vpn == "" || i.Name == p.vpn {
+		return
+	}
+	i.PastVPN = p.vpn
+	i.problem(Note, "data over it goes past the VPN "+p.vpn+", which is up", "")
 }
 
 // network is the network that an interface belongs to.
@@ -81,11 +113,14 @@ func (p *phone) network(name string, index int) (android.Network, bool) {
 // inspectOnPhone finds what is to be known of an interface of an Android phone.
 func (s System) inspectOnPhone(i *Info, snap *snapshot, bind func(name string) error) {
 	p := snap.phone
+	if tetheringName(i.Name) {
+		i.Virtual = VirtualTethering
+	}
 	n, ok := p.network(i.Name, i.Index)
 	if ok {
-		i.Android = &AndroidNetwork{NetID: n.NetID, Permission: n.Permission.String(), Fwmarkd: p.fwmarkd}
+		i.Android = &AndroidNetwork{NetID: n.NetID, Permission: n.Permission.String(), netd: p.netd}
 		i.findCLAT(snap, n.NetID)
-		if p.resolver != "" {
+		if p.noNames == nil {
 			i.Resolvers = []Resolver{{Method: ResolverAndroid, Socket: p.resolver}}
 		}
 	}
@@ -108,9 +143,10 @@ func (s System) inspectOnPhone(i *Info, snap *snapshot, bind func(name string) e
 		}
 		if running {
 			i.checkRoutes(snap.fib, true)
-			i.checkResolvers()
+			i.checkPhoneResolver(p.noNames)
 		}
 		i.checkBind(snap.fib, bind(i.Name))
+		i.checkVPN(p)
 		return
 	case granted.err != nil:
 		i.Problems = append(i.Problems, refusedByAndroid(granted.err, p.uid))
@@ -127,6 +163,16 @@ func (s System) inspectOnPhone(i *Info, snap *snapshot, bind func(name string) e
 	}
 	if n.Permission == android.PermissionSystem {
 		i.problem(Warning, "Android keeps it for the system (calls, picture messages): it may lead nowhere", "")
+	}
+	i.checkPhoneResolver(p.noNames)
+	i.checkVPN(p)
+}
+
+// checkPhoneResolver says why Android's resolver cannot be asked, if it cannot.
+func (i *Info) checkPhoneResolver(noNames error) {
+	if noNames != nil && !errors.Is(noNames, fs.ErrNotExist) {
+		i.problem(Note, noNames.Error()+": only addresses and names of the hosts file work", "mlget --link "+shellWord(i.Name)+",dns=9.9.9.9")
+		return
 	}
 	i.checkResolvers()
 }
@@ -169,19 +215,13 @@ func indexOf(snap *snapshot, name string) int {
 }
 
 // refusedByAndroid tells what stands between this process and a network, and
-// the ways round it. The one by settings is for the user to go, never for this
-// program: it changes what the phone does with every other network too.
+// the ways round it.
 func refusedByAndroid(err error, uid uint32) Problem {
 	p := Problem{What: err.Error(), Severity: Fatal}
 	var refused *android.Refusal
 	switch {
 	case errors.As(err, &refused) && refused.Permission():
-		p.Ways = []string{
-			"from a computer: adb shell /data/local/tmp/mlget ... (the shell has the permission)",
-			"with root: su -c mlget ...",
-			fmt.Sprintf("Android 12 and later, once, from a computer: adb shell settings put secure mobile_data_preferred_uids %d"+
-				" (undo: adb shell settings delete secure mobile_data_preferred_uids)", uid),
-		}
+		p.Ways = android.WaysToCellular(uid)
 	case errors.As(err, &refused) && refused.VPN():
 		p.Ways = []string{"leave this program's app out of the VPN in the VPN's settings, or switch the VPN off"}
 	case errors.Is(err, android.ErrUnreachable):
@@ -193,6 +233,6 @@ func refusedByAndroid(err error, uid uint32) Problem {
 
 // probeNetwork says whether this process may (still) use a network.
 func probeNetwork(ctx context.Context, n AndroidNetwork) error {
-	_, err := android.Probe(ctx, n.Fwmarkd, n.NetID)
+	_, err := n.netd.Probe(ctx, n.NetID)
 	return err
 }

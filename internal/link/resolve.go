@@ -82,6 +82,9 @@ func (l *Link) ask(ctx context.Context, s source, host string, family Family, ot
 	if err != nil && s.resolver.Method == ResolverAndroid && l.noQueries.Load() {
 		return l.askAndroid9(ctx, s.resolver.Socket, host, family)
 	}
+	if s.resolver.Method == ResolverAndroid {
+		err = l.final(host, err)
+	}
 	return addrs, err
 }
 

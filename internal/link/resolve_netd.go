@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"sync/atomic"
 	"time"
 
 	"github.com/mlget/mlget/internal/android"
@@ -25,7 +24,7 @@ func (l *Link) askingAndroid(socket string) *net.Resolver {
 			return nil, err
 		}
 		context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // fails when it is closed
-		return &androidQuery{Conn: conn, refused: &l.noQueries}, nil
+		return &androidQuery{Conn: conn, link: l}, nil
 	}}
 }
 
@@ -46,17 +45,34 @@ func (l *Link) mayAsk(ctx context.Context) error {
 	return probeNetwork(ctx, *l.info.Android)
 }
 
-// androidQuery takes note of a resolver that takes no queries: the net package
-// does not pass on which error a connection had.
+// androidQuery takes note of a resolver that takes no queries, and of one that says
+// why there is no answer: the net package does not pass on which error a connection
+// had.
 type androidQuery struct {
 	net.Conn
-	refused *atomic.Bool
+	link *Link
 }
 
 func (q *androidQuery) Read(b []byte) (int, error) {
 	n, err := q.Conn.Read(b)
 	if errors.Is(err, android.ErrNoQueries) {
-		q.refused.Store(true)
+		q.link.noQueries.Store(true)
 	}
+	q.link.noAnswer.Store(asNoAnswer(err))
 	return n, err
+}
+
+func asNoAnswer(err error) *android.NoAnswer {
+	e, _ := errors.AsType[*android.NoAnswer](err)
+	return e
+}
+
+// final makes of err, which came of asking Android, what it is where asking again is
+// of no use: a name that cannot be resolved, and why.
+func (l *Link) final(host string, err error) error {
+	e := l.noAnswer.Load()
+	if err == nil || e == nil || e.Temporary() {
+		return err
+	}
+	return &net.DNSError{Err: e.Error(), Name: host, IsNotFound: true}
 }

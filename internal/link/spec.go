@@ -31,10 +31,11 @@ type Spec struct {
 	Bandwidth float64        // known capacity, bytes per second
 	DNS       netip.AddrPort // the only name server to ask
 	Role      string         // RolePrimary or RoleBackup
+	Metered   string         // MeteredYesText or MeteredNoText: whether its data costs money
 }
 
 // ParseSpec reads NAME or NAME,key=value,... with the keys rate, cap, tech,
-// bandwidth, dns and role: "wlan0,rate=2M,cap=200M,dns=9.9.9.9,role=backup".
+// bandwidth, dns, role and metered: "wlan0,rate=2M,cap=200M,dns=9.9.9.9,role=backup".
 // Errors wrap ErrSpec.
 func ParseSpec(text string) (Spec, error) {
 	if len(text) > 1024 {
@@ -83,8 +84,13 @@ func (s *Spec) set(key, value string) (err error) {
 			return errors.New("want primary or backup")
 		}
 		s.Role = value
+	case "metered":
+		if value != MeteredYesText && value != MeteredNoText {
+			return errors.New("want yes or no")
+		}
+		s.Metered = value
 	default:
-		err = errors.New("no such key; there are rate, cap, tech, bandwidth, dns and role")
+		err = errors.New("no such key; there are rate, cap, tech, bandwidth, dns, role and metered")
 	}
 	return err
 }

@@ -12,13 +12,18 @@ import (
 	"github.com/mlget/mlget/internal/term"
 )
 
+// meteredNote says what it means that a link is metered.
+const meteredNote = `Data over metered links may cost money: --links auto leaves them out unless there is no other link,
+--links all uses them, and --link NAME,metered=no says that one is free.
+`
+
 // WriteTable writes what each link can do as a table for people, and below it
 // what is wrong with some, and the command that mends it.
 func WriteTable(w io.Writer, infos []Info) error {
 	var b bytes.Buffer
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")) } //nolint:errcheck // a bytes.Buffer
-	head := []string{"LINK", "STATE", "TECH", "ADDRESS", "DEFAULT", "BIND", "DNS"}
+	head := []string{"LINK", "STATE", "TECH", "METERED", "ADDRESS", "DEFAULT", "BIND", "DNS"}
 	phone := slices.ContainsFunc(infos, func(i Info) bool { return i.Android != nil })
 	if phone {
 		head = append(head, "NETID", "NEEDS")
@@ -26,7 +31,7 @@ func WriteTable(w io.Writer, infos []Info) error {
 	row(head...)
 	for _, i := range infos {
 		cells := []string{
-			term.Printable(i.Name), i.state(), dash(string(i.Tech)), i.addresses(), i.defaults(), dash(string(i.Bind)), i.dns(),
+			term.Printable(i.Name), i.state(), dash(string(i.Tech)), dash(string(i.Metered)), i.addresses(), i.defaults(), dash(string(i.Bind)), i.dns(),
 		}
 		switch {
 		case i.Android != nil:
@@ -39,6 +44,7 @@ func WriteTable(w io.Writer, infos []Info) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	waysOf := make(map[string]string) // the link below which ways out stand already
 	for _, i := range infos {
 		for k, p := range i.Problems {
 			if k == 0 {
@@ -48,10 +54,19 @@ func WriteTable(w io.Writer, infos []Info) error {
 			if p.Fix != "" {
 				fmt.Fprintf(&b, "    %s\n", p.Fix)
 			}
-			for _, way := range p.Ways {
-				fmt.Fprintf(&b, "    %s\n", way)
+			ways := strings.Join(p.Ways, "\n    ")
+			switch first, told := waysOf[ways]; {
+			case ways == "":
+			case told:
+				fmt.Fprintf(&b, "    as for %s\n", term.Printable(first))
+			default:
+				waysOf[ways] = i.Name
+				fmt.Fprintf(&b, "    %s\n", ways)
 			}
 		}
+	}
+	if slices.ContainsFunc(infos, func(i Info) bool { return i.Metered != MeteredNo }) {
+		b.WriteString("\n" + meteredNote)
 	}
 	_, err := w.Write(b.Bytes())
 	return err

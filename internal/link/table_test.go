@@ -29,10 +29,10 @@ func TestWriteTable(t *testing.T) {
 	if err := WriteTable(&b, infos); err != nil {
 		t.Fatal(err)
 	}
-	want := `LINK      STATE     TECH  ADDRESS                        DEFAULT  BIND    DNS
-wlan0     usable    wifi  10.0.0.2/24 2001:db8::2/64 +1  v4 v6    device  9.9.9.9 (given)
-x\x1b[2J  unusable  -     10.0.1.2/24                    v4       device  -
-eth0      down      -     -                              -        -       -
+	want := `LINK      STATE     TECH  METERED  ADDRESS                        DEFAULT  BIND    DNS
+wlan0     usable    wifi  -        10.0.0.2/24 2001:db8::2/64 +1  v4 v6    device  9.9.9.9 (given)
+x\x1b[2J  unusable  -     -        10.0.1.2/24                    v4       device  -
+eth0      down      -     -        -                              -        -       -
 
 x\x1b[2J: fatal: replies are dropped
     sysctl
@@ -62,7 +62,7 @@ func TestInfoJSON(t *testing.T) {
 	}
 	want := `{"name":"wlan0","index":0,"up":false,"carrier":false,"addresses":["10.0.0.2/24"],` +
 		`"default_route_v4":false,"default_route_v6":false,"rp_filter":0,"bind":"",` +
-		`"resolvers":[{"method":"systemd-networkd","servers":["10.0.0.1:53"]}],"tech":"","problems":[]}`
+		`"resolvers":[{"method":"systemd-networkd","servers":["10.0.0.1:53"]}],"tech":"","metered":"","main":false,"problems":[]}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -82,25 +82,34 @@ func TestShellWord(t *testing.T) {
 // What a phone's user gets to see of cellular that is refused.
 func TestTableOfPhone(t *testing.T) {
 	cellular := Info{
-		Name: "rmnet0", Up: true, Carrier: true, Tech: TechLTE,
+		Name: "rmnet0", Up: true, Carrier: true, Tech: TechLTE, Metered: MeteredCellular,
 		Addrs: []netip.Prefix{netip.MustParsePrefix("2001:db8::2/64")},
 		Android: &AndroidNetwork{
 			NetID: 101, Permission: "CHANGE_NETWORK_STATE", CLAT: "v4-rmnet0", CLATAddr: netip.MustParseAddr("192.0.0.4"),
 		},
 		Problems: []Problem{{What: "refused", Severity: Fatal, Ways: []string{"one", "two", "three"}}},
 	}
+	second := cellular
+	second.Name = "rmnet1"
 	var b strings.Builder
-	if err := WriteTable(&b, []Info{{Name: "lo", Up: true, Carrier: true}, cellular}); err != nil {
+	if err := WriteTable(&b, []Info{{Name: "lo", Up: true, Carrier: true}, cellular, second}); err != nil {
 		t.Fatal(err)
 	}
-	want := `LINK    STATE     TECH  ADDRESS                                   DEFAULT  BIND  DNS  NETID  NEEDS
-lo      unusable  -     -                                         -        -     -    -      -
-rmnet0  unusable  lte   2001:db8::2/64 192.0.0.4 by v4-rmnet0     -        -     -    101    CHANGE_NETWORK_STATE
+	want := `LINK    STATE     TECH METERED ADDRESS                                   DEFAULT  BIND  DNS  NETID  NEEDS
+lo      unusable  -    - -                                         -        -     -    -      -
+rmnet0  unusable  lte  cellular 2001:db8::2/64 192.0.0.4 by v4-rmnet0     -        -     -    101    CHANGE_NETWORK_STATE
+rmnet1  unusable  lte  cellular 2001:db8::2/64 192.0.0.4 by v4-rmnet0     -        -     -    101    CHANGE_NETWORK_STATE
 
 rmnet0: fatal: refused
     one
     two
     three
+
+rmnet1: fatal: refused
+    as for rmnet0
+
+Data over metered links may cost money: --links auto leaves them out unless there is no other link,
+--links all uses them, and --link NAME,metered=no says that one is free.
 `
 	if got := b.String(); strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
 		t.Errorf("%s\nwant\n%s", got, want)

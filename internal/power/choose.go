@@ -10,10 +10,10 @@ import (
 // openers are the kinds of sources, in the order in which mlget power lists them.
 func openers() []opener {
 	return []opener{
-		{Battery, "on Android, adb shell and root may read it", openBattery},
+		{Battery, "root may read it, and on Android adb shell most phones'", openBattery},
 		{RAPL, "root may read it", openRAPL},
 		{HWMon, "", openHWMon},
-		{ODPM, "root and adb shell may read it", openODPM},
+		{ODPM, "root may read it; adb shell where the phone's maker allows it", openODPM},
 		{Termux, "it takes the app Termux:API and: pkg install termux-api", openTermux},
 	}
 }

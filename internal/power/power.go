@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/launch"
 )
 
 // The sources of readings, by the names that they have in flags and reports.
@@ -68,8 +69,10 @@ type Config struct {
 	Interval time.Duration // between readings
 	Unit     Unit          // of a battery's current
 	Prefix   string        // Termux's $PREFIX, below which its programs are; empty: not Termux
-	Started  time.Time     // when the run began, with a monotonic reading
-	Bus      *event.Bus
+	// Launch is how this process was started, and so how Termux's programs are.
+	Launch  launch.Launch
+	Started time.Time // when the run began, with a monotonic reading
+	Bus     *event.Bus
 }
 
 // Names lists what Config.Source may be.

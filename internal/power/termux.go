@@ -28,7 +28,7 @@ var (
 // termux is the battery as Android tells it to the app Termux:API, for those who
 // may not read sysfs.
 type termux struct {
-	program string
+	command []string // the words that start termux-battery-status
 	unit    Unit
 }
 
@@ -37,7 +37,7 @@ func openTermux(ctx context.Context, _ folder, cfg Config) (source, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &termux{program: program, unit: cfg.Unit}
+	t := &termux{command: cfg.Launch.Command(program), unit: cfg.Unit}
 	if _, err := t.read(ctx, 0, nil); err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (t *termux) describe() description {
 func (t *termux) read(ctx context.Context, now time.Duration, out []sample) ([]sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, termuxPatience)
 	defer cancel()
-	text, err := runBounded(ctx, t.program)
+	text, err := runBounded(ctx, t.command)
 	if err != nil {
 		return out, fmt.Errorf("termux-battery-status: %w", err)
 	}

@@ -37,9 +37,9 @@ func termuxProgram(prefix string) (string, error) {
 
 // runBounded gives what a program prints, at most maxFile bytes of it, and ends
 // it, with all that it has started, when ctx does.
-func runBounded(ctx context.Context, program string) ([]byte, error) {
+func runBounded(ctx context.Context, command []string) ([]byte, error) {
 	var out bounded
-	cmd := exec.CommandContext(ctx, program)
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdout = &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -7,4 +7,4 @@ import "context"
 // termuxProgram: there is no Termux outside Android.
 func termuxProgram(string) (string, error) { return "", errNotTermux }
 
-func runBounded(context.Context, string) ([]byte, error) { return nil, errNotTermux }
+func runBounded(context.Context, []string) ([]byte, error) { return nil, errNotTermux }

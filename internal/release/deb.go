@@ -90,7 +90,16 @@ Homepage: https://github.com/mlget/mlget
 Description: download over several network links at once
  mlget downloads one file over Wi-Fi and cellular at once, so that both finish
  at the same moment, and continues by itself what was interrupted.
-`, d.Version, d.Arch, (len(d.Binary)+len(d.License)+1023)/1024)
+%s`, d.Version, d.Arch, (len(d.Binary)+len(d.License)+1023)/1024, d.where())
+}
+
+// where says where the program cannot run. Google Play's Termux has its programs
+// started by the system's loader, which takes position-independent ones only.
+func (d Deb) where() string {
+	if d.Arch != "arm" {
+		return ""
+	}
+	return " .\n This program is static: it runs in the Termux of F-Droid and GitHub, and not in\n that of Google Play.\n"
 }
 
 // tarball packs files and the folders above them, whose names begin with "./".

@@ -92,6 +92,18 @@ func TestDeb(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, control["./control"])
 		}
 	}
+	if strings.Contains(string(control["./control"]), "Google Play") {
+		t.Errorf("the program for 64 bits runs everywhere:\n%s", control["./control"])
+	}
+	var old bytes.Buffer
+	static := d
+	static.Arch, static.Binary = "arm", program(elf.EM_ARM, elf.ET_EXEC, "")
+	if err := static.Write(&old); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(untar(t, unpack(t, old.Bytes())["control.tar.gz"])["./control"]); !strings.Contains(got, "not in\n that of Google Play.\n") {
+		t.Errorf("the static program's package says nothing of Google Play:\n%s", got)
+	}
 	data := untar(t, members["data.tar.gz"])
 	const root = "./data/data/com.termux/files/usr/"
 	if !bytes.Equal(data[root+"bin/mlget"], d.Binary) || !bytes.Equal(data[root+"share/doc/mlget/copyright"], d.License) {

@@ -9,3 +9,6 @@ var ErrNoFilter = errors.New("the filter of system calls is known for x86_64 onl
 
 // Confine would put this thread under Android's filter.
 func Confine(int) error { return ErrNoFilter }
+
+// ConfineTo would put this thread under the eyes of a SELinux.
+func ConfineTo(int) error { return ErrNoFilter }

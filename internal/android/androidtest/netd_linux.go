@@ -3,6 +3,7 @@ package androidtest
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -32,14 +33,29 @@ type Netd struct {
 	// Users are the permissions that apps have been granted. Others have none,
 	// but users of the system, below 10000, have them all.
 	Users map[uint32]android.Permission
-	// Secured are users under a VPN that none of their traffic may leave.
-	Secured []uint32
+	// Secured are users under a VPN that none of their traffic may leave, Bypassing
+	// those under one that lets apps choose another network (allowBypass). Users with
+	// PermissionSystem pass both.
+	Secured, Bypassing []uint32
+	// NoAnswer is, for each user that gets none, what the resolver of Android 10 and
+	// later says instead: 111 to those whose data is blocked (14 and later), 11 to those
+	// whose question it refuses (13 and later), 3 where there are no servers.
+	NoAnswer map[uint32]int
+	// VPN is the interface of that VPN; "": its users have no way at all.
+	VPN string
+	// Group owns both sockets beside root, with mode 0660: Android's inet (3003), in
+	// which every app with the permission INTERNET is, and the shell. 0 is root's own.
+	Group int
 
 	mu        sync.Mutex
 	listeners []net.Listener
 	serving   sync.WaitGroup
 	asked     []Asked
+	leaked    []int // descriptors that netd has lost sight of
 }
+
+// Inet is the group of Android whose members may connect to netd's sockets.
+const Inet = 3003
 
 // Asked is a question that netd got.
 type Asked struct {
@@ -73,7 +89,7 @@ func (n *Netd) Serve(fwmarkd, resolver string) error {
 			return errors.Join(err, n.Close())
 		}
 		n.listeners = append(n.listeners, l)
-		if err := os.Chmod(s.path, 0o666); err != nil {
+		if err := errors.Join(os.Chmod(s.path, 0o660), os.Chown(s.path, -1, n.Group)); err != nil {
 			return errors.Join(err, n.Close())
 		}
 		n.serving.Go(func() {
@@ -92,7 +108,8 @@ func (n *Netd) Serve(fwmarkd, resolver string) error {
 	return nil
 }
 
-// Close ends it. Clients that keep their connection open keep it waiting.
+// Close ends it. Clients that keep their connection open keep it waiting. It is
+// an error if clients have made netd leak descriptors.
 func (n *Netd) Close() error {
 	var err error
 	for _, l := range n.listeners {
@@ -100,7 +117,21 @@ func (n *Netd) Close() error {
 	}
 	n.listeners = nil
 	n.serving.Wait()
+	if len(n.leaked) > 0 {
+		err = errors.Join(err, fmt.Errorf("netd has lost %d descriptors: a phone that loses all has no network", len(n.leaked)))
+	}
+	for _, fd := range n.leaked {
+		err = errors.Join(err, unix.Close(fd))
+	}
+	n.leaked = nil
 	return err
+}
+
+// Leaked is how many descriptors netd holds for nobody until it ends.
+func (n *Netd) Leaked() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.leaked)
 }
 
 // Asked gives the questions up to now.
@@ -179,12 +210,17 @@ func (n *Netd) command(c *net.UnixConn) (uid, netID uint32, errno unix.Errno) {
 	if messages, err := unix.ParseSocketControlMessage(control[:controlSize]); err == nil && len(messages) == 1 {
 		if fds, err := unix.ParseUnixRights(&messages[0]); err == nil && len(fds) == 1 {
 			fd = fds[0]
-			defer unix.Close(fd) //nolint:errcheck // it is the client's
 		}
 	}
-	if size != want {
+	if size != want { // found out before netd has taken hold of the descriptor
+		if fd >= 0 {
+			n.mu.Lock()
+			n.leaked = append(n.leaked, fd)
+			n.mu.Unlock()
+		}
 		return uid, 0, unix.EBADMSG
 	}
+	defer unix.Close(fd) //nolint:errcheck // it is the client's, or none
 	command := binary.NativeEndian.Uint32(b)
 	netID = binary.NativeEndian.Uint32(b[4:])
 	switch {

@@ -65,6 +65,9 @@ func (n *Netd) resnsend(uid uint32, words []string) ([]byte, unix.Errno) {
 	if len(query) < 12 {
 		return nil, unix.EINVAL
 	}
+	if code := n.NoAnswer[uid]; code != 0 {
+		return nil, unix.Errno(code)
+	}
 	asked := Asked{Resolver: true, UID: uid, NetID: uint32(netID)}
 	defer func() { n.note(asked) }()
 	network := n.network(uint32(netID))

@@ -3,6 +3,7 @@ package androidtest
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -20,14 +21,17 @@ func tableOf(index int) int { return 1000 + index }
 // priorities are what netd's rules are numbered by: RouteController.cpp up to
 // Android 11, RouteController.h since.
 type priorities struct {
-	overrideOIF, secureVPN, prohibit, uidExplicit, explicit, outputInterface, implicit, uidDefault, defaultNetwork, unreachable int
+	overrideOIF, secureVPN, prohibit, uidExplicit, explicit, outputInterface, implicit, bypassableVPN, uidDefault, defaultNetwork, unreachable int
 }
 
 func prioritiesOf(sdk int) priorities {
-	if sdk < 31 {
-		return priorities{10500, 12000, 12500, 0, 13000, 14000, 19000, 0, 22000, 32000}
+	switch {
+	case sdk < 31: // up to Android 11
+		return priorities{10500, 12000, 12500, 0, 13000, 14000, 19000, 20000, 0, 22000, 32000}
+	case sdk < 33: // Android 12
+		return priorities{11000, 13000, 14000, 15000, 16000, 17000, 23000, 24000, 27000, 29000, 32000}
 	}
-	return priorities{11000, 13000, 14000, 15000, 16000, 17000, 23000, 29000, 31000, 32000}
+	return priorities{11000, 13000, 14000, 15000, 16000, 17000, 23000, 24000, 29000, 31000, 32000}
 }
 
 // Shape gives this thread's network namespace the routing rules of a phone.
@@ -35,7 +39,11 @@ func prioritiesOf(sdk int) priorities {
 // to any more, to their own.
 func Shape(n *Netd, interfaces []Interface) error {
 	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
-		if err := moveRoutes(family, interfaces); err != nil {
+		moved := interfaces
+		if n.VPN != "" {
+			moved = append(slices.Clone(interfaces), Interface{Name: n.VPN})
+		}
+		if err := moveRoutes(family, moved); err != nil {
 			return err
 		}
 		old, err := netlink.RuleList(family)
@@ -129,6 +137,22 @@ func (n *Netd) rules(family int, interfaces []Interface) []*netlink.Rule {
 		}
 		if i.Network.NetID == n.Networks[0].NetID {
 			add(p.defaultNetwork, func(r *netlink.Rule) { r.Table, r.IifName = table, "lo"; marked(r, 0, 0xffff) })
+		}
+	}
+	if l, err := netlink.LinkByName(n.VPN); n.VPN != "" && err == nil {
+		// Not what is protected, or has chosen a network: of a secure VPN, only the first.
+		table := tableOf(l.Attrs().Index)
+		for _, uid := range n.Secured {
+			add(p.secureVPN, func(r *netlink.Rule) {
+				r.Table, r.IifName, r.UIDRange = table, "lo", netlink.NewRuleUIDRange(uid, uid)
+				marked(r, 0, protected)
+			})
+		}
+		for _, uid := range n.Bypassing {
+			add(p.bypassableVPN, func(r *netlink.Rule) {
+				r.Table, r.IifName, r.UIDRange = table, "lo", netlink.NewRuleUIDRange(uid, uid)
+				marked(r, 0, 0xffff)
+			})
 		}
 	}
 	for _, uid := range n.Secured {

@@ -243,14 +243,14 @@ func appCalls() []call {
 		{unix.SYS_PIDFD_GETFD, 31},
 		{unix.SYS_PIDFD_SEND_SIGNAL, 31},
 		{unix.SYS_PROCESS_MADVISE, 31},
+		{unix.SYS_USERFAULTFD, 31},
 		// API level 33
 		{unix.SYS_BPF, 33},
+		{unix.SYS_CLOSE_RANGE, 33},
 		{unix.SYS_STAT, 33},
-		{unix.SYS_USERFAULTFD, 33},
 		// API level 34
-		{unix.SYS_CLOSE_RANGE, 34},
-		// API level 35
-		{unix.SYS_EPOLL_PWAIT2, 35},
-		{unix.SYS_MSEAL, 35},
+		{unix.SYS_CLONE3, 34},
+		{unix.SYS_EPOLL_PWAIT2, 34},
+		// Not mseal, at level 35 either.
 	}
 }
