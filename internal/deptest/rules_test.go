@@ -94,9 +94,8 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest",
 		},
 		"internal/metrics": {
-			imports: "internal/event internal/rewrite pkg/scheduler golang.org/x/net/netutil",
-			tests: "internal/event/eventtest internal/report github.com/prometheus/client_golang github.com/prometheus/client_model" +
-				" github.com/prometheus/common",
+			imports: "internal/event internal/rewrite pkg/scheduler github.com/prometheus/client_golang github.com/prometheus/common golang.org/x/net/netutil",
+			tests:   "internal/event/eventtest internal/report github.com/prometheus/client_model golang.org/x/sys",
 		},
 		"internal/record": {
 			imports: "internal/event",
@@ -235,7 +234,7 @@ func onlyBy() map[string]string {
 		"pkg/scheduler/schedtest":             "",
 		"unsafe":                              "internal/android/androidtest internal/link",                        // structures of the kernel
 		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics", // the type that net/http's server asks for
-		"github.com/prometheus/client_golang": "",                                                                  // tests; what it would weigh is in docs/architecture.md
+		"github.com/prometheus/client_golang": "internal/metrics",
 		"golang.org/x/image":                  "internal/plot",
 		"github.com/vishvananda/netlink":      "internal/android/androidtest internal/linklab",
 		"internal/android/androidtest":        "",
