@@ -113,7 +113,7 @@ func rules() map[string]rule {
 		// What a job of many files is made of: lists, directories' pages, names. It
 		// is given bytes, and opens nothing.
 		"internal/joblist": {
-			imports: "golang.org/x/text/unicode/norm",
+			imports: "golang.org/x/net/html golang.org/x/text/unicode/norm",
 			std:     "bufio bytes errors fmt io net/url slices strconv strings unicode unicode/utf8",
 		},
 
