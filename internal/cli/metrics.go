@@ -39,7 +39,7 @@ func (o *metricsOptions) addFlags(f *pflag.FlagSet) {
 	durationVar(f, &o.linger, "metrics-linger", "", 0, "serve them for so long after the end; an interrupt ends it")
 	f.StringVar(&o.textfile, "metrics-textfile", "", "write them to `FILE`, whose name ends in .prom, for node_exporter")
 	f.StringVar(&o.push, "metrics-push", "", "push them to the Pushgateway at `URL` at the end")
-	f.BoolVar(&o.process, "metrics-go", false, "add the metrics of Go's runtime and of the process, go_* and process_*")
+	f.BoolVar(&o.process, "metrics-go", false, "add the metrics of Go's runtime and of the process")
 }
 
 // wanted says whether anybody is to see the metrics.
