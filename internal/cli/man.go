@@ -22,7 +22,7 @@ With --dir it writes all of them, mlget.1 and those of the commands.`,
 			root.InitDefaultHelpFlag()
 			root.InitDefaultVersionFlag()
 			describe(root)
-			header := doc.GenManHeader{Source: "mlget " + Version, Manual: "User Commands"}
+			header := doc.GenManHeader{Source: "mlget " + version(), Manual: "User Commands"}
 			if dir != "" {
 				err := os.MkdirAll(dir, 0o755) //nolint:gosec // everybody may read them
 				if err == nil {

@@ -88,7 +88,7 @@ func (o *metricsOptions) watch(bus *event.Bus) (*metricsWatch, error) {
 	if !o.wanted() {
 		return nil, nil
 	}
-	w := &metricsWatch{options: o, run: metrics.New(Version, runtime.Version())}
+	w := &metricsWatch{options: o, run: metrics.New(version(), runtime.Version())}
 	if o.process {
 		w.run.ShowProcess()
 	}

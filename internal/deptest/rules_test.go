@@ -24,14 +24,13 @@ func rules() map[string]rule {
 			tests: "internal/android internal/android/androidtest internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
 				" internal/schematest internal/store/crashtest internal/testbody pkg/scheduler github.com/mccutchen/go-httpbin github.com/rogpeppe/go-internal/testscript github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
 		},
-		"cmd/linklab":            {imports: "internal/linklab internal/linklab/bench internal/linklab/faults"},
-		"internal/release/mkdeb": {imports: "internal/release"},
+		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench internal/linklab/faults"},
 
 		// Runs tests that were built for another processor.
 		"internal/release/qemuexec": {imports: "golang.org/x/sys"},
 
-		// Makes packages of what was built.
-		"internal/release": {tests: "internal/release"},
+		// Says what may be packed, of what was built.
+		"internal/release": {tests: "internal/release github.com/rogpeppe/go-internal/goproxytest"},
 
 		// Decides. The same inputs give the same actions: no clock, no socket, no
 		// goroutine, no file, no randomness.
