@@ -22,7 +22,7 @@ func rules() map[string]rule {
 		"cmd/mlget": {
 			imports: "internal/cli",
 			tests: "internal/android internal/android/androidtest internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
-				" internal/schematest internal/store/crashtest internal/testbody pkg/scheduler github.com/mccutchen/go-httpbin github.com/rogpeppe/go-internal/testscript github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
+				" internal/schematest internal/store/crashtest internal/testbody pkg/scheduler github.com/mccutchen/go-httpbin github.com/rogpeppe/go-internal/testscript github.com/santhosh-tekuri/jsonschema/v6 github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
 		},
 		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench internal/linklab/faults"},
 
@@ -98,10 +98,10 @@ func rules() map[string]rule {
 		},
 		"internal/record": {
 			imports: "internal/event",
-			tests:   "internal/event/eventtest internal/schematest pkg/scheduler",
+			tests:   "internal/event/eventtest internal/schematest pkg/scheduler github.com/santhosh-tekuri/jsonschema/v6",
 		},
 		// Holds what they write against what docs say of it.
-		"internal/schematest": {},
+		"internal/schematest": {imports: "github.com/santhosh-tekuri/jsonschema/v6"},
 		// Spares the race detector what only computes.
 		"internal/race": {},
 		"internal/report": {
