@@ -45,8 +45,8 @@ func rules() map[string]rule {
 		// laboratory, so that the two cannot disagree about what a scenario is; of
 		// that package's own it uses none that opens files.
 		"internal/sim": {
-			imports: "internal/dataset internal/energy internal/linklab/scenario internal/terms pkg/scheduler pkg/scheduler/tuning",
-			std:     "cmp embed encoding/json errors fmt io io/fs math math/rand/v2 slices strings sync time",
+			imports: "internal/dataset internal/energy internal/linklab/scenario internal/terms pkg/scheduler pkg/scheduler/tuning testdata",
+			std:     "cmp encoding/json errors fmt io io/fs math math/rand/v2 slices strings sync time",
 			tests:   "internal/race",
 		},
 

@@ -45,11 +45,11 @@ func urls(all []Found) (list []string) {
 	return list
 }
 
-// The listings in testdata are what the servers that they are named after make of
+// The listings in testdata/servers are what the servers that they are named after make of
 // one directory; its README says which were written by hand.
 func TestListings(t *testing.T) {
 	const at = "http://h/data/set/"
-	pages, err := filepath.Glob("testdata/*.html")
+	pages, err := filepath.Glob("../../testdata/servers/*.html")
 	if err != nil || len(pages) < 5 {
 		t.Fatal(pages, err)
 	}
@@ -305,7 +305,7 @@ func TestLinksOfNoListing(t *testing.T) {
 }
 
 func FuzzPage(f *testing.F) {
-	pages, _ := filepath.Glob("testdata/*.html")
+	pages, _ := filepath.Glob("../../testdata/servers/*.html")
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		if err != nil {
