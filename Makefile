@@ -4,6 +4,7 @@ GOLANGCI_LINT = v2.15.0
 GOFUMPT       = v0.12.0
 # v1.9.0 names a version of a dependency that has been withdrawn.
 GOVULNCHECK   = v1.8.0
+NFPM          = v2.45.0
 
 # Without VCS stamps: asking git fails where another user owns the checkout.
 STATIC    = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w'
@@ -85,20 +86,14 @@ cross: ## build for all systems into dist/, and vet the tests for them
 		done; \
 	done
 
-# What is handed out. Packages for Termux hold what CheckBinary finds fit.
+# What is handed out. The phone's programs have a limit; all of it is tried.
 .PHONY: dist
-dist: cross ## the same, with packages for Termux, install.sh for adb, and checksums
-	@version=$$(sed -n 's/^const Version = "\(.*\)"$$/\1/p' internal/cli/main.go) && \
-	for p in aarch64:android-arm64 arm:linux-arm; do \
-		go run ./internal/release/mkdeb -version "$$version" -arch $${p%:*} -binary dist/mlget-$${p#*:} \
-			-o dist/mlget_$${version}_$${p%:*}.deb || exit 1; \
-	done
-	@cp internal/release/install.sh dist/
-	@cd dist && rm -f SHA256SUMS && sum=$$(command -v sha256sum || echo 'shasum -a 256') && \
-	$$sum mlget-* linklab-* mlget_*.deb install.sh > SHA256SUMS
-	@wc -l < dist/SHA256SUMS | awk '{ print "dist/SHA256SUMS: " $$1 " files" }'
-	@size=$$(wc -c < dist/mlget-linux-arm64); [ "$$size" -le 12000000 ] || \
-		{ echo "dist/mlget-linux-arm64 has $$size bytes: 12 MB are the limit" >&2; exit 1; }
+dist: cross $(TOOLS)/nfpm-$(NFPM) ## the same, with packages for Termux and Linux, recipes, install.sh for adb, licences, checksums
+	@sh internal/release/dist.sh $(TOOLS)/nfpm-$(NFPM)
+	@for f in dist/mlget-linux-arm64 dist/mlget-android-arm64; do [ "$$(wc -c < $$f)" -lt 16000000 ] || \
+		{ echo "$$f has $$(wc -c < $$f) bytes: 16 MB are the limit" >&2; exit 1; }; done
+	@sh internal/release/try.sh dist
+	@MLGET_DIST="$(CURDIR)/dist" go test -count=1 -run TestDist ./internal/release
 
 # From another folder, by another user's cache, at another time. One system
 # stands for all; the other one is a static program.
@@ -174,4 +169,6 @@ $(TOOLS)/gofumpt-$(GOFUMPT):
 	@$(call install,mvdan.cc/gofumpt@$(GOFUMPT))
 $(TOOLS)/govulncheck-$(GOVULNCHECK):
 	@$(call install,golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK))
+$(TOOLS)/nfpm-$(NFPM):
+	@$(call install,github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM))
 install = echo 'building $(1)'; GOBIN="$(CURDIR)/$(TOOLS)" go install $(1) && mv $(basename $(@D)/$(notdir $(firstword $(subst @, ,$(1))))) $@

@@ -8,18 +8,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/mlget/mlget/internal/schematest"
 )
 
 // checkLines holds JSON lines against the schema, and says how many are which.
-func checkLines(s *schematest.Schema, text string) (kinds map[string]int, err error) {
+func checkLines(s *jsonschema.Schema, text string) (kinds map[string]int, err error) {
 	kinds = map[string]int{}
 	for line := range strings.Lines(text) {
 		var v map[string]any
 		if err := json.Unmarshal([]byte(line), &v); err != nil {
 			return kinds, fmt.Errorf("%q: %w", line, err)
 		}
-		if err := s.Check("line", v); err != nil {
+		if err := s.Validate(v); err != nil {
 			return kinds, fmt.Errorf("%q: %w", line, err)
 		}
 		kinds[fmt.Sprint(v["event"])]++

@@ -23,7 +23,7 @@ func checkReport(text []byte) error {
 	if err := json.Unmarshal(text, &v); err != nil {
 		return fmt.Errorf("the report is not JSON: %w", err)
 	}
-	if err := s.Check("report", v); err != nil {
+	if err := s.Validate(v); err != nil {
 		return err
 	}
 	r, err := parseReport(text)

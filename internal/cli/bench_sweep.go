@@ -156,7 +156,7 @@ func runSweep(ctx context.Context, o *sweepOptions, urls, extra []string, stdio 
 		several = one
 	}
 	h := sweep.Header{
-		Schema: sweep.Schema, Grid: grid, Seed: o.seed, Version: Version,
+		Schema: sweep.Schema, Grid: grid, Seed: o.seed, Version: version(),
 		Target: fmt.Sprintf("%d %s, list %s", targets, several, hex.EncodeToString(sum[:6])),
 	}
 	if len(extra) > 0 {

@@ -93,7 +93,7 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	nameVar(f, &o.checksum, "checksum", "", "verify, `ALGO=HEX`: sha256, sha512, sha1, md5; or HEX alone")
 
 	f.StringArrayVarP(&o.headers, "header", "H", nil, "extra request `HEADER`, \"Name: value\"")
-	f.StringVarP(&o.userAgent, "user-agent", "U", "mlget/"+Version, "what to call oneself")
+	f.StringVarP(&o.userAgent, "user-agent", "U", "mlget/"+version(), "what to call oneself")
 	f.StringVarP(&o.user, "user", "u", "", "`USER:PASSWORD` for the server")
 	f.BoolVar(&o.netrc, "netrc", false, "take user and password from ~/.netrc")
 	nameVar(f, &o.caCert, "cacert", "", "PEM `FILE` of certificate authorities, instead of the system's")

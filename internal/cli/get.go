@@ -190,7 +190,7 @@ func sameFile(a, b string) bool {
 }
 
 func (o *getOptions) runStarted(started time.Time, links []chosen, files int) event.RunStarted {
-	e := event.RunStarted{Version: Version, Started: started, Algorithm: o.algorithm, Energy: o.energy, Files: files}
+	e := event.RunStarted{Version: version(), Started: started, Algorithm: o.algorithm, Energy: o.energy, Files: files}
 	e.Links = make([]event.LinkInfo, 0, len(links)) // in a record, a list without links is a list
 	for _, l := range links {
 		e.Links = append(e.Links, l.info)

@@ -17,9 +17,6 @@ import (
 	"github.com/mlget/mlget/internal/term"
 )
 
-// Version is the program's version.
-const Version = "0.1.0"
-
 // IO is what the program reads from and writes to.
 type IO struct {
 	In       io.Reader

@@ -27,6 +27,7 @@ type metricsOptions struct {
 	linger   time.Duration
 	textfile string
 	push     string
+	process  bool
 
 	// What check has made of them.
 	address string
@@ -38,7 +39,11 @@ func (o *metricsOptions) addFlags(f *pflag.FlagSet) {
 	durationVar(f, &o.linger, "metrics-linger", "", 0, "serve them for so long after the end; an interrupt ends it")
 	f.StringVar(&o.textfile, "metrics-textfile", "", "write them to `FILE`, whose name ends in .prom, for node_exporter")
 	f.StringVar(&o.push, "metrics-push", "", "push them to the Pushgateway at `URL` at the end")
+	f.BoolVar(&o.process, "metrics-go", false, "add the metrics of Go's runtime and of the process")
 }
+
+// wanted says whether anybody is to see the metrics.
+func (o *metricsOptions) wanted() bool { return o.listen != "" || o.textfile != "" || o.push != "" }
 
 // check finds what is wrong with the flags, before anything is done.
 func (o *metricsOptions) check(g *getOptions) (err error) {
@@ -49,6 +54,9 @@ func (o *metricsOptions) check(g *getOptions) (err error) {
 		if sameFile(other, o.textfile) {
 			return usagef("--metrics-textfile and another file to write are the same")
 		}
+	}
+	if o.process && !o.wanted() {
+		return usagef("--metrics-go: with --metrics-listen, --metrics-textfile or --metrics-push")
 	}
 	if o.listen != "" {
 		if o.address, err = metrics.Address(o.listen); err != nil {
@@ -77,10 +85,13 @@ type metricsWatch struct {
 
 // watch begins; it gives nil where nobody wants metrics.
 func (o *metricsOptions) watch(bus *event.Bus) (*metricsWatch, error) {
-	if o.listen == "" && o.textfile == "" && o.push == "" {
+	if !o.wanted() {
 		return nil, nil
 	}
-	w := &metricsWatch{options: o, run: metrics.New(Version, runtime.Version())}
+	w := &metricsWatch{options: o, run: metrics.New(version(), runtime.Version())}
+	if o.process {
+		w.run.ShowProcess()
+	}
 	if o.textfile != "" {
 		// Better now than when everything is there.
 		if err := metrics.WriteFile(o.textfile, w.run); err != nil {

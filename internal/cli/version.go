@@ -5,9 +5,21 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
+
+// release is the version that this source will be released as.
+const release = "0.1.0"
+
+// version is the program's version: the one that `go install` was asked for, or release.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Sum != "" { // a module that was downloaded
+		return strings.TrimPrefix(info.Main.Version, "v")
+	}
+	return release
+}
 
 // build is what the program is and what it was built for.
 type build struct {
@@ -22,7 +34,7 @@ type build struct {
 }
 
 func thisBuild() build {
-	b := build{Version: Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	b := build{Version: version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

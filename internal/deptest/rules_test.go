@@ -22,16 +22,15 @@ func rules() map[string]rule {
 		"cmd/mlget": {
 			imports: "internal/cli internal/launch",
 			tests: "internal/android internal/android/androidtest internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
-				" internal/schematest internal/store/crashtest internal/testbody pkg/scheduler github.com/mccutchen/go-httpbin github.com/rogpeppe/go-internal/testscript github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
+				" internal/schematest internal/store/crashtest internal/testbody pkg/scheduler github.com/mccutchen/go-httpbin github.com/rogpeppe/go-internal/testscript github.com/santhosh-tekuri/jsonschema/v6 github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
 		},
-		"cmd/linklab":            {imports: "internal/linklab internal/linklab/bench internal/linklab/faults"},
-		"internal/release/mkdeb": {imports: "internal/release"},
+		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench internal/linklab/faults"},
 
 		// Runs tests that were built for another processor.
 		"internal/release/qemuexec": {imports: "golang.org/x/sys"},
 
-		// Makes packages of what was built.
-		"internal/release": {tests: "internal/release"},
+		// Says what may be packed, of what was built.
+		"internal/release": {tests: "internal/release github.com/rogpeppe/go-internal/goproxytest"},
 
 		// Decides. The same inputs give the same actions: no clock, no socket, no
 		// goroutine, no file, no randomness.
@@ -46,8 +45,8 @@ func rules() map[string]rule {
 		// laboratory, so that the two cannot disagree about what a scenario is; of
 		// that package's own it uses none that opens files.
 		"internal/sim": {
-			imports: "internal/dataset internal/energy internal/linklab/scenario internal/terms pkg/scheduler pkg/scheduler/tuning",
-			std:     "cmp embed encoding/json errors fmt io io/fs math math/rand/v2 slices strings sync time",
+			imports: "internal/dataset internal/energy internal/linklab/scenario internal/terms pkg/scheduler pkg/scheduler/tuning testdata",
+			std:     "cmp encoding/json errors fmt io io/fs math math/rand/v2 slices strings sync time",
 			tests:   "internal/race",
 		},
 
@@ -97,16 +96,15 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest",
 		},
 		"internal/metrics": {
-			imports: "internal/event internal/rewrite pkg/scheduler golang.org/x/net/netutil",
-			tests: "internal/event/eventtest internal/report github.com/prometheus/client_golang github.com/prometheus/client_model" +
-				" github.com/prometheus/common",
+			imports: "internal/event internal/rewrite pkg/scheduler github.com/prometheus/client_golang github.com/prometheus/common golang.org/x/net/netutil",
+			tests:   "internal/event/eventtest internal/report github.com/prometheus/client_model golang.org/x/sys",
 		},
 		"internal/record": {
 			imports: "internal/event",
-			tests:   "internal/event/eventtest internal/schematest pkg/scheduler",
+			tests:   "internal/event/eventtest internal/schematest pkg/scheduler github.com/santhosh-tekuri/jsonschema/v6",
 		},
 		// Holds what they write against what docs say of it.
-		"internal/schematest": {},
+		"internal/schematest": {imports: "github.com/santhosh-tekuri/jsonschema/v6"},
 		// Spares the race detector what only computes.
 		"internal/race": {},
 		"internal/report": {
@@ -117,7 +115,7 @@ func rules() map[string]rule {
 		// What a job of many files is made of: lists, directories' pages, names. It
 		// is given bytes, and opens nothing.
 		"internal/joblist": {
-			imports: "golang.org/x/text/unicode/norm",
+			imports: "golang.org/x/net/html golang.org/x/text/unicode/norm",
 			std:     "bufio bytes errors fmt io net/url slices strconv strings unicode unicode/utf8",
 		},
 
@@ -245,7 +243,7 @@ func onlyBy() map[string]string {
 		"pkg/scheduler/schedtest":             "",
 		"unsafe":                              "internal/android/androidtest internal/link",                        // structures of the kernel
 		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics", // the type that net/http's server asks for
-		"github.com/prometheus/client_golang": "",                                                                  // tests; what it would weigh is in docs/architecture.md
+		"github.com/prometheus/client_golang": "internal/metrics",
 		"golang.org/x/image":                  "internal/plot",
 		"github.com/vishvananda/netlink":      "internal/android/androidtest internal/linklab",
 		"internal/android/androidtest":        "",

@@ -70,7 +70,7 @@ func readImports(path, name string, into map[string]string) error {
 
 // isOwn says whether a path, as in pkg, is of this module.
 func isOwn(path string) bool {
-	return within(path, "internal") || within(path, "pkg") || within(path, "cmd")
+	return within(path, "testdata") || within(path, "internal") || within(path, "pkg") || within(path, "cmd")
 }
 
 // isStd says whether a path, as in pkg, is of the standard library: only

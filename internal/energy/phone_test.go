@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// thesis is testdata/skjolden.json.
+// thesis is testdata/papers/skjolden.json.
 type thesis struct {
 	Downloads []thesisDownload
 }
@@ -59,7 +59,7 @@ func fitTogether(downloads []thesisDownload, without string) (together, rms floa
 // one, as the thesis measured, with all five.
 func TestTogether(t *testing.T) {
 	var data thesis
-	load(t, "testdata/skjolden.json", &data)
+	load(t, "../../testdata/papers/skjolden.json", &data)
 	phone := GalaxyS7()
 	fit, rms := fitTogether(data.Downloads, "")
 	t.Logf("%.2f mJ per Mbit of the slower link, %.2f J remain", fit, rms)

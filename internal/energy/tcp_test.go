@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// wangSingh is testdata/wang-singh.json: the tables of the paper.
+// wangSingh is testdata/papers/wang-singh.json: the tables of the paper.
 type wangSingh struct {
 	Table3 []struct {
 		System                  string
@@ -25,7 +25,7 @@ type wangSingh struct {
 
 func TestTCPCostsAreTable3(t *testing.T) {
 	var paper wangSingh
-	load(t, "testdata/wang-singh.json", &paper)
+	load(t, "../../testdata/papers/wang-singh.json", &paper)
 	got := map[string]TCPCost{}
 	for _, c := range TCPCosts() {
 		got[c.Name] = c
@@ -58,7 +58,7 @@ func TestTCPCostsAreTable3(t *testing.T) {
 // from table 3 (TestTable4OfFreeBSD4).
 func TestTable4(t *testing.T) {
 	var paper wangSingh
-	load(t, "testdata/wang-singh.json", &paper)
+	load(t, "../../testdata/papers/wang-singh.json", &paper)
 	predicted, within := 0, 0
 	for _, cost := range TCPCosts() {
 		events := func(to, td, acks int64) TCPCounts {
@@ -110,7 +110,7 @@ func TestTable4(t *testing.T) {
 // that of its table 3 to four digits, with the costs of TO and TD exchanged.
 func TestTable4OfFreeBSD4(t *testing.T) {
 	var paper wangSingh
-	load(t, "testdata/wang-singh.json", &paper)
+	load(t, "../../testdata/papers/wang-singh.json", &paper)
 	for _, tt := range []struct {
 		system      string
 		to, td, ack float64

@@ -38,7 +38,7 @@ func readDashboard(t *testing.T) (d dashboard) {
 // TestDocsNameMetrics: the dashboard, the alerts and the manual name no metric
 // that there is not, and together all that there are.
 func TestDocsNameMetrics(t *testing.T) {
-	families := parse(t, after(append(powers(), eventtest.TwoLinks()...)).Text())
+	families := gather(t, after(append(powers(), eventtest.TwoLinks()...)))
 	named := map[string]bool{}
 	for _, file := range []string{"grafana/mlget.json", "prometheus/alerts.yml", "metrics.md"} {
 		text, err := os.ReadFile(filepath.Join("../../docs", file))

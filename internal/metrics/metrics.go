@@ -2,9 +2,9 @@
 // for node_exporter's textfile collector, and to a Pushgateway at its end. What
 // the metrics mean is in docs/metrics.md.
 //
-// The text format is written here and not by client_golang, whose registry would
-// add 2.1 MB to the 10 of the phone's program. Prometheus's parser and linter
-// judge every page in the tests instead.
+// Each Run has a registry of its own. What is only counted is counted in the
+// registry's instruments as events come in; what follows from several events,
+// such as the bytes received, is computed when somebody collects it.
 //
 // Contract: a Run is fed by one goroutine and may be read by any number of
 // others meanwhile. A Server's goroutines have ended when Close returns; the
@@ -17,6 +17,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -28,7 +31,9 @@ const maxLinks = 1024
 // the report: at the end of the run, what a link received less what was thrown
 // away of it is the link's bytes in the report.
 type Run struct {
-	version, goVersion string
+	version  string
+	registry *prometheus.Registry
+	instruments
 
 	mu    sync.Mutex
 	links []*link                // by id; two of the same name are one
@@ -42,16 +47,11 @@ type Run struct {
 
 // link is what a link has done.
 type link struct {
-	name      string
-	received  int64 // payload bytes of requests that have ended, waste included
-	wasted    int64
-	kept      bool // it has received what was not thrown away
-	last      scheduler.Time
-	outcomes  map[event.Outcome]int64
-	durations histogram
-	down      bool
-	rtt       time.Duration // 0: unknown
-	bandwidth float64       // bytes per second; 0: no estimate
+	name     string
+	received int64 // payload bytes of requests that have ended, waste included
+	kept     bool  // it has received what was not thrown away
+	last     scheduler.Time
+	rtt      time.Duration // 0: unknown
 }
 
 // file is a file in progress, or a batch.
@@ -77,8 +77,20 @@ type power struct {
 
 // New begins a run of mlget version, built by goVersion.
 func New(version, goVersion string) *Run {
-	files := map[event.FileID]*file{event.Batch: {}}
-	return &Run{version: version, goVersion: goVersion, files: files, power: map[string]*power{}}
+	registry := prometheus.NewRegistry()
+	r := &Run{
+		version: version, registry: registry, instruments: newInstruments(registry),
+		files: map[event.FileID]*file{event.Batch: {}}, power: map[string]*power{},
+	}
+	r.build.WithLabelValues(version, goVersion).Set(1)
+	registry.MustRegister(r)
+	return r
+}
+
+// ShowProcess adds the metrics of Go's runtime and of this process: go_* and process_*.
+// It must be called at most once.
+func (r *Run) ShowProcess() {
+	r.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 }
 
 // Watch takes in every event of sub until the bus is closed.
@@ -103,11 +115,15 @@ func (r *Run) Add(e event.Event) {
 		}
 	case event.LinkChanged:
 		if l := r.link(e.Link); l != nil {
-			l.down = e.State != event.LinkUsed && e.State != event.LinkUnused
+			up := 0.0
+			if e.State == event.LinkUsed || e.State == event.LinkUnused {
+				up = 1
+			}
+			r.up.WithLabelValues(l.name).Set(up)
 		}
 	case event.ConnOpened:
 		if l := r.link(e.Link); l != nil && l.rtt == 0 {
-			l.rtt = e.RTT
+			r.rttIs(l, e.RTT)
 		}
 	case event.FileStarted:
 		r.files[e.File] = &file{}
@@ -142,7 +158,21 @@ func (r *Run) join(name string) {
 		r.links = append(r.links, r.links[i])
 		return
 	}
-	r.links = append(r.links, &link{name: name, outcomes: map[event.Outcome]int64{}})
+	r.links = append(r.links, &link{name: name})
+	r.wasted.WithLabelValues(name)
+	for _, o := range outcomes() {
+		r.requests.WithLabelValues(name, string(o))
+	}
+	r.durations.WithLabelValues(name)
+	r.up.WithLabelValues(name).Set(1)
+}
+
+// outcomes are all the ways in which a request can end.
+func outcomes() []event.Outcome {
+	return []event.Outcome{
+		event.OutcomeCancelled, event.OutcomeDone, event.OutcomeNetwork, event.OutcomeProtocol,
+		event.OutcomeStatus, event.OutcomeStorage, event.OutcomeTLS,
+	}
 }
 
 func (r *Run) link(id scheduler.LinkID) *link {
@@ -158,14 +188,14 @@ func (r *Run) requestEnded(e event.RequestEnded) {
 		return
 	}
 	l.received += e.Bytes
-	l.wasted += e.Wasted
+	r.wasted.WithLabelValues(l.name).Add(float64(e.Wasted))
 	if e.Bytes > e.Wasted {
 		l.kept = true
 		l.last = max(l.last, e.LastByte)
 	}
-	l.outcomes[e.Outcome]++
+	r.requests.WithLabelValues(l.name, string(e.Outcome)).Inc()
 	if e.Sent > 0 && e.At >= e.Sent { // 0: it was withdrawn before
-		l.durations.observe((e.At - e.Sent).Seconds())
+		r.durations.WithLabelValues(l.name).Observe((e.At - e.Sent).Seconds())
 	}
 	f := r.files[e.File]
 	if f != nil {
@@ -178,7 +208,7 @@ func (r *Run) requestEnded(e event.RequestEnded) {
 
 func (r *Run) bytesDiscarded(e event.BytesDiscarded) {
 	if l := r.link(e.Link); l != nil {
-		l.wasted += e.Bytes
+		r.wasted.WithLabelValues(l.name).Add(float64(e.Bytes))
 	}
 	f := r.files[e.File]
 	if f != nil {
@@ -212,9 +242,7 @@ func (r *Run) sample(e event.Sample) {
 		if l == nil {
 			return
 		}
-		if s.RTT > 0 {
-			l.rtt = s.RTT
-		}
+		r.rttIs(l, s.RTT)
 		bandwidth := 0.0
 		for _, other := range r.files {
 			if i < len(other.links) {
@@ -222,8 +250,15 @@ func (r *Run) sample(e event.Sample) {
 			}
 		}
 		if bandwidth > 0 {
-			l.bandwidth = bandwidth
+			r.bandwidth.WithLabelValues(l.name).Set(bandwidth)
 		}
+	}
+}
+
+func (r *Run) rttIs(l *link, rtt time.Duration) {
+	if rtt > 0 {
+		l.rtt = rtt
+		r.rtt.WithLabelValues(l.name).Set(rtt.Seconds())
 	}
 }
 
@@ -262,6 +297,11 @@ func (r *Run) powerRead(e event.Power) {
 	}
 	had, watts := p.has, p.watts
 	p.has, p.watts = e.HasWatts(), e.Watts
+	if p.has {
+		r.watts.WithLabelValues(source).Set(p.watts)
+	} else {
+		r.watts.DeleteLabelValues(source)
+	}
 	switch {
 	case e.Counter:
 		p.joules = max(p.joules, e.Joules)
@@ -297,8 +337,8 @@ func (r *Run) fileEnded(e event.FileEnded) {
 func (r *Run) runEnded(e event.RunEnded) {
 	r.over = true
 	for i, t := range e.Links {
-		if l := r.link(scheduler.LinkID(min(i, maxLinks))); l != nil && t.RTT > 0 {
-			l.rtt = t.RTT
+		if l := r.link(scheduler.LinkID(min(i, maxLinks))); l != nil {
+			r.rttIs(l, t.RTT)
 		}
 	}
 }

@@ -2,10 +2,15 @@ package metrics
 
 import (
 	"bytes"
+	"compress/gzip"
+	"io"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -62,13 +67,45 @@ func after(events []event.Event) *Run {
 	return r
 }
 
-// parse reads a page as Prometheus would.
+// gather collects a run's metrics, and wants no inconsistency among them.
+func gather(t testing.TB, r *Run) map[string]*dto.MetricFamily {
+	t.Helper()
+	list, err := r.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	families := map[string]*dto.MetricFamily{}
+	for _, f := range list {
+		families[f.GetName()] = f
+	}
+	return families
+}
+
+// page is what a scraper gets that accepts this format.
+func page(t testing.TB, r *Run, accept string) []byte {
+	t.Helper()
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+	req.Header.Set("Accept", accept)
+	w := httptest.NewRecorder()
+	newHandler(r).ServeHTTP(w, req)
+	if w.Code != http.StatusOK || w.Header().Get("Content-Encoding") != "" {
+		t.Fatalf("%d %v", w.Code, w.Header())
+	}
+	return w.Body.Bytes()
+}
+
+// parse reads a page as Prometheus would, whatever the order of labels.
 func parse(t testing.TB, text []byte) map[string]*dto.MetricFamily {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			slices.SortFunc(m.Label, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
+		}
 	}
 	return families
 }
@@ -93,29 +130,82 @@ func labelsOf(m *dto.Metric) string {
 	return strings.Join(all, " ")
 }
 
+// TestGolden: a page has the golden one's names, helps, types and values, in whatever
+// order; of OpenMetrics it is the golden one.
 func TestGolden(t *testing.T) {
 	for name, events := range runs() {
 		t.Run(name, func(t *testing.T) {
-			text := after(events).Text()
-			parse(t, text)
+			r := after(events)
+			text := page(t, r, "text/plain")
 			problems, err := promlint.New(bytes.NewReader(text)).Lint()
 			if err != nil || len(problems) > 0 {
 				t.Errorf("%v, %v", problems, err)
 			}
-			path := filepath.Join("testdata", name+".prom")
-			if os.Getenv("UPDATE_GOLDEN") != "" {
-				if err := os.WriteFile(path, text, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
+			golden, err := os.ReadFile(filepath.Join("testdata", name+".prom"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(text, want) {
-				t.Errorf("got\n%s\nwant\n%s", text, want)
+			got, want := parse(t, text), parse(t, golden)
+			for _, metric := range slices.Sorted(maps.Keys(want)) {
+				if got[metric].String() != want[metric].String() {
+					t.Errorf("got\n%s\nwant\n%s", got[metric], want[metric])
+				}
+			}
+			if len(got) != len(want) {
+				t.Errorf("%d metrics, want %d:\n%s", len(got), len(want), text)
+			}
+
+			open := page(t, r, "application/openmetrics-text; version=1.0.0")
+			path := filepath.Join("testdata", name+".openmetrics")
+			if os.Getenv("UPDATE_GOLDEN") != "" {
+				if err := os.WriteFile(path, open, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if golden, err = os.ReadFile(path); err != nil || !bytes.Equal(open, golden) {
+				t.Errorf("%v: got\n%s\nwant\n%s", err, open, golden)
 			}
 		})
+	}
+}
+
+// TestFormats: a scraper gets the format that it accepts, compressed where it can read that.
+func TestFormats(t *testing.T) {
+	address := serve(t)
+	// What Prometheus 2.53 sends.
+	const both = "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
+	for accept, want := range map[string]string{
+		"": textPlain, "*/*": textPlain, "text/plain": textPlain, "image/webp, */*": textPlain,
+		both: "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=underscores",
+	} {
+		_, kind, body := ask(t, address, "GET", "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: "+accept+"\r\n\r\n")
+		if kind != want || strings.HasSuffix(body, "# EOF\n") != (accept == both) {
+			t.Errorf("Accept: %s: %s\n%s", accept, kind, body)
+		}
+	}
+	_, _, body := ask(t, address, "GET", "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n")
+	plain, err := gzip.NewReader(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(plain); err != nil || !bytes.Equal(text, page(t, after(eventtest.TwoLinks()), "")) {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// TestShowProcess: Go's and the process's metrics are added, and mlget's are as before.
+func TestShowProcess(t *testing.T) {
+	r := after(eventtest.TwoLinks())
+	before := gather(t, r)
+	r.ShowProcess()
+	families := gather(t, r)
+	for name, f := range before {
+		if families[name].String() != f.String() {
+			t.Errorf("%s has changed", name)
+		}
+	}
+	if value(t, families, "go_goroutines") < 1 || runtime.GOOS == "linux" && value(t, families, "process_resident_memory_bytes") < 1 {
+		t.Error("no goroutine, or no memory")
 	}
 }
 
@@ -126,7 +216,7 @@ func TestPromtool(t *testing.T) {
 	}
 	for name, events := range runs() {
 		cmd := exec.Command(promtool, "check", "metrics")
-		cmd.Stdin = bytes.NewReader(after(events).Text())
+		cmd.Stdin = bytes.NewReader(page(t, after(events), ""))
 		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 			t.Errorf("%s: %v: %s", name, err, out)
 		}
@@ -163,9 +253,9 @@ func TestContract(t *testing.T) {
 		"mlget_download_remaining_bytes":         {gauge, ""},
 		"mlget_power_watts":                      {gauge, "source"},
 		"mlget_energy_joules_total":              {counter, "source"},
-		"mlget_build_info":                       {gauge, "version goversion"},
+		"mlget_build_info":                       {gauge, "goversion version"},
 	}
-	families := parse(t, after(append(powers(), eventtest.TwoLinks()...)).Text())
+	families := gather(t, after(append(powers(), eventtest.TwoLinks()...)))
 	for name, w := range want {
 		f := families[name]
 		if f == nil {
@@ -197,7 +287,7 @@ func TestAgreesWithReport(t *testing.T) {
 			b.Add(e)
 		}
 		want := b.Report()
-		got := parse(t, after(events).Text())
+		got := gather(t, after(events))
 		var wasted int64
 		for _, l := range want.Links {
 			if name == "every-type" || name == "on-the-way" { // a made-up mixture; requests in flight
@@ -249,7 +339,7 @@ func TestCountersNeverFall(t *testing.T) {
 		r := New("1", "go1")
 		for i, e := range events {
 			r.Add(e)
-			for metric, f := range parse(t, r.Text()) {
+			for metric, f := range gather(t, r) {
 				for _, m := range f.GetMetric() {
 					key := metric + " " + labelsOf(m)
 					now := m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
@@ -265,7 +355,7 @@ func TestCountersNeverFall(t *testing.T) {
 
 func TestWhileItRuns(t *testing.T) {
 	r := after(runs()["on-the-way"])
-	got := parse(t, r.Text())
+	got := gather(t, r)
 	for _, c := range []struct {
 		want   float64
 		name   string
@@ -290,7 +380,7 @@ func TestWhileItRuns(t *testing.T) {
 	}
 	r.Add(event.LinkChanged{Link: 1, State: event.LinkBanned})
 	r.Add(event.RunEnded{})
-	got = parse(t, r.Text())
+	got = gather(t, r)
 	if value(t, got, "mlget_link_up", "link", "rmnet0") != 0 {
 		t.Error("a banned link is up")
 	}
@@ -327,7 +417,7 @@ func TestBatch(t *testing.T) {
 				}
 			}
 		}
-		got := parse(t, r.Text())
+		got := gather(t, r)
 		for l, name := range []string{"wlan0", "rmnet0"} {
 			if v := value(t, got, "mlget_received_bytes_total", "link", name); v != received[l] {
 				t.Errorf("event %d, %s: %v received, want %v", i, name, v, received[l])
@@ -352,7 +442,7 @@ func TestBatch(t *testing.T) {
 }
 
 func TestPower(t *testing.T) {
-	got := parse(t, after(powers()).Text())
+	got := gather(t, after(powers()))
 	for source, want := range map[string][2]float64{"rapl": {7, 7}, "battery": {1, 5}} {
 		watts, joules := value(t, got, "mlget_power_watts", "source", source), value(t, got, "mlget_energy_joules_total", "source", source)
 		if watts != want[0] || joules != want[1] {
@@ -361,23 +451,11 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// TestHistogram: a bound belongs to its bucket, and buckets add up.
-func TestHistogram(t *testing.T) {
-	r := after([]event.Event{event.RunStarted{Links: []event.LinkInfo{{Name: "a"}}}})
-	for _, ms := range []scheduler.Time{50, 51, 100, 2000, 500000} {
-		r.Add(event.RequestEnded{Sent: 1, At: 1 + ms*scheduler.Millisecond})
-	}
-	r.Add(event.RequestEnded{At: 5}) // never sent
-	h := parse(t, r.Text())["mlget_request_duration_seconds"].GetMetric()[0].GetHistogram()
-	var counts []uint64
-	for _, b := range h.GetBucket() {
-		counts = append(counts, b.GetCumulativeCount())
-	}
-	if want := []uint64{1, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 5}; !slices.Equal(counts, want) {
-		t.Errorf("%v, want %v", counts, want)
-	}
-	if h.GetSampleSum() != 502.201 || h.GetSampleCount() != 5 {
-		t.Errorf("sum %v, count %d", h.GetSampleSum(), h.GetSampleCount())
+// TestNeverSent: a request that was withdrawn before it was sent took no time.
+func TestNeverSent(t *testing.T) {
+	r := after([]event.Event{event.RunStarted{Links: []event.LinkInfo{{Name: "a"}}}, event.RequestEnded{At: 5}, event.RequestEnded{Sent: 1, At: 2}})
+	if n := value(t, gather(t, r), "mlget_request_duration_seconds", "link", "a"); n != 1 {
+		t.Errorf("%v requests took time", n)
 	}
 }
 
@@ -393,7 +471,7 @@ func TestHostileNames(t *testing.T) {
 	for i := range names {
 		r.Add(event.RequestEnded{Link: scheduler.LinkID(i), Bytes: int64(i + 1), Error: "secret", Outcome: event.OutcomeNetwork})
 	}
-	text := r.Text()
+	text := page(t, r, "")
 	families := parse(t, text)
 	if v := value(t, families, "mlget_received_bytes_total", "link", "same"); v != 9 {
 		t.Errorf("two links of one name: %v", v)
@@ -416,7 +494,7 @@ func TestForeignIDs(t *testing.T) {
 			event.Sample{Links: make([]event.LinkSample, 2000)},
 			event.RunEnded{Links: make([]event.LinkTotals, 2000)},
 		})
-		if v := value(t, parse(t, r.Text()), "mlget_received_bytes_total", "link", "a"); v != 0 {
+		if v := value(t, gather(t, r), "mlget_received_bytes_total", "link", "a"); v != 0 {
 			t.Errorf("link %d: %v bytes went to another", id, v)
 		}
 	}
@@ -431,7 +509,7 @@ func TestLinkJoins(t *testing.T) {
 		event.LinkJoined{Link: 1, Info: event.LinkInfo{Name: "usb0"}},
 		event.RequestEnded{Link: 1, Bytes: 7, Outcome: event.OutcomeDone},
 	})
-	families := parse(t, r.Text())
+	families := gather(t, r)
 	if v := value(t, families, "mlget_received_bytes_total", "link", "usb0"); v != 7 {
 		t.Errorf("%v", v)
 	}
@@ -450,7 +528,7 @@ func TestReadWhileFed(t *testing.T) {
 	for range 3 {
 		wait.Go(func() {
 			for range 20 {
-				parse(t, r.Text())
+				gather(t, r)
 			}
 		})
 	}
@@ -459,7 +537,7 @@ func TestReadWhileFed(t *testing.T) {
 	}
 	bus.Close()
 	wait.Wait()
-	if v := value(t, parse(t, r.Text()), "mlget_received_bytes_total", "link", "wlan0"); v != 20e6 {
+	if v := value(t, gather(t, r), "mlget_received_bytes_total", "link", "wlan0"); v != 20e6 {
 		t.Errorf("%v", v)
 	}
 }

@@ -1,32 +1,35 @@
 package metrics
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"crypto/tls"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/push"
+	"github.com/prometheus/common/expfmt"
 )
 
 const (
 	pushTimeout = 10 * time.Second
-	maxAnswer   = 64 << 10 // bytes of a gateway's, its header included
+	maxHeaders  = 64 << 10 // bytes, of a gateway's answer
+	maxReason   = 200      // bytes of a refusal that are shown
 )
 
 // ErrPushURL says that the address of a Pushgateway is none.
 var ErrPushURL = errors.New("want http://HOST:PORT, or https://")
 
-// Gateway is where to push to.
+// Gateway is where to push to, and as which group.
 type Gateway struct {
-	url  string // without user and password
-	user *url.Userinfo
+	url    string // without user, password and group
+	user   *url.Userinfo
+	labels [][2]string // the group's: names and values; the first is job
 }
 
 // ParseGateway reads a Pushgateway's address. Where its path does not name a
@@ -38,88 +41,88 @@ func ParseGateway(text, instance string) (Gateway, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return Gateway{}, ErrPushURL
 	}
-	g := Gateway{user: u.User}
-	u.User, u.Fragment, u.RawQuery = nil, "", ""
-	if !strings.Contains(u.Path, "/metrics/job") {
-		u = u.JoinPath("metrics", "job", "mlget")
+	base, group, named := strings.Cut(u.EscapedPath(), "/metrics/job")
+	g := Gateway{url: (&url.URL{Scheme: u.Scheme, Host: u.Host}).String() + base, user: u.User, labels: [][2]string{{"job", "mlget"}}}
+	if !named {
 		if instance != "" {
-			u = u.JoinPath("instance", url.PathEscape(instance))
+			g.labels = append(g.labels, [2]string{"instance", instance})
 		}
+		return g, nil
 	}
-	g.url = u.String()
+	g.labels = nil
+	parts := strings.Split(strings.TrimSuffix("job"+group, "/"), "/")
+	for ; len(parts) >= 2; parts = parts[2:] {
+		label, err := parseLabel(parts[0], parts[1])
+		if err != nil {
+			return Gateway{}, ErrPushURL
+		}
+		g.labels = append(g.labels, label)
+	}
+	if len(parts) != 0 || g.labels[0][0] != "job" || g.labels[0][1] == "" {
+		return Gateway{}, ErrPushURL
+	}
 	return g, nil
 }
 
+// parseLabel reads a label as it stands in a Pushgateway's path.
+func parseLabel(name, value string) (label [2]string, err error) {
+	if value, err = url.PathUnescape(value); err != nil {
+		return label, err
+	}
+	name, encoded := strings.CutSuffix(name, "@base64")
+	if encoded {
+		var plain []byte
+		plain, err = base64.RawURLEncoding.DecodeString(strings.TrimRight(value, "="))
+		value = string(plain)
+	}
+	return [2]string{name, value}, err
+}
+
 // Push replaces the group's metrics by the run's, within ten seconds. The error
-// names the gateway without user and password. It is one request over one
-// connection, made here: net/http's client would weigh half a megabyte. It takes
-// no proxy, and follows no redirect, with which a password could leave.
+// names the gateway without user and password.
 func (g Gateway) Push(ctx context.Context, run *Run) error {
 	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPut, g.url, bytes.NewReader(run.Text()))
-	if err != nil {
-		return fmt.Errorf("metrics: %w", err)
+	c := &client{http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: maxHeaders}, g.url}
+	p := push.New(g.url, g.labels[0][1]).Gatherer(run.registry).Client(c).
+		Format(expfmt.NewFormat(expfmt.TypeTextPlain)).Header(http.Header{"User-Agent": {"mlget/" + run.version}})
+	for _, l := range g.labels[1:] {
+		p.Grouping(l[0], l[1])
 	}
-	req.Close = true
-	req.Header.Set("Content-Type", ContentType)
-	req.Header.Set("User-Agent", "mlget/"+run.version)
 	if g.user != nil {
 		password, _ := g.user.Password()
-		req.SetBasicAuth(g.user.Username(), password)
+		p.BasicAuth(g.user.Username(), password)
 	}
-	if err := send(req); err != nil {
-		return fmt.Errorf("metrics: %s: %w", g.url, err)
+	if err := p.PushContext(ctx); err != nil {
+		return fmt.Errorf("metrics: %w", err)
 	}
 	return nil
 }
 
-// send sends a request, and is content with 200 and 202 only.
-func send(req *http.Request) error {
-	conn, err := dial(req.Context(), req.URL)
+// client sends one request. Unlike http.Client it takes no proxy and follows no
+// redirect, with which a password could leave; of a refusal it reads little.
+type client struct {
+	transport http.Transport
+	base      string // of the gateway, before the group
+}
+
+// Do implements push.HTTPDoer. In the group's path that package writes + for a blank,
+// which a Pushgateway takes for a plus.
+func (c *client) Do(req *http.Request) (*http.Response, error) {
+	group := strings.TrimPrefix(req.URL.String(), c.base)
+	u, err := url.Parse(c.base + strings.ReplaceAll(group, "+", "%20"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer conn.Close() //nolint:errcheck // what counts is the answer
-	if deadline, ok := req.Context().Deadline(); ok {
-		if err := conn.SetDeadline(deadline); err != nil {
-			return err
-		}
-	}
-	if err := req.Write(conn); err != nil {
-		return err
-	}
-	res, err := answer(bufio.NewReader(io.LimitReader(conn, maxAnswer)), req)
+	req.URL = u
+	res, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("%s: %w", req.URL, err)
 	}
-	defer res.Body.Close() //nolint:errcheck // it is only read
 	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusAccepted {
-		why, _ := io.ReadAll(io.LimitReader(res.Body, 200)) // as much of it as there is
-		return fmt.Errorf("%s %s", res.Status, bytes.TrimSpace(why))
+		defer res.Body.Close()                                    //nolint:errcheck // it is only read
+		why, _ := io.ReadAll(io.LimitReader(res.Body, maxReason)) // as much of it as there is
+		return nil, fmt.Errorf("%s: %s %s", req.URL, res.Status, bytes.TrimSpace(why))
 	}
-	return nil
-}
-
-// answer is the response, after those that are only interim. All of them together are
-// no longer than maxAnswer.
-func answer(from *bufio.Reader, req *http.Request) (*http.Response, error) {
-	for {
-		res, err := http.ReadResponse(from, req)
-		if err != nil || res.StatusCode >= 200 || res.StatusCode == http.StatusSwitchingProtocols {
-			return res, err
-		}
-	}
-}
-
-func dial(ctx context.Context, u *url.URL) (net.Conn, error) {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	address := net.JoinHostPort(u.Hostname(), port)
-	if u.Scheme == "https" {
-		return (&tls.Dialer{}).DialContext(ctx, "tcp", address)
-	}
-	return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	return res, nil
 }

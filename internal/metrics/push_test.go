@@ -15,23 +15,33 @@ const password = "hunter2-never-shown"
 
 func TestParseGateway(t *testing.T) {
 	for in, want := range map[string]string{
-		"http://h:9091":                            "http://h:9091/metrics/job/mlget/instance/phone%203",
-		"http://h:9091/":                           "http://h:9091/metrics/job/mlget/instance/phone%203",
-		"https://u:p@h/push":                       "https://h/push/metrics/job/mlget/instance/phone%203",
-		"http://h/metrics/job/nightly/site/x?a#b":  "http://h/metrics/job/nightly/site/x",
-		"http://h/metrics/job@base64/bmlnaHRseQ==": "http://h/metrics/job@base64/bmlnaHRseQ==",
-		"ftp://h": "", "h:9091": "", "": "", "http://": "", "http://u:" + password + "@[bad": "",
+		"http://h:9091":                             "http://h:9091 job mlget instance phone 3",
+		"http://h:9091/":                            "http://h:9091/ job mlget instance phone 3",
+		"https://u:p@h/push":                        "https://h/push job mlget instance phone 3",
+		"http://[fe80::1%25wlan0]:9091":             "http://[fe80::1%25wlan0]:9091 job mlget instance phone 3",
+		"http://h/metrics/job/nightly/site/x?a#b":   "http://h job nightly site x",
+		"http://h/a%2fb/metrics/job/a%20b%2fc/":     "http://h/a%2fb job a b/c",
+		"http://h/metrics/job@base64/bmlnaHRseQ==":  "http://h job nightly",
+		"http://h/metrics/job/a/path@base64/L3Zhcg": "http://h job a path /var",
+		"http://h/metrics/job/a/empty@base64/=":     "http://h job a empty ",
+		"http://h/metrics/job":                      "", "http://h/metrics/job/": "", "http://h/metrics/job/a/b": "", "http://h/metrics/jobs/a": "",
+		"http://h/metrics/job@base64/!": "",
+		"ftp://h":                       "", "h:9091": "", "": "", "http://": "", "http://u:" + password + "@[bad": "",
 	} {
 		g, err := ParseGateway(in, "phone 3")
-		if g.url != want || (want == "") != errors.Is(err, ErrPushURL) {
-			t.Errorf("%q: %q, %v", in, g.url, err)
+		got := g.url
+		for _, l := range g.labels {
+			got += " " + l[0] + " " + l[1]
+		}
+		if got != want || (want == "") != errors.Is(err, ErrPushURL) {
+			t.Errorf("%q: %q, %v", in, got, err)
 		}
 		if err != nil && strings.Contains(err.Error(), password) {
 			t.Errorf("%v", err)
 		}
 	}
-	if g, _ := ParseGateway("http://h", ""); g.url != "http://h/metrics/job/mlget" {
-		t.Errorf("without a name: %q", g.url)
+	if g, _ := ParseGateway("http://h", ""); len(g.labels) != 1 {
+		t.Errorf("without a name: %q", g.labels)
 	}
 }
 
@@ -44,8 +54,8 @@ func FuzzParseGateway(f *testing.F) {
 			return
 		}
 		req, err := http.NewRequest(http.MethodPut, g.url, nil)
-		if err != nil || req.URL.User != nil || req.URL.Host == "" || !strings.Contains(req.URL.Path, "/metrics/job") {
-			t.Fatalf("%q became %q: %v", text, g.url, err)
+		if err != nil || req.URL.User != nil || req.URL.Host == "" || g.labels[0][0] != "job" || g.labels[0][1] == "" {
+			t.Fatalf("%q became %+v: %v", text, g, err)
 		}
 	})
 }
@@ -54,7 +64,7 @@ func TestPush(t *testing.T) {
 	run := after(eventtest.TwoLinks())
 	type seen struct{ method, path, user, password, kind, body string }
 	var got []seen
-	code, early := http.StatusOK, false
+	code, early, reason := http.StatusOK, false, "because\n"
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, pass, _ := r.BasicAuth()
 		body, _ := io.ReadAll(r.Body)
@@ -65,17 +75,17 @@ func TestPush(t *testing.T) {
 		}
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(code)
-		_, _ = io.WriteString(w, "because\n")
+		_, _ = io.WriteString(w, reason)
 	}))
 	defer srv.Close()
-	g, err := ParseGateway(strings.Replace(srv.URL, "//", "//alice:"+password+"@", 1), "pc")
+	g, err := ParseGateway(strings.Replace(srv.URL, "//", "//alice:"+password+"@", 1), "my pc+")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := g.Push(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	want := seen{"PUT", "/metrics/job/mlget/instance/pc", "alice", password, ContentType, string(run.Text())}
+	want := seen{"PUT", "/metrics/job/mlget/instance/my pc+", "alice", password, "text/plain; version=0.0.4; charset=utf-8", string(page(t, run, ""))}
 	if len(got) != 1 || got[0] != want {
 		t.Fatalf("%+v", got)
 	}
@@ -89,6 +99,10 @@ func TestPush(t *testing.T) {
 		if err == nil || len(got) != 1 || strings.Contains(err.Error(), password) || !strings.Contains(err.Error(), "because") {
 			t.Errorf("%d: %v, %d requests", code, err, len(got))
 		}
+	}
+	code, reason = 500, strings.Repeat("a", 1<<20)
+	if err := g.Push(t.Context(), run); err == nil || len(err.Error()) > 1000 {
+		t.Errorf("a long reason: %d bytes of error", len(err.Error()))
 	}
 	srv.Close()
 	if err := g.Push(t.Context(), run); err == nil || strings.Contains(err.Error(), password) {

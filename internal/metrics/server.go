@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/net/netutil"
 )
 
@@ -62,7 +63,7 @@ func Listen(address string, run *Run) (*Server, error) {
 	}
 	s := &Server{listener: l, done: make(chan struct{})}
 	s.http = http.Server{
-		Handler:           handler{run},
+		Handler:           newHandler(run),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       headerTimeout,
 		WriteTimeout:      writeTimeout,
@@ -90,17 +91,16 @@ func (s *Server) Close() {
 	<-s.done
 }
 
-type handler struct{ run *Run }
+// handler answers for a run; metrics negotiates the format (text or OpenMetrics)
+// and its compression.
+type handler struct{ metrics http.Handler }
+
+func newHandler(run *Run) handler {
+	return handler{promhttp.HandlerFor(run.registry, promhttp.HandlerOpts{EnableOpenMetrics: true})}
+}
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var body []byte
-	kind := "text/plain; charset=utf-8"
-	switch r.URL.Path {
-	case "/metrics":
-		kind = ContentType
-	case "/healthz":
-		body = []byte("ok\n")
-	default:
+	if r.URL.Path != "/metrics" && r.URL.Path != "/healthz" {
 		http.Error(w, "there is /metrics, and /healthz", http.StatusNotFound)
 		return
 	}
@@ -109,12 +109,12 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "GET or HEAD", http.StatusMethodNotAllowed)
 		return
 	}
-	if body == nil {
-		body = h.run.Text()
-	}
-	w.Header().Set("Content-Type", kind)
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(body) // of HEAD, net/http leaves it out; a reader that is gone needs no page
+	if r.URL.Path == "/metrics" {
+		h.metrics.ServeHTTP(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, "ok\n") // a reader that is gone needs no answer
 }

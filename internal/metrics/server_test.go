@@ -59,6 +59,8 @@ func ask(t *testing.T, address, method, request string) (code int, kind, body st
 	return res.StatusCode, res.Header.Get("Content-Type"), string(text)
 }
 
+const textPlain = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
+
 func TestServer(t *testing.T) {
 	address := serve(t)
 	for _, c := range []struct {
@@ -66,8 +68,8 @@ func TestServer(t *testing.T) {
 		code         int
 		body         string
 	}{
-		{"GET", "/metrics", 200, string(after(eventtest.TwoLinks()).Text())},
-		{"GET", "/metrics?collect[]=x", 200, string(after(eventtest.TwoLinks()).Text())},
+		{"GET", "/metrics", 200, string(page(t, after(eventtest.TwoLinks()), ""))},
+		{"GET", "/metrics?collect[]=x", 200, string(page(t, after(eventtest.TwoLinks()), ""))},
 		{"HEAD", "/metrics", 200, ""},
 		{"GET", "/healthz", 200, "ok\n"},
 		{"HEAD", "/healthz", 200, ""},
@@ -89,7 +91,7 @@ func TestServer(t *testing.T) {
 		if code != c.code || body != c.body {
 			t.Errorf("%s %s: %d %q", c.method, c.path, code, body)
 		}
-		if c.path == "/metrics" && code == 200 && kind != ContentType {
+		if c.path == "/metrics" && code == 200 && kind != textPlain {
 			t.Errorf("%s is a %s", c.path, kind)
 		}
 	}

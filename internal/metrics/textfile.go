@@ -1,11 +1,15 @@
 package metrics
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/mlget/mlget/internal/rewrite"
 )
@@ -18,46 +22,36 @@ var ErrNotFile = errors.New("not a regular file")
 // node_exporter's textfile collector. Whoever reads it sees the old page or the
 // new one, whole. Of a symbolic link it is the file behind it that is written.
 func WriteFile(name string, run *Run) error {
-	if err := writeFile(name, run.Text()); err != nil {
+	switch info, err := os.Stat(name); {
+	case err == nil && !info.Mode().IsRegular():
+		return fmt.Errorf("metrics: %s: %w", name, ErrNotFile)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("metrics: %w", err)
+	case rewrite.IsOpen(name): // its readers would not see the new one, and the next time the name leads nowhere
+		return fmt.Errorf("metrics: %s: %w: it stands for one that is open", name, ErrNotFile)
+	}
+	if target, err := filepath.EvalSymlinks(name); err == nil { // else there is none, or it leads nowhere yet
+		name = target
+	}
+	err := prometheus.WriteToTextfile(name, run.registry)
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) && failed.Op == "chmod" {
+		err = writeWithoutMode(name, run) // FAT and FUSE have no modes: the file system says who may read
+	}
+	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
 	return nil
 }
 
-func writeFile(name string, text []byte) error {
-	switch info, err := os.Stat(name); {
-	case err == nil && !info.Mode().IsRegular():
-		return fmt.Errorf("%s: %w", name, ErrNotFile)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return err
-	case rewrite.IsOpen(name): // its readers would not see the new one, and the next time the name leads nowhere
-		return fmt.Errorf("%s: %w: it stands for one that is open", name, ErrNotFile)
-	}
-	if target, err := filepath.EvalSymlinks(name); err == nil { // else there is none, or it leads nowhere yet
-		name = target
-	}
-	// A name that the collector, which takes *.prom, does not look at.
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	err = fill(f, text)
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
+func writeWithoutMode(name string, run *Run) error {
+	families, err := run.registry.Gather()
+	var text bytes.Buffer
+	for _, f := range families {
+		_, failed := expfmt.MetricFamilyToText(&text, f)
+		err = errors.Join(err, failed)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // the first error counts
-	}
-	return err
-}
-
-func fill(f *os.File, text []byte) error {
-	if _, err := f.Write(text); err != nil {
 		return err
 	}
-	_ = f.Chmod(0o644) // where the file system cannot (FAT, FUSE), it says who may read
-	return f.Sync()
+	return rewrite.File(name, text.Bytes())
 }

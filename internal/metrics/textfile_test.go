@@ -22,7 +22,7 @@ func TestWriteFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, err := os.ReadFile(name)
-		if err != nil || !bytes.Equal(text, run.Text()) {
+		if err != nil || !bytes.Equal(text, page(t, run, "")) {
 			t.Errorf("%v: %s", err, text)
 		}
 	}
@@ -53,7 +53,7 @@ func TestWriteFileBehindLink(t *testing.T) {
 	if to, err := os.Readlink(link); err != nil || to != file {
 		t.Errorf("the link leads to %q, %v", to, err)
 	}
-	if text, err := os.ReadFile(file); err != nil || !bytes.Equal(text, run.Text()) {
+	if text, err := os.ReadFile(file); err != nil || !bytes.Equal(text, page(t, run, "")) {
 		t.Errorf("%v: %s", err, text)
 	}
 	wantFiles(t, here, "link.prom")
@@ -157,7 +157,7 @@ func TestWriteFileIsAtomic(t *testing.T) {
 		default:
 		}
 		text, err := os.ReadFile(name)
-		if err != nil || !bytes.Equal(text, one.Text()) && !bytes.Equal(text, two.Text()) {
+		if err != nil || !bytes.Equal(text, page(t, one, "")) && !bytes.Equal(text, page(t, two, "")) {
 			t.Fatalf("%v: %d bytes", err, len(text))
 		}
 	}

@@ -16,12 +16,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// unpack writes a tree of testdata to a directory of the test's own. There they
+// unpack writes a tree of testdata/sysfs to a directory of the test's own. There they
 // are archives, since modules hold neither symbolic links nor names with colons:
 // "-- a -> b --" is a link.
 func unpack(t testing.TB, name string) string {
 	t.Helper()
-	a, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
+	a, err := txtar.ParseFile(filepath.Join("../../testdata/sysfs", name+".txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,19 @@
+// Package release holds what the packages that `make dist` makes are made by, and
+// says whether a program is fit for Termux's.
+//
+// Contract: pure functions; nothing is shared.
 package release
 
 import (
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 )
+
+// ErrPackage says that no package can be made of what was given.
+var ErrPackage = errors.New("no package can be made")
 
 // loader is what starts programs on 64-bit Android.
 const loader = "/system/bin/linker64"

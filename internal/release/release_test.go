@@ -1,21 +1,16 @@
 package release_test
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -64,121 +59,6 @@ func TestCheckBinary(t *testing.T) {
 		err := release.CheckBinary(bytes.NewReader(c.binary), c.arch)
 		if (err == nil) != (c.err == "") || err != nil && (!errors.Is(err, release.ErrPackage) || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%s: %v, want %q", name, err, c.err)
-		}
-	}
-}
-
-func TestDeb(t *testing.T) {
-	d := release.Deb{
-		Version: "1.2.3", Arch: "aarch64", License: []byte("do what you like\n"),
-		Binary: program(elf.EM_AARCH64, elf.ET_DYN, "/system/bin/linker64"),
-	}
-	var first, second bytes.Buffer
-	for _, b := range []*bytes.Buffer{&first, &second} {
-		if err := d.Write(b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !bytes.Equal(first.Bytes(), second.Bytes()) {
-		t.Error("two packages of one program differ")
-	}
-	members := unpack(t, first.Bytes())
-	if got := string(members["debian-binary"]); got != "2.0\n" {
-		t.Errorf("debian-binary is %q", got)
-	}
-	control := untar(t, members["control.tar.gz"])
-	for _, want := range []string{"Package: mlget\n", "Version: 1.2.3\n", "Architecture: aarch64\n", "Installed-Size: 1\n"} {
-		if !strings.Contains(string(control["./control"]), want) {
-			t.Errorf("%q is not in\n%s", want, control["./control"])
-		}
-	}
-	if strings.Contains(string(control["./control"]), "Google Play") {
-		t.Errorf("the program for 64 bits runs everywhere:\n%s", control["./control"])
-	}
-	var old bytes.Buffer
-	static := d
-	static.Arch, static.Binary = "arm", program(elf.EM_ARM, elf.ET_EXEC, "")
-	if err := static.Write(&old); err != nil {
-		t.Fatal(err)
-	}
-	if got := string(untar(t, unpack(t, old.Bytes())["control.tar.gz"])["./control"]); !strings.Contains(got, "not in\n that of Google Play.\n") {
-		t.Errorf("the static program's package says nothing of Google Play:\n%s", got)
-	}
-	data := untar(t, members["data.tar.gz"])
-	const root = "./data/data/com.termux/files/usr/"
-	if !bytes.Equal(data[root+"bin/mlget"], d.Binary) || !bytes.Equal(data[root+"share/doc/mlget/copyright"], d.License) {
-		t.Errorf("files %v", slices.Collect(func(yield func(string) bool) {
-			for name := range data {
-				if !yield(name) {
-					return
-				}
-			}
-		}))
-	}
-	if _, ok := data["./data/data/com.termux/"]; !ok {
-		t.Error("folders are missing")
-	}
-	if dpkg, err := exec.LookPath("dpkg-deb"); err == nil { // where there is one it has the last word
-		file := filepath.Join(t.TempDir(), "mlget.deb")
-		if err := os.WriteFile(file, first.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		for _, arg := range []string{"--info", "--contents"} {
-			if out, err := exec.Command(dpkg, arg, file).CombinedOutput(); err != nil {
-				t.Errorf("dpkg-deb %s: %v\n%s", arg, err, out)
-			}
-		}
-	}
-	d.Version = "1 2"
-	if err := d.Write(io.Discard); !errors.Is(err, release.ErrPackage) {
-		t.Errorf("version 1 2: %v", err)
-	}
-	d.Version, d.Arch = "1", "arm"
-	if err := d.Write(io.Discard); !errors.Is(err, release.ErrPackage) {
-		t.Errorf("the wrong processor: %v", err)
-	}
-}
-
-// unpack reads an ar archive.
-func unpack(t *testing.T, b []byte) map[string][]byte {
-	t.Helper()
-	members := make(map[string][]byte)
-	b, ok := bytes.CutPrefix(b, []byte("!<arch>\n"))
-	if !ok {
-		t.Fatal("no archive")
-	}
-	for len(b) > 0 {
-		head := string(b[:60])
-		size, err := strconv.Atoi(strings.TrimSpace(head[48:58]))
-		if err != nil || head[58:] != "`\n" {
-			t.Fatalf("header %q", head)
-		}
-		members[strings.TrimSpace(head[:16])] = b[60 : 60+size]
-		b = b[60+size+size%2:]
-	}
-	return members
-}
-
-func untar(t *testing.T, b []byte) map[string][]byte {
-	t.Helper()
-	z, err := gzip.NewReader(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := make(map[string][]byte)
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return files
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if files[h.Name], err = io.ReadAll(r); err != nil {
-			t.Fatal(err)
-		}
-		if h.Uid != 0 || h.Gid != 0 || h.ModTime.Unix() != 0 {
-			t.Errorf("%s is of %d:%d at %v", h.Name, h.Uid, h.Gid, h.ModTime)
 		}
 	}
 }

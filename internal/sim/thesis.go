@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,10 +13,8 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/linklab/scenario"
+	"github.com/mlget/mlget/testdata"
 )
-
-//go:embed testdata/thesis/*.json
-var thesisFiles embed.FS //nolint:gochecknoglobals // the only form in which Go embeds files
 
 // What the thesis says of its measurements, and what it leaves open.
 const (
@@ -84,13 +81,13 @@ func (r *ThesisRow) Balance() float64 {
 // ThesisTables are the tables that the simulator is held against: 5.1, 5.3, 5.5
 // and 5.6.
 func ThesisTables() ([]ThesisTable, error) {
-	names, err := fs.Glob(thesisFiles, "testdata/thesis/*.json")
+	names, err := fs.Glob(testdata.Thesis, "thesis/*.json")
 	if err != nil {
 		return nil, err
 	}
 	tables := make([]ThesisTable, len(names))
 	for i, name := range names {
-		text, err := thesisFiles.ReadFile(name)
+		text, err := testdata.Thesis.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ const thesisIntro = `# The thesis's tables, rehearsed
 This page is made by ` + "`mlget simulate --thesis`" + ` and checked by a test of internal/sim.
 It holds the simulator against Tables 5.1, 5.3, 5.5 and 5.6 of the thesis
 (Skjolden 2019, "skjolden" in the code), whose figures are in
-internal/sim/testdata/thesis.
+testdata/thesis.
 
 Each row is simulated with that row's own Wi-Fi and LTE rates and standard
 deviations, because they differ from row to row by the day; with the thesis's
