@@ -59,17 +59,17 @@ func (f *File) look() bool {
 	wait := true
 	for n := range maxNumber + 1 {
 		name := numbered(f.first, n)
-		if fi, err := os.Lstat(name); err == nil && fi.Mode().IsRegular() {
+		part := func() bool { _, err := f.dir.lstat(name + partSuffix); return err == nil }
+		if fi, err := f.dir.lstat(name); err == nil && fi.Mode().IsRegular() {
 			f.standing = append(f.standing, name)
 		} else if err != nil {
-			if _, err := os.Lstat(name + partSuffix); err != nil {
+			if !part() {
 				break
 			}
 			wait = false // there may be something to resume
 		}
 		if f.target.Continue { // settles for NAME
-			_, err := os.Lstat(name + partSuffix)
-			wait = err != nil
+			wait = !part()
 			break
 		}
 	}
@@ -101,18 +101,18 @@ func (f *File) settle(id Identity) error {
 
 // isThere says whether the file called name is the object.
 func (f *File) isThere(name string, id Identity) bool {
-	fi, err := os.Lstat(name)
+	fi, err := f.dir.lstat(name)
 	if err != nil || !fi.Mode().IsRegular() || id.Size < 0 || fi.Size() != id.Size {
 		return false
 	}
 	at, known := lastModified(id)
 	return (!known || f.target.Continue || fi.ModTime().Sub(at).Abs() < sameTime) &&
-		f.target.Given.take(name, fi, f.from)
+		f.target.Run.take(name, fi, f.from)
 }
 
 // stand makes f the file called name, which is the object.
 func (f *File) stand(name string) error {
-	r, err := os.OpenFile(name, os.O_RDONLY|noFollow, 0)
+	r, err := f.openThere(name)
 	if err != nil {
 		return fail("open", name, err)
 	}
@@ -123,6 +123,20 @@ func (f *File) stand(name string) error {
 	f.file, f.path, f.closed = r, name, false
 	f.done, f.whole, f.begun = nil, true, true
 	return nil
+}
+
+// openThere opens the plain file called name, to read it.
+func (f *File) openThere(name string) (*os.File, error) {
+	r, err := f.dir.openFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := r.Stat()
+	if now, lerr := f.dir.lstat(name); err != nil || lerr != nil || !fi.Mode().IsRegular() || !os.SameFile(fi, now) {
+		_ = r.Close() // nothing was written
+		return nil, ErrForeign
+	}
+	return r, nil
 }
 
 // forgetPart takes away what there is of NAME.part, unless that is not ours.
@@ -161,11 +175,11 @@ func (f *File) twin(size int64) (string, error) {
 
 // sameAs says whether the file called name has the same size bytes as this one.
 func (f *File) sameAs(name string, size int64) (bool, error) {
-	fi, err := os.Lstat(name)
+	fi, err := f.dir.lstat(name)
 	if err != nil || !fi.Mode().IsRegular() || fi.Size() != size {
 		return false, nil //nolint:nilerr // one that cannot be looked at is another
 	}
-	r, err := os.OpenFile(name, os.O_RDONLY|noFollow, 0)
+	r, err := f.openThere(name)
 	if err != nil {
 		return false, nil //nolint:nilerr // and so is one that cannot be read
 	}
