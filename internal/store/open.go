@@ -333,6 +333,10 @@ func (f *File) adopt() error {
 		_ = filelock.Close(file)
 		return fail("open", f.path, errors.Join(ErrBusy, err))
 	}
+	if err := f.dir.unfinished(f.path, file); err != nil {
+		_ = filelock.Close(file)
+		return fail("continue", f.path, err)
+	}
 	if _, err := f.dir.grants(); err != nil {
 		_ = filelock.Close(file)
 		return fail("create", f.path+partSuffix, err)

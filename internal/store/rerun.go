@@ -60,7 +60,7 @@ func (f *File) look() bool {
 	for n := range maxNumber + 1 {
 		name := numbered(f.first, n)
 		part := func() bool { _, err := f.dir.lstat(name + partSuffix); return err == nil }
-		if fi, err := f.dir.lstat(name); err == nil && fi.Mode().IsRegular() {
+		if fi, err := f.dir.lstat(name); err == nil && fi.Mode().IsRegular() && f.complete(name) {
 			f.standing = append(f.standing, name)
 		} else if err != nil {
 			if !part() {
