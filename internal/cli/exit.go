@@ -207,6 +207,8 @@ func diskHint(err error) string {
 		return "-o FILE saves under another name"
 	case errors.Is(err, store.ErrUnfinished):
 		return "finish it with that program, or move it away, and what that program keeps beside it; -o FILE saves under another name"
+	case errors.Is(err, store.ErrBegun), errors.Is(err, store.ErrPoses):
+		return "-o FILE saves under another name"
 	case errors.Is(err, store.ErrForeign), errors.Is(err, store.ErrDirectory), errors.Is(err, store.ErrKeep):
 		return hintAway
 	}

@@ -116,6 +116,9 @@ func (c *commit) prepare(o CommitOptions, synced map[*directory]error) {
 		return
 	}
 	c.to = f.target.served(f.path, o.Name)
+	if c.err = f.posesAsJournal(c.to, o.Size); c.err != nil {
+		return
+	}
 	if c.at = o.ModTime; c.at.IsZero() && f.target.Rerun {
 		c.at, _ = lastModified(f.id)
 	}

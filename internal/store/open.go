@@ -17,6 +17,11 @@ func (f *File) open(t Target) error {
 	if err != nil {
 		return err
 	}
+	if there && t.Explicit {
+		if err := f.begunAs(); err != nil {
+			return err
+		}
+	}
 	part, err := f.dir.regular(f.path + partSuffix)
 	if err != nil {
 		return f.refuse(t, f.path+partSuffix, err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Target is where a download is to go.
@@ -189,8 +191,8 @@ func (t Target) Path(u *url.URL) string {
 	} else {
 		name = cleanName(t.Name, fatRules())
 	}
-	if t.Rerun && isPart(name) {
-		name += "_" // it may stand beside the file whose part it seems to be
+	if isPart(name) {
+		name += "_" // a download of the file whose part it seems to be would go on with it
 	}
 	return filepath.Join(t.Dir, cleanSub(t.Sub, fatRules()), name)
 }
@@ -223,15 +225,65 @@ func (t Target) served(path, name string) string {
 	if !t.Served || name == "" {
 		return path
 	}
-	t.Name, t.Rerun = name, true
+	t.Name = name
 	return t.Path(nil)
 }
 
 // isPart says whether a file of that name would be taken for what there is of an
-// unfinished one.
+// unfinished one, also by a file system that folds names: Apple's, ext4 and F2FS take no
+// notice of characters that are not seen, and the long s is an s to them.
 func isPart(name string) bool {
-	name = strings.ToLower(name)
+	name = strings.Map(func(r rune) rune {
+		const longS = '\u017f'
+		switch {
+		case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
+			return -1
+		case r == longS:
+			return 's'
+		}
+		return unicode.ToLower(r)
+	}, name)
 	return strings.HasSuffix(name, partSuffix) || strings.HasSuffix(name, journalSuffix) || strings.HasSuffix(name, newSuffix)
+}
+
+// begunAs fails, with ErrBegun, if NAME, which the user named, is the .part or the journal of
+// another download that can be gone on with: in its place there would be bytes that this
+// one's server chose.
+func (f *File) begunAs() error {
+	named, err := f.dir.lstat(f.path)
+	if err != nil {
+		return nil //nolint:nilerr // there is none
+	}
+	for _, suffix := range []string{partSuffix, journalSuffix} {
+		if len(f.path) <= len(suffix) {
+			continue
+		}
+		stem := f.path[:len(f.path)-len(suffix)]
+		if there, err := f.dir.lstat(stem + suffix); err != nil || !os.SameFile(there, named) {
+			continue
+		}
+		if _, b, err := f.dir.readOurs(stem + journalSuffix); err == nil && isJournal(b) {
+			return fail("replace", f.path, fmt.Errorf("%w of %s", ErrBegun, filepath.Base(stem)))
+		}
+	}
+	return nil
+}
+
+// posesAsJournal fails, with ErrPoses, if a complete file of size bytes that is to be called
+// to would be believed as the journal of another download. Only a name that the user gave can be such.
+func (f *File) posesAsJournal(to string, size int64) error {
+	if !f.explicit || size > maxJournal || !isPart(filepath.Base(to)) {
+		return nil
+	}
+	b := make([]byte, size)
+	n, err := f.file.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fail("read", f.path+partSuffix, err)
+	}
+	if !isJournal(b[:n]) {
+		return nil
+	}
+	return fail("save", to, ErrPoses)
 }
 
 // fatRules says whether names must do for FAT.

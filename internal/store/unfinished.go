@@ -10,10 +10,6 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// ErrUnfinished: a file that is there may be as long as the object, but another program has
-// not written all of it.
-var ErrUnfinished = errors.New("another program has not finished it")
-
 // beside are the endings of what other programs keep beside a file while it is incomplete:
 // aria2, axel, lftp's pget, Chromium, Opera, Safari, Free Download Manager, WinSCP, yt-dlp,
 // Xunlei, FlashGet, saldl, each as its manual or its source calls it. The .part of Firefox
