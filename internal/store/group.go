@@ -77,6 +77,9 @@ func CommitAll(batch []Pending) []Committed {
 		if c.moved {
 			c.err = errors.Join(dirs[c.f.dir], c.f.end(c.journal))
 		}
+		if c.err == nil && c.f.target.Rerun {
+			c.f.target.Run.remember(c.name, batch[i].Options.Size, c.f.id)
+		}
 		out[i] = Committed{Name: c.name, Err: c.err}
 	}
 	return out

@@ -15,7 +15,8 @@ import (
 // a NAME.1 beside it. Which of the files that are there are its own, no journal
 // says: those are gone when a file is complete. So a file is taken for the object
 // by rsync's rule, that size and time of change are the same; Commit gives it the
-// server's time for that. A server that tells no time is believed by the size.
+// server's time for that. A server that tells no time is believed by the size, unless it
+// tells another ETag than when the file was complete (see finished).
 // Anything else is another object, which is left alone, unless it turns out, when
 // all bytes have come, that they are the same.
 
@@ -83,15 +84,21 @@ func (f *File) look() bool {
 // settle decides whether one of the files that are there is the object, and
 // else opens another name.
 func (f *File) settle(id Identity) error {
-	for _, name := range f.standing {
-		if f.isThere(name, id) {
-			return f.stand(name)
+	for _, remembered := range []bool{true, false} {
+		for _, name := range f.standing {
+			if l, ok := f.target.Run.remembered(name); ok == remembered && (!ok || l.of(id)) && f.isThere(name, id) {
+				f.id = id
+				return f.stand(name)
+			}
 		}
 	}
 	if f.file == nil {
 		if err := f.find(); err != nil {
 			return err
 		}
+	}
+	if l, ok := f.target.Run.remembered(f.path); ok && f.inPlace && l.Size == id.Size && !l.of(id) {
+		f.was = Identity{Size: l.Size, ETag: l.ETag} // with Continue: it is not to be gone on with
 	}
 	if SameObject(f.was, id) == Differs && !f.hold { // of a version before
 		f.done, f.was, f.adopted = nil, Identity{}, 0

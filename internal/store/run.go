@@ -12,8 +12,9 @@ import (
 // in, and whose they are. Its methods may be called by any goroutine. A nil *Run knows
 // nothing.
 type Run struct {
-	dir  string
-	seed maphash.Seed
+	dir      string
+	seed     maphash.Seed
+	finished finished
 
 	mu   sync.Mutex
 	base *directory            // dir, from the first file on; nil before
@@ -29,8 +30,10 @@ func NewRun(dir string) *Run {
 	return &Run{dir: dir, seed: maphash.MakeSeed(), subs: make(map[string]*directory), of: make(map[uint64]uint64)}
 }
 
-// Close gives the directories up that no file is on its way to any more.
+// Close gives the directories up that no file is on its way to any more, and keeps what the
+// next run of the job is to know.
 func (r *Run) Close() {
+	r.finished.close()
 	r.mu.Lock()
 	base := r.base
 	r.base = nil
@@ -69,6 +72,13 @@ func (r *Run) directory(sub string) (*directory, error) {
 	}
 	d.refs++
 	return d, nil
+}
+
+// opened is the run's directory; nil: no file has asked for it yet, or the run is over.
+func (r *Run) opened() *directory {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.base
 }
 
 // forget drops a directory that nobody uses; mu is held.
