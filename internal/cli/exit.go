@@ -198,7 +198,7 @@ func fileHint(err error) string {
 func diskHint(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return "make room; the same command goes on where this one stopped"
+		return "make room; the same command goes on with what could be kept"
 	case errors.Is(err, fs.ErrNotExist):
 		return "is the path right? only -P DIR makes directories"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"syscall"
 
 	"github.com/mlget/mlget/internal/filelock"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -198,8 +200,44 @@ func (f *File) Suspend(done []scheduler.Range) error {
 	var err error
 	if !f.closed && f.begun {
 		err = f.checkpoint(done)
+		if noSpace(err) && f.broken == nil && !f.keep {
+			err = f.checkpointOnFullDisk(done)
+		}
 	}
 	return errors.Join(err, f.discard())
+}
+
+// journalRoom is how many bytes are given up for a journal on a disk that is full: its own,
+// and what a file system takes for a name and a file. Chosen by hand.
+const journalRoom = 64 << 10
+
+// checkpointOnFullDisk makes the first checkpoint of a file where there is no room for its
+// journal: the last bytes make it. Nobody writes to the file, and no journal claims them yet.
+func (f *File) checkpointOnFullDisk(done []scheduler.Range) error {
+	done = withoutLast(done, journalRoom)
+	if err := f.file.Truncate(endOf(done)); err != nil {
+		return fail("truncate", f.path+partSuffix, err)
+	}
+	return f.checkpoint(done)
+}
+
+// withoutLast is sorted ranges without their last n bytes.
+func withoutLast(ranges []scheduler.Range, n int64) []scheduler.Range {
+	ranges = slices.Clone(ranges)
+	for n > 0 && len(ranges) > 0 {
+		last := &ranges[len(ranges)-1]
+		cut := min(n, last.Len())
+		last.End -= cut
+		if n -= cut; last.Empty() {
+			ranges = ranges[:len(ranges)-1]
+		}
+	}
+	return ranges
+}
+
+// noSpace says whether there is no room on the disk, or for its user.
+func noSpace(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // Reject ends a download whose bytes turned out wrong. They stay in NAME.part
