@@ -163,6 +163,8 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, habit string, size 
 	case "nothing": // no validators at all
 		w.Header().Del("Etag")
 		http.ServeContent(w, r, "", time.Time{}, b.Reader())
+	case "undated": // an ETag for each content, and no date
+		http.ServeContent(w, r, "", time.Time{}, b.Reader())
 	case "anew": // for each request, as a page that is generated
 		w.Header().Set("Etag", strconv.Quote(strconv.FormatInt(time.Now().UnixNano(), 36)))
 		http.ServeContent(w, r, "", time.Time{}, b.Reader())

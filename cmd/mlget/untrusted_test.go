@@ -1,14 +1,18 @@
 package main_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 )
 
 // TestNameAppearsMeanwhile: a file that somebody makes under the name while it is
@@ -75,6 +79,50 @@ func TestContinuedNameIsReplaced(t *testing.T) {
 			if text, err := os.ReadFile(name); err != nil || string(text) != "not to be lost" {
 				t.Errorf("%.20q, %v", text, err)
 			}
+		})
+	}
+}
+
+// TestContinueAfterAnotherProgram: what aria2 and axel leave of a file is as long as all of it,
+// and most of it is not there. It is left to them.
+func TestContinueAfterAnotherProgram(t *testing.T) {
+	const size = 3_000_000
+	for name, args := range map[string][]string{
+		"aria2, reserved":   {"aria2c", "-q", "--no-conf", "--disk-cache=0", "--no-file-allocation-limit=0", "--file-allocation=prealloc", "-o", "f.bin"},
+		"aria2, fallocated": {"aria2c", "-q", "--no-conf", "--disk-cache=0", "--no-file-allocation-limit=0", "--file-allocation=falloc", "-o", "f.bin"},
+		"aria2, sparse":     {"aria2c", "-q", "--no-conf", "--disk-cache=0", "--no-file-allocation-limit=0", "--file-allocation=trunc", "-x2", "-k1M", "-o", "f.bin"},
+		"axel":              {"axel", "-q", "-n", "2", "-o", "f.bin"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, err := exec.LookPath(args[0])
+			if err != nil {
+				t.Skip(err)
+			}
+			s, dir := newSite(t), t.TempDir()
+			s.set("hang", "1000000")
+			file, url := filepath.Join(dir, "f.bin"), s.clear.URL+fmt.Sprintf("/hang/%d/f.bin", size)
+			other := exec.Command(path, append(args[1:], url)...)
+			other.Dir = dir
+			check(t, other.Start())
+			waitUntil(t, "its bytes", func() bool { fi, err := os.Stat(file); return err == nil && fi.Size() > 0 })
+			time.Sleep(200 * time.Millisecond) // it writes what it has
+			check(t, other.Process.Signal(os.Interrupt))
+			_ = other.Wait() // it was interrupted
+			left, err := os.ReadFile(file)
+			check(t, err)
+			there, err := os.ReadDir(dir)
+			check(t, err)
+			if len(there) < 2 && name != "aria2, sparse" {
+				t.Fatalf("it has left %v", there)
+			}
+			startMlget(t, dir, "-c", url).end(t).want(t, 3, "^mlget: .*f.bin: another program has not finished it", "^mlget: hint: finish it with that program")
+			if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, left) {
+				t.Errorf("f.bin has changed: %v", err)
+			}
+			if now, err := os.ReadDir(dir); err != nil || len(now) != len(there) {
+				t.Errorf("there are %v, and were %v", now, there)
+			}
+			s.release()
 		})
 	}
 }

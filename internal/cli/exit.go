@@ -198,12 +198,16 @@ func fileHint(err error) string {
 func diskHint(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return "make room; the same command goes on where this one stopped"
+		return "make room; the same command goes on with what could be kept"
 	case errors.Is(err, fs.ErrNotExist):
 		return "is the path right? only -P DIR makes directories"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return "-P DIR saves in another directory, -o FILE under another name"
 	case errors.Is(err, store.ErrBusy):
+		return "-o FILE saves under another name"
+	case errors.Is(err, store.ErrUnfinished):
+		return "finish it with that program, or move it away, and what that program keeps beside it; -o FILE saves under another name"
+	case errors.Is(err, store.ErrBegun), errors.Is(err, store.ErrPoses):
 		return "-o FILE saves under another name"
 	case errors.Is(err, store.ErrForeign), errors.Is(err, store.ErrDirectory), errors.Is(err, store.ErrKeep):
 		return hintAway

@@ -17,13 +17,13 @@ import (
 
 // feeder makes jobs of a task as they are needed, in one goroutine, that of run.
 type feeder struct {
-	o     *getOptions
-	task  *task
-	pages *pages // of directories
-	warn  func(important bool, text string)
-	out   *outcome
-	names joblist.Names
-	given *store.Given
+	o      *getOptions
+	task   *task
+	pages  *pages // of directories
+	warn   func(important bool, text string)
+	out    *outcome
+	names  joblist.Names
+	common *store.Run
 
 	fetching sync.WaitGroup // pages on their way
 
@@ -39,7 +39,6 @@ func (f *feeder) run(ctx context.Context) {
 	defer f.fetching.Wait()
 	defer cancel()
 	f.names.Fold = store.Folds(f.o.dir)
-	f.given = store.NewGiven()
 	f.ahead.Store(int64(f.task.files()))
 	for _, u := range f.task.urls {
 		if !f.add(ctx, u, joblist.Entry{}, nil) {
@@ -104,7 +103,7 @@ func (f *feeder) add(ctx context.Context, u *url.URL, e joblist.Entry, sum *engi
 // send gives the job its number and its name, and hands it on.
 func (f *feeder) send(ctx context.Context, job *engine.Job) bool {
 	job.ID = fileID(f.made)
-	job.Target.Dir, job.Target.Continue, job.Target.Rerun, job.Target.Given = f.o.dir, f.o.resume, true, f.given
+	job.Target.Dir, job.Target.Continue, job.Target.Rerun, job.Target.Run = f.o.dir, f.o.resume, true, f.common
 	job.Target.Served = f.o.served && job.Target.Name == ""
 	plain := job.Target
 	numbered := func(n int) store.Target {

@@ -230,7 +230,9 @@ func (o *getOptions) download(
 		result.Ended(t.one, res, err)
 		return nil
 	}
-	f := &feeder{o: o, task: t, pages: pages, warn: warn, out: result, jobs: make(chan *engine.Job)}
+	common := store.NewRun(o.dir)
+	defer common.Close()
+	f := &feeder{o: o, task: t, pages: pages, warn: warn, out: result, common: common, jobs: make(chan *engine.Job)}
 	ctx, cancel := context.WithCancel(ctx)
 	fed := make(chan struct{})
 	go func() {

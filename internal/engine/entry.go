@@ -84,29 +84,27 @@ type entry struct {
 
 // place is where a file's bytes go. The first of its requests that has any opens it.
 type place struct {
-	mu     sync.Mutex
-	opened bool
-	slot   bool // it has one of the batch's
-	err    error
-	to     fileSink
-	id     store.Identity // written by the owner before the first response is taken
+	mu      sync.Mutex
+	waiting chan struct{} // one of its requests waits for a slot, and closes it then; nil: none does
+	slot    bool          // it has one of the batch's
+	opened  bool
+	err     error
+	to      fileSink
+	id      store.Identity // written by the owner before the first response is taken
 }
 
 // open gives the place of a transfer's bytes. Called by any goroutine but the
-// owner's.
+// owner's. Whether it waits for the disk or for other files is nothing that the
+// transfer's server is to blame for.
 func (f *entry) open(ctx context.Context, t *transfer) (sink, error) {
+	t.held.Store(true)
+	defer t.held.Store(false)
 	p := &f.place
-	p.mu.Lock()
+	if err := p.lock(ctx, f.b.slots); err != nil {
+		return nil, err
+	}
 	defer p.mu.Unlock()
 	if !p.opened && p.err == nil {
-		t.held.Store(true)
-		select {
-		case f.b.slots <- struct{}{}:
-			p.slot = true
-		case <-ctx.Done():
-			return nil, &fetch.Error{Class: fetch.Canceled, Err: context.Cause(ctx)}
-		}
-		t.held.Store(false)
 		p.err = p.begin(f)
 		if err := p.err; !p.opened && scarce(err) { // it may be opened later
 			p.err = nil
@@ -115,6 +113,46 @@ func (f *entry) open(ctx context.Context, t *transfer) (sink, error) {
 		}
 	}
 	return p.to, p.err
+}
+
+// lock locks the place when it has a slot, or needs none any more. The lock is not held
+// meanwhile, and only one of the file's requests waits for a slot: the others would wait on
+// when the file is open.
+func (p *place) lock(ctx context.Context, slots chan struct{}) error {
+	canceled := func() error { return &fetch.Error{Class: fetch.Canceled, Err: context.Cause(ctx)} }
+	for {
+		p.mu.Lock()
+		if p.slot || p.opened || p.err != nil {
+			return nil
+		}
+		other := p.waiting
+		if other == nil {
+			p.waiting = make(chan struct{})
+		}
+		p.mu.Unlock()
+		if other != nil {
+			select {
+			case <-other:
+				continue
+			case <-ctx.Done():
+				return canceled()
+			}
+		}
+		var err error
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			err = canceled()
+		}
+		p.mu.Lock()
+		p.slot = err == nil
+		close(p.waiting)
+		p.waiting = nil
+		if err != nil {
+			p.mu.Unlock()
+		}
+		return err
+	}
 }
 
 // begin opens the file and prepares it for its bytes; mu is held.

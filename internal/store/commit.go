@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"slices"
+	"syscall"
 
 	"github.com/mlget/mlget/internal/filelock"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -69,21 +70,23 @@ func (f *File) sync(how func(*os.File) error) error {
 // nameBeforeBytes sees to it that the first sync of NAME.part does not keep that and
 // lose the name of its journal, which was not synced: it would be nobody's. A
 // directory in synced, unless that is nil, is so for this already, or is now.
-func (f *File) nameBeforeBytes(synced map[string]error) error {
+func (f *File) nameBeforeBytes(synced map[*directory]error) error {
 	if !f.fresh || f.nameless {
 		return nil
 	}
 	f.fresh = false
-	dir := filepath.Dir(f.path)
-	if err, ok := synced[dir]; ok || inOrder(dir) {
+	if err, ok := synced[f.dir]; ok || inOrder(f.dir.shown()) {
 		return err
 	}
-	err := fail("sync", dir, syncDir(dir))
+	err := f.syncNames()
 	if synced != nil {
-		synced[dir] = err
+		synced[f.dir] = err
 	}
 	return err
 }
+
+// syncNames makes the names in the directory durable.
+func (f *File) syncNames() error { return fail("sync", f.dir.shown(), f.dir.sync()) }
 
 // record makes a journal durable that claims done, whose bytes are. A file that has
 // no name gets NAME.part with it.
@@ -114,32 +117,68 @@ func (f *File) writeJournal(done []scheduler.Range, durable bool) error {
 	if err != nil {
 		return err
 	}
-	tmp := f.path + newSuffix
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fail("remove", tmp, err)
-	}
-	made, err := writeNew(tmp, b, durable)
+	path := f.path + journalSuffix
+	tmp, made, err := f.dir.writeNew(f.path+newSuffix, b, durable)
 	if err != nil {
-		_ = os.Remove(tmp) // it may be there in part; the first error counts
-		return fail("write", tmp, err)
+		return fail("write", f.path+newSuffix, err)
 	}
-	if err := os.Rename(tmp, f.path+journalSuffix); err != nil {
+	if !f.replaceable(path) {
+		_ = f.dir.remove(tmp) // the first error counts
+		return fail("replace", path, ErrReplaced)
+	}
+	if err := f.dir.rename(tmp, path); err != nil {
 		return fail("rename", tmp, err)
 	}
 	f.written = newWritten(made, b)
 	if durable {
-		return fail("sync", filepath.Dir(f.path), syncDir(filepath.Dir(f.path)))
+		return f.syncNames()
 	}
 	return nil
 }
 
-// writeNew writes b to a file that must not exist, for its owner alone. What it made
-// can be told from what others may put in its place at once.
-func writeNew(path string, b []byte, durable bool) (made fs.FileInfo, err error) {
-	w, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
-	if err != nil {
-		return nil, err
+// replaceable says whether there is nothing at the journal's path that is somebody else's:
+// it is what f read or wrote there, or another mlget's that has just ended.
+func (f *File) replaceable(path string) bool {
+	_, b, err := f.dir.readOurs(path)
+	if errors.Is(err, fs.ErrNotExist) || f.written.stands(f.dir, path) {
+		return true
 	}
+	if err == nil {
+		_, err = decodeJournal(b)
+	}
+	return err == nil || errors.Is(err, errBlank)
+}
+
+// newMost is how many names are tried for a journal that is being written. Chosen by hand:
+// strangers have one in the way, if any.
+const newMost = 10
+
+// writeNew writes b to a file for its owner alone, which it makes: path, or where that is
+// somebody else's, a numbered one. What a run that was killed has left at path goes before.
+// What it made can be told from what others may put in its place at once. Of a failure
+// nothing is left.
+func (d *directory) writeNew(path string, b []byte, durable bool) (name string, made fs.FileInfo, err error) {
+	if d.exists(path) && d.mayGo(path) == nil {
+		if err := d.remove(path); err != nil {
+			return "", nil, err
+		}
+	}
+	var w *os.File
+	for n := range newMost {
+		name = numbered(path, n)
+		w, err = d.openFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, partMode)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = d.remove(name) // it may be there in part; the first error counts
+		}
+	}()
 	_, err = w.Write(b)
 	if err == nil && durable {
 		err = w.Sync()
@@ -150,7 +189,7 @@ func writeNew(path string, b []byte, durable bool) (made fs.FileInfo, err error)
 	if cerr := w.Close(); err == nil {
 		err = cerr
 	}
-	return made, err
+	return name, made, err
 }
 
 // Suspend ends an unfinished download so that the next run goes on with it: a
@@ -161,8 +200,44 @@ func (f *File) Suspend(done []scheduler.Range) error {
 	var err error
 	if !f.closed && f.begun {
 		err = f.checkpoint(done)
+		if noSpace(err) && f.broken == nil && !f.keep {
+			err = f.checkpointOnFullDisk(done)
+		}
 	}
 	return errors.Join(err, f.discard())
+}
+
+// journalRoom is how many bytes are given up for a journal on a disk that is full: its own,
+// and what a file system takes for a name and a file. Chosen by hand.
+const journalRoom = 64 << 10
+
+// checkpointOnFullDisk makes the first checkpoint of a file where there is no room for its
+// journal: the last bytes make it. Nobody writes to the file, and no journal claims them yet.
+func (f *File) checkpointOnFullDisk(done []scheduler.Range) error {
+	done = withoutLast(done, journalRoom)
+	if err := f.file.Truncate(endOf(done)); err != nil {
+		return fail("truncate", f.path+partSuffix, err)
+	}
+	return f.checkpoint(done)
+}
+
+// withoutLast is sorted ranges without their last n bytes.
+func withoutLast(ranges []scheduler.Range, n int64) []scheduler.Range {
+	ranges = slices.Clone(ranges)
+	for n > 0 && len(ranges) > 0 {
+		last := &ranges[len(ranges)-1]
+		cut := min(n, last.Len())
+		last.End -= cut
+		if n -= cut; last.Empty() {
+			ranges = ranges[:len(ranges)-1]
+		}
+	}
+	return ranges
+}
+
+// noSpace says whether there is no room on the disk, or for its user.
+func noSpace(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // Reject ends a download whose bytes turned out wrong. They stay in NAME.part
@@ -176,6 +251,7 @@ func (f *File) Reject() error {
 		return fail("reject", f.path, ErrClosed)
 	}
 	f.keep = true
+	defer f.leave()
 	if f.whole {
 		return errors.Join(fail("replace", f.path, ErrStands), f.close())
 	}
@@ -196,6 +272,7 @@ func (f *File) Close() error {
 }
 
 func (f *File) discard() error {
+	defer f.leave()
 	if f.closed || f.keep || f.whole || f.file == nil {
 		return f.close()
 	}
@@ -221,13 +298,19 @@ func (f *File) remove() error {
 			return err
 		}
 	}
-	var errs error
-	for _, suffix := range []string{newSuffix, journalSuffix, partSuffix} {
-		if err := os.Remove(f.path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = errors.Join(errs, fail("remove", f.path+suffix, err))
-		}
+	err := f.removeOwnJournal()
+	if perr := f.dir.remove(f.path + partSuffix); perr != nil && !errors.Is(perr, fs.ErrNotExist) {
+		err = errors.Join(err, fail("remove", f.path+partSuffix, perr))
 	}
-	return errors.Join(errs, f.close())
+	return errors.Join(err, f.close())
+}
+
+// leave gives the directory up: f is of no more use.
+func (f *File) leave() {
+	if f.dir != nil {
+		f.dir.release()
+		f.dir = nil
+	}
 }
 
 func (f *File) close() error {

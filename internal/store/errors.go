@@ -22,6 +22,13 @@ var (
 	// ErrLeft: there is a part to go on with that had not been looked for before Begin:
 	// Resume tells of it.
 	ErrLeft = errors.New("an earlier run has left a part of it")
+	// ErrBegun: the name to write is the .part or the journal of an unfinished download.
+	ErrBegun = errors.New("belongs to the unfinished download")
+	// ErrUnfinished: a file that is there may be as long as the object, but another
+	// program has not written all of it.
+	ErrUnfinished = errors.New("another program has not finished it")
+	// ErrPoses: what was fetched would be believed as a journal of mlget's.
+	ErrPoses = errors.New("would be taken for the state of an unfinished download of mlget's")
 	// ErrStands: a complete NAME that was there before is not what was asked for.
 	ErrStands = errors.New("was there before, and is left as it is")
 	// ErrChanged: the object is not the one that the bytes on disk are of.

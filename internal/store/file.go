@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,7 +17,8 @@ import (
 // File is a download on its way to a name. See the package comment for the
 // order of calls.
 type File struct {
-	path     string // NAME
+	path     string     // NAME
+	dir      *directory // that NAME is in; nil when the File is closed
 	from     origin
 	first    string // the first name that was tried
 	target   Target
@@ -148,8 +148,8 @@ func (f *File) Begin(id Identity) error {
 		if err := f.sync(syncData); err != nil { // whoever wrote it may not have
 			return err
 		}
-		if err := syncDir(filepath.Dir(f.path)); err != nil {
-			return fail("sync", f.path, err)
+		if err := f.syncNames(); err != nil {
+			return err
 		}
 		f.whole, f.begun = true, true
 		return nil
@@ -194,6 +194,13 @@ func (f *File) Begin(id Identity) error {
 // first: a journal without a .part is harmless, a .part without a journal
 // would be nobody's.
 func (f *File) beginAdopted() error {
+	fi, err := f.file.Stat()
+	if err == nil && links(fi) > 1 {
+		err = errLinked // its other name would lead to what becomes of it
+	}
+	if err != nil {
+		return fail("continue", f.path, err)
+	}
 	if err := f.reserve(); err != nil {
 		return err
 	}
@@ -201,7 +208,7 @@ func (f *File) beginAdopted() error {
 		return err
 	}
 	part := f.path + partSuffix
-	if _, err := os.Lstat(part); err == nil { // somebody has begun meanwhile, with a journal of their own
+	if f.dir.exists(part) { // somebody has begun meanwhile, with a journal of their own
 		return fail("create", part, fs.ErrExist)
 	}
 	if err := f.writeJournal(f.done, true); err != nil {
@@ -216,19 +223,19 @@ func (f *File) beginAdopted() error {
 		}
 		f.closed = true
 	}
-	if err := renameNoReplace(f.path, part); err != nil {
-		f.removeOwnJournal()
+	if err := f.dir.renameNoReplace(f.path, part); err != nil {
+		_ = f.removeOwnJournal() // else it is taken for one that was left
 		return fail("rename", f.path, err)
 	}
 	f.inPlace = false
 	if closeFirst {
-		file, _, err := openLocked(part, 0, 0)
+		file, _, err := f.dir.openLocked(part, 0, false)
 		if err != nil {
 			return err
 		}
 		f.file, f.closed = file, false
 	}
-	return fail("sync", f.path, syncDir(filepath.Dir(f.path)))
+	return f.syncNames()
 }
 
 // reserveFrom is from how many bytes on room is reserved for a file that may have

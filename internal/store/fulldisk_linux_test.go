@@ -118,6 +118,90 @@ func TestDiskRunsFull(t *testing.T) {
 	}
 }
 
+// TestDiskIsFullBeforeTheFirstCheckpoint: what has come by then is kept, but for the few bytes
+// whose room its journal needs.
+func TestDiskIsFullBeforeTheFirstCheckpoint(t *testing.T) {
+	dir, ok := inOwnMounts(t)
+	if !ok {
+		return
+	}
+	filler := filepath.Join(dir, "filler")
+	for name, c := range map[string]struct {
+		to   Target
+		size int64 // as Begin is told
+	}{
+		"known":           {Target{Dir: dir}, 700 << 10},
+		"not known":       {Target{Dir: dir}, -1},
+		"without a name":  {Target{Dir: dir, Rerun: true}, 700 << 10},
+		"named by a user": {Target{Dir: dir, Name: "x", Explicit: true}, 700 << 10},
+	} {
+		for _, ends := range []bool{true, false} { // is the last byte among those that came
+			b := testbody.Body{Size: 700 << 10, Seed: 4}
+			id := Identity{Size: c.size, ETag: `"e"`}
+			f := open(t, c.to, hereURL)
+			must(t, f.Begin(id))
+			put(t, filler, string(make([]byte, 600<<10)))
+			var done int64
+			p := make([]byte, 16<<10)
+			last := b.Size
+			if ends {
+				last -= int64(len(p))
+				write(t, f, b, ranges(last, b.Size)[0])
+			}
+			for {
+				_, _ = b.ReadAt(p, done)
+				n, err := f.WriteAt(p, done)
+				if done += int64(n); err != nil {
+					if !errors.Is(err, syscall.ENOSPC) {
+						t.Fatal(err)
+					}
+					break
+				}
+			}
+			for err := error(nil); err == nil; { // nor is there room for a page of anybody else's
+				err = appendTo(filler, 1)
+			}
+			there := ranges(0, done)
+			if ends {
+				there = ranges(0, done, last, b.Size)
+			}
+			if err := f.Suspend(there); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			must(t, os.Remove(filler))
+			f = open(t, c.to, hereURL)
+			_, kept, _ := f.Resume()
+			if len(kept) == 0 || endOf(kept[:1]) < done-128<<10 {
+				t.Fatalf("%s: of %v are kept %v; %s", name, there, kept, f.Notice())
+			}
+			must(t, f.Begin(id))
+			at := int64(0)
+			for _, r := range append(kept, ranges(b.Size, b.Size+1)[0]) {
+				if at < r.Off {
+					write(t, f, b, ranges(at, min(r.Off, b.Size))[0])
+				}
+				at = r.End
+			}
+			path, err := f.Commit(CommitOptions{Size: b.Size})
+			must(t, err)
+			if content(t, path) != bodyString(t, b) {
+				t.Errorf("%s: wrong bytes", name)
+			}
+			must(t, os.Remove(path))
+			wantNames(t, dir)
+		}
+	}
+}
+
+func appendTo(path string, n int) error {
+	w, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err == nil {
+		_, err = w.Write(make([]byte, n))
+		err = errors.Join(err, w.Close())
+	}
+	return err
+}
+
 func TestReadOnly(t *testing.T) {
 	dir, ok := inOwnMounts(t)
 	if !ok {

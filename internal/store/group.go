@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -49,7 +48,7 @@ type Committed struct {
 func CommitAll(batch []Pending) []Committed {
 	steps := make([]commit, len(batch))
 	var files []*os.File
-	dirs := make(map[string]error)
+	dirs := make(map[*directory]error)
 	for i, p := range batch {
 		c := &steps[i]
 		c.f = p.File
@@ -66,17 +65,20 @@ func CommitAll(batch []Pending) []Committed {
 			errs = errs[1:]
 		}
 		if c.rename(); c.moved {
-			dirs[filepath.Dir(c.name)] = nil
+			dirs[c.f.dir] = nil
 		}
 	}
 	for dir := range dirs {
-		dirs[dir] = fail("sync", dir, syncDir(dir))
+		dirs[dir] = fail("sync", dir.shown(), dir.sync())
 	}
 	out := make([]Committed, len(batch))
 	for i := range steps {
 		c := &steps[i]
 		if c.moved {
-			c.err = errors.Join(dirs[filepath.Dir(c.name)], c.f.end(c.journal))
+			c.err = errors.Join(dirs[c.f.dir], c.f.end(c.journal))
+		}
+		if c.err == nil && c.f.target.Rerun {
+			c.f.target.Run.remember(c.name, batch[i].Options.Size, c.f.id)
 		}
 		out[i] = Committed{Name: c.name, Err: c.err}
 	}
@@ -91,7 +93,7 @@ type commit struct {
 	at      time.Time // its time of change; zero: as it is
 	name    string    // where it has come to be, if it has
 	moved   bool      // its directory has changed
-	journal string    // to be removed when the name is durable; "": there is none
+	journal bool      // there is one, to be removed when the name is durable
 	err     error
 }
 
@@ -100,7 +102,7 @@ func (c *commit) needsSync() bool { return c.err == nil && c.name == "" }
 
 // prepare does all that must come before the bytes are durable. The directories in
 // synced are so already for this.
-func (c *commit) prepare(o CommitOptions, synced map[string]error) {
+func (c *commit) prepare(o CommitOptions, synced map[*directory]error) {
 	f := c.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,12 +112,16 @@ func (c *commit) prepare(o CommitOptions, synced map[string]error) {
 		return
 	case f.whole:
 		c.name, c.err = f.path, f.close()
+		f.leave()
 		return
 	}
 	if c.size, c.err = o.Size, f.trim(o.Size); c.err != nil {
 		return
 	}
 	c.to = f.target.served(f.path, o.Name)
+	if c.err = f.posesAsJournal(c.to, o.Size); c.err != nil {
+		return
+	}
 	if c.at = o.ModTime; c.at.IsZero() && f.target.Rerun {
 		c.at, _ = lastModified(f.id)
 	}
@@ -123,11 +129,11 @@ func (c *commit) prepare(o CommitOptions, synced map[string]error) {
 		c.drop(twin, err)
 		return
 	}
-	if f.replaces {
-		_ = f.file.Chmod(f.mode) // see Commit
+	if c.err = f.grantMode(); c.err != nil {
+		return
 	}
 	if !closeFirst {
-		setTime(f.reach(), c.at)
+		f.setTime(c.at)
 	}
 	c.err = cmp.Or(f.broken, f.nameBeforeBytes(synced))
 }
@@ -157,13 +163,13 @@ func (c *commit) rename() {
 	}
 	part := f.path + partSuffix
 	if fi, err := f.file.Stat(); err == nil { // before anybody can see it under its name
-		f.target.Given.take(c.to, fi, f.from)
+		f.target.Run.take(c.to, fi, f.from)
 	}
 	if closeFirst {
 		if c.err = f.close(); c.err != nil {
 			return
 		}
-		setTime(part, c.at)
+		f.dir.setTime(part, c.at)
 	}
 	name, err := f.rename(part, c.to, c.size)
 	if errors.Is(err, errTaken) {
@@ -174,11 +180,9 @@ func (c *commit) rename() {
 		return
 	}
 	if name != c.to { // where files are known by their names
-		f.target.Given.give(name, f.from)
+		f.give(name)
 	}
-	if c.moved = true; !f.nameless {
-		c.journal = f.path + journalSuffix
-	}
+	c.moved, c.journal = true, !f.nameless
 }
 
 // drop ends a file that is there already under that name. err: it could not be
@@ -187,32 +191,63 @@ func (c *commit) drop(name string, err error) {
 	if c.err = err; err != nil {
 		return
 	}
-	setTime(name, c.at)
-	c.f.target.Given.give(name, c.f.from)
+	c.f.dir.setTime(name, c.at)
+	c.f.give(name)
 	c.name, c.err = name, c.f.remove()
+	c.f.leave()
 }
 
-// end closes a file that has its name, and removes its journal, unless that is "".
+// end closes a file that has its name, and removes its journal, if there is one.
 // This waits until the name is durable: a .part that came back without a journal would
 // be nobody's. Nothing comes of a journal that comes back without a .part.
-func (f *File) end(journal string) error {
+func (f *File) end(journal bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	defer f.leave()
 	var err error
-	if journal != "" {
-		if _, lerr := os.Lstat(f.path + partSuffix); lerr == nil { // somebody has begun meanwhile: it may be theirs
-			f.removeOwnJournal()
-		} else if err = os.Remove(journal); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
+	if journal {
+		err = f.removeOwnJournal()
 	}
-	return errors.Join(fail("remove", journal, err), f.close())
+	return errors.Join(err, f.close())
 }
 
-// setTime sets when the file at path was changed, if it is known and can be.
-func setTime(path string, at time.Time) {
-	if !at.IsZero() {
-		_ = os.Chtimes(path, time.Time{}, at) // see Commit
+// give notes that the file called name is f's now.
+func (f *File) give(name string) {
+	if fi, err := f.dir.lstat(name); err == nil {
+		f.target.Run.take(name, fi, f.from)
+	}
+}
+
+// grantMode gives the file, which is complete, the mode that it is to have. A part that is
+// not for its owner alone has been given one by the user, or was adopted.
+func (f *File) grantMode() error {
+	mode := f.mode
+	if !f.replaces {
+		fi, err := f.file.Stat()
+		if err != nil {
+			return fail("look at", f.path+partSuffix, err)
+		}
+		if f.nameless || f.adopted > 0 || fi.Mode().Perm() != partMode {
+			return nil
+		}
+		grant, err := f.dir.grants()
+		if err != nil {
+			return fail("create", f.path, err)
+		}
+		mode = grant.mode
+	}
+	_ = f.file.Chmod(mode) // see Commit
+	return nil
+}
+
+// setTime sets when what there is of f was changed, if it is known and can be.
+func (f *File) setTime(at time.Time) {
+	switch {
+	case at.IsZero():
+	case f.nameless:
+		_ = os.Chtimes(f.reach(), time.Time{}, at) // see Commit
+	default:
+		f.dir.setTime(f.path+partSuffix, at)
 	}
 }
 
@@ -238,8 +273,8 @@ func (f *File) trim(size int64) error {
 // unreserve removes the empty file that an earlier run had put under a name, and says
 // whether it did.
 func (f *File) unreserve(name string) bool {
-	fi, err := os.Lstat(name)
-	return f.reserved && name == f.path && err == nil && fi.Mode().IsRegular() && fi.Size() == 0 && os.Remove(name) == nil
+	fi, err := f.dir.lstat(name)
+	return f.reserved && name == f.path && err == nil && fi.Mode().IsRegular() && fi.Size() == 0 && f.dir.remove(name) == nil
 }
 
 // rename moves part, of size bytes, to the name to, or, where nothing may be replaced,
@@ -248,11 +283,11 @@ func (f *File) unreserve(name string) bool {
 // power that kept both names of a rename.
 func (f *File) rename(part, to string, size int64) (string, error) {
 	if f.explicit {
-		return to, fail("rename", to, os.Rename(part, to))
+		return to, fail("rename", to, f.dir.rename(part, to))
 	}
 	name := to
 	for n := 1; ; n++ {
-		err := f.give(part, name)
+		err := f.moveTo(part, name)
 		if err == nil {
 			return name, nil
 		}
@@ -260,7 +295,7 @@ func (f *File) rename(part, to string, size int64) (string, error) {
 			return "", fail("rename", name, err)
 		}
 		if n == 1 && f.unreserve(name) {
-			if err = f.give(part, name); err == nil {
+			if err = f.moveTo(part, name); err == nil {
 				return name, nil
 			}
 		}

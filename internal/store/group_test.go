@@ -81,12 +81,12 @@ func TestCommitAllAfterFailedSync(t *testing.T) {
 // NAME.part meanwhile keeps a journal of their own, and a stranger's is not claimed by ours.
 func TestNameIsBegunAgainBeforeTheEnd(t *testing.T) {
 	to := Target{Dir: t.TempDir(), Name: "x", Explicit: true}
-	renamed := func() (f *File, journal string) {
+	renamed := func() (f *File, journal bool) {
 		f = open(t, to, hereURL)
 		must(t, f.Begin(object))
 		write(t, f, body, scheduler.Range{End: body.Size})
 		c := commit{f: f}
-		c.prepare(CommitOptions{Size: body.Size}, map[string]error{})
+		c.prepare(CommitOptions{Size: body.Size}, map[*directory]error{})
 		c.synced(nil)
 		c.rename()
 		must(t, c.err)

@@ -101,6 +101,12 @@ func decodeJournal(b []byte) (journal, error) {
 	return j, nil
 }
 
+// isJournal says whether b is what a journal holds that a download would go by.
+func isJournal(b []byte) bool {
+	_, err := decodeJournal(b)
+	return err == nil
+}
+
 // checkRanges demands that ranges are not empty, sorted, disjoint and within
 // size bytes (-1: unknown).
 func checkRanges(ranges []scheduler.Range, size int64) error {

@@ -227,36 +227,54 @@ func TestNumbersAreUsedAgain(t *testing.T) {
 	wantNames(t, dir, "x.part", "x.part.json")
 }
 
-// TestAStrangersNewJournalStays: NAME.part.json.new may be somebody's. Another name is taken, and
-// where none may be, that is an error. What a run that was killed has left of its own goes.
+// TestAStrangersNewJournalStays: NAME.part.json.new may be somebody's, before a download or from
+// some moment on. What a run that was killed has left of its own goes.
 func TestAStrangersNewJournalStays(t *testing.T) {
 	b := testbody.Body{Size: 3000, Seed: 1}
-	for name, to := range map[string]Target{"alone": {}, "of many": {Rerun: true}} {
-		t.Run(name, func(t *testing.T) {
-			to.Dir = t.TempDir()
-			put(t, filepath.Join(to.Dir, "x"+newSuffix), "precious")
-			f := open(t, to, hereURL)
-			must(t, f.Begin(Identity{Size: b.Size}))
-			write(t, f, b, scheduler.Range{End: 1000})
-			must(t, f.Checkpoint([]scheduler.Range{{End: 1000}}))
-			write(t, f, b, scheduler.Range{Off: 1000, End: b.Size})
-			must(t, f.Checkpoint([]scheduler.Range{{End: b.Size}}))
-			path, err := f.Commit(CommitOptions{Size: b.Size})
-			must(t, err)
-			if content(t, path) != bodyString(t, b) {
-				t.Error("other bytes")
-			}
-			if got := content(t, to.Dir, "x"+newSuffix); got != "precious" {
-				t.Errorf("%q", got)
-			}
-		})
+	for name, to := range map[string]Target{"alone": {}, "of many": {Rerun: true}, "named": {Name: "x", Explicit: true}} {
+		for moment, theirs := range []string{"before", "resumed", "begun", "recorded", "suspended"} {
+			t.Run(name+", "+theirs, func(t *testing.T) {
+				to.Dir = t.TempDir()
+				come := func(now int) {
+					if now == moment {
+						put(t, filepath.Join(to.Dir, "x"+newSuffix), "precious")
+					}
+				}
+				come(0)
+				if moment == 1 {
+					f := open(t, to, hereURL)
+					must(t, f.Begin(Identity{Size: b.Size, ETag: `"e"`}))
+					write(t, f, b, scheduler.Range{End: 1000})
+					must(t, f.Suspend([]scheduler.Range{{End: 1000}}))
+				}
+				come(1)
+				f := open(t, to, hereURL)
+				must(t, f.Begin(Identity{Size: b.Size, ETag: `"e"`}))
+				come(2)
+				write(t, f, b, scheduler.Range{End: 1000})
+				must(t, f.Checkpoint([]scheduler.Range{{End: 1000}}))
+				come(3)
+				write(t, f, b, scheduler.Range{Off: 1000, End: b.Size})
+				must(t, f.Checkpoint([]scheduler.Range{{End: b.Size}}))
+				if moment == 4 {
+					come(4)
+					must(t, f.Suspend([]scheduler.Range{{End: b.Size}}))
+					f = open(t, to, hereURL)
+					must(t, f.Begin(Identity{Size: b.Size, ETag: `"e"`}))
+				}
+				path, err := f.Commit(CommitOptions{Size: b.Size})
+				must(t, err)
+				if content(t, path) != bodyString(t, b) {
+					t.Error("other bytes")
+				}
+				if got := content(t, to.Dir, "x"+newSuffix); got != "precious" {
+					t.Errorf("%q", got)
+				}
+				wantNames(t, to.Dir, "x", "x"+newSuffix)
+			})
+		}
 	}
 	dir := t.TempDir()
-	put(t, filepath.Join(dir, "x"+newSuffix), "precious")
-	if _, err := Open(Target{Dir: dir, Name: "x", Explicit: true}, parse(t, hereURL)); !errors.Is(err, ErrForeign) {
-		t.Error(err)
-	}
-	wantNames(t, dir, "x"+newSuffix)
 	for _, left := range []string{"", "\x00\x00", `{"mlget`, `{"mlget_journal":1,"url":"` + "\x00\x00"} {
 		put(t, filepath.Join(dir, "x"+newSuffix), left)
 		must(t, open(t, Target{Dir: dir, Name: "x", Explicit: true}, hereURL).Close())

@@ -13,6 +13,9 @@ const (
 	journalSuffix = ".part.json"
 	newSuffix     = ".part.json.new"
 
+	// partMode is the mode of a part and its journal: for their owner alone.
+	partMode = 0o600
+
 	// maxNumber bounds the N of NAME.N.
 	maxNumber = 9999
 	// maxName leaves room in the 255 bytes that file systems grant for .N and

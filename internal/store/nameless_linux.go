@@ -28,12 +28,10 @@ func (f *File) openNameless() bool {
 	if onAndroid() { // no links there
 		return false
 	}
-	// os.OpenFile would see whether it can be waited for, in five system calls.
-	fd, err := unix.Open(filepath.Dir(f.path), unix.O_RDWR|unix.O_TMPFILE|unix.O_CLOEXEC, uint32(f.mode))
+	file, err := f.dir.openUnnamed(0o666)
 	if err != nil {
 		return false
 	}
-	file := os.NewFile(uintptr(fd), f.path+partSuffix)
 	// It is by this that it gets a name later.
 	if _, err := os.Stat(reachOf(file)); err != nil || !linksLast(file) {
 		_ = file.Close() // it is empty
@@ -41,6 +39,20 @@ func (f *File) openNameless() bool {
 	}
 	f.file, f.nameless, f.fresh, f.id.Size = file, true, true, -1
 	return true
+}
+
+// openUnnamed makes a file without a name in the directory.
+func (d *directory) openUnnamed(mode fs.FileMode) (*os.File, error) {
+	at, dir := unix.AT_FDCWD, d.path
+	if d.handle != nil {
+		at, dir = int(d.handle.Fd()), "."
+	}
+	// os.OpenFile would see whether it can be waited for, in five system calls.
+	fd, err := unix.Openat(at, dir, unix.O_RDWR|unix.O_TMPFILE|unix.O_CLOEXEC, uint32(mode))
+	if err != nil {
+		return nil, os.NewSyscallError("openat", err)
+	}
+	return os.NewFile(uintptr(fd), filepath.Join(d.path, "a file without a name")), nil
 }
 
 // linksLast says whether file is in a file system of which it is known that a file
@@ -68,18 +80,19 @@ func (f *File) reach() string {
 	return f.path + partSuffix
 }
 
-// give gives what there is of f, which is at part or nameless, a name that must be
+// moveTo gives what there is of f, which is at part or nameless, a name that must be
 // free.
-func (f *File) give(part, name string) error {
+func (f *File) moveTo(part, name string) error {
 	if f.nameless {
-		return linkTo(f.file, name)
+		return f.dir.linkTo(f.file, name)
 	}
-	return renameNoReplace(part, name)
+	return f.dir.renameNoReplace(part, name)
 }
 
 // linkTo gives file, which has no name yet, a name that must be free.
-func linkTo(file *os.File, name string) error {
-	err := unix.Linkat(unix.AT_FDCWD, reachOf(file), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+func (d *directory) linkTo(file *os.File, name string) error {
+	at, base := d.at(name)
+	err := unix.Linkat(unix.AT_FDCWD, reachOf(file), at, base, unix.AT_SYMLINK_FOLLOW)
 	if err != nil {
 		return &os.LinkError{Op: "link", Old: file.Name(), New: name, Err: err}
 	}
@@ -99,12 +112,14 @@ func (f *File) takeName(done []scheduler.Range) error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(f.first)
-	fd, err := unix.Open(dir, unix.O_RDWR|unix.O_TMPFILE|unix.O_CLOEXEC, 0o600)
+	w, err := f.dir.openUnnamed(partMode)
 	if err != nil {
 		return fail("write", f.path+journalSuffix, err)
 	}
-	w := os.NewFile(uintptr(fd), f.path+journalSuffix)
+	if err := f.file.Chmod(partMode); err != nil { // others can reach it from now on
+		_ = w.Close() // it is empty
+		return fail("write", f.path+partSuffix, err)
+	}
 	defer filelock.Close(w) //nolint:errcheck // it was synced
 	_, err = w.Write(b)
 	if err = cmp.Or(err, w.Sync(), lock(w)); err != nil {
@@ -125,7 +140,7 @@ func (f *File) takeName(done []scheduler.Range) error {
 			return fail("look at", name+journalSuffix, err)
 		}
 		f.written = newWritten(made, b)
-		return fail("sync", dir, syncDir(dir))
+		return f.syncNames()
 	}
 	return fail("open", f.first, fs.ErrExist)
 }
@@ -133,33 +148,30 @@ func (f *File) takeName(done []scheduler.Range) error {
 // tryName gives f and its journal w that name, unless somebody uses it.
 func (f *File) tryName(name string, w *os.File) error {
 	for _, taken := range []string{name, name + partSuffix} {
-		if _, err := os.Lstat(taken); err == nil {
+		if f.dir.exists(taken) {
 			return fs.ErrExist
 		}
 	}
-	if mayGo(name+newSuffix) != nil {
-		return fs.ErrExist // the next journal would replace it
-	}
-	if err := dropRelic(name + journalSuffix); err != nil {
+	if err := f.dir.dropRelic(name + journalSuffix); err != nil {
 		return err
 	}
-	if err := linkTo(w, name+journalSuffix); err != nil {
+	if err := f.dir.linkTo(w, name+journalSuffix); err != nil {
 		return err
 	}
-	err := syncDir(filepath.Dir(name))
+	err := f.dir.sync()
 	if err == nil {
-		err = linkTo(f.file, name+partSuffix)
+		err = f.dir.linkTo(f.file, name+partSuffix)
 	}
 	if err != nil { // it must not be taken for that of the .part that has come to be there
-		removeSame(w, name+journalSuffix)
+		f.dir.removeSame(w, name+journalSuffix)
 	}
 	return err
 }
 
 // dropRelic removes a journal, if one is there, that an earlier run has left without a
 // .part. Anything else is ErrExist.
-func dropRelic(path string) error {
-	j, current, err := openLocked(path, 0, 0)
+func (d *directory) dropRelic(path string) error {
+	j, current, err := d.openLocked(path, 0, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -174,16 +186,16 @@ func dropRelic(path string) error {
 	if !current || err != nil && !errors.Is(err, errBlank) {
 		return fs.ErrExist
 	}
-	return os.Remove(path)
+	return d.remove(path)
 }
 
 // removeSame removes what is at path if it is the file w.
-func removeSame(w *os.File, path string) {
+func (d *directory) removeSame(w *os.File, path string) {
 	ours, err := w.Stat()
 	if err != nil {
 		return
 	}
-	if there, err := os.Lstat(path); err == nil && os.SameFile(ours, there) {
-		_ = os.Remove(path) // else it is replaced by the one whose name it is
+	if there, err := d.lstat(path); err == nil && os.SameFile(ours, there) {
+		_ = d.remove(path) // else it is replaced by the one whose name it is
 	}
 }

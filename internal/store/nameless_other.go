@@ -2,7 +2,13 @@
 
 package store
 
-import "github.com/mlget/mlget/pkg/scheduler"
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
 
 // openNameless: there are no files without names here.
 func (*File) openNameless() bool { return false }
@@ -12,5 +18,8 @@ func (f *File) takeName([]scheduler.Range) error { return nil }
 // reach is a path that leads to what there is of f.
 func (f *File) reach() string { return f.path + partSuffix }
 
-// give gives what there is of f, which is at part, a name that must be free.
-func (f *File) give(part, name string) error { return renameNoReplace(part, name) }
+// moveTo gives what there is of f, which is at part, a name that must be free.
+func (f *File) moveTo(part, name string) error { return f.dir.renameNoReplace(part, name) }
+
+// openUnnamed: there are no files without names here.
+func (*directory) openUnnamed(fs.FileMode) (*os.File, error) { return nil, errors.ErrUnsupported }

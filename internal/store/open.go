@@ -17,7 +17,12 @@ func (f *File) open(t Target) error {
 	if err != nil {
 		return err
 	}
-	part, err := regular(f.path + partSuffix)
+	if there && t.Explicit {
+		if err := f.begunAs(); err != nil {
+			return err
+		}
+	}
+	part, err := f.dir.regular(f.path + partSuffix)
 	if err != nil {
 		return f.refuse(t, f.path+partSuffix, err)
 	}
@@ -31,9 +36,6 @@ func (f *File) open(t Target) error {
 			return f.refuse(t, f.path+journalSuffix, ErrForeign)
 		default:
 			return f.refuse(t, f.path+journalSuffix, err)
-		}
-		if err := mayGo(f.path + newSuffix); err != nil {
-			return f.refuse(t, f.path+newSuffix, err)
 		}
 		if there && t.Continue {
 			return f.adopt()
@@ -58,14 +60,14 @@ func (f *File) open(t Target) error {
 
 // lookAtName says whether NAME exists and refuses what must not be replaced.
 func (f *File) lookAtName(t Target) (there bool, err error) {
-	fi, err := os.Lstat(f.path)
+	fi, err := f.dir.lstat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fail("open", f.path, err)
 	}
-	if !t.Explicit && (!t.Continue || fi.IsDir() || t.Given.anothers(f.path, fi, f.from)) {
+	if !t.Explicit && (!t.Continue || fi.IsDir() || t.Run.anothers(f.path, fi, f.from)) {
 		if f.reserved = f.isReservation(fi); f.reserved {
 			return false, nil
 		}
@@ -84,12 +86,21 @@ func (f *File) lookAtName(t Target) (there bool, err error) {
 		return true, nil
 	}
 	// A file that the user may not write must not be replaced by a rename.
-	w, err := os.OpenFile(f.path, os.O_WRONLY|noFollow, 0)
+	w, err := f.dir.openFile(f.path, os.O_WRONLY, 0)
 	if err != nil {
 		return true, fail("open", f.path, err)
 	}
+	if err := w.Close(); err != nil {
+		return true, fail("close", f.path, err)
+	}
 	f.mode, f.replaces = fi.Mode().Perm(), true
-	return true, fail("close", f.path, w.Close())
+	own, err := f.dir.owned(fi)
+	if err == nil && !own { // whoever put it there does not open this one to others
+		var grant grant
+		grant, err = f.dir.grants()
+		f.mode &= grant.mode
+	}
+	return true, fail("open", f.path, err)
 }
 
 // isReservation says whether NAME, which fi is of, is the empty file that a run made
@@ -99,7 +110,7 @@ func (f *File) isReservation(fi fs.FileInfo) bool {
 	if !fi.Mode().IsRegular() || fi.Size() > 0 {
 		return false
 	}
-	part, err := os.Lstat(f.path + partSuffix)
+	part, err := f.dir.lstat(f.path + partSuffix)
 	if err != nil || !part.Mode().IsRegular() || part.Size() == 0 {
 		return false
 	}
@@ -108,8 +119,8 @@ func (f *File) isReservation(fi fs.FileInfo) bool {
 }
 
 // regular says whether path exists; it is an error if that is not a file.
-func regular(path string) (bool, error) {
-	fi, err := os.Lstat(path)
+func (d *directory) regular(path string) (bool, error) {
+	fi, err := d.lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -126,6 +137,9 @@ func regular(path string) (bool, error) {
 // if it is none of ours, another name may do.
 func (f *File) refuse(t Target, path string, err error) error {
 	if errors.Is(err, ErrForeign) && !t.Explicit && !t.Continue {
+		if why := planted(err); why != "" {
+			f.notice = fmt.Sprintf("%s is left alone, and another name is used: %s", path, why)
+		}
 		return errTaken
 	}
 	return fail("open", path, err)
@@ -133,16 +147,21 @@ func (f *File) refuse(t Target, path string, err error) error {
 
 // takePart opens and locks NAME.part. created says that it was not there.
 func (f *File) takePart(t Target) (created bool, err error) {
+	if _, err := f.dir.grants(); err != nil { // Commit asks again, when it is too late to fail
+		return false, fail("open", f.path+partSuffix, err)
+	}
 	const attempts = 10
 	for n := range attempts {
 		flags := 0 // to open; every other time, to create
 		if created = n%2 == 0; created {
 			flags = os.O_CREATE | os.O_EXCL
 		}
-		file, current, err := openLocked(f.path+partSuffix, flags, f.mode|0o600)
+		file, current, err := f.dir.openLocked(f.path+partSuffix, flags, false)
 		switch {
 		case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist) && !created:
 			continue
+		case errors.Is(err, ErrForeign):
+			return false, f.refuse(t, f.path+partSuffix, err)
 		case errors.Is(err, ErrBusy):
 			return false, f.busy(t)
 		case err != nil:
@@ -160,23 +179,27 @@ func (f *File) takePart(t Target) (created bool, err error) {
 	return false, f.busy(t)
 }
 
-// openLocked opens path for reading and writing and locks it. current says
-// whether path still leads to the file that was locked.
-func openLocked(path string, flags int, mode fs.FileMode) (file *os.File, current bool, err error) {
-	file, err = os.OpenFile(path, os.O_RDWR|noFollow|flags, mode)
+// openLocked opens path for reading and writing and locks it, unless it is not ours: then
+// it fails with ErrForeign. linked: it is ours even if it has a second name. What is made is
+// for its owner alone. current says whether path still leads to the file that was locked.
+func (d *directory) openLocked(path string, flags int, linked bool) (file *os.File, current bool, err error) {
+	file, err = d.openFile(path, os.O_RDWR|flags, partMode)
 	if err != nil {
+		return nil, false, fail("open", path, err)
+	}
+	got, err := file.Stat()
+	if err == nil {
+		err = d.ours(got)
+	}
+	if err != nil && (!linked || !errors.Is(err, errLinked)) {
+		_ = file.Close() // nothing was written
 		return nil, false, fail("open", path, err)
 	}
 	if err := lock(file); err != nil {
 		_ = file.Close() // nothing was written
 		return nil, false, fail("lock", path, err)
 	}
-	got, err := file.Stat()
-	if err != nil {
-		_ = filelock.Close(file)
-		return nil, false, fail("open", path, err)
-	}
-	now, err := os.Lstat(path)
+	now, err := d.lstat(path)
 	return file, err == nil && now.Mode().IsRegular() && os.SameFile(got, now), nil
 }
 
@@ -199,24 +222,44 @@ func (f *File) busy(t Target) error {
 	return fail("open", f.path, ErrBusy)
 }
 
-// readJournal reads NAME.part.json.
+// readJournal reads NAME.part.json, which is of an earlier run.
 func (f *File) readJournal() (journal, error) {
-	path := f.path + journalSuffix
-	if there, err := regular(path); err != nil {
+	fi, b, err := f.dir.readOurs(f.path + journalSuffix)
+	if err != nil {
 		return journal{}, err
+	}
+	j, err := decodeJournal(b)
+	if !errors.Is(err, ErrForeign) {
+		f.written = newWritten(fi, b)
+	}
+	return j, err
+}
+
+// readOurs reads a file of mlget's own, but no more than maxJournal and a byte. It fails
+// with ErrForeign if that is not ours.
+func (d *directory) readOurs(path string) (fs.FileInfo, []byte, error) {
+	if there, err := d.regular(path); err != nil {
+		return nil, nil, err
 	} else if !there {
-		return journal{}, fs.ErrNotExist
+		return nil, nil, fs.ErrNotExist
 	}
-	r, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	r, err := d.openFile(path, os.O_RDONLY, 0)
 	if err != nil {
-		return journal{}, err
+		return nil, nil, err
 	}
-	defer func() { _ = r.Close() }()
+	defer r.Close() //nolint:errcheck // it was only read
+	fi, err := r.Stat()
+	if err == nil {
+		err = d.ours(fi)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if now, err := d.lstat(path); err != nil || !os.SameFile(fi, now) { // it was a link, or is replaced
+		return nil, nil, ErrForeign
+	}
 	b, err := io.ReadAll(io.LimitReader(r, maxJournal+1))
-	if err != nil {
-		return journal{}, err
-	}
-	return decodeJournal(b)
+	return fi, b, err
 }
 
 // load decides, with NAME.part locked, what becomes of what is in it.
@@ -273,7 +316,7 @@ func (f *File) claim(t Target) error {
 	err := f.writeJournal(nil, f.relic)
 	if err == nil && !t.Explicit && !t.Continue {
 		// Whoever had the .part before may just have given it its name.
-		if _, lerr := os.Lstat(f.path); lerr == nil {
+		if _, lerr := f.dir.lstat(f.path); lerr == nil {
 			err = errTaken
 		}
 	}
@@ -286,7 +329,7 @@ func (f *File) claim(t Target) error {
 // adopt takes over a NAME that another tool left: all its bytes count as done.
 // It stays where it is until Begin.
 func (f *File) adopt() error {
-	file, current, err := openLocked(f.path, 0, 0)
+	file, current, err := f.dir.openLocked(f.path, 0, true)
 	if err != nil {
 		return err
 	}
@@ -295,9 +338,13 @@ func (f *File) adopt() error {
 		_ = filelock.Close(file)
 		return fail("open", f.path, errors.Join(ErrBusy, err))
 	}
-	if err := f.probeDirectory(); err != nil {
+	if err := f.dir.unfinished(f.path, file); err != nil {
 		_ = filelock.Close(file)
-		return err
+		return fail("continue", f.path, err)
+	}
+	if _, err := f.dir.grants(); err != nil {
+		_ = filelock.Close(file)
+		return fail("create", f.path+partSuffix, err)
 	}
 	f.file, f.inPlace, f.keep = file, true, true
 	f.was, f.adopted, f.hold = Identity{Size: -1}, fi.Size(), fi.Size() > 0
@@ -318,18 +365,4 @@ func (f *File) unadopt() error {
 	f.standing = nil
 	f.look()
 	return f.find()
-}
-
-// probeDirectory finds out whether NAME's directory can be written.
-func (f *File) probeDirectory() error {
-	probe := f.path + newSuffix
-	w, err := os.OpenFile(probe, os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil // left by a run that was killed; whoever made it could write
-	}
-	if err != nil {
-		return fail("create", probe, err)
-	}
-	_ = w.Close() // it is empty
-	return fail("remove", probe, os.Remove(probe))
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -28,11 +27,11 @@ func (f *File) stillOurs() error {
 	if err != nil {
 		return fail("look at", f.where(), err)
 	}
-	if there, err := os.Lstat(f.where()); err == nil && os.SameFile(ours, there) {
+	if there, err := f.dir.lstat(f.where()); err == nil && os.SameFile(ours, there) {
 		return nil
 	}
 	f.keep, f.lost = true, true
-	f.removeOwnJournal()
+	_ = f.removeOwnJournal() // else it is taken for one that was left
 	return fail("find", f.where(), ErrReplaced)
 }
 
@@ -47,41 +46,39 @@ func newWritten(file fs.FileInfo, text []byte) written {
 	return written{file, sha256.Sum256(text)}
 }
 
-// stands says whether the journal is what is at path.
-func (w written) stands(path string) bool {
-	there, err := os.Lstat(path)
-	if err != nil || w.file == nil || !os.SameFile(w.file, there) || there.Size() != w.file.Size() {
+// stands says whether the journal is what is at path in d.
+func (w written) stands(d *directory, path string) bool {
+	if w.file == nil {
 		return false
 	}
-	text, err := os.ReadFile(path)
-	return err == nil && sha256.Sum256(text) == w.sum
+	there, text, err := d.readOurs(path)
+	return err == nil && os.SameFile(w.file, there) && sha256.Sum256(text) == w.sum
 }
 
-// removeOwnJournal removes the journal if it is the one that f wrote last: another
-// mlget may have begun in its place.
-func (f *File) removeOwnJournal() {
-	if f.written.stands(f.path + journalSuffix) {
-		_ = os.Remove(f.path + journalSuffix) // else it is taken for one that was left
+// removeOwnJournal removes the journal if it is the one that f read or wrote last: another
+// mlget, or somebody else, may have put theirs in its place.
+func (f *File) removeOwnJournal() error {
+	if !f.written.stands(f.dir, f.path+journalSuffix) {
+		return nil
 	}
+	return fail("remove", f.path+journalSuffix, f.dir.remove(f.path+journalSuffix))
 }
 
 // mayGo fails, with ErrForeign, unless what is at path may be thrown away: nothing, or what
 // a run that was killed, or lost power, may have left of a journal that it was writing: a
 // part of one, or zeros.
-func mayGo(path string) error {
+func (d *directory) mayGo(path string) error {
 	const begins = `{"mlget_journal":`
-	if there, err := regular(path); !there || err != nil {
+	_, b, err := d.readOurs(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, fs.ErrPermission):
+		return ErrForeign
+	case err != nil:
 		return err
 	}
-	r, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
-	if err != nil {
-		return ErrForeign
-	}
-	defer r.Close() //nolint:errcheck // it was only read
-	b := make([]byte, len(begins))
-	n, err := io.ReadFull(r, b)
-	b = bytes.TrimRight(b[:n], "\x00")
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) || !strings.HasPrefix(begins, string(b)) {
+	if b = bytes.TrimRight(b[:min(len(b), len(begins))], "\x00"); !strings.HasPrefix(begins, string(b)) {
 		return ErrForeign
 	}
 	return nil

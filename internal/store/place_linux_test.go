@@ -105,19 +105,26 @@ func TestLinkToAnOpenFile(t *testing.T) {
 
 // The ways of taking a name that no other file may have.
 func TestRenameNoReplace(t *testing.T) {
-	for name, move := range map[string]func(from, to string) error{
-		"the system's": renameNoReplace, "by a link": linkNoReplace, "by a reservation": withoutLinks(t, linkNoReplace),
+	for name, move := range map[string]func(d *directory, from, to string) error{
+		"the system's":          (*directory).renameNoReplace,
+		"by a link":             (*directory).linkNoReplace,
+		"by a reservation":      func(d *directory, from, to string) error { return withoutLinks(d).linkNoReplace(from, to) },
+		"of an unreadable one":  func(d *directory, from, to string) error { return unread(d).renameNoReplace(from, to) },
+		"by a link, unreadable": func(d *directory, from, to string) error { return unread(d).linkNoReplace(from, to) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
+			d, err := openDirectory(dir)
+			must(t, err)
+			t.Cleanup(d.release)
 			must(t, os.Chmod(dir, 0o777))
 			a, b, c := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")
 			put(t, a, "a")
 			put(t, b, "b")
-			if err := move(a, b); !errors.Is(err, os.ErrExist) || content(t, b) != "b" || content(t, a) != "a" {
+			if err := move(d, a, b); !errors.Is(err, os.ErrExist) || content(t, b) != "b" || content(t, a) != "a" {
 				t.Errorf("%v", err)
 			}
-			must(t, move(a, c))
+			must(t, move(d, a, c))
 			if content(t, c) != "a" {
 				t.Error("wrong bytes")
 			}
@@ -126,34 +133,17 @@ func TestRenameNoReplace(t *testing.T) {
 	}
 }
 
-// withoutLinks lets move run as somebody whom the kernel forbids hard links to
-// the file, but not renaming it (fs.protected_hardlinks).
-func withoutLinks(t *testing.T, move func(from, to string) error) func(from, to string) error {
-	return func(from, to string) error {
-		if os.Getuid() != 0 {
-			t.Skip("needs root")
-		}
-		must(t, os.Chmod(filepath.Dir(filepath.Dir(from)), 0o755))
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		const nobody = 65534
-		if _, err := unix.SetfsuidRetUid(nobody); err != nil {
-			return err
-		}
-		err := os.Link(from, to+".probe")
-		if err == nil {
-			_ = os.Remove(to + ".probe") // in a directory that goes away
-		}
-		moved := move(from, to)
-		if _, err := unix.SetfsuidRetUid(0); err != nil {
-			return err
-		}
-		if err == nil {
-			t.Skip("hard links are not protected here")
-		}
-		return moved
-	}
+// withoutLinks is d in a file system that has no hard links, such as FAT.
+func withoutLinks(d *directory) *directory {
+	return &directory{path: d.path, files: linkless{d.files}, root: d.root, handle: d.handle}
 }
+
+type linkless struct{ files }
+
+func (linkless) Link(string, string) error { return unix.EPERM }
+
+// unread is d where it may be written but not read.
+func unread(d *directory) *directory { return &directory{path: d.path, files: byPath(d.path)} }
 
 // TestLinksInDevShmAreTheUsers: they are replaced as everywhere else; what they lead to is not
 // written behind what it holds.

@@ -15,7 +15,8 @@ import (
 // a NAME.1 beside it. Which of the files that are there are its own, no journal
 // says: those are gone when a file is complete. So a file is taken for the object
 // by rsync's rule, that size and time of change are the same; Commit gives it the
-// server's time for that. A server that tells no time is believed by the size.
+// server's time for that. A server that tells no time is believed by the size, unless it
+// tells another ETag than when the file was complete (see finished).
 // Anything else is another object, which is left alone, unless it turns out, when
 // all bytes have come, that they are the same.
 
@@ -59,17 +60,17 @@ func (f *File) look() bool {
 	wait := true
 	for n := range maxNumber + 1 {
 		name := numbered(f.first, n)
-		if fi, err := os.Lstat(name); err == nil && fi.Mode().IsRegular() {
+		part := func() bool { _, err := f.dir.lstat(name + partSuffix); return err == nil }
+		if fi, err := f.dir.lstat(name); err == nil && fi.Mode().IsRegular() && f.complete(name) {
 			f.standing = append(f.standing, name)
 		} else if err != nil {
-			if _, err := os.Lstat(name + partSuffix); err != nil {
+			if !part() {
 				break
 			}
 			wait = false // there may be something to resume
 		}
 		if f.target.Continue { // settles for NAME
-			_, err := os.Lstat(name + partSuffix)
-			wait = err != nil
+			wait = !part()
 			break
 		}
 	}
@@ -83,15 +84,21 @@ func (f *File) look() bool {
 // settle decides whether one of the files that are there is the object, and
 // else opens another name.
 func (f *File) settle(id Identity) error {
-	for _, name := range f.standing {
-		if f.isThere(name, id) {
-			return f.stand(name)
+	for _, remembered := range []bool{true, false} {
+		for _, name := range f.standing {
+			if l, ok := f.target.Run.remembered(name); ok == remembered && (!ok || l.of(id)) && f.isThere(name, id) {
+				f.id = id
+				return f.stand(name)
+			}
 		}
 	}
 	if f.file == nil {
 		if err := f.find(); err != nil {
 			return err
 		}
+	}
+	if l, ok := f.target.Run.remembered(f.path); ok && f.inPlace && l.Size == id.Size && !l.of(id) {
+		f.was = Identity{Size: l.Size, ETag: l.ETag} // with Continue: it is not to be gone on with
 	}
 	if SameObject(f.was, id) == Differs && !f.hold { // of a version before
 		f.done, f.was, f.adopted = nil, Identity{}, 0
@@ -101,18 +108,18 @@ func (f *File) settle(id Identity) error {
 
 // isThere says whether the file called name is the object.
 func (f *File) isThere(name string, id Identity) bool {
-	fi, err := os.Lstat(name)
+	fi, err := f.dir.lstat(name)
 	if err != nil || !fi.Mode().IsRegular() || id.Size < 0 || fi.Size() != id.Size {
 		return false
 	}
 	at, known := lastModified(id)
 	return (!known || f.target.Continue || fi.ModTime().Sub(at).Abs() < sameTime) &&
-		f.target.Given.take(name, fi, f.from)
+		f.target.Run.take(name, fi, f.from)
 }
 
 // stand makes f the file called name, which is the object.
 func (f *File) stand(name string) error {
-	r, err := os.OpenFile(name, os.O_RDONLY|noFollow, 0)
+	r, err := f.openThere(name)
 	if err != nil {
 		return fail("open", name, err)
 	}
@@ -123,6 +130,20 @@ func (f *File) stand(name string) error {
 	f.file, f.path, f.closed = r, name, false
 	f.done, f.whole, f.begun = nil, true, true
 	return nil
+}
+
+// openThere opens the plain file called name, to read it.
+func (f *File) openThere(name string) (*os.File, error) {
+	r, err := f.dir.openFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := r.Stat()
+	if now, lerr := f.dir.lstat(name); err != nil || lerr != nil || !fi.Mode().IsRegular() || !os.SameFile(fi, now) {
+		_ = r.Close() // nothing was written
+		return nil, ErrForeign
+	}
+	return r, nil
 }
 
 // forgetPart takes away what there is of NAME.part, unless that is not ours.
@@ -161,11 +182,11 @@ func (f *File) twin(size int64) (string, error) {
 
 // sameAs says whether the file called name has the same size bytes as this one.
 func (f *File) sameAs(name string, size int64) (bool, error) {
-	fi, err := os.Lstat(name)
+	fi, err := f.dir.lstat(name)
 	if err != nil || !fi.Mode().IsRegular() || fi.Size() != size {
 		return false, nil //nolint:nilerr // one that cannot be looked at is another
 	}
-	r, err := os.OpenFile(name, os.O_RDONLY|noFollow, 0)
+	r, err := f.openThere(name)
 	if err != nil {
 		return false, nil //nolint:nilerr // and so is one that cannot be read
 	}

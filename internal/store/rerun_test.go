@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -439,18 +440,76 @@ func TestRerunAtImpossibleTimes(t *testing.T) {
 	}
 }
 
-// In a job of several files, none is named like what there is of another.
-func TestRerunNamesOfParts(t *testing.T) {
+// TestNamesOfParts: a file whose name its user did not give is never called what a later download
+// of another would go on with, on no file system.
+func TestNamesOfParts(t *testing.T) {
 	for name, want := range map[string]string{
-		"x.part": "x.part_", "x.PART": "x.PART_", "x.part.json": "x.part.json_", "x.part.json.new": "x.part.json.new_", "part": "part", "x.partial": "x.partial",
+		"x.part": "x.part_", "x.PART": "x.PART_", "x.part.json": "x.part.json_", "x.part.json.new": "x.part.json.new_",
+		"part": "part", "x.partial": "x.partial", "x.part.txt": "x.part.txt",
+		"x.pa%E2%80%8Crt": "x.pa\u200crt_", "x.p%EF%B8%8Fart": "x.p\ufe0fart_", "x.part.j%C5%BFon": "x.part.j\u017fon_",
 	} {
-		if got := (Target{Rerun: true}).Path(parse(t, "http://h/"+name)); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
+		for kind, to := range map[string]Target{"by itself": {}, "of many": {Rerun: true}, "continued": {Continue: true}} {
+			if got := to.Path(parse(t, "http://h/"+name)); got != want {
+				t.Errorf("%s, %s: %q, want %q", name, kind, got, want)
+			}
 		}
-		if got := (Target{}).Path(parse(t, "http://h/"+name)); got != name {
-			t.Errorf("%s by itself: %s", name, got)
+		if got := (Target{Name: "x.part", Explicit: true}).Path(parse(t, "http://h/y")); got != "x.part" {
+			t.Errorf("as the user said: %s", got)
 		}
 	}
+}
+
+// TestServerMakesNoJournal: a server that has both files of an unfinished download does not get
+// them to be believed, though the user gives them these names.
+func TestServerMakesNoJournal(t *testing.T) {
+	from := t.TempDir()
+	interrupted(t, Target{Dir: from}, hereURL)
+	dir := t.TempDir()
+	for _, name := range []string{"x.part", "x.part.json"} {
+		text := content(t, from, name)
+		f := open(t, Target{Dir: dir, Name: name, Explicit: true}, "http://evil/"+name)
+		must(t, f.Begin(Identity{Size: int64(len(text))}))
+		_, err := f.WriteAt([]byte(text), 0)
+		must(t, err)
+		_, err = f.Commit(CommitOptions{Size: int64(len(text))})
+		if poses := name == "x.part.json"; errors.Is(err, ErrPoses) != poses || !poses && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		must(t, f.Close())
+	}
+	f := open(t, Target{Dir: dir}, hereURL)
+	if _, done, ok := f.Resume(); ok {
+		t.Errorf("%s goes on with %v", f.Name(), done)
+	}
+	must(t, f.Close())
+
+	for _, text := range []string{`{"a":1}`, "{}", "", "no JSON"} { // what else has such a name
+		f := open(t, Target{Dir: dir, Name: "y.part.json", Explicit: true}, hereURL)
+		must(t, f.Begin(Identity{Size: int64(len(text))}))
+		_, err := f.WriteAt([]byte(text), 0)
+		must(t, err)
+		_, err = f.Commit(CommitOptions{Size: int64(len(text))})
+		must(t, err)
+	}
+}
+
+// TestNamedLikeAnUnfinishedDownload: -o replaces what it names, but not what another download will
+// go on with, which would then go on with these bytes.
+func TestNamedLikeAnUnfinishedDownload(t *testing.T) {
+	dir := t.TempDir()
+	interrupted(t, Target{Dir: dir}, hereURL)
+	before := tree(t, dir)
+	for _, name := range []string{"x.part", "x.part.json"} {
+		if _, err := Open(Target{Dir: dir, Name: name, Explicit: true}, parse(t, otherURL)); !errors.Is(err, ErrBegun) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if now := tree(t, dir); !maps.Equal(now, before) {
+		t.Errorf("there are %q, and were %q", now, before)
+	}
+	must(t, os.Remove(filepath.Join(dir, "x.part.json")))
+	f := open(t, Target{Dir: dir, Name: "x.part", Explicit: true}, otherURL) // nothing will go on with it
+	must(t, f.Close())
 }
 
 // Symbolic links are the user's own, but lead out all the same.

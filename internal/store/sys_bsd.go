@@ -15,4 +15,4 @@ func syncData(f *os.File) error { return f.Sync() }
 func inOrder(string) bool { return false }
 
 // renameNoReplace moves from to a name that must be free.
-func renameNoReplace(from, to string) error { return linkNoReplace(from, to) }
+func (d *directory) renameNoReplace(from, to string) error { return d.linkNoReplace(from, to) }

@@ -18,10 +18,12 @@ func syncData(f *os.File) error { return f.Sync() }
 func inOrder(string) bool { return true }
 
 // renameNoReplace moves from to a name that must be free.
-func renameNoReplace(from, to string) error {
-	err := unix.RenamexNp(from, to, unix.RENAME_EXCL)
+func (d *directory) renameNoReplace(from, to string) error {
+	at, name := d.at(from)
+	_, target := d.at(to)
+	err := unix.RenameatxNp(at, name, at, target, unix.RENAME_EXCL)
 	if errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EINVAL) {
-		return linkNoReplace(from, to)
+		return d.linkNoReplace(from, to)
 	}
 	if err != nil {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}

@@ -58,13 +58,15 @@ func syncData(f *os.File) error {
 }
 
 // renameNoReplace moves from to a name that must be free.
-func renameNoReplace(from, to string) error {
+func (d *directory) renameNoReplace(from, to string) error {
 	if onAndroid() { // older ones kill a process for renameat2
-		return linkNoReplace(from, to)
+		return d.linkNoReplace(from, to)
 	}
-	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+	at, name := d.at(from)
+	_, target := d.at(to)
+	err := unix.Renameat2(at, name, at, target, unix.RENAME_NOREPLACE)
 	if err == syscall.EINVAL || err == syscall.ENOSYS { //nolint:errorlint // a bare number
-		return linkNoReplace(from, to)
+		return d.linkNoReplace(from, to)
 	}
 	if err != nil {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}

@@ -12,8 +12,23 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// noFollow has no counterpart for open here; links are found before it.
-const noFollow = 0
+const (
+	// noFollow has no counterpart for open here; links are found before it.
+	noFollow = 0
+	// noWait: opening waits for nobody here.
+	noWait = 0
+)
+
+// owner is not looked at here: who may write to a directory's files is for its access
+// control list to say.
+type owner struct{}
+
+func ownerOf(fs.FileInfo) owner { return owner{} }
+
+func (owner) isUser() bool { return true }
+
+// links is not known of a fs.FileInfo here.
+func links(fs.FileInfo) uint64 { return 1 }
 
 // fileKey tells files apart, by their names alone.
 type fileKey string
@@ -29,6 +44,9 @@ func keyOf(path string, _ fs.FileInfo) fileKey {
 // neither renamed nor removed.
 const closeFirst = true
 
+// syncNames does nothing, as syncDir.
+func syncNames(*os.File) error { return nil }
+
 // syncDir does nothing: directories cannot be synced here.
 func syncDir(string) error { return nil }
 
@@ -42,8 +60,9 @@ func preallocate(*os.File, int64) error { return nil }
 // syncData makes f's bytes durable.
 func syncData(f *os.File) error { return f.Sync() }
 
-// renameNoReplace moves from to a name that must be free.
-func renameNoReplace(from, to string) error {
+// renameNoReplace moves from to a name that must be free. The directory's handle, which is
+// open, keeps its path from leading elsewhere.
+func (*directory) renameNoReplace(from, to string) error {
 	a, err := windows.UTF16PtrFromString(from)
 	if err != nil {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}

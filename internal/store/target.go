@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Target is where a download is to go.
@@ -45,9 +47,9 @@ type Target struct {
 	// Late, with Rerun, leaves it to Commit: all is fetched, under another name, and
 	// dropped if a file that is there has the same bytes.
 	Late bool
-	// Given are the files of this run, of which none is taken for another's, nor gone on
-	// with; nil: nothing is known of them.
-	Given *Given
+	// Run is what the files of this run have in common, of which none is taken for
+	// another's, nor gone on with. Its directory is Dir. nil: nothing is known of others.
+	Run *Run
 }
 
 // errTaken: this name is not ours to use, the next one may be.
@@ -65,14 +67,24 @@ func Open(t Target, u *url.URL) (*File, error) {
 	if n := len(t.Name); t.Explicit && n > 0 && os.IsPathSeparator(t.Name[n-1]) {
 		return nil, fail("open", t.Name, ErrDirectory)
 	}
-	if err := t.makeDirectory(); err != nil {
-		return nil, err
+	if t.Dir != "" && t.Run == nil {
+		if err := makeDirectory(t.Dir); err != nil {
+			return nil, err
+		}
 	}
 	f := &File{from: originOf(u), explicit: t.Explicit, target: t, first: t.Path(u)}
+	if at, err := os.Stat(f.first); t.Explicit && err == nil && at.IsDir() {
+		return nil, fail("open", f.first, ErrDirectory)
+	}
+	var err error
+	if f.dir, err = t.directory(f.first); err != nil {
+		return nil, err
+	}
 	if t.Rerun && f.look() && !t.Late {
 		return f, nil
 	}
 	if err := f.find(); err != nil {
+		f.leave()
 		return nil, err
 	}
 	return f, nil
@@ -81,7 +93,7 @@ func Open(t Target, u *url.URL) (*File, error) {
 // find opens the first name that will do, from f.first on.
 func (f *File) find() error {
 	for n := range maxNumber + 1 {
-		f.path, f.mode, f.replaces, f.file = numbered(f.first, n), 0o666, false, nil
+		f.path, f.mode, f.replaces, f.file = numbered(f.first, n), 0, false, nil
 		f.closed, f.keep, f.fresh, f.nameless, f.relic, f.reserved = false, false, false, false, false, false
 		if err := f.open(f.target); !errors.Is(err, errTaken) {
 			return err
@@ -90,30 +102,31 @@ func (f *File) find() error {
 	return fail("open", f.first, fmt.Errorf("%w, and so are %d numbered ones", fs.ErrExist, maxNumber))
 }
 
-// makeDirectory sees to it that the directory of the file exists.
-func (t Target) makeDirectory() error {
-	if t.Dir != "" {
-		made := lacking(t.Dir)
-		if err := os.MkdirAll(t.Dir, 0o777); err != nil {
-			return fail("create directory", t.Dir, err)
-		}
-		if err := syncParents(made); err != nil {
-			return err
-		}
-	}
+// directory opens the directory of the file, whose first name is path. Sub is made if it is
+// missing.
+func (t Target) directory(path string) (*directory, error) {
 	sub := cleanSub(t.Sub, fatRules())
-	if sub == "" {
-		return nil
+	if t.Run != nil {
+		return t.Run.directory(sub)
 	}
-	root, err := os.OpenRoot(cmp.Or(t.Dir, "."))
-	if err != nil {
-		return fail("create directory", t.Dir, err)
+	dir := t.Dir
+	if t.Explicit {
+		dir, _ = filepath.Split(path)
 	}
-	defer root.Close() //nolint:errcheck // it was only looked into
-	below := filepath.Join(t.Dir, sub)
-	made := lacking(below)
-	if err := root.MkdirAll(sub, 0o777); err != nil {
-		return fail("create directory", below, err)
+	d, err := openDirectory(cmp.Or(dir, "."))
+	if err != nil || t.Explicit || sub == "" {
+		return d, fail("open", path+partSuffix, err)
+	}
+	defer d.release()
+	below, err := d.below(sub)
+	return below, fail("create directory", filepath.Join(t.Dir, sub), err)
+}
+
+// makeDirectory makes a directory, with its parents, that is missing.
+func makeDirectory(path string) error {
+	made := lacking(path)
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return fail("create directory", path, err)
 	}
 	return syncParents(made)
 }
@@ -178,8 +191,8 @@ func (t Target) Path(u *url.URL) string {
 	} else {
 		name = cleanName(t.Name, fatRules())
 	}
-	if t.Rerun && isPart(name) {
-		name += "_" // it may stand beside the file whose part it seems to be
+	if isPart(name) {
+		name += "_" // a download of the file whose part it seems to be would go on with it
 	}
 	return filepath.Join(t.Dir, cleanSub(t.Sub, fatRules()), name)
 }
@@ -212,15 +225,65 @@ func (t Target) served(path, name string) string {
 	if !t.Served || name == "" {
 		return path
 	}
-	t.Name, t.Rerun = name, true
+	t.Name = name
 	return t.Path(nil)
 }
 
 // isPart says whether a file of that name would be taken for what there is of an
-// unfinished one.
+// unfinished one, also by a file system that folds names: Apple's, ext4 and F2FS take no
+// notice of characters that are not seen, and the long s is an s to them.
 func isPart(name string) bool {
-	name = strings.ToLower(name)
+	name = strings.Map(func(r rune) rune {
+		const longS = '\u017f'
+		switch {
+		case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
+			return -1
+		case r == longS:
+			return 's'
+		}
+		return unicode.ToLower(r)
+	}, name)
 	return strings.HasSuffix(name, partSuffix) || strings.HasSuffix(name, journalSuffix) || strings.HasSuffix(name, newSuffix)
+}
+
+// begunAs fails, with ErrBegun, if NAME, which the user named, is the .part or the journal of
+// another download that can be gone on with: in its place there would be bytes that this
+// one's server chose.
+func (f *File) begunAs() error {
+	named, err := f.dir.lstat(f.path)
+	if err != nil {
+		return nil //nolint:nilerr // there is none
+	}
+	for _, suffix := range []string{partSuffix, journalSuffix} {
+		if len(f.path) <= len(suffix) {
+			continue
+		}
+		stem := f.path[:len(f.path)-len(suffix)]
+		if there, err := f.dir.lstat(stem + suffix); err != nil || !os.SameFile(there, named) {
+			continue
+		}
+		if _, b, err := f.dir.readOurs(stem + journalSuffix); err == nil && isJournal(b) {
+			return fail("replace", f.path, fmt.Errorf("%w of %s", ErrBegun, filepath.Base(stem)))
+		}
+	}
+	return nil
+}
+
+// posesAsJournal fails, with ErrPoses, if a complete file of size bytes that is to be called
+// to would be believed as the journal of another download. Only a name that the user gave can be such.
+func (f *File) posesAsJournal(to string, size int64) error {
+	if !f.explicit || size > maxJournal || !isPart(filepath.Base(to)) {
+		return nil
+	}
+	b := make([]byte, size)
+	n, err := f.file.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fail("read", f.path+partSuffix, err)
+	}
+	if !isJournal(b[:n]) {
+		return nil
+	}
+	return fail("save", to, ErrPoses)
 }
 
 // fatRules says whether names must do for FAT.

@@ -19,7 +19,7 @@ func TestNoFileIsTwoURLs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			to := rerun(dir)
-			if to.Given = NewGiven(); !there.IsZero() {
+			if to.Run = newRun(t, dir); !there.IsZero() {
 				put(t, filepath.Join(dir, "x"), bodyString(t, a))
 				must(t, os.Chtimes(filepath.Join(dir, "x"), time.Time{}, there))
 			}
@@ -48,7 +48,7 @@ func TestNoFileIsTwoURLs(t *testing.T) {
 func TestContinueLeavesWhatThisRunSaved(t *testing.T) {
 	dir := t.TempDir()
 	to := rerun(dir)
-	to.Continue, to.Given = true, NewGiven()
+	to.Continue, to.Run = true, newRun(t, dir)
 	a, b := testbody.Body{Size: 3000, Seed: 1}, testbody.Body{Size: 5000, Seed: 2}
 	if got := getAll(t, open(t, to, "http://h/a/x"), Identity{Size: a.Size}, a); got != "x" {
 		t.Fatal(got)
@@ -80,4 +80,12 @@ func TestTwoRunsAtOnceLeaveOneFile(t *testing.T) {
 		}
 	}
 	wantNames(t, dir, "x")
+}
+
+// newRun is closed when the test ends.
+func newRun(t *testing.T, dir string) *Run {
+	t.Helper()
+	r := NewRun(dir)
+	t.Cleanup(r.Close)
+	return r
 }
