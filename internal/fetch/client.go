@@ -9,8 +9,13 @@ import (
 	"time"
 )
 
-// maxRoutes bounds how many URLs a Client remembers the redirects of.
-const maxRoutes = 1024
+const (
+	// maxRoutes bounds how many URLs a Client remembers the redirects of.
+	maxRoutes = 1024
+	// maxRouteBytes bounds the lengths of these URLs and of where they lead, in all: a
+	// server's header may hold one of maxHeaderBytes, and a run has dozens of Clients.
+	maxRouteBytes = 1 << 20
+)
 
 // Client fetches over one link. See the package comment for what it keeps and
 // for the concurrency contract.
@@ -23,6 +28,7 @@ type Client struct {
 	closed  bool
 	origins map[originKey]*origin
 	routes  map[string]route // URL as given to Get -> where its redirects ended
+	kept    int              // bytes of the URLs in routes
 	ended   chan struct{}    // closed with the client
 
 	ahead    aheadPool
@@ -227,9 +233,19 @@ func (c *Client) start(u *url.URL) target {
 func (c *Client) remember(name string, t target) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.routes) >= maxRoutes {
-		clear(c.routes)
+	if c.routes[name].to.u == t.u {
+		c.routes[name] = route{to: t} // which takes back its failures
+		return
 	}
+	size := len(name) + len(t.u.String())
+	if size > maxRouteBytes/2 {
+		return
+	}
+	if len(c.routes) >= maxRoutes || c.kept+size > maxRouteBytes {
+		clear(c.routes)
+		c.kept = 0
+	}
+	c.kept += size // one that it replaces counts as well, until all are forgotten
 	c.routes[name] = route{to: t}
 }
 
