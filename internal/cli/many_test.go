@@ -201,7 +201,10 @@ func TestPages(t *testing.T) {
 		"redirected":            {[]error{nil}, []int{200, 200}, "/to", 0, []int64{1}},
 		"over the second link":  {[]error{errors.New("no route"), nil}, []int{200}, "/", 0, []int64{1, 1}},
 		"busy at first":         {[]error{nil}, []int{503, 200}, "/", 0, []int64{1}},
-		"not there":             {[]error{nil, nil}, []int{404}, "/", fetch.Status, []int64{1, 0}},
+		"not there":             {[]error{nil, nil}, []int{404, 404}, "/", fetch.Status, []int64{1, 1}},
+		"denied over one link":  {[]error{nil, nil}, []int{403, 200}, "/", 0, []int64{1, 1}},
+		"a portal's TLS":        {[]error{&fetch.Error{Class: fetch.TLS}, nil}, []int{200}, "/", 0, []int64{1, 1}},
+		"denied, then no route": {[]error{nil, errors.New("no route")}, []int{403}, "/", fetch.Status, []int64{1, 1}},
 		"no link works":         {[]error{errors.New("no route")}, nil, "/", fetch.Network, []int64{pageRounds}},
 		"a page that stops":     {[]error{nil}, nil, "/silent/", fetch.Canceled, []int64{pageRounds}},
 	} {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/mlget/mlget/internal/engine"
@@ -21,6 +22,13 @@ const (
 	// pageBackoff is the wait before the second round, in which a link may recover;
 	// before the third it is twice as long.
 	pageBackoff = 500 * time.Millisecond
+	// pagePatience is how long a page may take over one link before the next link is
+	// asked as well. Chosen by hand: most pages come within a second.
+	pagePatience = 5 * time.Second
+	// leastPage is how many bytes of a page have to come in the time that a silence may
+	// last, or it has stalled. Chosen by hand: less than any link brings, and more than a
+	// server sends that only keeps one waiting.
+	leastPage = 4 << 10
 )
 
 // pages fetches the indexes of directories, over one link of the run, or the next
@@ -28,7 +36,7 @@ const (
 // server share a connection.
 type pages struct {
 	links   []*fetch.Client
-	silence time.Duration // how long a body may bring nothing; 0: for ever
+	silence time.Duration // how long a body may bring less than leastPage; 0: for ever
 }
 
 // newPages makes one of a run's links, of which backups come last. Close it.
@@ -63,22 +71,63 @@ func (p *pages) get(ctx context.Context, u *url.URL) (got webPage, err error) {
 		if round > 0 && !sleep(ctx, pageBackoff<<(round-1)) {
 			return webPage{}, context.Cause(ctx)
 		}
-		for _, l := range p.links {
-			if got, err = p.getOver(ctx, l, u); err == nil {
-				return got, nil
-			}
-			if cause := context.Cause(ctx); cause != nil {
-				return webPage{}, cause
-			}
-			if !again(err) {
-				return webPage{}, err
-			}
+		got, err = p.race(ctx, u)
+		if err == nil {
+			return got, nil
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return webPage{}, cause
+		}
+		if !again(err) {
+			return webPage{}, err
 		}
 	}
 	return webPage{}, err
 }
 
-// again says whether another link, or another time, may make a difference.
+// race asks for the page over one link after the other: over the next one when one has
+// failed, whatever the reason, for one link's network may answer for the server; and
+// beside it when it takes long. The first page that comes is it.
+func (p *pages) race(ctx context.Context, u *url.URL) (got webPage, err error) {
+	type answer struct {
+		page webPage
+		err  error
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel()
+	answers := make(chan answer, len(p.links))
+	next := time.NewTimer(0)
+	defer next.Stop()
+	for asked, failed := 0, 0; failed < len(p.links); {
+		select {
+		case <-next.C:
+			if asked == len(p.links) {
+				continue
+			}
+			l := p.links[asked]
+			asking.Go(func() {
+				page, err := p.getOver(ctx, l, u)
+				answers <- answer{page, err}
+			})
+			asked++
+			next.Reset(pagePatience)
+		case a := <-answers:
+			if a.err == nil {
+				return a.page, nil
+			}
+			if err == nil || again(err) { // else it says more: another time makes no difference
+				err = a.err
+			}
+			failed++
+			next.Reset(0)
+		}
+	}
+	return webPage{}, err
+}
+
+// again says whether another time may make a difference.
 func again(err error) bool {
 	var web *fetch.Error
 	return errors.As(err, &web) && (web.Temporary() || web.Class == fetch.DNS || errors.Is(err, fetch.ErrStalled))
@@ -100,7 +149,7 @@ func (p *pages) getOver(ctx context.Context, l *fetch.Client, u *url.URL) (webPa
 	if p.silence > 0 {
 		watch := time.AfterFunc(p.silence, func() { cancel(fetch.ErrStalled) })
 		defer watch.Stop()
-		body = watched{body, watch, p.silence}
+		body = &watched{Reader: body, watch: watch, after: p.silence}
 	}
 	var text bytes.Buffer
 	if _, err := text.ReadFrom(io.LimitReader(body, maxPage+1)); err != nil {
@@ -112,16 +161,18 @@ func (p *pages) getOver(ctx context.Context, l *fetch.Client, u *url.URL) (webPa
 	return webPage{resp.EffectiveURL, text.Bytes(), resp.Page}, nil
 }
 
-// watched is a reader that puts a timer off whenever something comes.
+// watched is a reader that puts a timer off whenever leastPage bytes have come.
 type watched struct {
 	io.Reader
 	watch *time.Timer
 	after time.Duration
+	came  int // bytes since it was put off
 }
 
-func (w watched) Read(p []byte) (int, error) {
+func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
-	if n > 0 {
+	if w.came += n; w.came >= leastPage {
+		w.came = 0
 		w.watch.Reset(w.after)
 	}
 	return n, err
