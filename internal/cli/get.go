@@ -224,11 +224,12 @@ func (o *getOptions) download(
 	}
 	defer e.Close()
 	if t.one != nil {
+		cfg.HTTP.Named.Add(t.one.URL)
 		res, err := e.Download(ctx, t.one)
 		result.Ended(t.one, res, err)
 		return nil
 	}
-	f := &feeder{o: o, task: t, pages: pages, warn: warn, out: result, jobs: make(chan *engine.Job)}
+	f := &feeder{o: o, task: t, pages: pages, named: cfg.HTTP.Named, warn: warn, out: result, jobs: make(chan *engine.Job)}
 	ctx, cancel := context.WithCancel(ctx)
 	fed := make(chan struct{})
 	go func() {

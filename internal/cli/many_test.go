@@ -31,7 +31,7 @@ func feed(t *testing.T, o *getOptions, args []string, in io.Reader) (jobs []stri
 	}
 	defer task.close()
 	out = &outcome{bus: &event.Bus{}}
-	f := &feeder{o: o, task: task, warn: func(bool, string) {}, out: out, jobs: make(chan *engine.Job)}
+	f := &feeder{o: o, task: task, warn: func(bool, string) {}, named: new(fetch.Origins), out: out, jobs: make(chan *engine.Job)}
 	go f.run(t.Context())
 	for job := range f.jobs {
 		if int(job.ID) != len(jobs) {
@@ -73,7 +73,7 @@ func TestFeederStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &feeder{o: o, task: task, warn: func(bool, string) {}, out: &outcome{bus: &event.Bus{}}, jobs: make(chan *engine.Job)}
+	f := &feeder{o: o, task: task, warn: func(bool, string) {}, named: new(fetch.Origins), out: &outcome{bus: &event.Bus{}}, jobs: make(chan *engine.Job)}
 	ctx, cancel := context.WithCancel(t.Context())
 	go f.run(ctx)
 	if _, err := io.WriteString(w, "h/first\nh/second\n"); err != nil {

@@ -95,14 +95,14 @@ func (c *Client) get(ctx context.Context, u *url.URL, a asked) (*Response, error
 	name := u.String()
 	t, known := c.route(name)
 	if !known {
-		r, err := c.follow(ctx, target{u: u, home: true}, u, a, name)
+		r, err := c.follow(ctx, c.first(u), u, a, name)
 		return r, plain(err)
 	}
 	// Signed URLs expire, mirrors lose files: ask the original URL again. Others do so
 	// too, and may use up what it leads to before this request comes.
 	for resolves := 0; ; resolves++ {
 		if t.u == nil {
-			t = target{u: u, home: true}
+			t = c.first(u)
 		}
 		began := time.Now()
 		r, err := c.follow(ctx, t, u, a, name)
@@ -222,12 +222,15 @@ func (c *Client) route(name string) (to target, known bool) {
 	return r.to, ok
 }
 
+// first is the hop to a URL given to Get.
+func (c *Client) first(u *url.URL) target { return target{u: u, home: c.cfg.Named.has(u)} }
+
 // start is where a request for u goes first.
 func (c *Client) start(u *url.URL) target {
 	if t, _ := c.route(u.String()); t.u != nil {
 		return t
 	}
-	return target{u: u, home: true}
+	return c.first(u)
 }
 
 func (c *Client) remember(name string, t target) {

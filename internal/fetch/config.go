@@ -60,6 +60,10 @@ type Config struct {
 	User        *url.Userinfo // wins over a user in the URL, as in curl; nil: none
 	Credentials Credentials   // asked when neither User nor the URL names one; nil: nobody
 
+	// Named are the origins to which User, Credentials and the private ones of Header may go,
+	// for where a URL given to Get is not one that the user has named; nil: that of each.
+	Named *Origins
+
 	TLS      *tls.Config // roots, client certificates, InsecureSkipVerify; nil: the system's. ServerName and NextProtos are set per connection
 	Protocol HTTPVersion
 	Proxies  Proxies // nil: none

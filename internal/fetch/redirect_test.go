@@ -128,6 +128,14 @@ func TestRedirectsRefused(t *testing.T) {
 	}
 }
 
+func named(t testing.TB, all ...string) *Origins {
+	var o Origins
+	for _, u := range all {
+		o.Add(parse(t, u))
+	}
+	return &o
+}
+
 // TestCredentialsStay follows redirects with every kind of secret and looks at
 // who gets to see it (curl CVE-2022-27774, -27776, Go CVE-2024-45336).
 func TestCredentialsStay(t *testing.T) {
@@ -167,6 +175,16 @@ func TestCredentialsStay(t *testing.T) {
 			map[string]string{"a.test/f": "Bearer t", "b.test/g": ""},
 		},
 		{"header wins", "http://a:b@a.test/f", nil, Config{Header: secret}, map[string]string{"a.test/f": "Bearer t"}},
+		{
+			"not named", "http://a.test/f", nil,
+			Config{User: url.UserPassword("a", "b"), Named: named(t, "http://b.test", "http://a.test:81", "https://a.test")},
+			map[string]string{"a.test/f": ""},
+		},
+		{
+			"named", "http://a.test/f", nil,
+			Config{User: url.UserPassword("a", "b"), Named: named(t, "http://b.test", "http://A.test:80/x")},
+			map[string]string{"a.test/f": basicAB},
+		},
 		{
 			"other port", "http://a.test/f",
 			map[string]string{"a.test/f": "http://a.test:81/g"},

@@ -81,7 +81,7 @@ func asciiHost(u *url.URL) string {
 type target struct {
 	u *url.URL
 	// home says that the chain of redirects has never left the origin of the URL
-	// asked for, so that its credentials may be sent. A chain that comes back
+	// asked for, which the user has named, so that credentials may be sent. A chain that comes back
 	// does not count: another host chose that URL (Go CVE-2024-45336).
 	home bool
 }
