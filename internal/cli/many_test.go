@@ -225,7 +225,7 @@ func TestPages(t *testing.T) {
 			if c.path == "/silent/" {
 				silence = time.Second
 			}
-			p := newPages(&fetch.Config{}, links, terms, silence)
+			p := newPages(&fetch.Config{}, linksOver(links, terms), silence)
 			defer p.close()
 			u, err := url.Parse(server.URL + c.path)
 			if err != nil {

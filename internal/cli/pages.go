@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"sync"
 	"time"
@@ -35,17 +36,27 @@ const (
 // one where that fails. Its get may be called from any goroutine: requests to one
 // server share a connection.
 type pages struct {
-	links   []*fetch.Client
+	links   []pageLink
 	silence time.Duration // how long a body may bring less than leastPage; 0: for ever
 }
 
+// pageLink fetches pages over a link of the run. It is a fetch.Trace: what pages cost counts
+// as bytes of the link, and their connections are nobody's.
+type pageLink struct {
+	client *fetch.Client
+	*engine.Link
+}
+
+func (pageLink) RoundTrip(net.Conn, time.Duration)                    {}
+func (pageLink) ConnOpened(net.Addr, net.Addr, string, time.Duration) {}
+
 // newPages makes one of a run's links, of which backups come last. Close it.
-func newPages(cfg *fetch.Config, links []engine.Network, terms []engine.Terms, silence time.Duration) *pages {
+func newPages(cfg *fetch.Config, links []*engine.Link, silence time.Duration) *pages {
 	p := &pages{silence: silence}
 	for _, backup := range []bool{false, true} {
-		for i, l := range links {
-			if terms[i].Backup == backup {
-				p.links = append(p.links, fetch.NewClient(cfg, l, nil))
+		for _, l := range links {
+			if l.Backup() == backup {
+				p.links = append(p.links, pageLink{fetch.NewClient(cfg, l, pageLink{Link: l}), l})
 			}
 		}
 	}
@@ -54,7 +65,7 @@ func newPages(cfg *fetch.Config, links []engine.Network, terms []engine.Terms, s
 
 func (p *pages) close() {
 	for _, l := range p.links {
-		l.Close()
+		l.client.Close()
 	}
 }
 
@@ -117,7 +128,7 @@ func (p *pages) race(ctx context.Context, u *url.URL) (got webPage, err error) {
 			if a.err == nil {
 				return a.page, nil
 			}
-			if err == nil || again(err) { // else it says more: another time makes no difference
+			if err == nil || again(err) || errors.Is(err, engine.ErrCapped) { // else it says more
 				err = a.err
 			}
 			failed++
@@ -134,10 +145,13 @@ func again(err error) bool {
 }
 
 // getOver is get over one link.
-func (p *pages) getOver(ctx context.Context, l *fetch.Client, u *url.URL) (webPage, error) {
+func (p *pages) getOver(ctx context.Context, l pageLink, u *url.URL) (webPage, error) {
+	if l.Spare() == 0 {
+		return webPage{}, engine.ErrCapped
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	resp, err := l.Get(ctx, u, 0, -1)
+	resp, err := l.client.Get(ctx, u, 0, -1)
 	if err != nil {
 		return webPage{}, err
 	}
@@ -145,7 +159,7 @@ func (p *pages) getOver(ctx context.Context, l *fetch.Client, u *url.URL) (webPa
 	if resp.Object.Encoding != "" {
 		return webPage{}, &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("the page comes encoded as %s, which nobody asked for", resp.Object.Encoding)}
 	}
-	body := io.Reader(resp)
+	body := io.Reader(&paid{resp, l.Link})
 	if p.silence > 0 {
 		watch := time.AfterFunc(p.silence, func() { cancel(fetch.ErrStalled) })
 		defer watch.Stop()
@@ -159,6 +173,22 @@ func (p *pages) getOver(ctx context.Context, l *fetch.Client, u *url.URL) (webPa
 		return webPage{}, &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("this is no directory: the page is larger than %d MiB", maxPage>>20)}
 	}
 	return webPage{resp.EffectiveURL, text.Bytes(), resp.Page}, nil
+}
+
+// paid is a reader over a link, as far as the link's allowance of bytes goes.
+type paid struct {
+	io.Reader
+	link *engine.Link
+}
+
+func (p *paid) Read(b []byte) (int, error) {
+	spare := p.link.Spare()
+	if spare == 0 {
+		return 0, engine.ErrCapped
+	}
+	n, err := p.Reader.Read(b[:min(int64(len(b)), spare)])
+	p.link.InVain(int64(n))
+	return n, err
 }
 
 // watched is a reader that puts a timer off whenever leastPage bytes have come.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/engine"
+	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 )
 
@@ -50,6 +51,11 @@ func (l slowLink) serve(conn net.Conn) {
 	}
 }
 
+// linksOver are the links of a run.
+func linksOver(nets []engine.Network, terms []engine.Terms) []*engine.Link {
+	return engine.NewLinks(&event.Bus{}, time.Now(), nets, terms, 0)
+}
+
 // TestPagesOverSlowLinks: a page that drips over one link comes over another, and does not
 // hold up the run where there is none; one of a slow link comes.
 func TestPagesOverSlowLinks(t *testing.T) {
@@ -71,7 +77,7 @@ func TestPagesOverSlowLinks(t *testing.T) {
 				for _, rate := range c.rates {
 					links = append(links, slowLink{page, rate})
 				}
-				p := newPages(&fetch.Config{}, links, make([]engine.Terms, len(links)), 30*time.Second)
+				p := newPages(&fetch.Config{}, linksOver(links, make([]engine.Terms, len(links))), 30*time.Second)
 				defer time.Sleep(2 * time.Second) // for the servers to see it
 				defer p.close()
 				began := time.Now()
@@ -84,6 +90,47 @@ func TestPagesOverSlowLinks(t *testing.T) {
 				}
 				if took := time.Since(began); took > c.within {
 					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// TestPagesObeyTheCap: a page is paid for with the bytes of its link, and comes over another
+// one where these do not suffice.
+func TestPagesObeyTheCap(t *testing.T) {
+	page := strings.Repeat("<a href=x>x</a>", 1000) // 15 kB
+	for name, c := range map[string]struct {
+		caps  []int64
+		comes bool
+		spare []int64 // after two pages; -1: no matter
+	}{
+		"enough":               {[]int64{40_000}, true, []int64{10_000}},
+		"for one page":         {[]int64{20_000}, false, []int64{0}},
+		"the first has little": {[]int64{20_000, 100_000}, true, []int64{0, -1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				nets, terms := make([]engine.Network, len(c.caps)), make([]engine.Terms, len(c.caps))
+				for i := range nets {
+					nets[i], terms[i].Cap = slowLink{page, 1 << 20}, c.caps[i]
+				}
+				links := linksOver(nets, terms)
+				p := newPages(&fetch.Config{}, links, 30*time.Second)
+				defer time.Sleep(2 * time.Second)
+				defer p.close()
+				u := &url.URL{Scheme: "http", Host: "h", Path: "/"}
+				if got, err := p.get(t.Context(), u); string(got.text) != page {
+					t.Fatalf("the first page: %d bytes, %v", len(got.text), err)
+				}
+				got, err := p.get(t.Context(), u)
+				if (string(got.text) == page) != c.comes || !c.comes && !errors.Is(err, engine.ErrCapped) {
+					t.Errorf("the second page: %d bytes, %v", len(got.text), err)
+				}
+				for i, want := range c.spare {
+					if got := links[i].Spare(); want >= 0 && got != want {
+						t.Errorf("link %d has %d bytes left, want %d", i, got, want)
+					}
 				}
 			})
 		})

@@ -115,6 +115,18 @@ func (l *Link) network() Network {
 
 func (l *Link) name() string { return l.network().Name() }
 
+// DialContext dials over the link, as it is by now. It implements fetch.Dialer.
+func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := l.network().DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return l.segments.watch(conn), nil
+}
+
+// Backup says whether the link is for when no other works.
+func (l *Link) Backup() bool { return l.terms.Backup }
+
 // NewLimiter allows bytesPerSecond, in portions of up to block bytes; nil for 0.
 // A portion is what 50 ms allow, so that a link with a low limit is never silent
 // for so long that it is taken for dead.
@@ -167,6 +179,12 @@ func (l *Link) ConnOpened(local, remote net.Addr, _ string, rtt time.Duration) {
 		At: sinceStart(l.started), Link: l.id, Local: local.String(), Remote: remote.String(), RTT: rtt,
 	})
 }
+
+// InVain implements fetch.Trace: such bytes are paid for as well.
+func (l *Link) InVain(bytes int64) { l.allowance.spend(bytes) }
+
+// Spare implements fetch.Trace.
+func (l *Link) Spare() int64 { return l.allowance.left() }
 
 // sawRTT keeps the least round-trip time, and returns it.
 func (l *Link) sawRTT(rtt time.Duration) time.Duration {
@@ -313,9 +331,5 @@ func (r *route) DialContext(ctx context.Context, network, addr string) (net.Conn
 		}
 		r.mu.Unlock()
 	}
-	conn, err := r.link.network().DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	return r.link.segments.watch(conn), nil
+	return r.link.DialContext(ctx, network, addr)
 }

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"net/url"
 	"sync"
@@ -159,6 +160,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 		r, err := check(h, a)
 		if err != nil {
 			if err.Class == Protocol {
+				c.inVain(b.lying())
 				b.abort() // it may be the answer to another question, and more of that kind behind it
 			} else {
 				c.leave(ctx, h, b)
@@ -187,18 +189,41 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 	}
 }
 
-// leave gives a response back whose body nobody wants.
+// leave gives a response back whose body nobody wants. What had come of it when its
+// connection is closed has come in vain as well.
 func (c *Client) leave(ctx context.Context, h *http.Response, b body) {
-	r := &Response{End: h.ContentLength, ctx: ctx, body: b}
-	dropped := r.discard(smallRest)
-	if h.StatusCode/100 == 2 { // else it is not of an object
-		c.vain.Add(dropped)
+	r := &Response{End: h.ContentLength, ctx: ctx, client: c, body: b}
+	n := r.drop(smallRest)
+	if !r.over {
+		n += b.lying()
+	}
+	c.inVain(n)
+	r.abort()
+}
+
+// inVain counts n payload bytes that came and that nobody gets.
+func (c *Client) inVain(n int64) {
+	if n <= 0 {
+		return
+	}
+	c.vain.Add(n)
+	if c.trace != nil {
+		c.trace.InVain(n)
 	}
 }
 
+// spare is how many bytes may come in vain to save a connection.
+func (c *Client) spare() int64 {
+	if c.trace == nil {
+		return math.MaxInt64
+	}
+	return c.trace.Spare()
+}
+
 // Vain is how many payload bytes have come since it was last asked for that nobody
-// got: of responses that were given up. Those that lay in the system's buffer, or were
-// on their way, when their connection was closed are not known.
+// got: of redirects, errors and responses that were given up. Those that were on their way
+// when their connection was closed are not known, nor, where the system does not tell,
+// those that lay in its buffer.
 func (c *Client) Vain() int64 {
 	n := c.vain.Load()
 	return n - c.vainTold.Swap(n)

@@ -178,7 +178,7 @@ func (hc *h2Conn) store() error {
 		t.unread.add(p, &hc.c.pieces)
 		t.wakeLocked()
 	} else {
-		hc.c.vain.Add(int64(p.n))
+		hc.c.inVain(int64(p.n))
 		hc.c.pieces.Put(p)
 	}
 	hc.mu.Unlock()
