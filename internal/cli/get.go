@@ -72,7 +72,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		if o.maxTime > 0 {
 			cfg.Deadline = scheduler.Time(measured + o.maxTime)
 		}
-		pages := newPages(&cfg.HTTP, shared[:len(nets)], o.timeout)
+		pages := newPages(&cfg.HTTP, shared[:len(nets)], o.timeout, o.tries)
 		err = result.close(o.download(limited, cfg, shared, pages, t, result, warn))
 		pages.close()
 		stop()

@@ -205,6 +205,8 @@ func TestPages(t *testing.T) {
 		"denied over one link":  {[]error{nil, nil}, []int{403, 200}, "/", 0, []int64{1, 1}},
 		"a portal's TLS":        {[]error{&fetch.Error{Class: fetch.TLS}, nil}, []int{200}, "/", 0, []int64{1, 1}},
 		"denied, then no route": {[]error{nil, errors.New("no route")}, []int{403}, "/", fetch.Status, []int64{1, 1}},
+		"fails":                 {[]error{nil}, []int{500, 500, 500}, "/", fetch.Busy, []int64{1}},
+		"fails over two links":  {[]error{nil, nil}, []int{500, 500, 500}, "/", fetch.Busy, []int64{1, 1}},
 		"no link works":         {[]error{errors.New("no route")}, nil, "/", fetch.Network, []int64{pageRounds}},
 		"a page that stops":     {[]error{nil}, nil, "/silent/", fetch.Canceled, []int64{pageRounds}},
 	} {
@@ -225,7 +227,7 @@ func TestPages(t *testing.T) {
 			if c.path == "/silent/" {
 				silence = time.Second
 			}
-			p := newPages(&fetch.Config{}, linksOver(links, terms), silence)
+			p := newPages(&fetch.Config{}, linksOver(links, terms), silence, triesFlag{n: 20})
 			defer p.close()
 			u, err := url.Parse(server.URL + c.path)
 			if err != nil {

@@ -37,6 +37,7 @@ const (
 // server share a connection.
 type pages struct {
 	links   []pageLink
+	tries   triesFlag
 	silence time.Duration // how long a body may bring less than leastPage; 0: for ever
 }
 
@@ -51,8 +52,8 @@ func (pageLink) RoundTrip(net.Conn, time.Duration)                    {}
 func (pageLink) ConnOpened(net.Addr, net.Addr, string, time.Duration) {}
 
 // newPages makes one of a run's links, of which backups come last. Close it.
-func newPages(cfg *fetch.Config, links []*engine.Link, silence time.Duration) *pages {
-	p := &pages{silence: silence}
+func newPages(cfg *fetch.Config, links []*engine.Link, silence time.Duration, tries triesFlag) *pages {
+	p := &pages{silence: silence, tries: tries}
 	for _, backup := range []bool{false, true} {
 		for _, l := range links {
 			if l.Backup() == backup {
@@ -78,28 +79,39 @@ type webPage struct {
 
 // get fetches the page at u.
 func (p *pages) get(ctx context.Context, u *url.URL) (got webPage, err error) {
-	for round := range pageRounds {
+	rounds, failing := pageRounds, 0
+	if p.tries.n > 0 {
+		rounds = min(rounds, p.tries.n)
+	}
+	for round := range rounds {
 		if round > 0 && !sleep(ctx, pageBackoff<<(round-1)) {
 			return webPage{}, context.Cause(ctx)
 		}
-		got, err = p.race(ctx, u)
+		got, err = p.race(ctx, u, &failing)
 		if err == nil {
 			return got, nil
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			return webPage{}, cause
 		}
-		if !again(err) {
+		if !again(err) || p.failed(failing) {
 			return webPage{}, err
 		}
 	}
 	return webPage{}, err
 }
 
+// failed says whether a page's server has failed as often as it may.
+func (p *pages) failed(times int) bool {
+	most := p.tries.errors()
+	return most > 0 && times >= most
+}
+
 // race asks for the page over one link after the other: over the next one when one has
 // failed, whatever the reason, for one link's network may answer for the server; and
-// beside it when it takes long. The first page that comes is it.
-func (p *pages) race(ctx context.Context, u *url.URL) (got webPage, err error) {
+// beside it when it takes long. The first page that comes is it. failing counts the answers
+// that the server has failed.
+func (p *pages) race(ctx context.Context, u *url.URL, failing *int) (got webPage, err error) {
 	type answer struct {
 		page webPage
 		err  error
@@ -114,7 +126,7 @@ func (p *pages) race(ctx context.Context, u *url.URL) (got webPage, err error) {
 	for asked, failed := 0, 0; failed < len(p.links); {
 		select {
 		case <-next.C:
-			if asked == len(p.links) {
+			if asked == len(p.links) || p.failed(*failing) {
 				continue
 			}
 			l := p.links[asked]
@@ -131,7 +143,12 @@ func (p *pages) race(ctx context.Context, u *url.URL) (got webPage, err error) {
 			if err == nil || again(err) || errors.Is(err, engine.ErrCapped) { // else it says more
 				err = a.err
 			}
-			failed++
+			if web, ok := errors.AsType[*fetch.Error](a.err); ok && web.Failing() {
+				*failing++
+			}
+			if failed++; failed == asked && p.failed(*failing) {
+				return webPage{}, err
+			}
 			next.Reset(0)
 		}
 	}

@@ -77,7 +77,7 @@ func TestPagesOverSlowLinks(t *testing.T) {
 				for _, rate := range c.rates {
 					links = append(links, slowLink{page, rate})
 				}
-				p := newPages(&fetch.Config{}, linksOver(links, make([]engine.Terms, len(links))), 30*time.Second)
+				p := newPages(&fetch.Config{}, linksOver(links, make([]engine.Terms, len(links))), 30*time.Second, triesFlag{n: 20})
 				defer time.Sleep(2 * time.Second) // for the servers to see it
 				defer p.close()
 				began := time.Now()
@@ -116,7 +116,7 @@ func TestPagesObeyTheCap(t *testing.T) {
 					nets[i], terms[i].Cap = slowLink{page, 1 << 20}, c.caps[i]
 				}
 				links := linksOver(nets, terms)
-				p := newPages(&fetch.Config{}, links, 30*time.Second)
+				p := newPages(&fetch.Config{}, links, 30*time.Second, triesFlag{n: 20})
 				defer time.Sleep(2 * time.Second)
 				defer p.close()
 				u := &url.URL{Scheme: "http", Host: "h", Path: "/"}

@@ -67,6 +67,8 @@ type entry struct {
 	denied   linkSet // whose servers deny it
 	denial   error   // what the latest of them said
 	busy     int     // answers that asked to come again later
+	failing  int     // answers that its server has failed, before its first byte
+	failedBy linkSet // over which these came
 	lacked   int     // times that it could not be opened for want of descriptors
 	gained   int64   // bytes since the latest failure
 	got      int64   // bytes, waste included

@@ -31,6 +31,7 @@ type ending struct {
 	wait    time.Duration // before its link is asked again
 	lost    error         // its link is of no more use, because of this
 	bounded int           // how many other requests of its link the server answers, for which it is too busy; 0: it is not
+	fails   bool          // so are those over which its server has failed as well
 	ends    int64         // the object ends here, before what was asked for, as far as is known; 0: nothing is
 }
 
@@ -91,6 +92,9 @@ func (d *download) conclude(reqs context.Context, t *transfer, got int64, finish
 	}
 	if end.lost != nil {
 		d.lose(reqs, t.link, end.lost)
+	}
+	if end.fails {
+		d.loseFailing(reqs, end.lost)
 	}
 }
 
@@ -224,7 +228,38 @@ func (d *download) tries(err error) int {
 
 // failed counts a failure against its link.
 func (d *download) failed(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration) ending {
+	l := &d.links[t.link]
+	if l.failing = d.ref == nil && failing(err); l.failing && t.sent >= l.failed {
+		if d.failures++; d.e.cfg.ErrorTries > 0 && d.failures >= d.e.cfg.ErrorTries {
+			return ending{outcome: outcome, lost: tried(err, d.failures), fails: true}
+		}
+	}
 	return d.failedLink(t, outcome, err, retryAfter, d.tries(err))
+}
+
+// failing says whether an error is a server's answer that it has failed.
+func failing(err error) bool {
+	fe, ok := errors.AsType[*fetch.Error](err)
+	return ok && fe.Failing()
+}
+
+// tried is an error that has come so often.
+func tried(err error, times int) error {
+	if times == 1 {
+		return err
+	}
+	return fmt.Errorf("%w (after %d tries)", err, times)
+}
+
+// loseFailing takes out the links whose servers have failed, too, and need not be asked again.
+func (d *download) loseFailing(reqs context.Context, err error) {
+	for i := range d.links {
+		id := scheduler.LinkID(i)
+		inFlight := slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.link == id })
+		if d.links[i].failing && !inFlight {
+			d.lose(reqs, id, err)
+		}
+	}
 }
 
 // failedLink counts a failure against its link, which is lost with so many tries in
@@ -243,7 +278,7 @@ func (o *owner) failedLink(t *transfer, outcome event.Outcome, err error, retryA
 	l.gained = 0
 	l.failures++
 	if tries > 0 && l.failures >= tries {
-		return ending{outcome: outcome, lost: fmt.Errorf("%w (after %d tries)", err, l.failures)}
+		return ending{outcome: outcome, lost: tried(err, l.failures)}
 	}
 	wait := max(backoff(l.failures), retryAfter)
 	o.e.tellWait(o.e.links[t.link].name(), err, wait)

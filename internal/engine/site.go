@@ -139,7 +139,11 @@ func (b *batch) blame(s *site, t *transfer, err error) {
 	if !s.answered && (most == 0 || most > deadFrom) {
 		most = deadFrom
 	}
-	if c := classOf(err); !s.answered && (c == fetch.Refused || c == fetch.TLS) {
+	switch c := classOf(err); {
+	case s.answered:
+	case c == fetch.TLS: // over all links; it will be so the next time
+		most = 1
+	case c == fetch.Refused:
 		most = min(most, max(2, b.linksLeft()))
 	}
 	each := s.answered // whether it has to fail over every link

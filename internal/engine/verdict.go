@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
+	"net/http"
 	"syscall"
 	"time"
 
@@ -80,6 +80,8 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return ending{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return b.unsatisfied(reqs, t, fe)
+	case fe.Class == fetch.Busy && b.e.cfg.ErrorTries > 0 && f.size < 0 && fe.Failing() && (fe.Status != http.StatusServiceUnavailable || asked == 0 || b.e.cfg.Tries == 1):
+		return b.failing(reqs, t, fe)
 	case fe.Class == fetch.Busy && f.beside < besideMost && asked > 0:
 		f.beside++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
@@ -126,7 +128,8 @@ func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome,
 	since := max(t.sent, now-aliveTime)
 	c := classOf(err)
 	answers := f.site.heardSince(since)
-	works := b.links[t.link].lastByte >= since || !answers && (c == fetch.Refused || c == fetch.TLS) // somebody is there
+	there := c == fetch.Refused || c == fetch.TLS || errors.Is(err, fetch.ErrNoHandshake) // somebody is
+	works := b.links[t.link].lastByte >= since || !answers && there
 	if !works {
 		return b.fault(t, outcome, err)
 	}
@@ -161,6 +164,29 @@ func (b *batch) fault(t *transfer, outcome event.Outcome, err error) ending {
 	return end
 }
 
+// failing handles an answer that a server has failed, before the file's first byte: of those
+// there are few, whatever else the server serves.
+func (b *batch) failing(reqs context.Context, t *transfer, fe *fetch.Error) ending {
+	f, now := t.of, b.e.now()
+	b.links[t.link].answered, f.site.answered = true, true
+	f.site.over[t.link].heard = now
+	f.failing++
+	f.failedBy.add(t.link)
+	if b.exhausted(f) {
+		f.denied |= f.failedBy
+		return b.denied(reqs, t, tried(fe, f.failing))
+	}
+	wait := backoff(f.failing)
+	b.e.tellWait(redact(f.job.URL), fe, wait)
+	b.hold(reqs, f, now+scheduler.Time(wait))
+	return ending{outcome: outcomeOf(fe.Class), retry: true}
+}
+
+// exhausted says whether a file's server has failed as often as it may.
+func (b *batch) exhausted(f *entry) bool {
+	return b.e.cfg.ErrorTries > 0 && f.failing >= b.e.cfg.ErrorTries
+}
+
 // busy puts a file off whose server asks for it, and its site's others if it says
 // for how long. What it says over one link holds for the file only when no other link
 // has better news of it.
@@ -182,7 +208,7 @@ func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending 
 		most = min(most, n)
 	}
 	if f.busy >= most {
-		return b.denied(reqs, t, fmt.Errorf("%w (after %d tries)", fe, f.busy))
+		return b.denied(reqs, t, tried(fe, f.busy))
 	}
 	wait := max(backoff(f.busy), fe.RetryAfter)
 	if now >= f.site.notBefore { // or it has been told of another file of the site
