@@ -94,7 +94,7 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest",
 		},
 		"internal/metrics": {
-			imports: "internal/event internal/rewrite pkg/scheduler golang.org/x/net/netutil",
+			imports: "internal/event internal/rewrite pkg/scheduler",
 			tests: "internal/event/eventtest internal/report github.com/prometheus/client_golang github.com/prometheus/client_model" +
 				" github.com/prometheus/common",
 		},

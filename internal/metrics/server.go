@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 // Bounds of what the server does for anybody: a page is some kilobytes, and
@@ -60,9 +58,14 @@ func Listen(address string, run *Run) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
+	return serve(l, run), nil
+}
+
+// serve serves the run to those who come to l.
+func serve(l net.Listener, run *Run) *Server {
 	s := &Server{listener: l, done: make(chan struct{})}
 	s.http = http.Server{
-		Handler:           handler{run},
+		Handler:           localOnly(l, handler{run}),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       headerTimeout,
 		WriteTimeout:      writeTimeout,
@@ -72,9 +75,9 @@ func Listen(address string, run *Run) (*Server, error) {
 	s.http.SetKeepAlivesEnabled(false) // who is idle would keep others out
 	go func() {
 		defer close(s.done)
-		_ = s.http.Serve(netutil.LimitListener(l, maxConns)) // it ends with Close
+		_ = s.http.Serve(newCrowd(l, maxConns)) // it ends with Close
 	}()
-	return s, nil
+	return s
 }
 
 // URL is where the metrics are.
