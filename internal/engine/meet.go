@@ -65,7 +65,9 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 	if f.size < 0 {
 		b.meet(reqs, f, resp, !resp.Whole)
 	}
-	f.served.add(t.link)
+	if f.served.add(t.link); f.forbidden > 0 {
+		f.site.over[t.link].bounds = true
+	}
 	f.denied.remove(t.link)
 	b.use(t.link)
 	b.gather(t)

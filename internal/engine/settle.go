@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"slices"
 	"time"
 
@@ -128,7 +129,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return d.unsatisfied(reqs, t, fe)
-	case fe.Class == fetch.Busy && answers > 0:
+	case fe.Class == fetch.Busy && answers > 0, fe.Status == http.StatusForbidden && d.bounds(t):
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
 	case d.spared(t):
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
@@ -186,6 +187,14 @@ func (d *download) spared(t *transfer) bool {
 	before := l.spared&(1<<t.stream) != 0
 	l.spared |= 1 << t.stream
 	return !before
+}
+
+// bounds says whether a server that forbids what it serves over other connections of the link,
+// now or a moment ago, may do so because there are too many of them.
+func (d *download) bounds(t *transfer) bool {
+	asked, answers := d.besides(t)
+	last := d.links[t.link].lastByte
+	return answers > 0 || asked > 0 && last > 0 && d.e.now()-last < aliveTime
 }
 
 // met says whether there was an answer before from where c says that there is

@@ -40,6 +40,9 @@ type siteOver struct {
 	refuted int
 	// Its certificate was not good, the last time that somebody looked.
 	untrusted bool
+	// It has served what it had forbidden while there were other requests, or has forbidden
+	// that again and again.
+	bounds, forbids bool
 }
 
 func (b *batch) siteOf(u *url.URL) *site {

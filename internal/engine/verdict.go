@@ -23,6 +23,9 @@ const (
 	// besideMost is how often a server may be too busy for one file because of others, or of
 	// other parts of it: once for all connections, and then some.
 	besideMost = 3 * scheduler.MaxStreams
+	// mayBeBoundMost is how often a file that is forbidden while others of its server are
+	// asked for is asked for again, within some 4 s: it may be that they were too many.
+	mayBeBoundMost = 4
 	// sparedMost is how often a failure of one file may be put down to a server that
 	// bounds its connections.
 	sparedMost = 2
@@ -41,6 +44,7 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 	}
 	var fe *fetch.Error
 	asked, answers := b.besides(t)
+	once := b.e.cfg.Tries == 1 // whoever wants that wants no other explanation either
 	switch {
 	case t.released:
 		return ending{outcome: event.OutcomeCancelled}
@@ -80,12 +84,14 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return ending{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return b.unsatisfied(reqs, t, fe)
-	case fe.Class == fetch.Busy && b.e.cfg.ErrorTries > 0 && f.size < 0 && fe.Failing() && (fe.Status != http.StatusServiceUnavailable || asked == 0 || b.e.cfg.Tries == 1):
+	case fe.Class == fetch.Busy && b.e.cfg.ErrorTries > 0 && f.size < 0 && fe.Failing() && (fe.Status != http.StatusServiceUnavailable || asked == 0 || once):
 		return b.failing(reqs, t, fe)
-	case fe.Class == fetch.Busy && f.beside < besideMost && asked > 0:
+	case !once && f.beside < besideMost && asked > 0 && (fe.Class == fetch.Busy || fe.Status == http.StatusForbidden && b.bounds(t)):
 		f.beside++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
-	case f.spared < sparedMost && f.site.over[t.link].heard > 0 && b.needless(t):
+	case !once && fe.Status == http.StatusForbidden && b.mayBound(t, asked):
+		return b.forbidden(reqs, t)
+	case !once && f.spared < sparedMost && f.site.over[t.link].heard > 0 && b.needless(t):
 		f.spared++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
 	case fe.Class == fetch.Busy:
@@ -104,6 +110,34 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return ending{outcome: event.OutcomeProtocol, retry: true}
 	}
 	return b.denied(reqs, t, err)
+}
+
+// bounds says whether a server that forbids a file, while there are other requests, is known to
+// bound their number: it has served some of the same file over the link, or another file
+// after it had forbidden that.
+func (b *batch) bounds(t *transfer) bool {
+	return t.of.served.has(t.link) || t.of.site.over[t.link].bounds
+}
+
+// mayBound says whether a server that forbids a file may do so since it bounds the number of
+// requests: there are so many others, and it is not known to forbid files for good; or it
+// is known to bound them, and may not have noticed yet that another one is over.
+func (b *batch) mayBound(t *transfer, others int) bool {
+	f, over := t.of, &t.of.site.over[t.link]
+	if f.forbidden < mayBeBoundMost {
+		return b.bounds(t) || others > 0 && !over.forbids
+	}
+	over.forbids = true
+	return false
+}
+
+// forbidden puts a file off whose server may bound its requests.
+func (b *batch) forbidden(reqs context.Context, t *transfer) ending {
+	f, now := t.of, b.e.now()
+	f.forbidden++
+	f.site.answered, f.site.over[t.link].heard = true, now
+	b.hold(reqs, f, now+scheduler.Time(backoff(f.forbidden)))
+	return ending{outcome: event.OutcomeStatus, retry: true, wait: backoffFirst}
 }
 
 // full says whether an error is about room that is used up, for this file and all
