@@ -51,8 +51,7 @@ func (d *download) doubtful(m message) bool {
 
 // vouched says whether TLS vouches for a response: for its server, and for who sent there.
 func (d *download) vouched(resp *fetch.Response) bool {
-	checked := d.e.cfg.HTTP.TLS == nil || !d.e.cfg.HTTP.TLS.InsecureSkipVerify
-	return checked && d.job.URL.Scheme == "https" && resp.EffectiveURL.Scheme == "https"
+	return resp.Secure
 }
 
 // confirmed says whether another link's server has told the size of the object, too.

@@ -178,6 +178,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 			r.Single = x.single
 		}
 		r.EffectiveURL = WithoutUser(t.u)
+		r.Secure = t.u.Scheme == "https" && !t.clear && c.cfg.verifies()
 		r.Proto, r.Remote = "1.1", addrPort(b.conn().RemoteAddr())
 		if h.ProtoMajor == 2 {
 			r.Proto = "2"

@@ -79,6 +79,9 @@ type Config struct {
 	ReadBuffer      int           // bytes; reads at least this long go straight to the connection (4 KiB)
 }
 
+// verifies says whether certificates are verified.
+func (c *Config) verifies() bool { return c.TLS == nil || !c.TLS.InsecureSkipVerify }
+
 // withDefaults is a copy of c in which zero values have become defaults.
 func (c *Config) withDefaults() *Config {
 	d := *c

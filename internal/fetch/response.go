@@ -81,6 +81,9 @@ type Response struct {
 	// Single says that the server ends the connection with this response, the first on
 	// it: so it does with all, as far as one can tell.
 	Single bool
+	// Secure says that it, and each redirect that led to it, came over TLS from a server
+	// whose certificate was verified: nobody on the way can have made it.
+	Secure bool
 	// Page says that the body is HTML, by what the server says of it.
 	Page bool
 
