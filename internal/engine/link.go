@@ -218,7 +218,7 @@ type route struct {
 	link    *Link
 	cfg     *fetch.Config
 	clients [scheduler.MaxStreams]*fetch.Client // the owner's, one per stream; nil until used
-	counts  [scheduler.MaxStreams]kernelCount
+	counts  [scheduler.MaxStreams]kernelCounts
 	pinned  bool
 	moves   int64 // of the link, when the clients were made
 
@@ -227,7 +227,23 @@ type route struct {
 	addr netip.Addr
 }
 
-// kernelCount is what the kernel counted on a stream's connection when last asked.
+// kernelCounts are those of a stream's connections, the one asked last first: its client may
+// have two over HTTP/1.1, used by turns.
+type kernelCounts [2]kernelCount
+
+// of is that of conn; where there is none, it takes the place of the one not asked for longest.
+func (c *kernelCounts) of(conn net.Conn) *kernelCount {
+	switch conn {
+	case c[0].conn:
+	case c[1].conn:
+		c[0], c[1] = c[1], c[0]
+	default:
+		c[0], c[1] = kernelCount{conn: conn}, c[0]
+	}
+	return &c[0]
+}
+
+// kernelCount is what the kernel counted on a connection when last asked.
 type kernelCount struct {
 	conn      net.Conn
 	reordered uint32
@@ -302,11 +318,7 @@ func (r *route) look(s scheduler.StreamID, conn net.Conn) glance {
 	if !ok {
 		return glance{}
 	}
-	last := &r.counts[s]
-	if last.conn != conn {
-		*last = kernelCount{conn: conn}
-	}
-	return last.look(&info)
+	return r.counts[s].of(conn).look(&info)
 }
 
 func (c *kernelCount) look(info *link.TCPInfo) glance {
