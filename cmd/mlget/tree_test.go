@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -395,6 +396,101 @@ func TestTreePasswordAtAnotherPort(t *testing.T) {
 	if paths, _ := other.seen(); !slices.Equal(paths, []string{"/data/moved/on/"}) { // which it was given without, see TestCredentialsStay
 		t.Errorf("it asked for %q", paths)
 	}
+}
+
+// movedToTLS is a proxy for example.com: of its port 80, which sends to port 443 with some of
+// its pages, and of that. seen gives the requests that came to the latter.
+func movedToTLS(t *testing.T, dir string) (ca string, seen func() []*http.Request) {
+	t.Helper()
+	var mu sync.Mutex
+	var requests []*http.Request
+	var pages counted
+	inner := redirected("", &pages)
+	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		requests = append(requests, r)
+		mu.Unlock()
+		inner.ServeHTTP(w, r)
+	}))
+	t.Cleanup(secure.Close)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodConnect {
+			if user, secret, _ := r.BasicAuth(); user != "alice" || secret != password {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			http.Redirect(w, r, "https://example.com"+r.URL.Path, http.StatusMovedPermanently)
+			return
+		}
+		out, err := net.Dial("tcp", secure.Listener.Addr().String())
+		if err != nil || r.Host != "example.com:443" {
+			t.Errorf("tunnel to %s: %v", r.Host, err)
+			return
+		}
+		defer out.Close() //nolint:errcheck // the tunnel ends
+		in, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer in.Close() //nolint:errcheck // the tunnel ends
+		_, _ = io.WriteString(in, "HTTP/1.1 200 OK\r\n\r\n")
+		go func() { _, _ = io.Copy(out, in) }()
+		_, _ = io.Copy(in, out)
+	}))
+	t.Cleanup(proxy.Close)
+	t.Setenv("http_proxy", proxy.URL)
+	t.Setenv("https_proxy", proxy.URL)
+	ca = filepath.Join(dir, "ca.pem")
+	check(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600))
+	return ca, func() []*http.Request {
+		mu.Lock()
+		defer mu.Unlock()
+		return requests
+	}
+}
+
+// TestTreePasswordAfterMoveToTLS: a directory may have moved from http to https, and is
+// fetched there; but what was meant for port 80 stays there, be it in the URL, an option, a
+// header or a file. Where https was named as well, it is meant for that.
+func TestTreePasswordAfterMoveToTLS(t *testing.T) {
+	const host = "example.com/data/"
+	netrc := "machine example.com login alice password " + password
+	for name, c := range map[string]struct {
+		args []string
+		sent bool
+	}{
+		"URL":         {[]string{"http://alice:" + password + "@" + host}, false},
+		"-u":          {[]string{"-u", "alice:" + password, "http://" + host}, false},
+		"headers":     {[]string{"-H", "Authorization: Basic " + basic("alice", password), "-H", "Cookie: " + password, "http://" + host}, false},
+		"netrc":       {[]string{"--netrc", "http://" + host}, false},
+		"named twice": {[]string{"-u", "alice:" + password, "http://" + host, "https://" + host}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			ca, seen := movedToTLS(t, dir)
+			check(t, os.WriteFile(filepath.Join(dir, ".netrc"), []byte(netrc), 0o600))
+			t.Setenv("HOME", dir)
+			mlget(t, dir, append([]string{"-q", "-r", "-P", "out", "--cacert", ca}, c.args...)...).want(t, 0)
+			if _, ok := filesBelow(t, filepath.Join(dir, "out"))["x"]; !ok {
+				t.Error("the file has not come")
+			}
+			sent, files := false, 0
+			for _, r := range seen() {
+				sent = sent || r.Header.Get("Authorization")+r.Header.Get("Cookie") != ""
+				if strings.HasSuffix(r.URL.Path, "/x") {
+					files++
+				}
+			}
+			if sent != c.sent || files == 0 {
+				t.Errorf("credentials were sent: %v; %d requests for files", sent, files)
+			}
+		})
+	}
+}
+
+func basic(user, secret string) string {
+	return base64.StdEncoding.EncodeToString([]byte(user + ":" + secret))
 }
 
 // TestTreeOfAmpersands: a page of the largest size is read in no time, whatever is in it.

@@ -248,11 +248,12 @@ func (e *ended) Ended(job *engine.Job, res engine.Result, err error) {
 }
 
 func (p *player) list(ctx context.Context, e *engine.Engine) []adversary.Outcome {
-	given := store.NewGiven()
+	run := store.NewRun(p.dir)
+	defer run.Close()
 	jobs := make(chan *engine.Job, len(p.Files))
 	for i := range p.Files {
 		job := p.job(i)
-		job.Target.Rerun, job.Target.Given = true, given
+		job.Target.Rerun, job.Target.Run = true, run
 		jobs <- job
 	}
 	close(jobs)

@@ -16,7 +16,7 @@ func (o *getOptions) engine(web fetch.Config, bus *event.Bus, started time.Time)
 		HTTP: web, Bus: bus, Started: started,
 		Algorithm: o.algorithm, StaticLimit: o.staticLimit.bytes, Padding: o.padding, Overlap: float64(o.overlap),
 		NoSteal: o.noSteal, NoFailover: o.noFailover, Parallelism: o.parallelism.n,
-		BlockSize: int(o.blockSize.bytes), Tries: int(o.tries), StallTimeout: o.timeout,
+		BlockSize: int(o.blockSize.bytes), Tries: o.tries.n, ErrorTries: o.tries.errors(), StallTimeout: o.timeout,
 		Record: o.recordFile != "",
 	}
 	cfg.Energy, _ = scheduler.ParseEnergy(o.energy) // check has seen to it

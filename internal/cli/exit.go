@@ -232,10 +232,13 @@ func webCode(err *fetch.Error) (code int, hint string) {
 	case fetch.Refused:
 		return exitNetwork, "nobody listens there: are host and port right?"
 	case fetch.Network, fetch.Canceled:
+		if errors.Is(err, fetch.ErrNoHandshake) {
+			return exitNetwork, "does the server speak TLS at that port? Where it does not, the URL begins with http://"
+		}
 		return exitNetwork, "mlget links shows what each link can do; the same command goes on with what is there"
 	case fetch.TLS:
 		if errors.As(err, new(tls.RecordHeaderError)) {
-			return exitTLS, "what answers there does not speak TLS: is it http://?"
+			return exitTLS, "at that port the URL begins with http://, or the port is another"
 		}
 		return exitTLS, "--cacert FILE names the authority to believe; --insecure does without verification"
 	case fetch.Auth:

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mlget/mlget/internal/engine"
+	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/joblist"
 	"github.com/mlget/mlget/internal/store"
 )
@@ -19,7 +20,8 @@ import (
 type feeder struct {
 	o      *getOptions
 	task   *task
-	pages  *pages // of directories
+	pages  *pages         // of directories
+	named  *fetch.Origins // of the URLs that the user gave, and lists hold
 	warn   func(important bool, text string)
 	out    *outcome
 	names  joblist.Names
@@ -40,6 +42,9 @@ func (f *feeder) run(ctx context.Context) {
 	defer cancel()
 	f.names.Fold = store.Folds(f.o.dir)
 	f.ahead.Store(int64(f.task.files()))
+	for _, u := range f.task.urls {
+		f.named.Add(u)
+	}
 	for _, u := range f.task.urls {
 		if !f.add(ctx, u, joblist.Entry{}, nil) {
 			return
@@ -75,6 +80,7 @@ func (f *feeder) read(ctx context.Context, l *list) {
 			mirrors = true
 			f.warn(true, l.name+", line "+strconv.Itoa(e.Line)+": the first URL of a line is used, mirrors are not")
 		}
+		f.named.Add(u)
 		if !f.add(ctx, u, e, sum) {
 			return
 		}

@@ -108,7 +108,7 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.Var(&o.limitRate, "limit-rate", "most bytes per second, over all links; 0 = no limit")
 	durationVar(f, &o.connectTime, "connect-timeout", "", 15*time.Second, "for a connection, TLS included")
 	durationVar(f, &o.timeout, "timeout", "T", 30*time.Second, "for an answer, and for silence while one arrives")
-	o.tries = 20
+	o.tries.n = 20
 	f.VarP(&o.tries, "tries", "t", "failures in a row, with less than 16 KiB between them, that lose a link; 0, inf = no number does")
 	durationVar(f, &o.maxTime, "max-time", "", 0, "for everything; with --energy min-energy, also what to be in time for")
 

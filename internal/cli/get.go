@@ -74,7 +74,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		if o.maxTime > 0 {
 			cfg.Deadline = scheduler.Time(measured + o.maxTime)
 		}
-		pages := newPages(&cfg.HTTP, nets, terms, o.timeout)
+		pages := newPages(&cfg.HTTP, shared[:len(nets)], o.timeout, o.tries)
 		err = result.close(o.download(limited, cfg, shared, pages, t, result, warn))
 		pages.close()
 		stop()
@@ -226,13 +226,14 @@ func (o *getOptions) download(
 	}
 	defer e.Close()
 	if t.one != nil {
+		cfg.HTTP.Named.Add(t.one.URL)
 		res, err := e.Download(ctx, t.one)
 		result.Ended(t.one, res, err)
 		return nil
 	}
 	common := store.NewRun(o.dir)
 	defer common.Close()
-	f := &feeder{o: o, task: t, pages: pages, warn: warn, out: result, common: common, jobs: make(chan *engine.Job)}
+	f := &feeder{o: o, task: t, pages: pages, named: cfg.HTTP.Named, warn: warn, out: result, common: common, jobs: make(chan *engine.Job)}
 	ctx, cancel := context.WithCancel(ctx)
 	fed := make(chan struct{})
 	go func() {

@@ -19,7 +19,7 @@ import (
 // http makes the configuration of the requests.
 func (o *getOptions) http() (fetch.Config, error) {
 	cfg := fetch.Config{
-		Header: http.Header{}, UserAgent: o.userAgent,
+		Header: http.Header{}, UserAgent: o.userAgent, Named: new(fetch.Origins),
 		ConnectTimeout: o.connectTime, ResponseTimeout: o.timeout,
 		Proxies: proxies{httpproxy.FromEnvironment().ProxyFunc()},
 		TLS:     &tls.Config{InsecureSkipVerify: o.insecure}, //nolint:gosec // -k is what it says

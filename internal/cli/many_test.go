@@ -31,7 +31,7 @@ func feed(t *testing.T, o *getOptions, args []string, in io.Reader) (jobs []stri
 	}
 	defer task.close()
 	out = &outcome{bus: &event.Bus{}}
-	f := &feeder{o: o, task: task, warn: func(bool, string) {}, out: out, jobs: make(chan *engine.Job)}
+	f := &feeder{o: o, task: task, warn: func(bool, string) {}, named: new(fetch.Origins), out: out, jobs: make(chan *engine.Job)}
 	go f.run(t.Context())
 	for job := range f.jobs {
 		if int(job.ID) != len(jobs) {
@@ -73,7 +73,7 @@ func TestFeederStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &feeder{o: o, task: task, warn: func(bool, string) {}, out: &outcome{bus: &event.Bus{}}, jobs: make(chan *engine.Job)}
+	f := &feeder{o: o, task: task, warn: func(bool, string) {}, named: new(fetch.Origins), out: &outcome{bus: &event.Bus{}}, jobs: make(chan *engine.Job)}
 	ctx, cancel := context.WithCancel(t.Context())
 	go f.run(ctx)
 	if _, err := io.WriteString(w, "h/first\nh/second\n"); err != nil {
@@ -201,7 +201,12 @@ func TestPages(t *testing.T) {
 		"redirected":            {[]error{nil}, []int{200, 200}, "/to", 0, []int64{1}},
 		"over the second link":  {[]error{errors.New("no route"), nil}, []int{200}, "/", 0, []int64{1, 1}},
 		"busy at first":         {[]error{nil}, []int{503, 200}, "/", 0, []int64{1}},
-		"not there":             {[]error{nil, nil}, []int{404}, "/", fetch.Status, []int64{1, 0}},
+		"not there":             {[]error{nil, nil}, []int{404, 404}, "/", fetch.Status, []int64{1, 1}},
+		"denied over one link":  {[]error{nil, nil}, []int{403, 200}, "/", 0, []int64{1, 1}},
+		"a portal's TLS":        {[]error{&fetch.Error{Class: fetch.TLS}, nil}, []int{200}, "/", 0, []int64{1, 1}},
+		"denied, then no route": {[]error{nil, errors.New("no route")}, []int{403}, "/", fetch.Status, []int64{1, 1}},
+		"fails":                 {[]error{nil}, []int{500, 500, 500}, "/", fetch.Busy, []int64{1}},
+		"fails over two links":  {[]error{nil, nil}, []int{500, 500, 500}, "/", fetch.Busy, []int64{1, 1}},
 		"no link works":         {[]error{errors.New("no route")}, nil, "/", fetch.Network, []int64{pageRounds}},
 		"a page that stops":     {[]error{nil}, nil, "/silent/", fetch.Canceled, []int64{pageRounds}},
 	} {
@@ -222,7 +227,7 @@ func TestPages(t *testing.T) {
 			if c.path == "/silent/" {
 				silence = time.Second
 			}
-			p := newPages(&fetch.Config{}, links, terms, silence)
+			p := newPages(&fetch.Config{}, linksOver(links, terms), silence, triesFlag{n: 20})
 			defer p.close()
 			u, err := url.Parse(server.URL + c.path)
 			if err != nil {

@@ -128,22 +128,37 @@ func (f *countFlag) Set(text string) error {
 }
 
 // triesFlag is how many attempts there are; 0 is no end, as in wget.
-type triesFlag int
+type triesFlag struct {
+	n     int
+	given bool // by the user
+}
 
 func (f *triesFlag) Type() string   { return "N" }
-func (f *triesFlag) String() string { return strconv.Itoa(int(*f)) }
+func (f *triesFlag) String() string { return strconv.Itoa(f.n) }
 
 func (f *triesFlag) Set(text string) error {
 	if text == "inf" {
-		*f = 0
+		*f = triesFlag{given: true}
 		return nil
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
 		return fmt.Errorf("%q is neither inf nor a number from 0 on", text)
 	}
-	*f = triesFlag(n)
+	*f = triesFlag{n, true}
 	return nil
+}
+
+// errorTriesMost is how many answers that its server has failed end a file, before its first
+// byte, unless the user says otherwise: wget and curl give up at the first.
+const errorTriesMost = 3
+
+// errors is how many of these there may be; 0: any number.
+func (f *triesFlag) errors() int {
+	if f.given {
+		return f.n
+	}
+	return errorTriesMost
 }
 
 // durationFlag is a time from 0 on: Go's (1.5s, 2m), or seconds, as in wget and curl.

@@ -96,7 +96,7 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest",
 		},
 		"internal/metrics": {
-			imports: "internal/event internal/rewrite pkg/scheduler github.com/prometheus/client_golang github.com/prometheus/common golang.org/x/net/netutil",
+			imports: "internal/event internal/rewrite pkg/scheduler github.com/prometheus/client_golang github.com/prometheus/common",
 			tests:   "internal/event/eventtest internal/report github.com/prometheus/client_model golang.org/x/sys",
 		},
 		"internal/record": {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -60,10 +61,10 @@ func (a *allowance) take(ctx context.Context, t *transfer, n int64) (int64, erro
 func (a *allowance) try(n int64) (some int64, back <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	left := a.most - a.taken
+	left := max(0, a.most-a.taken)
 	some = min(n, left, max(left/allowanceShare, allowanceLeast))
 	a.taken += some
-	if some > 0 || a.got.Load() == a.most {
+	if some > 0 || a.got.Load() >= a.most {
 		return some, nil
 	}
 	if a.back == nil {
@@ -78,6 +79,19 @@ func (a *allowance) affords(n int64) bool {
 	defer a.mu.Unlock()
 	return a.most == 0 || n <= a.most-a.taken
 }
+
+// left is how many bytes may still be received, and nobody has reserved.
+func (a *allowance) left() int64 {
+	if a.most == 0 {
+		return math.MaxInt64
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return max(0, a.most-a.taken)
+}
+
+// spend says that so many bytes were received that nobody had reserved.
+func (a *allowance) spend(received int64) { a.receive(0, received) }
 
 // receive says that of the bytes reserved so many were received; the others are
 // given back.

@@ -325,3 +325,86 @@ func TestASmallFileWakesNobody(t *testing.T) {
 		}
 	})(t)
 }
+
+// TestCapCountsWhatNobodyWants: the bodies of errors and redirects are received like any
+// other, and are told as waste.
+func TestCapCountsWhatNobodyWants(t *testing.T) {
+	const useless = 20_000
+	answer := func(w http.ResponseWriter, code int) {
+		w.Header().Set("Location", "/object")
+		w.Header().Set("Content-Length", fmt.Sprint(useless))
+		w.WriteHeader(code)
+		_, _ = w.Write(make([]byte, useless))
+	}
+	t.Run("errors", timeless(func(t *bubble) {
+		const most = 50_000
+		o := newObject(mib)
+		o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool {
+			answer(w, http.StatusInternalServerError)
+			return true
+		}
+		r := newRig(t, &testLink{name: "a"})
+		r.cfg.Tries = 1000
+		r.terms[0].Cap = most
+		got := r.get(at(t, serve(t, o), "", "/f"))
+		n := got.brought()[0]
+		if !errors.Is(got.err, ErrCapped) || n < 2*useless || n > most+4<<10 { // of which the last are in a buffer
+			t.Errorf("%d bytes over a link that may carry %d, %v", n, most, got.err)
+		}
+		if wasted := got.wasted(); wasted != n {
+			t.Errorf("%d bytes came, %d of them in vain", n, wasted)
+		}
+	}))
+	t.Run("redirects", timeless(func(t *bubble) {
+		o := newObject(100_000)
+		o.gate = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
+			if r.URL.Path == "/object" {
+				return false
+			}
+			answer(w, http.StatusFound)
+			return true
+		}
+		r := newRig(t, &testLink{name: "a"})
+		r.terms[0].Cap = mib
+		got := r.get(at(t, serve(t, o), "", "/f"))
+		got.right(o.body)
+		n, wasted, redirected := got.brought()[0], got.wasted(), o.requests.Load()-int64(len(of[event.RequestStarted](got)))
+		if redirected < 1 || wasted != redirected*useless || n != wasted+o.body.Size {
+			t.Errorf("%d bytes came, %d of them in vain, with %d redirects", n, wasted, redirected)
+		}
+	}))
+	t.Run("of many files", timeless(func(t *bubble) {
+		sh := &shop{}
+		sh.gate = func(w http.ResponseWriter, r *http.Request, _ *object) bool {
+			if strings.HasPrefix(r.URL.Path, "/object") {
+				return false
+			}
+			answer(w, http.StatusNotFound)
+			return true
+		}
+		r := newRig(t, &testLink{name: "a"})
+		const most = 100_000
+		r.terms[0].Cap = most
+		h := r.haul(t.Context(), Batch{}, slices.Repeat([]ware{{base: serve(t, sh), size: 10_000}}, 60)...)
+		n := int64(0)
+		for _, e := range h.events {
+			if e, ok := e.(event.RequestEnded); ok {
+				n += e.Bytes
+				if e.Wasted != e.Bytes {
+					t.Errorf("%d of %d bytes in vain", e.Wasted, e.Bytes)
+				}
+			}
+		}
+		if n < most-useless || n > most+useless {
+			t.Errorf("%d bytes over a link that may carry %d", n, most)
+		}
+	}))
+}
+
+// wasted is how many payload bytes were thrown away.
+func (o *outcome) wasted() (n int64) {
+	for _, e := range of[event.RequestEnded](o) {
+		n += e.Wasted
+	}
+	return n
+}

@@ -46,7 +46,7 @@ func (b *batch) nextAside(reqs context.Context) {
 	for len(a.queue) > 0 && a.out < asidesLike(a.queue[0]) && b.err == nil {
 		f := a.queue[0]
 		a.queue = append(a.queue[:0], a.queue[1:]...)
-		e, err := b.asideEngine()
+		e, err := b.asideEngine(f)
 		if err = first(f.site.dead, err); err != nil {
 			b.report(f, Result{Size: -1}, err)
 			continue
@@ -54,6 +54,7 @@ func (b *batch) nextAside(reqs context.Context) {
 		begun, now := f.begun, b.e.now()
 		f.begun = true
 		job := *f.job
+		job.failures = f.failing
 		job.Target.Late = job.Target.Rerun
 		a.out++
 		go func() {
@@ -71,8 +72,8 @@ func asidesLike(f *entry) int {
 	return denialsAtOnce
 }
 
-// asideEngine is one that knows what the batch has learned of the links.
-func (b *batch) asideEngine() (e *Engine, err error) {
+// asideEngine is one that knows what the batch has learned of the links for a file.
+func (b *batch) asideEngine(f *entry) (e *Engine, err error) {
 	if n := len(b.asides.idle); n > 0 {
 		e = b.asides.idle[n-1]
 		b.asides.idle = b.asides.idle[:n-1]
@@ -82,7 +83,7 @@ func (b *batch) asideEngine() (e *Engine, err error) {
 	e.ofMany, e.deaf, e.trust = true, 0, b.e.trust
 	for id := range b.links {
 		l := &b.links[id]
-		if e.gone[id] = 0; l.lost {
+		if e.gone[id] = 0; l.lost || b.exhausted(f) && f.failedBy.has(scheduler.LinkID(id)) {
 			e.gone[id] = l.arrivals
 		}
 		if l.banned || l.failed > l.lastByte {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"net"
 	"testing"
 
 	"github.com/mlget/mlget/internal/link"
@@ -32,5 +33,31 @@ func TestWhatWaitsBehindAGap(t *testing.T) {
 	}
 	if g := (&kernelCount{}).look(&link.TCPInfo{OutOfOrder: 7}); g.disorder != 7 || g.behind != 0 {
 		t.Errorf("a kernel that counts no segments: %+v", g)
+	}
+}
+
+// TestConnectionsOfAStreamAreCountedApart: a client may have two, whose transfers are looked at by
+// turns; what is counted on them is counted once.
+func TestConnectionsOfAStreamAreCountedApart(t *testing.T) {
+	one, other := net.Pipe()
+	defer one.Close()   //nolint:errcheck // a pipe
+	defer other.Close() //nolint:errcheck // a pipe
+	var c kernelCounts
+	total := int64(0)
+	for i := range 10 {
+		for n, conn := range []net.Conn{one, other} {
+			total += c.of(conn).look(&link.TCPInfo{OutOfOrder: uint32(100*(n+1) + i)}).disorder
+		}
+	}
+	if want := int64(109 + 209); total != want {
+		t.Errorf("%d packets out of order, want %d", total, want)
+	}
+	third, _ := net.Pipe()
+	defer third.Close() //nolint:errcheck // a pipe
+	if g := c.of(third).look(&link.TCPInfo{OutOfOrder: 5}); g.disorder != 5 {
+		t.Errorf("a new connection: %d", g.disorder)
+	}
+	if g := c.of(other).look(&link.TCPInfo{OutOfOrder: 210}); g.disorder != 1 {
+		t.Errorf("one that was asked before: %d", g.disorder)
 	}
 }

@@ -65,7 +65,7 @@ func TestBlocksOfFilesByThemselves(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := &batch{owner: owner{e: e}}
-		aside, err := b.asideEngine()
+		aside, err := b.asideEngine(new(entry))
 		if err != nil {
 			t.Fatal(err)
 		}

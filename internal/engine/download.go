@@ -40,6 +40,8 @@ type download struct {
 	refRemote netip.AddrPort
 	proof     proof
 
+	failures int // answers that a server has failed, before the first response
+
 	doubts     []message      // responses that wait for the other links' first; see doubtful
 	doubtSince scheduler.Time // since when there are doubts; 0: there are none
 
@@ -59,6 +61,7 @@ type download struct {
 func newDownload(e *Engine, job *Job, to sink, before *download) (*download, error) {
 	d := &download{owner: newOwner(e, job.ID), job: job, to: to, recorded: make(chan error, 1)}
 	d.work = d
+	d.failures = job.failures
 	cfg := scheduler.Config{Size: -1, Window: to.window(), Parallelism: e.cfg.Parallelism, TLS: job.URL.Scheme == "https"}
 	switch id, done, ok := to.resume(); {
 	case before != nil:

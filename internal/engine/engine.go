@@ -90,8 +90,11 @@ type Config struct {
 	Energy   scheduler.EnergyMode
 	Deadline scheduler.Time // when the run should be over; 0: there is no such time
 
-	BlockSize    int           // bytes of one read and one write; 0: what suits a connection, at most DefaultBlockSize
-	Tries        int           // failures in a row, per link, without 16 KiB of progress between them; 0: no end
+	BlockSize int // bytes of one read and one write; 0: what suits a connection, at most DefaultBlockSize
+	Tries     int // failures in a row, per link, without 16 KiB of progress between them; 0: no end
+	// ErrorTries is how many answers end a file, before its first byte, that say that its
+	// server has failed (fetch.Error.Failing), over all links; 0: as many as Tries allows.
+	ErrorTries   int
 	StallTimeout time.Duration // a request that is owed bytes and gets none for so long is tried again; 0: never
 	LimitRate    *rate.Limiter // bytes per second over all links, of NewLimiter; nil: no limit
 	Record       bool          // publish every step of the scheduler

@@ -64,7 +64,7 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 	}
 	id := d.known.Identity()
 	if err := d.to.begin(id); err != nil {
-		if d.several() && !d.e.vouched(d.job, resp) && d.awaitsWord() { // it may be no more than a lie about its size
+		if d.several() && !resp.Secure && d.awaitsWord() { // it may be no more than a lie about its size
 			d.known = accept.Known{}
 			d.lose(reqs, t.link, err)
 			return false
@@ -75,7 +75,7 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 	d.e.tellEncoding(d.job, resp)
 	d.met, d.metAt, d.name = true, cmp.Or(d.doubtSince, d.e.now()), resp.Object.Name
 	d.refLink, d.refURL, d.refRemote = t.link, resp.EffectiveURL, resp.Remote
-	d.believed = d.e.vouched(d.job, resp) || d.whole
+	d.believed = resp.Secure || d.whole
 	d.agree.add(t.link)
 	for id := range d.links {
 		if l := &d.links[id]; l.told > 0 && l.told == c.Size && !l.lost {

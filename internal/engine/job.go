@@ -25,6 +25,8 @@ type Job struct {
 	Checksum *Checksum // nil: not checked
 	Size     int64     // bytes, as an index told; 0 or less: not known. Of use in a batch only
 	Listed   bool      // the page of a directory named it, as a file
+
+	failures int // answers that its server has failed, before it was downloaded by itself
 }
 
 // wish is the name that the file is to have.

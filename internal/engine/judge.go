@@ -47,7 +47,7 @@ func (d *download) doubtful(m message) bool {
 	}
 	verdict, _ := d.known.Judge(claimOf(&m.resp.Object))
 	return d.odd(m.resp) != nil || verdict == accept.Differs ||
-		d.links[m.t.link].told > 0 && !d.e.vouched(d.job, m.resp) && !d.confirmed(m)
+		d.links[m.t.link].told > 0 && !m.resp.Secure && !d.confirmed(m)
 }
 
 // confirmed says whether another link's server has told the size of the object, too.

@@ -115,6 +115,18 @@ func (l *Link) network() Network {
 
 func (l *Link) name() string { return l.network().Name() }
 
+// DialContext dials over the link, as it is by now. It implements fetch.Dialer.
+func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := l.network().DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return l.segments.watch(conn), nil
+}
+
+// Backup says whether the link is for when no other works.
+func (l *Link) Backup() bool { return l.terms.Backup }
+
 // NewLimiter allows bytesPerSecond, in portions of up to block bytes; nil for 0.
 // A portion is what 50 ms allow, so that a link with a low limit is never silent
 // for so long that it is taken for dead.
@@ -168,6 +180,12 @@ func (l *Link) ConnOpened(local, remote net.Addr, _ string, rtt time.Duration) {
 	})
 }
 
+// InVain implements fetch.Trace: such bytes are paid for as well.
+func (l *Link) InVain(bytes int64) { l.allowance.spend(bytes) }
+
+// Spare implements fetch.Trace.
+func (l *Link) Spare() int64 { return l.allowance.left() }
+
 // sawRTT keeps the least round-trip time, and returns it.
 func (l *Link) sawRTT(rtt time.Duration) time.Duration {
 	l.mu.Lock()
@@ -200,7 +218,7 @@ type route struct {
 	link    *Link
 	cfg     *fetch.Config
 	clients [scheduler.MaxStreams]*fetch.Client // the owner's, one per stream; nil until used
-	counts  [scheduler.MaxStreams]kernelCount
+	counts  [scheduler.MaxStreams]kernelCounts
 	pinned  bool
 	moves   int64 // of the link, when the clients were made
 
@@ -209,7 +227,23 @@ type route struct {
 	addr netip.Addr
 }
 
-// kernelCount is what the kernel counted on a stream's connection when last asked.
+// kernelCounts are those of a stream's connections, the one asked last first: its client may
+// have two over HTTP/1.1, used by turns.
+type kernelCounts [2]kernelCount
+
+// of is that of conn; where there is none, it takes the place of the one not asked for longest.
+func (c *kernelCounts) of(conn net.Conn) *kernelCount {
+	switch conn {
+	case c[0].conn:
+	case c[1].conn:
+		c[0], c[1] = c[1], c[0]
+	default:
+		c[0], c[1] = kernelCount{conn: conn}, c[0]
+	}
+	return &c[0]
+}
+
+// kernelCount is what the kernel counted on a connection when last asked.
 type kernelCount struct {
 	conn      net.Conn
 	reordered uint32
@@ -284,11 +318,7 @@ func (r *route) look(s scheduler.StreamID, conn net.Conn) glance {
 	if !ok {
 		return glance{}
 	}
-	last := &r.counts[s]
-	if last.conn != conn {
-		*last = kernelCount{conn: conn}
-	}
-	return last.look(&info)
+	return r.counts[s].of(conn).look(&info)
 }
 
 func (c *kernelCount) look(info *link.TCPInfo) glance {
@@ -313,9 +343,5 @@ func (r *route) DialContext(ctx context.Context, network, addr string) (net.Conn
 		}
 		r.mu.Unlock()
 	}
-	conn, err := r.link.network().DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	return r.link.segments.watch(conn), nil
+	return r.link.DialContext(ctx, network, addr)
 }

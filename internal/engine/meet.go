@@ -76,7 +76,9 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		f.known.Learn(claimOf(&resp.Object))
 		b.agrees(f, t.link)
 	}
-	f.served.add(t.link)
+	if f.served.add(t.link); f.forbidden > 0 {
+		f.site.over[t.link].bounds = true
+	}
 	f.denied.remove(t.link)
 	b.use(t.link)
 	b.gather(t)
@@ -148,7 +150,7 @@ func (b *batch) meet(reqs context.Context, t *transfer, resp *fetch.Response, ra
 	f.known.Learn(claimOf(&resp.Object))
 	f.name = resp.Object.Name
 	f.place.id = f.known.Identity()
-	f.word = word{of: t.link, agree: 1 << t.link, since: b.e.now(), believed: b.e.vouched(f.job, resp)}
+	f.word = word{of: t.link, agree: 1 << t.link, since: b.e.now(), believed: resp.Secure}
 	b.e.tellEncoding(f.job, resp)
 	b.e.cfg.Bus.Publish(event.ObjectKnown{
 		At: b.e.now(), File: f.job.ID, EffectiveURL: redact(resp.EffectiveURL), Size: resp.Object.Size,

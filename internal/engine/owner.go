@@ -73,6 +73,7 @@ type linkState struct {
 	guessing bool           // waits for the object's size, having guessed beyond it
 	failures int            // in a row
 	failed   scheduler.Time // when the last of them was counted
+	failing  bool           // the last of them was its server's, before a file's first byte
 	due      scheduler.Time // when one stream may be asked for again
 	later    scheduler.Time // until then its server does not want to be asked
 	gained   int64

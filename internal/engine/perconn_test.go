@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -70,11 +71,12 @@ func TestServersLimitTheRateOfAConnection(t *testing.T) {
 	}
 }
 
-// bounding answers so many requests at a time, each at 2 MiB/s, and the others with 503, which it
-// counts, as nginx does with limit_conn.
+// bounding answers so many requests at a time, each at 2 MiB/s, and the others with a status, which
+// it counts: 503 as nginx does with limit_conn, or what its administrator prefers.
 type bounding struct {
 	http.Handler
-	bound int
+	bound  int
+	status int
 
 	mu              sync.Mutex
 	active, refused int
@@ -90,7 +92,7 @@ func (b *bounding) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	b.mu.Unlock()
 	if !served {
-		w.WriteHeader(http.StatusServiceUnavailable)
+		w.WriteHeader(b.status)
 		return
 	}
 	defer func() {
@@ -101,30 +103,37 @@ func (b *bounding) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.Handler.ServeHTTP(&slow{ResponseWriter: w, rate: 2 * mib}, r)
 }
 
+// boundStatuses are what servers answer to those who make too many requests at a time.
+func boundStatuses() []int {
+	return []int{http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusForbidden}
+}
+
 // TestServersBoundRequests: where they do, a far link's dozens of connections are given up but for
 // as many as are served, and those are asked for a large part each.
 func TestServersBoundRequests(t *testing.T) {
-	for _, bound := range []int{1, 3} {
-		t.Run(fmt.Sprint(bound), timeless(func(t *bubble) {
-			o := newObject(24 * mib)
-			b := &bounding{Handler: o, bound: bound}
-			r := newRig(t, farLink(4*mib))
-			r.cfg.Parallelism, r.cfg.Record = 0, true
-			got := r.get(at(t, serve(t, b), "", "/f"))
-			got.right(o.body)
-			told, largest := 0, int64(0)
-			for _, e := range of[event.Step](got) {
-				told = max(told, e.Input.Bounded)
-				for _, a := range e.Actions {
-					if a.Kind == scheduler.Start {
-						largest = max(largest, a.Range.Len())
+	for _, status := range boundStatuses() {
+		for _, bound := range []int{1, 3} {
+			t.Run(fmt.Sprint(status, " beyond ", bound), timeless(func(t *bubble) {
+				o := newObject(24 * mib)
+				b := &bounding{Handler: o, bound: bound, status: status}
+				r := newRig(t, farLink(4*mib))
+				r.cfg.Parallelism, r.cfg.Record = 0, true
+				got := r.get(at(t, serve(t, b), "", "/f"))
+				got.right(o.body)
+				told, largest := 0, int64(0)
+				for _, e := range of[event.Step](got) {
+					told = max(told, e.Input.Bounded)
+					for _, a := range e.Actions {
+						if a.Kind == scheduler.Start {
+							largest = max(largest, a.Range.Len())
+						}
 					}
 				}
-			}
-			if told == 0 || b.refused > 3*scheduler.MaxStreams || largest < mib {
-				t.Errorf("told of %d at a time, %d requests refused, %d bytes asked for at most", told, b.refused, largest)
-			}
-		}))
+				if told == 0 || b.refused > 3*scheduler.MaxStreams || largest < mib {
+					t.Errorf("told of %d at a time, %d requests refused, %d bytes asked for at most", told, b.refused, largest)
+				}
+			}))
+		}
 	}
 }
 
@@ -155,26 +164,79 @@ func TestWhatIsAskedForBesides(t *testing.T) {
 func TestServersBoundRequestsOfAList(t *testing.T) {
 	for _, trip := range []time.Duration{20 * time.Millisecond, 300 * time.Millisecond} {
 		for _, bound := range []int{1, 3} {
-			t.Run(fmt.Sprint(trip, bound), timeless(func(t *bubble) {
-				b := &bounding{Handler: &shop{}, bound: bound}
-				far := farLink(8 * mib)
-				far.trip, far.latency = trip, trip
-				r := newRig(t, far)
-				r.cfg.Parallelism = 0
-				s := serve(t, b)
-				h := r.haul(t.Context(), Batch{}, ware{base: s, size: 3 * mib}, ware{base: s, size: 3 * mib}, ware{base: s, size: 3 * mib}, ware{base: s, size: 3 * mib})
-				h.right()
-				if h.err != nil || b.refused == 0 || b.refused > 4*scheduler.MaxStreams {
-					t.Errorf("%d requests refused, %v", b.refused, h.err)
-				}
-				for file, err := range h.errs {
-					if err != nil {
-						t.Errorf("file %d: %v", file, err)
+			for _, status := range boundStatuses() {
+				t.Run(fmt.Sprint(status, " beyond ", bound, " after ", trip), timeless(func(t *bubble) {
+					b := &bounding{Handler: &shop{}, bound: bound, status: status}
+					far := farLink(8 * mib)
+					far.trip, far.latency = trip, trip
+					r := newRig(t, far)
+					r.cfg.Parallelism = 0
+					s := serve(t, b)
+					h := r.haul(t.Context(), Batch{}, ware{base: s, size: 3 * mib}, ware{base: s, size: 3 * mib}, ware{base: s, size: 3 * mib}, ware{base: s, size: 3 * mib})
+					h.right()
+					if h.err != nil || b.refused == 0 || b.refused > 4*scheduler.MaxStreams {
+						t.Errorf("%d requests refused, %v", b.refused, h.err)
 					}
-				}
+					for file, err := range h.errs {
+						if err != nil {
+							t.Errorf("file %d: %v", file, err)
+						}
+					}
+				}))
+			}
+		}
+	}
+}
+
+// TestServersBoundRequestsOfSmallFiles: each of them has one request, which says little about why
+// it is refused.
+func TestServersBoundRequestsOfSmallFiles(t *testing.T) {
+	for _, status := range boundStatuses() {
+		for _, bound := range []int{1, 2} {
+			t.Run(fmt.Sprint(status, " beyond ", bound), timeless(func(t *bubble) {
+				b := &bounding{Handler: &shop{}, bound: bound, status: status}
+				r := newRig(t, farLink(8*mib))
+				r.cfg.Parallelism = 0
+				h := r.haul(t.Context(), Batch{}, slices.Repeat([]ware{{base: serve(t, b), size: 30_000}}, 60)...)
+				h.right()
 			}))
 		}
 	}
+}
+
+// TestForbiddenFilesAreNoBound: that some files are forbidden says nothing about how many requests
+// a server answers, and they are asked for a few times at most.
+func TestForbiddenFilesAreNoBound(t *testing.T) {
+	timeless(func(t *bubble) {
+		sh := &shop{gate: func(w http.ResponseWriter, _ *http.Request, o *object) bool {
+			if o.body.Seed%4 == 0 {
+				w.WriteHeader(http.StatusForbidden)
+				return true
+			}
+			return false
+		}}
+		r := newRig(t, farLink(8*mib))
+		r.cfg.Parallelism, r.cfg.Record = 0, true
+		wares := slices.Repeat([]ware{{base: serve(t, sh), size: 200_000}}, 60)
+		h := r.haul(t.Context(), Batch{}, wares...)
+		for i := range wares {
+			if (i+1)%4 != 0 {
+				h.has(i)
+				continue
+			}
+			if err := h.errs[event.FileID(i)]; classOf(err) != fetch.Status {
+				t.Errorf("file %d: %v", i, err)
+			}
+			if n := sh.times(wares[i].path); n > 1+mayBeBoundMost+sparedMost {
+				t.Errorf("file %d was asked for %d times", i, n)
+			}
+		}
+		for _, e := range of[event.Step](&h.outcome) {
+			if e.Input.Bounded > 0 {
+				t.Errorf("the scheduler is told of a bound of %d", e.Input.Bounded)
+			}
+		}
+	})(t)
 }
 
 // TestAFileThatIsAlwaysBusyFails, and is not asked for without end as long as another file of its

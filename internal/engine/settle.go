@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"slices"
 	"time"
 
@@ -31,6 +32,7 @@ type ending struct {
 	wait    time.Duration // before its link is asked again
 	lost    error         // its link is of no more use, because of this
 	bounded int           // how many other requests of its link the server answers, for which it is too busy; 0: it is not
+	fails   bool          // so are those over which its server has failed as well
 	ends    int64         // the object ends here, before what was asked for, as far as is known; 0: nothing is
 }
 
@@ -99,6 +101,9 @@ func (d *download) conclude(reqs context.Context, t *transfer, got int64, finish
 	if end.lost != nil {
 		d.lose(reqs, t.link, end.lost)
 	}
+	if end.fails {
+		d.loseFailing(reqs, end.lost)
+	}
 }
 
 // diagnose says what it means that a transfer ended with err.
@@ -137,7 +142,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return d.unsatisfied(reqs, t, fe)
-	case fe.Class == fetch.Busy && answers > 0:
+	case fe.Class == fetch.Busy && answers > 0, fe.Status == http.StatusForbidden && d.bounds(t):
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
 	case d.spared(t):
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
@@ -197,6 +202,14 @@ func (d *download) spared(t *transfer) bool {
 	return !before
 }
 
+// bounds says whether a server that forbids what it serves over other connections of the link,
+// now or a moment ago, may do so because there are too many of them.
+func (d *download) bounds(t *transfer) bool {
+	asked, answers := d.besides(t)
+	last := d.links[t.link].lastByte
+	return answers > 0 || asked > 0 && last > 0 && d.e.now()-last < aliveTime
+}
+
 // answeredBefore says whether there was an answer before from where c says that there is
 // nothing: a server that was up was up for all links, but each link has name
 // servers of its own.
@@ -237,7 +250,38 @@ func (d *download) tries(err error) int {
 
 // failed counts a failure against its link.
 func (d *download) failed(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration) ending {
+	l := &d.links[t.link]
+	if l.failing = !d.met && failing(err); l.failing && t.sent >= l.failed {
+		if d.failures++; d.e.cfg.ErrorTries > 0 && d.failures >= d.e.cfg.ErrorTries {
+			return ending{outcome: outcome, lost: tried(err, d.failures), fails: true}
+		}
+	}
 	return d.failedLink(t, outcome, err, retryAfter, d.tries(err))
+}
+
+// failing says whether an error is a server's answer that it has failed.
+func failing(err error) bool {
+	fe, ok := errors.AsType[*fetch.Error](err)
+	return ok && fe.Failing()
+}
+
+// tried is an error that has come so often.
+func tried(err error, times int) error {
+	if times == 1 {
+		return err
+	}
+	return fmt.Errorf("%w (after %d tries)", err, times)
+}
+
+// loseFailing takes out the links whose servers have failed, too, and need not be asked again.
+func (d *download) loseFailing(reqs context.Context, err error) {
+	for i := range d.links {
+		id := scheduler.LinkID(i)
+		inFlight := slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.link == id })
+		if d.links[i].failing && !inFlight {
+			d.lose(reqs, id, err)
+		}
+	}
 }
 
 // failedLink counts a failure against its link, which is lost with so many tries in
@@ -256,7 +300,7 @@ func (o *owner) failedLink(t *transfer, outcome event.Outcome, err error, retryA
 	l.gained = 0
 	l.failures++
 	if tries > 0 && l.failures >= tries {
-		return ending{outcome: outcome, lost: fmt.Errorf("%w (after %d tries)", err, l.failures)}
+		return ending{outcome: outcome, lost: tried(err, l.failures)}
 	}
 	wait := max(backoff(l.failures), retryAfter)
 	o.e.tellWait(o.e.links[t.link].name(), err, wait)

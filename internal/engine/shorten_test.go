@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -21,6 +22,8 @@ type silent struct{}
 
 func (silent) RoundTrip(net.Conn, time.Duration)                    {}
 func (silent) ConnOpened(net.Addr, net.Addr, string, time.Duration) {}
+func (silent) InVain(int64)                                         {}
+func (silent) Spare() int64                                         { return math.MaxInt64 }
 
 // What is taken from a range is not sent over HTTP/2, whether that happens before its
 // response has come or after: the server has not been allowed it yet.

@@ -42,6 +42,9 @@ type siteOver struct {
 	refuted int
 	// Its certificate was not good, the last time that somebody looked.
 	untrusted bool
+	// It has served what it had forbidden while there were other requests, or has forbidden
+	// that again and again.
+	bounds, forbids bool
 }
 
 func (b *batch) siteOf(u *url.URL) *site {
@@ -141,7 +144,11 @@ func (b *batch) blame(s *site, t *transfer, err error) {
 	if !s.answered && (most == 0 || most > deadFrom) {
 		most = deadFrom
 	}
-	if c := classOf(err); !s.answered && (c == fetch.Refused || c == fetch.TLS) {
+	switch c := classOf(err); {
+	case s.answered:
+	case c == fetch.TLS: // over all links; it will be so the next time
+		most = 1
+	case c == fetch.Refused:
 		most = min(most, max(2, b.linksLeft()))
 	}
 	each := s.answered // whether it has to fail over every link

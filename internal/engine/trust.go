@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/mlget/mlget/internal/engine/accept"
-	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -41,12 +40,6 @@ func (t *trust) has(u *url.URL, id scheduler.LinkID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.of[origin(u)].has(id)
-}
-
-// vouched says whether TLS vouches for a response: for its server, and for who sent there.
-func (e *Engine) vouched(job *Job, resp *fetch.Response) bool {
-	checked := e.cfg.HTTP.TLS == nil || !e.cfg.HTTP.TLS.InsecureSkipVerify
-	return checked && job.URL.Scheme == "https" && resp.EffectiveURL.Scheme == "https"
 }
 
 // sizeBelieved says whether what the first answer said of the object's size is believed.

@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
+	"net/http"
 	"syscall"
 	"time"
 
@@ -23,6 +23,9 @@ const (
 	// besideMost is how often a server may be too busy for one file because of others, or of
 	// other parts of it: once for all connections, and then some.
 	besideMost = 3 * scheduler.MaxStreams
+	// mayBeBoundMost is how often a file that is forbidden while others of its server are
+	// asked for is asked for again, within some 4 s: it may be that they were too many.
+	mayBeBoundMost = 4
 	// sparedMost is how often a failure of one file may be put down to a server that
 	// bounds its connections.
 	sparedMost = 2
@@ -44,6 +47,7 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 	}
 	var fe *fetch.Error
 	asked, answers := b.besides(t)
+	once := b.e.cfg.Tries == 1 // whoever wants that wants no other explanation either
 	switch {
 	case t.released:
 		return ending{outcome: event.OutcomeCancelled}
@@ -83,10 +87,14 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return ending{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return b.unsatisfied(reqs, t, fe)
-	case fe.Class == fetch.Busy && f.beside < besideMost && asked > 0:
+	case fe.Class == fetch.Busy && b.e.cfg.ErrorTries > 0 && f.size < 0 && fe.Failing() && (fe.Status != http.StatusServiceUnavailable || asked == 0 || once):
+		return b.failing(reqs, t, fe)
+	case !once && f.beside < besideMost && asked > 0 && (fe.Class == fetch.Busy || fe.Status == http.StatusForbidden && b.bounds(t)):
 		f.beside++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
-	case f.spared < sparedMost && f.site.over[t.link].heard > 0 && b.needless(t):
+	case !once && fe.Status == http.StatusForbidden && b.mayBound(t, asked):
+		return b.forbidden(reqs, t)
+	case !once && f.spared < sparedMost && f.site.over[t.link].heard > 0 && b.needless(t):
 		f.spared++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
 	case fe.Class == fetch.Busy:
@@ -105,6 +113,34 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return ending{outcome: event.OutcomeProtocol, retry: true}
 	}
 	return b.denied(reqs, t, err)
+}
+
+// bounds says whether a server that forbids a file, while there are other requests, is known to
+// bound their number: it has served some of the same file over the link, or another file
+// after it had forbidden that.
+func (b *batch) bounds(t *transfer) bool {
+	return t.of.served.has(t.link) || t.of.site.over[t.link].bounds
+}
+
+// mayBound says whether a server that forbids a file may do so since it bounds the number of
+// requests: there are so many others, and it is not known to forbid files for good; or it
+// is known to bound them, and may not have noticed yet that another one is over.
+func (b *batch) mayBound(t *transfer, others int) bool {
+	f, over := t.of, &t.of.site.over[t.link]
+	if f.forbidden < mayBeBoundMost {
+		return b.bounds(t) || others > 0 && !over.forbids
+	}
+	over.forbids = true
+	return false
+}
+
+// forbidden puts a file off whose server may bound its requests.
+func (b *batch) forbidden(reqs context.Context, t *transfer) ending {
+	f, now := t.of, b.e.now()
+	f.forbidden++
+	f.site.answered, f.site.over[t.link].heard = true, now
+	b.hold(reqs, f, now+scheduler.Time(backoff(f.forbidden)))
+	return ending{outcome: event.OutcomeStatus, retry: true, wait: backoffFirst}
 }
 
 // full says whether an error is about room that is used up, for this file and all
@@ -129,7 +165,8 @@ func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome,
 	since := max(t.sent, now-aliveTime)
 	c := classOf(err)
 	answers := f.site.heardSince(since)
-	works := b.links[t.link].lastByte >= since || !answers && (c == fetch.Refused || c == fetch.TLS) // somebody is there
+	there := c == fetch.Refused || c == fetch.TLS || errors.Is(err, fetch.ErrNoHandshake) // somebody is
+	works := b.links[t.link].lastByte >= since || !answers && there
 	if !works {
 		return b.fault(t, outcome, err)
 	}
@@ -164,6 +201,29 @@ func (b *batch) fault(t *transfer, outcome event.Outcome, err error) ending {
 	return end
 }
 
+// failing handles an answer that a server has failed, before the file's first byte: of those
+// there are few, whatever else the server serves.
+func (b *batch) failing(reqs context.Context, t *transfer, fe *fetch.Error) ending {
+	f, now := t.of, b.e.now()
+	b.links[t.link].answered, f.site.answered = true, true
+	f.site.over[t.link].heard = now
+	f.failing++
+	f.failedBy.add(t.link)
+	if b.exhausted(f) {
+		f.denied |= f.failedBy
+		return b.denied(reqs, t, tried(fe, f.failing))
+	}
+	wait := backoff(f.failing)
+	b.e.tellWait(redact(f.job.URL), fe, wait)
+	b.hold(reqs, f, now+scheduler.Time(wait))
+	return ending{outcome: outcomeOf(fe.Class), retry: true}
+}
+
+// exhausted says whether a file's server has failed as often as it may.
+func (b *batch) exhausted(f *entry) bool {
+	return b.e.cfg.ErrorTries > 0 && f.failing >= b.e.cfg.ErrorTries
+}
+
 // busy puts a file off whose server asks for it, and its site's others if it says
 // for how long. What it says over one link holds for the file only when no other link
 // has better news of it.
@@ -185,7 +245,7 @@ func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending 
 		most = min(most, n)
 	}
 	if f.busy >= most {
-		return b.denied(reqs, t, fmt.Errorf("%w (after %d tries)", fe, f.busy))
+		return b.denied(reqs, t, tried(fe, f.busy))
 	}
 	wait := max(backoff(f.busy), fe.RetryAfter)
 	if now >= f.site.notBefore { // or it has been told of another file of the site

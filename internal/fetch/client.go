@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"net/url"
 	"sync"
@@ -9,8 +10,13 @@ import (
 	"time"
 )
 
-// maxRoutes bounds how many URLs a Client remembers the redirects of.
-const maxRoutes = 1024
+const (
+	// maxRoutes bounds how many URLs a Client remembers the redirects of.
+	maxRoutes = 1024
+	// maxRouteBytes bounds the lengths of these URLs and of where they lead, in all: a
+	// server's header may hold one of maxHeaderBytes, and a run has dozens of Clients.
+	maxRouteBytes = 1 << 20
+)
 
 // Client fetches over one link. See the package comment for what it keeps and
 // for the concurrency contract.
@@ -23,6 +29,7 @@ type Client struct {
 	closed  bool
 	origins map[originKey]*origin
 	routes  map[string]route // URL as given to Get -> where its redirects ended
+	kept    int              // bytes of the URLs in routes
 	ended   chan struct{}    // closed with the client
 
 	ahead    aheadPool
@@ -89,14 +96,14 @@ func (c *Client) get(ctx context.Context, u *url.URL, a asked) (*Response, error
 	name := u.String()
 	t, known := c.route(name)
 	if !known {
-		r, err := c.follow(ctx, target{u: u, home: true}, u, a, name)
+		r, err := c.follow(ctx, c.first(u), u, a, name)
 		return r, plain(err)
 	}
 	// Signed URLs expire, mirrors lose files: ask the original URL again. Others do so
 	// too, and may use up what it leads to before this request comes.
 	for resolves := 0; ; resolves++ {
 		if t.u == nil {
-			t = target{u: u, home: true}
+			t = c.first(u)
 		}
 		began := time.Now()
 		r, err := c.follow(ctx, t, u, a, name)
@@ -153,6 +160,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 		r, err := check(h, a)
 		if err != nil {
 			if err.Class == Protocol {
+				c.inVain(b.lying())
 				b.abort() // it may be the answer to another question, and more of that kind behind it
 			} else {
 				c.leave(ctx, h, b)
@@ -170,6 +178,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 			r.Single = x.single
 		}
 		r.EffectiveURL = WithoutUser(t.u)
+		r.Secure = t.u.Scheme == "https" && !t.clear && c.cfg.verifies()
 		r.Proto, r.Remote = "1.1", addrPort(b.conn().RemoteAddr())
 		if h.ProtoMajor == 2 {
 			r.Proto = "2"
@@ -181,18 +190,41 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 	}
 }
 
-// leave gives a response back whose body nobody wants.
+// leave gives a response back whose body nobody wants. What had come of it when its
+// connection is closed has come in vain as well.
 func (c *Client) leave(ctx context.Context, h *http.Response, b body) {
-	r := &Response{End: h.ContentLength, ctx: ctx, body: b}
-	dropped := r.discard(smallRest)
-	if h.StatusCode/100 == 2 { // else it is not of an object
-		c.vain.Add(dropped)
+	r := &Response{End: h.ContentLength, ctx: ctx, client: c, body: b}
+	n := r.drop(smallRest)
+	if !r.over {
+		n += b.lying()
+	}
+	c.inVain(n)
+	r.abort()
+}
+
+// inVain counts n payload bytes that came and that nobody gets.
+func (c *Client) inVain(n int64) {
+	if n <= 0 {
+		return
+	}
+	c.vain.Add(n)
+	if c.trace != nil {
+		c.trace.InVain(n)
 	}
 }
 
+// spare is how many bytes may come in vain to save a connection.
+func (c *Client) spare() int64 {
+	if c.trace == nil {
+		return math.MaxInt64
+	}
+	return c.trace.Spare()
+}
+
 // Vain is how many payload bytes have come since it was last asked for that nobody
-// got: of responses that were given up. Those that lay in the system's buffer, or were
-// on their way, when their connection was closed are not known.
+// got: of redirects, errors and responses that were given up. Those that were on their way
+// when their connection was closed are not known, nor, where the system does not tell,
+// those that lay in its buffer.
 func (c *Client) Vain() int64 {
 	n := c.vain.Load()
 	return n - c.vainTold.Swap(n)
@@ -216,20 +248,33 @@ func (c *Client) route(name string) (to target, known bool) {
 	return r.to, ok
 }
 
+// first is the hop to a URL given to Get.
+func (c *Client) first(u *url.URL) target { return target{u: u, home: c.cfg.Named.has(u)} }
+
 // start is where a request for u goes first.
 func (c *Client) start(u *url.URL) target {
 	if t, _ := c.route(u.String()); t.u != nil {
 		return t
 	}
-	return target{u: u, home: true}
+	return c.first(u)
 }
 
 func (c *Client) remember(name string, t target) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.routes) >= maxRoutes {
-		clear(c.routes)
+	if c.routes[name].to.u == t.u {
+		c.routes[name] = route{to: t} // which takes back its failures
+		return
 	}
+	size := len(name) + len(t.u.String())
+	if size > maxRouteBytes/2 {
+		return
+	}
+	if len(c.routes) >= maxRoutes || c.kept+size > maxRouteBytes {
+		clear(c.routes)
+		c.kept = 0
+	}
+	c.kept += size // one that it replaces counts as well, until all are forgotten
 	c.routes[name] = route{to: t}
 }
 

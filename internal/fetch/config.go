@@ -31,8 +31,8 @@ type Proxies interface {
 	For(u *url.URL) (*url.URL, error)
 }
 
-// Trace is told of what happens to a Client's connections. Its methods are
-// called from the goroutines of Get and must not block.
+// Trace is told of what happens to a Client's connections. Its methods are called from
+// any goroutine, and must neither block nor call the Client.
 type Trace interface {
 	// RoundTrip: a TCP handshake has just been made, to all appearances in rtt. TLS
 	// and ConnOpened follow on conn, if all goes well.
@@ -40,6 +40,11 @@ type Trace interface {
 	// ConnOpened: a connection is ready for requests. proto is "1.1" or "2"; rtt
 	// is the time of its TCP handshake.
 	ConnOpened(local, remote net.Addr, proto string, rtt time.Duration)
+	// InVain: so many bytes of payload have come that no Read returns, of redirects, errors
+	// and responses that were given up.
+	InVain(bytes int64)
+	// Spare is how many bytes may come in vain to save a connection.
+	Spare() int64
 }
 
 // HTTPVersion says which HTTP versions to use.
@@ -60,6 +65,10 @@ type Config struct {
 	User        *url.Userinfo // wins over a user in the URL, as in curl; nil: none
 	Credentials Credentials   // asked when neither User nor the URL names one; nil: nobody
 
+	// Named are the origins to which User, Credentials and the private ones of Header may go,
+	// for where a URL given to Get is not one that the user has named; nil: that of each.
+	Named *Origins
+
 	TLS      *tls.Config // roots, client certificates, InsecureSkipVerify; nil: the system's. ServerName and NextProtos are set per connection
 	Protocol HTTPVersion
 	Proxies  Proxies // nil: none
@@ -69,6 +78,9 @@ type Config struct {
 	MaxRedirects    int           // 20; negative: none are followed
 	ReadBuffer      int           // bytes; reads at least this long go straight to the connection (4 KiB)
 }
+
+// verifies says whether certificates are verified.
+func (c *Config) verifies() bool { return c.TLS == nil || !c.TLS.InsecureSkipVerify }
 
 // withDefaults is a copy of c in which zero values have become defaults.
 func (c *Config) withDefaults() *Config {

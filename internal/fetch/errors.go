@@ -46,6 +46,10 @@ var errCut = fmt.Errorf("connection closed early, without a close_notify of tls:
 // could tell that it is complete. A server that ends one so ends all so.
 var ErrUnannounced = fmt.Errorf("the body has no length, and %w", errCut)
 
+// ErrNoHandshake is a connection's end where TLS was spoken to it: of an overloaded server,
+// or of one that does not know TLS.
+var ErrNoHandshake = errors.New("the server ended the connection")
+
 // errQueued is errResend of a request that was queued behind others when the connection
 // ended: that says nothing of it.
 var errQueued = fmt.Errorf("%w to those in front", errResend)
@@ -127,6 +131,16 @@ func (e *Error) Unwrap() error { return e.Err }
 // Temporary reports whether the same request may well succeed a little later.
 func (e *Error) Temporary() bool {
 	return e.Class == Network || e.Class == Refused || e.Class == Busy
+}
+
+// Failing reports whether the server has answered that it cannot serve this, without a word
+// of when it can: mostly it is so again the next time. So it is where the connection was ended
+// when a TLS handshake began.
+func (e *Error) Failing() bool {
+	if e.Class == Busy {
+		return e.Status != http.StatusTooManyRequests && (e.Status != http.StatusServiceUnavailable || e.RetryAfter == 0)
+	}
+	return errors.Is(e, ErrNoHandshake)
 }
 
 // protocolError says that the answer breaks HTTP or is not what was asked for.
@@ -230,12 +244,25 @@ func handshakeError(ctx context.Context, host string, err error) *Error {
 	var timeout net.Error
 	broken := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded) ||
 		errors.As(err, &timeout)
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &record):
+		err = notTLS{record}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), isReset(err):
+		err = ErrNoHandshake
+	}
 	err = fmt.Errorf("tls handshake with %s: %w", host, err)
 	if broken && !isTLS(err) {
 		return &Error{Class: Network, Err: err}
 	}
 	return &Error{Class: TLS, Err: err}
 }
+
+// notTLS is an answer to a TLS handshake that is in no way one.
+type notTLS struct{ tls.RecordHeaderError }
+
+func (notTLS) Error() string   { return "the server does not speak TLS" }
+func (e notTLS) Unwrap() error { return e.RecordHeaderError }
 
 // urlError is what a URL parser says, without the URL, which may hold a password.
 func urlError(err error) error {

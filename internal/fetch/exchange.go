@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -402,6 +403,16 @@ func (x *exchange) drainable(within time.Duration) bool {
 }
 
 func (x *exchange) conn() net.Conn { return x.hc.raw }
+
+func (x *exchange) lying() int64 {
+	n := int64(x.hc.br.Buffered())
+	if c, ok := kernels(x.hc.raw).(syscall.Conn); ok {
+		if raw, err := c.SyscallConn(); err == nil {
+			_ = raw.Control(func(fd uintptr) { n += queued(fd) })
+		}
+	}
+	return n
+}
 
 func (x *exchange) gather(n int64) {
 	x.hc.mark.want(n)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -256,6 +257,9 @@ func (tr *traced) ConnOpened(local, remote net.Addr, proto string, rtt time.Dura
 		tr.protos = append(tr.protos, proto)
 	}
 }
+
+func (*traced) InVain(int64) {}
+func (*traced) Spare() int64 { return math.MaxInt64 }
 
 // TestManyOrigins: idle connections to hosts that are done with do not pile up,
 // and each is told of once.

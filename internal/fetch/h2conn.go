@@ -58,7 +58,7 @@ type h2Conn struct {
 	credit      int64     // payload bytes that the server may send
 	strays      int64     // payload bytes that it may send on streams that we have reset
 	sendCredit  int64     // what the server lets us send, which is nothing that we want
-	idle        int       // frames since one that got us further
+	idle        idleness  // of frames that get us no further
 
 	// Guarded by Client.mu.
 	active  int  // requests made or about to be

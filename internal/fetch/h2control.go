@@ -12,8 +12,8 @@ import (
 // control reads and obeys a frame other than DATA, all of which is ahead.
 func (hc *h2Conn) control() error {
 	hc.mu.Lock()
-	hc.idle++
-	flood := hc.idle > maxIdle
+	hc.idle.frame()
+	flood := hc.idle.isFlood()
 	hc.mu.Unlock()
 	if flood {
 		return broken(http2.ErrCodeEnhanceYourCalm, "flood of frames without use")
@@ -120,7 +120,8 @@ func (s *h2Stream) headersLocked(f *http2.MetaHeadersFrame) *Error {
 		return nil
 	}
 	hc := s.hc
-	hc.used, hc.idle = true, 0
+	hc.used = true
+	hc.idle.pay(responseWorth)
 	hc.pace.sample(time.Since(s.sent))
 	s.header, s.left, s.rest, s.ended = h, h.ContentLength, h.ContentLength, f.StreamEnded()
 	s.wakeLocked()

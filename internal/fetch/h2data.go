@@ -6,9 +6,28 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// maxIdle bounds how many frames may come that get us no further: settings,
-// pings, empty DATA and the like.
-const maxIdle = 1000
+const (
+	// maxIdle bounds how many frames may come that get us no further: settings,
+	// pings, empty DATA and the like.
+	maxIdle = 1000
+	// frameWorth is how many bytes of payload allow for one of these. Servers send a few
+	// with each response, and a PING for each round trip; chosen by hand, far from both.
+	frameWorth = 4 << 10
+	// responseWorth is what the header of a response counts for: 16 frames.
+	responseWorth = 16 * frameWorth
+)
+
+// idleness is what a server owes for frames that got us no further, in bytes of payload.
+type idleness int64
+
+// frame counts one.
+func (i *idleness) frame() { *i += frameWorth }
+
+// pay takes n bytes' worth off.
+func (i *idleness) pay(n int64) { *i = max(0, *i-idleness(n)) }
+
+// isFlood says whether there are too many: each costs us time that few bytes do not pay for.
+func (i idleness) isFlood() bool { return i > maxIdle*frameWorth }
 
 // frameTail is how many bytes of a frame are worth waiting for: less than a packet,
 // so they are about to come. TLS servers that write a full frame at once put the
@@ -75,8 +94,8 @@ func (hc *h2Conn) begin(h frameHeader, pad int) error {
 	}
 	var reset *h2Stream
 	hc.mu.Lock()
-	if hc.idle++; payload > 0 {
-		hc.idle = 0
+	if hc.idle.pay(payload); payload == 0 {
+		hc.idle.frame()
 	}
 	s := hc.streamLocked(h.stream)
 	hc.credit -= size
@@ -118,7 +137,7 @@ func (hc *h2Conn) begin(h frameHeader, pad int) error {
 // which is s, or has ended if s is nil. mu is held.
 func (hc *h2Conn) countLocked(s *h2Stream, id uint32, size int64) error {
 	switch {
-	case hc.idle > maxIdle:
+	case hc.idle.isFlood():
 		return broken(http2.ErrCodeEnhanceYourCalm, "flood of frames without use")
 	case hc.credit < 0:
 		return broken(http2.ErrCodeFlowControl, "more data than allowed on the connection")
@@ -178,7 +197,7 @@ func (hc *h2Conn) store() error {
 		t.unread.add(p, &hc.c.pieces)
 		t.wakeLocked()
 	} else {
-		hc.c.vain.Add(int64(p.n))
+		hc.c.inVain(int64(p.n))
 		hc.c.pieces.Put(p)
 	}
 	hc.mu.Unlock()

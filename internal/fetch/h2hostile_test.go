@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlget/mlget/internal/testbody"
 	"golang.org/x/net/http2/hpack"
 )
 
@@ -133,6 +135,19 @@ func TestHTTP2Hostile(t *testing.T) {
 		{"flood of empty data", func(s uint32) string { return ok(s, strings.Repeat(frame(frameData, 0, s, ""), 2000)) }, Protocol, "flood"},
 		{"flood of padding", func(s uint32) string { return ok(s, strings.Repeat(frame(frameData, flagPadded, s, "\x01\x00"), 2000)) }, Protocol, "flood"},
 
+		{"settings flood between bytes", func(s uint32) string {
+			return byteByByte(s, 9, strings.Repeat(frame(frameSettings, 0, 0, ""), 250))
+		}, Protocol, "flood"},
+		{"ping flood between bytes", func(s uint32) string {
+			return byteByByte(s, 5, strings.Repeat(frame(framePing, 0, 0, "12345678"), 900))
+		}, Protocol, "flood"},
+		{"flood of empty data between bytes", func(s uint32) string {
+			return byteByByte(s, 5, strings.Repeat(frame(frameData, 0, s, ""), 900))
+		}, Protocol, "flood"},
+		{"flood of unknown frames between bytes", func(s uint32) string {
+			return byteByByte(s, 9, strings.Repeat(frame(0xbe, 0, 0, "x"), 300))
+		}, Protocol, "flood"},
+
 		{"window of nothing", func(uint32) string { return frame(frameWindow, 0, 0, u32(0)) }, Protocol, ""},
 		{"window of a stream of nothing", func(s uint32) string { return frame(frameWindow, 0, s, u32(0)) }, Protocol, ""},
 		{"window overflow", func(uint32) string { return frame(frameWindow, 0, 0, u32(1<<31-1)) }, Protocol, "2^31"},
@@ -182,6 +197,52 @@ func TestHTTP2Hostile(t *testing.T) {
 				t.Errorf("class %v, %q", e.Class, e)
 			}
 		})
+	}
+}
+
+// byteByByte is a response that brings so many bytes one by one, with something before each.
+func byteByByte(stream uint32, bytes int, before string) string {
+	return head(stream, 0, 10, "") + strings.Repeat(before+frame(frameData, 0, stream, "x"), bytes)
+}
+
+// TestHTTP2ManyUsefulFrames: what servers send beside bodies, a PING for each of many DATA
+// frames and a few frames for each response, is no flood.
+func TestHTTP2ManyUsefulFrames(t *testing.T) {
+	b := testbody.Body{Size: 64 << 20, Seed: 53}
+	const chunk = 8 << 10
+	s := newRawServer(t, func(p *peer) {
+		p.preface()
+		d := hpackRanges()
+		for {
+			kind, _, stream, payload, ok := p.next()
+			if !ok {
+				return
+			}
+			if kind != frameHeaders {
+				continue
+			}
+			off, end := d(payload)
+			var f strings.Builder
+			f.WriteString(frame(frameHeaders, flagHeaders, stream, "\x8a"+field("content-range", fmt.Sprintf("bytes %d-%d/%d", off, end-1, b.Size))))
+			for ; off < end; off += chunk {
+				f.WriteString(frame(framePing, 0, 0, "12345678") + frame(frameData, 0, stream, string(part(t, b, off, min(end, off+chunk)))))
+			}
+			f.WriteString(frame(frameWindow, 0, 0, u32(1)) + frame(frameData, flagEnd, stream, ""))
+			p.say(f.String())
+		}
+	})
+	c := client(t, Config{Protocol: HTTP2PriorKnowledge})
+	const most = 200 << 10 // within the stream's first window
+	for off := int64(0); off < 12<<20; off += most {
+		if got := must(t, c, s.url(t), off, off+most); sum(got) != sum(part(t, b, off, off+most)) {
+			t.Error("other bytes")
+		}
+	}
+	for i := range int64(1500) {
+		must(t, c, s.url(t), i, i+10)
+	}
+	if n := connections(c); n != 1 {
+		t.Errorf("%d connections", n)
 	}
 }
 

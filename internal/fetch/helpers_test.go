@@ -10,12 +10,14 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,7 +45,9 @@ func client(t testing.TB, cfg Config) *Client {
 
 func clientOver(t testing.TB, cfg Config, d Dialer) *Client {
 	t.Helper()
-	c := NewClient(&cfg, d, &connLog{})
+	log := &connLog{}
+	log.spare.Store(math.MaxInt64)
+	c := NewClient(&cfg, d, log)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -54,7 +58,15 @@ type connLog struct {
 	n             int
 	local, remote net.Addr // of the latest
 	proto         string
+	vain, spare   atomic.Int64
 }
+
+func (l *connLog) InVain(n int64) {
+	l.vain.Add(n)
+	l.spare.Add(-n)
+}
+
+func (l *connLog) Spare() int64 { return max(0, l.spare.Load()) }
 
 func (*connLog) RoundTrip(net.Conn, time.Duration) {}
 

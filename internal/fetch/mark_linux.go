@@ -41,6 +41,15 @@ func acknowledge(fd uintptr) {
 // readable says whether a read of a socket would find something, be it an error or the end.
 func readable(fd uintptr) bool { return waiting(fd) }
 
+// queued is how many bytes a socket has received that nobody has read.
+func queued(fd uintptr) int64 {
+	n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+	if err != nil {
+		return 0
+	}
+	return int64(n)
+}
+
 // pollSet is what poll(2) is asked about, kept: making it allocates.
 type pollSet [1]unix.PollFd
 

@@ -128,6 +128,14 @@ func TestRedirectsRefused(t *testing.T) {
 	}
 }
 
+func named(t testing.TB, all ...string) *Origins {
+	var o Origins
+	for _, u := range all {
+		o.Add(parse(t, u))
+	}
+	return &o
+}
+
 // TestCredentialsStay follows redirects with every kind of secret and looks at
 // who gets to see it (curl CVE-2022-27774, -27776, Go CVE-2024-45336).
 func TestCredentialsStay(t *testing.T) {
@@ -167,6 +175,16 @@ func TestCredentialsStay(t *testing.T) {
 			map[string]string{"a.test/f": "Bearer t", "b.test/g": ""},
 		},
 		{"header wins", "http://a:b@a.test/f", nil, Config{Header: secret}, map[string]string{"a.test/f": "Bearer t"}},
+		{
+			"not named", "http://a.test/f", nil,
+			Config{User: url.UserPassword("a", "b"), Named: named(t, "http://b.test", "http://a.test:81", "https://a.test")},
+			map[string]string{"a.test/f": ""},
+		},
+		{
+			"named", "http://a.test/f", nil,
+			Config{User: url.UserPassword("a", "b"), Named: named(t, "http://b.test", "http://A.test:80/x")},
+			map[string]string{"a.test/f": basicAB},
+		},
 		{
 			"other port", "http://a.test/f",
 			map[string]string{"a.test/f": "http://a.test:81/g"},
@@ -392,5 +410,61 @@ func TestRedirectToAPercentSign(t *testing.T) {
 			}
 		})
 		must(t, client(t, Config{}), s.url(t), 0, 10)
+	}
+}
+
+// TestSecureAllTheWay: TLS vouches for an answer only where each hop that led to it came over
+// TLS, the first time and when it is remembered where they lead.
+func TestSecureAllTheWay(t *testing.T) {
+	b := testbody.Body{Size: 100, Seed: 41}
+	next := map[string]string{
+		"https://example.com/s":    "https://example.com/s/2",
+		"https://example.com/down": "http://clear.test/down",
+		"http://clear.test/up":     "https://example.com/up/2",
+		"https://example.com/dip":  "http://clear.test/dip",
+		"http://clear.test/dip":    "https://example.com/dip/2",
+	}
+	handler := func(scheme string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if to := next[scheme+"://"+r.Host+r.URL.Path]; to != "" {
+				http.Redirect(w, r, to, http.StatusFound)
+				return
+			}
+			serveBody(b).ServeHTTP(w, r)
+		})
+	}
+	clear := httptest.NewServer(handler("http"))
+	defer clear.Close()
+	secure := httptest.NewTLSServer(handler("https"))
+	defer secure.Close()
+	table := hosts{"example.com:443": secure.Listener.Addr().String(), "clear.test:80": clear.Listener.Addr().String()}
+	roots := secure.Client().Transport.(*http.Transport).TLSClientConfig
+	for _, c := range []struct {
+		url     string
+		blindly bool
+		want    bool
+	}{
+		{"https://example.com/f", false, true},
+		{"https://example.com/s", false, true},
+		{"http://clear.test/f", false, false},
+		{"https://example.com/down", false, false},
+		{"http://clear.test/up", false, false},
+		{"https://example.com/dip", false, false},
+		{"https://example.com/f", true, false},
+		{"https://example.com/s", true, false},
+	} {
+		cfg := Config{TLS: roots.Clone()}
+		cfg.TLS.InsecureSkipVerify = c.blindly
+		client := clientOver(t, cfg, table)
+		for i := range 2 {
+			r, err := client.Get(t.Context(), parse(t, c.url), 0, 10)
+			if err != nil {
+				t.Fatal(c.url, err)
+			}
+			if r.Secure != c.want {
+				t.Errorf("%s, time %d: secure %v", c.url, i+1, r.Secure)
+			}
+			_ = r.Close()
+		}
 	}
 }

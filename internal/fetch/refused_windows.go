@@ -11,3 +11,6 @@ func isRefused(err error) bool {
 	const wsaeconnrefused = syscall.Errno(10061)
 	return errors.Is(err, wsaeconnrefused)
 }
+
+// isReset reports whether the peer has ended the connection without a goodbye.
+func isReset(err error) bool { return errors.Is(err, syscall.WSAECONNRESET) }

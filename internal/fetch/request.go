@@ -81,14 +81,17 @@ func asciiHost(u *url.URL) string {
 type target struct {
 	u *url.URL
 	// home says that the chain of redirects has never left the origin of the URL
-	// asked for, so that its credentials may be sent. A chain that comes back
+	// asked for, which the user has named, so that credentials may be sent. A chain that comes back
 	// does not count: another host chose that URL (Go CVE-2024-45336).
 	home bool
+	// clear says that somebody on the way may have chosen this hop, since one before it was
+	// not over TLS.
+	clear bool
 }
 
 // next is the hop that a redirect from t to u makes.
 func (t target) next(u *url.URL) target {
-	return target{u: u, home: t.home && originOf(t.u) == originOf(u)}
+	return target{u: u, home: t.home && originOf(t.u) == originOf(u), clear: t.clear || t.u.Scheme != "https"}
 }
 
 // newRequest builds the GET for one hop; first is the URL that the caller asked for.

@@ -33,6 +33,9 @@ type body interface {
 	// rest within the time set is worth a try, and sets that time.
 	drainable(within time.Duration) bool
 	conn() net.Conn
+	// lying is how many bytes have come behind what was read, as far as the connection and
+	// the system can tell.
+	lying() int64
 }
 
 // Mover takes bytes from a connection by a way of its own. Take is like a Read of
@@ -78,6 +81,9 @@ type Response struct {
 	// Single says that the server ends the connection with this response, the first on
 	// it: so it does with all, as far as one can tell.
 	Single bool
+	// Secure says that it, and each redirect that led to it, came over TLS from a server
+	// whose certificate was verified: nobody on the way can have made it.
+	Secure bool
 	// Page says that the body is HTML, by what the server says of it.
 	Page bool
 
@@ -215,14 +221,18 @@ func (r *Response) Close() error {
 // save the connection. It returns how many payload bytes were dropped, which also
 // count as come in vain (Client.Vain).
 func (r *Response) Discard(most int64) int64 {
-	dropped := r.discard(most)
-	r.client.vain.Add(dropped)
+	dropped := r.drop(most)
+	r.client.inVain(dropped)
+	r.abort()
+	if r.err == nil || errors.Is(r.err, io.EOF) {
+		r.err = &Error{Class: Canceled, Err: ErrClosed}
+	}
 	return dropped
 }
 
-// discard gives the response back, and tells how many bytes of it were dropped.
-func (r *Response) discard(most int64) int64 {
-	var dropped int64
+// drop reads what is left of the body where that is at most so much, and can be afforded.
+func (r *Response) drop(most int64) (dropped int64) {
+	most = min(most, r.client.spare())
 	worthIt := r.End < 0 || r.End-r.pos <= most
 	if !r.over && r.err == nil && worthIt && r.ctx.Err() == nil && r.body.drainable(drainTime) {
 		scratch := make([]byte, max(1, min(most+1, 16<<10)))
@@ -233,10 +243,6 @@ func (r *Response) discard(most int64) int64 {
 				break
 			}
 		}
-	}
-	r.abort()
-	if r.err == nil || errors.Is(r.err, io.EOF) {
-		r.err = &Error{Class: Canceled, Err: ErrClosed}
 	}
 	return dropped
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -163,4 +165,36 @@ func TestMirrorStopsAnswering(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRoutesTakeLittleMemory: what is remembered of redirects is bounded in bytes, whatever
+// the length of the URLs that a server sends to.
+func TestRoutesTakeLittleMemory(t *testing.T) {
+	const files, longest, most = 300, 200 << 10, 8 << 20
+	b := testbody.Body{Size: 10, Seed: 29}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery == "" {
+			w.Header().Set("Location", r.URL.Path+"?"+strings.Repeat("q", longest))
+			w.WriteHeader(http.StatusFound)
+			return
+		}
+		serveBody(b).ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	srv.Config.MaxHeaderBytes = 1 << 20
+	c := client(t, Config{})
+	held := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := held()
+	for i := range files {
+		must(t, c, parse(t, fmt.Sprintf("%s/%d", srv.URL, i)), 0, 10)
+	}
+	if after := held(); after > before+most {
+		t.Errorf("%d redirects of %d bytes: %d bytes are held", files, longest, after-before)
+	}
+	runtime.KeepAlive(c)
 }

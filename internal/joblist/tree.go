@@ -72,7 +72,10 @@ func NewTree(asked, start *url.URL, bounds Bounds) (*Tree, error) {
 		return nil, fmt.Errorf("%w: to %.200s", ErrElsewhere, start.EscapedPath())
 	}
 	root := *start
-	root.User = asked.User
+	root.User = nil
+	if !secured { // else they are not meant for this port
+		root.User = asked.User
+	}
 	t := &Tree{root: &root, below: path[:len(path)-1], bounds: bounds, seen: make(map[uint64]struct{})}
 	t.seen[hash("")] = struct{}{} // the root itself
 	return t, nil

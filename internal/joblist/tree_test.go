@@ -156,6 +156,14 @@ func TestTreeDirectories(t *testing.T) {
 	if got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
+	// At another port, that of https included, no password is anybody's.
+	moved, err := NewTree(start, parse(t, "https://h/data/"), DefaultBounds())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files, _, err := moved.Page(parse(t, "https://h/data/"), []byte(`<a href=x>x</a>`)); err != nil || fmt.Sprint(urls(files)) != "[https://h/data/x]" {
+		t.Errorf("moved to https: %v, %v", urls(files), err)
+	}
 	// A page that is elsewhere than it was asked for says nothing.
 	if _, _, err := tr.Page(parse(t, "http://h/other/"), []byte(`<a href="/data/x">x</a>`)); !errors.Is(err, ErrElsewhere) {
 		t.Errorf("a page of elsewhere: %v", err)

@@ -163,9 +163,10 @@ func startSampler(begun time.Time, sysfs string, every time.Duration) *sampler {
 	return s
 }
 
-// dynamic stops the sampler and gives the energy above the base power, which is
-// that before start, and the longest time between two samples.
-func (s *sampler) dynamic(t *testing.T, start time.Duration) (joules float64, gap time.Duration) {
+// dynamic stops the sampler and gives the energy above the base power, which is that before
+// start, and what of it may be wrong as looks came late: in that time the power may have been
+// anything between the base and its peak, in watts above the base.
+func (s *sampler) dynamic(t *testing.T, start, every time.Duration) (joules, unseen, peak float64) {
 	t.Helper()
 	close(s.stop)
 	s.wg.Wait()
@@ -178,10 +179,14 @@ func (s *sampler) dynamic(t *testing.T, start time.Duration) (joules float64, ga
 	}
 	first, last := s.samples[0].At, s.samples[len(s.samples)-1].At
 	joules, _ = energy.Integrate(s.samples, first, last)
-	for i := range s.samples[1:] {
-		gap = max(gap, time.Duration(s.samples[i+1].At-s.samples[i].At))
+	late := time.Duration(0)
+	for i, sample := range s.samples {
+		peak = max(peak, sample.Watts-base)
+		if i > 0 {
+			late += max(0, time.Duration(sample.At-s.samples[i-1].At)-every)
+		}
 	}
-	return joules - base*float64(last-first)/1e9, gap
+	return joules - base*float64(last-first)/1e9, peak * late.Seconds(), peak
 }
 
 // TestBatteryOfADownload: what a sampler of the battery finds of a download of
@@ -223,13 +228,18 @@ func TestBatteryOfADownload(t *testing.T) {
 		shown  time.Duration // for so long the battery has shown the same, at most
 		within float64
 	}{{slowly, time.Second, slowLate, 0.05}, {quickly, 100 * time.Millisecond, quickLate, 0.02}} {
-		got, gap := tc.s.dynamic(t, start)
-		t.Logf("every %v: %.2f J, the laboratory says %.2f (%+.2f %%); looked at after %v and %v at most", tc.every, got, want.Total.Dynamic,
-			(got/want.Total.Dynamic-1)*100, tc.shown, gap)
-		// On a machine so busy that looks come late nobody knows what was between them.
-		late := max(tc.shown, gap) > 2*tc.every
-		if !late && math.Abs(got/want.Total.Dynamic-1) > tc.within {
-			t.Errorf("every %v: %.3f J, want %.3f", tc.every, got, want.Total.Dynamic)
+		got, unseen, peak := tc.s.dynamic(t, start, tc.every)
+		// On a busy machine looks come late, the battery's own as well: what they miss is
+		// bounded by the peak. They catch up, so that the longest of the latter counts.
+		unseen += peak * max(0, tc.shown-tc.every).Seconds()
+		most := tc.within*want.Total.Dynamic + unseen
+		t.Logf("every %v: %.2f J, the laboratory says %.2f (%+.2f %%); up to %.2f J were not seen", tc.every, got, want.Total.Dynamic,
+			(got/want.Total.Dynamic-1)*100, unseen)
+		if math.Abs(got-want.Total.Dynamic) > most {
+			t.Errorf("every %v: %.3f J, want %.3f, %.3f more or less", tc.every, got, want.Total.Dynamic, most)
+		}
+		if most > want.Total.Dynamic/2 {
+			t.Errorf("every %v: the machine is too busy to tell: up to %.3f of %.3f J were not seen", tc.every, unseen, want.Total.Dynamic)
 		}
 	}
 	if err := b.Close(); err != nil {

@@ -171,19 +171,19 @@ func TestGolden(t *testing.T) {
 
 // TestFormats: a scraper gets the format that it accepts, compressed where it can read that.
 func TestFormats(t *testing.T) {
-	address := serve(t)
+	address := served(t)
 	// What Prometheus 2.53 sends.
 	const both = "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
 	for accept, want := range map[string]string{
 		"": textPlain, "*/*": textPlain, "text/plain": textPlain, "image/webp, */*": textPlain,
 		both: "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=underscores",
 	} {
-		_, kind, body := ask(t, address, "GET", "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: "+accept+"\r\n\r\n")
+		_, kind, body := ask(t, address, "GET", "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: "+accept+"\r\n\r\n")
 		if kind != want || strings.HasSuffix(body, "# EOF\n") != (accept == both) {
 			t.Errorf("Accept: %s: %s\n%s", accept, kind, body)
 		}
 	}
-	_, _, body := ask(t, address, "GET", "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n")
+	_, _, body := ask(t, address, "GET", "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n")
 	plain, err := gzip.NewReader(strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 )
 
 // Bounds of what the server does for anybody: a page is some kilobytes, and
@@ -61,9 +60,14 @@ func Listen(address string, run *Run) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
+	return serve(l, run), nil
+}
+
+// serve serves the run to those who come to l.
+func serve(l net.Listener, run *Run) *Server {
 	s := &Server{listener: l, done: make(chan struct{})}
 	s.http = http.Server{
-		Handler:           newHandler(run),
+		Handler:           localOnly(l, newHandler(run)),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       headerTimeout,
 		WriteTimeout:      writeTimeout,
@@ -73,9 +77,9 @@ func Listen(address string, run *Run) (*Server, error) {
 	s.http.SetKeepAlivesEnabled(false) // who is idle would keep others out
 	go func() {
 		defer close(s.done)
-		_ = s.http.Serve(netutil.LimitListener(l, maxConns)) // it ends with Close
+		_ = s.http.Serve(newCrowd(l, maxConns)) // it ends with Close
 	}()
-	return s, nil
+	return s
 }
 
 // URL is where the metrics are.

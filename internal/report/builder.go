@@ -28,6 +28,7 @@ type Builder struct {
 	began   span            // of the first file or request to start, to the last byte
 	links   []linkTally
 	files   []*fileTally // by their numbers
+	moved   int          // bytes of the URLs to which files were redirected
 	active  []sampled    // files with samples that have not ended
 	tuning  tuningTally
 	power   powerTally
@@ -102,6 +103,26 @@ func (l *linkTally) sawRTT(d time.Duration) {
 	}
 }
 
+// maxRedirected bounds the bytes of the URLs to which the files of a run were redirected:
+// each may be as long as a header, and it is servers that choose them.
+const maxRedirected = 32 << 20
+
+// redirected notes where a file came from. What is too long to be kept is "".
+func (b *Builder) redirected(f *fileTally, to string) {
+	if f.effectiveURL != f.url {
+		b.moved -= len(f.effectiveURL)
+	}
+	switch {
+	case to == f.url:
+		f.effectiveURL = f.url // once in memory
+	case b.moved+len(to) > maxRedirected:
+		f.effectiveURL = ""
+	default:
+		f.effectiveURL = to
+		b.moved += len(to)
+	}
+}
+
 // fileTally is kept of each file of a run, of which there may be a hundred thousand.
 type fileTally struct {
 	tally
@@ -144,10 +165,8 @@ func (b *Builder) Add(e event.Event) {
 		f.url, f.output = e.URL, e.Output
 	case event.ObjectKnown:
 		f := b.file(e.File)
-		f.effectiveURL, f.http, f.size, f.resumed = e.EffectiveURL, e.HTTP, max(e.Size, -1), e.Resumed
-		if f.effectiveURL == f.url {
-			f.effectiveURL = f.url // once in memory
-		}
+		f.http, f.size, f.resumed = e.HTTP, max(e.Size, -1), e.Resumed
+		b.redirected(f, e.EffectiveURL)
 	case event.LinkChanged:
 		if l := b.link(e.Link); l != nil {
 			l.state, l.reason = e.State, e.Reason

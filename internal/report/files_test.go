@@ -122,3 +122,33 @@ func TestTuning(t *testing.T) {
 		t.Errorf("%d changes", len(got))
 	}
 }
+
+// TestRedirectsTakeLittleMemory: servers choose where they redirect to, and the report of
+// many files does not keep it all. What it does not keep, it does not claim.
+func TestRedirectsTakeLittleMemory(t *testing.T) {
+	const files, length = 1000, 200 << 10
+	var b Builder
+	b.Add(event.RunStarted{Version: "1", Started: eventtest.Started(), Links: []event.LinkInfo{{Name: "wlan0"}}})
+	for i := range files {
+		id := event.FileID(i)
+		b.Add(event.FileStarted{File: id, URL: fmt.Sprintf("http://example.org/%d", i)})
+		to := fmt.Sprintf("http://example.org/%d?%s", i, strings.Repeat("q", length))
+		for range 2 { // it starts over
+			b.Add(event.ObjectKnown{File: id, EffectiveURL: to, Size: 1})
+		}
+	}
+	kept, claimed := 0, 0
+	for i, f := range b.Report().Files {
+		kept += len(f.EffectiveURL)
+		if f.EffectiveURL == "" {
+			continue
+		}
+		claimed++
+		if want := fmt.Sprintf("http://example.org/%d?%s", i, strings.Repeat("q", length)); f.EffectiveURL != want {
+			t.Fatalf("file %d: %.60s", i, f.EffectiveURL)
+		}
+	}
+	if kept > 80<<20 || claimed < 100 {
+		t.Errorf("%d bytes of %d files are kept", kept, claimed)
+	}
+}

@@ -1,7 +1,5 @@
 package store
 
-import "path/filepath"
-
 // GiveBack undoes what Begin did to a NAME that another tool left and that turned out to be
 // no part of the object: it is as it was. It has no effect on others, and ends the File.
 func (f *File) GiveBack() error {
@@ -21,12 +19,14 @@ func (f *File) GiveBack() error {
 			return err
 		}
 	}
-	if err := renameNoReplace(f.path+partSuffix, f.path); err != nil {
+	if err := f.dir.renameNoReplace(f.path+partSuffix, f.path); err != nil {
 		return fail("rename", f.path+partSuffix, err)
 	}
-	f.removeOwnJournal()
-	if err := f.close(); err != nil {
+	if err := f.removeOwnJournal(); err != nil {
 		return err
 	}
-	return fail("sync", f.path, syncDir(filepath.Dir(f.path)))
+	if err := f.syncNames(); err != nil {
+		return err
+	}
+	return f.close()
 }

@@ -216,7 +216,7 @@ func (c *Core) starved(l *link) bool {
 	return l.streams.calm.shortens(c.now, l) && c.now-l.lastByte <= leastWake && c.mayTry(l)
 }
 
-// limitedToo says whether a link's connection behaves like those of another link, which the
+// limitedToo says whether a link's connection behaves like those of any other link which the
 // server has turned out to limit.
 func (c *Core) limitedToo(l *link) bool {
 	e := &l.streams.explore
@@ -224,12 +224,14 @@ func (c *Core) limitedToo(l *link) bool {
 		return false
 	}
 	for i := range c.links {
-		switch o := &c.links[i].streams.explore; {
-		case o.each == 0:
-		case o.pauses > 0 && e.paused && e.pauses > 0:
+		o := &c.links[i].streams.explore
+		if o.each == 0 {
+			continue
+		}
+		jerky := o.pauses > 0 && e.paused && e.pauses > 0
+		settled := e.level > 1 || o.pauses > 0 && e.windows > 1 // what comes by fits and starts is never level
+		if jerky || settled && alikePart*e.mean <= o.each {
 			return true
-		default: // what comes by fits and starts is never level
-			return (e.level > 1 || o.pauses > 0 && e.windows > 1) && alikePart*e.mean <= o.each
 		}
 	}
 	return false

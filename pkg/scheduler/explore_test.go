@@ -297,3 +297,26 @@ func TestPairsThatShareRecords(t *testing.T) {
 		}
 	}
 }
+
+// TestALimitOfAnyLinkIsTakenOver: where several links' servers have turned out to limit their
+// connections, each in its own way, one whose connection behaves like those of any is limited.
+func TestALimitOfAnyLinkIsTakenOver(t *testing.T) {
+	for _, order := range [][2]LinkID{{0, 1}, {1, 0}} {
+		r := newRig(t, Config{Links: 3, Policy: &adaptive{}, Size: 1 << 28})
+		for id := range LinkID(3) {
+			r.step(Input{Kind: LinkUp, Link: id, RTT: 20 * Millisecond})
+		}
+		r.tick()
+		r.flow(2*Second, map[ChunkID]float64{0: 1e6, 1: 1e6, 2: 1e6}, map[ChunkID]int64{})
+		slow, fast := &r.core.links[order[0]].streams.explore, &r.core.links[order[1]].streams.explore
+		slow.each, slow.pauses = 1e6, 0
+		fast.each, fast.pauses = 5e6, 0
+		e := &r.core.links[2].streams.explore
+		e.level, e.windows, e.paused, e.pauses = 2, 5, false, 0
+		for mean, want := range map[float64]bool{1e6: true, 5e6: true, 6e6: true, 9e6: false} {
+			if e.mean = mean; r.core.limitedToo(&r.core.links[2]) != want {
+				t.Errorf("links %v: %.0f bytes/s: %v", order, mean, !want)
+			}
+		}
+	}
+}

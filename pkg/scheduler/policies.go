@@ -17,8 +17,10 @@ func (p *single) Request(v View, link LinkID) int64 {
 			}
 		}
 	case !v.Usable(p.link): // each gets its turn
-		for !v.Usable(p.link) {
-			p.link = (p.link + 1) % v.Links()
+		for range v.Links() {
+			if p.link = (p.link + 1) % v.Links(); v.Usable(p.link) {
+				break
+			}
 		}
 	}
 	if link != p.link {
@@ -39,8 +41,7 @@ type naive struct {
 func (*naive) Name() string { return "naive" }
 
 func (p *naive) Request(v View, link LinkID) int64 {
-	if p.share == 0 && v.Size() >= 0 {
-		n := int64(v.UsableLinks())
+	if n := int64(v.UsableLinks()); p.share == 0 && v.Size() >= 0 && n > 0 {
 		p.share = (v.Total() + n - 1) / n
 	}
 	owed, failing := p.share-v.Assigned(link), v.failing(link)
@@ -73,7 +74,7 @@ func (*algorithm1) Name() string { return "1" }
 
 func (p *algorithm1) Request(v View, link LinkID) int64 {
 	if v.SumRate() <= 0 { // equal shares until the first bytes are measured
-		return p.limit / int64(v.UsableLinks())
+		return p.limit / int64(max(1, v.UsableLinks()))
 	}
 	return v.guided(link, int64(staticShare(float64(p.limit), v.RateOrMean(link), v.SumRate())))
 }
@@ -100,7 +101,7 @@ func (p *algorithm2) Request(v View, link LinkID) int64 {
 func (*algorithm2) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
 
 func dynamicSize(v View, link LinkID) float64 {
-	u := dynamicLimit(float64(v.Size()), v.UsableLinks(), v.SumRate(), v.SumBandwidth())
+	u := dynamicLimit(float64(v.Size()), max(1, v.UsableLinks()), v.SumRate(), v.SumBandwidth())
 	return staticShare(u, v.RateOrMean(link), v.SumRate())
 }
 
