@@ -60,6 +60,8 @@ type Config struct {
 	User        *url.Userinfo // wins over a user in the URL, as in curl; nil: none
 	Credentials Credentials   // asked when neither User nor the URL names one; nil: nobody
 
+	Peers *Peers // what the Clients of a run tell each other; nil: this one is alone
+
 	TLS      *tls.Config // roots, client certificates, InsecureSkipVerify; nil: the system's. ServerName and NextProtos are set per connection
 	Protocol HTTPVersion
 	Proxies  Proxies // nil: none
@@ -78,6 +80,9 @@ func (c *Config) withDefaults() *Config {
 	}
 	if d.ResponseTimeout <= 0 {
 		d.ResponseTimeout = 30 * time.Second
+	}
+	if d.Peers == nil {
+		d.Peers = NewPeers()
 	}
 	if d.MaxRedirects == 0 {
 		d.MaxRedirects = 20
