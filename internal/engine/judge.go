@@ -113,8 +113,14 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 		return false
 	case verdict == accept.Differs && d.questioned(t.link):
 		return false
+	case verdict == accept.Differs && d.madeAnew(t):
+		d.goWhole(reqs, t.link, nil)
+		return false
 	case verdict == accept.Differs:
 		d.otherObject(reqs, t, what+" differs")
+		return false
+	case resp.End <= t.off && !t.probe:
+		t.refusal = &fetch.Error{Class: fetch.Protocol, Err: errors.New("the server gives too few bytes at once to compare them")}
 		return false
 	case verdict == accept.Proven:
 		d.known.Learn(c)
@@ -127,12 +133,14 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 		return true
 	}
 	d.links[t.link].wholes = 0
+	d.agreed = d.agreed || !first
 	d.tellLeads(reqs)
 	if first {
 		d.sized(reqs, resp.Object.Size)
 	}
 	d.use(t.link)
 	d.gather(t)
+	d.tellShort(reqs, t)
 	return !t.released // it is where the object ends before its range
 }
 
@@ -148,6 +156,12 @@ func (d *download) changedItsMind(id scheduler.LinkID) bool {
 		}
 	}
 	return d.links[id].wholes > 1
+}
+
+// madeAnew says whether the object seems to be made anew for each request: the second answer
+// over the first one's link is of another object, and nothing that is there would be lost.
+func (d *download) madeAnew(t *transfer) bool {
+	return t.link == d.refLink && !t.probe && !d.agreed && len(d.have) == 0 && d.e.routes[t.link].current(t.client)
 }
 
 // sized tells the scheduler the object's size, and lets the links that guessed

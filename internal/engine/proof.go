@@ -271,7 +271,7 @@ func (d *download) probe(reqs context.Context, now scheduler.Time) {
 	}
 	id := links[p.failed%len(links)]
 	if p.failed >= probesMost {
-		d.fail(fmt.Errorf("%w: nothing shows that the answers are of one object", ErrChanged))
+		d.goWhole(reqs, id, nil) // one answer is of one object
 		return
 	}
 	r := seams[0]

@@ -69,12 +69,15 @@ type Config struct {
 	// for where a URL given to Get is not one that the user has named; nil: that of each.
 	Named *Origins
 
+	Peers *Peers // what the Clients of a run tell each other; nil: this one is alone
+
 	TLS      *tls.Config // roots, client certificates, InsecureSkipVerify; nil: the system's. ServerName and NextProtos are set per connection
 	Protocol HTTPVersion
 	Proxies  Proxies // nil: none
 
 	ConnectTimeout  time.Duration // TCP, proxy and TLS handshakes together (30 s)
 	ResponseTimeout time.Duration // from a request's turn on its connection to the end of the response's header (30 s)
+	NoRange         bool          // no request has a Range: each response is the whole object
 	MaxRedirects    int           // 20; negative: none are followed
 	ReadBuffer      int           // bytes; reads at least this long go straight to the connection (4 KiB)
 }
@@ -90,6 +93,9 @@ func (c *Config) withDefaults() *Config {
 	}
 	if d.ResponseTimeout <= 0 {
 		d.ResponseTimeout = 30 * time.Second
+	}
+	if d.Peers == nil {
+		d.Peers = NewPeers()
 	}
 	if d.MaxRedirects == 0 {
 		d.MaxRedirects = 20

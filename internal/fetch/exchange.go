@@ -13,8 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"golang.org/x/net/http/httpguts"
 )
 
 // exchange is one request in the queue of an HTTP/1.1 connection, and then its
@@ -160,6 +158,9 @@ func (x *exchange) header(req *http.Request) (*http.Response, error) {
 	if err := x.await(); err != nil {
 		return nil, x.lost(err)
 	}
+	if x.first || x.early {
+		hc.c.cfg.Peers.answered(hc)
+	}
 	h, err := finalHeader(hc.br, req)
 	if err != nil {
 		return nil, x.garbled(err)
@@ -181,29 +182,6 @@ func finalHeader(br *bufio.Reader, req *http.Request) (*http.Response, error) {
 		}
 	}
 	return nil, fmt.Errorf("more than %d interim responses", maxInterim)
-}
-
-// readHeader reads a header of HTTP/1. net/http takes one of any version, 0.0 and 2.0
-// among them, which nobody says who speaks HTTP/1.
-func readHeader(br *bufio.Reader, req *http.Request) (*http.Response, error) {
-	version, _ := br.Peek(len("HTTP/1.0")) // its error comes again
-	old := string(version) == "HTTP/1.0"
-	if old {
-		version[7] = '1' // of 1.0 net/http passes over a transfer-encoding, and takes the framing for the body
-	}
-	h, err := http.ReadResponse(br, req)
-	switch {
-	case err != nil:
-		return nil, err
-	case h.ProtoMajor != 1:
-		return nil, fmt.Errorf("HTTP/%d.%d in answer to HTTP/1.1", h.ProtoMajor, h.ProtoMinor)
-	case old && len(h.TransferEncoding) > 0:
-		return nil, errors.New("HTTP/1.0 with a transfer-encoding") // RFC 9112, 6.1
-	case old:
-		h.ProtoMinor = 0
-		h.Close = h.Close || !httpguts.HeaderValuesContainsToken(h.Header["Connection"], "keep-alive")
-	}
-	return h, nil
 }
 
 // oversleeping is how late the end of a wait has to be noticed to tell that this
@@ -263,13 +241,13 @@ func (x *exchange) begin(h *http.Response) error {
 		return err
 	}
 	x.close = h.Close
-	switch isChunked := len(h.TransferEncoding) > 0; {
-	case isChunked && h.Body != http.NoBody:
+	switch {
+	case len(h.TransferEncoding) > 0:
 		x.src = newChunked(hc.br, &hc.in)
-	case !isChunked && h.ContentLength >= 0:
+	case h.ContentLength >= 0:
 		x.left = h.ContentLength
 	default:
-		x.src = h.Body
+		x.src = hc.br
 	}
 	hc.c.mu.Lock()
 	defer hc.c.mu.Unlock()
@@ -380,7 +358,9 @@ func (x *exchange) finish() {
 	}
 	// Bytes that nobody asked for would be taken for the next response.
 	unasked := hc.pending == 0 && hc.br.Buffered() > 0
-	if !alive || x.close || hc.doomed || unasked {
+	// Somebody else's connection waits for this one to end, as it seems.
+	inTheWay := hc.pending == 0 && hc.server.crowded.Load()
+	if !alive || x.close || hc.doomed || unasked || inTheWay {
 		hc.killLocked()
 	}
 	if hc.pending == 0 {
@@ -441,6 +421,10 @@ func (x *exchange) shorten(surplus int64) {
 // its way and stands before those behind it: once it is its turn, a small one is
 // dropped and a large one ends the connection.
 func (x *exchange) skip(a asked) {
+	if x.first && x.hc.server.crowded.Load() {
+		x.abort() // others are asked, while this one would have to be served first
+		return
+	}
 	x.unattended(a.whole() || a.end-a.off > smallRest, func() {
 		h, err := x.header(&http.Request{Method: http.MethodGet}) //nolint:bodyclose // leave closes it
 		if err != nil || h.ContentLength > smallRest {

@@ -37,12 +37,13 @@ func TestHostile(t *testing.T) {
 		{"good, identity", lines(ok, "Content-Range: bytes 10-19/100", "Content-Length: 10", "Content-Encoding: identity") + ten, 0, ""},
 
 		{"no content-range", lines(ok, "Content-Length: 10") + ten, Protocol, "0 content-range"},
-		{"two content-ranges", lines(ok, "Content-Range: bytes 10-19/100", "Content-Range: bytes 10-19/100", "Content-Length: 10") + ten, Protocol, "2 content-range"},
+		{"good, content-range twice", lines(ok, "Content-Range: bytes 10-19/100", "Content-Range: bytes 10-19/100", "Content-Length: 10") + ten, 0, ""},
+		{"two content-ranges", lines(ok, "Content-Range: bytes 10-19/100", "Content-Range: bytes 10-19/101", "Content-Length: 10") + ten, Protocol, "2 content-range"},
 		{"starts early", lines(ok, "Content-Range: bytes 9-19/100", "Content-Length: 11") + "x" + ten, Protocol, "[10, 20)"},
 		{"starts late", lines(ok, "Content-Range: bytes 11-19/100", "Content-Length: 9") + ten[1:], Protocol, "[10, 20)"},
 		{"ends late", lines(ok, "Content-Range: bytes 10-20/100", "Content-Length: 11") + ten + "x", Protocol, "[10, 20)"},
-		{"ends early", lines(ok, "Content-Range: bytes 10-18/100", "Content-Length: 9") + ten[:9], Protocol, "[10, 20)"},
-		{"ends early, size unknown", lines(ok, "Content-Range: bytes 10-18/*", "Content-Length: 9") + ten[:9], Protocol, "[10, 20)"},
+		{"ends early", lines(ok, "Content-Range: bytes 10-18/100", "Content-Length: 9") + ten[:9], 0, ""}, // RFC 9110, 15.3.7: a part of what was asked for
+		{"ends early, size unknown", lines(ok, "Content-Range: bytes 10-18/*", "Content-Length: 9") + ten[:9], 0, ""},
 		{"beyond its own size", lines(ok, "Content-Range: bytes 10-19/15", "Content-Length: 10") + ten, Protocol, "content-range"},
 		{"unsatisfied 206", lines(ok, "Content-Range: bytes */100", "Content-Length: 10") + ten, Protocol, "content-range"},
 		{"other unit", lines(ok, "Content-Range: pages 10-19/100", "Content-Length: 10") + ten, Protocol, "content-range"},
@@ -90,7 +91,7 @@ func TestHostile(t *testing.T) {
 			cl := client(t, Config{})
 			if c.class == 0 {
 				got := string(must(t, cl, s.url(t), 10, 20))
-				if got != ten && c.name != "good, object shorter" {
+				if got != ten && c.name != "good, object shorter" && (got != ten[:9] || !strings.HasPrefix(c.name, "ends early")) {
 					t.Errorf("got %q", got)
 				}
 				return
@@ -111,7 +112,7 @@ func TestHostileWhole(t *testing.T) {
 	}{
 		{"no length", lines("HTTP/1.0 200 OK") + "0123456789", 0},
 		{"chunked", lines("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n\r\n", 0},
-		{"a part", lines("HTTP/1.1 206 OK", "Content-Range: bytes 0-9/10", "Content-Length: 10") + "0123456789", Protocol},
+		{"a part", lines("HTTP/1.1 206 OK", "Content-Range: bytes 0-9/20", "Content-Length: 10") + "0123456789", Protocol},
 		{"truncated", lines("HTTP/1.1 200 OK", "Content-Length: 11") + "0123456789", Network},
 		{"trailers", lines("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n" + lines("A: b"), 0},
 		{"long trailers", lines("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n" + lines("A: "+strings.Repeat("b", 10_000), strings.Repeat("C: d\r\n", 10_000)+"E: f"), 0},
@@ -120,8 +121,8 @@ func TestHostileWhole(t *testing.T) {
 		{"truncated trailers", lines("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\nA: b\r\n", Network},
 		{"no trailers, truncated", lines("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n", Network},
 		{"truncated chunked", lines("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n", Network},
-		{"chunked, http/1.0", lines("HTTP/1.0 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n\r\n", Protocol},
-		{"chunked, http/1.0, long header", lines("HTTP/1.0 200 OK", "X-A: "+strings.Repeat("b", 10_000), "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n\r\n", Protocol},
+		{"chunked, http/1.0", lines("HTTP/1.0 200 OK", "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n\r\n", 0}, // RFC 9112, 6.1: it is processed, and its connection closed
+		{"chunked, http/1.0, long header", lines("HTTP/1.0 200 OK", "X-A: "+strings.Repeat("b", 10_000), "Transfer-Encoding: chunked") + "a\r\n0123456789\r\n0\r\n\r\n", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newRawServer(t, func(p *peer) {
