@@ -352,7 +352,9 @@ func replay(t *testing.T, w *adversary.World, base string) {
 	times := env(t, "MLGET_ADVERSARY_TIMES", 20)
 	findings, log := again(w, times)
 	if len(findings) > 0 && os.Getenv("MLGET_ADVERSARY_SHRINK") != "0" {
-		class = findings[0].Class.String() + ":"
+		if class == "" {
+			class = findings[0].Class.String() + ":"
+		}
 		w = adversary.Shrink(w, func(w *adversary.World) bool {
 			f, l := again(w, min(times, 3))
 			if len(f) == 0 {
