@@ -36,6 +36,12 @@ func play(t *testing.T, w *adversary.World, base string) (findings []adversary.F
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // of a test
 	synctest.Test(t, func(*testing.T) {
+		defer func() {
+			if r := recover(); r != nil {
+				fmt.Fprintf(os.Stderr, "seed %d panics\n%v", w.Seed, w)
+				panic(r)
+			}
+		}()
 		time.Sleep(time.Hour)
 		net := adversary.NewNetwork(w)
 		var outcomes []adversary.Outcome
