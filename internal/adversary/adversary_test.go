@@ -36,6 +36,12 @@ func play(t *testing.T, w *adversary.World, base string) (findings []adversary.F
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // of a test
 	synctest.Test(t, func(*testing.T) {
+		defer func() {
+			if r := recover(); r != nil {
+				fmt.Fprintf(os.Stderr, "seed %d panics\n%v", w.Seed, w)
+				panic(r)
+			}
+		}()
 		time.Sleep(time.Hour)
 		net := adversary.NewNetwork(w)
 		var outcomes []adversary.Outcome
@@ -352,7 +358,9 @@ func replay(t *testing.T, w *adversary.World, base string) {
 	times := env(t, "MLGET_ADVERSARY_TIMES", 20)
 	findings, log := again(w, times)
 	if len(findings) > 0 && os.Getenv("MLGET_ADVERSARY_SHRINK") != "0" {
-		class = findings[0].Class.String() + ":"
+		if class == "" {
+			class = findings[0].Class.String() + ":"
+		}
 		w = adversary.Shrink(w, func(w *adversary.World) bool {
 			f, l := again(w, min(times, 3))
 			if len(f) == 0 {

@@ -65,6 +65,12 @@ func (g generator) more(w *World) {
 		}
 		// Whoever waits for such a server gets no answer in time.
 		e.OneByOne = g.once(0.03) && !(lying && w.Anchor >= 0)
+		if e.OneByOne && w.Anchor >= 0 {
+			e.Redirects = false // to another name: no client knows that it is the same server
+		}
+		if lying && w.Anchor >= 0 && e.Ranges == RangesDropped {
+			e.Ranges = RangesBad // that is no answer, either
+		}
 	}
 }
 

@@ -15,8 +15,10 @@ func (n *Network) serve(c *end, w *Wire, edge int) {
 		return
 	}
 	in := bufio.NewReaderSize(c, 1<<10)
-	for {
-		n.idle(c, edge)
+	for first := true; ; first = false {
+		if !first {
+			n.idle(c, edge)
+		}
 		h, err := http.ReadRequest(in)
 		if err != nil {
 			_ = c.Close()

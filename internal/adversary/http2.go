@@ -71,7 +71,7 @@ func (n *Network) serve2(c *end, w *Wire, edge int) {
 	}
 	for {
 		s.mu.Lock()
-		if s.open == 0 {
+		if s.open == 0 && s.last > 0 {
 			n.idle(c, edge)
 		} else {
 			_ = c.SetReadDeadline(time.Time{})
