@@ -71,7 +71,7 @@ func (p *Peers) failed(key originKey, plain bool, err *Error) (again bool) {
 		h.broken++
 		return false
 	}
-	return refusesRange(err) && h.refused < refusedMost
+	return refusesRange(err) && !h.ranges && h.refused < refusedMost
 }
 
 // refusesRange says whether an error may be about the range that was asked for.
