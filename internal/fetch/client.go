@@ -144,7 +144,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 		if err != nil {
 			return nil, err
 		}
-		if isRedirect(h.StatusCode) {
+		if isRedirect(h) {
 			to, err := redirectTarget(h, t.u)
 			c.leave(ctx, h, b)
 			if err == nil && hops >= max(c.cfg.MaxRedirects, 0) {

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"golang.org/x/net/http/httpguts"
 )
 
 // exchange is one request in the queue of an HTTP/1.1 connection, and then its
@@ -183,29 +181,6 @@ func finalHeader(br *bufio.Reader, req *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("more than %d interim responses", maxInterim)
 }
 
-// readHeader reads a header of HTTP/1. net/http takes one of any version, 0.0 and 2.0
-// among them, which nobody says who speaks HTTP/1.
-func readHeader(br *bufio.Reader, req *http.Request) (*http.Response, error) {
-	version, _ := br.Peek(len("HTTP/1.0")) // its error comes again
-	old := string(version) == "HTTP/1.0"
-	if old {
-		version[7] = '1' // of 1.0 net/http passes over a transfer-encoding, and takes the framing for the body
-	}
-	h, err := http.ReadResponse(br, req)
-	switch {
-	case err != nil:
-		return nil, err
-	case h.ProtoMajor != 1:
-		return nil, fmt.Errorf("HTTP/%d.%d in answer to HTTP/1.1", h.ProtoMajor, h.ProtoMinor)
-	case old && len(h.TransferEncoding) > 0:
-		return nil, errors.New("HTTP/1.0 with a transfer-encoding") // RFC 9112, 6.1
-	case old:
-		h.ProtoMinor = 0
-		h.Close = h.Close || !httpguts.HeaderValuesContainsToken(h.Header["Connection"], "keep-alive")
-	}
-	return h, nil
-}
-
 // oversleeping is how late the end of a wait has to be noticed to tell that this
 // process was not running: it was stopped, or the machine was suspended.
 const oversleeping = time.Second
@@ -263,13 +238,13 @@ func (x *exchange) begin(h *http.Response) error {
 		return err
 	}
 	x.close = h.Close
-	switch isChunked := len(h.TransferEncoding) > 0; {
-	case isChunked && h.Body != http.NoBody:
+	switch {
+	case len(h.TransferEncoding) > 0:
 		x.src = newChunked(hc.br, &hc.in)
-	case !isChunked && h.ContentLength >= 0:
+	case h.ContentLength >= 0:
 		x.left = h.ContentLength
 	default:
-		x.src = h.Body
+		x.src = hc.br
 	}
 	hc.c.mu.Lock()
 	defer hc.c.mu.Unlock()

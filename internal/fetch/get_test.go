@@ -158,7 +158,7 @@ func TestStatus(t *testing.T) {
 	each(t, h, func(t *testing.T, c *Client, u *url.URL, _ flavour) {
 		for code, class := range map[int]Class{
 			400: Status, 401: Auth, 403: Status, 404: Status, 407: Auth, 408: Busy, 410: Status, 416: Unsatisfied, 429: Busy,
-			500: Busy, 501: Status, 502: Busy, 503: Busy, 504: Busy, 505: Status, 204: Protocol, 304: Status, 300: Status, 299: Protocol,
+			500: Busy, 501: Status, 502: Busy, 503: Busy, 504: Busy, 505: Status, 204: Protocol, 304: Status, 300: Status,
 		} {
 			e := mustFail(t, c, u.JoinPath(fmt.Sprintf("../%d", code)), 0, 10)
 			if e.Class != class || e.Status != code || e.Temporary() != (class == Busy) {

@@ -113,7 +113,7 @@ func TestRedirectsRefused(t *testing.T) {
 	})
 	srv := httptest.NewServer(h)
 	defer srv.Close()
-	for _, to := range []string{"file:///etc/passwd", "ftp://x/y", "javascript:alert(1)", "gopher://x", "data:,x", "http://", "https:///x", "http://u:pw@[::1/", "http://a b/", "none"} {
+	for _, to := range []string{"file:///etc/passwd", "ftp://x/y", "javascript:alert(1)", "gopher://x", "data:,x", "http://", "https:////x", "http://u:pw@[::1/", "http://a b/", "none"} {
 		e := mustFail(t, client(t, Config{}), parse(t, srv.URL+"/?to="+url.QueryEscape(to)), 0, 1)
 		if e.Class != Protocol || e.Status != 302 || strings.Contains(e.Error(), "pw") {
 			t.Errorf("%s: %v: %v", to, e.Class, e)

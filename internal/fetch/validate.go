@@ -5,6 +5,8 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -20,46 +22,75 @@ func (a asked) whole() bool { return a.end < 0 }
 // check turns the header of a final response into a Response without a body, or
 // says what is wrong with it.
 func check(h *http.Response, a asked) (*Response, *Error) {
-	if h.StatusCode != http.StatusOK && h.StatusCode != http.StatusPartialContent {
+	if !bringsFile(h) {
 		return nil, statusError(h)
 	}
 	r := &Response{Object: objectOf(h.Header), Page: isPage(h.Header)}
 	r.Object.Encoding = encodingOf(h.Header)
-	if h.StatusCode == http.StatusOK {
-		if v := partOf(h.Header, a.whole()); v != "" {
-			return nil, protocolError("server sent content-range %q as if it were the whole object (200)", v)
+	if h.StatusCode == http.StatusPartialContent && !a.whole() {
+		got, err := checkPart(h, a)
+		if err != nil {
+			return nil, err
 		}
-		r.Whole, r.End, r.Object.Size = true, h.ContentLength, h.ContentLength
-		if !a.whole() {
-			// Whatever it says of itself: it has just ignored a range.
-			r.Object.AcceptsRanges = false
-		}
+		r.Off, r.End, r.pos = got.off, got.end, got.off
+		r.Object.Size, r.Object.AcceptsRanges = got.total, true
 		return r, nil
 	}
-	if a.whole() {
-		return nil, protocolError("server sent a part (206) of what was asked for whole")
-	}
-	got, err := checkPart(h, a)
+	size, err := wholeSize(h, a.whole())
 	if err != nil {
 		return nil, err
 	}
-	r.Off, r.End, r.pos = got.off, got.end, got.off
-	r.Object.Size, r.Object.AcceptsRanges = got.total, true
+	r.Whole, r.End, r.Object.Size = true, size, size
+	if !a.whole() {
+		// Whatever it says of itself: it has just ignored a range.
+		r.Object.AcceptsRanges = false
+	}
 	return r, nil
 }
 
-// partOf is the Content-Range of a 200 that says of itself to be a part; empty where
-// there is none. Taken for the whole it would be a file that ends too early. One that
-// says nothing sensible counts too where a range was asked for, and that is what it
-// tries to speak of.
-func partOf(h http.Header, whole bool) string {
-	for _, v := range h.Values("Content-Range") {
+// bringsFile says whether a response's body is the object, or a part of it, by its status.
+// As for wget and curl that is so of every success; but one that says "accepted", say, and
+// has no body, says nothing of the object, whereas that of 200 is empty then.
+func bringsFile(h *http.Response) bool {
+	switch h.StatusCode {
+	case http.StatusOK, http.StatusNonAuthoritativeInfo, http.StatusPartialContent:
+		return true
+	case http.StatusNoContent:
+		return false
+	}
+	return h.StatusCode/100 == 2 && h.ContentLength != 0
+}
+
+// wholeSize is the size of the object that a response has all of; -1: nothing tells it. One
+// that says of itself to be a part, taken for the whole, would be a file that ends too early.
+// What says nothing sensible counts as that where a range was asked for, as it is what it
+// tries to speak of. Where the whole was asked for, bytes from the first one on of an unknown
+// number are taken for it, as curl and wget do.
+func wholeSize(h *http.Response, wanted bool) (int64, *Error) {
+	size := h.ContentLength
+	for _, v := range h.Header.Values("Content-Range") {
 		r, err := parseContentRange(v)
-		if err != nil && !whole || err == nil && !r.unsatisfied && (r.off > 0 || r.end != r.total) {
-			return v
+		switch {
+		case r.unsatisfied, err != nil && wanted:
+		case err != nil, r.off > 0, r.total >= 0 && r.end != r.total, r.total < 0 && !wanted, size >= 0 && size != r.end:
+			return 0, protocolError("server sent content-range %q as if it were the whole object (%d)", v, h.StatusCode)
+		default:
+			size = r.end
 		}
 	}
-	return ""
+	if isMultipart(h.Header) {
+		return 0, errSeveralRanges()
+	}
+	return size, nil
+}
+
+func isMultipart(h http.Header) bool {
+	t, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return t == "multipart/byteranges"
+}
+
+func errSeveralRanges() *Error {
+	return protocolError("server sent several ranges where one was asked for")
 }
 
 // isPage says whether a body says of itself to be HTML.
@@ -72,10 +103,10 @@ func isPage(h http.Header) bool {
 // the first byte asked to the last, or to the end of the object.
 func checkPart(h *http.Response, a asked) (contentRange, *Error) {
 	var none contentRange
-	if t, _, _ := mime.ParseMediaType(h.Header.Get("Content-Type")); t == "multipart/byteranges" {
-		return none, protocolError("server sent several ranges where one was asked for")
+	if isMultipart(h.Header) {
+		return none, errSeveralRanges()
 	}
-	v := h.Header.Values("Content-Range")
+	v := slices.Compact(slices.Clone(h.Header.Values("Content-Range")))
 	if len(v) != 1 {
 		return none, protocolError("206 with %d content-range headers", len(v))
 	}
@@ -102,7 +133,7 @@ func serverTime(h http.Header) time.Time {
 	return time.Now()
 }
 
-// statusError classifies a status other than 200 and 206.
+// statusError classifies a status that brings no file.
 func statusError(h *http.Response) *Error {
 	e := &Error{Class: Status, Status: h.StatusCode}
 	switch h.StatusCode {
@@ -122,18 +153,20 @@ func statusError(h *http.Response) *Error {
 	default:
 		if h.StatusCode < 300 {
 			e.Class = Protocol
-			e.Err = fmt.Errorf("server answered %d to a download", h.StatusCode)
+			e.Err = fmt.Errorf("server answered %d to a download, without a file", h.StatusCode)
 		}
 	}
 	return e
 }
 
-// isRedirect reports whether a status sends the client elsewhere with a GET.
-func isRedirect(status int) bool {
-	switch status {
+// isRedirect reports whether a response sends the client elsewhere with a GET.
+func isRedirect(h *http.Response) bool {
+	switch h.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
 		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		return true
+	case http.StatusMultipleChoices: // Location is what the server would choose (RFC 9110, 15.4.1)
+		return h.Header.Get("Location") != ""
 	}
 	return false
 }
@@ -145,6 +178,7 @@ func redirectTarget(h *http.Response, base *url.URL) (*url.URL, *Error) {
 	if loc == "" {
 		return nil, protocolError("redirect (%d) without a location", h.StatusCode)
 	}
+	loc = twoSlashes(loc)
 	ref, err := url.Parse(loc)
 	if err != nil {
 		ref, err = url.Parse(escapePercent(loc)) // browsers go there
@@ -158,4 +192,17 @@ func redirectTarget(h *http.Response, base *url.URL) (*url.URL, *Error) {
 		return nil, protocolError("redirect refused: %w", err)
 	}
 	return to, nil
+}
+
+// twoSlashes is a URL in which one slash, or three, between the scheme and the host have
+// become two, as in curl and browsers.
+func twoSlashes(loc string) string {
+	scheme, rest, _ := strings.Cut(loc, ":")
+	host := strings.TrimLeft(rest, "/")
+	if n := len(rest) - len(host); n == 1 || n == 3 {
+		if strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https") {
+			return scheme + "://" + host
+		}
+	}
+	return loc
 }

@@ -116,7 +116,9 @@ func codesOf(k hostile.Kind, c Cell) []int {
 		hostile.WindowPadding, hostile.Slow, hostile.EdgeURL, hostile.OtherCert, hostile.SameLengthTwice, hostile.BigSettings,
 		hostile.UnknownFrames, hostile.Trailers, hostile.NoStreams, hostile.RangeCase, hostile.Identity, hostile.RedirectOdd,
 		hostile.ETagBare, hostile.NoReason, hostile.LengthSpaces, hostile.InterimLies, hostile.ChunkExtensions, hostile.ChunkDust,
-		hostile.HeaderCrumbs, hostile.SettingsZero, hostile.GoAwayTwice, hostile.ResetAfterEnd, hostile.BareLF:
+		hostile.HeaderCrumbs, hostile.SettingsZero, hostile.GoAwayTwice, hostile.ResetAfterEnd, hostile.BareLF,
+		// Against the letter of RFC 9112, but to be read in one way only, as curl does.
+		hostile.LengthList, hostile.IdentityCoding, hostile.ChunksLF, hostile.SpacedHeader, hostile.Folded:
 		return nil
 	case hostile.Expiring:
 		if c.Where == hostile.PlaceStart && once || c.Files > 0 { // the very first signed URL of a file is of no use

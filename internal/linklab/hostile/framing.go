@@ -21,7 +21,10 @@ func framing(k Kind) func(*Server, *bufio.Writer, asked, testbody.Body) error {
 		return (*Server).shortChunks
 	case ChunksAndLength:
 		return (*Server).chunksAndLength
-	case RangeOverflow, TwoRanges, SameLengthTwice, LengthNegative, LengthOverflow, LengthPlus, OddEncoding, SpacedHeader:
+	case ChunksLF:
+		return (*Server).chunksLF
+	case RangeOverflow, TwoRanges, SameLengthTwice, LengthNegative, LengthOverflow, LengthPlus, OddEncoding, SpacedHeader,
+		LengthList, IdentityCoding:
 		return (*Server).oddHeader
 	default:
 		return wording(k)
@@ -62,6 +65,17 @@ func (s *Server) chunksAndLength(w *bufio.Writer, q asked, b testbody.Body) erro
 	return s.chunk(w, q, b, q.off, q.end)
 }
 
+// chunksLF ends the lines of its chunks with LF alone.
+func (s *Server) chunksLF(w *bufio.Writer, q asked, b testbody.Body) error {
+	head(w, "HTTP/1.1", b)
+	_, _ = fmt.Fprintf(w, "Content-Range: bytes %d-%d/%d\r\nTransfer-Encoding: chunked\r\n\r\n%x\n", q.off, q.end-1, b.Size, q.end-q.off)
+	if err := s.send(w, q, b, q.off, q.end); err != nil {
+		return err
+	}
+	_, err := w.WriteString("\n0\n\n")
+	return err
+}
+
 // chunk sends [off, end) as one chunk, and the last one.
 func (s *Server) chunk(w *bufio.Writer, q asked, b testbody.Body, off, end int64) error {
 	_, _ = fmt.Fprintf(w, "%x\r\n", end-off)
@@ -86,6 +100,10 @@ func (s *Server) oddHeader(w *bufio.Writer, q asked, b testbody.Body) error {
 		right += fmt.Sprintf("Content-Range: bytes %d-%d/%d\r\n", 0, n-1, b.Size)
 	case SameLengthTwice:
 		length += length
+	case LengthList:
+		length = fmt.Sprintf("Content-Length: %d, %d\r\n", n, n)
+	case IdentityCoding:
+		length += "Transfer-Encoding: identity\r\n"
 	case LengthNegative:
 		length = "Content-Length: -1\r\n"
 	case LengthOverflow: // the right one, were it counted in 64 bits

@@ -113,6 +113,9 @@ const (
 	UnframedCut     Kind = "unframed-cut"      // 206 without Content-Length, which the connection's end ends early
 	ShortChunks     Kind = "short-chunks"      // 206 in chunks that end properly, but before its Content-Range
 	SameLengthTwice Kind = "same-length-twice" // Content-Length twice, both right
+	LengthList      Kind = "length-list"       // both of them in one line
+	IdentityCoding  Kind = "identity-coding"   // Transfer-Encoding: identity, and a length
+	ChunksLF        Kind = "chunks-lf"         // chunks whose lines end in LF alone
 	LengthNegative  Kind = "length-negative"   // Content-Length: -1
 	LengthOverflow  Kind = "length-overflow"   // Content-Length: 2^64 and the right one
 	LengthPlus      Kind = "length-plus"       // Content-Length with a sign
@@ -120,7 +123,7 @@ const (
 	OddEncoding     Kind = "odd-encoding"      // Transfer-Encoding: xchunked
 	RangeOverflow   Kind = "range-overflow"    // Content-Range up to 2^64
 	TwoRanges       Kind = "two-ranges"        // two Content-Ranges, the second one another
-	SpacedHeader    Kind = "spaced-header"     // "Content-Length :", which some read and some do not
+	SpacedHeader    Kind = "spaced-header"     // "Content-Length :", which curl and wget read
 )
 
 // What HTTP/1 can be written like, rightly and wrongly.
@@ -231,7 +234,7 @@ func Kinds() []Traits {
 	add(Traits{HTTP1: true, HTTP2: true, Nature: true}, WeakETag, EdgeETag, NoValidators, RefuseMore, ResetMore, EdgeURL,
 		ETagBare, ETagEach)
 	add(Traits{HTTP1: true}, EndlessHeaders, CloseSilently, GarbageAfter, TwoLengths, BadChunks, NotHTTP, Escapes,
-		SameLengthTwice, LengthNegative, LengthOverflow, LengthPlus, ChunksAndLength, OddEncoding, RangeOverflow, TwoRanges, SpacedHeader,
+		SameLengthTwice, LengthList, IdentityCoding, ChunksLF, LengthNegative, LengthOverflow, LengthPlus, ChunksAndLength, OddEncoding, RangeOverflow, TwoRanges, SpacedHeader,
 		HTTP10Cut, UnframedCut, ShortChunks, HTTP10PlainCut, BareLF, Folded, NulHeader, NoReason, BlankFirst, LengthSpaces, InterimLies,
 		Switching, GzipEncoding, ChunkExtensions, ChunkDust, EndlessTrailers, HeaderCrumbs, SlowHeader)
 	add(Traits{HTTP1: true, InBody: true, Whole: true}, ChunksCut)
