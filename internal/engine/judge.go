@@ -116,6 +116,9 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	case verdict == accept.Differs:
 		d.otherObject(reqs, t, what+" differs")
 		return false
+	case resp.End <= t.off && !t.probe:
+		t.refusal = &fetch.Error{Class: fetch.Protocol, Err: errors.New("the server gives too few bytes at once to compare them")}
+		return false
 	case verdict == accept.Proven:
 		d.known.Learn(c)
 	}
@@ -133,6 +136,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	}
 	d.use(t.link)
 	d.gather(t)
+	d.tellShort(reqs, t)
 	return !t.released // it is where the object ends before its range
 }
 

@@ -82,6 +82,7 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 	f.denied.remove(t.link)
 	b.use(t.link)
 	b.gather(t)
+	b.tellShort(reqs, t)
 	return !t.released // it is where the file is empty
 }
 

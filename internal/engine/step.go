@@ -71,6 +71,14 @@ func (o *owner) act(reqs context.Context, a scheduler.Action) {
 	}
 }
 
+// tellShort tells the scheduler of a response that ends before its range, though the object
+// does not: the server gives no more at once. A transfer that stands for a copy may end so.
+func (o *owner) tellShort(reqs context.Context, t *transfer) {
+	if end := t.resp.End; !t.resp.Whole && end < t.end.Load() {
+		o.step(reqs, scheduler.Input{Kind: scheduler.Short, Link: t.link, Chunk: t.chunk, Bytes: end - t.off})
+	}
+}
+
 // banning says whether the actions being carried out ban a link.
 func (o *owner) banning(id scheduler.LinkID) bool {
 	for _, a := range o.actions {

@@ -42,8 +42,8 @@ func TestHostile(t *testing.T) {
 		{"starts early", lines(ok, "Content-Range: bytes 9-19/100", "Content-Length: 11") + "x" + ten, Protocol, "[10, 20)"},
 		{"starts late", lines(ok, "Content-Range: bytes 11-19/100", "Content-Length: 9") + ten[1:], Protocol, "[10, 20)"},
 		{"ends late", lines(ok, "Content-Range: bytes 10-20/100", "Content-Length: 11") + ten + "x", Protocol, "[10, 20)"},
-		{"ends early", lines(ok, "Content-Range: bytes 10-18/100", "Content-Length: 9") + ten[:9], Protocol, "[10, 20)"},
-		{"ends early, size unknown", lines(ok, "Content-Range: bytes 10-18/*", "Content-Length: 9") + ten[:9], Protocol, "[10, 20)"},
+		{"ends early", lines(ok, "Content-Range: bytes 10-18/100", "Content-Length: 9") + ten[:9], 0, ""}, // RFC 9110, 15.3.7: a part of what was asked for
+		{"ends early, size unknown", lines(ok, "Content-Range: bytes 10-18/*", "Content-Length: 9") + ten[:9], 0, ""},
 		{"beyond its own size", lines(ok, "Content-Range: bytes 10-19/15", "Content-Length: 10") + ten, Protocol, "content-range"},
 		{"unsatisfied 206", lines(ok, "Content-Range: bytes */100", "Content-Length: 10") + ten, Protocol, "content-range"},
 		{"other unit", lines(ok, "Content-Range: pages 10-19/100", "Content-Length: 10") + ten, Protocol, "content-range"},
@@ -91,7 +91,7 @@ func TestHostile(t *testing.T) {
 			cl := client(t, Config{})
 			if c.class == 0 {
 				got := string(must(t, cl, s.url(t), 10, 20))
-				if got != ten && c.name != "good, object shorter" {
+				if got != ten && c.name != "good, object shorter" && (got != ten[:9] || !strings.HasPrefix(c.name, "ends early")) {
 					t.Errorf("got %q", got)
 				}
 				return

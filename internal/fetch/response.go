@@ -71,8 +71,8 @@ type shortener interface{ shorten(surplus int64) }
 // io.EOF or not, and Close it; it belongs to one goroutine.
 type Response struct {
 	// Off and End say which bytes of the object the body holds, [Off, End). End is
-	// below what was asked for when the object is shorter, and -1 when the length
-	// is not known (Whole only).
+	// below what was asked for when the object is shorter, or the server gives no more at
+	// once, and -1 when the length is not known (Whole only).
 	Off, End int64
 	// Whole says that this is the whole object from byte 0 on, either because no
 	// range was asked for or because the server ignored the range (then Object's

@@ -99,8 +99,8 @@ func isPage(h http.Header) bool {
 	return t == "text/html" || t == "application/xhtml+xml"
 }
 
-// checkPart checks that a 206 holds exactly what was asked for: one range, from
-// the first byte asked to the last, or to the end of the object.
+// checkPart checks that a 206 holds what was asked for: one range, from the first byte
+// asked on, and to the last, or less: a server may give a part of it only (RFC 9110, 15.3.7).
 func checkPart(h *http.Response, a asked) (contentRange, *Error) {
 	var none contentRange
 	if isMultipart(h.Header) {
@@ -114,8 +114,7 @@ func checkPart(h *http.Response, a asked) (contentRange, *Error) {
 	if err != nil || got.unsatisfied {
 		return none, protocolError("%w: %q", errContentRange, v[0])
 	}
-	atEnd := got.total >= 0 && got.end == got.total && got.end < a.end
-	if got.off != a.off || (got.end != a.end && !atEnd) {
+	if got.off != a.off || got.end > a.end {
 		return none, protocolError("asked for bytes [%d, %d), server sent %q", a.off, a.end, v[0])
 	}
 	if h.ContentLength >= 0 && h.ContentLength != got.end-got.off {

@@ -221,7 +221,7 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 	if free := c.ledger.free[0].Len(); free-size < least {
 		size = free
 	}
-	size = min(size, c.room(id))
+	size = min(size, c.most(id))
 	if c.cfg.Window > 0 {
 		size = min(size, max(1, c.cfg.Window/int64(2*c.linksUp())))
 	}

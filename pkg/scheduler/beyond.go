@@ -42,7 +42,7 @@ func (c *Core) anticipate(thief LinkID, stream StreamID, out []Action) []Action 
 	}
 	o := &c.links[first.link]
 	theirs := max(c.now, first.issued+o.streams.trips(first.stream)*o.reach())
-	if first.rng.Len() > c.room(thief) || c.now+l.streams.trips(stream)*l.rtt >= theirs {
+	if first.rng.Len() > c.most(thief) || c.now+l.streams.trips(stream)*l.rtt >= theirs {
 		return out
 	}
 	return c.hedge(thief, stream, first, out)
@@ -69,7 +69,7 @@ func (c *Core) scraps(out []Action) []Action {
 		for j := range c.chunks {
 			before := &c.chunks[j]
 			l := before.link
-			if before.rng.End == ch.rng.Off && l != ch.link && !before.copy && c.links[l].rtt > 0 && ch.left() <= c.room(l) {
+			if before.rng.End == ch.rng.Off && l != ch.link && !before.copy && c.links[l].rtt > 0 && ch.left() <= c.most(l) {
 				return c.hedge(l, before.stream, ch, out) // only the last range reaches beyond the end
 			}
 		}

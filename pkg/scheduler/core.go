@@ -32,17 +32,18 @@ const (
 type link struct {
 	up        bool
 	banned    bool
-	probing   bool // a banned link's small request is under way
-	bans      int  // in a row
-	notBefore Time // end of a ban, or of the wait after a failure
-	rtt       Time // the least
-	unheard   Time // how long it was waited for, as long as that is not known
-	handshake Time // as the latest handshakes had it; 0 while unknown
-	shook     Time // as the latest one had it
-	shakes    int  // how many there were, as far as one was told
-	probed    int  // of these, when the latest probe began
-	regained  Time // as the handshake of the probe that ended the latest ban had it; 0: it made none
-	turn      Time // of a batch: a round trip of the data that comes; 0 while unknown
+	probing   bool  // a banned link's small request is under way
+	bans      int   // in a row
+	notBefore Time  // end of a ban, or of the wait after a failure
+	gives     int64 // the most that its server gives at once, of those answers that had less than was asked for; 0: none had
+	rtt       Time  // the least
+	unheard   Time  // how long it was waited for, as long as that is not known
+	handshake Time  // as the latest handshakes had it; 0 while unknown
+	shook     Time  // as the latest one had it
+	shakes    int   // how many there were, as far as one was told
+	probed    int   // of these, when the latest probe began
+	regained  Time  // as the handshake of the probe that ended the latest ban had it; 0: it made none
+	turn      Time  // of a batch: a round trip of the data that comes; 0 while unknown
 	lag       lag
 	began     int64 // bytes that it had received when it last began to work
 	inVain    uint8 // releases in a row for silence, with nothing received
@@ -128,7 +129,7 @@ func New(cfg Config) (*Core, error) {
 // done. A LinkUp and a Progress are only booked, and so is what is told of pieces
 // and plans: they take effect with the next input of another kind, so that links that
 // come up together start together, and nothing is decided before all progress has been
-// told. In a batch Finished and Failed are booked as well. Time never runs backwards; an
+// told. In a batch Finished, Failed and Short are booked as well. Time never runs backwards; an
 // input about a chunk that has ended, or a link that does not exist, is ignored.
 func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	c.now = max(c.now, now)
@@ -148,6 +149,10 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	case Beyond:
 		if i := c.find(in.Chunk); i >= 0 && c.batch == nil {
 			out = c.endsBefore(i, in, out)
+		}
+	case Short:
+		if i := c.find(in.Chunk); i >= 0 {
+			out = c.clip(i, in.Bytes, out)
 		}
 	case LinkUp, LinkDown:
 		if in.Link >= 0 && int(in.Link) < len(c.links) {
@@ -199,7 +204,7 @@ func (c *Core) decides(k InputKind) bool {
 	switch k {
 	case LinkUp, Progress, Added, Voided, Expected, Planned:
 		return false
-	case Finished, Failed:
+	case Finished, Failed, Short:
 		if c.batch != nil {
 			c.batch.booked = true
 			return false
@@ -422,6 +427,7 @@ func (l *link) forget(cfg *Config) {
 	l.handshake, l.regained, l.turn, l.lag, l.inVain = 0, 0, 0, lag{}, 0
 	l.pace = pace{}
 	l.duty.trouble = Never
+	l.gives = 0
 	l.streams = streams{most: cfg.firstStreams(), tls: cfg.tlsTrips(), loss: loss{reordered: l.streams.loss.reordered}}
 	l.speeds, l.knocks = speeds{}, knocks{}
 }

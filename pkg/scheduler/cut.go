@@ -24,7 +24,7 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 	if p.guess && size < whole && c.tooBusyToLearn(id, stream) {
 		return 0
 	}
-	return min(size, whole, c.room(id))
+	return min(size, whole, c.most(id))
 }
 
 // tooBusyToLearn says whether a connection has so much to do that, by the time at which

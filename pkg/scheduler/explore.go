@@ -281,7 +281,7 @@ func (c *Core) askAnother(id LinkID, out []Action) []Action {
 		return out
 	}
 	before := len(out)
-	if out = c.start(id, stream, c.ledger.take(min(probeSize, c.room(id)), c.ledger.size), out); len(out) > before {
+	if out = c.start(id, stream, c.ledger.take(min(probeSize, c.most(id)), c.ledger.size), out); len(out) > before {
 		l.streams.explore.begin(knocking, c.now, l)
 		l.streams.explore.chunk = c.nextID - 1
 	}

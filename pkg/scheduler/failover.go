@@ -211,7 +211,7 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 		return out
 	}
 	before := len(out)
-	size := min(probeSize, c.room(id))
+	size := min(probeSize, c.most(id))
 	if c.batch != nil && !c.batch.stock.empty() {
 		out = c.probePiece(id, size, out)
 	} else if len(c.ledger.free) > 0 {

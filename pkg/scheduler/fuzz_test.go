@@ -33,7 +33,7 @@ func FuzzCore(f *testing.F) {
 		now, completions := Time(0), 0
 		for len(data) >= 6 {
 			in := Input{
-				Kind: InputKind(data[0] % 15), Link: LinkID(int8(data[1])), Chunk: ChunkID(int8(data[1])),
+				Kind: InputKind(data[0] % 17), Link: LinkID(int8(data[1])), Chunk: ChunkID(int8(data[1])),
 				Bytes: int64(int32(binary.LittleEndian.Uint32(data[2:]))) << (data[0] >> 4), RTT: Time(data[2]) * Millisecond, Wait: Time(data[3]) * Millisecond,
 			}
 			if b := data[4]; in.Kind == LinkUp && b != 0 {

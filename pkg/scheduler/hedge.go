@@ -59,7 +59,7 @@ func (c *Core) relay(thief LinkID, stream StreamID, own *outlook, ch *chunk, end
 	if c.chunks[c.find(ch.twin)].link == thief {
 		return out // it is at it
 	}
-	if c.batch != nil || own.last[stream] != nil || l.robbed > 0 || l.est.rate <= 0 || rest > c.room(thief) {
+	if c.batch != nil || own.last[stream] != nil || l.robbed > 0 || l.est.rate <= 0 || rest > c.most(thief) {
 		return out
 	}
 	alone := own.soonest(l, stream, rest)

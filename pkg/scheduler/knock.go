@@ -36,7 +36,7 @@ func (c *Core) knock(id LinkID, out []Action) []Action {
 	if c.batch != nil || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || !c.usable(l) || !c.sized() || stream >= MaxStreams || !l.streams.served(stream) {
 		return out
 	}
-	before, size := len(out), min(probeSize, c.room(id))
+	before, size := len(out), min(probeSize, c.most(id))
 	if len(c.ledger.free) > 0 {
 		out = c.start(id, stream, c.ledger.take(size, c.ledger.size), out)
 	} else if ch := c.stuck(id); ch != nil && !c.cfg.NoSteal {

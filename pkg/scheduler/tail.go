@@ -83,7 +83,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 	if from == own && (ch.got == 0 && l.streams.cut[stream] > 0 || ch.share && !c.overdue(ch)) {
 		return out // whom nothing has answered since cannot do better, and shares are alike
 	}
-	room := c.room(thief)
+	room := c.most(thief)
 	if c.batch != nil && from.late&(1<<victim) != 0 && c.copyRest(thief, stream, own, ch, end, room) {
 		return c.hedge(thief, stream, ch, out) // it is silent, but may speak again
 	}
@@ -228,7 +228,7 @@ func balanced(rest, rs, rv, delay float64) float64 {
 // takeOver moves the last x bytes of a request to a stream of thief, or the whole
 // of it where little would remain.
 func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out []Action) []Action {
-	if rest := ch.left(); x > rest || x > 0 && ch.got == 0 && rest-x < c.cfg.minRequest() && rest <= c.room(thief) {
+	if rest := ch.left(); x > rest || x > 0 && ch.got == 0 && rest-x < c.cfg.minRequest() && rest <= c.most(thief) {
 		x = rest
 	}
 	if x <= 0 {

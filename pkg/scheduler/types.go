@@ -119,6 +119,9 @@ const (
 	// requests are few and large, and nothing is fetched twice, as bytes of two answers must not
 	// mix. 0: no longer.
 	Compared
+	// Short: Chunk's response, whose head is there, has Bytes in all, fewer than were asked
+	// for, though the object has them: its server gives no more at once.
+	Short
 )
 
 // Input is one thing that the scheduler is told.

@@ -9,7 +9,7 @@ const None Kind = ""
 // What is wrong with the answer's header, or comes instead of an answer.
 const (
 	WrongStart       Kind = "wrong-start"       // Content-Range begins elsewhere, and so does the body
-	WrongEnd         Kind = "wrong-end"         // Content-Range ends earlier than asked, not at the object's end
+	WrongEnd         Kind = "wrong-end"         // Content-Range, and the body, end earlier than asked, not at the object's end
 	WrongTotal       Kind = "wrong-total"       // Content-Range tells another size
 	NoContentRange   Kind = "no-content-range"  // 206 without Content-Range
 	EmptyPart        Kind = "empty-part"        // 206 whose Content-Length is 0

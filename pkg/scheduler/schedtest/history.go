@@ -10,6 +10,7 @@ import (
 type Link struct {
 	RTT    scheduler.Time
 	Terms  scheduler.Terms
+	Gives  int64 // the most bytes that its server gives at once; 0: as many as one likes
 	Phases []Phase
 }
 
@@ -84,8 +85,21 @@ func Random(seed uint64) History {
 		l.Phases = append(l.Phases, last)
 		h.Links = append(h.Links, l)
 	}
+	h.bound(rand.New(rand.NewPCG(seed, 9110)))
 	h.ration(rand.New(rand.NewPCG(seed, 2013)))
 	return h
+}
+
+// bound has servers of some histories give no more than so many bytes at once.
+func (h *History) bound(r *rand.Rand) {
+	if r.IntN(4) > 0 {
+		return
+	}
+	for i := range h.Links {
+		if r.IntN(3) > 0 {
+			h.Links[i].Gives = 1 + r.Int64N(max(h.Size/8, 1<<14))
+		}
+	}
 }
 
 // ration puts terms on the links of every other history: roles, caps, and what

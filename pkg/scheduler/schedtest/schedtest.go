@@ -49,6 +49,7 @@ type request struct {
 	on    scheduler.StreamID
 	id    scheduler.ChunkID
 	rng   scheduler.Range
+	ends  int64 // of these, where the response ends; 0: nobody has looked
 	got   int64
 	first scheduler.Time // when its first byte can be there
 	last  scheduler.Time // when its last byte came, or it was sent
@@ -177,6 +178,12 @@ func (p *player) serve(id scheduler.LinkID) error {
 			i = -1
 			continue
 		}
+		if told, err := p.answered(rq, ph); err != nil || p.complete {
+			return err
+		} else if told {
+			i = -1 // others may have ended
+			continue
+		}
 		n := min(int64(budget), rq.rng.Len()-rq.got)
 		if n > 0 {
 			rq.last = p.now
@@ -222,6 +229,28 @@ func (p *player) serve(id scheduler.LinkID) error {
 		}
 	}
 	return nil
+}
+
+// answered tells where the response to a request ends, if its server gives less than was
+// asked for and nothing has come yet.
+func (p *player) answered(rq *request, ph Phase) (told bool, err error) {
+	gives := p.h.Links[rq.link].Gives
+	if gives == 0 || rq.ends > 0 || ph.Rate <= 0 {
+		return false, nil
+	}
+	id, end := rq.id, rq.rng.Off+min(gives, rq.rng.Len())
+	short := end < rq.rng.End
+	rq.ends = end
+	if !short {
+		return false, nil
+	}
+	if err := p.tell(scheduler.Input{Kind: scheduler.Short, Link: rq.link, Chunk: id, Bytes: gives}); err != nil {
+		return false, err
+	}
+	if i := slices.IndexFunc(p.reqs, func(r request) bool { return r.id == id }); i >= 0 && p.reqs[i].rng.End > end {
+		return true, fmt.Errorf("chunk %d waits for bytes behind %d, where its response ends", id, end)
+	}
+	return true, nil
 }
 
 // win books what a copy has fetched: what its original, which must be cancelled

@@ -1,0 +1,48 @@
+package scheduler
+
+// A server may answer a request for a range with a part of it from its first byte on (RFC
+// 9110, 15.3.7): some bound how many bytes they give at once. What is missing is asked for
+// again, and the link not for more at once from then on, so that a response fills the range
+// that was asked for, and the next request is sent in time.
+
+// leastAnswer is how many bytes a link is asked for at once however few its server gives.
+const leastAnswer = int64(16) << 10
+
+// clip ends chunk i with its response, which has fewer bytes than were asked for.
+func (c *Core) clip(i int, bytes int64, out []Action) []Action {
+	ch := &c.chunks[i]
+	if bytes <= 0 || bytes < ch.got || bytes >= ch.rng.Len() {
+		return out
+	}
+	l := &c.links[ch.link]
+	l.gives = max(l.gives, bytes, leastAnswer)
+	switch j := c.find(ch.twin); {
+	case ch.copy:
+		return c.withdraw(i, out) // it has to have all that its original has not
+	case ch.twin != NoChunk && j >= 0:
+		out = c.withdraw(j, out) // it stands behind
+		ch = &c.chunks[i]
+	}
+	behind := Range{ch.rng.Off + bytes, ch.rng.End}
+	if c.batch == nil {
+		c.ledger.give(behind)
+	} else {
+		s := &c.batch.stock
+		if ch.guess { // nobody has voided anything: the file is at least as long
+			s.learn(ch.piece.Len(), ch.piece.Len())
+			c.resolve(ch.piece)
+		}
+		s.give(ch.class, part{Range: behind, piece: ch.piece, file: s.files[ch.slot].file, slot: ch.slot})
+	}
+	c.shorten(ch, behind.Len())
+	return append(out, shrink(ch))
+}
+
+// most is how many bytes one request over a link may be for.
+func (c *Core) most(id LinkID) int64 {
+	room := c.room(id)
+	if gives := c.links[id].gives; gives > 0 {
+		return min(room, gives)
+	}
+	return room
+}
