@@ -22,6 +22,7 @@ func (o *getOptions) http() (fetch.Config, error) {
 		Header: http.Header{}, UserAgent: o.userAgent, Named: new(fetch.Origins),
 		ConnectTimeout: o.connectTime, ResponseTimeout: o.timeout,
 		Proxies: proxies{httpproxy.FromEnvironment().ProxyFunc()},
+		Peers:   fetch.NewPeers(),
 		TLS:     &tls.Config{InsecureSkipVerify: o.insecure}, //nolint:gosec // -k is what it says
 	}
 	switch {

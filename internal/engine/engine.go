@@ -128,6 +128,9 @@ func New(cfg Config, links []*Link) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), gone: make([]int64, len(links)), blocks: newBlocks(cfg.BlockSize), trust: newTrust()}
+	if e.cfg.HTTP.Peers == nil {
+		e.cfg.HTTP.Peers = fetch.NewPeers()
+	}
 	for i, l := range links {
 		e.routes[i] = newRoute(l, &e.cfg.HTTP)
 	}

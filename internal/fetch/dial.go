@@ -23,6 +23,8 @@ type dialed struct {
 	raw   net.Conn   // as the Dialer made it
 	tls   *tlsStream // on top of raw, or nil
 	h2    bool
+	key   originKey
+	wait  *wait    // until the server answers; nil: there is no request yet
 	proxy *url.URL // speak absolute-form to this proxy; nil: speak to the origin
 }
 
@@ -78,6 +80,7 @@ func (c *Client) connect(ctx context.Context, key originKey) (*dialed, time.Dura
 		}
 		return nil, 0, err
 	}
+	c.cfg.Peers.shook(key, rtt)
 	if c.trace != nil {
 		c.trace.RoundTrip(d.raw, rtt)
 	}

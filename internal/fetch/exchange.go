@@ -158,6 +158,9 @@ func (x *exchange) header(req *http.Request) (*http.Response, error) {
 	if err := x.await(); err != nil {
 		return nil, x.lost(err)
 	}
+	if x.first || x.early {
+		hc.c.cfg.Peers.answered(hc)
+	}
 	h, err := finalHeader(hc.br, req)
 	if err != nil {
 		return nil, x.garbled(err)
@@ -355,7 +358,9 @@ func (x *exchange) finish() {
 	}
 	// Bytes that nobody asked for would be taken for the next response.
 	unasked := hc.pending == 0 && hc.br.Buffered() > 0
-	if !alive || x.close || hc.doomed || unasked {
+	// Somebody else's connection waits for this one to end, as it seems.
+	inTheWay := hc.pending == 0 && hc.server.crowded.Load()
+	if !alive || x.close || hc.doomed || unasked || inTheWay {
 		hc.killLocked()
 	}
 	if hc.pending == 0 {
@@ -416,6 +421,10 @@ func (x *exchange) shorten(surplus int64) {
 // its way and stands before those behind it: once it is its turn, a small one is
 // dropped and a large one ends the connection.
 func (x *exchange) skip(a asked) {
+	if x.first && x.hc.server.crowded.Load() {
+		x.abort() // others are asked, while this one would have to be served first
+		return
+	}
 	x.unattended(a.whole() || a.end-a.off > smallRest, func() {
 		h, err := x.header(&http.Request{Method: http.MethodGet}) //nolint:bodyclose // leave closes it
 		if err != nil || h.ContentLength > smallRest {

@@ -25,26 +25,29 @@ const (
 // h1Conn is an HTTP/1.1 connection with its queue of requests. Only the head of
 // the queue, whose turn it is, reads.
 type h1Conn struct {
-	c     *Client
-	o     *origin
-	raw   net.Conn   // as dialled: what deadlines are set on and what is closed
-	nc    net.Conn   // raw or TLS on top of it
-	tls   *tlsStream // nc, if it is TLS
-	proxy *url.URL   // requests in absolute form; nil: to the origin itself
-	in    meter      // head's
-	br    *bufio.Reader
-	mark  *readMark     // down while no body is read
-	dead  chan struct{} // closed when the connection is
-	early bool          // opened before there was a request for it: it has an age
+	c      *Client
+	o      *origin
+	raw    net.Conn   // as dialled: what deadlines are set on and what is closed
+	nc     net.Conn   // raw or TLS on top of it
+	tls    *tlsStream // nc, if it is TLS
+	proxy  *url.URL   // requests in absolute form; nil: to the origin itself
+	in     meter      // head's
+	br     *bufio.Reader
+	mark   *readMark     // down while no body is read
+	dead   chan struct{} // closed when the connection is
+	key    originKey
+	server *server // whom it leads to
+	early  bool    // opened before there was a request for it: it has an age
 
 	// Guarded by Client.mu.
 	killed   bool
-	pending  int  // requests in the queue
-	served   int  // response headers seen
-	takes    bool // the latest response lets others queue behind it
-	blocked  bool // the current response lets nobody queue behind it
-	closing  bool // takes no more requests
-	doomed   bool // ends with the current response: writing has failed
+	wait     *wait // for the first answer; nil: there has been no request
+	pending  int   // requests in the queue
+	served   int   // response headers seen
+	takes    bool  // the latest response lets others queue behind it
+	blocked  bool  // the current response lets nobody queue behind it
+	closing  bool  // takes no more requests
+	doomed   bool  // ends with the current response: writing has failed
 	lastDone chan struct{}
 	lastSent chan struct{}
 }
@@ -63,12 +66,20 @@ func (c *Client) newH1(o *origin, d *dialed) *h1Conn {
 	}
 	hc.in.src = hc.nc
 	hc.br = bufio.NewReaderSize(&hc.in, c.cfg.ReadBuffer)
+	hc.key, hc.wait = d.key, d.wait
+	c.cfg.Peers.join(d.key, hc)
+	if hc.tls != nil {
+		c.cfg.Peers.answered(hc)
+	}
 	return hc
 }
 
 // enqueue adds a request to the end of the queue. Client.mu is held.
 func (hc *h1Conn) enqueue() *exchange {
 	first := hc.served == 0 && hc.pending == 0
+	if first && hc.early {
+		hc.wait = hc.c.cfg.Peers.await(hc.key)
+	}
 	x := &exchange{
 		hc: hc, turn: hc.lastDone, maySend: hc.lastSent,
 		done: make(chan struct{}), sent: make(chan struct{}),
@@ -91,6 +102,7 @@ func (hc *h1Conn) killLocked() {
 		return
 	}
 	hc.killed = true
+	hc.c.cfg.Peers.leave(hc)
 	close(hc.dead)
 	hc.o.h1 = without(hc.o.h1, hc)
 	hc.o.wake()

@@ -200,7 +200,11 @@ func (c *Client) trim(keep *origin) {
 
 // open dials for a request. It is called, and returns, with c.mu held.
 func (c *Client) open(ctx context.Context, o *origin, key originKey) (slot, *Error) {
+	w := c.cfg.Peers.await(key)
 	d, err := c.connected(ctx, o, key)
+	if err != nil || d.h2 {
+		w.end()
+	}
 	if err != nil {
 		if err.Class != Canceled {
 			o.dialErr = err
@@ -214,6 +218,7 @@ func (c *Client) open(ctx context.Context, o *origin, key originKey) (slot, *Err
 		o.h2 = append(o.h2, hc)
 		return hc, nil
 	}
+	d.wait = w
 	hc := c.newH1(o, d)
 	o.h1 = append(o.h1, hc)
 	return hc.enqueue(), nil
@@ -226,6 +231,9 @@ func (c *Client) connected(ctx context.Context, o *origin, key originKey) (*dial
 	o.dialing++
 	c.mu.Unlock()
 	d, err := c.dial(ctx, key)
+	if err == nil {
+		d.key = key
+	}
 	c.mu.Lock()
 	o.dialing--
 	o.wake()
@@ -248,7 +256,7 @@ func (c *Client) Open(ctx context.Context, u *url.URL) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o := c.origin(key)
-	if c.closed || o.dialing > 0 || len(o.h1)+len(o.h2) > 0 {
+	if c.closed || o.dialing > 0 || len(o.h1)+len(o.h2) > 0 || c.cfg.Peers.bounded(key) {
 		return nil
 	}
 	d, err := c.connected(ctx, o, key)

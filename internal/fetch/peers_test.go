@@ -1,0 +1,116 @@
+package fetch
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// memServer is a server in memory that serves a few connections at a time, each until its
+// client closes it, and says how many there have been.
+type memServer struct {
+	t     testing.TB
+	conns chan net.Conn
+	takes time.Duration // for an answer
+	made  int
+}
+
+func newMemServer(t testing.TB, atOnce int) *memServer {
+	s := &memServer{t: t, conns: make(chan net.Conn, 100)}
+	for range atOnce {
+		go s.serve()
+	}
+	t.Cleanup(func() { close(s.conns) })
+	return s
+}
+
+func (s *memServer) serve() {
+	for c := range s.conns {
+		p := &peer{t: s.t, Conn: c, br: bufio.NewReader(c)}
+		for p.request() != nil {
+			time.Sleep(s.takes)
+			p.say("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+		}
+		_ = c.Close()
+	}
+}
+
+func (s *memServer) DialContext(context.Context, string, string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	s.made++
+	s.conns <- theirs
+	return ours, nil
+}
+
+// In virtual time: who waits for a server that serves one connection at a time waits once,
+// and then nobody does, while one that serves them all loses none.
+func TestConnectionsInEachOthersWay(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		atOnce      int
+		first, then time.Duration // what a request over the second client takes, the first and later
+		made        int           // connections
+	}{
+		{"one at a time", 1, patienceLeast, 0, 12},
+		{"two at a time", 2, 0, 0, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newMemServer(t, c.atOnce)
+				cfg := Config{Peers: NewPeers()}
+				one, two := clientOver(t, cfg, s), clientOver(t, cfg, s)
+				u := &url.URL{Scheme: "http", Host: "host.test", Path: "/"}
+				for i := range 6 {
+					must(t, one, u, 0, -1)
+					began := time.Now()
+					must(t, two, u, 0, -1)
+					want := c.then
+					if i == 0 {
+						want = c.first
+					}
+					if took := time.Since(began); took != want {
+						t.Errorf("request %d took %v, want %v", i, took, want)
+					}
+				}
+				if s.made != c.made {
+					t.Errorf("%d connections, want %d", s.made, c.made)
+				}
+			})
+		})
+	}
+}
+
+// A server that is merely slow with its first answers is not taken for one that serves few
+// connections for long: as soon as it has answered on two at a time, none is closed.
+func TestASlowServerServesManyConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newMemServer(t, 3)
+		cfg := Config{Peers: NewPeers()}
+		u := &url.URL{Scheme: "http", Host: "host.test", Path: "/"}
+		one, two, three := clientOver(t, cfg, s), clientOver(t, cfg, s), clientOver(t, cfg, s)
+		must(t, one, u, 0, -1)
+		s.takes = 4 * patienceLeast
+		must(t, two, u, 0, -1) // for which that of the first is given up
+		r, err := one.Get(t.Context(), u, 0, -1) // which is not read yet
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, two, u, 0, -1)
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		made := s.made
+		for range 5 {
+			must(t, one, u, 0, -1)
+			must(t, two, u, 0, -1)
+		}
+		must(t, three, u, 0, -1)
+		if s.made != made+1 {
+			t.Errorf("%d connections more", s.made-made)
+		}
+	})
+}
