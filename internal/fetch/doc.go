@@ -3,7 +3,8 @@
 //
 // A [Client] belongs to one link and owns that link's connections; Clients
 // share nothing but immutable configuration, because a connection made under
-// other settings must never be reused (curl CVE-2022-27782).
+// other settings must never be reused (curl CVE-2022-27782), and [Peers], what they know
+// of servers.
 //
 // # Connections
 //

@@ -94,7 +94,7 @@ func TestASlowServerServesManyConnections(t *testing.T) {
 		one, two, three := clientOver(t, cfg, s), clientOver(t, cfg, s), clientOver(t, cfg, s)
 		must(t, one, u, 0, -1)
 		s.takes = 4 * patienceLeast
-		must(t, two, u, 0, -1) // for which that of the first is given up
+		must(t, two, u, 0, -1)                   // for which that of the first is given up
 		r, err := one.Get(t.Context(), u, 0, -1) // which is not read yet
 		if err != nil {
 			t.Fatal(err)
