@@ -168,6 +168,19 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, habit string, size 
 	case "anew": // for each request, as a page that is generated
 		w.Header().Set("Etag", strconv.Quote(strconv.FormatInt(time.Now().UnixNano(), 36)))
 		http.ServeContent(w, r, "", time.Time{}, b.Reader())
+	case "refuses": // requests for ranges, as the setting says
+		if r.Header.Get("Range") == "" {
+			http.ServeContent(w, r, "", modified(), b.Reader())
+			return
+		}
+		s.refuseRange(w, r, b)
+	case "gives": // no more than so many bytes at once
+		var off, end, most int64
+		_, _ = fmt.Sscan(s.setting("gives"), &most)
+		if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &off, &end); n == 2 && end-off >= most {
+			r.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", off, off+most-1))
+		}
+		http.ServeContent(w, r, "", modified(), b.Reader())
 	case "http10":
 		s.oldServer(w, b)
 	case "short": // the connection ends in the middle, every time
@@ -242,6 +255,47 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, habit string, size 
 		s.raw(w, "HTTP/1.1 302 \x1b[2JFound\r\nLocation: file:///\x1b[2J\x9b31m\r\nContent-Length: 0\r\n\r\n")
 	default:
 		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+// refuseRange answers a request for a range in one of the ways of servers that cannot.
+func (s *site) refuseRange(w http.ResponseWriter, r *http.Request, b testbody.Body) {
+	how := s.setting("refuses")
+	part := func(contentRange string) {
+		if contentRange != "" {
+			w.Header().Set("Content-Range", contentRange)
+		}
+		w.Header().Set("Content-Length", strconv.FormatInt(b.Size, 10))
+		w.WriteHeader(http.StatusPartialContent)
+		_, _ = io.Copy(w, b.Reader())
+	}
+	switch how {
+	case "beyond": // an end that lies behind the object's
+		var off, last int64
+		if _, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &off, &last); err != nil || last >= b.Size {
+			http.Error(w, "bad range", http.StatusBadRequest)
+			return
+		}
+		http.ServeContent(w, r, "", modified(), b.Reader())
+	case "hangup":
+		panic(http.ErrAbortHandler)
+	case "multipart":
+		w.Header().Set("Content-Type", "multipart/byteranges; boundary=x")
+		part("")
+	case "bare":
+		part("")
+	case "star":
+		part(fmt.Sprintf("bytes 0-%d/*", b.Size-1))
+	case "unit":
+		part(fmt.Sprintf("items 0-%d/%d", b.Size-1, b.Size))
+	case "other":
+		part(fmt.Sprintf("bytes 7-%d/%d", b.Size+6, b.Size+7))
+	case "200":
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", b.Size-1, b.Size+1))
+		_, _ = io.Copy(w, b.Reader())
+	default:
+		status, _ := strconv.Atoi(how)
+		http.Error(w, "no ranges", status)
 	}
 }
 

@@ -50,6 +50,7 @@ type getOptions struct {
 	http1       bool
 	http2       bool
 	http2Prior  bool
+	noRange     bool
 	limitRate   sizeFlag
 	connectTime time.Duration
 	timeout     time.Duration
@@ -103,6 +104,7 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.http1, "http1.1", false, "HTTP/1.1 only")
 	f.BoolVar(&o.http2, "http2", false, "HTTP/2 where TLS negotiates it (the default)")
 	f.BoolVar(&o.http2Prior, "http2-prior-knowledge", false, "HTTP/2 without asking, also in clear")
+	f.BoolVar(&o.noRange, "no-range", false, "ask for whole files only, each over one link")
 
 	o.limitRate = sizeFlag{none: true}
 	f.Var(&o.limitRate, "limit-rate", "most bytes per second, over all links; 0 = no limit")

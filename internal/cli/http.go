@@ -23,6 +23,7 @@ func (o *getOptions) http() (fetch.Config, error) {
 		ConnectTimeout: o.connectTime, ResponseTimeout: o.timeout,
 		Proxies: proxies{httpproxy.FromEnvironment().ProxyFunc()},
 		Peers:   fetch.NewPeers(),
+		NoRange: o.noRange,
 		TLS:     &tls.Config{InsecureSkipVerify: o.insecure}, //nolint:gosec // -k is what it says
 	}
 	switch {

@@ -39,6 +39,7 @@ type download struct {
 	refURL    *url.URL
 	refRemote netip.AddrPort
 	proof     proof
+	agreed    bool // a second answer was taken
 
 	failures int // answers that a server has failed, before the first response
 
@@ -106,7 +107,7 @@ func (d *download) dismiss() {
 
 // aim implements work: addresses are offsets in the object.
 func (d *download) aim(t *transfer, at int64) {
-	t.off = at
+	t.off, t.first = at, !d.met && len(d.have) == 0
 	t.u, t.to, t.eager, t.lead = d.job.URL, d.to, d.to.window() > 0, d.leadOf(t)
 	if u := d.links[t.link].url; u != nil {
 		t.u = u

@@ -113,6 +113,9 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 		return false
 	case verdict == accept.Differs && d.questioned(t.link):
 		return false
+	case verdict == accept.Differs && d.madeAnew(t):
+		d.goWhole(reqs, t.link, nil)
+		return false
 	case verdict == accept.Differs:
 		d.otherObject(reqs, t, what+" differs")
 		return false
@@ -130,6 +133,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 		return true
 	}
 	d.links[t.link].wholes = 0
+	d.agreed = d.agreed || !first
 	d.tellLeads(reqs)
 	if first {
 		d.sized(reqs, resp.Object.Size)
@@ -152,6 +156,12 @@ func (d *download) changedItsMind(id scheduler.LinkID) bool {
 		}
 	}
 	return d.links[id].wholes > 1
+}
+
+// madeAnew says whether the object seems to be made anew for each request: the second answer
+// over the first one's link is of another object, and nothing that is there would be lost.
+func (d *download) madeAnew(t *transfer) bool {
+	return t.link == d.refLink && !t.probe && !d.agreed && len(d.have) == 0 && d.e.routes[t.link].current(t.client)
 }
 
 // sized tells the scheduler the object's size, and lets the links that guessed

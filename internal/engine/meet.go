@@ -14,6 +14,7 @@ func (b *batch) aim(t *transfer, at int64) {
 	p := b.space.find(at)
 	f := p.of
 	t.of, t.u, t.file, t.base = f, f.job.URL, f.job.ID, p.at.Off-p.off
+	t.first = f.size < 0
 	f.active++
 	b.begin(f)
 }

@@ -40,6 +40,7 @@ type transfer struct {
 	of     *entry // of a batch
 	eager  bool   // every byte is wanted at once: a consumer waits for it
 	whole  bool   // asks for the whole object, without a range
+	first  bool   // nothing of the object has come yet, and nothing is there
 	exact  bool   // a body of unknown length has to end at end
 	probe  bool   // only its lead is wanted: the scheduler knows nothing of it
 	lead   int64  // bytes before off that are asked for as well, to be compared: see proof
@@ -132,6 +133,7 @@ func (e *Engine) open(ctx context.Context, t *transfer, tell chan<- message) (*f
 	if t.whole {
 		end = -1
 	}
+	t.turn.First = t.first
 	resp, err := t.turn.Get(ctx, off-t.lead, end)
 	if err != nil {
 		return nil, err

@@ -87,7 +87,8 @@ func (c *Client) Get(ctx context.Context, u *url.URL, off, end int64) (*Response
 
 func (c *Client) get(ctx context.Context, u *url.URL, a asked) (*Response, error) {
 	off, end := a.off, a.end
-	if off < 0 || (a.whole() && off != 0) || (!a.whole() && end <= off) {
+	a.plain = c.cfg.NoRange && end >= 0
+	if off < 0 || (end < 0 && off != 0) || (end >= 0 && end <= off) {
 		return nil, protocolError("no such range: [%d, %d)", off, end)
 	}
 	if err := checkURL(u); err != nil {
@@ -139,9 +140,15 @@ func movedOn(err *Error) bool {
 
 // follow makes the request at t and at where it is redirected from there.
 func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, name string) (*Response, *Error) {
-	for hops := 0; ; hops++ {
+	again := false // a request is made once more, without Range
+	for hops := 0; ; {
+		key, a := originOf(t.u), a
+		a.plain = a.plain || again || a.first && c.cfg.Peers.plainly(key)
 		h, b, err := c.roundTrip(ctx, t, first, a) //nolint:bodyclose // b is its body
 		if err != nil {
+			if again = c.fails(key, a, err); again {
+				continue
+			}
 			return nil, err
 		}
 		if isRedirect(h) {
@@ -155,6 +162,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 				return nil, err
 			}
 			t = t.next(to)
+			hops++
 			continue
 		}
 		r, err := check(h, a)
@@ -168,7 +176,13 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 			if e := ended(ctx); e != nil {
 				return nil, e
 			}
+			if again = c.fails(key, a, err); again {
+				continue
+			}
 			return nil, err
+		}
+		if a.end >= 0 && !c.cfg.NoRange {
+			c.cfg.Peers.brought(key, a.plain, r.Whole)
 		}
 		if t.u != first {
 			c.remember(name, t)
@@ -188,6 +202,12 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 		}
 		return r, nil
 	}
+}
+
+// fails says whether the first request of an object, which has failed, is worth being made
+// once more without Range.
+func (c *Client) fails(key originKey, a asked, err *Error) bool {
+	return a.first && !c.cfg.NoRange && err.Class != Canceled && c.cfg.Peers.failed(key, a.plain, err)
 }
 
 // leave gives a response back whose body nobody wants. What had come of it when its

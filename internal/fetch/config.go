@@ -76,6 +76,7 @@ type Config struct {
 
 	ConnectTimeout  time.Duration // TCP, proxy and TLS handshakes together (30 s)
 	ResponseTimeout time.Duration // from a request's turn on its connection to the end of the response's header (30 s)
+	NoRange         bool          // no request has a Range: each response is the whole object
 	MaxRedirects    int           // 20; negative: none are followed
 	ReadBuffer      int           // bytes; reads at least this long go straight to the connection (4 KiB)
 }

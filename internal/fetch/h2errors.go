@@ -20,6 +20,9 @@ func (e *http2Error) Error() string { return e.err.Error() }
 
 func (e *http2Error) Unwrap() error { return e.err }
 
+// errReset says that the server has reset a stream, for no fault of ours.
+var errReset = errors.New("server reset the stream")
+
 // broken is an http2Error.
 func broken(code http2.ErrCode, format string, args ...any) *http2Error {
 	return &http2Error{code, protocolError("http/2: "+format, args...)}
@@ -35,7 +38,7 @@ func resetError(code http2.ErrCode) error {
 	case http2.ErrCodeProtocol, http2.ErrCodeFrameSize, http2.ErrCodeCompression, http2.ErrCodeFlowControl:
 		return protocolError("http/2: server reset the stream: %v", code)
 	default:
-		return fmt.Errorf("server reset the stream: %v", code)
+		return fmt.Errorf("%w: %v", errReset, code)
 	}
 }
 

@@ -23,8 +23,8 @@ const (
 	patienceTrips = 8
 )
 
-// Peers is what Clients know of each other's HTTP/1.1 connections. Clients of several links
-// may share it, and those of one run should.
+// Peers is what Clients know of each other's HTTP/1.1 connections, and of what servers do.
+// Clients of several links may share it, and those of one run should.
 type Peers struct {
 	mu      sync.Mutex
 	servers map[originKey]*server
@@ -41,6 +41,7 @@ type server struct {
 	bound   int              // how many it serves at a time, as it seems; 0: no bound is known
 	rtt     time.Duration    // of the latest handshake; 0: there was none
 	crowded atomic.Bool      // it has a bound, and somebody waits
+	habits  habits
 }
 
 // wait is one connection's wait for its server. A nil one waits for nothing.

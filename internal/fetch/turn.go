@@ -8,6 +8,10 @@ import (
 // Turn is the place of a request among those that its Client makes of one origin: they get
 // onto connections in the order of their Turns, whatever goroutine is the first to run.
 type Turn struct {
+	// First says that nothing of the object has come yet: should its server refuse the
+	// range, it is asked for the whole, or at once where it has done so before.
+	First bool
+
 	c      *Client
 	u      *url.URL
 	before <-chan struct{} // closed when all that came before are on a connection, or given up
@@ -28,10 +32,10 @@ func (c *Client) Turn(u *url.URL) *Turn {
 	return t
 }
 
-// Get is Client.Get, in its turn. It may be called once.
+// Get is Client.Get, in its turn. It may be called once, and First be set before that.
 func (t *Turn) Get(ctx context.Context, off, end int64) (*Response, error) {
 	defer t.pass()
-	return t.c.get(ctx, t.u, asked{off: off, end: end, turn: t})
+	return t.c.get(ctx, t.u, asked{off: off, end: end, turn: t, first: t.First})
 }
 
 // await waits until it is the request's turn, or its client is closed.

@@ -15,9 +15,12 @@ import (
 type asked struct {
 	off, end int64
 	turn     *Turn // nil: it has none to wait for
+	first    bool  // nothing of the object has come yet
+	plain    bool  // it goes without Range, and may bring the whole
 }
 
-func (a asked) whole() bool { return a.end < 0 }
+// whole says whether the request is for the whole object, as it goes out.
+func (a asked) whole() bool { return a.end < 0 || a.plain }
 
 // check turns the header of a final response into a Response without a body, or
 // says what is wrong with it.
@@ -30,19 +33,22 @@ func check(h *http.Response, a asked) (*Response, *Error) {
 	if h.StatusCode == http.StatusPartialContent && !a.whole() {
 		got, err := checkPart(h, a)
 		if err != nil {
-			return nil, err
+			return nil, notThePart(err)
 		}
 		r.Off, r.End, r.pos = got.off, got.end, got.off
 		r.Object.Size, r.Object.AcceptsRanges = got.total, true
 		return r, nil
 	}
 	size, err := wholeSize(h, a.whole())
-	if err != nil {
+	switch {
+	case err != nil && a.whole():
 		return nil, err
+	case err != nil:
+		return nil, notThePart(err)
 	}
 	r.Whole, r.End, r.Object.Size = true, size, size
-	if !a.whole() {
-		// Whatever it says of itself: it has just ignored a range.
+	if a.end >= 0 {
+		// Whatever it says of itself: it has just ignored a range, or would refuse it.
 		r.Object.AcceptsRanges = false
 	}
 	return r, nil
@@ -98,6 +104,16 @@ func isPage(h http.Header) bool {
 	t, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
 	return t == "text/html" || t == "application/xhtml+xml"
 }
+
+// notThePart marks err as being about a response that is not the range that was asked for.
+func notThePart(err *Error) *Error {
+	err.Err = otherPart{err.Err}
+	return err
+}
+
+type otherPart struct{ error }
+
+func (e otherPart) Unwrap() error { return e.error }
 
 // checkPart checks that a 206 holds what was asked for: one range, from the first byte
 // asked on, and to the last, or less: a server may give a part of it only (RFC 9110, 15.3.7).

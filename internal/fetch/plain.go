@@ -1,0 +1,91 @@
+package fetch
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"syscall"
+)
+
+// Some servers cannot answer a request for a range: they say 400, 403, 500 or 501, hang up,
+// send several parts, or a part that is not the one that was asked for. Without Range they
+// send the object, and that is asked for once more before anything of it has come. What a
+// server has done is remembered for the rest of a run: over which links does not matter, as
+// one that has served a range is asked for ranges.
+
+const (
+	// refusedMost is how many objects may have been refused without Range, too, before
+	// none is asked for twice any more.
+	refusedMost = 3
+	// brokenFrom is how many first requests in a row have to fail in a way that may pass
+	// before the next one goes without Range.
+	brokenFrom = 2
+)
+
+// habits is what a server does with ranges. Peers.mu guards it.
+type habits struct {
+	ranges  bool // it has served one
+	plain   bool // it has refused one, and sent the object without
+	refused int  // objects that it has refused without Range, too
+	broken  int  // first requests in a row that have failed so that it may pass
+}
+
+// plainly says whether the first request of an object goes without Range.
+func (p *Peers) plainly(key originKey) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := &p.server(key).habits
+	return !h.ranges && (h.plain || h.broken >= brokenFrom)
+}
+
+// brought notes that a request has brought a range, or the whole: without Range, or though a
+// range was asked for.
+func (p *Peers) brought(key originKey, plain, whole bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := &p.server(key).habits
+	h.broken = 0
+	switch {
+	case !whole:
+		h.ranges, h.plain = true, false
+	case plain:
+		h.plain, h.refused = !h.ranges, 0
+	}
+}
+
+// failed notes how the first request of an object has failed, and says whether it is worth
+// being made once more without Range.
+func (p *Peers) failed(key originKey, plain bool, err *Error) (again bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := &p.server(key).habits
+	switch {
+	case plain && refusesRange(err):
+		h.broken = 0
+		h.refused++
+		return false
+	case plain:
+		h.broken = 0
+		return false
+	case mayPass(err):
+		h.broken++
+		return false
+	}
+	return refusesRange(err) && h.refused < refusedMost
+}
+
+// refusesRange says whether an error may be about the range that was asked for.
+func refusesRange(e *Error) bool {
+	switch e.Status {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
+		http.StatusPreconditionFailed, http.StatusNotImplemented:
+		return true
+	}
+	return errors.As(e, new(otherPart))
+}
+
+// mayPass says whether an error that may be about the range may be an accident as well.
+func mayPass(e *Error) bool {
+	return e.Status == http.StatusInternalServerError ||
+		e.Class == Network && (errors.Is(e, io.ErrUnexpectedEOF) || errors.Is(e, syscall.ECONNRESET) || errors.Is(e, errReset))
+}
