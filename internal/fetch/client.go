@@ -207,7 +207,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 // fails says whether the first request of an object, which has failed, is worth being made
 // once more without Range.
 func (c *Client) fails(key originKey, a asked, err *Error) bool {
-	return a.first && !c.cfg.NoRange && err.Class != Canceled && c.cfg.Peers.failed(key, a.plain, err)
+	return a.first && a.end >= 0 && !c.cfg.NoRange && err.Class != Canceled && c.cfg.Peers.failed(key, a.plain, err)
 }
 
 // leave gives a response back whose body nobody wants. What had come of it when its
