@@ -140,13 +140,15 @@ func movedOn(err *Error) bool {
 
 // follow makes the request at t and at where it is redirected from there.
 func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, name string) (*Response, *Error) {
-	again := false // a request is made once more, without Range
+	again := false     // a request is made once more, without Range
+	var refusal *Error // of the one with it
 	for hops := 0; ; {
 		key, a := originOf(t.u), a
 		a.plain = a.plain || again || a.first && c.cfg.Peers.plainly(key)
 		h, b, err := c.roundTrip(ctx, t, first, a) //nolint:bodyclose // b is its body
 		if err != nil {
 			if again = c.fails(key, a, err); again {
+				refusal = err
 				continue
 			}
 			return nil, err
@@ -177,9 +179,14 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 				return nil, e
 			}
 			if again = c.fails(key, a, err); again {
+				refusal = err
 				continue
 			}
 			return nil, err
+		}
+		if again && r.Whole && c.cfg.Peers.serves(key) {
+			b.abort() // it has served others' ranges meanwhile: something else was the matter
+			return nil, refusal
 		}
 		if a.end >= 0 && !c.cfg.NoRange {
 			c.cfg.Peers.brought(key, a.plain, r.Whole)
@@ -207,7 +214,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 // fails says whether the first request of an object, which has failed, is worth being made
 // once more without Range.
 func (c *Client) fails(key originKey, a asked, err *Error) bool {
-	return a.first && !c.cfg.NoRange && err.Class != Canceled && c.cfg.Peers.failed(key, a.plain, err)
+	return a.first && a.end >= 0 && !c.cfg.NoRange && err.Class != Canceled && c.cfg.Peers.failed(key, a.plain, err)
 }
 
 // leave gives a response back whose body nobody wants. What had come of it when its

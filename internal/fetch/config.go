@@ -68,7 +68,6 @@ type Config struct {
 	// Named are the origins to which User, Credentials and the private ones of Header may go,
 	// for where a URL given to Get is not one that the user has named; nil: that of each.
 	Named *Origins
-
 	Peers *Peers // what the Clients of a run tell each other; nil: this one is alone
 
 	TLS      *tls.Config // roots, client certificates, InsecureSkipVerify; nil: the system's. ServerName and NextProtos are set per connection

@@ -38,6 +38,13 @@ func (p *Peers) plainly(key originKey) bool {
 	return !h.ranges && (h.plain || h.broken >= brokenFrom)
 }
 
+// serves says whether a server has served a range.
+func (p *Peers) serves(key originKey) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.server(key).habits.ranges
+}
+
 // brought notes that a request has brought a range, or the whole: without Range, or though a
 // range was asked for.
 func (p *Peers) brought(key originKey, plain, whole bool) {
