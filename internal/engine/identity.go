@@ -77,9 +77,14 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 	d.refLink, d.refURL, d.refRemote = t.link, resp.EffectiveURL, resp.Remote
 	d.believed = resp.Secure || d.whole
 	d.agree.add(t.link)
+	for _, m := range d.doubts { // they may be withdrawn before they are settled
+		if m.t != t && d.tellsSize(m.resp) && !d.hearWord(reqs, m.t.link, claimOf(&m.resp.Object), m.resp.End) {
+			return false
+		}
+	}
 	for id := range d.links {
-		if l := &d.links[id]; l.told > 0 && l.told == c.Size && !l.lost {
-			d.hearWord(reqs, scheduler.LinkID(id), accept.Claim{Identity: store.Identity{Size: c.Size}}, 0)
+		if l := &d.links[id]; l.told > 0 && !l.lost {
+			d.hearWord(reqs, scheduler.LinkID(id), accept.Claim{Identity: store.Identity{Size: l.told}}, 0)
 		}
 	}
 	d.publishKnown(resp, c.Size, ranges)

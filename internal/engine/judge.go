@@ -78,7 +78,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 		return false
 	}
 	asks := !t.probe || t.lead == 0
-	if asks && d.met && !d.whole && d.odd(resp) == nil && !d.hearWord(reqs, t.link, c, resp.End) {
+	if asks && d.met && !d.whole && d.tellsSize(resp) && !d.hearWord(reqs, t.link, c, resp.End) {
 		return false
 	}
 	if t.released || t.probe && t.lead == 0 {
@@ -186,9 +186,9 @@ func (o *owner) use(id scheduler.LinkID) {
 
 // noRanges is why a link is left out whose server sends the whole object while
 // the others' servers know ranges.
-func noRanges() error {
-	return &fetch.Error{Class: fetch.Protocol, Err: errors.New("over this link the server ignores ranges")}
-}
+func noRanges() error { return &fetch.Error{Class: fetch.Protocol, Err: errNoRanges} }
+
+var errNoRanges = errors.New("over this link the server ignores ranges")
 
 // odd is why a link is left out whose server alone answers so; nil: nothing is odd.
 func (d *download) odd(resp *fetch.Response) error {
@@ -199,6 +199,12 @@ func (d *download) odd(resp *fetch.Response) error {
 		return &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("over this link it is encoded as %s", resp.Object.Encoding)}
 	}
 	return nil
+}
+
+// tellsSize says whether a response can be believed to tell the object's size: not a portal's
+// page, and not what something on the way has encoded.
+func (d *download) tellsSize(resp *fetch.Response) bool {
+	return !encodedUnasked(d.job, resp) && !(resp.Whole && resp.Page)
 }
 
 // settleDoubts decides on doubtful responses: when another link's was beyond

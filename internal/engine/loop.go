@@ -78,7 +78,9 @@ func (d *download) lookAround(reqs context.Context) {
 		done := d.claimable()
 		go func() { d.recorded <- d.to.checkpoint(done) }()
 	}
-	d.fail(d.allLost())
+	if err := d.allLost(); err != nil && !d.tryWhole(reqs) {
+		d.fail(err)
+	}
 }
 
 // toldOfStrays notes that the scheduler knows of so many bytes that came in vain for a

@@ -160,7 +160,39 @@ func (d *download) prove(reqs context.Context, now scheduler.Time) {
 			}
 		}
 	}
+	d.succeedFirst()
 	d.probe(reqs, now)
+}
+
+// succeedFirst lets another answer say what the object is, when the first one, and all of which
+// it is known that they are of its object, have brought nothing.
+func (d *download) succeedFirst() {
+	a, next := d.proof.answers, accept.ID(0)
+	for i, s := range d.proof.from {
+		id := accept.ID(i + 1)
+		switch empty := a.Range(id).Empty(); {
+		case a.Confirmed(id) && (!empty || s.t != nil && !s.t.ended && !s.t.released):
+			return
+		case next == 0 && !empty:
+			next = id
+		}
+	}
+	if next == 0 {
+		return
+	}
+	a.Lead(next)
+	size := d.known.Size()
+	d.known = accept.Known{}
+	d.known.Sized(size)
+	for i, s := range d.proof.from {
+		if id := accept.ID(i + 1); a.Confirmed(id) && !a.Range(id).Empty() {
+			d.known.Learn(s.claim)
+			d.refLink = s.t.link
+			if s.t.resp != nil {
+				d.refRemote, d.refURL = s.t.resp.Remote, s.t.resp.EffectiveURL
+			}
+		}
+	}
 }
 
 // tellLeads tells the scheduler what requests cost.
@@ -259,7 +291,11 @@ func (d *download) probe(reqs context.Context, now scheduler.Time) {
 		size := d.core.Size()
 		seams = append(seams, scheduler.Range{Off: max(0, size-accept.Overlap), End: size})
 	}
-	if len(seams) == 0 || seams[0].Empty() {
+	if d.complete && len(seams) == 0 && !d.proven() && !slices.ContainsFunc(p.from, func(s source) bool { return s.lead }) {
+		seams = append(seams, scheduler.Range{}) // nothing can be compared
+		p.failed = probesMost
+	}
+	if len(seams) == 0 {
 		return
 	}
 	links := d.probeLinks()

@@ -60,7 +60,7 @@ func (d *download) awaitsWord() bool {
 			return true
 		}
 	}
-	return false
+	return len(d.doubts) > 0
 }
 
 // questioned says whether a link is being asked for bytes behind the end.
@@ -80,16 +80,16 @@ func (o *owner) mayTell(id scheduler.LinkID) bool {
 func (d *download) hearWord(reqs context.Context, id scheduler.LinkID, c accept.Claim, end int64) bool {
 	size := d.known.Size()
 	switch {
-	case !d.met || c.Size < 0:
+	case !d.met || c.Size < 0 && (end == 0 || size > 0):
 	case c.Size == size:
 		d.agree.add(id)
 		if d.agree.several() {
 			d.believed = true
 			d.e.trust.add(d.job.URL, d.agree)
 		}
-	case d.believed || d.agree.has(id) || d.refLink == scheduler.NoLink || c.Size < size:
-	case end > size:
-		// What ends has no bytes behind its end. The link that said so is left out.
+	case d.believed || d.agree.has(id) || d.refLink == scheduler.NoLink || c.Size >= 0 && c.Size < size:
+	case end > size || end < 0:
+		// What ends has no bytes behind its end, and nothing is sent of what is empty. The link that said so is left out.
 		d.links[d.refLink].lost, d.links[d.refLink].err = true, contradiction("over this link the object has %d bytes, over another one more", size)
 		d.e.notice(true, "%s: the server's answer was contradicted by another link: starting over", d.e.links[d.refLink].name())
 		d.fail(errOutvoted)

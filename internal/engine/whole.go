@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -32,19 +33,46 @@ func (d *download) goWhole(reqs context.Context, id scheduler.LinkID, m *message
 		}
 	}
 	d.doubts = nil
+	for i := range d.links { // what they lacked is not needed any more
+		if l := &d.links[i]; l.lost && aboutRanges(l.err) {
+			l.lost, l.err = false, nil
+		}
+	}
 	if m != nil {
 		d.wholeBy = m.t
 		m.answer <- d.judgeWhole(reqs, m.t, m.resp)
 	}
 }
 
+// tryWhole reads the object as one stream where no link is left that serves ranges, and says
+// whether there is one that may serve the whole.
+func (d *download) tryWhole(reqs context.Context) bool {
+	if d.whole || d.err != nil {
+		return false
+	}
+	for i := range d.links {
+		if l := &d.links[i]; l.there && l.lost && aboutRanges(l.err) {
+			d.goWhole(reqs, scheduler.LinkID(i), nil)
+			return true
+		}
+	}
+	return false
+}
+
+// aboutRanges says whether a link was given up for what its server does with ranges.
+func aboutRanges(err error) bool { return errors.Is(err, errNoRanges) || fetch.RefusesRange(err) }
+
 // judgeWhole decides on a response that holds the whole object, and prepares for
 // reading it.
 func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Response) bool {
 	c := claimOf(&resp.Object)
 	if d.met {
-		switch v, _ := d.known.Judge(c); v {
+		switch v, what := d.known.Judge(c); v {
 		case accept.Differs: // none of its bytes may meet those of the one before
+			if d.others(t.link) {
+				d.lose(reqs, t.link, fmt.Errorf("%w: over this link the server gives another object: %s differs", ErrChanged, what))
+				return false
+			}
 			d.forgetWhole()
 			if d.err != nil {
 				return false
@@ -75,6 +103,16 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 	}
 	t.progress = d.e.now()
 	return true
+}
+
+// others says whether there are other links to read the object over.
+func (d *download) others(id scheduler.LinkID) bool {
+	for i := range d.links {
+		if l := &d.links[i]; scheduler.LinkID(i) != id && l.there && !l.lost && !l.capped {
+			return true
+		}
+	}
+	return false
 }
 
 // forgetWhole gives up what is there, which is of another object.

@@ -106,8 +106,8 @@ func (b *batch) endWitness(reqs context.Context, t *transfer, err error) ending 
 	}
 	switch classOf(err) {
 	case fetch.Network, fetch.DNS, fetch.Refused: // it may yet answer
-		if now-f.word.since < parkTime {
-			f.word.asked.remove(t.link)
+		if _, others := b.witnessLink(f); now-f.word.since < parkTime && !others {
+			f.word.asked = 0
 			f.site.askAgain = now + witnessPause
 		}
 	default:

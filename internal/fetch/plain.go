@@ -81,6 +81,12 @@ func (p *Peers) failed(key originKey, plain bool, err *Error) (again bool) {
 	return refusesRange(err) && !h.ranges && h.refused < refusedMost
 }
 
+// RefusesRange says whether an error may be about the range that was asked for.
+func RefusesRange(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && refusesRange(e)
+}
+
 // refusesRange says whether an error may be about the range that was asked for.
 func refusesRange(e *Error) bool {
 	switch e.Status {

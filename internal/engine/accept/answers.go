@@ -62,6 +62,21 @@ func (a *Answers) Confirmed(id ID) bool { return a.root(id) == a.root(1) }
 // Unite joins two answers of which something else shows that they are of one object.
 func (a *Answers) Unite(x, y ID) { a.union(x, y) }
 
+// Lead makes an answer, and those joined with it, the confirmed ones: the first one, and all
+// that were joined with it, have brought nothing, and will not.
+func (a *Answers) Lead(id ID) {
+	var empty []ID
+	for i := range a.of {
+		if a.Confirmed(ID(i + 1)) {
+			empty = append(empty, ID(i+1))
+		}
+	}
+	for _, x := range empty {
+		a.of[x-1].parent = x
+	}
+	a.union(1, id)
+}
+
 // AllConfirmed says whether all answers are of the object that have brought something.
 func (a *Answers) AllConfirmed() bool {
 	for i := range a.of {
