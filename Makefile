@@ -125,7 +125,8 @@ JOBS    = 8
 CELLS   = 0
 CRASHES = 50
 .PHONY: soak
-soak: build ## losses of power, the whole matrix of faults, long runs; writes docs/reliability.md
+soak: build ## all cases of what only computes, losses of power, the whole matrix of faults, long runs; writes docs/reliability.md
+	@MLGET_SOAK=$(SOAKTIME) go test -timeout 1h ./internal/sim ./pkg/...
 	@go test ./internal/store -run 'TestPowerLoss$$' -crashes $$((4 * $(CRASHES))) -crash-seed $(SEED) -timeout 30m
 	@go test ./cmd/mlget -run 'TestPowerLoss$$' -crashes $(CRASHES) -crash-seed $(SEED) -timeout 30m
 	@mkdir -p .cache/faults
