@@ -30,31 +30,25 @@ build: ## build bin/mlget (and, on Linux, bin/linklab), static
 demo: build ## download 100 MB over two emulated links and show the report
 	@sh .ci/demo $(DEMO_SIZE)
 
-# The race detector needs a C compiler; without one the tests run all the same.
-# The tests of the whole program measure times and memory, which it distorts; it
-# makes thousands of runs of the simulator and the scheduler too slow, so they come
-# after it. Those of the whole program begin first: most of their time they wait, those
-# that can six at a time, which takes four minutes where nothing else runs.
-.PHONY: test
-test: ## run all tests
+# What is pure, and takes less than a minute: for while one is writing.
+QUICK = ./internal/android/... ./internal/cli ./internal/dataset ./internal/deptest ./internal/energy ./internal/engine/accept ./internal/event/... ./internal/joblist \
+	./internal/linklab/battery ./internal/linklab/emu ./internal/linklab/scenario ./internal/metrics ./internal/netrc ./internal/page \
+	./internal/plot ./internal/power ./internal/progress ./internal/record ./internal/report ./internal/sim ./internal/store \
+	./internal/terms ./internal/testrun ./internal/units ./pkg/...
+.PHONY: quick
+quick: ## vet, and the tests of what only computes: less than a minute
 	@go vet ./...
-	@race=; if [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" > /dev/null; then race=-race; \
-	else echo 'make test: no C compiler: without the race detector'; fi; \
-	echo "go test $$race ./internal/... ./pkg/..."; \
-	go test -timeout 20m $$race ./internal/... ./pkg/... && rest=0 || rest=1; \
-	echo 'go test -parallel 6 ./cmd/... ./pkg/scheduler ./internal/sim'; \
-	go test -timeout 20m -parallel 6 ./cmd/... ./pkg/scheduler ./internal/sim || rest=1; \
-	sh .ci/fuzz 1s && exit $$rest
+	@go test -short -vet=off $(QUICK)
 
-# `make test` has the seeds and what was found once, and a second for each target:
-# twenty seconds each would be a quarter of an hour. FUZZTIME=10m takes a night.
+# Fuzz targets run with their seeds, and with what was found once, as tests do.
+.PHONY: test
+test: ## run all tests: five minutes on two cores
+	@go vet ./...
+	@go run ./internal/testrun
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (20s)
 	@sh .ci/fuzz $(FUZZTIME)
-
-.PHONY: cover
-cover: ## coverage of fetch, store, link and the scheduler by all tests that use them
-	@sh .ci/cover
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint-$(GOLANGCI_LINT) $(TOOLS)/gofumpt-$(GOFUMPT) ## linters, formatting, go.mod
@@ -101,10 +95,13 @@ dist: cross $(TOOLS)/nfpm-$(NFPM) ## the same, with packages for Termux and Linu
 repro: ## build the phone's programs once more elsewhere, and compare with dist/
 	@sh .ci/repro
 
-# Everything that does not need the kernel's own network namespaces.
-.PHONY: test-arm
-test-arm: ## run the tests' linux/arm and linux/arm64 programs under qemu-user
+# What depends on the processor. test-arm-all: everything that does not need the kernel's
+# own network namespaces.
+.PHONY: test-arm test-arm-all
+test-arm: ## run what depends on the processor as linux/386, and linux/arm and linux/arm64 under qemu-user
 	@sh .ci/test-arm
+test-arm-all: ## run nearly all tests for linux/arm and linux/arm64 under qemu-user
+	@sh .ci/test-arm all
 
 # The results stay in .cache/bench: when interrupted, `bin/linklab bench` with
 # the same flags and --resume FILE goes on.
@@ -125,7 +122,8 @@ JOBS    = 8
 CELLS   = 0
 CRASHES = 50
 .PHONY: soak
-soak: build ## losses of power, the whole matrix of faults, long runs; writes docs/reliability.md
+soak: build ## all cases of what only computes, losses of power, the whole matrix of faults, long runs; writes docs/reliability.md
+	@MLGET_SOAK=$(SOAKTIME) go test -timeout 1h ./internal/sim ./pkg/...
 	@go test ./internal/store -run 'TestPowerLoss$$' -crashes $$((4 * $(CRASHES))) -crash-seed $(SEED) -timeout 30m
 	@go test ./cmd/mlget -run 'TestPowerLoss$$' -crashes $(CRASHES) -crash-seed $(SEED) -timeout 30m
 	@mkdir -p .cache/faults

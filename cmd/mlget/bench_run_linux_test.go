@@ -14,6 +14,7 @@ import (
 
 // TestBenchRunOverTwoLinks: each link alone, both together, and a page of all that.
 func TestBenchRunOverTwoLinks(t *testing.T) {
+	t.Parallel()
 	l := startLab(t, linklab.Config{Size: 2_000_000}, "wlan0,down=40,rtt=10", "rmnet0,down=20,rtt=20")
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	defer cancel()

@@ -16,26 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlget/mlget/internal/soaktest"
 	"github.com/mlget/mlget/internal/testbody"
 )
-
-// soakVar is how long each of the tests of long runs may take; without it they do
-// not run.
-const soakVar = "MLGET_SOAK"
-
-// soakTime is what soakVar says.
-func soakTime(t *testing.T) time.Duration {
-	t.Helper()
-	text := os.Getenv(soakVar)
-	if text == "" {
-		t.Skipf("%s is not set: it takes minutes", soakVar)
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		t.Fatalf("%s: %q is no time", soakVar, text)
-	}
-	return d
-}
 
 // day is what comes in 24 hours over links of 50 Mbit/s together.
 const day = 24 * 3600 * 50e6 / 8 // bytes
@@ -83,7 +66,7 @@ func (e *endless) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // as one stream to somebody who looks at every byte and keeps none. What it holds
 // does not grow. Over one connection: on a machine that is busy more are tried.
 func TestSoakStream(t *testing.T) {
-	limit := soakTime(t)
+	limit := soaktest.Time(t)
 	e := newEndless(t)
 	server := httptest.NewServer(e)
 	defer server.Close()

@@ -54,6 +54,7 @@ says() { grep -q "$1" "$OUT/stderr" || fail "not said: $1"; }
 
 // TestFullDisk: exit 3, with what was there kept, and the next run goes on.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.set("hang", "3000000")
 	dir := inMounts(t, s, "size=8m", `

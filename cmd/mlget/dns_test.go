@@ -183,7 +183,7 @@ func TestNamesOfAList(t *testing.T) {
 	}
 	began := time.Now()
 	mlget(t, dir, "--link", dns, "http://broken.test/x", "http://broken.test/y", "http://missing.test/z").want(t, 4, "^mlget: .*broken.test/y", "^mlget: .*missing.test/z")
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > 30*time.Second { // tried again and again it would take minutes
 		t.Errorf("bad names alone took %v", took)
 	}
 }

@@ -5,15 +5,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/linklab"
 	"github.com/mlget/mlget/internal/linklab/battery"
+	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // TestEnergyInLab: what mlget makes of the laboratory's battery is what that has
 // shown, and this is what the laboratory says that its radios have spent, unless the
-// machine is so busy that the battery looked late itself: then it has shown something
-// else, for which mlget is not to blame.
+// machine is so busy that mlget came late to a reading, or the battery looked late itself:
+// then it has shown something else, for which mlget is not to blame.
 func TestEnergyInLab(t *testing.T) {
+	t.Parallel()
 	const every = 100 * time.Millisecond
 	l := startLab(t, linklab.Config{Size: 30e6, Battery: battery.Config{Every: every}},
 		"wlan0,down=24,rtt=16,power=wifi-s7-mean", "rmnet0,down=16,rtt=30,power=wifi")
@@ -21,7 +24,7 @@ func TestEnergyInLab(t *testing.T) {
 	meter := l.StartEnergy()
 	// Asked twice as often as it looks, so that no reading of it is missed under load.
 	r := l.fetch(t, l.URL(), "--sysfs", l.Sysfs(), "--power", "battery", "--power-interval", "50ms",
-		"--power-baseline", "1s", "--tail", "1500ms", "--link", "rmnet0,tech=nr")
+		"--power-baseline", "1s", "--tail", "1500ms", "--link", "rmnet0,tech=nr", "--record", "record.jsonl")
 	meter.End()
 	shown, late := l.Shown()
 	shown -= before
@@ -31,15 +34,17 @@ func TestEnergyInLab(t *testing.T) {
 	}
 	e := r.Energy
 	got := e.DynamicJoules + e.TailJoules
-	t.Logf("%.3f J and %.3f J of tail, the battery showed %.3f (%+.2f %%), the laboratory says %.3f (%+.2f %%); the same for %v at most",
-		e.DynamicJoules, e.TailJoules, shown, 100*(got/shown-1), want, 100*(got/want-1), late)
-	if math.Abs(got/shown-1) > 0.05 {
+	read := l.longestPause(t)
+	t.Logf("%.3f J and %.3f J of tail, the battery showed %.3f (%+.2f %%), the laboratory says %.3f (%+.2f %%); the same for %v at most, read after %v",
+		e.DynamicJoules, e.TailJoules, shown, 100*(got/shown-1), want, 100*(got/want-1), late, read)
+	inTime := read < 4*every // before and after the download, it reads every 250 ms
+	if inTime && math.Abs(got/shown-1) > 0.05 {
 		t.Errorf("%g J, the battery showed %g", got, shown)
 	}
-	if late < 2*every && math.Abs(got/want-1) > 0.05 {
+	if inTime && late < 2*every && math.Abs(got/want-1) > 0.05 {
 		t.Errorf("%g J, want %g", got, want)
 	}
-	if e.Modelled || e.TailCut || e.Covered < 0.99 || !r.Power.BaseMeasured || math.Abs(r.Power.BaseWatts-battery.DefaultBaseWatts) > 0.005 {
+	if e.Modelled || e.TailCut || inTime && e.Covered < 0.99 || !r.Power.BaseMeasured || math.Abs(r.Power.BaseWatts-battery.DefaultBaseWatts) > 0.005 {
 		t.Errorf("%+v, %+v", r.Power, e)
 	}
 	if len(e.PerLink) != 2 || e.PerLink["wlan0"].Model != "wifi" || e.PerLink["rmnet0"].Model != "nr" || e.PerLink["wlan0"].DynamicJoules <= 0 {
@@ -47,9 +52,30 @@ func TestEnergyInLab(t *testing.T) {
 	}
 }
 
+// longestPause is the longest time between two readings of the battery in the record.
+func (l *lab) longestPause(t testing.TB) time.Duration {
+	t.Helper()
+	var last, longest scheduler.Time
+	readings := 0
+	for _, e := range l.events(t) {
+		if p, ok := e.(event.Power); ok {
+			if readings > 0 {
+				longest = max(longest, p.At-last)
+			}
+			last = p.At
+			readings++
+		}
+	}
+	if readings < 10 {
+		t.Fatalf("%d readings", readings)
+	}
+	return time.Duration(longest)
+}
+
 // TestModelOfLab: by the file that the laboratory hands out, mlget models what the
 // laboratory counts, whatever the links are called and whoever made the radios.
 func TestModelOfLab(t *testing.T) {
+	t.Parallel()
 	l := startLab(t, linklab.Config{Size: 15e6}, "wlan0,down=24,rtt=16,power=nr,perconn=300", "rmnet0,down=16,rtt=30,power=lte-s7-mean")
 	meter := l.StartEnergy()
 	r := l.fetch(t, l.URL(), "--energy-model", l.EnergyModel(), "-p", "1")
@@ -71,6 +97,7 @@ func TestModelOfLab(t *testing.T) {
 // TestModelInLab: with the laboratory's own models, mlget's model of each link is
 // close to it, though it sees no packets.
 func TestModelInLab(t *testing.T) {
+	t.Parallel()
 	l := startLab(t, linklab.Config{Size: 15e6}, "wlan0,down=24,rtt=16,power=wifi", "rmnet0,down=16,rtt=30,power=lte")
 	meter := l.StartEnergy()
 	r := l.fetch(t, l.URL(), "--power", "model", "--power-interval", "100ms")

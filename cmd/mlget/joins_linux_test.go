@@ -63,11 +63,12 @@ func TestWiFiComesIntoRange(t *testing.T) {
 		{"wlan0,rmnet0", "--http2-prior-knowledge"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
-			l := startLab(t, linklab.Config{Size: 20e6}, slowWiFi, slowLTE)
+			l := startLab(t, linklab.Config{Size: 20e6}, slowWiFi, thinLTE)
 			happen(t, l, "wlan0 gone")
 			r := l.startOver(t, args[0], args[1:]...)
-			l.waitFor(t, 4e6)
+			l.waitFor(t, 1e6)
 			happen(t, l, "wlan0 back")
+			l.waitForFirst(t)
 			rep := l.endJoined(t, r, "rmnet0", "wlan0")
 			if n := r.joins("wlan0"); n != 1 {
 				t.Errorf("%d lines say that wlan0 joins:\n%s", n, r.stderr.String())
@@ -127,20 +128,21 @@ func TestNotNamedNeverUsed(t *testing.T) {
 func TestLinkComesStepByStep(t *testing.T) {
 	t.Parallel()
 	needIP(t)
-	l := startLab(t, linklab.Config{Size: 30e6}, slowWiFi, slowLTE)
+	l := startLab(t, linklab.Config{Size: 20e6}, slowWiFi, thinLTE)
 	happen(t, l, "wlan0 carrier off")
 	l.ip(t, "addr flush dev wlan0")
 	l.ip(t, "-6 route flush dev wlan0")
 	r := l.startOver(t, "auto")
-	l.waitFor(t, 3e6)
+	l.waitFor(t, 1e6)
 	happen(t, l, "wlan0 carrier on")
-	l.waitFor(t, 3e6)
+	l.waitFor(t, 1e6)
 	l.ip(t, "addr add 10.1.0.2/24 dev wlan0")
-	l.waitFor(t, 3e6)
+	l.waitFor(t, 1e6)
 	if up := l.Stats()[0].Up; up.Packets+up.SourceDrops != 0 {
 		t.Errorf("before there was a route, over wlan0 went %+v", up)
 	}
 	l.ip(t, "route add default via 10.1.0.1 dev wlan0 metric 100")
+	l.waitForFirst(t)
 	l.endJoined(t, r, "rmnet0", "wlan0")
 	if n := r.joins("wlan0"); n != 1 {
 		t.Errorf("%d lines say that wlan0 joins:\n%s", n, r.stderr.String())
@@ -153,17 +155,14 @@ func TestReplugged(t *testing.T) {
 	t.Parallel()
 	for _, links := range []string{"wlan0,rmnet0", "wlan0"} {
 		t.Run(links, func(t *testing.T) {
-			l := startLab(t, linklab.Config{Size: 20e6}, slowWiFi, slowLTE)
+			l := startLab(t, linklab.Config{Size: 20e6}, slowWiFi, thinLTE)
 			r := l.startOver(t, links)
 			l.waitFor(t, 4e6)
 			happen(t, l, "wlan0 gone")
 			time.Sleep(300 * time.Millisecond)
-			before := l.Stats()[0].Down.Bytes
 			happen(t, l, "wlan0 back")
+			l.waitForFirst(t)
 			rep := l.endJoined(t, r, strings.Split(links, ",")...)
-			if got := l.Stats()[0].Down.Bytes - before; got < 1e6 {
-				t.Errorf("over the new wlan0 came %d bytes", got)
-			}
 			if k := rep.Links[0]; !strings.HasPrefix(k.LocalAddr, "10.1.0.3:") {
 				t.Errorf("%+v", k)
 			}
@@ -177,7 +176,7 @@ func TestReplugged(t *testing.T) {
 // TestLostAndReplugged: also a link that was given up comes back.
 func TestLostAndReplugged(t *testing.T) {
 	t.Parallel()
-	l := startLab(t, linklab.Config{Size: 30e6}, slowWiFi, slowLTE)
+	l := startLab(t, linklab.Config{Size: 20e6}, slowWiFi, thinLTE)
 	r := l.start(t, "--tries", "1")
 	l.waitFor(t, 4e6)
 	happen(t, l, "wlan0 gone")
@@ -189,12 +188,9 @@ func TestLostAndReplugged(t *testing.T) {
 		}
 		return false
 	})
-	before := l.Stats()[0].Down.Bytes
 	happen(t, l, "wlan0 back")
+	l.waitForFirst(t)
 	l.endJoined(t, r, "wlan0", "rmnet0")
-	if got := l.Stats()[0].Down.Bytes - before; got < 1e6 {
-		t.Errorf("over the new wlan0 came %d bytes", got)
-	}
 	if !regexp.MustCompile(`(?m)^mlget: wlan0: it is back$`).MatchString(r.stderr.String()) {
 		t.Errorf("nothing says so:\n%s", r.stderr.String())
 	}
@@ -204,18 +200,16 @@ func TestLostAndReplugged(t *testing.T) {
 // body.
 func TestFlapping(t *testing.T) {
 	t.Parallel()
-	l := startLab(t, linklab.Config{Size: 40e6}, slowWiFi, slowLTE)
+	l := startLab(t, linklab.Config{Size: 30e6}, slowWiFi, thinLTE)
 	r := l.start(t)
 	l.waitFor(t, 4e6)
 	for range 12 {
-		if l.carried() > 30e6 {
-			break // a busy machine takes its time for each; the link is to be there at the end
-		}
 		happen(t, l, "wlan0 gone")
 		time.Sleep(60 * time.Millisecond)
 		happen(t, l, "wlan0 back")
 		time.Sleep(60 * time.Millisecond)
 	}
+	l.waitForFirst(t)
 	rep := l.endJoined(t, r, "wlan0", "rmnet0")
 	if n := rep.Links[0].Requests; n > 200 {
 		t.Errorf("%d requests over the flapping link", n)

@@ -11,6 +11,7 @@ import (
 // TestMemoryOfManyURLs: of each URL of a list less than 1 KB is kept, whatever
 // becomes of it; here, that it does not exist, which takes no time.
 func TestMemoryOfManyURLs(t *testing.T) {
+	t.Parallel()
 	s, dir := newSite(t), t.TempDir()
 	peak := func(urls int) int64 {
 		var list strings.Builder

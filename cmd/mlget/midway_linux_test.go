@@ -54,7 +54,7 @@ func TestNameServerDies(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l := startLab(t, linklab.Config{Size: 30e6}, slowWiFi, slowLTE) // for three seconds
+			l := startLab(t, linklab.Config{Size: 20e6}, "wlan0,down=12,rtt=10", "rmnet0,down=12,rtt=30") // for six seconds
 			var died atomic.Bool
 			r := l.startNamed(t, uint16(5300+i), &nameServer{address: [4]byte{192, 0, 2, 1}, lie: func(m *dnsmessage.Message) ([]byte, bool) {
 				if !died.Load() {
@@ -62,7 +62,7 @@ func TestNameServerDies(t *testing.T) {
 				}
 				return c.dead(m), true
 			}})
-			l.waitFor(t, 4e6)
+			l.waitFor(t, 2e6)
 			died.Store(true)
 			time.Sleep(1500 * time.Millisecond) // its answers were good for a second
 			happen(t, l, "rmnet0 gone")
@@ -76,6 +76,7 @@ func TestNameServerDies(t *testing.T) {
 // TestIPv6Dies: where a server has addresses of both families, losing one of them
 // costs connections and no more.
 func TestIPv6Dies(t *testing.T) {
+	t.Parallel()
 	l := startLab(t, linklab.Config{Size: 20e6}, slowWiFi, slowLTE)
 	there := &dnsmessage.AAAAResource{AAAA: [16]byte{0x20, 0x01, 0x0d, 0xb8, 15: 1}}
 	r := l.startNamed(t, 5310, &nameServer{address: [4]byte{192, 0, 2, 1}, lie: func(m *dnsmessage.Message) ([]byte, bool) {

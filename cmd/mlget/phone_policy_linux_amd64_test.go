@@ -56,6 +56,7 @@ func TestPhoneProgram(t *testing.T) {
 	for _, sdk := range []int{26, 33, 35} {
 		for name, files := range map[string]string{"x86_64": "", "android-arm64": strings.Join([]string{program, qemu, loader}, " ")} {
 			t.Run(fmt.Sprintf("API %d, %s", sdk, name), func(t *testing.T) {
+				t.Parallel()
 				l := startLab(t, linklab.Config{Size: 20e6, TLS: true}, fastWiFi, fastLTE)
 				ctx, cancel := context.WithTimeout(t.Context(), 6*hang)
 				defer cancel()

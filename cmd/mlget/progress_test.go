@@ -32,6 +32,7 @@ func checkLines(s *jsonschema.Schema, text string) (kinds map[string]int, err er
 // TestProgressSchema: what --progress json writes is what its schema says, all
 // lines that are kept as golden ones included; and the schema says no to others.
 func TestProgressSchema(t *testing.T) {
+	t.Parallel()
 	s, err := schematest.Read("../../docs/progress.schema.json")
 	if err != nil {
 		t.Fatal(err)

@@ -80,6 +80,7 @@ func samples(t *testing.T, text string) map[string]float64 {
 // TestPrometheus: a real one scrapes a real download over two links, and has the
 // report's totals to the byte.
 func TestPrometheus(t *testing.T) {
+	t.Parallel()
 	l := startLab(t, linklab.Config{Size: 30e6}, slowWiFi, slowLTE)
 	query := l.startPrometheus(t)
 	// It looks for targets some seconds after it is up.
@@ -151,6 +152,7 @@ func page(t *testing.T, text string) (final func(name string) map[string]float64
 // TestMetricsOfTrouble: also after a link died, and requests were withdrawn,
 // copied and cut off.
 func TestMetricsOfTrouble(t *testing.T) {
+	t.Parallel()
 	l := startLab(t, linklab.Config{Size: 20e6}, slowWiFi, slowLTE)
 	for _, c := range []struct {
 		name, event string

@@ -110,6 +110,7 @@ func TestObjectChangesMeanwhile(t *testing.T) {
 // TestInterruptMany: one line says it, whatever the number of files, and each of
 // them goes on in the next run.
 func TestInterruptMany(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.set("hang", "1500000")
 	dir := t.TempDir()

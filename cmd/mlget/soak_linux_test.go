@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/linklab"
+	"github.com/mlget/mlget/internal/soaktest"
 )
 
 // holding is what a process has of the things that leak.
@@ -106,8 +107,10 @@ func (s *troubled) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // TestSoakRequests: after thousands of requests, connections and failures, it
-// holds no more than after some.
+// holds no more than after some. Without a number of connections there would be more or
+// fewer of them at the end, as the machine is more or less busy.
 func TestSoakRequests(t *testing.T) {
+	t.Parallel()
 	const size = 160e6
 	after := func(limit int64) holding {
 		s := &troubled{site: newSite(t), limit: limit, size: size, hung: make(chan struct{})}
@@ -117,7 +120,7 @@ func TestSoakRequests(t *testing.T) {
 		defer cancel()
 		dir := t.TempDir()
 		var stderr bytes.Buffer
-		cmd := exec.CommandContext(ctx, "mlget", "--links", loopback(), "--algorithm", "1", "--static-limit", "64K", "-t", "0", "-q",
+		cmd := exec.CommandContext(ctx, "mlget", "--links", loopback(), "--algorithm", "1", "--static-limit", "64K", "-p", "4", "-t", "0", "-q",
 			"--power", "none", "-o", filepath.Join(dir, "out"), server.URL+"/x")
 		cmd.Stderr = &stderr
 		check(t, cmd.Start())
@@ -144,6 +147,7 @@ func TestSoakRequests(t *testing.T) {
 // streams they would be taken for links that lose packets at random, which get more
 // connections for some time.
 func TestSoakLinks(t *testing.T) {
+	t.Parallel()
 	l := startLab(t, linklab.Config{Size: 300e6}, "wlan0,down=20,rtt=10", "rmnet0,down=20,rtt=30")
 	after := func(times int) holding {
 		r := l.start(t, "--power", "none", "-q", "--parallelism", "1")
@@ -169,6 +173,7 @@ func TestSoakLinks(t *testing.T) {
 // TestManyLinks: of 64 links that are named 16 are there; they take part, and cost
 // little.
 func TestManyLinks(t *testing.T) {
+	t.Parallel()
 	var links, named []string
 	for i := range 64 {
 		name := fmt.Sprintf("lnk%02d", i)
@@ -188,6 +193,7 @@ func TestManyLinks(t *testing.T) {
 // TestLinksKeepApart: each link's payload comes over that link, from an address of
 // its own (curl CVE-2022-27782: a connection is not used for others' requests).
 func TestLinksKeepApart(t *testing.T) {
+	t.Parallel()
 	l := startLab(t, linklab.Config{Size: 16e6, TLS: true}, fastWiFi, fastLTE)
 	for _, p := range protocols(l, true) {
 		before := l.Stats()
@@ -209,7 +215,9 @@ func TestLinksKeepApart(t *testing.T) {
 // TestSoakFiles: a job of thousands of files holds no more at its end than soon
 // after its beginning, but for the less than 1 KB of each file that the report needs.
 func TestSoakFiles(t *testing.T) {
-	const files, size = 10_000, 3000
+	t.Parallel()
+	const size = 3000
+	files := soaktest.Cases(2000, 4000, 20_000)
 	s, dir := newSite(t), t.TempDir()
 	var list strings.Builder
 	for i := range files {

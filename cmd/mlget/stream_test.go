@@ -33,6 +33,7 @@ func (s *slowReader) Read(p []byte) (int, error) {
 
 // TestSlowConsumer: what nobody takes is not fetched, so the memory is bounded.
 func TestSlowConsumer(t *testing.T) {
+	t.Parallel()
 	const size = 300e6 // more than twice the bound
 	s := newSite(t)
 	dir := t.TempDir()
@@ -99,6 +100,7 @@ func TestBrokenPipe(t *testing.T) {
 
 // TestLimitRate: a limit that is far below what the link gives is kept.
 func TestLimitRate(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	dir := t.TempDir()
 	mlget(t, dir, "--limit-rate", "1MB", "--report", "slow.json", s.clear.URL+"/ranges/2500000/a.bin").want(t, 0)

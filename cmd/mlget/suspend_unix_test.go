@@ -38,7 +38,10 @@ func TestSuspended(t *testing.T) {
 		{name: "dead, many", dead: true, many: true, tries: "2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
+			t.Parallel() // it does nothing but wait
+			// All limits are longer than a busy machine needs for what is asked of it, and
+			// it is stopped for longer than that.
+			const limit, stopped = "6s", 7 * time.Second
 			s, dir := newSite(t), t.TempDir()
 			s.set("hang", "1000000")
 			if c.mute {
@@ -50,7 +53,7 @@ func TestSuspended(t *testing.T) {
 			if c.many {
 				names = append(names, "b.bin", "c.bin", "d.bin")
 			}
-			args := []string{"--timeout", "1s", "--connect-timeout", "1s", "--tries", c.tries}
+			args := []string{"--timeout", limit, "--connect-timeout", limit, "--tries", c.tries}
 			server := s.clear
 			if c.two {
 				ca, err := s.writeCA(dir)
@@ -70,7 +73,7 @@ func TestSuspended(t *testing.T) {
 			}
 			time.Sleep(100 * time.Millisecond) // some bytes have come, or none: either will do
 			check(t, p.Process.Signal(syscall.SIGSTOP))
-			time.Sleep(2500 * time.Millisecond)
+			time.Sleep(stopped)
 			if c.dead {
 				server.CloseClientConnections()
 			}

@@ -61,6 +61,7 @@ func traced(t *testing.T, dir string, args ...string) []call {
 // bytes and the state's own text have been synced, in this order; before the file
 // is, its bytes; and the directory after either.
 func TestSyncOrder(t *testing.T) {
+	t.Parallel()
 	s, dir := newSite(t), t.TempDir()
 	calls := traced(t, dir, "-q", "--power", "none", "--limit-rate", "3M", "-o", "f.bin", s.clear.URL+"/ranges/12000000/f.bin")
 	wantFile(t, filepath.Join(dir, "f.bin"), 12e6, "")

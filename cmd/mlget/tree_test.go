@@ -306,6 +306,7 @@ func hostile(w http.ResponseWriter, r *http.Request) {
 // TestHostileTree: nothing lands outside the directory, and nothing is asked for
 // outside the tree; what is wrong is said, and the rest is done.
 func TestHostileTree(t *testing.T) {
+	t.Parallel()
 	site := &counted{Handler: http.HandlerFunc(hostile)}
 	server := httptest.NewServer(site)
 	defer server.Close()

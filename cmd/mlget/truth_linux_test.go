@@ -57,10 +57,12 @@ func (s served) write(t *testing.T, name string, b testbody.Body) {
 // TestOtherServers downloads from servers that others have written, over two links,
 // with each version of HTTP: one large file, and a job of many.
 func TestOtherServers(t *testing.T) {
-	l := startLab(t, linklab.Config{Size: 1000, TLS: true}, fastWiFi, fastLTE)
+	t.Parallel()
 	files := newServed(t)
 	for _, s := range webServers() {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			l := startLab(t, linklab.Config{Size: 1000, TLS: true}, fastWiFi, fastLTE)
 			address := s.start(t, l, files.root)
 			plain, secure := fmt.Sprintf("http://%s:%d/", address, clearPort), fmt.Sprintf("https://%s:%d/", address, securePort)
 			for _, p := range []protocol{

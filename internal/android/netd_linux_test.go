@@ -258,9 +258,8 @@ func TestSelectWithoutSense(t *testing.T) {
 	ctx, cancel = context.WithCancel(t.Context())
 	stop := time.AfterFunc(50*time.Millisecond, cancel)
 	defer stop.Stop()
-	begun := time.Now()
-	if _, err := android.NewFwmarkd(path).Probe(ctx, 100); !errors.Is(err, context.Canceled) || time.Since(begun) > 2*time.Second {
-		t.Errorf("canceled: %v after %v", err, time.Since(begun))
+	if _, err := android.NewFwmarkd(path).Probe(ctx, 100); !errors.Is(err, context.Canceled) { // and no time-out
+		t.Errorf("canceled: %v", err)
 	}
 }
 

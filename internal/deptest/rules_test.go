@@ -22,7 +22,7 @@ func rules() map[string]rule {
 		"cmd/mlget": {
 			imports: "internal/cli internal/launch",
 			tests: "internal/android internal/android/androidtest internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
-				" internal/schematest internal/store/crashtest internal/testbody pkg/scheduler github.com/mccutchen/go-httpbin github.com/rogpeppe/go-internal/testscript github.com/santhosh-tekuri/jsonschema/v6 github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
+				" internal/schematest internal/soaktest internal/store/crashtest internal/testbody pkg/scheduler github.com/mccutchen/go-httpbin github.com/rogpeppe/go-internal/testscript github.com/santhosh-tekuri/jsonschema/v6 github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
 		},
 		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench internal/linklab/faults"},
 
@@ -36,7 +36,7 @@ func rules() map[string]rule {
 		// goroutine, no file, no randomness.
 		"pkg/scheduler": {
 			std:   "cmp errors fmt math math/bits slices strconv",
-			tests: "internal/race pkg/scheduler pkg/scheduler/schedtest",
+			tests: "internal/race internal/soaktest pkg/scheduler pkg/scheduler/schedtest",
 		},
 		"pkg/scheduler/schedtest": {imports: "pkg/scheduler"},
 		"pkg/scheduler/tuning":    {imports: "pkg/scheduler", std: "cmp fmt math math/bits slices"},
@@ -47,14 +47,14 @@ func rules() map[string]rule {
 		"internal/sim": {
 			imports: "internal/dataset internal/energy internal/linklab/scenario internal/terms pkg/scheduler pkg/scheduler/tuning testdata",
 			std:     "cmp encoding/json errors fmt io io/fs math math/rand/v2 slices strings sync time",
-			tests:   "internal/race",
+			tests:   "internal/race internal/soaktest",
 		},
 
 		// Acts.
 		"internal/engine/accept": {imports: "internal/store pkg/scheduler"},
 		"internal/engine": {
 			imports: "internal/engine/accept internal/event internal/fetch internal/link internal/store pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
-			tests:   "internal/testbody golang.org/x/sys",
+			tests:   "internal/soaktest internal/testbody golang.org/x/sys",
 		},
 		"internal/link": {
 			imports: "internal/android internal/networkmanager internal/term internal/units golang.org/x/sys",
@@ -107,6 +107,10 @@ func rules() map[string]rule {
 		"internal/schematest": {imports: "github.com/santhosh-tekuri/jsonschema/v6"},
 		// Spares the race detector what only computes.
 		"internal/race": {},
+		// Runs all tests.
+		"internal/testrun": {},
+		// Says how much a test does that could go on for ever.
+		"internal/soaktest": {imports: "internal/race", std: "os testing time"},
 		"internal/report": {
 			imports: "internal/energy internal/event internal/modelled internal/term internal/units pkg/scheduler",
 			tests:   "internal/event/eventtest",
@@ -238,7 +242,8 @@ func onlyBy() map[string]string {
 		"internal/testbody":                   "internal/dataset internal/linklab/server internal/linklab/faults internal/linklab/hostile",
 		"internal/event/eventtest":            "",
 		"internal/schematest":                 "",
-		"internal/race":                       "",
+		"internal/race":                       "internal/soaktest",
+		"internal/soaktest":                   "",
 		"internal/store/crashtest":            "",
 		"pkg/scheduler/schedtest":             "",
 		"unsafe":                              "internal/android/androidtest internal/link",                        // structures of the kernel

@@ -11,11 +11,9 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/soaktest"
 	"github.com/mlget/mlget/internal/store"
 )
-
-// soakVar is how long the test of many jobs may take; without it, it does not run.
-const soakVar = "MLGET_SOAK"
 
 // counted counts the files of a batch that were right.
 type counted struct{ done, failed atomic.Int64 }
@@ -47,10 +45,7 @@ func holdings(t *testing.T) (h holding) {
 // TestSoakJobs: jobs of 10,000 files, one after the other in one process over the same
 // links, and after each there is no more than after the first ones.
 func TestSoakJobs(t *testing.T) {
-	limit, err := time.ParseDuration(os.Getenv(soakVar))
-	if err != nil {
-		t.Skipf("%s is not set to a time: it takes minutes", soakVar)
-	}
+	limit := soaktest.Time(t)
 	const files, size = 10_000, 3000
 	server := serve(t, &shop{})
 	bus := new(event.Bus)

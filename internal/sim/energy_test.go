@@ -4,19 +4,14 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/mlget/mlget/internal/race"
+	"github.com/mlget/mlget/internal/soaktest"
 )
 
-// The limits that the energy rules are held to, and docs/energy.md with all
-// figures. After a change: go test ./internal/sim -run StudyEnergy -update.
+// The limits that the energy rules are held to, and docs/energy.md with all figures,
+// which make soak holds it against. After a change:
+// go test ./internal/sim -run StudyEnergy -update, also with MLGET_SOAK=1m.
 func TestStudyEnergy(t *testing.T) {
-	if race.Enabled {
-		t.Skip("hundreds of runs")
-	}
-	n := EnergyCases
-	if testing.Short() {
-		n = 20
-	}
+	n, file := soaktest.Cases(4, 20, EnergyCases), soaktest.Golden("testdata/energy-few.md", "../../docs/energy.md")
 	s, err := StudyEnergy(n)
 	if err != nil {
 		t.Fatal(err)
@@ -82,8 +77,8 @@ func TestStudyEnergy(t *testing.T) {
 	if err := WriteEnergy(&page, s); err != nil {
 		t.Fatal(err)
 	}
-	if n < EnergyCases || t.Failed() {
+	if file == "" || t.Failed() {
 		return
 	}
-	compareFile(t, "../../docs/energy.md", page.Bytes())
+	compareFile(t, file, page.Bytes())
 }

@@ -4,17 +4,14 @@ import (
 	"testing"
 
 	"github.com/mlget/mlget/internal/energy"
-	"github.com/mlget/mlget/internal/race"
+	"github.com/mlget/mlget/internal/soaktest"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // Whatever happens to the links, a download that would end without a rule ends
 // with one: with every algorithm, policy, role and cap.
 func TestNothingHangsForARule(t *testing.T) {
-	n := 600
-	if testing.Short() || race.Enabled {
-		n = 20
-	}
+	n := soaktest.Cases(20, 200, 2000)
 	names := energy.Names()
 	inParallel(n, func(i int) {
 		cfg := Random(uint64(i))

@@ -12,17 +12,17 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/mlget/mlget/internal/race"
+	"github.com/mlget/mlget/internal/soaktest"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 var update = flag.Bool("update", false, "write the golden figures anew") //nolint:gochecknoglobals // a flag
 
 const (
-	goldenFile = "testdata/regression.json"
-	// scenarios is how many random downloads there are. The thesis's earlier policies, which
-	// nobody works on and which take longest, have to do the first fewScenarios of them.
-	scenarios    = 2000
+	goldenFile     = "testdata/regression.json"
+	goldenSoakFile = "testdata/soak/regression.json"
+	// fewScenarios is how many of the random downloads the thesis's earlier policies have to
+	// do, which nobody works on and which take longest.
 	fewScenarios = 500
 )
 
@@ -44,13 +44,10 @@ type golden struct {
 	Waste       float64  `json:"waste"` // bytes thrown away over bytes wanted, in all
 }
 
-// TestRegression rehearses thousands of random downloads with every policy.
+// TestRegression rehearses random downloads with every policy: hundreds, in make soak thousands.
 // After a change of a policy: go test ./internal/sim -run Regression -update.
 func TestRegression(t *testing.T) {
-	n := scenarios
-	if testing.Short() || race.Enabled {
-		n = 6
-	}
+	n, file := soaktest.Cases(6, 100, 2000), soaktest.Golden(goldenFile, goldenSoakFile)
 	bounds, references := make([]float64, n), make([]float64, n)
 	inParallel(n, func(i int) {
 		cfg := Random(uint64(i))
@@ -88,14 +85,14 @@ func TestRegression(t *testing.T) {
 			policy, g.Median, g.P05, g.Worst, g.MedianOfRef, g.P05OfRef, g.WorstOfRef, g.WorstSeeds, g.MedianDelta, g.P95Delta, g.Waste)
 		all = append(all, g)
 	}
-	if n < scenarios || t.Failed() {
+	if file == "" || t.Failed() {
 		return
 	}
 	text, err := json.MarshalIndent(all, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	compareFile(t, goldenFile, append(text, '\n'))
+	compareFile(t, file, append(text, '\n'))
 }
 
 // check says what no download may do, whatever its links.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/linklab/scenario"
-	"github.com/mlget/mlget/internal/race"
+	"github.com/mlget/mlget/internal/soaktest"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -261,11 +261,7 @@ func TestBadConfigs(t *testing.T) {
 }
 
 func TestSameSeedSameRun(t *testing.T) {
-	seeds := uint64(20)
-	if race.Enabled {
-		seeds = 4
-	}
-	for seed := range seeds {
+	for seed := range uint64(soaktest.Cases(4, 10, 100)) {
 		cfg := Random(seed)
 		cfg.Algorithm, cfg.Record = "3", true
 		a, err := Run(cfg)

@@ -3,7 +3,7 @@ package scheduler_test
 import (
 	"testing"
 
-	"github.com/mlget/mlget/internal/race"
+	"github.com/mlget/mlget/internal/soaktest"
 	"github.com/mlget/mlget/pkg/scheduler"
 	"github.com/mlget/mlget/pkg/scheduler/schedtest"
 )
@@ -23,10 +23,7 @@ func policies(t testing.TB) map[string]func() scheduler.Policy {
 }
 
 func TestPoliciesConform(t *testing.T) {
-	histories := 1000
-	if testing.Short() || race.Enabled {
-		histories = 200
-	}
+	histories := soaktest.Cases(100, 300, 5000)
 	for name, p := range policies(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -36,10 +33,7 @@ func TestPoliciesConform(t *testing.T) {
 }
 
 func TestPoliciesConformWithManyFiles(t *testing.T) {
-	histories := 600
-	if testing.Short() || race.Enabled {
-		histories = 100
-	}
+	histories := soaktest.Cases(50, 200, 3000)
 	for name, p := range policies(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -145,7 +146,8 @@ func (p *program) open() []string {
 	return left
 }
 
-// ownFiles is what this process has open, sockets and plain files aside.
+// ownFiles is what this process has open and others inherit: devices, pipes, and what it
+// has inherited itself, as the lock under which somebody runs it.
 func ownFiles() map[string]bool {
 	const dir = "/proc/self/fd"
 	own := map[string]bool{}
@@ -155,11 +157,24 @@ func ownFiles() map[string]bool {
 	}
 	for _, e := range entries {
 		to, err := os.Readlink(filepath.Join(dir, e.Name()))
-		if err == nil && (strings.HasPrefix(to, "pipe:") || strings.HasPrefix(to, "/dev/")) {
+		if err == nil && (strings.HasPrefix(to, "pipe:") || strings.HasPrefix(to, "/dev/") || inheritable(e.Name())) {
 			own[to] = true
 		}
 	}
 	return own
+}
+
+// inheritable says whether processes that this one starts get its descriptor too, which
+// is so of none that Go opens (proc_pid_fdinfo(5)).
+func inheritable(fd string) bool {
+	text, err := os.ReadFile("/proc/self/fdinfo/" + fd)
+	_, flags, found := strings.Cut(string(text), "flags:")
+	if err != nil || !found {
+		return false
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(flags), "\n")
+	n, err := strconv.ParseUint(line, 8, 64)
+	return err == nil && n&syscall.O_CLOEXEC == 0
 }
 
 // codeOf is the exit status of a process.
