@@ -377,6 +377,9 @@ func (f *File) adopt() error {
 	}
 	f.file, f.inPlace, f.keep = file, true, true
 	f.was, f.adopted, f.hold = Identity{Size: -1}, fi.Size(), fi.Size() > 0
+	if l, ok := f.target.Run.remembered(f.path); ok && l.Size == fi.Size() { // all of an object
+		f.was = Identity{Size: l.Size, ETag: l.ETag}
+	}
 	if fi.Size() > 0 {
 		f.done = []scheduler.Range{{End: fi.Size()}}
 	}
