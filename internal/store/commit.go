@@ -139,13 +139,14 @@ func (f *File) writeJournal(done []scheduler.Range, durable bool) error {
 // replaceable says whether there is nothing at the journal's path that is somebody else's:
 // it is what f read or wrote there, or another mlget's that has just ended.
 func (f *File) replaceable(path string) bool {
-	_, b, err := f.dir.readOurs(path)
-	if errors.Is(err, fs.ErrNotExist) || f.written.stands(f.dir, path) {
+	there, b, err := f.dir.readOurs(path)
+	switch {
+	case err != nil:
+		return errors.Is(err, fs.ErrNotExist)
+	case f.written.is(there, b):
 		return true
 	}
-	if err == nil {
-		_, err = decodeJournal(b)
-	}
+	_, err = decodeJournal(b)
 	return err == nil || errors.Is(err, errBlank)
 }
 

@@ -9,6 +9,11 @@
 // before Begin. A file of a job of many (Target.Rerun) may have no name at all
 // until there is something to put into a journal.
 //
+// Files are reached through the directory that Open has opened, whatever becomes of its
+// path. A part, a journal and a NAME to go on with are used only if they are plain files of
+// one name with the owner that a new file gets there: anybody else's are ErrForeign. A part
+// and its journal are for their owner alone until NAME appears.
+//
 //	Open -> Resume -> Begin -> WriteAt... Checkpoint... -> Commit
 //	          |         ^  |                            -> Suspend (interrupted)
 //	          v         |  v                            -> Reject (checksum wrong)

@@ -187,17 +187,25 @@ func (d *directory) openLocked(path string, flags int, linked bool) (file *os.Fi
 	if err != nil {
 		return nil, false, fail("open", path, err)
 	}
-	got, err := file.Stat()
-	if err == nil {
-		err = d.ours(got)
-	}
-	if err != nil && (!linked || !errors.Is(err, errLinked)) {
-		_ = file.Close() // nothing was written
-		return nil, false, fail("open", path, err)
+	// A new one is ours, and is locked before another mlget can think that it was left.
+	if flags&os.O_EXCL == 0 {
+		fi, err := file.Stat()
+		if err == nil {
+			err = d.ours(fi)
+		}
+		if err != nil && (!linked || !errors.Is(err, errLinked)) {
+			_ = file.Close() // nothing was written
+			return nil, false, fail("open", path, err)
+		}
 	}
 	if err := lock(file); err != nil {
 		_ = file.Close() // nothing was written
 		return nil, false, fail("lock", path, err)
+	}
+	got, err := file.Stat()
+	if err != nil {
+		_ = filelock.Close(file)
+		return nil, false, fail("open", path, err)
 	}
 	now, err := d.lstat(path)
 	return file, err == nil && now.Mode().IsRegular() && os.SameFile(got, now), nil
@@ -238,25 +246,46 @@ func (f *File) readJournal() (journal, error) {
 // readOurs reads a file of mlget's own, but no more than maxJournal and a byte. It fails
 // with ErrForeign if that is not ours.
 func (d *directory) readOurs(path string) (fs.FileInfo, []byte, error) {
-	if there, err := d.regular(path); err != nil {
-		return nil, nil, err
-	} else if !there {
-		return nil, nil, fs.ErrNotExist
+	const attempts = 10 // another mlget may replace it at any moment
+	for range attempts {
+		if there, err := d.regular(path); err != nil {
+			return nil, nil, err
+		} else if !there {
+			return nil, nil, fs.ErrNotExist
+		}
+		r, err := d.openFile(path, os.O_RDONLY, 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		fi, b, err := d.readOpened(path, r)
+		_ = r.Close() // it was only read
+		if !errors.Is(err, errReplaced) {
+			return fi, b, err
+		}
 	}
-	r, err := d.openFile(path, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer r.Close() //nolint:errcheck // it was only read
+	return nil, nil, ErrForeign
+}
+
+// errReplaced: the file that was opened is not at its path any more.
+var errReplaced = errors.New("replaced meanwhile")
+
+// readOpened is readOurs of a file that was opened at path.
+func (d *directory) readOpened(path string, r *os.File) (fs.FileInfo, []byte, error) {
 	fi, err := r.Stat()
-	if err == nil {
-		err = d.ours(fi)
-	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if now, err := d.lstat(path); err != nil || !os.SameFile(fi, now) { // it was a link, or is replaced
+	now, err := d.lstat(path)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !now.Mode().IsRegular(): // such as a link, which was followed
 		return nil, nil, ErrForeign
+	case !os.SameFile(fi, now):
+		return nil, nil, errReplaced
+	}
+	if err := d.ours(fi); err != nil {
+		return nil, nil, err
 	}
 	b, err := io.ReadAll(io.LimitReader(r, maxJournal+1))
 	return fi, b, err
@@ -348,6 +377,9 @@ func (f *File) adopt() error {
 	}
 	f.file, f.inPlace, f.keep = file, true, true
 	f.was, f.adopted, f.hold = Identity{Size: -1}, fi.Size(), fi.Size() > 0
+	if l, ok := f.target.Run.remembered(f.path); ok && l.Size == fi.Size() { // all of an object
+		f.was = Identity{Size: l.Size, ETag: l.ETag}
+	}
 	if fi.Size() > 0 {
 		f.done = []scheduler.Range{{End: fi.Size()}}
 	}

@@ -46,22 +46,22 @@ func newWritten(file fs.FileInfo, text []byte) written {
 	return written{file, sha256.Sum256(text)}
 }
 
-// stands says whether the journal is what is at path in d.
-func (w written) stands(d *directory, path string) bool {
-	if w.file == nil {
-		return false
-	}
-	there, text, err := d.readOurs(path)
-	return err == nil && os.SameFile(w.file, there) && sha256.Sum256(text) == w.sum
+// is says whether the journal is a file with that text.
+func (w written) is(file fs.FileInfo, text []byte) bool {
+	return w.file != nil && os.SameFile(w.file, file) && sha256.Sum256(text) == w.sum
 }
 
 // removeOwnJournal removes the journal if it is the one that f read or wrote last: another
 // mlget, or somebody else, may have put theirs in its place.
 func (f *File) removeOwnJournal() error {
-	if !f.written.stands(f.dir, f.path+journalSuffix) {
+	if there, text, err := f.dir.readOurs(f.path + journalSuffix); err != nil || !f.written.is(there, text) {
+		return nil //nolint:nilerr // it is none of ours
+	}
+	err := f.dir.remove(f.path + journalSuffix)
+	if errors.Is(err, fs.ErrNotExist) { // whoever has just had the name has removed it
 		return nil
 	}
-	return fail("remove", f.path+journalSuffix, f.dir.remove(f.path+journalSuffix))
+	return fail("remove", f.path+journalSuffix, err)
 }
 
 // mayGo fails, with ErrForeign, unless what is at path may be thrown away: nothing, or what

@@ -97,9 +97,6 @@ func (f *File) settle(id Identity) error {
 			return err
 		}
 	}
-	if l, ok := f.target.Run.remembered(f.path); ok && f.inPlace && l.Size == id.Size && !l.of(id) {
-		f.was = Identity{Size: l.Size, ETag: l.ETag} // with Continue: it is not to be gone on with
-	}
 	if SameObject(f.was, id) == Differs && !f.hold { // of a version before
 		f.done, f.was, f.adopted = nil, Identity{}, 0
 	}
