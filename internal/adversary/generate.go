@@ -64,7 +64,7 @@ func (g generator) more(w *World) {
 			e.Faults = append([]Fault{{Kind: CutBody, File: -1, First: g.IntN(3), Count: 1, N: g.log(1, 100<<10)}}, e.Faults...)
 		}
 		// Whoever waits for such a server gets no answer in time.
-		e.OneByOne = g.once(0.03) && !(lying && w.Anchor >= 0)
+		e.OneByOne = g.once(0.03) && (!lying || w.Anchor < 0)
 		if e.OneByOne && w.Anchor >= 0 {
 			e.Redirects = false // to another name: no client knows that it is the same server
 		}
