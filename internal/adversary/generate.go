@@ -59,12 +59,12 @@ func (g generator) more(w *World) {
 		if g.once(0.1) {
 			e.Idle = g.between(10*time.Millisecond, 20*time.Second)
 		}
-		if g.once(0.05) { // nothing but the last chunk tells the end
+		if w.Anchor < 0 && g.once(0.08) { // nothing but the last chunk tells the end
 			e.Ranges, e.Framing = RangesNever, Chunked
 			e.Faults = append([]Fault{{Kind: CutBody, File: -1, First: g.IntN(3), Count: 1, N: g.log(1, 100<<10)}}, e.Faults...)
 		}
 		// Whoever waits for such a server gets no answer in time.
-		e.OneByOne = g.once(0.03) && !(lying && w.Anchor >= 0)
+		e.OneByOne = g.once(0.03) && (!lying || w.Anchor < 0)
 		if e.OneByOne && w.Anchor >= 0 {
 			e.Redirects = false // to another name: no client knows that it is the same server
 		}
@@ -294,6 +294,10 @@ func (g generator) anchored(w *World, links int) {
 		edge := g.honest(0)
 		if g.once(0.5) {
 			edge.Faults = g.accidents(edge.Framing, lying)
+		}
+		if len(a.Edges) > 0 { // servers of one site are of one kind
+			first := &w.Edges[a.Edges[0]]
+			edge.Ranges, edge.After, edge.Most = first.Ranges, first.After, first.Most
 		}
 		a.Edges = append(a.Edges, len(w.Edges))
 		w.Edges = append(w.Edges, edge)

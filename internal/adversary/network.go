@@ -35,7 +35,7 @@ type Network struct {
 
 // stormAt is how many connections and requests of a history are too many: its objects
 // could come a few bytes at a time.
-const stormAt = 50_000
+const stormAt = 5_000
 
 // Storm is closed when so much has been asked for that there is no sense in it.
 func (n *Network) Storm() <-chan struct{} { return n.storm }

@@ -163,7 +163,7 @@ func rules() map[string]rule {
 		// them. It shares no code with what it judges.
 		"internal/adversary": {
 			imports: "golang.org/x/net/http2",
-			tests:   "internal/adversary internal/engine internal/event internal/fetch internal/store",
+			tests:   "internal/adversary internal/engine internal/event internal/fetch internal/race internal/store",
 		},
 
 		"internal/linklab/battery":  {tests: "internal/energy internal/stats"},
