@@ -382,8 +382,11 @@ func (d *download) claimableFrom0() int64 {
 	if !d.sizeBelieved(d.e.now()) {
 		return 0
 	}
-	if d.proof.answers == nil || d.whole {
+	switch {
+	case d.whole:
 		return math.MaxInt64
+	case d.proof.answers == nil:
+		return d.core.Prefix()
 	}
 	if c := d.claimable(); len(c) > 0 && c[0].Off == 0 {
 		return c[0].End

@@ -69,7 +69,7 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 	if d.met {
 		switch v, what := d.known.Judge(c); v {
 		case accept.Differs: // none of its bytes may meet those of the one before
-			if d.others(t.link) {
+			if t.link != d.refLink || d.others(t.link) {
 				d.lose(reqs, t.link, fmt.Errorf("%w: over this link the server gives another object: %s differs", ErrChanged, what))
 				return false
 			}

@@ -104,11 +104,15 @@ func (b *batch) endWitness(reqs context.Context, t *transfer, err error) ending 
 	if f.site.witness == t {
 		f.site.witness = nil
 	}
-	switch classOf(err) {
-	case fetch.Network, fetch.DNS, fetch.Refused: // it may yet answer
+	switch c := classOf(err); c {
+	case fetch.Network, fetch.DNS, fetch.Refused, fetch.Busy: // it may yet answer
 		if _, others := b.witnessLink(f); now-f.word.since < parkTime && !others {
 			f.word.asked = 0
 			f.site.askAgain = now + witnessPause
+		}
+	case fetch.Status, fetch.Auth:
+		if f.fate == running && !f.word.believed && b.err == nil {
+			b.setAside(reqs, f, "over another link the server denies it")
 		}
 	default:
 	}

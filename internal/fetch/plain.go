@@ -84,7 +84,7 @@ func (p *Peers) failed(key originKey, plain bool, err *Error) (again bool) {
 // RefusesRange says whether an error may be about the range that was asked for.
 func RefusesRange(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && refusesRange(e)
+	return ok && (refusesRange(e) || mayPass(e))
 }
 
 // refusesRange says whether an error may be about the range that was asked for.

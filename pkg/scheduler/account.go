@@ -111,6 +111,23 @@ func sortRanges(r []Range) {
 	slices.SortFunc(r, func(a, b Range) int { return cmp.Compare(a.Off, b.Off) })
 }
 
+// Prefix is how many bytes have been received from the first on without a gap; of a batch 0.
+func (c *Core) Prefix() int64 {
+	if c.batch != nil {
+		return 0
+	}
+	n := c.ledger.size
+	if len(c.ledger.free) > 0 {
+		n = c.ledger.free[0].Off
+	}
+	for i := range c.chunks {
+		if ch := &c.chunks[i]; !ch.copy && ch.left() > 0 {
+			n = min(n, ch.rng.Off+ch.got)
+		}
+	}
+	return n
+}
+
 // exhausted says whether there is nothing left that could be asked for.
 func (c *Core) exhausted() bool {
 	if c.batch != nil {
