@@ -183,7 +183,6 @@ func TestRoutesTakeLittleMemory(t *testing.T) {
 		serveBody(b).ServeHTTP(w, r)
 	}))
 	defer srv.Close()
-	srv.Config.MaxHeaderBytes = 1 << 20
 	c := client(t, Config{})
 	held := func() uint64 {
 		runtime.GC()
