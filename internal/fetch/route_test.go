@@ -204,8 +204,7 @@ func TestRoutesTakeLittleMemory(t *testing.T) {
 // the hosts' names.
 func TestManyHostsTakeLittleMemory(t *testing.T) {
 	b := testbody.Body{Size: 10, Seed: 30}
-	var srv *httptest.Server
-	srv = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if to := strings.TrimPrefix(r.URL.Path, "/to/"); to != r.URL.Path {
 			http.Redirect(w, r, "http://"+to+"/f", http.StatusFound)
 			return
