@@ -26,6 +26,9 @@ const (
 	// mayBeBoundMost is how often a file that is forbidden while others of its server are
 	// asked for is asked for again, within some 4 s: it may be that they were too many.
 	mayBeBoundMost = 4
+	// boundMost is the same where the server is known to bound requests, and there are no
+	// others: it may not have noticed yet that they are over.
+	boundMost = 3 * mayBeBoundMost
 	// sparedMost is how often a failure of one file may be put down to a server that
 	// bounds its connections.
 	sparedMost = 2
@@ -123,14 +126,21 @@ func (b *batch) bounds(t *transfer) bool {
 }
 
 // mayBound says whether a server that forbids a file may do so since it bounds the number of
-// requests: there are so many others, and it is not known to forbid files for good; or it
-// is known to bound them, and may not have noticed yet that another one is over.
+// requests: there are so many others, or others brought bytes while it was asked. It is taken
+// to forbid files for good when one stays forbidden, unless it is known to bound requests.
 func (b *batch) mayBound(t *transfer, others int) bool {
 	f, over := t.of, &t.of.site.over[t.link]
-	if f.forbidden < mayBeBoundMost {
-		return b.bounds(t) || others > 0 && !over.forbids
+	known, most := b.bounds(t), mayBeBoundMost
+	if known {
+		most = boundMost
 	}
-	over.forbids = true
+	switch {
+	case others == 0 && b.links[t.link].lastByte < t.sent && f.forbidden == 0 && !known, over.forbids && !known:
+		return false
+	case f.forbidden < most:
+		return true
+	}
+	over.forbids = !known
 	return false
 }
 
@@ -139,7 +149,7 @@ func (b *batch) forbidden(reqs context.Context, t *transfer) ending {
 	f, now := t.of, b.e.now()
 	f.forbidden++
 	f.site.answered, f.site.over[t.link].heard = true, now
-	b.hold(reqs, f, now+scheduler.Time(backoff(f.forbidden)))
+	b.hold(reqs, f, now+scheduler.Time(backoff(min(f.forbidden, mayBeBoundMost))))
 	return ending{outcome: event.OutcomeStatus, retry: true, wait: backoffFirst}
 }
 

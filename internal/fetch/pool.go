@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,11 +18,16 @@ const maxResends = 2
 // other origins, for the sake of lists of URLs on very many hosts.
 const maxConns = 32
 
+// maxOrigins is of how many origins a Client keeps what it has learnt, unless it has
+// connections to more: a server may redirect each of many files to another.
+const maxOrigins = 256
+
 // origin is what a Client keeps per scheme, host and port. Client.mu guards it.
 type origin struct {
 	h1      []*h1Conn
 	h2      []*h2Conn // takers of new requests and, until their streams end, those retired
 	dialing int
+	waiting int // requests that wait for a connection
 
 	// noPipeline is set for good once the server has dropped pipelined requests.
 	noPipeline bool
@@ -107,12 +113,14 @@ func (c *Client) acquire(ctx context.Context, key originKey, fresh bool) (slot, 
 			return c.open(ctx, o, key)
 		}
 		changed := o.changed
+		o.waiting++
 		c.mu.Unlock()
 		select {
 		case <-changed:
 		case <-ctx.Done():
 		}
 		c.mu.Lock()
+		o.waiting--
 	}
 }
 
@@ -120,10 +128,29 @@ func (c *Client) acquire(ctx context.Context, key originKey, fresh bool) (slot, 
 func (c *Client) origin(key originKey) *origin {
 	o := c.origins[key]
 	if o == nil {
+		if len(c.origins) >= maxOrigins {
+			maps.DeleteFunc(c.origins, func(_ originKey, o *origin) bool { return o.unused() })
+		}
 		o = &origin{changed: make(chan struct{})}
 		c.origins[key] = o
 	}
 	return o
+}
+
+// unused says whether nobody holds o.
+func (o *origin) unused() bool {
+	if len(o.h1)+len(o.h2)+o.dialing+o.waiting > 0 {
+		return false
+	}
+	if o.line == nil {
+		return true
+	}
+	select {
+	case <-o.line:
+		return true
+	default:
+		return false // a Turn is still to come
+	}
 }
 
 // take finds a connection that can take a request now; nil when there is none.

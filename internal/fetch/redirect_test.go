@@ -433,11 +433,11 @@ func TestSecureAllTheWay(t *testing.T) {
 			serveBody(b).ServeHTTP(w, r)
 		})
 	}
-	clear := httptest.NewServer(handler("http"))
-	defer clear.Close()
+	inClear := httptest.NewServer(handler("http"))
+	defer inClear.Close()
 	secure := httptest.NewTLSServer(handler("https"))
 	defer secure.Close()
-	table := hosts{"example.com:443": secure.Listener.Addr().String(), "clear.test:80": clear.Listener.Addr().String()}
+	table := hosts{"example.com:443": secure.Listener.Addr().String(), "clear.test:80": inClear.Listener.Addr().String()}
 	roots := secure.Client().Transport.(*http.Transport).TLSClientConfig
 	for _, c := range []struct {
 		url     string

@@ -1,7 +1,9 @@
 package fetch
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -181,7 +183,6 @@ func TestRoutesTakeLittleMemory(t *testing.T) {
 		serveBody(b).ServeHTTP(w, r)
 	}))
 	defer srv.Close()
-	srv.Config.MaxHeaderBytes = 1 << 20
 	c := client(t, Config{})
 	held := func() uint64 {
 		runtime.GC()
@@ -197,4 +198,40 @@ func TestRoutesTakeLittleMemory(t *testing.T) {
 		t.Errorf("%d redirects of %d bytes: %d bytes are held", files, longest, after-before)
 	}
 	runtime.KeepAlive(c)
+}
+
+// TestManyHostsTakeLittleMemory: a server may redirect each file to a host of its own, and choose
+// the hosts' names.
+func TestManyHostsTakeLittleMemory(t *testing.T) {
+	b := testbody.Body{Size: 10, Seed: 30}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if to := strings.TrimPrefix(r.URL.Path, "/to/"); to != r.URL.Path {
+			http.Redirect(w, r, "http://"+to+"/f", http.StatusFound)
+			return
+		}
+		serveBody(b).ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	c := clientOver(t, Config{}, everywhere(srv.Listener.Addr().String()))
+	for i := range 2*maxOrigins + 10 {
+		must(t, c, parse(t, fmt.Sprintf("http://start.test/to/h%d.test", i)), 0, 10)
+	}
+	if n := len(c.origins); n > maxOrigins {
+		t.Errorf("%d origins are kept", n)
+	}
+	if n := connections(c); n < 2*maxOrigins {
+		t.Errorf("%d connections", n)
+	}
+	e := mustFail(t, c, parse(t, "http://start.test/to/"+strings.Repeat("h", 100_000)), 0, 10)
+	if e.Class != Protocol || !strings.Contains(e.Error(), "host") || len(c.origins) > maxOrigins {
+		t.Errorf("%v, %d origins", e, len(c.origins))
+	}
+}
+
+// everywhere is a dialer of a net in which every host is one.
+type everywhere string
+
+func (e everywhere) DialContext(ctx context.Context, network, _ string) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, network, string(e))
 }

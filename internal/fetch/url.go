@@ -20,6 +20,10 @@ func Tidy(u *url.URL) error {
 	return checkURL(u)
 }
 
+// maxHost bounds a host's name, in bytes: DNS knows none of more than 253, which may stand in
+// a URL as longer UTF-8.
+const maxHost = 1024
+
 // checkURL says why u cannot be fetched.
 func checkURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
@@ -27,6 +31,9 @@ func checkURL(u *url.URL) error {
 	}
 	if u.Hostname() == "" {
 		return fmt.Errorf("%s url without a host", u.Scheme)
+	}
+	if n := len(u.Hostname()); n > maxHost {
+		return fmt.Errorf("a host's name of %d bytes", n)
 	}
 	if strings.HasPrefix(u.Host, "[") {
 		if a, err := netip.ParseAddr(u.Hostname()); err != nil || strings.ContainsFunc(a.Zone(), reserved) {
