@@ -4,8 +4,7 @@
 set -eu
 share=$1
 unset GOOS GOARCH GOARM # what makes the pages runs here
-: "${SOURCE_DATE_EPOCH:=0}"
-export SOURCE_DATE_EPOCH CGO_ENABLED=0
+export CGO_ENABLED=0
 umask 022
 rm -rf "$share"
 mkdir -p "$share/bash-completion/completions" "$share/zsh/site-functions" "$share/fish/vendor_completions.d" "$share/doc/mlget"
