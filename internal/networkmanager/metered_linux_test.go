@@ -206,8 +206,10 @@ func fakeBus(t *testing.T, answer func(a asked) []byte) string {
 // returned is a method return with a body of one value.
 func returned(a asked, signature string, body []byte) []byte {
 	return message(2, a.serial+100, []field{
-		{code: 5, kind: "u", n: a.serial}, {code: 6, kind: "s", value: uniqueName},
-		{code: 8, kind: "g", value: signature}, {code: 7, kind: "s", value: ":1.3"},
+		{code: 5, kind: "u", n: a.serial},
+		{code: 6, kind: "s", value: uniqueName},
+		{code: 8, kind: "g", value: signature},
+		{code: 7, kind: "s", value: ":1.3"},
 	}, body)
 }
 
