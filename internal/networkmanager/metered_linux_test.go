@@ -24,7 +24,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The wire format is written out by hand from the D-Bus specification 0.43
-// ("Message Protocol", "Marshaling"), all little-endian.
+// ("Message Protocol"), all little-endian.
 
 // field is a header field: a byte for its code and a variant.
 type field struct {
