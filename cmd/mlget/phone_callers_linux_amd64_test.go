@@ -167,7 +167,8 @@ func TestInsidePhoneCallers(t *testing.T) {
 		netd := p.have(t, sdk, networks)
 		for _, c := range callersOn(release) {
 			row := p.row(t, c, sdk, release, networks)
-			fmt.Printf("%s %s\n", asCallers, row)
+			_, err := fmt.Fprintln(os.Stdout, asCallers, row)
+			must(t, err)
 		}
 		must(t, netd.Close())
 		for _, path := range []string{android.FwmarkdPath(p.root), android.ResolverPath(p.root)} {
