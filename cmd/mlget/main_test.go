@@ -59,7 +59,8 @@ func withBinary(m *testing.M) int {
 	environment := map[string]string{
 		"PATH": dir + string(filepath.ListSeparator) + os.Getenv("PATH"),
 		// What the person who runs the tests has set is none of theirs.
-		"http_proxy": "", "https_proxy": "", "HTTP_PROXY": "", "HTTPS_PROXY": "", "NETRC": "",
+		"DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent", // whose NetworkManager knows other links of the same names
+		"http_proxy":              "", "https_proxy": "", "HTTP_PROXY": "", "HTTPS_PROXY": "", "NETRC": "",
 	}
 	for name, value := range environment {
 		if err := os.Setenv(name, value); err != nil {

@@ -56,6 +56,7 @@ func TestAutoSpendsNothing(t *testing.T) {
 		{"free", []string{"--link", "rmnet0,metered=no"}, "rmnet0 wlan0", ""},
 		{"free by kind", []string{"--link", "cellular,metered=no"}, "rmnet0 wlan0", ""},
 		{"Wi-Fi costs", []string{"--link", "rmnet0,metered=no", "--link", "wlan0,metered=yes"}, "rmnet0", `wlan0 \(metered=yes\) is left out`},
+		{"described", []string{"--link", "cellular,cap=1M"}, "wlan0", `rmnet0 \(cellular\) is left out`},
 		{"both cost", []string{"--link", "wlan0,metered=yes"}, "wlan0", `rmnet0 \(cellular\) is left out`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -75,6 +76,9 @@ func TestAutoSpendsNothing(t *testing.T) {
 			}
 			if c.says != "" {
 				r.want(t, 0, c.says)
+			}
+			if strings.Contains(r.stderr, "has attributes") {
+				t.Errorf("two notices:\n%s", r.stderr)
 			}
 			if n := strings.Count(r.stderr, "cost money"); n != map[bool]int{false: 0, true: 1}[c.says != ""] {
 				t.Errorf("%d notices:\n%s", n, r.stderr)

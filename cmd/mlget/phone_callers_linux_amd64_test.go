@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,7 +29,7 @@ const measuredAndroid = "../../docs/measured/android.md"
 
 const measuredHead = `# Who may use which network on a phone
 
-For whoever wonders what mlget can do on theirs. **Not measured on phones**: each row is what ` + "`mlget links`" + ` says in an imitation of Android, with its netd, its routing rules, its filter of system calls and its SELinux policies (of user builds). Made by
+For owners of a phone who want to know what mlget can do there. **Not measured on phones**: each row is what ` + "`mlget links`" + ` says in an imitation of Android, with its netd, its routing rules, its filter of system calls and its SELinux policies (of user builds). Made by
 
     ` + writeMeasured + `=1 go test ./cmd/mlget -run TestPhoneCallers
 
@@ -166,7 +167,8 @@ func TestInsidePhoneCallers(t *testing.T) {
 		netd := p.have(t, sdk, networks)
 		for _, c := range callersOn(release) {
 			row := p.row(t, c, sdk, release, networks)
-			fmt.Printf("%s %s\n", asCallers, row)
+			_, err := fmt.Fprintln(os.Stdout, asCallers, row)
+			must(t, err)
 		}
 		must(t, netd.Close())
 		for _, path := range []string{android.FwmarkdPath(p.root), android.ResolverPath(p.root)} {
@@ -285,7 +287,7 @@ func (p *testPhone) row(t *testing.T, c caller, sdk int, release, networks strin
 				resolvers = append(resolvers, r.Method)
 			}
 		}
-		return cmpOr(l.Bind, "-")
+		return cmp.Or(l.Bind, "-")
 	}
 	bound := []string{cell(wlan0), cell(rmnet0)}
 	want := allowed(c.name, networks, sdk)
@@ -298,12 +300,5 @@ func (p *testPhone) row(t *testing.T, c caller, sdk int, release, networks strin
 		t.Errorf("%s, Android %s, %s: past a VPN %v, want %v", c.name, release, networks, past, want.pastVPN)
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |", c.name, release, networks, bound[0], bound[1],
-		cmpOr(strings.Join(resolvers, ", "), "-"), cmpOr(strings.Join(said, "; "), "-"))
-}
-
-func cmpOr(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a
+		cmp.Or(strings.Join(resolvers, ", "), "-"), cmp.Or(strings.Join(said, "; "), "-"))
 }

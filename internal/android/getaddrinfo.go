@@ -17,6 +17,8 @@ import (
 const (
 	codeFound  = "222\x00"
 	codeFailed = "401\x00"
+	eaiAgain   = 2
+	eaiFail    = 4
 	eaiNoData  = 7
 	eaiNoName  = 8
 	linuxInet  = 2 // AF_INET
@@ -118,8 +120,12 @@ func readFailure(r io.Reader, host string) error {
 	switch n := binary.NativeEndian.Uint32(b); n {
 	case eaiNoData, eaiNoName:
 		return &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	case eaiAgain:
+		return fmt.Errorf("%w: the network's name servers do not answer", ErrResolver)
+	case eaiFail:
+		return fmt.Errorf("%w: a name server of the network failed", ErrResolver)
 	default:
-		return fmt.Errorf("%w: it failed (%d)", ErrResolver, n)
+		return fmt.Errorf("%w: it failed (getaddrinfo error %d)", ErrResolver, n)
 	}
 }
 

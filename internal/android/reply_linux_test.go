@@ -111,7 +111,9 @@ func TestReadAddrs(t *testing.T) {
 		"addresses without end": {slices.Concat([]byte(codeFound), bytes.Repeat(found(addr4()), maxFound+1)), "", "more than"},
 		"no such name":          {failed(eaiNoName), "", "no such host"},
 		"no address":            {failed(eaiNoData), "", "no such host"},
-		"servers do not answer": {failed(2), "", "failed (2)"},
+		"servers do not answer": {failed(2), "", "name servers do not answer"},
+		"a server fails":        {failed(4), "", "name server of the network failed"},
+		"something else":        {failed(11), "", "getaddrinfo error 11"},
 		"another code":          {[]byte("500 what"), "", `code "500 "`},
 		"nothing":               {nil, "", "EOF"},
 	} {

@@ -96,7 +96,7 @@ same command goes on. What is downloaded is removed. See docs/bench-run.md.`,
 }
 
 func runBenchRun(ctx context.Context, o *benchRunOptions, text string, stdio IO) (err error) {
-	plan, err := o.plan(ctx, text)
+	plan, err := o.plan(ctx, text, stdio.Err)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func runBenchRun(ctx context.Context, o *benchRunOptions, text string, stdio IO)
 }
 
 // plan checks the flags and makes the plan.
-func (o *benchRunOptions) plan(ctx context.Context, text string) (campaign.Plan, error) {
+func (o *benchRunOptions) plan(ctx context.Context, text string, say io.Writer) (campaign.Plan, error) {
 	u, err := parseURL(text)
 	if err != nil {
 		return campaign.Plan{}, err
@@ -142,7 +142,7 @@ func (o *benchRunOptions) plan(ctx context.Context, text string) (campaign.Plan,
 			return campaign.Plan{}, usagef("behind -- there are flags of the downloads, no URLs")
 		}
 	}
-	links, err := o.names(ctx)
+	links, err := o.names(ctx, say)
 	if err != nil {
 		return campaign.Plan{}, err
 	}
@@ -164,7 +164,7 @@ func unique(list []string) (once []string) {
 
 // names are the links to measure, all of which have to be usable: a run without one of
 // them would be another approach.
-func (o *benchRunOptions) names(ctx context.Context) ([]string, error) {
+func (o *benchRunOptions) names(ctx context.Context, say io.Writer) ([]string, error) {
 	all, err := link.List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", link.ErrNoLink, err)
@@ -177,6 +177,7 @@ func (o *benchRunOptions) names(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	tellOfCosts(usable, rejected, named, func(_ bool, text string) { printError(say, errors.New(text), "") })
 	for _, r := range rejected {
 		if r.Named {
 			return nil, fmt.Errorf("%w: %s: %s", link.ErrNoLink, r.Name, r.Why)

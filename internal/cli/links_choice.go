@@ -67,7 +67,11 @@ func (o *getOptions) choose(
 		all = append(all, chosen{net: l, found: info, info: eventInfo(l), described: described})
 	}
 	for name := range specs {
-		if !slices.ContainsFunc(all, func(c chosen) bool { return c.described == name }) {
+		isLeftOut := slices.ContainsFunc(infos, func(i link.Info) bool { // which has been told
+			_, described := link.SpecOf(i, specs)
+			return described == name && slices.Contains(o.leftOut, i.Name)
+		})
+		if !isLeftOut && !slices.ContainsFunc(all, func(c chosen) bool { return c.described == name }) {
 			warn(true, fmt.Sprintf("link %s has attributes but is not used", name))
 		}
 	}

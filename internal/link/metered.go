@@ -30,14 +30,15 @@ const (
 // its guess that it is metered, then the kind. Its guess that a link is not metered
 // is none where the kind is known: it takes an iPhone's cable for Ethernet.
 func meteredBy(i *Info) Metered {
-	switch {
-	case i.managed == networkmanager.No:
+	switch i.managed {
+	case networkmanager.No:
 		return MeteredNo
-	case i.managed == networkmanager.Yes, i.managed == networkmanager.GuessYes:
+	case networkmanager.Yes, networkmanager.GuessYes:
 		if kind := meteredKind(i); kind != MeteredNo {
 			return kind
 		}
 		return MeteredSystem
+	case networkmanager.Unknown, networkmanager.GuessNo:
 	}
 	return meteredKind(i)
 }

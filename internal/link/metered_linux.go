@@ -16,7 +16,8 @@ import (
 const managerPatience = 500 * time.Millisecond
 
 // askManager asks NetworkManager about the interfaces that lead somewhere. Where it
-// cannot be asked any more, what it said last holds.
+// cannot be asked any more, what it said last holds. In a network namespace that
+// shares /run with another one it speaks of that one's interfaces.
 func (s System) askManager(ctx context.Context, infos []Info) {
 	var names []string
 	for _, i := range infos {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"github.com/mlget/mlget/internal/android"
 	"github.com/mlget/mlget/internal/android/androidtest"
@@ -347,5 +348,53 @@ func TestPhoneTethering(t *testing.T) {
 	}
 	if i := named(t, infos, "sipa_eth0"); i.Tech != TechLTE || i.Metered != MeteredCellular {
 		t.Errorf("%+v", i)
+	}
+}
+
+// TestPhoneVPN: a VPN that lets apps choose is passed by an app, which is told so;
+// one that does not is passed by whoever has the system's rights only.
+func TestPhoneVPN(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		has    android.Permission
+		secure bool
+		passes bool
+	}{
+		"app, bypassable":   {android.PermissionNone, false, true},
+		"app, secure":       {android.PermissionNone, true, false},
+		"shell, bypassable": {android.PermissionNetwork, false, true},
+		"shell, secure":     {android.PermissionNetwork, true, false},
+		"root, secure":      {android.PermissionSystem, true, true},
+	} {
+		for _, sdk := range []int{30, 32, 34} {
+			t.Run(name+" "+strconv.Itoa(sdk), func(t *testing.T) {
+				t.Parallel()
+				if !ownNamespace(t) {
+					return
+				}
+				tun := &netlink.Tuntap{LinkAttrs: netlink.LinkAttrs{Name: "tun0"}, Mode: unix.IFF_TUN}
+				if err := netlink.LinkAdd(tun); err != nil {
+					t.Skipf("no TUN device: %v", err)
+				}
+				must(t, netlink.LinkSetUp(tun))
+				netd := &androidtest.Netd{
+					SDK: sdk, Users: map[uint32]android.Permission{0: c.has}, Networks: make([]androidtest.Network, 2), VPN: "tun0",
+				}
+				if c.secure {
+					netd.Secured = []uint32{0}
+				} else {
+					netd.Bypassing = []uint32{0}
+				}
+				p := newPhone(t, netd, "wlan0", "rmnet0")
+				p.serve(t)
+				i := named(t, p.as(t, 0), "wlan0") // the rules of users are the kernel's, whose user is 0
+				if i.Usable() != c.passes || (i.PastVPN == "tun0") != c.passes {
+					t.Fatalf("%+v", i)
+				}
+				if c.passes {
+					p.wantOver(t, i, p.providers[0])
+				}
+			})
+		}
 	}
 }

@@ -24,7 +24,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The wire format is written out by hand from the D-Bus specification 0.43
-// ("Message Protocol", "Marshaling"), all little-endian.
+// ("Message Protocol"), all little-endian.
 
 // field is a header field: a byte for its code and a variant.
 type field struct {
@@ -206,8 +206,10 @@ func fakeBus(t *testing.T, answer func(a asked) []byte) string {
 // returned is a method return with a body of one value.
 func returned(a asked, signature string, body []byte) []byte {
 	return message(2, a.serial+100, []field{
-		{code: 5, kind: "u", n: a.serial}, {code: 6, kind: "s", value: uniqueName},
-		{code: 8, kind: "g", value: signature}, {code: 7, kind: "s", value: ":1.3"},
+		{code: 5, kind: "u", n: a.serial},
+		{code: 6, kind: "s", value: uniqueName},
+		{code: 8, kind: "g", value: signature},
+		{code: 7, kind: "s", value: ":1.3"},
 	}, body)
 }
 

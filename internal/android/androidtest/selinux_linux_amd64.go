@@ -2,6 +2,7 @@ package androidtest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -27,14 +28,7 @@ type Access struct {
 }
 
 func (a Access) String() string {
-	return fmt.Sprintf("%s (%s of %s)", a.What, a.Permission, cmpOr(a.Object, "nothing that the table knows"))
-}
-
-func cmpOr(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a
+	return fmt.Sprintf("%s (%s of %s)", a.What, a.Permission, cmp.Or(a.Object, "nothing that the table knows"))
 }
 
 // SELinux stands between a program and the files, sockets and programs of a phone,
@@ -112,11 +106,10 @@ func (s *SELinux) Watch(c *net.UnixConn) error {
 // Wait waits for the end of the program, and of what it has started.
 func (s *SELinux) Wait() { <-s.done }
 
-// Refused gives what was refused, Unknown what the table does not know of, each once;
-// Asked is how often something was asked for.
+// Refused gives what was refused, each once.
 func (s *SELinux) Refused() []Access { return s.list(&s.refused) }
 
-// Unknown gives what was asked for and is not in the table.
+// Unknown gives what was asked for and is not in the table, each once.
 func (s *SELinux) Unknown() []Access { return s.list(&s.unknown) }
 
 func (s *SELinux) list(of *[]Access) []Access {
@@ -296,7 +289,7 @@ func (s *SELinux) file(c *watchedCall, file string, follow bool, permissions ...
 		return false
 	}
 	object := objectOf(name)
-	if matches("/sys/class/net/*/**", name) || strings.HasPrefix(name, "/sys/class/net/") && strings.Count(name, "/") > 4 {
+	if strings.HasPrefix(name, "/sys/class/net/") && strings.Count(name, "/") > 4 {
 		object = "/sys/devices/virtual/net/NAME/*"
 	}
 	if c.number == unix.SYS_READLINK || c.number == unix.SYS_READLINKAT {
@@ -409,7 +402,7 @@ func (c *watchedCall) path(dir, at uint64) string {
 	}
 	root, err := os.Readlink(fmt.Sprintf("/proc/%d/root", c.pid))
 	if err == nil && root != "/" {
-		folder = cmpOr(strings.TrimPrefix(folder, root), "/")
+		folder = cmp.Or(strings.TrimPrefix(folder, root), "/")
 	}
 	return filepath.Join(folder, string(name))
 }
