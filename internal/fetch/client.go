@@ -142,14 +142,13 @@ func movedOn(err *Error) bool {
 func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, name string) (*Response, *Error) {
 	again := false     // a request is made once more, without Range
 	var refusal *Error // of the one with it
-	served := false    // before that, others' ranges were
 	for hops := 0; ; {
 		key, a := originOf(t.u), a
 		a.plain = a.plain || again || a.first && c.cfg.Peers.plainly(key)
 		h, b, err := c.roundTrip(ctx, t, first, a) //nolint:bodyclose // b is its body
 		if err != nil {
 			if again = c.fails(key, a, err); again {
-				refusal, served = err, c.cfg.Peers.serves(key)
+				refusal = err
 				continue
 			}
 			return nil, err
@@ -180,12 +179,12 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 				return nil, e
 			}
 			if again = c.fails(key, a, err); again {
-				refusal, served = err, c.cfg.Peers.serves(key)
+				refusal = err
 				continue
 			}
 			return nil, err
 		}
-		if again && r.Whole && !served && c.cfg.Peers.serves(key) {
+		if again && r.Whole && c.cfg.Peers.serves(key) && !refusesRange(refusal, true) {
 			b.abort() // it has served others' ranges meanwhile: something else was the matter
 			return nil, refusal
 		}
