@@ -184,7 +184,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 			}
 			return nil, err
 		}
-		if again && r.Whole && c.cfg.Peers.serves(key) {
+		if again && r.Whole && c.cfg.Peers.serves(key) && !refusesRange(refusal, true) {
 			b.abort() // it has served others' ranges meanwhile: something else was the matter
 			return nil, refusal
 		}

@@ -125,8 +125,7 @@ func TestOddRedirects(t *testing.T) {
 		"one slash":     lines("HTTP/1.1 302 Found", "Location: HTTP:/HOST/file", "Content-Length: 0"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			var s *rawServer
-			s = newRawServer(t, func(p *peer) {
+			s := newRawServer(t, func(p *peer) {
 				for r := p.request(); r != nil; r = p.request() {
 					if r.URL.Path == "/file" {
 						p.say("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
@@ -208,19 +207,19 @@ func FuzzChunked(f *testing.F) {
 		wire.WriteString("0" + end + end)
 		all := wire.Len()
 		wire.WriteString("behind")
-		read := func(r io.Reader) ([]byte, error, string) {
+		read := func(r io.Reader) ([]byte, string, error) {
 			in := &meter{src: r, left: unmetered}
 			br := bufio.NewReaderSize(in, 16+rng.IntN(5000))
 			got, err := io.ReadAll(&crumbs{newChunked(br, in), rng})
 			rest, _ := io.ReadAll(br)
-			return got, err, string(rest)
+			return got, string(rest), err
 		}
 		raw := wire.Bytes()
-		if got, err, rest := read(bytes.NewReader(raw)); err != nil || !bytes.Equal(got, body) || rest != "behind" {
+		if got, rest, err := read(bytes.NewReader(raw)); err != nil || !bytes.Equal(got, body) || rest != "behind" {
 			t.Fatalf("%d bytes of %d, %v, then %q", len(got), len(body), err, rest)
 		}
 		cut := rng.IntN(all)
-		if got, err, _ := read(bytes.NewReader(raw[:cut])); !errors.Is(err, io.ErrUnexpectedEOF) || !bytes.HasPrefix(body, got) {
+		if got, _, err := read(bytes.NewReader(raw[:cut])); !errors.Is(err, io.ErrUnexpectedEOF) || !bytes.HasPrefix(body, got) {
 			t.Fatalf("cut at %d of %d: %d bytes of %d, %v", cut, all, len(got), len(body), err)
 		}
 		raw[rng.IntN(all)] ^= byte(1 + rng.IntN(255))

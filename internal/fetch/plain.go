@@ -67,7 +67,7 @@ func (p *Peers) failed(key originKey, plain bool, err *Error) (again bool) {
 	defer p.mu.Unlock()
 	h := &p.server(key).habits
 	switch {
-	case plain && refusesRange(err):
+	case plain && refusesRange(err, false):
 		h.broken = 0
 		h.refused++
 		return false
@@ -78,21 +78,24 @@ func (p *Peers) failed(key originKey, plain bool, err *Error) (again bool) {
 		h.broken++
 		return false
 	}
-	return refusesRange(err) && !h.ranges && h.refused < refusedMost
+	return refusesRange(err, h.ranges) && h.refused < refusedMost
 }
 
 // RefusesRange says whether an error may be about the range that was asked for.
 func RefusesRange(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && (refusesRange(e) || mayPass(e))
+	return ok && (refusesRange(e, false) || mayPass(e))
 }
 
-// refusesRange says whether an error may be about the range that was asked for.
-func refusesRange(e *Error) bool {
+// refusesRange says whether an error may be about the range that was asked for. Where others
+// were served it may be about one that ends behind the object: webfsd's 400.
+func refusesRange(e *Error, served bool) bool {
 	switch e.Status {
-	case http.StatusBadRequest, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
-		http.StatusPreconditionFailed, http.StatusNotImplemented:
+	case http.StatusBadRequest:
 		return true
+	case http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
+		http.StatusPreconditionFailed, http.StatusNotImplemented:
+		return !served
 	}
 	return errors.As(e, new(otherPart))
 }

@@ -141,6 +141,12 @@ func codesOf(k hostile.Kind, c Cell) []int {
 			return nil
 		}
 		return []int{exitProtocol}
+	case hostile.NoContentRange, hostile.WrongStart, hostile.RangeUnit, hostile.RangeStar, hostile.RangeSpaces, hostile.PartAsWhole,
+		hostile.RangeOverflow:
+		if c.Where == hostile.PlaceStart { // from the first answer on: the object comes without Range
+			return nil
+		}
+		return []int{exitNetwork, exitProtocol, exitResponse}
 	case hostile.Drip, hostile.RetryLong:
 		return []int{exitNetwork, exitResponse}
 	case hostile.Status401:

@@ -145,7 +145,7 @@ type answer struct {
 	body         testbody.Body
 	other        bool   // it is Other
 	contentRange string // instead of the right one
-	shift        int64  // the body begins so much later
+	shift        int64  // a part begins so much later
 	length       int64  // instead of the right Content-Length; 0: the right one
 	whole        bool   // 200 with everything
 	chunked      bool   // no Content-Length
@@ -182,7 +182,9 @@ func (s *Server) answer(w http.ResponseWriter, q asked, a answer) {
 		}
 		h.Set("Content-Range", a.contentRange)
 	}
-	off += a.shift
+	if status == http.StatusPartialContent { // of a whole object nobody could tell
+		off += a.shift
+	}
 	switch {
 	case a.chunked:
 		defer flush(w)
