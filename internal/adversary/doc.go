@@ -30,6 +30,7 @@
 //
 //   - Lies where there is no anchor: the link that lies may be the only one that is usable,
 //     or that answers within 3 s.
+//   - Lies with --algorithm single: it uses one link, and keeps the others in reserve.
 //   - A lie that two links tell alike.
 //   - In a list, a lie of a link that was honest about another file of the same origin: an
 //     agreement about one object makes both links believed for the rest of the run.

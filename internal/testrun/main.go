@@ -41,7 +41,7 @@ func covered() []string {
 // most come first.
 func plain() []string {
 	return []string{
-		"cmd/mlget", "cmd/linklab", "internal/linklab/faults", "internal/sim", "pkg/scheduler", "pkg/scheduler/schedtest", "pkg/scheduler/tuning",
+		"cmd/mlget", "cmd/linklab", "internal/linklab/faults", "internal/sim", "internal/adversary", "pkg/scheduler", "pkg/scheduler/schedtest", "pkg/scheduler/tuning",
 		"internal/campaign", "internal/dataset", "internal/deptest", "internal/energy", "internal/engine/accept", "internal/joblist",
 		"internal/launch", "internal/linklab/scenario",
 		"internal/netrc", "internal/page", "internal/plot", "internal/record", "internal/release", "internal/report", "internal/results",
