@@ -47,7 +47,7 @@ func (d *download) goWhole(reqs context.Context, id scheduler.LinkID, m *message
 // tryWhole reads the object as one stream where no link is left that serves ranges, and says
 // whether there is one that may serve the whole.
 func (d *download) tryWhole(reqs context.Context) bool {
-	if d.whole || d.err != nil {
+	if d.whole || d.err != nil || !d.met {
 		return false
 	}
 	for i := range d.links {

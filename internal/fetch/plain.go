@@ -84,7 +84,7 @@ func (p *Peers) failed(key originKey, plain bool, err *Error) (again bool) {
 // RefusesRange says whether an error may be about the range that was asked for.
 func RefusesRange(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && (refusesRange(e, false) || mayPass(e))
+	return ok && (refusesRange(e, false) || e.Status == http.StatusInternalServerError)
 }
 
 // refusesRange says whether an error may be about the range that was asked for. Where others
