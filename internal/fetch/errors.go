@@ -112,6 +112,7 @@ type Error struct {
 	RetryAfter time.Duration // how long the server asks to wait, at most 10 minutes; 0: it does not say
 	Object     *Object       // what an error response told of the object (416: its size), or nil
 	Err        error         // what happened
+	plain      bool          // the request had no Range
 }
 
 // Error describes the failure in one printable line.

@@ -57,6 +57,9 @@ type wait struct {
 func (p *Peers) server(key originKey) *server {
 	s := p.servers[key]
 	if s == nil {
+		if len(p.servers) >= maxOrigins {
+			maps.DeleteFunc(p.servers, func(_ originKey, s *server) bool { return len(s.conns) == 0 && s.waiting == 0 })
+		}
 		s = &server{conns: make(map[*h1Conn]bool)}
 		p.servers[key] = s
 	}

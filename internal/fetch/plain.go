@@ -81,10 +81,21 @@ func (p *Peers) failed(key originKey, plain bool, err *Error) (again bool) {
 	return refusesRange(err, h.ranges) && h.refused < refusedMost
 }
 
-// RefusesRange says whether an error may be about the range that was asked for.
+// RefusesRange says whether an error may be about the range that was asked for: of a request
+// that went without, none is.
 func RefusesRange(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && (refusesRange(e, false) || e.Status == http.StatusInternalServerError)
+	return ok && !e.plain && (refusesRange(e, false) || e.Status == http.StatusInternalServerError)
+}
+
+// without is an error of a request that went without Range, if it did. Others may have e, too.
+func (e *Error) without(plain bool) *Error {
+	if !plain {
+		return e
+	}
+	marked := *e
+	marked.plain = true
+	return &marked
 }
 
 // refusesRange says whether an error may be about the range that was asked for. Where others
