@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mlget/mlget/internal/linklab"
 	"github.com/mlget/mlget/internal/linklab/scenario"
@@ -115,16 +114,6 @@ func carriers(r report.Report) (n int) {
 		}
 	}
 	return n
-}
-
-// waitUntil polls a condition.
-func waitUntil(t testing.TB, what string, met func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(hang); !met(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
 }
 
 const (

@@ -25,6 +25,16 @@ import (
 // what any of them needs, also on a busy machine.
 const hang = 2 * time.Minute
 
+// waitUntil polls a condition.
+func waitUntil(t testing.TB, what string, met func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(hang); !met(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
 // password is the only one in these tests; no output and no file may hold it.
 const password = "hunter2-never-shown"
 
