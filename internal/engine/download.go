@@ -150,6 +150,9 @@ func (d *download) run(ctx context.Context) error {
 	if d.whole && d.err == nil {
 		d.readWhole(ctx, reqs)
 	}
+	for _, t := range d.transfers { // nobody wants to know what they would tell
+		t.released = t.released || t.probe
+	}
 	cancel(errOver)
 	for len(d.transfers) > 0 { // all have their context's end to obey
 		d.hear(reqs, <-d.tell)

@@ -319,9 +319,16 @@ func mayBePage(p string) bool {
 // whole, or encoded, and over another link the server has told another size when it was
 // asked for what lies beyond. A whole object of that size it may well be.
 func (d *download) refuted(m message) bool {
-	return d.odd(m.resp) != nil && slices.ContainsFunc(d.links, func(l linkState) bool {
-		return l.told > 0 && !l.lost && l.told != m.resp.Object.Size
-	})
+	if d.odd(m.resp) == nil {
+		return false
+	}
+	for i := range d.links { // its own server may tell the size of one answer and not of the next
+		l, size := &d.links[i], m.resp.Object.Size
+		if l.told > 0 && !l.lost && l.told != size && (size >= 0 || scheduler.LinkID(i) != m.t.link) {
+			return true
+		}
+	}
+	return false
 }
 
 // waiting says whether a link may still answer that speaks against the doubts. One that is

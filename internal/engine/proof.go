@@ -12,6 +12,7 @@ import (
 	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -180,6 +181,11 @@ func (d *download) succeedFirst() {
 	if next == 0 {
 		return
 	}
+	for i := range d.proof.from { // what they showed was of an object of which nothing has come
+		if a.Confirmed(accept.ID(i + 1)) {
+			d.proof.from[i] = source{}
+		}
+	}
 	a.Lead(next)
 	size := d.known.Size()
 	d.known = accept.Known{}
@@ -219,7 +225,10 @@ func (d *download) release() {
 func (d *download) compare(reqs context.Context, id accept.ID, r scheduler.Range) {
 	p, lead := &d.proof, d.proof.from[id-1].t.before
 	there := make([]byte, r.Len())
-	if _, err := d.to.ReadAt(there, r.Off); err != nil {
+	switch _, err := d.to.ReadAt(there, r.Off); {
+	case errors.Is(err, store.ErrOutside): // a stream's consumer has had it for long
+		return
+	case err != nil:
 		d.fail(err)
 		return
 	}
@@ -230,7 +239,12 @@ func (d *download) compare(reqs context.Context, id accept.ID, r scheduler.Range
 	if len(differ) > 0 {
 		other := id
 		if p.answers.Confirmed(id) {
-			other = differ[0]
+			i := slices.IndexFunc(differ, func(x accept.ID) bool { return !p.answers.Confirmed(x) })
+			if i < 0 { // the same link's, or an earlier run's
+				d.fail(fmt.Errorf("%w: its bytes differ from those received before", ErrChanged))
+				return
+			}
+			other = differ[i]
 		}
 		d.otherObject(reqs, d.proof.from[other-1].t, "its bytes differ")
 		d.fail(errAgain)
@@ -238,6 +252,12 @@ func (d *download) compare(reqs context.Context, id accept.ID, r scheduler.Range
 	}
 	if p.answers.Confirmed(id) {
 		p.doubted = false
+	}
+	if p.from[id-1].t.probe {
+		p.failed++
+		if !p.doubted && len(d.unconfirmed()) < len(pending) {
+			p.failed = 0
+		}
 	}
 	for _, other := range pending {
 		if p.answers.Confirmed(other) && d.err == nil {
@@ -350,8 +370,7 @@ func (d *download) probed(t *transfer, finished bool) {
 	switch {
 	case t.lead == 0: // it was a question
 		return
-	case finished && t.answer != 0:
-		d.proof.failed = 0
+	case finished && t.answer != 0 && t.led.Load() == t.lead: // compare tells what it was worth
 		return
 	}
 	d.proof.failed++

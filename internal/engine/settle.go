@@ -84,7 +84,7 @@ func (d *download) conclude(reqs context.Context, t *transfer, got int64, finish
 	case t.probe:
 		d.probed(t, finished)
 	case t == d.wholeBy:
-		d.endWhole(t, finished)
+		d.endWhole(reqs, t, finished)
 		d.links[t.link].due = d.e.now() + scheduler.Time(end.wait)
 	case finished:
 		d.step(reqs, scheduler.Input{Kind: scheduler.Finished, Link: t.link, Chunk: t.chunk, Bytes: got})
@@ -129,6 +129,9 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 	case stalled:
 		return d.failed(t, event.OutcomeNetwork, err, 0)
 	case d.whole && (errors.Is(err, ErrChanged) || errors.Is(err, errDiffers)):
+		if !d.mayForget(t.link) {
+			return ending{outcome: event.OutcomeProtocol, lost: err}
+		}
 		d.forgetWhole()
 		return d.failed(t, event.OutcomeProtocol, err, 0)
 	case t.probe && classOf(err) != 0:

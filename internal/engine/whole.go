@@ -69,7 +69,7 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 	if d.met {
 		switch v, what := d.known.Judge(c); v {
 		case accept.Differs: // none of its bytes may meet those of the one before
-			if t.link != d.refLink || d.others(t.link) {
+			if !d.mayForget(t.link) {
 				d.lose(reqs, t.link, fmt.Errorf("%w: over this link the server gives another object: %s differs", ErrChanged, what))
 				return false
 			}
@@ -105,14 +105,18 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 	return true
 }
 
-// others says whether there are other links to read the object over.
-func (d *download) others(id scheduler.LinkID) bool {
+// mayForget says whether an answer over a link that contradicts what is known is believed
+// instead: the link is the first one's, and there is no other to read the object over.
+func (d *download) mayForget(id scheduler.LinkID) bool {
+	if id != d.refLink {
+		return false
+	}
 	for i := range d.links {
 		if l := &d.links[i]; scheduler.LinkID(i) != id && l.there && !l.lost && !l.capped {
-			return true
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // forgetWhole gives up what is there, which is of another object.
@@ -123,13 +127,17 @@ func (d *download) forgetWhole() {
 }
 
 // endWhole takes the end of an attempt to read the object as one stream.
-func (d *download) endWhole(t *transfer, finished bool) {
+func (d *download) endWhole(reqs context.Context, t *transfer, finished bool) {
 	if !d.met {
 		return
 	}
 	if n := len(d.kept); finished && n > 0 && d.kept[n-1].End > t.end.Load() {
-		d.forgetWhole() // there were more bytes of it before
-		finished = false
+		finished = false // there were more bytes of it before
+		if d.mayForget(t.link) {
+			d.forgetWhole()
+		} else {
+			d.lose(reqs, t.link, contradiction("over this link the body ends at byte %d, and there were more", t.end.Load()))
+		}
 	}
 	d.complete = finished
 	if got := t.got.Load(); !finished && d.met && got > 0 {

@@ -11,8 +11,12 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// witnessPause is how long a link is left alone that could not be asked.
-const witnessPause = 200 * scheduler.Millisecond
+const (
+	// witnessPause is how long a link is left alone that could not be asked.
+	witnessPause = 200 * scheduler.Millisecond
+	// witnessTime is after what time without an answer another link is asked as well.
+	witnessTime = 500 * scheduler.Millisecond
+)
 
 // The files of a batch are asked for over one link each, mostly, so that nobody contradicts
 // what that link's network says of a file's size (see trust.go). For one file of an origin
@@ -45,10 +49,14 @@ func (b *batch) believes(reqs context.Context, f *entry) bool {
 	if !slices.Contains(b.wordless, f) {
 		b.wordless = append(b.wordless, f)
 	}
-	if f.site.witness != nil || b.e.now() < f.site.askAgain {
+	now := b.e.now()
+	if t := f.site.witness; t != nil && now-t.sent < witnessTime || now < f.site.askAgain {
 		return false
 	}
 	id, ok := b.witnessLink(f)
+	if !ok && f.site.witness != nil {
+		return false
+	}
 	if !ok { // nobody else is to be asked
 		w.believed = true
 		return true
@@ -82,7 +90,7 @@ func (b *batch) witnessLink(f *entry) (best scheduler.LinkID, ok bool) {
 // hearWitness takes what another link's server says of a file.
 func (b *batch) hearWitness(reqs context.Context, t *transfer, c accept.Claim) {
 	f := t.of
-	if f.site.witness != t || f.word.believed || b.err != nil {
+	if f.word.believed || b.err != nil {
 		return
 	}
 	v, _ := f.known.Judge(c)
@@ -141,7 +149,7 @@ func (b *batch) watchWords(now scheduler.Time) {
 				t.cancel(fetch.ErrStalled)
 			}
 			b.unsettled = append(b.unsettled, f)
-		case t == nil && now >= f.site.askAgain:
+		case t == nil && now >= f.site.askAgain, t != nil && now-t.sent >= witnessTime:
 			b.unsettled = append(b.unsettled, f)
 		}
 	}
