@@ -290,6 +290,8 @@ func (d *download) better(m, than message) bool {
 		return than.resp.Whole
 	case d.stranger(m) != d.stranger(than):
 		return d.stranger(than)
+	case !m.resp.Page && !than.resp.Page && m.resp.Object.Size >= 0 && than.resp.Object.Size >= 0 && m.resp.Object.Size != than.resp.Object.Size:
+		return m.resp.Object.Size > than.resp.Object.Size // what ends has no bytes behind its end
 	}
 	a, b := d.e.links[m.t.link], d.e.links[than.t.link]
 	if affords := a.allowance.affords(m.resp.Object.Size); affords != b.allowance.affords(than.resp.Object.Size) {

@@ -99,7 +99,11 @@ func (d *download) enter(t *transfer, c accept.Claim, proven bool) bool {
 		}
 	}
 	p := &d.proof
-	t.answer = d.addAnswer(t, t.off, c, proven || len(p.from) == 0)
+	if !proven && len(p.from) == 0 && !d.proof.doubted { // nothing has come of what was known
+		d.know(t, c)
+		proven = true
+	}
+	t.answer = d.addAnswer(t, t.off, c, proven)
 	if proven {
 		p.doubted = false
 		return true
@@ -187,18 +191,21 @@ func (d *download) succeedFirst() {
 		}
 	}
 	a.Lead(next)
-	size := d.known.Size()
-	d.known = accept.Known{}
-	d.known.Sized(size)
+	d.know(d.proof.from[next-1].t, d.proof.from[next-1].claim)
 	for i, s := range d.proof.from {
 		if id := accept.ID(i + 1); a.Confirmed(id) && !a.Range(id).Empty() {
 			d.known.Learn(s.claim)
-			d.refLink = s.t.link
-			if s.t.resp != nil {
-				d.refRemote, d.refURL = s.t.resp.Remote, s.t.resp.EffectiveURL
-			}
 		}
 	}
+}
+
+// know lets an answer say what the object is.
+func (d *download) know(t *transfer, c accept.Claim) {
+	size := d.known.Size()
+	d.known = accept.Known{}
+	d.known.Sized(size)
+	d.known.Learn(c)
+	d.refLink, d.refURL, d.refRemote = t.link, t.resp.EffectiveURL, t.resp.Remote
 }
 
 // tellLeads tells the scheduler what requests cost.
@@ -368,7 +375,10 @@ func (d *download) probeLinks() (ids []scheduler.LinkID) {
 // probed takes the end of a probe.
 func (d *download) probed(t *transfer, finished bool) {
 	switch {
-	case t.lead == 0: // it was a question
+	case t.lead == 0: // it was a question, and nobody knows why it is not answered
+		if d.err == nil && !d.believed && d.known.Size() == 0 {
+			d.outvote() // two links disagree: what is empty says less than what is not
+		}
 		return
 	case finished && t.answer != 0 && t.led.Load() == t.lead: // compare tells what it was worth
 		return

@@ -89,10 +89,7 @@ func (d *download) hearWord(reqs context.Context, id scheduler.LinkID, c accept.
 		}
 	case d.believed || d.agree.has(id) || d.refLink == scheduler.NoLink || c.Size >= 0 && c.Size < size:
 	case end > size || end < 0:
-		// What ends has no bytes behind its end, and nothing is sent of what is empty. The link that said so is left out.
-		d.links[d.refLink].lost, d.links[d.refLink].err = true, contradiction("over this link the object has %d bytes, over another one more", size)
-		d.e.notice(true, "%s: the server's answer was contradicted by another link: starting over", d.e.links[d.refLink].name())
-		d.fail(errOutvoted)
+		d.outvote() // what ends has no bytes behind its end, and nothing is sent of what is empty
 		return false
 	case !d.links[id].asksEnd:
 		d.links[id].asksEnd = true
@@ -102,4 +99,12 @@ func (d *download) hearWord(reqs context.Context, id scheduler.LinkID, c accept.
 		d.launch(reqs, t)
 	}
 	return true
+}
+
+// outvote gives up what the first answer said, and its link.
+func (d *download) outvote() {
+	l := &d.links[d.refLink]
+	l.lost, l.err = true, contradiction("over this link the object has %d bytes, over another one more", d.known.Size())
+	d.e.notice(true, "%s: the server's answer was contradicted by another link: starting over", d.e.links[d.refLink].name())
+	d.fail(errOutvoted)
 }
