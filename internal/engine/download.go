@@ -48,9 +48,10 @@ type download struct {
 
 	// In whole mode, when the scheduler has retired, one stream brings all of it
 	// from the first byte on.
-	wholeBy   *transfer         // who reads it
-	wholeLink scheduler.LinkID  // who is next to read it
-	kept      []scheduler.Range // what is there, and compared with what comes
+	wholeBy    *transfer         // who reads it
+	wholeFirst *message          // the answer to begin with, if there is one
+	wholeLink  scheduler.LinkID  // who is next to read it
+	kept       []scheduler.Range // what is there, and compared with what comes
 
 	recording  bool // a checkpoint is being made
 	nextRecord scheduler.Time

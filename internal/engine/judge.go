@@ -33,7 +33,16 @@ func (d *download) respond(reqs context.Context, m message) {
 		d.doubt()
 		return
 	}
-	m.answer <- d.judge(reqs, m)
+	d.reply(reqs, m)
+}
+
+// reply answers a response, unless the object is to be read from it as one stream: then it is
+// answered when no other one is being written any more.
+func (d *download) reply(reqs context.Context, m message) {
+	take := d.judge(reqs, m)
+	if d.wholeFirst == nil || d.wholeFirst.t != m.t {
+		m.answer <- take
+	}
 }
 
 // doubtful says whether a first response must wait until it is known what other
@@ -93,7 +102,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 		return d.judgeWhole(reqs, t, resp)
 	case !d.met && resp.Object.Size < 0:
 		// Pieces of an object whose size nobody tells cannot be laid out.
-		d.goWhole(reqs, t.link, nil)
+		d.goWhole(t.link, nil)
 		return false
 	case first:
 		if !d.adopt(reqs, t, resp, !resp.Whole) {
@@ -103,7 +112,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 			verdict = accept.Proven // the object is what this answer says
 		}
 	case resp.Whole && verdict != accept.Differs && d.changedItsMind(t.link):
-		d.goWhole(reqs, t.link, &m)
+		d.goWhole(t.link, &m)
 		return false
 	case resp.Whole && d.links[t.link].used:
 		t.refusal = noRanges() // it knew them before: one server of several, perhaps
@@ -114,7 +123,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	case verdict == accept.Differs && d.questioned(t.link):
 		return false
 	case verdict == accept.Differs && d.madeAnew(t):
-		d.goWhole(reqs, t.link, nil)
+		d.goWhole(t.link, nil)
 		return false
 	case verdict == accept.Differs:
 		d.otherObject(reqs, t, what+" differs")
@@ -221,7 +230,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		doubts := d.doubts
 		d.doubts, d.doubtSince = nil, 0
 		for _, m := range doubts {
-			m.answer <- d.judge(reqs, m)
+			d.reply(reqs, m)
 		}
 		return
 	}
@@ -275,11 +284,11 @@ func (d *download) tellHeld(reqs context.Context) {
 func (d *download) believe(reqs context.Context, i int) {
 	m := d.doubts[i]
 	if m.resp.Whole && !d.lacksNothing(m.resp.Object.Size) {
-		d.goWhole(reqs, m.t.link, &m)
+		d.goWhole(m.t.link, &m)
 		return
 	}
 	d.doubts = slices.Delete(d.doubts, i, i+1)
-	m.answer <- d.judge(reqs, m)
+	d.reply(reqs, m)
 }
 
 // better says whether a doubtful response should rather be believed than another one: one
@@ -290,8 +299,8 @@ func (d *download) better(m, than message) bool {
 		return than.resp.Whole
 	case d.stranger(m) != d.stranger(than):
 		return d.stranger(than)
-	case !m.resp.Page && !than.resp.Page && m.resp.Object.Size >= 0 && than.resp.Object.Size >= 0 && m.resp.Object.Size != than.resp.Object.Size:
-		return m.resp.Object.Size > than.resp.Object.Size // what ends has no bytes behind its end
+	case !m.resp.Page && !than.resp.Page && atLeast(m) != atLeast(than):
+		return atLeast(m) > atLeast(than) // what ends has no bytes behind its end
 	}
 	a, b := d.e.links[m.t.link], d.e.links[than.t.link]
 	if affords := a.allowance.affords(m.resp.Object.Size); affords != b.allowance.affords(than.resp.Object.Size) {
@@ -299,6 +308,15 @@ func (d *download) better(m, than message) bool {
 	}
 	most := func(l *Link) int64 { return cmp.Or(l.terms.Rate, math.MaxInt64) }
 	return cmp.Or(cmp.Compare(most(a), most(b)), cmp.Compare(a.terms.Bandwidth, b.terms.Bandwidth)) > 0
+}
+
+// atLeast is how many bytes an answer with the whole object has at least, so that one without
+// a length is taken not to be empty.
+func atLeast(m message) int64 {
+	if size := m.resp.Object.Size; size >= 0 {
+		return size
+	}
+	return 1
 }
 
 // stranger says whether a response is a page where the URL promises another kind of file.

@@ -78,7 +78,7 @@ func (d *download) lookAround(reqs context.Context) {
 		done := d.claimable()
 		go func() { d.recorded <- d.to.checkpoint(done) }()
 	}
-	if err := d.allLost(); err != nil && !d.tryWhole(reqs) {
+	if err := d.allLost(); err != nil && !d.tryWhole() {
 		d.fail(err)
 	}
 }

@@ -134,7 +134,8 @@ func (d *download) accountOf(t *transfer) {
 	s.lead = s.lead && !(t.ended && t.led.Load() < t.lead) // what there is of it proves nothing
 	s.until = max(s.until, t.off+t.got.Load())
 	if t.released {
-		d.proof.answers.Ends(t.answer, min(end, t.off+t.counts))
+		d.proof.answers.Has(t.answer, t.off+t.counts)
+		d.proof.answers.Ends(t.answer, t.off+t.counts)
 		return
 	}
 	d.proof.answers.Ends(t.answer, end)
@@ -334,7 +335,7 @@ func (d *download) probe(reqs context.Context, now scheduler.Time) {
 	}
 	id := links[p.failed%len(links)]
 	if p.failed >= probesMost {
-		d.goWhole(reqs, id, nil) // one answer is of one object
+		d.goWhole(id, nil) // one answer is of one object
 		return
 	}
 	r := seams[0]
@@ -468,6 +469,9 @@ func (d *download) succeed(before *download) []scheduler.Range {
 // keeps are the ranges that are confirmed, without what others have written over since.
 func (d *download) keeps() []scheduler.Range {
 	kept := d.claimable()
+	if d.proof.answers == nil {
+		return kept
+	}
 	for i, s := range d.proof.from {
 		if !d.proof.answers.Confirmed(accept.ID(i+1)) && s.t != nil {
 			kept = accept.Without(kept, scheduler.Range{Off: s.t.off, End: s.until})

@@ -371,7 +371,7 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 		}
 		return ending{outcome: event.OutcomeDone}
 	case t.off == 0: // not even a first byte: ask for the whole
-		d.goWhole(reqs, t.link, nil)
+		d.goWhole(t.link, nil)
 		return ending{outcome: event.OutcomeStatus, retry: true}
 	case t.off == d.resumed && size < 0 && d.canAskLast():
 		d.fail(errAskLast)

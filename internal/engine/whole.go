@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -20,12 +21,9 @@ var errDiffers = errors.New("the bytes differ from those received before")
 // goWhole makes the download one stream: the one of m, or, where that is nil, of
 // a request still to be made over a link. All other transfers are over. What is there
 // of the object is kept, and compared with what comes.
-func (d *download) goWhole(reqs context.Context, id scheduler.LinkID, m *message) {
-	if d.met {
-		d.kept = d.claimable()
-	}
+func (d *download) goWhole(id scheduler.LinkID, m *message) {
 	d.whole, d.complete = true, false
-	d.wholeLink = id
+	d.wholeLink, d.wholeFirst = id, m
 	for _, t := range d.transfers {
 		if m == nil || t != m.t {
 			t.released = true
@@ -38,21 +36,48 @@ func (d *download) goWhole(reqs context.Context, id scheduler.LinkID, m *message
 			l.lost, l.err = false, nil
 		}
 	}
-	if m != nil {
-		d.wholeBy = m.t
+}
+
+// beginWhole prepares for the stream, when no other answer is being written any more.
+func (d *download) beginWhole(reqs context.Context) {
+	if d.met {
+		d.kept = d.keeps()
+	}
+	if s, ok := d.to.(holder); ok {
+		d.kept = prefix(d.kept)
+		s.Forget(d.keptEnd())
+	}
+	if m := d.wholeFirst; m != nil {
+		d.wholeFirst, d.wholeBy = nil, m.t
 		m.answer <- d.judgeWhole(reqs, m.t, m.resp)
 	}
 }
 
+// keptEnd is where what is kept ends.
+func (d *download) keptEnd() int64 {
+	if n := len(d.kept); n > 0 {
+		return d.kept[n-1].End
+	}
+	return 0
+}
+
+// prefix is what of sorted ranges begins with the first byte.
+func prefix(ranges []scheduler.Range) []scheduler.Range {
+	if len(ranges) > 0 && ranges[0].Off == 0 {
+		return ranges[:1]
+	}
+	return nil
+}
+
 // tryWhole reads the object as one stream where no link is left that serves ranges, and says
 // whether there is one that may serve the whole.
-func (d *download) tryWhole(reqs context.Context) bool {
+func (d *download) tryWhole() bool {
 	if d.whole || d.err != nil || !d.met {
 		return false
 	}
 	for i := range d.links {
 		if l := &d.links[i]; l.there && l.lost && aboutRanges(l.err) {
-			d.goWhole(reqs, scheduler.LinkID(i), nil)
+			d.goWhole(scheduler.LinkID(i), nil)
 			return true
 		}
 	}
@@ -92,7 +117,7 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 		d.e.notice(!d.e.ofMany, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].name())
 	}
 	d.use(t.link)
-	t.off, t.told, t.lead = 0, 0, 0
+	t.off, t.told, t.lead, t.probe, t.to, t.eager = 0, 0, 0, false, d.to, d.to.window() > 0
 	t.end.Store(wholeObject)
 	if size := d.known.Size(); size >= 0 {
 		t.exact = resp.End < 0
@@ -131,7 +156,7 @@ func (d *download) endWhole(reqs context.Context, t *transfer, finished bool) {
 	if !d.met {
 		return
 	}
-	if n := len(d.kept); finished && n > 0 && d.kept[n-1].End > t.end.Load() {
+	if finished && d.keptEnd() > t.end.Load() {
 		finished = false // there were more bytes of it before
 		if d.mayForget(t.link) {
 			d.forgetWhole()
@@ -200,8 +225,15 @@ func (c comparingSink) compare(p []byte, off int64) error {
 func (d *download) readWhole(ctx, reqs context.Context) {
 	tick := time.NewTicker(time.Duration(sampleEvery))
 	defer tick.Stop()
+	begun := false
 	for attempt := 0; d.err == nil && !d.complete; {
-		if d.wholeBy == nil {
+		others := slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.released })
+		if !begun && !others {
+			begun = true
+			d.beginWhole(reqs)
+			continue
+		}
+		if d.wholeBy == nil && begun {
 			if !d.nextLink() {
 				return
 			}
