@@ -33,7 +33,7 @@ func TestOtherServersThatAreOdd(t *testing.T) {
 		{"webfsd", func(port, root string) []string {
 			return []string{"webfsd", "-F", "-i", "127.0.0.1", "-p", port, "-r", root}
 		}},
-		{"python", func(port, root string) []string {
+		{"python", func(port, _ string) []string {
 			return []string{"python3", "-c", pythonServer, port}
 		}},
 	} {

@@ -213,7 +213,7 @@ func (d *download) odd(resp *fetch.Response) error {
 // tellsSize says whether a response can be believed to tell the object's size: not a portal's
 // page, and not what something on the way has encoded.
 func (d *download) tellsSize(resp *fetch.Response) bool {
-	return !encodedUnasked(d.job, resp) && !(resp.Whole && resp.Page)
+	return !encodedUnasked(d.job, resp) && (!resp.Whole || !resp.Page)
 }
 
 // settleDoubts decides on doubtful responses: when another link's was beyond

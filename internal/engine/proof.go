@@ -94,7 +94,7 @@ func (d *download) enter(t *transfer, c accept.Claim, proven bool) bool {
 	}
 	for _, other := range d.transfers {
 		if other != t && other.answer != 0 && !other.released && other.off < t.end.Load() && t.off < other.end.Load() &&
-			!(proven && d.proof.answers.Confirmed(other.answer)) {
+			(!proven || !d.proof.answers.Confirmed(other.answer)) {
 			return false
 		}
 	}
@@ -131,7 +131,7 @@ func (d *download) accountOf(t *transfer) {
 		return
 	}
 	s, end := &d.proof.from[t.answer-1], t.end.Load()
-	s.lead = s.lead && !(t.ended && t.led.Load() < t.lead) // what there is of it proves nothing
+	s.lead = s.lead && (!t.ended || t.led.Load() >= t.lead) // what there is of it proves nothing
 	s.until = max(s.until, t.off+t.got.Load())
 	if t.released {
 		d.proof.answers.Has(t.answer, t.off+t.counts)

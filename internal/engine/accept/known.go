@@ -29,11 +29,11 @@ type Claim struct {
 type Verdict uint8
 
 const (
-	// Differs: the claim is about another object.
+	// Differs says that the claim is about another object.
 	Differs Verdict = iota
-	// Unproven: nothing contradicts it, and nothing shows that it is the same object.
+	// Unproven says that nothing contradicts it, and nothing shows that it is the same object.
 	Unproven
-	// Proven: a validator that both have agrees.
+	// Proven says that a validator agrees that both have.
 	Proven
 )
 
