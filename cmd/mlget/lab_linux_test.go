@@ -173,10 +173,10 @@ func TestTwoLinks(t *testing.T) {
 		c.Dir = l.dir
 		finish(t, c, c.Cmd).want(t, 4, `link lo: .*refused`) // nobody is there
 	})
-	t.Run("auto", func(t *testing.T) {
+	t.Run("all", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), hang)
 		defer cancel()
-		c := l.Command(ctx, "mlget", "-q", "-o", "out.bin", "--json", l.URL())
+		c := l.Command(ctx, "mlget", "--links", "all", "-q", "-o", "out.bin", "--json", l.URL())
 		c.Dir = l.dir
 		res := finish(t, c, c.Cmd)
 		res.want(t, 0)

@@ -93,10 +93,16 @@ func TestTheSameTwice(t *testing.T) {
 // TestObjectChangesMeanwhile: bytes of two objects are never mixed.
 func TestObjectChangesMeanwhile(t *testing.T) {
 	s := newSite(t)
-	s.set("hang", "1500000")
+	s.set("hang", "6500000")
 	dir, url := t.TempDir(), s.clear.URL+"/hang/40000000/f.bin"
 	p := startMlget(t, dir, "--algorithm", "1", "--static-limit", "1M", url)
-	waitForFile(t, filepath.Join(dir, "f.bin.part"))
+	asked := 0
+	for deadline := time.Now().Add(hang); asked < 5; time.Sleep(5 * time.Millisecond) {
+		asked += len(s.seen())
+		if time.Now().After(deadline) { // one answer alone would say nothing of a change
+			t.Fatal("waited in vain for requests")
+		}
+	}
 	s.set("content", "B")
 	s.release()
 	p.end(t).want(t, 7, "^mlget: .*object changed", "^mlget: hint: the same command starts over")

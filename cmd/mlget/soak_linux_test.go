@@ -95,7 +95,7 @@ func (s *troubled) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case n%200 == 29:
 		s.site.raw(w, "")
 	case n%200 == 41: // cut off
-		s.site.raw(w, fmt.Sprintf("HTTP/1.1 206 Partial Content\r\nContent-Range: %s/%d\r\n\r\n",
+		s.site.raw(w, fmt.Sprintf("HTTP/1.1 206 Partial Content\r\nEtag: \"v\"\r\nContent-Range: %s/%d\r\n\r\n",
 			strings.Replace(r.Header.Get("Range"), "=", " ", 1), s.size))
 	default:
 		if n%3 > 0 {

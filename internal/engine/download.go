@@ -49,6 +49,7 @@ type download struct {
 	// In whole mode, when the scheduler has retired, one stream brings all of it
 	// from the first byte on.
 	wholeBy    *transfer         // who reads it
+	streaming  bool              // it has begun
 	wholeFirst *message          // the answer to begin with, if there is one
 	wholeLink  scheduler.LinkID  // who is next to read it
 	kept       []scheduler.Range // what is there, and compared with what comes

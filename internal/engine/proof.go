@@ -413,6 +413,8 @@ func (d *download) claimableFrom0() int64 {
 		return 0
 	}
 	switch {
+	case d.whole && !d.streaming: // what is there may be forgotten
+		return 0
 	case d.whole:
 		return math.MaxInt64
 	case d.proof.answers == nil:
@@ -452,15 +454,7 @@ func (d *download) succeed(before *download) []scheduler.Range {
 	d.refLink, d.refURL, d.refRemote = before.refLink, before.refURL, before.refRemote
 	kept := before.keeps()
 	if s, ok := d.to.(holder); ok {
-		end := int64(0)
-		if len(kept) > 0 && kept[0].Off == 0 {
-			end = kept[0].End
-		}
-		s.Forget(end)
-		kept = []scheduler.Range{{End: end}}
-		if end == 0 {
-			kept = nil
-		}
+		kept = fromStart(s.Forget(prefix(kept)))
 	}
 	d.have = nil // it is no earlier run's
 	return kept
@@ -511,8 +505,9 @@ func (d *download) regret(all bool, kept []scheduler.Range) {
 type holder interface {
 	// Release lets bytes up to end be handed on.
 	Release(end int64)
-	// Forget forgets the bytes from end on, none of which was released.
-	Forget(end int64)
+	// Forget forgets the bytes from end on, but those that were released, and returns from
+	// where on it did.
+	Forget(end int64) int64
 }
 
 // contradiction is the error of an answer that contradicts itself, or those before.

@@ -44,9 +44,9 @@ func (d *download) beginWhole(reqs context.Context) {
 		d.kept = d.keeps()
 	}
 	if s, ok := d.to.(holder); ok {
-		d.kept = prefix(d.kept)
-		s.Forget(d.keptEnd())
+		d.kept = fromStart(s.Forget(prefix(d.kept)))
 	}
+	d.streaming = true
 	if m := d.wholeFirst; m != nil {
 		d.wholeFirst, d.wholeBy = nil, m.t
 		m.answer <- d.judgeWhole(reqs, m.t, m.resp)
@@ -61,12 +61,20 @@ func (d *download) keptEnd() int64 {
 	return 0
 }
 
-// prefix is what of sorted ranges begins with the first byte.
-func prefix(ranges []scheduler.Range) []scheduler.Range {
+// prefix is how many bytes sorted ranges hold from the first on without a gap.
+func prefix(ranges []scheduler.Range) int64 {
 	if len(ranges) > 0 && ranges[0].Off == 0 {
-		return ranges[:1]
+		return ranges[0].End
 	}
-	return nil
+	return 0
+}
+
+// fromStart are the first n bytes.
+func fromStart(n int64) []scheduler.Range {
+	if n == 0 {
+		return nil
+	}
+	return []scheduler.Range{{End: n}}
 }
 
 // tryWhole reads the object as one stream where no link is left that serves ranges, and says
@@ -225,15 +233,13 @@ func (c comparingSink) compare(p []byte, off int64) error {
 func (d *download) readWhole(ctx, reqs context.Context) {
 	tick := time.NewTicker(time.Duration(sampleEvery))
 	defer tick.Stop()
-	begun := false
 	for attempt := 0; d.err == nil && !d.complete; {
 		others := slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.released })
-		if !begun && !others {
-			begun = true
+		if !d.streaming && !others {
 			d.beginWhole(reqs)
 			continue
 		}
-		if d.wholeBy == nil && begun {
+		if d.wholeBy == nil && d.streaming {
 			if !d.nextLink() {
 				return
 			}

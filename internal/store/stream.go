@@ -122,10 +122,12 @@ func (s *Stream) Release(end int64) {
 	}
 }
 
-// Forget forgets the bytes from end on that have been written. None may have been released.
-func (s *Stream) Forget(end int64) {
+// Forget forgets the bytes from end on that have been written, but for those that were
+// released, and returns from where on it did.
+func (s *Stream) Forget(end int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	end = max(end, s.release)
 	kept := s.have[:0]
 	for _, r := range s.have {
 		if r.End = min(r.End, end); !r.Empty() {
@@ -133,6 +135,7 @@ func (s *Stream) Forget(end int64) {
 		}
 	}
 	s.have = kept
+	return end
 }
 
 // Restart forgets all that has been written, and says whether it could: not after a Release.

@@ -319,7 +319,10 @@ func TestStreamHandsOnWhatIsReleased(t *testing.T) {
 		if out.String() != "abc" {
 			t.Fatalf("%q was handed on, 3 bytes were released", out.String())
 		}
-		s.Forget(5)
+		if end := s.Forget(2); end != 3 {
+			t.Errorf("forgot what was released, from %d on", end)
+		}
+		must(t, errOf(s.WriteAt([]byte("de"), 3)))
 		must(t, errOf(s.WriteAt([]byte("XYZ"), 5)))
 		var p [7]byte
 		if _, err := s.ReadAt(p[:], 1); err != nil || string(p[:]) != "bcdeXYZ" {

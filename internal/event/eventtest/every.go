@@ -34,7 +34,7 @@ func Every() []event.Event {
 			At: 6, File: 1, Link: 1, Chunk: 7, Off: 100, Bytes: 4900, Wasted: 10, Outcome: event.OutcomeNetwork,
 			Retry: true, Error: "connection reset", Sent: 5, FirstByte: 6, LastByte: 7,
 		},
-		event.BytesDiscarded{At: 6, File: 1, Link: 1},
+		event.BytesDiscarded{At: 6, File: 1, Link: 1, Bytes: 90},
 		event.Sample{
 			At: 8, File: 1, Size: 5000, Done: 4990,
 			Links: []event.LinkSample{{
