@@ -145,7 +145,7 @@ func (d *directory) openFile(path string, flags int, mode fs.FileMode) (*os.File
 	if flags&(os.O_RDWR|os.O_CREATE) == 0 {
 		flags |= noWait
 	}
-	return d.files.OpenFile(filepath.Base(path), flags|noFollow, mode)
+	return d.files.OpenFile(filepath.Base(path), flags|noFollow|largeFile, mode)
 }
 
 // exists says whether anything is at path. What cannot be looked at is there.

@@ -16,3 +16,6 @@ func inOrder(string) bool { return false }
 
 // renameNoReplace moves from to a name that must be free.
 func (d *directory) renameNoReplace(from, to string) error { return d.linkNoReplace(from, to) }
+
+// largeFile is of Linux alone.
+const largeFile = 0

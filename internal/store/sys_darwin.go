@@ -30,3 +30,6 @@ func (d *directory) renameNoReplace(from, to string) error {
 	}
 	return nil
 }
+
+// largeFile is of Linux alone.
+const largeFile = 0

@@ -84,3 +84,7 @@ func inOrder(path string) bool {
 	}
 	return uint32(fs.Type) == unix.EXT4_SUPER_MAGIC || uint32(fs.Type) == unix.XFS_SUPER_MAGIC
 }
+
+// largeFile has a file of over 2 GiB opened by a 32-bit program: unlike os.OpenFile, os.Root
+// does not ask for that.
+const largeFile = unix.O_LARGEFILE

@@ -84,3 +84,6 @@ func brokenPipe(err error) error {
 	}
 	return err
 }
+
+// largeFile is of Linux alone.
+const largeFile = 0
