@@ -11,7 +11,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -222,22 +224,45 @@ func ofEmulator(a androidtest.Access) bool {
 // it does not allow and the program does not expect.
 func (p *testPhone) confined(t *testing.T, policy androidtest.Policy, c phoneCaller, filter int, words []string, emulated bool) result {
 	t.Helper()
+	const tries = 3
+	for n := 1; ; n++ {
+		r, ended := p.confine(t, policy, c, filter, words, emulated)
+		if ended || !emulated || n == tries {
+			return r
+		}
+		t.Logf("%v: the emulator came to a halt, try %d of %d", words, n, tries)
+	}
+}
+
+// confine is confined, once; ended is false if it had to be killed.
+func (p *testPhone) confine(t *testing.T, policy androidtest.Policy, c phoneCaller, filter int, words []string, emulated bool) (r result, ended bool) {
+	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	must(t, err)
 	ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
 	conn, err := net.FileConn(ours)
 	must(t, err)
 	must(t, ours.Close())
-	ctx, cancel := context.WithTimeout(t.Context(), 2*hang)
+	ctx, cancel := context.WithTimeout(t.Context(), hang/4)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", words...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %d watched %s", asUser, p.root, c.uid, filter, c.dir))
 	cmd.ExtraFiles = []*os.File{theirs}
 	s := &androidtest.SELinux{Policy: policy}
 	watching := make(chan error, 1)
 	go func() { watching <- s.Watch(conn.(*net.UnixConn)) }()
-	r := finish(t, cmd, cmd)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	runErr := cmd.Run()
 	must(t, theirs.Close())
+	if ctx.Err() != nil {
+		return result{code: -1, stdout: stdout.String(), stderr: stderr.String()}, false
+	}
+	r = result{code: exitCode(t, runErr), stdout: stdout.String(), stderr: stderr.String()}
+	must(t, checkOutput(r.code, r.stdout, r.stderr))
 	must(t, <-watching)
 	s.Wait()
 	for _, a := range slices.Concat(s.Refused(), s.Unknown()) {
@@ -248,5 +273,5 @@ func (p *testPhone) confined(t *testing.T, policy androidtest.Policy, c phoneCal
 	if s.Asked() < 5 {
 		t.Errorf("%v: only %d accesses were seen", words, s.Asked())
 	}
-	return r
+	return r, true
 }
