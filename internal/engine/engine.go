@@ -47,7 +47,7 @@
 //	download.go  the owner's state                 identity.go  the first answer; others' objects
 //	loop.go      what wakes the owner              proof.go     bytes that answers have in common
 //	whole.go     one stream, without ranges        trust.go     is a size believed?
-//	checksum.go  of the whole object
+//	checksum.go  of the whole object               attempt.go   what one leaves to the next
 //
 // Many (DownloadAll). They lie one behind the other in the scheduler's address space,
 // in pieces; what is odd about one sends it to a Download of its own:

@@ -10,8 +10,6 @@ import (
 	"slices"
 
 	"github.com/mlget/mlget/internal/engine/accept"
-	"github.com/mlget/mlget/internal/event"
-	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -430,87 +428,4 @@ func (d *download) claimableFrom0() int64 {
 func (d *download) proven() bool {
 	p := &d.proof
 	return p.answers == nil || p.answers.AllConfirmed() && !p.doubted
-}
-
-// succeed takes over from an attempt that ended with errAgain: what is confirmed, without
-// what others have written over since, and what is known of links that were left out. It
-// returns the ranges that need not be fetched again.
-func (d *download) succeed(before *download) []scheduler.Range {
-	for i := range d.links {
-		if b := &before.links[i]; b.lost && b.arrivals == d.links[i].arrivals {
-			d.links[i].lost, d.links[i].err = true, b.err
-		}
-		d.links[i].url = before.links[i].url
-		d.links[i].bytes, d.links[i].wasted = before.links[i].bytes, before.links[i].wasted
-		d.links[i].before = before.links[i].bytes - before.links[i].wasted
-		d.links[i].used = before.links[i].used
-	}
-	if !before.met {
-		return nil
-	}
-	d.to = before.to
-	d.known, d.met, d.metAt, d.name = before.known, true, before.metAt, before.name
-	d.agree, d.believed = before.agree, before.believed
-	d.refLink, d.refURL, d.refRemote = before.refLink, before.refURL, before.refRemote
-	kept := before.keeps()
-	if s, ok := d.to.(holder); ok {
-		kept = fromStart(s.Forget(prefix(kept)))
-	}
-	d.have = nil // it is no earlier run's
-	return kept
-}
-
-// keeps are the ranges that are confirmed, without what others have written over since.
-func (d *download) keeps() []scheduler.Range {
-	kept := d.claimable()
-	if d.proof.answers == nil {
-		return kept
-	}
-	for i, s := range d.proof.from {
-		if !d.proof.answers.Confirmed(accept.ID(i+1)) && s.t != nil {
-			kept = accept.Without(kept, scheduler.Range{Off: s.t.off, End: s.until})
-		}
-	}
-	return kept
-}
-
-// regret tells observers which bytes that this attempt has received, and taken to be of use,
-// are not: all but kept, or all.
-func (d *download) regret(all bool, kept []scheduler.Range) {
-	lost := make([]int64, len(d.links))
-	for i := range d.links {
-		if l := &d.links[i]; all {
-			lost[i] = l.bytes - l.wasted - l.before
-		}
-	}
-	for i, s := range d.proof.from {
-		if all || s.t == nil {
-			continue
-		}
-		r := d.proof.answers.Range(accept.ID(i + 1))
-		lost[s.t.link] += r.Len()
-		for _, k := range kept {
-			lost[s.t.link] -= max(0, min(r.End, k.End)-max(r.Off, k.Off))
-		}
-	}
-	for i, n := range lost {
-		if n > 0 {
-			d.links[i].wasted += n
-			d.e.cfg.Bus.Publish(event.BytesDiscarded{At: d.e.now(), File: d.job.ID, Link: scheduler.LinkID(i), Bytes: n})
-		}
-	}
-}
-
-// holder is a sink that hands its bytes on as they come, which cannot be taken back.
-type holder interface {
-	// Release lets bytes up to end be handed on.
-	Release(end int64)
-	// Forget forgets the bytes from end on, but those that were released, and returns from
-	// where on it did.
-	Forget(end int64) int64
-}
-
-// contradiction is the error of an answer that contradicts itself, or those before.
-func contradiction(format string, args ...any) error {
-	return &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("%w: "+format, append([]any{ErrChanged}, args...)...)}
 }
