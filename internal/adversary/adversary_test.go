@@ -1,7 +1,6 @@
 package adversary_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -131,12 +131,12 @@ func (p *player) play() []adversary.Outcome {
 		return p.list(ctx, e)
 	}
 	if p.Mode == adversary.Stream {
-		out := reader{rate: p.Consumer}
+		out := reader{rate: p.Consumer, closed: make(chan struct{})}
 		job := p.job(0)
 		job.Stdout = &out
 		_, err := e.Download(ctx, job)
 		o := p.outcome(0, engine.Result{}, err)
-		o.Data = out.Bytes()
+		o.Data = out.Close()
 		return []adversary.Outcome{o}
 	}
 	job := p.job(0)
@@ -171,17 +171,36 @@ func (p *player) outcome(file int, res engine.Result, err error) adversary.Outco
 	return o
 }
 
-// reader takes a stream's bytes at a rate.
+// reader takes a stream's bytes at a rate, until it is closed.
 type reader struct {
-	bytes.Buffer
-	rate float64 // bytes per second; 0: at once
+	rate   float64       // bytes per second; 0: at once
+	closed chan struct{} // the run has ended
+
+	mu   sync.Mutex
+	data []byte
 }
 
 func (r *reader) Write(p []byte) (int, error) {
 	if r.rate > 0 {
-		time.Sleep(time.Duration(float64(len(p)) / r.rate * 1e9))
+		select {
+		case <-time.After(time.Duration(float64(len(p)) / r.rate * 1e9)):
+		case <-r.closed:
+			return 0, os.ErrClosed
+		}
 	}
-	return r.Buffer.Write(p)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.data = append(r.data, p...)
+	return len(p), nil
+}
+
+// Close ends a Write that waits, which may be there after a run that was interrupted, and
+// returns what was taken until then.
+func (r *reader) Close() []byte {
+	close(r.closed)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.data)
 }
 
 // snapshot copies what is in the directory, as it would be if the program were killed now.
