@@ -122,12 +122,13 @@ JOBS    = 8
 CELLS   = 0
 CRASHES = 50
 .PHONY: soak
-soak: build ## all cases of what only computes, losses of power, the whole matrix of faults, long runs; writes docs/reliability.md
+soak: build ## all cases of what only computes, losses of power, the whole matrix of faults, long runs; writes docs/measured/reliability.md
 	@MLGET_SOAK=$(SOAKTIME) go test -timeout 1h ./internal/sim ./pkg/...
 	@go test ./internal/store -run 'TestPowerLoss$$' -crashes $$((4 * $(CRASHES))) -crash-seed $(SEED) -timeout 30m
 	@go test ./cmd/mlget -run 'TestPowerLoss$$' -crashes $(CRASHES) -crash-seed $(SEED) -timeout 30m
 	@mkdir -p .cache/faults
-	@bin/linklab faults --seed $(SEED) --jobs $(JOBS) --cells $(CELLS) --keep .cache/faults --out docs/reliability.md
+	@bin/linklab faults --seed $(SEED) --jobs $(JOBS) --cells $(CELLS) --keep .cache/faults \
+		--out .cache/faults/cells.md --page docs/measured/reliability.md
 	@$(MAKE) --no-print-directory soak-day
 
 # 24 hours at 50 Mbit/s are 540 GB; how many of them the time allows is said.

@@ -155,10 +155,18 @@ func (c Cell) withFiles() bool {
 		return false
 	case c.expect().checksum: // it is one file's
 		return false
+	case c.Where != hostile.PlaceStart && c.lies(): // both links have agreed about a file by then: each is believed
+		return false
 	case c.Family == OfLink:
 		return c.Where != hostile.PlaceTLS
 	}
-	return c.Where == hostile.PlaceMiddle || hostile.TraitsOf(hostile.Kind(c.Kind)).Nature
+	return c.Where == hostile.PlaceMiddle || c.lies() || hostile.TraitsOf(hostile.Kind(c.Kind)).Nature
+}
+
+// lies says whether a network says something of the size that is not so.
+func (c Cell) lies() bool {
+	k := hostile.Kind(c.Kind)
+	return k == hostile.EmptyRange || k == hostile.EmptyWhole || k == hostile.SmallPart
 }
 
 // ofServer is all cells of a server's fault.

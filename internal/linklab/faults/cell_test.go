@@ -82,7 +82,7 @@ func TestWhatOneLinkCannotSpoilHasToFinish(t *testing.T) {
 			}
 		case c.Family == OfLink && c.Links > 1 && !c.All && len(e.codes) > 0:
 			t.Errorf("%s may fail with %v", c, e.codes)
-		case c.Edge && len(e.codes) > 0 && !slices.Contains(poisons(), hostile.Kind(c.Kind)):
+		case c.Edge && len(e.codes) > 0 && !c.poisons():
 			t.Errorf("%s may fail with %v", c, e.codes)
 		case e.timeout <= 0 || slices.Contains(e.codes, 0):
 			t.Errorf("%s: %+v", c, e)

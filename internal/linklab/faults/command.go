@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ type flags struct {
 	list  bool
 	mlget string
 	keep  string
+	page  string
 	out   string
 }
 
@@ -60,8 +62,8 @@ func Command(args []string) *cobra.Command {
 				}
 				return nil
 			}
-			if err := linklab.CheckOut(f.out); err != nil {
-				return fmt.Errorf("--out: %w", err)
+			if err := errors.Join(linklab.CheckOut(f.out), linklab.CheckOut(f.page)); err != nil {
+				return fmt.Errorf("--out, --page: %w", err)
 			}
 			return linklab.AsRoot(cmd, args, func(ctx context.Context) error { return f.run(ctx, cmd, cells) })
 		},
@@ -73,7 +75,8 @@ func Command(args []string) *cobra.Command {
 	cmd.Flags().BoolVar(&f.list, "list", false, "print the names of the cells, and run none")
 	cmd.Flags().StringVar(&f.mlget, "mlget", "", "the `PROGRAM` (default beside linklab, or in $PATH)")
 	cmd.Flags().StringVar(&f.keep, "keep", "", "`DIR` to keep in what cells that fail leave")
-	cmd.Flags().StringVar(&f.out, "out", "", "`FILE` to write the page to as well")
+	cmd.Flags().StringVar(&f.out, "out", "", "`FILE` to write the table of cells to as well")
+	cmd.Flags().StringVar(&f.page, "page", "", "`FILE` to write the page to: a row a group of faults")
 	return cmd
 }
 
@@ -118,11 +121,8 @@ func (f flags) run(ctx context.Context, cmd *cobra.Command, cells []Cell) error 
 	begun := time.Now()
 	outs, err := s.Run(ctx, cells)
 	sum := Summarise(outs, f.seed, f.jobs, time.Since(begun))
-	if err2 := sum.WriteTable(cmd.OutOrStdout()); err == nil {
-		err = err2
-	}
-	if f.out != "" && err == nil {
-		err = writePage(f.out, sum)
+	if err == nil {
+		err = errors.Join(sum.WriteTable(cmd.OutOrStdout()), write(f.out, sum.WriteTable), write(f.page, sum.WritePage))
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -135,11 +135,14 @@ func (f flags) run(ctx context.Context, cmd *cobra.Command, cells []Cell) error 
 	return nil
 }
 
-// writePage writes docs/reliability.md.
-func writePage(name string, s Summary) error {
-	var page bytes.Buffer
-	if err := s.WritePage(&page); err != nil {
+// write writes what text writes to the file of that name, if it has one.
+func write(name string, text func(io.Writer) error) error {
+	if name == "" {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := text(&b); err != nil {
 		return err
 	}
-	return rewrite.File(name, page.Bytes())
+	return rewrite.File(name, b.Bytes())
 }

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"slices"
 	"time"
 
 	"github.com/mlget/mlget/internal/linklab/hostile"
@@ -84,24 +83,31 @@ func (c Cell) expectOfServer() expectation {
 		e.checksum = true
 	case hostile.PortalPage, hostile.PortalRedirect: // it is the object, for all that anybody can tell
 		e.checksum = !c.Edge
-	case hostile.OtherObject, hostile.ChangedETag, hostile.ChangedSize:
+	case hostile.EmptyRange, hostile.EmptyWhole, hostile.SmallPart:
+		// Said by every link, or by a server that TLS vouches for, it is the object.
+		e.checksum = !c.Edge || c.poisons()
+	case hostile.OtherObject, hostile.ChangedETag, hostile.ChangedSize, hostile.LateETags, hostile.DateThenETags:
 		e.other = true
 	default:
 	}
 	if c.Files > 0 && (k == hostile.RefuseMore || k == hostile.ResetMore) {
 		e.codes = []int{exitNetwork, exitResponse} // so many at once may be more than it bears
 	}
-	if c.Edge && !slices.Contains(poisons(), k) {
+	if c.Edge && !c.poisons() {
 		e.codes = nil // the other link's answers are good
 	}
 	return e
 }
 
-// poisons are faults that one edge may spoil the whole with: which of two answers
-// is the right one cannot be told.
-func poisons() []hostile.Kind {
-	return []hostile.Kind{
-		hostile.Corrupt, hostile.OtherObject, hostile.WrongTotal, hostile.CutCache, hostile.ModifiedBack, hostile.ETagEach,
+// poisons says whether one edge may spoil the whole: which of two answers is the right
+// one cannot be told, or TLS vouches for either.
+func (c Cell) poisons() bool {
+	switch hostile.Kind(c.Kind) {
+	case hostile.Corrupt, hostile.OtherObject, hostile.WrongTotal, hostile.CutCache, hostile.ModifiedBack, hostile.ETagEach,
+		hostile.LateETags, hostile.DateThenETags:
+		return true
+	default:
+		return c.lies() && c.Protocol.TLS()
 	}
 }
 
@@ -119,7 +125,8 @@ func codesOf(k hostile.Kind, c Cell) []int {
 		hostile.HeaderCrumbs, hostile.SettingsZero, hostile.GoAwayTwice, hostile.ResetAfterEnd, hostile.BareLF,
 		// Against the letter of RFC 9112, but to be read in one way only, as curl does.
 		hostile.LengthList, hostile.IdentityCoding, hostile.ChunksLF, hostile.SpacedHeader, hostile.Folded,
-		hostile.WrongEnd: // a part of what was asked for (RFC 9110, 15.3.7)
+		hostile.WrongEnd, hostile.SmallAnswers, // a part of what was asked for (RFC 9110, 15.3.7)
+		hostile.RangesRefused, hostile.RangesForbidden, hostile.RangesFail, hostile.RangesCut, hostile.OneConnection:
 		return nil
 	case hostile.Expiring:
 		if c.Where == hostile.PlaceStart && once || c.Files > 0 { // the very first signed URL of a file is of no use
@@ -160,7 +167,8 @@ func codesOf(k hostile.Kind, c Cell) []int {
 		return []int{exitChecksum}
 	case hostile.BadCert:
 		return []int{exitTLS}
-	case hostile.HTTP10PlainCut, hostile.WholeUnframedEnd, hostile.PortalPage, hostile.PortalRedirect, hostile.CutCache:
+	case hostile.HTTP10PlainCut, hostile.WholeUnframedEnd, hostile.PortalPage, hostile.PortalRedirect, hostile.CutCache,
+		hostile.EmptyRange, hostile.EmptyWhole, hostile.SmallPart:
 		return []int{exitNetwork, exitProtocol, exitResponse, exitChecksum}
 	default:
 		return []int{exitNetwork, exitProtocol, exitResponse}

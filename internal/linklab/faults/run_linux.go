@@ -114,7 +114,10 @@ func (c Cell) wanted(other bool) wanted {
 		name := hostile.Name(n)
 		w[name] = []string{hostile.Nth(c.body(), n).SHA256()}
 		if other {
-			w[name] = append(w[name], hostile.Nth(c.other(), n).SHA256())
+			o := hostile.Nth(c.other(), n)
+			w[name] = append(w[name], o.SHA256())
+			o.Size = c.body().Size // as where both tell one size
+			w[name] = append(w[name], o.SHA256())
 		}
 	}
 	return w

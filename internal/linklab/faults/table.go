@@ -74,6 +74,7 @@ type Summary struct {
 	Met, Hung, Wrong          int
 	Finished, Errors, Resumed int // first runs with the file; with an error; second runs that had some of it
 	rows                      []row
+	outcomes                  []Outcome
 	failed                    []Outcome
 	longest                   float64 // seconds
 	longestCell               Cell
@@ -81,8 +82,8 @@ type Summary struct {
 
 // Summarise counts outcomes.
 func Summarise(outs []Outcome, seed uint64, jobs int, took time.Duration) Summary {
-	s := Summary{Seed: seed, Jobs: jobs, Took: took}
 	outs = slices.Clone(outs)
+	s := Summary{Seed: seed, Jobs: jobs, Took: took, outcomes: outs}
 	order := map[string]int{}
 	for i, c := range Matrix() {
 		order[c.String()] = i

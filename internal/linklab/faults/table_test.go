@@ -32,7 +32,31 @@ func TestTableCountsWhatCameOut(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, table.String())
 		}
 	}
-	if !strings.Contains(page.String(), table.String()) || strings.Contains(page.String(), "TABLES") {
-		t.Error("the page has no tables")
+	for _, want := range []string{
+		"| connections reset, forgotten or refused | 5 | 9 | 5 | 3 | 1 | 0 | 0 |",
+		"| **all** | | 15 | ",
+		"- failed: `link/rst/tail/1.1/2`: wrong bytes",
+	} {
+		if !strings.Contains(page.String(), want) || strings.Contains(page.String(), "TABLE\n") {
+			t.Errorf("no %q in\n%s", want, page.String())
+		}
+	}
+}
+
+// Rows that a reader takes in, and no kind that is nowhere or twice.
+func TestEveryKindIsInOneGroup(t *testing.T) {
+	rows := map[string]int{}
+	for _, g := range groups() {
+		for _, n := range g.names() {
+			rows[n]++
+		}
+	}
+	if n := len(groups()); n > 32 {
+		t.Errorf("%d rows", n)
+	}
+	for _, c := range Matrix() {
+		if n := rows[string(c.Family)+" "+c.Kind]; n != 1 {
+			t.Errorf("%s is in %d groups", c, n)
+		}
 	}
 }

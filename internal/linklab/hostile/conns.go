@@ -1,9 +1,11 @@
 package hostile
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"sync"
+	"time"
 )
 
 // sendBuffer is small, so that what has been sent is about what has arrived.
@@ -44,6 +46,9 @@ type trackingListener struct {
 // Accept waits for a connection that is taken.
 func (l trackingListener) Accept() (net.Conn, error) {
 	for {
+		if l.server.cfg.Fault.Kind == OneConnection {
+			l.server.conns.waitEmpty(l.server)
+		}
 		c, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
@@ -84,6 +89,18 @@ func (s *connSet) has(edge netip.Addr) bool {
 		}
 	}
 	return false
+}
+
+// waitEmpty waits until no connection is open, or the server has no fault any more.
+func (s *connSet) waitEmpty(server *Server) {
+	for {
+		s.mu.Lock()
+		n := len(s.open)
+		s.mu.Unlock()
+		if n == 0 || server.healed.Load() || !server.pause(context.Background(), 5*time.Millisecond) {
+			return
+		}
+	}
 }
 
 // matching are the connections of some clients.

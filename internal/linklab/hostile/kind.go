@@ -78,6 +78,22 @@ const (
 	NoHandshake      Kind = "no-handshake"      // and nobody reads what they bring
 )
 
+// What one network alone may say of an object, what gives no proof of which object it is
+// of, and servers that can do no ranges.
+const (
+	EmptyRange      Kind = "empty-range"      // 416 with bytes */0
+	EmptyWhole      Kind = "empty-whole"      // 200 with Content-Length: 0
+	SmallPart       Kind = "small-part"       // 206 with bytes 0-99/100, and 100 bytes of another object
+	LateETags       Kind = "late-etags"       // first no validators, then two objects by turns, each with its ETag
+	DateThenETags   Kind = "date-then-etags"  // first the date alone, then two objects of that date by turns, each with its ETag
+	RangesRefused   Kind = "ranges-refused"   // 400 to each request with a Range
+	RangesForbidden Kind = "ranges-forbidden" // 403
+	RangesFail      Kind = "ranges-fail"      // 500
+	RangesCut       Kind = "ranges-cut"       // the connection ends instead of an answer to a Range
+	SmallAnswers    Kind = "small-answers"    // never more than 64 KiB of a range
+	OneConnection   Kind = "one-connection"   // the next connection is served when the one before has ended
+)
+
 // What is wrong with the body, in the middle of it.
 const (
 	Truncated Kind = "truncated" // it ends before its Content-Length
@@ -232,7 +248,9 @@ func Kinds() []Traits {
 	add(Traits{HTTP1: true, HTTP2: true, Conn: true}, HangUp, NoHandshake)
 	add(Traits{HTTP1: true, HTTP2: true, TLS: true}, OtherCert, BadCert)
 	add(Traits{HTTP1: true, HTTP2: true, Nature: true}, WeakETag, EdgeETag, NoValidators, RefuseMore, ResetMore, EdgeURL,
-		ETagBare, ETagEach)
+		ETagBare, ETagEach, LateETags, DateThenETags, RangesRefused, RangesForbidden, RangesFail, RangesCut, SmallAnswers)
+	add(Traits{HTTP1: true, HTTP2: true}, EmptyRange, EmptyWhole, SmallPart)
+	add(Traits{HTTP1: true, Nature: true}, OneConnection)
 	add(Traits{HTTP1: true}, EndlessHeaders, CloseSilently, GarbageAfter, TwoLengths, BadChunks, NotHTTP, Escapes,
 		SameLengthTwice, LengthList, IdentityCoding, ChunksLF, LengthNegative, LengthOverflow, LengthPlus, ChunksAndLength, OddEncoding, RangeOverflow, TwoRanges, SpacedHeader,
 		HTTP10Cut, UnframedCut, ShortChunks, HTTP10PlainCut, BareLF, Folded, NulHeader, NoReason, BlankFirst, LengthSpaces, InterimLies,

@@ -141,7 +141,7 @@ func (s *Server) instead(w http.ResponseWriter, r *http.Request, q asked) bool {
 		w.Header().Set("Retry-After", "600")
 		status = http.StatusServiceUnavailable
 	default:
-		return s.strange(w, r, q)
+		return s.lies(w, q) || s.strange(w, r, q)
 	}
 	http.Error(w, "so it is", status)
 	return true

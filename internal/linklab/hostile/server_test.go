@@ -164,7 +164,7 @@ func TestEveryKindStrikesAndHeals(t *testing.T) {
 					SpacedHeader, TwoRanges, BigSettings, NoStreams, UnknownFrames, Trailers, ZeroUpdate, WindowOverflow, Slow,
 					RangeCase, Identity, RetryOdd, RedirectOdd, RedirectCookie, BareLF, Folded, NoReason, LengthSpaces, InterimLies, ChunkExtensions,
 					ChunkDust, HeaderCrumbs, SettingsZero, GoAwayLower, GoAwayTwice, ResetAfterEnd, LateData, HangUp, NoHandshake,
-					NoSettings, Swapped,
+					NoSettings, Swapped, OneConnection,
 				}, k.Kind); !seen && !good {
 					t.Error("nobody would have noticed")
 				}
