@@ -134,8 +134,9 @@ func (d *download) startOver(why string) {
 
 // otherObject handles an answer of another object than the first one's. The links may
 // have reached different servers of one site, so this one is sent to the first one's
-// address, once; if it still differs it is left out, or, on the first one's own link, the
-// object has changed: bytes of two objects are never mixed. What an earlier run has left is
+// address, once; if it still differs it is left out. On the first one's own link the
+// object has changed, unless another link has confirmed what that one said: bytes of two
+// objects are never mixed. What an earlier run has left is
 // of another object if all links say so.
 func (d *download) otherObject(reqs context.Context, t *transfer, why string) {
 	r := d.e.routes[t.link]
@@ -149,13 +150,24 @@ func (d *download) otherObject(reqs context.Context, t *transfer, why string) {
 			d.startOver("the object changed since the last run (" + why + ")")
 		}
 	case !r.current(t.client): // it was asked for before its link was sent elsewhere
-	case t.link == d.refLink:
+	case t.link == d.refLink && !d.othersAgree(t.link):
 		d.fail(fmt.Errorf("%w: %s from those of the first response", ErrChanged, why))
 	case !r.pinned && d.refRemote.IsValid() && t.resp != nil && t.resp.Remote.Addr() != d.refRemote.Addr():
 		d.pin(r, t.link)
 	default:
 		d.lose(reqs, t.link, fmt.Errorf("%w: over this link the server gives another object: %s", ErrChanged, why))
 	}
+}
+
+// othersAgree says whether a link that still works, other than this one, has told the size that
+// the first answer did: then it is this one whose network or server is not to be believed.
+func (d *download) othersAgree(id scheduler.LinkID) bool {
+	for i := range d.links {
+		if other := scheduler.LinkID(i); other != id && d.agree.has(other) && d.links[i].there && !d.links[i].lost {
+			return true
+		}
+	}
+	return false
 }
 
 // pin sends a link to the address from which the first answer came.

@@ -492,3 +492,34 @@ func TestContinueWhatAnotherToolLeft(t *testing.T) {
 		}
 	}))
 }
+
+// TestTheFirstLinkIsContradicted: another link has confirmed what it said, so what it says
+// later is its own network's word.
+func TestTheFirstLinkIsContradicted(t *testing.T) {
+	t.Parallel()
+	for name, lie := range map[string]http.HandlerFunc{
+		"416 of an empty object": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Range", "bytes */0")
+			w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+		},
+		"another ETag": tagged(newObject(8*mib), `"other"`).ServeHTTP,
+	} {
+		t.Run(name, timeless(func(t *bubble) {
+			o := newObject(8 * mib)
+			liar := tagged(o, o.etag)
+			liar.gate = func(w http.ResponseWriter, r *http.Request, n int64) bool {
+				if n > 2 {
+					lie(w, r)
+				}
+				return n > 2
+			}
+			s, nets := edges(t, liar, o)
+			nets[1].latency, nets[1].rate = 20*time.Millisecond, mib
+			got := newRig(t, nets...).get(at(t, s, "site.test", "/f"))
+			got.right(o.body)
+			if c := got.carried(2); c[0] == 0 || c[0] > 6*mib {
+				t.Errorf("carried %v", c)
+			}
+		}))
+	}
+}
