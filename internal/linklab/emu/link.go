@@ -70,6 +70,9 @@ func (l *link) take(p *pipe, from Port) {
 // the next one. wake says that the pipe's other goroutine may be asleep.
 func (l *link) enter(p *pipe, buf []byte, n int, now time.Duration, v verdict) (spare []byte, wake bool) {
 	switch {
+	case v == foreign && resetting(buf[:n]):
+		p.stats.SourceResets++
+		return buf, false
 	case v == foreign:
 		p.stats.SourceDrops++
 		return buf, false

@@ -31,9 +31,12 @@ type Stats struct {
 	QueueDrops  int64 // packets that found the queue full
 	LossDrops   int64 // packets lost at random
 	DownDrops   int64 // packets swallowed while the link was down
-	SourceDrops int64 // packets with an address that is not of this link
+	SourceDrops int64 // packets with an address that is not of this link, but for SourceResets
 	PortDrops   int64 // packets that the receiving device refused
-	Opens       int64 // packets that open a TCP connection, sent again or not, before any drop
+	// SourceResets are those that reset a TCP connection: where its socket is closed, the
+	// kernel answers by the default route, whatever device the socket was bound to.
+	SourceResets int64
+	Opens        int64 // packets that open a TCP connection, sent again or not, before any drop
 }
 
 // pipe is one direction of a link: a queue in front of a sender, and the

@@ -72,9 +72,15 @@ func TestAddressesOfOtherLinksDoNotPass(t *testing.T) {
 		l.client[0].in <- makePacket(clientAddr6(0), server6, 60, 6)
 		l.client[1].in <- makePacket(clientAddr(1), serverAddr, 60, 4)
 		l.server[0].in <- makePacket(serverAddr, clientAddr(1), 60, 0)
+		reset := makePacket(clientAddr(1), serverAddr, 60, 0)
+		reset[9], reset[20+13] = 6, rst
+		l.client[0].in <- reset
 		time.Sleep(time.Second)
 		synctest.Wait()
 		s := l.Stats()
+		if s[0].Up.SourceResets != 1 {
+			t.Errorf("%d resets from another link's address", s[0].Up.SourceResets)
+		}
 		if s[0].Up.SourceDrops != 2 || s[0].Down.SourceDrops != 1 || s[1].Up.SourceDrops != 0 {
 			t.Errorf("counted %+v", s)
 		}

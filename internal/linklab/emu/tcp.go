@@ -37,6 +37,12 @@ func opening(b []byte) bool {
 	return h != nil && h[13]&(syn|ack) == syn
 }
 
+// resetting says whether a packet resets a TCP connection.
+func resetting(b []byte) bool {
+	h := tcpHeader(b)
+	return h != nil && h[13]&rst != 0
+}
+
 // change is what a packet means for its connection.
 type change uint8
 
