@@ -1,6 +1,7 @@
 package release_test
 
 import (
+	"bufio"
 	"bytes"
 	"debug/buildinfo"
 	"encoding/pem"
@@ -12,7 +13,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -84,6 +88,68 @@ func TestDistPrograms(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDistMetrics: without net/http's own HTTP/2 the program still downloads over HTTP/2,
+// serves metrics, and pushes them to a gateway that speaks HTTP/2 as well.
+func TestDistMetrics(t *testing.T) {
+	const lean = "nethttpomithttp2"
+	for _, name := range []string{"mlget-android-arm64", "mlget-linux-arm64", "mlget-linux-" + runtime.GOARCH} {
+		info, err := buildinfo.ReadFile(one(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(info.Settings, debug.BuildSetting{Key: "-tags", Value: lean}) {
+			t.Errorf("%s is built without the tag %s: %v", name, lean, info.Settings)
+		}
+	}
+	asked := make(chan string, 2)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked <- fmt.Sprintf("%s %s %t", r.Method, r.Proto, bytes.Contains(body, []byte("mlget_")))
+		_, _ = io.WriteString(w, "hello")
+	}))
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
+	defer srv.Close()
+	authority := filepath.Join(t.TempDir(), "authority.pem")
+	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(one(t, "mlget-linux-"+runtime.GOARCH), "--links", "lo", "-o", "-", "--metrics-push", srv.URL,
+		"--metrics-listen", "127.0.0.1:0", "--metrics-linger", "1m", srv.URL+"/object")
+	cmd.Env = []string{"SSL_CERT_FILE=" + authority}
+	says, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
+	if got := <-asked; got != "GET HTTP/2.0 false" {
+		t.Errorf("the download is asked for with %s", got)
+	}
+	if got := <-asked; got != "PUT HTTP/1.1 true" {
+		t.Errorf("the gateway is told with %s", got)
+	}
+	address := regexp.MustCompile(`http://[0-9.:]+/metrics`)
+	for lines := bufio.NewScanner(says); lines.Scan(); {
+		at := address.FindString(lines.Text())
+		if at == "" {
+			continue
+		}
+		res, err := srv.Client().Get(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close() //nolint:errcheck // it is only read
+		if page, err := io.ReadAll(res.Body); err != nil || !bytes.Contains(page, []byte("mlget_")) {
+			t.Errorf("%v\n%s", err, page)
+		}
+		return
+	}
+	t.Error("it does not say where metrics are served")
 }
 
 // TestDistImage makes the image's tree as the Dockerfile says, and downloads in it as

@@ -8,7 +8,7 @@ export CGO_ENABLED=0
 umask 022
 rm -rf "$share"
 mkdir -p "$share/bash-completion/completions" "$share/zsh/site-functions" "$share/fish/vendor_completions.d" "$share/doc/mlget"
-go build -trimpath -buildvcs=false -o "$share/mlget" ./cmd/mlget
+go build -trimpath -buildvcs=false -tags nethttpomithttp2 -o "$share/mlget" ./cmd/mlget
 "$share/mlget" man --dir "$share/man/man1"
 gzip -9n "$share"/man/man1/*.1
 "$share/mlget" completion bash > "$share/bash-completion/completions/mlget"
