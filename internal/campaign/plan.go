@@ -10,6 +10,7 @@ package campaign
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 )
 
@@ -45,6 +46,9 @@ func Approaches(algorithms, energies, links []string) (list []Approach) {
 		}
 		for _, energy := range energies {
 			a := Approach{Name: algorithm, Algorithm: algorithm, Energy: energy, Links: links}
+			if program, ok := strings.CutPrefix(algorithm, "exec:"); ok {
+				a.Name = "exec-" + filepath.Base(program)
+			}
 			if strings.Trim(algorithm, "123") == "" {
 				a.Name = "algorithm-" + algorithm
 			}

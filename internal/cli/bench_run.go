@@ -42,7 +42,7 @@ type benchRunOptions struct {
 
 func (o *benchRunOptions) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVarP(&o.links, "links", "l", []string{link.Auto}, "as for a download: single is measured over each, the others over all")
-	f.StringSliceVar(&o.algorithms, "algorithm", thesisOrder(), "the algorithms to compare")
+	f.StringSliceVar(&o.algorithms, "algorithm", thesisOrder(), "the algorithms to compare; exec:PROGRAM is one of your own")
 	f.StringSliceVar(&o.energies, "energy", []string{scheduler.EnergyOff.String()}, "the energy policies to compare")
 	f.IntVarP(&o.runs, "runs", "n", 10, "how often each")
 	f.Uint64Var(&o.seed, "seed", 1, "of the random order")
@@ -134,7 +134,7 @@ func (o *benchRunOptions) plan(ctx context.Context, text string, say io.Writer) 
 	if o.runs < 1 || o.runs > 999 {
 		return campaign.Plan{}, usagef("--runs %d: must be within 1 to 999", o.runs)
 	}
-	if err := cmp.Or(onlyOf("--algorithm", scheduler.Names(), o.algorithms...), onlyOf("--energy", scheduler.EnergyNames(), o.energies...)); err != nil {
+	if err := cmp.Or(checkAlgorithms(o.algorithms...), onlyOf("--energy", scheduler.EnergyNames(), o.energies...)); err != nil {
 		return campaign.Plan{}, err
 	}
 	for _, flag := range o.extra {

@@ -69,7 +69,7 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVarP(&o.links, "links", "l", []string{link.Auto}, "interfaces to use, or wifi, cellular, ethernet, comma-separated; auto = every usable one that costs nothing, all = metered ones (cellular, tethering) too")
 	f.StringArrayVar(&o.linkSpecs, "link", nil, "attributes of a link, `NAME,key=value...`: rate, bandwidth (bytes/s), cap (bytes), tech (wifi, lte, nr, 3g, ethernet), role (primary, backup), dns, metered (yes, no)")
 	f.BoolVar(&o.requireAll, "require-all-links", false, "fail if a link that is named is missing or unusable")
-	f.StringVar(&o.algorithm, "algorithm", "adaptive", strings.Join(scheduler.Names(), ", "))
+	f.StringVar(&o.algorithm, "algorithm", "adaptive", strings.Join(scheduler.Names(), ", ")+", or exec:`PROGRAM`")
 	f.Var(&o.overlap, "overlap", "fraction of a request after which the next is sent; auto = just in time")
 	o.staticLimit = sizeFlag{bytes: 4 << 20, text: "4M"}
 	f.Var(&o.staticLimit, "static-limit", "Algorithm 1's upper limit of a request")

@@ -35,7 +35,14 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	if err != nil {
 		return err
 	}
+	program, err := startProgram(o.algorithm, o.padding, stdio.Err)
+	if err != nil {
+		return err
+	}
 	var bus event.Bus
+	warn := func(important bool, text string) { bus.Publish(event.Notice{Warning: important, Text: text}) }
+	endProgram := watchProgram(program, warn)
+	defer endProgram()
 	measure, err := o.power.config(&bus, started)
 	if err != nil {
 		return err
@@ -44,7 +51,6 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	if err != nil {
 		return err
 	}
-	warn := func(important bool, text string) { bus.Publish(event.Notice{Warning: important, Text: text}) }
 	result := &outcome{bus: &bus, started: started, streamed: o.streams()}
 	if o.writeOut != "" {
 		result.statuses = make(map[event.FileID]int)
@@ -61,6 +67,9 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		used := o.sampleUsage(&bus, started)
 		nets, terms := networks(links, measure.models)
 		cfg := o.engine(web, &bus, started)
+		if program != nil {
+			cfg.Program = program
+		}
 		shared := engine.NewLinks(&bus, started, nets, terms, cfg.BlockSize)
 		shared = engine.WithSpares(shared, o.spares(links))
 		roster := &roster{
@@ -88,7 +97,9 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		bus.Publish(o.runStarted(started, nil, t.files()))
 		notBegun(&bus, started, t, err)
 	}
-	bus.Publish(runEnded(started, err, totals))
+	ended := runEnded(started, err, totals)
+	ended.Policy = endProgram()
+	bus.Publish(ended)
 	bus.Close()
 	watchErr := watchers.finish(ctx, o, stdio, result)
 	switch {
@@ -120,7 +131,7 @@ func (o *getOptions) check() (mode progress.Mode, err error) {
 	if mode, err = progress.ParseMode(o.progress); err != nil {
 		return mode, usageError{err: err}
 	}
-	if err = cmp.Or(onlyOf("--algorithm", scheduler.Names(), o.algorithm), onlyOf("--energy", scheduler.EnergyNames(), o.energy),
+	if err = cmp.Or(checkAlgorithms(o.algorithm), onlyOf("--energy", scheduler.EnergyNames(), o.energy),
 		onlyOf("--mode", tuning.Names(), o.mode), checkPadding(o.padding)); err != nil {
 		return mode, err
 	}

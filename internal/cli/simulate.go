@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mlget/mlget/internal/execpolicy"
 	"github.com/mlget/mlget/internal/linklab/scenario"
 	"github.com/mlget/mlget/internal/sim"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -51,7 +52,7 @@ type simulateOptions struct {
 func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVarP(&o.scenarios, "scenario", "s", []string{"high-speed"},
 		"linklab's scenarios, by name or file; all; "+randomPrefix+"N = made up from N; "+jobPrefix+"N = a job of many files")
-	f.StringSliceVar(&o.algorithms, "algorithm", scheduler.Names(), "the algorithms to compare")
+	f.StringSliceVar(&o.algorithms, "algorithm", scheduler.Names(), "the algorithms to compare; exec:PROGRAM is one of your own")
 	f.IntVar(&o.runs, "runs", 1, "how often, with links that wander differently; medians are shown")
 	f.Uint64Var(&o.seed, "seed", 1, "of the first run")
 	o.size = sizeFlag{bytes: 250e6, text: "250MB"}
@@ -106,7 +107,7 @@ long round trips. Above 1, several connections on a link were the better way.`,
 					return err
 				}
 			}
-			return unlessEnded(cmd.Context(), func() error { return runSimulate(&o, stdio.Out) })
+			return unlessEnded(cmd.Context(), func() error { return runSimulate(&o, stdio) })
 		},
 	}
 	o.addFlags(cmd.Flags())
@@ -127,7 +128,8 @@ func unlessEnded(ctx context.Context, rehearse func() error) error {
 	}
 }
 
-func runSimulate(o *simulateOptions, out io.Writer) error {
+func runSimulate(o *simulateOptions, stdio IO) error {
+	out := stdio.Out
 	if o.thesis {
 		return showStudy(out, o.json, sim.CompareThesis, sim.WriteThesis)
 	}
@@ -140,7 +142,7 @@ func runSimulate(o *simulateOptions, out io.Writer) error {
 	if o.files.doc {
 		return showStudy(out, o.json, func() (*sim.FilesStudy, error) { return sim.StudyFiles(false) }, sim.WriteFiles)
 	}
-	if err := cmp.Or(onlyOf("--algorithm", scheduler.Names(), o.algorithms...), checkPadding(o.padding), o.energy.check()); err != nil {
+	if err := cmp.Or(checkAlgorithms(o.algorithms...), checkPadding(o.padding), o.energy.check()); err != nil {
 		return err
 	}
 	if o.files.used() || o.jobs() {
@@ -153,7 +155,7 @@ func runSimulate(o *simulateOptions, out io.Writer) error {
 	for _, name := range o.named() {
 		for _, algorithm := range o.algorithms {
 			for _, energy := range o.energy.modes {
-				runs, err := o.rehearse(name, algorithm, energy)
+				runs, err := o.rehearse(name, algorithm, energy, stdio.Err)
 				if err != nil {
 					return err
 				}
@@ -179,7 +181,7 @@ func (o *simulateOptions) named() []string {
 }
 
 // rehearse is all runs of one scenario with one algorithm and energy policy.
-func (o *simulateOptions) rehearse(name, algorithm, energy string) (cell, error) {
+func (o *simulateOptions) rehearse(name, algorithm, energy string, stderr io.Writer) (cell, error) {
 	cfg, err := o.config(name)
 	if err != nil {
 		return nil, err
@@ -188,7 +190,25 @@ func (o *simulateOptions) rehearse(name, algorithm, energy string) (cell, error)
 	if err := o.energy.apply(&cfg, energy); err != nil {
 		return nil, err
 	}
-	return o.repeat(name+" with algorithm "+algorithm, cfg, sim.RunWithBound)
+	what := name + " with algorithm " + algorithm
+	program, err := startProgram(algorithm, o.padding, stderr)
+	switch {
+	case err != nil:
+		return nil, err
+	case program == nil:
+		return o.repeat(what, cfg, sim.RunWithBound)
+	}
+	end := watchProgram(program, func(_ bool, text string) { printError(stderr, errors.New(text), "") })
+	cfg.Policy = program.Policy() // for Validate
+	runs, err := o.repeat(what, cfg, func(cfg sim.Config) (sim.Result, error) {
+		cfg.Policy = program.Policy()
+		return sim.RunWithBound(cfg)
+	})
+	if t := end(); t.LateAnswers > 0 && t.Error == "" {
+		printError(stderr, fmt.Errorf("%s: %d of %d answers came after more than %v, and Algorithm 3's were taken: the figures may differ from run to run",
+			what, t.LateAnswers, t.Questions, execpolicy.Patience), "")
+	}
+	return runs, err
 }
 
 // config is the scenario of that name as a rehearsal. One that is made up brings

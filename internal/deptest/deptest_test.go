@@ -109,10 +109,8 @@ func unused(name string, allowed []string, used map[string]bool) (faults []strin
 // checkNever looks for ways, however long, to what must not be reached.
 func checkNever(tree map[string]pkg, never map[string]string) (faults []string) {
 	for _, from := range slices.Sorted(maps.Keys(tree)) {
-		for prefix, banned := range never {
-			if !within(from, prefix) {
-				continue
-			}
+		if prefix := longest(never, from); prefix != "" {
+			banned := never[prefix]
 			for _, way := range ways(tree, from) {
 				for _, b := range strings.Fields(banned) {
 					if within(way[len(way)-1], b) {
@@ -123,6 +121,16 @@ func checkNever(tree map[string]pkg, never map[string]string) (faults []string) 
 		}
 	}
 	return faults
+}
+
+// longest is the longest of the keys that a package lies below: the rule for it.
+func longest(never map[string]string, pkg string) (prefix string) {
+	for key := range never {
+		if within(pkg, key) && len(key) > len(prefix) {
+			prefix = key
+		}
+	}
+	return prefix
 }
 
 // ways gives one way from a package to each that it reaches.

@@ -3,6 +3,7 @@ package deptest
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -125,5 +126,22 @@ func TestWaysAndReservations(t *testing.T) {
 		if (tc.want == "") != (got == "") || !strings.HasPrefix(got, tc.want) {
 			t.Errorf("%s by %q: got %q, want %q", tc.reserved, tc.by, got, tc.want)
 		}
+	}
+}
+
+// TestLongestKeyIsTheRule: what lies below a package with a rule may have one of its own.
+func TestLongestKeyIsTheRule(t *testing.T) {
+	tree := map[string]pkg{
+		"internal/a":     {imports: map[string]string{"internal/b": "a.go"}},
+		"internal/a/sub": {imports: map[string]string{"internal/b": "sub.go", "net": "sub.go"}},
+		"internal/b":     {},
+	}
+	rules := map[string]string{"internal/a": "internal/b", "internal/a/sub": "net"}
+	want := []string{
+		"internal/a must never reach internal/b: internal/a -> internal/b",
+		"internal/a/sub must never reach net: internal/a/sub -> net",
+	}
+	if got := checkNever(tree, rules); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -79,7 +79,8 @@ type Config struct {
 	Bus     *event.Bus
 	Started time.Time // the beginning of the run's time
 
-	Algorithm   string  // one of scheduler.Names
+	Algorithm   string   // one of scheduler.Names, or what Program is called
+	Program     Policies // decides instead of Algorithm; nil: that does
 	StaticLimit int64   // bytes, Algorithm 1
 	Padding     float64 // Algorithm 3's staticFactor
 	Overlap     float64 // as in scheduler.Config
@@ -98,6 +99,17 @@ type Config struct {
 	StallTimeout time.Duration // a request that is owed bytes and gets none for so long is tried again; 0: never
 	LimitRate    *rate.Limiter // bytes per second over all links, of NewLimiter; nil: no limit
 	Record       bool          // publish every step of the scheduler
+}
+
+// Policies gives each scheduler of a run a policy of its own. Several goroutines ask.
+type Policies interface{ Policy() scheduler.Policy }
+
+// policy is the policy of one more scheduler.
+func (c *Config) policy() (scheduler.Policy, error) {
+	if c.Program != nil {
+		return c.Program.Policy(), nil
+	}
+	return scheduler.NewPolicy(c.Algorithm, c.StaticLimit, c.Padding)
 }
 
 // ErrInterrupted is the cause with which to cancel a download's context so that
@@ -124,7 +136,7 @@ type Engine struct {
 // New makes an Engine over links. Close it. It fails when there is no such
 // algorithm.
 func New(cfg Config, links []*Link) (*Engine, error) {
-	if _, err := scheduler.NewPolicy(cfg.Algorithm, cfg.StaticLimit, cfg.Padding); err != nil {
+	if _, err := cfg.policy(); err != nil {
 		return nil, err
 	}
 	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), gone: make([]int64, len(links)), blocks: newBlocks(cfg.BlockSize), trust: newTrust()}

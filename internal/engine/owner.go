@@ -119,7 +119,7 @@ func newOwner(e *Engine, file event.FileID) owner {
 // configuration says of it are filled in.
 func (o *owner) schedule(cfg scheduler.Config) error {
 	e := o.e
-	policy, err := scheduler.NewPolicy(e.cfg.Algorithm, e.cfg.StaticLimit, e.cfg.Padding)
+	policy, err := e.cfg.policy()
 	if err != nil {
 		return err
 	}

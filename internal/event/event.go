@@ -303,6 +303,15 @@ type RunEnded struct {
 	CPU      time.Duration  `json:"cpu_ns"`        // user and system time of this process
 	MaxRSS   int64          `json:"max_rss_bytes"` // peak resident set
 	Links    []LinkTotals   `json:"links"`
+	Policy   *PolicyTotals  `json:"policy,omitempty"` // of a program that chose the sizes of requests
+}
+
+// PolicyTotals is what came of the program that chose the sizes of requests.
+type PolicyTotals struct {
+	Questions   int64  `json:"questions"`       // how often a size was needed
+	LateAnswers int64  `json:"late_answers"`    // of these, how often there was no answer in time
+	Fallbacks   int64  `json:"fallbacks"`       // of these, how often the size was Algorithm 3's
+	Error       string `json:"error,omitempty"` // why the program was not asked any more
 }
 
 // Kind names the event in a record.

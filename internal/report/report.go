@@ -54,6 +54,10 @@ type Report struct {
 	ExitCode    int     `json:"exit_code"`
 	Error       string  `json:"error"` // empty: none
 
+	// Policy is what came of the program that chose the sizes of requests
+	// (--algorithm exec:PROGRAM); nil: there was none.
+	Policy *Policy `json:"policy,omitempty"`
+
 	Links []Link `json:"links"` // in the order in which they were named; those that joined later, behind
 	// FilesTotal is how many files there are, as far as that is known, and FilesDone
 	// how many of them are complete.
@@ -69,6 +73,14 @@ type Report struct {
 
 	Energy            *Energy `json:"energy"` // nil: see EnergyUnavailable
 	EnergyUnavailable string  `json:"energy_unavailable,omitempty"`
+}
+
+// Policy is what came of a program that chose the sizes of requests.
+type Policy struct {
+	Questions   int64  `json:"questions"`       // how often a size was needed
+	LateAnswers int64  `json:"late_answers"`    // of these, how often there was no answer within 20 ms
+	Fallbacks   int64  `json:"fallbacks"`       // of these, how often the size was Algorithm 3's: late, and all after the program failed
+	Error       string `json:"error,omitempty"` // why the program was not asked any more
 }
 
 // Link is one link's part in a run.

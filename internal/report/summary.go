@@ -169,6 +169,9 @@ func footer(r Report) string {
 	parts = append(parts,
 		"CPU "+decimals(r.CPUSeconds, 2)+" s",
 		"peak RSS "+units.Bytes(r.MaxRSSBytes))
+	if p := r.Policy; p != nil {
+		parts = append(parts, fmt.Sprintf("%d sizes from the program, %d from Algorithm 3 (%d late answers)", p.Questions-p.Fallbacks, p.Fallbacks, p.LateAnswers))
+	}
 	if r.Power != nil {
 		parts = append(parts, "power "+decimals(r.Power.MedianWatts, 2)+" W ("+term.Printable(r.Power.Source)+")")
 	}

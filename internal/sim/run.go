@@ -40,7 +40,7 @@ type run struct {
 }
 
 func newRun(cfg Config) (*run, error) {
-	policy, err := scheduler.NewPolicy(cfg.Algorithm, cfg.StaticLimit, cfg.Padding)
+	policy, err := cfg.policy()
 	if err != nil {
 		return nil, err
 	}

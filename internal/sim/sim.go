@@ -31,7 +31,9 @@ type Config struct {
 	Seed     uint64 // of the links' wandering and losses
 	Size     int64  // bytes
 
-	Algorithm   string  // one of scheduler.Names
+	Algorithm string // one of scheduler.Names, or what Policy is called
+	// Policy is used instead of Algorithm's, for one run; nil: that of Algorithm.
+	Policy      scheduler.Policy
 	StaticLimit int64   // bytes, Algorithm 1
 	Padding     float64 // Algorithm 3's staticFactor, 0 to 1
 	Overlap     float64 // as in scheduler.Config; 0: just in time
@@ -166,8 +168,16 @@ func (c *Config) Validate() error {
 			return fmt.Errorf("bandwidth %v: must be a rate", b)
 		}
 	}
-	_, err := scheduler.NewPolicy(c.Algorithm, c.StaticLimit, c.Padding)
+	_, err := c.policy()
 	return err
+}
+
+// policy is the one that decides.
+func (c *Config) policy() (scheduler.Policy, error) {
+	if c.Policy != nil {
+		return c.Policy, nil
+	}
+	return scheduler.NewPolicy(c.Algorithm, c.StaticLimit, c.Padding)
 }
 
 // Bound is the fluid bound of the configuration in seconds.

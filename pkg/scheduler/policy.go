@@ -1,6 +1,9 @@
 package scheduler
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Policy decides how many bytes a link asks for, and whom an idle link helps.
 // It sees the run through a View and keeps the ledger of nothing: whatever it
@@ -162,6 +165,16 @@ func (v View) Left() int64 { return v.core.left() }
 
 // Stealing says whether the run may go beyond the thesis at its end.
 func (v View) Stealing() bool { return !v.core.cfg.NoSteal }
+
+// EndgameLimit is the most bytes that link should be asked for near the end of the object,
+// so that all links finish together: what Algorithms 1, 2 and 3 put on top of the thesis's
+// formulas. math.MaxInt64 where there is no limit: nothing has been measured, or the run
+// may not go beyond the thesis.
+func (v View) EndgameLimit(link LinkID) int64 { return v.guided(link, math.MaxInt64) }
+
+// Slowest is the link, other than thief, that will be the last to have what it was asked
+// for: whom Algorithms 1, 2 and 3 have an idle link help. NoLink: there is none.
+func (v View) Slowest(thief LinkID) LinkID { return v.slowest(thief) }
 
 // guided bounds a request near the end of the object: at most half of what the
 // link can still carry if all links finish together, so that requests shrink
