@@ -203,6 +203,8 @@ func diskHint(err error) string {
 		return "is the path right? only -P DIR makes directories"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return "-P DIR saves in another directory, -o FILE under another name"
+	case errors.Is(err, store.ErrReserved):
+		return "Windows has devices called CON, NUL and the like, and takes no : and no dot or blank at the end; -o FILE saves under another name"
 	case errors.Is(err, store.ErrBusy):
 		return "-o FILE saves under another name"
 	case errors.Is(err, store.ErrUnfinished):

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -58,6 +59,9 @@ func TestFeederNames(t *testing.T) {
 		"x http://h/x", "x.1 http://h/y/x", "x.2 http://h/x", "x.3 http://h/z",
 		"etc/_./x/_./_./b/c http://h/a", "index.html http://h/",
 		long + " http://h/" + strings.Repeat("l", 300), long[:234] + ".1 http://h/" + strings.Repeat("l", 300),
+	}
+	if runtime.GOOS == "windows" { // no dot may be at the end
+		want[4] = "etc/_/x/_/_/b/c http://h/a"
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

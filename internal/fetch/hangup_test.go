@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"syscall"
 	"testing"
 
 	"github.com/mlget/mlget/internal/testbody"
@@ -57,7 +56,7 @@ func TestAbandonedResponsesAreReset(t *testing.T) {
 			t.Fatal(n, err)
 		}
 		c.Close()
-		if err := <-ended; left != errors.Is(err, syscall.ECONNRESET) || !left && !errors.Is(err, io.EOF) {
+		if err := <-ended; left != isReset(err) || !left && !errors.Is(err, io.EOF) {
 			t.Errorf("left %v: the server's end: %v", left, err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"syscall"
 )
 
 // Some servers cannot answer a request for a range: they say 400, 403, 500 or 501, hang up,
@@ -114,5 +113,5 @@ func refusesRange(e *Error, served bool) bool {
 // mayPass says whether an error that may be about the range may be an accident as well.
 func mayPass(e *Error) bool {
 	return e.Status == http.StatusInternalServerError ||
-		e.Class == Network && (errors.Is(e, io.ErrUnexpectedEOF) || errors.Is(e, syscall.ECONNRESET) || errors.Is(e, errReset))
+		e.Class == Network && (errors.Is(e, io.ErrUnexpectedEOF) || isReset(e) || errors.Is(e, errReset))
 }

@@ -84,11 +84,10 @@ func overwrite(name string, text []byte) error {
 // open Termux's for appending.
 func Create(name string) (*os.File, error) {
 	how := os.O_TRUNC
-	if IsOpen(name) {
+	if there, err := os.Stat(name); err == nil && there.Mode()&fs.ModeDevice != 0 {
+		how = 0
+	} else if IsOpen(name) {
 		how = os.O_APPEND
-		if there, err := os.Stat(name); err == nil && there.Mode()&fs.ModeDevice != 0 {
-			how = 0
-		}
 	}
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|how, 0o666) // for reading, too: a pipe whose reader has gone holds nobody up
 }

@@ -50,9 +50,6 @@ func TestContinueWhatAnotherToolLeft(t *testing.T) {
 // TestContinueBesideNAME: a loss of power may leave both names of a rename. A NAME
 // that has the same bytes is not joined by a NAME.1, and one with others stays.
 func TestContinueBesideNAME(t *testing.T) {
-	if closeFirst {
-		t.Skip("here a file is closed before it gets its name, and cannot be compared")
-	}
 	for there, want := range map[string][]string{
 		bodyString(t, body): {"x"},
 		strings.Repeat("another's ", len(bodyString(t, body))/10): {"x", "x.1"},
@@ -184,9 +181,6 @@ func TestAdoptionInterruptedHalfway(t *testing.T) {
 // Until the server answers, somebody may save another file under the name, as editors and
 // rsync do. It is not taken for the one that was there.
 func TestAdoptedNameIsReplaced(t *testing.T) {
-	if closeFirst {
-		t.Skip("nobody can replace an open file here")
-	}
 	const saved = "somebody has just saved this"
 	for _, n := range []int{300, int(object.Size)} {
 		dir, to := theirs(t, n)

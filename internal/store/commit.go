@@ -294,11 +294,6 @@ func (f *File) remove() error {
 	if fi, err := f.file.Stat(); err == nil && fi.Size() > 0 && f.file.Truncate(0) == nil {
 		_ = f.file.Sync() // what cannot be written will be told by those who have to rely on it
 	}
-	if closeFirst {
-		if err := f.close(); err != nil {
-			return err
-		}
-	}
 	err := f.removeOwnJournal()
 	if perr := f.dir.remove(f.path + partSuffix); perr != nil && !errors.Is(perr, fs.ErrNotExist) {
 		err = errors.Join(err, fail("remove", f.path+partSuffix, perr))

@@ -59,7 +59,7 @@ func (p byPath) Chtimes(name string, atime, mtime time.Time) error {
 // openDirectory opens the directory at path.
 func openDirectory(path string) (*directory, error) {
 	root, err := os.OpenRoot(path)
-	if errors.Is(err, fs.ErrPermission) {
+	if usedByPath && errors.Is(err, fs.ErrPermission) {
 		return &directory{path: path, files: byPath(path)}, nil
 	}
 	if err != nil {
@@ -122,10 +122,13 @@ func (d *directory) close() {
 func (d *directory) lstat(path string) (fs.FileInfo, error) {
 	return d.files.Lstat(filepath.Base(path))
 }
-func (d *directory) remove(path string) error { return d.files.Remove(filepath.Base(path)) }
+
+func (d *directory) remove(path string) error {
+	return patiently(func() error { return d.files.Remove(filepath.Base(path)) })
+}
 
 func (d *directory) rename(from, to string) error {
-	return d.files.Rename(filepath.Base(from), filepath.Base(to))
+	return patiently(func() error { return d.files.Rename(filepath.Base(from), filepath.Base(to)) })
 }
 
 func (d *directory) link(from, to string) error {

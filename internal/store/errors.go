@@ -33,6 +33,8 @@ var (
 	ErrStands = errors.New("was there before, and is left as it is")
 	// ErrChanged: the object is not the one that the bytes on disk are of.
 	ErrChanged = errors.New("the object is another one than that on disk")
+	// ErrReserved: the name that the user gave cannot be that of a file on Windows.
+	ErrReserved = errors.New("no name for a file on Windows")
 	// ErrStream: the target is a device or a pipe; see OpenStream.
 	ErrStream = errors.New("is not a regular file and can only be written in order")
 	// ErrReplaced: somebody else has removed the file that was being written, or put
@@ -81,5 +83,5 @@ func fail(op, path string, err error) error {
 	case *os.SyscallError:
 		err = e.Err
 	}
-	return &Error{Op: op, Path: path, Err: err}
+	return &Error{Op: op, Path: path, Err: portable(err)}
 }

@@ -217,24 +217,11 @@ func (f *File) beginAdopted() error {
 	if err := f.stillOurs(); err != nil { // syncing may have taken long
 		return err
 	}
-	if closeFirst {
-		if err := f.file.Close(); err != nil {
-			return fail("close", f.path, err)
-		}
-		f.closed = true
-	}
 	if err := f.dir.renameNoReplace(f.path, part); err != nil {
 		_ = f.removeOwnJournal() // else it is taken for one that was left
 		return fail("rename", f.path, err)
 	}
 	f.inPlace = false
-	if closeFirst {
-		file, _, err := f.dir.openLocked(part, 0, false)
-		if err != nil {
-			return err
-		}
-		f.file, f.closed = file, false
-	}
 	return f.syncNames()
 }
 

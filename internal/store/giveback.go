@@ -14,11 +14,6 @@ func (f *File) GiveBack() error {
 	if err := f.file.Truncate(f.adopted); err != nil {
 		return fail("truncate", f.path+partSuffix, err)
 	}
-	if closeFirst {
-		if err := f.close(); err != nil {
-			return err
-		}
-	}
 	if err := f.dir.renameNoReplace(f.path+partSuffix, f.path); err != nil {
 		return fail("rename", f.path+partSuffix, err)
 	}

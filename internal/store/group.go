@@ -132,9 +132,7 @@ func (c *commit) prepare(o CommitOptions, synced map[*directory]error) {
 	if c.err = f.grantMode(); c.err != nil {
 		return
 	}
-	if !closeFirst {
-		f.setTime(c.at)
-	}
+	f.setTime(c.at)
 	c.err = cmp.Or(f.broken, f.nameBeforeBytes(synced))
 }
 
@@ -163,13 +161,7 @@ func (c *commit) rename() {
 	}
 	part := f.path + partSuffix
 	if fi, err := f.file.Stat(); err == nil { // before anybody can see it under its name
-		f.target.Run.take(c.to, fi, f.from)
-	}
-	if closeFirst {
-		if c.err = f.close(); c.err != nil {
-			return
-		}
-		f.dir.setTime(part, c.at)
+		f.target.Run.take(part, fi, f.from)
 	}
 	name, err := f.rename(part, c.to, c.size)
 	if errors.Is(err, errTaken) {
@@ -179,9 +171,7 @@ func (c *commit) rename() {
 	if c.name, c.err = name, err; err != nil {
 		return
 	}
-	if name != c.to { // where files are known by their names
-		f.give(name)
-	}
+	f.give(name) // FAT may know it by another number now
 	c.moved, c.journal = true, !f.nameless
 }
 
@@ -299,7 +289,7 @@ func (f *File) rename(part, to string, size int64) (string, error) {
 				return name, nil
 			}
 		}
-		if (f.target.Rerun || f.target.Continue) && !closeFirst {
+		if f.target.Rerun || f.target.Continue {
 			if same, err := f.sameAs(name, size); same || err != nil {
 				return name, cmp.Or(err, errTaken)
 			}

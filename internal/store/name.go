@@ -26,6 +26,10 @@ const (
 	maxExtension = 16
 
 	defaultName = "index.html"
+
+	// refusedByFAT are the characters that FAT and Windows take in no name, besides those
+	// that are in none anywhere. A colon leads to another stream of a file.
+	refusedByFAT = `<>:"|?*`
 )
 
 // NameFromURL is the name under which u is saved: its last path element,
@@ -47,14 +51,14 @@ func NameFromURL(u *url.URL) string {
 func cleanName(s string, fat bool) string {
 	var b strings.Builder
 	for _, r := range s { // an invalid byte comes as U+FFFD
-		if !plain(r) || fat && strings.ContainsRune(`<>:"|?*`, r) {
+		if !plain(r) || fat && strings.ContainsRune(refusedByFAT, r) {
 			r = '_'
 		}
 		b.WriteRune(r)
 	}
 	name := b.String()
 	if fat {
-		if name = markEnd(name); reservedOnWindows(name) {
+		if name = markEnd(name); isDevice(name) {
 			name = "_" + name
 		}
 	}
@@ -112,8 +116,15 @@ func plain(r rune) bool {
 	return unicode.IsPrint(r)
 }
 
-// reservedOnWindows says whether name, whatever its extension, is a device.
+// reservedOnWindows says whether name, an element of a path, is not kept as it is by Windows:
+// it is that of a device, or of a stream of another file (a:b), or has an end or a character
+// that Windows does not take.
 func reservedOnWindows(name string) bool {
+	return isDevice(name) || strings.ContainsAny(name, refusedByFAT) || strings.TrimRight(name, ". ") != name
+}
+
+// isDevice says whether name, whatever its extension, is a device on Windows.
+func isDevice(name string) bool {
 	stem, _, _ := strings.Cut(name, ".")
 	stem = strings.ToUpper(strings.TrimRight(stem, " "))
 	switch stem {

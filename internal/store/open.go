@@ -73,9 +73,6 @@ func (f *File) lookAtName(t Target) (there bool, err error) {
 		}
 		return true, errTaken
 	}
-	if t.Explicit && isStream(f.path) {
-		return true, fail("open", f.path, ErrStream)
-	}
 	if at, err := os.Stat(f.path); err == nil && at.IsDir() {
 		return true, fail("open", f.path, ErrDirectory)
 	}

@@ -207,7 +207,7 @@ func (s *Stream) run() {
 		s.mu.Lock()
 		s.advance(int64(n))
 		if err != nil {
-			s.err = fail("write", s.name, brokenPipe(err))
+			s.err = fail("write", s.name, err)
 		}
 		select {
 		case s.moved <- struct{}{}:

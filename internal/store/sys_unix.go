@@ -54,8 +54,11 @@ func keyOf(_ string, fi fs.FileInfo) fileKey {
 	return fileKey{uint64(st.Dev), st.Ino} //nolint:unconvert,gosec // it has another type elsewhere
 }
 
-// closeFirst: an open file can be renamed and removed here.
-const closeFirst = false
+// usedByPath: a directory that may be written but not read is used by its path.
+const usedByPath = true
+
+// patiently is do. Nobody's having a file open keeps it from being renamed or removed.
+func patiently(do func() error) error { return do() }
 
 // at is how a system call reaches the file at path: from a descriptor, by a name.
 func (d *directory) at(path string) (fd int, name string) {
@@ -115,4 +118,4 @@ func (d *directory) linkNoReplace(from, to string) error {
 }
 
 // brokenPipe: EPIPE is what the system says here.
-func brokenPipe(err error) error { return err }
+func portable(err error) error { return err }

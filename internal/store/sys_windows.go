@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/windows"
 )
@@ -30,19 +30,52 @@ func (owner) isUser() bool { return true }
 // links is not known of a fs.FileInfo here.
 func links(fs.FileInfo) uint64 { return 1 }
 
-// fileKey tells files apart, by their names alone.
-type fileKey string
-
-func keyOf(path string, _ fs.FileInfo) fileKey {
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	return fileKey(strings.ToLower(path))
+// fileKey tells files apart, whatever they are called: C:\PROGRA~1 and C:\Program Files are
+// one. name is set for a file that cannot be asked.
+type fileKey struct {
+	volume uint32
+	index  uint64
+	name   string
 }
 
-// closeFirst: os.OpenFile does not share deletion, so an open file can be
-// neither renamed nor removed.
-const closeFirst = true
+func keyOf(path string, _ fs.FileInfo) fileKey {
+	byName := fileKey{name: strings.ToLower(path)}
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return byName
+	}
+	file, err := windows.CreateFile(name, windows.FILE_READ_ATTRIBUTES,
+		windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE|windows.FILE_SHARE_DELETE, nil, windows.OPEN_EXISTING,
+		windows.FILE_FLAG_BACKUP_SEMANTICS|windows.FILE_FLAG_OPEN_REPARSE_POINT, 0)
+	if err != nil {
+		return byName
+	}
+	defer windows.CloseHandle(file) //nolint:errcheck // nothing was written
+	var info windows.ByHandleFileInformation
+	if err := windows.GetFileInformationByHandle(file, &info); err != nil {
+		return byName
+	}
+	return fileKey{volume: info.VolumeSerialNumber, index: uint64(info.FileIndexHigh)<<32 | uint64(info.FileIndexLow)}
+}
+
+// usedByPath: a directory that cannot be opened is not used. A file that os.OpenFile opens
+// does not share deletion, as os.Root's do, so that it could be neither renamed nor removed.
+const usedByPath = false
+
+// patiently repeats what fails while another process has the file open without sharing
+// deletion: virus scanners and indexers do so for a moment, whenever a file is closed. The
+// time is that of cmd/go/internal/robustio.
+func patiently(do func() error) error {
+	const longest = time.Second // and two altogether
+	for wait := time.Millisecond; ; wait *= 2 {
+		err := do()
+		inUse := errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_ACCESS_DENIED)
+		if !inUse || wait > longest {
+			return err
+		}
+		time.Sleep(wait)
+	}
+}
 
 // syncNames does nothing, as syncDir.
 func syncNames(*os.File) error { return nil }
@@ -71,18 +104,33 @@ func (*directory) renameNoReplace(from, to string) error {
 	if err != nil {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 	}
-	if err := windows.MoveFileEx(a, b, windows.MOVEFILE_WRITE_THROUGH); err != nil {
+	err = patiently(func() error { return windows.MoveFileEx(a, b, windows.MOVEFILE_WRITE_THROUGH) })
+	if err != nil {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 	}
 	return nil
 }
 
-// brokenPipe gives the system's two words for it the name that others use.
-func brokenPipe(err error) error {
-	if errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA) {
-		return fmt.Errorf("%w: %w", syscall.EPIPE, err)
+// portable adds to an error of Windows the number by which other systems know it, which the
+// rest of the program looks for.
+func portable(err error) error {
+	no, ok := errors.AsType[syscall.Errno](err)
+	if !ok {
+		return err
 	}
-	return err
+	switch no {
+	case windows.ERROR_BROKEN_PIPE, windows.ERROR_NO_DATA:
+		no = syscall.EPIPE
+	case windows.ERROR_DISK_FULL, windows.ERROR_HANDLE_DISK_FULL:
+		no = syscall.ENOSPC
+	case windows.ERROR_DISK_QUOTA_EXCEEDED:
+		no = syscall.EDQUOT
+	case windows.ERROR_WRITE_PROTECT:
+		no = syscall.EROFS
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %w", no, err)
 }
 
 // largeFile is of Linux alone.

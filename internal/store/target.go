@@ -73,6 +73,13 @@ func Open(t Target, u *url.URL) (*File, error) {
 		}
 	}
 	f := &File{from: originOf(u), explicit: t.Explicit, target: t, first: t.Path(u)}
+	switch {
+	case !t.Explicit:
+	case isStream(f.first):
+		return nil, fail("open", f.first, ErrStream)
+	case runtime.GOOS == "windows" && reservedOnWindows(filepath.Base(f.first)):
+		return nil, fail("open", f.first, ErrReserved)
+	}
 	if at, err := os.Stat(f.first); t.Explicit && err == nil && at.IsDir() {
 		return nil, fail("open", f.first, ErrDirectory)
 	}
@@ -201,7 +208,7 @@ func (t Target) Path(u *url.URL) string {
 // except on Windows, where the system, too, cleans a name before it follows it.
 func (t Target) named() string {
 	path := t.Name
-	if !filepath.IsAbs(path) && t.Dir != "" {
+	if !isRooted(path) && t.Dir != "" {
 		path = t.Dir + string(filepath.Separator) + path
 	}
 	if i := strings.LastIndex("/"+path, "/../"); i >= 0 && runtime.GOOS != "windows" {
@@ -211,10 +218,16 @@ func (t Target) named() string {
 		}
 		return filepath.Join(above, path[i+len(".."):])
 	}
-	if filepath.IsAbs(t.Name) {
+	if isRooted(t.Name) {
 		return t.Name
 	}
 	return filepath.Join(t.Dir, t.Name)
+}
+
+// isRooted says whether path does not begin in the working directory. On Windows \x and C:x
+// are no absolute paths, and yet have no place below another.
+func isRooted(path string) bool {
+	return filepath.VolumeName(path) != "" || path != "" && os.IsPathSeparator(path[0])
 }
 
 // served is the name that a complete file is to have which was path until now and

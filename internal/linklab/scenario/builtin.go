@@ -61,7 +61,7 @@ func Load(name string) (Scenario, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		if os.IsNotExist(err) && !strings.ContainsAny(name, "./") {
+		if os.IsNotExist(err) && !strings.ContainsAny(name, "./\\") {
 			return Scenario{}, fmt.Errorf("no scenario named %q: there are %s, and for many files %s", name,
 				strings.Join(Names(), ", "), strings.Join(FilesNames(), ", "))
 		}
