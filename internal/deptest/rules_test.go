@@ -260,7 +260,7 @@ func onlyBy() map[string]string {
 		"internal/soaktest":                   "",
 		"internal/store/crashtest":            "",
 		"pkg/scheduler/schedtest":             "",
-		"unsafe":                              "internal/android/androidtest internal/link",                        // structures of the kernel
+		"unsafe":                              "internal/android/androidtest internal/fetch internal/link",         // structures of kernels
 		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics", // the type that net/http's server asks for
 		"github.com/prometheus/client_golang": "internal/metrics",
 		"golang.org/x/image":                  "internal/plot",
