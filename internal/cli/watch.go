@@ -100,7 +100,7 @@ func (w *watchers) finish(ctx context.Context, o *getOptions, stdio IO, result *
 func (w *watchers) report(o *getOptions, stdio IO, result *outcome) error {
 	r := w.builder.Report()
 	if !o.quiet && o.progress != string(progress.ModeJSON) && worthSummary(r) { // who reads JSON wants nothing else
-		_ = report.WriteSummary(stdio.Err, r) // for people: if nobody reads it, the files are there all the same
+		_ = report.WriteSummary(stdio.Err, r, progress.Columns(stdio.Err)) // for people: if nobody reads it, the files are there all the same
 	}
 	if o.json || o.reportFile == "-" {
 		if err := r.WriteJSON(stdio.Out); err != nil {

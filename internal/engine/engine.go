@@ -81,9 +81,9 @@ type Config struct {
 
 	Algorithm   string   // one of scheduler.Names, or what Program is called
 	Program     Policies // decides instead of Algorithm; nil: that does
-	StaticLimit int64   // bytes, Algorithm 1
-	Padding     float64 // Algorithm 3's staticFactor
-	Overlap     float64 // as in scheduler.Config
+	StaticLimit int64    // bytes, Algorithm 1
+	Padding     float64  // Algorithm 3's staticFactor
+	Overlap     float64  // as in scheduler.Config
 	NoSteal     bool
 	NoFailover  bool
 	Parallelism int // as in scheduler.Config

@@ -63,7 +63,7 @@ func (s *segmentCount) retire(c *countedConn) {
 func (s *segmentCount) lately(now scheduler.Time) (t event.TCPSegments, open int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.asked == 0 || now-s.asked >= sampleEvery/2 {
+	if s.asked == 0 || now-s.asked >= sampleEvery/10 {
 		s.recent, s.asked = s.sum(), now
 	}
 	return s.recent, len(s.open)

@@ -130,7 +130,7 @@ func (b *board) linkRow(i int) row {
 	size, known := b.size()
 	r := row{
 		name: b.links[i].name, bytes: units.Bytes(n), rate: units.Mbit(b.shownRate(i)), percent: "-",
-		state: stateWord(b.links[i].state), part: b.share(n, size), known: known && size > 0,
+		state: stateWord(b.links[i].state), part: ratio(n, size), known: known && size > 0,
 	}
 	if r.known {
 		r.percent = percent(r.part)
@@ -141,7 +141,7 @@ func (b *board) linkRow(i int) row {
 func (b *board) totalRow() row {
 	part, known := b.fraction()
 	r := row{name: "total", bytes: units.Bytes(b.done()), rate: units.Mbit(b.shownTotal()), percent: "-", part: part, known: known}
-	if !known && b.files > 1 && !b.open { // nobody knows how many bytes there will be
+	if !known && b.files > 1 && !b.open && !b.over { // nobody knows how many bytes there will be
 		r.part, r.known = ratio(int64(b.ended-b.failed), int64(b.files)), true
 	}
 	if r.known {

@@ -391,23 +391,20 @@ func (b *board) size() (n int64, known bool) {
 }
 
 // fraction is the part of all bytes that is there, from 0 to 1; known is false
-// while that cannot be told. Files of which nobody knows anything count as the mean
-// of the others; with a file that failed it is never all, whatever is there of it.
+// while that cannot be told. As long as the run lasts it is of the bytes that will come:
+// files that failed before anything was known of them do not count. At the end it cannot
+// be told with such a file. With a file that failed it is never all, whatever is there of
+// it.
 func (b *board) fraction() (part float64, known bool) {
 	size, known := b.size()
-	if !known {
+	if !known || b.over && b.missing > 0 {
 		return 0, false
 	}
-	part = b.share(b.done(), size)
+	part = ratio(b.done(), size)
 	if b.failed > 0 {
 		part = min(part, mostOfFailed)
 	}
 	return part, true
-}
-
-// share is what n bytes of so many that are known of are of all.
-func (b *board) share(n, size int64) float64 {
-	return ratio(n, size) * (1 - float64(b.missing)/float64(max(b.files, 1)))
 }
 
 // mostOfFailed is the largest part that is shown of what has failed.
@@ -423,7 +420,7 @@ func (b *board) left() (d time.Duration, known bool) {
 		return 0, false
 	case rest <= 0:
 		return 0, true
-	case b.rate < 1:
+	case b.over, b.rate < 1:
 		return 0, false
 	}
 	seconds := float64(rest) / b.rate

@@ -86,12 +86,13 @@ func (b *board) line() string {
 	return s.String()
 }
 
-// fileCount is how many of the files are finished.
+// fileCount is how many of the files are there.
 func (b *board) fileCount() string {
-	s := fmt.Sprintf("%d/%d files", b.ended, b.files)
+	there := b.ended - b.failed
+	s := fmt.Sprintf("%d/%d files", there, b.files)
 	if b.open {
-		s = fmt.Sprintf("%d files", b.ended)
-		if b.ended == 1 {
+		s = fmt.Sprintf("%d files", there)
+		if there == 1 {
 			s = "1 file"
 		}
 	}

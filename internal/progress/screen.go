@@ -31,6 +31,16 @@ func newScreen(w io.Writer) screen {
 	return screen{w: w, file: f}
 }
 
+// Columns is how wide the terminal is on which w is shown; 0: it is shown on none.
+func Columns(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if c, _, err := xterm.GetSize(int(f.Fd())); err == nil {
+			return c
+		}
+	}
+	return 0
+}
+
 // size is asked for at every drawing: a window may change its size.
 func (s *screen) size() (columns, lines int) {
 	if s.file != nil {

@@ -106,7 +106,11 @@ func (b *Builder) linkReport(i int) Link {
 	if l.hasTo {
 		r.FinishedSeconds = round((&span{from: b.began.from, to: l.to, hasFrom: true, hasTo: true}).seconds())
 	}
-	r.PeakMbps = max(mbps(l.peak, 1), r.ThroughputMbps)
+	peak := l.arrivals.bytesPerSecond(b.carried(i))
+	if peak == 0 { // this system does not tell when bytes came
+		peak = l.peak
+	}
+	r.PeakMbps = max(mbps(peak, 1), r.ThroughputMbps)
 	rtt := l.rtt
 	if b.end != nil && i < len(b.end.Links) {
 		// The transport's own count is better than what was seen to happen.
@@ -121,6 +125,22 @@ func (b *Builder) linkReport(i int) Link {
 	}
 	r.RTTMs = round(rtt.Seconds() * 1e3)
 	return r
+}
+
+// carried is how many bytes of payload have come over a link, waste included, and in how
+// many segments.
+func (b *Builder) carried(i int) (bytes, segments int64) {
+	l := &b.links[i]
+	for _, s := range b.active { // of requests that have not ended
+		if i < len(s.links) {
+			bytes += s.links[i].Bytes
+			segments = s.links[i].TCP.DataIn
+		}
+	}
+	if b.end != nil && i < len(b.end.Links) {
+		segments = b.end.Links[i].TCP.DataIn
+	}
+	return max(bytes, l.bytes+l.wasted), segments
 }
 
 // finalState is the link's last state, where "used" means that it carried bytes.

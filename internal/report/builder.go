@@ -93,8 +93,9 @@ type linkTally struct {
 	connections   int           // seen to open
 	local, remote string        // of the last connection
 	rtt           time.Duration // least seen; 0: none
-	peak          float64       // bytes per second
-	bandwidth     float64       // bytes per second, last estimate
+	arrivals      arrivals
+	peak          float64 // bytes per second, by the scheduler's rates
+	bandwidth     float64 // bytes per second, last estimate
 }
 
 func (l *linkTally) sawRTT(d time.Duration) {
@@ -272,6 +273,7 @@ func (b *Builder) sample(e event.Sample) {
 	for i, s := range e.Links {
 		l := b.link(scheduler.LinkID(i)) // at most maxLinks
 		l.sawRTT(s.RTT)
+		l.arrivals.add(e.At, s.TCP)
 		rate, bandwidth := 0.0, 0.0
 		for _, other := range b.active {
 			if i < len(other.links) {

@@ -96,8 +96,10 @@ type Link struct {
 	Seconds         float64 `json:"seconds"`
 	FinishedSeconds float64 `json:"finished_seconds"` // that last byte, counted as the run's Seconds are
 	ThroughputMbps  float64 `json:"throughput_mbps"`  // Bytes / Seconds
-	// PeakMbps is the highest rate in any sample, and at least the throughput: a
-	// run of a moment ends before its first sample.
+	// PeakMbps is the highest rate over half a second or a little more, by the segments
+	// that the kernel counted when they came, and at least the throughput: a run of a
+	// moment has no other. Where the system does not count segments, it is the highest
+	// rate in any sample, which is too high where bytes waited behind a lost packet.
 	PeakMbps float64 `json:"peak_mbps"`
 	// BandwidthMbps is the scheduler's last estimate of what the link can carry; 0
 	// when it made none.

@@ -14,16 +14,15 @@ import (
 )
 
 // WriteSummary writes r for people: what came, a table of the links, and how
-// well they were used. Names from elsewhere are made harmless. What went wrong is
-// left to whoever ends the program, who knows the hints as well.
-func WriteSummary(w io.Writer, r Report) error {
+// well they were used, in lines of at most so many columns; 0: there is no bound. Names
+// from elsewhere are made harmless. What went wrong is left to whoever ends the program,
+// who knows the hints as well.
+func WriteSummary(w io.Writer, r Report, columns int) error {
 	var b strings.Builder
-	b.WriteString(headline(r))
-	b.WriteByte('\n')
-	writeLinks(&b, r)
-	b.WriteString(footer(r))
-	b.WriteByte('\n')
-	b.WriteString(energyLine(r))
+	b.WriteString(fold(headline(r)+"\n", columns))
+	writeLinks(&b, r, columns)
+	b.WriteString(fold(footer(r)+"\n", columns))
+	b.WriteString(fold(energyLine(r), columns))
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("summary: %w", err)
 	}
@@ -106,7 +105,9 @@ func filesLine(r Report) string {
 	return text
 }
 
-func writeLinks(b *strings.Builder, r Report) {
+// writeLinks writes the table of the links. The narrower the screen, the fewer columns it
+// has, and why a link is in its state stands below it.
+func writeLinks(b *strings.Builder, r Report, columns int) {
 	rows := [][]string{{"link", "bytes", "seconds", "Mbit/s", "peak", "RTT ms", "requests", "retries", "state"}}
 	for _, l := range r.Links {
 		rtt := "-"
@@ -126,12 +127,97 @@ func writeLinks(b *strings.Builder, r Report) {
 		"total", units.Bytes(received(r)), decimals(r.Seconds, 2), decimals(r.ThroughputMbps, 1),
 		"", "", strconv.Itoa(r.Requests), strconv.Itoa(r.Retries), "",
 	})
-	writeTable(b, rows)
+	table := lined(rows)
+	var reasons []string
+	if columns > 0 && widest(table) > columns {
+		for i, l := range r.Links {
+			if l.Reason != "" {
+				reasons = append(reasons, term.Printable("  "+l.Name+": "+l.State+": "+l.Reason)+"\n")
+				rows[i+1][len(rows[0])-1] = term.Printable(l.State)
+			}
+		}
+		table = lined(rows)
+	}
+	// Least needed first: seconds and peaks go before what tells whether a link works.
+	for _, name := range []string{"requests", "seconds", "retries", "RTT ms", "peak", "state", "bytes"} {
+		if columns <= 0 || widest(table) <= columns {
+			break
+		}
+		at := slices.Index(rows[0], name)
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], at, at+1)
+		}
+		table = lined(rows)
+	}
+	for _, line := range table {
+		b.WriteString(line + "\n")
+	}
+	for _, reason := range reasons {
+		b.WriteString(fold(reason, columns))
+	}
 }
 
-// writeTable lines rows up: the first and the last column to the left, the
-// numbers between to the right.
-func writeTable(b *strings.Builder, rows [][]string) {
+// widest is how many columns the longest line has.
+func widest(lines []string) (columns int) {
+	for _, line := range lines {
+		columns = max(columns, utf8.RuneCountInString(line))
+	}
+	return columns
+}
+
+// fold breaks lines that are longer than so many columns between their parts, or else
+// between words, but never between a number and its unit.
+func fold(text string, columns int) string {
+	if columns <= 0 {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if utf8.RuneCountInString(line)-1 <= columns {
+			b.WriteString(line)
+			continue
+		}
+		used := 0
+		for _, part := range parts(strings.TrimRight(line, "\n"), columns) {
+			n := utf8.RuneCountInString(strings.TrimRight(part, " "))
+			if used > 0 && used+n > columns {
+				b.WriteString("\n  ")
+				used = 2
+			}
+			b.WriteString(part)
+			used += utf8.RuneCountInString(part)
+		}
+		b.WriteByte('\n')
+	}
+	// A line that was broken ends with what would have separated it from the next.
+	return strings.NewReplacer(" \n", "\n", " · \n", "\n").Replace(b.String())
+}
+
+// parts is a line in pieces behind which it may be broken: what separators end, and of
+// these the words where one is longer than a line.
+func parts(line string, columns int) (all []string) {
+	for _, part := range strings.SplitAfter(strings.NewReplacer("; ", ";\t", ", ", ",\t", " · ", " ·\t").Replace(line), "\t") {
+		part = strings.Replace(part, "\t", " ", 1)
+		if utf8.RuneCountInString(part) <= columns-2 {
+			all = append(all, part)
+			continue
+		}
+		words := strings.SplitAfter(part, " ")
+		for i := 0; i < len(words); i++ {
+			word := words[i]
+			for i+1 < len(words) && strings.ContainsAny(word[:1], "0123456789") && !strings.ContainsAny(words[i+1][:min(1, len(words[i+1]))], "0123456789") && word == words[i] {
+				i++
+				word += words[i]
+			}
+			all = append(all, word)
+		}
+	}
+	return all
+}
+
+// lined lines rows up: the first column and the state to the left, the numbers between to
+// the right.
+func lined(rows [][]string) (lines []string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
@@ -143,15 +229,15 @@ func writeTable(b *strings.Builder, rows [][]string) {
 		for i, cell := range row {
 			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
 			line.WriteString("  ")
-			if i == 0 || i == len(row)-1 {
+			if i == 0 || rows[0][i] == "state" {
 				line.WriteString(cell + pad)
 			} else {
 				line.WriteString(pad + cell)
 			}
 		}
-		b.WriteString(strings.TrimRight(line.String(), " "))
-		b.WriteByte('\n')
+		lines = append(lines, strings.TrimRight(line.String(), " "))
 	}
+	return lines
 }
 
 func footer(r Report) string {
@@ -170,7 +256,7 @@ func footer(r Report) string {
 		"CPU "+decimals(r.CPUSeconds, 2)+" s",
 		"peak RSS "+units.Bytes(r.MaxRSSBytes))
 	if p := r.Policy; p != nil {
-		parts = append(parts, fmt.Sprintf("%d sizes from the program, %d from Algorithm 3 (%d late answers)", p.Questions-p.Fallbacks, p.Fallbacks, p.LateAnswers))
+		parts = append(parts, fmt.Sprintf("%d sizes from the program, %d from Algorithm 3 (answers that were late: %d)", p.Questions-p.Fallbacks, p.Fallbacks, p.LateAnswers))
 	}
 	if r.Power != nil {
 		parts = append(parts, "power "+decimals(r.Power.MedianWatts, 2)+" W ("+term.Printable(r.Power.Source)+")")

@@ -2,8 +2,10 @@ package report
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestEfficiency: a link that carried more than it was estimated to carry does not make
@@ -25,7 +27,7 @@ func TestEfficiency(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		c.links[0].Bytes = 1000
-		if err := WriteSummary(&b, Report{ThroughputMbps: c.total, Links: c.links}); err != nil {
+		if err := WriteSummary(&b, Report{ThroughputMbps: c.total, Links: c.links}, 0); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), c.want) {
@@ -37,7 +39,7 @@ func TestEfficiency(t *testing.T) {
 // TestNoEfficiency: of a run that had nothing to do there is none.
 func TestNoEfficiency(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteSummary(&b, Report{Links: []Link{{BandwidthMbps: 5}}}); err != nil || strings.Contains(b.String(), "efficiency") {
+	if err := WriteSummary(&b, Report{Links: []Link{{BandwidthMbps: 5}}}, 0); err != nil || strings.Contains(b.String(), "efficiency") {
 		t.Errorf("%v: %s", err, b.String())
 	}
 }
@@ -56,11 +58,50 @@ func TestIncomplete(t *testing.T) {
 	} {
 		r.Output, r.ExitCode, r.Seconds, r.ThroughputMbps = "rs", 130, 1.2, 14.7
 		var b bytes.Buffer
-		if err := WriteSummary(&b, r); err != nil {
+		if err := WriteSummary(&b, r, 0); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.HasPrefix(b.String(), want) {
 			t.Errorf("want %q in\n%s", want, b.String())
+		}
+	}
+}
+
+// TestSummaryFitsTheTerminal: at any width no line is longer than it, and no number is cut
+// off from its unit, or from the rest of it.
+func TestSummaryFitsTheTerminal(t *testing.T) {
+	r := Report{
+		Output: "object.bin", SizeBytes: 100e6, Seconds: 12.345, ThroughputMbps: 120.25, LinkDeltaSeconds: 0.1, WastedBytes: 1_000_000, ResumedBytes: 25e6,
+		CPUSeconds: 0.31, MaxRSSBytes: 22 << 20, Requests: 1234, Retries: 12,
+		Links: []Link{
+			{Name: "wlan0", State: "used", Bytes: 50e6, Seconds: 12.3, ThroughputMbps: 80.3, PeakMbps: 81.2, BandwidthMbps: 82, RTTMs: 16.1, Requests: 1000},
+			{Name: "rmnet_data0", State: "banned", Reason: "silent for 1.5 s and asked again 12 times since", Bytes: 25e6, Seconds: 11, ThroughputMbps: 41.3, PeakMbps: 52, BandwidthMbps: 60, RTTMs: 50.2, Requests: 234, Retries: 12},
+		},
+		Power:  &Power{Source: "battery", IntervalSeconds: 1, Samples: 12, MedianWatts: 2.5},
+		Energy: &Energy{DynamicJoules: 26.4, JoulesPer100MB: 26.4, TailSeconds: 4, TailJoules: 3.1},
+	}
+	for columns := 28; columns <= 140; columns++ {
+		var b bytes.Buffer
+		if err := WriteSummary(&b, r, columns); err != nil {
+			t.Fatal(err)
+		}
+		words := strings.Fields(b.String())
+		for _, line := range strings.Split(b.String(), "\n") {
+			if n := utf8.RuneCountInString(line); n > columns {
+				t.Errorf("%d columns of %d: %q", n, columns, line)
+			}
+			if strings.HasSuffix(line, " ") || strings.HasSuffix(line, "·") {
+				t.Errorf("%d columns: %q", columns, line)
+			}
+		}
+		text := "\n" + b.String()
+		for _, whole := range []string{"71.5 MiB in", "12.3", "120.2 Mbit/s", "23.8 MiB", "Link Δ 0.10 s", "waste 976.6 KiB", "CPU 0.31 s", "peak RSS 22.0 MiB", "26.4 J", "1.5 s", "12 times", "wlan0", "80.3"} {
+			if whole == "12.3" && !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "12.3") }) || whole != "12.3" && !strings.Contains(text, whole) {
+				t.Errorf("%d columns: no %q in\n%s", columns, whole, text)
+			}
+		}
+		if columns == 40 || columns == 80 {
+			t.Log(text)
 		}
 	}
 }

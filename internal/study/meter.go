@@ -15,6 +15,7 @@ const (
 type meter struct {
 	step  float64   // s; 0: nothing came yet
 	bytes []float64 // by step
+	end   float64   // s: of the last that was added
 }
 
 // add books bytes that came evenly from one time to another, in s.
@@ -23,6 +24,7 @@ func (m *meter) add(from, to, bytes float64) {
 		return
 	}
 	from = min(max(from, 0), to)
+	m.end = max(m.end, to)
 	if m.step == 0 {
 		m.step = firstStep
 	}
@@ -43,6 +45,21 @@ func (m *meter) add(from, to, bytes float64) {
 		m.bytes[i] += rate * m.step
 	}
 	m.bytes[last] += rate * (to - float64(last)*m.step)
+}
+
+// total is all that came.
+func (m *meter) total() (sum float64) {
+	for _, b := range m.bytes {
+		sum += b
+	}
+	return sum
+}
+
+// scale makes so much of each that came.
+func (m *meter) scale(by float64) {
+	for i := range m.bytes {
+		m.bytes[i] *= by
+	}
 }
 
 func (m *meter) double() {

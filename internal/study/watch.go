@@ -33,6 +33,33 @@ type watcher struct {
 type linkWatch struct {
 	info  event.LinkInfo
 	meter meter
+	// segments are those with data, when the kernel counted them: bytes that waited for a
+	// lost packet are booked in meter as a burst, which the link never carried.
+	segments meter
+	counted  float64 // s: up to when
+	count    int64   // by then
+}
+
+// leastMark is how far apart the counts of two samples are at least, in s: those of samples
+// that follow one another at once may be the same count.
+const leastMark = 0.08
+
+// arrived books the segments that a link has counted by now.
+func (l *linkWatch) arrived(now float64, count int64) {
+	if fresh := count - l.count; fresh >= 0 && now-l.counted >= leastMark {
+		l.segments.add(l.counted, now, float64(fresh))
+		l.count, l.counted = count, now
+	}
+}
+
+// mbps is the link's rate in each step, in 10^6 bit/s, and how long a step is, in s: what
+// has come, at the moments at which its segments came where those were counted.
+func (l *linkWatch) mbps() (rates []float64, step float64) {
+	if total := l.segments.total(); total > 0 {
+		l.segments.scale(l.meter.total() / total)
+		return l.segments.mbps(), l.segments.step
+	}
+	return l.meter.mbps(), l.meter.step
 }
 
 // fileWatch is where a file stands that has not ended, or all of those that have no
@@ -96,6 +123,12 @@ func (w *watcher) add(e event.Event) {
 		if e.File != event.Batch {
 			delete(w.files, e.File)
 		}
+	case event.RunEnded:
+		for i, t := range e.Links[:min(len(e.Links), maxLinks)] {
+			if l := w.link(i); l.count > 0 && t.TCP.DataIn > l.count {
+				l.segments.add(l.counted, max(l.counted, l.meter.end), float64(t.TCP.DataIn-l.count))
+			}
+		}
 	case event.Usage:
 		w.cpu.add(e.At.Seconds(), e.CPU.Seconds())
 		if e.RSS > 0 {
@@ -147,6 +180,7 @@ func (w *watcher) sample(e event.Sample) {
 	f.sampled = true
 	for i, s := range e.Links[:links] {
 		w.book(f, i, s.Bytes, w.zero, now)
+		w.link(i).arrived(now-w.zero, s.TCP.DataIn)
 		f.at[i] = max(f.at[i], now)
 	}
 }
@@ -212,8 +246,8 @@ func (w *watcher) finish(run *Run) {
 	run.Report.Files = nil // of thousands of files, rows that nobody needs here
 	for i := range w.links {
 		l := &w.links[i]
-		rates := l.meter.mbps()
-		run.Traces = append(run.Traces, Trace{Link: l.info.Name, Tech: l.info.Tech, Step: l.meter.step, Mbps: rates})
+		rates, step := l.mbps()
+		run.Traces = append(run.Traces, Trace{Link: l.info.Name, Tech: l.info.Tech, Step: step, Mbps: rates})
 	}
 	cpu := w.cpu.shifted(w.zero)
 	run.CPU = rates(cpu, run.Report.Seconds)
