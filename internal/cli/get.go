@@ -84,12 +84,14 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 			cfg.Deadline = scheduler.Time(measured + o.maxTime)
 		}
 		pages := newPages(&cfg.HTTP, shared[:len(nets)], o.timeout, o.tries)
+		sampler.Closely(onset * o.power.interval)
 		err = result.close(o.download(limited, cfg, shared, pages, t, result, warn))
 		pages.close()
 		stop()
 		for _, l := range shared[:len(roster.members)] {
 			totals = append(totals, l.Totals())
 		}
+		sampler.Closely(0)
 		linger(ctx, sampler, o.power.tail, warn, " after the end; an interrupt ends it")
 		sampler.Stop()
 		used()

@@ -126,6 +126,7 @@ func readModels(name string) (energy.Models, error) {
 
 // sampler publishes power while a download goes on.
 type sampler interface {
+	Closely(d time.Duration)
 	Linger(ctx context.Context, d time.Duration)
 	Stop()
 }
@@ -138,6 +139,11 @@ func (m measurement) start(run event.RunStarted) sampler {
 	return power.Start(m.power)
 }
 
+// onset is for how many intervals between readings these are close after the start
+// of a download: a gauge that looks as often as it is asked shows a change of the
+// power within one of them, and one that tells means shows all of it within two.
+const onset = 2
+
 // linger measures for d while nothing is downloaded, and returns how long it did.
 func linger(ctx context.Context, s sampler, d time.Duration, say func(important bool, text string), when string) time.Duration {
 	if d == 0 {
@@ -145,6 +151,7 @@ func linger(ctx context.Context, s sampler, d time.Duration, say func(important 
 	}
 	say(false, "measuring power for "+d.String()+when)
 	begun := time.Now()
+	s.Closely(d)
 	s.Linger(ctx, d)
 	return time.Since(begun)
 }

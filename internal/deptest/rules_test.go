@@ -122,7 +122,7 @@ func rules() map[string]rule {
 		"internal/soaktest": {imports: "internal/race", std: "os testing time"},
 		"internal/report": {
 			imports: "internal/energy internal/event internal/modelled internal/term internal/units pkg/scheduler",
-			tests:   "internal/event/eventtest",
+			tests:   "internal/event/eventtest internal/power",
 		},
 
 		// What a job of many files is made of: lists, directories' pages, names. It

@@ -47,7 +47,7 @@ func TailEnergy(samples []Sample, last int64, base, tolerance float64) (tail Mea
 	if len(usable) == 0 || usable[len(usable)-1].At <= last {
 		return MeasuredTail{}, false
 	}
-	end, low := usable[len(usable)-1].At, 0
+	end, low, edge := usable[len(usable)-1].At, 0, 0
 	tail.Cut = true
 	for i, s := range usable {
 		switch {
@@ -58,11 +58,15 @@ func TailEnergy(samples []Sample, last int64, base, tolerance float64) (tail Mea
 			low++
 		}
 		if low == 2 {
-			end, tail.Cut = usable[i-1].At, false
+			end, tail.Cut, edge = usable[i-1].At, false, i-1
 			break
 		}
 	}
 	joules, _ := Integrate(usable, last, end)
+	if edge > 0 && usable[edge-1].At >= last { // the end is a step as well, and no curve
+		joules, _ = Integrate(usable, last, usable[edge-1].At)
+		joules += trapezoids(usable[edge-1 : edge+1])
+	}
 	tail.Seconds = seconds(end - last)
 	tail.Joules = joules - base*tail.Seconds
 	return tail, true

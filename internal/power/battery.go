@@ -13,6 +13,7 @@ import (
 type battery struct {
 	batteries []supply
 	chargers  []supply
+	paces     []pace // of the batteries
 	unit      unitFinder
 	held      []heldFlow // until the unit of the current is known
 	external  bool       // so it was at the last reading
@@ -24,7 +25,7 @@ func openBattery(_ context.Context, tree folder, cfg Config) (source, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &battery{batteries: batteries, chargers: chargers, unit: newUnitFinder(cfg.Unit)}
+	b := &battery{batteries: batteries, chargers: chargers, paces: make([]pace, len(batteries)), unit: newUnitFinder(cfg.Unit)}
 	b.detail = b.explain()
 	return b, nil
 }
@@ -56,11 +57,12 @@ func (b *battery) describe() description { return description{name: Battery, det
 func (b *battery) read(_ context.Context, now time.Duration, out []sample) ([]sample, error) {
 	var drawn, taken flow
 	var status status
-	for _, s := range b.batteries {
+	for i, s := range b.batteries {
 		g, err := s.read() // of one that rests, no flow
 		if err != nil && !errors.Is(err, errResting) {
 			return out, err
 		}
+		b.paces[i].add(now, g.shown())
 		status = together(status, g.status)
 		if g.status == fed {
 			taken.add(g)
@@ -81,7 +83,7 @@ func (b *battery) read(_ context.Context, now time.Duration, out []sample) ([]sa
 	case drawn.watts == 0 && drawn.currentVolts == 0:
 		return out, errNothing
 	case drawn.currentVolts == 0:
-		return append(out, drawn.sample(now, 0)), nil
+		return append(out, b.timed(drawn.sample(now, 0))), nil
 	}
 	doubt := b.unit.add(now, drawn.largest, drawn.charge)
 	b.held = append(b.held, heldFlow{now, drawn})
@@ -89,6 +91,14 @@ func (b *battery) read(_ context.Context, now time.Duration, out []sample) ([]sa
 		return out, nil
 	}
 	return b.release(out), doubt
+}
+
+// timed is a sample with the pace of the slowest battery.
+func (b *battery) timed(s sample) sample {
+	for i := range b.paces {
+		s.refresh = max(s.refresh, b.paces[i].refresh())
+	}
+	return s
 }
 
 // flow is what goes into or out of several batteries.
@@ -124,7 +134,7 @@ func (f *flow) sample(at time.Duration, amps float64) sample {
 
 func (b *battery) release(out []sample) []sample {
 	for _, h := range b.held {
-		out = append(out, h.sample(h.at, b.unit.amps(h.largest)))
+		out = append(out, b.timed(h.sample(h.at, b.unit.amps(h.largest))))
 	}
 	b.held = b.held[:0]
 	return out

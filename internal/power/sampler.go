@@ -16,6 +16,12 @@ const (
 	patience = time.Second
 	// maxNotices bounds how many different faults are told of.
 	maxNotices = 5
+	// closePace is the interval between readings while they are taken closely: a
+	// tenth of the usual one, which times an edge of the power to 0.1 s. A reading
+	// costs some 0.1 ms of CPU.
+	closePace = 100 * time.Millisecond
+	// maxMoments is how many calls of Closely wait while a reading does not end.
+	maxMoments = 4
 )
 
 // Reasons why a source gave no usable readings.
@@ -31,8 +37,9 @@ var (
 type Sampler struct {
 	cfg    Config
 	cancel context.CancelFunc
-	ended  chan struct{} // nothing is read any more
-	useful atomic.Bool   // a reading told what the device draws
+	ended  chan struct{}      // nothing is read any more
+	close  chan time.Duration // for how long readings are to be close
+	useful atomic.Bool        // a reading told what the device draws
 }
 
 // Start chooses a source and begins to sample it, both in the background: at
@@ -44,12 +51,24 @@ func Start(cfg Config) *Sampler {
 
 func start(cfg Config, choose func(context.Context, Config) (source, error)) *Sampler {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Sampler{cfg: cfg, cancel: cancel, ended: make(chan struct{})}
+	s := &Sampler{cfg: cfg, cancel: cancel, ended: make(chan struct{}), close: make(chan time.Duration, maxMoments)}
 	go func() {
 		defer close(s.ended)
 		s.run(ctx, choose)
 	}()
 	return s
+}
+
+// Closely takes a reading now, and for d takes them at least ten times a second, or
+// as often as the source allows. It is for the moments at which the power changes,
+// and for the time in which a run is at rest: the interval of a download's readings
+// would tell neither when the power changed nor how often the gauge looks. It does
+// not wait.
+func (s *Sampler) Closely(d time.Duration) {
+	select {
+	case s.close <- d:
+	default: // a reading hangs, and nothing would come of another one
+	}
 }
 
 // Linger waits for d, so that there are readings from before the first connection
@@ -107,21 +126,40 @@ func (s *Sampler) run(ctx context.Context, choose func(context.Context, Config) 
 	}
 	p.cfg.Interval, p.stale = interval, staleAfter*interval
 	p.describe(p.what, nil)
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		p.take(ctx, src)
-		select {
-		case <-ticker.C:
-			continue
-		case <-ctx.Done():
-		}
-		break
-	}
+	s.read(ctx, &p, src)
 	if !p.what.slow {
 		p.take(ctx, src)
 	}
 	p.finish(src)
+}
+
+// read takes readings until ctx ends.
+func (s *Sampler) read(ctx context.Context, p *publisher, src source) {
+	interval := p.cfg.Interval
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	var until time.Time // readings are close; zero: they are not
+	closely := s.close
+	if p.what.slow {
+		closely = nil // a reading takes longer than the moment that it is for
+	}
+	for {
+		p.take(ctx, src)
+		select {
+		case now := <-ticker.C:
+			if !until.IsZero() && !now.Before(until) {
+				until = time.Time{}
+				ticker.Reset(interval)
+			}
+		case d := <-closely:
+			if pace := max(min(interval, closePace), p.what.least); d > 0 && pace < interval {
+				until = time.Now().Add(d)
+				ticker.Reset(pace)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // publisher turns samples into events.
@@ -194,7 +232,7 @@ func (p *publisher) add(s sample) {
 func (p *publisher) publish(s sample) {
 	e := event.Power{
 		At: scheduler.Time(s.at), Source: p.what.name, Watts: s.watts,
-		Counter: s.counter, Joules: s.joules, External: s.external,
+		Counter: s.counter, Joules: s.joules, External: s.external, Refresh: s.refresh,
 	}
 	if s.counter && p.any {
 		e.Over = s.at - p.last.at

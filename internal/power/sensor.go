@@ -13,6 +13,7 @@ type sensor struct {
 	voltage, amps string // where that is empty too, these two
 	counter       counter
 	watts         float64
+	pace          pace // of a gauge
 }
 
 // read takes a reading of the sensor.
@@ -27,6 +28,9 @@ func (s *sensor) read(now time.Duration) error {
 	case s.power != "":
 		n, err := s.folder.number(s.power)
 		s.watts = float64(n) / 1e6
+		if err == nil {
+			s.pace.add(now, n)
+		}
 		return err
 	}
 	mv, err := s.folder.number(s.voltage)
@@ -35,6 +39,9 @@ func (s *sensor) read(now time.Duration) error {
 	}
 	ma, err := s.folder.number(s.amps)
 	s.watts = float64(mv) * float64(ma) / 1e6
+	if err == nil {
+		s.pace.add(now, ma)
+	}
 	return err
 }
 
@@ -50,6 +57,7 @@ func (ss sensors) read(now time.Duration, out []sample) ([]sample, error) {
 			return out, err
 		}
 		sum.watts += s.watts
+		sum.refresh = max(sum.refresh, s.pace.refresh())
 		sum.joules += float64(s.counter.sum) / 1e6
 	}
 	return append(out, sum), nil

@@ -39,7 +39,8 @@ type sample struct {
 	watts    float64       // of a gauge
 	joules   float64       // of a counter: since its first reading
 	counter  bool
-	external bool // on external power: not what the device draws
+	external bool          // on external power: not what the device draws
+	refresh  time.Duration // of a gauge: between two looks of its slowest part; 0: unknown
 }
 
 // plausible says whether any device could draw so much, or so little.

@@ -50,6 +50,14 @@ type gauges struct {
 	charge  int64 // microampere-hours; 0: unknown
 }
 
+// shown is the number that tells the power, or the factor of it that changes most.
+func (g gauges) shown() int64 {
+	if g.watts != 0 {
+		return int64(g.watts * 1e6)
+	}
+	return g.current
+}
+
 // status is what a battery says of the direction of its current. The current's
 // sign says nothing: three conventions are in use.
 type status int

@@ -26,6 +26,7 @@ type Builder struct {
 	started bool            // run is known
 	end     *event.RunEnded // nil: the run has not ended
 	began   span            // of the first file or request to start, to the last byte
+	first   span            // its start: the first byte of an answer
 	links   []linkTally
 	files   []*fileTally // by their numbers
 	moved   int          // bytes of the URLs to which files were redirected
@@ -246,6 +247,9 @@ func (b *Builder) bytesDiscarded(e event.BytesDiscarded) {
 
 func (b *Builder) requestEnded(e event.RequestEnded) {
 	b.file(e.File).ended(e)
+	if e.FirstByte > 0 {
+		b.first.start(e.FirstByte)
+	}
 	if e.Bytes > e.Wasted {
 		b.began.stop(e.LastByte)
 	}

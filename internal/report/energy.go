@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/mlget/mlget/internal/energy"
@@ -35,6 +36,15 @@ type Energy struct {
 	TailSeconds float64 `json:"tail_seconds"` // that TailJoules are of; 0: nobody watched, or modelled
 	TailCut     bool    `json:"tail_cut"`     // power was not back at base when the watching ended
 	Covered     float64 `json:"covered"`      // share of Seconds between readings, 0 to 1; the rest goes at the nearest
+
+	// LowJoules and HighJoules are between what DynamicJoules may be, where it was
+	// measured: what passes while the gauge does not look, the spread of the base's
+	// readings, and what is not covered. nil: modelled.
+	LowJoules  *float64 `json:"e_d_joules_low,omitempty"`
+	HighJoules *float64 `json:"e_d_joules_high,omitempty"`
+	// NotMeasured is why these are modelled although power was read; empty: it was not,
+	// or they are measured.
+	NotMeasured string `json:"not_measured,omitempty"`
 }
 
 // LinkEnergy is what one link's radio cost by its model, above idling.
@@ -56,6 +66,9 @@ func (b *Builder) energyRun(bytes int64) energy.Run {
 	}
 	if b.began.seconds() > 0 {
 		run.End = int64(b.began.to)
+	}
+	if b.first.hasFrom {
+		run.First = int64(b.first.from)
 	}
 	return run
 }
@@ -89,6 +102,8 @@ func (b *Builder) reportEnergy(r *Report, bytes int64) {
 		why = "not measured"
 	case b.power.fed(run):
 		why = "on external power for a part of the run"
+	case summary.TooSlow(int64(b.power.source.Interval), run):
+		why = tooSlow(summary, run)
 	case summary.Covered <= 0:
 		why = "there are too few readings"
 	default:
@@ -96,9 +111,13 @@ func (b *Builder) reportEnergy(r *Report, bytes int64) {
 	}
 	if r.Energy == nil && run.End > run.Start && bytes > 0 {
 		e, reason := b.modelledEnergy(links, run, idle)
-		if r.Energy = e; e == nil {
+		switch {
+		case e == nil:
 			why += "; " + reason
+		case power != nil && !b.power.modelled():
+			e.NotMeasured = why
 		}
+		r.Energy = e
 	}
 	if r.Energy == nil {
 		r.EnergyUnavailable = why
@@ -107,8 +126,17 @@ func (b *Builder) reportEnergy(r *Report, bytes int64) {
 	r.Energy.addLinks(links)
 }
 
+// tooSlow is why a run was too short for its gauge.
+func tooSlow(s energy.Summary, run energy.Run) string {
+	return fmt.Sprintf("the gauge looks every %.2g s only: a run of %.3g s is too short for it, it takes %.2g s",
+		s.Refresh, scheduler.Time(run.End-run.Start).Seconds(), s.Needs())
+}
+
 func measuredEnergy(s energy.Summary) *Energy {
+	low, high := round(s.LowJoules), round(s.HighJoules)
 	return &Energy{
+		LowJoules:      &low,
+		HighJoules:     &high,
 		TotalJoules:    round(s.TotalJoules),
 		DynamicJoules:  round(s.DynamicJoules),
 		TailJoules:     round(s.Tail.Joules),

@@ -28,8 +28,8 @@ func energyLine(r Report) string {
 		if !r.Power.BaseMeasured && (joules == "0.0" || joules == "-0.0") {
 			return "" // it came and went between two readings
 		}
-		fmt.Fprintf(&s, "energy: %s J dynamic (%s, %s, %d samples)",
-			joules, term.Printable(r.Power.Source), pace(r.Power.IntervalSeconds), r.Power.Samples)
+		fmt.Fprintf(&s, "energy: %s J dynamic (%s, %s, %d samples%s)",
+			joules, term.Printable(r.Power.Source), pace(r.Power.IntervalSeconds), r.Power.Samples, slowGauge(r))
 	}
 	fmt.Fprintf(&s, ", %s J per 100 MB", decimals(e.JoulesPer100MB, 1))
 	if e.TailSeconds > 0 || e.Modelled && e.TailJoules > 0 {
@@ -39,6 +39,8 @@ func energyLine(r Report) string {
 		}
 	}
 	switch {
+	case e.NotMeasured != "":
+		s.WriteString("; not measured: " + term.Printable(e.NotMeasured))
 	case e.Modelled:
 	case !r.Power.BaseMeasured:
 		s.WriteString("; at least: the base was not measured (--power-baseline)")
@@ -47,6 +49,18 @@ func energyLine(r Report) string {
 	}
 	s.WriteByte('\n')
 	return s.String()
+}
+
+// slowGauge says how much of a figure is in doubt whose gauge is slower than it was
+// asked.
+func slowGauge(r Report) string {
+	p, e := r.Power, r.Energy
+	slow := energy.Summary{Refresh: p.RefreshSeconds}
+	if !slow.Slow(int64(p.IntervalSeconds*1e9)) || e.LowJoules == nil || e.HighJoules == nil {
+		return ""
+	}
+	return fmt.Sprintf("; the gauge looks every %.2g s only: %s to %s J",
+		p.RefreshSeconds, decimals(*e.LowJoules, 1), decimals(*e.HighJoules, 1))
 }
 
 // modelsOf names the models of the links that carried bytes, and says when none of them

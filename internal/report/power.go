@@ -28,6 +28,7 @@ type powerTally struct {
 	name     string            // of the source of the first reading
 	series   energy.Series     // what the device drew: samples of a gauge, readings of a counter
 	count    int               // of those with watts
+	refresh  time.Duration     // between two looks of the slowest gauge, by the last reading
 	external []scheduler.Time  // first and last reading on external power
 }
 
@@ -48,6 +49,7 @@ func (t *powerTally) add(e event.Power) {
 	if e.HasWatts() {
 		t.count++
 	}
+	t.refresh = e.Refresh
 	switch {
 	case len(t.series.Samples)+len(t.series.Readings) >= maxReadings:
 	case e.Counter:
@@ -77,7 +79,10 @@ func (t *powerTally) report(run energy.Run, idle float64) (*Power, energy.Summar
 		return nil, energy.Summary{}
 	}
 	run.End = max(run.End, run.Start+1) // a run of no time has power all the same
-	s, ok := energy.Summarise(t.series, run)
+	series := t.series
+	series.Refresh = int64(min(max(t.refresh, 0), time.Hour))
+	series.Interval = int64(min(max(t.source.Interval, 0), time.Hour))
+	s, ok := energy.Summarise(series, run)
 	if !ok {
 		return nil, energy.Summary{}
 	}
@@ -89,7 +94,11 @@ func (t *powerTally) report(run energy.Run, idle float64) (*Power, energy.Summar
 		MedianWatts:     round(s.MedianWatts),
 		P90Watts:        round(s.P90Watts),
 		PeakWatts:       round(s.PeakWatts),
+		RefreshSeconds:  round(s.Refresh),
 		BaseMeasured:    s.BaseKnown && t.watchedBefore(run.Start),
+	}
+	if s.Counted {
+		p.RefreshSeconds = 0
 	}
 	if t.modelled() {
 		p.BaseWatts, p.BaseMeasured = round(idle), false

@@ -48,7 +48,7 @@ func TestPower(t *testing.T) {
 		{
 			"with a tail", // after 5.1 s
 			append([]event.Event{begun}, gauge(0, time.Second, 1, 2, 3, 4, 5, 6, 99, 0.5)...),
-			&Power{Source: "battery", IntervalSeconds: 1, Samples: 8, BaseWatts: 1, MedianWatts: 4, P90Watts: 5.6, PeakWatts: 6}, "",
+			&Power{Source: "battery", IntervalSeconds: 1, Samples: 8, BaseWatts: 1, MedianWatts: 4, P90Watts: 5.6, PeakWatts: 6, RefreshSeconds: 1}, "",
 		},
 		{
 			"some of it on external power",

@@ -151,6 +151,10 @@ type Power struct {
 	// two intervals at least (--power-baseline). Else BaseWatts may well be too high,
 	// and dynamic energy too low.
 	BaseMeasured bool `json:"base_measured"`
+	// RefreshSeconds is how often the gauge looks, of several the slowest, as far as the
+	// readings tell it; 0: they do not, or it is a counter, which misses nothing. Where
+	// it is longer than IntervalSeconds the gauge is slower than it was asked.
+	RefreshSeconds float64 `json:"refresh_seconds"`
 }
 
 // WriteJSON writes the report to w as one indented JSON object and a line end. It

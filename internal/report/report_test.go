@@ -91,9 +91,9 @@ func TestSchema(t *testing.T) {
 			"cpu_seconds, max_rss_bytes, exit_code, error, policy, links, files_total, files_done, files, tuning, power, power_unavailable, energy, energy_unavailable"},
 		{Link{}, "name, bind, state, reason, bytes, seconds, finished_seconds, throughput_mbps, peak_mbps, bandwidth_mbps, rtt_ms, " +
 			"requests, retries, connections, local_addr, remote_addr"},
-		{Power{}, "source, interval_seconds, samples, base_watts, median_watts, p90_watts, peak_watts, base_measured"},
+		{Power{}, "source, interval_seconds, samples, base_watts, median_watts, p90_watts, peak_watts, base_measured, refresh_seconds"},
 		{Energy{}, "modelled, total_joules, dynamic_joules, tail_joules, joules_per_100mb, mbps_per_joule, tcp_computation_joules, per_link, " +
-			"tail_seconds, tail_cut, covered"},
+			"tail_seconds, tail_cut, covered, e_d_joules_low, e_d_joules_high, not_measured"},
 		{LinkEnergy{}, "modelled, model, source, dynamic_joules, tail_joules, tcp_computation_joules"},
 	} {
 		typ := reflect.TypeOf(c.value)
