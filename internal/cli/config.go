@@ -14,7 +14,7 @@ import (
 func (o *getOptions) engine(web fetch.Config, bus *event.Bus, started time.Time) engine.Config {
 	cfg := engine.Config{
 		HTTP: web, Bus: bus, Started: started,
-		Algorithm: o.algorithm, StaticLimit: o.staticLimit.bytes, Padding: o.padding, Overlap: float64(o.overlap),
+		Algorithm: o.algorithm, StaticLimit: o.staticLimit.bytes, Padding: float64(o.padding), Overlap: float64(o.overlap),
 		NoSteal: o.noSteal, NoFailover: o.noFailover, Parallelism: o.parallelism.n,
 		BlockSize: int(o.blockSize.bytes), Tries: o.tries.n, ErrorTries: o.tries.errors(), StallTimeout: o.timeout,
 		Record: o.recordFile != "",

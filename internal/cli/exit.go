@@ -87,14 +87,6 @@ func checkEnergy(given ...string) error {
 	return nil
 }
 
-// checkPadding says what is wrong with --bdp-padding.
-func checkPadding(padding float64) error {
-	if padding >= 0 && padding <= 1 { // which NaN is not
-		return nil
-	}
-	return usagef("--bdp-padding: %v is not within 0 to 1", padding)
-}
-
 // fileError is a failure of a file that is not a download's: a list, a report.
 type fileError struct{ err error }
 

@@ -21,7 +21,7 @@ type getOptions struct {
 	algorithm   string
 	overlap     overlapFlag
 	staticLimit sizeFlag
-	padding     float64
+	padding     paddingFlag
 	noSteal     bool
 	noFailover  bool
 	energy      string
@@ -73,7 +73,8 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.Var(&o.overlap, "overlap", "fraction of a request after which the next is sent; auto = just in time")
 	o.staticLimit = sizeFlag{bytes: 4 << 20, text: "4M"}
 	f.Var(&o.staticLimit, "static-limit", "Algorithm 1's upper limit of a request")
-	f.Float64Var(&o.padding, "bdp-padding", 0.3, "Algorithm 3's staticFactor, 0 to 1")
+	o.padding = scheduler.AutoPadding
+	f.Var(&o.padding, "bdp-padding", "Algorithm 3's staticFactor, 0 to 1; auto = nearer 1 the steadier the link")
 	f.BoolVar(&o.noSteal, "no-steal", false, "do not take over the tail of slow links")
 	f.BoolVar(&o.noFailover, "no-failover", false, "do not release silent and slow links")
 	f.StringVar(&o.energy, "energy", "", "whether energy decides about links: "+strings.Join(scheduler.EnergyNames(), ", ")+"; emtcp=SHARE moves that part of the costly link's share (0.24) (default off; of many files with --mode lowe min-energy)")

@@ -35,7 +35,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 	if err != nil {
 		return err
 	}
-	program, err := startProgram(o.algorithm, o.padding, stdio.Err)
+	program, err := startProgram(o.algorithm, float64(o.padding), stdio.Err)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (o *getOptions) check() (mode progress.Mode, err error) {
 		return mode, usageError{err: err}
 	}
 	if err = cmp.Or(checkAlgorithms(o.algorithm), checkEnergy(o.energy),
-		onlyOf("--mode", tuning.Names(), o.mode), checkPadding(o.padding)); err != nil {
+		onlyOf("--mode", tuning.Names(), o.mode)); err != nil {
 		return mode, err
 	}
 	switch {

@@ -39,7 +39,7 @@ type simulateOptions struct {
 	parallelism countFlag
 	buffer      sizeFlag
 	staticLimit sizeFlag
-	padding     float64
+	padding     paddingFlag
 	noSteal     bool
 	noFailover  bool
 	http2       bool
@@ -63,7 +63,8 @@ func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
 	f.Var(&o.buffer, "receive-buffer", "what a connection has in flight at most, whatever its congestion window")
 	o.staticLimit = sizeFlag{bytes: 4 << 20, text: "4M"}
 	f.Var(&o.staticLimit, "static-limit", "as for a download")
-	f.Float64Var(&o.padding, "bdp-padding", 0.3, "as for a download")
+	o.padding = scheduler.AutoPadding
+	f.Var(&o.padding, "bdp-padding", "as for a download")
 	f.BoolVar(&o.noSteal, "no-steal", false, "as for a download")
 	f.BoolVar(&o.noFailover, "no-failover", false, "as for a download")
 	f.BoolVar(&o.http2, "http2", false, "HTTP/2 over TLS 1.3 rather than HTTP/1.1 in clear")
@@ -142,7 +143,7 @@ func runSimulate(o *simulateOptions, stdio IO) error {
 	if o.files.doc {
 		return showStudy(out, o.json, func() (*sim.FilesStudy, error) { return sim.StudyFiles(false) }, sim.WriteFiles)
 	}
-	if err := cmp.Or(checkAlgorithms(o.algorithms...), checkPadding(o.padding), o.energy.check()); err != nil {
+	if err := cmp.Or(checkAlgorithms(o.algorithms...), o.energy.check()); err != nil {
 		return err
 	}
 	if o.files.used() || o.jobs() {
@@ -191,7 +192,7 @@ func (o *simulateOptions) rehearse(name, algorithm, energy string, stderr io.Wri
 		return nil, err
 	}
 	what := name + " with algorithm " + algorithm
-	program, err := startProgram(algorithm, o.padding, stderr)
+	program, err := startProgram(algorithm, float64(o.padding), stderr)
 	switch {
 	case err != nil:
 		return nil, err
@@ -239,7 +240,7 @@ func (o *simulateOptions) config(name string) (sim.Config, error) {
 			cfg.TLSTrips = 1
 		}
 	}
-	cfg.StaticLimit, cfg.Padding, cfg.Overlap = o.staticLimit.bytes, o.padding, float64(o.overlap)
+	cfg.StaticLimit, cfg.Padding, cfg.Overlap = o.staticLimit.bytes, float64(o.padding), float64(o.overlap)
 	cfg.NoSteal, cfg.NoFailover, cfg.Parallelism, cfg.Receive = o.noSteal, o.noFailover, o.parallelism.n, o.buffer.bytes
 	return cfg, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlget/mlget/internal/units"
+	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // sizeFlag is a number of bytes, or of bytes per second.
@@ -96,6 +97,31 @@ func (f *overlapFlag) Set(text string) error {
 		return fmt.Errorf("%q is neither auto nor between 0 and 1", text)
 	}
 	*f = overlapFlag(v)
+	return nil
+}
+
+// paddingFlag is a fraction; scheduler.AutoPadding is auto.
+type paddingFlag float64
+
+func (f *paddingFlag) Type() string { return "F" }
+
+func (f *paddingFlag) String() string {
+	if *f < 0 {
+		return "auto"
+	}
+	return strconv.FormatFloat(float64(*f), 'g', -1, 64)
+}
+
+func (f *paddingFlag) Set(text string) error {
+	if text == "auto" {
+		*f = scheduler.AutoPadding
+		return nil
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v >= 0 && v <= 1) { // NaN is not
+		return fmt.Errorf("%q is neither auto nor within 0 to 1", text)
+	}
+	*f = paddingFlag(v)
 	return nil
 }
 

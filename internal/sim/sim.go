@@ -35,7 +35,7 @@ type Config struct {
 	// Policy is used instead of Algorithm's, for one run; nil: that of Algorithm.
 	Policy      scheduler.Policy
 	StaticLimit int64   // bytes, Algorithm 1
-	Padding     float64 // Algorithm 3's staticFactor, 0 to 1
+	Padding     float64 // Algorithm 3's staticFactor, 0 to 1, or scheduler.AutoPadding
 	Overlap     float64 // as in scheduler.Config; 0: just in time
 	Parallelism int     // as in scheduler.Config: streams per link; 0: as many as help
 	NoSteal     bool
@@ -90,7 +90,7 @@ type Config struct {
 // Default is a Config with the program's defaults for everything but the
 // scenario and the algorithm.
 func Default(s scenario.Scenario, algorithm string) Config {
-	return Config{Scenario: s, Algorithm: algorithm, Seed: 1, Size: 250e6, StaticLimit: 4 << 20, Padding: 0.3}
+	return Config{Scenario: s, Algorithm: algorithm, Seed: 1, Size: 250e6, StaticLimit: 4 << 20, Padding: scheduler.AutoPadding}
 }
 
 // Result is what came of a run. Times are in seconds from the first packet.

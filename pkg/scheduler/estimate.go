@@ -1,6 +1,9 @@
 package scheduler
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	// rateWindow is the least time over which a rate is measured; on a link
@@ -13,6 +16,9 @@ const (
 	// bandwidthQuantile of the rates in that window is the link's bandwidth:
 	// high, but no single burst out of a buffer.
 	bandwidthQuantile = 0.9
+	// historyLeast is how many rates make a history: half a second, by which slow start
+	// is over on most links. Chosen by hand.
+	historyLeast = 5
 
 	markCount   = 24
 	sampleCount = 100
@@ -35,6 +41,8 @@ type estimator struct {
 	lots      lots
 	rate      float64
 	bandwidth float64
+	variation float64 // coefficient of variation C_v of the rates in the window
+	history   bool    // there were enough rates for that
 	known     float64 // bandwidth as the user gave it; 0: not given
 
 	// marks are points of the byte count at least an eighth of a window
@@ -123,7 +131,7 @@ func (e *estimator) push(m mark) {
 	e.nMarks++
 }
 
-// sample keeps the present rate as evidence, and takes the quantile anew.
+// sample keeps the present rate as evidence, and takes the quantile and the variation anew.
 func (e *estimator) sample(now Time) {
 	e.samples[e.nSamples%sampleCount] = rateSample{now, e.rate}
 	e.nSamples++
@@ -135,6 +143,26 @@ func (e *estimator) sample(now Time) {
 	}
 	slices.Sort(recent)
 	e.bandwidth = recent[int(float64(bandwidthQuantile*float64(len(recent)-1))+0.5)]
+	if len(recent) >= historyLeast {
+		e.variation, e.history = variation(recent), true
+	}
+}
+
+// variation is the coefficient of variation of rates: their standard deviation over their
+// mean (skjolden, 3.4).
+func variation(rates []float64) float64 {
+	sum, squares := 0.0, 0.0
+	for _, r := range rates {
+		sum += r
+	}
+	mean := sum / float64(len(rates))
+	if mean <= 0 {
+		return 0
+	}
+	for _, r := range rates {
+		squares += float64((r - mean) * (r - mean))
+	}
+	return math.Sqrt(squares/float64(len(rates))) / mean
 }
 
 // capacity is the link's bandwidth B in bytes per second: what the user says it

@@ -32,9 +32,13 @@ type evenHanded interface{ evenHanded() }
 // Names are the names that NewPolicy takes.
 func Names() []string { return []string{"single", "naive", "1", "2", "3", "adaptive"} }
 
+// AutoPadding as Algorithm 3's staticFactor makes it follow how steady each link is
+// (skjolden, 4.3.5: "Ideally, this factor can be dynamic").
+const AutoPadding = -1.0
+
 // NewPolicy gives the policy of that name: single, naive, the thesis's
 // Algorithm 1, 2 or 3, or adaptive. staticLimit is Algorithm 1's upper limit in bytes,
-// padding Algorithm 3's staticFactor, 0 to 1.
+// padding Algorithm 3's staticFactor, 0 to 1, or AutoPadding.
 func NewPolicy(name string, staticLimit int64, padding float64) (Policy, error) {
 	switch name {
 	case "single":
@@ -120,6 +124,13 @@ func (v View) RateOrMean(l LinkID) float64 {
 // Bandwidth is the most that the link has shown it can carry of late, or what
 // the user said that it can; 0 while nothing is known.
 func (v View) Bandwidth(l LinkID) float64 { return v.core.links[l].est.capacity() }
+
+// Variation is the coefficient of variation of the link's rates of late, their standard
+// deviation over their mean; known is false until there have been enough of them.
+func (v View) Variation(l LinkID) (cv float64, known bool) {
+	e := &v.core.links[l].est
+	return e.variation, e.history
+}
 
 // RTT is the least round-trip time seen on the link; 0 while unknown.
 func (v View) RTT(l LinkID) Time { return v.core.links[l].rtt }

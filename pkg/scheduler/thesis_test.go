@@ -83,3 +83,44 @@ func TestTailFormula(t *testing.T) {
 		t.Errorf("the thief ends after %v s, the victim after %v s", a, b)
 	}
 }
+
+// TestThesis435FactorFollowsStability is a worked example of the dynamic staticFactor that
+// 4.3.5 asks for: f = clamp(1 - 4*C_v, 0.3, 1). Rates of 9 and 11 by turns have a mean of 10
+// and a deviation of 1, so C_v = 0.1 and f = 0.6: the example's request of 10,000 KB with a
+// BDP of 2000 KB becomes 2000 + 0.6*8000 = 6800 KB.
+func TestThesis435FactorFollowsStability(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		rates  []float64 // KB in each 100 ms, by turns
+		factor float64
+		size   float64 // KB
+	}{
+		{"steady", []float64{1000, 1000}, 1, 10_000},
+		{"varies by 10 %", []float64{900, 1100}, 0.6, 6800},
+		{"varies by 20 %", []float64{800, 1200}, 0.3, 4400},
+	} {
+		c, err := New(Config{Links: 1, Policy: &naive{}, Size: 1 << 40})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, e := &algorithm3{padding: AutoPadding}, &c.links[0].est
+		if f := p.factor(View{c}, 0); f != 0.3 {
+			t.Errorf("%s: a link with no history has the factor %v, want 0.3", tt.name, f)
+		}
+		total := 0.0
+		for i := range 60 {
+			total += tt.rates[i%2] * 1000
+			e.observe(Time(i+1)*rateWindow, int64(total), 20*Millisecond)
+		}
+		f := p.factor(View{c}, 0)
+		if math.Abs(f-tt.factor) > 0.02 {
+			t.Errorf("%s: f is %v, want %v", tt.name, f, tt.factor)
+		}
+		if size := paddedSize(10_000, 2000, f); math.Abs(size-tt.size) > 0.02*8000 {
+			t.Errorf("%s: a request of %v KB, want %v", tt.name, size, tt.size)
+		}
+	}
+	if f := (&algorithm3{padding: 0.5}).factor(View{}, 0); f != 0.5 {
+		t.Errorf("a factor that was given became %v", f)
+	}
+}
