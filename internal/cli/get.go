@@ -63,10 +63,12 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		run := o.runStarted(started, links, t.files())
 		bus.Publish(run)
 		tellOfProxy(web.Proxies, t.urls, links, warn)
+		meter := o.meter(&bus)
 		sampler := measure.start(run)
 		used := o.sampleUsage(&bus, started)
 		nets, terms := networks(links, measure.models)
 		cfg := o.engine(web, &bus, started)
+		cfg.Meter = meter
 		if program != nil {
 			cfg.Program = program
 		}

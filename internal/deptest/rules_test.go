@@ -22,7 +22,7 @@ func rules() map[string]rule {
 		"cmd/mlget": {
 			imports: "internal/cli internal/launch",
 			tests: "internal/android internal/android/androidtest internal/event internal/linklab internal/linklab/battery internal/linklab/scenario internal/linklab/server internal/record internal/report" +
-				" internal/schematest internal/soaktest internal/store/crashtest internal/testbody pkg/scheduler github.com/godbus/dbus github.com/mccutchen/go-httpbin github.com/rogpeppe/go-internal/testscript github.com/santhosh-tekuri/jsonschema/v6 github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
+				" internal/dataset internal/schematest internal/soaktest internal/store/crashtest internal/testbody pkg/scheduler github.com/godbus/dbus github.com/mccutchen/go-httpbin github.com/rogpeppe/go-internal/testscript github.com/santhosh-tekuri/jsonschema/v6 github.com/vishvananda/netlink golang.org/x/net/dns golang.org/x/sys",
 		},
 		"cmd/linklab": {imports: "internal/linklab internal/linklab/bench internal/linklab/faults"},
 

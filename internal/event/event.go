@@ -196,7 +196,7 @@ type SchedulerStarted struct {
 	File        FileID            `json:"file"`
 	Algorithm   string            `json:"algorithm"`
 	StaticLimit int64             `json:"static_limit"` // bytes
-	Padding     float64           `json:"bdp_padding"` // -1: auto
+	Padding     float64           `json:"bdp_padding"`  // -1: auto
 	Links       int               `json:"links"`
 	Size        int64             `json:"size"` // -1: unknown
 	Have        []scheduler.Range `json:"have,omitempty"`
@@ -231,6 +231,11 @@ type Tuned struct {
 	Mode string           `json:"mode"` // "manual", "hat", "eht" or "lowe"
 	Plan scheduler.Plan   `json:"plan"`
 	Why  string           `json:"why"` // short, for people
+	// Watts are what was drawn above base power while that was found out, and WattsSource is
+	// "model", or what measured them: "battery", "rapl", ...; none where a mode does not go by
+	// power.
+	Watts       float64 `json:"watts,omitempty"`
+	WattsSource string  `json:"watts_source,omitempty"`
 }
 
 // Notice is a message for the person who runs the program.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // EnergyMode says whether what links cost in energy decides about their use.
@@ -31,7 +30,10 @@ func EnergyNames() []string { return []string{"off", "emtcp", "min-energy"} }
 // share to offload other than the default's, above 0 and at most 1: see
 // Config.Offload, which is 0 otherwise.
 func ParseEnergy(text string) (mode EnergyMode, offload float64, err error) {
-	name, share, given := strings.Cut(text, "=")
+	name, share, given := text, "", false
+	if at := slices.Index([]byte(text), '='); at >= 0 {
+		name, share, given = text[:at], text[at+1:], true
+	}
 	i := slices.Index(EnergyNames(), name)
 	if i < 0 || given && EnergyMode(i) != EnergyEMTCP {
 		return EnergyOff, 0, fmt.Errorf("unknown energy mode %q", text)
@@ -62,6 +64,9 @@ type Radio struct {
 	TailTime    Time    `json:"tail_time,omitempty"`    // how long that takes
 	// PromotionTime is how long waking takes; while it lasts nothing else is drawn.
 	PromotionTime Time `json:"promotion_time,omitempty"`
+	// MWPerConnection is what a connection at work draws by itself. Those who choose
+	// connections go by it; those who choose links do not.
+	MWPerConnection float64 `json:"mw_per_connection,omitempty"`
 }
 
 // Terms are the terms on which a link may be used. A LinkUp tells them; one
@@ -85,6 +90,7 @@ type Terms struct {
 func (t *Terms) Validate() error {
 	for _, x := range [...]float64{
 		t.Usual, t.Radio.ActiveMW, t.Radio.MWPerMbps, t.Radio.PromotionMJ, t.Radio.TailMJ, float64(t.Radio.TailTime), float64(t.Radio.PromotionTime),
+		t.Radio.MWPerConnection,
 	} {
 		if math.IsNaN(x) || x < 0 || x > maxTerm {
 			return fmt.Errorf("a link's terms: %v is not within 0 to %g", x, maxTerm)
