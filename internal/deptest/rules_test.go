@@ -116,8 +116,6 @@ func rules() map[string]rule {
 		"internal/schematest": {imports: "github.com/santhosh-tekuri/jsonschema/v6"},
 		// Spares the race detector what only computes.
 		"internal/race": {},
-		// Runs all tests.
-		"internal/testrun": {},
 		// Says how much a test does that could go on for ever.
 		"internal/soaktest": {imports: "internal/race", std: "os testing time"},
 		"internal/report": {
