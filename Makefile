@@ -5,6 +5,7 @@ GOFUMPT       = v0.12.0
 # v1.9.0 names a version of a dependency that has been withdrawn.
 GOVULNCHECK   = v1.8.0
 NFPM          = v2.45.0
+GOTESTSUM     = v1.13.0
 
 # Without VCS stamps: asking git fails where another user owns the checkout.
 STATIC    = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w'
@@ -37,7 +38,7 @@ demo: build ## download 100 MB over two emulated links and show the report
 QUICK = ./internal/android/... ./internal/cli ./internal/dataset ./internal/deptest ./internal/energy ./internal/engine/accept ./internal/event/... ./internal/joblist \
 	./internal/linklab/battery ./internal/linklab/emu ./internal/linklab/scenario ./internal/metrics ./internal/netrc ./internal/page \
 	./internal/plot ./internal/power ./internal/progress ./internal/record ./internal/report ./internal/sim ./internal/store \
-	./internal/terms ./internal/testrun ./internal/units ./pkg/...
+	./internal/terms ./internal/units ./pkg/...
 .PHONY: quick
 quick: ## vet, and the tests of what only computes: less than a minute
 	@go vet ./...
@@ -45,9 +46,9 @@ quick: ## vet, and the tests of what only computes: less than a minute
 
 # Fuzz targets run with their seeds, and with what was found once, as tests do.
 .PHONY: test
-test: ## run all tests: five minutes on two cores
+test: $(TOOLS)/gotestsum-$(GOTESTSUM) ## run all tests: five minutes on two cores
 	@go vet ./...
-	@go run ./internal/testrun
+	@.ci/test $(TOOLS)/gotestsum-$(GOTESTSUM)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (20s)
@@ -174,4 +175,6 @@ $(TOOLS)/govulncheck-$(GOVULNCHECK):
 	@$(call install,golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK))
 $(TOOLS)/nfpm-$(NFPM):
 	@$(call install,github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM))
+$(TOOLS)/gotestsum-$(GOTESTSUM):
+	@$(call install,gotest.tools/gotestsum@$(GOTESTSUM))
 install = echo 'building $(1)'; GOBIN="$(CURDIR)/$(TOOLS)" go install $(1) && mv $(basename $(@D)/$(notdir $(firstword $(subst @, ,$(1))))) $@

@@ -61,7 +61,7 @@ func check(tree map[string]pkg, rules map[string]rule) (faults []string) {
 		imports, tests := strings.Fields(r.imports), strings.Fields(r.tests)
 		used := make(map[string]bool)
 		faults = append(faults, checkOne(name, p.imports, imports, strings.Fields(r.std), used)...)
-		faults = append(faults, checkOne(name+" [test]", p.tests, slices.Concat(imports, tests, []string{anyTest}), nil, make(map[string]bool))...)
+		faults = append(faults, checkOne(name+" [test]", p.tests, slices.Concat(imports, tests, strings.Fields(anyTest)), nil, make(map[string]bool))...)
 		faults = append(faults, unused(name, imports, used)...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(rules)) {

@@ -12,7 +12,7 @@ type rule struct {
 }
 
 // anyTest is what the tests of every package may import.
-const anyTest = "go.uber.org/goleak"
+const anyTest = "go.uber.org/goleak internal/goldentest"
 
 // rules states every arrow between packages, for all systems at once. Whoever
 // adds an arrow adds it here, and to docs/architecture.md, and says why in the
@@ -114,10 +114,10 @@ func rules() map[string]rule {
 		},
 		// Holds what they write against what docs say of it.
 		"internal/schematest": {imports: "github.com/santhosh-tekuri/jsonschema/v6"},
+		// Holds what tests make against files.
+		"internal/goldentest": {std: "bytes os testing"},
 		// Spares the race detector what only computes.
 		"internal/race": {},
-		// Runs all tests.
-		"internal/testrun": {},
 		// Says how much a test does that could go on for ever.
 		"internal/soaktest": {imports: "internal/race", std: "os testing time"},
 		"internal/report": {
@@ -255,6 +255,7 @@ func onlyBy() map[string]string {
 		"internal/linklab":                    "cmd/linklab",
 		"internal/testbody":                   "internal/dataset internal/linklab/server internal/linklab/faults internal/linklab/hostile",
 		"internal/event/eventtest":            "",
+		"internal/goldentest":                 "",
 		"internal/schematest":                 "",
 		"internal/race":                       "internal/soaktest",
 		"internal/soaktest":                   "",

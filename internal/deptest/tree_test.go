@@ -1,11 +1,11 @@
 package deptest
 
 import (
-	"go/parser"
+	"errors"
+	"go/build"
 	"go/token"
 	"io/fs"
 	"path/filepath"
-	"strconv"
 	"strings"
 )
 
@@ -20,52 +20,39 @@ type pkg struct {
 // are for. A directory with Go files is a package.
 func readTree(root string) (map[string]pkg, error) {
 	tree := make(map[string]pkg)
+	all := build.Default
+	all.UseAllFiles = true
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
+		if err != nil || !d.IsDir() {
 			return err
 		}
-		if d.IsDir() {
-			hidden := strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_")
-			if path != root && (hidden || d.Name() == "testdata") {
-				return filepath.SkipDir
-			}
+		hidden := strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_")
+		if path != root && (hidden || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		p, err := all.ImportDir(path, 0)
+		if empty := (*build.NoGoError)(nil); errors.As(err, &empty) {
 			return nil
 		}
-		if !strings.HasSuffix(path, ".go") {
-			return nil
+		if err != nil {
+			return err
 		}
 		rel, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		dir := filepath.ToSlash(filepath.Dir(rel))
-		p, ok := tree[dir]
-		if !ok {
-			p = pkg{imports: make(map[string]string), tests: make(map[string]string)}
-			tree[dir] = p
-		}
-		into := p.imports
-		if strings.HasSuffix(path, "_test.go") {
-			into = p.tests
-		}
-		return readImports(path, d.Name(), into)
+		tree[filepath.ToSlash(rel)] = pkg{imports: named(p.ImportPos), tests: named(p.TestImportPos, p.XTestImportPos)}
+		return err
 	})
 	return tree, err
 }
 
-func readImports(path, name string, into map[string]string) error {
-	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
-	if err != nil {
-		return err
-	}
-	for _, spec := range f.Imports {
-		imported, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			return err
+// named gives what is imported, each with a file that names it.
+func named(all ...map[string][]token.Position) map[string]string {
+	imports := make(map[string]string)
+	for _, one := range all {
+		for path, at := range one {
+			imports[strings.TrimPrefix(path, module+"/")] = filepath.Base(at[0].Filename)
 		}
-		into[strings.TrimPrefix(imported, module+"/")] = name
 	}
-	return nil
+	return imports
 }
 
 // isOwn says whether a path, as in pkg, is of this module.

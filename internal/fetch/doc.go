@@ -19,43 +19,41 @@
 //
 // HTTP/2 is chosen by ALPN over TLS, or by prior knowledge in clear.
 //
-// Nobody reads an HTTP/2 connection but those who wait for something from it, one
-// of them for all: a Read, or a Get that waits for its header. Payload goes from
-// the connection straight to where its reader wants it; only what comes for a
-// stream that nobody reads at the moment is kept, up to that stream's window.
-// While nobody reads, pings and settings go unanswered, and that a server has
-// closed the connection or wants no more requests is noticed when it is next
-// used; the request is then sent again over a new one.
+// An HTTP/2 connection has no goroutine that reads. Of the callers that wait for something
+// from it (a Read, or a Get for its header) one reads for all of them. Payload goes from
+// the connection straight into its reader's memory; only payload of a stream that nobody
+// reads at the moment is kept, up to that stream's window. While nobody reads, pings and
+// settings go unanswered, and the server's GOAWAY or close is noticed when the connection
+// is used next; the request is then sent again over a new connection.
 //
-// # Why both are our own
+// # Why not net/http
 //
-// Since Go 1.26 net/http has connections that their user owns: Transport.NewClientConn
-// dials one, outside of the pool, and http.ClientConn has RoundTrip, Reserve, Release,
-// Available, InFlight, Err and Close. Over HTTP/1.1 such a connection still answers one
-// request at a time: it does not pipeline, decides itself what an early Close costs
-// (the connection), and reads the socket through a buffer in a goroutine of its own.
-// Requests and responses on a connection of our own pipeline, and large reads go
-// straight to the socket.
+// Since Go 1.26 net/http has connections that belong to their caller
+// (Transport.NewClientConn, http.ClientConn). Two properties of them do not fit.
 //
-// Over HTTP/2 a ClientConn reads in a goroutine and copies each byte twice, into the
-// stream's buffer and from there; it sends a WINDOW_UPDATE whenever 4 KiB have been
-// read, for the stream and for the connection. Its windows can be chosen
-// (HTTP2Config.MaxReceiveBufferPerStream and -PerConnection; by default 4 MiB and
-// 1 GiB) but then stay as they are, whatever the link's round trip becomes. On Close of
-// a stream that has not ended it sends RST_STREAM and waits until that is written.
-// golang.org/x/net/http2's ClientConn does the same (it is the same code), is
-// deprecated in favour of net/http's, and from Go 1.27 on is a wrapper around it. What
-// is hard about HTTP/2 without being particular to it, frames and header compression,
-// comes from that package's Framer and from hpack, which are not deprecated. How the
-// three compare in time, CPU and waste over one link has not been measured yet.
+// HTTP/1.1: a ClientConn answers one request at a time. It does not pipeline, it closes
+// the connection when a body is closed early, and a goroutine of its own reads the socket
+// through a buffer. A connection of this package pipelines, and large reads go straight
+// to the socket, or past this process altogether (splice).
+//
+// HTTP/2: a ClientConn reads in a goroutine, and copies each byte into the stream's buffer
+// and out of it again. Its windows are chosen once (HTTP2Config; 4 MiB a stream by
+// default) and do not follow the link. golang.org/x/net/http2's ClientConn is the same
+// code, is deprecated, and wraps net/http's from Go 1.27 on. Both were measured in place of
+// this package's connection, below the same engine: as fast within some percent, but 20
+// to 50 % more CPU over fast links, up to 2.7 times the waste over long or lossy ones, and
+// up to five times the memory over loopback. docs/architecture.md has the figures.
+//
+// Frames and header compression come from x/net/http2's Framer and from hpack, which are
+// not deprecated.
 //
 // # Windows
 //
-// How far a server may run ahead on a stream follows the bytes that come within a
-// round trip, or 25 ms (see pace), from 256 KiB to 16 MiB, ahead of TCP's slow start, so that
-// TCP and not the window is what limits a link. It is given back in quarters. No
-// priorities are asked for: a server that knows RFC 9218 answers in order anyway,
-// and for others there is but RFC 7540's scheme, which is deprecated.
+// The window of a stream is how far the server may run ahead of its reader. It follows the
+// bytes that come within a round trip, or within 25 ms (see pace), from 64 KiB to 16 MiB,
+// and grows ahead of TCP's slow start, so that TCP and not the window limits a link. It
+// is given back in quarters. No priorities are asked for: a server that knows RFC 9218
+// answers in order anyway, and RFC 7540's scheme is deprecated.
 //
 // # Concurrency
 //

@@ -25,6 +25,7 @@ import (
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/event/eventtest"
+	"github.com/mlget/mlget/internal/goldentest"
 	"github.com/mlget/mlget/internal/report"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -156,15 +157,7 @@ func TestGolden(t *testing.T) {
 			}
 
 			open := page(t, r, "application/openmetrics-text; version=1.0.0")
-			path := filepath.Join("testdata", name+".openmetrics")
-			if os.Getenv("UPDATE_GOLDEN") != "" {
-				if err := os.WriteFile(path, open, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if golden, err = os.ReadFile(path); err != nil || !bytes.Equal(open, golden) {
-				t.Errorf("%v: got\n%s\nwant\n%s", err, open, golden)
-			}
+			goldentest.File(t, "testdata/"+name+".openmetrics", open)
 		})
 	}
 }

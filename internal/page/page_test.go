@@ -5,10 +5,8 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -17,34 +15,11 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/energy"
+	"github.com/mlget/mlget/internal/goldentest"
 	"github.com/mlget/mlget/internal/plot"
 	"github.com/mlget/mlget/internal/report"
 	"github.com/mlget/mlget/internal/study"
 )
-
-func TestMain(m *testing.M) {
-	flag.Bool("update", false, "write testdata anew")
-	flag.Parse()
-	os.Exit(m.Run())
-}
-
-// golden compares with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if flag.Lookup("update").Value.String() == "true" {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s has changed; look at it, and if it is right: go test ./internal/page -update\n%s", name, got)
-	}
-}
 
 // small is a study of three runs of each approach.
 func small(t testing.TB) *study.Study {
@@ -68,10 +43,12 @@ func TestText(t *testing.T) {
 	if err := WriteText(&b, small(t), 72, true, []string{"throughput", "time", "power"}); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "report.txt", b.String())
+	goldentest.File(t, "testdata/report.txt", b.Bytes())
 }
 
-func TestMarkdown(t *testing.T) { golden(t, "report.md", written(t, small(t), ".md")) }
+func TestMarkdown(t *testing.T) {
+	goldentest.File(t, "testdata/report.md", []byte(written(t, small(t), ".md")))
+}
 
 func TestFigures(t *testing.T) {
 	s := small(t)

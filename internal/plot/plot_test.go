@@ -4,46 +4,16 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mlget/mlget/internal/goldentest"
 )
-
-func updating() bool {
-	f := flag.Lookup("update")
-	return f != nil && f.Value.String() == "true"
-}
-
-func TestMain(m *testing.M) {
-	flag.Bool("update", false, "write testdata anew")
-	flag.Parse()
-	os.Exit(m.Run())
-}
-
-// golden compares with a file of testdata.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if updating() {
-		if err := os.WriteFile(path, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s has changed; look at it, and if it is right: go test ./internal/plot -update\n%s", name, got)
-	}
-}
 
 func chart() *Chart {
 	c := &Chart{
@@ -89,8 +59,8 @@ func hostile() []Figure {
 }
 
 func TestSVG(t *testing.T) {
-	golden(t, "chart.svg", AppendSVG(nil, chart()))
-	golden(t, "bars.svg", AppendSVG(nil, bars()))
+	goldentest.File(t, "testdata/chart.svg", AppendSVG(nil, chart()))
+	goldentest.File(t, "testdata/bars.svg", AppendSVG(nil, bars()))
 }
 
 func TestSVGIsWellFormed(t *testing.T) {
@@ -151,7 +121,7 @@ func TestSketch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	golden(t, "sketch.txt", b.Bytes())
+	goldentest.File(t, "testdata/sketch.txt", b.Bytes())
 	for line := range strings.Lines(b.String()) {
 		if n := len([]rune(line)); n > 73 {
 			t.Errorf("a line of %d characters: %s", n-1, line)

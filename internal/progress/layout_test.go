@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/event/eventtest"
+	"github.com/mlget/mlget/internal/goldentest"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -35,7 +36,7 @@ func TestGoldenWidths(t *testing.T) {
 				all.WriteString(line + "\n")
 			}
 		}
-		golden(t, name+".widths", all.String())
+		goldentest.File(t, "testdata/"+name+".widths", []byte(all.String()))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/event/eventtest"
+	"github.com/mlget/mlget/internal/goldentest"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -51,24 +52,6 @@ func runs() map[string][]event.Event {
 	}
 }
 
-// golden compares got with a file of testdata; UPDATE_GOLDEN=1 writes the file.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
-	}
-}
-
 // unsafe finds what no output may hold.
 func unsafe(s string) int {
 	return strings.IndexFunc(s, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) })
@@ -78,7 +61,7 @@ func TestGoldenLines(t *testing.T) {
 	for _, name := range []string{"two-links", "unknown-size", "empty-file", "many-files", "batch", "nothing"} {
 		for _, mode := range []Mode{ModePlain, ModeJSON, ModeNone} {
 			got := show(runs()[name], Config{Mode: mode, Verbose: true})
-			golden(t, name+"."+string(mode), got)
+			goldentest.File(t, "testdata/"+name+"."+string(mode), []byte(got))
 			if i := unsafe(got); i >= 0 {
 				t.Errorf("%s, %s: unprintable character at %d", name, mode, i)
 			}
@@ -99,7 +82,7 @@ func lastFrame(s string) (last, everything string) {
 func TestGoldenBars(t *testing.T) {
 	for _, name := range []string{"two-links", "unknown-size", "empty-file", "three-files", "many-files"} {
 		last, everything := lastFrame(show(runs()[name], Config{Mode: ModeBar}))
-		golden(t, name+".bar", last)
+		goldentest.File(t, "testdata/"+name+".bar", []byte(last))
 		if i := unsafe(everything); i >= 0 {
 			t.Errorf("%s: unprintable character at %d: %q", name, i, everything)
 		}
@@ -123,7 +106,7 @@ func TestBarsOnTheWay(t *testing.T) {
 		}
 		b.close()
 		last, _ := lastFrame(out.String())
-		golden(t, c.name, last)
+		goldentest.File(t, "testdata/"+c.name, []byte(last))
 	}
 }
 

@@ -2,47 +2,29 @@ package record
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mlget/mlget/internal/goldentest"
 )
 
-func TestMain(m *testing.M) {
-	flag.Bool("update", false, "write docs/record.schema.json anew, from the types and their comments")
-	flag.Parse()
-	os.Exit(m.Run())
-}
-
 // TestSchemaIsThatOfTheTypes compares docs/record.schema.json with what the types and their
-// comments say; with -update it writes it.
+// comments say; with UPDATE_GOLDEN=1 it writes it.
 func TestSchemaIsThatOfTheTypes(t *testing.T) {
 	s := source{structs: make(map[string]*ast.StructType), docs: make(map[string]string), kinds: make(map[string]string), words: make(map[string][]string)}
 	for _, dir := range []string{"../../pkg/scheduler", "../event"} {
 		s.read(t, dir)
 	}
-	const file = "../../docs/record.schema.json"
-	if flag.Lookup("update").Value.String() == "true" {
-		if err := os.WriteFile(file, []byte(s.schema()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	written, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(written) != s.schema() {
-		t.Error("docs/record.schema.json is not what the types say: go test ./internal/record -update")
-	}
+	goldentest.File(t, "../../docs/record.schema.json", []byte(s.schema()))
 }
 
 // source is what is known of types by their sources.
@@ -144,7 +126,7 @@ func (s *source) schema() string {
 		text("$id", "https://github.com/mlget/mlget/docs/record.schema.json"),
 		text("title", "A line of a record of mlget, schema "+strconv.Itoa(Schema)),
 		text("description", `Times ("at", "sent", ...) are ns since the run began; *_ns are ns, *_bps bytes per second. Readers have to pass over events and fields that they do not know. `+
-			"Made from the types' comments: go test ./internal/record -update"),
+			"Made from the types' comments: UPDATE_GOLDEN=1 go test ./internal/record"),
 		{name: "anyOf", text: "[\n    " + strings.Join(lines, ",\n    ") + "\n  ]"},
 		{name: "$defs", pairs: s.defs},
 	}}.render("") + "\n"

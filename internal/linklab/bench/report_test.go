@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlget/mlget/internal/goldentest"
 	"github.com/mlget/mlget/internal/results"
 )
 
-// TestReport holds the whole text against the files that MLGET_UPDATE=1 writes
-// anew.
+// TestReport holds the whole text against files.
 func TestReport(t *testing.T) {
 	golden(t, "testdata/results.jsonl", "testdata/report.md")
 	golden(t, "testdata/energy.jsonl", "testdata/energy.md")
@@ -26,19 +26,7 @@ func golden(t *testing.T, from, to string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := Report(h, done)
-	if os.Getenv("MLGET_UPDATE") != "" {
-		if err := os.WriteFile(to, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s", got)
-	}
+	goldentest.File(t, to, []byte(Report(h, done)))
 }
 
 func run1(tool string, round int, seconds float64, failure string) Result {
