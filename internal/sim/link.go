@@ -60,8 +60,8 @@ type link struct {
 	lost     bool           // given up
 	told     bool           // where the object ends, by an answer without a byte of it
 	// When the scheduler first and last heard of a byte.
-	firstHeard, lastHeard scheduler.Time
-	count                 Link
+	lastHeard scheduler.Time
+	count     Link
 }
 
 func newLink(cfg *Config, index int) link {

@@ -45,9 +45,6 @@ func newRun(cfg Config) (*run, error) {
 		return nil, err
 	}
 	r := &run{cfg: cfg, links: make([]link, len(cfg.Scenario.Links)), consumer: consumer{perSecond: cfg.Consume}}
-	if a := cfg.Algorithm; cfg.Averages && (a == "1" || a == "2" || a == "3") {
-		policy = &averaging{run: r, algorithm: a, limit: float64(cfg.StaticLimit), padding: cfg.Padding}
-	}
 	if r.core, err = scheduler.New(cfg.scheduler(policy)); err != nil {
 		return nil, err
 	}
@@ -249,9 +246,6 @@ func (r *run) look() {
 		if got != q.told {
 			q.told, q.progress = got, r.now
 			l.lastHeard, l.failures = r.now, 0
-			if l.firstHeard == 0 {
-				l.firstHeard = r.now
-			}
 		}
 		r.step(scheduler.Input{
 			Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, Bytes: got, RTT: trip, Reordered: int64(l.disorder), Shook: shook,

@@ -40,9 +40,6 @@ type Config struct {
 	Parallelism int     // as in scheduler.Config: streams per link; 0: as many as help
 	NoSteal     bool
 	NoFailover  bool
-	// Averages makes Algorithms 1 to 3 go by the links' average throughput
-	// since their first bytes, as the thesis's client did, and not steal.
-	Averages bool
 
 	// HTTP2 makes requests on a link share its connection side by side, and a
 	// shortened one cost no connection. Otherwise they queue on it (HTTP/1.1).

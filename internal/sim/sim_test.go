@@ -114,24 +114,6 @@ func TestNaiveIsTheSlowerHalf(t *testing.T) {
 	}
 }
 
-// On links that never change, averages are what the scheduler measures, too.
-func TestAverages(t *testing.T) {
-	for _, algorithm := range []string{"1", "2", "3"} {
-		cfg := Default(parse(t, "link a,down=80,rtt=16\nlink b,down=40,rtt=50"), algorithm)
-		cfg.Overlap, cfg.NoSteal, cfg.NoFailover = 0.6, true, true
-		cfg.Bandwidths = []float64{4 * payload(80), 4 * payload(40)}
-		now := mustRun(t, cfg)
-		cfg.Averages = true
-		average := mustRun(t, cfg)
-		if d := average.Seconds/now.Seconds - 1; math.Abs(d) > 0.03 {
-			t.Errorf("algorithm %s: %.2f s with averages, %.2f s without", algorithm, average.Seconds, now.Seconds)
-		}
-		if d := average.Requests - now.Requests; d < -10 || d > 10 {
-			t.Errorf("algorithm %s: %d requests with averages, %d without", algorithm, average.Requests, now.Requests)
-		}
-	}
-}
-
 func TestRampCostsItsArea(t *testing.T) {
 	flat := mustRun(t, Default(parse(t, "link a,down=40,rtt=20"), "single"))
 	ramp := mustRun(t, Default(parse(t, "link a,down=40,rtt=20,ramp=4,ramp0=0.5"), "single"))

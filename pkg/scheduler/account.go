@@ -41,6 +41,10 @@ func (c *Core) free() int64 {
 // owed is how many bytes the link was asked for and has not received.
 func (l *link) owed() int64 { return l.pending - l.over }
 
+// bdp is how many bytes the link has on the way at its present rate: while it owes fewer, it
+// was not asked for all it can carry.
+func (l *link) bdp() int64 { return int64(l.est.rate * l.answerTrip().Seconds()) }
+
 // owe notes that a link's stream has been asked for so many bytes more.
 func (c *Core) owe(id LinkID, stream StreamID, bytes int64) {
 	l := &c.links[id]

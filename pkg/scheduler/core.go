@@ -231,6 +231,9 @@ func (c *Core) measure() {
 			if l.streams.lasting && c.batch == nil { // whose files end all the time
 				l.est.lots.came(c.now, l.arrived()-l.est.bytes)
 			}
+			if l.owed() < l.bdp() || !l.pace.settled(false) {
+				l.est.restart(c.now)
+			}
 			l.est.observe(c.now, l.arrived(), max(l.length(), c.burst(l)))
 			if l.beginsAgain(c.now) {
 				l.est.rate = max(l.est.rate, rate) // that does not tell what the link carries

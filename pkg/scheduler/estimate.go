@@ -14,7 +14,8 @@ const (
 	// can do.
 	bandwidthWindow = 10 * Second
 	// bandwidthQuantile of the rates in that window is the link's bandwidth:
-	// high, but no single burst out of a buffer.
+	// high, but no single burst out of a buffer. The window begins anew whenever the link
+	// was not asked for all it can carry, or its rate still grew.
 	bandwidthQuantile = 0.9
 	// historyLeast is how many rates make a history: half a second, by which slow start
 	// is over on most links. Chosen by hand.
@@ -31,6 +32,7 @@ type mark struct {
 
 type rateSample struct {
 	at   Time
+	full bool // the link was asked for all it can carry while it was measured
 	rate float64
 }
 
@@ -43,6 +45,8 @@ type estimator struct {
 	bandwidth float64
 	variation float64 // coefficient of variation C_v of the rates in the window
 	history   bool    // there were enough rates for that
+	fullSince Time    // since when the link is asked for all it can carry: the window begins there
+	full      bool    // it has been for as long as a rate takes to measure
 	known     float64 // bandwidth as the user gave it; 0: not given
 
 	// marks are points of the byte count at least an eighth of a window
@@ -88,7 +92,7 @@ func (e *estimator) observe(now Time, bytes int64, rtt Time) {
 			e.rate = rate
 		}
 		if now-since.at >= window && (e.nSamples == 0 || now-e.samples[(e.nSamples-1)%sampleCount].at >= window) {
-			e.sample(now)
+			e.sample(now, since.at)
 		}
 	}
 	if now == e.lots.at {
@@ -131,19 +135,36 @@ func (e *estimator) push(m mark) {
 	e.nMarks++
 }
 
-// sample keeps the present rate as evidence, and takes the quantile and the variation anew.
-func (e *estimator) sample(now Time) {
-	e.samples[e.nSamples%sampleCount] = rateSample{now, e.rate}
+// restart begins the window of evidence anew: what the link carries now is not all that it
+// could.
+func (e *estimator) restart(now Time) { e.fullSince = now }
+
+// sample keeps the present rate, measured since then, as evidence of what the link can
+// carry, and takes the quantile and the variation anew: over the rates since the window has
+// begun, as soon as there was one while the link was asked for all it can carry, else over
+// all. A window that has begun anew has to become a history before it lowers the bandwidth:
+// connections that have rested begin slowly (RFC 5681, 4.1).
+func (e *estimator) sample(now, since Time) {
+	full := since >= e.fullSince
+	e.samples[e.nSamples%sampleCount] = rateSample{now, full, e.rate}
 	e.nSamples++
+	if e.full && !full {
+		return
+	}
 	recent := e.scratch[:0]
 	for _, s := range e.samples[:min(e.nSamples, sampleCount)] {
-		if now-s.at <= bandwidthWindow {
+		if now-s.at <= bandwidthWindow && (!full || s.full && s.at > e.fullSince) {
 			recent = append(recent, s.rate)
 		}
 	}
 	slices.Sort(recent)
-	e.bandwidth = recent[int(float64(bandwidthQuantile*float64(len(recent)-1))+0.5)]
-	if len(recent) >= historyLeast {
+	history := len(recent) >= historyLeast
+	bandwidth := recent[int(float64(bandwidthQuantile*float64(len(recent)-1))+0.5)]
+	if history || full != e.full || bandwidth > e.bandwidth {
+		e.bandwidth = bandwidth
+	}
+	e.full = full
+	if history {
 		e.variation, e.history = variation(recent), true
 	}
 }
@@ -179,5 +200,5 @@ func (e *estimator) measured() bool { return e.rate > 0 || e.nSamples > 0 }
 
 // forget drops what was measured before a link was lost or came back.
 func (e *estimator) forget() {
-	*e = estimator{bytes: e.bytes, known: e.known}
+	*e = estimator{bytes: e.bytes, known: e.known, fullSince: e.fullSince}
 }

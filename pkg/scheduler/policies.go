@@ -100,7 +100,14 @@ func (p *algorithm2) Request(v View, link LinkID) int64 {
 
 func (*algorithm2) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
 
+// dynamicSize is Algorithm 2's request size in bytes. ΣB is "the best guess" at first
+// (skjolden, 4.3.4), and no good one before the links' rates have stopped growing: taken for
+// their bandwidths, what they carry at first gives each link a part of S/n by rates that do
+// not last. Until then a request lasts for as long as it takes to see whether a rate grows.
 func dynamicSize(v View, link LinkID) float64 {
+	if !v.bandwidthsKnown() {
+		return max(float64(v.First()), v.RateOrMean(link)*paceWindow.Seconds())
+	}
 	u := dynamicLimit(float64(v.Size()), max(1, v.UsableLinks()), v.SumRate(), v.SumBandwidth())
 	return staticShare(u, v.RateOrMean(link), v.SumRate())
 }
@@ -134,7 +141,11 @@ func (p *algorithm3) Request(v View, link LinkID) int64 {
 	if v.SumRate() <= 0 {
 		return v.First()
 	}
-	return v.guided(link, int64(paddedSize(dynamicSize(v, link), v.BDP(link), p.factor(v, link))))
+	size := dynamicSize(v, link)
+	if !v.bandwidthsKnown() { // which is no limit that had to be damped
+		return v.guided(link, int64(max(size, v.BDP(link))))
+	}
+	return v.guided(link, int64(paddedSize(size, v.BDP(link), p.factor(v, link))))
 }
 
 // factor is the staticFactor for a link. It is nearer 1 for a link whose throughput has been

@@ -125,6 +125,24 @@ func (v View) RateOrMean(l LinkID) float64 {
 // the user said that it can; 0 while nothing is known.
 func (v View) Bandwidth(l LinkID) float64 { return v.core.links[l].est.capacity() }
 
+// BandwidthKnown says whether Bandwidth is what the link can carry: the user said so, or its
+// rate has stopped growing. A rate that still grows, as in slow start or while a phone's
+// network adds carriers, is no more than a lower bound.
+func (v View) BandwidthKnown(l LinkID) bool {
+	k := &v.core.links[l]
+	return k.est.known > 0 || k.pace.settled(false)
+}
+
+// bandwidthsKnown says whether all usable links' bandwidths are known.
+func (v View) bandwidthsKnown() bool {
+	for l := range v.Links() {
+		if v.Usable(l) && !v.BandwidthKnown(l) {
+			return false
+		}
+	}
+	return true
+}
+
 // Variation is the coefficient of variation of the link's rates of late, their standard
 // deviation over their mean; known is false until there have been enough of them.
 func (v View) Variation(l LinkID) (cv float64, known bool) {

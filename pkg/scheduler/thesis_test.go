@@ -124,3 +124,77 @@ func TestThesis435FactorFollowsStability(t *testing.T) {
 		t.Errorf("a factor that was given became %v", f)
 	}
 }
+
+// carry has each link bring its rate in bytes per second for so long, told every 50 ms,
+// while it owes so many bytes. It gives the time at which that ends.
+func carry(c *Core, rates []float64, owes int64, from, long Time) Time {
+	for c.now = from; c.now < from+long; c.now += 50 * Millisecond {
+		for id, rate := range rates {
+			l := &c.links[id]
+			l.received += int64(rate * 0.05)
+			l.lastByte, l.pending = c.now, owes
+		}
+		c.measure()
+	}
+	return c.now
+}
+
+// TestThesis822BandwidthIsWhatTheLinkCanCarry: the thesis could not estimate B continuously
+// (8.2.2). A link that carries 10 MB/s and is then asked for only 1 MB/s still has B = 10
+// MB/s, however long that lasts; one whose capacity falls to 4 MB/s is found out.
+func TestThesis822BandwidthIsWhatTheLinkCanCarry(t *testing.T) {
+	c, err := New(Config{Links: 1, Policy: &algorithm2{}, Size: 1 << 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &c.links[0]
+	l.up, l.rtt, l.requests = true, 40*Millisecond, 1
+	v := View{c}
+	const much, little = 8 << 20, 16 << 10
+	now := carry(c, []float64{10e6}, much, Second, 4*Second)
+	if b := v.Bandwidth(0); math.Abs(b-10e6) > 0.05*10e6 || !v.BandwidthKnown(0) {
+		t.Fatalf("B is %.0f (known: %v) of a link that carries 10 MB/s", b, v.BandwidthKnown(0))
+	}
+	now = carry(c, []float64{1e6}, little, now, 30*Second)
+	if b := v.Bandwidth(0); math.Abs(b-10e6) > 0.05*10e6 {
+		t.Errorf("B is %.0f after half a minute of little to do, want 10 MB/s", b)
+	}
+	carry(c, []float64{4e6}, much, now, 15*Second)
+	if b := v.Bandwidth(0); math.Abs(b-4e6) > 0.05*4e6 {
+		t.Errorf("B is %.0f of a link that now carries 4 MB/s at full load", b)
+	}
+}
+
+// TestThesis434NoShareOfSByRatesThatGrow: ΣB is "the best guess" at first (4.3.4). While LTE
+// builds up its rate (3.1.4: 2.5 s on average) B is not known, and no link is asked for its part
+// of S/n by rates that do not last; when they do, U = S/n * Σr/ΣB holds.
+func TestThesis434NoShareOfSByRatesThatGrow(t *testing.T) {
+	const size = 250_000_000
+	for name, p := range map[string]Policy{"2": &algorithm2{}, "3": &algorithm3{padding: 0.3}} {
+		c, err := New(Config{Links: 2, Policy: p, Size: size, NoSteal: true, Overlap: 0.6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range c.links {
+			l := &c.links[i]
+			l.up, l.rtt, l.requests = true, 40*Millisecond, 1
+		}
+		now, rate := Second, 1e6
+		for range 5 { // LTE grows by 60 % in each half second, Wi-Fi stays
+			now = carry(c, []float64{2e6, rate}, 8<<20, now, 500*Millisecond)
+			rate *= 1.6
+			if got := p.Request(View{c}, 0); got > size/50 {
+				t.Errorf("Algorithm %s: %d bytes over Wi-Fi while LTE's rate grows", name, got)
+			}
+		}
+		carry(c, []float64{2e6, rate}, 8<<20, now, 4*Second)
+		v := View{c}
+		want := float64(size) / 2 * v.Rate(0) / v.SumBandwidth()
+		if name == "3" {
+			want = paddedSize(want, v.BDP(0), 0.3)
+		}
+		if got := float64(p.Request(v, 0)); math.Abs(got-want) > 1 {
+			t.Errorf("Algorithm %s: %.0f bytes over Wi-Fi when both are steady, want %.0f", name, got, want)
+		}
+	}
+}
