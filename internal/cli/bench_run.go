@@ -134,7 +134,7 @@ func (o *benchRunOptions) plan(ctx context.Context, text string, say io.Writer) 
 	if o.runs < 1 || o.runs > 999 {
 		return campaign.Plan{}, usagef("--runs %d: must be within 1 to 999", o.runs)
 	}
-	if err := cmp.Or(checkAlgorithms(o.algorithms...), onlyOf("--energy", scheduler.EnergyNames(), o.energies...)); err != nil {
+	if err := cmp.Or(checkAlgorithms(o.algorithms...), checkEnergy(o.energies...)); err != nil {
 		return campaign.Plan{}, err
 	}
 	for _, flag := range o.extra {

@@ -19,8 +19,8 @@ func (o *getOptions) engine(web fetch.Config, bus *event.Bus, started time.Time)
 		BlockSize: int(o.blockSize.bytes), Tries: o.tries.n, ErrorTries: o.tries.errors(), StallTimeout: o.timeout,
 		Record: o.recordFile != "",
 	}
-	cfg.Energy, _ = scheduler.ParseEnergy(o.energy) // check has seen to it
-	if cfg.Tries == 0 {                             // as in wget
+	cfg.Energy, cfg.Offload, _ = scheduler.ParseEnergy(o.energy) // check has seen to it
+	if cfg.Tries == 0 {                                          // as in wget
 		cfg.Tries = math.MaxInt
 	}
 	cfg.LimitRate = engine.NewLimiter(o.limitRate.bytes, cfg.BlockSize)

@@ -22,6 +22,7 @@ import (
 	"github.com/mlget/mlget/internal/plot"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/internal/sweep"
+	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // The exit codes: wget's, and some beyond.
@@ -68,6 +69,19 @@ func onlyOf(flag string, words []string, given ...string) error {
 	for _, word := range given {
 		if !slices.Contains(words, word) {
 			return noSuch(flag, word, words)
+		}
+	}
+	return nil
+}
+
+// checkEnergy says what is wrong with policies of --energy.
+func checkEnergy(given ...string) error {
+	for _, text := range given {
+		if name, _, shared := strings.Cut(text, "="); !slices.Contains(scheduler.EnergyNames(), name) || shared && name != scheduler.EnergyEMTCP.String() {
+			return noSuch("--energy", text, scheduler.EnergyNames())
+		}
+		if _, _, err := scheduler.ParseEnergy(text); err != nil {
+			return usagef("--energy %s: %w", text, err)
 		}
 	}
 	return nil

@@ -133,7 +133,7 @@ func (o *getOptions) check() (mode progress.Mode, err error) {
 	if mode, err = progress.ParseMode(o.progress); err != nil {
 		return mode, usageError{err: err}
 	}
-	if err = cmp.Or(checkAlgorithms(o.algorithm), onlyOf("--energy", scheduler.EnergyNames(), o.energy),
+	if err = cmp.Or(checkAlgorithms(o.algorithm), checkEnergy(o.energy),
 		onlyOf("--mode", tuning.Names(), o.mode), checkPadding(o.padding)); err != nil {
 		return mode, err
 	}

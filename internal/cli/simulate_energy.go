@@ -42,8 +42,11 @@ func (o *simulateEnergy) wanted() bool {
 	return o.always || len(o.radios) > 0 || o.perConn >= 0 || o.maxTime > 0 || !slices.Equal(o.modes, []string{scheduler.EnergyOff.String()})
 }
 
-// check says what is wrong with --per-connection.
+// check says what is wrong with --energy and --per-connection.
 func (o *simulateEnergy) check() error {
+	if err := checkEnergy(o.modes...); err != nil {
+		return err
+	}
 	if o.perConn <= scenario.MaxPerConnection { // which NaN is not
 		return nil
 	}
@@ -52,11 +55,8 @@ func (o *simulateEnergy) check() error {
 
 // apply gives a rehearsal its radios, policy and deadline.
 func (o *simulateEnergy) apply(cfg *sim.Config, mode string) error {
-	m, err := scheduler.ParseEnergy(mode)
-	switch {
-	case err != nil:
-		return noSuch("--energy", mode, scheduler.EnergyNames())
-	case !o.wanted():
+	m, offload, _ := scheduler.ParseEnergy(mode) // check has seen to it
+	if !o.wanted() {
 		return nil
 	}
 	models := map[string]string{}
@@ -82,7 +82,7 @@ func (o *simulateEnergy) apply(cfg *sim.Config, mode string) error {
 		}
 	}
 	cfg.SetRadios(radios)
-	cfg.Energy, cfg.Deadline = m, o.maxTime.Seconds()
+	cfg.Energy, cfg.Offload, cfg.Deadline = m, offload, o.maxTime.Seconds()
 	return nil
 }
 

@@ -89,6 +89,7 @@ type Config struct {
 	Parallelism int // as in scheduler.Config
 
 	Energy   scheduler.EnergyMode
+	Offload  float64        // as in scheduler.Config
 	Deadline scheduler.Time // when the run should be over; 0: there is no such time
 
 	BlockSize int // bytes of one read and one write; 0: what suits a connection, at most DefaultBlockSize

@@ -268,7 +268,7 @@ func (o *outcome) replay() {
 			}
 			cfg = &scheduler.Config{
 				Links: e.Links, Policy: p, Size: e.Size, Have: e.Have, Overlap: e.Overlap,
-				Parallelism: e.Parallelism, Energy: e.Energy, Deadline: e.Deadline, Window: e.Window, NoSteal: e.NoSteal, NoFailover: e.NoFailover, Batch: e.Batch, TLS: e.TLS, Limited: e.Limited,
+				Parallelism: e.Parallelism, Energy: e.Energy, Offload: e.Offload, Deadline: e.Deadline, Window: e.Window, NoSteal: e.NoSteal, NoFailover: e.NoFailover, Batch: e.Batch, TLS: e.TLS, Limited: e.Limited,
 			}
 			steps = steps[:0]
 		case event.Step:

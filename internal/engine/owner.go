@@ -126,7 +126,7 @@ func (o *owner) schedule(cfg scheduler.Config) error {
 	cfg.Links, cfg.Policy = len(e.links), policy
 	cfg.Overlap, cfg.NoSteal, cfg.NoFailover = e.cfg.Overlap, e.cfg.NoSteal, e.cfg.NoFailover
 	cfg.Limited = e.cfg.LimitRate != nil
-	cfg.Energy, cfg.Deadline = e.cfg.Energy, e.cfg.Deadline
+	cfg.Energy, cfg.Offload, cfg.Deadline = e.cfg.Energy, e.cfg.Offload, e.cfg.Deadline
 	if o.core, err = scheduler.New(cfg); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (o *owner) schedule(cfg scheduler.Config) error {
 			At: e.now(), File: o.file, Algorithm: e.cfg.Algorithm, StaticLimit: e.cfg.StaticLimit, Padding: e.cfg.Padding,
 			Links: cfg.Links, Size: cfg.Size, Have: cfg.Have, Overlap: cfg.Overlap, Window: cfg.Window,
 			NoSteal: cfg.NoSteal, NoFailover: cfg.NoFailover, Parallelism: cfg.Parallelism,
-			Energy: cfg.Energy, Deadline: cfg.Deadline, Batch: cfg.Batch, TLS: cfg.TLS, Limited: cfg.Limited,
+			Energy: cfg.Energy, Offload: cfg.Offload, Deadline: cfg.Deadline, Batch: cfg.Batch, TLS: cfg.TLS, Limited: cfg.Limited,
 		})
 	}
 	return nil

@@ -40,7 +40,7 @@ type RunStarted struct {
 	Version   string     `json:"version"`
 	Started   time.Time  `json:"started"`
 	Algorithm string     `json:"algorithm"`
-	Energy    string     `json:"energy,omitempty"` // the energy policy: "off", "emtcp" or "min-energy"
+	Energy    string     `json:"energy,omitempty"` // the energy policy: "off", "emtcp", "emtcp=SHARE" or "min-energy"
 	Links     []LinkInfo `json:"links"`            // a LinkID is an index into this list, longer by those that join
 	Files     int        `json:"files"`
 }
@@ -210,6 +210,7 @@ type SchedulerStarted struct {
 	Limited     bool              `json:"limited,omitempty"` // as in scheduler.Config
 
 	Energy   scheduler.EnergyMode `json:"energy,omitempty"`
+	Offload  float64              `json:"offload,omitempty"`  // as in scheduler.Config
 	Deadline scheduler.Time       `json:"deadline,omitempty"` // 0: none
 }
 

@@ -29,7 +29,7 @@ type Report struct {
 	EffectiveURL string    `json:"effective_url"` // after redirects; of several files, the first
 	Output       string    `json:"output"`        // final name; of several files, the first
 	Algorithm    string    `json:"algorithm"`
-	EnergyPolicy string    `json:"energy_policy,omitempty"` // "off", "emtcp" or "min-energy"
+	EnergyPolicy string    `json:"energy_policy,omitempty"` // "off", "emtcp", "emtcp=SHARE" or "min-energy"
 	HTTP         string    `json:"http"`                    // "1.1" (also where the server answers with HTTP/1.0) or "2"; empty: there was no answer, or only errors; of several files, the first
 	Started      time.Time `json:"started"`                 // wall clock
 

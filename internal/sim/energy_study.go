@@ -20,6 +20,7 @@ const (
 // EnergyStudy is what the energy rules come to.
 type EnergyStudy struct {
 	Chen      []ChenCase     `json:"chen"`
+	Shares    []ChenShare    `json:"shares"`
 	Shift     []ShiftCase    `json:"shift"`
 	Thesis    []ThesisEnergy `json:"thesis"`
 	Rivals    []RivalCase    `json:"rivals"`
@@ -86,7 +87,10 @@ func deadlineFactors() []float64 { return []float64{1.05, 1.3, 2, 4} }
 func StudyEnergy(cases int) (*EnergyStudy, error) {
 	var s EnergyStudy
 	var err error
-	if s.Chen, err = ChenCases("adaptive"); err != nil {
+	if s.Chen, err = ChenCases("3"); err != nil {
+		return nil, err
+	}
+	if s.Shares, err = SweepChen("3"); err != nil {
 		return nil, err
 	}
 	if s.Shift, err = shiftCases(); err != nil {

@@ -2,10 +2,29 @@ package sim
 
 import (
 	"bytes"
+	"math"
 	"testing"
 
 	"github.com/mlget/mlget/internal/soaktest"
 )
+
+// Chen's Table IV: PSNR and battery follow from throughput and power by equation 2
+// and Table II's 300 J. The paper averaged PSNR over time, not throughput.
+func TestChenPSNRAndBattery(t *testing.T) {
+	for _, c := range []struct{ bitrate, mbps, psnr, watts, seconds float64 }{
+		{1, 0.846, 16.274, 0.052, 5769.23},
+		{1, 0.934, 23.964, 0.505, 594.06},
+		{2, 1.910, 27.029, 0.539, 556.59},
+		{2, 1.951, 32.572, 0.628, 477.71},
+	} {
+		if got := psnr(c.bitrate, c.mbps); math.Abs(got-c.psnr) > 0.4 {
+			t.Errorf("%.3f of %.0f Mbit/s: %.3f dB, in the paper %.3f", c.mbps, c.bitrate, got, c.psnr)
+		}
+		if got := 3600 * batteryHours(c.watts); math.Abs(got-c.seconds) > 0.01 {
+			t.Errorf("%.3f W: %.2f s, in the paper %.2f", c.watts, got, c.seconds)
+		}
+	}
+}
 
 // The limits that the energy rules are held to, and docs/energy.md with all figures,
 // which make soak holds it against. After a change:
@@ -19,6 +38,10 @@ func TestStudyEnergy(t *testing.T) {
 	both, rule := s.Chen[2], s.Chen[3]
 	if saved := -percent(rule.Watts, both.Watts); saved < 10 || saved > 18 || percent(rule.Mbps, both.Mbps) < -3 {
 		t.Errorf("eMTCP saves %.1f %% of energy at %+.1f %% of throughput", saved, percent(rule.Mbps, both.Mbps))
+	}
+	first, best := s.Shares[0], bestShare(s.Shares)
+	if first.Share != 0 || first.Watts != both.Watts || best.Share < 0.12 || best.Share > 0.28 || best.MbitPerJoule() < 1.1*first.MbitPerJoule() {
+		t.Errorf("the best share is %.2f with %.2f Mbit/J, where none has %.2f", best.Share, best.MbitPerJoule(), first.MbitPerJoule())
 	}
 	for i, c := range s.Shift {
 		most := 0.99 * c.BothJoules

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"fmt"
+
 	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/linklab/scenario"
 	"github.com/mlget/mlget/internal/terms"
@@ -73,12 +75,20 @@ type Energy struct {
 	MbpsPerJoule   float64 `json:"mbps_per_joule"`
 }
 
+// policyName is the energy policy as --energy names it.
+func (c *Config) policyName() string {
+	if c.Offload == 0 {
+		return c.Energy.String()
+	}
+	return fmt.Sprintf("%s=%g", c.Energy, c.Offload)
+}
+
 // spend sums up what the radios spent until they are all idle.
 func (r *run) spend(res *Result) {
 	if len(r.cfg.Radios) == 0 {
 		return
 	}
-	e := Energy{Policy: r.cfg.Energy.String(), Deadline: r.cfg.Deadline}
+	e := Energy{Policy: r.cfg.policyName(), Deadline: r.cfg.Deadline}
 	for i := range r.links {
 		m := r.links[i].meter
 		if m == nil {

@@ -66,7 +66,7 @@ func (c *Config) scheduler(policy scheduler.Policy) scheduler.Config {
 	return scheduler.Config{
 		Links: len(c.Scenario.Links), Policy: policy, Size: -1,
 		Overlap: c.Overlap, Parallelism: c.Parallelism, NoSteal: c.NoSteal, NoFailover: c.NoFailover,
-		Window: c.Window, Energy: c.Energy, Deadline: scheduler.FromSeconds(c.Deadline), Batch: c.Batch != nil, TLS: c.TLSTrips > 0,
+		Window: c.Window, Energy: c.Energy, Offload: c.Offload, Deadline: scheduler.FromSeconds(c.Deadline), Batch: c.Batch != nil, TLS: c.TLSTrips > 0,
 	}
 }
 

@@ -67,6 +67,7 @@ type Config struct {
 	Radios   []energy.Radio
 	Terms    []scheduler.Terms
 	Energy   scheduler.EnergyMode
+	Offload  float64 // as in scheduler.Config: eMTCP's share
 	Deadline float64 // seconds from the first packet on; 0: none
 
 	// Batch makes it a job of many files; Size is then the sum of theirs.

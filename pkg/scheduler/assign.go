@@ -47,6 +47,7 @@ func (c *Core) assign(out []Action) []Action {
 			if out = c.request(id, stream, out); len(out) > before {
 				continue
 			}
+			c.detect(id)
 			if c.overShare(id) {
 				break
 			}
@@ -274,7 +275,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 		l.streams.piped |= 1 << stream
 	}
 	alone, open := l.alone(stream), l.streams.open(stream)
-	l.asked, l.duty.asked = true, true
+	l.asked, l.duty.asked, l.duty.spared = true, true, false
 	l.requests++
 	l.queues[stream].requests++
 	l.streams.begun |= 1 << stream

@@ -2,30 +2,35 @@ package scheduler
 
 // The energy-aware offloading of Chen, Yuan and Muntean ("An energy-aware
 // multipath-TCP-based content delivery scheme in heterogeneous wireless
-// networks", eMTCP), as a rule for ranges. Theirs watches the states of the two
-// interfaces; when the costly one is about to receive while the cheap one is
-// idle, it moves 24 % of the queued data to the cheap one, the share at which
+// networks", eMTCP), as a rule for ranges. Their detector watches the states of
+// the two interfaces. When the costly one is about to receive while the cheap
+// one is idle, 24 % of the queued data moves to the cheap one, the share at which
 // they saw the best efficiency.
 //
-// Both of its forms are one mode here, since each covers what the other cannot:
+// In the paper data is pushed, so that a link may be idle while the other one has
+// a queue. Here links pull: whoever is idle has been asked already when the next
+// one's turn comes, or has taken over what the others have queued, and so is never
+// seen idle; and a costly link that is asked for 24 % less asks again 24 % sooner.
+// So the states are seen where they arise, and what moves are the costly link's
+// turns:
 //
-//   - By state: while a cheap link is idle and not congested, a request of a
-//     costly one is 24 % smaller, and the cheap one takes the rest. With both
-//     congested, the costly one waits.
-//   - The fixed shift: a download that takes all that the links can carry never
-//     leaves the cheap one idle. So a costly link carries 24 % less than its
-//     share by its rate, as long as the others can carry that: of a file, until
-//     the deadline, if there is one; of a stream, as long as its consumer has
-//     something in reserve. Of a file it carries its part first and sleeps then,
-//     since an active radio costs whether bytes cross it or not; of a stream it
-//     is taken back all along.
+//   - A cheap link is idle when it could be asked for more and there is nothing
+//     that it could be asked for. That is seen before it takes something over, and
+//     holds until the costly link is given work. Till then the costly link of a
+//     stream (Config.Window) is given no more than its share less 24 %, as long
+//     as the consumer has something in reserve.
+//   - A cheap link is congested when it owes bytes and none have come for a while.
+//     Then the costly link may have all it can carry; with both congested it waits.
+//   - A file takes all that the links can carry and never leaves the cheap one
+//     idle. So the costly link's share of it is 24 % smaller whatever the state,
+//     as long as the others can carry the rest until the deadline. It carries its
+//     part first and sleeps then, since an active radio costs whether bytes cross
+//     it or not.
 const (
-	// emtcpKeeps is what is left of a costly link's share (chen, V.C).
-	emtcpKeeps = 1 - 0.24
-	// idleFloor and congestedFloor are the least times for the states
-	// (ALGORITHMS: RX within max(2 RTT, 100 ms), congested after max(3 RTT, 1 s)).
-	idleFloor      = 100 * Millisecond
-	idleRTTs       = 2
+	// offloadShare is the default of Config.Offload (chen, V.C, figure 4).
+	offloadShare = 0.24
+	// congestedFloor is the least time after which a link is congested
+	// (ALGORITHMS: max(3 RTT, 1 s)).
 	congestedFloor = Second
 	congestedRTTs  = 3
 	// reserveParts: a stream's consumer has enough in reserve with one of so many
@@ -35,9 +40,12 @@ const (
 	targetPart = 0.97
 )
 
-// receiving says whether bytes have come over l of late.
-func (c *Core) receiving(l *link) bool {
-	return l.requests > 0 && l.est.nMarks > 0 && c.now-l.lastByte <= longest(idleFloor, idleRTTs, l.rtt)
+// keeps is what is left of a costly link's share.
+func (c *Config) keeps() float64 {
+	if c.Offload == 0 {
+		return 1 - offloadShare
+	}
+	return 1 - c.Offload
 }
 
 // congested says whether l is owed bytes and has had none for a while.
@@ -67,37 +75,10 @@ func (c *Core) costly(id LinkID) bool {
 	return false
 }
 
-// shifted is what is left of a request that a policy has sized.
-func (c *Core) shifted(id LinkID, size int64) int64 {
-	if !c.costly(id) {
-		return size
-	}
-	idle, congested := false, true
-	for i := range c.links {
-		if l := &c.links[i]; l.duty.pooled && !l.terms.Costly && c.fit(l) {
-			stuck := c.congested(l)
-			congested = congested && stuck
-			idle = idle || !stuck && !c.receiving(l)
-		}
-	}
-	switch {
-	case congested && c.congested(&c.links[id]):
-		return 0 // both are: more requests would not help either
-	case congested:
-		return size
-	case idle:
-		size = int64(emtcpKeeps * float64(size))
-	}
-	if part, bounded := c.allowance(id); bounded {
-		size = min(size, part)
-	}
-	return size
-}
-
-// allowance is how many bytes a costly link may still be asked for; bounded is false
-// where nothing bounds it.
-func (c *Core) allowance(id LinkID) (bytes int64, bounded bool) {
-	share, cheap := 0.0, 0.0
+// share is the part that a costly link keeps of all that is received, by the
+// rates of those that serve; known is false where some rate is not.
+func (c *Core) share(id LinkID) (share float64, known bool) {
+	sum := 0.0
 	for i := range c.links {
 		l := &c.links[i]
 		if !l.duty.pooled {
@@ -105,49 +86,91 @@ func (c *Core) allowance(id LinkID) (bytes int64, bounded bool) {
 		}
 		rate := l.est.capacity()
 		if rate <= 0 {
-			return 0, false // shares are not known yet
+			return 0, false
 		}
-		share += rate
-		if !l.terms.Costly {
-			cheap += rate
-		}
+		sum += rate
 	}
-	if share <= 0 || !c.sized() {
+	if sum <= 0 {
 		return 0, false
 	}
+	return float64(c.cfg.keeps() * (c.links[id].est.capacity() / sum)), true
+}
+
+// shifted is what is left of a request that a policy has sized.
+func (c *Core) shifted(id LinkID, size int64) int64 {
+	if !c.costly(id) {
+		return size
+	}
+	stuck := c.cheapCongested()
+	if stuck && c.congested(&c.links[id]) {
+		return 0 // both are: more requests would not help either
+	}
+	if stuck {
+		return size
+	}
+	return min(size, c.allowance(id))
+}
+
+// detect is the state detector (chen, III: SISD): it notes that a link is idle,
+// which could be asked for more and has nothing to be asked for.
+func (c *Core) detect(id LinkID) {
+	if c.cfg.Energy != EnergyEMTCP || c.links[id].terms.Costly || c.congested(&c.links[id]) {
+		return
+	}
+	for i := range c.links {
+		if l := &c.links[i]; l.terms.Costly {
+			l.duty.spared = true
+		}
+	}
+}
+
+// cheapCongested says whether all cheap links are that could be given work.
+func (c *Core) cheapCongested() bool {
+	for i := range c.links {
+		if l := &c.links[i]; l.duty.pooled && !l.terms.Costly && c.fit(l) && !c.congested(l) {
+			return false
+		}
+	}
+	return true
+}
+
+// allowance is how many bytes a costly link may still be given of its share.
+func (c *Core) allowance(id LinkID) int64 {
+	share, known := c.share(id)
+	if !known || !c.sized() {
+		return unsized
+	}
 	l := &c.links[id]
-	share = float64(emtcpKeeps * (l.est.capacity() / share))
 	if c.cfg.Window > 0 {
 		// What the consumer has in reserve says whether the links keep up.
-		if c.head()-c.drained < c.cfg.Window/reserveParts {
-			return 0, false
+		if !l.duty.spared || c.cheapCongested() || c.head()-c.drained < c.cfg.Window/reserveParts {
+			return unsized
 		}
 		total := int64(0)
 		for i := range c.links {
 			total += c.links[i].assigned
 		}
-		// So that link/total stays at its share with the request counted in both.
-		over := float64(share*float64(total)) - float64(l.assigned)
-		return max(0, int64(over/(1-share))), true
+		return max(0, int64(share*float64(total))-l.assigned)
 	}
-	total := float64(c.total())
-	bytes = max(0, int64(share*total)-l.assigned)
+	bytes := max(0, int64(share*float64(c.total()))-l.assigned)
 	if c.cfg.Deadline > 0 {
+		cheap := 0.0
+		for i := range c.links {
+			if o := &c.links[i]; o.duty.pooled && !o.terms.Costly {
+				cheap += o.est.capacity()
+			}
+		}
 		rest := float64(c.left()-l.owed()) - float64(bytes)
 		if rest > float64(cheap*(float64(targetPart*c.cfg.Deadline.Seconds())-c.now.Seconds())) {
-			return 0, false
+			return unsized
 		}
 	}
-	return bytes, true
+	return bytes
 }
 
 // overShare says whether a link has carried what the mode leaves to it.
 func (c *Core) overShare(id LinkID) bool {
-	if !c.costly(id) {
-		return false
-	}
-	part, bounded := c.allowance(id)
-	return bounded && part < c.cfg.minRequest()
+	return c.costly(id) && c.allowance(id) < c.cfg.minRequest()
 }
 
 // shareOut chooses all links that serve but the costly ones that have carried

@@ -221,61 +221,6 @@ func TestACapCountsWhatOthersReceive(t *testing.T) {
 	r.want()
 }
 
-// EMTCP: of a file the costly link carries 24 % less than its share, and rests.
-func TestEMTCPShiftsWhatTheCostlyLinkCarries(t *testing.T) {
-	const size = 64 << 20
-	r := newRig(t, Config{Links: 2, Policy: &algorithm1{limit: 1 << 20}, Size: size, Energy: EnergyEMTCP})
-	radio := cheapRadio()
-	for id := range LinkID(2) {
-		r.step(Input{Kind: LinkUp, Link: id, RTT: 20 * Millisecond, Terms: Terms{Radio: radio, Costly: id == 1}})
-		radio.MWPerMbps *= 3
-	}
-	acts := slices.Clone(r.step(Input{Kind: Tick}))
-	got := map[ChunkID]int64{}
-	owner, length := map[ChunkID]LinkID{}, map[ChunkID]int64{}
-	carried := [2]int64{}
-	open := map[LinkID][]ChunkID{}
-	var rested bool
-	for r.now < 60*Second && !slices.ContainsFunc(acts, func(a Action) bool { return a.Kind == Complete }) {
-		for _, a := range acts {
-			switch a.Kind {
-			case Start:
-				owner[a.Chunk], length[a.Chunk] = a.Link, a.Range.Len()
-				open[a.Link] = append(open[a.Link], a.Chunk)
-			case Shrink:
-				length[a.Chunk] = a.Range.Len()
-			case Cancel:
-				open[a.Link] = slices.DeleteFunc(open[a.Link], func(id ChunkID) bool { return id == a.Chunk })
-			case Rest:
-				rested = rested || a.Link == 1 && a.Why == ReasonShare
-			case Wake, Ban, Unban, Complete, Open, Flush:
-			}
-		}
-		r.now += 10 * Millisecond
-		acts = acts[:0]
-		for id := range LinkID(2) { // 4 MB/s each
-			if len(open[id]) == 0 {
-				continue
-			}
-			chunk := open[id][0]
-			n := min(int64(40_000), length[chunk]-got[chunk])
-			got[chunk] += n
-			carried[id] += n
-			kind := Progress
-			if got[chunk] >= length[chunk] {
-				kind = Finished
-				open[id] = open[id][1:]
-			}
-			acts = append(acts, r.step(Input{Kind: kind, Link: id, Chunk: chunk, Bytes: got[chunk], RTT: 20 * Millisecond})...)
-		}
-		acts = append(acts, r.step(Input{Kind: Tick})...)
-	}
-	part := float64(carried[1]) / size
-	if !rested || part < 0.36 || part > 0.40 {
-		t.Errorf("the costly link carried %.3f, and rested: %v; its share is half", part, rested)
-	}
-}
-
 func TestTermsThatCannotBe(t *testing.T) {
 	for name, terms := range map[string]Terms{
 		"cap":   {Cap: -1},
@@ -291,18 +236,26 @@ func TestTermsThatCannotBe(t *testing.T) {
 		r.want(Start)
 	}
 	for _, cfg := range []Config{
-		{Links: 1, Policy: &naive{}, Energy: EnergyMin + 1}, {Links: 1, Policy: &naive{}, Deadline: -1},
+		{Links: 1, Policy: &naive{}, Energy: EnergyMin + 1}, {Links: 1, Policy: &naive{}, Offload: 1.1}, {Links: 1, Policy: &naive{}, Deadline: -1},
 	} {
 		if _, err := New(cfg); err == nil {
 			t.Errorf("%+v: accepted", cfg)
 		}
 	}
 	for _, name := range EnergyNames() {
-		if m, err := ParseEnergy(name); err != nil || m.String() != name {
+		if m, _, err := ParseEnergy(name); err != nil || m.String() != name {
 			t.Errorf("%s: %v, %v", name, m, err)
 		}
 	}
-	if _, err := ParseEnergy("fast"); err == nil || EnergyMode(99).String() != "unknown" {
+	if m, share, err := ParseEnergy("emtcp=0.1"); m != EnergyEMTCP || share != 0.1 || err != nil {
+		t.Errorf("emtcp=0.1: %v, %v, %v", m, share, err)
+	}
+	for _, text := range []string{"emtcp=", "emtcp=0", "emtcp=1.1", "emtcp=-1", "emtcp=NaN", "min-energy=0.1", "off=1"} {
+		if _, _, err := ParseEnergy(text); err == nil {
+			t.Errorf("%s: accepted", text)
+		}
+	}
+	if _, _, err := ParseEnergy("fast"); err == nil || EnergyMode(99).String() != "unknown" {
 		t.Error("an unknown mode has a name")
 	}
 }

@@ -25,6 +25,7 @@ type duty struct {
 	asked   bool   // it was given work, ever
 	pooled  bool   // it serves: those who choose may choose it
 	chosen  bool
+	spared  bool  // EnergyEMTCP: a cheap link has been idle since this one was last given work
 	trouble Time  // since when it has failed or been silent; Never: it is not
 	spent   int64 // payload bytes received, waste included
 }

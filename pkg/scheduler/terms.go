@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // EnergyMode says whether what links cost in energy decides about their use.
@@ -14,7 +17,7 @@ type EnergyMode uint8
 const (
 	// EnergyOff: no.
 	EnergyOff EnergyMode = iota
-	// EnergyEMTCP: a costly link carries 24 % less than its share (chen).
+	// EnergyEMTCP: a costly link carries less than its share, by Config.Offload (chen).
 	EnergyEMTCP
 	// EnergyMin: the links that need the least energy for what is left, and with
 	// a deadline the least that meets it.
@@ -24,14 +27,21 @@ const (
 // EnergyNames are the names that ParseEnergy takes.
 func EnergyNames() []string { return []string{"off", "emtcp", "min-energy"} }
 
-// ParseEnergy gives the mode of that name.
-func ParseEnergy(name string) (EnergyMode, error) {
-	for i, n := range EnergyNames() {
-		if n == name {
-			return EnergyMode(i), nil
+// ParseEnergy gives the mode of that name. "emtcp=SHARE" is EnergyEMTCP with a
+// share to offload other than the default's, above 0 and at most 1: see
+// Config.Offload, which is 0 otherwise.
+func ParseEnergy(text string) (mode EnergyMode, offload float64, err error) {
+	name, share, given := strings.Cut(text, "=")
+	i := slices.Index(EnergyNames(), name)
+	if i < 0 || given && EnergyMode(i) != EnergyEMTCP {
+		return EnergyOff, 0, fmt.Errorf("unknown energy mode %q", text)
+	}
+	if given {
+		if offload, err = strconv.ParseFloat(share, 64); err != nil || !(offload > 0 && offload <= 1) {
+			return EnergyOff, 0, fmt.Errorf("the share %q of %s is not a number above 0, up to 1", share, name)
 		}
 	}
-	return EnergyOff, fmt.Errorf("unknown energy mode %q", name)
+	return EnergyMode(i), offload, nil
 }
 
 // String is the mode's name.

@@ -44,7 +44,7 @@ func Every() []event.Event {
 		},
 		event.SchedulerStarted{
 			At: 9, File: 1, Algorithm: "3", StaticLimit: 4 << 20, Padding: 0.3, Links: 2, Size: 5000,
-			Have: []scheduler.Range{{Off: 0, End: 100}}, Overlap: 0.6, Window: 1 << 20, NoSteal: true, NoFailover: true, Parallelism: 4,
+			Have: []scheduler.Range{{Off: 0, End: 100}}, Overlap: 0.6, Window: 1 << 20, NoSteal: true, NoFailover: true, Parallelism: 4, Offload: 0.1,
 			Energy: scheduler.EnergyMin, Deadline: 10, Batch: true, TLS: true, Limited: true,
 		},
 		event.Step{
