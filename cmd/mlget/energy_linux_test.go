@@ -1,6 +1,8 @@
 package main_test
 
 import (
+	"context"
+	"encoding/json"
 	"math"
 	"testing"
 	"time"
@@ -49,6 +51,67 @@ func TestEnergyInLab(t *testing.T) {
 	}
 	if len(e.PerLink) != 2 || e.PerLink["wlan0"].Model != "wifi" || e.PerLink["rmnet0"].Model != "nr" || e.PerLink["wlan0"].DynamicJoules <= 0 {
 		t.Errorf("%+v", e.PerLink)
+	}
+}
+
+// TestStressInLab: mlget power --stress finds what the laboratory's battery shows
+// with each radio at work, and with both. A battery of its own knows no processor.
+func TestStressInLab(t *testing.T) {
+	t.Parallel()
+	l := startLab(t, linklab.Config{Size: 200e6, Battery: battery.Config{Every: 100 * time.Millisecond}},
+		"wlan0,down=24,rtt=16,power=wifi-s7-mean", "rmnet0,down=16,rtt=30,power=wifi")
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	defer cancel()
+	c := l.Command(ctx, "mlget", "power", "--stress", l.URL(), "--links", "wlan0,rmnet0", "--phase", "4s",
+		"--sysfs", l.Sysfs(), "--power", "battery", "--power-interval", "100ms", "--json")
+	c.Dir = l.dir
+	r := finish(t, c, c.Cmd)
+	r.want(t, 0)
+	var s struct {
+		Idle   float64 `json:"idle_watts"`
+		Full   float64 `json:"full_load_watts"`
+		Phases []struct {
+			Name   string  `json:"name"`
+			Mbps   float64 `json:"throughput_mbps"`
+			Median float64 `json:"median_watts"`
+			Peak   float64 `json:"peak_watts"`
+		} `json:"phases"`
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &s); err != nil {
+		t.Fatal(err)
+	}
+	// By docs/energy-models.md: 9.08 and 137.01 mW per Mbit/s, 532.8 and 132.86 mW, and
+	// 0.7 W for the rest of the phone.
+	const base, wifi, other = 0.7, (9.08*24 + 532.8) / 1000, (137.01*16 + 132.86) / 1000
+	want := []struct {
+		name        string
+		mbps, watts float64
+	}{
+		{"idle", 0, base},
+		{"wlan0", 24, base + wifi},
+		{"rmnet0", 16, base + other},
+		{"all links", 40, base + wifi + other},
+		{"processor", 0, base},
+		{"links and processor", 40, base + wifi + other},
+	}
+	if len(s.Phases) != len(want) {
+		t.Fatalf("%+v", s)
+	}
+	for i, p := range s.Phases {
+		w := want[i]
+		// Tails and slow starts take their parts of 4 s.
+		if i == len(want)-1 { // the laboratory's links need the processor that is at work
+			if p.Name != w.name || p.Mbps <= 0 || p.Median < 1.1*base || p.Peak < p.Median {
+				t.Errorf("%+v, want %+v", p, w)
+			}
+			continue
+		}
+		if p.Name != w.name || p.Mbps < 0.75*w.mbps || p.Mbps > w.mbps || math.Abs(p.Median/w.watts-1) > 0.1 || p.Peak < p.Median {
+			t.Errorf("%+v, want %+v", p, w)
+		}
+	}
+	if math.Abs(s.Idle/base-1) > 0.02 || math.Abs(s.Full/(base+wifi+other)-1) > 0.1 {
+		t.Errorf("%v to %v W", s.Idle, s.Full)
 	}
 }
 

@@ -77,7 +77,7 @@ func (o *getOptions) addFlags(f *pflag.FlagSet) {
 	f.Var(&o.padding, "bdp-padding", "Algorithm 3's staticFactor, 0 to 1; auto = nearer 1 the steadier the link")
 	f.BoolVar(&o.noSteal, "no-steal", false, "do not take over the tail of slow links")
 	f.BoolVar(&o.noFailover, "no-failover", false, "do not release silent and slow links")
-	f.StringVar(&o.energy, "energy", "", "whether energy decides about links: "+strings.Join(scheduler.EnergyNames(), ", ")+"; emtcp=SHARE moves that part of the costly link's share (0.24) (default off; of many files with --mode lowe min-energy)")
+	f.StringVar(&o.energy, "energy", "", "whether energy decides about links: "+strings.Join(scheduler.EnergyNames(), ", ")+" (default off; of many files with --mode lowe min-energy; emtcp=SHARE moves another part than 0.24)")
 	f.StringVar(&o.mode, "mode", tuning.HAT.String(), "of many files, who chooses -j and -p, and to what end: "+strings.Join(tuning.Names(), ", "))
 	o.concurrency.most, o.parallelism.most = mostAtOnce, scheduler.MaxStreams
 	f.VarP(&o.concurrency, "concurrency", "j", "files at once, at most; auto = as many as the links are worth")

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/power"
 	"github.com/mlget/mlget/internal/record"
 	"github.com/mlget/mlget/internal/term"
@@ -23,16 +24,36 @@ var errNoPower = errors.New("no power can be measured")
 func newPowerCommand(stdio IO) *cobra.Command {
 	var o sampleOptions
 	var watch, asJSON bool
+	var test stressOptions
 	cmd := &cobra.Command{
-		Use:   "power",
+		Use:   "power [flags] [-- MLGET FLAGS...]",
 		Short: "Show what power can be measured with, and why not",
-		Args:  noArgs,
+		Long: `Show what power can be measured with on this machine, and why not.
+
+--stress URL measures what the device can draw: at rest, with each link saturated
+by downloads of URL, with all links, with the processor at work, and with all of
+it. URL should be a large file, and the screen as bright as it can be if that is
+to count. What follows -- are flags of the downloads.`,
+		Example: `  mlget power
+  mlget power --watch --power-interval 100ms
+  mlget power --stress https://example.org/1GB.bin --links all`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if at := cmd.ArgsLenAtDash(); at >= 0 && test.url != "" {
+				test.extra, args = args[at:], args[:at]
+			}
+			return noArgs(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var bus event.Bus
 			cfg, err := o.config(&bus, time.Now())
 			switch {
 			case err != nil:
 				return err
+			case watch && test.url != "":
+				return usagef("--watch and --stress exclude each other")
+			case test.url != "":
+				test.asJSON = asJSON
+				return stressPower(cmd.Context(), cfg, &test, stdio)
 			case watch:
 				return watchPower(cmd.Context(), cfg, asJSON, stdio)
 			}
@@ -41,6 +62,9 @@ func newPowerCommand(stdio IO) *cobra.Command {
 	}
 	o.addFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&watch, "watch", false, "print readings until interrupted")
+	cmd.Flags().StringVar(&test.url, "stress", "", "measure the load that downloads of `URL` and the processor make")
+	cmd.Flags().StringSliceVarP(&test.links, "links", "l", []string{link.Auto}, "of the stress test, as for a download")
+	durationVar(cmd.Flags(), &test.phase, "phase", "", 20*time.Second, "of the stress test: how long each load lasts")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON; with --watch, JSON lines as --record writes them")
 	cmd.Flags().SortFlags = false
 	return cmd

@@ -31,6 +31,9 @@ const MaxModelFile = 1 << 20
 type Models struct {
 	Device string // as the file says, for people
 	Source string // as the file says, for people
+	// FullLoad is what the device draws when all of it works, in watts; 0: the
+	// file does not say.
+	FullLoad float64
 
 	radios []entry
 	tcp    *TCPCost
@@ -112,6 +115,9 @@ func ParseModels(data []byte) (*Models, error) {
 			m.Device, err = text(f.value)
 		case "source":
 			m.Source, err = text(f.value)
+		case "full_load_mw":
+			m.FullLoad, err = number(f.value, maxPower)
+			m.FullLoad /= 1000
 		case "radios":
 			m.radios, err = parseRadios(f.value)
 		case "tcp_microjoules":

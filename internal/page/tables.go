@@ -167,13 +167,18 @@ func usageTable(s *study.Study) Table {
 	return t
 }
 
-// powerTable is the thesis's Tables 7.1, 7.3, 7.4 and 7.5.
+// powerTable is the thesis's Tables 7.1, 7.3, 7.4 and 7.5, and 7.9 where the full
+// load of the device is known.
 func powerTable(s *study.Study) Table {
 	t := Table{
 		Title: "Power and energy",
 		Note: "W and J; medians over the runs. Main ∫: energy of the device during the download, base power included, as in the thesis; above base: without it. " +
 			"Tail ∫: above base, after the last byte. J per 100 MB: above base.",
 		Head: []string{"approach", "time s", "peak W", "p90 W", "p50 W", "base W", "main ∫ J", "C_v", "above base J", "tail ∫ J", "J per 100 MB", ""},
+	}
+	isKnown := slices.ContainsFunc(s.Approaches, func(a *study.Approach) bool { return a.Has(study.Utilisation) })
+	if isKnown {
+		t.Head = append(t.Head, "of full load %")
 	}
 	for _, a := range s.Approaches {
 		if !a.Has(study.PowerMedian) && !a.Has(study.EnergyDynamic) {
@@ -188,6 +193,10 @@ func powerTable(s *study.Study) Table {
 			a.Name, m(study.Seconds), m(study.PowerPeak), m(study.PowerP90), m(study.PowerMedian), m(study.PowerBase),
 			m(study.EnergyTotal), percent(a.Value(study.EnergyTotal).Variation), m(study.EnergyDynamic), m(study.EnergyTail), m(study.EnergyPer100MB), how,
 		})
+		if isKnown {
+			last := &t.Rows[len(t.Rows)-1]
+			*last = append(*last, m(study.Utilisation))
+		}
 	}
 	return t
 }

@@ -33,6 +33,12 @@ type Energy struct {
 	// radio there is no model are left out.
 	PerLink map[string]LinkEnergy `json:"per_link"`
 
+	// FullLoadWatts is what the device draws under full load, as the file of models
+	// says (mlget power --stress), and Utilisation the part of it that the run drew
+	// on average (skjolden, 7.4.5); left out where it is not known, or modelled.
+	FullLoadWatts float64 `json:"full_load_watts,omitempty"`
+	Utilisation   float64 `json:"utilisation,omitempty"`
+
 	TailSeconds float64 `json:"tail_seconds"` // that TailJoules are of; 0: nobody watched, or modelled
 	TailCut     bool    `json:"tail_cut"`     // power was not back at base when the watching ended
 	Covered     float64 `json:"covered"`      // share of Seconds between readings, 0 to 1; the rest goes at the nearest
@@ -108,6 +114,8 @@ func (b *Builder) reportEnergy(r *Report, bytes int64) {
 		why = "there are too few readings"
 	default:
 		r.Energy = measuredEnergy(summary)
+		r.Energy.FullLoadWatts = round(b.Models.FullLoad)
+		r.Energy.Utilisation = round(energy.Utilisation(summary.TotalJoules, b.Models.FullLoad, scheduler.Time(run.End-run.Start).Seconds()))
 	}
 	if r.Energy == nil && run.End > run.Start && bytes > 0 {
 		e, reason := b.modelledEnergy(links, run, idle)

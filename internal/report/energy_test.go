@@ -90,6 +90,28 @@ func TestMeasuredEnergy(t *testing.T) {
 	}
 }
 
+// TestUtilisation: what a run drew of what the device can draw (skjolden, 7.4.5).
+func TestUtilisation(t *testing.T) {
+	models, err := energy.ParseModels([]byte(`{"full_load_mw": 5000}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := powered(slices.Concat(
+		[]event.Event{event.PowerSource{Source: "battery", Interval: 40 * time.Millisecond}},
+		gauge(0, 20*time.Millisecond, 1, 1, 1, 1, 1), steady(120*time.Millisecond, 1, 3), steady(200*time.Millisecond, 70, 3),
+	)...)
+	b := Builder{Models: *models}
+	for _, e := range events {
+		b.Add(e)
+	}
+	r := b.Report()
+	near(t, "full load", r.Energy.FullLoadWatts, 5)
+	near(t, "utilisation", r.Energy.Utilisation, 3.0/5)
+	if line := energyLine(r); !strings.Contains(line, ", 60 % of full load") {
+		t.Errorf("%q", line)
+	}
+}
+
 // TestCountedEnergy is of a counter, which is exact whatever its intervals.
 func TestCountedEnergy(t *testing.T) {
 	counter := func(at time.Duration, over time.Duration, joules float64) event.Event {

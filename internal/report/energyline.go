@@ -38,6 +38,9 @@ func energyLine(r Report) string {
 			s.WriteString(" and more: it was cut")
 		}
 	}
+	if e.Utilisation > 0 {
+		fmt.Fprintf(&s, ", %.0f %% of full load", 100*e.Utilisation)
+	}
 	switch {
 	case e.NotMeasured != "":
 		s.WriteString("; not measured: " + term.Printable(e.NotMeasured))

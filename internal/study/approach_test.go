@@ -165,3 +165,44 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// The thesis's table 8.1: how download time, processor and utilisation of the device
+// go together, from tables 6.1 (CPU p50) and 7.9.
+func TestUtilisationCorrelatesSkjolden81(t *testing.T) {
+	type row struct{ seconds, cpu, percent float64 }
+	for device, c := range map[string]struct {
+		rows []row
+		want map[[2]string]float64
+	}{
+		"S6": {
+			[]row{{26.06, 56, 54.13}, {52.97, 50, 46.78}, {32.36, 56, 66.23}, {18.35, 64, 101.75}, {18.86, 64, 98.24}, {16.68, 68, 108.86}},
+			map[[2]string]float64{{Seconds, CPUMedian}: -0.91, {Seconds, Utilisation}: -0.83, {CPUMedian, Utilisation}: 0.97},
+		},
+		"S7": {
+			[]row{{26.25, 60, 38.63}, {33.79, 60, 39.95}, {18.99, 70, 62.00}, {17.88, 70, 67.59}, {18.44, 70, 68.24}, {16.55, 70, 75.84}},
+			map[[2]string]float64{{Seconds, CPUMedian}: -0.92, {Seconds, Utilisation}: -0.91, {CPUMedian, Utilisation}: 0.95},
+		},
+	} {
+		var runs []*Run
+		for _, x := range c.rows {
+			r := made("d", "3", "off", "a+b", 250e6, x.seconds)
+			r.CPU = []Point{{X: 0, Y: x.cpu}, {X: x.seconds, Y: x.cpu}}
+			r.Report.Energy = &report.Energy{Utilisation: x.percent / 100}
+			runs = append(runs, r)
+		}
+		found := 0
+		for _, got := range New(runs, nil).Correlations {
+			want, known := c.want[[2]string{got.X, got.Y}]
+			if !known {
+				continue
+			}
+			found++
+			if !near(float64(got.R), want, 0.011) { // the thesis cuts digits off
+				t.Errorf("%s: %s and %s: %.3f, in the thesis %.2f", device, got.X, got.Y, float64(got.R), want)
+			}
+		}
+		if found != len(c.want) {
+			t.Errorf("%s: %d of %d correlations", device, found, len(c.want))
+		}
+	}
+}

@@ -28,6 +28,7 @@ const (
 	EnergyDynamic   = "energy_dynamic_joules"
 	EnergyTail      = "energy_tail_joules"
 	EnergyPer100MB  = "energy_joules_per_100mb"
+	Utilisation     = "utilisation_percent"
 	TailSeconds     = "tail_seconds"
 	Waste           = "wasted_bytes"
 	Requests        = "requests"
@@ -75,6 +76,7 @@ func Metrics() []Metric {
 		{EnergyDynamic, "energy above base", "J", joules(func(r *Run) float64 { return r.Report.Energy.DynamicJoules })},
 		{EnergyTail, "energy, tail ∫", "J", joules((*Run).tailJoules)},
 		{TailSeconds, "tail", "s", joules((*Run).tailSeconds)},
+		{Utilisation, "of full load", "%", joules(func(r *Run) float64 { return positive(100 * r.Report.Energy.Utilisation) })},
 		{EnergyPer100MB, "energy per 100 MB", "J", joules(func(r *Run) float64 { return positive(r.Report.Energy.JoulesPer100MB) })},
 	}
 }
@@ -179,7 +181,7 @@ func (r *Run) memoryIntegral() float64 {
 	return integral(whole) / 1024
 }
 
-// correlate gives the correlations that the thesis looks at [5.3, 6.3, 7.4], over
+// correlate gives the correlations that the thesis looks at [5.3, 6.3, 7.4, 8.1], over
 // all runs; those of which there are fewer than three are left out.
 func correlate(runs []*Run) (list []Correlation) {
 	pairs := [][2]string{
@@ -189,6 +191,8 @@ func correlate(runs []*Run) (list []Correlation) {
 		{Seconds, EnergyDynamic},
 		{Seconds, CPUIntegral},
 		{Seconds, CPUMedian},
+		{Seconds, Utilisation},
+		{CPUMedian, Utilisation},
 		{Throughput, ThroughputSigma},
 		{Throughput, PowerMedian},
 		{Throughput, CPUMedian},

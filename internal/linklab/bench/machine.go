@@ -128,8 +128,8 @@ func (v inventory) missing(t Tool, help string) string {
 		if text, err := os.ReadFile("/proc/sys/net/mptcp/enabled"); err != nil || strings.TrimSpace(string(text)) != "1" {
 			return "this kernel has no MPTCP, or it is switched off"
 		}
-		if !strings.Contains(help, "--mptcp") {
-			return "this curl has no --mptcp (it came with 8.9)"
+		if linklab.Find("curl") == "" {
+			return "curl is not installed"
 		}
 		if linklab.Find("ip") == "" {
 			return "iproute2, which sets MPTCP up, is not installed"

@@ -86,7 +86,7 @@ func TestMissing(t *testing.T) {
 			t.Errorf("%s: %q", c.tool, got)
 		}
 	}
-	if got := v.missing(mustParse(t, "curl-mptcp")[0], "no such flag"); got == "" {
-		t.Error("an old curl is taken for one with MPTCP")
+	if got := v.missing(mustParse(t, "curl-mptcp")[0], ""); got != "mptcpize is not installed" {
+		t.Errorf("curl-mptcp without mptcpize: %q", got)
 	}
 }

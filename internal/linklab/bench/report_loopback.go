@@ -87,6 +87,7 @@ func (w *writer) legend(h Header) {
 		"CPU: user and system time of the process, from the kernel. RSS: its peak resident set (VmHWM, read every 20 ms), 10⁶ bytes. Start: from the process's start to its first packet.",
 		"time / time of: the median of the ratios within each round; below 1 mlget is faster. ≤: the other one found no end in some round, and its time until then was taken; a round in which it failed otherwise is left out.",
 		"aria2 binds to addresses, so it (and axel) runs with routing rules by source address; mlget and curl bind to devices and run without. axel and wget2 use one link whatever they are told. aria2 and axel know no HTTP/2 and use HTTP/1.1 over TLS, axel without verifying the certificate: it cannot do so for an address.",
+		"curl-mptcp is curl under mptcpize: one connection of the kernel's MPTCP, a subflow over each link. It has the laboratory's own server, since nginx knows no MPTCP.",
 	} {
 		w.line("- %s", s)
 	}

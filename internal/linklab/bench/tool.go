@@ -139,8 +139,10 @@ func (t Tool) program() string {
 		return "aria2c"
 	case Axel:
 		return "axel"
-	case Curl, CurlMPTCP:
+	case Curl:
 		return "curl"
+	case CurlMPTCP:
+		return "mptcpize" // which has any curl ask for MPTCP
 	case Wget2:
 		return "wget2"
 	case Wget:
@@ -221,10 +223,11 @@ func (t Tool) args(r Request) []string {
 	case Axel:
 		add("-q", "-4", "-n", "4", "-o", outName) // its own default number of connections
 	case Curl, CurlMPTCP:
-		add("-q", "-sS", "-f", "-o", outName)
 		if t.Family == CurlMPTCP {
-			add("--mptcp")
-		} else if l, ok := t.link(r.Links); ok {
+			add("run", "curl")
+		}
+		add("-q", "-sS", "-f", "-o", outName)
+		if l, ok := t.link(r.Links); ok {
 			add("--interface", "if!"+l.Name)
 		}
 	case Wget2:

@@ -90,7 +90,7 @@ func TestArgs(t *testing.T) {
 		{"curl-best", inClear, "-q -sS -f -o out.bin --interface if!rmnet0 --http1.1 http://192.0.2.1/b"},
 		{"curl-wlan0", secure, "-q -sS -f -o out.bin --interface if!wlan0 --http2 --cacert /ca https://192.0.2.1/b"},
 		{"curl-best", local, "-q -sS -f -o out.bin --http1.1 --cacert /ca https://192.0.2.1/b"},
-		{"curl-mptcp", inClear, "-q -sS -f -o out.bin --mptcp --http1.1 http://192.0.2.1/b"},
+		{"curl-mptcp", inClear, "run curl -q -sS -f -o out.bin --http1.1 http://192.0.2.1/b"},
 		{"wget2", inClear, "--no-config -q -O out.bin --http2=off http://192.0.2.1/b"},
 		{"wget2", secure, "--no-config -q -O out.bin --ca-certificate=/ca https://192.0.2.1/b"},
 	} {
