@@ -134,7 +134,7 @@ func rules() map[string]rule {
 
 		// Make one thing of many runs.
 		"internal/study": {
-			imports: "internal/energy internal/event internal/record internal/report internal/stats internal/units pkg/scheduler",
+			imports: "internal/energy internal/event internal/record internal/report internal/stats pkg/scheduler",
 			tests:   "internal/event/eventtest",
 		},
 		"internal/plot": {imports: "internal/term golang.org/x/image"},
@@ -202,7 +202,7 @@ func rules() map[string]rule {
 		"internal/sweep": {imports: "internal/results internal/stats"},
 
 		// Medians, deviations, correlations.
-		"internal/stats": {std: "math slices"},
+		"internal/stats": {std: "math math/rand/v2 slices"},
 
 		// Files of results, whatever they are results of.
 		"internal/results": {imports: "internal/filelock"},

@@ -283,6 +283,9 @@ type Usage struct {
 	At  scheduler.Time `json:"at"`
 	CPU time.Duration  `json:"cpu_ns"`    // user and system time since the process began
 	RSS int64          `json:"rss_bytes"` // resident set now; 0: the system does not tell
+	// SystemCPU is the time that all processors were busy, whoever they worked for, since a
+	// moment before the run; 0: the system does not tell.
+	SystemCPU time.Duration `json:"system_cpu_ns,omitempty"`
 }
 
 // FileEnded says that a file is complete, or why it is not.

@@ -50,9 +50,9 @@ func Write(w io.Writer, s *study.Study, format string, figures []string) error {
 		case len(all) == 0:
 			return ErrNoFigures
 		case format == ".svg":
-			return plot.WriteSVG(w, all, 2)
+			return plot.WriteSVG(w, all, plot.Sheet{Columns: 2})
 		}
-		return plot.WritePNG(w, all, 2)
+		return plot.WritePNG(w, all, plot.Sheet{Columns: 2})
 	case ".json":
 		return writeJSON(w, s)
 	case ".csv":
@@ -110,15 +110,19 @@ func linkColours(s *study.Study) map[string]plot.Colour {
 	slices.SortStableFunc(names, func(a, b string) int {
 		return cmp.Compare(min(wanted(b), 0), min(wanted(a), 0))
 	})
-	colours, taken := make(map[string]plot.Colour), make(map[int]bool)
-	for _, name := range names {
-		c := wanted(name)
-		if c < 0 || taken[c] {
-			for c = 0; taken[c]; c++ { //nolint:revive // it looks for the first that is free
-			}
+	free := []plot.Colour{0, 1, 2, 6, 4} // the others mean something else
+	colours := make(map[string]plot.Colour)
+	for i, name := range names {
+		at := slices.Index(free, plot.Colour(wanted(name)))
+		switch {
+		case len(free) == 0: // nobody could tell them apart
+			colours[name] = []plot.Colour{0, 1, 2, 6, 4}[i%5]
+			continue
+		case at < 0:
+			at = 0
 		}
-		taken[c] = true
-		colours[name] = plot.Colour(c)
+		colours[name] = free[at]
+		free = slices.Delete(free, at, at+1)
 	}
 	return colours
 }

@@ -84,8 +84,11 @@ func TestFigures(t *testing.T) {
 			continue
 		}
 		for i, key := range c.Keys {
-			want := plot.Colour(0)
-			if strings.HasPrefix(key.Text, "rmnet0") {
+			want := plot.Ink
+			switch {
+			case strings.HasPrefix(key.Text, "wlan0"):
+				want = 0
+			case strings.HasPrefix(key.Text, "rmnet0"):
 				want = 1
 			}
 			if key.Colour != want {
@@ -272,5 +275,114 @@ func BenchmarkThousandRuns(b *testing.B) {
 		b.ReportMetric(float64(mem.Sys)/1e6, "MB-sys")
 		b.ReportMetric(float64(len(text))/1e6, "MB-page")
 		b.ReportMetric(time.Since(begun).Seconds(), "s/thousand")
+	}
+}
+
+// TestSameAxes: on one page all figures of one quantity have the same axes, also where
+// approaches take much longer than others, or come from several directories.
+func TestSameAxes(t *testing.T) {
+	s := small(t)
+	for i, a := range s.Approaches {
+		a.Source = []string{"x", "y"}[i%2]
+		for _, r := range a.All()[:1] {
+			r.Report.Seconds *= float64(1 + 5*(i%2))
+		}
+	}
+	axes := make(map[string]plot.Axis)
+	same := func(quantity string, a plot.Axis) {
+		t.Helper()
+		if b, ok := axes[quantity]; ok && a != b {
+			t.Errorf("%s: %+v and %+v", quantity, a, b)
+		}
+		axes[quantity] = a
+	}
+	for _, f := range Figures(s) {
+		switch c := f.Figure.(type) {
+		case *plot.Chart:
+			if c.X.Max < 5*2 || c.Y.Max <= 0 {
+				t.Errorf("%s: %+v, %+v", c.Title, c.X, c.Y)
+			}
+			if f.Name == "power" {
+				same("time of power", c.X)
+			} else {
+				same("time", c.X)
+			}
+			same(c.Y.Label, c.Y)
+			for _, r := range c.Rules {
+				if !r.Upright && r.At > c.Y.Max {
+					t.Errorf("%s: a level at %v of %v makes its axis another one", c.Title, r.At, c.Y.Max)
+				}
+			}
+		case *plot.Bars:
+			for _, a := range []plot.Axis{c.Wide, c.Thin} {
+				if a.Label == "download time, s" {
+					same(a.Label, a)
+				}
+			}
+		}
+	}
+	if len(axes) < 6 {
+		t.Errorf("only %v", axes)
+	}
+}
+
+// TestColoursMeanOneThing: over a whole page a colour is a link's, or a value's, and every
+// one that is drawn is in the legend of its figure.
+func TestColoursMeanOneThing(t *testing.T) {
+	meanings := make(map[plot.Colour]string)
+	for _, f := range Figures(small(t)) {
+		keys := make(map[plot.Colour]bool)
+		note := func(k plot.Key) {
+			keys[k.Colour] = true
+			word, _, _ := strings.Cut(strings.ReplaceAll(k.Text, ":", " "), " ")
+			if k.Colour >= 0 && k.Mark == 0 {
+				if was := meanings[k.Colour]; was != "" && was != word && !(was == "this" && word == "the") && !(was == "the" && word == "this") {
+					t.Errorf("%s: colour %d is %q and %q", f.Name, k.Colour, was, k.Text)
+				}
+				meanings[k.Colour] = word
+			}
+		}
+		switch c := f.Figure.(type) {
+		case *plot.Chart:
+			for _, k := range c.Keys {
+				note(k)
+			}
+			marks := make(map[plot.Mark]bool)
+			for _, k := range c.Keys {
+				marks[k.Mark] = true
+			}
+			for _, l := range c.Lines {
+				if !keys[l.Colour] || !marks[l.Mark] {
+					t.Errorf("%s: colour %d, mark %d is not in the legend", c.Title, l.Colour, l.Mark)
+				}
+			}
+			for _, r := range c.Rules {
+				if !keys[r.Colour] {
+					t.Errorf("%s: colour %d of a line is not in the legend", c.Title, r.Colour)
+				}
+			}
+		case *plot.Bars:
+			for _, k := range c.Keys {
+				note(k)
+			}
+			for _, r := range c.Rows {
+				for _, thin := range r.Thin {
+					if !keys[thin.Colour] {
+						t.Errorf("%s: colour %d is not in the legend", c.Title, thin.Colour)
+					}
+				}
+			}
+		}
+	}
+	if len(meanings) < 5 {
+		t.Errorf("only %v", meanings)
+	}
+}
+
+// TestOneUnitOfBytes: a page has MB, and neither MiB nor KB.
+func TestOneUnitOfBytes(t *testing.T) {
+	text := written(t, small(t), ".html")
+	if m := regexp.MustCompile(`[KMG]iB|KB`).FindString(text); m != "" {
+		t.Errorf("there is %s on the page", m)
 	}
 }

@@ -31,6 +31,9 @@ func WriteText(w io.Writer, s *study.Study, columns int, sketch bool, figures []
 	for _, t := range Tables(s) {
 		b.WriteString(t.Title + "\n")
 		b.WriteString(lineUp(t))
+		if t.Foot != "" {
+			b.WriteString("  " + t.Foot + "\n")
+		}
 		b.WriteByte('\n')
 	}
 	_, err := io.WriteString(w, b.String())
@@ -89,6 +92,9 @@ func writeMarkdown(w io.Writer, s *study.Study) error {
 			if i == 0 {
 				b.WriteString("| --- |" + strings.Repeat(" ---: |", len(row)-1) + "\n")
 			}
+		}
+		if t.Foot != "" {
+			b.WriteString("\n" + cell(t.Foot) + "\n")
 		}
 	}
 	_, err := io.WriteString(w, b.String())

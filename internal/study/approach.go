@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mlget/mlget/internal/report"
 	"github.com/mlget/mlget/internal/stats"
-	"github.com/mlget/mlget/internal/units"
 )
 
 // Approach is the runs that were made in the same way: algorithm, links, energy
@@ -203,12 +203,25 @@ func (k key) name(differ struct{ source, links, size bool }) string {
 		name += ", " + k.energy
 	}
 	if differ.size && k.size > 0 {
-		name += ", " + units.Bytes(k.size)
+		name += ", " + size(k.size)
 	}
 	if differ.source {
 		name = k.source + ": " + name
 	}
 	return name
+}
+
+// size is a number of bytes as a page has them: in MB, of 10^6, as rates are in Mbit/s.
+func size(bytes int64) string {
+	for _, unit := range []struct {
+		bytes int64
+		name  string
+	}{{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
+		if bytes >= unit.bytes {
+			return strconv.FormatFloat(float64(bytes)/float64(unit.bytes), 'g', 4, 64) + " " + unit.name
+		}
+	}
+	return strconv.FormatInt(bytes, 10) + " B"
 }
 
 // measure fills in what the runs come to.

@@ -43,7 +43,7 @@ func TestApproaches(t *testing.T) {
 			[]*Run{made("d", "3", "off", "a+b", 100, 1), made("d", "3", "off", "a+c", 100, 1), made("d", "3", "off", "a", 100, 1)},
 			[]string{"single-link a 1", "algorithm 3 over a+b 1", "algorithm 3 over a+c 1"},
 		},
-		{"sizes", []*Run{made("d", "3", "off", "a+b", 1<<20, 1), made("d", "3", "off", "a+b", 2<<20, 1)}, []string{"algorithm 3, 1.0 MiB 1", "algorithm 3, 2.0 MiB 1"}},
+		{"sizes", []*Run{made("d", "3", "off", "a+b", 1<<20, 1), made("d", "3", "off", "a+b", 2<<20, 1)}, []string{"algorithm 3, 1.049 MB 1", "algorithm 3, 2.097 MB 1"}},
 		{
 			"directories",
 			[]*Run{made("fast", "3", "off", "a+b", 1, 1), made("slow", "naive", "off", "a+b", 1, 1), made("slow", "single", "off", "a", 1, 1)},

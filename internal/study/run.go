@@ -14,7 +14,8 @@ type Run struct {
 
 	// All times are in s since the run's first connection.
 	Traces []Trace // one for each link; none without a record
-	CPU    []Point // share of one processor in %, between two readings
+	CPU    []Point // of this process: share of one processor in %, between two readings
+	System []Point // of all processes, likewise: more than 100 with several processors
 	RSS    []Point // resident set in bytes
 	Watts  []Point // power that the device drew
 
