@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html"
 	"io"
@@ -39,9 +40,11 @@ li{overflow-wrap:anywhere}
 const csp = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 // writeHTML writes the study as one page without scripts, which asks for nothing.
-func writeHTML(w io.Writer, s *study.Study, names []string) error {
+func writeHTML(w io.Writer, s *study.Study, o Options) error {
 	var b bytes.Buffer
 	title := headline(s)
+	name := cmp.Or(o.Title, "mlget report")
+	o.Title = "" // a page has it once
 	fmt.Fprintf(&b, `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -55,11 +58,11 @@ func writeHTML(w io.Writer, s *study.Study, names []string) error {
 %s%s</style>
 </head>
 <body>
-<h1>mlget report</h1>
+<h1>%s</h1>
 <p>%s</p>
-`, csp, text(title), plot.CSS(), pageCSS, text(title))
+`, csp, text(name+": "+title), plot.CSS(), pageCSS, text(name), text(title))
 	htmlProblems(&b, s)
-	figures := Choose(Figures(s), names)
+	figures := o.figures(s)
 	for _, section := range sections(len(s.Approaches) > 1) {
 		var some []plot.Figure
 		for _, f := range figures {

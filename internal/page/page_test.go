@@ -32,7 +32,7 @@ func small(t testing.TB) *study.Study {
 func written(t testing.TB, s *study.Study, format string, figures ...string) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, s, format, figures); err != nil {
+	if err := Write(&b, s, format, Options{Figures: figures}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -40,7 +40,7 @@ func written(t testing.TB, s *study.Study, format string, figures ...string) str
 
 func TestText(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteText(&b, small(t), 72, true, []string{"throughput", "time", "power"}); err != nil {
+	if err := WriteText(&b, small(t), 72, true, Options{Figures: []string{"throughput", "time", "power"}}); err != nil {
 		t.Fatal(err)
 	}
 	goldentest.File(t, "testdata/report.txt", b.Bytes())
@@ -142,7 +142,7 @@ func TestHostileNames(t *testing.T) {
 	s := study.New([]*study.Run{r, {Name: "b", Source: "c", Report: r.Report}}, []error{errors.New(name)})
 	for _, format := range Formats() {
 		text := written(t, s, format)
-		if format != ".png" && format != ".csv" && strings.ContainsAny(text, "\x1b\u202e") {
+		if format != ".png" && format != ".pdf" && format != ".csv" && strings.ContainsAny(text, "\x1b\u202e") {
 			t.Errorf("%s: controls as they are", format)
 		}
 		if (format == ".html" || format == ".svg" || format == ".md") && strings.Contains(text, "<img") {
@@ -150,7 +150,7 @@ func TestHostileNames(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := WriteText(&b, s, 80, true, nil); err != nil || strings.ContainsAny(b.String(), "\x1b\u202e") {
+	if err := WriteText(&b, s, 80, true, Options{}); err != nil || strings.ContainsAny(b.String(), "\x1b\u202e") {
 		t.Errorf("text: %v, %q", err, b.String())
 	}
 }
@@ -194,8 +194,8 @@ func TestNamesAreNoFormulas(t *testing.T) {
 func TestNothingKnown(t *testing.T) {
 	s := study.New([]*study.Run{{Name: "x"}}, nil)
 	for _, format := range Formats() {
-		if format == ".png" || format == ".svg" {
-			if err := Write(io.Discard, s, format, nil); !errors.Is(err, ErrNoFigures) {
+		if format == ".png" || format == ".svg" || format == ".pdf" {
+			if err := Write(io.Discard, s, format, Options{}); !errors.Is(err, ErrNoFigures) {
 				t.Errorf("%s: %v", format, err)
 			}
 			continue
@@ -236,7 +236,7 @@ func TestCSVAndJSON(t *testing.T) {
 }
 
 func TestFormatOf(t *testing.T) {
-	names := map[string]string{"a.html": ".html", "b.HTM": ".html", "x/y.Svg": ".svg", "a": "", "a.pdf": "", "": "", "x/y.Png": ".png"}
+	names := map[string]string{"a.html": ".html", "b.HTM": ".html", "x/y.Svg": ".svg", "a": "", "a.pdf": ".pdf", "a.eps": "", "": "", "x/y.Png": ".png"}
 	for name, want := range names {
 		got, err := FormatOf(name)
 		if got != want || (err == nil) != (want != "") {

@@ -15,13 +15,13 @@ import (
 )
 
 // WriteText writes the tables for a terminal and, with sketch, figures drawn with
-// characters; columns is how wide it is. figures chooses figures by name.
-func WriteText(w io.Writer, s *study.Study, columns int, sketch bool, figures []string) error {
+// characters; columns is how wide it is.
+func WriteText(w io.Writer, s *study.Study, columns int, sketch bool, o Options) error {
 	if _, err := fmt.Fprintf(w, "%s\n\n", term.Printable(headline(s))); err != nil {
 		return err
 	}
 	if sketch {
-		for _, f := range Choose(Figures(s), figures) {
+		for _, f := range o.figures(s) {
 			if err := plot.Sketch(w, f.Figure, columns); err != nil {
 				return err
 			}

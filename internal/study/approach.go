@@ -58,12 +58,13 @@ func (a *Approach) Has(name string) bool { return a.Values[name].N > 0 }
 
 // key is what runs of one approach have in common.
 type key struct {
-	source, algorithm, energy, links string
-	size                             int64
+	source, algorithm, energy, links, setting string
+
+	size int64
 }
 
 func keyOf(r *Run) key {
-	k := key{source: r.Source, algorithm: r.Report.Algorithm, energy: r.Report.EnergyPolicy, size: r.Report.SizeBytes}
+	k := key{source: r.Source, setting: r.Setting, algorithm: r.Report.Algorithm, energy: r.Report.EnergyPolicy, size: r.Report.SizeBytes}
 	if k.energy == "off" {
 		k.energy = ""
 	}
@@ -92,7 +93,7 @@ func group(runs []*Run) []*Approach {
 		k := keyOf(r)
 		if k.size == 0 {
 			for _, known := range keys {
-				if known.size > 0 && (key{known.source, known.algorithm, known.energy, known.links, 0}) == k {
+				if known.size > 0 && (key{known.source, known.algorithm, known.energy, known.links, known.setting, 0}) == k {
 					k = known
 				}
 			}
@@ -187,6 +188,8 @@ func (k key) name(differ struct{ source, links, size bool }) string {
 	var name string
 	several := strings.Contains(k.links, "+")
 	switch {
+	case k.setting != "":
+		name = k.setting
 	case k.algorithm == "single" && !several:
 		name = "single-link " + cmp.Or(k.links, "(none)")
 	case k.algorithm == "single":

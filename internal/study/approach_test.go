@@ -149,18 +149,19 @@ func FuzzRead(f *testing.F) {
 	f.Add(recorded(f, eventtest.Every()))
 	f.Add(recorded(f, eventtest.UnknownSize()))
 	f.Add(recorded(f, eventtest.ManyFiles(3)))
+	f.Add([]byte(sweepFile))
 	f.Add([]byte(`{"schema":1,"version":"1","seconds":1,"links":[{"name":"a","bytes":1}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		run, err := read(strings.NewReader(string(text)), energy.Models{})
+		runs, err := read(strings.NewReader(string(text)), energy.Models{})
 		if err != nil {
 			return
 		}
-		for _, tr := range run.Traces {
+		for _, tr := range runs[0].Traces {
 			if len(tr.Mbps) > maxSteps {
 				t.Fatalf("%d steps", len(tr.Mbps))
 			}
 		}
-		if _, err := json.Marshal(New([]*Run{run, run}, nil)); err != nil {
+		if _, err := json.Marshal(New(append(runs, runs...), nil)); err != nil {
 			t.Fatal(err)
 		}
 	})

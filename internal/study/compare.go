@@ -34,6 +34,11 @@ func compare(approaches []*Approach) (list []Comparison) {
 	for _, m := range Metrics() {
 		of[m.Name] = m.of
 	}
+	count := make(map[string]int)
+	for _, a := range approaches {
+		count[a.Source]++
+	}
+	approaches = slices.DeleteFunc(slices.Clone(approaches), func(a *Approach) bool { return count[a.Source] > maxCompared })
 	for _, metric := range []string{Seconds, EnergyDynamic, CPUIntegral} {
 		var some []Comparison
 		for i, a := range approaches {
@@ -56,9 +61,6 @@ func compare(approaches []*Approach) (list []Comparison) {
 				c.CI95Low, c.CI95High, c.W, c.P = Value(low), Value(high), Value(w), Value(p)
 				some = append(some, c)
 			}
-		}
-		if len(some) > maxCompared*(maxCompared-1)/2 {
-			continue
 		}
 		p := make([]float64, len(some))
 		for i := range some {
