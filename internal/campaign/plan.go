@@ -99,16 +99,17 @@ type execution struct {
 	n        int // from 1
 }
 
-// order is all executions in the plan's random order.
+// order is all executions: round after round, each of which has every approach once, in
+// random order. So the runs of a round are neighbours in time and can be compared in pairs,
+// and a campaign that was interrupted has as many runs of each approach, or one more.
 func (p Plan) order() []execution {
 	all := make([]execution, 0, len(p.Approaches)*p.Runs)
-	for i := range p.Approaches {
-		for n := range p.Runs {
+	random := rand.New(rand.NewPCG(p.Seed, 0x6d6c676574))
+	for n := range p.Runs {
+		for _, i := range random.Perm(len(p.Approaches)) {
 			all = append(all, execution{approach: i, n: n + 1})
 		}
 	}
-	random := rand.New(rand.NewPCG(p.Seed, 0x6d6c676574))
-	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
 }
 

@@ -199,12 +199,12 @@ func (o *benchRunOptions) flags() []string {
 func (o *benchRunOptions) report(ctx context.Context, runs string, stdio IO) error {
 	all, faults := study.Read(ctx, []string{runs}, energy.Models{})
 	s := study.New(all, faults)
-	if err := page.WriteText(stdio.Out, s, columns(), false, nil); err != nil {
+	if err := page.WriteText(stdio.Out, s, columns(), false, page.Options{}); err != nil {
 		return fileError{err}
 	}
 	for _, name := range []string{campaign.PageFile, campaign.TableFile} {
 		name = filepath.Join(o.dir, name)
-		if err := writePage(name, s, nil); err != nil {
+		if err := writePage(name, s, page.Options{}); err != nil {
 			return err
 		}
 		if !o.quiet {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,13 +28,21 @@ const maxFaults = 20
 type reportOptions struct {
 	output    string
 	figures   []string
+	title     string
+	xlim      limitsFlag
+	ylim      limitsFlag
+	fontSize  float64
 	ascii     bool
 	modelFile string
 }
 
 func (o *reportOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVarP(&o.output, "output", "o", "", "write to `FILE`; its ending says what: "+strings.Join(page.Formats(), ", "))
+	f.StringVarP(&o.output, "output", "o", "", "write to `FILE`; its ending says what: "+strings.Join(page.Formats(), ", ")+"; DIR/ = an SVG for each figure")
 	f.StringSliceVar(&o.figures, "figure", nil, "only these figures: "+strings.Join(page.Names(), ", "))
+	f.StringVar(&o.title, "title", "", "of the page, or of the figure")
+	f.Var(&o.xlim, "xlim", "ends of time axes, `LOW:HIGH`, in s; of comparisons, ends of the values")
+	f.Var(&o.ylim, "ylim", "ends of upright axes, `LOW:HIGH`")
+	f.Float64Var(&o.fontSize, "font-size", 12, "of figures in files of SVG, PDF and PNG, 4 to 20, in pixels; a figure is 340 wide")
 	f.BoolVar(&o.ascii, "ascii", false, "draw the figures with characters, too")
 	f.StringVar(&o.modelFile, "energy-model", "", "as for a download: for what is modelled of records")
 }
@@ -43,16 +53,18 @@ func newReportCommand(stdio IO) *cobra.Command {
 		Use:   "report [flags] RUN...",
 		Short: "Make tables and figures of runs",
 		Long: `report makes one thing of many runs: tables on standard output, or a file with
-figures as well. A RUN is what --record or --report wrote, or a directory of these.
+figures as well. A RUN is what --record or --report wrote, a sweep's results, or a directory of these.
 Runs are put together by how they were made - algorithm, links, energy policy,
 size, directory - and compared. Figures over time need records (docs/report.md).`,
 		Example: `  mlget report run.jsonl -o run.html
   mlget report high-speed/ low-speed/ -o compared.html
   mlget report runs/ --figure throughput -o figures.svg
+  mlget report runs/ --figure energy --title 'Energy, 250 MB' --xlim 0:80 -o energy.pdf
+  mlget report sweep.jsonl -o sweep.html
   mlget report --ascii run.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("no run: name records, reports, or directories of these")
+				return usagef("no run: name records, reports, results of sweeps, or directories of these")
 			}
 			return nil
 		},
@@ -69,7 +81,10 @@ func runReport(ctx context.Context, o *reportOptions, args []string, stdio IO) e
 			return usagef("--figure: there is no %q; there are %s", name, strings.Join(page.Names(), ", "))
 		}
 	}
-	if o.output != "" {
+	if !(o.fontSize >= 4 && o.fontSize <= 20) {
+		return usagef("--font-size: %v is not within 4 to 20", o.fontSize)
+	}
+	if o.output != "" && !o.panels() {
 		if _, err := page.FormatOf(o.output); err != nil {
 			return usagef("--output: %w", err)
 		}
@@ -121,23 +136,83 @@ func broken(runs []*study.Run) bool {
 // write writes the report to its file, or to a terminal.
 func (o *reportOptions) write(s *study.Study, out io.Writer) error {
 	if o.output == "" || o.ascii {
-		if err := page.WriteText(out, s, columns(), o.ascii, o.figures); err != nil {
+		if err := page.WriteText(out, s, columns(), o.ascii, o.page()); err != nil {
 			return fileError{err}
 		}
 	}
-	if o.output == "" {
+	switch {
+	case o.output == "":
 		return nil
+	case o.panels():
+		return writePanels(o.output, s, o.page())
 	}
-	return writePage(o.output, s, o.figures)
+	return writePage(o.output, s, o.page())
+}
+
+// page is what the flags say of figures.
+func (o *reportOptions) page() page.Options {
+	return page.Options{Figures: o.figures, Title: o.title, XLimits: o.xlim.limits, YLimits: o.ylim.limits, FontSize: o.fontSize}
+}
+
+// panels says whether each figure is to have a file of its own.
+func (o *reportOptions) panels() bool {
+	return o.output != "" && os.IsPathSeparator(o.output[len(o.output)-1])
+}
+
+// writePanels writes a file for each figure into a directory, which it makes.
+func writePanels(dir string, s *study.Study, o page.Options) error {
+	panels, err := page.Panels(s, o)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o777)
+	}
+	if err != nil {
+		return fileError{err}
+	}
+	for _, p := range panels {
+		write := func(out io.Writer) error {
+			_, err := out.Write(p.SVG)
+			return err
+		}
+		if err := create(filepath.Join(dir, p.Name), write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limitsFlag is LOW:HIGH.
+type limitsFlag struct{ limits *page.Limits }
+
+// String is how it is shown.
+func (l *limitsFlag) String() string {
+	if l.limits == nil {
+		return ""
+	}
+	return fmt.Sprintf("%g:%g", l.limits.Low, l.limits.High)
+}
+
+// Type is what help calls its value.
+func (*limitsFlag) Type() string { return "LOW:HIGH" }
+
+// Set reads it.
+func (l *limitsFlag) Set(text string) error {
+	low, high, ok := strings.Cut(text, ":")
+	a, errLow := strconv.ParseFloat(low, 64)
+	b, errHigh := strconv.ParseFloat(high, 64)
+	if !ok || errLow != nil || errHigh != nil || !(a < b) || math.Abs(a) > 1e9 || math.Abs(b) > 1e9 {
+		return fmt.Errorf("%q is not two numbers LOW:HIGH, the first less than the second", text)
+	}
+	l.limits = &page.Limits{Low: a, High: b}
+	return nil
 }
 
 // writePage writes a report to a file, whose ending is one that there is.
-func writePage(name string, s *study.Study, figures []string) error {
+func writePage(name string, s *study.Study, o page.Options) error {
 	format, err := page.FormatOf(name)
 	if err != nil {
 		return fileError{err}
 	}
-	return create(name, func(out io.Writer) error { return page.Write(out, s, format, figures) })
+	return create(name, func(out io.Writer) error { return page.Write(out, s, format, o) })
 }
 
 // columns is how wide the terminal is, as far as the environment knows.

@@ -19,7 +19,7 @@ func (o *getOptions) sampleUsage(bus *event.Bus, started time.Time) (stop func()
 	}
 	tell := func() {
 		cpu, _ := usage()
-		bus.Publish(event.Usage{At: scheduler.Time(time.Since(started)), CPU: cpu, RSS: resident()})
+		bus.Publish(event.Usage{At: scheduler.Time(time.Since(started)), CPU: cpu, RSS: resident(), SystemCPU: busy()})
 	}
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {

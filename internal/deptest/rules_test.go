@@ -134,13 +134,13 @@ func rules() map[string]rule {
 
 		// Make one thing of many runs.
 		"internal/study": {
-			imports: "internal/energy internal/event internal/record internal/report internal/stats internal/units pkg/scheduler",
+			imports: "internal/energy internal/event internal/record internal/report internal/results internal/stats internal/sweep pkg/scheduler",
 			tests:   "internal/event/eventtest",
 		},
 		"internal/plot": {imports: "internal/term golang.org/x/image"},
 		"internal/page": {
 			imports: "internal/plot internal/stats internal/study internal/term",
-			tests:   "internal/energy internal/event internal/record internal/report pkg/scheduler",
+			tests:   "internal/energy internal/event internal/record internal/report internal/schematest pkg/scheduler github.com/santhosh-tekuri/jsonschema/v6",
 		},
 
 		// Measures: runs mlget again and again, through an interface.
@@ -202,7 +202,7 @@ func rules() map[string]rule {
 		"internal/sweep": {imports: "internal/results internal/stats"},
 
 		// Medians, deviations, correlations.
-		"internal/stats": {std: "math slices"},
+		"internal/stats": {std: "math math/rand/v2 slices"},
 
 		// Files of results, whatever they are results of.
 		"internal/results": {imports: "internal/filelock"},

@@ -183,9 +183,9 @@ type LinkSample struct {
 type Sample struct {
 	At    scheduler.Time `json:"at"`
 	File  FileID         `json:"file"`
-	Size  int64          `json:"size"` // -1: unknown; of a Batch as far as one knows
-	Done  int64          `json:"done"` // bytes of the file that are there, resumed ones included
-	Links []LinkSample   `json:"links"`
+	Size  int64          `json:"size"`  // -1: unknown; of a Batch as far as one knows
+	Done  int64          `json:"done"`  // bytes of the file that are there, resumed ones included
+	Links []LinkSample   `json:"links"` // by LinkID: those of RunStarted, behind them those of LinkJoined
 }
 
 // SchedulerStarted is a file's scheduler's configuration: with the Steps, what a
@@ -283,6 +283,9 @@ type Usage struct {
 	At  scheduler.Time `json:"at"`
 	CPU time.Duration  `json:"cpu_ns"`    // user and system time since the process began
 	RSS int64          `json:"rss_bytes"` // resident set now; 0: the system does not tell
+	// SystemCPU is the time that all processors were busy, whoever they worked for, since a
+	// moment before the run; 0: the system does not tell.
+	SystemCPU time.Duration `json:"system_cpu_ns,omitempty"`
 }
 
 // FileEnded says that a file is complete, or why it is not.

@@ -23,29 +23,40 @@ func Figures(s *study.Study) (figures []Named) {
 		}
 	}
 	colours := linkColours(s)
-	ends := extents(s)
+	e := extentOf(s)
 	each := func(name string, of func(*study.Approach, extent) (plot.Figure, bool)) {
 		for _, a := range s.Approaches {
-			f, ok := of(a, ends[a.Source])
+			f, ok := of(a, e)
 			add(name, f, ok)
 		}
 	}
 	each("throughput", func(a *study.Approach, e extent) (plot.Figure, bool) { return throughput(a, e, colours) })
-	f, ok := times(s, colours)
+	f, ok := times(s, e, colours)
 	add("time", f, ok)
 	each("cpu", cpu)
-	f, ok = compared(s, study.CPUIntegral, "CPU", "CPU ∫, % s of one processor")
+	f, ok = compared(s, e, study.CPUIntegral, 1, "CPU", "CPU ∫, % s of one processor")
 	add("compare-cpu", f, ok)
 	each("memory", memory)
-	f, ok = compared(s, study.MemoryMedian, "memory", "resident memory p50, KB")
+	f, ok = compared(s, e, study.MemoryMedian, kibPerMB, "memory", "resident memory p50, MB")
 	add("compare-memory", f, ok)
 	each("power", power)
-	f, ok = compared(s, study.EnergyTotal, "energy", "energy, main ∫, J"+modelledNote(s))
+	f, ok = compared(s, e, study.EnergyTotal, 1, "energy", "energy, main ∫, J"+modelledNote(s))
 	add("energy", f, ok)
-	f, ok = compared(s, study.PowerPeak, "peak power", "peak power, W"+modelledNote(s))
+	f, ok = compared(s, e, study.PowerPeak, 1, "peak power", "peak power, W"+modelledNote(s))
 	add("peak-power", f, ok)
 	return figures
 }
+
+// kibPerMB makes MB, of 10^6 bytes, of the KB of metrics, of 1024: a page has one unit for
+// bytes, and it is that of sizes and of "J per 100 MB".
+const kibPerMB = 1024 / 1e6
+
+// A colour means one thing on a page: links have the others, by linkColours.
+const (
+	runColour    = plot.Colour(3) // runs, or what this process uses
+	systemColour = plot.Colour(5) // what all processes use
+	timeColour   = plot.Colour(7) // download time beside another value
+)
 
 // modelledNote says that power was not measured, where it was not.
 func modelledNote(s *study.Study) string {
@@ -57,25 +68,42 @@ func modelledNote(s *study.Study) string {
 	return ""
 }
 
-// extent is how far the axes of one kind of figure reach, for all approaches of a
-// source: what is to be compared has the same axes.
-type extent struct{ seconds, mbps, cpu, rss, watts float64 }
+// extent is how far the axes of a page reach: of one quantity all are the same.
+type extent struct {
+	seconds, mbps, cpu, rss float64 // rss in MB
+	from, until, watts      float64 // of power, which is watched before and after, in s
+	done                    float64 // s: the longest download or link, of bars
+}
 
-func extents(s *study.Study) map[string]extent {
-	ends := make(map[string]extent)
+func extentOf(s *study.Study) (e extent) {
+	known := func(x float64) float64 {
+		if study.Value(x).Known() {
+			return x
+		}
+		return 0
+	}
 	for _, a := range s.Approaches {
-		e := ends[a.Source]
 		for _, r := range shown(a) {
 			e.seconds = max(e.seconds, r.Report.Seconds)
 			for _, t := range r.Traces {
 				e.mbps = max(e.mbps, usual(t.Mbps))
 			}
-			e.cpu, e.watts = max(e.cpu, highest(points(r.CPU))), max(e.watts, highest(points(r.Watts)))
-			e.rss = max(e.rss, highest(points(r.RSS))/1024)
+			e.cpu = max(e.cpu, highest(points(r.CPU)), highest(points(r.System)))
+			e.rss = max(e.rss, highest(points(r.RSS))/1e6)
+			e.watts = max(e.watts, highest(points(r.Watts)))
+			if n := len(r.Watts); n > 0 {
+				e.from, e.until = min(e.from, r.Watts[0].X), max(e.until, r.Watts[n-1].X)
+			}
 		}
-		ends[a.Source] = e
+		e.done = max(e.done, known(float64(a.Value(study.Seconds).Max)))
+		e.seconds = max(e.seconds, known(float64(a.Value(study.Seconds).Median)))
+		for _, l := range a.Links {
+			e.mbps = max(e.mbps, known(float64(l.Mbps.Median)))
+			e.done = max(e.done, known(float64(l.Seconds.Median)))
+		}
 	}
-	return ends
+	e.until = max(e.until, e.seconds)
+	return e
 }
 
 // usual is how high a link's rates go, but for a few: what is sampled a moment late
@@ -92,19 +120,6 @@ func highest(points []plot.Point) (y float64) {
 		y = max(y, p.Y)
 	}
 	return y
-}
-
-// until is where a time axis ends at least: where those of the others do, unless the
-// approach is over so early that it would be lost in its figure.
-func (e extent) until(a *study.Approach) float64 {
-	var own float64
-	for _, r := range shown(a) {
-		own = max(own, r.Report.Seconds)
-	}
-	if own*3 < e.seconds {
-		return own
-	}
-	return e.seconds
 }
 
 // shown is the runs that a figure shows, spread evenly over all.
@@ -168,12 +183,13 @@ func points(list []study.Point) []plot.Point {
 func throughput(a *study.Approach, e extent, colours map[string]plot.Colour) (plot.Figure, bool) {
 	c := &plot.Chart{
 		Title: titled(a, "throughput"),
-		X:     plot.Axis{Label: "time, s", Max: e.until(a)}, Y: plot.Axis{Label: "Mbit/s", Max: e.mbps},
+		X:     plot.Axis{Label: "time, s", Max: e.seconds}, Y: plot.Axis{Label: "Mbit/s", Max: e.mbps},
 	}
-	for _, r := range shown(a) {
+	all := shown(a)
+	for i, r := range all {
 		for _, t := range r.Traces {
 			if line := trace(t); len(line) > 0 {
-				c.Lines = append(c.Lines, plot.Line{Colour: colours[t.Link], Points: line, Thin: a.Runs > 1})
+				c.Lines = append(c.Lines, plot.Line{Colour: colours[t.Link], Points: line, Thin: a.Runs > 1, Mark: markOf(i, len(all))})
 			}
 		}
 	}
@@ -181,27 +197,59 @@ func throughput(a *study.Approach, e extent, colours map[string]plot.Colour) (pl
 		colour := colours[l.Name]
 		text := l.Name
 		if l.Mbps.N > 0 {
-			text += fmt.Sprintf(": median %.2f Mbit/s", l.Mbps.Median)
+			text += fmt.Sprintf(": median %.1f Mbit/s%s", l.Mbps.Median, few(l.Mbps))
 			c.Rules = append(c.Rules, plot.Rule{Colour: colour, At: float64(l.Mbps.Median)})
 		}
 		if l.Seconds.N > 0 {
-			text += fmt.Sprintf(", done after %.2f s", l.Seconds.Median)
+			text += fmt.Sprintf(", done %.1f s", l.Seconds.Median)
 			c.Rules = append(c.Rules, plot.Rule{Colour: colour, At: float64(l.Seconds.Median), Upright: true, Dashed: true})
 		}
 		c.Keys = append(c.Keys, plot.Key{Colour: colour, Text: text})
 	}
+	c.Keys = append(c.Keys, plot.Key{Colour: plot.Ink, Dashed: true, Text: "upright: when a link was done"})
+	c.Keys = append(c.Keys, runKeys(a, plot.Ink)...)
 	return c, len(c.Lines) > 0
 }
 
-// overTime is a figure of one value of each run over time, each in a colour.
-func overTime(a *study.Approach, until float64, what, label string, of func(*study.Run) []plot.Point) *plot.Chart {
-	c := &plot.Chart{Title: titled(a, what), X: plot.Axis{Label: "time, s", Max: until}, Y: plot.Axis{Label: label}}
-	for i, r := range shown(a) {
+// few says of how few runs a median is.
+func few(s study.Stats) string {
+	if !s.Few() {
+		return ""
+	}
+	return fmt.Sprintf(" (n = %d)", s.N)
+}
+
+// markOf is the mark of the i-th of n runs: of more than there are marks, none has one.
+func markOf(i, n int) plot.Mark {
+	if n == 1 || n > plot.Marks {
+		return 0
+	}
+	return plot.Mark(i + 1)
+}
+
+// runKeys tell the runs of an approach apart.
+func runKeys(a *study.Approach, c plot.Colour) (keys []plot.Key) {
+	all := shown(a)
+	switch {
+	case len(all) == 1:
+		return nil
+	case len(all) > plot.Marks:
+		return []plot.Key{{Colour: c, Text: "thin lines: one run each"}}
+	}
+	for i := range all {
+		keys = append(keys, plot.Key{Colour: c, Mark: markOf(i, len(all)), Text: fmt.Sprintf("run %d", i+1)})
+	}
+	return keys
+}
+
+// overTime adds one value of each run over time.
+func overTime(c *plot.Chart, a *study.Approach, colour plot.Colour, of func(*study.Run) []plot.Point) {
+	all := shown(a)
+	for i, r := range all {
 		if line := of(r); len(line) > 1 {
-			c.Lines = append(c.Lines, plot.Line{Colour: plot.Colour(i % 8), Points: line, Thin: a.Runs > 1})
+			c.Lines = append(c.Lines, plot.Line{Colour: colour, Points: line, Thin: a.Runs > 1, Mark: markOf(i, len(all))})
 		}
 	}
-	return c
 }
 
 // median adds the median of medians.
@@ -210,7 +258,7 @@ func median(c *plot.Chart, s study.Stats, format string) {
 		return
 	}
 	c.Rules = append(c.Rules, plot.Rule{Colour: plot.Ink, At: float64(s.Median)})
-	text := "median " + fmt.Sprintf(format, float64(s.Median))
+	text := "median " + fmt.Sprintf(format, float64(s.Median)) + few(s)
 	if s.Variation.Known() && !strings.Contains(format, ";") {
 		text += fmt.Sprintf(", C_v %.1f %%", 100*s.Variation)
 	}
@@ -219,24 +267,39 @@ func median(c *plot.Chart, s study.Stats, format string) {
 
 // cpu and memory are the thesis's Figures 6.1 to 6.6.
 func cpu(a *study.Approach, e extent) (plot.Figure, bool) {
-	c := overTime(a, e.until(a), "CPU", "% of one processor", func(r *study.Run) []plot.Point { return until(points(r.CPU), r.Report.Seconds) })
-	c.Y.Max = e.cpu
+	c := &plot.Chart{
+		Title: titled(a, "CPU"),
+		X:     plot.Axis{Label: "time, s", Max: e.seconds}, Y: plot.Axis{Label: "% of one processor", Max: e.cpu},
+	}
+	overTime(c, a, runColour, func(r *study.Run) []plot.Point { return until(points(r.CPU), r.Report.Seconds) })
+	c.Keys = append(c.Keys, plot.Key{Colour: runColour, Text: "this process"})
+	process := len(c.Lines)
+	overTime(c, a, systemColour, func(r *study.Run) []plot.Point { return until(points(r.System), r.Report.Seconds) })
+	if len(c.Lines) > process {
+		c.Keys = append(c.Keys, plot.Key{Colour: systemColour, Text: "all processes"})
+	}
 	median(c, a.Value(study.CPUMedian), "%.1f %%")
-	return c, len(c.Lines) > 0
+	c.Keys = append(c.Keys, runKeys(a, plot.Ink)...)
+	return c, process > 0
 }
 
 func memory(a *study.Approach, e extent) (plot.Figure, bool) {
-	c := overTime(a, e.until(a), "memory", "resident, MB", func(r *study.Run) []plot.Point {
+	c := &plot.Chart{
+		Title: titled(a, "memory"),
+		X:     plot.Axis{Label: "time, s", Max: e.seconds}, Y: plot.Axis{Label: "resident, MB", Max: e.rss},
+	}
+	overTime(c, a, runColour, func(r *study.Run) []plot.Point {
 		line := until(points(r.RSS), r.Report.Seconds+0.5)
 		for i := range line {
 			line[i].Y /= 1e6
 		}
 		return line
 	})
-	c.Y.Max = e.rss * 1024 / 1e6
+	c.Keys = append(c.Keys, plot.Key{Colour: runColour, Text: "this process"})
 	s := a.Value(study.MemoryMedian)
-	s.Median *= 1024 / 1e6
+	s.Median *= kibPerMB
 	median(c, s, "%.2f MB")
+	c.Keys = append(c.Keys, runKeys(a, runColour)...)
 	return c, len(c.Lines) > 0
 }
 
@@ -257,12 +320,17 @@ func power(a *study.Approach, e extent) (plot.Figure, bool) {
 	if a.Modelled {
 		what = "power, modelled"
 	}
-	c := overTime(a, 0, what, "W", func(r *study.Run) []plot.Point { return points(r.Watts) })
-	c.Y.Max = e.watts
-	for _, l := range c.Lines {
-		c.X.Min = min(c.X.Min, l.Points[0].X)
+	c := &plot.Chart{
+		Title: titled(a, what),
+		X:     plot.Axis{Label: "time, s", Min: e.from, Max: e.until}, Y: plot.Axis{Label: "W", Max: e.watts},
 	}
-	c.X.Max = e.until(a)
+	overTime(c, a, runColour, func(r *study.Run) []plot.Point { return points(r.Watts) })
+	lines := len(c.Lines)
+	c.Keys = append(c.Keys, plot.Key{Colour: runColour, Text: "the device"})
+	if base := a.Value(study.PowerBase); base.N > 0 {
+		c.Rules = append(c.Rules, plot.Rule{Colour: plot.Faint, At: float64(base.Median)})
+		c.Keys = append(c.Keys, plot.Key{Colour: plot.Faint, Text: fmt.Sprintf("base %.2f W%s", base.Median, few(base))})
+	}
 	format := "%.2f W"
 	if main := a.Value(study.EnergyTotal); main.N > 0 {
 		format += fmt.Sprintf("; main ∫ %.1f J", main.Median)
@@ -272,11 +340,12 @@ func power(a *study.Approach, e extent) (plot.Figure, bool) {
 	}
 	median(c, a.Value(study.PowerMedian), format)
 	end := a.Value(study.Seconds)
+	c.Keys = append(c.Keys, runKeys(a, runColour)...)
 	if end.N == 0 {
-		return c, len(c.Lines) > 0
+		return c, lines > 0
 	}
 	mark := func(at float64) {
-		c.Rules = append(c.Rules, plot.Rule{Colour: 0, At: at, Upright: true, Dashed: true})
+		c.Rules = append(c.Rules, plot.Rule{Colour: plot.Ink, At: at, Upright: true, Dashed: true})
 	}
 	mark(0)
 	mark(float64(end.Median))
@@ -285,17 +354,17 @@ func power(a *study.Approach, e extent) (plot.Figure, bool) {
 		mark(float64(end.Median + tail.Median))
 		text += fmt.Sprintf(", end of tail %.1f s", end.Median+tail.Median)
 	}
-	c.Keys = append(c.Keys, plot.Key{Colour: 0, Dashed: true, Text: text})
-	return c, len(c.Lines) > 0
+	c.Keys = append(c.Keys, plot.Key{Colour: plot.Ink, Dashed: true, Text: text})
+	return c, lines > 0
 }
 
 // times is the thesis's Figures 5.4 and 5.7: download times, and within each bar
 // those of the links.
-func times(s *study.Study, colours map[string]plot.Colour) (plot.Figure, bool) {
-	b := &plot.Bars{Title: "Download time", Wide: plot.Axis{Label: "s"}, Keys: barKeys(s, study.Seconds, "median of the runs")}
+func times(s *study.Study, e extent, colours map[string]plot.Colour) (plot.Figure, bool) {
+	b := &plot.Bars{Title: "Download time", Wide: plot.Axis{Label: "download time, s", Max: e.done}, Keys: barKeys(s, study.Seconds, "median of the runs")}
 	seen := make(map[string]bool)
 	for _, a := range s.Approaches {
-		row := barRow(a, study.Seconds)
+		row := barRow(a, study.Seconds, 1)
 		for _, l := range a.Links {
 			row.Thin = append(row.Thin, plot.Thin{Colour: colours[l.Name], Value: float64(l.Seconds.Median)})
 			if l.Seconds.N > 0 && !seen[l.Name] {
@@ -309,17 +378,18 @@ func times(s *study.Study, colours map[string]plot.Colour) (plot.Figure, bool) {
 }
 
 // compared is the thesis's Figures 6.4, 6.7, 7.5, 7.9 and 7.10: a value for each
-// approach, and within it, on an axis of its own, the download time.
-func compared(s *study.Study, metric, title, label string) (plot.Figure, bool) {
+// approach, in so much of the metric's unit, and within it, on an axis of its own, the
+// download time.
+func compared(s *study.Study, e extent, metric string, unit float64, title, label string) (plot.Figure, bool) {
 	b := &plot.Bars{
 		Title: upper(strings.ToUpper(title[:1])+title[1:]) + " and download time",
-		Wide:  plot.Axis{Label: label}, Thin: plot.Axis{Label: "download time, s"},
+		Wide:  plot.Axis{Label: label}, Thin: plot.Axis{Label: "download time, s", Max: e.done},
 		Keys: barKeys(s, metric, "median of the runs"),
 	}
-	b.Keys = append(b.Keys, plot.Key{Colour: plot.Ink, Text: "download time (axis above)"})
+	b.Keys = append(b.Keys, plot.Key{Colour: timeColour, Text: "download time (axis above)"})
 	for _, a := range s.Approaches {
-		row := barRow(a, metric)
-		row.Thin = []plot.Thin{{Colour: plot.Ink, Value: float64(a.Value(study.Seconds).Median)}}
+		row := barRow(a, metric, unit)
+		row.Thin = []plot.Thin{{Colour: timeColour, Value: float64(a.Value(study.Seconds).Median)}}
 		b.Rows = append(b.Rows, row)
 	}
 	return b, worthComparing(s, metric)
@@ -337,24 +407,25 @@ func worthComparing(s *study.Study, metric string) bool {
 }
 
 func barKeys(s *study.Study, metric, wide string) []plot.Key {
+	keys := []plot.Key{{Colour: plot.Faint, Text: wide}}
 	for _, a := range s.Approaches {
 		if a.Value(metric).N > 2 {
-			wide += "; box: middle half, whiskers: all"
-			break
+			return append(keys, plot.Key{Colour: plot.Ink, Text: "box: middle half, whiskers: all"})
 		}
 	}
-	return []plot.Key{{Colour: plot.Faint, Text: wide}}
+	return keys
 }
 
-func barRow(a *study.Approach, metric string) plot.Row {
+func barRow(a *study.Approach, metric string, unit float64) plot.Row {
 	v := a.Value(metric)
-	row := plot.Row{Name: a.Name, Wide: math.NaN()}
+	row := plot.Row{Name: cmp.Or(a.Name, "?"), Wide: math.NaN()}
 	if v.N > 0 {
-		row.Wide = float64(v.Median)
+		row.Wide = float64(v.Median) * unit
+		row.Name += few(v)
 	}
 	if v.N > 2 {
-		row.Box = &plot.Box{Min: float64(v.Min), P25: float64(v.P25), Median: float64(v.Median), P75: float64(v.P75), Max: float64(v.Max)}
+		in := func(v study.Value) float64 { return float64(v) * unit }
+		row.Box = &plot.Box{Min: in(v.Min), P25: in(v.P25), Median: in(v.Median), P75: in(v.P75), Max: in(v.Max)}
 	}
-	row.Name = cmp.Or(row.Name, "?")
 	return row
 }

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html"
 	"io"
@@ -16,21 +17,22 @@ import (
 // pageCSS is how the page looks, beside what plot.CSS says of figures.
 const pageCSS = `*{box-sizing:border-box}
 :root{color-scheme:light dark}
-body{margin:0 auto;max-width:1080px;padding:1rem;background:var(--paper);color:var(--ink);font:16px/1.45 system-ui,sans-serif}
+body{margin:0 auto;max-width:1120px;padding:1rem;background:var(--paper);color:var(--ink);font:16px/1.45 system-ui,sans-serif}
 h1{font-size:1.5rem;margin:.2rem 0}
 h2{font-size:1.15rem;margin:2rem 0 .5rem}
 p{margin:.4rem 0}
-.note{font-size:.85rem;opacity:.85;max-width:75ch}
-.figs{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:.75rem;align-items:start}
-.figs figure{margin:0;border:1px solid color-mix(in srgb,var(--faint) 40%,transparent);border-radius:6px;padding:.25rem;max-width:620px}
+.note{font-size:.875rem;opacity:.85;max-width:75ch}
+.figs{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,348px),1fr));gap:.75rem;align-items:start}
+.figs figure{margin:0;border:1px solid color-mix(in srgb,var(--faint) 40%,transparent);border-radius:6px;padding:.25rem;max-width:460px}
 .figs svg{display:block;width:100%;height:auto}
 .wide{overflow-x:auto}
-table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}
+table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}
 th,td{padding:.25rem .6rem;text-align:right;border-bottom:1px solid color-mix(in srgb,var(--faint) 40%,transparent);white-space:nowrap}
 th{font-weight:600;white-space:normal;vertical-align:bottom}
 th:first-child,td:first-child{text-align:left;position:sticky;left:0;background:var(--paper)}
 tbody th{font-weight:400;white-space:nowrap}
 li{overflow-wrap:anywhere}
+@media (max-width:480px){body{padding:.5rem}.figs figure{padding:0;border-radius:0;border-width:1px 0}}
 @media print{:root{color-scheme:light}body{max-width:none;padding:0;font-size:11pt}.figs{grid-template-columns:1fr 1fr}.figs figure,table{break-inside:avoid}h2,.note{break-after:avoid}.wide{overflow:visible}table{font-size:7.5pt}th,td{padding:.15rem .3rem}}
 `
 
@@ -38,9 +40,11 @@ li{overflow-wrap:anywhere}
 const csp = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 // writeHTML writes the study as one page without scripts, which asks for nothing.
-func writeHTML(w io.Writer, s *study.Study, names []string) error {
+func writeHTML(w io.Writer, s *study.Study, o Options) error {
 	var b bytes.Buffer
 	title := headline(s)
+	name := cmp.Or(o.Title, "mlget report")
+	o.Title = "" // a page has it once
 	fmt.Fprintf(&b, `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -54,11 +58,11 @@ func writeHTML(w io.Writer, s *study.Study, names []string) error {
 %s%s</style>
 </head>
 <body>
-<h1>mlget report</h1>
+<h1>%s</h1>
 <p>%s</p>
-`, csp, text(title), plot.CSS(), pageCSS, text(title))
+`, csp, text(name+": "+title), plot.CSS(), pageCSS, text(name), text(title))
 	htmlProblems(&b, s)
-	figures := Choose(Figures(s), names)
+	figures := o.figures(s)
 	for _, section := range sections(len(s.Approaches) > 1) {
 		var some []plot.Figure
 		for _, f := range figures {
@@ -96,14 +100,14 @@ type section struct {
 // stand together.
 func sections(several bool) []section {
 	if !several {
-		return []section{{Names(), "Over time", "Level lines: the median over time, of all runs the median. Dashed upright lines: when a link had its last byte; start and end of the download and, where it was watched, of its tail. CPU and memory are this process's, sampled once a second."}}
+		return []section{{Names(), "Over time", "Level lines: the median over time, of all runs the median. Dashed upright lines: when a link had its last byte; start and end of the download and, where it was watched, of its tail. CPU and memory are sampled once a second."}}
 	}
 	return []section{
-		{[]string{"throughput"}, "Throughput over time", "Thin lines: one run each. Level lines: the median over time, of all runs the median. Dashed upright lines: when the link had its last byte, median of the runs."},
+		{[]string{"throughput"}, "Throughput over time", "Bytes count when they came over the link. Thin lines: one run each. Level lines: the median over time, of all runs the median. Dashed upright lines: when the link had its last byte, median of the runs."},
 		{[]string{"time"}, "Download time", "Thin bars: when each link had its last byte. Their difference is Link Δ."},
-		{[]string{"cpu", "compare-cpu"}, "CPU", "Of this process, sampled once a second. Level line: the median over time, of all runs the median."},
+		{[]string{"cpu", "compare-cpu"}, "CPU", "Of this process and of all, sampled once a second. Level line: the median over time of this process, of all runs the median."},
 		{[]string{"memory", "compare-memory"}, "Memory", "Resident set of this process, sampled once a second."},
-		{[]string{"power"}, "Power", "Dashed upright lines: start and end of the download, and end of the tail, where it was watched."},
+		{[]string{"power"}, "Power", "Level lines: the median during the download, and the base. Dashed upright lines: start and end of the download, and end of the tail, where it was watched."},
 		{[]string{"energy", "peak-power"}, "Energy and peak power", "Main ∫: during the download, with base power."},
 	}
 }
@@ -147,6 +151,9 @@ func htmlTable(b *bytes.Buffer, t Table) {
 		b.WriteString("</tr>\n")
 	}
 	b.WriteString("</tbody></table></div>\n")
+	if t.Foot != "" {
+		fmt.Fprintf(b, "<p class=\"note\">%s</p>\n", text(t.Foot))
+	}
 }
 
 // headline says what the study is about.

@@ -87,7 +87,7 @@ func (m made) events() (events []event.Event) {
 		}
 		if whole := math.Round(now/tick) * tick; math.Abs(whole-math.Round(whole)) < 0.01 {
 			add(event.Power{At: at(zero + now), Source: "battery", Watts: watts})
-			add(event.Usage{At: at(zero + now), CPU: time.Duration((now*0.04 + 0.001*random.Float64()) * 1e9), RSS: int64(14e6 + 1e6*now/10)})
+			add(event.Usage{At: at(zero + now), CPU: time.Duration((now*0.04 + 0.001*random.Float64()) * 1e9), RSS: int64(14e6 + 1e6*now/10), SystemCPU: time.Duration((100 + now*0.3 + 0.02*math.Sin(3*now)) * 1e9)})
 		}
 	}
 	add(event.Usage{At: at(zero + now + 0.01), CPU: time.Duration(now * 0.04 * 1e9), RSS: int64(14e6 + 1e6*now/10)})

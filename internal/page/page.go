@@ -6,6 +6,7 @@
 package page
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ import (
 
 // Formats are the endings of the files that Write can make.
 func Formats() []string {
-	return []string{".html", ".svg", ".png", ".json", ".csv", ".md"}
+	return []string{".html", ".svg", ".pdf", ".png", ".json", ".csv", ".md"}
 }
 
 // ErrNoFigures says that there is nothing to draw.
@@ -38,21 +39,36 @@ func FormatOf(name string) (string, error) {
 	return format, nil
 }
 
-// Write writes a study in a format. figures chooses figures by name, for all formats
-// that have any; none chooses all.
-func Write(w io.Writer, s *study.Study, format string, figures []string) error {
+// Options are what figures are to be like. The zero value is a page's.
+type Options struct {
+	Figures []string // only those of these names; none: all
+	Title   string   // of the page, and of a figure; of several it stands before their own
+	// XLimits and YLimits are what axes show; nil: what there is. Of comparisons, whose values
+	// go to the right, XLimits are the values'.
+	XLimits, YLimits *Limits
+	FontSize         float64 // pixels, in files of figures; 0: 12
+}
+
+// Limits are the ends of an axis.
+type Limits struct{ Low, High float64 }
+
+// Write writes a study in a format.
+func Write(w io.Writer, s *study.Study, format string, o Options) error {
+	sheet := plot.Sheet{Columns: 2, FontSize: o.FontSize}
 	switch format {
 	case ".html":
-		return writeHTML(w, s, figures)
-	case ".svg", ".png":
-		all := drawings(Choose(Figures(s), figures))
+		return writeHTML(w, s, o)
+	case ".svg", ".png", ".pdf":
+		all := drawings(o.figures(s))
 		switch {
 		case len(all) == 0:
 			return ErrNoFigures
 		case format == ".svg":
-			return plot.WriteSVG(w, all, 2)
+			return plot.WriteSVG(w, all, sheet)
+		case format == ".pdf":
+			return plot.WritePDF(w, all, sheet)
 		}
-		return plot.WritePNG(w, all, 2)
+		return plot.WritePNG(w, all, sheet)
 	case ".json":
 		return writeJSON(w, s)
 	case ".csv":
@@ -84,6 +100,70 @@ func Choose(all []Named, names []string) []Named {
 	return slices.DeleteFunc(slices.Clone(all), func(n Named) bool { return !slices.Contains(names, n.Name) })
 }
 
+// figures are those that are wanted, as they are wanted.
+func (o Options) figures(s *study.Study) []Named {
+	all := Choose(Figures(s), o.Figures)
+	for i, n := range all {
+		all[i].Figure = o.apply(n.Figure, len(all) > 1)
+	}
+	return all
+}
+
+// apply is a figure with the title and the limits that are wanted.
+func (o Options) apply(f plot.Figure, several bool) plot.Figure {
+	title := func(own string) string {
+		switch {
+		case o.Title == "":
+			return own
+		case several:
+			return o.Title + ": " + own
+		}
+		return o.Title
+	}
+	limit := func(a *plot.Axis, l *Limits) {
+		if l != nil {
+			a.Min, a.Max, a.Exact = l.Low, l.High, true
+		}
+	}
+	switch f := f.(type) {
+	case *plot.Chart:
+		c := *f
+		c.Title = title(c.Title)
+		limit(&c.X, o.XLimits)
+		limit(&c.Y, o.YLimits)
+		return &c
+	case *plot.Bars:
+		b := *f
+		b.Title = title(b.Title)
+		limit(&b.Wide, o.XLimits)
+		return &b
+	}
+	return f
+}
+
+// Panel is a figure in a file of its own.
+type Panel struct {
+	Name string // of the file: kind, number, ending
+	SVG  []byte
+}
+
+// Panels are the wanted figures, each as a file of SVG, for papers.
+func Panels(s *study.Study, o Options) (panels []Panel, err error) {
+	number := make(map[string]int)
+	for _, n := range o.figures(s) {
+		number[n.Name]++
+		var b bytes.Buffer
+		if err := plot.WriteSVG(&b, []plot.Figure{n.Figure}, plot.Sheet{FontSize: o.FontSize}); err != nil {
+			return nil, err
+		}
+		panels = append(panels, Panel{Name: fmt.Sprintf("%s-%d.svg", n.Name, number[n.Name]), SVG: b.Bytes()})
+	}
+	if len(panels) == 0 {
+		return nil, ErrNoFigures
+	}
+	return panels, nil
+}
+
 func drawings(named []Named) []plot.Figure {
 	figures := make([]plot.Figure, len(named))
 	for i, n := range named {
@@ -110,15 +190,19 @@ func linkColours(s *study.Study) map[string]plot.Colour {
 	slices.SortStableFunc(names, func(a, b string) int {
 		return cmp.Compare(min(wanted(b), 0), min(wanted(a), 0))
 	})
-	colours, taken := make(map[string]plot.Colour), make(map[int]bool)
-	for _, name := range names {
-		c := wanted(name)
-		if c < 0 || taken[c] {
-			for c = 0; taken[c]; c++ { //nolint:revive // it looks for the first that is free
-			}
+	free := []plot.Colour{0, 1, 2, 6, 4} // the others mean something else
+	colours := make(map[string]plot.Colour)
+	for i, name := range names {
+		at := slices.Index(free, plot.Colour(wanted(name)))
+		switch {
+		case len(free) == 0: // nobody could tell them apart
+			colours[name] = []plot.Colour{0, 1, 2, 6, 4}[i%5]
+			continue
+		case at < 0:
+			at = 0
 		}
-		taken[c] = true
-		colours[name] = plot.Colour(c)
+		colours[name] = free[at]
+		free = slices.Delete(free, at, at+1)
 	}
 	return colours
 }

@@ -32,7 +32,7 @@ func small(t testing.TB) *study.Study {
 func written(t testing.TB, s *study.Study, format string, figures ...string) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, s, format, figures); err != nil {
+	if err := Write(&b, s, format, Options{Figures: figures}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -40,7 +40,7 @@ func written(t testing.TB, s *study.Study, format string, figures ...string) str
 
 func TestText(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteText(&b, small(t), 72, true, []string{"throughput", "time", "power"}); err != nil {
+	if err := WriteText(&b, small(t), 72, true, Options{Figures: []string{"throughput", "time", "power"}}); err != nil {
 		t.Fatal(err)
 	}
 	goldentest.File(t, "testdata/report.txt", b.Bytes())
@@ -84,8 +84,11 @@ func TestFigures(t *testing.T) {
 			continue
 		}
 		for i, key := range c.Keys {
-			want := plot.Colour(0)
-			if strings.HasPrefix(key.Text, "rmnet0") {
+			want := plot.Ink
+			switch {
+			case strings.HasPrefix(key.Text, "wlan0"):
+				want = 0
+			case strings.HasPrefix(key.Text, "rmnet0"):
 				want = 1
 			}
 			if key.Colour != want {
@@ -139,7 +142,7 @@ func TestHostileNames(t *testing.T) {
 	s := study.New([]*study.Run{r, {Name: "b", Source: "c", Report: r.Report}}, []error{errors.New(name)})
 	for _, format := range Formats() {
 		text := written(t, s, format)
-		if format != ".png" && format != ".csv" && strings.ContainsAny(text, "\x1b\u202e") {
+		if format != ".png" && format != ".pdf" && format != ".csv" && strings.ContainsAny(text, "\x1b\u202e") {
 			t.Errorf("%s: controls as they are", format)
 		}
 		if (format == ".html" || format == ".svg" || format == ".md") && strings.Contains(text, "<img") {
@@ -147,7 +150,7 @@ func TestHostileNames(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := WriteText(&b, s, 80, true, nil); err != nil || strings.ContainsAny(b.String(), "\x1b\u202e") {
+	if err := WriteText(&b, s, 80, true, Options{}); err != nil || strings.ContainsAny(b.String(), "\x1b\u202e") {
 		t.Errorf("text: %v, %q", err, b.String())
 	}
 }
@@ -191,8 +194,8 @@ func TestNamesAreNoFormulas(t *testing.T) {
 func TestNothingKnown(t *testing.T) {
 	s := study.New([]*study.Run{{Name: "x"}}, nil)
 	for _, format := range Formats() {
-		if format == ".png" || format == ".svg" {
-			if err := Write(io.Discard, s, format, nil); !errors.Is(err, ErrNoFigures) {
+		if format == ".png" || format == ".svg" || format == ".pdf" {
+			if err := Write(io.Discard, s, format, Options{}); !errors.Is(err, ErrNoFigures) {
 				t.Errorf("%s: %v", format, err)
 			}
 			continue
@@ -233,7 +236,7 @@ func TestCSVAndJSON(t *testing.T) {
 }
 
 func TestFormatOf(t *testing.T) {
-	names := map[string]string{"a.html": ".html", "b.HTM": ".html", "x/y.Svg": ".svg", "a": "", "a.pdf": "", "": "", "x/y.Png": ".png"}
+	names := map[string]string{"a.html": ".html", "b.HTM": ".html", "x/y.Svg": ".svg", "a": "", "a.pdf": ".pdf", "a.eps": "", "": "", "x/y.Png": ".png"}
 	for name, want := range names {
 		got, err := FormatOf(name)
 		if got != want || (err == nil) != (want != "") {
@@ -272,5 +275,114 @@ func BenchmarkThousandRuns(b *testing.B) {
 		b.ReportMetric(float64(mem.Sys)/1e6, "MB-sys")
 		b.ReportMetric(float64(len(text))/1e6, "MB-page")
 		b.ReportMetric(time.Since(begun).Seconds(), "s/thousand")
+	}
+}
+
+// TestSameAxes: on one page all figures of one quantity have the same axes, also where
+// approaches take much longer than others, or come from several directories.
+func TestSameAxes(t *testing.T) {
+	s := small(t)
+	for i, a := range s.Approaches {
+		a.Source = []string{"x", "y"}[i%2]
+		for _, r := range a.All()[:1] {
+			r.Report.Seconds *= float64(1 + 5*(i%2))
+		}
+	}
+	axes := make(map[string]plot.Axis)
+	same := func(quantity string, a plot.Axis) {
+		t.Helper()
+		if b, ok := axes[quantity]; ok && a != b {
+			t.Errorf("%s: %+v and %+v", quantity, a, b)
+		}
+		axes[quantity] = a
+	}
+	for _, f := range Figures(s) {
+		switch c := f.Figure.(type) {
+		case *plot.Chart:
+			if c.X.Max < 5*2 || c.Y.Max <= 0 {
+				t.Errorf("%s: %+v, %+v", c.Title, c.X, c.Y)
+			}
+			if f.Name == "power" {
+				same("time of power", c.X)
+			} else {
+				same("time", c.X)
+			}
+			same(c.Y.Label, c.Y)
+			for _, r := range c.Rules {
+				if !r.Upright && r.At > c.Y.Max {
+					t.Errorf("%s: a level at %v of %v makes its axis another one", c.Title, r.At, c.Y.Max)
+				}
+			}
+		case *plot.Bars:
+			for _, a := range []plot.Axis{c.Wide, c.Thin} {
+				if a.Label == "download time, s" {
+					same(a.Label, a)
+				}
+			}
+		}
+	}
+	if len(axes) < 6 {
+		t.Errorf("only %v", axes)
+	}
+}
+
+// TestColoursMeanOneThing: over a whole page a colour is a link's, or a value's, and every
+// one that is drawn is in the legend of its figure.
+func TestColoursMeanOneThing(t *testing.T) {
+	meanings := make(map[plot.Colour]string)
+	for _, f := range Figures(small(t)) {
+		keys := make(map[plot.Colour]bool)
+		note := func(k plot.Key) {
+			keys[k.Colour] = true
+			word, _, _ := strings.Cut(strings.ReplaceAll(k.Text, ":", " "), " ")
+			if k.Colour >= 0 && k.Mark == 0 {
+				if was := meanings[k.Colour]; was != "" && was != word && !(was == "this" && word == "the") && !(was == "the" && word == "this") {
+					t.Errorf("%s: colour %d is %q and %q", f.Name, k.Colour, was, k.Text)
+				}
+				meanings[k.Colour] = word
+			}
+		}
+		switch c := f.Figure.(type) {
+		case *plot.Chart:
+			for _, k := range c.Keys {
+				note(k)
+			}
+			marks := make(map[plot.Mark]bool)
+			for _, k := range c.Keys {
+				marks[k.Mark] = true
+			}
+			for _, l := range c.Lines {
+				if !keys[l.Colour] || !marks[l.Mark] {
+					t.Errorf("%s: colour %d, mark %d is not in the legend", c.Title, l.Colour, l.Mark)
+				}
+			}
+			for _, r := range c.Rules {
+				if !keys[r.Colour] {
+					t.Errorf("%s: colour %d of a line is not in the legend", c.Title, r.Colour)
+				}
+			}
+		case *plot.Bars:
+			for _, k := range c.Keys {
+				note(k)
+			}
+			for _, r := range c.Rows {
+				for _, thin := range r.Thin {
+					if !keys[thin.Colour] {
+						t.Errorf("%s: colour %d is not in the legend", c.Title, thin.Colour)
+					}
+				}
+			}
+		}
+	}
+	if len(meanings) < 5 {
+		t.Errorf("only %v", meanings)
+	}
+}
+
+// TestOneUnitOfBytes: a page has MB, and neither MiB nor KB.
+func TestOneUnitOfBytes(t *testing.T) {
+	text := written(t, small(t), ".html")
+	if m := regexp.MustCompile(`[KMG]iB|KB`).FindString(text); m != "" {
+		t.Errorf("there is %s on the page", m)
 	}
 }

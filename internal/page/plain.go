@@ -15,13 +15,13 @@ import (
 )
 
 // WriteText writes the tables for a terminal and, with sketch, figures drawn with
-// characters; columns is how wide it is. figures chooses figures by name.
-func WriteText(w io.Writer, s *study.Study, columns int, sketch bool, figures []string) error {
+// characters; columns is how wide it is.
+func WriteText(w io.Writer, s *study.Study, columns int, sketch bool, o Options) error {
 	if _, err := fmt.Fprintf(w, "%s\n\n", term.Printable(headline(s))); err != nil {
 		return err
 	}
 	if sketch {
-		for _, f := range Choose(Figures(s), figures) {
+		for _, f := range o.figures(s) {
 			if err := plot.Sketch(w, f.Figure, columns); err != nil {
 				return err
 			}
@@ -31,6 +31,9 @@ func WriteText(w io.Writer, s *study.Study, columns int, sketch bool, figures []
 	for _, t := range Tables(s) {
 		b.WriteString(t.Title + "\n")
 		b.WriteString(lineUp(t))
+		if t.Foot != "" {
+			b.WriteString("  " + t.Foot + "\n")
+		}
 		b.WriteByte('\n')
 	}
 	_, err := io.WriteString(w, b.String())
@@ -89,6 +92,9 @@ func writeMarkdown(w io.Writer, s *study.Study) error {
 			if i == 0 {
 				b.WriteString("| --- |" + strings.Repeat(" ---: |", len(row)-1) + "\n")
 			}
+		}
+		if t.Foot != "" {
+			b.WriteString("\n" + cell(t.Foot) + "\n")
 		}
 	}
 	_, err := io.WriteString(w, b.String())

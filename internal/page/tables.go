@@ -2,9 +2,9 @@ package page
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mlget/mlget/internal/study"
 )
@@ -15,6 +15,7 @@ type Table struct {
 	Note  string
 	Head  []string
 	Rows  [][]string
+	Foot  string // what marks in the rows mean; empty: there are none
 }
 
 // Tables gives all tables for which there is something to show.
@@ -27,9 +28,46 @@ func Tables(s *study.Study) []Table {
 		powerTable(s),
 		ratios(s, study.EnergyTotal, "Energy (main ∫) compared"),
 		spread(s),
+		comparisons(s),
 		correlations(s),
 	}
-	return slices.DeleteFunc(all, func(t Table) bool { return len(t.Rows) == 0 })
+	all = slices.DeleteFunc(all, func(t Table) bool { return len(t.Rows) == 0 })
+	for i := range all {
+		all[i].Foot = footOf(all[i].Rows)
+	}
+	return all
+}
+
+// fewMark is behind what is of fewer than study.FewRuns runs.
+const fewMark = "*"
+
+// footOf says what the marks in rows mean; empty: there are none.
+func footOf(rows [][]string) string {
+	for _, row := range rows {
+		for _, cell := range row[1:] {
+			if strings.HasSuffix(cell, fewMark) {
+				return fmt.Sprintf("%s of fewer than %d runs: it says little", fewMark, study.FewRuns)
+			}
+		}
+	}
+	return ""
+}
+
+// marked is a text about so many runs.
+func marked(text string, runs int) string {
+	if text == dash || runs == 0 || runs >= study.FewRuns {
+		return text
+	}
+	return text + fewMark
+}
+
+// medianOf is a median with so many decimals, marked.
+func medianOf(s study.Stats, decimals int) string { return marked(number(s.Median, decimals), s.N) }
+
+// in is a value in another unit.
+func in(s study.Stats, unit study.Value) study.Stats {
+	s.Median *= unit
+	return s
 }
 
 const dash = "–"
@@ -63,8 +101,8 @@ func timesTable(s *study.Study) Table {
 	t := Table{
 		Title: "Time and throughput",
 		Note: "Time: median over the runs, of the whole download and of each link. Mbit/s: of each run the median over time, of these the median. " +
-			"σ: standard deviation of the runs' medians. Runs that failed or did not end count nowhere.",
-		Head: []string{"approach", "runs", "time s", "C_v"},
+			"95 % CI: confidence interval of the median, by the bootstrap. σ: standard deviation of the runs' medians. Runs that failed or did not end count nowhere.",
+		Head: []string{"approach", "runs", "time s", "95 % CI", "C_v"},
 	}
 	for _, part := range []string{"time s", "Mbit/s", "σ"} {
 		for _, l := range links {
@@ -76,22 +114,22 @@ func timesTable(s *study.Study) Table {
 	}
 	for _, a := range s.Approaches {
 		time := a.Value(study.Seconds)
-		row := []string{a.Name, runsOf(a), number(time.Median, 2), percent(time.Variation)}
-		each := func(of func(study.LinkStats) study.Value) {
+		row := []string{a.Name, runsOf(a), medianOf(time, 2), interval(time, 2), percent(time.Variation)}
+		each := func(of func(study.LinkStats) string) {
 			for _, name := range links {
-				v := study.Value(math.NaN())
+				text := dash
 				for _, l := range a.Links {
 					if l.Name == name {
-						v = of(l)
+						text = of(l)
 					}
 				}
-				row = append(row, number(v, 2))
+				row = append(row, text)
 			}
 		}
-		each(func(l study.LinkStats) study.Value { return l.Seconds.Median })
-		row = append(row, number(a.Value(study.LinkDelta).Median, 3))
-		each(func(l study.LinkStats) study.Value { return l.Mbps.Median })
-		each(func(l study.LinkStats) study.Value { return l.Mbps.Sigma })
+		each(func(l study.LinkStats) string { return medianOf(l.Seconds, 2) })
+		row = append(row, medianOf(a.Value(study.LinkDelta), 3))
+		each(func(l study.LinkStats) string { return medianOf(l.Mbps, 2) })
+		each(func(l study.LinkStats) string { return number(l.Mbps.Sigma, 2) })
 		t.Rows = append(t.Rows, row)
 	}
 	return t
@@ -129,7 +167,7 @@ func ratios(s *study.Study, metric, title string) Table {
 	}
 	t.Head = append(t.Head, "average")
 	for _, a := range with {
-		row := []string{a.Name, number(a.Value(metric).Median, 2)}
+		row := []string{a.Name, medianOf(in(a.Value(metric), unitOf(metric)), 2)}
 		var sum study.Value
 		for _, b := range with {
 			if a == b {
@@ -138,7 +176,7 @@ func ratios(s *study.Study, metric, title string) Table {
 			}
 			ratio := a.Value(metric).Median / b.Value(metric).Median
 			sum += ratio
-			row = append(row, percent(ratio))
+			row = append(row, marked(percent(ratio), min(a.Value(metric).N, b.Value(metric).N)))
 		}
 		t.Rows = append(t.Rows, append(row, percent(sum/study.Value(len(with)-1))))
 	}
@@ -149,19 +187,19 @@ func ratios(s *study.Study, metric, title string) Table {
 func usageTable(s *study.Study) Table {
 	t := Table{
 		Title: "CPU and memory",
-		Note: "Of this process, in % of one processor and in KB (1024 bytes); of each run the percentile over time, of these the median. C_v: σ over mean of the runs' medians. " +
+		Note: "Of this process, in % of one processor and in MB; of each run the percentile over time, of these the median. C_v: σ over mean of the runs' medians. " +
 			"∫: CPU time in % s, which the system counts exactly; memory over time.",
-		Head: []string{"approach", "time s", "CPU p50 %", "C_v", "CPU ∫", "max", "p90", "p05", "memory p50 KB", "C_v", "memory ∫ KB s", "peak KB"},
+		Head: []string{"approach", "time s", "CPU p50 %", "C_v", "CPU ∫", "max", "p90", "p05", "memory p50 MB", "C_v", "memory ∫ MB s", "peak MB"},
 	}
 	for _, a := range s.Approaches {
 		if !a.Has(study.CPUIntegral) && !a.Has(study.MemoryPeak) {
 			continue
 		}
-		m := func(name string, decimals int) string { return number(a.Value(name).Median, decimals) }
+		m := func(name string, decimals int) string { return medianOf(in(a.Value(name), unitOf(name)), decimals) }
 		t.Rows = append(t.Rows, []string{
 			a.Name, m(study.Seconds, 2),
 			m(study.CPUMedian, 2), percent(a.Value(study.CPUMedian).Variation), m(study.CPUIntegral, 2), m(study.CPUMax, 2), m(study.CPUP90, 2), m(study.CPUP05, 2),
-			m(study.MemoryMedian, 0), percent(a.Value(study.MemoryMedian).Variation), m(study.MemoryIntegral, 0), m(study.MemoryPeak, 0),
+			m(study.MemoryMedian, 2), percent(a.Value(study.MemoryMedian).Variation), m(study.MemoryIntegral, 1), m(study.MemoryPeak, 2),
 		})
 	}
 	return t
@@ -184,7 +222,7 @@ func powerTable(s *study.Study) Table {
 		if !a.Has(study.PowerMedian) && !a.Has(study.EnergyDynamic) {
 			continue
 		}
-		m := func(name string) string { return number(a.Value(name).Median, 2) }
+		m := func(name string) string { return medianOf(a.Value(name), 2) }
 		how := "measured"
 		if a.Modelled {
 			how = "modelled"
@@ -205,7 +243,8 @@ func powerTable(s *study.Study) Table {
 func spread(s *study.Study) Table {
 	t := Table{
 		Title: "Spread over the runs",
-		Head:  []string{"approach", "value", "n", "median", "mean", "σ", "C_v", "min", "p05", "p90", "max"},
+		Note:  "95 % CI: confidence interval of the median, by the bootstrap (1000 samples, percentiles). σ: standard deviation of a sample.",
+		Head:  []string{"approach", "value", "n", "median", "95 % CI", "mean", "σ", "C_v", "min", "p05", "p90", "max"},
 	}
 	for _, a := range s.Approaches {
 		for _, name := range []string{study.Seconds, study.Throughput, study.LinkDelta, study.CPUSeconds, study.EnergyDynamic} {
@@ -214,12 +253,60 @@ func spread(s *study.Study) Table {
 				continue
 			}
 			t.Rows = append(t.Rows, []string{
-				a.Name, metricTitle(name), strconv.Itoa(v.N), number(v.Median, 3), number(v.Mean, 3), number(v.Sigma, 3), percent(v.Variation),
+				a.Name, metricTitle(name), strconv.Itoa(v.N), medianOf(v, 3), interval(v, 3), number(v.Mean, 3), number(v.Sigma, 3), percent(v.Variation),
 				number(v.Min, 3), number(v.P05, 3), number(v.P90, 3), number(v.Max, 3),
 			})
 		}
 	}
 	return t
+}
+
+// unitOf is how much of the unit that tables have a metric's is.
+func unitOf(metric string) study.Value {
+	switch metric {
+	case study.MemoryMedian, study.MemoryPeak, study.MemoryIntegral:
+		return kibPerMB
+	}
+	return 1
+}
+
+// interval is a median's confidence interval.
+func interval(s study.Stats, decimals int) string {
+	return between(s.CI95Low, s.CI95High, decimals, s.N)
+}
+
+func between(low, high study.Value, decimals, runs int) string {
+	if !low.Known() || !high.Known() {
+		return dash
+	}
+	return marked(number(low, decimals)+" to "+number(high, decimals), runs)
+}
+
+// comparisons are the paired tests.
+func comparisons(s *study.Study) Table {
+	t := Table{
+		Title: "Compared in pairs",
+		Note: "Runs of the same round (or, without numbers in their names, the first of each, the second, and so on) are compared. Difference: median over the pairs of the first less the second, with its 95 % confidence interval by the bootstrap. " +
+			"p: Wilcoxon's signed-rank test, two-sided, exact up to 50 pairs; Holm: adjusted for the number of comparisons of this value. With five pairs p cannot be below 0.0625.",
+		Head: []string{"approach", "and", "value", "pairs", "difference", "95 % CI", "W", "p", "p (Holm)"},
+	}
+	for _, c := range s.Comparisons {
+		t.Rows = append(t.Rows, []string{
+			c.A, c.B, metricTitle(c.Metric), strconv.Itoa(c.Pairs), marked(number(c.Difference, 3), c.Pairs), between(c.CI95Low, c.CI95High, 3, c.Pairs),
+			number(c.W, 1), marked(number(c.P, 4), c.Pairs), marked(number(c.PHolm, 4), c.Pairs),
+		})
+	}
+	return t
+}
+
+// plainTitle is a metric's title without its unit.
+func plainTitle(name string) string {
+	for _, m := range study.Metrics() {
+		if m.Name == name {
+			return m.Title
+		}
+	}
+	return name
 }
 
 func metricTitle(name string) string {
@@ -241,7 +328,7 @@ func correlations(s *study.Study) Table {
 		Head:  []string{"of", "and", "runs", "ρ"},
 	}
 	for _, c := range s.Correlations {
-		t.Rows = append(t.Rows, []string{metricTitle(c.X), metricTitle(c.Y), strconv.Itoa(c.N), number(c.R, 2)})
+		t.Rows = append(t.Rows, []string{plainTitle(c.X), plainTitle(c.Y), strconv.Itoa(c.N), marked(number(c.R, 2), c.N)})
 	}
 	return t
 }

@@ -69,6 +69,9 @@ func (c *Chart) sketch(columns int) string {
 	var b strings.Builder
 	b.WriteString(printable(c.Title) + "\n")
 	for _, k := range c.Keys {
+		if k.Mark > 0 { // lines of one colour are one here
+			continue
+		}
 		fmt.Fprintf(&b, "  %c  %s\n", mark(k.Colour), printable(k.Text))
 	}
 	fmt.Fprintf(&b, "%s\n", printable(c.Y.Label))

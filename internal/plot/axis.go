@@ -39,6 +39,9 @@ func (s scale) at(v float64) float64 {
 	return s.a + (v-s.from)/(s.to-s.from)*(s.b-s.a)
 }
 
+// within is where a value stands, or the nearest edge.
+func (s scale) within(v float64) float64 { return min(max(s.at(v), s.a), s.b) }
+
 // ticks are the values at which there are ticks.
 func (s scale) ticks() (values []float64) {
 	n := int(math.Round((s.to - s.from) / s.step))

@@ -3,28 +3,30 @@ package plot
 const (
 	boxHeight  = 12.0
 	thinHeight = 7.0
-	nameWidth  = 150.0
+	nameHeight = 16.0
 	barsMargin = 44.0 // for an axis above or below
+	barsLeft   = 16.0
+	barsRight  = 24.0
 )
 
 func (b *Bars) name() string { return b.Title }
 
-// rowHeight is room for a box, thin bars below it, and some space: the two must not
+// rowHeight is room for a name, a box, thin bars below it, and some space: they must not
 // hide each other.
 func (b *Bars) rowHeight() float64 {
 	thin := 1
 	for _, r := range b.Rows {
 		thin = max(thin, len(r.Thin))
 	}
-	return boxHeight + thinHeight*float64(thin) + 14
+	return nameHeight + boxHeight + thinHeight*float64(thin) + 12
 }
 
-func (b *Bars) size() (width, height float64) {
-	height = 34 + keyHeight*float64(len(b.Keys)) + b.rowHeight()*float64(len(b.Rows)) + barsMargin
+func (b *Bars) height(width float64) float64 {
+	height := head(b.Title, b.Keys, width).height + 8 + b.rowHeight()*float64(len(b.Rows)) + barsMargin
 	if b.Thin.Label != "" {
 		height += barsMargin - 6
 	}
-	return chartWidth, height
+	return height
 }
 
 // highest is the highest value of wide bars and boxes, and that of thin bars.
@@ -49,19 +51,20 @@ func (b *Bars) highest() (wide, thin float64) {
 	return wide, thin
 }
 
-func (b *Bars) draw(on canvas) {
-	width, height := b.size()
-	top := head(on, b.Title, b.Keys, width) + 8
-	left, right, bottom := nameWidth, width-marginRight-8, height-barsMargin
+func (b *Bars) draw(on canvas, width float64) {
+	h := head(b.Title, b.Keys, width)
+	h.draw(on)
+	top := h.height + 8
+	left, right, bottom := barsLeft, width-barsRight, b.height(width)-barsMargin
 	high, highThin := b.highest()
-	wide := newScale(0, high, 6, left, right)
+	wide := b.Wide.scale(0, high, 6, left, right)
 	thin := wide
 	if b.Thin.Label != "" {
 		top += barsMargin - 6
 		thin = newScale(0, highThin, 6, left, right)
 		b.axis(on, thin, b.Thin.Label, top, -1)
 	}
-	for _, v := range wide.ticks() {
+	for _, v := range wide.ticksWithin() {
 		on.polyline([]Point{{wide.at(v), top}, {wide.at(v), bottom}}, stroke{colour: Faint, width: 1, opacity: 0.35})
 	}
 	b.axis(on, wide, b.Wide.Label, bottom, 1)
@@ -78,7 +81,7 @@ func (b *Bars) axis(on canvas, s scale, label string, y, side float64) {
 	if side < 0 {
 		tick, text = y-8, y-24
 	}
-	for _, v := range s.ticks() {
+	for _, v := range s.ticksWithin() {
 		on.polyline([]Point{{s.at(v), y}, {s.at(v), y + 4*side}}, stroke{colour: Ink, width: 1, opacity: 1})
 		on.text(s.at(v), tick, s.label(v), textStyle{colour: Ink, size: textSize, anchor: atMiddle})
 	}
@@ -86,20 +89,20 @@ func (b *Bars) axis(on canvas, s scale, label string, y, side float64) {
 }
 
 func (b *Bars) row(on canvas, r Row, wide, thin scale, y float64) {
-	height := b.rowHeight()
-	on.text(nameWidth-6, y+height/2+4, fit(r.Name, textSize, nameWidth-10), textStyle{colour: Ink, size: textSize, anchor: atEnd})
+	on.text(wide.a+4, y+nameHeight-2, fit(r.Name, textSize, wide.b-wide.a), textStyle{colour: Ink, size: textSize})
+	y += nameHeight
 	if finite(r.Wide) {
-		on.rect(wide.a, y+4, wide.at(r.Wide)-wide.a, height-8, Faint, 0.4)
+		on.rect(wide.a, y+2, wide.within(r.Wide)-wide.a, b.rowHeight()-nameHeight-6, Faint, 0.4)
 	}
-	at := y + 7 + boxHeight
+	at := y + 6 + boxHeight
 	for _, t := range r.Thin {
 		if finite(t.Value) {
-			on.rect(thin.a, at, thin.at(t.Value)-thin.a, thinHeight-1, t.Colour, 1)
+			on.rect(thin.a, at, thin.within(t.Value)-thin.a, thinHeight-1, t.Colour, 1)
 			at += thinHeight
 		}
 	}
 	if r.Box != nil {
-		r.Box.draw(on, wide, y+6+boxHeight/2)
+		r.Box.draw(on, wide, y+4+boxHeight/2)
 	}
 }
 
@@ -109,7 +112,7 @@ func (b *Box) draw(on canvas, s scale, mid float64) {
 		return
 	}
 	const half = boxHeight / 2
-	at := func(v float64) float64 { return max(s.at(v), s.a) } // what is less than nothing is at the edge
+	at := s.within // what is beyond is at the edge
 	line := stroke{colour: Ink, width: 1.2, opacity: 1}
 	upright := func(v, h float64) { on.polyline([]Point{{at(v), mid - h}, {at(v), mid + h}}, line) }
 	on.polyline([]Point{{at(b.Min), mid}, {at(b.P25), mid}}, line)

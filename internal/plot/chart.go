@@ -1,36 +1,98 @@
 package plot
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
-// The sizes of a chart, in pixels. It is small enough to be read on a phone that is
-// held upright, and two of them stand side by side on a screen.
+// The sizes of a chart, in pixels. On a phone that is held upright, of 390 pixels, a figure
+// is as wide as it is made here, so that its text is no smaller than 12 pixels; on a screen
+// two or three stand side by side.
 const (
-	chartWidth  = 480.0
-	chartHeight = 300.0
+	chartWidth  = 340.0
+	plotHeight  = 190.0
 	titleSize   = 14.0
 	textSize    = 12.0
+	titleHeight = 18.0
 	keyHeight   = 16.0
+	keyWidth    = 26.0 // of what is drawn before a key's text
+	keyGap      = 14.0
 	marginLeft  = 52.0
-	marginRight = 12.0
+	marginRight = 16.0
+	marginBelow = 40.0
+	edge        = 8.0
 )
 
 func (c *Chart) name() string { return c.Title }
 
-func (c *Chart) size() (width, height float64) {
-	return chartWidth, chartHeight + keyHeight*float64(len(c.Keys))
+func (c *Chart) height(width float64) float64 {
+	return head(c.Title, c.Keys, width).height + 8 + plotHeight + marginBelow
 }
 
-// head draws title and keys, and gives the height that they take.
-func head(on canvas, title string, keys []Key, width float64) float64 {
-	on.text(8, 18, fit(title, titleSize, width-16), textStyle{colour: Ink, size: titleSize, bold: true})
-	y := 26.0
+// heading is a figure's title and keys, in lines.
+type heading struct {
+	title  []string
+	keys   []placedKey
+	height float64
+}
+
+// placedKey is a key with its place: of its first line the left end and the middle.
+type placedKey struct {
+	Key
+	at    Point
+	lines []string
+}
+
+// head places title and keys in so much width. Keys stand side by side where they fit.
+func head(title string, keys []Key, width float64) heading {
+	room := width - 2*edge
+	h := heading{title: wrap(title, titleSize, room)}
+	h.height = edge + titleHeight*float64(len(h.title))
+	x, rows := edge, 0
 	for _, k := range keys {
-		mid := y + keyHeight/2
-		on.polyline([]Point{{8, mid}, {28, mid}}, stroke{colour: k.Colour, width: 3, opacity: 1, dashed: k.Dashed})
-		on.text(34, mid+4, fit(k.Text, textSize, width-42), textStyle{colour: Ink, size: textSize})
-		y += keyHeight
+		lines := wrap(k.Text, textSize, room-keyWidth)
+		needed := keyWidth
+		for _, l := range lines {
+			needed = max(needed, keyWidth+textWidth(l, textSize))
+		}
+		if x > edge && (x+needed > width-edge || len(lines) > 1) {
+			h.height += keyHeight * float64(rows)
+			x, rows = edge, 0
+		}
+		h.keys = append(h.keys, placedKey{Key: k, at: Point{x, h.height + keyHeight/2}, lines: lines})
+		x, rows = x+needed+keyGap, max(rows, len(lines))
 	}
-	return y
+	h.height += keyHeight * float64(rows)
+	return h
+}
+
+// wrap breaks a text into lines of a width; a word that is longer is shortened.
+func wrap(text string, size, width float64) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		next := strings.TrimPrefix(line+" "+word, " ")
+		if line != "" && textWidth(next, size) > width {
+			lines = append(lines, line)
+			next = word
+		}
+		line = fit(next, size, width)
+	}
+	return append(lines, line)
+}
+
+func (h heading) draw(on canvas) {
+	for i, line := range h.title {
+		on.text(edge, edge+titleHeight*(float64(i)+0.6), line, textStyle{colour: Ink, size: titleSize, bold: true})
+	}
+	for _, k := range h.keys {
+		if k.Mark == 0 {
+			on.polyline([]Point{k.at, {k.at.X + keyWidth - 6, k.at.Y}}, stroke{colour: k.Colour, width: 3, opacity: 1, dashed: k.Dashed})
+		}
+		k.Mark.draw(on, Point{k.at.X + keyWidth/2 - 3, k.at.Y}, k.Colour)
+		for i, line := range k.lines {
+			on.text(k.at.X+keyWidth, k.at.Y+4+keyHeight*float64(i), line, textStyle{colour: Ink, size: textSize})
+		}
+	}
 }
 
 // scales are those of the chart's axes, for a plot between these pixels.
@@ -56,13 +118,24 @@ func (c *Chart) scales(left, right, top, bottom float64) (x, y scale) {
 		}
 	}
 	lowX = max(lowX, c.X.Min)
-	x = newScale(lowX, highX, 7, left, right)
-	// A time axis ends where the data do: half a figure of nothing tells nothing.
-	x.to, x.from = max(highX, lowX+x.step/10), lowX
-	return x, newScale(0, highY*1.02, 5, bottom, top)
+	x = c.X.scale(lowX, highX, 6, left, right)
+	return x, c.Y.scale(0, highY*1.02, 5, bottom, top)
 }
 
-// ticksWithin are the ticks of a scale that does not begin at one.
+// scale is an axis's from low to high; it ends at its first and its last tick unless it is
+// exact.
+func (a Axis) scale(low, high float64, n int, from, to float64) scale {
+	if !a.Exact {
+		return newScale(low, high, n, from, to)
+	}
+	s := newScale(a.Min, a.Max, n, from, to)
+	if a.Max > a.Min {
+		s.from, s.to = a.Min, a.Max
+	}
+	return s
+}
+
+// ticksWithin are the ticks of a scale that may begin and end between two.
 func (s scale) ticksWithin() (values []float64) {
 	for v := math.Ceil(s.from/s.step-1e-9) * s.step; v <= s.to+s.step*1e-6 && len(values) < 50; v += s.step {
 		values = append(values, v)
@@ -70,12 +143,13 @@ func (s scale) ticksWithin() (values []float64) {
 	return values
 }
 
-func (c *Chart) draw(on canvas) {
-	width, height := c.size()
-	top := head(on, c.Title, c.Keys, width) + 8
-	left, right, bottom := marginLeft, width-marginRight, height-40
+func (c *Chart) draw(on canvas, width float64) {
+	h := head(c.Title, c.Keys, width)
+	h.draw(on)
+	top := h.height + 8
+	left, right, bottom := marginLeft, width-marginRight, top+plotHeight
 	x, y := c.scales(left, right, top, bottom)
-	for _, v := range y.ticks() {
+	for _, v := range y.ticksWithin() {
 		at := y.at(v)
 		on.polyline([]Point{{left, at}, {right, at}}, stroke{colour: Faint, width: 1, opacity: 0.35})
 		on.text(left-6, at+4, y.label(v), textStyle{colour: Ink, size: textSize, anchor: atEnd})
@@ -86,9 +160,9 @@ func (c *Chart) draw(on canvas) {
 		on.text(at, bottom+17, x.label(v), textStyle{colour: Ink, size: textSize, anchor: atMiddle})
 	}
 	on.polyline([]Point{{left, top}, {left, bottom}, {right, bottom}}, stroke{colour: Ink, width: 1, opacity: 1})
-	on.text((left+right)/2, height-6, c.X.Label, textStyle{colour: Ink, size: textSize, anchor: atMiddle})
+	on.text((left+right)/2, bottom+34, c.X.Label, textStyle{colour: Ink, size: textSize, anchor: atMiddle})
 	on.text(13, (top+bottom)/2, c.Y.Label, textStyle{colour: Ink, size: textSize, anchor: atMiddle, upward: true})
-	for _, l := range c.Lines {
+	for i, l := range c.Lines {
 		s := stroke{colour: l.Colour, width: 2, opacity: 1, dashed: l.Dashed}
 		if l.Thin {
 			s.width, s.opacity = 1.2, 0.7
@@ -96,9 +170,12 @@ func (c *Chart) draw(on canvas) {
 		for _, part := range place(l.Points, x, y) {
 			on.polyline(part, s)
 		}
+		for _, at := range l.marked(x, y, i) {
+			l.Mark.draw(on, at, l.Colour)
+		}
 	}
 	for _, r := range c.Rules {
-		if !finite(r.At) {
+		if !finite(r.At) || r.Upright && (r.At < x.from || r.At > x.to) || !r.Upright && (r.At < y.from || r.At > y.to) {
 			continue
 		}
 		ends := []Point{{left, y.at(r.At)}, {right, y.at(r.At)}}
@@ -127,7 +204,7 @@ func place(points []Point, x, y scale) (parts [][]Point) {
 		if p.X < x.from || p.X > x.to {
 			continue
 		}
-		at := Point{x.at(p.X), y.at(min(p.Y, y.to))}
+		at := Point{x.at(p.X), y.at(max(min(p.Y, y.to), y.from))}
 		if n := len(part); n >= 2 && inLine(part[n-2], part[n-1], at) {
 			part[n-1] = at
 			continue

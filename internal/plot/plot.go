@@ -38,6 +38,8 @@ type Axis struct {
 	// Max is what it reaches at least. A chart's y axis ends there, rounded up: what is
 	// beyond is cut off at the edge. 0: as far as there is something.
 	Max float64
+	// Exact axes go from Min to Max, whatever there is.
+	Exact bool
 }
 
 // Line is a polyline. Thin ones are one of many.
@@ -46,7 +48,14 @@ type Line struct {
 	Points []Point
 	Thin   bool
 	Dashed bool
+	Mark   Mark // at some of its points
 }
+
+// Mark is a shape by which lines of one colour are told apart; 0 is none.
+type Mark int
+
+// Marks is how many shapes there are.
+const Marks = 8
 
 // Rule is a straight line across the figure at a value of the x axis (Upright) or of
 // the y axis.
@@ -61,15 +70,16 @@ type Rule struct {
 type Key struct {
 	Colour Colour
 	Dashed bool
+	Mark   Mark
 	Text   string
 }
 
 // Figure is one that can be drawn: a Chart or Bars.
 type Figure interface {
-	// size is the width and the height that it needs, in pixels.
-	size() (width, height float64)
+	// height is what it needs where it is so wide, in pixels.
+	height(width float64) float64
 	// draw draws it with its upper left corner at the origin.
-	draw(c canvas)
+	draw(c canvas, width float64)
 	// name is its title.
 	name() string
 }
@@ -168,6 +178,48 @@ func fit(s string, size, width float64) string {
 		return s
 	}
 	return string(runes[:keep]) + "…"
+}
+
+// Sheet is how figures stand in a file.
+type Sheet struct {
+	Columns int // how many stand side by side; 0: 1
+	// FontSize is that of their text, in pixels; 0: 12. Figures stay as wide as they are,
+	// and their lines and spaces grow with the text.
+	FontSize float64
+}
+
+// scale is how much larger than usual all is drawn.
+func (s Sheet) scale() float64 {
+	if !(s.FontSize > 0) {
+		return 1
+	}
+	return min(max(s.FontSize, leastFont), mostFont) / textSize
+}
+
+// Bounds of a font's size, in pixels: below, nothing can be read, and above, nothing of
+// the figure is left.
+const (
+	leastFont = 4
+	mostFont  = 20
+)
+
+// width is a figure's, before it is scaled.
+func (s Sheet) width() float64 { return chartWidth / s.scale() }
+
+// arrange places figures in rows, each as high as its highest; all is in pixels of the
+// sheet.
+func (s Sheet) arrange(figures []Figure) (places []Point, width, height float64) {
+	columns := max(min(s.Columns, len(figures)), 1)
+	var y, row float64
+	for i, f := range figures {
+		if i%columns == 0 {
+			y, row = y+row, 0
+		}
+		places = append(places, Point{float64(i%columns) * chartWidth, y})
+		row = max(row, f.height(s.width())*s.scale())
+		width = max(width, float64(i%columns+1)*chartWidth)
+	}
+	return places, width, y + row
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -65,7 +65,7 @@ func TestSVG(t *testing.T) {
 
 func TestSVGIsWellFormed(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteSVG(&b, append(hostile(), chart(), bars()), 2); err != nil {
+	if err := WriteSVG(&b, append(hostile(), chart(), bars()), Sheet{Columns: 2, FontSize: 15}); err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()
@@ -100,7 +100,7 @@ func TestSVGIsWellFormed(t *testing.T) {
 func TestInside(t *testing.T) {
 	numbers := regexp.MustCompile(`[ML](-?[0-9.]+) (-?[0-9.]+)`)
 	for _, f := range append(hostile(), chart(), bars()) {
-		width, height := f.size()
+		width, height := chartWidth, f.height(chartWidth)
 		for _, m := range numbers.FindAllSubmatch(AppendSVG(nil, f), -1) {
 			x, errX := strconv.ParseFloat(string(m[1]), 64)
 			y, errY := strconv.ParseFloat(string(m[2]), 64)
@@ -182,5 +182,48 @@ func TestLinesAreThinnedWithoutHarm(t *testing.T) {
 	}
 	if parts := place([]Point{{0, 1}, {1, 1}, {2, math.NaN()}, {3, 1}, {4, 1}}, x, y); len(parts) != 2 {
 		t.Errorf("%d parts around a gap", len(parts))
+	}
+}
+
+// TestLastTick: both axes of a chart end at a tick that is written.
+func TestLastTick(t *testing.T) {
+	c := chart()
+	c.X.Max = 9.7
+	x, y := c.scales(0, 300, 0, 200)
+	for name, s := range map[string]scale{"x": x, "y": y} {
+		ticks := s.ticksWithin()
+		if len(ticks) < 3 || math.Abs(ticks[len(ticks)-1]-s.to) > 1e-9 || math.Abs(ticks[0]-s.from) > 1e-9 {
+			t.Errorf("%s: from %v to %v, ticks %v", name, s.from, s.to, ticks)
+		}
+	}
+	c.X = Axis{Min: 2, Max: 9, Exact: true}
+	if x, _ := c.scales(0, 300, 0, 200); x.from != 2 || x.to != 9 {
+		t.Errorf("from %v to %v", x.from, x.to)
+	}
+}
+
+// TestTextIsLargeEnough: on a screen of 390 pixels, of which a page leaves 374 to a figure,
+// no text of a figure is smaller than 12 pixels.
+func TestTextIsLargeEnough(t *testing.T) {
+	for _, f := range []Figure{chart(), bars()} {
+		for _, m := range regexp.MustCompile(`font-size="([0-9.]+)"`).FindAllSubmatch(AppendSVG(nil, f), -1) {
+			size, err := strconv.ParseFloat(string(m[1]), 64)
+			if err != nil || size*374/chartWidth < 12 {
+				t.Errorf("%q: %s pixels of %v", f.name(), m[1], chartWidth)
+			}
+		}
+	}
+}
+
+// TestMarksDiffer: of eight runs every one has a shape of its own.
+func TestMarksDiffer(t *testing.T) {
+	seen := make(map[string]Mark)
+	for m := Mark(1); m <= Marks; m++ {
+		var s svg
+		m.draw(&s, Point{10, 10}, Ink)
+		if other, ok := seen[string(s.out)]; ok || len(s.out) == 0 {
+			t.Errorf("marks %d and %d are one", m, other)
+		}
+		seen[string(s.out)] = m
 	}
 }

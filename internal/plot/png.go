@@ -25,10 +25,9 @@ const (
 	maxPixels = 25 << 20
 )
 
-// WritePNG writes figures as one PNG on white, in as many columns as columns says.
-// Its error is ErrTooLarge, or that of w.
-func WritePNG(w io.Writer, figures []Figure, columns int) error {
-	places, width, height := arrange(figures, columns)
+// WritePNG writes figures as one PNG on white. Its error is ErrTooLarge, or that of w.
+func WritePNG(w io.Writer, figures []Figure, sheet Sheet) error {
+	places, width, height := sheet.arrange(figures)
 	size := image.Rect(0, 0, int(math.Ceil(width*pngScale)), int(math.Ceil(height*pngScale)))
 	if size.Dx()*size.Dy() > maxPixels {
 		return fmt.Errorf("%w: %d by %d pixels", ErrTooLarge, size.Dx(), size.Dy())
@@ -37,11 +36,11 @@ func WritePNG(w io.Writer, figures []Figure, columns int) error {
 	if err != nil {
 		return fmt.Errorf("font: %w", err)
 	}
-	r := &raster{image: image.NewRGBA(size), font: face, faces: make(map[float64]font.Face)}
+	r := &raster{image: image.NewRGBA(size), scale: pngScale * sheet.scale(), font: face, faces: make(map[float64]font.Face)}
 	draw.Draw(r.image, size, image.White, image.Point{}, draw.Src)
 	for i, f := range figures {
-		r.origin = places[i]
-		f.draw(r)
+		r.origin = Point{places[i].X * pngScale, places[i].Y * pngScale}
+		f.draw(r, sheet.width())
 	}
 	for _, face := range r.faces {
 		r.err = errors.Join(r.err, face.Close())
@@ -55,7 +54,8 @@ func WritePNG(w io.Writer, figures []Figure, columns int) error {
 // raster is a canvas of pixels.
 type raster struct {
 	image  *image.RGBA
-	origin Point
+	origin Point   // of the figure, in pixels of the image
+	scale  float64 // pixels of the image to one of the figure
 	font   *opentype.Font
 	faces  map[float64]font.Face // by size
 	err    error
@@ -86,7 +86,7 @@ func rgba(c Colour, opacity float64) color.NRGBA {
 
 // pixel is where a point of a figure stands in the image.
 func (r *raster) pixel(p Point) Point {
-	return Point{(p.X + r.origin.X) * pngScale, (p.Y + r.origin.Y) * pngScale}
+	return Point{p.X*r.scale + r.origin.X, p.Y*r.scale + r.origin.Y}
 }
 
 func (r *raster) polyline(points []Point, s stroke) {
@@ -105,7 +105,7 @@ func (r *raster) stroke(points []Point, s stroke) {
 	if len(points) < 2 {
 		return
 	}
-	half := s.width * pngScale / 2
+	half := s.width * r.scale / 2
 	low, high := r.pixel(points[0]), r.pixel(points[0])
 	for _, p := range points {
 		at := r.pixel(p)
@@ -227,7 +227,7 @@ func (r *raster) face(size float64) (font.Face, error) {
 	if f := r.faces[size]; f != nil {
 		return f, nil
 	}
-	f, err := opentype.NewFace(r.font, &opentype.FaceOptions{Size: size * pngScale, DPI: 72})
+	f, err := opentype.NewFace(r.font, &opentype.FaceOptions{Size: size * r.scale, DPI: 72})
 	if err != nil {
 		return nil, fmt.Errorf("font: %w", err)
 	}

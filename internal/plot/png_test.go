@@ -16,7 +16,7 @@ import (
 func TestPNG(t *testing.T) {
 	figures := []Figure{chart(), bars(), hostile()[2], hostile()[3]} // few: the race detector is slow with pixels
 	var b bytes.Buffer
-	if err := WritePNG(&b, figures, 2); err != nil {
+	if err := WritePNG(&b, figures, Sheet{Columns: 2}); err != nil {
 		t.Fatal(err)
 	}
 	if out := os.Getenv("MLGET_PLOT_PNG"); out != "" { // for eyes
@@ -28,7 +28,7 @@ func TestPNG(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, width, height := arrange(figures, 2)
+	_, width, height := Sheet{Columns: 2}.arrange(figures)
 	if got := img.Bounds(); got != image.Rect(0, 0, int(width*pngScale), int(height*pngScale)) {
 		t.Errorf("it is %v", got)
 	}
@@ -52,7 +52,7 @@ func TestPNG(t *testing.T) {
 	for i := range many {
 		many[i] = chart()
 	}
-	if err := WritePNG(io.Discard, many, 2); !errors.Is(err, ErrTooLarge) {
+	if err := WritePNG(io.Discard, many, Sheet{Columns: 2}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("500 figures: %v", err)
 	}
 }

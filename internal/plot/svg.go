@@ -6,6 +6,7 @@ import (
 	"html"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // CSS is the style sheet of figures that stand in a page. The page decides by the
@@ -15,10 +16,23 @@ func CSS() string {
 	return `:root{` + palette(false) + `}
 @media (prefers-color-scheme:dark){:root{` + palette(true) + `}}
 @media print{:root{` + palette(false) + `}}
-.fig path{fill:none;stroke-linejoin:round}
-.fig text{font-family:system-ui,sans-serif}
+` + shapes + classes(func(name string) string { return "var(--" + name + ")" })
+}
+
+// shapes are the rules that have nothing to do with colours.
+const shapes = `.fig path{fill:none;stroke-linejoin:round}
+.fig text{font-family:system-ui,"DejaVu Sans",sans-serif}
 .fig .b{font-weight:600}
-` + classes()
+`
+
+// plainColours gives the colours on light paper by their names.
+func plainColours() func(name string) string {
+	table := make(map[string]string)
+	for entry := range strings.SplitSeq(palette(false), ";") {
+		name, value, _ := strings.Cut(entry, ":")
+		table[strings.TrimPrefix(name, "--")] = value
+	}
+	return func(name string) string { return table[name] }
 }
 
 // palette are the colours: Okabe and Ito's, which most who are colour-blind can tell
@@ -40,10 +54,10 @@ func palette(dark bool) string {
 
 // classes are the rules for each colour: s0 is a stroke, f0 a fill; k and g are Ink
 // and Faint.
-func classes() string {
+func classes(colour func(name string) string) string {
 	var b bytes.Buffer
-	rule := func(name, variable string) {
-		fmt.Fprintf(&b, ".fig .s%s{stroke:var(--%s)}.fig .f%s{fill:var(--%s)}\n", name, variable, name, variable)
+	rule := func(name, of string) {
+		fmt.Fprintf(&b, ".fig .s%s{stroke:%s}.fig .f%s{fill:%s}\n", name, colour(of), name, colour(of))
 	}
 	rule("k", "ink")
 	rule("g", "faint")
@@ -67,45 +81,29 @@ func class(c Colour) string {
 
 // AppendSVG appends a figure as an svg element, to stand in a page that has [CSS].
 func AppendSVG(out []byte, f Figure) []byte {
-	width, height := f.size()
 	out = fmt.Appendf(out, `<svg class="fig" role="img" aria-label="%s" viewBox="0 0 %g %g" xmlns="http://www.w3.org/2000/svg">`,
-		html.EscapeString(printable(f.name())), width, height)
+		html.EscapeString(printable(f.name())), chartWidth, f.height(chartWidth))
 	s := svg{out: out}
-	f.draw(&s)
+	f.draw(&s, chartWidth)
 	return append(s.out, "</svg>\n"...)
 }
 
-// WriteSVG writes figures as one SVG file, in as many columns as columns says.
-func WriteSVG(w io.Writer, figures []Figure, columns int) error {
-	places, width, height := arrange(figures, columns)
-	out := fmt.Appendf(nil, `<svg class="fig" xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g">`+"\n<style>\n%s</style>\n",
-		width, height, width, height, CSS())
-	out = append(out, `<rect class="page" style="fill:var(--paper)" width="100%" height="100%"/>`+"\n"...)
+// WriteSVG writes figures as one SVG file, on white. Its colours are written out: few
+// programs but browsers know custom properties.
+func WriteSVG(w io.Writer, figures []Figure, sheet Sheet) error {
+	places, width, height := sheet.arrange(figures)
+	out := fmt.Appendf(nil, `<svg class="fig" xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g">`+"\n<style>\n%s%s</style>\n",
+		width, height, width, height, shapes, classes(plainColours()))
+	out = append(out, `<rect style="fill:#ffffff" width="100%" height="100%"/>`+"\n"...)
 	for i, f := range figures {
-		out = fmt.Appendf(out, `<g transform="translate(%g %g)">`, places[i].X, places[i].Y)
+		out = fmt.Appendf(out, `<g transform="translate(%g %g) scale(%g)">`, places[i].X, places[i].Y, sheet.scale())
 		s := svg{out: out}
-		f.draw(&s)
+		f.draw(&s, sheet.width())
 		out = append(s.out, "</g>\n"...)
 	}
 	out = append(out, "</svg>\n"...)
 	_, err := w.Write(out)
 	return err
-}
-
-// arrange places figures in rows, each as high as its highest.
-func arrange(figures []Figure, columns int) (places []Point, width, height float64) {
-	columns = max(min(columns, len(figures)), 1)
-	var y, row float64
-	for i, f := range figures {
-		w, h := f.size()
-		if i%columns == 0 {
-			y, row = y+row, 0
-		}
-		places = append(places, Point{float64(i%columns) * chartWidth, y})
-		row = max(row, h)
-		width = max(width, float64(i%columns)*chartWidth+w)
-	}
-	return places, width, y + row
 }
 
 // svg is a canvas that writes elements.

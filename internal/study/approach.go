@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mlget/mlget/internal/report"
 	"github.com/mlget/mlget/internal/stats"
-	"github.com/mlget/mlget/internal/units"
 )
 
 // Approach is the runs that were made in the same way: algorithm, links, energy
@@ -58,12 +58,13 @@ func (a *Approach) Has(name string) bool { return a.Values[name].N > 0 }
 
 // key is what runs of one approach have in common.
 type key struct {
-	source, algorithm, energy, links string
-	size                             int64
+	source, algorithm, energy, links, setting string
+
+	size int64
 }
 
 func keyOf(r *Run) key {
-	k := key{source: r.Source, algorithm: r.Report.Algorithm, energy: r.Report.EnergyPolicy, size: r.Report.SizeBytes}
+	k := key{source: r.Source, setting: r.Setting, algorithm: r.Report.Algorithm, energy: r.Report.EnergyPolicy, size: r.Report.SizeBytes}
 	if k.energy == "off" {
 		k.energy = ""
 	}
@@ -92,7 +93,7 @@ func group(runs []*Run) []*Approach {
 		k := keyOf(r)
 		if k.size == 0 {
 			for _, known := range keys {
-				if known.size > 0 && (key{known.source, known.algorithm, known.energy, known.links, 0}) == k {
+				if known.size > 0 && (key{known.source, known.algorithm, known.energy, known.links, known.setting, 0}) == k {
 					k = known
 				}
 			}
@@ -187,6 +188,8 @@ func (k key) name(differ struct{ source, links, size bool }) string {
 	var name string
 	several := strings.Contains(k.links, "+")
 	switch {
+	case k.setting != "":
+		name = k.setting
 	case k.algorithm == "single" && !several:
 		name = "single-link " + cmp.Or(k.links, "(none)")
 	case k.algorithm == "single":
@@ -203,12 +206,25 @@ func (k key) name(differ struct{ source, links, size bool }) string {
 		name += ", " + k.energy
 	}
 	if differ.size && k.size > 0 {
-		name += ", " + units.Bytes(k.size)
+		name += ", " + size(k.size)
 	}
 	if differ.source {
 		name = k.source + ": " + name
 	}
 	return name
+}
+
+// size is a number of bytes as a page has them: in MB, of 10^6, as rates are in Mbit/s.
+func size(bytes int64) string {
+	for _, unit := range []struct {
+		bytes int64
+		name  string
+	}{{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
+		if bytes >= unit.bytes {
+			return strconv.FormatFloat(float64(bytes)/float64(unit.bytes), 'g', 4, 64) + " " + unit.name
+		}
+	}
+	return strconv.FormatInt(bytes, 10) + " B"
 }
 
 // measure fills in what the runs come to.

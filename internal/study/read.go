@@ -28,21 +28,21 @@ var (
 // maxReport bounds a report, in bytes: one of a hundred thousand files fits in.
 const maxReport = 64 << 20
 
-// Read reads runs: records (--record), reports (--report, --json), and directories
-// of these. A file counts once, however often it is named, and so does a run of which
+// Read reads runs: records (--record), reports (--report, --json), the results of sweeps
+// (bench sweep --state), and directories of these. A file counts once, however often it is named, and so does a run of which
 // there are a record and a report: the record tells more. It gives the runs in the order of the names, those
 // of a directory by their names, and an error for each file that is none. Models
 // are the radios' for what is modelled of records.
 func Read(ctx context.Context, names []string, models energy.Models) ([]*Run, []error) {
 	files, errs := find(names)
 	files = slices.DeleteFunc(files, func(f file) bool { return f.recorded })
-	runs, faults := make([]*Run, len(files)), make([]error, len(files))
+	found, faults := make([][]*Run, len(files)), make([]error, len(files))
 	next := make(chan int)
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		workers.Go(func() {
 			for i := range next {
-				runs[i], faults[i] = readFile(files[i], models)
+				found[i], faults[i] = readFile(files[i], models)
 			}
 		})
 	}
@@ -55,7 +55,7 @@ func Read(ctx context.Context, names []string, models energy.Models) ([]*Run, []
 	}
 	close(next)
 	workers.Wait()
-	runs = once(slices.DeleteFunc(runs, func(r *Run) bool { return r == nil }))
+	runs := once(slices.Concat(found...))
 	for _, err := range faults {
 		if err != nil {
 			errs = append(errs, err)
@@ -81,37 +81,46 @@ func once(runs []*Run) []*Run {
 	})
 }
 
-// readFile reads a record or a report.
-func readFile(f file, models energy.Models) (*Run, error) {
+// readFile reads a record, a report, or the results of a sweep.
+func readFile(f file, models energy.Models) ([]*Run, error) {
 	in, err := os.Open(f.path)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close() //nolint:errcheck // it was only read
-	run, err := read(in, models)
+	runs, err := read(in, models)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
-	run.Name, run.Source = f.path, f.source
-	return run, nil
+	for _, run := range runs {
+		run.Name, run.Source = f.path, f.source
+	}
+	return runs, nil
 }
 
-// read tells a record from a report by its first line.
-func read(in io.Reader, models energy.Models) (*Run, error) {
+// read tells what a file is by its first line.
+func read(in io.Reader, models energy.Models) ([]*Run, error) {
 	buf := bufio.NewReader(in)
 	begin, err := buf.Peek(512)
 	if len(begin) == 0 && err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	first, _, _ := bytes.Cut(begin, []byte("\n"))
-	if bytes.Contains(first, []byte(`"event"`)) {
-		run, err := readRecord(buf, models)
-		if errors.Is(err, record.ErrNotRecord) {
-			return nil, ErrForeign
+	var run *Run
+	switch {
+	case bytes.HasPrefix(first, []byte(`{"sweep":`)):
+		return readSweep(buf)
+	case bytes.Contains(first, []byte(`"event"`)):
+		if run, err = readRecord(buf, models); errors.Is(err, record.ErrNotRecord) {
+			err = ErrForeign
 		}
-		return run, err
+	default:
+		run, err = readReport(buf)
 	}
-	return readReport(buf)
+	if err != nil {
+		return nil, err
+	}
+	return []*Run{run}, nil
 }
 
 func readReport(in io.Reader) (*Run, error) {

@@ -10,11 +10,14 @@ type Run struct {
 	Name   string        // of the file
 	Source string        // of the directory that it came from
 	Report report.Report // without its files' rows
-	Broken string        // why its record could not be read to its end; empty: it could
+	// Setting is what a sweep varied; empty: the run is of none.
+	Setting string
+	Broken  string // why its record could not be read to its end; empty: it could
 
 	// All times are in s since the run's first connection.
 	Traces []Trace // one for each link; none without a record
-	CPU    []Point // share of one processor in %, between two readings
+	CPU    []Point // of this process: share of one processor in %, between two readings
+	System []Point // of all processes, likewise: more than 100 with several processors
 	RSS    []Point // resident set in bytes
 	Watts  []Point // power that the device drew
 

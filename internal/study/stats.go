@@ -19,7 +19,17 @@ type Stats struct {
 	P90       Value `json:"p90"`
 	Min       Value `json:"min"`
 	Max       Value `json:"max"`
+	// CI95Low and CI95High are the 95 % confidence interval of the median, by the bootstrap;
+	// not known with fewer than three runs.
+	CI95Low  Value `json:"ci95_low"`
+	CI95High Value `json:"ci95_high"`
 }
+
+// FewRuns is below how many runs medians, correlations and tests say little.
+const FewRuns = 5
+
+// Few says whether the value is of so few runs that it says little.
+func (s Stats) Few() bool { return s.N > 0 && s.N < FewRuns }
 
 // describe gives the Stats of the values that are known.
 func describe(values []float64) Stats {
@@ -30,7 +40,9 @@ func describe(values []float64) Stats {
 		}
 	}
 	q := func(share float64) Value { return Value(stats.Quantile(known, share)) }
+	low, high := stats.MedianInterval(known)
 	return Stats{
+		CI95Low: Value(low), CI95High: Value(high),
 		N: len(known), Median: q(0.5), Mean: Value(stats.Mean(known)),
 		Sigma: Value(stats.Sigma(known)), Variation: Value(stats.Variation(known)),
 		P05: q(0.05), P25: q(0.25), P75: q(0.75), P90: q(0.9), Min: q(0), Max: q(1),

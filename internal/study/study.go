@@ -22,6 +22,7 @@ type Study struct {
 	Schema       int           `json:"schema"`
 	Approaches   []*Approach   `json:"approaches"`
 	Correlations []Correlation `json:"correlations"`
+	Comparisons  []Comparison  `json:"comparisons"`
 	Problems     []string      `json:"problems,omitempty"` // what is wrong with runs, or could not be read
 }
 
@@ -70,6 +71,7 @@ func New(runs []*Run, faults []error) *Study {
 		a.measure()
 	}
 	s.Correlations = correlate(complete)
+	s.Comparisons = compare(s.Approaches)
 	return s
 }
 

@@ -36,11 +36,11 @@ func recorded(t testing.TB, events []event.Event) []byte {
 
 func readText(t testing.TB, text []byte) *Run {
 	t.Helper()
-	run, err := read(bytes.NewReader(text), energy.Models{})
-	if err != nil {
-		t.Fatal(err)
+	runs, err := read(bytes.NewReader(text), energy.Models{})
+	if err != nil || len(runs) != 1 {
+		t.Fatal(len(runs), err)
 	}
-	return run
+	return runs[0]
 }
 
 func near(a, b, off float64) bool { return math.Abs(a-b) <= off }
@@ -248,13 +248,14 @@ func TestBadFiles(t *testing.T) {
 		{"later record", late, record.ErrSchema, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			run, err := read(bytes.NewReader(c.text), energy.Models{})
+			runs, err := read(bytes.NewReader(c.text), energy.Models{})
 			if !errors.Is(err, c.err) {
 				t.Fatalf("error %v, want %v", err, c.err)
 			}
 			if err != nil {
 				return
 			}
+			run := runs[0]
 			if got := run.problem(); (got == "") != (c.said == "") || !strings.Contains(got, c.said) {
 				t.Errorf("problem %q, want %q", got, c.said)
 			}

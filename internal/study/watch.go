@@ -24,6 +24,7 @@ type watcher struct {
 	links   []linkWatch
 	files   map[event.FileID]*fileWatch
 	cpu     points // cumulative s, in Y
+	system  points // likewise, of all processes
 	rss     points
 	watts   points
 	counter energy.Reading // the last of a counter of energy
@@ -131,6 +132,9 @@ func (w *watcher) add(e event.Event) {
 		}
 	case event.Usage:
 		w.cpu.add(e.At.Seconds(), e.CPU.Seconds())
+		if e.SystemCPU > 0 {
+			w.system.add(e.At.Seconds(), e.SystemCPU.Seconds())
+		}
 		if e.RSS > 0 {
 			w.rss.add(e.At.Seconds(), float64(e.RSS))
 		}
@@ -251,6 +255,7 @@ func (w *watcher) finish(run *Run) {
 	}
 	cpu := w.cpu.shifted(w.zero)
 	run.CPU = rates(cpu, run.Report.Seconds)
+	run.System = rates(w.system.shifted(w.zero), run.Report.Seconds)
 	run.CPUSeconds = advance(cpu, run.Report.Seconds)
 	run.RSS = w.rss.shifted(w.zero)
 	run.Watts = w.watts.shifted(w.zero)
