@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -34,7 +33,7 @@ func TestBenchRunInterrupted(t *testing.T) {
 	s.set("hang", "1500000")
 	p := benchRun(t, dir, "2", url)
 	waitForFile(t, filepath.Join(dir, "lab", "body.bin.part"))
-	if err := p.Process.Signal(os.Interrupt); err != nil {
+	if err := interrupt(p.Process); err != nil {
 		t.Fatal(err)
 	}
 	r := p.end(t)

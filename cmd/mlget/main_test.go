@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,17 +55,20 @@ func withBinary(m *testing.M) int {
 	if insidePhone() { // which has one
 		return m.Run()
 	}
-	dir, err := os.MkdirTemp("", "mlget-e2e-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // it is below the temporary directory
-	build := exec.Command("go", "build", "-o", filepath.Join(dir, binaryName()), ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
-		return 1
+	dir := os.Getenv("MLGET_DIR") // where there is one already, and no Go: make test-windows
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "mlget-e2e-"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir) //nolint:errcheck // it is below the temporary directory
+		build := exec.Command("go", "build", "-o", filepath.Join(dir, binaryName()), ".")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+			return 1
+		}
 	}
 	environment := map[string]string{
 		"PATH": dir + string(filepath.ListSeparator) + os.Getenv("PATH"),
@@ -187,13 +191,15 @@ func (r result) want(t testing.TB, code int, patterns ...string) {
 
 // loopback is the name of the interface through which this machine talks to itself.
 func loopback() string {
-	switch runtime.GOOS {
-	case "linux", "android":
-		return "lo"
-	case "windows":
-		return "Loopback Pseudo-Interface 1"
+	interfaces, err := net.Interfaces()
+	if err == nil {
+		for _, i := range interfaces {
+			if i.Flags&net.FlagLoopback != 0 {
+				return i.Name
+			}
+		}
 	}
-	return "lo0"
+	return "lo"
 }
 
 // noPassword finds the password in any file below dir.

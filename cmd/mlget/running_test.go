@@ -116,14 +116,13 @@ func TestObjectChangesMeanwhile(t *testing.T) {
 // TestInterruptMany: one line says it, whatever the number of files, and each of
 // them goes on in the next run.
 func TestInterruptMany(t *testing.T) {
-	t.Parallel()
 	s := newSite(t)
 	s.set("hang", "1500000")
 	dir := t.TempDir()
 	args := []string{"-j", "2", s.clear.URL + "/hang/12000000/a.bin", s.clear.URL + "/hang/12000000/b.bin", s.clear.URL + "/hang/12000000/c.bin"}
 	p := startMlget(t, dir, args...)
 	waitForBytes(t, filepath.Join(dir, "a.bin.part"), 1) // others may be behind what hangs of it
-	if err := p.Process.Signal(os.Interrupt); err != nil {
+	if err := interrupt(p.Process); err != nil {
 		t.Fatal(err)
 	}
 	r := p.end(t)
@@ -166,6 +165,6 @@ func TestInterruptList(t *testing.T) {
 	_, err = fmt.Fprintf(w, "%[1]s/ranges/1000/a.bin\n%[1]s/ranges/2000/b.bin\n", s.clear.URL)
 	check(t, err)
 	waitForBytes(t, filepath.Join(dir, "a.bin"), 1000) // while the list is open
-	check(t, p.Process.Signal(os.Interrupt))
+	check(t, interrupt(p.Process))
 	p.end(t).want(t, 130, "^mlget: .*interrupted")
 }

@@ -106,7 +106,7 @@ func TestContinueAfterAnotherProgram(t *testing.T) {
 			check(t, other.Start())
 			waitUntil(t, "its bytes", func() bool { fi, err := os.Stat(file); return err == nil && fi.Size() > 0 })
 			time.Sleep(200 * time.Millisecond) // it writes what it has
-			check(t, other.Process.Signal(os.Interrupt))
+			check(t, interrupt(other.Process))
 			_ = other.Wait() // it was interrupted
 			left, err := os.ReadFile(file)
 			check(t, err)

@@ -264,7 +264,7 @@ func (c *Campaign) execute(ctx context.Context, runner Runner, e execution) (rep
 
 // leavings are what a run leaves that is not kept.
 func leavings() []string {
-	return []string{bodyFile, bodyFile + ".part", bodyFile + ".part.json", "record." + making, "report." + making}
+	return []string{bodyFile, bodyFile + ".part", bodyFile + ".part.json", bodyFile + ".part.json.new", "record." + making, "report." + making}
 }
 
 // sweep removes them.

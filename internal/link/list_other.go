@@ -93,6 +93,8 @@ func (i *Info) checkState() {
 		usable = usable || !p.Addr().IsLinkLocalUnicast()
 	}
 	switch {
+	case !i.Up && runtime.GOOS == "windows": // which does not tell one from the other
+		i.problem(Fatal, "it is not connected, or switched off", "")
 	case !i.Up:
 		i.problem(Fatal, "it is down", "")
 	case !i.Carrier:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -25,7 +26,7 @@ type source struct {
 }
 
 // lookup resolves host over this link: a literal address without asking anyone,
-// then the hosts file, then what is remembered, then the link's resolvers in their
+// then the hosts file, then localhost, then what is remembered, then the link's resolvers in their
 // order until one gives an answer. A host that does not exist, or that no name
 // server is known for, is a *net.DNSError with IsNotFound in the error's chain.
 func (l *Link) lookup(ctx context.Context, host string, family Family) ([]netip.Addr, error) {
@@ -35,6 +36,9 @@ func (l *Link) lookup(ctx context.Context, host string, family Family) ([]netip.
 	if addrs, err := hostsFile().LookupNetIP(ctx, family.ipNetwork(), host); err == nil {
 		return unmapped(addrs), nil
 	}
+	if isLocalhost(host) {
+		return localAddrs(family), nil
+	}
 	addrs, err := l.names.find(ctx, name{host, family}, func(ctx context.Context) ([]netip.Addr, error) {
 		return l.askAll(ctx, host, family)
 	})
@@ -42,6 +46,26 @@ func (l *Link) lookup(ctx context.Context, host string, family Family) ([]netip.
 		return nil, l.error("%w", err)
 	}
 	return addrs, nil
+}
+
+// isLocalhost says whether host is this machine by its name alone, without the hosts file,
+// which does not name it on Windows. No name server is to be asked (RFC 6761, 6.3).
+func isLocalhost(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// localAddrs are this machine's addresses of a family.
+func localAddrs(family Family) []netip.Addr {
+	v6, v4 := netip.IPv6Loopback(), netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	switch family {
+	case FamilyIPv4:
+		return []netip.Addr{v4}
+	case FamilyIPv6:
+		return []netip.Addr{v6}
+	case FamilyAny:
+	}
+	return []netip.Addr{v6, v4}
 }
 
 // askAll asks one source after the other.

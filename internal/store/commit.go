@@ -127,6 +127,7 @@ func (f *File) writeJournal(done []scheduler.Range, durable bool) error {
 		return fail("replace", path, ErrReplaced)
 	}
 	if err := f.dir.rename(tmp, path); err != nil {
+		_ = f.dir.remove(tmp) // the first error counts
 		return fail("rename", tmp, err)
 	}
 	f.written = newWritten(made, b)
