@@ -63,6 +63,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		run := o.runStarted(started, links, t.files())
 		bus.Publish(run)
 		tellOfProxy(web.Proxies, t.urls, links, warn)
+		meter := o.meter(&bus)
 		sampler := measure.start(run)
 		used := o.sampleUsage(&bus, started)
 		nets, terms := networks(links, measure.models)
@@ -70,6 +71,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		if program != nil {
 			cfg.Program = program
 		}
+		cfg.Meter = meter
 		shared := engine.NewLinks(&bus, started, nets, terms, cfg.BlockSize)
 		shared = engine.WithSpares(shared, o.spares(links))
 		roster := &roster{

@@ -12,10 +12,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mlget/mlget/internal/energy"
+	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/launch"
 	"github.com/mlget/mlget/internal/modelled"
 	"github.com/mlget/mlget/internal/power"
+	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
 
 // sysfs is where the kernel tells of the machine.
@@ -122,6 +124,26 @@ func readModels(name string) (energy.Models, error) {
 		return energy.Models{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return *models, nil
+}
+
+// meter adds up what is measured, for the engine.
+type meter struct{ power.Meter }
+
+// Spent is what was spent so far.
+func (m *meter) Spent() (engine.Spent, bool) {
+	s, ok := m.Meter.Spent()
+	return engine.Spent(s), ok
+}
+
+// meter follows the run of bus until its end, where somebody decides by what is
+// measured; else it is nil.
+func (o *getOptions) meter(bus *event.Bus) engine.Meter {
+	if o.mode != tuning.EHT.String() {
+		return nil
+	}
+	m := new(meter)
+	go m.Watch(bus.Subscribe())
+	return m
 }
 
 // sampler publishes power while a download goes on.

@@ -27,7 +27,6 @@ type Batch struct {
 	Mode        tuning.Mode // how connections are shared out among files
 	Concurrency int         // files at once; 0: chosen
 	Parallelism int         // connections of a link for one file; 0: chosen
-	Meter       Meter       // nil: nobody knows what is spent
 }
 
 // Ended is told what came of each file.
@@ -35,12 +34,6 @@ type Ended interface {
 	// Ended is called once for each job that was read from Batch.Jobs, by the
 	// goroutine that called DownloadAll, which waits for it.
 	Ended(job *Job, res Result, err error)
-}
-
-// Meter tells what the device has spent.
-type Meter interface {
-	// Joules are those since the run began; false: not known.
-	Joules() (float64, bool)
 }
 
 const (

@@ -88,6 +88,7 @@ type Config struct {
 	NoFailover  bool
 	Parallelism int // as in scheduler.Config
 
+	Meter    Meter // nil: power is not measured
 	Energy   scheduler.EnergyMode
 	Offload  float64        // as in scheduler.Config
 	Deadline scheduler.Time // when the run should be over; 0: there is no such time
@@ -111,6 +112,21 @@ func (c *Config) policy() (scheduler.Policy, error) {
 		return c.Program.Policy(), nil
 	}
 	return scheduler.NewPolicy(c.Algorithm, c.StaticLimit, c.Padding)
+}
+
+// Meter tells what the device has spent, as far as that is measured.
+type Meter interface {
+	// Spent is what was spent since readings began; false: it is not known, or not any
+	// more. It may be called from any goroutine, and returns at once.
+	Spent() (Spent, bool)
+}
+
+// Spent is what a device was measured to have spent.
+type Spent struct {
+	Joules float64        // above its base power
+	Until  scheduler.Time // when the last reading was taken
+	Every  scheduler.Time // between two readings
+	Source string         // of the readings: "battery", "rapl", ...
 }
 
 // ErrInterrupted is the cause with which to cancel a download's context so that
@@ -156,6 +172,14 @@ func (e *Engine) Close() {
 		r.close()
 	}
 	e.pipes.close()
+}
+
+// spent is what the device was measured to have spent.
+func (e *Engine) spent() (Spent, bool) {
+	if e.cfg.Meter == nil {
+		return Spent{}, false
+	}
+	return e.cfg.Meter.Spent()
 }
 
 func (e *Engine) now() scheduler.Time { return sinceStart(e.cfg.Started) }

@@ -37,11 +37,16 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 	t.next = now + tuneEvery
 	b.lookAtStreams(now)
 	o := tuning.Observation{Links: t.links, Received: b.received, Joules: -1}
+	spent, measured := b.e.spent()
+	if measured {
+		o.Joules, o.SpentAt, o.Every = spent.Joules, spent.Until, spent.Every
+	}
 	for i := range t.links {
 		id, l := scheduler.LinkID(i), &b.links[i]
 		t.links[i] = tuning.LinkView{
 			Up:   l.there && !l.lost && !l.resting,
 			Rate: b.core.Rate(id), Bandwidth: b.core.Bandwidth(id), RTT: b.core.RTT(id), Trip: l.trip, Streams: bits.OnesCount64(l.busy),
+			Power: powerOf(&b.e.links[i].terms.Radio),
 		}
 	}
 	for _, f := range b.entries {
@@ -55,18 +60,29 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 		o.Files[class] += int(b.ahead())
 		o.Left[class] += b.toCome()
 	}
-	if m := b.spec.Meter; m != nil {
-		if joules, ok := m.Joules(); ok {
-			o.Joules = joules
-		}
-	}
 	t.changes = t.Step(now, o, t.changes[:0])
 	for i := range t.changes {
 		c := &t.changes[i]
 		plan := c.Plan
 		b.step(reqs, scheduler.Input{Kind: scheduler.Planned, Link: c.Link, Plan: &plan})
-		b.e.cfg.Bus.Publish(event.Tuned{At: now, Link: c.Link, Mode: t.mode.String(), Plan: plan, Why: c.Why})
+		e := event.Tuned{At: now, Link: c.Link, Mode: t.mode.String(), Plan: plan, Why: c.Why, Watts: c.Watts}
+		switch {
+		case c.Watts <= 0:
+		case c.Measured:
+			e.WattsSource = spent.Source
+		default:
+			e.WattsSource = modelSource
+		}
+		b.e.cfg.Bus.Publish(e)
 	}
+}
+
+// modelSource is the source of power that was not measured.
+const modelSource = "model"
+
+// powerOf is the model of a link's radio as the tuner has it.
+func powerOf(r *scheduler.Radio) tuning.Power {
+	return tuning.Power{Watts: r.ActiveMW / 1e3, WattsPerMbps: r.MWPerMbps / 1e3, WattsPerConnection: r.MWPerConnection / 1e3}
 }
 
 // spareTime is for how long a connection that the scheduler has no more use for

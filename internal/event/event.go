@@ -231,6 +231,11 @@ type Tuned struct {
 	Mode string           `json:"mode"` // "manual", "hat", "eht" or "lowe"
 	Plan scheduler.Plan   `json:"plan"`
 	Why  string           `json:"why"` // short, for people
+	// Watts are what was drawn above base power while that was found out, and WattsSource is
+	// "model", or what measured them: "battery", "rapl", ...; none where a mode does not go by
+	// power.
+	Watts       float64 `json:"watts,omitempty"`
+	WattsSource string  `json:"watts_source,omitempty"`
 }
 
 // Notice is a message for the person who runs the program.

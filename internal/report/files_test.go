@@ -109,9 +109,12 @@ func TestTuning(t *testing.T) {
 	var plan scheduler.Plan
 	plan.Classes[0].Connections = 4
 	b.Add(event.Tuned{At: 2 * scheduler.Second, Link: 0, Mode: "hat", Plan: plan, Why: "as it pleases"})
-	b.Add(event.Tuned{At: 3 * scheduler.Second, Link: 7, Mode: "hat"})
+	b.Add(event.Tuned{At: 3 * scheduler.Second, Link: 7, Mode: "eht", Watts: 1.25, WattsSource: "battery"})
 	got := b.Report().Tuning
-	want := []Tuning{{2, "wlan0", "hat", plan, "as it pleases"}, {3, "link 7", "hat", scheduler.Plan{}, ""}}
+	want := []Tuning{
+		{AtSeconds: 2, Link: "wlan0", Mode: "hat", Plan: plan, Why: "as it pleases"},
+		{AtSeconds: 3, Link: "link 7", Mode: "eht", Watts: 1.25, WattsSource: "battery"},
+	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -15,6 +15,10 @@ type Tuning struct {
 	Mode      string         `json:"mode"` // "manual", "hat", "eht" or "lowe"
 	Plan      scheduler.Plan `json:"plan"`
 	Why       string         `json:"why"`
+	// Watts are what the device drew above its base power while that was found out, and
+	// WattsSource is "model", or what measured them; none where a mode does not go by power.
+	Watts       float64 `json:"watts,omitempty"`
+	WattsSource string  `json:"watts_source,omitempty"`
 }
 
 // maxTuning is how many changes a report has: the first ones, and half as many of
@@ -45,7 +49,7 @@ func (b *Builder) reportTuning() (all []Tuning) {
 			if i := int(e.Link); i >= 0 && i < len(b.run.Links) {
 				name = b.run.Links[i].Name
 			}
-			all = append(all, Tuning{round(e.At.Seconds()), name, e.Mode, e.Plan, e.Why})
+			all = append(all, Tuning{round(e.At.Seconds()), name, e.Mode, e.Plan, e.Why, round(e.Watts), e.WattsSource})
 		}
 	}
 	return all

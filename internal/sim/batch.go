@@ -301,7 +301,7 @@ func (r *run) tune() {
 	if b.cfg.Untuned {
 		return
 	}
-	o := tuning.Observation{Links: b.views, Left: b.left, Files: b.open, Received: b.received, Joules: r.joules()}
+	o := tuning.Observation{Links: b.views, Left: b.left, Files: b.open, Received: b.received, Joules: r.joules(), SpentAt: r.now}
 	for i := range r.links {
 		id := scheduler.LinkID(i)
 		b.views[i] = tuning.LinkView{

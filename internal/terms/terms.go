@@ -19,6 +19,10 @@ const (
 	// ackShare is what goes up for what comes down: an acknowledgement of 52
 	// bytes for every other packet of 1500 (RFC 5681, 4.2).
 	ackShare = 52.0 / 3000
+	// perConnection is what a connection at work draws by itself, in mW, where the radio's
+	// model is one of those that are built in, which have no term for it; see
+	// tuning.PerConnection for its source.
+	perConnection = 62
 	// dear is from how many joules on it is costly to wake a radio of whose kind
 	// nothing else is known.
 	dear = 1.0
@@ -40,9 +44,19 @@ func Of(radio energy.Radio) scheduler.Terms {
 			TailMJ:      tail(&radio),
 			TailTime:    scheduler.Time(radio.TailTime),
 
-			PromotionTime: scheduler.Time(radio.PromotionTime),
+			PromotionTime:   scheduler.Time(radio.PromotionTime),
+			MWPerConnection: connection(&radio),
 		},
 	}
+}
+
+// connection is what a connection at work draws by itself, in mW: what a file of models
+// says, and else what is usual of a radio that draws anything.
+func connection(r *energy.Radio) float64 {
+	if r.PerConn == 0 && r.Like == "" && r.Active > 0 {
+		return perConnection
+	}
+	return r.PerConn
 }
 
 // tail is what the radio spends above idling from its last byte on, in mJ.

@@ -62,6 +62,9 @@ type Radio struct {
 	TailTime    Time    `json:"tail_time,omitempty"`    // how long that takes
 	// PromotionTime is how long waking takes; while it lasts nothing else is drawn.
 	PromotionTime Time `json:"promotion_time,omitempty"`
+	// MWPerConnection is what a connection at work draws by itself. Those who choose
+	// connections go by it; those who choose links do not.
+	MWPerConnection float64 `json:"mw_per_connection,omitempty"`
 }
 
 // Terms are the terms on which a link may be used. A LinkUp tells them; one
@@ -85,6 +88,7 @@ type Terms struct {
 func (t *Terms) Validate() error {
 	for _, x := range [...]float64{
 		t.Usual, t.Radio.ActiveMW, t.Radio.MWPerMbps, t.Radio.PromotionMJ, t.Radio.TailMJ, float64(t.Radio.TailTime), float64(t.Radio.PromotionTime),
+		t.Radio.MWPerConnection,
 	} {
 		if math.IsNaN(x) || x < 0 || x > maxTerm {
 			return fmt.Errorf("a link's terms: %v is not within 0 to %g", x, maxTerm)

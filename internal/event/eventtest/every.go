@@ -57,7 +57,7 @@ func Every() []event.Event {
 			},
 		},
 		event.Tuned{
-			At: 10, Link: 1, Mode: "eht", Why: "12 channels, 4.1 Mbit/s per J",
+			At: 10, Link: 1, Mode: "eht", Why: "12 channels, 4.1 Mbit/s per J", Watts: 1.25, WattsSource: "battery",
 			Plan: scheduler.Plan{Classes: [scheduler.MaxClasses]scheduler.Share{{Connections: 8}, {Connections: 4, Parallelism: 2, Pipelining: 3}}, Files: 5},
 		},
 		event.Notice{At: 10, Warning: true, Text: "no such link: eth7"},

@@ -57,7 +57,7 @@ func (f *fill) step(now mark, v *LinkView, left scheduler.Time) int {
 	case v.Streams > f.n: // those that are to go finish what they were asked for
 		f.steady.begin()
 		return f.n
-	case !f.steady.watch(now, window):
+	case !f.steady.watch(now, window, growing):
 		return f.n
 	}
 	rate, most := f.steady.rate, useful(v.product())

@@ -69,7 +69,7 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 			l.carried = max(t.now, 1)
 		}
 		if !l.told && l.carried > 0 && l.climb.begun.at == 0 && t.now >= l.carried+started/2*v.RTT {
-			l.climb.begun = mark{at: t.now, bytes: t.meter.bytes[i]}
+			l.climb.begun = t.carried(i)
 		}
 		if !l.told && (l.carried == 0 || t.now < l.carried+started*v.RTT) {
 			continue
@@ -131,7 +131,7 @@ func (t *Tuner) climb(l *link, v *LinkView, i int) way {
 		c.steady.begin()
 		return stay
 	}
-	if !c.steady.watch(mark{at: t.now, bytes: t.meter.bytes[i]}, shortest(v.RTT)) {
+	if !c.steady.watch(t.carried(i), shortest(v.RTT), growing) {
 		return stay
 	}
 	rate, most := c.steady.rate, v.Bandwidth
@@ -157,7 +157,7 @@ func (t *Tuner) climb(l *link, v *LinkView, i int) way {
 // dealt is the plan of a link's connections, as far as there is work for them.
 func (t *Tuner) dealt(l *link, v *LinkView, o *Observation) scheduler.Plan {
 	product := v.product()
-	most := t.most(o)
+	most := t.usable(o)
 	dealt := deal(min(l.n, most[small]+most[medium]+most[large]), most)
 	var each [scheduler.MaxClasses]int
 	for k := range t.classes {
@@ -173,8 +173,8 @@ func (t *Tuner) proposeDealt(i int, v *LinkView, o *Observation, format string, 
 	return t.propose(i, plan, fmt.Sprintf(format, count(plan.Connections()), megabytes(v.product()), t.divided()), out)
 }
 
-// most is how many connections each class is worth.
-func (t *Tuner) most(o *Observation) (most [scheduler.MaxClasses]int) {
+// usable is how many connections the files of each class are worth.
+func (t *Tuner) usable(o *Observation) (most [scheduler.MaxClasses]int) {
 	for i, c := range t.classes {
 		if c.files > 0 {
 			bytes := max(c.bytes, o.Left[i]+o.Received[i])

@@ -55,7 +55,7 @@ func (t *Tuner) filling(i int, v *LinkView, first int, o *Observation, out []Cha
 	}
 	f.least = t.kinds
 	before := f.n
-	n := f.step(mark{at: t.now, bytes: t.meter.bytes[i]}, v, t.remaining(o))
+	n := f.step(t.carried(i), v, t.remaining(o))
 	switch {
 	case f.enough > 0 || n == before:
 		return out

@@ -6,11 +6,11 @@ import "github.com/mlget/mlget/pkg/scheduler"
 type meter struct {
 	bytes  []int64 // by link, from their rates
 	rest   []float64
-	joules float64 // by the Tuner's own model
+	joules float64 // by the links' models
 }
 
 // step lets time pass.
-func (m *meter) step(p *Power, passed scheduler.Time, o *Observation, links []link) {
+func (m *meter) step(passed scheduler.Time, o *Observation, links []link) {
 	if m.bytes == nil {
 		m.bytes, m.rest = make([]int64, len(links)), make([]float64, len(links))
 	}
@@ -24,16 +24,16 @@ func (m *meter) step(p *Power, passed scheduler.Time, o *Observation, links []li
 		whole := int64(m.rest[i])
 		m.bytes[i] += whole
 		m.rest[i] -= float64(whole)
+		p := v.Power
+		if p == (Power{}) {
+			p = DefaultPower()
+		}
 		watts := p.Watts + float64(p.WattsPerMbps*v.Rate*8/1e6) + float64(p.WattsPerConnection*float64(v.Streams))
 		m.joules += float64(watts * seconds)
 	}
 }
 
-// spent is what has been spent up to now, by what the driver knows or by the
-// model.
-func (m *meter) spent(o *Observation) float64 {
-	if o.Joules >= 0 {
-		return o.Joules
-	}
-	return m.joules
+// carried is what a link has carried so far.
+func (t *Tuner) carried(i int) mark {
+	return mark{at: t.now, bytes: t.meter.bytes[i], until: t.now}
 }

@@ -19,6 +19,7 @@ type mark struct {
 	at     scheduler.Time
 	bytes  int64
 	joules float64
+	until  scheduler.Time // when joules was true: a gauge lags behind
 }
 
 // steady finds out when a rate has ceased to rise, window after window.
@@ -26,6 +27,7 @@ type steady struct {
 	begun   bool
 	from    mark // the beginning of the present window
 	last    mark // and of the last one
+	prior   mark // and of the one before that
 	windows int  // that have passed
 	rate    float64
 	power   float64 // in the last window: bytes per second, and watts
@@ -36,28 +38,42 @@ type steady struct {
 func (s *steady) begin() { *s = steady{} }
 
 // watch takes the counters, and says whether a window has just ended in which the
-// rate was no longer rising: rate and power are then those of that window.
-func (s *steady) watch(now mark, window scheduler.Time) bool {
+// rate was no longer rising by that factor: rate and power are then those of that
+// window.
+func (s *steady) watch(now mark, window scheduler.Time, rising float64) bool {
 	switch {
 	case !s.begun:
 		s.begun, s.from = true, now
 		return false
-	case now.at-s.from.at < window || now.bytes == s.from.bytes:
+	case now.at-s.from.at < window || now.bytes == s.from.bytes || now.until == s.from.until:
 		return false
 	}
 	from, last := s.from, s.rate
 	if s.doubted != (mark{}) {
 		from = s.doubted
 	}
-	seconds := (now.at - from.at).Seconds()
-	s.rate = float64(now.bytes-from.bytes) / seconds
-	s.power = (now.joules - from.joules) / seconds
-	s.last, s.from = s.from, now
+	s.measure(from, now)
+	s.prior, s.last, s.from = s.last, s.from, now
 	s.windows++
 	if s.doubted != (mark{}) {
 		return true
 	}
-	return s.windows > 1 && (s.rate < growing*last || s.windows >= patience)
+	return s.windows > 1 && (s.rate < rising*last || s.windows >= patience)
+}
+
+// measure sets rate and power to those between two marks.
+func (s *steady) measure(from, to mark) {
+	s.rate = float64(to.bytes-from.bytes) / (to.at - from.at).Seconds()
+	s.power = (to.joules - from.joules) / (to.until - from.until).Seconds()
+}
+
+// both makes rate and power those of the last two windows, where there was one before
+// the last and the rate has ceased to rise. A doubt then adds a third.
+func (s *steady) both() {
+	if s.windows > 1 && s.windows < patience && s.doubted == (mark{}) {
+		s.last = s.prior
+		s.measure(s.last, s.from)
+	}
 }
 
 // doubt says whether the last window should not be judged by itself, and the next one

@@ -23,7 +23,6 @@ package tuning
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -62,13 +61,10 @@ type Config struct {
 	// Channels, if set, is the number of connections for each of the links, dealt out
 	// as EHT would, and nothing is tried: one point of an exhaustive sweep.
 	Channels []int
-	// Power is what EHT goes by when it is told of no joules.
-	Power Power
 }
 
-// Power is a model of what a device draws: what EHT goes by when it is told of no
-// joules. P = Watts while bytes come + WattsPerMbps * rate + WattsPerConnection *
-// connections, for each link. The zero value stands for DefaultPower.
+// Power is a model of what a link draws while bytes come, for when that is not measured:
+// P = Watts + WattsPerMbps * rate + WattsPerConnection * connections.
 type Power struct {
 	Watts              float64
 	WattsPerMbps       float64
@@ -111,11 +107,6 @@ func (c *Config) Validate() error {
 			return fmt.Errorf("%d channels: must be within 1 to %d", n, scheduler.MaxStreams)
 		}
 	}
-	for _, w := range [...]float64{c.Power.Watts, c.Power.WattsPerMbps, c.Power.WattsPerConnection} {
-		if math.IsNaN(w) || math.IsInf(w, 0) || w < 0 {
-			return fmt.Errorf("a power of %v W", w)
-		}
-	}
 	return nil
 }
 
@@ -127,6 +118,7 @@ type LinkView struct {
 	RTT       scheduler.Time // the least; 0: unknown
 	Trip      scheduler.Time // of the data that comes, queues included; 0: unknown
 	Streams   int            // connections with requests in flight
+	Power     Power          // what it draws, by its model; the zero value: DefaultPower
 }
 
 // Observation is what the driver sees.
@@ -135,9 +127,12 @@ type Observation struct {
 	Left     [scheduler.MaxClasses]int64 // bytes still to come
 	Files    [scheduler.MaxClasses]int   // files that are not complete
 	Received [scheduler.MaxClasses]int64 // bytes so far
-	// Joules are what the device has spent so far, measured or modelled; below 0:
-	// not known.
-	Joules float64
+	// Joules are what the device was measured to have spent above its base power until
+	// SpentAt; below 0: that is not measured. Every is how far apart the readings are; 0:
+	// whoever asks has one.
+	Joules  float64
+	SpentAt scheduler.Time
+	Every   scheduler.Time
 }
 
 // Change is a plan that a link should go by from now on.
@@ -145,6 +140,10 @@ type Change struct {
 	Link scheduler.LinkID
 	Plan scheduler.Plan
 	Why  string // for people, and short
+	// Watts are what was drawn in the sampling interval on which EHT went by for it;
+	// 0: it went by none. Measured: they were, and not modelled.
+	Watts    float64
+	Measured bool
 }
 
 // Tuner chooses plans.
@@ -172,7 +171,7 @@ type link struct {
 	n       int            // HAT: connections
 	climb   climb
 	fill    fill
-	settled bool // LowE and EHT: it has the plan that fill led to
+	settled bool // LowE: it has the plan that fill led to
 }
 
 // New makes a Tuner.
@@ -182,9 +181,6 @@ func New(cfg Config) (*Tuner, error) {
 	}
 	if cfg.Sampling == 0 {
 		cfg.Sampling = defaultSampling
-	}
-	if cfg.Power == (Power{}) {
-		cfg.Power = DefaultPower()
 	}
 	return &Tuner{cfg: cfg, links: make([]link, cfg.Links)}, nil
 }
@@ -214,7 +210,7 @@ func (t *Tuner) Step(now scheduler.Time, seen Observation, out []Change) []Chang
 		}
 		l.up = v.Up
 	}
-	t.meter.step(&t.cfg.Power, passed, o, t.links)
+	t.meter.step(passed, o, t.links)
 	if t.cfg.Mode == Manual {
 		return t.manual(out)
 	}
@@ -239,16 +235,6 @@ func (o *Observation) view(i int) LinkView {
 		return LinkView{}
 	}
 	return o.Links[i]
-}
-
-// up is how many links there are at present.
-func (o *Observation) up() (n int) {
-	for i := range o.Links {
-		if o.Links[i].Up {
-			n++
-		}
-	}
-	return n
 }
 
 func (o *Observation) left() (n int64) {
@@ -340,7 +326,11 @@ func (t *Tuner) propose(id int, plan scheduler.Plan, why string, out []Change) [
 		return out
 	}
 	l.told, l.plan, l.since = true, plan, t.now
-	return append(out, Change{Link: scheduler.LinkID(id), Plan: plan, Why: why})
+	c := Change{Link: scheduler.LinkID(id), Plan: plan, Why: why}
+	if s := &t.search; t.cfg.Mode == EHT && s.last.n > 0 {
+		c.Watts, c.Measured = s.last.power, s.measured
+	}
+	return append(out, c)
 }
 
 // plan is the plan of so many connections for each class, and how many of them

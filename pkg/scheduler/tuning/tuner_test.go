@@ -1,7 +1,9 @@
 package tuning
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,10 +16,24 @@ type model struct {
 	bandwidth, buffer float64
 	rtt               scheduler.Time
 	queue             scheduler.Time // how long data waits when the connections could send more; 0: nobody tells
+	power             Power          // what it draws; the zero value: DefaultPower
+	told              Power          // what the Tuner is told that it draws
+	gauge             scheduler.Time // between two readings of the power; 0: at any time; below 0: it is not measured
 }
 
-// play steps a Tuner through a job over model links, in the powers of the default
-// model, and gives all changes and the plans at the end.
+// carries is what n connections carry, in bytes per second.
+func (m *model) carries(n int) float64 {
+	return min(m.bandwidth, float64(n)*m.buffer/m.rtt.Seconds())
+}
+
+// draws is what the link draws with n connections that carry so much, in watts.
+func (m *model) draws(n int, rate float64) float64 {
+	p := cmp.Or(m.power, DefaultPower())
+	return p.Watts + p.WattsPerMbps*rate*8/1e6 + p.WattsPerConnection*float64(n)
+}
+
+// play steps a Tuner through a job over model links, and gives all changes and the
+// plans at the end.
 func play(t *testing.T, cfg Config, links []model, sets ...[2]int64) (changes []Change, plans []scheduler.Plan, seconds, joules float64) {
 	t.Helper()
 	cfg.Links = len(links)
@@ -25,7 +41,6 @@ func play(t *testing.T, cfg Config, links []model, sets ...[2]int64) (changes []
 	if err != nil {
 		t.Fatal(err)
 	}
-	power := DefaultPower()
 	o := Observation{Links: make([]LinkView, len(links))}
 	plans = make([]scheduler.Plan, len(links))
 	for _, s := range sets {
@@ -49,10 +64,10 @@ func play(t *testing.T, cfg Config, links []model, sets ...[2]int64) (changes []
 					n = 32
 				}
 			}
-			v := LinkView{Up: true, Streams: n}
+			v := LinkView{Up: true, Streams: n, Power: m.told}
 			if now >= 2*m.rtt {
 				v.RTT = m.rtt
-				v.Rate = min(m.bandwidth, float64(n)*m.buffer/m.rtt.Seconds())
+				v.Rate = m.carries(n)
 				v.Bandwidth = max(v.Rate, o.Links[i].Bandwidth)
 				if v.Trip = m.rtt; float64(n)*m.buffer > m.bandwidth*m.rtt.Seconds() {
 					v.Trip += m.queue
@@ -60,7 +75,7 @@ func play(t *testing.T, cfg Config, links []model, sets ...[2]int64) (changes []
 			}
 			o.Links[i] = v
 			bytes := v.Rate * step.Seconds()
-			joules += step.Seconds() * (power.Watts + power.WattsPerMbps*v.Rate*8/1e6 + power.WattsPerConnection*float64(n))
+			joules += step.Seconds() * m.draws(n, v.Rate)
 			for k := range o.Left {
 				part := min(o.Left[k], int64(bytes))
 				o.Left[k] -= part
@@ -68,7 +83,12 @@ func play(t *testing.T, cfg Config, links []model, sets ...[2]int64) (changes []
 				bytes -= float64(part)
 			}
 		}
-		o.Joules = joules
+		switch gauge := links[0].gauge; {
+		case gauge < 0:
+			o.Joules = -1
+		case gauge == 0 || now%gauge == 0:
+			o.Joules, o.SpentAt, o.Every = joules, now, gauge
+		}
 		for _, c := range tuner.Step(now, o, nil) {
 			if err := c.Plan.Validate(); err != nil || c.Why == "" {
 				t.Fatalf("%+v: %v", c, err)
@@ -113,18 +133,19 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// Where data waits for the link, no more connections are tried.
+// Where data waits for the link, LowE tries no more connections; EHT tries some once, and
+// gives them up.
 func TestQueue(t *testing.T) {
 	m := whole()
 	m.queue = toSydney / 10
-	for _, mode := range []Mode{LowE, EHT} {
-		for _, set := range [][2]int64{{1500, 131e3}, {64, 17.5e6}} {
-			changes, _, _, _ := play(t, Config{Mode: mode}, []model{m}, set)
-			for _, c := range changes {
-				if c.Plan.Connections() != 1 {
-					t.Errorf("%s, %d files: %s", mode.Title(), set[0], c.Why)
-				}
-			}
+	for _, set := range [][2]int64{{1500, 131e3}, {64, 17.5e6}} {
+		changes, _, _, _ := play(t, Config{Mode: LowE}, []model{m}, set)
+		if got := tried(changes); !slices.Equal(got, []int{1}) {
+			t.Errorf("LowE, %d files: %v", set[0], got)
+		}
+		changes, _, _, _ = play(t, Config{Mode: EHT}, []model{m}, set)
+		if got := tried(changes); !slices.Equal(got, []int{1, 3, 1}) {
+			t.Errorf("EHT, %d files: %v", set[0], got)
 		}
 	}
 }
@@ -251,7 +272,6 @@ func TestValidate(t *testing.T) {
 		{Links: 1, Sampling: -1},
 		{Links: 1, Channels: []int{0}},
 		{Links: 1, Channels: []int{}},
-		{Links: 1, Power: Power{Watts: -1}},
 	} {
 		if _, err := New(c); err == nil {
 			t.Errorf("%+v was taken", c)
