@@ -17,6 +17,7 @@ import (
 	"github.com/mlget/mlget/internal/launch"
 	"github.com/mlget/mlget/internal/modelled"
 	"github.com/mlget/mlget/internal/power"
+	"github.com/mlget/mlget/pkg/scheduler"
 	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
 
@@ -138,7 +139,7 @@ func (m *meter) Spent() (engine.Spent, bool) {
 // meter follows the run of bus until its end, where somebody decides by what is
 // measured; else it is nil.
 func (o *getOptions) meter(bus *event.Bus) engine.Meter {
-	if o.mode != tuning.EHT.String() {
+	if o.mode != tuning.EHT.String() && o.energy != scheduler.EnergyMin.String() {
 		return nil
 	}
 	m := new(meter)

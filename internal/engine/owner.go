@@ -31,6 +31,9 @@ type owner struct {
 	received  [scheduler.MaxClasses]int64 // bytes of a batch's files, by class
 	reading   []int                       // gatherAll's: how many connections of each link are being read
 
+	drawn     Spent // what the device had spent when the scheduler was last told its power
+	drawnOnce bool  // it is known
+
 	opening *sync.WaitGroup // goroutines that make connections before there are requests
 	abreast bool            // of many files requests go side by side over HTTP/2: none are made
 }
@@ -162,9 +165,35 @@ func (o *owner) follow(reqs context.Context, now scheduler.Time) {
 		o.count(reqs, t)
 	}
 	o.tellSpent(reqs)
+	o.tellPower(reqs)
 	o.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	o.gatherAll(now)
 	o.closeUnused(now)
+}
+
+// powerEvery is how often the scheduler is told the power at most.
+const powerEvery = 200 * scheduler.Millisecond
+
+// tellPower tells the scheduler what the device draws, where it decides by that and it
+// is measured. Progress has been told: what came belongs to what was drawn.
+func (o *owner) tellPower(reqs context.Context) {
+	if o.e.cfg.Energy != scheduler.EnergyMin {
+		return
+	}
+	now, ok := o.e.spent()
+	before, known := o.drawn, o.drawnOnce
+	over := now.Until - before.Until
+	switch {
+	case !ok:
+		o.drawnOnce = false
+		return
+	case known && over >= 0 && over < powerEvery:
+		return
+	}
+	o.drawn, o.drawnOnce = now, true
+	if known && over > 0 && now.Joules >= before.Joules && now.Source == before.Source {
+		o.step(reqs, scheduler.Input{Kind: scheduler.Power, Watts: (now.Joules - before.Joules) / over.Seconds(), Wait: over})
+	}
 }
 
 // hear takes a message from a transfer.

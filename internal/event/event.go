@@ -196,7 +196,7 @@ type SchedulerStarted struct {
 	File        FileID            `json:"file"`
 	Algorithm   string            `json:"algorithm"`
 	StaticLimit int64             `json:"static_limit"` // bytes
-	Padding     float64           `json:"bdp_padding"` // -1: auto
+	Padding     float64           `json:"bdp_padding"`  // -1: auto
 	Links       int               `json:"links"`
 	Size        int64             `json:"size"` // -1: unknown
 	Have        []scheduler.Range `json:"have,omitempty"`

@@ -68,6 +68,7 @@ type link struct {
 	terms     Terms
 	duty      duty
 	pace      pace
+	scale     scale
 }
 
 // Core is a run's scheduler: the ledger of what is missing, and what each link
@@ -88,6 +89,7 @@ type Core struct {
 	complete bool
 	rations  rations
 	sole     int64 // takes the place of cfg.First where but one link is usable
+	drawn    drawn
 	ends     int64 // where the object ends, by links that were asked for what lies behind; 0: none was
 }
 
@@ -167,7 +169,9 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		if c.batch != nil {
 			out = c.lay(&in, out)
 		}
-	case Power, Tick: // time is all that matters here
+	case Power:
+		c.drew(in.Watts, in.Wait)
+	case Tick: // time is all that matters here
 	}
 	if c.complete {
 		return out

@@ -90,23 +90,24 @@ func (c *Core) market(m *market, hopeful bool) linkSet {
 			k.least = min(k.least, l.pace.late)
 		}
 		k.tried, k.begun = l.pace.settled(true), l.pace.windows > 0
-		k.perMbit = l.terms.Radio.perMbit(k.rate)
+		radio := l.radio()
+		k.perMbit = radio.perMbit(k.rate)
 		trip := c.expects(l)
 		switch {
 		case l.requests > 0: // it is awake
 		case l.duty.asked:
-			k.wake = l.terms.Radio.wakes(c.now - l.lastByte)
+			k.wake = radio.wakes(c.now - l.lastByte)
 			k.delay = trip.Seconds()
 		default:
-			k.wake = l.terms.Radio.wakes(Never)
+			k.wake = radio.wakes(Never)
 			k.delay = float64(connectRTTs * trip.Seconds())
 		}
 		if l.pace.windows == 0 {
 			k.rise = slowStart(trip, min(m.left, k.rate*trip.Seconds())).Seconds()
 			k.delay += k.rise
 		}
-		if k.active = l.terms.Radio.ActiveMW; k.wake >= l.terms.Radio.PromotionMJ {
-			k.promote = l.terms.Radio.PromotionTime.Seconds()
+		if k.active = radio.ActiveMW; k.wake >= radio.PromotionMJ {
+			k.promote = radio.PromotionTime.Seconds()
 		}
 		if k.backup = l.terms.Backup; k.backup {
 			k.wake += lastResort

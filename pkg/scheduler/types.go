@@ -94,7 +94,7 @@ const (
 	// Drained: the first Bytes of the object were consumed (only where
 	// Config.Window bounds how far ahead of them requests may go).
 	Drained
-	// Power: Watts are drawn now.
+	// Power: the device has drawn Watts above its base power, on average over the last Wait.
 	Power
 	// Tick: time has passed, and the Progress of every chunk in flight has
 	// been told. Only a Tick finds links silent or slow.

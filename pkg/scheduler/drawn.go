@@ -1,0 +1,106 @@
+package scheduler
+
+// The model of a link's radio may be wrong: another phone, a weak signal. While one
+// link works alone, what the device draws above its base power is that link's, and
+// its model is scaled until it says the same (thesis, 9.3: energy as an input).
+// EnergyMin decides by the scaled model from then on.
+//
+// One gauge cannot tell two links at work apart, so nothing is learnt then, nor while
+// the radio of another one may still be in its tail. What the processor draws for the
+// download is in it, too: it is drawn over whichever link bytes come, and makes the one
+// that was measured look dearer than one that was not.
+const (
+	// leastScale and mostScale bound how wrong a model may be [D]: the models of
+	// internal/energy for one kind of radio lie within a factor of four.
+	leastScale = 0.25
+	mostScale  = 4
+	// scaleEvidence is for how many seconds a link must have been measured before its
+	// scale is believed, and scaleMemory after how many older ones count for half [D].
+	scaleEvidence = 3
+	scaleMemory   = 10
+	// lastWhole is how many times the time that a reading is the mean of may have passed
+	// since the one before, for none to have been missed.
+	lastWhole = 1.5
+)
+
+// drawn is what is known of the power of the links' radios.
+type drawn struct {
+	told  Time   // when the power was last told
+	alone LinkID // the link that has worked alone since, and ...
+	since Time   // ... from when on; Never: none has
+}
+
+// scale is how wrong the model of a link's radio is.
+type scale struct {
+	received int64   // bytes when the power was last told
+	measured float64 // mJ, aged
+	modelled float64 // mJ, aged in the same way
+	seconds  float64 // of both, aged
+}
+
+// factor is by what the model is to be multiplied.
+func (s *scale) factor() float64 {
+	if s.seconds < scaleEvidence || s.modelled <= 0 {
+		return 1
+	}
+	return max(leastScale, min(mostScale, s.measured/s.modelled))
+}
+
+// learn takes what a link has drawn on average over so many seconds, and what its model
+// says, in mW.
+func (s *scale) learn(seconds, measured, modelled float64) {
+	keep := scaleMemory / (scaleMemory + seconds)
+	s.measured = float64(keep*s.measured) + float64(measured*seconds)
+	s.modelled = float64(keep*s.modelled) + float64(modelled*seconds)
+	s.seconds = float64(keep*s.seconds) + seconds
+}
+
+// times is the radio with all its powers multiplied.
+func (r Radio) times(factor float64) Radio {
+	r.ActiveMW *= factor
+	r.MWPerMbps *= factor
+	r.PromotionMJ *= factor
+	r.TailMJ *= factor
+	r.MWPerConnection *= factor
+	return r
+}
+
+// radio is the model of the link's radio, as far as is known how wrong it is.
+func (l *link) radio() Radio { return l.terms.Radio.times(l.scale.factor()) }
+
+// drew takes a reading of the power: watts above the base power, on average over a time.
+func (c *Core) drew(watts float64, over Time) {
+	d := &c.drawn
+	missed := float64(c.now-d.told) > lastWhole*float64(over)
+	d.told = c.now
+	id, alone := c.worksAlone()
+	if !alone || id != d.alone {
+		d.since = c.now
+	}
+	d.alone = id
+	for i := range c.links {
+		l := &c.links[i]
+		came := l.received - l.scale.received
+		l.scale.received = l.received
+		if !alone || LinkID(i) != id || missed || came <= 0 || over <= 0 || c.now-d.since < over+l.terms.Radio.PromotionTime {
+			continue
+		}
+		rate := float64(came) * mbitPerByte / over.Seconds()
+		modelled := l.terms.Radio.ActiveMW + float64(l.terms.Radio.MWPerMbps*rate) + float64(l.terms.Radio.MWPerConnection*float64(l.working))
+		l.scale.learn(over.Seconds(), max(0, watts)*1e3, modelled)
+	}
+}
+
+// worksAlone is the link that receives while the radios of all others sleep.
+func (c *Core) worksAlone() (id LinkID, alone bool) {
+	id = -1
+	for i := range c.links {
+		switch l := &c.links[i]; {
+		case l.requests > 0 && id < 0:
+			id = LinkID(i)
+		case l.requests > 0, l.received > 0 && c.now-l.lastByte < l.terms.Radio.TailTime:
+			return -1, false
+		}
+	}
+	return id, id >= 0 && c.receiving(&c.links[id])
+}
