@@ -126,7 +126,7 @@ func ehtSettings() []setting {
 		{"wlan0,down=12,rtt=150,power=nr,perconn=62", 160_000, "image/120", 20e6},
 		{"wlan0,down=20,rtt=80,power=wifi,perconn=400", 300_000, "image/150", 25e6},
 		{"wlan0,down=16,rtt=100,power=lte-s7-mean,perconn=10", 100_000, "image/150", 20e6},
-		{"wlan0,down=30,rtt=60,power=wifi-s7-mean,perconn=100", 200_000, "image/250", 40e6},
+		{"wlan0,down=30,rtt=60,power=wifi-s7-mean,perconn=100", 200_000, "image/200", 40e6},
 		{"wlan0,down=20,rtt=80,power=lte-2021,perconn=120", 160_000, "video/8", 25e6},
 		{"wlan0,down=16,rtt=200,power=wifi-s7-mean,perconn=62", 250_000, "html/700", 25e6},
 	}
@@ -169,6 +169,9 @@ func TestEHTSettlesNearTheBest(t *testing.T) {
 				t.Parallel()
 				l := s.ehtLab(t)
 				r := l.fetchAll(t, append([]string{"--mode", "eht"}, l.byBattery()...)...)
+				for _, step := range r.Tuning {
+					t.Logf("%.1f s: %s", step.AtSeconds, step.Why)
+				}
 				if results[i].chosen, results[i].last = settled(t, r); results[i].last.WattsSource != power {
 					t.Errorf("%+v", results[i].last)
 				}

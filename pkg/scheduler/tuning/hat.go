@@ -25,10 +25,10 @@ const (
 	// Where data waits for a link, its connections could do with a part of their windows:
 	// fewer of them fill it as well, until windows are at their largest and no queue
 	// stands any more. safe is by how much more than fill it there are: CUBIC's windows
-	// shrink to 0.7 of themselves (RFC 9438, 4.6), and over linklab six connections whose
-	// windows held 1.13 of the link's product carried 0.9 of what eight did. fewest are
-	// left at least, so that one that has lost packets is not missed.
-	safe   = 1.5
+	// shrink to 0.7 of themselves (RFC 9438, 4.6), not all at once, and over linklab
+	// connections whose windows held 1.13 of the link's product left a tenth of it empty.
+	// fewest are left at least, so that one that has lost packets is not missed.
+	safe   = 1.3
 	fewest = 4
 	// gain is by what factor twice the connections must raise a link's rate to be
 	// worth keeping.
@@ -99,7 +99,7 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 		switch t.climb(l, &v, i) {
 		case stay:
 			n := enough(max(l.n, v.Streams), &v) // those that are to go are still at work
-			if t.now >= l.since+shortest(v.RTT) && l.climb.before == 0 && float64(l.n) > nudge*float64(n) {
+			if t.now >= l.since+shortest(v.RTT) && l.climb.before == 0 && n < l.n {
 				l.n, l.folded = n, true
 				out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip, as data waits for the link%s", out)
 				continue
