@@ -72,6 +72,7 @@ func runGet(ctx context.Context, o *getOptions, args []string, stdio IO, started
 		if program != nil {
 			cfg.Program = program
 		}
+		cfg.Meter = meter
 		shared := engine.NewLinks(&bus, started, nets, terms, cfg.BlockSize)
 		shared = engine.WithSpares(shared, o.spares(links))
 		roster := &roster{

@@ -162,7 +162,7 @@ func rules() map[string]rule {
 				" github.com/spf13/cobra github.com/vishvananda/netlink golang.org/x/sys",
 		},
 		"internal/linklab/bench": {
-			imports: "internal/dataset internal/energy internal/linklab internal/linklab/scenario internal/results internal/rewrite internal/stats github.com/spf13/cobra",
+			imports: "internal/dataset internal/energy internal/linklab internal/linklab/scenario internal/plot internal/results internal/rewrite internal/stats github.com/spf13/cobra",
 		},
 		"internal/linklab/faults": {
 			imports: "internal/linklab internal/linklab/emu internal/linklab/hostile internal/linklab/scenario internal/rewrite internal/testbody github.com/spf13/cobra",

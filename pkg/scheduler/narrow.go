@@ -18,6 +18,11 @@ const (
 	narrowKeeps    = 0.93
 	narrowWeight   = 0.5
 	narrowPatience = 6
+	// narrowRest is after how many round trips a plan's goal is tried again that was given
+	// up, at first; each time it is twice as long. On a busy machine, or while a queue
+	// overflows, a rate falls for other reasons: without another try HAT's 58 connections
+	// of the start stayed 44 to the end of a job that was to have 24.
+	narrowRest = 8
 )
 
 // narrowing is the way from many connections to fewer.
@@ -26,19 +31,25 @@ type narrowing struct {
 	before StreamID // how many there were before the latest step; 0: nothing has been aimed at
 	from   countMark
 	rate   float64 // bytes per second, the mean of the steps
+	again  float64 // of a plan: for how many round trips to rest when the next step is taken back; 0: it is the end
+	until  Time    // until when it rests
 }
 
 // aim sets out for n connections: by and by at the first time, after the start. Later
 // there are more only because they were tried, for a while.
 func (s *streams) aim(n StreamID, l *link) {
 	before := s.narrowing.before
-	s.narrowing = narrowing{before: s.most}
+	s.narrowing = narrowing{before: s.most, again: narrowRest}
 	if n >= s.most || before > 0 || l.rtt < longTrip || l.est.rate <= 0 {
 		s.most = n
 		return
 	}
 	s.narrowing.goal = n
 }
+
+// many says whether the link has more connections than it will keep, as at a start over a
+// long trip: those that are to go should not be asked for much.
+func (s *streams) many() bool { return s.narrowing.goal > 0 || s.wide > 0 && s.narrowing.before == 0 }
 
 // narrowFrom sets out for n connections where so many as there are carry rate, in bytes
 // per second.
@@ -52,6 +63,8 @@ func (s *streams) narrow(now Time, l *link) {
 	switch {
 	case n.goal == 0:
 		return
+	case now < n.until:
+		return
 	case n.from.at == 0:
 		n.from = l.mark(now)
 		return
@@ -61,7 +74,13 @@ func (s *streams) narrow(now Time, l *link) {
 	rate := l.rateSince(n.from, now)
 	if rate < narrowKeeps*n.rate {
 		if now-n.from.at >= longest(narrowFloor, narrowPatience, l.length()) {
-			s.most, n.goal = n.before, 0
+			s.most = n.before
+			if n.again == 0 {
+				n.goal = 0
+				return
+			}
+			n.until, n.from, n.rate = now+longest(narrowFloor, n.again, l.length()), countMark{}, 0
+			n.again *= 2
 		}
 		return
 	}

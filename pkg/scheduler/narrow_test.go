@@ -91,3 +91,35 @@ func TestATrialEndsAtOnce(t *testing.T) {
 		t.Errorf("%d where 24 are wanted", s.most)
 	}
 }
+
+// A plan's goal that was given up while a link carried less for other reasons is tried
+// again: HAT's 58 connections stayed 44 to the end of a job, of which 24 were wanted.
+func TestAPlansGoalIsTriedAgain(t *testing.T) {
+	trip := 0
+	most := narrowed(24, 60, func(StreamID) float64 {
+		if trip++; trip >= 3 && trip < 12 { // a busy machine, for three seconds
+			return 8e5
+		}
+		return 1e6
+	})
+	if most[len(most)-1] != 24 {
+		t.Errorf("%v", most)
+	}
+}
+
+// Where fewer carry less, however often it is tried, most of the time is spent with those
+// that are needed.
+func TestAPlansGoalThatCostsRateIsRarelyTried(t *testing.T) {
+	var few, all int
+	narrowed(8, 200, func(n StreamID) float64 {
+		all++
+		if n < 40 {
+			few++
+			return 8e5
+		}
+		return 1e6
+	})
+	if 4*few > all {
+		t.Errorf("%d of %d trips with too few", few, all)
+	}
+}

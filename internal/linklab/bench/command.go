@@ -50,7 +50,9 @@ type flags struct {
 	runs             int
 	size             string
 	seed             uint64
+	receiveBuffer    string
 	out, resume      string
+	figure           string
 	files            []string
 }
 
@@ -74,6 +76,9 @@ func Command(args []string) *cobra.Command {
 			if err := linklab.CheckOut(f.out); err != nil {
 				return fmt.Errorf("--out: %w", err)
 			}
+			if err := linklab.CheckOut(f.figure); err != nil {
+				return fmt.Errorf("--figure: %w", err)
+			}
 			return linklab.AsRoot(cmd, args, func(ctx context.Context) error { return run(ctx, cmd, c, f) })
 		},
 	}
@@ -86,6 +91,8 @@ func Command(args []string) *cobra.Command {
 	cmd.Flags().StringVar(&f.size, "size", "", "of the body: `SIZE` in bytes (250MB; quick and energy: 100MB)")
 	cmd.Flags().BoolVar(&f.tls, "tls", false, "over TLS too, with HTTP/2 where a tool knows it")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "of the order, and of everything that is random")
+	cmd.Flags().StringVar(&f.receiveBuffer, "receive-buffer", "", "largest receive buffer of a connection: `SIZE` in bytes, as of an old\nphone (default enough for every link)")
+	cmd.Flags().StringVar(&f.figure, "figure", "", "with --files: SVG `FILE` with Mbit/s and joules by the number of connections,\nof mlget-j1, mlget-j2 and so on")
 	cmd.Flags().StringVar(&f.out, "out", "", "`FILE` to write the report to as well")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "`FILE` of results to go on with (default a new one)")
 	cmd.MarkFlagsMutuallyExclusive("quick", "energy")
@@ -134,6 +141,16 @@ func (f flags) config() (Config, error) {
 			return c, fmt.Errorf("--size: %w", err)
 		}
 		c.Size, c.LoopbackSize = n, n
+	}
+	if f.receiveBuffer != "" {
+		n, err := linklab.ParseSize(f.receiveBuffer)
+		if err != nil {
+			return c, fmt.Errorf("--receive-buffer: %w", err)
+		}
+		c.ReceiveBuffer = n
+	}
+	if f.figure != "" && len(f.files) == 0 {
+		return c, errors.New("--figure is of --files")
 	}
 	for i, name := range c.Files {
 		if _, err := dataset.Parse(name); err != nil {
@@ -234,6 +251,11 @@ func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error)
 		}
 		return &linklab.HintError{Err: err, Hint: "what is done is kept: the same command with --resume " + path + " goes on"}
 	}
+	if f.figure != "" {
+		if err := writeFigure(h, journal.Results, f.figure); err != nil {
+			return err
+		}
+	}
 	return writeReport(h, journal.Results, cmd.OutOrStdout(), f.out)
 }
 
@@ -241,7 +263,7 @@ func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error)
 func (c Config) header(inv inventory, f flags) Header {
 	h := Header{
 		Schema: schema, Build: inv.build, Quick: c.Quick, Scenarios: c.Scenarios, Rounds: c.Rounds, Size: c.Size,
-		LoopbackSize: c.LoopbackSize, TLS: c.TLS, Energy: c.Energy, Files: c.Files, Seed: c.Seed, Machine: readMachine("/proc"),
+		LoopbackSize: c.LoopbackSize, TLS: c.TLS, Energy: c.Energy, Files: c.Files, Seed: c.Seed, ReceiveBuffer: c.ReceiveBuffer, Machine: readMachine("/proc"),
 		Versions: inv.versions, Notes: inv.notes, Command: f.commandLine(), Date: time.Now().UTC().Truncate(time.Second),
 	}
 	for _, t := range c.Tools {
@@ -277,6 +299,7 @@ func (f flags) commandLine() string {
 	add(f.runs > 0, "--runs %d", f.runs)
 	add(f.size != "", "--size %s", f.size)
 	add(f.tls, "--tls")
+	add(f.receiveBuffer != "", "--receive-buffer %s", f.receiveBuffer)
 	add(true, "--seed %d", f.seed)
 	return strings.Join(words, " ")
 }

@@ -30,6 +30,9 @@ type Config struct {
 	// of a body of Size; Tools are then those of ParseFilesTool.
 	Files []string
 	Seed  uint64
+	// ReceiveBuffer is the largest receive buffer of a connection in bytes, as of an old
+	// phone; 0: enough for every link.
+	ReceiveBuffer int64
 	// LoopbackSize is the size in bytes of the body over the loopback device.
 	LoopbackSize int64
 }

@@ -72,6 +72,9 @@ func (w *writer) intro(h Header, results []Result) {
 		served = "Sets of files: " + strings.Join(h.Files, ", ")
 	}
 	w.line("- Server: %s. %s; files are written to memory, and every one is checked by its SHA-256.", h.Server, served)
+	if h.ReceiveBuffer > 0 {
+		w.line("- Connections have receive buffers of %d bytes at most, as an old phone's; some half of that is their window.", h.ReceiveBuffer)
+	}
 	if h.Quick {
 		w.line("- The quick form: few executions, of few tools, of a small body. It shows the order of things; a figure to rely on needs the full form.")
 	}
@@ -108,7 +111,7 @@ func (h Header) missing(results []Result) int {
 // config is what the header's results were made with.
 func (h Header) config() Config {
 	c := Config{
-		Quick: h.Quick, Scenarios: h.Scenarios, Rounds: h.Rounds, Size: h.Size, TLS: h.TLS, Seed: h.Seed, LoopbackSize: h.LoopbackSize, Energy: h.Energy, Files: h.Files,
+		Quick: h.Quick, Scenarios: h.Scenarios, Rounds: h.Rounds, Size: h.Size, TLS: h.TLS, Seed: h.Seed, LoopbackSize: h.LoopbackSize, Energy: h.Energy, Files: h.Files, ReceiveBuffer: h.ReceiveBuffer,
 	}
 	for _, name := range h.Tools {
 		if t, err := parseTool(name, len(h.Files) > 0); err == nil {

@@ -15,6 +15,7 @@ func (w *writer) files(h Header, results []Result) {
 	w.line("Written by `linklab bench --files`; do not edit. Figures of one machine at one time: compare the tools within a table, not across reports. All joules are modelled ([energy-models.md](energy-models.md)).")
 	w.intro(h, results)
 	w.papers(h, results)
+	w.connections(h, results)
 	for _, s := range h.Scenarios {
 		for _, set := range h.Files {
 			for _, t := range []Transport{Clear, TLS2} {

@@ -74,7 +74,9 @@ type Header struct {
 	Energy       bool     `json:"energy,omitempty"`
 	Files        []string `json:"files,omitempty"` // the sets of files; none: a body of Size
 	Seed         uint64   `json:"seed"`
-	Server       string   `json:"server"`
+	// ReceiveBuffer is the largest one of a connection in bytes; 0: as large as needed.
+	ReceiveBuffer int64  `json:"receive_buffer_bytes,omitempty"`
+	Server        string `json:"server"`
 
 	// Digests are those of the scenarios that are files, which may change.
 	Digests map[string]string `json:"scenarios_sha256,omitempty"`

@@ -15,6 +15,9 @@ const (
 	// count as still rising: windows that grow by a few per cent an interval would make
 	// the next number seem better than this one.
 	creeping = 1.03
+	// lingering is how long connections that were given up still draw power: until they
+	// are closed, and a gauge shows it.
+	lingering = scheduler.Second
 	// worthTrial is by what factor a number between two may be better than the best at
 	// most for a trial of it to be worth it.
 	worthTrial = 1.02
@@ -53,8 +56,10 @@ func (s *sample) ratio() float64 {
 // search is EHT's search for the number of connections with the best ratio.
 type search struct {
 	done     bool
-	measured bool // the power is, and not modelled
-	n        int  // connections of each link at present
+	measured bool           // the power is, and not modelled
+	n        int            // connections of each link at present
+	fewer    bool           // than before: those that went still draw power, ...
+	settled  scheduler.Time // ... until then
 	last     sample
 	best     sample // of all so far
 	below    sample // the next smaller number that was tried
@@ -108,9 +113,6 @@ func (t *Tuner) efficient(o *Observation, out []Change) []Change {
 		rtt = max(rtt, v.RTT)
 		settling = settling || v.Streams > n // those that are to go finish what they were asked for
 	}
-	if joined || settling {
-		s.steady.begin()
-	}
 	if s.done {
 		return t.follow(o, out)
 	}
@@ -118,6 +120,15 @@ func (t *Tuner) efficient(o *Observation, out []Change) []Change {
 		return out
 	}
 	least := max(leastSampling, windowTrips*rtt)
+	if joined || settling {
+		s.settled = t.now + max(least, lingering)
+	}
+	if s.fewer && t.now < s.settled {
+		settling = true
+	}
+	if joined || settling {
+		s.steady.begin()
+	}
 	left := t.remaining(o)
 	if left < horizon*least {
 		return t.settle(o, out)
@@ -134,7 +145,7 @@ func (t *Tuner) efficient(o *Observation, out []Change) []Change {
 	if !s.steady.watch(t.spent(o, measured), window, creeping) {
 		return out
 	}
-	return t.compare(o, out)
+	return t.compare(least, o, out)
 }
 
 // spent is what has come over all links so far, and what was spent on it.
@@ -147,7 +158,7 @@ func (t *Tuner) spent(o *Observation, measured bool) mark {
 }
 
 // compare judges the present number, and goes on to the next.
-func (t *Tuner) compare(o *Observation, out []Change) []Change {
+func (t *Tuner) compare(least scheduler.Time, o *Observation, out []Change) []Change {
 	s := &t.search
 	s.steady.both()
 	now := sample{n: s.n, rate: s.steady.rate, power: s.steady.power}
@@ -159,7 +170,7 @@ func (t *Tuner) compare(o *Observation, out []Change) []Change {
 	if next == 0 {
 		return t.settle(o, out)
 	}
-	s.n = next
+	s.fewer, s.n, s.settled = next < s.n, next, t.now+max(least, lingering)
 	s.steady.begin()
 	return t.all(o, fmt.Sprintf("EHT: %%s after %.1f Mbit/s at %.2f W with %d", now.rate*8/1e6, now.power, now.n), out)
 }

@@ -22,6 +22,14 @@ const (
 	quick = 4
 	few   = 8
 	many  = 24
+	// Where data waits for a link, its connections could do with a part of their windows:
+	// fewer of them fill it as well, until windows are at their largest and no queue
+	// stands any more. safe is by how much more than fill it there are: CUBIC's windows
+	// shrink to 0.7 of themselves (RFC 9438, 4.6), not all at once, and over linklab
+	// connections whose windows held 1.13 of the link's product left a tenth of it empty.
+	// fewest are left at least, so that one that has lost packets is not missed.
+	safe   = 1.3
+	fewest = 4
 	// gain is by what factor twice the connections must raise a link's rate to be
 	// worth keeping.
 	gain = 1.1
@@ -51,9 +59,10 @@ type climb struct {
 // link can take would be right; for the rest, far fewer fill it, and at the end those
 // few finish sooner together. So there are a few once the link's round trip is known,
 // and twice as many when the link does less than it did with more and that is seen to
-// help: where buffers or losses bound each of them. Without such need none is opened in
-// the middle of a job, since a link may have to build up its rate anew for each
-// (skjolden, 4.4.3.3: up to 2.5 s on LTE, and more).
+// help: where buffers or losses bound each of them. Where data waits for the link, it has
+// more than it needs, and those only draw power: they go, step by step. Without need none
+// is opened in the middle of a job, since a link may have to build up its rate anew for
+// each (skjolden, 4.4.3.3: up to 2.5 s on LTE, and more).
 //
 // p is the papers' formula with the first window of a connection for its buffer [D],
 // since that is what bounds it while it starts: large files are shared freely, so
@@ -89,8 +98,14 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 		before := l.n
 		switch t.climb(l, &v, i) {
 		case stay:
+			n := enough(max(l.n, v.Streams), &v) // those that are to go are still at work
+			if t.now >= l.since+shortest(v.RTT) && l.climb.before == 0 && n < l.n {
+				l.n, l.folded = n, true
+				out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip, as data waits for the link%s", out)
+				continue
+			}
 			if t.now >= l.since+review && l.climb.before == 0 {
-				if n := wanted(product); n >= 2*l.n && !l.climb.done {
+				if n := wanted(product); n >= 2*l.n && !l.climb.done && !l.folded {
 					l.n = n
 				}
 				if plan := t.dealt(l, &v, o); differs(&plan, &l.plan) {
@@ -109,6 +124,15 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 // wanted is how many connections a link with such a product is given first.
 func wanted(product float64) int {
 	return max(2, min(few, useful(product)), min(many, ceil(product/quick, window)))
+}
+
+// enough is how many of n connections fill a link: those whose windows hold what is on
+// its way, without what waits for it.
+func enough(n int, v *LinkView) int {
+	if !v.queues() {
+		return n
+	}
+	return max(min(n, fewest), ceil(float64(safe*float64(n))*float64(v.RTT), float64(v.Trip)))
 }
 
 // way is where a climb goes.

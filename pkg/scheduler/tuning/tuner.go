@@ -169,6 +169,7 @@ type link struct {
 	since   scheduler.Time // when it was
 	carried scheduler.Time // when it was first seen to carry something; 0: not yet
 	n       int            // HAT: connections
+	folded  bool           // HAT: some were given up, as data waited for the link
 	climb   climb
 	fill    fill
 	settled bool // LowE: it has the plan that fill led to

@@ -69,9 +69,8 @@ func play(t *testing.T, cfg Config, links []model, sets ...[2]int64) (changes []
 				v.RTT = m.rtt
 				v.Rate = m.carries(n)
 				v.Bandwidth = max(v.Rate, o.Links[i].Bandwidth)
-				if v.Trip = m.rtt; float64(n)*m.buffer > m.bandwidth*m.rtt.Seconds() {
-					v.Trip += m.queue
-				}
+				waits := scheduler.FromSeconds(min(1e3, float64(n)*m.buffer/m.bandwidth)) - m.rtt
+				v.Trip = m.rtt + max(0, min(m.queue, waits))
 			}
 			o.Links[i] = v
 			bytes := v.Rate * step.Seconds()
@@ -329,6 +328,26 @@ func TestNonsense(t *testing.T) {
 					t.Fatalf("seed %d: %+v and then %+v", seed, before[i], all[i])
 				}
 			}
+		}
+	}
+}
+
+// HAT keeps no more connections than fill the link: where data waits for it, some go, until
+// the windows of those that stay are at their largest. The phone's link takes five.
+func TestHATStopsWhereTheLinkIsFull(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		link        model
+		least, most int
+	}{
+		{"five fill it", phone(), 5, 8},
+		{"one does, and a few stay", whole(), fewest, fewest},
+		{"33 fill it: none goes", model{bandwidth: 7.36e6, buffer: 65536, rtt: toSydney}, 33, 2 * many},
+	} {
+		c.link.queue = toSydney * 3 / 2
+		_, plans, _, _ := play(t, Config{Mode: HAT}, []model{c.link}, [2]int64{64, 17.5e6})
+		if n := plans[0].Connections(); n < c.least || n > c.most {
+			t.Errorf("%s: %d connections", c.name, n)
 		}
 	}
 }
