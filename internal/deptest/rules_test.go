@@ -149,7 +149,7 @@ func rules() map[string]rule {
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {
 			imports: "internal/android internal/campaign internal/dataset internal/energy internal/engine internal/event internal/execpolicy internal/fetch internal/link internal/linklab/scenario" +
-				" internal/joblist internal/launch internal/metrics internal/modelled internal/netrc internal/page internal/plot internal/power internal/progress internal/record internal/report internal/results internal/rewrite internal/roots internal/sim internal/store internal/study internal/sweep internal/term internal/terms" +
+				" internal/joblist internal/launch internal/metrics internal/modelled internal/netrc internal/page internal/plot internal/power internal/progress internal/record internal/report internal/results internal/rewrite internal/roots internal/sim internal/stats internal/store internal/study internal/sweep internal/term internal/terms" +
 				" internal/units pkg/scheduler pkg/scheduler/tuning" +
 				" github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http golang.org/x/sys",
 		},
@@ -261,8 +261,8 @@ func onlyBy() map[string]string {
 		"internal/soaktest":                   "",
 		"internal/store/crashtest":            "",
 		"pkg/scheduler/schedtest":             "",
-		"unsafe":                              "internal/android/androidtest internal/fetch internal/link",         // structures of kernels
-		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics", // the type that net/http's server asks for
+		"unsafe":                              "internal/android/androidtest internal/cli internal/fetch internal/link", // structures of kernels
+		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics",      // the type that net/http's server asks for
 		"github.com/prometheus/client_golang": "internal/metrics",
 		"golang.org/x/image":                  "internal/plot",
 		"github.com/vishvananda/netlink":      "internal/android/androidtest internal/linklab",
