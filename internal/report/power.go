@@ -53,7 +53,7 @@ func (t *powerTally) add(e event.Power) {
 	switch {
 	case len(t.series.Samples)+len(t.series.Readings) >= maxReadings:
 	case e.Counter:
-		t.series.Readings = append(t.series.Readings, energy.Reading{At: int64(e.At), Joules: e.Joules})
+		t.series.Readings = append(t.series.Readings, energy.Reading{At: int64(e.At), Joules: e.Joules, Still: int64(min(max(e.Still, 0), max(e.Over, 0)))})
 	default:
 		t.series.Samples = append(t.series.Samples, energy.Sample{At: int64(e.At), Watts: e.Watts})
 	}
