@@ -364,3 +364,29 @@ func TestPlayedTree(t *testing.T) {
 		}
 	})
 }
+
+// TestLostSourceIsToldOf: one reading that fails is nobody's business; three in a row are.
+func TestLostSourceIsToldOf(t *testing.T) {
+	gone := reading{err: errors.New("power_now: no such file or directory")}
+	for name, c := range map[string]struct {
+		script []reading
+		want   string // a warning
+	}{
+		"one":  {append(watts(2, 3), gone, watts(3)[0]), ""},
+		"many": {append(watts(2, 3), gone, gone), "power: battery: no more readings for now: power_now: no such file or directory"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			src := &play{script: c.script}
+			_, _, notices := sampled(t, src, config(Battery, ""), 9500*time.Millisecond)
+			var warned string
+			for _, n := range notices {
+				if n.Warning {
+					warned += n.Text
+				}
+			}
+			if warned != c.want || (src.renewed > 0) != (c.want != "") {
+				t.Errorf("%s: %+v, opened anew %d times", name, notices, src.renewed)
+			}
+		})
+	}
+}

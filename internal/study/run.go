@@ -1,6 +1,9 @@
 package study
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/mlget/mlget/internal/report"
 )
 
@@ -46,6 +49,59 @@ func (r *Run) Complete() bool {
 	return r.Broken == "" && r.Report.ExitCode == 0 && r.Report.Seconds > 0
 }
 
+// Modelled is the Kind of runs whose power and energy are those of the radios, by
+// their models.
+const Modelled = "modelled"
+
+// Kind says what the run's power and energy come from: "battery", "rapl" and the like,
+// or Modelled; empty: there are none. Figures of different kinds are not of the same
+// thing.
+func (r *Run) Kind() string {
+	e, p := r.Report.Energy, r.Report.Power
+	switch {
+	case e != nil && e.Modelled, e == nil && p != nil && p.Source == "model":
+		return Modelled
+	case p != nil && p.Source != "":
+		return p.Source
+	case p != nil, e != nil:
+		return "measured"
+	}
+	return ""
+}
+
+// Partial says that too little of the run was measured for what the device drew to be
+// compared with other runs'.
+func (r *Run) Partial() bool { return r.Report.Energy != nil && r.Report.Energy.Partial }
+
+// Links gives the names of the run's links.
+func (r *Run) Links() []string {
+	names := make([]string, len(r.Report.Links))
+	for i, l := range r.Report.Links {
+		names[i] = l.Name
+	}
+	return names
+}
+
+// Measured says of one run how its power and energy were measured.
+type Measured struct {
+	File     string   `json:"file"`
+	Complete bool     `json:"complete"`
+	Links    []string `json:"links"`
+	Kind     string   `json:"kind"`     // as Approach's
+	Covered  Value    `json:"covered"`  // share of its time that readings tell of, 0 to 1
+	Partial  bool     `json:"partial"`  // too little: it counts for no power and no energy
+	TailCut  bool     `json:"tail_cut"` // its tail was not watched to its end
+}
+
+// Measured says how the run was measured.
+func (r *Run) Measured() Measured {
+	m := Measured{File: r.Name, Complete: r.Complete(), Links: r.Links(), Kind: r.Kind(), Covered: Value(math.NaN()), Partial: r.Partial()}
+	if e := r.Report.Energy; e != nil {
+		m.Covered, m.TailCut = Value(e.Covered), e.TailCut
+	}
+	return m
+}
+
 // problem is what is wrong with the run, for people; empty: nothing.
 func (r *Run) problem() string {
 	switch {
@@ -55,6 +111,8 @@ func (r *Run) problem() string {
 		return r.Report.Error
 	case !r.Complete():
 		return "nothing was downloaded"
+	case r.Partial():
+		return fmt.Sprintf("only %.0f %% of its time was measured: its power and energy do not count", 100*r.Report.Energy.Covered)
 	}
 	return ""
 }

@@ -30,8 +30,11 @@ type Study struct {
 type Correlation struct {
 	X string `json:"x"` // a metric's name
 	Y string `json:"y"`
-	N int    `json:"n"` // runs that have both
-	R Value  `json:"r"` // -1 to 1
+	// Kind is what the runs' power and energy come from, where these are of several
+	// kinds; they are never pooled.
+	Kind string `json:"kind,omitempty"`
+	N    int    `json:"n"` // runs that have both
+	R    Value  `json:"r"` // -1 to 1
 }
 
 // Value is a number that may be unknown: then it is NaN, and null in JSON.
@@ -73,6 +76,25 @@ func New(runs []*Run, faults []error) *Study {
 	s.Correlations = correlate(complete)
 	s.Comparisons = compare(s.Approaches)
 	return s
+}
+
+// ByKind gives a study of the approaches of each kind of power and energy, as far as
+// there are any: what is of different kinds is not to be compared.
+func (s *Study) ByKind() (parts []*Study) {
+	byKind := make(map[string]*Study)
+	for _, a := range s.Approaches {
+		if a.Kind == "" {
+			continue
+		}
+		part := byKind[a.Kind]
+		if part == nil {
+			part = &Study{Schema: s.Schema}
+			byKind[a.Kind] = part
+			parts = append(parts, part)
+		}
+		part.Approaches = append(part.Approaches, a)
+	}
+	return parts
 }
 
 // Runs is how many runs there are, complete or not.
