@@ -249,7 +249,31 @@ func TestKindsAreNotPooled(t *testing.T) {
 		}
 	}
 	text, err := json.Marshal(s.Approaches[0].Each[2])
-	if want := `{"file":"battery","complete":true,"links":["a","b"],"kind":"battery","covered":0.2,"partial":true,"tail_cut":true}`; err != nil || string(text) != want {
+	if want := `{"file":"battery","complete":true,"links":["a","b"],"kind":"battery","covered":0.2,"partial":true,"tail_cut":true,"base_out_of_line":false}`; err != nil || string(text) != want {
 		t.Errorf("%s, want %s", text, want)
+	}
+}
+
+// TestBaseOutOfLine: one run whose base was measured in another's tail is marked, and
+// only among those of its directory.
+func TestBaseOutOfLine(t *testing.T) {
+	var runs []*Run
+	for i, base := range []float64{0.8, 0.81, 1.7, 0.79, 1.7} {
+		r := made("d", "3", "off", "a+b", 100, 10)
+		if i == 4 {
+			r.Source = "another"
+		}
+		r.Report.Power = &report.Power{Source: "battery", BaseWatts: base, BaseMeasured: true}
+		r.Report.Energy = &report.Energy{DynamicJoules: 9, Covered: 1}
+		runs = append(runs, r)
+	}
+	s := New(runs, nil)
+	for i, r := range runs {
+		if got := r.Measured().BaseOutOfLine; got != (i == 2) {
+			t.Errorf("run %d: %v", i, got)
+		}
+	}
+	if len(s.Problems) != 1 || !strings.Contains(s.Problems[0], "base power of 1.700 W is out of line with the other runs' 0.805 W") {
+		t.Errorf("%q", s.Problems)
 	}
 }

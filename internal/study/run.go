@@ -27,6 +27,8 @@ type Run struct {
 	// CPUSeconds is the time of processors from the first connection to the last byte,
 	// in s; NaN or 0: not known.
 	CPUSeconds float64
+
+	usualBase float64 // W; not 0: the other runs' base power, with which its own is out of line
 }
 
 // Point is a value at a time.
@@ -91,11 +93,14 @@ type Measured struct {
 	Covered  Value    `json:"covered"`  // share of its time that readings tell of, 0 to 1
 	Partial  bool     `json:"partial"`  // too little: it counts for no power and no energy
 	TailCut  bool     `json:"tail_cut"` // its tail was not watched to its end
+	// BaseOutOfLine says that its base power is not the other runs': what it drew above
+	// that is in doubt.
+	BaseOutOfLine bool `json:"base_out_of_line"`
 }
 
 // Measured says how the run was measured.
 func (r *Run) Measured() Measured {
-	m := Measured{File: r.Name, Complete: r.Complete(), Links: r.Links(), Kind: r.Kind(), Covered: Value(math.NaN()), Partial: r.Partial()}
+	m := Measured{File: r.Name, Complete: r.Complete(), Links: r.Links(), Kind: r.Kind(), Covered: Value(math.NaN()), Partial: r.Partial(), BaseOutOfLine: r.usualBase > 0}
 	if e := r.Report.Energy; e != nil {
 		m.Covered, m.TailCut = Value(e.Covered), e.TailCut
 	}
@@ -113,6 +118,8 @@ func (r *Run) problem() string {
 		return "nothing was downloaded"
 	case r.Partial():
 		return fmt.Sprintf("only %.0f %% of its time was measured: its power and energy do not count", 100*r.Report.Energy.Covered)
+	case r.usualBase > 0:
+		return fmt.Sprintf("its base power of %.3f W is out of line with the other runs' %.3f W: its joules are in doubt", r.Report.Power.BaseWatts, r.usualBase)
 	}
 	return ""
 }

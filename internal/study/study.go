@@ -12,6 +12,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/mlget/mlget/internal/report"
+	"github.com/mlget/mlget/internal/stats"
 )
 
 // Schema is the version of a Study's JSON.
@@ -61,6 +64,7 @@ func New(runs []*Run, faults []error) *Study {
 	for _, err := range faults {
 		s.Problems = append(s.Problems, err.Error())
 	}
+	markBases(runs)
 	var complete []*Run
 	for _, a := range s.Approaches {
 		for _, r := range a.runs {
@@ -76,6 +80,35 @@ func New(runs []*Run, faults []error) *Study {
 	s.Correlations = correlate(complete)
 	s.Comparisons = compare(s.Approaches)
 	return s
+}
+
+// markBases marks the runs whose base power is out of line with that of the others of
+// the same device, which the directory stands for.
+func markBases(runs []*Run) {
+	type device struct{ directory, source string }
+	type bases struct {
+		runs  []*Run
+		watts []float64
+	}
+	all := make(map[device]*bases)
+	for _, r := range runs {
+		watts, source, ok := r.Report.MeasuredBase()
+		if !ok || !r.Complete() {
+			continue
+		}
+		d := device{r.Source, source}
+		if all[d] == nil {
+			all[d] = &bases{}
+		}
+		all[d].runs, all[d].watts = append(all[d].runs, r), append(all[d].watts, watts)
+	}
+	for _, b := range all {
+		for i, out := range stats.OutOfLine(b.watts, report.BaseShare) {
+			if out {
+				b.runs[i].usualBase = stats.Median(b.watts)
+			}
+		}
+	}
 }
 
 // ByKind gives a study of the approaches of each kind of power and energy, as far as
