@@ -70,6 +70,9 @@ type Runner interface {
 type Watcher interface {
 	// Ran tells of a run: done of total, and what its report says.
 	Ran(done, total int, a Approach, r report.Report)
+	// OutOfLine tells of a run, by the name of its files, whose base power is out of line
+	// with the usual one, in W, and whether it is made again.
+	OutOfLine(run string, base, usual float64, again bool)
 }
 
 // Campaign is one in its directory.
@@ -225,7 +228,7 @@ func (c *Campaign) Run(ctx context.Context, runner Runner, watcher Watcher) erro
 	if left, _ := c.Left(); left == total {
 		return &FailingError{Report: last, None: true}
 	}
-	return nil
+	return c.again(ctx, runner, watcher)
 }
 
 // execute makes one run and keeps its files; of one that was interrupted it keeps

@@ -127,6 +127,12 @@ type fake struct {
 	exit   func(n int) int // of the n-th run, from 1; below 0: no report
 	stop   func(n int)     // called in the n-th run
 	events []string
+	base   func(n int) float64 // W, of the n-th run; nil: nothing is measured
+	odd    []string
+}
+
+func (f *fake) OutOfLine(run string, base, usual float64, again bool) {
+	f.odd = append(f.odd, fmt.Sprintf("%s %.2f %.2f %v", run, base, usual, again))
 }
 
 func (f *fake) Run(_ context.Context, r Request) error {
@@ -147,7 +153,12 @@ func (f *fake) Run(_ context.Context, r Request) error {
 	if code < 0 {
 		return errors.New("no such program")
 	}
-	text, err := json.Marshal(report.Report{Schema: 1, Version: "1", ExitCode: code, Error: strings.Repeat("bad", code)})
+	made := report.Report{Schema: 1, Version: "1", ExitCode: code, Error: strings.Repeat("bad", code)}
+	if f.base != nil {
+		made.Power = &report.Power{Source: "battery", BaseWatts: f.base(n), BaseMeasured: true}
+		made.Energy = &report.Energy{}
+	}
+	text, err := json.Marshal(made)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -263,5 +274,58 @@ func TestFailures(t *testing.T) {
 	none := &fake{t: t, exit: func(int) int { return -1 }}
 	if err := c.Run(t.Context(), none, none); err == nil || len(none.ran) != 1 {
 		t.Errorf("%d runs, %v", len(none.ran), err)
+	}
+}
+
+// TestBasesOutOfLine: runs whose base power is out of line are made again, twice at
+// most, also over several sessions; what they were is kept apart.
+func TestBasesOutOfLine(t *testing.T) {
+	few := plan()
+	few.Approaches = few.Approaches[:2]
+	total := len(few.Approaches) * few.Runs
+	for _, c := range []struct {
+		name  string
+		base  func(n int) float64
+		again int // runs made again
+		odd   int // that are marked in the end
+	}{
+		{"all alike", func(n int) float64 { return 0.8 + 0.001*float64(n%3) }, 0, 0},
+		{"one in the last run's tail", func(n int) float64 {
+			if n == 3 {
+				return 1.7
+			}
+			return 0.8
+		}, 1, 0},
+		{"one that stays so", func(n int) float64 {
+			if n == 3 || n > total {
+				return 1.7
+			}
+			return 0.8
+		}, 2, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			camp := begin(t, dir, few)
+			f := &fake{t: t, base: c.base}
+			if err := camp.Run(t.Context(), f, f); err != nil {
+				t.Fatal(err)
+			}
+			marked := 0
+			for _, line := range f.odd {
+				if strings.HasSuffix(line, " false") {
+					marked++
+				}
+			}
+			if len(f.ran) != total+c.again || marked != c.odd {
+				t.Errorf("%d runs, %q", len(f.ran), f.odd)
+			}
+			if kept := len(files(t, dir)); kept != 2+2*(total+c.again) {
+				t.Errorf("%d files: %v", kept, files(t, dir))
+			}
+			rest := &fake{t: t, base: c.base}
+			if err := camp.Run(t.Context(), rest, rest); err != nil || len(rest.ran) > 0 {
+				t.Errorf("the next session makes %v, %v", rest.ran, err)
+			}
+		})
 	}
 }

@@ -32,9 +32,9 @@ type benchRunOptions struct {
 	energies   []string
 	runs       int
 	seed       uint64
-	pause      time.Duration
+	pause      restFlag
 	baseline   time.Duration
-	tail       time.Duration
+	tail       restFlag
 	dir        string
 	quiet      bool
 	extra      []string // flags of the downloads
@@ -46,9 +46,9 @@ func (o *benchRunOptions) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.energies, "energy", []string{scheduler.EnergyOff.String()}, "the energy policies to compare")
 	f.IntVarP(&o.runs, "runs", "n", 10, "how often each")
 	f.Uint64Var(&o.seed, "seed", 1, "of the random order")
-	durationVar(f, &o.pause, "cool-down", "", 5*time.Second, "between runs")
+	f.Var(&o.pause, "cool-down", "pause between runs; auto = until the radios sleep, by their models, 5s at least")
 	durationVar(f, &o.baseline, "power-baseline", "", 5*time.Second, "measure power for so long before each download")
-	durationVar(f, &o.tail, "tail", "", 15*time.Second, "and for so long after it")
+	f.Var(&o.tail, "tail", "and for so long after it; auto = until the radios sleep, and 3s (LTE: 15s)")
 	f.StringVarP(&o.dir, "directory-prefix", "P", "mlget-bench", "`DIR` for records, reports and the page; to go on, the same again")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing of the runs")
 }
@@ -71,7 +71,10 @@ func newBenchRunCommand(stdio IO) *cobra.Command {
 		Short: "Measure algorithms over real links, as the thesis did",
 		Long: `run downloads a URL with every algorithm a number of times, in random order, each
 in a process of its own; it keeps records and reports, and ends with the report over
-all of them (report.html, runs.csv). Interrupted, it keeps what is complete, and the
+all of them (report.html, runs.csv). A radio stays awake after a download (LTE for
+11.6 s): a base that is measured meanwhile is too high, and the joules above it too
+low, so runs wait for that. A run whose base is out of line with the others' is
+marked and made again, twice at most. Interrupted, it keeps what is complete, and the
 same command goes on. What is downloaded is removed. See docs/bench-run.md.`,
 		Example: `  mlget bench run -l wlan0,rmnet0 http://server/250MB.bin
   mlget bench run -l wlan0,rmnet0 -n 3 --algorithm single,3,adaptive --tail 0 http://server/250MB.bin
@@ -105,14 +108,14 @@ func runBenchRun(ctx context.Context, o *benchRunOptions, text string, stdio IO)
 		return fileError{err}
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	c.Pause = o.pause
+	c.Pause = o.pause.d
 	left, total := c.Left()
 	say := stdio.Err
 	if o.quiet {
 		say = io.Discard
 	}
 	_, _ = fmt.Fprintf(say, "mlget: %d runs, %d of them to do; %v of each for pauses and power; Ctrl-C keeps what is done\n",
-		total, left, o.pause+o.baseline+o.tail)
+		total, left, o.pause.d+o.baseline+o.tail.d)
 	runner := &selfRunner{url: text, flags: o.flags(), stdio: stdio}
 	err = c.Run(ctx, runner, narrator{say})
 	if err != nil && !errors.Is(err, engine.ErrInterrupted) {
@@ -146,6 +149,7 @@ func (o *benchRunOptions) plan(ctx context.Context, text string, say io.Writer) 
 	if err != nil {
 		return campaign.Plan{}, err
 	}
+	warnOfRest(say, longestTail(ctx, links, o.extra).settle(&o.tail, &o.pause, 5*time.Second))
 	u.User = nil
 	return campaign.Plan{
 		URL: u.String(), Runs: o.runs, Seed: o.seed, Fingerprint: fingerprint(o.flags()),
@@ -192,7 +196,7 @@ func (o *benchRunOptions) names(ctx context.Context, say io.Writer) ([]string, e
 
 // flags are those of every download.
 func (o *benchRunOptions) flags() []string {
-	return append(slices.Clone(o.extra), "--require-all-links", "--power-baseline", o.baseline.String(), "--tail", o.tail.String())
+	return append(slices.Clone(o.extra), "--require-all-links", "--power-baseline", o.baseline.String(), "--tail", o.tail.d.String())
 }
 
 // report writes the tables, the page and the runs' figures.
@@ -212,6 +216,15 @@ func (o *benchRunOptions) report(ctx context.Context, runs string, stdio IO) err
 		}
 	}
 	return nil
+}
+
+// OutOfLine says that a run's base power is out of line.
+func (n narrator) OutOfLine(run string, base, usual float64, again bool) {
+	what := "it is kept and marked"
+	if again {
+		what = "it is made again"
+	}
+	_, _ = fmt.Fprintf(n.out, "mlget: %s: its base power of %.3f W is out of line with the usual %.3f W: %s\n", run, base, usual, what)
 }
 
 // narrator says a line for each run.

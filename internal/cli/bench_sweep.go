@@ -35,7 +35,7 @@ type sweepOptions struct {
 	state       string
 	scratch     string
 	warmUp      int
-	coolDown    time.Duration
+	coolDown    restFlag
 	baseline    time.Duration
 	format      string
 	output      string
@@ -52,7 +52,9 @@ block size, in random order, each in a process of its own, and print what came o
 it: throughput, joules per 100 MB, and power, as in Guner and Kosar's papers.
 
 What follows -- are flags for each download: links, how power is measured. Every
-download goes to a directory of its own, which is removed after it. Results are
+download goes to a directory of its own, which is removed after it. Before the next
+one the radios are given time to sleep: a base power that is measured while they are
+awake makes joules too low. Results are
 kept at once in --state FILE; the same command goes on where an interrupted one
 stopped, and only prints the tables when nothing is left to do.`,
 		Example: `  mlget bench sweep -j 1,4,16 -p 1,4 -b 16K -n 3 -i urls.txt -- --links wlan0
@@ -77,7 +79,7 @@ stopped, and only prints the tables when nothing is left to do.`,
 	f.StringVar(&o.state, "state", "sweep.jsonl", "`FILE` that keeps the results, to go on with")
 	f.StringVar(&o.scratch, "scratch", "", "`DIR` to download into (default: where temporary files go)")
 	f.IntVar(&o.warmUp, "warm-up", 1, "downloads before the first one that counts")
-	durationVar(f, &o.coolDown, "cool-down", "", 2*time.Second, "pause after every download")
+	f.Var(&o.coolDown, "cool-down", "pause after every download; auto = until the radios sleep, by their models (LTE: 13s), 2s at least")
 	durationVar(f, &o.baseline, "power-baseline", "", 2*time.Second, "measure power for so long before every download, where it can be measured")
 	f.StringVar(&o.format, "format", "text", "of the tables: text, csv, json")
 	f.StringVarP(&o.output, "output", "o", "", "`FILE` to write them to (default: standard output)")
@@ -147,6 +149,7 @@ func runSweep(ctx context.Context, o *sweepOptions, urls, extra []string, stdio 
 	if err != nil {
 		return err
 	}
+	warnOfRest(stdio.Err, longestTail(ctx, nil, extra).settle(nil, &o.coolDown, 2*time.Second))
 	sum := sha256.Sum256(list)
 	targets, one, several := len(bytes.Fields(list)), "URL", "URLs"
 	if o.recursive {
@@ -178,7 +181,7 @@ func runSweep(ctx context.Context, o *sweepOptions, urls, extra []string, stdio 
 	child := &sweepChild{self: self, dir: dir, list: list, recursive: o.recursive, baseline: o.baseline, extra: extra}
 	s := sweep.Session{
 		Plan: sweep.Plan(grid, o.runs, o.seed), Journal: journal, Runner: child,
-		WarmUp: o.warmUp, CoolDown: o.coolDown, Progress: stdio.Err,
+		WarmUp: o.warmUp, CoolDown: o.coolDown.d, Progress: stdio.Err,
 	}
 	ended := s.Run(ctx)
 	if err := o.tables(h, journal.Results, stdio.Out); err != nil {

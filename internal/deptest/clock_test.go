@@ -36,6 +36,7 @@ func timeOfDay() map[string]string {
 		"internal/store/crashtest":          "of tests",
 		"internal/event/eventtest":          "of tests",
 		"internal/record":                   "what a record says of its beginning",
+		"internal/metrics":                  "when a run began and ended, for Prometheus",
 		"internal/report":                   "what a report says of its beginning",
 		"internal/progress":                 "what a person is shown",
 		"pkg/scheduler/schedtest":           "of tests",

@@ -144,7 +144,7 @@ func rules() map[string]rule {
 		},
 
 		// Measures: runs mlget again and again, through an interface.
-		"internal/campaign": {imports: "internal/filelock internal/report"},
+		"internal/campaign": {imports: "internal/filelock internal/report internal/stats"},
 
 		// Wires. It may import anything; what it does import is known all the same.
 		"internal/cli": {

@@ -13,6 +13,7 @@ type Sample struct {
 type Reading struct {
 	At     int64   // ns
 	Joules float64 // since some start of the counter's own
+	Still  int64   // ns of the time since the reading before in which it was seen to stand still
 }
 
 // Integrate is the energy from start to end (ns), in J, and which share of that

@@ -102,8 +102,11 @@ func TestIntegrateNeverNegative(t *testing.T) {
 }
 
 func TestCounterJoules(t *testing.T) {
-	readings := []Reading{
+	var readings []Reading
+	for _, r := range []Sample{
 		{0, 100}, {2 * sec, 104}, {2 * sec, 90}, {1 * sec, 200}, {3 * sec, math.NaN()}, {4 * sec, 103}, {4 * sec, 112},
+	} {
+		readings = append(readings, Reading{At: r.At, Joules: r.Watts})
 	}
 	tests := []struct {
 		name       string

@@ -29,7 +29,7 @@ type Run struct {
 // measured, if the samples were.
 type Summary struct {
 	Samples   int     // usable ones between Start and End
-	Covered   float64 // share of the run between usable samples or readings, 0 to 1
+	Covered   float64 // share of the run that usable samples or readings tell of, 0 to 1
 	BaseKnown bool    // BaseWatts is from before the run; else it is the 5th percentile of all samples
 	Counted   bool    // by a counter, which misses nothing however seldom it is brought up to date
 	Refresh   float64 // s between two looks of the gauge or counter, as far as it can be seen; 0: too few changes
@@ -85,7 +85,8 @@ func Summarise(series Series, run Run) (s Summary, ok bool) {
 	if len(w.points) == 0 {
 		return Summary{}, false
 	}
-	s.Samples, s.Covered = w.inside, w.covered
+	s.Samples, s.Covered = w.inside, max(0, w.covered-m.missing())
+	m.thaw()
 	if s.BaseWatts, s.BaseKnown = BasePower(before, run.Start); !s.BaseKnown {
 		s.BaseWatts, _ = LowestPower(m.samples)
 	} else if m.counts {
@@ -106,7 +107,8 @@ func Summarise(series Series, run Run) (s Summary, ok bool) {
 	s.DynamicJoules = joules
 	s.Tail, s.TailKnown = m.tail()
 	s.TotalJoules = s.DynamicJoules + s.BaseWatts*seconds(run.End-run.Start)
-	doubt := m.doubt(before) + (1-s.Covered)*math.Abs(s.DynamicJoules)
+	unseen := (1 - s.Covered) * seconds(run.End-run.Start)
+	doubt := m.doubt(before) + unseen*max(s.PeakWatts-s.BaseWatts, 0)
 	s.LowJoules, s.HighJoules = s.DynamicJoules-doubt, s.DynamicJoules+doubt
 	s.JoulesPer100MB = JoulesPer100MB(s.DynamicJoules, run.Bytes)
 	s.MbpsPerJoule = MbpsPerJoule(s.DynamicJoules, run.Bytes, run.End-run.Start)
@@ -232,6 +234,9 @@ func (m *meter) dynamic() (joules, covered float64) {
 	if counted, covered := CounterJoules(m.Readings, m.run.Start, m.run.End); covered > 0 {
 		if covered > 0.999 {
 			counted = m.counted(m.run.End) - m.counted(m.run.Start)
+		}
+		if covered -= m.stalls(); covered <= 0 {
+			return 0, 0
 		}
 		// What lies outside of the readings goes at their mean power.
 		return counted/covered - m.base*duration, covered

@@ -268,6 +268,9 @@ type Power struct {
 	Counter  bool           `json:"counter,omitempty"`
 	Joules   float64        `json:"joules,omitempty"`   // of a counter: since its first reading
 	External bool           `json:"external,omitempty"` // on external power: Watts are not what the device draws
+	// Still is for how much of Over a counter was seen to stand still, from the last
+	// reading on. It may make up for that, or have left it out.
+	Still time.Duration `json:"still_ns,omitempty"`
 	// Refresh is the time between two looks of a gauge, of several the slowest, as far
 	// as its readings have told it; 0: not known.
 	Refresh time.Duration `json:"refresh_ns,omitempty"`

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -11,7 +12,7 @@ import (
 
 // Describe implements prometheus.Collector.
 func (r *Run) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{r.received, r.throughput, r.delta, r.size, r.remaining, r.joules} {
+	for _, d := range []*prometheus.Desc{r.received, r.throughput, r.delta, r.size, r.remaining, r.joules, r.covered, r.begun, r.ended, r.exit} {
 		descs <- d
 	}
 }
@@ -35,8 +36,16 @@ func (r *Run) computed() (samples []prometheus.Metric) {
 		add(r.received, prometheus.CounterValue, float64(now.bytes), name)
 		add(r.throughput, prometheus.GaugeValue, now.rate, name)
 	}
-	if delta, known := r.linkDelta(); known {
-		add(r.delta, prometheus.GaugeValue, delta)
+	add(r.delta, prometheus.GaugeValue, r.linkDelta())
+	if !r.started.IsZero() {
+		unix := func(after scheduler.Time) float64 { return float64(r.started.Add(time.Duration(after)).UnixMilli()) / 1e3 }
+		add(r.begun, prometheus.GaugeValue, unix(0))
+		if r.over {
+			add(r.ended, prometheus.GaugeValue, unix(r.latest))
+		}
+	}
+	if r.over {
+		add(r.exit, prometheus.GaugeValue, float64(r.exitCode))
 	}
 	if s, known := r.total(); known {
 		add(r.size, prometheus.GaugeValue, float64(s.size))
@@ -44,6 +53,9 @@ func (r *Run) computed() (samples []prometheus.Metric) {
 	}
 	for source, p := range r.power {
 		add(r.joules, prometheus.CounterValue, p.joules, source)
+		if share, known := p.covered(r.latest); known {
+			add(r.covered, prometheus.GaugeValue, share, source)
+		}
 	}
 	return samples
 }
@@ -87,19 +99,22 @@ func (f *file) lately(i int) (bytes int64, rate float64) {
 	return max(bytes, 0), rate
 }
 
-// linkDelta is the thesis's Link Δ in seconds, as in the report; it is not known
-// while the run is on.
-func (r *Run) linkDelta() (seconds float64, known bool) {
+// linkDelta is the thesis's Link Δ in seconds, as in the report. It is NaN while the
+// run is on.
+func (r *Run) linkDelta() (seconds float64) {
 	first, last := scheduler.Time(math.MaxInt64), scheduler.Time(0)
 	for _, l := range r.links {
 		if l.kept {
 			first, last = min(first, l.last), max(last, l.last)
 		}
 	}
-	if !r.over || first > last {
-		return 0, false
+	switch {
+	case !r.over:
+		return math.NaN()
+	case first > last: // nothing came
+		return 0
 	}
-	return math.Round((last-first).Seconds()*1e6) / 1e6, true
+	return math.Round((last-first).Seconds()*1e6) / 1e6
 }
 
 // total is the size of all files of which it is known.

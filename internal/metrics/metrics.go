@@ -13,6 +13,7 @@ package metrics
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -42,7 +43,14 @@ type Run struct {
 	gone  int64                  // of the batch's Done, what is of files that have ended or have samples of their own
 	sized bool                   // the size of a file is known
 	power map[string]*power
-	over  bool
+
+	started   time.Time // zero: the run has not begun
+	algorithm string
+	count     int // of links that it began with
+	over      bool
+	exitCode  int
+	latest    scheduler.Time // of the events that tell of it
+	interval  time.Duration  // between readings of power
 }
 
 // link is what a link has done.
@@ -73,6 +81,31 @@ type power struct {
 	has    bool // watts are what the device draws now
 	at     scheduler.Time
 	joules float64
+
+	first    scheduler.Time
+	lost     scheduler.Time // time since then of which no reading tells
+	interval time.Duration  // between readings; 0: unknown
+}
+
+// quietIntervals is for how many intervals a source may say nothing before that is time
+// of which nothing is known: what repeats itself is told every five (internal/power).
+const quietIntervals = 6
+
+// quiet is how much of the time without a reading nobody knows anything of.
+func (p *power) quiet(d scheduler.Time) scheduler.Time {
+	if p.interval <= 0 || d <= quietIntervals*scheduler.Time(p.interval) {
+		return 0
+	}
+	return d - scheduler.Time(p.interval)
+}
+
+// covered is the share of the time up to now that readings tell of.
+func (p *power) covered(now scheduler.Time) (share float64, known bool) {
+	all := now - p.first
+	if all <= 0 {
+		return 0, false
+	}
+	return 1 - float64(p.lost+p.quiet(now-p.at))/float64(all), true
 }
 
 // New begins a run of mlget version, built by goVersion.
@@ -106,12 +139,14 @@ func (r *Run) Add(e event.Event) {
 	defer r.mu.Unlock()
 	switch e := e.(type) {
 	case event.RunStarted:
+		r.begin(e)
 		for _, l := range e.Links {
 			r.join(l.Name)
 		}
 	case event.LinkJoined:
 		if int(e.Link) == len(r.links) {
 			r.join(e.Info.Name)
+			r.tellInfo()
 		}
 	case event.LinkChanged:
 		if l := r.link(e.Link); l != nil {
@@ -138,6 +173,8 @@ func (r *Run) Add(e event.Event) {
 		r.bytesDiscarded(e)
 	case event.Sample:
 		r.sample(e)
+	case event.PowerSource:
+		r.interval = e.Interval
 	case event.Power:
 		r.powerRead(e)
 	case event.FileEnded:
@@ -145,6 +182,19 @@ func (r *Run) Add(e event.Event) {
 	case event.RunEnded:
 		r.runEnded(e)
 	}
+}
+
+// begin takes in what the run is.
+func (r *Run) begin(e event.RunStarted) {
+	r.started = e.Started
+	r.algorithm, r.count = strings.ToValidUTF8(e.Algorithm, "\ufffd"), len(e.Links)
+	r.tellInfo()
+}
+
+// tellInfo replaces what was told of the run before: links may join it.
+func (r *Run) tellInfo() {
+	r.info.Reset()
+	r.info.WithLabelValues(r.algorithm, strconv.Itoa(max(r.count, len(r.links))), r.version).Set(1)
 }
 
 // join adds a link. The kernel has no two interfaces of one name; whoever makes
@@ -232,6 +282,7 @@ func (r *Run) sample(e event.Sample) {
 	if f == nil {
 		return
 	}
+	r.latest = max(r.latest, e.At)
 	f.links, f.done = e.Links, max(e.Done, 0)
 	if e.File != event.Batch { // whose size is also of files that nobody knows yet
 		f.sizeIs(e.Size)
@@ -292,8 +343,17 @@ func (r *Run) powerRead(e event.Power) {
 	source := strings.ToValidUTF8(e.Source, "\ufffd")
 	p := r.power[source]
 	if p == nil {
-		p = &power{}
+		p = &power{first: e.At, at: e.At}
 		r.power[source] = p
+	}
+	p.interval = r.interval
+	r.latest = max(r.latest, e.At)
+	switch {
+	case e.At < p.at:
+	case e.External, !e.Counter && !p.has: // of what the device draws that says nothing
+		p.lost += e.At - p.at
+	case !e.Counter: // which misses nothing
+		p.lost += p.quiet(e.At - p.at)
 	}
 	had, watts := p.has, p.watts
 	p.has, p.watts = e.HasWatts(), e.Watts
@@ -335,7 +395,8 @@ func (r *Run) fileEnded(e event.FileEnded) {
 }
 
 func (r *Run) runEnded(e event.RunEnded) {
-	r.over = true
+	r.over, r.exitCode = true, e.ExitCode
+	r.latest = max(r.latest, e.At)
 	for i, t := range e.Links {
 		if l := r.link(scheduler.LinkID(min(i, maxLinks))); l != nil {
 			r.rttIs(l, t.RTT)

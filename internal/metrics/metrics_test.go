@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -246,6 +247,11 @@ func TestContract(t *testing.T) {
 		"mlget_download_remaining_bytes":         {gauge, ""},
 		"mlget_power_watts":                      {gauge, "source"},
 		"mlget_energy_joules_total":              {counter, "source"},
+		"mlget_energy_covered_ratio":             {gauge, "source"},
+		"mlget_run_info":                         {gauge, "algorithm links_count version"},
+		"mlget_run_start_timestamp_seconds":      {gauge, ""},
+		"mlget_run_end_timestamp_seconds":        {gauge, ""},
+		"mlget_run_exit_code":                    {gauge, ""},
 		"mlget_build_info":                       {gauge, "goversion version"},
 	}
 	families := gather(t, after(append(powers(), eventtest.TwoLinks()...)))
@@ -368,12 +374,23 @@ func TestWhileItRuns(t *testing.T) {
 			t.Errorf("%s %v: %v, want %v", c.name, c.labels, v, c.want)
 		}
 	}
-	if got["mlget_link_delta_seconds"] != nil {
-		t.Error("Link Δ is told before the end")
+	if d := value(t, got, "mlget_link_delta_seconds"); !math.IsNaN(d) {
+		t.Errorf("Link Δ is told before the end: %v", d)
+	}
+	for _, name := range []string{"mlget_run_end_timestamp_seconds", "mlget_run_exit_code"} {
+		if got[name] != nil {
+			t.Errorf("%s is told before the end", name)
+		}
+	}
+	if value(t, got, "mlget_run_start_timestamp_seconds") != float64(eventtest.Started().UnixMilli())/1e3 {
+		t.Error("the run began at another time")
 	}
 	r.Add(event.LinkChanged{Link: 1, State: event.LinkBanned})
-	r.Add(event.RunEnded{})
+	r.Add(event.RunEnded{At: 7 * scheduler.Second, ExitCode: 4})
 	got = gather(t, r)
+	if at := value(t, got, "mlget_run_end_timestamp_seconds") - value(t, got, "mlget_run_start_timestamp_seconds"); math.Abs(at-7) > 1e-3 || value(t, got, "mlget_run_exit_code") != 4 {
+		t.Errorf("it ended after %v s", at)
+	}
 	if value(t, got, "mlget_link_up", "link", "rmnet0") != 0 {
 		t.Error("a banned link is up")
 	}

@@ -40,10 +40,15 @@ func Figures(s *study.Study) (figures []Named) {
 	f, ok = compared(s, e, study.MemoryMedian, kibPerMB, "memory", "resident memory p50, MB")
 	add("compare-memory", f, ok)
 	each("power", power)
-	f, ok = compared(s, e, study.EnergyTotal, 1, "energy", "energy, main ∫, J"+modelledNote(s))
-	add("energy", f, ok)
-	f, ok = compared(s, e, study.PowerPeak, 1, "peak power", "peak power, W"+modelledNote(s))
-	add("peak-power", f, ok)
+	kinds := s.ByKind()
+	for _, part := range kinds {
+		f, ok = compared(part, e, study.EnergyTotal, 1, "energy", "energy, main ∫, J"+kindNote(part, kinds))
+		add("energy", f, ok)
+	}
+	for _, part := range kinds {
+		f, ok = compared(part, e, study.PowerPeak, 1, "peak power", "peak power, W"+kindNote(part, kinds))
+		add("peak-power", f, ok)
+	}
 	return figures
 }
 
@@ -58,12 +63,12 @@ const (
 	timeColour   = plot.Colour(7) // download time beside another value
 )
 
-// modelledNote says that power was not measured, where it was not.
-func modelledNote(s *study.Study) string {
-	for _, a := range s.Approaches {
-		if a.Modelled {
-			return " (modelled)"
-		}
+// kindNote says what the power and the energy of a part come from, where that is not
+// measured, or where there are several.
+func kindNote(part *study.Study, kinds []*study.Study) string {
+	kind := part.Approaches[0].Kind
+	if kind == study.Modelled || len(kinds) > 1 {
+		return " (" + kind + ")"
 	}
 	return ""
 }

@@ -116,7 +116,7 @@ func writeCSV(w io.Writer, s *study.Study) error {
 	metrics := study.Metrics()
 	links := s.Links()
 	out := csv.NewWriter(w)
-	head := []string{"file", "approach", "algorithm", "energy_policy", "started", "complete"}
+	head := []string{"file", "approach", "algorithm", "energy_policy", "started", "complete", "links", "power_source", "covered", "partial", "tail_cut", "base_out_of_line"}
 	for _, m := range metrics {
 		head = append(head, m.Name)
 	}
@@ -131,6 +131,8 @@ func writeCSV(w io.Writer, s *study.Study) error {
 				plainText(r.Name), plainText(a.Name), plainText(r.Report.Algorithm), plainText(r.Report.EnergyPolicy),
 				r.Report.Started.Format("2006-01-02T15:04:05.000Z07:00"), strconv.FormatBool(r.Complete()),
 			}
+			m := r.Measured()
+			row = append(row, plainText(strings.Join(m.Links, "+")), plainText(m.Kind), plainNumber(m.Covered), strconv.FormatBool(m.Partial), strconv.FormatBool(m.TailCut), strconv.FormatBool(m.BaseOutOfLine))
 			for _, m := range metrics {
 				row = append(row, plainNumber(m.Of(r)))
 			}

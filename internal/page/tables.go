@@ -26,11 +26,12 @@ func Tables(s *study.Study) []Table {
 		usageTable(s),
 		ratios(s, study.CPUIntegral, "CPU ∫ compared"),
 		powerTable(s),
-		ratios(s, study.EnergyTotal, "Energy (main ∫) compared"),
-		spread(s),
-		comparisons(s),
-		correlations(s),
 	}
+	kinds := s.ByKind()
+	for _, part := range kinds {
+		all = append(all, ratios(part, study.EnergyTotal, "Energy (main ∫) compared"+kindNote(part, kinds)))
+	}
+	all = append(all, spread(s), comparisons(s), correlations(s))
 	all = slices.DeleteFunc(all, func(t Table) bool { return len(t.Rows) == 0 })
 	for i := range all {
 		all[i].Foot = footOf(all[i].Rows)
@@ -211,7 +212,7 @@ func powerTable(s *study.Study) Table {
 	t := Table{
 		Title: "Power and energy",
 		Note: "W and J; medians over the runs. Main ∫: energy of the device during the download, base power included, as in the thesis; above base: without it. " +
-			"Tail ∫: above base, after the last byte. J per 100 MB: above base.",
+			"Tail ∫: above base, after the last byte. J per 100 MB: above base. Partial: less than 90 % of the run was measured, which counts for no figure.",
 		Head: []string{"approach", "time s", "peak W", "p90 W", "p50 W", "base W", "main ∫ J", "C_v", "above base J", "tail ∫ J", "J per 100 MB", ""},
 	}
 	isKnown := slices.ContainsFunc(s.Approaches, func(a *study.Approach) bool { return a.Has(study.Utilisation) })
@@ -225,7 +226,10 @@ func powerTable(s *study.Study) Table {
 		m := func(name string) string { return medianOf(a.Value(name), 2) }
 		how := "measured"
 		if a.Modelled {
-			how = "modelled"
+			how = study.Modelled
+		}
+		if a.Partial > 0 {
+			how += fmt.Sprintf(", %d partial", a.Partial)
 		}
 		t.Rows = append(t.Rows, []string{
 			a.Name, m(study.Seconds), m(study.PowerPeak), m(study.PowerP90), m(study.PowerMedian), m(study.PowerBase),
@@ -328,7 +332,11 @@ func correlations(s *study.Study) Table {
 		Head:  []string{"of", "and", "runs", "ρ"},
 	}
 	for _, c := range s.Correlations {
-		t.Rows = append(t.Rows, []string{plainTitle(c.X), plainTitle(c.Y), strconv.Itoa(c.N), marked(number(c.R, 2), c.N)})
+		of := plainTitle(c.X)
+		if c.Kind != "" {
+			of += " (" + c.Kind + ")"
+		}
+		t.Rows = append(t.Rows, []string{of, plainTitle(c.Y), strconv.Itoa(c.N), marked(number(c.R, 2), c.N)})
 	}
 	return t
 }

@@ -173,6 +173,15 @@ func (b *battery) onExternal(status status) bool {
 	return false
 }
 
+func (b *battery) renew() {
+	for i := range b.batteries {
+		b.batteries[i].folder.renew()
+	}
+	for i := range b.chargers {
+		b.chargers[i].folder.renew()
+	}
+}
+
 func (b *battery) close() {
 	closeAll(b.batteries)
 	closeAll(b.chargers)

@@ -29,10 +29,14 @@ var (
 
 // folder is a directory of the tree. Symbolic links are followed, as they must
 // be in /sys/class, but never out of the tree. Files are opened anew for each
-// reading: it costs a few microseconds, and what replaces them is seen.
+// reading: it costs a few microseconds, and what replaces them is seen. What replaces
+// the directory itself is not, until renew.
 type folder struct {
 	root *os.Root
 	buf  *[maxFile + 1]byte // what the last read gave
+	tree string             // the directory that stands for /sys
+	path string             // of this one, in the tree
+	kind string             // what its device says that it is
 }
 
 // openTree opens the directory that stands for /sys.
@@ -47,7 +51,7 @@ func openTree(name string) (folder, error) {
 	if err != nil {
 		return folder{}, because(name, err)
 	}
-	return folder{root, new([maxFile + 1]byte)}, nil
+	return folder{root: root, buf: new([maxFile + 1]byte), tree: name, path: "."}, nil
 }
 
 // folder opens a directory below f.
@@ -61,7 +65,28 @@ func (f folder) folder(name string) (folder, error) {
 	if err != nil {
 		return folder{}, because(path.Base(name), err)
 	}
-	return folder{root, f.buf}, nil
+	sub := folder{root: root, buf: f.buf, tree: f.tree, path: path.Join(f.path, name)}
+	sub.kind = sub.word("type") + " " + sub.word("name")
+	return sub, nil
+}
+
+// renew opens the directory anew, by its name: it may have been removed with its
+// device, and be there again. One that is now another device's is left alone.
+func (f *folder) renew() {
+	tree, err := openTree(f.tree)
+	if err != nil {
+		return
+	}
+	defer tree.close()
+	again, err := tree.folder(f.path)
+	switch {
+	case err != nil:
+	case again.kind != f.kind:
+		again.close()
+	default:
+		f.close()
+		f.root = again.root
+	}
 }
 
 // close releases the directory, but not those that were opened below it.

@@ -91,6 +91,12 @@ func (o *odpm) read(_ context.Context, now time.Duration, out []sample) ([]sampl
 
 func (o *odpm) flush(out []sample) []sample { return out }
 
+func (o *odpm) renew() {
+	for _, d := range o.devices {
+		d.folder.renew()
+	}
+}
+
 func (o *odpm) close() {
 	for _, d := range o.devices {
 		d.folder.close()

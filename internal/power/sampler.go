@@ -3,6 +3,7 @@ package power
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,8 @@ const (
 	closePace = 100 * time.Millisecond
 	// maxMoments is how many calls of Closely wait while a reading does not end.
 	maxMoments = 4
+	// lostAfter is after how many failures in a row people are told: one may happen.
+	lostAfter = 3
 )
 
 // Reasons why a source gave no usable readings.
@@ -31,6 +34,7 @@ var (
 	errTooShort = errors.New("the run ended before there was a reading")
 	errStuck    = errors.New("its counters do not move")
 	errHangs    = errors.New("a gauge does not answer")
+	errLost     = errors.New("no more readings for now")
 )
 
 // Sampler takes readings until it is stopped.
@@ -176,6 +180,7 @@ type publisher struct {
 	useful  *atomic.Bool // one told what the device draws
 	fed     int          // how many were on external power
 	failure error        // the last
+	failed  int          // readings in a row
 	told    []string
 }
 
@@ -183,15 +188,32 @@ type publisher struct {
 func (p *publisher) take(ctx context.Context, src source) {
 	var err error
 	p.samples, err = src.read(ctx, time.Since(p.cfg.Started), p.samples[:0])
+	if err != nil && p.failed > 0 && ctx.Err() == nil {
+		src.renew()
+		p.samples, err = src.read(ctx, time.Since(p.cfg.Started), p.samples[:0])
+	}
 	for _, s := range p.samples {
 		p.add(s)
 	}
 	if err == nil || errors.Is(err, context.Canceled) {
+		p.failed = 0
 		return
 	}
 	p.failure = err
-	if ctx.Err() == nil { // at the end of the run it hardly matters any more
-		p.fault(p.what.name, err, errors.Is(err, errUnit))
+	if errors.Is(err, errUnit) { // there is a reading all the same
+		p.fault(p.what.name, err, true)
+		return
+	}
+	if p.pending && !p.repeat.counter { // until then its number stood still, and nobody knows what it did later
+		p.publish(p.repeat)
+	}
+	p.failed++
+	if ctx.Err() != nil { // at the end of the run it hardly matters any more
+		return
+	}
+	p.fault(p.what.name, err, false)
+	if p.failed == lostAfter && p.any {
+		p.fault(p.what.name, fmt.Errorf("%w: %w", errLost, err), true)
 	}
 }
 
@@ -237,6 +259,9 @@ func (p *publisher) publish(s sample) {
 	if s.counter && p.any {
 		e.Over = s.at - p.last.at
 		e.Watts = (s.joules - p.last.joules) / e.Over.Seconds()
+		if p.pending {
+			e.Still = p.repeat.at - p.last.at
+		}
 	}
 	p.last, p.any, p.pending = s, true, false
 	if e.HasWatts() {

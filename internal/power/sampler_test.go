@@ -21,6 +21,8 @@ type play struct {
 	what   description
 	next   int
 	closed bool
+
+	renewed int
 }
 
 type reading struct {
@@ -44,6 +46,7 @@ func (p *play) read(_ context.Context, now time.Duration, out []sample) ([]sampl
 }
 
 func (p *play) flush(out []sample) []sample { return append(out, p.held...) }
+func (p *play) renew()                      { p.renewed++ }
 func (p *play) close()                      { p.closed = true }
 
 func watts(values ...float64) (script []reading) {
@@ -159,7 +162,7 @@ func TestNothingCame(t *testing.T) {
 		"stuck":      {joules(0), "battery: " + errStuck.Error(), 0},
 		"nonsense":   {watts(-1, math.NaN(), math.Inf(1), maxWatts+1), "battery: " + errImplausible.Error(), 0},
 		"canceled":   {[]reading{{err: context.Canceled}}, "battery: " + errTooShort.Error(), 0},
-		"five fault": {[]reading{{err: broken}, {err: errors.New("a")}, {err: errors.New("b")}, {err: errors.New("c")}, {err: errors.New("d")}, {err: errors.New("e")}}, "battery: e", maxNotices},
+		"five fault": {twice(broken, errors.New("a"), errors.New("b"), errors.New("c"), errors.New("d"), errors.New("e")), "battery: e", maxNotices},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -178,6 +181,15 @@ func TestNothingCame(t *testing.T) {
 			})
 		})
 	}
+}
+
+// twice are failures, of which all but the first are met twice: what was gone is opened
+// anew and read again at once.
+func twice(errs ...error) (script []reading) {
+	for _, err := range errs {
+		script = append(script, reading{err: err}, reading{err: err})
+	}
+	return script[1:]
 }
 
 // TestItComesBack: what was readable between failures counts.
@@ -351,4 +363,30 @@ func TestPlayedTree(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLostSourceIsToldOf: one reading that fails is nobody's business; three in a row are.
+func TestLostSourceIsToldOf(t *testing.T) {
+	gone := reading{err: errors.New("power_now: no such file or directory")}
+	for name, c := range map[string]struct {
+		script []reading
+		want   string // a warning
+	}{
+		"one":  {append(watts(2, 3), gone, watts(3)[0]), ""},
+		"many": {append(watts(2, 3), gone, gone), "power: battery: no more readings for now: power_now: no such file or directory"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			src := &play{script: c.script}
+			_, _, notices := sampled(t, src, config(Battery, ""), 9500*time.Millisecond)
+			var warned string
+			for _, n := range notices {
+				if n.Warning {
+					warned += n.Text
+				}
+			}
+			if warned != c.want || (src.renewed > 0) != (c.want != "") {
+				t.Errorf("%s: %+v, opened anew %d times", name, notices, src.renewed)
+			}
+		})
+	}
 }

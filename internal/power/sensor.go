@@ -63,6 +63,12 @@ func (ss sensors) read(now time.Duration, out []sample) ([]sample, error) {
 	return append(out, sum), nil
 }
 
+func (ss sensors) renew() {
+	for _, s := range ss {
+		s.folder.renew()
+	}
+}
+
 func (ss sensors) close() {
 	for _, s := range ss {
 		s.folder.close()

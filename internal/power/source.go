@@ -18,6 +18,9 @@ type source interface {
 	// sample, but a source may hold samples back until it understands them. An
 	// error says what was wrong, also where there is a sample all the same.
 	read(ctx context.Context, now time.Duration, out []sample) ([]sample, error)
+	// renew opens anew what is read, after a reading that failed: it may have been gone,
+	// and be there again. What is known of it stays.
+	renew()
 	// flush appends what was held back.
 	flush(out []sample) []sample
 	// close releases what is open.

@@ -64,6 +64,7 @@ func (t *termux) read(ctx context.Context, now time.Duration, out []sample) ([]s
 }
 
 func (t *termux) flush(out []sample) []sample { return out }
+func (t *termux) renew()                      {}
 func (t *termux) close()                      {}
 
 // parseTermux reads an answer of termux-battery-status: voltage in mV, current

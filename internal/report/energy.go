@@ -41,13 +41,16 @@ type Energy struct {
 
 	TailSeconds float64 `json:"tail_seconds"` // that TailJoules are of; 0: nobody watched, or modelled
 	TailCut     bool    `json:"tail_cut"`     // power was not back at base when the watching ended
-	Covered     float64 `json:"covered"`      // share of Seconds between readings, 0 to 1; the rest goes at the nearest
+	Covered     float64 `json:"covered"`      // share of Seconds that readings tell of, 0 to 1; the rest goes at the nearest
 
 	// LowJoules and HighJoules are between what DynamicJoules may be, where it was
 	// measured: what passes while the gauge does not look, the spread of the base's
 	// readings, and what is not covered. nil: modelled.
 	LowJoules  *float64 `json:"e_d_joules_low,omitempty"`
 	HighJoules *float64 `json:"e_d_joules_high,omitempty"`
+	// Partial says that Covered is below 0.9: the figures are those of a part of the run,
+	// and not to be compared with others.
+	Partial bool `json:"partial"`
 	// NotMeasured is why these are modelled although power was read; empty: it was not,
 	// or they are measured.
 	NotMeasured string `json:"not_measured,omitempty"`
@@ -134,6 +137,9 @@ func (b *Builder) reportEnergy(r *Report, bytes int64) {
 	r.Energy.addLinks(links)
 }
 
+// enough is the share of a run that has to be covered for its joules to count.
+const enough = 0.9
+
 // tooSlow is why a run was too short for its gauge.
 func tooSlow(s energy.Summary, run energy.Run) string {
 	return fmt.Sprintf("the gauge looks every %.2g s only: a run of %.3g s is too short for it, it takes %.2g s",
@@ -149,7 +155,8 @@ func measuredEnergy(s energy.Summary) *Energy {
 		DynamicJoules:  round(s.DynamicJoules),
 		TailJoules:     round(s.Tail.Joules),
 		TailSeconds:    round(s.Tail.Seconds),
-		TailCut:        s.Tail.Cut,
+		TailCut:        s.Tail.Cut || !s.TailKnown,
+		Partial:        s.Covered < enough,
 		JoulesPer100MB: round(s.JoulesPer100MB),
 		MbpsPerJoule:   round(s.MbpsPerJoule),
 		Covered:        round(s.Covered),

@@ -31,6 +31,9 @@ func energyLine(r Report) string {
 		fmt.Fprintf(&s, "energy: %s J dynamic (%s, %s, %d samples%s)",
 			joules, term.Printable(r.Power.Source), pace(r.Power.IntervalSeconds), r.Power.Samples, slowGauge(r))
 	}
+	if e.Partial {
+		fmt.Fprintf(&s, ", partial: only %s %% of the time was measured", decimals(100*e.Covered, 0))
+	}
 	fmt.Fprintf(&s, ", %s J per 100 MB", decimals(e.JoulesPer100MB, 1))
 	if e.TailSeconds > 0 || e.Modelled && e.TailJoules > 0 {
 		fmt.Fprintf(&s, ", tail %s J", decimals(e.TailJoules, 1))

@@ -53,7 +53,7 @@ func (t *powerTally) add(e event.Power) {
 	switch {
 	case len(t.series.Samples)+len(t.series.Readings) >= maxReadings:
 	case e.Counter:
-		t.series.Readings = append(t.series.Readings, energy.Reading{At: int64(e.At), Joules: e.Joules})
+		t.series.Readings = append(t.series.Readings, energy.Reading{At: int64(e.At), Joules: e.Joules, Still: int64(min(max(e.Still, 0), max(e.Over, 0)))})
 	default:
 		t.series.Samples = append(t.series.Samples, energy.Sample{At: int64(e.At), Watts: e.Watts})
 	}
@@ -126,4 +126,17 @@ func (t *powerTally) watchedBefore(start int64) bool {
 // fed says whether the device was on external power at any time of the run.
 func (t *powerTally) fed(run energy.Run) bool {
 	return len(t.external) > 0 && int64(t.external[0]) <= run.End && int64(t.external[1]) >= run.Start
+}
+
+// BaseShare is the share of the usual base power of a device by which that of a run may
+// always be off: over half a minute it is a joule or two [chosen by hand].
+const BaseShare = 0.05
+
+// MeasuredBase is the base power before the run in W, and what it was measured with; ok
+// is false where nobody watched the device at rest.
+func (r *Report) MeasuredBase() (watts float64, source string, ok bool) {
+	if r.Power == nil || r.Energy == nil || r.Energy.Modelled || !r.Power.BaseMeasured {
+		return 0, "", false
+	}
+	return r.Power.BaseWatts, r.Power.Source, true
 }

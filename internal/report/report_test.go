@@ -93,7 +93,7 @@ func TestSchema(t *testing.T) {
 			"requests, retries, connections, local_addr, remote_addr"},
 		{Power{}, "source, interval_seconds, samples, base_watts, median_watts, p90_watts, peak_watts, base_measured, refresh_seconds"},
 		{Energy{}, "modelled, total_joules, dynamic_joules, tail_joules, joules_per_100mb, mbps_per_joule, tcp_computation_joules, per_link, " +
-			"full_load_watts, utilisation, tail_seconds, tail_cut, covered, e_d_joules_low, e_d_joules_high, not_measured"},
+			"full_load_watts, utilisation, tail_seconds, tail_cut, covered, e_d_joules_low, e_d_joules_high, partial, not_measured"},
 		{LinkEnergy{}, "modelled, model, source, dynamic_joules, tail_joules, tcp_computation_joules"},
 	} {
 		typ := reflect.TypeOf(c.value)

@@ -94,3 +94,28 @@ func Pearson(x, y []float64) float64 {
 	}
 	return min(max(xy/(math.Sqrt(xx)*math.Sqrt(yy)), -1), 1)
 }
+
+// outSigmas is how many standard deviations away a value is out of line: of values that
+// are spread normally one in 370 is.
+const outSigmas = 3
+
+// OutOfLine says of each value whether it is out of line with the others: further from
+// their median than three standard deviations, by the median of such distances (times
+// 1.4826, Hampel 1974), and than the share of the median, 0 to 1, that always may be.
+// Of fewer than three values none is.
+func OutOfLine(values []float64, share float64) []bool {
+	out := make([]bool, len(values))
+	if len(values) < 3 {
+		return out
+	}
+	middle := Median(values)
+	away := make([]float64, len(values))
+	for i, v := range values {
+		away[i] = math.Abs(v - middle)
+	}
+	limit := max(share*math.Abs(middle), outSigmas*1.4826*Median(away))
+	for i := range away {
+		out[i] = away[i] > limit
+	}
+	return out
+}

@@ -65,3 +65,24 @@ func TestStatisticsOfTooLittle(t *testing.T) {
 		}
 	}
 }
+
+// TestOutOfLine: by hand.
+func TestOutOfLine(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		share  float64
+		want   []bool
+	}{
+		{nil, 0.05, []bool{}},
+		{[]float64{1, 9}, 0.05, []bool{false, false}},
+		{[]float64{0.8, 0.8, 1.5}, 0.05, []bool{false, false, true}},
+		{[]float64{0.8, 0.83, 0.8}, 0.05, []bool{false, false, false}},
+		{[]float64{1, 2, 3, 4, 5}, 0.05, []bool{false, false, false, false, false}},
+		{[]float64{10, 11, 9, 10.5, 9.5, 14}, 0.05, []bool{false, false, false, false, false, true}}, // median 10.25, of the distances 0.75: 3.34
+		{[]float64{1, math.NaN(), 1}, 0.05, []bool{false, false, false}},
+	} {
+		if got := OutOfLine(c.values, c.share); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.values, got, c.want)
+		}
+	}
+}

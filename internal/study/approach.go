@@ -12,7 +12,8 @@ import (
 )
 
 // Approach is the runs that were made in the same way: algorithm, links, energy
-// policy, size, and the directory that they came from.
+// policy, size, the directory that they came from, and what their power and energy
+// come from. Runs that have neither belong to those that have.
 type Approach struct {
 	Name       string           `json:"name"` // as the thesis calls it; what all have in common is left out
 	Source     string           `json:"source"`
@@ -21,9 +22,12 @@ type Approach struct {
 	SizeBytes  int64            `json:"size_bytes"`
 	Runs       int              `json:"runs"`
 	Incomplete int              `json:"incomplete"` // of these, those that failed or did not end; they count nowhere
+	Kind       string           `json:"kind"`       // what power and energy come from: "battery", "rapl", ..., or "modelled"; empty: there are none
 	Modelled   bool             `json:"modelled"`   // power and energy are the radios', by their models
+	Partial    int              `json:"partial"`    // of the runs, those of which too little was measured; they count for no power and no energy
 	Values     map[string]Stats `json:"values"`     // by metric
 	Links      []LinkStats      `json:"links"`
+	Each       []Measured       `json:"each"` // how each run was measured
 
 	runs []*Run
 }
@@ -58,20 +62,23 @@ func (a *Approach) Has(name string) bool { return a.Values[name].N > 0 }
 
 // key is what runs of one approach have in common.
 type key struct {
-	source, algorithm, energy, links, setting string
+	source, algorithm, energy, links, setting, kind string
 
 	size int64
 }
 
+// without is the key without what is not known of some runs.
+func (k key) without() key {
+	k.size, k.kind = 0, ""
+	return k
+}
+
 func keyOf(r *Run) key {
-	k := key{source: r.Source, setting: r.Setting, algorithm: r.Report.Algorithm, energy: r.Report.EnergyPolicy, size: r.Report.SizeBytes}
+	k := key{source: r.Source, setting: r.Setting, algorithm: r.Report.Algorithm, energy: r.Report.EnergyPolicy, size: r.Report.SizeBytes, kind: r.Kind()}
 	if k.energy == "off" {
 		k.energy = ""
 	}
-	names := make([]string, len(r.Report.Links))
-	for i, l := range r.Report.Links {
-		names[i] = l.Name
-	}
+	names := r.Links()
 	k.links = strings.Join(names, "+")
 	if len(names) == 1 {
 		k.algorithm = "single" // with one link there is nothing to divide
@@ -86,21 +93,21 @@ func keyOf(r *Run) key {
 func group(runs []*Run) []*Approach {
 	byKey := make(map[key]*Approach)
 	var keys []key
-	// Those that failed before the size was known come behind, to those of which it is.
+	// Those that failed before the size was known come behind, to those of which it is,
+	// and so do those of which nobody knows what they drew.
 	known := slices.Clone(runs)
-	slices.SortStableFunc(known, func(a, b *Run) int { return cmp.Compare(unsized(a), unsized(b)) })
+	slices.SortStableFunc(known, func(a, b *Run) int { return cmp.Compare(unknown(a), unknown(b)) })
 	for _, r := range known {
 		k := keyOf(r)
-		if k.size == 0 {
-			for _, known := range keys {
-				if known.size > 0 && (key{known.source, known.algorithm, known.energy, known.links, known.setting, 0}) == k {
-					k = known
-				}
+		for _, known := range keys {
+			if (k.size == 0 || k.size == known.size) && (k.kind == "" || k.kind == known.kind) && known.without() == k.without() {
+				k = known
+				break
 			}
 		}
 		a := byKey[k]
 		if a == nil {
-			a = &Approach{Source: k.source, Algorithm: k.algorithm, Energy: k.energy, SizeBytes: k.size}
+			a = &Approach{Source: k.source, Algorithm: k.algorithm, Energy: k.energy, SizeBytes: k.size, Kind: k.kind, Modelled: k.kind == Modelled}
 			byKey[k] = a
 			keys = append(keys, k)
 		}
@@ -115,7 +122,7 @@ func group(runs []*Run) []*Approach {
 		}
 	}
 	slices.SortStableFunc(keys, func(a, b key) int {
-		return cmp.Or(cmp.Compare(sources[a.source], sources[b.source]), cmp.Compare(rank(a), rank(b)), cmp.Compare(slices.Index(order, a.links), slices.Index(order, b.links)), cmp.Compare(a.energy, b.energy))
+		return cmp.Or(cmp.Compare(sources[a.source], sources[b.source]), cmp.Compare(rank(a), rank(b)), cmp.Compare(slices.Index(order, a.links), slices.Index(order, b.links)), cmp.Compare(a.energy, b.energy), cmp.Compare(a.kind, b.kind))
 	})
 	list := make([]*Approach, len(keys))
 	for i, k := range keys {
@@ -125,12 +132,15 @@ func group(runs []*Run) []*Approach {
 	return list
 }
 
-// unsized is 1 for a run whose size is not known, else 0.
-func unsized(r *Run) int {
+// unknown is how much is not known of a run: its size, and what it drew.
+func unknown(r *Run) (n int) {
 	if r.Report.SizeBytes <= 0 {
-		return 1
+		n++
 	}
-	return 0
+	if r.Kind() == "" {
+		n++
+	}
+	return n
 }
 
 // linkOrder is the order in which runs over several links name them: that of the
@@ -169,11 +179,16 @@ func rank(k key) int {
 
 // differences says in what keys differ: only that is in names. Of links, those of
 // more than one matter.
-func differences(keys []key) (d struct{ source, links, size bool }) {
+func differences(keys []key) (d struct{ source, links, size, kind bool }) {
 	var several string
+	same := make(map[key]bool)
 	for _, k := range keys {
 		d.source = d.source || k.source != keys[0].source
 		d.size = d.size || k.size != keys[0].size
+		alike := k
+		alike.kind = ""
+		d.kind = d.kind || same[alike]
+		same[alike] = true
 		if strings.Contains(k.links, "+") {
 			if several == "" {
 				several = k.links
@@ -184,7 +199,7 @@ func differences(keys []key) (d struct{ source, links, size bool }) {
 	return d
 }
 
-func (k key) name(differ struct{ source, links, size bool }) string {
+func (k key) name(differ struct{ source, links, size, kind bool }) string {
 	var name string
 	several := strings.Contains(k.links, "+")
 	switch {
@@ -207,6 +222,9 @@ func (k key) name(differ struct{ source, links, size bool }) string {
 	}
 	if differ.size && k.size > 0 {
 		name += ", " + size(k.size)
+	}
+	if differ.kind && k.kind != "" {
+		name += ", " + k.kind
 	}
 	if differ.source {
 		name = k.source + ": " + name
@@ -235,13 +253,17 @@ func (a *Approach) measure() {
 	for _, m := range Metrics() {
 		values := make([]float64, len(complete))
 		for i, r := range complete {
-			values[i] = m.of(r)
+			values[i] = m.counted(r)
 		}
 		a.Values[m.Name] = describe(values)
 	}
 	for _, r := range complete {
-		p := r.Report.Power
-		a.Modelled = a.Modelled || r.Report.Energy != nil && r.Report.Energy.Modelled || p != nil && p.Source == "model"
+		if r.Partial() {
+			a.Partial++
+		}
+	}
+	for _, r := range a.runs {
+		a.Each = append(a.Each, r.Measured())
 	}
 	a.measureLinks(complete)
 }

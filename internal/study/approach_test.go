@@ -207,3 +207,73 @@ func TestUtilisationCorrelatesSkjolden81(t *testing.T) {
 		}
 	}
 }
+
+// TestKindsAreNotPooled: what was measured by one source, by another one, and what was
+// modelled make approaches of their own; runs of which nobody knows what they drew
+// belong to those that have the time in common. What is partial counts for no energy.
+func TestKindsAreNotPooled(t *testing.T) {
+	run := func(seconds, joules float64, source string, modelled bool, covered float64) *Run {
+		r := made("d", "3", "off", "a+b", 100, seconds)
+		r.Name = source
+		if source != "" {
+			r.Report.Power = &report.Power{Source: source, PeakWatts: joules / seconds}
+			r.Report.Energy = &report.Energy{DynamicJoules: joules, TotalJoules: joules, Covered: covered, Partial: covered < 0.9, Modelled: modelled, TailCut: true}
+		}
+		return r
+	}
+	s := New([]*Run{
+		run(10, 40, "battery", false, 1), run(11, 42, "battery", false, 1), run(12, 4, "battery", false, 0.2),
+		run(13, 9, "rapl", false, 1), run(14, 90, "model", true, 1), run(15, 91, "model", true, 1), run(16, 0, "", false, 0),
+	}, nil)
+	type want struct {
+		runs, energies, partial int
+		joules                  Value
+	}
+	for kind, w := range map[string]want{"battery": {4, 2, 1, 41}, "rapl": {1, 1, 0, 9}, Modelled: {2, 2, 0, 90.5}} {
+		i := slices.IndexFunc(s.Approaches, func(a *Approach) bool { return a.Kind == kind })
+		if i < 0 {
+			t.Fatalf("none of %s: %+v", kind, s.Approaches)
+		}
+		a := s.Approaches[i]
+		v := a.Value(EnergyDynamic)
+		if got := (want{a.Runs, v.N, a.Partial, v.Median}); got != w || a.Modelled != (kind == Modelled) || a.Name != "algorithm 3, "+kind || len(a.Each) != a.Runs {
+			t.Errorf("%s: %+v, want %+v; %+v", kind, got, w, a)
+		}
+	}
+	if len(s.Approaches) != 3 || len(s.ByKind()) != 3 || len(s.Problems) != 1 || !strings.Contains(s.Problems[0], "only 20 % of its time was measured") {
+		t.Errorf("%d approaches, %q", len(s.Approaches), s.Problems)
+	}
+	for _, c := range s.Correlations {
+		if c.X == Seconds && (c.Y == EnergyDynamic || c.Y == PowerPeak) {
+			t.Errorf("of two of each kind at most: %+v", c)
+		}
+	}
+	text, err := json.Marshal(s.Approaches[0].Each[2])
+	if want := `{"file":"battery","complete":true,"links":["a","b"],"kind":"battery","covered":0.2,"partial":true,"tail_cut":true,"base_out_of_line":false}`; err != nil || string(text) != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+}
+
+// TestBaseOutOfLine: one run whose base was measured in another's tail is marked, and
+// only among those of its directory.
+func TestBaseOutOfLine(t *testing.T) {
+	var runs []*Run
+	for i, base := range []float64{0.8, 0.81, 1.7, 0.79, 1.7} {
+		r := made("d", "3", "off", "a+b", 100, 10)
+		if i == 4 {
+			r.Source = "another"
+		}
+		r.Report.Power = &report.Power{Source: "battery", BaseWatts: base, BaseMeasured: true}
+		r.Report.Energy = &report.Energy{DynamicJoules: 9, Covered: 1}
+		runs = append(runs, r)
+	}
+	s := New(runs, nil)
+	for i, r := range runs {
+		if got := r.Measured().BaseOutOfLine; got != (i == 2) {
+			t.Errorf("run %d: %v", i, got)
+		}
+	}
+	if len(s.Problems) != 1 || !strings.Contains(s.Problems[0], "base power of 1.700 W is out of line with the other runs' 0.805 W") {
+		t.Errorf("%q", s.Problems)
+	}
+}

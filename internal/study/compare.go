@@ -32,7 +32,7 @@ const maxCompared = 12
 func compare(approaches []*Approach) (list []Comparison) {
 	of := make(map[string]func(*Run) float64)
 	for _, m := range Metrics() {
-		of[m.Name] = m.of
+		of[m.Name] = m.counted
 	}
 	count := make(map[string]int)
 	for _, a := range approaches {
@@ -43,7 +43,7 @@ func compare(approaches []*Approach) (list []Comparison) {
 		var some []Comparison
 		for i, a := range approaches {
 			for _, b := range approaches[i+1:] {
-				if a.Source != b.Source || a.Modelled != b.Modelled && metric == EnergyDynamic {
+				if a.Source != b.Source || a.Kind != b.Kind && metric == EnergyDynamic {
 					continue
 				}
 				var differences []float64

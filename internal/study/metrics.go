@@ -2,6 +2,7 @@ package study
 
 import (
 	"math"
+	"slices"
 
 	"github.com/mlget/mlget/internal/stats"
 )
@@ -42,6 +43,20 @@ type Metric struct {
 	Unit  string // empty: a number of things
 
 	of func(*Run) float64 // NaN: not known
+}
+
+// Drawn says that the metric is of what the device drew.
+func (m Metric) Drawn() bool {
+	return m.Unit == "W" || m.Unit == "J" || m.Name == TailSeconds || m.Name == Utilisation
+}
+
+// counted is the metric of one run, as far as it counts for figures over many: what the
+// device drew does where enough of the run was measured.
+func (m Metric) counted(r *Run) float64 {
+	if m.Drawn() && r.Partial() {
+		return math.NaN()
+	}
+	return m.of(r)
 }
 
 // Metrics gives all metrics, in the order in which tables have them.
@@ -182,7 +197,8 @@ func (r *Run) memoryIntegral() float64 {
 }
 
 // correlate gives the correlations that the thesis looks at [5.3, 6.3, 7.4, 8.1], over
-// all runs; those of which there are fewer than three are left out.
+// all runs, of what was drawn over those of each kind; those of which there are fewer
+// than three are left out.
 func correlate(runs []*Run) (list []Correlation) {
 	pairs := [][2]string{
 		{Seconds, PowerPeak},
@@ -198,23 +214,55 @@ func correlate(runs []*Run) (list []Correlation) {
 		{Throughput, CPUMedian},
 		{Throughput, MemoryMedian},
 	}
-	of := make(map[string]func(*Run) float64)
+	of := make(map[string]Metric)
 	for _, m := range Metrics() {
-		of[m.Name] = m.of
+		of[m.Name] = m
 	}
+	kinds := kindsOf(runs)
 	for _, p := range pairs {
-		var xs, ys []float64
-		for _, r := range runs {
-			x, y := of[p[0]](r), of[p[1]](r)
-			if Value(x).Known() && Value(y).Known() {
-				xs, ys = append(xs, x), append(ys, y)
-			}
+		x, y := of[p[0]], of[p[1]]
+		if !x.Drawn() && !y.Drawn() {
+			list = append(list, pearson(runs, x, y, "")...)
+			continue
 		}
-		if r := Value(stats.Pearson(xs, ys)); len(xs) >= 3 && r.Known() {
-			list = append(list, Correlation{X: p[0], Y: p[1], N: len(xs), R: r})
+		for _, kind := range kinds {
+			of := runs
+			named := ""
+			if len(kinds) > 1 {
+				of = slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return r.Kind() != kind })
+				named = kind
+			}
+			list = append(list, pearson(of, x, y, named)...)
 		}
 	}
 	return list
+}
+
+// kindsOf is what the runs' power and energy come from.
+func kindsOf(runs []*Run) (kinds []string) {
+	for _, r := range runs {
+		if k := r.Kind(); k != "" && !slices.Contains(kinds, k) {
+			kinds = append(kinds, k)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// pearson is the correlation of two metrics, if there are enough runs that have both.
+func pearson(runs []*Run, x, y Metric, kind string) []Correlation {
+	var xs, ys []float64
+	for _, r := range runs {
+		x, y := x.counted(r), y.counted(r)
+		if Value(x).Known() && Value(y).Known() {
+			xs, ys = append(xs, x), append(ys, y)
+		}
+	}
+	r := Value(stats.Pearson(xs, ys))
+	if len(xs) < 3 || !r.Known() {
+		return nil
+	}
+	return []Correlation{{X: x.Name, Y: y.Name, Kind: kind, N: len(xs), R: r}}
 }
 
 // Of is the metric of one run.

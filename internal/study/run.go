@@ -1,6 +1,9 @@
 package study
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/mlget/mlget/internal/report"
 )
 
@@ -24,6 +27,8 @@ type Run struct {
 	// CPUSeconds is the time of processors from the first connection to the last byte,
 	// in s; NaN or 0: not known.
 	CPUSeconds float64
+
+	usualBase float64 // W; not 0: the other runs' base power, with which its own is out of line
 }
 
 // Point is a value at a time.
@@ -46,6 +51,62 @@ func (r *Run) Complete() bool {
 	return r.Broken == "" && r.Report.ExitCode == 0 && r.Report.Seconds > 0
 }
 
+// Modelled is the Kind of runs whose power and energy are those of the radios, by
+// their models.
+const Modelled = "modelled"
+
+// Kind says what the run's power and energy come from: "battery", "rapl" and the like,
+// or Modelled; empty: there are none. Figures of different kinds are not of the same
+// thing.
+func (r *Run) Kind() string {
+	e, p := r.Report.Energy, r.Report.Power
+	switch {
+	case e != nil && e.Modelled, e == nil && p != nil && p.Source == "model":
+		return Modelled
+	case p != nil && p.Source != "":
+		return p.Source
+	case p != nil, e != nil:
+		return "measured"
+	}
+	return ""
+}
+
+// Partial says that too little of the run was measured for what the device drew to be
+// compared with other runs'.
+func (r *Run) Partial() bool { return r.Report.Energy != nil && r.Report.Energy.Partial }
+
+// Links gives the names of the run's links.
+func (r *Run) Links() []string {
+	names := make([]string, len(r.Report.Links))
+	for i, l := range r.Report.Links {
+		names[i] = l.Name
+	}
+	return names
+}
+
+// Measured says of one run how its power and energy were measured.
+type Measured struct {
+	File     string   `json:"file"`
+	Complete bool     `json:"complete"`
+	Links    []string `json:"links"`
+	Kind     string   `json:"kind"`     // as Approach's
+	Covered  Value    `json:"covered"`  // share of its time that readings tell of, 0 to 1
+	Partial  bool     `json:"partial"`  // too little: it counts for no power and no energy
+	TailCut  bool     `json:"tail_cut"` // its tail was not watched to its end
+	// BaseOutOfLine says that its base power is not the other runs': what it drew above
+	// that is in doubt.
+	BaseOutOfLine bool `json:"base_out_of_line"`
+}
+
+// Measured says how the run was measured.
+func (r *Run) Measured() Measured {
+	m := Measured{File: r.Name, Complete: r.Complete(), Links: r.Links(), Kind: r.Kind(), Covered: Value(math.NaN()), Partial: r.Partial(), BaseOutOfLine: r.usualBase > 0}
+	if e := r.Report.Energy; e != nil {
+		m.Covered, m.TailCut = Value(e.Covered), e.TailCut
+	}
+	return m
+}
+
 // problem is what is wrong with the run, for people; empty: nothing.
 func (r *Run) problem() string {
 	switch {
@@ -55,6 +116,10 @@ func (r *Run) problem() string {
 		return r.Report.Error
 	case !r.Complete():
 		return "nothing was downloaded"
+	case r.Partial():
+		return fmt.Sprintf("only %.0f %% of its time was measured: its power and energy do not count", 100*r.Report.Energy.Covered)
+	case r.usualBase > 0:
+		return fmt.Sprintf("its base power of %.3f W is out of line with the other runs' %.3f W: its joules are in doubt", r.Report.Power.BaseWatts, r.usualBase)
 	}
 	return ""
 }

@@ -12,6 +12,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/mlget/mlget/internal/report"
+	"github.com/mlget/mlget/internal/stats"
 )
 
 // Schema is the version of a Study's JSON.
@@ -30,8 +33,11 @@ type Study struct {
 type Correlation struct {
 	X string `json:"x"` // a metric's name
 	Y string `json:"y"`
-	N int    `json:"n"` // runs that have both
-	R Value  `json:"r"` // -1 to 1
+	// Kind is what the runs' power and energy come from, where these are of several
+	// kinds; they are never pooled.
+	Kind string `json:"kind,omitempty"`
+	N    int    `json:"n"` // runs that have both
+	R    Value  `json:"r"` // -1 to 1
 }
 
 // Value is a number that may be unknown: then it is NaN, and null in JSON.
@@ -58,6 +64,7 @@ func New(runs []*Run, faults []error) *Study {
 	for _, err := range faults {
 		s.Problems = append(s.Problems, err.Error())
 	}
+	markBases(runs)
 	var complete []*Run
 	for _, a := range s.Approaches {
 		for _, r := range a.runs {
@@ -73,6 +80,54 @@ func New(runs []*Run, faults []error) *Study {
 	s.Correlations = correlate(complete)
 	s.Comparisons = compare(s.Approaches)
 	return s
+}
+
+// markBases marks the runs whose base power is out of line with that of the others of
+// the same device, which the directory stands for.
+func markBases(runs []*Run) {
+	type device struct{ directory, source string }
+	type bases struct {
+		runs  []*Run
+		watts []float64
+	}
+	all := make(map[device]*bases)
+	for _, r := range runs {
+		watts, source, ok := r.Report.MeasuredBase()
+		if !ok || !r.Complete() {
+			continue
+		}
+		d := device{r.Source, source}
+		if all[d] == nil {
+			all[d] = &bases{}
+		}
+		all[d].runs, all[d].watts = append(all[d].runs, r), append(all[d].watts, watts)
+	}
+	for _, b := range all {
+		for i, out := range stats.OutOfLine(b.watts, report.BaseShare) {
+			if out {
+				b.runs[i].usualBase = stats.Median(b.watts)
+			}
+		}
+	}
+}
+
+// ByKind gives a study of the approaches of each kind of power and energy, as far as
+// there are any: what is of different kinds is not to be compared.
+func (s *Study) ByKind() (parts []*Study) {
+	byKind := make(map[string]*Study)
+	for _, a := range s.Approaches {
+		if a.Kind == "" {
+			continue
+		}
+		part := byKind[a.Kind]
+		if part == nil {
+			part = &Study{Schema: s.Schema}
+			byKind[a.Kind] = part
+			parts = append(parts, part)
+		}
+		part.Approaches = append(part.Approaches, a)
+	}
+	return parts
 }
 
 // Runs is how many runs there are, complete or not.

@@ -105,6 +105,7 @@ func ParseReport(text []byte) (Measure, error) {
 			Modelled bool    `json:"modelled"`
 			Dynamic  float64 `json:"dynamic_joules"`
 			Tail     float64 `json:"tail_joules"`
+			Partial  bool    `json:"partial"`
 		} `json:"energy"`
 	}
 	if err := json.Unmarshal(text, &r); err != nil {
@@ -118,7 +119,7 @@ func ParseReport(text []byte) (Measure, error) {
 		m.Bytes += l.Bytes
 		m.Connections += l.Connections
 	}
-	if r.Energy != nil {
+	if r.Energy != nil && !r.Energy.Partial { // of a part of the run, they compare with nothing
 		m.Joules, m.TailJoules, m.Modelled = &r.Energy.Dynamic, &r.Energy.Tail, r.Energy.Modelled
 	}
 	if r.Power != nil {

@@ -62,7 +62,7 @@ func Every() []event.Event {
 		},
 		event.Notice{At: 10, Warning: true, Text: "no such link: eth7"},
 		event.PowerSource{At: 10, Source: "rapl", Interval: time.Second, Detail: "package-0", Unavailable: "its counters do not move"},
-		event.Power{At: 10, Source: "rapl", Watts: 2.5, Over: 3, Counter: true, Joules: 4.5, External: true, Refresh: 6},
+		event.Power{At: 10, Source: "rapl", Watts: 2.5, Over: 3, Counter: true, Joules: 4.5, External: true, Still: 2, Refresh: 6},
 		event.Usage{At: 10, CPU: time.Second, RSS: 1 << 20, SystemCPU: 2 * time.Second},
 		event.FileEnded{At: 11, File: 1, Output: "a.1", Size: 5000, ExitCode: 7, Error: "object changed"},
 		event.RunEnded{
