@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
+	"strings"
 	"time"
 
 	"github.com/mlget/mlget/internal/filelock"
@@ -144,9 +144,8 @@ func (c *Campaign) settle() error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		// More runs of the same is the same campaign.
-		old.Runs = c.plan.Runs
-		if !reflect.DeepEqual(old, c.plan) {
-			return fmt.Errorf("%s: %w", c.dir, ErrOther)
+		if differ := old.differences(c.plan); len(differ) > 0 {
+			return fmt.Errorf("%s: %w: %s", c.dir, ErrOther, strings.Join(differ, "; "))
 		}
 	}
 	return nil

@@ -329,3 +329,52 @@ func TestBasesOutOfLine(t *testing.T) {
 		})
 	}
 }
+
+// TestRounds: every round has each approach once, so that an interrupted campaign has as many
+// runs of each, or one more, and the runs of a round are neighbours.
+func TestRounds(t *testing.T) {
+	p := plan()
+	all := p.order()
+	for i := 0; i < len(all); i += len(p.Approaches) {
+		seen := make(map[int]bool)
+		for _, e := range all[i : i+len(p.Approaches)] {
+			seen[e.approach] = true
+			if e.n != i/len(p.Approaches)+1 {
+				t.Errorf("run %d in round %d", e.n, i/len(p.Approaches)+1)
+			}
+		}
+		if len(seen) != len(p.Approaches) {
+			t.Errorf("round %d has %d approaches", i/len(p.Approaches)+1, len(seen))
+		}
+	}
+}
+
+// TestAnotherPlan: what differs is named.
+func TestAnotherPlan(t *testing.T) {
+	for want, change := range map[string]func(*Plan){
+		"":                                 func(p *Plan) { p.Runs = 99 },
+		"the URL was http://example.org/a": func(p *Plan) { p.URL = "http://example.org/b" },
+		"--seed was 7":                     func(p *Plan) { p.Seed = 8 },
+		"algorithm 3 over wlan0, rmnet0 is missing": func(p *Plan) { p.Approaches = slices.Delete(slices.Clone(p.Approaches), 2, 3) },
+		"algorithm exec:./mine.py over a, b is new": func(p *Plan) {
+			p.Approaches = append(slices.Clip(p.Approaches), Approaches([]string{"exec:./mine.py"}, []string{"off"}, []string{"a", "b"})...)
+		},
+		"--tail has another value":                              func(p *Plan) { p.Flags = map[string]string{"--tail": "2", "--power": "1"} },
+		"--power is missing; --quiet is new; --tail is missing": func(p *Plan) { p.Flags = map[string]string{"--quiet": "1"} },
+		"the algorithms or links have another order": func(p *Plan) {
+			p.Approaches = slices.Clone(p.Approaches)
+			slices.Reverse(p.Approaches)
+		},
+	} {
+		old, now := plan(), plan()
+		old.Flags = map[string]string{"--tail": "1", "--power": "1"}
+		now.Flags = map[string]string{"--tail": "1", "--power": "1"}
+		change(&now)
+		if got := strings.Join(old.differences(now), "; "); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if a := Approaches([]string{"exec:../x/my policy.py"}, []string{"off"}, []string{"a", "b"}); a[0].Name != "exec-my_policy.py" {
+		t.Errorf("a file would be called %q", a[0].Name)
+	}
+}

@@ -9,8 +9,10 @@ package campaign
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -24,11 +26,67 @@ type Approach struct {
 
 // Plan is what is to be measured. Two campaigns are the same if their plans are.
 type Plan struct {
-	URL         string     `json:"url"` // without user and password
-	Approaches  []Approach `json:"approaches"`
-	Runs        int        `json:"runs"` // of each approach
-	Seed        uint64     `json:"seed"` // of the order
-	Fingerprint string     `json:"fingerprint"`
+	URL        string     `json:"url"` // without user and password
+	Approaches []Approach `json:"approaches"`
+	Runs       int        `json:"runs"` // of each approach
+	Seed       uint64     `json:"seed"` // of the order
+	// Flags are fingerprints of the values of the downloads' flags, by their names.
+	Flags map[string]string `json:"flags,omitempty"`
+}
+
+// differences says, for people, in what another plan differs from this one.
+func (p Plan) differences(now Plan) (list []string) {
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	if p.URL != now.URL {
+		add("the URL was %s", p.URL)
+	}
+	if p.Seed != now.Seed {
+		add("--seed was %d", p.Seed)
+	}
+	for _, a := range p.Approaches {
+		if !slices.ContainsFunc(now.Approaches, a.equal) {
+			add("%s is missing", a)
+		}
+	}
+	for _, a := range now.Approaches {
+		if !slices.ContainsFunc(p.Approaches, a.equal) {
+			add("%s is new", a)
+		}
+	}
+	if len(list) == 0 && !slices.EqualFunc(p.Approaches, now.Approaches, Approach.equal) {
+		add("the algorithms or links have another order")
+	}
+	names := maps.Clone(p.Flags)
+	if names == nil {
+		names = make(map[string]string)
+	}
+	maps.Copy(names, now.Flags)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		was, before := p.Flags[name]
+		is, after := now.Flags[name]
+		switch {
+		case !before:
+			add("%s is new", name)
+		case !after:
+			add("%s is missing", name)
+		case was != is:
+			add("%s has another value", name)
+		}
+	}
+	return list
+}
+
+func (a Approach) equal(b Approach) bool {
+	return a.Name == b.Name && a.Algorithm == b.Algorithm && a.Energy == b.Energy && slices.Equal(a.Links, b.Links)
+}
+
+// String is the approach for people.
+func (a Approach) String() string {
+	text := "algorithm " + a.Algorithm + " over " + strings.Join(a.Links, ", ")
+	if a.Energy != "off" {
+		text += " with energy " + a.Energy
+	}
+	return text
 }
 
 // Approaches gives those of algorithms and energy policies over links: single by each

@@ -3,9 +3,11 @@ package cli
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // newBenchCommand holds what measures mlget, and what that needs.
@@ -19,6 +21,52 @@ func newBenchCommand(stdio IO) *cobra.Command {
 	cmd.AddCommand(newBenchDatasetCommand(stdio), newBenchSweepCommand(stdio), newBenchRunCommand(stdio))
 	return cmd
 }
+
+// fingerprints tell downloads with other flags from those with the same ones, flag by flag,
+// so that one can be told which of them differs. A file that a flag names counts by what is
+// in it, wherever it lies, and a directory, which may be a tree of /sys that is being
+// written, not at all.
+func fingerprints(flags []string) map[string]string {
+	known := pflag.NewFlagSet("", pflag.ContinueOnError)
+	var o getOptions
+	o.addFlags(known)
+	prints := make(map[string]string)
+	err := known.ParseAll(flags, func(f *pflag.Flag, value string) error {
+		name := "--" + f.Name
+		prints[name] += fingerprint([]string{flagValue(f.Name, value)})
+		return nil
+	})
+	if err != nil { // the download will say what is wrong with them
+		return map[string]string{"the flags behind --": fingerprint(flags)}
+	}
+	return prints
+}
+
+// flagValue is what counts of a flag's value.
+func flagValue(name, value string) string {
+	switch name {
+	case "cacert", "energy-model", "sysfs":
+	default:
+		return value
+	}
+	info, err := os.Stat(value)
+	switch {
+	case err != nil:
+		return value
+	case info.IsDir():
+		return "a directory"
+	case !info.Mode().IsRegular() || info.Size() > mostOfFile:
+		return value
+	}
+	text, err := os.ReadFile(value)
+	if err != nil {
+		return value
+	}
+	return string(text)
+}
+
+// mostOfFile bounds a file whose content counts.
+const mostOfFile = 16 << 20
 
 // fingerprint tells downloads with other flags from those with the same ones. Flags may
 // hold passwords, and are not kept; nor is enough of their hash to guess them by.

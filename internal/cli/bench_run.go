@@ -152,7 +152,7 @@ func (o *benchRunOptions) plan(ctx context.Context, text string, say io.Writer) 
 	warnOfRest(say, longestTail(ctx, links, o.extra).settle(&o.tail, &o.pause, 5*time.Second))
 	u.User = nil
 	return campaign.Plan{
-		URL: u.String(), Runs: o.runs, Seed: o.seed, Fingerprint: fingerprint(o.flags()),
+		URL: u.String(), Runs: o.runs, Seed: o.seed, Flags: fingerprints(o.flags()),
 		Approaches: campaign.Approaches(unique(o.algorithms), unique(o.energies), links),
 	}, nil
 }
