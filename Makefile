@@ -15,7 +15,7 @@ LEAN      = -tags nethttpomithttp2
 TOOLS     = .cache/bin
 # vet compiles with -trimpath too, so that cross compiles everything once only.
 SYSTEMS   = linux/amd64 linux/arm64 linux/arm linux/386 android/arm64 \
-            darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
+            darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64
 DEMO_SIZE = 100MB
 FUZZTIME  = 20s
 
@@ -107,6 +107,13 @@ test-arm: ## run what depends on the processor as linux/386, and linux/arm and l
 	@sh .ci/test-arm
 test-arm-all: ## run nearly all tests for linux/arm and linux/arm64 under qemu-user
 	@sh .ci/test-arm all
+
+# .ci/wine-skips names what wine cannot do.
+.PHONY: test-windows test-windows-all
+test-windows: ## run the tests of windows/amd64, and mlget.exe, under wine
+	@sh .ci/test-windows
+test-windows-all: ## the same, with the packages that mostly compute
+	@sh .ci/test-windows all
 
 # The results stay in .cache/bench: when interrupted, `bin/linklab bench` with
 # the same flags and --resume FILE goes on.

@@ -472,6 +472,7 @@ func TestTreePasswordAfterMoveToTLS(t *testing.T) {
 			ca, seen := movedToTLS(t, dir)
 			check(t, os.WriteFile(filepath.Join(dir, ".netrc"), []byte(netrc), 0o600))
 			t.Setenv("HOME", dir)
+			t.Setenv("USERPROFILE", dir) // Windows' word for it
 			mlget(t, dir, append([]string{"-q", "-r", "-P", "out", "--cacert", ca}, c.args...)...).want(t, 0)
 			if _, ok := filesBelow(t, filepath.Join(dir, "out"))["x"]; !ok {
 				t.Error("the file has not come")

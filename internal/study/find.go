@@ -90,7 +90,9 @@ func walk(dir string) (files []file, err error) {
 		default:
 			return nil
 		}
-		if f.info, err = d.Info(); err != nil {
+		// Not d.Info(): some file systems tell no number of a file in a listing on Windows, and
+		// wine does not, by which os.SameFile takes all for one.
+		if f.info, err = os.Lstat(path); err != nil {
 			return err
 		}
 		files = append(files, f)

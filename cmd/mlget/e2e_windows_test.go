@@ -1,0 +1,222 @@
+package main_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// slowly serves an object of size bytes in pieces of 64 KiB, so that somebody has the time to kill
+// who fetches it, while slow says so.
+func slowly(t *testing.T, size int64, secure bool, slow *atomic.Bool) *httptest.Server {
+	t.Helper()
+	b := body(size, "")
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"e"`)
+		http.ServeContent(&pieces{w, slow}, r, "", modified(), b.Reader())
+	}))
+	if secure {
+		server.StartTLS()
+	} else {
+		server.Start()
+	}
+	t.Cleanup(server.Close)
+	return server
+}
+
+type pieces struct {
+	http.ResponseWriter
+	slow *atomic.Bool
+}
+
+func (p *pieces) Write(b []byte) (n int, err error) {
+	const most = 64 << 10
+	for len(b) > 0 && err == nil {
+		m := 0
+		m, err = p.ResponseWriter.Write(b[:min(len(b), most)])
+		n, b = n+m, b[m:]
+		if p.slow.Load() {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	return n, err
+}
+
+// TestKilledTenTimes: 50 MB come over HTTP and over TLS, whatever ends the program (here
+// TerminateProcess), and what was written before counts.
+func TestKilledTenTimes(t *testing.T) {
+	const size, kills = 50_000_000, 10
+	for _, secure := range []bool{false, true} {
+		var slow atomic.Bool
+		slow.Store(true)
+		server := slowly(t, size, secure, &slow)
+		dir, args := t.TempDir(), []string{"--insecure", "--checksum", "sha256=" + body(size, "").SHA256(), server.URL + "/f.bin"}
+		state := filepath.Join(dir, "f.bin.part.json")
+		last := ""
+		for n := range kills {
+			p := startMlget(t, dir, args...)
+			waitUntil(t, "a state that is new", func() bool {
+				text, err := os.ReadFile(state)
+				claims := err == nil && strings.Contains(string(text), `"done":[{`) && string(text) != last
+				if claims {
+					last = string(text)
+				}
+				return claims
+			})
+			check(t, p.Process.Kill())
+			if exitCode(t, p.Wait()) == 0 {
+				t.Fatalf("it had ended before it was killed for the %d. time", n+1)
+			}
+		}
+		slow.Store(false)
+		mlget(t, dir, append(args, "--report", "r.json")...).want(t, 0)
+		wantFile(t, filepath.Join(dir, "f.bin"), size, "")
+		if r := readReport(t, filepath.Join(dir, "r.json")); r.ResumedBytes == 0 || r.ResumedBytes >= size {
+			t.Errorf("TLS %v: %d bytes were resumed", secure, r.ResumedBytes)
+		}
+		if left, err := filepath.Glob(filepath.Join(dir, "*.part*")); err != nil || len(left) > 0 {
+			t.Errorf("%v are left, %v", left, err)
+		}
+	}
+}
+
+// TestInterruptSaves: after Ctrl-C the same command goes on.
+func TestInterruptSaves(t *testing.T) {
+	const size = 10_000_000
+	var slow atomic.Bool
+	slow.Store(true)
+	server := slowly(t, size, false, &slow)
+	dir := t.TempDir()
+	p := startMlget(t, dir, server.URL+"/f.bin")
+	waitForBytes(t, filepath.Join(dir, "f.bin.part"), 2<<20)
+	check(t, interrupt(p.Process))
+	p.end(t).want(t, 130, "^mlget: .*interrupted", "^mlget: hint: the same command goes on")
+	slow.Store(false)
+	mlget(t, dir, "--report", "r.json", server.URL+"/f.bin").want(t, 0)
+	wantFile(t, filepath.Join(dir, "f.bin"), size, "")
+	if r := readReport(t, filepath.Join(dir, "r.json")); r.ResumedBytes < 1<<20 {
+		t.Errorf("%d bytes were resumed", r.ResumedBytes)
+	}
+}
+
+// TestWindowsPaths: names that Windows reserves, in lists, in indexes and in headers; names that
+// the user gives; and a path of more than 300 characters.
+func TestWindowsPaths(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/pub/":
+			_, _ = fmt.Fprint(w, `<a href="CON">x</a> <a href="nul.txt">x</a> <a href="aux/">x</a> <a href="./ab:c">x</a> <a href="dot.">x</a> <a href="plain">x</a>`)
+			return
+		case r.URL.Path == "/pub/aux/":
+			_, _ = fmt.Fprint(w, `<a href="COM1.log">x</a>`)
+			return
+		case r.URL.Path == "/named":
+			w.Header().Set("Content-Disposition", `attachment; filename="LPT1.txt"`)
+		}
+		b := body(3000, "")
+		http.ServeContent(w, r, "", modified(), b.Reader())
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	wantThere := func(names ...string) {
+		t.Helper()
+		for _, name := range names {
+			wantFile(t, filepath.Join(dir, filepath.FromSlash(name)), 3000, "")
+		}
+	}
+
+	mlget(t, dir, server.URL+"/NUL", server.URL+"/con.tar.gz").want(t, 0)
+	wantThere("_NUL", "_con.tar.gz")
+	mlget(t, dir, "-r", server.URL+"/pub/", "-P", "tree").want(t, 0)
+	wantThere("tree/_CON", "tree/_nul.txt", "tree/_aux/_COM1.log", "tree/ab_c", "tree/dot_", "tree/plain")
+	mlget(t, dir, "-r", server.URL+"/pub/", "-P", "tree").want(t, 0, "6 files, 6 there before")
+	check(t, os.WriteFile(filepath.Join(dir, "list"), []byte(server.URL+"/x\n out=PRN.txt\n"+server.URL+"/y\n dir=COM1/a.\n out=z:z\n"), 0o600))
+	mlget(t, dir, "-i", "list", "-P", "listed").want(t, 0)
+	wantThere("listed/_PRN.txt", "listed/_COM1/a_/z_z")
+	mlget(t, dir, "--content-disposition", server.URL+"/named").want(t, 0)
+	wantThere("_LPT1.txt")
+
+	for _, name := range []string{"ab:c", "x.", "x ", "COM¹.txt"} {
+		mlget(t, dir, "-o", name, server.URL+"/x").want(t, 3, "^mlget: .*no name for a file on Windows", "^mlget: hint: .*-o FILE")
+	}
+	mlget(t, dir, "-q", "-o", "NUL", server.URL+"/x").want(t, 0)
+	if _, err := os.Stat(filepath.Join(dir, "x")); err == nil {
+		t.Error("x was made")
+	}
+
+	deep := strings.Repeat(strings.Repeat("d", 60)+"/", 5)
+	mlget(t, dir, server.URL+"/far.bin", "-P", deep).want(t, 0)
+	wantThere(deep + "far.bin")
+	if n := len(filepath.Join(dir, deep, "far.bin")); n < 300 {
+		t.Errorf("the path has %d characters", n)
+	}
+}
+
+// TestBarsAreRedrawn: on a console the progress stays where it is, and no escape sequence is seen.
+func TestBarsAreRedrawn(t *testing.T) {
+	console, err := os.OpenFile("CONOUT$", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("this test has no console:", err)
+	}
+	defer console.Close() //nolint:errcheck // it is no file
+	var slow atomic.Bool
+	slow.Store(true)
+	server := slowly(t, 10_000_000, false, &slow)
+	height := func() int16 {
+		var info windows.ConsoleScreenBufferInfo
+		check(t, windows.GetConsoleScreenBufferInfo(windows.Handle(console.Fd()), &info))
+		return info.CursorPosition.Y
+	}
+	dir, before := t.TempDir(), height()
+	cmd := exec.CommandContext(t.Context(), "mlget", "--links", loopback(), server.URL+"/f.bin")
+	cmd.Dir, cmd.Stderr = dir, console
+	check(t, cmd.Start())
+	var shown string
+	waitUntil(t, "progress", func() bool {
+		shown = screen(t, console)
+		return strings.Contains(shown, "f.bin") && strings.Contains(shown, "%") && strings.Contains(shown, "Mbit/s")
+	})
+	time.Sleep(2 * time.Second) // it is redrawn several times
+	during := height()
+	shown = screen(t, console)
+	slow.Store(false)
+	if code := exitCode(t, cmd.Wait()); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	const most = 6 // lines of progress of one link
+	if during-before > most || strings.ContainsAny(shown, "\x1b←") || strings.Contains(shown, "[K") || strings.Contains(shown, "[2K") {
+		t.Errorf("%d lines:\n%s", during-before, shown)
+	}
+	if n := strings.Count(shown, "Mbit/s"); n > most {
+		t.Errorf("%d rates are shown at once:\n%s", n, shown)
+	}
+}
+
+// screen is the text of a console, down to where its cursor is.
+func screen(t *testing.T, console *os.File) string {
+	t.Helper()
+	var info windows.ConsoleScreenBufferInfo
+	check(t, windows.GetConsoleScreenBufferInfo(windows.Handle(console.Fd()), &info))
+	read := windows.NewLazySystemDLL("kernel32.dll").NewProc("ReadConsoleOutputCharacterW")
+	line := make([]uint16, info.Size.X)
+	var text strings.Builder
+	for y := range info.CursorPosition.Y + 1 {
+		var n uint32
+		at := uintptr(uint16(y)) << 16 // a COORD
+		if ok, _, err := read.Call(console.Fd(), uintptr(unsafe.Pointer(&line[0])), uintptr(len(line)), at, uintptr(unsafe.Pointer(&n))); ok == 0 {
+			t.Fatal(err)
+		}
+		text.WriteString(strings.TrimRight(windows.UTF16ToString(line[:n]), " ") + "\n")
+	}
+	return text.String()
+}
