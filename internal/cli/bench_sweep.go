@@ -37,6 +37,7 @@ type sweepOptions struct {
 	warmUp      int
 	coolDown    restFlag
 	baseline    time.Duration
+	tails       time.Duration
 	format      string
 	output      string
 }
@@ -56,14 +57,21 @@ download goes to a directory of its own, which is removed after it. Before the n
 one the radios are given time to sleep: a base power that is measured while they are
 awake makes joules too low. Results are
 kept at once in --state FILE; the same command goes on where an interrupted one
-stopped, and only prints the tables when nothing is left to do.`,
+stopped, and only prints the tables when nothing is left to do.
+
+With --tails D, for two files, what a radio's tail costs is compared instead: one
+of them alone, both back to back, and both at once, with D of power after each.`,
 		Example: `  mlget bench sweep -j 1,4,16 -p 1,4 -b 16K -n 3 -i urls.txt -- --links wlan0
-  mlget bench sweep -i urls.txt -- --power battery --power-baseline 10s`,
+  mlget bench sweep -i urls.txt -- --power battery --power-baseline 10s
+  mlget bench sweep --tails 15s -n 3 URL1 URL2 -- --links rmnet0`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var extra []string
 			if at := cmd.ArgsLenAtDash(); at >= 0 {
 				args, extra = args[:at], args[at:]
+			}
+			if cmd.Flags().Changed("tails") {
+				return runTails(cmd.Context(), &o, args, extra, stdio)
 			}
 			return runSweep(cmd.Context(), &o, args, extra, stdio)
 		},
@@ -81,9 +89,13 @@ stopped, and only prints the tables when nothing is left to do.`,
 	f.IntVar(&o.warmUp, "warm-up", 1, "downloads before the first one that counts")
 	f.Var(&o.coolDown, "cool-down", "pause after every download; auto = until the radios sleep, by their models (LTE: 13s), 2s at least")
 	durationVar(f, &o.baseline, "power-baseline", "", 2*time.Second, "measure power for so long before every download, where it can be measured")
+	durationVar(f, &o.tails, "tails", "", 0, "compare what tails cost: measure power for so long after each of the downloads of two URLs")
 	f.StringVar(&o.format, "format", "text", "of the tables: text, csv, json")
 	f.StringVarP(&o.output, "output", "o", "", "`FILE` to write them to (default: standard output)")
 	f.SortFlags = false
+	for _, grid := range []string{"concurrency", "parallelism", "block-size", "recursive", "state", "warm-up"} {
+		cmd.MarkFlagsMutuallyExclusive("tails", grid)
+	}
 	return cmd
 }
 
