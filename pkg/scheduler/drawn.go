@@ -91,7 +91,7 @@ func (c *Core) drew(watts float64, over Time) {
 	}
 }
 
-// worksAlone is the link that is at work while the radios of all others sleep.
+// worksAlone is the link that receives while the radios of all others sleep.
 func (c *Core) worksAlone() (id LinkID, alone bool) {
 	id = -1
 	for i := range c.links {
@@ -102,7 +102,7 @@ func (c *Core) worksAlone() (id LinkID, alone bool) {
 			return -1, false
 		}
 	}
-	return id, id >= 0
+	return id, id >= 0 && c.receiving(&c.links[id])
 }
 
 // receiving says whether bytes have come over l of late: Chen's state RX, within the larger of
