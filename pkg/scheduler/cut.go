@@ -18,9 +18,6 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 	case likely-size < c.cfg.minRequest(), whole <= wholePiece && likely <= most && float64(likely) <= spare, p.guess && c.brief(id, stream, likely):
 		size = whole
 	}
-	if l := &c.links[id]; size < whole && l.streams.many() {
-		size = min(size, leastWhole)
-	}
 	if p.guess && c.batch.stock.typicalCount == 0 && c.batch.files == 0 {
 		size = min(size, leastWhole)
 	}

@@ -47,10 +47,6 @@ func (s *streams) aim(n StreamID, l *link) {
 	s.narrowing.goal = n
 }
 
-// many says whether the link has more connections than it will keep, as at a start over a
-// long trip: those that are to go should not be asked for much.
-func (s *streams) many() bool { return s.narrowing.goal > 0 || s.wide > 0 && s.narrowing.before == 0 }
-
 // narrowFrom sets out for n connections where so many as there are carry rate, in bytes
 // per second.
 func (s *streams) narrowFrom(n StreamID, rate float64, now countMark) {

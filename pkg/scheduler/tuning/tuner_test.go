@@ -340,8 +340,8 @@ func TestHATStopsWhereTheLinkIsFull(t *testing.T) {
 		link        model
 		least, most int
 	}{
-		{"five fill it", phone(), 5, 8},
-		{"one does, and a few stay", whole(), fewest, fewest},
+		{"five fill it, and a few stay", phone(), few, few},
+		{"one does, and a few stay", whole(), few, few},
 		{"33 fill it: none goes", model{bandwidth: 7.36e6, buffer: 65536, rtt: toSydney}, 33, 2 * many},
 	} {
 		c.link.queue = toSydney * 3 / 2
