@@ -42,7 +42,9 @@ func runTails(ctx context.Context, o *sweepOptions, urls, extra []string, stdio 
 	defer func() { err = errors.Join(err, os.RemoveAll(c.dir)) }()
 	c.baseline = o.baseline
 	c.extra = append([]string{"--tail", o.tails.String()}, extra...)
-	all, err := sweep.Tails(ctx, o.runs, o.seed, o.coolDown, &c, stdio.Err)
+	watched := restFlag{d: o.tails, told: true}
+	warnOfRest(stdio.Err, longestTail(ctx, nil, extra).settle(&watched, &o.coolDown, 2*time.Second))
+	all, err := sweep.Tails(ctx, o.runs, o.seed, o.coolDown.d, &c, stdio.Err)
 	if err != nil {
 		return fmt.Errorf("bench sweep --tails: %w", err)
 	}

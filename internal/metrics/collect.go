@@ -38,7 +38,9 @@ func (r *Run) computed() (samples []prometheus.Metric) {
 	}
 	add(r.delta, prometheus.GaugeValue, r.linkDelta())
 	if !r.started.IsZero() {
-		unix := func(after scheduler.Time) float64 { return float64(r.started.Add(time.Duration(after)).UnixMilli()) / 1e3 }
+		unix := func(after scheduler.Time) float64 {
+			return float64(r.started.Add(time.Duration(after)).UnixMilli()) / 1e3
+		}
 		add(r.begun, prometheus.GaugeValue, unix(0))
 		if r.over {
 			add(r.ended, prometheus.GaugeValue, unix(r.latest))
