@@ -25,7 +25,7 @@ func openBattery(_ context.Context, tree folder, cfg Config) (source, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &battery{batteries: batteries, chargers: chargers, paces: make([]pace, len(batteries)), unit: newUnitFinder(cfg.Unit)}
+	b := &battery{batteries: batteries, chargers: chargers, paces: make([]pace, len(batteries)), unit: newUnitFinder(cfg.Unit, capacity(batteries))}
 	b.detail = b.explain()
 	return b, nil
 }
@@ -77,7 +77,7 @@ func (b *battery) read(_ context.Context, now time.Duration, out []sample) ([]sa
 			out = b.flush(out) // or they would come after this one
 		}
 		drawn.join(taken)
-		s := drawn.sample(now, b.unit.amps(drawn.largest))
+		s := drawn.sample(now, b.unit.amps(drawn.largest, drawn.volts))
 		s.external = true
 		return append(out, s), nil
 	case drawn.watts == 0 && drawn.currentVolts == 0:
@@ -85,7 +85,7 @@ func (b *battery) read(_ context.Context, now time.Duration, out []sample) ([]sa
 	case drawn.currentVolts == 0:
 		return append(out, b.timed(drawn.sample(now, 0))), nil
 	}
-	doubt := b.unit.add(now, drawn.largest, drawn.charge)
+	doubt := b.unit.add(now, drawn.largest, drawn.volts, drawn.charge)
 	b.held = append(b.held, heldFlow{now, drawn})
 	if b.unit.decided == "" {
 		return out, nil
@@ -106,7 +106,8 @@ type flow struct {
 	watts        float64 // as far as it is told
 	currentVolts float64 // sum of current times volts, for the others
 	largest      int64   // of the currents
-	charge       int64   // of the battery with that current
+	volts        float64 // of the battery with that current
+	charge       int64   // of the same
 }
 
 // heldFlow is a flow that waits for the unit of its currents.
@@ -116,14 +117,14 @@ type heldFlow struct {
 }
 
 func (f *flow) add(g gauges) {
-	f.join(flow{watts: g.watts, currentVolts: float64(g.current) * g.volts, largest: g.current, charge: g.charge})
+	f.join(flow{watts: g.watts, currentVolts: float64(g.current) * g.volts, largest: g.current, volts: g.volts, charge: g.charge})
 }
 
 func (f *flow) join(g flow) {
 	f.watts += g.watts
 	f.currentVolts += g.currentVolts
 	if g.largest > f.largest {
-		f.largest, f.charge = g.largest, g.charge
+		f.largest, f.volts, f.charge = g.largest, g.volts, g.charge
 	}
 }
 
@@ -134,7 +135,7 @@ func (f *flow) sample(at time.Duration, amps float64) sample {
 
 func (b *battery) release(out []sample) []sample {
 	for _, h := range b.held {
-		out = append(out, b.timed(h.sample(h.at, b.unit.amps(h.largest))))
+		out = append(out, b.timed(h.sample(h.at, b.unit.amps(h.largest, h.volts))))
 	}
 	b.held = b.held[:0]
 	return out
@@ -143,7 +144,7 @@ func (b *battery) release(out []sample) []sample {
 // flush appends what was held back: with no more readings to come, the unit is
 // what those tell that there are.
 func (b *battery) flush(out []sample) []sample {
-	b.unit.decide()
+	_ = b.unit.decide() // nobody would hear of a doubt any more
 	return b.release(out)
 }
 

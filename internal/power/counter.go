@@ -10,6 +10,8 @@ type counter struct {
 	at   time.Duration // of last
 	seen bool
 	sum  int64 // microjoules since the first reading
+
+	watts float64 // by the last step; 0: there was none
 }
 
 // add takes in a reading. A step beyond what any device draws is a counter that
@@ -22,11 +24,13 @@ func (c *counter) add(now time.Duration, count int64) error {
 	if step < 0 && c.wrap >= c.last {
 		step += c.wrap
 	}
-	most := int64(max((now-c.at).Seconds(), 1) * maxWatts * 1e6)
+	passed := (now - c.at).Seconds()
+	most := int64(max(passed, 1) * maxWatts * 1e6)
 	first := !c.seen
 	c.last, c.at, c.seen = count, now, true
 	if !first && step > 0 && step <= most {
 		c.sum += step
+		c.watts = float64(step) / 1e6 / max(passed, MinInterval.Seconds())
 	}
 	return nil
 }

@@ -13,8 +13,15 @@ import (
 // interface to the same counters, intel-rapl-mmio, has another.
 const raplPrefix = "intel-rapl:"
 
-// maxPackageWatts is more than any processor package draws.
-const maxPackageWatts = 1000
+const (
+	// maxPackageWatts is more than any processor package draws.
+	maxPackageWatts = 1000
+	// restWatts is what a package may be taken to draw at least, though it rests.
+	restWatts = 5
+	// wrapMargin is how many times more than at the last reading a package may draw
+	// before its counter begins anew unseen [chosen by hand].
+	wrapMargin = 8
+)
 
 // errRoot is why ordinary users may not read the counters.
 var errRoot = errors.New("for root only, since the counters were used to spy on other programs (CVE-2020-8694)")
@@ -68,11 +75,16 @@ func openRAPL(_ context.Context, tree folder, _ Config) (source, error) {
 	return r, nil
 }
 
-// describe tells the interval within which no package begins anew twice.
+// describe tells the interval within which no package begins anew twice: if it drew
+// maxPackageWatts, or, where the range is so small that this would keep the reader busy,
+// wrapMargin times what it drew of late.
 func (r *rapl) describe() description {
 	d := description{name: RAPL, detail: r.detail}
 	for _, s := range r.sensors {
 		round := time.Duration(s.counter.wrap/maxPackageWatts) * time.Microsecond
+		if watts := wrapMargin * max(s.counter.watts, restWatts); round < time.Second && s.counter.watts > 0 {
+			round = min(time.Second, time.Duration(float64(s.counter.wrap)/min(watts, maxPackageWatts))*time.Microsecond)
+		}
 		if round > 0 && (d.most == 0 || round < d.most) {
 			d.most = round
 		}

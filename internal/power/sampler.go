@@ -125,8 +125,8 @@ func (s *Sampler) run(ctx context.Context, choose func(context.Context, Config) 
 	defer src.close()
 	p.what = src.describe()
 	interval := max(cfg.Interval, p.what.least)
-	if p.what.most > 0 {
-		interval = max(min(interval, p.what.most), MinInterval)
+	if p.what.most >= time.Second { // else it changes with what is read, and is nobody's concern
+		interval = min(interval, p.what.most)
 	}
 	p.cfg.Interval, p.stale = interval, staleAfter*interval
 	p.describe(p.what, nil)
@@ -139,8 +139,8 @@ func (s *Sampler) run(ctx context.Context, choose func(context.Context, Config) 
 
 // read takes readings until ctx ends.
 func (s *Sampler) read(ctx context.Context, p *publisher, src source) {
-	interval := p.cfg.Interval
-	ticker := time.NewTicker(interval)
+	pace := p.cfg.Interval
+	ticker := time.NewTicker(pace)
 	defer ticker.Stop()
 	var until time.Time // readings are close; zero: they are not
 	closely := s.close
@@ -149,17 +149,21 @@ func (s *Sampler) read(ctx context.Context, p *publisher, src source) {
 	}
 	for {
 		p.take(ctx, src)
+		next := p.cfg.Interval
+		if time.Now().Before(until) {
+			next = max(min(next, closePace), p.what.least)
+		}
+		if most := src.describe().most; most > 0 {
+			next = max(min(next, most), MinInterval)
+		}
+		if next != pace {
+			pace = next
+			ticker.Reset(pace)
+		}
 		select {
-		case now := <-ticker.C:
-			if !until.IsZero() && !now.Before(until) {
-				until = time.Time{}
-				ticker.Reset(interval)
-			}
+		case <-ticker.C:
 		case d := <-closely:
-			if pace := max(min(interval, closePace), p.what.least); d > 0 && pace < interval {
-				until = time.Now().Add(d)
-				ticker.Reset(pace)
-			}
+			until = time.Now().Add(d)
 		case <-ctx.Done():
 			return
 		}

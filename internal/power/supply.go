@@ -41,6 +41,26 @@ func (s *supply) look() {
 	}
 }
 
+// capacity is that of the largest battery, in Ah, as far as they tell; 0: none does. The
+// kernel's unit is µAh; who tells currents in mA tells mAh.
+func capacity(batteries []supply) (ampHours float64) {
+	for _, s := range batteries {
+		for _, name := range []string{"charge_full", "charge_full_design"} {
+			n, err := s.folder.number(name)
+			if err != nil || n <= 0 {
+				continue
+			}
+			full := float64(n) / 1e6
+			if n < leastCharge {
+				full = float64(n) / 1e3
+			}
+			ampHours = max(ampHours, full)
+			break
+		}
+	}
+	return ampHours
+}
+
 // gauges is a reading of a battery: its power, or the factors of that.
 type gauges struct {
 	status  status

@@ -102,10 +102,11 @@ func parseTermux(text []byte, unit Unit) (sample, error) {
 		return sample{}, errVoltage
 	case current == 0 && !s.external: // a full battery may well tell 0
 		return sample{}, errNothing
-	case unit == MilliAmps:
-		unit = UnitAuto
 	}
-	f := newUnitFinder(unit)
-	s.watts = current * voltage * f.amps(int64(current))
+	amps := 1e-6
+	if unit != MicroAmps && current < leastMicro {
+		amps = 1e-3
+	}
+	s.watts = current * voltage * amps
 	return s, nil
 }

@@ -1,17 +1,29 @@
 package power
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
 )
 
 const (
-	// leastMicro: a device at work draws more than 20 mA, and never 20 A. So a
-	// session whose largest current is below this number was told in mA.
+	// leastMicro: no device draws 20 A, so a current from this number on was told in µA.
 	leastMicro = 20_000
-	// enoughReadings is how many readings on battery decide on mA.
+	// enoughReadings and enoughTime are of how many readings, over what time, the
+	// unit is decided where their sizes have to tell.
 	enoughReadings = 5
+	enoughTime     = 4 * time.Second
+
+	// restRate and mostRate are the shares of a battery's capacity that a device draws
+	// an hour, when it draws least and when it draws most: nobody's phone is empty
+	// within two hours at rest, or within half an hour at work [D].
+	restRate = 0.5
+	mostRate = 2.0
+	// usualCapacity is taken where the battery does not tell its own, in Ah: a phone's.
+	usualCapacity = 4.0
+	// restingWatts is the least that a device draws that runs a program like this [D].
+	restingWatts = 0.01
 )
 
 // errUnit says that the unit that was decided on is at odds with what came later.
@@ -19,27 +31,37 @@ var errUnit = errors.New("the current's unit is in doubt")
 
 // unitFinder finds out in which unit a battery tells its current. It decides
 // once: at the first number that cannot be mA, when the counter of the charge
-// settles it, or after enough readings.
+// settles it, or after enough readings by what is plausible.
 type unitFinder struct {
-	decided Unit // empty: not yet
-	forced  bool
-	largest int64
-	seen    int
-	slope   slope
+	decided  Unit // empty: not yet
+	forced   bool
+	capacity float64 // Ah, of the battery; 0: unknown
+	least    int64
+	largest  int64
+	volts    float64 // with the largest
+	seen     int
+	first    time.Duration
+	slope    slope
 }
 
-func newUnitFinder(asked Unit) unitFinder {
+func newUnitFinder(asked Unit, capacity float64) unitFinder {
 	if asked == MicroAmps || asked == MilliAmps {
 		return unitFinder{decided: asked, forced: true}
 	}
-	return unitFinder{}
+	return unitFinder{capacity: capacity}
 }
 
 // add takes in a reading on battery: the size of the current, as it is told, and
 // the charge in microampere-hours, or 0 where it is unknown. The error says that
 // the decision looks wrong; it stays, or samples of a session would not compare.
-func (f *unitFinder) add(now time.Duration, current, charge int64) error {
-	f.largest = max(f.largest, current)
+func (f *unitFinder) add(now time.Duration, current int64, volts float64, charge int64) error {
+	if f.seen == 0 {
+		f.least, f.first = current, now
+	}
+	f.least = min(f.least, current)
+	if current >= f.largest {
+		f.largest, f.volts = current, volts
+	}
 	f.seen++
 	f.slope.add(now, current, charge)
 	seems := f.slope.unit()
@@ -48,8 +70,8 @@ func (f *unitFinder) add(now time.Duration, current, charge int64) error {
 		f.decided = seems
 	case f.decided == "" && f.largest >= leastMicro:
 		f.decided = MicroAmps
-	case f.decided == "" && f.seen >= enoughReadings:
-		f.decide()
+	case f.decided == "" && f.seen >= enoughReadings && now-f.first >= enoughTime:
+		return f.decide()
 	case f.forced:
 	case f.decided == MilliAmps && f.largest >= leastMicro:
 		return fmt.Errorf("%w: %d was taken to be mA; --power-unit tells", errUnit, f.largest)
@@ -59,18 +81,32 @@ func (f *unitFinder) add(now time.Duration, current, charge int64) error {
 	return nil
 }
 
-// decide ends the looking: there will be no more readings.
-func (f *unitFinder) decide() {
-	if f.decided == "" {
-		f.decided = likely(f.largest)
+// decide ends the looking: there will be no more readings. The error says that neither
+// unit is plausible, or that both are.
+func (f *unitFinder) decide() error {
+	if f.decided != "" {
+		return nil
 	}
+	unit, sure := f.likely()
+	f.decided = unit
+	if sure {
+		return nil
+	}
+	return fmt.Errorf("%w: numbers of %d to %d were taken to be %s; --power-unit tells", errUnit, f.least, f.largest, unit)
 }
 
 // amps gives the amperes of one unit of a current, as far as it is known.
-func (f *unitFinder) amps(current int64) float64 {
+func (f *unitFinder) amps(current int64, volts float64) float64 {
 	unit := f.decided
 	if unit == "" {
-		unit = likely(max(f.largest, current))
+		g := *f
+		if g.seen == 0 {
+			g.least = current
+		}
+		if g.least = min(g.least, current); current >= g.largest {
+			g.largest, g.volts = current, volts
+		}
+		unit, _ = g.likely()
 	}
 	if unit == MilliAmps {
 		return 1e-3
@@ -78,12 +114,20 @@ func (f *unitFinder) amps(current int64) float64 {
 	return 1e-6
 }
 
-// likely is the unit in which a device at work would tell its largest current.
-func likely(largest int64) Unit {
-	if largest < leastMicro {
-		return MilliAmps
+// likely is the unit in which the currents are those of a device that runs: with the
+// capacity of the battery they say how soon it would be empty, and with the voltage how
+// little the device would live on.
+func (f *unitFinder) likely() (unit Unit, sure bool) {
+	capacity := cmp.Or(f.capacity, usualCapacity)
+	milli := float64(f.least)/1e3 <= restRate*capacity && float64(f.largest)/1e3 <= mostRate*capacity
+	micro := f.largest >= leastMicro || float64(f.least)/1e6*f.volts >= restingWatts
+	switch {
+	case micro && !milli:
+		return MicroAmps, true
+	case f.largest >= leastMicro:
+		return MicroAmps, false
 	}
-	return MicroAmps
+	return MilliAmps, milli && !micro
 }
 
 // slope holds a current against the fall of the charge that it causes, from one
