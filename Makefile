@@ -165,6 +165,24 @@ bench-aria2: build ## mlget beside aria2 with 2 and with 16 connections, five ti
 	@mkdir -p .cache/bench
 	@cd .cache/bench && ../../bin/linklab bench --tools mlget-adaptive,aria2-2,aria2-16 --scenarios $(BOUNDED),wifi-joins,lo --runs 5 --size 100MB --tls --out ../../docs/beside-aria2.md
 
+# The state files in .cache/bench keep what is done; remove them to measure anew.
+.PHONY: bench-sweeps
+bench-sweeps: build ## figures 7 and 8 of Guner and Kosar's trade-offs, half an hour; writes docs/measured/sweeps.md
+	@mkdir -p .cache/bench
+	@{ echo "# Grids and tails"; echo; \
+	echo "For who compares with figures 7 and 8 of Guner and Kosar's trade-offs. Written by \`make bench-sweeps\` (\`mlget bench sweep\` in the laboratory); do not edit. Power is that of the laboratory's battery: the radios' models (docs/energy-models.md) and 0.7 W. One download each; files at once stop at the number of files."; \
+	for set in html/100:1,2,4,8,16,32 image/50:1,2,4,8,16,32 video/8:1,2,4,8; do \
+		echo; echo "## Figure 7: $${set%%:*} over sydney"; echo; \
+		bin/linklab run --scenario sydney --server nginx --files $${set%%:*} --gauge 250ms -- sh -c "bin/mlget bench sweep -i \$$LINKLAB_LIST \
+			-j $${set##*:} -p 1,2,4,8 -b 16K -n 1 --warm-up 0 --cool-down 1s --power-baseline 1s --state .cache/bench/sweep-$${set%%/*}.jsonl \
+			-- --links wlan0 --sysfs \$$LINKLAB_SYSFS --power battery --power-interval 250ms" || exit; \
+	done; \
+	for link in wlan0,down=40,rtt=20,power=wifi:3s rmnet0,down=40,rtt=50,power=lte:13s; do \
+		echo; echo "## Figure 8: files of 17 MB over $${link%%:*}"; echo; \
+		bin/linklab run --link $${link%%:*} --server nginx --files video/2 --gauge 100ms -- sh -c "bin/mlget bench sweep -i \$$LINKLAB_LIST \
+			--tails $${link##*:} -n 3 --cool-down 1s -- --links \$$LINKLAB_LINKS --sysfs \$$LINKLAB_SYSFS --power battery --power-interval 100ms" || exit; \
+	done; } > .cache/bench/sweeps.md && mv .cache/bench/sweeps.md docs/measured/sweeps.md
+
 .PHONY: bench-files
 bench-files: build ## compare over jobs of many files, over two hours; writes docs/many-files.md
 	@mkdir -p .cache/bench

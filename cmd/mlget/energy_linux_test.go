@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -112,6 +114,59 @@ func TestStressInLab(t *testing.T) {
 	}
 	if math.Abs(s.Idle/base-1) > 0.02 || math.Abs(s.Full/(base+wifi+other)-1) > 0.1 {
 		t.Errorf("%v to %v W", s.Idle, s.Full)
+	}
+}
+
+// throttled takes what is written to it at a rate, as who plays a video does.
+type throttled struct {
+	perSecond float64 // bytes
+	begun     time.Time
+	taken     float64
+}
+
+func (w *throttled) Write(p []byte) (int, error) {
+	if w.begun.IsZero() {
+		w.begun = time.Now()
+	}
+	w.taken += float64(len(p))
+	time.Sleep(time.Until(w.begun.Add(time.Duration(w.taken / w.perSecond * float64(time.Second)))))
+	return len(p), nil
+}
+
+// TestEMTCPStreamInLab: of a stream that the links are ahead of, the costly one gives
+// up some of its share to the other (chen, III).
+func TestEMTCPStreamInLab(t *testing.T) {
+	t.Parallel()
+	const seconds, mbps = 20, 110
+	l := startLab(t, linklab.Config{Size: seconds * mbps * 1e6 / 8}, "wlan0,down=80,rtt=16", "rmnet0,down=80,rtt=40")
+	// What Chen's radios cost for a bit (table IV).
+	check(t, os.WriteFile(filepath.Join(l.dir, "chen.json"), []byte(`{"radios": {
+		"wifi": {"active_mw": 0, "down_mw_per_mbps": 61.5}, "lte": {"active_mw": 0, "down_mw_per_mbps": 541}}}`), 0o600))
+	part := func(policy string) float64 {
+		ctx, cancel := context.WithTimeout(t.Context(), hang)
+		defer cancel()
+		c := l.command(ctx, "--energy", policy, "--energy-model", "chen.json", "--power", "none", "--report", policy+".json", "-o", "-", l.URL())
+		out := &throttled{perSecond: mbps * 1e6 / 8}
+		c.Stdout = out
+		begun := time.Now()
+		if err := c.Run(); err != nil {
+			t.Fatalf("%s: %v", policy, err)
+		}
+		t.Logf("%s: %.1f s, and is read in %d", policy, time.Since(begun).Seconds(), seconds)
+		r := readReport(t, filepath.Join(l.dir, policy+".json"))
+		var all, costly int64
+		for _, link := range r.Links {
+			if all += link.Bytes; link.Name == "rmnet0" {
+				costly = link.Bytes
+			}
+		}
+		return float64(costly) / float64(all)
+	}
+	// While the buffer fills both are busy, and the cheap link cannot carry half of it.
+	off, half := part("off"), part("emtcp=0.5")
+	t.Logf("the costly link carried %.3f and %.3f", off, half)
+	if half > 0.95*off {
+		t.Errorf("the costly link carried %.3f, with emtcp=0.5 %.3f", off, half)
 	}
 }
 

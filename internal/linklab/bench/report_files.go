@@ -12,7 +12,7 @@ import (
 // files writes the report on jobs of many files. It begins at the second level:
 // it is a part of a document (see splice).
 func (w *writer) files(h Header, results []Result) {
-	w.line("Written by `linklab bench --files`; do not edit. Figures of one machine at one time: compare the tools within a table, not across reports. All joules are modelled ([energy-models.md](energy-models.md)).")
+	w.line("Written by `linklab bench --files`; do not edit. Figures of one machine at one time: compare the tools within a table, not across reports. All joules are modelled (docs/energy-models.md).")
 	w.intro(h, results)
 	w.papers(h, results)
 	w.connections(h, results)
