@@ -33,8 +33,10 @@ func TestMinEnergyFindsOutAWrongModel(t *testing.T) {
 			if err := os.WriteFile(model, []byte(wrongModel), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			args := []string{"--energy", "min-energy", "--energy-model", model, "--record", "record.jsonl", "-p", "1", "--power", "none",
-				"--link", "wlan0,bandwidth=960KB", "--link", "rmnet0,bandwidth=960KB"}
+			args := []string{
+				"--energy", "min-energy", "--energy-model", model, "--record", "record.jsonl", "-p", "1", "--power", "none",
+				"--link", "wlan0,bandwidth=960KB", "--link", "rmnet0,bandwidth=960KB",
+			}
 			if measured {
 				args = append(args, l.byBattery()...)
 			}

@@ -54,14 +54,14 @@ func (d *draws) run(lasts Time, until LinkID) {
 	}
 }
 
-// twoRadios are two links of 20 Mbit/s, told to draw 600 and 900 mW.
-func twoRadios(t *testing.T, size int64) *draws {
+// twoRadios are two links of 20 Mbit/s for a file of 1 GB, told to draw 600 and 900 mW.
+func twoRadios(t *testing.T) *draws {
 	t.Helper()
 	told := [2]Radio{
 		{ActiveMW: 600, TailMJ: 60, TailTime: 240 * Millisecond},
 		{ActiveMW: 900, TailMJ: 900, TailTime: 2 * Second},
 	}
-	d := &draws{rig: *newRig(t, adaptiveConfig(size)), rates: [2]float64{2.5e6, 2.5e6}, radios: told, gauge: true}
+	d := &draws{rig: *newRig(t, adaptiveConfig(1e9)), rates: [2]float64{2.5e6, 2.5e6}, radios: told, gauge: true}
 	for id := range LinkID(2) {
 		d.step(Input{Kind: LinkUp, Link: id, Bandwidth: 2.5e6, Terms: Terms{Radio: told[id]}})
 	}
@@ -72,7 +72,7 @@ func twoRadios(t *testing.T, size int64) *draws {
 // Thesis, 9.3: a working link whose model is wrong by a factor of two is found out, and
 // left for the other one, by what the battery shows. Without a gauge nobody can know.
 func TestMinEnergyLeavesALinkThatDrawsTwiceItsModel(t *testing.T) {
-	d := twoRadios(t, 1e9)
+	d := twoRadios(t)
 	d.radios[0].ActiveMW *= 2
 	if d.run(20*Second, 1); d.core.links[1].requests == 0 {
 		t.Fatalf("the link that draws 1.2 W still works after 20 s, and not that of 0.9 W; its scale is %.2f", d.core.links[0].scale.factor())
@@ -81,7 +81,7 @@ func TestMinEnergyLeavesALinkThatDrawsTwiceItsModel(t *testing.T) {
 	if d.run(20*Second, -1); d.worked[0] > before+Second {
 		t.Errorf("it worked for %.1f s after that", (d.worked[0] - before).Seconds())
 	}
-	blind := twoRadios(t, 1e9)
+	blind := twoRadios(t)
 	blind.radios[0].ActiveMW *= 2
 	blind.gauge = false
 	if blind.run(20*Second, 1); blind.worked[1] > 0 {
@@ -92,7 +92,7 @@ func TestMinEnergyLeavesALinkThatDrawsTwiceItsModel(t *testing.T) {
 // A model that says too much is corrected as well: the other link stays asleep.
 func TestAModelIsScaledBothWays(t *testing.T) {
 	for _, wrong := range []float64{0.5, 0.8, 1, 1.3} {
-		d := twoRadios(t, 1e9)
+		d := twoRadios(t)
 		d.radios[0].ActiveMW *= wrong
 		d.run(20*Second, -1)
 		if f := d.core.links[0].scale.factor(); f < 0.98*wrong || f > 1.02*wrong || d.worked[1] > 0 {
@@ -104,7 +104,7 @@ func TestAModelIsScaledBothWays(t *testing.T) {
 // What is beyond belief is not believed: a factor of four is the most.
 func TestAScaleIsBounded(t *testing.T) {
 	for wrong, want := range map[float64]float64{100: mostScale, 0.001: leastScale} {
-		d := twoRadios(t, 1e9)
+		d := twoRadios(t)
 		d.radios[0].ActiveMW *= wrong
 		d.run(5*Second, 1)
 		if f := d.core.links[0].scale.factor(); f != want {

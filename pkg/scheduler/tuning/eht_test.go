@@ -39,10 +39,12 @@ func tried(changes []Change) (numbers []int) {
 
 const nearby = 60 * scheduler.Millisecond
 
-var (
-	costlyConnections = Power{Watts: 0.1, WattsPerMbps: 0.001, WattsPerConnection: 0.9}
-	cheapConnections  = Power{Watts: 2, WattsPerMbps: 0.001, WattsPerConnection: 0.005}
-)
+// Two radios with opposite costs of a connection.
+func costlyConnections() Power {
+	return Power{Watts: 0.1, WattsPerMbps: 0.001, WattsPerConnection: 0.9}
+}
+
+func cheapConnections() Power { return Power{Watts: 2, WattsPerMbps: 0.001, WattsPerConnection: 0.005} }
 
 // nearlyFull is a link of which one connection fills three quarters.
 func nearlyFull() model {
@@ -72,13 +74,13 @@ func TestEHTBeginsAtOneConnectionAndGoesOnByTwo(t *testing.T) {
 func TestEHTGoesByWhatAConnectionCosts(t *testing.T) {
 	for _, gauge := range []scheduler.Time{-1, 0, 250 * scheduler.Millisecond, scheduler.Second} {
 		var chosen []int
-		for _, power := range []Power{costlyConnections, cheapConnections} {
+		for _, power := range []Power{costlyConnections(), cheapConnections()} {
 			m := nearlyFull()
 			m.gauge, m.power, m.told = gauge, power, power
 			if gauge >= 0 {
-				m.told = costlyConnections
-				if power == costlyConnections {
-					m.told = cheapConnections
+				m.told = costlyConnections()
+				if power == costlyConnections() {
+					m.told = cheapConnections()
 				}
 			}
 			changes, plans, _, _ := play(t, Config{Mode: EHT}, []model{m}, [2]int64{200, 640e3})
@@ -102,7 +104,7 @@ func TestEHTGoesByWhatAConnectionCosts(t *testing.T) {
 // Readings that are too far apart for an interval to hold two are not gone by.
 func TestEHTGoesByModelsWhereReadingsAreRare(t *testing.T) {
 	m := nearlyFull()
-	m.gauge, m.power, m.told = 20*scheduler.Second, costlyConnections, cheapConnections
+	m.gauge, m.power, m.told = 20*scheduler.Second, costlyConnections(), cheapConnections()
 	changes, plans, _, _ := play(t, Config{Mode: EHT}, []model{m}, [2]int64{200, 640e3})
 	if last := changes[len(changes)-1]; last.Measured || last.Watts <= 0 || plans[0].Connections() < 2 {
 		t.Errorf("%+v", last)
@@ -126,7 +128,7 @@ func TestEHTRatioIsThatOfAJob(t *testing.T) {
 // it can be, the plan says so.
 func TestEHTOnShortJobs(t *testing.T) {
 	m := nearlyFull()
-	m.power = cheapConnections
+	m.power = cheapConnections()
 	changes, plans, seconds, _ := play(t, Config{Mode: EHT}, []model{m}, [2]int64{50, 640e3})
 	want, ratio := best(&m, 16)
 	if got := jobRatio(&m, plans[0].Connections()); seconds > 20 || got < 0.95*ratio {
@@ -152,7 +154,7 @@ func TestEHTBeginsAnewWhenTheGaugeIsLost(t *testing.T) {
 	var changes []Change
 	for now := scheduler.Time(0); now < 60*scheduler.Second; now += 250 * scheduler.Millisecond {
 		o := Observation{
-			Links:    []LinkView{{Up: true, Rate: float64(min(n, 4)) * 1e6, Bandwidth: 4e6, RTT: nearby, Streams: n, Power: cheapConnections}},
+			Links:    []LinkView{{Up: true, Rate: float64(min(n, 4)) * 1e6, Bandwidth: 4e6, RTT: nearby, Streams: n, Power: cheapConnections()}},
 			Left:     [scheduler.MaxClasses]int64{600e6},
 			Files:    [scheduler.MaxClasses]int{1000},
 			Received: [scheduler.MaxClasses]int64{int64(float64(now.Seconds()) * float64(min(n, 4)) * 1e6)},
