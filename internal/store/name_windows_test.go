@@ -123,6 +123,13 @@ func TestWindowsNamesOfUsers(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
+	for _, below := range []string{"ab:c", `x.\y`, "NUL", "com1.d/x", "x "} {
+		for _, target := range []Target{{Dir: dir + `\` + below}, {Dir: dir + `\` + below, Run: newRun(t, dir+`\`+below)}} {
+			if _, err := Open(target, parse(t, "http://h/x")); !errors.Is(err, ErrReserved) {
+				t.Errorf("-P %q: %v", below, err)
+			}
+		}
+	}
 	wantNames(t, dir)
 	for name, want := range map[string]string{
 		"a": dir + `\a`, `sub\a`: dir + `\sub\a`, "sub/a": dir + `\sub\a`, `..\a`: filepath.Dir(dir) + `\a`,

@@ -93,8 +93,9 @@ func preallocate(*os.File, int64) error { return nil }
 // syncData makes f's bytes durable.
 func syncData(f *os.File) error { return f.Sync() }
 
-// renameNoReplace moves from to a name that must be free. The directory's handle, which is
-// open, keeps its path from leading elsewhere.
+// renameNoReplace moves from to a name that must be free. It goes by their paths, which lead
+// nowhere else meanwhile: the file is open, and Windows renames no directory that an open
+// file is below.
 func (*directory) renameNoReplace(from, to string) error {
 	a, err := windows.UTF16PtrFromString(from)
 	if err != nil {

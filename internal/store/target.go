@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Target is where a download is to go.
@@ -131,12 +132,21 @@ func (t Target) directory(path string) (*directory, error) {
 
 // makeDirectory makes a directory, with its parents, that is missing.
 func makeDirectory(path string) error {
+	if runtime.GOOS == "windows" {
+		for e := range strings.FieldsFuncSeq(path[len(filepath.VolumeName(path)):], isSeparator) {
+			if e != "." && e != ".." && reservedOnWindows(e) {
+				return fail("create directory", path, ErrReserved)
+			}
+		}
+	}
 	made := lacking(path)
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return fail("create directory", path, err)
 	}
 	return syncParents(made)
 }
+
+func isSeparator(r rune) bool { return r < utf8.RuneSelf && os.IsPathSeparator(uint8(r)) }
 
 // lacking are those of dir and the directories above it that are not there, the
 // innermost first.
