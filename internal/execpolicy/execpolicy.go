@@ -287,17 +287,24 @@ func (p *Program) exchange(question []byte, id int64, patience time.Duration) (a
 	for {
 		select {
 		case a := <-p.answers:
-			switch {
-			case a.ID == id:
+			if a.ID == id {
 				return a, nil
-			case a.ID > id:
-				p.fail(fmt.Errorf("the program answered question %d, which nobody has asked", a.ID))
 			}
+			p.late(a, id)
 		case <-p.failed:
 			return answer{}, errFailed
 		case <-timer.C:
 			return answer{}, errLate
 		}
+	}
+}
+
+// late throws away an answer that came too late; one to a question beyond the last is a
+// breach of the protocol.
+func (p *Program) late(a answer, last int64) {
+	if a.ID > last {
+		p.fail(fmt.Errorf("the program answered question %d, which nobody has asked", a.ID))
+		p.kill()
 	}
 }
 
@@ -310,6 +317,7 @@ func (p *Program) ask(v scheduler.View, run int64, link scheduler.LinkID) (size 
 		select {
 		case a := <-p.answers:
 			p.owed = a.ID != p.last
+			p.late(a, p.last)
 		default:
 		}
 	}

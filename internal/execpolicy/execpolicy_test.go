@@ -3,6 +3,7 @@ package execpolicy
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,16 +38,17 @@ func act(role string) {
 		time.Sleep(time.Hour)
 	}
 	in := bufio.NewScanner(os.Stdin)
+	say := func(line string) { _, _ = io.WriteString(os.Stdout, line+"\n") } // nobody may be there to hear it
 	for n := 0; in.Scan(); n++ {
 		var id int
 		fmt.Sscanf(in.Text(), `{"id":%d`, &id) //nolint:errcheck // 0 then
 		switch {
 		case n == 0 && role == "old":
-			fmt.Println(`{"id":0,"protocol":0}`)
+			say(`{"id":0,"protocol":0}`)
 		case n == 0:
-			fmt.Println(`{"id":0,"protocol":1}`)
+			say(`{"id":0,"protocol":1}`)
 		case n < 5 || role == "good":
-			fmt.Printf("{\"id\":%d,\"size_bytes\":1048576}\n", id)
+			say(fmt.Sprintf("{\"id\":%d,\"size_bytes\":1048576}", id))
 		case role == "ends":
 			os.Exit(7)
 		case role == "closes":
@@ -55,14 +57,14 @@ func act(role string) {
 		case role == "stops":
 			time.Sleep(time.Hour)
 		case role == "negative":
-			fmt.Printf("{\"id\":%d,\"size_bytes\":-1}\n", id)
+			say(fmt.Sprintf("{\"id\":%d,\"size_bytes\":-1}", id))
 		case role == "long":
-			fmt.Println(strings.Repeat("x", 1<<20))
+			say(strings.Repeat("x", 1<<20))
 		case role == "ahead":
-			fmt.Printf("{\"id\":%d,\"size_bytes\":1}\n", id+1)
+			say(fmt.Sprintf("{\"id\":%d,\"size_bytes\":1}", id+1))
 		case role == "floods":
 			for {
-				fmt.Println(`{"id":1,"size_bytes":1}`)
+				say(`{"id":1,"size_bytes":1}`)
 			}
 		case role == "holds": // its output outlives it
 			cmd := exec.Command("sleep", "1000")
@@ -77,7 +79,7 @@ func act(role string) {
 func start(t *testing.T, role string, patience time.Duration) (*Program, error) {
 	t.Helper()
 	t.Setenv(actAs, role)
-	p, err := Start(Config{Command: []string{os.Args[0]}, Padding: 0.3, Patience: patience})
+	p, err := Start(Config{Command: []string{os.Args[0]}, Padding: scheduler.AutoPadding, Patience: patience})
 	if err == nil {
 		t.Cleanup(p.Close)
 	}

@@ -336,7 +336,10 @@ func TestColoursMeanOneThing(t *testing.T) {
 			keys[k.Colour] = true
 			word, _, _ := strings.Cut(strings.ReplaceAll(k.Text, ":", " "), " ")
 			if k.Colour >= 0 && k.Mark == 0 {
-				if was := meanings[k.Colour]; was != "" && was != word && !(was == "this" && word == "the") && !(was == "the" && word == "this") {
+				if word == "the" { // "the device" is what "this process" is in other figures: the run's
+					word = "this"
+				}
+				if was := meanings[k.Colour]; was != "" && was != word {
 					t.Errorf("%s: colour %d is %q and %q", f.Name, k.Colour, was, k.Text)
 				}
 				meanings[k.Colour] = word
