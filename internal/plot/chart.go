@@ -66,10 +66,19 @@ func head(title string, keys []Key, width float64) heading {
 	return h
 }
 
-// wrap breaks a text into lines of a width; a word that is longer is shortened.
+// wrap breaks a text into lines of a width, not between a number and its unit; a word that
+// is longer is shortened.
 func wrap(text string, size, width float64) (lines []string) {
-	line := ""
+	var words []string
 	for word := range strings.FieldsSeq(text) {
+		if n := len(words); n > 0 && words[n-1][0] >= '0' && words[n-1][0] <= '9' && !strings.ContainsAny(words[n-1], " ,;") {
+			words[n-1] += " " + word
+			continue
+		}
+		words = append(words, word)
+	}
+	line := ""
+	for _, word := range words {
 		next := strings.TrimPrefix(line+" "+word, " ")
 		if line != "" && textWidth(next, size) > width {
 			lines = append(lines, line)

@@ -227,3 +227,23 @@ func TestMarksDiffer(t *testing.T) {
 		seen[string(s.out)] = m
 	}
 }
+
+// TestWrap: lines are no longer than their width, nothing is lost, and a number stays with
+// its unit.
+func TestWrap(t *testing.T) {
+	const text = "rmnet0: median 55.3 Mbit/s (n = 2), done 7.2 s, of 12 runs, or 13"
+	for width := 90.0; width < 400; width += 7 {
+		lines := wrap(text, textSize, width)
+		if strings.Join(lines, " ") != text {
+			t.Errorf("%v: %q", width, lines)
+		}
+		for _, line := range lines {
+			if textWidth(line, textSize) > width || strings.HasSuffix(line, "55.3") || strings.HasSuffix(line, "7.2") || strings.HasSuffix(line, "12") {
+				t.Errorf("%v: %q", width, line)
+			}
+		}
+	}
+	if lines := wrap("", textSize, 100); len(lines) != 1 {
+		t.Errorf("%q", lines)
+	}
+}
