@@ -114,5 +114,5 @@ func refusesRange(e *Error, served bool) bool {
 // mayPass says whether an error that may be about the range may be an accident as well.
 func mayPass(e *Error) bool {
 	return e.Status == http.StatusInternalServerError ||
-		e.Class == Network && (errors.Is(e, io.ErrUnexpectedEOF) || errors.Is(e, syscall.ECONNRESET) || errors.Is(e, errReset))
+		e.Class == Network && (errors.Is(e, io.ErrUnexpectedEOF) || isReset(e) || errors.Is(e, syscall.EPIPE) || errors.Is(e, errReset))
 }
