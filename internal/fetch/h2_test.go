@@ -244,9 +244,9 @@ func TestBrokenPipeMayBeARefusedRange(t *testing.T) {
 	err := &Error{Class: Network, Err: &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.EPIPE)}}
 	p, key := NewPeers(), originOf(parse(t, "http://h.test/"))
 	for range brokenFrom {
-		p.failed(key, false, err)
+		p.failed(key, nil, false, err)
 	}
-	if !p.plainly(key) {
+	if !p.plainly(key, nil) {
 		t.Error("asked for a range again")
 	}
 }
