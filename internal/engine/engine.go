@@ -118,6 +118,7 @@ type Engine struct {
 	deaf linkSet
 
 	trust     *trust   // of the run
+	crowd     *crowd   // of the run
 	encodings []string // of objects, of which the user has been told
 }
 
@@ -127,7 +128,7 @@ func New(cfg Config, links []*Link) (*Engine, error) {
 	if _, err := scheduler.NewPolicy(cfg.Algorithm, cfg.StaticLimit, cfg.Padding); err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), gone: make([]int64, len(links)), blocks: newBlocks(cfg.BlockSize), trust: newTrust()}
+	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), gone: make([]int64, len(links)), blocks: newBlocks(cfg.BlockSize), trust: newTrust(), crowd: newCrowd()}
 	if e.cfg.HTTP.Peers == nil {
 		e.cfg.HTTP.Peers = fetch.NewPeers()
 	}

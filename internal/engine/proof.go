@@ -388,10 +388,7 @@ func (d *download) probeLinks() (ids []scheduler.LinkID) {
 // probed takes the end of a probe.
 func (d *download) probed(t *transfer, finished bool) {
 	switch {
-	case t.lead == 0: // it was a question, and nobody knows why it is not answered
-		if d.err == nil && !d.believed && d.known.Size() == 0 {
-			d.outvote() // two links disagree: what is empty says less than what is not
-		}
+	case t.question():
 		return
 	case finished && t.answer != 0 && t.led.Load() == t.lead: // compare tells what it was worth
 		return
