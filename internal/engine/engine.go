@@ -48,6 +48,7 @@
 //	loop.go      what wakes the owner              proof.go     bytes that answers have in common
 //	whole.go     one stream, without ranges        trust.go     is a size believed?
 //	checksum.go  of the whole object               attempt.go   what one leaves to the next
+//	question.go  what other links say of the size  crowd.go     what all ask of one server
 //
 // Many (DownloadAll). They lie one behind the other in the scheduler's address space,
 // in pieces; what is odd about one sends it to a Download of its own:
