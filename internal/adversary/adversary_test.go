@@ -87,6 +87,16 @@ func (p *player) play() []adversary.Outcome {
 		}
 	}
 	bus := new(event.Bus)
+	if os.Getenv("MLGET_ADVERSARY_EVENTS") != "" {
+		told := bus.Subscribe()
+		defer func() {
+			for e := range told.All() {
+				if _, sample := e.(event.Sample); !sample {
+					fmt.Fprintf(os.Stderr, "%T %+v\n", e, e)
+				}
+			}
+		}()
+	}
 	defer bus.Close()
 	started := time.Now()
 	cfg := engine.Config{
@@ -342,6 +352,7 @@ func wrong(f adversary.Finding) bool {
 //
 //	MLGET_ADVERSARY_SEED=N                            that one, and what is needed of it to fail
 //	                                                  (MLGET_ADVERSARY_SHRINK=0: all of it)
+//	MLGET_ADVERSARY_EVENTS=1                          with what the engine tells of each run
 //	MLGET_ADVERSARY_COUNT=N MLGET_ADVERSARY_FIRST=M   N of them from seed M (1) on
 func TestHistories(t *testing.T) {
 	base := memory(t)

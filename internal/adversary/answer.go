@@ -228,7 +228,7 @@ func (a *answer) honest(r request, e *Edge, v *Version) {
 // whole is 200 with everything.
 func (a *answer) whole(e *Edge, v *Version) {
 	a.told.Kind, a.told.Off = "200", 0
-	if e.Success != 0 {
+	if e.Success != 0 && v.Size > 0 { // "200 to 206 and 226 with a body are a file": others need be none
 		a.status = e.Success
 		a.told.Kind = strconv.Itoa(e.Success)
 	}

@@ -63,8 +63,10 @@ func (g generator) more(w *World) {
 			e.Ranges, e.Framing = RangesNever, Chunked
 			e.Faults = append([]Fault{{Kind: CutBody, File: -1, First: g.IntN(3), Count: 1, N: g.log(1, 100<<10)}}, e.Faults...)
 		}
-		// Whoever waits for such a server gets no answer in time.
-		e.OneByOne = g.once(0.03) && (!lying || w.Anchor < 0)
+		// Whoever waits for such a server gets no answer in time. Where a name leads to several
+		// servers, no client knows which of them it is.
+		several := slices.ContainsFunc(w.Links, func(l Link) bool { return len(l.Edges) > 1 && slices.Contains(l.Edges, i) })
+		e.OneByOne = g.once(0.03) && (!lying || w.Anchor < 0) && !several
 		if e.OneByOne && w.Anchor >= 0 {
 			e.Redirects = false // to another name: no client knows that it is the same server
 		}

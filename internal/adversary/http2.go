@@ -42,7 +42,7 @@ type h2 struct {
 
 type h2stream struct {
 	window int64
-	closed bool // by the client
+	closed bool // it has ended
 }
 
 // serve2 is serve of HTTP/2.
@@ -139,7 +139,7 @@ func (s *h2) take(f http2.Frame) (answer func()) {
 		}
 	case *http2.RSTStreamFrame:
 		if st := s.streams[f.StreamID]; st != nil {
-			st.closed = true
+			s.close(st) // what it has still to write of it is for nobody
 		}
 	case *http2.MetaHeadersFrame:
 		r := request{path: f.PseudoValue("path"), host: f.PseudoValue("authority")}
@@ -159,8 +159,8 @@ func (s *h2) take(f http2.Frame) (answer func()) {
 		s.last = id
 		answer = func() {
 			s.answer(id, st, a)
-			s.net.done(s.wire, s.edge)
 			s.mu.Lock()
+			s.close(st)
 			if s.open--; s.open == 0 {
 				s.net.idle(s.c, s.edge)
 			}
@@ -169,6 +169,14 @@ func (s *h2) take(f http2.Frame) (answer func()) {
 	}
 	s.wake()
 	return answer
+}
+
+// close notes that a stream has ended, by whichever side; with mu.
+func (s *h2) close(st *h2stream) {
+	if !st.closed {
+		st.closed = true
+		s.net.done(s.wire, s.edge)
+	}
 }
 
 // answer sends an answer on a stream.

@@ -250,16 +250,26 @@ func (j *judge) excused(lie *Told) bool {
 	if j.Anchor < 0 || j.Algorithm == "single" {
 		return true
 	}
+	if j.echoed(lie) {
+		return true
+	}
 	for _, t := range j.log {
 		switch {
 		case t.Run > j.o.Run:
-		case t.Lie && t.File == lie.File && t.Link != lie.Link && t.Size == lie.Size && (t.Size == 0 || t.Version == lie.Version):
-			return true // two links tell it
 		case j.Mode == List && t.Link == lie.Link && t.Version >= 0 && (!t.Lie || j.true(t)):
 			return true // it has been believed before
+		case j.Mode == List && t.Link == lie.Link && t.Lie && j.echoed(t):
+			return true // "Once two links have agreed about one file of a server, each is believed there for the rest of the run" (docs/SECURITY.md)
 		}
 	}
 	return false
+}
+
+// echoed says whether another link tells the same lie.
+func (j *judge) echoed(lie *Told) bool {
+	return slices.ContainsFunc(j.log, func(t *Told) bool {
+		return t.Run <= j.o.Run && t.Lie && t.File == lie.File && t.Link != lie.Link && t.Size == lie.Size && (t.Size == 0 || t.Version == lie.Version)
+	})
 }
 
 // true says whether a lie is none, by chance.

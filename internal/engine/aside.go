@@ -54,7 +54,7 @@ func (b *batch) nextAside(reqs context.Context) {
 		begun, now := f.begun, b.e.now()
 		f.begun = true
 		job := *f.job
-		job.failures = f.failing
+		job.failures, job.disagree = f.failing, f.disagree
 		job.Target.Late = job.Target.Rerun
 		a.out++
 		go func() {
@@ -80,13 +80,13 @@ func (b *batch) asideEngine(f *entry) (e *Engine, err error) {
 	} else if e, err = New(b.e.cfg, b.e.links); err != nil {
 		return nil, err
 	}
-	e.ofMany, e.deaf, e.trust = true, 0, b.e.trust
+	e.ofMany, e.deaf, e.trust, e.crowd = true, 0, b.e.trust, b.e.crowd
 	for id := range b.links {
 		l := &b.links[id]
 		if e.gone[id] = 0; l.lost || b.exhausted(f) && f.failedBy.has(scheduler.LinkID(id)) {
 			e.gone[id] = l.arrivals
 		}
-		if l.banned || l.failed > l.lastByte {
+		if (l.banned || l.failed > l.lastByte) && (l.lastByte == 0 || b.e.now()-l.lastByte >= parkTime) {
 			e.deaf.add(scheduler.LinkID(id))
 		}
 	}

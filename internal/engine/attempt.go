@@ -14,7 +14,9 @@ import (
 // returns the ranges that need not be fetched again.
 func (d *download) succeed(before *download) []scheduler.Range {
 	for i := range d.links {
-		if b := &before.links[i]; b.lost && b.arrivals == d.links[i].arrivals {
+		b := &before.links[i]
+		// What was said of the object of which nothing is left says nothing of the next one.
+		if b.lost && b.arrivals == d.links[i].arrivals && (before.met || !aboutRanges(b.err)) {
 			d.links[i].lost, d.links[i].err = true, b.err
 		}
 		d.links[i].url = before.links[i].url

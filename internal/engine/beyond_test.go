@@ -27,6 +27,7 @@ func TestTheNearestLinkFetchesASmallFile(t *testing.T) {
 		"over TLS, unchecked":                   {secure: true, unchecked: true, near: 1, far: trip, after: trip, most: 3*trip + 2*soon},
 		"over TLS, first":                       {secure: true, first: true, near: 1, far: trip, most: soon},
 		"in clear, two agree, one is the first": {first: true, near: 2, far: trip, most: soon},
+		"in clear, first":                       {first: true, near: 1, far: trip, after: trip, most: trip + soon},
 		"in clear":                              {near: 1, far: trip, after: trip, most: trip + soon},
 		"in clear, nobody answers":              {near: 1, far: time.Hour, after: time.Duration(parkTime), most: 2 * time.Duration(parkTime)},
 		"in clear, two agree":                   {near: 2, far: trip, most: soon},

@@ -48,6 +48,7 @@
 //	loop.go      what wakes the owner              proof.go     bytes that answers have in common
 //	whole.go     one stream, without ranges        trust.go     is a size believed?
 //	checksum.go  of the whole object               attempt.go   what one leaves to the next
+//	question.go  what other links say of the size  crowd.go     what all ask of one server
 //
 // Many (DownloadAll). They lie one behind the other in the scheduler's address space,
 // in pieces; what is odd about one sends it to a Download of its own:
@@ -147,6 +148,7 @@ type Engine struct {
 	deaf linkSet
 
 	trust     *trust   // of the run
+	crowd     *crowd   // of the run
 	encodings []string // of objects, of which the user has been told
 }
 
@@ -156,7 +158,7 @@ func New(cfg Config, links []*Link) (*Engine, error) {
 	if _, err := cfg.policy(); err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), gone: make([]int64, len(links)), blocks: newBlocks(cfg.BlockSize), trust: newTrust()}
+	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), gone: make([]int64, len(links)), blocks: newBlocks(cfg.BlockSize), trust: newTrust(), crowd: newCrowd()}
 	if e.cfg.HTTP.Peers == nil {
 		e.cfg.HTTP.Peers = fetch.NewPeers()
 	}

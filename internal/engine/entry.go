@@ -56,26 +56,29 @@ type entry struct {
 	known    accept.Known      // what all answers must agree with, once size is known
 	name     string            // that the server proposes
 	word     word              // whether its size is believed
+	disagree linkSet           // over which links several sizes were told
 	begun    bool              // its first request has been made, and it was published
 
 	fate      fate
-	why       error   // it was given up
-	trouble   error   // its latest failure that counted against a link, if nothing has come since
-	active    int     // requests in flight
-	failures  int     // in a row
-	spared    int     // failures that were not its own
-	beside    int     // times that its server was too busy for it because of others
-	forbidden int     // times that it was forbidden while others were served, which may be for the same reason
-	doubts    int     // responses that could be a portal's
-	served    linkSet // whose servers have brought some of it
-	denied    linkSet // whose servers deny it
-	denial    error   // what the latest of them said
-	busy      int     // answers that asked to come again later
-	failing   int     // answers that its server has failed, before its first byte
-	failedBy  linkSet // over which these came
-	lacked    int     // times that it could not be opened for want of descriptors
-	gained    int64   // bytes since the latest failure
-	got       int64   // bytes, waste included
+	why       error          // it was given up
+	trouble   error          // its latest failure that counted against a link, if nothing has come since
+	active    int            // requests in flight
+	failures  int            // in a row
+	spared    int            // failures that were not its own
+	beside    int            // times that its server was too busy for it because of others
+	forbidden int            // times that it was forbidden while others were served, which may be for the same reason
+	doubts    int            // responses that could be a portal's
+	served    linkSet        // whose servers have brought some of it
+	denied    linkSet        // whose servers deny it
+	denial    error          // what the latest of them said
+	later     linkSet        // of these, those that are to be asked again later
+	laterAt   scheduler.Time // and when
+	busy      int            // answers that asked to come again later
+	failing   int            // answers that its server has failed, before its first byte
+	failedBy  linkSet        // over which these came
+	lacked    int            // times that it could not be opened for want of descriptors
+	gained    int64          // bytes since the latest failure
+	got       int64          // bytes, waste included
 	due       scheduler.Time
 	ending    bool  // it is being verified, committed or closed
 	verified  bool  // its checksum is right

@@ -75,7 +75,7 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 	d.e.tellEncoding(d.job, resp)
 	d.met, d.metAt, d.name = true, cmp.Or(d.doubtSince, d.e.now()), resp.Object.Name
 	d.refLink, d.refURL, d.refRemote = t.link, resp.EffectiveURL, resp.Remote
-	d.believed = resp.Secure || d.whole
+	d.believed = resp.Secure
 	d.agree.add(t.link)
 	for _, m := range d.doubts { // they may be withdrawn before they are settled
 		if m.t != t && d.tellsSize(m.resp) && !d.hearWord(reqs, m.t.link, claimOf(&m.resp.Object), m.resp.End) {
@@ -134,9 +134,8 @@ func (d *download) startOver(why string) {
 
 // otherObject handles an answer of another object than the first one's. The links may
 // have reached different servers of one site, so this one is sent to the first one's
-// address, once; if it still differs it is left out. On the first one's own link the
-// object has changed, unless another link has confirmed what that one said: bytes of two
-// objects are never mixed. What an earlier run has left is
+// address, once; if it still differs it is left out. On the first one's own link, if there is
+// no other, the object has changed: bytes of two objects are never mixed. What an earlier run has left is
 // of another object if all links say so.
 func (d *download) otherObject(reqs context.Context, t *transfer, why string) {
 	r := d.e.routes[t.link]
@@ -150,7 +149,9 @@ func (d *download) otherObject(reqs context.Context, t *transfer, why string) {
 			d.startOver("the object changed since the last run (" + why + ")")
 		}
 	case !r.current(t.client): // it was asked for before its link was sent elsewhere
-	case t.link == d.refLink && !d.othersAgree(t.link):
+	case t.link == d.refLink && d.othersThan(t.link): // its network may have begun to lie
+		d.lose(reqs, t.link, fmt.Errorf("%w: %s from those of the first response", ErrChanged, why))
+	case t.link == d.refLink:
 		d.fail(fmt.Errorf("%w: %s from those of the first response", ErrChanged, why))
 	case !r.pinned && d.refRemote.IsValid() && t.resp != nil && t.resp.Remote.Addr() != d.refRemote.Addr():
 		d.pin(r, t.link)
@@ -159,11 +160,10 @@ func (d *download) otherObject(reqs context.Context, t *transfer, why string) {
 	}
 }
 
-// othersAgree says whether a link that still works, other than this one, has told the size that
-// the first answer did: then it is this one whose network or server is not to be believed.
-func (d *download) othersAgree(id scheduler.LinkID) bool {
+// othersThan says whether the object may be had over another link, in ranges or as one stream.
+func (d *download) othersThan(id scheduler.LinkID) bool {
 	for i := range d.links {
-		if other := scheduler.LinkID(i); other != id && d.agree.has(other) && d.links[i].there && !d.links[i].lost {
+		if l := &d.links[i]; scheduler.LinkID(i) != id && l.there && !l.capped && (!l.lost || aboutRanges(l.err)) {
 			return true
 		}
 	}

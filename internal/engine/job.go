@@ -26,7 +26,9 @@ type Job struct {
 	Size     int64     // bytes, as an index told; 0 or less: not known. Of use in a batch only
 	Listed   bool      // the page of a directory named it, as a file
 
-	failures int // answers that its server has failed, before it was downloaded by itself
+	// What a batch knows of a file that is downloaded by itself.
+	failures int     // answers that its server has failed
+	disagree linkSet // over which links several sizes were told
 }
 
 // wish is the name that the file is to have.

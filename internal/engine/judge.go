@@ -28,7 +28,8 @@ const pageTime = 30 * scheduler.Second
 
 // respond implements work.
 func (d *download) respond(reqs context.Context, m message) {
-	if d.err == nil && !m.t.released && !m.t.probe && !d.whole && d.doubtful(m) {
+	asks := !m.t.probe || m.t.question() && m.resp.Whole
+	if d.err == nil && !m.t.released && asks && !d.whole && d.doubtful(m) {
 		d.doubts = append(d.doubts, m)
 		d.doubt()
 		return
@@ -86,11 +87,13 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	if d.err != nil {
 		return false
 	}
-	asks := !t.probe || t.lead == 0
-	if asks && d.met && !d.whole && d.tellsSize(resp) && !d.hearWord(reqs, t.link, c, resp.End) {
+	if (!t.probe || t.question()) && d.met && d.tellsSize(resp) && !d.hearWord(reqs, t.link, c, resp.End) {
 		return false
 	}
-	if t.released || t.probe && t.lead == 0 {
+	if t.question() {
+		return d.reads(t, resp)
+	}
+	if t.released {
 		return false
 	}
 	t.meet(resp)
@@ -128,8 +131,8 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	case verdict == accept.Differs:
 		d.otherObject(reqs, t, what+" differs")
 		return false
-	case resp.End <= t.off && !t.probe:
-		t.refusal = &fetch.Error{Class: fetch.Protocol, Err: errors.New("the server gives too few bytes at once to compare them")}
+	case !t.probe && resp.End < min(t.off+t.lead, t.end.Load()): // too few at once to compare them
+		d.goWhole(t.link, nil)
 		return false
 	case verdict == accept.Proven:
 		d.known.Learn(c)
@@ -160,7 +163,7 @@ func (d *download) changedItsMind(id scheduler.LinkID) bool {
 	d.links[id].wholes++
 	for other := range d.links {
 		l := &d.links[other]
-		if scheduler.LinkID(other) != id && l.there && !l.lost && !l.capped && l.wholes == 0 && (l.used || d.mayTell(scheduler.LinkID(other))) {
+		if scheduler.LinkID(other) != id && l.there && !l.lost && !l.capped && l.wholes == 0 && (l.used || l.answers()) {
 			return false
 		}
 	}
@@ -222,7 +225,7 @@ func (d *download) tellsSize(resp *fetch.Response) bool {
 // rather than whole objects.
 func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	d.tellHeld(reqs)
-	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool { return m.t.released })
+	d.dropDoubts(reqs)
 	if d.doubtSince == 0 || d.err != nil || d.whole {
 		return
 	}
@@ -242,11 +245,13 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		}
 		return no
 	})
+	d.dropDoubts(reqs) // those of links that are lost
 	if i := slices.IndexFunc(d.doubts, func(m message) bool { return !d.doubtful(m) }); i >= 0 {
 		d.believe(reqs, i)
 		return
 	}
 	if d.waiting(now) {
+		d.askFirst(reqs, now)
 		return
 	}
 	if len(d.have) > 0 {
@@ -270,11 +275,23 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	d.believe(reqs, best)
 }
 
+// dropDoubts answers the doubtful responses that were withdrawn: what they say of the object is
+// heard, if it is known.
+func (d *download) dropDoubts(reqs context.Context) {
+	dropped := d.doubts
+	d.doubts = slices.DeleteFunc(slices.Clone(d.doubts), func(m message) bool { return m.t.released })
+	for _, m := range dropped {
+		if m.t.released {
+			d.reply(reqs, m)
+		}
+	}
+}
+
 // tellHeld tells the scheduler that links whose responses are doubted are not silent, but
 // not where a link rests: nothing else would wake it.
 func (d *download) tellHeld(reqs context.Context) {
 	for _, m := range d.doubts {
-		if !m.t.released && !slices.ContainsFunc(d.links, func(l linkState) bool { return l.resting }) {
+		if !m.t.released && !m.t.probe && !slices.ContainsFunc(d.links, func(l linkState) bool { return l.resting }) {
 			d.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: m.t.link, Chunk: m.t.chunk, Held: true})
 		}
 	}
@@ -344,8 +361,12 @@ func (d *download) refuted(m message) bool {
 	}
 	for i := range d.links { // its own server may tell the size of one answer and not of the next
 		l, size := &d.links[i], m.resp.Object.Size
-		if l.told > 0 && !l.lost && l.told != size && (size >= 0 || scheduler.LinkID(i) != m.t.link) {
+		other := scheduler.LinkID(i) != m.t.link
+		if l.told > 0 && !l.lost && l.told != size && (size >= 0 || other) {
 			return true
+		}
+		if l.told > 0 && !l.lost && other && m.resp.Whole && len(d.have) > 0 && !d.lacksNothing(size) {
+			return true // its server has ranges, which what is there needs
 		}
 	}
 	return false
@@ -364,7 +385,7 @@ func (d *download) waiting(now scheduler.Time) bool {
 	}
 	for i := range d.links {
 		l := &d.links[i]
-		if l.there && !l.answered && !l.lost && !l.banned && (grave || l.asked && !l.resting && !l.deaf) {
+		if l.there && !l.answered && !l.lost && !l.banned && (grave || l.asked && !l.resting && !l.deaf && !l.postponed(now)) {
 			return true
 		}
 	}

@@ -69,6 +69,9 @@ func (d *download) lookAround(reqs context.Context) {
 	d.settleDoubts(reqs, now)
 	d.dismiss()
 	d.prove(reqs, now)
+	if d.complete {
+		d.ask(reqs, now)
+	}
 	d.tellLeads(reqs)
 	d.release()
 	d.sampleSometimes(now)

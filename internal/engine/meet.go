@@ -14,7 +14,7 @@ func (b *batch) aim(t *transfer, at int64) {
 	p := b.space.find(at)
 	f := p.of
 	t.of, t.u, t.file, t.base = f, f.job.URL, f.job.ID, p.at.Off-p.off
-	t.first = f.size < 0
+	t.first = f.size < 0 || f.got == 0 && at == t.base
 	f.active++
 	b.begin(f)
 }
@@ -57,7 +57,7 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		return false
 	}
 	if why := b.unfit(f, t, resp); why != "" {
-		f.site.answer(t.link, resp.Whole, t.progress)
+		f.site.answer(t.link, resp, t.progress)
 		if size := resp.Object.Size; size >= 0 && f.size < 0 && f.job.Size <= 0 {
 			b.sizes.add(size) // others are likely to be as large
 		}
@@ -65,12 +65,12 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		return false
 	}
 	if resp.Whole && !b.credible(f.site, t.link, resp.Object.Size) {
-		f.site.answer(t.link, true, t.progress)
+		f.site.answer(t.link, resp, t.progress)
 		b.doubt(reqs, f)
-		b.doubtLink(reqs, t.link, f.site)
+		b.doubtLink(reqs, t.link, f, resp.Page)
 		return false
 	}
-	f.site.answer(t.link, resp.Whole && resp.End > 0, t.progress)
+	f.site.answer(t.link, resp, t.progress)
 	if f.size < 0 {
 		b.meet(reqs, t, resp, !resp.Whole)
 	} else {
@@ -138,11 +138,18 @@ func (b *batch) doubt(reqs context.Context, f *entry) {
 	b.hold(reqs, f, b.e.now()+doubtTime)
 }
 
-// doubtLink gives up a link over which a site ignores ranges that it serves over
-// others, when that has happened too often: there may be a portal in front of it.
-func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, s *site) {
-	if s.over[id].wholes >= wholeFrom && !s.over[id].ranges && s.rangesBut(id) {
-		b.lose(reqs, id, noRanges())
+// doubtLink gives up a link over which a site ignores ranges that it serves over others, when
+// that has happened too often: there may be a portal in front of it. Where what it sends is no
+// page, it may be the others that lie, unless they are believed.
+func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, f *entry, page bool) {
+	over := f.site.over
+	if over[id].wholes < wholeFrom || over[id].ranges || b.e.trust.has(f.job.URL, id) {
+		return
+	}
+	for other := range over {
+		if over[other].ranges && scheduler.LinkID(other) != id && (page || f.job.URL.Scheme == "https" || b.e.trust.has(f.job.URL, scheduler.LinkID(other))) {
+			b.lose(reqs, id, noRanges())
+		}
 	}
 }
 

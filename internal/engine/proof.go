@@ -45,6 +45,10 @@ type source struct {
 // and below firstWhole.
 const firstProbe = scheduler.ChunkID(1) << 29
 
+// probeWhole is how large in bytes an object is at most that is read again when a probe has
+// brought nothing: as much as two of them.
+const probeWhole = 4 * accept.Overlap
+
 // probesMost is how many probes in a row may bring nothing before it is taken that the bytes
 // cannot be compared.
 const probesMost = 8
@@ -60,7 +64,7 @@ func (d *download) track(done []scheduler.Range) {
 	for _, r := range done {
 		p.answers.Has(d.addAnswer(nil, r.Off, accept.Claim{}, true), r.End)
 	}
-	p.doubted = len(done) > 0 && !d.met
+	p.doubted = len(done) > 0 && d.known.Earlier()
 	for _, t := range d.transfers {
 		if t.taken && !t.released && !t.probe {
 			t.answer = d.addAnswer(t, t.off, accept.Claim{}, true)
@@ -169,24 +173,30 @@ func (d *download) prove(reqs context.Context, now scheduler.Time) {
 }
 
 // succeedFirst lets another answer say what the object is, when the first one, and all of which
-// it is known that they are of its object, have brought nothing.
+// it is known that they are of its object, have brought nothing, or too little to be compared.
 func (d *download) succeedFirst() {
-	a, next := d.proof.answers, accept.ID(0)
+	a, next, had := d.proof.answers, accept.ID(0), int64(0)
+	enough := min(accept.Overlap, d.core.Size())
+	if _, stream := d.to.(holder); stream {
+		enough = 1 // its consumer may have got what there is
+	}
 	for i, s := range d.proof.from {
 		id := accept.ID(i + 1)
-		switch empty := a.Range(id).Empty(); {
-		case a.Confirmed(id) && (!empty || s.t != nil && !s.t.ended && !s.t.released):
+		switch n := a.Range(id).Len(); {
+		case a.Confirmed(id) && (n > 0 && s.t == nil || s.t != nil && !s.t.ended && !s.t.released):
 			return
-		case next == 0 && !empty:
+		case a.Confirmed(id):
+			had += n
+		case next == 0 && n >= enough:
 			next = id
 		}
 	}
-	if next == 0 {
+	if next == 0 || had >= enough {
 		return
 	}
-	for i := range d.proof.from { // what they showed was of an object of which nothing has come
-		if a.Confirmed(accept.ID(i + 1)) {
-			d.proof.from[i] = source{}
+	for i := range d.proof.from { // what they showed was of an object of which nothing is known
+		if s := &d.proof.from[i]; a.Confirmed(accept.ID(i + 1)) {
+			s.claim, s.lead = accept.Claim{}, false
 		}
 	}
 	a.Lead(next)
@@ -239,7 +249,8 @@ func (d *download) compare(reqs context.Context, id accept.ID, r scheduler.Range
 		return
 	}
 	pending := d.unconfirmed()
-	differ := p.answers.Join(id, r, func(x scheduler.Range) bool {
+	before := p.answers.Unconfirmed()
+	differ := p.answers.Join(id, r, d.core.Size(), func(x scheduler.Range) bool {
 		return bytes.Equal(there[x.Off-r.Off:x.End-r.Off], lead[x.Off-r.Off:x.End-r.Off])
 	})
 	if len(differ) > 0 {
@@ -261,7 +272,7 @@ func (d *download) compare(reqs context.Context, id accept.ID, r scheduler.Range
 	}
 	if p.from[id-1].t.probe {
 		p.failed++
-		if !p.doubted && len(d.unconfirmed()) < len(pending) {
+		if !p.doubted && p.answers.Unconfirmed() < before {
 			p.failed = 0
 		}
 	}
@@ -332,7 +343,7 @@ func (d *download) probe(reqs context.Context, now scheduler.Time) {
 		return
 	}
 	id := links[p.failed%len(links)]
-	if p.failed >= probesMost {
+	if p.failed >= probesMost || p.failed > 0 && d.core.Size() <= probeWhole {
 		d.goWhole(id, nil) // one answer is of one object
 		return
 	}
@@ -358,14 +369,17 @@ func (d *download) newProbe(id scheduler.LinkID) *transfer {
 }
 
 // probeLinks are the links that can be asked for bytes to compare, the nearest first; before
-// everything is there, those that have answered.
+// everything is there, those that have answered and are not banned.
 func (d *download) probeLinks() (ids []scheduler.LinkID) {
 	for i := range d.links {
-		if l := &d.links[i]; l.there && !l.lost && !l.banned && !l.capped && (l.answered || d.complete) {
+		if l := &d.links[i]; l.there && !l.lost && !l.capped && (l.answered && !l.banned || d.complete) {
 			ids = append(ids, scheduler.LinkID(i))
 		}
 	}
 	slices.SortStableFunc(ids, func(a, b scheduler.LinkID) int {
+		if x, y := d.links[a].banned, d.links[b].banned; x != y {
+			return map[bool]int{true: 1, false: -1}[x]
+		}
 		return cmp.Compare(cmp.Or(d.core.RTT(a), scheduler.Never), cmp.Or(d.core.RTT(b), scheduler.Never))
 	})
 	return ids
@@ -374,10 +388,7 @@ func (d *download) probeLinks() (ids []scheduler.LinkID) {
 // probed takes the end of a probe.
 func (d *download) probed(t *transfer, finished bool) {
 	switch {
-	case t.lead == 0: // it was a question, and nobody knows why it is not answered
-		if d.err == nil && !d.believed && d.known.Size() == 0 {
-			d.outvote() // two links disagree: what is empty says less than what is not
-		}
+	case t.question():
 		return
 	case finished && t.answer != 0 && t.led.Load() == t.lead: // compare tells what it was worth
 		return
@@ -407,7 +418,7 @@ func (d *download) unclaimed() int64 {
 
 // claimableFrom0 is up to where a stream's bytes may be handed on.
 func (d *download) claimableFrom0() int64 {
-	if !d.sizeBelieved(d.e.now()) {
+	if d.known.Size() >= 0 && !d.sizeBelieved(d.e.now()) {
 		return 0
 	}
 	switch {

@@ -42,12 +42,15 @@ func (o *owner) ended(reqs context.Context, m message) {
 	o.transfers = slices.DeleteFunc(o.transfers, func(other *transfer) bool { return other == t })
 	t.cancel(errOver)
 	t.ended = true
+	o.e.crowd.add(t.u, t.link, -1)
 	got, last := t.got.Load(), scheduler.Time(t.lastByte.Load())
 	useful := min(got, t.end.Load()-t.off)
 	switch {
 	case t.released:
 		useful, last = min(useful, t.counts), t.toldAt
 	case m.err != nil && t.copy:
+		useful = 0
+	case t.question():
 		useful = 0
 	default:
 		useful -= t.again.Load()
@@ -112,8 +115,11 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 	stalled := errors.Is(err, fetch.ErrStalled)
 	_, answers := d.besides(t)
 	switch {
+	case t.question() && !errors.Is(err, ErrCapped):
+		return d.endQuestion(reqs, t, err)
 	case t.released:
 		d.hearDenial(reqs, t, err)
+		d.silence(reqs, t, err)
 		return ending{outcome: event.OutcomeCancelled}
 	case err == nil:
 		return ending{outcome: event.OutcomeDone}
@@ -149,6 +155,8 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
 	case d.spared(t):
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
+	case fe.Status == http.StatusForbidden && d.crowded(t):
+		return ending{outcome: event.OutcomeStatus, retry: true, wait: backoff(d.links[t.link].forbidden)}
 	case permanent(fe, d.answeredBefore(t.link, fe.Class)):
 		return ending{outcome: outcomeOf(fe.Class), lost: err}
 	}
@@ -211,6 +219,30 @@ func (d *download) bounds(t *transfer) bool {
 	asked, answers := d.besides(t)
 	last := d.links[t.link].lastByte
 	return answers > 0 || asked > 0 && last > 0 && d.e.now()-last < aliveTime
+}
+
+// crowded says whether a file of a batch may be forbidden since others are asked for. It is
+// taken to be forbidden for good when it stays so, as any other then.
+func (d *download) crowded(t *transfer) bool {
+	l := &d.links[t.link]
+	if d.e.ofMany && d.e.cfg.Tries != 1 && l.forbidden < mayBeBoundMost && d.e.crowd.beyond(t.u, t.link, d.inFlight(t.link)) {
+		l.forbidden++
+		return true
+	}
+	if l.forbidden > 0 {
+		d.e.crowd.forbid(t.u, t.link)
+	}
+	return false
+}
+
+// inFlight is how many requests there are over a link.
+func (o *owner) inFlight(id scheduler.LinkID) (n int) {
+	for _, t := range o.transfers {
+		if t.link == id {
+			n++
+		}
+	}
+	return n
 }
 
 // answeredBefore says whether there was an answer before from where c says that there is
@@ -325,6 +357,17 @@ func backoff(failures int) time.Duration {
 	return d/2 + rand.N(d)
 }
 
+// silence counts a request that was withdrawn since its link was silent as a failure of the link:
+// else two such links would take over from each other for ever.
+func (d *download) silence(reqs context.Context, t *transfer, err error) {
+	if d.err != nil || context.Cause(reqs) != nil || !errors.Is(err, fetch.ErrStalled) {
+		return
+	}
+	if end := d.failedLink(t, event.OutcomeNetwork, err, 0, d.tries(err)); end.lost != nil {
+		d.lose(reqs, t.link, end.lost)
+	}
+}
+
 // hearDenial takes what a 416 says of the object's size, to a request that was withdrawn.
 func (d *download) hearDenial(reqs context.Context, t *transfer, err error) {
 	fe, ok := errors.AsType[*fetch.Error](err)
@@ -370,7 +413,9 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 			d.sized(reqs, size)
 		}
 		return ending{outcome: event.OutcomeDone}
-	case t.off == 0: // not even a first byte: ask for the whole
+	case t.off == 0 && d.several(): // not even a first byte: others may have more of it
+		return ending{outcome: event.OutcomeStatus, lost: noFirstByte(fe)}
+	case t.off == 0: // ask for the whole
 		d.goWhole(t.link, nil)
 		return ending{outcome: event.OutcomeStatus, retry: true}
 	case t.off == d.resumed && size < 0 && d.canAskLast():

@@ -67,16 +67,21 @@ func (s *site) waits(now scheduler.Time) bool {
 }
 
 // answer notes that the site has answered over a link, with a range or without.
-func (s *site) answer(id scheduler.LinkID, whole bool, now scheduler.Time) {
+func (s *site) answer(id scheduler.LinkID, resp *fetch.Response, now scheduler.Time) {
 	s.answered, s.failures, s.blamed = true, 0, 0
 	o := &s.over[id]
 	o.heard, o.refuted, o.untrusted = now, 0, false
-	if whole {
+	switch {
+	case resp.Object.Size == 0: // of nothing there is no range
+	case resp.Whole:
 		o.wholes++
-	} else {
+	default:
 		o.ranges = true
 	}
 }
+
+// ignoresRanges says whether it has served whole objects alone over the link.
+func (o *siteOver) ignoresRanges() bool { return o.wholes > 0 && !o.ranges }
 
 // rangesBut says whether it has served ranges over a link other than id.
 func (s *site) rangesBut(id scheduler.LinkID) bool {

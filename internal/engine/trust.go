@@ -47,8 +47,9 @@ func (d *download) sizeBelieved(now scheduler.Time) bool {
 	if !d.met || d.believed {
 		return d.believed
 	}
-	d.believed = d.refLink != scheduler.NoLink && d.e.trust.has(d.job.URL, d.refLink) ||
-		now-d.metAt >= parkTime || !d.awaitsWord()
+	since := now - d.metAt
+	d.believed = d.refLink != scheduler.NoLink && d.e.trust.has(d.job.URL, d.refLink) || !d.awaitsWord() ||
+		since >= parkTime && !d.contradicted() || since >= d.undecidedTime()
 	return d.believed
 }
 
@@ -63,40 +64,75 @@ func (d *download) awaitsWord() bool {
 	return len(d.doubts) > 0
 }
 
-// questioned says whether a link is being asked for bytes behind the end.
-func (d *download) questioned(id scheduler.LinkID) bool {
-	return slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.probe && t.lead == 0 && t.link == id })
+// undecidedTime is how long a link that has answered may take to tell whether it agrees: it may stall
+// once.
+func (d *download) undecidedTime() scheduler.Time {
+	return pageTime + scheduler.Time(d.e.cfg.StallTimeout)
 }
 
-// mayTell says whether the first answer over a link is to be expected.
-func (o *owner) mayTell(id scheduler.LinkID) bool {
-	l := &o.links[id]
-	return l.there && l.asked && !l.answered && !l.lost && !l.banned && !l.resting && !l.deaf
+// contradicted says whether a link has answered that has still to tell whether it agrees: that is no
+// silence.
+func (d *download) contradicted() bool {
+	for i := range d.links {
+		id := scheduler.LinkID(i)
+		if l := &d.links[i]; (l.answered || l.larger || d.job.disagree.has(id)) && d.mayTell(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// questioned says whether a link is being asked for bytes behind the end.
+func (d *download) questioned(id scheduler.LinkID) bool {
+	return slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.question() && t.link == id })
+}
+
+// answers says whether the first answer over a link is to be expected.
+func (l *linkState) answers() bool { return l.working() && !l.lost && !l.banned && !l.answered }
+
+// working says whether a link that has been asked is one that answers, if not with ranges. One
+// that is banned is slow, or has been silent for less than parkTime, perhaps.
+func (l *linkState) working() bool {
+	return l.there && l.asked && !(l.lost && !aboutRanges(l.err)) && !l.resting && !l.capped && !l.deaf
+}
+
+// postponed says whether a link's server has asked to be left alone for longer than others wait for it.
+func (l *linkState) postponed(now scheduler.Time) bool { return l.later >= now+parkTime }
+
+// mayTell says whether a link has still to say of what size the object is.
+func (d *download) mayTell(id scheduler.LinkID) bool {
+	l := &d.links[id]
+	return l.working() && !l.spoke && !d.agree.has(id) && !l.postponed(d.e.now())
+}
+
+// agrees notes that a link tells the size that is known.
+func (d *download) agrees(id scheduler.LinkID) {
+	if d.agree.add(id); d.agree.several() {
+		d.believed = true
+		d.e.trust.add(d.job.URL, d.agree)
+	}
 }
 
 // hearWord takes what another link says of the object's size, in an answer that brings the
-// bytes up to end, and says whether the download goes on: not if it was the first one's link
-// that lied. One that says that the object is larger is asked for what is behind the end.
+// bytes up to end (-1: nobody knows), and says whether the download goes on: not if it was the
+// first one's link that lied. One that says that the object is larger is asked for what is
+// behind the end.
 func (d *download) hearWord(reqs context.Context, id scheduler.LinkID, c accept.Claim, end int64) bool {
-	size := d.known.Size()
+	size, l := d.known.Size(), &d.links[id]
+	if !d.met || size < 0 || c.Size < 0 && end <= size {
+		return true
+	}
+	l.spoke = c.Size <= size
 	switch {
-	case !d.met || c.Size < 0 && (end == 0 || size > 0):
 	case c.Size == size:
-		d.agree.add(id)
-		if d.agree.several() {
-			d.believed = true
-			d.e.trust.add(d.job.URL, d.agree)
-		}
+		d.agrees(id)
 	case d.believed || d.agree.has(id) || d.refLink == scheduler.NoLink || c.Size >= 0 && c.Size < size:
-	case end > size || end < 0:
-		d.outvote() // what ends has no bytes behind its end, and nothing is sent of what is empty
+	case end > size:
+		d.outvote() // what ends has no bytes behind its end
 		return false
-	case !d.links[id].asksEnd:
-		d.links[id].asksEnd = true
-		t := d.newProbe(id)
-		t.off = size
-		t.end.Store(size + 1)
-		d.launch(reqs, t)
+	case !l.larger:
+		l.larger = true
+		d.askEnd(reqs, id)
 	}
 	return true
 }

@@ -50,6 +50,9 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 	}
 	var fe *fetch.Error
 	asked, answers := b.besides(t)
+	if b.e.crowd.beyond(t.u, t.link, b.inFlight(t.link)) {
+		asked++ // by files that are downloaded by themselves
+	}
 	once := b.e.cfg.Tries == 1 // whoever wants that wants no other explanation either
 	switch {
 	case t.released:
@@ -92,6 +95,10 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return b.unsatisfied(reqs, t, fe)
 	case fe.Class == fetch.Busy && b.e.cfg.ErrorTries > 0 && f.size < 0 && fe.Failing() && (fe.Status != http.StatusServiceUnavailable || asked == 0 || once):
 		return b.failing(reqs, t, fe)
+	case f.size >= 0 && (f.site.over[t.link].ignoresRanges() && fetch.MayRefuseRange(err) || !f.site.over[t.link].ranges && fetch.RefusesRange(err)):
+		f.site.odds++
+		b.setAside(reqs, f, "the server does not serve ranges of it")
+		return ending{outcome: outcomeOf(fe.Class), retry: true}
 	case !once && f.beside < besideMost && asked > 0 && (fe.Class == fetch.Busy || fe.Status == http.StatusForbidden && b.bounds(t)):
 		f.beside++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
@@ -242,6 +249,10 @@ func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending 
 	b.links[t.link].answered, f.site.answered = true, true
 	f.site.over[t.link].heard = now
 	others := b.usable(t.link)
+	if fe.RetryAfter > 0 {
+		f.later.add(t.link)
+		f.laterAt = max(f.laterAt, now+scheduler.Time(fe.RetryAfter))
+	}
 	switch waits := fe.RetryAfter > 0 && others&^f.denied != 0; { // it may be said of one link only
 	case others&f.served != 0, waits && !b.heardElsewhere(f.site, t.link):
 		f.deny(t.link, fe)
@@ -276,7 +287,7 @@ func (b *batch) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) 
 	f := t.of
 	if f.size < 0 && t.off == 0 && fe.Object != nil && fe.Object.Size == 0 {
 		resp := &fetch.Response{Object: *fe.Object, EffectiveURL: fetch.WithoutUser(f.job.URL), Proto: "1.1"}
-		f.site.answer(t.link, false, b.e.now())
+		f.site.answer(t.link, resp, b.e.now())
 		b.meet(reqs, t, resp, true)
 		return ending{outcome: event.OutcomeDone}
 	}

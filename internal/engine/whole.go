@@ -32,7 +32,10 @@ func (d *download) goWhole(id scheduler.LinkID, m *message) {
 	}
 	d.doubts = nil
 	for i := range d.links { // what they lacked is not needed any more
-		if l := &d.links[i]; l.lost && aboutRanges(l.err) {
+		if l := &d.links[i]; d.mayServeWhole(l) {
+			if aboutRanges(l.err) {
+				l.failures = 0
+			}
 			l.lost, l.err = false, nil
 		}
 	}
@@ -48,7 +51,11 @@ func (d *download) beginWhole(reqs context.Context) {
 	}
 	d.streaming = true
 	if m := d.wholeFirst; m != nil {
-		d.wholeFirst, d.wholeBy = nil, m.t
+		d.wholeFirst = nil
+		if !slices.Contains(d.transfers, m.t) { // it has broken off meanwhile
+			return
+		}
+		d.wholeBy = m.t
 		m.answer <- d.judgeWhole(reqs, m.t, m.resp)
 	}
 }
@@ -80,17 +87,31 @@ func fromStart(n int64) []scheduler.Range {
 // tryWhole reads the object as one stream where no link is left that serves ranges, and says
 // whether there is one that may serve the whole.
 func (d *download) tryWhole() bool {
-	if d.whole || d.err != nil || !d.met {
+	if d.whole || d.err != nil {
 		return false
 	}
 	for i := range d.links {
-		if l := &d.links[i]; l.there && l.lost && aboutRanges(l.err) {
+		if d.mayServeWhole(&d.links[i]) {
 			d.goWhole(scheduler.LinkID(i), nil)
 			return true
 		}
 	}
 	return false
 }
+
+// mayServeWhole says whether a link that is lost may serve the object as one stream: its server
+// has refused ranges, or has ended the connection whenever one was asked for. Before anything has
+// come such requests are made without Range anyway, and who wants one try wants no other.
+func (d *download) mayServeWhole(l *linkState) bool {
+	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) {
+		return l.there && l.lost
+	}
+	return d.met && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.used && fetch.MayRefuseRange(l.err))
+}
+
+// noFirstByte is why a link is left out whose server has no range of the object at all: of
+// an empty one there is none.
+func noFirstByte(err error) error { return fmt.Errorf("%w: %w", errNoRanges, err) }
 
 // aboutRanges says whether a link was given up for what its server does with ranges.
 func aboutRanges(err error) bool { return errors.Is(err, errNoRanges) || fetch.RefusesRange(err) }
@@ -99,6 +120,10 @@ func aboutRanges(err error) bool { return errors.Is(err, errNoRanges) || fetch.R
 // reading it.
 func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Response) bool {
 	c := claimOf(&resp.Object)
+	if t.whole && d.stranger(message{resp: resp}) && !resp.Secure && d.answeredBut(t.link) {
+		d.lose(reqs, t.link, &fetch.Error{Class: fetch.Protocol, Err: errors.New("over this link there is a page instead of the file")})
+		return false
+	}
 	if d.met {
 		switch v, what := d.known.Judge(c); v {
 		case accept.Differs: // none of its bytes may meet those of the one before
@@ -112,9 +137,9 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 			}
 		case accept.Proven:
 			d.known.Learn(c)
-		case accept.Unproven: // its bytes will tell
-			if d.known.Size() < 0 {
-				d.known.Learn(accept.Claim{Identity: store.Identity{Size: c.Size}})
+		case accept.Unproven: // its bytes will tell, if there are any to compare
+			if len(d.kept) == 0 && d.known.Size() < 0 {
+				d.refLink, d.agree = t.link, 1<<t.link
 			}
 		}
 	}
@@ -127,7 +152,7 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 	d.use(t.link)
 	t.off, t.told, t.lead, t.probe, t.to, t.eager = 0, 0, 0, false, d.to, d.to.window() > 0
 	t.end.Store(wholeObject)
-	if size := d.known.Size(); size >= 0 {
+	if size := max(d.known.Size(), c.Size); size >= 0 {
 		t.exact = resp.End < 0
 		t.end.Store(size)
 	}
@@ -136,6 +161,16 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 	}
 	t.progress = d.e.now()
 	return true
+}
+
+// answeredBut says whether there is another link that has answered.
+func (d *download) answeredBut(id scheduler.LinkID) bool {
+	for i := range d.links {
+		if l := &d.links[i]; scheduler.LinkID(i) != id && l.there && l.answered && !l.lost && !l.capped {
+			return true
+		}
+	}
+	return false
 }
 
 // mayForget says whether an answer over a link that contradicts what is known is believed
@@ -157,6 +192,10 @@ func (d *download) forgetWhole() {
 	d.regret(true, nil)
 	d.fail(d.to.restart())
 	d.met, d.known, d.kept = false, accept.Known{}, nil
+	d.agree, d.believed = 0, false
+	for i := range d.links {
+		d.links[i].spoke, d.links[i].larger = false, false
+	}
 }
 
 // endWhole takes the end of an attempt to read the object as one stream.
@@ -233,13 +272,13 @@ func (c comparingSink) compare(p []byte, off int64) error {
 func (d *download) readWhole(ctx, reqs context.Context) {
 	tick := time.NewTicker(time.Duration(sampleEvery))
 	defer tick.Stop()
-	for attempt := 0; d.err == nil && !d.complete; {
+	for attempt := 0; d.err == nil && !(d.complete && d.sizeBelieved(d.e.now())); {
 		others := slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.released })
 		if !d.streaming && !others {
 			d.beginWhole(reqs)
 			continue
 		}
-		if d.wholeBy == nil && d.streaming {
+		if d.wholeBy == nil && d.streaming && !d.complete {
 			if !d.nextLink() {
 				return
 			}
@@ -267,11 +306,13 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 		case <-ctx.Done():
 			d.fail(context.Cause(ctx))
 		}
+		if d.complete && d.known.Size() < 0 { // its end has told
+			d.known.Learn(accept.Claim{Identity: store.Identity{Size: d.wholeBy.got.Load()}})
+			d.metAt = d.e.now()
+		}
+		d.ask(reqs, d.e.now())
 		d.release()
 		d.fail(d.allLost())
-	}
-	if d.complete && d.known.Size() < 0 {
-		d.known.Learn(accept.Claim{Identity: store.Identity{Size: d.wholeBy.got.Load()}})
 	}
 }
 

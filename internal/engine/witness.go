@@ -28,6 +28,7 @@ type word struct {
 	of       scheduler.LinkID // over which it was told first
 	agree    linkSet          // over which links it was told
 	asked    linkSet          // which were asked, or are being asked
+	failed   linkSet          // of these, those that may yet answer
 	since    scheduler.Time   // when it was first told
 	believed bool
 }
@@ -54,6 +55,11 @@ func (b *batch) believes(reqs context.Context, f *entry) bool {
 		return false
 	}
 	id, ok := b.witnessLink(f)
+	if !ok && w.failed != 0 && now-w.since < parkTime { // while another one is silent
+		w.asked &^= w.failed
+		w.failed = 0
+		id, ok = b.witnessLink(f)
+	}
 	if !ok && f.site.witness != nil {
 		return false
 	}
@@ -62,7 +68,8 @@ func (b *batch) believes(reqs context.Context, f *entry) bool {
 		return true
 	}
 	t := &transfer{
-		chunk: firstProbe + b.witnesses, link: id, stream: scheduler.MaxStreams - 1, file: f.job.ID, of: f, u: f.job.URL, probe: true,
+		chunk: firstProbe + b.witnesses, link: id, stream: scheduler.MaxStreams - 1, file: f.job.ID, of: f, u: f.job.URL,
+		probe: true, first: true,
 	}
 	b.witnesses++
 	t.end.Store(1)
@@ -72,15 +79,20 @@ func (b *batch) believes(reqs context.Context, f *entry) bool {
 	return false
 }
 
-// witnessLink is the link to ask about a file: the nearest that has not been.
+// witnessLink is the link to ask about a file: the nearest that has not been, and one that is
+// banned only where there is no other.
 func (b *batch) witnessLink(f *entry) (best scheduler.LinkID, ok bool) {
 	least := scheduler.Never
 	for i := range b.links {
 		l, id := &b.links[i], scheduler.LinkID(i)
-		if id == f.word.of || f.word.asked.has(id) || !l.there || l.lost || l.banned || l.resting || l.capped {
+		if id == f.word.of || f.word.asked.has(id) || !l.there || l.lost || l.resting || l.capped {
 			continue
 		}
-		if rtt := b.core.RTT(id); rtt < least {
+		rtt := b.core.RTT(id)
+		if l.banned {
+			rtt = scheduler.Never - 1
+		}
+		if rtt < least {
 			best, least, ok = id, rtt, true
 		}
 	}
@@ -95,8 +107,11 @@ func (b *batch) hearWitness(reqs context.Context, t *transfer, c accept.Claim) {
 	}
 	v, _ := f.known.Judge(c)
 	switch {
-	case c.Size < 0 || f.fate != running:
+	case f.fate != running:
+	case c.Size < 0:
+		b.setAside(reqs, f, "over another link the server does not tell its size")
 	case v == accept.Differs && c.Size != f.size:
+		f.disagree.add(t.link)
 		b.setAside(reqs, f, "over another link the server tells another size")
 	default:
 		b.agrees(f, t.link)
@@ -113,9 +128,11 @@ func (b *batch) endWitness(reqs context.Context, t *transfer, err error) ending 
 		f.site.witness = nil
 	}
 	switch c := classOf(err); c {
-	case fetch.Network, fetch.DNS, fetch.Refused, fetch.Busy: // it may yet answer
+	case fetch.Network, fetch.DNS, fetch.Refused, fetch.Busy, fetch.Protocol: // it may yet answer
+		f.word.failed.add(t.link)
 		if _, others := b.witnessLink(f); now-f.word.since < parkTime && !others {
-			f.word.asked = 0
+			f.word.asked &^= f.word.failed
+			f.word.failed = 0
 			f.site.askAgain = now + witnessPause
 		}
 	case fetch.Status, fetch.Auth:

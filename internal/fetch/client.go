@@ -144,7 +144,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 	var refusal *Error // of the one with it
 	for hops := 0; ; {
 		key, a := originOf(t.u), a
-		a.plain = a.plain || again || a.first && c.cfg.Peers.plainly(key)
+		a.plain = a.plain || again || a.first && c.cfg.Peers.plainly(key, c.trace)
 		h, b, err := c.roundTrip(ctx, t, first, a) //nolint:bodyclose // b is its body
 		if err != nil {
 			if again = c.fails(key, a, err); again {
@@ -184,12 +184,12 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 			}
 			return nil, err.without(a.plain)
 		}
-		if again && r.Whole && c.cfg.Peers.serves(key) && !refusesRange(refusal, true) {
+		if again && r.Whole && c.cfg.Peers.serves(key, c.trace) && !refusesRange(refusal, true) {
 			b.abort() // it has served others' ranges meanwhile: something else was the matter
 			return nil, refusal
 		}
 		if a.end >= 0 && !c.cfg.NoRange {
-			c.cfg.Peers.brought(key, a.plain, r.Whole)
+			c.cfg.Peers.brought(key, c.trace, a.plain, r.Whole)
 		}
 		if t.u != first {
 			c.remember(name, t)
@@ -214,7 +214,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 // fails says whether the first request of an object, which has failed, is worth being made
 // once more without Range.
 func (c *Client) fails(key originKey, a asked, err *Error) bool {
-	return a.first && a.end >= 0 && !c.cfg.NoRange && err.Class != Canceled && c.cfg.Peers.failed(key, a.plain, err)
+	return a.first && a.end >= 0 && !c.cfg.NoRange && err.Class != Canceled && c.cfg.Peers.failed(key, c.trace, a.plain, err)
 }
 
 // leave gives a response back whose body nobody wants. What had come of it when its

@@ -25,29 +25,28 @@ const (
 // h1Conn is an HTTP/1.1 connection with its queue of requests. Only the head of
 // the queue, whose turn it is, reads.
 type h1Conn struct {
-	c      *Client
-	o      *origin
-	raw    net.Conn   // as dialled: what deadlines are set on and what is closed
-	nc     net.Conn   // raw or TLS on top of it
-	tls    *tlsStream // nc, if it is TLS
-	proxy  *url.URL   // requests in absolute form; nil: to the origin itself
-	in     meter      // head's
-	br     *bufio.Reader
-	mark   *readMark     // down while no body is read
-	dead   chan struct{} // closed when the connection is
-	key    originKey
-	server *server // whom it leads to
-	early  bool    // opened before there was a request for it: it has an age
+	c     *Client
+	o     *origin
+	raw   net.Conn   // as dialled: what deadlines are set on and what is closed
+	nc    net.Conn   // raw or TLS on top of it
+	tls   *tlsStream // nc, if it is TLS
+	proxy *url.URL   // requests in absolute form; nil: to the origin itself
+	in    meter      // head's
+	br    *bufio.Reader
+	mark  *readMark     // down while no body is read
+	dead  chan struct{} // closed when the connection is
+	key   originKey
+	early bool // opened before there was a request for it: it has an age
 
 	// Guarded by Client.mu.
+	seat     // a request's beginning sets its wait
 	killed   bool
-	wait     *wait // for the first answer; nil: there has been no request
-	pending  int   // requests in the queue
-	served   int   // response headers seen
-	takes    bool  // the latest response lets others queue behind it
-	blocked  bool  // the current response lets nobody queue behind it
-	closing  bool  // takes no more requests
-	doomed   bool  // ends with the current response: writing has failed
+	pending  int  // requests in the queue
+	served   int  // response headers seen
+	takes    bool // the latest response lets others queue behind it
+	blocked  bool // the current response lets nobody queue behind it
+	closing  bool // takes no more requests
+	doomed   bool // ends with the current response: writing has failed
 	lastDone chan struct{}
 	lastSent chan struct{}
 }
@@ -78,7 +77,7 @@ func (c *Client) newH1(o *origin, d *dialed) *h1Conn {
 func (hc *h1Conn) enqueue() *exchange {
 	first := hc.served == 0 && hc.pending == 0
 	if first && hc.early {
-		hc.wait = hc.c.cfg.Peers.await(hc.key)
+		hc.wait = hc.c.cfg.Peers.await(hc.key, hc.c.trace)
 	}
 	x := &exchange{
 		hc: hc, turn: hc.lastDone, maySend: hc.lastSent,
@@ -108,6 +107,19 @@ func (hc *h1Conn) killLocked() {
 	hc.o.wake()
 	// The raw connection: TLS would try to say goodbye first, which can block.
 	hangUp(hc.raw, hc.pending > 0)
+}
+
+func (hc *h1Conn) link() Trace { return hc.c.trace }
+
+// closeIdle implements pooled.
+func (hc *h1Conn) closeIdle() bool {
+	hc.c.mu.Lock()
+	defer hc.c.mu.Unlock()
+	if hc.pending > 0 {
+		return false
+	}
+	hc.killLocked()
+	return true
 }
 
 // strikeLocked counts the end of the connection against pipelining if the server

@@ -2,15 +2,18 @@ package fetch
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -193,6 +196,58 @@ func TestHTTP2ConnectionEndsEarly(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 		_ = r.Close()
+	}
+}
+
+// brokenPipe is a connection on which only the first write succeeds, as one that its server has
+// closed; what the server sent before can be read.
+type brokenPipe struct {
+	net.Conn
+	writes atomic.Int64
+}
+
+func (c *brokenPipe) Write(p []byte) (int, error) {
+	if c.writes.Add(1) > 1 {
+		return 0, &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.EPIPE)}
+	}
+	return c.Conn.Write(p)
+}
+
+type brokenPipes struct{ net.Dialer }
+
+func (d *brokenPipes) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := d.Dialer.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &brokenPipe{Conn: c}, nil
+}
+
+// A server may close a connection when it has sent all of an answer (RFC 9113, 9.1): that
+// nothing can be sent on it any more costs no byte of the answer.
+func TestHTTP2AnswerBeforeABrokenPipeIsRead(t *testing.T) {
+	s := newRawServer(t, func(p *peer) {
+		p.preface()
+		p.answer(p.nextStream())
+	})
+	c := clientOver(t, Config{Protocol: HTTP2PriorKnowledge}, new(brokenPipes))
+	for range 2 {
+		if got := must(t, c, s.url(t), 0, 10); string(got) != "0123456789" {
+			t.Errorf("got %q", got)
+		}
+	}
+}
+
+// A server that closes the connection on a request for a range may be noticed when something
+// is sent to it: it is asked without Range as well.
+func TestBrokenPipeMayBeARefusedRange(t *testing.T) {
+	err := &Error{Class: Network, Err: &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.EPIPE)}}
+	p, key := NewPeers(), originOf(parse(t, "http://h.test/"))
+	for range brokenFrom {
+		p.failed(key, nil, false, err)
+	}
+	if !p.plainly(key, nil) {
+		t.Error("asked for a range again")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -60,6 +61,9 @@ type h2Conn struct {
 	sendCredit  int64     // what the server lets us send, which is nothing that we want
 	idle        idleness  // of frames that get us no further
 
+	seat             // set before there are requests
+	met  atomic.Bool // it has answered, as Peers know
+
 	// Guarded by Client.mu.
 	active  int  // requests made or about to be
 	retired bool // takes no more requests
@@ -77,6 +81,8 @@ func (c *Client) newH2(o *origin, d *dialed) *h2Conn {
 	hc.frames.MaxHeaderListSize = maxHeaderBytes
 	hc.frames.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	hc.out.init(d.stream(), c.cfg.ResponseTimeout)
+	hc.wait = d.wait
+	c.cfg.Peers.join(d.key, hc)
 	return hc
 }
 
@@ -116,12 +122,30 @@ func (hc *h2Conn) released(suspect bool) {
 	hc.c.mu.Lock()
 	hc.retired = hc.retired || suspect || ending
 	hc.active--
-	unused := hc.retired && hc.active == 0
+	if hc.active == 0 {
+		hc.wait.end() // nobody waits any more, answered or not
+	}
+	// The latter: somebody else's connection waits for this one to end, as it seems.
+	unused := (hc.retired || hc.server.crowded.Load()) && hc.active == 0
 	hc.o.wake()
 	hc.c.mu.Unlock()
 	if unused {
 		hc.close()
 	}
+}
+
+func (hc *h2Conn) link() Trace { return hc.c.trace }
+
+// closeIdle implements pooled.
+func (hc *h2Conn) closeIdle() bool {
+	hc.c.mu.Lock()
+	idle := hc.active == 0
+	hc.retired = hc.retired || idle
+	hc.c.mu.Unlock()
+	if idle {
+		hc.close()
+	}
+	return idle
 }
 
 // fail ends the connection; the first reason is the one that is told.
@@ -135,6 +159,9 @@ func (hc *h2Conn) fail(err error) {
 		}
 	}
 	hc.mu.Unlock()
+	if first {
+		hc.c.cfg.Peers.leave(hc)
+	}
 	var broken *http2Error
 	if first && errors.As(err, &broken) {
 		hc.out.goAway(broken.code)
@@ -161,6 +188,9 @@ func (hc *h2Conn) roundTrip(ctx context.Context, req *http.Request, _ asked) (*h
 	}
 	if err != nil {
 		return nil, nil, s.unanswered(err)
+	}
+	if !hc.met.Swap(true) {
+		hc.c.cfg.Peers.answered(hc)
 	}
 	return s.header, s, nil
 }

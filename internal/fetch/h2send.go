@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -139,9 +140,17 @@ func (w *h2Writer) goAway(code http2.ErrCode) {
 	_ = w.flush()
 }
 
-// sending ends the connection if sending on it has failed.
+// sending takes what came of sending on the connection. A server that has closed it may have
+// sent all that is awaited before, so that it is read to its end, and takes no more requests;
+// any other failure ends it at once.
 func (hc *h2Conn) sending(err error) {
-	if err != nil {
+	switch {
+	case err == nil:
+	case isReset(err), errors.Is(err, syscall.EPIPE):
+		hc.mu.Lock()
+		hc.goneAway = true
+		hc.mu.Unlock()
+	default:
 		hc.fail(fmt.Errorf("sending: %w", err))
 	}
 }

@@ -23,7 +23,7 @@ const (
 	patienceTrips = 8
 )
 
-// Peers is what Clients know of each other's HTTP/1.1 connections, and of what servers do.
+// Peers is what Clients know of each other's connections, and of what servers do.
 // Clients of several links may share it, and those of one run should.
 type Peers struct {
 	mu      sync.Mutex
@@ -35,19 +35,38 @@ func NewPeers() *Peers { return &Peers{servers: make(map[originKey]*server)} }
 
 // server is one origin's connections, over all links. Peers.mu guards it.
 type server struct {
-	conns   map[*h1Conn]bool // that are open; true: the server has answered
-	waiting int              // connections that are being made, or have had no answer
-	most    int              // how many were open at a time on which it had answered
-	bound   int              // how many it serves at a time, as it seems; 0: no bound is known
-	rtt     time.Duration    // of the latest handshake; 0: there was none
-	crowded atomic.Bool      // it has a bound, and somebody waits
+	conns   map[pooled]bool // that are open; true: the server has answered
+	waiting int             // connections that are being made, or have had no answer
+	most    int             // how many were open at a time on which it had answered
+	bound   int             // how many it serves at a time, as it seems; 0: no bound is known
+	rtt     time.Duration   // of the latest handshake; 0: there was none
+	crowded atomic.Bool     // it has a bound, and somebody waits
 	habits  habits
+	over    map[Trace]*habits // of the server over each link
 }
+
+// pooled is a connection of a Client's.
+type pooled interface {
+	// closeIdle closes it if it has no request, and says so.
+	closeIdle() bool
+	at() *seat
+	link() Trace
+}
+
+// seat is what Peers keep of a connection.
+type seat struct {
+	server *server // whom it leads to
+	wait   *wait   // for its first answer; nil: there has been no request
+}
+
+func (s *seat) at() *seat { return s }
 
 // wait is one connection's wait for its server. A nil one waits for nothing.
 type wait struct {
 	p        *Peers
 	s        *server
+	link     Trace
+	began    time.Time
 	patience time.Duration
 	timer    *time.Timer
 	freed    int // so many connections were served when idle ones were closed for this one; 0: none were
@@ -60,7 +79,7 @@ func (p *Peers) server(key originKey) *server {
 		if len(p.servers) >= maxOrigins {
 			maps.DeleteFunc(p.servers, func(_ originKey, s *server) bool { return len(s.conns) == 0 && s.waiting == 0 })
 		}
-		s = &server{conns: make(map[*h1Conn]bool)}
+		s = &server{conns: make(map[pooled]bool), over: make(map[Trace]*habits)}
 		p.servers[key] = s
 	}
 	return s
@@ -74,29 +93,36 @@ func (p *Peers) bounded(key originKey) bool {
 }
 
 // await notes that a connection is about to be made for a request, or to have its first one.
-func (p *Peers) await(key originKey) *wait {
+func (p *Peers) await(key originKey, link Trace) *wait {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.server(key)
 	s.waiting++
 	s.look()
-	w := &wait{p: p, s: s, patience: max(patienceLeast, patienceTrips*s.rtt)}
+	w := &wait{p: p, s: s, link: link, began: time.Now(), patience: s.patience()}
 	first := w.patience
-	if s.bound > 0 && s.served() >= s.bound {
+	if n, _ := s.served(link); s.bound > 0 && n >= s.bound {
 		first = 0
 	}
 	w.timer = time.AfterFunc(first, w.lapse)
 	return w
 }
 
-// served is on how many open connections the server has answered.
-func (s *server) served() (n int) {
-	for _, answered := range s.conns {
-		if answered {
-			n++
+// patience is how long the server may take for a connection and its first answer.
+func (s *server) patience() time.Duration { return max(patienceLeast, patienceTrips*s.rtt) }
+
+// served is on how many open connections the server has answered, over all links and over one.
+func (s *server) served(link Trace) (n, over int) {
+	for hc, answered := range s.conns {
+		if !answered {
+			continue
+		}
+		n++
+		if hc.link() == link {
+			over++
 		}
 	}
-	return n
+	return n, over
 }
 
 func (s *server) look() { s.crowded.Store(s.bound > 0 && s.waiting > 0) }
@@ -105,20 +131,31 @@ func (s *server) look() { s.crowded.Store(s.bound > 0 && s.waiting > 0) }
 // server has served more than there are. It is the wait's timer.
 func (w *wait) lapse() {
 	w.p.mu.Lock()
-	served := w.s.served()
-	var conns []*h1Conn
-	if !w.over && served >= w.s.most {
+	if p := w.s.patience(); !w.over && p > w.patience { // the handshake has told meanwhile
+		w.patience = p
+		w.timer.Reset(max(0, p-time.Since(w.began)))
+		w.p.mu.Unlock()
+		return
+	}
+	served, over := w.s.served(w.link)
+	_, habits := w.p.of(w.s, w.link)
+	var conns []pooled
+	switch {
+	case w.over:
+	case served >= w.s.most:
 		conns = slices.Collect(maps.Keys(w.s.conns))
+	case over >= habits.most: // it may be another machine than over the other links
+		served = over
+		for hc := range w.s.conns {
+			if hc.link() == w.link {
+				conns = append(conns, hc)
+			}
+		}
 	}
 	w.p.mu.Unlock()
 	closed := false
 	for _, hc := range conns {
-		hc.c.mu.Lock()
-		if hc.pending == 0 {
-			closed = true
-			hc.killLocked()
-		}
-		hc.c.mu.Unlock()
+		closed = hc.closeIdle() || closed
 	}
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
@@ -152,18 +189,19 @@ func (w *wait) endLocked() {
 }
 
 // join notes that a connection is open.
-func (p *Peers) join(key originKey, hc *h1Conn) {
+func (p *Peers) join(key originKey, hc pooled) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	hc.server = p.server(key)
-	hc.server.conns[hc] = false
+	s := p.server(key)
+	hc.at().server = s
+	s.conns[hc] = false
 }
 
 // answered notes that the server has answered on a connection.
-func (p *Peers) answered(hc *h1Conn) {
+func (p *Peers) answered(hc pooled) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s, w := hc.server, hc.wait
+	s, w := hc.at().server, hc.at().wait
 	if answered, open := s.conns[hc]; answered || !open {
 		w.endLocked()
 		return
@@ -172,7 +210,9 @@ func (p *Peers) answered(hc *h1Conn) {
 	if w != nil && w.freed > 0 {
 		s.bound = w.freed
 	}
-	s.most = max(s.most, s.served())
+	n, over := s.served(hc.link())
+	_, habits := p.of(s, hc.link())
+	s.most, habits.most = max(s.most, n), max(habits.most, over)
 	if s.most > s.bound {
 		s.bound = 0
 	}
@@ -181,11 +221,11 @@ func (p *Peers) answered(hc *h1Conn) {
 }
 
 // leave notes that a connection is closed.
-func (p *Peers) leave(hc *h1Conn) {
+func (p *Peers) leave(hc pooled) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(hc.server.conns, hc)
-	hc.wait.endLocked()
+	delete(hc.at().server.conns, hc)
+	hc.at().wait.endLocked()
 }
 
 // shook notes what a handshake with a server took.

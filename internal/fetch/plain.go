@@ -4,13 +4,13 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"syscall"
 )
 
 // Some servers cannot answer a request for a range: they say 400, 403, 500 or 501, hang up,
 // send several parts, or a part that is not the one that was asked for. Without Range they
 // send the object, and that is asked for once more before anything of it has come. What a
-// server has done is remembered for the rest of a run: over which links does not matter, as
-// one that has served a range is asked for ranges.
+// server has done is remembered for the rest of a run.
 
 const (
 	// refusedMost is how many objects may have been refused without Range, too, before
@@ -27,29 +27,53 @@ type habits struct {
 	plain   bool // it has refused one, and sent the object without
 	refused int  // objects that it has refused without Range, too
 	broken  int  // first requests in a row that have failed so that it may pass
+	most    int  // connections at a time on which it had answered
 }
 
-// plainly says whether the first request of an object goes without Range.
-func (p *Peers) plainly(key originKey) bool {
+// plainly says whether the first request of an object goes without Range: what a server has
+// done over the link counts, and else what it has done over any.
+func (p *Peers) plainly(key originKey, link Trace) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h := &p.server(key).habits
-	return !h.ranges && (h.plain || h.broken >= brokenFrom)
+	all, over := p.habits(key, link)
+	return !over.ranges && (over.plainly() || !all.ranges && all.plainly())
 }
 
-// serves says whether a server has served a range.
-func (p *Peers) serves(key originKey) bool {
+func (h *habits) plainly() bool { return h.plain || h.broken >= brokenFrom }
+
+// habits are those of a server over all links, and over one: each link may lead to a server
+// of its own.
+func (p *Peers) habits(key originKey, link Trace) (all, over *habits) {
+	return p.of(p.server(key), link)
+}
+
+func (*Peers) of(s *server, link Trace) (all, over *habits) {
+	if over = s.over[link]; over == nil {
+		over = new(habits)
+		s.over[link] = over
+	}
+	return &s.habits, over
+}
+
+// serves says whether a server has served a range over a link.
+func (p *Peers) serves(key originKey, link Trace) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.server(key).habits.ranges
+	_, over := p.habits(key, link)
+	return over.ranges
 }
 
 // brought notes that a request has brought a range, or the whole: without Range, or though a
 // range was asked for.
-func (p *Peers) brought(key originKey, plain, whole bool) {
+func (p *Peers) brought(key originKey, link Trace, plain, whole bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h := &p.server(key).habits
+	all, over := p.habits(key, link)
+	all.brought(plain, whole)
+	over.brought(plain, whole)
+}
+
+func (h *habits) brought(plain, whole bool) {
 	h.broken = 0
 	switch {
 	case !whole:
@@ -61,23 +85,25 @@ func (p *Peers) brought(key originKey, plain, whole bool) {
 
 // failed notes how the first request of an object has failed, and says whether it is worth
 // being made once more without Range.
-func (p *Peers) failed(key originKey, plain bool, err *Error) (again bool) {
+func (p *Peers) failed(key originKey, link Trace, plain bool, err *Error) (again bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h := &p.server(key).habits
+	all, over := p.habits(key, link)
+	all.failed(plain, err)
+	over.failed(plain, err)
+	return !plain && !mayPass(err) && refusesRange(err, over.ranges) && all.refused < refusedMost
+}
+
+func (h *habits) failed(plain bool, err *Error) {
 	switch {
-	case plain && refusesRange(err, false):
-		h.broken = 0
-		h.refused++
-		return false
 	case plain:
 		h.broken = 0
-		return false
+		if refusesRange(err, false) {
+			h.refused++
+		}
 	case mayPass(err):
 		h.broken++
-		return false
 	}
-	return refusesRange(err, h.ranges) && h.refused < refusedMost
 }
 
 // RefusesRange says whether an error may be about the range that was asked for: of a request
@@ -85,6 +111,13 @@ func (p *Peers) failed(key originKey, plain bool, err *Error) (again bool) {
 func RefusesRange(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && !e.plain && (refusesRange(e, false) || e.Status == http.StatusInternalServerError)
+}
+
+// MayRefuseRange is RefusesRange, or says that the connection has ended, which is how some servers
+// refuse.
+func MayRefuseRange(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return RefusesRange(err) || ok && !e.plain && mayPass(e)
 }
 
 // without is an error of a request that went without Range, if it did. Others may have e, too.
@@ -113,5 +146,5 @@ func refusesRange(e *Error, served bool) bool {
 // mayPass says whether an error that may be about the range may be an accident as well.
 func mayPass(e *Error) bool {
 	return e.Status == http.StatusInternalServerError ||
-		e.Class == Network && (errors.Is(e, io.ErrUnexpectedEOF) || isReset(e) || errors.Is(e, errReset))
+		e.Class == Network && (errors.Is(e, io.ErrUnexpectedEOF) || isReset(e) || errors.Is(e, syscall.EPIPE) || errors.Is(e, errReset))
 }

@@ -227,25 +227,23 @@ func (c *Client) trim(keep *origin) {
 
 // open dials for a request. It is called, and returns, with c.mu held.
 func (c *Client) open(ctx context.Context, o *origin, key originKey) (slot, *Error) {
-	w := c.cfg.Peers.await(key)
+	w := c.cfg.Peers.await(key, c.trace)
 	d, err := c.connected(ctx, o, key)
-	if err != nil || d.h2 {
-		w.end()
-	}
 	if err != nil {
+		w.end()
 		if err.Class != Canceled {
 			o.dialErr = err
 			o.dialGen++
 		}
 		return nil, err
 	}
+	d.wait = w
 	if d.h2 {
 		hc := c.newH2(o, d)
 		hc.active++
 		o.h2 = append(o.h2, hc)
 		return hc, nil
 	}
-	d.wait = w
 	hc := c.newH1(o, d)
 	o.h1 = append(o.h1, hc)
 	return hc.enqueue(), nil

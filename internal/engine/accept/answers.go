@@ -7,7 +7,7 @@ import (
 )
 
 // Overlap is how many bytes two answers must have in common, all of them equal, to be taken
-// for answers of one object; of a shorter answer all of it.
+// for answers of one object; of a smaller object all of it.
 const Overlap = int64(16) << 10
 
 // ID names an answer within Answers, from 1 on; 0 is none.
@@ -22,20 +22,32 @@ type ID int
 // another answer has brought (Pending, Join). Where no such bytes were asked for, Seams
 // says what to ask for.
 type Answers struct {
-	of []answer // of[i] has ID i+1
+	of   []answer // of[i] has ID i+1
+	lead ID       // that which is joined with it is confirmed; 0: the first
 }
 
 type answer struct {
 	r      scheduler.Range // its bytes that count, as far as they have come
 	parent ID              // of the set that it is joined in; its own ID: it is the root
+	same   []common        // what it has brought as well
+	shown  int64           // up to here its bytes are those of a confirmed answer, whatever its others are
 }
+
+// common is a range that another answer has brought in the same way.
+type common struct {
+	other ID
+	r     scheduler.Range
+}
+
+// open says whether it has bytes that are of the object only if it is.
+func (x *answer) open() bool { return !x.r.Empty() && x.r.End > x.shown }
 
 // Add enters an answer whose bytes count from off on. A confirmed one is joined with the first.
 func (a *Answers) Add(off int64, confirmed bool) ID {
 	id := ID(len(a.of) + 1)
 	parent := id
 	if confirmed && len(a.of) > 0 {
-		parent = a.root(1)
+		parent = a.root(max(1, a.lead))
 	}
 	a.of = append(a.of, answer{r: scheduler.Range{Off: off, End: off}, parent: parent})
 	return id
@@ -57,30 +69,31 @@ func (a *Answers) Ends(id ID, end int64) {
 func (a *Answers) Range(id ID) scheduler.Range { return a.of[id-1].r }
 
 // Confirmed says whether an answer is of the object.
-func (a *Answers) Confirmed(id ID) bool { return a.root(id) == a.root(1) }
+func (a *Answers) Confirmed(id ID) bool { return a.root(id) == a.root(max(1, a.lead)) }
 
 // Unite joins two answers of which something else shows that they are of one object.
 func (a *Answers) Unite(x, y ID) { a.union(x, y) }
 
 // Lead makes an answer, and those joined with it, the confirmed ones: the first one, and all
-// that were joined with it, have brought nothing, and will not.
+// that were joined with it, have brought too little to be compared, and will bring no more.
 func (a *Answers) Lead(id ID) {
-	var empty []ID
+	var before []ID
 	for i := range a.of {
+		a.of[i].shown = 0
 		if a.Confirmed(ID(i + 1)) {
-			empty = append(empty, ID(i+1))
+			before = append(before, ID(i+1))
 		}
 	}
-	for _, x := range empty {
+	for _, x := range before {
 		a.of[x-1].parent = x
 	}
-	a.union(1, id)
+	a.lead = id
 }
 
 // AllConfirmed says whether all answers are of the object that have brought something.
 func (a *Answers) AllConfirmed() bool {
 	for i := range a.of {
-		if !a.of[i].r.Empty() && !a.Confirmed(ID(i+1)) {
+		if a.of[i].open() && !a.Confirmed(ID(i+1)) {
 			return false
 		}
 	}
@@ -98,29 +111,59 @@ func (a *Answers) Within(r scheduler.Range) (ids []ID) {
 }
 
 // Join compares an answer that has brought the bytes of r as well with those that had
-// brought them before, and joins it with those that it has enough in common with. same says
-// whether the bytes of a range are the same. It returns those that differ. All of r is there.
-func (a *Answers) Join(id ID, r scheduler.Range, same func(scheduler.Range) bool) (differ []ID) {
+// brought them before, of an object of a size, and joins it with those that it has enough in
+// common with: what is joined counts together, as a few bytes of an answer that broke off say
+// little of others. same says whether the bytes of a range are the same. It returns those that
+// differ. All of r is there.
+func (a *Answers) Join(id ID, r scheduler.Range, size int64, same func(scheduler.Range) bool) (differ []ID) {
 	for _, other := range a.Within(r) {
 		o := a.of[other-1].r
-		common := scheduler.Range{Off: max(o.Off, r.Off), End: min(o.End, r.End)}
+		both := scheduler.Range{Off: max(o.Off, r.Off), End: min(o.End, r.End)}
 		switch {
 		case other == id:
-		case !same(common):
+		case !same(both):
 			differ = append(differ, other)
-		case common.Len() >= min(Overlap, o.Len()):
-			a.union(other, id)
+		default:
+			a.of[id-1].same = append(a.of[id-1].same, common{other, both})
 		}
 	}
+	for a.settle(min(Overlap, size)) {
+	}
 	return differ
+}
+
+// settle joins answers that have so many bytes in common, and says whether there were any.
+func (a *Answers) settle(enough int64) (joined bool) {
+	for i := range a.of {
+		x, id, bytes := &a.of[i], ID(i+1), map[ID]int64{} // by the root of a set
+		for _, c := range x.same {
+			root := a.root(c.other)
+			if c.r.End <= a.of[c.other-1].shown {
+				root = a.root(max(1, a.lead))
+			}
+			bytes[root] += c.r.Len()
+		}
+		for root, n := range bytes {
+			if n >= enough && a.root(root) != a.root(id) {
+				a.union(root, id)
+				joined = true
+			}
+		}
+		for _, c := range x.same {
+			if o := &a.of[c.other-1]; a.Confirmed(id) && c.r.Off == o.r.Off {
+				o.shown = max(o.shown, c.r.End)
+			}
+		}
+	}
+	return joined
 }
 
 // Claimable is what of done is confirmed: without the bytes that came in answers of which nobody
 // knows yet whether they are of the object. done is sorted.
 func (a *Answers) Claimable(done []scheduler.Range) []scheduler.Range {
 	for i := range a.of {
-		if r := a.of[i].r; !r.Empty() && !a.Confirmed(ID(i+1)) {
-			done = Without(done, r)
+		if x := &a.of[i]; x.open() && !a.Confirmed(ID(i+1)) {
+			done = Without(done, x.r)
 		}
 	}
 	return done
@@ -129,8 +172,8 @@ func (a *Answers) Claimable(done []scheduler.Range) []scheduler.Range {
 // Unconfirmed is how many bytes came in answers that are not confirmed.
 func (a *Answers) Unconfirmed() (n int64) {
 	for i := range a.of {
-		if !a.Confirmed(ID(i + 1)) {
-			n += a.of[i].r.Len()
+		if x := &a.of[i]; x.open() && !a.Confirmed(ID(i+1)) {
+			n += x.r.Len()
 		}
 	}
 	return n
@@ -150,7 +193,7 @@ func (a *Answers) Seams(size int64, there func(scheduler.Range) bool) (seams []s
 	for i := 1; i < len(order); i++ {
 		left, right := order[i-1], order[i]
 		at := a.of[right-1].r.Off
-		if a.of[left-1].r.End < at || a.root(left) == a.root(right) {
+		if a.of[left-1].r.End < at || a.root(left) == a.root(right) || a.settled(left) && a.settled(right) {
 			continue
 		}
 		if r := (scheduler.Range{Off: max(0, at-Overlap), End: min(size, at+Overlap)}); there(r) {
@@ -159,6 +202,9 @@ func (a *Answers) Seams(size int64, there func(scheduler.Range) bool) (seams []s
 	}
 	return seams
 }
+
+// settled says whether nothing is left to show about an answer's bytes.
+func (a *Answers) settled(id ID) bool { return a.Confirmed(id) || !a.of[id-1].open() }
 
 func (a *Answers) root(id ID) ID {
 	for a.of[id-1].parent != id {

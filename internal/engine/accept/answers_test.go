@@ -31,11 +31,11 @@ func TestAnswersAreJoinedByWhatTheyHaveInCommon(t *testing.T) {
 	if got := a.Seams(300*kib, always); !slices.Equal(got, []scheduler.Range{r(84, 116), r(184, 216)}) {
 		t.Errorf("seams: %v", got)
 	}
-	a.Join(third, r(184, 200), always) // with the second, which is not confirmed either
+	a.Join(third, r(184, 200), 300*kib, always) // with the second, which is not confirmed either
 	if a.Confirmed(third) || a.Confirmed(second) {
 		t.Error("confirmed by one that is not")
 	}
-	a.Join(second, r(84, 100), always)
+	a.Join(second, r(84, 100), 300*kib, always)
 	if !a.Confirmed(second) || !a.Confirmed(third) || !a.AllConfirmed() {
 		t.Error("what is joined is not confirmed together")
 	}
@@ -44,7 +44,9 @@ func TestAnswersAreJoinedByWhatTheyHaveInCommon(t *testing.T) {
 	}
 }
 
-// TestTooLittleInCommon: 16 KiB, or all of a shorter answer.
+// TestTooLittleInCommon: 16 KiB with those that are of one object. A shorter answer, as one
+// that broke off is, does not join others with its few bytes; its own are shown by a confirmed
+// one that has brought the same.
 func TestTooLittleInCommon(t *testing.T) {
 	var a Answers
 	first := a.Add(0, true)
@@ -53,13 +55,27 @@ func TestTooLittleInCommon(t *testing.T) {
 	a.Has(short, 104*kib)
 	next := a.Add(104*kib, false)
 	a.Has(next, 200*kib)
-	a.Join(next, r(88, 104), always)
+	a.Join(next, r(88, 104), 200*kib, always)
 	if a.Confirmed(next) || a.Confirmed(short) {
 		t.Error("12 KiB of the first were enough")
 	}
-	a.Join(short, r(84, 100), always)
+	a.Join(short, r(84, 100), 200*kib, always)
 	if !a.AllConfirmed() {
-		t.Error("the short answer, all of which is in both, does not join them")
+		t.Error("16 KiB of two answers that are joined do not join a third")
+	}
+	tail := a.Add(200*kib, true)
+	a.Has(tail, 200*kib+3)
+	other := a.Add(200*kib+3, false)
+	a.Has(other, 300*kib)
+	a.Join(other, scheduler.Range{Off: 200 * kib, End: 200*kib + 3}, 300*kib, always)
+	if a.Confirmed(other) {
+		t.Error("confirmed by 3 bytes")
+	}
+	lost := a.Add(300*kib, false)
+	a.Has(lost, 300*kib+3)
+	probe := a.Add(300*kib+3, true)
+	if before := a.Unconfirmed(); a.Join(probe, scheduler.Range{Off: 300 * kib, End: 300*kib + 3}, 400*kib, always) != nil || a.Unconfirmed() != before-3 || a.Confirmed(lost) {
+		t.Error("3 bytes that are the same in a confirmed answer are not shown to be of the object, or confirm more")
 	}
 }
 
@@ -71,7 +87,7 @@ func TestWhatDiffersIsNotJoined(t *testing.T) {
 	a.Has(other, 200*kib)
 	probe := a.Add(116*kib, false)
 	left := func(x scheduler.Range) bool { return x.End <= 100*kib }
-	if differ := a.Join(probe, r(84, 116), left); !slices.Equal(differ, []ID{other}) || !a.Confirmed(probe) || a.Confirmed(other) {
+	if differ := a.Join(probe, r(84, 116), 200*kib, left); !slices.Equal(differ, []ID{other}) || !a.Confirmed(probe) || a.Confirmed(other) {
 		t.Errorf("differ: %v", differ)
 	}
 }
@@ -103,11 +119,11 @@ func TestJoinsNeverReachAcrossVersions(t *testing.T) {
 		for _, i := range rnd.Perm(len(versions) - 1) {
 			id := ID(i + 2)
 			lead := scheduler.Range{Off: max(0, ranges[i+1].Off-Overlap), End: ranges[i+1].Off}
-			a.Join(id, lead, func(x scheduler.Range) bool { return of(x) == versions[i+1] })
+			a.Join(id, lead, at, func(x scheduler.Range) bool { return of(x) == versions[i+1] })
 		}
 		same := true
 		for i, v := range versions {
-			same = same && v == versions[0]
+			same = same && v == versions[0] && ranges[0].Len() >= Overlap // else it is too short to be joined with
 			if a.Confirmed(ID(i+1)) && v != versions[0] {
 				t.Fatalf("seed %d: answer %d of another version is confirmed", seed, i+1)
 			}

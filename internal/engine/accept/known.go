@@ -56,6 +56,9 @@ func Resumed(journal store.Identity) Known {
 // Foreign says whether nothing is known but that there are bytes, of another tool.
 func (k *Known) Foreign() bool { return k.foreign }
 
+// Earlier says whether all that is known but the size is what an earlier run has noted.
+func (k *Known) Earlier() bool { return k.earlier }
+
 // Sized learns the size alone, from an answer that is not proven.
 func (k *Known) Sized(size int64) {
 	if !k.something {

@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// A question is a request for the byte behind the end that one link alone has told, over another
+// link. Its answer says whether the object ends there: a size, or, where none is told, the
+// body itself. While the first answer is doubtful, it is for the first byte.
+
+// readMost is how large in bytes an object may be to be read over a second link as well,
+// because nothing but the body's end tells its size. Chosen by hand: larger than any page.
+const readMost = int64(1) << 20
+
+// question says whether a transfer is one.
+func (t *transfer) question() bool { return t.probe && t.lead == 0 }
+
+// ask asks the links that may still tell another size and are not being asked for anything.
+func (d *download) ask(reqs context.Context, now scheduler.Time) {
+	if d.err != nil || !d.met || d.known.Size() < 0 || d.sizeBelieved(now) {
+		return
+	}
+	for i := range d.links {
+		if id := scheduler.LinkID(i); d.mayTell(id) && d.idle(id, now) {
+			d.askEnd(reqs, id)
+		}
+	}
+}
+
+// askFirst asks those links for the first byte whose answers are waited for, and that are not being
+// asked for anything, or have failed to answer that.
+func (d *download) askFirst(reqs context.Context, now scheduler.Time) {
+	for i := range d.links {
+		l, id := &d.links[i], scheduler.LinkID(i)
+		if l.there && !l.answered && !l.lost && !l.banned && !l.resting && !l.capped && !l.deaf && d.idle(id, now) {
+			d.askEnd(reqs, id)
+		}
+	}
+}
+
+// idle says whether a link is not being asked for anything, and may be.
+func (d *download) idle(id scheduler.LinkID, now scheduler.Time) bool {
+	return now >= max(d.links[id].askAgain, d.links[id].later) &&
+		!slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.link == id && (!t.released || t.resp == nil) })
+}
+
+// askEnd asks a link what is behind the end.
+func (d *download) askEnd(reqs context.Context, id scheduler.LinkID) {
+	t := d.newProbe(id)
+	t.first, t.off = true, max(0, d.known.Size())
+	t.end.Store(t.off + 1)
+	d.launch(reqs, t)
+}
+
+// reads says whether the answer to a question is read to its end, which nothing else tells, and
+// prepares for that.
+func (d *download) reads(t *transfer, resp *fetch.Response) bool {
+	size := d.known.Size()
+	if !d.met && d.tellsSize(resp) {
+		d.links[t.link].told = max(0, resp.Object.Size)
+	}
+	if !d.met || d.sizeBelieved(d.e.now()) || !resp.Whole || resp.Object.Size >= 0 || size > readMost || !d.tellsSize(resp) {
+		return false
+	}
+	t.resp, t.taken, t.progress = resp, true, d.e.now()
+	t.off, t.to = 0, unkept{d.to}
+	t.end.Store(size + 1)
+	return true
+}
+
+// endQuestion takes the end of a question.
+func (d *download) endQuestion(reqs context.Context, t *transfer, err error) ending {
+	l, size, got := &d.links[t.link], d.known.Size(), t.got.Load()
+	end := ending{outcome: event.OutcomeCancelled}
+	if d.err != nil || context.Cause(reqs) != nil || d.sizeBelieved(d.e.now()) {
+		return end
+	}
+	fe, _ := errors.AsType[*fetch.Error](err)
+	switch {
+	case fe != nil && fe.Class == fetch.Canceled && !errors.Is(err, fetch.ErrStalled): // nobody wants to know
+		return end
+	case errors.Is(err, errRefused): // it was heard
+		l.spoke = d.met
+	case !d.met && fe != nil && fe.Class == fetch.Unsatisfied && fe.Object != nil:
+		l.answered, l.told = true, max(0, fe.Object.Size)
+	case t.taken && err == nil && got == size:
+		l.spoke = true
+		d.agrees(t.link)
+	case t.taken && got > size:
+		d.outvote()
+	case t.taken && err == nil:
+		l.spoke = true // of a smaller one, which the bytes that are there contradict
+	case fe != nil && fe.Class == fetch.Unsatisfied && fe.Object != nil && fe.Object.Size >= 0:
+		d.hearWord(reqs, t.link, claimOf(fe.Object), 0)
+		l.spoke = true // also where it has told a larger size: there is nothing behind the end
+	case fe != nil && fe.Class != fetch.Canceled && permanent(fe, true) && !fetch.MayRefuseRange(err) && fe.Status != http.StatusForbidden: // which may be a bound on requests
+		l.spoke = true
+		d.lose(reqs, t.link, err)
+	default:
+		l.asks++
+		l.spoke = d.e.cfg.Tries > 0 && l.asks >= d.e.cfg.Tries // it will not
+		l.askAgain = d.e.now() + scheduler.Time(backoff(l.asks))
+	}
+	if d.err == nil && d.met && l.larger && size == 0 && !l.spoke {
+		d.outvote() // two links disagree: what is empty says less than what is not
+	}
+	return end
+}
+
+// unkept is a sink whose bytes are only counted.
+type unkept struct{ sink }
+
+func (unkept) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+func (unkept) window() int64                          { return 0 }
