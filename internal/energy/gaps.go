@@ -14,6 +14,8 @@ const (
 	// longestGap is for how many intervals nothing may be read before that time counts
 	// as a gap; a busy machine is late for one.
 	longestGap = 2.5
+	// lateNanos is how late a reading may always be: so late it is on a busy machine.
+	lateNanos = 400_000_000
 	// longestRepeat is the same where the number is still that of before: a gauge that
 	// repeats itself is told every five intervals (internal/power).
 	longestRepeat = 6
@@ -21,6 +23,8 @@ const (
 	// that of a driver that is stuck: nine of ten of a gauge's numbers stay for what is
 	// usual [D].
 	frozenHold = 3
+	// leastFrozen is for how long (ns) any gauge may show the same.
+	leastFrozen = 1_500_000_000
 	// restless is the share of a gauge's numbers that may be read twice, if it is one
 	// of which three of the same in a row are no chance.
 	restless = 0.03
@@ -42,14 +46,14 @@ func (m *meter) missing() float64 {
 	var lost int64
 	miss := func(from, to int64) { lost += max(min(to, m.run.End)-max(from+m.Interval, m.run.Start), 0) }
 	all := holds(m.samples)
-	limit, frozen := int64(longestGap*float64(m.Interval)), stuck(all, m.Interval)
+	limit, frozen := max(int64(longestGap*float64(m.Interval)), lateNanos), stuck(all, m.Interval)
 	for i, h := range all {
 		until := h.to
 		if i+1 < len(all) {
 			until = all[i+1].from
 		}
 		switch {
-		case frozen > 0 && h.to-h.from > frozen:
+		case m.isStuck(h, frozen):
 			miss(h.from, until)
 		case until-h.to > limit:
 			miss(h.to, until)
@@ -77,8 +81,14 @@ func (m *meter) thaw() {
 		for len(all) > 1 && all[0].to < s.At {
 			all = all[1:]
 		}
-		return s.At > all[0].from && all[0].to-all[0].from > limit
+		return s.At > all[0].from && m.isStuck(all[0], limit)
 	})
+}
+
+// isStuck says whether a number stayed for more than limit (ns; 0: there is none) within
+// the run. Before and after that a device may well be at rest.
+func (m *meter) isStuck(h plateau, limit int64) bool {
+	return limit > 0 && min(h.to, m.run.End)-max(h.from, m.run.Start) > limit
 }
 
 // plateau is from when to when (ns) a gauge showed the same number, as far as it was read.
@@ -113,7 +123,7 @@ func stuck(all []plateau, interval int64) int64 {
 	if len(all) >= muchMore && float64(twice) <= max(1, restless*float64(len(all))) {
 		least-- // a third reading of it is enough
 	}
-	return int64(max(frozenHold*stats.Quantile(long, 0.9), least*float64(interval)))
+	return int64(max(frozenHold*stats.Quantile(long, 0.9), least*float64(interval), leastFrozen))
 }
 
 // stalls is the share of the run in which a counter stood still and did not make up
@@ -130,7 +140,12 @@ func (m *meter) stalls() (share float64) {
 		if b.Still <= limit || rest <= 0 || (b.Joules-a.Joules)/seconds(rest) > madeUp*m.level {
 			continue
 		}
-		from, to := max(a.At, m.run.Start), min(a.At+b.Still, m.run.End)
+		// It stood still for longer than it was seen to: for as long as is missing.
+		still := b.Still
+		if m.level > 0 {
+			still = max(still, b.At-a.At-int64((b.Joules-a.Joules)/m.level*1e9))
+		}
+		from, to := max(a.At, m.run.Start), min(a.At+still, m.run.End)
 		share += float64(max(to-from, 0)) / float64(m.run.End-m.run.Start)
 	}
 	return share

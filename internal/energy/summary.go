@@ -174,15 +174,36 @@ func (m *meter) look(level float64) {
 	if m.refresh = max(refresh(m.samples), m.Refresh); m.counts { // each sample is between two changes
 		m.refresh = spacing(m.Readings)
 	}
+	rise := m.shown(max(m.run.Start, m.run.First), m.base, m.level)
+	if few := len(changes(m.samples)) < manyNumbers; few && !m.counts {
+		fall := m.shown(m.run.End, m.level, m.base)
+		if 4*max(rise, fall) < m.refresh { // steps that it showed at once: the power has few of its own
+			m.refresh = 0
+		}
+	}
 	if late := m.late(far); late > m.Interval {
 		m.refresh = max(m.refresh, late)
 	}
 	// A gauge of means shows the whole of a step at its second look.
 	reach := 2 * m.refresh
-	if m.refresh == 0 {
+	switch {
+	case m.refresh > 0:
+	case rise <= atOnce:
+		reach = min(2*atOnce, m.Interval)
+	default:
 		reach = m.Interval
 	}
-	m.during = after(m.samples, m.run.Start, m.run.End, reach, m.base, m.level, far)
+	if m.run.End-m.run.Start < 3*reach {
+		m.level = m.peak(level) // of so few readings half may be of the time before
+	}
+	from := m.run.Start
+	if m.run.First > from+max(reach, atOnce) {
+		from = m.run.First // a radio may wake up before that, but bytes are what it is for
+	}
+	m.during = after(m.samples, from, m.run.End, reach, m.base, m.level, far)
+	if from > m.run.Start {
+		m.during.samples = m.waiting(from)
+	}
 	resting := m.base // the level of the tail: what is first seen beyond reach
 	for _, s := range m.samples {
 		if resting = s.Watts; s.At >= m.run.End+reach {
@@ -190,6 +211,44 @@ func (m *meter) look(level float64) {
 		}
 	}
 	m.rest = after(m.samples, m.run.End, math.MaxInt64-1, reach, m.level, resting, far)
+}
+
+// atOnce is within what time (ns) after a step a gauge shows it that looks as often as
+// it is read closely.
+const atOnce = 120_000_000
+
+// shown is for how long after a moment (ns) the gauge did not show half of a step from
+// one power to the other, in W.
+func (m *meter) shown(edge int64, from, to float64) int64 {
+	for _, s := range m.samples {
+		if s.At > edge && math.Abs(s.Watts-to) < math.Abs(s.Watts-from) {
+			return s.At - edge
+		}
+	}
+	return math.MaxInt64 / 8
+}
+
+// peak is the highest sample of the run, or watts if that is higher.
+func (m *meter) peak(watts float64) float64 {
+	for _, s := range m.samples {
+		if s.At > m.run.Start && s.At <= m.run.End {
+			watts = max(watts, s.Watts)
+		}
+	}
+	return watts
+}
+
+// waiting is the samples of the run, with the step of the first byte at from (ns).
+func (m *meter) waiting(from int64) (all []Sample) {
+	for _, s := range m.samples {
+		if s.At > m.run.Start && s.At < from {
+			all = append(all, s)
+		}
+	}
+	if n := len(all); n > 0 && len(m.during.samples) > 0 {
+		all = append(all, Sample{At: from - 1, Watts: all[n-1].Watts}, Sample{At: from, Watts: m.during.samples[0].Watts})
+	}
+	return append(all, m.during.samples...)
 }
 
 // late is for how long after the first byte of the run the gauge still told base power,
@@ -319,7 +378,14 @@ func (m *meter) doubt(before []Sample) float64 {
 	if n := len(base); n >= 2 {
 		doubt += 2 * stats.Sigma(base) / math.Sqrt(float64(n)) * seconds(m.run.End-m.run.Start)
 	}
-	return doubt
+	// Between two readings the power may have changed at any time, and each has its
+	// noise: half of the difference, for as long, twice.
+	var between float64
+	for i := 1; !m.counts && i < len(m.during.samples); i++ {
+		a, b := m.during.samples[i-1], m.during.samples[i]
+		between += math.Pow((b.Watts-a.Watts)*seconds(b.At-a.At), 2)
+	}
+	return doubt + math.Sqrt(between)
 }
 
 // early is the readings up to an instant (ns). The first one is left out if there are
