@@ -113,14 +113,14 @@ func TestInterruptSaves(t *testing.T) {
 // the user gives; and a path of more than 300 characters.
 func TestWindowsPaths(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.URL.Path == "/pub/":
+		switch r.URL.Path {
+		case "/pub/":
 			_, _ = fmt.Fprint(w, `<a href="CON">x</a> <a href="nul.txt">x</a> <a href="aux/">x</a> <a href="./ab:c">x</a> <a href="dot.">x</a> <a href="plain">x</a>`)
 			return
-		case r.URL.Path == "/pub/aux/":
+		case "/pub/aux/":
 			_, _ = fmt.Fprint(w, `<a href="COM1.log">x</a>`)
 			return
-		case r.URL.Path == "/named":
+		case "/named":
 			w.Header().Set("Content-Disposition", `attachment; filename="LPT1.txt"`)
 		}
 		b := body(3000, "")
