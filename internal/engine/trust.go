@@ -93,7 +93,7 @@ func (l *linkState) answers() bool { return l.working() && !l.lost && !l.banned 
 // working says whether a link that has been asked is one that answers, if not with ranges. One
 // that is banned is slow, or has been silent for less than parkTime, perhaps.
 func (l *linkState) working() bool {
-	return l.there && l.asked && !(l.lost && !aboutRanges(l.err)) && !l.resting && !l.capped && !l.deaf
+	return l.there && l.asked && (!l.lost || aboutRanges(l.err)) && !l.resting && !l.capped && !l.deaf
 }
 
 // postponed says whether a link's server has asked to be left alone for longer than others wait for it.

@@ -272,7 +272,7 @@ func (c comparingSink) compare(p []byte, off int64) error {
 func (d *download) readWhole(ctx, reqs context.Context) {
 	tick := time.NewTicker(time.Duration(sampleEvery))
 	defer tick.Stop()
-	for attempt := 0; d.err == nil && !(d.complete && d.sizeBelieved(d.e.now())); {
+	for attempt := 0; d.err == nil && (!d.complete || !d.sizeBelieved(d.e.now())); {
 		others := slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.released })
 		if !d.streaming && !others {
 			d.beginWhole(reqs)

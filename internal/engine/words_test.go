@@ -107,7 +107,7 @@ func TestALinkThatBeginsToLie(t *testing.T) {
 			if whole {
 				honest.gate = honest.noRanges
 			}
-			lying.gate = func(w http.ResponseWriter, r *http.Request, n int64) bool {
+			lying.gate = func(w http.ResponseWriter, _ *http.Request, n int64) bool {
 				if n < 3 {
 					return false
 				}
