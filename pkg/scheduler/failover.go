@@ -102,15 +102,12 @@ func (c *Core) silent(l *link) bool {
 	return c.now-l.lastByte > l.patient(limit, l.inVain)
 }
 
-// slow says whether l has been below a limit for a while. The dynamic rule
-// holds only where the tail of a slow link is not taken over anyway: with
-// stealing, a slow link holds nobody up, and what it brings is still a gain.
+// slow says whether l has been below a limit for a while: the greater of the thesis's two.
+// With stealing a slow link would hold nobody up, and what it brings is lost: 0.18 % of the
+// mean time of 500 random downloads, at most 13 %.
 func (c *Core) slow(l *link) bool {
-	limit := staticLimit
-	if c.cfg.NoSteal {
-		v := View{c}
-		limit = max(limit, dynamicFactor*v.SumRate()/float64(max(1, v.UsableLinks())))
-	}
+	v := View{c}
+	limit := max(staticLimit, dynamicFactor*v.SumRate()/float64(max(1, v.UsableLinks())))
 	if l.est.nMarks == 0 || l.est.rate <= 0 || l.est.rate >= limit {
 		l.slowSince = Never
 		return false
