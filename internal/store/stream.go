@@ -59,9 +59,9 @@ func NewStream(w io.Writer, window int64) *Stream {
 }
 
 // WriteAt copies p, the bytes from off on. It never waits for the consumer:
-// bytes beyond Drained+window are refused with ErrOutside. Bytes that were
-// written before are passed over. After the consumer has failed, its error is
-// returned.
+// bytes beyond Drained+window are refused with ErrOutside. Of bytes that were
+// written before, those that were released stay, and others are replaced, as in a
+// file. After the consumer has failed, its error is returned.
 func (s *Stream) WriteAt(p []byte, off int64) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,24 +82,28 @@ func (s *Stream) WriteAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// fill copies what is new of p, the bytes of r, and notes that r is there.
+// fill copies p, the bytes of r, but for those that are there and were released, and notes
+// that r is there.
 func (s *Stream) fill(p []byte, r scheduler.Range) {
+	part := func(from, to int64) {
+		if from < to {
+			s.copy(p[from-r.Off:to-r.Off], from)
+		}
+	}
 	i := 0 // the first range that r touches
 	for i < len(s.have) && s.have[i].End < r.Off {
 		i++
 	}
+	fixed := min(r.End, max(r.Off, s.release)) // before it only what is missing is new
 	at, j, all := r.Off, i, r
 	for ; j < len(s.have) && s.have[j].Off <= r.End; j++ {
 		h := s.have[j]
-		if h.Off > at {
-			s.copy(p[at-r.Off:h.Off-r.Off], at)
-		}
+		part(at, min(h.Off, fixed))
 		at = h.End
 		all = scheduler.Range{Off: min(all.Off, h.Off), End: max(all.End, h.End)}
 	}
-	if at < r.End {
-		s.copy(p[at-r.Off:], at)
-	}
+	part(at, fixed)
+	part(fixed, r.End)
 	if i == j {
 		s.have = append(s.have, scheduler.Range{})
 		copy(s.have[i+1:], s.have[i:])

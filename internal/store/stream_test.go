@@ -339,3 +339,30 @@ func TestStreamHandsOnWhatIsReleased(t *testing.T) {
 }
 
 func errOf(_ int, err error) error { return err }
+
+// TestStreamReplacesWhatIsNotReleased: bytes that turned out to be of another object are
+// written again; what the consumer may have got stays.
+func TestStreamReplacesWhatIsNotReleased(t *testing.T) {
+	var out bytes.Buffer
+	s := NewStream(&out, 100)
+	write := func(text string, off int64) {
+		t.Helper()
+		if _, err := s.WriteAt([]byte(text), off); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("aaaa", 0)
+	write("wrong", 8)
+	write("BBBBBBBB", 4) // over a part of it
+	s.Release(6)
+	write("xxxxxxCCCC", 0) // 0 to 6 may be with the consumer
+	if err := s.Finish(t.Context(), 13); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); got != "aaaaBBCCCCBBg" {
+		t.Errorf("%q", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
