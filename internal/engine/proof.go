@@ -133,7 +133,7 @@ func (d *download) accountOf(t *transfer) {
 		return
 	}
 	s, end := &d.proof.from[t.answer-1], t.end.Load()
-	s.lead = s.lead && (!t.ended || t.led.Load() >= t.lead) // what there is of it proves nothing
+	s.lead = s.lead && (!t.ended || t.led.Load() > 0)
 	s.until = max(s.until, t.off+t.got.Load())
 	if t.released {
 		d.proof.answers.Has(t.answer, t.off+t.counts)
@@ -156,10 +156,12 @@ func (d *download) prove(reqs context.Context, now scheduler.Time) {
 	d.account()
 	for i := range p.from {
 		s := &p.from[i]
-		if !s.lead || s.t.led.Load() < s.t.lead {
+		if !s.lead || s.t.led.Load() < s.t.lead && !s.t.ended {
 			continue
 		}
-		if r := (scheduler.Range{Off: s.t.off - s.t.lead, End: s.t.off}); d.there(r) {
+		// Less than all of it proves nothing, but may show that the object is another one.
+		from := s.t.off - s.t.lead
+		if r := (scheduler.Range{Off: from, End: from + min(s.t.led.Load(), s.t.lead)}); d.there(r) {
 			s.lead = false
 			d.compare(reqs, accept.ID(i+1), r)
 			s.t.before = nil
