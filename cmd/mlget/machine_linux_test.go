@@ -63,8 +63,9 @@ func TestOddMachine(t *testing.T) {
 		{name: "a report that cannot be written", script: `get 3 --json "$URL/ranges/6000000/f.bin" >/dev/full`},
 		{name: "a list that is closed", script: `get 2 -i - <&-; get 0 "$URL/ranges/6000000/f.bin"`},
 		{name: "20 files", script: `ulimit -n 20; get 0 "$URL/ranges/6000000/f.bin"`},
-		// Whether the file is there before the descriptors are used up depends on the machine.
-		{name: "20 files, 40 connections", script: `(ulimit -n 20; few --parallelism 40 --cacert "$CA" --http1.1 "$TLSURL/ranges/6000000/f.bin") || exit 1; [ -e f.bin ] || get 0 --cacert "$CA" "$TLSURL/ranges/6000000/f.bin"`},
+		// Whether the file is there before the descriptors are used up depends on the machine. What
+		// fails behind its name may leave the journal (docs/reliability.md: nothing believes it).
+		{name: "20 files, 40 connections", script: `(ulimit -n 20; few --parallelism 40 --cacert "$CA" --http1.1 "$TLSURL/ranges/6000000/f.bin") || exit 1; if [ -e f.bin ]; then rm -f f.bin.part.json; else get 0 --cacert "$CA" "$TLSURL/ranges/6000000/f.bin"; fi`},
 		{name: "20 and 40 files, a list", script: `for i in $(seq 30); do echo "$URL/ranges/6000000/$i.bin"; done >list
 			(ulimit -n 20; few -i list) || exit 1
 			rm -f *.bin *.bin.part*
