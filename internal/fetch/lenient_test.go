@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,88 +17,9 @@ import (
 // curl 7.88.1 and wget 1.21.3 have got each answer of the same form; where they differ, the
 // expectation is that of curl. What curl takes, and could be read in two ways, is refused.
 func TestServersAsTheyAre(t *testing.T) {
-	const (
-		ok     = "HTTP/1.1 200 OK"
-		ten    = "0123456789"
-		length = "Content-Length: 10"
-		coded  = "Transfer-Encoding: chunked"
-		chunks = "a\r\n" + ten + "\r\n0\r\n\r\n"
-		good   = "" // no error
-	)
-	for _, c := range []struct{ name, answer, err string }{
-		{"201", lines("HTTP/1.1 201 Created", length) + ten, good},
-		{"202", lines("HTTP/1.1 202 Accepted", length) + ten, good},
-		{"203", lines("HTTP/1.1 203 Non-Authoritative", length) + ten, good},
-		{"205 with a body", lines("HTTP/1.1 205 Reset Content", length) + ten, good},
-		{"226", lines("HTTP/1.1 226 IM Used", length) + ten, good},
-		{"unknown success", lines("HTTP/1.1 299 Fine", length) + ten, good},
-		{"204", lines("HTTP/1.1 204 No Content"), "204"},                                   // both: an empty file
-		{"202 without a body", lines("HTTP/1.1 202 Accepted", "Content-Length: 0"), "202"}, // both: an empty file
-		{"206 without content-range", lines("HTTP/1.1 206 Partial Content", length) + ten, good},
-		{"206 of everything", lines("HTTP/1.1 206 Partial Content", "Content-Range: bytes 0-9/10", length) + ten, good},
-		{"206 of everything, size not told", lines("HTTP/1.1 206 Partial Content", "Content-Range: bytes 0-9/*", length) + ten, good},
-		{"206 of the first part", lines("HTTP/1.1 206 Partial Content", "Content-Range: bytes 0-9/20", length) + ten, "content-range"}, // both: a file cut short
-		{"206 of a later part", lines("HTTP/1.1 206 Partial Content", "Content-Range: bytes 5-14/15", length) + ten, "content-range"},  // curl: that
-		{"200 of the first part", lines(ok, "Content-Range: bytes 0-9/20", length) + ten, "content-range"},                             // both: a file cut short
-		{"several parts", lines("HTTP/1.1 206 Partial Content", "Content-Type: multipart/byteranges; boundary=x", length) + ten, "several ranges"},
-
-		{"length twice in a line", lines(ok, "Content-Length: 10, 10") + ten, good},
-		{"length twice", lines(ok, length, length) + ten, good},
-		{"lengths differ in a line", lines(ok, "Content-Length: 10, 9") + ten, "content-length"}, // curl: the first
-		{"lengths differ", lines(ok, length, "Content-Length: 9") + ten, "content-length"},       // curl: the last, wget: the first
-		{"space before the colon", lines(ok, "Content-Length : 10", "Connection: keep-alive") + ten, good},
-		{"empty length", lines(ok, "Content-Length:") + ten, "content-length"},
-		{"negative length", lines(ok, "Content-Length: -1") + ten, "content-length"},
-		{"length with a sign", lines(ok, "Content-Length: +10") + ten, "content-length"},                     // curl: 10
-		{"length beyond 64 bits", lines(ok, "Content-Length: 18446744073709551626") + ten, "content-length"}, // curl: none
-		{"length with a control character", lines(ok, "Content-Length: 10\x01") + ten, "Content-Length"},
-		{"length with leading zeros", lines(ok, "Content-Length: 0010") + ten, good},
-
-		{"identity", lines(ok, "Transfer-Encoding: identity", length) + ten, good},
-		{"identity without a length", lines(ok, "Transfer-Encoding: identity") + ten, good},
-		{"identity, chunked", lines(ok, "Transfer-Encoding: identity, chunked") + chunks, good},
-		{"chunked twice", lines(ok, coded, coded) + chunks, good},
-		{"Chunked", lines(ok, "Transfer-Encoding: Chunked") + chunks, good},
-		{"chunked and a length", lines(ok, coded, length) + chunks, good},
-		{"chunked in http/1.0", lines("HTTP/1.0 200 OK", coded) + chunks, good},
-		{"unknown coding", lines(ok, "Transfer-Encoding: xchunked", length) + ten, "xchunked"},
-		{"coding with a control character", lines(ok, "Transfer-Encoding: chunked\x0b") + chunks, "Transfer-Encoding"},
-		{"gzip", lines(ok, "Transfer-Encoding: gzip, chunked") + chunks, "gzip"},
-
-		{"chunks in LF", lines(ok, coded) + strings.ReplaceAll(chunks, "\r", ""), good},
-		{"sizes in LF", lines(ok, coded) + "a\n" + ten + "\r\n0\r\n\r\n", good},
-		{"data in LF", lines(ok, coded) + "a\r\n" + ten + "\n0\r\n\r\n", good},
-		{"space behind a size", lines(ok, coded) + "a  \r\n" + ten + "\r\n0\r\n\r\n", good},
-		{"extensions", lines(ok, coded) + "4;a=\"b\"\r\n0123\r\n6;c\r\n456789\r\n0;d\r\n\r\n", good},
-		{"zeros before a size", lines(ok, coded) + strings.Repeat("0", 40) + "a\r\n" + ten + "\r\n0\r\n\r\n", good}, // curl: an error
-		{"space before a size", lines(ok, coded) + " a\r\n" + ten + "\r\n0\r\n\r\n", "chunk"},
-		{"0x", lines(ok, coded) + "0xa\r\n" + ten + "\r\n0\r\n\r\n", "chunk"},
-		{"no size", lines(ok, coded) + "\r\n" + ten + "\r\n0\r\n\r\n", "chunk"},
-		{"size beyond 63 bits", lines(ok, coded) + "1000000000000000a\r\n" + ten + "\r\n0\r\n\r\n", "chunk"},
-		{"data longer than its size", lines(ok, coded) + "9\r\n" + ten + "\r\n0\r\n\r\n", "chunk"},
-		{"no last chunk", lines(ok, coded) + "a\r\n" + ten + "\r\n", "early"},
-
-		{"lines in LF", strings.ReplaceAll(lines(ok, length), "\r", "") + ten, good},
-		{"no reason", lines("HTTP/1.1 200", length) + ten, good},
-		{"http in lower case", lines("http/1.1 200 OK", length) + ten, good},
-		{"folded", lines(ok, "X-A: b", " c", length) + ten, good},
-		{"folded first line", lines(ok, " X-A: b", length) + ten, "white space"},
-		{"no name", lines(ok, ": x", length) + ten, good},
-		{"name with a space", lines(ok, "X Y: z", length) + ten, good},
-		{"name with brackets", lines(ok, "X[1]: z", length) + ten, good},
-		{"control character", lines(ok, "X: a\x01b", length) + ten, good},
-		{"CR in a value", lines(ok, "X: a\rb", length) + ten, good},
-		{"latin-1", lines(ok, "X: \xe9", length) + ten, good},
-		{"no colon", lines(ok, "x", length) + ten, "colon"},
-		{"NUL", lines(ok, "X: a\x00b", length) + ten, "NUL"},
-		{"long line", lines(ok, "X: "+strings.Repeat("y", 90_000), length) + ten, good},
-		{"200 with a location", lines(ok, "Location: /elsewhere", length) + ten, good},
-		{"no HTTP", ten + "\r\n\r\n", "status line"},
-		{"ICY", lines("ICY 200 OK", length) + ten, "status line"},
-		{"blank line first", "\r\n" + lines(ok, length) + ten, "status line"},
-		{"status of two digits", lines("HTTP/1.1 20 OK", length) + ten, "status"},
-		{"status of four digits", lines("HTTP/1.1 2000 OK", length) + ten, "status"},
-	} {
+	const ten = "0123456789"
+	const good = "" // no error
+	for _, c := range oddAnswers(t) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newRawServer(t, func(p *peer) {
 				if p.request() != nil {
@@ -115,6 +37,34 @@ func TestServersAsTheyAre(t *testing.T) {
 			}
 		})
 	}
+}
+
+// oddAnswer is an answer to a request for an object of ten bytes.
+type oddAnswer struct{ name, answer, err string }
+
+// oddAnswers reads testdata/servers/odd-answers.tsv, and adds what is too long for a file.
+func oddAnswers(t *testing.T) []oddAnswer {
+	t.Helper()
+	text, err := os.ReadFile("../../testdata/servers/odd-answers.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []oddAnswer{{"long line", lines("HTTP/1.1 200 OK", "X: "+strings.Repeat("y", 90_000), "Content-Length: 10") + "0123456789", ""}}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		cells := append(strings.Split(strings.TrimSuffix(line, "\n"), "\t"), "")
+		answer, err := strconv.Unquote(cells[1])
+		if err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		all = append(all, oddAnswer{cells[0], answer, cells[2]})
+	}
+	if len(all) < 60 {
+		t.Fatalf("%d answers", len(all))
+	}
+	return all
 }
 
 // TestOddRedirects follows what curl follows.
