@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 
@@ -182,9 +181,10 @@ func (d *download) pin(r *route, id scheduler.LinkID) {
 	if origin(d.refURL) != origin(d.job.URL) {
 		// A redirect led there: it is asked for directly, and what was meant
 		// for the first host alone stays there.
-		cfg.User, cfg.Credentials = nil, nil
-		cfg.Header = cfg.Header.Clone()
-		maps.DeleteFunc(cfg.Header, func(name string, _ []string) bool { return fetch.Private(name) })
+		if cfg.Named == nil {
+			cfg.Named = new(fetch.Origins)
+			cfg.Named.Add(d.job.URL)
+		}
 		d.links[id].url = d.refURL
 	}
 	r.lead(fetch.Hostname(d.refURL), d.refRemote.Addr(), &cfg)

@@ -25,9 +25,9 @@ func originOf(u *url.URL) originKey {
 	return originKey{u.Scheme, net.JoinHostPort(host, port)}
 }
 
-// Private says whether a header of requests is meant for the origin of the URL alone that a
+// private says whether a header of requests is meant for the origin of the URL alone that a
 // user has given, not for those to which its server redirects.
-func Private(name string) bool {
+func private(name string) bool {
 	switch http.CanonicalHeaderKey(name) {
 	case "Authorization", "Cookie", "Cookie2", "Www-Authenticate", "Proxy-Authorization", "Host":
 		return true
@@ -111,7 +111,7 @@ func (c *Client) newRequest(ctx context.Context, t target, first *url.URL, a ask
 			// Ours to say: the checks of the answer depend on them.
 			continue
 		}
-		if !t.home && Private(name) {
+		if !t.home && private(name) {
 			continue
 		}
 		if name == "Host" {
