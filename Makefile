@@ -110,10 +110,10 @@ test-arm-all: ## run nearly all tests for linux/arm and linux/arm64 under qemu-u
 
 # .ci/wine-skips names what wine cannot do.
 .PHONY: test-windows test-windows-all
-test-windows: ## run the tests of windows/amd64, and mlget.exe, under wine
-	@sh .ci/test-windows
-test-windows-all: ## the same, with the packages that mostly compute
-	@sh .ci/test-windows all
+test-windows: $(TOOLS)/gotestsum-$(GOTESTSUM) ## run the tests of windows/amd64, and mlget.exe, under wine
+	@sh .ci/test-windows $(TOOLS)/gotestsum-$(GOTESTSUM)
+test-windows-all: $(TOOLS)/gotestsum-$(GOTESTSUM) ## the same, with the packages that mostly compute
+	@sh .ci/test-windows $(TOOLS)/gotestsum-$(GOTESTSUM) all
 
 # The results stay in .cache/bench: when interrupted, `bin/linklab bench` with
 # the same flags and --resume FILE goes on.
