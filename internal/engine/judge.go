@@ -11,9 +11,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -56,7 +56,7 @@ func (d *download) doubtful(m message) bool {
 		return false
 	}
 	verdict, _ := d.known.Judge(claimOf(&m.resp.Object))
-	return d.odd(m.resp) != nil || verdict == accept.Differs ||
+	return d.odd(m.resp) != nil || verdict == identity.Differs ||
 		d.links[m.t.link].told > 0 && !m.resp.Secure && !d.confirmed(m)
 }
 
@@ -112,9 +112,9 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 			return false
 		}
 		if len(d.have) == 0 && !d.known.Blind() {
-			verdict = accept.Proven // the object is what this answer says
+			verdict = identity.Proven // the object is what this answer says
 		}
-	case resp.Whole && verdict != accept.Differs && d.changedItsMind(t.link):
+	case resp.Whole && verdict != identity.Differs && d.changedItsMind(t.link):
 		d.goWhole(t.link, &m)
 		return false
 	case resp.Whole && d.links[t.link].used:
@@ -123,21 +123,21 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	case resp.Whole:
 		d.lose(reqs, t.link, noRanges())
 		return false
-	case verdict == accept.Differs && d.questioned(t.link):
+	case verdict == identity.Differs && d.questioned(t.link):
 		return false
-	case verdict == accept.Differs && d.madeAnew(t):
+	case verdict == identity.Differs && d.madeAnew(t):
 		d.goWhole(t.link, nil)
 		return false
-	case verdict == accept.Differs:
+	case verdict == identity.Differs:
 		d.otherObject(reqs, t, what+" differs")
 		return false
 	case !t.probe && resp.End < min(t.off+t.lead, t.end.Load()): // too few at once to compare them
 		d.goWhole(t.link, nil)
 		return false
-	case verdict == accept.Proven:
+	case verdict == identity.Proven:
 		d.known.Learn(c)
 	}
-	if !d.enter(t, c, verdict == accept.Proven) {
+	if !d.enter(t, c, verdict == identity.Proven) {
 		return false
 	}
 	t.taken = true

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -39,7 +40,7 @@ func butLast(done []scheduler.Range) []scheduler.Range {
 // object is.
 type lastAsked struct{ fileSink }
 
-func (l lastAsked) resume() (store.Identity, []scheduler.Range, bool) {
+func (l lastAsked) resume() (identity.Identity, []scheduler.Range, bool) {
 	id, done, ok := l.fileSink.resume()
 	if !ok {
 		return id, nil, false

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -126,7 +127,7 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 	}
 	if d.met {
 		switch v, what := d.known.Judge(c); v {
-		case accept.Differs: // none of its bytes may meet those of the one before
+		case identity.Differs: // none of its bytes may meet those of the one before
 			if !d.mayForget(t.link) {
 				d.lose(reqs, t.link, fmt.Errorf("%w: over this link the server gives another object: %s differs", ErrChanged, what))
 				return false
@@ -135,9 +136,9 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 			if d.err != nil {
 				return false
 			}
-		case accept.Proven:
+		case identity.Proven:
 			d.known.Learn(c)
-		case accept.Unproven: // its bytes will tell, if there are any to compare
+		case identity.Unproven: // its bytes will tell, if there are any to compare
 			if len(d.kept) == 0 && d.known.Size() < 0 {
 				d.refLink, d.agree = t.link, 1<<t.link
 			}
@@ -191,7 +192,7 @@ func (d *download) mayForget(id scheduler.LinkID) bool {
 func (d *download) forgetWhole() {
 	d.regret(true, nil)
 	d.fail(d.to.restart())
-	d.met, d.known, d.kept = false, accept.Known{}, nil
+	d.met, d.known, d.kept = false, identity.Known{}, nil
 	d.agree, d.believed = 0, false
 	for i := range d.links {
 		d.links[i].spoke, d.links[i].larger = false, false
@@ -307,7 +308,7 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 			d.fail(context.Cause(ctx))
 		}
 		if d.complete && d.known.Size() < 0 { // its end has told
-			d.known.Learn(accept.Claim{Identity: store.Identity{Size: d.wholeBy.got.Load()}})
+			d.known.Learn(identity.Claim{Identity: identity.Identity{Size: d.wholeBy.got.Load()}})
 			d.metAt = d.e.now()
 		}
 		d.ask(reqs, d.e.now())

@@ -123,7 +123,7 @@ func (c *commit) prepare(o CommitOptions, synced map[*directory]error) {
 		return
 	}
 	if c.at = o.ModTime; c.at.IsZero() && f.target.Rerun {
-		c.at, _ = lastModified(f.id)
+		c.at, _ = f.id.Modified()
 	}
 	if twin, err := f.twin(o.Size); err != nil || twin != "" {
 		c.drop(twin, err)

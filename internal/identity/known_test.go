@@ -1,14 +1,10 @@
-package accept
+package identity
 
-import (
-	"testing"
-
-	"github.com/mlget/mlget/internal/store"
-)
+import "testing"
 
 // c is a claim: "size etag date", with - for what is not told.
 func c(size int64, etag, date string) Claim {
-	return Claim{Identity: store.Identity{Size: size, ETag: etag, LastModified: date}}
+	return Claim{Identity: Identity{Size: size, ETag: etag, LastModified: date}}
 }
 
 // TestValidatorsAreCompared after RFC 9110, 8.8: what agrees proves, what differs refutes,

@@ -1,23 +1,40 @@
-// Package accept decides whether answers are of one object. It is pure: it knows no
-// connection, no file and no clock.
+// Package identity says which object an answer is of: it holds what is known of one object,
+// and compares validators (RFC 9110, 8.8; RFC 9530). It is pure, and nothing else compares
+// them.
 //
-// [Known] is what is known of the object, and the one place where validators are
-// compared: it learns from the journal and from every answer that is accepted, over
-// every link, and an answer that contradicts anything it has learnt is of another
-// object. An answer that shares no validator with what is known proves nothing. Its
-// bytes have to: [Answers] keeps account of which bytes came in which answer, and joins
-// two answers when they have brought the same bytes where they overlap.
-package accept
+// [Known] learns from the journal and from every answer that is accepted, over every link,
+// and an answer that contradicts anything it has learnt is of another object. An answer that
+// shares no validator with what is known proves nothing: its bytes have to.
+package identity
 
 import (
+	"math"
 	"strings"
-
-	"github.com/mlget/mlget/internal/store"
+	"time"
 )
+
+// Identity is what makes two objects the same: their size, how they are encoded, and
+// what the server says of their version. URLs are not part of it.
+type Identity struct {
+	Size         int64  // bytes; -1: unknown
+	ETag         string // as in the header, quotes and W/ included; "": none
+	LastModified string // as in the header; "": none
+	Encoding     string // the content coding of the bytes, valid UTF-8; "": none
+}
+
+// Modified is when the object was changed, as its server says. What no file can have is no
+// time: seconds of 32 bits reach no further back, nanoseconds of 64 no further on.
+func (id Identity) Modified() (at time.Time, known bool) {
+	at, err := time.Parse("Mon, 02 Jan 2006 15:04:05 GMT", id.LastModified)
+	if err != nil || at.Unix() < math.MinInt32 || at.Unix() > math.MaxInt64/int64(time.Second) {
+		return time.Time{}, false
+	}
+	return at, true
+}
 
 // Claim is what an answer says of the object.
 type Claim struct {
-	store.Identity
+	Identity
 	SHA256 string // of the whole object (RFC 9530, Repr-Digest), in base64; "": not told
 	SHA512 string
 	// Recent says that Last-Modified is too near the time of the answer to tell two versions
@@ -39,7 +56,7 @@ const (
 
 // Known is what is known of one object. The zero value knows nothing.
 type Known struct {
-	id             store.Identity
+	id             Identity
 	sha256, sha512 string
 	something      bool // id is valid
 	modifiedVaries bool // servers of one strong ETag tell several times: none of them proves anything
@@ -49,8 +66,8 @@ type Known struct {
 
 // Resumed is what a journal says. As long as nothing else has been learnt, only a strong
 // validator proves that an answer is of the same object: much may have happened since.
-func Resumed(journal store.Identity) Known {
-	return Known{id: journal, something: true, earlier: true, foreign: journal == store.Identity{Size: -1}}
+func Resumed(journal Identity) Known {
+	return Known{id: journal, something: true, earlier: true, foreign: journal == Identity{Size: -1}}
 }
 
 // Foreign says whether nothing is known but that there are bytes, of another tool.
@@ -62,7 +79,7 @@ func (k *Known) Earlier() bool { return k.earlier }
 // Sized learns the size alone, from an answer that is not proven.
 func (k *Known) Sized(size int64) {
 	if !k.something {
-		k.id, k.something = store.Identity{Size: size}, true
+		k.id, k.something = Identity{Size: size}, true
 	}
 	if k.id.Size < 0 {
 		k.id.Size = size
@@ -81,9 +98,9 @@ func (k *Known) Size() int64 {
 }
 
 // Identity is what is worth keeping in a journal.
-func (k *Known) Identity() store.Identity {
+func (k *Known) Identity() Identity {
 	if !k.something {
-		return store.Identity{Size: -1}
+		return Identity{Size: -1}
 	}
 	return k.id
 }
