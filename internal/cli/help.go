@@ -7,6 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/mlget/mlget/internal/cli/exit"
+	"github.com/mlget/mlget/internal/cli/flags"
 )
 
 // newHelpCommand is cobra's, but for what there is no help about, which is a mistake.
@@ -35,7 +38,7 @@ func refuseOthers(root *cobra.Command, name string) {
 		return
 	}
 	cmd := root.Commands()[i]
-	cmd.Args = noArgs
+	cmd.Args = flags.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
 
@@ -51,20 +54,20 @@ func completeCommands(cmd *cobra.Command, args []string, typed string) (names []
 
 // flagError is what flags that cannot be understood end in.
 func flagError(cmd *cobra.Command, err error) error {
-	e := usageError{err: err}
+	e := exit.UsageError{Err: err}
 	var (
 		unknown *pflag.NotExistError
 		value   *pflag.InvalidValueError
-		own     usageError // of a value
+		own     exit.UsageError // of a value
 	)
 	switch {
 	case errors.As(err, &own):
-		e.hint = own.hint
+		e.Hint = own.Hint
 	case errors.As(err, &value): // says what it wants
 	case errors.As(err, &unknown):
-		e.hint = flagHint(cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames())
+		e.Hint = flagHint(cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames())
 	default:
-		e.hint = helpHint(cmd)
+		e.Hint = helpHint(cmd)
 	}
 	return e
 }

@@ -13,6 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
+
+	"github.com/mlget/mlget/internal/cli/console"
+	"github.com/mlget/mlget/internal/cli/exit"
+	"github.com/mlget/mlget/internal/cli/program"
 )
 
 // TestManuals: the pages that are embedded are what the commands say of themselves; with
@@ -22,7 +26,7 @@ func TestManuals(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the pages are those of Linux")
 	}
-	root, dir := newRootCommand(IO{}), t.TempDir()
+	root, dir := newRootCommand(console.IO{}), t.TempDir()
 	if os.Getenv("UPDATE_GOLDEN") != "" {
 		dir = "man"
 	}
@@ -38,7 +42,7 @@ func TestManuals(t *testing.T) {
 	})
 	describe(root)
 	// A page that says when it was made would differ each time.
-	header := doc.GenManHeader{Source: "mlget " + release, Manual: "User Commands", Date: &time.Time{}}
+	header := doc.GenManHeader{Source: "mlget " + program.Release, Manual: "User Commands", Date: &time.Time{}}
 	if err := doc.GenManTree(root, &header, dir); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +104,7 @@ func describe(cmd *cobra.Command) {
 		b.WriteString(line + "\n")
 	}
 	if !cmd.HasParent() {
-		_, list, _ := strings.Cut(exitHelp, ":\n")
+		_, list, _ := strings.Cut(exit.Help, ":\n")
 		b.WriteString("\n# EXIT STATUS\n")
 		for one := range strings.SplitSeq(strings.ReplaceAll(list, "\n", "·"), "·") {
 			if code, what, ok := strings.Cut(strings.TrimSpace(one), " "); ok {
