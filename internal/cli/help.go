@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -28,6 +31,72 @@ func newHelpCommand() *cobra.Command {
 		},
 		ValidArgsFunction: completeCommands,
 	}
+}
+
+// helpWidth is the width of help in columns: of a terminal that nobody has resized.
+const helpWidth = 80
+
+// usage prints how a command is called. Not by a template: text/template would cost the
+// phone's program half a megabyte.
+func usage(cmd *cobra.Command) error {
+	var b strings.Builder
+	b.WriteString("Usage:\n  " + cmd.UseLine() + "\n")
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("  " + cmd.CommandPath() + " COMMAND\n")
+	}
+	if cmd.HasExample() {
+		b.WriteString("\nExamples:\n" + cmd.Example + "\n")
+	}
+	wrap := helpWidth
+	if !cmd.HasParent() {
+		wrap = 0 // each has a line
+	}
+	for _, g := range flagGroups(cmd) {
+		b.WriteString("\n" + g.heading + ":\n" + g.set.FlagUsagesWrapped(wrap))
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\nCommands:\n")
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				fmt.Fprintf(&b, "  %-11s %s\n", sub.Name(), sub.Short)
+			}
+		}
+	}
+	if !cmd.HasParent() {
+		b.WriteString(exit.Help + "\nmlget man says more, and has the flags for experts; mlget COMMAND --help.\n")
+	}
+	_, err := io.WriteString(cmd.OutOrStderr(), b.String())
+	return err
+}
+
+// flagGroup is the flags of a command that are listed below one heading.
+type flagGroup struct {
+	heading string
+	set     *pflag.FlagSet
+}
+
+// flagGroups are the flags of a command that help lists.
+func flagGroups(cmd *cobra.Command) (groups []flagGroup) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		heading := cmp.Or(flags.Heading(f), "Flags")
+		if cmd.HasParent() {
+			heading = "Flags"
+		} else if f.Name == "help" && len(groups) > 0 {
+			heading = groups[len(groups)-1].heading
+		}
+		if f.Hidden || heading == flags.Expert {
+			return
+		}
+		at := slices.IndexFunc(groups, func(g flagGroup) bool { return g.heading == heading })
+		if at < 0 {
+			at = len(groups)
+			set := pflag.NewFlagSet(heading, pflag.ContinueOnError)
+			set.SortFlags = false
+			groups = append(groups, flagGroup{heading, set})
+		}
+		groups[at].set.AddFlag(f)
+	})
+	return groups
 }
 
 // refuseOthers makes a command that only holds others an error with a name that is

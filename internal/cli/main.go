@@ -98,9 +98,9 @@ func newRootCommand(stdio console.IO) *cobra.Command {
 		Long: `mlget downloads over several network links at once - Wi-Fi and LTE, two
 uplinks - so that all of them finish at the same moment, and continues by itself
 what was interrupted.`,
-		Example: `  mlget https://example.org/image.iso              # no cellular data while there is Wi-Fi
-  mlget --links all https://example.org/image.iso  # over metered links too
-  mlget --links wlan0,rmnet0 https://example.org/image.iso
+		Example: `  mlget https://example.org/image.iso      # free links only, if there are any
+  mlget -l all https://example.org/image.iso       # metered links, too
+  mlget -l wlan0,rmnet0 https://example.org/image.iso
   mlget -o - https://example.org/src.tar.gz | tar xz`,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
@@ -121,15 +121,7 @@ what was interrupted.`,
 	o.AddFlags(cmd.Flags())
 	cmd.Flags().SortFlags = false
 	cmd.SetFlagErrorFunc(flagError)
-	// Not by a template: text/template would cost the phone's binary half a megabyte.
-	usage := cmd.UsageFunc()
-	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
-		if err := usage(cmd); err != nil {
-			return err
-		}
-		_, err := io.WriteString(cmd.OutOrStderr(), exit.Help)
-		return err
-	})
+	cmd.SetUsageFunc(usage)
 	cmd.AddCommand(links.NewCommand(stdio), power.NewCommand(stdio), simulate.NewCommand(stdio), report.NewCommand(stdio),
 		bench.NewCommand(stdio), newManCommand(stdio), doctor.NewCommand(stdio), newVersionCommand(stdio))
 	cmd.SetHelpCommand(newHelpCommand())

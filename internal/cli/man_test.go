@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/mlget/mlget/internal/cli/console"
 	"github.com/mlget/mlget/internal/cli/exit"
+	"github.com/mlget/mlget/internal/cli/flags"
 	"github.com/mlget/mlget/internal/cli/program"
 )
 
@@ -36,7 +38,7 @@ func TestManuals(t *testing.T) {
 		c.InitDefaultVersionFlag()
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden {
-				usages[pageName(c)] = append(usages[pageName(c)], "--"+f.Name, strings.ReplaceAll(f.Usage, "`", ""))
+				usages[pageName(c)] = append(usages[pageName(c)], "--"+f.Name, strings.ReplaceAll(f.Usage, "`", ""), flags.Details(f))
 			}
 		})
 	})
@@ -114,6 +116,11 @@ func describe(cmd *cobra.Command) {
 		b.WriteString(manualOfMlget)
 	}
 	cmd.Long = b.String()
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if more := flags.Details(f); more != "" {
+			f.Usage += ". " + more
+		}
+	})
 	for _, sub := range cmd.Commands() {
 		describe(sub)
 	}
@@ -143,3 +150,29 @@ const manualOfMlget = `# FILES
 **TERM**
 : dumb: no progress bars.
 `
+
+// TestHelpFitsATerminal: help, and of other commands the flags, fit 80 columns; codes are told
+// once.
+func TestHelpFitsATerminal(t *testing.T) {
+	everyCommand(newRootCommand(IO{}), func(c *cobra.Command) {
+		var b strings.Builder
+		c.InitDefaultHelpFlag()
+		c.InitDefaultVersionFlag()
+		c.SetOut(&b)
+		if err := c.Help(); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		if c.HasParent() {
+			_, text, _ = strings.Cut(text, "\nFlags:\n")
+		}
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+				t.Errorf("%s: %d columns: %s", c.CommandPath(), n, line)
+			}
+		}
+		if codes := strings.Count(b.String(), "130 interrupted"); (codes == 1) == c.HasParent() {
+			t.Errorf("%s: exit codes are told %d times", c.CommandPath(), codes)
+		}
+	})
+}

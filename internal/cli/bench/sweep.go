@@ -50,7 +50,7 @@ func newBenchSweepCommand(stdio console.IO) *cobra.Command {
 	full := sweep.Full()
 	cmd := &cobra.Command{
 		Use:   "sweep [flags] [URL...] [-- MLGET FLAGS...]",
-		Short: "Download with every combination of concurrency, parallelism and block size",
+		Short: "Download with every combination of -j, -p and block size",
 		Long: `Download the same files with every combination of concurrency, parallelism and
 block size, in random order, each in a process of its own, and print what came of
 it: throughput, joules per 100 MB, and power, as in Guner and Kosar's papers.
@@ -286,5 +286,5 @@ func (c *sweepChild) Run(ctx context.Context, s sweep.Setting) (m sweep.Measure,
 
 // settings are a setting as flags.
 func (c *sweepChild) settings(s sweep.Setting) []string {
-	return []string{"-j", strconv.Itoa(s.Concurrency), "-p", strconv.Itoa(s.Parallelism), "-b", strconv.FormatInt(s.Block, 10)}
+	return []string{"-j", strconv.Itoa(s.Concurrency), "-p", strconv.Itoa(s.Parallelism), "--block-size", strconv.FormatInt(s.Block, 10)}
 }

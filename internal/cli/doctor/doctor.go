@@ -28,7 +28,7 @@ import (
 func NewCommand(stdio console.IO) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Print diagnostics for a bug report (nothing is sent, secrets are left out)",
+		Short: "Print diagnostics for a bug report (nothing is sent)",
 		Long: `doctor prints what it takes to understand a problem on this machine: the
 program, the system, its links, authorities, power sources and the folder to
 download to. It sends nothing. Of addresses it shows the beginning only.`,

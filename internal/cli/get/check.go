@@ -33,7 +33,7 @@ func (o *Options) check() (mode progress.Mode, err error) {
 	if mode, err = progress.ParseMode(o.progress); err != nil {
 		return mode, exit.UsageError{Err: err}
 	}
-	if err = cmp.Or(policy.Check(o.algorithm), flags.CheckEnergy(o.energy),
+	if err = cmp.Or(policy.Check(o.algorithm), flags.CheckEnergy(o.power.policy),
 		flags.OnlyOf("--mode", tuning.Names(), o.mode)); err != nil {
 		return mode, err
 	}
@@ -78,11 +78,11 @@ func (o *Options) target() store.Target {
 // the least energy, links are part of the choice.
 func (o *Options) settleEnergy(t *task) {
 	switch {
-	case o.energy != "":
+	case o.power.policy != "":
 	case t.one == nil && o.mode == tuning.LowE.String():
-		o.energy = scheduler.EnergyMin.String()
+		o.power.policy = scheduler.EnergyMin.String()
 	default:
-		o.energy = scheduler.EnergyOff.String()
+		o.power.policy = scheduler.EnergyOff.String()
 	}
 }
 

@@ -19,8 +19,8 @@ func (o *Options) engine(web fetch.Config, bus *event.Bus, started time.Time) en
 		BlockSize: int(o.blockSize.Bytes), Tries: o.tries.N, ErrorTries: o.tries.Errors(), StallTimeout: o.timeout,
 		Record: o.recordFile != "",
 	}
-	cfg.Energy, cfg.Offload, _ = scheduler.ParseEnergy(o.energy) // check has seen to it
-	if cfg.Tries == 0 {                                          // as in wget
+	cfg.Energy, cfg.Offload, _ = scheduler.ParseEnergy(o.power.policy) // check has seen to it
+	if cfg.Tries == 0 {                                                // as in wget
 		cfg.Tries = math.MaxInt
 	}
 	cfg.LimitRate = engine.NewLimiter(o.limitRate.Bytes, cfg.BlockSize)

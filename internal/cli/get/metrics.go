@@ -38,10 +38,15 @@ type metricsOptions struct {
 }
 
 func (o *metricsOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.listen, "metrics-listen", "", "serve Prometheus metrics at `ADDR`, [HOST:]PORT; without a host on loopback")
-	flags.DurationVar(f, &o.linger, "metrics-linger", "", 0, "serve them for so long after the end; an interrupt ends it")
-	f.StringVar(&o.textfile, "metrics-textfile", "", "write them to `FILE`, whose name ends in .prom, for node_exporter")
-	f.StringVar(&o.push, "metrics-push", "", "push them to the Pushgateway at `URL` at the end")
+	f.StringVar(&o.listen, "metrics-listen", "", "serve Prometheus metrics at `[HOST:]PORT`")
+	flags.Detail(f, "metrics-listen", "Without a host it is loopback.")
+	f.StringVar(&o.textfile, "metrics-textfile", "", "write them to `FILE`, for node_exporter")
+	f.StringVar(&o.push, "metrics-push", "", "push them to the Pushgateway at `URL`")
+}
+
+func (o *metricsOptions) addExpertFlags(f *pflag.FlagSet) {
+	flags.DurationVar(f, &o.linger, "metrics-linger", "", 0, "serve metrics for so long after the end")
+	flags.Detail(f, "metrics-linger", "An interrupt ends it.")
 	f.BoolVar(&o.process, "metrics-go", false, "add the metrics of Go's runtime and of the process")
 }
 

@@ -3,6 +3,7 @@ package get
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -22,17 +23,25 @@ import (
 // powerOptions is what they say of the power and the energy of a download.
 type powerOptions struct {
 	sample         measure.Options
+	policy         string // of --energy
 	baseline, tail time.Duration
 	modelFile      string
 }
 
 func (o *powerOptions) addFlags(f *pflag.FlagSet) {
-	o.sample.AddFlags(f)
-	f.Lookup("power").Usage += ", " + power.Model
-	flags.DurationVar(f, &o.baseline, "power-baseline", "", 0, "measure for so long before the first connection")
-	flags.DurationVar(f, &o.tail, "tail", "", 0, "measure for so long after the end; an interrupt ends it")
-	f.StringVar(&o.modelFile, "energy-model", "", "`FILE` that describes the radios of this device (docs/energy-models.md)")
+	f.StringVar(&o.policy, "energy", "", "`POLICY` of costly links: off, emtcp, min-energy")
+	flags.Detail(f, "energy", "off is the default, for many files with --mode lowe min-energy; emtcp=SHARE moves another part than 0.24.")
+	o.sample.AddSourceFlag(f)
+	f.Lookup("power").Usage = "measure power with `SOURCE`"
+	flags.Detail(f, "power", strings.Join(append(power.Names(), power.Model), ", ")+".")
+	flags.DurationVar(f, &o.baseline, "power-baseline", "", 0, "measure so long before the first connection")
+	flags.DurationVar(f, &o.tail, "tail", "", 0, "measure so long after the end")
+	flags.Detail(f, "tail", "An interrupt ends it.")
+	f.StringVar(&o.modelFile, "energy-model", "", "`FILE` that describes this device's radios")
+	flags.Detail(f, "energy-model", "See docs/energy-models.md.")
 }
+
+func (o *powerOptions) addExpertFlags(f *pflag.FlagSet) { o.sample.AddReadingFlags(f) }
 
 // measurement is how a download's power is measured or modelled.
 type measurement struct {
@@ -73,7 +82,7 @@ func (m *meter) Spent() (engine.Spent, bool) {
 // meter follows the run of bus until its end, where somebody decides by what is
 // measured; else it is nil.
 func (o *Options) meter(bus *event.Bus) engine.Meter {
-	if o.mode != tuning.EHT.String() && o.energy != scheduler.EnergyMin.String() {
+	if o.mode != tuning.EHT.String() && o.power.policy != scheduler.EnergyMin.String() {
 		return nil
 	}
 	m := new(meter)

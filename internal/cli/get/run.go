@@ -204,7 +204,7 @@ func (r *run) tell(ctx context.Context, err error) error {
 }
 
 func (o *Options) runStarted(started time.Time, links []chosen, files int) event.RunStarted {
-	e := event.RunStarted{Version: program.Version(), Started: started, Algorithm: o.algorithm, Energy: o.energy, Files: files}
+	e := event.RunStarted{Version: program.Version(), Started: started, Algorithm: o.algorithm, Energy: o.power.policy, Files: files}
 	e.Links = make([]event.LinkInfo, 0, len(links)) // in a record, a list without links is a list
 	for _, l := range links {
 		e.Links = append(e.Links, l.info)

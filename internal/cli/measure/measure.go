@@ -33,9 +33,19 @@ type Options struct {
 
 // AddFlags defines the flags.
 func (o *Options) AddFlags(f *pflag.FlagSet) {
+	o.AddSourceFlag(f)
+	o.AddReadingFlags(f)
+}
+
+// AddSourceFlag defines the flag that says what power is measured with.
+func (o *Options) AddSourceFlag(f *pflag.FlagSet) {
 	f.StringVar(&o.Source, "power", power.Auto, "measure power with: "+strings.Join(power.Names(), ", "))
-	flags.DurationVar(f, &o.Interval, "power-interval", "", time.Second, "between readings")
-	f.StringVar(&o.unit, "power-unit", string(power.UnitAuto), "in which the battery tells its current: auto, uA, mA")
+}
+
+// AddReadingFlags defines the flags that say how readings are taken.
+func (o *Options) AddReadingFlags(f *pflag.FlagSet) {
+	flags.DurationVar(f, &o.Interval, "power-interval", "", time.Second, "between readings of power")
+	f.StringVar(&o.unit, "power-unit", string(power.UnitAuto), "`UNIT` of a battery's current: auto, uA, mA")
 	f.StringVar(&o.sysfs, "sysfs", sysfs, "`DIR` that stands for /sys")
 }
 
