@@ -216,6 +216,7 @@ func rules() map[string]rule {
 		"internal/rewrite":  {},
 		"internal/filelock": {imports: "golang.org/x/sys"},
 		"internal/netrc":    {},
+		"internal/cookies":  {imports: "golang.org/x/net/publicsuffix"},
 		"internal/term":     {},
 		"internal/testbody": {},
 		"internal/units":    {},

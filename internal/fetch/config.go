@@ -65,6 +65,10 @@ type Config struct {
 	User        *url.Userinfo // wins over a user in the URL, as in curl; nil: none
 	Credentials Credentials   // asked when neither User nor the URL names one; nil: nobody
 
+	// Cookies are sent with requests and kept from answers, also those of redirects, by the
+	// jar's own rules; nil: none are. The Clients of a run share one.
+	Cookies http.CookieJar
+
 	// Named are the origins to which User, Credentials and the private ones of Header may go,
 	// for where a URL given to Get is not one that the user has named; nil: that of each.
 	Named *Origins

@@ -67,6 +67,7 @@ func (c *Client) roundTrip(ctx context.Context, t target, first *url.URL, a aske
 		h, b, err := s.roundTrip(ctx, req, a)
 		switch {
 		case err == nil:
+			c.keepCookies(h, t.u)
 			return h, b, nil
 		case errors.Is(err, errWantsHTTP1) && !c.downgrade(originOf(t.u)):
 			return nil, nil, protocolError("server wants HTTP/1.1")

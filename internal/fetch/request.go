@@ -122,6 +122,7 @@ func (c *Client) newRequest(ctx context.Context, t target, first *url.URL, a ask
 		}
 		h[name] = values
 	}
+	c.addCookies(h, t.u)
 	h.Set("Accept-Encoding", "identity")
 	if !a.whole() {
 		h.Set("Range", rangeHeader(a.off, a.end))
