@@ -63,6 +63,7 @@ type Config struct {
 	Header      http.Header   // extra request headers; Authorization, Cookie and Host go to the URL's own origin only
 	UserAgent   string        // empty: the header is not sent
 	User        *url.Userinfo // wins over a user in the URL, as in curl; nil: none
+	OnlyDigest  bool          // passwords are sent as answers to a challenge alone (RFC 7616); else as Basic first
 	Credentials Credentials   // asked when neither User nor the URL names one; nil: nobody
 
 	// Cookies are sent with requests and kept from answers, also those of redirects, by the
