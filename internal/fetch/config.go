@@ -24,11 +24,18 @@ type Credentials interface {
 	For(host string) (user, password string, ok bool)
 }
 
-// Proxies chooses the HTTP proxy for requests to the origin of u, which has a
-// scheme, a host and a port and nothing else; nil is none. Only http:// proxies
-// can be used: in absolute form for http, by CONNECT for https.
+// Proxies chooses the proxy for requests to the origin of u, which has a scheme, a host
+// and a port and nothing else; nil is none. An http or https proxy is asked in absolute
+// form for http, and by CONNECT for https; a socks5, socks5h or socks4a proxy for
+// connections to names, which it resolves.
 type Proxies interface {
 	For(u *url.URL) (*url.URL, error)
+}
+
+// Proxied is a Dialer whose link may have a proxy of its own, for all origins, which stands
+// in the place of Config's; nil: it has none.
+type Proxied interface {
+	Proxy() *url.URL
 }
 
 // Trace is told of what happens to a Client's connections. Its methods are called from
