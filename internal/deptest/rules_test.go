@@ -77,8 +77,8 @@ func rules() map[string]rule {
 		"internal/android/androidtest": {imports: "internal/android github.com/vishvananda/netlink golang.org/x/net/dns/dnsmessage golang.org/x/sys"},
 		"internal/roots":               {imports: "golang.org/x/crypto/x509roots/fallback/bundle"},
 		"internal/fetch": {
-			imports: "golang.org/x/net/http golang.org/x/net/http2 golang.org/x/sys",
-			tests:   "internal/race internal/testbody",
+			imports: "internal/digestauth golang.org/x/net/http golang.org/x/net/http2 golang.org/x/net/proxy golang.org/x/sys",
+			tests:   "internal/race internal/testbody github.com/mccutchen/go-httpbin",
 		},
 		"internal/store": {
 			imports: "internal/filelock internal/identity pkg/scheduler golang.org/x/sys",
@@ -233,13 +233,16 @@ func rules() map[string]rule {
 		"internal/dataset": {imports: "internal/testbody"},
 
 		// Leaves.
-		"internal/rewrite":  {},
-		"internal/filelock": {imports: "golang.org/x/sys"},
-		"internal/netrc":    {},
-		"internal/term":     {},
-		"internal/testbody": {},
-		"internal/units":    {},
-		"internal/deptest":  {},
+		"internal/rewrite":    {},
+		"internal/filelock":   {imports: "golang.org/x/sys"},
+		"internal/netrc":      {},
+		"internal/urlglob":    {std: "errors fmt iter net/netip strconv strings"},
+		"internal/digestauth": {std: "crypto/md5 crypto/rand crypto/sha256 encoding/hex fmt hash strings"},
+		"internal/cookies":    {imports: "golang.org/x/net/publicsuffix"},
+		"internal/term":       {},
+		"internal/testbody":   {},
+		"internal/units":      {},
+		"internal/deptest":    {},
 	}
 }
 
