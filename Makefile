@@ -35,7 +35,7 @@ demo: build ## download 100 MB over two emulated links and show the report
 	@sh .ci/demo $(DEMO_SIZE)
 
 # What is pure, and takes less than a minute: for while one is writing.
-QUICK = ./internal/android/... ./internal/cli ./internal/dataset ./internal/deptest ./internal/energy ./internal/engine/accept ./internal/event/... ./internal/identity ./internal/joblist \
+QUICK = ./internal/android/... ./internal/cli/... ./internal/dataset ./internal/deptest ./internal/energy ./internal/engine/accept ./internal/event/... ./internal/identity ./internal/joblist \
 	./internal/linklab/battery ./internal/linklab/emu ./internal/linklab/scenario ./internal/metrics ./internal/netrc ./internal/page \
 	./internal/plot ./internal/power ./internal/progress ./internal/record ./internal/report ./internal/sim ./internal/store \
 	./internal/terms ./internal/units ./pkg/...

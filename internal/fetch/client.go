@@ -142,6 +142,7 @@ func movedOn(err *Error) bool {
 func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, name string) (*Response, *Error) {
 	again := false     // a request is made once more, without Range
 	var refusal *Error // of the one with it
+	challenges := 0    // of this hop's server, that were answered
 	for hops := 0; ; {
 		key, a := originOf(t.u), a
 		a.plain = a.plain || again || a.first && c.cfg.Peers.plainly(key, c.trace)
@@ -165,6 +166,12 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 			}
 			t = t.next(to)
 			hops++
+			challenges = 0
+			continue
+		}
+		if c.challenged(h, t, first, challenges) {
+			c.leave(ctx, h, b)
+			challenges++
 			continue
 		}
 		r, err := check(h, a)

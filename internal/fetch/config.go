@@ -24,11 +24,18 @@ type Credentials interface {
 	For(host string) (user, password string, ok bool)
 }
 
-// Proxies chooses the HTTP proxy for requests to the origin of u, which has a
-// scheme, a host and a port and nothing else; nil is none. Only http:// proxies
-// can be used: in absolute form for http, by CONNECT for https.
+// Proxies chooses the proxy for requests to the origin of u, which has a scheme, a host
+// and a port and nothing else; nil is none. An http or https proxy is asked in absolute
+// form for http, and by CONNECT for https; a socks5, socks5h or socks4a proxy for
+// connections to names, which it resolves.
 type Proxies interface {
 	For(u *url.URL) (*url.URL, error)
+}
+
+// Proxied is a Dialer whose link may have a proxy of its own, for all origins, which stands
+// in the place of Config's; nil: it has none.
+type Proxied interface {
+	Proxy() *url.URL
 }
 
 // Trace is told of what happens to a Client's connections. Its methods are called from
@@ -63,7 +70,12 @@ type Config struct {
 	Header      http.Header   // extra request headers; Authorization, Cookie and Host go to the URL's own origin only
 	UserAgent   string        // empty: the header is not sent
 	User        *url.Userinfo // wins over a user in the URL, as in curl; nil: none
+	OnlyDigest  bool          // passwords are sent as answers to a challenge alone (RFC 7616); else as Basic first
 	Credentials Credentials   // asked when neither User nor the URL names one; nil: nobody
+
+	// Cookies are sent with requests and kept from answers, also those of redirects, by the
+	// jar's own rules; nil: none are. The Clients of a run share one.
+	Cookies http.CookieJar
 
 	// Named are the origins to which User, Credentials and the private ones of Header may go,
 	// for where a URL given to Get is not one that the user has named; nil: that of each.

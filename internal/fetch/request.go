@@ -122,44 +122,13 @@ func (c *Client) newRequest(ctx context.Context, t target, first *url.URL, a ask
 		}
 		h[name] = values
 	}
+	c.addCookies(h, t.u)
 	h.Set("Accept-Encoding", "identity")
 	if !a.whole() {
 		h.Set("Range", rangeHeader(a.off, a.end))
 	}
-	if h.Get("Authorization") == "" {
-		if user, password, ok := c.credentials(t, first); ok {
-			r.SetBasicAuth(user, password)
-		}
-	}
+	c.authorize(r, t, first)
 	return r.WithContext(ctx)
-}
-
-// credentials are the user and password for one hop. Those of -u, of the URL and
-// of netrc stay with the origin of the URL asked for (curl CVE-2022-27774); what
-// a redirect's URL names is for that hop alone.
-func (c *Client) credentials(t target, first *url.URL) (user, password string, ok bool) {
-	info := t.u.User
-	if t.home {
-		switch {
-		case c.cfg.User != nil:
-			info = c.cfg.User
-		case info == nil:
-			info = first.User
-		}
-	}
-	if info != nil {
-		password, known := info.Password()
-		if !known && t.home && c.cfg.Credentials != nil {
-			if name, secret, ok := c.cfg.Credentials.For(Hostname(t.u)); ok && name == info.Username() {
-				password = secret
-			}
-		}
-		return info.Username(), password, true
-	}
-	if t.home && c.cfg.Credentials != nil {
-		return c.cfg.Credentials.For(Hostname(t.u))
-	}
-	return "", "", false
 }
 
 // WithoutUser is a copy of u that may be shown and kept.

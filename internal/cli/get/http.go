@@ -1,0 +1,84 @@
+package get
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/mlget/mlget/internal/android"
+	"github.com/mlget/mlget/internal/cli/exit"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/roots"
+)
+
+// http makes the configuration of the requests.
+func (o *Options) http() (fetch.Config, error) {
+	cfg := fetch.Config{
+		Header: http.Header{}, UserAgent: o.userAgent, Named: new(fetch.Origins),
+		ConnectTimeout: o.connectTime, ResponseTimeout: o.timeout,
+		Proxies: proxies{httpproxy.FromEnvironment().ProxyFunc()},
+		Peers:   fetch.NewPeers(),
+		NoRange: o.noRange,
+		TLS:     &tls.Config{InsecureSkipVerify: o.insecure}, //nolint:gosec // -k is what it says
+	}
+	switch {
+	case o.http1 && (o.http2 || o.http2Prior):
+		return cfg, exit.Usagef("--http1.1 and --http2 exclude each other")
+	case o.http2Prior:
+		cfg.Protocol = fetch.HTTP2PriorKnowledge
+	case o.http1:
+		cfg.Protocol = fetch.HTTP1
+	case o.http2:
+		cfg.Protocol = fetch.HTTP2
+	}
+	if err := o.addHeaders(&cfg); err != nil {
+		return cfg, err
+	}
+	if o.user != "" {
+		user, password, _ := strings.Cut(o.user, ":")
+		cfg.User = url.UserPassword(user, password)
+	}
+	if o.netrc {
+		n, err := readNetrc()
+		if err != nil {
+			return cfg, err
+		}
+		cfg.Credentials = n
+	}
+	if android.Here("") { // of its authorities Go knows the old ones at best
+		cfg.TLS.RootCAs = roots.Find("").Pool
+	}
+	if o.caCert != "" {
+		pem, err := os.ReadFile(o.caCert)
+		if err != nil {
+			return cfg, exit.FileError{Err: fmt.Errorf("--cacert: %w", err)}
+		}
+		cfg.TLS.RootCAs = x509.NewCertPool()
+		if !cfg.TLS.RootCAs.AppendCertsFromPEM(pem) {
+			return cfg, exit.FileError{Err: fmt.Errorf("--cacert: %s holds no PEM certificate", o.caCert)}
+		}
+	}
+	return cfg, nil
+}
+
+// proxies are those that the environment names.
+type proxies struct {
+	choose func(*url.URL) (*url.URL, error)
+}
+
+func (p proxies) For(u *url.URL) (*url.URL, error) {
+	proxy, err := p.choose(u)
+	if err == nil && proxy != nil && proxy.Scheme != "http" {
+		return nil, exit.UsageError{
+			Err:  fmt.Errorf("%s proxies are not supported", proxy.Scheme),
+			Hint: "http_proxy and https_proxy take http://[USER:PASSWORD@]HOST:PORT; no_proxy=HOST does without",
+		}
+	}
+	return proxy, err
+}
