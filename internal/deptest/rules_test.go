@@ -237,6 +237,7 @@ func rules() map[string]rule {
 		"internal/filelock":   {imports: "golang.org/x/sys"},
 		"internal/netrc":      {},
 		"internal/urlglob":    {std: "errors fmt iter net/netip strconv strings"},
+		"internal/configfile": {std: "bufio errors fmt io strings"},
 		"internal/digestauth": {std: "crypto/md5 crypto/rand crypto/sha256 encoding/hex fmt hash strings"},
 		"internal/cookies":    {imports: "golang.org/x/net/publicsuffix"},
 		"internal/term":       {},
