@@ -238,6 +238,7 @@ func rules() map[string]rule {
 		"internal/netrc":      {},
 		"internal/urlglob":    {std: "errors fmt iter net/netip strconv strings"},
 		"internal/configfile": {std: "bufio errors fmt io strings"},
+		"internal/robots":     {std: "strings"},
 		"internal/digestauth": {std: "crypto/md5 crypto/rand crypto/sha256 encoding/hex fmt hash strings"},
 		"internal/cookies":    {imports: "golang.org/x/net/publicsuffix"},
 		"internal/term":       {},
