@@ -131,7 +131,7 @@ func rules() map[string]rule {
 		// is given bytes, and opens nothing.
 		"internal/joblist": {
 			imports: "golang.org/x/net/html golang.org/x/text/unicode/norm",
-			std:     "bufio bytes errors fmt io net/url slices strconv strings unicode unicode/utf8",
+			std:     "bufio bytes errors fmt io net/url path regexp slices strconv strings unicode unicode/utf8",
 		},
 
 		// Make one thing of many runs.
