@@ -230,6 +230,18 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, habit string, size 
 	case "to": // wherever the query says, with a password for PW
 		w.Header().Set("Location", strings.ReplaceAll(r.URL.Query().Get("url"), "PW", password))
 		w.WriteHeader(http.StatusFound)
+	case "members": // for whom has the cookie that join gives
+		if c, err := r.Cookie("sid"); err != nil || c.Value != password {
+			w.Header().Set("Location", "/join/1/x?url="+url.QueryEscape(r.URL.Path))
+			w.WriteHeader(http.StatusFound)
+			return
+		}
+		http.ServeContent(w, r, "", modified(), b.Reader())
+	case "join":
+		http.SetCookie(w, &http.Cookie{Name: "sid", Value: password, Path: "/members", HttpOnly: true})
+		http.SetCookie(w, &http.Cookie{Name: "lang", Value: "en", Path: "/", MaxAge: 1000})
+		w.Header().Set("Location", r.URL.Query().Get("url"))
+		w.WriteHeader(http.StatusFound)
 	case "named": // by the server, as the query says
 		w.Header().Set("Content-Disposition", "attachment; filename=\""+r.URL.Query().Get("as")+"\"")
 		w.Header().Set("Content-Location", "/"+r.URL.Query().Get("as"))

@@ -98,8 +98,8 @@ func foreignNames(name string) string {
 		return "--cacert FILE"
 	case "interface", "multiple-interface", "bind-address":
 		return "--links NAME,NAME"
-	case "cookie", "load-cookies", "cookie-jar":
-		return "-H 'Cookie: NAME=VALUE'"
+	case "cookie-jar":
+		return "--save-cookies FILE"
 	case "referer":
 		return "-H 'Referer: URL'"
 	case "cert", "key", "certificate", "private-key", "cert-type", "key-type":

@@ -131,7 +131,7 @@ func rules() map[string]rule {
 		// is given bytes, and opens nothing.
 		"internal/joblist": {
 			imports: "golang.org/x/net/html golang.org/x/text/unicode/norm",
-			std:     "bufio bytes errors fmt io net/url slices strconv strings unicode unicode/utf8",
+			std:     "bufio bytes errors fmt io net/url path regexp slices strconv strings unicode unicode/utf8",
 		},
 
 		// Make one thing of many runs.
@@ -161,9 +161,9 @@ func rules() map[string]rule {
 			" internal/term github.com/spf13/cobra golang.org/x/sys", tests: "internal/event internal/power github.com/spf13/pflag"},
 		"internal/cli/exit":  {imports: "internal/campaign internal/dataset internal/engine internal/fetch internal/link internal/page internal/plot internal/store internal/sweep internal/term"},
 		"internal/cli/flags": {imports: "internal/cli/exit internal/fetch internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
-		"internal/cli/get": {imports: "internal/android internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/policy internal/cli/program" +
+		"internal/cli/get": {imports: "internal/android internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/policy internal/cli/program internal/cookies" +
 			" internal/energy internal/engine internal/event internal/execpolicy internal/fetch internal/joblist internal/link internal/metrics internal/modelled internal/netrc" +
-			" internal/power internal/progress internal/record internal/report internal/rewrite internal/roots internal/store internal/term internal/terms" +
+			" internal/power internal/progress internal/record internal/report internal/rewrite internal/roots internal/store internal/term internal/terms internal/units" +
 			" pkg/scheduler pkg/scheduler/tuning github.com/spf13/pflag golang.org/x/net golang.org/x/sys"},
 		"internal/cli/links":   {imports: "internal/android internal/cli/console internal/cli/flags internal/cli/measure internal/link internal/roots internal/term github.com/spf13/cobra"},
 		"internal/cli/measure": {imports: "internal/cli/exit internal/cli/flags internal/energy internal/event internal/launch internal/power github.com/spf13/pflag"},
@@ -237,6 +237,8 @@ func rules() map[string]rule {
 		"internal/filelock":   {imports: "golang.org/x/sys"},
 		"internal/netrc":      {},
 		"internal/urlglob":    {std: "errors fmt iter net/netip strconv strings"},
+		"internal/configfile": {std: "bufio errors fmt io strings"},
+		"internal/robots":     {std: "strings"},
 		"internal/digestauth": {std: "crypto/md5 crypto/rand crypto/sha256 encoding/hex fmt hash strings"},
 		"internal/cookies":    {imports: "golang.org/x/net/publicsuffix"},
 		"internal/term":       {},

@@ -42,8 +42,10 @@ func (o *Options) check() (mode progress.Mode, err error) {
 		return mode, exit.Usagef("--block-size: %s is more than 64M", o.blockSize.Text)
 	case sameFile(o.reportFile, o.recordFile), sameFile(o.outputPath(), o.reportFile), sameFile(o.outputPath(), o.recordFile):
 		return mode, exit.Usagef("--output, --report and --record must be different files")
-	case sameFile(o.outputPath(), o.inputFile), sameFile(o.reportFile, o.inputFile), sameFile(o.recordFile, o.inputFile), sameFile(o.metrics.textfile, o.inputFile):
+	case sameFile(o.outputPath(), o.inputFile), sameFile(o.reportFile, o.inputFile), sameFile(o.recordFile, o.inputFile), sameFile(o.metrics.textfile, o.inputFile), sameFile(o.cookies.save, o.inputFile):
 		return mode, exit.Usagef("--input-file would be overwritten")
+	case sameFile(o.cookies.save, o.outputPath()), sameFile(o.cookies.save, o.reportFile), sameFile(o.cookies.save, o.recordFile):
+		return mode, exit.Usagef("--save-cookies must be a file of its own")
 	case o.output != "" && (os.IsPathSeparator(o.output[len(o.output)-1]) || o.isDirectory()):
 		return mode, exit.UsageError{Err: fmt.Errorf("--output: %s is a directory", o.output), Hint: "-P DIR saves in a directory"}
 	case o.ipv4 && o.ipv6:

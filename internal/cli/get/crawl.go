@@ -58,7 +58,7 @@ func (f *feeder) crawl(ctx context.Context, u *url.URL, e joblist.Entry) bool {
 	if first.err != nil {
 		return f.lostPage(ctx, u, first.err)
 	}
-	tree, err := joblist.NewTree(u, first.page.at, joblist.DefaultBounds())
+	tree, err := joblist.NewTree(u, first.page.at, joblist.DefaultBounds(), nil)
 	if err != nil {
 		f.broken(u, err)
 		return true

@@ -44,6 +44,7 @@ type Options struct {
 	headers     []string
 	userAgent   string
 	curlAgent   bool // it came by -A
+	cookies     cookieOptions
 	user        string
 	netrc       bool
 	caCert      string
@@ -117,6 +118,7 @@ func (o *Options) addLinkFlags(f *pflag.FlagSet) {
 func (o *Options) addHTTPFlags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.headers, "header", "H", nil, "send `HEADER`, \"Name: value\"")
 	f.StringVarP(&o.userAgent, "user-agent", "U", "mlget/"+program.Version(), "`NAME` to send")
+	o.cookies.addFlags(f)
 	f.StringVarP(&o.user, "user", "u", "", "`USER:PASSWORD` for the server")
 	f.BoolVar(&o.netrc, "netrc", false, "user and password from ~/.netrc")
 	flags.NameVar(f, &o.caCert, "cacert", "", "trust the authorities in `FILE` (PEM) only")

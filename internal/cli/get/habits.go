@@ -22,6 +22,7 @@ func (o *Options) addHabits(f *pflag.FlagSet) {
 	for _, name := range []string{"location", "fail", "show-error", "silent", "no-check-certificate", "agent"} {
 		f.Lookup(name).Hidden = true
 	}
+	o.cookies.addHabits(f)
 }
 
 // agentFlag is curl's -A. wget's chooses files by their names, which with -r would be

@@ -10,6 +10,7 @@ import (
 	"github.com/mlget/mlget/internal/cli/exit"
 	"github.com/mlget/mlget/internal/cli/policy"
 	"github.com/mlget/mlget/internal/cli/program"
+	"github.com/mlget/mlget/internal/cookies"
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/execpolicy"
@@ -51,6 +52,7 @@ type run struct {
 
 	task      *task
 	web       fetch.Config
+	jar       *cookies.Jar
 	mode      progress.Mode
 	program   *execpolicy.Program // nil: no program decides
 	endPolicy func() *event.PolicyTotals
@@ -92,6 +94,10 @@ func (r *run) checkFlags(context.Context, []string) (err error) {
 	if r.web, err = r.o.http(); err != nil {
 		return err
 	}
+	if r.jar, err = r.o.cookies.jar(r.web.Header); err != nil {
+		return err
+	}
+	r.web.Cookies = r.jar
 	r.o.settleEnergy(r.task)
 	r.mode, err = r.o.check()
 	return err
@@ -190,6 +196,9 @@ func (r *run) endEvents(err error) {
 // tell waits for those who watch, and prints what went wrong.
 func (r *run) tell(ctx context.Context, err error) error {
 	watchErr := r.watchers.finish(ctx, r.o, r.stdio, r.result)
+	if err := r.o.cookies.write(r.jar); watchErr == nil {
+		watchErr = err
+	}
 	switch {
 	case err == nil:
 		return watchErr

@@ -1,0 +1,98 @@
+package main_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/linklab"
+	"github.com/mlget/mlget/internal/testbody"
+)
+
+// webBody is what startWeb's server has.
+func webBody() testbody.Body { return testbody.Body{Size: 8_000_001, Seed: 51} }
+
+// startWeb serves the lab's links by a handler that may refuse; what it lets pass is webBody.
+func startWeb(t *testing.T, l *lab, lets func(http.ResponseWriter, *http.Request) bool) (url string) {
+	t.Helper()
+	s := &http.Server{
+		ReadHeaderTimeout: time.Minute,
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if lets(w, r) {
+				w.Header().Set("Etag", `"v1"`)
+				http.ServeContent(w, r, "f.bin", modified(), webBody().Reader())
+			}
+		}),
+	}
+	ln, err := l.Listen(clearPort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() { servedWell(t, s.Serve(ln)) })
+	t.Cleanup(func() {
+		_ = s.Close()
+		serving.Wait()
+	})
+	return fmt.Sprintf("http://192.0.2.1:%d", clearPort)
+}
+
+// fetchWeb downloads webBody over both links.
+func (l *lab) fetchWeb(t *testing.T, args ...string) {
+	t.Helper()
+	l.mlget(t, append([]string{"-o", "web.bin", "--report", "report.json"}, args...)...).want(t, 0)
+	got, err := os.ReadFile(filepath.Join(l.dir, "web.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := fmt.Sprintf("%x", sha256.Sum256(got)); sum != webBody().SHA256() {
+		t.Fatal("other bytes")
+	}
+	if n := carriers(readReport(t, filepath.Join(l.dir, "report.json"))); n != 2 {
+		t.Errorf("%d links carried bytes", n)
+	}
+	_ = os.Remove(filepath.Join(l.dir, "web.bin"))
+}
+
+// TestLoginCookieOverTwoLinks: the cookie that one link's redirect has set serves the other.
+func TestLoginCookieOverTwoLinks(t *testing.T) {
+	l := startLab(t, linklab.Config{Size: 1000}, fastWiFi, fastLTE)
+	var mu sync.Mutex
+	logins := 0
+	url := startWeb(t, l, func(w http.ResponseWriter, r *http.Request) bool {
+		c, err := r.Cookie("sid")
+		switch {
+		case r.URL.Path == "/login":
+			mu.Lock()
+			logins++
+			mu.Unlock()
+			http.SetCookie(w, &http.Cookie{Name: "sid", Value: "s", Path: "/"})
+			http.Redirect(w, r, "/f.bin", http.StatusFound)
+		case err != nil || c.Value != "s":
+			http.Redirect(w, r, "/login", http.StatusFound)
+		default:
+			return true
+		}
+		return false
+	})
+	l.fetchWeb(t, "--save-cookies", "jar", url+"/f.bin")
+	mu.Lock()
+	first := logins
+	mu.Unlock()
+	if first < 1 || first > 2 { // the links begin at the same time
+		t.Errorf("%d logins", first)
+	}
+	l.fetchWeb(t, "-b", "jar", url+"/f.bin")
+	mu.Lock()
+	defer mu.Unlock()
+	if logins != first {
+		t.Errorf("%d logins with the cookies of the run before", logins-first)
+	}
+}
