@@ -81,8 +81,8 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 		}
 	}
 	for id := range d.links {
-		if l := &d.links[id]; l.told > 0 && !l.lost {
-			d.hearWord(reqs, scheduler.LinkID(id), identity.Claim{Identity: identity.Identity{Size: l.told}}, 0)
+		if l := &d.links[id]; max(l.told, l.gaveWay.Size()) > 0 && !l.lost {
+			d.hearWord(reqs, scheduler.LinkID(id), identity.Claim{Identity: identity.Identity{Size: max(l.told, l.gaveWay.Size())}}, 0)
 		}
 	}
 	d.publishKnown(resp, c.Size, ranges)

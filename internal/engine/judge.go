@@ -246,11 +246,12 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		return no
 	})
 	d.dropDoubts(reqs) // those of links that are lost
-	if i := slices.IndexFunc(d.doubts, func(m message) bool { return !d.doubtful(m) }); i >= 0 {
+	if i := slices.IndexFunc(d.doubts, func(m message) bool { return !d.doubtful(m) || d.seconded(m) }); i >= 0 {
 		d.believe(reqs, i)
 		return
 	}
 	if d.waiting(now) {
+		d.giveWay()
 		d.askFirst(reqs, now)
 		return
 	}
@@ -273,6 +274,39 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		}
 	}
 	d.believe(reqs, best)
+}
+
+// giveWay withdraws doubtful answers that keep the server from answering over another link: it
+// seems to serve a few connections at a time. It serves many files, so it will answer again. What
+// they said of the object is kept, and each link gives way once.
+func (d *download) giveWay() {
+	if !d.e.ofMany {
+		return
+	}
+	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool {
+		l := &d.links[m.t.link]
+		if !l.gaveWay.Nothing() || len(d.have) > 0 || !m.resp.Whole || !m.resp.InTheWay() {
+			return false
+		}
+		l.gaveWay.Learn(claimOf(&m.resp.Object))
+		m.answer <- false
+		return true
+	})
+}
+
+// seconded says whether a doubtful answer with the whole object agrees with one over another link
+// that has given way, or would have to give way where links have agreed about another object.
+func (d *download) seconded(m message) bool {
+	if len(d.have) > 0 || !m.resp.Whole || d.stranger(m) {
+		return false
+	}
+	for id := range d.links {
+		l := &d.links[id]
+		if v, _ := l.gaveWay.Judge(claimOf(&m.resp.Object)); scheduler.LinkID(id) != m.t.link && !l.lost && !l.gaveWay.Nothing() && v != identity.Differs {
+			return true
+		}
+	}
+	return m.resp.InTheWay() && d.e.trust.has(d.job.URL, m.t.link)
 }
 
 // dropDoubts answers the doubtful responses that were withdrawn: what they say of the object is

@@ -283,6 +283,10 @@ func (r *Response) Trip(d time.Duration) {
 // it, for TCP_INFO. Reading from it or writing to it breaks the response.
 func (r *Response) Conn() net.Conn { return r.body.conn() }
 
+// InTheWay says that its server serves a few connections at a time, as it seems, and that
+// another one waits until one of these has ended.
+func (r *Response) InTheWay() bool { return r.client.cfg.Peers.crowded(originOf(r.EffectiveURL)) }
+
 // addrPort is a TCP address as a value; zero when it is something else.
 func addrPort(a net.Addr) netip.AddrPort {
 	if t, ok := a.(*net.TCPAddr); ok {
