@@ -22,7 +22,11 @@
  *    gives WSAENOTCONN, at which Go's Accept fails and an http.Server ends: each later
  *    connection is refused.
  *
- * For 2 to 5: Go finds functions with GetProcAddress, whose entry in the program's import
+ * 6. A console that refuses ENABLE_VIRTUAL_TERMINAL_PROCESSING, as those before Windows 10 do,
+ *    where the environment has WINE_OLD_CONSOLE. (wine's console takes it, and then shows
+ *    escape sequences as they are.)
+ *
+ * For 2 to 6: Go finds functions with GetProcAddress, whose entry in the program's import
  * table is replaced.
  */
 #include <winsock2.h>
@@ -109,6 +113,18 @@ static BOOL WSAAPI overlapped_result(SOCKET socket, LPWSAOVERLAPPED overlapped, 
 	return ok;
 }
 
+static BOOL WINAPI set_console_mode(HANDLE console, DWORD mode)
+{
+	CONSOLE_SCREEN_BUFFER_INFO info; /* which an output has; the same bit of an input's mode is another one */
+
+	if ((mode & ENABLE_VIRTUAL_TERMINAL_PROCESSING) && GetEnvironmentVariableA("WINE_OLD_CONSOLE", NULL, 0) > 0 &&
+	    GetConsoleScreenBufferInfo(console, &info)) {
+		SetLastError(ERROR_INVALID_PARAMETER);
+		return FALSE;
+	}
+	return SetConsoleMode(console, mode);
+}
+
 static FARPROC WINAPI get_proc_address(HMODULE module, LPCSTR name)
 {
 	if ((ULONG_PTR)name <= 0xffff) /* an ordinal */
@@ -119,6 +135,8 @@ static FARPROC WINAPI get_proc_address(HMODULE module, LPCSTR name)
 		return (FARPROC)file_information;
 	if (lstrcmpA(name, "WSAIoctl") == 0)
 		return (FARPROC)ioctl;
+	if (lstrcmpA(name, "SetConsoleMode") == 0)
+		return (FARPROC)set_console_mode;
 	if (lstrcmpA(name, "AcceptEx") == 0)
 		return (FARPROC)accept_ex;
 	if (lstrcmpA(name, "WSAGetOverlappedResult") == 0)
