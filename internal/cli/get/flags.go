@@ -43,7 +43,8 @@ type Options struct {
 	progress    string
 	headers     []string
 	userAgent   string
-	curlAgent   bool // it came by -A
+	password    string // of user, where that has none
+	createDirs  bool
 	user        string
 	netrc       bool
 	caCert      string
@@ -80,7 +81,7 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 
 func (o *Options) addFileFlags(f *pflag.FlagSet) {
 	flags.NameVar(f, &o.output, "output", "o", "write to `FILE`; - = standard output")
-	f.VarP(documentFlag{(*flags.Name)(&o.output)}, "output-document", "O", "the same, write to `FILE`")
+	flags.NameVar(f, &o.output, "output-document", "O", "the same, write to `FILE`")
 	flags.NameVar(f, &o.dir, "directory-prefix", "P", "save in `DIR`, which is made")
 	f.BoolVarP(&o.resume, "continue", "c", false, "continue a file that another tool left")
 	flags.NameVar(f, &o.inputFile, "input-file", "i", "URLs from `FILE`, one a line; - = stdin")

@@ -2,7 +2,10 @@ package get
 
 import (
 	"context"
+	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -93,8 +96,13 @@ func (r *run) checkFlags(context.Context, []string) (err error) {
 		return err
 	}
 	r.o.settleEnergy(r.task)
-	r.mode, err = r.o.check()
-	return err
+	if r.mode, err = r.o.check(); err != nil || !r.o.createDirs || r.o.outputPath() == "-" {
+		return err
+	}
+	if err = os.MkdirAll(filepath.Dir(r.o.outputPath()), 0o777); err != nil {
+		return exit.FileError{Err: fmt.Errorf("--create-dirs: %w", err)}
+	}
+	return nil
 }
 
 // startPolicy starts the program that --algorithm may name.

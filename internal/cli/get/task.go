@@ -99,7 +99,7 @@ func (o *Options) task(ctx context.Context, args []string, stdio console.IO) (*t
 // choice decides whether it is one object or several.
 func (o *Options) choice(t *task, stdio console.IO) error {
 	switch {
-	case t.list == nil && len(t.urls) == 0 && strings.Contains(o.output, "://"):
+	case t.list == nil && len(t.urls) == 0 && o.output != "":
 		return exit.UsageError{Err: errors.New("no URL"), Hint: "-o and -O take the name of a file; without them it is named as its URL"}
 	case t.list == nil && len(t.urls) == 0:
 		return exit.UsageError{Err: errors.New("no URL"), Hint: "mlget --help lists what there is"}
@@ -107,8 +107,6 @@ func (o *Options) choice(t *task, stdio console.IO) error {
 		return exit.Usagef("only one of --output -, --json, --report - and --record - can have standard output; --report FILE and --record FILE go elsewhere")
 	case o.served && (o.output != "" || o.resume || t.trees):
 		return exit.Usagef("--content-disposition lets the server name the file: not with --output, --continue or --recursive")
-	case o.curlAgent && t.trees:
-		return exit.UsageError{Err: errors.New("-A does not choose files: -r fetches all of them"), Hint: "-U NAME is what mlget calls itself"}
 	case o.output == "" && o.checksum == "" && (t.trees || t.list != nil || len(t.urls) > 1):
 		return nil // several
 	case t.trees:
@@ -146,7 +144,10 @@ func (o *Options) wantOutput() (n int) {
 
 // only is the one URL that there is.
 func (o *Options) only(t *task) (*url.URL, *engine.Checksum, error) {
-	several := exit.Usagef("--output and --checksum are for one URL, not for several")
+	several := exit.UsageError{
+		Err:  errors.New("--output and --checksum are for one URL, not for several"),
+		Hint: "out= and checksum= in a list (-i) are for one of its URLs; -P DIR saves in a directory",
+	}
 	switch {
 	case len(t.urls) > 1, len(t.urls) == 1 && t.list != nil:
 		return nil, nil, several
