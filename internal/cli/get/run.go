@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -133,7 +134,8 @@ func (r *run) startObservers(context.Context, []string) (err error) {
 
 // chooseLinks finds the links to use.
 func (r *run) chooseLinks(ctx context.Context) (err error) {
-	r.links, r.specs, err = r.o.choose(ctx, r.system, r.task.here(), r.warn)
+	here := slices.Equal(r.o.links, []string{link.Auto}) && r.task.here(ctx, r.web.Proxies)
+	r.links, r.specs, err = r.o.choose(ctx, r.system, here, r.warn)
 	r.result.leftOut = r.o.leftOut
 	return err
 }
