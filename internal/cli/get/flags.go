@@ -45,6 +45,7 @@ type Options struct {
 	userAgent   string
 	password    string // of user, where that has none
 	createDirs  bool
+	ownTime     bool // files keep the time of the download
 	user        string
 	netrc       bool
 	caCert      string
@@ -90,6 +91,7 @@ func (o *Options) addFileFlags(f *pflag.FlagSet) {
 	flags.NameVar(f, &o.checksum, "checksum", "", "verify, by `ALGO=HEX`: sha256, sha512, sha1, md5")
 	flags.Detail(f, "checksum", "HEX alone will do: its length tells the algorithm.")
 	f.BoolVar(&o.served, "content-disposition", false, "name files as their server says, made safe")
+	f.BoolVar(&o.ownTime, "no-remote-time", false, "do not give files the server's time")
 	o.concurrency.Most, o.parallelism.Most = flags.MostAtOnce, scheduler.MaxStreams
 	f.VarP(&o.concurrency, "concurrency", "j", "files at once, at most")
 	flags.Detail(f, "concurrency", "auto = as many as the links are worth.")
