@@ -144,11 +144,6 @@ func flagError(cmd *cobra.Command, err error) error {
 // flagHint is what may have been meant by a flag that there is not, given alone or, as
 // a letter, in a group.
 func flagHint(cmd *cobra.Command, name, group string) string {
-	if !cmd.HasParent() {
-		if hint := foreignFlag(name, group); hint != "" {
-			return hint
-		}
-	}
 	if near := nearFlag(cmd, name); near != "" && group == "" {
 		return "did you mean --" + near + "?"
 	}

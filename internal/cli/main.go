@@ -17,6 +17,7 @@ import (
 	"github.com/mlget/mlget/internal/cli/doctor"
 	"github.com/mlget/mlget/internal/cli/exit"
 	"github.com/mlget/mlget/internal/cli/get"
+	"github.com/mlget/mlget/internal/cli/habits"
 	"github.com/mlget/mlget/internal/cli/links"
 	"github.com/mlget/mlget/internal/cli/power"
 	"github.com/mlget/mlget/internal/cli/program"
@@ -46,14 +47,27 @@ func Main(args []string, stdio console.IO) int {
 	go handleSignals(signals, func() { cancel(engine.ErrInterrupted) }, func() { os.Exit(exit.Interrupted) })
 
 	root := newRootCommand(stdio)
+	args, err := translate(root, args)
+	if err != nil {
+		return exit.Tell(stdio.Err, err)
+	}
 	root.SetArgs(args)
 	help := &errWriter{Writer: stdio.Out}
 	root.SetOut(help)
-	err := root.ExecuteContext(ctx)
+	err = root.ExecuteContext(ctx)
 	if err == nil && help.err != nil {
 		err = exit.FileError{Err: help.err}
 	}
 	return exit.Tell(stdio.Err, err)
+}
+
+// translate gives a download's command line in mlget's own words; commands have no
+// habits of others.
+func translate(root *cobra.Command, args []string) ([]string, error) {
+	if cmd, _, err := root.Find(args); err != nil || cmd != root {
+		return args, nil //nolint:nilerr // cobra will find it again
+	}
+	return habits.Translate(args, root.Flags())
 }
 
 // oneWish is how long further signals after the first mean the same: timeout(1) signals

@@ -92,7 +92,7 @@ func misread(root *cobra.Command, args []string) error {
 		if len(word) <= 3 && strings.Trim(word, "0123456789") == "" && word != "" {
 			return exit.UsageError{
 				Err:  errors.New(word + " is no URL"),
-				Hint: "-p N is how many streams a file has on each link, -j N how many files are fetched at once",
+				Hint: "-p N is how many connections a link has for a file, -j N how many files are fetched at once",
 			}
 		}
 	}

@@ -150,7 +150,7 @@ func rules() map[string]rule {
 
 		// Wire: a package for each command, and below them what several commands share
 		// (console, exit, flags, measure, policy, program).
-		"internal/cli": {imports: "internal/cli/bench internal/cli/console internal/cli/doctor internal/cli/exit internal/cli/flags internal/cli/get internal/cli/links internal/cli/power" +
+		"internal/cli": {imports: "internal/cli/bench internal/cli/console internal/cli/doctor internal/cli/exit internal/cli/flags internal/cli/get internal/cli/habits internal/cli/links internal/cli/power" +
 			" internal/cli/program internal/cli/report internal/cli/simulate internal/engine internal/link internal/linklab/scenario internal/page internal/power" +
 			" internal/progress pkg/scheduler pkg/scheduler/tuning github.com/spf13/cobra github.com/spf13/pflag", tests: "internal/sim"},
 		"internal/cli/bench": {imports: "internal/campaign internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/policy internal/cli/program" +
@@ -165,6 +165,7 @@ func rules() map[string]rule {
 			" internal/energy internal/engine internal/event internal/execpolicy internal/fetch internal/joblist internal/link internal/metrics internal/modelled internal/netrc" +
 			" internal/power internal/progress internal/record internal/report internal/rewrite internal/roots internal/store internal/term internal/terms internal/units" +
 			" pkg/scheduler pkg/scheduler/tuning github.com/spf13/pflag golang.org/x/net golang.org/x/sys"},
+		"internal/cli/habits":  {imports: "internal/cli/exit github.com/spf13/pflag", tests: "internal/cli/get internal/cli/habits"},
 		"internal/cli/links":   {imports: "internal/android internal/cli/console internal/cli/flags internal/cli/measure internal/link internal/roots internal/term github.com/spf13/cobra"},
 		"internal/cli/measure": {imports: "internal/cli/exit internal/cli/flags internal/energy internal/event internal/launch internal/power github.com/spf13/pflag"},
 		"internal/cli/policy":  {imports: "internal/cli/exit internal/cli/flags internal/event internal/execpolicy internal/launch pkg/scheduler"},

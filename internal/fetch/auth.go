@@ -65,16 +65,20 @@ func (c *Client) credentials(t target, first *url.URL) (user, password string, o
 		}
 	}
 	if info != nil {
+		user := info.Username()
 		password, known := info.Password()
-		if !known && t.home && c.cfg.Credentials != nil {
-			if name, secret, ok := c.cfg.Credentials.For(Hostname(t.u)); ok && name == info.Username() {
-				password = secret
+		if (!known || user == "") && t.home && c.cfg.Credentials != nil { // the half that is missing
+			if name, secret, ok := c.cfg.Credentials.For(Hostname(t.u), user); ok {
+				user = name
+				if !known {
+					password = secret
+				}
 			}
 		}
-		return info.Username(), password, true
+		return user, password, true
 	}
 	if t.home && c.cfg.Credentials != nil {
-		return c.cfg.Credentials.For(Hostname(t.u))
+		return c.cfg.Credentials.For(Hostname(t.u), "")
 	}
 	return "", "", false
 }

@@ -18,10 +18,11 @@ type Dialer interface {
 }
 
 // Credentials looks up a user and password by host name, without port, as in
-// ~/.netrc; a default entry, if any, is the implementation's business. It is
+// ~/.netrc, and by the user's name, unless that is empty; a default entry, if any, is
+// the implementation's business. It is
 // asked only for the host of the URL given to Get, never for a redirect's.
 type Credentials interface {
-	For(host string) (user, password string, ok bool)
+	For(host, login string) (user, password string, ok bool)
 }
 
 // Proxies chooses the proxy for requests to the origin of u, which has a scheme, a host

@@ -22,6 +22,9 @@ func ParseURL(text string) (*url.URL, error) {
 	case oneSlash(full):
 		return nil, exit.Usagef("the URL has one slash too few: it begins with http:// or https://")
 	case !strings.Contains(full, "://"):
+		if err := notOverHTTP(full); err != nil {
+			return nil, err
+		}
 		full = "http://" + full
 	}
 	u, err := url.Parse(escapeZone(full))
@@ -38,6 +41,25 @@ func ParseURL(text string) (*url.URL, error) {
 		return nil, exit.Usagef("%s: %w", Shown(u), err)
 	}
 	return u, nil
+}
+
+// notOverHTTP says that text is what other programs fetch: a URL of another kind without
+// slashes, or a file that describes a download.
+func notOverHTTP(text string) error {
+	scheme, _, _ := strings.Cut(text, ":")
+	switch strings.ToLower(scheme) {
+	case "magnet", "data", "mailto", "blob", "ed2k", "javascript", "ipfs", "about":
+		return exit.UsageError{Err: errors.New(scheme + ": only http and https can be downloaded"), Hint: "aria2c fetches magnet links and torrents; curl fetches other URLs"}
+	}
+	if strings.Contains(text, "/") {
+		return nil
+	}
+	for _, end := range []string{".metalink", ".meta4", ".torrent"} {
+		if strings.HasSuffix(strings.ToLower(text), end) {
+			return exit.UsageError{Err: errors.New(text + " is no URL"), Hint: "torrents and metalinks are aria2c's; -i FILE reads a list of URLs"}
+		}
+	}
+	return nil
 }
 
 // oneSlash says whether text is http:/host: no port begins with a slash.

@@ -73,7 +73,7 @@ func (o *Options) outputPath() string {
 
 // target is where a single file is to be saved.
 func (o *Options) target() store.Target {
-	return store.Target{Dir: o.dir, Name: o.output, Explicit: o.output != "", Continue: o.resume, Served: o.served}
+	return store.Target{Dir: o.dir, Name: o.output, Explicit: o.output != "", Continue: o.resume, Served: o.served, OwnTime: o.ownTime}
 }
 
 // settleEnergy chooses the energy policy where the user has not: of many files with

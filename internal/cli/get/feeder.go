@@ -111,6 +111,7 @@ func (f *feeder) add(ctx context.Context, u *url.URL, e joblist.Entry, sum *engi
 func (f *feeder) send(ctx context.Context, job *engine.Job) bool {
 	job.ID = fileID(f.made)
 	job.Target.Dir, job.Target.Continue, job.Target.Rerun, job.Target.Run = f.o.dir, f.o.resume, true, f.common
+	job.Target.OwnTime = f.o.ownTime
 	job.Target.Served = f.o.served && job.Target.Name == ""
 	plain := job.Target
 	numbered := func(n int) store.Target {

@@ -45,6 +45,9 @@ type Options struct {
 	userAgent   string
 	curlAgent   bool // it came by -A
 	cookies     cookieOptions
+	password    string // of user, where that has none
+	createDirs  bool
+	ownTime     bool // files keep the time of the download
 	user        string
 	netrc       bool
 	caCert      string
@@ -81,7 +84,7 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 
 func (o *Options) addFileFlags(f *pflag.FlagSet) {
 	flags.NameVar(f, &o.output, "output", "o", "write to `FILE`; - = standard output")
-	f.VarP(documentFlag{(*flags.Name)(&o.output)}, "output-document", "O", "the same, write to `FILE`")
+	flags.NameVar(f, &o.output, "output-document", "O", "the same, write to `FILE`")
 	flags.NameVar(f, &o.dir, "directory-prefix", "P", "save in `DIR`, which is made")
 	f.BoolVarP(&o.resume, "continue", "c", false, "continue a file that another tool left")
 	flags.NameVar(f, &o.inputFile, "input-file", "i", "URLs from `FILE`, one a line; - = stdin")
@@ -90,6 +93,7 @@ func (o *Options) addFileFlags(f *pflag.FlagSet) {
 	flags.NameVar(f, &o.checksum, "checksum", "", "verify, by `ALGO=HEX`: sha256, sha512, sha1, md5")
 	flags.Detail(f, "checksum", "HEX alone will do: its length tells the algorithm.")
 	f.BoolVar(&o.served, "content-disposition", false, "name files as their server says, made safe")
+	f.BoolVar(&o.ownTime, "no-remote-time", false, "do not give files the server's time")
 	o.concurrency.Most, o.parallelism.Most = flags.MostAtOnce, scheduler.MaxStreams
 	f.VarP(&o.concurrency, "concurrency", "j", "files at once, at most")
 	flags.Detail(f, "concurrency", "auto = as many as the links are worth.")

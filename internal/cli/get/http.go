@@ -40,10 +40,7 @@ func (o *Options) http() (fetch.Config, error) {
 	if err := o.addHeaders(&cfg); err != nil {
 		return cfg, err
 	}
-	if o.user != "" {
-		user, password, _ := strings.Cut(o.user, ":")
-		cfg.User = url.UserPassword(user, password)
-	}
+	cfg.User = o.userinfo()
 	if o.netrc {
 		n, err := readNetrc()
 		if err != nil {
@@ -65,6 +62,21 @@ func (o *Options) http() (fetch.Config, error) {
 		}
 	}
 	return cfg, nil
+}
+
+// userinfo is what the command line says of user and password; the half that is missing
+// is netrc's, if anybody's.
+func (o *Options) userinfo() *url.Userinfo {
+	user, password, known := strings.Cut(o.user, ":")
+	switch {
+	case o.user == "" && o.password == "":
+		return nil
+	case o.password != "":
+		return url.UserPassword(user, o.password)
+	case known:
+		return url.UserPassword(user, password)
+	}
+	return url.User(user)
 }
 
 // proxies are those that the environment names.

@@ -37,7 +37,7 @@ func (o *Options) choose(
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", link.ErrNoLink, err)
 	}
-	if at := slices.IndexFunc(infos, func(i link.Info) bool { return i.Virtual == link.VirtualLoopback }); here && at >= 0 && slices.Equal(o.links, []string{link.Auto}) {
+	if at := slices.IndexFunc(infos, func(i link.Info) bool { return i.Virtual == link.VirtualLoopback }); here && at >= 0 {
 		o.links = []string{infos[at].Name}
 	}
 	usable, rejected, err := link.Choose(link.Apply(infos, specs), o.links)

@@ -2,7 +2,11 @@ package get
 
 import (
 	"context"
+	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -99,8 +103,13 @@ func (r *run) checkFlags(context.Context, []string) (err error) {
 	}
 	r.web.Cookies = r.jar
 	r.o.settleEnergy(r.task)
-	r.mode, err = r.o.check()
-	return err
+	if r.mode, err = r.o.check(); err != nil || !r.o.createDirs || r.o.outputPath() == "-" {
+		return err
+	}
+	if err = os.MkdirAll(filepath.Dir(r.o.outputPath()), 0o777); err != nil {
+		return exit.FileError{Err: fmt.Errorf("--create-dirs: %w", err)}
+	}
+	return nil
 }
 
 // startPolicy starts the program that --algorithm may name.
@@ -131,7 +140,8 @@ func (r *run) startObservers(context.Context, []string) (err error) {
 
 // chooseLinks finds the links to use.
 func (r *run) chooseLinks(ctx context.Context) (err error) {
-	r.links, r.specs, err = r.o.choose(ctx, r.system, r.task.here(), r.warn)
+	here := slices.Equal(r.o.links, []string{link.Auto}) && r.task.here(ctx, r.web.Proxies)
+	r.links, r.specs, err = r.o.choose(ctx, r.system, here, r.warn)
 	r.result.leftOut = r.o.leftOut
 	return err
 }

@@ -3,11 +3,9 @@ package get
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/netip"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -15,10 +13,8 @@ import (
 	"github.com/mlget/mlget/internal/cli/exit"
 	"github.com/mlget/mlget/internal/cli/flags"
 	"github.com/mlget/mlget/internal/engine"
-	"github.com/mlget/mlget/internal/event"
-	"github.com/mlget/mlget/internal/joblist"
+	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/link"
-	"github.com/mlget/mlget/internal/store"
 )
 
 // task is what a run is to download: one object, or several.
@@ -42,12 +38,22 @@ func (t *task) files() int {
 	return len(t.urls)
 }
 
-// here says whether all URLs are known and name this machine itself.
-func (t *task) here() bool {
-	if t.one != nil {
-		return namesLoopback(t.one.URL.Hostname())
+// here says whether all URLs name this machine itself, or go through a proxy on it. Of a
+// list that comes through a pipe the first URL stands for all.
+func (t *task) here(ctx context.Context, ask fetch.Proxies) bool {
+	local := func(u *url.URL) bool {
+		if p, err := ask.For(u); err == nil && p != nil {
+			u = p
+		}
+		return namesLoopback(u.Hostname())
 	}
-	return t.list == nil && !slices.ContainsFunc(t.urls, func(u *url.URL) bool { return !namesLoopback(u.Hostname()) })
+	switch {
+	case t.one != nil:
+		return local(t.one.URL)
+	case slices.ContainsFunc(t.urls, func(u *url.URL) bool { return !local(u) }):
+		return false
+	}
+	return t.list == nil || t.list.all(ctx, local)
 }
 
 // namesLoopback says whether a URL's host is this machine whatever a name server
@@ -55,7 +61,8 @@ func (t *task) here() bool {
 func namesLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	if err != nil {
-		return strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
+		host = strings.ToLower(strings.TrimSuffix(host, "."))
+		return host == "localhost" || strings.HasSuffix(host, ".localhost")
 	}
 	return link.IsHere(addr)
 }
@@ -99,7 +106,7 @@ func (o *Options) task(ctx context.Context, args []string, stdio console.IO) (*t
 // choice decides whether it is one object or several.
 func (o *Options) choice(t *task, stdio console.IO) error {
 	switch {
-	case t.list == nil && len(t.urls) == 0 && strings.Contains(o.output, "://"):
+	case t.list == nil && len(t.urls) == 0 && o.output != "":
 		return exit.UsageError{Err: errors.New("no URL"), Hint: "-o and -O take the name of a file; without them it is named as its URL"}
 	case t.list == nil && len(t.urls) == 0:
 		return exit.UsageError{Err: errors.New("no URL"), Hint: "mlget --help lists what there is"}
@@ -107,8 +114,6 @@ func (o *Options) choice(t *task, stdio console.IO) error {
 		return exit.Usagef("only one of --output -, --json, --report - and --record - can have standard output; --report FILE and --record FILE go elsewhere")
 	case o.served && (o.output != "" || o.resume || t.trees):
 		return exit.Usagef("--content-disposition lets the server name the file: not with --output, --continue or --recursive")
-	case o.curlAgent && t.trees:
-		return exit.UsageError{Err: errors.New("-A does not choose files: -r fetches all of them"), Hint: "-U NAME is what mlget calls itself"}
 	case o.output == "" && o.checksum == "" && (t.trees || t.list != nil || len(t.urls) > 1):
 		return nil // several
 	case t.trees:
@@ -146,7 +151,10 @@ func (o *Options) wantOutput() (n int) {
 
 // only is the one URL that there is.
 func (o *Options) only(t *task) (*url.URL, *engine.Checksum, error) {
-	several := exit.Usagef("--output and --checksum are for one URL, not for several")
+	several := exit.UsageError{
+		Err:  errors.New("--output and --checksum are for one URL, not for several"),
+		Hint: "out= and checksum= in a list (-i) are for one of its URLs; -P DIR saves in a directory",
+	}
 	switch {
 	case len(t.urls) > 1, len(t.urls) == 1 && t.list != nil:
 		return nil, nil, several
@@ -168,110 +176,3 @@ func (o *Options) only(t *task) (*url.URL, *engine.Checksum, error) {
 	}
 	return u, sum, nil
 }
-
-// list is a file of URLs.
-type list struct {
-	name   string
-	in     io.Reader
-	closer io.Closer // nil: it is not ours
-	reader *joblist.Reader
-	known  int // entries; -1: it is read as it comes
-}
-
-// openList opens the list that the flags name. A file is read once to see whether
-// all of it can be understood, before anything is fetched; what comes through a
-// pipe is understood as it comes.
-func (o *Options) openList(ctx context.Context, stdin io.Reader) (*list, error) {
-	l := &list{name: o.inputFile, in: stdin, known: -1}
-	if o.inputFile != "-" {
-		f, err := store.OpenWaiting(ctx, o.inputFile, os.O_RDONLY)
-		if err != nil {
-			return nil, exit.FileError{Err: fmt.Errorf("--input-file: %w", err)}
-		}
-		l.in, l.closer = f, f
-	} else {
-		l.name = "standard input"
-	}
-	l.reader = joblist.NewReader(l.in)
-	f, ok := l.in.(*os.File)
-	if !ok {
-		return l, nil
-	}
-	fi, err := f.Stat()
-	if err != nil || !fi.Mode().IsRegular() {
-		return l, nil //nolint:nilerr // reading it will tell
-	}
-	from, err := f.Seek(0, io.SeekCurrent)
-	if err != nil {
-		return l, nil //nolint:nilerr // it is read as it comes
-	}
-	if l.known, err = l.count(); err == nil {
-		_, err = f.Seek(from, io.SeekStart)
-		l.reader = joblist.NewReader(f)
-	}
-	if err != nil {
-		l.close()
-		return nil, err
-	}
-	return l, nil
-}
-
-// count reads all of the list.
-func (l *list) count() (n int, err error) {
-	for ; ; n++ {
-		if _, _, _, err := l.next(); errors.Is(err, io.EOF) {
-			return n, nil
-		} else if err != nil {
-			return n, err
-		}
-	}
-}
-
-// next is the next entry of the list, checked.
-func (l *list) next() (joblist.Entry, *url.URL, *engine.Checksum, error) {
-	e, err := l.reader.Next()
-	var bad *joblist.Error
-	switch {
-	case errors.As(err, &bad):
-		return e, nil, nil, exit.Usagef("%s, line %d: %w", l.name, bad.Line, bad.Err)
-	case errors.Is(err, io.EOF):
-		return e, nil, nil, err
-	case err != nil:
-		return e, nil, nil, exit.FileError{Err: fmt.Errorf("--input-file: %w", err)}
-	}
-	u, err := flags.ParseURL(e.URL)
-	if err != nil {
-		return e, nil, nil, entryError{exit.Usagef("%s, line %d: %w", l.name, e.Line, err)}
-	}
-	if e.Checksum == "" {
-		return e, u, nil, nil
-	}
-	sum, err := engine.ParseChecksum(e.Checksum)
-	if err != nil {
-		return e, nil, nil, entryError{exit.Usagef("%s, line %d: checksum=: %w", l.name, e.Line, err)}
-	}
-	return e, u, sum, nil
-}
-
-// entryError is a mistake in one entry of a list: those behind it can be read.
-type entryError struct{ error }
-
-func (e entryError) Unwrap() error { return e.error }
-
-func (l *list) close() {
-	if l.closer != nil {
-		_ = l.closer.Close() // it was only read
-	}
-}
-
-// ahead is how many entries are still to come, as far as can be told, when so many
-// were read.
-func (l *list) ahead(entries int) int64 {
-	if l.known >= 0 {
-		return int64(l.known - entries)
-	}
-	return 0
-}
-
-// fileID is a file's number as events have it; there are not that many files.
-func fileID(n int) event.FileID { return event.FileID(n) }

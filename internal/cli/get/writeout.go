@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ type fileFacts struct {
 	firstByte scheduler.Time // 0: none came
 	known     bool           // the server has answered
 	ranges    bool           // with parts
+	resumed   bool           // a part was there
 }
 
 // writeOutput makes what --write-out says; nil for nothing.
@@ -103,7 +105,7 @@ func (w *writeOut) add(e event.Event) {
 		w.facts[e.File] = &fileFacts{started: e.At}
 	case event.ObjectKnown:
 		if f := w.facts[e.File]; f != nil {
-			f.known, f.ranges = true, e.Ranges
+			f.known, f.ranges, f.resumed = true, e.Ranges, e.Resumed > 0
 		}
 	case event.RequestEnded:
 		if f := w.facts[e.File]; f != nil && e.FirstByte > 0 && (f.firstByte == 0 || e.FirstByte < f.firstByte) {
@@ -147,22 +149,26 @@ func (w *writeOut) values(r report.Report, f report.File, id event.FileID, statu
 	} else {
 		v.text("filename_effective", "")
 	}
-	code, first := 0, 0.0
+	code, raw, first := 0, 0, 0.0
 	if facts := w.facts[id]; facts != nil {
-		switch {
-		case facts.known && facts.ranges:
-			code = 206
-		case facts.known:
-			code = 200
+		if facts.known {
+			code, raw = http.StatusOK, http.StatusOK
+		}
+		if facts.ranges { // of what is whole it is a detail how it came
+			raw = http.StatusPartialContent
+		}
+		if facts.ranges && facts.resumed {
+			code = http.StatusPartialContent
 		}
 		if facts.firstByte > facts.started {
 			first = (facts.firstByte - facts.started).Seconds()
 		}
 	}
 	if status != 0 {
-		code = status
+		code, raw = status, status
 	}
 	v.code("http_code", code)
+	v.code("http_code_raw", raw)
 	v.code("response_code", code)
 	v.text("http_version", f.HTTP)
 	if f.HTTP == "" {
