@@ -158,12 +158,12 @@ BOUNDED = high-speed,high-speed-s6,low-speed,techno-stationary,techno-moving,alw
 .PHONY: bench-bound
 bench-bound: build ## how near mlget alone comes to the bound, five times: 40 minutes; writes docs/efficiency.md
 	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --tools mlget-adaptive --scenarios $(BOUNDED) --runs 5 --tls --out ../../docs/efficiency.md
+	@cd .cache/bench && ../../bin/linklab bench --tools mlget-3 --scenarios $(BOUNDED) --runs 5 --tls --out ../../docs/efficiency.md
 
 .PHONY: bench-aria2
 bench-aria2: build ## mlget beside aria2 with 2 and with 16 connections, five times: 75 minutes; writes docs/beside-aria2.md
 	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --tools mlget-adaptive,aria2-2,aria2-16 --scenarios $(BOUNDED),wifi-joins,lo --runs 5 --size 100MB --tls --out ../../docs/beside-aria2.md
+	@cd .cache/bench && ../../bin/linklab bench --tools mlget-3,aria2-2,aria2-16 --scenarios $(BOUNDED),wifi-joins,lo --runs 5 --size 100MB --tls --out ../../docs/beside-aria2.md
 
 # The state files in .cache/bench keep what is done; remove them to measure anew.
 .PHONY: bench-sweeps

@@ -67,7 +67,7 @@ func TestSimulateJSON(t *testing.T) {
 }
 
 func TestSimulateEnergy(t *testing.T) {
-	out, errs, code := rehearse(t, "--scenario", "low-speed", "--algorithm", "adaptive", "--size", "100MB",
+	out, errs, code := rehearse(t, "--scenario", "low-speed", "--algorithm", "3", "--size", "100MB",
 		"--energy", "off,emtcp,min-energy", "--radio", "rmnet0=lte-2021", "--max-time", "60s", "--json")
 	if code != exit.OK || errs != "" {
 		t.Fatalf("exit %d, %q", code, errs)
@@ -92,7 +92,7 @@ func TestSimulateEnergy(t *testing.T) {
 	if results[2].Energy.Joules >= results[0].Energy.Joules {
 		t.Errorf("min-energy took %.2f J, both links %.2f J", results[2].Energy.Joules, results[0].Energy.Joules)
 	}
-	out, _, code = rehearse(t, "--scenario", "low-speed", "--algorithm", "adaptive", "--size", "20MB", "--energy", "min-energy")
+	out, _, code = rehearse(t, "--scenario", "low-speed", "--algorithm", "3", "--size", "20MB", "--energy", "min-energy")
 	if code != exit.OK || !strings.Contains(out, "MODELLED") || !strings.Contains(out, "min-energy") {
 		t.Errorf("exit %d:\n%s", code, out)
 	}
@@ -140,7 +140,7 @@ func TestSimulateMistakes(t *testing.T) {
 		{"--files", "3@2K-1K"},
 		{"--files", "html", "--mode", "fast"},
 		{"--files", "html", "-j", "-1"},
-		{"--files", "html", "--algorithm", "3,adaptive"},
+		{"--files", "html", "--algorithm", "3,2"},
 		{"--files", "html", "--energy", "off,emtcp"},
 		{"--scenario", "files:1", "--mode", "fast"},
 		{"--scenario", ""},

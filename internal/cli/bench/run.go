@@ -61,7 +61,7 @@ func (o *benchRunOptions) addFlags(f *pflag.FlagSet) {
 
 // thesisOrder is all algorithms, in the order of the thesis.
 func thesisOrder() []string {
-	order := []string{"single", "naive", "1", "2", "3", "adaptive"}
+	order := []string{"single", "naive", "1", "2", "3"}
 	for _, name := range scheduler.Names() {
 		if !slices.Contains(order, name) {
 			order = append(order, name)
@@ -83,7 +83,7 @@ low, so runs wait for that. A run whose base is out of line with the others' is
 marked and made again, twice at most. Interrupted, it keeps what is complete, and the
 same command goes on. What is downloaded is removed. See docs/bench-run.md.`,
 		Example: `  mlget bench run -l wlan0,rmnet0 http://server/250MB.bin
-  mlget bench run -l wlan0,rmnet0 -n 3 --algorithm single,3,adaptive --tail 0 http://server/250MB.bin
+  mlget bench run -l wlan0,rmnet0 -n 3 --algorithm single,1,3 --tail 0 http://server/250MB.bin
   mlget bench run -l wlan0,rmnet0 http://server/a.bin -- --checksum sha256=HEX --power battery`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if at := cmd.ArgsLenAtDash(); at == 1 || at < 0 && len(args) == 1 {

@@ -111,7 +111,7 @@ func (o *Options) addLinkFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.linkSpecs, "link", nil, "what is known of a link: `NAME,KEY=VALUE`")
 	flags.Detail(f, "link", "rate and bandwidth (bytes/s), cap (bytes), tech (wifi, lte, nr, 3g, ethernet), role (primary, backup), dns, metered (yes, no).")
 	f.BoolVar(&o.requireAll, "require-all-links", false, "fail if a named link cannot be used")
-	f.StringVar(&o.algorithm, "algorithm", "adaptive", "`ALGORITHM` that divides files")
+	f.StringVar(&o.algorithm, "algorithm", "3", "`ALGORITHM` that divides files")
 	flags.Detail(f, "algorithm", strings.Join(scheduler.Names(), ", ")+", or exec:PROGRAM.")
 	f.VarP(&o.parallelism, "parallelism", "p", "connections per file and link")
 	flags.Detail(f, "parallelism", "auto = more where packets are lost or round trips are long.")

@@ -25,7 +25,7 @@ const (
 	// untuned is the mode in which the scheduler is told of no plan.
 	untuned = "untuned"
 	// filesAlgorithm is what jobs of many files are rehearsed with.
-	filesAlgorithm = "adaptive"
+	filesAlgorithm = "3"
 	// mostFiles is how many files a rehearsal may have.
 	mostFiles = 1_000_000
 )

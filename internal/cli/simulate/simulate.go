@@ -94,7 +94,7 @@ long round trips. Above 1, several connections on a link were the better way.`,
 		Example: `  mlget simulate --scenario wifi-dies --algorithm 3
   mlget simulate --scenario all --runs 10
   mlget simulate --scenario random:1645 --algorithm 3 --json
-  mlget simulate --scenario low-speed --algorithm adaptive --energy off,emtcp,min-energy
+  mlget simulate --scenario low-speed --algorithm 3 --energy off,emtcp,min-energy
   mlget simulate --scenario sydney --files html,image,video --mode hat,eht,lowe
   mlget simulate --scenario sydney --files html --mode manual -j 1,2,4,8,16,32`,
 		Args: flags.NoArgs,
