@@ -150,6 +150,7 @@ type Engine struct {
 	trust     *trust   // of the run
 	crowd     *crowd   // of the run
 	encodings []string // of objects, of which the user has been told
+	waits     int      // long ones that the user has been told of since something came
 }
 
 // New makes an Engine over links. Close it. It fails when there is no such

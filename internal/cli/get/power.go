@@ -43,6 +43,11 @@ func (o *powerOptions) addFlags(f *pflag.FlagSet) {
 
 func (o *powerOptions) addExpertFlags(f *pflag.FlagSet) { o.sample.AddReadingFlags(f) }
 
+// asked says whether anybody wants to know what the download takes.
+func (o *powerOptions) asked() bool {
+	return o.sample.Source != power.Auto || o.modelFile != "" || o.baseline > 0 || o.tail > 0 || o.policy != "" && o.policy != scheduler.EnergyOff.String()
+}
+
 // measurement is how a download's power is measured or modelled.
 type measurement struct {
 	power  power.Config

@@ -102,7 +102,7 @@ func (w *watchers) finish(ctx context.Context, o *Options, stdio console.IO, res
 func (w *watchers) report(o *Options, stdio console.IO, result *outcome) error {
 	r := w.builder.Report()
 	if !o.quiet && o.progress != string(progress.ModeJSON) && worthSummary(r) { // who reads JSON wants nothing else
-		_ = report.WriteSummary(stdio.Err, r, progress.Columns(stdio.Err)) // for people: if nobody reads it, the files are there all the same
+		_ = report.WriteSummary(stdio.Err, r, o.detail(stdio.Err)) // for people: if nobody reads it, the files are there all the same
 	}
 	if o.json || o.reportFile == "-" {
 		if err := r.WriteJSON(stdio.Out); err != nil {
@@ -118,6 +118,11 @@ func (w *watchers) report(o *Options, stdio console.IO, result *outcome) error {
 		}
 	}
 	return w.write.write(r, result, stdio)
+}
+
+// detail is how much the summary says.
+func (o *Options) detail(out io.Writer) report.Detail {
+	return report.Detail{Columns: progress.Columns(out), Verbose: o.verbose, Energy: o.power.asked()}
 }
 
 // notDownloaded fails where the run has saved a file under the report's name.
