@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mccutchen/go-httpbin/v2/httpbin"
 
 	"github.com/mlget/mlget/internal/linklab"
 	"github.com/mlget/mlget/internal/testbody"
@@ -94,5 +98,30 @@ func TestLoginCookieOverTwoLinks(t *testing.T) {
 	defer mu.Unlock()
 	if logins != first {
 		t.Errorf("%d logins with the cookies of the run before", logins-first)
+	}
+}
+
+// TestDigestOverTwoLinks: go-httpbin, which shares no code with mlget, judges the answers to
+// its challenges.
+func TestDigestOverTwoLinks(t *testing.T) {
+	l := startLab(t, linklab.Config{Size: 1000}, fastWiFi, fastLTE)
+	judge := httpbin.New()
+	url := startWeb(t, l, func(w http.ResponseWriter, r *http.Request) bool {
+		judged := httptest.NewRecorder()
+		judge.ServeHTTP(judged, r)
+		if judged.Code != http.StatusOK {
+			w.Header()["WWW-Authenticate"] = judged.Header()["Www-Authenticate"]
+			w.WriteHeader(judged.Code)
+			return false
+		}
+		return true
+	})
+	for _, algorithm := range []string{"MD5", "SHA-256"} {
+		l.fetchWeb(t, "-u", "alice:s3cret", "--digest", url+"/digest-auth/auth/alice/s3cret/"+algorithm)
+	}
+	got := l.mlget(t, "-u", "alice:other", url+"/digest-auth/auth/alice/s3cret/MD5")
+	got.want(t, 6)
+	if !strings.Contains(got.stderr, "it wants Digest authentication") {
+		t.Error(got.stderr)
 	}
 }

@@ -45,6 +45,8 @@ type Options struct {
 	userAgent   string
 	curlAgent   bool // it came by -A
 	cookies     cookieOptions
+	proxy       proxyOptions
+	digest      bool
 	password    string // of user, where that has none
 	createDirs  bool
 	ownTime     bool // files keep the time of the download
@@ -109,7 +111,7 @@ func (o *Options) addLinkFlags(f *pflag.FlagSet) {
 	f.Lookup("links").DefValue = "[]" // help would show the list in brackets
 	flags.Detail(f, "links", "Interfaces, comma-separated; kinds are wifi, cellular, ethernet; auto = every usable link that costs nothing; all = metered ones (cellular, tethering) too.")
 	f.StringArrayVar(&o.linkSpecs, "link", nil, "what is known of a link: `NAME,KEY=VALUE`")
-	flags.Detail(f, "link", "rate and bandwidth (bytes/s), cap (bytes), tech (wifi, lte, nr, 3g, ethernet), role (primary, backup), dns, metered (yes, no).")
+	flags.Detail(f, "link", "rate and bandwidth (bytes/s), cap (bytes), tech (wifi, lte, nr, 3g, ethernet), role (primary, backup), dns, metered (yes, no), proxy (URL). A NAME that is no interface is a link of its own through its proxy: two proxies are two links.")
 	f.BoolVar(&o.requireAll, "require-all-links", false, "fail if a named link cannot be used")
 	f.StringVar(&o.algorithm, "algorithm", "3", "`ALGORITHM` that divides files")
 	flags.Detail(f, "algorithm", strings.Join(scheduler.Names(), ", ")+", or exec:PROGRAM.")
@@ -125,6 +127,7 @@ func (o *Options) addHTTPFlags(f *pflag.FlagSet) {
 	o.cookies.addFlags(f)
 	f.StringVarP(&o.user, "user", "u", "", "`USER:PASSWORD` for the server")
 	f.BoolVar(&o.netrc, "netrc", false, "user and password from ~/.netrc")
+	o.proxy.addFlags(f)
 	flags.NameVar(f, &o.caCert, "cacert", "", "trust the authorities in `FILE` (PEM) only")
 	f.BoolVarP(&o.insecure, "insecure", "k", false, "do not verify certificates")
 	flags.DurationVar(f, &o.timeout, "timeout", "T", 30*time.Second, "for an answer, and for silence")
@@ -166,6 +169,7 @@ func (o *Options) addExpertFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.http1, "http1.1", false, "HTTP/1.1 only")
 	f.BoolVar(&o.http2, "http2", false, "HTTP/2 where TLS negotiates it (the default)")
 	f.BoolVar(&o.http2Prior, "http2-prior-knowledge", false, "HTTP/2 without asking, also in clear")
+	f.BoolVar(&o.digest, "digest", false, "send --user's password as a digest only, never as it is")
 	f.BoolVar(&o.noRange, "no-range", false, "ask for whole files only, each over one link")
 	o.power.addExpertFlags(f)
 	o.metrics.addExpertFlags(f)

@@ -20,6 +20,7 @@ func (o *Options) addHabits(f *pflag.FlagSet) {
 		f.Lookup(name).Hidden = true
 	}
 	o.cookies.addHabits(f)
+	o.proxy.addHabits(f)
 }
 
 // asChecksum makes ALGO=HEX of what else people have: ALGO:HEX, or HEX alone, whose

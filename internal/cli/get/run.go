@@ -57,6 +57,7 @@ type run struct {
 	task      *task
 	web       fetch.Config
 	jar       *cookies.Jar
+	proxies   proxies
 	mode      progress.Mode
 	program   *execpolicy.Program // nil: no program decides
 	endPolicy func() *event.PolicyTotals
@@ -98,6 +99,10 @@ func (r *run) checkFlags(context.Context, []string) (err error) {
 	if r.web, err = r.o.http(); err != nil {
 		return err
 	}
+	if r.proxies, err = r.o.proxy.proxies(); err != nil {
+		return err
+	}
+	r.web.Proxies = r.proxies
 	if r.jar, err = r.o.cookies.jar(r.web.Header); err != nil {
 		return err
 	}
