@@ -125,3 +125,19 @@ func TestDigestOverTwoLinks(t *testing.T) {
 		t.Error(got.stderr)
 	}
 }
+
+// TestGlobsOverTwoLinks: what a pattern stands for is one job, for which all links work.
+func TestGlobsOverTwoLinks(t *testing.T) {
+	l := startLab(t, linklab.Config{Size: 1000}, fastWiFi, fastLTE)
+	url := startWeb(t, l, func(http.ResponseWriter, *http.Request) bool { return true })
+	l.mlget(t, "-o", "web#1.bin", "--report", "report.json", url+"/[1-3]").want(t, 0)
+	for _, name := range []string{"web1.bin", "web2.bin", "web3.bin"} {
+		got, err := os.ReadFile(filepath.Join(l.dir, name))
+		if err != nil || fmt.Sprintf("%x", sha256.Sum256(got)) != webBody().SHA256() {
+			t.Errorf("%s: %v, %d bytes", name, err, len(got))
+		}
+	}
+	if n := carriers(readReport(t, filepath.Join(l.dir, "report.json"))); n != 2 {
+		t.Errorf("%d links carried bytes", n)
+	}
+}

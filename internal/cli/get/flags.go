@@ -31,6 +31,8 @@ type Options struct {
 	parallelism flags.Count
 	blockSize   flags.Size
 	output      string
+	outputs     []string // all of -o and -O, in order; the last one is output
+	globOff     bool
 	dir         string
 	resume      bool
 	served      bool
@@ -85,10 +87,13 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 }
 
 func (o *Options) addFileFlags(f *pflag.FlagSet) {
-	flags.NameVar(f, &o.output, "output", "o", "write to `FILE`; - = standard output")
-	flags.NameVar(f, &o.output, "output-document", "O", "the same, write to `FILE`")
+	f.VarP(outputFlag{o}, "output", "o", "write to `FILE`; - = standard output")
+	flags.Detail(f, "output", "One for each URL, in their order; #1 in it is what the URL's first [...] or {...} stands for.")
+	f.VarP(outputFlag{o}, "output-document", "O", "the same, write to `FILE`")
 	flags.NameVar(f, &o.dir, "directory-prefix", "P", "save in `DIR`, which is made")
 	f.BoolVarP(&o.resume, "continue", "c", false, "continue a file that another tool left")
+	f.BoolVarP(&o.globOff, "globoff", "g", false, "take [] and {} in URLs as they are")
+	flags.Detail(f, "globoff", "Else they are curl's patterns: [1-3], [01-10:2], [a-z], {one,two}.")
 	flags.NameVar(f, &o.inputFile, "input-file", "i", "URLs from `FILE`, one a line; - = stdin")
 	flags.Detail(f, "input-file", "The list may have aria2's options, indented below a URL: out, dir, checksum.")
 	f.BoolVarP(&o.recursive, "recursive", "r", false, "all files below the index at each URL")
