@@ -67,6 +67,7 @@ type Options struct {
 	tries       flags.Tries
 	maxTime     time.Duration
 	checksum    string
+	settings    settings
 	json        bool
 	reportFile  string
 	recordFile  string
@@ -154,6 +155,7 @@ func (o *Options) addOutputFlags(f *pflag.FlagSet) {
 	flags.NameVar(f, &o.reportFile, "report", "", "write the report to `FILE`; - = stdout")
 	flags.NameVar(f, &o.recordFile, "record", "", "write every event to `FILE`, as JSON lines")
 	o.metrics.addFlags(f)
+	o.settings.addFlags(f)
 	f.BoolVarP(&o.Version, "version", "V", false, "print the version")
 }
 
