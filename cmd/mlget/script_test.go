@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ func TestScript(t *testing.T) {
 			"mknetrc": scriptNetrc,
 			"write":   scriptWrite,
 			"body":    scriptBody, "report": scriptReport, "nopassword": scriptNoPassword, "header": scriptHeader,
-			"saw": scriptSaw, "outside": scriptOutside, "mode": scriptMode, "smallrss": scriptSmall, "socks": scriptSOCKS,
+			"saw": scriptSaw, "outside": scriptOutside, "mode": scriptMode, "smallrss": scriptSmall, "socks": scriptSOCKS, "mkcert": scriptCert,
 		},
 	})
 }
@@ -61,6 +62,8 @@ func setupScript(env *testscript.Env) error {
 	env.Setenv("PORT", s.clear.URL[strings.LastIndexByte(s.clear.URL, ':')+1:])
 	env.Setenv("TLSPORT", s.secure.URL[strings.LastIndexByte(s.secure.URL, ':')+1:])
 	env.Setenv("CA", ca)
+	pin := sha256.Sum256(s.secure.Certificate().RawSubjectPublicKeyInfo)
+	env.Setenv("PIN", "sha256//"+base64.StdEncoding.EncodeToString(pin[:]))
 	content := make([]byte, 5000)
 	if _, err := body(5000, "").ReadAt(content, 0); err != nil {
 		return err

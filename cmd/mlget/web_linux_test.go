@@ -141,3 +141,29 @@ func TestGlobsOverTwoLinks(t *testing.T) {
 		t.Errorf("%d links carried bytes", n)
 	}
 }
+
+// TestDataIsSentOnceOverTwoLinks: what a form does must not be done twice.
+func TestDataIsSentOnceOverTwoLinks(t *testing.T) {
+	l := startLab(t, linklab.Config{Size: 1000}, fastWiFi, fastLTE)
+	var mu sync.Mutex
+	posts := 0
+	url := startWeb(t, l, func(_ http.ResponseWriter, r *http.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Method == http.MethodPost {
+			posts++
+		}
+		r.Header.Del("Range")
+		return true
+	})
+	l.mlget(t, "-d", "a=1", "-o", "web.bin", url+"/f.bin").want(t, 0)
+	got, err := os.ReadFile(filepath.Join(l.dir, "web.bin"))
+	if err != nil || fmt.Sprintf("%x", sha256.Sum256(got)) != webBody().SHA256() {
+		t.Errorf("%v, %d bytes", err, len(got))
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if posts != 1 {
+		t.Errorf("%d requests", posts)
+	}
+}

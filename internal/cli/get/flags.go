@@ -48,6 +48,7 @@ type Options struct {
 	curlAgent   bool // it came by -A
 	cookies     cookieOptions
 	proxy       proxyOptions
+	request     requestOptions
 	digest      bool
 	password    string // of user, where that has none
 	createDirs  bool
@@ -134,6 +135,7 @@ func (o *Options) addHTTPFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.user, "user", "u", "", "`USER:PASSWORD` for the server")
 	f.BoolVar(&o.netrc, "netrc", false, "user and password from ~/.netrc")
 	o.proxy.addFlags(f)
+	o.request.addFlags(f)
 	flags.NameVar(f, &o.caCert, "cacert", "", "trust the authorities in `FILE` (PEM) only")
 	f.BoolVarP(&o.insecure, "insecure", "k", false, "do not verify certificates")
 	flags.DurationVar(f, &o.timeout, "timeout", "T", 30*time.Second, "for an answer, and for silence")
@@ -178,6 +180,7 @@ func (o *Options) addExpertFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.http2Prior, "http2-prior-knowledge", false, "HTTP/2 without asking, also in clear")
 	f.BoolVar(&o.digest, "digest", false, "send --user's password as a digest only, never as it is")
 	f.BoolVar(&o.noRange, "no-range", false, "ask for whole files only, each over one link")
+	o.request.addExpertFlags(f)
 	o.power.addExpertFlags(f)
 	o.metrics.addExpertFlags(f)
 }

@@ -21,6 +21,7 @@ func (o *Options) addHabits(f *pflag.FlagSet) {
 	}
 	o.cookies.addHabits(f)
 	o.proxy.addHabits(f)
+	o.request.addHabits(f, &o.tries)
 }
 
 // asChecksum makes ALGO=HEX of what else people have: ALGO:HEX, or HEX alone, whose

@@ -58,6 +58,9 @@ func (o *Options) http() (fetch.Config, error) {
 			return cfg, exit.FileError{Err: fmt.Errorf("--cacert: %s holds no PEM certificate", o.caCert)}
 		}
 	}
+	if err := o.request.apply(&cfg); err != nil {
+		return cfg, err
+	}
 	return cfg, nil
 }
 

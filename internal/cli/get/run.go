@@ -148,6 +148,13 @@ func (r *run) chooseLinks(ctx context.Context) (err error) {
 	here := slices.Equal(r.o.links, []string{link.Auto}) && r.task.here(ctx, r.web.Proxies)
 	r.links, r.specs, err = r.o.choose(ctx, r.system, here, r.warn)
 	r.result.leftOut = r.o.leftOut
+	if err == nil && r.o.request.alone() && len(r.links) > 1 {
+		r.warn(false, fmt.Sprintf("the request is made once, over %s alone", r.links[0].info.Name))
+		r.links = r.links[:1]
+	}
+	if err == nil && r.o.request.alone() {
+		r.o.links = []string{r.links[0].found.Name} // none joins
+	}
 	return err
 }
 
