@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mccutchen/go-httpbin/v2/httpbin"
 
 	"github.com/mlget/mlget/internal/linklab"
 	"github.com/mlget/mlget/internal/testbody"
@@ -94,5 +98,72 @@ func TestLoginCookieOverTwoLinks(t *testing.T) {
 	defer mu.Unlock()
 	if logins != first {
 		t.Errorf("%d logins with the cookies of the run before", logins-first)
+	}
+}
+
+// TestDigestOverTwoLinks: go-httpbin, which shares no code with mlget, judges the answers to
+// its challenges.
+func TestDigestOverTwoLinks(t *testing.T) {
+	l := startLab(t, linklab.Config{Size: 1000}, fastWiFi, fastLTE)
+	judge := httpbin.New()
+	url := startWeb(t, l, func(w http.ResponseWriter, r *http.Request) bool {
+		judged := httptest.NewRecorder()
+		judge.ServeHTTP(judged, r)
+		if judged.Code != http.StatusOK {
+			w.Header()["WWW-Authenticate"] = judged.Header()["Www-Authenticate"]
+			w.WriteHeader(judged.Code)
+			return false
+		}
+		return true
+	})
+	for _, algorithm := range []string{"MD5", "SHA-256"} {
+		l.fetchWeb(t, "-u", "alice:s3cret", "--digest", url+"/digest-auth/auth/alice/s3cret/"+algorithm)
+	}
+	got := l.mlget(t, "-u", "alice:other", url+"/digest-auth/auth/alice/s3cret/MD5")
+	got.want(t, 6)
+	if !strings.Contains(got.stderr, "it wants Digest authentication") {
+		t.Error(got.stderr)
+	}
+}
+
+// TestGlobsOverTwoLinks: what a pattern stands for is one job, for which all links work.
+func TestGlobsOverTwoLinks(t *testing.T) {
+	l := startLab(t, linklab.Config{Size: 1000}, fastWiFi, fastLTE)
+	url := startWeb(t, l, func(http.ResponseWriter, *http.Request) bool { return true })
+	l.mlget(t, "-o", "web#1.bin", "--report", "report.json", url+"/[1-3]").want(t, 0)
+	for _, name := range []string{"web1.bin", "web2.bin", "web3.bin"} {
+		got, err := os.ReadFile(filepath.Join(l.dir, name))
+		if err != nil || fmt.Sprintf("%x", sha256.Sum256(got)) != webBody().SHA256() {
+			t.Errorf("%s: %v, %d bytes", name, err, len(got))
+		}
+	}
+	if n := carriers(readReport(t, filepath.Join(l.dir, "report.json"))); n != 2 {
+		t.Errorf("%d links carried bytes", n)
+	}
+}
+
+// TestDataIsSentOnceOverTwoLinks: what a form does must not be done twice.
+func TestDataIsSentOnceOverTwoLinks(t *testing.T) {
+	l := startLab(t, linklab.Config{Size: 1000}, fastWiFi, fastLTE)
+	var mu sync.Mutex
+	posts := 0
+	url := startWeb(t, l, func(_ http.ResponseWriter, r *http.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Method == http.MethodPost {
+			posts++
+		}
+		r.Header.Del("Range")
+		return true
+	})
+	l.mlget(t, "-d", "a=1", "-o", "web.bin", url+"/f.bin").want(t, 0)
+	got, err := os.ReadFile(filepath.Join(l.dir, "web.bin"))
+	if err != nil || fmt.Sprintf("%x", sha256.Sum256(got)) != webBody().SHA256() {
+		t.Errorf("%v, %d bytes", err, len(got))
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if posts != 1 {
+		t.Errorf("%d requests", posts)
 	}
 }

@@ -126,7 +126,11 @@ what was interrupted.`,
 			if err := misread(cmd, args); err != nil {
 				return err
 			}
-			return get.Run(cmd.Context(), &o, args, stdio, started)
+			urls, err := o.ReadSettings(cmd.Flags(), stdio.In)
+			if err != nil {
+				return err
+			}
+			return get.Run(cmd.Context(), &o, append(args, urls...), stdio, started)
 		},
 	}
 	cmd.SetIn(stdio.In)

@@ -334,7 +334,8 @@ func (o *owner) failedLink(t *transfer, outcome event.Outcome, err error, retryA
 	}
 	l.gained = 0
 	l.failures++
-	if tries > 0 && l.failures >= tries {
+	late := o.e.cfg.RetryFor > 0 && l.failed >= o.e.cfg.RetryFor
+	if late || tries > 0 && l.failures >= tries {
 		return ending{outcome: outcome, lost: tried(err, l.failures)}
 	}
 	wait := max(backoff(l.failures), retryAfter)

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"net/http"
@@ -91,7 +92,7 @@ func (c *Client) get(ctx context.Context, u *url.URL, a asked) (*Response, error
 	if off < 0 || (end < 0 && off != 0) || (end >= 0 && end <= off) {
 		return nil, protocolError("no such range: [%d, %d)", off, end)
 	}
-	if err := checkURL(u); err != nil {
+	if err := cmp.Or(checkURL(u), c.cfg.allows(u)); err != nil {
 		return nil, &Error{Class: Protocol, Err: err}
 	}
 	name := u.String()
@@ -157,6 +158,11 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 		if isRedirect(h) {
 			to, err := redirectTarget(h, t.u)
 			c.leave(ctx, h, b)
+			if err == nil {
+				if refused := c.cfg.allows(to); refused != nil {
+					err = protocolError("redirect refused: %w", refused)
+				}
+			}
 			if err == nil && hops >= max(c.cfg.MaxRedirects, 0) {
 				err = protocolError("more than %d redirects", max(c.cfg.MaxRedirects, 0))
 			}
@@ -164,7 +170,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 				err.Status = h.StatusCode
 				return nil, err
 			}
-			t = t.next(to)
+			t = t.next(to, h.StatusCode, c.cfg.method())
 			hops++
 			challenges = 0
 			continue
@@ -175,6 +181,9 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 			continue
 		}
 		r, err := check(h, a)
+		if err == nil && c.cfg.exceeds(r.Object.Size) {
+			err = c.cfg.tooLarge()
+		}
 		if err != nil {
 			if err.Class == Protocol {
 				c.inVain(b.lying())

@@ -3,9 +3,12 @@ package fetch
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -87,6 +90,17 @@ type Config struct {
 	Protocol HTTPVersion
 	Proxies  Proxies // nil: none
 
+	Addresses *Addresses // where connections go instead of the URL's host; nil: there
+	Schemes   []string   // of URLs and of where they lead; nil: http and https
+	MaxSize   int64      // of an object, in bytes; 0: no limit
+
+	// Method and Body are sent in the place of GET, until a redirect says otherwise; with a
+	// Body, ContentType goes along and HTTP/1.1 is spoken. Use NoRange then: what
+	// they do may not be the same a second time.
+	Method      string // empty: GET, or POST with a Body
+	Body        []byte // nil: there is none
+	ContentType string
+
 	ConnectTimeout  time.Duration // TCP, proxy and TLS handshakes together (30 s)
 	ResponseTimeout time.Duration // from a request's turn on its connection to the end of the response's header (30 s)
 	NoRange         bool          // no request has a Range: each response is the whole object
@@ -96,6 +110,17 @@ type Config struct {
 
 // verifies says whether certificates are verified.
 func (c *Config) verifies() bool { return c.TLS == nil || !c.TLS.InsecureSkipVerify }
+
+// method is that of requests, before a redirect.
+func (c *Config) method() string {
+	switch {
+	case c.Method != "":
+		return c.Method
+	case c.Body != nil:
+		return http.MethodPost
+	}
+	return http.MethodGet
+}
 
 // withDefaults is a copy of c in which zero values have become defaults.
 func (c *Config) withDefaults() *Config {
@@ -109,6 +134,9 @@ func (c *Config) withDefaults() *Config {
 	if d.Peers == nil {
 		d.Peers = NewPeers()
 	}
+	if d.Body != nil {
+		d.Protocol = HTTP1
+	}
 	if d.MaxRedirects == 0 {
 		d.MaxRedirects = 20
 	}
@@ -116,4 +144,20 @@ func (c *Config) withDefaults() *Config {
 		d.ReadBuffer = 4 << 10
 	}
 	return &d
+}
+
+// allows says why a URL's scheme may not be used.
+func (c *Config) allows(u *url.URL) error {
+	if len(c.Schemes) > 0 && !slices.Contains(c.Schemes, u.Scheme) {
+		return fmt.Errorf("%s is not allowed, only %s", u.Scheme, strings.Join(c.Schemes, " and "))
+	}
+	return nil
+}
+
+// exceeds says whether so many bytes are more than are wanted.
+func (c *Config) exceeds(size int64) bool { return c.MaxSize > 0 && size > c.MaxSize }
+
+// tooLarge is the error of an object that is.
+func (c *Config) tooLarge() *Error {
+	return &Error{Class: Status, Err: fmt.Errorf("the file has more than the %d bytes allowed", c.MaxSize)}
 }

@@ -62,12 +62,19 @@ func (c *Client) connect(ctx context.Context, key originKey) (*dialed, time.Dura
 		return nil, 0, err
 	}
 	d := &dialed{}
-	addr := key.addr
+	place := c.cfg.Addresses.place(key.addr)
+	addrs := c.cfg.Addresses.of(place)
 	if proxy != nil {
-		addr = proxyAddr(proxy)
+		addrs = []string{proxyAddr(proxy)}
 	}
 	var rtt time.Duration
-	if d.raw, rtt, err = timedDial(ctx, c.dialer, addr); err != nil {
+	addr := ""
+	for _, addr = range addrs {
+		if d.raw, rtt, err = timedDial(ctx, c.dialer, addr); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if err != nil {
 		if proxy != nil && ctx.Err() == nil {
 			e := dialError(ctx, err)
 			e.Err = fmt.Errorf("proxy %s: %w", addr, e.Err)
@@ -84,7 +91,7 @@ func (c *Client) connect(ctx context.Context, key originKey) (*dialed, time.Dura
 	stop := context.AfterFunc(ctx, func() { _ = wire.Close() })
 	defer stop()
 	if proxy != nil {
-		err = c.enter(ctx, d, proxy, key)
+		err = c.enter(ctx, d, proxy, key.scheme, withoutZone(place))
 	}
 	if err == nil {
 		err = c.secure(ctx, d, key)

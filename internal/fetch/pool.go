@@ -75,7 +75,7 @@ func (c *Client) roundTrip(ctx context.Context, t target, first *url.URL, a aske
 			return h, b, nil
 		case errors.Is(err, errWantsHTTP1) && !c.downgrade(originOf(t.u)):
 			return nil, nil, protocolError("server wants HTTP/1.1")
-		case !errors.Is(err, errResend) || ctx.Err() != nil || resends > maxResends:
+		case !errors.Is(err, errResend) || ctx.Err() != nil || resends > maxResends || req.Method != http.MethodGet && req.GetBody != nil:
 			return nil, nil, readError(ctx, err)
 		case !errors.Is(err, errQueued):
 			resends++

@@ -63,21 +63,21 @@ func (c *Client) proxyFor(key originKey) (*url.URL, error) {
 	return p, err
 }
 
-// enter has a proxy, to which d has just been connected, lead to an origin, or makes it the
-// one that requests are made of.
-func (c *Client) enter(ctx context.Context, d *dialed, p *url.URL, key originKey) error {
+// enter has a proxy, to which d has just been connected, lead to addr, or makes it the one
+// that requests are made of.
+func (c *Client) enter(ctx context.Context, d *dialed, p *url.URL, scheme, addr string) error {
 	switch p.Scheme {
 	case "socks5", "socks5h":
-		return socks5(ctx, d.raw, p, withoutZone(key.addr))
+		return socks5(ctx, d.raw, p, addr)
 	case "socks4", "socks4a":
-		return socks4a(d.raw, p, withoutZone(key.addr))
+		return socks4a(d.raw, p, addr)
 	case "https":
 		if err := c.secureProxy(ctx, d, Hostname(p)); err != nil {
 			return err
 		}
 	}
-	if key.scheme == "https" {
-		return connectThrough(d.raw, p, withoutZone(key.addr))
+	if scheme == "https" {
+		return connectThrough(d.raw, p, addr)
 	}
 	d.proxy = p
 	return nil

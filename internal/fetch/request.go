@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -87,11 +88,20 @@ type target struct {
 	// clear says that somebody on the way may have chosen this hop, since one before it was
 	// not over TLS.
 	clear bool
+	// get says that a redirect asks for GET from then on (RFC 9110, 15.4).
+	get bool
 }
 
 // next is the hop that a redirect from t to u makes.
-func (t target) next(u *url.URL) target {
-	return target{u: u, home: t.home && originOf(t.u) == originOf(u), clear: t.clear || t.u.Scheme != "https"}
+func (t target) next(u *url.URL, status int, method string) target {
+	n := target{u: u, home: t.home && originOf(t.u) == originOf(u), clear: t.clear || t.u.Scheme != "https", get: t.get}
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound: // as browsers and curl do
+		n.get = n.get || method == http.MethodPost
+	case http.StatusSeeOther:
+		n.get = true
+	}
+	return n
 }
 
 // newRequest builds the GET for one hop; first is the URL that the caller asked for.
@@ -121,6 +131,16 @@ func (c *Client) newRequest(ctx context.Context, t target, first *url.URL, a ask
 			continue
 		}
 		h[name] = values
+	}
+	if !t.get {
+		r.Method = c.cfg.method()
+		if c.cfg.Body != nil {
+			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.cfg.Body)), nil }
+			r.ContentLength = int64(len(c.cfg.Body))
+			if h.Get("Content-Type") == "" && c.cfg.ContentType != "" {
+				h.Set("Content-Type", c.cfg.ContentType)
+			}
+		}
 	}
 	c.addCookies(h, t.u)
 	h.Set("Accept-Encoding", "identity")

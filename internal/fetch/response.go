@@ -143,6 +143,9 @@ func (r *Response) Wait(n int) {
 // means to who read them.
 func (r *Response) passed(n int64, err error) error {
 	r.pos += n
+	if r.End < 0 && r.client.cfg.exceeds(r.pos) {
+		err = r.client.cfg.tooLarge()
+	}
 	if err == nil {
 		return nil
 	}

@@ -231,7 +231,7 @@ func webCode(err *fetch.Error) (code int, hint string) {
 		return TLS, "--cacert FILE names the authority to believe; --insecure does without verification"
 	case fetch.Auth:
 		if err.Status == http.StatusProxyAuthRequired {
-			return Auth, "a proxy's user and password stand in http_proxy or https_proxy: http://USER:PASSWORD@HOST:PORT"
+			return Auth, "--proxy-user USER:PASSWORD, or in the proxy's URL: http://USER:PASSWORD@HOST:PORT"
 		}
 		return Auth, "-u USER:PASSWORD, or --netrc with ~/.netrc"
 	case fetch.Protocol:

@@ -197,6 +197,9 @@ func (f *Tries) Set(text string) error {
 	return nil
 }
 
+// Given says whether the user has said how many.
+func (f *Tries) Given() bool { return f.given }
+
 // errorTriesMost is how many answers that its server has failed end a file, before its first
 // byte, unless the user says otherwise: wget and curl give up at the first.
 const errorTriesMost = 3

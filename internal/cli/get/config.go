@@ -23,6 +23,10 @@ func (o *Options) engine(web fetch.Config, bus *event.Bus, started time.Time) en
 	if cfg.Tries == 0 {                                                // as in wget
 		cfg.Tries = math.MaxInt
 	}
+	cfg.RetryFor = scheduler.Time(o.request.retryFor)
+	if o.request.alone() && !o.tries.Given() { // what a request does need not be the same twice
+		cfg.Tries, cfg.ErrorTries = 1, 1
+	}
 	cfg.LimitRate = engine.NewLimiter(o.limitRate.Bytes, cfg.BlockSize)
 	return cfg
 }

@@ -46,7 +46,13 @@ func (f *feeder) run(ctx context.Context) {
 	for _, u := range f.task.urls {
 		f.named.Add(u)
 	}
-	for _, u := range f.task.urls {
+	for i, u := range f.task.urls {
+		if f.task.names != nil {
+			if !f.sendNamed(ctx, u, f.task.names[i]) {
+				return
+			}
+			continue
+		}
 		if !f.add(ctx, u, joblist.Entry{}, nil) {
 			return
 		}
@@ -125,6 +131,19 @@ func (f *feeder) send(ctx context.Context, job *engine.Job) bool {
 		return t
 	}
 	job.Target = numbered(f.names.Number(func(n int) string { t := numbered(n); return t.Path(job.URL) }))
+	return f.hand(ctx, job)
+}
+
+// sendNamed hands on the job of a URL whose file's name the user has given.
+func (f *feeder) sendNamed(ctx context.Context, u *url.URL, name string) bool {
+	job := &engine.Job{ID: fileID(f.made), URL: u, Target: f.o.target()}
+	job.Target.Name, job.Target.Explicit, job.Target.Served = name, true, false
+	f.ahead.Store(max(0, f.ahead.Load()-1))
+	return f.hand(ctx, job)
+}
+
+// hand hands a job on.
+func (f *feeder) hand(ctx context.Context, job *engine.Job) bool {
 	select {
 	case f.jobs <- job:
 		f.made++

@@ -31,6 +31,8 @@ type Options struct {
 	parallelism flags.Count
 	blockSize   flags.Size
 	output      string
+	outputs     []string // all of -o and -O, in order; the last one is output
+	globOff     bool
 	dir         string
 	resume      bool
 	served      bool
@@ -45,6 +47,9 @@ type Options struct {
 	userAgent   string
 	curlAgent   bool // it came by -A
 	cookies     cookieOptions
+	proxy       proxyOptions
+	request     requestOptions
+	digest      bool
 	password    string // of user, where that has none
 	createDirs  bool
 	ownTime     bool // files keep the time of the download
@@ -63,6 +68,7 @@ type Options struct {
 	tries       flags.Tries
 	maxTime     time.Duration
 	checksum    string
+	settings    settings
 	json        bool
 	reportFile  string
 	recordFile  string
@@ -83,10 +89,13 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 }
 
 func (o *Options) addFileFlags(f *pflag.FlagSet) {
-	flags.NameVar(f, &o.output, "output", "o", "write to `FILE`; - = standard output")
-	flags.NameVar(f, &o.output, "output-document", "O", "the same, write to `FILE`")
+	f.VarP(outputFlag{o}, "output", "o", "write to `FILE`; - = standard output")
+	flags.Detail(f, "output", "One for each URL, in their order; #1 in it is what the URL's first [...] or {...} stands for.")
+	f.VarP(outputFlag{o}, "output-document", "O", "the same, write to `FILE`")
 	flags.NameVar(f, &o.dir, "directory-prefix", "P", "save in `DIR`, which is made")
 	f.BoolVarP(&o.resume, "continue", "c", false, "continue a file that another tool left")
+	f.BoolVarP(&o.globOff, "globoff", "g", false, "take [] and {} in URLs as they are")
+	flags.Detail(f, "globoff", "Else they are curl's patterns: [1-3], [01-10:2], [a-z], {one,two}.")
 	flags.NameVar(f, &o.inputFile, "input-file", "i", "URLs from `FILE`, one a line; - = stdin")
 	flags.Detail(f, "input-file", "The list may have aria2's options, indented below a URL: out, dir, checksum.")
 	f.BoolVarP(&o.recursive, "recursive", "r", false, "all files below the index at each URL")
@@ -109,7 +118,7 @@ func (o *Options) addLinkFlags(f *pflag.FlagSet) {
 	f.Lookup("links").DefValue = "[]" // help would show the list in brackets
 	flags.Detail(f, "links", "Interfaces, comma-separated; kinds are wifi, cellular, ethernet; auto = every usable link that costs nothing; all = metered ones (cellular, tethering) too.")
 	f.StringArrayVar(&o.linkSpecs, "link", nil, "what is known of a link: `NAME,KEY=VALUE`")
-	flags.Detail(f, "link", "rate and bandwidth (bytes/s), cap (bytes), tech (wifi, lte, nr, 3g, ethernet), role (primary, backup), dns, metered (yes, no).")
+	flags.Detail(f, "link", "rate and bandwidth (bytes/s), cap (bytes), tech (wifi, lte, nr, 3g, ethernet), role (primary, backup), dns, metered (yes, no), proxy (URL). A NAME that is no interface is a link of its own through its proxy: two proxies are two links.")
 	f.BoolVar(&o.requireAll, "require-all-links", false, "fail if a named link cannot be used")
 	f.StringVar(&o.algorithm, "algorithm", "3", "`ALGORITHM` that divides files")
 	flags.Detail(f, "algorithm", strings.Join(scheduler.Names(), ", ")+", or exec:PROGRAM.")
@@ -125,6 +134,8 @@ func (o *Options) addHTTPFlags(f *pflag.FlagSet) {
 	o.cookies.addFlags(f)
 	f.StringVarP(&o.user, "user", "u", "", "`USER:PASSWORD` for the server")
 	f.BoolVar(&o.netrc, "netrc", false, "user and password from ~/.netrc")
+	o.proxy.addFlags(f)
+	o.request.addFlags(f)
 	flags.NameVar(f, &o.caCert, "cacert", "", "trust the authorities in `FILE` (PEM) only")
 	f.BoolVarP(&o.insecure, "insecure", "k", false, "do not verify certificates")
 	flags.DurationVar(f, &o.timeout, "timeout", "T", 30*time.Second, "for an answer, and for silence")
@@ -146,6 +157,7 @@ func (o *Options) addOutputFlags(f *pflag.FlagSet) {
 	flags.NameVar(f, &o.reportFile, "report", "", "write the report to `FILE`; - = stdout")
 	flags.NameVar(f, &o.recordFile, "record", "", "write every event to `FILE`, as JSON lines")
 	o.metrics.addFlags(f)
+	o.settings.addFlags(f)
 	f.BoolVarP(&o.Version, "version", "V", false, "print the version")
 }
 
@@ -166,7 +178,9 @@ func (o *Options) addExpertFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.http1, "http1.1", false, "HTTP/1.1 only")
 	f.BoolVar(&o.http2, "http2", false, "HTTP/2 where TLS negotiates it (the default)")
 	f.BoolVar(&o.http2Prior, "http2-prior-knowledge", false, "HTTP/2 without asking, also in clear")
+	f.BoolVar(&o.digest, "digest", false, "send --user's password as a digest only, never as it is")
 	f.BoolVar(&o.noRange, "no-range", false, "ask for whole files only, each over one link")
+	o.request.addExpertFlags(f)
 	o.power.addExpertFlags(f)
 	o.metrics.addExpertFlags(f)
 }

@@ -20,6 +20,8 @@ func (o *Options) addHabits(f *pflag.FlagSet) {
 		f.Lookup(name).Hidden = true
 	}
 	o.cookies.addHabits(f)
+	o.proxy.addHabits(f)
+	o.request.addHabits(f, &o.tries)
 }
 
 // asChecksum makes ALGO=HEX of what else people have: ALGO:HEX, or HEX alone, whose

@@ -9,8 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"golang.org/x/net/http/httpproxy"
-
 	"github.com/mlget/mlget/internal/android"
 	"github.com/mlget/mlget/internal/cli/exit"
 	"github.com/mlget/mlget/internal/fetch"
@@ -22,10 +20,9 @@ func (o *Options) http() (fetch.Config, error) {
 	cfg := fetch.Config{
 		Header: http.Header{}, UserAgent: o.userAgent, Named: new(fetch.Origins),
 		ConnectTimeout: o.connectTime, ResponseTimeout: o.timeout,
-		Proxies: proxies{httpproxy.FromEnvironment().ProxyFunc()},
 		Peers:   fetch.NewPeers(),
-		NoRange: o.noRange,
-		TLS:     &tls.Config{InsecureSkipVerify: o.insecure}, //nolint:gosec // -k is what it says
+		NoRange: o.noRange, OnlyDigest: o.digest,
+		TLS: &tls.Config{InsecureSkipVerify: o.insecure}, //nolint:gosec // -k is what it says
 	}
 	switch {
 	case o.http1 && (o.http2 || o.http2Prior):
@@ -61,6 +58,9 @@ func (o *Options) http() (fetch.Config, error) {
 			return cfg, exit.FileError{Err: fmt.Errorf("--cacert: %s holds no PEM certificate", o.caCert)}
 		}
 	}
+	if err := o.request.apply(&cfg); err != nil {
+		return cfg, err
+	}
 	return cfg, nil
 }
 
@@ -77,20 +77,4 @@ func (o *Options) userinfo() *url.Userinfo {
 		return url.UserPassword(user, password)
 	}
 	return url.User(user)
-}
-
-// proxies are those that the environment names.
-type proxies struct {
-	choose func(*url.URL) (*url.URL, error)
-}
-
-func (p proxies) For(u *url.URL) (*url.URL, error) {
-	proxy, err := p.choose(u)
-	if err == nil && proxy != nil && proxy.Scheme != "http" {
-		return nil, exit.UsageError{
-			Err:  fmt.Errorf("%s proxies are not supported", proxy.Scheme),
-			Hint: "http_proxy and https_proxy take http://[USER:PASSWORD@]HOST:PORT; no_proxy=HOST does without",
-		}
-	}
-	return proxy, err
 }

@@ -20,6 +20,9 @@ type chosen struct {
 	info  event.LinkInfo
 	// described is the name that --link has for it: its own, or its kind's.
 	described string
+	// proxied says that it is none of the interface's own name but one through a proxy, of
+	// which the interface may have several.
+	proxied bool
 }
 
 // choose finds the links that the flags name, and what they say of each, those
@@ -40,7 +43,9 @@ func (o *Options) choose(
 	if at := slices.IndexFunc(infos, func(i link.Info) bool { return i.Virtual == link.VirtualLoopback }); here && at >= 0 {
 		o.links = []string{infos[at].Name}
 	}
-	usable, rejected, err := link.Choose(link.Apply(infos, specs), o.links)
+	infos = link.Apply(infos, specs)
+	through := o.takeProxied(infos, specs)
+	usable, rejected, err := link.Choose(infos, o.links)
 	o.leftOut = TellOfCosts(usable, rejected, o.links, warn)
 	for _, r := range rejected {
 		if r.Metered != link.MeteredNo {
@@ -61,11 +66,20 @@ func (o *Options) choose(
 	if at := slices.IndexFunc(usable, func(i link.Info) bool { return i.PastVPN != "" }); at >= 0 {
 		warn(true, fmt.Sprintf("link %s goes past the VPN %s, which is up", usable[at].Name, usable[at].PastVPN))
 	}
-	all := make([]chosen, 0, len(usable))
-	for _, info := range usable {
-		l := o.link(info, specs)
-		_, described := link.SpecOf(info, specs)
-		all = append(all, chosen{net: l, found: info, info: eventInfo(l), described: described})
+	var all []chosen
+	if through.only {
+		usable = usable[:1]
+	} else {
+		for _, info := range usable {
+			_, described := link.SpecOf(info, specs)
+			l := o.link(info, specs, "")
+			all = append(all, chosen{net: l, found: info, info: eventInfo(l), described: described})
+		}
+	}
+	for _, name := range through.names {
+		info := carrier(infos, usable[0], specs[name])
+		l := o.link(info, specs, name)
+		all = append(all, chosen{net: l, found: info, info: eventInfo(l), described: name, proxied: true})
 	}
 	for name := range specs {
 		isLeftOut := slices.ContainsFunc(infos, func(i link.Info) bool { // which has been told
@@ -103,15 +117,19 @@ func TellOfCosts(usable []link.Info, rejected []link.Rejected, names []string, w
 	return leftOut
 }
 
-// link makes a link of an interface, with what the flags say of it.
-func (o *Options) link(info link.Info, specs map[string]link.Spec) *link.Link {
+// link makes a link of an interface, with what the flags say of it, or of the link through
+// a proxy that has that name.
+func (o *Options) link(info link.Info, specs map[string]link.Spec, proxied string) *link.Link {
 	spec, _ := link.SpecOf(info, specs)
+	if proxied != "" {
+		spec = specs[proxied]
+	}
 	return link.New(info, spec, link.Options{Family: o.family(), ConnectTimeout: o.connectTime})
 }
 
 func eventInfo(l *link.Link) event.LinkInfo {
 	info := l.Info()
-	return event.LinkInfo{Name: info.Name, Bind: string(info.Bind), Tech: string(info.Tech)}
+	return event.LinkInfo{Name: l.Name(), Bind: string(info.Bind), Tech: string(info.Tech)}
 }
 
 // specs reads the --link flags, by name.
@@ -124,6 +142,9 @@ func (o *Options) specs() (map[string]link.Spec, error) {
 		}
 		if _, twice := specs[s.Name]; twice {
 			return nil, exit.Usagef("--link %s: the link is described twice", s.Name)
+		}
+		if err := checkLinkProxy(s); err != nil {
+			return nil, err
 		}
 		specs[s.Name] = s
 	}

@@ -55,6 +55,7 @@ type member struct {
 	away bool      // it was not usable since
 	// metered says that it was when it was chosen; barred that it has become so since.
 	metered, barred bool
+	proxied         string // the name of a link through a proxy; empty: it is the interface itself
 }
 
 // roster keeps the run's links up to date: those that return, that move to
@@ -97,7 +98,11 @@ func (o *Options) automatic() bool {
 func members(begun []chosen) []member {
 	list := make([]member, 0, len(begun))
 	for _, c := range begun {
-		list = append(list, member{seen: c.found, metered: c.found.Metered != link.MeteredNo})
+		m := member{seen: c.found, metered: c.found.Metered != link.MeteredNo}
+		if c.proxied {
+			m.proxied = c.described
+		}
+		list = append(list, m)
 	}
 	return list
 }
@@ -207,7 +212,7 @@ func (r *roster) look(ctx context.Context, quiet bool) {
 		}
 		difference := usable[at].Since(m.seen)
 		if m.away || m.barred || difference != link.Same {
-			r.seats[i].Renew(r.options.link(usable[at], r.specs), difference == link.Moved)
+			r.seats[i].Renew(r.options.link(usable[at], r.specs, m.proxied), difference == link.Moved)
 		}
 		m.seen, m.away, m.barred = usable[at], false, false
 	}
@@ -246,7 +251,7 @@ func (r *roster) join(info link.Info) {
 		}
 		return
 	}
-	l := r.options.link(info, r.specs)
+	l := r.options.link(info, r.specs, "")
 	r.bus.Publish(event.LinkJoined{
 		At: scheduler.Time(time.Since(r.started)), Link: scheduler.LinkID(i), Info: eventInfo(l),
 	})

@@ -100,7 +100,7 @@ func follow(t *testing.T, o *Options, infos ...link.Info) *air {
 		},
 	}
 	for _, info := range usable {
-		l := o.link(info, specs)
+		l := o.link(info, specs, "")
 		begun = append(begun, chosen{net: l, found: info, info: eventInfo(l)})
 		a.roster.seats = append(a.roster.seats, &fakeSeat{a, info.Name})
 	}

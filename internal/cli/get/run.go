@@ -57,6 +57,7 @@ type run struct {
 	task      *task
 	web       fetch.Config
 	jar       *cookies.Jar
+	proxies   proxies
 	mode      progress.Mode
 	program   *execpolicy.Program // nil: no program decides
 	endPolicy func() *event.PolicyTotals
@@ -98,6 +99,10 @@ func (r *run) checkFlags(context.Context, []string) (err error) {
 	if r.web, err = r.o.http(); err != nil {
 		return err
 	}
+	if r.proxies, err = r.o.proxy.proxies(); err != nil {
+		return err
+	}
+	r.web.Proxies = r.proxies
 	if r.jar, err = r.o.cookies.jar(r.web.Header); err != nil {
 		return err
 	}
@@ -143,6 +148,13 @@ func (r *run) chooseLinks(ctx context.Context) (err error) {
 	here := slices.Equal(r.o.links, []string{link.Auto}) && r.task.here(ctx, r.web.Proxies)
 	r.links, r.specs, err = r.o.choose(ctx, r.system, here, r.warn)
 	r.result.leftOut = r.o.leftOut
+	if err == nil && r.o.request.alone() && len(r.links) > 1 {
+		r.warn(false, fmt.Sprintf("the request is made once, over %s alone", r.links[0].info.Name))
+		r.links = r.links[:1]
+	}
+	if err == nil && r.o.request.alone() {
+		r.o.links = []string{r.links[0].found.Name} // none joins
+	}
 	return err
 }
 

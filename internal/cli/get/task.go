@@ -11,7 +11,6 @@ import (
 
 	"github.com/mlget/mlget/internal/cli/console"
 	"github.com/mlget/mlget/internal/cli/exit"
-	"github.com/mlget/mlget/internal/cli/flags"
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/link"
@@ -21,6 +20,7 @@ import (
 type task struct {
 	one   *engine.Job // nil: several
 	urls  []*url.URL  // of the command line
+	names []string    // of their files, by -o; nil: the URLs'
 	list  *list       // nil: there is none
 	trees bool        // each URL is a directory's
 }
@@ -76,15 +76,8 @@ func (t *task) close() {
 // task finds out what there is to do. It closes what it opened if it fails.
 func (o *Options) task(ctx context.Context, args []string, stdio console.IO) (*task, error) {
 	t := &task{trees: o.recursive}
-	for i, text := range args {
-		u, err := flags.ParseURL(text)
-		if err != nil && len(args) > 1 {
-			return nil, exit.Usagef("URL %d: %w", i+1, err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		t.urls = append(t.urls, u)
+	if err := o.expand(t, args); err != nil {
+		return nil, err
 	}
 	if o.inputFile != "" {
 		var err error
@@ -151,10 +144,7 @@ func (o *Options) wantOutput() (n int) {
 
 // only is the one URL that there is.
 func (o *Options) only(t *task) (*url.URL, *engine.Checksum, error) {
-	several := exit.UsageError{
-		Err:  errors.New("--output and --checksum are for one URL, not for several"),
-		Hint: "out= and checksum= in a list (-i) are for one of its URLs; -P DIR saves in a directory",
-	}
+	several := errOutputs()
 	switch {
 	case len(t.urls) > 1, len(t.urls) == 1 && t.list != nil:
 		return nil, nil, several

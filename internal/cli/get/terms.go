@@ -1,6 +1,8 @@
 package get
 
 import (
+	"net/url"
+
 	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/link"
@@ -17,6 +19,9 @@ func termsOf(l *link.Link, models energy.Models) engine.Terms {
 		t.Terms = terms.Of(radio)
 	}
 	t.Cap = spec.Cap
+	if spec.Proxy != "" {
+		t.Proxy, _ = url.Parse(spec.Proxy) // specs has seen to it
+	}
 	switch spec.Role {
 	case link.RoleBackup:
 		t.Backup, t.Costly = true, true
