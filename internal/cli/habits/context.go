@@ -63,9 +63,8 @@ func (l *commandLine) inContext(letter, group, value string, attached bool) (wor
 	case "d":
 		info, err := os.Stat(value)
 		if strings.HasPrefix(value, "/") || strings.HasPrefix(value, ".") || err == nil && info.IsDir() {
-			return refuse("is no directory", "-P DIR saves in a directory, and makes it")
+			return refuse("sends data", "-P DIR saves in a directory, and makes it; --post-data sends what begins like a path")
 		}
-		return refuse("sends data", "mlget only downloads; -P DIR saves in a directory")
 	case "e":
 		switch {
 		case value == "robots=off" || value == "robots=0":
@@ -113,7 +112,6 @@ func (l *commandLine) inContext(letter, group, value string, attached bool) (wor
 		if isNumber(value) { // aria2's
 			return l.parallelism(value), tookValue, nil
 		}
-		return refuse("is not a flag of mlget", "http_proxy, https_proxy and no_proxy in the environment")
 	}
 	return nil, tookNothing, nil
 }
