@@ -57,8 +57,8 @@ func TestCurlReadsTheSame(t *testing.T) {
 	if err != nil {
 		t.Skip("curl is not installed")
 	}
-	var sent http.Header
-	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { sent = r.Header }))
+	received := make(chan http.Header, 1)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { received <- r.Header }))
 	t.Cleanup(s.Close)
 	name := filepath.Join(t.TempDir(), "config")
 	for _, line := range []string{
@@ -69,10 +69,10 @@ func TestCurlReadsTheSame(t *testing.T) {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		sent = nil
 		if out, err := exec.Command(curl, "-q", "-K", name).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v: %s", line, err, out)
 		}
+		sent := <-received
 		all, err := Parse(strings.NewReader(text))
 		if err != nil || len(all) != 3 {
 			t.Errorf("%s: %v, %v", line, all, err)

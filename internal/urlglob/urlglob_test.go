@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -32,11 +33,18 @@ func TestSameURLsAsCurl(t *testing.T) {
 	if err != nil {
 		t.Skip("curl is not installed")
 	}
+	var mu sync.Mutex
 	var asked []string
-	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = append(asked, r.RequestURI) }))
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, r.RequestURI)
+	}))
 	t.Cleanup(s.Close)
 	for _, p := range patterns() {
+		mu.Lock()
 		asked = nil
+		mu.Unlock()
 		dir := t.TempDir()
 		// There curl escapes nothing, nor does it take dots out.
 		cmd := exec.Command(curl, "-sS", "--path-as-is", "-o", "f_#1_#2#", s.URL+"/"+p)
@@ -58,6 +66,9 @@ func TestSameURLsAsCurl(t *testing.T) {
 			}
 		}
 		slices.Sort(names)
+		mu.Lock()
+		asked := slices.Clone(asked)
+		mu.Unlock()
 		if !slices.Equal(have, asked) || len(have) != g.Count() {
 			t.Errorf("%s: %q, curl asks for %q", p, have, asked)
 		}
