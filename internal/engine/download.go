@@ -73,7 +73,7 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 	case ok:
 		d.known, d.have = accept.Resumed(id), done
 		if file, ok := to.(fileSink); ok && covers(done, id.Size) {
-			d.to, done = allThere{file}, butLast(done)
+			d.to, done = newLastAsked(file, done), butLast(done)
 		}
 		cfg.Size, cfg.Have = id.Size, done
 	}

@@ -165,7 +165,7 @@ func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptio
 		before = nil
 		switch {
 		case errors.Is(err, errAskLast):
-			to = lastAsked{to.(fileSink)} //nolint:errcheck,forcetypeassert // canAskLast has looked
+			to = newLastAsked(to.(fileSink), d.have) //nolint:errcheck,forcetypeassert // canAskLast has looked
 			continue
 		case errors.Is(err, errAgain):
 			d.regret(false, d.keeps())

@@ -114,7 +114,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 		if len(d.have) == 0 && !d.known.Blind() {
 			verdict = accept.Proven // the object is what this answer says
 		}
-	case resp.Whole && verdict != accept.Differs && d.changedItsMind(t.link):
+	case resp.Whole && d.changedItsMind(t.link) && verdict != accept.Differs:
 		d.goWhole(t.link, &m)
 		return false
 	case resp.Whole && d.links[t.link].used:

@@ -144,6 +144,12 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: outcomeOf(classOf(err)), retry: true}
 	case errors.Is(err, ErrCapped):
 		return d.capped(t)
+	case errors.Is(err, errLastDiffers) && d.proof.doubted:
+		d.otherObject(reqs, t, err.Error())
+		return ending{outcome: event.OutcomeProtocol, retry: true}
+	case errors.Is(err, errLastDiffers):
+		d.startOver("the object changed since the last run")
+		return ending{outcome: event.OutcomeProtocol}
 	case !errors.As(err, &fe):
 		d.fail(err)
 		return ending{outcome: event.OutcomeStorage}

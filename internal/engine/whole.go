@@ -150,6 +150,7 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 		d.e.notice(!d.e.ofMany, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].name())
 	}
 	d.use(t.link)
+	resp.Shorten(resp.End) // all of it is wanted, though a range was asked for
 	t.off, t.told, t.lead, t.probe, t.to, t.eager = 0, 0, 0, false, d.to, d.to.window() > 0
 	t.end.Store(wholeObject)
 	if size := max(d.known.Size(), c.Size); size >= 0 {
@@ -174,9 +175,10 @@ func (d *download) answeredBut(id scheduler.LinkID) bool {
 }
 
 // mayForget says whether an answer over a link that contradicts what is known is believed
-// instead: the link is the first one's, and there is no other to read the object over.
+// instead: the link is the first one's, no other has agreed with that, and there is no other to
+// read the object over.
 func (d *download) mayForget(id scheduler.LinkID) bool {
-	if id != d.refLink {
+	if id != d.refLink || d.agree.several() {
 		return false
 	}
 	for i := range d.links {

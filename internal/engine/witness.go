@@ -111,6 +111,7 @@ func (b *batch) hearWitness(reqs context.Context, t *transfer, c accept.Claim) {
 	case c.Size < 0:
 		b.setAside(reqs, f, "over another link the server does not tell its size")
 	case v == accept.Differs && c.Size != f.size:
+		f.disagree = f.word.agree
 		f.disagree.add(t.link)
 		b.setAside(reqs, f, "over another link the server tells another size")
 	default:
