@@ -86,7 +86,7 @@ func (b *batch) asideEngine(f *entry) (e *Engine, err error) {
 		if e.gone[id] = 0; l.lost || b.exhausted(f) && f.failedBy.has(scheduler.LinkID(id)) {
 			e.gone[id] = l.arrivals
 		}
-		if (l.banned || l.failed > l.lastByte) && (l.lastByte == 0 || b.e.now()-l.lastByte >= parkTime) {
+		if (l.banned || l.failed > l.lastByte) && !f.disagree.has(scheduler.LinkID(id)) && (l.lastByte == 0 || b.e.now()-l.lastByte >= parkTime) {
 			e.deaf.add(scheduler.LinkID(id))
 		}
 	}

@@ -34,6 +34,8 @@ type download struct {
 	metAt     scheduler.Time   // when the first one was
 	agree     linkSet          // over which links its size was told
 	believed  bool             // its size is: see sizeBelieved
+	disputed  bool             // links have told several sizes, or objects, before
+	strange   bool             // the first answer is a page, which the URL does not promise
 	name      string           // that the server proposes; "": none
 	refLink   scheduler.LinkID // over which the first one came; NoLink: it has moved since
 	refURL    *url.URL
@@ -64,7 +66,7 @@ type download struct {
 func newDownload(e *Engine, job *Job, to sink, before *download) (*download, error) {
 	d := &download{owner: newOwner(e, job.ID), job: job, to: to, recorded: make(chan error, 1)}
 	d.work = d
-	d.failures = job.failures
+	d.failures, d.disputed = job.failures, job.disagree != 0
 	cfg := scheduler.Config{Size: -1, Window: to.window(), Parallelism: e.cfg.Parallelism, TLS: job.URL.Scheme == "https"}
 	switch id, done, ok := to.resume(); {
 	case before != nil:

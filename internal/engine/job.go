@@ -156,13 +156,15 @@ func (e *Engine) finish(ctx context.Context, job *Job, to sink, object store.Com
 func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptions, error) {
 	defer e.unpin()
 	var before *download
+	disputed := false
 	for {
 		d, err := newDownload(e, job, to, before)
 		if err != nil {
 			return store.CommitOptions{Size: -1}, err
 		}
+		d.disputed = d.disputed || disputed
 		err = d.run(ctx)
-		before = nil
+		before, disputed = nil, disputed || !errors.Is(err, errAskLast)
 		switch {
 		case errors.Is(err, errAskLast):
 			to = newLastAsked(to.(fileSink), d.have) //nolint:errcheck,forcetypeassert // canAskLast has looked

@@ -58,6 +58,9 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 	}
 	if why := b.unfit(f, t, resp); why != "" {
 		f.site.answer(t.link, resp, t.progress)
+		if size := resp.Object.Size; f.size >= 0 && size >= 0 && size != f.size {
+			f.disputed(t.link)
+		}
 		if size := resp.Object.Size; size >= 0 && f.size < 0 && f.job.Size <= 0 {
 			b.sizes.add(size) // others are likely to be as large
 		}
@@ -77,7 +80,7 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		f.known.Learn(claimOf(&resp.Object))
 		b.agrees(f, t.link)
 	}
-	if f.served.add(t.link); f.forbidden > 0 {
+	if f.served.add(t.link); f.forbidden.times > 0 {
 		f.site.over[t.link].bounds = true
 	}
 	f.denied.remove(t.link)

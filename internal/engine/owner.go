@@ -80,7 +80,7 @@ type linkState struct {
 	failures  int            // in a row
 	failed    scheduler.Time // when the last of them was counted
 	failing   bool           // the last of them was its server's, before a file's first byte
-	forbidden int            // times that its server has forbidden a file while it was asked for others
+	forbidden forbidden      // of a file, while its server was asked for others
 	due       scheduler.Time // when one stream may be asked for again
 	later     scheduler.Time // until then its server does not want to be asked
 	gained    int64

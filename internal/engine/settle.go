@@ -42,7 +42,7 @@ func (o *owner) ended(reqs context.Context, m message) {
 	o.transfers = slices.DeleteFunc(o.transfers, func(other *transfer) bool { return other == t })
 	t.cancel(errOver)
 	t.ended = true
-	o.e.crowd.add(t.u, t.link, -1)
+	o.e.crowd.end(t.u, t.link, t.resp != nil)
 	got, last := t.got.Load(), scheduler.Time(t.lastByte.Load())
 	useful := min(got, t.end.Load()-t.off)
 	switch {
@@ -162,7 +162,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 	case d.spared(t):
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
 	case fe.Status == http.StatusForbidden && d.crowded(t):
-		return ending{outcome: event.OutcomeStatus, retry: true, wait: backoff(d.links[t.link].forbidden)}
+		return ending{outcome: event.OutcomeStatus, retry: true, wait: backoff(d.links[t.link].forbidden.all)}
 	case permanent(fe, d.answeredBefore(t.link, fe.Class)):
 		return ending{outcome: outcomeOf(fe.Class), lost: err}
 	}
@@ -231,11 +231,11 @@ func (d *download) bounds(t *transfer) bool {
 // taken to be forbidden for good when it stays so, as any other then.
 func (d *download) crowded(t *transfer) bool {
 	l := &d.links[t.link]
-	if d.e.ofMany && d.e.cfg.Tries != 1 && l.forbidden < mayBeBoundMost && d.e.crowd.beyond(t.u, t.link, d.inFlight(t.link)) {
-		l.forbidden++
+	if d.e.ofMany && d.e.cfg.Tries != 1 && l.forbidden.times < mayBeBoundMost && d.e.crowd.beyond(t.u, t.link, d.inFlight(t.link)) {
+		d.e.crowd.again(&l.forbidden, t.u, t.link, true)
 		return true
 	}
-	if l.forbidden > 0 {
+	if l.forbidden.times > 0 {
 		d.e.crowd.forbid(t.u, t.link)
 	}
 	return false

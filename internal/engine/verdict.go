@@ -103,7 +103,7 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		f.beside++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
 	case !once && fe.Status == http.StatusForbidden && b.mayBound(t, asked):
-		return b.forbidden(reqs, t)
+		return b.forbidden(reqs, t, asked > 0)
 	case !once && f.spared < sparedMost && f.site.over[t.link].heard > 0 && b.needless(t):
 		f.spared++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
@@ -142,9 +142,9 @@ func (b *batch) mayBound(t *transfer, others int) bool {
 		most = boundMost
 	}
 	switch {
-	case others == 0 && b.links[t.link].lastByte < t.sent && f.forbidden == 0 && !known, over.forbids && !known:
+	case others == 0 && b.links[t.link].lastByte < t.sent && f.forbidden.times == 0 && !known, over.forbids && !known:
 		return false
-	case f.forbidden < most:
+	case f.forbidden.times < most:
 		return true
 	}
 	over.forbids = !known
@@ -152,11 +152,11 @@ func (b *batch) mayBound(t *transfer, others int) bool {
 }
 
 // forbidden puts a file off whose server may bound its requests.
-func (b *batch) forbidden(reqs context.Context, t *transfer) ending {
+func (b *batch) forbidden(reqs context.Context, t *transfer, others bool) ending {
 	f, now := t.of, b.e.now()
-	f.forbidden++
+	b.e.crowd.again(&f.forbidden, t.u, t.link, others)
 	f.site.answered, f.site.over[t.link].heard = true, now
-	b.hold(reqs, f, now+scheduler.Time(backoff(min(f.forbidden, mayBeBoundMost))))
+	b.hold(reqs, f, now+scheduler.Time(backoff(min(f.forbidden.all, mayBeBoundMost))))
 	return ending{outcome: event.OutcomeStatus, retry: true, wait: backoffFirst}
 }
 

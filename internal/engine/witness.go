@@ -30,6 +30,7 @@ type word struct {
 	asked    linkSet          // which were asked, or are being asked
 	failed   linkSet          // of these, those that may yet answer
 	since    scheduler.Time   // when it was first told
+	busy     int              // answers of others that asked to come again later
 	believed bool
 }
 
@@ -39,6 +40,12 @@ func (b *batch) agrees(f *entry, id scheduler.LinkID) {
 		f.word.believed = true
 		b.e.trust.add(f.job.URL, f.word.agree)
 	}
+}
+
+// disputed notes that a link's server tells another size of the file than others.
+func (f *entry) disputed(id scheduler.LinkID) {
+	f.disagree |= f.word.agree
+	f.disagree.add(id)
 }
 
 // believes says whether a file's size is believed; if not, others are asked.
@@ -55,7 +62,7 @@ func (b *batch) believes(reqs context.Context, f *entry) bool {
 		return false
 	}
 	id, ok := b.witnessLink(f)
-	if !ok && w.failed != 0 && now-w.since < parkTime { // while another one is silent
+	if !ok && w.failed != 0 && now-w.since < b.wordTime(w) { // while another one is silent
 		w.asked &^= w.failed
 		w.failed = 0
 		id, ok = b.witnessLink(f)
@@ -111,8 +118,7 @@ func (b *batch) hearWitness(reqs context.Context, t *transfer, c accept.Claim) {
 	case c.Size < 0:
 		b.setAside(reqs, f, "over another link the server does not tell its size")
 	case v == accept.Differs && c.Size != f.size:
-		f.disagree = f.word.agree
-		f.disagree.add(t.link)
+		f.disputed(t.link)
 		b.setAside(reqs, f, "over another link the server tells another size")
 	default:
 		b.agrees(f, t.link)
@@ -131,10 +137,15 @@ func (b *batch) endWitness(reqs context.Context, t *transfer, err error) ending 
 	switch c := classOf(err); c {
 	case fetch.Network, fetch.DNS, fetch.Refused, fetch.Busy, fetch.Protocol: // it may yet answer
 		f.word.failed.add(t.link)
-		if _, others := b.witnessLink(f); now-f.word.since < parkTime && !others {
+		pause := witnessPause
+		if c == fetch.Busy {
+			f.word.busy++
+			pause = scheduler.Time(backoff(f.word.busy))
+		}
+		if _, others := b.witnessLink(f); now-f.word.since < b.wordTime(&f.word) && !others {
 			f.word.asked &^= f.word.failed
 			f.word.failed = 0
-			f.site.askAgain = now + witnessPause
+			f.site.askAgain = now + pause
 		}
 	case fetch.Status, fetch.Auth:
 		if f.fate == running && !f.word.believed && b.err == nil {
@@ -157,11 +168,20 @@ func (b *batch) takeWordless(s *site) (files []*entry) {
 	return files
 }
 
-// watchWords lets files be believed that nobody has contradicted for parkTime.
+// wordTime is how long others have to contradict a file's size: longer where one has answered, if
+// only that it is too busy.
+func (b *batch) wordTime(w *word) scheduler.Time {
+	if w.busy > 0 {
+		return b.e.undecidedTime()
+	}
+	return parkTime
+}
+
+// watchWords lets files be believed that nobody has contradicted in time.
 func (b *batch) watchWords(now scheduler.Time) {
 	for _, f := range b.wordless {
 		switch t := f.site.witness; {
-		case now-f.word.since >= parkTime:
+		case now-f.word.since >= b.wordTime(&f.word):
 			b.e.trust.add(f.job.URL, 1<<f.word.of)
 			if t != nil {
 				t.cancel(fetch.ErrStalled)
