@@ -86,7 +86,9 @@ func (b *batch) asideEngine(f *entry) (e *Engine, err error) {
 		if e.gone[id] = 0; l.lost || b.exhausted(f) && f.failedBy.has(scheduler.LinkID(id)) {
 			e.gone[id] = l.arrivals
 		}
-		if (l.banned || l.failed > l.lastByte) && !f.disagree.has(scheduler.LinkID(id)) && (l.lastByte == 0 || b.e.now()-l.lastByte >= parkTime) {
+		told := (f.word.agree | f.disagree).has(scheduler.LinkID(id))
+		heard := max(l.lastByte, f.site.over[id].heard)
+		if (l.banned || l.failed > l.lastByte) && !told && (heard == 0 || b.e.now()-heard >= parkTime) {
 			e.deaf.add(scheduler.LinkID(id))
 		}
 	}

@@ -380,12 +380,12 @@ func (d *download) waiting(now scheduler.Time) bool {
 	if len(d.doubts) > 0 && !slices.ContainsFunc(d.doubts, func(m message) bool { return !d.stranger(m) }) {
 		most, grave = pageTime, true
 	}
-	if now-d.doubtSince >= most {
-		return false
-	}
 	for i := range d.links {
-		l := &d.links[i]
-		if l.there && !l.answered && !l.lost && !l.banned && (grave || l.asked && !l.resting && !l.deaf && !l.postponed(now)) {
+		l, most := &d.links[i], most
+		if l.declined { // it is there, and may have room for us before long
+			most = max(most, d.e.undecidedTime())
+		}
+		if now-d.doubtSince < most && l.there && !l.answered && !l.lost && !l.banned && (grave || l.asked && !l.resting && !l.deaf && !l.postponed(now)) {
 			return true
 		}
 	}

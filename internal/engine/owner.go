@@ -69,6 +69,7 @@ type linkState struct {
 	used      bool
 	asked     bool           // a request was made
 	answered  bool           // a response has come
+	declined  bool           // so has an answer that there is none now: its server is too busy, or forbids it
 	deaf      bool           // it is not likely to answer
 	wholes    int            // answers in a row that brought the whole object where a range was asked for
 	larger    bool           // it has told a larger size than another link

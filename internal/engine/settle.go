@@ -114,6 +114,9 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 	var fe *fetch.Error
 	stalled := errors.Is(err, fetch.ErrStalled)
 	_, answers := d.besides(t)
+	if errors.As(err, &fe) && (fe.Class == fetch.Busy || fe.Status == http.StatusForbidden) {
+		d.links[t.link].declined = true
+	}
 	switch {
 	case t.question() && !errors.Is(err, ErrCapped):
 		return d.endQuestion(reqs, t, err)

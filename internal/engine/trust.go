@@ -75,7 +75,7 @@ func (e *Engine) undecidedTime() scheduler.Time {
 func (d *download) contradicted() bool {
 	for i := range d.links {
 		id := scheduler.LinkID(i)
-		if l := &d.links[i]; (l.answered || l.larger || d.job.disagree.has(id)) && d.mayTell(id) {
+		if l := &d.links[i]; (l.answered || l.declined || l.larger || d.job.disagree.has(id)) && d.mayTell(id) {
 			return true
 		}
 	}
