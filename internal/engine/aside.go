@@ -102,13 +102,14 @@ func (b *batch) asideEnded(reqs context.Context, a asideEnd) {
 	switch s := a.f.site; {
 	case b.err != nil:
 	case a.err == nil && a.f.denied != 0: // over another link
-		s.answered, s.failures, s.blamed = true, 0, 0
+		s.there()
 		b.refuted(reqs, a.f)
 	case !s.answered && named(a.f, nameError(a.err)): // all links were asked
 		s.dead = a.err
 		b.later(reqs, s, a.err)
 	case !s.answered && a.f.denied != 0 && nobody(a.err): // the same, but it may be so for a while only
 		s.blamed = b.usable(scheduler.NoLink)
+		s.absent = s.blamed
 		b.blame(s, &transfer{sent: a.begun}, a.err)
 		b.later(reqs, s, a.err)
 	}

@@ -207,6 +207,8 @@ func (d *download) odd(resp *fetch.Response) error {
 	switch {
 	case resp.Whole:
 		return noRanges()
+	case resp.Object.Size < 0:
+		return fmt.Errorf("%w: over this link the server does not tell the object's size", errNoRanges)
 	case encodedUnasked(d.job, resp):
 		return &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("over this link it is encoded as %s", resp.Object.Encoding)}
 	}

@@ -139,7 +139,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return d.failed(t, event.OutcomeNetwork, err, 0)
 	case d.whole && (errors.Is(err, ErrChanged) || errors.Is(err, errDiffers)):
 		if !d.mayForget(t.link) {
-			return ending{outcome: event.OutcomeProtocol, lost: err}
+			return ending{outcome: event.OutcomeProtocol, lost: d.doubtedOr(err)}
 		}
 		d.forgetWhole()
 		return d.failed(t, event.OutcomeProtocol, err, 0)

@@ -111,8 +111,9 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return b.busy(reqs, t, fe)
 	case fe.Class == fetch.TLS && b.trustedElsewhere(f.site, t.link):
 		return b.denied(reqs, t, err)
-	case fe.Class == fetch.Refused && !f.site.answered && b.usable(t.link)&^f.site.blamed != 0:
+	case fe.Class == fetch.Refused && !f.site.answered && b.usable(t.link)&^f.site.absent != 0:
 		f.site.blamed.add(t.link) // the others may have servers of their own
+		f.site.absent.add(t.link)
 		return b.denied(reqs, t, err)
 	case nameError(err) != nil && (!f.site.answered || !named(f, nameError(err))):
 		return b.unresolved(reqs, t, err)

@@ -100,13 +100,13 @@ func (d *download) tryWhole() bool {
 }
 
 // mayServeWhole says whether a link that is lost may serve the object as one stream: its server
-// has refused ranges, or has ended the connection whenever one was asked for. Before anything has
-// come such requests are made without Range anyway, and who wants one try wants no other.
+// has refused ranges, or has ended the connection whenever one was asked for. Before anything is
+// there such requests are made without Range anyway, and who wants one try wants no other.
 func (d *download) mayServeWhole(l *linkState) bool {
 	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) {
 		return l.there && l.lost
 	}
-	return d.met && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.used && fetch.MayRefuseRange(l.err))
+	return (d.met || len(d.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.used && fetch.MayRefuseRange(l.err))
 }
 
 // noFirstByte is why a link is left out whose server has no range of the object at all: of
@@ -128,7 +128,7 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 		switch v, what := d.known.Judge(c); v {
 		case accept.Differs: // none of its bytes may meet those of the one before
 			if !d.mayForget(t.link) {
-				d.lose(reqs, t.link, fmt.Errorf("%w: over this link the server gives another object: %s differs", ErrChanged, what))
+				d.lose(reqs, t.link, d.doubtedOr(fmt.Errorf("%w: over this link the server gives another object: %s differs", ErrChanged, what)))
 				return false
 			}
 			d.forgetWhole()
@@ -187,6 +187,18 @@ func (d *download) mayForget(id scheduler.LinkID) bool {
 		}
 	}
 	return true
+}
+
+// doubtedOr is why a link is left out whose stream contradicts what is there: err, or, where only an
+// earlier run has left that, that it is of another object, if all links say so.
+func (d *download) doubtedOr(err error) error {
+	switch {
+	case !d.proof.doubted:
+		return err
+	case d.known.Foreign():
+		return fmt.Errorf("%w: %w", ErrLonger, err)
+	}
+	return fmt.Errorf("%w: %w", errStartOver, err)
 }
 
 // forgetWhole gives up what is there, which is of another object.
