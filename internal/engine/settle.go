@@ -185,13 +185,13 @@ func (o *owner) needless(t *transfer) bool {
 	})
 }
 
-// besides is on how many of the other streams of a request's link there are requests for its
-// server, or its site, and on how many of them it answers now. It may bound how many requests of
-// a client it does.
+// besides is on how many streams of a request's link there are other requests for its server, or
+// its site, and on how many of them it answers now. It may bound how many requests of a client it
+// does. One of the same stream that is being answered has another connection.
 func (o *owner) besides(t *transfer) (asked, answers int) {
 	inFlight, answered := uint64(0), uint64(0)
 	for _, other := range o.transfers {
-		if other.link != t.link || other.stream == t.stream || t.of != nil && other.of.site != t.of.site {
+		if other == t || other.link != t.link || other.stream == t.stream && other.resp == nil || t.of != nil && other.of.site != t.of.site {
 			continue
 		}
 		inFlight |= 1 << other.stream
