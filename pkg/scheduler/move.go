@@ -8,8 +8,8 @@ import "math/bits"
 // great.
 func (c *Core) worthMoving(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID, end float64) bool {
 	ch := from.last[victim]
-	if thief.robbed > 0 || !thief.est.measured() || ch.got > 0 {
-		return false
+	if thief.robbed > 0 || !thief.est.measured() || ch.got > 0 || from == own && ch.moved {
+		return false // one that was moved would be so for ever, between the same two
 	}
 	alone, trips := own.soonest(thief, stream, ch.left()-ch.over), float64(movedTrips)
 	if from == own { // the connection that is lost is one of the link's own
@@ -21,14 +21,16 @@ func (c *Core) worthMoving(thief *link, own *outlook, stream StreamID, from *out
 // move withdraws a request that was not answered, and makes it anew on a stream of
 // another.
 func (c *Core) move(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
-	k, rng, l := ch.class, ch.rng, &c.links[ch.link]
+	k, rng, l, own := ch.class, ch.rng, &c.links[ch.link], ch.link == thief
 	if l.est.nMarks == 0 && ch.link != thief {
 		l.robbed++
 	}
 	l.streams.cutShort(ch.stream, c.nextID)
 	out = c.withdraw(c.find(ch.id), out)
 	s := &c.batch.stock
-	return c.startPart(thief, stream, k, s.take(k, false, s.open[k].index(rng.Off), rng.Len()), out)
+	out = c.startPart(thief, stream, k, s.take(k, false, s.open[k].index(rng.Off), rng.Len()), out)
+	c.chunks[len(c.chunks)-1].moved = own
+	return out
 }
 
 // mayHelp says whether a connection may help with ch: where files at once are
