@@ -21,7 +21,7 @@ func (b *batch) denied(reqs context.Context, t *transfer, err error) ending {
 	others := b.usable(t.link)
 	switch {
 	case others&f.served != 0:
-		return b.fault(t, outcome, err)
+		return b.fault(reqs, t, outcome, err)
 	case others&^f.denied != 0:
 		f.why = err
 		b.setAside(reqs, f, err.Error())

@@ -75,7 +75,9 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 	d.met, d.metAt, d.name = true, cmp.Or(d.doubtSince, d.e.now()), resp.Object.Name
 	d.refLink, d.refURL, d.refRemote = t.link, resp.EffectiveURL, resp.Remote
 	d.believed, d.strange = resp.Secure, d.stranger(message{resp: resp})
-	d.agree.add(t.link)
+	if c.Size >= 0 {
+		d.agree.add(t.link)
+	}
 	for _, m := range d.doubts { // they may be withdrawn before they are settled
 		if m.t != t && d.tellsSize(m.resp) && !d.hearWord(reqs, m.t.link, claimOf(&m.resp.Object), m.resp.End) {
 			return false

@@ -186,7 +186,7 @@ func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome,
 	there := c == fetch.Refused || c == fetch.TLS || errors.Is(err, fetch.ErrNoHandshake) // somebody is
 	works := b.links[t.link].lastByte >= since || !answers && there
 	if !works {
-		return b.fault(t, outcome, err)
+		return b.fault(reqs, t, outcome, err)
 	}
 	if f.gained >= worthwhile {
 		f.failures = 0
@@ -207,15 +207,33 @@ func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome,
 	return ending{outcome: outcome, retry: f.fate != failed}
 }
 
+// dropsRanges says whether the server of the only link that answers may refuse ranges by ending
+// the connection: it has served none, and is to be asked without.
+func (b *batch) dropsRanges(t *transfer, err error) bool {
+	if t.of.fate != running || t.of.size < 0 || b.e.cfg.Tries == 1 || t.of.site.over[t.link].ranges || !fetch.MayRefuseRange(err) {
+		return false
+	}
+	for i := range b.links {
+		if id := scheduler.LinkID(i); b.usable(t.link).has(id) && !b.links[i].banned {
+			return false
+		}
+	}
+	return true
+}
+
 // fault counts a failure against its link. It is what its file is told, should no link be
 // left.
-func (b *batch) fault(t *transfer, outcome event.Outcome, err error) ending {
+func (b *batch) fault(reqs context.Context, t *transfer, outcome event.Outcome, err error) ending {
 	var retryAfter time.Duration
 	if fe, ok := errors.AsType[*fetch.Error](err); ok {
 		retryAfter = fe.RetryAfter
 	}
 	end := b.failedLink(t, outcome, err, retryAfter, b.e.cfg.Tries)
 	t.of.trouble = first(end.lost, err)
+	if end.lost != nil && b.dropsRanges(t, err) {
+		b.setAside(reqs, t.of, "the server does not serve ranges of it")
+		return ending{outcome: outcome, retry: true}
+	}
 	return end
 }
 
@@ -257,7 +275,7 @@ func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending 
 	switch waits := fe.RetryAfter > 0 && others&^f.denied != 0; { // it may be said of one link only
 	case others&f.served != 0, waits && !b.heardElsewhere(f.site, t.link):
 		f.deny(t.link, fe)
-		return b.fault(t, event.OutcomeStatus, fe)
+		return b.fault(reqs, t, event.OutcomeStatus, fe)
 	case waits:
 		return b.denied(reqs, t, fe)
 	}

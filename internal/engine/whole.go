@@ -125,7 +125,12 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 		return false
 	}
 	if d.met {
-		switch v, what := d.known.Judge(c); v {
+		v, what := d.known.Judge(c)
+		if c.Size >= 0 && c.Size < d.keptEnd() { // there are more bytes of it already
+			v, what = accept.Differs, "size"
+		}
+		unsized := d.known.Size() < 0
+		switch v {
 		case accept.Differs: // none of its bytes may meet those of the one before
 			if !d.mayForget(t.link) {
 				d.lose(reqs, t.link, d.doubtedOr(fmt.Errorf("%w: over this link the server gives another object: %s differs", ErrChanged, what)))
@@ -136,10 +141,12 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 				return false
 			}
 		case accept.Proven:
-			d.known.Learn(c)
+			if d.known.Learn(c); unsized && c.Size >= 0 {
+				d.sizedBy(t.link)
+			}
 		case accept.Unproven: // its bytes will tell, if there are any to compare
-			if len(d.kept) == 0 && d.known.Size() < 0 {
-				d.refLink, d.agree = t.link, 1<<t.link
+			if unsized && len(d.kept) == 0 {
+				d.refLink, d.agree = t.link, 0
 			}
 		}
 	}
@@ -162,6 +169,11 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 	}
 	t.progress = d.e.now()
 	return true
+}
+
+// sizedBy notes over which link the size is told, where the first answer has told none.
+func (d *download) sizedBy(id scheduler.LinkID) {
+	d.refLink, d.agree, d.metAt = id, 1<<id, d.e.now()
 }
 
 // answeredBut says whether there is another link that has answered.
@@ -322,7 +334,7 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 		}
 		if d.complete && d.known.Size() < 0 { // its end has told
 			d.known.Learn(accept.Claim{Identity: store.Identity{Size: d.wholeBy.got.Load()}})
-			d.metAt = d.e.now()
+			d.sizedBy(d.wholeBy.link)
 		}
 		d.ask(reqs, d.e.now())
 		d.release()
