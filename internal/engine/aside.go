@@ -83,7 +83,7 @@ func (b *batch) asideEngine(f *entry) (e *Engine, err error) {
 	e.ofMany, e.deaf, e.trust, e.crowd = true, 0, b.e.trust, b.e.crowd
 	for id := range b.links {
 		l := &b.links[id]
-		if e.gone[id] = 0; l.lost || b.exhausted(f) && f.failedBy.has(scheduler.LinkID(id)) {
+		if e.gone[id] = 0; l.lost && !aboutRanges(l.err) || b.exhausted(f) && f.failedBy.has(scheduler.LinkID(id)) {
 			e.gone[id] = l.arrivals
 		}
 		told := (f.word.agree | f.disagree).has(scheduler.LinkID(id))
