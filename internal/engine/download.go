@@ -175,11 +175,7 @@ func (d *download) end() error {
 	case d.err == nil || errors.Is(d.err, errStartOver), errors.Is(d.err, errAgain), errors.Is(d.err, errOutvoted):
 		return d.err
 	case errors.Is(d.err, ErrLonger) && d.proof.doubted:
-		if f, ok := d.to.(interface{ GiveBack() error }); ok {
-			if err := f.GiveBack(); err != nil {
-				d.e.notice(true, "what was there could not be put back: %v", err)
-			}
-		}
+		d.e.giveBack(d.to)
 		return d.err
 	case d.whole || !d.met || !d.sizeBelieved(d.e.now()): // nothing that another run could use
 		return d.err

@@ -180,8 +180,20 @@ func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptio
 		}
 		d.regret(true, nil)
 		if err := to.restart(); err != nil {
+			e.giveBack(to) // else another run would go on with what turned out to be wrong
 			return store.CommitOptions{Size: -1}, err
 		}
+	}
+}
+
+// giveBack leaves what another tool has left as it was.
+func (e *Engine) giveBack(to sink) {
+	f, ok := to.(interface{ GiveBack() error })
+	if !ok {
+		return
+	}
+	if err := f.GiveBack(); err != nil {
+		e.notice(true, "what was there could not be put back: %v", err)
 	}
 }
 
