@@ -84,7 +84,7 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 		}
 	}
 	for id := range d.links {
-		if l := &d.links[id]; l.told > 0 && !l.lost {
+		if l := &d.links[id]; l.told > 0 && (!l.lost || aboutRanges(l.err)) {
 			d.hearWord(reqs, scheduler.LinkID(id), accept.Claim{Identity: store.Identity{Size: l.told}}, 0)
 		}
 	}

@@ -200,6 +200,11 @@ func (o *owner) use(id scheduler.LinkID) {
 // the others' servers know ranges.
 func noRanges() error { return &fetch.Error{Class: fetch.Protocol, Err: errNoRanges} }
 
+// aPage is why a link is left out that seems to have a portal in front of it.
+func aPage() error {
+	return &fetch.Error{Class: fetch.Protocol, Err: errors.New("over this link there is a page instead of the file")}
+}
+
 var errNoRanges = errors.New("over this link the server ignores ranges")
 
 // odd is why a link is left out whose server alone answers so; nil: nothing is odd.
@@ -242,6 +247,9 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool {
 		no := d.refuted(m)
 		if no {
+			if d.tellsSize(m.resp) { // it is asked again, when the object is known
+				d.links[m.t.link].told = max(0, m.resp.Object.Size)
+			}
 			d.lose(reqs, m.t.link, d.odd(m.resp))
 			m.answer <- false
 		}
@@ -382,12 +390,12 @@ func (d *download) waiting(now scheduler.Time) bool {
 	if len(d.doubts) > 0 && !slices.ContainsFunc(d.doubts, func(m message) bool { return !d.stranger(m) }) {
 		most, grave = pageTime, true
 	}
+	if now-d.doubtSince >= most {
+		return false
+	}
 	for i := range d.links {
-		l, most := &d.links[i], most
-		if l.declined { // it is there, and may have room for us before long
-			most = max(most, d.e.undecidedTime())
-		}
-		if now-d.doubtSince < most && l.there && !l.answered && !l.lost && !l.banned && (grave || l.asked && !l.resting && !l.deaf && !l.postponed(now)) {
+		l := &d.links[i]
+		if l.there && !l.answered && !l.lost && !l.banned && (grave || l.asked && !l.resting && !l.deaf && !l.postponed(now)) {
 			return true
 		}
 	}

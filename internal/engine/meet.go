@@ -151,7 +151,11 @@ func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, f *entry, p
 	}
 	for other := range over {
 		if over[other].ranges && scheduler.LinkID(other) != id && (page || f.job.URL.Scheme == "https" || b.e.trust.has(f.job.URL, scheduler.LinkID(other))) {
-			b.lose(reqs, id, noRanges())
+			err := noRanges()
+			if page {
+				err = aPage()
+			}
+			b.lose(reqs, id, err)
 		}
 	}
 }

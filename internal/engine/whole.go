@@ -121,7 +121,7 @@ func aboutRanges(err error) bool { return errors.Is(err, errNoRanges) || fetch.R
 func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Response) bool {
 	c := claimOf(&resp.Object)
 	if t.whole && d.stranger(message{resp: resp}) && !resp.Secure && d.answeredBut(t.link) {
-		d.lose(reqs, t.link, &fetch.Error{Class: fetch.Protocol, Err: errors.New("over this link there is a page instead of the file")})
+		d.lose(reqs, t.link, aPage())
 		return false
 	}
 	if d.met {

@@ -62,7 +62,7 @@ func (b *batch) believes(reqs context.Context, f *entry) bool {
 		return false
 	}
 	id, ok := b.witnessLink(f)
-	if !ok && w.failed != 0 && now-w.since < b.wordTime(w) { // while another one is silent
+	if !ok && w.failed != 0 && now-w.since < b.wordTime(f) { // while another one is silent
 		w.asked &^= w.failed
 		w.failed = 0
 		id, ok = b.witnessLink(f)
@@ -140,9 +140,10 @@ func (b *batch) endWitness(reqs context.Context, t *transfer, err error) ending 
 		pause := witnessPause
 		if c == fetch.Busy {
 			f.word.busy++
+			f.site.over[t.link].heard = now
 			pause = scheduler.Time(backoff(f.word.busy))
 		}
-		if _, others := b.witnessLink(f); now-f.word.since < b.wordTime(&f.word) && !others {
+		if _, others := b.witnessLink(f); now-f.word.since < b.wordTime(f) && !others {
 			f.word.asked &^= f.word.failed
 			f.word.failed = 0
 			f.site.askAgain = now + pause
@@ -168,11 +169,13 @@ func (b *batch) takeWordless(s *site) (files []*entry) {
 	return files
 }
 
-// wordTime is how long others have to contradict a file's size: longer where one has answered, if
-// only that it is too busy.
-func (b *batch) wordTime(w *word) scheduler.Time {
-	if w.busy > 0 {
-		return b.e.undecidedTime()
+// wordTime is how long others have to contradict a file's size: longer where one has answered of
+// its site, if only that it is too busy.
+func (b *batch) wordTime(f *entry) scheduler.Time {
+	for i := range b.links {
+		if l := &b.links[i]; scheduler.LinkID(i) != f.word.of && l.there && !l.lost && !l.resting && !l.capped && f.site.over[i].heard > 0 {
+			return b.e.undecidedTime()
+		}
 	}
 	return parkTime
 }
@@ -181,8 +184,11 @@ func (b *batch) wordTime(w *word) scheduler.Time {
 func (b *batch) watchWords(now scheduler.Time) {
 	for _, f := range b.wordless {
 		switch t := f.site.witness; {
-		case now-f.word.since >= b.wordTime(&f.word):
-			b.e.trust.add(f.job.URL, 1<<f.word.of)
+		case now-f.word.since >= b.wordTime(f):
+			f.word.believed = true
+			if b.wordTime(f) == parkTime { // nobody else answers: let the others not wait as long
+				b.e.trust.add(f.job.URL, 1<<f.word.of)
+			}
 			if t != nil {
 				t.cancel(fetch.ErrStalled)
 			}
