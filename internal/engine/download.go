@@ -177,7 +177,7 @@ func (d *download) end() error {
 	case errors.Is(d.err, ErrLonger) && d.proof.doubted:
 		d.e.giveBack(d.to)
 		return d.err
-	case d.whole || !d.met || !d.sizeBelieved(d.e.now()): // nothing that another run could use
+	case d.whole || !d.met || d.proof.refuted || !d.sizeBelieved(d.e.now()): // nothing that another run could use
 		return d.err
 	}
 	if err := d.to.suspend(d.claimable()); err != nil && !errors.Is(d.err, err) {
