@@ -124,12 +124,12 @@ func (d *download) hearWord(reqs context.Context, id scheduler.LinkID, c accept.
 	}
 	l.spoke = c.Size <= size
 	switch {
+	case d.strange && !d.believed && id != d.refLink && d.refLink != scheduler.NoLink:
+		d.outvote() // a portal's page, while another link's server speaks of no such thing
+		return false
 	case c.Size == size:
 		d.agrees(id)
 	case d.believed || d.agree.has(id) || d.refLink == scheduler.NoLink:
-	case d.strange: // a portal's page, while another link's server says otherwise
-		d.outvote()
-		return false
 	case c.Size >= 0 && c.Size < size:
 	case end > size:
 		d.outvote() // what ends has no bytes behind its end

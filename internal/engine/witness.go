@@ -30,6 +30,7 @@ type word struct {
 	asked    linkSet          // which were asked, or are being asked
 	failed   linkSet          // of these, those that may yet answer
 	since    scheduler.Time   // when it was first told
+	asking   int              // of these, those that have not answered: another file may be asked for meanwhile
 	busy     int              // answers of others that asked to come again later
 	believed bool
 }
@@ -67,7 +68,7 @@ func (b *batch) believes(reqs context.Context, f *entry) bool {
 		w.failed = 0
 		id, ok = b.witnessLink(f)
 	}
-	if !ok && f.site.witness != nil {
+	if !ok && (f.site.witness != nil || w.asking > 0) {
 		return false
 	}
 	if !ok { // nobody else is to be asked
@@ -82,6 +83,7 @@ func (b *batch) believes(reqs context.Context, f *entry) bool {
 	t.end.Store(1)
 	f.site.witness = t
 	w.asked.add(id)
+	w.asking++
 	b.launch(reqs, t)
 	return false
 }
@@ -131,6 +133,7 @@ func (b *batch) endWitness(reqs context.Context, t *transfer, err error) ending 
 		b.hearWitness(reqs, t, claimOf(fe.Object))
 	}
 	f, now := t.of, b.e.now()
+	f.word.asking--
 	if f.site.witness == t {
 		f.site.witness = nil
 	}
