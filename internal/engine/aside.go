@@ -87,7 +87,7 @@ func (b *batch) asideEngine(f *entry) (e *Engine, err error) {
 			e.gone[id] = l.arrivals
 		}
 		told := (f.word.agree | f.disagree).has(scheduler.LinkID(id))
-		heard := max(l.lastByte, f.site.over[id].heard)
+		heard := max(l.lastByte, f.site.over[id].heard, b.e.crowd.lastHeard(scheduler.LinkID(id)))
 		if (l.banned || l.failed > l.lastByte) && !told && (heard == 0 || b.e.now()-heard >= parkTime) {
 			e.deaf.add(scheduler.LinkID(id))
 		}

@@ -12,8 +12,9 @@ import (
 
 // crowd is what all downloads of a run ask for at the same time, by origin and link.
 type crowd struct {
-	mu sync.Mutex
-	of map[crowdKey]*crowding
+	mu    sync.Mutex
+	of    map[crowdKey]*crowding
+	heard map[scheduler.LinkID]scheduler.Time // when a response has come last
 }
 
 type crowdKey struct {
@@ -27,7 +28,23 @@ type crowding struct {
 	forbids  bool // it has forbidden a file again and again: that is no bound
 }
 
-func newCrowd() *crowd { return &crowd{of: map[crowdKey]*crowding{}} }
+func newCrowd() *crowd {
+	return &crowd{of: map[crowdKey]*crowding{}, heard: map[scheduler.LinkID]scheduler.Time{}}
+}
+
+// hear notes that a response has come over a link.
+func (c *crowd) hear(link scheduler.LinkID, now scheduler.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heard[link] = now
+}
+
+// lastHeard is when a response has come last over a link; 0: none has.
+func (c *crowd) lastHeard(link scheduler.LinkID) scheduler.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.heard[link]
+}
 
 // begin counts a request that has begun.
 func (c *crowd) begin(u *url.URL, link scheduler.LinkID) {

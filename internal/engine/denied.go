@@ -27,7 +27,9 @@ func (b *batch) denied(reqs context.Context, t *transfer, err error) ending {
 		b.setAside(reqs, f, err.Error())
 		return ending{outcome: outcome, retry: true}
 	}
-	if f.later != 0 && f.busy < busyMost && b.e.cfg.Tries != 1 {
+	later := f.later
+	later.remove(t.link)
+	if (f.later != 0 && f.busy < busyMost || later != 0 && f.busy == busyMost) && b.e.cfg.Tries != 1 {
 		f.denied &^= f.later // it may be had where it was to be asked for later
 		f.later = 0
 		f.busy++

@@ -81,6 +81,7 @@ type linkState struct {
 	failures  int            // in a row
 	failed    scheduler.Time // when the last of them was counted
 	failing   bool           // the last of them was its server's, before a file's first byte
+	dropped   bool           // one of them was a connection that ended, which may be how its server refuses ranges
 	forbidden forbidden      // of a file, while its server was asked for others
 	due       scheduler.Time // when one stream may be asked for again
 	later     scheduler.Time // until then its server does not want to be asked
@@ -208,6 +209,7 @@ func (o *owner) hear(reqs context.Context, m message) {
 		return
 	}
 	o.links[m.t.link].answered, o.links[m.t.link].deaf = true, false
+	o.e.crowd.hear(m.t.link, o.e.now())
 	o.abreast = o.abreast || m.resp.Proto == "2"
 	o.work.respond(reqs, m)
 }

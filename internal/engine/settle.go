@@ -295,6 +295,7 @@ func (d *download) tries(err error) int {
 // failed counts a failure against its link.
 func (d *download) failed(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration) ending {
 	l := &d.links[t.link]
+	l.dropped = l.dropped || fetch.MayRefuseRange(err)
 	if l.failing = !d.met && failing(err); l.failing && t.sent >= l.failed {
 		if d.failures++; d.e.cfg.ErrorTries > 0 && d.failures >= d.e.cfg.ErrorTries {
 			return ending{outcome: outcome, lost: tried(err, d.failures), fails: true}

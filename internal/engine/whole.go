@@ -106,7 +106,7 @@ func (d *download) mayServeWhole(l *linkState) bool {
 	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) {
 		return l.there && l.lost
 	}
-	return (d.met || len(d.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.used && fetch.MayRefuseRange(l.err))
+	return (d.met || len(d.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.used && l.dropped)
 }
 
 // noFirstByte is why a link is left out whose server has no range of the object at all: of
