@@ -35,7 +35,7 @@ demo: build ## download 100 MB over two emulated links and show the report
 	@sh .ci/demo $(DEMO_SIZE)
 
 # What is pure, and takes less than a minute: for while one is writing.
-QUICK = ./internal/android/... ./internal/cli ./internal/dataset ./internal/deptest ./internal/energy ./internal/engine/accept ./internal/event/... ./internal/joblist \
+QUICK = ./internal/android/... ./internal/cli/... ./internal/dataset ./internal/deptest ./internal/energy ./internal/engine/accept ./internal/event/... ./internal/identity ./internal/joblist \
 	./internal/linklab/battery ./internal/linklab/emu ./internal/linklab/scenario ./internal/metrics ./internal/netrc ./internal/page \
 	./internal/plot ./internal/power ./internal/progress ./internal/record ./internal/report ./internal/sim ./internal/store \
 	./internal/terms ./internal/units ./pkg/...
@@ -158,12 +158,12 @@ BOUNDED = high-speed,high-speed-s6,low-speed,techno-stationary,techno-moving,alw
 .PHONY: bench-bound
 bench-bound: build ## how near mlget alone comes to the bound, five times: 40 minutes; writes docs/efficiency.md
 	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --tools mlget-adaptive --scenarios $(BOUNDED) --runs 5 --tls --out ../../docs/efficiency.md
+	@cd .cache/bench && ../../bin/linklab bench --tools mlget-3 --scenarios $(BOUNDED) --runs 5 --tls --out ../../docs/efficiency.md
 
 .PHONY: bench-aria2
 bench-aria2: build ## mlget beside aria2 with 2 and with 16 connections, five times: 75 minutes; writes docs/beside-aria2.md
 	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --tools mlget-adaptive,aria2-2,aria2-16 --scenarios $(BOUNDED),wifi-joins,lo --runs 5 --size 100MB --tls --out ../../docs/beside-aria2.md
+	@cd .cache/bench && ../../bin/linklab bench --tools mlget-3,aria2-2,aria2-16 --scenarios $(BOUNDED),wifi-joins,lo --runs 5 --size 100MB --tls --out ../../docs/beside-aria2.md
 
 # The state files in .cache/bench keep what is done; remove them to measure anew.
 .PHONY: bench-sweeps

@@ -54,7 +54,7 @@ func TestShellCompletion(t *testing.T) {
 			home := t.TempDir()
 			for line, want := range map[string]string{
 				"mlget --links ":               loopback(),
-				"mlget --algorithm ad":         "adaptive",
+				"mlget --algorithm na":         "naive",
 				"mlget --energy min":           "min-energy",
 				"mlget sim":                    "simulate",
 				"mlget simulate --scenario hi": "high-speed",

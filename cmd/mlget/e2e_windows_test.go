@@ -1,19 +1,19 @@
 package main_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-	"unsafe"
-
-	"golang.org/x/sys/windows"
 )
 
 // slowly serves an object of size bytes in pieces of 64 KiB, so that somebody has the time to kill
@@ -52,48 +52,87 @@ func (p *pieces) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
+// TestAcceptOutlivesResets: a connection that its peer resets before it is accepted ends no server,
+// which all tests that kill a client rely on.
+func TestAcceptOutlivesResets(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	defer listener.Close() //nolint:errcheck // nothing is lost
+	const resets = 100
+	var wait sync.WaitGroup
+	for range resets {
+		wait.Go(func() {
+			conn, err := net.Dial("tcp", listener.Addr().String())
+			if err == nil {
+				err = errors.Join(conn.(*net.TCPConn).SetLinger(0), conn.Close())
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	go func() {
+		if conn, err := net.Dial("tcp", listener.Addr().String()); err == nil {
+			defer conn.Close() //nolint:errcheck // nothing is lost
+			_, _ = conn.Write([]byte("x"))
+		}
+	}()
+	for n := 0; ; n++ { // those that were reset after all, then the last one
+		conn, err := listener.Accept()
+		if err != nil {
+			t.Fatalf("after %d connections: %v", n, err)
+		}
+		b, _ := io.ReadAll(conn)
+		_ = conn.Close()
+		if string(b) == "x" {
+			return
+		}
+	}
+}
+
 // TestKilledTenTimes: 50 MB come over HTTP and over TLS, whatever ends the program (here
 // TerminateProcess), and what was written before counts.
 func TestKilledTenTimes(t *testing.T) {
+	for name, secure := range map[string]bool{"HTTP": false, "TLS": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testKills(t, secure)
+		})
+	}
+}
+
+func testKills(t *testing.T, secure bool) {
 	const size, kills = 50_000_000, 10
-	for _, secure := range []bool{false, true} {
-		var slow atomic.Bool
-		slow.Store(true)
-		server := slowly(t, size, secure, &slow)
-		dir, args := t.TempDir(), []string{"--insecure", "--checksum", "sha256=" + body(size, "").SHA256(), server.URL + "/f.bin"}
-		state := filepath.Join(dir, "f.bin.part.json")
-		last, idle := "", 0
-		for n := 0; n < kills; {
-			p := startMlget(t, dir, args...)
-			isNew := false
-			for begun := time.Now(); !isNew && time.Since(begun) < hang/4; time.Sleep(10 * time.Millisecond) {
-				text, err := os.ReadFile(state)
-				isNew = err == nil && strings.Contains(string(text), `"done":[{`) && string(text) != last
-				if isNew {
-					last = string(text)
-				}
+	var slow atomic.Bool
+	slow.Store(true)
+	server := slowly(t, size, secure, &slow)
+	dir, args := t.TempDir(), []string{"--insecure", "--checksum", "sha256=" + body(size, "").SHA256(), server.URL + "/f.bin"}
+	state := filepath.Join(dir, "f.bin.part.json")
+	last := ""
+	for n := range kills {
+		p := startMlget(t, dir, args...)
+		waitUntil(t, "a state that is new", func() bool {
+			text, err := os.ReadFile(state)
+			isNew := err == nil && strings.Contains(string(text), `"done":[{`) && string(text) != last
+			if isNew {
+				last = string(text)
 			}
-			check(t, p.Process.Kill())
-			switch code := exitCode(t, p.Wait()); {
-			case code == 0:
-				t.Fatalf("it had ended before it was killed for the %d. time", n+1)
-			case isNew:
-				n++
-			case idle == 3: // wine's "client error": a program that was started does nothing
-				t.Fatal("waited in vain for a state that is new")
-			default:
-				idle++
-			}
+			return isNew
+		})
+		check(t, p.Process.Kill())
+		if exitCode(t, p.Wait()) == 0 {
+			t.Fatalf("mlget had ended before kill %d", n+1)
 		}
-		slow.Store(false)
-		mlget(t, dir, append(args, "--report", "r.json")...).want(t, 0)
-		wantFile(t, filepath.Join(dir, "f.bin"), size, "")
-		if r := readReport(t, filepath.Join(dir, "r.json")); r.ResumedBytes == 0 || r.ResumedBytes >= size {
-			t.Errorf("TLS %v: %d bytes were resumed", secure, r.ResumedBytes)
-		}
-		if left, err := filepath.Glob(filepath.Join(dir, "*.part*")); err != nil || len(left) > 0 {
-			t.Errorf("%v are left, %v", left, err)
-		}
+	}
+	slow.Store(false)
+	mlget(t, dir, append(args, "--report", "r.json")...).want(t, 0)
+	wantFile(t, filepath.Join(dir, "f.bin"), size, "")
+	if r := readReport(t, filepath.Join(dir, "r.json")); r.ResumedBytes == 0 || r.ResumedBytes >= size {
+		t.Errorf("%d bytes were resumed", r.ResumedBytes)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*.part*")); err != nil || len(left) > 0 {
+		t.Errorf("%v are left, %v", left, err)
 	}
 }
 
@@ -167,63 +206,4 @@ func TestWindowsPaths(t *testing.T) {
 	if n := len(filepath.Join(dir, deep, "far.bin")); n < 300 {
 		t.Errorf("the path has %d characters", n)
 	}
-}
-
-// TestBarsAreRedrawn: on a console the progress stays where it is, and no escape sequence is seen.
-func TestBarsAreRedrawn(t *testing.T) {
-	console, err := os.OpenFile("CONOUT$", os.O_RDWR, 0)
-	if err != nil {
-		t.Skip("this test has no console:", err)
-	}
-	defer console.Close() //nolint:errcheck // it is no file
-	var slow atomic.Bool
-	slow.Store(true)
-	server := slowly(t, 10_000_000, false, &slow)
-	height := func() int16 {
-		var info windows.ConsoleScreenBufferInfo
-		check(t, windows.GetConsoleScreenBufferInfo(windows.Handle(console.Fd()), &info))
-		return info.CursorPosition.Y
-	}
-	dir, before := t.TempDir(), height()
-	cmd := exec.CommandContext(t.Context(), "mlget", "--links", loopback(), server.URL+"/f.bin")
-	cmd.Dir, cmd.Stderr = dir, console
-	check(t, cmd.Start())
-	var shown string
-	waitUntil(t, "progress", func() bool {
-		shown = screen(t, console)
-		return strings.Contains(shown, "f.bin") && strings.Contains(shown, "%") && strings.Contains(shown, "Mbit/s")
-	})
-	time.Sleep(2 * time.Second) // it is redrawn several times
-	during := height()
-	shown = screen(t, console)
-	slow.Store(false)
-	if code := exitCode(t, cmd.Wait()); code != 0 {
-		t.Errorf("exit %d", code)
-	}
-	const most = 6 // lines of progress of one link
-	if during-before > most || strings.ContainsAny(shown, "\x1b←") || strings.Contains(shown, "[K") || strings.Contains(shown, "[2K") {
-		t.Errorf("%d lines:\n%s", during-before, shown)
-	}
-	if n := strings.Count(shown, "Mbit/s"); n > most {
-		t.Errorf("%d rates are shown at once:\n%s", n, shown)
-	}
-}
-
-// screen is the text of a console, down to where its cursor is.
-func screen(t *testing.T, console *os.File) string {
-	t.Helper()
-	var info windows.ConsoleScreenBufferInfo
-	check(t, windows.GetConsoleScreenBufferInfo(windows.Handle(console.Fd()), &info))
-	read := windows.NewLazySystemDLL("kernel32.dll").NewProc("ReadConsoleOutputCharacterW")
-	line := make([]uint16, info.Size.X)
-	var text strings.Builder
-	for y := range info.CursorPosition.Y + 1 {
-		var n uint32
-		at := uintptr(uint16(y)) << 16 // a COORD
-		if ok, _, err := read.Call(console.Fd(), uintptr(unsafe.Pointer(&line[0])), uintptr(len(line)), at, uintptr(unsafe.Pointer(&n))); ok == 0 {
-			t.Fatal(err)
-		}
-		text.WriteString(strings.TrimRight(windows.UTF16ToString(line[:n]), " ") + "\n")
-	}
-	return text.String()
 }

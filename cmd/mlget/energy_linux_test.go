@@ -146,8 +146,8 @@ func (w *throttled) Write(p []byte) (int, error) {
 // up some of its share to the other (chen, III).
 func TestEMTCPStreamInLab(t *testing.T) {
 	t.Parallel()
-	const seconds, mbps = 20, 110
-	l := startLab(t, linklab.Config{Size: seconds * mbps * 1e6 / 8}, "wlan0,down=80,rtt=16", "rmnet0,down=80,rtt=40")
+	const seconds, mbps = 16, 34
+	l := startLab(t, linklab.Config{Size: seconds * mbps * 1e6 / 8}, "wlan0,down=30,rtt=40", "rmnet0,down=30,rtt=16")
 	// What Chen's radios cost for a bit (table IV).
 	check(t, os.WriteFile(filepath.Join(l.dir, "chen.json"), []byte(`{"radios": {
 		"wifi": {"active_mw": 0, "down_mw_per_mbps": 61.5}, "lte": {"active_mw": 0, "down_mw_per_mbps": 541}}}`), 0o600))
@@ -174,7 +174,7 @@ func TestEMTCPStreamInLab(t *testing.T) {
 	// While the buffer fills both are busy, and the cheap link cannot carry half of it.
 	off, half := part("off"), part("emtcp=0.5")
 	t.Logf("the costly link carried %.3f and %.3f", off, half)
-	if half > 0.95*off {
+	if half > 0.75*off {
 		t.Errorf("the costly link carried %.3f, with emtcp=0.5 %.3f", off, half)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ func TestScript(t *testing.T) {
 			"mknetrc": scriptNetrc,
 			"write":   scriptWrite,
 			"body":    scriptBody, "report": scriptReport, "nopassword": scriptNoPassword, "header": scriptHeader,
-			"saw": scriptSaw, "outside": scriptOutside, "mode": scriptMode, "smallrss": scriptSmall,
+			"saw": scriptSaw, "outside": scriptOutside, "mode": scriptMode, "smallrss": scriptSmall, "socks": scriptSOCKS, "mkcert": scriptCert,
 		},
 	})
 }
@@ -61,6 +62,8 @@ func setupScript(env *testscript.Env) error {
 	env.Setenv("PORT", s.clear.URL[strings.LastIndexByte(s.clear.URL, ':')+1:])
 	env.Setenv("TLSPORT", s.secure.URL[strings.LastIndexByte(s.secure.URL, ':')+1:])
 	env.Setenv("CA", ca)
+	pin := sha256.Sum256(s.secure.Certificate().RawSubjectPublicKeyInfo)
+	env.Setenv("PIN", "sha256//"+base64.StdEncoding.EncodeToString(pin[:]))
 	content := make([]byte, 5000)
 	if _, err := body(5000, "").ReadAt(content, 0); err != nil {
 		return err
@@ -153,7 +156,7 @@ func scriptBody(ts *testscript.TestScript, neg bool, args []string) {
 // scriptReport is "report FILE KEY=VALUE...": check a report's values, written
 // as in JSON, and that the report is a sound one. KEY may be a path, links.0.name.
 func scriptReport(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 1 {
+	if len(args) < 1 {
 		ts.Fatalf("usage: report FILE [KEY=VALUE...]")
 	}
 	text := ts.ReadFile(args[0])
@@ -164,8 +167,8 @@ func scriptReport(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(json.Unmarshal([]byte(text), &r))
 	for _, arg := range args[1:] {
 		key, want, _ := strings.Cut(arg, "=")
-		if have := valueAt(r, key); have != want {
-			ts.Fatalf("%s is %s, want %s", key, have, want)
+		if have := valueAt(r, key); (have == want) == neg {
+			ts.Fatalf("%s is %s, not as wanted: %s", key, have, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/tls"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -66,6 +67,7 @@ func newSite(t testing.TB) *site {
 	t.Cleanup(s.release) // before the servers close, which waits for answers
 	s.clear.Start()
 	s.secure.EnableHTTP2 = true
+	s.secure.TLS = &tls.Config{ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
 	s.secure.StartTLS()
 	return s
 }
@@ -229,6 +231,37 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, habit string, size 
 		http.ServeContent(w, r, "", modified(), b.Reader())
 	case "to": // wherever the query says, with a password for PW
 		w.Header().Set("Location", strings.ReplaceAll(r.URL.Query().Get("url"), "PW", password))
+		w.WriteHeader(http.StatusFound)
+	case "form": // for who posts what the setting says
+		posted, _ := io.ReadAll(r.Body)
+		if r.Method != http.MethodPost || string(posted) != s.setting("form") {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		whole()
+	case "method": // the one that the setting names
+		if r.Method != s.setting("method") {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		whole()
+	case "known": // for who has a certificate
+		if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 || r.TLS.PeerCertificates[0].Subject.CommonName != "alice" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		http.ServeContent(w, r, "", modified(), b.Reader())
+	case "members": // for whom has the cookie that join gives
+		if c, err := r.Cookie("sid"); err != nil || c.Value != password {
+			w.Header().Set("Location", "/join/1/x?url="+url.QueryEscape(r.URL.Path))
+			w.WriteHeader(http.StatusFound)
+			return
+		}
+		http.ServeContent(w, r, "", modified(), b.Reader())
+	case "join":
+		http.SetCookie(w, &http.Cookie{Name: "sid", Value: password, Path: "/members", HttpOnly: true})
+		http.SetCookie(w, &http.Cookie{Name: "lang", Value: "en", Path: "/", MaxAge: 1000})
+		w.Header().Set("Location", r.URL.Query().Get("url"))
 		w.WriteHeader(http.StatusFound)
 	case "named": // by the server, as the query says
 		w.Header().Set("Content-Disposition", "attachment; filename=\""+r.URL.Query().Get("as")+"\"")

@@ -13,7 +13,7 @@ func Generate(seed uint64) *World {
 	g := generator{rand.New(rand.NewPCG(seed, 0xad))} //nolint:gosec // to be repeated, not to be secret
 	w := &World{
 		Seed: seed, HTTP2: g.once(0.3), Anchor: -1, Parallelism: 1, Tries: 20,
-		Algorithm: "adaptive", StaticLimit: 4 << 20,
+		Algorithm: "3", StaticLimit: 4 << 20,
 	}
 	switch g.IntN(20) {
 	case 0, 1, 2:

@@ -84,7 +84,7 @@ func (w *World) smaller() (all []*World) {
 	without(func(c *World) bool { return set(&c.Mode, Single) && len(c.Files) == 1 })
 	without(func(c *World) bool { return set(&c.HTTP2, false) })
 	without(func(c *World) bool { had := c.Foreign != nil; c.Foreign = nil; return had })
-	without(func(c *World) bool { return set(&c.Algorithm, "adaptive") })
+	without(func(c *World) bool { return set(&c.Algorithm, "3") })
 	without(func(c *World) bool { return set(&c.Parallelism, 1) })
 	for i := range w.Links {
 		without(func(c *World) bool { return set(&c.Links[i].Refused, 0) })

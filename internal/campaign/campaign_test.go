@@ -19,7 +19,7 @@ import (
 func plan() Plan {
 	return Plan{
 		URL: "http://example.org/a", Runs: 3, Seed: 7,
-		Approaches: Approaches([]string{"single", "3", "adaptive"}, []string{"off", "emtcp"}, []string{"wlan0", "rmnet0"}),
+		Approaches: Approaches([]string{"single", "3", "2"}, []string{"off", "emtcp"}, []string{"wlan0", "rmnet0"}),
 	}
 }
 
@@ -33,7 +33,7 @@ func TestApproaches(t *testing.T) {
 	for _, c := range []struct {
 		algorithms, energies, links, want []string
 	}{
-		{[]string{"single", "3", "adaptive"}, []string{"off"}, []string{"a", "b"}, []string{"single-a", "single-b", "algorithm-3", "adaptive"}},
+		{[]string{"single", "3", "2"}, []string{"off"}, []string{"a", "b"}, []string{"single-a", "single-b", "algorithm-3", "algorithm-2"}},
 		{[]string{"3"}, []string{"off", "min-energy"}, []string{"a", "b"}, []string{"algorithm-3", "algorithm-3-min-energy"}},
 		{[]string{"3", "naive", "single"}, []string{"off"}, []string{"a"}, []string{"single-a"}},
 		{[]string{"single"}, []string{"off"}, []string{"../x/y", "b c"}, []string{"single-.._x_y", "single-b_c"}},

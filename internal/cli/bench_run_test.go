@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mlget/mlget/internal/cli/console"
+	"github.com/mlget/mlget/internal/cli/exit"
 )
 
 // TestBenchRunOfNothing: a list without a word is a mistake, and begins no campaign.
@@ -12,8 +15,8 @@ func TestBenchRunOfNothing(t *testing.T) {
 	for _, flag := range []string{"--algorithm", "--energy"} {
 		var out, errs bytes.Buffer
 		dir := filepath.Join(t.TempDir(), "bench")
-		code := Main([]string{"bench", "run", "-l", "lo", "-P", dir, flag, "", "http://127.0.0.1:9/f"}, IO{In: strings.NewReader(""), Out: &out, Err: &errs})
-		if code != exitUsage || !strings.HasPrefix(errs.String(), "mlget: "+flag) {
+		code := Main([]string{"bench", "run", "-l", "lo", "-P", dir, flag, "", "http://127.0.0.1:9/f"}, console.IO{In: strings.NewReader(""), Out: &out, Err: &errs})
+		if code != exit.Usage || !strings.HasPrefix(errs.String(), "mlget: "+flag) {
 			t.Errorf("%s: exit %d, %q", flag, code, errs.String())
 		}
 	}

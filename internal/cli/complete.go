@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mlget/mlget/internal/cli/get"
 	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/linklab/scenario"
 	"github.com/mlget/mlget/internal/page"
@@ -161,7 +162,7 @@ func completeVariables(_ *cobra.Command, _ []string, typed string) (found []stri
 	if at < 0 {
 		at = len(typed)
 	}
-	for _, name := range variables() {
+	for _, name := range get.Variables() {
 		if full := typed[:at] + "%{" + name + "}"; strings.HasPrefix(full, typed) {
 			found = append(found, full)
 		}

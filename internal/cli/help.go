@@ -1,12 +1,18 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/mlget/mlget/internal/cli/exit"
+	"github.com/mlget/mlget/internal/cli/flags"
 )
 
 // newHelpCommand is cobra's, but for what there is no help about, which is a mistake.
@@ -27,6 +33,72 @@ func newHelpCommand() *cobra.Command {
 	}
 }
 
+// helpWidth is the width of help in columns: of a terminal that nobody has resized.
+const helpWidth = 80
+
+// usage prints how a command is called. Not by a template: text/template would cost the
+// phone's program half a megabyte.
+func usage(cmd *cobra.Command) error {
+	var b strings.Builder
+	b.WriteString("Usage:\n  " + cmd.UseLine() + "\n")
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("  " + cmd.CommandPath() + " COMMAND\n")
+	}
+	if cmd.HasExample() {
+		b.WriteString("\nExamples:\n" + cmd.Example + "\n")
+	}
+	wrap := helpWidth
+	if !cmd.HasParent() {
+		wrap = 0 // each has a line
+	}
+	for _, g := range flagGroups(cmd) {
+		b.WriteString("\n" + g.heading + ":\n" + g.set.FlagUsagesWrapped(wrap))
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\nCommands:\n")
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				fmt.Fprintf(&b, "  %-11s %s\n", sub.Name(), sub.Short)
+			}
+		}
+	}
+	if !cmd.HasParent() {
+		b.WriteString(exit.Help + "\nmlget man says more, and has the flags for experts; mlget COMMAND --help.\n")
+	}
+	_, err := io.WriteString(cmd.OutOrStderr(), b.String())
+	return err
+}
+
+// flagGroup is the flags of a command that are listed below one heading.
+type flagGroup struct {
+	heading string
+	set     *pflag.FlagSet
+}
+
+// flagGroups are the flags of a command that help lists.
+func flagGroups(cmd *cobra.Command) (groups []flagGroup) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		heading := cmp.Or(flags.Heading(f), "Flags")
+		if cmd.HasParent() {
+			heading = "Flags"
+		} else if f.Name == "help" && len(groups) > 0 {
+			heading = groups[len(groups)-1].heading
+		}
+		if f.Hidden || heading == flags.Expert {
+			return
+		}
+		at := slices.IndexFunc(groups, func(g flagGroup) bool { return g.heading == heading })
+		if at < 0 {
+			at = len(groups)
+			set := pflag.NewFlagSet(heading, pflag.ContinueOnError)
+			set.SortFlags = false
+			groups = append(groups, flagGroup{heading, set})
+		}
+		groups[at].set.AddFlag(f)
+	})
+	return groups
+}
+
 // refuseOthers makes a command that only holds others an error with a name that is
 // none of theirs.
 func refuseOthers(root *cobra.Command, name string) {
@@ -35,7 +107,7 @@ func refuseOthers(root *cobra.Command, name string) {
 		return
 	}
 	cmd := root.Commands()[i]
-	cmd.Args = noArgs
+	cmd.Args = flags.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
 
@@ -51,20 +123,20 @@ func completeCommands(cmd *cobra.Command, args []string, typed string) (names []
 
 // flagError is what flags that cannot be understood end in.
 func flagError(cmd *cobra.Command, err error) error {
-	e := usageError{err: err}
+	e := exit.UsageError{Err: err}
 	var (
 		unknown *pflag.NotExistError
 		value   *pflag.InvalidValueError
-		own     usageError // of a value
+		own     exit.UsageError // of a value
 	)
 	switch {
 	case errors.As(err, &own):
-		e.hint = own.hint
+		e.Hint = own.Hint
 	case errors.As(err, &value): // says what it wants
 	case errors.As(err, &unknown):
-		e.hint = flagHint(cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames())
+		e.Hint = flagHint(cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames())
 	default:
-		e.hint = helpHint(cmd)
+		e.Hint = helpHint(cmd)
 	}
 	return e
 }
@@ -72,11 +144,6 @@ func flagError(cmd *cobra.Command, err error) error {
 // flagHint is what may have been meant by a flag that there is not, given alone or, as
 // a letter, in a group.
 func flagHint(cmd *cobra.Command, name, group string) string {
-	if !cmd.HasParent() {
-		if hint := foreignFlag(name, group); hint != "" {
-			return hint
-		}
-	}
 	if near := nearFlag(cmd, name); near != "" && group == "" {
 		return "did you mean --" + near + "?"
 	}

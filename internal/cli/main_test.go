@@ -21,7 +21,7 @@ func TestHeed(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			heed(signals, func() { ended++ }, func() { killed++ })
+			handleSignals(signals, func() { ended++ }, func() { killed++ })
 		}()
 		check := func(when string, wantEnded, wantKilled int) {
 			t.Helper()

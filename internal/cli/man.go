@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mlget/mlget/internal/cli/console"
+	"github.com/mlget/mlget/internal/cli/exit"
 )
 
 // manuals has a page for each command, man/mlget-COMMAND.1, made by a test: cobra/doc,
@@ -16,7 +19,7 @@ import (
 //go:embed man/*.1
 var manuals embed.FS //nolint:gochecknoglobals // the only form in which Go embeds files
 
-func newManCommand(stdio IO) *cobra.Command {
+func newManCommand(stdio console.IO) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "man [COMMAND]",
@@ -27,7 +30,7 @@ With --dir it writes all of them, mlget.1 and those of the commands.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dir != "" {
 				if err := writeManuals(dir); err != nil {
-					return fileError{fmt.Errorf("--dir: %w", err)}
+					return exit.FileError{Err: fmt.Errorf("--dir: %w", err)}
 				}
 				return nil
 			}

@@ -9,10 +9,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
+
+	"github.com/mlget/mlget/internal/cli/console"
+	"github.com/mlget/mlget/internal/cli/exit"
+	"github.com/mlget/mlget/internal/cli/flags"
+	"github.com/mlget/mlget/internal/cli/program"
 )
 
 // TestManuals: the pages that are embedded are what the commands say of themselves; with
@@ -22,7 +28,7 @@ func TestManuals(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the pages are those of Linux")
 	}
-	root, dir := newRootCommand(IO{}), t.TempDir()
+	root, dir := newRootCommand(console.IO{}), t.TempDir()
 	if os.Getenv("UPDATE_GOLDEN") != "" {
 		dir = "man"
 	}
@@ -32,13 +38,13 @@ func TestManuals(t *testing.T) {
 		c.InitDefaultVersionFlag()
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden {
-				usages[pageName(c)] = append(usages[pageName(c)], "--"+f.Name, strings.ReplaceAll(f.Usage, "`", ""))
+				usages[pageName(c)] = append(usages[pageName(c)], "--"+f.Name, strings.ReplaceAll(f.Usage, "`", ""), flags.Details(f))
 			}
 		})
 	})
 	describe(root)
 	// A page that says when it was made would differ each time.
-	header := doc.GenManHeader{Source: "mlget " + release, Manual: "User Commands", Date: &time.Time{}}
+	header := doc.GenManHeader{Source: "mlget " + program.Release, Manual: "User Commands", Date: &time.Time{}}
 	if err := doc.GenManTree(root, &header, dir); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +106,7 @@ func describe(cmd *cobra.Command) {
 		b.WriteString(line + "\n")
 	}
 	if !cmd.HasParent() {
-		_, list, _ := strings.Cut(exitHelp, ":\n")
+		_, list, _ := strings.Cut(exit.Help, ":\n")
 		b.WriteString("\n# EXIT STATUS\n")
 		for one := range strings.SplitSeq(strings.ReplaceAll(list, "\n", "·"), "·") {
 			if code, what, ok := strings.Cut(strings.TrimSpace(one), " "); ok {
@@ -110,6 +116,11 @@ func describe(cmd *cobra.Command) {
 		b.WriteString(manualOfMlget)
 	}
 	cmd.Long = b.String()
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if more := flags.Details(f); more != "" {
+			f.Usage += ". " + more
+		}
+	})
 	for _, sub := range cmd.Commands() {
 		describe(sub)
 	}
@@ -139,3 +150,29 @@ const manualOfMlget = `# FILES
 **TERM**
 : dumb: no progress bars.
 `
+
+// TestHelpFitsATerminal: help, and of other commands the flags, fit 80 columns; codes are told
+// once.
+func TestHelpFitsATerminal(t *testing.T) {
+	everyCommand(newRootCommand(IO{}), func(c *cobra.Command) {
+		var b strings.Builder
+		c.InitDefaultHelpFlag()
+		c.InitDefaultVersionFlag()
+		c.SetOut(&b)
+		if err := c.Help(); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		if c.HasParent() {
+			_, text, _ = strings.Cut(text, "\nFlags:\n")
+		}
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+				t.Errorf("%s: %d columns: %s", c.CommandPath(), n, line)
+			}
+		}
+		if codes := strings.Count(b.String(), "130 interrupted"); (codes == 1) == c.HasParent() {
+			t.Errorf("%s: exit codes are told %d times", c.CommandPath(), codes)
+		}
+	})
+}

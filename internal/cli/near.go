@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/mlget/mlget/internal/cli/exit"
 )
 
 // nearest is the one of words that somebody who wrote word may have meant, with so many
@@ -76,7 +78,7 @@ func commandNames(root *cobra.Command) (names []string) {
 
 // noCommand says that a command is not there, and which are.
 func noCommand(root *cobra.Command, name string) error {
-	return usagef("there is no command %q; there are %s", name, strings.Join(commandNames(root), ", "))
+	return exit.Usagef("there is no command %q; there are %s", name, strings.Join(commandNames(root), ", "))
 }
 
 // misread finds what stands where a URL should, and was hardly meant as one: a command
@@ -88,9 +90,9 @@ func misread(root *cobra.Command, args []string) error {
 	}
 	for _, word := range args {
 		if len(word) <= 3 && strings.Trim(word, "0123456789") == "" && word != "" {
-			return usageError{
-				err:  errors.New(word + " is no URL"),
-				hint: "-p N is how many streams a file has on each link, -j N how many files are fetched at once",
+			return exit.UsageError{
+				Err:  errors.New(word + " is no URL"),
+				Hint: "-p N is how many connections a link has for a file, -j N how many files are fetched at once",
 			}
 		}
 	}
@@ -102,5 +104,5 @@ func misread(root *cobra.Command, args []string) error {
 	if near == "" {
 		return nil
 	}
-	return usageError{err: noCommand(root, word), hint: "did you mean mlget " + near + "? A host of that name is http://" + word}
+	return exit.UsageError{Err: noCommand(root, word), Hint: "did you mean mlget " + near + "? A host of that name is http://" + word}
 }

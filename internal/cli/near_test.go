@@ -4,6 +4,9 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/mlget/mlget/internal/cli/console"
+	"github.com/mlget/mlget/internal/cli/exit"
 )
 
 func TestNearest(t *testing.T) {
@@ -20,10 +23,10 @@ func TestNearest(t *testing.T) {
 
 // TestMisread: a slip in a command is told, and is no host; hosts remain hosts.
 func TestMisread(t *testing.T) {
-	root := newRootCommand(IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
+	root := newRootCommand(console.IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
 	for word, want := range map[string]string{"link": "links", "Lniks": "links", "versiom": "version", "repotr": "report", "simulat": "simulate"} {
 		err := misread(root, []string{word, "x"})
-		if code, hint := classify(err); code != exitUsage || !strings.Contains(err.Error(), want) || !strings.Contains(hint, "mlget "+want+"?") {
+		if code, hint := exit.Classify(err); code != exit.Usage || !strings.Contains(err.Error(), want) || !strings.Contains(hint, "mlget "+want+"?") {
 			t.Errorf("%s: %d, %v, %q", word, code, err, hint)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mlget/mlget/internal/cli/console"
 )
 
 // TestPapersPage: what docs/papers.md names is there. A link's file exists, and its
@@ -104,7 +106,7 @@ func checkPaperLink(text, file string) string {
 
 // checkPaperCommand says what is wrong with a command line of mlget.
 func checkPaperCommand(words []string) (problems []string) {
-	root := newRootCommand(IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
+	root := newRootCommand(console.IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
 	cmd := root
 	for _, w := range words[1:] {
 		if strings.HasPrefix(w, "-") || w != strings.ToLower(w) {

@@ -13,21 +13,24 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mlget/mlget/internal/cli/console"
+	"github.com/mlget/mlget/internal/cli/exit"
+	"github.com/mlget/mlget/internal/cli/simulate"
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/linklab/scenario"
 	"github.com/mlget/mlget/internal/sim"
 )
 
-func simulate(t *testing.T, args ...string) (out, errs string, code int) {
+func rehearse(t *testing.T, args ...string) (out, errs string, code int) {
 	t.Helper()
 	var o, e bytes.Buffer
-	code = Main(append([]string{"simulate"}, args...), IO{In: strings.NewReader(""), Out: &o, Err: &e})
+	code = Main(append([]string{"simulate"}, args...), console.IO{In: strings.NewReader(""), Out: &o, Err: &e})
 	return o.String(), e.String(), code
 }
 
 func TestSimulateTable(t *testing.T) {
-	out, errs, code := simulate(t, "--scenario", "high-speed,random:7", "--algorithm", "naive,3", "--runs", "2")
-	if code != exitOK || errs != "" {
+	out, errs, code := rehearse(t, "--scenario", "high-speed,random:7", "--algorithm", "naive,3", "--runs", "2")
+	if code != exit.OK || errs != "" {
 		t.Fatalf("exit %d, %q", code, errs)
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
@@ -42,8 +45,8 @@ func TestSimulateTable(t *testing.T) {
 }
 
 func TestSimulateJSON(t *testing.T) {
-	out, errs, code := simulate(t, "--scenario", "always-online", "--algorithm", "3", "--runs", "3", "--size", "20MB", "--json")
-	if code != exitOK || errs != "" {
+	out, errs, code := rehearse(t, "--scenario", "always-online", "--algorithm", "3", "--runs", "3", "--size", "20MB", "--json")
+	if code != exit.OK || errs != "" {
 		t.Fatalf("exit %d, %q", code, errs)
 	}
 	var results []sim.Result
@@ -58,15 +61,15 @@ func TestSimulateJSON(t *testing.T) {
 			t.Errorf("run %d: %+v", i, r)
 		}
 	}
-	if again, _, _ := simulate(t, "--scenario", "always-online", "--algorithm", "3", "--runs", "3", "--size", "20MB", "--json"); again != out {
+	if again, _, _ := rehearse(t, "--scenario", "always-online", "--algorithm", "3", "--runs", "3", "--size", "20MB", "--json"); again != out {
 		t.Error("the same rehearsal came out otherwise")
 	}
 }
 
 func TestSimulateEnergy(t *testing.T) {
-	out, errs, code := simulate(t, "--scenario", "low-speed", "--algorithm", "adaptive", "--size", "100MB",
+	out, errs, code := rehearse(t, "--scenario", "low-speed", "--algorithm", "3", "--size", "100MB",
 		"--energy", "off,emtcp,min-energy", "--radio", "rmnet0=lte-2021", "--max-time", "60s", "--json")
-	if code != exitOK || errs != "" {
+	if code != exit.OK || errs != "" {
 		t.Fatalf("exit %d, %q", code, errs)
 	}
 	var results []sim.Result
@@ -89,8 +92,8 @@ func TestSimulateEnergy(t *testing.T) {
 	if results[2].Energy.Joules >= results[0].Energy.Joules {
 		t.Errorf("min-energy took %.2f J, both links %.2f J", results[2].Energy.Joules, results[0].Energy.Joules)
 	}
-	out, _, code = simulate(t, "--scenario", "low-speed", "--algorithm", "adaptive", "--size", "20MB", "--energy", "min-energy")
-	if code != exitOK || !strings.Contains(out, "MODELLED") || !strings.Contains(out, "min-energy") {
+	out, _, code = rehearse(t, "--scenario", "low-speed", "--algorithm", "3", "--size", "20MB", "--energy", "min-energy")
+	if code != exit.OK || !strings.Contains(out, "MODELLED") || !strings.Contains(out, "min-energy") {
 		t.Errorf("exit %d:\n%s", code, out)
 	}
 }
@@ -103,11 +106,11 @@ func TestSimulateInterrupted(t *testing.T) {
 		defer reader.Close()        //nolint:errcheck // it never fails
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, engine.ErrInterrupted)
 		defer cancel()
-		cmd := newSimulateCommand(IO{Out: writer})
+		cmd := simulate.NewCommand(console.IO{Out: writer})
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		cmd.SetArgs([]string{"--algorithm", "3"})
 		err := cmd.ExecuteContext(ctx)
-		if code, hint := classify(err); code != exitInterrupted || hint != "" {
+		if code, hint := exit.Classify(err); code != exit.Interrupted || hint != "" {
 			t.Errorf("exit %d, %v, hint %q", code, err, hint)
 		}
 	})
@@ -137,7 +140,7 @@ func TestSimulateMistakes(t *testing.T) {
 		{"--files", "3@2K-1K"},
 		{"--files", "html", "--mode", "fast"},
 		{"--files", "html", "-j", "-1"},
-		{"--files", "html", "--algorithm", "3,adaptive"},
+		{"--files", "html", "--algorithm", "3,2"},
 		{"--files", "html", "--energy", "off,emtcp"},
 		{"--scenario", "files:1", "--mode", "fast"},
 		{"--scenario", ""},
@@ -151,15 +154,15 @@ func TestSimulateMistakes(t *testing.T) {
 		{"--scenario", "files:1", "--runs", "3"},
 		{"--scenario", "files:1,high-speed"},
 	} {
-		if _, errs, code := simulate(t, args...); code != exitUsage || !strings.HasPrefix(errs, "mlget: ") {
+		if _, errs, code := rehearse(t, args...); code != exit.Usage || !strings.HasPrefix(errs, "mlget: ") {
 			t.Errorf("%v: exit %d, %q", args, code, errs)
 		}
 	}
-	if _, errs, _ := simulate(t, "--files", "html", "--mode", "fast"); !strings.Contains(errs, "there are hat, eht, lowe, manual, untuned") {
+	if _, errs, _ := rehearse(t, "--files", "html", "--mode", "fast"); !strings.Contains(errs, "there are hat, eht, lowe, manual, untuned") {
 		t.Errorf("%q does not say what modes there are", errs)
 	}
 	for _, args := range [][]string{{"--algorithm", "9"}, {"--files", "html", "--algorithm", "9"}} {
-		if _, errs, _ := simulate(t, args...); !strings.Contains(errs, "there are single, naive") {
+		if _, errs, _ := rehearse(t, args...); !strings.Contains(errs, "there are single, naive") {
 			t.Errorf("%v: %q does not say what there is", args, errs)
 		}
 	}
@@ -170,16 +173,16 @@ func TestSimulateMistakes(t *testing.T) {
 func TestSimulateNoFile(t *testing.T) {
 	away := filepath.Join(t.TempDir(), "away")
 	for _, more := range [][]string{nil, {"--files", "html/2"}} {
-		_, errs, code := simulate(t, append(more, "--scenario", away)...)
-		if code != exitFile || !strings.Contains(errs, "mlget: hint: ") {
+		_, errs, code := rehearse(t, append(more, "--scenario", away)...)
+		if code != exit.File || !strings.Contains(errs, "mlget: hint: ") {
 			t.Errorf("%v: exit %d, %q", more, code, errs)
 		}
 	}
 }
 
 func TestSimulateFiles(t *testing.T) {
-	out, errs, code := simulate(t, "--scenario", "austin,austin-dual", "--files", "html/200,20@100KB-2MB", "--mode", "hat,lowe", "--json")
-	if code != exitOK || errs != "" {
+	out, errs, code := rehearse(t, "--scenario", "austin,austin-dual", "--files", "html/200,20@100KB-2MB", "--mode", "hat,lowe", "--json")
+	if code != exit.OK || errs != "" {
 		t.Fatalf("exit %d, %q", code, errs)
 	}
 	var results []sim.Result
@@ -206,15 +209,15 @@ func TestSimulateFiles(t *testing.T) {
 
 // TestSimulateFilesOfAll: all stands for all scenarios whatever is downloaded.
 func TestSimulateFilesOfAll(t *testing.T) {
-	out, errs, code := simulate(t, "--scenario", "all", "--files", "2@1K")
-	if lines := strings.Count(out, "\n"); code != exitOK || errs != "" || lines != 1+len(scenario.Names()) {
+	out, errs, code := rehearse(t, "--scenario", "all", "--files", "2@1K")
+	if lines := strings.Count(out, "\n"); code != exit.OK || errs != "" || lines != 1+len(scenario.Names()) {
 		t.Errorf("exit %d, %q, %d lines", code, errs, lines)
 	}
 }
 
 func TestSimulateByHand(t *testing.T) {
-	out, errs, code := simulate(t, "--scenario", "sydney", "--files", "html/100", "--mode", "manual", "-j", "1,4,16", "--receive-buffer", "471KB", "--per-connection", "0")
-	if code != exitOK || errs != "" {
+	out, errs, code := rehearse(t, "--scenario", "sydney", "--files", "html/100", "--mode", "manual", "-j", "1,4,16", "--receive-buffer", "471KB", "--per-connection", "0")
+	if code != exit.OK || errs != "" {
 		t.Fatalf("exit %d, %q", code, errs)
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
@@ -242,8 +245,8 @@ func TestSimulateConnections(t *testing.T) {
 	run := func(flags ...string) (r sim.Result) {
 		t.Helper()
 		args := []string{"--scenario", links, "--algorithm", "single", "--size", "20MB", "--radio", "a=wifi", "--json"}
-		out, errs, code := simulate(t, append(args, flags...)...)
-		if code != exitOK || errs != "" {
+		out, errs, code := rehearse(t, append(args, flags...)...)
+		if code != exit.OK || errs != "" {
 			t.Fatalf("%v: exit %d, %q", flags, code, errs)
 		}
 		var runs []sim.Result
@@ -266,8 +269,8 @@ func TestSimulateConnections(t *testing.T) {
 
 func TestSimulateJob(t *testing.T) {
 	for _, args := range [][]string{{"--scenario", "files:11"}, {"--scenario", "files:11", "--mode", "untuned"}, {"--scenario", "files:11", "--mode", "manual", "-j", "4", "-p", "1"}} {
-		out, errs, code := simulate(t, args...)
-		if code != exitOK || errs != "" || !strings.Contains(out, "files:11") {
+		out, errs, code := rehearse(t, args...)
+		if code != exit.OK || errs != "" || !strings.Contains(out, "files:11") {
 			t.Errorf("%v: exit %d, %q:\n%s", args, code, errs, out)
 		}
 	}

@@ -60,9 +60,9 @@ func rules() map[string]rule {
 		},
 
 		// Acts.
-		"internal/engine/accept": {imports: "internal/store pkg/scheduler"},
+		"internal/engine/accept": {imports: "pkg/scheduler"},
 		"internal/engine": {
-			imports: "internal/engine/accept internal/event internal/fetch internal/link internal/store pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
+			imports: "internal/engine/accept internal/event internal/fetch internal/identity internal/link internal/store pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
 			tests:   "internal/soaktest internal/testbody golang.org/x/sys",
 		},
 		"internal/link": {
@@ -77,13 +77,15 @@ func rules() map[string]rule {
 		"internal/android/androidtest": {imports: "internal/android github.com/vishvananda/netlink golang.org/x/net/dns/dnsmessage golang.org/x/sys"},
 		"internal/roots":               {imports: "golang.org/x/crypto/x509roots/fallback/bundle"},
 		"internal/fetch": {
-			imports: "golang.org/x/net/http golang.org/x/net/http2 golang.org/x/sys",
-			tests:   "internal/race internal/testbody",
+			imports: "internal/digestauth golang.org/x/net/http golang.org/x/net/http2 golang.org/x/net/proxy golang.org/x/sys",
+			tests:   "internal/race internal/testbody github.com/mccutchen/go-httpbin",
 		},
 		"internal/store": {
-			imports: "internal/filelock pkg/scheduler golang.org/x/sys",
+			imports: "internal/filelock internal/identity pkg/scheduler golang.org/x/sys",
 			tests:   "internal/store/crashtest internal/testbody",
 		},
+		// Compares what is told of objects; nothing else does.
+		"internal/identity": {std: "math strings time"},
 		// What a loss of power leaves; for tests.
 		"internal/store/crashtest": {imports: "golang.org/x/sys"},
 
@@ -129,7 +131,7 @@ func rules() map[string]rule {
 		// is given bytes, and opens nothing.
 		"internal/joblist": {
 			imports: "golang.org/x/net/html golang.org/x/text/unicode/norm",
-			std:     "bufio bytes errors fmt io net/url slices strconv strings unicode unicode/utf8",
+			std:     "bufio bytes errors fmt io net/url path regexp slices strconv strings unicode unicode/utf8",
 		},
 
 		// Make one thing of many runs.
@@ -146,13 +148,34 @@ func rules() map[string]rule {
 		// Measures: runs mlget again and again, through an interface.
 		"internal/campaign": {imports: "internal/filelock internal/report internal/stats"},
 
-		// Wires. It may import anything; what it does import is known all the same.
-		"internal/cli": {
-			imports: "internal/android internal/campaign internal/dataset internal/energy internal/engine internal/event internal/execpolicy internal/fetch internal/link internal/linklab/scenario" +
-				" internal/joblist internal/launch internal/metrics internal/modelled internal/netrc internal/page internal/plot internal/power internal/progress internal/record internal/report internal/results internal/rewrite internal/roots internal/sim internal/stats internal/store internal/study internal/sweep internal/term internal/terms" +
-				" internal/units pkg/scheduler pkg/scheduler/tuning" +
-				" github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net/http golang.org/x/sys",
-		},
+		// Wire: a package for each command, and below them what several commands share
+		// (console, exit, flags, measure, policy, program).
+		"internal/cli": {imports: "internal/cli/bench internal/cli/console internal/cli/doctor internal/cli/exit internal/cli/flags internal/cli/get internal/cli/habits internal/cli/links internal/cli/power" +
+			" internal/cli/program internal/cli/report internal/cli/simulate internal/engine internal/link internal/linklab/scenario internal/page internal/power" +
+			" internal/progress pkg/scheduler pkg/scheduler/tuning github.com/spf13/cobra github.com/spf13/pflag", tests: "internal/sim"},
+		"internal/cli/bench": {imports: "internal/campaign internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/policy internal/cli/program" +
+			" internal/cli/report internal/dataset internal/energy internal/engine internal/launch internal/link internal/page internal/report internal/results" +
+			" internal/study internal/sweep internal/term internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
+		"internal/cli/console": {imports: "internal/cli/exit internal/rewrite"},
+		"internal/cli/doctor": {imports: "internal/android internal/cli/console internal/cli/flags internal/cli/links internal/cli/measure internal/cli/program internal/launch internal/link" +
+			" internal/term github.com/spf13/cobra golang.org/x/sys", tests: "internal/event internal/power github.com/spf13/pflag"},
+		"internal/cli/exit":  {imports: "internal/campaign internal/dataset internal/engine internal/fetch internal/link internal/page internal/plot internal/store internal/sweep internal/term"},
+		"internal/cli/flags": {imports: "internal/cli/exit internal/fetch internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
+		"internal/cli/get": {imports: "internal/android internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/policy internal/cli/program internal/configfile internal/cookies" +
+			" internal/energy internal/engine internal/event internal/execpolicy internal/fetch internal/joblist internal/link internal/metrics internal/modelled internal/netrc" +
+			" internal/power internal/progress internal/record internal/report internal/rewrite internal/roots internal/store internal/term internal/terms internal/units internal/urlglob" +
+			" pkg/scheduler pkg/scheduler/tuning github.com/spf13/pflag golang.org/x/net golang.org/x/sys"},
+		"internal/cli/habits":  {imports: "internal/cli/exit github.com/spf13/pflag", tests: "internal/cli/get internal/cli/habits"},
+		"internal/cli/links":   {imports: "internal/android internal/cli/console internal/cli/flags internal/cli/measure internal/link internal/roots internal/term github.com/spf13/cobra"},
+		"internal/cli/measure": {imports: "internal/cli/exit internal/cli/flags internal/energy internal/event internal/launch internal/power github.com/spf13/pflag"},
+		"internal/cli/policy":  {imports: "internal/cli/exit internal/cli/flags internal/event internal/execpolicy internal/launch pkg/scheduler"},
+		"internal/cli/power": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/program internal/energy internal/event internal/launch" +
+			" internal/link internal/power internal/record internal/report internal/stats internal/term github.com/spf13/cobra"},
+		"internal/cli/program": {imports: ""},
+		"internal/cli/report": {imports: "internal/cli/console internal/cli/exit internal/cli/measure internal/energy internal/engine internal/page internal/study github.com/spf13/cobra" +
+			" github.com/spf13/pflag"},
+		"internal/cli/simulate": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/policy internal/dataset internal/energy internal/execpolicy internal/link" +
+			" internal/linklab/scenario internal/sim internal/units pkg/scheduler pkg/scheduler/tuning github.com/spf13/cobra github.com/spf13/pflag"},
 
 		// The laboratory. It shares nothing with mlget's downloads but the bodies of
 		// tests, the models of radios, statistics, and how sizes and files of results are
@@ -211,13 +234,18 @@ func rules() map[string]rule {
 		"internal/dataset": {imports: "internal/testbody"},
 
 		// Leaves.
-		"internal/rewrite":  {},
-		"internal/filelock": {imports: "golang.org/x/sys"},
-		"internal/netrc":    {},
-		"internal/term":     {},
-		"internal/testbody": {},
-		"internal/units":    {},
-		"internal/deptest":  {},
+		"internal/rewrite":    {},
+		"internal/filelock":   {imports: "golang.org/x/sys"},
+		"internal/netrc":      {},
+		"internal/urlglob":    {std: "errors fmt iter net/netip strconv strings"},
+		"internal/configfile": {std: "bufio errors fmt io strings"},
+		"internal/robots":     {std: "strings"},
+		"internal/digestauth": {std: "crypto/md5 crypto/rand crypto/sha256 encoding/hex fmt hash strings"},
+		"internal/cookies":    {imports: "golang.org/x/net/publicsuffix"},
+		"internal/term":       {},
+		"internal/testbody":   {},
+		"internal/units":      {},
+		"internal/deptest":    {},
 	}
 }
 
@@ -261,8 +289,8 @@ func onlyBy() map[string]string {
 		"internal/soaktest":                   "",
 		"internal/store/crashtest":            "",
 		"pkg/scheduler/schedtest":             "",
-		"unsafe":                              "internal/android/androidtest internal/cli internal/fetch internal/link", // structures of kernels
-		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics",      // the type that net/http's server asks for
+		"unsafe":                              "internal/android/androidtest internal/cli/get internal/fetch internal/link", // structures of kernels
+		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics",          // the type that net/http's server asks for
 		"github.com/prometheus/client_golang": "internal/metrics",
 		"golang.org/x/image":                  "internal/plot",
 		"github.com/vishvananda/netlink":      "internal/android/androidtest internal/linklab",

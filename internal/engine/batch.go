@@ -296,6 +296,28 @@ func (b *batch) sample() {
 			s.Size += max(0, b.likely(f)-f.got)
 		}
 	}
+	s.Files = b.sampleFiles()
 	b.sampledAt = s.At
 	b.e.cfg.Bus.Publish(s)
+}
+
+// fewFiles is how many files at most are told of one by one: as many as have a bar of
+// their own.
+const fewFiles = 4
+
+// sampleFiles is where each file stands, of a few.
+func (b *batch) sampleFiles() []event.FileSample {
+	if len(b.entries) > fewFiles {
+		return nil
+	}
+	files := make([]event.FileSample, len(b.entries))
+	for i, f := range b.entries {
+		files[i] = event.FileSample{File: f.job.ID, Bytes: f.got}
+	}
+	for _, t := range b.transfers {
+		if t.of != nil && t.of.index < len(files) && b.entries[t.of.index] == t.of {
+			files[t.of.index].Bytes += t.got.Load()
+		}
+	}
+	return files
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/store"
 )
 
@@ -299,7 +300,7 @@ func TestBatchRerunOfNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := f.Begin(store.Identity{Size: 5000, ETag: `"before"`}); err != nil {
+			if err := f.Begin(identity.Identity{Size: 5000, ETag: `"before"`}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := f.WriteAt(make([]byte, 1000), 0); err != nil {

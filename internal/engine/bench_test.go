@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -20,22 +21,24 @@ import (
 // nullSink takes everything and keeps nothing.
 type nullSink struct{}
 
-func (nullSink) resume() (id store.Identity, done []scheduler.Range, ok bool) { return id, nil, false }
-func (nullSink) begin(store.Identity) error                                   { return nil }
-func (nullSink) restart() error                                               { return nil }
-func (nullSink) WriteAt(p []byte, _ int64) (int, error)                       { return len(p), nil }
-func (nullSink) ReadAt(p []byte, _ int64) (int, error)                        { clear(p); return len(p), nil }
-func (nullSink) room(context.Context, int64) error                            { return nil }
-func (nullSink) window() int64                                                { return 0 }
-func (nullSink) drained() int64                                               { return 0 }
-func (nullSink) moved() <-chan struct{}                                       { return nil }
-func (nullSink) failed() error                                                { return nil }
-func (nullSink) checkpoint([]scheduler.Range) error                           { return nil }
-func (nullSink) suspend([]scheduler.Range) error                              { return nil }
-func (nullSink) readerAt() io.ReaderAt                                        { return nil }
-func (nullSink) reject() error                                                { return nil }
-func (nullSink) commit(context.Context, store.CommitOptions) (string, error)  { return "", nil }
-func (nullSink) close() error                                                 { return nil }
+func (nullSink) resume() (id identity.Identity, done []scheduler.Range, ok bool) {
+	return id, nil, false
+}
+func (nullSink) begin(identity.Identity) error                               { return nil }
+func (nullSink) restart() error                                              { return nil }
+func (nullSink) WriteAt(p []byte, _ int64) (int, error)                      { return len(p), nil }
+func (nullSink) ReadAt(p []byte, _ int64) (int, error)                       { clear(p); return len(p), nil }
+func (nullSink) room(context.Context, int64) error                           { return nil }
+func (nullSink) window() int64                                               { return 0 }
+func (nullSink) drained() int64                                              { return 0 }
+func (nullSink) moved() <-chan struct{}                                      { return nil }
+func (nullSink) failed() error                                               { return nil }
+func (nullSink) checkpoint([]scheduler.Range) error                          { return nil }
+func (nullSink) suspend([]scheduler.Range) error                             { return nil }
+func (nullSink) readerAt() io.ReaderAt                                       { return nil }
+func (nullSink) reject() error                                               { return nil }
+func (nullSink) commit(context.Context, store.CommitOptions) (string, error) { return "", nil }
+func (nullSink) close() error                                                { return nil }
 
 // plain is a link over loopback without faults.
 type plain struct{ net.Dialer }

@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 
-	"github.com/mlget/mlget/internal/engine/accept"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -29,7 +29,7 @@ type download struct {
 	have    []scheduler.Range // what is there already
 	resumed int64             // bytes of have that are not asked for again
 
-	known     accept.Known     // what all answers must agree with; at first what the journal says
+	known     identity.Known   // what all answers must agree with; at first what the journal says
 	met       bool             // an answer was taken
 	metAt     scheduler.Time   // when the first one was
 	agree     linkSet          // over which links its size was told
@@ -73,7 +73,7 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 		cfg.Have = d.succeed(before)
 		cfg.Size = d.known.Size()
 	case ok:
-		d.known, d.have = accept.Resumed(id), done
+		d.known, d.have = identity.Resumed(id), done
 		if file, ok := to.(fileSink); ok && covers(done, id.Size) {
 			d.to, done = newLastAsked(file, done), butLast(done)
 		}

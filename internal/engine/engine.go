@@ -99,9 +99,10 @@ type Config struct {
 	// ErrorTries is how many answers end a file, before its first byte, that say that its
 	// server has failed (fetch.Error.Failing), over all links; 0: as many as Tries allows.
 	ErrorTries   int
-	StallTimeout time.Duration // a request that is owed bytes and gets none for so long is tried again; 0: never
-	LimitRate    *rate.Limiter // bytes per second over all links, of NewLimiter; nil: no limit
-	Record       bool          // publish every step of the scheduler
+	RetryFor     scheduler.Time // from then on a failure is not tried again; 0: there is no such time
+	StallTimeout time.Duration  // a request that is owed bytes and gets none for so long is tried again; 0: never
+	LimitRate    *rate.Limiter  // bytes per second over all links, of NewLimiter; nil: no limit
+	Record       bool           // publish every step of the scheduler
 }
 
 // Policies gives each scheduler of a run a policy of its own. Several goroutines ask.
@@ -150,6 +151,7 @@ type Engine struct {
 	trust     *trust   // of the run
 	crowd     *crowd   // of the run
 	encodings []string // of objects, of which the user has been told
+	waits     int      // long ones that the user has been told of since something came
 }
 
 // New makes an Engine over links. Close it. It fails when there is no such

@@ -60,7 +60,7 @@ func newRig(t testing.TB, nets ...*testLink) *rig {
 	}
 	r := &rig{t: t, nets: nets, terms: make([]Terms, len(nets)), dir: t.TempDir(), bus: new(event.Bus)}
 	r.cfg = Config{
-		Bus: r.bus, Started: time.Now(), Algorithm: "adaptive", StaticLimit: 4 * mib, Padding: 0.3,
+		Bus: r.bus, Started: time.Now(), Algorithm: "3", StaticLimit: 4 * mib, Padding: 0.3,
 		Tries: 4, StallTimeout: 10 * time.Second, Record: true, Parallelism: 1, // a busy machine is not far away
 	}
 	if netOf(t) != nil {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -53,7 +53,7 @@ type entry struct {
 	extent   int64             // how much of it has been laid out so far
 	standing bool              // there is a file that may be it already: no more than a byte is asked for
 	size     int64             // -1: no response has told
-	known    accept.Known      // what all answers must agree with, once size is known
+	known    identity.Known    // what all answers must agree with, once size is known
 	name     string            // that the server proposes
 	word     word              // whether its size is believed
 	disagree linkSet           // over which links several sizes were told
@@ -96,7 +96,7 @@ type place struct {
 	opened  bool
 	err     error
 	to      fileSink
-	id      store.Identity // written by the owner before the first response is taken
+	id      identity.Identity // written by the owner before the first response is taken
 }
 
 // open gives the place of a transfer's bytes. Called by any goroutine but the

@@ -8,10 +8,9 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
-	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -22,9 +21,9 @@ var ErrChanged = errors.New("the object changed while it was being downloaded")
 // is longer than the object.
 var ErrLonger = errors.New("what is there is no part of the object")
 
-func claimOf(o *fetch.Object) accept.Claim {
-	return accept.Claim{
-		Identity: store.Identity{Size: o.Size, ETag: o.ETag, LastModified: o.LastModified, Encoding: o.Encoding},
+func claimOf(o *fetch.Object) identity.Claim {
+	return identity.Claim{
+		Identity: identity.Identity{Size: o.Size, ETag: o.ETag, LastModified: o.LastModified, Encoding: o.Encoding},
 		SHA256:   o.SHA256, SHA512: o.SHA512, Recent: o.Recent,
 	}
 }
@@ -41,19 +40,19 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 	verdict, what := d.known.Judge(c)
 	if len(d.have) > 0 {
 		switch {
-		case ranges && verdict != accept.Differs && c.Size < d.have[len(d.have)-1].End:
+		case ranges && verdict != identity.Differs && c.Size < d.have[len(d.have)-1].End:
 			d.fail(fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, d.have[len(d.have)-1].End, c.Size))
 			return false
 		case !ranges && !d.lacksNothing(c.Size):
 			d.startOver("the server does not serve ranges")
 			return false
-		case verdict == accept.Differs:
+		case verdict == identity.Differs:
 			d.startOver("the object changed since the last run (" + what + ")")
 			return false
 		}
 	}
 	switch {
-	case len(d.have) == 0 || verdict == accept.Proven:
+	case len(d.have) == 0 || verdict == identity.Proven:
 		d.known.Learn(c)
 	default: // the rest when its bytes have been compared
 		d.known.Sized(c.Size)
@@ -64,7 +63,7 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 	id := d.known.Identity()
 	if err := d.to.begin(id); err != nil {
 		if d.several() && !resp.Secure && d.awaitsWord() { // it may be no more than a lie about its size
-			d.known = accept.Known{}
+			d.known = identity.Known{}
 			d.lose(reqs, t.link, err)
 			return false
 		}
@@ -84,8 +83,8 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 		}
 	}
 	for id := range d.links {
-		if l := &d.links[id]; l.told > 0 && (!l.lost || aboutRanges(l.err)) {
-			d.hearWord(reqs, scheduler.LinkID(id), accept.Claim{Identity: store.Identity{Size: l.told}}, 0)
+		if l := &d.links[id]; max(l.told, l.gaveWay.Size()) > 0 && (!l.lost || aboutRanges(l.err)) {
+			d.hearWord(reqs, scheduler.LinkID(id), identity.Claim{Identity: identity.Identity{Size: max(l.told, l.gaveWay.Size())}}, 0)
 		}
 	}
 	d.publishKnown(resp, c.Size, ranges)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/internal/testbody"
 )
@@ -260,7 +261,7 @@ func TestTheObjectChanges(t *testing.T) {
 }
 
 // leftover makes what an interrupted run leaves: the bytes of ranges, with a journal.
-func leftover(t testing.TB, r *rig, u *url.URL, o *object, id store.Identity, ends ...int64) {
+func leftover(t testing.TB, r *rig, u *url.URL, o *object, id identity.Identity, ends ...int64) {
 	t.Helper()
 	f, err := store.Open(r.job(u).Target, u)
 	if err != nil {
@@ -282,8 +283,8 @@ func leftover(t testing.TB, r *rig, u *url.URL, o *object, id store.Identity, en
 
 func TestResume(t *testing.T) {
 	t.Parallel()
-	identity := func(o *object) store.Identity {
-		id := store.Identity{Size: o.body.Size, ETag: o.etag}
+	told := func(o *object) identity.Identity {
+		id := identity.Identity{Size: o.body.Size, ETag: o.etag}
 		if !o.modified.IsZero() {
 			id.LastModified = o.modified.UTC().Format(http.TimeFormat)
 		}
@@ -292,7 +293,7 @@ func TestResume(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		ends    []int64 // of what is there: pairs of offsets
-		before  func(o *object, id *store.Identity)
+		before  func(o *object, id *identity.Identity)
 		notice  string
 		resumed int64
 		// How many requests bring 16 KiB that are there as well, to be compared, at most.
@@ -301,18 +302,18 @@ func TestResume(t *testing.T) {
 		{name: "only what is missing", ends: []int64{0, mib, 3 * mib, 4*mib + 7}, resumed: 2*mib + 7},
 		{name: "not the first byte", ends: []int64{mib, 6 * mib}, resumed: 5 * mib},
 		{name: "all of it", ends: []int64{0, 6 * mib}, resumed: 6*mib - 1},
-		{name: "all of it, which nothing proves", ends: []int64{0, 6 * mib}, before: func(o *object, id *store.Identity) {
+		{name: "all of it, which nothing proves", ends: []int64{0, 6 * mib}, before: func(o *object, id *identity.Identity) {
 			o.etag, o.modified = "", time.Time{}
 			id.ETag, id.LastModified = "", ""
 		}, resumed: 6*mib - 1, compared: 1},
-		{name: "all of what has changed", ends: []int64{0, 6 * mib}, before: func(_ *object, id *store.Identity) { id.ETag = `"v0"` }, notice: "changed since"},
-		{name: "all of what was larger", ends: []int64{0, 9 * mib}, before: func(_ *object, id *store.Identity) { id.Size = 9 * mib }, notice: "changed since"},
+		{name: "all of what has changed", ends: []int64{0, 6 * mib}, before: func(_ *object, id *identity.Identity) { id.ETag = `"v0"` }, notice: "changed since"},
+		{name: "all of what was larger", ends: []int64{0, 9 * mib}, before: func(_ *object, id *identity.Identity) { id.Size = 9 * mib }, notice: "changed since"},
 		{name: "all but one byte", ends: []int64{0, 6*mib - 1}, resumed: 6*mib - 1},
-		{name: "changed", ends: []int64{0, mib}, before: func(_ *object, id *store.Identity) { id.ETag = `"v0"` }, notice: "changed since"},
-		{name: "encoded by now", ends: []int64{0, mib}, before: func(o *object, _ *store.Identity) { o.encoding = "gzip" }, notice: "changed since"},
-		{name: "encoded, as it was", ends: []int64{0, mib}, before: func(o *object, id *store.Identity) { o.encoding, id.Encoding = "gzip", "gzip" }, resumed: mib},
-		{name: "was larger", ends: []int64{0, 8 * mib}, before: func(_ *object, id *store.Identity) { id.Size = 9 * mib }, notice: "changed since"},
-		{name: "was larger, and 416 tells no size", ends: []int64{0, 8 * mib}, before: func(o *object, id *store.Identity) {
+		{name: "changed", ends: []int64{0, mib}, before: func(_ *object, id *identity.Identity) { id.ETag = `"v0"` }, notice: "changed since"},
+		{name: "encoded by now", ends: []int64{0, mib}, before: func(o *object, _ *identity.Identity) { o.encoding = "gzip" }, notice: "changed since"},
+		{name: "encoded, as it was", ends: []int64{0, mib}, before: func(o *object, id *identity.Identity) { o.encoding, id.Encoding = "gzip", "gzip" }, resumed: mib},
+		{name: "was larger", ends: []int64{0, 8 * mib}, before: func(_ *object, id *identity.Identity) { id.Size = 9 * mib }, notice: "changed since"},
+		{name: "was larger, and 416 tells no size", ends: []int64{0, 8 * mib}, before: func(o *object, id *identity.Identity) {
 			id.Size = 9 * mib
 			o.gate = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
 				off, _ := asked(r)
@@ -322,35 +323,35 @@ func TestResume(t *testing.T) {
 				return off >= o.body.Size
 			}
 		}, notice: "changed since"},
-		{name: "was smaller", ends: []int64{0, mib}, before: func(_ *object, id *store.Identity) { id.Size = 5 * mib }, notice: "changed since"},
-		{name: "nothing proves it", ends: []int64{0, mib}, before: func(o *object, id *store.Identity) {
+		{name: "was smaller", ends: []int64{0, mib}, before: func(_ *object, id *identity.Identity) { id.Size = 5 * mib }, notice: "changed since"},
+		{name: "nothing proves it", ends: []int64{0, mib}, before: func(o *object, id *identity.Identity) {
 			o.etag, o.modified = "", time.Time{}
 			id.ETag, id.LastModified = "", ""
 		}, resumed: mib, compared: 5 << 20 / (1 << 20 / 8)},
-		{name: "nothing proves it, and it is another", ends: []int64{0, mib}, before: func(o *object, id *store.Identity) {
+		{name: "nothing proves it, and it is another", ends: []int64{0, mib}, before: func(o *object, id *identity.Identity) {
 			o.etag, o.modified = "", time.Time{}
 			o.body.Seed = 99
 			id.ETag, id.LastModified = "", ""
 		}, notice: "changed since"},
-		{name: "only the date proves it", ends: []int64{0, mib}, before: func(o *object, id *store.Identity) {
+		{name: "only the date proves it", ends: []int64{0, mib}, before: func(o *object, id *identity.Identity) {
 			o.modified = time.Unix(900_000_000, 0) // before the bubble's time begins
-			*id = identity(o)
+			*id = told(o)
 			o.etag, id.ETag = "", ""
 		}, resumed: mib, compared: 2},
-		{name: "the date is the same, the bytes are not", ends: []int64{0, mib}, before: func(o *object, id *store.Identity) {
+		{name: "the date is the same, the bytes are not", ends: []int64{0, mib}, before: func(o *object, id *identity.Identity) {
 			o.etag, id.ETag = "", ""
 			o.body.Seed = 99
 		}, notice: "changed since"},
-		{name: "no ranges any more", ends: []int64{0, mib}, before: func(o *object, _ *store.Identity) {
+		{name: "no ranges any more", ends: []int64{0, mib}, before: func(o *object, _ *identity.Identity) {
 			o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool { o.whole(w); return true }
 		}, notice: "starting over"},
-		{name: "all of it, and no ranges any more", ends: []int64{0, 6 * mib}, before: func(o *object, _ *store.Identity) {
+		{name: "all of it, and no ranges any more", ends: []int64{0, 6 * mib}, before: func(o *object, _ *identity.Identity) {
 			o.gate = func(w http.ResponseWriter, _ *http.Request, _ int64) bool { o.whole(w); return true }
 		}, notice: "starting over"},
 	} {
 		t.Run(tc.name, timeless(func(t *bubble) {
 			o := newObject(6 * mib)
-			id := identity(o)
+			id := told(o)
 			if tc.before != nil {
 				tc.before(o, &id)
 			}
@@ -380,7 +381,7 @@ func TestResume(t *testing.T) {
 		r := newRig(t, &testLink{name: "a", to: serve(t, page).Listener.Addr().String()}, &testLink{name: "b"})
 		r.terms[1].Backup = true
 		u := at(t, serve(t, o), "", "/f")
-		leftover(t, r, u, o, identity(o), 0, 3*mib)
+		leftover(t, r, u, o, told(o), 0, 3*mib)
 		r.get(u).right(o.body)
 	}))
 	t.Run("the other server is asked first", timeless(func(t *bubble) {
@@ -389,7 +390,7 @@ func TestResume(t *testing.T) {
 		s, nets := edges(t, tagged(o, `"edge-1"`), o)
 		r := newRig(t, nets...)
 		u := at(t, s, "site.test", "/f")
-		leftover(t, r, u, o, identity(o), 0, 3*mib)
+		leftover(t, r, u, o, told(o), 0, 3*mib)
 		got := r.get(u)
 		got.right(o.body)
 		if known := ofKnown(t, got); known.Resumed != 3*mib {

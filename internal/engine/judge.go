@@ -11,9 +11,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -56,7 +56,7 @@ func (d *download) doubtful(m message) bool {
 		return false
 	}
 	verdict, _ := d.known.Judge(claimOf(&m.resp.Object))
-	return d.odd(m.resp) != nil || verdict == accept.Differs ||
+	return d.odd(m.resp) != nil || verdict == identity.Differs ||
 		d.links[m.t.link].told > 0 && !m.resp.Secure && !d.confirmed(m)
 }
 
@@ -112,9 +112,9 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 			return false
 		}
 		if len(d.have) == 0 && !d.known.Blind() {
-			verdict = accept.Proven // the object is what this answer says
+			verdict = identity.Proven // the object is what this answer says
 		}
-	case resp.Whole && d.changedItsMind(t.link) && verdict != accept.Differs:
+	case resp.Whole && d.changedItsMind(t.link) && verdict != identity.Differs:
 		d.goWhole(t.link, &m)
 		return false
 	case resp.Whole && d.links[t.link].used:
@@ -123,21 +123,21 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	case resp.Whole:
 		d.lose(reqs, t.link, noRanges())
 		return false
-	case verdict == accept.Differs && d.questioned(t.link):
+	case verdict == identity.Differs && d.questioned(t.link):
 		return false
-	case verdict == accept.Differs && d.madeAnew(t):
+	case verdict == identity.Differs && d.madeAnew(t):
 		d.goWhole(t.link, nil)
 		return false
-	case verdict == accept.Differs:
+	case verdict == identity.Differs:
 		d.otherObject(reqs, t, what+" differs")
 		return false
 	case !t.probe && resp.End < min(t.off+t.lead, t.end.Load()): // too few at once to compare them
 		d.goWhole(t.link, nil)
 		return false
-	case verdict == accept.Proven:
+	case verdict == identity.Proven:
 		d.known.Learn(c)
 	}
-	if !d.enter(t, c, verdict == accept.Proven) {
+	if !d.enter(t, c, verdict == identity.Proven) {
 		return false
 	}
 	t.taken = true
@@ -256,11 +256,12 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		return no
 	})
 	d.dropDoubts(reqs) // those of links that are lost
-	if i := slices.IndexFunc(d.doubts, func(m message) bool { return !d.doubtful(m) }); i >= 0 {
+	if i := slices.IndexFunc(d.doubts, func(m message) bool { return !d.doubtful(m) || d.seconded(m) }); i >= 0 {
 		d.believe(reqs, i)
 		return
 	}
 	if d.waiting(now) {
+		d.giveWay()
 		d.askFirst(reqs, now)
 		return
 	}
@@ -283,6 +284,39 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		}
 	}
 	d.believe(reqs, best)
+}
+
+// giveWay withdraws doubtful answers that keep the server from answering over another link: it
+// seems to serve a few connections at a time. It serves many files, so it will answer again. What
+// they said of the object is kept, and each link gives way once.
+func (d *download) giveWay() {
+	if !d.e.ofMany {
+		return
+	}
+	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool {
+		l := &d.links[m.t.link]
+		if !l.gaveWay.Nothing() || len(d.have) > 0 || !m.resp.Whole || !m.resp.InTheWay() {
+			return false
+		}
+		l.gaveWay.Learn(claimOf(&m.resp.Object))
+		m.answer <- false
+		return true
+	})
+}
+
+// seconded says whether a doubtful answer with the whole object agrees with one over another link
+// that has given way, or would have to give way where links have agreed about another object.
+func (d *download) seconded(m message) bool {
+	if len(d.have) > 0 || !m.resp.Whole || d.stranger(m) {
+		return false
+	}
+	for id := range d.links {
+		l := &d.links[id]
+		if v, _ := l.gaveWay.Judge(claimOf(&m.resp.Object)); scheduler.LinkID(id) != m.t.link && !l.lost && !l.gaveWay.Nothing() && v != identity.Differs {
+			return true
+		}
+	}
+	return m.resp.InTheWay() && d.e.trust.has(d.job.URL, m.t.link)
 }
 
 // dropDoubts answers the doubtful responses that were withdrawn: what they say of the object is

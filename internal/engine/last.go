@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -52,7 +52,7 @@ func newLastAsked(f fileSink, done []scheduler.Range) *lastAsked {
 	return &lastAsked{sink: f, file: f, end: done[len(done)-1].End}
 }
 
-func (l *lastAsked) resume() (store.Identity, []scheduler.Range, bool) {
+func (l *lastAsked) resume() (identity.Identity, []scheduler.Range, bool) {
 	id, done, ok := l.file.resume()
 	if !ok {
 		return id, nil, false

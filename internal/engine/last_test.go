@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/internal/identity"
 )
 
 // TestACompletePartIsNoProof: what an earlier run had all of, but not named, is not the object of
@@ -19,7 +19,7 @@ func TestACompletePartIsNoProof(t *testing.T) {
 			then, now := newObject(size), newObject(size)
 			now.body.Seed, now.etag = 99, `"now"`
 			r := newRig(t)
-			leftover(t, r, at(t, serve(t, then), "", "/then"), then, store.Identity{Size: size, ETag: then.etag}, 0, size)
+			leftover(t, r, at(t, serve(t, then), "", "/then"), then, identity.Identity{Size: size, ETag: then.etag}, 0, size)
 			u := at(t, serve(t, now), "", "/now")
 			job := r.job(u)
 			job.Target.Continue = true
@@ -31,7 +31,7 @@ func TestACompletePartIsNoProof(t *testing.T) {
 		now.body.Seed, now.etag, now.modified = 99, "", time.Time{}
 		r := newRig(t)
 		u := at(t, serve(t, now), "", "/f")
-		leftover(t, r, u, then, store.Identity{Size: 2 * mib}, 0, 2*mib)
+		leftover(t, r, u, then, identity.Identity{Size: 2 * mib}, 0, 2*mib)
 		r.do(context.Background(), r.job(u)).right(now.body)
 	}))
 	t.Run("its name", timeless(func(t *bubble) {
@@ -42,7 +42,7 @@ func TestACompletePartIsNoProof(t *testing.T) {
 		}
 		r := newRig(t)
 		u := at(t, serve(t, o), "", "/f")
-		leftover(t, r, u, o, store.Identity{Size: mib, ETag: o.etag}, 0, mib)
+		leftover(t, r, u, o, identity.Identity{Size: mib, ETag: o.etag}, 0, mib)
 		job := r.job(u)
 		job.Target.Served = true
 		got := r.do(context.Background(), job)

@@ -63,6 +63,18 @@ func TestIndexOfLies(t *testing.T) {
 	}
 }
 
+// TestSizesOfAnIndexCanBeAdded: samples and tuning sum the sizes of files that no server has
+// confirmed.
+func TestSizesOfAnIndexCanBeAdded(t *testing.T) {
+	b := &batch{}
+	f := &entry{size: -1, job: &Job{Size: math.MaxInt64}}
+	for sum, n := int64(0), 0; n < 1_000_000; n++ {
+		if sum += b.likely(f); sum <= 0 {
+			t.Fatalf("%d bytes of %d files", sum, n+1)
+		}
+	}
+}
+
 // TestWhatIsToComeIsBounded, however many jobs there are still to be read, and whatever the sizes
 // were of those before.
 func TestWhatIsToComeIsBounded(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -57,8 +58,9 @@ type Link struct {
 
 // Terms are on what terms a link of a run is used.
 type Terms struct {
-	Bandwidth float64 // known capacity in bytes per second; 0: not known
-	Rate      int64   // most bytes per second; 0: no limit
+	Bandwidth float64  // known capacity in bytes per second; 0: not known
+	Rate      int64    // most bytes per second; 0: no limit
+	Proxy     *url.URL // that all requests over the link go through; nil: as the configuration says
 	scheduler.Terms
 }
 
@@ -123,6 +125,9 @@ func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	}
 	return l.segments.watch(conn), nil
 }
+
+// Proxy implements fetch.Proxied.
+func (l *Link) Proxy() *url.URL { return l.terms.Proxy }
 
 // Backup says whether the link is for when no other works.
 func (l *Link) Backup() bool { return l.terms.Backup }
@@ -333,6 +338,9 @@ func (c *kernelCount) look(info *link.TCPInfo) glance {
 	}
 	return g
 }
+
+// Proxy implements fetch.Proxied.
+func (r *route) Proxy() *url.URL { return r.link.Proxy() }
 
 // DialContext dials over the link.
 func (r *route) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -3,9 +3,9 @@ package engine
 import (
 	"context"
 
-	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -94,7 +94,7 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 func (b *batch) unfit(f *entry, t *transfer, resp *fetch.Response) string {
 	size, c := resp.Object.Size, claimOf(&resp.Object)
 	verdict, what := f.known.Judge(c)
-	var alone accept.Known // what is known after this answer
+	var alone identity.Known // what is known after this answer
 	alone.Learn(c)
 	switch {
 	case size < 0:
@@ -104,9 +104,9 @@ func (b *batch) unfit(f *entry, t *transfer, resp *fetch.Response) string {
 		return "it is too large for a job of many"
 	case f.size < 0 && encodedUnasked(f.job, resp) && b.linksLeft() > 1: // over one of them, perhaps
 		return "it is encoded, which nobody asked for"
-	case f.size >= 0 && verdict == accept.Differs:
+	case f.size >= 0 && verdict == identity.Differs:
 		return "the servers' answers differ in their " + what
-	case f.size >= 0 && verdict == accept.Unproven:
+	case f.size >= 0 && verdict == identity.Unproven:
 		return "nothing shows that two answers are of one object"
 	case !resp.Whole && !f.standing && f.size < 0 && size > t.end.Load() && alone.Blind():
 		return "nothing will show that more answers are of one object"

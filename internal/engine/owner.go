@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -77,6 +78,7 @@ type linkState struct {
 	asks      int            // questions that were not answered
 	askAgain  scheduler.Time // when the next one may be asked
 	told      int64          // the object's size, by a 416 from beyond it; 0: there was none
+	gaveWay   identity.Known // what an answer told that has given way to other links
 	guessing  bool           // waits for the object's size, having guessed beyond it
 	failures  int            // in a row
 	failed    scheduler.Time // when the last of them was counted

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/store"
 )
 
@@ -15,7 +16,7 @@ func TestRequestsOfAFileWaitForItsPlace(t *testing.T) {
 	u := at(t, serve(t, &shop{}), "", "/1/1000")
 	b := &batch{slots: make(chan struct{}, 1)}
 	f := &entry{b: b, job: &Job{URL: u, Target: store.Target{Dir: t.TempDir(), Rerun: true}}, size: 1000}
-	f.place.id = store.Identity{Size: 1000}
+	f.place.id = identity.Identity{Size: 1000}
 	b.slots <- struct{}{} // another file's
 
 	type opened struct {

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/mlget/mlget/internal/engine/accept"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -37,7 +38,7 @@ type proof struct {
 // source is where an answer came from.
 type source struct {
 	t     *transfer // nil: an earlier run, or an earlier attempt
-	claim accept.Claim
+	claim identity.Claim
 	lead  bool  // it has bytes that are still to be compared
 	until int64 // the end of the bytes that it has written, those that do not count included
 }
@@ -63,17 +64,17 @@ func (d *download) track(done []scheduler.Range) {
 	}
 	p.answers = new(accept.Answers)
 	for _, r := range done {
-		p.answers.Has(d.addAnswer(nil, r.Off, accept.Claim{}, true), r.End)
+		p.answers.Has(d.addAnswer(nil, r.Off, identity.Claim{}, true), r.End)
 	}
 	p.doubted = len(done) > 0 && d.known.Earlier()
 	for _, t := range d.transfers {
 		if t.taken && !t.released && !t.probe {
-			t.answer = d.addAnswer(t, t.off, accept.Claim{}, true)
+			t.answer = d.addAnswer(t, t.off, identity.Claim{}, true)
 		}
 	}
 }
 
-func (d *download) addAnswer(t *transfer, off int64, c accept.Claim, confirmed bool) accept.ID {
+func (d *download) addAnswer(t *transfer, off int64, c identity.Claim, confirmed bool) accept.ID {
 	d.proof.from = append(d.proof.from, source{t: t, claim: c, lead: t != nil && t.lead > 0})
 	return d.proof.answers.Add(off, confirmed)
 }
@@ -88,7 +89,7 @@ func (d *download) leadOf(t *transfer) int64 {
 
 // enter notes an answer that is being taken. false: it may not be, as its bytes would
 // mix with those of another one.
-func (d *download) enter(t *transfer, c accept.Claim, proven bool) bool {
+func (d *download) enter(t *transfer, c identity.Claim, proven bool) bool {
 	if !proven && d.proof.answers == nil {
 		d.track(d.core.Done(nil))
 	}
@@ -112,9 +113,9 @@ func (d *download) enter(t *transfer, c accept.Claim, proven bool) bool {
 		return true
 	}
 	// Those that show the same validators are of one object, and compared once.
-	p.leads = t.lead == 0 || !accept.Proves(c, c)
+	p.leads = t.lead == 0 || !identity.Proves(c, c)
 	for i, s := range p.from[:len(p.from)-1] {
-		if s.t != nil && accept.Proves(s.claim, c) {
+		if s.t != nil && identity.Proves(s.claim, c) {
 			p.answers.Unite(accept.ID(i+1), t.answer)
 			p.leads = p.leads && !s.lead
 		}
@@ -199,7 +200,7 @@ func (d *download) succeedFirst() {
 	}
 	for i := range d.proof.from { // what they showed was of an object of which nothing is known
 		if s := &d.proof.from[i]; a.Confirmed(accept.ID(i + 1)) {
-			s.claim, s.lead = accept.Claim{}, false
+			s.claim, s.lead = identity.Claim{}, false
 		}
 	}
 	a.Lead(next)
@@ -212,9 +213,9 @@ func (d *download) succeedFirst() {
 }
 
 // know lets an answer say what the object is.
-func (d *download) know(t *transfer, c accept.Claim) {
+func (d *download) know(t *transfer, c identity.Claim) {
 	size := d.known.Size()
-	d.known = accept.Known{}
+	d.known = identity.Known{}
 	d.known.Sized(size)
 	d.known.Learn(c)
 	d.refLink, d.refURL, d.refRemote = t.link, t.resp.EffectiveURL, t.resp.Remote
@@ -304,7 +305,7 @@ func (d *download) learn(reqs context.Context, id accept.ID) {
 	if s.t == nil {
 		return
 	}
-	if v, what := d.known.Judge(s.claim); v == accept.Differs {
+	if v, what := d.known.Judge(s.claim); v == identity.Differs {
 		d.otherObject(reqs, s.t, what+" differs")
 		d.fail(errAgain)
 		return

@@ -340,24 +340,41 @@ func (o *owner) failedLink(t *transfer, outcome event.Outcome, err error, retryA
 	}
 	l.failed = o.e.now()
 	if l.gained >= worthwhile && !o.whole { // in whole mode everything is lost
-		l.failures = 0
+		l.failures, o.e.waits = 0, 0
 	}
 	l.gained = 0
 	l.failures++
-	if tries > 0 && l.failures >= tries {
+	late := o.e.cfg.RetryFor > 0 && l.failed >= o.e.cfg.RetryFor
+	if late || tries > 0 && l.failures >= tries {
 		return ending{outcome: outcome, lost: tried(err, l.failures)}
 	}
 	wait := max(backoff(l.failures), retryAfter)
-	o.e.tellWait(o.e.links[t.link].name(), err, wait)
+	o.e.tellWait(o.e.links[t.link].name(), err, wait, tries-l.failures)
 	return ending{outcome: outcome, retry: true, wait: wait}
 }
 
 // longWait is from how long a wait on one is told why, without -v, too.
 const longWait = 5 * time.Second
 
-// tellWait tells that a link, or a server's file, is waited for, and why.
-func (e *Engine) tellWait(what string, why error, wait time.Duration) {
-	e.notice(wait >= longWait, "%s: %v; next try in %.1f s", what, why, wait.Seconds())
+// maxWaits is how many long waits in a row are told without -v: the last of them says
+// that there will be more.
+const maxWaits = 3
+
+// tellWait tells that a link, or a server's file, is waited for, why, and what follows:
+// after the next try there are as many as left says; below 1: nobody counts them.
+func (e *Engine) tellWait(what string, why error, wait time.Duration, left int) {
+	text := fmt.Sprintf("%s: %v; next try in %.1f s", what, why, wait.Seconds())
+	if wait >= longWait {
+		e.waits++
+	}
+	if e.waits == maxWaits && wait >= longWait {
+		text += ", and so on"
+		if left > 1 {
+			text += fmt.Sprintf(", %d times at most (-t)", left)
+		}
+		text += "; -v tells of each"
+	}
+	e.notice(wait >= longWait && e.waits <= maxWaits, "%s", text)
 }
 
 // backoff is how long to wait after so many failures in a row, with jitter so

@@ -61,7 +61,7 @@ func soonKnown(t *bubble, o *object, got *outcome, most int64) {
 // soon for no more than it gives.
 func TestAServerGivesNoMoreAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, algorithm := range []string{"adaptive", "3", "1", "naive", "single"} {
+	for _, algorithm := range []string{"3", "2", "1", "naive", "single"} {
 		for _, most := range []int64{1 * mib, 300_000} {
 			for links := 1; links <= 2; links++ {
 				for _, proto := range []fetch.HTTPVersion{fetch.HTTP1, fetch.HTTP2PriorKnowledge} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -11,9 +12,9 @@ import (
 // sink is where a download's bytes go: a file, or a stream in order.
 type sink interface {
 	// resume gives what is there already.
-	resume() (store.Identity, []scheduler.Range, bool)
+	resume() (identity.Identity, []scheduler.Range, bool)
 	// begin tells what the object is, before its first byte.
-	begin(id store.Identity) error
+	begin(id identity.Identity) error
 	// restart forgets what is there; begin follows.
 	restart() error
 	io.WriterAt
@@ -44,19 +45,19 @@ type sink interface {
 
 type fileSink struct{ *store.File }
 
-func (f fileSink) resume() (store.Identity, []scheduler.Range, bool) { return f.Resume() }
-func (f fileSink) begin(id store.Identity) error                     { return f.Begin(id) }
-func (f fileSink) restart() error                                    { return f.Restart() }
-func (fileSink) room(context.Context, int64) error                   { return nil }
-func (fileSink) window() int64                                       { return 0 }
-func (fileSink) drained() int64                                      { return 0 }
-func (fileSink) moved() <-chan struct{}                              { return nil }
-func (fileSink) failed() error                                       { return nil }
-func (f fileSink) checkpoint(done []scheduler.Range) error           { return f.Checkpoint(done) }
-func (f fileSink) suspend(done []scheduler.Range) error              { return f.Suspend(done) }
-func (f fileSink) readerAt() io.ReaderAt                             { return f }
-func (f fileSink) reject() error                                     { return f.Reject() }
-func (f fileSink) close() error                                      { return f.Close() }
+func (f fileSink) resume() (identity.Identity, []scheduler.Range, bool) { return f.Resume() }
+func (f fileSink) begin(id identity.Identity) error                     { return f.Begin(id) }
+func (f fileSink) restart() error                                       { return f.Restart() }
+func (fileSink) room(context.Context, int64) error                      { return nil }
+func (fileSink) window() int64                                          { return 0 }
+func (fileSink) drained() int64                                         { return 0 }
+func (fileSink) moved() <-chan struct{}                                 { return nil }
+func (fileSink) failed() error                                          { return nil }
+func (f fileSink) checkpoint(done []scheduler.Range) error              { return f.Checkpoint(done) }
+func (f fileSink) suspend(done []scheduler.Range) error                 { return f.Suspend(done) }
+func (f fileSink) readerAt() io.ReaderAt                                { return f }
+func (f fileSink) reject() error                                        { return f.Reject() }
+func (f fileSink) close() error                                         { return f.Close() }
 
 func (f fileSink) commit(_ context.Context, o store.CommitOptions) (string, error) {
 	return f.Commit(o)

@@ -52,7 +52,7 @@ func TestSoakJobs(t *testing.T) {
 	t.Cleanup(bus.Close)
 	nets := []Network{&testLink{name: "a", bare: true}, &testLink{name: "b", bare: true}}
 	cfg := Config{
-		Bus: bus, Started: time.Now(), Algorithm: "adaptive", StaticLimit: 4 * mib, Padding: 0.3,
+		Bus: bus, Started: time.Now(), Algorithm: "3", StaticLimit: 4 * mib, Padding: 0.3,
 		Tries: 4, StallTimeout: 30 * time.Second, Parallelism: 0,
 	}
 	links := NewLinks(bus, cfg.Started, nets, make([]Terms, len(nets)), DefaultBlockSize)

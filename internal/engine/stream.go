@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -27,10 +28,10 @@ func newStreamSink(w io.Writer, name string) *streamSink {
 	return &streamSink{Stream: store.NewStream(w, streamWindow), name: name}
 }
 
-func (*streamSink) resume() (id store.Identity, done []scheduler.Range, ok bool) {
+func (*streamSink) resume() (id identity.Identity, done []scheduler.Range, ok bool) {
 	return id, nil, false
 }
-func (*streamSink) begin(store.Identity) error         { return nil }
+func (*streamSink) begin(identity.Identity) error      { return nil }
 func (*streamSink) window() int64                      { return streamWindow }
 func (s *streamSink) drained() int64                   { return s.Drained() }
 func (s *streamSink) moved() <-chan struct{}           { return s.Moved() }

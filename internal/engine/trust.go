@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/mlget/mlget/internal/engine/accept"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -117,7 +117,7 @@ func (d *download) agrees(id scheduler.LinkID) {
 // bytes up to end (-1: nobody knows), and says whether the download goes on: not if it was the
 // first one's link that lied. One that says that the object is larger is asked for what is
 // behind the end.
-func (d *download) hearWord(reqs context.Context, id scheduler.LinkID, c accept.Claim, end int64) bool {
+func (d *download) hearWord(reqs context.Context, id scheduler.LinkID, c identity.Claim, end int64) bool {
 	size, l := d.known.Size(), &d.links[id]
 	if !d.met || size < 0 || c.Size < 0 && end <= size {
 		return true

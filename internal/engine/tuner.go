@@ -109,13 +109,17 @@ func (b *batch) lookAtStreams(now scheduler.Time) {
 	}
 }
 
+// likelyMost bounds the size that an index may tell of a file before its server does (1 TiB),
+// with room for the sum over eight million files.
+const likelyMost = addressMost >> 10
+
 // likely is how many bytes a file has, as far as one knows.
 func (b *batch) likely(f *entry) int64 {
 	switch {
 	case f.size >= 0:
 		return f.size
 	case f.job.Size > 0:
-		return f.job.Size
+		return min(f.job.Size, likelyMost)
 	}
 	return b.sizes.mean()
 }

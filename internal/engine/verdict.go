@@ -250,7 +250,7 @@ func (b *batch) failing(reqs context.Context, t *transfer, fe *fetch.Error) endi
 		return b.denied(reqs, t, tried(fe, f.failing))
 	}
 	wait := backoff(f.failing)
-	b.e.tellWait(redact(f.job.URL), fe, wait)
+	b.e.tellWait(redact(f.job.URL), fe, wait, 0)
 	b.hold(reqs, f, now+scheduler.Time(wait))
 	return ending{outcome: outcomeOf(fe.Class), retry: true}
 }
@@ -289,7 +289,7 @@ func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending 
 	}
 	wait := max(backoff(f.busy), fe.RetryAfter)
 	if now >= f.site.notBefore { // or it has been told of another file of the site
-		b.e.tellWait(redact(f.job.URL), fe, wait)
+		b.e.tellWait(redact(f.job.URL), fe, wait, most-f.busy)
 	}
 	if fe.RetryAfter > 0 {
 		f.site.notBefore = max(f.site.notBefore, now+scheduler.Time(wait))

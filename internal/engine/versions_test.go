@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/event"
-	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/testbody"
 )
 
@@ -146,7 +146,7 @@ func TestBytesOfTwoVersionsAreNeverJoined(t *testing.T) {
 			r := newRig(t, &testLink{name: "a", rate: 2 * mib})
 			r.cfg.Tries = 3
 			u := at(t, serve(t, v), "", "/f")
-			leftover(t, r, u, &object{body: v.body('C')}, store.Identity{Size: v.size, LastModified: date1}, 0, mib)
+			leftover(t, r, u, &object{body: v.body('C')}, identity.Identity{Size: v.size, LastModified: date1}, 0, mib)
 			got := r.do(context.Background(), r.job(u))
 			v.one(t, filepath.Join(r.dir, "out"), got.err)
 		}))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -127,11 +128,11 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 	if d.met {
 		v, what := d.known.Judge(c)
 		if c.Size >= 0 && c.Size < d.keptEnd() { // there are more bytes of it already
-			v, what = accept.Differs, "size"
+			v, what = identity.Differs, "size"
 		}
 		unsized := d.known.Size() < 0
 		switch v {
-		case accept.Differs: // none of its bytes may meet those of the one before
+		case identity.Differs: // none of its bytes may meet those of the one before
 			if !d.mayForget(t.link) {
 				d.lose(reqs, t.link, d.doubtedOr(fmt.Errorf("%w: over this link the server gives another object: %s differs", ErrChanged, what)))
 				return false
@@ -140,11 +141,11 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 			if d.err != nil {
 				return false
 			}
-		case accept.Proven:
+		case identity.Proven:
 			if d.known.Learn(c); unsized && c.Size >= 0 {
 				d.sizedBy(t.link)
 			}
-		case accept.Unproven: // its bytes will tell, if there are any to compare
+		case identity.Unproven: // its bytes will tell, if there are any to compare
 			if unsized && len(d.kept) == 0 {
 				d.refLink, d.agree = t.link, 0
 			}
@@ -217,7 +218,7 @@ func (d *download) doubtedOr(err error) error {
 func (d *download) forgetWhole() {
 	d.regret(true, nil)
 	d.fail(d.to.restart())
-	d.met, d.known, d.kept = false, accept.Known{}, nil
+	d.met, d.known, d.kept = false, identity.Known{}, nil
 	d.agree, d.believed = 0, false
 	for i := range d.links {
 		d.links[i].spoke, d.links[i].larger = false, false
@@ -333,7 +334,7 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 			d.fail(context.Cause(ctx))
 		}
 		if d.complete && d.known.Size() < 0 { // its end has told
-			d.known.Learn(accept.Claim{Identity: store.Identity{Size: d.wholeBy.got.Load()}})
+			d.known.Learn(identity.Claim{Identity: identity.Identity{Size: d.wholeBy.got.Load()}})
 			d.sizedBy(d.wholeBy.link)
 		}
 		d.ask(reqs, d.e.now())

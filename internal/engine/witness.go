@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -109,7 +109,7 @@ func (b *batch) witnessLink(f *entry) (best scheduler.LinkID, ok bool) {
 }
 
 // hearWitness takes what another link's server says of a file.
-func (b *batch) hearWitness(reqs context.Context, t *transfer, c accept.Claim) {
+func (b *batch) hearWitness(reqs context.Context, t *transfer, c identity.Claim) {
 	f := t.of
 	if f.word.believed || b.err != nil {
 		return
@@ -119,7 +119,7 @@ func (b *batch) hearWitness(reqs context.Context, t *transfer, c accept.Claim) {
 	case f.fate != running:
 	case c.Size < 0:
 		b.setAside(reqs, f, "over another link the server does not tell its size")
-	case v == accept.Differs && c.Size != f.size:
+	case v == identity.Differs && c.Size != f.size:
 		f.disputed(t.link)
 		b.setAside(reqs, f, "over another link the server tells another size")
 	default:

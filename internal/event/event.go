@@ -183,9 +183,16 @@ type LinkSample struct {
 type Sample struct {
 	At    scheduler.Time `json:"at"`
 	File  FileID         `json:"file"`
-	Size  int64          `json:"size"`  // -1: unknown; of a Batch as far as one knows
-	Done  int64          `json:"done"`  // bytes of the file that are there, resumed ones included
-	Links []LinkSample   `json:"links"` // by LinkID: those of RunStarted, behind them those of LinkJoined
+	Size  int64          `json:"size"`            // -1: unknown; of a Batch as far as one knows
+	Done  int64          `json:"done"`            // bytes of the file that are there, resumed ones included
+	Links []LinkSample   `json:"links"`           // by LinkID: those of RunStarted, behind them those of LinkJoined
+	Files []FileSample   `json:"files,omitempty"` // of a Batch, while few are in progress
+}
+
+// FileSample is where a file of a Batch stands.
+type FileSample struct {
+	File  FileID `json:"file"`
+	Bytes int64  `json:"bytes"` // payload bytes received, waste included
 }
 
 // SchedulerStarted is a file's scheduler's configuration: with the Steps, what a

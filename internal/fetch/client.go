@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"net/http"
@@ -91,7 +92,7 @@ func (c *Client) get(ctx context.Context, u *url.URL, a asked) (*Response, error
 	if off < 0 || (end < 0 && off != 0) || (end >= 0 && end <= off) {
 		return nil, protocolError("no such range: [%d, %d)", off, end)
 	}
-	if err := checkURL(u); err != nil {
+	if err := cmp.Or(checkURL(u), c.cfg.allows(u)); err != nil {
 		return nil, &Error{Class: Protocol, Err: err}
 	}
 	name := u.String()
@@ -142,6 +143,7 @@ func movedOn(err *Error) bool {
 func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, name string) (*Response, *Error) {
 	again := false     // a request is made once more, without Range
 	var refusal *Error // of the one with it
+	challenges := 0    // of this hop's server, that were answered
 	for hops := 0; ; {
 		key, a := originOf(t.u), a
 		a.plain = a.plain || again || a.first && c.cfg.Peers.plainly(key, c.trace)
@@ -156,6 +158,11 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 		if isRedirect(h) {
 			to, err := redirectTarget(h, t.u)
 			c.leave(ctx, h, b)
+			if err == nil {
+				if refused := c.cfg.allows(to); refused != nil {
+					err = protocolError("redirect refused: %w", refused)
+				}
+			}
 			if err == nil && hops >= max(c.cfg.MaxRedirects, 0) {
 				err = protocolError("more than %d redirects", max(c.cfg.MaxRedirects, 0))
 			}
@@ -163,11 +170,20 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 				err.Status = h.StatusCode
 				return nil, err
 			}
-			t = t.next(to)
+			t = t.next(to, h.StatusCode, c.cfg.method())
 			hops++
+			challenges = 0
+			continue
+		}
+		if c.challenged(h, t, first, challenges) {
+			c.leave(ctx, h, b)
+			challenges++
 			continue
 		}
 		r, err := check(h, a)
+		if err == nil && c.cfg.exceeds(r.Object.Size) {
+			err = c.cfg.tooLarge()
+		}
 		if err != nil {
 			if err.Class == Protocol {
 				c.inVain(b.lying())

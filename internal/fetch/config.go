@@ -3,9 +3,12 @@ package fetch
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -18,17 +21,25 @@ type Dialer interface {
 }
 
 // Credentials looks up a user and password by host name, without port, as in
-// ~/.netrc; a default entry, if any, is the implementation's business. It is
+// ~/.netrc, and by the user's name, unless that is empty; a default entry, if any, is
+// the implementation's business. It is
 // asked only for the host of the URL given to Get, never for a redirect's.
 type Credentials interface {
-	For(host string) (user, password string, ok bool)
+	For(host, login string) (user, password string, ok bool)
 }
 
-// Proxies chooses the HTTP proxy for requests to the origin of u, which has a
-// scheme, a host and a port and nothing else; nil is none. Only http:// proxies
-// can be used: in absolute form for http, by CONNECT for https.
+// Proxies chooses the proxy for requests to the origin of u, which has a scheme, a host
+// and a port and nothing else; nil is none. An http or https proxy is asked in absolute
+// form for http, and by CONNECT for https; a socks5, socks5h or socks4a proxy for
+// connections to names, which it resolves.
 type Proxies interface {
 	For(u *url.URL) (*url.URL, error)
+}
+
+// Proxied is a Dialer whose link may have a proxy of its own, for all origins, which stands
+// in the place of Config's; nil: it has none.
+type Proxied interface {
+	Proxy() *url.URL
 }
 
 // Trace is told of what happens to a Client's connections. Its methods are called from
@@ -63,7 +74,12 @@ type Config struct {
 	Header      http.Header   // extra request headers; Authorization, Cookie and Host go to the URL's own origin only
 	UserAgent   string        // empty: the header is not sent
 	User        *url.Userinfo // wins over a user in the URL, as in curl; nil: none
+	OnlyDigest  bool          // passwords are sent as answers to a challenge alone (RFC 7616); else as Basic first
 	Credentials Credentials   // asked when neither User nor the URL names one; nil: nobody
+
+	// Cookies are sent with requests and kept from answers, also those of redirects, by the
+	// jar's own rules; nil: none are. The Clients of a run share one.
+	Cookies http.CookieJar
 
 	// Named are the origins to which User, Credentials and the private ones of Header may go,
 	// for where a URL given to Get is not one that the user has named; nil: that of each.
@@ -74,6 +90,17 @@ type Config struct {
 	Protocol HTTPVersion
 	Proxies  Proxies // nil: none
 
+	Addresses *Addresses // where connections go instead of the URL's host; nil: there
+	Schemes   []string   // of URLs and of where they lead; nil: http and https
+	MaxSize   int64      // of an object, in bytes; 0: no limit
+
+	// Method and Body are sent in the place of GET, until a redirect says otherwise; with a
+	// Body, ContentType goes along and HTTP/1.1 is spoken. Use NoRange then: what
+	// they do may not be the same a second time.
+	Method      string // empty: GET, or POST with a Body
+	Body        []byte // nil: there is none
+	ContentType string
+
 	ConnectTimeout  time.Duration // TCP, proxy and TLS handshakes together (30 s)
 	ResponseTimeout time.Duration // from a request's turn on its connection to the end of the response's header (30 s)
 	NoRange         bool          // no request has a Range: each response is the whole object
@@ -83,6 +110,17 @@ type Config struct {
 
 // verifies says whether certificates are verified.
 func (c *Config) verifies() bool { return c.TLS == nil || !c.TLS.InsecureSkipVerify }
+
+// method is that of requests, before a redirect.
+func (c *Config) method() string {
+	switch {
+	case c.Method != "":
+		return c.Method
+	case c.Body != nil:
+		return http.MethodPost
+	}
+	return http.MethodGet
+}
 
 // withDefaults is a copy of c in which zero values have become defaults.
 func (c *Config) withDefaults() *Config {
@@ -96,6 +134,9 @@ func (c *Config) withDefaults() *Config {
 	if d.Peers == nil {
 		d.Peers = NewPeers()
 	}
+	if d.Body != nil {
+		d.Protocol = HTTP1
+	}
 	if d.MaxRedirects == 0 {
 		d.MaxRedirects = 20
 	}
@@ -103,4 +144,20 @@ func (c *Config) withDefaults() *Config {
 		d.ReadBuffer = 4 << 10
 	}
 	return &d
+}
+
+// allows says why a URL's scheme may not be used.
+func (c *Config) allows(u *url.URL) error {
+	if len(c.Schemes) > 0 && !slices.Contains(c.Schemes, u.Scheme) {
+		return fmt.Errorf("%s is not allowed, only %s", u.Scheme, strings.Join(c.Schemes, " and "))
+	}
+	return nil
+}
+
+// exceeds says whether so many bytes are more than are wanted.
+func (c *Config) exceeds(size int64) bool { return c.MaxSize > 0 && size > c.MaxSize }
+
+// tooLarge is the error of an object that is.
+func (c *Config) tooLarge() *Error {
+	return &Error{Class: Status, Err: fmt.Errorf("the file has more than the %d bytes allowed", c.MaxSize)}
 }

@@ -1,19 +1,14 @@
 package fetch
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"net/http/httptrace"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -67,12 +62,19 @@ func (c *Client) connect(ctx context.Context, key originKey) (*dialed, time.Dura
 		return nil, 0, err
 	}
 	d := &dialed{}
-	addr := key.addr
+	place := c.cfg.Addresses.place(key.addr)
+	addrs := c.cfg.Addresses.of(place)
 	if proxy != nil {
-		addr = originOf(proxy).addr
+		addrs = []string{proxyAddr(proxy)}
 	}
 	var rtt time.Duration
-	if d.raw, rtt, err = timedDial(ctx, c.dialer, addr); err != nil {
+	addr := ""
+	for _, addr = range addrs {
+		if d.raw, rtt, err = timedDial(ctx, c.dialer, addr); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if err != nil {
 		if proxy != nil && ctx.Err() == nil {
 			e := dialError(ctx, err)
 			e.Err = fmt.Errorf("proxy %s: %w", addr, e.Err)
@@ -85,14 +87,11 @@ func (c *Client) connect(ctx context.Context, key originKey) (*dialed, time.Dura
 		c.trace.RoundTrip(d.raw, rtt)
 	}
 	// A handshake that does not know contexts is unblocked by closing.
-	stop := context.AfterFunc(ctx, func() { _ = d.raw.Close() })
+	wire := d.raw
+	stop := context.AfterFunc(ctx, func() { _ = wire.Close() })
 	defer stop()
 	if proxy != nil {
-		if key.scheme == "https" {
-			err = connectThrough(d.raw, proxy, withoutZone(key.addr))
-		} else {
-			d.proxy = proxy
-		}
+		err = c.enter(ctx, d, proxy, key.scheme, withoutZone(place))
 	}
 	if err == nil {
 		err = c.secure(ctx, d, key)
@@ -142,56 +141,6 @@ func (c *Client) secure(ctx context.Context, d *dialed, key originKey) error {
 		return protocolError("%s does not speak HTTP/2", key.addr)
 	}
 	return nil
-}
-
-// proxyFor is the proxy for an origin, or nil.
-func (c *Client) proxyFor(key originKey) (*url.URL, error) {
-	if c.cfg.Proxies == nil {
-		return nil, nil
-	}
-	p, err := c.cfg.Proxies.For(&url.URL{Scheme: key.scheme, Host: key.addr})
-	if err != nil {
-		return nil, protocolError("proxy: %w", urlError(err))
-	}
-	if p != nil && (p.Scheme != "http" || p.Hostname() == "") {
-		return nil, protocolError("proxy: %q proxies are not supported, only http://host:port", p.Scheme)
-	}
-	return p, nil
-}
-
-// proxyAuth is the value of Proxy-Authorization for a proxy with a user.
-func proxyAuth(proxy *url.URL) string {
-	if proxy.User == nil {
-		return ""
-	}
-	password, _ := proxy.User.Password()
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(proxy.User.Username()+":"+password))
-}
-
-// connectThrough asks a proxy for a tunnel to addr.
-func connectThrough(conn net.Conn, proxy *url.URL, addr string) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", addr, addr)
-	if a := proxyAuth(proxy); a != "" {
-		fmt.Fprintf(&b, "Proxy-Authorization: %s\r\n", a)
-	}
-	b.WriteString("\r\n")
-	if _, err := io.WriteString(conn, b.String()); err != nil {
-		return fmt.Errorf("proxy: %w", err)
-	}
-	// Reading ahead is safe: a TLS server does not speak first. Were it to, what it
-	// said would be lost and the handshake fail.
-	br := bufio.NewReader(io.LimitReader(conn, maxHeaderBytes))
-	res, err := finalHeader(br, &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // the tunnel is the body
-	if err != nil {
-		return fmt.Errorf("proxy: %w", err)
-	}
-	if res.StatusCode/100 == 2 {
-		return nil
-	}
-	e := statusError(res)
-	e.Err = fmt.Errorf("proxy answered %d to a tunnel to %s", res.StatusCode, addr)
-	return e
 }
 
 // timedDial dials and measures the TCP handshake, which is about one round trip,

@@ -83,6 +83,11 @@ func (x *exchange) roundTrip(ctx context.Context, req *http.Request, a asked) (*
 func (x *exchange) format(req *http.Request) ([]byte, error) {
 	var b bytes.Buffer
 	var err error
+	if req.GetBody != nil { // it may have been sent before
+		again := *req
+		again.Body, _ = req.GetBody() // it has it in memory
+		req = &again
+	}
 	if proxy := x.hc.proxy; proxy != nil {
 		if a := proxyAuth(proxy); a != "" {
 			req = req.Clone(req.Context())

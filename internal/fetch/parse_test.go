@@ -303,7 +303,7 @@ func FuzzRedirect(f *testing.F) {
 			t.Fatalf("%q -> request for %q", s, line)
 		}
 		home := target{u: base, home: true}
-		if n := home.next(u); n.home != (originOf(u) == originOf(base)) {
+		if n := home.next(u, http.StatusFound, http.MethodGet); n.home != (originOf(u) == originOf(base)) {
 			t.Fatalf("%q -> %q is home: %v", s, u, n.home)
 		}
 	})

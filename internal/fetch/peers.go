@@ -11,9 +11,10 @@ import (
 // Some servers serve one connection at a time, or a few, and wait on each for the next
 // request: another one is not even accepted until one of these ends. Whoever keeps a
 // connection that has nothing to do waits for himself then. So Clients tell each other of
-// theirs, and one without a request is closed when another one has waited for its first
-// byte for longer than a server needs. If the byte comes then, the server is known, and
-// from then on no connection is kept idle while another one waits.
+// theirs, and one without a request is closed, or else the first that has none any more, when
+// another one has waited for its first byte for longer than a server needs. If the byte comes
+// when one has ended, the server is known, and from then on no connection is kept idle while
+// another one waits.
 
 const (
 	// patienceLeast and patienceTrips, in round trips, are how long a connection that is
@@ -40,7 +41,9 @@ type server struct {
 	most    int             // how many were open at a time on which it had answered
 	bound   int             // how many it serves at a time, as it seems; 0: no bound is known
 	rtt     time.Duration   // of the latest handshake; 0: there was none
-	crowded atomic.Bool     // it has a bound, and somebody waits
+	ended   int             // connections that have ended, of those on which it had answered
+	suspect bool            // a wait took so long that one of them is to end, and none has
+	crowded atomic.Bool     // it has a bound, or is suspected to, and somebody waits
 	habits  habits
 	over    map[Trace]*habits // of the server over each link
 }
@@ -69,7 +72,8 @@ type wait struct {
 	began    time.Time
 	patience time.Duration
 	timer    *time.Timer
-	freed    int // so many connections were served when idle ones were closed for this one; 0: none were
+	served   int // on how many connections it answered when the wait took long; 0: it has not
+	ended    int // how many had ended then
 	over     bool
 }
 
@@ -90,6 +94,13 @@ func (p *Peers) bounded(key originKey) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.server(key).bound > 0
+}
+
+// crowded says whether a server serves a few connections at a time, and another one waits.
+func (p *Peers) crowded(key originKey) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.server(key).crowded.Load()
 }
 
 // await notes that a connection is about to be made for a request, or to have its first one.
@@ -125,7 +136,7 @@ func (s *server) served(link Trace) (n, over int) {
 	return n, over
 }
 
-func (s *server) look() { s.crowded.Store(s.bound > 0 && s.waiting > 0) }
+func (s *server) look() { s.crowded.Store((s.bound > 0 || s.suspect) && s.waiting > 0) }
 
 // lapse closes connections that have no request, now that a wait takes long, unless the
 // server has served more than there are. It is the wait's timer.
@@ -152,6 +163,9 @@ func (w *wait) lapse() {
 			}
 		}
 	}
+	if len(conns) > 0 && (w.served == 0 || w.ended == w.s.ended) {
+		w.served, w.ended = max(1, served), w.s.ended
+	}
 	w.p.mu.Unlock()
 	closed := false
 	for _, hc := range conns {
@@ -162,9 +176,8 @@ func (w *wait) lapse() {
 	if w.over {
 		return
 	}
-	if closed {
-		w.freed = max(1, served)
-	}
+	w.s.suspect = w.s.suspect || len(conns) > 0 && !closed
+	w.s.look()
 	w.timer.Reset(w.patience)
 }
 
@@ -206,9 +219,9 @@ func (p *Peers) answered(hc pooled) {
 		w.endLocked()
 		return
 	}
-	s.conns[hc] = true
-	if w != nil && w.freed > 0 {
-		s.bound = w.freed
+	s.conns[hc], s.suspect = true, false
+	if w != nil && w.served > 0 && w.ended < s.ended {
+		s.bound = w.served
 	}
 	n, over := s.served(hc.link())
 	_, habits := p.of(s, hc.link())
@@ -224,7 +237,13 @@ func (p *Peers) answered(hc pooled) {
 func (p *Peers) leave(hc pooled) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(hc.at().server.conns, hc)
+	s := hc.at().server
+	if s.conns[hc] {
+		s.ended++
+		s.suspect = false
+		s.look()
+	}
+	delete(s.conns, hc)
 	hc.at().wait.endLocked()
 }
 

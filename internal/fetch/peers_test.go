@@ -3,6 +3,7 @@ package fetch
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net"
 	"net/url"
 	"testing"
@@ -14,13 +15,14 @@ import (
 // client closes it, and says how many there have been.
 type memServer struct {
 	t     testing.TB
+	h2    bool
 	conns chan net.Conn
 	takes time.Duration // for an answer
 	made  int
 }
 
-func newMemServer(t testing.TB, atOnce int) *memServer {
-	s := &memServer{t: t, conns: make(chan net.Conn, 100)}
+func newMemServer(t testing.TB, atOnce int, h2 bool) *memServer {
+	s := &memServer{t: t, h2: h2, conns: make(chan net.Conn, 100)}
 	for range atOnce {
 		go s.serve()
 	}
@@ -31,11 +33,29 @@ func newMemServer(t testing.TB, atOnce int) *memServer {
 func (s *memServer) serve() {
 	for c := range s.conns {
 		p := &peer{t: s.t, Conn: c, br: bufio.NewReader(c)}
-		for p.request() != nil {
+		if s.h2 {
+			s.serveH2(p)
+		}
+		for !s.h2 && p.request() != nil {
 			time.Sleep(s.takes)
 			p.say("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
 		}
 		_ = c.Close()
+	}
+}
+
+func (s *memServer) serveH2(p *peer) {
+	p.preface()
+	streams := make(chan uint32, 100)
+	go func() { // a write to the pipe waits for the client, which may be writing, too
+		defer close(streams)
+		for stream := p.nextStream(); stream != 0; stream = p.nextStream() {
+			streams <- stream
+		}
+	}()
+	for stream := range streams {
+		time.Sleep(s.takes)
+		p.say(frame(frameHeaders, flagHeaders, stream, "\x88") + frame(frameData, flagEnd, stream, "hello"))
 	}
 }
 
@@ -52,16 +72,19 @@ func TestConnectionsInEachOthersWay(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		atOnce      int
+		h2          bool
 		first, then time.Duration // what a request over the second client takes, the first and later
 		made        int           // connections
 	}{
-		{"one at a time", 1, patienceLeast, 0, 12},
-		{"two at a time", 2, 0, 0, 2},
+		{"one at a time", 1, false, patienceLeast, 0, 12},
+		{"two at a time", 2, false, 0, 0, 2},
+		{"one at a time, HTTP/2", 1, true, patienceLeast, 0, 12},
+		{"two at a time, HTTP/2", 2, true, 0, 0, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newMemServer(t, c.atOnce)
-				cfg := Config{Peers: NewPeers()}
+				s := newMemServer(t, c.atOnce, c.h2)
+				cfg := Config{Peers: NewPeers(), Protocol: protocolOf(c.h2)}
 				one, two := clientOver(t, cfg, s), clientOver(t, cfg, s)
 				u := &url.URL{Scheme: "http", Host: "host.test", Path: "/"}
 				for i := range 6 {
@@ -84,11 +107,46 @@ func TestConnectionsInEachOthersWay(t *testing.T) {
 	}
 }
 
+func protocolOf(h2 bool) HTTPVersion {
+	if h2 {
+		return HTTP2PriorKnowledge
+	}
+	return HTTP1
+}
+
+// A connection that has a next request each time ends all the same when another one has waited
+// for longer than a server needs.
+func TestABusyConnectionGivesWay(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		t.Run(fmt.Sprint("h2 ", h2), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newMemServer(t, 1, h2)
+				s.takes = 7 * time.Millisecond
+				cfg := Config{Peers: NewPeers(), Protocol: protocolOf(h2)}
+				busy, other := clientOver(t, cfg, s), clientOver(t, cfg, s)
+				u := &url.URL{Scheme: "http", Host: "host.test", Path: "/"}
+				must(t, busy, u, 0, -1)
+				began, waited := time.Now(), make(chan time.Duration, 1)
+				go func() {
+					must(t, other, u, 0, -1)
+					waited <- time.Since(began)
+				}()
+				for range 100 {
+					must(t, busy, u, 0, -1)
+				}
+				if took := <-waited; took < patienceLeast || took > patienceLeast+3*s.takes {
+					t.Errorf("it waited %v", took)
+				}
+			})
+		})
+	}
+}
+
 // A server that is merely slow with its first answers is not taken for one that serves few
 // connections for long: as soon as it has answered on two at a time, none is closed.
 func TestASlowServerServesManyConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMemServer(t, 3)
+		s := newMemServer(t, 3, false)
 		cfg := Config{Peers: NewPeers()}
 		u := &url.URL{Scheme: "http", Host: "host.test", Path: "/"}
 		one, two, three := clientOver(t, cfg, s), clientOver(t, cfg, s), clientOver(t, cfg, s)

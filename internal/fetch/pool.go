@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+
+	"github.com/mlget/mlget/internal/digestauth"
 )
 
 // maxResends is how often a request that met a dying connection is sent again on
@@ -33,6 +35,8 @@ type origin struct {
 	noPipeline bool
 	// http1 is set for good once the server has asked for HTTP/1.1 (HTTP_1_1_REQUIRED).
 	http1 bool
+
+	digest *digestauth.Session // the server's challenge, to be answered with each request; nil: there was none
 
 	dialErr *Error // of the latest failure to dial
 	dialGen int    // counts those failures
@@ -67,10 +71,11 @@ func (c *Client) roundTrip(ctx context.Context, t target, first *url.URL, a aske
 		h, b, err := s.roundTrip(ctx, req, a)
 		switch {
 		case err == nil:
+			c.keepCookies(h, t.u)
 			return h, b, nil
 		case errors.Is(err, errWantsHTTP1) && !c.downgrade(originOf(t.u)):
 			return nil, nil, protocolError("server wants HTTP/1.1")
-		case !errors.Is(err, errResend) || ctx.Err() != nil || resends > maxResends:
+		case !errors.Is(err, errResend) || ctx.Err() != nil || resends > maxResends || req.Method != http.MethodGet && req.GetBody != nil:
 			return nil, nil, readError(ctx, err)
 		case !errors.Is(err, errQueued):
 			resends++

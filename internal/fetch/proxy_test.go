@@ -78,7 +78,7 @@ func TestProxy(t *testing.T) {
 	if e := mustFail(t, client(t, Config{Proxies: by{p.url(t)}}), parse(t, "http://object.test/f"), 0, 1); e.Class != Auth {
 		t.Errorf("%v: %v", e.Class, e)
 	}
-	if e := mustFail(t, client(t, Config{Proxies: by{parse(t, "socks5://127.0.0.1:1")}}), parse(t, "http://object.test/f"), 0, 1); e.Class != Protocol {
+	if e := mustFail(t, client(t, Config{Proxies: by{parse(t, "quic://127.0.0.1:1")}}), parse(t, "http://object.test/f"), 0, 1); e.Class != Protocol {
 		t.Errorf("%v: %v", e.Class, e)
 	}
 	closed := httptest.NewServer(nil)

@@ -60,9 +60,9 @@ func (s *seen) serve(b testbody.Body, table map[string]string, code int) http.Ha
 // netrc is Credentials by a table.
 type netrc map[string]string
 
-func (n netrc) For(host string) (user, password string, ok bool) {
+func (n netrc) For(host, login string) (user, password string, ok bool) {
 	user, password, ok = strings.Cut(n[host], ":")
-	return user, password, ok
+	return user, password, ok && (login == "" || login == user)
 }
 
 func TestRedirects(t *testing.T) {
@@ -162,6 +162,8 @@ func TestCredentialsStay(t *testing.T) {
 		},
 		{"-u wins over the url", "http://c:d@a.test/f", nil, Config{User: url.UserPassword("a", "b")}, map[string]string{"a.test/f": basicAB}},
 		{"url wins over netrc", "http://a:b@a.test/f", nil, Config{Credentials: netrc{"a.test": "x:y"}}, map[string]string{"a.test/f": basicAB}},
+		{"user of -u, password of netrc", "http://a.test/f", nil, Config{User: url.User("a"), Credentials: netrc{"a.test": "a:b"}}, map[string]string{"a.test/f": basicAB}},
+		{"password of -u, user of netrc", "http://a.test/f", nil, Config{User: url.UserPassword("", "b"), Credentials: netrc{"a.test": "a:x"}}, map[string]string{"a.test/f": basicAB}},
 		{
 			"netrc", "http://a.test/f",
 			map[string]string{"a.test/f": "http://b.test/g"},

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -87,11 +88,20 @@ type target struct {
 	// clear says that somebody on the way may have chosen this hop, since one before it was
 	// not over TLS.
 	clear bool
+	// get says that a redirect asks for GET from then on (RFC 9110, 15.4).
+	get bool
 }
 
 // next is the hop that a redirect from t to u makes.
-func (t target) next(u *url.URL) target {
-	return target{u: u, home: t.home && originOf(t.u) == originOf(u), clear: t.clear || t.u.Scheme != "https"}
+func (t target) next(u *url.URL, status int, method string) target {
+	n := target{u: u, home: t.home && originOf(t.u) == originOf(u), clear: t.clear || t.u.Scheme != "https", get: t.get}
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound: // as browsers and curl do
+		n.get = n.get || method == http.MethodPost
+	case http.StatusSeeOther:
+		n.get = true
+	}
+	return n
 }
 
 // newRequest builds the GET for one hop; first is the URL that the caller asked for.
@@ -122,44 +132,23 @@ func (c *Client) newRequest(ctx context.Context, t target, first *url.URL, a ask
 		}
 		h[name] = values
 	}
+	if !t.get {
+		r.Method = c.cfg.method()
+		if c.cfg.Body != nil {
+			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.cfg.Body)), nil }
+			r.ContentLength = int64(len(c.cfg.Body))
+			if h.Get("Content-Type") == "" && c.cfg.ContentType != "" {
+				h.Set("Content-Type", c.cfg.ContentType)
+			}
+		}
+	}
+	c.addCookies(h, t.u)
 	h.Set("Accept-Encoding", "identity")
 	if !a.whole() {
 		h.Set("Range", rangeHeader(a.off, a.end))
 	}
-	if h.Get("Authorization") == "" {
-		if user, password, ok := c.credentials(t, first); ok {
-			r.SetBasicAuth(user, password)
-		}
-	}
+	c.authorize(r, t, first)
 	return r.WithContext(ctx)
-}
-
-// credentials are the user and password for one hop. Those of -u, of the URL and
-// of netrc stay with the origin of the URL asked for (curl CVE-2022-27774); what
-// a redirect's URL names is for that hop alone.
-func (c *Client) credentials(t target, first *url.URL) (user, password string, ok bool) {
-	info := t.u.User
-	if t.home {
-		switch {
-		case c.cfg.User != nil:
-			info = c.cfg.User
-		case info == nil:
-			info = first.User
-		}
-	}
-	if info != nil {
-		password, known := info.Password()
-		if !known && t.home && c.cfg.Credentials != nil {
-			if name, secret, ok := c.cfg.Credentials.For(Hostname(t.u)); ok && name == info.Username() {
-				password = secret
-			}
-		}
-		return info.Username(), password, true
-	}
-	if t.home && c.cfg.Credentials != nil {
-		return c.cfg.Credentials.For(Hostname(t.u))
-	}
-	return "", "", false
 }
 
 // WithoutUser is a copy of u that may be shown and kept.

@@ -143,6 +143,9 @@ func (r *Response) Wait(n int) {
 // means to who read them.
 func (r *Response) passed(n int64, err error) error {
 	r.pos += n
+	if r.End < 0 && r.client.cfg.exceeds(r.pos) {
+		err = r.client.cfg.tooLarge()
+	}
 	if err == nil {
 		return nil
 	}
@@ -282,6 +285,10 @@ func (r *Response) Trip(d time.Duration) {
 // Conn is the link's connection that carries the response, as the Dialer made
 // it, for TCP_INFO. Reading from it or writing to it breaks the response.
 func (r *Response) Conn() net.Conn { return r.body.conn() }
+
+// InTheWay says that its server serves a few connections at a time, as it seems, and that
+// another one waits until one of these has ended.
+func (r *Response) InTheWay() bool { return r.client.cfg.Peers.crowded(originOf(r.EffectiveURL)) }
 
 // addrPort is a TCP address as a value; zero when it is something else.
 func addrPort(a net.Addr) netip.AddrPort {

@@ -152,8 +152,10 @@ func serverTime(h http.Header) time.Time {
 func statusError(h *http.Response) *Error {
 	e := &Error{Class: Status, Status: h.StatusCode}
 	switch h.StatusCode {
-	case http.StatusUnauthorized, http.StatusProxyAuthRequired:
-		e.Class = Auth
+	case http.StatusUnauthorized:
+		e.Class, e.Err = Auth, unauthorized(h, "Www-Authenticate")
+	case http.StatusProxyAuthRequired:
+		e.Class, e.Err = Auth, unauthorized(h, "Proxy-Authenticate")
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		e.Class = Busy

@@ -49,6 +49,7 @@ type Tree struct {
 	root   *url.URL
 	below  []string // the elements of the root's path
 	bounds Bounds
+	filter *Filter
 	dirs   int
 	files  int
 	bytes  int
@@ -58,7 +59,9 @@ type Tree struct {
 // NewTree makes a tree of the directory that start leads to, or is in. asked is
 // the URL to which start, after redirects, was the answer: it may have moved to
 // https, where both ports are the schemes' own, or deeper, and no further.
-func NewTree(asked, start *url.URL, bounds Bounds) (*Tree, error) {
+//
+// filter says what of the tree is wanted; nil: all of it.
+func NewTree(asked, start *url.URL, bounds Bounds, filter *Filter) (*Tree, error) {
 	host := strings.ToLower(asked.Hostname())
 	secured := origin(asked) == "http://"+host+":80" && origin(start) == "https://"+host+":443"
 	if !secured && origin(asked) != origin(start) {
@@ -76,7 +79,7 @@ func NewTree(asked, start *url.URL, bounds Bounds) (*Tree, error) {
 	if !secured { // else they are not meant for this port
 		root.User = asked.User
 	}
-	t := &Tree{root: &root, below: path[:len(path)-1], bounds: bounds, seen: make(map[uint64]struct{})}
+	t := &Tree{root: &root, below: path[:len(path)-1], bounds: bounds, filter: filter, seen: make(map[uint64]struct{})}
 	t.seen[hash("")] = struct{}{} // the root itself
 	return t, nil
 }
@@ -129,8 +132,9 @@ func (t *Tree) Page(at *url.URL, page []byte) (files, dirs []Found, err error) {
 		t.seen[key] = struct{}{}
 		u.User, u.Fragment, u.RawFragment = t.root.User, "", ""
 		where, name := path[:len(path)-1], path[len(path)-1]
-		found := Found{URL: u.String(), Dir: directory(where), Size: link.Size}
+		found := Found{URL: u.String(), Dir: t.filter.directory(t.below, where), Size: link.Size}
 		switch {
+		case !t.filter.wants(u, len(where), name):
 		case name != "" && t.files == t.bounds.Files:
 			return files, dirs, fmt.Errorf("%w: more than %d files", ErrBounds, t.files)
 		case name != "":

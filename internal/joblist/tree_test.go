@@ -22,7 +22,7 @@ func parse(t testing.TB, s string) *url.URL {
 
 func tree(t testing.TB, at string, b Bounds) *Tree {
 	t.Helper()
-	tree, err := NewTree(parse(t, at), parse(t, at), b)
+	tree, err := NewTree(parse(t, at), parse(t, at), b, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestTreeScope(t *testing.T) {
 
 func TestTreeDirectories(t *testing.T) {
 	start := parse(t, "http://u:p@h/data")
-	tr, err := NewTree(start, parse(t, "http://h/data/"), DefaultBounds())
+	tr, err := NewTree(start, parse(t, "http://h/data/"), DefaultBounds(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestTreeDirectories(t *testing.T) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	// At another port, that of https included, no password is anybody's.
-	moved, err := NewTree(start, parse(t, "https://h/data/"), DefaultBounds())
+	moved, err := NewTree(start, parse(t, "https://h/data/"), DefaultBounds(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestTreeStart(t *testing.T) {
 		{"http://h/a/", "http://evil/a/", false},
 		{"http://h/a/", "http://h/%2e%2e/", false},
 	} {
-		if _, err := NewTree(parse(t, c.asked), parse(t, c.start), DefaultBounds()); (err == nil) != c.ok {
+		if _, err := NewTree(parse(t, c.asked), parse(t, c.start), DefaultBounds(), nil); (err == nil) != c.ok {
 			t.Errorf("%s to %s: %v", c.asked, c.start, err)
 		}
 	}

@@ -38,22 +38,22 @@ func takeSnapshot(ctx context.Context) (*snapshot, error) {
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv); err != nil {
 		return nil, fmt.Errorf("netlink: %w", err)
 	}
-	s := &snapshot{}
-	if s.addrs, err = dump(ctx, fd, unix.RTM_GETADDR, unix.RTM_NEWADDR, parseAddr); err != nil {
+	s, from := &snapshot{}, dumps{fd, make([]byte, receiveBuffer)}
+	if s.addrs, err = dump(ctx, from, unix.RTM_GETADDR, unix.RTM_NEWADDR, parseAddr); err != nil {
 		return nil, fmt.Errorf("list addresses: %w", err)
 	}
-	s.links, err = dump(ctx, fd, unix.RTM_GETLINK, unix.RTM_NEWLINK, parseLink)
+	s.links, err = dump(ctx, from, unix.RTM_GETLINK, unix.RTM_NEWLINK, parseLink)
 	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
 		s.links, err = linksOf(s.addrs)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list interfaces: %w", err)
 	}
-	routes, err := dump(ctx, fd, unix.RTM_GETROUTE, unix.RTM_NEWROUTE, parseRoute)
+	routes, err := dump(ctx, from, unix.RTM_GETROUTE, unix.RTM_NEWROUTE, parseRoute)
 	if err != nil {
 		return nil, fmt.Errorf("list routes: %w", err)
 	}
-	rules, err := dump(ctx, fd, unix.RTM_GETRULE, unix.RTM_NEWRULE, parseRule)
+	rules, err := dump(ctx, from, unix.RTM_GETRULE, unix.RTM_NEWRULE, parseRule)
 	if errors.Is(err, unix.EOPNOTSUPP) { // a kernel without rules goes by these
 		rules, err = withoutRules(), nil
 	}
@@ -79,14 +79,20 @@ func withoutRules() []ruleMsg {
 	return rules
 }
 
+// dumps is a socket, and room for what is read from it.
+type dumps struct {
+	fd  int
+	buf []byte
+}
+
 // dump asks for every object of a kind and collects what parse makes of them.
-func dump[T any](ctx context.Context, fd int, request, reply uint16, parse func([]byte) (T, bool)) ([]T, error) {
+func dump[T any](ctx context.Context, from dumps, request, reply uint16, parse func([]byte) (T, bool)) ([]T, error) {
 	for try := range dumpTries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		sequence := uint32(request)<<8 | uint32(try)
-		list, err := dumpOnce(fd, request, reply, sequence, parse)
+		list, err := dumpOnce(from, request, reply, sequence, parse)
 		if !errors.Is(err, errInterrupted) {
 			return list, err
 		}
@@ -94,7 +100,7 @@ func dump[T any](ctx context.Context, fd int, request, reply uint16, parse func(
 	return nil, errInterrupted
 }
 
-func dumpOnce[T any](fd int, request, reply uint16, sequence uint32, parse func([]byte) (T, bool)) ([]T, error) {
+func dumpOnce[T any](from dumps, request, reply uint16, sequence uint32, parse func([]byte) (T, bool)) ([]T, error) {
 	// A header and a struct rtgenmsg, padded as struct rtmsg: older kernels
 	// take the shorter form, too, but strict ones want the whole.
 	out := make([]byte, unix.SizeofNlMsghdr+unix.SizeofIfInfomsg)
@@ -102,27 +108,26 @@ func dumpOnce[T any](fd int, request, reply uint16, sequence uint32, parse func(
 	binary.NativeEndian.PutUint16(out[4:], request)
 	binary.NativeEndian.PutUint16(out[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
 	binary.NativeEndian.PutUint32(out[8:], sequence)
-	if err := unix.Sendto(fd, out, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+	if err := unix.Sendto(from.fd, out, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return nil, err
 	}
 	var (
 		list        []T
 		interrupted bool
-		buf         = make([]byte, receiveBuffer)
 	)
 	for {
-		n, from, err := unix.Recvfrom(fd, buf, 0)
+		n, sender, err := unix.Recvfrom(from.fd, from.buf, 0)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		if !fromKernel(from) || n >= unix.SizeofNlMsghdr && binary.NativeEndian.Uint32(buf[8:]) != sequence {
+		if !fromKernel(sender) || n >= unix.SizeofNlMsghdr && binary.NativeEndian.Uint32(from.buf[8:]) != sequence {
 			continue
 		}
 		var done bool
-		list, done, err = collect(list, buf[:n], reply, parse, &interrupted)
+		list, done, err = collect(list, from.buf[:n], reply, parse, &interrupted)
 		if err != nil {
 			return nil, err
 		}

@@ -95,8 +95,14 @@ func Barred(info Info) *Link {
 	return l
 }
 
-// Name is the interface's name, raw.
-func (l *Link) Name() string { return l.info.Name }
+// Name is the interface's name, raw, or that of a link with a proxy of its own, of which an
+// interface may have several.
+func (l *Link) Name() string {
+	if l.spec.Proxy != "" && l.spec.Name != "" {
+		return l.spec.Name
+	}
+	return l.info.Name
+}
 
 // Info is what is known of the interface, with the changes that Spec made.
 // The slices in it must not be changed.
@@ -107,7 +113,7 @@ func (l *Link) Spec() Spec { return l.spec }
 
 // error says which link an error is of.
 func (l *Link) error(format string, args ...any) error {
-	return fmt.Errorf("link %s: "+format, append([]any{term.Printable(l.info.Name)}, args...)...)
+	return fmt.Errorf("link %s: "+format, append([]any{term.Printable(l.Name())}, args...)...)
 }
 
 // dialer makes sockets that are tied to the link and lead to dst.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -31,11 +32,12 @@ type Spec struct {
 	Bandwidth float64        // known capacity, bytes per second
 	DNS       netip.AddrPort // the only name server to ask
 	Role      string         // RolePrimary or RoleBackup
+	Proxy     string         // URL of the proxy that requests over the link go through; it may hold a password
 	Metered   string         // MeteredYesText or MeteredNoText: whether its data costs money
 }
 
 // ParseSpec reads NAME or NAME,key=value,... with the keys rate, cap, tech,
-// bandwidth, dns, role and metered: "wlan0,rate=2M,cap=200M,dns=9.9.9.9,role=backup".
+// bandwidth, dns, role, metered and proxy: "wlan0,rate=2M,cap=200M,dns=9.9.9.9,role=backup".
 // Errors wrap ErrSpec.
 func ParseSpec(text string) (Spec, error) {
 	if len(text) > 1024 {
@@ -89,8 +91,14 @@ func (s *Spec) set(key, value string) (err error) {
 			return errors.New("want yes or no")
 		}
 		s.Metered = value
+	case "proxy":
+		u, bad := url.Parse(value)
+		if bad != nil || u.Scheme == "" || u.Hostname() == "" { // which would quote a password
+			return errors.New("want a URL, like socks5h://HOST:PORT")
+		}
+		s.Proxy = value
 	default:
-		err = errors.New("no such key; there are rate, cap, tech, bandwidth, dns, role and metered")
+		err = errors.New("no such key; there are rate, cap, tech, bandwidth, dns, role, metered and proxy")
 	}
 	return err
 }

@@ -46,11 +46,14 @@ func WriteTable(w io.Writer, infos []Info) error {
 	}
 	waysOf := make(map[string]string) // the link below which ways out stand already
 	for _, i := range infos {
+		if i.leadsNowhere() {
+			continue // no command would make it serve
+		}
 		for k, p := range i.Problems {
 			if k == 0 {
 				b.WriteByte('\n')
 			}
-			fmt.Fprintf(&b, "%s: %s: %s\n", term.Printable(i.Name), p.Severity, p.What)
+			fmt.Fprintf(&b, "%s: %s: %s\n", term.Printable(i.Name), p.Severity.word(), p.What)
 			if p.Fix != "" {
 				fmt.Fprintf(&b, "    %s\n", p.Fix)
 			}
@@ -72,8 +75,22 @@ func WriteTable(w io.Writer, infos []Info) error {
 	return err
 }
 
+// word is what a person is told.
+func (s Severity) word() string {
+	if s == Fatal {
+		return "unusable"
+	}
+	return string(s)
+}
+
+// leadsNowhere says whether a device cannot carry anything, whatever is done to it: dummies,
+// queues (ifb), monitors.
+func (i Info) leadsNowhere() bool { return i.Virtual == VirtualDummy && !i.Usable() }
+
 func (i Info) state() string {
 	switch {
+	case i.leadsNowhere():
+		return "unusable (" + string(i.Virtual) + ")"
 	case !i.Up:
 		return "down"
 	case !i.Carrier:

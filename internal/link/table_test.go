@@ -24,17 +24,19 @@ func TestWriteTable(t *testing.T) {
 			Problems: []Problem{{What: "replies are dropped", Fix: "sysctl", Severity: Fatal}},
 		},
 		{Name: "eth0"},
+		{Name: "ifb0", Virtual: VirtualDummy, Problems: []Problem{{What: "it is down", Fix: "sudo ip link set ifb0 up", Severity: Fatal}}},
 	}
 	var b strings.Builder
 	if err := WriteTable(&b, infos); err != nil {
 		t.Fatal(err)
 	}
-	want := `LINK      STATE     TECH  METERED  ADDRESS                        DEFAULT  BIND    DNS
-wlan0     usable    wifi  -        10.0.0.2/24 2001:db8::2/64 +1  v4 v6    device  9.9.9.9 (given)
-x\x1b[2J  unusable  -     -        10.0.1.2/24                    v4       device  -
-eth0      down      -     -        -                              -        -       -
+	want := `LINK      STATE             TECH  METERED  ADDRESS                        DEFAULT  BIND    DNS
+wlan0     usable            wifi  -        10.0.0.2/24 2001:db8::2/64 +1  v4 v6    device  9.9.9.9 (given)
+x\x1b[2J  unusable          -     -        10.0.1.2/24                    v4       device  -
+eth0      down              -     -        -                              -        -       -
+ifb0      unusable (dummy)  -     -        -                              -        -       -
 
-x\x1b[2J: fatal: replies are dropped
+x\x1b[2J: unusable: replies are dropped
     sysctl
 `
 	if b.String() != want {
@@ -100,12 +102,12 @@ lo      unusable  -    - -                                         -        -   
 rmnet0  unusable  lte  cellular 2001:db8::2/64 192.0.0.4 by v4-rmnet0     -        -     -    101    CHANGE_NETWORK_STATE
 rmnet1  unusable  lte  cellular 2001:db8::2/64 192.0.0.4 by v4-rmnet0     -        -     -    101    CHANGE_NETWORK_STATE
 
-rmnet0: fatal: refused
+rmnet0: unusable: refused
     one
     two
     three
 
-rmnet1: fatal: refused
+rmnet1: unusable: refused
     as for rmnet0
 
 Data over metered links may cost money: --links auto leaves them out unless there is no other link,

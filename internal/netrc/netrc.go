@@ -75,12 +75,12 @@ func Parse(text string) (File, error) {
 	}
 }
 
-// For gives user and password for a host: those of the first machine of that name,
-// or of default.
-func (f File) For(host string) (user, password string, ok bool) {
+// For gives user and password for a host: those of the first machine of that name and,
+// unless it is empty, with that login, or of default.
+func (f File) For(host, login string) (user, password string, ok bool) {
 	for _, all := range []bool{false, true} {
 		for _, e := range f.entries {
-			if e.all == all && (all || strings.EqualFold(e.host, host)) {
+			if e.all == all && (all || strings.EqualFold(e.host, host)) && (login == "" || login == e.user) {
 				return e.user, e.password, true
 			}
 		}

@@ -37,9 +37,22 @@ func TestFor(t *testing.T) {
 			}
 			continue
 		}
-		user, password, _ := f.For(c.host)
+		user, password, _ := f.For(c.host, "")
 		if err != nil || user != c.user || password != c.password {
 			t.Errorf("%q: %q has %q, %q, %v, want %q, %q", c.text, c.host, user, password, err, c.user, c.password)
+		}
+	}
+}
+
+// TestForLogin: of several users of a host, the one that is asked for.
+func TestForLogin(t *testing.T) {
+	f, err := Parse("machine h login a password pa\nmachine h login b password pb\ndefault login c password pc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for login, want := range map[string]string{"": "pa", "a": "pa", "b": "pb", "c": "pc", "d": ""} {
+		if _, password, ok := f.For("h", login); password != want || ok != (want != "") {
+			t.Errorf("%q: %q, want %q", login, password, want)
 		}
 	}
 }
@@ -64,7 +77,7 @@ func FuzzParse(f *testing.F) {
 		if strings.Contains(text, "default") || strings.ContainsAny(text, `"\`) {
 			return
 		}
-		if _, _, ok := file.For(nowhere); ok {
+		if _, _, ok := file.For(nowhere, ""); ok {
 			t.Fatalf("%q has something for every host", text)
 		}
 	})

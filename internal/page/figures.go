@@ -154,7 +154,7 @@ func titled(a *study.Approach, what string) string {
 
 // upper gives text a capital letter where it begins as a word, not as a name.
 func upper(text string) string {
-	for _, word := range []string{"single", "naive", "algorithm", "adaptive", "unknown"} {
+	for _, word := range []string{"single", "naive", "algorithm", "unknown"} {
 		if strings.HasPrefix(text, word) {
 			return strings.ToUpper(text[:1]) + text[1:]
 		}

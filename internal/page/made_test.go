@@ -140,7 +140,7 @@ func campaign(t testing.TB, dir string, n int, size float64, steps int) {
 			{algorithm: "1", links: both, mbps: []float64{79, 45}, bytes: size * 0.5e6},
 			{algorithm: "2", links: both, mbps: []float64{79, 50}, bytes: size * 0.5e6},
 			{algorithm: "3", links: both, mbps: []float64{70, 65}, bytes: size * 0.5e6},
-			{algorithm: "adaptive", links: both, mbps: []float64{71, 66}, bytes: size * 0.5e6},
+			{algorithm: "exec:mine", links: both, mbps: []float64{71, 66}, bytes: size * 0.5e6},
 		} {
 			m.seed, m.steps = seed*7+uint64(a), steps
 			m.write(t, filepath.Join(dir, fmt.Sprintf("%d-%03d.jsonl", a, i)))

@@ -156,9 +156,9 @@ func (b *bars) contentOf(fr *fileRow) row {
 		r.part, r.percent = 1, percent(1)
 	}
 	if f := b.board.file(fr.id); f != nil {
-		r.bytes = units.Bytes(f.done)
+		r.bytes = units.Bytes(f.here())
 		if r.known = f.size >= 0; r.known {
-			r.part = ratio(f.done, f.size)
+			r.part = ratio(f.here(), f.size)
 			r.percent = percent(r.part)
 		}
 	}

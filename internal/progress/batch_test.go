@@ -1,10 +1,13 @@
 package progress
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/event/eventtest"
+	"github.com/mlget/mlget/pkg/scheduler"
 )
 
 // TestAside: what a file of a batch receives that is downloaded by itself is added to
@@ -64,5 +67,42 @@ func TestBatch(t *testing.T) {
 	}
 	if rate := b.linkRate(0) + b.linkRate(1); int64(rate) != int64(b.rate) || b.linkRate(1) == 0 {
 		t.Errorf("the links together %v, all %v", rate, b.rate)
+	}
+}
+
+// TestFilesOfABatchMove: a file's own bar grows while the file is on its way, and ends at
+// its size.
+func TestFilesOfABatchMove(t *testing.T) {
+	b := bars{screen: newScreen(&strings.Builder{})}
+	percents := func() (all []string) {
+		for _, f := range b.files {
+			all = append(all, b.contentOf(f).percent)
+		}
+		return all
+	}
+	sample := func(at scheduler.Time, first, second int64) event.Event {
+		return event.Sample{
+			At: at, File: event.Batch, Size: 3000, Done: first + second, Links: []event.LinkSample{{Bytes: first + second}},
+			Files: []event.FileSample{{File: 0, Bytes: first}, {File: 1, Bytes: second}},
+		}
+	}
+	for i, step := range []struct {
+		e    event.Event
+		want []string
+	}{
+		{event.RunStarted{Links: []event.LinkInfo{{Name: "lo"}}, Files: 2}, nil},
+		{event.FileStarted{At: 1, File: 0, Output: "a"}, []string{"-"}},
+		{event.FileStarted{At: 1, File: 1, Output: "b"}, []string{"-", "-"}},
+		{event.ObjectKnown{At: 1, File: 0, Size: 1000}, []string{"0 %", "-"}},
+		{event.ObjectKnown{At: 1, File: 1, Size: 2000, Resumed: 500}, []string{"0 %", "25 %"}},
+		{sample(2, 250, 500), []string{"25 %", "50 %"}},
+		{event.RequestEnded{At: 3, File: 0, Bytes: 1000, LastByte: 3}, []string{"100 %", "50 %"}},
+		{sample(4, 1100, 600), []string{"100 %", "55 %"}},
+		{event.FileEnded{At: 5, File: 1, ExitCode: 8}, []string{"100 %", "-"}},
+	} {
+		b.add(step.e)
+		if have := percents(); !slices.Equal(have, step.want) {
+			t.Errorf("step %d: %q, want %q", i, have, step.want)
+		}
 	}
 }

@@ -69,6 +69,7 @@ type file struct {
 	counts  []int64 // by link: payload that counts, of requests that have ended
 	ended   []int64 // by link: all payload of these
 	asked   []asked // requests that have not
+	came    int64   // payload of a batch's file, as its latest sample has it
 }
 
 func (b *board) add(e event.Event) {
@@ -191,6 +192,11 @@ func (b *board) sample(e event.Sample) {
 		return
 	}
 	f.size, f.done, f.links = e.Size, e.Done, e.Links
+	for _, s := range e.Files {
+		if one := b.file(s.File); one != nil {
+			one.came = max(one.came, s.Bytes) // a request that is moved is counted when it has ended
+		}
+	}
 	if e.File != event.Batch {
 		b.leave(f)
 	}
@@ -310,6 +316,23 @@ func (f *file) counted(i int) (n int64) {
 	}
 	if i < len(f.links) {
 		n = max(n, f.links[i].Bytes-f.links[i].Wasted)
+	}
+	return n
+}
+
+// here is how many bytes of a file are there, as far as one knows: of one that has no
+// samples of its own, those that have come count, unless a request was in vain.
+func (f *file) here() int64 {
+	if f.alone {
+		return f.done
+	}
+	counted := int64(0)
+	for _, n := range f.counts {
+		counted += n
+	}
+	n := max(f.done, f.resumed+max(counted, f.came))
+	if f.size >= 0 {
+		n = min(n, f.size)
 	}
 	return n
 }

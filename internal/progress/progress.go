@@ -89,14 +89,17 @@ func Run(sub *event.Subscription, w io.Writer, cfg Config) {
 
 func newView(w io.Writer, cfg Config) view {
 	mode := cfg.Mode
+	f, isFile := w.(*os.File)
 	if mode == ModeAuto || mode == "" {
 		mode = ModeNone
-		if f, ok := w.(*os.File); ok && !cfg.Quiet && xterm.IsTerminal(int(f.Fd())) {
+		if isFile && !cfg.Quiet && xterm.IsTerminal(int(f.Fd())) {
 			mode = ModePlain
 			if obeys(f) {
 				mode = ModeBar
 			}
 		}
+	} else if mode == ModeBar && isFile {
+		obeys(f) // bars stay even if it refuses, as they were asked for
 	}
 	switch mode {
 	case ModeBar:

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// obeys says whether the console obeys escape sequences, as it has to be asked to.
+// obeys asks the console to obey escape sequences, and says whether it will: those before
+// Windows 10 do not.
 func obeys(f *os.File) bool {
 	var mode uint32
 	handle := windows.Handle(f.Fd())

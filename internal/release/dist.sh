@@ -3,7 +3,7 @@
 set -eu
 nfpm=$1
 dist=$PWD/dist
-version=$(sed -n 's/^const release = "\(.*\)"$/\1/p' internal/cli/version.go)
+version=$(sed -n 's/^const Release = "\(.*\)"$/\1/p' internal/cli/program/build.go)
 git() { command git -c safe.directory='*' "$@"; } # which may be another user's
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH

@@ -222,7 +222,7 @@ func TestNoEnergy(t *testing.T) {
 // TestEnergyInSummary: the line is the last one.
 func TestEnergyInSummary(t *testing.T) {
 	var s bytes.Buffer
-	if err := WriteSummary(&s, build(tech(eventtest.TwoLinks(), "wifi", "lte")), 0); err != nil {
+	if err := WriteSummary(&s, build(tech(eventtest.TwoLinks(), "wifi", "lte")), Detail{Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(s.String(), "\n"), "\n")

@@ -63,7 +63,7 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, name+".json", j.Bytes())
-		if err := WriteSummary(&s, r, 0); err != nil {
+		if err := WriteSummary(&s, r, Detail{Verbose: true}); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name+".txt", s.Bytes())
@@ -314,7 +314,7 @@ func FuzzBuilder(f *testing.F) {
 		if r.Seconds < 0 || r.LinkDeltaSeconds < 0 {
 			t.Fatalf("time runs backwards: %+v", r)
 		}
-		if err := WriteSummary(&j, r, 0); err != nil {
+		if err := WriteSummary(&j, r, Detail{Verbose: true}); err != nil {
 			t.Fatal(err)
 		}
 	})

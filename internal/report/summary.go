@@ -13,16 +13,29 @@ import (
 	"github.com/mlget/mlget/internal/units"
 )
 
-// WriteSummary writes r for people: what came, a table of the links, and how
-// well they were used, in lines of at most so many columns; 0: there is no bound. Names
-// from elsewhere are made harmless. What went wrong is left to whoever ends the program,
-// who knows the hints as well.
-func WriteSummary(w io.Writer, r Report, columns int) error {
+// Detail is how much a summary says.
+type Detail struct {
+	Columns int  // no line has more; 0: there is no bound
+	Verbose bool // the table and what the run took, also of one link
+	Energy  bool // somebody asked for it: what is modelled is told, also of one link
+}
+
+// WriteSummary writes what a run came to, for people: a line, and, of several links, how
+// well they were used. Names from elsewhere are made harmless. What went wrong is left to
+// whoever ends the program, who knows the hints as well.
+func WriteSummary(w io.Writer, r Report, d Detail) error {
 	var b strings.Builder
-	b.WriteString(fold(headline(r)+"\n", columns))
-	writeLinks(&b, r, columns)
-	b.WriteString(fold(footer(r)+"\n", columns))
-	b.WriteString(fold(energyLine(r), columns))
+	b.WriteString(fold(headline(r)+"\n", d.Columns))
+	full := d.Verbose || len(r.Links) > 1
+	if full {
+		writeLinks(&b, r, d.Columns)
+	}
+	if line := footer(r, d.Verbose); (full || d.Energy) && line != "" {
+		b.WriteString(fold(line+"\n", d.Columns))
+	}
+	if measured := r.Energy != nil && !r.Energy.Modelled; full || d.Energy || measured {
+		b.WriteString(fold(energyLine(r), d.Columns))
+	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("summary: %w", err)
 	}
@@ -240,7 +253,8 @@ func lined(rows [][]string) (lines []string) {
 	return lines
 }
 
-func footer(r Report) string {
+// footer says how well the links were used, and, if verbose, what that took.
+func footer(r Report, verbose bool) string {
 	var parts []string
 	if carriers(r) > 1 {
 		parts = append(parts, "Link Δ "+decimals(r.LinkDeltaSeconds, 2)+" s")
@@ -248,13 +262,17 @@ func footer(r Report) string {
 	if n := len(r.Tuning); n > 0 {
 		parts = append(parts, tuned(r.Tuning))
 	}
-	parts = append(parts, "waste "+units.Bytes(r.WastedBytes))
+	if verbose {
+		parts = append(parts, "waste "+units.Bytes(r.WastedBytes))
+	}
 	if sum := linkSum(r); sum > 0 {
 		parts = append(parts, "efficiency "+decimals(100*r.ThroughputMbps/sum, 0)+" % of the links' sum")
 	}
-	parts = append(parts,
-		"CPU "+decimals(r.CPUSeconds, 2)+" s",
-		"peak RSS "+units.Bytes(r.MaxRSSBytes))
+	if verbose {
+		parts = append(parts,
+			"CPU "+decimals(r.CPUSeconds, 2)+" s",
+			"peak RSS "+units.Bytes(r.MaxRSSBytes))
+	}
 	if p := r.Policy; p != nil {
 		parts = append(parts, fmt.Sprintf("%d sizes from the program, %d from Algorithm 3 (answers that were late: %d)", p.Questions-p.Fallbacks, p.Fallbacks, p.LateAnswers))
 	}

@@ -27,7 +27,7 @@ func TestEfficiency(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		c.links[0].Bytes = 1000
-		if err := WriteSummary(&b, Report{ThroughputMbps: c.total, Links: c.links}, 0); err != nil {
+		if err := WriteSummary(&b, Report{ThroughputMbps: c.total, Links: c.links}, Detail{Verbose: true}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), c.want) {
@@ -39,7 +39,7 @@ func TestEfficiency(t *testing.T) {
 // TestNoEfficiency: of a run that had nothing to do there is none.
 func TestNoEfficiency(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteSummary(&b, Report{Links: []Link{{BandwidthMbps: 5}}}, 0); err != nil || strings.Contains(b.String(), "efficiency") {
+	if err := WriteSummary(&b, Report{Links: []Link{{BandwidthMbps: 5}}}, Detail{Verbose: true}); err != nil || strings.Contains(b.String(), "efficiency") {
 		t.Errorf("%v: %s", err, b.String())
 	}
 }
@@ -58,7 +58,7 @@ func TestIncomplete(t *testing.T) {
 	} {
 		r.Output, r.ExitCode, r.Seconds, r.ThroughputMbps = "rs", 130, 1.2, 14.7
 		var b bytes.Buffer
-		if err := WriteSummary(&b, r, 0); err != nil {
+		if err := WriteSummary(&b, r, Detail{Verbose: true}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.HasPrefix(b.String(), want) {
@@ -82,7 +82,7 @@ func TestSummaryFitsTheTerminal(t *testing.T) {
 	}
 	for columns := 28; columns <= 140; columns++ {
 		var b bytes.Buffer
-		if err := WriteSummary(&b, r, columns); err != nil {
+		if err := WriteSummary(&b, r, Detail{Columns: columns, Verbose: true}); err != nil {
 			t.Fatal(err)
 		}
 		words := strings.Fields(b.String())
@@ -102,6 +102,49 @@ func TestSummaryFitsTheTerminal(t *testing.T) {
 		}
 		if columns == 40 || columns == 80 {
 			t.Log(text)
+		}
+	}
+}
+
+// TestShortSummary: a file over one link is told in a line, unless somebody asks for more;
+// of several links there is the table, without what only experts want to know. It fits a
+// phone that is held upright.
+func TestShortSummary(t *testing.T) {
+	one := Report{
+		Output: "a.bin", SizeBytes: 100e6, Seconds: 12.345, ThroughputMbps: 64.8, CPUSeconds: 0.31, MaxRSSBytes: 22 << 20,
+		Links:  []Link{{Name: "wlan0", State: "used", Bytes: 100e6, Seconds: 12.3, ThroughputMbps: 64.8, PeakMbps: 81.2, RTTMs: 16.1, Requests: 10}},
+		Energy: &Energy{Modelled: true, DynamicJoules: 5},
+	}
+	two := one
+	two.Links = append(one.Links[:1:1], Link{Name: "rmnet_data0", State: "used", Bytes: 50e6, Seconds: 11, ThroughputMbps: 41.3, PeakMbps: 52, BandwidthMbps: 60, RTTMs: 50.2, Requests: 234})
+	for _, c := range []struct {
+		name     string
+		r        Report
+		d        Detail
+		lines    int
+		has, not string
+	}{
+		{"one link", one, Detail{}, 1, "a.bin: 95.4 MiB in 12.35 s", "wlan0"},
+		{"one link, energy asked for", one, Detail{Energy: true}, 2, "modelled: ", "wlan0"},
+		{"one link, verbose", one, Detail{Verbose: true}, 6, "peak RSS", ""},
+		{"two links", two, Detail{}, 7, "Link Δ", "peak RSS"},
+		{"two links on a phone", two, Detail{Columns: 45}, 0, "rmnet_data0", "waste"},
+	} {
+		var b bytes.Buffer
+		if err := WriteSummary(&b, c.r, c.d); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		if n := strings.Count(text, "\n"); c.lines > 0 && n != c.lines {
+			t.Errorf("%s: %d lines, want %d:\n%s", c.name, n, c.lines, text)
+		}
+		if !strings.Contains(text, c.has) || c.not != "" && strings.Contains(text, c.not) {
+			t.Errorf("%s: want %q, and no %q, in\n%s", c.name, c.has, c.not, text)
+		}
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); c.d.Columns > 0 && n > c.d.Columns {
+				t.Errorf("%s: %d columns: %s", c.name, n, line)
+			}
 		}
 	}
 }

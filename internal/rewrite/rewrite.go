@@ -4,6 +4,7 @@
 package rewrite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,8 +18,14 @@ import (
 // File writes text beside what name leads to and takes its place when it is whole: on an
 // error, such as that of a full disk, what was there stays. What is no file, or where nothing
 // can take its place, is written to as it is.
-func File(name string, text []byte) error {
-	mode, path := fs.FileMode(0o666), behind(name)
+func File(name string, text []byte) error { return replace(name, text, 0) }
+
+// Private is File for secrets: the file is for its owner alone, also where it was not before.
+func Private(name string, text []byte) error { return replace(name, text, 0o600) }
+
+// replace is File; the file's mode is that given, or else what it was.
+func replace(name string, text []byte, only fs.FileMode) error {
+	mode, path := cmp.Or(only, 0o666), behind(name)
 	old, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -27,7 +34,7 @@ func File(name string, text []byte) error {
 	case !old.Mode().IsRegular(), isDescriptor(path):
 		return overwrite(name, text)
 	default:
-		mode = old.Mode().Perm()
+		mode = cmp.Or(only, old.Mode().Perm())
 		f, err := os.OpenFile(name, os.O_WRONLY, 0) // may it be written to?
 		if err != nil {
 			return err

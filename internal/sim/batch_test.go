@@ -11,7 +11,7 @@ import (
 // filesOver is a job of many files over the links of a text.
 func filesOver(t *testing.T, text string, b Batch) Config {
 	t.Helper()
-	cfg := Default(parse(t, text), "adaptive")
+	cfg := Default(parse(t, text), "3")
 	cfg.Batch = &b
 	cfg.Size = b.Bytes()
 	return cfg
@@ -115,7 +115,7 @@ func TestBatchMistakes(t *testing.T) {
 		"a negative bound": func(c *Config) { c.Receive = -1 },
 	} {
 		b := ok
-		cfg := Default(scenario.Scenario{Name: "x", Links: []scenario.Link{{Name: "a", DownMbps: 1}}}, "adaptive")
+		cfg := Default(scenario.Scenario{Name: "x", Links: []scenario.Link{{Name: "a", DownMbps: 1}}}, "3")
 		cfg.Batch, cfg.Size = &b, b.Bytes()
 		if err := cfg.Validate(); err != nil {
 			t.Fatal(err)

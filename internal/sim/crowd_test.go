@@ -67,7 +67,7 @@ func crowded(t *testing.T, name, set string, seeds int) goldenCrowd {
 	g := goldenCrowd{Scenario: name, Set: set}
 	eff, waste := make([]float64, seeds), make([]float64, seeds)
 	inParallel(seeds, func(i int) {
-		cfg := Default(sc, "adaptive")
+		cfg := Default(sc, "3")
 		cfg.Seed, cfg.Crowded = uint64(i), true
 		cfg.Batch = &Batch{Name: set, Files: Sizes(files), Tuning: tuning.Config{Mode: tuning.HAT}}
 		cfg.Size = cfg.Batch.Bytes()

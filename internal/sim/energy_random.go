@@ -17,7 +17,7 @@ import (
 // the links' bandwidths; clear Bandwidths to keep them from it.
 func RandomEnergy(seed uint64) Config {
 	rng := rand.New(rand.NewPCG(seed, 0x6a6f756c6573))
-	cfg := Default(scenario.Scenario{Name: fmt.Sprintf("energy:%d", seed)}, "adaptive")
+	cfg := Default(scenario.Scenario{Name: fmt.Sprintf("energy:%d", seed)}, "3")
 	cfg.Seed = seed
 	pairs := [...][2]string{
 		{"wifi", "lte"}, {"wifi", "lte-2021"}, {"wifi", "nr"}, {"wifi", "3g"}, {"wifi-s7-mean", "lte-s7-mean"}, {"wifi", "nr-mmwave"},

@@ -67,7 +67,7 @@ func filesConfig(name, set string, buffer int64, t tuning.Config) (Config, error
 	if err != nil {
 		return Config{}, err
 	}
-	cfg := Default(s, "adaptive")
+	cfg := Default(s, "3")
 	cfg.Batch = &Batch{Name: set, Files: Sizes(files), Tuning: t}
 	cfg.Size, cfg.Receive = cfg.Batch.Bytes(), buffer
 	radios := make([]energy.Radio, len(s.Links))

@@ -22,7 +22,7 @@ func TestASmallFileOverALinkThatLosesPackets(t *testing.T) {
 		const seeds = 10
 		sum := 0.0
 		for seed := range uint64(seeds) {
-			cfg := Default(scenario.Scenario{Links: []scenario.Link{{Name: "a", DownMbps: 90, RTT: c.trip, LossPercent: c.loss}}}, "adaptive")
+			cfg := Default(scenario.Scenario{Links: []scenario.Link{{Name: "a", DownMbps: 90, RTT: c.trip, LossPercent: c.loss}}}, "3")
 			cfg.Size, cfg.Seed = 10e6, seed
 			res, err := RunWithBound(cfg)
 			if err != nil {

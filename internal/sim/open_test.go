@@ -31,7 +31,7 @@ func TestConnectionsAreMadeAhead(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := scenario.Scenario{Links: []scenario.Link{{Name: "a", DownMbps: 61, RTT: c.trip}}}
-			cfg := Default(s, "adaptive")
+			cfg := Default(s, "3")
 			cfg.Size, cfg.HTTP2, cfg.TLSTrips, cfg.Record = c.size, c.http2, c.tls, true
 			res, err := RunWithBound(cfg)
 			if err != nil {

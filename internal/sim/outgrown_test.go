@@ -25,7 +25,7 @@ func TestALinkThatBecomesLong(t *testing.T) {
 				{Name: "b", DownMbps: 60, RTT: 20 * time.Millisecond},
 			},
 			Events: []scenario.Event{{At: 2 * time.Second, Link: "b", Kind: scenario.RTT, Value: 300}},
-		}, "adaptive")
+		}, "3")
 		cfg.Size, cfg.Parallelism, cfg.HTTP2 = 160e6, c.parallelism, c.http2
 		res, err := RunWithBound(cfg)
 		if err != nil {

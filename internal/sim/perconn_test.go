@@ -29,7 +29,7 @@ func TestServersLimitConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg := Default(s, "adaptive")
+		cfg := Default(s, "3")
 		cfg.PerConnection, cfg.Size, cfg.TLSTrips, cfg.HTTP2 = c.limit, c.sizeBytes, c.tlsTrips, c.tlsTrips > 0
 		many := mustRun(t, cfg)
 		cfg.Parallelism = 1

@@ -15,7 +15,7 @@ func RandomFiles(seed uint64) Config {
 	cfg := Random(seed)
 	rng := rand.New(rand.NewPCG(seed, 0x66696c6573))
 	cfg.Scenario.Name = fmt.Sprintf("files:%d", seed)
-	cfg.Algorithm = "adaptive"
+	cfg.Algorithm = "3"
 	b := &Batch{Name: cfg.Scenario.Name, Known: rng.IntN(3) == 0}
 	switch seed % 5 {
 	case 0:

@@ -63,7 +63,7 @@ func TestRegression(t *testing.T) {
 	var all []golden
 	for _, policy := range scheduler.Names() {
 		n := n
-		if policy != "adaptive" && policy != "3" {
+		if policy != "3" {
 			n = min(n, fewScenarios)
 		}
 		results := make([]Result, n)

@@ -195,7 +195,7 @@ func TestOnlyLinkPauses(t *testing.T) {
 // Connections that fall silent together are one failure, not as many as a link may have in a
 // row.
 func TestOnlyLinkOfManyConnectionsPauses(t *testing.T) {
-	cfg := Default(parse(t, "link a,down=40,rtt=20\nat 1s a down\nat 45s a up"), "adaptive")
+	cfg := Default(parse(t, "link a,down=40,rtt=20\nat 1s a down\nat 45s a up"), "3")
 	cfg.Parallelism = 2 * tries
 	mustRun(t, cfg)
 }

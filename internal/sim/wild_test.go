@@ -41,7 +41,7 @@ func TestWild(t *testing.T) {
 	results := make([]Result, n)
 	inParallel(n, func(i int) {
 		cfg := Wild(uint64(i))
-		cfg.Algorithm = "adaptive"
+		cfg.Algorithm = "3"
 		bound, err := cfg.Bound()
 		if err == nil {
 			results[i], err = Run(cfg)
@@ -54,7 +54,7 @@ func TestWild(t *testing.T) {
 		}
 		results[i].hold(bound, bound)
 	})
-	g := wildGolden{Policy: "adaptive", Scenarios: n}
+	g := wildGolden{Policy: "3", Scenarios: n}
 	var eff []float64
 	for _, r := range results {
 		eff = append(eff, r.Efficiency)
@@ -120,7 +120,7 @@ func TestSmallFileOverASlowFirstLink(t *testing.T) {
 	} {
 		c.first.Name, c.second.Name = "first", "second"
 		for trips, most := range []float64{c.clear, c.tls} {
-			cfg := Default(scenario.Scenario{Links: []scenario.Link{c.first, c.second}}, "adaptive")
+			cfg := Default(scenario.Scenario{Links: []scenario.Link{c.first, c.second}}, "3")
 			cfg.Size, cfg.TLSTrips, cfg.HTTP2 = c.size, trips, trips > 0
 			res, err := Run(cfg)
 			if err != nil {
@@ -146,7 +146,7 @@ func TestALinkThatComesBackFartherAway(t *testing.T) {
 			{At: 4 * time.Second, Link: "far", Kind: scenario.Up},
 			{At: 4 * time.Second, Link: "far", Kind: scenario.RTT, Value: 500},
 		},
-	}, "adaptive")
+	}, "3")
 	cfg.Size = 60e6
 	res, err := RunWithBound(cfg)
 	if err != nil {
@@ -177,7 +177,7 @@ func TestOutagesOfAllLinks(t *testing.T) {
 		{[]scenario.Link{wlan, lte}, append(down("wlan0", 1000, 5000), down("rmnet0", 1100, 5000)...)},
 		{[]scenario.Link{wlan}, down("wlan0", 4800, 8000)}, // at the end
 	} {
-		cfg := Default(scenario.Scenario{Links: c.links, Events: c.events}, "adaptive")
+		cfg := Default(scenario.Scenario{Links: c.links, Events: c.events}, "3")
 		cfg.Size = 50e6
 		res, err := RunWithBound(cfg)
 		if err != nil {

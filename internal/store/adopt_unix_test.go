@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/testbody"
 )
 
@@ -20,7 +21,7 @@ func TestUnadoptedModeIsTheUmasks(t *testing.T) {
 	b := testbody.Body{Size: 3000, Seed: 1}
 	f := open(t, Target{Dir: dir, Rerun: true, Late: true, Continue: true}, rerunURL)
 	must(t, f.Restart()) // its server has no ranges
-	if got := getAll(t, f, Identity{Size: b.Size, LastModified: changedAt}, b); got != "x.1" {
+	if got := getAll(t, f, identity.Identity{Size: b.Size, LastModified: changedAt}, b); got != "x.1" {
 		t.Fatalf("it is %s", got)
 	}
 	fi, err := os.Stat(filepath.Join(dir, "x.1"))

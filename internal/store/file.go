@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -33,7 +34,7 @@ type File struct {
 
 	mu      sync.Mutex // all below
 	closed  bool
-	was     Identity // of the bytes that were found
+	was     identity.Identity // of the bytes that were found
 	done    []scheduler.Range
 	adopted int64 // bytes left by another tool, in front
 	hold    bool  // what was found must not be thrown away
@@ -50,7 +51,7 @@ type File struct {
 	nameless bool    // the file has no name yet: there is no NAME.part
 
 	standing []string // regular files that may be the object already; see Standing
-	id       Identity
+	id       identity.Identity
 	broken   error // a sync failed: what is on disk is not known any more
 }
 
@@ -71,13 +72,13 @@ func (f *File) Notice() string { return f.notice }
 
 // Resume gives what an earlier run left: the identity of the object and the
 // ranges that are on disk, sorted and disjoint, which the caller owns. ok is
-// false if there is nothing. The bytes count only if SameObject agrees, or is
-// Unproven and the user asked to continue; otherwise call Restart.
-func (f *File) Resume() (id Identity, done []scheduler.Range, ok bool) {
+// false if there is nothing. The bytes count only if they are of the object
+// (identity.Resumed says how far that is shown); otherwise call Restart.
+func (f *File) Resume() (id identity.Identity, done []scheduler.Range, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.done) == 0 {
-		return Identity{Size: -1}, nil, false
+		return identity.Identity{Size: -1}, nil, false
 	}
 	return f.was, slices.Clone(f.done), true
 }
@@ -99,7 +100,7 @@ func (f *File) Restart() error {
 	if f.whole && len(f.standing) > 0 {
 		err = f.unstand()
 	}
-	f.done, f.was, f.adopted = nil, Identity{}, 0
+	f.done, f.was, f.adopted = nil, identity.Identity{}, 0
 	f.begun, f.whole, f.fresh = false, false, false
 	f.limit.Store(0)
 	if f.nameless {
@@ -116,13 +117,13 @@ func (f *File) Restart() error {
 // with ErrChanged: see Restart. For a file that was Standing it decides, and where it
 // finds bytes to go on with, it fails with ErrLeft, but the next Begin goes on. Where
 // somebody else has removed or replaced what Open had found, it fails with ErrReplaced.
-func (f *File) Begin(id Identity) error {
+func (f *File) Begin(id identity.Identity) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed || f.begun {
 		return fail("begin", f.path, ErrClosed)
 	}
-	id = id.keepable()
+	id = keepable(id)
 	if len(f.standing) > 0 && !f.target.Late {
 		looked := f.file != nil
 		if err := f.settle(id); err != nil || f.whole {
@@ -133,9 +134,10 @@ func (f *File) Begin(id Identity) error {
 		}
 	}
 	if len(f.done) > 0 {
-		if SameObject(f.was, id) == Differs || id.Size >= 0 && endOf(f.done) > id.Size {
+		if differ(f.was, id) || id.Size >= 0 && endOf(f.done) > id.Size {
 			return fail("begin", f.path, ErrChanged)
 		}
+		id.Size = max(id.Size, f.was.Size)
 	} else if f.hold {
 		return fail("begin", f.where(), ErrKeep)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/testbody"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -72,7 +73,7 @@ func TestModeFollowsUmask(t *testing.T) {
 	must(t, err)
 	finish := func(to Target) os.FileMode {
 		f := open(t, to, hereURL)
-		must(t, f.Begin(Identity{Size: 0}))
+		must(t, f.Begin(identity.Identity{Size: 0}))
 		name, err := f.Commit(CommitOptions{})
 		must(t, err)
 		fi, err := os.Stat(name)
@@ -116,7 +117,7 @@ func TestAnotherObjectIsNeverMixedIn(t *testing.T) {
 	to := Target{Dir: dir}
 	interrupted(t, to, hereURL)
 	f := open(t, to, hereURL)
-	changed := Identity{Size: 800, ETag: `"v2"`}
+	changed := identity.Identity{Size: 800, ETag: `"v2"`}
 	if err := f.Begin(changed); !errors.Is(err, ErrChanged) {
 		t.Fatal(err)
 	}
@@ -240,7 +241,7 @@ func TestUnwrittenBytesAreNotClaimed(t *testing.T) {
 func TestUnknownSize(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, Target{Dir: dir}, hereURL)
-	must(t, f.Begin(Identity{Size: -1}))
+	must(t, f.Begin(identity.Identity{Size: -1}))
 	write(t, f, body, ranges(0, 700)[0])
 	must(t, f.Checkpoint(ranges(0, 700)))
 	name, err := f.Commit(CommitOptions{Size: 600})
@@ -253,7 +254,7 @@ func TestUnknownSize(t *testing.T) {
 func TestNothingIsReplacedAtTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, Target{Dir: dir}, hereURL)
-	must(t, f.Begin(Identity{Size: 0}))
+	must(t, f.Begin(identity.Identity{Size: 0}))
 	put(t, filepath.Join(dir, "x"), "came in between")
 	must(t, os.Mkdir(filepath.Join(dir, "x.1"), 0o755))
 	name, err := f.Commit(CommitOptions{})
@@ -262,7 +263,7 @@ func TestNothingIsReplacedAtTheEnd(t *testing.T) {
 		t.Fatalf("went to %s", name)
 	}
 	f = open(t, Target{Dir: dir, Name: "x", Explicit: true}, hereURL)
-	must(t, f.Begin(Identity{Size: 0}))
+	must(t, f.Begin(identity.Identity{Size: 0}))
 	name, err = f.Commit(CommitOptions{})
 	must(t, err)
 	if name != filepath.Join(dir, "x") || content(t, name) != "" {
@@ -308,7 +309,7 @@ func TestConcurrentWritesAndCheckpoints(t *testing.T) {
 	dir := t.TempDir()
 	b := testbody.Body{Size: 4 << 20, Seed: 5}
 	f := open(t, Target{Dir: dir}, hereURL)
-	must(t, f.Begin(Identity{Size: b.Size, ETag: `"e"`}))
+	must(t, f.Begin(identity.Identity{Size: b.Size, ETag: `"e"`}))
 	share := b.Size / writers
 	var mu sync.Mutex
 	done := make([]scheduler.Range, writers)
@@ -353,7 +354,7 @@ func TestConcurrentWritesAndCheckpoints(t *testing.T) {
 
 func TestWriteAtAllocatesNothing(t *testing.T) {
 	f := open(t, Target{Dir: t.TempDir()}, hereURL)
-	must(t, f.Begin(Identity{Size: 1 << 20}))
+	must(t, f.Begin(identity.Identity{Size: 1 << 20}))
 	p := make([]byte, 16<<10)
 	if n := testing.AllocsPerRun(200, func() {
 		if _, err := f.WriteAt(p, rand.Int64N(1<<20-16<<10)); err != nil {
@@ -367,7 +368,7 @@ func TestWriteAtAllocatesNothing(t *testing.T) {
 func BenchmarkWriteAt(b *testing.B) {
 	const size = 256 << 20
 	f := open(b, Target{Dir: b.TempDir()}, hereURL)
-	must(b, f.Begin(Identity{Size: size}))
+	must(b, f.Begin(identity.Identity{Size: size}))
 	p := make([]byte, 256<<10)
 	b.SetBytes(int64(len(p)))
 	off := int64(0)

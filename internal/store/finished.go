@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mlget/mlget/internal/filelock"
+	"github.com/mlget/mlget/internal/identity"
 )
 
 // finishedName is the file in the directory of a job in which it remembers ETags. A name
@@ -30,11 +31,16 @@ type finishedFile struct {
 	ETag string `json:"etag"` // as in the header
 }
 
+// identity is what the line says of the object.
+func (l finishedFile) identity() identity.Identity {
+	return identity.Identity{Size: l.Size, ETag: l.ETag}
+}
+
 // of says whether the file may be the object. A date, where the server has come to tell one,
 // is for others to compare.
-func (l finishedFile) of(id Identity) bool {
-	_, dated := lastModified(id)
-	return dated || SameObject(Identity{Size: l.Size, ETag: l.ETag}, Identity{Size: id.Size, ETag: id.ETag}) != Differs
+func (l finishedFile) of(id identity.Identity) bool {
+	_, dated := id.Modified()
+	return dated || !differ(l.identity(), identity.Identity{Size: id.Size, ETag: id.ETag})
 }
 
 // valid says whether the line may be believed.
@@ -78,8 +84,8 @@ func (r *Run) remembered(path string) (finishedFile, bool) {
 }
 
 // remember notes that the file called path, of size bytes, is the object.
-func (r *Run) remember(path string, size int64, id Identity) {
-	_, dated := lastModified(id)
+func (r *Run) remember(path string, size int64, id identity.Identity) {
+	_, dated := id.Modified()
 	name, ok := r.below(path)
 	l := finishedFile{Name: name, Size: size, ETag: id.ETag}
 	if !ok || dated || !l.valid() {

@@ -9,11 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/testbody"
 )
 
 // runOnce gets b as a job of one file in dir would, and gives its name.
-func runOnce(t *testing.T, to Target, id Identity, b testbody.Body) string {
+func runOnce(t *testing.T, to Target, id identity.Identity, b testbody.Body) string {
 	t.Helper()
 	run := NewRun(to.Dir)
 	defer run.Close()
@@ -21,7 +22,7 @@ func runOnce(t *testing.T, to Target, id Identity, b testbody.Body) string {
 	f := open(t, to, rerunURL)
 	err := f.Begin(id)
 	if errors.Is(err, ErrLeft) {
-		if was, _, _ := f.Resume(); SameObject(was, id) == Differs {
+		if was, _, _ := f.Resume(); differ(was, id) {
 			must(t, f.Restart())
 		}
 		err = f.Begin(id)
@@ -39,19 +40,19 @@ func runOnce(t *testing.T, to Target, id Identity, b testbody.Body) string {
 func TestRerunSeesANewETag(t *testing.T) {
 	a, b := testbody.Body{Size: 3000, Seed: 1}, testbody.Body{Size: 3000, Seed: 2}
 	for name, c := range map[string]struct {
-		first, second Identity
+		first, second identity.Identity
 		theirs        bool // the first was another program's
 		want          string
 	}{
-		"new":                  {Identity{Size: 3000, ETag: `"a"`}, Identity{Size: 3000, ETag: `"b"`}, false, "x.1"},
-		"the same":             {Identity{Size: 3000, ETag: `"a"`}, Identity{Size: 3000, ETag: `"a"`}, false, "x"},
-		"new, weak":            {Identity{Size: 3000, ETag: `W/"a"`}, Identity{Size: 3000, ETag: `W/"b"`}, false, "x.1"},
-		"weak now":             {Identity{Size: 3000, ETag: `"a"`}, Identity{Size: 3000, ETag: `W/"a"`}, false, "x"},
-		"none then":            {Identity{Size: 3000}, Identity{Size: 3000, ETag: `"b"`}, false, "x"},
-		"none now":             {Identity{Size: 3000, ETag: `"a"`}, Identity{Size: 3000}, false, "x"},
-		"a date that is none":  {Identity{Size: 3000, ETag: `"a"`, LastModified: "0"}, Identity{Size: 3000, ETag: `"b"`, LastModified: "0"}, false, "x.1"},
-		"the same date":        {Identity{Size: 3000, ETag: `"a"`, LastModified: changedAt}, Identity{Size: 3000, ETag: `"b"`, LastModified: changedAt}, false, "x"},
-		"of another program's": {Identity{}, Identity{Size: 3000, ETag: `"b"`}, true, "x"},
+		"new":                  {identity.Identity{Size: 3000, ETag: `"a"`}, identity.Identity{Size: 3000, ETag: `"b"`}, false, "x.1"},
+		"the same":             {identity.Identity{Size: 3000, ETag: `"a"`}, identity.Identity{Size: 3000, ETag: `"a"`}, false, "x"},
+		"new, weak":            {identity.Identity{Size: 3000, ETag: `W/"a"`}, identity.Identity{Size: 3000, ETag: `W/"b"`}, false, "x.1"},
+		"weak now":             {identity.Identity{Size: 3000, ETag: `"a"`}, identity.Identity{Size: 3000, ETag: `W/"a"`}, false, "x"},
+		"none then":            {identity.Identity{Size: 3000}, identity.Identity{Size: 3000, ETag: `"b"`}, false, "x"},
+		"none now":             {identity.Identity{Size: 3000, ETag: `"a"`}, identity.Identity{Size: 3000}, false, "x"},
+		"a date that is none":  {identity.Identity{Size: 3000, ETag: `"a"`, LastModified: "0"}, identity.Identity{Size: 3000, ETag: `"b"`, LastModified: "0"}, false, "x.1"},
+		"the same date":        {identity.Identity{Size: 3000, ETag: `"a"`, LastModified: changedAt}, identity.Identity{Size: 3000, ETag: `"b"`, LastModified: changedAt}, false, "x"},
+		"of another program's": {identity.Identity{}, identity.Identity{Size: 3000, ETag: `"b"`}, true, "x"},
 	} {
 		for _, sub := range []string{"", "sub"} {
 			for _, goOn := range []bool{false, true} {
@@ -84,8 +85,8 @@ func TestRerunSeesANewETag(t *testing.T) {
 func TestNothingIsRememberedWithoutNeed(t *testing.T) {
 	b := testbody.Body{Size: 3000, Seed: 1}
 	to := Target{Dir: t.TempDir()}
-	runOnce(t, to, Identity{Size: 3000, ETag: `"a"`, LastModified: changedAt}, b)
-	runOnce(t, Target{Dir: to.Dir, Name: "y"}, Identity{Size: 3000}, b)
+	runOnce(t, to, identity.Identity{Size: 3000, ETag: `"a"`, LastModified: changedAt}, b)
+	runOnce(t, Target{Dir: to.Dir, Name: "y"}, identity.Identity{Size: 3000}, b)
 	wantNames(t, to.Dir, "x", "y")
 }
 
@@ -127,7 +128,7 @@ func TestWhatIsRememberedIsNotTrusted(t *testing.T) {
 				put(t, path, c.text)
 			}
 			before := tree(t, to.Dir)
-			if got := runOnce(t, to, Identity{Size: 3000, ETag: `"b"`}, b); got != c.want {
+			if got := runOnce(t, to, identity.Identity{Size: 3000, ETag: `"b"`}, b); got != c.want {
 				t.Errorf("it became %s", got)
 			}
 			now := tree(t, to.Dir)
@@ -158,7 +159,7 @@ func TestTwoRunsRememberAtOnce(t *testing.T) {
 		run := newRun(t, dir)
 		runs = append(runs, run)
 		f := open(t, Target{Dir: dir, Name: fmt.Sprint("x", n), Rerun: true, Run: run}, rerunURL)
-		getAll(t, f, Identity{Size: 3000, ETag: `"a"`}, b)
+		getAll(t, f, identity.Identity{Size: 3000, ETag: `"a"`}, b)
 	}
 	for _, run := range runs {
 		run.Close()
@@ -182,7 +183,7 @@ func TestAnotherUsersMemory(t *testing.T) {
 	put(t, path, finishedHead+`{"name":"x","size_bytes":3000,"etag":"\"a\""}`+"\n")
 	must(t, os.Chown(path, 1234, 1234))
 	before := content(t, path)
-	if got := runOnce(t, to, Identity{Size: 3000, ETag: `"b"`}, a); got != "x" {
+	if got := runOnce(t, to, identity.Identity{Size: 3000, ETag: `"b"`}, a); got != "x" {
 		t.Errorf("it became %s", got)
 	}
 	if content(t, path) != before {

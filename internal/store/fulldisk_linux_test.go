@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/testbody"
 )
 
@@ -51,7 +52,7 @@ func TestFullDisk(t *testing.T) {
 	// Room for the whole is asked for before a byte is fetched.
 	f := open(t, Target{Dir: dir}, hereURL)
 	var e *Error
-	if err := f.Begin(Identity{Size: 2 << 20}); !errors.Is(err, syscall.ENOSPC) || !errors.As(err, &e) {
+	if err := f.Begin(identity.Identity{Size: 2 << 20}); !errors.Is(err, syscall.ENOSPC) || !errors.As(err, &e) {
 		t.Fatalf("preallocating 2 MiB of 1: %v", err)
 	}
 	must(t, f.Close())
@@ -59,7 +60,7 @@ func TestFullDisk(t *testing.T) {
 
 	// What was done is kept if the rest does not fit any more.
 	b := testbody.Body{Size: 700 << 10, Seed: 4}
-	id := Identity{Size: b.Size, ETag: `"e"`}
+	id := identity.Identity{Size: b.Size, ETag: `"e"`}
 	f = open(t, Target{Dir: dir}, hereURL)
 	must(t, f.Begin(id))
 	write(t, f, b, ranges(0, 100<<10)[0])
@@ -97,7 +98,7 @@ func TestDiskRunsFull(t *testing.T) {
 		return
 	}
 	f := open(t, Target{Dir: dir}, hereURL)
-	must(t, f.Begin(Identity{Size: -1, ETag: `"e"`}))
+	must(t, f.Begin(identity.Identity{Size: -1, ETag: `"e"`}))
 	p := make([]byte, 64<<10)
 	write(t, f, body, ranges(0, 1000)[0])
 	must(t, f.Checkpoint(ranges(0, 1000)))
@@ -137,7 +138,7 @@ func TestDiskIsFullBeforeTheFirstCheckpoint(t *testing.T) {
 	} {
 		for _, ends := range []bool{true, false} { // is the last byte among those that came
 			b := testbody.Body{Size: 700 << 10, Seed: 4}
-			id := Identity{Size: c.size, ETag: `"e"`}
+			id := identity.Identity{Size: c.size, ETag: `"e"`}
 			f := open(t, c.to, hereURL)
 			must(t, f.Begin(id))
 			put(t, filler, string(make([]byte, 600<<10)))

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mlget/mlget/internal/identity"
 )
 
 // TestJournalsOfVersion1 were written, with x.part (now x.bytes), by mlget as it was before the first release:
@@ -16,7 +18,7 @@ import (
 func TestJournalsOfVersion1(t *testing.T) {
 	const date = "Thu, 29 Feb 2024 12:00:00 GMT"
 	from := filepath.Join("testdata", "journal-1")
-	want := map[string]Identity{
+	want := map[string]identity.Identity{
 		"etag": {Size: 1000, ETag: `"v1"`}, "date": {Size: 1000, LastModified: date},
 		"etag-date": {Size: 1000, ETag: `"v1"`, LastModified: date}, "weak": {Size: 1000, ETag: `W/"v1"`},
 		"none": {Size: 1000}, "unsized": {Size: -1, ETag: `"v1"`}, "encoded": {Size: 1000, ETag: `"v1"`, Encoding: "zstd"},

@@ -15,7 +15,7 @@ import (
 type CommitOptions struct {
 	Size    int64     // of the object, bytes
 	Name    string    // what the server calls it, unsafe; "": nothing. See Target.Served
-	ModTime time.Time // the file's time of change; zero: now, or with Target.Rerun the server's
+	ModTime time.Time // the file's time of change; zero: the server's, where it tells one and Target.OwnTime is not set
 }
 
 // Commit gives the file its name: every byte is there and checked. It returns
@@ -122,8 +122,8 @@ func (c *commit) prepare(o CommitOptions, synced map[*directory]error) {
 	if c.err = f.posesAsJournal(c.to, o.Size); c.err != nil {
 		return
 	}
-	if c.at = o.ModTime; c.at.IsZero() && f.target.Rerun {
-		c.at, _ = lastModified(f.id)
+	if c.at = o.ModTime; c.at.IsZero() && !f.target.OwnTime {
+		c.at, _ = f.id.Modified()
 	}
 	if twin, err := f.twin(o.Size); err != nil || twin != "" {
 		c.drop(twin, err)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/testbody"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -16,7 +17,7 @@ import (
 func ready(t testing.TB, dir, name string, b testbody.Body) Pending {
 	t.Helper()
 	f := open(t, Target{Dir: dir, Name: name, Rerun: name[0] == 'f'}, "http://h/"+name) // both ways
-	must(t, f.Begin(Identity{Size: b.Size}))
+	must(t, f.Begin(identity.Identity{Size: b.Size}))
 	write(t, f, b, scheduler.Range{End: b.Size})
 	return Pending{File: f, Options: CommitOptions{Size: b.Size}}
 }
@@ -143,7 +144,7 @@ func BenchmarkCommit(b *testing.B) {
 				var batch []Pending
 				for i := range files {
 					f := open(b, Target{Dir: dir, Name: fmt.Sprint("f", i), Rerun: true}, "http://h/x")
-					must(b, f.Begin(Identity{Size: size}))
+					must(b, f.Begin(identity.Identity{Size: size}))
 					_, err := f.WriteAt(p, 0)
 					must(b, err)
 					batch = append(batch, Pending{f, CommitOptions{Size: size}})

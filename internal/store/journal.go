@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -41,8 +42,8 @@ type journal struct {
 	Check string `json:"check"`
 }
 
-func (j journal) identity() Identity {
-	return Identity{Size: j.Size, ETag: j.ETag, LastModified: j.LastModified, Encoding: j.Encoding}
+func (j journal) identity() identity.Identity {
+	return identity.Identity{Size: j.Size, ETag: j.ETag, LastModified: j.LastModified, Encoding: j.Encoding}
 }
 
 // encode gives the bytes to write.

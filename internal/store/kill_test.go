@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/testbody"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -38,7 +39,7 @@ func download(dir string, begun io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Begin(Identity{Size: killBody.Size, ETag: `"k"`}); err != nil {
+	if err := f.Begin(identity.Identity{Size: killBody.Size, ETag: `"k"`}); err != nil {
 		return err
 	}
 	front, back := int64(0), killBody.Size

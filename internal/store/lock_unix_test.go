@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -22,7 +23,7 @@ func TestLockEndsWithTheDownload(t *testing.T) {
 			f := open(t, to, hereURL)
 			var done []scheduler.Range
 			if !to.Continue {
-				must(t, f.Begin(Identity{Size: 10}))
+				must(t, f.Begin(identity.Identity{Size: 10}))
 				_, err := f.WriteAt([]byte("12345"), 0)
 				must(t, err)
 				done = []scheduler.Range{{End: 5}}

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/testbody"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -17,7 +18,7 @@ import (
 func TestMeddledWith(t *testing.T) {
 	const size = 300 << 10
 	b := testbody.Body{Size: size, Seed: 9}
-	id := Identity{Size: size, ETag: `"e"`}
+	id := identity.Identity{Size: size, ETag: `"e"`}
 	theirs := testbody.Body{Size: size, Seed: 10}
 	to := func(dir string) Target { return Target{Dir: dir} }
 	for name, meddle := range map[string]func(t *testing.T, dir string){
@@ -168,7 +169,7 @@ func TestHolesInWhatIsClaimed(t *testing.T) {
 	for _, hole := range []scheduler.Range{{Off: 0, End: 8192}, {Off: 100 << 10, End: 104 << 10}, {Off: 200 << 10, End: size}} {
 		dir := t.TempDir()
 		f := open(t, Target{Dir: dir}, hereURL)
-		must(t, f.Begin(Identity{Size: size, ETag: `"e"`}))
+		must(t, f.Begin(identity.Identity{Size: size, ETag: `"e"`}))
 		write(t, f, b, ranges(0, size)[0])
 		must(t, f.Suspend(ranges(0, 80<<10, 96<<10, size)))
 		p := filepath.Join(dir, "x.part")
@@ -198,7 +199,7 @@ func TestNumbersAreUsedAgain(t *testing.T) {
 	dir := t.TempDir()
 	begin := func(half scheduler.Range) *File {
 		f := open(t, Target{Dir: dir}, hereURL)
-		must(t, f.Begin(Identity{Size: size, ETag: `"e"`}))
+		must(t, f.Begin(identity.Identity{Size: size, ETag: `"e"`}))
 		write(t, f, b, half)
 		must(t, f.Checkpoint([]scheduler.Range{half}))
 		return f
@@ -234,13 +235,13 @@ func TestAStrangersNewJournalStays(t *testing.T) {
 				come(0)
 				if moment == 1 {
 					f := open(t, to, hereURL)
-					must(t, f.Begin(Identity{Size: b.Size, ETag: `"e"`}))
+					must(t, f.Begin(identity.Identity{Size: b.Size, ETag: `"e"`}))
 					write(t, f, b, scheduler.Range{End: 1000})
 					must(t, f.Suspend([]scheduler.Range{{End: 1000}}))
 				}
 				come(1)
 				f := open(t, to, hereURL)
-				must(t, f.Begin(Identity{Size: b.Size, ETag: `"e"`}))
+				must(t, f.Begin(identity.Identity{Size: b.Size, ETag: `"e"`}))
 				come(2)
 				write(t, f, b, scheduler.Range{End: 1000})
 				must(t, f.Checkpoint([]scheduler.Range{{End: 1000}}))
@@ -251,7 +252,7 @@ func TestAStrangersNewJournalStays(t *testing.T) {
 					come(4)
 					must(t, f.Suspend([]scheduler.Range{{End: b.Size}}))
 					f = open(t, to, hereURL)
-					must(t, f.Begin(Identity{Size: b.Size, ETag: `"e"`}))
+					must(t, f.Begin(identity.Identity{Size: b.Size, ETag: `"e"`}))
 				}
 				path, err := f.Commit(CommitOptions{Size: b.Size})
 				must(t, err)

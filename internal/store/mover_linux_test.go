@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/testbody"
 )
 
@@ -92,7 +93,7 @@ func TestMove(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			f := open(t, Target{Dir: dir}, hereURL)
-			must(t, f.Begin(Identity{Size: b.Size, ETag: `"e"`}))
+			must(t, f.Begin(identity.Identity{Size: b.Size, ETag: `"e"`}))
 			at := int64(1000)
 			if c.copies { // no splicing to files that are appended to; there pwrite does that too
 				_, err := unix.FcntlInt(f.file.Fd(), unix.F_SETFL, unix.O_APPEND)
@@ -136,7 +137,7 @@ func TestMoveOutside(t *testing.T) {
 	if _, err := f.MoveAt(m, 1, 0); !errors.Is(err, ErrClosed) {
 		t.Error("before Begin:", err)
 	}
-	must(t, f.Begin(Identity{Size: 100, ETag: `"e"`}))
+	must(t, f.Begin(identity.Identity{Size: 100, ETag: `"e"`}))
 	from := socketOf(t, func(w net.Conn) { _, _ = w.Write(make([]byte, 60)) })
 	n, err := m.Take(from, 1000)
 	if err != nil || n != 60 {
@@ -193,7 +194,7 @@ func TestMoveFullDisk(t *testing.T) {
 		return
 	}
 	f := open(t, Target{Dir: dir}, hereURL)
-	must(t, f.Begin(Identity{Size: -1, ETag: `"e"`}))
+	must(t, f.Begin(identity.Identity{Size: -1, ETag: `"e"`}))
 	b := testbody.Body{Size: 2 << 20, Seed: 71}
 	m, err := NewMover()
 	must(t, err)

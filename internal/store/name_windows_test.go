@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/testbody"
 )
 
@@ -73,7 +74,7 @@ func TestWindowsNames(t *testing.T) {
 		dir := t.TempDir()
 		f := open(t, Target{Dir: dir, Sub: name, Served: true}, "http://h/x")
 		const text = "these are its bytes"
-		must(t, f.Begin(Identity{Size: int64(len(text))}))
+		must(t, f.Begin(identity.Identity{Size: int64(len(text))}))
 		_, err := f.WriteAt([]byte(text), 0)
 		must(t, err)
 		saved, err := f.Commit(CommitOptions{Size: int64(len(text)), Name: name})
@@ -149,7 +150,7 @@ func TestShortNamesAreOneFile(t *testing.T) {
 	to := rerun(dir)
 	to.Run = newRun(t, dir)
 	b, other := testbody.Body{Size: 3000, Seed: 1}, testbody.Body{Size: 3000, Seed: 2}
-	long := getAll(t, open(t, to, "http://h/a/a%20longer%20name.text"), Identity{Size: b.Size}, b)
+	long := getAll(t, open(t, to, "http://h/a/a%20longer%20name.text"), identity.Identity{Size: b.Size}, b)
 	path, err := windows.UTF16PtrFromString(filepath.Join(dir, long))
 	must(t, err)
 	buf := make([]uint16, windows.MAX_PATH)
@@ -159,7 +160,7 @@ func TestShortNamesAreOneFile(t *testing.T) {
 	if short == long {
 		t.Skip("this volume has no short names")
 	}
-	got := getAll(t, open(t, to, "http://h/b/"+url.PathEscape(short)), Identity{Size: other.Size}, other)
+	got := getAll(t, open(t, to, "http://h/b/"+url.PathEscape(short)), identity.Identity{Size: other.Size}, other)
 	if got == short || content(t, dir, got) != bodyString(t, other) || content(t, dir, long) != bodyString(t, b) {
 		t.Errorf("%s is %s", short, got)
 	}

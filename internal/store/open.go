@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/mlget/mlget/internal/filelock"
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -373,9 +374,9 @@ func (f *File) adopt() error {
 		return fail("create", f.path+partSuffix, err)
 	}
 	f.file, f.inPlace, f.keep = file, true, true
-	f.was, f.adopted, f.hold = Identity{Size: -1}, fi.Size(), fi.Size() > 0
+	f.was, f.adopted, f.hold = identity.Identity{Size: -1}, fi.Size(), fi.Size() > 0
 	if l, ok := f.target.Run.remembered(f.path); ok && l.Size == fi.Size() { // all of an object
-		f.was = Identity{Size: l.Size, ETag: l.ETag}
+		f.was = l.identity()
 	}
 	if fi.Size() > 0 {
 		f.done = []scheduler.Range{{End: fi.Size()}}
@@ -389,7 +390,7 @@ func (f *File) unadopt() error {
 		return err
 	}
 	f.target.Continue = false
-	f.done, f.was, f.adopted = nil, Identity{}, 0
+	f.done, f.was, f.adopted = nil, identity.Identity{}, 0
 	f.hold, f.inPlace, f.whole, f.begun = false, false, false, false
 	f.standing = nil
 	f.look()

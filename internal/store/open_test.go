@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/testbody"
 )
 
@@ -21,8 +22,8 @@ const (
 )
 
 var (
-	object = Identity{Size: 1000, ETag: `"v1"`} //nolint:gochecknoglobals // constants cannot be structs
-	body   = testbody.Body{Size: 1000, Seed: 3} //nolint:gochecknoglobals // the same
+	object = identity.Identity{Size: 1000, ETag: `"v1"`} //nolint:gochecknoglobals // constants cannot be structs
+	body   = testbody.Body{Size: 1000, Seed: 3}          //nolint:gochecknoglobals // the same
 )
 
 // interrupted leaves an unfinished download of u in dir, [0,400) done.
@@ -233,7 +234,7 @@ func fetch(dir string, b testbody.Body, giveUp bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := f.Begin(Identity{Size: b.Size}); err != nil {
+	if err := f.Begin(identity.Identity{Size: b.Size}); err != nil {
 		return "", err
 	}
 	if giveUp {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/testbody"
 )
 
@@ -159,7 +160,7 @@ func TestLinksInDevShmAreTheUsers(t *testing.T) {
 		t.Fatal("it is taken for a stream", w, err)
 	}
 	b := testbody.Body{Size: 3000, Seed: 1}
-	getAll(t, open(t, to, hereURL), Identity{Size: b.Size}, b)
+	getAll(t, open(t, to, hereURL), identity.Identity{Size: b.Size}, b)
 	if got := content(t, target); got != "old" {
 		t.Errorf("what the link leads to is %q", got)
 	}

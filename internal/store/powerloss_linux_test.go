@@ -205,7 +205,7 @@ func checkLoss(w wanted, log *crashtest.Log, at int, m crashtest.Model) (refused
 	}
 	defer f.Close() //nolint:errcheck // it is, unless there was an error already
 	id, done, ok := f.Resume()
-	if ok && SameObject(id, w.id) == Differs {
+	if ok && differ(id, w.id) {
 		done = nil
 		err = f.Restart()
 	}
@@ -284,11 +284,11 @@ func (w wanted) claimsHold(path string) error {
 	if err != nil {
 		return nil //nolint:nilerr // nothing that mlget will believe
 	}
-	if w.former != nil && SameObject(j.identity(), w.former.id) == Same {
+	if w.former != nil && j.identity() == w.former.id {
 		w = *w.former
 	}
 	part, err := os.ReadFile(path + partSuffix)
-	if err != nil || SameObject(j.identity(), w.id) == Differs || int64(len(part)) < endOf(j.Done) {
+	if err != nil || differ(j.identity(), w.id) || int64(len(part)) < endOf(j.Done) {
 		return nil //nolint:nilerr // and nor is this
 	}
 	all := w.bytes()

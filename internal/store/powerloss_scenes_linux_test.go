@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/store/crashtest"
 	"github.com/mlget/mlget/internal/testbody"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -20,7 +21,7 @@ import (
 type wanted struct {
 	to  Target
 	url string
-	id  Identity
+	id  identity.Identity
 	b   testbody.Body
 	old string // what is under its name before, if something is
 	// former is what the object was before.
@@ -57,7 +58,7 @@ const lossSize = 50*4096 + 777
 // one is a file that is downloaded under the name that the URL gives it.
 func one(dir string) []wanted {
 	return []wanted{{
-		to: Target{Dir: dir}, url: "http://h/x", id: Identity{Size: lossSize, ETag: `"e"`},
+		to: Target{Dir: dir}, url: "http://h/x", id: identity.Identity{Size: lossSize, ETag: `"e"`},
 		b: testbody.Body{Size: lossSize, Seed: 31},
 	}}
 }
@@ -94,7 +95,7 @@ func several(dir string) []wanted {
 	for i := range 7 {
 		size := int64(1000 + 9000*i)
 		all = append(all, wanted{
-			to: Target{Dir: dir, Rerun: true}, url: fmt.Sprint("http://h/f", i), id: Identity{Size: size, ETag: `"e"`},
+			to: Target{Dir: dir, Rerun: true}, url: fmt.Sprint("http://h/f", i), id: identity.Identity{Size: size, ETag: `"e"`},
 			b: testbody.Body{Size: size, Seed: uint64(40 + i)},
 		})
 	}
@@ -297,7 +298,7 @@ func scenes() []scene {
 		{name: "another size", files: func(dir string) []wanted {
 			w := one(dir)
 			w[0].former = &one(dir)[0]
-			w[0].id, w[0].b = Identity{Size: lossSize / 4, ETag: `"new"`}, testbody.Body{Size: lossSize / 4, Seed: 33}
+			w[0].id, w[0].b = identity.Identity{Size: lossSize / 4, ETag: `"new"`}, testbody.Body{Size: lossSize / 4, Seed: 33}
 			return w
 		}, prepare: left, run: func(a *actor) error {
 			w := a.files[0]

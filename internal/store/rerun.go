@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math"
 	"net/url"
 	"os"
 	"slices"
 	"time"
+
+	"github.com/mlget/mlget/internal/identity"
 )
 
 // A job of several files that is run again must neither fetch what it has nor put
@@ -83,7 +84,7 @@ func (f *File) look() bool {
 
 // settle decides whether one of the files that are there is the object, and
 // else opens another name.
-func (f *File) settle(id Identity) error {
+func (f *File) settle(id identity.Identity) error {
 	for _, remembered := range []bool{true, false} {
 		for _, name := range f.standing {
 			if l, ok := f.target.Run.remembered(name); ok == remembered && (!ok || l.of(id)) && f.isThere(name, id) {
@@ -97,19 +98,19 @@ func (f *File) settle(id Identity) error {
 			return err
 		}
 	}
-	if SameObject(f.was, id) == Differs && !f.hold { // of a version before
-		f.done, f.was, f.adopted = nil, Identity{}, 0
+	if differ(f.was, id) && !f.hold { // of a version before
+		f.done, f.was, f.adopted = nil, identity.Identity{}, 0
 	}
 	return nil
 }
 
 // isThere says whether the file called name is the object.
-func (f *File) isThere(name string, id Identity) bool {
+func (f *File) isThere(name string, id identity.Identity) bool {
 	fi, err := f.dir.lstat(name)
 	if err != nil || !fi.Mode().IsRegular() || id.Size < 0 || fi.Size() != id.Size {
 		return false
 	}
-	at, known := lastModified(id)
+	at, known := id.Modified()
 	return (!known || f.target.Continue || fi.ModTime().Sub(at).Abs() < sameTime) &&
 		f.target.Run.take(name, fi, f.from)
 }
@@ -207,14 +208,4 @@ func equal(a, b io.Reader) (bool, error) {
 			return true, nil
 		}
 	}
-}
-
-// lastModified is when the object was changed, as its server says. What no file can have
-// is no time: seconds of 32 bits reach no further back, nanoseconds of 64 no further on.
-func lastModified(id Identity) (at time.Time, known bool) {
-	at, err := time.Parse("Mon, 02 Jan 2006 15:04:05 GMT", id.LastModified)
-	if err != nil || at.Unix() < math.MinInt32 || at.Unix() > math.MaxInt64/int64(time.Second) {
-		return time.Time{}, false
-	}
-	return at, true
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/testbody"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -24,7 +25,7 @@ func changed() time.Time { return time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC) 
 func rerun(dir string) Target { return Target{Dir: dir, Rerun: true} }
 
 // getAll gets all of b as identity says and commits it.
-func getAll(t *testing.T, f *File, id Identity, b testbody.Body) string {
+func getAll(t *testing.T, f *File, id identity.Identity, b testbody.Body) string {
 	t.Helper()
 	must(t, f.Begin(id))
 	if !f.Whole() {
@@ -39,9 +40,9 @@ func getAll(t *testing.T, f *File, id Identity, b testbody.Body) string {
 func TestRerun(t *testing.T) {
 	b := testbody.Body{Size: 3000, Seed: 1}
 	other := testbody.Body{Size: 3000, Seed: 2}
-	id := Identity{Size: 3000, ETag: `"e"`, LastModified: changedAt}
-	untold := Identity{Size: 3000}
-	unsized := Identity{Size: -1, LastModified: changedAt}
+	id := identity.Identity{Size: 3000, ETag: `"e"`, LastModified: changedAt}
+	untold := identity.Identity{Size: 3000}
+	unsized := identity.Identity{Size: -1, LastModified: changedAt}
 	file := func(name string, b testbody.Body, at time.Time) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
 			put(t, filepath.Join(dir, name), bodyString(t, b))
@@ -58,7 +59,7 @@ func TestRerun(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {
 		there    func(t *testing.T, dir string)
-		id       Identity
+		id       identity.Identity
 		standing bool
 		whole    bool
 		want     string
@@ -136,7 +137,7 @@ func TestRerun(t *testing.T) {
 // A file about which only its bytes can tell.
 func TestRerunLate(t *testing.T) {
 	b := testbody.Body{Size: 3000, Seed: 1}
-	id := Identity{Size: 3000, LastModified: changedAt}
+	id := identity.Identity{Size: 3000, LastModified: changedAt}
 	for _, c := range []struct {
 		seed uint64
 		want string
@@ -171,7 +172,7 @@ func TestRerunTwice(t *testing.T) {
 			t.Skip("here the second is told that the first is at work:", err)
 		}
 		t.Cleanup(func() { _ = f.Close() })
-		must(t, f.Begin(Identity{Size: 3000, LastModified: changedAt}))
+		must(t, f.Begin(identity.Identity{Size: 3000, LastModified: changedAt}))
 		write(t, f, body, scheduler.Range{End: 3000})
 		all = append(all, f)
 	}
@@ -190,7 +191,7 @@ func TestRerunTwice(t *testing.T) {
 func TestRerunRecords(t *testing.T) {
 	dir := t.TempDir()
 	b := testbody.Body{Size: 3000, Seed: 1}
-	id := Identity{Size: 3000, LastModified: changedAt}
+	id := identity.Identity{Size: 3000, LastModified: changedAt}
 	f := open(t, rerun(dir), rerunURL)
 	must(t, f.Begin(id))
 	write(t, f, b, scheduler.Range{End: 1000})
@@ -225,7 +226,7 @@ func TestRerunRecords(t *testing.T) {
 // A name that somebody has taken meanwhile is left to them.
 func TestRerunRecordsElsewhere(t *testing.T) {
 	dir := t.TempDir()
-	id := Identity{Size: 3000, LastModified: changedAt}
+	id := identity.Identity{Size: 3000, LastModified: changedAt}
 	f := open(t, rerun(dir), rerunURL)
 	must(t, f.Begin(id))
 	if !slices.Equal(names(t, dir), nil) {
@@ -251,18 +252,18 @@ func TestRerunRejects(t *testing.T) {
 	dir := t.TempDir()
 	b := testbody.Body{Size: 3000, Seed: 1}
 	f := open(t, rerun(dir), rerunURL)
-	must(t, f.Begin(Identity{Size: 3000}))
+	must(t, f.Begin(identity.Identity{Size: 3000}))
 	write(t, f, b, scheduler.Range{End: 3000})
 	must(t, f.Reject())
 	wantNames(t, dir, "x.part", "x.part.json")
 
 	// And a new start throws away what was written.
 	f = open(t, rerun(dir), "http://h/y")
-	must(t, f.Begin(Identity{Size: 3000}))
+	must(t, f.Begin(identity.Identity{Size: 3000}))
 	write(t, f, b, scheduler.Range{End: 3000})
 	must(t, f.Restart())
 	short := testbody.Body{Size: 10, Seed: 5}
-	if got := getAll(t, f, Identity{Size: 10}, short); got != "y" || content(t, dir, "y") != bodyString(t, short) {
+	if got := getAll(t, f, identity.Identity{Size: 10}, short); got != "y" || content(t, dir, "y") != bodyString(t, short) {
 		t.Errorf("it is %s", got)
 	}
 }
@@ -286,7 +287,7 @@ func TestRerunClosed(t *testing.T) {
 func TestRerunResumes(t *testing.T) {
 	dir := t.TempDir()
 	b := testbody.Body{Size: 3000, Seed: 1}
-	id := Identity{Size: 3000, LastModified: changedAt}
+	id := identity.Identity{Size: 3000, LastModified: changedAt}
 	put(t, filepath.Join(dir, "x"), "another")
 	f := open(t, rerun(dir), rerunURL)
 	must(t, f.Begin(id))
@@ -322,12 +323,12 @@ func TestRerunResumesAnother(t *testing.T) {
 	b := testbody.Body{Size: 3000, Seed: 1}
 	put(t, filepath.Join(dir, "x"), "another")
 	f := open(t, rerun(dir), rerunURL)
-	must(t, f.Begin(Identity{Size: 4000, LastModified: changedAt}))
+	must(t, f.Begin(identity.Identity{Size: 4000, LastModified: changedAt}))
 	write(t, f, testbody.Body{Size: 4000, Seed: 3}, scheduler.Range{End: 1000})
 	must(t, f.Suspend(ranges(0, 1000)))
 
 	f = open(t, rerun(dir), rerunURL)
-	if got := getAll(t, f, Identity{Size: 3000, LastModified: changedAt}, b); got != "x.1" {
+	if got := getAll(t, f, identity.Identity{Size: 3000, LastModified: changedAt}, b); got != "x.1" {
 		t.Errorf("it is %s", got)
 	}
 	if content(t, dir, "x.1") != bodyString(t, b) {
@@ -340,7 +341,7 @@ func TestRerunResumesAnother(t *testing.T) {
 // ask for what is whole.
 func TestRerunContinues(t *testing.T) {
 	b := testbody.Body{Size: 3000, Seed: 1}
-	id := Identity{Size: 3000, LastModified: changedAt}
+	id := identity.Identity{Size: 3000, LastModified: changedAt}
 	to := func(dir string) Target { return Target{Dir: dir, Rerun: true, Continue: true} }
 
 	dir := t.TempDir()
@@ -377,12 +378,12 @@ func TestRerunRestart(t *testing.T) {
 	b := testbody.Body{Size: 3000, Seed: 1}
 	put(t, filepath.Join(dir, "x"), bodyString(t, testbody.Body{Size: 3000, Seed: 2}))
 	f := open(t, rerun(dir), rerunURL)
-	must(t, f.Begin(Identity{Size: 3000}))
+	must(t, f.Begin(identity.Identity{Size: 3000}))
 	if _, err := f.WriteAt([]byte("x"), 0); err == nil || !f.Whole() {
 		t.Fatal("a file that is whole was written to")
 	}
 	must(t, f.Restart())
-	if got := getAll(t, f, Identity{Size: 3000, LastModified: changedAt}, b); got != "x.1" {
+	if got := getAll(t, f, identity.Identity{Size: 3000, LastModified: changedAt}, b); got != "x.1" {
 		t.Errorf("it is %s", got)
 	}
 	wantNames(t, dir, "x", "x.1")
@@ -431,7 +432,7 @@ func TestRerunAtImpossibleTimes(t *testing.T) {
 		"Mon, 01 Jan 0001 00:00:00 GMT", "Fri, 13 Dec 1901 20:45:51 GMT", "Fri, 11 Apr 2262 23:47:17 GMT", "Fri, 31 Dec 9999 23:59:59 GMT",
 	} {
 		dir := t.TempDir()
-		id := Identity{Size: 3000, LastModified: at}
+		id := identity.Identity{Size: 3000, LastModified: at}
 		begun := time.Now().Add(-sameTime)
 		getAll(t, open(t, rerun(dir), rerunURL), id, b)
 		if fi, err := os.Stat(filepath.Join(dir, "x")); err != nil || fi.ModTime().Before(begun) || fi.ModTime().After(time.Now().Add(sameTime)) {
@@ -474,7 +475,7 @@ func TestServerMakesNoJournal(t *testing.T) {
 	for _, name := range []string{"x.part", "x.part.json"} {
 		text := content(t, from, name)
 		f := open(t, Target{Dir: dir, Name: name, Explicit: true}, "http://evil/"+name)
-		must(t, f.Begin(Identity{Size: int64(len(text))}))
+		must(t, f.Begin(identity.Identity{Size: int64(len(text))}))
 		_, err := f.WriteAt([]byte(text), 0)
 		must(t, err)
 		_, err = f.Commit(CommitOptions{Size: int64(len(text))})
@@ -491,7 +492,7 @@ func TestServerMakesNoJournal(t *testing.T) {
 
 	for _, text := range []string{`{"a":1}`, "{}", "", "no JSON"} { // what else has such a name
 		f := open(t, Target{Dir: dir, Name: "y.part.json", Explicit: true}, hereURL)
-		must(t, f.Begin(Identity{Size: int64(len(text))}))
+		must(t, f.Begin(identity.Identity{Size: int64(len(text))}))
 		_, err := f.WriteAt([]byte(text), 0)
 		must(t, err)
 		_, err = f.Commit(CommitOptions{Size: int64(len(text))})

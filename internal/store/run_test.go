@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/testbody"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -13,7 +14,7 @@ import (
 // TestNoFileIsTwoURLs: what this run has just saved, or found, is of the size and the time of
 // another URL's object, and called as that is to be. Of that one all is fetched.
 func TestNoFileIsTwoURLs(t *testing.T) {
-	id := Identity{Size: 3000, LastModified: changedAt}
+	id := identity.Identity{Size: 3000, LastModified: changedAt}
 	a, b := testbody.Body{Size: 3000, Seed: 1}, testbody.Body{Size: 3000, Seed: 2}
 	for name, there := range map[string]time.Time{"saved": {}, "found": changed(), "found by its bytes": changed().Add(time.Hour)} {
 		t.Run(name, func(t *testing.T) {
@@ -50,10 +51,10 @@ func TestContinueLeavesWhatThisRunSaved(t *testing.T) {
 	to := rerun(dir)
 	to.Continue, to.Run = true, newRun(t, dir)
 	a, b := testbody.Body{Size: 3000, Seed: 1}, testbody.Body{Size: 5000, Seed: 2}
-	if got := getAll(t, open(t, to, "http://h/a/x"), Identity{Size: a.Size}, a); got != "x" {
+	if got := getAll(t, open(t, to, "http://h/a/x"), identity.Identity{Size: a.Size}, a); got != "x" {
 		t.Fatal(got)
 	}
-	if got := getAll(t, open(t, to, "http://h/b/x"), Identity{Size: b.Size}, b); got != "x.1" {
+	if got := getAll(t, open(t, to, "http://h/b/x"), identity.Identity{Size: b.Size}, b); got != "x.1" {
 		t.Error(got)
 	}
 	if content(t, filepath.Join(dir, "x")) != bodyString(t, a) {
@@ -65,7 +66,7 @@ func TestContinueLeavesWhatThisRunSaved(t *testing.T) {
 func TestTwoRunsAtOnceLeaveOneFile(t *testing.T) {
 	dir := t.TempDir()
 	b := testbody.Body{Size: 3000, Seed: 1}
-	id := Identity{Size: b.Size}
+	id := identity.Identity{Size: b.Size}
 	first := open(t, rerun(dir), rerunURL)
 	second, err := Open(rerun(dir), parse(t, rerunURL))
 	if err != nil {

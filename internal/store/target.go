@@ -48,6 +48,8 @@ type Target struct {
 	// Late, with Rerun, leaves it to Commit: all is fetched, under another name, and
 	// dropped if a file that is there has the same bytes.
 	Late bool
+	// OwnTime: the file's time of change is that of the download, and not its server's.
+	OwnTime bool
 	// Run is what the files of this run have in common, of which none is taken for
 	// another's, nor gone on with. Its directory is Dir. nil: nothing is known of others.
 	Run *Run

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/testbody"
 )
 
@@ -16,7 +17,7 @@ import (
 // long as the object, and most of it is not there.
 func TestContinueRefusesAnUnfinishedFile(t *testing.T) {
 	b := testbody.Body{Size: 1 << 20, Seed: 7}
-	id := Identity{Size: b.Size, ETag: `"e"`}
+	id := identity.Identity{Size: b.Size, ETag: `"e"`}
 	half := bodyString(t, b)[:b.Size/2]
 	cases := map[string]func(t *testing.T, dir string){
 		"hole in the middle": func(t *testing.T, dir string) {

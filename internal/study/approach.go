@@ -164,7 +164,7 @@ func linkOrder(keys []key) (order []string) {
 
 // rank is a key's place in the thesis's tables.
 func rank(k key) int {
-	order := []string{"naive", "1", "2", "3", "adaptive"}
+	order := []string{"naive", "1", "2", "3"}
 	switch at := slices.Index(order, k.algorithm); {
 	case k.algorithm == "single" && !strings.Contains(k.links, "+"):
 		return 0

@@ -33,9 +33,9 @@ func TestApproaches(t *testing.T) {
 		want []string
 	}{
 		{"the thesis's order", []*Run{
-			made("d", "adaptive", "off", "a+b", 100, 1), made("d", "3", "", "a+b", 100, 1), made("d", "naive", "off", "a+b", 100, 1),
+			made("d", "exec:mine", "off", "a+b", 100, 1), made("d", "3", "", "a+b", 100, 1), made("d", "naive", "off", "a+b", 100, 1),
 			made("d", "single", "off", "b", 100, 1), made("d", "1", "off", "a+b", 100, 1), made("d", "3", "off", "a+b", 100, 1),
-		}, []string{"single-link b 1", "naive 1", "algorithm 1 1", "algorithm 3 2", "adaptive 1"}},
+		}, []string{"single-link b 1", "naive 1", "algorithm 1 1", "algorithm 3 2", "exec:mine 1"}},
 		{"one link is one link", []*Run{made("d", "3", "off", "a", 100, 1), made("d", "single", "off", "a", 100, 1)}, []string{"single-link a 2"}},
 		{"energy", []*Run{made("d", "3", "min-energy", "a+b", 100, 1), made("d", "3", "off", "a+b", 100, 1)}, []string{"algorithm 3 1", "algorithm 3, min-energy 1"}},
 		{

@@ -169,14 +169,13 @@ func (l *link) opening(s StreamID) float64 {
 }
 
 // portion is the part of a link's next bytes that a connection is asked for: its part of
-// the link's rate, and not more than others have where the policy is even-handed.
+// the link's rate, and no more than the others' mean, however fast it was of late. What comes
+// behind a lost packet comes at once, and looks like a rate. A connection that was asked for
+// too much is cut short at the end, and all that is on its way to it was sent in vain; one
+// that is fast asks again sooner.
 func (c *Core) portion(id LinkID, stream StreamID) float64 {
 	l := &c.links[id]
-	part := l.part(stream)
-	if _, even := c.cfg.Policy.(evenHanded); even {
-		part = min(part, 1/float64(l.streams.serving()))
-	}
-	return part
+	return min(l.part(stream), 1/float64(l.streams.serving()))
 }
 
 // request gives a link free bytes, as many as the policy says.

@@ -10,7 +10,7 @@ import (
 // measured to carry 1 MB/s.
 func batchRig(t *testing.T, rtts ...Time) *rig {
 	t.Helper()
-	r := newRig(t, Config{Links: len(rtts), Policy: &adaptive{}, Batch: true})
+	r := newRig(t, Config{Links: len(rtts), Policy: &algorithm3{padding: AutoPadding}, Batch: true})
 	for id, rtt := range rtts {
 		r.step(Input{Kind: LinkUp, Link: LinkID(id), RTT: rtt})
 	}
@@ -251,7 +251,7 @@ func TestAPlanSharesOutConnections(t *testing.T) {
 }
 
 func TestABatchIsRecordedAndReplayed(t *testing.T) {
-	cfg := Config{Links: 1, Policy: &adaptive{}, Batch: true}
+	cfg := Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Batch: true}
 	c, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -282,7 +282,7 @@ func TestABatchIsRecordedAndReplayed(t *testing.T) {
 	if err := json.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}
-	cfg.Policy = &adaptive{}
+	cfg.Policy = &algorithm3{padding: AutoPadding}
 	if err := Replay(cfg, back); err != nil {
 		t.Error(err)
 	}

@@ -21,7 +21,7 @@ type smallFiles struct {
 }
 
 func newSmallFiles(t testing.TB, files int64, plan *Plan) *smallFiles {
-	p, err := NewPolicy("adaptive", 0, 0)
+	p, err := NewPolicy("3", 0, AutoPadding)
 	if err != nil {
 		t.Fatal(err)
 	}

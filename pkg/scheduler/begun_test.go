@@ -60,7 +60,7 @@ func TestABannedLinkComesBackWhenItIsTheLast(t *testing.T) {
 // would begin with a handshake and a slow start.
 func TestWhoseServerServesOneRequestAConnectionIsAskedForAllOfItsShare(t *testing.T) {
 	for _, single := range []bool{false, true} {
-		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1})
+		r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: -1})
 		r.up(2)
 		r.step(Input{Kind: Sized, Bytes: 40_000_000})
 		for id := range LinkID(2) {

@@ -43,7 +43,7 @@ func TestBytesBehindAGapHaveCome(t *testing.T) {
 		{told: false, queued: true},
 		{told: true, queued: false},
 	} {
-		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 1 << 40, First: 1 << 30})
+		r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 40, First: 1 << 30})
 		r.up(2)
 		l := &r.core.links[0]
 		var got, kept int64
@@ -78,7 +78,7 @@ func TestBytesBehindAGapHaveCome(t *testing.T) {
 // link is no slower for that.
 func TestBytesThatAreNotHandedOnHaveComeToo(t *testing.T) {
 	const step, rate, kept = 10 * Millisecond, int64(1e6), int64(500e3)
-	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 40, First: 1 << 30})
+	r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 40, First: 1 << 30})
 	r.up(1)
 	c := r.core
 	l := &c.links[0]
@@ -120,7 +120,7 @@ func TestStrayBytesHaveCome(t *testing.T) {
 		told bool
 		last Time // for which nothing else comes
 	}{{true, 3 * Second}, {false, 3 * Second}, {true, 20 * Second}} {
-		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 1 << 40, First: 1 << 30})
+		r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 40, First: 1 << 30})
 		r.up(2)
 		l := &r.core.links[0]
 		var got int64
@@ -148,7 +148,7 @@ func TestStrayBytesHaveCome(t *testing.T) {
 
 // A link that has nothing to do is measured anew when it has, whatever came in vain before.
 func TestStrayBytesAreNoRate(t *testing.T) {
-	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 40, First: 1 << 20})
+	r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 40, First: 1 << 20})
 	r.up(1)
 	c, l := r.core, &r.core.links[0]
 	r.now += 10 * Millisecond
@@ -197,7 +197,7 @@ func (r *rig) shared(d Time, rates [2]float64, strays [2]bool) (acts []Action) {
 // that it was taken from does not take it back at once.
 func TestWhatWaitsBehindStraysIsTakenOver(t *testing.T) {
 	const rate, strays = 4e6, 25e4 // bytes per second
-	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 24 << 20, First: 1 << 20})
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 24 << 20, First: 1 << 20})
 	r.up(2)
 	r.shared(2*Second, [2]float64{rate, rate}, [2]bool{})
 	i := slices.IndexFunc(r.core.chunks, func(ch chunk) bool { return ch.link == 0 })

@@ -6,7 +6,7 @@ import "testing"
 // at end, before what it was asked for; of the first one nothing has been heard.
 func near(t *testing.T, cfg Config, end int64) *rig {
 	t.Helper()
-	cfg.Links, cfg.Policy, cfg.Size = 2, &adaptive{}, -1
+	cfg.Links, cfg.Policy, cfg.Size = 2, &algorithm3{padding: AutoPadding}, -1
 	r := newRig(t, cfg)
 	r.up(2)
 	r.now = 20 * Millisecond
@@ -56,7 +56,7 @@ func TestWhoWasAnsweredSoonerIsNotCopied(t *testing.T) {
 		"the other is far":                  {what: Input{Kind: Progress, RTT: 80 * Millisecond}},
 		"the other has brought bytes":       {what: Input{Kind: Progress, RTT: 80 * Millisecond, Bytes: 1000}, none: true},
 	} {
-		tt.cfg.Links, tt.cfg.Policy, tt.cfg.Size = 2, &adaptive{}, -1
+		tt.cfg.Links, tt.cfg.Policy, tt.cfg.Size = 2, &algorithm3{padding: AutoPadding}, -1
 		r := newRig(t, tt.cfg)
 		r.up(2)
 		r.now = 20 * Millisecond
@@ -73,7 +73,7 @@ func TestWhoWasAnsweredSoonerIsNotCopied(t *testing.T) {
 // TestNobodyIsAskedForBytesBeyondTheEnd that one link was told of; and if that is wrong, the
 // rest is asked for when somebody brings bytes.
 func TestNobodyIsAskedForBytesBeyondTheEnd(t *testing.T) {
-	r := newRig(t, Config{Links: 3, Policy: &adaptive{}, Size: -1, Limited: true})
+	r := newRig(t, Config{Links: 3, Policy: &algorithm3{padding: AutoPadding}, Size: -1, Limited: true})
 	r.step(Input{Kind: LinkUp, Link: 0})
 	r.step(Input{Kind: LinkUp, Link: 1})
 	r.step(Input{Kind: Tick})
@@ -94,7 +94,7 @@ func TestNobodyIsAskedForBytesBeyondTheEnd(t *testing.T) {
 // TestAnOnlyAnswerIsTried: if nobody else is at work, what was told of the end is no reason to
 // wait.
 func TestAnOnlyAnswerIsTried(t *testing.T) {
-	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1, Have: []Range{{0, 300_000}}})
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: -1, Have: []Range{{0, 300_000}}})
 	r.up(2)
 	r.step(Input{Kind: LinkDown, Link: 0})
 	r.now = 20 * Millisecond
@@ -120,7 +120,7 @@ func TestAScrapIsFetchedByTheLinkBeforeAsWell(t *testing.T) {
 		"the far one has answered": {size: first + 14_000, answered: 1000},
 		"both share a rate":        {cfg: Config{Limited: true}, size: first + 14_000},
 	} {
-		tt.cfg.Links, tt.cfg.Policy, tt.cfg.Size = 2, &adaptive{}, -1
+		tt.cfg.Links, tt.cfg.Policy, tt.cfg.Size = 2, &algorithm3{padding: AutoPadding}, -1
 		r := newRig(t, tt.cfg)
 		r.up(2)
 		r.now = 160 * Millisecond
@@ -139,7 +139,7 @@ func TestAScrapIsFetchedByTheLinkBeforeAsWell(t *testing.T) {
 // TestAThirdLinkTakesOverWhatTwoAreSlowWith: what a far link was asked for a slow one fetches,
 // too; one that is fast and has nothing more to do does not wait for either.
 func TestAThirdLinkTakesOverWhatTwoAreSlowWith(t *testing.T) {
-	r := newRig(t, Config{Links: 3, Policy: &adaptive{}, Size: -1, Parallelism: 1})
+	r := newRig(t, Config{Links: 3, Policy: &algorithm3{padding: AutoPadding}, Size: -1, Parallelism: 1})
 	r.up(3)
 	r.now = 20 * Millisecond
 	r.step(Input{Kind: Beyond, Link: 2, Chunk: 2, Bytes: 2 * 128 << 10, RTT: 10 * Millisecond})

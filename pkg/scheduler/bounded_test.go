@@ -7,7 +7,7 @@ import "testing"
 // few are left as it has been seen to serve at a time. Then it is the server that is busy.
 func TestAServerThatBoundsConnections(t *testing.T) {
 	for answers := 1; answers < 4; answers++ {
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 8 << 20})
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20})
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
 		c.chunks, l.requests, l.queues = c.chunks[:0], 0, [MaxStreams]queue{}
@@ -32,7 +32,7 @@ func TestAServerThatBoundsConnections(t *testing.T) {
 // TestWhatAServerServesIsAskedForMore: the policy's share is not divided among connections that
 // are not served.
 func TestWhatAServerServesIsAskedForMore(t *testing.T) {
-	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 8 << 20})
+	r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20})
 	r.up(1)
 	l := &r.core.links[0]
 	l.streams.most = 4

@@ -26,7 +26,7 @@ func TestAShortQueueTakesSeveralConnections(t *testing.T) {
 		{"it would recover at once", full / 80, rtt, 100, 900 * Millisecond, 1, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 27})
+			r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 27})
 			r.step(Input{Kind: LinkUp, RTT: rtt})
 			flows := newFlows(r.tick())
 			most := 0

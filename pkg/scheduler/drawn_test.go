@@ -61,7 +61,7 @@ func twoRadios(t *testing.T) *draws {
 		{ActiveMW: 600, TailMJ: 60, TailTime: 240 * Millisecond},
 		{ActiveMW: 900, TailMJ: 900, TailTime: 2 * Second},
 	}
-	d := &draws{rig: *newRig(t, adaptiveConfig(1e9)), rates: [2]float64{2.5e6, 2.5e6}, radios: told, gauge: true}
+	d := &draws{rig: *newRig(t, minEnergyConfig(1e9)), rates: [2]float64{2.5e6, 2.5e6}, radios: told, gauge: true}
 	for id := range LinkID(2) {
 		d.step(Input{Kind: LinkUp, Link: id, Bandwidth: 2.5e6, Terms: Terms{Radio: told[id]}})
 	}
@@ -115,7 +115,7 @@ func TestAScaleIsBounded(t *testing.T) {
 
 // With two links at work, one gauge cannot tell them apart: nothing is learnt.
 func TestNothingIsLearntOfTwoLinksAtWork(t *testing.T) {
-	cfg := adaptiveConfig(1e9)
+	cfg := minEnergyConfig(1e9)
 	cfg.Deadline = 5 * Second // too near for a choice: both work
 	d := &draws{rig: *newRig(t, cfg), rates: [2]float64{2.5e6, 2.5e6}, gauge: true}
 	for id := range LinkID(2) {

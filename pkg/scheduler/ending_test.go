@@ -26,41 +26,6 @@ func ending(t *testing.T, free int64) *rig {
 	return r
 }
 
-// The last bytes that a far link's connections would not bring in time, once they have
-// lost packets and end one after the other, are asked of the near one.
-func TestARaggedEndIsLeftToOthers(t *testing.T) {
-	r := ending(t, 3<<20)
-	v, s := View{r.core}, &r.core.links[1].streams
-	p := &adaptive{}
-	even := p.Request(v, 1)
-	if even < leastRequest {
-		t.Fatalf("asked for %d bytes, of %.0f that it can bring", even, v.brings(1, v.together()))
-	}
-	s.loss.grew.at = r.now
-	bytes := v.ragged(1)
-	if want := raggedTrips * 0.3 * 7e6 * 10 / 17; bytes < 0.99*min(want, raggedPart*float64(s.most)*float64(leastRequest)) || bytes > want {
-		t.Errorf("%.0f bytes are late, what can come in that time is %.0f", bytes, want)
-	}
-	r.core.ledger.free[0].End = r.core.ledger.free[0].Off + 1
-	for r.core.ledger.free[0].End < 64<<20 && v.brings(1, v.together()) < bytes/2 {
-		r.core.ledger.free[0].End += 16 << 10
-	}
-	if got := p.Request(v, 1); got != 0 {
-		t.Errorf("asked for %d bytes when %.0f of what it would bring are late", got, bytes)
-	}
-	for name, alter := range map[string]func(){
-		"nothing was lost":     func() { s.loss.grew.at = 0 },
-		"connections last":     func() { s.lasting = true },
-		"there is one of them": func() { s.most = 1 },
-	} {
-		was := *s
-		if alter(); v.ragged(1) != 0 {
-			t.Errorf("%s: %.0f bytes are late", name, v.ragged(1))
-		}
-		*s = was
-	}
-}
-
 // A connection that was cut short, and would not be made anew in time, is asked for nothing:
 // others would take that over at once. It is when there is time enough.
 func TestNothingIsAskedOfAConnectionThatIsBackTooLate(t *testing.T) {
@@ -91,7 +56,7 @@ func TestNothingIsAskedOfAConnectionThatIsBackTooLate(t *testing.T) {
 // does not.
 func TestConnectionsThatLastAreNotLostByACut(t *testing.T) {
 	for _, lasting := range []bool{false, true} {
-		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 64 << 20, First: 1 << 20})
+		r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 64 << 20, First: 1 << 20})
 		r.up(2)
 		r.flow(500*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, map[ChunkID]int64{})
 		r.step(Input{Kind: Progress, Chunk: 0, Bytes: 400_000, Lasting: lasting})

@@ -23,8 +23,8 @@ func (r *rig) pair(cheap, costly float64) []Action {
 	return r.step(Input{Kind: Tick})
 }
 
-func adaptiveConfig(size int64) Config {
-	return Config{Links: 2, Policy: &adaptive{}, Size: size, Energy: EnergyMin}
+func minEnergyConfig(size int64) Config {
+	return Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: size, Energy: EnergyMin}
 }
 
 // why are the reasons of the Rests and Wakes of a link.
@@ -38,7 +38,7 @@ func why(acts []Action, id LinkID) (reasons []Reason) {
 }
 
 func TestMinEnergyAsksForTheSizeOverTheCheapLink(t *testing.T) {
-	r := newRig(t, adaptiveConfig(-1))
+	r := newRig(t, minEnergyConfig(-1))
 	r.pair(0, 0)
 	r.want(Rest, Start)
 	if r.acts[0].Link != 1 || r.acts[0].Why != ReasonUnsized || r.acts[1].Link != 0 {
@@ -61,7 +61,7 @@ func TestMinEnergyChoosesBySize(t *testing.T) {
 		{20_000_000, [2]float64{0, 60}, false}, // nothing measured yet: it waits
 		{100_000_000, [2]float64{0, 60}, true}, // but not where 1 Gbit/s would not be enough
 	} {
-		r := newRig(t, adaptiveConfig(-1))
+		r := newRig(t, minEnergyConfig(-1))
 		r.pair(c.told[0]*1e6/8, c.told[1]*1e6/8)
 		r.now = 40 * Millisecond
 		acts := r.step(Input{Kind: Sized, Bytes: c.size})
@@ -78,7 +78,7 @@ func TestMinEnergyChoosesBySize(t *testing.T) {
 // What an unknown link carries is guessed, and where it depends on the present one
 // only when that has been measured.
 func TestMinEnergyMeasuresBeforeItGambles(t *testing.T) {
-	cfg := adaptiveConfig(2e9)
+	cfg := minEnergyConfig(2e9)
 	r := newRig(t, cfg)
 	r.step(Input{Kind: LinkUp, Link: 0, Terms: Terms{Radio: Radio{ActiveMW: 533, MWPerMbps: 9, TailMJ: 120, TailTime: 240 * Millisecond}}})
 	r.step(Input{Kind: LinkUp, Link: 1, Terms: Terms{Radio: costlyRadio(), Costly: true}})
@@ -129,7 +129,7 @@ func TestMinEnergyForgetsWhatWasSpent(t *testing.T) {
 }
 
 func TestEqualLinksWorkTogether(t *testing.T) {
-	r := newRig(t, adaptiveConfig(1e9))
+	r := newRig(t, minEnergyConfig(1e9))
 	for id := range LinkID(2) { // wired: nothing is charged
 		r.step(Input{Kind: LinkUp, Link: id, Bandwidth: 1e7, Terms: Terms{Usual: 1e7}})
 	}
@@ -151,7 +151,7 @@ func TestDeadlines(t *testing.T) {
 		{10, [2]float64{10, 10}, [2]bool{true, true}},      // not to be met: as near as possible
 		{100, [2]float64{0, 0}, [2]bool{true, true}},       // nothing is known, and time passes
 	} {
-		cfg := adaptiveConfig(size)
+		cfg := minEnergyConfig(size)
 		cfg.Deadline = FromSeconds(c.deadline)
 		r := newRig(t, cfg)
 		acts := slices.Clone(r.pair(c.told[0]*1e6/8, c.told[1]*1e6/8))
@@ -261,7 +261,7 @@ func TestTermsThatCannotBe(t *testing.T) {
 }
 
 func TestARationedStepAllocatesNothing(t *testing.T) {
-	c, err := New(Config{Links: 4, Policy: &adaptive{}, Size: 1 << 50, NoFailover: true, Energy: EnergyMin, Deadline: 1000 * Second})
+	c, err := New(Config{Links: 4, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 50, NoFailover: true, Energy: EnergyMin, Deadline: 1000 * Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +282,7 @@ func TestARationedStepAllocatesNothing(t *testing.T) {
 // A link that was sent to rest while it was banned is not tried, and so tells nothing: it
 // may serve again when its ban is over.
 func TestABannedLinkThatRestsMayServeAgain(t *testing.T) {
-	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 1 << 30, Energy: EnergyMin, Deadline: 1000 * Second})
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 30, Energy: EnergyMin, Deadline: 1000 * Second})
 	r.up(2)
 	r.core.ban(1, nil)
 	r.core.rest(1, Action{Why: ReasonDear}, true, nil)
@@ -304,7 +304,7 @@ func TestABannedLinkThatRestsMayServeAgain(t *testing.T) {
 // TestMoreLinksThanCandidates: those of which nobody reckons what they cost rest.
 func TestMoreLinksThanCandidates(t *testing.T) {
 	const links = maxCandidates + 4
-	r := newRig(t, Config{Links: links, Policy: &adaptive{}, Size: 1 << 30, Energy: EnergyMin})
+	r := newRig(t, Config{Links: links, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 30, Energy: EnergyMin})
 	for id := range LinkID(links) {
 		radio := Radio{ActiveMW: 1000 + 100*float64(id), MWPerMbps: 10, PromotionMJ: 100, TailMJ: 2000, TailTime: 2 * Second}
 		r.step(Input{Kind: LinkUp, Link: id, Bandwidth: 1e6, Terms: Terms{Radio: radio}})

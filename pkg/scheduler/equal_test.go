@@ -18,7 +18,7 @@ func TestAFarLinkConnectsAheadThoughTheSizeIsKnown(t *testing.T) {
 		"has shown a rate": {func(_ *Core, l *link) { l.est.nSamples = 1 }, 0},
 		"fetches a list":   {func(c *Core, _ *link) { c.batch = &batch{plans: make([]Plan, 2)} }, 0},
 	} {
-		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 4 << 20})
+		r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 4 << 20})
 		r.up(2)
 		l := &r.core.links[1]
 		l.rtt, r.core.now = trip, trip
@@ -88,7 +88,7 @@ func TestNobodyWaitsForTheGaugeForLong(t *testing.T) {
 		"not ahead":     {func(_ *Core, l *link) { l.streams.early[1] = 0 }, false},
 		"a large file":  {func(c *Core, _ *link) { c.ledger.free[0].End += 1 << 30 }, false},
 	} {
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 4 << 20})
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 4 << 20})
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
 		l.streams.answered, l.streams.early[1], c.now = Second, Second, Second
@@ -117,7 +117,7 @@ func TestWhatEachIsAskedFor(t *testing.T) {
 		"a large part":      {shareMost + 1, func(c *Core, _ *link) { c.ledger.free[0].End += shareMost }, 0},
 		"no size is known":  {1 << 20, func(c *Core, _ *link) { c.ledger.size = unsized }, 0},
 	} {
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: size})
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: size})
 		r.step(Input{Kind: LinkUp})
 		c, l := r.core, &r.core.links[0]
 		l.rtt, l.streams.room = 300*Millisecond, MaxStreams
@@ -148,7 +148,7 @@ func TestTheOnlyLinkSharesAllOfASmallFile(t *testing.T) {
 		"large":         {1, firstBytes + n*shareWindows + 1, first},
 		"for two links": {2, firstBytes + n*shareWindows, first},
 	} {
-		r := newRig(t, Config{Links: int(tt.links), Policy: &adaptive{}, Size: tt.size})
+		r := newRig(t, Config{Links: int(tt.links), Policy: &algorithm3{padding: AutoPadding}, Size: tt.size})
 		r.up(tt.links)
 		c, l := r.core, &r.core.links[0]
 		l.rtt, l.streams.room, l.assigned = 300*Millisecond, MaxStreams, 0
@@ -166,7 +166,7 @@ func TestTheOnlyLinkSharesAllOfASmallFile(t *testing.T) {
 
 // TestASmallGrantStaysSmall: what its policy gives a link less than a share is not made one.
 func TestASmallGrantStaysSmall(t *testing.T) {
-	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 4 << 20})
+	r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 4 << 20})
 	r.step(Input{Kind: LinkUp})
 	l := &r.core.links[0]
 	l.streams.early[1], l.streams.each = Second, 1<<20

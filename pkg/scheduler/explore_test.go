@@ -125,7 +125,7 @@ func TestWhereAServerLimitsConnectionsThereAreMany(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.link.rtt = rtt
-			n, r := tt.link.run(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 27}, 8*Second)
+			n, r := tt.link.run(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 27}, 8*Second)
 			if n < tt.min || n > tt.max {
 				t.Errorf("%d connections, want %d to %d", n, tt.min, tt.max)
 			}
@@ -145,7 +145,7 @@ func TestNobodyExplores(t *testing.T) {
 		"where a reader may hold all back": {Size: 1 << 27, Window: 1 << 24},
 		"where joules are to be saved":     {Size: 1 << 27, Energy: EnergyMin},
 	} {
-		cfg.Links, cfg.Policy = 1, &adaptive{}
+		cfg.Links, cfg.Policy = 1, &algorithm3{padding: AutoPadding}
 		if n, _ := limit.run(t, cfg, 6*Second); n != 1 {
 			t.Errorf("%s: %d connections", name, n)
 		}
@@ -154,7 +154,7 @@ func TestNobodyExplores(t *testing.T) {
 
 // A server that refuses the second connection is not asked for a third.
 func TestExploringIsRefused(t *testing.T) {
-	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 27})
+	r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 27})
 	r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
 	r.tick()
 	got, asked := map[ChunkID]int64{}, 0
@@ -178,7 +178,7 @@ func TestExploringIsRefused(t *testing.T) {
 // What a server turned out to do over one link is not looked for again over another whose
 // connection behaves alike.
 func TestALimitIsTheSameOverAllLinks(t *testing.T) {
-	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 1 << 27})
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 27})
 	r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
 	r.step(Input{Kind: LinkUp, Link: 1, RTT: 20 * Millisecond})
 	r.tick()
@@ -247,7 +247,7 @@ func TestPairs(t *testing.T) {
 		{"they do so by now", 1, 0, 2, 300 * Millisecond, true, false},
 		{"they have done so for long", 1, 0, 2, pauseMost, true, true},
 	} {
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 27})
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 27})
 		r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
 		r.tick()
 		r.flow(2*Second, map[ChunkID]float64{0: 4e5}, map[ChunkID]int64{})
@@ -281,7 +281,7 @@ func TestPairsThatShareRecords(t *testing.T) {
 		{"on a fast link", 10e6, 1 << 27, 250 * Millisecond, true},
 		{"near the end", 125e3, 1000e3, 400 * Millisecond, false},
 	} {
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: tt.size, First: 1 << 20})
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: tt.size, First: 1 << 20})
 		r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
 		r.tick()
 		r.flow(2*Second, map[ChunkID]float64{0: 4e5}, map[ChunkID]int64{})
@@ -302,7 +302,7 @@ func TestPairsThatShareRecords(t *testing.T) {
 // connections, each in its own way, one whose connection behaves like those of any is limited.
 func TestALimitOfAnyLinkIsTakenOver(t *testing.T) {
 	for _, order := range [][2]LinkID{{0, 1}, {1, 0}} {
-		r := newRig(t, Config{Links: 3, Policy: &adaptive{}, Size: 1 << 28})
+		r := newRig(t, Config{Links: 3, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 28})
 		for id := range LinkID(3) {
 			r.step(Input{Kind: LinkUp, Link: id, RTT: 20 * Millisecond})
 		}

@@ -15,7 +15,7 @@ func starts(acts []Action) (links []LinkID, ranges []Range) {
 // TestASmallFileIsSharedFromTheStart: what links ask for before any has been answered is so
 // little that all of them have a part of a file of some hundred kilobytes.
 func TestASmallFileIsSharedFromTheStart(t *testing.T) {
-	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1})
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: -1})
 	r.up(2)
 	r.now = 100 * Millisecond
 	for _, a := range r.step(Input{Kind: Sized, Bytes: 500_000}) {
@@ -42,7 +42,7 @@ func TestSlowStartIsAskedAhead(t *testing.T) {
 		"its rate is known, and does not":     {60_000, false, 400 * Millisecond, false},
 		"its rate is known: it begins slowly": {9_000, false, 100 * Millisecond, false},
 	} {
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: -1, Parallelism: 1, First: defaultFirst})
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: -1, Parallelism: 1, First: defaultFirst})
 		r.up(1)
 		r.now = 40 * Millisecond
 		r.step(Input{Kind: Progress, RTT: 20 * Millisecond, Single: tt.single})
@@ -63,7 +63,7 @@ func TestSlowStartIsAskedAhead(t *testing.T) {
 // rate is seen not to grow, and over HTTP/2 a request that is sent early is answered early, to
 // be kept until somebody reads it.
 func TestAFastLinkIsNotAskedLongAhead(t *testing.T) {
-	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: -1, Parallelism: 1})
+	r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: -1, Parallelism: 1})
 	r.up(1)
 	r.now = Millisecond
 	r.step(Input{Kind: Progress, RTT: 200 * Microsecond})
@@ -93,7 +93,7 @@ func TestAnOpeningLinkIsLookedAtInTime(t *testing.T) {
 		"it has been asked for all":   {1, 100_000, false},
 		"there is more for both, too": {2, 10_000_000, true},
 	} {
-		r := newRig(t, Config{Links: int(tt.links), Policy: &adaptive{}, Size: -1, Parallelism: 1, First: defaultFirst})
+		r := newRig(t, Config{Links: int(tt.links), Policy: &algorithm3{padding: AutoPadding}, Size: -1, Parallelism: 1, First: defaultFirst})
 		r.up(tt.links)
 		r.now = 40 * Millisecond
 		r.step(Input{Kind: Progress, RTT: 24 * Millisecond})
@@ -113,7 +113,7 @@ func TestAnOnlyUsableLinkAsksForMore(t *testing.T) {
 		up          LinkID // of two links
 		first, want int64
 	}{{1, 0, 1 << 20}, {2, 0, 128 << 10}, {1, 4 << 10, 16 << 10}, {1, 300_000, 300_000}} {
-		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1, First: tt.first})
+		r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: -1, First: tt.first})
 		if _, ranges := starts(r.up(tt.up)); len(ranges) != int(tt.up) || ranges[0].Len() != tt.want {
 			t.Errorf("with %d links up and a first request of %d bytes: %v", tt.up, tt.first, ranges)
 		}
@@ -154,7 +154,7 @@ func TestAFailingLinkDoesNotKeepWhatOthersCouldFetch(t *testing.T) {
 
 // TestASilentLinkIsNotAskedAhead: that its rate has become nothing is no slow start.
 func TestASilentLinkIsNotAskedAhead(t *testing.T) {
-	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 100_000_000, Parallelism: 1})
+	r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 100_000_000, Parallelism: 1})
 	r.up(1)
 	r.flow(50*Millisecond, map[ChunkID]float64{0: 2e6}, map[ChunkID]int64{})
 	r.step(Input{Kind: Finished, Chunk: 0, Bytes: 128 << 10})
@@ -194,7 +194,7 @@ func TestARateIsNotLoweredBeforeARoundTrip(t *testing.T) {
 // as long as nobody knows how fast it is.
 func TestALinkThatHasShownNothingMustGain(t *testing.T) {
 	for rate, want := range map[float64]bool{60e3: true, 160e3: false} { // bytes per second
-		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1})
+		r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: -1})
 		r.up(2)
 		r.now = 180 * Millisecond
 		r.step(Input{Kind: Progress, Link: 0, Chunk: 0, RTT: 80 * Millisecond})

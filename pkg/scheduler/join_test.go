@@ -115,7 +115,7 @@ func TestWindowIsSharedByLinksThatAreUp(t *testing.T) {
 // A consumer that takes nothing for seconds is nobody's silence: links that have
 // brought all that the window has room for are not banned.
 func TestASlowConsumerBansNobody(t *testing.T) {
-	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 8 << 20, Window: 1 << 20})
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20, Window: 1 << 20})
 	flight := map[ChunkID]Range{}
 	note := func(acts []Action) {
 		for _, a := range acts {

@@ -22,7 +22,7 @@ func (r *rig) knocks(d Time) (made, given int) {
 // An only link that falls silent in the middle is asked over another connection, again
 // and again; what is stuck is released when that one is answered, and not before.
 func TestAnOnlyLinkThatFallsSilentIsKnockedAt(t *testing.T) {
-	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 100 << 20})
+	r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 100 << 20})
 	r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
 	r.tick()
 	got := map[ChunkID]int64{}
@@ -49,7 +49,7 @@ func TestAnOnlyLinkThatFallsSilentIsKnockedAt(t *testing.T) {
 
 // A server that thinks before its first byte is asked once.
 func TestAServerThatThinksIsNotKnockedAt(t *testing.T) {
-	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 100 << 20})
+	r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 100 << 20})
 	r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
 	r.tick()
 	if made, given := r.knocks(20 * Second); made+given > 0 {
@@ -59,7 +59,7 @@ func TestAServerThatThinksIsNotKnockedAt(t *testing.T) {
 
 // Neither is a link whose number of connections is given.
 func TestAGivenNumberOfConnectionsIsKept(t *testing.T) {
-	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 100 << 20, Parallelism: 1})
+	r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 100 << 20, Parallelism: 1})
 	r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
 	r.tick()
 	r.flow(Second, map[ChunkID]float64{0: 1e6}, map[ChunkID]int64{})

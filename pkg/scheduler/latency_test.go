@@ -73,7 +73,7 @@ func TestAProbeMayTakeAsLongAsTheBanBeforeIt(t *testing.T) {
 // probe whose handshake comes through, and is not banned again between its bursts.
 func TestALinkThatIsRegainedAsALongOneIsGivenTime(t *testing.T) {
 	const trip = Second
-	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 1 << 40})
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 40})
 	r.up(2)
 	c := r.core
 	l := &c.links[0]
@@ -182,7 +182,7 @@ func TestALinkThatHasBecomeLongIsAskedEarlier(t *testing.T) {
 		size int64
 		want float64
 	}{{1 << 30, 300e3}, {4_000_000, 40e3}} {
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: tt.size, First: 1 << 20})
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: tt.size, First: 1 << 20})
 		r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
 		r.step(Input{Kind: Tick})
 		got := map[ChunkID]int64{}
@@ -271,7 +271,7 @@ func TestARecordIsNoLatency(t *testing.T) {
 		{false, 131 * Millisecond, 150 * Millisecond, 0},
 		{false, 331 * Millisecond, 250 * Millisecond, 150 * Millisecond},
 	} {
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 27})
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 27})
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
 		l.est.lots = lots{n: lotCount, latest: [lotCount]int64{recordSize}, rate: 125e3}
@@ -286,7 +286,7 @@ func TestARecordIsNoLatency(t *testing.T) {
 
 // What a request waits for whose connection has to be made is no link's latency.
 func TestAnAnswerOverANewConnectionIsNoLatency(t *testing.T) {
-	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 30, Parallelism: 2})
+	r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 30, Parallelism: 2})
 	r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
 	r.step(Input{Kind: Tick})
 	for _, ch := range r.core.chunks {
@@ -411,7 +411,7 @@ func TestAnAnswerThatWaitsBehindAnotherConnectionIsNoLatency(t *testing.T) {
 func TestBurstsOfALongLink(t *testing.T) {
 	const trip, rate = 300 * Millisecond, 2e6
 	for _, long := range []bool{true, false} {
-		c, err := New(Config{Links: 1, Policy: &adaptive{}, Size: 1 << 40})
+		c, err := New(Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 40})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -255,7 +255,7 @@ func TestNoTrialOutlivesTheDownload(t *testing.T) {
 func TestSecureConnectionsHaveToBeWorthMore(t *testing.T) {
 	const size = 8 << 20
 	for secure, want := range map[bool]int{false: size / int(leastShare), true: size / 2 / int(leastShare)} {
-		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: size, TLS: secure})
+		r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: size, TLS: secure})
 		r.up(2)
 		for id := range LinkID(2) {
 			r.step(Input{Kind: Progress, Link: id, Chunk: ChunkID(id), RTT: 300 * Millisecond})
@@ -273,7 +273,7 @@ func TestSecureConnectionsHaveToBeWorthMore(t *testing.T) {
 func TestManyConnectionsShareASlowLink(t *testing.T) {
 	const n = 14
 	for rate, kept := range map[float64]bool{30e3: true, 3e6: false} { // bytes per second
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 30, Parallelism: n})
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 30, Parallelism: n})
 		r.up(1)
 		c := r.core
 		l := &c.links[0]

@@ -6,7 +6,7 @@ import "testing"
 // the chunk of each stream that was started.
 func far(t *testing.T) (r *rig, streams map[StreamID]ChunkID) {
 	t.Helper()
-	r = newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 1 << 30})
+	r = newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 30})
 	streams = map[StreamID]ChunkID{}
 	note := func(acts []Action) {
 		for _, a := range acts {
@@ -93,7 +93,7 @@ func TestAConnectionCanDieByItself(t *testing.T) {
 // What more connections have been asked for must not depend on whether the rates
 // of those that there were have been measured since.
 func TestNewStreamsGetTheirPart(t *testing.T) {
-	r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 1 << 30})
+	r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 30})
 	r.up(1)
 	got := map[ChunkID]int64{}
 	r.flow(Second, map[ChunkID]float64{0: 4e6}, got)
@@ -112,7 +112,7 @@ func TestNewStreamsGetTheirPart(t *testing.T) {
 }
 
 func TestAShortFileOpensFewConnections(t *testing.T) {
-	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 4 << 20})
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 4 << 20})
 	r.up(2)
 	r.now = 110 * Millisecond
 	r.step(Input{Kind: Progress, Link: 0, Chunk: 0, Bytes: 1000, RTT: 20 * Millisecond})
@@ -123,7 +123,7 @@ func TestAShortFileOpensFewConnections(t *testing.T) {
 }
 
 func TestAnUnknownSizeOpensNoMoreConnections(t *testing.T) {
-	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1})
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: -1})
 	r.up(2)
 	r.now = 250 * Millisecond
 	r.step(Input{Kind: Tick})

@@ -20,7 +20,7 @@ func opened(t *testing.T, acts []Action) (streams uint64) {
 // dark is a download of unknown size over one link, whose handshake took so long.
 func dark(t *testing.T, cfg Config, trip Time) (*rig, []Action) {
 	t.Helper()
-	cfg.Links, cfg.Policy = 1, &adaptive{}
+	cfg.Links, cfg.Policy = 1, &algorithm3{padding: AutoPadding}
 	if !cfg.Batch {
 		cfg.Size = -1
 	}
@@ -149,7 +149,7 @@ func TestARequestWaitsForItsConnection(t *testing.T) {
 
 // Links that rest are left alone, until they are woken.
 func TestALinkAtRestIsNotOpened(t *testing.T) {
-	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1})
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: -1})
 	r.step(Input{Kind: LinkUp, Link: 0})
 	r.step(Input{Kind: LinkUp, Link: 1, Terms: Terms{Backup: true}})
 	acts := r.step(Input{Kind: Tick})
@@ -352,7 +352,7 @@ func TestSharesAreLeftAlone(t *testing.T) {
 		"waits in a long queue": {func(l *link, _ *chunk) { l.streams.heard[1], l.streams.calm.trip = Second-100*Millisecond, Second }, false},
 		"is large":              {func(_ *link, ch *chunk) { ch.share = false }, true},
 	} {
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 8 << 20})
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20})
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
 		l.rtt, l.streams.most, l.streams.worked = 20*Millisecond, 3, 7
@@ -387,7 +387,7 @@ func TestConnectionsMadeAheadAreExpectedToBringTheirWindows(t *testing.T) {
 		"has brought something": {0, func(_ *Core, s *streams) { s.worked = 2 }, false},
 		"of many files":         {0, func(c *Core, _ *streams) { c.batch = &batch{} }, false},
 	} {
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 8 << 20})
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20})
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
 		c.chunks, l.requests, l.queues = c.chunks[:0], 0, [MaxStreams]queue{}
@@ -420,7 +420,7 @@ func TestAFreeConnectionIsAskedFirst(t *testing.T) {
 		"two are new":            {func(s *streams) { s.worked = 4 }, 2},
 		"none is free":           {func(s *streams) { s.worked = 0 }, 0},
 	} {
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 8 << 20})
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20})
 		r.up(1)
 		l := &r.core.links[0]
 		l.streams.most, l.streams.worked, l.streams.begun = 3, 7, 7

@@ -30,7 +30,7 @@ func TestALinkThatBecomesLongTakesSeveralConnections(t *testing.T) {
 		{"nearly done", longer, 0, full / 3, full, false, 32 << 20, 1, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: tt.size})
+			r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: tt.size})
 			r.step(Input{Kind: LinkUp, RTT: rtt})
 			flows := newFlows(r.tick())
 			most, lost := 0, int64(0)

@@ -100,16 +100,25 @@ func (p *algorithm2) Request(v View, link LinkID) int64 {
 
 func (*algorithm2) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
 
+// unknownSeconds is how long a request lasts at most, at the link's rate, while not all links'
+// bandwidths are known and a request that turns out too large can be shared out. docs/simulator.md
+// has the figures for 1, 2 and 4 s, and for no limit.
+const unknownSeconds = 4
+
 // dynamicSize is Algorithm 2's request size in bytes. ΣB is "the best guess" at first
 // (skjolden, 4.3.4), and no good one before the links' rates have stopped growing: taken for
 // their bandwidths, what they carry at first gives each link a part of S/n by rates that do
-// not last. Until then a request lasts for as long as it takes to see whether a rate grows.
+// not last. Until then a request is bounded by its time. Without stealing, or on a link that has
+// shown nothing, that is as long as it takes to see whether a rate grows.
 func dynamicSize(v View, link LinkID) float64 {
-	if !v.bandwidthsKnown() {
-		return max(float64(v.First()), v.RateOrMean(link)*paceWindow.Seconds())
+	switch {
+	case v.bandwidthsKnown():
+		u := dynamicLimit(float64(v.Size()), max(1, v.UsableLinks()), v.SumRate(), v.SumBandwidth())
+		return staticShare(u, v.RateOrMean(link), v.SumRate())
+	case v.Stealing() && v.Rate(link) > 0:
+		return unknownSeconds * v.Rate(link)
 	}
-	u := dynamicLimit(float64(v.Size()), max(1, v.UsableLinks()), v.SumRate(), v.SumBandwidth())
-	return staticShare(u, v.RateOrMean(link), v.SumRate())
+	return max(float64(v.First()), v.RateOrMean(link)*paceWindow.Seconds())
 }
 
 // dynamicLimit is Algorithm 2's U in bytes: size S in bytes, n links, the sums

@@ -47,7 +47,7 @@ func TestPoliciesConformWithManyFiles(t *testing.T) {
 func TestALinkThatBringsNothingOfUse(t *testing.T) {
 	for _, seed := range []uint64{102557, 100449} {
 		h := schedtest.RandomBatch(seed)
-		h.Config.Policy = policies(t)["adaptive"]()
+		h.Config.Policy = policies(t)["3"]()
 		if err := schedtest.Play(h, h.Config); err != nil {
 			t.Errorf("history %d: %v", seed, err)
 		}

@@ -25,19 +25,15 @@ type Policy interface {
 	Victim(v View, thief LinkID) LinkID
 }
 
-// evenHanded is a Policy that asks no connection of a link for more than the others; by
-// the thesis's algorithms each is asked for its part of the link's rate.
-type evenHanded interface{ evenHanded() }
-
 // Names are the names that NewPolicy takes.
-func Names() []string { return []string{"single", "naive", "1", "2", "3", "adaptive"} }
+func Names() []string { return []string{"single", "naive", "1", "2", "3"} }
 
 // AutoPadding as Algorithm 3's staticFactor makes it follow how steady each link is
 // (skjolden, 4.3.5: "Ideally, this factor can be dynamic").
 const AutoPadding = -1.0
 
-// NewPolicy gives the policy of that name: single, naive, the thesis's
-// Algorithm 1, 2 or 3, or adaptive. staticLimit is Algorithm 1's upper limit in bytes,
+// NewPolicy gives the policy of that name: single, naive, or the thesis's
+// Algorithm 1, 2 or 3. staticLimit is Algorithm 1's upper limit in bytes,
 // padding Algorithm 3's staticFactor, 0 to 1, or AutoPadding.
 func NewPolicy(name string, staticLimit int64, padding float64) (Policy, error) {
 	switch name {
@@ -49,8 +45,6 @@ func NewPolicy(name string, staticLimit int64, padding float64) (Policy, error) 
 		return &algorithm1{limit: staticLimit}, nil
 	case "2":
 		return &algorithm2{}, nil
-	case "adaptive":
-		return &adaptive{}, nil
 	case "3":
 		return &algorithm3{padding: padding}, nil
 	}
@@ -204,24 +198,6 @@ func (v View) EndgameLimit(link LinkID) int64 { return v.guided(link, math.MaxIn
 // Slowest is the link, other than thief, that will be the last to have what it was asked
 // for: whom Algorithms 1, 2 and 3 have an idle link help. NoLink: there is none.
 func (v View) Slowest(thief LinkID) LinkID { return v.slowest(thief) }
-
-// guided bounds a request near the end of the object: at most half of what the
-// link can still carry if all links finish together, so that requests shrink
-// towards the end and no link is left holding a large one (guided
-// self-scheduling: Polychronopoulos and Kuck 1987), and never less than the
-// link's BDP, below which its pipe would run dry.
-func (v View) guided(l LinkID, size int64) int64 {
-	sum := v.SumRate()
-	if !v.Stealing() || sum <= 0 {
-		return size
-	}
-	share := float64(v.RateOrMean(l)/sum*float64(v.Left())) - float64(v.InFlight(l))
-	if share <= 0 && v.InFlight(l) > 0 {
-		return 0
-	}
-	floor := max(float64(v.core.cfg.minRequest()), v.BDP(l))
-	return min(size, int64(max(share/2, floor)))
-}
 
 // slowest is the link, other than thief, that will be the last to deliver what
 // it was asked for: the one whose tail an idle link takes over.

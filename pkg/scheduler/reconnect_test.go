@@ -18,7 +18,7 @@ func (r *rig) single(bytes int64, yes bool) {
 // follows the last one of the request before; where they share one, it is asked for later.
 func TestAnotherConnectionIsMadeInTime(t *testing.T) {
 	for _, yes := range []bool{true, false} {
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 40_000_000, First: 1 << 20, Parallelism: 1})
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 40_000_000, First: 1 << 20, Parallelism: 1})
 		r.up(1)
 		got := map[ChunkID]int64{}
 		left := int64(0)
@@ -43,7 +43,7 @@ func TestAnotherConnectionIsMadeInTime(t *testing.T) {
 // nothing of the link, what comes later does.
 func TestASlowStartIsNoSlowLink(t *testing.T) {
 	for _, yes := range []bool{true, false} {
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 40_000_000, First: 1 << 20, Parallelism: 1})
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 40_000_000, First: 1 << 20, Parallelism: 1})
 		r.up(1)
 		got := map[ChunkID]int64{}
 		r.single(0, yes)
@@ -68,7 +68,7 @@ func TestASlowStartIsNoSlowLink(t *testing.T) {
 // TestNoConnectionForLittle: what comes while a connection is made is not worth one.
 func TestNoConnectionForLittle(t *testing.T) {
 	for _, yes := range []bool{true, false} {
-		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 40_000_000, First: 1 << 20, Parallelism: 1})
+		r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 40_000_000, First: 1 << 20, Parallelism: 1})
 		r.up(2)
 		l := &r.core.links[0]
 		r.single(1000, yes)
@@ -188,13 +188,13 @@ func TestNoConnectionForARemainder(t *testing.T) {
 		}
 
 		// 30,000 bytes are this link's share, and 50,000 the other's.
-		r = newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 2<<20 + 80_000, First: 1 << 20, Parallelism: 1})
+		r = newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 2<<20 + 80_000, First: 1 << 20, Parallelism: 1})
 		r.up(2)
 		for id, owed := range []int64{70_000, 50_000} {
 			r.step(Input{Kind: Progress, Link: LinkID(id), Chunk: ChunkID(id), Bytes: 1<<20 - owed, RTT: 20 * Millisecond, Single: yes})
 			r.core.links[id].est.rate = steady
 		}
-		if got := (&adaptive{}).Request(View{r.core}, 0); (got == 0) != yes {
+		if got := (&algorithm3{padding: AutoPadding}).Request(View{r.core}, 0); (got == 0) != yes {
 			t.Errorf("single %v: %d bytes are asked for, and the other link can bring more", yes, got)
 		}
 	}

@@ -6,7 +6,7 @@ import "testing"
 // them, when it turns out that eight carry more.
 func lossy(t *testing.T) *rig {
 	t.Helper()
-	r := newRig(t, Config{Links: 1, First: 16 << 20, Policy: &adaptive{}, Size: 60 << 20})
+	r := newRig(t, Config{Links: 1, First: 16 << 20, Policy: &algorithm3{padding: AutoPadding}, Size: 60 << 20})
 	r.up(1)
 	got := map[ChunkID]int64{}
 	rates := map[ChunkID]float64{}

@@ -6,7 +6,7 @@ import "testing"
 // whether link 1 is to help when so much has come.
 func smallObject(t *testing.T, rtt Time, last Input) bool {
 	t.Helper()
-	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1, First: 4 << 20})
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: -1, First: 4 << 20})
 	r.up(2)
 	helps := false
 	at := func(now Time, in Input) {
@@ -47,7 +47,7 @@ func TestAStartingConnectionIsLeftAlone(t *testing.T) {
 // TestAnUnheardLinkIsFar: nobody knows how long the round trips of a link are that has not
 // answered, but they are longer than the wait for it was.
 func TestAnUnheardLinkIsFar(t *testing.T) {
-	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1, First: 1 << 20})
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: -1, First: 1 << 20})
 	r.up(2)
 	l := &r.core.links[1]
 	if l.reach() != unknownTrip {
@@ -76,7 +76,7 @@ func TestAnUnheardLinkIsFar(t *testing.T) {
 // other one to be sooner, and both had nothing to do until it was done.
 func TestIdleLinksDoNotLeaveItToOneAnother(t *testing.T) {
 	const rest = 500_000
-	r := newRig(t, Config{Links: 3, Policy: &adaptive{}, Size: 8 << 20, Have: []Range{{0, 8<<20 - rest}}})
+	r := newRig(t, Config{Links: 3, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20, Have: []Range{{0, 8<<20 - rest}}})
 	r.up(3)
 	c := r.core
 	for len(c.chunks) > 0 {
@@ -125,7 +125,7 @@ func TestALinkWithoutARateStartsSlowly(t *testing.T) {
 // TestALinkThatHasShownNothingIsModest: it begins with half of what it should take over if it
 // were as fast as the others, which is half of what is left.
 func TestALinkThatHasShownNothingIsModest(t *testing.T) {
-	first := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: -1, First: 4 << 20, Parallelism: 1})
+	first := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: -1, First: 4 << 20, Parallelism: 1})
 	first.up(2)
 	first.step(Input{Kind: Sized, Bytes: 3_000_000})
 	taken := int64(0)
@@ -137,7 +137,7 @@ func TestALinkThatHasShownNothingIsModest(t *testing.T) {
 	if taken < 500_000 || taken > 800_000 {
 		t.Errorf("it takes over %d of 3,000,000 bytes", taken)
 	}
-	r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 4_000_000, First: 4_000_000, Parallelism: 1})
+	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 4_000_000, First: 4_000_000, Parallelism: 1})
 	r.up(2)
 	got := map[ChunkID]int64{}
 	r.flow(300*Millisecond, map[ChunkID]float64{0: steady}, got)

@@ -179,7 +179,7 @@ func TestATLSHandshakeTakesATrip(t *testing.T) {
 		"over TLS": {Config{TLS: true}, connectRTTs + 1},
 		"a batch":  {Config{TLS: true, Batch: true}, connectRTTs},
 	} {
-		tt.cfg.Links, tt.cfg.Policy, tt.cfg.Size = 1, &adaptive{}, -1
+		tt.cfg.Links, tt.cfg.Policy, tt.cfg.Size = 1, &algorithm3{padding: AutoPadding}, -1
 		r := newRig(t, tt.cfg)
 		for range 2 { // it may come back
 			r.up(1)

@@ -9,7 +9,7 @@ import (
 // bytes of the object and link 0 for nothing more.
 func idleRig(t *testing.T, rest int64) (r *rig, last Action) {
 	t.Helper()
-	r = newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 8 << 20, Have: []Range{{0, 6 << 20}}})
+	r = newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20, Have: []Range{{0, 6 << 20}}})
 	got := map[ChunkID]int64{}
 	rates := map[ChunkID]float64{}
 	for _, a := range r.up(2) {
@@ -145,7 +145,7 @@ func TestACopyEndsWithItsOriginal(t *testing.T) {
 // TestASlowLinkIsLeftIdle asks what a link far away is given when the near one
 // needs less time for all that is left than the far one for its first byte.
 func TestASlowLinkIsLeftIdle(t *testing.T) {
-	c, err := New(Config{Links: 2, Policy: &adaptive{}, Size: 10 << 20, Have: []Range{{0, 9 << 20}}})
+	c, err := New(Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 10 << 20, Have: []Range{{0, 9 << 20}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestWhatHasBeenSentIsNotTakenOver(t *testing.T) {
 		{"it would come much later, and the connection is lost", 20, false, true, 1, 0, true},
 		{"another link takes it", 4, true, true, 1, 1, true},
 	} {
-		r := newRig(t, Config{Links: 2, Policy: &adaptive{}, Size: 40_000_000, First: 1 << 20})
+		r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 40_000_000, First: 1 << 20})
 		r.up(2)
 		c := r.core
 		c.chunks, c.ledger.free = c.chunks[:0], nil
@@ -403,7 +403,7 @@ func TestWhoIsAloneIsAskedForAll(t *testing.T) {
 		{"with one that is away", 3, 1, 9 << 20, false, false},
 		{"over two connections", 1, 2, 9 << 20, false, false},
 	} {
-		r := newRig(t, Config{Links: int(tt.links), Policy: &adaptive{}, Size: tt.size, First: 1 << 20})
+		r := newRig(t, Config{Links: int(tt.links), Policy: &algorithm3{padding: AutoPadding}, Size: tt.size, First: 1 << 20})
 		for id := range min(2, tt.links) { // the third is away
 			r.step(Input{Kind: LinkUp, Link: id, RTT: Millisecond})
 		}

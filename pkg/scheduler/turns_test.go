@@ -12,7 +12,7 @@ import (
 func TestConnectionsDoNotRobEachOtherByTurns(t *testing.T) {
 	for seed := range uint64(2000) {
 		rnd := rand.New(rand.NewPCG(seed, 1000))
-		r := newRig(t, Config{Links: 1, Policy: &adaptive{}, Size: 40_000_000, First: 1 << 20})
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 40_000_000, First: 1 << 20})
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
 		c.chunks, c.ledger.free = c.chunks[:0], nil

@@ -17,10 +17,20 @@
  *
  * 4. WSAIoctl's SIO_UDP_NETRESET, without which Go opens no UDP socket.
  *
- * For 2 to 4: Go finds functions with GetProcAddress, whose entry in the program's import
+ * 5. AcceptEx's error for a connection that its peer has reset before it was accepted.
+ *    Microsoft documents WSAECONNRESET, after which Go accepts the next connection; wine
+ *    gives WSAENOTCONN, at which Go's Accept fails and an http.Server ends: each later
+ *    connection is refused.
+ *
+ * 6. A console that refuses ENABLE_VIRTUAL_TERMINAL_PROCESSING, as those before Windows 10 do,
+ *    where the environment has WINE_OLD_CONSOLE. (wine's console takes it, and then shows
+ *    escape sequences as they are.)
+ *
+ * For 2 to 6: Go finds functions with GetProcAddress, whose entry in the program's import
  * table is replaced.
  */
 #include <winsock2.h>
+#include <mswsock.h>
 #include <windows.h>
 #include <winternl.h>
 
@@ -69,6 +79,52 @@ static int WSAAPI ioctl(SOCKET socket, DWORD code, LPVOID in, DWORD in_length, L
 	return code == udp_netreset ? 0 : failed;
 }
 
+/* accept_error corrects the last error of an operation on a socket that listens. */
+static void accept_error(SOCKET socket)
+{
+	BOOL listens = FALSE;
+	int length = sizeof(listens);
+
+	if (WSAGetLastError() != WSAENOTCONN)
+		return;
+	if (getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, (char *)&listens, &length) == 0 && listens)
+		WSASetLastError(WSAECONNRESET);
+	else
+		WSASetLastError(WSAENOTCONN);
+}
+
+static BOOL PASCAL accept_ex(SOCKET listener, SOCKET accepted, PVOID buffer, DWORD data_length, DWORD local_length,
+	DWORD remote_length, LPDWORD received, LPOVERLAPPED overlapped)
+{
+	BOOL ok = AcceptEx(listener, accepted, buffer, data_length, local_length, remote_length, received, overlapped);
+
+	if (!ok)
+		accept_error(listener);
+	return ok;
+}
+
+static BOOL WSAAPI overlapped_result(SOCKET socket, LPWSAOVERLAPPED overlapped, LPDWORD transferred, BOOL wait,
+	LPDWORD flags)
+{
+	BOOL ok = WSAGetOverlappedResult(socket, overlapped, transferred, wait, flags);
+
+	if (!ok)
+		accept_error(socket);
+	return ok;
+}
+
+static BOOL WINAPI set_console_mode(HANDLE console, DWORD mode)
+{
+	CONSOLE_SCREEN_BUFFER_INFO info; /* which an output has; the same bit of an input's mode is another one */
+
+	if ((mode & ENABLE_VIRTUAL_TERMINAL_PROCESSING) && GetEnvironmentVariableA("WINE_OLD_CONSOLE", NULL, 0) > 0 &&
+	    GetConsoleScreenBufferInfo(console, &info)) {
+		SetLastError(ERROR_INVALID_PARAMETER);
+		return FALSE;
+	}
+	return SetConsoleMode(console, mode);
+}
+
 static FARPROC WINAPI get_proc_address(HMODULE module, LPCSTR name)
 {
 	if ((ULONG_PTR)name <= 0xffff) /* an ordinal */
@@ -79,6 +135,12 @@ static FARPROC WINAPI get_proc_address(HMODULE module, LPCSTR name)
 		return (FARPROC)file_information;
 	if (lstrcmpA(name, "WSAIoctl") == 0)
 		return (FARPROC)ioctl;
+	if (lstrcmpA(name, "SetConsoleMode") == 0)
+		return (FARPROC)set_console_mode;
+	if (lstrcmpA(name, "AcceptEx") == 0)
+		return (FARPROC)accept_ex;
+	if (lstrcmpA(name, "WSAGetOverlappedResult") == 0)
+		return (FARPROC)overlapped_result;
 	return GetProcAddress(module, name);
 }
 

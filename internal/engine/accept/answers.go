@@ -1,3 +1,5 @@
+// Package accept shows by their bytes that answers are of one object, where validators do not
+// (see identity). It is pure: it knows no connection, no file and no clock.
 package accept
 
 import (

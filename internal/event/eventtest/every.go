@@ -41,6 +41,7 @@ func Every() []event.Event {
 				Bytes: 1, Wasted: 2, Rate: 3.5, Bandwidth: 4.5, RTT: 5, InFlight: 6,
 				Connections: 7, TCP: event.TCPSegments{In: 8, Out: 9, DataIn: 10, DataOut: 11, Retrans: 12, OutOfOrder: 13},
 			}},
+			Files: []event.FileSample{{File: 2, Bytes: 3}},
 		},
 		event.SchedulerStarted{
 			At: 9, File: 1, Algorithm: "3", StaticLimit: 4 << 20, Padding: 0.3, Links: 2, Size: 5000,

@@ -76,7 +76,7 @@ func TestMissing(t *testing.T) {
 	}{
 		{"mlget-3", help, ""},
 		{"mlget", "", ""},
-		{"mlget-adaptive", help, "this mlget has no --algorithm adaptive"},
+		{"mlget-naive", help, "this mlget has no --algorithm naive"},
 		{"mlget-emtcp", help, "this mlget has no --energy emtcp"},
 		{"axel", "", "axel is not installed"},
 		{"aria2-2", "", "aria2c is not installed"},

@@ -61,7 +61,7 @@ const bestLink = "best"
 
 // algorithms and energyModes are all of mlget's variants; those that an mlget
 // does not have are left out of its runs.
-func algorithms() []string { return []string{"single", "naive", "1", "2", "3", "adaptive"} }
+func algorithms() []string { return []string{"single", "naive", "1", "2", "3"} }
 
 func energyModes() []string { return []string{"emtcp", "min-energy"} }
 

@@ -1,7 +1,0 @@
-package cli
-
-import "os/exec"
-
-// apart leaves a process as it is: here it can only be ended, which an interrupted run
-// is for.
-func apart(*exec.Cmd) {}

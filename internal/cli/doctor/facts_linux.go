@@ -1,0 +1,82 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mlget/mlget/internal/android"
+)
+
+// systemFacts reads what decides what the program may do. Nothing of it names
+// a person or a place.
+func systemFacts(ctx context.Context) []fact {
+	var facts []fact
+	add := func(name, value string) {
+		if value = strings.TrimRight(strings.TrimSpace(value), "\x00"); value != "" {
+			facts = append(facts, fact{name, value})
+		}
+	}
+	var uts unix.Utsname
+	if unix.Uname(&uts) == nil { // its file in /proc is closed to everybody on Android
+		add("kernel", unix.ByteSliceToString(uts.Release[:]))
+	}
+	add("SELinux", read("/proc/self/attr/current"))
+	for line := range bytes.Lines([]byte(read("/proc/self/status"))) {
+		for _, key := range []string{"Seccomp", "CapEff", "NoNewPrivs"} {
+			if value, ok := bytes.CutPrefix(line, []byte(key+":")); ok {
+				add(key, string(value))
+			}
+		}
+	}
+	if android.Here("") {
+		add("Android", property(ctx, "ro.build.version.release"))
+		add("API level", property(ctx, "ro.build.version.sdk"))
+		add("model", property(ctx, "ro.product.model"))
+	}
+	return facts
+}
+
+// property is one of Android's system properties, "" where it cannot be told. The
+// file that holds them is root's. A build that does not know that it is on Android
+// must not start programs there: the filter of system calls would kill it.
+func property(ctx context.Context, name string) string {
+	return ofSystem(ctx, "getprop", name)
+}
+
+// settingOf is one of Android's settings, a table and a name, "" where it cannot be told.
+func settingOf(ctx context.Context, setting string) string {
+	return ofSystem(ctx, "settings", append([]string{"get"}, strings.Fields(setting)...)...)
+}
+
+// ofSystem is what a program of Android's own prints.
+func ofSystem(ctx context.Context, program string, args ...string) string {
+	if runtime.GOOS != "android" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	value, err := exec.CommandContext(ctx, "/system/bin/"+program, args...).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(value))
+}
+
+// read gives the beginning of a file; an unreadable one is empty.
+func read(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	b := make([]byte, 64<<10)
+	n, _ := f.Read(b) // what cannot be read is not there
+	return string(b[:n])
+}

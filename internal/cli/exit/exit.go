@@ -1,0 +1,243 @@
+// Package exit holds the exit codes, the errors that stand for them, and how an error is
+// printed: one line, and a hint where there is something to do.
+package exit
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+
+	"github.com/mlget/mlget/internal/campaign"
+	"github.com/mlget/mlget/internal/dataset"
+	"github.com/mlget/mlget/internal/engine"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/internal/page"
+	"github.com/mlget/mlget/internal/plot"
+	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/internal/sweep"
+)
+
+// The exit codes: wget's, and some beyond.
+const (
+	OK          = 0
+	Other       = 1
+	Usage       = 2
+	File        = 3
+	Network     = 4
+	TLS         = 5
+	Auth        = 6
+	Protocol    = 7
+	Response    = 8
+	Checksum    = 9
+	NoLink      = 45
+	Interrupted = 130
+)
+
+// Help lists the codes, for help and the manual.
+const Help = `
+Exit status:
+  0 done · 1 other · 2 usage · 3 file I/O · 4 network · 5 TLS verification
+  6 authentication · 7 protocol, or the object changed · 8 error response
+  9 checksum mismatch · 45 no usable link · 130 interrupted, state saved
+`
+
+// UsageError is a mistake on the command line.
+type UsageError struct {
+	Err  error
+	Hint string
+}
+
+func (e UsageError) Error() string { return e.Err.Error() }
+func (e UsageError) Unwrap() error { return e.Err }
+
+// Usagef makes a UsageError.
+func Usagef(format string, args ...any) error { return UsageError{Err: fmt.Errorf(format, args...)} }
+
+// FileError is a failure of a file that is not a download's: a list, a report.
+type FileError struct{ Err error }
+
+func (e FileError) Error() string { return e.Err.Error() }
+func (e FileError) Unwrap() error { return e.Err }
+
+// PrintedError is an error that has been printed already.
+type PrintedError struct{ Err error }
+
+func (e PrintedError) Error() string { return e.Err.Error() }
+func (e PrintedError) Unwrap() error { return e.Err }
+
+// ErrMaxTime is the cause of the end that --max-time brings.
+var ErrMaxTime = errors.New("the time that --max-time allows is over")
+
+// ErrListen is returned where metrics cannot be served at an address.
+var ErrListen = errors.New("--metrics-listen: cannot listen at")
+
+// ErrNoPower is returned where no source of power readings works.
+var ErrNoPower = errors.New("no power can be measured")
+
+// ErrLeft is the end of what an interrupt ends without a state to go on from.
+var ErrLeft = errors.New("interrupted")
+
+// Classify gives an error's exit code, and a hint at what to do, if any.
+func Classify(err error) (code int, hint string) {
+	var (
+		usage UsageError
+		file  FileError
+		disk  *store.Error
+		web   *fetch.Error
+		runs  *campaign.FailingError
+		swept *sweep.FailingError
+	)
+	switch {
+	case err == nil:
+		return OK, ""
+	case errors.As(err, &usage):
+		return Usage, usage.Hint
+	case errors.Is(err, engine.ErrInterrupted):
+		return Interrupted, "the same command goes on where this one stopped"
+	case errors.Is(err, ErrLeft):
+		return Interrupted, ""
+	case errors.Is(err, engine.ErrChecksum):
+		return Checksum, checksumHint(err)
+	case errors.Is(err, engine.ErrCapped):
+		return NoLink, "the same command goes on where this one stopped; cap= counts anew in each run"
+	case errors.Is(err, link.ErrNoLink), errors.Is(err, link.ErrBind):
+		return NoLink, "mlget links shows what each link can do, and why not"
+	case errors.Is(err, ErrMaxTime), errors.Is(err, context.DeadlineExceeded):
+		return Network, "the same command goes on where this one stopped"
+	case errors.As(err, &disk):
+		return File, diskHint(err)
+	case errors.As(err, &runs):
+		return runs.Report.ExitCode, "the same command goes on where this one stopped"
+	case errors.As(err, &swept):
+		return cmp.Or(swept.Last.ExitCode, Other), "--state FILE begins anew: what failed is a result, too, and not tried again"
+	case errors.Is(err, campaign.ErrOther), errors.Is(err, campaign.ErrForeign):
+		return File, "-P DIR begins another one"
+	case errors.Is(err, dataset.ErrForeign):
+		return File, "-o DIR takes another directory"
+	case errors.Is(err, page.ErrNoFigures):
+		return Other, ""
+	case errors.Is(err, plot.ErrTooLarge):
+		return File, "--figure NAME chooses some; -o FILE.svg has room for all"
+	case errors.Is(err, ErrNoPower):
+		return Other, "mlget power shows what can be measured, and why not"
+	case errors.As(err, &file), errors.Is(err, syscall.EPIPE):
+		return File, fileHint(err)
+	case errors.Is(err, engine.ErrLonger):
+		return Protocol, hintAway
+	case errors.Is(err, engine.ErrChanged):
+		return Protocol, hintChanged
+	case errors.As(err, &web):
+		return webCode(web)
+	case errors.Is(err, ErrListen):
+		return Other, "--metrics-listen with another port; with port 0, one that is free"
+	case errors.As(err, new(*fs.PathError)): // a record, standard output
+		return File, fileHint(err)
+	}
+	return Other, ""
+}
+
+// hintChanged is for an object that changed while it was downloaded. Each request for
+// one that is made anew may bring another, so that none of its parts fit together.
+const hintChanged = "the same command starts over with the new object; if this happens each time, the server makes it anew for each request, and only a single one, such as curl's, brings it whole"
+
+// hintAway is for what stands in the way.
+const hintAway = "move it away, or -o FILE saves under another name"
+
+// checksumHint says what leads to the right bytes.
+func checksumHint(err error) string {
+	if errors.Is(err, store.ErrKeep) || errors.Is(err, store.ErrStands) {
+		return "move it away, and the same command fetches all of it"
+	}
+	return "the bytes are kept in the .part file; the next run fetches them anew"
+}
+
+// StreamHint is a hint where nothing is kept that could be continued.
+func StreamHint(code int, hint string) string {
+	switch {
+	case code == Checksum:
+		return "what was written is not what it should be"
+	case strings.Contains(hint, "goes on"):
+		return ""
+	}
+	return hint
+}
+
+// fileHint is a hint for a file that is not a download's.
+func fileHint(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "is the path right?"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return "who runs mlget may not open it: another file, or other rights"
+	}
+	return ""
+}
+
+func diskHint(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "make room; the same command goes on with what could be kept"
+	case errors.Is(err, fs.ErrNotExist):
+		return "is the path right? only -P DIR makes directories"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return "-P DIR saves in another directory, -o FILE under another name"
+	case errors.Is(err, store.ErrReserved):
+		return "Windows has devices called CON, NUL and the like, and takes no : and no dot or blank at the end; -o FILE saves under another name"
+	case errors.Is(err, store.ErrBusy):
+		return "-o FILE saves under another name"
+	case errors.Is(err, store.ErrUnfinished):
+		return "finish it with that program, or move it away, and what that program keeps beside it; -o FILE saves under another name"
+	case errors.Is(err, store.ErrBegun), errors.Is(err, store.ErrPoses):
+		return "-o FILE saves under another name"
+	case errors.Is(err, store.ErrForeign), errors.Is(err, store.ErrDirectory), errors.Is(err, store.ErrKeep):
+		return hintAway
+	}
+	return ""
+}
+
+func webCode(err *fetch.Error) (code int, hint string) {
+	if errors.Is(err, link.ErrHere) {
+		return Network, "--links lo names that link, which mlget links may call otherwise here"
+	}
+	if errors.Is(err, link.ErrFamily) {
+		return Network, "mlget links shows the addresses that each link has; -4 and -6 leave out those of the other family"
+	}
+	const hintName = "is the name right? mlget links shows what each link can reach, and which name servers it asks"
+	if unresolved := (*net.DNSError)(nil); errors.As(err, &unresolved) { // for now, or for good
+		return Network, hintName
+	}
+	switch err.Class {
+	case fetch.DNS:
+		return Network, hintName
+	case fetch.Refused:
+		return Network, "nobody listens there: are host and port right?"
+	case fetch.Network, fetch.Canceled:
+		if errors.Is(err, fetch.ErrNoHandshake) {
+			return Network, "does the server speak TLS at that port? Where it does not, the URL begins with http://"
+		}
+		return Network, "mlget links shows what each link can do; the same command goes on with what is there"
+	case fetch.TLS:
+		if errors.As(err, new(tls.RecordHeaderError)) {
+			return TLS, "at that port the URL begins with http://, or the port is another"
+		}
+		return TLS, "--cacert FILE names the authority to believe; --insecure does without verification"
+	case fetch.Auth:
+		if err.Status == http.StatusProxyAuthRequired {
+			return Auth, "--proxy-user USER:PASSWORD, or in the proxy's URL: http://USER:PASSWORD@HOST:PORT"
+		}
+		return Auth, "-u USER:PASSWORD, or --netrc with ~/.netrc"
+	case fetch.Protocol:
+		return Protocol, ""
+	case fetch.Status, fetch.Busy, fetch.Unsatisfied:
+		return Response, ""
+	}
+	return Other, ""
+}

@@ -1,0 +1,23 @@
+package exit
+
+import (
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestFileHints: who cannot open a file that a flag names is told what to look at.
+func TestFileHints(t *testing.T) {
+	for err, want := range map[error]string{
+		syscall.ENOENT: "path",
+		syscall.EACCES: "rights",
+		syscall.EROFS:  "another file",
+		syscall.EIO:    "",
+	} {
+		code, hint := Classify(FileError{&fs.PathError{Op: "open", Path: "x", Err: err}})
+		if code != File || !strings.Contains(hint, want) || (hint == "") != (want == "") {
+			t.Errorf("%v: %d, %q", err, code, hint)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package get
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mlget/mlget/internal/energy"
+	"github.com/mlget/mlget/internal/engine"
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/internal/term"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// When the roster looks at the interfaces again. A link that comes is announced
+// step by step (device, carrier, address, route), and what a DHCP client writes
+// down about name servers is not announced at all: hence a look soon after the
+// first word, and one more when all has been quiet.
+const (
+	settleTime = 100 * time.Millisecond // from the first word to the first look
+	lookPause  = 500 * time.Millisecond // between two looks at least, whatever flaps
+	quietTime  = 2 * time.Second        // from the last word to the last look; where the system tells nothing, between looks
+)
+
+// spareForAuto is how many links may join beside those that are named, where any
+// may: a phone or a laptop gets one or two.
+const spareForAuto = 4
+
+// lister tells of the interfaces as they are now; link.System is one.
+type lister interface {
+	List(ctx context.Context) ([]link.Info, error)
+}
+
+// seat is a link of the run as the engines have it; *engine.Link is one.
+type seat interface {
+	Join(n engine.Network, terms engine.Terms)
+	Renew(n engine.Network, moved bool)
+	Returned()
+}
+
+// seats are the places of links; those that are spare are behind the others.
+func seats(links []*engine.Link) []seat {
+	list := make([]seat, 0, len(links))
+	for _, l := range links {
+		list = append(list, l)
+	}
+	return list
+}
+
+// member is a link of the run, as the roster knows it.
+type member struct {
+	seen link.Info // when it was last usable
+	away bool      // it was not usable since
+	// metered says that it was when it was chosen; barred that it has become so since.
+	metered, barred bool
+	proxied         string // the name of a link through a proxy; empty: it is the interface itself
+}
+
+// roster keeps the run's links up to date: those that return, that move to
+// another address or device, and those that were not there at the start and now
+// are. It runs in one goroutine, follow's.
+type roster struct {
+	options *Options
+	specs   map[string]link.Spec
+	system  lister
+	bus     *event.Bus
+	started time.Time
+	warn    func(important bool, text string)
+	seats   []seat   // of members, and spare ones behind them
+	members []member // read it when watch has been stopped
+	models  energy.Models
+	full    bool // a link was left out for want of a seat
+}
+
+// spares is how many links may join a run that begins with these.
+func (o *Options) spares(begun []chosen) int {
+	n := 0
+	for i, name := range o.links {
+		there := slices.ContainsFunc(begun, func(c chosen) bool { return c.info.Name == name })
+		if !link.IsGroup(name) && !there && !slices.Contains(o.links[:i], name) {
+			n++
+		}
+	}
+	if o.automatic() {
+		n += spareForAuto
+	}
+	return n
+}
+
+// automatic says whether links that nobody named may be used.
+func (o *Options) automatic() bool {
+	return len(o.links) == 0 || slices.ContainsFunc(o.links, link.IsGroup)
+}
+
+// members are the links with which a run begins.
+func members(begun []chosen) []member {
+	list := make([]member, 0, len(begun))
+	for _, c := range begun {
+		m := member{seen: c.found, metered: c.found.Metered != link.MeteredNo}
+		if c.proxied {
+			m.proxied = c.described
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// watch starts to keep the links up to date. stop ends that and waits for the
+// end.
+func (r *roster) watch(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	changes, err := link.Watch(ctx)
+	if err != nil { // it looks for itself
+		r.warn(false, "changes of the links are noticed late: "+err.Error())
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.follow(ctx, changes)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// follow takes in changes until ctx ends. Where there are none to be had, it
+// looks now and then.
+func (r *roster) follow(ctx context.Context, changes <-chan link.Change) {
+	soon, quiet := time.NewTimer(0), time.NewTimer(quietTime) // something may have changed before the watch began
+	defer soon.Stop()
+	defer quiet.Stop()
+	soon.Stop()
+	due := false // soon is running
+	var looked time.Time
+	silent := changes == nil
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case c, ok := <-changes:
+			if !ok { // the system tells no more
+				changes, silent = nil, true
+				continue
+			}
+			if !r.concerned(c.Name) {
+				continue
+			}
+			r.hint(c)
+			quiet.Reset(quietTime)
+			if !due {
+				due = true
+				soon.Reset(max(settleTime, lookPause-time.Since(looked)))
+			}
+		case <-soon.C:
+			due = false
+			r.look(ctx, false)
+			looked = time.Now()
+		case <-quiet.C:
+			r.look(ctx, true)
+			looked = time.Now()
+			if silent {
+				quiet.Reset(quietTime)
+			}
+		}
+	}
+}
+
+// concerned says whether an interface can be one of the run; "" may be any.
+func (r *roster) concerned(name string) bool {
+	return name == "" || r.options.automatic() || slices.Contains(r.options.links, name)
+}
+
+// hint takes in that something is new about an interface. A link that has got
+// something is tried at once; one that has lost something may, by the next look,
+// have got it back.
+func (r *roster) hint(c link.Change) {
+	for i := range r.members {
+		switch m := &r.members[i]; {
+		case c.Name != "" && c.Name != m.seen.Name:
+		case c.Gone:
+			m.away = true
+		default:
+			r.seats[i].Returned()
+		}
+	}
+}
+
+// look makes the same checks as at the start, and lets the engine know what came
+// of them. A link that has just come and may well not work yet joins only when
+// it has been quiet.
+func (r *roster) look(ctx context.Context, quiet bool) {
+	infos, err := r.system.List(ctx)
+	if err != nil {
+		return // the next change may be luckier
+	}
+	infos = link.Apply(infos, r.specs)
+	for k := range infos { // a metered link with which the run began goes on
+		if slices.ContainsFunc(r.members, func(m member) bool { return m.seen.Name == infos[k].Name && m.metered }) {
+			infos[k].Metered = link.MeteredNo
+		}
+	}
+	usable := link.Choosable(infos, r.options.links)
+	for i := range r.members {
+		m := &r.members[i]
+		at := slices.IndexFunc(usable, func(info link.Info) bool { return info.Name == m.seen.Name })
+		if at < 0 {
+			r.leave(i, infos)
+			continue
+		}
+		difference := usable[at].Since(m.seen)
+		if m.away || m.barred || difference != link.Same {
+			r.seats[i].Renew(r.options.link(usable[at], r.specs, m.proxied), difference == link.Moved)
+		}
+		m.seen, m.away, m.barred = usable[at], false, false
+	}
+	for _, info := range usable {
+		known := slices.ContainsFunc(r.members, func(m member) bool { return m.seen.Name == info.Name })
+		if !known && (quiet || !info.Doubtful()) {
+			r.join(info)
+		}
+	}
+}
+
+// leave takes in that a link cannot be used now. One that works and has become
+// metered, as when a laptop goes from the Wi-Fi at home to that of a phone, carries
+// nothing from then on.
+func (r *roster) leave(i int, infos []link.Info) {
+	m := &r.members[i]
+	m.away = true
+	at := slices.IndexFunc(infos, func(info link.Info) bool { return info.Name == m.seen.Name })
+	if at < 0 || infos[at].Metered == link.MeteredNo || m.barred {
+		return
+	}
+	m.barred = true
+	name := term.Printable(m.seen.Name)
+	r.warn(true, fmt.Sprintf("link %s is not used any more: data over it may cost money now (%s); --links all uses it all the same", name, infos[at].Metered))
+	r.seats[i].Renew(link.Barred(infos[at]), true)
+}
+
+// join makes an interface a link of the run.
+func (r *roster) join(info link.Info) {
+	name := term.Printable(info.Name)
+	i := len(r.members)
+	if i == len(r.seats) {
+		if !r.full {
+			r.full = true
+			r.warn(false, fmt.Sprintf("link %s is not used: too many have joined", name))
+		}
+		return
+	}
+	l := r.options.link(info, r.specs, "")
+	r.bus.Publish(event.LinkJoined{
+		At: scheduler.Time(time.Since(r.started)), Link: scheduler.LinkID(i), Info: eventInfo(l),
+	})
+	r.warn(true, fmt.Sprintf("link %s joins the download", name))
+	r.members = append(r.members, member{seen: info, metered: info.Metered != link.MeteredNo})
+	r.seats[i].Join(l, termsOf(l, r.models))
+}

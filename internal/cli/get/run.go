@@ -1,0 +1,332 @@
+package get
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mlget/mlget/internal/cli/console"
+	"github.com/mlget/mlget/internal/cli/exit"
+	"github.com/mlget/mlget/internal/cli/policy"
+	"github.com/mlget/mlget/internal/cli/program"
+	"github.com/mlget/mlget/internal/cookies"
+	"github.com/mlget/mlget/internal/engine"
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/execpolicy"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/internal/progress"
+	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/pkg/scheduler"
+	"github.com/mlget/mlget/pkg/scheduler/tuning"
+)
+
+// Run downloads.
+func Run(ctx context.Context, o *Options, args []string, stdio console.IO, started time.Time) error {
+	r := &run{o: o, stdio: stdio, started: started, system: link.NewSystem("")}
+	defer r.close()
+	for _, step := range []func(context.Context, []string) error{
+		r.readTask, r.checkFlags, r.startPolicy, r.readPower, r.startObservers,
+	} {
+		if err := step(ctx, args); err != nil {
+			return err
+		}
+	}
+	err := r.chooseLinks(ctx)
+	if err == nil {
+		err = r.transfer(ctx)
+	} else {
+		r.notBegun(err)
+	}
+	r.endEvents(err)
+	return r.tell(ctx, err)
+}
+
+// run is a download, or a job of many, from the command line to its end.
+type run struct {
+	o       *Options
+	stdio   console.IO
+	started time.Time
+	bus     event.Bus
+
+	task      *task
+	web       fetch.Config
+	jar       *cookies.Jar
+	proxies   proxies
+	mode      progress.Mode
+	program   *execpolicy.Program // nil: no program decides
+	endPolicy func() *event.PolicyTotals
+	measure   measurement
+	watchers  *watchers
+	result    *outcome
+
+	system link.System
+	links  []chosen
+	specs  map[string]link.Spec // of --link, by name
+	totals []event.LinkTotals
+}
+
+// warn tells those who watch, unless it is unimportant only with -v.
+func (r *run) warn(important bool, text string) {
+	r.bus.Publish(event.Notice{Warning: important, Text: text})
+}
+
+func (r *run) close() {
+	if r.endPolicy != nil {
+		r.endPolicy()
+	}
+	if r.task != nil {
+		r.task.close()
+	}
+}
+
+// readTask finds out what there is to download.
+func (r *run) readTask(ctx context.Context, args []string) (err error) {
+	if r.task, err = r.o.task(ctx, args, r.stdio); err != nil {
+		return err
+	}
+	tidy(r.task.one != nil)
+	return nil
+}
+
+// checkFlags refuses what cannot be meant, before anything is opened.
+func (r *run) checkFlags(context.Context, []string) (err error) {
+	if r.web, err = r.o.http(); err != nil {
+		return err
+	}
+	if r.proxies, err = r.o.proxy.proxies(); err != nil {
+		return err
+	}
+	r.web.Proxies = r.proxies
+	if r.jar, err = r.o.cookies.jar(r.web.Header); err != nil {
+		return err
+	}
+	r.web.Cookies = r.jar
+	r.o.settleEnergy(r.task)
+	if r.mode, err = r.o.check(); err != nil || !r.o.createDirs || r.o.outputPath() == "-" {
+		return err
+	}
+	if err = os.MkdirAll(filepath.Dir(r.o.outputPath()), 0o777); err != nil {
+		return exit.FileError{Err: fmt.Errorf("--create-dirs: %w", err)}
+	}
+	return nil
+}
+
+// startPolicy starts the program that --algorithm may name.
+func (r *run) startPolicy(context.Context, []string) (err error) {
+	if r.program, err = policy.Start(r.o.algorithm, float64(r.o.padding), r.stdio.Err); err == nil {
+		r.endPolicy = sync.OnceValue(policy.Watch(r.program, r.warn))
+	}
+	return err
+}
+
+// readPower reads how power is measured or modelled.
+func (r *run) readPower(context.Context, []string) (err error) {
+	r.measure, err = r.o.power.config(&r.bus, r.started)
+	return err
+}
+
+// startObservers starts those who watch, and what gathers the files' ends.
+func (r *run) startObservers(context.Context, []string) (err error) {
+	if r.watchers, err = r.o.watch(&r.bus, r.mode, r.measure.models, r.stdio); err != nil {
+		return err
+	}
+	r.result = &outcome{bus: &r.bus, started: r.started, streamed: r.o.streams()}
+	if r.o.writeOut != "" {
+		r.result.statuses = make(map[event.FileID]int)
+	}
+	return nil
+}
+
+// chooseLinks finds the links to use.
+func (r *run) chooseLinks(ctx context.Context) (err error) {
+	here := slices.Equal(r.o.links, []string{link.Auto}) && r.task.here(ctx, r.web.Proxies)
+	r.links, r.specs, err = r.o.choose(ctx, r.system, here, r.warn)
+	r.result.leftOut = r.o.leftOut
+	if err == nil && r.o.request.alone() && len(r.links) > 1 {
+		r.warn(false, fmt.Sprintf("the request is made once, over %s alone", r.links[0].info.Name))
+		r.links = r.links[:1]
+	}
+	if err == nil && r.o.request.alone() {
+		r.o.links = []string{r.links[0].found.Name} // none joins
+	}
+	return err
+}
+
+// transfer downloads over the links, which it keeps up to date meanwhile, and measures
+// before and after.
+func (r *run) transfer(ctx context.Context) error {
+	o := r.o
+	begin := o.runStarted(r.started, r.links, r.task.files())
+	r.bus.Publish(begin)
+	tellOfProxy(r.web.Proxies, r.task.urls, r.links, r.warn)
+	meter := o.meter(&r.bus)
+	sampler := r.measure.start(begin)
+	endUsage := o.sampleUsage(&r.bus, r.started)
+	cfg := o.engine(r.web, &r.bus, r.started)
+	cfg.Meter = meter
+	if r.program != nil {
+		cfg.Program = r.program
+	}
+	nets, terms := networks(r.links, r.measure.models)
+	shared := engine.WithSpares(engine.NewLinks(&r.bus, r.started, nets, terms, cfg.BlockSize), o.spares(r.links))
+	roster := &roster{
+		options: o, specs: r.specs, system: r.system, bus: &r.bus, started: r.started, warn: r.warn,
+		seats: seats(shared), members: members(r.links), models: r.measure.models,
+	}
+	stop := roster.watch(ctx)
+	measured := linger(ctx, sampler, o.power.baseline, r.warn, " before the first connection")
+	limited, cancel := o.limitTime(ctx, r.started.Add(measured))
+	defer cancel()
+	if o.maxTime > 0 {
+		cfg.Deadline = scheduler.Time(measured + o.maxTime)
+	}
+	pages := newPages(&cfg.HTTP, shared[:len(nets)], o.timeout, o.tries)
+	sampler.Closely(onset * o.power.sample.Interval)
+	err := r.result.close(o.download(limited, cfg, shared, pages, r.task, r.result, r.warn))
+	pages.close()
+	stop()
+	for _, l := range shared[:len(roster.members)] {
+		r.totals = append(r.totals, l.Totals())
+	}
+	sampler.Closely(0)
+	linger(ctx, sampler, o.power.tail, r.warn, " after the end; an interrupt ends it")
+	sampler.Stop()
+	endUsage()
+	return err
+}
+
+// notBegun tells of a run for which there is no link.
+func (r *run) notBegun(err error) {
+	r.bus.Publish(r.o.runStarted(r.started, nil, r.task.files()))
+	notBegun(&r.bus, r.started, r.task, err)
+}
+
+// endEvents tells of the run's end, which is the last that is told.
+func (r *run) endEvents(err error) {
+	ended := runEnded(r.started, err, r.totals)
+	ended.Policy = r.endPolicy()
+	r.bus.Publish(ended)
+	r.bus.Close()
+}
+
+// tell waits for those who watch, and prints what went wrong.
+func (r *run) tell(ctx context.Context, err error) error {
+	watchErr := r.watchers.finish(ctx, r.o, r.stdio, r.result)
+	if err := r.o.cookies.write(r.jar); watchErr == nil {
+		watchErr = err
+	}
+	switch {
+	case err == nil:
+		return watchErr
+	case r.links == nil:
+		return err
+	}
+	r.result.say(r.stdio.Err, r.task.one == nil)
+	if watchErr != nil {
+		exit.Print(r.stdio.Err, watchErr, "")
+	}
+	return exit.PrintedError{Err: err}
+}
+
+func (o *Options) runStarted(started time.Time, links []chosen, files int) event.RunStarted {
+	e := event.RunStarted{Version: program.Version(), Started: started, Algorithm: o.algorithm, Energy: o.power.policy, Files: files}
+	e.Links = make([]event.LinkInfo, 0, len(links)) // in a record, a list without links is a list
+	for _, l := range links {
+		e.Links = append(e.Links, l.info)
+	}
+	return e
+}
+
+func runEnded(started time.Time, err error, totals []event.LinkTotals) event.RunEnded {
+	e := event.RunEnded{At: scheduler.Time(time.Since(started)), Links: totals}
+	if totals == nil {
+		e.Links = []event.LinkTotals{}
+	}
+	e.CPU, e.MaxRSS = usage()
+	if err != nil {
+		e.ExitCode, _ = exit.Classify(err)
+		e.Error = err.Error()
+	}
+	return e
+}
+
+// feederEnd is how long a feeder is waited for at the end. One that reads a list
+// from a pipe cannot be called back while nothing comes; it ends with the process.
+const feederEnd = 200 * time.Millisecond
+
+// download does what there is to do and tells result what came of each file.
+func (o *Options) download(
+	ctx context.Context, cfg engine.Config, links []*engine.Link, pages *pages, t *task, result *outcome,
+	warn func(important bool, text string),
+) error {
+	e, err := engine.New(cfg, links)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	if t.one != nil {
+		cfg.HTTP.Named.Add(t.one.URL)
+		res, err := e.Download(ctx, t.one)
+		result.Ended(t.one, res, err)
+		return nil
+	}
+	common := store.NewRun(o.dir)
+	defer common.Close()
+	f := &feeder{o: o, task: t, pages: pages, named: cfg.HTTP.Named, warn: warn, out: result, common: common, jobs: make(chan *engine.Job)}
+	ctx, cancel := context.WithCancel(ctx)
+	fed := make(chan struct{})
+	go func() {
+		defer close(fed)
+		f.run(ctx)
+	}()
+	defer func() {
+		cancel()
+		select {
+		case <-fed:
+		case <-time.After(feederEnd):
+		}
+	}()
+	batch := &engine.Batch{
+		Jobs: f.jobs, Ahead: &f.ahead, Ended: result,
+		Concurrency: o.concurrency.N, Parallelism: o.parallelism.N,
+	}
+	batch.Mode, _ = tuning.ParseMode(o.mode) // check has seen to it
+	return e.DownloadAll(ctx, batch)
+}
+
+// notBegun tells of the files for which there is no link, as far as they are known.
+func notBegun(bus *event.Bus, started time.Time, t *task, err error) {
+	code, _ := exit.Classify(err)
+	now, told := scheduler.Time(time.Since(started)), 0
+	tell := func(named *url.URL) {
+		u := *named
+		u.User = nil
+		id := fileID(told)
+		told++
+		bus.Publish(event.FileStarted{At: now, File: id, URL: u.String()})
+		bus.Publish(event.FileEnded{At: now, File: id, Size: -1, ExitCode: code, Error: err.Error()})
+	}
+	switch {
+	case t.one != nil:
+		tell(t.one.URL)
+		return
+	case t.trees: // they are in pages that nobody has read
+		return
+	}
+	for _, u := range t.urls {
+		tell(u)
+	}
+	for t.list != nil && t.list.known >= 0 { // else it would be waited for
+		_, u, _, err := t.list.next()
+		if err != nil {
+			return
+		}
+		tell(u)
+	}
+}

@@ -1,6 +1,0 @@
-//go:build unix && !linux
-
-package cli
-
-// peakOfImage is 0: here, getrusage is all that there is.
-func peakOfImage() int64 { return 0 }
