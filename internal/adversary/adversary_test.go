@@ -352,12 +352,18 @@ func wrong(f adversary.Finding) bool {
 //
 //	MLGET_ADVERSARY_SEED=N                            that one, and what is needed of it to fail
 //	                                                  (MLGET_ADVERSARY_SHRINK=0: all of it)
+//	MLGET_ADVERSARY_WORLD=FILE                        the one in the file, as it is
+//	MLGET_ADVERSARY_SAVE=FILE                         and what is left of it is written there
 //	MLGET_ADVERSARY_EVENTS=1                          with what the engine tells of each run
 //	MLGET_ADVERSARY_COUNT=N MLGET_ADVERSARY_FIRST=M   N of them from seed M (1) on
 func TestHistories(t *testing.T) {
 	base := memory(t)
+	if name := os.Getenv("MLGET_ADVERSARY_WORLD"); name != "" {
+		replay(t, load(t, name), base, false)
+		return
+	}
 	if os.Getenv("MLGET_ADVERSARY_SEED") != "" {
-		replay(t, adversary.Generate(env(t, "MLGET_ADVERSARY_SEED", 0)), base)
+		replay(t, adversary.Generate(env(t, "MLGET_ADVERSARY_SEED", 0)), base, os.Getenv("MLGET_ADVERSARY_SHRINK") != "0")
 		return
 	}
 	first, count := env(t, "MLGET_ADVERSARY_FIRST", 1), env(t, "MLGET_ADVERSARY_COUNT", histories)
@@ -391,7 +397,7 @@ func TestHistories(t *testing.T) {
 // replay plays a history until it fails, some times at most: goroutines that run at the
 // same moment of the bubble's clock do so in any order. It tells of the last time. One
 // that fails is made smaller, for as long as it fails in the same way.
-func replay(t *testing.T, w *adversary.World, base string) {
+func replay(t *testing.T, w *adversary.World, base string, shrink bool) {
 	class := os.Getenv("MLGET_ADVERSARY_CLASS") // "": any
 	again := func(w *adversary.World, times uint64) (findings []adversary.Finding, log []*adversary.Told) {
 		for range times {
@@ -406,7 +412,7 @@ func replay(t *testing.T, w *adversary.World, base string) {
 	}
 	times := env(t, "MLGET_ADVERSARY_TIMES", 20)
 	findings, log := again(w, times)
-	if len(findings) > 0 && os.Getenv("MLGET_ADVERSARY_SHRINK") != "0" {
+	if len(findings) > 0 && shrink {
 		if class == "" {
 			class = findings[0].Class.String() + ":"
 		}
@@ -418,6 +424,7 @@ func replay(t *testing.T, w *adversary.World, base string) {
 			findings, log = f, l
 			return true
 		})
+		save(t, w)
 	}
 	t.Log(w)
 	for i, a := range log {

@@ -136,6 +136,7 @@ func (n *Network) answer(r request, w *Wire, edge int) *answer {
 	if fault != nil {
 		a.spoil(r, fault, v)
 	}
+	t.Unsized = a.status < 300 && a.status != http.StatusPartialContent && a.length < 0
 	return a
 }
 

@@ -32,6 +32,9 @@
 //     or that answers within 3 s.
 //   - Lies with --algorithm single: it uses one link, and keeps the others in reserve.
 //   - A lie that two links tell alike.
+//   - A lie about the size of an object of more than 1 MiB, where over the other links nothing but
+//     the end of a body tells it; or of a smaller one for whose end a link was asked for a minute
+//     (docs/SECURITY.md).
 //   - In a list, a lie of a link that was honest about another file of the same origin, or told
 //     a lie about it that another link told alike: an agreement about one object makes both links
 //     believed for the rest of the run (docs/SECURITY.md).

@@ -63,15 +63,20 @@ func (g generator) more(w *World) {
 			e.Ranges, e.Framing = RangesNever, Chunked
 			e.Faults = append([]Fault{{Kind: CutBody, File: -1, First: g.IntN(3), Count: 1, N: g.log(1, 100<<10)}}, e.Faults...)
 		}
-		// Whoever waits for such a server gets no answer in time. Where a name leads to several
-		// servers, no client knows which of them it is.
-		several := slices.ContainsFunc(w.Links, func(l Link) bool { return len(l.Edges) > 1 && slices.Contains(l.Edges, i) })
-		e.OneByOne = g.once(0.03) && (!lying || w.Anchor < 0) && !several
-		if e.OneByOne && w.Anchor >= 0 {
-			e.Redirects = false // to another name: no client knows that it is the same server
-		}
+		// Whoever waits for such a server gets no answer in time.
+		e.OneByOne = g.once(0.03) && (!lying || w.Anchor < 0)
 		if lying && w.Anchor >= 0 && e.Ranges == RangesDropped {
 			e.Ranges = RangesBad // that is no answer, either
+		}
+	}
+	if w.Anchor < 0 {
+		return
+	}
+	for _, l := range w.Links {
+		if slices.ContainsFunc(l.Edges, func(i int) bool { return w.Edges[i].OneByOne }) {
+			for _, i := range l.Edges {
+				w.Edges[i].Redirects = false // to another name: no client knows that it is the same server
+			}
 		}
 	}
 }
@@ -305,7 +310,9 @@ func (g generator) anchored(w *World, links int) {
 		w.Edges = append(w.Edges, edge)
 	}
 	for _, e := range w.Edges {
-		if e.Ranges == RangesTags && len(w.Edges) > 1 {
+		// "Every answer is held against all that is known of the object" (docs/SECURITY.md), also
+		// where a stream's first bytes have been handed on.
+		if e.Ranges == RangesTags && (len(w.Edges) > 1 || w.Mode == Stream) {
 			w.Ambiguous = true
 		}
 	}

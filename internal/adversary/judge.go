@@ -250,7 +250,7 @@ func (j *judge) excused(lie *Told) bool {
 	if j.Anchor < 0 || j.Algorithm == "single" {
 		return true
 	}
-	if j.echoed(lie) {
+	if j.echoed(lie) || (lie.Size > readMost || j.o.Took >= time.Minute) && !j.sized(lie) {
 		return true
 	}
 	for _, t := range j.log {
@@ -260,6 +260,22 @@ func (j *judge) excused(lie *Told) bool {
 			return true // it has been believed before
 		case j.Mode == List && t.Link == lie.Link && t.Lie && j.echoed(t):
 			return true // "Once two links have agreed about one file of a server, each is believed there for the rest of the run" (docs/SECURITY.md)
+		}
+	}
+	return false
+}
+
+// readMost is how large in bytes an object may be to be read over a second link: "where nothing
+// but the end of a body tells the size, bodies of up to 1 MiB are read over a second link as well"
+// (docs/SECURITY.md). A link that has told no size is asked "for as long as a minute".
+const readMost = 1 << 20
+
+// sized says whether an answer of the run over another link than a lie's has told a size of the file.
+func (j *judge) sized(lie *Told) bool {
+	for t := range j.heard {
+		if t.Run == j.o.Run && t.Link != lie.Link && t.Version >= 0 && !t.Lie &&
+			(!t.Unsized && (t.Sent.Load() > 0 || strings.HasPrefix(t.Kind, "416")) || t.Sent.Load() == t.Size) {
+			return true
 		}
 	}
 	return false
@@ -368,11 +384,15 @@ func (j *judge) expected() bool {
 }
 
 // continues says whether what another program has left can be gone on with: it is of the
-// anchor's version, and the anchor knows ranges.
+// anchor's version, and the anchor knows ranges, and answers within the 3 s for which another
+// link's answer waits (docs/SECURITY.md).
 func (j *judge) continues() bool {
 	for _, i := range j.Links[j.Anchor].Edges {
 		e := &j.Edges[i]
 		if len(e.Changes) > 0 || e.Ranges != RangesYes && e.Ranges != RangesCapped {
+			return false
+		}
+		if len(j.Links) > 1 && slices.ContainsFunc(e.Faults, func(f Fault) bool { return f.Kind == Delay || f.Kind == Silence }) {
 			return false
 		}
 	}

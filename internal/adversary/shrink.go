@@ -107,12 +107,22 @@ func (w *World) smaller() (all []*World) {
 	for i := range w.Edges {
 		all = append(all, w.plainer(i)...)
 	}
+	if w.Anchor >= 0 { // those that are honest change together
+		without(func(c *World) bool {
+			had := false
+			for i := range c.Edges {
+				had = had || len(c.Edges[i].Changes) > 0
+				c.Edges[i].Changes = nil
+			}
+			return had
+		})
+	}
 	for f := range w.Files {
 		for v := range w.Files[f].Versions {
 			for _, size := range []int64{100_000, 300_000, 1_000_000} {
 				without(func(c *World) bool {
 					x := &c.Files[f].Versions[v]
-					return x.Size > size && set(&x.Size, size)
+					return x.Size > size && set(&x.Size, size) && (c.Foreign == nil || c.Foreign.Size <= size)
 				})
 			}
 		}
@@ -143,6 +153,9 @@ func (w *World) plainer(i int) (all []*World) {
 		without(func(e *Edge) bool { e.Faults = slices.Delete(e.Faults, f, f+1); return true })
 	}
 	for x := range w.Edges[i].Changes {
+		if w.Anchor >= 0 {
+			break
+		}
 		without(func(e *Edge) bool { e.Changes = slices.Delete(e.Changes, x, x+1); return true })
 	}
 	without(func(e *Edge) bool { had := len(e.Turns) > 0; e.Turns = nil; return had })

@@ -29,6 +29,7 @@ type Told struct {
 	Version int
 	Size    int64 // -1: not told
 	Lie     bool
+	Unsized bool // nothing but the body's end tells the size
 
 	Off  int64        // of the first byte of the body
 	Sent atomic.Int64 // bytes of the body that the link took

@@ -198,9 +198,16 @@ type Run struct {
 }
 
 // Bound is how long a run may take: each link may fail so many times in a row for each
-// file, each time after it was silent for as long as the user allows, and a pause.
+// file, each time after it was silent for as long as the user allows, and a pause; and once
+// for each 16 KiB, which begin a new row.
 func (w *World) Bound() time.Duration {
-	return time.Duration(1+len(w.Links)*len(w.Files)*(w.Tries+1)) * 2 * Silent
+	rows := int64(0)
+	for _, f := range w.Files {
+		for _, v := range f.Versions {
+			rows += v.Size / (16 << 10)
+		}
+	}
+	return time.Duration(1+int64(len(w.Links))*(rows+int64(len(w.Files)*(w.Tries+1)))) * 2 * Silent
 }
 
 // Silent is how long a server may be silent: the user's --timeout.

@@ -83,10 +83,12 @@ func (b *batch) asideEngine(f *entry) (e *Engine, err error) {
 	e.ofMany, e.deaf, e.trust, e.crowd = true, 0, b.e.trust, b.e.crowd
 	for id := range b.links {
 		l := &b.links[id]
-		if e.gone[id] = 0; l.lost || b.exhausted(f) && f.failedBy.has(scheduler.LinkID(id)) {
+		if e.gone[id] = 0; l.lost && !aboutRanges(l.err) || b.exhausted(f) && f.failedBy.has(scheduler.LinkID(id)) {
 			e.gone[id] = l.arrivals
 		}
-		if (l.banned || l.failed > l.lastByte) && (l.lastByte == 0 || b.e.now()-l.lastByte >= parkTime) {
+		told := (f.word.agree | f.disagree).has(scheduler.LinkID(id))
+		heard := max(l.lastByte, f.site.over[id].heard, b.e.crowd.lastHeard(scheduler.LinkID(id)))
+		if (l.banned || l.failed > l.lastByte) && !told && (heard == 0 || b.e.now()-heard >= parkTime) {
 			e.deaf.add(scheduler.LinkID(id))
 		}
 	}
@@ -100,13 +102,14 @@ func (b *batch) asideEnded(reqs context.Context, a asideEnd) {
 	switch s := a.f.site; {
 	case b.err != nil:
 	case a.err == nil && a.f.denied != 0: // over another link
-		s.answered, s.failures, s.blamed = true, 0, 0
+		s.there()
 		b.refuted(reqs, a.f)
 	case !s.answered && named(a.f, nameError(a.err)): // all links were asked
 		s.dead = a.err
 		b.later(reqs, s, a.err)
 	case !s.answered && a.f.denied != 0 && nobody(a.err): // the same, but it may be so for a while only
 		s.blamed = b.usable(scheduler.NoLink)
+		s.absent = s.blamed
 		b.blame(s, &transfer{sent: a.begun}, a.err)
 		b.later(reqs, s, a.err)
 	}

@@ -12,8 +12,9 @@ import (
 
 // crowd is what all downloads of a run ask for at the same time, by origin and link.
 type crowd struct {
-	mu sync.Mutex
-	of map[crowdKey]*crowding
+	mu    sync.Mutex
+	of    map[crowdKey]*crowding
+	heard map[scheduler.LinkID]scheduler.Time // when a response has come last
 }
 
 type crowdKey struct {
@@ -23,18 +24,45 @@ type crowdKey struct {
 
 type crowding struct {
 	requests int  // in flight
+	served   int  // requests that were answered, and have ended
 	forbids  bool // it has forbidden a file again and again: that is no bound
 }
 
-func newCrowd() *crowd { return &crowd{of: map[crowdKey]*crowding{}} }
+func newCrowd() *crowd {
+	return &crowd{of: map[crowdKey]*crowding{}, heard: map[scheduler.LinkID]scheduler.Time{}}
+}
 
-// add counts a request that has begun (1), or ended (-1).
-func (c *crowd) add(u *url.URL, link scheduler.LinkID, n int) {
+// hear notes that a response has come over a link.
+func (c *crowd) hear(link scheduler.LinkID, now scheduler.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heard[link] = now
+}
+
+// lastHeard is when a response has come last over a link; 0: none has.
+func (c *crowd) lastHeard(link scheduler.LinkID) scheduler.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.heard[link]
+}
+
+// begin counts a request that has begun.
+func (c *crowd) begin(u *url.URL, link scheduler.LinkID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at(crowdKey{origin(u), link}).requests++
+}
+
+// end counts one that has ended; served says that it was answered.
+func (c *crowd) end(u *url.URL, link scheduler.LinkID, served bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := crowdKey{origin(u), link}
 	o := c.at(key)
-	if o.requests += n; o.requests == 0 && !o.forbids {
+	if served {
+		o.served++
+	}
+	if o.requests--; o.requests == 0 && !o.forbids {
 		delete(c.of, key)
 	}
 }
@@ -61,4 +89,23 @@ func (c *crowd) forbid(u *url.URL, link scheduler.LinkID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at(crowdKey{origin(u), link}).forbids = true
+}
+
+// forbidden is how often a file was forbidden that may be so because of other requests.
+type forbidden struct {
+	times  int // that count: as long as none of the others ends, it is the same refusal
+	all    int
+	served int // of the others, at the latest one that counts
+}
+
+// again counts one more refusal, while there are other requests of the file's server, or not.
+func (c *crowd) again(f *forbidden, u *url.URL, link scheduler.LinkID, others bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	served := c.at(crowdKey{origin(u), link}).served
+	f.all++
+	if f.times == 0 || !others || f.served != served {
+		f.times++
+		f.served = served
+	}
 }

@@ -21,13 +21,15 @@ func (b *batch) denied(reqs context.Context, t *transfer, err error) ending {
 	others := b.usable(t.link)
 	switch {
 	case others&f.served != 0:
-		return b.fault(t, outcome, err)
+		return b.fault(reqs, t, outcome, err)
 	case others&^f.denied != 0:
 		f.why = err
 		b.setAside(reqs, f, err.Error())
 		return ending{outcome: outcome, retry: true}
 	}
-	if f.later != 0 && f.busy < busyMost && b.e.cfg.Tries != 1 {
+	later := f.later
+	later.remove(t.link)
+	if (f.later != 0 && f.busy < busyMost || later != 0 && f.busy == busyMost) && b.e.cfg.Tries != 1 {
 		f.denied &^= f.later // it may be had where it was to be asked for later
 		f.later = 0
 		f.busy++

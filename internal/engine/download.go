@@ -34,6 +34,8 @@ type download struct {
 	metAt     scheduler.Time   // when the first one was
 	agree     linkSet          // over which links its size was told
 	believed  bool             // its size is: see sizeBelieved
+	disputed  bool             // links have told several sizes, or objects, before
+	strange   bool             // the first answer is a page, which the URL does not promise
 	name      string           // that the server proposes; "": none
 	refLink   scheduler.LinkID // over which the first one came; NoLink: it has moved since
 	refURL    *url.URL
@@ -64,7 +66,7 @@ type download struct {
 func newDownload(e *Engine, job *Job, to sink, before *download) (*download, error) {
 	d := &download{owner: newOwner(e, job.ID), job: job, to: to, recorded: make(chan error, 1)}
 	d.work = d
-	d.failures = job.failures
+	d.failures, d.disputed = job.failures, job.disagree != 0
 	cfg := scheduler.Config{Size: -1, Window: to.window(), Parallelism: e.cfg.Parallelism, TLS: job.URL.Scheme == "https"}
 	switch id, done, ok := to.resume(); {
 	case before != nil:
@@ -73,7 +75,7 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 	case ok:
 		d.known, d.have = identity.Resumed(id), done
 		if file, ok := to.(fileSink); ok && covers(done, id.Size) {
-			d.to, done = allThere{file}, butLast(done)
+			d.to, done = newLastAsked(file, done), butLast(done)
 		}
 		cfg.Size, cfg.Have = id.Size, done
 	}
@@ -173,13 +175,9 @@ func (d *download) end() error {
 	case d.err == nil || errors.Is(d.err, errStartOver), errors.Is(d.err, errAgain), errors.Is(d.err, errOutvoted):
 		return d.err
 	case errors.Is(d.err, ErrLonger) && d.proof.doubted:
-		if f, ok := d.to.(interface{ GiveBack() error }); ok {
-			if err := f.GiveBack(); err != nil {
-				d.e.notice(true, "what was there could not be put back: %v", err)
-			}
-		}
+		d.e.giveBack(d.to)
 		return d.err
-	case d.whole || !d.met || !d.sizeBelieved(d.e.now()): // nothing that another run could use
+	case d.whole || !d.met || d.proof.refuted || !d.sizeBelieved(d.e.now()): // nothing that another run could use
 		return d.err
 	}
 	if err := d.to.suspend(d.claimable()); err != nil && !errors.Is(d.err, err) {

@@ -66,7 +66,7 @@ type entry struct {
 	failures  int            // in a row
 	spared    int            // failures that were not its own
 	beside    int            // times that its server was too busy for it because of others
-	forbidden int            // times that it was forbidden while others were served, which may be for the same reason
+	forbidden forbidden      // while others were served, which may be the reason
 	doubts    int            // responses that could be a portal's
 	served    linkSet        // whose servers have brought some of it
 	denied    linkSet        // whose servers deny it

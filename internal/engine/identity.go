@@ -73,15 +73,17 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 	d.e.tellEncoding(d.job, resp)
 	d.met, d.metAt, d.name = true, cmp.Or(d.doubtSince, d.e.now()), resp.Object.Name
 	d.refLink, d.refURL, d.refRemote = t.link, resp.EffectiveURL, resp.Remote
-	d.believed = resp.Secure
-	d.agree.add(t.link)
+	d.believed, d.strange = resp.Secure, d.stranger(message{resp: resp})
+	if c.Size >= 0 {
+		d.agree.add(t.link)
+	}
 	for _, m := range d.doubts { // they may be withdrawn before they are settled
 		if m.t != t && d.tellsSize(m.resp) && !d.hearWord(reqs, m.t.link, claimOf(&m.resp.Object), m.resp.End) {
 			return false
 		}
 	}
 	for id := range d.links {
-		if l := &d.links[id]; max(l.told, l.gaveWay.Size()) > 0 && !l.lost {
+		if l := &d.links[id]; max(l.told, l.gaveWay.Size()) > 0 && (!l.lost || aboutRanges(l.err)) {
 			d.hearWord(reqs, scheduler.LinkID(id), identity.Claim{Identity: identity.Identity{Size: max(l.told, l.gaveWay.Size())}}, 0)
 		}
 	}

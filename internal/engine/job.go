@@ -156,16 +156,18 @@ func (e *Engine) finish(ctx context.Context, job *Job, to sink, object store.Com
 func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptions, error) {
 	defer e.unpin()
 	var before *download
+	disputed := false
 	for {
 		d, err := newDownload(e, job, to, before)
 		if err != nil {
 			return store.CommitOptions{Size: -1}, err
 		}
+		d.disputed = d.disputed || disputed
 		err = d.run(ctx)
-		before = nil
+		before, disputed = nil, disputed || !errors.Is(err, errAskLast)
 		switch {
 		case errors.Is(err, errAskLast):
-			to = lastAsked{to.(fileSink)} //nolint:errcheck,forcetypeassert // canAskLast has looked
+			to = newLastAsked(to.(fileSink), d.have) //nolint:errcheck,forcetypeassert // canAskLast has looked
 			continue
 		case errors.Is(err, errAgain):
 			d.regret(false, d.keeps())
@@ -178,8 +180,20 @@ func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptio
 		}
 		d.regret(true, nil)
 		if err := to.restart(); err != nil {
+			e.giveBack(to) // else another run would go on with what turned out to be wrong
 			return store.CommitOptions{Size: -1}, err
 		}
+	}
+}
+
+// giveBack leaves what another tool has left as it was.
+func (e *Engine) giveBack(to sink) {
+	f, ok := to.(interface{ GiveBack() error })
+	if !ok {
+		return
+	}
+	if err := f.GiveBack(); err != nil {
+		e.notice(true, "what was there could not be put back: %v", err)
 	}
 }
 

@@ -114,7 +114,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 		if len(d.have) == 0 && !d.known.Blind() {
 			verdict = identity.Proven // the object is what this answer says
 		}
-	case resp.Whole && verdict != identity.Differs && d.changedItsMind(t.link):
+	case resp.Whole && d.changedItsMind(t.link) && verdict != identity.Differs:
 		d.goWhole(t.link, &m)
 		return false
 	case resp.Whole && d.links[t.link].used:
@@ -200,6 +200,11 @@ func (o *owner) use(id scheduler.LinkID) {
 // the others' servers know ranges.
 func noRanges() error { return &fetch.Error{Class: fetch.Protocol, Err: errNoRanges} }
 
+// aPage is why a link is left out that seems to have a portal in front of it.
+func aPage() error {
+	return &fetch.Error{Class: fetch.Protocol, Err: errors.New("over this link there is a page instead of the file")}
+}
+
 var errNoRanges = errors.New("over this link the server ignores ranges")
 
 // odd is why a link is left out whose server alone answers so; nil: nothing is odd.
@@ -207,6 +212,8 @@ func (d *download) odd(resp *fetch.Response) error {
 	switch {
 	case resp.Whole:
 		return noRanges()
+	case resp.Object.Size < 0:
+		return fmt.Errorf("%w: over this link the server does not tell the object's size", errNoRanges)
 	case encodedUnasked(d.job, resp):
 		return &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("over this link it is encoded as %s", resp.Object.Encoding)}
 	}
@@ -240,6 +247,9 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool {
 		no := d.refuted(m)
 		if no {
+			if d.tellsSize(m.resp) { // it is asked again, when the object is known
+				d.links[m.t.link].told = max(0, m.resp.Object.Size)
+			}
 			d.lose(reqs, m.t.link, d.odd(m.resp))
 			m.answer <- false
 		}

@@ -7,13 +7,16 @@ import (
 	"slices"
 
 	"github.com/mlget/mlget/internal/identity"
-	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// errAskLast says that a server has nothing behind the bytes that are there, and does not
-// say that these are all.
-var errAskLast = errors.New("nothing tells whether it is complete")
+var (
+	// errAskLast says that a server has nothing behind the bytes that are there, and does not
+	// say that these are all.
+	errAskLast = errors.New("nothing tells whether it is complete")
+	// errLastDiffers says that the last byte which was there is another one in an answer.
+	errLastDiffers = errors.New("its last byte differs")
+)
 
 // canAskLast says whether its last byte can be asked for again, and has not been.
 func (d *download) canAskLast() bool {
@@ -36,12 +39,21 @@ func butLast(done []scheduler.Range) []scheduler.Range {
 	return done
 }
 
-// lastAsked is a file whose last byte is asked for again: the answer tells how large the
-// object is.
-type lastAsked struct{ fileSink }
+// lastAsked is a file whose last byte is asked for again, as nothing else tells whether the
+// object ends there, is still the same, or what its server calls it. The byte is compared and
+// not written: no bytes of two objects meet, and what another tool has left stays as it is.
+type lastAsked struct {
+	sink
+	file fileSink
+	end  int64 // of what was there
+}
 
-func (l lastAsked) resume() (identity.Identity, []scheduler.Range, bool) {
-	id, done, ok := l.fileSink.resume()
+func newLastAsked(f fileSink, done []scheduler.Range) *lastAsked {
+	return &lastAsked{sink: f, file: f, end: done[len(done)-1].End}
+}
+
+func (l *lastAsked) resume() (identity.Identity, []scheduler.Range, bool) {
+	id, done, ok := l.file.resume()
 	if !ok {
 		return id, nil, false
 	}
@@ -49,33 +61,25 @@ func (l lastAsked) resume() (identity.Identity, []scheduler.Range, bool) {
 	return id, done, len(done) > 0
 }
 
-// WriteAt compares the byte, when the file turns out to be complete: that is not touched.
-func (l lastAsked) WriteAt(p []byte, off int64) (int, error) {
-	if !l.Whole() {
-		return l.fileSink.WriteAt(p, off)
-	}
-	return l.compare(p, off, &store.Error{Op: "compare", Path: l.Name(), Err: store.ErrChanged})
+func (l *lastAsked) restart() error {
+	l.end = 0
+	return l.file.restart()
 }
 
-// allThere is a file of which a run before has left every byte, and which was not given its
-// name. Whether the object is still the same, and what its server calls it, a response has to
-// say, so the last byte is asked for again. It is compared and not written, so that no bytes
-// of two objects meet.
-type allThere struct{ fileSink }
+func (l *lastAsked) GiveBack() error { return l.file.GiveBack() }
 
-func (a allThere) WriteAt(p []byte, off int64) (int, error) {
-	return a.compare(p, off, errStartOver)
-}
-
-// compare takes p for written at off if that is what the file holds; else it fails with
-// differs.
-func (f fileSink) compare(p []byte, off int64, differs error) (int, error) {
-	there := make([]byte, len(p))
-	if _, err := f.ReadAt(there, off); err != nil && !errors.Is(err, io.EOF) {
+func (l *lastAsked) WriteAt(p []byte, off int64) (int, error) {
+	known := max(0, min(int64(len(p)), l.end-off))
+	there := make([]byte, known)
+	if _, err := l.file.ReadAt(there, off); err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
 	}
-	if !bytes.Equal(there, p) {
-		return 0, differs
+	if !bytes.Equal(there, p[:known]) {
+		return 0, errLastDiffers
 	}
-	return len(p), nil
+	if known == int64(len(p)) {
+		return len(p), nil
+	}
+	n, err := l.file.WriteAt(p[known:], off+known)
+	return int(known) + n, err
 }

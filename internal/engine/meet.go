@@ -58,6 +58,9 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 	}
 	if why := b.unfit(f, t, resp); why != "" {
 		f.site.answer(t.link, resp, t.progress)
+		if size := resp.Object.Size; f.size >= 0 && size >= 0 && size != f.size {
+			f.disputed(t.link)
+		}
 		if size := resp.Object.Size; size >= 0 && f.size < 0 && f.job.Size <= 0 {
 			b.sizes.add(size) // others are likely to be as large
 		}
@@ -77,7 +80,7 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		f.known.Learn(claimOf(&resp.Object))
 		b.agrees(f, t.link)
 	}
-	if f.served.add(t.link); f.forbidden > 0 {
+	if f.served.add(t.link); f.forbidden.times > 0 {
 		f.site.over[t.link].bounds = true
 	}
 	f.denied.remove(t.link)
@@ -148,7 +151,11 @@ func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, f *entry, p
 	}
 	for other := range over {
 		if over[other].ranges && scheduler.LinkID(other) != id && (page || f.job.URL.Scheme == "https" || b.e.trust.has(f.job.URL, scheduler.LinkID(other))) {
-			b.lose(reqs, id, noRanges())
+			err := noRanges()
+			if page {
+				err = aPage()
+			}
+			b.lose(reqs, id, err)
 		}
 	}
 }

@@ -70,6 +70,7 @@ type linkState struct {
 	used      bool
 	asked     bool           // a request was made
 	answered  bool           // a response has come
+	declined  bool           // so has an answer that there is none now: its server is too busy, or forbids it
 	deaf      bool           // it is not likely to answer
 	wholes    int            // answers in a row that brought the whole object where a range was asked for
 	larger    bool           // it has told a larger size than another link
@@ -82,7 +83,8 @@ type linkState struct {
 	failures  int            // in a row
 	failed    scheduler.Time // when the last of them was counted
 	failing   bool           // the last of them was its server's, before a file's first byte
-	forbidden int            // times that its server has forbidden a file while it was asked for others
+	dropped   bool           // one of them was a connection that ended, which may be how its server refuses ranges
+	forbidden forbidden      // of a file, while its server was asked for others
 	due       scheduler.Time // when one stream may be asked for again
 	later     scheduler.Time // until then its server does not want to be asked
 	gained    int64
@@ -209,6 +211,7 @@ func (o *owner) hear(reqs context.Context, m message) {
 		return
 	}
 	o.links[m.t.link].answered, o.links[m.t.link].deaf = true, false
+	o.e.crowd.hear(m.t.link, o.e.now())
 	o.abreast = o.abreast || m.resp.Proto == "2"
 	o.work.respond(reqs, m)
 }

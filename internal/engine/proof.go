@@ -29,6 +29,7 @@ type proof struct {
 	leads   bool            // requests are made with a lead from now on
 	told    bool            // the scheduler knows that they are
 	doubted bool            // what an earlier run has left is not confirmed yet
+	refuted bool            // bytes that are confirmed contradict each other
 	probes  scheduler.ChunkID
 	failed  int            // probes that brought nothing, in a row
 	retry   scheduler.Time // when the next one may be made
@@ -260,7 +261,8 @@ func (d *download) compare(reqs context.Context, id accept.ID, r scheduler.Range
 		other := id
 		if p.answers.Confirmed(id) {
 			i := slices.IndexFunc(differ, func(x accept.ID) bool { return !p.answers.Confirmed(x) })
-			if i < 0 { // the same link's, or an earlier run's
+			if i < 0 { // the same link's, or an earlier run's, or one that shows the same time of change
+				p.refuted = true
 				d.fail(fmt.Errorf("%w: its bytes differ from those received before", ErrChanged))
 				return
 			}

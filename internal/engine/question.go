@@ -63,6 +63,7 @@ func (d *download) askEnd(reqs context.Context, id scheduler.LinkID) {
 // prepares for that.
 func (d *download) reads(t *transfer, resp *fetch.Response) bool {
 	size := d.known.Size()
+	t.heard = d.met
 	if !d.met && d.tellsSize(resp) {
 		d.links[t.link].told = max(0, resp.Object.Size)
 	}
@@ -87,7 +88,7 @@ func (d *download) endQuestion(reqs context.Context, t *transfer, err error) end
 	case fe != nil && fe.Class == fetch.Canceled && !errors.Is(err, fetch.ErrStalled): // nobody wants to know
 		return end
 	case errors.Is(err, errRefused): // it was heard
-		l.spoke = d.met
+		l.spoke = t.heard
 	case !d.met && fe != nil && fe.Class == fetch.Unsatisfied && fe.Object != nil:
 		l.answered, l.told = true, max(0, fe.Object.Size)
 	case t.taken && err == nil && got == size:

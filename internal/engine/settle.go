@@ -42,7 +42,7 @@ func (o *owner) ended(reqs context.Context, m message) {
 	o.transfers = slices.DeleteFunc(o.transfers, func(other *transfer) bool { return other == t })
 	t.cancel(errOver)
 	t.ended = true
-	o.e.crowd.add(t.u, t.link, -1)
+	o.e.crowd.end(t.u, t.link, t.resp != nil)
 	got, last := t.got.Load(), scheduler.Time(t.lastByte.Load())
 	useful := min(got, t.end.Load()-t.off)
 	switch {
@@ -114,6 +114,9 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 	var fe *fetch.Error
 	stalled := errors.Is(err, fetch.ErrStalled)
 	_, answers := d.besides(t)
+	if errors.As(err, &fe) && (fe.Class == fetch.Busy || fe.Status == http.StatusForbidden) {
+		d.links[t.link].declined = true
+	}
 	switch {
 	case t.question() && !errors.Is(err, ErrCapped):
 		return d.endQuestion(reqs, t, err)
@@ -136,7 +139,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return d.failed(t, event.OutcomeNetwork, err, 0)
 	case d.whole && (errors.Is(err, ErrChanged) || errors.Is(err, errDiffers)):
 		if !d.mayForget(t.link) {
-			return ending{outcome: event.OutcomeProtocol, lost: err}
+			return ending{outcome: event.OutcomeProtocol, lost: d.doubtedOr(err)}
 		}
 		d.forgetWhole()
 		return d.failed(t, event.OutcomeProtocol, err, 0)
@@ -144,6 +147,12 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: outcomeOf(classOf(err)), retry: true}
 	case errors.Is(err, ErrCapped):
 		return d.capped(t)
+	case errors.Is(err, errLastDiffers) && d.proof.doubted:
+		d.otherObject(reqs, t, err.Error())
+		return ending{outcome: event.OutcomeProtocol, retry: true}
+	case errors.Is(err, errLastDiffers):
+		d.startOver("the object changed since the last run")
+		return ending{outcome: event.OutcomeProtocol}
 	case !errors.As(err, &fe):
 		d.fail(err)
 		return ending{outcome: event.OutcomeStorage}
@@ -156,7 +165,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 	case d.spared(t):
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
 	case fe.Status == http.StatusForbidden && d.crowded(t):
-		return ending{outcome: event.OutcomeStatus, retry: true, wait: backoff(d.links[t.link].forbidden)}
+		return ending{outcome: event.OutcomeStatus, retry: true, wait: backoff(d.links[t.link].forbidden.all)}
 	case permanent(fe, d.answeredBefore(t.link, fe.Class)):
 		return ending{outcome: outcomeOf(fe.Class), lost: err}
 	}
@@ -176,13 +185,13 @@ func (o *owner) needless(t *transfer) bool {
 	})
 }
 
-// besides is on how many of the other streams of a request's link there are requests for its
-// server, or its site, and on how many of them it answers now. It may bound how many requests of
-// a client it does.
+// besides is on how many streams of a request's link there are other requests for its server, or
+// its site, and on how many of them it answers now. It may bound how many requests of a client it
+// does. One of the same stream that is being answered has another connection.
 func (o *owner) besides(t *transfer) (asked, answers int) {
 	inFlight, answered := uint64(0), uint64(0)
 	for _, other := range o.transfers {
-		if other.link != t.link || other.stream == t.stream || t.of != nil && other.of.site != t.of.site {
+		if other == t || other.link != t.link || other.stream == t.stream && other.resp == nil || t.of != nil && other.of.site != t.of.site {
 			continue
 		}
 		inFlight |= 1 << other.stream
@@ -225,11 +234,11 @@ func (d *download) bounds(t *transfer) bool {
 // taken to be forbidden for good when it stays so, as any other then.
 func (d *download) crowded(t *transfer) bool {
 	l := &d.links[t.link]
-	if d.e.ofMany && d.e.cfg.Tries != 1 && l.forbidden < mayBeBoundMost && d.e.crowd.beyond(t.u, t.link, d.inFlight(t.link)) {
-		l.forbidden++
+	if d.e.ofMany && d.e.cfg.Tries != 1 && l.forbidden.times < mayBeBoundMost && d.e.crowd.beyond(t.u, t.link, d.inFlight(t.link)) {
+		d.e.crowd.again(&l.forbidden, t.u, t.link, true)
 		return true
 	}
-	if l.forbidden > 0 {
+	if l.forbidden.times > 0 {
 		d.e.crowd.forbid(t.u, t.link)
 	}
 	return false
@@ -286,6 +295,7 @@ func (d *download) tries(err error) int {
 // failed counts a failure against its link.
 func (d *download) failed(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration) ending {
 	l := &d.links[t.link]
+	l.dropped = l.dropped || fetch.MayRefuseRange(err)
 	if l.failing = !d.met && failing(err); l.failing && t.sent >= l.failed {
 		if d.failures++; d.e.cfg.ErrorTries > 0 && d.failures >= d.e.cfg.ErrorTries {
 			return ending{outcome: outcome, lost: tried(err, d.failures), fails: true}

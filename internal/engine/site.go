@@ -27,6 +27,7 @@ type site struct {
 
 	failures  int            // in a row
 	blamed    linkSet        // over which these came
+	absent    linkSet        // of these, those over which connections are refused
 	notBefore scheduler.Time // when to ask again, after a failure or because it said so
 	witness   *transfer      // asks another link about one of its files; nil: none does
 	askAgain  scheduler.Time // when the next one may be asked
@@ -68,7 +69,7 @@ func (s *site) waits(now scheduler.Time) bool {
 
 // answer notes that the site has answered over a link, with a range or without.
 func (s *site) answer(id scheduler.LinkID, resp *fetch.Response, now scheduler.Time) {
-	s.answered, s.failures, s.blamed = true, 0, 0
+	s.there()
 	o := &s.over[id]
 	o.heard, o.refuted, o.untrusted = now, 0, false
 	switch {
@@ -78,6 +79,11 @@ func (s *site) answer(id scheduler.LinkID, resp *fetch.Response, now scheduler.T
 	default:
 		o.ranges = true
 	}
+}
+
+// there notes that the site has answered.
+func (s *site) there() {
+	s.answered, s.failures, s.blamed, s.absent = true, 0, 0, 0
 }
 
 // ignoresRanges says whether it has served whole objects alone over the link.
@@ -149,21 +155,22 @@ func (b *batch) blame(s *site, t *transfer, err error) {
 	if !s.answered && (most == 0 || most > deadFrom) {
 		most = deadFrom
 	}
+	each, over := s.answered, s.blamed // whether it has to fail over every link; where it has
 	switch c := classOf(err); {
 	case s.answered:
 	case c == fetch.TLS: // over all links; it will be so the next time
 		most = 1
-	case c == fetch.Refused:
-		most = min(most, max(2, b.linksLeft()))
+	case c == fetch.Refused: // where a connection broke, somebody was there
+		s.absent.add(t.link)
+		most, each, over = min(most, max(2, b.linksLeft())), true, s.absent
 	}
-	each := s.answered // whether it has to fail over every link
 	if dns := nameError(err); dns != nil && !s.answered {
 		most, each = b.nameTries(t.link, dns), true // the links have name servers of their own
 	}
 	// A link over which it has not failed may have a server that answers. Its requests
 	// are taken back with each failure, so that it hardly has the time to: but then each
 	// file is downloaded by itself before long.
-	if most > 0 && s.failures >= most && (!each || b.usable(t.link)&^s.blamed == 0) {
+	if most > 0 && s.failures >= most && (!each || b.usable(t.link)&^over == 0) {
 		s.dead = err
 	}
 }

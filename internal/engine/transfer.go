@@ -74,6 +74,7 @@ type transfer struct {
 	inVain   int64           // bytes that came in vain over its connection, that the scheduler knows of
 	progress scheduler.Time  // when it was last seen to do what it should
 	released bool            // the scheduler has forgotten this transfer
+	heard    bool            // of a question: the object was known when the answer came
 	refusal  error           // why its response was refused, if that counts against its link
 }
 

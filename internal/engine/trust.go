@@ -48,8 +48,8 @@ func (d *download) sizeBelieved(now scheduler.Time) bool {
 		return d.believed
 	}
 	since := now - d.metAt
-	d.believed = d.refLink != scheduler.NoLink && d.e.trust.has(d.job.URL, d.refLink) || !d.awaitsWord() ||
-		since >= parkTime && !d.contradicted() || since >= d.undecidedTime()
+	d.believed = d.refLink != scheduler.NoLink && !d.disputed && d.e.trust.has(d.job.URL, d.refLink) || !d.awaitsWord() ||
+		since >= parkTime && !d.contradicted() || since >= d.e.undecidedTime()
 	return d.believed
 }
 
@@ -66,8 +66,8 @@ func (d *download) awaitsWord() bool {
 
 // undecidedTime is how long a link that has answered may take to tell whether it agrees: it may stall
 // once.
-func (d *download) undecidedTime() scheduler.Time {
-	return pageTime + scheduler.Time(d.e.cfg.StallTimeout)
+func (e *Engine) undecidedTime() scheduler.Time {
+	return pageTime + scheduler.Time(e.cfg.StallTimeout)
 }
 
 // contradicted says whether a link has answered that has still to tell whether it agrees: that is no
@@ -75,7 +75,7 @@ func (d *download) undecidedTime() scheduler.Time {
 func (d *download) contradicted() bool {
 	for i := range d.links {
 		id := scheduler.LinkID(i)
-		if l := &d.links[i]; (l.answered || l.larger || d.job.disagree.has(id)) && d.mayTell(id) {
+		if l := &d.links[i]; (l.answered || l.declined || l.larger || d.job.disagree.has(id)) && d.mayTell(id) {
 			return true
 		}
 	}
@@ -124,9 +124,13 @@ func (d *download) hearWord(reqs context.Context, id scheduler.LinkID, c identit
 	}
 	l.spoke = c.Size <= size
 	switch {
+	case d.strange && !d.believed && id != d.refLink && d.refLink != scheduler.NoLink:
+		d.outvote() // a portal's page, while another link's server speaks of no such thing
+		return false
 	case c.Size == size:
 		d.agrees(id)
-	case d.believed || d.agree.has(id) || d.refLink == scheduler.NoLink || c.Size >= 0 && c.Size < size:
+	case d.believed || d.agree.has(id) || d.refLink == scheduler.NoLink:
+	case c.Size >= 0 && c.Size < size:
 	case end > size:
 		d.outvote() // what ends has no bytes behind its end
 		return false

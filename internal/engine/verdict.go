@@ -103,7 +103,7 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		f.beside++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
 	case !once && fe.Status == http.StatusForbidden && b.mayBound(t, asked):
-		return b.forbidden(reqs, t)
+		return b.forbidden(reqs, t, asked > 0)
 	case !once && f.spared < sparedMost && f.site.over[t.link].heard > 0 && b.needless(t):
 		f.spared++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
@@ -111,8 +111,9 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return b.busy(reqs, t, fe)
 	case fe.Class == fetch.TLS && b.trustedElsewhere(f.site, t.link):
 		return b.denied(reqs, t, err)
-	case fe.Class == fetch.Refused && !f.site.answered && b.usable(t.link)&^f.site.blamed != 0:
+	case fe.Class == fetch.Refused && !f.site.answered && b.usable(t.link)&^f.site.absent != 0:
 		f.site.blamed.add(t.link) // the others may have servers of their own
+		f.site.absent.add(t.link)
 		return b.denied(reqs, t, err)
 	case nameError(err) != nil && (!f.site.answered || !named(f, nameError(err))):
 		return b.unresolved(reqs, t, err)
@@ -142,9 +143,9 @@ func (b *batch) mayBound(t *transfer, others int) bool {
 		most = boundMost
 	}
 	switch {
-	case others == 0 && b.links[t.link].lastByte < t.sent && f.forbidden == 0 && !known, over.forbids && !known:
+	case others == 0 && b.links[t.link].lastByte < t.sent && f.forbidden.times == 0 && !known, over.forbids && !known:
 		return false
-	case f.forbidden < most:
+	case f.forbidden.times < most:
 		return true
 	}
 	over.forbids = !known
@@ -152,11 +153,11 @@ func (b *batch) mayBound(t *transfer, others int) bool {
 }
 
 // forbidden puts a file off whose server may bound its requests.
-func (b *batch) forbidden(reqs context.Context, t *transfer) ending {
+func (b *batch) forbidden(reqs context.Context, t *transfer, others bool) ending {
 	f, now := t.of, b.e.now()
-	f.forbidden++
+	b.e.crowd.again(&f.forbidden, t.u, t.link, others)
 	f.site.answered, f.site.over[t.link].heard = true, now
-	b.hold(reqs, f, now+scheduler.Time(backoff(min(f.forbidden, mayBeBoundMost))))
+	b.hold(reqs, f, now+scheduler.Time(backoff(min(f.forbidden.all, mayBeBoundMost))))
 	return ending{outcome: event.OutcomeStatus, retry: true, wait: backoffFirst}
 }
 
@@ -185,7 +186,7 @@ func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome,
 	there := c == fetch.Refused || c == fetch.TLS || errors.Is(err, fetch.ErrNoHandshake) // somebody is
 	works := b.links[t.link].lastByte >= since || !answers && there
 	if !works {
-		return b.fault(t, outcome, err)
+		return b.fault(reqs, t, outcome, err)
 	}
 	if f.gained >= worthwhile {
 		f.failures = 0
@@ -206,15 +207,33 @@ func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome,
 	return ending{outcome: outcome, retry: f.fate != failed}
 }
 
+// dropsRanges says whether the server of the only link that answers may refuse ranges by ending
+// the connection: it has served none, and is to be asked without.
+func (b *batch) dropsRanges(t *transfer, err error) bool {
+	if t.of.fate != running || t.of.size < 0 || b.e.cfg.Tries == 1 || t.of.site.over[t.link].ranges || !fetch.MayRefuseRange(err) {
+		return false
+	}
+	for i := range b.links {
+		if id := scheduler.LinkID(i); b.usable(t.link).has(id) && !b.links[i].banned {
+			return false
+		}
+	}
+	return true
+}
+
 // fault counts a failure against its link. It is what its file is told, should no link be
 // left.
-func (b *batch) fault(t *transfer, outcome event.Outcome, err error) ending {
+func (b *batch) fault(reqs context.Context, t *transfer, outcome event.Outcome, err error) ending {
 	var retryAfter time.Duration
 	if fe, ok := errors.AsType[*fetch.Error](err); ok {
 		retryAfter = fe.RetryAfter
 	}
 	end := b.failedLink(t, outcome, err, retryAfter, b.e.cfg.Tries)
 	t.of.trouble = first(end.lost, err)
+	if end.lost != nil && b.dropsRanges(t, err) {
+		b.setAside(reqs, t.of, "the server does not serve ranges of it")
+		return ending{outcome: outcome, retry: true}
+	}
 	return end
 }
 
@@ -256,7 +275,7 @@ func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending 
 	switch waits := fe.RetryAfter > 0 && others&^f.denied != 0; { // it may be said of one link only
 	case others&f.served != 0, waits && !b.heardElsewhere(f.site, t.link):
 		f.deny(t.link, fe)
-		return b.fault(t, event.OutcomeStatus, fe)
+		return b.fault(reqs, t, event.OutcomeStatus, fe)
 	case waits:
 		return b.denied(reqs, t, fe)
 	}

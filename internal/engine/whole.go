@@ -101,13 +101,13 @@ func (d *download) tryWhole() bool {
 }
 
 // mayServeWhole says whether a link that is lost may serve the object as one stream: its server
-// has refused ranges, or has ended the connection whenever one was asked for. Before anything has
-// come such requests are made without Range anyway, and who wants one try wants no other.
+// has refused ranges, or has ended the connection whenever one was asked for. Before anything is
+// there such requests are made without Range anyway, and who wants one try wants no other.
 func (d *download) mayServeWhole(l *linkState) bool {
 	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) {
 		return l.there && l.lost
 	}
-	return d.met && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.used && fetch.MayRefuseRange(l.err))
+	return (d.met || len(d.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.used && l.dropped)
 }
 
 // noFirstByte is why a link is left out whose server has no range of the object at all: of
@@ -122,14 +122,19 @@ func aboutRanges(err error) bool { return errors.Is(err, errNoRanges) || fetch.R
 func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Response) bool {
 	c := claimOf(&resp.Object)
 	if t.whole && d.stranger(message{resp: resp}) && !resp.Secure && d.answeredBut(t.link) {
-		d.lose(reqs, t.link, &fetch.Error{Class: fetch.Protocol, Err: errors.New("over this link there is a page instead of the file")})
+		d.lose(reqs, t.link, aPage())
 		return false
 	}
 	if d.met {
-		switch v, what := d.known.Judge(c); v {
+		v, what := d.known.Judge(c)
+		if c.Size >= 0 && c.Size < d.keptEnd() { // there are more bytes of it already
+			v, what = identity.Differs, "size"
+		}
+		unsized := d.known.Size() < 0
+		switch v {
 		case identity.Differs: // none of its bytes may meet those of the one before
 			if !d.mayForget(t.link) {
-				d.lose(reqs, t.link, fmt.Errorf("%w: over this link the server gives another object: %s differs", ErrChanged, what))
+				d.lose(reqs, t.link, d.doubtedOr(fmt.Errorf("%w: over this link the server gives another object: %s differs", ErrChanged, what)))
 				return false
 			}
 			d.forgetWhole()
@@ -137,10 +142,12 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 				return false
 			}
 		case identity.Proven:
-			d.known.Learn(c)
+			if d.known.Learn(c); unsized && c.Size >= 0 {
+				d.sizedBy(t.link)
+			}
 		case identity.Unproven: // its bytes will tell, if there are any to compare
-			if len(d.kept) == 0 && d.known.Size() < 0 {
-				d.refLink, d.agree = t.link, 1<<t.link
+			if unsized && len(d.kept) == 0 {
+				d.refLink, d.agree = t.link, 0
 			}
 		}
 	}
@@ -151,6 +158,7 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 		d.e.notice(!d.e.ofMany, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].name())
 	}
 	d.use(t.link)
+	resp.Shorten(resp.End) // all of it is wanted, though a range was asked for
 	t.off, t.told, t.lead, t.probe, t.to, t.eager = 0, 0, 0, false, d.to, d.to.window() > 0
 	t.end.Store(wholeObject)
 	if size := max(d.known.Size(), c.Size); size >= 0 {
@@ -164,6 +172,11 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 	return true
 }
 
+// sizedBy notes over which link the size is told, where the first answer has told none.
+func (d *download) sizedBy(id scheduler.LinkID) {
+	d.refLink, d.agree, d.metAt = id, 1<<id, d.e.now()
+}
+
 // answeredBut says whether there is another link that has answered.
 func (d *download) answeredBut(id scheduler.LinkID) bool {
 	for i := range d.links {
@@ -175,9 +188,10 @@ func (d *download) answeredBut(id scheduler.LinkID) bool {
 }
 
 // mayForget says whether an answer over a link that contradicts what is known is believed
-// instead: the link is the first one's, and there is no other to read the object over.
+// instead: the link is the first one's, no other has agreed with that, and there is no other to
+// read the object over.
 func (d *download) mayForget(id scheduler.LinkID) bool {
-	if id != d.refLink {
+	if id != d.refLink || d.agree.several() {
 		return false
 	}
 	for i := range d.links {
@@ -186,6 +200,18 @@ func (d *download) mayForget(id scheduler.LinkID) bool {
 		}
 	}
 	return true
+}
+
+// doubtedOr is why a link is left out whose stream contradicts what is there: err, or, where only an
+// earlier run has left that, that it is of another object, if all links say so.
+func (d *download) doubtedOr(err error) error {
+	switch {
+	case !d.proof.doubted:
+		return err
+	case d.known.Foreign():
+		return fmt.Errorf("%w: %w", ErrLonger, err)
+	}
+	return fmt.Errorf("%w: %w", errStartOver, err)
 }
 
 // forgetWhole gives up what is there, which is of another object.
@@ -309,7 +335,7 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 		}
 		if d.complete && d.known.Size() < 0 { // its end has told
 			d.known.Learn(identity.Claim{Identity: identity.Identity{Size: d.wholeBy.got.Load()}})
-			d.metAt = d.e.now()
+			d.sizedBy(d.wholeBy.link)
 		}
 		d.ask(reqs, d.e.now())
 		d.release()

@@ -30,6 +30,8 @@ type word struct {
 	asked    linkSet          // which were asked, or are being asked
 	failed   linkSet          // of these, those that may yet answer
 	since    scheduler.Time   // when it was first told
+	asking   int              // of these, those that have not answered: another file may be asked for meanwhile
+	busy     int              // answers of others that asked to come again later
 	believed bool
 }
 
@@ -39,6 +41,12 @@ func (b *batch) agrees(f *entry, id scheduler.LinkID) {
 		f.word.believed = true
 		b.e.trust.add(f.job.URL, f.word.agree)
 	}
+}
+
+// disputed notes that a link's server tells another size of the file than others.
+func (f *entry) disputed(id scheduler.LinkID) {
+	f.disagree |= f.word.agree
+	f.disagree.add(id)
 }
 
 // believes says whether a file's size is believed; if not, others are asked.
@@ -55,12 +63,12 @@ func (b *batch) believes(reqs context.Context, f *entry) bool {
 		return false
 	}
 	id, ok := b.witnessLink(f)
-	if !ok && w.failed != 0 && now-w.since < parkTime { // while another one is silent
+	if !ok && w.failed != 0 && now-w.since < b.wordTime(f) { // while another one is silent
 		w.asked &^= w.failed
 		w.failed = 0
 		id, ok = b.witnessLink(f)
 	}
-	if !ok && f.site.witness != nil {
+	if !ok && (f.site.witness != nil || w.asking > 0) {
 		return false
 	}
 	if !ok { // nobody else is to be asked
@@ -75,6 +83,7 @@ func (b *batch) believes(reqs context.Context, f *entry) bool {
 	t.end.Store(1)
 	f.site.witness = t
 	w.asked.add(id)
+	w.asking++
 	b.launch(reqs, t)
 	return false
 }
@@ -111,7 +120,7 @@ func (b *batch) hearWitness(reqs context.Context, t *transfer, c identity.Claim)
 	case c.Size < 0:
 		b.setAside(reqs, f, "over another link the server does not tell its size")
 	case v == identity.Differs && c.Size != f.size:
-		f.disagree.add(t.link)
+		f.disputed(t.link)
 		b.setAside(reqs, f, "over another link the server tells another size")
 	default:
 		b.agrees(f, t.link)
@@ -124,16 +133,23 @@ func (b *batch) endWitness(reqs context.Context, t *transfer, err error) ending 
 		b.hearWitness(reqs, t, claimOf(fe.Object))
 	}
 	f, now := t.of, b.e.now()
+	f.word.asking--
 	if f.site.witness == t {
 		f.site.witness = nil
 	}
 	switch c := classOf(err); c {
 	case fetch.Network, fetch.DNS, fetch.Refused, fetch.Busy, fetch.Protocol: // it may yet answer
 		f.word.failed.add(t.link)
-		if _, others := b.witnessLink(f); now-f.word.since < parkTime && !others {
+		pause := witnessPause
+		if c == fetch.Busy {
+			f.word.busy++
+			f.site.over[t.link].heard = now
+			pause = scheduler.Time(backoff(f.word.busy))
+		}
+		if _, others := b.witnessLink(f); now-f.word.since < b.wordTime(f) && !others {
 			f.word.asked &^= f.word.failed
 			f.word.failed = 0
-			f.site.askAgain = now + witnessPause
+			f.site.askAgain = now + pause
 		}
 	case fetch.Status, fetch.Auth:
 		if f.fate == running && !f.word.believed && b.err == nil {
@@ -156,12 +172,26 @@ func (b *batch) takeWordless(s *site) (files []*entry) {
 	return files
 }
 
-// watchWords lets files be believed that nobody has contradicted for parkTime.
+// wordTime is how long others have to contradict a file's size: longer where one has answered of
+// its site, if only that it is too busy.
+func (b *batch) wordTime(f *entry) scheduler.Time {
+	for i := range b.links {
+		if l := &b.links[i]; scheduler.LinkID(i) != f.word.of && l.there && !l.lost && !l.resting && !l.capped && f.site.over[i].heard > 0 {
+			return b.e.undecidedTime()
+		}
+	}
+	return parkTime
+}
+
+// watchWords lets files be believed that nobody has contradicted in time.
 func (b *batch) watchWords(now scheduler.Time) {
 	for _, f := range b.wordless {
 		switch t := f.site.witness; {
-		case now-f.word.since >= parkTime:
-			b.e.trust.add(f.job.URL, 1<<f.word.of)
+		case now-f.word.since >= b.wordTime(f):
+			f.word.believed = true
+			if b.wordTime(f) == parkTime { // nobody else answers: let the others not wait as long
+				b.e.trust.add(f.job.URL, 1<<f.word.of)
+			}
 			if t != nil {
 				t.cancel(fetch.ErrStalled)
 			}

@@ -21,14 +21,24 @@ func (c *Core) worthMoving(thief *link, own *outlook, stream StreamID, from *out
 // move withdraws a request that was not answered, and makes it anew on a stream of
 // another.
 func (c *Core) move(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
-	k, rng, l := ch.class, ch.rng, &c.links[ch.link]
+	k, rng, l, moved := ch.class, ch.rng, &c.links[ch.link], ch.moves(thief)
 	if l.est.nMarks == 0 && ch.link != thief {
 		l.robbed++
 	}
 	l.streams.cutShort(ch.stream, c.nextID)
 	out = c.withdraw(c.find(ch.id), out)
 	s := &c.batch.stock
-	return c.startPart(thief, stream, k, s.take(k, false, s.open[k].index(rng.Off), rng.Len()), out)
+	out = c.startPart(thief, stream, k, s.take(k, false, s.open[k].index(rng.Off), rng.Len()), out)
+	c.chunks[len(c.chunks)-1].moved = moved
+	return out
+}
+
+// moves is how often a request will have been made anew over its own link when it is over that of thief.
+func (c *chunk) moves(thief LinkID) uint8 {
+	if c.link != thief {
+		return 0
+	}
+	return c.moved + 1
 }
 
 // mayHelp says whether a connection may help with ch: where files at once are

@@ -80,8 +80,8 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 	if ch.twin != NoChunk {
 		return c.relay(thief, stream, own, ch, end, out)
 	}
-	if from == own && (ch.got == 0 && l.streams.cut[stream] > 0 || ch.share && !c.overdue(ch)) {
-		return out // whom nothing has answered since cannot do better, and shares are alike
+	if from == own && (ch.got == 0 && (l.streams.cut[stream] > 0 || ch.moved >= movedMost) || ch.share && !c.overdue(ch)) {
+		return out // whom nothing has answered since cannot do better, it would go to and fro, and shares are alike
 	}
 	room := c.most(thief)
 	if c.batch != nil && from.late&(1<<victim) != 0 && c.copyRest(thief, stream, own, ch, end, room) {
@@ -251,6 +251,9 @@ func (c *Core) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out []A
 	c.shorten(ch, x)
 	out = c.shrunk(c.find(ch.id), out)
 	out = c.start(thief, stream, stolen, out)
+	if stolen.Off == from.rng.Off {
+		c.chunks[len(c.chunks)-1].moved = from.moves(thief)
+	}
 	if c.batch != nil {
 		c.adopt(&c.chunks[len(c.chunks)-1], &from)
 	}
