@@ -68,7 +68,7 @@ func TestGaugesGoBad(t *testing.T) {
 	s, dir := newSite(t), t.TempDir()
 	s.set("hang", "1500000")
 	battery := phone(t, filepath.Join(dir, "sys"))
-	p := startMlget(t, dir, "--sysfs", "sys", "--power-interval", "10ms", "--json", "--record", "r.jsonl", s.clear.URL+"/hang/3000000/f.bin")
+	p := startMlget(t, dir, "-v", "--sysfs", "sys", "--power-interval", "10ms", "--json", "--record", "r.jsonl", s.clear.URL+"/hang/3000000/f.bin")
 	waitForFile(t, filepath.Join(dir, "f.bin.part"))
 	waitUntilSaid(t, filepath.Join(dir, "r.jsonl"), `"event":"power"`) // or there is nothing to tell
 	current := filepath.Join(battery, "current_now")

@@ -137,8 +137,8 @@ func TestServersBoundRequests(t *testing.T) {
 	}
 }
 
-// TestWhatIsAskedForBesides counts the other streams of a request's link, and of many files those
-// of its site alone.
+// TestWhatIsAskedForBesides counts the other streams of a request's link, its own as well if that
+// is being answered, as then it has another connection; and of many files those of its site alone.
 func TestWhatIsAskedForBesides(t *testing.T) {
 	answered, here, there := new(fetch.Response), &entry{site: new(site)}, &entry{site: new(site)}
 	own := &transfer{link: 1, stream: 2}
@@ -151,11 +151,11 @@ func TestWhatIsAskedForBesides(t *testing.T) {
 		{link: 1, stream: 4, of: here},
 		{link: 1, stream: 5, resp: answered, of: there},
 	}}
-	if asked, answers := o.besides(own); asked != 3 || answers != 2 {
+	if asked, answers := o.besides(own); asked != 4 || answers != 3 {
 		t.Errorf("%d asked for, %d answered", asked, answers)
 	}
 	own.of = here
-	if asked, answers := o.besides(own); asked != 2 || answers != 1 {
+	if asked, answers := o.besides(own); asked != 3 || answers != 2 {
 		t.Errorf("of its site %d asked for, %d answered", asked, answers)
 	}
 }

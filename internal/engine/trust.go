@@ -49,8 +49,28 @@ func (d *download) sizeBelieved(now scheduler.Time) bool {
 	}
 	since := now - d.metAt
 	d.believed = d.refLink != scheduler.NoLink && !d.disputed && d.e.trust.has(d.job.URL, d.refLink) || !d.awaitsWord() ||
-		since >= parkTime && !d.contradicted() || since >= d.e.undecidedTime()
+		since >= d.wordTime()
 	return d.believed
+}
+
+// wordTime is how long others have to contradict a size.
+func (d *download) wordTime() scheduler.Time {
+	busy := false
+	for i := range d.links {
+		id := scheduler.LinkID(i)
+		l := &d.links[i]
+		switch {
+		case !d.mayTell(id):
+		case l.answered, l.larger, d.job.disagree.has(id):
+			return d.e.undecidedTime()
+		case l.declined:
+			busy = true
+		}
+	}
+	if busy { // it answers, if only that it is too busy
+		return pageTime
+	}
+	return parkTime
 }
 
 // awaitsWord says whether a link that has been asked may still tell another size, or show
@@ -68,18 +88,6 @@ func (d *download) awaitsWord() bool {
 // once.
 func (e *Engine) undecidedTime() scheduler.Time {
 	return pageTime + scheduler.Time(e.cfg.StallTimeout)
-}
-
-// contradicted says whether a link has answered that has still to tell whether it agrees: that is no
-// silence.
-func (d *download) contradicted() bool {
-	for i := range d.links {
-		id := scheduler.LinkID(i)
-		if l := &d.links[i]; (l.answered || l.declined || l.larger || d.job.disagree.has(id)) && d.mayTell(id) {
-			return true
-		}
-	}
-	return false
 }
 
 // questioned says whether a link is being asked for bytes behind the end.

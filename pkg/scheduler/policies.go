@@ -76,7 +76,8 @@ func (p *algorithm1) Request(v View, link LinkID) int64 {
 	if v.SumRate() <= 0 { // equal shares until the first bytes are measured
 		return p.limit / int64(max(1, v.UsableLinks()))
 	}
-	return v.guided(link, int64(staticShare(float64(p.limit), v.RateOrMean(link), v.SumRate())))
+	size := int64(staticShare(float64(p.limit), v.RateOrMean(link), v.SumRate()))
+	return min(size, v.guided(link, size)) // which may be all that is left, beyond the limit
 }
 
 func (*algorithm1) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
