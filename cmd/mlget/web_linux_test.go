@@ -167,3 +167,28 @@ func TestDataIsSentOnceOverTwoLinks(t *testing.T) {
 		t.Errorf("%d requests", posts)
 	}
 }
+
+// TestChosenFilesOverTwoLinks: of a tree what is wanted comes, over both links.
+func TestChosenFilesOverTwoLinks(t *testing.T) {
+	l := startLab(t, linklab.Config{Size: 1000}, fastWiFi, fastLTE)
+	url := startWeb(t, l, func(w http.ResponseWriter, r *http.Request) bool {
+		switch r.URL.Path {
+		case "/robots.txt":
+			_, _ = w.Write([]byte("User-agent: mlget\nDisallow: /set/no.bin\n"))
+			return false
+		case "/set/":
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = w.Write([]byte(`<a href="one.bin">1</a> <a href="two.bin">2</a> <a href="no.bin">3</a> <a href="x.txt">4</a>`))
+			return false
+		}
+		return true
+	})
+	l.mlget(t, "-r", "-A", "bin", "--report", "report.json", "-P", "tree", url+"/set/").want(t, 0)
+	got := filesBelow(t, filepath.Join(l.dir, "tree"))
+	if len(got) != 2 || got["one.bin"] != webBody().SHA256() || got["two.bin"] != webBody().SHA256() {
+		t.Errorf("%q", got)
+	}
+	if n := carriers(readReport(t, filepath.Join(l.dir, "report.json"))); n != 2 {
+		t.Errorf("%d links carried bytes", n)
+	}
+}

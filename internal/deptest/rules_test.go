@@ -163,7 +163,7 @@ func rules() map[string]rule {
 		"internal/cli/flags": {imports: "internal/cli/exit internal/fetch internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
 		"internal/cli/get": {imports: "internal/android internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/policy internal/cli/program internal/configfile internal/cookies" +
 			" internal/energy internal/engine internal/event internal/execpolicy internal/fetch internal/joblist internal/link internal/metrics internal/modelled internal/netrc" +
-			" internal/power internal/progress internal/record internal/report internal/rewrite internal/roots internal/store internal/term internal/terms internal/units internal/urlglob" +
+			" internal/power internal/progress internal/record internal/report internal/rewrite internal/robots internal/roots internal/store internal/term internal/terms internal/units internal/urlglob" +
 			" pkg/scheduler pkg/scheduler/tuning github.com/spf13/pflag golang.org/x/net golang.org/x/sys"},
 		"internal/cli/habits":  {imports: "internal/cli/exit github.com/spf13/pflag", tests: "internal/cli/get internal/cli/habits"},
 		"internal/cli/links":   {imports: "internal/android internal/cli/console internal/cli/flags internal/cli/measure internal/link internal/roots internal/term github.com/spf13/cobra"},

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mlget/mlget/internal/testbody"
@@ -21,9 +23,19 @@ func TestMethodAndBodyAsCurl(t *testing.T) {
 	if err != nil {
 		t.Skip("curl is not installed")
 	}
+	var mu sync.Mutex
 	var seen []string
+	taken := func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		all := seen
+		seen = nil
+		return all
+	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
 		seen = append(seen, fmt.Sprint(r.Method, " ", r.URL.Path, " ", r.Header.Get("Content-Type"), " ", string(body)))
 		var status int
 		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &status); err == nil {
@@ -35,50 +47,48 @@ func TestMethodAndBodyAsCurl(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	for _, path := range []string{"/there", "/301", "/302", "/303", "/307", "/308"} {
-		seen = nil
 		if out, err := exec.Command(curl, "-sSL", "-d", "a=1&b=2", s.URL+path).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		theirs := seen
-		seen = nil
+		theirs := taken()
 		c := client(t, Config{Body: []byte("a=1&b=2"), ContentType: "application/x-www-form-urlencoded", NoRange: true})
 		if got := must(t, c, parse(t, s.URL+path), 0, -1); string(got) != "file" {
 			t.Errorf("%s: %q", path, got)
 		}
-		if !slices.Equal(seen, theirs) {
-			t.Errorf("%s: the server sees %q, from curl %q", path, seen, theirs)
+		if ours := taken(); !slices.Equal(ours, theirs) {
+			t.Errorf("%s: the server sees %q, from curl %q", path, ours, theirs)
 		}
 	}
 	for _, fl := range flavours() {
-		method := ""
+		var method atomic.Value
 		s := fl.server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			method = r.Method
+			method.Store(r.Method)
 			_, _ = io.WriteString(w, "file")
 		}))
 		cfg := fl.config(s)
 		cfg.Method = "REPORT"
 		must(t, client(t, cfg), parse(t, s.URL+"/f"), 0, -1)
-		if method != "REPORT" {
-			t.Errorf("%s: %s", fl.name, method)
+		if method.Load() != "REPORT" {
+			t.Errorf("%s: %s", fl.name, method.Load())
 		}
 	}
 }
 
 // A body that may have done its work is not sent again by itself.
 func TestBodyIsSentOnce(t *testing.T) {
-	bodies := 0
+	var bodies atomic.Int32
 	s := newRawServer(t, func(p *peer) {
 		for r := p.request(); r != nil; r = p.request() {
 			if r.Method == http.MethodPost {
-				bodies++
+				bodies.Add(1)
 				return // the connection, without an answer
 			}
 			p.say(lines("HTTP/1.1 200 OK", "Content-Length: 1") + "x")
 		}
 	})
 	c := client(t, Config{Body: []byte("x"), NoRange: true})
-	if e := mustFail(t, c, s.url(t), 0, -1); e.Class != Network || bodies != 1 {
-		t.Errorf("%v: %v; %d bodies", e.Class, e, bodies)
+	if e := mustFail(t, c, s.url(t), 0, -1); e.Class != Network || bodies.Load() != 1 {
+		t.Errorf("%v: %v; %d bodies", e.Class, e, bodies.Load())
 	}
 }
 

@@ -46,14 +46,15 @@ type Found struct {
 // part of it; neither is one with a query, by which servers offer other orders of
 // the same page.
 type Tree struct {
-	root   *url.URL
-	below  []string // the elements of the root's path
-	bounds Bounds
-	filter *Filter
-	dirs   int
-	files  int
-	bytes  int
-	seen   map[uint64]struct{} // hashes of all that was found
+	root     *url.URL
+	below    []string // the elements of the root's path
+	bounds   Bounds
+	filter   *Filter
+	unwanted int // files and directories that the filter left out
+	dirs     int
+	files    int
+	bytes    int
+	seen     map[uint64]struct{} // hashes of all that was found
 }
 
 // NewTree makes a tree of the directory that start leads to, or is in. asked is
@@ -135,6 +136,7 @@ func (t *Tree) Page(at *url.URL, page []byte) (files, dirs []Found, err error) {
 		found := Found{URL: u.String(), Dir: t.filter.directory(t.below, where), Size: link.Size}
 		switch {
 		case !t.filter.wants(u, len(where), name):
+			t.unwanted++
 		case name != "" && t.files == t.bounds.Files:
 			return files, dirs, fmt.Errorf("%w: more than %d files", ErrBounds, t.files)
 		case name != "":
@@ -151,6 +153,9 @@ func (t *Tree) Page(at *url.URL, page []byte) (files, dirs []Found, err error) {
 	}
 	return files, dirs, odd
 }
+
+// Unwanted is how many files and directories the filter has left out.
+func (t *Tree) Unwanted() int { return t.unwanted }
 
 func tooLong(path int) error { return fmt.Errorf("%w: a path of %d bytes", ErrBounds, path) }
 

@@ -26,6 +26,15 @@ type index struct {
 	err  error
 }
 
+// pagesAtOnce is how many pages are on their way at the same time; with a pause between
+// them, one.
+func (f *feeder) pagesAtOnce() int {
+	if f.o.tree.wait > 0 {
+		return 1
+	}
+	return pagesAtOnce
+}
+
 // fetchIndex fetches a page beside everything else.
 func (f *feeder) fetchIndex(ctx context.Context, u *url.URL) *index {
 	i := &index{asked: u, done: make(chan struct{})}
@@ -53,16 +62,28 @@ func oneSlashEach(u *url.URL) *url.URL {
 // but taken in order: the same tree gives the same names in every run.
 func (f *feeder) crawl(ctx context.Context, u *url.URL, e joblist.Entry) bool {
 	u = oneSlashEach(u)
-	first := f.fetchIndex(ctx, u)
+	first, rules := f.fetchIndex(ctx, u), f.fetchRules(ctx, u)
 	<-first.done
 	if first.err != nil {
 		return f.lostPage(ctx, u, first.err)
 	}
-	tree, err := joblist.NewTree(u, first.page.at, joblist.DefaultBounds(), nil)
+	filter, err := f.o.tree.filter()
 	if err != nil {
 		f.broken(u, err)
 		return true
 	}
+	tree, err := joblist.NewTree(u, first.page.at, joblist.DefaultBounds(), filter)
+	if err != nil {
+		f.broken(u, err)
+		return true
+	}
+	if !rules.of(first.page.at) {
+		rules = f.fetchRules(ctx, first.page.at)
+	}
+	if err := rules.wait(); err != nil {
+		return f.lostPage(ctx, u, err)
+	}
+	defer rules.tell(f.warn)
 	coming := []*index{first}
 	var dirs []string // of which nobody has fetched the page yet
 	before := f.made
@@ -79,10 +100,14 @@ func (f *feeder) crawl(ctx context.Context, u *url.URL, e joblist.Entry) bool {
 			files, below, err = tree.Page(i.page.at, i.page.text)
 			i.page.text = nil
 		}
+		files, below = rules.allowed(files), rules.allowed(below)
 		for _, d := range below {
 			dirs = append(dirs, d.URL)
 		}
-		for len(coming) < pagesAtOnce && len(dirs) > 0 {
+		for len(coming) < f.pagesAtOnce() && len(dirs) > 0 {
+			if !sleep(ctx, f.o.tree.wait) {
+				return false
+			}
 			if d, err := url.Parse(dirs[0]); err == nil { // it was one URL already
 				coming = append(coming, f.fetchIndex(ctx, d))
 			}
@@ -100,6 +125,9 @@ func (f *feeder) crawl(ctx context.Context, u *url.URL, e joblist.Entry) bool {
 	}
 	switch {
 	case f.made > before:
+	case tree.Unwanted() > 0:
+		f.warn(true, flags.Shown(u)+": no file is wanted, as --accept, --reject or --level have it")
+	case rules.any(): // which is told
 	case first.page.html: // of an empty directory, perhaps
 		f.warn(true, flags.Shown(u)+": the page names no file below itself")
 	default:

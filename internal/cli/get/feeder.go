@@ -142,8 +142,11 @@ func (f *feeder) sendNamed(ctx context.Context, u *url.URL, name string) bool {
 	return f.hand(ctx, job)
 }
 
-// hand hands a job on.
+// hand hands a job on, after the pause that was asked for.
 func (f *feeder) hand(ctx context.Context, job *engine.Job) bool {
+	if f.made > 0 && f.o.tree.wait > 0 && !sleep(ctx, f.o.tree.wait) {
+		return false
+	}
 	select {
 	case f.jobs <- job:
 		f.made++

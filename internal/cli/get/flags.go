@@ -45,10 +45,10 @@ type Options struct {
 	progress    string
 	headers     []string
 	userAgent   string
-	curlAgent   bool // it came by -A
 	cookies     cookieOptions
 	proxy       proxyOptions
 	request     requestOptions
+	tree        treeOptions
 	digest      bool
 	password    string // of user, where that has none
 	createDirs  bool
@@ -99,6 +99,7 @@ func (o *Options) addFileFlags(f *pflag.FlagSet) {
 	flags.NameVar(f, &o.inputFile, "input-file", "i", "URLs from `FILE`, one a line; - = stdin")
 	flags.Detail(f, "input-file", "The list may have aria2's options, indented below a URL: out, dir, checksum.")
 	f.BoolVarP(&o.recursive, "recursive", "r", false, "all files below the index at each URL")
+	o.tree.addFlags(f)
 	flags.NameVar(f, &o.checksum, "checksum", "", "verify, by `ALGO=HEX`: sha256, sha512, sha1, md5")
 	flags.Detail(f, "checksum", "HEX alone will do: its length tells the algorithm.")
 	f.BoolVar(&o.served, "content-disposition", false, "name files as their server says, made safe")
@@ -180,6 +181,7 @@ func (o *Options) addExpertFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.http2Prior, "http2-prior-knowledge", false, "HTTP/2 without asking, also in clear")
 	f.BoolVar(&o.digest, "digest", false, "send --user's password as a digest only, never as it is")
 	f.BoolVar(&o.noRange, "no-range", false, "ask for whole files only, each over one link")
+	o.tree.addExpertFlags(f)
 	o.request.addExpertFlags(f)
 	o.power.addExpertFlags(f)
 	o.metrics.addExpertFlags(f)

@@ -1,6 +1,7 @@
 package get
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -89,7 +90,7 @@ func (o *Options) task(ctx context.Context, args []string, stdio console.IO) (*t
 			return nil, exit.Usagef("%s names no URL", o.inputFile)
 		}
 	}
-	if err := o.choice(t, stdio); err != nil {
+	if err := cmp.Or(o.choice(t, stdio), o.tree.check(t.trees)); err != nil {
 		t.close()
 		return nil, err
 	}

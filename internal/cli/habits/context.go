@@ -34,12 +34,12 @@ func (l *commandLine) inContext(letter, group, value string, attached bool) (wor
 	switch letter {
 	case "A":
 		if l.recursive {
-			return nil, tookNothing, l.apply("accept", value, "-A")
+			return []string{"--accept", value}, tookValue, l.needs(letter, value, attached)
 		}
 		return []string{"--user-agent", value}, tookValue, l.needs(letter, value, attached)
 	case "R":
 		if l.recursive {
-			return nil, tookNothing, l.apply("reject", value, "-R")
+			return []string{"--reject", value}, tookValue, l.needs(letter, value, attached)
 		}
 	case "O":
 		if value == "" || strings.Contains(value, "://") || strings.Trim(rest(group, letter), "JL") == "" && attached {
@@ -68,7 +68,7 @@ func (l *commandLine) inContext(letter, group, value string, attached bool) (wor
 	case "e":
 		switch {
 		case value == "robots=off" || value == "robots=0":
-			return nil, tookValue, nil // no robots.txt is asked for
+			return []string{"--robots=off"}, tookValue, nil
 		case isURL(value):
 		case strings.Contains(value, "="):
 			return refuse("is the referer", "there is no .wgetrc: write the flag itself")
@@ -86,7 +86,7 @@ func (l *commandLine) inContext(letter, group, value string, attached bool) (wor
 		}
 	case "l":
 		if isNumber(value) {
-			return refuse("names links: "+value+" is none", "-r fetches all files below a directory's index, however deep")
+			return refuse("names links: "+value+" is none", "--level "+value+" is how many pages deep -r goes")
 		}
 	case "m":
 		if isNumber(value) { // curl's
@@ -106,7 +106,7 @@ func (l *commandLine) inContext(letter, group, value string, attached bool) (wor
 		}
 	case "w":
 		if isNumber(value) {
-			return refuse("is a format to print", "pauses between files are not needed; -j N is how many there are at once")
+			return refuse("is a format to print", "--wait "+value+" is the pause between files")
 		}
 	case "x":
 		if isNumber(value) { // aria2's

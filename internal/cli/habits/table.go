@@ -48,7 +48,7 @@ func table() []row {
 		{tools: "wca", names: "retry-delay waitretry retry-wait", value: "TIME", note: "pauses between attempts grow by themselves"},
 		{tools: "wc", names: "retry-connrefused retry-all-errors", note: "whatever may pass is tried again"},
 		{tools: "w", names: "retry-on-http-error", value: "CODES", note: "408, 429 and 5xx are tried again"},
-		{tools: "wca", names: "wait random-wait speed-limit speed-time Y y lowest-speed-limit", value: "N", hint: "pauses and slow links are seen to by themselves; -T TIME is how long a link may be silent, -t N how many attempts there are"},
+		{tools: "wca", names: "random-wait speed-limit speed-time Y y lowest-speed-limit", value: "N", hint: "pauses and slow links are seen to by themselves; -T TIME is how long a link may be silent, -t N how many attempts there are"},
 		{tools: "wca", names: "dns-timeout read-timeout connect-timeout-ms", value: "TIME", hint: "-T TIME is how long a link may be silent, --connect-timeout TIME how long it may take to connect"},
 
 		// Links, names and addresses.
@@ -116,12 +116,10 @@ func table() []row {
 		// Directories, with -r.
 		{tools: "w", names: "np no-parent", note: "-r never leaves the directory"},
 		{tools: "w", names: "nH no-host-directories", note: "-r makes no directory of the host's name"},
-		{tools: "w", names: "nd no-directories force-directories protocol-directories", hint: "-r makes the directories below the URL's, and no others; out= in a list (-i) names a file"},
-		{tools: "w", names: "cut-dirs", value: "N", hint: "-r makes the directories below the URL's, and no others"},
+		{tools: "w", names: "nd", becomes: "--no-directories"},
+		{tools: "w", names: "force-directories protocol-directories", hint: "-r makes the directories below the URL's, or with --cut-dirs=0 all of its path"},
 		{tools: "w", names: "m mirror", hint: "-r fetches all files below a directory's index, and the same command again what is missing or new"},
-		{tools: "w", names: "level", value: "N", hint: "-r fetches all files below a directory's index"},
-		{tools: "w", names: "accept reject", value: "LIST", hint: "-r fetches all files below a directory's index; a list (-i) names some"},
-		{tools: "w", names: "accept-regex reject-regex include-directories exclude-directories domains", value: "LIST", hint: "-r fetches all files below a directory's index; a list (-i) names some"},
+		{tools: "w", names: "include-directories exclude-directories domains", value: "LIST", hint: "--accept-regex and --reject-regex choose by the URL"},
 		{tools: "w", names: "page-requisites convert-links backup-converted adjust-extension span-hosts", hint: "mlget fetches files, and no pages with what they show"},
 
 		// What is shown.
