@@ -160,6 +160,12 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, habit string, size 
 		http.ServeContent(w, r, "", modified(), b.Reader())
 	case "noranges":
 		whole()
+	case "nohead":
+		if r.Method == http.MethodHead {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		http.ServeContent(w, r, "", modified(), b.Reader())
 	case "chunked":
 		_, _ = io.Copy(flusher{w}, b.Reader()) // the client may be gone
 	case "nothing": // no validators at all

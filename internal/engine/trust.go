@@ -53,22 +53,14 @@ func (d *download) sizeBelieved(now scheduler.Time) bool {
 	return d.believed
 }
 
-// wordTime is how long others have to contradict a size.
+// wordTime is how long others have to contradict a size: longer where one has answered, if only
+// that it is too busy.
 func (d *download) wordTime() scheduler.Time {
-	busy := false
 	for i := range d.links {
 		id := scheduler.LinkID(i)
-		l := &d.links[i]
-		switch {
-		case !d.mayTell(id):
-		case l.answered, l.larger, d.job.disagree.has(id):
+		if l := &d.links[i]; (l.answered || l.declined || l.larger || d.job.disagree.has(id)) && d.mayTell(id) {
 			return d.e.undecidedTime()
-		case l.declined:
-			busy = true
 		}
-	}
-	if busy { // it answers, if only that it is too busy
-		return pageTime
 	}
 	return parkTime
 }

@@ -86,6 +86,16 @@ func (c *Client) Get(ctx context.Context, u *url.URL, off, end int64) (*Response
 	return c.Turn(u).Get(ctx, off, end)
 }
 
+// Head asks for the header of the object at u, and follows redirects. The Response has no
+// body, and is closed.
+func (c *Client) Head(ctx context.Context, u *url.URL) (*Response, error) {
+	r, err := c.get(ctx, u, asked{end: -1, head: true})
+	if err == nil {
+		r.abort()
+	}
+	return r, err
+}
+
 func (c *Client) get(ctx context.Context, u *url.URL, a asked) (*Response, error) {
 	off, end := a.off, a.end
 	a.plain = c.cfg.NoRange && end >= 0
@@ -220,7 +230,7 @@ func (c *Client) follow(ctx context.Context, t target, first *url.URL, a asked, 
 		if h.ProtoMajor == 2 {
 			r.Proto = "2"
 		}
-		if r.End == 0 && h.ProtoMajor == 1 {
+		if r.End == 0 && h.ProtoMajor == 1 && !a.head {
 			_ = r.settle() // nothing to read: let the next request have its turn
 		}
 		return r, nil
@@ -236,6 +246,10 @@ func (c *Client) fails(key originKey, a asked, err *Error) bool {
 // leave gives a response back whose body nobody wants. What had come of it when its
 // connection is closed has come in vain as well.
 func (c *Client) leave(ctx context.Context, h *http.Response, b body) {
+	if h.Request != nil && h.Request.Method == http.MethodHead { // its length is of what does not come
+		b.abort()
+		return
+	}
 	r := &Response{End: h.ContentLength, ctx: ctx, client: c, body: b}
 	n := r.drop(smallRest)
 	if !r.over {

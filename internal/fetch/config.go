@@ -58,6 +58,12 @@ type Trace interface {
 	Spare() int64
 }
 
+// Answers is told of the header of each answer that a Client gets, of redirects and errors,
+// too. It is called from any goroutine, and must not change h.
+type Answers interface {
+	Answered(u *url.URL, h *http.Response)
+}
+
 // HTTPVersion says which HTTP versions to use.
 type HTTPVersion uint8
 
@@ -80,6 +86,8 @@ type Config struct {
 	// Cookies are sent with requests and kept from answers, also those of redirects, by the
 	// jar's own rules; nil: none are. The Clients of a run share one.
 	Cookies http.CookieJar
+
+	Answers Answers // nil: nobody wants to know
 
 	// Named are the origins to which User, Credentials and the private ones of Header may go,
 	// for where a URL given to Get is not one that the user has named; nil: that of each.

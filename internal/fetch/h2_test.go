@@ -17,8 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlget/mlget/internal/testbody"
 	"golang.org/x/net/http2"
+
+	"github.com/mlget/mlget/internal/testbody"
 )
 
 // frame is an HTTP/2 frame (RFC 9113, 4.1), by hand.

@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mlget/mlget/internal/testbody"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/mlget/mlget/internal/testbody"
 )
 
 // TestHTTP2Hostile answers a request for bytes [0, 10) by a script; class 0 means

@@ -15,8 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlget/mlget/internal/testbody"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/mlget/mlget/internal/testbody"
 )
 
 // TestHTTP2Storm is a storm against a server that sends frames in any order and

@@ -21,8 +21,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mlget/mlget/internal/testbody"
 	"go.uber.org/goleak"
+
+	"github.com/mlget/mlget/internal/testbody"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -72,6 +72,9 @@ func (c *Client) roundTrip(ctx context.Context, t target, first *url.URL, a aske
 		switch {
 		case err == nil:
 			c.keepCookies(h, t.u)
+			if c.cfg.Answers != nil {
+				c.cfg.Answers.Answered(t.u, h)
+			}
 			return h, b, nil
 		case errors.Is(err, errWantsHTTP1) && !c.downgrade(originOf(t.u)):
 			return nil, nil, protocolError("server wants HTTP/1.1")

@@ -144,6 +144,9 @@ func (c *Client) newRequest(ctx context.Context, t target, first *url.URL, a ask
 	}
 	c.addCookies(h, t.u)
 	h.Set("Accept-Encoding", "identity")
+	if a.head {
+		r.Method = http.MethodHead
+	}
 	if !a.whole() {
 		h.Set("Range", rangeHeader(a.off, a.end))
 	}

@@ -17,6 +17,7 @@ type asked struct {
 	turn     *Turn // nil: it has none to wait for
 	first    bool  // nothing of the object has come yet
 	plain    bool  // it goes without Range, and may bring the whole
+	head     bool  // of the whole object, the header alone is asked for
 }
 
 // whole says whether the request is for the whole object, as it goes out.

@@ -44,6 +44,8 @@ func (o *Options) check() (mode progress.Mode, err error) {
 		return mode, exit.Usagef("--output, --report and --record must be different files")
 	case sameFile(o.outputPath(), o.inputFile), sameFile(o.reportFile, o.inputFile), sameFile(o.recordFile, o.inputFile), sameFile(o.metrics.textfile, o.inputFile), sameFile(o.cookies.save, o.inputFile):
 		return mode, exit.Usagef("--input-file would be overwritten")
+	case sameFile(o.dumpHeader, o.outputPath()), sameFile(o.dumpHeader, o.reportFile), sameFile(o.dumpHeader, o.recordFile), sameFile(o.dumpHeader, o.inputFile), sameFile(o.dumpHeader, o.cookies.save):
+		return mode, exit.Usagef("--dump-header must be a file of its own")
 	case sameFile(o.cookies.save, o.outputPath()), sameFile(o.cookies.save, o.reportFile), sameFile(o.cookies.save, o.recordFile):
 		return mode, exit.Usagef("--save-cookies must be a file of its own")
 	case o.output != "" && (os.IsPathSeparator(o.output[len(o.output)-1]) || o.isDirectory()):

@@ -53,6 +53,12 @@ type Options struct {
 	password    string // of user, where that has none
 	createDirs  bool
 	ownTime     bool // files keep the time of the download
+	referer     string
+	compressed  bool
+	showAnswers bool
+	dumpHeader  string
+	head        bool // the headers are all that is wanted
+	spider      bool // nothing is wanted but to know whether it is there
 	user        string
 	netrc       bool
 	caCert      string
@@ -133,6 +139,12 @@ func (o *Options) addHTTPFlags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.headers, "header", "H", nil, "send `HEADER`, \"Name: value\"")
 	f.StringVarP(&o.userAgent, "user-agent", "U", "mlget/"+program.Version(), "`NAME` to send")
 	o.cookies.addFlags(f)
+	f.StringVarP(&o.referer, "referer", "e", "", "`URL` of the page that leads to the file")
+	f.BoolVarP(&o.showAnswers, "server-response", "S", false, "show the headers of servers' answers")
+	flags.Detail(f, "server-response", "Of each URL once, redirects and errors included.")
+	f.BoolVarP(&o.head, "head", "I", false, "fetch the headers only, and print them")
+	f.BoolVar(&o.spider, "spider", false, "fetch nothing; say what is there")
+	flags.NameVar(f, &o.dumpHeader, "dump-header", "D", "write these headers to `FILE`; - = stdout")
 	f.StringVarP(&o.user, "user", "u", "", "`USER:PASSWORD` for the server")
 	f.BoolVar(&o.netrc, "netrc", false, "user and password from ~/.netrc")
 	o.proxy.addFlags(f)

@@ -15,8 +15,9 @@ func (o *Options) addHabits(f *pflag.FlagSet) {
 	f.BoolVarP(&o.quiet, "silent", "s", false, "--quiet")
 	f.BoolVar(&o.insecure, "no-check-certificate", false, "--insecure")
 	f.StringVar(&o.password, "password", "", "of --user")
+	f.BoolVar(&o.compressed, "compressed", false, "files are saved as they are sent")
 	f.BoolVar(&o.createDirs, "create-dirs", false, "make the directories of --output")
-	for _, name := range []string{"location", "fail", "show-error", "silent", "no-check-certificate", "password", "create-dirs"} {
+	for _, name := range []string{"location", "fail", "show-error", "silent", "no-check-certificate", "password", "create-dirs", "compressed"} {
 		f.Lookup(name).Hidden = true
 	}
 	o.cookies.addHabits(f)

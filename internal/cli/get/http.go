@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/mlget/mlget/internal/android"
 	"github.com/mlget/mlget/internal/cli/exit"
 	"github.com/mlget/mlget/internal/fetch"
@@ -36,6 +38,12 @@ func (o *Options) http() (fetch.Config, error) {
 	}
 	if err := o.addHeaders(&cfg); err != nil {
 		return cfg, err
+	}
+	if o.referer != "" {
+		if !httpguts.ValidHeaderFieldValue(o.referer) {
+			return cfg, exit.Usagef("--referer: it has control characters")
+		}
+		cfg.Header.Set("Referer", o.referer)
 	}
 	cfg.User = o.userinfo()
 	if o.netrc {

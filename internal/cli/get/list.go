@@ -180,3 +180,6 @@ func (l *list) ahead(entries int) int64 {
 
 // fileID is a file's number as events have it; there are not that many files.
 func fileID(n int) event.FileID { return event.FileID(n) }
+
+// isEnd says whether a list is over, rather than wrong.
+func isEnd(err error) bool { return errors.Is(err, io.EOF) }

@@ -38,10 +38,13 @@ func Run(ctx context.Context, o *Options, args []string, stdio console.IO, start
 		}
 	}
 	err := r.chooseLinks(ctx)
-	if err == nil {
-		err = r.transfer(ctx)
-	} else {
+	switch {
+	case err != nil:
 		r.notBegun(err)
+	case o.probes():
+		err = r.probe(ctx)
+	default:
+		err = r.transfer(ctx)
 	}
 	r.endEvents(err)
 	return r.tell(ctx, err)
@@ -58,6 +61,7 @@ type run struct {
 	web       fetch.Config
 	jar       *cookies.Jar
 	proxies   proxies
+	answers   *answers // nil: nobody wants them
 	mode      progress.Mode
 	program   *execpolicy.Program // nil: no program decides
 	endPolicy func() *event.PolicyTotals
@@ -135,6 +139,15 @@ func (r *run) readPower(context.Context, []string) (err error) {
 func (r *run) startObservers(context.Context, []string) (err error) {
 	if r.watchers, err = r.o.watch(&r.bus, r.mode, r.measure.models, r.stdio); err != nil {
 		return err
+	}
+	if r.answers, err = r.o.openAnswers(r.stdio.Out, r.warn); err != nil {
+		return err
+	}
+	if r.answers != nil {
+		r.web.Answers = r.answers
+	}
+	if r.o.compressed {
+		r.warn(true, "files are fetched and saved as they are: nothing is compressed on the way, nor unpacked")
 	}
 	r.result = &outcome{bus: &r.bus, started: r.started, streamed: r.o.streams()}
 	if r.o.writeOut != "" {
@@ -218,8 +231,10 @@ func (r *run) endEvents(err error) {
 // tell waits for those who watch, and prints what went wrong.
 func (r *run) tell(ctx context.Context, err error) error {
 	watchErr := r.watchers.finish(ctx, r.o, r.stdio, r.result)
-	if err := r.o.cookies.write(r.jar); watchErr == nil {
-		watchErr = err
+	for _, err := range []error{r.o.cookies.write(r.jar), r.answers.close()} {
+		if watchErr == nil {
+			watchErr = err
+		}
 	}
 	switch {
 	case err == nil:

@@ -105,7 +105,11 @@ func (o *Options) choice(t *task, stdio console.IO) error {
 	case t.list == nil && len(t.urls) == 0:
 		return exit.UsageError{Err: errors.New("no URL"), Hint: "mlget --help lists what there is"}
 	case o.wantOutput() > 1:
-		return exit.Usagef("only one of --output -, --json, --report - and --record - can have standard output; --report FILE and --record FILE go elsewhere")
+		return exit.Usagef("only one of --output -, --json, --report -, --record -, --dump-header - and --head can have standard output; --report FILE and --record FILE go elsewhere")
+	case o.probes() && o.request.alone():
+		return exit.Usagef("--head and --spider send no data, and no other method")
+	case o.probes() && (t.trees || o.output != "" || o.checksum != "" || o.resume):
+		return exit.Usagef("--head and --spider save nothing: not with --output, --continue, --checksum or --recursive")
 	case o.served && (o.output != "" || o.resume || t.trees):
 		return exit.Usagef("--content-disposition lets the server name the file: not with --output, --continue or --recursive")
 	case o.output == "" && o.checksum == "" && (t.trees || t.list != nil || len(t.urls) > 1):
@@ -135,7 +139,7 @@ func (o *Options) choice(t *task, stdio console.IO) error {
 // wantOutput is how many flags want standard output for something that cannot share
 // it.
 func (o *Options) wantOutput() (n int) {
-	for _, wants := range []bool{o.output == "-", o.json || o.reportFile == "-", o.recordFile == "-"} {
+	for _, wants := range []bool{o.output == "-", o.json || o.reportFile == "-", o.recordFile == "-", o.dumpHeader == "-", o.head} {
 		if wants {
 			n++
 		}

@@ -101,7 +101,7 @@ func (w *watchers) finish(ctx context.Context, o *Options, stdio console.IO, res
 // report says what became of the run.
 func (w *watchers) report(o *Options, stdio console.IO, result *outcome) error {
 	r := w.builder.Report()
-	if !o.quiet && o.progress != string(progress.ModeJSON) && worthSummary(r) { // who reads JSON wants nothing else
+	if !o.quiet && !o.probes() && o.progress != string(progress.ModeJSON) && worthSummary(r) { // who reads JSON wants nothing else
 		_ = report.WriteSummary(stdio.Err, r, o.detail(stdio.Err)) // for people: if nobody reads it, the files are there all the same
 	}
 	if o.json || o.reportFile == "-" {

@@ -207,9 +207,6 @@ func (l *commandLine) group(word string) error {
 		return nil
 	case len(letters) == 2 && letters[0] == 'n' && l.find(letters, "") != nil:
 		return l.apply(letters, "", word)
-	case letters == "nc": // wget's no-clobber
-		l.out = append(l.out, "--no-clobber")
-		return nil
 	}
 	for i := range len(letters) {
 		ended, err := l.letter(letters, i)

@@ -80,7 +80,7 @@ func TestCommandLines(t *testing.T) {
 			t.Errorf("%s means %s, want %s", theirs, have, want)
 		}
 	}
-	if lines < 120 {
+	if lines < 150 {
 		t.Errorf("%d command lines, want 150", lines)
 	}
 }

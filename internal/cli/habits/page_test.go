@@ -124,7 +124,6 @@ What is the same everywhere: redirects are followed, HTTP errors are the exit st
 | ` + "`-p`" + ` | connections per file and link | without a number (wget's page requisites): refused |
 | ` + "`-r`" + ` | directories (wget) | ` + "`-r 0-99`" + ` (curl's range): refused |
 | ` + "`-A`" + ` | the user agent (curl) | with ` + "`-r`" + ` (wget's list): refused |
-| ` + "`-N`" + ` | timestamping (wget) | |
 | ` + "`-O`" + ` | the file to write (wget) | as the last word, before a URL or in ` + "`-LO`" + `, ` + "`-OJ`" + ` (curl): the URL's name |
 | ` + "`-R`" + ` | the server's time (curl), which is the default | with ` + "`-r`" + ` (wget's list): refused |
 | ` + "`-S`" + ` | the server's headers (wget) | in a group with ` + "`s`" + ` or ` + "`f`" + ` (` + "`-fsSL`" + `, curl): no effect |
@@ -133,8 +132,8 @@ What is the same everywhere: redirects are followed, HTTP errors are the exit st
 | ` + "`-o`" + ` | the file to write (curl, aria2) | wget's log is ` + "`2> FILE`" + ` |
 `
 
-const wgetMore = "The same: `-O -P -c -nc -N -i -t -T -U -q -v -4 -6 -r -S --spider --limit-rate --header --user --no-check-certificate --content-disposition`.\n"
+const wgetMore = "The same: `-O -P -c -i -t -T -U -q -v -4 -6 -r -S --spider --limit-rate --header --user --no-check-certificate --content-disposition`.\n"
 
-const curlMore = "The same: `-o -L -f -s -S -H -A -U -u -k -e -I -D -z -w -V -4 -6 --cacert --limit-rate --max-time --connect-timeout --compressed --http1.1 --http2 --netrc`.\n"
+const curlMore = "The same: `-o -L -f -s -S -H -A -U -u -k -e -I -D -w -V -4 -6 --cacert --limit-rate --max-time --connect-timeout --compressed --http1.1 --http2 --netrc`.\n"
 
 const ariaMore = "The same: `-o -i -j -c --checksum --header --user-agent --referer --connect-timeout --timeout`, and the options out, dir and checksum in a list.\n"

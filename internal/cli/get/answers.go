@@ -1,0 +1,103 @@
+package get
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/mlget/mlget/internal/cli/exit"
+	"github.com/mlget/mlget/internal/fetch"
+)
+
+// answers keeps the headers of servers' answers: for people (-S), and in a file (-D). A
+// file comes in many ranges, and of one URL each status is told once. It is a
+// fetch.Answers.
+type answers struct {
+	warn func(important bool, text string) // nil: people want none
+	dump io.Writer                         // nil: no file is wanted
+	file io.Closer                         // nil: dump is not ours
+
+	mu   sync.Mutex
+	seen map[string]bool
+	err  error // the file's
+}
+
+// openAnswers opens what -S and -D name; nil: nothing.
+func (o *Options) openAnswers(stdout io.Writer, warn func(important bool, text string)) (*answers, error) {
+	if !o.showAnswers && o.dumpHeader == "" && !o.head {
+		return nil, nil
+	}
+	a := &answers{seen: map[string]bool{}}
+	if o.showAnswers {
+		a.warn = warn
+	}
+	switch {
+	case o.head, o.dumpHeader == "-":
+		a.dump = stdout
+	case o.dumpHeader != "": // cookies are in it
+		f, err := os.OpenFile(o.dumpHeader, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return nil, exit.FileError{Err: fmt.Errorf("--dump-header: %w", err)}
+		}
+		a.dump, a.file = f, f
+	}
+	return a, nil
+}
+
+// Answered implements fetch.Answers.
+func (a *answers) Answered(u *url.URL, h *http.Response) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := fmt.Sprint(fetch.WithoutUser(u), h.StatusCode)
+	if a.seen[key] {
+		return
+	}
+	a.seen[key] = true
+	text := headerText(h)
+	if a.dump != nil && a.err == nil {
+		_, a.err = io.WriteString(a.dump, text+"\r\n")
+	}
+	if a.warn == nil {
+		return
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if name, _, ok := strings.Cut(line, ":"); ok && strings.EqualFold(name, "Set-Cookie") {
+			line = name + ": (not shown; -D writes it)" // records keep what is shown
+		}
+		a.warn(true, line)
+	}
+}
+
+// headerText is an answer's status and header, with their ends of lines.
+func headerText(h *http.Response) string {
+	var b bytes.Buffer
+	_, reason, told := strings.Cut(strings.TrimSpace(h.Status), " ")
+	if !told {
+		reason = http.StatusText(h.StatusCode)
+	}
+	fmt.Fprintf(&b, "HTTP/%d.%d %d %s\r\n", h.ProtoMajor, h.ProtoMinor, h.StatusCode, reason)
+	_ = h.Header.Write(&b) // a bytes.Buffer
+	return b.String()
+}
+
+// close ends the file.
+func (a *answers) close() error {
+	if a == nil {
+		return nil
+	}
+	if a.file != nil {
+		if err := a.file.Close(); a.err == nil {
+			a.err = err
+		}
+	}
+	if a.err != nil {
+		return exit.FileError{Err: fmt.Errorf("--dump-header: %w", a.err)}
+	}
+	return nil
+}
