@@ -15,7 +15,8 @@ termux_step_make() {
 	# Without cgo Go makes programs for Android only where it is 64-bit ARM; elsewhere a
 	# static one for Linux runs.
 	[ "$TERMUX_ARCH" = aarch64 ] || export GOOS=linux
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w' -tags nethttpomithttp2 -o mlget ./cmd/mlget
+	# shellcheck disable=SC2046 # several flags, without blanks in them
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w' $(sed -n 's/^LEAN *= //p' Makefile) -o mlget ./cmd/mlget
 	sh internal/release/share.sh share
 }
 
