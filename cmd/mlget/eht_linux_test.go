@@ -190,7 +190,7 @@ func TestEHTSettlesNearTheBest(t *testing.T) {
 			within++
 		}
 	}
-	if within < max(1, 8*len(all)/10) {
+	if 10*within < 8*len(all) {
 		t.Errorf("within 5 %% of the best in %d of %d", within, len(all))
 	}
 }

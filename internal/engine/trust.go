@@ -54,11 +54,12 @@ func (d *download) sizeBelieved(now scheduler.Time) bool {
 }
 
 // wordTime is how long others have to contradict a size: longer where one has answered, if only
-// that it is too busy.
+// that it is too busy. For such a one a page in place of another kind of file has been held
+// back already, before it was taken.
 func (d *download) wordTime() scheduler.Time {
 	for i := range d.links {
 		id := scheduler.LinkID(i)
-		if l := &d.links[i]; (l.answered || l.declined || l.larger || d.job.disagree.has(id)) && d.mayTell(id) {
+		if l := &d.links[i]; (l.answered || l.declined && !d.strange || l.larger || d.job.disagree.has(id)) && d.mayTell(id) {
 			return d.e.undecidedTime()
 		}
 	}
