@@ -167,5 +167,5 @@ func (c *Config) exceeds(size int64) bool { return c.MaxSize > 0 && size > c.Max
 
 // tooLarge is the error of an object that is.
 func (c *Config) tooLarge() *Error {
-	return &Error{Class: Status, Err: fmt.Errorf("the file has more than the %d bytes allowed", c.MaxSize)}
+	return &Error{Class: Status, Err: fmt.Errorf("%w: more than the %d bytes allowed", ErrTooLarge, c.MaxSize)}
 }

@@ -50,6 +50,9 @@ var ErrUnannounced = fmt.Errorf("the body has no length, and %w", errCut)
 // or of one that does not know TLS.
 var ErrNoHandshake = errors.New("the server ended the connection")
 
+// ErrTooLarge is part of the error of an object that has more bytes than Config.MaxSize allows.
+var ErrTooLarge = errors.New("the file is too large")
+
 // errQueued is errResend of a request that was queued behind others when the connection
 // ended: that says nothing of it.
 var errQueued = fmt.Errorf("%w to those in front", errResend)

@@ -134,6 +134,8 @@ func Classify(err error) (code int, hint string) {
 		return Protocol, hintAway
 	case errors.Is(err, engine.ErrChanged):
 		return Protocol, hintChanged
+	case errors.Is(err, fetch.ErrTooLarge):
+		return Response, "--max-filesize SIZE allows more"
 	case errors.As(err, &web):
 		return webCode(web)
 	case errors.Is(err, ErrListen):
