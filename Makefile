@@ -119,14 +119,14 @@ test-windows-all: $(TOOLS)/gotestsum-$(GOTESTSUM) ## the same, with the packages
 # The results stay in .cache/bench: when interrupted, `bin/linklab bench` with
 # the same flags and --resume FILE goes on.
 .PHONY: bench
-bench: build ## compare with other tools over emulated links, quickly; writes docs/benchmarks.md
+bench: build ## compare with other tools over emulated links, quickly; writes docs/measured/benchmarks.md
 	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --quick --out ../../docs/benchmarks.md
+	@cd .cache/bench && ../../bin/linklab bench --quick --out ../../docs/measured/benchmarks.md
 
 .PHONY: bench-full
 bench-full: build ## the same with all tools, scenarios and TLS, 10 times: more than a day
 	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --tls --out ../../docs/benchmarks.md
+	@cd .cache/bench && ../../bin/linklab bench --tls --out ../../docs/measured/benchmarks.md
 
 # Reproducible: `make soak SEED=7`. One cell: bin/linklab faults --only NAME. Every line
 # of it in some minutes: `make soak CELLS=200 CRASHES=1 SOAKTIME=10s`.
@@ -157,14 +157,14 @@ soak-day: ## a day's stream over loopback, and jobs of 10,000 files, SOAKTIME (5
 BOUNDED = high-speed,high-speed-s6,low-speed,techno-stationary,techno-moving,always-online,long-fat,lossy,wifi-dies,lte-dies-and-returns,wifi-sags
 
 .PHONY: bench-bound
-bench-bound: build ## how near mlget alone comes to the bound, five times: 40 minutes; writes docs/efficiency.md
+bench-bound: build ## how near mlget alone comes to the bound, five times: 40 minutes; writes docs/measured/efficiency.md
 	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --tools mlget-3 --scenarios $(BOUNDED) --runs 5 --tls --out ../../docs/efficiency.md
+	@cd .cache/bench && ../../bin/linklab bench --tools mlget-3 --scenarios $(BOUNDED) --runs 5 --tls --out ../../docs/measured/efficiency.md
 
 .PHONY: bench-aria2
-bench-aria2: build ## mlget beside aria2 with 2 and with 16 connections, five times: 75 minutes; writes docs/beside-aria2.md
+bench-aria2: build ## mlget beside aria2 with 2 and with 16 connections, five times: 75 minutes; writes docs/measured/beside-aria2.md
 	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --tools mlget-3,aria2-2,aria2-16 --scenarios $(BOUNDED),wifi-joins,lo --runs 5 --size 100MB --tls --out ../../docs/beside-aria2.md
+	@cd .cache/bench && ../../bin/linklab bench --tools mlget-3,aria2-2,aria2-16 --scenarios $(BOUNDED),wifi-joins,lo --runs 5 --size 100MB --tls --out ../../docs/measured/beside-aria2.md
 
 # The state files in .cache/bench keep what is done; remove them to measure anew.
 .PHONY: bench-sweeps
@@ -185,9 +185,9 @@ bench-sweeps: build ## figures 7 and 8 of Guner and Kosar's trade-offs, half an 
 	done; } > .cache/bench/sweeps.md && mv .cache/bench/sweeps.md docs/measured/sweeps.md
 
 .PHONY: bench-files
-bench-files: build ## compare over jobs of many files, over two hours; writes docs/many-files.md
+bench-files: build ## compare over jobs of many files, over two hours; writes docs/measured/many-files.md
 	@mkdir -p .cache/bench
-	@cd .cache/bench && ../../bin/linklab bench --files html,image,video/16 --scenarios sydney,sydney-dual --out ../../docs/many-files.md
+	@cd .cache/bench && ../../bin/linklab bench --files html,image,video/16 --scenarios sydney,sydney-dual --out ../../docs/measured/many-files.md
 
 .PHONY: clean
 clean: ## remove what was built, tools included

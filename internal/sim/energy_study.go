@@ -82,7 +82,7 @@ func (d *DeadlineCase) Missed() bool { return d.Seconds > float64(d.Factor*d.Bot
 // rule: the first is as near as one has to be met.
 func deadlineFactors() []float64 { return []float64{1.05, 1.3, 2, 4} }
 
-// StudyEnergy rehearses everything that docs/energy.md tells, with so many
+// StudyEnergy rehearses everything that docs/measured/energy.md tells, with so many
 // made-up downloads.
 func StudyEnergy(cases int) (*EnergyStudy, error) {
 	var s EnergyStudy

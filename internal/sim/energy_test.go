@@ -26,11 +26,11 @@ func TestChenPSNRAndBattery(t *testing.T) {
 	}
 }
 
-// The limits that the energy rules are held to, and docs/energy.md with all figures,
+// The limits that the energy rules are held to, and docs/measured/energy.md with all figures,
 // which make soak holds it against. After a change:
 // go test ./internal/sim -run StudyEnergy -update, also with MLGET_SOAK=1m.
 func TestStudyEnergy(t *testing.T) {
-	n, file := soaktest.Cases(4, 20, EnergyCases), soaktest.Golden("testdata/energy-few.md", "../../docs/energy.md")
+	n, file := soaktest.Cases(4, 20, EnergyCases), soaktest.Golden("testdata/energy-few.md", "../../docs/measured/energy.md")
 	s, err := StudyEnergy(n)
 	if err != nil {
 		t.Fatal(err)

@@ -8,10 +8,10 @@ import (
 	"github.com/mlget/mlget/internal/energy"
 )
 
-// energyIntro opens docs/energy.md.
+// energyIntro opens docs/measured/energy.md.
 const energyIntro = `# Energy policies, rehearsed
 
-This page is made by ` + "`mlget simulate --energy-doc`" + ` and checked by a test of internal/sim. Every joule on it is *modelled*: the simulator drives a radio model ([energy-models.md](energy-models.md)) with the bytes that cross each link, headers and acknowledgements included, until the radio sleeps again, and counts what exceeds idling. Nothing here was measured on a device. How the same policies do over emulated links is in [energy-lab.md](energy-lab.md).
+This page is made by ` + "`mlget simulate --energy-doc`" + ` and checked by a test of internal/sim. Every joule on it is *modelled*: the simulator drives a radio model ([energy-models.md](../energy-models.md)) with the bytes that cross each link, headers and acknowledgements included, until the radio sleeps again, and counts what exceeds idling. Nothing here was measured on a device. How the same policies do over emulated links is in [energy-lab.md](energy-lab.md).
 
 ## What the policies do
 

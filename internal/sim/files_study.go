@@ -155,7 +155,7 @@ func byHand(scenarios, sets []string, concurrency, parallelism []int) (tasks []t
 // mixed is the papers' sets together, as in the evaluation of their algorithms.
 const mixed = "html+image+video"
 
-// StudyFiles rehearses everything that docs/many-files-sim.md tells. A short study
+// StudyFiles rehearses everything that docs/measured/many-files-sim.md tells. A short study
 // leaves most of it out.
 func StudyFiles(short bool) (*FilesStudy, error) {
 	var s FilesStudy

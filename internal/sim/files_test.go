@@ -7,7 +7,7 @@ import (
 	"github.com/mlget/mlget/internal/race"
 )
 
-// The limits that jobs of many files are held to, and docs/many-files-sim.md with
+// The limits that jobs of many files are held to, and docs/measured/many-files-sim.md with
 // all figures. After a change: go test ./internal/sim -run StudyFiles -update.
 func TestStudyFiles(t *testing.T) {
 	short := testing.Short() || race.Enabled
@@ -58,5 +58,5 @@ func TestStudyFiles(t *testing.T) {
 	if err := WriteFiles(&page, s); err != nil {
 		t.Fatal(err)
 	}
-	compareFile(t, "../../docs/many-files-sim.md", page.Bytes())
+	compareFile(t, "../../docs/measured/many-files-sim.md", page.Bytes())
 }

@@ -17,7 +17,7 @@ const (
 
 // Every row is within Tolerance of the thesis's time, with bandwidths given and with those
 // that the scheduler estimates, and every scenario ranks its approaches as the thesis does.
-// docs/thesis.md says on what that hangs.
+// docs/measured/thesis.md says on what that hangs.
 func TestThesis(t *testing.T) {
 	if testing.Short() || race.Enabled {
 		t.Skip("thousands of runs")
@@ -49,7 +49,7 @@ func TestThesis(t *testing.T) {
 	if err := WriteThesis(&page, all); err != nil {
 		t.Fatal(err)
 	}
-	compareFile(t, "../../docs/thesis.md", page.Bytes())
+	compareFile(t, "../../docs/measured/thesis.md", page.Bytes())
 }
 
 // The tables are the thesis's: its Link Δ is the difference of its times.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// thesisIntro says how the figures came about. It is written for docs/thesis.md.
+// thesisIntro says how the figures came about. It is written for docs/measured/thesis.md.
 const thesisIntro = `# The thesis's tables, rehearsed
 
 This page is made by ` + "`mlget simulate --thesis`" + ` and checked by a test of internal/sim.

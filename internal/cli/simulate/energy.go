@@ -36,7 +36,7 @@ func (o *simulateEnergy) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.radios, "radio", nil, "a link's radio, `LINK=MODEL`: "+strings.Join(energy.Names(), ", ")+" (by default the scenario's, or after its name)")
 	f.Float64Var(&o.perConn, "per-connection", -1, "what a connection draws beside its radio, in `MW` (by default as the scenario has it)")
 	flags.DurationVar(f, &o.maxTime, "max-time", "", 0, "what --energy min-energy is to be in time for")
-	f.BoolVar(&o.doc, "energy-doc", false, "rehearse the energy policies: docs/energy.md")
+	f.BoolVar(&o.doc, "energy-doc", false, "rehearse the energy policies: docs/measured/energy.md")
 }
 
 // wanted says whether joules are to be counted.

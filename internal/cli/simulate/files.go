@@ -45,7 +45,7 @@ func (o *simulateFiles) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.modes, "mode", []string{tuning.HAT.String()}, "of many files: "+strings.Join(tuning.Names(), ", ")+", "+untuned)
 	f.IntSliceVarP(&o.at, "concurrency", "j", []int{0}, "of many files: how many at once; several are compared")
 	f.BoolVar(&o.known, "known-sizes", false, "an index tells the sizes of the files")
-	f.BoolVar(&o.doc, "many-doc", false, "rehearse jobs of many files: docs/many-files-sim.md")
+	f.BoolVar(&o.doc, "many-doc", false, "rehearse jobs of many files: docs/measured/many-files-sim.md")
 }
 
 // batch is a set of files as the flags name it. What is made up from a range of

@@ -74,7 +74,7 @@ func (o *simulateOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.noFailover, "no-failover", false, "as for a download")
 	f.BoolVar(&o.http2, "http2", false, "HTTP/2 over TLS 1.3 rather than HTTP/1.1 in clear")
 	f.BoolVar(&o.json, "json", false, "print JSON: every run")
-	f.BoolVar(&o.thesis, "thesis", false, "hold the simulator against the thesis's tables: docs/thesis.md")
+	f.BoolVar(&o.thesis, "thesis", false, "hold the simulator against the thesis's tables: docs/measured/thesis.md")
 	o.energy.addFlags(f)
 	o.files.addFlags(f)
 }

@@ -14,7 +14,7 @@ import (
 func (w *writer) energy(h Header, results []Result) {
 	w.line("# Energy in the laboratory")
 	w.line("")
-	w.line("Written by `linklab bench --energy`; do not edit. All joules are modelled: computed from the packets that crossed the emulated links, by the radio models that the scenarios name ([energy-models.md](energy-models.md)), not measured on a phone.")
+	w.line("Written by `linklab bench --energy`; do not edit. All joules are modelled: computed from the packets that crossed the emulated links, by the radio models that the scenarios name ([energy-models.md](../energy-models.md)), not measured on a phone.")
 	w.intro(h, results)
 	for _, s := range h.Scenarios {
 		for _, t := range []Transport{Clear, TLS2} {
