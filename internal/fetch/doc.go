@@ -42,7 +42,7 @@
 // code, is deprecated, and wraps net/http's from Go 1.27 on. Both were measured in place of
 // this package's connection, below the same engine: as fast within some percent, but 20
 // to 41 % more CPU over fast links, up to 2.7 times the waste over long or lossy ones, and
-// up to five times the memory over loopback. docs/architecture.md has the figures.
+// up to five times the memory over loopback. docs/measured/http2-libraries.md has the figures.
 //
 // Frames and header compression come from x/net/http2's Framer and from hpack, which are
 // not deprecated.
