@@ -91,7 +91,7 @@ func TestPrometheus(t *testing.T) {
 	c := l.command(ctx, "-o", "out.bin", "--report", "report.json", "--metrics-listen", "9464", "--metrics-linger", "1h", l.URL())
 	ended := make(chan result, 1)
 	go func() { ended <- finish(t, c, c.Cmd) }()
-	waitUntil(t, "the last scrape", func() bool { return len(query("mlget_link_delta_seconds")) > 0 })
+	waitUntil(t, "a scrape after the end", func() bool { return len(query("mlget_run_exit_code")) > 0 })
 	waitUntil(t, "the report", func() bool {
 		text, err := os.ReadFile(filepath.Join(l.dir, "report.json"))
 		return err == nil && json.Valid(text)
