@@ -38,7 +38,7 @@ demo: build ## download 100 MB over two emulated links and show the report
 # What is pure, and takes less than a minute: for while one is writing.
 QUICK = ./internal/android/... ./internal/cli/... ./internal/dataset ./internal/deptest ./internal/energy ./internal/engine/accept ./internal/event/... ./internal/identity ./internal/joblist \
 	./internal/linklab/battery ./internal/linklab/emu ./internal/linklab/scenario ./internal/metrics ./internal/netrc ./internal/page \
-	./internal/plot ./internal/power ./internal/progress ./internal/record ./internal/report ./internal/sim ./internal/store \
+	./internal/plot ./internal/power ./internal/progress ./internal/record ./internal/replay ./internal/report ./internal/sim ./internal/store \
 	./internal/terms ./internal/units ./pkg/...
 .PHONY: quick
 quick: ## vet, and the tests of what only computes: less than a minute
@@ -94,6 +94,18 @@ dist: cross $(TOOLS)/nfpm-$(NFPM) ## the same, with packages for Termux and Linu
 		{ echo "$$f has $$(wc -c < $$f) bytes: 16 MB are the limit" >&2; exit 1; }; done
 	@sh internal/release/try.sh dist
 	@MLGET_DIST="$(CURDIR)/dist" go test -count=1 -run TestDist ./internal/release
+
+# testdata/replay/README.md says what is compared.
+.PHONY: replay replay-accept replay-record
+replay: ## compare the scheduler's answers with those stored in testdata/replay
+	@go test -count=1 ./internal/replay -args -full
+replay-accept: ## store the answers of a changed scheduler, and print what the change does
+	@go test -count=1 -v ./internal/replay -run 'Runs$$' -args -accept
+	@go test -count=1 ./internal/sim -run 'Regression|Wild$$|Crowded' -args -update
+replay-record: build ## record real runs over linklab's links anew
+	@mkdir -p .cache/replay
+	@.ci/record-replays "$(CURDIR)/.cache/replay"
+	@go test -count=1 ./internal/replay -run Import -args -import "$(CURDIR)/.cache/replay"
 
 # From another folder, by another user's cache, at another time. One system
 # stands for all; the other one is a static program.

@@ -95,12 +95,15 @@ func TestFilesLinkDies(t *testing.T) {
 
 // The same job gives the same result.
 func TestFilesAgain(t *testing.T) {
-	run := func() Result {
+	run := func() (Result, recorder) {
+		var rec recorder
 		cfg := RandomFiles(11)
-		cfg.Record = true
-		return mustRunBatch(t, cfg)
+		cfg.Observer = &rec
+		return mustRunBatch(t, cfg), rec
 	}
-	if a, b := run(), run(); !reflect.DeepEqual(a, b) {
+	a, first := run()
+	b, second := run()
+	if !reflect.DeepEqual(a, b) || !reflect.DeepEqual(first, second) {
 		t.Error("the same job came out otherwise")
 	}
 }

@@ -32,13 +32,14 @@ func TestConnectionsAreMadeAhead(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := scenario.Scenario{Links: []scenario.Link{{Name: "a", DownMbps: 61, RTT: c.trip}}}
 			cfg := Default(s, "3")
-			cfg.Size, cfg.HTTP2, cfg.TLSTrips, cfg.Record = c.size, c.http2, c.tls, true
+			var rec recorder
+			cfg.Size, cfg.HTTP2, cfg.TLSTrips, cfg.Observer = c.size, c.http2, c.tls, &rec
 			res, err := RunWithBound(cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
 			opened := 0
-			for _, step := range res.Steps {
+			for _, step := range rec.steps {
 				for _, a := range step.Actions {
 					if a.Kind == scheduler.Open {
 						opened++

@@ -59,17 +59,17 @@ func TestRationedRunsReplay(t *testing.T) {
 	for i := range 12 {
 		cfg := RandomEnergy(uint64(i))
 		cfg.Size = min(cfg.Size, 50e6)
-		cfg.Record, cfg.Energy = true, scheduler.EnergyMode(i%3)
+		var rec recorder
+		cfg.Observer, cfg.Energy = &rec, scheduler.EnergyMode(i%3)
 		cfg.Deadline = float64(i % 2 * 30)
-		res, err := Run(cfg)
-		if err != nil {
+		if _, err := Run(cfg); err != nil {
 			t.Fatal(err)
 		}
 		policy, err := scheduler.NewPolicy(cfg.Algorithm, cfg.StaticLimit, cfg.Padding)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := scheduler.Replay(cfg.scheduler(policy), res.Steps); err != nil {
+		if err := scheduler.Replay(cfg.scheduler(policy), rec.steps); err != nil {
 			t.Errorf("seed %d: %v", i, err)
 		}
 	}

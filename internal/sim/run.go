@@ -34,7 +34,6 @@ type run struct {
 	actions   []scheduler.Action
 	todo      []*request // scratch of look
 	steps     int
-	recorded  []scheduler.Recorded
 	consumer  consumer
 	batch     *batch // nil: a single file
 }
@@ -57,8 +56,7 @@ func newRun(cfg Config) (*run, error) {
 	return r, err
 }
 
-// scheduler is the configuration of the run's scheduler: what a replay of
-// Result.Steps needs.
+// scheduler is the configuration of the run's scheduler: what a replay needs.
 func (c *Config) scheduler(policy scheduler.Policy) scheduler.Config {
 	return scheduler.Config{
 		Links: len(c.Scenario.Links), Policy: policy, Size: -1,
@@ -336,8 +334,8 @@ func (r *run) forget(q *request) {
 func (r *run) step(in scheduler.Input) {
 	r.actions = r.core.Step(r.now, in, r.actions[:0])
 	r.steps++
-	if r.cfg.Record {
-		r.recorded = append(r.recorded, scheduler.Recorded{At: r.now, Input: in, Actions: slices.Clone(r.actions)})
+	if r.cfg.Observer != nil {
+		r.cfg.Observer.Step(r.now, &in, r.actions, r.core.NextWake())
 	}
 	for _, a := range r.actions {
 		switch a.Kind {

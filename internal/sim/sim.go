@@ -80,8 +80,14 @@ type Config struct {
 	// bound once it has left slow start, and those of a link share it equally.
 	Crowded bool
 
-	// Record keeps every step of the scheduler in Result.Steps.
-	Record bool
+	// Observer is told every step of the scheduler; nil: nobody is.
+	Observer Observer
+}
+
+// Observer watches the scheduler of one run. Step is an input, the actions that it gave,
+// which are valid only during the call, and when the scheduler wants to be asked next.
+type Observer interface {
+	Step(at scheduler.Time, in *scheduler.Input, actions []scheduler.Action, wake scheduler.Time)
 }
 
 // Default is a Config with the program's defaults for everything but the
@@ -110,8 +116,6 @@ type Result struct {
 	Consumed      float64 `json:"consumed_seconds,omitempty"` // when a stream's consumer had read all
 
 	Batch *BatchResult `json:"batch,omitempty"` // of a job of many files
-
-	Steps []scheduler.Recorded `json:"-"` // with Config.Record
 }
 
 // Link is a link's part of a Result.
@@ -235,7 +239,7 @@ func toTime(d time.Duration) scheduler.Time { return scheduler.Time(d) }
 func (r *run) result() Result {
 	res := Result{
 		Scenario: r.cfg.Scenario.Name, Algorithm: r.cfg.Algorithm, Seed: r.cfg.Seed, SizeBytes: r.cfg.Size,
-		Seconds: r.now.Seconds(), SchedulerStep: r.steps, Steps: r.recorded,
+		Seconds: r.now.Seconds(), SchedulerStep: r.steps,
 	}
 	first, last := math.Inf(1), 0.0
 	for i := range r.links {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -244,40 +245,43 @@ func TestBadConfigs(t *testing.T) {
 
 func TestSameSeedSameRun(t *testing.T) {
 	for seed := range uint64(soaktest.Cases(4, 10, 100)) {
-		cfg := Random(seed)
-		cfg.Algorithm, cfg.Record = "3", true
-		a, err := Run(cfg)
-		if err != nil {
-			t.Fatal(err)
+		var results [2]Result
+		var steps [2]recorder
+		for i := range results {
+			cfg := Random(seed)
+			cfg.Algorithm, cfg.Observer = "3", &steps[i]
+			var err error
+			if results[i], err = Run(cfg); err != nil {
+				t.Fatal(err)
+			}
 		}
-		b, err := Run(Random(seed).with("3"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(a, b) {
-			t.Fatalf("seed %d: %+v and then %+v", seed, a, b)
+		if !reflect.DeepEqual(results[0], results[1]) || !reflect.DeepEqual(steps[0], steps[1]) {
+			t.Fatalf("seed %d: %+v and then %+v", seed, results[0], results[1])
 		}
 	}
 }
 
-func (c Config) with(algorithm string) Config {
-	c.Algorithm, c.Record = algorithm, true
-	return c
+// recorder keeps the steps of a run.
+type recorder struct{ steps []scheduler.Recorded }
+
+func (r *recorder) Step(at scheduler.Time, in *scheduler.Input, actions []scheduler.Action, _ scheduler.Time) {
+	r.steps = append(r.steps, scheduler.Recorded{At: at, Input: *in, Actions: slices.Clone(actions)})
 }
 
 // A recorded rehearsal replays on a scheduler alone: it is fed like the real one.
 func TestRecordReplays(t *testing.T) {
 	for _, name := range scheduler.Names() {
-		cfg := Random(7).with(name)
-		res, err := Run(cfg)
-		if err != nil {
+		var rec recorder
+		cfg := Random(7)
+		cfg.Algorithm, cfg.Observer = name, &rec
+		if _, err := Run(cfg); err != nil {
 			t.Fatal(err)
 		}
 		policy, err := scheduler.NewPolicy(name, cfg.StaticLimit, cfg.Padding)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := scheduler.Replay(cfg.scheduler(policy), res.Steps); err != nil {
+		if err := scheduler.Replay(cfg.scheduler(policy), rec.steps); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
