@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"errors"
 	"os"
 	"os/signal"
 
@@ -14,7 +13,3 @@ func interrupt(*os.Process) error {
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // or it would end this one
 	return windows.GenerateConsoleCtrlEvent(windows.CTRL_C_EVENT, 0)
 }
-
-// notStarted says whether wine could not start the program, which happens to one of some hundred
-// on a busy machine, whatever the program. It has not run then.
-func notStarted(err error) bool { return errors.Is(err, windows.ERROR_INTERNAL_ERROR) }

@@ -160,10 +160,6 @@ func finish(t testing.TB, c command, cmd *exec.Cmd) result {
 	}
 	cmd.Stderr = &stderr
 	err := c.Run()
-	if notStarted(err) {
-		again := &exec.Cmd{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr}
-		err = again.Run()
-	}
 	r := result{code: exitCode(t, err), stdout: stdout.String(), stderr: stderr.String()}
 	if err := checkOutput(r.code, r.stdout, r.stderr); err != nil {
 		t.Errorf("%v: %v\n%s", cmd.Args, err, r.stderr)
