@@ -160,6 +160,9 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, habit string, size 
 		http.ServeContent(w, r, "", modified(), b.Reader())
 	case "noranges":
 		whole()
+	case "unconditional": // takes no notice of a condition
+		r.Header.Del("If-Modified-Since")
+		http.ServeContent(w, r, "", modified(), b.Reader())
 	case "nohead":
 		if r.Method == http.MethodHead {
 			w.WriteHeader(http.StatusMethodNotAllowed)

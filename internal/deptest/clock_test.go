@@ -31,6 +31,7 @@ func timeOfDay() map[string]string {
 		"internal/link/watch_linux.go":      "a deadline that has passed",
 		"internal/android/fwmarkd_linux.go": "a deadline that has passed",
 		"internal/android/getaddrinfo.go":   "a deadline that has passed",
+		"internal/cli/get/conditions.go":    "a file's own time, against its server's",
 		"internal/store/rerun.go":           "a file's own time, against its server's",
 		"internal/android/androidtest":      "of tests",
 		"internal/store/crashtest":          "of tests",

@@ -81,7 +81,7 @@ func rules() map[string]rule {
 			tests:   "internal/race internal/testbody github.com/mccutchen/go-httpbin",
 		},
 		"internal/store": {
-			imports: "internal/filelock internal/identity pkg/scheduler golang.org/x/sys",
+			imports: "internal/filelock internal/identity internal/units pkg/scheduler golang.org/x/sys",
 			tests:   "internal/store/crashtest internal/testbody",
 		},
 		// Compares what is told of objects; nothing else does.
@@ -161,7 +161,7 @@ func rules() map[string]rule {
 			" internal/term github.com/spf13/cobra golang.org/x/sys", tests: "internal/event internal/power github.com/spf13/pflag"},
 		"internal/cli/exit":  {imports: "internal/campaign internal/dataset internal/engine internal/fetch internal/link internal/page internal/plot internal/store internal/sweep internal/term"},
 		"internal/cli/flags": {imports: "internal/cli/exit internal/fetch internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
-		"internal/cli/get": {imports: "internal/android internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/policy internal/cli/program internal/configfile internal/cookies" +
+		"internal/cli/get": {imports: "internal/android internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/policy internal/cli/program internal/configfile internal/cookies internal/curldate" +
 			" internal/energy internal/engine internal/event internal/execpolicy internal/fetch internal/joblist internal/link internal/metrics internal/modelled internal/netrc" +
 			" internal/power internal/progress internal/record internal/report internal/rewrite internal/robots internal/roots internal/store internal/term internal/terms internal/units internal/urlglob" +
 			" pkg/scheduler pkg/scheduler/tuning github.com/spf13/pflag golang.org/x/net golang.org/x/sys"},
@@ -238,6 +238,7 @@ func rules() map[string]rule {
 		"internal/filelock":   {imports: "golang.org/x/sys"},
 		"internal/netrc":      {},
 		"internal/urlglob":    {std: "errors fmt iter net/netip strconv strings"},
+		"internal/curldate":   {std: "errors strconv strings time"},
 		"internal/configfile": {std: "bufio errors fmt io strings"},
 		"internal/robots":     {std: "strings"},
 		"internal/digestauth": {std: "crypto/md5 crypto/rand crypto/sha256 encoding/hex fmt hash strings"},

@@ -103,7 +103,7 @@ func (b *batch) take(reqs context.Context, job *Job, ok bool) {
 	// Of a file that may be there already a byte is asked for, and what its response
 	// says decides, also if a part lies beside it.
 	there, left := job.Target.Standing(job.URL)
-	f.standing = there
+	f.standing = there || job.If.any()
 	switch {
 	case job.Stdout != nil:
 		b.giveUp(reqs, f, errors.New("standard output takes one file, not several"))

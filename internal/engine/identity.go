@@ -32,7 +32,7 @@ func claimOf(o *fetch.Object) identity.Claim {
 // is there already is of another. Of what an earlier run has left its bytes have to tell
 // where no strong validator does.
 func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response, ranges bool) bool {
-	if err := d.job.directory(resp); err != nil {
+	if err := d.job.refuses(resp); err != nil {
 		d.fail(err)
 		return false
 	}

@@ -24,6 +24,7 @@ type Job struct {
 	Stdout   io.Writer
 	Checksum *Checksum // nil: not checked
 	Size     int64     // bytes, as an index told; 0 or less: not known. Of use in a batch only
+	If       Condition // when it is wanted at all
 	Listed   bool      // the page of a directory named it, as a file
 
 	// What a batch knows of a file that is downloaded by itself.

@@ -51,7 +51,7 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 	if t.released || f.fate != running {
 		return false
 	}
-	if err := f.job.directory(resp); err != nil {
+	if err := f.job.refuses(resp); err != nil {
 		f.site.answered, f.site.over[t.link].heard = true, t.progress
 		b.giveUp(reqs, f, err)
 		return false

@@ -51,7 +51,7 @@ var (
 
 // Reserving is the Op of an Error that says that there is no room for the whole of an
 // object.
-const Reserving = "preallocate"
+const Reserving = "reserve room for"
 
 // Error is a failure of file I/O. Err leads to the system's error number
 // (errors.Is(err, syscall.ENOSPC)) or to one of the reasons of this package.

@@ -111,7 +111,8 @@ func (f *File) Restart() error {
 
 // Begin tells what the object is, before the first byte of it is written. It
 // reserves the room for id.Size bytes (-1: unknown) where the file system can,
-// and fails with ENOSPC or EDQUOT if there is none; records the identity, which
+// and fails with ENOSPC (a *NoRoom where it is known how much is missing) or EDQUOT if there
+// is none; records the identity, which
 // for a new file the first Checkpoint does; and, unless the bytes that Resume
 // gave are of this object, empties NAME.part. Bytes of another object are refused
 // with ErrChanged: see Restart. For a file that was Standing it decides, and where it
@@ -237,11 +238,15 @@ func (f *File) reserve() error {
 	if f.id.Size <= 0 || f.nameless && f.id.Size < reserveFrom {
 		return nil
 	}
+	part := f.path + partSuffix
+	if err := f.target.Run.checkRoom(f.file, f.path, f.id.Size); err != nil {
+		return fail(Reserving, part, err)
+	}
 	err := preallocate(f.file, f.id.Size)
 	if err == nil {
 		return nil
 	}
-	err = fail(Reserving, f.file.Name(), err)
+	err = fail(Reserving, part, err)
 	// Give back what was had before the room ran out.
 	if fi, serr := f.file.Stat(); serr == nil {
 		err = errors.Join(err, f.file.Truncate(fi.Size()))

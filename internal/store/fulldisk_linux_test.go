@@ -58,6 +58,14 @@ func TestFullDisk(t *testing.T) {
 	must(t, f.Close())
 	wantNames(t, dir)
 
+	// It is said how much is missing.
+	var room *NoRoom
+	f = open(t, Target{Dir: dir}, hereURL)
+	if err := f.Begin(identity.Identity{Size: 2 << 20}); !errors.As(err, &room) || room.Needed != 2<<20 || room.Free < 1<<19 || room.Free > 1<<20 {
+		t.Errorf("2 MiB of 1: %v", err)
+	}
+	must(t, f.Close())
+
 	// What was done is kept if the rest does not fit any more.
 	b := testbody.Body{Size: 700 << 10, Seed: 4}
 	id := identity.Identity{Size: b.Size, ETag: `"e"`}
@@ -89,6 +97,32 @@ func TestFullDisk(t *testing.T) {
 	if content(t, name) != bodyString(t, b) {
 		t.Fatal("wrong bytes")
 	}
+}
+
+// TestRunsFilesShareTheRoom: each of two files of 1.5 MiB fits, but not both.
+func TestRunsFilesShareTheRoom(t *testing.T) {
+	dir, ok := inOwnMounts(t)
+	if !ok {
+		return
+	}
+	must(t, unix.Mount("", dir, "", unix.MS_REMOUNT, "size=2m,mode=0755"))
+	r := NewRun(dir)
+	defer r.Close()
+	id := identity.Identity{Size: 3 << 19, ETag: `"e"`}
+	one := open(t, Target{Dir: dir, Run: r, Rerun: true}, hereURL)
+	must(t, one.Begin(id))
+	other := open(t, Target{Dir: dir, Run: r, Rerun: true}, "http://h.org/other")
+	var room *NoRoom
+	if err := other.Begin(id); !errors.As(err, &room) {
+		t.Errorf("the second of two files that do not fit together: %v", err)
+	}
+	must(t, other.Close())
+	must(t, one.Close())
+	other = open(t, Target{Dir: dir, Run: r, Rerun: true}, "http://h.org/other")
+	if err := other.Begin(id); err != nil {
+		t.Errorf("the first one is gone: %v", err)
+	}
+	must(t, other.Close())
 }
 
 // Without a size nothing is reserved, and the disk runs full while writing.

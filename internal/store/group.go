@@ -272,7 +272,7 @@ func (f *File) unreserve(name string) bool {
 // are already is errTaken: two such runs at once leave one file, and so does a loss of
 // power that kept both names of a rename.
 func (f *File) rename(part, to string, size int64) (string, error) {
-	if f.explicit {
+	if f.explicit || f.target.Replace && f.replaces {
 		return to, fail("rename", to, f.dir.rename(part, to))
 	}
 	name := to

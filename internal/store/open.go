@@ -68,7 +68,7 @@ func (f *File) lookAtName(t Target) (there bool, err error) {
 	if err != nil {
 		return false, fail("open", f.path, err)
 	}
-	if !t.Explicit && (!t.Continue || fi.IsDir() || t.Run.anothers(f.path, fi, f.from)) {
+	if replace := t.Replace && fi.Mode().IsRegular() && !t.Run.anothers(f.path, fi, f.from); !t.Explicit && !replace && (!t.Continue || fi.IsDir() || t.Run.anothers(f.path, fi, f.from)) {
 		if f.reserved = f.isReservation(fi); f.reserved {
 			return false, nil
 		}
@@ -341,7 +341,7 @@ func (f *File) load(t Target) error {
 func (f *File) claim(t Target) error {
 	f.keep, f.fresh, f.id.Size = false, true, -1
 	err := f.writeJournal(nil, f.relic)
-	if err == nil && !t.Explicit && !t.Continue {
+	if err == nil && !t.Explicit && !t.Continue && !f.replaces {
 		// Whoever had the .part before may just have given it its name.
 		if _, lerr := f.dir.lstat(f.path); lerr == nil {
 			err = errTaken

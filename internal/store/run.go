@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"hash/maphash"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 )
@@ -23,11 +24,14 @@ type Run struct {
 	// their URLs. By size and time of change alone the object of one URL would be taken for
 	// that of another that is called the same, and that one would never be fetched.
 	of map[uint64]uint64
+	// sizes are those of the files that were begun and for which room was looked for; some
+	// are closed.
+	sizes map[*os.File]int64
 }
 
 // NewRun is of a run that saves its files in dir, or below it. Close must follow.
 func NewRun(dir string) *Run {
-	return &Run{dir: dir, seed: maphash.MakeSeed(), subs: make(map[string]*directory), of: make(map[uint64]uint64)}
+	return &Run{dir: dir, seed: maphash.MakeSeed(), subs: make(map[string]*directory), of: make(map[uint64]uint64), sizes: make(map[*os.File]int64)}
 }
 
 // Close gives the directories up that no file is on its way to any more, and keeps what the

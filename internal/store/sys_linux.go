@@ -10,12 +10,11 @@ import (
 
 // preallocate reserves size bytes for f without changing its length, so that
 // the length still tells how far bytes were written. Only lack of room is an
-// error; a file system that cannot do it is used sparse.
+// error; a file system that cannot do it is used sparse. In one in memory room would be
+// made by clearing it, a quarter of a second per gigabyte in which no link is read from.
 func preallocate(f *os.File, size int64) error {
-	if lacks, ok := memoryLacks(f, size); ok {
-		if lacks {
-			return &os.PathError{Op: "preallocate", Path: f.Name(), Err: unix.ENOSPC}
-		}
+	var fs unix.Statfs_t
+	if unix.Fstatfs(int(f.Fd()), &fs) == nil && uint32(fs.Type) == unix.TMPFS_MAGIC {
 		return nil
 	}
 	for {
@@ -28,23 +27,6 @@ func preallocate(f *os.File, size int64) error {
 			return nil
 		}
 	}
-}
-
-// memoryLacks says whether a file system in memory, if f is in one, has no room
-// for f to have size bytes. There room is made by clearing it, a quarter of a
-// second per gigabyte in which no link is read from; so it is only counted.
-func memoryLacks(f *os.File, size int64) (lacks, ok bool) {
-	var fs unix.Statfs_t
-	var st unix.Stat_t
-	fd := int(f.Fd())
-	if unix.Fstatfs(fd, &fs) != nil || uint32(fs.Type) != unix.TMPFS_MAGIC || unix.Fstat(fd, &st) != nil {
-		return false, false
-	}
-	if fs.Blocks == 0 { // no bound was set
-		return false, true
-	}
-	free := int64(fs.Bavail) * int64(fs.Bsize)
-	return free < size-st.Blocks*512, true
 }
 
 // syncData makes f's bytes and its length durable, but not its times.

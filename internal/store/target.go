@@ -48,6 +48,9 @@ type Target struct {
 	// Late, with Rerun, leaves it to Commit: all is fetched, under another name, and
 	// dropped if a file that is there has the same bytes.
 	Late bool
+	// Replace: a NAME that is a regular file is replaced by the object, without being the
+	// user's own word as Explicit is.
+	Replace bool
 	// OwnTime: the file's time of change is that of the download, and not its server's.
 	OwnTime bool
 	// Run is what the files of this run have in common, of which none is taken for

@@ -187,6 +187,8 @@ func diskHint(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "make room; the same command goes on with what could be kept"
+	case errors.Is(err, syscall.EFBIG):
+		return "the file system takes no file that large (FAT: 4 GiB); -P DIR saves in another directory"
 	case errors.Is(err, fs.ErrNotExist):
 		return "is the path right? only -P DIR makes directories"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):

@@ -144,6 +144,11 @@ func (f *feeder) sendNamed(ctx context.Context, u *url.URL, name string) bool {
 
 // hand hands a job on, after the pause that was asked for.
 func (f *feeder) hand(ctx context.Context, job *engine.Job) bool {
+	if !f.o.conditions.of(job) {
+		f.out.keeps(job)
+		f.made++
+		return true
+	}
 	if f.made > 0 && f.o.tree.wait > 0 && !sleep(ctx, f.o.tree.wait) {
 		return false
 	}

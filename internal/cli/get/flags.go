@@ -53,6 +53,7 @@ type Options struct {
 	password    string // of user, where that has none
 	createDirs  bool
 	ownTime     bool // files keep the time of the download
+	conditions  conditionOptions
 	referer     string
 	compressed  bool
 	showAnswers bool
@@ -109,6 +110,7 @@ func (o *Options) addFileFlags(f *pflag.FlagSet) {
 	flags.NameVar(f, &o.checksum, "checksum", "", "verify, by `ALGO=HEX`: sha256, sha512, sha1, md5")
 	flags.Detail(f, "checksum", "HEX alone will do: its length tells the algorithm.")
 	f.BoolVar(&o.served, "content-disposition", false, "name files as their server says, made safe")
+	o.conditions.addFlags(f)
 	f.BoolVar(&o.ownTime, "no-remote-time", false, "do not give files the server's time")
 	o.concurrency.Most, o.parallelism.Most = flags.MostAtOnce, scheduler.MaxStreams
 	f.VarP(&o.concurrency, "concurrency", "j", "files at once, at most")

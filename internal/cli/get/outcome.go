@@ -30,6 +30,9 @@ type outcome struct {
 	streamed bool     // the output takes bytes once and in order
 	leftOut  []string // links that were not used, as their data may cost money
 
+	several     bool // files: what came of one is told in detail with -v only
+	conditional bool // servers were told when they need not send a file
+
 	mu     sync.Mutex
 	first  failure // the first that counts, by the order of the files
 	ending error   // what ended the run, if something did
@@ -57,6 +60,11 @@ func (f failure) said(several bool) error {
 
 // Ended takes in what came of a file, and tells of it.
 func (r *outcome) Ended(job *engine.Job, res engine.Result, err error) {
+	if status, ok := r.unwanted(err); ok {
+		r.keepStatus(job.ID, status)
+		r.left(job, unmodified(job, status))
+		return
+	}
 	end := event.FileEnded{At: scheduler.Time(time.Since(r.started)), File: job.ID, Output: res.Output, Size: res.Size}
 	if err != nil {
 		end.ExitCode, _ = exit.Classify(err)
@@ -70,12 +78,17 @@ func (r *outcome) Ended(job *engine.Job, res engine.Result, err error) {
 // note keeps the status of an error response, where somebody will ask for it.
 func (r *outcome) note(id event.FileID, err error) {
 	var web *fetch.Error
-	if r.statuses == nil || !errors.As(err, &web) || web.Status == 0 {
-		return
+	if errors.As(err, &web) && web.Status != 0 {
+		r.keepStatus(id, web.Status)
 	}
+}
+
+func (r *outcome) keepStatus(id event.FileID, status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.statuses[id] = web.Status
+	if r.statuses != nil {
+		r.statuses[id] = status
+	}
 }
 
 // status is that of the error response that ended a file; 0: none did.
@@ -126,6 +139,9 @@ func (r *outcome) end(err error) {
 // the run: an interruption, which ends all, that of the first file that failed, by
 // their order, or what else there is.
 func (r *outcome) close(whole error) error {
+	if _, ok := r.unwanted(whole); ok {
+		whole = nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {

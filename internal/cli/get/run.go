@@ -37,6 +37,10 @@ func Run(ctx context.Context, o *Options, args []string, stdio console.IO, start
 			return err
 		}
 	}
+	if r.keepsFile() {
+		r.endEvents(nil)
+		return r.tell(ctx, nil)
+	}
 	err := r.chooseLinks(ctx)
 	switch {
 	case err != nil:
@@ -103,6 +107,10 @@ func (r *run) checkFlags(context.Context, []string) (err error) {
 	if r.web, err = r.o.http(); err != nil {
 		return err
 	}
+	if err = r.o.conditions.check(r.o.served, r.o.output == "-"); err != nil {
+		return err
+	}
+	r.o.conditions.apply(r.web.Header, r.task)
 	if r.proxies, err = r.o.proxy.proxies(); err != nil {
 		return err
 	}
@@ -149,7 +157,13 @@ func (r *run) startObservers(context.Context, []string) (err error) {
 	if r.o.compressed {
 		r.warn(true, "files are fetched and saved as they are: nothing is compressed on the way, nor unpacked")
 	}
-	r.result = &outcome{bus: &r.bus, started: r.started, streamed: r.o.streams()}
+	if name := r.o.conditions.unmatched; name != "" {
+		r.warn(true, "--time-cond: "+name+" is neither a date nor a file: no condition")
+	}
+	r.result = &outcome{
+		bus: &r.bus, started: r.started, streamed: r.o.streams(),
+		several: r.task.files() != 1, conditional: conditional(r.web.Header),
+	}
 	if r.o.writeOut != "" {
 		r.result.statuses = make(map[event.FileID]int)
 	}
@@ -169,6 +183,16 @@ func (r *run) chooseLinks(ctx context.Context) (err error) {
 		r.o.links = []string{r.links[0].found.Name} // none joins
 	}
 	return err
+}
+
+// keepsFile says whether the only file is there already and is to be kept.
+func (r *run) keepsFile() bool {
+	if r.task.one == nil || r.o.probes() || r.o.conditions.of(r.task.one) {
+		return false
+	}
+	r.bus.Publish(r.o.runStarted(r.started, nil, 1))
+	r.result.keeps(r.task.one)
+	return true
 }
 
 // transfer downloads over the links, which it keeps up to date meanwhile, and measures

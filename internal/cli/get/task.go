@@ -114,6 +114,8 @@ func (o *Options) choice(t *task, stdio console.IO) error {
 		return exit.Usagef("--content-disposition lets the server name the file: not with --output, --continue or --recursive")
 	case o.output == "" && o.checksum == "" && (t.trees || t.list != nil || len(t.urls) > 1):
 		return nil // several
+	case o.output == "" && o.checksum == "" && t.list == nil && !o.request.alone() && o.conditions.compares(o.target(), t.urls[0]):
+		return nil
 	case t.trees:
 		return exit.Usagef("--output and --checksum are for one URL, not for a directory")
 	}

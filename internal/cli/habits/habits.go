@@ -19,7 +19,7 @@ import (
 // in neither stays as it is.
 func Translate(words []string, known *pflag.FlagSet) ([]string, error) {
 	line := &commandLine{words: words, known: known, rows: table()}
-	line.recursive = line.has("recursive", 'r')
+	line.recursive = line.has("recursive", 'r') || line.mirrors()
 	for line.at < len(line.words) {
 		if err := line.next(); err != nil {
 			return nil, err
@@ -55,6 +55,19 @@ func (l *commandLine) has(name string, letter byte) bool {
 			if before, _, ok := strings.Cut(w[1:], string(letter)); ok && l.allBool(before) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// mirrors says whether wget's -m is given, which curl has for something else.
+func (l *commandLine) mirrors() bool {
+	for i, w := range l.words {
+		switch {
+		case w == "--":
+			return false
+		case w == "--mirror", w == "-m" && (i+1 == len(l.words) || !isNumber(l.words[i+1])):
+			return true
 		}
 	}
 	return false

@@ -120,7 +120,7 @@ What is the same everywhere: redirects are followed, HTTP errors are the exit st
 | ` + "`-i`" + ` | a list of URLs (wget, aria2) | ` + "`-i URL`" + ` (curl): refused; ` + "`-S`" + ` |
 | ` + "`-k`" + ` | no verification of certificates (curl) | ` + "`-k SIZE`" + ` and ` + "`-k`" + ` with ` + "`-r`" + `: refused; ` + "`-k1M`" + ` (aria2): no effect |
 | ` + "`-l`" + ` | links | a number (wget's depth): refused |
-| ` + "`-m`" + ` | with a number ` + "`--max-time`" + ` (curl) | without (wget's mirror): refused |
+| ` + "`-m`" + ` | with a number ` + "`--max-time`" + ` (curl) | without ` + "`--recursive --timestamping`" + ` (wget's mirror) |
 | ` + "`-p`" + ` | connections per file and link | without a number (wget's page requisites): refused |
 | ` + "`-r`" + ` | directories (wget) | ` + "`-r 0-99`" + ` (curl's range): refused |
 | ` + "`-A`" + ` | the user agent (curl) | with ` + "`-r`" + ` (wget's list): refused |

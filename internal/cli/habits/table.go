@@ -31,11 +31,10 @@ func table() []row {
 		{tools: "a", names: "always-resume", value: "[BOOL]", note: "an interrupted download goes on"},
 		{tools: "c", names: "R remote-time", note: "files get the server's time"},
 		{tools: "w", names: "no-use-server-timestamps", becomes: "--no-remote-time"},
-		{tools: "a", names: "conditional-get", value: "[BOOL]", when: "true", hint: "nothing is overwritten but what -o names; a list (-i), -r and -c leave a file that is complete as it is"},
+		{tools: "a", names: "conditional-get", value: "[BOOL]", when: "true", becomes: "--timestamping"},
 		{tools: "a", names: "conditional-get", value: "[BOOL]", when: "false", note: "it is the default"},
-		{tools: "wc", names: "nc no-clobber", hint: "nothing is overwritten but what -o names; a list (-i), -r and -c leave a file that is complete as it is"},
-		{tools: "w", names: "N timestamping no-if-modified-since", hint: "a list (-i) or -r that is run again compares sizes and times, and fetches what is missing"},
-		{tools: "c", names: "z time-cond", value: "TIME", hint: "a list (-i) or -r that is run again compares sizes and times, and fetches what is missing"},
+		{tools: "w", names: "nc", becomes: "--no-clobber"},
+		{tools: "w", names: "no-if-modified-since", note: "-N compares times and sizes"},
 
 		// How much at once.
 		{tools: "a", names: "split max-connection-per-server", value: "N", when: "1", becomes: "--parallelism 1"},
@@ -120,7 +119,7 @@ func table() []row {
 		{tools: "w", names: "nH no-host-directories", note: "-r makes no directory of the host's name"},
 		{tools: "w", names: "nd", becomes: "--no-directories"},
 		{tools: "w", names: "force-directories protocol-directories", hint: "-r makes the directories below the URL's, or with --cut-dirs=0 all of its path"},
-		{tools: "w", names: "m mirror", hint: "-r fetches all files below a directory's index, and the same command again what is missing or new"},
+		{tools: "w", names: "m mirror", becomes: "--recursive --timestamping"},
 		{tools: "w", names: "include-directories exclude-directories domains", value: "LIST", hint: "--accept-regex and --reject-regex choose by the URL"},
 		{tools: "w", names: "page-requisites convert-links backup-converted adjust-extension span-hosts", hint: "mlget fetches files, and no pages with what they show"},
 
