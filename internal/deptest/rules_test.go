@@ -120,6 +120,8 @@ func rules() map[string]rule {
 		"internal/goldentest": {std: "bytes os testing"},
 		// Spares the race detector what only computes.
 		"internal/race": {},
+		// Holds the scheduler to its answers of before; all of it is tests.
+		"internal/replay": {tests: "internal/event internal/race internal/record internal/sim pkg/scheduler"},
 		// Says how much a test does that could go on for ever.
 		"internal/soaktest": {imports: "internal/race", std: "os testing time"},
 		"internal/report": {

@@ -86,15 +86,25 @@ func start(t *testing.T, role string, patience time.Duration) (*Program, error) 
 	return p, err
 }
 
+// requests is an observer that keeps the ranges that a run asks for.
+type requests []scheduler.Action
+
+func (r *requests) Step(_ scheduler.Time, _ *scheduler.Input, actions []scheduler.Action, _ scheduler.Time) {
+	for _, a := range actions {
+		if a.Kind == scheduler.Start {
+			*r = append(*r, a)
+		}
+	}
+}
+
 // rehearse downloads over two model links.
-func rehearse(t *testing.T, cfg sim.Config) sim.Result {
+func rehearse(t *testing.T, cfg sim.Config) (asked requests) {
 	t.Helper()
-	cfg.Record = true
-	res, err := sim.Run(cfg)
-	if err != nil {
+	cfg.Observer = &asked
+	if _, err := sim.Run(cfg); err != nil {
 		t.Fatal(err)
 	}
-	return res
+	return asked
 }
 
 func config(t *testing.T, name, algorithm string) sim.Config {
@@ -106,18 +116,6 @@ func config(t *testing.T, name, algorithm string) sim.Config {
 	cfg := sim.Default(s, algorithm)
 	cfg.Size = 60e6
 	return cfg
-}
-
-// requests are the ranges that a run has asked for.
-func requests(res sim.Result) (all []scheduler.Action) {
-	for _, s := range res.Steps {
-		for _, a := range s.Actions {
-			if a.Kind == scheduler.Start {
-				all = append(all, a)
-			}
-		}
-	}
-	return all
 }
 
 // TestPythonIsAlgorithm1: the example asks for what the built-in algorithm asks for, byte by
@@ -140,7 +138,7 @@ func TestPythonIsAlgorithm1(t *testing.T) {
 			own, built := config(t, name, "exec"), config(t, name, "1")
 			own.NoSteal, built.NoSteal = noSteal, noSteal
 			own.Policy = p.Policy()
-			a, b := requests(rehearse(t, own)), requests(rehearse(t, built))
+			a, b := rehearse(t, own), rehearse(t, built)
 			if len(a) < 10 || !slices.Equal(a, b) {
 				t.Errorf("%s, no-steal %v: %d requests, Algorithm 1 has %d, and they differ", name, noSteal, len(a), len(b))
 			}
@@ -205,7 +203,7 @@ func TestNoProgramIsAlgorithm3(t *testing.T) {
 	p.Close()
 	own, built := config(t, "techno-moving", "exec"), config(t, "techno-moving", "3")
 	own.Policy = p.Policy()
-	if a, b := requests(rehearse(t, own)), requests(rehearse(t, built)); !slices.Equal(a, b) {
+	if a, b := rehearse(t, own), rehearse(t, built); !slices.Equal(a, b) {
 		t.Errorf("%d requests, Algorithm 3 has %d, and they differ", len(a), len(b))
 	}
 }
@@ -223,7 +221,7 @@ func TestGreeting(t *testing.T) {
 	}
 	cfg := config(t, "high-speed", "exec")
 	cfg.Policy = p.Policy()
-	if n := len(requests(rehearse(t, cfg))); n < 40 { // 60 MB by 1 MiB
+	if n := len(rehearse(t, cfg)); n < 40 { // 60 MB by 1 MiB
 		t.Errorf("%d requests", n)
 	}
 	if s := p.Stats(); s.Fallbacks > 0 || s.Questions < 40 {
