@@ -140,7 +140,7 @@ func importRecord(file string) ([]trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it is only read
 	r, err := record.NewReader(f)
 	if err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func load(name string) ([]trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer packed.Close()
+	defer packed.Close() //nolint:errcheck // it is only read
 	z, err := gzip.NewReader(packed)
 	if err != nil {
 		return nil, err
