@@ -87,22 +87,14 @@ func (p *player) play() []adversary.Outcome {
 		}
 	}
 	bus := new(event.Bus)
-	if os.Getenv("MLGET_ADVERSARY_EVENTS") != "" {
-		told := bus.Subscribe()
-		defer func() {
-			for e := range told.All() {
-				if _, sample := e.(event.Sample); !sample {
-					fmt.Fprintf(os.Stderr, "%T %+v\n", e, e)
-				}
-			}
-		}()
-	}
+	told := bus.Subscribe()
 	defer bus.Close()
 	started := time.Now()
 	cfg := engine.Config{
 		HTTP: fetch.Config{ConnectTimeout: 15 * time.Second, ResponseTimeout: adversary.Silent},
 		Bus:  bus, Started: started, Algorithm: p.Algorithm, StaticLimit: p.StaticLimit, Padding: 0.3,
 		Tries: p.Tries, StallTimeout: adversary.Silent, Parallelism: p.Parallelism,
+		Record: os.Getenv("MLGET_ADVERSARY_EVENTS") == "steps",
 	}
 	if p.HTTP2 {
 		cfg.HTTP.Protocol = fetch.HTTP2PriorKnowledge
@@ -119,6 +111,7 @@ func (p *player) play() []adversary.Outcome {
 	defer e.Close()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
+	go watch(told, cancel)
 	bound := time.AfterFunc(p.Bound(), func() { cancel(errBound) })
 	defer bound.Stop()
 	go func() {
@@ -153,6 +146,27 @@ func (p *player) play() []adversary.Outcome {
 	job.Target.Continue = p.Foreign != nil
 	res, err := e.Download(ctx, job)
 	return []adversary.Outcome{p.outcome(0, res, err)}
+}
+
+// requestsMost is how many requests of one run are too many, those included that are withdrawn
+// before they reach a server.
+const requestsMost = 20_000
+
+// watch ends a run that makes requests without end, at one instant of its clock even. It prints
+// what the engine tells if MLGET_ADVERSARY_EVENTS is set.
+func watch(told *event.Subscription, cancel context.CancelCauseFunc) {
+	show, requests := os.Getenv("MLGET_ADVERSARY_EVENTS") != "", 0
+	for e := range told.All() {
+		_, sample := e.(event.Sample)
+		if _, request := e.(event.RequestStarted); request {
+			if requests++; requests == requestsMost {
+				cancel(errStorm)
+			}
+		}
+		if show && !sample && requests < requestsMost {
+			fmt.Fprintf(os.Stderr, "%T %+v\n", e, e)
+		}
+	}
 }
 
 func (p *player) job(file int) *engine.Job {
@@ -355,6 +369,7 @@ func wrong(f adversary.Finding) bool {
 //	MLGET_ADVERSARY_WORLD=FILE                        the one in the file, as it is
 //	MLGET_ADVERSARY_SAVE=FILE                         and what is left of it is written there
 //	MLGET_ADVERSARY_EVENTS=1                          with what the engine tells of each run
+//	MLGET_ADVERSARY_EVENTS=steps                      and what its schedulers are told and decide
 //	MLGET_ADVERSARY_COUNT=N MLGET_ADVERSARY_FIRST=M   N of them from seed M (1) on
 func TestHistories(t *testing.T) {
 	base := memory(t)

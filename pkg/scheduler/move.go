@@ -8,7 +8,7 @@ import "math/bits"
 // great.
 func (c *Core) worthMoving(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID, end float64) bool {
 	ch := from.last[victim]
-	if thief.robbed > 0 || !thief.est.measured() || ch.got > 0 {
+	if thief.robbed > 0 || !thief.est.measured() || ch.got > 0 || from != own && ch.taken >= takenMost {
 		return false
 	}
 	alone, trips := own.soonest(thief, stream, ch.left()-ch.over), float64(movedTrips)
@@ -21,7 +21,7 @@ func (c *Core) worthMoving(thief *link, own *outlook, stream StreamID, from *out
 // move withdraws a request that was not answered, and makes it anew on a stream of
 // another.
 func (c *Core) move(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
-	k, rng, l, moved := ch.class, ch.rng, &c.links[ch.link], ch.moves(thief)
+	k, rng, l, before := ch.class, ch.rng, &c.links[ch.link], *ch
 	if l.est.nMarks == 0 && ch.link != thief {
 		l.robbed++
 	}
@@ -29,16 +29,18 @@ func (c *Core) move(thief LinkID, stream StreamID, ch *chunk, out []Action) []Ac
 	out = c.withdraw(c.find(ch.id), out)
 	s := &c.batch.stock
 	out = c.startPart(thief, stream, k, s.take(k, false, s.open[k].index(rng.Off), rng.Len()), out)
-	c.chunks[len(c.chunks)-1].moved = moved
+	c.chunks[len(c.chunks)-1].follows(&before)
 	return out
 }
 
-// moves is how often a request will have been made anew over its own link when it is over that of thief.
-func (c *chunk) moves(thief LinkID) uint8 {
-	if c.link != thief {
-		return 0
+// follows notes that a request is another one made anew, over another connection or link.
+func (c *chunk) follows(before *chunk) {
+	c.taken = before.taken
+	if c.link == before.link {
+		c.moved = before.moved + 1
+		return
 	}
-	return c.moved + 1
+	c.taken++
 }
 
 // mayHelp says whether a connection may help with ch: where files at once are

@@ -24,6 +24,9 @@ const (
 	// answerTrips is after how many round trips of another link a request that has not
 	// been answered is taken for late: twice what a handshake and an answer take there.
 	answerTrips = 2 * connectRTTs
+	// takenMost is how often another link may take over all of a request that was not answered:
+	// by then each of two has had it. Chosen by hand.
+	takenMost = 2
 	// modestPart and modestLeast, in bytes: see modest.
 	modestPart  = 0.5
 	modestLeast = 64 << 10
@@ -231,10 +234,17 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 	if rest := ch.left(); x > rest || x > 0 && ch.got == 0 && rest-x < c.cfg.minRequest() && rest <= c.most(thief) {
 		x = rest
 	}
-	if x <= 0 {
+	if x <= 0 || x == ch.left() && c.toAndFro(thief, ch) {
 		return out
 	}
 	return c.cutOff(thief, stream, ch, x, out)
+}
+
+// toAndFro says whether other links have taken over all of a request, before it was answered, as
+// often as they may. Each may take itself to be sooner than the one before: two links would take
+// what is not to be shared from each other without end, at one instant even.
+func (c *Core) toAndFro(thief LinkID, ch *chunk) bool {
+	return ch.got == 0 && ch.link != thief && ch.taken >= takenMost
 }
 
 // cutOff moves the last x bytes of a request to a stream of thief.
@@ -252,7 +262,7 @@ func (c *Core) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out []A
 	out = c.shrunk(c.find(ch.id), out)
 	out = c.start(thief, stream, stolen, out)
 	if stolen.Off == from.rng.Off {
-		c.chunks[len(c.chunks)-1].moved = from.moves(thief)
+		c.chunks[len(c.chunks)-1].follows(&from)
 	}
 	if c.batch != nil {
 		c.adopt(&c.chunks[len(c.chunks)-1], &from)
