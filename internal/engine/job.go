@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/netip"
 	"net/url"
+	"path"
+	"strings"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
@@ -37,14 +39,29 @@ func (j *Job) wish() string {
 	return j.Target.Path(j.URL)
 }
 
+// ErrDirectory says that what was listed as a file is the page of a directory, or may be.
+// The page that answers is none of the files.
+var ErrDirectory = errors.New("it is a directory, though the page that names it does not say so")
+
+// MayBeDirectory says whether what the page of a directory names as a file may be a directory:
+// its size is not told, and its name has no ending, or one of digits, as versions have.
+func (j *Job) MayBeDirectory() bool {
+	return j.Listed && j.Size <= 0 && strings.Trim(j.ending(), ".0123456789") == ""
+}
+
+// ending is that of the name in the URL, with its dot; empty: it has none.
+func (j *Job) ending() string { return path.Ext(j.URL.Path) }
+
 // directory is why a response is not read, of what was listed as a file: the server
-// sent the request on to the same name with a slash, as it does for directories, and
-// the page that answers is none of the files. nil: it is no directory.
+// sent the request on to the same name with a slash, as it does for directories, or a name
+// without an ending is that of a web page, as a directory's index is. nil: it is no directory.
 func (j *Job) directory(resp *fetch.Response) error {
-	if !j.Listed || resp.EffectiveURL == nil || resp.EffectiveURL.EscapedPath() != j.URL.EscapedPath()+"/" {
-		return nil
+	switch {
+	case !j.Listed || resp.EffectiveURL == nil:
+	case resp.EffectiveURL.EscapedPath() == j.URL.EscapedPath()+"/", resp.Page && j.MayBeDirectory() && j.ending() == "":
+		return ErrDirectory
 	}
-	return &fetch.Error{Class: fetch.Protocol, Err: errors.New("it is a directory, though the page that names it does not say so; it is not fetched")}
+	return nil
 }
 
 // openSink finds out where the bytes go, before the network is touched. Where

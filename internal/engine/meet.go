@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
@@ -204,7 +205,7 @@ func (b *batch) report(f *entry, res Result, err error) {
 	b.entries[f.index].index = f.index
 	b.entries[last] = nil
 	b.entries = b.entries[:last]
-	if err != nil && b.first == nil {
+	if err != nil && b.first == nil && !errors.Is(err, ErrUnwanted) && !errors.Is(err, ErrDirectory) {
 		b.first = err
 	}
 	b.spec.Ended.Ended(f.job, res, err)

@@ -154,6 +154,32 @@ func (t *Tree) Page(at *url.URL, page []byte) (files, dirs []Found, err error) {
 	return files, dirs, odd
 }
 
+// Enter says whether the page at, which a file turned out to lead to, is that of a directory
+// of the tree that is wanted and that nobody has named before.
+func (t *Tree) Enter(at *url.URL) (bool, error) {
+	path, ok := t.locate(at)
+	if !ok {
+		return false, ErrElsewhere
+	}
+	key := hash(strings.Join(path, "\x00"))
+	_, known := t.seen[key]
+	depth := len(path) - 1
+	switch {
+	case known || path[depth] != "":
+		return false, nil
+	case !t.filter.wants(at, depth, ""):
+		t.unwanted++
+		return false, nil
+	case depth > t.bounds.Depth:
+		return false, fmt.Errorf("%w: %d directories deep", ErrBounds, depth)
+	case t.dirs == t.bounds.Directories:
+		return false, fmt.Errorf("%w: more than %d directories", ErrBounds, t.dirs)
+	}
+	t.seen[key] = struct{}{}
+	t.dirs++
+	return true, nil
+}
+
 // Unwanted is how many files and directories the filter has left out.
 func (t *Tree) Unwanted() int { return t.unwanted }
 

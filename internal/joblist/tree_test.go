@@ -234,6 +234,31 @@ func TestTreeBounds(t *testing.T) {
 	}
 }
 
+// TestTreeEnter: a directory that was found as a file is entered once, within the bounds.
+func TestTreeEnter(t *testing.T) {
+	b := DefaultBounds()
+	b.Directories = 2
+	tr := tree(t, "http://h/set/", b)
+	for _, c := range []struct {
+		at    string
+		enter bool
+		err   error
+	}{
+		{"http://h/set/a/", true, nil},
+		{"http://h/set/a/", false, nil},
+		{"http://h/set/", false, nil},
+		{"http://h/set/file", false, nil},
+		{"http://h/other/", false, ErrElsewhere},
+		{"http://x/set/b/", false, ErrElsewhere},
+		{"http://h/set/b/", true, nil},
+		{"http://h/set/c/", false, ErrBounds},
+	} {
+		if enter, err := tr.Enter(parse(t, c.at)); enter != c.enter || !errors.Is(err, c.err) {
+			t.Errorf("%s: %v, %v", c.at, enter, err)
+		}
+	}
+}
+
 // TestTreeBytes: each link of a page repeats the page's own path, also one that is known.
 func TestTreeBytes(t *testing.T) {
 	page := func(links int) []byte {

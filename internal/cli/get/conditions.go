@@ -98,7 +98,7 @@ func (o *conditionOptions) of(job *engine.Job) (wanted bool) {
 	}
 	fi, err := os.Lstat(job.Target.Path(job.URL))
 	switch {
-	case err != nil:
+	case err != nil, fi.IsDir():
 		return true
 	case o.keep:
 		return false

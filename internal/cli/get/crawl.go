@@ -1,10 +1,13 @@
 package get
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mlget/mlget/internal/cli/flags"
 	"github.com/mlget/mlget/internal/engine"
@@ -20,6 +23,7 @@ const pagesAtOnce = 8
 // index is the page of a directory, that has come or is on its way.
 type index struct {
 	asked *url.URL
+	job   *engine.Job   // of a file that may be a directory; nil: it is one
 	done  chan struct{} // closed when the rest is set
 
 	page webPage
@@ -36,13 +40,12 @@ func (f *feeder) pagesAtOnce() int {
 }
 
 // fetchIndex fetches a page beside everything else.
-func (f *feeder) fetchIndex(ctx context.Context, u *url.URL) *index {
-	i := &index{asked: u, done: make(chan struct{})}
+func (f *feeder) fetchIndex(ctx context.Context, i *index) {
+	i.done = make(chan struct{})
 	f.fetching.Go(func() {
 		defer close(i.done)
-		i.page, i.err = f.pages.get(ctx, u)
+		i.page, i.err = f.pages.get(ctx, i.asked)
 	})
-	return i
 }
 
 // oneSlashEach is u without the slashes that "$BASE/" and "/dir" together leave: a
@@ -62,7 +65,8 @@ func oneSlashEach(u *url.URL) *url.URL {
 // but taken in order: the same tree gives the same names in every run.
 func (f *feeder) crawl(ctx context.Context, u *url.URL, e joblist.Entry) bool {
 	u = oneSlashEach(u)
-	first, rules := f.fetchIndex(ctx, u), f.fetchRules(ctx, u)
+	first, rules := &index{asked: u}, f.fetchRules(ctx, u)
+	f.fetchIndex(ctx, first)
 	<-first.done
 	if first.err != nil {
 		return f.lostPage(ctx, u, first.err)
@@ -84,44 +88,10 @@ func (f *feeder) crawl(ctx context.Context, u *url.URL, e joblist.Entry) bool {
 		return f.lostPage(ctx, u, err)
 	}
 	defer rules.tell(f.warn)
-	coming := []*index{first}
-	var dirs []string // of which nobody has fetched the page yet
+	c := &crawler{feeder: f, tree: tree, rules: rules, entry: e, coming: []*index{first}}
 	before := f.made
-	for len(coming) > 0 {
-		i := coming[0]
-		coming = coming[1:]
-		<-i.done
-		if i.err != nil && !f.lostPage(ctx, i.asked, i.err) {
-			return false
-		}
-		var files, below []joblist.Found
-		var err error
-		if i.err == nil {
-			files, below, err = tree.Page(i.page.at, i.page.text)
-			i.page.text = nil
-		}
-		files, below = rules.allowed(files), rules.allowed(below)
-		for _, d := range below {
-			dirs = append(dirs, d.URL)
-		}
-		for len(coming) < f.pagesAtOnce() && len(dirs) > 0 {
-			if !sleep(ctx, f.o.tree.wait) {
-				return false
-			}
-			if d, err := url.Parse(dirs[0]); err == nil { // it was one URL already
-				coming = append(coming, f.fetchIndex(ctx, d))
-			}
-			dirs = dirs[1:]
-		}
-		if !f.sendAll(ctx, files, e) {
-			return false
-		}
-		if err != nil {
-			f.broken(i.asked, err)
-		}
-		if errors.Is(err, joblist.ErrBounds) {
-			return true
-		}
+	if !c.run(ctx) {
+		return false
 	}
 	switch {
 	case f.made > before:
@@ -134,6 +104,175 @@ func (f *feeder) crawl(ctx context.Context, u *url.URL, e joblist.Entry) bool {
 		f.broken(u, &fetch.Error{Class: fetch.Protocol, Err: errors.New("it is not a page of links: without -r it is downloaded")})
 	}
 	return true
+}
+
+// crawler goes through the pages of a tree.
+type crawler struct {
+	*feeder
+	tree   *joblist.Tree
+	rules  *rules
+	entry  joblist.Entry
+	coming []*index // on their way, or here
+	queue  []*index // of which nobody has fetched the page yet
+}
+
+// run makes a job of every file of the tree; false: ctx ended. What turns out to be a
+// directory when it is fetched as a file is gone through when all else is, in the order in
+// which it was found.
+func (c *crawler) run(ctx context.Context) bool {
+	for {
+		for len(c.coming) > 0 {
+			i := c.coming[0]
+			c.coming = c.coming[1:]
+			<-i.done
+			if more, ok := c.take(ctx, i); !ok || !more {
+				return ok
+			}
+		}
+		found, ok := c.doubtful.wait(ctx)
+		if !ok {
+			return false
+		}
+		for _, job := range found {
+			c.queue = append(c.queue, &index{asked: job.URL, job: job})
+		}
+		if !c.fetch(ctx) {
+			return false
+		}
+		if len(c.coming) == 0 {
+			return true
+		}
+	}
+}
+
+// fetch has pages come that are waited for.
+func (c *crawler) fetch(ctx context.Context) bool {
+	for len(c.coming) < c.pagesAtOnce() && len(c.queue) > 0 {
+		if !sleep(ctx, c.o.tree.wait) {
+			return false
+		}
+		i := c.queue[0]
+		c.queue = c.queue[1:]
+		c.fetchIndex(ctx, i)
+		c.coming = append(c.coming, i)
+	}
+	return true
+}
+
+// take makes jobs of a page's files. more is false when the tree has become too large.
+func (c *crawler) take(ctx context.Context, i *index) (more, ok bool) {
+	var files, below []joblist.Found
+	err := i.err
+	if err != nil && ctx.Err() != nil {
+		return false, false
+	}
+	isIndex := i.job == nil
+	if err == nil && !isIndex && strings.HasSuffix(i.page.at.Path, "/") {
+		if isIndex, err = c.tree.Enter(i.page.at); err == nil && !isIndex {
+			return true, c.fetch(ctx) // it was found under its own name as well, or is not wanted
+		}
+	}
+	if err == nil {
+		files, below, err = c.tree.Page(i.page.at, i.page.text)
+		i.page.text = nil
+		if i.job != nil && errors.Is(err, joblist.ErrElsewhere) { // a file that is elsewhere
+			err = nil
+		}
+	}
+	files, below = c.rules.allowed(files), c.rules.allowed(below)
+	for _, d := range below {
+		if u, err := url.Parse(d.URL); err == nil { // it was one URL already
+			c.queue = append(c.queue, &index{asked: u})
+		}
+	}
+	if !c.fetch(ctx) {
+		return false, false
+	}
+	if !isIndex && i.err == nil && !names(i.asked, files, below) { // a page like any other
+		if !c.hand(ctx, &engine.Job{ID: fileID(c.made), URL: i.job.URL, Target: i.job.Target}) {
+			return false, false
+		}
+	}
+	if !c.sendAll(ctx, files, c.entry) {
+		return false, false
+	}
+	if err != nil {
+		c.broken(i.asked, err)
+	}
+	return !errors.Is(err, joblist.ErrBounds), true
+}
+
+// names says whether something of what a page names is below the page's own name, as in the
+// index of a directory.
+func names(page *url.URL, found ...[]joblist.Found) bool {
+	prefix := page.EscapedPath() + "/"
+	return slices.ContainsFunc(slices.Concat(found...), func(f joblist.Found) bool {
+		u, err := url.Parse(f.URL)
+		return err == nil && strings.HasPrefix(u.EscapedPath(), prefix)
+	})
+}
+
+// doubtful are the files on their way that may turn out to be directories. Its methods may be
+// called from any goroutine.
+type doubtful struct {
+	mu      sync.Mutex
+	pending int
+	dirs    []*engine.Job
+	none    chan struct{} // closed when none is pending any more; nil: nobody waits
+}
+
+func (d *doubtful) begin() {
+	d.mu.Lock()
+	d.pending++
+	d.mu.Unlock()
+}
+
+func (d *doubtful) end(job *engine.Job, directory bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if directory {
+		d.dirs = append(d.dirs, job)
+	}
+	if d.pending--; d.pending == 0 && d.none != nil {
+		close(d.none)
+		d.none = nil
+	}
+}
+
+// wait waits until none is pending, and gives those that are directories, in their order;
+// false: ctx ended.
+func (d *doubtful) wait(ctx context.Context) ([]*engine.Job, bool) {
+	d.mu.Lock()
+	if d.pending > 0 {
+		none := make(chan struct{})
+		d.none = none
+		d.mu.Unlock()
+		select {
+		case <-none:
+		case <-ctx.Done():
+			return nil, false
+		}
+		d.mu.Lock()
+	}
+	defer d.mu.Unlock()
+	dirs := d.dirs
+	d.dirs = nil
+	slices.SortFunc(dirs, func(a, b *engine.Job) int { return cmp.Compare(a.ID, b.ID) })
+	return dirs, true
+}
+
+// Ended implements engine.Ended: it takes in what came of a job. One that turned out to be a
+// directory is none of the files that failed.
+func (f *feeder) Ended(job *engine.Job, res engine.Result, err error) {
+	directory := errors.Is(err, engine.ErrDirectory)
+	if directory {
+		err = nil
+		res = engine.Result{Output: res.Output}
+	}
+	f.out.Ended(job, res, err)
+	if job.MayBeDirectory() {
+		f.doubtful.end(job, directory)
+	}
 }
 
 // sendAll makes a job of every file of a page.

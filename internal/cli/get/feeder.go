@@ -29,6 +29,7 @@ type feeder struct {
 	common *store.Run
 
 	fetching sync.WaitGroup // pages on their way
+	doubtful doubtful
 
 	jobs  chan *engine.Job
 	ahead atomic.Int64 // see engine.Batch
@@ -151,6 +152,9 @@ func (f *feeder) hand(ctx context.Context, job *engine.Job) bool {
 	}
 	if f.made > 0 && f.o.tree.wait > 0 && !sleep(ctx, f.o.tree.wait) {
 		return false
+	}
+	if job.MayBeDirectory() {
+		f.doubtful.begin()
 	}
 	select {
 	case f.jobs <- job:

@@ -332,7 +332,7 @@ func (o *Options) download(
 		}
 	}()
 	batch := &engine.Batch{
-		Jobs: f.jobs, Ahead: &f.ahead, Ended: result,
+		Jobs: f.jobs, Ahead: &f.ahead, Ended: f,
 		Concurrency: o.concurrency.N, Parallelism: o.parallelism.N,
 	}
 	batch.Mode, _ = tuning.ParseMode(o.mode) // check has seen to it
