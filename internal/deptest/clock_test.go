@@ -33,6 +33,7 @@ func timeOfDay() map[string]string {
 		"internal/android/getaddrinfo.go":   "a deadline that has passed",
 		"internal/cli/get/conditions.go":    "a file's own time, against its server's",
 		"internal/store/rerun.go":           "a file's own time, against its server's",
+		"internal/plan":                     "the days and hours of a person's calendar",
 		"internal/android/androidtest":      "of tests",
 		"internal/store/crashtest":          "of tests",
 		"internal/event/eventtest":          "of tests",
@@ -51,7 +52,7 @@ func TestWallClock(t *testing.T) {
 	root := moduleRoot(t)
 	read := 0
 	for _, dir := range []string{
-		"internal/engine", "internal/fetch", "internal/store", "internal/link", "internal/android", "internal/event", "internal/cli",
+		"internal/engine", "internal/fetch", "internal/store", "internal/link", "internal/android", "internal/plan", "internal/event", "internal/cli",
 		"internal/progress", "internal/metrics", "internal/report", "internal/record", "internal/power", "internal/modelled", "pkg",
 	} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(name string, d fs.DirEntry, err error) error {

@@ -65,8 +65,10 @@ func rules() map[string]rule {
 			imports: "internal/engine/accept internal/event internal/fetch internal/identity internal/link internal/store pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
 			tests:   "internal/soaktest internal/testbody golang.org/x/sys",
 		},
+		// Data plans: what --link says of them, and the book of their use.
+		"internal/plan": {imports: "internal/android internal/filelock internal/units"},
 		"internal/link": {
-			imports: "internal/android internal/networkmanager internal/term internal/units golang.org/x/sys",
+			imports: "internal/android internal/networkmanager internal/plan internal/term internal/units golang.org/x/sys",
 			tests:   "internal/android/androidtest github.com/vishvananda/netlink github.com/vishvananda/netns golang.org/x/net/dns/dnsmessage",
 		},
 		// What Android decides of sockets and names, and who is trusted there.
@@ -165,10 +167,10 @@ func rules() map[string]rule {
 		"internal/cli/flags": {imports: "internal/cli/exit internal/fetch internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
 		"internal/cli/get": {imports: "internal/android internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/policy internal/cli/program internal/configfile internal/cookies internal/curldate" +
 			" internal/energy internal/engine internal/event internal/execpolicy internal/fetch internal/joblist internal/link internal/metrics internal/modelled internal/netrc" +
-			" internal/power internal/progress internal/record internal/report internal/rewrite internal/robots internal/roots internal/store internal/term internal/terms internal/units internal/urlglob" +
+			" internal/plan internal/power internal/progress internal/record internal/report internal/rewrite internal/robots internal/roots internal/store internal/term internal/terms internal/units internal/urlglob" +
 			" pkg/scheduler pkg/scheduler/tuning github.com/spf13/pflag golang.org/x/net golang.org/x/sys"},
 		"internal/cli/habits":  {imports: "internal/cli/exit github.com/spf13/pflag", tests: "internal/cli/get internal/cli/habits"},
-		"internal/cli/links":   {imports: "internal/android internal/cli/console internal/cli/flags internal/cli/measure internal/link internal/roots internal/term github.com/spf13/cobra"},
+		"internal/cli/links":   {imports: "internal/android internal/cli/console internal/cli/flags internal/cli/measure internal/link internal/plan internal/roots internal/term internal/units github.com/spf13/cobra"},
 		"internal/cli/measure": {imports: "internal/cli/exit internal/cli/flags internal/energy internal/event internal/launch internal/power github.com/spf13/pflag"},
 		"internal/cli/policy":  {imports: "internal/cli/exit internal/cli/flags internal/event internal/execpolicy internal/launch pkg/scheduler"},
 		"internal/cli/power": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/program internal/energy internal/event internal/launch" +

@@ -27,19 +27,26 @@ const (
 // and over the run. The scheduler asks for no more than that, as far as it knows;
 // this is what holds when several downloads ask at once, or a response is longer
 // than it was to be. What the kernel has received by then, nobody can refuse.
+//
+// A data plan gives it in portions (Link.Allow), and counts more than payload.
 type allowance struct {
-	most int64        // bytes; 0: no bound
-	got  atomic.Int64 // bytes received
+	bounded bool         // set before the first arrival
+	got     atomic.Int64 // bytes received
 
 	mu    sync.Mutex
+	most  int64         // bytes that may be received by now, in all
+	later int64         // bytes that a plan may allow beyond that
+	extra int64         // bytes that a plan counts beside those received
 	taken int64         // bytes received, and those that readers are about to
-	back  chan struct{} // closed when some are given back; nil: nobody waits for that
+	back  chan struct{} // closed when some are given back, or more is allowed; nil: nobody waits for that
+	low   chan struct{} // told when half of what a plan allowed last is taken
+	half  int64         // of most
 }
 
 // take reserves up to n bytes for t; 0: all have been received. While the last are
-// reserved by others, it waits for what those leave.
+// reserved by others, it waits for what those leave, or for what is allowed later.
 func (a *allowance) take(ctx context.Context, t *transfer, n int64) (int64, error) {
-	if a.most == 0 {
+	if !a.bounded {
 		return n, nil
 	}
 	for {
@@ -61,10 +68,16 @@ func (a *allowance) take(ctx context.Context, t *transfer, n int64) (int64, erro
 func (a *allowance) try(n int64) (some int64, back <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	left := max(0, a.most-a.taken)
+	left := max(0, a.most-a.taken-a.extra)
 	some = min(n, left, max(left/allowanceShare, allowanceLeast))
 	a.taken += some
-	if some > 0 || a.got.Load() >= a.most {
+	if a.later > 0 && a.taken+a.extra >= a.half {
+		select {
+		case a.low <- struct{}{}:
+		default: // it has been told
+		}
+	}
+	if some > 0 || a.rest() == 0 {
 		return some, nil
 	}
 	if a.back == nil {
@@ -73,21 +86,27 @@ func (a *allowance) try(n int64) (some int64, back <-chan struct{}) {
 	return 0, a.back
 }
 
-// affords says whether so many bytes are left; of an unknown length (-1) they may be.
-func (a *allowance) affords(n int64) bool {
+// rest is how many bytes may still be received; mu is held.
+func (a *allowance) rest() int64 { return max(0, a.most+a.later-a.got.Load()-a.extra) }
+
+// total is how many bytes may be received, and how many of them still.
+func (a *allowance) total() (all, rest int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.most == 0 || n <= a.most-a.taken
+	return a.most + a.later, a.rest()
 }
+
+// affords says whether so many bytes are left; of an unknown length (-1) they may be.
+func (a *allowance) affords(n int64) bool { return n <= a.left() }
 
 // left is how many bytes may still be received, and nobody has reserved.
 func (a *allowance) left() int64 {
-	if a.most == 0 {
+	if !a.bounded {
 		return math.MaxInt64
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return max(0, a.most-a.taken)
+	return max(0, a.most+a.later-a.taken-a.extra)
 }
 
 // spend says that so many bytes were received that nobody had reserved.
@@ -96,17 +115,45 @@ func (a *allowance) spend(received int64) { a.receive(0, received) }
 // receive says that of the bytes reserved so many were received; the others are
 // given back.
 func (a *allowance) receive(reserved, received int64) {
-	if a.most == 0 {
+	if !a.bounded {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.taken += received - reserved
 	a.got.Add(received)
+	a.wake()
+}
+
+// wake lets those try again who wait; mu is held.
+func (a *allowance) wake() {
 	if a.back != nil {
 		close(a.back)
 		a.back = nil
 	}
+}
+
+// count says what has crossed the link in all, by the kernel's count: what is more than the
+// bytes received are headers, and what nobody has read yet.
+func (a *allowance) count(crossed int64) (used int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.extra = max(0, crossed-a.got.Load())
+	return a.got.Load() + a.extra
+}
+
+// allow says that most bytes may be received by now, with what a plan counts beside them, and
+// later more after that. more says that this is more than one had to reckon with.
+func (a *allowance) allow(most, later int64) (more bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before := a.rest()
+	if most != a.most { // a new portion
+		a.half = most - max(0, most-a.taken-a.extra)/2
+	}
+	a.most, a.later = most, later
+	a.wake()
+	return a.rest()-before > before/allowanceShare
 }
 
 // noteSpent looks up what links with an allowance have received. That has to come
@@ -114,8 +161,9 @@ func (a *allowance) receive(reserved, received int64) {
 // that came in between would else be told of twice.
 func (o *owner) noteSpent() {
 	for id := range o.links {
-		if l := o.e.links[id]; o.links[id].there && l.allowance.most > 0 {
-			o.links[id].noted = l.allowance.got.Load()
+		if l := o.e.links[id]; o.links[id].there && l.allowance.bounded {
+			_, rest := l.allowance.total()
+			o.links[id].noted = o.links[id].cap - rest
 		}
 	}
 }

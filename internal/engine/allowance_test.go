@@ -190,7 +190,7 @@ func TestCapOfUnknownLengths(t *testing.T) {
 // TestAllowanceIsWaitedFor: what is reserved is not spent yet.
 func TestAllowanceIsWaitedFor(t *testing.T) {
 	timeless(func(t *bubble) {
-		a := &allowance{most: 100}
+		a := &allowance{bounded: true, most: 100}
 		take := func(n, want int64) {
 			t.Helper()
 			if got, err := a.take(t.Context(), new(transfer), n); got != want || err != nil {
@@ -205,12 +205,85 @@ func TestAllowanceIsWaitedFor(t *testing.T) {
 		time.AfterFunc(time.Second, func() { a.receive(30, 30) })
 		take(1, 0)
 
-		a = &allowance{most: 100}
+		a = &allowance{bounded: true, most: 100}
 		take(100, 100)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(ErrInterrupted)
 		if _, err := a.take(ctx, new(transfer), 1); !errors.Is(err, ErrInterrupted) || classOf(err) != fetch.Canceled {
 			t.Error(err)
+		}
+	})(t)
+}
+
+// TestAllowanceComesInPortions: what a plan has beyond a portion is waited for, what it counts
+// beside payload is not there to be received, and nothing is left when both are used.
+func TestAllowanceComesInPortions(t *testing.T) {
+	timeless(func(t *bubble) {
+		a := &allowance{bounded: true, later: 1000, low: make(chan struct{}, 1)}
+		take := func(n, want int64) {
+			t.Helper()
+			if got, err := a.take(t.Context(), new(transfer), n); got != want || err != nil {
+				t.Errorf("took %d, want %d: %v", got, want, err)
+			}
+			a.receive(want, want)
+		}
+		if n := a.left(); n != 1000 {
+			t.Errorf("%d bytes are left", n)
+		}
+		time.AfterFunc(time.Second, func() { a.allow(100, 900) })
+		take(1000, 100)
+		<-a.low
+		time.AfterFunc(time.Second, func() { a.allow(600, 400) })
+		if used := a.count(400); used != 400 { // 300 of them headers
+			t.Errorf("%d bytes are used", used)
+		}
+		take(1000, 200)
+		if n := a.left(); n != 400 {
+			t.Errorf("%d bytes are left", n)
+		}
+		if used := a.count(350); used != 350 {
+			t.Errorf("%d bytes are used", used)
+		}
+		if a.allow(600, 0) {
+			t.Error("nothing was added")
+		}
+		take(1000, 250)
+		take(1, 0)
+		if !a.allow(700, 0) {
+			t.Error("something was added")
+		}
+		take(1000, 100)
+	})(t)
+}
+
+// TestAPlanIsRenewed: a link for which nothing was left of its plan is used again in the
+// same download when there is more.
+func TestAPlanIsRenewed(t *testing.T) {
+	timeless(func(t *bubble) {
+		o := newObject(8 * mib)
+		r := newRig(t)
+		r.nets[0].rate, r.nets[1].rate = 8*mib, mib
+		r.terms[0] = Terms{Plan: true, Terms: scheduler.Terms{Cap: mib}}
+		url := at(t, serve(t, o), "", "/f")
+		e := r.engine()
+		defer e.Close()
+		l := r.links[0]
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			l.Allow(mib/2, mib/2)
+			time.Sleep(100 * time.Millisecond)
+			l.Allow(mib, 0)
+			time.Sleep(2 * time.Second)
+			if got := l.allowance.got.Load(); got > mib || got < mib-16<<10 {
+				t.Errorf("%d bytes of the first plan", got)
+			}
+			l.Allow(3*mib, 0)
+		})
+		_, err := e.Download(t.Context(), r.job(url))
+		wg.Wait()
+		got := &outcome{t: t, events: r.drain()}
+		if n := got.brought()[0]; err != nil || n > 3*mib || n < 2*mib {
+			t.Errorf("%d bytes over a link that may carry %d", n, 3*mib)
 		}
 	})(t)
 }

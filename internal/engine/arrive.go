@@ -40,12 +40,15 @@ func (o *owner) arrive(reqs context.Context, id scheduler.LinkID) {
 		*l = linkState{
 			there: true, returns: l.returns, arrivals: l.arrivals,
 			bytes: l.bytes, wasted: l.wasted, disorder: l.disorder, lastByte: l.lastByte,
-			resting: l.resting, capped: l.capped,
+			resting: l.resting, capped: l.capped, spent: l.spent,
 		}
 	}
 	if lost {
 		o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: id, State: event.LinkUnused, Reason: "it is back"})
 		o.e.notice(true, "%s: it is back", o.e.links[id].name())
+	}
+	if l.capped && !l.resting && o.e.links[id].allowance.left() > 0 { // of one stream
+		l.capped = false
 	}
 	o.linkUp(reqs, id)
 }
@@ -66,9 +69,14 @@ func (o *owner) leave(reqs context.Context, id scheduler.LinkID) {
 
 // linkUp tells the scheduler of a link and of what is known of it.
 func (o *owner) linkUp(reqs context.Context, id scheduler.LinkID) {
-	l := o.e.links[id]
+	l, terms := o.e.links[id], o.e.links[id].terms.Terms
+	if l.allowance.bounded {
+		all, rest := l.allowance.total()
+		o.links[id].cap = max(all, o.links[id].spent+rest)
+		terms.Cap = max(1, o.links[id].cap) // 0 is no bound
+	}
 	o.step(reqs, scheduler.Input{
-		Kind: scheduler.LinkUp, Link: id, Bandwidth: l.terms.Bandwidth, RTT: l.roundTrip(nil), Terms: l.terms.Terms,
+		Kind: scheduler.LinkUp, Link: id, Bandwidth: l.terms.Bandwidth, RTT: l.roundTrip(nil), Terms: terms,
 		Wait: o.serversWait(id),
 	})
 }

@@ -61,6 +61,7 @@ type Terms struct {
 	Bandwidth float64  // known capacity in bytes per second; 0: not known
 	Rate      int64    // most bytes per second; 0: no limit
 	Proxy     *url.URL // that all requests over the link go through; nil: as the configuration says
+	Plan      bool     // Cap is what is left of a data plan: Allow says how much of it may be used by now
 	scheduler.Terms
 }
 
@@ -68,10 +69,16 @@ type Terms struct {
 func NewLinks(bus *event.Bus, started time.Time, nets []Network, terms []Terms, block int) []*Link {
 	links := make([]*Link, len(nets))
 	for i, n := range nets {
-		links[i] = &Link{id: scheduler.LinkID(i), bus: bus, started: started, block: block}
+		links[i] = newLink(i, bus, started, block)
 		links[i].Join(n, terms[i])
 	}
 	return links
+}
+
+func newLink(id int, bus *event.Bus, started time.Time, block int) *Link {
+	l := &Link{id: scheduler.LinkID(id), bus: bus, started: started, block: block}
+	l.allowance.low = make(chan struct{}, 1)
+	return l
 }
 
 // WithSpares adds n links that are not there yet, for those that Join during the
@@ -79,7 +86,7 @@ func NewLinks(bus *event.Bus, started time.Time, nets []Network, terms []Terms, 
 func WithSpares(links []*Link, n int) []*Link {
 	for range n {
 		l := links[0]
-		links = append(links, &Link{id: scheduler.LinkID(len(links)), bus: l.bus, started: l.started, block: l.block})
+		links = append(links, newLink(len(links), l.bus, l.started, l.block))
 	}
 	return links
 }
@@ -88,7 +95,10 @@ func WithSpares(links []*Link, n int) []*Link {
 // on.
 func (l *Link) Join(n Network, terms Terms) {
 	l.terms, l.limiter = terms, NewLimiter(terms.Rate, l.block)
-	l.allowance.most = terms.Cap
+	l.allowance.bounded, l.allowance.most = terms.Cap > 0 || terms.Plan, terms.Cap
+	if terms.Plan {
+		l.allowance.most, l.allowance.later = 0, terms.Cap
+	}
 	l.Renew(n, false)
 }
 
@@ -123,7 +133,7 @@ func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	if err != nil {
 		return nil, err
 	}
-	return l.segments.watch(conn), nil
+	return l.segments.watch(conn, l.terms.Plan), nil
 }
 
 // Proxy implements fetch.Proxied.
@@ -187,6 +197,22 @@ func (l *Link) ConnOpened(local, remote net.Addr, _ string, rtt time.Duration) {
 
 // InVain implements fetch.Trace: such bytes are paid for as well.
 func (l *Link) InVain(bytes int64) { l.allowance.spend(bytes) }
+
+// Traffic is how many bytes have crossed the link, as far as the kernel counts them: with
+// headers, and in both directions. They count against its allowance.
+func (l *Link) Traffic() int64 { return l.allowance.count(l.segments.crossed()) }
+
+// Allow says how many bytes may cross the link by now in all, as Traffic counts them, and how
+// many more may be allowed later: for links whose Terms have a Plan. Downloads in progress
+// use a link again for which nothing was left.
+func (l *Link) Allow(most, later int64) {
+	if l.allowance.allow(most, later) && l.arrivals.Load() > 0 {
+		l.arrivals.Add(1)
+	}
+}
+
+// Low says that half of what was allowed last has been taken.
+func (l *Link) Low() <-chan struct{} { return l.allowance.low }
 
 // Spare implements fetch.Trace.
 func (l *Link) Spare() int64 { return l.allowance.left() }

@@ -65,6 +65,7 @@ type linkState struct {
 	resting   bool   // the scheduler gives it no work
 	capped    bool   // since its allowance is spent
 	why       string // it works, or rests
+	cap       int64  // its allowance, as the scheduler was told of it
 	noted     int64  // of its allowance, when last looked up
 	spent     int64  // of its allowance, as the scheduler knows it
 	used      bool

@@ -3,6 +3,7 @@ package engine
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/link"
@@ -15,6 +16,7 @@ type segmentCount struct {
 	mu     sync.Mutex
 	open   map[*countedConn]struct{}
 	closed event.TCPSegments
+	bytes  int64 // that crossed the link for those that are closed
 
 	recent event.TCPSegments // what total gave at asked
 	asked  scheduler.Time
@@ -35,8 +37,54 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// watch counts a new connection.
-func (s *segmentCount) watch(conn net.Conn) net.Conn {
+// tallied counts the bytes of a connection of which the kernel tells nothing.
+type tallied struct {
+	net.Conn
+	bytes atomic.Int64
+}
+
+func (c *tallied) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.bytes.Add(int64(n))
+	return n, err
+}
+
+func (c *tallied) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.bytes.Add(int64(n))
+	return n, err
+}
+
+// headerShare is what part of TCP's payload the headers of its packets are, about: 52 bytes
+// of 1,448, and as much again for acknowledgements of every second packet.
+const headerShare = 18
+
+// crossedOver is how many bytes have crossed the link for a connection, with all headers.
+func crossedOver(conn net.Conn) int64 {
+	if c, ok := conn.(*tallied); ok {
+		n := c.bytes.Load()
+		return n + n/headerShare
+	}
+	n, _ := link.ReadTraffic(conn)
+	return n
+}
+
+// crossed is how many bytes have crossed the link, with all headers.
+func (s *segmentCount) crossed() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.bytes
+	for c := range s.open {
+		n += crossedOver(c.Conn)
+	}
+	return n
+}
+
+// watch counts a new connection, and its bytes, too, where that matters.
+func (s *segmentCount) watch(conn net.Conn, bytes bool) net.Conn {
+	if bytes && !tells(conn) {
+		conn = &tallied{Conn: conn}
+	}
 	c := &countedConn{Conn: conn, in: s}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,6 +103,7 @@ func (s *segmentCount) retire(c *countedConn) {
 	if _, open := s.open[c]; open {
 		delete(s.open, c)
 		addSegments(&s.closed, c.Conn)
+		s.bytes += crossedOver(c.Conn)
 	}
 }
 
@@ -97,4 +146,10 @@ func addSegments(t *event.TCPSegments, conn net.Conn) {
 	t.DataOut += int64(info.DataSegsOut)
 	t.Retrans += int64(info.Retrans)
 	t.OutOfOrder += int64(info.OutOfOrder)
+}
+
+// tells says whether the kernel counts a connection's bytes.
+func tells(conn net.Conn) bool {
+	_, ok := link.ReadTraffic(conn)
+	return ok
 }

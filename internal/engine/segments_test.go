@@ -80,7 +80,7 @@ func TestSegmentsOfAConnectionCountOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn := s.watch(raw)
+	conn := s.watch(raw, false)
 	peer, err := listener.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestSegmentsOfAConnectionCountOnce(t *testing.T) {
 	// same.
 	a, b := net.Pipe()
 	defer func() { _ = b.Close() }()
-	pipe := s.watch(a)
+	pipe := s.watch(a, false)
 	if got, open := s.lately(3 * sampleEvery); open != 1 || got != after {
 		t.Errorf("%d open, %+v", open, got)
 	}

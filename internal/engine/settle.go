@@ -13,6 +13,7 @@ import (
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -153,6 +154,8 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 	case errors.Is(err, errLastDiffers):
 		d.startOver("the object changed since the last run")
 		return ending{outcome: event.OutcomeProtocol}
+	case errors.Is(err, link.ErrWindow):
+		return ending{outcome: event.OutcomeCancelled, retry: true, lost: err}
 	case !errors.As(err, &fe):
 		d.fail(err)
 		return ending{outcome: event.OutcomeStorage}

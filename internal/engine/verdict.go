@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -76,6 +77,8 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		return b.broken(reqs, t, event.OutcomeNetwork, err)
 	case errors.Is(err, ErrCapped):
 		return b.capped(t)
+	case errors.Is(err, link.ErrWindow):
+		return ending{outcome: event.OutcomeCancelled, retry: true, lost: err}
 	case errors.Is(err, store.ErrLeft):
 		b.setAside(reqs, f, "")
 		return ending{outcome: event.OutcomeCancelled, retry: true}

@@ -37,8 +37,8 @@ func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	if !ok {
 		return nil, l.error("dial %s: no %s with the address family that was asked for", addr, network)
 	}
-	if l.barred {
-		return nil, l.error("%w", ErrMetered)
+	if l.barred != nil {
+		return nil, l.error("%w", l.barred)
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()

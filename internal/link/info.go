@@ -174,6 +174,9 @@ func (i Info) worst(s Severity) *Problem {
 	return nil
 }
 
+// Refuse says that the link is not to be used, why, and how to change that.
+func (i *Info) Refuse(why, fix string) { i.problem(Fatal, why, fix) }
+
 func (i *Info) problem(s Severity, what, fix string) {
 	i.Problems = append(i.Problems, Problem{What: what, Fix: fix, Severity: s})
 }

@@ -22,6 +22,9 @@ var ErrBind = errors.New("cannot bind to the link")
 // Nothing was sent.
 var ErrMetered = errors.New("data over it may cost money")
 
+// ErrWindow says that a link is used at other hours only. Nothing was sent.
+var ErrWindow = errors.New("it is outside of the hours at which it may be used")
+
 // ErrHere says that an address is this machine's own, and the link another than the
 // loopback one. Nothing was sent.
 var ErrHere = errors.New("this machine itself is reached over the loopback link only")
@@ -58,7 +61,7 @@ type Link struct {
 	sources []source
 	names   names
 
-	barred bool // it opens no connection
+	barred error // why it opens no connection; nil: it does
 
 	shook     atomic.Int64                     // how long the latest handshake took, in ns; 0: there was none
 	noQueries atomic.Bool                      // Android's resolver takes no DNS queries
@@ -87,12 +90,11 @@ func New(info Info, spec Spec, opts Options) *Link {
 	return l
 }
 
-// Barred makes a Link that opens no connection, of an interface whose data may cost
-// money that nobody has agreed to.
-func Barred(info Info) *Link {
-	l := New(info, Spec{}, Options{})
-	l.barred = true
-	return l
+// Barred is the link, but opens no connection, because of why: ErrMetered or ErrWindow.
+func (l *Link) Barred(why error) *Link {
+	barred := New(l.info, l.spec, Options{Family: l.family, ConnectTimeout: l.timeout})
+	barred.barred = why
+	return barred
 }
 
 // Name is the interface's name, raw, or that of a link with a proxy of its own, of which an

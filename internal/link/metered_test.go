@@ -90,7 +90,8 @@ func TestChooseOnlyMetered(t *testing.T) {
 
 // TestBarred: a barred link sends nothing.
 func TestBarred(t *testing.T) {
-	if _, err := Barred(Info{Name: "lo", Bind: BindDevice, Virtual: VirtualLoopback}).DialContext(t.Context(), "tcp", "127.0.0.1:9"); !errors.Is(err, ErrMetered) {
+	l := New(Info{Name: "lo", Bind: BindDevice, Virtual: VirtualLoopback}, Spec{}, Options{}).Barred(ErrMetered)
+	if _, err := l.DialContext(t.Context(), "tcp", "127.0.0.1:9"); !errors.Is(err, ErrMetered) {
 		t.Error(err)
 	}
 }

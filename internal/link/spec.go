@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/mlget/mlget/internal/plan"
 	"github.com/mlget/mlget/internal/units"
 )
 
@@ -28,6 +29,8 @@ type Spec struct {
 	Name      string
 	Rate      int64          // most bytes per second
 	Cap       int64          // most bytes in all
+	Plan      plan.Plan      // most bytes in a period, over all runs
+	Window    plan.Window    // the hours at which it may be used
 	Tech      Tech           // overrides what List guessed
 	Bandwidth float64        // known capacity, bytes per second
 	DNS       netip.AddrPort // the only name server to ask
@@ -36,7 +39,7 @@ type Spec struct {
 	Metered   string         // MeteredYesText or MeteredNoText: whether its data costs money
 }
 
-// ParseSpec reads NAME or NAME,key=value,... with the keys rate, cap, tech,
+// ParseSpec reads NAME or NAME,key=value,... with the keys rate, cap, window, tech,
 // bandwidth, dns, role, metered and proxy: "wlan0,rate=2M,cap=200M,dns=9.9.9.9,role=backup".
 // Errors wrap ErrSpec.
 func ParseSpec(text string) (Spec, error) {
@@ -72,7 +75,13 @@ func (s *Spec) set(key, value string) (err error) {
 	case "rate":
 		s.Rate, err = positive(units.ParseRate(value))
 	case "cap":
+		if strings.Contains(value, "/") {
+			s.Plan, err = plan.Parse(value)
+			break
+		}
 		s.Cap, err = positive(units.ParseSize(value))
+	case "window":
+		s.Window, err = plan.ParseWindow(value)
 	case "bandwidth":
 		var rate int64
 		rate, err = positive(units.ParseRate(value))
@@ -98,7 +107,7 @@ func (s *Spec) set(key, value string) (err error) {
 		}
 		s.Proxy = value
 	default:
-		err = errors.New("no such key; there are rate, cap, tech, bandwidth, dns, role, metered and proxy")
+		err = errors.New("no such key; there are rate, cap, window, tech, bandwidth, dns, role, metered and proxy")
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mlget/mlget/internal/plan"
 	"github.com/mlget/mlget/internal/term"
 )
 
@@ -23,7 +24,10 @@ func TestParseSpec(t *testing.T) {
 		"a,dns=[fe80::1%wlan0]:5353": {Name: "a", DNS: netip.MustParseAddrPort("[fe80::1%wlan0]:5353")},
 		"a,dns=::ffff:9.9.9.9":       {Name: "a", DNS: netip.MustParseAddrPort("9.9.9.9:53")},
 		"a,tech=3g":                  {Name: "a", Tech: Tech3G},
-		"a,role=primary,tech=nr":     {Name: "a", Role: RolePrimary, Tech: TechNR},
+		"a,cap=50G/month@17,window=23:30-07:00": {
+			Name: "a", Plan: plan.Plan{Bytes: 50 << 30, Period: plan.Monthly, From: 17}, Window: plan.Window{From: 23*60 + 30, To: 7 * 60},
+		},
+		"a,role=primary,tech=nr": {Name: "a", Role: RolePrimary, Tech: TechNR},
 	} {
 		got, err := ParseSpec(text)
 		if err != nil || got != want {
@@ -35,6 +39,7 @@ func TestParseSpec(t *testing.T) {
 		"wlan0,rate=1,rate=2", "wlan0,colour=red", "wlan0,tech=5g", "wlan0,tech=", "wlan0,role=",
 		"wlan0,cap=99999999999G", "wlan0,dns=example.org", "wlan0,dns=9.9.9.9:0", "wlan0,dns=0.0.0.0",
 		"wlan0,dns=224.0.0.1", "wlan0,dns=", "a\x1b[2J", "a/b", "rate=5", "a\xff", "a,rate=1,,cap=1",
+		"a,cap=1G/year", "a,cap=0/day", "a,cap=1G/month@32", "a,cap=1G/month,cap=1G", "a,window=", "a,window=07:00", "a,window=07:00-07:00",
 		strings.Repeat("a", 300), "a,tech=" + strings.Repeat("a", 2000),
 	} {
 		if got, err := ParseSpec(text); !errors.Is(err, ErrSpec) {
@@ -46,7 +51,7 @@ func TestParseSpec(t *testing.T) {
 func FuzzParseSpec(f *testing.F) {
 	for _, seed := range []string{
 		"wlan0", "wlan0,rate=2M,cap=200M,tech=lte,bandwidth=10M,dns=9.9.9.9:53,role=backup",
-		"a,dns=[fe80::1%wlan0]:5353", "a,,", "=,", "a,dns=]",
+		"a,dns=[fe80::1%wlan0]:5353", "a,cap=50G/month@17,window=23:30-07:00", "a,,", "=,", "a,dns=]",
 	} {
 		f.Add(seed)
 	}
@@ -59,7 +64,7 @@ func FuzzParseSpec(f *testing.F) {
 			return
 		}
 		if spec.Name == "" || spec.Rate < 0 || spec.Cap < 0 || spec.Bandwidth < 0 ||
-			spec.DNS.IsValid() && spec.DNS.Port() == 0 || term.Printable(spec.Name) != spec.Name && !strings.ContainsAny(spec.Name, `"\`) {
+			spec.Plan.Bytes < 0 || spec.Plan.Bytes > 0 && spec.Cap > 0 || spec.DNS.IsValid() && spec.DNS.Port() == 0 || term.Printable(spec.Name) != spec.Name && !strings.ContainsAny(spec.Name, `"\`) {
 			t.Fatalf("ParseSpec(%q) = %+v", text, spec)
 		}
 	})

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"errors"
 	"net"
 	"syscall"
 	"time"
@@ -13,6 +14,7 @@ type TCPInfo struct {
 	RTT           time.Duration // smoothed round-trip time (RFC 6298's SRTT)
 	ReceiveRTT    time.Duration // round-trip time of the data that comes, queues included (Linux, with timestamps)
 	BytesReceived uint64        // in order, payload of TCP: TLS and HTTP overhead included
+	BytesSent     uint64        // the same of what went out, sent again or not
 	LastDataRecv  time.Duration // time since the last payload came
 	SegsIn        uint32
 	SegsOut       uint32
@@ -25,7 +27,13 @@ type TCPInfo struct {
 // ReadTCPInfo asks the kernel about c, which may be a *net.TCPConn or wrap one
 // as *tls.Conn does (NetConn). It is false where c is no open TCP connection
 // or the system does not tell.
-func ReadTCPInfo(c net.Conn) (TCPInfo, bool) {
+func ReadTCPInfo(c net.Conn) (info TCPInfo, ok bool) {
+	_ = control(c, func(fd uintptr) { info, ok = readTCPInfo(fd) })
+	return info, ok
+}
+
+// control lets do ask the kernel about c.
+func control(c net.Conn, do func(fd uintptr)) error {
 	for {
 		wrapper, ok := c.(interface{ NetConn() net.Conn })
 		if !ok {
@@ -35,17 +43,40 @@ func ReadTCPInfo(c net.Conn) (TCPInfo, bool) {
 	}
 	conn, ok := c.(syscall.Conn)
 	if !ok {
-		return TCPInfo{}, false
+		return errors.ErrUnsupported
 	}
 	raw, err := conn.SyscallConn()
 	if err != nil {
-		return TCPInfo{}, false
+		return err
 	}
+	return raw.Control(do)
+}
+
+// What a packet has beside its data: IP and TCP headers, and TCP's timestamps, which all
+// systems send.
+const (
+	headers4 = 20 + 20 + 12 // bytes; RFC 791, 9293, 7323
+	headers6 = 40 + 20 + 12 // bytes; RFC 8200
+)
+
+// ReadTraffic is how many bytes have crossed the link for c, in both directions, as whoever
+// carries its packets counts them: with all headers. What has come and was not read yet is not
+// in it; nor are packets that came twice, or were lost before they came. It is false where the
+// system does not tell.
+func ReadTraffic(c net.Conn) (bytes int64, ok bool) {
 	var info TCPInfo
-	if err := raw.Control(func(fd uintptr) { info, ok = readTCPInfo(fd) }); err != nil {
-		return TCPInfo{}, false
+	unread := 0
+	_ = control(c, func(fd uintptr) {
+		if info, ok = readTCPInfo(fd); ok {
+			unread = readUnread(fd)
+		}
+	})
+	headers := int64(headers4)
+	if a, tcp := c.LocalAddr().(*net.TCPAddr); tcp && a.IP.To4() == nil {
+		headers = headers6
 	}
-	return info, ok
+	read := max(0, int64(info.BytesReceived)-int64(unread))
+	return read + int64(info.BytesSent) + headers*(int64(info.SegsIn)+int64(info.SegsOut)), ok
 }
 
 // Handshake is how long a new connection's handshake took, by what its maker has measured.

@@ -15,8 +15,12 @@ func readTCPInfo(fd uintptr) (TCPInfo, bool) {
 	return TCPInfo{
 		RTT:           time.Duration(raw.Srtt) * time.Millisecond,
 		BytesReceived: raw.Rxbytes,
+		BytesSent:     raw.Txbytes,
 		SegsIn:        uint32(raw.Rxpackets),
 		SegsOut:       uint32(raw.Txpackets),
 		Retrans:       uint32(raw.Txretransmitpackets),
 	}, true
 }
+
+// readUnread is how many bytes have come and were not read; nobody asks Darwin.
+func readUnread(uintptr) int { return 0 }

@@ -44,6 +44,12 @@ func fromTCPInfo(raw *unix.TCPInfo, size int) (TCPInfo, bool) {
 	if size >= int(unsafe.Offsetof(raw.Bytes_received)+unsafe.Sizeof(raw.Bytes_received)) { // Linux 4.1
 		info.BytesReceived = raw.Bytes_received
 	}
+	if size >= int(unsafe.Offsetof(raw.Bytes_acked)+unsafe.Sizeof(raw.Bytes_acked)) { // Linux 4.1
+		info.BytesSent = raw.Bytes_acked
+	}
+	if size >= int(unsafe.Offsetof(raw.Bytes_sent)+unsafe.Sizeof(raw.Bytes_sent)) { // Linux 4.19
+		info.BytesSent = raw.Bytes_sent
+	}
 	if size >= int(unsafe.Offsetof(raw.Segs_in)+unsafe.Sizeof(raw.Segs_in)) { // Linux 4.2
 		info.SegsIn, info.SegsOut = raw.Segs_in, raw.Segs_out
 	}
@@ -58,4 +64,13 @@ func fromTCPInfo(raw *unix.TCPInfo, size int) (TCPInfo, bool) {
 		info.OutOfOrder = raw.Rcv_ooopack
 	}
 	return info, true
+}
+
+// readUnread is how many bytes have come and were not read.
+func readUnread(fd uintptr) int {
+	n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+	if err != nil {
+		return 0
+	}
+	return n
 }

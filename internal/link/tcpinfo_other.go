@@ -3,3 +3,5 @@
 package link
 
 func readTCPInfo(uintptr) (TCPInfo, bool) { return TCPInfo{}, false }
+
+func readUnread(uintptr) int { return 0 }

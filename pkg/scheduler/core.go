@@ -452,8 +452,12 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		return out
 	}
 	if in.Terms != (Terms{}) && in.Terms.Validate() == nil {
+		more := in.Terms.Cap > l.terms.Cap
 		l.terms = in.Terms
 		c.rations.take(&in.Terms)
+		if more && l.duty.why == ReasonCapped && !c.capped(in.Link) {
+			out = c.wake(in.Link, Action{Why: ReasonRenewed}, out)
+		}
 	}
 	l.duty.trouble, l.inVain = Never, 0
 	l.up = true

@@ -221,6 +221,23 @@ func TestACapCountsWhatOthersReceive(t *testing.T) {
 	r.want()
 }
 
+// TestARenewedCapIsUsed: a link that has spent its allowance works again when it gets more.
+func TestARenewedCapIsUsed(t *testing.T) {
+	r := newRig(t, Config{Links: 2, Policy: &single{link: NoLink}, Size: 1 << 30})
+	r.step(Input{Kind: LinkUp, Link: 0, Terms: Terms{Cap: 1 << 20}})
+	r.step(Input{Kind: LinkUp, Link: 1})
+	r.step(Input{Kind: Spent, Link: 0, Bytes: 1 << 20})
+	r.step(Input{Kind: Tick})
+	r.step(Input{Kind: LinkUp, Link: 0, Terms: Terms{Cap: 1 << 20}})
+	if slices.ContainsFunc(r.acts, func(a Action) bool { return a.Kind == Wake }) {
+		t.Errorf("woken for nothing: %+v", r.acts)
+	}
+	r.step(Input{Kind: LinkUp, Link: 0, Terms: Terms{Cap: 2 << 20}})
+	if len(r.acts) != 1 || r.acts[0].Kind != Wake || r.acts[0].Why != ReasonRenewed || r.acts[0].Link != 0 {
+		t.Errorf("got %+v", r.acts)
+	}
+}
+
 func TestTermsThatCannotBe(t *testing.T) {
 	for name, terms := range map[string]Terms{
 		"cap":   {Cap: -1},

@@ -19,6 +19,7 @@ const (
 	ReasonNeeded            // no other link serves
 	ReasonPays              // Action.Saves is worth Action.Costs
 	ReasonDeadline          // without it the deadline may be missed
+	ReasonRenewed           // more bytes may be carried than before
 )
 
 // Text says in words why a Rest or a Wake was asked for: "12.4 J to wake it, 6.5 J
@@ -43,6 +44,8 @@ func (a *Action) Text() string {
 		return a.bargain()
 	case ReasonDeadline:
 		return "without it the deadline may be missed"
+	case ReasonRenewed:
+		return "its allowance of bytes was renewed"
 	case NoReason:
 	}
 	return ""

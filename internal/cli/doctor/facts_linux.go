@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
-	"runtime"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -44,29 +41,14 @@ func systemFacts(ctx context.Context) []fact {
 }
 
 // property is one of Android's system properties, "" where it cannot be told. The
-// file that holds them is root's. A build that does not know that it is on Android
-// must not start programs there: the filter of system calls would kill it.
+// file that holds them is root's.
 func property(ctx context.Context, name string) string {
-	return ofSystem(ctx, "getprop", name)
+	return android.Ask(ctx, "getprop", name)
 }
 
 // settingOf is one of Android's settings, a table and a name, "" where it cannot be told.
 func settingOf(ctx context.Context, setting string) string {
-	return ofSystem(ctx, "settings", append([]string{"get"}, strings.Fields(setting)...)...)
-}
-
-// ofSystem is what a program of Android's own prints.
-func ofSystem(ctx context.Context, program string, args ...string) string {
-	if runtime.GOOS != "android" {
-		return ""
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	value, err := exec.CommandContext(ctx, "/system/bin/"+program, args...).Output()
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(value))
+	return android.Ask(ctx, "settings", append([]string{"get"}, strings.Fields(setting)...)...)
 }
 
 // read gives the beginning of a file; an unreadable one is empty.

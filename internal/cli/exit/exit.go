@@ -107,7 +107,9 @@ func Classify(err error) (code int, hint string) {
 	case errors.Is(err, engine.ErrChecksum):
 		return Checksum, checksumHint(err)
 	case errors.Is(err, engine.ErrCapped):
-		return NoLink, "the same command goes on where this one stopped; cap= counts anew in each run"
+		return NoLink, "the same command goes on where this one stopped; cap=SIZE counts anew in each run, and mlget links tells what is left of data plans"
+	case errors.Is(err, link.ErrWindow):
+		return NoLink, "the same command goes on where this one stopped, at the hours of the links"
 	case errors.Is(err, link.ErrNoLink), errors.Is(err, link.ErrBind):
 		return NoLink, "mlget links shows what each link can do, and why not"
 	case errors.Is(err, ErrMaxTime), errors.Is(err, context.DeadlineExceeded):

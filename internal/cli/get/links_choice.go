@@ -25,13 +25,13 @@ type chosen struct {
 	proxied bool
 }
 
-// choose finds the links that the flags name, and what they say of each, those
-// included that are not there. What is left out is told to warn. Where nobody named
+// choose finds the links that the flags name, and the plans and hours of all that they
+// describe, those included that are not there. What is left out is told to warn. Where nobody named
 // a link and all URLs are here, on this machine, that is the loopback link: no other
 // leads there.
 func (o *Options) choose(
 	ctx context.Context, system lister, here bool, warn func(important bool, text string),
-) ([]chosen, map[string]link.Spec, error) {
+) ([]chosen, *plans, error) {
 	specs, err := o.specs()
 	if err != nil {
 		return nil, nil, err
@@ -44,6 +44,8 @@ func (o *Options) choose(
 		o.links = []string{infos[at].Name}
 	}
 	infos = link.Apply(infos, specs)
+	plans := newPlans(ctx, specs, warn)
+	refused := plans.refuse(infos)
 	through := o.takeProxied(infos, specs)
 	usable, rejected, err := link.Choose(infos, o.links)
 	o.leftOut = TellOfCosts(usable, rejected, o.links, warn)
@@ -55,7 +57,7 @@ func (o *Options) choose(
 		if r.Fix != "" {
 			text += " (" + r.Fix + ")"
 		}
-		warn(r.Named, text)
+		warn(r.Named || slices.Contains(refused, r.Name), text)
 		if r.Named && o.requireAll {
 			return nil, nil, fmt.Errorf("%w: %s: %s", link.ErrNoLink, r.Name, r.Why)
 		}
@@ -77,6 +79,11 @@ func (o *Options) choose(
 		}
 	}
 	for _, name := range through.names {
+		if why, _ := plans.refusal(name, specs[name]); why != "" {
+			warn(true, fmt.Sprintf("link %s is not used: %s", name, why))
+			refused = append(refused, name)
+			continue
+		}
 		info := carrier(infos, usable[0], specs[name])
 		l := o.link(info, specs, name)
 		all = append(all, chosen{net: l, found: info, info: eventInfo(l), described: name, proxied: true})
@@ -84,13 +91,16 @@ func (o *Options) choose(
 	for name := range specs {
 		isLeftOut := slices.ContainsFunc(infos, func(i link.Info) bool { // which has been told
 			_, described := link.SpecOf(i, specs)
-			return described == name && slices.Contains(o.leftOut, i.Name)
-		})
+			return described == name && (slices.Contains(o.leftOut, i.Name) || slices.Contains(refused, i.Name))
+		}) || slices.Contains(refused, name)
 		if !isLeftOut && !slices.ContainsFunc(all, func(c chosen) bool { return c.described == name }) {
 			warn(true, fmt.Sprintf("link %s has attributes but is not used", name))
 		}
 	}
-	return all, specs, nil
+	if len(all) == 0 {
+		return nil, nil, link.ErrNoLink
+	}
+	return all, plans, nil
 }
 
 // TellOfCosts says in one notice which links are left out since their data may cost

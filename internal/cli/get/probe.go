@@ -34,7 +34,8 @@ func (r *run) probe(ctx context.Context) error {
 	ctx, cancel := r.o.limitTime(ctx, r.started)
 	defer cancel()
 	nets, terms := networks(r.links, r.measure.models)
-	links := engine.NewLinks(&r.bus, r.started, nets, terms, 0)
+	links := r.newLinks(nets, terms, 0)
+	defer r.plans.close()
 	pages := newPages(&r.web, links, r.o.timeout, r.o.tries)
 	defer pages.close()
 	names := make([]string, len(links)) // in the order of pages

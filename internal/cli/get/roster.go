@@ -2,6 +2,7 @@ package get
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/internal/plan"
 	"github.com/mlget/mlget/internal/term"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -38,6 +40,7 @@ type seat interface {
 	Join(n engine.Network, terms engine.Terms)
 	Renew(n engine.Network, moved bool)
 	Returned()
+	plan.Meter
 }
 
 // seats are the places of links; those that are spare are behind the others.
@@ -51,11 +54,11 @@ func seats(links []*engine.Link) []seat {
 
 // member is a link of the run, as the roster knows it.
 type member struct {
-	seen link.Info // when it was last usable
-	away bool      // it was not usable since
-	// metered says that it was when it was chosen; barred that it has become so since.
-	metered, barred bool
-	proxied         string // the name of a link through a proxy; empty: it is the interface itself
+	seen    link.Info // when it was last usable
+	away    bool      // it was not usable since
+	metered bool      // it was when it was chosen
+	barred  error     // why it is not used now, though it could be; nil: it is
+	proxied string    // the name of a link through a proxy; empty: it is the interface itself
 }
 
 // roster keeps the run's links up to date: those that return, that move to
@@ -63,7 +66,7 @@ type member struct {
 // are. It runs in one goroutine, follow's.
 type roster struct {
 	options *Options
-	specs   map[string]link.Spec
+	plans   *plans
 	system  lister
 	bus     *event.Bus
 	started time.Time
@@ -136,6 +139,13 @@ func (r *roster) follow(ctx context.Context, changes <-chan link.Change) {
 	due := false // soon is running
 	var looked time.Time
 	silent := changes == nil
+	phase := r.plans.phase()
+	var clock <-chan time.Time
+	if phase != "" {
+		ticker := time.NewTicker(clockEvery)
+		defer ticker.Stop()
+		clock = ticker.C
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -153,6 +163,11 @@ func (r *roster) follow(ctx context.Context, changes <-chan link.Change) {
 			if !due {
 				due = true
 				soon.Reset(max(settleTime, lookPause-time.Since(looked)))
+			}
+		case <-clock:
+			if now := r.plans.phase(); now != phase {
+				phase = now
+				r.look(ctx, true)
 			}
 		case <-soon.C:
 			due = false
@@ -196,7 +211,8 @@ func (r *roster) look(ctx context.Context, quiet bool) {
 	if err != nil {
 		return // the next change may be luckier
 	}
-	infos = link.Apply(infos, r.specs)
+	infos = link.Apply(infos, r.plans.specs)
+	r.plans.refuse(infos)
 	for k := range infos { // a metered link with which the run began goes on
 		if slices.ContainsFunc(r.members, func(m member) bool { return m.seen.Name == infos[k].Name && m.metered }) {
 			infos[k].Metered = link.MeteredNo
@@ -206,15 +222,18 @@ func (r *roster) look(ctx context.Context, quiet bool) {
 	for i := range r.members {
 		m := &r.members[i]
 		at := slices.IndexFunc(usable, func(info link.Info) bool { return info.Name == m.seen.Name })
-		if at < 0 {
+		if at < 0 || r.plans.outside(r.spec(m)) {
 			r.leave(i, infos)
 			continue
 		}
 		difference := usable[at].Since(m.seen)
-		if m.away || m.barred || difference != link.Same {
-			r.seats[i].Renew(r.options.link(usable[at], r.specs, m.proxied), difference == link.Moved)
+		if errors.Is(m.barred, link.ErrWindow) {
+			r.warn(true, fmt.Sprintf("link %s is used again: its hours, %s, have begun", r.name(m), r.spec(m).Window))
 		}
-		m.seen, m.away, m.barred = usable[at], false, false
+		if m.away || m.barred != nil || difference != link.Same {
+			r.seats[i].Renew(r.options.link(usable[at], r.plans.specs, m.proxied), difference == link.Moved)
+		}
+		m.seen, m.away, m.barred = usable[at], false, nil
 	}
 	for _, info := range usable {
 		known := slices.ContainsFunc(r.members, func(m member) bool { return m.seen.Name == info.Name })
@@ -224,20 +243,44 @@ func (r *roster) look(ctx context.Context, quiet bool) {
 	}
 }
 
-// leave takes in that a link cannot be used now. One that works and has become
-// metered, as when a laptop goes from the Wi-Fi at home to that of a phone, carries
-// nothing from then on.
+// spec is what the flags say of a link.
+func (r *roster) spec(m *member) link.Spec {
+	if m.proxied != "" {
+		return r.plans.specs[m.proxied]
+	}
+	spec, _ := link.SpecOf(m.seen, r.plans.specs)
+	return spec
+}
+
+// name is a link's, for people.
+func (r *roster) name(m *member) string {
+	if m.proxied != "" {
+		return term.Printable(m.proxied)
+	}
+	return term.Printable(m.seen.Name)
+}
+
+// leave takes in that a link cannot be used now. One that works carries nothing from then
+// on where its hours are over, or where it has become metered, as when a laptop goes from the
+// Wi-Fi at home to that of a phone.
 func (r *roster) leave(i int, infos []link.Info) {
 	m := &r.members[i]
 	m.away = true
 	at := slices.IndexFunc(infos, func(info link.Info) bool { return info.Name == m.seen.Name })
-	if at < 0 || infos[at].Metered == link.MeteredNo || m.barred {
+	why, text := link.ErrMetered, ""
+	switch spec := r.spec(m); {
+	case m.barred != nil:
 		return
+	case r.plans.outside(spec):
+		why, text = link.ErrWindow, fmt.Sprintf("its hours, %s, are over", spec.Window)
+	case at < 0 || infos[at].Metered == link.MeteredNo:
+		return
+	default:
+		text = fmt.Sprintf("data over it may cost money now (%s); --links all uses it all the same", infos[at].Metered)
 	}
-	m.barred = true
-	name := term.Printable(m.seen.Name)
-	r.warn(true, fmt.Sprintf("link %s is not used any more: data over it may cost money now (%s); --links all uses it all the same", name, infos[at].Metered))
-	r.seats[i].Renew(link.Barred(infos[at]), true)
+	m.barred = why
+	r.warn(true, fmt.Sprintf("link %s is not used any more: %s", r.name(m), text))
+	r.seats[i].Renew(r.options.link(m.seen, r.plans.specs, m.proxied).Barred(why), true)
 }
 
 // join makes an interface a link of the run.
@@ -251,11 +294,15 @@ func (r *roster) join(info link.Info) {
 		}
 		return
 	}
-	l := r.options.link(info, r.specs, "")
+	l := r.options.link(info, r.plans.specs, "")
 	r.bus.Publish(event.LinkJoined{
 		At: scheduler.Time(time.Since(r.started)), Link: scheduler.LinkID(i), Info: eventInfo(l),
 	})
 	r.warn(true, fmt.Sprintf("link %s joins the download", name))
 	r.members = append(r.members, member{seen: info, metered: info.Metered != link.MeteredNo})
-	r.seats[i].Join(l, termsOf(l, r.models))
+	terms := termsOf(l, r.models)
+	_, described := link.SpecOf(info, r.plans.specs)
+	k := r.plans.terms(described, l.Spec(), &terms)
+	r.seats[i].Join(l, terms)
+	r.plans.keep(k, info.Name, r.seats[i])
 }

@@ -47,6 +47,7 @@ func (a *air) note(format string, args ...any) {
 }
 
 type fakeSeat struct {
+	noPlan
 	air  *air
 	name string
 }
@@ -92,21 +93,23 @@ func follow(t *testing.T, o *Options, infos ...link.Info) *air {
 	var begun []chosen
 	bus := new(event.Bus)
 	a.roster = &roster{
-		options: o, specs: specs, system: a, bus: bus, started: time.Now(),
+		options: o, system: a, bus: bus, started: time.Now(),
 		warn: func(important bool, text string) {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			a.said = append(a.said, fmt.Sprintf("%v %s", important, text))
 		},
 	}
+	a.roster.plans = newPlans(t.Context(), specs, a.roster.warn)
+	a.roster.plans.zone = time.UTC
 	for _, info := range usable {
 		l := o.link(info, specs, "")
 		begun = append(begun, chosen{net: l, found: info, info: eventInfo(l)})
-		a.roster.seats = append(a.roster.seats, &fakeSeat{a, info.Name})
+		a.roster.seats = append(a.roster.seats, &fakeSeat{air: a, name: info.Name})
 	}
 	a.roster.members = members(begun)
 	for range o.spares(begun) {
-		a.roster.seats = append(a.roster.seats, &fakeSeat{a, ""})
+		a.roster.seats = append(a.roster.seats, &fakeSeat{air: a})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup

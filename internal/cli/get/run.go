@@ -20,6 +20,7 @@ import (
 	"github.com/mlget/mlget/internal/execpolicy"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/internal/plan"
 	"github.com/mlget/mlget/internal/progress"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -75,7 +76,7 @@ type run struct {
 
 	system link.System
 	links  []chosen
-	specs  map[string]link.Spec // of --link, by name
+	plans  *plans // of the links
 	totals []event.LinkTotals
 }
 
@@ -173,7 +174,7 @@ func (r *run) startObservers(context.Context, []string) (err error) {
 // chooseLinks finds the links to use.
 func (r *run) chooseLinks(ctx context.Context) (err error) {
 	here := slices.Equal(r.o.links, []string{link.Auto}) && r.task.here(ctx, r.web.Proxies)
-	r.links, r.specs, err = r.o.choose(ctx, r.system, here, r.warn)
+	r.links, r.plans, err = r.o.choose(ctx, r.system, here, r.warn)
 	r.result.leftOut = r.o.leftOut
 	if err == nil && r.o.request.alone() && len(r.links) > 1 {
 		r.warn(false, fmt.Sprintf("the request is made once, over %s alone", r.links[0].info.Name))
@@ -211,9 +212,10 @@ func (r *run) transfer(ctx context.Context) error {
 		cfg.Program = r.program
 	}
 	nets, terms := networks(r.links, r.measure.models)
-	shared := engine.WithSpares(engine.NewLinks(&r.bus, r.started, nets, terms, cfg.BlockSize), o.spares(r.links))
+	shared := engine.WithSpares(r.newLinks(nets, terms, cfg.BlockSize), o.spares(r.links))
+	defer r.plans.close()
 	roster := &roster{
-		options: o, specs: r.specs, system: r.system, bus: &r.bus, started: r.started, warn: r.warn,
+		options: o, plans: r.plans, system: r.system, bus: &r.bus, started: r.started, warn: r.warn,
 		seats: seats(shared), members: members(r.links), models: r.measure.models,
 	}
 	stop := roster.watch(ctx)
@@ -236,6 +238,19 @@ func (r *run) transfer(ctx context.Context) error {
 	sampler.Stop()
 	endUsage()
 	return err
+}
+
+// newLinks are the links with which the run begins. Their plans are kept until r.plans is closed.
+func (r *run) newLinks(nets []engine.Network, terms []engine.Terms, block int) []*engine.Link {
+	keepers := make([]*plan.Keeper, len(nets))
+	for i, l := range r.links {
+		keepers[i] = r.plans.terms(l.described, l.net.Spec(), &terms[i])
+	}
+	links := engine.NewLinks(&r.bus, r.started, nets, terms, block)
+	for i, l := range links {
+		r.plans.keep(keepers[i], r.links[i].info.Name, l)
+	}
+	return links
 }
 
 // notBegun tells of a run for which there is no link.

@@ -39,10 +39,14 @@ func runLinks(ctx context.Context, asJSON bool, stdio console.IO) error {
 	if err != nil {
 		return err
 	}
+	plans, planErr := dataPlans(ctx)
 	if asJSON {
-		return console.WriteJSON(stdio.Out, infos)
+		return console.WriteJSON(stdio.Out, withPlans(infos, plans))
 	}
 	if err := link.WriteTable(stdio.Out, infos); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(stdio.Out, describePlans(plans, planErr)); err != nil {
 		return err
 	}
 	if !android.Here("") {
