@@ -144,7 +144,8 @@ func completeWords(words func(*cobra.Command) []string, list bool) cobra.Complet
 func completeLink(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	words := func(*cobra.Command) []string {
 		return []string{
-			cobra.CompletionWithDesc("rate=", "most bytes per second"), cobra.CompletionWithDesc("cap=", "most bytes"),
+			cobra.CompletionWithDesc("rate=", "most bytes per second"), cobra.CompletionWithDesc("cap=", "most bytes, as 50G/month"),
+			cobra.CompletionWithDesc("window=", "hours, as 23:30-07:00"),
 			cobra.CompletionWithDesc("bandwidth=", "what it can carry, in bytes per second"), cobra.CompletionWithDesc("dns=", "resolver to ask"),
 			"tech=wifi", "tech=lte", "tech=nr", "tech=ethernet", "role=primary", "role=backup",
 		}

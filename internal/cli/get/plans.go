@@ -19,6 +19,10 @@ import (
 // it may be set, and a machine may sleep through an hour at which a timer would go off.
 const clockEvery = time.Second
 
+// leastLeft is from how many bytes on a rest of a plan is worth a request, as the scheduler
+// has it.
+const leastLeft = 16 << 10
+
 // plans are the hours and the data plans of a run's links.
 type plans struct {
 	specs map[string]link.Spec
@@ -74,7 +78,7 @@ func (p *plans) refusal(described string, s link.Spec) (why, fix string) {
 	switch {
 	case err != nil:
 		return err.Error(), "without that file the use counts anew"
-	case left == 0:
+	case left < leastLeft:
 		return fmt.Sprintf("nothing is left of its data plan, %s, until %s", s.Plan, s.Plan.Until(p.book.Today())), ""
 	}
 	return "", ""
