@@ -267,6 +267,9 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, habit string, size 
 			return
 		}
 		http.ServeContent(w, r, "", modified(), b.Reader())
+	case "cookie": // one that is no secret
+		w.Header().Set("Set-Cookie", "visible=yes")
+		http.ServeContent(w, r, "", modified(), b.Reader())
 	case "join":
 		http.SetCookie(w, &http.Cookie{Name: "sid", Value: password, Path: "/members", HttpOnly: true})
 		http.SetCookie(w, &http.Cookie{Name: "lang", Value: "en", Path: "/", MaxAge: 1000})

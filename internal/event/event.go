@@ -250,6 +250,9 @@ type Notice struct {
 	At      scheduler.Time `json:"at"`
 	Warning bool           `json:"warning"` // false: shown with --verbose only
 	Text    string         `json:"text"`
+	// Shown is what the person sees in the place of Text where that lacks a secret: no record
+	// keeps it.
+	Shown string `json:"-"`
 }
 
 // PowerSource says what the device's power is measured with from now on, or why

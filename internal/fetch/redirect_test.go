@@ -141,7 +141,7 @@ func named(t testing.TB, all ...string) *Origins {
 func TestCredentialsStay(t *testing.T) {
 	b := testbody.Body{Size: 100, Seed: 21}
 	const basicAB, basicXY = "Basic YTpi", "Basic eDp5"
-	secret := http.Header{"authorization": {"Bearer t"}, "Cookie": {"c=1"}, "X-Plain": {"p"}, "Host": {"a.test"}}
+	secret := http.Header{"authorization": {"Bearer t"}, "Cookie": {"c=1"}, "X-Api-Key": {"k"}, "Accept-Language": {"de"}, "Host": {"a.test"}}
 	for _, c := range []struct {
 		name, from string
 		table      map[string]string
@@ -252,8 +252,11 @@ func TestCredentialsStay(t *testing.T) {
 					if c.cfg.Header != nil && (h.Get("Cookie") != "") != (want != "") {
 						t.Errorf("%s saw cookie %q", at, h.Get("Cookie"))
 					}
-					if c.cfg.Header != nil && h.Get("X-Plain") != "p" {
-						t.Errorf("%s lacks a plain header", at)
+					if c.cfg.Header != nil && (h.Get("X-Api-Key") != "") != (want != "") {
+						t.Errorf("%s saw a key %q", at, h.Get("X-Api-Key"))
+					}
+					if c.cfg.Header != nil && h.Get("Accept-Language") != "de" {
+						t.Errorf("%s does not know what is wanted", at)
 					}
 					if h.Get("Referer") != "" {
 						t.Errorf("%s saw a referer", at)

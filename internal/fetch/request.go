@@ -26,14 +26,15 @@ func originOf(u *url.URL) originKey {
 	return originKey{u.Scheme, net.JoinHostPort(host, port)}
 }
 
-// private says whether a header of requests is meant for the origin of the URL alone that a
-// user has given, not for those to which its server redirects.
-func private(name string) bool {
+// public says whether a header of the user's may go to an origin to which a server redirects,
+// and not to that of the URL alone that the user has given. Any header may be a key
+// (X-Api-Key, Private-Token), but for those that say what is wanted, of what, and from where.
+func public(name string) bool {
 	switch http.CanonicalHeaderKey(name) {
-	case "Authorization", "Cookie", "Cookie2", "Www-Authenticate", "Proxy-Authorization", "Host":
+	case "User-Agent", "Referer", "Content-Type":
 		return true
 	}
-	return false
+	return strings.HasPrefix(name, "Accept") || strings.HasPrefix(name, "If-")
 }
 
 // Hostname is u's host in the form in which DNS and certificates have it, and a Dialer is
@@ -121,7 +122,7 @@ func (c *Client) newRequest(ctx context.Context, t target, first *url.URL, a ask
 			// Ours to say: the checks of the answer depend on them.
 			continue
 		}
-		if !t.home && private(name) {
+		if !t.home && !public(name) {
 			continue
 		}
 		if name == "Host" {

@@ -73,7 +73,11 @@ func Run(sub *event.Subscription, w io.Writer, cfg Config) {
 		if n, ok := e.(event.Notice); ok {
 			// Each of many files may have the same to tell: it is said once.
 			if !cfg.Quiet && (n.Warning || cfg.Verbose) && (n.Text != last || cfg.Mode == ModeJSON) {
-				v.notice(n.Text, n.Warning)
+				text := n.Text
+				if n.Shown != "" && cfg.Mode != ModeJSON { // programs keep what they read
+					text = n.Shown
+				}
+				v.notice(text, n.Warning)
 				last = n.Text
 			}
 			continue

@@ -78,7 +78,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestLinesAreAsPromised(t *testing.T) {
-	data := written(t, []event.Event{event.Notice{At: 5, Text: "two\nlines"}})
+	data := written(t, []event.Event{event.Notice{At: 5, Text: "two\nlines", Shown: "a secret"}})
 	want := head + `{"event":"notice","at":5,"warning":false,"text":"two\nlines"}` + "\n"
 	if string(data) != want {
 		t.Errorf("got %s, want %s", data, want)

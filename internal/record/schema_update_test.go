@@ -151,6 +151,9 @@ func (s *source) define(name, kind string) {
 	for _, f := range s.structs[name].Fields.List {
 		tag := reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json")
 		key, options, _ := strings.Cut(tag, ",")
+		if tag == "-" { // no record has it
+			continue
+		}
 		of := s.of(f.Type)
 		says := comment(f.Comment)
 		if says == "" {

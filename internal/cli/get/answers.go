@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/mlget/mlget/internal/cli/exit"
+	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 )
 
@@ -18,9 +19,9 @@ import (
 // file comes in many ranges, and of one URL each status is told once. It is a
 // fetch.Answers.
 type answers struct {
-	warn func(important bool, text string) // nil: people want none
-	dump io.Writer                         // nil: no file is wanted
-	file io.Closer                         // nil: dump is not ours
+	bus  *event.Bus // nil: people want none
+	dump io.Writer  // nil: no file is wanted
+	file io.Closer  // nil: dump is not ours
 
 	mu   sync.Mutex
 	seen map[string]bool
@@ -28,13 +29,13 @@ type answers struct {
 }
 
 // openAnswers opens what -S and -D name; nil: nothing.
-func (o *Options) openAnswers(stdout io.Writer, warn func(important bool, text string)) (*answers, error) {
+func (o *Options) openAnswers(stdout io.Writer, bus *event.Bus) (*answers, error) {
 	if !o.showAnswers && o.dumpHeader == "" && !o.head {
 		return nil, nil
 	}
 	a := &answers{seen: map[string]bool{}}
 	if o.showAnswers {
-		a.warn = warn
+		a.bus = bus
 	}
 	switch {
 	case o.head, o.dumpHeader == "-":
@@ -62,15 +63,15 @@ func (a *answers) Answered(u *url.URL, h *http.Response) {
 	if a.dump != nil && a.err == nil {
 		_, a.err = io.WriteString(a.dump, text+"\r\n")
 	}
-	if a.warn == nil {
+	if a.bus == nil {
 		return
 	}
 	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		if name, _, ok := strings.Cut(line, ":"); ok && strings.EqualFold(name, "Set-Cookie") {
-			line = name + ": (not shown; -D writes it)" // records keep what is shown
+		n := event.Notice{Warning: true, Text: strings.TrimRight(line, "\r\n")}
+		if name, _, ok := strings.Cut(n.Text, ":"); ok && strings.EqualFold(name, "Set-Cookie") {
+			n.Text, n.Shown = name+": (not kept; -D writes it)", n.Text
 		}
-		a.warn(true, line)
+		a.bus.Publish(n)
 	}
 }
 

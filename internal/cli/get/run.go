@@ -149,7 +149,7 @@ func (r *run) startObservers(context.Context, []string) (err error) {
 	if r.watchers, err = r.o.watch(&r.bus, r.mode, r.measure.models, r.stdio); err != nil {
 		return err
 	}
-	if r.answers, err = r.o.openAnswers(r.stdio.Out, r.warn); err != nil {
+	if r.answers, err = r.o.openAnswers(r.stdio.Out, &r.bus); err != nil {
 		return err
 	}
 	if r.answers != nil {
