@@ -250,7 +250,11 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 			if d.tellsSize(m.resp) { // it is asked again, when the object is known
 				d.links[m.t.link].told = max(0, m.resp.Object.Size)
 			}
-			d.lose(reqs, m.t.link, d.odd(m.resp))
+			why := d.odd(m.resp)
+			if d.stranger(m) {
+				why = aPage()
+			}
+			d.lose(reqs, m.t.link, why)
 			m.answer <- false
 		}
 		return no
@@ -406,6 +410,9 @@ func (d *download) refuted(m message) bool {
 	for i := range d.links { // its own server may tell the size of one answer and not of the next
 		l, size := &d.links[i], m.resp.Object.Size
 		other := scheduler.LinkID(i) != m.t.link
+		if other && !l.lost && d.job.disagree.has(scheduler.LinkID(i)) && d.stranger(m) {
+			return true // before, its server has told the size of the file
+		}
 		if l.told > 0 && !l.lost && l.told != size && (size >= 0 || other) {
 			return true
 		}

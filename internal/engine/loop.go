@@ -167,6 +167,7 @@ func (o *owner) came(reqs context.Context, t *transfer, got int64) {
 // gain notes that a transfer has got so many bytes.
 func (o *owner) gain(t *transfer, got int64) {
 	now := o.e.now()
+	o.gained += got - t.told
 	o.links[t.link].gained += got - t.told
 	o.links[t.link].uplink.bytes += got - t.told
 	o.links[t.link].streams |= 1 << t.stream

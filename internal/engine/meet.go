@@ -187,6 +187,7 @@ func (b *batch) review(reqs context.Context, f *entry) {
 			return
 		}
 		b.lift(f)
+		b.fruitful()
 		f.fate = finishing
 		b.chores.finish(reqs, f)
 	case failed, aside:

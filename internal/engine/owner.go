@@ -32,6 +32,9 @@ type owner struct {
 	received  [scheduler.MaxClasses]int64 // bytes of a batch's files, by class
 	reading   []int                       // gatherAll's: how many connections of each link are being read
 
+	gained   int64 // bytes
+	gainedAt int64 // of these, when requests last began to be counted that brought next to nothing
+
 	drawn     Spent // what the device had spent when the scheduler was last told its power
 	drawnOnce bool  // it is known
 
@@ -82,6 +85,7 @@ type linkState struct {
 	gaveWay   identity.Known // what an answer told that has given way to other links
 	guessing  bool           // waits for the object's size, having guessed beyond it
 	failures  int            // in a row
+	fruitless int            // requests in a row that brought next to nothing
 	failed    scheduler.Time // when the last of them was counted
 	failing   bool           // the last of them was its server's, before a file's first byte
 	dropped   bool           // one of them was a connection that ended, which may be how its server refuses ranges

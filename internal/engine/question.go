@@ -16,7 +16,8 @@ import (
 // body itself. While the first answer is doubtful, it is for the first byte.
 
 // readMost is how large in bytes an object may be to be read over a second link as well,
-// because nothing but the body's end tells its size. Chosen by hand: larger than any page.
+// because nothing but the body's end tells its size, and no link has told another one. Chosen by
+// hand: larger than any page.
 const readMost = int64(1) << 20
 
 // question says whether a transfer is one.
@@ -67,7 +68,10 @@ func (d *download) reads(t *transfer, resp *fetch.Response) bool {
 	if !d.met && d.tellsSize(resp) {
 		d.links[t.link].told = max(0, resp.Object.Size)
 	}
-	if !d.met || d.sizeBelieved(d.e.now()) || !resp.Whole || resp.Object.Size >= 0 || size > readMost || !d.tellsSize(resp) {
+	if !d.met || d.sizeBelieved(d.e.now()) || !resp.Whole || resp.Object.Size >= 0 || !d.tellsSize(resp) {
+		return false
+	}
+	if size > readMost && !d.links[t.link].larger { // which has told another size, while it served ranges
 		return false
 	}
 	t.resp, t.taken, t.progress = resp, true, d.e.now()

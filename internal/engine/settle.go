@@ -76,6 +76,9 @@ func (o *owner) ended(reqs context.Context, m message) {
 	}
 	o.e.cfg.Bus.Publish(ended)
 	o.work.conclude(reqs, t, got, m.err == nil, end)
+	if err := o.fruitless(t, m.err); err != nil {
+		o.lose(reqs, t.link, err)
+	}
 }
 
 // conclude tells the scheduler how a transfer ended. What it got counts, also
@@ -389,12 +392,12 @@ func backoff(failures int) time.Duration {
 
 // silence counts a request that was withdrawn since its link was silent as a failure of the link:
 // else two such links would take over from each other for ever.
-func (d *download) silence(reqs context.Context, t *transfer, err error) {
-	if d.err != nil || context.Cause(reqs) != nil || !errors.Is(err, fetch.ErrStalled) {
+func (o *owner) silence(reqs context.Context, t *transfer, err error) {
+	if o.err != nil || context.Cause(reqs) != nil || !errors.Is(err, fetch.ErrStalled) {
 		return
 	}
-	if end := d.failedLink(t, event.OutcomeNetwork, err, 0, d.tries(err)); end.lost != nil {
-		d.lose(reqs, t.link, end.lost)
+	if end := o.failedLink(t, event.OutcomeNetwork, err, 0, o.e.cfg.Tries); end.lost != nil {
+		o.lose(reqs, t.link, end.lost)
 	}
 }
 
