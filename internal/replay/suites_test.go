@@ -53,6 +53,7 @@ func suites() ([]suite, error) {
 	})
 	seeds("options", 60, options)
 	seeds("limited", 60, limited)
+	seeds("single", 60, single)
 	for _, policy := range scheduler.Names() {
 		s := suite{name: "scenario/" + policy}
 		for _, name := range scenario.Names() {
@@ -127,5 +128,13 @@ func limited(seed uint64) sim.Config {
 		cfg.Receive = 64 << 10 << (seed % 4)
 	}
 	cfg.Size = min(cfg.Size, 30e6)
+	return cfg
+}
+
+// single are downloads from servers that end a connection with each response.
+func single(seed uint64) sim.Config {
+	cfg := sim.Random(seed)
+	cfg.Algorithm, cfg.Single, cfg.HTTP2 = "3", true, false
+	cfg.Size = min(cfg.Size, 100e6)
 	return cfg
 }

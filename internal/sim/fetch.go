@@ -64,6 +64,7 @@ func (l *link) enqueue(now scheduler.Time, c *conn, q *request) {
 		}
 	}
 	c.queue = append(c.queue, q)
+	c.closing = c.closing || l.single
 }
 
 // resume sends what has waited for a connection.

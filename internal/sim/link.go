@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -27,6 +28,7 @@ type link struct {
 	id            scheduler.LinkID
 	name          string
 	http2         bool
+	single        bool           // a connection serves one request
 	handshake     scheduler.Time // round trips before a request can be sent
 	rampOnConnect bool
 	depth         int     // requests on a connection
@@ -54,11 +56,12 @@ type link struct {
 	shookAt scheduler.Time // when it was last looked for handshakes
 	stood   scheduler.Time // see standing; unknown: to be reckoned again
 
-	disorder float64        // packets that came out of order
-	failures int            // timeouts in a row
-	failed   scheduler.Time // when the latest of them was counted
-	lost     bool           // given up
-	told     bool           // where the object ends, by an answer without a byte of it
+	disorder float64                       // packets that came out of order
+	stray    [scheduler.MaxStreams]float64 // bytes of requests that were cut short, not told yet, by stream
+	failures int                           // timeouts in a row
+	failed   scheduler.Time                // when the latest of them was counted
+	lost     bool                          // given up
+	told     bool                          // where the object ends, by an answer without a byte of it
 	// When the scheduler first and last heard of a byte.
 	lastHeard scheduler.Time
 	count     Link
@@ -67,7 +70,7 @@ type link struct {
 func newLink(cfg *Config, index int) link {
 	s := cfg.Scenario.Links[index]
 	l := link{
-		id: scheduler.LinkID(index), name: s.Name, http2: cfg.HTTP2,
+		id: scheduler.LinkID(index), name: s.Name, http2: cfg.HTTP2, single: cfg.Single,
 		handshake: scheduler.Time(1 + cfg.TLSTrips), rampOnConnect: cfg.RampOnConnect,
 		depth: depth, receive: float64(cfg.Receive), perConn: cfg.PerConnection, crowded: cfg.Crowded,
 		stood: unknown, rtt: max(leastRTT, toTime(s.RTT)), buffer: toTime(s.Queue), joinAt: scheduler.Never,
@@ -389,6 +392,9 @@ func (l *link) advance(from, to scheduler.Time) {
 		for i, q := range c.queue {
 			if q.avail <= from && (i == 0 || l.http2) {
 				q.done += float64(bytes)
+				if q.chunk == scheduler.NoChunk && !c.ghost {
+					l.stray[c.stream] += float64(bytes)
+				}
 				if q.parked > 0 { // all of it is there, and nothing follows
 					q.done = min(q.done, float64(headerBytes+q.asked))
 				}
@@ -401,4 +407,12 @@ func (l *link) advance(from, to scheduler.Time) {
 	if l.meter != nil && crossed > 0 {
 		l.meter.receive(from, to, crossed, l.working())
 	}
+}
+
+// takeStray is how many bytes have come over a stream of requests that had been cut short,
+// since it was last asked for.
+func (l *link) takeStray(stream scheduler.StreamID) int64 {
+	n := math.Floor(l.stray[stream])
+	l.stray[stream] -= n
+	return int64(n)
 }

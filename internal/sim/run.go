@@ -197,7 +197,7 @@ func (r *run) settle(l *link, c *conn, q *request) {
 
 // answer is the engine's judgement on a response: its first tells the size.
 func (r *run) answer(q *request) {
-	r.step(scheduler.Input{Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, RTT: r.links[q.link].rtt, Lasting: r.links[q.link].http2, Answered: true})
+	r.step(scheduler.Input{Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, RTT: r.links[q.link].rtt, Lasting: r.links[q.link].http2, Answered: true, Single: r.cfg.Single})
 	if r.batch != nil {
 		r.size(q)
 	} else if !r.sized {
@@ -238,7 +238,8 @@ func (r *run) look() {
 			continue
 		}
 		shook := l.shook(r.now)
-		if got == q.told && trip == 0 && shook == 0 {
+		stray := l.takeStray(q.stream)
+		if got == q.told && trip == 0 && shook == 0 && stray == 0 {
 			continue
 		}
 		if got != q.told {
@@ -247,7 +248,7 @@ func (r *run) look() {
 		}
 		r.step(scheduler.Input{
 			Kind: scheduler.Progress, Link: q.link, Chunk: q.chunk, Bytes: got, RTT: trip, Reordered: int64(l.disorder), Shook: shook,
-			Trip: r.dataTrip(l),
+			Trip: r.dataTrip(l), Stray: stray,
 		})
 	}
 	if !r.complete {

@@ -44,6 +44,8 @@ type Config struct {
 	// HTTP2 makes requests on a link share its connection side by side, and a
 	// shortened one cost no connection. Otherwise they queue on it (HTTP/1.1).
 	HTTP2 bool
+	// Single makes the server end a connection with each response (Connection: close).
+	Single bool
 	// TLSTrips is how many round trips the TLS handshake takes: 0 in clear, 1
 	// with TLS 1.3, 2 with TLS 1.2.
 	TLSTrips int
