@@ -269,7 +269,7 @@ func (a *answer) validators(e *Edge, v *Version) {
 	}
 	tag := v.Tag + e.TagSuffix
 	if e.Ranges == RangesTags && a.status == http.StatusPartialContent {
-		tag += fmt.Sprint("-", a.told.N, "-", a.told.Link)
+		tag += fmt.Sprint("-", a.told.Run, "-", a.told.N, "-", a.told.Link)
 		a.told.Shown |= ShowTag
 	}
 	switch shown := a.told.Shown; {

@@ -57,7 +57,9 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 	once := b.e.cfg.Tries == 1 // whoever wants that wants no other explanation either
 	switch {
 	case t.released:
-		b.silence(reqs, t, err)
+		if b.links[t.link].used { // of one that never answered its files are told what the others say
+			b.silence(reqs, t, err)
+		}
 		return ending{outcome: event.OutcomeCancelled}
 	case err == nil:
 		return ending{outcome: event.OutcomeDone}

@@ -13,7 +13,7 @@ import (
 // server has done is remembered for the rest of a run.
 
 const (
-	// refusedMost is how many objects may have been refused without Range, too, before
+	// refusedMost is how many objects may have been refused over a link without Range, too, before
 	// none is asked for twice any more.
 	refusedMost = 3
 	// brokenFrom is how many first requests in a row have to fail in a way that may pass
@@ -91,7 +91,7 @@ func (p *Peers) failed(key originKey, link Trace, plain bool, err *Error) (again
 	all, over := p.habits(key, link)
 	all.failed(plain, err)
 	over.failed(plain, err)
-	return !plain && !mayPass(err) && refusesRange(err, over.ranges) && all.refused < refusedMost
+	return !plain && !mayPass(err) && refusesRange(err, over.ranges) && over.refused < refusedMost
 }
 
 func (h *habits) failed(plain bool, err *Error) {

@@ -164,7 +164,8 @@ func TestWhatIsRememberedOfRefusals(t *testing.T) {
 		t.Error("no range was asked for, or none came")
 	}
 	s.ranged = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }
-	c.cfg.Peers.server(originOf(parse(t, srv.URL))).habits.refused = 0
+	_, over := c.cfg.Peers.habits(originOf(parse(t, srv.URL)), c.trace)
+	over.refused = 0
 	for range 2 { // objects that are refused in ranges, of a server that serves others so
 		if whole, _, err := firstly(t, c, srv); err != nil || !whole || s.asked() != "rp" {
 			t.Errorf("whole: %v, %v", whole, err)
