@@ -147,6 +147,7 @@ func completeLink(cmd *cobra.Command, _ []string, typed string) ([]string, cobra
 			cobra.CompletionWithDesc("rate=", "most bytes per second"), cobra.CompletionWithDesc("cap=", "most bytes, as 50G/month"),
 			cobra.CompletionWithDesc("window=", "hours, as 23:30-07:00"),
 			cobra.CompletionWithDesc("bandwidth=", "what it can carry, in bytes per second"), cobra.CompletionWithDesc("dns=", "resolver to ask"),
+			cobra.CompletionWithDesc("via=", "router behind the interface"),
 			"tech=wifi", "tech=lte", "tech=nr", "tech=ethernet", "role=primary", "role=backup",
 		}
 	}

@@ -19,6 +19,11 @@ func bindSocket(ctx context.Context, fd uintptr, network string, info *Info) err
 		if info.Android != nil && info.Android.CLAT != "" && strings.HasSuffix(network, "4") {
 			name = info.Android.CLAT
 		}
+		if info.mark != 0 {
+			if err := unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_MARK, int(info.mark)); err != nil {
+				return os.NewSyscallError("setsockopt SO_MARK", err)
+			}
+		}
 		return os.NewSyscallError("setsockopt SO_BINDTODEVICE", unix.BindToDevice(int(fd), name))
 	case BindNetwork:
 		if info.Android == nil {

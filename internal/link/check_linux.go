@@ -40,6 +40,26 @@ func (i *Info) findDefaultRoutes(f *fib) {
 	}
 }
 
+// findRouters finds where the routes of sockets that are bound to the link lead, which may
+// depend on their addresses.
+func (i *Info) findRouters(f *fib) {
+	add := func(source netip.Addr, to flow) {
+		if r := f.route(to); r.gateway.IsValid() && !slices.ContainsFunc(i.routers, func(other router) bool { return other.gateway == r.gateway }) {
+			i.routers = append(i.routers, router{source, r.gateway})
+		}
+	}
+	add(netip.Addr{}, i.flow4(netip.Addr{}, i.Index))
+	add(netip.Addr{}, i.flow6(netip.Addr{}, i.Index))
+	for _, p := range i.Addrs {
+		switch a := p.Addr(); {
+		case a.Is4():
+			add(a, i.flow4(a, i.Index))
+		case !a.IsLinkLocalUnicast():
+			add(a, i.flow6(a, i.Index))
+		}
+	}
+}
+
 // checkState looks for what keeps a link from carrying anything at all.
 func (i *Info) checkState() {
 	name := shellWord(i.Name)

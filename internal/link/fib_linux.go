@@ -47,7 +47,10 @@ type flow struct {
 
 // lookup gives the interfaces of the route that a flow to the internet takes,
 // none where there is no route.
-func (f *fib) lookup(to flow) []int {
+func (f *fib) lookup(to flow) []int { return f.route(to).devs }
+
+// route is the route that a flow to the internet takes; the zero value is none.
+func (f *fib) route(to flow) routeMsg {
 	for i := range f.rules {
 		r := &f.rules[i]
 		if r.family != to.family || r.matches(to, f.uid) == r.invert {
@@ -55,17 +58,17 @@ func (f *fib) lookup(to flow) []int {
 		}
 		switch r.action {
 		case unix.FR_ACT_TO_TBL:
-			if devs, done := f.lookupTable(r, to); done {
-				return devs
+			if found, done := f.lookupTable(r, to); done {
+				return found
 			}
 		case unix.FR_ACT_BLACKHOLE, unix.FR_ACT_UNREACHABLE, unix.FR_ACT_PROHIBIT:
-			return nil
+			return routeMsg{}
 		}
 	}
-	return nil
+	return routeMsg{}
 }
 
-func (f *fib) lookupTable(rule *ruleMsg, to flow) (devs []int, done bool) {
+func (f *fib) lookupTable(rule *ruleMsg, to flow) (found routeMsg, done bool) {
 	for _, r := range f.routes {
 		if r.family != to.family || r.table != rule.table {
 			continue
@@ -76,16 +79,16 @@ func (f *fib) lookupTable(rule *ruleMsg, to flow) (devs []int, done bool) {
 				continue
 			}
 			if r.dstLen <= rule.suppress {
-				return nil, false
+				return routeMsg{}, false
 			}
-			return r.devs, true
+			return r, true
 		case unix.RTN_UNREACHABLE, unix.RTN_BLACKHOLE, unix.RTN_PROHIBIT:
-			return nil, true
+			return routeMsg{}, true
 		case unix.RTN_THROW:
-			return nil, false
+			return routeMsg{}, false
 		}
 	}
-	return nil, false
+	return routeMsg{}, false
 }
 
 // matches says whether a rule, were it not inverted, applies to a flow. What cannot be decided does not apply.

@@ -147,6 +147,14 @@ type Info struct {
 
 	managed  networkmanager.Metered
 	tethered bool // its driver serves phones on a cable only
+	routers  []router
+	mark     uint32 // that its sockets get; 0: none
+}
+
+// router is where a default route of an interface leads, for packets from an address.
+type router struct {
+	source  netip.Addr // not valid: that the kernel chooses
+	gateway netip.Addr
 }
 
 // AndroidNetwork is a network as Android knows it.

@@ -97,11 +97,11 @@ func (l *Link) Barred(why error) *Link {
 	return barred
 }
 
-// Name is the interface's name, raw, or that of a link with a proxy of its own, of which an
-// interface may have several.
+// Name is the interface's name, raw, or that of a link with a proxy or a gateway of its own, of
+// which an interface may have several.
 func (l *Link) Name() string {
-	if l.spec.Proxy != "" && l.spec.Name != "" {
-		return l.spec.Name
+	if (l.spec.Proxy != "" || l.spec.Via.IsValid()) && l.spec.Name != "" {
+		return l.spec.Key()
 	}
 	return l.info.Name
 }

@@ -147,6 +147,8 @@ type routeMsg struct {
 	table  uint32
 	metric uint32
 	devs   []int // interfaces of its next hops
+	// gateway is its next hop's address; not valid: there is none, or there are several.
+	gateway netip.Addr
 }
 
 // parseRoute gives no route (false) for cached ones and for those that apply
@@ -166,6 +168,8 @@ func parseRoute(b []byte) (routeMsg, bool) {
 			if dev := int(int32(attrUint32(v))); dev > 0 && flags&unix.RTNH_F_DEAD == 0 {
 				r.devs = append(r.devs, dev)
 			}
+		case unix.RTA_GATEWAY:
+			r.gateway = attrAddr(r.family, v)
 		case unix.RTA_TABLE:
 			r.table = attrUint32(v)
 		case unix.RTA_PRIORITY:

@@ -80,6 +80,14 @@ func TestParseRoute(t *testing.T) {
 			slices.Concat(header(0, 0), attr(unix.RTA_OIF, u32(3)...), attr(unix.RTA_PRIORITY, u32(600)...), attr(unix.RTA_TABLE, u32(1003)...)),
 			"{family:2 dstLen:0 kind:1 table:1003 metric:600 devs:[3]}",
 		},
+		"by a gateway": {
+			slices.Concat(header(0, 0), attr(unix.RTA_OIF, u32(3)...), attr(unix.RTA_GATEWAY, 192, 0, 2, 1)),
+			"{family:2 dstLen:0 kind:1 table:254 metric:0 devs:[3]} by 192.0.2.1",
+		},
+		"a gateway is cut short": {
+			slices.Concat(header(0, 0), attr(unix.RTA_OIF, u32(3)...), attr(unix.RTA_GATEWAY, 192, 0, 2)),
+			"{family:2 dstLen:0 kind:1 table:254 metric:0 devs:[3]}",
+		},
 		"several": {
 			slices.Concat(header(0, 0), attr(unix.RTA_MULTIPATH, slices.Concat(hop(3, 0), hop(4, unix.RTNH_F_DEAD), hop(5, 0))...)),
 			"{family:2 dstLen:0 kind:1 table:254 metric:0 devs:[3 5]}",
@@ -100,7 +108,10 @@ func TestParseRoute(t *testing.T) {
 		r, ok := parseRoute(c.body)
 		got := ""
 		if ok {
-			got = fmt.Sprintf("%+v", r)
+			got = fmt.Sprintf("{family:%d dstLen:%d kind:%d table:%d metric:%d devs:%v}", r.family, r.dstLen, r.kind, r.table, r.metric, r.devs)
+			if r.gateway.IsValid() {
+				got += " by " + r.gateway.String()
+			}
 		}
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

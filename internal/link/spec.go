@@ -36,11 +36,21 @@ type Spec struct {
 	DNS       netip.AddrPort // the only name server to ask
 	Role      string         // RolePrimary or RoleBackup
 	Proxy     string         // URL of the proxy that requests over the link go through; it may hold a password
+	Via       netip.Addr     // the router behind the interface that its packets go to
 	Metered   string         // MeteredYesText or MeteredNoText: whether its data costs money
 }
 
+// Key is the link's name: that of its interface, which may be another one's, too, with a
+// gateway's address behind it.
+func (s Spec) Key() string {
+	if s.Via.IsValid() {
+		return s.Name + "@" + s.Via.String()
+	}
+	return s.Name
+}
+
 // ParseSpec reads NAME or NAME,key=value,... with the keys rate, cap, window, tech,
-// bandwidth, dns, role, metered and proxy: "wlan0,rate=2M,cap=200M,dns=9.9.9.9,role=backup".
+// bandwidth, dns, role, metered, proxy and via: "wlan0,rate=2M,cap=200M,dns=9.9.9.9,role=backup".
 // Errors wrap ErrSpec.
 func ParseSpec(text string) (Spec, error) {
 	if len(text) > 1024 {
@@ -66,6 +76,12 @@ func ParseSpec(text string) (Spec, error) {
 		if err := spec.set(key, value); err != nil {
 			return Spec{}, fmt.Errorf("%w: %s: %s=: %w", ErrSpec, name, key, err)
 		}
+	}
+	switch {
+	case spec.Via.IsValid() && IsGroup(name):
+		return Spec{}, fmt.Errorf("%w: %s: via= is for one interface", ErrSpec, name)
+	case spec.Via.IsValid() && spec.Proxy != "":
+		return Spec{}, fmt.Errorf("%w: %s: via= and proxy= do not go together", ErrSpec, name)
 	}
 	return spec, nil
 }
@@ -95,6 +111,12 @@ func (s *Spec) set(key, value string) (err error) {
 			return errors.New("want primary or backup")
 		}
 		s.Role = value
+	case "via":
+		s.Via, err = netip.ParseAddr(value)
+		if s.Via = s.Via.Unmap(); err != nil || s.Via.Zone() != "" || s.Via.IsUnspecified() || s.Via.IsMulticast() || s.Via.IsLoopback() {
+			s.Via = netip.Addr{}
+			return errors.New("want the address of a router")
+		}
 	case "metered":
 		if value != MeteredYesText && value != MeteredNoText {
 			return errors.New("want yes or no")
@@ -107,7 +129,7 @@ func (s *Spec) set(key, value string) (err error) {
 		}
 		s.Proxy = value
 	default:
-		err = errors.New("no such key; there are rate, cap, window, tech, bandwidth, dns, role, metered and proxy")
+		err = errors.New("no such key; there are rate, cap, window, tech, bandwidth, dns, role, metered, proxy and via")
 	}
 	return err
 }

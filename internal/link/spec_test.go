@@ -27,7 +27,10 @@ func TestParseSpec(t *testing.T) {
 		"a,cap=50G/month@17,window=23:30-07:00": {
 			Name: "a", Plan: plan.Plan{Bytes: 50 << 30, Period: plan.Monthly, From: 17}, Window: plan.Window{From: 23*60 + 30, To: 7 * 60},
 		},
-		"a,role=primary,tech=nr": {Name: "a", Role: RolePrimary, Tech: TechNR},
+		"eth0,via=192.0.2.1":        {Name: "eth0", Via: netip.MustParseAddr("192.0.2.1")},
+		"eth0,via=::ffff:192.0.2.1": {Name: "eth0", Via: netip.MustParseAddr("192.0.2.1")},
+		"eth0,via=fe80::1":          {Name: "eth0", Via: netip.MustParseAddr("fe80::1")},
+		"a,role=primary,tech=nr":    {Name: "a", Role: RolePrimary, Tech: TechNR},
 	} {
 		got, err := ParseSpec(text)
 		if err != nil || got != want {
@@ -39,6 +42,8 @@ func TestParseSpec(t *testing.T) {
 		"wlan0,rate=1,rate=2", "wlan0,colour=red", "wlan0,tech=5g", "wlan0,tech=", "wlan0,role=",
 		"wlan0,cap=99999999999G", "wlan0,dns=example.org", "wlan0,dns=9.9.9.9:0", "wlan0,dns=0.0.0.0",
 		"wlan0,dns=224.0.0.1", "wlan0,dns=", "a\x1b[2J", "a/b", "rate=5", "a\xff", "a,rate=1,,cap=1",
+		"a,via=", "a,via=router", "a,via=192.0.2.1:80", "a,via=0.0.0.0", "a,via=127.0.0.1", "a,via=ff02::1", "a,via=fe80::1%eth0",
+		"wifi,via=192.0.2.1", "a,via=192.0.2.1,proxy=http://192.0.2.9",
 		"a,cap=1G/year", "a,cap=0/day", "a,cap=1G/month@32", "a,cap=1G/month,cap=1G", "a,window=", "a,window=07:00", "a,window=07:00-07:00",
 		strings.Repeat("a", 300), "a,tech=" + strings.Repeat("a", 2000),
 	} {

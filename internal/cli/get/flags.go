@@ -127,7 +127,7 @@ func (o *Options) addLinkFlags(f *pflag.FlagSet) {
 	f.Lookup("links").DefValue = "[]" // help would show the list in brackets
 	flags.Detail(f, "links", "Interfaces, comma-separated; kinds are wifi, cellular, ethernet; auto = every usable link that costs nothing; all = metered ones (cellular, tethering) too.")
 	f.StringArrayVar(&o.linkSpecs, "link", nil, "what is known of a link: `NAME,KEY=VALUE`")
-	flags.Detail(f, "link", "rate and bandwidth (bytes/s), cap (bytes; 50G/month@17 lasts over runs), window (HH:MM-HH:MM), tech (wifi, lte, nr, 3g, ethernet), role (primary, backup), dns, metered (yes, no), proxy (URL). A NAME that is no interface is a link of its own through its proxy: two proxies are two links.")
+	flags.Detail(f, "link", "rate and bandwidth (bytes/s), cap (bytes; 50G/month@17 lasts over runs), window (HH:MM-HH:MM), tech (wifi, lte, nr, 3g, ethernet), role (primary, backup), dns, metered (yes, no), via (a router behind NAME: several are several links), proxy (URL). A NAME that is no interface is a link of its own through its proxy: two proxies are two links.")
 	f.BoolVar(&o.requireAll, "require-all-links", false, "fail if a named link cannot be used")
 	f.StringVar(&o.algorithm, "algorithm", "3", "`ALGORITHM` that divides files")
 	flags.Detail(f, "algorithm", strings.Join(scheduler.Names(), ", ")+", or exec:PROGRAM.")

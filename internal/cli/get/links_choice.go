@@ -20,9 +20,9 @@ type chosen struct {
 	info  event.LinkInfo
 	// described is the name that --link has for it: its own, or its kind's.
 	described string
-	// proxied says that it is none of the interface's own name but one through a proxy, of
-	// which the interface may have several.
-	proxied bool
+	// own says that it has none of the interface's name but one of its own, as it goes through
+	// a proxy or by a gateway: the interface may have several.
+	own bool
 }
 
 // choose finds the links that the flags name, and the plans and hours of all that they
@@ -30,7 +30,7 @@ type chosen struct {
 // a link and all URLs are here, on this machine, that is the loopback link: no other
 // leads there.
 func (o *Options) choose(
-	ctx context.Context, system lister, here bool, warn func(important bool, text string),
+	ctx context.Context, system lister, here bool, gateways *gateways, warn func(important bool, text string),
 ) ([]chosen, *plans, error) {
 	specs, err := o.specs()
 	if err != nil {
@@ -73,6 +73,23 @@ func (o *Options) choose(
 		usable = usable[:1]
 	} else {
 		for _, info := range usable {
+			keys := gatewaysOf(info.Name, specs)
+			for _, key := range keys {
+				over, why := gateways.over(key, info, plans)
+				if why != "" {
+					warn(true, fmt.Sprintf("link %s is not used: %s", key, why))
+					refused = append(refused, key)
+					if o.requireAll {
+						return nil, nil, fmt.Errorf("%w: %s: %s", link.ErrNoLink, key, why)
+					}
+					continue
+				}
+				l := o.link(over, specs, key)
+				all = append(all, chosen{net: l, found: over, info: eventInfo(l), described: key, own: true})
+			}
+			if len(keys) > 0 {
+				continue
+			}
 			_, described := link.SpecOf(info, specs)
 			l := o.link(info, specs, "")
 			all = append(all, chosen{net: l, found: info, info: eventInfo(l), described: described})
@@ -86,7 +103,7 @@ func (o *Options) choose(
 		}
 		info := carrier(infos, usable[0], specs[name])
 		l := o.link(info, specs, name)
-		all = append(all, chosen{net: l, found: info, info: eventInfo(l), described: name, proxied: true})
+		all = append(all, chosen{net: l, found: info, info: eventInfo(l), described: name, own: true})
 	}
 	for name := range specs {
 		isLeftOut := slices.ContainsFunc(infos, func(i link.Info) bool { // which has been told
@@ -127,12 +144,12 @@ func TellOfCosts(usable []link.Info, rejected []link.Rejected, names []string, w
 	return leftOut
 }
 
-// link makes a link of an interface, with what the flags say of it, or of the link through
-// a proxy that has that name.
-func (o *Options) link(info link.Info, specs map[string]link.Spec, proxied string) *link.Link {
+// link makes a link of an interface, with what the flags say of it, or of the link that has
+// that name of its own.
+func (o *Options) link(info link.Info, specs map[string]link.Spec, own string) *link.Link {
 	spec, _ := link.SpecOf(info, specs)
-	if proxied != "" {
-		spec = specs[proxied]
+	if own != "" {
+		spec = specs[own]
 	}
 	return link.New(info, spec, link.Options{Family: o.family(), ConnectTimeout: o.connectTime})
 }
@@ -150,13 +167,13 @@ func (o *Options) specs() (map[string]link.Spec, error) {
 		if err != nil {
 			return nil, exit.UsageError{Err: err}
 		}
-		if _, twice := specs[s.Name]; twice {
-			return nil, exit.Usagef("--link %s: the link is described twice", s.Name)
+		if _, twice := specs[s.Key()]; twice {
+			return nil, exit.Usagef("--link %s: the link is described twice", s.Key())
 		}
 		if err := checkLinkProxy(s); err != nil {
 			return nil, err
 		}
-		specs[s.Name] = s
+		specs[s.Key()] = s
 	}
 	return specs, nil
 }

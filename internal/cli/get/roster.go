@@ -58,7 +58,7 @@ type member struct {
 	away    bool      // it was not usable since
 	metered bool      // it was when it was chosen
 	barred  error     // why it is not used now, though it could be; nil: it is
-	proxied string    // the name of a link through a proxy; empty: it is the interface itself
+	own     string    // the name of a link through a proxy or by a gateway; empty: it is the interface itself
 }
 
 // roster keeps the run's links up to date: those that return, that move to
@@ -67,6 +67,7 @@ type member struct {
 type roster struct {
 	options *Options
 	plans   *plans
+	gates   *gateways
 	system  lister
 	bus     *event.Bus
 	started time.Time
@@ -78,12 +79,12 @@ type roster struct {
 }
 
 // spares is how many links may join a run that begins with these.
-func (o *Options) spares(begun []chosen) int {
+func (o *Options) spares(begun []chosen, specs map[string]link.Spec) int {
 	n := 0
 	for i, name := range o.links {
-		there := slices.ContainsFunc(begun, func(c chosen) bool { return c.info.Name == name })
+		there := slices.ContainsFunc(begun, func(c chosen) bool { return c.found.Name == name || c.info.Name == name })
 		if !link.IsGroup(name) && !there && !slices.Contains(o.links[:i], name) {
-			n++
+			n += max(1, len(gatewaysOf(name, specs)))
 		}
 	}
 	if o.automatic() {
@@ -102,8 +103,8 @@ func members(begun []chosen) []member {
 	list := make([]member, 0, len(begun))
 	for _, c := range begun {
 		m := member{seen: c.found, metered: c.found.Metered != link.MeteredNo}
-		if c.proxied {
-			m.proxied = c.described
+		if c.own {
+			m.own = c.described
 		}
 		list = append(list, m)
 	}
@@ -222,40 +223,66 @@ func (r *roster) look(ctx context.Context, quiet bool) {
 	for i := range r.members {
 		m := &r.members[i]
 		at := slices.IndexFunc(usable, func(info link.Info) bool { return info.Name == m.seen.Name })
-		if at < 0 || r.plans.outside(r.spec(m)) {
+		now, ok := link.Info{}, at >= 0 && !r.plans.outside(r.spec(m))
+		if ok {
+			now, ok = r.over(m, usable[at])
+		}
+		if !ok {
 			r.leave(i, infos)
 			continue
 		}
-		difference := usable[at].Since(m.seen)
+		difference := now.Since(m.seen)
 		if errors.Is(m.barred, link.ErrWindow) {
 			r.warn(true, fmt.Sprintf("link %s is used again: its hours, %s, have begun", r.name(m), r.spec(m).Window))
 		}
 		if m.away || m.barred != nil || difference != link.Same {
-			r.seats[i].Renew(r.options.link(usable[at], r.plans.specs, m.proxied), difference == link.Moved)
+			r.seats[i].Renew(r.options.link(now, r.plans.specs, m.own), difference == link.Moved)
 		}
-		m.seen, m.away, m.barred = usable[at], false, nil
+		m.seen, m.away, m.barred = now, false, nil
 	}
 	for _, info := range usable {
 		known := slices.ContainsFunc(r.members, func(m member) bool { return m.seen.Name == info.Name })
 		if !known && (quiet || !info.Doubtful()) {
-			r.join(info)
+			r.joinAll(info)
 		}
+	}
+}
+
+// joinAll makes an interface a link of the run, or several, each by its gateway.
+func (r *roster) joinAll(info link.Info) {
+	keys := gatewaysOf(info.Name, r.plans.specs)
+	for _, key := range keys {
+		if over, why := r.gates.over(key, info, r.plans); why == "" {
+			r.join(over, key)
+		}
+	}
+	if len(keys) == 0 {
+		r.join(info, "")
 	}
 }
 
 // spec is what the flags say of a link.
 func (r *roster) spec(m *member) link.Spec {
-	if m.proxied != "" {
-		return r.plans.specs[m.proxied]
+	if m.own != "" {
+		return r.plans.specs[m.own]
 	}
 	spec, _ := link.SpecOf(m.seen, r.plans.specs)
 	return spec
 }
 
+// over is a link of the run over its interface as it is now, by its gateway, if it has one.
+func (r *roster) over(m *member, info link.Info) (link.Info, bool) {
+	if !r.spec(m).Via.IsValid() {
+		return info, true
+	}
+	over, why := r.gates.over(m.own, info, r.plans)
+	return over, why == ""
+}
+
 // name is a link's, for people.
 func (r *roster) name(m *member) string {
-	if m.proxied != "" {
-		return term.Printable(m.proxied)
+	if m.own != "" {
+		return term.Printable(m.own)
 	}
 	return term.Printable(m.seen.Name)
 }
@@ -280,12 +307,13 @@ func (r *roster) leave(i int, infos []link.Info) {
 	}
 	m.barred = why
 	r.warn(true, fmt.Sprintf("link %s is not used any more: %s", r.name(m), text))
-	r.seats[i].Renew(r.options.link(m.seen, r.plans.specs, m.proxied).Barred(why), true)
+	r.seats[i].Renew(r.options.link(m.seen, r.plans.specs, m.own).Barred(why), true)
 }
 
-// join makes an interface a link of the run.
-func (r *roster) join(info link.Info) {
-	name := term.Printable(info.Name)
+// join makes an interface a link of the run; own is the name of one of its own.
+func (r *roster) join(info link.Info, own string) {
+	l := r.options.link(info, r.plans.specs, own)
+	name := term.Printable(l.Name())
 	i := len(r.members)
 	if i == len(r.seats) {
 		if !r.full {
@@ -294,15 +322,17 @@ func (r *roster) join(info link.Info) {
 		}
 		return
 	}
-	l := r.options.link(info, r.plans.specs, "")
 	r.bus.Publish(event.LinkJoined{
 		At: scheduler.Time(time.Since(r.started)), Link: scheduler.LinkID(i), Info: eventInfo(l),
 	})
 	r.warn(true, fmt.Sprintf("link %s joins the download", name))
-	r.members = append(r.members, member{seen: info, metered: info.Metered != link.MeteredNo})
+	r.members = append(r.members, member{seen: info, metered: info.Metered != link.MeteredNo, own: own})
 	terms := termsOf(l, r.models)
 	_, described := link.SpecOf(info, r.plans.specs)
+	if own != "" {
+		described = own
+	}
 	k := r.plans.terms(described, l.Spec(), &terms)
 	r.seats[i].Join(l, terms)
-	r.plans.keep(k, info.Name, r.seats[i])
+	r.plans.keep(k, l.Name(), r.seats[i])
 }

@@ -108,7 +108,7 @@ func follow(t *testing.T, o *Options, infos ...link.Info) *air {
 		a.roster.seats = append(a.roster.seats, &fakeSeat{air: a, name: info.Name})
 	}
 	a.roster.members = members(begun)
-	for range o.spares(begun) {
+	for range o.spares(begun, specs) {
 		a.roster.seats = append(a.roster.seats, &fakeSeat{air: a})
 	}
 	ctx, cancel := context.WithCancel(t.Context())

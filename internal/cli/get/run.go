@@ -77,6 +77,7 @@ type run struct {
 	system link.System
 	links  []chosen
 	plans  *plans // of the links
+	gates  gateways
 	totals []event.LinkTotals
 }
 
@@ -89,6 +90,7 @@ func (r *run) close() {
 	if r.endPolicy != nil {
 		r.endPolicy()
 	}
+	r.gates.close()
 	if r.task != nil {
 		r.task.close()
 	}
@@ -174,7 +176,7 @@ func (r *run) startObservers(context.Context, []string) (err error) {
 // chooseLinks finds the links to use.
 func (r *run) chooseLinks(ctx context.Context) (err error) {
 	here := slices.Equal(r.o.links, []string{link.Auto}) && r.task.here(ctx, r.web.Proxies)
-	r.links, r.plans, err = r.o.choose(ctx, r.system, here, r.warn)
+	r.links, r.plans, err = r.o.choose(ctx, r.system, here, &r.gates, r.warn)
 	r.result.leftOut = r.o.leftOut
 	if err == nil && r.o.request.alone() && len(r.links) > 1 {
 		r.warn(false, fmt.Sprintf("the request is made once, over %s alone", r.links[0].info.Name))
@@ -212,10 +214,10 @@ func (r *run) transfer(ctx context.Context) error {
 		cfg.Program = r.program
 	}
 	nets, terms := networks(r.links, r.measure.models)
-	shared := engine.WithSpares(r.newLinks(nets, terms, cfg.BlockSize), o.spares(r.links))
+	shared := engine.WithSpares(r.newLinks(nets, terms, cfg.BlockSize), o.spares(r.links, r.plans.specs))
 	defer r.plans.close()
 	roster := &roster{
-		options: o, plans: r.plans, system: r.system, bus: &r.bus, started: r.started, warn: r.warn,
+		options: o, plans: r.plans, gates: &r.gates, system: r.system, bus: &r.bus, started: r.started, warn: r.warn,
 		seats: seats(shared), members: members(r.links), models: r.measure.models,
 	}
 	stop := roster.watch(ctx)
