@@ -64,7 +64,8 @@ type link struct {
 	queues    [MaxStreams]queue
 	speeds    speeds
 	knocks    knocks
-	slowSince Time // since when its rate is below a limit; Never: it is not
+	slowSince Time  // since when its rate is below a limit; Never: it is not
+	slowBans  uint8 // how often the dynamic limit has released it, up to doublings
 	terms     Terms
 	duty      duty
 	pace      pace
@@ -433,7 +434,7 @@ func (l *link) forget(cfg *Config) {
 	l.asked, l.rtt, l.unheard, l.robbed = false, 0, 0, 0
 	l.handshake, l.regained, l.turn, l.lag, l.inVain = 0, 0, 0, lag{}, 0
 	l.pace = pace{}
-	l.duty.trouble = Never
+	l.duty.trouble, l.slowBans = Never, 0
 	l.gives = 0
 	l.streams = streams{most: cfg.firstStreams(), tls: cfg.tlsTrips(), loss: loss{reordered: l.streams.loss.reordered}}
 	l.speeds, l.knocks = speeds{}, knocks{}

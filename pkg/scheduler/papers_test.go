@@ -13,7 +13,10 @@ import (
 // and gives the actions that the first Ban came with; nil: there was none.
 func found(t *testing.T, cfg Config, seconds Time, rates [2]float64) (r *rig, acts []Action, got map[ChunkID]int64) {
 	t.Helper()
-	cfg.Links, cfg.Policy, cfg.Size, cfg.Parallelism = 2, &naive{}, 1<<40, 1
+	cfg.Links, cfg.Size, cfg.Parallelism = 2, 1<<40, 1
+	if cfg.Policy == nil {
+		cfg.Policy = &naive{}
+	}
 	r = newRig(t, cfg)
 	r.up(2)
 	got = map[ChunkID]int64{}
@@ -65,6 +68,73 @@ func TestThesis824SlowLink(t *testing.T) {
 		}
 		if _, acts, _ := found(t, Config{NoFailover: true}, 12, tt.rates); acts != nil {
 			t.Errorf("%s: released, though there is no fail-over", tt.name)
+		}
+	}
+}
+
+// TestThesis824DynamicLimitLeavesTheEndToStealing: 9.5 Mbit/s beside 90 is below the dynamic
+// limit, 0.2 of the mean, but a second before the end the faster link takes over what the slower
+// one cannot bring, unless nobody may.
+func TestThesis824DynamicLimitLeavesTheEndToStealing(t *testing.T) {
+	for _, noSteal := range []bool{false, true} {
+		rates := [2]float64{9500e3 / 8, 90e6 / 8}
+		cfg := Config{NoSteal: noSteal, Policy: &algorithm1{limit: 1 << 40}}
+		r, acts, got := found(t, cfg, 1, rates)
+		if acts != nil {
+			t.Fatalf("after a second: %+v", acts)
+		}
+		for i, rest := range []int64{6e6, 20e6} {
+			ch := &r.core.chunks[i]
+			r.core.shorten(ch, ch.left()-rest)
+		}
+		r.core.ledger.free = nil
+		acts = r.flow(1600*Millisecond, map[ChunkID]float64{0: rates[0], 1: rates[1]}, got)
+		if released := slices.ContainsFunc(acts, func(a Action) bool { return a.Kind == Ban }); released != noSteal {
+			t.Errorf("no steal %v: released %v", noSteal, released)
+		}
+	}
+}
+
+// robber is a policy with which all links steal from the first one.
+type robber struct{ algorithm1 }
+
+func (*robber) Victim(View, LinkID) LinkID { return 0 }
+
+// TestThesis824DynamicLimitIsPatientWithALinkThatStaysSlow: each time that the dynamic limit
+// has released a link, it waits for twice as long, where others steal; the static one does not.
+func TestThesis824DynamicLimitIsPatientWithALinkThatStaysSlow(t *testing.T) {
+	const mbit = 1e6 / 8
+	for _, tt := range []struct {
+		name    string
+		policy  Policy
+		noSteal bool
+		slow    float64
+		want    [6]Time // seconds until it is released, each time
+	}{
+		{"dynamic, with stealing", &robber{algorithm1{limit: 1 << 30}}, false, 5 * mbit, [6]Time{2, 4, 8, 16, 16, 16}},
+		{"dynamic, without", &robber{algorithm1{limit: 1 << 30}}, true, 5 * mbit, [6]Time{2, 2, 2, 2, 2, 2}},
+		{"dynamic, of a policy that does not steal", &naive{}, false, 5 * mbit, [6]Time{2, 2, 2, 2, 2, 2}},
+		{"static", &robber{algorithm1{limit: 1 << 30}}, false, 0.09 * mbit, [6]Time{2, 2, 2, 2, 2, 2}},
+	} {
+		r, acts, _ := found(t, Config{Policy: tt.policy, NoSteal: tt.noSteal}, 1, [2]float64{90 * mbit, 90 * mbit})
+		if acts != nil {
+			t.Fatalf("%s: %+v", tt.name, acts)
+		}
+		c, l := r.core, &r.core.links[0]
+		for i, want := range tt.want {
+			l.banned, l.probing, l.requests = false, false, max(1, l.requests)
+			l.est.rate, l.est.nMarks = tt.slow, 1
+			since := c.now
+			for limit := since + 60*Second; !l.banned && c.now < limit; c.now += 100 * Millisecond {
+				l.lastByte, c.links[1].lastByte, c.looked = c.now, c.now, c.now
+				c.failover(nil)
+			}
+			if took := (c.now - since).Seconds(); took < float64(want) || took > float64(want)+0.3 {
+				t.Errorf("%s: released the %d. time after %.1f s, want %d", tt.name, i+1, took, want)
+			}
+		}
+		if c.upDown(Input{Kind: LinkDown, Link: 0}, nil); l.slowBans != 0 {
+			t.Errorf("%s: it comes back by another network, and %d bans count", tt.name, l.slowBans)
 		}
 	}
 }
