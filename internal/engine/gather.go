@@ -52,7 +52,7 @@ func (o *owner) gather(t *transfer) {
 // gatherBytes is how many bytes are worth a wake-up on each of a link's connections, at
 // its rate in bytes per second; 1 while it is to be read at once.
 func gatherBytes(rate float64, connections int, up *uplink) int64 {
-	if up.atOnce() {
+	if up.hurries() {
 		return 1
 	}
 	return int64(min(rate/float64(max(1, connections))*gatherTime.Seconds(), gatherMost))

@@ -17,7 +17,7 @@ func TestGatherBytes(t *testing.T) {
 		{1e9, 1, known, gatherMost},
 		{1e30, 1, known, gatherMost},
 		{1e9, 1, trying, gatherMost},
-		{1e9, 10, hurrying, 1},
+		{1e9, 10, peeking, 1},
 		{1e9, 1, comparing, gatherMost},
 		{1e9, 1, bounded, 1},
 	} {
