@@ -143,7 +143,7 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 			}
 			g := o.e.routes[i].look(t.stream, t.resp.Conn())
 			l.disorder += g.disorder
-			t.behind = g.behind
+			t.behind, l.windows[t.stream] = g.behind, g.window
 			if g.trip > 0 {
 				t.resp.Trip(time.Duration(g.trip))
 				sum, n = sum+g.trip, n+1

@@ -95,9 +95,10 @@ type linkState struct {
 	spared    uint64 // bit s: a failure of stream s was put down to there being too many
 	bytes     int64  // of requests that have ended
 	wasted    int64
-	before    int64          // of bytes, those that counted when this attempt began
-	disorder  int64          // packets that came out of order
-	trip      scheduler.Time // a round trip of the data that comes, the mean of its connections
+	before    int64                       // of bytes, those that counted when this attempt began
+	disorder  int64                       // packets that came out of order
+	trip      scheduler.Time              // a round trip of the data that comes, the mean of its connections
+	windows   [scheduler.MaxStreams]int64 // bytes that each stream may have on the way, when last looked; 0: not known
 	uplink    uplink
 	shakes    int64 // handshakes that the scheduler knows of
 	err       error // why it was lost
