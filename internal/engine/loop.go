@@ -23,8 +23,9 @@ func (d *download) loop(ctx, reqs context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for d.err == nil && !d.finished() && !d.whole {
-		timer.Reset(time.Duration(d.untilWake()))
+		timer.Reset(d.lookout.set(d.e.now(), d.untilWake()))
 		select {
+		case <-d.lookout.bell:
 		case m := <-d.tell:
 			d.hear(reqs, m)
 		case err := <-d.recorded:

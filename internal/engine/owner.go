@@ -22,6 +22,7 @@ type owner struct {
 	links     []linkState
 	transfers []*transfer
 	tell      chan message
+	lookout   *lookout // over the bytes of transfers
 	actions   []scheduler.Action
 
 	whole     bool // one stream brings all of it: the scheduler has no part in it
@@ -114,6 +115,7 @@ func newOwner(e *Engine, file event.FileID) owner {
 		e: e, file: file, awake: e.now(),
 		links:   make([]linkState, len(e.links)),
 		tell:    make(chan message, 4*len(e.links)),
+		lookout: newLookout(),
 		reading: make([]int, len(e.links)),
 		opening: new(sync.WaitGroup),
 		abreast: file == event.Batch && e.cfg.HTTP.Protocol == fetch.HTTP2PriorKnowledge,
