@@ -148,8 +148,9 @@ func (b *batch) loop(ctx, reqs context.Context) {
 		if b.hungry() {
 			more = b.jobs
 		}
-		timer.Reset(time.Duration(b.untilLook()))
+		timer.Reset(b.lookout.set(b.e.now(), b.untilLook()))
 		select {
+		case <-b.lookout.bell:
 		case m := <-b.tell:
 			b.hear(reqs, m)
 			b.hearMore(reqs)

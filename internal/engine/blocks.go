@@ -47,6 +47,16 @@ func (b *blocks) get(kind int) []byte {
 
 func (b *blocks) put(kind int, p []byte) { b.idle[kind].give(p) }
 
+// least is the kind of block that holds n bytes, or the largest one.
+func (b *blocks) least(n int64) int {
+	for kind, size := range b.sizes {
+		if n <= int64(size) {
+			return kind
+		}
+	}
+	return len(b.sizes) - 1
+}
+
 // fit is the kind of block that suits a connection which had one of kind, and brought last
 // bytes at once before: the next larger one where they filled it, the next smaller one
 // where they would not have filled half of that.

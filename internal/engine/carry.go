@@ -51,19 +51,24 @@ func (c *carrier) close() {
 // carry brings at most want bytes, no more than a block, to their place at off.
 // The bytes that it returns have been written.
 func (c *carrier) carry(ctx context.Context, want, off int64) (n int64, err error) {
-	if c.moves(want) {
+	there := int64(0)
+	if c.resp.Waits() {
+		c.release() // there may be dozens that wait
+		there = c.resp.Wait(int(want))
+	}
+	if c.moves(want, there) {
 		n, err = c.move(want, off)
 	} else {
-		n, err = c.copy(ctx, want, off)
+		n, err = c.copy(ctx, want, there, off)
 	}
 	c.last = n
 	return n, err
 }
 
-// moves says whether moving can be done, and pays. Only then is there a pipe: it is
-// two descriptors. The end of a response is waited for more closely than a mover can.
-func (c *carrier) moves(want int64) bool {
-	if least := min(moveFrom, int64(c.e.blocks.largest())); !c.movable || min(want, c.last) < least || !c.resp.Movable() {
+// moves says whether moving can be done, and pays, where so many bytes are there. Only then
+// is there a pipe: it is two descriptors.
+func (c *carrier) moves(want, there int64) bool {
+	if least := min(moveFrom, int64(c.e.blocks.largest())); !c.movable || min(want, there) < least || !c.resp.Movable() {
 		return false
 	}
 	if c.pipe == nil {
@@ -84,16 +89,18 @@ func (c *carrier) move(want, off int64) (int64, error) {
 	return n, err
 }
 
-func (c *carrier) copy(ctx context.Context, want, off int64) (int64, error) {
-	if kind := c.e.blocks.fit(c.kind, c.last); kind != c.kind {
+// copy needs a block: of a size for what is there, or where that is not known (0), for what
+// came before.
+func (c *carrier) copy(ctx context.Context, want, there, off int64) (int64, error) {
+	kind := c.e.blocks.fit(c.kind, c.last)
+	if there > 0 {
+		kind = c.e.blocks.least(there)
+	}
+	if kind != c.kind {
 		c.release()
 		c.kind = kind
 	}
 	want = min(want, int64(c.e.blocks.sizes[c.kind]))
-	if c.resp.Waits() {
-		c.release() // there may be dozens that wait
-		c.resp.Wait(int(want))
-	}
 	if c.block == nil {
 		c.block = c.e.blocks.get(c.kind)
 	}

@@ -1,22 +1,27 @@
 package engine
 
-import (
-	"time"
-
-	"github.com/mlget/mlget/pkg/scheduler"
-)
+import "github.com/mlget/mlget/pkg/scheduler"
 
 const (
 	// gatherTime is for how long packets are gathered before they wake anybody:
 	// short beside a round trip of a mobile link, long beside the time between two
 	// packets. Meanwhile Linux acknowledges every second packet, since it does not
 	// know that the reader waits on purpose: twice as many as to one who reads at once.
-	gatherTime = 10 * time.Millisecond
+	gatherTime = 10 * scheduler.Millisecond
+	// gatherLong is for how long they are at most, where that is no more than gatherPart of a
+	// round trip of the data, so that requests are still made in time. Each wake-up costs the
+	// Go runtime four or five context switches, however much there is to read.
+	gatherLong = 40 * scheduler.Millisecond
+	gatherPart = 1. / 3
+	// gatherSpare is how much of the window that the link does not fill may be gathered. What
+	// lies in the socket is taken off the window; where it reached the end of that, the sender
+	// would stop, and go on by its timers.
+	gatherSpare = 1. / 4
 	// gatherMost bounds that in bytes: larger blocks cost no less per byte.
-	gatherMost = 256 << 10
+	gatherMost = 512 << 10
 	// gatherPatience is how long no byte may have been seen before the few that may
 	// be there are looked at: a link that slows down must not seem silent.
-	gatherPatience = 50 * scheduler.Millisecond
+	gatherPatience = 100 * scheduler.Millisecond
 )
 
 // gatherAll says how many bytes each transfer should wait for, and lets those
@@ -44,16 +49,23 @@ func (o *owner) gatherAll(now scheduler.Time) {
 // the connections that it was read on at the last look. The consumer of a stream
 // waits for every byte, and who limits a rate has slept already.
 func (o *owner) gather(t *transfer) {
-	if !t.eager && !o.e.limited(t.link) {
-		t.resp.Gather(gatherBytes(o.core.Rate(t.link), o.reading[t.link], &o.links[t.link].uplink))
+	if t.eager || o.e.limited(t.link) {
+		return
 	}
+	l := &o.links[t.link]
+	if l.uplink.hurries() {
+		t.resp.Gather(1)
+		return
+	}
+	rate := o.core.Rate(t.link) / float64(max(1, o.reading[t.link]))
+	t.resp.Gather(gatherBytes(rate, l.trip, l.windows[t.stream]))
 }
 
-// gatherBytes is how many bytes are worth a wake-up on each of a link's connections, at
-// its rate in bytes per second; 1 while it is to be read at once.
-func gatherBytes(rate float64, connections int, up *uplink) int64 {
-	if up.atOnce() {
-		return 1
-	}
-	return int64(min(rate/float64(max(1, connections))*gatherTime.Seconds(), gatherMost))
+// gatherBytes is how many bytes are worth a wake-up on a connection of that rate in bytes per
+// second, whose data takes trip for a round, and which lets window bytes be on their way; 0:
+// not known.
+func gatherBytes(rate float64, trip scheduler.Time, window int64) int64 {
+	long := rate * min(gatherLong.Seconds(), gatherPart*trip.Seconds())
+	spare := gatherSpare * (float64(window) - rate*trip.Seconds())
+	return int64(min(max(rate*gatherTime.Seconds(), min(long, spare)), gatherMost))
 }

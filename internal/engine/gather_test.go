@@ -1,28 +1,34 @@
 package engine
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
 
 func TestGatherBytes(t *testing.T) {
+	const ms = scheduler.Millisecond
 	for _, c := range []struct {
-		rate        float64 // bytes per second
-		connections int
-		step        uplinkStep
-		want        int64
+		what   string
+		rate   float64 // bytes per second
+		trip   scheduler.Time
+		window int64
+		want   int64
 	}{
-		{0, 1, gathering, 0},
-		{8e6 / 8, 1, gathering, 10_000},
-		{82e6 / 8, 1, gathering, 102_500},
-		{82e6 / 8, 0, gathering, 102_500}, // none is read yet: the first will be alone
-		{82e6 / 8, 10, gathering, 10_250},
-		{1e9, 1, known, gatherMost},
-		{1e30, 1, known, gatherMost},
-		{1e9, 1, trying, gatherMost},
-		{1e9, 10, hurrying, 1},
-		{1e9, 1, comparing, gatherMost},
-		{1e9, 1, bounded, 1},
+		{"nothing comes", 0, 0, 0, 0},
+		{"nothing is known of the connection", 1e6, 0, 0, 10_000},
+		{"no round trip is known", 1e6, 0, 4 << 20, 10_000},
+		{"no window is known", 1e6, 100 * ms, 0, 10_000},
+		{"a near server", 1e6, 3 * ms, 4 << 20, 10_000},
+		{"a third of a round trip", 1e6, 90 * ms, 4 << 20, 30_000},
+		{"a long round trip", 1e6, 300 * ms, 4 << 20, 40_000},
+		{"a window that the link fills", 1e6, 300 * ms, 300_000, 10_000},
+		{"a window with little to spare", 1e6, 300 * ms, 400_000, 25_000},
+		{"a fast link", 1e9, 1 * ms, 4 << 20, gatherMost},
+		{"no link at all", 1e30, 300 * ms, 4 << 20, gatherMost},
 	} {
-		if got := gatherBytes(c.rate, c.connections, &uplink{step: c.step}); got != c.want {
-			t.Errorf("at %g bytes/s over %d connections %d bytes, want %d", c.rate, c.connections, got, c.want)
+		if got := gatherBytes(c.rate, c.trip, c.window); got != c.want {
+			t.Errorf("%s: %d bytes, want %d", c.what, got, c.want)
 		}
 	}
 }

@@ -287,6 +287,7 @@ type glance struct {
 	disorder int64          // packets that came out of order since the last one
 	behind   int64          // bytes that wait for one that is missing, about; 0: no more than before
 	trip     scheduler.Time // a round trip of the data that comes; 0: not known
+	window   int64          // bytes that may be on their way at present; 0: not known
 }
 
 func newRoute(l *Link, cfg *fetch.Config) *route {
@@ -355,7 +356,7 @@ func (r *route) look(s scheduler.StreamID, conn net.Conn) glance {
 func (c *kernelCount) look(info *link.TCPInfo) glance {
 	fresh, delivered := int64(info.OutOfOrder-c.reordered), int64(info.BytesReceived-c.delivered)
 	c.reordered, c.delivered = info.OutOfOrder, info.BytesReceived
-	g := glance{disorder: fresh, trip: scheduler.Time(info.ReceiveRTT)}
+	g := glance{disorder: fresh, trip: scheduler.Time(info.ReceiveRTT), window: info.ReceiveWindow}
 	if info.DataSegsIn > 0 {
 		c.behind += fresh * int64(info.BytesReceived/uint64(info.DataSegsIn))
 	}

@@ -23,8 +23,9 @@ func (d *download) loop(ctx, reqs context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for d.err == nil && !d.finished() && !d.whole {
-		timer.Reset(time.Duration(d.untilWake()))
+		timer.Reset(d.lookout.set(d.e.now(), d.untilWake()))
 		select {
+		case <-d.lookout.bell:
 		case m := <-d.tell:
 			d.hear(reqs, m)
 		case err := <-d.recorded:
@@ -143,7 +144,7 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 			}
 			g := o.e.routes[i].look(t.stream, t.resp.Conn())
 			l.disorder += g.disorder
-			t.behind = g.behind
+			t.behind, l.windows[t.stream] = g.behind, g.window
 			if g.trip > 0 {
 				t.resp.Trip(time.Duration(g.trip))
 				sum, n = sum+g.trip, n+1

@@ -22,6 +22,7 @@ type owner struct {
 	links     []linkState
 	transfers []*transfer
 	tell      chan message
+	lookout   *lookout // over the bytes of transfers
 	actions   []scheduler.Action
 
 	whole     bool // one stream brings all of it: the scheduler has no part in it
@@ -100,9 +101,10 @@ type linkState struct {
 	spared    uint64 // bit s: a failure of stream s was put down to there being too many
 	bytes     int64  // of requests that have ended
 	wasted    int64
-	before    int64          // of bytes, those that counted when this attempt began
-	disorder  int64          // packets that came out of order
-	trip      scheduler.Time // a round trip of the data that comes, the mean of its connections
+	before    int64                       // of bytes, those that counted when this attempt began
+	disorder  int64                       // packets that came out of order
+	trip      scheduler.Time              // a round trip of the data that comes, the mean of its connections
+	windows   [scheduler.MaxStreams]int64 // bytes that each stream may have on the way, when last looked; 0: not known
 	uplink    uplink
 	shakes    int64 // handshakes that the scheduler knows of
 	err       error // why it was lost
@@ -118,6 +120,7 @@ func newOwner(e *Engine, file event.FileID) owner {
 		e: e, file: file, awake: e.now(),
 		links:   make([]linkState, len(e.links)),
 		tell:    make(chan message, 4*len(e.links)),
+		lookout: newLookout(),
 		reading: make([]int, len(e.links)),
 		opening: new(sync.WaitGroup),
 		abreast: file == event.Batch && e.cfg.HTTP.Protocol == fetch.HTTP2PriorKnowledge,

@@ -89,7 +89,7 @@ func TestASpentRequestTakesItsConnection(t *testing.T) {
 			defer cancel(nil)
 			c := e.routes[0].client(0)
 			u := at(t, serve(t, o), "", "/f")
-			tr := &transfer{client: c, turn: c.Turn(u), u: u, to: nowhere{}, cancel: cancel}
+			tr := &transfer{client: c, turn: c.Turn(u), u: u, to: nowhere{}, cancel: cancel, lookout: newLookout()}
 			tr.end.Store(o.body.Size)
 			tell := make(chan message)
 			go e.run(ctx, tr, tell)
@@ -267,7 +267,7 @@ func TestARequestIsShortenedWhileItsLastBlockIsWritten(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			disk := slowDisk{asked: make(chan struct{}), may: make(chan struct{})}
-			tr := &transfer{client: c, turn: c.Turn(u), u: u, to: disk, cancel: cancel}
+			tr := &transfer{client: c, turn: c.Turn(u), u: u, to: disk, cancel: cancel, lookout: newLookout()}
 			tr.end.Store(1000)
 			tell := make(chan message)
 			go e.run(ctx, tr, tell)

@@ -111,7 +111,7 @@ func (o *owner) find(id scheduler.ChunkID) *transfer {
 // launch sends a transfer's request.
 func (o *owner) launch(reqs context.Context, t *transfer) {
 	ctx, cancel := context.WithCancelCause(reqs)
-	t.cancel = cancel
+	t.cancel, t.lookout = cancel, o.lookout
 	t.client = o.e.routes[t.link].client(t.stream)
 	o.links[t.link].opened &^= 1 << t.stream
 	o.links[t.link].asked = true

@@ -30,24 +30,25 @@ const wholeObject = int64(1)<<62 - 1
 // lastByte and held, the owner reads them; end is the other way round, so that a
 // range is shortened without a lock.
 type transfer struct {
-	chunk  scheduler.ChunkID
-	link   scheduler.LinkID
-	stream scheduler.StreamID
-	client *fetch.Client
-	file   event.FileID
-	u      *url.URL
-	to     sink   // of a batch: once the file is open
-	of     *entry // of a batch
-	eager  bool   // every byte is wanted at once: a consumer waits for it
-	whole  bool   // asks for the whole object, without a range
-	first  bool   // nothing of the object has come yet, and nothing is there
-	exact  bool   // a body of unknown length has to end at end
-	probe  bool   // only its lead is wanted: the scheduler knows nothing of it
-	lead   int64  // bytes before off that are asked for as well, to be compared: see proof
-	turn   *fetch.Turn
-	base   int64 // the scheduler's address of the object's first byte
-	sent   scheduler.Time
-	cancel context.CancelCauseFunc
+	chunk   scheduler.ChunkID
+	link    scheduler.LinkID
+	stream  scheduler.StreamID
+	client  *fetch.Client
+	file    event.FileID
+	lookout *lookout
+	u       *url.URL
+	to      sink   // of a batch: once the file is open
+	of      *entry // of a batch
+	eager   bool   // every byte is wanted at once: a consumer waits for it
+	whole   bool   // asks for the whole object, without a range
+	first   bool   // nothing of the object has come yet, and nothing is there
+	exact   bool   // a body of unknown length has to end at end
+	probe   bool   // only its lead is wanted: the scheduler knows nothing of it
+	lead    int64  // bytes before off that are asked for as well, to be compared: see proof
+	turn    *fetch.Turn
+	base    int64 // the scheduler's address of the object's first byte
+	sent    scheduler.Time
+	cancel  context.CancelCauseFunc
 
 	end       atomic.Int64 // the byte at which to stop
 	got       atomic.Int64 // bytes received, all of them written
@@ -192,6 +193,7 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 				t.lastByte.Store(now)
 			}
 			t.got.Store(got)
+			t.lookout.came(scheduler.Time(now))
 		}
 		left.receive(want, n) // after got: see noteSpent
 		if n > 0 {

@@ -5,8 +5,10 @@ import "github.com/mlget/mlget/pkg/scheduler"
 // An uplink may be so slow that acknowledgements fill it (80 Mbit/s down, 0.5 up), and
 // then it is what bounds the rate. Gathering has twice as many of them sent, and there
 // halves the rate. It looks like any link that is full: a queue stands, of
-// acknowledgements instead of data. So a link of that kind is read at once until its rate
-// is level, and gathered from then on if that brings as much.
+// acknowledgements instead of data. So such a link is read at once for two round trips, and
+// then gathered again: where more comes at once than before and after, acknowledgements
+// bound it. Where no more comes, gathering does no harm at this rate, nor at any lower one,
+// as fewer acknowledgements are sent then.
 const (
 	// A queue stands when round trips are longer than the least by uplinkQueue, and by
 	// uplinkPart of it, throughout a measurement of uplinkTrips of them, at least uplinkSpan.
@@ -14,21 +16,24 @@ const (
 	uplinkPart  = 0.2
 	uplinkTrips = 3
 	uplinkSpan  = 150 * scheduler.Millisecond
+	// uplinkPeek is the least time for which a link is read at once to see what that changes, and
+	// before that to have what was sent earlier out of the way; a round trip each where that is
+	// longer. Not more: each packet wakes the reader.
+	uplinkPeek = 40 * scheduler.Millisecond
 	// uplinkRate is how many bytes per second have to come: below it acknowledgements of
 	// every second packet take less than 0.4 Mbit/s, and reading at once costs CPU time.
 	uplinkRate = 2e6
-	// uplinkLevel is the most by which a level rate changes from one measurement to the next.
-	uplinkLevel = 1.08
-	// uplinkHarm is how much less comes of a link that is not to be gathered. If uplinkGain
-	// times as much comes when it is read at once that need not be tried: a level rate
-	// does not grow by as much meanwhile.
+	// uplinkHarm is how many times as much comes at once of a link that is not to be gathered.
 	uplinkHarm = 1.15
-	uplinkGain = 1.3
-	// uplinkTries to gather may end because packets are lost.
-	uplinkTries = 3
-	// uplinkAgain is how long after it was found harmless it is looked at anew, as more may
-	// come by then; twice as long each time.
-	uplinkAgain = scheduler.Second
+	// uplinkAgain is how long after that it is looked at anew, as the link may have changed by
+	// then, and uplinkSpoiled how long after a look during which packets were lost, which makes
+	// the rate fall by itself; twice as long each time that it had not changed.
+	uplinkAgain   = 10 * scheduler.Second
+	uplinkSpoiled = scheduler.Second
+	// uplinkGrown is how many times as much has to come as when it was found harmless for it to
+	// be looked at anew before that. Chosen by hand: a link that builds up its rate is looked at
+	// a few times.
+	uplinkGrown = 1.5
 )
 
 // uplink looks whether acknowledgements are what bounds a link's rate.
@@ -40,81 +45,109 @@ type uplink struct {
 	since scheduler.Time // when the present measurement began; 0: none has
 	from  int64          // bytes then
 	lost  int64          // packets out of order then
-	rate  float64        // bytes per second, of the measurement before; 0: there is none
-	tries int            // that ended because packets were lost
 	again scheduler.Time // when to look anew, once it is known
 	pause scheduler.Time // how long that was put off; 0: it never was
 
 	gathered float64 // bytes per second, before it was read at once
+	atOnce   float64 // bytes per second, when it was
+	harmless float64 // bytes per second at which gathering was found to do no harm; 0: it never was
 }
 
 type uplinkStep uint8
 
 const (
 	gathering uplinkStep = iota // no queue stands, or too little comes
-	hurrying                    // read at once, until its rate is level
+	draining                    // read at once, until what was sent before is out of the way
+	peeking                     // read at once, and measured
 	trying                      // gathered, until what that changes can be seen
 	comparing                   // gathered, and measured
 	known                       // gathering does no harm
 	bounded                     // it does
 )
 
-// atOnce says whether the link is to be read at once.
-func (u *uplink) atOnce() bool { return u.step == hurrying || u.step == bounded }
+// hurries says whether the link is to be read at once.
+func (u *uplink) hurries() bool {
+	return u.step == draining || u.step == peeking || u.step == bounded
+}
 
 // watch looks at a link whose data takes trip, and the fastest of it least, and of whose
 // packets so many were out of order.
 func (u *uplink) watch(now, trip, least scheduler.Time, disorder int64) {
 	switch {
-	case u.step == bounded:
-		return
 	case u.step == gathering && (least == 0 || trip <= least+max(uplinkQueue, scheduler.Time(uplinkPart*float64(least)))):
 		u.since = 0
 		return
 	case u.since == 0:
 		u.begin(u.step, now, trip, disorder)
 		return
-	case now-u.since < max(uplinkSpan, uplinkTrips*u.trip):
+	case now-u.since < u.span():
 		return
 	}
-	before, lost := u.rate, disorder != u.lost
-	u.rate = float64(u.bytes-u.from) / (now - u.since).Seconds()
-	next := u.step
+	rate := float64(u.bytes-u.from) / (now - u.since).Seconds()
+	u.begin(u.next(now, rate, disorder != u.lost), now, trip, disorder)
+}
+
+// span is how long the present step lasts.
+func (u *uplink) span() scheduler.Time {
+	if u.step == draining || u.step == peeking {
+		return max(uplinkPeek, u.trip)
+	}
+	return max(uplinkSpan, uplinkTrips*u.trip)
+}
+
+// next is what follows the present step, which brought so many bytes per second, and whether
+// packets were lost.
+func (u *uplink) next(now scheduler.Time, rate float64, lost bool) uplinkStep {
 	switch u.step {
 	case gathering:
-		if u.rate >= uplinkRate {
-			u.gathered, u.rate, next = u.rate, 0, hurrying
+		if rate < uplinkRate {
+			return gathering
 		}
-	case hurrying:
+		u.gathered = rate
+		return draining
+	case draining:
+		return peeking
+	case peeking:
+		u.atOnce = rate
 		switch {
-		case lost: // the rate falls by itself
-			u.rate = 0
-		case min(before, u.rate) >= uplinkRate && u.rate <= uplinkLevel*before && before <= uplinkLevel*u.rate:
-			next = trying
-			if u.rate >= uplinkGain*u.gathered {
-				next = bounded
-			}
+		case lost:
+			return u.rest(now, uplinkSpoiled, known)
+		case rate < uplinkHarm*u.gathered:
+			return u.absolve(now, u.gathered)
 		}
+		return trying
 	case trying:
-		u.rate, next = before, comparing
+		return comparing
 	case comparing:
 		switch {
-		case lost && u.tries < uplinkTries:
-			u.tries++
-			u.rate, next = 0, hurrying
-		case lost || uplinkHarm*u.rate < before:
-			next = bounded
-		default:
-			u.pause = max(uplinkAgain, 2*u.pause)
-			u.again, next = now+u.pause, known
+		case lost:
+			return u.rest(now, uplinkSpoiled, known)
+		case u.atOnce < uplinkHarm*rate:
+			return u.absolve(now, rate)
 		}
-	case known:
-		if now >= u.again {
-			u.tries, next = 0, gathering
+		return u.rest(now, uplinkAgain, bounded)
+	case known, bounded:
+		if now >= u.again || u.step == known && u.harmless > 0 && rate >= uplinkGrown*u.harmless {
+			return gathering
 		}
-	case bounded:
 	}
-	u.begin(next, now, trip, disorder)
+	return u.step
+}
+
+// absolve notes that gathering does no harm at a rate.
+func (u *uplink) absolve(now scheduler.Time, rate float64) uplinkStep {
+	if rate >= uplinkGrown*u.harmless {
+		u.pause = 0 // that it was put off before says nothing of this rate
+	}
+	u.harmless = max(rate, u.harmless)
+	return u.rest(now, uplinkAgain, known)
+}
+
+// rest puts the next look off, by at least so long.
+func (u *uplink) rest(now, least scheduler.Time, step uplinkStep) uplinkStep {
+	u.pause = max(least, 2*u.pause)
+	u.again = now + u.pause
+	return step
 }
 
 func (u *uplink) begin(step uplinkStep, now, trip scheduler.Time, disorder int64) {

@@ -48,16 +48,16 @@ func (r *uplinkRun) look(i int, atOnce bool) (rate float64, trip scheduler.Time,
 func TestUplinkThatAcknowledgementsFill(t *testing.T) {
 	const ms = scheduler.Millisecond
 	for _, tt := range []uplinkRun{
-		{name: "it is what bounds the rate", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, hurried: true, want: true},
+		{name: "it is what bounds the rate", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, hurried: true, tried: true, want: true},
 		{name: "it is, a little", gathered: 4e6, atOnce: 4.8e6, trip: 60 * ms, hurried: true, tried: true, want: true},
 		{name: "the link is full", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, hurried: true, tried: true},
 		{name: "a little less comes", gathered: 7.5e6, atOnce: 8e6, trip: 60 * ms, hurried: true, tried: true},
 		{name: "no queue stands", gathered: 4e6, atOnce: 8e6, trip: 21 * ms},
 		{name: "no round trip is known", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, untold: true},
 		{name: "a queue comes and goes", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, breaks: true},
-		{name: "the rate comes and goes", gathered: 4e6, atOnce: 4e6, vary: true, trip: 60 * ms, hurried: true, want: true},
-		{name: "packets are lost all the time", gathered: 4e6, atOnce: 4e6, trip: 60 * ms, lossEvery: 2, hurried: true, want: true},
-		{name: "packets are lost when it is gathered", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, lossEvery: 2, lossGathered: true, hurried: true, tried: true, want: true},
+		{name: "the rate comes and goes", gathered: 4e6, atOnce: 4e6, vary: true, trip: 60 * ms, hurried: true, tried: true},
+		{name: "packets are lost all the time", gathered: 4e6, atOnce: 4e6, trip: 60 * ms, lossEvery: 2, hurried: true, tried: true},
+		{name: "packets are lost when it is gathered", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, lossEvery: 2, lossGathered: true, hurried: true, tried: true},
 		{name: "packets are lost now and then", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, lossEvery: 60, hurried: true, tried: true},
 		{name: "a packet is lost while it is tried", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, lossAt: 23, hurried: true, tried: true},
 		{name: "the link builds up its rate", gathered: 4e6, atOnce: 4e6, growth: 0.3, trip: 60 * ms, hurried: true, tried: true},
@@ -76,8 +76,8 @@ func TestUplinkThatAcknowledgementsFill(t *testing.T) {
 			if tt.untold {
 				least = 0
 			}
-			for i := 1; i < 400; i++ {
-				before := u.atOnce()
+			for i := 1; i < 625; i++ {
+				before := u.hurries()
 				rate, trip, lost := tt.look(i, before)
 				if lost {
 					disorder++
@@ -85,25 +85,40 @@ func TestUplinkThatAcknowledgementsFill(t *testing.T) {
 				u.bytes += int64(rate * (40 * ms).Seconds())
 				u.watch(scheduler.Time(i)*40*ms, trip, least, disorder)
 				hurried, tried = hurried || before, tried || hurried && !before
-				if u.atOnce() && !before {
+				if u.hurries() && !before {
 					turns++
 				}
 			}
-			if u.atOnce() != tt.want || hurried != tt.hurried || tried != tt.tried {
-				t.Errorf("read at once: %v, before: %v, gathered then: %v; want %v, %v, %v", u.atOnce(), hurried, tried, tt.want, tt.hurried, tt.tried)
+			if u.hurries() != tt.want || hurried != tt.hurried || tried != tt.tried {
+				t.Errorf("read at once: %v, before: %v, gathered then: %v; want %v, %v, %v", u.hurries(), hurried, tried, tt.want, tt.hurried, tt.tried)
 			}
 			if turns > 5 {
-				t.Errorf("read at once %d times in 16 s", turns)
+				t.Errorf("read at once %d times in 25 s", turns)
 			}
 		})
 	}
 }
 
-// Tries that were in vain do not count when the link is looked at anew.
-func TestUplinkTriesAreCountedAnew(t *testing.T) {
-	u := uplink{step: known, since: 1, again: scheduler.Second, tries: uplinkTries}
-	u.watch(scheduler.Second, 60*scheduler.Millisecond, 20*scheduler.Millisecond, 0)
-	if u.step != gathering || u.tries != 0 {
-		t.Errorf("step %d, %d tries", u.step, u.tries)
+// What was found is looked at anew after a while, and at once when much more comes than before.
+func TestUplinkIsLookedAtAnew(t *testing.T) {
+	const s = scheduler.Second
+	for _, tt := range []struct {
+		what  string
+		u     uplink
+		bytes int64 // in the second that is looked at
+		want  uplinkStep
+	}{
+		{"soon after", uplink{step: known, since: s, again: 10 * s, harmless: 4e6}, 4e6, known},
+		{"a while after", uplink{step: known, since: s, again: 2 * s, harmless: 4e6}, 4e6, gathering},
+		{"much more comes", uplink{step: known, since: s, again: 10 * s, harmless: 4e6}, 6e6, gathering},
+		{"nothing was found", uplink{step: known, since: s, again: 10 * s}, 6e6, known},
+		{"it does harm", uplink{step: bounded, since: s, again: 10 * s}, 60e6, bounded},
+		{"it may do no harm any more", uplink{step: bounded, since: s, again: 2 * s}, 4e6, gathering},
+	} {
+		tt.u.bytes = tt.bytes
+		tt.u.watch(2*s, 60*scheduler.Millisecond, 20*scheduler.Millisecond, 0)
+		if tt.u.step != tt.want {
+			t.Errorf("%s: step %d, want %d", tt.what, tt.u.step, tt.want)
+		}
 	}
 }

@@ -35,6 +35,7 @@ type exchange struct {
 	src    io.Reader   // a body without; nil otherwise
 	close  bool        // the connection ends with this response
 	single bool        // and began with it
+	waited bool        // the mark was waited for, and holds for the read that follows
 }
 
 // roundTrip sends the request, waits for its turn and reads the header.
@@ -283,7 +284,10 @@ func (x *exchange) Read(p []byte) (int, error) {
 	if int64(len(p)) > x.left {
 		p = p[:x.left]
 	}
-	x.reading(len(p))
+	if !x.waited {
+		x.reading(len(p))
+	}
+	x.waited = false
 	n, err := x.hc.br.Read(p)
 	return n, x.passed(int64(n), err)
 }
@@ -302,14 +306,16 @@ func (x *exchange) tells() bool {
 }
 
 // wait returns when a Read finds something, or has to look itself.
-func (x *exchange) wait(n int) {
+func (x *exchange) wait(n int) (there int64) {
 	switch {
 	case !x.reading(n):
 	case x.hc.tls != nil:
 		_ = x.hc.tls.wait() // the Read has the same error
 	case x.bare():
-		x.hc.mark.wait()
+		x.waited = true
+		there = x.hc.mark.wait()
 	}
+	return there
 }
 
 // passed books n bytes of a body with a length.
@@ -331,7 +337,10 @@ func (x *exchange) bare() bool {
 
 func (x *exchange) move(m Mover, n int64) (int64, error) {
 	n = min(n, x.left)
-	x.hc.mark.reading(n, x.left)
+	if !x.waited {
+		x.hc.mark.reading(n, x.left)
+	}
+	x.waited = false
 	got, err := m.Take(x.hc.mark.raw, n)
 	if got == 0 && err == nil {
 		err = io.EOF
@@ -387,7 +396,7 @@ func (x *exchange) drainable(within time.Duration) bool {
 	return x.hc.raw.SetReadDeadline(time.Now().Add(within)) == nil
 }
 
-func (x *exchange) conn() net.Conn { return x.hc.raw }
+func (x *exchange) conn() net.Conn { return dialled(x.hc.raw) }
 
 func (x *exchange) lying() int64 {
 	n := int64(x.hc.br.Buffered())

@@ -59,7 +59,7 @@ func (s *h2Stream) tells() bool { return true }
 
 // wait returns when a Read finds something, or has to look itself. Where payload of s
 // comes next, it stays s's turn.
-func (s *h2Stream) wait(int) {
+func (s *h2Stream) wait(int) (there int64) {
 	hc := s.hc
 	hc.mu.Lock()
 	for !s.foundLocked() {
@@ -88,12 +88,13 @@ func (s *h2Stream) wait(int) {
 			hc.fail(wireError(err))
 		}
 		if mine && err == nil {
-			return
+			return 0
 		}
 		hc.mu.Lock()
 	}
 	hc.handOnLocked(s)
 	hc.mu.Unlock()
+	return 0
 }
 
 // foundLocked says whether a Read would not wait; mu is held.

@@ -147,7 +147,7 @@ func (s *h2Stream) end(suspect bool) {
 
 func (s *h2Stream) drainable(time.Duration) bool { return false }
 
-func (s *h2Stream) conn() net.Conn { return s.hc.raw }
+func (s *h2Stream) conn() net.Conn { return dialled(s.hc.raw) }
 
 // lying: what has been read is counted when the stream ends, and what comes after that when
 // the connection reads it.

@@ -36,18 +36,19 @@ type readMark struct {
 	set  int64 // what the socket was told; at first 1
 	rest int64 // bytes of a record that the socket gathers, whatever the wish; 0: none
 
-	look  func(fd uintptr) bool // something, kept: making it allocates
-	asked bool                  // something has looked
+	look  func(fd uintptr) bool // reached, kept: making it allocates
+	asked bool                  // reached has looked
+	found int64                 // bytes that the socket had when reached looked last
 	left  int64                 // bytes still to come of the body
 
 	lookWhole func(fd uintptr) bool // there, kept
-	poll      pollSet               // of lookWhole, kept
+	poll      pollSet               // of both, kept
 }
 
 // newReadMark is the mark of raw, on which TLS is spoken or not.
 func newReadMark(raw net.Conn, overTLS bool) *readMark {
 	m := &readMark{wish: 1, set: 1}
-	m.look, m.lookWhole = m.something, m.there
+	m.look, m.lookWhole = m.reached, m.there
 	if overTLS {
 		m.ahead = tlsAhead
 	}
@@ -99,29 +100,30 @@ func (m *readMark) reading(n, left int64) {
 	m.apply(nextMark(m.set, m.wish, min(n, left-m.ahead-m.tail)))
 }
 
-// wait returns when there is something to read, the connection's end included, or the
-// mark was waited for; a read has the same error. It is for whoever reads, and needs a
-// socket to ask.
-func (m *readMark) wait() {
-	m.asked = false
+// wait returns when the mark is reached, or the connection ends, or the mark was waited for;
+// and how many bytes the socket has. A read has the same error. It is for whoever reads, and
+// needs a socket to ask.
+func (m *readMark) wait() (there int64) {
+	m.asked, m.found = false, 0
 	_ = m.raw.Read(m.look)
+	return m.found
 }
 
-// something looks once: who is woken need not be told why.
+// reached looks once: who is woken need not be told why.
 //
 // A server that gathers small packets (nginx with tcp_nopush) keeps back the last one of a
 // body until those before are acknowledged (RFC 9293, 3.7.4), and the kernel does that only
 // after 40 ms where they are odd in number: unless it is told to.
-func (m *readMark) something(fd uintptr) bool {
-	if m.asked {
+func (m *readMark) reached(fd uintptr) bool {
+	if m.asked || m.poll.marked(fd) {
+		m.found = queued(fd)
 		return true
 	}
 	m.asked = true
-	found := readable(fd)
-	if !found && m.left <= m.tail {
+	if m.left <= m.tail {
 		acknowledge(fd)
 	}
-	return found
+	return false
 }
 
 // waitFor returns when the socket has the n bytes that a record still wants, or has ended, and

@@ -1,8 +1,8 @@
 package fetch
 
 import (
-	"errors"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,13 +38,10 @@ func acknowledge(fd uintptr) {
 	_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 1)
 }
 
-// readable says whether a read of a socket would find something, be it an error or the end.
-func readable(fd uintptr) bool { return waiting(fd) }
-
 // queued is how many bytes a socket has received that nobody has read.
 func queued(fd uintptr) int64 {
-	n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
-	if err != nil {
+	n := int32(0)
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_IOCTL, fd, unix.TIOCINQ, uintptr(unsafe.Pointer(&n))); errno != 0 {
 		return 0
 	}
 	return int64(n)
@@ -54,13 +51,14 @@ func queued(fd uintptr) int64 {
 type pollSet [1]unix.PollFd
 
 // marked says whether a socket has as many bytes as its mark asks for, or none will come
-// any more.
+// any more. Like all that does not wait, it goes by directConn's system calls.
 func (p *pollSet) marked(fd uintptr) bool {
 	for {
 		p[0] = unix.PollFd{Fd: int32(fd), Events: unix.POLLIN} //nolint:gosec // a descriptor is small
-		n, err := unix.Poll(p[:], 0)
-		if !errors.Is(err, unix.EINTR) {
-			return n != 0 || err != nil
+		now := unix.Timespec{}
+		n, _, errno := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p[0])), 1, uintptr(unsafe.Pointer(&now)), 0, 0, 0)
+		if errno != syscall.EINTR {
+			return n != 0 || errno != 0
 		}
 	}
 }

@@ -10,8 +10,6 @@ const canMark = false
 
 func setReadMark(uintptr, int) error { return nil }
 
-func readable(uintptr) bool { return true }
-
 func keptBack(syscall.RawConn) int64 { return 0 }
 
 func acknowledge(uintptr) {}

@@ -54,8 +54,8 @@ type movable interface {
 
 // waiter is a body that may be able to wait for what comes without memory to put it into.
 type waiter interface {
-	tells() bool // that something has come
-	wait(n int)
+	tells() bool              // that something has come
+	wait(n int) (there int64) // bytes that have; 0: not known
 }
 
 // gatherer is a body whose connection can wait for more than one byte.
@@ -132,11 +132,12 @@ func (r *Response) Waits() bool {
 }
 
 // Wait returns when a Read of at most n bytes of a Response that Waits need not wait, as
-// far as the connection can tell.
-func (r *Response) Wait(n int) {
-	if r.Waits() {
-		r.body.(waiter).wait(n) //nolint:errcheck,forcetypeassert // Waits has looked
+// far as the connection can tell; and how many bytes have come, or 0 where it cannot tell.
+func (r *Response) Wait(n int) (there int64) {
+	if !r.Waits() {
+		return 0
 	}
+	return r.body.(waiter).wait(n) //nolint:errcheck,forcetypeassert // Waits has looked
 }
 
 // passed books n bytes that came with an error of the body, and says what that

@@ -13,6 +13,7 @@ type TCPInfo struct {
 	MinRTT        time.Duration // lowest round-trip time of late (Linux: of the last five minutes)
 	RTT           time.Duration // smoothed round-trip time (RFC 6298's SRTT)
 	ReceiveRTT    time.Duration // round-trip time of the data that comes, queues included (Linux, with timestamps)
+	ReceiveWindow int64         // bytes that the peer may be allowed to send ahead at present (Linux)
 	BytesReceived uint64        // in order, payload of TCP: TLS and HTTP overhead included
 	BytesSent     uint64        // the same of what went out, sent again or not
 	LastDataRecv  time.Duration // time since the last payload came

@@ -13,11 +13,12 @@ import (
 const optTimestamps = 1
 
 // readTCPInfo makes the system call itself, as x/sys's wrapper does not say
-// how much of the structure the kernel filled in: older kernels know less.
+// how much of the structure the kernel filled in: older kernels know less. It never waits, so
+// the runtime need not know of it.
 func readTCPInfo(fd uintptr) (TCPInfo, bool) {
 	var raw unix.TCPInfo
 	size := uint32(unix.SizeofTCPInfo)
-	_, _, errno := syscall.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_TCP, unix.TCP_INFO,
+	_, _, errno := syscall.RawSyscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_TCP, unix.TCP_INFO,
 		uintptr(unsafe.Pointer(&raw)), uintptr(unsafe.Pointer(&size)), 0)
 	if errno != 0 {
 		return TCPInfo{}, false
@@ -33,9 +34,10 @@ func fromTCPInfo(raw *unix.TCPInfo, size int) (TCPInfo, bool) {
 		return TCPInfo{}, false
 	}
 	info := TCPInfo{
-		RTT:          time.Duration(raw.Rtt) * time.Microsecond,
-		LastDataRecv: time.Duration(raw.Last_data_recv) * time.Millisecond,
-		Retrans:      raw.Total_retrans,
+		RTT:           time.Duration(raw.Rtt) * time.Microsecond,
+		ReceiveWindow: int64(raw.Rcv_ssthresh),
+		LastDataRecv:  time.Duration(raw.Last_data_recv) * time.Millisecond,
+		Retrans:       raw.Total_retrans,
 	}
 	// Without timestamps it is how long a window takes to come in, whatever its size.
 	if raw.Options&optTimestamps != 0 {

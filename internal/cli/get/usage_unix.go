@@ -8,6 +8,15 @@ import (
 	"time"
 )
 
+// cpuTime is this process's user and system time.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 // usage is this process's user and system time, and its peak resident set in
 // bytes.
 func usage() (cpu time.Duration, maxRSS int64) {

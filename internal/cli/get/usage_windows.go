@@ -7,18 +7,24 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// cpuTime is this process's user and system time.
+func cpuTime() time.Duration {
+	var created, exited, kernel, user windows.Filetime
+	if windows.GetProcessTimes(windows.CurrentProcess(), &created, &exited, &kernel, &user) != nil {
+		return 0
+	}
+	// Durations come as counts of 100 ns.
+	ticks := func(f windows.Filetime) time.Duration {
+		return 100 * time.Duration(int64(f.HighDateTime)<<32|int64(f.LowDateTime))
+	}
+	return ticks(kernel) + ticks(user)
+}
+
 // usage is this process's user and system time, and the most memory that it has had resident.
 // What Windows does not tell is 0.
 func usage() (cpu time.Duration, maxRSS int64) {
 	self := windows.CurrentProcess()
-	var created, exited, kernel, user windows.Filetime
-	if windows.GetProcessTimes(self, &created, &exited, &kernel, &user) == nil {
-		// Durations come as counts of 100 ns.
-		ticks := func(f windows.Filetime) time.Duration {
-			return 100 * time.Duration(int64(f.HighDateTime)<<32|int64(f.LowDateTime))
-		}
-		cpu = ticks(kernel) + ticks(user)
-	}
+	cpu = cpuTime()
 	var counters struct { // PROCESS_MEMORY_COUNTERS of psapi.h
 		size       uint32
 		pageFaults uint32

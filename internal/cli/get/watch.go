@@ -43,6 +43,10 @@ func (o *Options) watch(bus *event.Bus, mode progress.Mode, models energy.Models
 		return nil, err
 	}
 	summed, shown := bus.Subscribe(), bus.Subscribe()
+	if os.Getenv("GOMAXPROCS") == "" {
+		sub := bus.Subscribe()
+		w.wait.Go(func() { adjustProcessors(sub) })
+	}
 	switch {
 	case o.recordFile == "-":
 		w.keepRecord(stdio.Out, bus.Subscribe())

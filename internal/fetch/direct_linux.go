@@ -1,0 +1,95 @@
+package fetch
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"unsafe"
+)
+
+// directConn reads a socket by system calls that the Go runtime is not told of. They never
+// wait, since the socket does not block, and are over in the time that copying takes. The
+// runtime answers each call that it is told of, after a pause, by waking its monitor, which
+// then sleeps and looks several times before it rests again: of a download over a link that
+// is slower than the machine these were most of the context switches.
+//
+// Like a response, it has one reader at a time.
+type directConn struct {
+	net.Conn
+	raw   syscall.RawConn
+	enter func(fd uintptr) bool // read, kept: making it allocates
+	p     []byte                // to read into
+	n     int                   // bytes read
+	err   error
+}
+
+// direct is c with reads of its own, where c's bytes are the kernel's.
+func direct(c net.Conn) net.Conn {
+	tcp, ok := kernels(c).(*net.TCPConn)
+	if !ok {
+		return c
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return c
+	}
+	d := &directConn{Conn: c, raw: raw}
+	d.enter = d.read
+	return d
+}
+
+// dialled is the connection of which direct made c.
+func dialled(c net.Conn) net.Conn {
+	if d, ok := c.(*directConn); ok {
+		return d.Conn
+	}
+	return c
+}
+
+// NetConn gives the connection to those who look for the kernel's.
+func (d *directConn) NetConn() net.Conn { return d.Conn }
+
+func (d *directConn) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	d.p, d.n, d.err = p, 0, nil
+	err := d.raw.Read(d.enter)
+	d.p = nil
+	switch {
+	case err != nil:
+		if op, ok := errors.AsType[*net.OpError](err); ok { // which net calls raw-read
+			err = op.Err
+		}
+		return 0, d.failed(err)
+	case d.err != nil:
+		return 0, d.failed(os.NewSyscallError("read", d.err))
+	case d.n == 0:
+		return 0, io.EOF
+	}
+	return d.n, nil
+}
+
+func (d *directConn) failed(err error) error {
+	return &net.OpError{Op: "read", Net: d.RemoteAddr().Network(), Source: d.LocalAddr(), Addr: d.RemoteAddr(), Err: err}
+}
+
+// read is false when the socket has nothing.
+func (d *directConn) read(fd uintptr) bool {
+	for {
+		n, _, errno := syscall.RawSyscall(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(unsafe.SliceData(d.p))), uintptr(len(d.p)))
+		switch errno {
+		case 0:
+			d.n = int(n) //nolint:gosec // at most len(d.p)
+			return true
+		case syscall.EINTR:
+		case syscall.EAGAIN:
+			return false
+		default:
+			d.err = errno
+			return true
+		}
+	}
+}
