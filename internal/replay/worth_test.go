@@ -27,7 +27,7 @@ var (
 
 // worthSuites are those over which a heuristic is switched on and off.
 func worthSuites() []suite {
-	counts := map[string]uint64{"random": 1000, "wild": 400, "files": 400, "limited": 120, "single": 120, "small": 2000}
+	counts := map[string]uint64{"random": 1000, "wild": 400, "files": 400, "limited": 120, "single": 120, "small": 2000, "remainder": 1000}
 	of := map[string]func(uint64) sim.Config{
 		"random": func(seed uint64) sim.Config {
 			cfg := sim.Random(seed)
@@ -42,6 +42,15 @@ func worthSuites() []suite {
 		"files":   sim.RandomFiles,
 		"limited": limited,
 		"single":  single,
+		// A little more than what the first links are asked for before the size is known.
+		"remainder": func(seed uint64) sim.Config {
+			cfg := sim.Random(seed)
+			if seed%3 == 0 {
+				cfg = sim.Wild(seed)
+			}
+			cfg.Algorithm, cfg.Size = "3", int64(1+seed%2)<<17+1+int64(seed*97%70_000)
+			return cfg
+		},
 		"small": func(seed uint64) sim.Config {
 			cfg := sim.Random(seed)
 			cfg.Algorithm, cfg.Size = "3", 4000<<(seed%11)+int64(seed)
