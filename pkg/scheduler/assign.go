@@ -105,7 +105,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 // can be done. Whatever it were asked for, others would take over.
 func (c *Core) backLate(l *link, s StreamID) bool {
 	trips := l.streams.trips(s)
-	return trips >= reconnectRTTs && (trips*l.trip()).Seconds() > (View{c}).together()
+	return !without("back-late") && trips >= reconnectRTTs && (trips*l.trip()).Seconds() > (View{c}).together()
 }
 
 // youngest is the latest of a stream's requests in flight, of which there must be
@@ -121,7 +121,7 @@ func (c *Core) youngest(id LinkID, stream StreamID) *chunk {
 // tooLate says whether a link that joins while others are at work, or about to
 // be, would hardly have begun when they have finished.
 func (c *Core) tooLate(l *link) bool {
-	if l.asked || !c.sized() || l.duty.urgent {
+	if l.asked || without("too-late") || !c.sized() || l.duty.urgent {
 		return false
 	}
 	rate := 0.0
@@ -147,7 +147,7 @@ func (c *Core) runway(l *link) float64 {
 		return l.reconnecting()
 	}
 	ahead := jitMargin * l.answerTrip().Seconds()
-	if trip := l.streams.calm.trip.Seconds(); trip > ahead && float64(c.left()) > c.brought(endTrips*trip) {
+	if trip := l.streams.calm.trip.Seconds(); !without("runway-data") && trip > ahead && float64(c.left()) > c.brought(endTrips*trip) {
 		ahead = trip
 	}
 	return float64(l.est.rate * ahead) // the conversion forbids a fused multiply-add where this is inlined
@@ -158,7 +158,7 @@ func (c *Core) runway(l *link) float64 {
 // is answered it brings what it has brought before and an initial window (RFC 5681, 3.1); once
 // more what it has brought before, as the scheduler may be half a round trip late.
 func (l *link) opening(s StreamID) float64 {
-	if l.streams.single || l.streams.cut[s] > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
+	if without("opening") || l.streams.single || l.streams.cut[s] > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
 		return 0
 	}
 	brings := 2 * float64(l.streams.opened[s])
@@ -175,6 +175,9 @@ func (l *link) opening(s StreamID) float64 {
 // that is fast asks again sooner.
 func (c *Core) portion(id LinkID, stream StreamID) float64 {
 	l := &c.links[id]
+	if without("portion-bound") {
+		return l.part(stream)
+	}
 	return min(l.part(stream), 1/float64(l.streams.serving()))
 }
 
@@ -323,7 +326,7 @@ func (c *Core) nextLook(l *link) Time {
 	}
 	wake := c.now + max(rateWindow/2/Time(l.streams.most), least)
 	// In slow start a round trip decides who should have what is free, or others owe.
-	if c.batch == nil && c.sized() && c.left() > l.owed() && c.cfg.Overlap == 0 && l.opening(0) > 0 {
+	if c.batch == nil && c.sized() && c.left() > l.owed() && c.cfg.Overlap == 0 && l.opening(0) > 0 && !without("opening-wake") {
 		wake = min(wake, c.now+max(leastWake, l.trip()/2))
 	}
 	if c.batch == nil && c.sized() && l.streams.room == 0 && l.streams.early[1] > 0 && c.now < l.lastByte+silentConnect {

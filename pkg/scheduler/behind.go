@@ -22,7 +22,7 @@ func (l *link) arrived() int64 { return l.received + l.behind + l.stray }
 
 // strayed notes that so many bytes have come on a stream that nobody wants any more.
 func (l *link) strayed(stream StreamID, bytes int64, now Time) {
-	if bytes > 0 && now-l.useful <= strayMost {
+	if bytes > 0 && now-l.useful <= strayMost && !without("stray") {
 		l.stray += min(unsized-l.stray, bytes)
 		if l.streams.astray[stream] == 0 {
 			l.streams.astray[stream] = now
@@ -35,7 +35,7 @@ func (l *link) strayed(stream StreamID, bytes int64, now Time) {
 // a stream: as long again as nothing else has come, for nobody knows how much there is of it.
 func (l *link) straying(id StreamID, now Time) Time {
 	s := &l.streams
-	if s.astray[id] == 0 {
+	if s.astray[id] == 0 || without("straying") {
 		return 0
 	}
 	return max(0, s.heard[id]-s.astray[id]-(now-s.heard[id]))
@@ -44,6 +44,9 @@ func (l *link) straying(id StreamID, now Time) Time {
 // keep notes that so many bytes are kept on a stream by now.
 func (l *link) keep(stream StreamID, bytes int64, now Time) {
 	if bytes <= l.behind || stream != 0 || l.streams.most > 1 || !l.queued() {
+		return
+	}
+	if without("behind") {
 		return
 	}
 	l.behind = bytes

@@ -45,6 +45,9 @@ func (c *Core) anticipate(thief LinkID, stream StreamID, out []Action) []Action 
 	if first.rng.Len() > c.most(thief) || c.now+l.streams.trips(stream)*l.rtt >= theirs {
 		return out
 	}
+	if without("duplicate-unanswered") {
+		return out
+	}
 	return c.hedge(thief, stream, first, out)
 }
 
@@ -69,7 +72,7 @@ func (c *Core) scraps(out []Action) []Action {
 		for j := range c.chunks {
 			before := &c.chunks[j]
 			l := before.link
-			if before.rng.End == ch.rng.Off && l != ch.link && !before.copy && c.links[l].rtt > 0 && ch.left() <= c.most(l) {
+			if before.rng.End == ch.rng.Off && l != ch.link && !before.copy && c.links[l].rtt > 0 && ch.left() <= c.most(l) && !without("duplicate-remainder") {
 				return c.hedge(l, before.stream, ch, out) // only the last range reaches beyond the end
 			}
 		}

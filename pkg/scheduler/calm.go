@@ -42,7 +42,7 @@ type calm struct {
 // that nothing delays.
 func (l *link) queued() bool {
 	least := l.rtt
-	if l.lag.n >= lagTells {
+	if l.lag.n >= lagTells && !without("lag-tells") {
 		least = l.answerTrip()
 	}
 	floor := longest(calmFloor, calmPart, least)
@@ -54,7 +54,7 @@ func (l *link) queued() bool {
 
 // drops says whether a queue may be what drops the packets that are lost now.
 func (q *calm) drops(now, rtt Time) bool {
-	return q.clear.at == 0 || now-q.clear.at < longest(clearSpan, clearTrips, rtt)
+	return without("queue-clear") || q.clear.at == 0 || now-q.clear.at < longest(clearSpan, clearTrips, rtt)
 }
 
 func (q *calm) watch(now Time, l *link) {

@@ -232,11 +232,11 @@ func (c *Core) measure() {
 			if l.streams.lasting && c.batch == nil { // whose files end all the time
 				l.est.lots.came(c.now, l.arrived()-l.est.bytes)
 			}
-			if l.owed() < l.bdp() || !l.pace.settled(false) {
+			if (l.owed() < l.bdp() || !l.pace.settled(false)) && !without("restart-evidence") {
 				l.est.restart(c.now)
 			}
 			l.est.observe(c.now, l.arrived(), max(l.length(), c.burst(l)))
-			if l.beginsAgain(c.now) {
+			if l.beginsAgain(c.now) && !without("begins-again-rate") {
 				l.est.rate = max(l.est.rate, rate) // that does not tell what the link carries
 			}
 			l.pace.observe(c.now, l.rtt, l.received, l.est.nMarks > 0)
@@ -360,11 +360,11 @@ func (c *Core) meter(l *link, ch *chunk) {
 	}
 	rate := float64(ch.got) / age.Seconds()
 	switch {
-	case l.est.rate > 0 && age <= longest(rateWindow, 2, l.answerTrip()):
+	case l.est.rate > 0 && age <= longest(rateWindow, 2, l.answerTrip()) && !without("mean-of-brief"):
 		// So much the link does carry at present, whatever was measured of requests
 		// that were over before their rate could be.
 		l.est.rate = max(l.est.rate, rate)
-	case l.est.rate == 0 && (c.batch != nil || l.requests == 1) && ch.got >= initialWindow:
+	case !without("mean-of-first") && l.est.rate == 0 && (c.batch != nil || l.requests == 1) && ch.got >= initialWindow:
 		// Over before it could be measured: its mean is better than nothing, unless
 		// so little came that it tells of the round trip alone, or it had but a part
 		// of the link's rate.

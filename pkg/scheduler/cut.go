@@ -15,10 +15,10 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 	}
 	size = max(int64(float64(size)*c.links[id].part(stream)), c.cfg.minRequest())
 	switch most := c.handy(id, stream); {
-	case likely-size < c.cfg.minRequest(), whole <= wholePiece && likely <= most && float64(likely) <= spare, p.guess && c.brief(id, stream, likely):
+	case likely-size < c.cfg.minRequest(), !without("whole-piece") && whole <= wholePiece && likely <= most && float64(likely) <= spare, p.guess && c.brief(id, stream, likely):
 		size = whole
 	}
-	if p.guess && c.batch.stock.typicalCount == 0 && c.batch.files == 0 {
+	if p.guess && c.batch.stock.typicalCount == 0 && c.batch.files == 0 && !without("first-unknown") {
 		size = min(size, leastWhole)
 	}
 	if p.guess && size < whole && c.tooBusyToLearn(id, stream) {
@@ -34,7 +34,7 @@ func (c *Core) tooBusyToLearn(id LinkID, stream StreamID) bool {
 	l := &c.links[id]
 	q := &l.queues[stream]
 	rate := (View{c}).RateOrMean(id) * l.part(stream)
-	if q.requests == 0 || rate <= 0 || c.batch.files > 0 {
+	if without("too-busy-to-learn") || q.requests == 0 || rate <= 0 || c.batch.files > 0 {
 		return false
 	}
 	trip := l.trip().Seconds()
@@ -54,7 +54,7 @@ func (c *Core) handy(id LinkID, stream StreamID) int64 {
 // to learn how long a file is and to share it out then.
 func (c *Core) brief(id LinkID, stream StreamID, bytes int64) bool {
 	l := &c.links[id]
-	return float64(bytes) <= briefTrips*l.trip().Seconds()*(View{c}).RateOrMean(id)*l.part(stream)
+	return !without("brief") && float64(bytes) <= briefTrips*l.trip().Seconds()*(View{c}).RateOrMean(id)*l.part(stream)
 }
 
 // spare is how many more bytes a connection would have, if it were asked for them
@@ -63,7 +63,7 @@ func (c *Core) brief(id LinkID, stream StreamID, bytes int64) bool {
 func (c *Core) spare(id LinkID, stream StreamID) float64 {
 	v := View{c}
 	rate := v.RateOrMean(id) * c.links[id].part(stream)
-	if rate <= 0 || c.batch.files > 0 {
+	if rate <= 0 || c.batch.files > 0 || without("spare") {
 		return float64(unsized)
 	}
 	l := &c.links[id]
@@ -71,7 +71,7 @@ func (c *Core) spare(id LinkID, stream StreamID) float64 {
 	wait := max(trip*float64(min(connectRTTs, l.streams.trips(stream))), float64(l.queues[stream].pending)/rate)
 	seconds := v.together() - wait
 	bytes := rate * seconds
-	if window := float64(l.streams.window(stream, c.now, trip)); seconds > 0 && trip > 0 && bytes > window {
+	if window := float64(l.streams.window(stream, c.now, trip)); seconds > 0 && trip > 0 && bytes > window && !without("spare-window") {
 		// The first of them comes at once, and twice as many a trip later.
 		rounds := min(20, seconds/trip)
 		bytes = min(bytes, window*(math.Exp2(math.Floor(rounds)+1)-1))

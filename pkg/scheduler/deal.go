@@ -101,10 +101,10 @@ func (c *Core) deal(out []Action) []Action {
 		}
 	}
 	b.lasts = c.lasts()
-	b.asking = b.lasts < learnTrips*c.longestTrip().Seconds()
+	b.asking = !without("sizes-first") && b.lasts < learnTrips*c.longestTrip().Seconds()
 	for more := true; more; {
 		more = false
-		if b.files > 0 {
+		if b.files > 0 && !without("arrange") {
 			c.arrange()
 		}
 		for _, id := range b.order {
@@ -191,11 +191,11 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 		case (t.blocked|t.copying)&(1<<s) != 0 || !l.streams.served(s):
 			continue
 		case q.requests == 0:
-			if l.requests > 0 && l.warmUp(s).Seconds() > c.batch.lasts {
+			if !without("warm-up") && l.requests > 0 && l.warmUp(s).Seconds() > c.batch.lasts {
 				continue // those at work will be done before it has begun
 			}
 			trips, window := l.streams.trips(s), l.streams.window(s, c.now, l.trip().Seconds())
-			if !found || least > 0 || trips < fewest || trips == fewest && c.batch.helping && window > widest {
+			if !found || least > 0 || trips < fewest || trips == fewest && c.batch.helping && window > widest && !without("widest-first") {
 				best, found, least, fewest, widest = s, true, 0, trips, window
 			}
 			continue
@@ -255,11 +255,11 @@ func (c *Core) ahead(id LinkID, stream StreamID) float64 {
 		return float64(min(aheadUnmet, grown))
 	}
 	rate := l.est.rate
-	if p := &l.pace; p.windows >= paceSure { // a burst after a pause is not what it carries
+	if p := &l.pace; p.windows >= paceSure && !without("ahead-pace") { // a burst after a pause is not what it carries
 		rate = min(rate, paceSlack*max(p.mean, p.late))
 	}
 	n := float64(rate*longest(aheadFloor, aheadTrips, l.trip()).Seconds()) * l.part(stream)
-	if brought := float64(l.streams.opened[stream]); c.planned(id) && l.trip() > aheadFloor && l.streams.most <= aheadLone && brought < aheadWindows*n {
+	if brought := float64(l.streams.opened[stream]); !without("ahead-few") && c.planned(id) && l.trip() > aheadFloor && l.streams.most <= aheadLone && brought < aheadWindows*n {
 		n = max(n, aheadDoubled*brought)
 	}
 	if l.speeds.rate[stream] <= 0 {
@@ -275,7 +275,9 @@ func (c *Core) feed(id LinkID) {
 		h.starved = false
 		if c.cfg.Parallelism == 0 && !c.planned(id) && c.now-h.fed >= longest(rateWindow, speedTrips, l.rtt) {
 			h.fed = c.now
-			l.streams.most = min(MaxStreams, 2*l.streams.most)
+			if !without("starvation") {
+				l.streams.most = min(MaxStreams, 2*l.streams.most)
+			}
 		}
 	}
 }
@@ -298,7 +300,7 @@ func (c *Core) requestPiece(id LinkID, stream StreamID, out []Action) []Action {
 // a file, for which a link that serves has to wait then, it seldom takes.
 func (c *Core) probePiece(id LinkID, size int64, out []Action) []Action {
 	k, fresh, i := c.pickPiece(id, 0)
-	if i < 0 || size <= 0 || fresh && c.batch.files == 1 && c.now < c.links[id].notBefore+soleEvery && c.anotherServes(id, 0) {
+	if i < 0 || size <= 0 || fresh && !without("sole-probe") && c.batch.files == 1 && c.now < c.links[id].notBefore+soleEvery && c.anotherServes(id, 0) {
 		return out
 	}
 	s := &c.batch.stock

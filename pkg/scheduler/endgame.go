@@ -29,13 +29,16 @@ func (v View) guided(id LinkID, size int64) int64 {
 	end := v.together()
 	share, least := v.brings(id, end), float64(v.core.least(l))
 	switch {
-	case share < least && v.another(id, share, end):
+	case share < least && v.another(id, share, end) && !without("leave-idle"):
 		return 0
 	case share < least: // too little to be shared out
 		return int64(least)
-	case l.streams.single, v.alone(id) && share <= aloneSeconds*v.RateOrMean(id):
+	case l.streams.single, v.alone(id) && share <= aloneSeconds*v.RateOrMean(id) && !without("alone"):
 		return int64(share)
 	case share < 2*max(least, v.BDP(id)):
+		return min(size, int64(share))
+	}
+	if without("guided-part") {
 		return min(size, int64(share))
 	}
 	return min(size, int64(guidedPart*share))
@@ -76,7 +79,7 @@ func (v View) brings(l LinkID, end float64) float64 {
 // explain: nobody should wait for it.
 func (v View) late(id LinkID) bool {
 	l := &v.core.links[id]
-	return l.requests > 0 && v.core.now-l.lastByte > max(rateWindow, 2*l.trip())
+	return !without("late-link") && l.requests > 0 && v.core.now-l.lastByte > max(rateWindow, 2*l.trip())
 }
 
 // delay is in how many seconds the first byte of a request would come: after a
@@ -84,6 +87,9 @@ func (v View) late(id LinkID) bool {
 func (v View) delay(id LinkID) float64 {
 	l := &v.core.links[id]
 	trip := max(l.trip(), l.lag.least())
+	if without("guided-delay") {
+		trip = 0
+	}
 	if l.requests == 0 {
 		return float64(v.core.trips(l)) * trip.Seconds()
 	}

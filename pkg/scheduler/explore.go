@@ -153,17 +153,17 @@ func (c *Core) explore(out []Action) []Action {
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
 		e := &l.streams.explore
-		if e.step != pairing && c.outgrown(l) {
+		if e.step != pairing && c.outgrown(l) && !without("rtt-shift") {
 			l.streams.stretch(c.now, l)
 		}
 		switch e.step {
 		case watching:
 			switch {
-			case c.starved(l):
+			case c.starved(l) && !without("short-queue"):
 				l.streams.try(c.now, l.rateSince(l.streams.calm.from, c.now))
-			case c.limitedToo(l):
+			case c.limitedToo(l) && !without("limited-too"):
 				l.streams.try(c.now, e.mean)
-			case c.worthExploring(l):
+			case c.worthExploring(l) && !without("pair-trial"):
 				out = c.askAnother(id, out)
 			}
 		case knocking:
@@ -254,7 +254,7 @@ func (c *Core) worthExploring(l *link) bool {
 	case c.now-l.lastByte > leastWake || e.level < e.wanted:
 		return false
 	}
-	return c.alike(e.mean) && float64(c.free()) > c.brought(worth.Seconds())
+	return (c.alike(e.mean) || without("alike")) && float64(c.free()) > c.brought(worth.Seconds())
 }
 
 // alike says whether no link has much more than rate bytes per second over a connection,

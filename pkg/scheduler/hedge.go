@@ -32,7 +32,7 @@ func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chun
 		most = leastWhole
 	}
 	budget := max(most, int64(hedgeShare*float64(c.Size())))
-	if own.active == 0 {
+	if own.active == 0 && !without("idle-budget") {
 		budget *= idleHedges
 	}
 	if thief.robbed > 0 || rest == 0 || rest > most || c.copied+rest > budget {
@@ -43,9 +43,9 @@ func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chun
 	}
 	switch {
 	case c.batch == nil:
-	case own.trip < leastGain:
+	case own.trip < leastGain && !without("least-gain"):
 		end -= leastGain
-	case rest <= own.window(stream): // which comes at once, while others may lose a packet yet
+	case rest <= own.window(stream) && !without("risk-trips"): // which comes at once, while others may lose a packet yet
 		end += riskTrips * own.trip
 	}
 	return own.soonest(thief, stream, rest) < end
@@ -59,7 +59,7 @@ func (c *Core) relay(thief LinkID, stream StreamID, own *outlook, ch *chunk, end
 	if c.chunks[c.find(ch.twin)].link == thief {
 		return out // it is at it
 	}
-	if c.batch != nil || own.last[stream] != nil || l.robbed > 0 || l.est.rate <= 0 || rest > c.most(thief) {
+	if without("relay") || c.batch != nil || own.last[stream] != nil || l.robbed > 0 || l.est.rate <= 0 || rest > c.most(thief) {
 		return out
 	}
 	alone := own.soonest(l, stream, rest)

@@ -33,7 +33,7 @@ func (c *Core) knock(id LinkID, out []Action) []Action {
 	for stream < MaxStreams && l.queues[stream].requests > 0 { // a trial has left them
 		stream++
 	}
-	if c.batch != nil || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || !c.usable(l) || !c.sized() || stream >= MaxStreams || !l.streams.served(stream) {
+	if without("knock") || c.batch != nil || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || !c.usable(l) || !c.sized() || stream >= MaxStreams || !l.streams.served(stream) {
 		return out
 	}
 	before, size := len(out), min(probeSize, c.most(id))

@@ -50,6 +50,9 @@ func (g *lag) saw(wait Time) {
 // least is the shortest of the latest waits; 0: there were none.
 func (g *lag) least() Time {
 	least := Never
+	if without("answer-trip") {
+		return 0
+	}
 	for _, w := range g.waits[:min(g.n, lagSamples)] {
 		least = min(least, w)
 	}
@@ -79,7 +82,7 @@ func (l *link) round() Time { return max(l.trip(), l.lag.least(), l.turn) }
 
 // listen notes how long a link has been waited for of which nothing has been heard.
 func (l *link) listen(now Time) {
-	if l.rtt == 0 && l.received == 0 {
+	if l.rtt == 0 && l.received == 0 && !without("unheard-reach") {
 		l.unheard = max(l.unheard, now-l.lastByte)
 	}
 }
@@ -92,6 +95,7 @@ func (l *link) reach() Time { return max(l.round(), 2*l.unheard) }
 func (c *Core) turned(l *link, trip Time) {
 	l.streams.calm.trip = trip
 	switch {
+	case without("data-trip"):
 	case c.batch == nil && l.turn == 0 && !l.queued(): // at the end, too
 	case !c.ending(l):
 	case c.batch == nil && !l.queued():
@@ -132,7 +136,7 @@ func (c *Core) pause(ch *chunk) Time {
 // them, at least floor, and twice as long for each wait in vain.
 func (l *link) patient(floor Time, inVain uint8) Time {
 	limit := longest(floor, silentRTTs, max(l.length(), l.handshake, min(l.regained, l.streams.calm.trip)))
-	if limit >= silentMost {
+	if limit >= silentMost || without("patience-doubles") {
 		return limit
 	}
 	return min(silentMost, limit<<min(inVain, 8))
@@ -147,12 +151,13 @@ func (l *link) patient(floor Time, inVain uint8) Time {
 func (l *link) probeLimit() Time {
 	limit := max(probeFor, banFor(l.bans-1))
 	switch {
+	case without("patient-probes"):
 	case l.bans == bansInRow:
 		limit = veryPatient
 	case l.bans%2 == 0:
 		limit = max(limit, patientProbe)
 	}
-	if l.shakes > l.probed {
+	if l.shakes > l.probed && !without("probe-handshake") {
 		limit = max(limit, silentRTTs*l.shook)
 	}
 	return max(silentRTTs*l.rtt, min(probeMost, limit))
@@ -176,7 +181,7 @@ func (c *Core) answered(l *link, ch *chunk) {
 	switch {
 	case ch.alone:
 		l.lag.saw(max(0, wait-max(rateWindow/2, l.record()))) // bytes are told of now and then
-	case ch.open && idle >= rateWindow && float64(idle) >= pausePart*float64(wait) && l.streams.calm.trip > 0:
+	case !without("answer-behind") && ch.open && idle >= rateWindow && float64(idle) >= pausePart*float64(wait) && l.streams.calm.trip > 0:
 		l.lag.saw(min(wait, l.streams.calm.trip))
 	}
 }

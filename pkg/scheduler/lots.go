@@ -57,7 +57,7 @@ func (l *lots) since(now Time) Time { return max(l.at, now-l.gap) }
 // some is over how many bytes a rate is measured at least; 0 where they do not come by records,
 // or do not come any more.
 func (l *lots) some(now Time) int64 {
-	if l.over(now) {
+	if l.over(now) || without("records") {
 		return 0
 	}
 	return rateRecords * min(recordSize, l.size)
@@ -94,7 +94,7 @@ func (l *link) tells(m countMark) bool { return l.received-m.bytes >= evidence }
 // that cannot be told.
 func (l *link) record() Time {
 	lots := &l.est.lots
-	if lots.n == 0 {
+	if lots.n == 0 || without("record-time") {
 		return 0
 	}
 	rate := lots.rate

@@ -15,7 +15,7 @@ func (c *Core) worthMoving(thief *link, own *outlook, stream StreamID, from *out
 	if from == own { // the connection that is lost is one of the link's own
 		trips = reconnectRTTs
 	}
-	return end > nowhere*alone && end-alone > trips*own.trip
+	return end > nowhere*alone && end-alone > trips*own.trip && !without("move")
 }
 
 // move withdraws a request that was not answered, and makes it anew on a stream of

@@ -40,7 +40,7 @@ type narrowing struct {
 func (s *streams) aim(n StreamID, l *link) {
 	before := s.narrowing.before
 	s.narrowing = narrowing{before: s.most, again: narrowRest}
-	if n >= s.most || before > 0 || l.rtt < longTrip || l.est.rate <= 0 {
+	if n >= s.most || without("narrow-plan") || before > 0 || l.rtt < longTrip || l.est.rate <= 0 {
 		s.most = n
 		return
 	}
@@ -51,6 +51,9 @@ func (s *streams) aim(n StreamID, l *link) {
 // per second.
 func (s *streams) narrowFrom(n StreamID, rate float64, now countMark) {
 	s.narrowing = narrowing{goal: n, before: s.most, from: now, rate: rate}
+	if without("narrow-slowly") {
+		s.narrowing.goal, s.most = 0, n
+	}
 }
 
 // narrow takes the next step, or the last one back.

@@ -51,7 +51,7 @@ func (c *Core) openAhead(out []Action) []Action {
 	}
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
-		if !c.mayOpen(id) {
+		if !c.mayOpen(id) || without("open-ahead") {
 			continue
 		}
 		most := min(openMost, l.rtt/tripPerStream)
@@ -94,6 +94,9 @@ func (l *link) worthUsing(t task, now Time) StreamID {
 // apart as the link is slow (Keshav, SIGCOMM 1991). TLS shows only whole records of them.
 func (l *link) gauge(t task, now Time) {
 	s := &l.streams
+	if s.room == 0 && without("gauge") {
+		s.room = MaxStreams
+	}
 	switch {
 	case s.room > 0:
 	case t.secure && s.answered > 0 && now >= s.answered+leastWake: // the first record may be complete a round trip later
@@ -148,7 +151,7 @@ func (l *link) shares(bytes int64, secure bool) (n StreamID, each, keeps int64) 
 // a file is to be shared among, which is soon: what it were asked for now would be taken from it.
 func (c *Core) gauging(l *link, stream StreamID) bool {
 	s := &l.streams
-	return s.room == 0 && s.answered > 0 && c.now < s.answered+gaugeMost && l.est.rate <= 0 &&
+	return !without("gauge-wait") && s.room == 0 && s.answered > 0 && c.now < s.answered+gaugeMost && l.est.rate <= 0 &&
 		s.fresh(stream) && c.left() <= shareMost*int64((View{c}).UsableLinks())
 }
 
@@ -156,7 +159,7 @@ func (c *Core) gauging(l *link, stream StreamID) bool {
 // bytes more: as much as each of the others; 0: they do not share them.
 func (c *Core) equal(l *link, stream StreamID, bytes int64) int64 {
 	bytes = min(bytes+l.assigned, c.left())
-	if !c.sized() || bytes > shareMost || l.est.rate > 0 || !l.streams.fresh(stream) {
+	if !c.sized() || bytes > shareMost || l.est.rate > 0 || !l.streams.fresh(stream) || without("equal-shares") {
 		return 0
 	}
 	if l.streams.each > 0 { // once for all of them: what the link is to have besides shrinks as they are asked
@@ -187,7 +190,7 @@ func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
 	}
 	ch := c.largest(id)
 	n, each, keeps := l.shares(l.assigned, c.cfg.secure())
-	if n == 0 || ch == nil || ch.left() == 0 || ch.twin != NoChunk || ch.rng.Len()-each < keeps-int64(n) { // each is rounded
+	if n == 0 || without("split") || ch == nil || ch.left() == 0 || ch.twin != NoChunk || ch.rng.Len()-each < keeps-int64(n) { // each is rounded
 		return out
 	}
 	victim, before := ch.stream, len(out)

@@ -66,7 +66,9 @@ func (c *Core) look(id LinkID, o *outlook) {
 				o.late |= 1 << ch.stream
 			}
 			if c.batch == nil && l.streams.fresh(ch.stream) && c.now-ch.issued < freshTrips*l.round() {
-				o.fresh |= 1 << ch.stream
+				if !without("fresh-outlook") {
+					o.fresh |= 1 << ch.stream
+				}
 			}
 		}
 		if ch.twin != NoChunk {
@@ -81,7 +83,7 @@ func (c *Core) look(id LinkID, o *outlook) {
 		}
 	}
 	o.rate = (View{c}).RateOrMean(id) / float64(max(1, o.active))
-	if o.full = o.rate; l.streams.most > 1 { // an only one has had all of it
+	if o.full = o.rate; l.streams.most > 1 && !without("full-rate") { // an only one has had all of it
 		o.full = max(o.rate, l.est.capacity()/float64(max(1, o.active)))
 	}
 }
@@ -100,6 +102,9 @@ func (o *outlook) speed(s StreamID) float64 {
 	own := o.speeds.of(s)
 	part := own / (o.sum / float64(o.active))
 	grown := own * max(1, min(speedGrowth, o.speeds.sum/o.sum))
+	if without("speed-growth") {
+		grown = 0
+	}
 	share := o.rate * float64(o.active) * own / max(o.sum, o.speeds.sum)
 	return min(o.full*part, max(grown, share))
 }
@@ -108,7 +113,7 @@ func (o *outlook) speed(s StreamID) float64 {
 // is lost when the connection has been idle for a retransmission timeout (RFC 5681,
 // 4.1; the timeout of RFC 6298 is at least 0.2 s longer than the trip on Linux).
 func (o *outlook) window(s StreamID) int64 {
-	if o.last[s] == nil && (o.now-o.streams.heard[s]).Seconds() > o.trip+idleTimeout {
+	if !without("idle-window") && o.last[s] == nil && (o.now-o.streams.heard[s]).Seconds() > o.trip+idleTimeout {
 		return initialWindow
 	}
 	return o.streams.window(s, o.now, o.trip)
@@ -122,6 +127,9 @@ func (o *outlook) end(s StreamID) float64 { return o.wait[s] + o.lasts(s, o.owed
 // before did (RFC 5681, 3.1).
 func (o *outlook) lasts(s StreamID, bytes int64) float64 {
 	rounds := o.doubling(s, bytes)
+	if without("slow-start-outlook") {
+		rounds = 0
+	}
 	rate := o.speed(s)
 	if rate <= 0 { // slow start is all that is known of it
 		return rounds
@@ -139,7 +147,7 @@ func (o *outlook) doubling(s StreamID, bytes int64) float64 {
 // second, came while its rate was measured, and no queue stands before the link: the next round
 // trips will bring more. One that has not brought its first window is slow by other means.
 func (l *link) rising(s StreamID, rate float64) bool {
-	if l.streams.most > 1 || l.waited(l.streams.calm.trip) {
+	if l.streams.most > 1 || without("rising") || l.waited(l.streams.calm.trip) {
 		return false
 	}
 	opened, recent := l.streams.opened[s], max(rateWindow, 2*l.length()).Seconds()
@@ -206,7 +214,9 @@ func (c *Core) due(ch *chunk) float64 {
 	l := &c.links[ch.link]
 	in := l.expected(ch) - c.now
 	if in < 0 {
-		in = max(0, -in-c.pause(ch)-rateWindow/2) // bytes are told of now and then
+		if in = max(0, -in-c.pause(ch)-rateWindow/2); without("late-again") {
+			in = 0
+		} // bytes are told of now and then
 	}
 	if ch.got == 0 {
 		in = max(in, l.straying(ch.stream, c.now))

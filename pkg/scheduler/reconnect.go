@@ -33,13 +33,13 @@ func (c *Core) least(l *link) int64 {
 // beginsAgain says whether a link is in the slow start of a connection that has taken the
 // place of another one.
 func (l *link) beginsAgain(now Time) bool {
-	return l.streams.reopened > 0 && now < l.streams.reopened+slowStartRTTs*l.trip()
+	return !without("begins-again") && l.streams.reopened > 0 && now < l.streams.reopened+slowStartRTTs*l.trip()
 }
 
 // succeeds says whether ch comes over the connection that takes the place of the link's only
 // one, which was cut short.
 func (s *streams) succeeds(ch *chunk) bool {
-	return s.most == 1 && s.cut[ch.stream] > 0 && ch.id >= s.cut[ch.stream]
+	return !without("succeeds") && s.most == 1 && s.cut[ch.stream] > 0 && ch.id >= s.cut[ch.stream]
 }
 
 // reconnects says whether all that a link is still to bring comes over a connection that has

@@ -29,7 +29,7 @@ func (c *Core) relieve(out []Action) []Action {
 		part := max(l.part(ch.stream), 1/float64(s.most))
 		keep := float64(l.est.capacity() * part * (View{c}).together())
 		x := min(ch.left()-int64(relievePart*keep), ch.left()-c.cfg.minRequest())
-		if float64(ch.left()) > keep && x >= leastRelief {
+		if float64(ch.left()) > keep && x >= leastRelief && !without("give-back") {
 			out = c.giveBack(ch, x, out)
 		}
 	}

@@ -64,6 +64,9 @@ func (s *speeds) observe(now, rtt Time, asked *[MaxStreams]queue, most StreamID,
 
 // restart forgets what a connection brought before a timeout: it starts slowly again.
 func (s *speeds) restart(i StreamID, trip Time) {
+	if without("restart-speed") {
+		return
+	}
 	s.since[i] = 0
 	if least := initialWindow / trip.Seconds(); s.rate[i] > least {
 		s.rate[i] = least
@@ -80,7 +83,7 @@ func (s *speeds) of(i StreamID) float64 {
 
 // part is the part of the link's rate that a connection has.
 func (l *link) part(i StreamID) float64 {
-	if v := &l.speeds; v.sum > 0 {
+	if v := &l.speeds; v.sum > 0 && !without("unequal-speeds") {
 		return v.of(i) / v.sum
 	}
 	return 1 / float64(l.streams.serving())

@@ -151,7 +151,7 @@ func (s *streams) tune(now Time, l *link, t task) {
 		}
 		steady := l.est.steady(now, l.length())
 		worth := float64(t.left) > steady*l.trialWorth().Seconds() && t.lasts > 2*l.trialSpan().Seconds()
-		if worth && l.tells(base) && s.due(now, steady) {
+		if worth && l.tells(base) && s.due(now, steady) && !without("loss-trial") {
 			s.try(now, l.rateSince(base, now))
 		}
 	}
@@ -162,7 +162,7 @@ func (s *streams) tune(now Time, l *link, t task) {
 // it does not any more, and yet no queue stands, what that was held against was no more
 // than a connection that had not lost its packet yet.
 func (s *streams) due(now Time, rate float64) bool {
-	return now >= s.restUntil || rate < s.carried/streamGain
+	return now >= s.restUntil || rate < s.carried/streamGain && !without("trial-again")
 }
 
 // widen gives a link with a long round trip many streams to start with.
@@ -179,6 +179,9 @@ func (s *streams) widen(now Time, l *link, t task) {
 	case l.rtt >= longTrip:
 		most = min(MaxStreams, int64(l.rtt/tripPerStream))
 	}
+	if without("widen") {
+		most = 0
+	}
 	s.wide = max(s.wide, s.most, StreamID(min(most, t.share/least)), l.worthUsing(t, now))
 	s.most = s.wide
 }
@@ -192,6 +195,9 @@ func (s *streams) fold(l *link) {
 		s.wide = 0
 	}
 	most := s.most
+	if without("fold") {
+		return
+	}
 	if s.tried == 0 && !l.waited(s.calm.trip) {
 		most = max(most, s.wide)
 	}
@@ -268,7 +274,7 @@ func (s *streams) hear(ch *chunk, bytes int64, now, at, trip Time) (anew bool) {
 	}
 	s.opened[ch.stream] += bytes
 	s.astray[ch.stream] = 0
-	if anew = now-at > trip+leastTimeout; anew {
+	if anew = now-at > trip+leastTimeout && !without("timeout-window"); anew {
 		s.resumed[ch.stream] = now
 	}
 	s.heard[ch.stream] = now
@@ -363,7 +369,7 @@ func (s *streams) flowing(id StreamID, now Time) bool {
 // it serves. The link is none the worse for it.
 func (c *Core) needless(ch *chunk) bool {
 	s := &c.links[ch.link].streams
-	return ch.got == 0 && s.worked&(1<<ch.stream) == 0 && s.flowing(ch.stream, c.now)
+	return !without("needless") && ch.got == 0 && s.worked&(1<<ch.stream) == 0 && s.flowing(ch.stream, c.now)
 }
 
 // anyOverdue says whether a stream of a link may have been silent for too long: a
@@ -384,7 +390,7 @@ func (c *Core) anyOverdue(id LinkID) bool {
 func (c *Core) prune(id LinkID, out []Action) []Action {
 	l := &c.links[id]
 	s := &l.streams
-	if !c.anyOverdue(id) {
+	if !c.anyOverdue(id) || without("prune") {
 		return out
 	}
 	apart := l.apart()

@@ -55,7 +55,7 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 	if c.batch != nil { // where many are at their ends, copies will do
 		other.passed = other.twinned()
 	}
-	for before, try := len(out), 0; try < helpTries && len(out) == before; try++ {
+	for before, try := len(out), 0; (try < 1 || try < helpTries && !without("help-tries")) && len(out) == before; try++ {
 		victim, end := own.latest(stream)
 		from := &own
 		if s, e := other.latest(noStream); e > end {
@@ -83,7 +83,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 	if ch.twin != NoChunk {
 		return c.relay(thief, stream, own, ch, end, out)
 	}
-	if from == own && (ch.got == 0 && (l.streams.cut[stream] > 0 || ch.moved >= movedMost) || ch.share && !c.overdue(ch)) {
+	if from == own && (ch.got == 0 && (l.streams.cut[stream] > 0 || ch.moved >= movedMost) || ch.share && !without("share-guard") && !c.overdue(ch)) {
 		return out // whom nothing has answered since cannot do better, it would go to and fro, and shares are alike
 	}
 	room := c.most(thief)
@@ -111,7 +111,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 // copyRest says whether an idle stream should fetch what is left of ch too.
 func (c *Core) copyRest(thief LinkID, stream StreamID, own *outlook, ch *chunk, end float64, room int64) bool {
 	l, rest := &c.links[thief], ch.left()-ch.over
-	return !c.cfg.once() && own.last[stream] == nil && ch.left() <= room && c.worthCopying(l, own, stream, ch, end) &&
+	return !without("duplicate") && !c.cfg.once() && own.last[stream] == nil && ch.left() <= room && c.worthCopying(l, own, stream, ch, end) &&
 		!c.anotherSooner(thief, ch.link, rest, own.soonest(l, stream, rest))
 }
 
@@ -120,7 +120,7 @@ func (c *Core) copyRest(thief LinkID, stream StreamID, own *outlook, ch *chunk, 
 // them when it is done.
 func (c *Core) anotherSooner(thief, victim LinkID, bytes int64, ours float64) bool {
 	v := View{c}
-	if c.cfg.Policy.Victim(v, thief) == NoLink {
+	if without("another-sooner") || c.cfg.Policy.Victim(v, thief) == NoLink {
 		return false // links do not help one another
 	}
 	for l := range v.Links() {
@@ -163,32 +163,34 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 		if from == own { // whom it robs loses its connection to the same bottleneck
 			worth *= ownWorth
 		}
-	case from == own && from.last[victim].got == 0 && (from.streams.lasting || thief.queues[victim].requests > 1):
+	case !without("sent-worth") && from == own && from.last[victim].got == 0 && (from.streams.lasting || thief.queues[victim].requests > 1):
 		worth = sentWorth * own.trip
 	}
 	if c.outrun(thief, own, stream, from, victim) {
 		return 0 // and would lose its connection if it were cut short
 	}
-	if c.batch == nil && from != own && c.links[from.last[victim].link].est.rate <= 0 {
+	if !without("start-mean") && c.batch == nil && from != own && c.links[from.last[victim].link].est.rate <= 0 {
 		rv = min(rv, from.mean(victim, from.owed[victim])) // all that is known is how it starts
 	}
 	delay := own.delay(thief, stream)
 	x := balanced(rest, rs, rv, delay-from.wait[victim])
 	if c.batch != nil && c.batch.files == 0 && own.last[stream] == nil && c.batch.stock.empty() {
 		// It begins with that, and others that are idle have the rest sooner.
-		x = min(x, float64(own.window(stream)))
+		if !without("idle-first-window") {
+			x = min(x, float64(own.window(stream)))
+		}
 	}
 	switch {
 	case thief.streams.single: // links that rob each other of little by turns gain nothing
 		worth = connectRTTs * own.trip
-	case c.batch == nil && from != own && own.active <= 1 && end-delay >= worthIdle && thief.est.measured():
+	case !without("worth-idle") && c.batch == nil && from != own && own.active <= 1 && end-delay >= worthIdle && thief.est.measured():
 		worth = 0
 	}
 	if x >= float64(c.least(thief)) && end-own.soonest(thief, stream, int64(x)) >= worth {
 		return int64(x)
 	}
 	whole := from.last[victim].left()
-	if alone := own.soonest(thief, stream, whole); whole <= c.cfg.most() && end > nowhere*alone && end-alone > worth {
+	if alone := own.soonest(thief, stream, whole); !without("take-whole") && whole <= c.cfg.most() && end > nowhere*alone && end-alone > worth {
 		return whole
 	}
 	return 0
@@ -202,6 +204,9 @@ func (c *Core) modest(thief *link, from *outlook, victim StreamID, x int64) int6
 	if c.batch != nil || thief.est.measured() || from.late&(1<<victim) != 0 || from.last[victim].got == 0 {
 		return x
 	}
+	if without("modest-steal") {
+		return x
+	}
 	return min(x, max(modestLeast, int64(modestPart*float64(x))))
 }
 
@@ -211,14 +216,14 @@ func (c *Core) outrun(thief *link, own *outlook, stream StreamID, from *outlook,
 	if c.batch != nil || from == own || thief.est.measured() || from.streams.lasting || !c.links[from.last[victim].link].rising(victim, from.rate) {
 		return false
 	}
-	return from.wait[victim]+from.doubling(victim, from.owed[victim]) <= own.soonest(thief, stream, c.cfg.minRequest())
+	return from.wait[victim]+from.doubling(victim, from.owed[victim]) <= own.soonest(thief, stream, c.cfg.minRequest()) && !without("outrun")
 }
 
 // unheard says whether ch has not been answered, over a link of which nothing has been
 // heard, and thief has, though it has shown no rate: all of a small file may have been
 // asked of a link that needs seconds for its first byte.
 func (c *Core) unheard(thief *link, ch *chunk) bool {
-	return c.batch == nil && thief.rtt > 0 && thief.robbed == 0 && c.untouched(ch)
+	return !without("unheard") && c.batch == nil && thief.rtt > 0 && thief.robbed == 0 && c.untouched(ch)
 }
 
 // balanced is how many of the rest bytes of a victim a thief should take over so
