@@ -58,19 +58,38 @@ type dialled struct {
 // their places; each has some time before the next one tries as well, and the first that is
 // connected has it.
 func (s *Server) dial(ctx context.Context, client netip.Addr, protocol, target string) (*tunnel, *net.TCPConn, error) {
-	host, _, err := net.SplitHostPort(target)
+	o, err := originOf(client, target)
 	if err != nil {
 		return nil, nil, err
 	}
+	return s.connect(ctx, o, s.choose(o), protocol, target)
+}
+
+// originOf is what a tunnel to a target leads from and to. It refuses addresses that the
+// client is not to reach.
+func originOf(client netip.Addr, target string) (origin, error) {
+	host, _, err := net.SplitHostPort(target)
+	if err != nil {
+		return origin{}, err
+	}
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if err := checkAddress(client, addr); err != nil {
-			return nil, nil, err
+			return origin{}, err
 		}
 	}
-	t := &tunnel{origin: origin{client.Unmap(), strings.ToLower(strings.TrimSuffix(host, "."))}, protocol: protocol}
-	conn, err := s.race(ctx, t, s.place(t), target)
+	return origin{client.Unmap(), strings.ToLower(strings.TrimSuffix(host, "."))}, nil
+}
+
+// connect makes a tunnel to a target over the links of attempts.
+func (s *Server) connect(ctx context.Context, o origin, attempts []attempt, protocol, target string) (*tunnel, *net.TCPConn, error) {
+	if len(attempts) == 0 {
+		return nil, nil, errNoLink
+	}
+	t := &tunnel{origin: o, protocol: protocol}
+	s.register(t, attempts[0].link)
+	conn, err := s.race(ctx, t, attempts, target)
 	if err == nil {
-		err = checkDestination(client, addrPort(conn.LocalAddr()), addrPort(conn.RemoteAddr()), s.cfg.Self)
+		err = checkDestination(o.client, addrPort(conn.LocalAddr()), addrPort(conn.RemoteAddr()), s.cfg.Self)
 		if err == nil && !s.connected(t, conn) {
 			err = errNoLink
 		}
@@ -87,9 +106,6 @@ func (s *Server) dial(ctx context.Context, client netip.Addr, protocol, target s
 
 // race connects over one link after the other until one is connected.
 func (s *Server) race(ctx context.Context, t *tunnel, attempts []attempt, target string) (*net.TCPConn, error) {
-	if len(attempts) == 0 {
-		return nil, errNoLink
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	results := make(chan dialled, len(attempts)) // those who come too late must not wait

@@ -7,6 +7,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/http/httputil"
 	"net/netip"
 	"strings"
@@ -21,8 +22,14 @@ const (
 	maxIdle = 100
 )
 
-// clientKey is where a request's context has its client's address.
-type clientKey struct{}
+// planKey is where a request's context has its plan.
+type planKey struct{}
+
+// plan is how a request may reach its server: by a connection that there is, or a new one.
+type plan struct {
+	origin   origin
+	attempts []attempt
+}
 
 // handler answers the requests of HTTP.
 func (s *Server) handler() http.Handler {
@@ -50,11 +57,11 @@ func (s *Server) handler() http.Handler {
 			w.Header().Set("Proxy-Authenticate", `Basic realm="mlget", charset="UTF-8"`)
 			http.Error(w, errPassword.Error(), http.StatusProxyAuthRequired)
 		case r.Method == http.MethodConnect:
-			s.connect(w, r)
+			s.connectHTTP(w, r)
 		case r.URL.Scheme != "http" || r.URL.Host == "":
 			http.Error(w, "only http URLs are fetched: https goes through CONNECT", http.StatusBadRequest)
 		default:
-			forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, clientOf(r))))
+			s.forward(w, r, forward)
 		}
 	})
 }
@@ -98,8 +105,8 @@ func isOwnName(hostPort string) bool {
 	return err == nil || strings.EqualFold(host, "localhost")
 }
 
-// connect makes a tunnel for CONNECT (RFC 9110, 9.3.6).
-func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
+// connectHTTP makes a tunnel for CONNECT (RFC 9110, 9.3.6).
+func (s *Server) connectHTTP(w http.ResponseWriter, r *http.Request) {
 	t, server, err := s.dial(r.Context(), clientOf(r), "connect", r.Host)
 	if err != nil {
 		fail(w, err)
@@ -131,20 +138,52 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	}()
 }
 
-// RoundTrip sends a request over a link.
-func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
-	if addr, ok := r.Context().Value(clientKey{}).(netip.Addr); ok && isLocal(addr) {
-		return s.here.RoundTrip(r)
+// forward passes a request on to its server over the link where it is served soonest.
+func (s *Server) forward(w http.ResponseWriter, r *http.Request, with *httputil.ReverseProxy) {
+	port := r.URL.Port()
+	if port == "" {
+		port = "80"
 	}
-	return s.beyond.RoundTrip(r)
+	o, err := originOf(clientOf(r), net.JoinHostPort(r.URL.Hostname(), port))
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	p := plan{o, s.choose(o)}
+	if len(p.attempts) == 0 {
+		fail(w, errNoLink)
+		return
+	}
+	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		if c, ok := info.Conn.(*counted); ok && info.Reused {
+			s.reused(c.tunnel)
+		}
+	}})
+	with.ServeHTTP(w, r.WithContext(context.WithValue(ctx, planKey{}, p)))
 }
 
-// transport makes requests over tunnels of its own.
+// RoundTrip sends a request by its plan.
+func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
+	p, ok := r.Context().Value(planKey{}).(plan)
+	if !ok {
+		return nil, errNoLink
+	}
+	if isLocal(p.origin.client) {
+		return p.attempts[0].link.here.RoundTrip(r)
+	}
+	return p.attempts[0].link.beyond.RoundTrip(r)
+}
+
+// transport makes requests over a link. A connection of it may be another link's, where that
+// one was connected sooner.
 func (s *Server) transport() *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
-			client, _ := ctx.Value(clientKey{}).(netip.Addr)
-			t, conn, err := s.dial(ctx, client, "http", addr)
+			p, ok := ctx.Value(planKey{}).(plan)
+			if !ok {
+				return nil, errNoLink
+			}
+			t, conn, err := s.connect(ctx, p.origin, p.attempts, "http", addr)
 			if err != nil {
 				return nil, err
 			}

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"net"
+	"net/http"
 	"slices"
 	"time"
 
@@ -34,7 +35,8 @@ type Terms struct {
 // Status is what is known of a link.
 type Status struct {
 	Name     string
-	Tunnels  int
+	Tunnels  int           // now
+	Placed   int           // that it had in all
 	Up, Down int64         // bytes
 	Capacity float64       // bytes per second; 0: unknown
 	RTT      time.Duration // 0: unknown
@@ -50,7 +52,10 @@ type member struct {
 	rtt      time.Duration
 	up, down int64 // bytes until the latest sample
 	tunnels  map[*tunnel]struct{}
-	rates    []float64 // of those that carry something, at the latest sample
+	placed   int             // tunnels that were connected over it
+	here     *http.Transport // for requests of clients of this machine
+	beyond   *http.Transport // for others', who may not share connections with them
+	rates    []float64       // of those that carry something, at the latest sample
 	gone     bool
 }
 
@@ -92,6 +97,7 @@ func (s *Server) Join(n Network, terms Terms) {
 	defer s.mu.Unlock()
 	s.members = append(s.members, &member{
 		network: n, terms: terms, capacity: capacity{known: terms.Bandwidth}, tunnels: make(map[*tunnel]struct{}),
+		here: s.transport(), beyond: s.transport(),
 	})
 }
 
@@ -137,7 +143,7 @@ func (s *Server) Links() []Status {
 	defer s.mu.Unlock()
 	var all []Status
 	for _, m := range s.members {
-		st := Status{Name: m.network.Name(), Tunnels: len(m.tunnels), Up: m.up, Down: m.down, Capacity: m.capacity.value(), RTT: m.rtt}
+		st := Status{Name: m.network.Name(), Tunnels: len(m.tunnels), Placed: m.placed, Up: m.up, Down: m.down, Capacity: m.capacity.value(), RTT: m.rtt}
 		for t := range m.tunnels {
 			st.Up += t.up.Load() - t.lastUp
 			st.Down += t.down.Load() - t.lastDown
@@ -154,9 +160,8 @@ type attempt struct {
 	wait    time.Duration // until the next link tries as well
 }
 
-// place registers a tunnel with the link that is to carry it, and lists that link and those
-// for where it fails.
-func (s *Server) place(t *tunnel) []attempt {
+// choose lists the link that is to carry a tunnel, and those for where it fails.
+func (s *Server) choose(o origin) []attempt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -166,8 +171,7 @@ func (s *Server) place(t *tunnel) []attempt {
 	}
 	places := order(states, s.cfg.Placement, s.cfg.Energy, s.placed)
 	s.placed++
-	h := s.hostOf(t.origin, now)
-	if h != nil && h.link != nil && h.busy() < busyHost {
+	if h := s.hostOf(o, now); h != nil && h.link != nil && h.busy() < busyHost {
 		if at := slices.IndexFunc(places, func(i int) bool { return s.members[i] == h.link }); at > 0 {
 			places = slices.Insert(slices.Delete(places, at, at+1), 0, slices.Index(s.members, h.link))
 		}
@@ -177,15 +181,26 @@ func (s *Server) place(t *tunnel) []attempt {
 		m := s.members[i]
 		attempts = append(attempts, attempt{m, m.network, m.stalls.limit()})
 	}
-	if len(attempts) == 0 {
-		return nil
-	}
-	t.link = attempts[0].link
-	t.link.tunnels[t] = struct{}{}
-	if h != nil {
+	return attempts
+}
+
+// register counts a tunnel in with a link before it is connected, so that the next one
+// finds less room there.
+func (s *Server) register(t *tunnel, m *member) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.link = m
+	m.tunnels[t] = struct{}{}
+	if h := s.hosts[t.origin]; h != nil {
 		h.tunnels[t] = struct{}{}
 	}
-	return attempts
+}
+
+// reused says that a tunnel is used for something new, of which nobody knows how much it is.
+func (s *Server) reused(t *tunnel) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.samples = 0
 }
 
 // hostOf is what is remembered of a host; nil: nothing is.
@@ -262,6 +277,9 @@ func (s *Server) connected(t *tunnel, ends ...*net.TCPConn) bool {
 	defer s.mu.Unlock()
 	if t.link.gone {
 		return false
+	}
+	if len(t.ends) == 0 {
+		t.link.placed++
 	}
 	t.ends = append(t.ends, ends...)
 	return true

@@ -42,8 +42,6 @@ type Server struct {
 	cfg     Config
 	carrier carrier
 	http    *http.Server
-	here    *http.Transport // for clients of this machine
-	beyond  *http.Transport // for others, who may not share connections with them
 
 	mu      sync.Mutex
 	members []*member
@@ -55,7 +53,6 @@ type Server struct {
 // New makes a Server without links.
 func New(cfg Config) *Server {
 	s := &Server{cfg: cfg, hosts: make(map[origin]*host), clients: make(map[*client]struct{})}
-	s.here, s.beyond = s.transport(), s.transport()
 	s.http = &http.Server{
 		Handler: s.handler(), ReadHeaderTimeout: handshakeTime, IdleTimeout: idleClient, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0),
@@ -223,8 +220,6 @@ func (s *Server) finish() {
 	for end := time.Now().Add(endTime); s.count() > 0 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
-	s.here.CloseIdleConnections()
-	s.beyond.CloseIdleConnections()
 }
 
 func (s *Server) count() int {

@@ -31,10 +31,7 @@ const (
 )
 
 // The replies of SOCKS4.
-const (
-	granted4  = 90
-	rejected4 = 91
-)
+const granted4, rejected4 = 90, 91
 
 // maxText bounds a user's and a host's name: SOCKS5 tells their length in a byte.
 const maxText = 255
@@ -45,10 +42,10 @@ var errSOCKS = errors.New("bad SOCKS request")
 // errPassword is returned where user and password are missing or wrong.
 var errPassword = errors.New("user and password are missing or wrong")
 
-// socksRequest is a client's wish to be connected.
+// socksRequest is a client's wish to be connected to a target, host:port.
 type socksRequest struct {
 	version byte
-	target  string // host:port
+	target  string
 }
 
 // readSOCKS reads a client's request, with the dialogue before it. Where it fails
@@ -81,8 +78,7 @@ func readSOCKS4(r *bufio.Reader, w io.Writer, users *Users) (req socksRequest, e
 	if _, err := readText(r); err != nil { // a user that nobody vouches for
 		return req, err
 	}
-	addr := netip.AddrFrom4([4]byte(head[3:]))
-	host := addr.String()
+	host := netip.AddrFrom4([4]byte(head[3:])).String()
 	if head[3] == 0 && head[4] == 0 && head[5] == 0 && head[6] != 0 { // 4A: a name follows
 		if host, err = readText(r); err != nil {
 			return req, err
@@ -94,7 +90,7 @@ func readSOCKS4(r *bufio.Reader, w io.Writer, users *Users) (req socksRequest, e
 	case head[0] != 1:
 		return req, fmt.Errorf("%w: command %d", errSOCKS, head[0])
 	}
-	req = socksRequest{version: socks4}
+	req.version = socks4
 	req.target, err = target(host, binary.BigEndian.Uint16(head[1:]))
 	return req, err
 }
@@ -125,19 +121,19 @@ func readSOCKS5(r *bufio.Reader, w io.Writer, users *Users) (req socksRequest, e
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return req, err
 	}
-	fail := func(reply byte, format string, args ...any) (socksRequest, error) {
+	fail := func(reply byte, why string) (socksRequest, error) {
 		_ = replySOCKS(w, socks5, reply)
-		return socksRequest{}, fmt.Errorf("%w: "+format, append([]any{errSOCKS}, args...)...)
+		return socksRequest{}, fmt.Errorf("%w: %s", errSOCKS, why)
 	}
 	switch {
 	case head[0] != socks5:
-		return fail(generalFailure, "version %d", head[0])
+		return fail(generalFailure, "the version changes")
 	case head[1] != 1:
-		return fail(noSuchCommand, "command %d", head[1])
+		return fail(noSuchCommand, "a command other than CONNECT")
 	}
 	host, err := readAddress(r, head[3])
 	if errors.Is(err, errSOCKS) {
-		return fail(noSuchAddressing, "kind of address %d", head[3])
+		return fail(noSuchAddressing, "unknown kind of address")
 	}
 	if err != nil {
 		return req, err
@@ -146,9 +142,9 @@ func readSOCKS5(r *bufio.Reader, w io.Writer, users *Users) (req socksRequest, e
 	if _, err := io.ReadFull(r, port[:]); err != nil {
 		return req, err
 	}
-	req = socksRequest{version: socks5}
+	req.version = socks5
 	if req.target, err = target(host, binary.BigEndian.Uint16(port[:])); err != nil {
-		return fail(generalFailure, "%w", err)
+		return fail(generalFailure, err.Error())
 	}
 	return req, nil
 }
