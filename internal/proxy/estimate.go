@@ -7,10 +7,10 @@ import (
 
 const (
 	// sampleTime is how often tunnels are looked at.
-	sampleTime = 500 * time.Millisecond
+	sampleTime = 400 * time.Millisecond
 	// capacityWindow is of how many samples with traffic the highest is a link's capacity:
 	// half a minute in which it is used.
-	capacityWindow = 60
+	capacityWindow = 75
 	// quietShare is the part of a link's capacity below which its traffic says nothing of
 	// it: the samples are not counted, so that a link which only chats keeps its capacity.
 	quietShare = .1
@@ -58,4 +58,4 @@ func (f *failures) value(now time.Time) float64 {
 	return f.count * math.Exp2(-float64(now.Sub(f.at))/float64(failureHalfLife))
 }
 
-func (f *failures) add(now time.Time) { f.count, f.at = f.value(now)+1, now }
+func (f *failures) add(n float64, now time.Time) { f.count, f.at = f.value(now)+n, now }

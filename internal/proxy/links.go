@@ -49,6 +49,7 @@ type member struct {
 	capacity capacity
 	failures failures
 	stalls   stalls
+	silence  silence
 	rtt      time.Duration
 	up, down int64 // bytes until the latest sample
 	tunnels  map[*tunnel]struct{}
@@ -245,7 +246,7 @@ func (s *Server) note(r dialled) {
 		m.stalls.add(r.took)
 		m.rtt = link.Handshake(r.conn, r.took)
 	case blames(r.err):
-		m.failures.add(time.Now())
+		m.failures.add(1, time.Now())
 	}
 }
 
@@ -258,7 +259,7 @@ func (s *Server) won(t *tunnel, winner *member, tried []attempt) {
 		if a.link == winner {
 			break
 		}
-		a.link.failures.add(time.Now())
+		a.link.failures.add(1, time.Now())
 	}
 	if t.link != winner {
 		delete(t.link.tunnels, t)
@@ -302,12 +303,19 @@ func (s *Server) remove(t *tunnel) {
 	}
 }
 
+// another says whether there is a link beside m that works as far as is known.
+func (s *Server) another(m *member) bool {
+	now := time.Now()
+	return slices.ContainsFunc(s.members, func(o *member) bool { return o != m && !o.spent() && o.failures.value(now) < 1 })
+}
+
 // sample looks at all tunnels. What ended meanwhile counts when it ends, but for rates.
 func (s *Server) sample(since time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.members {
 		rate := 0.
+		var heard []*tunnel
 		m.rates = m.rates[:0]
 		for t := range m.tunnels {
 			up, down := t.sample(since)
@@ -316,13 +324,21 @@ func (s *Server) sample(since time.Duration) {
 			if t.rate > 0 {
 				m.rates = append(m.rates, t.rate)
 				rate += t.rate
+				heard = append(heard, t)
 			}
 			if t.overdue() {
 				reset(t.ends...)
 			}
 		}
 		m.capacity.add(rate)
-		if m.spent() {
+		switch {
+		case m.spent():
+			m.resetTunnels()
+		case len(heard) > 0:
+			m.silence.heard(heard)
+		case m.silence.quiet(since, m.rtt, m.tunnels) && s.another(m):
+			m.failures.add(deadFailures, time.Now())
+			m.silence = silence{}
 			m.resetTunnels()
 		}
 	}
