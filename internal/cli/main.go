@@ -21,6 +21,7 @@ import (
 	"github.com/mlget/mlget/internal/cli/links"
 	"github.com/mlget/mlget/internal/cli/power"
 	"github.com/mlget/mlget/internal/cli/program"
+	"github.com/mlget/mlget/internal/cli/proxy"
 	"github.com/mlget/mlget/internal/cli/report"
 	"github.com/mlget/mlget/internal/cli/simulate"
 	"github.com/mlget/mlget/internal/engine"
@@ -141,7 +142,7 @@ what was interrupted.`,
 	cmd.SetFlagErrorFunc(flagError)
 	cmd.SetUsageFunc(usage)
 	cmd.AddCommand(links.NewCommand(stdio), power.NewCommand(stdio), simulate.NewCommand(stdio), report.NewCommand(stdio),
-		bench.NewCommand(stdio), newManCommand(stdio), doctor.NewCommand(stdio), newVersionCommand(stdio))
+		proxy.NewCommand(stdio), bench.NewCommand(stdio), newManCommand(stdio), doctor.NewCommand(stdio), newVersionCommand(stdio))
 	cmd.SetHelpCommand(newHelpCommand())
 	addCompletions(cmd)
 	cmd.InitDefaultCompletionCmd()

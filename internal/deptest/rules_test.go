@@ -78,6 +78,8 @@ func rules() map[string]rule {
 		},
 		"internal/android/androidtest": {imports: "internal/android github.com/vishvananda/netlink golang.org/x/net/dns/dnsmessage golang.org/x/sys"},
 		"internal/roots":               {imports: "golang.org/x/crypto/x509roots/fallback/bundle"},
+		// The proxy for other programs: places their connections on links, and carries them.
+		"internal/proxy": {imports: "internal/link golang.org/x/sys", tests: "internal/testbody"},
 		"internal/fetch": {
 			imports: "internal/digestauth golang.org/x/net/http golang.org/x/net/http2 golang.org/x/net/proxy golang.org/x/sys",
 			tests:   "internal/race internal/testbody github.com/mccutchen/go-httpbin",
@@ -155,7 +157,7 @@ func rules() map[string]rule {
 		// Wire: a package for each command, and below them what several commands share
 		// (console, exit, flags, measure, policy, program).
 		"internal/cli": {imports: "internal/cli/bench internal/cli/console internal/cli/doctor internal/cli/exit internal/cli/flags internal/cli/get internal/cli/habits internal/cli/links internal/cli/power" +
-			" internal/cli/program internal/cli/report internal/cli/simulate internal/engine internal/link internal/linklab/scenario internal/page internal/power" +
+			" internal/cli/program internal/cli/proxy internal/cli/report internal/cli/simulate internal/engine internal/link internal/linklab/scenario internal/page internal/power" +
 			" internal/progress pkg/scheduler pkg/scheduler/tuning github.com/spf13/cobra github.com/spf13/pflag", tests: "internal/sim"},
 		"internal/cli/bench": {imports: "internal/campaign internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/policy internal/cli/program" +
 			" internal/cli/report internal/dataset internal/energy internal/engine internal/launch internal/link internal/page internal/report internal/results" +
@@ -176,6 +178,8 @@ func rules() map[string]rule {
 		"internal/cli/power": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/program internal/energy internal/event internal/launch" +
 			" internal/link internal/power internal/record internal/report internal/stats internal/term github.com/spf13/cobra"},
 		"internal/cli/program": {imports: ""},
+		"internal/cli/proxy": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/measure internal/energy internal/link internal/proxy" +
+			" internal/term internal/terms internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
 		"internal/cli/report": {imports: "internal/cli/console internal/cli/exit internal/cli/measure internal/energy internal/engine internal/page internal/study github.com/spf13/cobra" +
 			" github.com/spf13/pflag"},
 		"internal/cli/simulate": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/policy internal/dataset internal/energy internal/execpolicy internal/link" +
@@ -294,8 +298,8 @@ func onlyBy() map[string]string {
 		"internal/soaktest":                   "",
 		"internal/store/crashtest":            "",
 		"pkg/scheduler/schedtest":             "",
-		"unsafe":                              "internal/android/androidtest internal/cli/get internal/fetch internal/link", // structures of kernels
-		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics",          // the type that net/http's server asks for
+		"unsafe":                              "internal/android/androidtest internal/cli/get internal/fetch internal/link",       // structures of kernels
+		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics internal/proxy", // the type that net/http's server asks for
 		"github.com/prometheus/client_golang": "internal/metrics",
 		"golang.org/x/image":                  "internal/plot",
 		"github.com/vishvananda/netlink":      "internal/android/androidtest internal/linklab",

@@ -1,0 +1,154 @@
+package main_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/linklab"
+)
+
+// startProxy starts mlget proxy over the lab's links, and returns its address and what ends it
+// and gives its last words.
+func startProxy(t *testing.T, l *lab, args ...string) (addr string, stop func() string) {
+	t.Helper()
+	const address = "127.0.0.1:8118"
+	var said strings.Builder
+	c := l.Command(context.Background(), "mlget", append([]string{"proxy", "-v", "--grace", "0s", "--listen", address, "-l", strings.Join(l.Links(), ",")}, args...)...)
+	c.Stderr = &said
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := sync.OnceValue(func() string {
+		_ = c.Signal(syscall.SIGINT)
+		if err := c.Wait(); err != nil {
+			t.Errorf("proxy: %v\n%s", err, said.String())
+		}
+		return said.String()
+	})
+	t.Cleanup(func() { ended() })
+	for end := time.Now().Add(hang); ; time.Sleep(20 * time.Millisecond) {
+		conn, err := dialInClient(l, address)
+		if err == nil {
+			_ = conn.Close()
+			return address, ended
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// dialInClient connects from where the lab's client is.
+func dialInClient(l *lab, addr string) (conn net.Conn, err error) {
+	if inner := l.InClient(func() error { conn, err = net.Dial("tcp", addr); return nil }); inner != nil {
+		return nil, inner
+	}
+	return conn, err
+}
+
+// through is a client of HTTP whose requests take the proxy.
+func through(l *lab, addr string) *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		Proxy:             func(*http.Request) (*url.URL, error) { return url.Parse("http://" + addr) },
+		DialContext:       func(context.Context, string, string) (net.Conn, error) { return dialInClient(l, addr) },
+		DisableKeepAlives: true,
+	}}
+}
+
+// TestProxyUsesBothLinks: transfers through the proxy come over both links, whole.
+func TestProxyUsesBothLinks(t *testing.T) {
+	l := startLab(t, linklab.Config{Size: 5e6}, fastWiFi, fastLTE)
+	addr, stop := startProxy(t, l, "--affinity", "none")
+	client := through(l, addr)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			resp, err := client.Get(l.URL())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close() //nolint:errcheck // it is read
+			h := sha256.New()
+			if _, err := io.Copy(h, resp.Body); err != nil || fmt.Sprintf("%x", h.Sum(nil)) != l.SHA256() {
+				t.Errorf("not the body: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	said := stop()
+	for _, name := range l.Links() {
+		if !strings.Contains(said, "link "+name+": ") || strings.Contains(said, "link "+name+": 0 connections") {
+			t.Errorf("%s carried none of four transfers:\n%s", name, said)
+		}
+	}
+}
+
+// TestProxyEndsTunnelsOfASilentLink: a link over which nothing comes any more, and of which
+// nobody says so, loses its tunnels by RST while the other one's go on; new connections work.
+func TestProxyEndsTunnelsOfASilentLink(t *testing.T) {
+	l := startLab(t, linklab.Config{Size: 200e6}, slowWiFi, slowLTE)
+	addr, _ := startProxy(t, l, "--placement", "round-robin")
+	client := through(l, addr)
+	ends := make(chan error, 2)
+	var first sync.WaitGroup
+	for range 2 {
+		first.Add(1)
+		go func() {
+			resp, err := client.Get(l.URL())
+			if err != nil {
+				first.Done()
+				ends <- err
+				return
+			}
+			defer resp.Body.Close() //nolint:errcheck // it is read
+			_, err = io.CopyN(io.Discard, resp.Body, 500_000)
+			first.Done()
+			if err == nil {
+				_, err = io.Copy(io.Discard, resp.Body)
+			}
+			ends <- err
+		}()
+		first.Wait() // one after the other, so that each has a link of its own
+	}
+	if err := l.Event("wlan0 down"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ends:
+		if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("the transfer over the silent link ended with %v", err)
+		}
+	case <-time.After(hang):
+		t.Fatal("the transfer over the silent link did not end")
+	}
+	req, err := http.NewRequest(http.MethodGet, l.URL(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Range", "bytes=0-99")
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // it is read
+	if n, err := io.Copy(io.Discard, resp.Body); n != 100 || err != nil {
+		t.Errorf("a new connection brought %d bytes, %v", n, err)
+	}
+	select {
+	case err := <-ends:
+		t.Errorf("the transfer over the other link ended, too: %v", err)
+	default:
+	}
+}

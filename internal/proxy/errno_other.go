@@ -1,0 +1,11 @@
+//go:build !windows
+
+package proxy
+
+import "syscall"
+
+// What a peer answers.
+const (
+	connRefused = syscall.ECONNREFUSED
+	connReset   = syscall.ECONNRESET
+)

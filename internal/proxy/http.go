@@ -1,0 +1,266 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/http/httputil"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// idleServer is how long a connection to a server is kept for another request.
+	idleServer = 30 * time.Second
+	// maxIdle bounds how many are kept.
+	maxIdle = 100
+)
+
+// planKey is where a request's context has its plan.
+type planKey struct{}
+
+// plan is how a request may reach its server: by a connection that there is, or a new one.
+type plan struct {
+	origin   origin
+	attempts []attempt
+}
+
+// handler answers the requests of HTTP.
+func (s *Server) handler() http.Handler {
+	forward := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.RawQuery = r.In.URL.RawQuery // which it would tidy
+			for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+				if values := r.In.Header[name]; values != nil { // which it would drop
+					r.Out.Header[name] = values
+				}
+			}
+		},
+		Transport:     s,
+		FlushInterval: -1, // whatever comes is passed on at once
+		BufferPool:    new(copyBuffers),
+		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, err error) { fail(w, err) },
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		viaProxy := r.Method == http.MethodConnect || r.URL.IsAbs()
+		switch {
+		case !viaProxy:
+			s.local(w, r)
+		case !s.authorised(r):
+			w.Header().Set("Proxy-Authenticate", `Basic realm="mlget", charset="UTF-8"`)
+			http.Error(w, errPassword.Error(), http.StatusProxyAuthRequired)
+		case r.Method == http.MethodConnect:
+			s.connectHTTP(w, r)
+		case r.URL.Scheme != "http" || r.URL.Host == "":
+			http.Error(w, "only http URLs are fetched: https goes through CONNECT", http.StatusBadRequest)
+		default:
+			s.forward(w, r, forward)
+		}
+	})
+}
+
+// authorised says whether a request's user may use the proxy.
+func (s *Server) authorised(r *http.Request) bool {
+	if s.cfg.Users == nil {
+		return true
+	}
+	basic := http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}
+	user, password, ok := basic.BasicAuth()
+	return ok && s.cfg.Users.admit(user, password)
+}
+
+// local answers requests to the proxy itself, which only this machine and those that
+// may use the proxy make. The name in Host keeps pages out that have had their own name lead
+// here (DNS rebinding).
+func (s *Server) local(w http.ResponseWriter, r *http.Request) {
+	if !isOwnName(r.Host) {
+		http.Error(w, "this is a proxy, which has no such host", http.StatusMisdirectedRequest)
+		return
+	}
+	if r.URL.Path != "/healthz" {
+		http.NotFound(w, r)
+		return
+	}
+	if len(s.Links()) == 0 {
+		http.Error(w, errNoLink.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = io.WriteString(w, "ok\n")
+}
+
+// isOwnName says whether a Host header names the proxy: an address, or localhost.
+func isOwnName(hostPort string) bool {
+	host, _, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		host = strings.Trim(hostPort, "[]")
+	}
+	_, err = netip.ParseAddr(host)
+	return err == nil || strings.EqualFold(host, "localhost")
+}
+
+// connectHTTP makes a tunnel for CONNECT (RFC 9110, 9.3.6).
+func (s *Server) connectHTTP(w http.ResponseWriter, r *http.Request) {
+	t, server, err := s.dial(r.Context(), clientOf(r), "connect", r.Host)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		s.remove(t)
+		reset(server)
+		return
+	}
+	c, ok := conn.(*client)
+	if !ok { // the listener hands out no others
+		s.remove(t)
+		reset(server)
+		_ = conn.Close()
+		return
+	}
+	_ = c.SetDeadline(time.Time{})
+	early, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
+	go func() { // the request's goroutine and buffers are not kept for it
+		defer s.remove(t)
+		if _, err := io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+			reset(server)
+			_ = c.Close()
+			return
+		}
+		s.tunnel(t, c, server, early)
+	}()
+}
+
+// forward passes a request on to its server over the link where it is served soonest.
+func (s *Server) forward(w http.ResponseWriter, r *http.Request, with *httputil.ReverseProxy) {
+	port := r.URL.Port()
+	if port == "" {
+		port = "80"
+	}
+	o, err := originOf(clientOf(r), net.JoinHostPort(r.URL.Hostname(), port))
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	p := plan{o, s.choose(o)}
+	if len(p.attempts) == 0 {
+		fail(w, errNoLink)
+		return
+	}
+	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		if c, ok := info.Conn.(*counted); ok && info.Reused {
+			s.reused(c.tunnel)
+		}
+	}})
+	with.ServeHTTP(w, r.WithContext(context.WithValue(ctx, planKey{}, p)))
+}
+
+// RoundTrip sends a request by its plan.
+func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
+	p, ok := r.Context().Value(planKey{}).(plan)
+	if !ok {
+		return nil, errNoLink
+	}
+	if isLocal(p.origin.client) {
+		return p.attempts[0].link.here.RoundTrip(r)
+	}
+	return p.attempts[0].link.beyond.RoundTrip(r)
+}
+
+// transport makes requests over a link. A connection of it may be another link's, where that
+// one was connected sooner.
+func (s *Server) transport() *http.Transport {
+	return &http.Transport{
+		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
+			p, ok := ctx.Value(planKey{}).(plan)
+			if !ok {
+				return nil, errNoLink
+			}
+			t, conn, err := s.connect(ctx, p.origin, p.attempts, "http", addr)
+			if err != nil {
+				return nil, err
+			}
+			return &counted{TCPConn: conn, tunnel: t, server: s}, nil
+		},
+		DisableCompression: true, // what the client asks for is what it gets
+		MaxIdleConns:       maxIdle,
+		IdleConnTimeout:    idleServer,
+	}
+}
+
+// counted is a tunnel that requests are sent through.
+type counted struct {
+	*net.TCPConn
+	tunnel *tunnel
+	server *Server
+	once   sync.Once
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.TCPConn.Read(b)
+	c.tunnel.down.Add(int64(n))
+	return n, err
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.TCPConn.Write(b)
+	c.tunnel.up.Add(int64(n))
+	return n, err
+}
+
+// ReadFrom counts, which TCPConn's own would not.
+func (c *counted) ReadFrom(r io.Reader) (int64, error) {
+	return io.Copy(struct{ io.Writer }{c}, r)
+}
+
+// WriteTo counts, which TCPConn's own would not.
+func (c *counted) WriteTo(w io.Writer) (int64, error) {
+	return io.Copy(w, struct{ io.Reader }{c})
+}
+
+func (c *counted) Close() error {
+	c.once.Do(func() { c.server.remove(c.tunnel) })
+	return c.TCPConn.Close()
+}
+
+// copyBuffers lends what bodies are copied through.
+type copyBuffers struct{ pool sync.Pool }
+
+const copySize = 32 << 10
+
+func (p *copyBuffers) Get() []byte {
+	if b, ok := p.pool.Get().(*[copySize]byte); ok {
+		return b[:]
+	}
+	return make([]byte, copySize)
+}
+
+func (p *copyBuffers) Put(b []byte) { p.pool.Put((*[copySize]byte)(b)) }
+
+// clientOf is the address of a request's client.
+func clientOf(r *http.Request) netip.Addr {
+	a, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return a.Addr().Unmap()
+}
+
+// fail tells the client why a server cannot be reached.
+func fail(w http.ResponseWriter, err error) {
+	status := http.StatusBadGateway
+	var timeout net.Error
+	switch {
+	case isForbidden(err):
+		status = http.StatusForbidden
+	case errors.Is(err, errNoLink):
+		status = http.StatusServiceUnavailable
+	case errors.As(err, &timeout) && timeout.Timeout():
+		status = http.StatusGatewayTimeout
+	}
+	http.Error(w, err.Error(), status)
+}

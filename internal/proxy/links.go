@@ -1,0 +1,345 @@
+package proxy
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/mlget/mlget/internal/link"
+)
+
+const (
+	// busyHost is how many busy tunnels to a host make further ones be placed each by
+	// itself: so many carry something large.
+	busyHost = 4
+	// maxHosts bounds how many hosts' links are remembered.
+	maxHosts = 4096
+)
+
+// Network connects over one link; *link.Link is one.
+type Network interface {
+	Name() string
+	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Terms are on what terms a link is used.
+type Terms struct {
+	Backup    bool    // used where no other link can be
+	Costly    bool    // spared by policies of energy
+	Cap       int64   // most bytes in all, both directions; 0: any number
+	Bandwidth float64 // known capacity, bytes per second; 0: unknown
+}
+
+// Status is what is known of a link.
+type Status struct {
+	Name     string
+	Tunnels  int           // now
+	Placed   int           // that it had in all
+	Up, Down int64         // bytes
+	Capacity float64       // bytes per second; 0: unknown
+	RTT      time.Duration // 0: unknown
+}
+
+// member is a link of the proxy.
+type member struct {
+	network  Network
+	terms    Terms
+	capacity capacity
+	failures failures
+	stalls   stalls
+	silence  silence
+	rtt      time.Duration
+	up, down int64 // bytes until the latest sample
+	tunnels  map[*tunnel]struct{}
+	placed   int             // tunnels that were connected over it
+	here     *http.Transport // for requests of clients of this machine
+	beyond   *http.Transport // for others', who may not share connections with them
+	rates    []float64       // of those that carry something, at the latest sample
+	gone     bool
+}
+
+func (m *member) spent() bool { return m.terms.Cap > 0 && m.up+m.down >= m.terms.Cap }
+
+func (m *member) state(now time.Time) state {
+	fresh := 0
+	for t := range m.tunnels {
+		if t.fresh() {
+			fresh++
+		}
+	}
+	return state{
+		Capacity: m.capacity.value(), Rates: m.rates, Fresh: fresh, RTT: m.rtt, Failures: m.failures.value(now),
+		Standby: m.terms.Backup, Costly: m.terms.Costly, Spent: m.spent(), Bytes: m.up + m.down,
+	}
+}
+
+// host is a server that a client has tunnels to, or had.
+type host struct {
+	link    *member
+	tunnels map[*tunnel]struct{}
+	used    time.Time
+}
+
+func (h *host) busy() int {
+	n := 0
+	for t := range h.tunnels {
+		if t.busy() {
+			n++
+		}
+	}
+	return n
+}
+
+// Join makes a link one of the proxy's.
+func (s *Server) Join(n Network, terms Terms) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.members = append(s.members, &member{
+		network: n, terms: terms, capacity: capacity{known: terms.Bandwidth}, tunnels: make(map[*tunnel]struct{}),
+		here: s.transport(), beyond: s.transport(),
+	})
+}
+
+// Renew changes how connections are made over the link of n's name. Where the link has
+// moved, tunnels that it has lead nowhere any more, and end.
+func (s *Server) Renew(n Network, moved bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.members {
+		if m.network.Name() != n.Name() {
+			continue
+		}
+		m.network = n
+		if moved {
+			m.resetTunnels()
+		}
+	}
+}
+
+// Leave takes a link from the proxy; its tunnels end.
+func (s *Server) Leave(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.members = slices.DeleteFunc(s.members, func(m *member) bool {
+		if m.network.Name() != name {
+			return false
+		}
+		m.gone = true
+		m.resetTunnels()
+		return true
+	})
+}
+
+func (m *member) resetTunnels() {
+	for t := range m.tunnels {
+		reset(t.ends...)
+	}
+}
+
+// Links tells of the links, in the order in which they joined.
+func (s *Server) Links() []Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Status
+	for _, m := range s.members {
+		st := Status{Name: m.network.Name(), Tunnels: len(m.tunnels), Placed: m.placed, Up: m.up, Down: m.down, Capacity: m.capacity.value(), RTT: m.rtt}
+		for t := range m.tunnels {
+			st.Up += t.up.Load() - t.lastUp
+			st.Down += t.down.Load() - t.lastDown
+		}
+		all = append(all, st)
+	}
+	return all
+}
+
+// attempt is a link on which a tunnel may be placed.
+type attempt struct {
+	link    *member
+	network Network
+	wait    time.Duration // until the next link tries as well
+}
+
+// choose lists the link that is to carry a tunnel, and those for where it fails.
+func (s *Server) choose(o origin) []attempt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	states := make([]state, len(s.members))
+	for i, m := range s.members {
+		states[i] = m.state(now)
+	}
+	places := order(states, s.cfg.Placement, s.cfg.Energy, s.placed)
+	s.placed++
+	if h := s.hostOf(o, now); h != nil && h.link != nil && h.busy() < busyHost {
+		if at := slices.IndexFunc(places, func(i int) bool { return s.members[i] == h.link }); at > 0 {
+			places = slices.Insert(slices.Delete(places, at, at+1), 0, slices.Index(s.members, h.link))
+		}
+	}
+	attempts := make([]attempt, 0, len(places))
+	for _, i := range places {
+		m := s.members[i]
+		attempts = append(attempts, attempt{m, m.network, m.stalls.limit()})
+	}
+	return attempts
+}
+
+// register counts a tunnel in with a link before it is connected, so that the next one
+// finds less room there.
+func (s *Server) register(t *tunnel, m *member) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.link = m
+	m.tunnels[t] = struct{}{}
+	if h := s.hosts[t.origin]; h != nil {
+		h.tunnels[t] = struct{}{}
+	}
+}
+
+// reused says that a tunnel is used for something new, of which nobody knows how much it is.
+func (s *Server) reused(t *tunnel) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.samples = 0
+}
+
+// hostOf is what is remembered of a host; nil: nothing is.
+func (s *Server) hostOf(o origin, now time.Time) *host {
+	if !s.cfg.AffinityHost || s.cfg.Placement == RoundRobin {
+		return nil
+	}
+	h := s.hosts[o]
+	if h == nil {
+		if len(s.hosts) >= maxHosts {
+			s.forget()
+		}
+		h = &host{tunnels: make(map[*tunnel]struct{})}
+		s.hosts[o] = h
+	}
+	h.used = now
+	if h.link != nil && h.link.gone {
+		h.link = nil
+	}
+	return h
+}
+
+// forget forgets the host that was used least recently, of those without tunnels.
+func (s *Server) forget() {
+	var oldest origin
+	var used time.Time
+	for o, h := range s.hosts {
+		if len(h.tunnels) == 0 && (used.IsZero() || h.used.Before(used)) {
+			oldest, used = o, h.used
+		}
+	}
+	delete(s.hosts, oldest)
+}
+
+// note takes in what came of an attempt to connect.
+func (s *Server) note(r dialled) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := r.link
+	switch {
+	case r.err == nil:
+		m.stalls.add(r.took)
+		m.rtt = link.Handshake(r.conn, r.took)
+	case blames(r.err):
+		m.failures.add(1, time.Now())
+	}
+}
+
+// won gives a tunnel to the link that is connected. Those that had more time for it are
+// slower than they were thought to be.
+func (s *Server) won(t *tunnel, winner *member, tried []attempt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range tried {
+		if a.link == winner {
+			break
+		}
+		a.link.failures.add(1, time.Now())
+	}
+	if t.link != winner {
+		delete(t.link.tunnels, t)
+		t.link = winner
+		winner.tunnels[t] = struct{}{}
+	}
+	if h := s.hosts[t.origin]; h != nil && (h.link == nil || h.link == tried[0].link) {
+		h.link = winner
+	}
+}
+
+// connected gives a tunnel its connections, to be reset with its link. It is false where the
+// link has gone meanwhile.
+func (s *Server) connected(t *tunnel, ends ...*net.TCPConn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.link.gone {
+		return false
+	}
+	if len(t.ends) == 0 {
+		t.link.placed++
+	}
+	t.ends = append(t.ends, ends...)
+	return true
+}
+
+// remove takes a tunnel that has ended from its link.
+func (s *Server) remove(t *tunnel) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.link == nil {
+		return
+	}
+	up, down := t.up.Load(), t.down.Load()
+	t.link.up += up - t.lastUp
+	t.link.down += down - t.lastDown
+	t.lastUp, t.lastDown = up, down
+	delete(t.link.tunnels, t)
+	if h := s.hosts[t.origin]; h != nil {
+		delete(h.tunnels, t)
+	}
+}
+
+// another says whether there is a link beside m that works as far as is known.
+func (s *Server) another(m *member) bool {
+	now := time.Now()
+	return slices.ContainsFunc(s.members, func(o *member) bool { return o != m && !o.spent() && o.failures.value(now) < 1 })
+}
+
+// sample looks at all tunnels. What ended meanwhile counts when it ends, but for rates.
+func (s *Server) sample(since time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.members {
+		rate := 0.
+		var heard []*tunnel
+		m.rates = m.rates[:0]
+		for t := range m.tunnels {
+			up, down := t.sample(since)
+			m.up += up
+			m.down += down
+			if t.rate > 0 {
+				m.rates = append(m.rates, t.rate)
+				rate += t.rate
+				heard = append(heard, t)
+			}
+			if t.overdue() {
+				reset(t.ends...)
+			}
+		}
+		m.capacity.add(rate)
+		switch {
+		case m.spent():
+			m.resetTunnels()
+		case len(heard) > 0:
+			m.silence.heard(heard)
+		case m.silence.quiet(since, m.rtt, m.tunnels) && s.another(m):
+			m.failures.add(deadFailures, time.Now())
+			m.silence = silence{}
+			m.resetTunnels()
+		}
+	}
+}
