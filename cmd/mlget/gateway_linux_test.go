@@ -154,7 +154,7 @@ func (x *crossroads) serve(t *testing.T) {
 	must(t, <-fails)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"1"`)
-		http.ServeFile(&slowly{w}, r, name)
+		http.ServeFile(&paced{w}, r, name)
 	})}
 	for range 2 {
 		l := <-listeners
@@ -164,10 +164,10 @@ func (x *crossroads) serve(t *testing.T) {
 	x.url4, x.url6 = "http://203.0.113.1/body.bin", "http://[2001:db8:ff::1]/body.bin"
 }
 
-// slowly is an answer of 8 MB/s at most.
-type slowly struct{ http.ResponseWriter }
+// paced is an answer of 8 MB/s at most.
+type paced struct{ http.ResponseWriter }
 
-func (s *slowly) Write(p []byte) (int, error) {
+func (s *paced) Write(p []byte) (int, error) {
 	time.Sleep(time.Duration(len(p)) * time.Second / 8e6)
 	return s.ResponseWriter.Write(p)
 }
