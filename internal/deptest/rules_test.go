@@ -178,7 +178,7 @@ func rules() map[string]rule {
 		"internal/cli/power": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/program internal/energy internal/event internal/launch" +
 			" internal/link internal/power internal/record internal/report internal/stats internal/term github.com/spf13/cobra"},
 		"internal/cli/program": {imports: ""},
-		"internal/cli/proxy": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/measure internal/energy internal/link internal/proxy" +
+		"internal/cli/proxy": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/measure internal/energy internal/link internal/plan internal/proxy" +
 			" internal/term internal/terms internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
 		"internal/cli/report": {imports: "internal/cli/console internal/cli/exit internal/cli/measure internal/energy internal/engine internal/page internal/study github.com/spf13/cobra" +
 			" github.com/spf13/pflag"},

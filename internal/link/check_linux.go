@@ -96,8 +96,8 @@ func (i *Info) checkRoutes(f *fib, pointToPoint bool) {
 // drops: the route back to the server, from the link's address, leads through
 // another link.
 func (i *Info) checkReversePath(f *fib) {
-	if i.RPFilter != 1 || !i.Default4 || i.Virtual == VirtualLoopback {
-		return
+	if _, within := f.vrfs[i.Index]; within || i.RPFilter != 1 || !i.Default4 || i.Virtual == VirtualLoopback {
+		return // what comes into a VRF goes by its routes
 	}
 	for _, p := range i.Addrs {
 		src := p.Addr()

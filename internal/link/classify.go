@@ -50,9 +50,11 @@ func kindVirtual(kind string) Virtual {
 	case "tun", "wireguard", "xfrm", "vti", "vti6", "ipip", "sit", "ip6tnl", "gre", "gretap",
 		"ip6gre", "ip6gretap", "erspan", "vxlan", "geneve", "gtp", "l2tpeth", "amneziawg", "ovpn":
 		return VirtualVPN
+	case "vrf":
+		return VirtualVRF
 	case "veth", "netkit":
 		return VirtualContainer
-	case "dummy", "ifb", "nlmon", "vcan", "vrf", "netdevsim":
+	case "dummy", "ifb", "nlmon", "vcan", "netdevsim":
 		return VirtualDummy
 	}
 	return VirtualNot

@@ -61,6 +61,7 @@ func takeSnapshot(ctx context.Context) (*snapshot, error) {
 		return nil, fmt.Errorf("list routing rules: %w", err)
 	}
 	s.fib = newFib(rules, routes, os.Getuid())
+	s.fib.vrfs = vrfsOf(s.links)
 	return s, nil
 }
 

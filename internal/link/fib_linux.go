@@ -16,6 +16,29 @@ type fib struct {
 	rules  []ruleMsg
 	routes []routeMsg
 	uid    uint32 // the user that this process runs as
+	vrfs   map[int]vrf
+}
+
+// vrf is the virtual router that an interface is, or belongs to.
+type vrf struct {
+	table  uint32
+	itself bool // the interface is the router: its routes lead through those that belong to it
+}
+
+// vrfsOf finds the interfaces with a virtual router.
+func vrfsOf(links []linkMsg) map[int]vrf {
+	found := make(map[int]vrf)
+	for _, l := range links {
+		if l.kind == kindVRF {
+			found[l.index] = vrf{l.table, true}
+		}
+	}
+	for _, l := range links {
+		if of, ok := found[l.master]; ok && of.itself {
+			found[l.index] = vrf{table: of.table}
+		}
+	}
+	return found
 }
 
 // halfDefault is the longest prefix that counts as a default route.
@@ -58,7 +81,17 @@ func (f *fib) route(to flow) routeMsg {
 		}
 		switch r.action {
 		case unix.FR_ACT_TO_TBL:
-			if found, done := f.lookupTable(r, to); done {
+			table, to := r.table, to
+			if r.l3mdev {
+				of, ok := f.vrfs[to.oif]
+				if !ok {
+					continue
+				}
+				if table = of.table; of.itself {
+					to.oif = 0
+				}
+			}
+			if found, done := f.lookupTable(r, table, to); done {
 				return found
 			}
 		case unix.FR_ACT_BLACKHOLE, unix.FR_ACT_UNREACHABLE, unix.FR_ACT_PROHIBIT:
@@ -68,9 +101,9 @@ func (f *fib) route(to flow) routeMsg {
 	return routeMsg{}
 }
 
-func (f *fib) lookupTable(rule *ruleMsg, to flow) (found routeMsg, done bool) {
+func (f *fib) lookupTable(rule *ruleMsg, table uint32, to flow) (found routeMsg, done bool) {
 	for _, r := range f.routes {
-		if r.family != to.family || r.table != rule.table {
+		if r.family != to.family || r.table != table {
 			continue
 		}
 		switch r.kind {

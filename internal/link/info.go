@@ -48,6 +48,7 @@ const (
 	VirtualVPN       Virtual = "VPN or tunnel"
 	VirtualContainer Virtual = "container or virtual machine"
 	VirtualDummy     Virtual = "dummy"
+	VirtualVRF       Virtual = "virtual router"       // VRF
 	VirtualCLAT      Virtual = "IPv4 of another link" // 464XLAT: that link carries it
 	VirtualTethering Virtual = "to devices that use this phone's network"
 )

@@ -43,7 +43,7 @@ func (s System) inspect(snap *snapshot, bind func(name string) error) []Info {
 			Index:     l.index,
 			Up:        l.flags&unix.IFF_UP != 0,
 			Carrier:   l.flags&unix.IFF_LOWER_UP != 0,
-			Addrs:     addrsOf(snap.addrs, l.index),
+			Addrs:     snap.addrsOf(l),
 			RPFilter:  s.rpFilter(l.name),
 			Resolvers: s.resolvers(l.index, loopback),
 			Tech:      s.tech(l.name),
@@ -75,11 +75,18 @@ func (s System) inspect(snap *snapshot, bind func(name string) error) []Info {
 	return infos
 }
 
-// addrsOf gives the addresses of an interface that can be used now.
-func addrsOf(addrs []addrMsg, index int) []netip.Prefix {
+// addrsOf gives the addresses of an interface that can be used now. A VRF uses those of the
+// interfaces that belong to it.
+func (s *snapshot) addrsOf(l linkMsg) []netip.Prefix {
+	indexes := []int{l.index}
+	for _, part := range s.links {
+		if l.kind == kindVRF && part.master == l.index {
+			indexes = append(indexes, part.index)
+		}
+	}
 	list := []netip.Prefix{}
-	for _, a := range addrs {
-		if a.index == index && a.flags&(unix.IFA_F_TENTATIVE|unix.IFA_F_DADFAILED) == 0 {
+	for _, a := range s.addrs {
+		if slices.Contains(indexes, a.index) && a.flags&(unix.IFA_F_TENTATIVE|unix.IFA_F_DADFAILED) == 0 {
 			list = append(list, a.prefix)
 		}
 	}

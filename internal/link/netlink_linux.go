@@ -73,6 +73,9 @@ type linkMsg struct {
 	flags uint32 // IFF_*
 	name  string
 	kind  string // "" for hardware
+	// master is the device that this one is a part of, a bridge or a VRF; 0: none.
+	master int
+	table  uint32 // of routes, of a VRF
 }
 
 func parseLink(b []byte) (linkMsg, bool) {
@@ -87,15 +90,37 @@ func parseLink(b []byte) (linkMsg, bool) {
 		switch kind {
 		case unix.IFLA_IFNAME:
 			l.name = attrString(v)
+		case unix.IFLA_MASTER:
+			l.master = int(int32(attrUint32(v)))
 		case unix.IFLA_LINKINFO:
-			for sub, v, rest, ok := nextAttr(v); ok; sub, v, rest, ok = nextAttr(rest) {
-				if sub == unix.IFLA_INFO_KIND {
-					l.kind = attrString(v)
-				}
-			}
+			l.parseKind(v)
 		}
 	}
 	return l, l.index > 0 && l.name != ""
+}
+
+// kindVRF is the kernel's name for virtual routers (vrf.rst of Linux).
+const kindVRF = "vrf"
+
+// parseKind reads what is told of the kind of device.
+func (l *linkMsg) parseKind(b []byte) {
+	var data []byte
+	for kind, v, rest, ok := nextAttr(b); ok; kind, v, rest, ok = nextAttr(rest) {
+		switch kind {
+		case unix.IFLA_INFO_KIND:
+			l.kind = attrString(v)
+		case unix.IFLA_INFO_DATA:
+			data = v
+		}
+	}
+	if l.kind != kindVRF {
+		return
+	}
+	for kind, v, rest, ok := nextAttr(data); ok; kind, v, rest, ok = nextAttr(rest) {
+		if kind == unix.IFLA_VRF_TABLE {
+			l.table = attrUint32(v)
+		}
+	}
 }
 
 // addrMsg is an address of an interface, from RTM_NEWADDR.
@@ -210,6 +235,7 @@ type ruleMsg struct {
 	mask     uint32
 	uids     [2]uint32 // first and last user id that it applies to
 	suppress int       // routes with a prefix up to this long do not count; -1: all count
+	l3mdev   bool      // its table is that of the flow's VRF
 	other    bool      // depends on what is not known here: ports, protocol, TOS, destination
 }
 
@@ -254,7 +280,7 @@ func parseRule(b []byte) (ruleMsg, bool) {
 		case unix.FRA_SUPPRESS_IFGROUP:
 			r.other = r.other || int32(attrUint32(v)) != -1
 		case unix.FRA_L3MDEV:
-			r.other = r.other || len(v) > 0 && v[0] != 0
+			r.l3mdev = len(v) > 0 && v[0] != 0
 		case unix.FRA_TUN_ID, unix.FRA_IP_PROTO, unix.FRA_SPORT_RANGE, unix.FRA_DPORT_RANGE:
 			r.other = true
 		}

@@ -193,7 +193,7 @@ func (i *Info) findCLAT(snap *snapshot, netID uint32) {
 			i.Virtual = VirtualCLAT
 		case other.name == clatPrefix+i.Name:
 			i.Android.CLAT = other.name
-			for _, a := range addrsOf(snap.addrs, other.index) {
+			for _, a := range snap.addrsOf(other) {
 				if a.Addr().Is4() {
 					i.Android.CLATAddr = a.Addr()
 				}

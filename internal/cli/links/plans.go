@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/plan"
@@ -13,10 +14,16 @@ import (
 
 // dataPlans are the data plans that were ever used, as they stand.
 func dataPlans(ctx context.Context) ([]plan.Status, error) {
-	zone, _ := plan.Zone(ctx) // where it is not known, the days are UTC's
-	book, err := plan.Open(zone)
+	book, err := plan.Open(time.UTC)
 	if err != nil {
 		return nil, nil //nolint:nilerr // nobody can have used one
+	}
+	if plans, err := book.Statuses(); err != nil || len(plans) == 0 {
+		return nil, err // on a phone programs would be started to know the zone
+	}
+	zone, _ := plan.Zone(ctx) // where it is not known, the days are UTC's
+	if book, err = plan.Open(zone); err != nil {
+		return nil, err
 	}
 	return book.Statuses()
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/mlget/mlget/internal/cli/measure"
 	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/link"
+	"github.com/mlget/mlget/internal/plan"
 	"github.com/mlget/mlget/internal/proxy"
 	"github.com/mlget/mlget/internal/term"
 	"github.com/mlget/mlget/internal/units"
@@ -240,8 +241,10 @@ func (o *options) specs() (map[string]link.Spec, error) {
 			return nil, exit.UsageError{Err: err}
 		case twice:
 			return nil, exit.Usagef("--link %s: the link is described twice", s.Name)
-		case s.Rate > 0 || s.Proxy != "":
-			return nil, exit.Usagef("--link %s: rate= and proxy= are for downloads", s.Name)
+		case s.Rate > 0 || s.Proxy != "" || s.Via.IsValid():
+			return nil, exit.Usagef("--link %s: rate=, proxy= and via= are for downloads", s.Name)
+		case s.Plan != plan.Plan{} || s.Window != plan.Window{}:
+			return nil, exit.Usagef("--link %s: window= and a cap= with a period are for downloads; cap=SIZE is for this run", s.Name)
 		}
 		specs[s.Name] = s
 	}
