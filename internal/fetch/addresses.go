@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -80,6 +81,17 @@ func fields(text string, n int) (parts []string, ok bool) {
 func isPort(text string) bool {
 	n, err := strconv.ParseUint(text, 10, 16)
 	return err == nil && n > 0
+}
+
+// For are the hosts, or addresses, that connections to u's origin go to.
+func (a *Addresses) For(u *url.URL) []string {
+	all := a.of(a.place(originOf(u).addr))
+	for i, addr := range all {
+		if host, _, err := net.SplitHostPort(addr); err == nil {
+			all[i] = host
+		}
+	}
+	return all
 }
 
 // place is where connections to an origin go.

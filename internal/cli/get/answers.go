@@ -23,17 +23,20 @@ type answers struct {
 	dump io.Writer  // nil: no file is wanted
 	file io.Closer  // nil: dump is not ours
 
+	save string // names a file for the object's ETag; empty: none is wanted
+
 	mu   sync.Mutex
+	etag string
 	seen map[string]bool
 	err  error // the file's
 }
 
 // openAnswers opens what -S and -D name; nil: nothing.
 func (o *Options) openAnswers(stdout io.Writer, bus *event.Bus) (*answers, error) {
-	if !o.showAnswers && o.dumpHeader == "" && !o.head {
+	if !o.showAnswers && o.dumpHeader == "" && !o.head && o.conditions.saveETag == "" {
 		return nil, nil
 	}
-	a := &answers{seen: map[string]bool{}}
+	a := &answers{seen: map[string]bool{}, save: o.conditions.saveETag}
 	if o.showAnswers {
 		a.bus = bus
 	}
@@ -54,6 +57,9 @@ func (o *Options) openAnswers(stdout io.Writer, bus *event.Bus) (*answers, error
 func (a *answers) Answered(u *url.URL, h *http.Response) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if h.StatusCode/100 == 2 {
+		a.etag = h.Header.Get("Etag")
+	}
 	key := fmt.Sprint(fetch.WithoutUser(u), h.StatusCode)
 	if a.seen[key] {
 		return
@@ -95,6 +101,11 @@ func (a *answers) close() error {
 	if a.file != nil {
 		if err := a.file.Close(); a.err == nil {
 			a.err = err
+		}
+	}
+	if a.save != "" && a.etag != "" && a.err == nil {
+		if err := os.WriteFile(a.save, []byte(a.etag+"\n"), 0o666); err != nil { //nolint:gosec // as curl's
+			return exit.FileError{Err: fmt.Errorf("--etag-save: %w", err)}
 		}
 	}
 	if a.err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/mlget/mlget/internal/cli/exit"
 	"github.com/mlget/mlget/internal/cli/flags"
@@ -27,6 +28,8 @@ type conditionOptions struct {
 	time      string // as -z has it
 	than      engine.Condition
 	unmatched string // time is neither a date nor a file
+	etag      string // names the file of an ETag that the object must not have
+	saveETag  string // names the file to which the object's ETag is written
 }
 
 func (o *conditionOptions) addFlags(f *pflag.FlagSet) {
@@ -36,6 +39,13 @@ func (o *conditionOptions) addFlags(f *pflag.FlagSet) {
 	flags.Detail(f, "no-clobber", "-nc is the same. The server is not asked.")
 	f.StringVarP(&o.time, "time-cond", "z", "", "fetch only what is newer than `TIME`")
 	flags.Detail(f, "time-cond", "A date, or a file whose time of change is meant; with - before it, only what is older.")
+}
+
+// addHabits defines what curl's users know of ETags.
+func (o *conditionOptions) addHabits(f *pflag.FlagSet) {
+	f.StringVar(&o.etag, "etag-compare", "", "fetch only what has not the ETag in this file")
+	f.StringVar(&o.saveETag, "etag-save", "", "write the ETag to this file")
+	f.Lookup("etag-compare").Hidden, f.Lookup("etag-save").Hidden = true, true
 }
 
 // check reads the time, and refuses what does not go together.
@@ -75,6 +85,14 @@ func (o *conditionOptions) check(served, stdout bool) error {
 func (o *conditionOptions) apply(h http.Header, t *task) {
 	if t.trees {
 		return
+	}
+	if o.etag != "" {
+		tag, _ := os.ReadFile(o.etag) // as curl: one that is not there yet is no object's
+		line, _, _ := strings.Cut(string(tag), "\n")
+		if line = strings.TrimSpace(line); line == "" || !httpguts.ValidHeaderFieldValue(line) {
+			line = `""`
+		}
+		h.Set("If-None-Match", line)
 	}
 	for name, at := range map[string]time.Time{"If-Modified-Since": o.than.After, "If-Unmodified-Since": o.than.Before} {
 		if !at.IsZero() {

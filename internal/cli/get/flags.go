@@ -62,6 +62,8 @@ type Options struct {
 	spider      bool // nothing is wanted but to know whether it is there
 	user        string
 	netrc       bool
+	netrcFile   string // in the place of ~/.netrc
+	netrcTry    bool   // where there is one
 	caCert      string
 	insecure    bool
 	ipv4, ipv6  bool
@@ -149,6 +151,7 @@ func (o *Options) addHTTPFlags(f *pflag.FlagSet) {
 	flags.NameVar(f, &o.dumpHeader, "dump-header", "D", "write these headers to `FILE`; - = stdout")
 	f.StringVarP(&o.user, "user", "u", "", "`USER:PASSWORD` for the server")
 	f.BoolVar(&o.netrc, "netrc", false, "user and password from ~/.netrc")
+	flags.Detail(f, "netrc", "$NETRC names another file. Where only one of user and password is given, the other one is looked up there without this flag.")
 	o.proxy.addFlags(f)
 	o.request.addFlags(f)
 	flags.NameVar(f, &o.caCert, "cacert", "", "trust the authorities in `FILE` (PEM) only")

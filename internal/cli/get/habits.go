@@ -17,9 +17,12 @@ func (o *Options) addHabits(f *pflag.FlagSet) {
 	f.StringVar(&o.password, "password", "", "of --user")
 	f.BoolVar(&o.compressed, "compressed", false, "files are saved as they are sent")
 	f.BoolVar(&o.createDirs, "create-dirs", false, "make the directories of --output")
-	for _, name := range []string{"location", "fail", "show-error", "silent", "no-check-certificate", "password", "create-dirs", "compressed"} {
+	f.StringVar(&o.netrcFile, "netrc-file", "", "--netrc with another file")
+	f.BoolVar(&o.netrcTry, "netrc-optional", false, "--netrc, if there is one")
+	for _, name := range []string{"netrc-file", "netrc-optional", "location", "fail", "show-error", "silent", "no-check-certificate", "password", "create-dirs", "compressed"} {
 		f.Lookup(name).Hidden = true
 	}
+	o.conditions.addHabits(f)
 	o.cookies.addHabits(f)
 	o.proxy.addHabits(f)
 	o.request.addHabits(f, &o.tries)

@@ -1,7 +1,9 @@
 package get
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,7 +19,11 @@ import (
 // addHeaders reads the -H flags, which are curl's: "Name: value", "Name;" for one
 // without a value, and "Name:" for none where mlget sends one by itself.
 func (o *Options) addHeaders(cfg *fetch.Config) error {
-	for i, text := range o.headers {
+	lines, err := o.headerLines()
+	if err != nil {
+		return err
+	}
+	for i, text := range lines {
 		name, value, ok := strings.Cut(text, ":")
 		none := ok && strings.TrimSpace(value) == ""
 		if !ok {
@@ -41,23 +47,66 @@ func (o *Options) addHeaders(cfg *fetch.Config) error {
 	return nil
 }
 
-// readNetrc reads $NETRC or ~/.netrc.
-func readNetrc() (netrc.File, error) {
-	path := os.Getenv("NETRC")
+// maxHeaders bounds a file of headers, in bytes.
+const maxHeaders = 1 << 20
+
+// headerLines are the headers of the -H flags, and of the files that @FILE names.
+func (o *Options) headerLines() (lines []string, err error) {
+	for _, text := range o.headers {
+		name, isFile := strings.CutPrefix(text, "@")
+		if !isFile {
+			lines = append(lines, text)
+			continue
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, exit.FileError{Err: fmt.Errorf("-H: %w", err)}
+		}
+		all, err := io.ReadAll(io.LimitReader(f, maxHeaders))
+		_ = f.Close() // it was only read
+		if err != nil {
+			return nil, exit.FileError{Err: fmt.Errorf("-H: %w", err)}
+		}
+		for line := range strings.Lines(string(all)) {
+			if line = strings.TrimSpace(line); line != "" {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines, nil
+}
+
+// readNetrc reads the file that --netrc-file or $NETRC names, or ~/.netrc; nil: it is not to
+// be read, or is not there and need not be.
+func (o *Options) readNetrc() (*netrc.File, error) {
+	if !o.netrc && !o.netrcTry && o.netrcFile == "" && !o.half() {
+		return nil, nil
+	}
+	path := cmp.Or(o.netrcFile, os.Getenv("NETRC"))
 	if path == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return netrc.File{}, exit.FileError{Err: fmt.Errorf("--netrc: %w", err)}
+			return nil, exit.FileError{Err: fmt.Errorf("--netrc: %w", err)}
 		}
 		path = filepath.Join(home, ".netrc")
 	}
 	text, err := os.ReadFile(path)
-	if err != nil {
-		return netrc.File{}, exit.FileError{Err: fmt.Errorf("--netrc: %w", err)}
+	switch {
+	case err != nil && !o.netrc && (o.netrcTry || o.netrcFile == ""):
+		return nil, nil //nolint:nilerr // as far as there is one
+	case err != nil:
+		return nil, exit.FileError{Err: fmt.Errorf("--netrc: %w", err)}
 	}
 	file, err := netrc.Parse(string(text))
 	if err != nil {
-		return netrc.File{}, exit.FileError{Err: fmt.Errorf("--netrc: %s: %w", path, err)}
+		return nil, exit.FileError{Err: fmt.Errorf("--netrc: %s: %w", path, err)}
 	}
-	return file, nil
+	return &file, nil
+}
+
+// half says whether the command line has a user without a password, or the reverse.
+func (o *Options) half() bool {
+	user, _, known := strings.Cut(o.user, ":")
+	known = known || o.password != ""
+	return known && user == "" || !known && user != ""
 }

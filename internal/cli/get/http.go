@@ -46,11 +46,11 @@ func (o *Options) http() (fetch.Config, error) {
 		cfg.Header.Set("Referer", o.referer)
 	}
 	cfg.User = o.userinfo()
-	if o.netrc {
-		n, err := readNetrc()
-		if err != nil {
-			return cfg, err
-		}
+	n, err := o.readNetrc()
+	if err != nil {
+		return cfg, err
+	}
+	if n != nil {
 		cfg.Credentials = n
 	}
 	if android.Here("") { // of its authorities Go knows the old ones at best

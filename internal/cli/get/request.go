@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -30,6 +31,7 @@ const maxData = 64 << 20
 type requestOptions struct {
 	method   string
 	data     []byte // nil: none
+	inQuery  bool   // data is the end of the URL
 	cert     string
 	key      string
 	pins     string
@@ -64,8 +66,11 @@ func (o *requestOptions) addHabits(f *pflag.FlagSet, tries *flags.Tries) {
 	f.Var(retryFlag{tries}, "retry", "--tries, less one")
 	f.Var(dataFlag{o, asIs}, "data-raw", "--post-data")
 	f.Var(dataFlag{o, asBytes}, "data-binary", "--post-data, or a file's")
+	f.Var(dataFlag{o, asForm}, "data-ascii", "--data")
+	f.Var(dataFlag{o, encoded}, "data-urlencode", "--data, of which this percent-encodes what needs it")
+	f.BoolVarP(&o.inQuery, "get", "G", false, "what --data has is the URL's query")
 	f.Var(dataFlag{o, ofFile}, "post-file", "--post-data of a file")
-	for _, name := range []string{"retry", "data-raw", "data-binary", "post-file"} {
+	for _, name := range []string{"retry", "data-raw", "data-binary", "data-ascii", "data-urlencode", "get", "post-file"} {
 		f.Lookup(name).Hidden = true
 	}
 }
@@ -92,6 +97,7 @@ const (
 	asForm                  // so it is, but @FILE is a file's, without its line ends
 	asBytes                 // so it is, but @FILE is a file's
 	ofFile                  // it is the name of a file
+	encoded                 // TEXT, =TEXT, NAME=TEXT, @FILE or NAME@FILE: the text is percent-encoded
 )
 
 // dataFlag is data to send.
@@ -104,6 +110,9 @@ func (dataFlag) Type() string   { return "string" }
 func (dataFlag) String() string { return "" }
 
 func (f dataFlag) Set(text string) error {
+	if f.kind == encoded {
+		return f.o.addEncoded(text)
+	}
 	name, isFile := strings.CutPrefix(text, "@")
 	if f.kind == asIs || f.kind != ofFile && !isFile {
 		return f.o.add([]byte(text))
@@ -111,12 +120,7 @@ func (f dataFlag) Set(text string) error {
 	if f.kind == ofFile {
 		name = text
 	}
-	file, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close() //nolint:errcheck // it is only read
-	data, err := io.ReadAll(io.LimitReader(file, maxData+1))
+	data, err := readData(name)
 	if err != nil {
 		return err
 	}
@@ -129,6 +133,55 @@ func (f dataFlag) Set(text string) error {
 		}, data)
 	}
 	return f.o.add(data)
+}
+
+// readData reads a file that is to be sent.
+func readData(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // it is only read
+	return io.ReadAll(io.LimitReader(file, maxData+1))
+}
+
+// addEncoded adds what curl's --data-urlencode takes.
+func (o *requestOptions) addEncoded(text string) error {
+	i := strings.IndexAny(text, "=@")
+	if i < 0 {
+		return o.add([]byte(url.QueryEscape(text)))
+	}
+	name, content := text[:i], text[i+1:]
+	if text[i] == '@' {
+		data, err := readData(content)
+		if err != nil {
+			return err
+		}
+		content = string(data)
+	}
+	if name != "" {
+		name += "="
+	}
+	return o.add([]byte(name + url.QueryEscape(content)))
+}
+
+// addQuery puts the data behind a URL, with -G. What cannot stand there is percent-encoded.
+func (o *requestOptions) addQuery(u *url.URL) {
+	if !o.inQuery || o.data == nil {
+		return
+	}
+	var b strings.Builder
+	for _, c := range o.data {
+		if c <= ' ' || c >= 0x7f || c == '#' {
+			fmt.Fprintf(&b, "%%%02X", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	if u.RawQuery != "" {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += b.String()
 }
 
 // add joins data to what was given before, as curl does.
@@ -144,7 +197,9 @@ func (o *requestOptions) add(data []byte) error {
 }
 
 // alone says whether the request may be made once only, over one link.
-func (o *requestOptions) alone() bool { return o.data != nil || o.method != "" && o.method != "GET" }
+func (o *requestOptions) alone() bool {
+	return o.data != nil && !o.inQuery || o.method != "" && o.method != "GET"
+}
 
 // apply puts what the flags say into the configuration of requests.
 func (o *requestOptions) apply(cfg *fetch.Config) error {
@@ -156,7 +211,10 @@ func (o *requestOptions) apply(cfg *fetch.Config) error {
 	case strings.EqualFold(o.method, "HEAD"), strings.EqualFold(o.method, "CONNECT"):
 		return exit.UsageError{Err: fmt.Errorf("-X: %s brings no file", o.method), Hint: "-I asks for the header alone"}
 	}
-	cfg.Method, cfg.Body, cfg.ContentType = o.method, o.data, "application/x-www-form-urlencoded"
+	cfg.Method = o.method
+	if !o.inQuery {
+		cfg.Body, cfg.ContentType = o.data, "application/x-www-form-urlencoded"
+	}
 	if o.alone() {
 		cfg.NoRange = true
 	}

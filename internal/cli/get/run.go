@@ -175,7 +175,7 @@ func (r *run) startObservers(context.Context, []string) (err error) {
 
 // chooseLinks finds the links to use.
 func (r *run) chooseLinks(ctx context.Context) (err error) {
-	here := slices.Equal(r.o.links, []string{link.Auto}) && r.task.here(ctx, r.web.Proxies)
+	here := slices.Equal(r.o.links, []string{link.Auto}) && r.task.here(ctx, r.web.Proxies, r.web.Addresses)
 	r.links, r.plans, err = r.o.choose(ctx, r.system, here, &r.gates, r.warn)
 	r.result.leftOut = r.o.leftOut
 	if err == nil && r.o.request.alone() && len(r.links) > 1 {
@@ -331,6 +331,9 @@ func (o *Options) download(
 		res, err := e.Download(ctx, t.one)
 		result.Ended(t.one, res, err)
 		return nil
+	}
+	if t.print != nil {
+		return o.printAll(ctx, e, cfg.HTTP.Named, t, result)
 	}
 	common := store.NewRun(o.dir)
 	defer common.Close()

@@ -24,6 +24,7 @@ type task struct {
 	names []string    // of their files, by -o; nil: the URLs'
 	list  *list       // nil: there is none
 	trees bool        // each URL is a directory's
+	print io.Writer   // takes all objects, one behind the other; nil: they are saved
 }
 
 // files is how many there are; 0: that is not known yet.
@@ -39,14 +40,15 @@ func (t *task) files() int {
 	return len(t.urls)
 }
 
-// here says whether all URLs name this machine itself, or go through a proxy on it. Of a
+// here says whether all URLs name this machine itself, or go through a proxy on it, or
+// to places on it. Of a
 // list that comes through a pipe the first URL stands for all.
-func (t *task) here(ctx context.Context, ask fetch.Proxies) bool {
+func (t *task) here(ctx context.Context, ask fetch.Proxies, places *fetch.Addresses) bool {
 	local := func(u *url.URL) bool {
 		if p, err := ask.For(u); err == nil && p != nil {
-			u = p
+			return namesLoopback(p.Hostname())
 		}
-		return namesLoopback(u.Hostname())
+		return !slices.ContainsFunc(places.For(u), func(host string) bool { return !namesLoopback(host) })
 	}
 	switch {
 	case t.one != nil:
@@ -118,6 +120,9 @@ func (o *Options) choice(t *task, stdio console.IO) error {
 		return nil
 	case t.trees:
 		return exit.Usagef("--output and --checksum are for one URL, not for a directory")
+	case o.output == "-" && o.checksum == "" && (len(t.urls) > 1 || t.list != nil):
+		t.print = stdio.Out
+		return nil
 	}
 	u, sum, err := o.only(t)
 	if err != nil {

@@ -32,14 +32,14 @@ func TestHere(t *testing.T) {
 		"http://localhost/x", "http://LOCALHOST.:80/", "http://files.localhost/", "http://proxied.example/", "https://127.0.0.1:8443/", "http://127.9.9.9/", "http://[::1]:80/", "http://[::ffff:127.0.0.1]/",
 		"http://0.0.0.0:8000/", "http://[::]/", "http://[::ffff:0.0.0.0]/",
 	} {
-		if !(&task{urls: urls(text)}).here(t.Context(), ask) || !(&task{one: &engine.Job{URL: urls(text)[0]}}).here(t.Context(), ask) {
+		if !(&task{urls: urls(text)}).here(t.Context(), ask, nil) || !(&task{one: &engine.Job{URL: urls(text)[0]}}).here(t.Context(), ask, nil) {
 			t.Errorf("%s is elsewhere", text)
 		}
 	}
 	for _, text := range []string{
 		"http://localhost.example/", "http://notlocalhost/", "http://localhost.proxied/", "http://192.0.2.1/", "http://[2001:db8::1]/", "http://128.0.0.1/", "http://127.0.0.1.example/",
 	} {
-		if (&task{urls: urls("http://localhost/", text)}).here(t.Context(), ask) {
+		if (&task{urls: urls("http://localhost/", text)}).here(t.Context(), ask, nil) {
 			t.Errorf("%s is here", text)
 		}
 	}
@@ -61,7 +61,7 @@ func TestListsThatAreHere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if have := (&task{list: l}).here(t.Context(), named{}); have != want {
+			if have := (&task{list: l}).here(t.Context(), named{}, nil); have != want {
 				t.Errorf("%s of %q: here is %v", o.inputFile, text, have)
 			}
 			n := 0
@@ -82,7 +82,7 @@ func TestListsThatAreHere(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if (&task{list: l}).here(ctx, named{}) {
+	if (&task{list: l}).here(ctx, named{}, nil) {
 		t.Error("a list is here of which nothing has come")
 	}
 	go out.CloseWithError(io.EOF) //nolint:errcheck // it never fails

@@ -65,6 +65,7 @@ func (o *Options) expand(t *task, args []string) error {
 			if err != nil {
 				return err
 			}
+			o.request.addQuery(parsed)
 			t.urls = append(t.urls, parsed)
 			if named {
 				t.names = append(t.names, u.Name(o.outputs[i]))
@@ -86,8 +87,11 @@ func (o *Options) settleNames(t *task) error {
 	case len(t.urls) == 1:
 		o.output, t.names = t.names[0], nil
 		return nil
+	case !slices.ContainsFunc(t.names, func(name string) bool { return name != "-" }): // in order, one behind the other
+		t.names = nil
+		return nil
 	case slices.Contains(t.names, "-"):
-		return exit.Usagef("standard output takes one URL, not several")
+		return exit.UsageError{Err: errors.New("standard output takes all URLs, or none"), Hint: "one -o - is for all of them"}
 	}
 	sorted := slices.Sorted(slices.Values(t.names))
 	for i, name := range sorted[1:] {

@@ -178,7 +178,7 @@ func (l *commandLine) find(name, value string) *row {
 	var first *row
 	for i := range l.rows {
 		r := &l.rows[i]
-		if !slices.Contains(strings.Fields(r.names), name) {
+		if !r.has(name) {
 			continue
 		}
 		if r.when == "" || r.when == value {
@@ -189,6 +189,16 @@ func (l *commandLine) find(name, value string) *row {
 		}
 	}
 	return first
+}
+
+// has says whether a name is one of the row's, in which * stands for any ending.
+func (r *row) has(name string) bool {
+	for of := range strings.FieldsSeq(r.names) {
+		if begin, family := strings.CutSuffix(of, "*"); of == name || family && strings.HasPrefix(name, begin) && len(begin) > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // apply does what the table says of a name with a value.
@@ -282,7 +292,7 @@ func (l *commandLine) letter(group string, i int) (ended bool, err error) {
 func Names() (names []string) {
 	for _, r := range table() {
 		for name := range strings.FieldsSeq(r.names) {
-			if len(name) > 2 {
+			if len(name) > 2 && !strings.HasSuffix(name, "*") {
 				names = append(names, name)
 			}
 		}
