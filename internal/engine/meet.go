@@ -40,6 +40,9 @@ func (b *batch) respond(reqs context.Context, m message) {
 func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (take bool) {
 	f := t.of
 	if t.probe {
+		if resp.Object.Size < 0 && !resp.Page {
+			f.disputed(t.link) // if the others' answer is a portal's page
+		}
 		b.hearWitness(reqs, t, claimOf(&resp.Object))
 		return false
 	}
