@@ -174,3 +174,31 @@ func TestEHTBeginsAnewWhenTheGaugeIsLost(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 }
+
+// A job is not taken for short by what a link is presumed to carry: the first bytes over a far
+// link, before its rate is known, are no reason to end the search. 13 MB last for 40 s over
+// 2.6 Mbit/s, and for 2 s at the presumed rate.
+func TestEHTDoesNotSettleBeforeARateIsKnown(t *testing.T) {
+	tuner, err := New(Config{Mode: EHT, Links: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		tuner.Size(650e3)
+	}
+	view := LinkView{Up: true, RTT: 200 * scheduler.Millisecond, Streams: 1}
+	o := Observation{Links: []LinkView{view}, Joules: -1}
+	o.Files[0], o.Left[0], o.Received[0] = 20, 13e6, 15e3
+	tuner.Step(600*scheduler.Millisecond, o, nil)
+	if tuner.search.done {
+		t.Fatal("settled before any rate was known")
+	}
+	o.Links[0].Rate, o.Links[0].Bandwidth = 330e3, 330e3
+	if tuner.Step(800*scheduler.Millisecond, o, nil); tuner.search.done {
+		t.Fatal("settled with 40 s to go")
+	}
+	o.Left[0] = 500e3
+	if tuner.Step(scheduler.Second, o, nil); !tuner.search.done {
+		t.Error("1.5 s are left, and a trial takes as long")
+	}
+}
