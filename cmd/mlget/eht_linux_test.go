@@ -95,12 +95,12 @@ func TestEHTFollowsWhatConnectionsCost(t *testing.T) {
 	t.Parallel()
 	// Six sevenths of it are what one connection brings, by its window and the trip. Of so
 	// long a trip the milliseconds are a small part by which a busy machine is late.
-	const link = "wlan0,down=2.7,rtt=200,"
+	const link = "wlan0,down=3.1,rtt=200,"
 	for _, how := range []string{power, "model"} {
 		for radio, few := range map[string]bool{"power=wifi-s7-mean,perconn=2000": true, "power=lte,perconn=1": false} {
 			t.Run(how+", "+radio, func(t *testing.T) {
 				t.Parallel()
-				s := setting{link: link + radio, buffer: 120_000, files: "image/20"}
+				s := setting{link: link + radio, buffer: 120_000, files: "image/22"}
 				l := s.ehtLab(t)
 				args := []string{"--mode", "eht", "--energy-model", l.EnergyModel(), "--power", "none"}
 				if how == power {

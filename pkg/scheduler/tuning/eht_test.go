@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -200,5 +201,37 @@ func TestEHTDoesNotSettleBeforeARateIsKnown(t *testing.T) {
 	o.Left[0] = 500e3
 	if tuner.Step(scheduler.Second, o, nil); !tuner.search.done {
 		t.Error("1.5 s are left, and a trial takes as long")
+	}
+}
+
+// One connection carries 1 MB in every second but one, in which it carries 0.4. Two such
+// seconds are no sample of it: four are, 0.85 MB/s, by which what three carry is judged.
+func TestEHTTakesALongerSampleWhereARateScatters(t *testing.T) {
+	tuner, err := New(Config{Mode: EHT, Links: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 80 {
+		tuner.Size(650e3)
+	}
+	o := Observation{Links: []LinkView{{Up: true, RTT: nearby, Rate: 1e6, Bandwidth: 1e6, Streams: 1}}, Joules: -1}
+	o.Files[0], o.Received[0] = 80, 1000
+	const step = 100 * scheduler.Millisecond
+	var told []Change
+	for now := scheduler.Time(0); now < 8*scheduler.Second && len(told) < 2; now += step {
+		rate := 1e6
+		if now > scheduler.Second && now <= 2*scheduler.Second { // the second interval
+			rate = 0.4e6
+		}
+		o.Left[0] = 50e6 // a fiftieth of which lasts for a second
+		told = append(told, tuner.Step(now, o, nil)...)
+		o.Received[0] += int64(rate * step.Seconds())
+	}
+	if len(told) != 2 || told[1].Plan.Connections() != 3 {
+		t.Fatalf("%+v", told)
+	}
+	var mbps float64
+	if _, err := fmt.Sscanf(told[1].Why, "EHT: 3 connections after %f Mbit/s", &mbps); err != nil || mbps < 6.5 || mbps > 7.3 {
+		t.Errorf("%q: %g Mbit/s", told[1].Why, mbps)
 	}
 }
