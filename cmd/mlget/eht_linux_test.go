@@ -118,13 +118,12 @@ func TestEHTFollowsWhatConnectionsCost(t *testing.T) {
 }
 
 // ehtSettings are links on which the best number of connections differs: by the window of a
-// connection, the trip, what a connection costs, and what the radio does besides. Those of
-// every run have trips that are long against the milliseconds by which a busy machine is late.
+// connection, the trip, what a connection costs, and what the radio does besides.
 func ehtSettings() []setting {
 	return []setting{
-		{"wlan0,down=8,rtt=200,power=wifi-s7-mean,perconn=62", 160_000, "image/80", 10e6},
-		{"wlan0,down=6.4,rtt=150,power=wifi,perconn=2000", 120_000, "image/60", 8e6},
-		{"wlan0,down=9.6,rtt=300,power=lte,perconn=30", 200_000, "image/80", 14e6},
+		{"wlan0,down=20,rtt=80,power=wifi-s7-mean,perconn=62", 160_000, "image/200", 25e6},
+		{"wlan0,down=16,rtt=60,power=wifi,perconn=2000", 120_000, "image/150", 20e6},
+		{"wlan0,down=24,rtt=120,power=lte,perconn=30", 200_000, "image/200", 35e6},
 		{"wlan0,down=20,rtt=40,power=wifi-s7-mean,perconn=200", 80_000, "image/150", 25e6},
 		{"wlan0,down=12,rtt=150,power=nr,perconn=62", 160_000, "image/120", 20e6},
 		{"wlan0,down=20,rtt=80,power=wifi,perconn=400", 300_000, "image/150", 25e6},
