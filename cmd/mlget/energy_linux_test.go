@@ -146,8 +146,9 @@ func (w *throttled) Write(p []byte) (int, error) {
 // up some of its share to the other (chen, III).
 func TestEMTCPStreamInLab(t *testing.T) {
 	t.Parallel()
-	const seconds, mbps = 16, 34
-	l := startLab(t, linklab.Config{Size: seconds * mbps * 1e6 / 8}, "wlan0,down=30,rtt=40", "rmnet0,down=30,rtt=16")
+	// The links are ahead even where a busy machine carries but half of what they should.
+	const seconds, mbps = 24, 16
+	l := startLab(t, linklab.Config{Size: seconds * mbps * 1e6 / 8}, "wlan0,down=24,rtt=40", "rmnet0,down=24,rtt=16")
 	// What Chen's radios cost for a bit (table IV).
 	check(t, os.WriteFile(filepath.Join(l.dir, "chen.json"), []byte(`{"radios": {
 		"wifi": {"active_mw": 0, "down_mw_per_mbps": 61.5}, "lte": {"active_mw": 0, "down_mw_per_mbps": 541}}}`), 0o600))
@@ -171,7 +172,7 @@ func TestEMTCPStreamInLab(t *testing.T) {
 		}
 		return float64(costly) / float64(all)
 	}
-	// While the buffer fills both are busy, and the cheap link cannot carry half of it.
+	// While the buffer fills both are busy; after that the costly link keeps half of its share.
 	off, half := part("off"), part("emtcp=0.5")
 	t.Logf("the costly link carried %.3f and %.3f", off, half)
 	if half > 0.75*off {

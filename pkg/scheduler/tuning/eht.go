@@ -85,8 +85,10 @@ type search struct {
 //
 // The interval. It is 5 s at most, and a fiftieth of what the job still takes if that
 // is shorter, but no less than four round trips and two looks; and each number is given
-// one more for its connections to get up to speed. A job that lasts for less than eight
-// of the shortest is over before a trial pays, and the reason of its plan says so.
+// one more for its connections to get up to speed. Where the rates of two scatter, more are
+// added, up to eight: a number that was measured in a bad moment makes the next seem better.
+// A job that lasts for less than eight of the shortest is over before a trial pays, and the
+// reason of its plan says so.
 //
 // The power. It is measured where the source's readings are close enough for an interval
 // to hold two of them, and the interval a tenth of the job at most; else it is what the
@@ -160,7 +162,11 @@ func (t *Tuner) spent(o *Observation, measured bool) mark {
 // compare judges the present number, and goes on to the next.
 func (t *Tuner) compare(least scheduler.Time, o *Observation, out []Change) []Change {
 	s := &t.search
-	s.steady.both()
+	scatters := s.steady.scatters()
+	if s.steady.both(); scatters {
+		s.steady.doubt()
+		return out
+	}
 	now := sample{n: s.n, rate: s.steady.rate, power: s.steady.power}
 	if s.best.n > 0 && now.ratio() <= better*s.best.ratio() && s.steady.doubt() {
 		return out

@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -172,5 +173,65 @@ func TestEHTBeginsAnewWhenTheGaugeIsLost(t *testing.T) {
 	last := changes[len(changes)-1]
 	if last.Measured || last.Watts > 10 || n < 3 {
 		t.Errorf("%+v", last)
+	}
+}
+
+// A job is not taken for short by what a link is presumed to carry: the first bytes over a far
+// link, before its rate is known, are no reason to end the search. 13 MB last for 40 s over
+// 2.6 Mbit/s, and for 2 s at the presumed rate.
+func TestEHTDoesNotSettleBeforeARateIsKnown(t *testing.T) {
+	tuner, err := New(Config{Mode: EHT, Links: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		tuner.Size(650e3)
+	}
+	view := LinkView{Up: true, RTT: 200 * scheduler.Millisecond, Streams: 1}
+	o := Observation{Links: []LinkView{view}, Joules: -1}
+	o.Files[0], o.Left[0], o.Received[0] = 20, 13e6, 15e3
+	tuner.Step(600*scheduler.Millisecond, o, nil)
+	if tuner.search.done {
+		t.Fatal("settled before any rate was known")
+	}
+	o.Links[0].Rate, o.Links[0].Bandwidth = 330e3, 330e3
+	if tuner.Step(800*scheduler.Millisecond, o, nil); tuner.search.done {
+		t.Fatal("settled with 40 s to go")
+	}
+	o.Left[0] = 500e3
+	if tuner.Step(scheduler.Second, o, nil); !tuner.search.done {
+		t.Error("1.5 s are left, and a trial takes as long")
+	}
+}
+
+// One connection carries 1 MB in every second but one, in which it carries 0.4. Two such
+// seconds are no sample of it: four are, 0.85 MB/s, by which what three carry is judged.
+func TestEHTTakesALongerSampleWhereARateScatters(t *testing.T) {
+	tuner, err := New(Config{Mode: EHT, Links: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 80 {
+		tuner.Size(650e3)
+	}
+	o := Observation{Links: []LinkView{{Up: true, RTT: nearby, Rate: 1e6, Bandwidth: 1e6, Streams: 1}}, Joules: -1}
+	o.Files[0], o.Received[0] = 80, 1000
+	const step = 100 * scheduler.Millisecond
+	var told []Change
+	for now := scheduler.Time(0); now < 8*scheduler.Second && len(told) < 2; now += step {
+		rate := 1e6
+		if now > scheduler.Second && now <= 2*scheduler.Second { // the second interval
+			rate = 0.4e6
+		}
+		o.Left[0] = 50e6 // a fiftieth of which lasts for a second
+		told = append(told, tuner.Step(now, o, nil)...)
+		o.Received[0] += int64(rate * step.Seconds())
+	}
+	if len(told) != 2 || told[1].Plan.Connections() != 3 {
+		t.Fatalf("%+v", told)
+	}
+	var mbps float64
+	if _, err := fmt.Sscanf(told[1].Why, "EHT: 3 connections after %f Mbit/s", &mbps); err != nil || mbps < 6.5 || mbps > 7.3 {
+		t.Errorf("%q: %g Mbit/s", told[1].Why, mbps)
 	}
 }

@@ -65,15 +65,22 @@ func (t *Tuner) filling(i int, v *LinkView, first int, o *Observation, out []Cha
 	return t.propose(i, t.even(n), fmt.Sprintf("%s: do %s do more?", t.cfg.Mode.Title(), count(n)), out)
 }
 
-// remaining is how long the job still lasts, if its links do what they can.
+// unending, in seconds, is how long a job lasts of whose links nobody has seen a rate.
+const unending = 1e6
+
+// remaining is how long the job still lasts, if its links do what they have shown. What a link
+// is presumed to carry does not count: over a far link most jobs would seem too short for trials.
 func (t *Tuner) remaining(o *Observation) scheduler.Time {
 	rate := 0.0
 	for i := range t.links {
 		if v := o.view(i); v.Up {
-			rate += v.bandwidth()
+			rate += max(v.Rate, v.Bandwidth)
 		}
 	}
-	return scheduler.FromSeconds(min(float64(o.left())/rate, 1e6))
+	if rate <= 0 {
+		return scheduler.FromSeconds(unending)
+	}
+	return scheduler.FromSeconds(min(float64(o.left())/rate, unending))
 }
 
 // said is why a link has so many connections.

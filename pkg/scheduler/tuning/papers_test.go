@@ -100,3 +100,31 @@ func rebalancing(t *testing.T) *Tuner {
 	l.plan.Classes[large] = scheduler.Share{Connections: 2, Parallelism: 1}
 	return tuner
 }
+
+// TestGunerKosarAlgorithm3SharesAreRoundedDown: a class has max(1, floor(n*w)) of n channels
+// [R, HTEE], so that no more than n are dealt out, and none of them is left over.
+func TestGunerKosarAlgorithm3SharesAreRoundedDown(t *testing.T) {
+	for _, classes := range [][scheduler.MaxClasses]bucket{
+		{{files: 40, bytes: 4e6}, {files: 40, bytes: 4e6}},
+		{{files: 1500, bytes: 190e6}, {files: 200, bytes: 130e6}, {files: 64, bytes: 1e9}},
+	} {
+		kinds := 0
+		for _, c := range classes {
+			if c.files > 0 {
+				kinds++
+			}
+		}
+		for n := kinds; n <= scheduler.MaxStreams; n++ {
+			sum, w := 0, weights(&classes)
+			for i, got := range shares(n, &classes) {
+				sum += got
+				if least := int(float64(n) * w[i] * 0.999999); classes[i].files > 0 && got < max(1, least) {
+					t.Errorf("%d channels: class %d of weight %.3f has %d", n, i, w[i], got)
+				}
+			}
+			if sum != n {
+				t.Errorf("%d channels: %d were dealt out", n, sum)
+			}
+		}
+	}
+}

@@ -6,7 +6,11 @@ const (
 	// growing is the factor by which a rate must rise from one window to the next
 	// to count as still rising: slow start, or a link that builds up its rate.
 	growing = 1.1
-	// patience is how many windows a rate may rise for.
+	// scattered is the factor by which two windows in a row differ where a rate scatters so
+	// that more of them are to be seen before it is judged. Chosen by hand: steady links
+	// differ by 3 %, an emulated link on a busy machine by 30.
+	scattered = 1.15
+	// patience is how many windows a rate may rise or scatter for.
 	patience = 8
 	// windowTrips is how many round trips a window lasts at least, and leastWindow
 	// how long at all: long against the bursts in which bytes come.
@@ -74,6 +78,17 @@ func (s *steady) both() {
 		s.last = s.prior
 		s.measure(s.last, s.from)
 	}
+}
+
+// scatters says whether the last two windows differ so much that the next one should be added
+// to them.
+func (s *steady) scatters() bool {
+	if s.windows < 2 || s.windows >= patience {
+		return false
+	}
+	before := float64(s.last.bytes-s.prior.bytes) / (s.last.at - s.prior.at).Seconds()
+	after := float64(s.from.bytes-s.last.bytes) / (s.from.at - s.last.at).Seconds()
+	return max(before, after) > scattered*min(before, after)
 }
 
 // doubt says whether the last window should not be judged by itself, and the next one
