@@ -310,6 +310,7 @@ func (x *exchange) wait(n int) (there int64) {
 	switch {
 	case !x.reading(n):
 	case x.hc.tls != nil:
+		x.waited = true
 		_ = x.hc.tls.wait() // the Read has the same error
 	case x.bare():
 		x.waited = true

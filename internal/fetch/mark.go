@@ -41,6 +41,8 @@ type readMark struct {
 	found int64                 // bytes that the socket had when reached looked last
 	left  int64                 // bytes still to come of the body
 
+	lookQueued func(fd uintptr) // sets found, kept
+
 	lookWhole func(fd uintptr) bool // there, kept
 	poll      pollSet               // of both, kept
 }
@@ -49,6 +51,7 @@ type readMark struct {
 func newReadMark(raw net.Conn, overTLS bool) *readMark {
 	m := &readMark{wish: 1, set: 1}
 	m.look, m.lookWhole = m.reached, m.there
+	m.lookQueued = func(fd uintptr) { m.found = queued(fd) }
 	if overTLS {
 		m.ahead = tlsAhead
 	}
@@ -124,6 +127,14 @@ func (m *readMark) reached(fd uintptr) bool {
 		acknowledge(fd)
 	}
 	return false
+}
+
+// queued is how many bytes the socket has, as far as it can tell.
+func (m *readMark) queued() int64 {
+	if m.found = 0; m.raw != nil {
+		_ = m.raw.Control(m.lookQueued)
+	}
+	return m.found
 }
 
 // waitFor returns when the socket has the n bytes that a record still wants, or has ended, and

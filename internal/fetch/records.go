@@ -51,6 +51,7 @@ type records struct {
 	r, w  int
 	rest  int   // bytes of the present record that have not been handed on
 	whole bool  // the socket has all of them that are not here
+	full  bool  // the latest read brought all that there was room for
 	err   error // came with bytes, and is to be told after them
 
 	atHand bool // nothing is waited for: where neither we nor the socket have more, its deadline has passed
@@ -128,6 +129,22 @@ func (s *records) ready() bool {
 	return have >= recordHead && have >= s.size()
 }
 
+// readyAfterMore is ready once what the socket has is read, too, where the latest read left
+// some of it and there is memory.
+func (s *records) readyAfterMore() bool {
+	if s.ready() {
+		return true
+	}
+	if !s.full || s.lent == nil || s.err != nil || s.mark.queued() == 0 {
+		return false
+	}
+	s.fit()
+	if err := s.more(); err != nil {
+		s.err = err // to be told by the next read
+	}
+	return s.ready()
+}
+
 // wait returns when a Read finds a record, as far as the socket can tell. Its error comes
 // again with what is read, unless it is a deadline's.
 func (s *records) wait() error {
@@ -178,6 +195,7 @@ func (s *records) receive(p []byte) (int, error) {
 		return 0, os.ErrDeadlineExceeded // which TLS takes for no end
 	}
 	n, err := s.Conn.Read(p)
+	s.full = n == len(p)
 	if errors.Is(err, io.EOF) {
 		err = errCut // TLS takes an end between two records for the one that a close_notify announces
 	}
@@ -222,7 +240,7 @@ func newTLSStream(raw net.Conn, conf *tls.Config, pool *aheadPool) *tlsStream {
 // what is read at once is also written at once.
 func (t *tlsStream) Read(p []byte) (int, error) {
 	n, err := t.Conn.Read(p)
-	for err == nil && n > 0 && n < len(p) && t.wire.ready() {
+	for err == nil && n > 0 && n < len(p) && t.wire.readyAfterMore() {
 		var k int
 		k, err = t.readAtHand(p[n:]) // the record may hold nothing that is handed on
 		n += k
@@ -262,9 +280,10 @@ func (t *tlsStream) wait() error {
 	return t.wire.wait()
 }
 
-// gather is told how many bytes are worth a wake-up: what comes in some milliseconds.
+// gather is told how many bytes are worth a wake-up: what comes in some milliseconds, or 1 to
+// be read at once, which says nothing of how many come.
 func (t *tlsStream) gather(n int64) {
-	if t != nil {
+	if t != nil && n > 1 {
 		t.wire.fast.Store(n >= leastAhead)
 	}
 }
