@@ -351,5 +351,11 @@ func (b *Book) write(book *pages) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(name, b.Path())
+	// On Windows nothing takes the place of a file that another program is just reading.
+	for tries := 0; ; tries++ {
+		if err = os.Rename(name, b.Path()); !errors.Is(err, fs.ErrPermission) || tries == 20 {
+			return err
+		}
+		time.Sleep(lockPause)
+	}
 }

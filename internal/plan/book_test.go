@@ -354,10 +354,11 @@ func TestABookThatIsHeld(t *testing.T) {
 		if _, err := b.Renew("a", month, &Lease{}, 1); err != nil || time.Since(begin) < time.Second {
 			t.Errorf("%v after %v", err, time.Since(begin))
 		}
-		if lock, err = b.lock(); err != nil {
+		held, err := b.lock()
+		if err != nil {
 			t.Fatal(err)
 		}
-		defer lock.Close() //nolint:errcheck // a test's
+		defer held.Close() //nolint:errcheck // a test's
 		begin = time.Now()
 		if _, err := b.Renew("a", month, &Lease{}, 1); !errors.Is(err, ErrBook) || time.Since(begin) > patience+time.Second {
 			t.Errorf("%v after %v", err, time.Since(begin))

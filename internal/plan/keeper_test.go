@@ -19,7 +19,7 @@ type wire struct {
 	crossed int64
 	most    int64
 	later   int64
-	stops   int // how often nothing was allowed though more was to come
+	stops   int
 }
 
 func newWire(rate int64) *wire { return &wire{rate: rate, low: make(chan struct{}, 1)} }
@@ -30,6 +30,20 @@ func (w *wire) Traffic() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.crossed
+}
+
+// waited is how often nothing was allowed though more was to come.
+func (w *wire) waited() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stops
+}
+
+// more is how much more may be allowed later.
+func (w *wire) more() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.later
 }
 
 func (w *wire) Allow(most, later int64) {
@@ -93,8 +107,8 @@ func TestKeepersShareAPlan(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		for i, w := range wires {
 			// The first lease is small; afterwards they fit.
-			if w.stops > 10 {
-				t.Errorf("wire %d waited %d times", i, w.stops)
+			if n := w.waited(); n > 10 {
+				t.Errorf("wire %d waited %d times", i, n)
 			}
 		}
 		time.Sleep(time.Minute)
@@ -208,12 +222,12 @@ func TestABookThatCannotBeKept(t *testing.T) {
 		warned := 0
 		stop := keeping(t, k, w, func(error) { warned++ })
 		time.Sleep(5 * time.Second)
-		if w.Traffic() != smallLease || w.later == 0 {
-			t.Errorf("%d bytes of a lease of %d, later %d", w.Traffic(), smallLease, w.later)
+		if w.Traffic() != smallLease || w.more() == 0 {
+			t.Errorf("%d bytes of a lease of %d, later %d", w.Traffic(), smallLease, w.more())
 		}
 		time.Sleep(learnEvery)
-		if w.later != 0 {
-			t.Errorf("later %d", w.later)
+		if w.more() != 0 {
+			t.Errorf("later %d", w.more())
 		}
 		if err := os.Remove(blocked); err != nil {
 			t.Fatal(err)
