@@ -114,7 +114,7 @@ func (t *Tree) Page(at *url.URL, page []byte) (files, dirs []Found, err error) {
 		if t.bytes += base + len(link.Href); t.bytes > t.bounds.Bytes {
 			return files, dirs, fmt.Errorf("%w: more than %d bytes of URLs", ErrBounds, t.bounds.Bytes)
 		}
-		u, err := at.Parse(link.Href)
+		u, err := at.Parse(escape(link.Href))
 		if err != nil || u.RawQuery != "" || u.ForceQuery || u.Opaque != "" {
 			continue
 		}
@@ -178,6 +178,22 @@ func (t *Tree) Enter(at *url.URL) (bool, error) {
 	t.seen[key] = struct{}{}
 	t.dirs++
 	return true, nil
+}
+
+// escape percent-encodes what cannot stand in a URL, and nothing else: net/url, which meets
+// such a byte, encodes brackets and the like as well, and some servers know them as they were
+// written only.
+func escape(href string) string {
+	bad := func(c byte) bool { return c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 }
+	var b strings.Builder
+	for i := range len(href) {
+		if bad(href[i]) {
+			fmt.Fprintf(&b, "%%%02X", href[i])
+			continue
+		}
+		b.WriteByte(href[i])
+	}
+	return b.String()
 }
 
 // Unwanted is how many files and directories the filter has left out.

@@ -99,6 +99,8 @@ func TestTreeScope(t *testing.T) {
 		"/%64ata/set/x":                   "http://h/%64ata/set/x",
 		"x&amp;y&#39;&#x41;":              at + "x&y'A",
 		" x ":                             at + "x",
+		"a b (c)!":                        at + "a%20b%20(c)!",
+		"(c)":                             at + "(c)",
 		"":                                "",
 		".":                               "",
 		"..":                              "",

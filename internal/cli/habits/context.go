@@ -57,7 +57,7 @@ func (l *commandLine) inContext(letter, group, value string, attached bool) (wor
 			return refuse("is a cookie", "nohup mlget URL & goes on without a terminal")
 		}
 	case "c":
-		if !attached && isFile(value) && l.hasURLBehind() {
+		if !attached && (isFile(value) && l.hasURLBehind() || isJar(value) && l.hasURLBut(value)) {
 			return refuse("continues a file, and takes none", "-b FILE sends the cookies of a file, --save-cookies FILE writes them")
 		}
 	case "d":
@@ -130,6 +130,18 @@ func (l *commandLine) needs(letter, value string, attached bool) error {
 		return exit.Usagef("flag needs an argument: '%s' in -%s", letter, letter)
 	}
 	return nil
+}
+
+// isJar says whether a word names a file where -c stands before it, rather than a host: it
+// has directories, and the first is no host's name.
+func isJar(word string) bool {
+	first, _, ok := strings.Cut(word, "/")
+	return isFile(word) || ok && word != "" && first != "localhost" && !strings.ContainsAny(first, ".:[")
+}
+
+// hasURLBut says whether another word of the line than this one is a URL.
+func (l *commandLine) hasURLBut(word string) bool {
+	return slices.ContainsFunc(l.words, func(w string) bool { return w != word && isURL(w) })
 }
 
 // hasURLBehind says whether a word behind the next one may be a URL.

@@ -118,7 +118,7 @@ func (l *commandLine) long(word string) error {
 		return l.own(f, word, name, value, attached)
 	}
 	r := l.find(name, value)
-	if r == nil {
+	if r == nil || len(name) < 2 { // letters have one dash
 		l.out = append(l.out, word)
 		return nil
 	}
@@ -210,6 +210,12 @@ func (l *commandLine) apply(name, value, shown string) error {
 	case r.hint != "":
 		return exit.UsageError{Err: errors.New(shown + " is not a flag of mlget"), Hint: r.hint}
 	}
+	if r.becomes == "VALUE" { // an argument
+		if strings.HasPrefix(value, "-") {
+			return exit.Usagef("%s: %q is no URL", shown, value)
+		}
+		l.arguments++
+	}
 	for word := range strings.FieldsSeq(r.becomes) {
 		l.out = append(l.out, strings.ReplaceAll(word, "VALUE", value))
 	}
@@ -243,6 +249,9 @@ func (l *commandLine) group(word string) error {
 // letter translates the i-th letter of a group; ended: the rest was its value.
 func (l *commandLine) letter(group string, i int) (ended bool, err error) {
 	letter, rest := group[i:i+1], group[i+1:]
+	if letter == "-" { // what follows would be a long name
+		return true, exit.Usagef("-%s: there is no flag called -", group)
+	}
 	value, attached := rest, rest != ""
 	if !attached {
 		value, _ = l.peek()
