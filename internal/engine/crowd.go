@@ -25,6 +25,7 @@ type crowdKey struct {
 type crowding struct {
 	requests int  // in flight
 	served   int  // requests that were answered, and have ended
+	ended    int  // requests that have ended
 	forbids  bool // it has forbidden a file again and again: that is no bound
 }
 
@@ -46,25 +47,31 @@ func (c *crowd) lastHeard(link scheduler.LinkID) scheduler.Time {
 	return c.heard[link]
 }
 
-// begin counts a request that has begun.
-func (c *crowd) begin(u *url.URL, link scheduler.LinkID) {
+// begin counts a request that has begun, and returns how many have ended before.
+func (c *crowd) begin(u *url.URL, link scheduler.LinkID) (ended int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.at(crowdKey{origin(u), link}).requests++
+	o := c.at(crowdKey{origin(u), link})
+	o.requests++
+	return o.ended
 }
 
-// end counts one that has ended; served says that it was answered.
-func (c *crowd) end(u *url.URL, link scheduler.LinkID, served bool) {
+// end counts one that has ended; served says that it was answered, before how many had ended when
+// it began. It says whether another one has ended since, so that the server may have had too many.
+func (c *crowd) end(u *url.URL, link scheduler.LinkID, served bool, before int) (others bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := crowdKey{origin(u), link}
 	o := c.at(key)
+	others = o.ended > before && !o.forbids
+	o.ended++
 	if served {
 		o.served++
 	}
 	if o.requests--; o.requests == 0 && !o.forbids {
 		delete(c.of, key)
 	}
+	return others
 }
 
 // at is that of a key; mu is held.

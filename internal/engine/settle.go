@@ -43,7 +43,7 @@ func (o *owner) ended(reqs context.Context, m message) {
 	o.transfers = slices.DeleteFunc(o.transfers, func(other *transfer) bool { return other == t })
 	t.cancel(errOver)
 	t.ended = true
-	o.e.crowd.end(t.u, t.link, t.resp != nil)
+	t.hadCompany = o.e.crowd.end(t.u, t.link, t.resp != nil, t.endedBefore)
 	got, last := t.got.Load(), scheduler.Time(t.lastByte.Load())
 	useful := min(got, t.end.Load()-t.off)
 	switch {
@@ -240,7 +240,7 @@ func (d *download) bounds(t *transfer) bool {
 // taken to be forbidden for good when it stays so, as any other then.
 func (d *download) crowded(t *transfer) bool {
 	l := &d.links[t.link]
-	if d.e.ofMany && d.e.cfg.Tries != 1 && l.forbidden.times < mayBeBoundMost && d.e.crowd.beyond(t.u, t.link, d.inFlight(t.link)) {
+	if d.e.ofMany && d.e.cfg.Tries != 1 && l.forbidden.times < mayBeBoundMost && (t.hadCompany || d.e.crowd.beyond(t.u, t.link, d.inFlight(t.link))) {
 		d.e.crowd.again(&l.forbidden, t.u, t.link, true)
 		return true
 	}

@@ -120,7 +120,7 @@ func (o *owner) launch(reqs context.Context, t *transfer) {
 	t.sent = o.e.now()
 	t.progress = t.sent
 	o.transfers = append(o.transfers, t)
-	o.e.crowd.begin(t.u, t.link)
+	t.endedBefore = o.e.crowd.begin(t.u, t.link)
 	o.e.cfg.Bus.Publish(event.RequestStarted{
 		At: t.sent, File: t.file, Link: t.link, Chunk: t.chunk, Off: t.off, End: t.end.Load(),
 	})

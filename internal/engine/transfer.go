@@ -62,21 +62,23 @@ type transfer struct {
 
 	// What only the owner touches, but for off, which the goroutine reads once
 	// its response was taken.
-	off      int64
-	taken    bool            // its response was
-	ended    bool            // its goroutine has
-	answer   accept.ID       // 0: a validator proves it, or it was not taken
-	resp     *fetch.Response // nil until it was judged; the goroutine reads it
-	copy     bool            // another was asked for these bytes before: of use only if finished
-	counts   int64           // bytes that are of use, once it has been released
-	told     int64           // bytes that the scheduler knows of
-	behind   int64           // bytes that wait for one that is missing, as long as it does not know of them
-	toldAt   scheduler.Time  // when the last of them came
-	inVain   int64           // bytes that came in vain over its connection, that the scheduler knows of
-	progress scheduler.Time  // when it was last seen to do what it should
-	released bool            // the scheduler has forgotten this transfer
-	heard    bool            // of a question: the object was known when the answer came
-	refusal  error           // why its response was refused, if that counts against its link
+	off         int64
+	taken       bool            // its response was
+	ended       bool            // its goroutine has
+	answer      accept.ID       // 0: a validator proves it, or it was not taken
+	resp        *fetch.Response // nil until it was judged; the goroutine reads it
+	copy        bool            // another was asked for these bytes before: of use only if finished
+	counts      int64           // bytes that are of use, once it has been released
+	told        int64           // bytes that the scheduler knows of
+	behind      int64           // bytes that wait for one that is missing, as long as it does not know of them
+	toldAt      scheduler.Time  // when the last of them came
+	endedBefore int             // requests of its server over its link
+	hadCompany  bool            // others of these have ended since it began
+	inVain      int64           // bytes that came in vain over its connection, that the scheduler knows of
+	progress    scheduler.Time  // when it was last seen to do what it should
+	released    bool            // the scheduler has forgotten this transfer
+	heard       bool            // of a question: the object was known when the answer came
+	refusal     error           // why its response was refused, if that counts against its link
 }
 
 // message is what a transfer tells its owner.
