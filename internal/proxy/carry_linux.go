@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"errors"
 	"net"
 	"os"
 	"sync"
@@ -81,7 +82,7 @@ func (m *mover) fill(fd uintptr) (done bool) {
 		m.held = true
 	}
 	n, err := splice(int(fd), m.pipe.w, pipeSize)
-	if err == unix.EAGAIN {
+	if errors.Is(err, unix.EAGAIN) {
 		m.release()
 		return false
 	}
@@ -92,7 +93,7 @@ func (m *mover) fill(fd uintptr) (done bool) {
 // drain gives dst what is in the pipe. It is false where dst takes nothing for now.
 func (m *mover) drain(fd uintptr) (done bool) {
 	n, err := splice(m.pipe.r, int(fd), m.inPipe)
-	if err == unix.EAGAIN {
+	if errors.Is(err, unix.EAGAIN) {
 		return false
 	}
 	m.inPipe -= n
@@ -103,7 +104,7 @@ func (m *mover) drain(fd uintptr) (done bool) {
 func splice(from, to, most int) (int, error) {
 	for {
 		n, err := unix.Splice(from, nil, to, nil, most, unix.SPLICE_F_NONBLOCK|unix.SPLICE_F_MOVE)
-		if err != unix.EINTR {
+		if !errors.Is(err, unix.EINTR) {
 			return max(0, int(n)), err
 		}
 	}

@@ -126,7 +126,7 @@ func (s *Server) connectHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = c.SetDeadline(time.Time{})
-	early, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
+	early, _ := buffered.Peek(buffered.Reader.Buffered())
 	go func() { // the request's goroutine and buffers are not kept for it
 		defer s.remove(t)
 		if _, err := io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {

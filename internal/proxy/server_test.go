@@ -74,7 +74,7 @@ func start(t *testing.T, cfg Config, links ...*wire) (*Server, string) {
 const bodySize = 3_000_000
 
 // site serves a body, and says what it was asked.
-func site(t *testing.T) (clear, secure *httptest.Server) {
+func site(t *testing.T) (plain, secure *httptest.Server) {
 	t.Helper()
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -97,10 +97,10 @@ func site(t *testing.T) (clear, secure *httptest.Server) {
 			http.NotFound(w, r)
 		}
 	})
-	clear, secure = httptest.NewServer(handler), httptest.NewTLSServer(handler)
-	t.Cleanup(clear.Close)
+	plain, secure = httptest.NewServer(handler), httptest.NewTLSServer(handler)
+	t.Cleanup(plain.Close)
 	t.Cleanup(secure.Close)
-	return clear, secure
+	return plain, secure
 }
 
 func wantBody(t *testing.T, what string, got []byte) {
@@ -120,10 +120,10 @@ func TestCurl(t *testing.T) {
 	if err != nil {
 		t.Skip("curl is not installed")
 	}
-	clear, secure := site(t)
+	plain, secure := site(t)
 	link := &wire{name: "a"}
 	_, addr := start(t, Config{Placement: Measured}, link)
-	_, port, _ := net.SplitHostPort(clear.Listener.Addr().String())
+	_, port, _ := net.SplitHostPort(plain.Listener.Addr().String())
 	_, tlsPort, _ := net.SplitHostPort(secure.Listener.Addr().String())
 	for _, scheme := range []string{"http", "socks4", "socks4a", "socks5", "socks5h"} {
 		for _, u := range []string{
@@ -160,10 +160,10 @@ func clientThrough(t *testing.T, addr, user string) *http.Client {
 // TestRequestsPassUnchanged: what a server sees of a request through the proxy is what it
 // sees without it.
 func TestRequestsPassUnchanged(t *testing.T) {
-	clear, _ := site(t)
+	plain, _ := site(t)
 	_, addr := start(t, Config{Placement: Measured}, &wire{name: "a"})
 	ask := func(c *http.Client) string {
-		req, err := http.NewRequest(http.MethodPost, clear.URL+"/head?a=1;b=2&c=%zz&d", strings.NewReader("what is sent"))
+		req, err := http.NewRequest(http.MethodPost, plain.URL+"/head?a=1;b=2&c=%zz&d", strings.NewReader("what is sent"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestRequestsPassUnchanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer resp.Body.Close()
+		defer resp.Body.Close() //nolint:errcheck // the test ends
 		text, err := io.ReadAll(resp.Body)
 		if err != nil {
 			t.Fatal(err)
@@ -187,18 +187,18 @@ func TestRequestsPassUnchanged(t *testing.T) {
 }
 
 func TestTrailersAndEarlyHints(t *testing.T) {
-	clear, _ := site(t)
+	plain, _ := site(t)
 	_, addr := start(t, Config{Placement: Measured}, &wire{name: "a"})
-	resp, err := clientThrough(t, addr, "").Get(clear.URL + "/trailer")
+	resp, err := clientThrough(t, addr, "").Get(plain.URL + "/trailer")
 	if err != nil {
 		t.Fatal(err)
 	}
 	text, _ := io.ReadAll(resp.Body)
-	resp.Body.Close()
+	_ = resp.Body.Close()
 	if string(text) != "body" || resp.Trailer.Get("X-End") != "reached" {
 		t.Errorf("body %q, trailer %v", text, resp.Trailer)
 	}
-	raw := talk(t, addr, "GET "+clear.URL+"/early HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+	raw := talk(t, addr, "GET "+plain.URL+"/early HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 	if !strings.HasPrefix(raw, "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\nHTTP/1.1 200 ") || !strings.Contains(raw, "done") {
 		t.Errorf("answer %q, want 103 and 200", raw)
 	}
@@ -211,8 +211,8 @@ func talk(t *testing.T, addr, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	defer conn.Close() //nolint:errcheck // the test ends
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	if _, err := io.WriteString(conn, text); err != nil {
 		t.Fatal(err)
 	}
@@ -225,15 +225,15 @@ func talk(t *testing.T, addr, text string) string {
 
 // TestPasswords: who may use the proxy shows it in every protocol; SOCKS4 has no way to.
 func TestPasswords(t *testing.T) {
-	clear, _ := site(t)
+	plain, _ := site(t)
 	_, addr := start(t, Config{Placement: Measured, Users: someUsers(t)}, &wire{name: "a"})
 	for user, want := range map[string]int{"": 407, "ann:wrong@": 407, "ann:secret@": 200, "bob:a%3Ab@": 200} {
-		resp, err := clientThrough(t, addr, user).Get(clear.URL + "/body")
+		resp, err := clientThrough(t, addr, user).Get(plain.URL + "/body")
 		if err != nil {
 			t.Fatal(err)
 		}
-		io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("%q: %s, want %d", user, resp.Status, want)
 		}
@@ -241,10 +241,10 @@ func TestPasswords(t *testing.T) {
 			t.Errorf("Proxy-Authenticate: %q", resp.Header.Get("Proxy-Authenticate"))
 		}
 	}
-	if got := talk(t, addr, "CONNECT "+clear.Listener.Addr().String()+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 407 ") {
+	if got := talk(t, addr, "CONNECT "+plain.Listener.Addr().String()+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 407 ") {
 		t.Errorf("CONNECT without a password: %q", got)
 	}
-	port := clear.Listener.Addr().(*net.TCPAddr).Port
+	port := plain.Listener.Addr().(*net.TCPAddr).Port
 	if got := talk(t, addr, fmt.Sprintf("\x04\x01%c%c\x7f\x00\x00\x01ann\x00", port>>8, port&255)); got[:min(2, len(got))] != "\x00\x5b" {
 		t.Errorf("SOCKS4 without a password: %q", got)
 	}
@@ -258,24 +258,24 @@ func TestHalfClosed(t *testing.T) {
 		if err != nil {
 			return
 		}
-		defer c.Close()
+		defer c.Close()          //nolint:errcheck // the test ends
 		said, _ := io.ReadAll(c) // until the client's end
-		io.WriteString(c, "heard "+string(said))
+		_, _ = io.WriteString(c, "heard "+string(said))
 	}()
 	s, addr := start(t, Config{Placement: Measured}, &wire{name: "a"})
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	io.WriteString(conn, "CONNECT "+l.Addr().String()+" HTTP/1.1\r\nHost: x\r\n\r\nsent ahead, ")
+	defer conn.Close() //nolint:errcheck // the test ends
+	_, _ = io.WriteString(conn, "CONNECT "+l.Addr().String()+" HTTP/1.1\r\nHost: x\r\n\r\nsent ahead, ")
 	r := bufio.NewReader(conn)
-	resp, err := http.ReadResponse(r, nil)
+	resp, err := http.ReadResponse(r, nil) //nolint:bodyclose // there is none
 	if err != nil || resp.StatusCode != 200 {
 		t.Fatal(resp, err)
 	}
-	io.WriteString(conn, "sent later")
-	conn.(*net.TCPConn).CloseWrite()
+	_, _ = io.WriteString(conn, "sent later")
+	_ = conn.(*net.TCPConn).CloseWrite()
 	if got, err := io.ReadAll(r); string(got) != "heard sent ahead, sent later" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -291,7 +291,7 @@ func listen(t *testing.T) net.Listener {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() })
+	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
 
@@ -312,9 +312,9 @@ func holding(t *testing.T, addr string, l net.Listener) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() })
+	t.Cleanup(func() { _ = conn.Close() })
 	to := l.Addr().(*net.TCPAddr)
-	fmt.Fprintf(conn, "\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01%s", string([]byte{byte(to.Port >> 8), byte(to.Port)}))
+	_, _ = fmt.Fprintf(conn, "\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01%s", string([]byte{byte(to.Port >> 8), byte(to.Port)}))
 	var answer [12]byte
 	if _, err := io.ReadFull(conn, answer[:]); err != nil || answer[3] != succeeded {
 		t.Fatalf("answer %q, %v", answer, err)
@@ -333,18 +333,18 @@ func TestTunnelsOfALostLinkAreReset(t *testing.T) {
 	if n, err := first.Read(make([]byte, 1)); !errors.Is(err, connReset) {
 		t.Errorf("a tunnel of the lost link: %d, %v, want a reset", n, err)
 	}
-	second.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	_ = second.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
 	var timeout net.Error
 	if n, err := second.Read(make([]byte, 1)); !errors.As(err, &timeout) || !timeout.Timeout() {
 		t.Errorf("a tunnel of the other link: %d, %v", n, err)
 	}
 	s.Renew(&wire{name: "b"}, false)
-	second.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	_ = second.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
 	if n, err := second.Read(make([]byte, 1)); !errors.As(err, &timeout) || !timeout.Timeout() {
 		t.Errorf("a tunnel of a link that was renewed: %d, %v", n, err)
 	}
 	s.Renew(&wire{name: "b"}, true)
-	second.SetReadDeadline(time.Time{})
+	_ = second.SetReadDeadline(time.Time{})
 	if n, err := second.Read(make([]byte, 1)); !errors.Is(err, connReset) {
 		t.Errorf("a tunnel of a link that has moved: %d, %v, want a reset", n, err)
 	}
@@ -354,14 +354,14 @@ func TestTunnelsOfALostLinkAreReset(t *testing.T) {
 // TestDeadLinkLosesTheRace: where one link fails, and where one is silent, the next one
 // connects before the client notices, and has the host from then on.
 func TestDeadLinkLosesTheRace(t *testing.T) {
-	clear, _ := site(t)
+	plain, _ := site(t)
 	for _, silent := range []bool{false, true} {
 		a, b := &wire{name: "a"}, &wire{name: "b"}
 		a.dead.Store(!silent)
 		a.mute.Store(silent)
 		s, addr := start(t, Config{Placement: Measured, AffinityHost: true}, a, b)
 		for range 3 {
-			holding(t, addr, clear.Listener)
+			holding(t, addr, plain.Listener)
 		}
 		if n := a.dials.Load(); n != 1 {
 			t.Errorf("silent %v: the link that lost was tried %d times, want once", silent, n)
@@ -375,7 +375,7 @@ func TestDeadLinkLosesTheRace(t *testing.T) {
 // TestRefusalIsAnAnswer: what a server refuses over one link is not asked over the next.
 func TestRefusalIsAnAnswer(t *testing.T) {
 	l := listen(t)
-	l.Close()
+	_ = l.Close()
 	a, b := &wire{name: "a"}, &wire{name: "b"}
 	_, addr := start(t, Config{Placement: Measured}, a, b)
 	got := talk(t, addr, "CONNECT "+l.Addr().String()+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -413,16 +413,16 @@ func TestAffinity(t *testing.T) {
 }
 
 func TestCapEndsTunnels(t *testing.T) {
-	clear, _ := site(t)
+	plain, _ := site(t)
 	s, addr := start(t, Config{Placement: Measured})
 	s.Join(&wire{name: "a"}, Terms{Cap: 1_000_000})
-	resp, err := clientThrough(t, addr, "").Get(clear.URL + "/body")
+	resp, err := clientThrough(t, addr, "").Get(plain.URL + "/body")
 	if err == nil {
-		io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
 	}
 	wait(t, "the cap is noticed", func() bool {
-		got := talk(t, addr, "CONNECT "+clear.Listener.Addr().String()+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		got := talk(t, addr, "CONNECT "+plain.Listener.Addr().String()+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 		return strings.HasPrefix(got, "HTTP/1.1 503 ")
 	})
 }
@@ -473,16 +473,16 @@ func TestGrace(t *testing.T) {
 	wait(t, "nobody is let in any more", func() bool {
 		c, err := net.Dial("tcp", proxy.Addr().String())
 		if err == nil {
-			c.Close()
+			_ = c.Close()
 		}
 		return err != nil
 	})
-	io.WriteString(server, "the rest")
-	server.Close()
+	_, _ = io.WriteString(server, "the rest")
+	_ = server.Close()
 	if rest, err := io.ReadAll(conn); string(rest) != "the rest" || err != nil {
 		t.Errorf("%q, %v", rest, err)
 	}
-	conn.Close()
+	_ = conn.Close()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}

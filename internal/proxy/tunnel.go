@@ -29,7 +29,6 @@ type tunnel struct {
 	protocol string
 	up, down atomic.Int64 // bytes to the server and to the client
 	half     atomic.Bool  // one side has ended
-	ended    atomic.Bool  // by reset
 
 	link     *member
 	ends     []*net.TCPConn

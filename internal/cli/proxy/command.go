@@ -226,6 +226,7 @@ func parseEnergy(text string) (proxy.Energy, error) {
 		return proxy.Energy{Spare: true, Share: share}, nil
 	case scheduler.EnergyMin:
 		return proxy.Energy{Spare: true}, nil
+	case scheduler.EnergyOff:
 	}
 	return proxy.Energy{}, nil
 }
