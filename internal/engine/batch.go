@@ -148,7 +148,8 @@ func (b *batch) loop(ctx, reqs context.Context) {
 		if b.hungry() {
 			more = b.jobs
 		}
-		timer.Reset(b.lookout.set(b.e.now(), b.untilLook()))
+		now := b.e.now()
+		timer.Reset(b.lookout.set(now, b.nextLook(now), b.nextDue(now)))
 		select {
 		case <-b.lookout.bell:
 		case m := <-b.tell:
@@ -194,14 +195,23 @@ func (b *batch) hearMore(reqs context.Context) {
 	}
 }
 
-// untilLook is how long nothing but a message can be of interest.
-func (b *batch) untilLook() scheduler.Time {
-	now := b.e.now()
-	wait := max(b.untilWake(), b.looked+b.lookEvery()-now)
+// nextLook is until when nothing but a message can be of interest.
+func (b *batch) nextLook(now scheduler.Time) scheduler.Time {
+	return min(max(b.nextWake(now), b.looked+b.lookEvery()), b.nextHeld(now))
+}
+
+// nextDue is when there is something to decide, whether bytes come or not.
+func (b *batch) nextDue(now scheduler.Time) scheduler.Time {
+	return min(max(b.core.NextDue(), b.looked+b.lookEvery()), b.nextHeld(now))
+}
+
+// nextHeld is when a file that is put off may be asked for again.
+func (b *batch) nextHeld(now scheduler.Time) scheduler.Time {
+	next := scheduler.Never
 	for _, f := range b.held {
-		wait = min(wait, max(f.due-now, lookMost))
+		next = min(next, max(f.due, now+lookMost))
 	}
-	return wait
+	return next
 }
 
 // lookEvery is the least time between two looks.

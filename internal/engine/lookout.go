@@ -7,20 +7,17 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-const (
-	// routineLook is from what time on the owner's next look waits for bytes: shorter waits
-	// are for a decision that is due then.
-	routineLook = 20 * scheduler.Millisecond
-	// lookDelay is how much later than it should be a look is when no bytes come.
-	lookDelay = 150 * scheduler.Millisecond
-)
+// lookDelay is how much later than it should be a look is when bytes have come lately, and
+// then no more do: less than the shortest silence that counts.
+const lookDelay = 150 * scheduler.Millisecond
 
 // lookout wakes the owner of transfers as soon as bytes come when a look at them is due. A
 // process that is awake for bytes looks for less than one that a timer has to wake: each
 // time costs a dozen context switches, most of them the Go runtime's.
 type lookout struct {
 	due  atomic.Int64  // the scheduler.Time of the next look; scheduler.Never: the owner knows
-	bell chan struct{} // bytes have come since
+	last atomic.Int64  // the scheduler.Time when bytes came last
+	bell chan struct{} // bytes have come since the look was due
 }
 
 func newLookout() *lookout {
@@ -29,18 +26,20 @@ func newLookout() *lookout {
 	return l
 }
 
-// set has the owner woken by the first bytes that come after wait, and returns for how long
-// to sleep at most. It is for the owner.
-func (l *lookout) set(now, wait scheduler.Time) time.Duration {
-	l.due.Store(int64(now + wait))
-	if wait >= routineLook {
-		wait += lookDelay
+// set has the owner woken by the first bytes that come from look on, and returns for how long
+// to sleep at most; due is when it has to be awake, bytes or not. It is for the owner.
+func (l *lookout) set(now, look, due scheduler.Time) time.Duration {
+	l.due.Store(int64(look))
+	until := look
+	if now-scheduler.Time(l.last.Load()) < lookDelay {
+		until = min(look+lookDelay, due)
 	}
-	return time.Duration(wait)
+	return time.Duration(max(0, until-now))
 }
 
 // came tells of bytes. It may be called from any goroutine.
 func (l *lookout) came(now scheduler.Time) {
+	l.last.Store(int64(now))
 	due := l.due.Load()
 	if int64(now) < due || !l.due.CompareAndSwap(due, int64(scheduler.Never)) {
 		return

@@ -23,7 +23,8 @@ func (d *download) loop(ctx, reqs context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for d.err == nil && !d.finished() && !d.whole {
-		timer.Reset(d.lookout.set(d.e.now(), d.untilWake()))
+		now := d.e.now()
+		timer.Reset(d.lookout.set(now, d.nextWake(now), d.core.NextDue()))
 		select {
 		case <-d.lookout.bell:
 		case m := <-d.tell:
@@ -48,14 +49,9 @@ func (d *download) finished() bool {
 	return d.complete && d.proven() && d.sizeBelieved(d.e.now())
 }
 
-// untilWake is how long nothing but a message can be of interest.
-func (o *owner) untilWake() scheduler.Time {
-	wake := o.core.NextWake()
-	now := o.e.now()
-	if wake == scheduler.Never || wake-now > idleWake {
-		return idleWake
-	}
-	return max(0, wake-now)
+// nextWake is until when nothing but a message can be of interest.
+func (o *owner) nextWake(now scheduler.Time) scheduler.Time {
+	return max(now, min(o.core.NextWake(), now+idleWake))
 }
 
 // lookAround reads the counters, lets the scheduler think, and sees to what

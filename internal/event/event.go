@@ -325,8 +325,9 @@ type RunEnded struct {
 	At       scheduler.Time `json:"at"`
 	ExitCode int            `json:"exit_code"`
 	Error    string         `json:"error,omitempty"`
-	CPU      time.Duration  `json:"cpu_ns"`        // user and system time of this process
-	MaxRSS   int64          `json:"max_rss_bytes"` // peak resident set
+	CPU      time.Duration  `json:"cpu_ns"`                       // user and system time of this process
+	MaxRSS   int64          `json:"max_rss_bytes"`                // peak resident set
+	Switches int64          `json:"voluntary_switches,omitempty"` // voluntary context switches of this process; 0: the system does not tell
 	Links    []LinkTotals   `json:"links"`
 	Policy   *PolicyTotals  `json:"policy,omitempty"` // of a program that chose the sizes of requests
 }

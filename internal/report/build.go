@@ -62,6 +62,9 @@ func (b *Builder) Report() Report {
 	r.ExitCode, r.Error = b.end.ExitCode, b.end.Error
 	r.CPUSeconds = round(b.end.CPU.Seconds())
 	r.MaxRSSBytes = b.end.MaxRSS
+	if r.VoluntarySwitches = b.end.Switches; b.end.At > 0 {
+		r.WakeupsPerSecond = round(float64(b.end.Switches) / b.end.At.Seconds())
+	}
 	if p := b.end.Policy; p != nil {
 		r.Policy = &Policy{Questions: p.Questions, LateAnswers: p.LateAnswers, Fallbacks: p.Fallbacks, Error: p.Error}
 	}

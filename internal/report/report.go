@@ -51,8 +51,13 @@ type Report struct {
 
 	CPUSeconds  float64 `json:"cpu_seconds"`   // user and system time of the process
 	MaxRSSBytes int64   `json:"max_rss_bytes"` // peak resident set
-	ExitCode    int     `json:"exit_code"`
-	Error       string  `json:"error"` // empty: none
+	// VoluntarySwitches is how often a thread of the process gave its processor up, to be woken
+	// later, and WakeupsPerSecond that by the second of the run; absent where the system does
+	// not tell.
+	VoluntarySwitches int64   `json:"voluntary_switches,omitempty"`
+	WakeupsPerSecond  float64 `json:"wakeups_per_second,omitempty"`
+	ExitCode          int     `json:"exit_code"`
+	Error             string  `json:"error"` // empty: none
 
 	// Policy is what came of the program that chose the sizes of requests
 	// (--algorithm exec:PROGRAM); nil: there was none.

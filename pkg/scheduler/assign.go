@@ -291,15 +291,31 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 // NextWake is when the Core must be stepped again if nothing happens before:
 // with a Tick, and after a Progress for every chunk in flight.
 func (c *Core) NextWake() Time {
-	wake := Never
+	wake := c.NextDue()
 	if c.complete {
 		return wake
+	}
+	for i := range c.links {
+		if l := &c.links[i]; l.up && l.requests > 0 {
+			wake = min(wake, c.nextLook(l))
+		}
+	}
+	return wake
+}
+
+// NextDue is when something has to be decided, whether bytes come or not. NextWake is no
+// later; what it has besides are looks at links that are at work, which may be a tenth of a
+// second late while others find out that bytes come.
+func (c *Core) NextDue() Time {
+	due := Never
+	if c.complete {
+		return due
 	}
 	if c.batch != nil && c.batch.booked {
 		return c.now
 	}
 	if c.rations.due > 0 {
-		wake = max(c.now, c.rations.due)
+		due = max(c.now, c.rations.due)
 	}
 	for i := range c.links {
 		l := &c.links[i]
@@ -307,15 +323,15 @@ func (c *Core) NextWake() Time {
 		case !l.up:
 			continue
 		case l.requests > 0:
-			wake = min(wake, c.nextLook(l))
+			due = min(due, c.nextDecision(l))
 		case l.notBefore > c.now:
-			wake = min(wake, l.notBefore)
+			due = min(due, l.notBefore)
 		}
 		if len(c.chunks) == 0 && l.duty.resting { // else they wake it
-			wake = min(wake, max(c.now, c.rations.next))
+			due = min(due, max(c.now, c.rations.next))
 		}
 	}
-	return wake
+	return due
 }
 
 // nextLook is when to look at a link that is at work.
@@ -324,7 +340,12 @@ func (c *Core) nextLook(l *link) Time {
 	if c.batch != nil { // connections have enough to do
 		least = batchWake
 	}
-	wake := c.now + max(rateWindow/2/Time(l.streams.most), least)
+	return c.now + max(rateWindow/2/Time(l.streams.most), least)
+}
+
+// nextDecision is when something of a link that is at work may have to be decided.
+func (c *Core) nextDecision(l *link) Time {
+	wake := Never
 	// In slow start a round trip decides who should have what is free, or others owe.
 	if c.batch == nil && c.sized() && c.left() > l.owed() && c.cfg.Overlap == 0 && l.opening(0) > 0 && !without("opening-wake") {
 		wake = min(wake, c.now+max(leastWake, l.trip()/2))

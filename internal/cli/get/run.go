@@ -305,6 +305,7 @@ func runEnded(started time.Time, err error, totals []event.LinkTotals) event.Run
 		e.Links = []event.LinkTotals{}
 	}
 	e.CPU, e.MaxRSS = usage()
+	e.Switches = voluntarySwitches()
 	if err != nil {
 		e.ExitCode, _ = exit.Classify(err)
 		e.Error = err.Error()

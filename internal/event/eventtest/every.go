@@ -67,7 +67,7 @@ func Every() []event.Event {
 		event.Usage{At: 10, CPU: time.Second, RSS: 1 << 20, SystemCPU: 2 * time.Second},
 		event.FileEnded{At: 11, File: 1, Output: "a.1", Size: 5000, ExitCode: 7, Error: "object changed"},
 		event.RunEnded{
-			At: 12, ExitCode: 7, Error: "object changed", CPU: time.Second, MaxRSS: 1 << 20,
+			At: 12, ExitCode: 7, Error: "object changed", CPU: time.Second, MaxRSS: 1 << 20, Switches: 3000,
 			Links: []event.LinkTotals{{
 				Connections: 1, LocalAddr: "10.0.0.2:4711", RemoteAddr: "10.0.0.1:80", RTT: 16 * time.Millisecond,
 				TCP: event.TCPSegments{In: 1, Out: 2, DataIn: 3, DataOut: 4, Retrans: 5, OutOfOrder: 6},
