@@ -166,9 +166,6 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	case !without("sent-worth") && from == own && from.last[victim].got == 0 && (from.streams.lasting || thief.queues[victim].requests > 1):
 		worth = sentWorth * own.trip
 	}
-	if c.outrun(thief, own, stream, from, victim) {
-		return 0 // and would lose its connection if it were cut short
-	}
 	if !without("start-mean") && c.batch == nil && from != own && c.links[from.last[victim].link].est.rate <= 0 {
 		rv = min(rv, from.mean(victim, from.owed[victim])) // all that is known is how it starts
 	}
@@ -208,15 +205,6 @@ func (c *Core) modest(thief *link, from *outlook, victim StreamID, x int64) int6
 		return x
 	}
 	return min(x, max(modestLeast, int64(modestPart*float64(x))))
-}
-
-// outrun says whether a connection whose rate still grows will be done before a link that
-// has not shown a rate yet could bring anything.
-func (c *Core) outrun(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID) bool {
-	if c.batch != nil || from == own || thief.est.measured() || from.streams.lasting || !c.links[from.last[victim].link].rising(victim, from.rate) {
-		return false
-	}
-	return from.wait[victim]+from.doubling(victim, from.owed[victim]) <= own.soonest(thief, stream, c.cfg.minRequest()) && !without("outrun")
 }
 
 // unheard says whether ch has not been answered, over a link of which nothing has been
