@@ -35,7 +35,7 @@ func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chun
 	if own.active == 0 && !without("idle-budget") {
 		budget *= idleHedges
 	}
-	if thief.robbed > 0 || rest == 0 || rest > most || c.copied+rest > budget {
+	if thief.preempted > 0 || rest == 0 || rest > most || c.copied+rest > budget {
 		return false
 	}
 	if (!thief.est.measured() || own.rate <= 0) && !c.unheard(thief, ch) {
@@ -59,7 +59,7 @@ func (c *Core) relay(thief LinkID, stream StreamID, own *outlook, ch *chunk, end
 	if c.chunks[c.find(ch.twin)].link == thief {
 		return out // it is at it
 	}
-	if without("relay") || c.batch != nil || own.last[stream] != nil || l.robbed > 0 || l.est.rate <= 0 || rest > c.most(thief) {
+	if without("relay") || c.batch != nil || own.last[stream] != nil || l.preempted > 0 || l.est.rate <= 0 || rest > c.most(thief) {
 		return out
 	}
 	alone := own.soonest(l, stream, rest)

@@ -153,7 +153,7 @@ func TestRestingConnectionsShareWhatIsLate(t *testing.T) {
 		c.look(thief, &own)
 		c.look(1-thief, &other)
 		s, end := other.latest(noStream)
-		if x := c.loot(l, &own, 1, &other, s, end); rested && x != initialWindow || !rested && x <= initialWindow {
+		if x := c.stealSize(l, &own, 1, &other, s, end); rested && x != initialWindow || !rested && x <= initialWindow {
 			t.Errorf("rested %v: it takes over %d bytes", rested, x)
 		}
 	}

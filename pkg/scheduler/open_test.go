@@ -343,8 +343,8 @@ func TestWhatAnOpenConnectionTakesOver(t *testing.T) {
 // one is late; and what is not a share is taken over from.
 func TestSharesAreLeftAlone(t *testing.T) {
 	for name, tt := range map[string]struct {
-		change func(l *link, ch *chunk)
-		robbed bool
+		change    func(l *link, ch *chunk)
+		preempted bool
 	}{
 		"a share":               {func(*link, *chunk) {}, false},
 		"is late":               {func(l *link, _ *chunk) { l.streams.heard[1] = Second - 100*Millisecond }, true},
@@ -366,7 +366,7 @@ func TestSharesAreLeftAlone(t *testing.T) {
 		var o outlook
 		c.look(0, &o)
 		_, end := o.latest(2)
-		if out := c.help(0, 2, &o, &o, 1, end, nil); (len(out) > 0) != tt.robbed {
+		if out := c.help(0, 2, &o, &o, 1, end, nil); (len(out) > 0) != tt.preempted {
 			t.Errorf("%s: %+v", name, out)
 		}
 	}

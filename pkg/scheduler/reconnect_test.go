@@ -92,7 +92,7 @@ func TestNoConnectionForLittle(t *testing.T) {
 		victim, _ := other.latest(noStream)
 		other.owed[victim], other.wait[victim] = 2*leastRequest+2000, 0
 		end := other.end(victim)
-		if x := r.core.loot(l, &own, 0, &other, victim, end); (x == 0) != yes {
+		if x := r.core.stealSize(l, &own, 0, &other, victim, end); (x == 0) != yes {
 			t.Errorf("single %v: %d bytes are taken over", yes, x)
 		}
 		// More would be, but for what a slow start takes, and unless it gains what a
@@ -104,7 +104,7 @@ func TestNoConnectionForLittle(t *testing.T) {
 		if slow := own.next(0, 30_000) > own.lasts(0, 30_000); slow != yes {
 			t.Errorf("single %v: 30,000 bytes take %.3f s", yes, own.next(0, 30_000))
 		}
-		if x := r.core.loot(l, &own, 0, &other, victim, delay+own.next(0, x)+0.03); (x == 0) != yes {
+		if x := r.core.stealSize(l, &own, 0, &other, victim, delay+own.next(0, x)+0.03); (x == 0) != yes {
 			t.Errorf("single %v: %d bytes are taken over to gain 0.03 s", yes, x)
 		}
 	}

@@ -93,7 +93,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 	if ch.guess && c.worthMoving(l, own, stream, from, victim, end) && ch.left() <= room {
 		return c.move(thief, stream, ch, out)
 	}
-	if x := min(room, c.loot(l, own, stream, from, victim, end)); x > 0 && !ch.guess {
+	if x := min(room, c.stealSize(l, own, stream, from, victim, end)); x > 0 && !ch.guess {
 		if ch.link != thief && c.anotherSooner(thief, ch.link, x, own.soonest(l, stream, x)) {
 			return out
 		}
@@ -125,7 +125,7 @@ func (c *Core) anotherSooner(thief, victim LinkID, bytes int64, ours float64) bo
 	}
 	for l := range v.Links() {
 		o := &c.links[l]
-		if l == thief || l == victim || !c.usable(o) || o.robbed > 0 || o.est.rate <= 0 {
+		if l == thief || l == victim || !c.usable(o) || o.preempted > 0 || o.est.rate <= 0 {
 			continue
 		}
 		if l < thief && o.requests == 0 {
@@ -138,10 +138,10 @@ func (c *Core) anotherSooner(thief, victim LinkID, bytes int64, ours float64) bo
 	return false
 }
 
-// loot is how many bytes a stream of thief should take over from a victim that
-// would be done at end; 0 for none.
-func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID, end float64) int64 {
-	if thief.robbed > 0 || thief.est.rate <= 0 && thief.est.measured() {
+// stealSize is how many bytes a stream of thief should take over from a stream victim, which
+// would finish in end seconds; 0: none.
+func (c *Core) stealSize(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID, end float64) int64 {
+	if thief.preempted > 0 || thief.est.rate <= 0 && thief.est.measured() {
 		return 0 // it does not answer itself
 	}
 	rest := float64(from.owed[victim])
@@ -160,7 +160,7 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	switch {
 	case c.batch != nil:
 		worth = batchWorth * own.trip
-		if from == own { // whom it robs loses its connection to the same bottleneck
+		if from == own { // its victim loses a connection over the same bottleneck
 			worth *= ownWorth
 		}
 	case !without("sent-worth") && from == own && from.last[victim].got == 0 && (from.streams.lasting || thief.queues[victim].requests > 1):
@@ -178,7 +178,7 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 		}
 	}
 	switch {
-	case thief.streams.single: // links that rob each other of little by turns gain nothing
+	case thief.streams.single: // links that take a little from each other in turns gain nothing
 		worth = connectRTTs * own.trip
 	case !without("worth-idle") && c.batch == nil && from != own && own.active <= 1 && end-delay >= worthIdle && thief.est.measured():
 		worth = 0
@@ -211,7 +211,7 @@ func (c *Core) modest(thief *link, from *outlook, victim StreamID, x int64) int6
 // heard, and thief has, though it has shown no rate: all of a small file may have been
 // asked of a link that needs seconds for its first byte.
 func (c *Core) unheard(thief *link, ch *chunk) bool {
-	return !without("unheard") && c.batch == nil && thief.rtt > 0 && thief.robbed == 0 && c.untouched(ch)
+	return !without("unheard") && c.batch == nil && thief.rtt > 0 && thief.preempted == 0 && c.untouched(ch)
 }
 
 // balanced is how many of the rest bytes of a victim a thief should take over so
@@ -245,7 +245,7 @@ func (c *Core) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out []A
 	l := &c.links[ch.link]
 	stolen := Range{ch.rng.End - x, ch.rng.End}
 	if l.est.nMarks == 0 && ch.link != thief {
-		l.robbed++
+		l.preempted++
 	}
 	if l.streams.cutShort(ch.stream, c.nextID); c.batch == nil { // where there are many files next decides
 		l.streams.broken |= 1 << ch.stream
