@@ -153,8 +153,8 @@ func (c *Core) explore(out []Action) []Action {
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
 		e := &l.streams.explore
-		if e.step != pairing && c.outgrown(l) && !without("rtt-shift") {
-			l.streams.stretch(c.now, l)
+		if e.step != pairing && c.rttShifted(l) && !without("rtt-shift") {
+			l.streams.followRTTShift(c.now, l)
 		}
 		switch e.step {
 		case watching:

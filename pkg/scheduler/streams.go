@@ -8,7 +8,7 @@ import (
 // One TCP connection fills most links, and a second one on LTE does harm: it has
 // to build up its carrier aggregation anew (skjolden, 4.4.3.3). There are
 // exceptions, and in all of them more connections are tried only on what was seen: two
-// follow, others are in explore.go, calm.go and outgrown.go.
+// follow, others are in explore.go, calm.go and rttshift.go.
 //
 // A link with a long round trip is idle for most of a connection's slow start:
 // at 300 ms it takes two seconds to fill 64 Mbit/s. So many connections start
@@ -74,21 +74,21 @@ type queue struct {
 
 // streams is how many connections a link has, and what was learnt about it.
 type streams struct {
-	most    StreamID // it may use
-	wide    StreamID // as many as it began with, if it is far; else 0
-	tls     Time     // round trips of its connections' TLS handshakes
-	lasting bool     // connections outlive requests that are cut short
-	single  bool     // each request needs a connection of its own
-	worked  uint64   // bit s: stream s has brought something
-	refused uint64   // bit s: stream s was not served while others were
-	begun   uint64   // bit s: stream s was asked for something, or opened
-	broken  uint64   // bit s: a request of stream s was cut short, and nothing has come since
-	piped   uint64   // bit s: stream s was asked for something behind something else, and not flushed
-	loss    loss
-	calm    calm
-	even    even
-	heard   [MaxStreams]Time // when each received its last byte, or was asked for its first
-	astray  [MaxStreams]Time // since when it brought but what nobody wants any more; 0: it did not
+	most     StreamID // it may use
+	wide     StreamID // as many as it began with, if it is far; else 0
+	tls      Time     // round trips of its connections' TLS handshakes
+	lasting  bool     // connections outlive requests that are cut short
+	single   bool     // each request needs a connection of its own
+	worked   uint64   // bit s: stream s has brought something
+	refused  uint64   // bit s: stream s was not served while others were
+	begun    uint64   // bit s: stream s was asked for something, or opened
+	broken   uint64   // bit s: a request of stream s was cut short, and nothing has come since
+	piped    uint64   // bit s: stream s was asked for something behind something else, and not flushed
+	loss     loss
+	calm     calm
+	rttShift rttShift
+	heard    [MaxStreams]Time // when each received its last byte, or was asked for its first
+	astray   [MaxStreams]Time // since when it brought but what nobody wants any more; 0: it did not
 	// A request before this one was cut short, and none from it on has brought
 	// anything; 0: none was.
 	cut    [MaxStreams]ChunkID
