@@ -147,7 +147,7 @@ func (c *Core) runway(l *link) float64 {
 		return l.reconnecting()
 	}
 	ahead := jitMargin * l.answerTrip().Seconds()
-	if trip := l.streams.calm.trip.Seconds(); !without("runway-data") && trip > ahead && float64(c.left()) > c.brought(endTrips*trip) {
+	if trip := l.streams.queue.trip.Seconds(); !without("runway-data") && trip > ahead && float64(c.left()) > c.brought(endTrips*trip) {
 		ahead = trip
 	}
 	return float64(l.est.rate * ahead) // the conversion forbids a fused multiply-add where this is inlined

@@ -349,7 +349,7 @@ func TestSharesAreLeftAlone(t *testing.T) {
 		"a share":               {func(*link, *chunk) {}, false},
 		"is late":               {func(l *link, _ *chunk) { l.streams.heard[1] = Second - 100*Millisecond }, true},
 		"has just come":         {func(l *link, _ *chunk) { l.streams.heard[1] = Second - 15*Millisecond }, false},
-		"waits in a long queue": {func(l *link, _ *chunk) { l.streams.heard[1], l.streams.calm.trip = Second-100*Millisecond, Second }, false},
+		"waits in a long queue": {func(l *link, _ *chunk) { l.streams.heard[1], l.streams.queue.trip = Second-100*Millisecond, Second }, false},
 		"is large":              {func(_ *link, ch *chunk) { ch.share = false }, true},
 	} {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20})

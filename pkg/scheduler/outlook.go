@@ -147,7 +147,7 @@ func (o *outlook) doubling(s StreamID, bytes int64) float64 {
 // second, came while its rate was measured, and no queue stands before the link: the next round
 // trips will bring more. One that has not brought its first window is slow by other means.
 func (l *link) rising(s StreamID, rate float64) bool {
-	if l.streams.most > 1 || without("rising") || l.waited(l.streams.calm.trip) {
+	if l.streams.most > 1 || without("rising") || l.waited(l.streams.queue.trip) {
 		return false
 	}
 	opened, recent := l.streams.opened[s], max(rateWindow, 2*l.length()).Seconds()

@@ -115,10 +115,10 @@ func TestWhatIsLostBetweenConnectionsIsNoShortQueue(t *testing.T) {
 	l := &link{rtt: 100 * Millisecond}
 	l.est.rate = 10 * steady
 	s := &l.streams
-	s.calm.from, s.loss.grew = countMark{at: 2 * Second}, countMark{at: 2 * Second}
+	s.queue.from, s.loss.grew = countMark{at: 2 * Second}, countMark{at: 2 * Second}
 	for reopened, want := range map[Time]bool{0: true, Second: true, 1900 * Millisecond: false} {
 		s.reopened = reopened
-		if short := s.calm.shortens(3*Second, l); short != want {
+		if short := s.queue.tooShort(3*Second, l); short != want {
 			t.Errorf("lost at 2 s, the connection began at %v s: the queue is short: %v", reopened.Seconds(), short)
 		}
 	}

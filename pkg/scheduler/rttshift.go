@@ -28,7 +28,7 @@ type rttShift struct {
 }
 
 func (e *rttShift) watch(now Time, l *link) {
-	trip := l.streams.calm.trip
+	trip := l.streams.queue.trip
 	switch {
 	case trip < longest(longTrip, rttShiftTimes, max(l.rtt, e.tried)):
 		e.from.at = 0
@@ -43,13 +43,13 @@ func (e *rttShift) watch(now Time, l *link) {
 }
 
 func (e *rttShift) begin(now Time, l *link) {
-	e.from, e.least, e.most = l.mark(now), l.streams.calm.trip, l.streams.calm.trip
+	e.from, e.least, e.most = l.mark(now), l.streams.queue.trip, l.streams.queue.trip
 }
 
 // rttShifted says whether a link seems to have become too long for the window of its only
 // connection, and there is time enough left to find out and make use of that.
 func (c *Core) rttShifted(l *link) bool {
-	e, trip := &l.streams.rttShift, l.streams.calm.trip
+	e, trip := &l.streams.rttShift, l.streams.queue.trip
 	if e.from.at == 0 || c.now-e.from.at < longest(rttShiftSpan, rttShiftTrips, trip) || !c.mayTry(l) || c.now-l.lastByte > trip {
 		return false
 	}
@@ -61,9 +61,9 @@ func (c *Core) rttShifted(l *link) bool {
 // connections.
 func (s *streams) followRTTShift(now Time, l *link) {
 	for range lagSamples {
-		l.lag.saw(s.calm.trip)
+		l.lag.saw(s.queue.trip)
 	}
 	s.explore = exploring{failed: s.explore.failed, wanted: s.explore.wanted}
 	s.try(now, l.rateSince(s.rttShift.from, now))
-	s.rttShift = rttShift{tried: s.calm.trip}
+	s.rttShift = rttShift{tried: s.queue.trip}
 }
