@@ -105,7 +105,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 // can be done. Whatever it were asked for, others would take over.
 func (c *Core) backLate(l *link, s StreamID) bool {
 	trips := l.streams.trips(s)
-	return !without("back-late") && trips >= reconnectRTTs && (trips*l.trip()).Seconds() > (View{c}).together()
+	return !without("back-late") && trips >= reconnectRTTs && (trips*l.trip()).Seconds() > (View{c}).finishTime()
 }
 
 // youngest is the latest of a stream's requests in flight, of which there must be

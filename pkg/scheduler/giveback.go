@@ -27,7 +27,7 @@ func (c *Core) giveBack(out []Action) []Action {
 			continue
 		}
 		part := max(l.part(ch.stream), 1/float64(s.most))
-		keep := float64(l.est.capacity() * part * (View{c}).together())
+		keep := float64(l.est.capacity() * part * (View{c}).finishTime())
 		x := min(ch.left()-int64(keptPart*keep), ch.left()-c.cfg.minRequest())
 		if float64(ch.left()) > keep && x >= leastGiveBack && !without("give-back") {
 			out = c.freeEnd(ch, x, out)

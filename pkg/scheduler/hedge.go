@@ -26,7 +26,7 @@ func (c *Config) most() int64 { return hedgeRequests * c.minRequest() }
 
 // worthCopying says whether an idle stream of thief would be done with the rest of
 // ch before its own stream is, which is in end seconds.
-func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chunk, end float64) bool {
+func (c *Core) worthCopying(thief *link, own *eta, stream StreamID, ch *chunk, end float64) bool {
 	rest, most := ch.left()-ch.over, c.cfg.most()
 	if c.batch != nil { // connections that fall silent are worth more than one file's last bytes
 		most = leastWhole
@@ -54,7 +54,7 @@ func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chun
 // relay lets an idle link take over what a slow one has asked for twice: the faster of the
 // two will have it at end. What the copy has beyond the original is thrown away, so the
 // gain must be great.
-func (c *Core) relay(thief LinkID, stream StreamID, own *outlook, ch *chunk, end float64, out []Action) []Action {
+func (c *Core) relay(thief LinkID, stream StreamID, own *eta, ch *chunk, end float64, out []Action) []Action {
 	l, rest := &c.links[thief], ch.left()
 	if c.chunks[c.find(ch.twin)].link == thief {
 		return out // it is at it

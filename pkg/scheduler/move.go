@@ -6,7 +6,7 @@ import "math/bits"
 // answered should be moved to a stream of thief, since its own will be done only in
 // end seconds. It cannot be shared, and costs its connection, so the gain must be
 // great.
-func (c *Core) worthMoving(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID, end float64) bool {
+func (c *Core) worthMoving(thief *link, own *eta, stream StreamID, from *eta, victim StreamID, end float64) bool {
 	ch := from.last[victim]
 	if thief.preempted > 0 || !thief.est.measured() || ch.got > 0 || from != own && ch.taken >= takenMost {
 		return false

@@ -363,8 +363,8 @@ func TestSharesAreLeftAlone(t *testing.T) {
 		ch := &c.chunks[0]
 		ch.share, ch.got, l.streams.opened[1] = true, 1<<20, 1<<20
 		tt.change(l, ch)
-		var o outlook
-		c.look(0, &o)
+		var o eta
+		c.etaOf(0, &o)
 		_, end := o.latest(2)
 		if out := c.help(0, 2, &o, &o, 1, end, nil); (len(out) > 0) != tt.preempted {
 			t.Errorf("%s: %+v", name, out)
@@ -399,8 +399,8 @@ func TestConnectionsMadeAheadAreExpectedToBringTheirWindows(t *testing.T) {
 		if tt.fresh {
 			want = initialWindow / 2 / trip.Seconds()
 		}
-		var o outlook
-		c.look(0, &o)
+		var o eta
+		c.etaOf(0, &o)
 		if got := o.speed(1); got != want {
 			t.Errorf("%s: %v bytes/s, want %v", name, got, want)
 		}

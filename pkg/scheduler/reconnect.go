@@ -55,7 +55,7 @@ func (c *Core) reconnects(id LinkID) bool {
 
 // next is how many seconds another request on a stream would receive so many bytes for;
 // if it needs a connection of its own, while that starts slowly, too (see lasts).
-func (o *outlook) next(s StreamID, bytes int64) float64 {
+func (o *eta) next(s StreamID, bytes int64) float64 {
 	if !o.streams.single {
 		return o.lasts(s, bytes)
 	}

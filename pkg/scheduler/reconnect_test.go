@@ -85,9 +85,9 @@ func TestNoConnectionForLittle(t *testing.T) {
 		}
 		// So much is left to the other link that taking it over would just be worth it.
 		r.core.links[1].est.rate = steady
-		var own, other outlook
-		r.core.look(0, &own)
-		r.core.look(1, &other)
+		var own, other eta
+		r.core.etaOf(0, &own)
+		r.core.etaOf(1, &other)
 		own.trip, own.owed[0] = 0, 0
 		victim, _ := other.latest(noStream)
 		other.owed[victim], other.wait[victim] = 2*leastRequest+2000, 0

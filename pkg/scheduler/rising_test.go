@@ -103,19 +103,19 @@ func TestALinkThatHasShownNothingIsModest(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		x, want int64
-		change  func(thief *link, o *outlook)
+		change  func(thief *link, o *eta)
 	}{
-		{"unmeasured", 400_000, 200_000, func(*link, *outlook) {}},
-		{"little", 100_000, modestLeast, func(*link, *outlook) {}},
-		{"less", 50_000, 50_000, func(*link, *outlook) {}},
-		{"measured", 400_000, 400_000, func(l *link, _ *outlook) { l.est.rate = steady }},
-		{"the victim is late", 400_000, 400_000, func(_ *link, o *outlook) { o.late = 1 }},
-		{"the victim was not answered", 400_000, 400_000, func(_ *link, o *outlook) { o.last[0].got = 0 }},
+		{"unmeasured", 400_000, 200_000, func(*link, *eta) {}},
+		{"little", 100_000, modestLeast, func(*link, *eta) {}},
+		{"less", 50_000, 50_000, func(*link, *eta) {}},
+		{"measured", 400_000, 400_000, func(l *link, _ *eta) { l.est.rate = steady }},
+		{"the victim is late", 400_000, 400_000, func(_ *link, o *eta) { o.late = 1 }},
+		{"the victim was not answered", 400_000, 400_000, func(_ *link, o *eta) { o.last[0].got = 0 }},
 	} {
 		l := *thief
 		l.est.rate, l.est.nSamples = 0, 0
-		var o outlook
-		r.core.look(0, &o)
+		var o eta
+		r.core.etaOf(0, &o)
 		ch := *o.last[0]
 		o.last[0] = &ch
 		tt.change(&l, &o)

@@ -45,12 +45,12 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 	if split := c.split(thief, stream, out); len(split) > len(out) {
 		return split
 	}
-	var own, other outlook
-	c.look(thief, &own)
+	var own, other eta
+	c.etaOf(thief, &own)
 	own.trip, own.passed = c.links[thief].reach().Seconds(), own.twinned()
 	link := c.cfg.Policy.Victim(View{c}, thief)
 	if link >= 0 && int(link) < len(c.links) && link != thief {
-		c.look(link, &other)
+		c.etaOf(link, &other)
 	}
 	if c.batch != nil { // where many are at their ends, copies will do
 		other.passed = other.twinned()
@@ -75,7 +75,7 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 
 // help lets a stream take over what it should of a victim that would be done at end,
 // which may be nothing.
-func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim StreamID, end float64, out []Action) []Action {
+func (c *Core) help(thief LinkID, stream StreamID, own, from *eta, victim StreamID, end float64, out []Action) []Action {
 	ch, l := from.last[victim], &c.links[thief]
 	if c.batch != nil && !c.mayHelp(thief, stream, ch) {
 		return out
@@ -109,7 +109,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 }
 
 // copyRest says whether an idle stream should fetch what is left of ch too.
-func (c *Core) copyRest(thief LinkID, stream StreamID, own *outlook, ch *chunk, end float64, room int64) bool {
+func (c *Core) copyRest(thief LinkID, stream StreamID, own *eta, ch *chunk, end float64, room int64) bool {
 	l, rest := &c.links[thief], ch.left()-ch.over
 	return !without("duplicate") && !c.cfg.once() && own.last[stream] == nil && ch.left() <= room && c.worthCopying(l, own, stream, ch, end) &&
 		!c.anotherSooner(thief, ch.link, rest, own.soonest(l, stream, rest))
@@ -140,7 +140,7 @@ func (c *Core) anotherSooner(thief, victim LinkID, bytes int64, ours float64) bo
 
 // stealSize is how many bytes a stream of thief should take over from a stream victim, which
 // would finish in end seconds; 0: none.
-func (c *Core) stealSize(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID, end float64) int64 {
+func (c *Core) stealSize(thief *link, own *eta, stream StreamID, from *eta, victim StreamID, end float64) int64 {
 	if thief.preempted > 0 || thief.est.rate <= 0 && thief.est.measured() {
 		return 0 // it does not answer itself
 	}
@@ -197,7 +197,7 @@ func (c *Core) stealSize(thief *link, own *outlook, stream StreamID, from *outlo
 // others, it begins with as long as it has shown nothing, and the victim does bring bytes. If
 // it is slower, it would lose its connection when they are taken back, and what is on its way
 // there; if not, it asks for the rest in time, and the victim's connection is lost anyway.
-func (c *Core) modest(thief *link, from *outlook, victim StreamID, x int64) int64 {
+func (c *Core) modest(thief *link, from *eta, victim StreamID, x int64) int64 {
 	if c.batch != nil || thief.est.measured() || from.late&(1<<victim) != 0 || from.last[victim].got == 0 {
 		return x
 	}
