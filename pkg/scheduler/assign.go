@@ -283,7 +283,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	l.streams.begun |= 1 << stream
 	c.owe(id, stream, r.Len())
 	l.assigned += r.Len()
-	c.append(chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, twin: NoChunk, alone: alone, open: open})
+	c.append(chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, duplicate: NoChunk, alone: alone, open: open})
 	c.nextID++
 	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: c.nextID - 1, Range: r})
 }

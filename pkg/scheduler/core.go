@@ -330,7 +330,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.regain()
 			out = c.unban(ch.link, out)
 		}
-		out = c.settle(ch, out)
+		out = c.resolveDuplicate(ch, out)
 		out = c.end(c.find(in.Chunk), out)
 	case Failed:
 		id := ch.link
@@ -414,7 +414,7 @@ func (c *Core) end(i int, out []Action) []Action {
 	if c.batch != nil {
 		c.restore(&ch)
 	}
-	return c.part(&ch, out)
+	return c.unpair(&ch, out)
 }
 
 // release withdraws every request of a link.
@@ -495,5 +495,5 @@ func (c *Core) resize(size int64, out []Action) []Action {
 		out = c.shrunk(i, out)
 	}
 	c.ledger.resize(size)
-	return c.scraps(out)
+	return c.duplicateRemainder(out)
 }

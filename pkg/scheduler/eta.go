@@ -71,8 +71,8 @@ func (c *Core) etaOf(id LinkID, o *eta) {
 				}
 			}
 		}
-		if ch.twin != NoChunk {
-			o.copied[ch.stream] = c.copyEnds(&c.chunks[c.find(ch.twin)])
+		if ch.duplicate != NoChunk {
+			o.copied[ch.stream] = c.copyEnds(&c.chunks[c.find(ch.duplicate)])
 		}
 		o.last[ch.stream] = ch
 		o.owed[ch.stream] += ch.left() - ch.over
@@ -169,7 +169,7 @@ func (o *eta) latest(except StreamID) (StreamID, float64) {
 			continue
 		}
 		e := o.end(s)
-		if ch.twin != NoChunk {
+		if ch.duplicate != NoChunk {
 			e = min(e, o.copied[s])
 		}
 		if e > end {
@@ -179,10 +179,10 @@ func (o *eta) latest(except StreamID) (StreamID, float64) {
 	return best, end
 }
 
-// twinned has the bits of the streams whose last request is copied.
-func (o *eta) twinned() (set uint64) {
+// duplicated has the bits of the streams whose last request is copied.
+func (o *eta) duplicated() (set uint64) {
 	for s, ch := range o.last {
-		if ch != nil && ch.twin != NoChunk {
+		if ch != nil && ch.duplicate != NoChunk {
 			set |= 1 << s
 		}
 	}

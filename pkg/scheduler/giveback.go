@@ -23,7 +23,7 @@ func (c *Core) giveBack(out []Action) []Action {
 		ch := &c.chunks[i]
 		l := &c.links[ch.link]
 		s := &l.streams
-		if s.most == 1 || s.trial || ch.issued > s.tried || ch.twin != NoChunk || ch.got < leastGiveBack || ch.left() <= leastGiveBack {
+		if s.most == 1 || s.trial || ch.issued > s.tried || ch.duplicate != NoChunk || ch.got < leastGiveBack || ch.left() <= leastGiveBack {
 			continue
 		}
 		part := max(l.part(ch.stream), 1/float64(s.most))

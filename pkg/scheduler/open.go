@@ -190,7 +190,7 @@ func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
 	}
 	ch := c.largest(id)
 	n, each, keeps := l.shares(l.assigned, c.cfg.secure())
-	if n == 0 || without("split") || ch == nil || ch.left() == 0 || ch.twin != NoChunk || ch.rng.Len()-each < keeps-int64(n) { // each is rounded
+	if n == 0 || without("split") || ch == nil || ch.left() == 0 || ch.duplicate != NoChunk || ch.rng.Len()-each < keeps-int64(n) { // each is rounded
 		return out
 	}
 	victim, before := ch.stream, len(out)

@@ -316,7 +316,7 @@ func TestWhatAnOpenConnectionTakesOver(t *testing.T) {
 		"it was not made ahead":        {func(l *link, _ *chunk) { l.streams.early[1] = 0 }, 0},
 		"it has brought something":     {func(l *link, _ *chunk) { l.streams.worked |= 2 }, 0},
 		"it has something to do":       {func(l *link, _ *chunk) { l.queues[1].requests = 1 }, 0},
-		"it is fetched twice already":  {func(_ *link, first *chunk) { first.twin = 7 }, 0},
+		"it is fetched twice already":  {func(_ *link, first *chunk) { first.duplicate = 7 }, 0},
 		"little is left":               {func(_ *link, first *chunk) { first.got = bytes - 100 }, 100},
 		"nothing is left":              {func(_ *link, first *chunk) { first.got = bytes }, 0},
 		"all have their shares":        {func(_ *link, first *chunk) { first.rng.End = firstBytes }, 0},

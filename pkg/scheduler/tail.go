@@ -40,20 +40,20 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 		return out
 	}
 	if !c.sized() {
-		return c.anticipate(thief, stream, out)
+		return c.duplicateUnanswered(thief, stream, out)
 	}
 	if split := c.split(thief, stream, out); len(split) > len(out) {
 		return split
 	}
 	var own, other eta
 	c.etaOf(thief, &own)
-	own.trip, own.passed = c.links[thief].reach().Seconds(), own.twinned()
+	own.trip, own.passed = c.links[thief].reach().Seconds(), own.duplicated()
 	link := c.cfg.Policy.Victim(View{c}, thief)
 	if link >= 0 && int(link) < len(c.links) && link != thief {
 		c.etaOf(link, &other)
 	}
 	if c.batch != nil { // where many are at their ends, copies will do
-		other.passed = other.twinned()
+		other.passed = other.duplicated()
 	}
 	for before, try := len(out), 0; (try < 1 || try < helpTries && !without("help-tries")) && len(out) == before; try++ {
 		victim, end := own.latest(stream)
@@ -80,7 +80,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *eta, victim Stream
 	if c.batch != nil && !c.mayHelp(thief, stream, ch) {
 		return out
 	}
-	if ch.twin != NoChunk {
+	if ch.duplicate != NoChunk {
 		return c.relay(thief, stream, own, ch, end, out)
 	}
 	if from == own && (ch.got == 0 && (l.streams.cut[stream] > 0 || ch.moved >= movedMost) || ch.share && !without("share-guard") && !c.overdue(ch)) {

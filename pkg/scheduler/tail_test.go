@@ -310,7 +310,7 @@ func TestWhatASlowLinkAskedForTwiceIsTakenOver(t *testing.T) {
 		if a := out[2]; a.Kind != Start || a.Link != 0 || a.Copy || a.Range != (Range{last.Range.Off + 1, last.Range.End}) {
 			t.Errorf("%s: %+v", tt.name, a)
 		}
-		if c.Left() != left || c.copied > copied || c.chunks[0].twin != NoChunk {
+		if c.Left() != left || c.copied > copied || c.chunks[0].duplicate != NoChunk {
 			t.Errorf("%s: %d bytes left of %d, %d asked for twice, %d before", tt.name, c.Left(), left, c.copied, copied)
 		}
 	}
