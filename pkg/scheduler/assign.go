@@ -105,7 +105,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 // can be done. Whatever it were asked for, others would take over.
 func (c *Core) backLate(l *link, s StreamID) bool {
 	trips := l.streams.trips(s)
-	return !without("back-late") && trips >= reconnectRTTs && (trips*l.trip()).Seconds() > (View{c}).together()
+	return !without("back-late") && trips >= reconnectRTTs && (trips*l.trip()).Seconds() > (View{c}).finishTime()
 }
 
 // youngest is the latest of a stream's requests in flight, of which there must be
@@ -147,7 +147,7 @@ func (c *Core) runway(l *link) float64 {
 		return l.reconnecting()
 	}
 	ahead := jitMargin * l.answerTrip().Seconds()
-	if trip := l.streams.calm.trip.Seconds(); !without("runway-data") && trip > ahead && float64(c.left()) > c.brought(endTrips*trip) {
+	if trip := l.streams.queue.trip.Seconds(); !without("runway-data") && trip > ahead && float64(c.left()) > c.brought(endTrips*trip) {
 		ahead = trip
 	}
 	return float64(l.est.rate * ahead) // the conversion forbids a fused multiply-add where this is inlined
@@ -283,7 +283,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	l.streams.begun |= 1 << stream
 	c.owe(id, stream, r.Len())
 	l.assigned += r.Len()
-	c.append(chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, twin: NoChunk, alone: alone, open: open})
+	c.append(chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, duplicate: NoChunk, alone: alone, open: open})
 	c.nextID++
 	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: c.nextID - 1, Range: r})
 }

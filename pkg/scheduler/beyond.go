@@ -23,9 +23,9 @@ func (c *Core) endsBefore(i int, in Input, out []Action) []Action {
 	return out
 }
 
-// anticipate lets an idle link that knows where the object ends fetch, too, the first of
+// duplicateUnanswered lets an idle link that knows where the object ends fetch, too, the first of
 // what nobody has answered, if its own answer should be there sooner.
-func (c *Core) anticipate(thief LinkID, stream StreamID, out []Action) []Action {
+func (c *Core) duplicateUnanswered(thief LinkID, stream StreamID, out []Action) []Action {
 	l := &c.links[thief]
 	if c.ends == 0 || c.cfg.once() || l.requests > 0 || l.rtt == 0 {
 		return out
@@ -33,7 +33,7 @@ func (c *Core) anticipate(thief LinkID, stream StreamID, out []Action) []Action 
 	var first *chunk
 	for i := range c.chunks {
 		ch := &c.chunks[i]
-		if ch.twin == NoChunk && ch.rng.Off < c.ends && c.untouched(ch) && (first == nil || ch.rng.Off < first.rng.Off) {
+		if ch.duplicate == NoChunk && ch.rng.Off < c.ends && c.untouched(ch) && (first == nil || ch.rng.Off < first.rng.Off) {
 			first = ch
 		}
 	}
@@ -56,17 +56,17 @@ func (c *Core) untouched(ch *chunk) bool {
 	return ch.got == 0 && c.links[ch.link].received == 0
 }
 
-// scraps has what little is left of a range which reaches beyond the end, now that this is
+// duplicateRemainder has what little is left of a range which reaches beyond the end, now that this is
 // known, fetched by the link as well that was asked for what comes before. A link that is
 // far may not have made its connection when the other one, which has answered, has
 // everything else.
-func (c *Core) scraps(out []Action) []Action {
+func (c *Core) duplicateRemainder(out []Action) []Action {
 	if c.cfg.NoSteal || c.cfg.once() {
 		return out
 	}
 	for i := range c.chunks {
 		ch := &c.chunks[i]
-		if ch.twin != NoChunk || !c.untouched(ch) || ch.left() > c.cfg.most() {
+		if ch.duplicate != NoChunk || !c.untouched(ch) || ch.left() > c.cfg.most() {
 			continue
 		}
 		for j := range c.chunks {

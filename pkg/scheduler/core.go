@@ -59,7 +59,7 @@ type link struct {
 	useful    Time  // when it last brought bytes of others, or was asked after it had nothing to do
 	behind    int64 // bytes that have come over its first connection, and wait for one that is missing
 	lastByte  Time  // when the last byte came, or the link began to wait for one
-	robbed    int   // how often its requests were taken over before they were answered
+	preempted int   // requests taken over before they were answered, since it last received a byte
 	streams   streams
 	queues    [MaxStreams]queue
 	speeds    speeds
@@ -183,7 +183,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 			c.forgive()
 			out = c.failover(out)
 		}
-		out = c.relieve(out)
+		out = c.giveBack(out)
 	}
 	if c.decides(in.Kind) {
 		if c.rations.needed(&c.cfg) {
@@ -243,7 +243,7 @@ func (c *Core) measure() {
 			l.streams.narrow(c.now, l)
 			if c.cfg.Parallelism == 0 && c.sized() && !c.planned(LinkID(i)) {
 				l.streams.tune(c.now, l, c.task())
-				l.streams.even.watch(c.now, l)
+				l.streams.rttShift.watch(c.now, l)
 				l.streams.explore.watch(c.now, l)
 			}
 		}
@@ -316,7 +316,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		if l.streams.hear(ch, fresh, c.now, at, l.trip()) {
 			l.speeds.restart(ch.stream, l.trip())
 		}
-		l.robbed = 0
+		l.preempted = 0
 	}
 	l.keep(ch.stream, min(in.Behind, unsized), c.now)
 	l.strayed(ch.stream, min(in.Stray, unsized), c.now)
@@ -330,7 +330,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.regain()
 			out = c.unban(ch.link, out)
 		}
-		out = c.settle(ch, out)
+		out = c.resolveDuplicate(ch, out)
 		out = c.end(c.find(in.Chunk), out)
 	case Failed:
 		id := ch.link
@@ -414,7 +414,7 @@ func (c *Core) end(i int, out []Action) []Action {
 	if c.batch != nil {
 		c.restore(&ch)
 	}
-	return c.part(&ch, out)
+	return c.unpair(&ch, out)
 }
 
 // release withdraws every request of a link.
@@ -431,7 +431,7 @@ func (c *Core) release(id LinkID, out []Action) []Action {
 // another network.
 func (l *link) forget(cfg *Config) {
 	l.est.forget()
-	l.asked, l.rtt, l.unheard, l.robbed = false, 0, 0, 0
+	l.asked, l.rtt, l.unheard, l.preempted = false, 0, 0, 0
 	l.handshake, l.regained, l.turn, l.lag, l.inVain = 0, 0, 0, lag{}, 0
 	l.pace = pace{}
 	l.duty.trouble, l.slowBans = Never, 0
@@ -495,5 +495,5 @@ func (c *Core) resize(size int64, out []Action) []Action {
 		out = c.shrunk(i, out)
 	}
 	c.ledger.resize(size)
-	return c.scraps(out)
+	return c.duplicateRemainder(out)
 }

@@ -38,7 +38,7 @@ func (c *Core) tooBusyToLearn(id LinkID, stream StreamID) bool {
 		return false
 	}
 	trip := l.trip().Seconds()
-	return float64(q.pending)/rate+float64(learnFirst*trip) > (View{c}).together()
+	return float64(q.pending)/rate+float64(learnFirst*trip) > (View{c}).finishTime()
 }
 
 // handy is up to how many bytes a piece is asked for as a whole.
@@ -69,7 +69,7 @@ func (c *Core) spare(id LinkID, stream StreamID) float64 {
 	l := &c.links[id]
 	trip := l.trip().Seconds()
 	wait := max(trip*float64(min(connectRTTs, l.streams.trips(stream))), float64(l.queues[stream].pending)/rate)
-	seconds := v.together() - wait
+	seconds := v.finishTime() - wait
 	bytes := rate * seconds
 	if window := float64(l.streams.window(stream, c.now, trip)); seconds > 0 && trip > 0 && bytes > window && !without("spare-window") {
 		// The first of them comes at once, and twice as many a trip later.

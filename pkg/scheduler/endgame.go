@@ -26,7 +26,7 @@ func (v View) guided(id LinkID, size int64) int64 {
 		return size
 	}
 	l := &v.core.links[id]
-	end := v.together()
+	end := v.finishTime()
 	share, least := v.brings(id, end), float64(v.core.least(l))
 	switch {
 	case share < least && v.another(id, share, end) && !without("leave-idle"):
@@ -96,10 +96,10 @@ func (v View) delay(id LinkID) float64 {
 	return max(trip.Seconds(), float64(l.owed())/v.RateOrMean(id))
 }
 
-// together is in how many seconds the usable links can have all that nobody was
-// asked for yet, so that all who help end at once: Σ r_i (T - d_i) over those
-// whose delay d_i is below T.
-func (v View) together() float64 {
+// finishTime is the number of seconds in which the usable links can have all free bytes if
+// those that help end at the same moment: the T for which Σ r_i (T - d_i) is that many bytes,
+// over the links whose delay d_i is below T.
+func (v View) finishTime() float64 {
 	end := forever
 	for {
 		bytes, rates, latest := float64(v.Free()), 0.0, 0.0

@@ -153,14 +153,14 @@ func (c *Core) explore(out []Action) []Action {
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
 		e := &l.streams.explore
-		if e.step != pairing && c.outgrown(l) && !without("rtt-shift") {
-			l.streams.stretch(c.now, l)
+		if e.step != pairing && c.rttShifted(l) && !without("rtt-shift") {
+			l.streams.followRTTShift(c.now, l)
 		}
 		switch e.step {
 		case watching:
 			switch {
 			case c.starved(l) && !without("short-queue"):
-				l.streams.try(c.now, l.rateSince(l.streams.calm.from, c.now))
+				l.streams.try(c.now, l.rateSince(l.streams.queue.from, c.now))
 			case c.limitedToo(l) && !without("limited-too"):
 				l.streams.try(c.now, e.mean)
 			case c.worthExploring(l) && !without("pair-trial"):
@@ -213,7 +213,7 @@ func (c *Core) mayTry(l *link) bool {
 // starved says whether a link could carry more than its only connection, which has lost
 // packets.
 func (c *Core) starved(l *link) bool {
-	return l.streams.calm.shortens(c.now, l) && c.now-l.lastByte <= leastWake && c.mayTry(l)
+	return l.streams.queue.tooShort(c.now, l) && c.now-l.lastByte <= leastWake && c.mayTry(l)
 }
 
 // limitedToo says whether a link's connection behaves like those of any other link which the

@@ -239,9 +239,9 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 	} else if len(c.ledger.free) > 0 {
 		out = c.start(id, 0, c.ledger.take(size, c.limit()), out)
 	} else if victim := (View{c}).slowest(id); victim != NoLink && c.silent(&c.links[victim]) {
-		var o outlook
-		c.look(victim, &o)
-		if s, _ := o.latest(noStream); s != noStream && o.last[s].twin == NoChunk && (c.batch == nil || !o.last[s].guess && c.mayHelp(id, 0, o.last[s])) {
+		var o eta
+		c.etaOf(victim, &o)
+		if s, _ := o.latest(noStream); s != noStream && o.last[s].duplicate == NoChunk && (c.batch == nil || !o.last[s].guess && c.mayHelp(id, 0, o.last[s])) {
 			out = c.takeOver(id, 0, o.last[s], size, out)
 		}
 	}

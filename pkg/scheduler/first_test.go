@@ -193,7 +193,7 @@ func TestARateIsNotLoweredBeforeARoundTrip(t *testing.T) {
 // is there sooner by half a round trip; links that end together are not worth a connection
 // as long as nobody knows how fast it is.
 func TestALinkThatHasShownNothingMustGain(t *testing.T) {
-	for rate, want := range map[float64]bool{60e3: true, 160e3: false} { // bytes per second
+	for rate, want := range map[float64]bool{60e3: true, 250e3: false} { // bytes per second
 		r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: -1})
 		r.up(2)
 		r.now = 180 * Millisecond

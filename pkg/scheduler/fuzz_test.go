@@ -65,8 +65,8 @@ func checkTiles(t *testing.T, c *Core) {
 		if ch.got < 0 || ch.left() < 0 {
 			t.Fatalf("chunk %d got %d of %v", ch.id, ch.got, ch.rng)
 		}
-		if ch.copy { // of bytes that its twin owes
-			if i := c.find(ch.twin); i < 0 || c.chunks[i].copy || c.chunks[i].rng.End != ch.rng.End {
+		if ch.copy { // of bytes that its duplicate owes
+			if i := c.find(ch.duplicate); i < 0 || c.chunks[i].copy || c.chunks[i].rng.End != ch.rng.End {
 				t.Fatalf("chunk %d is a copy of nothing", ch.id)
 			}
 			continue

@@ -26,7 +26,7 @@ func (c *Config) most() int64 { return hedgeRequests * c.minRequest() }
 
 // worthCopying says whether an idle stream of thief would be done with the rest of
 // ch before its own stream is, which is in end seconds.
-func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chunk, end float64) bool {
+func (c *Core) worthCopying(thief *link, own *eta, stream StreamID, ch *chunk, end float64) bool {
 	rest, most := ch.left()-ch.over, c.cfg.most()
 	if c.batch != nil { // connections that fall silent are worth more than one file's last bytes
 		most = leastWhole
@@ -35,7 +35,7 @@ func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chun
 	if own.active == 0 && !without("idle-budget") {
 		budget *= idleHedges
 	}
-	if thief.robbed > 0 || rest == 0 || rest > most || c.copied+rest > budget {
+	if thief.preempted > 0 || rest == 0 || rest > most || c.copied+rest > budget {
 		return false
 	}
 	if (!thief.est.measured() || own.rate <= 0) && !c.unheard(thief, ch) {
@@ -54,12 +54,12 @@ func (c *Core) worthCopying(thief *link, own *outlook, stream StreamID, ch *chun
 // relay lets an idle link take over what a slow one has asked for twice: the faster of the
 // two will have it at end. What the copy has beyond the original is thrown away, so the
 // gain must be great.
-func (c *Core) relay(thief LinkID, stream StreamID, own *outlook, ch *chunk, end float64, out []Action) []Action {
+func (c *Core) relay(thief LinkID, stream StreamID, own *eta, ch *chunk, end float64, out []Action) []Action {
 	l, rest := &c.links[thief], ch.left()
-	if c.chunks[c.find(ch.twin)].link == thief {
+	if c.chunks[c.find(ch.duplicate)].link == thief {
 		return out // it is at it
 	}
-	if without("relay") || c.batch != nil || own.last[stream] != nil || l.robbed > 0 || l.est.rate <= 0 || rest > c.most(thief) {
+	if without("relay") || c.batch != nil || own.last[stream] != nil || l.preempted > 0 || l.est.rate <= 0 || rest > c.most(thief) {
 		return out
 	}
 	alone := own.soonest(l, stream, rest)
@@ -67,21 +67,21 @@ func (c *Core) relay(thief LinkID, stream StreamID, own *outlook, ch *chunk, end
 		return out
 	}
 	original := ch.id
-	out = c.part(ch, out)
+	out = c.unpair(ch, out)
 	ch = &c.chunks[c.find(original)]
-	ch.twin = NoChunk // part leaves that to whoever ends it
+	ch.duplicate = NoChunk // unpair leaves that to whoever ends it
 	return c.takeOver(thief, stream, ch, rest, out)
 }
 
 // hedge lets a stream fetch the rest of ch too.
 func (c *Core) hedge(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
 	rest := ch.rest()
-	ch.twin = c.nextID
+	ch.duplicate = c.nextID
 	original := ch.id
 	c.copied += rest.Len()
 	out = c.start(thief, stream, rest, out)
 	copied := &c.chunks[len(c.chunks)-1]
-	copied.twin, copied.copy = original, true
+	copied.duplicate, copied.copy = original, true
 	if c.batch != nil {
 		c.adopt(copied, &c.chunks[c.find(original)])
 		c.batch.tables[thief].copying |= 1 << stream
@@ -100,16 +100,16 @@ func spent(loser *chunk, received int64) int64 {
 	return max(0, received) + min(loser.left(), initialWindow)
 }
 
-// settle cancels the twin of a request that has been finished, if it has one: of
+// resolveDuplicate cancels the duplicate of a request that has been finished, if it has one: of
 // the original counts what it had before the copy was begun.
-func (c *Core) settle(ch *chunk, out []Action) []Action {
-	i := c.find(ch.twin)
-	if ch.twin == NoChunk || i < 0 {
+func (c *Core) resolveDuplicate(ch *chunk, out []Action) []Action {
+	i := c.find(ch.duplicate)
+	if ch.duplicate == NoChunk || i < 0 {
 		return out
 	}
-	ch.twin = NoChunk
+	ch.duplicate = NoChunk
 	loser := &c.chunks[i]
-	loser.twin = NoChunk
+	loser.duplicate = NoChunk
 	a := cancel(loser)
 	if loser.copy {
 		return c.end(i, append(out, a))
@@ -136,14 +136,14 @@ func (c *Core) settle(ch *chunk, out []Action) []Action {
 	return c.end(i, append(out, a))
 }
 
-// part ends what ties a request that ends unfinished to its twin. A copy leaves
+// unpair ends what ties a request that ends unfinished to its duplicate. A copy leaves
 // its original alone; a copy without one has nothing to stand for.
-func (c *Core) part(ch *chunk, out []Action) []Action {
-	i := c.find(ch.twin)
-	if ch.twin == NoChunk || i < 0 {
+func (c *Core) unpair(ch *chunk, out []Action) []Action {
+	i := c.find(ch.duplicate)
+	if ch.duplicate == NoChunk || i < 0 {
 		return out
 	}
-	c.chunks[i].twin = NoChunk
+	c.chunks[i].duplicate = NoChunk
 	if ch.copy {
 		return out
 	}

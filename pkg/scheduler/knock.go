@@ -53,7 +53,7 @@ func (c *Core) knock(id LinkID, out []Action) []Action {
 func (c *Core) stuck(id LinkID) *chunk {
 	var most *chunk
 	for i := range c.chunks {
-		if ch := &c.chunks[i]; ch.link == id && ch.twin == NoChunk && (most == nil || ch.left() > most.left()) {
+		if ch := &c.chunks[i]; ch.link == id && ch.duplicate == NoChunk && (most == nil || ch.left() > most.left()) {
 			most = ch
 		}
 	}

@@ -149,11 +149,11 @@ func TestRestingConnectionsShareWhatIsLate(t *testing.T) {
 		if !c.batch.stock.empty() {
 			t.Fatal("there is more to ask for")
 		}
-		var own, other outlook
-		c.look(thief, &own)
-		c.look(1-thief, &other)
+		var own, other eta
+		c.etaOf(thief, &own)
+		c.etaOf(1-thief, &other)
 		s, end := other.latest(noStream)
-		if x := c.loot(l, &own, 1, &other, s, end); rested && x != initialWindow || !rested && x <= initialWindow {
+		if x := c.stealSize(l, &own, 1, &other, s, end); rested && x != initialWindow || !rested && x <= initialWindow {
 			t.Errorf("rested %v: it takes over %d bytes", rested, x)
 		}
 	}

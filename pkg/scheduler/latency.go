@@ -75,7 +75,7 @@ func (l *link) shorter(rtt Time) {
 
 // length is the link's round trip, or what both answers and data take where that is longer:
 // servers think, and queues stand, but not for both. Bursts are as far apart as that.
-func (l *link) length() Time { return max(l.rtt, min(l.lag.least(), l.streams.calm.trip)) }
+func (l *link) length() Time { return max(l.rtt, min(l.lag.least(), l.streams.queue.trip)) }
 
 // round is a round trip as it is at present, queues included.
 func (l *link) round() Time { return max(l.trip(), l.lag.least(), l.turn) }
@@ -93,7 +93,7 @@ func (l *link) reach() Time { return max(l.round(), 2*l.unheard) }
 
 // turned notes what a round trip takes the data that comes.
 func (c *Core) turned(l *link, trip Time) {
-	l.streams.calm.trip = trip
+	l.streams.queue.trip = trip
 	switch {
 	case without("data-trip"):
 	case c.batch == nil && l.turn == 0 && !l.queued(): // at the end, too
@@ -135,7 +135,7 @@ func (c *Core) pause(ch *chunk) Time {
 // patient is a silence limit: silentRTTs round trips as the latest handshakes have
 // them, at least floor, and twice as long for each wait in vain.
 func (l *link) patient(floor Time, inVain uint8) Time {
-	limit := longest(floor, silentRTTs, max(l.length(), l.handshake, min(l.regained, l.streams.calm.trip)))
+	limit := longest(floor, silentRTTs, max(l.length(), l.handshake, min(l.regained, l.streams.queue.trip)))
 	if limit >= silentMost || without("patience-doubles") {
 		return limit
 	}
@@ -181,8 +181,8 @@ func (c *Core) answered(l *link, ch *chunk) {
 	switch {
 	case ch.alone:
 		l.lag.saw(max(0, wait-max(rateWindow/2, l.record()))) // bytes are told of now and then
-	case !without("answer-behind") && ch.open && idle >= rateWindow && float64(idle) >= pausePart*float64(wait) && l.streams.calm.trip > 0:
-		l.lag.saw(min(wait, l.streams.calm.trip))
+	case !without("answer-behind") && ch.open && idle >= rateWindow && float64(idle) >= pausePart*float64(wait) && l.streams.queue.trip > 0:
+		l.lag.saw(min(wait, l.streams.queue.trip))
 	}
 }
 

@@ -51,7 +51,7 @@ func TestLimitsOfSilenceGrowAndAreBounded(t *testing.T) {
 		{rtt: 10 * Second, inVain: 1, want: 60 * Second},
 	} {
 		l := link{rtt: tt.rtt, handshake: tt.handshake}
-		l.streams.calm.trip = tt.trip
+		l.streams.queue.trip = tt.trip
 		if tt.lag > 0 {
 			l.lag.saw(tt.lag)
 		}
@@ -131,7 +131,7 @@ func TestALinkThatIsRegainedAsALongOneIsGivenTime(t *testing.T) {
 	if got := l.patient(silentFloor, 0); got != silentRTTs*trip {
 		t.Errorf("it may be silent for %.1f s", got.Seconds())
 	}
-	if l.streams.calm.trip = 20 * Millisecond; l.patient(silentFloor, 0) != silentFloor {
+	if l.streams.queue.trip = 20 * Millisecond; l.patient(silentFloor, 0) != silentFloor {
 		t.Error("its handshake lost a packet, and that is taken for its length")
 	}
 }
@@ -275,7 +275,7 @@ func TestARecordIsNoLatency(t *testing.T) {
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
 		l.est.lots = lots{n: lotCount, latest: [lotCount]int64{recordSize}, rate: 125e3}
-		l.streams.calm.trip, c.now = 150*Millisecond, Second
+		l.streams.queue.trip, c.now = 150*Millisecond, Second
 		l.lastByte = c.now - tt.idle
 		c.answered(l, &chunk{alone: tt.alone, open: true, issued: c.now - tt.wait})
 		if got := l.lag.least(); got+Millisecond < tt.want || got > tt.want {
@@ -417,7 +417,7 @@ func TestBurstsOfALongLink(t *testing.T) {
 		}
 		l := &c.links[0]
 		l.up, l.rtt, l.requests, l.streams.most = true, 20*Millisecond, 1, 1
-		l.streams.calm.trip = trip
+		l.streams.queue.trip = trip
 		if long {
 			l.lag.saw(trip)
 		}
@@ -434,7 +434,7 @@ func TestBurstsOfALongLink(t *testing.T) {
 				least = min(least, l.est.rate)
 			}
 		}
-		if calm := least > 0.7*rate && !l.streams.loss.random(); calm != long {
+		if found := least > 0.7*rate && !l.streams.loss.random(); found != long {
 			t.Errorf("long: %v: at least %.0f kB/s, lost at random: %v", long, least/1e3, l.streams.loss.random())
 		}
 	}

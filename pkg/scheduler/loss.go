@@ -69,7 +69,7 @@ func (s *loss) watch(now Time, l *link) {
 	old := s.counted
 	s.counted = s.reordered
 	switch {
-	case !soon, over && (s.overflowed(old, s.grew.bytes) || age >= l.refill() && l.streams.calm.drops(now, l.length())):
+	case !soon, over && (s.overflowed(old, s.grew.bytes) || age >= l.refill() && l.streams.queue.mayDrop(now, l.length())):
 		s.repeats = 0
 		s.begin(before, old, l)
 	case over && !fresh:
@@ -82,7 +82,7 @@ func (s *loss) watch(now Time, l *link) {
 		}
 		s.begin(l.mark(now), s.counted, l)
 	}
-	if over && soon && !fresh && !l.streams.calm.drops(now, l.length()) {
+	if over && soon && !fresh && !l.streams.queue.mayDrop(now, l.length()) {
 		s.repeats = max(s.repeats, lossRepeats)
 	}
 	s.grew = l.mark(now)
@@ -91,7 +91,7 @@ func (s *loss) watch(now Time, l *link) {
 // refill is how long it may take a connection to fill a link's queue again after a loss; Never
 // where that is not known.
 func (l *link) refill() Time {
-	trip := l.streams.calm.trip
+	trip := l.streams.queue.trip
 	if trip == 0 || without("refill") {
 		return Never
 	}

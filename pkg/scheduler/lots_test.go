@@ -63,7 +63,7 @@ func TestALostPacketDoesNotShakeTheRate(t *testing.T) {
 func TestAThinLinksQueueIsNoRandomLoss(t *testing.T) {
 	for trip, tried := range map[Time]bool{140 * Millisecond: false, 60 * Millisecond: true} {
 		l := &link{rtt: 60 * Millisecond, streams: streams{most: 1}}
-		l.streams.calm.trip = trip
+		l.streams.queue.trip = trip
 		lost := 3 * Second
 		byRecords(l, 1, 9*Second, 125e3, func(now Time) {
 			if now > lost {
@@ -71,9 +71,9 @@ func TestAThinLinksQueueIsNoRandomLoss(t *testing.T) {
 				lost += 1100 * Millisecond
 			}
 			// The connection has given way, and there is no queue for a moment.
-			l.streams.calm.trip = trip
+			l.streams.queue.trip = trip
 			if now < lost-900*Millisecond {
-				l.streams.calm.trip = 60 * Millisecond
+				l.streams.queue.trip = 60 * Millisecond
 			}
 			l.streams.tune(now, l, oneFile(1<<30))
 		})
@@ -124,7 +124,7 @@ func TestSilenceIsNoGapBetweenLots(t *testing.T) {
 func TestRecordsAreNoGain(t *testing.T) {
 	for rate := 100e3; rate < 600e3; rate += 20e3 { // bytes per second
 		l := &link{rtt: 20 * Millisecond, streams: streams{most: 1}}
-		l.streams.calm.trip = l.rtt
+		l.streams.queue.trip = l.rtt
 		byRecords(l, 1, 10*Second, rate, func(now Time) {
 			if now/(10*Millisecond)%25 == 0 {
 				l.streams.loss.reordered += 10
@@ -153,8 +153,8 @@ func TestALullIsNoReasonForMoreConnections(t *testing.T) {
 		{512 << 10, 400 * Millisecond, false},
 	} {
 		l := &link{rtt: c.trip, streams: streams{most: 1}}
-		l.streams.calm.trip = l.rtt
-		byRecords(l, 1, Second, rate, func(now Time) { l.streams.calm.watch(now, l) })
+		l.streams.queue.trip = l.rtt
+		byRecords(l, 1, Second, rate, func(now Time) { l.streams.queue.watch(now, l) })
 		l.streams.loss.repeats = lossRepeats
 		byRecords(l, Second, 1100*Millisecond, 0, func(Time) {})
 		l.streams.tune(1100*Millisecond, l, oneFile(c.left))
@@ -189,7 +189,7 @@ func TestConnectionsGivenUpEarlyAreTakenBack(t *testing.T) {
 func TestNoneIsTakenBackBehindAQueue(t *testing.T) {
 	for trip, want := range map[Time]bool{300 * Millisecond: true, 500 * Millisecond: false} {
 		l := &link{rtt: 300 * Millisecond, streams: streams{most: 3, wide: 60}}
-		l.est.rate, l.est.nSamples, l.streams.calm.trip = 1e6, 1, trip
+		l.est.rate, l.est.nSamples, l.streams.queue.trip = 1e6, 1, trip
 		l.streams.tune(Second, l, oneFile(1<<30))
 		if more := l.streams.most > 3; more != want {
 			t.Errorf("its data takes %.1f s: %d connections", trip.Seconds(), l.streams.most)
@@ -225,7 +225,7 @@ func TestFarLinksMayHaveMore(t *testing.T) {
 	for now := Time(1); now < 8*Second; now += 10 * Millisecond {
 		rate := 0.2e6 * float64(l.streams.most) // bytes per second
 		l.received += int64(0.01 * rate)
-		if l.streams.calm.trip = l.rtt; now/(10*Millisecond)%80 == 0 {
+		if l.streams.queue.trip = l.rtt; now/(10*Millisecond)%80 == 0 {
 			l.streams.loss.reordered += 10
 		}
 		l.est.observe(now, l.received, l.rtt)
@@ -241,8 +241,8 @@ func TestFarLinksMayHaveMore(t *testing.T) {
 func TestNoTrialOutlivesTheDownload(t *testing.T) {
 	for lasts, want := range map[float64]bool{1: true, 0.2: false} { // seconds
 		l := &link{rtt: 20 * Millisecond, streams: streams{most: 1}}
-		l.streams.calm.trip = l.rtt
-		byRecords(l, 1, Second, 400e3, func(now Time) { l.streams.calm.watch(now, l) })
+		l.streams.queue.trip = l.rtt
+		byRecords(l, 1, Second, 400e3, func(now Time) { l.streams.queue.watch(now, l) })
 		l.streams.loss.repeats = lossRepeats
 		l.streams.tune(Second, l, task{left: 4 << 20, share: 4 << 20, lasts: lasts})
 		if l.streams.trial != want {

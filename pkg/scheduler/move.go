@@ -6,9 +6,9 @@ import "math/bits"
 // answered should be moved to a stream of thief, since its own will be done only in
 // end seconds. It cannot be shared, and costs its connection, so the gain must be
 // great.
-func (c *Core) worthMoving(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID, end float64) bool {
+func (c *Core) worthMoving(thief *link, own *eta, stream StreamID, from *eta, victim StreamID, end float64) bool {
 	ch := from.last[victim]
-	if thief.robbed > 0 || !thief.est.measured() || ch.got > 0 || from != own && ch.taken >= takenMost {
+	if thief.preempted > 0 || !thief.est.measured() || ch.got > 0 || from != own && ch.taken >= takenMost {
 		return false
 	}
 	alone, trips := own.soonest(thief, stream, ch.left()-ch.over), float64(movedTrips)
@@ -23,7 +23,7 @@ func (c *Core) worthMoving(thief *link, own *outlook, stream StreamID, from *out
 func (c *Core) move(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
 	k, rng, l, before := ch.class, ch.rng, &c.links[ch.link], *ch
 	if l.est.nMarks == 0 && ch.link != thief {
-		l.robbed++
+		l.preempted++
 	}
 	l.streams.cutShort(ch.stream, c.nextID)
 	out = c.withdraw(c.find(ch.id), out)

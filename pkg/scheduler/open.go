@@ -177,7 +177,7 @@ func (c *Core) equal(l *link, stream StreamID, bytes int64) int64 {
 // slow start come after one another, and its queue makes each round trip longer than the last.
 func (c *Core) overdue(ch *chunk) bool {
 	l := &c.links[ch.link]
-	return c.late(ch) && c.now > l.streams.heard[ch.stream]+l.streams.calm.trip+l.round()/2
+	return c.late(ch) && c.now > l.streams.heard[ch.stream]+l.streams.queue.trip+l.round()/2
 }
 
 // split lets a connection that was made ahead take over its share of what its link's first one
@@ -190,7 +190,7 @@ func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
 	}
 	ch := c.largest(id)
 	n, each, keeps := l.shares(l.assigned, c.cfg.secure())
-	if n == 0 || without("split") || ch == nil || ch.left() == 0 || ch.twin != NoChunk || ch.rng.Len()-each < keeps-int64(n) { // each is rounded
+	if n == 0 || without("split") || ch == nil || ch.left() == 0 || ch.duplicate != NoChunk || ch.rng.Len()-each < keeps-int64(n) { // each is rounded
 		return out
 	}
 	victim, before := ch.stream, len(out)

@@ -316,7 +316,7 @@ func TestWhatAnOpenConnectionTakesOver(t *testing.T) {
 		"it was not made ahead":        {func(l *link, _ *chunk) { l.streams.early[1] = 0 }, 0},
 		"it has brought something":     {func(l *link, _ *chunk) { l.streams.worked |= 2 }, 0},
 		"it has something to do":       {func(l *link, _ *chunk) { l.queues[1].requests = 1 }, 0},
-		"it is fetched twice already":  {func(_ *link, first *chunk) { first.twin = 7 }, 0},
+		"it is fetched twice already":  {func(_ *link, first *chunk) { first.duplicate = 7 }, 0},
 		"little is left":               {func(_ *link, first *chunk) { first.got = bytes - 100 }, 100},
 		"nothing is left":              {func(_ *link, first *chunk) { first.got = bytes }, 0},
 		"all have their shares":        {func(_ *link, first *chunk) { first.rng.End = firstBytes }, 0},
@@ -343,13 +343,13 @@ func TestWhatAnOpenConnectionTakesOver(t *testing.T) {
 // one is late; and what is not a share is taken over from.
 func TestSharesAreLeftAlone(t *testing.T) {
 	for name, tt := range map[string]struct {
-		change func(l *link, ch *chunk)
-		robbed bool
+		change    func(l *link, ch *chunk)
+		preempted bool
 	}{
 		"a share":               {func(*link, *chunk) {}, false},
 		"is late":               {func(l *link, _ *chunk) { l.streams.heard[1] = Second - 100*Millisecond }, true},
 		"has just come":         {func(l *link, _ *chunk) { l.streams.heard[1] = Second - 15*Millisecond }, false},
-		"waits in a long queue": {func(l *link, _ *chunk) { l.streams.heard[1], l.streams.calm.trip = Second-100*Millisecond, Second }, false},
+		"waits in a long queue": {func(l *link, _ *chunk) { l.streams.heard[1], l.streams.queue.trip = Second-100*Millisecond, Second }, false},
 		"is large":              {func(_ *link, ch *chunk) { ch.share = false }, true},
 	} {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20})
@@ -363,10 +363,10 @@ func TestSharesAreLeftAlone(t *testing.T) {
 		ch := &c.chunks[0]
 		ch.share, ch.got, l.streams.opened[1] = true, 1<<20, 1<<20
 		tt.change(l, ch)
-		var o outlook
-		c.look(0, &o)
+		var o eta
+		c.etaOf(0, &o)
 		_, end := o.latest(2)
-		if out := c.help(0, 2, &o, &o, 1, end, nil); (len(out) > 0) != tt.robbed {
+		if out := c.help(0, 2, &o, &o, 1, end, nil); (len(out) > 0) != tt.preempted {
 			t.Errorf("%s: %+v", name, out)
 		}
 	}
@@ -399,8 +399,8 @@ func TestConnectionsMadeAheadAreExpectedToBringTheirWindows(t *testing.T) {
 		if tt.fresh {
 			want = initialWindow / 2 / trip.Seconds()
 		}
-		var o outlook
-		c.look(0, &o)
+		var o eta
+		c.etaOf(0, &o)
 		if got := o.speed(1); got != want {
 			t.Errorf("%s: %v bytes/s, want %v", name, got, want)
 		}

@@ -207,8 +207,8 @@ func (v View) slowest(thief LinkID) LinkID {
 		if l == thief || v.InFlight(l) == 0 {
 			continue
 		}
-		var o outlook
-		v.core.look(l, &o)
+		var o eta
+		v.core.etaOf(l, &o)
 		if _, end := o.latest(noStream); end > latest {
 			victim, latest = l, end
 		}

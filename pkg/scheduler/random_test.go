@@ -20,7 +20,7 @@ func TestAPacketIsNoQueue(t *testing.T) {
 		{0, rtt + 6*Millisecond, true},
 	} {
 		l := &link{rtt: rtt}
-		l.est.rate, l.streams.calm.trip = tt.rate, tt.trip
+		l.est.rate, l.streams.queue.trip = tt.rate, tt.trip
 		if l.queued() != tt.want {
 			t.Errorf("%.0f bytes per second, round trips of %v: a queue: %v", tt.rate, tt.trip, !tt.want)
 		}
@@ -56,9 +56,9 @@ func TestLossWithoutAQueueIsRandom(t *testing.T) {
 				}
 			}
 			l.est.observe(now, l.received, l.rtt)
-			l.streams.calm.trip = tt.trip(now)
+			l.streams.queue.trip = tt.trip(now)
 			l.streams.loss.watch(now, l)
-			l.streams.calm.watch(now, l)
+			l.streams.queue.watch(now, l)
 		}
 		if l.streams.loss.random() != tt.want {
 			t.Errorf("%s: random: %v", tt.name, !tt.want)
@@ -91,9 +91,9 @@ func TestAGainThatDoesNotLastIsFollowedUp(t *testing.T) {
 				rate += steady
 			}
 		}
-		l.streams.calm.trip = rtt
+		l.streams.queue.trip = rtt
 		if rate >= full {
-			rate, l.streams.calm.trip = full, 2*rtt
+			rate, l.streams.queue.trip = full, 2*rtt
 		}
 		l.received += int64(rate * 0.01)
 		if now/(10*Millisecond)%15 == 0 {
@@ -118,9 +118,9 @@ func TestSlowStartIsNotMeasuredAgainst(t *testing.T) {
 	l := &link{rtt: rtt, streams: streams{most: 1}}
 	for now := Time(1); now < 1200*Millisecond; now += 10 * Millisecond {
 		rate := each * float64(l.streams.most)
-		l.streams.calm.trip = rtt
+		l.streams.queue.trip = rtt
 		if now < 300*Millisecond {
-			rate, l.streams.calm.trip = full, 2*rtt
+			rate, l.streams.queue.trip = full, 2*rtt
 		}
 		l.received += int64(rate * 0.01)
 		if i := now / (10 * Millisecond); i == 11 || i > 40 && i%15 == 0 {

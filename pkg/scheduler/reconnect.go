@@ -17,7 +17,7 @@ const slowStartRTTs = 2 * reconnectRTTs
 // reconnecting is how many bytes l brings until another connection's first byte, whose
 // handshake and request wait in the link's queue.
 func (l *link) reconnecting() float64 {
-	return float64(l.est.rate * (connectRTTs * max(l.trip(), l.streams.calm.trip)).Seconds())
+	return float64(l.est.rate * (connectRTTs * max(l.trip(), l.streams.queue.trip)).Seconds())
 }
 
 // least is the size in bytes below which a request over l is not worth its round trip, or
@@ -55,7 +55,7 @@ func (c *Core) reconnects(id LinkID) bool {
 
 // next is how many seconds another request on a stream would receive so many bytes for;
 // if it needs a connection of its own, while that starts slowly, too (see lasts).
-func (o *outlook) next(s StreamID, bytes int64) float64 {
+func (o *eta) next(s StreamID, bytes int64) float64 {
 	if !o.streams.single {
 		return o.lasts(s, bytes)
 	}

@@ -85,14 +85,14 @@ func TestNoConnectionForLittle(t *testing.T) {
 		}
 		// So much is left to the other link that taking it over would just be worth it.
 		r.core.links[1].est.rate = steady
-		var own, other outlook
-		r.core.look(0, &own)
-		r.core.look(1, &other)
+		var own, other eta
+		r.core.etaOf(0, &own)
+		r.core.etaOf(1, &other)
 		own.trip, own.owed[0] = 0, 0
 		victim, _ := other.latest(noStream)
 		other.owed[victim], other.wait[victim] = 2*leastRequest+2000, 0
 		end := other.end(victim)
-		if x := r.core.loot(l, &own, 0, &other, victim, end); (x == 0) != yes {
+		if x := r.core.stealSize(l, &own, 0, &other, victim, end); (x == 0) != yes {
 			t.Errorf("single %v: %d bytes are taken over", yes, x)
 		}
 		// More would be, but for what a slow start takes, and unless it gains what a
@@ -104,7 +104,7 @@ func TestNoConnectionForLittle(t *testing.T) {
 		if slow := own.next(0, 30_000) > own.lasts(0, 30_000); slow != yes {
 			t.Errorf("single %v: 30,000 bytes take %.3f s", yes, own.next(0, 30_000))
 		}
-		if x := r.core.loot(l, &own, 0, &other, victim, delay+own.next(0, x)+0.03); (x == 0) != yes {
+		if x := r.core.stealSize(l, &own, 0, &other, victim, delay+own.next(0, x)+0.03); (x == 0) != yes {
 			t.Errorf("single %v: %d bytes are taken over to gain 0.03 s", yes, x)
 		}
 	}
@@ -115,10 +115,10 @@ func TestWhatIsLostBetweenConnectionsIsNoShortQueue(t *testing.T) {
 	l := &link{rtt: 100 * Millisecond}
 	l.est.rate = 10 * steady
 	s := &l.streams
-	s.calm.from, s.loss.grew = countMark{at: 2 * Second}, countMark{at: 2 * Second}
+	s.queue.from, s.loss.grew = countMark{at: 2 * Second}, countMark{at: 2 * Second}
 	for reopened, want := range map[Time]bool{0: true, Second: true, 1900 * Millisecond: false} {
 		s.reopened = reopened
-		if short := s.calm.shortens(3*Second, l); short != want {
+		if short := s.queue.tooShort(3*Second, l); short != want {
 			t.Errorf("lost at 2 s, the connection began at %v s: the queue is short: %v", reopened.Seconds(), short)
 		}
 	}

@@ -2,48 +2,6 @@ package scheduler
 
 import "testing"
 
-// smallObject lets link 0 begin with an object of 3 MB before link 1 is connected. It says
-// whether link 1 is to help when so much has come.
-func smallObject(t *testing.T, rtt Time, last Input) bool {
-	t.Helper()
-	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: -1, First: 4 << 20})
-	r.up(2)
-	helps := false
-	at := func(now Time, in Input) {
-		r.now = now
-		for _, a := range append(r.step(in), r.step(Input{Kind: Tick})...) {
-			helps = helps || a.Kind == Start && a.Link == 1
-		}
-	}
-	at(37*Millisecond, Input{Kind: Progress, RTT: rtt})
-	at(37*Millisecond, Input{Kind: Sized, Bytes: 3_000_000})
-	at(38*Millisecond, Input{Kind: Progress, Bytes: 12_000})
-	last.Kind = Progress
-	at(89*Millisecond, last)
-	return helps
-}
-
-// TestAStartingConnectionIsLeftAlone: by the rate of its first round trips an object takes
-// more than a second, and another link's help is worth it. But each brings twice what the
-// one before did, and the connection would be lost by the takeover.
-func TestAStartingConnectionIsLeftAlone(t *testing.T) {
-	for name, c := range map[string]struct {
-		rtt   Time
-		in    Input
-		helps bool
-	}{
-		"it doubles":          {16 * Millisecond, Input{Bytes: 110_000, Trip: 17 * Millisecond}, false},
-		"its link is full":    {16 * Millisecond, Input{Bytes: 50_000, Trip: 28 * Millisecond}, true},
-		"it loses nothing":    {16 * Millisecond, Input{Bytes: 110_000, Trip: 17 * Millisecond, Lasting: true}, true},
-		"the other is far":    {30 * Millisecond, Input{Bytes: 60_000, Trip: 31 * Millisecond}, false},
-		"it was slow at once": {16 * Millisecond, Input{Bytes: 14_000, Trip: 17 * Millisecond}, true},
-	} {
-		if helps := smallObject(t, c.rtt, c.in); helps != c.helps {
-			t.Errorf("%s: link 1 helps: %v", name, helps)
-		}
-	}
-}
-
 // TestAnUnheardLinkIsFar: nobody knows how long the round trips of a link are that has not
 // answered, but they are longer than the wait for it was.
 func TestAnUnheardLinkIsFar(t *testing.T) {
@@ -145,19 +103,19 @@ func TestALinkThatHasShownNothingIsModest(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		x, want int64
-		change  func(thief *link, o *outlook)
+		change  func(thief *link, o *eta)
 	}{
-		{"unmeasured", 400_000, 200_000, func(*link, *outlook) {}},
-		{"little", 100_000, modestLeast, func(*link, *outlook) {}},
-		{"less", 50_000, 50_000, func(*link, *outlook) {}},
-		{"measured", 400_000, 400_000, func(l *link, _ *outlook) { l.est.rate = steady }},
-		{"the victim is late", 400_000, 400_000, func(_ *link, o *outlook) { o.late = 1 }},
-		{"the victim was not answered", 400_000, 400_000, func(_ *link, o *outlook) { o.last[0].got = 0 }},
+		{"unmeasured", 400_000, 200_000, func(*link, *eta) {}},
+		{"little", 100_000, modestLeast, func(*link, *eta) {}},
+		{"less", 50_000, 50_000, func(*link, *eta) {}},
+		{"measured", 400_000, 400_000, func(l *link, _ *eta) { l.est.rate = steady }},
+		{"the victim is late", 400_000, 400_000, func(_ *link, o *eta) { o.late = 1 }},
+		{"the victim was not answered", 400_000, 400_000, func(_ *link, o *eta) { o.last[0].got = 0 }},
 	} {
 		l := *thief
 		l.est.rate, l.est.nSamples = 0, 0
-		var o outlook
-		r.core.look(0, &o)
+		var o eta
+		r.core.etaOf(0, &o)
 		ch := *o.last[0]
 		o.last[0] = &ch
 		tt.change(&l, &o)

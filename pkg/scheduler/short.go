@@ -16,10 +16,10 @@ func (c *Core) clip(i int, bytes int64, out []Action) []Action {
 	}
 	l := &c.links[ch.link]
 	l.gives = max(l.gives, bytes, leastAnswer)
-	switch j := c.find(ch.twin); {
+	switch j := c.find(ch.duplicate); {
 	case ch.copy:
 		return c.withdraw(i, out) // it has to have all that its original has not
-	case ch.twin != NoChunk && j >= 0:
+	case ch.duplicate != NoChunk && j >= 0:
 		out = c.withdraw(j, out) // it stands behind
 		ch = &c.chunks[i]
 	}

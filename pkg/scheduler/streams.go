@@ -8,7 +8,7 @@ import (
 // One TCP connection fills most links, and a second one on LTE does harm: it has
 // to build up its carrier aggregation anew (skjolden, 4.4.3.3). There are
 // exceptions, and in all of them more connections are tried only on what was seen: two
-// follow, others are in explore.go, calm.go and outgrown.go.
+// follow, others are in explore.go, queuedetector.go and rttshift.go.
 //
 // A link with a long round trip is idle for most of a connection's slow start:
 // at 300 ms it takes two seconds to fill 64 Mbit/s. So many connections start
@@ -74,21 +74,21 @@ type queue struct {
 
 // streams is how many connections a link has, and what was learnt about it.
 type streams struct {
-	most    StreamID // it may use
-	wide    StreamID // as many as it began with, if it is far; else 0
-	tls     Time     // round trips of its connections' TLS handshakes
-	lasting bool     // connections outlive requests that are cut short
-	single  bool     // each request needs a connection of its own
-	worked  uint64   // bit s: stream s has brought something
-	refused uint64   // bit s: stream s was not served while others were
-	begun   uint64   // bit s: stream s was asked for something, or opened
-	broken  uint64   // bit s: a request of stream s was cut short, and nothing has come since
-	piped   uint64   // bit s: stream s was asked for something behind something else, and not flushed
-	loss    loss
-	calm    calm
-	even    even
-	heard   [MaxStreams]Time // when each received its last byte, or was asked for its first
-	astray  [MaxStreams]Time // since when it brought but what nobody wants any more; 0: it did not
+	most     StreamID // it may use
+	wide     StreamID // as many as it began with, if it is far; else 0
+	tls      Time     // round trips of its connections' TLS handshakes
+	lasting  bool     // connections outlive requests that are cut short
+	single   bool     // each request needs a connection of its own
+	worked   uint64   // bit s: stream s has brought something
+	refused  uint64   // bit s: stream s was not served while others were
+	begun    uint64   // bit s: stream s was asked for something, or opened
+	broken   uint64   // bit s: a request of stream s was cut short, and nothing has come since
+	piped    uint64   // bit s: stream s was asked for something behind something else, and not flushed
+	loss     loss
+	queue    queueDetector
+	rttShift rttShift
+	heard    [MaxStreams]Time // when each received its last byte, or was asked for its first
+	astray   [MaxStreams]Time // since when it brought but what nobody wants any more; 0: it did not
 	// A request before this one was cut short, and none from it on has brought
 	// anything; 0: none was.
 	cut    [MaxStreams]ChunkID
@@ -136,7 +136,7 @@ type task struct {
 func (s *streams) tune(now Time, l *link, t task) {
 	base := s.loss.episode
 	s.loss.watch(now, l)
-	s.calm.watch(now, l)
+	s.queue.watch(now, l)
 	if l.est.nSamples > 0 && !s.trial && !s.helped && s.explore.step != pairing {
 		s.fold(l)
 	}
@@ -146,8 +146,8 @@ func (s *streams) tune(now Time, l *link, t task) {
 	case l.est.nSamples == 0:
 		s.widen(now, l, t)
 	case s.loss.random() && !l.queued():
-		if !s.calm.drops(now, l.length()) { // slow start may have filled the link before
-			base = s.calm.clear
+		if !s.queue.mayDrop(now, l.length()) { // slow start may have filled the link before
+			base = s.queue.clear
 		}
 		steady := l.est.steady(now, l.length())
 		worth := float64(t.left) > steady*l.trialWorth().Seconds() && t.lasts > 2*l.trialSpan().Seconds()
@@ -198,7 +198,7 @@ func (s *streams) fold(l *link) {
 	if without("fold") {
 		return
 	}
-	if s.tried == 0 && !l.waited(s.calm.trip) {
+	if s.tried == 0 && !l.waited(s.queue.trip) {
 		most = max(most, s.wide)
 	}
 	room := l.est.capacity() * l.rtt.Seconds() / initialWindow

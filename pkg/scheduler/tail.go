@@ -40,20 +40,20 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 		return out
 	}
 	if !c.sized() {
-		return c.anticipate(thief, stream, out)
+		return c.duplicateUnanswered(thief, stream, out)
 	}
 	if split := c.split(thief, stream, out); len(split) > len(out) {
 		return split
 	}
-	var own, other outlook
-	c.look(thief, &own)
-	own.trip, own.passed = c.links[thief].reach().Seconds(), own.twinned()
+	var own, other eta
+	c.etaOf(thief, &own)
+	own.trip, own.passed = c.links[thief].reach().Seconds(), own.duplicated()
 	link := c.cfg.Policy.Victim(View{c}, thief)
 	if link >= 0 && int(link) < len(c.links) && link != thief {
-		c.look(link, &other)
+		c.etaOf(link, &other)
 	}
 	if c.batch != nil { // where many are at their ends, copies will do
-		other.passed = other.twinned()
+		other.passed = other.duplicated()
 	}
 	for before, try := len(out), 0; (try < 1 || try < helpTries && !without("help-tries")) && len(out) == before; try++ {
 		victim, end := own.latest(stream)
@@ -75,12 +75,12 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 
 // help lets a stream take over what it should of a victim that would be done at end,
 // which may be nothing.
-func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim StreamID, end float64, out []Action) []Action {
+func (c *Core) help(thief LinkID, stream StreamID, own, from *eta, victim StreamID, end float64, out []Action) []Action {
 	ch, l := from.last[victim], &c.links[thief]
 	if c.batch != nil && !c.mayHelp(thief, stream, ch) {
 		return out
 	}
-	if ch.twin != NoChunk {
+	if ch.duplicate != NoChunk {
 		return c.relay(thief, stream, own, ch, end, out)
 	}
 	if from == own && (ch.got == 0 && (l.streams.cut[stream] > 0 || ch.moved >= movedMost) || ch.share && !without("share-guard") && !c.overdue(ch)) {
@@ -93,7 +93,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 	if ch.guess && c.worthMoving(l, own, stream, from, victim, end) && ch.left() <= room {
 		return c.move(thief, stream, ch, out)
 	}
-	if x := min(room, c.loot(l, own, stream, from, victim, end)); x > 0 && !ch.guess {
+	if x := min(room, c.stealSize(l, own, stream, from, victim, end)); x > 0 && !ch.guess {
 		if ch.link != thief && c.anotherSooner(thief, ch.link, x, own.soonest(l, stream, x)) {
 			return out
 		}
@@ -109,7 +109,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *outlook, victim St
 }
 
 // copyRest says whether an idle stream should fetch what is left of ch too.
-func (c *Core) copyRest(thief LinkID, stream StreamID, own *outlook, ch *chunk, end float64, room int64) bool {
+func (c *Core) copyRest(thief LinkID, stream StreamID, own *eta, ch *chunk, end float64, room int64) bool {
 	l, rest := &c.links[thief], ch.left()-ch.over
 	return !without("duplicate") && !c.cfg.once() && own.last[stream] == nil && ch.left() <= room && c.worthCopying(l, own, stream, ch, end) &&
 		!c.anotherSooner(thief, ch.link, rest, own.soonest(l, stream, rest))
@@ -125,7 +125,7 @@ func (c *Core) anotherSooner(thief, victim LinkID, bytes int64, ours float64) bo
 	}
 	for l := range v.Links() {
 		o := &c.links[l]
-		if l == thief || l == victim || !c.usable(o) || o.robbed > 0 || o.est.rate <= 0 {
+		if l == thief || l == victim || !c.usable(o) || o.preempted > 0 || o.est.rate <= 0 {
 			continue
 		}
 		if l < thief && o.requests == 0 {
@@ -138,10 +138,10 @@ func (c *Core) anotherSooner(thief, victim LinkID, bytes int64, ours float64) bo
 	return false
 }
 
-// loot is how many bytes a stream of thief should take over from a victim that
-// would be done at end; 0 for none.
-func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID, end float64) int64 {
-	if thief.robbed > 0 || thief.est.rate <= 0 && thief.est.measured() {
+// stealSize is how many bytes a stream of thief should take over from a stream victim, which
+// would finish in end seconds; 0: none.
+func (c *Core) stealSize(thief *link, own *eta, stream StreamID, from *eta, victim StreamID, end float64) int64 {
+	if thief.preempted > 0 || thief.est.rate <= 0 && thief.est.measured() {
 		return 0 // it does not answer itself
 	}
 	rest := float64(from.owed[victim])
@@ -160,14 +160,11 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 	switch {
 	case c.batch != nil:
 		worth = batchWorth * own.trip
-		if from == own { // whom it robs loses its connection to the same bottleneck
+		if from == own { // its victim loses a connection over the same bottleneck
 			worth *= ownWorth
 		}
 	case !without("sent-worth") && from == own && from.last[victim].got == 0 && (from.streams.lasting || thief.queues[victim].requests > 1):
 		worth = sentWorth * own.trip
-	}
-	if c.outrun(thief, own, stream, from, victim) {
-		return 0 // and would lose its connection if it were cut short
 	}
 	if !without("start-mean") && c.batch == nil && from != own && c.links[from.last[victim].link].est.rate <= 0 {
 		rv = min(rv, from.mean(victim, from.owed[victim])) // all that is known is how it starts
@@ -181,7 +178,7 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 		}
 	}
 	switch {
-	case thief.streams.single: // links that rob each other of little by turns gain nothing
+	case thief.streams.single: // links that take a little from each other in turns gain nothing
 		worth = connectRTTs * own.trip
 	case !without("worth-idle") && c.batch == nil && from != own && own.active <= 1 && end-delay >= worthIdle && thief.est.measured():
 		worth = 0
@@ -200,7 +197,7 @@ func (c *Core) loot(thief *link, own *outlook, stream StreamID, from *outlook, v
 // others, it begins with as long as it has shown nothing, and the victim does bring bytes. If
 // it is slower, it would lose its connection when they are taken back, and what is on its way
 // there; if not, it asks for the rest in time, and the victim's connection is lost anyway.
-func (c *Core) modest(thief *link, from *outlook, victim StreamID, x int64) int64 {
+func (c *Core) modest(thief *link, from *eta, victim StreamID, x int64) int64 {
 	if c.batch != nil || thief.est.measured() || from.late&(1<<victim) != 0 || from.last[victim].got == 0 {
 		return x
 	}
@@ -210,20 +207,11 @@ func (c *Core) modest(thief *link, from *outlook, victim StreamID, x int64) int6
 	return min(x, max(modestLeast, int64(modestPart*float64(x))))
 }
 
-// outrun says whether a connection whose rate still grows will be done before a link that
-// has not shown a rate yet could bring anything.
-func (c *Core) outrun(thief *link, own *outlook, stream StreamID, from *outlook, victim StreamID) bool {
-	if c.batch != nil || from == own || thief.est.measured() || from.streams.lasting || !c.links[from.last[victim].link].rising(victim, from.rate) {
-		return false
-	}
-	return from.wait[victim]+from.doubling(victim, from.owed[victim]) <= own.soonest(thief, stream, c.cfg.minRequest()) && !without("outrun")
-}
-
 // unheard says whether ch has not been answered, over a link of which nothing has been
 // heard, and thief has, though it has shown no rate: all of a small file may have been
 // asked of a link that needs seconds for its first byte.
 func (c *Core) unheard(thief *link, ch *chunk) bool {
-	return !without("unheard") && c.batch == nil && thief.rtt > 0 && thief.robbed == 0 && c.untouched(ch)
+	return !without("unheard") && c.batch == nil && thief.rtt > 0 && thief.preempted == 0 && c.untouched(ch)
 }
 
 // balanced is how many of the rest bytes of a victim a thief should take over so
@@ -257,7 +245,7 @@ func (c *Core) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out []A
 	l := &c.links[ch.link]
 	stolen := Range{ch.rng.End - x, ch.rng.End}
 	if l.est.nMarks == 0 && ch.link != thief {
-		l.robbed++
+		l.preempted++
 	}
 	if l.streams.cutShort(ch.stream, c.nextID); c.batch == nil { // where there are many files next decides
 		l.streams.broken |= 1 << ch.stream

@@ -70,8 +70,8 @@ func TestOnlyIdleLinksFetchMoreTwice(t *testing.T) {
 		r, last := idleRig(t, rest)
 		c := r.core
 		ch := &c.chunks[c.find(last.Chunk)]
-		var own outlook
-		c.look(0, &own)
+		var own eta
+		c.etaOf(0, &own)
 		c.copied = tt.copied
 		if tt.busy {
 			own.active = 1
@@ -164,7 +164,7 @@ func TestASlowLinkIsLeftIdle(t *testing.T) {
 	// With ten times as much left it is worth it, and both end together.
 	c.ledger.free = []Range{{0, 10 << 20}}
 	c.links[1].rtt = 100 * Millisecond
-	end := v.together()
+	end := v.finishTime()
 	if a, b := v.brings(0, end), v.brings(1, end); b < 16<<10 || int64(a+b+0.5) != 10<<20 {
 		t.Errorf("the links bring %.0f and %.0f bytes by %.3f s", a, b, end)
 	}
@@ -178,7 +178,7 @@ func TestTheLastConnectionsDoNotCarryAllOfIt(t *testing.T) {
 		v.rate[i] = 1e5
 	}
 	for active, want := range map[int]float64{60: 1e5, 40: 1.5e5, 4: 2e5} {
-		o := outlook{speeds: &v, active: active, sum: float64(active) * 1e5, rate: 60e5 / float64(active), full: 60e5 / float64(active)}
+		o := eta{speeds: &v, active: active, sum: float64(active) * 1e5, rate: 60e5 / float64(active), full: 60e5 / float64(active)}
 		if got := o.speed(3); math.Abs(got-want) > 1 {
 			t.Errorf("%d at work: %v bytes per second, want %v", active, got, want)
 		}
@@ -310,7 +310,7 @@ func TestWhatASlowLinkAskedForTwiceIsTakenOver(t *testing.T) {
 		if a := out[2]; a.Kind != Start || a.Link != 0 || a.Copy || a.Range != (Range{last.Range.Off + 1, last.Range.End}) {
 			t.Errorf("%s: %+v", tt.name, a)
 		}
-		if c.Left() != left || c.copied > copied || c.chunks[0].twin != NoChunk {
+		if c.Left() != left || c.copied > copied || c.chunks[0].duplicate != NoChunk {
 			t.Errorf("%s: %d bytes left of %d, %d asked for twice, %d before", tt.name, c.Left(), left, c.copied, copied)
 		}
 	}
@@ -323,8 +323,8 @@ func TestWhoHasTheCopyDoesNotTakeItOver(t *testing.T) {
 	c := r.core
 	c.links[0].est.rate, c.links[1].est.rate = 1e6, 1e3
 	out := c.hedge(0, 0, &c.chunks[c.find(last.Chunk)], nil)
-	var own outlook
-	c.look(0, &own)
+	var own eta
+	c.etaOf(0, &own)
 	if out := c.relay(0, 0, &own, &c.chunks[c.find(last.Chunk)], 1000, nil); len(out) > 0 {
 		t.Errorf("%+v", out)
 	}

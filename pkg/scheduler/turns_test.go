@@ -40,7 +40,7 @@ func TestConnectionsDoNotRobEachOtherByTurns(t *testing.T) {
 			moved += min(1, len(c.steal(0, StreamID(turn%n), nil)))
 		}
 		if moved > 25 {
-			t.Errorf("seed %d: %d connections rob each other %d times at one time", seed, n, moved)
+			t.Errorf("seed %d: %d connections take from each other %d times at one time", seed, n, moved)
 		}
 	}
 }

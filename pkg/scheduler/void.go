@@ -44,16 +44,16 @@ func (c *Core) void(r Range, out []Action) []Action {
 			out = c.voidBefore(i, gone, out)
 			continue
 		}
-		if j := c.find(ch.twin); ch.twin != NoChunk && j >= 0 {
-			twin := &c.chunks[j]
-			if twin.rng.Off+twin.got >= gone.Off && gone.Off > rest.Off {
+		if j := c.find(ch.duplicate); ch.duplicate != NoChunk && j >= 0 {
+			duplicate := &c.chunks[j]
+			if duplicate.rng.Off+duplicate.got >= gone.Off && gone.Off > rest.Off {
 				out = c.voidWon(i, j, gone.Off, out)
 				continue
 			}
-			if twin.rng.Off+twin.got < gone.Off {
-				c.copied -= twin.rng.End - gone.Off
-				twin.rng.End = gone.Off
-				out = append(out, shrink(twin))
+			if duplicate.rng.Off+duplicate.got < gone.Off {
+				c.copied -= duplicate.rng.End - gone.Off
+				duplicate.rng.End = gone.Off
+				out = append(out, shrink(duplicate))
 			}
 		}
 		out = c.curtail(i, gone.Off, out)
@@ -75,7 +75,7 @@ func (c *Core) curtail(i int, end int64, out []Action) []Action {
 // again.
 func (c *Core) voidBefore(i int, gone Range, out []Action) []Action {
 	ch := &c.chunks[i]
-	if j := c.find(ch.twin); ch.twin != NoChunk && j >= 0 {
+	if j := c.find(ch.duplicate); ch.duplicate != NoChunk && j >= 0 {
 		out = c.withdraw(j, out) // it stands behind
 		ch = &c.chunks[i]
 	}
@@ -98,8 +98,8 @@ func (c *Core) voidWon(i, j int, end int64, out []Action) []Action {
 	c.batch.received += max(0, end-ch.rng.Off-ch.got)
 	c.batch.stock.settle(ch.slot, ch.left(), 0)
 	c.copied -= won.rng.End - end
-	ch.rng.End, ch.got, ch.twin = won.rng.Off, won.rng.Off-ch.rng.Off, NoChunk
-	won.rng.End, won.got, won.twin = end, end-won.rng.Off, NoChunk
+	ch.rng.End, ch.got, ch.duplicate = won.rng.Off, won.rng.Off-ch.rng.Off, NoChunk
+	won.rng.End, won.got, won.duplicate = end, end-won.rng.Off, NoChunk
 	out = c.end(j, out) // it stands behind
 	return c.end(i, out)
 }

@@ -28,9 +28,9 @@ const (
 	noStream StreamID = -1
 )
 
-// outlook is when the streams of a link will have received what they were asked
+// eta is the estimated time at which each stream of a link will have received what it was asked
 // for.
-type outlook struct {
+type eta struct {
 	rate    float64 // bytes per second of each stream at work
 	active  int     // streams at work
 	trip    float64 // round trip in seconds
@@ -40,7 +40,7 @@ type outlook struct {
 	full    float64             // bytes per second that each of them could carry
 	speeds  *speeds             // how the rate is shared
 	sum     float64             // of the speeds of the streams at work
-	late    uint64              // bit s: stream s has been silent for longer than it should
+	late    uint64              // bit s: stream s has been silent for longer than expected
 	fresh   uint64              // bit s: stream s was made ahead, and its first bytes are not due yet
 	passed  uint64              // bit s: nothing could be done for stream s
 	owed    [MaxStreams]int64   // bytes
@@ -48,11 +48,11 @@ type outlook struct {
 	copied  [MaxStreams]float64 // seconds until the copy is there of what each was asked for at the last
 }
 
-// look takes the outlook of a link. While its rate is unknown it is taken to be
-// as fast as the others.
-func (c *Core) look(id LinkID, o *outlook) {
+// etaOf fills in the estimate of a link. A link whose rate is unknown is taken to be as fast as
+// the mean of the others.
+func (c *Core) etaOf(id LinkID, o *eta) {
 	l := &c.links[id]
-	*o = outlook{trip: l.round().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
+	*o = eta{trip: l.round().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
 	for i := range c.chunks {
 		ch := &c.chunks[i]
 		if ch.link != id || ch.copy {
@@ -66,13 +66,13 @@ func (c *Core) look(id LinkID, o *outlook) {
 				o.late |= 1 << ch.stream
 			}
 			if c.batch == nil && l.streams.fresh(ch.stream) && c.now-ch.issued < freshTrips*l.round() {
-				if !without("fresh-outlook") {
+				if !without("fresh-eta") {
 					o.fresh |= 1 << ch.stream
 				}
 			}
 		}
-		if ch.twin != NoChunk {
-			o.copied[ch.stream] = c.copyEnds(&c.chunks[c.find(ch.twin)])
+		if ch.duplicate != NoChunk {
+			o.copied[ch.stream] = c.copyEnds(&c.chunks[c.find(ch.duplicate)])
 		}
 		o.last[ch.stream] = ch
 		o.owed[ch.stream] += ch.left() - ch.over
@@ -92,7 +92,7 @@ func (c *Core) look(id LinkID, o *outlook) {
 // connections that are still at work at the end grow by what the idle ones leave, but
 // hardly by more than their window does in a round trip; what the link has carried of late
 // was carried by those that are idle, too.
-func (o *outlook) speed(s StreamID) float64 {
+func (o *eta) speed(s StreamID) float64 {
 	if o.fresh&(1<<s) != 0 {
 		return float64(o.owed[s]) / max(o.trip, o.doubling(s, o.owed[s]))
 	}
@@ -112,7 +112,7 @@ func (o *outlook) speed(s StreamID) float64 {
 // window is how many bytes a stream's connection brings in a round trip, at least. It
 // is lost when the connection has been idle for a retransmission timeout (RFC 5681,
 // 4.1; the timeout of RFC 6298 is at least 0.2 s longer than the trip on Linux).
-func (o *outlook) window(s StreamID) int64 {
+func (o *eta) window(s StreamID) int64 {
 	if !without("idle-window") && o.last[s] == nil && (o.now-o.streams.heard[s]).Seconds() > o.trip+idleTimeout {
 		return initialWindow
 	}
@@ -120,14 +120,14 @@ func (o *outlook) window(s StreamID) int64 {
 }
 
 // end is in how many seconds a stream will be done.
-func (o *outlook) end(s StreamID) float64 { return o.wait[s] + o.lasts(s, o.owed[s]) }
+func (o *eta) end(s StreamID) float64 { return o.wait[s] + o.lasts(s, o.owed[s]) }
 
 // lasts is how many seconds a stream receives so many bytes for: at its rate, but
 // while its connection starts slowly each round trip brings twice what the one
 // before did (RFC 5681, 3.1).
-func (o *outlook) lasts(s StreamID, bytes int64) float64 {
+func (o *eta) lasts(s StreamID, bytes int64) float64 {
 	rounds := o.doubling(s, bytes)
-	if without("slow-start-outlook") {
+	if without("slow-start-eta") {
 		rounds = 0
 	}
 	rate := o.speed(s)
@@ -139,7 +139,7 @@ func (o *outlook) lasts(s StreamID, bytes int64) float64 {
 
 // doubling is how many seconds a stream receives so many bytes for if each round trip
 // brings twice what the one before did.
-func (o *outlook) doubling(s StreamID, bytes int64) float64 {
+func (o *eta) doubling(s StreamID, bytes int64) float64 {
 	return float64(o.trip * float64(bits.Len64(uint64(bytes/o.window(s)))))
 }
 
@@ -147,7 +147,7 @@ func (o *outlook) doubling(s StreamID, bytes int64) float64 {
 // second, came while its rate was measured, and no queue stands before the link: the next round
 // trips will bring more. One that has not brought its first window is slow by other means.
 func (l *link) rising(s StreamID, rate float64) bool {
-	if l.streams.most > 1 || without("rising") || l.waited(l.streams.calm.trip) {
+	if l.streams.most > 1 || without("rising") || l.waited(l.streams.queue.trip) {
 		return false
 	}
 	opened, recent := l.streams.opened[s], max(rateWindow, 2*l.length()).Seconds()
@@ -155,13 +155,13 @@ func (l *link) rising(s StreamID, rate float64) bool {
 }
 
 // mean is the rate at which a stream would receive so many bytes by the end of them.
-func (o *outlook) mean(s StreamID, bytes int64) float64 {
+func (o *eta) mean(s StreamID, bytes int64) float64 {
 	return float64(bytes) / max(o.trip, o.lasts(s, bytes))
 }
 
 // latest is the stream, other than one, that will be done last, and when;
 // noStream when there is none.
-func (o *outlook) latest(except StreamID) (StreamID, float64) {
+func (o *eta) latest(except StreamID) (StreamID, float64) {
 	best, end := noStream, -1.0
 	for s := range StreamID(MaxStreams) {
 		ch := o.last[s]
@@ -169,7 +169,7 @@ func (o *outlook) latest(except StreamID) (StreamID, float64) {
 			continue
 		}
 		e := o.end(s)
-		if ch.twin != NoChunk {
+		if ch.duplicate != NoChunk {
 			e = min(e, o.copied[s])
 		}
 		if e > end {
@@ -179,10 +179,10 @@ func (o *outlook) latest(except StreamID) (StreamID, float64) {
 	return best, end
 }
 
-// twinned has the bits of the streams whose last request is copied.
-func (o *outlook) twinned() (set uint64) {
+// duplicated has the bits of the streams whose last request is copied.
+func (o *eta) duplicated() (set uint64) {
 	for s, ch := range o.last {
-		if ch != nil && ch.twin != NoChunk {
+		if ch != nil && ch.duplicate != NoChunk {
 			set |= 1 << s
 		}
 	}
@@ -258,7 +258,7 @@ func (c *Core) trips(l *link) Time {
 
 // delay is in how many seconds the first byte of another request on a stream
 // would come: what it still has to receive delays it, but not below a round trip.
-func (o *outlook) delay(l *link, stream StreamID) float64 {
+func (o *eta) delay(l *link, stream StreamID) float64 {
 	trips := o.trip * float64(l.streams.trips(stream))
 	if o.owed[stream] == 0 { // at no rate, either
 		return max(trips, o.wait[stream])
@@ -269,7 +269,7 @@ func (o *outlook) delay(l *link, stream StreamID) float64 {
 // soonest is in how many seconds a stream would have so many bytes more. A thief's end
 // is counted as a victim's is, or two streams would each seem to be the sooner one, and
 // take the same bytes from each other by turns.
-func (o *outlook) soonest(l *link, stream StreamID, bytes int64) float64 {
+func (o *eta) soonest(l *link, stream StreamID, bytes int64) float64 {
 	after := o.wait[stream] + o.lasts(stream, o.owed[stream]+bytes)
 	return max(o.delay(l, stream)+o.next(stream, bytes), after)
 }

@@ -121,7 +121,7 @@ func TestRandomLossBehindAQueue(t *testing.T) {
 	const rtt = 40 * Millisecond
 	for trip, want := range map[Time]bool{rtt: true, 2 * rtt: false, 0: true} {
 		l := link{rtt: rtt, received: 1e6, est: estimator{rate: 1e6, nSamples: 1}, streams: streams{most: 1, helped: true}}
-		l.streams.loss.repeats, l.streams.calm.trip = lossRepeats, trip
+		l.streams.loss.repeats, l.streams.queue.trip = lossRepeats, trip
 		l.streams.tune(Second, &l, oneFile(1<<30))
 		if l.streams.trial != want {
 			t.Errorf("round trips of %.0f ms: tried more: %v", 1000*trip.Seconds(), l.streams.trial)
@@ -134,7 +134,7 @@ func TestRandomLossBehindAQueue(t *testing.T) {
 func TestALullHidesNoQueue(t *testing.T) {
 	for trip, want := range map[Time]bool{75 * Millisecond: false, 110 * Millisecond: true} {
 		l := &link{rtt: 60 * Millisecond}
-		l.est.bandwidth, l.est.rate, l.streams.calm.trip = 125e3, 30e3, trip
+		l.est.bandwidth, l.est.rate, l.streams.queue.trip = 125e3, 30e3, trip
 		if got := l.queued(); got != want {
 			t.Errorf("trips of %v s: queued: %v", trip.Seconds(), got)
 		}

@@ -25,11 +25,11 @@ func TestAConnectionGivesBackWhatManyHaveSooner(t *testing.T) {
 	free := r.core.free()
 	ch := r.core.chunks[0]
 	for _, o := range r.core.chunks {
-		if o.left() > ch.left() && o.got >= leastRelief {
+		if o.left() > ch.left() && o.got >= leastGiveBack {
 			ch = o
 		}
 	}
-	if ch.got < leastRelief || ch.left() < 4<<20 {
+	if ch.got < leastGiveBack || ch.left() < 4<<20 {
 		t.Fatalf("it has got %d bytes, and %d are to come", ch.got, ch.left())
 	}
 	shrunk := false

@@ -1,0 +1,87 @@
+package scheduler
+
+// The round trips of the data show whether a queue stands before a link. If they are as short
+// as the least one, there is no queue, and the link could carry more. If packets are lost
+// although no queue stands, then either they are lost at random (loss.go), or the queue is too
+// short for one connection: the connection reduces its window whenever the queue overflows, and
+// takes seconds to grow it again (RFC 9438, 4.2), so that several connections carry more.
+//
+// A link whose rate still builds up may have no queue either, but has lost nothing.
+const (
+	// A queue stands when round trips exceed the least one by more than noQueueFloor and
+	// noQueuePart of it, which is how exact clocks and smoothing are, and by the time in which
+	// noQueuePackets are sent: the least round trip is that of packets without data, and
+	// receivers acknowledge every second packet.
+	noQueueFloor   = Millisecond
+	noQueuePart    = 0.02
+	noQueuePackets = 1.5
+	// lagTells is how many late answers show that the link itself has become longer: one may
+	// be due to the server, or to a lost packet.
+	lagTells = 2
+	// The queue is too short when there was none for noQueueTrips round trips, at least
+	// noQueueSpan, after a loss.
+	noQueueTrips = 4
+	noQueueSpan  = 100 * Millisecond
+	// A packet lost after clearTrips round trips without a queue, at least clearSpan, was not
+	// dropped by one.
+	clearTrips = 2
+	clearSpan  = 100 * Millisecond
+	// A connection whose window grows by a packet in each round trip takes as many round trips
+	// to double its rate as it has packets in flight. Where that takes less than
+	// recoveryWorth, no more connections are tried. Chosen by hand.
+	recoveryWorth = 400 * Millisecond
+)
+
+// queueDetector says whether a queue stands before a link.
+type queueDetector struct {
+	trip  Time      // round trip of the data, queue included; 0: not known
+	clear countMark // when the time without a queue began; at 0: there is a queue
+	from  countMark // the same, or the latest loss after it; at 0: there is a queue
+}
+
+// queued says whether a queue stands before a link: its data takes longer than answers that
+// nothing delays.
+func (l *link) queued() bool {
+	least := l.rtt
+	if l.lag.n >= lagTells && !without("lag-tells") {
+		least = l.answerTrip()
+	}
+	floor := longest(noQueueFloor, noQueuePart, least)
+	if rate := l.est.capacity(); rate > 0 { // not what happens to come now: packets take no longer for that
+		floor = max(floor, FromSeconds(noQueuePackets*segment/rate))
+	}
+	return l.streams.queue.trip > least+floor
+}
+
+// mayDrop says whether a packet that is lost now may have been dropped by a queue.
+func (q *queueDetector) mayDrop(now, rtt Time) bool {
+	return without("queue-clear") || q.clear.at == 0 || now-q.clear.at < longest(clearSpan, clearTrips, rtt)
+}
+
+func (q *queueDetector) watch(now Time, l *link) {
+	lost := l.streams.loss.grew
+	switch {
+	case q.trip == 0 || l.queued():
+		q.clear.at = 0
+	case q.clear.at == 0:
+		q.clear = l.mark(now)
+	}
+	switch {
+	case q.clear.at == 0 || l.est.nMarks == 0:
+		q.from.at = 0
+	case q.from.at == 0:
+		q.from = l.mark(now)
+	case q.from.at < lost.at:
+		q.from = lost
+	}
+}
+
+// tooShort says whether packets were lost and there has been no queue since. A loss at the
+// beginning of a connection that took another's place does not count: it met the queue of that
+// one.
+func (q *queueDetector) tooShort(now Time, l *link) bool {
+	inFlight := l.est.rate * l.length().Seconds() / segment
+	lost := l.streams.loss.grew.at
+	return q.from.at > 0 && lost > 0 && !l.beginsAgain(lost) && now-q.from.at >= longest(noQueueSpan, noQueueTrips, l.length()) &&
+		inFlight*l.length().Seconds() >= recoveryWorth.Seconds()
+}
