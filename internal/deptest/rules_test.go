@@ -135,6 +135,7 @@ func rules() map[string]rule {
 
 		// What a job of many files is made of: lists, directories' pages, names. It
 		// is given bytes, and opens nothing.
+		"internal/daemon": {imports: "internal/filelock internal/rewrite"},
 		"internal/joblist": {
 			imports: "golang.org/x/net/html golang.org/x/text/unicode/norm",
 			std:     "bufio bytes errors fmt io net/url path regexp slices strconv strings unicode unicode/utf8",
