@@ -133,9 +133,12 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest internal/power",
 		},
 
+		// Keep a queue of downloads, and speak of it as aria2 does. Neither downloads.
+		"internal/daemon":   {imports: "internal/filelock internal/rewrite"},
+		"internal/aria2rpc": {imports: "internal/daemon internal/units golang.org/x/time"},
+
 		// What a job of many files is made of: lists, directories' pages, names. It
 		// is given bytes, and opens nothing.
-		"internal/daemon": {imports: "internal/filelock internal/rewrite"},
 		"internal/joblist": {
 			imports: "golang.org/x/net/html golang.org/x/text/unicode/norm",
 			std:     "bufio bytes errors fmt io net/url path regexp slices strconv strings unicode unicode/utf8",
