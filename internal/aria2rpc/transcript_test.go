@@ -23,6 +23,7 @@ import (
 type idle struct{}
 
 func (idle) Path(daemon.Job) string { return "" }
+func (idle) Limit(int64)            {}
 func (idle) Download(ctx context.Context, _ daemon.Job, _ *daemon.Progress) daemon.Outcome {
 	<-ctx.Done()
 	return daemon.Outcome{Code: 7}

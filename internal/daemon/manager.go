@@ -12,6 +12,7 @@ import (
 const (
 	optConcurrent = "max-concurrent-downloads"
 	optPause      = "pause"
+	optOverall    = "max-overall-download-limit"
 )
 
 // maxRetries is how often a job that failed for the network is begun again when links come
@@ -28,6 +29,9 @@ type Downloader interface {
 	Download(ctx context.Context, job Job, p *Progress) Outcome
 	// Path is the name that the job's file gets if nothing is there, with the job's Number.
 	Path(job Job) string
+	// Limit limits the rate of all downloads that begin from now on, in bytes per second; 0:
+	// no limit.
+	Limit(bytes int64)
 }
 
 // Outcome is what came of a download.
@@ -68,7 +72,17 @@ func New(ctx context.Context, q *Queue, session *Session, global Options, dl Dow
 		m.global = Options{}
 	}
 	m.ctx, m.cancel = context.WithCancel(ctx)
+	m.limit()
 	return m
+}
+
+// limit tells the downloader of the overall limit.
+func (m *Manager) limit() {
+	bytes, err := strconv.ParseInt(m.global[optOverall], 10, 64)
+	if err != nil {
+		bytes = 0 // there is none
+	}
+	m.dl.Limit(bytes)
 }
 
 // Start begins the first jobs.

@@ -15,6 +15,8 @@ type slow struct{}
 
 func (slow) Path(job Job) string { return filepath.Base(job.URIs[0]) + "." + strconv.Itoa(job.Number) }
 
+func (slow) Limit(int64) {}
+
 func (slow) Download(ctx context.Context, job Job, p *Progress) Outcome {
 	p.SetSize(100)
 	p.SetDone(50)

@@ -1,6 +1,9 @@
 package daemon
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // Status tells how the job with this prefix stands.
 func (m *Manager) Status(prefix string) (Status, error) {
@@ -73,7 +76,14 @@ func (m *Manager) SetGlobal(o Options) error {
 	defer m.mu.Unlock()
 	changed := maps.Clone(m.global)
 	maps.Copy(changed, o)
+	before := m.global[optOverall]
 	m.global = changed
+	if changed[optOverall] != before {
+		m.limit()
+		for _, j := range slices.Backward(slices.Clone(m.q.active)) {
+			m.alter(j, j.URIs, j.Options) // begun again, it has the new limit
+		}
+	}
 	var err error
 	if m.session != nil {
 		err = m.session.Global(m.global)
