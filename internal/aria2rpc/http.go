@@ -46,6 +46,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.reply(w, s.parse(text), "")
 	case http.MethodGet:
+		if isWebSocket(r) {
+			s.serveWebSocket(w, r)
+			return
+		}
 		s.get(w, r)
 	default:
 		w.WriteHeader(http.StatusMethodNotAllowed)

@@ -148,7 +148,7 @@ func (m *Manager) name(j *Job) {
 	for j.Number = 0; ; j.Number++ {
 		j.Path = m.dl.Path(*j)
 		of := func(other *Job) bool { return other != j && other.Path == j.Path }
-		if !slices.ContainsFunc(m.q.active, of) && !slices.ContainsFunc(m.q.waiting, of) {
+		if j.Path == "" || !slices.ContainsFunc(m.q.active, of) && !slices.ContainsFunc(m.q.waiting, of) {
 			return
 		}
 	}

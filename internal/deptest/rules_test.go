@@ -135,7 +135,7 @@ func rules() map[string]rule {
 
 		// Keep a queue of downloads, and speak of it as aria2 does. Neither downloads.
 		"internal/daemon":   {imports: "internal/filelock internal/rewrite"},
-		"internal/aria2rpc": {imports: "internal/daemon internal/units golang.org/x/time"},
+		"internal/aria2rpc": {imports: "internal/daemon internal/units github.com/coder/websocket golang.org/x/time"},
 
 		// What a job of many files is made of: lists, directories' pages, names. It
 		// is given bytes, and opens nothing.
