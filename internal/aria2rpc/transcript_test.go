@@ -22,8 +22,8 @@ import (
 // idle downloads nothing.
 type idle struct{}
 
-func (idle) Path(daemon.Job) string { return "" }
-func (idle) Limit(int64)            {}
+func (idle) Path(daemon.Job) (string, bool) { return "", true }
+func (idle) Limit(int64)                    {}
 func (idle) Download(ctx context.Context, _ daemon.Job, _ *daemon.Progress) daemon.Outcome {
 	<-ctx.Done()
 	return daemon.Outcome{Code: 7}

@@ -27,8 +27,9 @@ type Downloader interface {
 	// Download returns when the file is complete, has failed, or ctx has ended; then what is
 	// there is kept for the next time. It may be called from several goroutines.
 	Download(ctx context.Context, job Job, p *Progress) Outcome
-	// Path is the name that the job's file gets if nothing is there, with the job's Number.
-	Path(job Job) string
+	// Path is the name that the job's file gets with the job's Number, and whether no file has
+	// it yet.
+	Path(job Job) (path string, free bool)
 	// Limit limits the rate of all downloads that begin from now on, in bytes per second; 0:
 	// no limit.
 	Limit(bytes int64)
@@ -139,14 +140,17 @@ func (m *Manager) begin() {
 	}
 }
 
-// name finds a name for the file of a job that was not begun yet: none that another job's file
-// has which is not complete.
+// name finds a name for the file of a job that was not begun yet: none that another file has, or
+// is to have. When the process is killed, the next one knows the file by it.
 func (m *Manager) name(j *Job) {
 	if j.Begun {
 		return
 	}
 	for j.Number = 0; ; j.Number++ {
-		j.Path = m.dl.Path(*j)
+		var free bool
+		if j.Path, free = m.dl.Path(*j); !free {
+			continue
+		}
 		of := func(other *Job) bool { return other != j && other.Path == j.Path }
 		if j.Path == "" || !slices.ContainsFunc(m.q.active, of) && !slices.ContainsFunc(m.q.waiting, of) {
 			return

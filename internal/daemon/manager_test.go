@@ -13,7 +13,9 @@ import (
 // slow takes a second for a file, of whose URI the last part is its name.
 type slow struct{}
 
-func (slow) Path(job Job) string { return filepath.Base(job.URIs[0]) + "." + strconv.Itoa(job.Number) }
+func (slow) Path(job Job) (string, bool) {
+	return filepath.Base(job.URIs[0]) + "." + strconv.Itoa(job.Number), true
+}
 
 func (slow) Limit(int64) {}
 

@@ -235,6 +235,48 @@ func TestDaemonDownloads(t *testing.T) {
 	checkFile(t, filepath.Join(dir, "f9"), "/f9")
 }
 
+// TestResumeBesideCompleteFile: a job that has a name of its own beside a complete file of the
+// same URL keeps it when it is paused.
+func TestResumeBesideCompleteFile(t *testing.T) {
+	s, dir := files(t), t.TempDir()
+	c, _ := begin(t, dir)
+	c.until(c.must("aria2.addUri", []string{s.URL + "/f1"}).(string), "complete")
+	second := c.must("aria2.addUri", []string{s.URL + "/f1"}, map[string]any{"max-download-limit": "300K"}).(string)
+	for c.until(second, "active")["completedLength"] == "0" {
+		time.Sleep(10 * time.Millisecond)
+	}
+	c.must("aria2.pause", second)
+	c.must("aria2.changeOption", second, map[string]any{"max-download-limit": "0"})
+	c.must("aria2.unpause", second)
+	if st := c.until(second, "complete", "error"); st["status"] != "complete" {
+		t.Fatal(st)
+	}
+	checkFile(t, filepath.Join(dir, "f1.1"), "/f1")
+}
+
+// TestCompleteFileIsNotFetchedAgain: the process was killed when the file had its name, and
+// the session did not know yet.
+func TestCompleteFileIsNotFetchedAgain(t *testing.T) {
+	s, dir := files(t), t.TempDir()
+	name := filepath.Join(dir, "f1")
+	line := fmt.Sprintf(`{"job":{"gid":"00000000000000a1","state":"active","uris":["%s/f1"],"begun":true,"path":"%s"},"at":-1}`+"\n", s.URL, name)
+	for _, err := range []error{os.WriteFile(name, content("/f1"), 0o600), os.WriteFile(filepath.Join(dir, ".session"), []byte(line), 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, stop := begin(t, dir)
+	st := c.until("00000000000000a1", "complete", "error")
+	stop()
+	if st["status"] != "complete" || st["files"].([]any)[0].(map[string]any)["path"] != name {
+		t.Error(st)
+	}
+	if entries, err := filepath.Glob(filepath.Join(dir, "f*")); err != nil || len(entries) != 1 {
+		t.Errorf("%v: %v", err, entries)
+	}
+	checkFile(t, name, "/f1")
+}
+
 func TestLocalURLsNeedPermission(t *testing.T) {
 	for uri, ok := range map[string]bool{
 		"http://127.0.0.1/": false, "http://localhost/": false, "http://a.localhost/": false, "http://[::1]/": false, "http://0.0.0.0/": false,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -48,18 +49,33 @@ func (d *downloader) close() {
 }
 
 // Path implements daemon.Downloader.
-func (d *downloader) Path(job daemon.Job) string {
+func (d *downloader) Path(job daemon.Job) (path string, free bool) {
 	u, err := flags.ParseURL(job.URIs[0])
 	if err != nil {
-		return ""
+		return "", true // Download says what is wrong
 	}
-	return d.target(job, u).Path(u)
+	path = d.target(job, u).Path(u)
+	return path, !exists(path)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// partSuffix is behind the name of a file that is not complete; it is internal/store's.
+const partSuffix = ".part"
+
+// isWhole says whether a job's file may be complete already: the process was killed before it
+// could say so.
+func isWhole(job daemon.Job) bool {
+	return job.Begun && job.Path != "" && exists(job.Path) && !exists(job.Path+partSuffix)
 }
 
 // target is where the file of a job goes: below the directory, by the rules for names that
 // somebody else has chosen.
 func (d *downloader) target(job daemon.Job, u *url.URL) store.Target {
-	t := store.Target{Dir: d.dir, Name: job.Options["out"], Continue: job.Options["continue"] == "true", Rerun: job.Begun}
+	t := store.Target{Dir: d.dir, Name: job.Options["out"], Continue: job.Options["continue"] == "true"}
 	t.OwnTime = job.Options["remote-time"] != "true"
 	t.Sub = job.Options["dir"]
 	if filepath.IsAbs(t.Sub) {
@@ -72,7 +88,10 @@ func (d *downloader) target(job daemon.Job, u *url.URL) store.Target {
 	if t.Name == "" {
 		t.Name = store.NameFromURL(u)
 	}
-	if job.Number > 0 {
+	switch {
+	case job.Begun && job.Path != "":
+		t.Name = filepath.Base(job.Path)
+	case job.Number > 0:
 		t.Name += "." + strconv.Itoa(job.Number)
 	}
 	return t
@@ -172,7 +191,7 @@ func (d *downloader) try(ctx context.Context, job daemon.Job, uri string, p *dae
 		defer close(heard)
 		follow(told, links, p)
 	}()
-	result, err := links.Download(ctx, o, u, d.target(job, u), d.limiter(), &bus)
+	result, err := links.Download(ctx, o, u, d.target(job, u), isWhole(job), d.limiter(), &bus)
 	<-heard
 	if err == nil {
 		return daemon.Outcome{Path: result.Output, Size: max(0, result.Size)}, false

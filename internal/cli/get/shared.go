@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -16,6 +17,7 @@ import (
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
 
 // Shared is links that one program opens once and many downloads share, each with an engine of
@@ -154,8 +156,9 @@ func (a announced) tell() {
 }
 
 // Download downloads what leads to target over the links, as o says. bus tells what happens,
-// and is closed at the end. overall, if it is not nil, limits the rate where o does not.
-func (s *Shared) Download(ctx context.Context, o *Options, u *url.URL, target store.Target, overall *rate.Limiter, bus *event.Bus) (engine.Result, error) {
+// and is closed at the end. whole says that the file may be there already, complete, so that
+// this is found out first. overall, if it is not nil, limits the rate where o does not.
+func (s *Shared) Download(ctx context.Context, o *Options, u *url.URL, target store.Target, whole bool, overall *rate.Limiter, bus *event.Bus) (engine.Result, error) {
 	defer bus.Close()
 	job := &engine.Job{URL: u, Target: target}
 	none := engine.Result{Size: -1}
@@ -184,7 +187,32 @@ func (s *Shared) Download(ctx context.Context, o *Options, u *url.URL, target st
 		return none, err
 	}
 	defer e.Close()
-	return e.Download(ctx, job)
+	if !whole {
+		return e.Download(ctx, job)
+	}
+	job.Target.Rerun = true
+	jobs := make(chan *engine.Job, 1)
+	jobs <- job
+	close(jobs)
+	var end ending
+	batch := &engine.Batch{Jobs: jobs, Ahead: new(atomic.Int64), Ended: &end, Concurrency: o.concurrency.N, Parallelism: o.parallelism.N}
+	batch.Mode, _ = tuning.ParseMode(o.mode) // check has seen to it
+	if err := e.DownloadAll(ctx, batch); end.err == nil && !end.told {
+		end.err = err
+	}
+	return end.result, end.err
+}
+
+// ending is what came of a batch's only file.
+type ending struct {
+	result engine.Result
+	err    error
+	told   bool
+}
+
+// Ended implements engine.Ended.
+func (e *ending) Ended(_ *engine.Job, result engine.Result, err error) {
+	e.result, e.err, e.told = result, err, true
 }
 
 // Here says whether a URL names this machine itself.
