@@ -4,25 +4,22 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 
 	"golang.org/x/time/rate"
 
+	"github.com/mlget/mlget/internal/cli/aria2c"
 	"github.com/mlget/mlget/internal/cli/exit"
 	"github.com/mlget/mlget/internal/cli/flags"
 	"github.com/mlget/mlget/internal/cli/get"
 	"github.com/mlget/mlget/internal/daemon"
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
-	"github.com/mlget/mlget/internal/fetch"
-	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/store"
 )
 
@@ -146,7 +143,7 @@ func jobFlags(o daemon.Options, u *url.URL) (all []string) {
 func (d *downloader) Download(ctx context.Context, job daemon.Job, p *daemon.Progress) daemon.Outcome {
 	ctx, cancel := interruptible(ctx)
 	defer cancel()
-	out := daemon.Outcome{Code: codeOption, Message: "there is no URL"}
+	out := daemon.Outcome{Code: aria2c.Option, Message: "there is no URL"}
 	for i, uri := range job.URIs {
 		p.SetUsed(i + 1)
 		var another bool
@@ -175,15 +172,15 @@ func (d *downloader) try(ctx context.Context, job daemon.Job, uri string, p *dae
 		err = d.rule.check(u)
 	}
 	if err != nil {
-		return daemon.Outcome{Code: codeOption, Message: err.Error()}, true
+		return daemon.Outcome{Code: aria2c.Option, Message: err.Error()}, true
 	}
 	o, err := get.Parse(append(append([]string(nil), d.flags...), jobFlags(job.Options, u)...))
 	if err != nil {
-		return daemon.Outcome{Code: codeOption, Message: err.Error()}, false
+		return daemon.Outcome{Code: aria2c.Option, Message: err.Error()}, false
 	}
 	links, err := d.over(u)
 	if err != nil {
-		return daemon.Outcome{Code: codeNetwork, Message: err.Error(), Retryable: true}, false
+		return daemon.Outcome{Code: aria2c.Network, Message: err.Error(), Retryable: true}, false
 	}
 	var bus event.Bus
 	told, heard := bus.Subscribe(), make(chan struct{})
@@ -196,7 +193,7 @@ func (d *downloader) try(ctx context.Context, job daemon.Job, uri string, p *dae
 	if err == nil {
 		return daemon.Outcome{Path: result.Output, Size: max(0, result.Size)}, false
 	}
-	code, retryable := aria2Code(err)
+	code, retryable := aria2c.Code(err)
 	return daemon.Outcome{Code: code, Message: err.Error(), Retryable: retryable}, !local(err)
 }
 
@@ -255,71 +252,6 @@ func follow(sub *event.Subscription, links *get.Shared, p *daemon.Progress) {
 			p.SetLinks(connections, shares)
 		}
 	}
-}
-
-// aria2's exit codes (its manual, EXIT STATUS) and those of downloads.
-const (
-	codeUnknown   = 1
-	codeTimeout   = 2
-	codeNotFound  = 3
-	codeNetwork   = 6
-	codeBusy      = 7
-	codeNoResume  = 8
-	codeNoSpace   = 9
-	codeFile      = 17
-	codeName      = 19
-	codeProtocol  = 22
-	codeAuth      = 24
-	codeOption    = 28
-	codeOverload  = 29
-	codeChecksum  = 32
-	statusMissing = http.StatusNotFound
-)
-
-// aria2Code is aria2's exit code for an error, and whether the network was at fault.
-func aria2Code(err error) (code int, network bool) {
-	var web *fetch.Error
-	switch {
-	case errors.Is(err, engine.ErrChecksum):
-		return codeChecksum, false
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return codeNoSpace, false
-	case errors.Is(err, store.ErrBusy):
-		return codeBusy, false
-	case errors.Is(err, engine.ErrChanged), errors.Is(err, engine.ErrLonger):
-		return codeNoResume, false
-	case errors.Is(err, link.ErrNoLink), errors.Is(err, link.ErrBind):
-		return codeNetwork, true
-	case errors.As(err, new(exit.UsageError)):
-		return codeOption, false
-	case errors.As(err, new(*store.Error)), errors.As(err, new(exit.FileError)):
-		return codeFile, false
-	case errors.As(err, &web):
-		return webCode(web)
-	}
-	return codeUnknown, false
-}
-
-func webCode(err *fetch.Error) (code int, network bool) {
-	switch {
-	case errors.Is(err, fetch.ErrStalled), errors.Is(err, context.DeadlineExceeded):
-		return codeTimeout, true
-	case err.Class == fetch.Network:
-		return codeNetwork, true
-	case err.Class == fetch.Refused:
-		return codeUnknown, true // as aria2 has it
-	case err.Class == fetch.DNS:
-		return codeName, false
-	case err.Class == fetch.Auth:
-		return codeAuth, false
-	case err.Status == statusMissing, err.Status == http.StatusGone:
-		return codeNotFound, false
-	case err.Status == http.StatusServiceUnavailable:
-		return codeOverload, false
-	case err.Class == fetch.TLS:
-		return codeUnknown, false
-	}
-	return codeProtocol, false
 }
 
 // local says whether an error has nothing to do with the server, so that another one is of
