@@ -3,6 +3,7 @@ module github.com/mlget/mlget
 go 1.26.3
 
 require (
+	github.com/coder/websocket v1.8.15
 	github.com/godbus/dbus/v5 v5.2.4
 	github.com/mccutchen/go-httpbin/v2 v2.26.0
 	github.com/prometheus/client_golang v1.25.0

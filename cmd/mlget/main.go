@@ -9,5 +9,6 @@ import (
 )
 
 func main() {
-	os.Exit(cli.Main(launch.Of(os.Args).Args, cli.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	called := launch.Of(os.Args)
+	os.Exit(cli.MainAs(called.Name, called.Args, cli.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -12,8 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mlget/mlget/internal/cli/aria2c"
 	"github.com/mlget/mlget/internal/cli/bench"
 	"github.com/mlget/mlget/internal/cli/console"
+	"github.com/mlget/mlget/internal/cli/daemon"
 	"github.com/mlget/mlget/internal/cli/doctor"
 	"github.com/mlget/mlget/internal/cli/exit"
 	"github.com/mlget/mlget/internal/cli/get"
@@ -34,23 +37,61 @@ type IO = console.IO
 // in order, with the state saved, and so does a terminal that is closed; the second
 // interrupt at once, unless it belongs to the first.
 func Main(args []string, stdio console.IO) int {
+	ctx, end := interruptible()
+	defer end()
+	return exit.Tell(stdio.Err, execute(ctx, args, stdio, translate))
+}
+
+// MainAs is Main under the name by which the program was called: as aria2c it has that
+// program's options and exit codes.
+func MainAs(name string, args []string, stdio console.IO) int {
+	if name != "aria2c" {
+		return Main(args, stdio)
+	}
+	ctx, end := interruptible()
+	defer end()
+	c, err := aria2c.Parse(args)
+	if c.Version {
+		_, err = fmt.Fprintf(stdio.Out, "aria2 version %s\nmlget %s, called as aria2c\n", aria2c.Version, program.Version())
+	}
+	for _, words := range c.Attempts {
+		asTheyAre := func(_ *cobra.Command, args []string) ([]string, error) { return args, nil }
+		if err = execute(ctx, words, stdio, asTheyAre); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	exit.Tell(stdio.Err, err)
+	if err == nil {
+		return aria2c.OK
+	}
+	code, _ := aria2c.Code(err)
+	return code
+}
+
+// interruptible is a context that the first signal ends, until end is called.
+func interruptible() (ctx context.Context, end func()) {
 	signal.Ignore(syscall.SIGPIPE) // a reader that goes away is an error like any other
 	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
 	signals := make(chan os.Signal, 2)
-	defer close(signals)
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
 		ends = append(ends, syscall.SIGHUP)
 	}
 	signal.Notify(signals, ends...)
-	defer signal.Stop(signals) // before it is closed, or a late signal would be sent on a closed channel
 	go handleSignals(signals, func() { cancel(engine.ErrInterrupted) }, func() { os.Exit(exit.Interrupted) })
+	return ctx, func() {
+		signal.Stop(signals) // before it is closed, or a late signal would be sent on a closed channel
+		close(signals)
+		cancel(nil)
+	}
+}
 
+// execute runs one command line, which words makes of args.
+func execute(ctx context.Context, args []string, stdio console.IO, words func(*cobra.Command, []string) ([]string, error)) error {
 	root := newRootCommand(stdio)
-	args, err := translate(root, args)
+	args, err := words(root, args)
 	if err != nil {
-		return exit.Tell(stdio.Err, err)
+		return err
 	}
 	root.SetArgs(args)
 	help := &errWriter{Writer: stdio.Out}
@@ -59,7 +100,7 @@ func Main(args []string, stdio console.IO) int {
 	if err == nil && help.err != nil {
 		err = exit.FileError{Err: help.err}
 	}
-	return exit.Tell(stdio.Err, err)
+	return err
 }
 
 // translate gives a download's command line in mlget's own words; commands have no
@@ -107,6 +148,7 @@ func (m *errWriter) Write(p []byte) (int, error) {
 func newRootCommand(stdio console.IO) *cobra.Command {
 	started := time.Now()
 	var o get.Options
+	var install string
 	cmd := &cobra.Command{
 		Use:   "mlget [flags] URL...",
 		Short: "Download over several network links at once",
@@ -124,6 +166,9 @@ what was interrupted.`,
 			if o.Version {
 				return printVersion(stdio.Out, program.This(), false)
 			}
+			if install != "" {
+				return installAria2c(install, stdio)
+			}
 			if err := misread(cmd, args); err != nil {
 				return err
 			}
@@ -138,11 +183,13 @@ what was interrupted.`,
 	cmd.SetOut(stdio.Out)
 	cmd.SetErr(stdio.Err)
 	o.AddFlags(cmd.Flags())
+	cmd.Flags().StringVar(&install, "install-aria2c", "", "make a link in `DIR` that takes aria2c's options")
+	cmd.Flags().Lookup("install-aria2c").Hidden = true // docs/daemon.md tells of it
 	cmd.Flags().SortFlags = false
 	cmd.SetFlagErrorFunc(flagError)
 	cmd.SetUsageFunc(usage)
 	cmd.AddCommand(links.NewCommand(stdio), power.NewCommand(stdio), simulate.NewCommand(stdio), report.NewCommand(stdio),
-		proxy.NewCommand(stdio), bench.NewCommand(stdio), newManCommand(stdio), doctor.NewCommand(stdio), newVersionCommand(stdio))
+		proxy.NewCommand(stdio), bench.NewCommand(stdio), newManCommand(stdio), doctor.NewCommand(stdio), daemon.NewCommand(stdio), newVersionCommand(stdio))
 	cmd.SetHelpCommand(newHelpCommand())
 	addCompletions(cmd)
 	cmd.InitDefaultCompletionCmd()

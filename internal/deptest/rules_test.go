@@ -133,6 +133,10 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest internal/power",
 		},
 
+		// Keep a queue of downloads, and speak of it as aria2 does. Neither downloads.
+		"internal/daemon":   {imports: "internal/filelock internal/rewrite"},
+		"internal/aria2rpc": {imports: "internal/daemon internal/units github.com/coder/websocket golang.org/x/time"},
+
 		// What a job of many files is made of: lists, directories' pages, names. It
 		// is given bytes, and opens nothing.
 		"internal/joblist": {
@@ -156,13 +160,16 @@ func rules() map[string]rule {
 
 		// Wire: a package for each command, and below them what several commands share
 		// (console, exit, flags, measure, policy, program).
-		"internal/cli": {imports: "internal/cli/bench internal/cli/console internal/cli/doctor internal/cli/exit internal/cli/flags internal/cli/get internal/cli/habits internal/cli/links internal/cli/power" +
-			" internal/cli/program internal/cli/proxy internal/cli/report internal/cli/simulate internal/engine internal/link internal/linklab/scenario internal/page internal/power" +
+		"internal/cli": {imports: "internal/cli/aria2c internal/cli/bench internal/cli/console internal/cli/daemon internal/cli/doctor internal/cli/exit internal/cli/flags internal/cli/get internal/cli/habits internal/cli/links internal/cli/power" +
+			" internal/cli/program internal/cli/proxy internal/cli/report internal/cli/simulate internal/engine internal/launch internal/link internal/linklab/scenario internal/page internal/power" +
 			" internal/progress pkg/scheduler pkg/scheduler/tuning github.com/spf13/cobra github.com/spf13/pflag", tests: "internal/sim"},
+		"internal/cli/aria2c": {imports: "internal/cli/exit internal/engine internal/fetch internal/link internal/store"},
 		"internal/cli/bench": {imports: "internal/campaign internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/policy internal/cli/program" +
 			" internal/cli/report internal/dataset internal/energy internal/engine internal/launch internal/link internal/page internal/report internal/results" +
 			" internal/study internal/sweep internal/term internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
 		"internal/cli/console": {imports: "internal/cli/exit internal/rewrite"},
+		"internal/cli/daemon": {imports: "internal/aria2rpc internal/cli/aria2c internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/program internal/daemon internal/engine" +
+			" internal/event internal/store internal/term github.com/spf13/cobra golang.org/x/net golang.org/x/time"},
 		"internal/cli/doctor": {imports: "internal/android internal/cli/console internal/cli/flags internal/cli/links internal/cli/measure internal/cli/program internal/launch internal/link" +
 			" internal/term github.com/spf13/cobra golang.org/x/sys", tests: "internal/event internal/power github.com/spf13/pflag"},
 		"internal/cli/exit":  {imports: "internal/campaign internal/dataset internal/engine internal/fetch internal/link internal/page internal/plot internal/store internal/sweep internal/term"},
@@ -170,7 +177,7 @@ func rules() map[string]rule {
 		"internal/cli/get": {imports: "internal/android internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/policy internal/cli/program internal/configfile internal/cookies internal/curldate" +
 			" internal/energy internal/engine internal/event internal/execpolicy internal/fetch internal/joblist internal/link internal/metrics internal/modelled internal/netrc" +
 			" internal/plan internal/power internal/progress internal/record internal/report internal/rewrite internal/robots internal/roots internal/store internal/term internal/terms internal/units internal/urlglob" +
-			" pkg/scheduler pkg/scheduler/tuning github.com/spf13/pflag golang.org/x/net golang.org/x/sys"},
+			" pkg/scheduler pkg/scheduler/tuning github.com/spf13/pflag golang.org/x/net golang.org/x/sys golang.org/x/time"},
 		"internal/cli/habits":  {imports: "internal/cli/exit github.com/spf13/pflag", tests: "internal/cli/get internal/cli/habits"},
 		"internal/cli/links":   {imports: "internal/android internal/cli/console internal/cli/flags internal/cli/measure internal/link internal/plan internal/roots internal/term internal/units github.com/spf13/cobra"},
 		"internal/cli/measure": {imports: "internal/cli/exit internal/cli/flags internal/energy internal/event internal/launch internal/power github.com/spf13/pflag"},

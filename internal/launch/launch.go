@@ -24,6 +24,9 @@ import (
 type Launch struct {
 	// Args are the program's arguments, without its own name.
 	Args []string
+	// Name is the base name that the program was called by, a link's perhaps, without .exe; "" where
+	// it cannot be told.
+	Name string
 	// Path is the program's file; "" where it cannot be told.
 	Path string
 	// loader starts other programs of the app; "": they are executed.
@@ -41,6 +44,9 @@ func Of(args []string) Launch {
 
 func of(args []string, self, maps string) Launch {
 	p := Launch{Args: args[min(1, len(args)):], Path: self}
+	if len(args) > 0 {
+		p.Name = nameOf(args[0])
+	}
 	if base := filepath.Base(self); base != "linker64" && base != "linker" {
 		return p
 	}
@@ -49,6 +55,7 @@ func of(args []string, self, maps string) Launch {
 	// Termux's own Go has dropped the word already: then the next one is an argument.
 	if len(p.Args) > 0 && filepath.IsAbs(p.Args[0]) && isMapped(p.Args[0], mapped) {
 		p.Path, p.Args = p.Args[0], p.Args[1:]
+		p.Name = nameOf(p.Path)
 		return p
 	}
 	if path := os.Getenv("TERMUX_EXEC__PROC_SELF_EXE"); filepath.IsAbs(path) && isMapped(path, mapped) {
@@ -56,6 +63,8 @@ func of(args []string, self, maps string) Launch {
 	}
 	return p
 }
+
+func nameOf(path string) string { return strings.TrimSuffix(filepath.Base(path), ".exe") }
 
 // errNoPath says that the program's own file is unknown.
 var errNoPath = errors.New("cannot tell where this program's own file is")

@@ -66,6 +66,13 @@ func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn,
 			Err: "the loopback link reaches this machine only", Name: host, IsNotFound: true,
 		})
 	}
+	if l.global {
+		if addrs = slices.DeleteFunc(slices.Clone(addrs), isLinkLocal); len(addrs) == 0 {
+			return nil, l.error("%w", &net.DNSError{
+				Err: ErrLocal.Error(), UnwrapErr: ErrLocal, Name: host, IsNotFound: true,
+			})
+		}
+	}
 	if addrs = l.order(addrs, family); len(addrs) == 0 {
 		return nil, l.error("%w", &net.DNSError{
 			Err: ErrFamily.Error(), UnwrapErr: ErrFamily, Name: host, IsNotFound: true,
@@ -109,6 +116,8 @@ func (l *Link) knock(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 }
 
 func discard(unused net.Conn) { _ = unused.Close() }
+
+func isLinkLocal(addr netip.Addr) bool { return addr.Unmap().IsLinkLocalUnicast() }
 
 // IsHere says whether addr is this machine whatever its addresses are: systems take the
 // unspecified one for it, too, when connecting.

@@ -182,6 +182,8 @@ func TestDialErrors(t *testing.T) {
 		"0.0.0.0":         {t.Context(), wlan, "0.0.0.0:80", ErrHere},
 		"::":              {t.Context(), wlan, "[::]:80", ErrHere},
 		"0.0.0.0, mapped": {t.Context(), wlan, "[::ffff:0.0.0.0]:80", ErrHere},
+		"link-local":      {t.Context(), New(Info{Name: "wlan0", Bind: BindDevice}, Spec{}, Options{Global: true}), "169.254.169.254:80", ErrLocal},
+		"link-local, v6":  {t.Context(), New(Info{Name: "wlan0", Bind: BindDevice}, Spec{}, Options{Global: true}), "[fe80::1]:80", ErrLocal},
 	} {
 		conn, err := c.link.DialContext(c.ctx, "tcp", c.addr)
 		if err == nil {

@@ -29,6 +29,9 @@ var ErrWindow = errors.New("it is outside of the hours at which it may be used")
 // loopback one. Nothing was sent.
 var ErrHere = errors.New("this machine itself is reached over the loopback link only")
 
+// ErrLocal says that an address is link-local, and the link opens none of these.
+var ErrLocal = errors.New("link-local addresses are not allowed")
+
 // ErrFamily says that a host has only addresses that the link, or the family that is
 // dialled, leaves out.
 var ErrFamily = errors.New("the host has no address of a family that the link has")
@@ -47,6 +50,9 @@ const (
 type Options struct {
 	Family         Family
 	ConnectTimeout time.Duration // for resolving and connecting together; 0: DefaultConnectTimeout
+	// Global refuses link-local addresses (RFC 3927; RFC 4291, 2.5.6), behind which a cloud's
+	// metadata or a router's pages are: for a program that downloads what others ask for.
+	Global bool
 }
 
 // DefaultConnectTimeout bounds a dial where Options say nothing.
@@ -62,6 +68,7 @@ type Link struct {
 	names   names
 
 	barred error // why it opens no connection; nil: it does
+	global bool  // as in Options
 
 	shook     atomic.Int64                     // how long the latest handshake took, in ns; 0: there was none
 	noQueries atomic.Bool                      // Android's resolver takes no DNS queries
@@ -82,6 +89,7 @@ func New(info Info, spec Spec, opts Options) *Link {
 		spec:    spec,
 		family:  opts.Family,
 		timeout: opts.ConnectTimeout,
+		global:  opts.Global,
 	}
 	if l.timeout <= 0 {
 		l.timeout = DefaultConnectTimeout

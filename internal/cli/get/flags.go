@@ -84,6 +84,7 @@ type Options struct {
 	writeOut    string
 	power       powerOptions
 	metrics     metricsOptions
+	global      bool // as in link.Options
 }
 
 // AddFlags defines the flags of a download, by the headings that help lists them below.

@@ -151,7 +151,7 @@ func (o *Options) link(info link.Info, specs map[string]link.Spec, own string) *
 	if own != "" {
 		spec = specs[own]
 	}
-	return link.New(info, spec, link.Options{Family: o.family(), ConnectTimeout: o.connectTime})
+	return link.New(info, spec, link.Options{Family: o.family(), ConnectTimeout: o.connectTime, Global: o.global})
 }
 
 func eventInfo(l *link.Link) event.LinkInfo {

@@ -214,7 +214,7 @@ func (r *run) transfer(ctx context.Context) error {
 		cfg.Program = r.program
 	}
 	nets, terms := networks(r.links, r.measure.models)
-	shared := engine.WithSpares(r.newLinks(nets, terms, cfg.BlockSize), o.spares(r.links, r.plans.specs))
+	shared := engine.WithSpares(r.plans.links(&r.bus, r.started, r.links, nets, terms, cfg.BlockSize), o.spares(r.links, r.plans.specs))
 	defer r.plans.close()
 	roster := &roster{
 		options: o, plans: r.plans, gates: &r.gates, system: r.system, bus: &r.bus, started: r.started, warn: r.warn,
@@ -242,15 +242,15 @@ func (r *run) transfer(ctx context.Context) error {
 	return err
 }
 
-// newLinks are the links with which the run begins. Their plans are kept until r.plans is closed.
-func (r *run) newLinks(nets []engine.Network, terms []engine.Terms, block int) []*engine.Link {
+// links are the links with which a run begins. Their plans are kept until p is closed.
+func (p *plans) links(bus *event.Bus, started time.Time, begun []chosen, nets []engine.Network, terms []engine.Terms, block int) []*engine.Link {
 	keepers := make([]*plan.Keeper, len(nets))
-	for i, l := range r.links {
-		keepers[i] = r.plans.terms(l.described, l.net.Spec(), &terms[i])
+	for i, l := range begun {
+		keepers[i] = p.terms(l.described, l.net.Spec(), &terms[i])
 	}
-	links := engine.NewLinks(&r.bus, r.started, nets, terms, block)
+	links := engine.NewLinks(bus, started, nets, terms, block)
 	for i, l := range links {
-		r.plans.keep(keepers[i], r.links[i].info.Name, l)
+		p.keep(keepers[i], begun[i].info.Name, l)
 	}
 	return links
 }

@@ -1,0 +1,118 @@
+// Package aria2rpc speaks aria2's JSON-RPC for a daemon.Manager, as the manual of aria2 1.36
+// describes it and as that program answers, so that aria2's clients need not know the
+// difference: over HTTP POST and GET (with JSONP), and over WebSocket with notifications.
+//
+//	server.go   what a server is       value.go    parameters and results
+//	rpc.go      JSON-RPC, batches      options.go  aria2's options
+//	methods.go  the methods            status.go   what jobs look like
+//	http.go     HTTP, and who may call
+package aria2rpc
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/mlget/mlget/internal/daemon"
+)
+
+// Version is the version of aria2 whose interface this is.
+const Version = "1.36.0"
+
+// Config is what a server needs to know.
+type Config struct {
+	Manager   *daemon.Manager
+	Secret    string   // empty: none is needed
+	Origins   []string // of web pages that may call; "*": all
+	Dir       string   // absolute; all files are below it
+	UserAgent string   // the default
+	Mlget     string   // the version of this program
+	AnyHost   bool     // requests may be for any host name: not only this machine is served
+	Allows    URLRule  // which URLs may be downloaded
+}
+
+// URLRule decides whether a URL may be downloaded.
+type URLRule interface {
+	// Check says why not; nil: it may.
+	Check(uri string) error
+}
+
+// Server answers calls. It is an http.Handler.
+type Server struct {
+	Config
+	dir       string
+	userAgent string
+	options   map[string]option
+	secret    [sha256.Size]byte
+	session   string
+	failures  *rate.Limiter // of secrets
+	calls     *rate.Limiter // requests
+
+	stop    sync.Once
+	stopped chan struct{}
+}
+
+// How many wrong secrets are answered in a second, on all connections together, and how many requests; chosen by hand. A
+// client polls once a second.
+const (
+	failuresEach, failuresAtOnce = 5, 20
+	callsEach, callsAtOnce       = 2000, 4000
+)
+
+// New makes a server.
+func New(cfg Config) *Server {
+	var id [20]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	return &Server{
+		Config: cfg, dir: cfg.Dir, userAgent: cfg.UserAgent, options: known(),
+		secret: sha256.Sum256([]byte(cfg.Secret)), session: hex.EncodeToString(id[:]),
+		failures: rate.NewLimiter(failuresEach, failuresAtOnce), calls: rate.NewLimiter(callsEach, callsAtOnce),
+		stopped: make(chan struct{}),
+	}
+}
+
+// Stopped is closed when a client has called shutdown.
+func (s *Server) Stopped() <-chan struct{} { return s.stopped }
+
+const tokenPrefix = "token:"
+
+// authorize takes the secret off the parameters; false: it is not the right one.
+func (s *Server) authorize(p params) (params, bool) {
+	token, given := "", false
+	if len(p) > 0 {
+		if text, ok := p[0].(string); ok {
+			token, given = strings.CutPrefix(text, tokenPrefix)
+		}
+	}
+	if given {
+		p = p[1:]
+	}
+	if s.Secret == "" {
+		return p, true
+	}
+	sum := sha256.Sum256([]byte(token))
+	if subtle.ConstantTimeCompare(sum[:], s.secret[:]) == 1 && given {
+		return p, true
+	}
+	time.Sleep(min(s.failures.Reserve().Delay(), longestDelay))
+	return p, false
+}
+
+// longestDelay is how long an answer to a wrong secret is kept back at most.
+const longestDelay = 10 * time.Second
+
+// below says whether a directory is the server's own, or below it.
+func (s *Server) below(dir string) bool {
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(s.dir, dir)
+	}
+	rel, err := filepath.Rel(s.dir, filepath.Clean(dir))
+	return err == nil && filepath.IsLocal(rel)
+}

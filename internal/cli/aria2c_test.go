@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mlget/mlget/internal/cli/console"
+)
+
+// TestExitCodesLikeAria2 runs the same commands as aria2c and by aria2c itself.
+func TestExitCodesLikeAria2(t *testing.T) {
+	name, err := exec.LookPath("aria2c")
+	if err != nil {
+		t.Skip("there is no aria2c here")
+	}
+	text := bytes.Repeat([]byte("text"), 1000)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/a":
+			http.ServeContent(w, r, "", time.Unix(1e9, 0), bytes.NewReader(text))
+		case "/locked":
+			w.WriteHeader(http.StatusUnauthorized)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer s.Close()
+	run := func(real bool, words []string) int {
+		if !real {
+			return MainAs("aria2c", words, console.IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
+		}
+		cmd := exec.CommandContext(t.Context(), name, words...)
+		_ = cmd.Run() // the code says it
+		return cmd.ProcessState.ExitCode()
+	}
+	ours, theirs := t.TempDir(), t.TempDir()
+	for _, c := range []struct{ args, file string }{
+		{"URL/a", "a"}, {"URL/none", ""}, {"--nonsense URL/a", ""}, {"URL/locked", ""},
+		{"-o sum --checksum=sha-1=0123456789012345678901234567890123456789 URL/a", ""},
+		{"-o second URL/none URL/a", "second"},
+		{"-o once --auto-file-renaming=false URL/a", "once"}, {"-o once --auto-file-renaming=false URL/a", "once"},
+		{"-o once -c URL/a", "once"}, {"-o once --allow-overwrite=true URL/a", "once"}, {"-o once.x URL/a", "once.x"}, {"-o once.x URL/a", "once.1.x"},
+		{"-o sub/deep/a URL/a", "sub/deep/a"}, {"-v", ""},
+	} {
+		args := strings.Fields(strings.ReplaceAll(c.args, "URL", s.URL))
+		got := run(false, append([]string{"--no-conf", "-q", "-d", ours}, args...))
+		want := run(true, append([]string{"--no-conf", "-q", "-d", theirs}, args...))
+		if got != want {
+			t.Errorf("aria2c %s: exit code %d, theirs %d", c.args, got, want)
+		}
+		for _, dir := range []string{ours, theirs} {
+			if c.file == "" {
+				continue
+			}
+			if b, err := os.ReadFile(filepath.Join(dir, c.file)); err != nil || !bytes.Equal(b, text) {
+				t.Errorf("aria2c %s: %v", c.args, err)
+			}
+		}
+	}
+}
+
+func TestInstallAria2c(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "bin")
+	for range 2 { // it may be there already
+		if code := Main([]string{"--install-aria2c", dir}, console.IO{Out: io.Discard, Err: io.Discard}); code != 0 {
+			t.Fatal(code)
+		}
+	}
+	info, err := os.Stat(filepath.Join(dir, aria2cName()))
+	if err != nil || !info.Mode().IsRegular() {
+		t.Error(err, info)
+	}
+	other := filepath.Join(dir, "x")
+	if err := os.MkdirAll(filepath.Join(other, aria2cName()), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if code := Main([]string{"--install-aria2c", other}, console.IO{Out: io.Discard, Err: io.Discard}); code == 0 {
+		t.Error("something else was replaced")
+	}
+}

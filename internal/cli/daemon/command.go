@@ -1,0 +1,223 @@
+// Package daemon is the command that downloads what clients of aria2 ask for.
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mlget/mlget/internal/aria2rpc"
+	"github.com/mlget/mlget/internal/cli/console"
+	"github.com/mlget/mlget/internal/cli/exit"
+	"github.com/mlget/mlget/internal/cli/flags"
+	"github.com/mlget/mlget/internal/cli/get"
+	"github.com/mlget/mlget/internal/cli/program"
+	"github.com/mlget/mlget/internal/daemon"
+	"github.com/mlget/mlget/internal/engine"
+	"github.com/mlget/mlget/internal/term"
+)
+
+// options is what the flags say.
+type options struct {
+	listen     string
+	secretFile string
+	origins    []string
+	dir        string
+	session    string
+	local      bool
+	concurrent int
+	limit      flags.Size
+	quiet      bool
+}
+
+// keptResults is aria2's default of max-download-result.
+const keptResults = 1000
+
+// NewCommand makes the command.
+func NewCommand(stdio console.IO) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "daemon [flags] [-- FLAGS]",
+		Short: "Download what clients of aria2's JSON-RPC ask for",
+		Long: `mlget daemon downloads what clients ask for over aria2's JSON-RPC: AriaNg, aria2p,
+browser extensions. Its queue survives it. FLAGS are those of each download.`,
+		Example: `  mlget daemon --dir ~/Downloads
+  mlget daemon --rpc-listen unix:$XDG_RUNTIME_DIR/mlget.sock -- --links all`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
+				return exit.UsageError{Err: fmt.Errorf("%q is not expected", args[0]), Hint: "mlget daemon [flags] [-- FLAGS of each download]"}
+			}
+			return o.run(cmd.Context(), args, stdio)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "rpc-listen", "127.0.0.1:6800", "`ADDRESS:PORT` or unix:PATH to listen at")
+	flags.NameVar(f, &o.secretFile, "rpc-secret-file", "", "`FILE` with the secret that clients need")
+	f.StringArrayVar(&o.origins, "rpc-allow-origin", nil, "`ORIGIN` of web pages that may call; * = all")
+	flags.NameVar(f, &o.dir, "dir", ".", "`DIR` below which all files are saved")
+	flags.NameVar(f, &o.session, "session", "", "`FILE` of the queue (default: mlget's own)")
+	f.BoolVar(&o.local, "allow-local", false, "download from this machine and link-local URLs")
+	f.IntVar(&o.concurrent, "max-concurrent-downloads", 0, "files at once (default 5)")
+	o.limit = flags.Size{None: true}
+	f.Var(&o.limit, "max-overall-download-limit", "most bytes per second, of all files")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
+	f.SortFlags = false
+	return cmd
+}
+
+// secret reads the secret of a file: all of it but the line's end.
+func (o *options) secret() (string, error) {
+	if o.secretFile == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(o.secretFile)
+	if err != nil {
+		return "", exit.FileError{Err: fmt.Errorf("--rpc-secret-file: %w", err)}
+	}
+	text = bytes.TrimRight(text, "\r\n")
+	if len(text) == 0 {
+		return "", exit.FileError{Err: fmt.Errorf("--rpc-secret-file: %s is empty", o.secretFile)}
+	}
+	return string(text), nil
+}
+
+// sessionFile is where the queue is kept.
+func (o *options) sessionFile() (string, error) {
+	if o.session != "" {
+		return o.session, nil
+	}
+	dir := os.Getenv("XDG_STATE_HOME")
+	if dir == "" {
+		var err error
+		if dir, err = os.UserConfigDir(); err != nil {
+			return "", exit.FileError{Err: fmt.Errorf("--session: %w", err)}
+		}
+	}
+	name := filepath.Join(dir, "mlget", "daemon-session")
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return "", exit.FileError{Err: fmt.Errorf("--session: %w", err)}
+	}
+	return name, nil
+}
+
+// printer writes lines for the user.
+type printer struct {
+	mu    sync.Mutex
+	stdio console.IO
+	quiet bool
+}
+
+func (l *printer) warn(important bool, text string) {
+	if !important || l.quiet {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, _ = fmt.Fprintf(l.stdio.Err, "mlget: %s\n", term.Printable(text)) // nobody else could be told
+}
+
+func (o *options) run(ctx context.Context, given []string, stdio console.IO) error {
+	secret, err := o.secret()
+	if err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(o.dir)
+	if err != nil {
+		return exit.FileError{Err: fmt.Errorf("--dir: %w", err)}
+	}
+	shared, err := get.Parse(given)
+	if err != nil {
+		return err
+	}
+	l := &printer{stdio: stdio, quiet: o.quiet}
+	listener, own, err := listen(o.listen, secret != "")
+	if err != nil {
+		return err
+	}
+	defer listener.Close() //nolint:errcheck // the server closes it first
+	name, err := o.sessionFile()
+	if err != nil {
+		return err
+	}
+	q := daemon.NewQueue(keptResults)
+	session, global, err := daemon.OpenSession(name, q)
+	if err != nil {
+		return exit.FileError{Err: fmt.Errorf("--session: %w", err)}
+	}
+	if o.concurrent > 0 {
+		global["max-concurrent-downloads"] = strconv.Itoa(o.concurrent)
+	}
+	if o.limit.Bytes > 0 {
+		global[optOverall] = strconv.FormatInt(o.limit.Bytes, 10)
+	}
+	// An interrupt ends the server and then the downloads, whose state is kept.
+	running, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	links, err := shared.Share(running, false, !o.local, l.warn)
+	if err != nil {
+		return errors.Join(err, session.Close())
+	}
+	d := &downloader{dir: dir, flags: given, rule: urlRule{local: o.local}, links: links, warn: l.warn}
+	m := daemon.New(running, q, session, global, d)
+	server := aria2rpc.New(aria2rpc.Config{
+		Manager: m, Secret: secret, Origins: o.origins, Dir: dir, UserAgent: "mlget/" + program.Version(), Mlget: program.Version(),
+		AnyHost: !own, Allows: d.rule,
+	})
+	web := &http.Server{Handler: server, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16}
+	var background sync.WaitGroup
+	background.Go(func() { watch(running, m, d, l) })
+	m.Start()
+	l.warn(true, "listening at "+o.listen+", saving below "+dir)
+	failed := make(chan error, 1)
+	go func() { failed <- web.Serve(listener) }()
+	select {
+	case err = <-failed:
+	case <-server.Stopped():
+	case <-ctx.Done():
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer cancel()
+	_ = web.Shutdown(ending) // whoever does not go is left
+	end(engine.ErrInterrupted)
+	closing := m.Close()
+	background.Wait()
+	d.close()
+	switch {
+	case err != nil && !errors.Is(err, http.ErrServerClosed):
+		return fmt.Errorf("--rpc-listen: %w", err)
+	case closing != nil:
+		return exit.FileError{Err: fmt.Errorf("--session: %w", closing)}
+	}
+	return nil
+}
+
+const optOverall = "max-overall-download-limit"
+
+// watch tells the user of trouble, and lets jobs go on when links return.
+func watch(ctx context.Context, m *daemon.Manager, d *downloader, l *printer) {
+	notices := m.Subscribe()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.links.Came():
+			m.LinksReturned()
+		case n, ok := <-notices:
+			if !ok {
+				return
+			}
+			if n.Kind == daemon.Trouble {
+				l.warn(true, n.Text)
+			}
+		}
+	}
+}

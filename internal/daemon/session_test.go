@@ -1,0 +1,178 @@
+package daemon
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/mlget/mlget/internal/filelock"
+)
+
+func mustOpen(t *testing.T, name string) (*Session, *Queue, Options) {
+	t.Helper()
+	q := NewQueue(1000)
+	s, global, err := OpenSession(name, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, q, global
+}
+
+// contents is all that a queue holds, as text.
+func contents(t *testing.T, q *Queue) string {
+	t.Helper()
+	text, err := json.Marshal([][]*Job{q.waiting, q.stopped})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestSessionCutAnywhere cuts the file off behind every byte, as a kill while it is written
+// does: the queue is what it was after the last change that is whole.
+func TestSessionCutAnywhere(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "session")
+	s, q, _ := mustOpen(t, name)
+	r := rand.New(rand.NewPCG(1, 2))
+	after := map[int]string{} // by the size of the file
+	mark := func() {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		loaded := NewQueue(1000)
+		for _, list := range [][]*Job{q.waiting, q.stopped} {
+			for _, j := range list {
+				c := j.clone()
+				loaded.Put(&c, -1)
+			}
+		}
+		after[int(info.Size())] = contents(t, loaded)
+	}
+	mark()
+	for i := range 60 {
+		var err error
+		switch at := r.IntN(max(1, len(q.waiting))); {
+		case len(q.waiting) < 3 || r.IntN(3) == 0:
+			j := &Job{GID: GID(i + 1), State: Waiting, URIs: []string{"http://example.org/\n"}}
+			q.Put(j, at)
+			err = s.Put(q, j)
+		case r.IntN(4) == 0:
+			j := q.waiting[at]
+			q.Forget(j)
+			err = s.Gone(j.GID)
+		case r.IntN(3) == 0:
+			j := q.waiting[at]
+			q.Set(j, Complete)
+			err = s.Put(q, j)
+		default:
+			j := q.waiting[at]
+			if _, err = q.Move(j, r.IntN(len(q.waiting))); err == nil {
+				q.Set(j, Paused)
+				err = s.Put(q, j)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		mark()
+	}
+	all, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ""
+	for n := range len(all) + 1 {
+		if at, ok := after[n]; ok {
+			want = at
+		}
+		if want == "" {
+			continue // of the first line
+		}
+		q := NewQueue(1000)
+		if _, err := readSession(bytes.NewReader(all[:n]), q); err != nil {
+			t.Fatalf("cut at %d: %v", n, err)
+		}
+		if got := contents(t, q); got != want {
+			t.Fatalf("cut at %d:\n%s\nwant\n%s", n, got, want)
+		}
+	}
+}
+
+func TestActiveJobsComeFirstAgain(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "session")
+	s, q, _ := mustOpen(t, name)
+	for g := range GID(4) {
+		q.Put(&Job{GID: g + 1, State: Waiting, URIs: []string{"http://example.org"}}, -1)
+	}
+	for _, g := range []GID{3, 2} {
+		j, _ := q.Job(g)
+		q.Set(j, Active)
+	}
+	if err := s.Rewrite(q, Options{"split": "3"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := OpenSession(name, NewQueue(1)); !errors.Is(err, filelock.ErrBusy) {
+		t.Errorf("a second process opens the session: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, q, global := mustOpen(t, name)
+	defer s.Close()
+	if got := gids(q.waiting); len(got) != 4 || got[0] != 3 || got[1] != 2 || got[2] != 1 {
+		t.Errorf("the queue is %v", got)
+	}
+	if global["split"] != "3" {
+		t.Errorf("global options: %v", global)
+	}
+}
+
+func TestSessionHoldsNoSecrets(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "session")
+	s, q, _ := mustOpen(t, name)
+	j := &Job{
+		GID: 7, State: Waiting, URIs: []string{"http://joe:hunter2@example.org/a"},
+		Options: Options{
+			"http-passwd": "hunter2", "all-proxy": "http://u:hunter2@proxy:1/",
+			"header": "Accept: a\nCookie: hunter2\nAuthorization: Basic hunter2\nX-Auth-Token: hunter2\n",
+		},
+	}
+	q.Put(j, -1)
+	if err := errors.Join(s.Put(q, j), s.Global(Options{"rpc-secret": "hunter2"}), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil || strings.Contains(string(text), "hunter2") {
+		t.Errorf("%v: %s", err, text)
+	}
+	info, err := os.Stat(name)
+	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("%v: others may read it: %v", err, info.Mode())
+	}
+	s, q, _ = mustOpen(t, name)
+	defer s.Close()
+	if j, ok := q.Job(7); !ok || j.State != Paused || j.Options["header"] != "Accept: a\n" || j.Message == "" {
+		t.Errorf("the job came back as %+v", j)
+	}
+}
+
+func FuzzSession(f *testing.F) {
+	f.Add([]byte(`{"job":{"gid":"00000000000000a1","state":"active","uris":["http://a/"]},"at":-1}` + "\n" + `{"gone":"00000000000000a1"}` + "\n"))
+	f.Add([]byte(`{"job":{"gid":"00000000000000a1","state":"paused"},"at":5}` + "\n" + `{"job":{"gid":"00000000000000a1","state":"error"}}` + "\n{"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		q := NewQueue(1000)
+		if _, err := readSession(bytes.NewReader(text), q); err != nil {
+			return
+		}
+		if len(q.active) > 0 || len(q.waiting)+len(q.stopped) != len(q.jobs) {
+			t.Errorf("%d jobs; %d wait, %d stopped, %d active", len(q.jobs), len(q.waiting), len(q.stopped), len(q.active))
+		}
+	})
+}
