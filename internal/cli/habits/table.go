@@ -90,7 +90,7 @@ func table() []row {
 		{tools: "c", names: "remove-on-error", note: "what is incomplete is called .part"},
 		{tools: "c", names: "clobber", hint: "-o FILE replaces a file; else nothing is overwritten"},
 		{tools: "a", names: "dry-run", value: "[BOOL]", when: "true", becomes: "--spider"},
-		{tools: "a", names: "http-no-cache enable-http-keep-alive enable-http-pipelining use-head http-auth-challenge content-disposition-default-utf8 force-sequential reuse-uri optimize-concurrent-downloads realtime-chunk-checksum allow-piece-length-change enable-async-dns6 deferred-input", value: "[BOOL]", note: "it changes nothing here"},
+		{tools: "a", names: "http-no-cache enable-http-keep-alive enable-http-pipelining use-head http-auth-challenge content-disposition-default-utf8 force-sequential reuse-uri optimize-concurrent-downloads realtime-chunk-checksum allow-piece-length-change enable-async-dns6 deferred-input", value: "[BOOL]", note: "it changes nothing here"}, //nolint:misspell // aria2 spells it so
 		{tools: "a", names: "uri-selector stream-piece-selector server-stat-if server-stat-of server-stat-timeout event-poll rlimit-nofile socket-recv-buffer-size dscp max-mmap-limit auto-save-interval max-resume-failure-tries", value: "X", note: "it changes nothing here"},
 		{tools: "a", names: "check-integrity hash-check-only", value: "[BOOL]", hint: "--checksum ALGO=HEX compares a file with what it should be"},
 		{tools: "a", names: "stop", value: "SECONDS", becomes: "--max-time VALUE"},
