@@ -27,9 +27,10 @@ func (s *refuser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	with := r.Header.Get("Range") != ""
 	s.seen.WriteString(map[bool]string{true: "r", false: "p"}[with])
+	ranged := s.ranged
 	s.mu.Unlock()
-	if with && s.ranged != nil {
-		s.ranged(w, r)
+	if with && ranged != nil {
+		ranged(w, r)
 		return
 	}
 	http.ServeContent(w, r, "", time.Time{}, s.body.Reader())
@@ -140,10 +141,13 @@ func TestWhatIsRememberedOfRefusals(t *testing.T) {
 	s := &refuser{body: testbody.Body{Size: 5000, Seed: 3}, ranged: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }}
 	forbids := true
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if forbids && r.Header.Get("Range") == "" {
-			s.mu.Lock()
+		s.mu.Lock()
+		denied := forbids && r.Header.Get("Range") == ""
+		if denied {
 			s.seen.WriteString("p")
-			s.mu.Unlock()
+		}
+		s.mu.Unlock()
+		if denied {
 			w.WriteHeader(http.StatusForbidden)
 			return
 		}
@@ -159,11 +163,15 @@ func TestWhatIsRememberedOfRefusals(t *testing.T) {
 			t.Errorf("download %d: asked %q, want %q", i, asked, want)
 		}
 	}
+	s.mu.Lock()
 	s.ranged, forbids = nil, false
+	s.mu.Unlock()
 	if got := must(t, c, parse(t, srv.URL+"/f"), 0, 100); len(got) != 100 || s.asked() != "r" {
 		t.Error("no range was asked for, or none came")
 	}
+	s.mu.Lock()
 	s.ranged = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }
+	s.mu.Unlock()
 	_, over := c.cfg.Peers.habits(originOf(parse(t, srv.URL)), c.trace)
 	over.refused = 0
 	for range 2 { // objects that are refused in ranges, of a server that serves others so
