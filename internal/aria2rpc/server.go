@@ -63,7 +63,7 @@ type Server struct {
 // client polls once a second.
 const (
 	failuresEach, failuresAtOnce = 5, 20
-	callsEach, callsAtOnce       = 2000, 4000
+	callsEach, callsAtOnce       = 10000, 20000
 )
 
 // New makes a server.
