@@ -80,14 +80,14 @@ func ask(t *testing.T, server, request string) (status int, body string) {
 	var r *http.Response
 	var err error
 	if strings.HasPrefix(request, "?") {
-		r, err = http.Get(server + "/jsonrpc" + request)
+		r, err = http.DefaultClient.Get(server + "/jsonrpc" + request)
 	} else {
-		r, err = http.Post(server+"/jsonrpc", "application/json", strings.NewReader(request))
+		r, err = http.DefaultClient.Post(server+"/jsonrpc", "application/json", strings.NewReader(request))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Body.Close()
+	defer r.Body.Close() //nolint:errcheck // it is only read
 	all, err := io.ReadAll(r.Body)
 	if err != nil {
 		t.Fatal(err)

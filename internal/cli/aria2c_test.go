@@ -33,8 +33,8 @@ func TestExitCodesLikeAria2(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	run := func(real bool, words []string) int {
-		if !real {
+	run := func(aria2 bool, words []string) int {
+		if !aria2 {
 			return MainAs("aria2c", words, console.IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
 		}
 		cmd := exec.CommandContext(t.Context(), name, words...)
@@ -43,12 +43,20 @@ func TestExitCodesLikeAria2(t *testing.T) {
 	}
 	ours, theirs := t.TempDir(), t.TempDir()
 	for _, c := range []struct{ args, file string }{
-		{"URL/a", "a"}, {"URL/none", ""}, {"--nonsense URL/a", ""}, {"URL/locked", ""},
+		{"URL/a", "a"},
+		{"URL/none", ""},
+		{"--nonsense URL/a", ""},
+		{"URL/locked", ""},
 		{"-o sum --checksum=sha-1=0123456789012345678901234567890123456789 URL/a", ""},
 		{"-o second URL/none URL/a", "second"},
-		{"-o once --auto-file-renaming=false URL/a", "once"}, {"-o once --auto-file-renaming=false URL/a", "once"},
-		{"-o once -c URL/a", "once"}, {"-o once --allow-overwrite=true URL/a", "once"}, {"-o once.x URL/a", "once.x"}, {"-o once.x URL/a", "once.1.x"},
-		{"-o sub/deep/a URL/a", "sub/deep/a"}, {"-v", ""},
+		{"-o once --auto-file-renaming=false URL/a", "once"},
+		{"-o once --auto-file-renaming=false URL/a", "once"},
+		{"-o once -c URL/a", "once"},
+		{"-o once --allow-overwrite=true URL/a", "once"},
+		{"-o once.x URL/a", "once.x"},
+		{"-o once.x URL/a", "once.1.x"},
+		{"-o sub/deep/a URL/a", "sub/deep/a"},
+		{"-v", ""},
 	} {
 		args := strings.Fields(strings.ReplaceAll(c.args, "URL", s.URL))
 		got := run(false, append([]string{"--no-conf", "-q", "-d", ours}, args...))

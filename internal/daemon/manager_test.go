@@ -148,7 +148,7 @@ func TestQueueSurvivesItsProcess(t *testing.T) {
 		}
 	})
 	s, q, _ := mustOpen(t, name)
-	defer s.Close()
+	defer s.Close() //nolint:errcheck // the test is over
 	if b, ok := q.Job(2); !ok || b.State != Waiting || b.Done != 50 {
 		t.Errorf("%+v", b)
 	}

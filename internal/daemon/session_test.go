@@ -125,7 +125,7 @@ func TestActiveJobsComeFirstAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, q, global := mustOpen(t, name)
-	defer s.Close()
+	defer s.Close() //nolint:errcheck // the test is over
 	if got := gids(q.waiting); len(got) != 4 || got[0] != 3 || got[1] != 2 || got[2] != 1 {
 		t.Errorf("the queue is %v", got)
 	}
@@ -157,7 +157,7 @@ func TestSessionHoldsNoSecrets(t *testing.T) {
 		t.Errorf("%v: others may read it: %v", err, info.Mode())
 	}
 	s, q, _ = mustOpen(t, name)
-	defer s.Close()
+	defer s.Close() //nolint:errcheck // the test is over
 	if j, ok := q.Job(7); !ok || j.State != Paused || j.Options["header"] != "Accept: a\n" || j.Message == "" {
 		t.Errorf("the job came back as %+v", j)
 	}

@@ -59,7 +59,7 @@ func (s *h2Stream) tells() bool { return true }
 
 // wait returns when a Read finds something, or has to look itself. Where payload of s
 // comes next, it stays s's turn.
-func (s *h2Stream) wait(int) (there int64) {
+func (s *h2Stream) wait(int) (there int64) { //nolint:unparam // it is a waiter
 	hc := s.hc
 	hc.mu.Lock()
 	for !s.foundLocked() {

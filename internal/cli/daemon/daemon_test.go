@@ -85,7 +85,7 @@ func (c client) ask(method string, params ...any) (result any, failed string) {
 	if err != nil {
 		c.t.Fatalf("%s: %v", method, err)
 	}
-	defer r.Body.Close()
+	defer r.Body.Close() //nolint:errcheck // it is only read
 	var answer struct {
 		Result any
 		Error  struct{ Message string }
@@ -143,7 +143,7 @@ func freePort(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer l.Close() //nolint:errcheck // nothing was sent
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -153,12 +153,12 @@ func freePort(t *testing.T) string {
 
 // begin runs a daemon in this process until the test's end, or until the stop it gives is
 // called.
-func begin(t *testing.T, dir string, flags ...string) (c client, stop func()) {
+func begin(t *testing.T, dir string) (c client, stop func()) {
 	t.Helper()
 	port := freePort(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cmd := NewCommand(console.IO{Out: io.Discard, Err: io.Discard})
-	cmd.SetArgs(append([]string{"--rpc-listen", "127.0.0.1:" + port, "--dir", dir, "--session", filepath.Join(dir, ".session"), "--allow-local"}, flags...))
+	cmd.SetArgs([]string{"--rpc-listen", "127.0.0.1:" + port, "--dir", dir, "--session", filepath.Join(dir, ".session"), "--allow-local"})
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.ExecuteContext(ctx) }()
 	stop = func() {
@@ -313,7 +313,7 @@ func TestListenNeedsSecretForOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer l.Close() //nolint:errcheck // nothing was sent
 	if info, err := os.Stat(dir + "/s"); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v: others may connect: %v", err, info.Mode())
 	}

@@ -30,7 +30,8 @@ func TestEveryHasEveryType(t *testing.T) {
 		v := reflect.ValueOf(e)
 		got = append(got, v.Type().Name())
 		for i := range v.NumField() {
-			if v.Field(i).IsZero() {
+			recorded := v.Type().Field(i).Tag.Get("json") != "-"
+			if recorded && v.Field(i).IsZero() {
 				t.Errorf("%s.%s is zero: its way through a record is not tested", v.Type().Name(), v.Type().Field(i).Name)
 			}
 		}
