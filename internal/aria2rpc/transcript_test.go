@@ -80,9 +80,9 @@ func ask(t *testing.T, server, request string) (status int, body string) {
 	var r *http.Response
 	var err error
 	if strings.HasPrefix(request, "?") {
-		r, err = http.DefaultClient.Get(server + "/jsonrpc" + request)
+		r, err = new(http.Client).Get(server + "/jsonrpc" + request)
 	} else {
-		r, err = http.DefaultClient.Post(server+"/jsonrpc", "application/json", strings.NewReader(request))
+		r, err = new(http.Client).Post(server+"/jsonrpc", "application/json", strings.NewReader(request))
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -72,7 +72,7 @@ func TestFailingServerIsAskedThreeTimes(t *testing.T) {
 		r.get(at(t, serve(t, o), "", "/f")).right(o.body)
 	}))
 	t.Run("over one link, the other is slow", timeless(func(t *bubble) {
-		o := newObject(mib)
+		o := newObject(mib / 2) // each piece that its server writes takes 6 s
 		bad := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
 		r := newRig(t, &testLink{name: "a", to: bad.Listener.Addr().String()}, &testLink{name: "b", latency: 6 * time.Second})
 		r.cfg.Tries, r.cfg.ErrorTries = 20, 3
