@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mlget/mlget/internal/testbody"
@@ -69,24 +70,24 @@ func (j fullJar) Cookies(*url.URL) []*http.Cookie   { return j.cookies }
 func (fullJar) SetCookies(*url.URL, []*http.Cookie) {}
 
 func TestCookieHeader(t *testing.T) {
-	var got string
+	var got atomic.Value // of string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got = strings.Join(r.Header["Cookie"], "|")
+		got.Store(strings.Join(r.Header["Cookie"], "|"))
 		_, _ = w.Write([]byte("x"))
 	}))
 	t.Cleanup(s.Close)
 	jar := fullJar{[]*http.Cookie{{Name: "a", Value: "1 2"}, {Name: "b", Value: "3", Quoted: true}}}
 	c := client(t, Config{Cookies: jar, Header: http.Header{"Cookie": {"c=4; d=5"}}})
 	must(t, c, parse(t, s.URL+"/f"), 0, -1)
-	if want := `a=1 2; b="3"; c=4; d=5`; got != want { // the order is curl's
-		t.Errorf("Cookie: %s, want %s", got, want)
+	if want := `a=1 2; b="3"; c=4; d=5`; got.Load() != want { // the order is curl's
+		t.Errorf("Cookie: %s, want %s", got.Load(), want)
 	}
 	jar.cookies = nil
 	for range 30 {
 		jar.cookies = append(jar.cookies, &http.Cookie{Name: "a", Value: strings.Repeat("x", 1000)})
 	}
 	must(t, client(t, Config{Cookies: jar}), parse(t, s.URL+"/f"), 0, -1)
-	if n := len(got); n < 7000 || n > 8190 { // curl's limit, below those of most servers
+	if n := len(got.Load().(string)); n < 7000 || n > 8190 { // curl's limit, below those of most servers
 		t.Errorf("a header of %d bytes", n)
 	}
 }

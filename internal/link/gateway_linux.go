@@ -162,9 +162,15 @@ func dialKernel() (*kernel, error) {
 
 func (k *kernel) close() { unix.Close(k.fd) } //nolint:errcheck // every answer was read
 
-// add makes the gateway's route, if it is not there.
+// add makes the gateway's route, if it is not there. A card that goes down takes its route
+// with it: below it another one refuses packets, so that none leaves by the main table.
 func (k *kernel) add(g *Gateway, i Info) error {
-	route := routeOf(g.family(), g.mark)
+	refuse := attribute(routeOf(g.family(), g.mark, unix.RTN_UNREACHABLE), unix.RTA_PRIORITY,
+		binary.NativeEndian.AppendUint32(nil, refuseMetric))
+	if err := k.change(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL, refuse); err != nil && !errors.Is(err, unix.EEXIST) {
+		return err
+	}
+	route := routeOf(g.family(), g.mark, unix.RTN_UNICAST)
 	route = attribute(route, unix.RTA_GATEWAY, g.via.AsSlice())
 	route = attribute(route, unix.RTA_OIF, binary.NativeEndian.AppendUint32(nil, uint32(i.Index)))
 	err := k.change(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL, route)
@@ -181,7 +187,7 @@ func (k *kernel) remove(mark uint32) {
 			there = k.change(unix.RTM_DELRULE, 0, ruleOf(family, mark)) == nil
 		}
 		for there := true; there; {
-			there = k.change(unix.RTM_DELROUTE, 0, routeOf(family, mark)) == nil
+			there = k.change(unix.RTM_DELROUTE, 0, routeOf(family, mark, unix.RTN_UNSPEC)) == nil
 		}
 	}
 }
@@ -225,10 +231,13 @@ func ruleOf(family byte, mark uint32) []byte {
 	return attribute(b, unix.FRA_PROTOCOL, []byte{gatewayProtocol})
 }
 
+// refuseMetric ranks below any route of a gateway, whose metric is 0 (IPv4) or 1024 (IPv6).
+const refuseMetric = 1 << 30
+
 // routeOf is a default route in a mark's table: a struct rtmsg and attributes.
-func routeOf(family byte, mark uint32) []byte {
+func routeOf(family byte, mark uint32, kind byte) []byte {
 	b := make([]byte, unix.SizeofRtMsg)
-	b[0], b[5], b[7] = family, gatewayProtocol, unix.RTN_UNICAST
+	b[0], b[5], b[7] = family, gatewayProtocol, kind
 	return attribute(b, unix.RTA_TABLE, binary.NativeEndian.AppendUint32(nil, mark))
 }
 
