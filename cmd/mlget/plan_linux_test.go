@@ -100,7 +100,7 @@ func (l *lab) spend(t *testing.T, out, plan string, more ...string) (wait func()
 func TestDataPlanOfProgramsAtOnce(t *testing.T) {
 	t.Parallel()
 	const plan = 12 << 20
-	l := startLab(t, linklab.Config{Size: 40e6}, fastLTE)
+	l := startLab(t, linklab.Config{Size: 40e6}, slowLTE)
 	before := l.settled(t)
 	one, _ := l.spend(t, "one.bin", "12M/month")
 	two, _ := l.spend(t, "two.bin", "12M/month")
