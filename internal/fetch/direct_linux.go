@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"syscall"
-	"unsafe"
 )
 
 // directConn reads a socket by system calls that the Go runtime is not told of. They never
@@ -79,10 +78,10 @@ func (d *directConn) failed(err error) error {
 // read is false when the socket has nothing.
 func (d *directConn) read(fd uintptr) bool {
 	for {
-		n, _, errno := syscall.RawSyscall(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(unsafe.SliceData(d.p))), uintptr(len(d.p)))
+		n, errno := readNow(fd, d.p)
 		switch errno {
 		case 0:
-			d.n = int(n) //nolint:gosec // at most len(d.p)
+			d.n = n
 			return true
 		case syscall.EINTR:
 		case syscall.EAGAIN:
