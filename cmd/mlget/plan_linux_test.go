@@ -162,7 +162,7 @@ func TestDataPlanCountsWhatCrosses(t *testing.T) {
 	for _, more := range [][]string{{}, {"-p", "4"}, {"--http2-prior-knowledge"}} {
 		t.Run(strings.Join(more, " "), func(t *testing.T) {
 			t.Parallel()
-			l := startLab(t, linklab.Config{Size: 20e6}, fastLTE)
+			l := startLab(t, linklab.Config{Size: 20e6}, slowLTE)
 			before := l.settled(t)
 			get, _ := l.spend(t, "out.bin", "1G/month", more...)
 			get().want(t, 0)
