@@ -169,8 +169,12 @@ func (s *Shared) Download(ctx context.Context, o *Options, u *url.URL, target st
 	if web.Proxies, err = o.proxy.proxies(); err != nil {
 		return none, err
 	}
-	if web.Cookies, err = o.cookies.jar(web.Header); err != nil {
+	var unread []string
+	if web.Cookies, unread, err = o.cookies.jar(web.Header); err != nil {
 		return none, err
+	}
+	for _, said := range unread {
+		bus.Publish(event.Notice{Warning: true, Text: said})
 	}
 	if o.checksum != "" {
 		if job.Checksum, err = engine.ParseChecksum(asChecksum(o.checksum)); err != nil {
