@@ -108,11 +108,14 @@ func (s *Server) authorize(p params) (params, bool) {
 // longestDelay is how long an answer to a wrong secret is kept back at most.
 const longestDelay = 10 * time.Second
 
-// below says whether a directory is the server's own, or below it.
+// below says whether a directory is the server's own, or below it. On Windows /x and C:x are
+// neither absolute nor local: they lead to another directory, and are refused.
 func (s *Server) below(dir string) bool {
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(s.dir, dir)
+	if filepath.IsAbs(dir) {
+		var err error
+		if dir, err = filepath.Rel(s.dir, dir); err != nil {
+			return false
+		}
 	}
-	rel, err := filepath.Rel(s.dir, filepath.Clean(dir))
-	return err == nil && filepath.IsLocal(rel)
+	return dir == "" || filepath.IsLocal(dir)
 }

@@ -1,11 +1,13 @@
 package aria2rpc
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -86,17 +88,23 @@ func TestForeignPagesMayNotCall(t *testing.T) {
 }
 
 func TestFilesStayBelowDir(t *testing.T) {
+	const isWindows = runtime.GOOS == "windows"
 	base := t.TempDir()
 	s := server(t, base, nil)
 	for dir, ok := range map[string]bool{
 		base: true, base + "/sub/x": true, "sub": true, "": true, base + "/../x": false, "/etc": false, "..": false, "a/../../b": false,
 		base + "x": false, filepath.Dir(base): false,
+		`\etc`: !isWindows, `C:x`: !isWindows, `..\x`: !isWindows,
 	} {
-		body := `{"jsonrpc":"2.0","id":1,"method":"aria2.addUri","params":[["http://example.org/a"],{"pause":"true","dir":"` + dir + `"}]}`
+		quoted, err := json.Marshal(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := `{"jsonrpc":"2.0","id":1,"method":"aria2.addUri","params":[["http://example.org/a"],{"pause":"true","dir":` + string(quoted) + `}]}`
 		if w := serve(s, "POST", "/jsonrpc", body); (w.Code == 200) != ok {
 			t.Errorf("dir %q: %s", dir, w.Body)
 		}
-		body = `{"jsonrpc":"2.0","id":1,"method":"aria2.changeGlobalOption","params":[{"dir":"` + dir + `"}]}`
+		body = `{"jsonrpc":"2.0","id":1,"method":"aria2.changeGlobalOption","params":[{"dir":` + string(quoted) + `}]}`
 		if w := serve(s, "POST", "/jsonrpc", body); (w.Code == 200) != ok {
 			t.Errorf("dir %q for all: %s", dir, w.Body)
 		}

@@ -74,23 +74,3 @@ func TestExitCodesLikeAria2(t *testing.T) {
 		}
 	}
 }
-
-func TestInstallAria2c(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "bin")
-	for range 2 { // it may be there already
-		if code := Main([]string{"--install-aria2c", dir}, console.IO{Out: io.Discard, Err: io.Discard}); code != 0 {
-			t.Fatal(code)
-		}
-	}
-	info, err := os.Stat(filepath.Join(dir, aria2cName()))
-	if err != nil || !info.Mode().IsRegular() {
-		t.Error(err, info)
-	}
-	other := filepath.Join(dir, "x")
-	if err := os.MkdirAll(filepath.Join(other, aria2cName()), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if code := Main([]string{"--install-aria2c", other}, console.IO{Out: io.Discard, Err: io.Discard}); code == 0 {
-		t.Error("something else was replaced")
-	}
-}

@@ -134,6 +134,54 @@ func TestActiveJobsComeFirstAgain(t *testing.T) {
 	}
 }
 
+// TestRewriteReplacesSession: the session is another file after it was written anew, so that no
+// kill meanwhile leaves half of it. One that cannot be written anew is added to as before.
+func TestRewriteReplacesSession(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "session")
+	s, q, _ := mustOpen(t, name)
+	for g := range GID(3) {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := f.Stat() // by its descriptor: Windows looks a path up again when it compares
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		j := &Job{GID: g + 1, State: Waiting, URIs: []string{"http://example.org"}}
+		q.Put(j, -1)
+		if err := errors.Join(s.Put(q, j), s.Rewrite(q, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if after, err := os.Stat(name); err != nil || os.SameFile(before, after) {
+			t.Errorf("%v: the session was written over", err)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("%v: %v are left", err, entries)
+	}
+	other := filepath.Join(dir, "other")
+	s.name = filepath.Join(other, "session") // whose directory is not there
+	if err := s.Rewrite(q, nil); err == nil {
+		t.Error("it was written to a directory that is not there")
+	}
+	if err := s.Put(q, &Job{GID: 9, State: Paused}); err == nil {
+		t.Error("a change is written to nothing")
+	}
+	s.name = name
+	j := &Job{GID: 4, State: Waiting, URIs: []string{"http://example.org"}}
+	q.Put(j, -1)
+	if err := errors.Join(s.Rewrite(q, nil), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s, q, _ = mustOpen(t, name)
+	defer s.Close() //nolint:errcheck // the test is over
+	if got := gids(q.waiting); len(got) != 4 {
+		t.Errorf("the queue is %v", got)
+	}
+}
+
 func TestSessionHoldsNoSecrets(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "session")
 	s, q, _ := mustOpen(t, name)

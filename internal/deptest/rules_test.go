@@ -249,7 +249,7 @@ func rules() map[string]rule {
 		"internal/dataset": {imports: "internal/testbody"},
 
 		// Leaves.
-		"internal/rewrite":    {},
+		"internal/rewrite":    {imports: "internal/filelock"},
 		"internal/filelock":   {imports: "golang.org/x/sys"},
 		"internal/netrc":      {},
 		"internal/urlglob":    {std: "errors fmt iter net/netip strconv strings"},

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/mlget/mlget/internal/filelock"
 )
 
 // directory is where the files of a download are. It is opened once and used through its
@@ -124,11 +126,11 @@ func (d *directory) lstat(path string) (fs.FileInfo, error) {
 }
 
 func (d *directory) remove(path string) error {
-	return patiently(func() error { return d.files.Remove(filepath.Base(path)) })
+	return filelock.Patiently(func() error { return d.files.Remove(filepath.Base(path)) })
 }
 
 func (d *directory) rename(from, to string) error {
-	return patiently(func() error { return d.files.Rename(filepath.Base(from), filepath.Base(to)) })
+	return filelock.Patiently(func() error { return d.files.Rename(filepath.Base(from), filepath.Base(to)) })
 }
 
 func (d *directory) link(from, to string) error {
