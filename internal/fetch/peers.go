@@ -56,13 +56,16 @@ type pooled interface {
 	link() Trace
 }
 
-// seat is what Peers keep of a connection.
+// seat is what Peers keep of a connection. Peers.mu guards it, once the connection has joined.
 type seat struct {
 	server *server // whom it leads to
 	wait   *wait   // for its first answer; nil: there has been no request
 }
 
 func (s *seat) at() *seat { return s }
+
+// quiet says whether nobody waits for the first answer.
+func (s *seat) quiet() bool { return s.wait == nil || s.wait.over }
 
 // wait is one connection's wait for its server. A nil one waits for nothing.
 type wait struct {
@@ -107,7 +110,20 @@ func (p *Peers) crowded(key originKey) bool {
 func (p *Peers) await(key originKey, link Trace) *wait {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.server(key)
+	return p.awaitLocked(p.server(key), link)
+}
+
+// expect is await for a connection that is open: it was made before there was a request for it,
+// or the one that it was made for was withdrawn.
+func (p *Peers) expect(hc pooled) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if seat := hc.at(); !seat.server.conns[hc] && seat.quiet() {
+		seat.wait = p.awaitLocked(seat.server, hc.link())
+	}
+}
+
+func (p *Peers) awaitLocked(s *server, link Trace) *wait {
 	s.waiting++
 	s.look()
 	w := &wait{p: p, s: s, link: link, began: time.Now(), patience: s.patience()}
@@ -124,8 +140,18 @@ func (s *server) patience() time.Duration { return max(patienceLeast, patienceTr
 
 // served is on how many open connections the server has answered, over all links and over one.
 func (s *server) served(link Trace) (n, over int) {
+	return s.count(link, func(_ pooled, answered bool) bool { return answered })
+}
+
+// held is on how many it waits for a request, as far as can be known: also those on which nothing
+// is asked for and it has not answered.
+func (s *server) held(link Trace) (n, over int) {
+	return s.count(link, func(hc pooled, answered bool) bool { return answered || hc.at().quiet() })
+}
+
+func (s *server) count(link Trace, counts func(hc pooled, answered bool) bool) (n, over int) {
 	for hc, answered := range s.conns {
-		if !answered {
+		if !counts(hc, answered) {
 			continue
 		}
 		n++
@@ -149,13 +175,14 @@ func (w *wait) lapse() {
 		return
 	}
 	served, over := w.s.served(w.link)
+	held, heldOver := w.s.held(w.link)
 	_, habits := w.p.of(w.s, w.link)
 	var conns []pooled
 	switch {
 	case w.over:
-	case served >= w.s.most:
+	case held >= w.s.most:
 		conns = slices.Collect(maps.Keys(w.s.conns))
-	case over >= habits.most: // it may be another machine than over the other links
+	case heldOver >= habits.most: // it may be another machine than over the other links
 		served = over
 		for hc := range w.s.conns {
 			if hc.link() == w.link {
