@@ -22,6 +22,10 @@ const (
 	// TLS handshake and an answer take four trips (RFC 8446, 2). Chosen by hand.
 	patienceLeast = 250 * time.Millisecond
 	patienceTrips = 8
+	// respected is after how many times of patience it no longer counts how many connections
+	// a server has served at a time before: some of these it may have closed without
+	// anybody noticing, and now it may serve fewer.
+	respected = 4
 )
 
 // Peers is what Clients know of each other's connections, and of what servers do.
@@ -75,6 +79,7 @@ type wait struct {
 	began    time.Time
 	patience time.Duration
 	timer    *time.Timer
+	lapses   int // how often it has taken too long
 	served   int // on how many connections it answered when the wait took long; 0: it has not
 	ended    int // how many had ended then
 	over     bool
@@ -177,10 +182,11 @@ func (w *wait) lapse() {
 	served, over := w.s.served(w.link)
 	held, heldOver := w.s.held(w.link)
 	_, habits := w.p.of(w.s, w.link)
+	w.lapses++
 	var conns []pooled
 	switch {
 	case w.over:
-	case held >= w.s.most:
+	case held >= w.s.most, w.lapses > respected:
 		conns = slices.Collect(maps.Keys(w.s.conns))
 	case heldOver >= habits.most: // it may be another machine than over the other links
 		served = over
@@ -247,11 +253,14 @@ func (p *Peers) answered(hc pooled) {
 		return
 	}
 	s.conns[hc], s.suspect = true, false
-	if w != nil && w.served > 0 && w.ended < s.ended {
-		s.bound = w.served
-	}
 	n, over := s.served(hc.link())
 	_, habits := p.of(s, hc.link())
+	if w != nil && w.served > 0 && w.ended < s.ended {
+		s.bound = w.served
+		if w.lapses > respected {
+			s.most, habits.most = n, over
+		}
+	}
 	s.most, habits.most = max(s.most, n), max(habits.most, over)
 	if s.most > s.bound {
 		s.bound = 0

@@ -33,6 +33,9 @@ func newMemServer(t testing.TB, atOnce int, h2 bool) *memServer {
 
 func (s *memServer) serve() {
 	for c := range s.conns {
+		if c == nil {
+			return
+		}
 		p := &peer{t: s.t, Conn: c, br: bufio.NewReader(c)}
 		if s.h2 {
 			s.serveH2(p)
@@ -254,5 +257,35 @@ func withdraw(t *testing.T, client *Client, u *url.URL) {
 func openFor(t *testing.T, client *Client, u *url.URL) {
 	if err := client.Open(t.Context(), u); err != nil {
 		t.Error(err)
+	}
+}
+
+// A server that serves fewer connections at a time than it did is waited for longer once, and then
+// known.
+func TestAServerServesFewerConnectionsThanBefore(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		t.Run(fmt.Sprint("h2 ", h2), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newMemServer(t, 2, h2)
+				cfg := Config{Peers: NewPeers(), Protocol: protocolOf(h2), ResponseTimeout: time.Minute}
+				one, two, three := clientOver(t, cfg, s), clientOver(t, cfg, s), clientOver(t, cfg, s)
+				u := &url.URL{Scheme: "http", Host: "host.test", Path: "/"}
+				must(t, one, u, 0, -1)
+				must(t, two, u, 0, -1)
+				one.Close()
+				s.conns <- nil // it serves one connection at a time from now on
+				for i, client := range []*Client{three, two, three, two} {
+					want := time.Duration(0)
+					if i == 0 {
+						want = (respected + 1) * patienceLeast
+					}
+					began := time.Now()
+					must(t, client, u, 0, -1)
+					if took := time.Since(began); took != want {
+						t.Errorf("request %d took %v, want %v", i, took, want)
+					}
+				}
+			})
+		})
 	}
 }
