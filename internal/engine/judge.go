@@ -60,6 +60,13 @@ func (d *download) doubtful(m message) bool {
 		d.links[m.t.link].told > 0 && !m.resp.Secure && !d.confirmed(m)
 }
 
+// tells notes what a link's server says of the object's size, if it does (-1: it does not).
+func (l *linkState) tells(size int64) {
+	if size >= 0 {
+		l.told = size
+	}
+}
+
 // confirmed says whether another link's server has told the size of the object, too.
 func (d *download) confirmed(m message) bool {
 	for id := range d.links {
@@ -248,7 +255,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		no := d.refuted(m)
 		if no {
 			if d.tellsSize(m.resp) { // it is asked again, when the object is known
-				d.links[m.t.link].told = max(0, m.resp.Object.Size)
+				d.links[m.t.link].tells(m.resp.Object.Size)
 			}
 			why := d.odd(m.resp)
 			if d.stranger(m) {
@@ -407,8 +414,12 @@ func (d *download) refuted(m message) bool {
 	if d.odd(m.resp) == nil {
 		return false
 	}
-	for i := range d.links { // its own server may tell the size of one answer and not of the next
-		l, size := &d.links[i], m.resp.Object.Size
+	size := m.resp.Object.Size
+	if size < 0 { // its own server may tell the size of one answer and not of the next
+		size = cmp.Or(d.links[m.t.link].told, -1)
+	}
+	for i := range d.links {
+		l := &d.links[i]
 		other := scheduler.LinkID(i) != m.t.link
 		if other && !l.lost && d.job.disagree.has(scheduler.LinkID(i)) && d.stranger(m) {
 			return true // before, its server has told the size of the file

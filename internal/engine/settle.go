@@ -458,7 +458,8 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 		return status
 	}
 	l := &d.links[t.link]
-	l.answered, l.told = true, max(0, size)
+	l.answered = true
+	l.tells(size)
 	switch {
 	case slices.ContainsFunc(d.doubts, d.refuted):
 		l.guessing = true

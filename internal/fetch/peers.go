@@ -22,6 +22,10 @@ const (
 	// TLS handshake and an answer take four trips (RFC 8446, 2). Chosen by hand.
 	patienceLeast = 250 * time.Millisecond
 	patienceTrips = 8
+	// respected is after how many times of patience it no longer counts how many connections
+	// a server has served at a time before: some of these it may have closed without
+	// anybody noticing, and now it may serve fewer.
+	respected = 4
 )
 
 // Peers is what Clients know of each other's connections, and of what servers do.
@@ -56,13 +60,16 @@ type pooled interface {
 	link() Trace
 }
 
-// seat is what Peers keep of a connection.
+// seat is what Peers keep of a connection. Peers.mu guards it, once the connection has joined.
 type seat struct {
 	server *server // whom it leads to
 	wait   *wait   // for its first answer; nil: there has been no request
 }
 
 func (s *seat) at() *seat { return s }
+
+// quiet says whether nobody waits for the first answer.
+func (s *seat) quiet() bool { return s.wait == nil || s.wait.over }
 
 // wait is one connection's wait for its server. A nil one waits for nothing.
 type wait struct {
@@ -72,6 +79,7 @@ type wait struct {
 	began    time.Time
 	patience time.Duration
 	timer    *time.Timer
+	lapses   int // how often it has taken too long
 	served   int // on how many connections it answered when the wait took long; 0: it has not
 	ended    int // how many had ended then
 	over     bool
@@ -107,7 +115,20 @@ func (p *Peers) crowded(key originKey) bool {
 func (p *Peers) await(key originKey, link Trace) *wait {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.server(key)
+	return p.awaitLocked(p.server(key), link)
+}
+
+// expect is await for a connection that is open: it was made before there was a request for it,
+// or the one that it was made for was withdrawn.
+func (p *Peers) expect(hc pooled) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if seat := hc.at(); !seat.server.conns[hc] && seat.quiet() {
+		seat.wait = p.awaitLocked(seat.server, hc.link())
+	}
+}
+
+func (p *Peers) awaitLocked(s *server, link Trace) *wait {
 	s.waiting++
 	s.look()
 	w := &wait{p: p, s: s, link: link, began: time.Now(), patience: s.patience()}
@@ -124,8 +145,18 @@ func (s *server) patience() time.Duration { return max(patienceLeast, patienceTr
 
 // served is on how many open connections the server has answered, over all links and over one.
 func (s *server) served(link Trace) (n, over int) {
+	return s.count(link, func(_ pooled, answered bool) bool { return answered })
+}
+
+// held is on how many it waits for a request, as far as can be known: also those on which nothing
+// is asked for and it has not answered.
+func (s *server) held(link Trace) (n, over int) {
+	return s.count(link, func(hc pooled, answered bool) bool { return answered || hc.at().quiet() })
+}
+
+func (s *server) count(link Trace, counts func(hc pooled, answered bool) bool) (n, over int) {
 	for hc, answered := range s.conns {
-		if !answered {
+		if !counts(hc, answered) {
 			continue
 		}
 		n++
@@ -149,13 +180,15 @@ func (w *wait) lapse() {
 		return
 	}
 	served, over := w.s.served(w.link)
+	held, heldOver := w.s.held(w.link)
 	_, habits := w.p.of(w.s, w.link)
+	w.lapses++
 	var conns []pooled
 	switch {
 	case w.over:
-	case served >= w.s.most:
+	case held >= w.s.most, w.lapses > respected:
 		conns = slices.Collect(maps.Keys(w.s.conns))
-	case over >= habits.most: // it may be another machine than over the other links
+	case heldOver >= habits.most: // it may be another machine than over the other links
 		served = over
 		for hc := range w.s.conns {
 			if hc.link() == w.link {
@@ -220,11 +253,14 @@ func (p *Peers) answered(hc pooled) {
 		return
 	}
 	s.conns[hc], s.suspect = true, false
-	if w != nil && w.served > 0 && w.ended < s.ended {
-		s.bound = w.served
-	}
 	n, over := s.served(hc.link())
 	_, habits := p.of(s, hc.link())
+	if w != nil && w.served > 0 && w.ended < s.ended {
+		s.bound = w.served
+		if w.lapses > respected {
+			s.most, habits.most = n, over
+		}
+	}
 	s.most, habits.most = max(s.most, n), max(habits.most, over)
 	if s.most > s.bound {
 		s.bound = 0
