@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"image/png"
 	"io"
 	"math"
 
@@ -38,7 +37,7 @@ func WritePNG(w io.Writer, figures []Figure, sheet Sheet) error {
 		r.origin = Point{places[i].X * pngScale, places[i].Y * pngScale}
 		f.draw(r, sheet.width())
 	}
-	return png.Encode(w, r.image)
+	return encodePNG(w, r.image)
 }
 
 // raster is a canvas of pixels.

@@ -62,6 +62,32 @@ func TestPNG(t *testing.T) {
 	}
 }
 
+// TestPNGKeepsPixels has image/png read what encodePNG writes.
+func TestPNGKeepsPixels(t *testing.T) {
+	want := white(40)
+	for i := range want.Pix {
+		if i%4 < 3 && i%7 > 2 {
+			want.Pix[i] = byte(i * i >> 3)
+		}
+	}
+	var b bytes.Buffer
+	if err := encodePNG(&b, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := png.Decode(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for y := range 40 {
+		for x := range 40 {
+			r, g, bl, a := got.At(x, y).RGBA()
+			if c := want.RGBAAt(x, y); (color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(bl >> 8), uint8(a >> 8)}) != c {
+				t.Fatalf("the pixel at %d, %d is %v, want %v", x, y, got.At(x, y), c)
+			}
+		}
+	}
+}
+
 // The PNG's colours are those of the style sheet on light paper.
 func TestColoursAgree(t *testing.T) {
 	light := palette(false)
