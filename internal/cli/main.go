@@ -190,6 +190,7 @@ what was interrupted.`,
 	cmd.SetUsageFunc(usage)
 	cmd.AddCommand(links.NewCommand(stdio), power.NewCommand(stdio), simulate.NewCommand(stdio), report.NewCommand(stdio),
 		proxy.NewCommand(stdio), daemon.NewCommand(stdio), bench.NewCommand(stdio), newManCommand(stdio), doctor.NewCommand(stdio), newVersionCommand(stdio))
+	cmd.AddCommand(daemon.NewClientCommands(stdio)...)
 	cmd.SetHelpCommand(newHelpCommand())
 	addCompletions(cmd)
 	cmd.InitDefaultCompletionCmd()
