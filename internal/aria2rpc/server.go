@@ -55,7 +55,7 @@ type Server struct {
 	failures  *rate.Limiter // of secrets
 	calls     *rate.Limiter // requests
 
-	stop    sync.Once
+	stop    *sync.Once
 	stopped chan struct{}
 }
 
@@ -74,8 +74,16 @@ func New(cfg Config) *Server {
 		Config: cfg, dir: cfg.Dir, userAgent: cfg.UserAgent, options: known(),
 		secret: sha256.Sum256([]byte(cfg.Secret)), session: hex.EncodeToString(id[:]),
 		failures: rate.NewLimiter(failuresEach, failuresAtOnce), calls: rate.NewLimiter(callsEach, callsAtOnce),
-		stopped: make(chan struct{}),
+		stop: new(sync.Once), stopped: make(chan struct{}),
 	}
+}
+
+// Trusted is the same server for clients that came a way which only the user has: they need no
+// secret, and are no web pages.
+func (s *Server) Trusted() *Server {
+	t := *s
+	t.Secret, t.Origins, t.AnyHost = "", nil, false
+	return &t
 }
 
 // Stopped is closed when a client has called shutdown.

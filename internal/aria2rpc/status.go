@@ -2,6 +2,7 @@ package aria2rpc
 
 import (
 	"cmp"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -212,9 +213,8 @@ func links(active []daemon.Status) []object {
 		}
 	}
 	list := make([]object, 0, len(sum))
-	for _, l := range sum {
-		list = append(list, object{"name": l.Name, "completedLength": number(l.Bytes), "downloadSpeed": number(int64(l.Rate))})
+	for _, name := range slices.Sorted(maps.Keys(sum)) {
+		list = append(list, object{"name": name, "completedLength": number(sum[name].Bytes), "downloadSpeed": number(int64(sum[name].Rate))})
 	}
-	slices.SortFunc(list, func(a, b object) int { return cmp.Compare(a["name"].(string), b["name"].(string)) }) //nolint:errcheck,forcetypeassert // set above
 	return list
 }

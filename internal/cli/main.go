@@ -16,6 +16,7 @@ import (
 	"github.com/mlget/mlget/internal/cli/aria2c"
 	"github.com/mlget/mlget/internal/cli/bench"
 	"github.com/mlget/mlget/internal/cli/console"
+	"github.com/mlget/mlget/internal/cli/daemon"
 	"github.com/mlget/mlget/internal/cli/doctor"
 	"github.com/mlget/mlget/internal/cli/exit"
 	"github.com/mlget/mlget/internal/cli/get"
@@ -188,8 +189,8 @@ what was interrupted.`,
 	cmd.SetFlagErrorFunc(flagError)
 	cmd.SetUsageFunc(usage)
 	cmd.AddCommand(links.NewCommand(stdio), power.NewCommand(stdio), simulate.NewCommand(stdio), report.NewCommand(stdio),
-		proxy.NewCommand(stdio), bench.NewCommand(stdio), newManCommand(stdio), doctor.NewCommand(stdio), newVersionCommand(stdio))
-	cmd.AddCommand(roomyCommands(stdio)...)
+		proxy.NewCommand(stdio), daemon.NewCommand(stdio), bench.NewCommand(stdio), newManCommand(stdio), doctor.NewCommand(stdio), newVersionCommand(stdio))
+	cmd.AddCommand(daemon.NewClientCommands(stdio)...)
 	cmd.SetHelpCommand(newHelpCommand())
 	addCompletions(cmd)
 	cmd.InitDefaultCompletionCmd()

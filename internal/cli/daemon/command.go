@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -74,18 +72,18 @@ browser extensions. Its queue survives it. FLAGS are those of each download.`,
 	return cmd
 }
 
-// secret reads the secret of a file: all of it but the line's end.
-func (o *options) secret() (string, error) {
-	if o.secretFile == "" {
+// readSecret reads the secret of a file: all of it but the line's end.
+func readSecret(name string) (string, error) {
+	if name == "" {
 		return "", nil
 	}
-	text, err := os.ReadFile(o.secretFile)
+	text, err := os.ReadFile(name)
 	if err != nil {
 		return "", exit.FileError{Err: fmt.Errorf("--rpc-secret-file: %w", err)}
 	}
 	text = bytes.TrimRight(text, "\r\n")
 	if len(text) == 0 {
-		return "", exit.FileError{Err: fmt.Errorf("--rpc-secret-file: %s is empty", o.secretFile)}
+		return "", exit.FileError{Err: fmt.Errorf("--rpc-secret-file: %s is empty", name)}
 	}
 	return string(text), nil
 }
@@ -95,6 +93,18 @@ func (o *options) sessionFile() (string, error) {
 	if o.session != "" {
 		return o.session, nil
 	}
+	name, err := defaultSession()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return "", exit.FileError{Err: fmt.Errorf("--session: %w", err)}
+	}
+	return name, nil
+}
+
+// defaultSession is where the queue is kept if nobody says otherwise.
+func defaultSession() (string, error) {
 	dir := os.Getenv("XDG_STATE_HOME")
 	if dir == "" {
 		var err error
@@ -102,11 +112,7 @@ func (o *options) sessionFile() (string, error) {
 			return "", exit.FileError{Err: fmt.Errorf("--session: %w", err)}
 		}
 	}
-	name := filepath.Join(dir, "mlget", "daemon-session")
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return "", exit.FileError{Err: fmt.Errorf("--session: %w", err)}
-	}
-	return name, nil
+	return filepath.Join(dir, "mlget", "daemon-session"), nil
 }
 
 // printer writes lines for the user.
@@ -126,7 +132,7 @@ func (l *printer) warn(important bool, text string) {
 }
 
 func (o *options) run(ctx context.Context, given []string, stdio console.IO) error {
-	secret, err := o.secret()
+	secret, err := readSecret(o.secretFile)
 	if err != nil {
 		return err
 	}
@@ -168,31 +174,21 @@ func (o *options) run(ctx context.Context, given []string, stdio console.IO) err
 	}
 	d := &downloader{dir: dir, flags: given, rule: urlRule{local: o.local}, links: links, warn: l.warn}
 	m := daemon.New(running, q, session, global, d)
-	server := aria2rpc.New(aria2rpc.Config{
+	rpc := aria2rpc.New(aria2rpc.Config{
 		Manager: m, Secret: secret, Origins: o.origins, Dir: dir, UserAgent: "mlget/" + program.Version(), Mlget: program.Version(),
 		AnyHost: !own, Allows: d.rule,
 	})
-	web := &http.Server{Handler: server, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16}
 	var background sync.WaitGroup
 	background.Go(func() { watch(running, m, d, l) })
 	m.Start()
 	l.warn(true, "listening at "+o.listen+", saving below "+dir)
-	failed := make(chan error, 1)
-	go func() { failed <- web.Serve(listener) }()
-	select {
-	case err = <-failed:
-	case <-server.Stopped():
-	case <-ctx.Done():
-	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
-	defer cancel()
-	_ = web.Shutdown(ending) // whoever does not go is left
+	err = serve(ctx, rpc, listener, socketOf(name), func(text string) { l.warn(true, text) })
 	end(engine.ErrInterrupted)
 	closing := m.Close()
 	background.Wait()
 	d.close()
 	switch {
-	case err != nil && !errors.Is(err, http.ErrServerClosed):
+	case err != nil:
 		return fmt.Errorf("--rpc-listen: %w", err)
 	case closing != nil:
 		return exit.FileError{Err: fmt.Errorf("--session: %w", closing)}
