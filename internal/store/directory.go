@@ -190,7 +190,7 @@ func (d *directory) grants() (grant, error) {
 	named := ""
 	probe, err := d.openUnnamed(0o666)
 	if err != nil {
-		named = filepath.Join(d.path, fmt.Sprintf(".mlget-%016x", rand.Uint64()))
+		named = filepath.Join(d.path, probeName())
 		probe, err = d.openFile(named, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	}
 	if err != nil {
@@ -207,6 +207,9 @@ func (d *directory) grants() (grant, error) {
 	d.grant = &grant{mode: fi.Mode().Perm(), owner: ownerOf(fi)}
 	return *d.grant, nil
 }
+
+// probeName is a name for a file that is gone at once.
+func probeName() string { return fmt.Sprintf(".mlget-%016x", rand.Uint64()) }
 
 // Why a file is not used although it has the right name.
 var (
