@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"syscall"
 	"time"
 
@@ -109,7 +110,7 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		f.beside++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
 	case !once && fe.Status == http.StatusForbidden && b.mayBound(t, asked):
-		return b.forbidden(reqs, t, asked > 0)
+		return b.forbidden(reqs, t)
 	case !once && f.spared < sparedMost && f.site.over[t.link].heard > 0 && b.needless(t):
 		f.spared++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
@@ -158,9 +159,13 @@ func (b *batch) mayBound(t *transfer, others int) bool {
 	return false
 }
 
-// forbidden puts a file off whose server may bound its requests.
-func (b *batch) forbidden(reqs context.Context, t *transfer, others bool) ending {
+// forbidden puts a file off whose server may bound its requests. Those of the file itself are
+// withdrawn with it: only others make it the same refusal.
+func (b *batch) forbidden(reqs context.Context, t *transfer) ending {
 	f, now := t.of, b.e.now()
+	others := b.e.crowd.beyond(t.u, t.link, b.inFlight(t.link)) || slices.ContainsFunc(b.transfers, func(other *transfer) bool {
+		return other.link == t.link && other.of != f && other.of.site == f.site
+	})
 	b.e.crowd.again(&f.forbidden, t.u, t.link, others)
 	f.site.answered, f.site.over[t.link].heard = true, now
 	b.hold(reqs, f, now+scheduler.Time(backoff(min(f.forbidden.all, mayBeBoundMost))))
