@@ -114,7 +114,12 @@ func (m *Manager) SetOptions(prefix string, o Options) error {
 		}
 		all := maps.Clone(j.Options)
 		maps.Copy(all, o)
+		before := j.Priority()
 		m.alter(j, j.URIs, all)
+		if j.State.queued() && j.Priority() != before {
+			m.q.PutByPriority(j)
+			m.save(j)
+		}
 		return nil
 	})
 	return err
