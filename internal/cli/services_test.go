@@ -45,7 +45,7 @@ func TestServicesStart(t *testing.T) {
 			if err := os.WriteFile(unit, text, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			check = []string{"systemd-analyze", "verify", "--user", "--man=no", unit}
+			check = []string{"systemd-analyze", "verify", "--user", "--man=no", unit} //nolint:misspell // as it is called
 		}
 		if _, err := exec.LookPath(check[0]); err != nil {
 			continue

@@ -8,7 +8,10 @@
 //	manager.go  runs the queue's jobs    secrets.go  what the file does not hold
 package daemon
 
-import "maps"
+import (
+	"maps"
+	"strconv"
+)
 
 // State is where a job stands; the states are aria2's.
 type State string
@@ -57,6 +60,16 @@ type Job struct {
 	Message   string `json:"message,omitempty"`
 	Retryable bool   `json:"retryable,omitempty"` // it failed for the network
 	Retries   int    `json:"retries,omitempty"`   // how often it was begun again for that
+}
+
+// Priority is the job's place among those that wait: jobs of a higher one begin earlier.
+func (j *Job) Priority() int {
+	text, ok := j.Options[optPriority]
+	if !ok {
+		return 0
+	}
+	n, _ := strconv.Atoi(text) // the server has checked it
+	return n
 }
 
 // clone is a copy that shares nothing with the job.

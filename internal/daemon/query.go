@@ -63,6 +63,19 @@ func (m *Manager) Totals() Totals {
 	return t
 }
 
+// Count counts the jobs by their states. All states are there.
+func (m *Manager) Count() map[string]int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := map[string]int{string(Active): len(m.q.active), string(Waiting): 0, string(Paused): 0, string(Complete): 0, string(Failed): 0, string(Removed): 0}
+	for _, list := range [][]*Job{m.q.waiting, m.q.stopped} {
+		for _, j := range list {
+			n[string(j.State)]++
+		}
+	}
+	return n
+}
+
 // Global is the global options that were changed.
 func (m *Manager) Global() Options {
 	m.mu.Lock()
@@ -101,7 +114,12 @@ func (m *Manager) SetOptions(prefix string, o Options) error {
 		}
 		all := maps.Clone(j.Options)
 		maps.Copy(all, o)
+		before := j.Priority()
 		m.alter(j, j.URIs, all)
+		if j.State.queued() && j.Priority() != before {
+			m.q.PutByPriority(j)
+			m.save(j)
+		}
 		return nil
 	})
 	return err

@@ -144,7 +144,7 @@ func (o *owner) schedule(cfg scheduler.Config) error {
 	}
 	cfg.Links, cfg.Policy = len(e.links), policy
 	cfg.Overlap, cfg.NoSteal, cfg.NoFailover = e.cfg.Overlap, e.cfg.NoSteal, e.cfg.NoFailover
-	cfg.Limited = e.cfg.LimitRate != nil
+	cfg.Limited = e.cfg.LimitRate != nil || e.cfg.Overall != nil
 	cfg.Energy, cfg.Offload, cfg.Deadline = e.cfg.Energy, e.cfg.Offload, e.cfg.Deadline
 	if o.core, err = scheduler.New(cfg); err != nil {
 		return err

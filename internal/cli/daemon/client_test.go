@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -139,4 +141,46 @@ func shortDir(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
+}
+
+// TestMetricsOfAllDownloads: one scrape has what all downloads received, and counts them.
+func TestMetricsOfAllDownloads(t *testing.T) {
+	s, dir := files(t), t.TempDir()
+	scrape := "127.0.0.1:" + freePort(t)
+	c, _ := begin(t, dir, "--metrics-listen", scrape)
+	var gids []string
+	for _, name := range []string{"/f1", "/f2", "/none"} {
+		gids = append(gids, c.must("aria2.addUri", []string{s.URL + name}).(string))
+	}
+	for _, gid := range gids {
+		c.until(gid, "complete", "error")
+	}
+	r, err := c.http.Get("http://" + scrape + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close() //nolint:errcheck // it is only read
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	received := 0.0
+	for _, m := range regexp.MustCompile(`(?m)^mlget_(received|wasted)_bytes_total{.*} (\S+)$`).FindAllStringSubmatch(string(text), -1) {
+		n, err := strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m[1] == "wasted" {
+			n = -n
+		}
+		received += n
+	}
+	if received != 2*fileSize {
+		t.Errorf("%v bytes of %d were received:\n%s", received, 2*fileSize, text)
+	}
+	for _, want := range []string{`mlget_jobs{state="complete"} 2`, `mlget_jobs{state="error"} 1`, `mlget_jobs{state="active"} 0`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s is missing:\n%s", want, text)
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/mlget/mlget/internal/cli/program"
 	"github.com/mlget/mlget/internal/daemon"
 	"github.com/mlget/mlget/internal/engine"
+	"github.com/mlget/mlget/internal/metrics"
 	"github.com/mlget/mlget/internal/term"
 )
 
@@ -34,6 +36,7 @@ type options struct {
 	local      bool
 	concurrent int
 	limit      flags.Size
+	metrics    string
 	quiet      bool
 }
 
@@ -67,6 +70,7 @@ browser extensions. Its queue survives it. FLAGS are those of each download.`,
 	f.IntVar(&o.concurrent, "max-concurrent-downloads", 0, "files at once (default 5)")
 	o.limit = flags.Size{None: true}
 	f.Var(&o.limit, "max-overall-download-limit", "most bytes per second, of all files")
+	f.StringVar(&o.metrics, "metrics-listen", "", "serve Prometheus metrics at `[HOST:]PORT`")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
 	f.SortFlags = false
 	return cmd
@@ -174,6 +178,14 @@ func (o *options) run(ctx context.Context, given []string, stdio console.IO) err
 	}
 	d := &downloader{dir: dir, flags: given, rule: urlRule{local: o.local}, links: links, warn: l.warn}
 	m := daemon.New(running, q, session, global, d)
+	scrapes, err := o.showMetrics(d, m)
+	if err != nil {
+		end(nil)
+		closing := m.Close()
+		d.close()
+		return errors.Join(err, closing)
+	}
+	defer scrapes()
 	rpc := aria2rpc.New(aria2rpc.Config{
 		Manager: m, Secret: secret, Origins: o.origins, Dir: dir, UserAgent: "mlget/" + program.Version(), Mlget: program.Version(),
 		AnyHost: !own, Allows: d.rule,
@@ -194,6 +206,26 @@ func (o *options) run(ctx context.Context, given []string, stdio console.IO) err
 		return exit.FileError{Err: fmt.Errorf("--session: %w", closing)}
 	}
 	return nil
+}
+
+// showMetrics serves the metrics of all downloads, where somebody wants them, until stop is
+// called.
+func (o *options) showMetrics(d *downloader, m *daemon.Manager) (stop func(), err error) {
+	if o.metrics == "" {
+		return func() {}, nil
+	}
+	address, err := metrics.Address(o.metrics)
+	if err != nil {
+		return nil, exit.Usagef("--metrics-listen: %w", err)
+	}
+	d.seen = metrics.New(program.Version(), runtime.Version())
+	d.seen.ShowJobs(m)
+	server, err := metrics.Listen(address, d.seen)
+	if err != nil {
+		return nil, fmt.Errorf("%w %s: %w", exit.ErrListen, address, err)
+	}
+	d.warn(true, "metrics at "+server.URL())
+	return server.Close, nil
 }
 
 const optOverall = "max-overall-download-limit"

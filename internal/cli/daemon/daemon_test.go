@@ -156,12 +156,12 @@ func freePort(t *testing.T) string {
 
 // begin runs a daemon in this process until the test's end, or until the stop it gives is
 // called.
-func begin(t *testing.T, dir string) (c client, stop func()) {
+func begin(t *testing.T, dir string, more ...string) (c client, stop func()) {
 	t.Helper()
 	port := freePort(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cmd := NewCommand(console.IO{Out: io.Discard, Err: io.Discard})
-	cmd.SetArgs([]string{"--rpc-listen", "127.0.0.1:" + port, "--dir", dir, "--session", filepath.Join(dir, ".session"), "--allow-local"})
+	cmd.SetArgs(append([]string{"--rpc-listen", "127.0.0.1:" + port, "--dir", dir, "--session", filepath.Join(dir, ".session"), "--allow-local"}, more...))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

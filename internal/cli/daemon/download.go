@@ -20,6 +20,7 @@ import (
 	"github.com/mlget/mlget/internal/daemon"
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/metrics"
 	"github.com/mlget/mlget/internal/store"
 )
 
@@ -30,6 +31,7 @@ type downloader struct {
 	rule  urlRule
 	links *get.Shared
 	warn  func(important bool, text string)
+	seen  *metrics.Run // nil: nobody wants to see metrics
 
 	opening  sync.Mutex
 	loopback *get.Shared // nil before it is needed
@@ -183,13 +185,15 @@ func (d *downloader) try(ctx context.Context, job daemon.Job, uri string, p *dae
 		return daemon.Outcome{Code: aria2c.Network, Message: err.Error(), Retryable: true}, false
 	}
 	var bus event.Bus
-	told, heard := bus.Subscribe(), make(chan struct{})
-	go func() {
-		defer close(heard)
-		follow(told, links, p)
-	}()
+	var heard sync.WaitGroup
+	told := bus.Subscribe()
+	heard.Go(func() { follow(told, links, p) })
+	if d.seen != nil {
+		counted := bus.Subscribe()
+		heard.Go(func() { d.seen.Follow(counted, links) })
+	}
 	result, err := links.Download(ctx, o, u, d.target(job, u), isWhole(job), d.limiter(), &bus)
-	<-heard
+	heard.Wait()
 	if err == nil {
 		return daemon.Outcome{Path: result.Output, Size: max(0, result.Size)}, false
 	}

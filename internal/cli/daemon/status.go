@@ -211,11 +211,8 @@ func (j *jobStatus) short() string { return j.GID[:min(shortGID, len(j.GID))] }
 
 // state is a job's state in a word, unless it is active.
 func (j *jobStatus) state() string {
-	switch {
-	case j.Status == daemon.Active:
-		return ""
-	case j.Status == daemon.Failed:
+	if j.Status == daemon.Failed {
 		return "failed"
 	}
-	return string(j.Status)
+	return strings.TrimPrefix(string(j.Status), string(daemon.Active))
 }

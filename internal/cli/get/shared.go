@@ -157,7 +157,8 @@ func (a announced) tell() {
 
 // Download downloads what leads to target over the links, as o says. bus tells what happens,
 // and is closed at the end. whole says that the file may be there already, complete, so that
-// this is found out first. overall, if it is not nil, limits the rate where o does not.
+// this is found out first. overall, if it is not nil, limits the rate of all downloads that have
+// it together, besides what o says of this one.
 func (s *Shared) Download(ctx context.Context, o *Options, u *url.URL, target store.Target, whole bool, overall *rate.Limiter, bus *event.Bus) (engine.Result, error) {
 	defer bus.Close()
 	job := &engine.Job{URL: u, Target: target}
@@ -183,9 +184,7 @@ func (s *Shared) Download(ctx context.Context, o *Options, u *url.URL, target st
 	}
 	web.Named.Add(u)
 	cfg := o.engine(web, bus, s.started)
-	if cfg.LimitRate == nil {
-		cfg.LimitRate = overall
-	}
+	cfg.Overall = overall
 	e, err := engine.New(cfg, s.links)
 	if err != nil {
 		return none, err
