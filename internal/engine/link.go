@@ -45,6 +45,7 @@ type Link struct {
 	late     atomic.Int64 // the round trip as the latest handshakes have it, in ns; 0: none
 	latest   atomic.Int64 // the same, as the latest one alone has it
 	latests  atomic.Int64 // how many there were; counted after the one above is set
+	reads    atomic.Int64 // system calls that took bytes from its connections
 
 	mu     sync.Mutex
 	net    Network          // nil of a spare link
@@ -166,7 +167,7 @@ func (l *Link) Totals() event.LinkTotals {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.totals
-	t.TCP = l.segments.total()
+	t.TCP, t.Reads = l.segments.total(), l.reads.Load()
 	return t
 }
 
@@ -216,6 +217,9 @@ func (l *Link) Low() <-chan struct{} { return l.allowance.low }
 
 // Spare implements fetch.Trace.
 func (l *Link) Spare() int64 { return l.allowance.left() }
+
+// Read implements fetch.Trace.
+func (l *Link) Read() { l.reads.Add(1) }
 
 // sawRTT keeps the least round-trip time, and returns it.
 func (l *Link) sawRTT(rtt time.Duration) time.Duration {
