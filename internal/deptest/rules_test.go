@@ -79,7 +79,7 @@ func rules() map[string]rule {
 		"internal/android/androidtest": {imports: "internal/android github.com/vishvananda/netlink golang.org/x/net/dns/dnsmessage golang.org/x/sys"},
 		"internal/roots":               {imports: "golang.org/x/crypto/x509roots/fallback/bundle"},
 		// The proxy for other programs: places their connections on links, and carries them.
-		"internal/proxy": {imports: "internal/link golang.org/x/sys", tests: "internal/testbody"},
+		"internal/proxy": {imports: "internal/link golang.org/x/sys golang.org/x/time", tests: "internal/testbody"},
 		"internal/fetch": {
 			imports: "internal/digestauth golang.org/x/net/http golang.org/x/net/http2 golang.org/x/net/proxy golang.org/x/sys",
 			tests:   "internal/race internal/testbody github.com/mccutchen/go-httpbin",
@@ -111,7 +111,7 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest",
 		},
 		"internal/metrics": {
-			imports: "internal/event internal/rewrite pkg/scheduler github.com/prometheus/client_golang github.com/prometheus/common",
+			imports: "internal/event internal/proxy internal/rewrite pkg/scheduler github.com/prometheus/client_golang github.com/prometheus/common",
 			tests:   "internal/event/eventtest internal/report github.com/prometheus/client_model golang.org/x/sys",
 		},
 		"internal/record": {
@@ -175,7 +175,7 @@ func rules() map[string]rule {
 		"internal/cli/exit":  {imports: "internal/campaign internal/dataset internal/engine internal/fetch internal/link internal/page internal/plot internal/store internal/sweep internal/term"},
 		"internal/cli/flags": {imports: "internal/cli/exit internal/fetch internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
 		"internal/cli/get": {imports: "internal/android internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/policy internal/cli/program internal/configfile internal/cookies internal/curldate" +
-			" internal/energy internal/engine internal/event internal/execpolicy internal/fetch internal/joblist internal/link internal/metrics internal/modelled internal/netrc" +
+			" internal/energy internal/engine internal/event internal/execpolicy internal/fetch internal/identity internal/joblist internal/link internal/metrics internal/modelled internal/netrc" +
 			" internal/plan internal/power internal/progress internal/record internal/report internal/rewrite internal/robots internal/roots internal/store internal/term internal/terms internal/units internal/urlglob" +
 			" pkg/scheduler pkg/scheduler/tuning github.com/spf13/pflag golang.org/x/net golang.org/x/sys golang.org/x/time"},
 		"internal/cli/habits":  {imports: "internal/cli/exit github.com/spf13/pflag", tests: "internal/cli/get internal/cli/habits"},
@@ -185,8 +185,8 @@ func rules() map[string]rule {
 		"internal/cli/power": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/program internal/energy internal/event internal/launch" +
 			" internal/link internal/power internal/record internal/report internal/stats internal/term github.com/spf13/cobra"},
 		"internal/cli/program": {imports: ""},
-		"internal/cli/proxy": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/measure internal/energy internal/link internal/plan internal/proxy" +
-			" internal/term internal/terms internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
+		"internal/cli/proxy": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/program internal/engine internal/link internal/metrics internal/proxy" +
+			" internal/term internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
 		"internal/cli/report": {imports: "internal/cli/console internal/cli/exit internal/cli/measure internal/energy internal/engine internal/page internal/study github.com/spf13/cobra" +
 			" github.com/spf13/pflag"},
 		"internal/cli/simulate": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/policy internal/dataset internal/energy internal/execpolicy internal/link" +

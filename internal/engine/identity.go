@@ -176,9 +176,9 @@ func (d *download) othersThan(id scheduler.LinkID) bool {
 
 // pin sends a link to the address from which the first answer came.
 func (d *download) pin(r *route, id scheduler.LinkID) {
-	first, name := "another link", d.e.links[id].name()
+	first, name := "another link", d.e.links[id].Name()
 	if d.refLink != scheduler.NoLink {
-		first = d.e.links[d.refLink].name()
+		first = d.e.links[d.refLink].Name()
 	}
 	d.e.notice(true, "over %s and %s servers answer that disagree about the object: %s now uses %s",
 		first, name, name, d.refRemote.Addr())

@@ -126,7 +126,8 @@ func (l *Link) network() Network {
 	return l.net
 }
 
-func (l *Link) name() string { return l.network().Name() }
+// Name is the name of a link that has joined.
+func (l *Link) Name() string { return l.network().Name() }
 
 // DialContext dials over the link, as it is by now. It implements fetch.Dialer.
 func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -202,6 +203,19 @@ func (l *Link) InVain(bytes int64) { l.allowance.spend(bytes) }
 // Traffic is how many bytes have crossed the link, as far as the kernel counts them: with
 // headers, and in both directions. They count against its allowance.
 func (l *Link) Traffic() int64 { return l.allowance.count(l.segments.crossed()) }
+
+// Carried says that something else than a download has sent and received so many bytes over the
+// link. They count as the link's own against its allowance.
+func (l *Link) Carried(bytes int64) {
+	l.segments.carried(bytes)
+	l.allowance.spend(bytes)
+}
+
+// Terms are those on which the link has joined.
+func (l *Link) Terms() Terms { return l.terms }
+
+// Limiter limits what is received over the link; nil: nothing does.
+func (l *Link) Limiter() *rate.Limiter { return l.limiter }
 
 // Allow says how many bytes may cross the link by now in all, as Traffic counts them, and how
 // many more may be allowed later: for links whose Terms have a Plan. Downloads in progress

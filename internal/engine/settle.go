@@ -355,7 +355,7 @@ func (o *owner) failedLink(t *transfer, outcome event.Outcome, err error, retryA
 		return ending{outcome: outcome, lost: tried(err, l.failures)}
 	}
 	wait := max(backoff(l.failures), retryAfter)
-	o.e.tellWait(o.e.links[t.link].name(), err, wait, tries-l.failures)
+	o.e.tellWait(o.e.links[t.link].Name(), err, wait, tries-l.failures)
 	return ending{outcome: outcome, retry: true, wait: wait}
 }
 

@@ -155,7 +155,7 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 		if !d.adopt(reqs, t, resp, false) {
 			return false
 		}
-		d.e.notice(!d.e.ofMany, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].name())
+		d.e.notice(!d.e.ofMany, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].Name())
 	}
 	d.use(t.link)
 	resp.Shorten(resp.End) // all of it is wanted, though a range was asked for

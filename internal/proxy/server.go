@@ -3,11 +3,13 @@ package proxy
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log"
 	"net"
 	"net/http"
+	"net/http/httputil"
 	"net/netip"
 	"sync"
 	"time"
@@ -35,6 +37,10 @@ type Config struct {
 	Allow        []netip.Prefix // clients beside this machine's
 	Users        *Users         // nil: whoever is a client
 	Grace        time.Duration  // that tunnels have to finish at the end
+	Spreader     Spreader       // nil: no object is spread over several links
+	SpreadFrom   int64          // bytes that an object has at least to be spread
+	TLS          *tls.Config    // how the gateway verifies servers; nil: as the system does
+	Metrics      http.Handler   // of /metrics; nil: there is none
 }
 
 // Server is the proxy.
@@ -43,18 +49,29 @@ type Server struct {
 	carrier carrier
 	http    *http.Server
 
+	toServer, toGateway *httputil.ReverseProxy
+
 	mu      sync.Mutex
 	members []*member
+	past    map[string]*member // links that have left, for their counters
 	hosts   map[origin]*host
 	placed  int // tunnels
 	clients map[*client]struct{}
+	spreads int64 // objects that were spread
+
+	spreading chan struct{} // holds one for each object that is being spread
+	running   sync.WaitGroup
 }
 
 // New makes a Server without links.
 func New(cfg Config) *Server {
-	s := &Server{cfg: cfg, hosts: make(map[origin]*host), clients: make(map[*client]struct{})}
+	s := &Server{
+		cfg: cfg, past: make(map[string]*member), hosts: make(map[origin]*host), clients: make(map[*client]struct{}),
+		spreading: make(chan struct{}, maxSpreads),
+	}
+	s.toServer, s.toGateway = s.reverse(nil), s.reverse(tame)
 	s.http = &http.Server{
-		Handler: s.handler(), ReadHeaderTimeout: handshakeTime, IdleTimeout: idleClient, MaxHeaderBytes: maxHeader,
+		Handler: s, ReadHeaderTimeout: handshakeTime, IdleTimeout: idleClient, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0),
 	}
 	return s
@@ -135,9 +152,9 @@ func (s *Server) serve(ctx context.Context, c *client, web *handed) {
 		return
 	}
 	_ = c.SetDeadline(time.Time{})
-	protocol := "socks5"
+	protocol := socks5Protocol
 	if req.version == socks4 {
-		protocol = "socks4"
+		protocol = socks4Protocol
 	}
 	t, server, err := s.dial(ctx, c.addr, protocol, req.target)
 	if err != nil {
@@ -220,6 +237,7 @@ func (s *Server) finish() {
 	for end := time.Now().Add(endTime); s.count() > 0 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
+	s.running.Wait()
 }
 
 func (s *Server) count() int {
