@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/mlget/mlget/internal/errno"
 )
 
 // Network plays a World's servers and links. Its connections are in memory and its clock
@@ -134,7 +136,7 @@ func (w *Wire) DialContext(ctx context.Context, network, addr string) (net.Conn,
 		return nil, err
 	}
 	if refused {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", errno.ConnRefused)}
 	}
 	return w.connect(host), nil
 }
@@ -306,7 +308,7 @@ type segment struct {
 	data []byte
 }
 
-var errReset = os.NewSyscallError("read", syscall.ECONNRESET)
+var errReset = os.NewSyscallError("read", errno.ConnReset)
 
 func newPipe(w *Wire, direction int) *pipe {
 	return &pipe{

@@ -62,7 +62,7 @@ func rules() map[string]rule {
 		// Acts.
 		"internal/engine/accept": {imports: "pkg/scheduler"},
 		"internal/engine": {
-			imports: "internal/engine/accept internal/event internal/fetch internal/identity internal/link internal/store pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
+			imports: "internal/engine/accept internal/errno internal/event internal/fetch internal/identity internal/link internal/store pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
 			tests:   "internal/soaktest internal/testbody golang.org/x/sys",
 		},
 		// Data plans: what --link says of them, and the book of their use.
@@ -79,9 +79,9 @@ func rules() map[string]rule {
 		"internal/android/androidtest": {imports: "internal/android github.com/vishvananda/netlink golang.org/x/net/dns/dnsmessage golang.org/x/sys"},
 		"internal/roots":               {imports: "golang.org/x/crypto/x509roots/fallback/bundle"},
 		// The proxy for other programs: places their connections on links, and carries them.
-		"internal/proxy": {imports: "internal/link golang.org/x/sys golang.org/x/time", tests: "internal/testbody"},
+		"internal/proxy": {imports: "internal/errno internal/link golang.org/x/sys golang.org/x/time", tests: "internal/testbody"},
 		"internal/fetch": {
-			imports: "internal/digestauth golang.org/x/net/http golang.org/x/net/http2 golang.org/x/net/proxy golang.org/x/sys",
+			imports: "internal/digestauth internal/errno golang.org/x/net/http golang.org/x/net/http2 golang.org/x/net/proxy golang.org/x/sys",
 			tests:   "internal/race internal/testbody github.com/mccutchen/go-httpbin",
 		},
 		"internal/store": {
@@ -209,7 +209,7 @@ func rules() map[string]rule {
 		// Makes up histories of downloads, plays their networks and judges what came of
 		// them. It shares no code with what it judges.
 		"internal/adversary": {
-			imports: "golang.org/x/net/http2",
+			imports: "internal/errno golang.org/x/net/http2",
 			tests:   "internal/adversary internal/engine internal/event internal/fetch internal/race internal/store",
 		},
 
@@ -250,6 +250,7 @@ func rules() map[string]rule {
 
 		// Leaves.
 		"internal/rewrite":    {imports: "internal/filelock"},
+		"internal/errno":      {imports: "golang.org/x/sys"},
 		"internal/filelock":   {imports: "golang.org/x/sys"},
 		"internal/netrc":      {},
 		"internal/urlglob":    {std: "errors fmt iter net/netip strconv strings"},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mlget/mlget/internal/errno"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/store"
@@ -112,7 +113,7 @@ func (f *entry) open(ctx context.Context, t *transfer) (sink, error) {
 	defer p.mu.Unlock()
 	if !p.opened && p.err == nil {
 		p.err = p.begin(f)
-		if err := p.err; !p.opened && scarce(err) { // it may be opened later
+		if err := p.err; !p.opened && errno.IsScarce(err) { // it may be opened later
 			p.err = nil
 			p.leave(f.b.slots)
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mlget/mlget/internal/errno"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/link"
@@ -86,7 +87,7 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 	case errors.Is(err, store.ErrLeft):
 		b.setAside(reqs, f, "")
 		return ending{outcome: event.OutcomeCancelled, retry: true}
-	case scarce(err) && f.lacked < lackedMost:
+	case errno.IsScarce(err) && f.lacked < lackedMost:
 		f.lacked++
 		b.hold(reqs, f, b.e.now()+scheduler.Time(backoff(f.lacked)))
 		return ending{outcome: event.OutcomeStorage, retry: true}
@@ -179,12 +180,6 @@ func full(err error) bool {
 		return false
 	}
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
-}
-
-// scarce says whether an error is about descriptors, which other files and connections
-// give back when they end.
-func scarce(err error) bool {
-	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // broken handles a failure of the network: the link's, if nothing came over it of

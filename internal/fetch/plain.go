@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"syscall"
+
+	"github.com/mlget/mlget/internal/errno"
 )
 
 // Some servers cannot answer a request for a range: they say 400, 403, 500 or 501, hang up,
@@ -155,5 +157,5 @@ func refusesRange(e *Error, served bool) bool {
 // mayPass says whether an error that may be about the range may be an accident as well.
 func mayPass(e *Error) bool {
 	return e.Status == http.StatusInternalServerError ||
-		e.Class == Network && (errors.Is(e, io.ErrUnexpectedEOF) || isReset(e) || errors.Is(e, syscall.EPIPE) || errors.Is(e, errReset))
+		e.Class == Network && (errors.Is(e, io.ErrUnexpectedEOF) || errno.IsReset(e) || errors.Is(e, syscall.EPIPE) || errors.Is(e, errReset))
 }

@@ -13,6 +13,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/mlget/mlget/internal/errno"
 )
 
 const (
@@ -193,7 +195,7 @@ func replyFor(err error) byte {
 	switch {
 	case isForbidden(err):
 		return notAllowed
-	case isRefused(err):
+	case errno.IsRefused(err):
 		return refused
 	case isUnreachable(err):
 		return hostUnreachable

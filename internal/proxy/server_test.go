@@ -14,10 +14,10 @@ import (
 	"os/exec"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/mlget/mlget/internal/errno"
 	"github.com/mlget/mlget/internal/testbody"
 )
 
@@ -35,7 +35,7 @@ func (l *wire) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	l.dials.Add(1)
 	switch {
 	case l.dead.Load():
-		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ENETUNREACH}
+		return nil, &net.OpError{Op: "dial", Net: network, Err: errno.NetUnreachable}
 	case l.mute.Load():
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -330,7 +330,7 @@ func TestTunnelsOfALostLinkAreReset(t *testing.T) {
 	s, addr := start(t, Config{Placement: RoundRobin}, a, b)
 	first, second := holding(t, addr, l), holding(t, addr, l)
 	s.Leave("a")
-	if n, err := first.Read(make([]byte, 1)); !errors.Is(err, connReset) {
+	if n, err := first.Read(make([]byte, 1)); !errors.Is(err, errno.ConnReset) {
 		t.Errorf("a tunnel of the lost link: %d, %v, want a reset", n, err)
 	}
 	_ = second.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
@@ -345,7 +345,7 @@ func TestTunnelsOfALostLinkAreReset(t *testing.T) {
 	}
 	s.Use(&wire{name: "b"}, Terms{}, true)
 	_ = second.SetReadDeadline(time.Time{})
-	if n, err := second.Read(make([]byte, 1)); !errors.Is(err, connReset) {
+	if n, err := second.Read(make([]byte, 1)); !errors.Is(err, errno.ConnReset) {
 		t.Errorf("a tunnel of a link that has moved: %d, %v, want a reset", n, err)
 	}
 	wait(t, "no tunnel is left", func() bool { return s.Links()[0].Tunnels == 0 })

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net"
 	"time"
+
+	"github.com/mlget/mlget/internal/errno"
 )
 
 // Histogram counts how long connecting took: Counts[i] within Bounds()[i] and beyond the
@@ -65,9 +67,9 @@ func reasonOf(err error) string {
 	switch {
 	case errors.As(err, &dns):
 		return reasonName
-	case isRefused(err):
+	case errno.IsRefused(err):
 		return reasonRefused
-	case isReset(err):
+	case errno.IsReset(err):
 		return reasonReset
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return reasonTimeout
