@@ -248,7 +248,7 @@ func (j *judge) originOf(block []byte, off int64) origin {
 // excused says whether nothing could have told that a lie is one.
 func (j *judge) excused(lie *Told) bool {
 	if j.Anchor < 0 || j.Algorithm == "single" {
-		return true
+		return !j.contradicted(lie)
 	}
 	if j.echoed(lie) || (lie.Size > readMost || j.o.Took >= time.Minute) && !j.sized(lie) {
 		return true
@@ -263,6 +263,26 @@ func (j *judge) excused(lie *Told) bool {
 		}
 	}
 	return false
+}
+
+// contradicted says whether the only link had brought bytes from behind the end that a lie tells, of
+// the same version and in the same run, before it told that, once. That a connection was cut
+// takes none of them away.
+func (j *judge) contradicted(lie *Told) bool {
+	if len(j.Links) > 1 || j.Mode == List || j.HTTP2 || !lie.Unsized {
+		return false
+	}
+	more, times := false, 0
+	for t := range j.heard {
+		switch {
+		case t.Run != lie.Run || t.Version != lie.Version:
+		case t.Lie && t.Size == lie.Size:
+			times++
+		case times == 0 && !t.Lie && strings.Contains(t.Kind, ", cut after") && t.Off+t.Sent.Load() > lie.Size:
+			more = true
+		}
+	}
+	return more && times == 1
 }
 
 // readMost is how large in bytes an object may be to be read over a second link: "where nothing
@@ -309,6 +329,9 @@ func (j *judge) undecidable() bool {
 		}
 		seen = append(seen, of...)
 	}
+	if !j.metInARun(seen) {
+		return false
+	}
 	silent := j.Foreign == nil
 	for t := range j.heard {
 		if t.Sent.Load() > 0 && t.Shown != 0 {
@@ -335,6 +358,22 @@ func (j *judge) undecidable() bool {
 		}
 	}
 	return len(tagged) <= 1
+}
+
+// metInARun says whether bytes of several of some versions came in one run: what an earlier run has
+// left is compared with what comes (docs/SECURITY.md).
+func (j *judge) metInARun(versions []int) bool {
+	came := map[int]int{} // by run: a version
+	for t := range j.heard {
+		if t.Sent.Load() == 0 || !slices.Contains(versions, t.Version) {
+			continue
+		}
+		if v, ok := came[t.Run]; ok && v != t.Version {
+			return true
+		}
+		came[t.Run] = t.Version
+	}
+	return false
 }
 
 // onlyTagged says whether every answer that had a block of a version showed an entity tag.
