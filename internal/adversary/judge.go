@@ -33,11 +33,12 @@ const (
 	Missing               // no file though there was an honest server
 	Hung                  // a run without end
 	Blamed                // an error that blames the disk
+	Waited                // for itself: an idle connection was in the way of another one
 )
 
 // String names the class.
 func (c Class) String() string {
-	return [...]string{"mixed", "short", "believed", "leaked", "left", "missing", "hung", "blamed"}[c]
+	return [...]string{"mixed", "short", "believed", "leaked", "left", "missing", "hung", "blamed", "waited"}[c]
 }
 
 // Finding is a violation.
@@ -65,7 +66,26 @@ func Judge(w *World, log []*Told, outcomes []Outcome) []Finding {
 			all = append(all, Finding{class, o.Run, o.File, text})
 		}
 	}
+	all = append(all, waited(w, log)...)
 	slices.SortStableFunc(all, func(a, b Finding) int { return int(a.Class) - int(b.Class) })
+	return all
+}
+
+// waitedMost is for how long a request may be kept waiting by an idle connection of the same client
+// at a server that serves one at a time; it is no shorter than what the slowest of links need.
+const waitedMost = 20 * time.Second
+
+// waited finds requests that waited for too long because of the client itself. What ends on a
+// link that is out is not seen to end.
+func waited(w *World, log []*Told) (all []Finding) {
+	if w.Anchor < 0 || slices.ContainsFunc(w.Links, func(l Link) bool { return len(l.Outages) > 0 }) {
+		return nil
+	}
+	for _, t := range log {
+		if t.Behind > waitedMost {
+			all = append(all, Finding{Waited, t.Run, 0, t.String()})
+		}
+	}
 	return all
 }
 
