@@ -165,17 +165,21 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 
 // changedItsMind notes that a server has sent the whole object where it had served ranges
 // before, and says whether it is read as one stream from now on: when that comes again, and
-// no other link's server is known to do better.
+// no other link's server is known to do better, which does not fail again and again.
 func (d *download) changedItsMind(id scheduler.LinkID) bool {
 	d.links[id].wholes++
 	for other := range d.links {
 		l := &d.links[other]
-		if scheduler.LinkID(other) != id && l.there && !l.lost && !l.capped && l.wholes == 0 && (l.used || l.answers()) {
+		if scheduler.LinkID(other) != id && l.there && !l.lost && !l.capped && l.wholes == 0 && l.failures < failingFrom && (l.used || l.answers()) {
 			return false
 		}
 	}
 	return d.links[id].wholes > 1
 }
+
+// failingFrom is how many failures in a row make a link one from which nothing more is expected than
+// from another. Chosen by hand: an accident, and the same again.
+const failingFrom = 3
 
 // madeAnew says whether the object seems to be made anew for each request: the second answer
 // over the first one's link is of another object, and nothing that is there would be lost.
