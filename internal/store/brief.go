@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// slowWrite is how long a write takes that had to wait for the disk: copying half a
-	// megabyte takes a tenth of it on a slow core.
+	// slowWrite is how long a write takes at least that waited for the disk for as long as
+	// matters: copying half a megabyte takes a tenth of it on a slow core.
 	slowWrite = 5 * time.Millisecond
 	// wary is for how long after such a write the runtime is told of each one.
 	wary = time.Second
@@ -32,6 +32,7 @@ type briefCall struct {
 	off   int64
 	n     int
 	errno syscall.Errno
+	slept bool             // or another thread went on with it
 	do    func(fd uintptr) // write, kept: making it allocates
 }
 
@@ -44,10 +45,11 @@ func (b *brief) can() bool {
 	return until == 0 || int64(time.Since(b.begun)) >= until
 }
 
-// took notes how long a write took that began so long after b did.
-func (b *brief) took(began time.Duration) {
+// took notes that a write which began so long after b did has slept, or has had to wait for a
+// processor at most.
+func (b *brief) took(began time.Duration, slept bool) {
 	switch now := time.Since(b.begun); {
-	case now-began >= slowWrite:
+	case slept && now-began >= slowWrite:
 		b.until.Store(int64(now + wary))
 	case b.until.Load() != 0:
 		b.until.Store(0)
@@ -77,7 +79,7 @@ func (b *brief) once(p []byte, off int64) (n int, ok bool) {
 	c.p, c.off = p, off
 	began := time.Since(b.begun)
 	err := b.raw.Control(c.do)
-	b.took(began)
+	b.took(began, c.slept)
 	n, ok = c.n, err == nil && c.errno == 0 && c.n > 0
 	c.p = nil
 	b.spare.Store(c)

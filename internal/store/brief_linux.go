@@ -31,8 +31,17 @@ func newBrief(file *os.File) *brief {
 }
 
 func (c *briefCall) write(fd uintptr) {
+	before := sleeps()
 	n, _, errno := syscall.RawSyscall6(unix.SYS_PWRITE64, fd, uintptr(unsafe.Pointer(unsafe.SliceData(c.p))), uintptr(len(c.p)), uintptr(c.off), 0, 0)
 	c.n, c.errno = int(n), errno //nolint:gosec // at most len(p), or with an error
+	c.slept = sleeps() != before
+}
+
+// sleeps is how often this thread has slept.
+func sleeps() int64 {
+	var u syscall.Rusage
+	_, _, _ = syscall.RawSyscall(unix.SYS_GETRUSAGE, unix.RUSAGE_THREAD, uintptr(unsafe.Pointer(&u)), 0)
+	return u.Nvcsw
 }
 
 // splice moves at most n bytes from a pipe to file at off. The runtime is not told where b
@@ -41,9 +50,9 @@ func (b *brief) splice(pipe int, file *os.File, off int64, n int) (int64, error)
 	if !b.can() {
 		return unix.Splice(pipe, nil, int(file.Fd()), &off, n, unix.SPLICE_F_MOVE)
 	}
-	began := time.Since(b.begun)
+	began, before := time.Since(b.begun), sleeps()
 	k, _, errno := syscall.RawSyscall6(unix.SYS_SPLICE, uintptr(pipe), 0, file.Fd(), uintptr(unsafe.Pointer(&off)), uintptr(n), unix.SPLICE_F_MOVE)
-	b.took(began)
+	b.took(began, sleeps() != before)
 	if errno != 0 {
 		return 0, errno
 	}

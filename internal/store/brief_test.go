@@ -12,11 +12,12 @@ import (
 func TestSlowDiskIsLeftToOrdinaryWrites(t *testing.T) {
 	b := &brief{begun: time.Now().Add(-time.Hour)}
 	now := time.Since(b.begun)
-	b.took(now)
+	b.took(now, true)
+	b.took(now-time.Minute, false) // it waited for a processor
 	if !b.can() {
 		t.Error("a quick write counts as slow")
 	}
-	b.took(now - 6*time.Millisecond)
+	b.took(now-6*time.Millisecond, true)
 	if b.can() {
 		t.Error("the next write may hold up a processor")
 	}
@@ -28,7 +29,7 @@ func TestSlowDiskIsLeftToOrdinaryWrites(t *testing.T) {
 	if !b.can() {
 		t.Error("1.001 s later it may not")
 	}
-	b.took(time.Since(b.begun))
+	b.took(time.Since(b.begun), true)
 	if !b.can() {
 		t.Error("a quick write after that counts as slow")
 	}
