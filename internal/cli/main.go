@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -37,7 +39,7 @@ type IO = console.IO
 // in order, with the state saved, and so does a terminal that is closed; the second
 // interrupt at once, unless it belongs to the first.
 func Main(args []string, stdio console.IO) int {
-	ctx, end := interruptible()
+	ctx, end := interruptible(rereads(args))
 	defer end()
 	return exit.Tell(stdio.Err, execute(ctx, args, stdio, translate))
 }
@@ -48,7 +50,7 @@ func MainAs(name string, args []string, stdio console.IO) int {
 	if name != "aria2c" {
 		return Main(args, stdio)
 	}
-	ctx, end := interruptible()
+	ctx, end := interruptible(false)
 	defer end()
 	c, err := aria2c.Parse(args)
 	if c.Version {
@@ -68,13 +70,21 @@ func MainAs(name string, args []string, stdio console.IO) int {
 	return code
 }
 
-// interruptible is a context that the first signal ends, until end is called.
-func interruptible() (ctx context.Context, end func()) {
+// rereads says whether SIGHUP is for the command itself: to read its file of options again.
+func rereads(args []string) bool {
+	return len(args) > 0 && args[0] == proxy.Name && slices.ContainsFunc(args, func(a string) bool {
+		return strings.HasPrefix(a, "--config") || strings.HasPrefix(a, "-K")
+	})
+}
+
+// interruptible is a context that the first signal ends, until end is called; of SIGHUP it
+// takes no notice where the command rereads.
+func interruptible(rereads bool) (ctx context.Context, end func()) {
 	signal.Ignore(syscall.SIGPIPE) // a reader that goes away is an error like any other
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
+	if !rereads && !signal.Ignored(syscall.SIGHUP) { // nohup means it
 		ends = append(ends, syscall.SIGHUP)
 	}
 	signal.Notify(signals, ends...)

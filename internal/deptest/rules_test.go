@@ -186,7 +186,7 @@ func rules() map[string]rule {
 			" internal/link internal/power internal/record internal/report internal/stats internal/term github.com/spf13/cobra"},
 		"internal/cli/program": {imports: ""},
 		"internal/cli/proxy": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/program internal/engine internal/link internal/metrics internal/proxy" +
-			" internal/term internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
+			" internal/term internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag", tests: "internal/testbody"},
 		"internal/cli/report": {imports: "internal/cli/console internal/cli/exit internal/cli/measure internal/energy internal/engine internal/page internal/study github.com/spf13/cobra" +
 			" github.com/spf13/pflag"},
 		"internal/cli/simulate": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/policy internal/dataset internal/energy internal/execpolicy internal/link" +

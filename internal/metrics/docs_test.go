@@ -43,6 +43,7 @@ func TestDocsNameMetrics(t *testing.T) {
 	queue := New("1.2.3", "go1.99")
 	queue.ShowJobs(counts{"active": 1})
 	maps.Copy(families, gather(t, queue))
+	maps.Copy(families, parse(t, proxyPage(t, "")))
 	named := map[string]bool{}
 	for _, file := range []string{"grafana/mlget.json", "prometheus/alerts.yml", "metrics.md"} {
 		text, err := os.ReadFile(filepath.Join("../../docs", file))

@@ -89,7 +89,7 @@ func (s *Server) connect(ctx context.Context, o origin, attempts []attempt, prot
 	s.register(t, attempts[0].link)
 	conn, err := s.race(ctx, t, attempts, target)
 	if err == nil {
-		err = checkDestination(o.client, addrPort(conn.LocalAddr()), addrPort(conn.RemoteAddr()), s.cfg.Self)
+		err = checkDestination(o.client, addrPort(conn.LocalAddr()), addrPort(conn.RemoteAddr()), s.config.Load().Self)
 		if err == nil && !s.connected(t, conn) {
 			err = errNoLink
 		}

@@ -46,7 +46,7 @@ func (s *Server) gateway(w http.ResponseWriter, r *http.Request, u *url.URL) {
 		return
 	}
 	r = r.Clone(r.Context())
-	if s.cfg.Users != nil { // the password was the proxy's own
+	if s.config.Load().Users != nil { // the password was the proxy's own
 		r.Header.Del("Authorization")
 	}
 	for name := range r.Header {

@@ -76,12 +76,12 @@ const realm = `Basic realm="mlget", charset="UTF-8"`
 
 // authorised says whether the user that a header names may use the proxy.
 func (s *Server) authorised(header []string) bool {
-	if s.cfg.Users == nil {
+	if s.config.Load().Users == nil {
 		return true
 	}
 	basic := http.Request{Header: http.Header{"Authorization": header}}
 	user, password, ok := basic.BasicAuth()
-	return ok && s.cfg.Users.admit(user, password)
+	return ok && s.config.Load().Users.admit(user, password)
 }
 
 // local answers requests to the proxy itself, which only this machine and those that
@@ -184,7 +184,7 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if p.protocol == gatewayProtocol {
 		whole := r.Clone(r.Context())
-		if end, ok := shorten(r, s.cfg.SpreadFrom); ok {
+		if end, ok := shorten(r, s.config.Load().SpreadFrom); ok {
 			resp, err := p.send(r)
 			if err != nil || s.lengthen(r, resp, end, p.only()) {
 				return resp, err
@@ -232,7 +232,7 @@ func (s *Server) transport() *http.Transport {
 			}
 			return &counted{TCPConn: conn, tunnel: t, server: s}, nil
 		},
-		TLSClientConfig:    s.cfg.TLS.Clone(),
+		TLSClientConfig:    s.config.Load().TLS.Clone(),
 		DisableCompression: true, // what the client asks for is what it gets
 		MaxIdleConns:       maxIdle,
 		IdleConnTimeout:    idleServer,

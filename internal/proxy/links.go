@@ -204,7 +204,7 @@ func (s *Server) choose(o origin) []attempt {
 	for i, m := range s.members {
 		states[i] = m.state(now)
 	}
-	places := order(states, s.cfg.Placement, s.cfg.Energy, s.placed)
+	places := order(states, s.config.Load().Placement, s.config.Load().Energy, s.placed)
 	s.placed++
 	if h := s.hostOf(o, now); h != nil && h.link != nil && h.busy() < busyHost {
 		if at := slices.IndexFunc(places, func(i int) bool { return s.members[i] == h.link }); at > 0 {
@@ -240,7 +240,7 @@ func (s *Server) reused(t *tunnel) {
 
 // hostOf is what is remembered of a host; nil: nothing is.
 func (s *Server) hostOf(o origin, now time.Time) *host {
-	if !s.cfg.AffinityHost || s.cfg.Placement == RoundRobin {
+	if !s.config.Load().AffinityHost || s.config.Load().Placement == RoundRobin {
 		return nil
 	}
 	h := s.hosts[o]

@@ -41,8 +41,8 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, pac, host)
 	case isForeign(r):
 		http.Error(w, "this is for the proxy's own users", http.StatusForbidden)
-	case r.URL.Path == "/metrics" && s.cfg.Metrics != nil:
-		s.cfg.Metrics.ServeHTTP(w, r)
+	case r.URL.Path == "/metrics" && s.config.Load().Metrics != nil:
+		s.config.Load().Metrics.ServeHTTP(w, r)
 	case r.URL.Path == "/":
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")

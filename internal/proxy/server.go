@@ -12,6 +12,7 @@ import (
 	"net/http/httputil"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mlget/mlget/internal/errno"
@@ -47,7 +48,7 @@ type Config struct {
 
 // Server is the proxy.
 type Server struct {
-	cfg     Config
+	config  atomic.Pointer[Config]
 	carrier carrier
 	http    *http.Server
 
@@ -68,15 +69,24 @@ type Server struct {
 // New makes a Server without links.
 func New(cfg Config) *Server {
 	s := &Server{
-		cfg: cfg, past: make(map[string]*member), hosts: make(map[origin]*host), clients: make(map[*client]struct{}),
+		past: make(map[string]*member), hosts: make(map[origin]*host), clients: make(map[*client]struct{}),
 		spreading: make(chan struct{}, maxSpreads),
 	}
+	s.config.Store(&cfg)
 	s.toServer, s.toGateway = s.reverse(nil), s.reverse(tame)
 	s.http = &http.Server{
 		Handler: s, ReadHeaderTimeout: handshakeTime, IdleTimeout: idleClient, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0),
 	}
 	return s
+}
+
+// Configure makes cfg hold from now on, also for clients that are there, but for where the server
+// listens and how it makes connections: Self and TLS.
+func (s *Server) Configure(cfg Config) {
+	was := s.config.Load()
+	cfg.Self, cfg.TLS = was.Self, was.TLS
+	s.config.Store(&cfg)
 }
 
 // Serve serves clients until ctx ends or the listener fails. Clients' tunnels have the
@@ -126,7 +136,7 @@ func (s *Server) accept(ctx context.Context, l net.Listener, web *handed) error 
 			continue
 		}
 		c := &client{TCPConn: tcp, server: s, addr: addrPort(tcp.RemoteAddr()).Addr().Unmap()}
-		if !admits(c.addr, s.cfg.Allow) || !s.enter(c) {
+		if !admits(c.addr, s.config.Load().Allow) || !s.enter(c) {
 			reset(tcp)
 			continue
 		}
@@ -148,7 +158,7 @@ func (s *Server) serve(ctx context.Context, c *client, web *handed) {
 		return
 	}
 	r := bufio.NewReaderSize(c, 512)
-	req, err := readSOCKS(r, c, s.cfg.Users)
+	req, err := readSOCKS(r, c, s.config.Load().Users)
 	if err != nil {
 		_ = c.Close()
 		return
@@ -221,10 +231,10 @@ func (s *Server) keepSampling(stop <-chan struct{}) {
 
 // finish waits for clients until the grace is over, and ends those that are still there.
 func (s *Server) finish() {
-	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Grace)
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.Load().Grace)
 	defer cancel()
 	_ = s.http.Shutdown(ctx)
-	for s.cfg.Grace > 0 && s.count() > 0 && ctx.Err() == nil {
+	for s.config.Load().Grace > 0 && s.count() > 0 && ctx.Err() == nil {
 		time.Sleep(20 * time.Millisecond)
 	}
 	s.mu.Lock()

@@ -50,7 +50,7 @@ type Part struct {
 // a large one, of an object that has ranges and a validator.
 func (s *Server) spread(r *http.Request, resp *http.Response, only netip.Addr) {
 	p, ok := s.partOf(r, resp)
-	if !ok || p.End-p.Off < s.cfg.SpreadFrom || !s.takeSpread() {
+	if !ok || p.End-p.Off < s.config.Load().SpreadFrom || !s.takeSpread() {
 		return
 	}
 	p.Only = only
@@ -65,7 +65,7 @@ func (s *Server) goOn(r *http.Request, resp *http.Response, p *Part, lead int64,
 
 // mayBeSpread says whether anything is gained by spreading an answer to r.
 func (s *Server) mayBeSpread(r *http.Request) bool {
-	return s.cfg.Spreader != nil && s.cfg.SpreadFrom > 0 && r.Method == http.MethodGet && r.ContentLength == 0 && s.usable() > 1
+	return s.config.Load().Spreader != nil && s.config.Load().SpreadFrom > 0 && r.Method == http.MethodGet && r.ContentLength == 0 && s.usable() > 1
 }
 
 // usable is how many links can be used.
@@ -99,7 +99,7 @@ func (s *Server) partOf(r *http.Request, resp *http.Response) (*Part, bool) {
 	default:
 		return nil, false
 	}
-	return p, s.cfg.Spreader.CanSpread(resp.Header, p.Size)
+	return p, s.config.Load().Spreader.CanSpread(resp.Header, p.Size)
 }
 
 // requestHeader is what further requests for the same object have.
@@ -280,7 +280,7 @@ func (b *spreadBody) begin() {
 	s.mu.Unlock()
 	s.running.Go(func() {
 		defer cancel()
-		_ = w.CloseWithError(s.cfg.Spreader.Spread(ctx, &part, w)) // nil is the end
+		_ = w.CloseWithError(s.config.Load().Spreader.Spread(ctx, &part, w)) // nil is the end
 	})
 }
 

@@ -53,13 +53,17 @@ type options struct {
 	ipv4, ipv6 bool
 	timeout    time.Duration
 	verbose    bool
+	file       string // of options
 }
+
+// Name is the command's.
+const Name = "proxy"
 
 // NewCommand makes the command.
 func NewCommand(stdio console.IO) *cobra.Command {
 	o := new(options)
 	cmd := &cobra.Command{
-		Use:   "proxy",
+		Use:   Name,
 		Short: "Carry other programs' connections over all links",
 		Long: `proxy lets browsers and other programs use all links: each of their connections
 goes over the link that will serve it soonest, by what the link was seen to carry,
@@ -70,7 +74,13 @@ over all links at once, and others through the gateway: http://PROXY/https://HOS
   curl -x http://127.0.0.1:8118 https://example.org/
   curl -x socks5h://127.0.0.1:8118 https://example.org/`,
 		Args: flags.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), stdio) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			now, err := o.reread(cmd.Flags())
+			if err != nil {
+				return err
+			}
+			return now.run(cmd.Context(), func() (*options, error) { return o.reread(cmd.Flags()) }, stdio)
+		},
 	}
 	o.addFlags(cmd.Flags())
 	return cmd
@@ -104,11 +114,36 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.BoolVarP(&o.ipv4, "ipv4", "4", false, "IPv4 only")
 	f.BoolVarP(&o.ipv6, "ipv6", "6", false, "IPv6 only")
 	flags.DurationVar(f, &o.timeout, "connect-timeout", "", 15*time.Second, "for a connection over a link")
+	flags.NameVar(f, &o.file, "config", "K", "read flags from `FILE`, NAME = VALUE a line")
+	flags.Detail(f, "config", "What the command line says wins. SIGHUP reads it again, and --proxy-auth; new links, --listen and times to connect need a new start.")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "say more")
 }
 
-// run is the proxy from its flags to its end.
-func (o *options) run(ctx context.Context, stdio console.IO) error {
+// reread is what the command line, in f, and the file of options say now.
+func (o *options) reread(given *pflag.FlagSet) (*options, error) {
+	now, f := new(options), pflag.NewFlagSet(Name, pflag.ContinueOnError)
+	now.addFlags(f)
+	var err error
+	given.Visit(func(flag *pflag.Flag) {
+		to := f.Lookup(flag.Name)
+		if to == nil { // --help
+			return
+		}
+		to.Changed = true
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			err = errors.Join(err, to.Value.(pflag.SliceValue).Replace(list.GetSlice())) //nolint:forcetypeassert // they are defined alike
+			return
+		}
+		err = errors.Join(err, f.Set(flag.Name, flag.Value.String()))
+	})
+	if err == nil && now.file != "" {
+		err = get.ReadFlags(f, now.file)
+	}
+	return now, err
+}
+
+// run is the proxy from its flags to its end. reread tells the flags as they are later.
+func (o *options) run(ctx context.Context, reread func() (*options, error), stdio console.IO) error {
 	var mu sync.Mutex
 	warn := func(important bool, text string) {
 		if important || o.verbose {
@@ -121,6 +156,9 @@ func (o *options) run(ctx context.Context, stdio console.IO) error {
 	if err != nil {
 		return err
 	}
+	page := metrics.NewProxy(program.Version(), runtime.Version())
+	parts := new(spreader)
+	cfg.Spreader, cfg.Metrics = parts, page
 	shared, err := o.shared()
 	if err != nil {
 		return err
@@ -130,12 +168,6 @@ func (o *options) run(ctx context.Context, stdio console.IO) error {
 		return err
 	}
 	cfg.TLS = web.TLS
-	parts := new(spreader)
-	if o.split.Bytes > 0 {
-		cfg.Spreader, cfg.SpreadFrom = parts, o.split.Bytes
-	}
-	page := metrics.NewProxy(program.Version(), runtime.Version())
-	cfg.Metrics = page
 	l, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return exit.UsageError{Err: fmt.Errorf("--listen: %w", err), Hint: "--listen with another port; with port 0, one that is free"}
@@ -152,6 +184,25 @@ func (o *options) run(ctx context.Context, stdio console.IO) error {
 	}
 	defer links.Close()
 	parts.set(links.Parts(shared, web), server)
+	if o.file != "" {
+		stop := onHangup(func() {
+			now, err := reread()
+			if err == nil {
+				var next proxy.Config
+				next, err = now.config()
+				next.Spreader, next.Metrics = parts, page
+				if err == nil {
+					server.Configure(next)
+				}
+			}
+			if err != nil {
+				warn(true, "the flags stay as they were: "+err.Error())
+				return
+			}
+			warn(true, "the flags of "+o.file+" hold now")
+		})
+		defer stop()
+	}
 	_, _ = fmt.Fprintf(stdio.Err, "mlget: proxy at %s: http, socks5, socks4\n", l.Addr())
 	err = server.Serve(ctx, l)
 	for _, s := range server.Links() {
@@ -184,7 +235,7 @@ func (o *options) shared() (*get.Options, error) {
 
 // config checks the flags.
 func (o *options) config() (proxy.Config, error) {
-	cfg := proxy.Config{Placement: proxy.Placement(o.placement), AffinityHost: o.affinity == affinityHost, Grace: o.grace}
+	cfg := proxy.Config{SpreadFrom: o.split.Bytes, Placement: proxy.Placement(o.placement), AffinityHost: o.affinity == affinityHost, Grace: o.grace}
 	var err error
 	if o.links, err = flags.NamedLinks(o.links); err != nil {
 		return cfg, err
