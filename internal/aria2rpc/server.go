@@ -35,13 +35,27 @@ type Config struct {
 	UserAgent string   // the default
 	Mlget     string   // the version of this program
 	AnyHost   bool     // requests may be for any host name: not only this machine is served
-	Allows    URLRule  // which URLs may be downloaded
+	Energy    EnergyMeter
+	Allows    URLRule // which URLs may be downloaded
 }
 
 // URLRule decides whether a URL may be downloaded.
 type URLRule interface {
 	// Check says why not; nil: it may.
 	Check(uri string) error
+}
+
+// EnergyMeter measures what the device takes while jobs are active.
+type EnergyMeter interface{ Energy() Energy }
+
+// Energy is what was measured since the daemon began.
+type Energy struct {
+	Source      string  // of the readings: "battery", "rapl", ...; empty: there was none yet
+	Joules      float64 // of all that the device took, while jobs were active
+	Seconds     float64 // in which it was measured
+	Watts       float64 // now; 0: not known
+	IsExternal  bool    // on external power, of which nothing is known
+	Unavailable string  // why there are no readings
 }
 
 // Server answers calls. It is an http.Handler.

@@ -18,7 +18,7 @@ func server(t testing.TB, dir string, change func(*Config)) *Server {
 	t.Helper()
 	m := daemon.New(t.Context(), daemon.NewQueue(1000), nil, nil, idle{})
 	t.Cleanup(func() { _ = m.Close() })
-	cfg := Config{Manager: m, Dir: dir, UserAgent: "mlget", Mlget: "test", Allows: anyURL{}}
+	cfg := Config{Manager: m, Dir: dir, UserAgent: "mlget", Mlget: "test", Allows: anyURL{}, Energy: battery{}}
 	if change != nil {
 		change(&cfg)
 	}
@@ -146,4 +146,26 @@ func FuzzRequest(f *testing.F) {
 			t.Errorf("no JSON: %s", body)
 		}
 	})
+}
+
+// battery is an energy meter.
+type battery struct{}
+
+func (battery) Energy() Energy {
+	return Energy{Source: "battery", Joules: 12.25, Seconds: 60, Watts: 1.5}
+}
+
+func TestGetEnergy(t *testing.T) {
+	for _, c := range []struct {
+		e    Energy
+		want string
+	}{
+		{battery{}.Energy(), `{"joules":"12.250","seconds":"60.000","source":"battery","watts":"1.500"}`},
+		{Energy{Source: "battery", IsExternal: true}, `{"joules":"0.000","seconds":"0.000","source":"battery","unavailable":"on external power"}`},
+		{Energy{Unavailable: "no source"}, `{"joules":"0.000","seconds":"0.000","unavailable":"no source"}`},
+	} {
+		if got := string(encode(energy(c.e))); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.e, got, c.want)
+		}
+	}
 }

@@ -53,6 +53,8 @@ func (s *Server) tell(method string, p params) (result any, ok bool, err error) 
 		result, err = s.page(p, m.Stopped)
 	case "mlget.getLinks":
 		result = links(m.Active())
+	case "mlget.getEnergy":
+		result = energy(s.Energy.Energy())
 	default:
 		return nil, false, nil
 	}
@@ -202,6 +204,26 @@ func servers(j daemon.Status) (any, error) {
 	}
 	return []object{{"index": "1", "servers": list}}, nil
 }
+
+// energy is what mlget.getEnergy answers: numbers are texts, and what is not known is left out.
+func energy(e Energy) object {
+	o := object{"joules": decimal(e.Joules), "seconds": decimal(e.Seconds)}
+	if e.Source != "" {
+		o["source"] = e.Source
+	}
+	if e.Watts > 0 {
+		o["watts"] = decimal(e.Watts)
+	}
+	switch {
+	case e.Unavailable != "":
+		o["unavailable"] = e.Unavailable
+	case e.IsExternal:
+		o["unavailable"] = "on external power"
+	}
+	return o
+}
+
+func decimal(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
 
 // links is what each link does for all active jobs.
 func links(active []daemon.Status) []object {

@@ -149,6 +149,15 @@ func (o *options) run(ctx context.Context, given []string, stdio console.IO) err
 		return err
 	}
 	l := &printer{stdio: stdio, quiet: o.quiet}
+	seen, scrapes, err := o.showMetrics(l)
+	if err != nil {
+		return err
+	}
+	defer scrapes()
+	meter, err := newEnergyMeter(shared, seen)
+	if err != nil {
+		return err
+	}
 	listener, own, err := listen(o.listen, secret != "")
 	if err != nil {
 		return err
@@ -176,19 +185,14 @@ func (o *options) run(ctx context.Context, given []string, stdio console.IO) err
 	if err != nil {
 		return errors.Join(err, session.Close())
 	}
-	d := &downloader{dir: dir, flags: given, rule: urlRule{local: o.local}, links: links, warn: l.warn}
+	d := &downloader{dir: dir, flags: given, rule: urlRule{local: o.local}, links: links, warn: l.warn, seen: seen, power: meter}
 	m := daemon.New(running, q, session, global, d)
-	scrapes, err := o.showMetrics(d, m)
-	if err != nil {
-		end(nil)
-		closing := m.Close()
-		d.close()
-		return errors.Join(err, closing)
+	if seen != nil {
+		seen.ShowJobs(m)
 	}
-	defer scrapes()
 	rpc := aria2rpc.New(aria2rpc.Config{
 		Manager: m, Secret: secret, Origins: o.origins, Dir: dir, UserAgent: "mlget/" + program.Version(), Mlget: program.Version(),
-		AnyHost: !own, Allows: d.rule,
+		AnyHost: !own, Allows: d.rule, Energy: meter,
 	})
 	var background sync.WaitGroup
 	background.Go(func() { watch(running, m, d, l) })
@@ -209,23 +213,22 @@ func (o *options) run(ctx context.Context, given []string, stdio console.IO) err
 }
 
 // showMetrics serves the metrics of all downloads, where somebody wants them, until stop is
-// called.
-func (o *options) showMetrics(d *downloader, m *daemon.Manager) (stop func(), err error) {
+// called; else seen is nil.
+func (o *options) showMetrics(l *printer) (seen *metrics.Run, stop func(), err error) {
 	if o.metrics == "" {
-		return func() {}, nil
+		return nil, func() {}, nil
 	}
 	address, err := metrics.Address(o.metrics)
 	if err != nil {
-		return nil, exit.Usagef("--metrics-listen: %w", err)
+		return nil, nil, exit.Usagef("--metrics-listen: %w", err)
 	}
-	d.seen = metrics.New(program.Version(), runtime.Version())
-	d.seen.ShowJobs(m)
-	server, err := metrics.Listen(address, d.seen)
+	seen = metrics.New(program.Version(), runtime.Version())
+	server, err := metrics.Listen(address, seen)
 	if err != nil {
-		return nil, fmt.Errorf("%w %s: %w", exit.ErrListen, address, err)
+		return nil, nil, fmt.Errorf("%w %s: %w", exit.ErrListen, address, err)
 	}
-	d.warn(true, "metrics at "+server.URL())
-	return server.Close, nil
+	l.warn(true, "metrics at "+server.URL())
+	return seen, server.Close, nil
 }
 
 const optOverall = "max-overall-download-limit"

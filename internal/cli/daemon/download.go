@@ -32,6 +32,7 @@ type downloader struct {
 	links *get.Shared
 	warn  func(important bool, text string)
 	seen  *metrics.Run // nil: nobody wants to see metrics
+	power *energyMeter
 
 	opening  sync.Mutex
 	loopback *get.Shared // nil before it is needed
@@ -41,6 +42,7 @@ type downloader struct {
 }
 
 func (d *downloader) close() {
+	d.power.close()
 	d.links.Close()
 	if d.loopback != nil {
 		d.loopback.Close()
@@ -145,6 +147,8 @@ func jobFlags(o daemon.Options, u *url.URL) (all []string) {
 func (d *downloader) Download(ctx context.Context, job daemon.Job, p *daemon.Progress) daemon.Outcome {
 	ctx, cancel := interruptible(ctx)
 	defer cancel()
+	d.power.begin()
+	defer d.power.end()
 	out := daemon.Outcome{Code: aria2c.Option, Message: "there is no URL"}
 	for i, uri := range job.URIs {
 		p.SetUsed(i + 1)

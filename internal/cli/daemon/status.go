@@ -74,9 +74,19 @@ and how many there are; with GIDs, only these.`,
 
 // status is what the daemon downloads.
 type status struct {
-	Links []linkStatus `json:"links"`
-	Jobs  []jobStatus  `json:"jobs"`
-	Stat  globalStat   `json:"stat"`
+	Links  []linkStatus `json:"links"`
+	Jobs   []jobStatus  `json:"jobs"`
+	Stat   globalStat   `json:"stat"`
+	Energy energyStatus `json:"energy"`
+}
+
+// energyStatus is what mlget.getEnergy has.
+type energyStatus struct {
+	Source      string  `json:"source,omitempty"`
+	Joules      float64 `json:"joules,string"`
+	Seconds     float64 `json:"seconds,string"`
+	Watts       float64 `json:"watts,string,omitempty"`
+	Unavailable string  `json:"unavailable,omitempty"`
 }
 
 // linkStatus is a link, as mlget.getLinks has it.
@@ -122,6 +132,9 @@ func (c caller) status(ctx context.Context, gids []string) (*status, error) {
 		return nil, err
 	}
 	if err := c.call(ctx, &st.Stat, "aria2.getGlobalStat"); err != nil {
+		return nil, err
+	}
+	if err := c.call(ctx, &st.Energy, "mlget.getEnergy"); err != nil {
 		return nil, err
 	}
 	for _, gid := range gids {
@@ -190,6 +203,9 @@ func (st *status) rows() (rows []progress.Row, below []string) {
 	}
 	if left := total.Size - total.Done; left > 0 && total.Rate > 0 {
 		text += ", " + units.Clock(time.Duration(float64(left)/total.Rate*float64(time.Second))) + " left"
+	}
+	if e := st.Energy; e.Watts > 0 {
+		text += fmt.Sprintf(", %.1f W (%s)", e.Watts, e.Source)
 	}
 	return append(rows, total), append(below, text)
 }
