@@ -91,7 +91,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 			if last := c.youngest(id, s); float64(last.got) < c.cfg.Overlap*float64(last.rng.Len()) {
 				continue
 			}
-		case float64(q.pending) > max(c.runway(l)*l.part(s), l.opening(s)):
+		case float64(q.pending) > max(l.runway()*l.part(s), l.opening(s)):
 			continue
 		}
 		if !found || q.pending < l.queues[best].pending {
@@ -139,18 +139,12 @@ func (c *Core) tooLate(l *link) bool {
 }
 
 // runway is how many bytes l will receive before the first byte of a request that is
-// sent now; 0 while its rate is unknown. As long as the end is far, it is no less than what
-// the link has in flight: a server that has nothing to send for a while, because the way
-// has become longer than is known, begins with a small window again (RFC 5681, 4.1).
-func (c *Core) runway(l *link) float64 {
+// sent now; 0 while its rate is unknown.
+func (l *link) runway() float64 {
 	if l.streams.single {
 		return l.reconnecting()
 	}
-	ahead := jitMargin * l.answerTrip().Seconds()
-	if trip := l.streams.queue.trip.Seconds(); !without("runway-data") && trip > ahead && float64(c.left()) > c.brought(endTrips*trip) {
-		ahead = trip
-	}
-	return float64(l.est.rate * ahead) // the conversion forbids a fused multiply-add where this is inlined
+	return float64(l.est.rate * jitMargin * l.answerTrip().Seconds()) // the conversion forbids a fused multiply-add where this is inlined
 }
 
 // opening is how many bytes a connection in slow start, whose rate is not known or still
@@ -166,19 +160,6 @@ func (l *link) opening(s StreamID) float64 {
 		brings = min(brings, openingTrips*l.est.rate*l.trip().Seconds())
 	}
 	return brings + initialWindow
-}
-
-// portion is the part of a link's next bytes that a connection is asked for: its part of
-// the link's rate, and no more than the others' mean, however fast it was of late. What comes
-// behind a lost packet comes at once, and looks like a rate. A connection that was asked for
-// too much is cut short at the end, and all that is on its way to it was sent in vain; one
-// that is fast asks again sooner.
-func (c *Core) portion(id LinkID, stream StreamID) float64 {
-	l := &c.links[id]
-	if without("portion-bound") {
-		return l.part(stream)
-	}
-	return min(l.part(stream), 1/float64(l.streams.serving()))
 }
 
 // request gives a link free bytes, as many as the policy says.
@@ -213,7 +194,7 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 	if each > 0 {
 		size = min(size, each)
 	} else {
-		size = int64(float64(size) * c.portion(id, stream))
+		size = int64(float64(size) * c.links[id].part(stream))
 	}
 	if !c.sized() {
 		size = min(size, (View{c}).First())
@@ -229,11 +210,7 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 		size = min(size, max(1, c.cfg.Window/int64(2*c.linksUp())))
 	}
 	r := c.ledger.take(size, c.limit())
-	out = c.start(id, stream, r, out)
-	if each > 0 && !r.Empty() {
-		c.chunks[len(c.chunks)-1].share = true
-	}
-	return out
+	return c.start(id, stream, r, out)
 }
 
 // limit is from where on nobody is asked for bytes. What a link was told of the end says
@@ -276,14 +253,14 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	} else {
 		l.streams.piped |= 1 << stream
 	}
-	alone, open := l.alone(stream), l.streams.open(stream)
+	alone := l.alone(stream)
 	l.asked, l.duty.asked, l.duty.spared = true, true, false
 	l.requests++
 	l.queues[stream].requests++
 	l.streams.begun |= 1 << stream
 	c.owe(id, stream, r.Len())
 	l.assigned += r.Len()
-	c.append(chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, duplicate: NoChunk, alone: alone, open: open})
+	c.append(chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, duplicate: NoChunk, alone: alone})
 	c.nextID++
 	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: c.nextID - 1, Range: r})
 }
@@ -365,7 +342,7 @@ func (c *Core) nextDecision(l *link) Time {
 		}
 	}
 	if l.est.rate > 0 && c.sized() && c.cfg.Overlap == 0 && l.streams.most == 1 {
-		if spare := float64(l.owed()) - c.runway(l); spare > 0 {
+		if spare := float64(l.owed()) - l.runway(); spare > 0 {
 			wake = min(wake, c.now+max(Millisecond, FromSeconds(min(forever, spare/l.est.rate))))
 		}
 	}

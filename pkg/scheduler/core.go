@@ -43,7 +43,6 @@ type link struct {
 	shakes    int   // how many there were, as far as one was told
 	probed    int   // of these, when the latest probe began
 	regained  Time  // as the handshake of the probe that ended the latest ban had it; 0: it made none
-	turn      Time  // of a batch: a round trip of the data that comes; 0 while unknown
 	lag       lag
 	began     int64 // bytes that it had received when it last began to work
 	inVain    uint8 // releases in a row for silence, with nothing received
@@ -228,27 +227,19 @@ func (c *Core) measure() {
 		l := &c.links[i]
 		if l.requests > 0 {
 			l.listen(c.now)
-			rate := l.est.rate
 			if l.streams.lasting && c.batch == nil { // whose files end all the time
 				l.est.lots.came(c.now, l.arrived()-l.est.bytes)
 			}
 			if (l.owed() < l.bdp() || !l.pace.settled(false)) && !without("restart-evidence") {
 				l.est.restart(c.now)
 			}
-			l.est.observe(c.now, l.arrived(), max(l.length(), c.burst(l)))
-			if l.beginsAgain(c.now) && !without("begins-again-rate") {
-				l.est.rate = max(l.est.rate, rate) // that does not tell what the link carries
-			}
+			l.est.observe(c.now, l.arrived(), l.length())
 			l.pace.observe(c.now, l.rtt, l.received, l.est.nMarks > 0)
 			l.streams.narrow(c.now, l)
 			if c.cfg.Parallelism == 0 && c.sized() && !c.planned(LinkID(i)) {
 				l.streams.tune(c.now, l, c.task())
-				l.streams.rttShift.watch(c.now, l)
 				l.streams.explore.watch(c.now, l)
 			}
-		}
-		if c.batch != nil {
-			c.feed(LinkID(i))
 		}
 		l.speeds.observe(c.now, l.round(), &l.queues, l.streams.most, l.streams.refused)
 	}
@@ -280,7 +271,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.lastByte, l.streams.heard[ch.stream] = c.now, c.now
 	}
 	if in.Trip > 0 {
-		c.turned(l, in.Trip)
+		l.streams.queue.trip = in.Trip
 	}
 	if in.Handshake > 0 {
 		l.handshake = in.Handshake
@@ -300,7 +291,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			c.answered(l, ch)
 		}
 		l.inVain = 0
-		at := l.expected(ch) + c.pause(ch)
+		at := l.expected(ch) + l.apart()
 		ch.got = got
 		if c.batch != nil {
 			c.came(ch, fresh)
@@ -313,18 +304,13 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.lastByte, l.useful = c.now, c.now
 		l.duty.trouble = Never
 		l.speeds.total[ch.stream] += fresh
-		if l.streams.hear(ch, fresh, c.now, at, l.trip()) {
-			l.speeds.restart(ch.stream, l.trip())
-		}
+		l.streams.hear(ch, fresh, c.now, at, l.trip())
 		l.preempted = 0
 	}
 	l.keep(ch.stream, min(in.Behind, unsized), c.now)
 	l.strayed(ch.stream, min(in.Stray, unsized), c.now)
 	switch in.Kind {
 	case Finished:
-		if l.streams.single {
-			l.streams.reopened = c.now
-		}
 		c.meter(l, ch)
 		if l.probing && l.banned {
 			l.regain()
@@ -432,7 +418,7 @@ func (c *Core) release(id LinkID, out []Action) []Action {
 func (l *link) forget(cfg *Config) {
 	l.est.forget()
 	l.asked, l.rtt, l.unheard, l.preempted = false, 0, 0, 0
-	l.handshake, l.regained, l.turn, l.lag, l.inVain = 0, 0, 0, lag{}, 0
+	l.handshake, l.regained, l.lag, l.inVain = 0, 0, lag{}, 0
 	l.pace = pace{}
 	l.duty.trouble, l.slowBans = Never, 0
 	l.gives = 0

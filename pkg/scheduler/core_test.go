@@ -127,10 +127,13 @@ func TestASilentLinkIsReleasedBannedAndTriedAgain(t *testing.T) {
 	if done[0] != (Range{0, stopped}) {
 		t.Fatalf("the ledger has %v, %d bytes came", done, stopped)
 	}
+	if !slices.ContainsFunc(acts[i:], func(a Action) bool { return a.Kind == Start && a.Range.Off == stopped }) {
+		t.Errorf("nobody was asked for the byte where it stopped: %+v", acts[i:])
+	}
 	// The ban is soon over; the probe is small.
 	j := slices.IndexFunc(acts[i:], func(a Action) bool { return a.Kind == Start && a.Link == 0 })
-	if j < 0 || acts[i+j].Range.Len() != probeSize || acts[i+j].Range.Off != stopped {
-		t.Fatalf("no probe of the byte where it stopped: %+v", acts[i:])
+	if j < 0 || acts[i+j].Range.Len() != probeSize {
+		t.Fatalf("no probe: %+v", acts[i:])
 	}
 	r.step(Input{Kind: Finished, Chunk: acts[i+j].Chunk, Bytes: probeSize})
 	if r.acts[0].Kind != Unban {

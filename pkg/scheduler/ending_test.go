@@ -81,34 +81,3 @@ func TestConnectionsThatLastAreNotLostByACut(t *testing.T) {
 		t.Errorf("a connection that failed answers in %d round trips", got)
 	}
 }
-
-// At the end a request over a link with a queue is late when the queue does not explain it.
-func TestAQueueIsNoLatenessAtTheEnd(t *testing.T) {
-	const queued = 650 * Millisecond
-	r := ending(t, 1<<20)
-	l := &r.core.links[1]
-	var ch *chunk
-	for i := range r.core.chunks {
-		if c := &r.core.chunks[i]; c.link == 1 {
-			ch = c
-		}
-	}
-	l.streams.worked |= 1 << ch.stream
-	due := func() Time { return l.expected(ch) - max(ch.issued, l.streams.heard[ch.stream]) }
-	if d := due(); d != 300*Millisecond {
-		t.Fatalf("an answer takes %.3f s", d.Seconds())
-	}
-	r.step(Input{Kind: Progress, Link: 1, Chunk: ch.id, Trip: queued})
-	if d := due(); d != queued {
-		t.Errorf("with a queue an answer takes %.3f s", d.Seconds())
-	}
-	r.step(Input{Kind: Progress, Link: 1, Chunk: ch.id, Trip: 301 * Millisecond})
-	if d := due(); d != 300*Millisecond {
-		t.Errorf("when it is gone an answer takes %.3f s", d.Seconds())
-	}
-	r.core.ledger.free = []Range{{0, 1 << 30}}
-	r.step(Input{Kind: Progress, Link: 1, Chunk: ch.id, Trip: queued})
-	if d := due(); d != 300*Millisecond {
-		t.Errorf("long before the end an answer takes %.3f s", d.Seconds())
-	}
-}

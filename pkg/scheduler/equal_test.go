@@ -66,11 +66,6 @@ func TestConnectionsMadeAheadAreAskedForAsMuch(t *testing.T) {
 	if n != openMost-1 || most > least+least/2 {
 		t.Errorf("%d requests of %d to %d bytes", n, least, most)
 	}
-	for i := range r.core.chunks {
-		if ch := &r.core.chunks[i]; ch.stream > 0 && int(ch.stream) < openMost && !ch.share {
-			t.Errorf("%+v is no share", ch)
-		}
-	}
 }
 
 // TestNobodyWaitsForTheGaugeForLong: not beyond its time, not for a large file, and not where

@@ -21,9 +21,8 @@ const (
 	initialWindow = 10 * segment
 	// forever is more seconds than any request takes.
 	forever = 1e9
-	// speedGrowth, idleTimeout in seconds: see speed and window.
+	// speedGrowth: see speed.
 	speedGrowth = 2
-	idleTimeout = 0.2
 	// noStream names no stream.
 	noStream StreamID = -1
 )
@@ -37,7 +36,7 @@ type eta struct {
 	streams *streams
 	last    [MaxStreams]*chunk
 	now     Time
-	full    float64             // bytes per second that each of them could carry
+	full    float64             // the same, whatever another stream would take of it
 	speeds  *speeds             // how the rate is shared
 	sum     float64             // of the speeds of the streams at work
 	late    uint64              // bit s: stream s has been silent for longer than expected
@@ -83,9 +82,7 @@ func (c *Core) etaOf(id LinkID, o *eta) {
 		}
 	}
 	o.rate = (View{c}).RateOrMean(id) / float64(max(1, o.active))
-	if o.full = o.rate; l.streams.most > 1 && !without("full-rate") { // an only one has had all of it
-		o.full = max(o.rate, l.est.capacity()/float64(max(1, o.active)))
-	}
+	o.full = o.rate
 }
 
 // speed is what a stream carries, or would carry, in bytes per second. The few
@@ -109,13 +106,8 @@ func (o *eta) speed(s StreamID) float64 {
 	return min(o.full*part, max(grown, share))
 }
 
-// window is how many bytes a stream's connection brings in a round trip, at least. It
-// is lost when the connection has been idle for a retransmission timeout (RFC 5681,
-// 4.1; the timeout of RFC 6298 is at least 0.2 s longer than the trip on Linux).
+// window is how many bytes a stream's connection brings in a round trip, at least.
 func (o *eta) window(s StreamID) int64 {
-	if !without("idle-window") && o.last[s] == nil && (o.now-o.streams.heard[s]).Seconds() > o.trip+idleTimeout {
-		return initialWindow
-	}
 	return o.streams.window(s, o.now, o.trip)
 }
 
@@ -214,7 +206,7 @@ func (c *Core) due(ch *chunk) float64 {
 	l := &c.links[ch.link]
 	in := l.expected(ch) - c.now
 	if in < 0 {
-		if in = max(0, -in-c.pause(ch)-rateWindow/2); without("late-again") {
+		if in = max(0, -in-l.apart()-rateWindow/2); without("late-again") {
 			in = 0
 		} // bytes are told of now and then
 	}
@@ -228,7 +220,7 @@ func (c *Core) due(ch *chunk) float64 {
 // have come, or the next one followed.
 func (c *Core) late(ch *chunk) bool {
 	l := &c.links[ch.link]
-	return c.now > l.expected(ch)+c.pause(ch)+l.round()+rateWindow/2
+	return c.now > l.expected(ch)+l.apart()+l.round()+rateWindow/2
 }
 
 // expected is when the next byte of ch, the first of its stream's requests, should

@@ -8,7 +8,7 @@ package scheduler
 // the link is full, and that was all. If not, the new connection stays for as long as it
 // takes to see whether it brings more, and then many are tried (see try). Where bytes come
 // by fits and starts a handshake may have waited behind the next of them, and the
-// connections themselves have to tell. What is found over one link is true of the others.
+// connections themselves have to tell.
 //
 // A link that builds up its rate is not full for moments either, and a new connection may
 // make it begin anew (skjolden, 4.4.3.3): it is left alone until its rate has been level
@@ -51,9 +51,6 @@ const (
 	pairKeeps = 0.85
 	pairTrips = 6
 	pairFloor = 100 * Millisecond
-	// A limit of the server's is the same over all links: one whose connection has less
-	// than alikePart of what another link's have is held back by something else.
-	alikePart = 0.7
 	// levelWorth and pauseWorth are how long what nobody was asked for must last for a
 	// level rate to be doubted, and for pauses to be made use of.
 	levelWorth = 4 * Second
@@ -85,7 +82,6 @@ type exploring struct {
 
 	failed    int
 	restUntil Time
-	each      float64 // bytes per second that the server gives a connection; 0: no limit was found
 }
 
 type exploringStep uint8
@@ -153,16 +149,11 @@ func (c *Core) explore(out []Action) []Action {
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
 		e := &l.streams.explore
-		if e.step != pairing && c.rttShifted(l) && !without("rtt-shift") {
-			l.streams.followRTTShift(c.now, l)
-		}
 		switch e.step {
 		case watching:
 			switch {
 			case c.starved(l) && !without("short-queue"):
 				l.streams.try(c.now, l.rateSince(l.streams.queue.from, c.now))
-			case c.limitedToo(l) && !without("limited-too"):
-				l.streams.try(c.now, e.mean)
 			case c.worthExploring(l) && !without("pair-trial"):
 				out = c.askAnother(id, out)
 			}
@@ -216,27 +207,6 @@ func (c *Core) starved(l *link) bool {
 	return l.streams.queue.tooShort(c.now, l) && c.now-l.lastByte <= leastWake && c.mayTry(l)
 }
 
-// limitedToo says whether a link's connection behaves like those of any other link which the
-// server has turned out to limit.
-func (c *Core) limitedToo(l *link) bool {
-	e := &l.streams.explore
-	if e.windows == 0 || !c.mayTry(l) {
-		return false
-	}
-	for i := range c.links {
-		o := &c.links[i].streams.explore
-		if o.each == 0 {
-			continue
-		}
-		jerky := o.pauses > 0 && e.paused && e.pauses > 0
-		settled := e.level > 1 || o.pauses > 0 && e.windows > 1 // what comes by fits and starts is never level
-		if jerky || settled && alikePart*e.mean <= o.each {
-			return true
-		}
-	}
-	return false
-}
-
 // worthExploring says whether a link looks as if a connection had less than it could
 // carry, and there is time enough left to make use of that.
 func (c *Core) worthExploring(l *link) bool {
@@ -254,23 +224,7 @@ func (c *Core) worthExploring(l *link) bool {
 	case c.now-l.lastByte > leastWake || e.level < e.wanted:
 		return false
 	}
-	return (c.alike(e.mean) || without("alike")) && float64(c.free()) > c.brought(worth.Seconds())
-}
-
-// alike says whether no link has much more than rate bytes per second over a connection,
-// and none is in trouble.
-func (c *Core) alike(rate float64) bool {
-	for i := range c.links {
-		o := &c.links[i]
-		other := o.streams.explore.mean
-		if o.streams.explore.windows == 0 || o.streams.most > 1 {
-			other = o.est.rate / float64(o.streams.most)
-		}
-		if o.banned || c.usable(o) && rate < float64(alikePart*other) {
-			return false
-		}
-	}
-	return true
+	return float64(c.free()) > c.brought(worth.Seconds())
 }
 
 // askAnother asks for a little over a connection that the link has not used.
@@ -302,7 +256,7 @@ func (c *Core) judgePair(l *link) {
 	switch {
 	case !c.worthMany(l):
 	case jerky && s.opened[1] > 0 && l.queues[0].requests > 0 && s.heard[1]-s.heard[0] > longest(pairFloor, pauseTrips, l.length())+l.apart():
-		e.step, e.each = watching, e.mean
+		e.step = watching
 		s.try(c.now, e.mean)
 		return
 	case s.refused != 0 || l.banned || l.est.nMarks == 0:
@@ -312,7 +266,7 @@ func (c *Core) judgePair(l *link) {
 		rate := float64(l.received-e.bytes) / span.Seconds()
 		kept := float64(l.speeds.total[0]-e.first) / span.Seconds()
 		if rate >= pairGain*e.mean && (!e.doubtful || span >= pauseMost) && (jerky || kept >= pairKeeps*e.mean) {
-			e.step, e.each = watching, e.mean // and with more than one connection, for good
+			e.step = watching // and with more than one connection, for good
 			s.try(c.now, rate)
 			return
 		}

@@ -62,24 +62,6 @@ func TestAnOnlyConnectionKeepsWhatItWasAskedFor(t *testing.T) {
 	}
 }
 
-// A burst behind a lost packet is no rate: a connection that had one is not asked for
-// more than the others.
-func TestABurstIsNotTakenForARate(t *testing.T) {
-	r := lossy(t)
-	l := &r.core.links[0]
-	for s := range StreamID(8) {
-		l.speeds.rate[s] = 1e5
-	}
-	l.speeds.rate[3] = 8e5
-	l.speeds.sum = 15e5
-	if p := r.core.portion(0, 3); p != 1.0/8 {
-		t.Errorf("the one with the burst is asked for %.3f of what the link is", p)
-	}
-	if p := r.core.portion(0, 2); p > 0.07 {
-		t.Errorf("another for %.3f", p)
-	}
-}
-
 // A link's rate is not that of the first of its many requests that ends.
 func TestOneOfManyRequestsTellsNoRate(t *testing.T) {
 	r, streams := far(t)

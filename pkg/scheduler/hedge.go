@@ -12,13 +12,6 @@ const (
 	// that have nothing else to do: then all wait for that one rest.
 	hedgeShare = 0.002
 	idleHedges = 4
-	// riskTrips is by how many round trips a request of many files may be later than
-	// expected: a lost packet costs as many. An idle connection fetches a rest twice that would
-	// be later than its own copy then.
-	riskTrips = 1
-	// leastGain, in seconds, is what a copy has to save over a link with a shorter round
-	// trip: nobody would notice less, and it costs the same bytes.
-	leastGain = 5e-3
 )
 
 // most is the size in bytes of the largest rest that is dealt with as a whole.
@@ -40,13 +33,6 @@ func (c *Core) worthCopying(thief *link, own *eta, stream StreamID, ch *chunk, e
 	}
 	if (!thief.est.measured() || own.rate <= 0) && !c.unheard(thief, ch) {
 		return false
-	}
-	switch {
-	case c.batch == nil:
-	case own.trip < leastGain && !without("least-gain"):
-		end -= leastGain
-	case rest <= own.window(stream) && !without("risk-trips"): // which comes at once, while others may lose a packet yet
-		end += riskTrips * own.trip
 	}
 	return own.soonest(thief, stream, rest) < end
 }

@@ -17,12 +17,6 @@ const (
 	// lagSamples is how many of the latest waits count: the least of them, as one
 	// may have been the server's or a lost packet's.
 	lagSamples = 3
-	// A pause for pausePart of a request's wait is none between bursts.
-	pausePart = 0.75
-	// endTrips is for how many round trips a job still lasts when those of the data that
-	// comes begin to count: earlier nobody takes over anything, and rates
-	// that are measured quickly find a link's connections more to do when they grow.
-	endTrips = 10
 	// silentMost bounds what silence limits grow to by doubling.
 	silentMost = 30 * Second
 	// patientProbe is enough for a handshake at a round trip of 1.3 s, and for the
@@ -77,8 +71,8 @@ func (l *link) shorter(rtt Time) {
 // servers think, and queues stand, but not for both. Bursts are as far apart as that.
 func (l *link) length() Time { return max(l.rtt, min(l.lag.least(), l.streams.queue.trip)) }
 
-// round is a round trip as it is at present, queues included.
-func (l *link) round() Time { return max(l.trip(), l.lag.least(), l.turn) }
+// round is a round trip as answers take it at present.
+func (l *link) round() Time { return max(l.trip(), l.lag.least()) }
 
 // listen notes how long a link has been waited for of which nothing has been heard.
 func (l *link) listen(now Time) {
@@ -90,47 +84,6 @@ func (l *link) listen(now Time) {
 // reach is a round trip as far as it is known: a link that has been waited for in vain is
 // likely to take as long again.
 func (l *link) reach() Time { return max(l.round(), 2*l.unheard) }
-
-// turned notes what a round trip takes the data that comes.
-func (c *Core) turned(l *link, trip Time) {
-	l.streams.queue.trip = trip
-	switch {
-	case without("data-trip"):
-	case c.batch == nil && l.turn == 0 && !l.queued(): // at the end, too
-	case !c.ending(l):
-	case c.batch == nil && !l.queued():
-		l.turn = 0
-	default:
-		l.turn = trip
-	}
-}
-
-// ending says whether the end is so near that the round trips of the data which comes
-// are those to go by.
-func (c *Core) ending(l *link) bool {
-	if c.batch != nil {
-		return c.batch.lasts < endTrips*l.rtt.Seconds()
-	}
-	return l.streams.most > 1 && c.sized() && float64(c.left()) < c.brought(endTrips*l.rtt.Seconds())
-}
-
-// burst is for how long nothing may come between the bursts of a link's connections: where
-// there are many files, each brings its window once in a round trip.
-func (c *Core) burst(l *link) Time {
-	if c.batch == nil {
-		return 0
-	}
-	return l.turn
-}
-
-// pause is for how long nothing may come of a response that is under way.
-func (c *Core) pause(ch *chunk) Time {
-	l := &c.links[ch.link]
-	if ch.got == 0 {
-		return l.apart()
-	}
-	return max(c.burst(l), l.apart())
-}
 
 // patient is a silence limit: silentRTTs round trips as the latest handshakes have
 // them, at least floor, and twice as long for each wait in vain.
@@ -172,17 +125,10 @@ func (l *link) regain() {
 }
 
 // answered notes what the first byte of ch, which comes now, tells of the link's latency:
-// nothing if earlier requests may have delayed it. For one that was made behind others, but
-// nothing came over the link for nearly as long as it was waited for, the data's own round
-// trip is what it took at most: the pause may be that of a lost packet. It is none for as
-// long as a record takes to come, though that shows only when it is there.
+// nothing if earlier requests may have delayed it.
 func (c *Core) answered(l *link, ch *chunk) {
-	wait, idle := c.now-ch.issued, c.now-l.lastByte-l.record()
-	switch {
-	case ch.alone:
-		l.lag.saw(max(0, wait-max(rateWindow/2, l.record()))) // bytes are told of now and then
-	case !without("answer-behind") && ch.open && idle >= rateWindow && float64(idle) >= pausePart*float64(wait) && l.streams.queue.trip > 0:
-		l.lag.saw(min(wait, l.streams.queue.trip))
+	if ch.alone { // bytes are told of now and then
+		l.lag.saw(max(0, c.now-ch.issued-max(rateWindow/2, l.record())))
 	}
 }
 

@@ -26,11 +26,6 @@ const (
 	overflowShare   = 0.6
 	overflowTrips   = 2.5
 	overflowPackets = 10
-	// A thin link's queue of some packets overflows as often as random losses come. What a
-	// connection has in flight, the queue included, is less by a third after a loss, and
-	// grows by a packet in two round trips or three (RFC 9438, 4.3): as many round trips as
-	// refillPart of its packets are half of what that takes.
-	refillPart = 0.25
 	// lossRepeats is how many episodes must follow another that soon.
 	lossRepeats = 2
 	// segment is a full packet's payload in bytes.
@@ -69,7 +64,7 @@ func (s *loss) watch(now Time, l *link) {
 	old := s.counted
 	s.counted = s.reordered
 	switch {
-	case !soon, over && (s.overflowed(old, s.grew.bytes) || age >= l.refill() && l.streams.queue.mayDrop(now, l.length())):
+	case !soon, over && s.overflowed(old, s.grew.bytes):
 		s.repeats = 0
 		s.begin(before, old, l)
 	case over && !fresh:
@@ -86,17 +81,6 @@ func (s *loss) watch(now Time, l *link) {
 		s.repeats = max(s.repeats, lossRepeats)
 	}
 	s.grew = l.mark(now)
-}
-
-// refill is how long it may take a connection to fill a link's queue again after a loss; Never
-// where that is not known.
-func (l *link) refill() Time {
-	trip := l.streams.queue.trip
-	if trip == 0 || without("refill") {
-		return Never
-	}
-	packets := l.est.capacity() * trip.Seconds() / segment
-	return Time(refillPart * packets * float64(trip))
 }
 
 func (s *loss) begin(at countMark, disorder int64, l *link) {

@@ -58,31 +58,6 @@ func TestALostPacketDoesNotShakeTheRate(t *testing.T) {
 	}
 }
 
-// Behind a thin link's queue of some packets a connection loses one each second, as often as
-// at random: more connections could not bring more. Without a queue they could.
-func TestAThinLinksQueueIsNoRandomLoss(t *testing.T) {
-	for trip, tried := range map[Time]bool{140 * Millisecond: false, 60 * Millisecond: true} {
-		l := &link{rtt: 60 * Millisecond, streams: streams{most: 1}}
-		l.streams.queue.trip = trip
-		lost := 3 * Second
-		byRecords(l, 1, 9*Second, 125e3, func(now Time) {
-			if now > lost {
-				l.streams.loss.reordered += 5
-				lost += 1100 * Millisecond
-			}
-			// The connection has given way, and there is no queue for a moment.
-			l.streams.queue.trip = trip
-			if now < lost-900*Millisecond {
-				l.streams.queue.trip = 60 * Millisecond
-			}
-			l.streams.tune(now, l, oneFile(1<<30))
-		})
-		if got := l.streams.tried > 0; got != tried {
-			t.Errorf("trips of %v s: more were tried: %v", trip.Seconds(), got)
-		}
-	}
-}
-
 // The records of a slow link are no pauses of the server's, and what two connections have in
 // turn tells of no limit.
 func TestRecordsAreNoPauses(t *testing.T) {

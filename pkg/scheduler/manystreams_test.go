@@ -146,7 +146,7 @@ func TestConnectionsGrowByWhatIdleOnesLeave(t *testing.T) {
 		factor  float64
 	}{{8, 1}, {6, 8.0 / 6}, {4, 2}, {1, 2}} {
 		v := &speeds{}
-		o := eta{speeds: v, active: c.working, full: 1e9, rate: 1}
+		o := eta{speeds: v, active: c.working, rate: 8000 / float64(c.working), full: 8000 / float64(c.working)}
 		for s := range 8 {
 			v.rate[s] = 1000
 			v.sum += v.rate[s]

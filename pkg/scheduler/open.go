@@ -173,13 +173,6 @@ func (c *Core) equal(l *link, stream StreamID, bytes int64) int64 {
 	return each
 }
 
-// overdue says whether a share's next bytes should have come for certain: all windows of a link in
-// slow start come after one another, and its queue makes each round trip longer than the last.
-func (c *Core) overdue(ch *chunk) bool {
-	l := &c.links[ch.link]
-	return c.late(ch) && c.now > l.streams.heard[ch.stream]+l.streams.queue.trip+l.round()/2
-}
-
 // split lets a connection that was made ahead take over its share of what its link's first one
 // has been asked for, as long as nothing is known of their rates. That one is closed then,
 // over HTTP/2, too: the server may have handed all of its response to the kernel.
@@ -196,7 +189,6 @@ func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
 	victim, before := ch.stream, len(out)
 	out = c.cutOff(id, stream, ch, min(each, ch.left()), out)
 	out[before].Close = true
-	c.chunks[len(c.chunks)-1].share = true
 	l.streams.lose(victim, c.nextID)
 	return out
 }

@@ -339,39 +339,6 @@ func TestWhatAnOpenConnectionTakesOver(t *testing.T) {
 	}
 }
 
-// TestSharesAreLeftAlone by the link's other connections, which have got as much to do, unless
-// one is late; and what is not a share is taken over from.
-func TestSharesAreLeftAlone(t *testing.T) {
-	for name, tt := range map[string]struct {
-		change    func(l *link, ch *chunk)
-		preempted bool
-	}{
-		"a share":               {func(*link, *chunk) {}, false},
-		"is late":               {func(l *link, _ *chunk) { l.streams.heard[1] = Second - 100*Millisecond }, true},
-		"has just come":         {func(l *link, _ *chunk) { l.streams.heard[1] = Second - 15*Millisecond }, false},
-		"waits in a long queue": {func(l *link, _ *chunk) { l.streams.heard[1], l.streams.queue.trip = Second-100*Millisecond, Second }, false},
-		"is large":              {func(_ *link, ch *chunk) { ch.share = false }, true},
-	} {
-		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20})
-		r.up(1)
-		c, l := r.core, &r.core.links[0]
-		l.rtt, l.streams.most, l.streams.worked = 20*Millisecond, 3, 7
-		c.chunks, l.requests, l.queues = c.chunks[:0], 0, [MaxStreams]queue{}
-		r.now, c.now = Second, Second
-		c.start(0, 1, Range{0, 4 << 20}, nil)
-		l.est.rate = 1e6
-		ch := &c.chunks[0]
-		ch.share, ch.got, l.streams.opened[1] = true, 1<<20, 1<<20
-		tt.change(l, ch)
-		var o eta
-		c.etaOf(0, &o)
-		_, end := o.latest(2)
-		if out := c.help(0, 2, &o, &o, 1, end, nil); (len(out) > 0) != tt.preempted {
-			t.Errorf("%s: %+v", name, out)
-		}
-	}
-}
-
 // TestConnectionsMadeAheadAreExpectedToBringTheirWindows, though the link has carried little yet,
 // which came over another one; not when they should have brought something, or have.
 func TestConnectionsMadeAheadAreExpectedToBringTheirWindows(t *testing.T) {

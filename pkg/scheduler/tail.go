@@ -17,19 +17,12 @@ const (
 	// connections are lost to takeovers than to one file's end.
 	batchWorth = 1
 	ownWorth   = 2
-	// sentWorth takes its place within a link for what a connection was asked for behind
-	// something else, or one that lasts: the server sends that before it hears that it need
-	// not, and a connection that does not last is lost besides.
-	sentWorth = 4
 	// answerTrips is after how many round trips of another link a request that has not
 	// been answered is taken for late: twice what a handshake and an answer take there.
 	answerTrips = 2 * connectRTTs
 	// takenMost is how often another link may take over all of a request that was not answered:
 	// by then each of two has had it. Chosen by hand.
 	takenMost = 2
-	// modestPart and modestLeast, in bytes: see modest.
-	modestPart  = 0.5
-	modestLeast = 64 << 10
 )
 
 // steal lets a stream that has run out of work take over the end of what would
@@ -83,7 +76,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *eta, victim Stream
 	if ch.duplicate != NoChunk {
 		return c.relay(thief, stream, own, ch, end, out)
 	}
-	if from == own && (ch.got == 0 && (l.streams.cut[stream] > 0 || ch.moved >= movedMost) || ch.share && !without("share-guard") && !c.overdue(ch)) {
+	if from == own && (ch.got == 0 && (l.streams.cut[stream] > 0 || ch.moved >= movedMost) || own.fresh&(1<<victim) != 0 && !without("share-guard")) {
 		return out // whom nothing has answered since cannot do better, it would go to and fro, and shares are alike
 	}
 	room := c.most(thief)
@@ -97,7 +90,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *eta, victim Stream
 		if ch.link != thief && c.anotherSooner(thief, ch.link, x, own.soonest(l, stream, x)) {
 			return out
 		}
-		return c.takeOver(thief, stream, ch, c.modest(l, from, victim, x), out)
+		return c.takeOver(thief, stream, ch, x, out)
 	}
 	if from == own && own.wait[victim] == 0 {
 		return out // they have the link's rate between them
@@ -157,26 +150,17 @@ func (c *Core) stealSize(thief *link, own *eta, stream StreamID, from *eta, vict
 		return int64(min(x, rest-float64(c.cfg.minRequest())))
 	}
 	worth := worthRTTs * own.trip
-	switch {
-	case c.batch != nil:
+	if c.batch != nil {
 		worth = batchWorth * own.trip
 		if from == own { // its victim loses a connection over the same bottleneck
 			worth *= ownWorth
 		}
-	case !without("sent-worth") && from == own && from.last[victim].got == 0 && (from.streams.lasting || thief.queues[victim].requests > 1):
-		worth = sentWorth * own.trip
 	}
 	if !without("start-mean") && c.batch == nil && from != own && c.links[from.last[victim].link].est.rate <= 0 {
 		rv = min(rv, from.mean(victim, from.owed[victim])) // all that is known is how it starts
 	}
 	delay := own.delay(thief, stream)
 	x := balanced(rest, rs, rv, delay-from.wait[victim])
-	if c.batch != nil && c.batch.files == 0 && own.last[stream] == nil && c.batch.stock.empty() {
-		// It begins with that, and others that are idle have the rest sooner.
-		if !without("idle-first-window") {
-			x = min(x, float64(own.window(stream)))
-		}
-	}
 	switch {
 	case thief.streams.single: // links that take a little from each other in turns gain nothing
 		worth = connectRTTs * own.trip
@@ -191,20 +175,6 @@ func (c *Core) stealSize(thief *link, own *eta, stream StreamID, from *eta, vict
 		return whole
 	}
 	return 0
-}
-
-// modest is how many of the x bytes that a link should take over, were it as fast as the
-// others, it begins with as long as it has shown nothing, and the victim does bring bytes. If
-// it is slower, it would lose its connection when they are taken back, and what is on its way
-// there; if not, it asks for the rest in time, and the victim's connection is lost anyway.
-func (c *Core) modest(thief *link, from *eta, victim StreamID, x int64) int64 {
-	if c.batch != nil || thief.est.measured() || from.late&(1<<victim) != 0 || from.last[victim].got == 0 {
-		return x
-	}
-	if without("modest-steal") {
-		return x
-	}
-	return min(x, max(modestLeast, int64(modestPart*float64(x))))
 }
 
 // unheard says whether ch has not been answered, over a link of which nothing has been
