@@ -86,8 +86,9 @@ func shrink(ch *chunk) Action {
 // shorten takes the last n bytes from what a request that is no copy was asked for.
 func (c *Core) shorten(ch *chunk, n int64) {
 	ch.rng.End -= n
-	c.owe(ch.link, ch.stream, -n)
-	c.links[ch.link].assigned -= n
+	o := &c.links[ch.link].load
+	o.owe(ch.stream, -n)
+	o.assigned -= n
 }
 
 // shrunk tells of a request's new end, or withdraws chunk i where it has come to that.

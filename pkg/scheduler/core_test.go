@@ -320,7 +320,7 @@ func busyCore(t testing.TB, links, requests int) *Core {
 	}
 	for id := range LinkID(links) {
 		c.Step(0, Input{Kind: LinkUp, Link: id, Bandwidth: 1e7, RTT: 20 * Millisecond}, nil)
-		for c.links[id].requests < requests/links {
+		for c.links[id].load.requests < requests/links {
 			c.start(id, 0, c.ledger.take(1<<30, c.ledger.size), nil)
 		}
 	}
@@ -360,8 +360,8 @@ func TestTheLastLinkIsNotBanned(t *testing.T) {
 	for _, a := range acts {
 		asked = asked || a.Kind == Start && a.Link == 0 && a.Range.Len() > probeSize
 	}
-	if r.core.links[0].banned || !asked {
-		t.Fatalf("banned %v: %+v", r.core.links[0].banned, acts)
+	if r.core.links[0].health.banned || !asked {
+		t.Fatalf("banned %v: %+v", r.core.links[0].health.banned, acts)
 	}
 }
 

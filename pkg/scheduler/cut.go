@@ -31,5 +31,5 @@ func (c *Core) handy(id LinkID, stream StreamID) int64 {
 // to learn how long a file is and to share it out then.
 func (c *Core) brief(id LinkID, stream StreamID, bytes int64) bool {
 	l := &c.links[id]
-	return !without("brief") && float64(bytes) <= briefTrips*l.trip().Seconds()*(View{c}).RateOrMean(id)*l.part(stream)
+	return !without("brief") && float64(bytes) <= briefTrips*l.rtt.known().Seconds()*(View{c}).RateOrMean(id)*l.part(stream)
 }

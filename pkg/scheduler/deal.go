@@ -98,10 +98,10 @@ func (c *Core) deal(out []Action) []Action {
 func (c *Core) arrange() {
 	gets := func(id LinkID) float64 {
 		l := &c.links[id]
-		if !l.asked {
+		if !l.load.asked {
 			return math.MaxFloat64
 		}
-		return l.est.rate / float64(l.requests+1)
+		return l.est.rate / float64(l.load.requests+1)
 	}
 	slices.SortFunc(c.batch.order, func(x, y LinkID) int { return cmp.Or(cmp.Compare(gets(y), gets(x)), cmp.Compare(x, y)) })
 }
@@ -124,7 +124,7 @@ func (c *Core) dry() bool {
 // longestTrip is the longest of the links' round trips.
 func (c *Core) longestTrip() (trip Time) {
 	for i := range c.links {
-		trip = max(trip, c.links[i].rtt)
+		trip = max(trip, c.links[i].rtt.min)
 	}
 	return trip
 }
@@ -162,12 +162,12 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 	l, t := &c.links[id], &c.batch.tables[id]
 	least, fewest := 0.0, Time(0)
 	for s := range l.streams.most {
-		q := &l.queues[s]
+		q := &l.load.queues[s]
 		switch {
 		case (t.blocked|t.copying)&(1<<s) != 0 || !l.streams.served(s):
 			continue
 		case q.requests == 0:
-			if !without("warm-up") && l.requests > 0 && l.warmUp(s).Seconds() > c.batch.lasts {
+			if !without("warm-up") && l.load.requests > 0 && l.warmUp(s).Seconds() > c.batch.lasts {
 				continue // those at work will be done before it has begun
 			}
 			if trips := l.streams.trips(s); !found || least > 0 || trips < fewest {
@@ -183,7 +183,7 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 			best, found, least = s, true, wait
 		}
 	}
-	if !found && l.requests == 0 && t.blocked == 0 { // all of them were refused
+	if !found && l.load.requests == 0 && t.blocked == 0 { // all of them were refused
 		return l.streams.first(), true
 	}
 	return best, found
@@ -202,7 +202,7 @@ func (c *Core) lasts() float64 {
 // than a round trip.
 func (l *link) warmUp(s StreamID) Time {
 	if trips := l.streams.trips(s); trips > 1 {
-		return trips * l.trip()
+		return trips * l.rtt.known()
 	}
 	return 0
 }
@@ -226,8 +226,8 @@ func (c *Core) ahead(id LinkID, stream StreamID) float64 {
 	if l.est.rate <= 0 {
 		return float64(min(aheadUnmet, grown))
 	}
-	n := float64(l.est.rate*longest(aheadFloor, aheadTrips, l.trip()).Seconds()) * l.part(stream)
-	if brought := float64(l.streams.opened[stream]); !without("ahead-few") && c.planned(id) && l.trip() > aheadFloor && l.streams.most <= aheadLone && brought < aheadWindows*n {
+	n := float64(l.est.rate*longest(aheadFloor, aheadTrips, l.rtt.known()).Seconds()) * l.part(stream)
+	if brought := float64(l.streams.opened[stream]); !without("ahead-few") && c.planned(id) && l.rtt.known() > aheadFloor && l.streams.most <= aheadLone && brought < aheadWindows*n {
 		n = max(n, aheadDoubled*brought)
 	}
 	if l.speeds.rate[stream] <= 0 {

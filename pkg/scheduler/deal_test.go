@@ -56,7 +56,7 @@ func TestFewFilesAtOnceGoWhereTheyAreBroughtSoonest(t *testing.T) {
 		r.step(Input{Kind: Planned, Plan: &Plan{Files: c.files}})
 		for id, rate := range c.rates {
 			if l := &r.core.links[id]; rate > 0 {
-				l.est.rate, l.est.nSamples, l.asked = rate, 1, true
+				l.est.rate, l.est.nSamples, l.load.asked = rate, 1, true
 			}
 		}
 		for f := range int64(20) {

@@ -59,21 +59,21 @@ func (v View) brings(l LinkID, end float64) float64 {
 // explain: nobody should wait for it.
 func (v View) late(id LinkID) bool {
 	l := &v.core.links[id]
-	return !without("late-link") && l.requests > 0 && v.core.now-l.lastByte > max(rateWindow, 2*l.trip())
+	return !without("late-link") && l.load.requests > 0 && v.core.now-l.health.lastByte > max(rateWindow, 2*l.rtt.known())
 }
 
 // delay is in how many seconds the first byte of a request would come: after a
 // round trip, and after all that the link was asked for before.
 func (v View) delay(id LinkID) float64 {
 	l := &v.core.links[id]
-	trip := max(l.trip(), l.lag.least())
+	trip := max(l.rtt.known(), l.rtt.leastAnswer())
 	if without("guided-delay") {
 		trip = 0
 	}
-	if l.requests == 0 {
+	if l.load.requests == 0 {
 		return float64(v.core.trips(l)) * trip.Seconds()
 	}
-	return max(trip.Seconds(), float64(l.owed())/v.RateOrMean(id))
+	return max(trip.Seconds(), float64(l.load.owed())/v.RateOrMean(id))
 }
 
 // finishTime is the number of seconds in which the usable links can have all free bytes if

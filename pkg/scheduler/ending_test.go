@@ -9,15 +9,15 @@ func ending(t *testing.T, free int64) *rig {
 	r, _ := far(t)
 	near, link := &r.core.links[0], &r.core.links[1]
 	near.est.rate, link.est.rate = 1e7, 7e6
-	near.lastByte, link.lastByte = r.now, r.now
+	near.health.lastByte, link.health.lastByte = r.now, r.now
 	r.core.ledger.free = []Range{{0, free}}
 	for id := range LinkID(2) { // what is in flight lasts for 0.6 s
 		l := &r.core.links[id]
-		for l.owed() > int64(0.6*l.est.rate) {
+		for l.load.owed() > int64(0.6*l.est.rate) {
 			for i := range r.core.chunks {
 				if ch := &r.core.chunks[i]; ch.link == id && ch.left() > 4096 {
 					x := ch.left() / 2
-					r.core.owe(id, ch.stream, -x)
+					r.core.links[id].load.owe(ch.stream, -x)
 					ch.rng.End -= x
 				}
 			}
@@ -39,7 +39,7 @@ func TestNothingIsAskedOfAConnectionThatIsBackTooLate(t *testing.T) {
 			}
 		}
 		r.core.ledger.free = []Range{{0, free}}
-		l.queues[5] = queue{}
+		l.load.queues[5] = queue{}
 		l.streams.lose(5, r.core.nextID)
 		l.streams.worked |= 1 << 5
 		if trips := l.streams.trips(5); trips != reconnectRTTs {

@@ -51,7 +51,7 @@ type eta struct {
 // the mean of the others.
 func (c *Core) etaOf(id LinkID, o *eta) {
 	l := &c.links[id]
-	*o = eta{trip: l.round().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
+	*o = eta{trip: l.rtt.now().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
 	for i := range c.chunks {
 		ch := &c.chunks[i]
 		if ch.link != id || ch.copy {
@@ -64,7 +64,7 @@ func (c *Core) etaOf(id LinkID, o *eta) {
 			if c.late(ch) {
 				o.late |= 1 << ch.stream
 			}
-			if c.batch == nil && l.streams.fresh(ch.stream) && c.now-ch.issued < freshTrips*l.round() {
+			if c.batch == nil && l.streams.fresh(ch.stream) && c.now-ch.issued < freshTrips*l.rtt.now() {
 				if !without("fresh-eta") {
 					o.fresh |= 1 << ch.stream
 				}
@@ -139,10 +139,10 @@ func (o *eta) doubling(s StreamID, bytes int64) float64 {
 // second, came while its rate was measured, and no queue stands before the link: the next round
 // trips will bring more. One that has not brought its first window is slow by other means.
 func (l *link) rising(s StreamID, rate float64) bool {
-	if l.streams.most > 1 || without("rising") || l.waited(l.streams.queue.trip) {
+	if l.streams.most > 1 || without("rising") || l.rtt.waited(l.rtt.data) {
 		return false
 	}
-	opened, recent := l.streams.opened[s], max(rateWindow, 2*l.length()).Seconds()
+	opened, recent := l.streams.opened[s], max(rateWindow, 2*l.rtt.path()).Seconds()
 	return opened > initialWindow && rate*recent >= risingPart*float64(opened)
 }
 
@@ -184,20 +184,12 @@ func (o *eta) duplicated() (set uint64) {
 // copyEnds is in how many seconds a copy will be there.
 func (c *Core) copyEnds(ch *chunk) float64 {
 	l := &c.links[ch.link]
-	bytes := l.queues[ch.stream].pending + ch.left() // copies are not among the former
+	bytes := l.load.queues[ch.stream].pending + ch.left() // copies are not among the former
 	end := c.due(ch)
 	if rate := (View{c}).RateOrMean(ch.link) * l.part(ch.stream); rate > 0 {
 		end += float64(bytes) / rate
 	}
 	return min(forever, end)
-}
-
-// trip is the link's round trip, or what stands for it.
-func (l *link) trip() Time {
-	if l.rtt > 0 {
-		return l.rtt
-	}
-	return unknownTrip
 }
 
 // due is in how many seconds the next byte of ch, the first of its stream's
@@ -220,7 +212,7 @@ func (c *Core) due(ch *chunk) float64 {
 // have come, or the next one followed.
 func (c *Core) late(ch *chunk) bool {
 	l := &c.links[ch.link]
-	return c.now > l.expected(ch)+l.apart()+l.round()+rateWindow/2
+	return c.now > l.expected(ch)+l.apart()+l.rtt.now()+rateWindow/2
 }
 
 // expected is when the next byte of ch, the first of its stream's requests, should
@@ -232,7 +224,7 @@ func (l *link) expected(ch *chunk) Time {
 		if ch.id < l.streams.cut[ch.stream] { // its connection is the one before
 			trips = 1
 		}
-		at = max(at, max(ch.issued, l.streams.ready(ch.stream, l.trip()))+trips*l.round())
+		at = max(at, max(ch.issued, l.streams.ready(ch.stream, l.rtt.known()))+trips*l.rtt.now())
 	}
 	return at
 }

@@ -201,11 +201,11 @@ func TestPairs(t *testing.T) {
 		r.flow(2*Second, map[ChunkID]float64{0: 4e5}, map[ChunkID]int64{})
 		c, l := r.core, &r.core.links[0]
 		s := &l.streams
-		s.most, l.queues[0].requests = 2, tt.owes
+		s.most, l.load.queues[0].requests = 2, tt.owes
 		s.opened[1], s.heard[0], s.heard[1] = 1, c.now-tt.silence, c.now
 		s.explore = exploring{
 			step: pairing, since: c.now - tt.span, mean: 1e6, pauses: 1, doubtful: tt.doubtful,
-			bytes: l.received - int64(tt.gain*1e6*tt.span.Seconds()),
+			bytes: l.load.received - int64(tt.gain*1e6*tt.span.Seconds()),
 		}
 		c.judgePair(l)
 		if s.trial != tt.want {
@@ -236,9 +236,9 @@ func TestPairsThatShareRecords(t *testing.T) {
 		c, l := r.core, &r.core.links[0]
 		s := &l.streams
 		l.est.lots = lots{n: lotCount, latest: [lotCount]int64{recordSize}, rate: tt.rate}
-		s.most, l.queues[0].requests, l.working = 2, 1, 2
+		s.most, l.load.queues[0].requests, l.load.working = 2, 1, 2
 		s.opened[1], s.heard[0], s.heard[1] = 1, c.now-tt.bigger, c.now
-		s.explore = exploring{step: pairing, since: c.now - 300*Millisecond, mean: tt.rate, pauses: 1, bytes: l.received, doubtful: true}
+		s.explore = exploring{step: pairing, since: c.now - 300*Millisecond, mean: tt.rate, pauses: 1, bytes: l.load.received, doubtful: true}
 		c.judgePair(l)
 		if s.trial != tt.want {
 			t.Errorf("%s: tried %v", tt.name, s.trial)

@@ -66,8 +66,8 @@ func TestAnOnlyConnectionKeepsWhatItWasAskedFor(t *testing.T) {
 func TestOneOfManyRequestsTellsNoRate(t *testing.T) {
 	r, streams := far(t)
 	l := &r.core.links[1]
-	if l.est.rate != 0 || l.requests < 2 {
-		t.Fatalf("rate %.0f, %d requests", l.est.rate, l.requests)
+	if l.est.rate != 0 || l.load.requests < 2 {
+		t.Fatalf("rate %.0f, %d requests", l.est.rate, l.load.requests)
 	}
 	ch := r.core.chunks[r.core.find(streams[1])]
 	r.now += 2 * Second

@@ -50,12 +50,12 @@ func TestLimitsOfSilenceGrowAndAreBounded(t *testing.T) {
 		{rtt: 10 * Millisecond, inVain: 255, want: silentMost},
 		{rtt: 10 * Second, inVain: 1, want: 60 * Second},
 	} {
-		l := link{rtt: tt.rtt, handshake: tt.handshake}
-		l.streams.queue.trip = tt.trip
+		l := link{rtt: roundTrips{min: tt.rtt, handshake: tt.handshake}}
+		l.rtt.data = tt.trip
 		if tt.lag > 0 {
-			l.lag.saw(tt.lag)
+			l.rtt.answer(tt.lag)
 		}
-		if got := l.patient(silentAgain, tt.inVain); got != tt.want {
+		if got := l.rtt.patient(silentAgain, tt.inVain); got != tt.want {
 			t.Errorf("%+v: %v s", tt, got.Seconds())
 		}
 	}
@@ -63,7 +63,8 @@ func TestLimitsOfSilenceGrowAndAreBounded(t *testing.T) {
 
 func TestAProbeMayTakeAsLongAsTheBanBeforeIt(t *testing.T) {
 	for bans, want := range map[int]Time{1: probeFor, 2: patientProbe, 3: probeFor, bansInRow: veryPatient, bansInRow + 1: probeFor, bansInRow + 5: 1600 * Millisecond, 100: probeMost} {
-		if got := (&link{bans: bans}).probeLimit(); got != want {
+		h, r := health{bans: bans}, roundTrips{}
+		if got := r.probeLimit(h.probeLimit()); got != want {
 			t.Errorf("after %d bans: %v s", bans, got.Seconds())
 		}
 	}
@@ -96,12 +97,12 @@ func TestALinkThatIsRegainedAsALongOneIsGivenTime(t *testing.T) {
 			r.flow(10*Millisecond, map[ChunkID]float64{id: 1e6}, got)
 		}
 	}
-	for !l.banned {
+	for !l.health.banned {
 		wait(10 * Millisecond)
 	}
 	shaken := false
-	for probe := Time(0); l.banned; wait(10 * Millisecond) {
-		if !l.probing {
+	for probe := Time(0); l.health.banned; wait(10 * Millisecond) {
+		if !l.health.probing {
 			probe, shaken = 0, false
 			continue
 		}
@@ -128,10 +129,10 @@ func TestALinkThatIsRegainedAsALongOneIsGivenTime(t *testing.T) {
 	if r.now > 10*Second {
 		t.Errorf("it was back after %.1f s", r.now.Seconds())
 	}
-	if got := l.patient(silentFloor, 0); got != silentRTTs*trip {
+	if got := l.rtt.patient(silentFloor, 0); got != silentRTTs*trip {
 		t.Errorf("it may be silent for %.1f s", got.Seconds())
 	}
-	if l.streams.queue.trip = 20 * Millisecond; l.patient(silentFloor, 0) != silentFloor {
+	if l.rtt.data = 20 * Millisecond; l.rtt.patient(silentFloor, 0) != silentFloor {
 		t.Error("its handshake lost a packet, and that is taken for its length")
 	}
 }
@@ -144,11 +145,11 @@ func TestALinkThatHasBecomeSlowToAnswerIsAskedEarlier(t *testing.T) {
 	r.step(Input{Kind: Tick})
 	got := map[ChunkID]int64{}
 	l := &r.core.links[0]
-	if r.flow(400*Millisecond, map[ChunkID]float64{0: 1e6}, got); l.lag.n != 0 {
+	if r.flow(400*Millisecond, map[ChunkID]float64{0: 1e6}, got); l.rtt.answered != 0 {
 		t.Fatal("the first request, for which a connection was made, was counted")
 	}
 	// All that was asked for while bytes came, and then one that nothing delays.
-	for l.lag = (lag{}); len(r.core.chunks) > 1 || r.core.chunks[0].issued < r.now; {
+	for l.rtt.answers, l.rtt.answered = [answerSamples]Time{}, 0; len(r.core.chunks) > 1 || r.core.chunks[0].issued < r.now; {
 		ch := r.core.chunks[0]
 		r.step(Input{Kind: Finished, Chunk: ch.id, Bytes: ch.rng.Len()})
 	}
@@ -158,19 +159,19 @@ func TestALinkThatHasBecomeSlowToAnswerIsAskedEarlier(t *testing.T) {
 		r.step(Input{Kind: Tick})
 	}
 	r.step(Input{Kind: Progress, Chunk: id, Bytes: 1000})
-	if trip := l.answerTrip(); trip < 1900*Millisecond || trip > 2*Second {
+	if trip := l.rtt.toAnswer(); trip < 1900*Millisecond || trip > 2*Second {
 		t.Fatalf("the link is taken to answer within %v s", trip.Seconds())
 	}
-	if l.rtt != 10*Millisecond {
-		t.Errorf("its least round trip is %v s", l.rtt.Seconds())
+	if l.rtt.min != 10*Millisecond {
+		t.Errorf("its least round trip is %v s", l.rtt.min.Seconds())
 	}
 	l.est.rate = 1e6
 	if ahead := l.runway(); ahead < 3.8e6 {
 		t.Errorf("it is asked only %.0f bytes ahead", ahead)
 	}
 	// A request that is answered sooner counts for more.
-	l.lag.saw(50 * Millisecond)
-	if trip := l.answerTrip(); trip != 50*Millisecond {
+	l.rtt.answer(50 * Millisecond)
+	if trip := l.rtt.toAnswer(); trip != 50*Millisecond {
 		t.Errorf("then within %v s", trip.Seconds())
 	}
 }
@@ -190,10 +191,10 @@ func TestARecordIsNoLatency(t *testing.T) {
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
 		l.est.lots = lots{n: lotCount, latest: [lotCount]int64{recordSize}, rate: 125e3}
-		l.streams.queue.trip, c.now = 150*Millisecond, Second
-		l.lastByte = c.now - tt.idle
+		l.rtt.data, c.now = 150*Millisecond, Second
+		l.health.lastByte = c.now - tt.idle
 		c.answered(l, &chunk{alone: tt.alone, issued: c.now - tt.wait})
-		if got := l.lag.least(); got+Millisecond < tt.want || got > tt.want {
+		if got := l.rtt.leastAnswer(); got+Millisecond < tt.want || got > tt.want {
 			t.Errorf("alone: %v, answered after %.3f s: a latency of %.3f s, want %.3f s", tt.alone, tt.wait.Seconds(), got.Seconds(), tt.want.Seconds())
 		}
 	}
@@ -208,7 +209,7 @@ func TestAnAnswerOverANewConnectionIsNoLatency(t *testing.T) {
 		if ch.stream == 1 {
 			r.now += 200 * Millisecond
 			r.step(Input{Kind: Progress, Chunk: ch.id, Bytes: 1000, Trip: 100 * Millisecond})
-			if trip := r.core.links[0].answerTrip(); trip != 20*Millisecond {
+			if trip := r.core.links[0].rtt.toAnswer(); trip != 20*Millisecond {
 				t.Errorf("%v s", trip.Seconds())
 			}
 			return
@@ -237,12 +238,12 @@ func TestABannedLinkThatIsTheLastIsAskedNormally(t *testing.T) {
 			}
 		}
 	}
-	if asked == NoChunk || r.core.links[0].banned {
+	if asked == NoChunk || r.core.links[0].health.banned {
 		t.Fatal("the last link was not asked")
 	}
 	r.step(Input{Kind: Failed, Chunk: asked, Wait: Second})
-	if l := &r.core.links[0]; l.banned || l.notBefore != r.now+Second {
-		t.Errorf("its failure did not count: %+v", l.notBefore)
+	if l := &r.core.links[0]; l.health.banned || l.health.notBefore != r.now+Second {
+		t.Errorf("its failure did not count: %+v", l.health.notBefore)
 	}
 }
 
@@ -256,16 +257,16 @@ func TestBurstsOfALongLink(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := &c.links[0]
-		l.up, l.rtt, l.requests, l.streams.most = true, 20*Millisecond, 1, 1
-		l.streams.queue.trip = trip
+		l.health.up, l.rtt.min, l.load.requests, l.streams.most = true, 20*Millisecond, 1, 1
+		l.rtt.data = trip
 		if long {
-			l.lag.saw(trip)
+			l.rtt.answer(trip)
 		}
 		least := forever
-		for l.received = 1; c.now < 10*Second; c.now += 10 * Millisecond {
+		for l.load.received = 1; c.now < 10*Second; c.now += 10 * Millisecond {
 			if at := c.now % trip; at < trip/5 {
-				l.received += rate * int64(trip) / int64(Second) / 6
-				l.lastByte = c.now
+				l.load.received += rate * int64(trip) / int64(Second) / 6
+				l.health.lastByte = c.now
 				if c.now > 5*Second && c.now < 5*Second+2*trip { // one loss, of which what is behind it tells
 					l.streams.loss.reordered += 10
 				}

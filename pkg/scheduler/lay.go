@@ -76,8 +76,7 @@ func (c *Core) sure(ch *chunk) {
 
 // doubt notes how many of the bytes that were asked for are not likely to exist.
 func (c *Core) doubt(ch *chunk, over int64) {
-	c.links[ch.link].over += over - ch.over
-	c.links[ch.link].queues[ch.stream].pending -= over - ch.over
+	c.links[ch.link].load.doubt(ch.stream, over-ch.over)
 	ch.over = over
 }
 

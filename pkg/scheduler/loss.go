@@ -58,9 +58,9 @@ func (s *loss) watch(now Time, l *link) {
 		return
 	}
 	quiet, age := now-s.grew.at, now-s.episode.at
-	over := quiet > longest(quietFloor, quietRTTs, l.length())
-	soon := s.episode.at > 0 && age <= longest(againFloor, againRTTs, l.length())
-	fresh := age < longest(freshFloor, freshRTTs, l.length())
+	over := quiet > longest(quietFloor, quietRTTs, l.rtt.path())
+	soon := s.episode.at > 0 && age <= longest(againFloor, againRTTs, l.rtt.path())
+	fresh := age < longest(freshFloor, freshRTTs, l.rtt.path())
 	old := s.counted
 	s.counted = s.reordered
 	switch {
@@ -70,14 +70,14 @@ func (s *loss) watch(now Time, l *link) {
 	case over && !fresh:
 		s.repeats++
 		s.begin(before, old, l)
-	case !over && age >= longest(lastsFloor, lastsRTTs, l.length()):
+	case !over && age >= longest(lastsFloor, lastsRTTs, l.rtt.path()):
 		s.repeats++
-		if s.overflowed(s.counted, l.received) {
+		if s.overflowed(s.counted, l.load.received) {
 			s.repeats = 0
 		}
 		s.begin(l.mark(now), s.counted, l)
 	}
-	if over && soon && !fresh && !l.streams.queue.mayDrop(now, l.length()) {
+	if over && soon && !fresh && !l.streams.queue.mayDrop(now, l.rtt.path()) {
 		s.repeats = max(s.repeats, lossRepeats)
 	}
 	s.grew = l.mark(now)
@@ -85,7 +85,7 @@ func (s *loss) watch(now Time, l *link) {
 
 func (s *loss) begin(at countMark, disorder int64, l *link) {
 	s.episode, s.disorder = at, disorder
-	s.trip = l.est.rate * l.length().Seconds() / segment
+	s.trip = l.est.rate * l.rtt.path().Seconds() / segment
 }
 
 // overflowed says whether the episode, up to a count of packets out of order and

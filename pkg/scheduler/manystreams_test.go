@@ -52,7 +52,7 @@ func TestAServerMayBoundTheConnections(t *testing.T) {
 			r.step(Input{Kind: Failed, Link: 1, Chunk: id, Wait: Second})
 		}
 	}
-	if l := &r.core.links[1]; l.banned || l.notBefore > r.now {
+	if l := &r.core.links[1]; l.health.banned || l.health.notBefore > r.now {
 		t.Error("the link has to wait because of connections that it can do without")
 	}
 	// Nothing is asked of them again, and a failure of those that work counts.
@@ -64,7 +64,7 @@ func TestAServerMayBoundTheConnections(t *testing.T) {
 		}
 	}
 	r.step(Input{Kind: Failed, Link: 1, Chunk: streams[3], Bytes: 14000, Wait: Second})
-	if l := &r.core.links[1]; l.notBefore <= r.now {
+	if l := &r.core.links[1]; l.health.notBefore <= r.now {
 		t.Error("a connection that worked has failed, and the link need not wait")
 	}
 }

@@ -31,7 +31,6 @@ const (
 
 // queueDetector says whether a queue stands before a link.
 type queueDetector struct {
-	trip  Time      // round trip of the data, queue included; 0: not known
 	clear countMark // when the time without a queue began; at 0: there is a queue
 	from  countMark // the same, or the latest loss after it; at 0: there is a queue
 }
@@ -39,11 +38,11 @@ type queueDetector struct {
 // queued says whether a queue stands before a link: its data takes longer than its least round
 // trip.
 func (l *link) queued() bool {
-	floor := longest(noQueueFloor, noQueuePart, l.rtt)
+	floor := longest(noQueueFloor, noQueuePart, l.rtt.min)
 	if rate := l.est.capacity(); rate > 0 { // not what happens to come now: packets take no longer for that
 		floor = max(floor, FromSeconds(noQueuePackets*segment/rate))
 	}
-	return l.streams.queue.trip > l.rtt+floor
+	return l.rtt.data > l.rtt.min+floor
 }
 
 // mayDrop says whether a packet that is lost now may have been dropped by a queue.
@@ -54,7 +53,7 @@ func (q *queueDetector) mayDrop(now, rtt Time) bool {
 func (q *queueDetector) watch(now Time, l *link) {
 	lost := l.streams.loss.grew
 	switch {
-	case q.trip == 0 || l.queued():
+	case l.rtt.data == 0 || l.queued():
 		q.clear.at = 0
 	case q.clear.at == 0:
 		q.clear = l.mark(now)
@@ -71,8 +70,8 @@ func (q *queueDetector) watch(now Time, l *link) {
 
 // tooShort says whether packets were lost and there has been no queue since.
 func (q *queueDetector) tooShort(now Time, l *link) bool {
-	inFlight := l.est.rate * l.length().Seconds() / segment
+	inFlight := l.est.rate * l.rtt.path().Seconds() / segment
 	lost := l.streams.loss.grew.at
-	return q.from.at > 0 && lost > 0 && now-q.from.at >= longest(noQueueSpan, noQueueTrips, l.length()) &&
-		inFlight*l.length().Seconds() >= recoveryWorth.Seconds()
+	return q.from.at > 0 && lost > 0 && now-q.from.at >= longest(noQueueSpan, noQueueTrips, l.rtt.path()) &&
+		inFlight*l.rtt.path().Seconds() >= recoveryWorth.Seconds()
 }

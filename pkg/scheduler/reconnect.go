@@ -10,7 +10,7 @@ import "math/bits"
 // reconnecting is how many bytes l brings until another connection's first byte, whose
 // handshake and request wait in the link's queue.
 func (l *link) reconnecting() float64 {
-	return float64(l.est.rate * (connectRTTs * max(l.trip(), l.streams.queue.trip)).Seconds())
+	return float64(l.est.rate * (connectRTTs * max(l.rtt.known(), l.rtt.data)).Seconds())
 }
 
 // least is the size in bytes below which a request over l is not worth its round trip, or
@@ -18,7 +18,7 @@ func (l *link) reconnecting() float64 {
 func (c *Core) least(l *link) int64 {
 	least := c.cfg.minRequest()
 	if l.streams.single {
-		least = max(least, int64(l.est.rate*(connectRTTs*l.trip()).Seconds()))
+		least = max(least, int64(l.est.rate*(connectRTTs*l.rtt.known()).Seconds()))
 	}
 	return least
 }

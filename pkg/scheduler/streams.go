@@ -66,12 +66,6 @@ const (
 	worthMost  = 2 * Second
 )
 
-// queue is what a connection has been asked for and has not received.
-type queue struct {
-	requests int32
-	pending  int64 // bytes
-}
-
 // streams is how many connections a link has, and what was learnt about it.
 type streams struct {
 	most    StreamID // it may use
@@ -141,10 +135,10 @@ func (s *streams) tune(now Time, l *link, t task) {
 	case l.est.nSamples == 0:
 		s.widen(now, l, t)
 	case s.loss.random() && !l.queued():
-		if !s.queue.mayDrop(now, l.length()) { // slow start may have filled the link before
+		if !s.queue.mayDrop(now, l.rtt.path()) { // slow start may have filled the link before
 			base = s.queue.clear
 		}
-		steady := l.est.steady(now, l.length())
+		steady := l.est.steady(now, l.rtt.path())
 		worth := float64(t.left) > steady*l.trialWorth().Seconds() && t.lasts > 2*l.trialSpan().Seconds()
 		if worth && l.tells(base) && now >= s.restUntil && !without("loss-trial") {
 			s.try(now, l.rateSince(base, now))
@@ -159,12 +153,12 @@ func (s *streams) widen(now Time, l *link, t task) {
 		least, long = batchLeastShare, batchLongTrip
 	}
 	switch {
-	case l.rtt == 0 && l.received == 0: // no connection yet: it takes that long at least
-		if trip := now - l.lastByte; trip >= long {
+	case l.rtt.min == 0 && l.load.received == 0: // no connection yet: it takes that long at least
+		if trip := now - l.health.lastByte; trip >= long {
 			most = min(MaxStreams, farStreams*int64(trip/farStep))
 		}
-	case l.rtt >= longTrip:
-		most = min(MaxStreams, int64(l.rtt/tripPerStream))
+	case l.rtt.min >= longTrip:
+		most = min(MaxStreams, int64(l.rtt.min/tripPerStream))
 	}
 	if without("widen") {
 		most = 0
@@ -178,17 +172,17 @@ func (s *streams) widen(now Time, l *link, t task) {
 // tried, those that were given up are taken back when it turns out to carry more, unless
 // what comes waits in a queue: those that are left fill the link then.
 func (s *streams) fold(l *link) {
-	if l.rtt < longTrip { // it was only late
+	if l.rtt.min < longTrip { // it was only late
 		s.wide = 0
 	}
 	most := s.most
 	if without("fold") {
 		return
 	}
-	if s.tried == 0 && !l.waited(s.queue.trip) {
+	if s.tried == 0 && !l.rtt.waited(l.rtt.data) {
 		most = max(most, s.wide)
 	}
-	room := l.est.capacity() * l.rtt.Seconds() / initialWindow
+	room := l.est.capacity() * l.rtt.min.Seconds() / initialWindow
 	s.most = max(1, min(most, StreamID(min(MaxStreams, room+1))))
 }
 
@@ -212,11 +206,11 @@ func (s *streams) try(now Time, base float64) {
 }
 
 // trialSpan is for how long new streams are left alone, and then measured.
-func (l *link) trialSpan() Time { return longest(trialFloor, trialRTTs, l.answerTrip()) }
+func (l *link) trialSpan() Time { return longest(trialFloor, trialRTTs, l.rtt.toAnswer()) }
 
 // trialWorth is for how long what more streams would bring must be of use.
 func (l *link) trialWorth() Time {
-	return min(worthMost, longest(worthFloor, worthTrips, l.answerTrip()))
+	return min(worthMost, longest(worthFloor, worthTrips, l.rtt.toAnswer()))
 }
 
 // judge ends a trial when it has been measured.
@@ -361,9 +355,9 @@ func (c *Core) needless(ch *chunk) bool {
 // look at the streams is cheaper than one at all requests.
 func (c *Core) anyOverdue(id LinkID) bool {
 	l := &c.links[id]
-	least := l.patient(silentAgain, 0) + l.apart()
-	for i := range l.queues {
-		if l.queues[i].requests > 0 && c.now-l.streams.heard[i] > least {
+	least := l.rtt.patient(silentAgain, 0) + l.apart()
+	for i := range l.load.queues {
+		if l.load.queues[i].requests > 0 && c.now-l.streams.heard[i] > least {
 			return true
 		}
 	}
@@ -386,7 +380,7 @@ func (c *Core) prune(id LinkID, out []Action) []Action {
 		if s.worked&(1<<ch.stream) == 0 {
 			limit = silentConnect
 		}
-		if ch.link != id || c.now-s.heard[ch.stream] <= l.patient(limit, s.inVain[ch.stream])+apart || !s.flowing(ch.stream, c.now) {
+		if ch.link != id || c.now-s.heard[ch.stream] <= l.rtt.patient(limit, s.inVain[ch.stream])+apart || !s.flowing(ch.stream, c.now) {
 			continue
 		}
 		if c.needless(ch) {

@@ -35,14 +35,14 @@ func TestStreamsAreAddedWhereTheyHelp(t *testing.T) {
 		{"no loss", never, 10e6, start, 1, 1},
 	}
 	for _, tt := range tests {
-		l := &link{rtt: 20 * Millisecond, streams: streams{most: 1}}
+		l := &link{rtt: roundTrips{min: 20 * Millisecond}, streams: streams{most: 1}}
 		for now := Time(1); now < 12*Second; now += 10 * Millisecond {
 			rate := tt.shape(now) * min(tt.most, 1e6*float64(l.streams.most))
-			l.received += int64(rate * 0.01)
+			l.load.received += int64(rate * 0.01)
 			if tt.loss(now) {
 				l.streams.loss.reordered += 10
 			}
-			l.est.observe(now, l.received, l.rtt)
+			l.est.observe(now, l.load.received, l.rtt.min)
 			l.streams.narrow(now, l)
 			l.streams.tune(now, l, oneFile(1<<30))
 		}
@@ -85,7 +85,7 @@ type lossyLink struct {
 
 func newLossyLink() *lossyLink {
 	l := &lossyLink{full: 4e6, each: 1e6}
-	l.rtt, l.streams.most = 20*Millisecond, 1
+	l.rtt.min, l.streams.most = 20*Millisecond, 1
 	return l
 }
 
@@ -96,11 +96,11 @@ func (l *lossyLink) run(end Time, told func()) {
 		if l.streams.most == 1 {
 			rate = l.alone()
 		}
-		l.received += int64(rate * 0.01)
+		l.load.received += int64(rate * 0.01)
 		if l.now/(10*Millisecond)%25 == 0 {
 			l.streams.loss.reordered += 10
 		}
-		l.est.observe(l.now, l.received, l.rtt)
+		l.est.observe(l.now, l.load.received, l.rtt.min)
 		l.streams.narrow(l.now, &l.link)
 		l.streams.tune(l.now, &l.link, oneFile(1<<30))
 		told()
@@ -135,7 +135,7 @@ func TestATrialEndsThePresentNarrowing(t *testing.T) {
 	s := &streams{most: 8}
 	s.narrowFrom(1, 1e6, countMark{at: Second})
 	s.try(2*Second, 1e6)
-	l := &link{rtt: 20 * Millisecond, received: 1e6, streams: *s}
+	l := &link{rtt: roundTrips{min: 20 * Millisecond}, load: load{received: 1e6}, streams: *s}
 	if l.streams.narrow(3*Second, l); l.streams.most != 16 {
 		t.Errorf("%d streams, 16 tried", l.streams.most)
 	}

@@ -40,7 +40,7 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 	}
 	var own, other eta
 	c.etaOf(thief, &own)
-	own.trip, own.passed = c.links[thief].reach().Seconds(), own.duplicated()
+	own.trip, own.passed = c.links[thief].rtt.reach().Seconds(), own.duplicated()
 	link := c.cfg.Policy.Victim(View{c}, thief)
 	if link >= 0 && int(link) < len(c.links) && link != thief {
 		c.etaOf(link, &other)
@@ -118,10 +118,10 @@ func (c *Core) anotherSooner(thief, victim LinkID, bytes int64, ours float64) bo
 	}
 	for l := range v.Links() {
 		o := &c.links[l]
-		if l == thief || l == victim || !c.usable(o) || o.preempted > 0 || o.est.rate <= 0 {
+		if l == thief || l == victim || !c.usable(o) || o.load.preempted > 0 || o.est.rate <= 0 {
 			continue
 		}
-		if l < thief && o.requests == 0 {
+		if l < thief && o.load.requests == 0 {
 			continue // it was asked before, and did not want them
 		}
 		if v.delay(l)+float64(bytes)/o.est.rate < ours {
@@ -134,14 +134,14 @@ func (c *Core) anotherSooner(thief, victim LinkID, bytes int64, ours float64) bo
 // stealSize is how many bytes a stream of thief should take over from a stream victim, which
 // would finish in end seconds; 0: none.
 func (c *Core) stealSize(thief *link, own *eta, stream StreamID, from *eta, victim StreamID, end float64) int64 {
-	if thief.preempted > 0 || thief.est.rate <= 0 && thief.est.measured() {
+	if thief.load.preempted > 0 || thief.est.rate <= 0 && thief.est.measured() {
 		return 0 // it does not answer itself
 	}
 	rest := float64(from.owed[victim])
 	rs, rv := own.speed(stream), from.speed(victim)
 	if rs <= 0 || rv <= 0 { // nobody has shown anything yet
 		ch := from.last[victim]
-		if !c.unheard(thief, ch) || ch.left() <= c.cfg.most() || c.now < ch.issued+answerTrips*thief.rtt {
+		if !c.unheard(thief, ch) || ch.left() <= c.cfg.most() || c.now < ch.issued+answerTrips*thief.rtt.min {
 			return 0 // what is small is fetched twice instead, and at once
 		}
 		// It keeps a little, and with it its connection: it may be the faster one.
@@ -181,7 +181,7 @@ func (c *Core) stealSize(thief *link, own *eta, stream StreamID, from *eta, vict
 // heard, and thief has, though it has shown no rate: all of a small file may have been
 // asked of a link that needs seconds for its first byte.
 func (c *Core) unheard(thief *link, ch *chunk) bool {
-	return !without("unheard") && c.batch == nil && thief.rtt > 0 && thief.preempted == 0 && c.untouched(ch)
+	return !without("unheard") && c.batch == nil && thief.rtt.min > 0 && thief.load.preempted == 0 && c.untouched(ch)
 }
 
 // balanced is how many of the rest bytes of a victim a thief should take over so
@@ -215,7 +215,7 @@ func (c *Core) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out []A
 	l := &c.links[ch.link]
 	stolen := Range{ch.rng.End - x, ch.rng.End}
 	if l.est.nMarks == 0 && ch.link != thief {
-		l.preempted++
+		l.load.preempted++
 	}
 	if l.streams.cutShort(ch.stream, c.nextID); c.batch == nil { // where there are many files next decides
 		l.streams.broken |= 1 << ch.stream

@@ -150,10 +150,10 @@ func TestASlowLinkIsLeftIdle(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, rate := range []float64{20e6, 1e6} {
-		c.links[i].up, c.links[i].est.rate, c.links[i].asked = true, rate, true
+		c.links[i].health.up, c.links[i].est.rate, c.links[i].load.asked = true, rate, true
 		c.links[i].streams.worked = 1
 	}
-	c.links[0].rtt, c.links[1].rtt = 10*Millisecond, 400*Millisecond
+	c.links[0].rtt.min, c.links[1].rtt.min = 10*Millisecond, 400*Millisecond
 	v := View{c}
 	if n := c.cfg.Policy.Request(v, 1); n != 0 {
 		t.Errorf("the far link is asked for %d bytes", n)
@@ -163,7 +163,7 @@ func TestASlowLinkIsLeftIdle(t *testing.T) {
 	}
 	// With ten times as much left it is worth it, and both end together.
 	c.ledger.free = []Range{{0, 10 << 20}}
-	c.links[1].rtt = 100 * Millisecond
+	c.links[1].rtt.min = 100 * Millisecond
 	end := v.finishTime()
 	if a, b := v.brings(0, end), v.brings(1, end); b < 16<<10 || int64(a+b+0.5) != 10<<20 {
 		t.Errorf("the links bring %.0f and %.0f bytes by %.3f s", a, b, end)
@@ -199,7 +199,7 @@ func TestASlowLinkIsKeptBusy(t *testing.T) {
 		c := r.core
 		for i, rate := range []float64{slow, fast} {
 			l := &c.links[i]
-			l.rtt, l.est.rate, l.speeds = trip, rate, speeds{}
+			l.rtt.min, l.est.rate, l.speeds = trip, rate, speeds{}
 			l.streams.heard[0] = r.now
 		}
 		ch := &c.chunks[c.find(last.Chunk)]
@@ -301,7 +301,7 @@ func TestWhatIsCopiedIsLeftToItsCopy(t *testing.T) {
 			c.hedge(0, 0, &c.chunks[c.find(last.Chunk)], nil)
 		}
 		c.now += 10 * Second
-		if !c.silent(&c.links[1]) || c.nearEnd() {
+		if !c.links[1].silent(c.now) || c.nearEnd() {
 			t.Fatal("no probe would be made of it")
 		}
 		if out := c.probe(0, nil); (len(out) > 0) == copied {
