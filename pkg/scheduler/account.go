@@ -24,7 +24,7 @@ func (c *Core) total() int64 {
 func (c *Core) left() int64 {
 	n := c.free()
 	for i := range c.links {
-		n += c.links[i].owed()
+		n += c.links[i].load.owed()
 	}
 	return n
 }
@@ -38,19 +38,9 @@ func (c *Core) free() int64 {
 	return c.ledger.bytes()
 }
 
-// owed is how many bytes the link was asked for and has not received.
-func (l *link) owed() int64 { return l.pending - l.over }
-
 // bdp is how many bytes the link has on the way at its present rate: while it owes fewer, it
 // was not asked for all it can carry.
-func (l *link) bdp() int64 { return int64(l.est.rate * l.answerTrip().Seconds()) }
-
-// owe notes that a link's stream has been asked for so many bytes more.
-func (c *Core) owe(id LinkID, stream StreamID, bytes int64) {
-	l := &c.links[id]
-	l.pending += bytes
-	l.queues[stream].pending += bytes
-}
+func (l *link) bdp() int64 { return int64(l.est.rate * l.rtt.toAnswer().Seconds()) }
 
 // Left is how many bytes have not been received; meaningless while the size is
 // unknown.
@@ -76,13 +66,13 @@ func (c *Core) Rate(l LinkID) float64 { return c.links[l].est.rate }
 func (c *Core) Bandwidth(l LinkID) float64 { return c.links[l].est.capacity() }
 
 // RTT is the least round-trip time of the link; 0 while unknown.
-func (c *Core) RTT(l LinkID) Time { return c.links[l].rtt }
+func (c *Core) RTT(l LinkID) Time { return c.links[l].rtt.min }
 
 // Streams is how many connections the link is worth at present.
 func (c *Core) Streams(l LinkID) int { return int(c.links[l].streams.most) }
 
 // Requests is how many requests the link has in flight.
-func (c *Core) Requests(l LinkID) int { return c.links[l].requests }
+func (c *Core) Requests(l LinkID) int { return c.links[l].load.requests }
 
 // Done appends the ranges that have been received to dst, sorted and joined. Of a
 // batch nobody keeps account of them: see Missing.

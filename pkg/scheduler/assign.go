@@ -24,11 +24,8 @@ const worthJoining = Second
 // banned link may not, whatever its state: its probes are the fail-over's
 // business.
 func (c *Core) usable(l *link) bool {
-	return c.fit(l) && !l.duty.resting && !c.tooLate(l)
+	return l.health.fit(c.now) && !l.duty.resting && !c.tooLate(l)
 }
-
-// fit says whether l could be given work, resting or not.
-func (c *Core) fit(l *link) bool { return l.up && !l.banned && c.now >= l.notBefore }
 
 // assign gives work to every stream that is ready for more, and lets the idle
 // ones take over what others are too slow with.
@@ -66,7 +63,7 @@ func (c *Core) assign(out []Action) []Action {
 // the least to do if there are several.
 func (c *Core) ready(id LinkID) (StreamID, bool) {
 	l := &c.links[id]
-	if l.requests == 0 {
+	if l.load.requests == 0 {
 		return l.streams.first(), true
 	}
 	if !c.sized() {
@@ -74,7 +71,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 	}
 	best, found, idle := StreamID(0), false, false
 	for s := range l.streams.most {
-		q := &l.queues[s]
+		q := &l.load.queues[s]
 		switch {
 		case q.requests >= maxQueued || !l.streams.served(s):
 			continue
@@ -91,10 +88,10 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 			if last := c.youngest(id, s); float64(last.got) < c.cfg.Overlap*float64(last.rng.Len()) {
 				continue
 			}
-		case float64(q.pending) > max(c.runway(l)*l.part(s), l.opening(s)):
+		case float64(q.pending) > max(l.runway()*l.part(s), l.opening(s)):
 			continue
 		}
-		if !found || q.pending < l.queues[best].pending {
+		if !found || q.pending < l.load.queues[best].pending {
 			best, found = s, true
 		}
 	}
@@ -105,7 +102,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 // can be done. Whatever it were asked for, others would take over.
 func (c *Core) backLate(l *link, s StreamID) bool {
 	trips := l.streams.trips(s)
-	return !without("back-late") && trips >= reconnectRTTs && (trips*l.trip()).Seconds() > (View{c}).finishTime()
+	return !without("back-late") && trips >= reconnectRTTs && (trips*l.rtt.known()).Seconds() > (View{c}).finishTime()
 }
 
 // youngest is the latest of a stream's requests in flight, of which there must be
@@ -121,17 +118,17 @@ func (c *Core) youngest(id LinkID, stream StreamID) *chunk {
 // tooLate says whether a link that joins while others are at work, or about to
 // be, would hardly have begun when they have finished.
 func (c *Core) tooLate(l *link) bool {
-	if l.asked || without("too-late") || !c.sized() || l.duty.urgent {
+	if l.load.asked || without("too-late") || !c.sized() || l.duty.urgent {
 		return false
 	}
 	rate := 0.0
 	for i := range c.links {
 		o := &c.links[i]
-		works := o.received > o.began // else nothing came of what it was asked for last
-		if o.requests > 0 {
-			works = !c.silent(o)
+		works := !o.load.fruitless() // else nothing came of what it was asked for last
+		if o.load.requests > 0 {
+			works = !o.silent(c.now)
 		}
-		if o.asked && c.usable(o) && works {
+		if o.load.asked && c.usable(o) && works {
 			rate += o.est.rate
 		}
 	}
@@ -139,18 +136,12 @@ func (c *Core) tooLate(l *link) bool {
 }
 
 // runway is how many bytes l will receive before the first byte of a request that is
-// sent now; 0 while its rate is unknown. As long as the end is far, it is no less than what
-// the link has in flight: a server that has nothing to send for a while, because the way
-// has become longer than is known, begins with a small window again (RFC 5681, 4.1).
-func (c *Core) runway(l *link) float64 {
+// sent now; 0 while its rate is unknown.
+func (l *link) runway() float64 {
 	if l.streams.single {
 		return l.reconnecting()
 	}
-	ahead := jitMargin * l.answerTrip().Seconds()
-	if trip := l.streams.queue.trip.Seconds(); !without("runway-data") && trip > ahead && float64(c.left()) > c.brought(endTrips*trip) {
-		ahead = trip
-	}
-	return float64(l.est.rate * ahead) // the conversion forbids a fused multiply-add where this is inlined
+	return float64(l.est.rate * jitMargin * l.rtt.toAnswer().Seconds()) // the conversion forbids a fused multiply-add where this is inlined
 }
 
 // opening is how many bytes a connection in slow start, whose rate is not known or still
@@ -163,22 +154,9 @@ func (l *link) opening(s StreamID) float64 {
 	}
 	brings := 2 * float64(l.streams.opened[s])
 	if l.est.measured() {
-		brings = min(brings, openingTrips*l.est.rate*l.trip().Seconds())
+		brings = min(brings, openingTrips*l.est.rate*l.rtt.known().Seconds())
 	}
 	return brings + initialWindow
-}
-
-// portion is the part of a link's next bytes that a connection is asked for: its part of
-// the link's rate, and no more than the others' mean, however fast it was of late. What comes
-// behind a lost packet comes at once, and looks like a rate. A connection that was asked for
-// too much is cut short at the end, and all that is on its way to it was sent in vain; one
-// that is fast asks again sooner.
-func (c *Core) portion(id LinkID, stream StreamID) float64 {
-	l := &c.links[id]
-	if without("portion-bound") {
-		return l.part(stream)
-	}
-	return min(l.part(stream), 1/float64(l.streams.serving()))
 }
 
 // request gives a link free bytes, as many as the policy says.
@@ -213,7 +191,7 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 	if each > 0 {
 		size = min(size, each)
 	} else {
-		size = int64(float64(size) * c.portion(id, stream))
+		size = int64(float64(size) * c.links[id].part(stream))
 	}
 	if !c.sized() {
 		size = min(size, (View{c}).First())
@@ -229,11 +207,7 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 		size = min(size, max(1, c.cfg.Window/int64(2*c.linksUp())))
 	}
 	r := c.ledger.take(size, c.limit())
-	out = c.start(id, stream, r, out)
-	if each > 0 && !r.Empty() {
-		c.chunks[len(c.chunks)-1].share = true
-	}
-	return out
+	return c.start(id, stream, r, out)
 }
 
 // limit is from where on nobody is asked for bytes. What a link was told of the end says
@@ -252,7 +226,7 @@ func (c *Core) limit() int64 {
 // linksUp is how many links have not gone, waiting and banned ones included.
 func (c *Core) linksUp() (n int) {
 	for i := range c.links {
-		if c.links[i].up {
+		if c.links[i].health.up {
 			n++
 		}
 	}
@@ -264,26 +238,20 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 		return out
 	}
 	l := &c.links[id]
-	if l.requests == 0 {
-		if !l.asked || l.received > l.began { // else nothing has come of what it was asked for last
-			l.useful = c.now
-		}
-		l.lastByte, l.began = c.now, l.received
+	alone := l.alone(stream)
+	if l.load.requests == 0 {
+		l.health.lastByte = c.now
 	}
-	if l.queues[stream].requests == 0 {
+	if l.load.begin(stream, c.now) {
 		l.streams.heard[stream] = c.now
-		l.working++
 	} else {
 		l.streams.piped |= 1 << stream
 	}
-	alone, open := l.alone(stream), l.streams.open(stream)
-	l.asked, l.duty.asked, l.duty.spared = true, true, false
-	l.requests++
-	l.queues[stream].requests++
+	l.duty.asked, l.duty.spared = true, false
 	l.streams.begun |= 1 << stream
-	c.owe(id, stream, r.Len())
-	l.assigned += r.Len()
-	c.append(chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, duplicate: NoChunk, alone: alone, open: open})
+	l.load.owe(stream, r.Len())
+	l.load.assigned += r.Len()
+	c.append(chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, duplicate: NoChunk, alone: alone})
 	c.nextID++
 	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: c.nextID - 1, Range: r})
 }
@@ -296,7 +264,7 @@ func (c *Core) NextWake() Time {
 		return wake
 	}
 	for i := range c.links {
-		if l := &c.links[i]; l.up && l.requests > 0 {
+		if l := &c.links[i]; l.health.up && l.load.requests > 0 {
 			wake = min(wake, c.nextLook(l))
 		}
 	}
@@ -320,12 +288,12 @@ func (c *Core) NextDue() Time {
 	for i := range c.links {
 		l := &c.links[i]
 		switch {
-		case !l.up:
+		case !l.health.up:
 			continue
-		case l.requests > 0:
+		case l.load.requests > 0:
 			due = min(due, c.nextDecision(l))
-		case l.notBefore > c.now:
-			due = min(due, l.notBefore)
+		case l.health.notBefore > c.now:
+			due = min(due, l.health.notBefore)
 		}
 		if len(c.chunks) == 0 && l.duty.resting { // else they wake it
 			due = min(due, max(c.now, c.rations.next))
@@ -347,25 +315,25 @@ func (c *Core) nextLook(l *link) Time {
 func (c *Core) nextDecision(l *link) Time {
 	wake := Never
 	// In slow start a round trip decides who should have what is free, or others owe.
-	if c.batch == nil && c.sized() && c.left() > l.owed() && c.cfg.Overlap == 0 && l.opening(0) > 0 && !without("opening-wake") {
-		wake = min(wake, c.now+max(leastWake, l.trip()/2))
+	if c.batch == nil && c.sized() && c.left() > l.load.owed() && c.cfg.Overlap == 0 && l.opening(0) > 0 && !without("opening-wake") {
+		wake = min(wake, c.now+max(leastWake, l.rtt.known()/2))
 	}
-	if c.batch == nil && c.sized() && l.streams.room == 0 && l.streams.early[1] > 0 && c.now < l.lastByte+silentConnect {
+	if c.batch == nil && c.sized() && l.streams.room == 0 && l.streams.early[1] > 0 && c.now < l.health.lastByte+silentConnect {
 		look := leastWake
 		if l.streams.answered > 0 && !c.cfg.secure() {
 			look = gaugeLook
 		}
 		wake = min(wake, c.now+look)
 	}
-	if l.received == 0 && l.rtt == 0 { // one that is far gets more streams
-		if due := l.lastByte + longTrip; due > c.now {
+	if l.load.received == 0 && l.rtt.min == 0 { // one that is far gets more streams
+		if due := l.health.lastByte + longTrip; due > c.now {
 			wake = min(wake, due)
-		} else if c.inTheDark() && c.now < l.lastByte+silentConnect { // its handshake says how many
+		} else if c.inTheDark() && c.now < l.health.lastByte+silentConnect { // its handshake says how many
 			wake = min(wake, c.now+leastWake)
 		}
 	}
 	if l.est.rate > 0 && c.sized() && c.cfg.Overlap == 0 && l.streams.most == 1 {
-		if spare := float64(l.owed()) - c.runway(l); spare > 0 {
+		if spare := float64(l.load.owed()) - l.runway(); spare > 0 {
 			wake = min(wake, c.now+max(Millisecond, FromSeconds(min(forever, spare/l.est.rate))))
 		}
 	}

@@ -20,7 +20,7 @@ func batchRig(t *testing.T, rtts ...Time) *rig {
 // known makes the first link's rate known.
 func (r *rig) known(rate float64) {
 	l := &r.core.links[0]
-	l.est.rate, l.est.nSamples, l.asked = rate, 1, true
+	l.est.rate, l.est.nSamples, l.load.asked = rate, 1, true
 }
 
 func (r *rig) add(file int32, off, end int64, guess bool) {

@@ -283,11 +283,11 @@ func (b *batchFuzz) check() {
 		t.Fatalf("%d of %d files in progress, %d guesses of %d bytes: %+v", active, len(s.files), guesses, guessed, s)
 	}
 	for i := range c.links {
-		if c.links[i].queues != queues[i] {
-			t.Fatalf("link %d: its connections have been asked for %+v, but %+v", i, queues[i], c.links[i].queues)
+		if c.links[i].load.queues != queues[i] {
+			t.Fatalf("link %d: its connections have been asked for %+v, but %+v", i, queues[i], c.links[i].load.queues)
 		}
-		if l := &c.links[i]; l.pending != pending[i] || l.over != over[i] {
-			t.Fatalf("link %d: %d bytes pending, %d unlikely, but %d and %d", i, l.pending, l.over, pending[i], over[i])
+		if l := &c.links[i]; l.load.pending != pending[i] || l.load.over != over[i] {
+			t.Fatalf("link %d: %d bytes pending, %d unlikely, but %d and %d", i, l.load.pending, l.load.over, pending[i], over[i])
 		}
 	}
 	if got := c.Missing(Range{0, unsized}, nil); !slices.Equal(got, b.w.left) {

@@ -16,18 +16,14 @@ package scheduler
 // 0.1 Mbit/s.
 const strayMost = 10 * Second
 
-// arrived is how many bytes have come over the link, in all, those that are kept included, and
-// those that nobody wants.
-func (l *link) arrived() int64 { return l.received + l.behind + l.stray }
-
 // strayed notes that so many bytes have come on a stream that nobody wants any more.
 func (l *link) strayed(stream StreamID, bytes int64, now Time) {
-	if bytes > 0 && now-l.useful <= strayMost && !without("stray") {
-		l.stray += min(unsized-l.stray, bytes)
+	if bytes > 0 && now-l.load.useful <= strayMost && !without("stray") {
+		l.load.stray += min(unsized-l.load.stray, bytes)
 		if l.streams.astray[stream] == 0 {
 			l.streams.astray[stream] = now
 		}
-		l.lastByte, l.streams.heard[stream] = now, now
+		l.health.lastByte, l.streams.heard[stream] = now, now
 	}
 }
 
@@ -43,20 +39,20 @@ func (l *link) straying(id StreamID, now Time) Time {
 
 // keep notes that so many bytes are kept on a stream by now.
 func (l *link) keep(stream StreamID, bytes int64, now Time) {
-	if bytes <= l.behind || stream != 0 || l.streams.most > 1 || !l.queued() {
+	if bytes <= l.load.behind || stream != 0 || l.streams.most > 1 || !l.queued() {
 		return
 	}
 	if without("behind") {
 		return
 	}
-	l.behind = bytes
-	l.lastByte, l.streams.heard[stream] = now, now
+	l.load.behind = bytes
+	l.health.lastByte, l.streams.heard[stream] = now, now
 }
 
 // handOn notes that a stream has received so many bytes, those that were kept first.
 func (l *link) handOn(stream StreamID, bytes int64) {
 	if stream == 0 {
-		l.behind -= min(bytes, l.behind)
+		l.load.behind -= min(bytes, l.load.behind)
 	}
 }
 
@@ -64,7 +60,7 @@ func (l *link) handOn(stream StreamID, bytes int64) {
 // link all the same, which is no slower for it.
 func (l *link) letGo(stream StreamID) {
 	if stream == 0 {
-		l.est.rebase(l.behind)
-		l.behind = 0
+		l.est.rebase(l.load.behind)
+		l.load.behind = 0
 	}
 }

@@ -48,7 +48,7 @@ func TestBytesBehindAGapHaveCome(t *testing.T) {
 		l := &r.core.links[0]
 		var got, kept int64
 		seen := newRates(l)
-		for r.now < 4*Second && !l.banned {
+		for r.now < 4*Second && !l.health.banned {
 			r.now += step
 			in := Input{Kind: Progress, RTT: 20 * Millisecond, Bytes: got, Trip: 20 * Millisecond}
 			if tt.queued {
@@ -68,8 +68,8 @@ func TestBytesBehindAGapHaveCome(t *testing.T) {
 			r.step(Input{Kind: Tick})
 			seen.note(r.now)
 		}
-		if counts := !l.banned && seen.near(rate); counts != tt.counts {
-			t.Errorf("%+v: %v, banned: %v", tt, seen, l.banned)
+		if counts := !l.health.banned && seen.near(rate); counts != tt.counts {
+			t.Errorf("%+v: %v, banned: %v", tt, seen, l.health.banned)
 		}
 	}
 }
@@ -92,9 +92,9 @@ func TestBytesThatAreNotHandedOnHaveComeToo(t *testing.T) {
 		case r.now <= 2500*Millisecond:
 			r.step(Input{Kind: Progress, Bytes: 2 * rate, Behind: came - 2*rate})
 		default:
-			if l.behind > 0 {
-				if l.behind != kept {
-					t.Errorf("%d bytes are kept", l.behind)
+			if l.load.behind > 0 {
+				if l.load.behind != kept {
+					t.Errorf("%d bytes are kept", l.load.behind)
 				}
 				c.start(0, 0, Range{1 << 39, 1 << 40}, nil) // another waits behind it
 				r.step(Input{Kind: Failed, Bytes: 2 * rate})
@@ -106,8 +106,8 @@ func TestBytesThatAreNotHandedOnHaveComeToo(t *testing.T) {
 			t.Fatalf("%v after %.2f s", seen, r.now.Seconds())
 		}
 	}
-	if l.behind != 0 {
-		t.Errorf("%d bytes are still kept", l.behind)
+	if l.load.behind != 0 {
+		t.Errorf("%d bytes are still kept", l.load.behind)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestStrayBytesHaveCome(t *testing.T) {
 		l := &r.core.links[0]
 		var got int64
 		seen := newRates(l)
-		for r.now < tt.last+3*Second && !l.banned {
+		for r.now < tt.last+3*Second && !l.health.banned {
 			r.now += step
 			in := Input{Kind: Progress, RTT: 20 * Millisecond, Bytes: got}
 			switch came := rate * int64(step) / int64(Second); {
@@ -140,8 +140,8 @@ func TestStrayBytesHaveCome(t *testing.T) {
 			r.step(Input{Kind: Tick})
 			seen.note(r.now)
 		}
-		if ok := !l.banned && seen.near(rate); ok != (tt.told && tt.last < strayMost) {
-			t.Errorf("%+v: %v, banned: %v", tt, seen, l.banned)
+		if ok := !l.health.banned && seen.near(rate); ok != (tt.told && tt.last < strayMost) {
+			t.Errorf("%+v: %v, banned: %v", tt, seen, l.health.banned)
 		}
 	}
 }
@@ -156,8 +156,8 @@ func TestStrayBytesAreNoRate(t *testing.T) {
 	for len(c.chunks) > 0 {
 		c.end(0, nil)
 	}
-	if l.est.nMarks != 0 || l.est.bytes != l.arrived() {
-		t.Errorf("%d bytes are counted, %d have come", l.est.bytes, l.arrived())
+	if l.est.nMarks != 0 || l.est.bytes != l.load.arrived() {
+		t.Errorf("%d bytes are counted, %d have come", l.est.bytes, l.load.arrived())
 	}
 }
 
@@ -224,7 +224,7 @@ func TestStraysEnd(t *testing.T) {
 		"something comes":        func(s *streams) { s.hear(&chunk{got: 1}, 1, 3*Second, 3*Second, 0) },
 		"the connection is lost": func(s *streams) { s.lose(0, 1) },
 	} {
-		l := &link{useful: Second}
+		l := &link{load: load{useful: Second}}
 		l.strayed(0, 1000, Second)
 		l.strayed(0, 1000, 3*Second)
 		if more := l.straying(0, 4*Second); more != Second {

@@ -13,7 +13,7 @@ package scheduler
 func (c *Core) endsBefore(i int, in Input, out []Action) []Action {
 	ch := c.chunks[i]
 	l := &c.links[ch.link]
-	l.shorter(in.RTT)
+	l.rtt.saw(in.RTT)
 	out = c.end(i, out)
 	l.streams.worked |= 1 << ch.stream // its connection stands
 	l.streams.broken &^= 1 << ch.stream
@@ -27,7 +27,7 @@ func (c *Core) endsBefore(i int, in Input, out []Action) []Action {
 // what nobody has answered, if its own answer should be there sooner.
 func (c *Core) duplicateUnanswered(thief LinkID, stream StreamID, out []Action) []Action {
 	l := &c.links[thief]
-	if c.ends == 0 || c.cfg.once() || l.requests > 0 || l.rtt == 0 {
+	if c.ends == 0 || c.cfg.once() || l.load.requests > 0 || l.rtt.min == 0 {
 		return out
 	}
 	var first *chunk
@@ -41,8 +41,8 @@ func (c *Core) duplicateUnanswered(thief LinkID, stream StreamID, out []Action) 
 		return out
 	}
 	o := &c.links[first.link]
-	theirs := max(c.now, first.issued+o.streams.trips(first.stream)*o.reach())
-	if first.rng.Len() > c.most(thief) || c.now+l.streams.trips(stream)*l.rtt >= theirs {
+	theirs := max(c.now, first.issued+o.streams.trips(first.stream)*o.rtt.reach())
+	if first.rng.Len() > c.most(thief) || c.now+l.streams.trips(stream)*l.rtt.min >= theirs {
 		return out
 	}
 	if without("duplicate-unanswered") {
@@ -53,7 +53,7 @@ func (c *Core) duplicateUnanswered(thief LinkID, stream StreamID, out []Action) 
 
 // untouched says whether ch has not been answered, over a link that has brought nothing.
 func (c *Core) untouched(ch *chunk) bool {
-	return ch.got == 0 && c.links[ch.link].received == 0
+	return ch.got == 0 && c.links[ch.link].load.received == 0
 }
 
 // duplicateRemainder has what little is left of a range which reaches beyond the end, now that this is
@@ -72,7 +72,7 @@ func (c *Core) duplicateRemainder(out []Action) []Action {
 		for j := range c.chunks {
 			before := &c.chunks[j]
 			l := before.link
-			if before.rng.End == ch.rng.Off && l != ch.link && !before.copy && c.links[l].rtt > 0 && ch.left() <= c.most(l) && !without("duplicate-remainder") {
+			if before.rng.End == ch.rng.Off && l != ch.link && !before.copy && c.links[l].rtt.min > 0 && ch.left() <= c.most(l) && !without("duplicate-remainder") {
 				return c.hedge(l, before.stream, ch, out) // only the last range reaches beyond the end
 			}
 		}

@@ -10,7 +10,7 @@ func TestAServerThatBoundsConnections(t *testing.T) {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20})
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
-		c.chunks, l.requests, l.queues = c.chunks[:0], 0, [MaxStreams]queue{}
+		c.chunks, l.load.requests, l.load.queues = c.chunks[:0], 0, [MaxStreams]queue{}
 		l.streams.most, l.streams.worked = 5, 31
 		r.now, c.now = 10*Millisecond, 10*Millisecond
 		for s := range StreamID(5) {
@@ -22,7 +22,7 @@ func TestAServerThatBoundsConnections(t *testing.T) {
 			if left := l.streams.serving(); left != max(answers, 5-failed) {
 				t.Errorf("it answers %d: %d are left after failure %d", answers, left, failed)
 			}
-			if waits := l.notBefore > c.now; waits != (failed > 5-answers) {
+			if waits := l.health.notBefore > c.now; waits != (failed > 5-answers) {
 				t.Errorf("it answers %d: the link waits after failure %d: %v", answers, failed, waits)
 			}
 		}
@@ -36,13 +36,13 @@ func TestWhatAServerServesIsAskedForMore(t *testing.T) {
 	r.up(1)
 	l := &r.core.links[0]
 	l.streams.most = 4
-	if p := r.core.portion(0, 0); p != 0.25 {
+	if p := l.part(0); p != 0.25 {
 		t.Errorf("one of four has %v", p)
 	}
 	l.streams.refuse(1)
 	l.streams.refuse(3)
 	l.streams.refuse(9) // which it does not use
-	if p := r.core.portion(0, 0); p != 0.5 {
+	if p := l.part(0); p != 0.5 {
 		t.Errorf("one of two has %v", p)
 	}
 }

@@ -13,11 +13,9 @@ type chunk struct {
 	issued    Time
 	duplicate ChunkID // fetches the same bytes, up to the same end; NoChunk: none does
 	alone     bool    // nothing of its link's delays its first byte
-	open      bool    // its connection was there when it was made
 	copy      bool    // and was begun after it: what it is asked for is not counted
 	moved     uint8   // times that it was made anew over another connection of its link
 	taken     uint8   // times that another link took over all of it before it was answered
-	share     bool    // it and what others of its link were asked for are alike: see split
 
 	// Of a batch: the file's place among those in progress, its class, the piece as
 	// it was Added, whether the file's size is still unknown, and how many of the
@@ -88,8 +86,9 @@ func shrink(ch *chunk) Action {
 // shorten takes the last n bytes from what a request that is no copy was asked for.
 func (c *Core) shorten(ch *chunk, n int64) {
 	ch.rng.End -= n
-	c.owe(ch.link, ch.stream, -n)
-	c.links[ch.link].assigned -= n
+	o := &c.links[ch.link].load
+	o.owe(ch.stream, -n)
+	o.assigned -= n
 }
 
 // shrunk tells of a request's new end, or withdraws chunk i where it has come to that.

@@ -30,46 +30,17 @@ const (
 )
 
 type link struct {
-	up        bool
-	banned    bool
-	probing   bool  // a banned link's small request is under way
-	bans      int   // in a row
-	notBefore Time  // end of a ban, or of the wait after a failure
-	gives     int64 // the most that its server gives at once, of those answers that had less than was asked for; 0: none had
-	rtt       Time  // the least
-	unheard   Time  // how long it was waited for, as long as that is not known
-	handshake Time  // as the latest handshakes had it; 0 while unknown
-	shook     Time  // as the latest one had it
-	shakes    int   // how many there were, as far as one was told
-	probed    int   // of these, when the latest probe began
-	regained  Time  // as the handshake of the probe that ended the latest ban had it; 0: it made none
-	turn      Time  // of a batch: a round trip of the data that comes; 0 while unknown
-	lag       lag
-	began     int64 // bytes that it had received when it last began to work
-	inVain    uint8 // releases in a row for silence, with nothing received
-	est       estimator
-	asked     bool  // it has been given work since it came up
-	requests  int   // in flight
-	working   int   // streams that have some
-	pending   int64 // bytes asked for and not received
-	over      int64 // of these, are not likely to exist
-	assigned  int64 // bytes received or asked for, in all
-	received  int64 // bytes received, in all
-	stray     int64 // bytes that have come of requests that had been cut short
-	useful    Time  // when it last brought bytes of others, or was asked after it had nothing to do
-	behind    int64 // bytes that have come over its first connection, and wait for one that is missing
-	lastByte  Time  // when the last byte came, or the link began to wait for one
-	preempted int   // requests taken over before they were answered, since it last received a byte
-	streams   streams
-	queues    [MaxStreams]queue
-	speeds    speeds
-	knocks    knocks
-	slowSince Time  // since when its rate is below a limit; Never: it is not
-	slowBans  uint8 // how often the dynamic limit has released it, up to doublings
-	terms     Terms
-	duty      duty
-	pace      pace
-	scale     scale
+	health  health
+	gives   int64 // the most that its server gives at once, of those answers that had less than was asked for; 0: none had
+	rtt     roundTrips
+	load    load
+	est     estimator
+	streams streams
+	speeds  speeds
+	terms   Terms
+	duty    duty
+	pace    pace
+	scale   scale
 }
 
 // Core is a run's scheduler: the ledger of what is missing, and what each link
@@ -118,7 +89,7 @@ func New(cfg Config) (*Core, error) {
 		c.had += r.Len()
 	}
 	for i := range c.links {
-		c.links[i].slowSince = Never
+		c.links[i].health.slowSince = Never
 		c.links[i].duty.trouble = Never
 		c.links[i].streams = streams{most: cfg.firstStreams(), tls: cfg.tlsTrips()}
 	}
@@ -226,31 +197,23 @@ func (c *Core) decides(k InputKind) bool {
 func (c *Core) measure() {
 	for i := range c.links {
 		l := &c.links[i]
-		if l.requests > 0 {
+		if l.load.requests > 0 {
 			l.listen(c.now)
-			rate := l.est.rate
 			if l.streams.lasting && c.batch == nil { // whose files end all the time
-				l.est.lots.came(c.now, l.arrived()-l.est.bytes)
+				l.est.lots.came(c.now, l.load.arrived()-l.est.bytes)
 			}
-			if (l.owed() < l.bdp() || !l.pace.settled(false)) && !without("restart-evidence") {
+			if (l.load.owed() < l.bdp() || !l.pace.settled(false)) && !without("restart-evidence") {
 				l.est.restart(c.now)
 			}
-			l.est.observe(c.now, l.arrived(), max(l.length(), c.burst(l)))
-			if l.beginsAgain(c.now) && !without("begins-again-rate") {
-				l.est.rate = max(l.est.rate, rate) // that does not tell what the link carries
-			}
-			l.pace.observe(c.now, l.rtt, l.received, l.est.nMarks > 0)
+			l.est.observe(c.now, l.load.arrived(), l.rtt.path())
+			l.pace.observe(c.now, l.rtt.min, l.load.received, l.est.nMarks > 0)
 			l.streams.narrow(c.now, l)
 			if c.cfg.Parallelism == 0 && c.sized() && !c.planned(LinkID(i)) {
 				l.streams.tune(c.now, l, c.task())
-				l.streams.rttShift.watch(c.now, l)
 				l.streams.explore.watch(c.now, l)
 			}
 		}
-		if c.batch != nil {
-			c.feed(LinkID(i))
-		}
-		l.speeds.observe(c.now, l.round(), &l.queues, l.streams.most, l.streams.refused)
+		l.speeds.observe(c.now, l.rtt.now(), &l.load.queues, l.streams.most, l.streams.refused)
 	}
 }
 
@@ -270,25 +233,17 @@ func (c *Core) task() task {
 func (c *Core) received(i int, in Input, out []Action) []Action {
 	ch := &c.chunks[i]
 	l := &c.links[ch.link]
-	l.shorter(in.RTT)
+	l.rtt.saw(in.RTT)
 	l.streams.single = l.streams.single || in.Single && c.batch == nil // which may have other servers
 	l.streams.lasting = l.streams.lasting || in.Lasting
 	if in.Answered && l.streams.answered == 0 {
 		l.streams.answered = c.now
 	}
 	if in.Held {
-		l.lastByte, l.streams.heard[ch.stream] = c.now, c.now
+		l.health.lastByte, l.streams.heard[ch.stream] = c.now, c.now
 	}
-	if in.Trip > 0 {
-		c.turned(l, in.Trip)
-	}
-	if in.Handshake > 0 {
-		l.handshake = in.Handshake
-	}
-	if in.Shook > 0 {
-		l.shook = in.Shook
-		l.shakes++
-	}
+	l.rtt.carried(in.Trip)
+	l.rtt.shook(in.Shook, in.Handshake)
 	l.streams.loss.reordered = max(l.streams.loss.reordered, in.Reordered)
 	// A shrunk chunk may report bytes beyond its new end: they are waste.
 	got := min(max(in.Bytes, ch.got), ch.rng.Len())
@@ -299,42 +254,36 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		if ch.got == 0 {
 			c.answered(l, ch)
 		}
-		l.inVain = 0
-		at := l.expected(ch) + c.pause(ch)
+		l.health.inVain = 0
+		at := l.expected(ch) + l.apart()
 		ch.got = got
 		if c.batch != nil {
 			c.came(ch, fresh)
 		}
 		if !ch.copy {
-			c.owe(ch.link, ch.stream, -fresh)
+			l.load.owe(ch.stream, -fresh)
 		}
-		l.received += fresh
+		l.load.got(fresh, c.now)
 		l.handOn(ch.stream, fresh)
-		l.lastByte, l.useful = c.now, c.now
+		l.health.lastByte = c.now
 		l.duty.trouble = Never
 		l.speeds.total[ch.stream] += fresh
-		if l.streams.hear(ch, fresh, c.now, at, l.trip()) {
-			l.speeds.restart(ch.stream, l.trip())
-		}
-		l.preempted = 0
+		l.streams.hear(ch, fresh, c.now, at, l.rtt.known())
 	}
 	l.keep(ch.stream, min(in.Behind, unsized), c.now)
 	l.strayed(ch.stream, min(in.Stray, unsized), c.now)
 	switch in.Kind {
 	case Finished:
-		if l.streams.single {
-			l.streams.reopened = c.now
-		}
 		c.meter(l, ch)
-		if l.probing && l.banned {
-			l.regain()
+		if l.health.probing && l.health.banned {
+			l.rtt.regain()
 			out = c.unban(ch.link, out)
 		}
 		out = c.resolveDuplicate(ch, out)
 		out = c.end(c.find(in.Chunk), out)
 	case Failed:
 		id := ch.link
-		if !l.banned && (in.Bounded > 0 && l.streams.tooMany(in.Bounded) || c.needless(ch)) {
+		if !l.health.banned && (in.Bounded > 0 && l.streams.tooMany(in.Bounded) || c.needless(ch)) {
 			l.streams.refuse(ch.stream)
 			return c.end(i, out)
 		}
@@ -342,9 +291,9 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.streams.lose(ch.stream, c.nextID)
 		}
 		out = c.end(i, out)
-		l.notBefore = max(l.notBefore, c.now+min(in.Wait, Never-c.now))
+		l.health.wait(c.now, in.Wait)
 		l.duty.trouble = min(l.duty.trouble, c.now)
-		if l.banned {
+		if l.health.banned {
 			out = c.ban(id, out) // the probe failed: wait longer
 		}
 	default: // a Progress does no more
@@ -360,11 +309,11 @@ func (c *Core) meter(l *link, ch *chunk) {
 	}
 	rate := float64(ch.got) / age.Seconds()
 	switch {
-	case l.est.rate > 0 && age <= longest(rateWindow, 2, l.answerTrip()) && !without("mean-of-brief"):
+	case l.est.rate > 0 && age <= longest(rateWindow, 2, l.rtt.toAnswer()) && !without("mean-of-brief"):
 		// So much the link does carry at present, whatever was measured of requests
 		// that were over before their rate could be.
 		l.est.rate = max(l.est.rate, rate)
-	case !without("mean-of-first") && l.est.rate == 0 && (c.batch != nil || l.requests == 1) && ch.got >= initialWindow:
+	case !without("mean-of-first") && l.est.rate == 0 && (c.batch != nil || l.load.requests == 1) && ch.got >= initialWindow:
 		// Over before it could be measured: its mean is better than nothing, unless
 		// so little came that it tells of the round trip alone, or it had but a part
 		// of the link's rate.
@@ -381,16 +330,15 @@ func (c *Core) withdraw(i int, out []Action) []Action {
 func (c *Core) end(i int, out []Action) []Action {
 	ch := c.chunks[i]
 	l := &c.links[ch.link]
-	l.requests--
-	if l.queues[ch.stream].requests--; l.queues[ch.stream].requests == 0 {
-		l.working--
+	last := l.load.end(ch.stream)
+	if last {
 		l.streams.piped &^= 1 << ch.stream
 	}
-	if ch.left() > 0 || l.queues[ch.stream].requests == 0 {
+	if ch.left() > 0 || last {
 		l.letGo(ch.stream)
 	}
-	if l.requests == 0 {
-		l.probing = false
+	if l.load.requests == 0 {
+		l.health.probing = false
 	}
 	if ch.left() > 0 {
 		l.streams.broken |= 1 << ch.stream
@@ -400,15 +348,15 @@ func (c *Core) end(i int, out []Action) []Action {
 	}
 	l.listen(c.now)
 	c.drop(i)
-	if l.requests == 0 || c.reconnects(ch.link) {
-		l.est.idle(l.arrived())
+	if l.load.requests == 0 || c.reconnects(ch.link) {
+		l.est.idle(l.load.arrived())
 		l.pace.pause()
 	}
 	if ch.copy {
 		c.copied -= ch.rng.Len() - spent(&ch, ch.got)
 	} else {
-		c.owe(ch.link, ch.stream, -ch.left())
-		l.assigned -= ch.left()
+		l.load.owe(ch.stream, -ch.left())
+		l.load.assigned -= ch.left()
 		c.ledger.give(ch.rest())
 	}
 	if c.batch != nil {
@@ -431,19 +379,18 @@ func (c *Core) release(id LinkID, out []Action) []Action {
 // another network.
 func (l *link) forget(cfg *Config) {
 	l.est.forget()
-	l.asked, l.rtt, l.unheard, l.preempted = false, 0, 0, 0
-	l.handshake, l.regained, l.turn, l.lag, l.inVain = 0, 0, 0, lag{}, 0
+	l.load.asked, l.rtt, l.load.preempted = false, roundTrips{}, 0
 	l.pace = pace{}
-	l.duty.trouble, l.slowBans = Never, 0
+	l.duty.trouble = Never
 	l.gives = 0
 	l.streams = streams{most: cfg.firstStreams(), tls: cfg.tlsTrips(), loss: loss{reordered: l.streams.loss.reordered}}
-	l.speeds, l.knocks = speeds{}, knocks{}
+	l.speeds = speeds{}
 }
 
 func (c *Core) upDown(in Input, out []Action) []Action {
 	l := &c.links[in.Link]
 	if in.Kind == LinkDown {
-		l.up = false
+		l.health.goesDown()
 		out = c.release(in.Link, out)
 		l.forget(&c.cfg)
 		if c.planned(in.Link) { // a plan outlives the network
@@ -460,18 +407,17 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 			out = c.wake(in.Link, Action{Why: ReasonRenewed}, out)
 		}
 	}
-	l.duty.trouble, l.inVain = Never, 0
-	l.up = true
+	l.duty.trouble = Never
 	if in.Bandwidth > 0 && in.Bandwidth <= maxTerm {
 		l.est.known = in.Bandwidth
 	}
 	if in.RTT > 0 {
-		l.rtt, l.unheard = in.RTT, 0
+		l.rtt.set(in.RTT)
 	}
-	if l.banned { // its interface says that it is back: no need to wait
+	if l.health.banned { // its interface says that it is back: no need to wait
 		out = c.unban(in.Link, out)
 	}
-	l.notBefore = c.now + max(0, min(in.Wait, Never-c.now))
+	l.health.goesUp(c.now, in.Wait)
 	return out
 }
 

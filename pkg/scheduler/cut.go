@@ -1,7 +1,5 @@
 package scheduler
 
-import "math"
-
 // cutting is how many bytes of a free part a connection should ask for.
 func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 	size := c.shifted(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
@@ -9,36 +7,15 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 		return 0 // with nothing in flight, somebody must go on
 	}
 	whole, likely := p.Len(), c.batch.stock.likely(p)
-	spare := c.spare(id, stream)
-	if spare <= 0 && c.links[id].queues[stream].requests > 0 {
-		return 0 // another will be there sooner
-	}
 	size = max(int64(float64(size)*c.links[id].part(stream)), c.cfg.minRequest())
 	switch most := c.handy(id, stream); {
-	case likely-size < c.cfg.minRequest(), !without("whole-piece") && whole <= wholePiece && likely <= most && float64(likely) <= spare, p.guess && c.brief(id, stream, likely):
+	case likely-size < c.cfg.minRequest(), !without("whole-piece") && whole <= wholePiece && likely <= most, p.guess && c.brief(id, stream, likely):
 		size = whole
 	}
 	if p.guess && c.batch.stock.typicalCount == 0 && c.batch.files == 0 && !without("first-unknown") {
 		size = min(size, leastWhole)
 	}
-	if p.guess && size < whole && c.tooBusyToLearn(id, stream) {
-		return 0
-	}
 	return min(size, whole, c.most(id))
-}
-
-// tooBusyToLearn says whether a connection has so much to do that, by the time at which
-// all links can be done, what it could learn of a file would not have been shared out and
-// fetched: others ask sooner.
-func (c *Core) tooBusyToLearn(id LinkID, stream StreamID) bool {
-	l := &c.links[id]
-	q := &l.queues[stream]
-	rate := (View{c}).RateOrMean(id) * l.part(stream)
-	if without("too-busy-to-learn") || q.requests == 0 || rate <= 0 || c.batch.files > 0 {
-		return false
-	}
-	trip := l.trip().Seconds()
-	return float64(q.pending)/rate+float64(learnFirst*trip) > (View{c}).finishTime()
 }
 
 // handy is up to how many bytes a piece is asked for as a whole.
@@ -54,27 +31,5 @@ func (c *Core) handy(id LinkID, stream StreamID) int64 {
 // to learn how long a file is and to share it out then.
 func (c *Core) brief(id LinkID, stream StreamID, bytes int64) bool {
 	l := &c.links[id]
-	return !without("brief") && float64(bytes) <= briefTrips*l.trip().Seconds()*(View{c}).RateOrMean(id)*l.part(stream)
-}
-
-// spare is how many more bytes a connection would have, if it were asked for them
-// now, by the time at which all links can have all that is left; very many while
-// nobody knows.
-func (c *Core) spare(id LinkID, stream StreamID) float64 {
-	v := View{c}
-	rate := v.RateOrMean(id) * c.links[id].part(stream)
-	if rate <= 0 || c.batch.files > 0 || without("spare") {
-		return float64(unsized)
-	}
-	l := &c.links[id]
-	trip := l.trip().Seconds()
-	wait := max(trip*float64(min(connectRTTs, l.streams.trips(stream))), float64(l.queues[stream].pending)/rate)
-	seconds := v.finishTime() - wait
-	bytes := rate * seconds
-	if window := float64(l.streams.window(stream, c.now, trip)); seconds > 0 && trip > 0 && bytes > window && !without("spare-window") {
-		// The first of them comes at once, and twice as many a trip later.
-		rounds := min(20, seconds/trip)
-		bytes = min(bytes, window*(math.Exp2(math.Floor(rounds)+1)-1))
-	}
-	return bytes
+	return !without("brief") && float64(bytes) <= briefTrips*l.rtt.known().Seconds()*(View{c}).RateOrMean(id)*l.part(stream)
 }

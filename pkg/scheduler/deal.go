@@ -20,13 +20,6 @@ const (
 	// the end of the job.
 	aheadTrips = 1.5
 	aheadFloor = 100 * Millisecond
-	// paceSure and paceSlack: a link is taken to carry no more than that many times
-	// what it has carried of late, once that was measured so often.
-	paceSure  = 3
-	paceSlack = 1.25
-	// starvedTrips: a connection is starved whose requests, as many as there may be,
-	// last for less than so many round trips.
-	starvedTrips = 1.5
 	// While a connection starts slowly it should have been asked for aheadWindows
 	// times what it has brought so far, up to aheadGrowth bytes, or aheadUnmet while
 	// its link has not been measured.
@@ -50,18 +43,9 @@ const (
 	// movedTrips is how many of the thief's round trips the moving of a request for a
 	// file of unknown size must gain.
 	movedTrips = 1
-	// learnTrips is for how many round trips a job still lasts when files of unknown
-	// size begin to go before those in progress: until an answer is here, behind all that its
-	// connection was asked for before, and until what it tells of has been shared out.
-	// It takes learnFirst of a connection that has nothing else to do.
-	learnTrips = 6
-	learnFirst = 2.5
 	// dryTrips is for how many round trips idle connections wait for what nobody may be
 	// asked for yet.
 	dryTrips = 5
-	// soleEvery is how much later than else a banned link is tried where that takes the only
-	// place that there is for a file: of the others' time it costs a tenth, see probeFor.
-	soleEvery = 4 * Second
 	// wholePiece is up to how many bytes a piece is asked for as a whole, if that
 	// takes a connection no longer than wholeSeconds: what slow ones have in hand at
 	// the end has to be taken from them. Up to leastWhole it may take longer.
@@ -75,13 +59,6 @@ type table struct {
 	blocked uint64 // bit s: there is nothing for stream s now
 	copying uint64 // bit s: stream s fetches a copy; when that loses, its connection is lost
 	helped  int    // what has been taken over for the link; a bound, as two may want the same
-}
-
-// hunger says whether a link's connections have all the requests that they may have,
-// and yet too little to receive: files are small, and the trip is long.
-type hunger struct {
-	starved bool // since it was last looked at
-	fed     Time // when it last got more connections
 }
 
 // deal gives pieces to the connections that are ready for more, one link after the
@@ -101,7 +78,6 @@ func (c *Core) deal(out []Action) []Action {
 		}
 	}
 	b.lasts = c.lasts()
-	b.asking = !without("sizes-first") && b.lasts < learnTrips*c.longestTrip().Seconds()
 	for more := true; more; {
 		more = false
 		if b.files > 0 && !without("arrange") {
@@ -122,10 +98,10 @@ func (c *Core) deal(out []Action) []Action {
 func (c *Core) arrange() {
 	gets := func(id LinkID) float64 {
 		l := &c.links[id]
-		if !l.asked {
+		if !l.load.asked {
 			return math.MaxFloat64
 		}
-		return l.est.rate / float64(l.requests+1)
+		return l.est.rate / float64(l.load.requests+1)
 	}
 	slices.SortFunc(c.batch.order, func(x, y LinkID) int { return cmp.Or(cmp.Compare(gets(y), gets(x)), cmp.Compare(x, y)) })
 }
@@ -148,7 +124,7 @@ func (c *Core) dry() bool {
 // longestTrip is the longest of the links' round trips.
 func (c *Core) longestTrip() (trip Time) {
 	for i := range c.links {
-		trip = max(trip, c.links[i].rtt)
+		trip = max(trip, c.links[i].rtt.min)
 	}
 	return trip
 }
@@ -184,25 +160,21 @@ func (c *Core) dealTo(id LinkID, out []Action) []Action {
 // first.
 func (c *Core) next(id LinkID) (best StreamID, found bool) {
 	l, t := &c.links[id], &c.batch.tables[id]
-	least, fewest, widest := 0.0, Time(0), int64(0)
+	least, fewest := 0.0, Time(0)
 	for s := range l.streams.most {
-		q := &l.queues[s]
+		q := &l.load.queues[s]
 		switch {
 		case (t.blocked|t.copying)&(1<<s) != 0 || !l.streams.served(s):
 			continue
 		case q.requests == 0:
-			if !without("warm-up") && l.requests > 0 && l.warmUp(s).Seconds() > c.batch.lasts {
+			if !without("warm-up") && l.load.requests > 0 && l.warmUp(s).Seconds() > c.batch.lasts {
 				continue // those at work will be done before it has begun
 			}
-			trips, window := l.streams.trips(s), l.streams.window(s, c.now, l.trip().Seconds())
-			if !found || least > 0 || trips < fewest || trips == fewest && c.batch.helping && window > widest && !without("widest-first") {
-				best, found, least, fewest, widest = s, true, 0, trips, window
+			if trips := l.streams.trips(s); !found || least > 0 || trips < fewest {
+				best, found, least, fewest = s, true, 0, trips
 			}
 			continue
 		case q.requests >= c.depth(id, s):
-			if float64(q.pending) < starvedTrips*l.est.rate*l.trip().Seconds()*l.part(s) {
-				c.batch.hunger[id].starved = true
-			}
 			continue
 		case float64(q.pending) > c.ahead(id, s):
 			continue
@@ -211,7 +183,7 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 			best, found, least = s, true, wait
 		}
 	}
-	if !found && l.requests == 0 && t.blocked == 0 { // all of them were refused
+	if !found && l.load.requests == 0 && t.blocked == 0 { // all of them were refused
 		return l.streams.first(), true
 	}
 	return best, found
@@ -230,7 +202,7 @@ func (c *Core) lasts() float64 {
 // than a round trip.
 func (l *link) warmUp(s StreamID) Time {
 	if trips := l.streams.trips(s); trips > 1 {
-		return trips * l.trip()
+		return trips * l.rtt.known()
 	}
 	return 0
 }
@@ -254,32 +226,14 @@ func (c *Core) ahead(id LinkID, stream StreamID) float64 {
 	if l.est.rate <= 0 {
 		return float64(min(aheadUnmet, grown))
 	}
-	rate := l.est.rate
-	if p := &l.pace; p.windows >= paceSure && !without("ahead-pace") { // a burst after a pause is not what it carries
-		rate = min(rate, paceSlack*max(p.mean, p.late))
-	}
-	n := float64(rate*longest(aheadFloor, aheadTrips, l.trip()).Seconds()) * l.part(stream)
-	if brought := float64(l.streams.opened[stream]); !without("ahead-few") && c.planned(id) && l.trip() > aheadFloor && l.streams.most <= aheadLone && brought < aheadWindows*n {
+	n := float64(l.est.rate*longest(aheadFloor, aheadTrips, l.rtt.known()).Seconds()) * l.part(stream)
+	if brought := float64(l.streams.opened[stream]); !without("ahead-few") && c.planned(id) && l.rtt.known() > aheadFloor && l.streams.most <= aheadLone && brought < aheadWindows*n {
 		n = max(n, aheadDoubled*brought)
 	}
 	if l.speeds.rate[stream] <= 0 {
 		n = max(n, float64(min(aheadGrowth, grown)))
 	}
 	return max(n, initialWindow) // which it brings in a round trip at any time
-}
-
-// feed gives a link more connections when those that it has are starved.
-func (c *Core) feed(id LinkID) {
-	l, h := &c.links[id], &c.batch.hunger[id]
-	if h.starved {
-		h.starved = false
-		if c.cfg.Parallelism == 0 && !c.planned(id) && c.now-h.fed >= longest(rateWindow, speedTrips, l.rtt) {
-			h.fed = c.now
-			if !without("starvation") {
-				l.streams.most = min(MaxStreams, 2*l.streams.most)
-			}
-		}
-	}
 }
 
 // requestPiece lets a connection ask for a piece, or a part of one.
@@ -296,11 +250,10 @@ func (c *Core) requestPiece(id LinkID, stream StreamID, out []Action) []Action {
 	return c.startPart(id, stream, k, s.take(k, fresh, i, n), out)
 }
 
-// probePiece lets a banned link ask for up to so many bytes. The only place that there is for
-// a file, for which a link that serves has to wait then, it seldom takes.
+// probePiece lets a banned link ask for up to so many bytes.
 func (c *Core) probePiece(id LinkID, size int64, out []Action) []Action {
 	k, fresh, i := c.pickPiece(id, 0)
-	if i < 0 || size <= 0 || fresh && !without("sole-probe") && c.batch.files == 1 && c.now < c.links[id].notBefore+soleEvery && c.anotherServes(id, 0) {
+	if i < 0 || size <= 0 {
 		return out
 	}
 	s := &c.batch.stock

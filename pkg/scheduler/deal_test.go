@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"slices"
 	"testing"
 )
 
@@ -57,7 +56,7 @@ func TestFewFilesAtOnceGoWhereTheyAreBroughtSoonest(t *testing.T) {
 		r.step(Input{Kind: Planned, Plan: &Plan{Files: c.files}})
 		for id, rate := range c.rates {
 			if l := &r.core.links[id]; rate > 0 {
-				l.est.rate, l.est.nSamples, l.asked = rate, 1, true
+				l.est.rate, l.est.nSamples, l.load.asked = rate, 1, true
 			}
 		}
 		for f := range int64(20) {
@@ -69,39 +68,6 @@ func TestFewFilesAtOnceGoWhereTheyAreBroughtSoonest(t *testing.T) {
 		}
 		if r.tick(); len(r.acts) == 0 || r.acts[0].Link != c.on {
 			t.Errorf("%+v: %+v", c, r.acts)
-		}
-	}
-}
-
-// A link that is banned seldom takes the only place that there is to show that it is back.
-func TestAProbeLeavesTheOnlyPlaceToWhoeverServes(t *testing.T) {
-	for _, c := range []struct {
-		files    int
-		serves   bool
-		progress bool // a file is in progress, with something free of it
-		waited   Time // since the end of its ban
-		probes   bool
-	}{
-		{0, true, false, 0, true},
-		{1, true, false, 0, false},
-		{1, true, false, soleEvery, true},
-		{1, true, true, 0, true},
-		{1, false, false, 0, true},
-		{2, true, false, 0, true},
-	} {
-		r := batchRig(t, 20*Millisecond, 20*Millisecond)
-		r.step(Input{Kind: Planned, Plan: &Plan{Files: c.files}})
-		r.add(0, 0, 1<<20, false)
-		if c.progress {
-			s := &r.core.batch.stock
-			s.give(0, s.take(0, true, 0, 1<<20))
-		}
-		r.core.ban(0, nil)
-		r.core.links[1].up = c.serves
-		r.core.now = r.core.links[0].notBefore + c.waited
-		acts := r.core.probe(0, nil)
-		if probes := slices.ContainsFunc(acts, func(a Action) bool { return a.Kind == Start }); probes != c.probes {
-			t.Errorf("%+v: %+v", c, acts)
 		}
 	}
 }

@@ -80,13 +80,13 @@ func (c *Core) drew(watts float64, over Time) {
 	d.alone = id
 	for i := range c.links {
 		l := &c.links[i]
-		came := l.received - l.scale.received
-		l.scale.received = l.received
+		came := l.load.received - l.scale.received
+		l.scale.received = l.load.received
 		if !alone || LinkID(i) != id || missed || came <= 0 || over <= 0 || c.now-d.since < over+l.terms.Radio.PromotionTime {
 			continue
 		}
 		rate := float64(came) * mbitPerByte / over.Seconds()
-		modelled := l.terms.Radio.ActiveMW + float64(l.terms.Radio.MWPerMbps*rate) + float64(l.terms.Radio.MWPerConnection*float64(l.working))
+		modelled := l.terms.Radio.ActiveMW + float64(l.terms.Radio.MWPerMbps*rate) + float64(l.terms.Radio.MWPerConnection*float64(l.load.working))
 		l.scale.learn(over.Seconds(), max(0, watts)*1e3, modelled)
 	}
 }
@@ -96,9 +96,9 @@ func (c *Core) worksAlone() (id LinkID, alone bool) {
 	id = -1
 	for i := range c.links {
 		switch l := &c.links[i]; {
-		case l.requests > 0 && id < 0:
+		case l.load.requests > 0 && id < 0:
 			id = LinkID(i)
-		case l.requests > 0, l.received > 0 && c.now-l.lastByte < l.terms.Radio.TailTime:
+		case l.load.requests > 0, l.load.received > 0 && c.now-l.health.lastByte < l.terms.Radio.TailTime:
 			return -1, false
 		}
 	}
@@ -108,5 +108,5 @@ func (c *Core) worksAlone() (id LinkID, alone bool) {
 // receiving says whether bytes have come over l of late: Chen's state RX, within the larger of
 // two round trips and 100 ms.
 func (c *Core) receiving(l *link) bool {
-	return l.requests > 0 && l.est.nMarks > 0 && c.now-l.lastByte <= longest(100*Millisecond, 2, l.rtt)
+	return l.load.requests > 0 && l.est.nMarks > 0 && c.now-l.health.lastByte <= longest(100*Millisecond, 2, l.rtt.min)
 }

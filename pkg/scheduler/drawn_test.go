@@ -23,7 +23,7 @@ func (d *draws) run(lasts Time, until LinkID) {
 		d.now += tick
 		for id := range LinkID(2) {
 			fresh, at := int64(d.rates[id]*tick.Seconds()), d.now
-			if d.core.links[id].requests == 0 {
+			if d.core.links[id].load.requests == 0 {
 				continue
 			}
 			d.worked[id] += tick
@@ -48,7 +48,7 @@ func (d *draws) run(lasts Time, until LinkID) {
 			energy = 0
 		}
 		d.step(Input{Kind: Tick})
-		if until >= 0 && d.core.links[until].requests > 0 {
+		if until >= 0 && d.core.links[until].load.requests > 0 {
 			return
 		}
 	}
@@ -74,7 +74,7 @@ func twoRadios(t *testing.T) *draws {
 func TestMinEnergyLeavesALinkThatDrawsTwiceItsModel(t *testing.T) {
 	d := twoRadios(t)
 	d.radios[0].ActiveMW *= 2
-	if d.run(20*Second, 1); d.core.links[1].requests == 0 {
+	if d.run(20*Second, 1); d.core.links[1].load.requests == 0 {
 		t.Fatalf("the link that draws 1.2 W still works after 20 s, and not that of 0.9 W; its scale is %.2f", d.core.links[0].scale.factor())
 	}
 	before := d.worked[0]

@@ -50,7 +50,7 @@ func (c *Config) keeps() float64 {
 
 // congested says whether l is owed bytes and has had none for a while.
 func (c *Core) congested(l *link) bool {
-	return l.requests > 0 && c.now-l.lastByte > longest(congestedFloor, congestedRTTs, l.rtt)
+	return l.load.requests > 0 && c.now-l.health.lastByte > longest(congestedFloor, congestedRTTs, l.rtt.min)
 }
 
 // costly says whether the mode takes from a link: one of the costly kind, as long
@@ -127,7 +127,7 @@ func (c *Core) detect(id LinkID) {
 // cheapCongested says whether all cheap links are that could be given work.
 func (c *Core) cheapCongested() bool {
 	for i := range c.links {
-		if l := &c.links[i]; l.duty.pooled && !l.terms.Costly && c.fit(l) && !c.congested(l) {
+		if l := &c.links[i]; l.duty.pooled && !l.terms.Costly && l.health.fit(c.now) && !c.congested(l) {
 			return false
 		}
 	}
@@ -148,11 +148,11 @@ func (c *Core) allowance(id LinkID) int64 {
 		}
 		total := int64(0)
 		for i := range c.links {
-			total += c.links[i].assigned
+			total += c.links[i].load.assigned
 		}
-		return max(0, int64(share*float64(total))-l.assigned)
+		return max(0, int64(share*float64(total))-l.load.assigned)
 	}
-	bytes := max(0, int64(share*float64(c.total()))-l.assigned)
+	bytes := max(0, int64(share*float64(c.total()))-l.load.assigned)
 	if c.cfg.Deadline > 0 {
 		cheap := 0.0
 		for i := range c.links {
@@ -160,7 +160,7 @@ func (c *Core) allowance(id LinkID) int64 {
 				cheap += o.est.capacity()
 			}
 		}
-		rest := float64(c.left()-l.owed()) - float64(bytes)
+		rest := float64(c.left()-l.load.owed()) - float64(bytes)
 		if rest > float64(cheap*(float64(targetPart*c.cfg.Deadline.Seconds())-c.now.Seconds())) {
 			return unsized
 		}

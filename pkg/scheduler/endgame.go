@@ -5,10 +5,6 @@ const (
 	// what was taken to be too much can still go to others. With a half instead, over links
 	// whose queues overflow, small files take 0.5 to 1.4 % longer (docs/simulator.md).
 	guidedPart = 1.0 / 3
-	// aloneSeconds is how long the rest may take a link's only connection that is asked for
-	// all of it, where there is no other link. Of one that takes longer something must be
-	// left to find out with whether more connections bring more.
-	aloneSeconds = 1
 )
 
 // guided bounds a request near the end of the object (guided self-scheduling:
@@ -19,8 +15,7 @@ const (
 // Networking 2016).
 //
 // A link whose server ends the connection with each response is asked for its whole share,
-// as another connection would have to learn again what the link carries, and so is the last
-// second of a link that is alone.
+// as another connection would have to learn again what the link carries.
 func (v View) guided(id LinkID, size int64) int64 {
 	if !v.Stealing() || v.SumRate() <= 0 {
 		return size
@@ -33,7 +28,7 @@ func (v View) guided(id LinkID, size int64) int64 {
 		return 0
 	case share < least: // too little to be shared out
 		return int64(least)
-	case l.streams.single, v.alone(id) && share <= aloneSeconds*v.RateOrMean(id) && !without("alone"):
+	case l.streams.single:
 		return int64(share)
 	case share < 2*max(least, v.BDP(id)):
 		return min(size, int64(share))
@@ -54,21 +49,6 @@ func (v View) another(id LinkID, bytes, end float64) bool {
 	return false
 }
 
-// alone says whether there is but one link, with one connection, or all others rest to save
-// energy. One that is away may come back, and would cut the request short, and cost its
-// connection.
-func (v View) alone(id LinkID) bool {
-	if v.core.batch != nil || v.core.links[id].streams.most > 1 {
-		return false
-	}
-	for l := range v.Links() {
-		if l != id && !v.core.links[l].duty.resting {
-			return false
-		}
-	}
-	return true
-}
-
 // brings is how many more bytes a link could have by end, in seconds from now, if
 // it were asked for them now; below 0, end is before its first one.
 func (v View) brings(l LinkID, end float64) float64 {
@@ -79,21 +59,21 @@ func (v View) brings(l LinkID, end float64) float64 {
 // explain: nobody should wait for it.
 func (v View) late(id LinkID) bool {
 	l := &v.core.links[id]
-	return !without("late-link") && l.requests > 0 && v.core.now-l.lastByte > max(rateWindow, 2*l.trip())
+	return !without("late-link") && l.load.requests > 0 && v.core.now-l.health.lastByte > max(rateWindow, 2*l.rtt.known())
 }
 
 // delay is in how many seconds the first byte of a request would come: after a
 // round trip, and after all that the link was asked for before.
 func (v View) delay(id LinkID) float64 {
 	l := &v.core.links[id]
-	trip := max(l.trip(), l.lag.least())
+	trip := max(l.rtt.known(), l.rtt.leastAnswer())
 	if without("guided-delay") {
 		trip = 0
 	}
-	if l.requests == 0 {
+	if l.load.requests == 0 {
 		return float64(v.core.trips(l)) * trip.Seconds()
 	}
-	return max(trip.Seconds(), float64(l.owed())/v.RateOrMean(id))
+	return max(trip.Seconds(), float64(l.load.owed())/v.RateOrMean(id))
 }
 
 // finishTime is the number of seconds in which the usable links can have all free bytes if
@@ -104,9 +84,6 @@ func (v View) finishTime() float64 {
 	for {
 		bytes, rates, latest := float64(v.Free()), 0.0, 0.0
 		for l := range v.Links() {
-			if v.core.batch != nil && v.late(l) {
-				continue // a batch has other work for those who are not
-			}
 			if d := v.delay(l); v.Usable(l) && d < end {
 				rate := v.RateOrMean(l)
 				bytes += float64(rate * d)

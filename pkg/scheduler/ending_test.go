@@ -9,15 +9,15 @@ func ending(t *testing.T, free int64) *rig {
 	r, _ := far(t)
 	near, link := &r.core.links[0], &r.core.links[1]
 	near.est.rate, link.est.rate = 1e7, 7e6
-	near.lastByte, link.lastByte = r.now, r.now
+	near.health.lastByte, link.health.lastByte = r.now, r.now
 	r.core.ledger.free = []Range{{0, free}}
 	for id := range LinkID(2) { // what is in flight lasts for 0.6 s
 		l := &r.core.links[id]
-		for l.owed() > int64(0.6*l.est.rate) {
+		for l.load.owed() > int64(0.6*l.est.rate) {
 			for i := range r.core.chunks {
 				if ch := &r.core.chunks[i]; ch.link == id && ch.left() > 4096 {
 					x := ch.left() / 2
-					r.core.owe(id, ch.stream, -x)
+					r.core.links[id].load.owe(ch.stream, -x)
 					ch.rng.End -= x
 				}
 			}
@@ -39,7 +39,7 @@ func TestNothingIsAskedOfAConnectionThatIsBackTooLate(t *testing.T) {
 			}
 		}
 		r.core.ledger.free = []Range{{0, free}}
-		l.queues[5] = queue{}
+		l.load.queues[5] = queue{}
 		l.streams.lose(5, r.core.nextID)
 		l.streams.worked |= 1 << 5
 		if trips := l.streams.trips(5); trips != reconnectRTTs {
@@ -79,36 +79,5 @@ func TestConnectionsThatLastAreNotLostByACut(t *testing.T) {
 	r.step(Input{Kind: Failed, Chunk: 0, Bytes: 1000})
 	if got := r.core.links[0].streams.trips(0); got != reconnectRTTs {
 		t.Errorf("a connection that failed answers in %d round trips", got)
-	}
-}
-
-// At the end a request over a link with a queue is late when the queue does not explain it.
-func TestAQueueIsNoLatenessAtTheEnd(t *testing.T) {
-	const queued = 650 * Millisecond
-	r := ending(t, 1<<20)
-	l := &r.core.links[1]
-	var ch *chunk
-	for i := range r.core.chunks {
-		if c := &r.core.chunks[i]; c.link == 1 {
-			ch = c
-		}
-	}
-	l.streams.worked |= 1 << ch.stream
-	due := func() Time { return l.expected(ch) - max(ch.issued, l.streams.heard[ch.stream]) }
-	if d := due(); d != 300*Millisecond {
-		t.Fatalf("an answer takes %.3f s", d.Seconds())
-	}
-	r.step(Input{Kind: Progress, Link: 1, Chunk: ch.id, Trip: queued})
-	if d := due(); d != queued {
-		t.Errorf("with a queue an answer takes %.3f s", d.Seconds())
-	}
-	r.step(Input{Kind: Progress, Link: 1, Chunk: ch.id, Trip: 301 * Millisecond})
-	if d := due(); d != 300*Millisecond {
-		t.Errorf("when it is gone an answer takes %.3f s", d.Seconds())
-	}
-	r.core.ledger.free = []Range{{0, 1 << 30}}
-	r.step(Input{Kind: Progress, Link: 1, Chunk: ch.id, Trip: queued})
-	if d := due(); d != 300*Millisecond {
-		t.Errorf("long before the end an answer takes %.3f s", d.Seconds())
 	}
 }

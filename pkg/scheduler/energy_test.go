@@ -304,7 +304,7 @@ func TestABannedLinkThatRestsMayServeAgain(t *testing.T) {
 	r.core.ban(1, nil)
 	r.core.rest(1, Action{Why: ReasonDear}, true, nil)
 	l := &r.core.links[1]
-	l.notBefore = r.now + 5*Second
+	l.health.notBefore = r.now + 5*Second
 	for after, want := range map[Time]bool{patience / 2: true, 2 * patience: false, 5 * Second: true} {
 		r.core.now = r.now + after
 		if got := r.core.serves(1); got != want {

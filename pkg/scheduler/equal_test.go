@@ -11,17 +11,17 @@ func TestAFarLinkConnectsAheadThoughTheSizeIsKnown(t *testing.T) {
 		want   uint64
 	}{
 		"not answered":     {func(*Core, *link) {}, 1<<openMost - 2},
-		"answered":         {func(_ *Core, l *link) { l.received = 1000 }, 0},
-		"has much to do":   {func(_ *Core, l *link) { l.assigned = shareMost + 1 }, 0},
-		"is not that far":  {func(_ *Core, l *link) { l.rtt = longTrip - 1 }, 0},
-		"was not asked":    {func(_ *Core, l *link) { l.requests = 0 }, 0},
+		"answered":         {func(_ *Core, l *link) { l.load.received = 1000 }, 0},
+		"has much to do":   {func(_ *Core, l *link) { l.load.assigned = shareMost + 1 }, 0},
+		"is not that far":  {func(_ *Core, l *link) { l.rtt.min = longTrip - 1 }, 0},
+		"was not asked":    {func(_ *Core, l *link) { l.load.requests = 0 }, 0},
 		"has shown a rate": {func(_ *Core, l *link) { l.est.nSamples = 1 }, 0},
 		"fetches a list":   {func(c *Core, _ *link) { c.batch = &batch{plans: make([]Plan, 2)} }, 0},
 	} {
 		r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 4 << 20})
 		r.up(2)
 		l := &r.core.links[1]
-		l.rtt, r.core.now = trip, trip
+		l.rtt.min, r.core.now = trip, trip
 		tt.change(r.core, l)
 		got := uint64(0)
 		for _, a := range r.core.openAhead(nil) {
@@ -66,11 +66,6 @@ func TestConnectionsMadeAheadAreAskedForAsMuch(t *testing.T) {
 	if n != openMost-1 || most > least+least/2 {
 		t.Errorf("%d requests of %d to %d bytes", n, least, most)
 	}
-	for i := range r.core.chunks {
-		if ch := &r.core.chunks[i]; ch.stream > 0 && int(ch.stream) < openMost && !ch.share {
-			t.Errorf("%+v is no share", ch)
-		}
-	}
 }
 
 // TestNobodyWaitsForTheGaugeForLong: not beyond its time, not for a large file, and not where
@@ -109,7 +104,7 @@ func TestWhatEachIsAskedFor(t *testing.T) {
 		want   int64 // shared by all but the first, which keeps firstBytes
 	}{
 		"a part":            {1 << 20, func(*Core, *link) {}, 1 << 20},
-		"with what it owes": {1 << 20, func(_ *Core, l *link) { l.assigned = 1 << 20 }, 2 << 20},
+		"with what it owes": {1 << 20, func(_ *Core, l *link) { l.load.assigned = 1 << 20 }, 2 << 20},
 		"no more than all":  {1 << 30, func(*Core, *link) {}, size},
 		"as the others":     {1 << 20, func(_ *Core, l *link) { l.streams.each = 77 }, 77},
 		"a rate is known":   {1 << 20, func(_ *Core, l *link) { l.est.rate = 1 }, 0},
@@ -120,7 +115,7 @@ func TestWhatEachIsAskedFor(t *testing.T) {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: size})
 		r.step(Input{Kind: LinkUp})
 		c, l := r.core, &r.core.links[0]
-		l.rtt, l.streams.room = 300*Millisecond, MaxStreams
+		l.rtt.min, l.streams.room = 300*Millisecond, MaxStreams
 		for s := StreamID(1); s <= n; s++ {
 			l.streams.early[s] = Second
 		}
@@ -151,7 +146,7 @@ func TestTheOnlyLinkSharesAllOfASmallFile(t *testing.T) {
 		r := newRig(t, Config{Links: int(tt.links), Policy: &algorithm3{padding: AutoPadding}, Size: tt.size})
 		r.up(tt.links)
 		c, l := r.core, &r.core.links[0]
-		l.rtt, l.streams.room, l.assigned = 300*Millisecond, MaxStreams, 0
+		l.rtt.min, l.streams.room, l.load.assigned = 300*Millisecond, MaxStreams, 0
 		for s := StreamID(1); s <= n; s++ {
 			l.streams.early[s] = Second
 		}

@@ -21,9 +21,8 @@ const (
 	initialWindow = 10 * segment
 	// forever is more seconds than any request takes.
 	forever = 1e9
-	// speedGrowth, idleTimeout in seconds: see speed and window.
+	// speedGrowth: see speed.
 	speedGrowth = 2
-	idleTimeout = 0.2
 	// noStream names no stream.
 	noStream StreamID = -1
 )
@@ -37,7 +36,7 @@ type eta struct {
 	streams *streams
 	last    [MaxStreams]*chunk
 	now     Time
-	full    float64             // bytes per second that each of them could carry
+	full    float64             // the same, whatever another stream would take of it
 	speeds  *speeds             // how the rate is shared
 	sum     float64             // of the speeds of the streams at work
 	late    uint64              // bit s: stream s has been silent for longer than expected
@@ -52,7 +51,7 @@ type eta struct {
 // the mean of the others.
 func (c *Core) etaOf(id LinkID, o *eta) {
 	l := &c.links[id]
-	*o = eta{trip: l.round().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
+	*o = eta{trip: l.rtt.now().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
 	for i := range c.chunks {
 		ch := &c.chunks[i]
 		if ch.link != id || ch.copy {
@@ -65,7 +64,7 @@ func (c *Core) etaOf(id LinkID, o *eta) {
 			if c.late(ch) {
 				o.late |= 1 << ch.stream
 			}
-			if c.batch == nil && l.streams.fresh(ch.stream) && c.now-ch.issued < freshTrips*l.round() {
+			if c.batch == nil && l.streams.fresh(ch.stream) && c.now-ch.issued < freshTrips*l.rtt.now() {
 				if !without("fresh-eta") {
 					o.fresh |= 1 << ch.stream
 				}
@@ -83,9 +82,7 @@ func (c *Core) etaOf(id LinkID, o *eta) {
 		}
 	}
 	o.rate = (View{c}).RateOrMean(id) / float64(max(1, o.active))
-	if o.full = o.rate; l.streams.most > 1 && !without("full-rate") { // an only one has had all of it
-		o.full = max(o.rate, l.est.capacity()/float64(max(1, o.active)))
-	}
+	o.full = o.rate
 }
 
 // speed is what a stream carries, or would carry, in bytes per second. The few
@@ -109,13 +106,8 @@ func (o *eta) speed(s StreamID) float64 {
 	return min(o.full*part, max(grown, share))
 }
 
-// window is how many bytes a stream's connection brings in a round trip, at least. It
-// is lost when the connection has been idle for a retransmission timeout (RFC 5681,
-// 4.1; the timeout of RFC 6298 is at least 0.2 s longer than the trip on Linux).
+// window is how many bytes a stream's connection brings in a round trip, at least.
 func (o *eta) window(s StreamID) int64 {
-	if !without("idle-window") && o.last[s] == nil && (o.now-o.streams.heard[s]).Seconds() > o.trip+idleTimeout {
-		return initialWindow
-	}
 	return o.streams.window(s, o.now, o.trip)
 }
 
@@ -147,10 +139,10 @@ func (o *eta) doubling(s StreamID, bytes int64) float64 {
 // second, came while its rate was measured, and no queue stands before the link: the next round
 // trips will bring more. One that has not brought its first window is slow by other means.
 func (l *link) rising(s StreamID, rate float64) bool {
-	if l.streams.most > 1 || without("rising") || l.waited(l.streams.queue.trip) {
+	if l.streams.most > 1 || without("rising") || l.rtt.waited(l.rtt.data) {
 		return false
 	}
-	opened, recent := l.streams.opened[s], max(rateWindow, 2*l.length()).Seconds()
+	opened, recent := l.streams.opened[s], max(rateWindow, 2*l.rtt.path()).Seconds()
 	return opened > initialWindow && rate*recent >= risingPart*float64(opened)
 }
 
@@ -192,20 +184,12 @@ func (o *eta) duplicated() (set uint64) {
 // copyEnds is in how many seconds a copy will be there.
 func (c *Core) copyEnds(ch *chunk) float64 {
 	l := &c.links[ch.link]
-	bytes := l.queues[ch.stream].pending + ch.left() // copies are not among the former
+	bytes := l.load.queues[ch.stream].pending + ch.left() // copies are not among the former
 	end := c.due(ch)
 	if rate := (View{c}).RateOrMean(ch.link) * l.part(ch.stream); rate > 0 {
 		end += float64(bytes) / rate
 	}
 	return min(forever, end)
-}
-
-// trip is the link's round trip, or what stands for it.
-func (l *link) trip() Time {
-	if l.rtt > 0 {
-		return l.rtt
-	}
-	return unknownTrip
 }
 
 // due is in how many seconds the next byte of ch, the first of its stream's
@@ -214,7 +198,7 @@ func (c *Core) due(ch *chunk) float64 {
 	l := &c.links[ch.link]
 	in := l.expected(ch) - c.now
 	if in < 0 {
-		if in = max(0, -in-c.pause(ch)-rateWindow/2); without("late-again") {
+		if in = max(0, -in-l.apart()-rateWindow/2); without("late-again") {
 			in = 0
 		} // bytes are told of now and then
 	}
@@ -228,7 +212,7 @@ func (c *Core) due(ch *chunk) float64 {
 // have come, or the next one followed.
 func (c *Core) late(ch *chunk) bool {
 	l := &c.links[ch.link]
-	return c.now > l.expected(ch)+c.pause(ch)+l.round()+rateWindow/2
+	return c.now > l.expected(ch)+l.apart()+l.rtt.now()+rateWindow/2
 }
 
 // expected is when the next byte of ch, the first of its stream's requests, should
@@ -240,7 +224,7 @@ func (l *link) expected(ch *chunk) Time {
 		if ch.id < l.streams.cut[ch.stream] { // its connection is the one before
 			trips = 1
 		}
-		at = max(at, max(ch.issued, l.streams.ready(ch.stream, l.trip()))+trips*l.round())
+		at = max(at, max(ch.issued, l.streams.ready(ch.stream, l.rtt.known()))+trips*l.rtt.now())
 	}
 	return at
 }

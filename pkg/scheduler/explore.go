@@ -8,7 +8,7 @@ package scheduler
 // the link is full, and that was all. If not, the new connection stays for as long as it
 // takes to see whether it brings more, and then many are tried (see try). Where bytes come
 // by fits and starts a handshake may have waited behind the next of them, and the
-// connections themselves have to tell. What is found over one link is true of the others.
+// connections themselves have to tell.
 //
 // A link that builds up its rate is not full for moments either, and a new connection may
 // make it begin anew (skjolden, 4.4.3.3): it is left alone until its rate has been level
@@ -51,9 +51,6 @@ const (
 	pairKeeps = 0.85
 	pairTrips = 6
 	pairFloor = 100 * Millisecond
-	// A limit of the server's is the same over all links: one whose connection has less
-	// than alikePart of what another link's have is held back by something else.
-	alikePart = 0.7
 	// levelWorth and pauseWorth are how long what nobody was asked for must last for a
 	// level rate to be doubted, and for pauses to be made use of.
 	levelWorth = 4 * Second
@@ -85,7 +82,6 @@ type exploring struct {
 
 	failed    int
 	restUntil Time
-	each      float64 // bytes per second that the server gives a connection; 0: no limit was found
 }
 
 type exploringStep uint8
@@ -99,16 +95,16 @@ const (
 // watch looks at what a link with one connection brings.
 func (e *exploring) watch(now Time, l *link) {
 	s := &l.streams
-	if e.step != watching || s.most > 1 || l.est.nMarks == 0 || float64(s.opened[0]) < startedTrips*l.est.rate*l.length().Seconds() {
+	if e.step != watching || s.most > 1 || l.est.nMarks == 0 || float64(s.opened[0]) < startedTrips*l.est.rate*l.rtt.path().Seconds() {
 		e.window.at = 0
 		return
 	}
-	silence := now - l.lastByte
-	paused := silence > longest(pauseFloor, pauseTrips, l.length())+l.record()
+	silence := now - l.health.lastByte
+	paused := silence > longest(pauseFloor, pauseTrips, l.rtt.path())+l.record()
 	switch {
 	case paused && !e.paused:
 		e.pauses++
-	case silence > longest(pauseMost, pauseTrips, l.length()):
+	case silence > longest(pauseMost, pauseTrips, l.rtt.path()):
 		e.pauses = 0
 	}
 	e.paused = paused
@@ -116,10 +112,10 @@ func (e *exploring) watch(now Time, l *link) {
 	case e.window.at == 0:
 		e.window, e.windows, e.level = l.mark(now), 0, 0
 		return
-	case now-e.window.at < longest(levelWindow, levelTrips, l.length()):
+	case now-e.window.at < longest(levelWindow, levelTrips, l.rtt.path()):
 		return
 	}
-	rate := float64(l.received-e.window.bytes) / (now - e.window.at).Seconds() // pauses count
+	rate := float64(l.load.received-e.window.bytes) / (now - e.window.at).Seconds() // pauses count
 	e.window = l.mark(now)
 	e.windows++
 	w := max(levelWeight, 1/float64(e.windows))
@@ -153,31 +149,26 @@ func (c *Core) explore(out []Action) []Action {
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
 		e := &l.streams.explore
-		if e.step != pairing && c.rttShifted(l) && !without("rtt-shift") {
-			l.streams.followRTTShift(c.now, l)
-		}
 		switch e.step {
 		case watching:
 			switch {
 			case c.starved(l) && !without("short-queue"):
 				l.streams.try(c.now, l.rateSince(l.streams.queue.from, c.now))
-			case c.limitedToo(l) && !without("limited-too"):
-				l.streams.try(c.now, e.mean)
 			case c.worthExploring(l) && !without("pair-trial"):
 				out = c.askAnother(id, out)
 			}
 		case knocking:
 			switch {
-			case l.shakes > e.shakes && !l.waited(l.shook):
+			case l.rtt.handshakes > e.shakes && !l.rtt.waited(l.rtt.latest):
 				l.streams.most++
 				e.begin(pairing, c.now, l)
-			case l.shakes > e.shakes && e.jerky() && l.speeds.total[0] > e.first:
+			case l.rtt.handshakes > e.shakes && e.jerky() && l.speeds.total[0] > e.first:
 				l.streams.most++ // it waited behind what came when the pause was over, which tells nothing
 				e.begin(pairing, c.now, l)
 				e.doubtful = true
-			case l.shakes > e.shakes:
+			case l.rtt.handshakes > e.shakes:
 				e.fail(c.now)
-			case c.now-e.since > longest(shakeFloor, shakeTrips, l.length()):
+			case c.now-e.since > longest(shakeFloor, shakeTrips, l.rtt.path()):
 				if at := c.find(e.chunk); at >= 0 && c.chunks[at].got == 0 {
 					out = c.withdraw(at, out)
 				}
@@ -190,13 +181,8 @@ func (c *Core) explore(out []Action) []Action {
 	return out
 }
 
-// waited says whether a round trip has waited in a queue.
-func (l *link) waited(trip Time) bool {
-	return float64(trip) > max(queueTrips*float64(l.rtt), float64(l.rtt+queueFloor))
-}
-
 func (e *exploring) begin(step exploringStep, now Time, l *link) {
-	e.step, e.since, e.shakes, e.bytes, e.first, e.doubtful = step, now, l.shakes, l.received, l.speeds.total[0], false
+	e.step, e.since, e.shakes, e.bytes, e.first, e.doubtful = step, now, l.rtt.handshakes, l.load.received, l.speeds.total[0], false
 }
 
 // lone says whether a link has one connection, and nothing is under way that would change that.
@@ -213,28 +199,7 @@ func (c *Core) mayTry(l *link) bool {
 // starved says whether a link could carry more than its only connection, which has lost
 // packets.
 func (c *Core) starved(l *link) bool {
-	return l.streams.queue.tooShort(c.now, l) && c.now-l.lastByte <= leastWake && c.mayTry(l)
-}
-
-// limitedToo says whether a link's connection behaves like those of any other link which the
-// server has turned out to limit.
-func (c *Core) limitedToo(l *link) bool {
-	e := &l.streams.explore
-	if e.windows == 0 || !c.mayTry(l) {
-		return false
-	}
-	for i := range c.links {
-		o := &c.links[i].streams.explore
-		if o.each == 0 {
-			continue
-		}
-		jerky := o.pauses > 0 && e.paused && e.pauses > 0
-		settled := e.level > 1 || o.pauses > 0 && e.windows > 1 // what comes by fits and starts is never level
-		if jerky || settled && alikePart*e.mean <= o.each {
-			return true
-		}
-	}
-	return false
+	return l.streams.queue.tooShort(c.now, l) && c.now-l.health.lastByte <= leastWake && c.mayTry(l)
 }
 
 // worthExploring says whether a link looks as if a connection had less than it could
@@ -242,7 +207,7 @@ func (c *Core) limitedToo(l *link) bool {
 func (c *Core) worthExploring(l *link) bool {
 	s := &l.streams
 	e := &s.explore
-	if !s.lone() || e.failed >= exploreTries || c.now < e.restUntil || l.rtt == 0 || l.requests == 0 || !c.usable(l) {
+	if !s.lone() || e.failed >= exploreTries || c.now < e.restUntil || l.rtt.min == 0 || l.load.requests == 0 || !c.usable(l) {
 		return false
 	}
 	worth := levelWorth
@@ -251,33 +216,17 @@ func (c *Core) worthExploring(l *link) bool {
 		return false
 	case e.paused && e.jerky(): // now that no byte of its own delays a handshake
 		worth = pauseWorth
-	case c.now-l.lastByte > leastWake || e.level < e.wanted:
+	case c.now-l.health.lastByte > leastWake || e.level < e.wanted:
 		return false
 	}
-	return (c.alike(e.mean) || without("alike")) && float64(c.free()) > c.brought(worth.Seconds())
-}
-
-// alike says whether no link has much more than rate bytes per second over a connection,
-// and none is in trouble.
-func (c *Core) alike(rate float64) bool {
-	for i := range c.links {
-		o := &c.links[i]
-		other := o.streams.explore.mean
-		if o.streams.explore.windows == 0 || o.streams.most > 1 {
-			other = o.est.rate / float64(o.streams.most)
-		}
-		if o.banned || c.usable(o) && rate < float64(alikePart*other) {
-			return false
-		}
-	}
-	return true
+	return float64(c.free()) > c.brought(worth.Seconds())
 }
 
 // askAnother asks for a little over a connection that the link has not used.
 func (c *Core) askAnother(id LinkID, out []Action) []Action {
 	l := &c.links[id]
 	stream := l.streams.most
-	if l.queues[stream].requests > 0 || len(c.ledger.free) == 0 {
+	if l.load.queues[stream].requests > 0 || len(c.ledger.free) == 0 {
 		return out
 	}
 	before := len(out)
@@ -301,18 +250,18 @@ func (c *Core) judgePair(l *link) {
 	jerky := e.jerky()
 	switch {
 	case !c.worthMany(l):
-	case jerky && s.opened[1] > 0 && l.queues[0].requests > 0 && s.heard[1]-s.heard[0] > longest(pairFloor, pauseTrips, l.length())+l.apart():
-		e.step, e.each = watching, e.mean
+	case jerky && s.opened[1] > 0 && l.load.queues[0].requests > 0 && s.heard[1]-s.heard[0] > longest(pairFloor, pauseTrips, l.rtt.path())+l.apart():
+		e.step = watching
 		s.try(c.now, e.mean)
 		return
-	case s.refused != 0 || l.banned || l.est.nMarks == 0:
-	case span < longest(levelWindow, pairTrips, l.length()):
+	case s.refused != 0 || l.health.banned || l.est.nMarks == 0:
+	case span < longest(levelWindow, pairTrips, l.rtt.path()):
 		return
 	default:
-		rate := float64(l.received-e.bytes) / span.Seconds()
+		rate := float64(l.load.received-e.bytes) / span.Seconds()
 		kept := float64(l.speeds.total[0]-e.first) / span.Seconds()
 		if rate >= pairGain*e.mean && (!e.doubtful || span >= pauseMost) && (jerky || kept >= pairKeeps*e.mean) {
-			e.step, e.each = watching, e.mean // and with more than one connection, for good
+			e.step = watching // and with more than one connection, for good
 			s.try(c.now, rate)
 			return
 		}

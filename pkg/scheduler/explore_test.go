@@ -175,58 +175,6 @@ func TestExploringIsRefused(t *testing.T) {
 	}
 }
 
-// What a server turned out to do over one link is not looked for again over another whose
-// connection behaves alike.
-func TestALimitIsTheSameOverAllLinks(t *testing.T) {
-	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 27})
-	r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
-	r.step(Input{Kind: LinkUp, Link: 1, RTT: 20 * Millisecond})
-	r.tick()
-	got := map[ChunkID]int64{}
-	r.flow(2*Second, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
-	known, other := &r.core.links[0].streams.explore, &r.core.links[1]
-	for _, tt := range []struct {
-		name        string
-		each        float64 // that was found, by fits and starts or not
-		jerky       bool
-		mean        float64 // of the other link's connection
-		level       int     // windows
-		now, before bool    // it pauses
-		want        bool
-	}{
-		{"nothing was found", 0, false, 1e6, 4, true, true, false},
-		{"as level, as fast", 1e6, false, 1e6, 2, false, false, true},
-		{"as level, and a little faster", 1e6, false, 1.3e6, 2, false, false, true},
-		{"as level, and faster", 1e6, false, 1.5e6, 2, false, false, false},
-		{"as fast, not level yet", 1e6, false, 1e6, 1, false, false, false},
-		{"as jerky", 1e6, true, 1e6, 0, true, true, true},
-		{"jerky, and much faster", 1e6, true, 3e6, 0, true, true, true},
-		{"silent for too long", 1e6, true, 3e6, 0, true, false, false},
-		{"as fast, where that one is jerky", 1e6, true, 1e6, 0, false, false, true},
-		{"faster, and not pausing now", 1e6, true, 3e6, 4, false, true, false},
-	} {
-		known.each, known.pauses = tt.each, 0
-		if tt.jerky {
-			known.pauses = 1
-		}
-		e := &other.streams.explore
-		e.mean, e.level, e.windows, e.paused, e.pauses = tt.mean, tt.level, 5, tt.now, 0
-		if tt.before {
-			e.pauses = 1
-		}
-		if is := r.core.limitedToo(other); is != tt.want {
-			t.Errorf("%s: %v", tt.name, is)
-		}
-	}
-	known.each, known.pauses = 1e6, 0
-	e := &other.streams.explore
-	e.mean, e.level, e.step = 1e6, 2, watching
-	r.core.explore(nil)
-	if n := r.core.Streams(1); n != firstTrial {
-		t.Errorf("%d connections are tried", n)
-	}
-}
-
 // Two connections that come by fits and starts are enough evidence when one brings
 // something while the other, which owes bytes, pauses; or by what they bring, at once or,
 // where the handshake had to wait, after the longest pause.
@@ -253,11 +201,11 @@ func TestPairs(t *testing.T) {
 		r.flow(2*Second, map[ChunkID]float64{0: 4e5}, map[ChunkID]int64{})
 		c, l := r.core, &r.core.links[0]
 		s := &l.streams
-		s.most, l.queues[0].requests = 2, tt.owes
+		s.most, l.load.queues[0].requests = 2, tt.owes
 		s.opened[1], s.heard[0], s.heard[1] = 1, c.now-tt.silence, c.now
 		s.explore = exploring{
 			step: pairing, since: c.now - tt.span, mean: 1e6, pauses: 1, doubtful: tt.doubtful,
-			bytes: l.received - int64(tt.gain*1e6*tt.span.Seconds()),
+			bytes: l.load.received - int64(tt.gain*1e6*tt.span.Seconds()),
 		}
 		c.judgePair(l)
 		if s.trial != tt.want {
@@ -288,35 +236,12 @@ func TestPairsThatShareRecords(t *testing.T) {
 		c, l := r.core, &r.core.links[0]
 		s := &l.streams
 		l.est.lots = lots{n: lotCount, latest: [lotCount]int64{recordSize}, rate: tt.rate}
-		s.most, l.queues[0].requests, l.working = 2, 1, 2
+		s.most, l.load.queues[0].requests, l.load.working = 2, 1, 2
 		s.opened[1], s.heard[0], s.heard[1] = 1, c.now-tt.bigger, c.now
-		s.explore = exploring{step: pairing, since: c.now - 300*Millisecond, mean: tt.rate, pauses: 1, bytes: l.received, doubtful: true}
+		s.explore = exploring{step: pairing, since: c.now - 300*Millisecond, mean: tt.rate, pauses: 1, bytes: l.load.received, doubtful: true}
 		c.judgePair(l)
 		if s.trial != tt.want {
 			t.Errorf("%s: tried %v", tt.name, s.trial)
-		}
-	}
-}
-
-// TestALimitOfAnyLinkIsTakenOver: where several links' servers have turned out to limit their
-// connections, each in its own way, one whose connection behaves like those of any is limited.
-func TestALimitOfAnyLinkIsTakenOver(t *testing.T) {
-	for _, order := range [][2]LinkID{{0, 1}, {1, 0}} {
-		r := newRig(t, Config{Links: 3, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 28})
-		for id := range LinkID(3) {
-			r.step(Input{Kind: LinkUp, Link: id, RTT: 20 * Millisecond})
-		}
-		r.tick()
-		r.flow(2*Second, map[ChunkID]float64{0: 1e6, 1: 1e6, 2: 1e6}, map[ChunkID]int64{})
-		slow, fast := &r.core.links[order[0]].streams.explore, &r.core.links[order[1]].streams.explore
-		slow.each, slow.pauses = 1e6, 0
-		fast.each, fast.pauses = 5e6, 0
-		e := &r.core.links[2].streams.explore
-		e.level, e.windows, e.paused, e.pauses = 2, 5, false, 0
-		for mean, want := range map[float64]bool{1e6: true, 5e6: true, 6e6: true, 9e6: false} {
-			if e.mean = mean; r.core.limitedToo(&r.core.links[2]) != want {
-				t.Errorf("links %v: %.0f bytes/s: %v", order, mean, !want)
-			}
 		}
 	}
 }

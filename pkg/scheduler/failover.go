@@ -51,30 +51,30 @@ func (c *Core) failover(out []Action) []Action {
 	for id := range LinkID(len(c.links)) {
 		l := &c.links[id]
 		switch {
-		case !l.up:
-		case l.banned && l.probing:
-			if c.now-l.lastByte > l.probeLimit() {
+		case !l.health.up:
+		case l.health.banned && l.health.probing:
+			if c.now-l.health.lastByte > l.rtt.probeLimit(l.health.probeLimit()) {
 				out = c.release(id, out)
 				out = c.ban(id, out)
 			}
-		case l.banned:
-			if c.now >= l.notBefore && !l.duty.resting {
+		case l.health.banned:
+			if c.now >= l.health.notBefore && !l.duty.resting {
 				out = c.probe(id, out)
 			}
-		case l.requests > 0 && (c.silent(l) && c.anotherServes(id, 0) || c.slow(id) && c.anotherServes(id, 2*staticLimit)):
-			if !c.silent(l) && l.est.rate >= staticLimit {
-				l.slowBans = min(l.slowBans+1, doublings)
+		case l.load.requests > 0 && (l.silent(c.now) && c.anotherServes(id, 0) || c.slow(id) && c.anotherServes(id, 2*staticLimit)):
+			if !l.silent(c.now) && l.est.rate >= staticLimit {
+				l.health.slowBans = min(l.health.slowBans+1, doublings)
 			}
-			if l.received == l.began && l.inVain < math.MaxUint8 {
-				l.inVain++
+			if l.load.fruitless() && l.health.inVain < math.MaxUint8 {
+				l.health.inVain++
 			}
 			out = c.release(id, out)
 			out = c.ban(id, out)
-		case l.requests > 0 && l.est.nMarks > 0 && c.silent(l):
+		case l.load.requests > 0 && l.est.nMarks > 0 && l.silent(c.now):
 			out = c.knock(id, out)
-		case l.knocks.tries > 0:
+		case l.health.knocks.tries > 0:
 			out = c.opened(id, out)
-		case l.requests > 1:
+		case l.load.requests > 1:
 			out = c.prune(id, out)
 		}
 	}
@@ -86,28 +86,26 @@ func (c *Core) forgive() {
 	if gap := c.now - c.looked; gap > unseen {
 		for i := range c.links {
 			l := &c.links[i]
-			l.lastByte = min(c.now, l.lastByte+gap)
+			l.health.forgive(c.now, gap)
 			for s := range l.streams.heard {
 				l.streams.heard[s] = min(c.now, l.streams.heard[s]+gap)
-			}
-			if l.slowSince != Never {
-				l.slowSince = min(c.now, l.slowSince+gap)
 			}
 		}
 	}
 	c.looked = c.now
 }
 
-func (c *Core) silent(l *link) bool {
+// silent says whether nothing has come over a link for too long.
+func (l *link) silent(now Time) bool {
 	limit := silentFloor
 	switch {
 	case l.est.nMarks > 0: // bytes are due at any moment
-	case l.received > 0:
+	case l.load.received > 0:
 		limit = silentAgain
 	default:
 		limit = silentConnect
 	}
-	return c.now-l.lastByte > l.patient(limit, l.inVain)
+	return l.health.idle(now) > l.rtt.patient(limit, l.health.inVain)
 }
 
 // slow says whether l has been below a limit for a while: the greater of the thesis's two.
@@ -120,16 +118,9 @@ func (c *Core) slow(id LinkID) bool {
 	below := l.est.nMarks > 0 && l.est.rate > 0 && l.est.rate < limit
 	if below && l.est.rate >= staticLimit && c.robs(id) {
 		below = !c.nearEnd()
-		wait <<= l.slowBans
+		wait <<= l.health.slowBans
 	}
-	if !below {
-		l.slowSince = Never
-		return false
-	}
-	if l.slowSince == Never {
-		l.slowSince = c.now
-	}
-	return c.now-l.slowSince > wait && !without("slow-link")
+	return l.health.below(c.now, below, wait)
 }
 
 // robs says whether the policy lets other links take over what a link was asked for.
@@ -149,39 +140,28 @@ func (c *Core) anotherServes(id LinkID, least float64) bool {
 	for i := range c.links {
 		o := &c.links[i]
 		// One that rests would be woken: see ration.
-		spare := o.duty.resting && c.fit(o) && c.room(LinkID(i)) > 0
+		spare := o.duty.resting && o.health.fit(c.now) && c.room(LinkID(i)) > 0
 		if LinkID(i) == id || !c.usable(o) && !spare || o.est.rate < least {
 			continue
 		}
-		if o.requests == 0 || o.est.nMarks > 0 && !c.silent(o) {
+		if o.load.requests == 0 || o.est.nMarks > 0 && !o.silent(c.now) {
 			return true
 		}
 	}
 	return false
 }
 
-// banFor is how long a ban lasts after so many in a row.
-func banFor(bans int) Time { return min(banMost, banFirst<<min(max(0, bans-bansInRow), 10)) }
-
 // ban takes the link out of the pool for a while.
 func (c *Core) ban(id LinkID, out []Action) []Action {
 	l := &c.links[id]
-	wait := banFor(l.bans)
-	l.bans++
-	l.banned = true
+	l.health.ban(c.now)
 	l.duty.trouble = min(l.duty.trouble, c.now)
-	l.notBefore = max(l.notBefore, c.now+wait)
-	l.slowSince, l.knocks = Never, knocks{}
 	l.est.forget()
 	return append(out, Action{Kind: Ban, Link: id})
 }
 
 func (c *Core) unban(id LinkID, out []Action) []Action {
-	l := &c.links[id]
-	l.banned = false
-	l.probing = false
-	l.bans = 0
-	l.notBefore = c.now
+	c.links[id].health.unban(c.now)
 	return append(out, Action{Kind: Unban, Link: id})
 }
 
@@ -192,8 +172,8 @@ func (c *Core) pardon(out []Action) []Action {
 	banned := NoLink
 	for i := range c.links {
 		switch l := &c.links[i]; {
-		case !l.up || l.duty.resting && l.duty.why == ReasonCapped:
-		case !l.banned:
+		case !l.health.up || l.duty.resting && l.duty.why == ReasonCapped:
+		case !l.health.banned:
 			return out
 		case banned == NoLink:
 			banned = LinkID(i)
@@ -208,13 +188,13 @@ func (c *Core) pardon(out []Action) []Action {
 // recall lets banned links be tried again at once when no other link is up.
 func (c *Core) recall() {
 	for i := range c.links {
-		if l := &c.links[i]; l.up && !l.banned {
+		if l := &c.links[i]; l.health.up && !l.health.banned {
 			return
 		}
 	}
 	for i := range c.links {
-		if l := &c.links[i]; l.banned {
-			l.notBefore = c.now
+		if l := &c.links[i]; l.health.banned {
+			l.health.notBefore = c.now
 		}
 	}
 }
@@ -238,7 +218,7 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 		out = c.probePiece(id, size, out)
 	} else if len(c.ledger.free) > 0 {
 		out = c.start(id, 0, c.ledger.take(size, c.limit()), out)
-	} else if victim := (View{c}).slowest(id); victim != NoLink && c.silent(&c.links[victim]) {
+	} else if victim := (View{c}).slowest(id); victim != NoLink && c.links[victim].silent(c.now) {
 		var o eta
 		c.etaOf(victim, &o)
 		if s, _ := o.latest(noStream); s != noStream && o.last[s].duplicate == NoChunk && (c.batch == nil || !o.last[s].guess && c.mayHelp(id, 0, o.last[s])) {
@@ -246,6 +226,7 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 		}
 	}
 	l := &c.links[id]
-	l.probing, l.probed = len(out) > before, l.shakes
+	l.health.probing = len(out) > before
+	l.rtt.probe()
 	return out
 }

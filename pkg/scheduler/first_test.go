@@ -160,8 +160,8 @@ func TestASilentLinkIsNotAskedAhead(t *testing.T) {
 	r.step(Input{Kind: Finished, Chunk: 0, Bytes: 128 << 10})
 	r.step(Input{Kind: Finished, Chunk: 1, Bytes: 128 << 10})
 	r.flow(2*Second, map[ChunkID]float64{2: 2e6}, map[ChunkID]int64{})
-	if l := &r.core.links[0]; l.received < 4_000_000 || l.owed() < 1_000_000 {
-		t.Fatalf("%d bytes have come, %d are to come", l.received, l.owed())
+	if l := &r.core.links[0]; l.load.received < 4_000_000 || l.load.owed() < 1_000_000 {
+		t.Fatalf("%d bytes have come, %d are to come", l.load.received, l.load.owed())
 	}
 	if _, more := starts(r.flow(2*Second, nil, nil)); r.core.links[0].est.rate > 0 || len(more) > 0 {
 		t.Errorf("at %.0f bytes per second it was asked for %v more", r.core.links[0].est.rate, more)

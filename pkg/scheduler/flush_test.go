@@ -61,7 +61,7 @@ func TestAFarLinkIsFlushedWhenItHasAskedForTheLastTime(t *testing.T) {
 	r, _ := far(t)
 	near, link := &r.core.links[0], &r.core.links[1]
 	near.est.rate, link.est.rate = 1e7, 1e6
-	near.lastByte, link.streams.piped = r.now, 1<<3
+	near.health.lastByte, link.streams.piped = r.now, 1<<3
 	if out := r.core.flush(nil); len(out) > 0 {
 		t.Errorf("flushed when there is much to ask for: %+v", out)
 	}

@@ -77,8 +77,8 @@ func checkTiles(t *testing.T, c *Core) {
 		}
 	}
 	for i, p := range pending {
-		if p != c.links[i].pending {
-			t.Fatalf("link %d has %d bytes pending, its chunks %d", i, c.links[i].pending, p)
+		if p != c.links[i].load.pending {
+			t.Fatalf("link %d has %d bytes pending, its chunks %d", i, c.links[i].load.pending, p)
 		}
 	}
 	all = c.Done(all)

@@ -62,30 +62,12 @@ func TestAnOnlyConnectionKeepsWhatItWasAskedFor(t *testing.T) {
 	}
 }
 
-// A burst behind a lost packet is no rate: a connection that had one is not asked for
-// more than the others.
-func TestABurstIsNotTakenForARate(t *testing.T) {
-	r := lossy(t)
-	l := &r.core.links[0]
-	for s := range StreamID(8) {
-		l.speeds.rate[s] = 1e5
-	}
-	l.speeds.rate[3] = 8e5
-	l.speeds.sum = 15e5
-	if p := r.core.portion(0, 3); p != 1.0/8 {
-		t.Errorf("the one with the burst is asked for %.3f of what the link is", p)
-	}
-	if p := r.core.portion(0, 2); p > 0.07 {
-		t.Errorf("another for %.3f", p)
-	}
-}
-
 // A link's rate is not that of the first of its many requests that ends.
 func TestOneOfManyRequestsTellsNoRate(t *testing.T) {
 	r, streams := far(t)
 	l := &r.core.links[1]
-	if l.est.rate != 0 || l.requests < 2 {
-		t.Fatalf("rate %.0f, %d requests", l.est.rate, l.requests)
+	if l.est.rate != 0 || l.load.requests < 2 {
+		t.Fatalf("rate %.0f, %d requests", l.est.rate, l.load.requests)
 	}
 	ch := r.core.chunks[r.core.find(streams[1])]
 	r.now += 2 * Second

@@ -12,13 +12,6 @@ const (
 	// that have nothing else to do: then all wait for that one rest.
 	hedgeShare = 0.002
 	idleHedges = 4
-	// riskTrips is by how many round trips a request of many files may be later than
-	// expected: a lost packet costs as many. An idle connection fetches a rest twice that would
-	// be later than its own copy then.
-	riskTrips = 1
-	// leastGain, in seconds, is what a copy has to save over a link with a shorter round
-	// trip: nobody would notice less, and it costs the same bytes.
-	leastGain = 5e-3
 )
 
 // most is the size in bytes of the largest rest that is dealt with as a whole.
@@ -35,18 +28,11 @@ func (c *Core) worthCopying(thief *link, own *eta, stream StreamID, ch *chunk, e
 	if own.active == 0 && !without("idle-budget") {
 		budget *= idleHedges
 	}
-	if thief.preempted > 0 || rest == 0 || rest > most || c.copied+rest > budget {
+	if thief.load.preempted > 0 || rest == 0 || rest > most || c.copied+rest > budget {
 		return false
 	}
 	if (!thief.est.measured() || own.rate <= 0) && !c.unheard(thief, ch) {
 		return false
-	}
-	switch {
-	case c.batch == nil:
-	case own.trip < leastGain && !without("least-gain"):
-		end -= leastGain
-	case rest <= own.window(stream) && !without("risk-trips"): // which comes at once, while others may lose a packet yet
-		end += riskTrips * own.trip
 	}
 	return own.soonest(thief, stream, rest) < end
 }
@@ -59,7 +45,7 @@ func (c *Core) relay(thief LinkID, stream StreamID, own *eta, ch *chunk, end flo
 	if c.chunks[c.find(ch.duplicate)].link == thief {
 		return out // it is at it
 	}
-	if without("relay") || c.batch != nil || own.last[stream] != nil || l.preempted > 0 || l.est.rate <= 0 || rest > c.most(thief) {
+	if without("relay") || c.batch != nil || own.last[stream] != nil || l.load.preempted > 0 || l.est.rate <= 0 || rest > c.most(thief) {
 		return out
 	}
 	alone := own.soonest(l, stream, rest)
@@ -87,8 +73,8 @@ func (c *Core) hedge(thief LinkID, stream StreamID, ch *chunk, out []Action) []A
 		c.batch.tables[thief].copying |= 1 << stream
 	}
 	l := &c.links[thief]
-	c.owe(thief, stream, -rest.Len())
-	l.assigned -= rest.Len()
+	l.load.owe(stream, -rest.Len())
+	l.load.assigned -= rest.Len()
 	out[len(out)-1].Copy = true
 	return out
 }
@@ -122,15 +108,15 @@ func (c *Core) resolveDuplicate(ch *chunk, out []Action) []Action {
 		l.streams.cutShort(loser.stream, c.nextID)
 	}
 	a.Range.End = ch.rng.Off
-	c.owe(loser.link, loser.stream, -loser.left())
+	l.load.owe(loser.stream, -loser.left())
 	if c.batch != nil {
 		c.sure(loser)
 		c.batch.received += loser.left() - ch.left()
 		c.batch.stock.settle(loser.slot, loser.left()-ch.left(), 0)
 	}
-	l.assigned -= loser.rng.Len() - kept
-	w.assigned += ch.rng.Len()
-	c.owe(ch.link, ch.stream, ch.left()) // nothing, if it was finished in truth
+	l.load.assigned -= loser.rng.Len() - kept
+	w.load.assigned += ch.rng.Len()
+	w.load.owe(ch.stream, ch.left()) // nothing, if it was finished in truth
 	loser.rng.End, loser.got = ch.rng.Off, kept
 	ch.copy = false
 	return c.end(i, append(out, a))

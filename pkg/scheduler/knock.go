@@ -20,17 +20,17 @@ type knocks struct {
 // gives up the one before when it has had its time.
 func (c *Core) knock(id LinkID, out []Action) []Action {
 	l := &c.links[id]
-	k := &l.knocks
+	k := &l.health.knocks
 	if k.tries > 0 {
 		if i := c.find(k.chunk); i >= 0 {
-			if c.now-k.since <= longest(max(probeFor, banFor(k.tries)), silentRTTs, max(l.rtt, l.handshake)) {
+			if c.now-k.since <= longest(max(probeFor, banFor(k.tries)), silentRTTs, max(l.rtt.min, l.rtt.handshake)) {
 				return out
 			}
 			out = c.withdraw(i, out)
 		}
 	}
 	stream := l.streams.most
-	for stream < MaxStreams && l.queues[stream].requests > 0 { // a trial has left them
+	for stream < MaxStreams && l.load.queues[stream].requests > 0 { // a trial has left them
 		stream++
 	}
 	if without("knock") || c.batch != nil || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || !c.usable(l) || !c.sized() || stream >= MaxStreams || !l.streams.served(stream) {
@@ -64,8 +64,8 @@ func (c *Core) stuck(id LinkID) *chunk {
 // connection, those that are silent yet are given up, and it stays in use.
 func (c *Core) opened(id LinkID, out []Action) []Action {
 	l := &c.links[id]
-	k := l.knocks
-	l.knocks = knocks{}
+	k := l.health.knocks
+	l.health.knocks = knocks{}
 	if l.streams.heard[k.stream] <= k.since {
 		return out
 	}

@@ -35,7 +35,7 @@ func TestAnOnlyLinkThatFallsSilentIsKnockedAt(t *testing.T) {
 	if n := len(r.core.chunks); n != stuck+1 {
 		t.Fatalf("%d requests are in flight, not the %d that are stuck and one", n, stuck)
 	}
-	knock := r.core.links[0].knocks.chunk
+	knock := r.core.links[0].health.knocks.chunk
 	r.now += 10 * Millisecond
 	r.step(Input{Kind: Progress, Chunk: knock, Bytes: 10_000})
 	r.tick()

@@ -48,7 +48,6 @@ func TestAConnectionStartsAnewAfterATimeout(t *testing.T) {
 	if w := s.window(0, r.now, trip.Seconds()); w != 100_000 {
 		t.Errorf("it brings %d bytes at once", w)
 	}
-	c.links[0].speeds.rate[0] = 5e6
 	r.now += trip + leastTimeout + Millisecond
 	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 101_000})
 	for i, want := range []int64{2 * segment, 4 * segment, 8 * segment} {
@@ -56,49 +55,9 @@ func TestAConnectionStartsAnewAfterATimeout(t *testing.T) {
 			t.Errorf("%d round trips after a timeout it brings %d bytes", i, w)
 		}
 	}
-	if rate := c.links[0].speeds.rate[0]; rate != initialWindow/trip.Seconds() {
-		t.Errorf("it is taken to carry %.0f bytes/s", rate)
-	}
 	s.lose(0, c.nextID)
 	if w := s.window(0, r.now, trip.Seconds()); w != initialWindow {
 		t.Errorf("a new connection brings %d bytes at once", w)
-	}
-}
-
-// Near the end of a job files of unknown size come first, and are not asked for by a
-// connection that will not have the answer in time.
-func TestSizesAreLearntBeforeTheEnd(t *testing.T) {
-	const mib = 1 << 20
-	for _, c := range []struct {
-		more  int64 // bytes that are still to come
-		fresh bool
-	}{{1 << 30, false}, {0, true}} {
-		r := batchRig(t, 300*Millisecond)
-		r.known(1e6)
-		s := &r.core.batch.stock
-		s.learn(mib, 600_000)
-		r.add(0, 0, 600_000, false)
-		r.add(1, mib, 2*mib, true)
-		s.take(0, true, 0, 100_000)
-		s.settle(s.find(0), 0, -1)
-		r.expect(c.more)
-		r.tick()
-		first := r.starts()
-		if len(first) == 0 || (first[0].Off == mib) != c.fresh {
-			t.Errorf("with %d bytes more: %v", c.more, first)
-		}
-	}
-	r := batchRig(t, 300*Millisecond)
-	r.known(1e6)
-	q := &r.core.links[0].queues[0]
-	r.add(0, 0, mib, true)
-	r.expect(0)
-	if r.core.tooBusyToLearn(0, 0) {
-		t.Error("an idle connection is too busy")
-	}
-	q.requests, q.pending = 1, 900_000
-	if !r.core.tooBusyToLearn(0, 0) {
-		t.Error("a connection that is busy to the end is not")
 	}
 }
 
@@ -123,38 +82,5 @@ func TestOnlyRequestsAfterACutWaitForAnotherConnection(t *testing.T) {
 	ch.id, l.streams.cut[0] = 7, 7
 	if at := l.expected(ch); at != ch.issued+reconnectRTTs*trip {
 		t.Errorf("a request after the cut is expected at %v", at)
-	}
-}
-
-// At the end of a job a connection that has rested takes over what it brings at once, so
-// that others that rest have their part; one that was at work until now takes its share.
-func TestRestingConnectionsShareWhatIsLate(t *testing.T) {
-	const rest = 300_000
-	for _, rested := range []bool{false, true} {
-		r := batchRig(t, 100*Millisecond, 100*Millisecond)
-		r.add(0, 0, rest, false)
-		r.expect(0)
-		r.tick()
-		c := r.core
-		r.known(1e6)
-		victim := &c.links[c.chunks[0].link]
-		victim.est.rate, victim.est.nSamples = 20_000, 1
-		thief := 1 - c.chunks[0].link
-		l := &c.links[thief]
-		l.est.rate, l.est.nSamples = 1e6, 1
-		l.streams.worked, l.streams.opened[1], l.streams.heard[1] = 2, 10<<20, c.now
-		if rested {
-			l.streams.heard[1] -= Second
-		}
-		if !c.batch.stock.empty() {
-			t.Fatal("there is more to ask for")
-		}
-		var own, other eta
-		c.etaOf(thief, &own)
-		c.etaOf(1-thief, &other)
-		s, end := other.latest(noStream)
-		if x := c.stealSize(l, &own, 1, &other, s, end); rested && x != initialWindow || !rested && x <= initialWindow {
-			t.Errorf("rested %v: it takes over %d bytes", rested, x)
-		}
 	}
 }

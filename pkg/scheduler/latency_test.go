@@ -50,12 +50,12 @@ func TestLimitsOfSilenceGrowAndAreBounded(t *testing.T) {
 		{rtt: 10 * Millisecond, inVain: 255, want: silentMost},
 		{rtt: 10 * Second, inVain: 1, want: 60 * Second},
 	} {
-		l := link{rtt: tt.rtt, handshake: tt.handshake}
-		l.streams.queue.trip = tt.trip
+		l := link{rtt: roundTrips{min: tt.rtt, handshake: tt.handshake}}
+		l.rtt.data = tt.trip
 		if tt.lag > 0 {
-			l.lag.saw(tt.lag)
+			l.rtt.answer(tt.lag)
 		}
-		if got := l.patient(silentAgain, tt.inVain); got != tt.want {
+		if got := l.rtt.patient(silentAgain, tt.inVain); got != tt.want {
 			t.Errorf("%+v: %v s", tt, got.Seconds())
 		}
 	}
@@ -63,7 +63,8 @@ func TestLimitsOfSilenceGrowAndAreBounded(t *testing.T) {
 
 func TestAProbeMayTakeAsLongAsTheBanBeforeIt(t *testing.T) {
 	for bans, want := range map[int]Time{1: probeFor, 2: patientProbe, 3: probeFor, bansInRow: veryPatient, bansInRow + 1: probeFor, bansInRow + 5: 1600 * Millisecond, 100: probeMost} {
-		if got := (&link{bans: bans}).probeLimit(); got != want {
+		h, r := health{bans: bans}, roundTrips{}
+		if got := r.probeLimit(h.probeLimit()); got != want {
 			t.Errorf("after %d bans: %v s", bans, got.Seconds())
 		}
 	}
@@ -96,12 +97,12 @@ func TestALinkThatIsRegainedAsALongOneIsGivenTime(t *testing.T) {
 			r.flow(10*Millisecond, map[ChunkID]float64{id: 1e6}, got)
 		}
 	}
-	for !l.banned {
+	for !l.health.banned {
 		wait(10 * Millisecond)
 	}
 	shaken := false
-	for probe := Time(0); l.banned; wait(10 * Millisecond) {
-		if !l.probing {
+	for probe := Time(0); l.health.banned; wait(10 * Millisecond) {
+		if !l.health.probing {
 			probe, shaken = 0, false
 			continue
 		}
@@ -128,10 +129,10 @@ func TestALinkThatIsRegainedAsALongOneIsGivenTime(t *testing.T) {
 	if r.now > 10*Second {
 		t.Errorf("it was back after %.1f s", r.now.Seconds())
 	}
-	if got := l.patient(silentFloor, 0); got != silentRTTs*trip {
+	if got := l.rtt.patient(silentFloor, 0); got != silentRTTs*trip {
 		t.Errorf("it may be silent for %.1f s", got.Seconds())
 	}
-	if l.streams.queue.trip = 20 * Millisecond; l.patient(silentFloor, 0) != silentFloor {
+	if l.rtt.data = 20 * Millisecond; l.rtt.patient(silentFloor, 0) != silentFloor {
 		t.Error("its handshake lost a packet, and that is taken for its length")
 	}
 }
@@ -144,11 +145,11 @@ func TestALinkThatHasBecomeSlowToAnswerIsAskedEarlier(t *testing.T) {
 	r.step(Input{Kind: Tick})
 	got := map[ChunkID]int64{}
 	l := &r.core.links[0]
-	if r.flow(400*Millisecond, map[ChunkID]float64{0: 1e6}, got); l.lag.n != 0 {
+	if r.flow(400*Millisecond, map[ChunkID]float64{0: 1e6}, got); l.rtt.answered != 0 {
 		t.Fatal("the first request, for which a connection was made, was counted")
 	}
 	// All that was asked for while bytes came, and then one that nothing delays.
-	for l.lag = (lag{}); len(r.core.chunks) > 1 || r.core.chunks[0].issued < r.now; {
+	for l.rtt.answers, l.rtt.answered = [answerSamples]Time{}, 0; len(r.core.chunks) > 1 || r.core.chunks[0].issued < r.now; {
 		ch := r.core.chunks[0]
 		r.step(Input{Kind: Finished, Chunk: ch.id, Bytes: ch.rng.Len()})
 	}
@@ -158,109 +159,25 @@ func TestALinkThatHasBecomeSlowToAnswerIsAskedEarlier(t *testing.T) {
 		r.step(Input{Kind: Tick})
 	}
 	r.step(Input{Kind: Progress, Chunk: id, Bytes: 1000})
-	if trip := l.answerTrip(); trip < 1900*Millisecond || trip > 2*Second {
+	if trip := l.rtt.toAnswer(); trip < 1900*Millisecond || trip > 2*Second {
 		t.Fatalf("the link is taken to answer within %v s", trip.Seconds())
 	}
-	if l.rtt != 10*Millisecond {
-		t.Errorf("its least round trip is %v s", l.rtt.Seconds())
+	if l.rtt.min != 10*Millisecond {
+		t.Errorf("its least round trip is %v s", l.rtt.min.Seconds())
 	}
 	l.est.rate = 1e6
-	if ahead := r.core.runway(l); ahead < 3.8e6 {
+	if ahead := l.runway(); ahead < 3.8e6 {
 		t.Errorf("it is asked only %.0f bytes ahead", ahead)
 	}
 	// A request that is answered sooner counts for more.
-	l.lag.saw(50 * Millisecond)
-	if trip := l.answerTrip(); trip != 50*Millisecond {
+	l.rtt.answer(50 * Millisecond)
+	if trip := l.rtt.toAnswer(); trip != 50*Millisecond {
 		t.Errorf("then within %v s", trip.Seconds())
 	}
 }
 
-// A link whose data take 300 ms on their way now, and whose least round trip was 20 ms, is
-// asked so much ahead, but not towards the end, when who has asked for little can be helped.
-func TestALinkThatHasBecomeLongIsAskedEarlier(t *testing.T) {
-	for _, tt := range []struct {
-		size int64
-		want float64
-	}{{1 << 30, 300e3}, {4_000_000, 40e3}} {
-		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: tt.size, First: 1 << 20})
-		r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
-		r.step(Input{Kind: Tick})
-		got := map[ChunkID]int64{}
-		r.flow(Second, map[ChunkID]float64{0: 1e6}, got)
-		l := &r.core.links[0]
-		l.est.rate = 1e6
-		if n := r.core.runway(l); n != 40e3 {
-			t.Errorf("%.0f bytes ahead at first", n)
-		}
-		r.step(Input{Kind: Progress, Chunk: r.core.chunks[0].id, Bytes: got[r.core.chunks[0].id] + 1, Trip: 300 * Millisecond})
-		l.est.rate = 1e6
-		if n := r.core.runway(l); n != tt.want {
-			t.Errorf("%.0f bytes ahead of %d, want %.0f", n, tt.size, tt.want)
-		}
-	}
-}
-
-// Where nothing comes for nearly as long as a request has been waited for, what came before
-// did not delay it: the link is as long as the trip of its data, no queue stands before it,
-// and the next request has to expect that. A lost packet, or a queue, makes no link long.
-func TestAPauseBeforeAnAnswerTellsOfALongerLink(t *testing.T) {
-	const rtt = 20 * Millisecond
-	for _, tt := range []struct {
-		name        string
-		idle, ahead Time // without a byte; for which the request was made before that
-		trip, want  Time
-	}{
-		{"longer", 280 * Millisecond, 40 * Millisecond, 300 * Millisecond, 300 * Millisecond},
-		{"a lost packet", 280 * Millisecond, 40 * Millisecond, rtt, rtt},
-		{"a queue", 30 * Millisecond, 40 * Millisecond, 300 * Millisecond, rtt},
-		{"made long before", 280 * Millisecond, 300 * Millisecond, 300 * Millisecond, rtt},
-		{"between looks", 60 * Millisecond, 2 * Millisecond, 300 * Millisecond, rtt},
-		{"trips are not known", 280 * Millisecond, 40 * Millisecond, 0, 100 * Millisecond},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, Config{Links: 1, Policy: &algorithm1{limit: 1 << 20}, Size: 1 << 40})
-			r.step(Input{Kind: LinkUp, RTT: rtt})
-			r.step(Input{Kind: Tick})
-			l := &r.core.links[0]
-			r.flow(400*Millisecond, map[ChunkID]float64{0: 1e6}, map[ChunkID]int64{})
-			for len(r.core.chunks) < 2 {
-				r.core.start(0, 0, r.core.ledger.take(1<<20, 1<<40), nil)
-			}
-			if tt.trip == 0 { // which an answer has told already
-				l.lag.saw(tt.want)
-			}
-			first, second := &r.core.chunks[0], &r.core.chunks[1]
-			second.issued = r.now
-			r.now += tt.ahead
-			id := second.id
-			r.step(Input{Kind: Finished, Chunk: first.id, Bytes: first.rng.Len(), Trip: tt.trip})
-			r.now += tt.idle
-			r.step(Input{Kind: Progress, Chunk: id, Bytes: 1000, Trip: tt.trip})
-			if trip := l.answerTrip(); trip != tt.want {
-				t.Errorf("it is taken to answer within %v s, want %v", trip.Seconds(), tt.want.Seconds())
-			}
-			if queued := tt.trip > rtt; l.queued() != queued {
-				t.Errorf("queued: %v, as far as one answer tells", l.queued())
-			}
-			l.lag.saw(tt.want)
-			l.lag.saw(tt.want)
-			if queued := tt.trip > tt.want; l.queued() != queued {
-				t.Errorf("queued: %v", l.queued())
-			}
-			l.est.rate = 1e12
-			if delay := (View{r.core}).delay(0); delay != tt.want.Seconds() || l.round() != tt.want {
-				t.Errorf("the next answer is expected after %v s, round trips of %v s", delay, l.round().Seconds())
-			}
-			l.streams.try(r.now, 1)
-			if l.streams.judge(r.now, l); l.streams.settled != r.now+max(trialFloor, trialRTTs*tt.want) {
-				t.Errorf("a trial is given %v s", (l.streams.settled - r.now).Seconds())
-			}
-		})
-	}
-}
-
-// What the first record of an answer takes a slow link is no latency, whether the request was
-// alone or behind others.
+// What the first record of an answer takes a slow link is no latency, and what a request behind
+// others waited for is none either.
 func TestARecordIsNoLatency(t *testing.T) {
 	for _, tt := range []struct {
 		alone            bool
@@ -268,17 +185,16 @@ func TestARecordIsNoLatency(t *testing.T) {
 	}{
 		{true, 0, 190 * Millisecond, 59 * Millisecond},
 		{true, 0, 500 * Millisecond, 369 * Millisecond},
-		{false, 131 * Millisecond, 150 * Millisecond, 0},
-		{false, 331 * Millisecond, 250 * Millisecond, 150 * Millisecond},
+		{false, 331 * Millisecond, 250 * Millisecond, 0},
 	} {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 27})
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
 		l.est.lots = lots{n: lotCount, latest: [lotCount]int64{recordSize}, rate: 125e3}
-		l.streams.queue.trip, c.now = 150*Millisecond, Second
-		l.lastByte = c.now - tt.idle
-		c.answered(l, &chunk{alone: tt.alone, open: true, issued: c.now - tt.wait})
-		if got := l.lag.least(); got+Millisecond < tt.want || got > tt.want {
+		l.rtt.data, c.now = 150*Millisecond, Second
+		l.health.lastByte = c.now - tt.idle
+		c.answered(l, &chunk{alone: tt.alone, issued: c.now - tt.wait})
+		if got := l.rtt.leastAnswer(); got+Millisecond < tt.want || got > tt.want {
 			t.Errorf("alone: %v, answered after %.3f s: a latency of %.3f s, want %.3f s", tt.alone, tt.wait.Seconds(), got.Seconds(), tt.want.Seconds())
 		}
 	}
@@ -293,7 +209,7 @@ func TestAnAnswerOverANewConnectionIsNoLatency(t *testing.T) {
 		if ch.stream == 1 {
 			r.now += 200 * Millisecond
 			r.step(Input{Kind: Progress, Chunk: ch.id, Bytes: 1000, Trip: 100 * Millisecond})
-			if trip := r.core.links[0].answerTrip(); trip != 20*Millisecond {
+			if trip := r.core.links[0].rtt.toAnswer(); trip != 20*Millisecond {
 				t.Errorf("%v s", trip.Seconds())
 			}
 			return
@@ -322,87 +238,12 @@ func TestABannedLinkThatIsTheLastIsAskedNormally(t *testing.T) {
 			}
 		}
 	}
-	if asked == NoChunk || r.core.links[0].banned {
+	if asked == NoChunk || r.core.links[0].health.banned {
 		t.Fatal("the last link was not asked")
 	}
 	r.step(Input{Kind: Failed, Chunk: asked, Wait: Second})
-	if l := &r.core.links[0]; l.banned || l.notBefore != r.now+Second {
-		t.Errorf("its failure did not count: %+v", l.notBefore)
-	}
-}
-
-// Where a queue is full, each connection brings its window in a burst and then nothing for
-// a round trip that is longer than the least one: that is no lateness. Of one file's
-// connections this is not asked.
-func TestAPauseBetweenBurstsIsNoLateness(t *testing.T) {
-	const trip, turn = 300 * Millisecond, 700 * Millisecond
-	for _, c := range []struct {
-		told  Time
-		after Time
-		late  bool
-		waits bool
-	}{
-		{0, 200 * Millisecond, false, true},
-		{0, 400 * Millisecond, true, true},
-		{turn, 600 * Millisecond, false, false},
-		{turn, 900 * Millisecond, false, true},
-		{turn, 1500 * Millisecond, true, true},
-	} {
-		r := batchRig(t, trip)
-		r.add(0, 0, 200_000, false)
-		r.expect(1 << 30)
-		r.tick()
-		r.step(Input{Kind: Progress, Chunk: r.core.chunks[0].id, Bytes: 1000, Trip: c.told})
-		if r.core.links[0].turn != 0 {
-			t.Fatal("it counts long before the end")
-		}
-		r.core.batch.lasts = 1
-		r.step(Input{Kind: Progress, Chunk: r.core.chunks[0].id, Bytes: 50_000, Trip: c.told})
-		r.core.now += c.after
-		ch := &r.core.chunks[0]
-		if late := r.core.late(ch); late != c.late {
-			t.Errorf("round trip %v, silent for %v: late %v", c.told, c.after, late)
-		}
-		if due := r.core.due(ch); (due > 0) != c.waits {
-			t.Errorf("round trip %v, silent for %v: %.3f s more", c.told, c.after, due)
-		}
-	}
-	r, last := idleRig(t, 1<<20)
-	least := r.core.links[1].round()
-	r.step(Input{Kind: Progress, Link: 1, Chunk: last.Chunk, Bytes: 1000, Trip: turn})
-	if got := r.core.links[1].round(); got != least {
-		t.Errorf("of one file: %v", got)
-	}
-}
-
-// What another connection of the link brings meanwhile is what the answer has waited for:
-// that is a queue, and no longer link.
-func TestAnAnswerThatWaitsBehindAnotherConnectionIsNoLatency(t *testing.T) {
-	const rtt, turn = 20 * Millisecond, 100 * Millisecond
-	r := newRig(t, Config{Links: 1, Policy: &algorithm1{limit: 1 << 20}, Size: 1 << 40, Parallelism: 2})
-	r.step(Input{Kind: LinkUp, RTT: rtt})
-	r.step(Input{Kind: Tick})
-	got := map[ChunkID]int64{}
-	r.flow(Second, map[ChunkID]float64{0: 1e5, 1: 1e5}, got)
-	l := &r.core.links[0]
-	asked := NoChunk
-	for _, ch := range slices.Clone(r.core.chunks) {
-		if ch.stream == 1 { // and one after the other, so that the last one waits for nothing of its connection's
-			r.step(Input{Kind: Finished, Chunk: ch.id, Bytes: ch.rng.Len()})
-		}
-	}
-	for _, ch := range r.core.chunks {
-		if ch.stream == 1 && asked == NoChunk {
-			asked = ch.id
-		}
-	}
-	if asked == NoChunk || !r.core.chunks[r.core.find(asked)].open {
-		t.Fatal("nothing is asked of an open connection")
-	}
-	r.flow(280*Millisecond, map[ChunkID]float64{0: 1e5}, got)
-	r.step(Input{Kind: Progress, Chunk: asked, Bytes: 1000, Trip: turn})
-	if trip := l.answerTrip(); trip != rtt {
-		t.Errorf("it is taken to answer within %v s, want %v", trip.Seconds(), rtt.Seconds())
+	if l := &r.core.links[0]; l.health.banned || l.health.notBefore != r.now+Second {
+		t.Errorf("its failure did not count: %+v", l.health.notBefore)
 	}
 }
 
@@ -416,16 +257,16 @@ func TestBurstsOfALongLink(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := &c.links[0]
-		l.up, l.rtt, l.requests, l.streams.most = true, 20*Millisecond, 1, 1
-		l.streams.queue.trip = trip
+		l.health.up, l.rtt.min, l.load.requests, l.streams.most = true, 20*Millisecond, 1, 1
+		l.rtt.data = trip
 		if long {
-			l.lag.saw(trip)
+			l.rtt.answer(trip)
 		}
 		least := forever
-		for l.received = 1; c.now < 10*Second; c.now += 10 * Millisecond {
+		for l.load.received = 1; c.now < 10*Second; c.now += 10 * Millisecond {
 			if at := c.now % trip; at < trip/5 {
-				l.received += rate * int64(trip) / int64(Second) / 6
-				l.lastByte = c.now
+				l.load.received += rate * int64(trip) / int64(Second) / 6
+				l.health.lastByte = c.now
 				if c.now > 5*Second && c.now < 5*Second+2*trip { // one loss, of which what is behind it tells
 					l.streams.loss.reordered += 10
 				}

@@ -8,16 +8,14 @@ type batch struct {
 	files    int      // may be in progress at once; 0: any number
 	order    []LinkID // in which links are served
 	tables   []table
-	hunger   []hunger
 	booked   bool    // something was told that nobody has acted upon
-	asking   bool    // the sizes of all files should be known soon
 	helping  bool    // there is nothing left to ask for
 	drySince Time    // when all was asked for that could be; Never: it is not
 	lasts    float64 // for how many seconds more the job will last
 }
 
 func newBatch(links int) *batch {
-	b := &batch{plans: make([]Plan, links), tables: make([]table, links), hunger: make([]hunger, links)}
+	b := &batch{plans: make([]Plan, links), tables: make([]table, links)}
 	for id := range LinkID(links) {
 		b.order = append(b.order, id)
 	}
@@ -78,8 +76,7 @@ func (c *Core) sure(ch *chunk) {
 
 // doubt notes how many of the bytes that were asked for are not likely to exist.
 func (c *Core) doubt(ch *chunk, over int64) {
-	c.links[ch.link].over += over - ch.over
-	c.links[ch.link].queues[ch.stream].pending -= over - ch.over
+	c.links[ch.link].load.doubt(ch.stream, over-ch.over)
 	ch.over = over
 }
 

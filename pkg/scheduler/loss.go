@@ -26,11 +26,6 @@ const (
 	overflowShare   = 0.6
 	overflowTrips   = 2.5
 	overflowPackets = 10
-	// A thin link's queue of some packets overflows as often as random losses come. What a
-	// connection has in flight, the queue included, is less by a third after a loss, and
-	// grows by a packet in two round trips or three (RFC 9438, 4.3): as many round trips as
-	// refillPart of its packets are half of what that takes.
-	refillPart = 0.25
 	// lossRepeats is how many episodes must follow another that soon.
 	lossRepeats = 2
 	// segment is a full packet's payload in bytes.
@@ -63,45 +58,34 @@ func (s *loss) watch(now Time, l *link) {
 		return
 	}
 	quiet, age := now-s.grew.at, now-s.episode.at
-	over := quiet > longest(quietFloor, quietRTTs, l.length())
-	soon := s.episode.at > 0 && age <= longest(againFloor, againRTTs, l.length())
-	fresh := age < longest(freshFloor, freshRTTs, l.length())
+	over := quiet > longest(quietFloor, quietRTTs, l.rtt.path())
+	soon := s.episode.at > 0 && age <= longest(againFloor, againRTTs, l.rtt.path())
+	fresh := age < longest(freshFloor, freshRTTs, l.rtt.path())
 	old := s.counted
 	s.counted = s.reordered
 	switch {
-	case !soon, over && (s.overflowed(old, s.grew.bytes) || age >= l.refill() && l.streams.queue.mayDrop(now, l.length())):
+	case !soon, over && s.overflowed(old, s.grew.bytes):
 		s.repeats = 0
 		s.begin(before, old, l)
 	case over && !fresh:
 		s.repeats++
 		s.begin(before, old, l)
-	case !over && age >= longest(lastsFloor, lastsRTTs, l.length()):
+	case !over && age >= longest(lastsFloor, lastsRTTs, l.rtt.path()):
 		s.repeats++
-		if s.overflowed(s.counted, l.received) {
+		if s.overflowed(s.counted, l.load.received) {
 			s.repeats = 0
 		}
 		s.begin(l.mark(now), s.counted, l)
 	}
-	if over && soon && !fresh && !l.streams.queue.mayDrop(now, l.length()) {
+	if over && soon && !fresh && !l.streams.queue.mayDrop(now, l.rtt.path()) {
 		s.repeats = max(s.repeats, lossRepeats)
 	}
 	s.grew = l.mark(now)
 }
 
-// refill is how long it may take a connection to fill a link's queue again after a loss; Never
-// where that is not known.
-func (l *link) refill() Time {
-	trip := l.streams.queue.trip
-	if trip == 0 || without("refill") {
-		return Never
-	}
-	packets := l.est.capacity() * trip.Seconds() / segment
-	return Time(refillPart * packets * float64(trip))
-}
-
 func (s *loss) begin(at countMark, disorder int64, l *link) {
 	s.episode, s.disorder = at, disorder
-	s.trip = l.est.rate * l.length().Seconds() / segment
+	s.trip = l.est.rate * l.rtt.path().Seconds() / segment
 }
 
 // overflowed says whether the episode, up to a count of packets out of order and

@@ -77,18 +77,20 @@ type countMark struct {
 }
 
 // mark is l's count now.
-func (l *link) mark(now Time) countMark { return countMark{now, l.est.lots.since(now), l.received} }
+func (l *link) mark(now Time) countMark {
+	return countMark{now, l.est.lots.since(now), l.load.received}
+}
 
 // rateSince is l's mean rate in bytes per second since m.
 func (l *link) rateSince(m countMark, now Time) float64 {
 	if span := l.est.lots.since(now) - m.came; span > 0 {
-		return float64(l.received-m.bytes) / span.Seconds()
+		return float64(l.load.received-m.bytes) / span.Seconds()
 	}
 	return 0
 }
 
 // tells says whether enough has come since m for its rate to mean something.
-func (l *link) tells(m countMark) bool { return l.received-m.bytes >= evidence }
+func (l *link) tells(m countMark) bool { return l.load.received-m.bytes >= evidence }
 
 // record is how long what a link brings at once takes it, a record at most; gapMost as long as
 // that cannot be told.
@@ -110,8 +112,8 @@ func (l *link) record() Time {
 // apart is how long it takes until each of the connections at work has had a lot: over a slow
 // link with many of them, longer than any silence would be borne otherwise.
 func (l *link) apart() Time {
-	if l.working < 2 || l.est.capacity() <= 0 {
+	if l.load.working < 2 || l.est.capacity() <= 0 {
 		return 0
 	}
-	return min(silentMost, Time(l.working)*l.record())
+	return min(silentMost, Time(l.load.working)*l.record())
 }

@@ -11,10 +11,10 @@ func byRecords(l *link, now, end Time, rate float64, told func(now Time)) {
 	came := 0.0
 	for ; now < end; now += 10 * Millisecond {
 		for came += rate * 0.01; came >= record; came -= record {
-			l.received += record
+			l.load.received += record
 		}
-		l.est.lots.came(now, l.received-l.est.bytes)
-		l.est.observe(now, l.received, l.rtt)
+		l.est.lots.came(now, l.load.received-l.est.bytes)
+		l.est.observe(now, l.load.received, l.rtt.min)
 		told(now)
 	}
 }
@@ -23,7 +23,7 @@ func byRecords(l *link, now, end Time, rate float64, told func(now Time)) {
 // rate is what it is.
 func TestRecordsDoNotShakeTheRate(t *testing.T) {
 	for _, rate := range []float64{50e3, 80e3, 110e3, 125e3, 160e3, 200e3, 250e3, 400e3, 1e6} { // bytes per second
-		l := &link{rtt: 20 * Millisecond}
+		l := &link{rtt: roundTrips{min: 20 * Millisecond}}
 		least, most := rate, rate
 		byRecords(l, 1, 5*Second, rate, func(now Time) {
 			if now > Second {
@@ -40,7 +40,7 @@ func TestRecordsDoNotShakeTheRate(t *testing.T) {
 // link, and then a faster one.
 func TestALostPacketDoesNotShakeTheRate(t *testing.T) {
 	const rate = 125e3 // bytes per second
-	l := &link{rtt: 60 * Millisecond}
+	l := &link{rtt: roundTrips{min: 60 * Millisecond}}
 	worst := 1.
 	for at := Time(1); at < 8*Second; at += 800 * Millisecond {
 		seen := func(now Time) {
@@ -50,7 +50,7 @@ func TestALostPacketDoesNotShakeTheRate(t *testing.T) {
 		}
 		byRecords(l, at, at+650*Millisecond, rate, seen)
 		byRecords(l, at+650*Millisecond, at+790*Millisecond, 0, seen)
-		l.received += record // what was missing is there
+		l.load.received += record // what was missing is there
 		byRecords(l, at+790*Millisecond, at+800*Millisecond, 0, seen)
 	}
 	if worst > 1.6 {
@@ -58,43 +58,18 @@ func TestALostPacketDoesNotShakeTheRate(t *testing.T) {
 	}
 }
 
-// Behind a thin link's queue of some packets a connection loses one each second, as often as
-// at random: more connections could not bring more. Without a queue they could.
-func TestAThinLinksQueueIsNoRandomLoss(t *testing.T) {
-	for trip, tried := range map[Time]bool{140 * Millisecond: false, 60 * Millisecond: true} {
-		l := &link{rtt: 60 * Millisecond, streams: streams{most: 1}}
-		l.streams.queue.trip = trip
-		lost := 3 * Second
-		byRecords(l, 1, 9*Second, 125e3, func(now Time) {
-			if now > lost {
-				l.streams.loss.reordered += 5
-				lost += 1100 * Millisecond
-			}
-			// The connection has given way, and there is no queue for a moment.
-			l.streams.queue.trip = trip
-			if now < lost-900*Millisecond {
-				l.streams.queue.trip = 60 * Millisecond
-			}
-			l.streams.tune(now, l, oneFile(1<<30))
-		})
-		if got := l.streams.tried > 0; got != tried {
-			t.Errorf("trips of %v s: more were tried: %v", trip.Seconds(), got)
-		}
-	}
-}
-
 // The records of a slow link are no pauses of the server's, and what two connections have in
 // turn tells of no limit.
 func TestRecordsAreNoPauses(t *testing.T) {
 	for rate, paused := range map[float64]bool{70e3: false, 1e6: true} { // bytes per second
-		l := &link{rtt: 40 * Millisecond, streams: streams{most: 1}}
+		l := &link{rtt: roundTrips{min: 40 * Millisecond}, streams: streams{most: 1}}
 		now := Time(1)
 		for ; now < 8*Second; now += 500 * Millisecond {
 			watch := func(now Time) {
 				if now == l.est.lots.at {
-					l.lastByte = now
+					l.health.lastByte = now
 				}
-				l.streams.opened[0] = l.received
+				l.streams.opened[0] = l.load.received
 				l.streams.explore.watch(now, l)
 			}
 			byRecords(l, now, now+300*Millisecond, rate, watch)
@@ -108,7 +83,7 @@ func TestRecordsAreNoPauses(t *testing.T) {
 
 // A link that falls silent loses its rate, whatever its bytes came by.
 func TestSilenceIsNoGapBetweenLots(t *testing.T) {
-	l := &link{rtt: 20 * Millisecond}
+	l := &link{rtt: roundTrips{min: 20 * Millisecond}}
 	byRecords(l, 1, Second, 1e6, func(Time) {})
 	if r := l.est.rate; r < 0.8e6 {
 		t.Fatalf("1 MB/s are taken for %.0f kB/s", r/1e3)
@@ -123,8 +98,8 @@ func TestSilenceIsNoGapBetweenLots(t *testing.T) {
 // cannot make faster.
 func TestRecordsAreNoGain(t *testing.T) {
 	for rate := 100e3; rate < 600e3; rate += 20e3 { // bytes per second
-		l := &link{rtt: 20 * Millisecond, streams: streams{most: 1}}
-		l.streams.queue.trip = l.rtt
+		l := &link{rtt: roundTrips{min: 20 * Millisecond}, streams: streams{most: 1}}
+		l.rtt.data = l.rtt.min
 		byRecords(l, 1, 10*Second, rate, func(now Time) {
 			if now/(10*Millisecond)%25 == 0 {
 				l.streams.loss.reordered += 10
@@ -152,8 +127,8 @@ func TestALullIsNoReasonForMoreConnections(t *testing.T) {
 		{2 << 20, 400 * Millisecond, true}, // three seconds are fewer round trips, but enough
 		{512 << 10, 400 * Millisecond, false},
 	} {
-		l := &link{rtt: c.trip, streams: streams{most: 1}}
-		l.streams.queue.trip = l.rtt
+		l := &link{rtt: roundTrips{min: c.trip}, streams: streams{most: 1}}
+		l.rtt.data = l.rtt.min
 		byRecords(l, 1, Second, rate, func(now Time) { l.streams.queue.watch(now, l) })
 		l.streams.loss.repeats = lossRepeats
 		byRecords(l, Second, 1100*Millisecond, 0, func(Time) {})
@@ -167,20 +142,20 @@ func TestALullIsNoReasonForMoreConnections(t *testing.T) {
 // A far link that builds up its rate begins with what its many connections bring at first.
 // Those for which there was no room then are taken back when there is, but no more of them.
 func TestConnectionsGivenUpEarlyAreTakenBack(t *testing.T) {
-	l := &link{rtt: 106 * Millisecond, streams: streams{most: 1}}
+	l := &link{rtt: roundTrips{min: 106 * Millisecond}, streams: streams{most: 1}}
 	few := StreamID(MaxStreams)
 	for now := Time(1); now < 4*Second; now += 10 * Millisecond {
-		l.received += int64(0.01 * min(20e6, 0.5e6+2e6*now.Seconds())) // bytes per second
+		l.load.received += int64(0.01 * min(20e6, 0.5e6+2e6*now.Seconds())) // bytes per second
 		l.streams.tune(now, l, oneFile(1<<30))
-		if l.est.observe(now, l.received, l.rtt); l.est.nSamples > 0 {
+		if l.est.observe(now, l.load.received, l.rtt.min); l.est.nSamples > 0 {
 			few = min(few, l.streams.most)
 		}
 	}
 	if few > 10 {
 		t.Fatalf("%d connections at least: none were given up", few)
 	}
-	if n := l.streams.most; n != StreamID(l.rtt/tripPerStream) {
-		t.Errorf("%d connections in the end, %d at first", n, l.rtt/tripPerStream)
+	if n := l.streams.most; n != StreamID(l.rtt.min/tripPerStream) {
+		t.Errorf("%d connections in the end, %d at first", n, l.rtt.min/tripPerStream)
 	}
 }
 
@@ -188,8 +163,8 @@ func TestConnectionsGivenUpEarlyAreTakenBack(t *testing.T) {
 // taken back, though its rate, which comes by records, seems higher now and then.
 func TestNoneIsTakenBackBehindAQueue(t *testing.T) {
 	for trip, want := range map[Time]bool{300 * Millisecond: true, 500 * Millisecond: false} {
-		l := &link{rtt: 300 * Millisecond, streams: streams{most: 3, wide: 60}}
-		l.est.rate, l.est.nSamples, l.streams.queue.trip = 1e6, 1, trip
+		l := &link{rtt: roundTrips{min: 300 * Millisecond}, streams: streams{most: 3, wide: 60}}
+		l.est.rate, l.est.nSamples, l.rtt.data = 1e6, 1, trip
 		l.streams.tune(Second, l, oneFile(1<<30))
 		if more := l.streams.most > 3; more != want {
 			t.Errorf("its data takes %.1f s: %d connections", trip.Seconds(), l.streams.most)
@@ -205,14 +180,14 @@ func TestALateLinkKeepsFewConnections(t *testing.T) {
 		case now < 200*Millisecond:
 			l.streams.tune(now, l, oneFile(1<<30))
 			continue
-		case l.rtt == 0:
-			if l.rtt = 50 * Millisecond; l.streams.most < 32 {
+		case l.rtt.min == 0:
+			if l.rtt.min = 50 * Millisecond; l.streams.most < 32 {
 				t.Fatalf("%d connections for a link that has not answered", l.streams.most)
 			}
 		}
-		l.received += int64(0.01 * min(8e6, 0.5e6+8e6*(now-200*Millisecond).Seconds())) // bytes per second
+		l.load.received += int64(0.01 * min(8e6, 0.5e6+8e6*(now-200*Millisecond).Seconds())) // bytes per second
 		l.streams.tune(now, l, oneFile(1<<30))
-		l.est.observe(now, l.received, l.rtt)
+		l.est.observe(now, l.load.received, l.rtt.min)
 	}
 	if n := l.streams.most; n > 10 {
 		t.Errorf("%d connections over a link of 50 ms", n)
@@ -221,14 +196,14 @@ func TestALateLinkKeepsFewConnections(t *testing.T) {
 
 // Over a far link more are tried than it began with, however many these were.
 func TestFarLinksMayHaveMore(t *testing.T) {
-	l := &link{rtt: 150 * Millisecond, streams: streams{most: 1}}
+	l := &link{rtt: roundTrips{min: 150 * Millisecond}, streams: streams{most: 1}}
 	for now := Time(1); now < 8*Second; now += 10 * Millisecond {
 		rate := 0.2e6 * float64(l.streams.most) // bytes per second
-		l.received += int64(0.01 * rate)
-		if l.streams.queue.trip = l.rtt; now/(10*Millisecond)%80 == 0 {
+		l.load.received += int64(0.01 * rate)
+		if l.rtt.data = l.rtt.min; now/(10*Millisecond)%80 == 0 {
 			l.streams.loss.reordered += 10
 		}
-		l.est.observe(now, l.received, l.rtt)
+		l.est.observe(now, l.load.received, l.rtt.min)
 		l.streams.tune(now, l, oneFile(1<<30))
 	}
 	if n := l.streams.most; n <= trialStreams {
@@ -240,8 +215,8 @@ func TestFarLinksMayHaveMore(t *testing.T) {
 // may be over before a trial has shown anything.
 func TestNoTrialOutlivesTheDownload(t *testing.T) {
 	for lasts, want := range map[float64]bool{1: true, 0.2: false} { // seconds
-		l := &link{rtt: 20 * Millisecond, streams: streams{most: 1}}
-		l.streams.queue.trip = l.rtt
+		l := &link{rtt: roundTrips{min: 20 * Millisecond}, streams: streams{most: 1}}
+		l.rtt.data = l.rtt.min
 		byRecords(l, 1, Second, 400e3, func(now Time) { l.streams.queue.watch(now, l) })
 		l.streams.loss.repeats = lossRepeats
 		l.streams.tune(Second, l, task{left: 4 << 20, share: 4 << 20, lasts: lasts})
@@ -277,7 +252,7 @@ func TestManyConnectionsShareASlowLink(t *testing.T) {
 		r.up(1)
 		c := r.core
 		l := &c.links[0]
-		l.rtt, l.streams.lasting, l.streams.worked = 50*Millisecond, true, 1<<n-1
+		l.rtt.min, l.streams.lasting, l.streams.worked = 50*Millisecond, true, 1<<n-1
 		l.est.rate = rate
 		for range lotCount {
 			l.est.lots.came(r.now, recordSize)
@@ -296,7 +271,7 @@ func TestManyConnectionsShareASlowLink(t *testing.T) {
 
 // As long as nothing is known of its rate, a link's connections are not silent for long.
 func TestNothingIsKnownOfTurns(t *testing.T) {
-	l := &link{working: 8}
+	l := &link{load: load{working: 8}}
 	l.est.lots.came(Second, recordSize)
 	if d := l.apart(); d != 0 {
 		t.Errorf("they may be silent for %v s longer", d.Seconds())

@@ -52,7 +52,7 @@ func TestAServerMayBoundTheConnections(t *testing.T) {
 			r.step(Input{Kind: Failed, Link: 1, Chunk: id, Wait: Second})
 		}
 	}
-	if l := &r.core.links[1]; l.banned || l.notBefore > r.now {
+	if l := &r.core.links[1]; l.health.banned || l.health.notBefore > r.now {
 		t.Error("the link has to wait because of connections that it can do without")
 	}
 	// Nothing is asked of them again, and a failure of those that work counts.
@@ -64,7 +64,7 @@ func TestAServerMayBoundTheConnections(t *testing.T) {
 		}
 	}
 	r.step(Input{Kind: Failed, Link: 1, Chunk: streams[3], Bytes: 14000, Wait: Second})
-	if l := &r.core.links[1]; l.notBefore <= r.now {
+	if l := &r.core.links[1]; l.health.notBefore <= r.now {
 		t.Error("a connection that worked has failed, and the link need not wait")
 	}
 }
@@ -146,7 +146,7 @@ func TestConnectionsGrowByWhatIdleOnesLeave(t *testing.T) {
 		factor  float64
 	}{{8, 1}, {6, 8.0 / 6}, {4, 2}, {1, 2}} {
 		v := &speeds{}
-		o := eta{speeds: v, active: c.working, full: 1e9, rate: 1}
+		o := eta{speeds: v, active: c.working, rate: 8000 / float64(c.working), full: 8000 / float64(c.working)}
 		for s := range 8 {
 			v.rate[s] = 1000
 			v.sum += v.rate[s]

@@ -78,7 +78,7 @@ func (c *Core) market(m *market, hopeful bool) linkSet {
 		if !l.duty.pooled || m.n == maxCandidates {
 			continue
 		}
-		k := candidate{id: LinkID(i), room: float64(c.room(LinkID(i))) + float64(l.owed())}
+		k := candidate{id: LinkID(i), room: float64(c.room(LinkID(i))) + float64(l.load.owed())}
 		k.rate, k.sure = l.carries()
 		if hopeful && !k.sure && l.duty.chosen {
 			k.rate = l.hopes()
@@ -94,9 +94,9 @@ func (c *Core) market(m *market, hopeful bool) linkSet {
 		k.perMbit = radio.perMbit(k.rate)
 		trip := c.expects(l)
 		switch {
-		case l.requests > 0: // it is awake
+		case l.load.requests > 0: // it is awake
 		case l.duty.asked:
-			k.wake = radio.wakes(c.now - l.lastByte)
+			k.wake = radio.wakes(c.now - l.health.lastByte)
 			k.delay = trip.Seconds()
 		default:
 			k.wake = radio.wakes(Never)
@@ -130,12 +130,12 @@ func (c *Core) market(m *market, hopeful bool) linkSet {
 // expects is the link's round trip. To one that has not been measured, the server
 // is as far as over the others, and what stands for an unknown one is added.
 func (c *Core) expects(l *link) Time {
-	if l.rtt > 0 {
-		return l.rtt
+	if l.rtt.min > 0 {
+		return l.rtt.min
 	}
 	least := Never
 	for i := range c.links {
-		if rtt := c.links[i].rtt; rtt > 0 {
+		if rtt := c.links[i].rtt.min; rtt > 0 {
 			least = min(least, rtt)
 		}
 	}

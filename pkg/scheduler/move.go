@@ -8,7 +8,7 @@ import "math/bits"
 // great.
 func (c *Core) worthMoving(thief *link, own *eta, stream StreamID, from *eta, victim StreamID, end float64) bool {
 	ch := from.last[victim]
-	if thief.preempted > 0 || !thief.est.measured() || ch.got > 0 || from != own && ch.taken >= takenMost {
+	if thief.load.preempted > 0 || !thief.est.measured() || ch.got > 0 || from != own && ch.taken >= takenMost {
 		return false
 	}
 	alone, trips := own.soonest(thief, stream, ch.left()-ch.over), float64(movedTrips)
@@ -23,7 +23,7 @@ func (c *Core) worthMoving(thief *link, own *eta, stream StreamID, from *eta, vi
 func (c *Core) move(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
 	k, rng, l, before := ch.class, ch.rng, &c.links[ch.link], *ch
 	if l.est.nMarks == 0 && ch.link != thief {
-		l.preempted++
+		l.load.preempted++
 	}
 	l.streams.cutShort(ch.stream, c.nextID)
 	out = c.withdraw(c.find(ch.id), out)

@@ -40,7 +40,7 @@ type narrowing struct {
 func (s *streams) aim(n StreamID, l *link) {
 	before := s.narrowing.before
 	s.narrowing = narrowing{before: s.most, again: narrowRest}
-	if n >= s.most || without("narrow-plan") || before > 0 || l.rtt < longTrip || l.est.rate <= 0 {
+	if n >= s.most || without("narrow-plan") || before > 0 || l.rtt.min < longTrip || l.est.rate <= 0 {
 		s.most = n
 		return
 	}
@@ -67,18 +67,18 @@ func (s *streams) narrow(now Time, l *link) {
 	case n.from.at == 0:
 		n.from = l.mark(now)
 		return
-	case now-n.from.at < longest(narrowFloor, narrowTrips, l.length()):
+	case now-n.from.at < longest(narrowFloor, narrowTrips, l.rtt.path()):
 		return
 	}
 	rate := l.rateSince(n.from, now)
 	if rate < narrowKeeps*n.rate {
-		if now-n.from.at >= longest(narrowFloor, narrowPatience, l.length()) {
+		if now-n.from.at >= longest(narrowFloor, narrowPatience, l.rtt.path()) {
 			s.most = n.before
 			if n.again == 0 {
 				n.goal = 0
 				return
 			}
-			n.until, n.from, n.rate = now+longest(narrowFloor, n.again, l.length()), countMark{}, 0
+			n.until, n.from, n.rate = now+longest(narrowFloor, n.again, l.rtt.path()), countMark{}, 0
 			n.again *= 2
 		}
 		return

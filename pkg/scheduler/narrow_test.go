@@ -6,7 +6,7 @@ import "testing"
 // for so many, and gives their numbers after each step.
 func narrowed(goal StreamID, trips int, rate func(StreamID) float64) (most []StreamID) {
 	const trip = 300 * Millisecond
-	l := &link{rtt: trip, est: estimator{rate: 1e6}}
+	l := &link{rtt: roundTrips{min: trip}, est: estimator{rate: 1e6}}
 	s := &l.streams
 	s.most = 64
 	s.aim(goal, l)
@@ -17,7 +17,7 @@ func narrowed(goal StreamID, trips int, rate func(StreamID) float64) (most []Str
 			most = append(most, s.most)
 		}
 		at += trip
-		l.received += int64(rate(s.most) * trip.Seconds())
+		l.load.received += int64(rate(s.most) * trip.Seconds())
 	}
 	return most
 }
@@ -65,7 +65,7 @@ func TestABurstIsNoReasonToGoBack(t *testing.T) {
 }
 
 func TestANearLinkIsNarrowAtOnce(t *testing.T) {
-	l := &link{rtt: 20 * Millisecond, est: estimator{rate: 1e6}}
+	l := &link{rtt: roundTrips{min: 20 * Millisecond}, est: estimator{rate: 1e6}}
 	l.streams.most = 6
 	if l.streams.aim(2, l); l.streams.most != 2 {
 		t.Errorf("%d", l.streams.most)
@@ -77,7 +77,7 @@ func TestANearLinkIsNarrowAtOnce(t *testing.T) {
 
 // Connections that were tried and did no more go as they came.
 func TestATrialEndsAtOnce(t *testing.T) {
-	l := &link{rtt: 300 * Millisecond, est: estimator{rate: 1e6}}
+	l := &link{rtt: roundTrips{min: 300 * Millisecond}, est: estimator{rate: 1e6}}
 	s := &l.streams
 	s.most = 64
 	if s.aim(24, l); s.most != 64 {

@@ -54,9 +54,9 @@ func (c *Core) openAhead(out []Action) []Action {
 		if !c.mayOpen(id) || without("open-ahead") {
 			continue
 		}
-		most := min(openMost, l.rtt/tripPerStream)
+		most := min(openMost, l.rtt.min/tripPerStream)
 		if c.cfg.secure() {
-			most = min(most, l.rtt/openTrip)
+			most = min(most, l.rtt.min/openTrip)
 		}
 		for rest := (uint64(1)<<most - 1) &^ (l.streams.begun | l.streams.refused); rest != 0; rest &= rest - 1 {
 			s := StreamID(bits.TrailingZeros64(rest))
@@ -72,7 +72,7 @@ func (c *Core) openAhead(out []Action) []Action {
 // open how many connections it is to have.
 func (c *Core) mayOpen(id LinkID) bool {
 	l := &c.links[id]
-	return l.requests > 0 && l.rtt >= longTrip && l.est.nSamples == 0 && c.usable(l) && !c.planned(id) && c.undecided(l)
+	return l.load.requests > 0 && l.rtt.min >= longTrip && l.est.nSamples == 0 && c.usable(l) && !c.planned(id) && c.undecided(l)
 }
 
 // fresh says whether a connection was made ahead and has brought nothing yet.
@@ -102,13 +102,13 @@ func (l *link) gauge(t task, now Time) {
 	case t.secure && s.answered > 0 && now >= s.answered+leastWake: // the first record may be complete a round trip later
 		s.room = MaxStreams
 	case l.est.nMarks > 0:
-		first, all := l.est.marks[0], l.received >= firstBytes-headBytes
+		first, all := l.est.marks[0], l.load.received >= firstBytes-headBytes
 		switch since := now - first.at; {
 		case all && since <= gaugeLook:
 			s.room = MaxStreams
-		case all || since >= gaugeMost || since >= leastWake && l.received > first.bytes:
-			rate := float64(l.received-first.bytes) / since.Seconds()
-			s.room = 1 + int64(min(MaxStreams, rate*l.rtt.Seconds()/firstBytes))
+		case all || since >= gaugeMost || since >= leastWake && l.load.received > first.bytes:
+			rate := float64(l.load.received-first.bytes) / since.Seconds()
+			s.room = 1 + int64(min(MaxStreams, rate*l.rtt.min.Seconds()/firstBytes))
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (l *link) shares(bytes int64, secure bool) (n StreamID, each, keeps int64) 
 	}
 	ahead = min(ahead, l.streams.room-1)
 	rest, brings, window := bytes-keeps, first, int64(initialWindow)
-	sharing := min(ahead, (rest+first-1)/first, max(int64(l.rtt/openTrip), rest/openShare))
+	sharing := min(ahead, (rest+first-1)/first, max(int64(l.rtt.min/openTrip), rest/openShare))
 	if sharing <= 0 {
 		return 0, 0, 0
 	}
@@ -158,7 +158,7 @@ func (c *Core) gauging(l *link, stream StreamID) bool {
 // equal is what a connection that was made ahead is asked for when its link is to have so many
 // bytes more: as much as each of the others; 0: they do not share them.
 func (c *Core) equal(l *link, stream StreamID, bytes int64) int64 {
-	bytes = min(bytes+l.assigned, c.left())
+	bytes = min(bytes+l.load.assigned, c.left())
 	if !c.sized() || bytes > shareMost || l.est.rate > 0 || !l.streams.fresh(stream) || without("equal-shares") {
 		return 0
 	}
@@ -173,30 +173,22 @@ func (c *Core) equal(l *link, stream StreamID, bytes int64) int64 {
 	return each
 }
 
-// overdue says whether a share's next bytes should have come for certain: all windows of a link in
-// slow start come after one another, and its queue makes each round trip longer than the last.
-func (c *Core) overdue(ch *chunk) bool {
-	l := &c.links[ch.link]
-	return c.late(ch) && c.now > l.streams.heard[ch.stream]+l.streams.queue.trip+l.round()/2
-}
-
 // split lets a connection that was made ahead take over its share of what its link's first one
 // has been asked for, as long as nothing is known of their rates. That one is closed then,
 // over HTTP/2, too: the server may have handed all of its response to the kernel.
 func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
 	l := &c.links[id]
-	if c.batch != nil || l.est.rate > 0 || !l.streams.fresh(stream) || l.queues[stream].requests > 0 {
+	if c.batch != nil || l.est.rate > 0 || !l.streams.fresh(stream) || l.load.queues[stream].requests > 0 {
 		return out
 	}
 	ch := c.largest(id)
-	n, each, keeps := l.shares(l.assigned, c.cfg.secure())
+	n, each, keeps := l.shares(l.load.assigned, c.cfg.secure())
 	if n == 0 || without("split") || ch == nil || ch.left() == 0 || ch.duplicate != NoChunk || ch.rng.Len()-each < keeps-int64(n) { // each is rounded
 		return out
 	}
 	victim, before := ch.stream, len(out)
 	out = c.cutOff(id, stream, ch, min(each, ch.left()), out)
 	out[before].Close = true
-	c.chunks[len(c.chunks)-1].share = true
 	l.streams.lose(victim, c.nextID)
 	return out
 }
@@ -216,7 +208,7 @@ func (c *Core) largest(id LinkID) (most *chunk) {
 // undecided says whether it is still open what a link's other connections are to be asked for:
 // sizes are not known, or the link has not answered, and there is no more to do than a start decides.
 func (c *Core) undecided(l *link) bool {
-	return c.inTheDark() || c.batch == nil && l.received == 0 && l.assigned <= shareMost
+	return c.inTheDark() || c.batch == nil && l.load.received == 0 && l.load.assigned <= shareMost
 }
 
 // inTheDark says whether sizes are still to be learnt before more can be asked for.

@@ -181,7 +181,7 @@ func TestHowManyOpenConnectionsAFileIsWorth(t *testing.T) {
 		{"a nearer link", 20, 100 * Millisecond, 21 * firstBytes, 21, 2 * firstBytes},
 		{"which has more to bring", 20, 100 * Millisecond, firstBytes + 20*openShare, 21, openShare},
 	} {
-		l := &link{rtt: tt.trip}
+		l := &link{rtt: roundTrips{min: tt.trip}}
 		l.streams.room = MaxStreams
 		for s := range tt.ahead {
 			l.streams.early[s+1] = Second
@@ -202,7 +202,7 @@ func TestHowManyOpenConnectionsAFileIsWorth(t *testing.T) {
 // TestALinkThatWasNotAnsweredLeavesTheFileToOthers, of which a part is its own, however many
 // connections it has; and what there are of many files is shared elsewhere.
 func TestALinkThatWasNotAnsweredLeavesTheFileToOthers(t *testing.T) {
-	l := &link{rtt: 300 * Millisecond}
+	l := &link{rtt: roundTrips{min: 300 * Millisecond}}
 	for s := range StreamID(31) {
 		l.streams.early[s+1] = Second
 	}
@@ -211,8 +211,8 @@ func TestALinkThatWasNotAnsweredLeavesTheFileToOthers(t *testing.T) {
 	if n := l.worthUsing(file, now); n != 0 {
 		t.Errorf("%d connections before an answer", n)
 	}
-	l.received = firstBytes
-	l.est.observe(now, l.received, l.rtt)
+	l.load.received = firstBytes
+	l.est.observe(now, l.load.received, l.rtt.min)
 	if n := l.worthUsing(file, now); n != 32 {
 		t.Errorf("%d connections", n)
 	}
@@ -243,28 +243,28 @@ func TestASlowLinkUsesFewConnections(t *testing.T) {
 		{"silent", false, 0, gaugeMost, 1},
 		{"over TLS", true, 80, leastWake, MaxStreams},
 	} {
-		l := &link{rtt: 300 * Millisecond}
+		l := &link{rtt: roundTrips{min: 300 * Millisecond}}
 		if l.gauge(task{secure: tt.secure}, Second); l.streams.room != 0 {
 			t.Errorf("%s: room for %d before an answer", tt.name, l.streams.room)
 		}
 		if l.streams.answered = Second; !tt.secure {
-			l.received = 1000
-			l.est.observe(Second, 1000, l.rtt)
+			l.load.received = 1000
+			l.est.observe(Second, 1000, l.rtt.min)
 		}
 		now := Second + tt.within
 		if l.gauge(task{secure: tt.secure}, now-1); l.streams.room != 0 {
 			t.Errorf("%s: room for %d before anything can be told", tt.name, l.streams.room)
 		}
-		l.received += tt.bytes
+		l.load.received += tt.bytes
 		for range 2 { // it is found out once
 			l.gauge(task{secure: tt.secure}, now)
 			if l.streams.room != tt.want {
 				t.Errorf("%s: room for %d, want %d", tt.name, l.streams.room, tt.want)
 			}
-			l.received += firstBytes
+			l.load.received += firstBytes
 		}
 	}
-	l := &link{rtt: 300 * Millisecond}
+	l := &link{rtt: roundTrips{min: 300 * Millisecond}}
 	l.gauge(task{}, Second)
 	if l.streams.room != 0 {
 		t.Error("nothing has come yet")
@@ -291,12 +291,12 @@ func TestTheGaugeIsReadInTime(t *testing.T) {
 	if wake := r.core.NextWake(); wake > r.now+gaugeLook {
 		t.Errorf("looked at in %v s, and what comes now tells", (wake - r.now).Seconds())
 	}
-	heard := l.lastByte
-	l.lastByte = r.now - silentConnect
+	heard := l.health.lastByte
+	l.health.lastByte = r.now - silentConnect
 	if wake := r.core.NextWake(); wake <= r.now+leastWake {
 		t.Error("that often, though the link is silent")
 	}
-	l.lastByte, l.streams.room = heard, 1
+	l.health.lastByte, l.streams.room = heard, 1
 	if wake := r.core.NextWake(); wake <= r.now+leastWake {
 		t.Error("that soon, though there is nothing to find out any more")
 	}
@@ -315,7 +315,7 @@ func TestWhatAnOpenConnectionTakesOver(t *testing.T) {
 		"the rate is known":            {func(l *link, _ *chunk) { l.est.rate = 1 }, 0},
 		"it was not made ahead":        {func(l *link, _ *chunk) { l.streams.early[1] = 0 }, 0},
 		"it has brought something":     {func(l *link, _ *chunk) { l.streams.worked |= 2 }, 0},
-		"it has something to do":       {func(l *link, _ *chunk) { l.queues[1].requests = 1 }, 0},
+		"it has something to do":       {func(l *link, _ *chunk) { l.load.queues[1].requests = 1 }, 0},
 		"it is fetched twice already":  {func(_ *link, first *chunk) { first.duplicate = 7 }, 0},
 		"little is left":               {func(_ *link, first *chunk) { first.got = bytes - 100 }, 100},
 		"nothing is left":              {func(_ *link, first *chunk) { first.got = bytes }, 0},
@@ -325,7 +325,7 @@ func TestWhatAnOpenConnectionTakesOver(t *testing.T) {
 		r, _ := dark(t, Config{}, 300*Millisecond)
 		c := r.core
 		l := &c.links[0]
-		l.streams.room, l.assigned, c.chunks[0].rng = MaxStreams, bytes, Range{End: bytes}
+		l.streams.room, l.load.assigned, c.chunks[0].rng = MaxStreams, bytes, Range{End: bytes}
 		tt.change(l, &c.chunks[0])
 		got := int64(0)
 		for _, a := range c.split(0, 1, nil) {
@@ -335,39 +335,6 @@ func TestWhatAnOpenConnectionTakesOver(t *testing.T) {
 		}
 		if got != tt.want {
 			t.Errorf("%s: %d bytes, want %d", name, got, tt.want)
-		}
-	}
-}
-
-// TestSharesAreLeftAlone by the link's other connections, which have got as much to do, unless
-// one is late; and what is not a share is taken over from.
-func TestSharesAreLeftAlone(t *testing.T) {
-	for name, tt := range map[string]struct {
-		change    func(l *link, ch *chunk)
-		preempted bool
-	}{
-		"a share":               {func(*link, *chunk) {}, false},
-		"is late":               {func(l *link, _ *chunk) { l.streams.heard[1] = Second - 100*Millisecond }, true},
-		"has just come":         {func(l *link, _ *chunk) { l.streams.heard[1] = Second - 15*Millisecond }, false},
-		"waits in a long queue": {func(l *link, _ *chunk) { l.streams.heard[1], l.streams.queue.trip = Second-100*Millisecond, Second }, false},
-		"is large":              {func(_ *link, ch *chunk) { ch.share = false }, true},
-	} {
-		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20})
-		r.up(1)
-		c, l := r.core, &r.core.links[0]
-		l.rtt, l.streams.most, l.streams.worked = 20*Millisecond, 3, 7
-		c.chunks, l.requests, l.queues = c.chunks[:0], 0, [MaxStreams]queue{}
-		r.now, c.now = Second, Second
-		c.start(0, 1, Range{0, 4 << 20}, nil)
-		l.est.rate = 1e6
-		ch := &c.chunks[0]
-		ch.share, ch.got, l.streams.opened[1] = true, 1<<20, 1<<20
-		tt.change(l, ch)
-		var o eta
-		c.etaOf(0, &o)
-		_, end := o.latest(2)
-		if out := c.help(0, 2, &o, &o, 1, end, nil); (len(out) > 0) != tt.preempted {
-			t.Errorf("%s: %+v", name, out)
 		}
 	}
 }
@@ -390,8 +357,8 @@ func TestConnectionsMadeAheadAreExpectedToBringTheirWindows(t *testing.T) {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20})
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
-		c.chunks, l.requests, l.queues = c.chunks[:0], 0, [MaxStreams]queue{}
-		l.rtt, l.streams.most, l.streams.early[1], c.now = trip, 2, Second, Second
+		c.chunks, l.load.requests, l.load.queues = c.chunks[:0], 0, [MaxStreams]queue{}
+		l.rtt.min, l.streams.most, l.streams.early[1], c.now = trip, 2, Second, Second
 		c.start(0, 1, Range{0, initialWindow / 2}, nil)
 		l.est.rate, c.now = 1000, Second+tt.age
 		tt.change(c, &l.streams)
@@ -424,7 +391,7 @@ func TestAFreeConnectionIsAskedFirst(t *testing.T) {
 		r.up(1)
 		l := &r.core.links[0]
 		l.streams.most, l.streams.worked, l.streams.begun = 3, 7, 7
-		l.requests, l.queues = 1, [MaxStreams]queue{3: {requests: 1}}
+		l.load.requests, l.load.queues = 1, [MaxStreams]queue{3: {requests: 1}}
 		tt.change(&l.streams)
 		if got, ok := r.core.ready(0); !ok || got != tt.want {
 			t.Errorf("%s: connection %d, want %d", name, got, tt.want)
@@ -456,14 +423,14 @@ func TestWhatWasCutShortIsStillOnItsWay(t *testing.T) {
 // TestSharesStayAlike when some of them have begun to come: a connection that has brought
 // something is still one of those that were made ahead.
 func TestSharesStayAlike(t *testing.T) {
-	l := &link{rtt: 300 * Millisecond}
+	l := &link{rtt: roundTrips{min: 300 * Millisecond}}
 	l.streams.room = MaxStreams
 	for s := range StreamID(20) {
 		l.streams.early[s+1] = Second
 	}
 	n, each, _ := l.shares(1<<20, false)
 	for s := range StreamID(10) {
-		l.streams.hear(&chunk{stream: s + 1, got: 1000}, 1000, 2*Second, 2*Second, l.rtt)
+		l.streams.hear(&chunk{stream: s + 1, got: 1000}, 1000, 2*Second, 2*Second, l.rtt.min)
 	}
 	if now, share, _ := l.shares(1<<20, false); n != 21 || now != n || share != each {
 		t.Errorf("%d connections, %d bytes each; then %d, %d bytes", n, each, now, share)

@@ -122,19 +122,19 @@ func TestThesis824DynamicLimitIsPatientWithALinkThatStaysSlow(t *testing.T) {
 		}
 		c, l := r.core, &r.core.links[0]
 		for i, want := range tt.want {
-			l.banned, l.probing, l.requests = false, false, max(1, l.requests)
+			l.health.banned, l.health.probing, l.load.requests = false, false, max(1, l.load.requests)
 			l.est.rate, l.est.nMarks = tt.slow, 1
 			since := c.now
-			for limit := since + 60*Second; !l.banned && c.now < limit; c.now += 100 * Millisecond {
-				l.lastByte, c.links[1].lastByte, c.looked = c.now, c.now, c.now
+			for limit := since + 60*Second; !l.health.banned && c.now < limit; c.now += 100 * Millisecond {
+				l.health.lastByte, c.links[1].health.lastByte, c.looked = c.now, c.now, c.now
 				c.failover(nil)
 			}
 			if took := (c.now - since).Seconds(); took < float64(want) || took > float64(want)+0.3 {
 				t.Errorf("%s: released the %d. time after %.1f s, want %d", tt.name, i+1, took, want)
 			}
 		}
-		if c.upDown(Input{Kind: LinkDown, Link: 0}, nil); l.slowBans != 0 {
-			t.Errorf("%s: it comes back by another network, and %d bans count", tt.name, l.slowBans)
+		if c.upDown(Input{Kind: LinkDown, Link: 0}, nil); l.health.slowBans != 0 {
+			t.Errorf("%s: it comes back by another network, and %d bans count", tt.name, l.health.slowBans)
 		}
 	}
 }
@@ -168,8 +168,8 @@ func emtcpCore(t *testing.T, rtt Time) *Core {
 	c.now = 100 * Second
 	for i := range c.links {
 		l := &c.links[i]
-		l.up, l.rtt, l.duty.pooled = true, rtt, true
-		l.requests, l.est.nMarks, l.lastByte = 1, 1, c.now
+		l.health.up, l.rtt.min, l.duty.pooled = true, rtt, true
+		l.load.requests, l.est.nMarks, l.health.lastByte = 1, 1, c.now
 	}
 	c.links[1].terms.Costly = true
 	return c
@@ -196,12 +196,12 @@ func TestEMTCPStates(t *testing.T) {
 			{tt.congested, false, false},
 			{tt.congested + Millisecond, false, true},
 		} {
-			l.lastByte = c.now - at.quiet
+			l.health.lastByte = c.now - at.quiet
 			if c.receiving(l) != at.receiving || c.congested(l) != at.congests {
 				t.Errorf("RTT %d ms, silent for %d ms: receiving %v, congested %v", tt.rtt/Millisecond, at.quiet/Millisecond, c.receiving(l), c.congested(l))
 			}
 		}
-		if l.requests = 0; c.congested(l) {
+		if l.load.requests = 0; c.congested(l) {
 			t.Error("congested, though nothing is due")
 		}
 	}
@@ -223,8 +223,8 @@ func TestEMTCPSection4CongestedInterfaces(t *testing.T) {
 	} {
 		c := emtcpCore(t, 20*Millisecond)
 		c.resize(1<<20, nil)
-		c.links[0].est.rate, c.links[1].est.rate, c.links[1].assigned = 1e6, 1e6, 1<<20
-		c.links[0].lastByte, c.links[1].lastByte = c.now-tt.cheap, c.now-tt.costly
+		c.links[0].est.rate, c.links[1].est.rate, c.links[1].load.assigned = 1e6, 1e6, 1<<20
+		c.links[0].health.lastByte, c.links[1].health.lastByte = c.now-tt.cheap, c.now-tt.costly
 		if got := c.shifted(1, 1000); got != tt.want {
 			t.Errorf("%s: %d of 1000 bytes, want %d", tt.name, got, tt.want)
 		}

@@ -145,16 +145,16 @@ func (v View) Variation(l LinkID) (cv float64, known bool) {
 }
 
 // RTT is the least round-trip time seen on the link; 0 while unknown.
-func (v View) RTT(l LinkID) Time { return v.core.links[l].rtt }
+func (v View) RTT(l LinkID) Time { return v.core.links[l].rtt.min }
 
 // BDP is the link's bandwidth-delay product in bytes.
 func (v View) BDP(l LinkID) float64 { return float64(v.Bandwidth(l) * v.RTT(l).Seconds()) }
 
 // InFlight is how many bytes the link was asked for and has not delivered.
-func (v View) InFlight(l LinkID) int64 { return v.core.links[l].owed() }
+func (v View) InFlight(l LinkID) int64 { return v.core.links[l].load.owed() }
 
 // Assigned is how many bytes the link has delivered or was asked for, in all.
-func (v View) Assigned(l LinkID) int64 { return v.core.links[l].assigned }
+func (v View) Assigned(l LinkID) int64 { return v.core.links[l].load.assigned }
 
 // Size is the object's size; -1 while unknown. Of a batch it is as in Core.Size.
 func (v View) Size() int64 { return v.core.Size() }

@@ -15,9 +15,6 @@ const (
 	noQueueFloor   = Millisecond
 	noQueuePart    = 0.02
 	noQueuePackets = 1.5
-	// lagTells is how many late answers show that the link itself has become longer: one may
-	// be due to the server, or to a lost packet.
-	lagTells = 2
 	// The queue is too short when there was none for noQueueTrips round trips, at least
 	// noQueueSpan, after a loss.
 	noQueueTrips = 4
@@ -34,23 +31,18 @@ const (
 
 // queueDetector says whether a queue stands before a link.
 type queueDetector struct {
-	trip  Time      // round trip of the data, queue included; 0: not known
 	clear countMark // when the time without a queue began; at 0: there is a queue
 	from  countMark // the same, or the latest loss after it; at 0: there is a queue
 }
 
-// queued says whether a queue stands before a link: its data takes longer than answers that
-// nothing delays.
+// queued says whether a queue stands before a link: its data takes longer than its least round
+// trip.
 func (l *link) queued() bool {
-	least := l.rtt
-	if l.lag.n >= lagTells && !without("lag-tells") {
-		least = l.answerTrip()
-	}
-	floor := longest(noQueueFloor, noQueuePart, least)
+	floor := longest(noQueueFloor, noQueuePart, l.rtt.min)
 	if rate := l.est.capacity(); rate > 0 { // not what happens to come now: packets take no longer for that
 		floor = max(floor, FromSeconds(noQueuePackets*segment/rate))
 	}
-	return l.streams.queue.trip > least+floor
+	return l.rtt.data > l.rtt.min+floor
 }
 
 // mayDrop says whether a packet that is lost now may have been dropped by a queue.
@@ -61,7 +53,7 @@ func (q *queueDetector) mayDrop(now, rtt Time) bool {
 func (q *queueDetector) watch(now Time, l *link) {
 	lost := l.streams.loss.grew
 	switch {
-	case q.trip == 0 || l.queued():
+	case l.rtt.data == 0 || l.queued():
 		q.clear.at = 0
 	case q.clear.at == 0:
 		q.clear = l.mark(now)
@@ -76,12 +68,10 @@ func (q *queueDetector) watch(now Time, l *link) {
 	}
 }
 
-// tooShort says whether packets were lost and there has been no queue since. A loss at the
-// beginning of a connection that took another's place does not count: it met the queue of that
-// one.
+// tooShort says whether packets were lost and there has been no queue since.
 func (q *queueDetector) tooShort(now Time, l *link) bool {
-	inFlight := l.est.rate * l.length().Seconds() / segment
+	inFlight := l.est.rate * l.rtt.path().Seconds() / segment
 	lost := l.streams.loss.grew.at
-	return q.from.at > 0 && lost > 0 && !l.beginsAgain(lost) && now-q.from.at >= longest(noQueueSpan, noQueueTrips, l.length()) &&
-		inFlight*l.length().Seconds() >= recoveryWorth.Seconds()
+	return q.from.at > 0 && lost > 0 && now-q.from.at >= longest(noQueueSpan, noQueueTrips, l.rtt.path()) &&
+		inFlight*l.rtt.path().Seconds() >= recoveryWorth.Seconds()
 }

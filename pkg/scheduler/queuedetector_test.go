@@ -120,8 +120,8 @@ func (f *flows) receive(r *rig, in Input, bytes int64) {
 func TestRandomLossBehindAQueue(t *testing.T) {
 	const rtt = 40 * Millisecond
 	for trip, want := range map[Time]bool{rtt: true, 2 * rtt: false, 0: true} {
-		l := link{rtt: rtt, received: 1e6, est: estimator{rate: 1e6, nSamples: 1}, streams: streams{most: 1, helped: true}}
-		l.streams.loss.repeats, l.streams.queue.trip = lossRepeats, trip
+		l := link{rtt: roundTrips{min: rtt}, load: load{received: 1e6}, est: estimator{rate: 1e6, nSamples: 1}, streams: streams{most: 1, helped: true}}
+		l.streams.loss.repeats, l.rtt.data = lossRepeats, trip
 		l.streams.tune(Second, &l, oneFile(1<<30))
 		if l.streams.trial != want {
 			t.Errorf("round trips of %.0f ms: tried more: %v", 1000*trip.Seconds(), l.streams.trial)
@@ -133,8 +133,8 @@ func TestRandomLossBehindAQueue(t *testing.T) {
 // away by that.
 func TestALullHidesNoQueue(t *testing.T) {
 	for trip, want := range map[Time]bool{75 * Millisecond: false, 110 * Millisecond: true} {
-		l := &link{rtt: 60 * Millisecond}
-		l.est.bandwidth, l.est.rate, l.streams.queue.trip = 125e3, 30e3, trip
+		l := &link{rtt: roundTrips{min: 60 * Millisecond}}
+		l.est.bandwidth, l.est.rate, l.rtt.data = 125e3, 30e3, trip
 		if got := l.queued(); got != want {
 			t.Errorf("trips of %v s: queued: %v", trip.Seconds(), got)
 		}

@@ -19,8 +19,8 @@ func TestAPacketIsNoQueue(t *testing.T) {
 		{12500e3, rtt + 3*Millisecond, true},
 		{0, rtt + 6*Millisecond, true},
 	} {
-		l := &link{rtt: rtt}
-		l.est.rate, l.streams.queue.trip = tt.rate, tt.trip
+		l := &link{rtt: roundTrips{min: rtt}}
+		l.est.rate, l.rtt.data = tt.rate, tt.trip
 		if l.queued() != tt.want {
 			t.Errorf("%.0f bytes per second, round trips of %v: a queue: %v", tt.rate, tt.trip, !tt.want)
 		}
@@ -47,16 +47,16 @@ func TestLossWithoutAQueueIsRandom(t *testing.T) {
 		{"a queue until just now", func(now Time) Time { return rtt + max(0, 1160*Millisecond-now) }, []Time{900 * Millisecond, 1200 * Millisecond}, 5, false},
 		{"round trips are not known", func(Time) Time { return 0 }, []Time{900 * Millisecond, 1200 * Millisecond}, 5, false},
 	} {
-		l := &link{rtt: rtt, streams: streams{most: 1}}
+		l := &link{rtt: roundTrips{min: rtt}, streams: streams{most: 1}}
 		for now := Time(1); now < 3*Second && !l.streams.loss.random(); now += 10 * Millisecond {
-			l.received += 12_000
+			l.load.received += 12_000
 			for _, at := range tt.lost {
 				if now > at && now < at+20*Millisecond {
 					l.streams.loss.reordered += tt.packets
 				}
 			}
-			l.est.observe(now, l.received, l.rtt)
-			l.streams.queue.trip = tt.trip(now)
+			l.est.observe(now, l.load.received, l.rtt.min)
+			l.rtt.data = tt.trip(now)
 			l.streams.loss.watch(now, l)
 			l.streams.queue.watch(now, l)
 		}
@@ -75,7 +75,7 @@ func TestAGainThatDoesNotLastIsFollowedUp(t *testing.T) {
 		steady = 0.35e6
 		quick  = 3e6
 	)
-	l := &link{rtt: rtt, streams: streams{most: 1}}
+	l := &link{rtt: roundTrips{min: rtt}, streams: streams{most: 1}}
 	since := [MaxStreams]Time{}
 	last := l.streams.most
 	for now := Time(1); now < 2500*Millisecond; now += 10 * Millisecond {
@@ -91,15 +91,15 @@ func TestAGainThatDoesNotLastIsFollowedUp(t *testing.T) {
 				rate += steady
 			}
 		}
-		l.streams.queue.trip = rtt
+		l.rtt.data = rtt
 		if rate >= full {
-			rate, l.streams.queue.trip = full, 2*rtt
+			rate, l.rtt.data = full, 2*rtt
 		}
-		l.received += int64(rate * 0.01)
+		l.load.received += int64(rate * 0.01)
 		if now/(10*Millisecond)%15 == 0 {
 			l.streams.loss.reordered += 5
 		}
-		l.est.observe(now, l.received, l.rtt)
+		l.est.observe(now, l.load.received, l.rtt.min)
 		l.streams.tune(now, l, oneFile(1<<30))
 	}
 	if l.streams.most != trialStreams {
@@ -115,18 +115,18 @@ func TestSlowStartIsNotMeasuredAgainst(t *testing.T) {
 		full = 10e6 // bytes per second
 		each = 0.9e6
 	)
-	l := &link{rtt: rtt, streams: streams{most: 1}}
+	l := &link{rtt: roundTrips{min: rtt}, streams: streams{most: 1}}
 	for now := Time(1); now < 1200*Millisecond; now += 10 * Millisecond {
 		rate := each * float64(l.streams.most)
-		l.streams.queue.trip = rtt
+		l.rtt.data = rtt
 		if now < 300*Millisecond {
-			rate, l.streams.queue.trip = full, 2*rtt
+			rate, l.rtt.data = full, 2*rtt
 		}
-		l.received += int64(rate * 0.01)
+		l.load.received += int64(rate * 0.01)
 		if i := now / (10 * Millisecond); i == 11 || i > 40 && i%15 == 0 {
 			l.streams.loss.reordered += 5
 		}
-		l.est.observe(now, l.received, l.rtt)
+		l.est.observe(now, l.load.received, l.rtt.min)
 		l.streams.tune(now, l, oneFile(1<<30))
 	}
 	if l.streams.most < firstTrial {

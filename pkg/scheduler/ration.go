@@ -75,12 +75,12 @@ func (c *Core) chooseAll() {
 // in trouble for ever: it may be tried again when its ban is over.
 func (c *Core) serves(id LinkID) bool {
 	l := &c.links[id]
-	if l.up && l.requests > 0 && c.silent(l) {
+	if l.health.up && l.load.requests > 0 && l.silent(c.now) {
 		l.duty.trouble = min(l.duty.trouble, c.now)
 	}
 	spent := l.duty.resting && l.duty.why == ReasonCapped // but for a rest that fits
 	troubled := l.duty.trouble != Never && c.now-l.duty.trouble >= patience
-	return l.up && !spent && !c.capped(id) && (!troubled || l.duty.resting && c.now >= l.notBefore)
+	return l.health.up && !spent && !c.capped(id) && (!troubled || l.duty.resting && c.now >= l.health.notBefore)
 }
 
 // pool finds the links among which may be chosen: those that serve, backups only
@@ -113,7 +113,7 @@ func (c *Core) carryOut(backups bool, out []Action) []Action {
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
 		switch d := &l.duty; {
-		case !l.up:
+		case !l.health.up:
 		case c.capped(id), serves && d.resting && d.why == ReasonCapped:
 			out = c.rest(id, Action{Why: ReasonCapped}, true, out)
 		case d.chosen && d.pooled, !serves:
@@ -179,5 +179,5 @@ func (c *Core) room(id LinkID) int64 {
 // for it may finish.
 func (c *Core) capped(id LinkID) bool {
 	l := &c.links[id]
-	return l.terms.Cap > 0 && (l.duty.spent >= l.terms.Cap || l.requests == 0 && c.room(id) == 0)
+	return l.terms.Cap > 0 && (l.duty.spent >= l.terms.Cap || l.load.requests == 0 && c.room(id) == 0)
 }

@@ -39,32 +39,6 @@ func TestAnotherConnectionIsMadeInTime(t *testing.T) {
 	}
 }
 
-// TestASlowStartIsNoSlowLink: what the first round trips of another connection bring says
-// nothing of the link, what comes later does.
-func TestASlowStartIsNoSlowLink(t *testing.T) {
-	for _, yes := range []bool{true, false} {
-		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 40_000_000, First: 1 << 20, Parallelism: 1})
-		r.up(1)
-		got := map[ChunkID]int64{}
-		r.single(0, yes)
-		r.flow(Second, map[ChunkID]float64{0: steady}, got)
-		r.step(Input{Kind: Finished, Chunk: 0, Bytes: 1 << 20})
-		rate := func() float64 { return r.core.links[0].est.rate }
-		r.flow(100*Millisecond, nil, got)
-		r.flow(100*Millisecond, map[ChunkID]float64{1: 0.3 * steady}, got)
-		if anew := r.core.links[0].streams.opened[0] < 100_000; anew != yes {
-			t.Errorf("single %v: the connection has brought %d bytes", yes, r.core.links[0].streams.opened[0])
-		}
-		if kept := rate() > 0.9*steady; kept != yes {
-			t.Errorf("single %v: %.0f bytes per second while a connection began, %.0f before", yes, rate(), steady)
-		}
-		r.flow(500*Millisecond, map[ChunkID]float64{1: 0.3 * steady}, got)
-		if rate() > 0.4*steady {
-			t.Errorf("single %v: %.0f bytes per second long after, want %.0f", yes, rate(), 0.3*steady)
-		}
-	}
-}
-
 // TestNoConnectionForLittle: what comes while a connection is made is not worth one.
 func TestNoConnectionForLittle(t *testing.T) {
 	for _, yes := range []bool{true, false} {
@@ -106,62 +80,6 @@ func TestNoConnectionForLittle(t *testing.T) {
 		}
 		if x := r.core.stealSize(l, &own, 0, &other, victim, delay+own.next(0, x)+0.03); (x == 0) != yes {
 			t.Errorf("single %v: %d bytes are taken over to gain 0.03 s", yes, x)
-		}
-	}
-}
-
-// TestWhatIsLostBetweenConnectionsIsNoShortQueue: the queue was the other connection's.
-func TestWhatIsLostBetweenConnectionsIsNoShortQueue(t *testing.T) {
-	l := &link{rtt: 100 * Millisecond}
-	l.est.rate = 10 * steady
-	s := &l.streams
-	s.queue.from, s.loss.grew = countMark{at: 2 * Second}, countMark{at: 2 * Second}
-	for reopened, want := range map[Time]bool{0: true, Second: true, 1900 * Millisecond: false} {
-		s.reopened = reopened
-		if short := s.queue.tooShort(3*Second, l); short != want {
-			t.Errorf("lost at 2 s, the connection began at %v s: the queue is short: %v", reopened.Seconds(), short)
-		}
-	}
-}
-
-// TestAConnectionThatWasCutShortIsNoSlowLink: while what nobody reads any more comes before
-// the next connection's first byte, and that starts slowly, the link is no slower than before.
-func TestAConnectionThatWasCutShortIsNoSlowLink(t *testing.T) {
-	for _, lasting := range []bool{false, true} {
-		r := newRig(t, Config{Links: 2, Policy: fixed(1 << 20), Size: 40_000_000, First: 1 << 20, Parallelism: 1})
-		r.up(2)
-		got := map[ChunkID]int64{}
-		r.step(Input{Kind: Progress, Chunk: 0, RTT: 20 * Millisecond, Lasting: lasting})
-		r.flow(600*Millisecond, map[ChunkID]float64{0: steady, 1: steady}, got)
-		first := r.core.find(0)
-		end := r.core.chunks[first].rng.Off + got[0] + 20_000
-		r.core.takeOver(1, 0, &r.core.chunks[first], r.core.chunks[first].rng.End-end, nil)
-		next := ChunkID(64)
-		for _, a := range r.flow(20*Millisecond, map[ChunkID]float64{0: steady, 1: steady}, got) {
-			if a.Kind == Start && a.Link == 0 {
-				next = a.Chunk
-			}
-		}
-		if next == 64 {
-			t.Fatal("it was not asked for more")
-		}
-		for _, a := range r.step(Input{Kind: Finished, Chunk: 0, Bytes: got[0]}) {
-			if a.Kind == Start && a.Link == 0 {
-				t.Fatalf("it was asked again: %+v", a)
-			}
-		}
-		rate := func() float64 { return r.core.Rate(0) }
-		r.flow(200*Millisecond, map[ChunkID]float64{1: steady}, got)
-		if kept := rate() > 0.9*steady; kept == lasting {
-			t.Errorf("lasting %v: %.0f bytes per second before the next connection's first byte", lasting, rate())
-		}
-		r.flow(100*Millisecond, map[ChunkID]float64{1: steady, next: 0.3 * steady}, got)
-		if kept := rate() > 0.9*steady; kept == lasting {
-			t.Errorf("lasting %v: %.0f bytes per second while it starts slowly", lasting, rate())
-		}
-		r.flow(500*Millisecond, map[ChunkID]float64{1: steady, next: 0.3 * steady}, got)
-		if rate() > 0.4*steady {
-			t.Errorf("lasting %v: %.0f bytes per second long after, want %.0f", lasting, rate(), 0.3*steady)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestSpeedsOfConnectionsThatWereGivenUpAreForgotten(t *testing.T) {
 // Connections that the server does not serve have no part of the link's rate, known or not: what
 // those that it serves are asked for would be as small as if there were many.
 func TestRefusedConnectionsHaveNoPartOfTheRate(t *testing.T) {
-	l := &link{rtt: 20 * Millisecond}
+	l := &link{rtt: roundTrips{min: 20 * Millisecond}}
 	l.streams.most = 10
 	if part := l.part(0); part != 0.1 {
 		t.Errorf("before anything is known each has %v", part)
@@ -49,10 +49,10 @@ func TestRefusedConnectionsHaveNoPartOfTheRate(t *testing.T) {
 	}
 	for now := Millisecond; now < 2*Second; now += 10 * Millisecond {
 		for s := range StreamID(2) {
-			l.queues[s].requests = 1
+			l.load.queues[s].requests = 1
 			l.speeds.total[s] += 10_000
 		}
-		l.speeds.observe(now, l.rtt, &l.queues, l.streams.most, l.streams.refused)
+		l.speeds.observe(now, l.rtt.min, &l.load.queues, l.streams.most, l.streams.refused)
 	}
 	if part := l.part(0); part != 1 {
 		t.Errorf("the only one that is served has %v", part)

@@ -8,7 +8,7 @@ import (
 // One TCP connection fills most links, and a second one on LTE does harm: it has
 // to build up its carrier aggregation anew (skjolden, 4.4.3.3). There are
 // exceptions, and in all of them more connections are tried only on what was seen: two
-// follow, others are in explore.go, queuedetector.go and rttshift.go.
+// follow, others are in explore.go and queuedetector.go.
 //
 // A link with a long round trip is idle for most of a connection's slow start:
 // at 300 ms it takes two seconds to fill 64 Mbit/s. So many connections start
@@ -66,29 +66,22 @@ const (
 	worthMost  = 2 * Second
 )
 
-// queue is what a connection has been asked for and has not received.
-type queue struct {
-	requests int32
-	pending  int64 // bytes
-}
-
 // streams is how many connections a link has, and what was learnt about it.
 type streams struct {
-	most     StreamID // it may use
-	wide     StreamID // as many as it began with, if it is far; else 0
-	tls      Time     // round trips of its connections' TLS handshakes
-	lasting  bool     // connections outlive requests that are cut short
-	single   bool     // each request needs a connection of its own
-	worked   uint64   // bit s: stream s has brought something
-	refused  uint64   // bit s: stream s was not served while others were
-	begun    uint64   // bit s: stream s was asked for something, or opened
-	broken   uint64   // bit s: a request of stream s was cut short, and nothing has come since
-	piped    uint64   // bit s: stream s was asked for something behind something else, and not flushed
-	loss     loss
-	queue    queueDetector
-	rttShift rttShift
-	heard    [MaxStreams]Time // when each received its last byte, or was asked for its first
-	astray   [MaxStreams]Time // since when it brought but what nobody wants any more; 0: it did not
+	most    StreamID // it may use
+	wide    StreamID // as many as it began with, if it is far; else 0
+	tls     Time     // round trips of its connections' TLS handshakes
+	lasting bool     // connections outlive requests that are cut short
+	single  bool     // each request needs a connection of its own
+	worked  uint64   // bit s: stream s has brought something
+	refused uint64   // bit s: stream s was not served while others were
+	begun   uint64   // bit s: stream s was asked for something, or opened
+	broken  uint64   // bit s: a request of stream s was cut short, and nothing has come since
+	piped   uint64   // bit s: stream s was asked for something behind something else, and not flushed
+	loss    loss
+	queue   queueDetector
+	heard   [MaxStreams]Time // when each received its last byte, or was asked for its first
+	astray  [MaxStreams]Time // since when it brought but what nobody wants any more; 0: it did not
 	// A request before this one was cut short, and none from it on has brought
 	// anything; 0: none was.
 	cut    [MaxStreams]ChunkID
@@ -103,9 +96,6 @@ type streams struct {
 	answered Time
 	room     int64 // for how many connections' first windows, with the first one's: see gauge; 0: not known
 	each     int64 // bytes that each that was made ahead is asked for: see equal; 0: not known yet
-	// When another connection took the place of the last one: since it was needed, and
-	// since its first byte.
-	reopened Time
 
 	narrowing narrowing
 	explore   exploring
@@ -118,8 +108,7 @@ type streams struct {
 	settled   Time      // when the measurement begins
 	measured  countMark // with which it began
 	restUntil Time
-	trials    int     // that were in vain
-	carried   float64 // bytes per second, during the latest of these; 0: there was none
+	trials    int // that were in vain
 }
 
 // task is what the connections of a link are counted against.
@@ -146,23 +135,15 @@ func (s *streams) tune(now Time, l *link, t task) {
 	case l.est.nSamples == 0:
 		s.widen(now, l, t)
 	case s.loss.random() && !l.queued():
-		if !s.queue.mayDrop(now, l.length()) { // slow start may have filled the link before
+		if !s.queue.mayDrop(now, l.rtt.path()) { // slow start may have filled the link before
 			base = s.queue.clear
 		}
-		steady := l.est.steady(now, l.length())
+		steady := l.est.steady(now, l.rtt.path())
 		worth := float64(t.left) > steady*l.trialWorth().Seconds() && t.lasts > 2*l.trialSpan().Seconds()
-		if worth && l.tells(base) && s.due(now, steady) && !without("loss-trial") {
+		if worth && l.tells(base) && now >= s.restUntil && !without("loss-trial") {
 			s.try(now, l.rateSince(base, now))
 		}
 	}
-}
-
-// due says whether a link that carries rate, in bytes per second, has rested for long
-// enough since its last trial. One that was in vain has shown what the link carries: when
-// it does not any more, and yet no queue stands, what that was held against was no more
-// than a connection that had not lost its packet yet.
-func (s *streams) due(now Time, rate float64) bool {
-	return now >= s.restUntil || rate < s.carried/streamGain && !without("trial-again")
 }
 
 // widen gives a link with a long round trip many streams to start with.
@@ -172,12 +153,12 @@ func (s *streams) widen(now Time, l *link, t task) {
 		least, long = batchLeastShare, batchLongTrip
 	}
 	switch {
-	case l.rtt == 0 && l.received == 0: // no connection yet: it takes that long at least
-		if trip := now - l.lastByte; trip >= long {
+	case l.rtt.min == 0 && l.load.received == 0: // no connection yet: it takes that long at least
+		if trip := now - l.health.lastByte; trip >= long {
 			most = min(MaxStreams, farStreams*int64(trip/farStep))
 		}
-	case l.rtt >= longTrip:
-		most = min(MaxStreams, int64(l.rtt/tripPerStream))
+	case l.rtt.min >= longTrip:
+		most = min(MaxStreams, int64(l.rtt.min/tripPerStream))
 	}
 	if without("widen") {
 		most = 0
@@ -191,17 +172,17 @@ func (s *streams) widen(now Time, l *link, t task) {
 // tried, those that were given up are taken back when it turns out to carry more, unless
 // what comes waits in a queue: those that are left fill the link then.
 func (s *streams) fold(l *link) {
-	if l.rtt < longTrip { // it was only late
+	if l.rtt.min < longTrip { // it was only late
 		s.wide = 0
 	}
 	most := s.most
 	if without("fold") {
 		return
 	}
-	if s.tried == 0 && !l.waited(s.queue.trip) {
+	if s.tried == 0 && !l.rtt.waited(l.rtt.data) {
 		most = max(most, s.wide)
 	}
-	room := l.est.capacity() * l.rtt.Seconds() / initialWindow
+	room := l.est.capacity() * l.rtt.min.Seconds() / initialWindow
 	s.most = max(1, min(most, StreamID(min(MaxStreams, room+1))))
 }
 
@@ -225,11 +206,11 @@ func (s *streams) try(now Time, base float64) {
 }
 
 // trialSpan is for how long new streams are left alone, and then measured.
-func (l *link) trialSpan() Time { return longest(trialFloor, trialRTTs, l.answerTrip()) }
+func (l *link) trialSpan() Time { return longest(trialFloor, trialRTTs, l.rtt.toAnswer()) }
 
 // trialWorth is for how long what more streams would bring must be of use.
 func (l *link) trialWorth() Time {
-	return min(worthMost, longest(worthFloor, worthTrips, l.answerTrip()))
+	return min(worthMost, longest(worthFloor, worthTrips, l.rtt.toAnswer()))
 }
 
 // judge ends a trial when it has been measured.
@@ -254,7 +235,6 @@ func (s *streams) judge(now Time, l *link) {
 			}
 			return
 		case !s.helped:
-			s.carried = rate
 			s.narrowFrom(s.before, rate, l.mark(now))
 		}
 		s.restUntil = now + streamRest<<min(s.trials, 10)
@@ -267,14 +247,14 @@ func (s *streams) judge(now Time, l *link) {
 const leastTimeout = 200 * Millisecond
 
 // hear notes that a stream has received so many bytes, the next of which should have
-// come at at, and says whether its connection starts anew after a timeout.
-func (s *streams) hear(ch *chunk, bytes int64, now, at, trip Time) (anew bool) {
+// come at at.
+func (s *streams) hear(ch *chunk, bytes int64, now, at, trip Time) {
 	if ch.got == bytes && (s.single || s.succeeds(ch)) { // the connection is another one
-		s.opened[ch.stream], s.reopened = 0, now
+		s.opened[ch.stream] = 0
 	}
 	s.opened[ch.stream] += bytes
 	s.astray[ch.stream] = 0
-	if anew = now-at > trip+leastTimeout && !without("timeout-window"); anew {
+	if now-at > trip+leastTimeout && !without("timeout-window") {
 		s.resumed[ch.stream] = now
 	}
 	s.heard[ch.stream] = now
@@ -284,7 +264,6 @@ func (s *streams) hear(ch *chunk, bytes int64, now, at, trip Time) (anew bool) {
 	if ch.id >= s.cut[ch.stream] {
 		s.cut[ch.stream] = 0
 	}
-	return anew
 }
 
 // cutShort notes that a request has been cut short, and with it the connection, unless
@@ -376,9 +355,9 @@ func (c *Core) needless(ch *chunk) bool {
 // look at the streams is cheaper than one at all requests.
 func (c *Core) anyOverdue(id LinkID) bool {
 	l := &c.links[id]
-	least := l.patient(silentAgain, 0) + l.apart()
-	for i := range l.queues {
-		if l.queues[i].requests > 0 && c.now-l.streams.heard[i] > least {
+	least := l.rtt.patient(silentAgain, 0) + l.apart()
+	for i := range l.load.queues {
+		if l.load.queues[i].requests > 0 && c.now-l.streams.heard[i] > least {
 			return true
 		}
 	}
@@ -401,7 +380,7 @@ func (c *Core) prune(id LinkID, out []Action) []Action {
 		if s.worked&(1<<ch.stream) == 0 {
 			limit = silentConnect
 		}
-		if ch.link != id || c.now-s.heard[ch.stream] <= l.patient(limit, s.inVain[ch.stream])+apart || !s.flowing(ch.stream, c.now) {
+		if ch.link != id || c.now-s.heard[ch.stream] <= l.rtt.patient(limit, s.inVain[ch.stream])+apart || !s.flowing(ch.stream, c.now) {
 			continue
 		}
 		if c.needless(ch) {

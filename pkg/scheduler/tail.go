@@ -17,19 +17,12 @@ const (
 	// connections are lost to takeovers than to one file's end.
 	batchWorth = 1
 	ownWorth   = 2
-	// sentWorth takes its place within a link for what a connection was asked for behind
-	// something else, or one that lasts: the server sends that before it hears that it need
-	// not, and a connection that does not last is lost besides.
-	sentWorth = 4
 	// answerTrips is after how many round trips of another link a request that has not
 	// been answered is taken for late: twice what a handshake and an answer take there.
 	answerTrips = 2 * connectRTTs
 	// takenMost is how often another link may take over all of a request that was not answered:
 	// by then each of two has had it. Chosen by hand.
 	takenMost = 2
-	// modestPart and modestLeast, in bytes: see modest.
-	modestPart  = 0.5
-	modestLeast = 64 << 10
 )
 
 // steal lets a stream that has run out of work take over the end of what would
@@ -47,7 +40,7 @@ func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
 	}
 	var own, other eta
 	c.etaOf(thief, &own)
-	own.trip, own.passed = c.links[thief].reach().Seconds(), own.duplicated()
+	own.trip, own.passed = c.links[thief].rtt.reach().Seconds(), own.duplicated()
 	link := c.cfg.Policy.Victim(View{c}, thief)
 	if link >= 0 && int(link) < len(c.links) && link != thief {
 		c.etaOf(link, &other)
@@ -83,7 +76,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *eta, victim Stream
 	if ch.duplicate != NoChunk {
 		return c.relay(thief, stream, own, ch, end, out)
 	}
-	if from == own && (ch.got == 0 && (l.streams.cut[stream] > 0 || ch.moved >= movedMost) || ch.share && !without("share-guard") && !c.overdue(ch)) {
+	if from == own && (ch.got == 0 && (l.streams.cut[stream] > 0 || ch.moved >= movedMost) || own.fresh&(1<<victim) != 0 && !without("share-guard")) {
 		return out // whom nothing has answered since cannot do better, it would go to and fro, and shares are alike
 	}
 	room := c.most(thief)
@@ -97,7 +90,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *eta, victim Stream
 		if ch.link != thief && c.anotherSooner(thief, ch.link, x, own.soonest(l, stream, x)) {
 			return out
 		}
-		return c.takeOver(thief, stream, ch, c.modest(l, from, victim, x), out)
+		return c.takeOver(thief, stream, ch, x, out)
 	}
 	if from == own && own.wait[victim] == 0 {
 		return out // they have the link's rate between them
@@ -125,10 +118,10 @@ func (c *Core) anotherSooner(thief, victim LinkID, bytes int64, ours float64) bo
 	}
 	for l := range v.Links() {
 		o := &c.links[l]
-		if l == thief || l == victim || !c.usable(o) || o.preempted > 0 || o.est.rate <= 0 {
+		if l == thief || l == victim || !c.usable(o) || o.load.preempted > 0 || o.est.rate <= 0 {
 			continue
 		}
-		if l < thief && o.requests == 0 {
+		if l < thief && o.load.requests == 0 {
 			continue // it was asked before, and did not want them
 		}
 		if v.delay(l)+float64(bytes)/o.est.rate < ours {
@@ -141,14 +134,14 @@ func (c *Core) anotherSooner(thief, victim LinkID, bytes int64, ours float64) bo
 // stealSize is how many bytes a stream of thief should take over from a stream victim, which
 // would finish in end seconds; 0: none.
 func (c *Core) stealSize(thief *link, own *eta, stream StreamID, from *eta, victim StreamID, end float64) int64 {
-	if thief.preempted > 0 || thief.est.rate <= 0 && thief.est.measured() {
+	if thief.load.preempted > 0 || thief.est.rate <= 0 && thief.est.measured() {
 		return 0 // it does not answer itself
 	}
 	rest := float64(from.owed[victim])
 	rs, rv := own.speed(stream), from.speed(victim)
 	if rs <= 0 || rv <= 0 { // nobody has shown anything yet
 		ch := from.last[victim]
-		if !c.unheard(thief, ch) || ch.left() <= c.cfg.most() || c.now < ch.issued+answerTrips*thief.rtt {
+		if !c.unheard(thief, ch) || ch.left() <= c.cfg.most() || c.now < ch.issued+answerTrips*thief.rtt.min {
 			return 0 // what is small is fetched twice instead, and at once
 		}
 		// It keeps a little, and with it its connection: it may be the faster one.
@@ -157,26 +150,17 @@ func (c *Core) stealSize(thief *link, own *eta, stream StreamID, from *eta, vict
 		return int64(min(x, rest-float64(c.cfg.minRequest())))
 	}
 	worth := worthRTTs * own.trip
-	switch {
-	case c.batch != nil:
+	if c.batch != nil {
 		worth = batchWorth * own.trip
 		if from == own { // its victim loses a connection over the same bottleneck
 			worth *= ownWorth
 		}
-	case !without("sent-worth") && from == own && from.last[victim].got == 0 && (from.streams.lasting || thief.queues[victim].requests > 1):
-		worth = sentWorth * own.trip
 	}
 	if !without("start-mean") && c.batch == nil && from != own && c.links[from.last[victim].link].est.rate <= 0 {
 		rv = min(rv, from.mean(victim, from.owed[victim])) // all that is known is how it starts
 	}
 	delay := own.delay(thief, stream)
 	x := balanced(rest, rs, rv, delay-from.wait[victim])
-	if c.batch != nil && c.batch.files == 0 && own.last[stream] == nil && c.batch.stock.empty() {
-		// It begins with that, and others that are idle have the rest sooner.
-		if !without("idle-first-window") {
-			x = min(x, float64(own.window(stream)))
-		}
-	}
 	switch {
 	case thief.streams.single: // links that take a little from each other in turns gain nothing
 		worth = connectRTTs * own.trip
@@ -193,25 +177,11 @@ func (c *Core) stealSize(thief *link, own *eta, stream StreamID, from *eta, vict
 	return 0
 }
 
-// modest is how many of the x bytes that a link should take over, were it as fast as the
-// others, it begins with as long as it has shown nothing, and the victim does bring bytes. If
-// it is slower, it would lose its connection when they are taken back, and what is on its way
-// there; if not, it asks for the rest in time, and the victim's connection is lost anyway.
-func (c *Core) modest(thief *link, from *eta, victim StreamID, x int64) int64 {
-	if c.batch != nil || thief.est.measured() || from.late&(1<<victim) != 0 || from.last[victim].got == 0 {
-		return x
-	}
-	if without("modest-steal") {
-		return x
-	}
-	return min(x, max(modestLeast, int64(modestPart*float64(x))))
-}
-
 // unheard says whether ch has not been answered, over a link of which nothing has been
 // heard, and thief has, though it has shown no rate: all of a small file may have been
 // asked of a link that needs seconds for its first byte.
 func (c *Core) unheard(thief *link, ch *chunk) bool {
-	return !without("unheard") && c.batch == nil && thief.rtt > 0 && thief.preempted == 0 && c.untouched(ch)
+	return !without("unheard") && c.batch == nil && thief.rtt.min > 0 && thief.load.preempted == 0 && c.untouched(ch)
 }
 
 // balanced is how many of the rest bytes of a victim a thief should take over so
@@ -245,7 +215,7 @@ func (c *Core) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out []A
 	l := &c.links[ch.link]
 	stolen := Range{ch.rng.End - x, ch.rng.End}
 	if l.est.nMarks == 0 && ch.link != thief {
-		l.preempted++
+		l.load.preempted++
 	}
 	if l.streams.cutShort(ch.stream, c.nextID); c.batch == nil { // where there are many files next decides
 		l.streams.broken |= 1 << ch.stream

@@ -44,7 +44,7 @@ func TestPoliciesUseTheFormulas(t *testing.T) {
 		}
 		for id, rate := range []float64{r1, r2} {
 			l := &c.links[id]
-			l.up, l.rtt = true, []Time{rtt1, rtt2}[id]
+			l.health.up, l.rtt.min = true, []Time{rtt1, rtt2}[id]
 			l.est.rate, l.est.known = rate*kb, b*kb
 		}
 		return c
@@ -131,8 +131,8 @@ func carry(c *Core, rates []float64, owes int64, from, long Time) Time {
 	for c.now = from; c.now < from+long; c.now += 50 * Millisecond {
 		for id, rate := range rates {
 			l := &c.links[id]
-			l.received += int64(rate * 0.05)
-			l.lastByte, l.pending = c.now, owes
+			l.load.received += int64(rate * 0.05)
+			l.health.lastByte, l.load.pending = c.now, owes
 		}
 		c.measure()
 	}
@@ -148,7 +148,7 @@ func TestThesis822BandwidthIsWhatTheLinkCanCarry(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := &c.links[0]
-	l.up, l.rtt, l.requests = true, 40*Millisecond, 1
+	l.health.up, l.rtt.min, l.load.requests = true, 40*Millisecond, 1
 	v := View{c}
 	const much, little = 8 << 20, 16 << 10
 	now := carry(c, []float64{10e6}, much, Second, 4*Second)
@@ -177,7 +177,7 @@ func TestThesis434NoShareOfSByRatesThatGrow(t *testing.T) {
 		}
 		for i := range c.links {
 			l := &c.links[i]
-			l.up, l.rtt, l.requests = true, 40*Millisecond, 1
+			l.health.up, l.rtt.min, l.load.requests = true, 40*Millisecond, 1
 		}
 		now, rate := Second, 1e6
 		for range 5 { // LTE grows by 60 % in each half second, Wi-Fi stays

@@ -16,8 +16,8 @@ func TestConnectionsDoNotRobEachOtherByTurns(t *testing.T) {
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
 		c.chunks, c.ledger.free = c.chunks[:0], nil
-		l.requests, l.queues = 0, [MaxStreams]queue{}
-		l.rtt, l.est.rate = Time(20+rnd.IntN(300))*Millisecond, 1e6*float64(1+rnd.IntN(30))
+		l.load.requests, l.load.queues = 0, [MaxStreams]queue{}
+		l.rtt.min, l.est.rate = Time(20+rnd.IntN(300))*Millisecond, 1e6*float64(1+rnd.IntN(30))
 		n := 2 + rnd.IntN(5)
 		l.streams.most, l.streams.lasting, l.streams.worked = StreamID(n), true, 1<<n-1
 		r.now += 10 * Second

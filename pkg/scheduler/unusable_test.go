@@ -21,7 +21,7 @@ func TestPoliciesWithoutAUsableLink(t *testing.T) {
 					}
 				}
 				for id := range LinkID(3) {
-					r.core.links[id].notBefore = 100 * Second
+					r.core.links[id].health.notBefore = 100 * Second
 				}
 			},
 		} {

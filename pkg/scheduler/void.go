@@ -92,9 +92,9 @@ func (c *Core) voidWon(i, j int, end int64, out []Action) []Action {
 	out = append(out,
 		Action{Kind: Cancel, Link: ch.link, Chunk: ch.id, Range: Range{ch.rng.Off, won.rng.Off}},
 		Action{Kind: Cancel, Link: won.link, Chunk: won.id, Range: Range{won.rng.Off, end}})
-	c.owe(ch.link, ch.stream, -ch.left())
-	l.assigned -= ch.rng.End - won.rng.Off
-	w.assigned += end - won.rng.Off
+	l.load.owe(ch.stream, -ch.left())
+	l.load.assigned -= ch.rng.End - won.rng.Off
+	w.load.assigned += end - won.rng.Off
 	c.batch.received += max(0, end-ch.rng.Off-ch.got)
 	c.batch.stock.settle(ch.slot, ch.left(), 0)
 	c.copied -= won.rng.End - end
