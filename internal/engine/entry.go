@@ -56,6 +56,7 @@ type entry struct {
 	size     int64             // -1: no response has told
 	known    identity.Known    // what all answers must agree with, once size is known
 	name     string            // that the server proposes
+	page     bool              // the first answer says that it is HTML
 	word     word              // whether its size is believed
 	disagree linkSet           // over which links several sizes were told
 	begun    bool              // its first request has been made, and it was published

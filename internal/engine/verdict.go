@@ -151,7 +151,7 @@ func (b *batch) mayBound(t *transfer, others int) bool {
 		most = boundMost
 	}
 	switch {
-	case others == 0 && b.links[t.link].lastByte < t.sent && f.forbidden.times == 0 && !known, over.forbids && !known:
+	case others == 0 && b.links[t.link].lastByte < t.sent && f.forbidden.times == 0 && !known && !b.forsook(t.link), over.forbids && !known:
 		return false
 	case f.forbidden.times < most:
 		return true

@@ -82,7 +82,7 @@ func (c *Client) connect(ctx context.Context, key originKey) (*dialed, time.Dura
 		}
 		return nil, 0, err
 	}
-	c.cfg.Peers.shook(key, rtt)
+	c.cfg.Peers.shook(key, c.trace, rtt)
 	if c.trace != nil {
 		c.trace.RoundTrip(d.raw, rtt)
 	}

@@ -25,7 +25,7 @@ const (
 	// respected is after how many times of patience it no longer counts how many connections
 	// a server has served at a time before: some of these it may have closed without
 	// anybody noticing, and now it may serve fewer.
-	respected = 4
+	respected = 3
 )
 
 // Peers is what Clients know of each other's connections, and of what servers do.
@@ -44,7 +44,6 @@ type server struct {
 	waiting int             // connections that are being made, or have had no answer
 	most    int             // how many were open at a time on which it had answered
 	bound   int             // how many it serves at a time, as it seems; 0: no bound is known
-	rtt     time.Duration   // of the latest handshake; 0: there was none
 	ended   int             // connections that have ended, of those on which it had answered
 	suspect bool            // a wait took so long that one of them is to end, and none has
 	crowded atomic.Bool     // it has a bound, or is suspected to, and somebody waits
@@ -131,7 +130,7 @@ func (p *Peers) expect(hc pooled) {
 func (p *Peers) awaitLocked(s *server, link Trace) *wait {
 	s.waiting++
 	s.look()
-	w := &wait{p: p, s: s, link: link, began: time.Now(), patience: s.patience()}
+	w := &wait{p: p, s: s, link: link, began: time.Now(), patience: p.patience(s, link)}
 	first := w.patience
 	if n, _ := s.served(link); s.bound > 0 && n >= s.bound {
 		first = 0
@@ -140,8 +139,11 @@ func (p *Peers) awaitLocked(s *server, link Trace) *wait {
 	return w
 }
 
-// patience is how long the server may take for a connection and its first answer.
-func (s *server) patience() time.Duration { return max(patienceLeast, patienceTrips*s.rtt) }
+// patience is how long a server may take over a link for a connection and its first answer.
+func (p *Peers) patience(s *server, link Trace) time.Duration {
+	_, habits := p.of(s, link)
+	return max(patienceLeast, patienceTrips*habits.rtt)
+}
 
 // served is on how many open connections the server has answered, over all links and over one.
 func (s *server) served(link Trace) (n, over int) {
@@ -173,7 +175,7 @@ func (s *server) look() { s.crowded.Store((s.bound > 0 || s.suspect) && s.waitin
 // server has served more than there are. It is the wait's timer.
 func (w *wait) lapse() {
 	w.p.mu.Lock()
-	if p := w.s.patience(); !w.over && p > w.patience { // the handshake has told meanwhile
+	if p := w.p.patience(w.s, w.link); !w.over && p > w.patience { // the handshake has told meanwhile
 		w.patience = p
 		w.timer.Reset(max(0, p-time.Since(w.began)))
 		w.p.mu.Unlock()
@@ -283,9 +285,10 @@ func (p *Peers) leave(hc pooled) {
 	hc.at().wait.endLocked()
 }
 
-// shook notes what a handshake with a server took.
-func (p *Peers) shook(key originKey, rtt time.Duration) {
+// shook notes what a handshake with a server took over a link.
+func (p *Peers) shook(key originKey, link Trace, rtt time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.server(key).rtt = rtt
+	_, over := p.habits(key, link)
+	over.rtt = rtt
 }

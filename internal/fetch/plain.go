@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"syscall"
+	"time"
 
 	"github.com/mlget/mlget/internal/errno"
 )
@@ -32,6 +33,8 @@ type habits struct {
 	parts   int  // of these, those of which it has sent a part
 	broken  int  // first requests in a row that have failed so that it may pass
 	most    int  // connections at a time on which it had answered
+
+	rtt time.Duration // of the latest handshake over a link; 0: there was none
 }
 
 // plainly says whether the first request of an object goes without Range: what a server has
