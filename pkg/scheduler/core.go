@@ -255,7 +255,6 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			c.answered(l, ch)
 		}
 		l.health.inVain = 0
-		at := l.expected(ch) + l.apart()
 		ch.got = got
 		if c.batch != nil {
 			c.came(ch, fresh)
@@ -268,7 +267,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.health.lastByte = c.now
 		l.duty.trouble = Never
 		l.speeds.total[ch.stream] += fresh
-		l.streams.hear(ch, fresh, c.now, at, l.rtt.known())
+		l.streams.hear(ch, fresh, c.now)
 	}
 	l.keep(ch.stream, min(in.Behind, unsized), c.now)
 	l.strayed(ch.stream, min(in.Stray, unsized), c.now)
@@ -348,7 +347,7 @@ func (c *Core) end(i int, out []Action) []Action {
 	}
 	l.listen(c.now)
 	c.drop(i)
-	if l.load.requests == 0 || c.reconnects(ch.link) {
+	if l.load.requests == 0 {
 		l.est.idle(l.load.arrived())
 		l.pace.pause()
 	}

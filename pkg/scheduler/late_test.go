@@ -32,35 +32,6 @@ func TestACopyThatLosesIsNotSpent(t *testing.T) {
 	}
 }
 
-// A sender that has waited for its timeout begins with a packet, and doubles.
-func TestAConnectionStartsAnewAfterATimeout(t *testing.T) {
-	const trip = 100 * Millisecond
-	r := batchRig(t, trip)
-	r.add(0, 0, 10<<20, false)
-	r.expect(1 << 30)
-	r.tick()
-	c, s := r.core, &r.core.links[0].streams
-	r.now += 2 * trip
-	for i := range int64(10) {
-		r.now += 10 * Millisecond
-		r.step(Input{Kind: Progress, Chunk: 0, Bytes: (i + 1) * 10_000})
-	}
-	if w := s.window(0, r.now, trip.Seconds()); w != 100_000 {
-		t.Errorf("it brings %d bytes at once", w)
-	}
-	r.now += trip + leastTimeout + Millisecond
-	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 101_000})
-	for i, want := range []int64{2 * segment, 4 * segment, 8 * segment} {
-		if w := s.window(0, r.now+Time(i)*trip, trip.Seconds()); w != want {
-			t.Errorf("%d round trips after a timeout it brings %d bytes", i, w)
-		}
-	}
-	s.lose(0, c.nextID)
-	if w := s.window(0, r.now, trip.Seconds()); w != initialWindow {
-		t.Errorf("a new connection brings %d bytes at once", w)
-	}
-}
-
 // The last byte's time is what is expected after the connection's own round trips: a
 // request on the old connection does not wait for the new one.
 func TestOnlyRequestsAfterACutWaitForAnotherConnection(t *testing.T) {

@@ -21,7 +21,6 @@ const (
 type duty struct {
 	resting bool
 	why     Reason // of the last Rest, while resting
-	urgent  bool   // it is needed for a deadline
 	asked   bool   // it was given work, ever
 	pooled  bool   // it serves: those who choose may choose it
 	chosen  bool
@@ -140,7 +139,7 @@ func (c *Core) rest(id LinkID, a Action, withdraw bool, out []Action) []Action {
 	if withdraw {
 		out = c.release(id, out)
 	}
-	d.resting, d.why, d.urgent = true, a.Why, false
+	d.resting, d.why = true, a.Why
 	a.Kind, a.Link = Rest, id
 	return append(out, a)
 }

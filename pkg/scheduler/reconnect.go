@@ -23,23 +23,6 @@ func (c *Core) least(l *link) int64 {
 	return least
 }
 
-// succeeds says whether ch comes over the connection that takes the place of the link's only
-// one, which was cut short.
-func (s *streams) succeeds(ch *chunk) bool {
-	return !without("succeeds") && s.most == 1 && s.cut[ch.stream] > 0 && ch.id >= s.cut[ch.stream]
-}
-
-// reconnects says whether all that a link is still to bring comes over a connection that has
-// to be made first: what was on the way to the last one comes before it, and nobody reads that.
-func (c *Core) reconnects(id LinkID) bool {
-	for i := range c.chunks {
-		if ch := &c.chunks[i]; ch.link == id {
-			return c.links[id].streams.succeeds(ch)
-		}
-	}
-	return false
-}
-
 // next is how many seconds another request on a stream would receive so many bytes for;
 // if it needs a connection of its own, while that starts slowly, too (see lasts).
 func (o *eta) next(s StreamID, bytes int64) float64 {

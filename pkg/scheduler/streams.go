@@ -86,12 +86,10 @@ type streams struct {
 	// anything; 0: none was.
 	cut    [MaxStreams]ChunkID
 	inVain [MaxStreams]uint8 // releases in a row for silence, with nothing received
-	// What each connection has brought, in bytes, and when it last came back from a
-	// silence after which it had to start anew; 0: it has not.
-	opened  [MaxStreams]int64
-	early   [MaxStreams]Time // when it was opened for requests to come; 0: it was not
-	resumed [MaxStreams]Time
-	bound   int // how many the server has been seen to serve at a time while it answered no other
+	// What each connection has brought, in bytes.
+	opened [MaxStreams]int64
+	early  [MaxStreams]Time // when it was opened for requests to come; 0: it was not
+	bound  int              // how many the server has been seen to serve at a time while it answered no other
 	// When a request was first answered; 0: none was.
 	answered Time
 	room     int64 // for how many connections' first windows, with the first one's: see gauge; 0: not known
@@ -242,21 +240,13 @@ func (s *streams) judge(now Time, l *link) {
 	}
 }
 
-// leastTimeout is by how much a sender's retransmission timeout exceeds the trip, at
-// least, on Linux.
-const leastTimeout = 200 * Millisecond
-
-// hear notes that a stream has received so many bytes, the next of which should have
-// come at at.
-func (s *streams) hear(ch *chunk, bytes int64, now, at, trip Time) {
-	if ch.got == bytes && (s.single || s.succeeds(ch)) { // the connection is another one
+// hear notes that a stream has received so many bytes.
+func (s *streams) hear(ch *chunk, bytes int64, now Time) {
+	if ch.got == bytes && s.single { // the connection is another one
 		s.opened[ch.stream] = 0
 	}
 	s.opened[ch.stream] += bytes
 	s.astray[ch.stream] = 0
-	if now-at > trip+leastTimeout && !without("timeout-window") {
-		s.resumed[ch.stream] = now
-	}
 	s.heard[ch.stream] = now
 	s.worked |= 1 << ch.stream
 	s.broken &^= 1 << ch.stream
@@ -276,20 +266,11 @@ func (s *streams) cutShort(id StreamID, next ChunkID) {
 
 // lose notes that a connection has been lost: requests from next on open another.
 func (s *streams) lose(id StreamID, next ChunkID) {
-	s.cut[id], s.opened[id], s.resumed[id], s.early[id], s.astray[id] = next, 0, 0, 0, 0
+	s.cut[id], s.opened[id], s.early[id], s.astray[id] = next, 0, 0, 0
 }
 
-// window is how many bytes a connection brings in a round trip of so many seconds, at
-// least. After a timeout it starts anew, with a single packet, and twice as many in
-// each round trip (RFC 5681, 3.1).
-func (s *streams) window(id StreamID, now Time, trip float64) int64 {
-	most := max(initialWindow, s.opened[id])
-	if at := s.resumed[id]; at > 0 && trip > 0 {
-		rounds := min(20, (now-at).Seconds()/trip)
-		most = min(most, 2*segment<<int(rounds))
-	}
-	return most
-}
+// window is how many bytes a connection brings in a round trip, at least.
+func (s *streams) window(id StreamID) int64 { return max(initialWindow, s.opened[id]) }
 
 // trips is how many round trips a request takes to its first byte.
 func (s *streams) trips(id StreamID) Time {
