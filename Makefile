@@ -179,6 +179,11 @@ bench-aria2: build ## mlget beside aria2 with 2 and with 16 connections, five ti
 	@mkdir -p .cache/bench
 	@cd .cache/bench && ../../bin/linklab bench --tools mlget-3,aria2-2,aria2-16 --scenarios $(BOUNDED),wifi-joins,lo --runs 5 --size 100MB --tls --out ../../docs/measured/beside-aria2.md
 
+.PHONY: bench-mptcp
+bench-mptcp: build ## mlget beside curl over the kernel's MPTCP, twice: 4 minutes; writes docs/measured/mptcp.md
+	@mkdir -p .cache/bench
+	@cd .cache/bench && ../../bin/linklab bench --tools mlget,aria2-2,curl-mptcp,curl-best --scenarios high-speed,low-speed,techno-stationary,lossy --runs 2 --size 50MB --out ../../docs/measured/mptcp.md
+
 # The state files in .cache/bench keep what is done; remove them to measure anew.
 .PHONY: bench-sweeps
 bench-sweeps: build ## figures 7 and 8 of Guner and Kosar's trade-offs, half an hour; writes docs/measured/sweeps.md
