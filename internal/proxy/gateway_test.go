@@ -202,6 +202,32 @@ func TestGatewayVerifiesServers(t *testing.T) {
 	}
 }
 
+func TestDestination(t *testing.T) {
+	for text, want := range map[string]string{
+		"/https://example.org/a%2Fb?c=%zz&d": "https://example.org/a%2Fb?c=%zz&d",
+		"/http:/example.org:81/a":            "http://example.org:81/a",
+		"/http%3A/127.0.0.1%3A9080/a%3Ab":    "http://127.0.0.1:9080/a%3Ab", // pip
+		"/HTTPS%3a//example.org":             "https://example.org",
+		"/https://[2001:db8::1]:8/":          "https://[2001:db8::1]:8/",
+		"/https://%5B2001:db8::1%5D/":        "https://[2001:db8::1]/",
+		"/https://example.org?q":             "https://example.org?q",
+		"/https://a@b/":                      "",
+		"/https://a%40b/":                    "",
+		"/https://a%2Fb/":                    "",
+		"/https://a%3Fb/":                    "",
+		"/https:///a":                        "",
+		"/ftp://a/":                          "",
+		"/healthz":                           "",
+		"/":                                  "",
+		"https":                              "",
+	} {
+		u, ok := destination(text)
+		if ok != (want != "") || ok && u.String() != want {
+			t.Errorf("%s: %v, %v, want %q", text, u, ok, want)
+		}
+	}
+}
+
 func FuzzDestination(f *testing.F) {
 	f.Add("/https://example.org/a?b")
 	f.Fuzz(func(t *testing.T, text string) {
