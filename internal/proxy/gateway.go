@@ -12,15 +12,17 @@ import (
 
 // destination is the URL that a path of the gateway stands for.
 func destination(requestURI string) (*url.URL, bool) {
-	text := strings.TrimPrefix(requestURI, "/")
-	for _, scheme := range []string{"https", "http"} {
-		rest, ok := strings.CutPrefix(text, scheme+":/")
-		if !ok {
-			continue
-		}
-		// Some clients take // in a path for one slash.
-		u, err := url.Parse(scheme + "://" + strings.TrimPrefix(rest, "/"))
-		return u, err == nil && u.Hostname() != "" && u.User == nil
+	scheme, rest, _ := strings.Cut(strings.TrimPrefix(requestURI, "/"), "/")
+	// Some clients take // in a path for one slash, and some percent-encode colons in it.
+	rest = strings.TrimPrefix(rest, "/")
+	end := strings.IndexAny(rest, "/?")
+	if end < 0 {
+		end = len(rest)
+	}
+	host, err := url.PathUnescape(rest[:end])
+	if scheme, ok := strings.CutSuffix(strings.Replace(strings.ToLower(scheme), "%3a", ":", 1), ":"); err == nil && ok && (scheme == "https" || scheme == "http") {
+		u, err := url.Parse(scheme + "://" + host + rest[end:])
+		return u, err == nil && u.Hostname() != "" && u.Host == host && u.User == nil
 	}
 	return nil, false
 }

@@ -185,7 +185,7 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	if p.protocol == gatewayProtocol {
 		whole := r.Clone(r.Context())
 		if end, ok := shorten(r, s.config.Load().SpreadFrom); ok {
-			resp, err := p.send(r)
+			resp, err := p.sendShort(r)
 			if err != nil || s.lengthen(r, resp, end, p.only()) {
 				return resp, err
 			}
@@ -206,6 +206,16 @@ func (p *plan) send(r *http.Request) (*http.Response, error) {
 		return p.attempts[0].link.here.RoundTrip(r)
 	}
 	return p.attempts[0].link.beyond.RoundTrip(r)
+}
+
+// sendShort sends a request whose answer is so short that it may as well be read to its end
+// when its client has gone: then the connection is kept.
+func (p *plan) sendShort(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	attached := context.AfterFunc(r.Context(), cancel)
+	resp, err := p.send(r.WithContext(ctx))
+	attached()
+	return resp, err
 }
 
 // only is the address that other links are led to: for other machines' requests that of the

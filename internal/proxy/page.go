@@ -57,7 +57,7 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request) {
 const pageHead = `<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>mlget proxy</title>
 <style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:1em auto;max-width:48em;padding:0 1em}
 table{border-collapse:collapse;width:100%}th,td{text-align:right;padding:.3em .4em;border-bottom:1px solid #8886}
-th:first-child,td:first-child{text-align:left}div{overflow-x:auto}</style>
+th:first-child,td:first-child{text-align:left}div{overflow-x:auto}@media(max-width:32em){table{font-size:.75em}}</style>
 <h1>mlget proxy</h1><div><table><tr><th>Link<th>Connections<th>Now, Mbit/s<th>Best, Mbit/s<th>Round trip, ms<th>Received, MB<th>Sent, MB<th>Failures</tr>
 `
 

@@ -62,6 +62,14 @@ func (f *partFetcher) count() int {
 	return len(f.parts)
 }
 
+// slow answers at 10 MB/s or so.
+type slow struct{ http.ResponseWriter }
+
+func (w slow) Write(p []byte) (int, error) {
+	time.Sleep(3 * time.Millisecond)
+	return w.ResponseWriter.Write(p)
+}
+
 const largeSize = 9<<20 + 7
 
 // large serves objects with and without what it takes to spread them.
@@ -76,6 +84,9 @@ func large(t *testing.T, secure bool) *httptest.Server {
 			}
 			w.Header().Set("Set-Cookie", "a=b")
 			w.Header().Set("Etag", `"v1"`)
+		case "/slow":
+			w.Header().Set("Etag", `"v1"`)
+			w = slow{w}
 		case "/unproven":
 		case "/moved":
 			http.Redirect(w, r, "/large?x=1", http.StatusFound)
