@@ -174,7 +174,7 @@ func table() []row {
 		// Others.
 		{tools: "wa", names: "conf conf-path", value: "FILE", becomes: "--config VALUE"},
 		{tools: "a", names: "no-conf", becomes: "--no-config"},
-		{tools: "a", names: "enable-rpc daemon", value: "[BOOL]", hint: "mlget ends when its files are there; -i - takes URLs as they come"},
+		{tools: "a", names: "enable-rpc daemon", value: "[BOOL]", hint: "mlget daemon serves clients of aria2's RPC"},
 		{tools: "a", names: "disk-cache enable-mmap async-dns no-file-allocation-limit", value: "[X]", note: "it changes nothing here"},
 		{tools: "wca", names: "ftp-* no-passive-ftp ftps-* follow-ftp no-ftp* disable-e* quote list-only use-ascii crlf telnet-* tftp-* ssh-* compressed-ssh", value: "[X]", hint: "there are http and https; wget and curl speak FTP and others"},
 		{tools: "c", names: "metalink libcurl manual", value: "[X]", hint: "mlget man is the manual; aria2c fetches metalinks"},
