@@ -33,7 +33,7 @@ func (s *Server) tell(method string, p params) (result any, ok bool, err error) 
 	case "aria2.getPeers":
 		result, err = s.of(p, func(daemon.Status) (any, error) { return []any{}, nil })
 	case "aria2.getOption":
-		result, err = s.of(p, func(j daemon.Status) (any, error) { return s.shown(j.Options, false), nil })
+		result, err = s.of(p, func(j daemon.Status) (any, error) { return s.shown(j.Options.All(), false), nil })
 	case "aria2.getGlobalOption":
 		result = s.shown(m.Global(), true)
 	case "aria2.getGlobalStat":
@@ -119,7 +119,7 @@ func (s *Server) status(j daemon.Status, k keys) object {
 	o := object{
 		"gid": j.GID.String(), "status": string(j.State), "totalLength": number(j.Size), "completedLength": number(j.Done),
 		"uploadLength": "0", "uploadSpeed": "0", "downloadSpeed": number(j.Speed), "connections": strconv.Itoa(j.Connections),
-		"pieceLength": number(piece), "numPieces": number(pieces), "dir": cmp.Or(j.Options["dir"], s.dir),
+		"pieceLength": number(piece), "numPieces": number(pieces), "dir": cmp.Or(j.Options.Get("dir"), s.dir),
 	}
 	if k == nil || k["files"] {
 		o["files"] = s.files(j)
@@ -136,7 +136,7 @@ func (s *Server) status(j daemon.Status, k keys) object {
 }
 
 func (s *Server) pieceLength(j daemon.Status) int64 {
-	n, err := strconv.ParseInt(cmp.Or(j.Options["piece-length"], s.options["piece-length"].ordinary), 10, 64)
+	n, err := strconv.ParseInt(cmp.Or(j.Options.Get("piece-length"), s.options["piece-length"].ordinary), 10, 64)
 	if err != nil || n <= 0 {
 		return 1 << 20
 	}
@@ -184,8 +184,8 @@ func uris(j daemon.Status) []object {
 // files is a job's one file.
 func (s *Server) files(j daemon.Status) []object {
 	path := j.Path
-	if out := j.Options["out"]; path == "" && out != "" {
-		path = filepath.Join(cmp.Or(j.Options["dir"], s.dir), out)
+	if out := j.Options.Get("out"); path == "" && out != "" {
+		path = filepath.Join(cmp.Or(j.Options.Get("dir"), s.dir), out)
 	}
 	return []object{{
 		"index": "1", "path": path, "length": number(j.Size), "completedLength": number(j.Done), "selected": "true", "uris": uris(j),

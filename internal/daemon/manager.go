@@ -239,12 +239,13 @@ func (m *Manager) Add(gid GID, uris []string, o Options, at int) (GID, error) {
 	}
 	all := maps.Clone(m.global)
 	maps.Copy(all, o)
-	j := &Job{GID: gid, State: Waiting, URIs: slices.Clone(uris), Options: all}
+	j := &Job{GID: gid, State: Waiting, URIs: slices.Clone(uris)}
 	if all[optPause] == "true" {
 		j.State = Paused
 	}
 	delete(all, optPause)
 	delete(all, optConcurrent)
+	j.Options = all.Pack()
 	if at < 0 {
 		m.q.PutByPriority(j)
 	} else {

@@ -112,10 +112,10 @@ func (m *Manager) SetOptions(prefix string, o Options) error {
 		if j.State.stopped() {
 			return ErrState
 		}
-		all := maps.Clone(j.Options)
+		all := j.Options.All()
 		maps.Copy(all, o)
 		before := j.Priority()
-		m.alter(j, j.URIs, all)
+		m.alter(j, j.URIs, all.Pack())
 		if j.State.queued() && j.Priority() != before {
 			m.q.PutByPriority(j)
 			m.save(j)
@@ -137,7 +137,7 @@ func (m *Manager) SetURIs(prefix string, how func(uris []string) []string) error
 	return err
 }
 
-func (m *Manager) alter(j *Job, uris []string, o Options) {
+func (m *Manager) alter(j *Job, uris []string, o Packed) {
 	again := j.State == Active
 	if again {
 		m.halt(j)

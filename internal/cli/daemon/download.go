@@ -76,9 +76,9 @@ func isWhole(job daemon.Job) bool {
 // target is where the file of a job goes: below the directory, by the rules for names that
 // somebody else has chosen.
 func (d *downloader) target(job daemon.Job, u *url.URL) store.Target {
-	t := store.Target{Dir: d.dir, Name: job.Options["out"], Continue: job.Options["continue"] == "true"}
-	t.OwnTime = job.Options["remote-time"] != "true"
-	t.Sub = job.Options["dir"]
+	t := store.Target{Dir: d.dir, Name: job.Options.Get("out"), Continue: job.Options.Get("continue") == "true"}
+	t.OwnTime = job.Options.Get("remote-time") != "true"
+	t.Sub = job.Options.Get("dir")
 	if filepath.IsAbs(t.Sub) {
 		t.Sub, _ = filepath.Rel(d.dir, t.Sub) // the server has seen to it
 	}
@@ -180,7 +180,7 @@ func (d *downloader) try(ctx context.Context, job daemon.Job, uri string, p *dae
 	if err != nil {
 		return daemon.Outcome{Code: aria2c.Option, Message: err.Error()}, true
 	}
-	o, err := get.Parse(append(append([]string(nil), d.flags...), jobFlags(job.Options, u)...))
+	o, err := get.Parse(append(append([]string(nil), d.flags...), jobFlags(job.Options.All(), u)...))
 	if err != nil {
 		return daemon.Outcome{Code: aria2c.Option, Message: err.Error()}, false
 	}
