@@ -11,8 +11,9 @@ GOTESTSUM     = v1.13.0
 STATIC    = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w'
 # mlget's HTTP/2 is internal/fetch's. net/http only serves metrics, pushes them and serves the
 # proxy, which HTTP/1.1 does: its own HTTP/2 would be 0.6 MB of the phone's program. Inlining is
-# for what downloaded bytes pass through; elsewhere it would be 0.5 MB. One line: .ci/repro reads it.
-LEAN      = -tags nethttpomithttp2 -gcflags=all=-l -gcflags=runtime= -gcflags=internal/runtime/...= -gcflags=internal/bytealg= -gcflags=internal/sync= -gcflags=sync= -gcflags=sync/atomic= -gcflags=internal/poll= -gcflags=io= -gcflags=bufio= -gcflags=bytes= -gcflags=crypto/...= -gcflags=hash/...= -gcflags=math/...= -gcflags=github.com/mlget/mlget/internal/engine/...= -gcflags=github.com/mlget/mlget/internal/fetch= -gcflags=github.com/mlget/mlget/pkg/scheduler/...=
+# for what downloaded bytes pass through; elsewhere it would be 0.6 MB: handshakes and certificates
+# (tls, x509, big) do without. One line: .ci/repro reads it.
+LEAN      = -tags nethttpomithttp2 -gcflags=all=-l -gcflags=runtime= -gcflags=internal/runtime/...= -gcflags=internal/bytealg= -gcflags=internal/sync= -gcflags=sync= -gcflags=sync/atomic= -gcflags=internal/poll= -gcflags=io= -gcflags=bufio= -gcflags=bytes= -gcflags=crypto/...= -gcflags=crypto/tls=-l -gcflags=crypto/x509=-l -gcflags=hash/...= -gcflags=math/...= -gcflags=math/big=-l -gcflags=github.com/mlget/mlget/internal/engine/...= -gcflags=github.com/mlget/mlget/internal/fetch= -gcflags=github.com/mlget/mlget/pkg/scheduler/...=
 TOOLS     = .cache/bin
 # vet compiles with -trimpath too, so that cross compiles everything once only.
 SYSTEMS   = linux/amd64 linux/arm64 linux/arm linux/386 android/arm64 \
@@ -177,6 +178,11 @@ bench-bound: build ## how near mlget alone comes to the bound, five times: 40 mi
 bench-aria2: build ## mlget beside aria2 with 2 and with 16 connections, five times: 75 minutes; writes docs/measured/beside-aria2.md
 	@mkdir -p .cache/bench
 	@cd .cache/bench && ../../bin/linklab bench --tools mlget-3,aria2-2,aria2-16 --scenarios $(BOUNDED),wifi-joins,lo --runs 5 --size 100MB --tls --out ../../docs/measured/beside-aria2.md
+
+.PHONY: bench-mptcp
+bench-mptcp: build ## mlget beside curl over the kernel's MPTCP, twice: 4 minutes; writes docs/measured/mptcp.md
+	@mkdir -p .cache/bench
+	@cd .cache/bench && ../../bin/linklab bench --tools mlget,aria2-2,curl-mptcp,curl-best --scenarios high-speed,low-speed,techno-stationary,lossy --runs 2 --size 50MB --out ../../docs/measured/mptcp.md
 
 # The state files in .cache/bench keep what is done; remove them to measure anew.
 .PHONY: bench-sweeps

@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -26,17 +25,18 @@ func newConsole(t *testing.T) *os.File {
 	return console
 }
 
-// onConsole starts mlget with standard error on the console, for a file that takes some seconds
-// until slow is false.
-func onConsole(t *testing.T, console *os.File, env []string, args ...string) (cmd *exec.Cmd, slow *atomic.Bool) {
+// onConsole starts mlget with standard error on the console, for a file of which half comes, and
+// all once rest is called.
+func onConsole(t *testing.T, console *os.File, env []string, args ...string) (cmd *exec.Cmd, rest func()) {
 	t.Helper()
-	slow = new(atomic.Bool)
-	slow.Store(true)
-	server := slowly(t, 10_000_000, false, slow)
+	const size = 10_000_000
+	var m meter
+	m.left.Store(size / 2)
+	server := metered(t, size, false, &m)
 	cmd = exec.CommandContext(t.Context(), "mlget", append([]string{"--links", loopback(), server.URL + "/f.bin"}, args...)...)
 	cmd.Dir, cmd.Stderr, cmd.Env = t.TempDir(), console, append(os.Environ(), env...)
 	check(t, cmd.Start())
-	return cmd, slow
+	return cmd, func() { m.left.Store(2 * size) }
 }
 
 // TestConsoleIsAskedForEscapeSequences: a console of Windows 10 obeys escape sequences only once
@@ -53,12 +53,12 @@ func TestConsoleIsAskedForEscapeSequences(t *testing.T) {
 			if obeys() {
 				t.Fatal("a new console obeys escape sequences: this test shows nothing")
 			}
-			cmd, slow := onConsole(t, console, nil, args...)
+			cmd, rest := onConsole(t, console, nil, args...)
 			waitUntil(t, "progress", func() bool { return strings.Contains(screen(t, console), "Mbit/s") })
 			if !obeys() {
 				t.Error("ENABLE_VIRTUAL_TERMINAL_PROCESSING is not set")
 			}
-			slow.Store(false)
+			rest()
 			if code := exitCode(t, cmd.Wait()); code != 0 {
 				t.Errorf("exit %d", code)
 			}
@@ -72,12 +72,12 @@ func TestOldConsoleGetsLines(t *testing.T) {
 		t.Skip("needs the console that testdata/wine imitates")
 	}
 	console := newConsole(t)
-	cmd, slow := onConsole(t, console, []string{"WINE_OLD_CONSOLE=1"})
+	cmd, rest := onConsole(t, console, []string{"WINE_OLD_CONSOLE=1"})
 	waitUntil(t, "a line of progress", func() bool {
 		shown := screen(t, console)
 		return strings.Contains(shown, "%") && strings.Contains(shown, "Mbit/s")
 	})
-	slow.Store(false)
+	rest()
 	if code := exitCode(t, cmd.Wait()); code != 0 {
 		t.Errorf("exit %d", code)
 	}
@@ -89,14 +89,14 @@ func TestOldConsoleGetsLines(t *testing.T) {
 // TestBarsAreRedrawn: on a console the progress stays where it is, and no escape sequence is seen.
 func TestBarsAreRedrawn(t *testing.T) {
 	console := newConsole(t)
-	cmd, slow := onConsole(t, console, nil)
+	cmd, rest := onConsole(t, console, nil)
 	waitUntil(t, "progress", func() bool {
 		shown := screen(t, console)
 		return strings.Contains(shown, "f.bin") && strings.Contains(shown, "%") && strings.Contains(shown, "Mbit/s")
 	})
 	time.Sleep(2 * time.Second) // it is redrawn several times
 	shown := screen(t, console)
-	slow.Store(false)
+	rest()
 	if code := exitCode(t, cmd.Wait()); code != 0 {
 		t.Errorf("exit %d", code)
 	}

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,14 +17,17 @@ import (
 	"time"
 )
 
-// slowly serves an object of size bytes in pieces of 64 KiB, so that somebody has the time to kill
-// who fetches it, while slow says so.
-func slowly(t *testing.T, size int64, secure bool, slow *atomic.Bool) *httptest.Server {
+// meter is how many bytes a server may still send.
+type meter struct{ left atomic.Int64 }
+
+// metered serves an object of size bytes as far as m allows it, so that a download is not
+// complete before it is killed, however fast the machine is.
+func metered(t *testing.T, size int64, secure bool, m *meter) *httptest.Server {
 	t.Helper()
 	b := body(size, "")
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"e"`)
-		http.ServeContent(&pieces{w, slow}, r, "", modified(), b.Reader())
+		http.ServeContent(&meteredWriter{w, r.Context(), m}, r, "", modified(), b.Reader())
 	}))
 	if secure {
 		server.StartTLS()
@@ -34,20 +38,27 @@ func slowly(t *testing.T, size int64, secure bool, slow *atomic.Bool) *httptest.
 	return server
 }
 
-type pieces struct {
+type meteredWriter struct {
 	http.ResponseWriter
-	slow *atomic.Bool
+	ctx context.Context // the request's
+	*meter
 }
 
-func (p *pieces) Write(b []byte) (n int, err error) {
+func (w *meteredWriter) Write(b []byte) (n int, err error) {
 	const most = 64 << 10
 	for len(b) > 0 && err == nil {
-		m := 0
-		m, err = p.ResponseWriter.Write(b[:min(len(b), most)])
-		n, b = n+m, b[m:]
-		if p.slow.Load() {
-			time.Sleep(5 * time.Millisecond)
+		m := min(len(b), most)
+		if w.left.Add(-int64(m)) < 0 {
+			w.left.Add(int64(m))
+			select {
+			case <-w.ctx.Done():
+				return n, w.ctx.Err()
+			case <-time.After(5 * time.Millisecond):
+				continue
+			}
 		}
+		m, err = w.ResponseWriter.Write(b[:m])
+		n, b = n+m, b[m:]
 	}
 	return n, err
 }
@@ -104,13 +115,13 @@ func TestKilledTenTimes(t *testing.T) {
 
 func testKills(t *testing.T, secure bool) {
 	const size, kills = 50_000_000, 10
-	var slow atomic.Bool
-	slow.Store(true)
-	server := slowly(t, size, secure, &slow)
+	var m meter
+	server := metered(t, size, secure, &m)
 	dir, args := t.TempDir(), []string{"--insecure", "--checksum", "sha256=" + body(size, "").SHA256(), server.URL + "/f.bin"}
 	state := filepath.Join(dir, "f.bin.part.json")
 	last := ""
 	for n := range kills {
+		m.left.Store(size / (kills + 2))
 		p := startMlget(t, dir, args...)
 		waitUntil(t, "a state that is new", func() bool {
 			text, err := os.ReadFile(state)
@@ -125,7 +136,7 @@ func testKills(t *testing.T, secure bool) {
 			t.Fatalf("mlget had ended before kill %d", n+1)
 		}
 	}
-	slow.Store(false)
+	m.left.Store(2 * size)
 	mlget(t, dir, append(args, "--report", "r.json")...).want(t, 0)
 	wantFile(t, filepath.Join(dir, "f.bin"), size, "")
 	if r := readReport(t, filepath.Join(dir, "r.json")); r.ResumedBytes == 0 || r.ResumedBytes >= size {
@@ -139,15 +150,15 @@ func testKills(t *testing.T, secure bool) {
 // TestInterruptSaves: after Ctrl-C the same command goes on.
 func TestInterruptSaves(t *testing.T) {
 	const size = 10_000_000
-	var slow atomic.Bool
-	slow.Store(true)
-	server := slowly(t, size, false, &slow)
+	var m meter
+	m.left.Store(size / 2)
+	server := metered(t, size, false, &m)
 	dir := t.TempDir()
 	p := startMlget(t, dir, server.URL+"/f.bin")
 	waitForBytes(t, filepath.Join(dir, "f.bin.part"), 2<<20)
 	check(t, interrupt(p.Process))
 	p.end(t).want(t, 130, "^mlget: .*interrupted", "^mlget: hint: the same command goes on")
-	slow.Store(false)
+	m.left.Store(2 * size)
 	mlget(t, dir, "--report", "r.json", server.URL+"/f.bin").want(t, 0)
 	wantFile(t, filepath.Join(dir, "f.bin"), size, "")
 	if r := readReport(t, filepath.Join(dir, "r.json")); r.ResumedBytes < 1<<20 {

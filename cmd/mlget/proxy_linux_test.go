@@ -69,7 +69,7 @@ func through(l *lab, addr string) *http.Client {
 // TestProxyUsesBothLinks: transfers through the proxy come over both links, whole.
 func TestProxyUsesBothLinks(t *testing.T) {
 	l := startLab(t, linklab.Config{Size: 5e6}, fastWiFi, fastLTE)
-	addr, stop := startProxy(t, l, "--affinity", "none")
+	addr, stop := startProxy(t, l, "--affinity", "none", "--split", "0")
 	client := through(l, addr)
 	var wg sync.WaitGroup
 	for range 4 {
@@ -99,7 +99,7 @@ func TestProxyUsesBothLinks(t *testing.T) {
 // nobody says so, loses its tunnels by RST while the other one's go on; new connections work.
 func TestProxyEndsTunnelsOfASilentLink(t *testing.T) {
 	l := startLab(t, linklab.Config{Size: 200e6}, slowWiFi, slowLTE)
-	addr, _ := startProxy(t, l, "--placement", "round-robin")
+	addr, _ := startProxy(t, l, "--placement", "round-robin", "--split", "0")
 	client := through(l, addr)
 	ends := make(chan error, 2)
 	var first sync.WaitGroup
@@ -150,5 +150,40 @@ func TestProxyEndsTunnelsOfASilentLink(t *testing.T) {
 	case err := <-ends:
 		t.Errorf("the transfer over the other link ended, too: %v", err)
 	default:
+	}
+}
+
+// TestProxySplitsAFile: one file comes over both links, whole, though one of them falls silent
+// on the way; what asks for it then, works.
+func TestProxySplitsAFile(t *testing.T) {
+	l := startLab(t, linklab.Config{Size: 20e6}, slowWiFi, slowLTE)
+	addr, stop := startProxy(t, l)
+	client := through(l, addr)
+	fetch := func(silence bool) {
+		resp, err := client.Get(l.URL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close() //nolint:errcheck // it is read
+		h := sha256.New()
+		if _, err := io.CopyN(h, resp.Body, 4e6); err != nil {
+			t.Fatal(err)
+		}
+		if silence {
+			if err := l.Event("wlan0 down"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n, err := io.Copy(h, resp.Body); err != nil || fmt.Sprintf("%x", h.Sum(nil)) != l.SHA256() {
+			t.Errorf("%d bytes, not the file: %v", 4_000_000+n, err)
+		}
+	}
+	fetch(true)
+	fetch(false)
+	said := stop()
+	for _, name := range l.Links() {
+		if !strings.Contains(said, "link "+name+": ") || strings.Contains(said, "link "+name+": 0 connections, 0 B up, 0 B down") {
+			t.Errorf("%s carried nothing:\n%s", name, said)
+		}
 	}
 }

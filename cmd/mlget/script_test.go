@@ -56,6 +56,7 @@ func setupScript(env *testscript.Env) error {
 	}
 	env.Setenv("PATH", os.Getenv("PATH"))
 	env.Setenv("HOME", env.WorkDir)
+	env.Setenv("USERPROFILE", env.WorkDir) // Windows' name of it
 	env.Setenv("URL", s.clear.URL)
 	env.Setenv("TLSURL", s.secure.URL)
 	env.Setenv("HOST", strings.TrimPrefix(s.clear.URL, "http://"))

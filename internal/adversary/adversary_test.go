@@ -347,7 +347,7 @@ func memory(t *testing.T) string {
 	return t.TempDir()
 }
 
-// histories are how many are played where nobody says: 5000 take 12 s of two idle cores.
+// histories are how many are played where nobody says: 5000 take 14 s of two idle cores.
 const histories = 5000
 
 // wrong says whether a finding is about bytes, or about what is believed: these must not be,

@@ -201,7 +201,9 @@ func (a *answer) honest(r request, e *Edge, v *Version) {
 		a.told.Kind, a.before = "dropped for its range", endClose
 		return
 	case RangesCapped:
-		end = min(end, r.off+e.Most)
+		if a.told.N >= e.After {
+			end = min(end, r.off+e.Most)
+		}
 	}
 	if r.off >= v.Size {
 		a.told.Kind = "416"

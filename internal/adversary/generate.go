@@ -40,6 +40,7 @@ func Generate(seed uint64) *World {
 	g.foreign(w)
 	// Drawn by themselves, so that what is added here makes no other histories of the seeds.
 	generator{rand.New(rand.NewPCG(seed, 0xae))}.more(w) //nolint:gosec // as above
+	generator{rand.New(rand.NewPCG(seed, 0xaf))}.rare(w) //nolint:gosec // as above
 	return w
 }
 
@@ -78,6 +79,57 @@ func (g generator) more(w *World) {
 				w.Edges[i].Redirects = false // to another name: no client knows that it is the same server
 			}
 		}
+	}
+}
+
+// rare makes some histories ones that hardly come about otherwise, so that each of what the
+// engine knows of servers is needed in one of a thousand.
+func (g generator) rare(w *World) {
+	anchored := w.Anchor >= 0
+	switch honest := anchored && !w.Ambiguous; {
+	case w.Foreign != nil && honest && g.once(0.3): // more than once for what is missing
+		for _, i := range w.Links[w.Anchor].Edges {
+			e := &w.Edges[i]
+			e.Ranges, e.After, e.Most = RangesCapped, 0, max(g.log(1<<10, 64<<10), w.Files[0].Versions[0].Size/50)
+		}
+	case len(w.Links) == 1 && !anchored && w.Mode != List && !w.HTTP2 && g.once(0.2): // the rest of a body, and less than was there
+		n := g.log(2, 400<<10)
+		for i := range w.Edges {
+			e := &w.Edges[i]
+			e.Ranges, e.Framing, e.Turns, e.Changes, e.Idle = RangesNever, Chunked, nil, nil, 0
+			e.Faults = []Fault{{Kind: CutBody, File: -1, Count: 1, N: n}, {Kind: ShortEnd, File: -1, First: 1, Count: 1, N: max(1, n/2)}}
+		}
+		w.Links[0].Edges = w.Links[0].Edges[:1]
+	case len(w.Runs) > 1 && w.Mode == Single && !w.SameSecond && g.once(0.1): // what was resumed is of another object
+		w.resumed(g)
+	case anchored && !w.HTTP2 && g.once(0.03):
+		for _, i := range w.Links[w.Anchor].Edges {
+			w.Edges[i].OneByOne, w.Edges[i].Redirects = true, false
+		}
+	}
+	for i := range w.Edges {
+		if e := &w.Edges[i]; e.Ranges == RangesCapped && w.Foreign == nil && g.once(0.5) {
+			e.After = 1 + g.IntN(4)
+		}
+	}
+}
+
+// resumed makes a history of servers that show nothing but a date, and of objects of one size
+// and date: the last run goes on with what is there of the first one.
+func (w *World) resumed(g generator) {
+	w.SameSecond, w.Anchor, w.Ambiguous = true, 0, false
+	f := &w.Files[0]
+	f.Versions = []Version{f.Versions[0], f.Versions[0]}
+	f.Versions[1].Tag += "b"
+	f.Versions[0].Size = max(f.Versions[0].Size, 200<<10)
+	f.Versions[1].Size = f.Versions[0].Size
+	w.Runs = []Run{{Interrupt: g.between(50*time.Millisecond, 2*time.Second), Killed: g.once(0.3)}, {}}
+	for i := range w.Edges {
+		w.Edges[i] = Edge{Shows: []Shown{ShowDate}, Changes: []Change{{Run: 1, Version: 1}}, KeepAlive: w.Edges[i].KeepAlive}
+	}
+	for i := range w.Links {
+		l := &w.Links[i]
+		*l = Link{Rate: min(l.Rate, 500<<10), Latency: l.Latency, Edges: l.Edges}
 	}
 }
 

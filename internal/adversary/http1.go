@@ -19,11 +19,13 @@ func (n *Network) serve(c *end, w *Wire, edge int) {
 		if !first {
 			n.idle(c, edge)
 		}
+		n.setQuiet(edge, true)
 		h, err := http.ReadRequest(in)
 		if err != nil {
 			_ = c.Close()
 			return
 		}
+		n.setQuiet(edge, false)
 		r := request{host: h.Host, path: h.URL.Path}
 		r.off, r.end, r.ranged = parseRange(h.Header.Get("Range"))
 		a := n.answer(r, w, edge)
@@ -32,6 +34,19 @@ func (n *Network) serve(c *end, w *Wire, edge int) {
 		if !more {
 			return
 		}
+	}
+}
+
+// setQuiet notes that an edge waits for a connection's next request, or has it.
+func (n *Network) setQuiet(edge int, quiet bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case edge < 0 || !n.world.Edges[edge].OneByOne:
+	case quiet:
+		n.quiet[edge] = time.Now()
+	default:
+		delete(n.quiet, edge)
 	}
 }
 

@@ -33,11 +33,12 @@ const (
 	Missing               // no file though there was an honest server
 	Hung                  // a run without end
 	Blamed                // an error that blames the disk
+	Waited                // for itself: an idle connection was in the way of another one
 )
 
 // String names the class.
 func (c Class) String() string {
-	return [...]string{"mixed", "short", "believed", "leaked", "left", "missing", "hung", "blamed"}[c]
+	return [...]string{"mixed", "short", "believed", "leaked", "left", "missing", "hung", "blamed", "waited"}[c]
 }
 
 // Finding is a violation.
@@ -65,7 +66,26 @@ func Judge(w *World, log []*Told, outcomes []Outcome) []Finding {
 			all = append(all, Finding{class, o.Run, o.File, text})
 		}
 	}
+	all = append(all, waited(w, log)...)
 	slices.SortStableFunc(all, func(a, b Finding) int { return int(a.Class) - int(b.Class) })
+	return all
+}
+
+// waitedMost is for how long a request may be kept waiting by an idle connection of the same client
+// at a server that serves one at a time; it is no shorter than what the slowest of links need.
+const waitedMost = 20 * time.Second
+
+// waited finds requests that waited for too long because of the client itself. What ends on a
+// link that is out is not seen to end.
+func waited(w *World, log []*Told) (all []Finding) {
+	if w.Anchor < 0 || slices.ContainsFunc(w.Links, func(l Link) bool { return len(l.Outages) > 0 }) {
+		return nil
+	}
+	for _, t := range log {
+		if t.Behind > waitedMost {
+			all = append(all, Finding{Waited, t.Run, 0, t.String()})
+		}
+	}
 	return all
 }
 
@@ -248,7 +268,7 @@ func (j *judge) originOf(block []byte, off int64) origin {
 // excused says whether nothing could have told that a lie is one.
 func (j *judge) excused(lie *Told) bool {
 	if j.Anchor < 0 || j.Algorithm == "single" {
-		return true
+		return !j.contradicted(lie)
 	}
 	if j.echoed(lie) || (lie.Size > readMost || j.o.Took >= time.Minute) && !j.sized(lie) {
 		return true
@@ -263,6 +283,26 @@ func (j *judge) excused(lie *Told) bool {
 		}
 	}
 	return false
+}
+
+// contradicted says whether the only link had brought bytes from behind the end that a lie tells, of
+// the same version and in the same run, before it told that, once. That a connection was cut
+// takes none of them away.
+func (j *judge) contradicted(lie *Told) bool {
+	if len(j.Links) > 1 || j.Mode == List || j.HTTP2 || !lie.Unsized {
+		return false
+	}
+	more, times := false, 0
+	for t := range j.heard {
+		switch {
+		case t.Run != lie.Run || t.Version != lie.Version:
+		case t.Lie && t.Size == lie.Size:
+			times++
+		case times == 0 && !t.Lie && strings.Contains(t.Kind, ", cut after") && t.Off+t.Sent.Load() > lie.Size:
+			more = true
+		}
+	}
+	return more && times == 1
 }
 
 // readMost is how large in bytes an object may be to be read over a second link: "where nothing
@@ -309,6 +349,9 @@ func (j *judge) undecidable() bool {
 		}
 		seen = append(seen, of...)
 	}
+	if !j.metInARun(seen) {
+		return false
+	}
 	silent := j.Foreign == nil
 	for t := range j.heard {
 		if t.Sent.Load() > 0 && t.Shown != 0 {
@@ -335,6 +378,22 @@ func (j *judge) undecidable() bool {
 		}
 	}
 	return len(tagged) <= 1
+}
+
+// metInARun says whether bytes of several of some versions came in one run: what an earlier run has
+// left is compared with what comes (docs/SECURITY.md).
+func (j *judge) metInARun(versions []int) bool {
+	came := map[int]int{} // by run: a version
+	for t := range j.heard {
+		if t.Sent.Load() == 0 || !slices.Contains(versions, t.Version) {
+			continue
+		}
+		if v, ok := came[t.Run]; ok && v != t.Version {
+			return true
+		}
+		came[t.Run] = t.Version
+	}
+	return false
 }
 
 // onlyTagged says whether every answer that had a block of a version showed an entity tag.

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/mlget/mlget/internal/errno"
 )
 
 // Network plays a World's servers and links. Its connections are in memory and its clock
@@ -26,6 +28,7 @@ type Network struct {
 	asked map[place]int
 	busy  map[place]int         // requests in progress by link and edge
 	turns map[int]chan struct{} // of edges that serve one connection at a time
+	quiet map[int]time.Time     // since when such an edge has waited for its connection's next request
 	conns map[*end]bool         // the servers' ends of those that are open
 
 	handlers sync.WaitGroup
@@ -52,7 +55,7 @@ type place struct{ run, link, edge, file int }
 
 // NewNetwork makes a World's network. Close it.
 func NewNetwork(w *World) *Network {
-	n := &Network{world: w, began: time.Now(), asked: map[place]int{}, busy: map[place]int{}, turns: map[int]chan struct{}{}, conns: map[*end]bool{}, storm: make(chan struct{})}
+	n := &Network{world: w, began: time.Now(), asked: map[place]int{}, busy: map[place]int{}, turns: map[int]chan struct{}{}, quiet: map[int]time.Time{}, conns: map[*end]bool{}, storm: make(chan struct{})}
 	for i := range w.Links {
 		n.wires = append(n.wires, &Wire{net: n, id: i, spec: &w.Links[i]})
 	}
@@ -134,7 +137,7 @@ func (w *Wire) DialContext(ctx context.Context, network, addr string) (net.Conn,
 		return nil, err
 	}
 	if refused {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", errno.ConnRefused)}
 	}
 	return w.connect(host), nil
 }
@@ -176,7 +179,9 @@ func (w *Wire) connect(host string) *end {
 	s := &end{in: up, out: down, local: server, remote: client}
 	n.conns[s] = true
 	n.handlers.Go(func() {
-		if leave, ok := n.admit(s, edge); ok {
+		leave, ok := n.admit(s, edge)
+		n.behind(s, w, edge)
+		if ok {
 			n.serve(s, w, edge)
 			leave()
 		}
@@ -205,6 +210,27 @@ func (n *Network) admit(c *end, edge int) (leave func(), ok bool) {
 		return func() { <-turn }, true
 	case <-c.gone():
 		return nil, false
+	}
+}
+
+// behind logs for how long a request has been kept waiting by a connection of its client's on which
+// nothing was asked for, at an edge that serves one at a time.
+func (n *Network) behind(c *end, w *Wire, edge int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	since, ok := n.quiet[edge]
+	asked := c.in.began()
+	if !ok || asked.IsZero() {
+		return
+	}
+	if since.Before(asked) {
+		since = asked
+	}
+	if d := time.Since(since); d > 0 {
+		n.log = append(n.log, &Told{
+			At: time.Since(n.began), Run: n.run, Link: w.id, Edge: edge, File: -1, Version: noVersion, Size: -1,
+			Kind: fmt.Sprintf("was kept waiting by an idle connection for %v", d), Behind: d,
+		})
 	}
 }
 
@@ -306,7 +332,7 @@ type segment struct {
 	data []byte
 }
 
-var errReset = os.NewSyscallError("read", syscall.ECONNRESET)
+var errReset = os.NewSyscallError("read", errno.ConnReset)
 
 func newPipe(w *Wire, direction int) *pipe {
 	return &pipe{
@@ -368,6 +394,16 @@ func wait(changed <-chan struct{}, until, deadline time.Time) {
 	case <-changed:
 	case <-timer.C:
 	}
+}
+
+// began is when the first bytes arrived, or will, that have not been read; zero: there are none.
+func (p *pipe) began() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.queue) == 0 {
+		return time.Time{}
+	}
+	return p.queue[0].at
 }
 
 func (p *pipe) read(b []byte) (int, error) {

@@ -101,7 +101,7 @@ func (e *Edge) String() string {
 	}
 	if e.Ranges != RangesYes {
 		add("%s", [...]string{
-			"", "no ranges", fmt.Sprintf("no ranges after %d answers", e.After), fmt.Sprintf("at most %d bytes an answer", e.Most),
+			"", "no ranges", fmt.Sprintf("no ranges after %d answers", e.After), fmt.Sprintf("at most %d bytes an answer after %d answers", e.Most, e.After),
 			"ranges get 400", "ranges get 403", "ranges get 500", "ranges get 501", "ranges get a closed connection",
 			"ranges get multipart", "ranges get 206 without Content-Range", "ranges get a wrong Content-Range",
 			"ranges get Content-Range .../*", "ranges get another ETag each time",

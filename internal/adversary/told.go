@@ -31,6 +31,8 @@ type Told struct {
 	Lie     bool
 	Unsized bool // nothing but the body's end tells the size
 
+	Behind time.Duration // none told: for so long an idle connection was in the way of a request
+
 	Off  int64        // of the first byte of the body
 	Sent atomic.Int64 // bytes of the body that the link took
 }

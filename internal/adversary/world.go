@@ -73,7 +73,7 @@ type Edge struct {
 	TagSuffix string // of its entity tags: they are its own
 
 	Ranges RangeHabit
-	After  int   // Ranges == RangesEnd: how many ranges it answers before it answers none
+	After  int   // Ranges == RangesEnd, RangesCapped: how many ranges it answers before as RangesYes
 	Most   int64 // Ranges == RangesCapped: bytes of one answer
 
 	Framing   Framing

@@ -21,7 +21,7 @@ aria2.pauseAll aria2.forcePauseAll aria2.unpause aria2.unpauseAll aria2.forceRem
 aria2.getUris aria2.getFiles aria2.getServers aria2.tellActive aria2.tellWaiting aria2.tellStopped aria2.getOption
 aria2.changeUri aria2.changeOption aria2.getGlobalOption aria2.changeGlobalOption aria2.purgeDownloadResult
 aria2.removeDownloadResult aria2.getVersion aria2.getSessionInfo aria2.shutdown aria2.forceShutdown aria2.getGlobalStat
-aria2.saveSession system.multicall system.listMethods system.listNotifications mlget.getLinks`)
+aria2.saveSession system.multicall system.listMethods system.listNotifications mlget.getLinks mlget.getEnergy`)
 }
 
 // notificationNames are what clients are told of by WebSocket. The last one, of BitTorrent,

@@ -92,7 +92,8 @@ optimize-concurrent-downloads B false
 save-session-interval N:0:2147483647 0
 log-level E:debug,info,notice,warn,error debug
 download-result E:default,full,hide default
-keep-unfinished-download-result B true`
+keep-unfinished-download-result B true
+mlget-priority n:-1000:1000`
 
 // option is one of optionList.
 type option struct {

@@ -35,13 +35,27 @@ type Config struct {
 	UserAgent string   // the default
 	Mlget     string   // the version of this program
 	AnyHost   bool     // requests may be for any host name: not only this machine is served
-	Allows    URLRule  // which URLs may be downloaded
+	Energy    EnergyMeter
+	Allows    URLRule // which URLs may be downloaded
 }
 
 // URLRule decides whether a URL may be downloaded.
 type URLRule interface {
 	// Check says why not; nil: it may.
 	Check(uri string) error
+}
+
+// EnergyMeter measures what the device takes while jobs are active.
+type EnergyMeter interface{ Energy() Energy }
+
+// Energy is what was measured since the daemon began.
+type Energy struct {
+	Source      string  // of the readings: "battery", "rapl", ...; empty: there was none yet
+	Joules      float64 // of all that the device took, while jobs were active
+	Seconds     float64 // in which it was measured
+	Watts       float64 // now; 0: not known
+	IsExternal  bool    // on external power, of which nothing is known
+	Unavailable string  // why there are no readings
 }
 
 // Server answers calls. It is an http.Handler.
@@ -55,7 +69,7 @@ type Server struct {
 	failures  *rate.Limiter // of secrets
 	calls     *rate.Limiter // requests
 
-	stop    sync.Once
+	stop    *sync.Once
 	stopped chan struct{}
 }
 
@@ -74,8 +88,16 @@ func New(cfg Config) *Server {
 		Config: cfg, dir: cfg.Dir, userAgent: cfg.UserAgent, options: known(),
 		secret: sha256.Sum256([]byte(cfg.Secret)), session: hex.EncodeToString(id[:]),
 		failures: rate.NewLimiter(failuresEach, failuresAtOnce), calls: rate.NewLimiter(callsEach, callsAtOnce),
-		stopped: make(chan struct{}),
+		stop: new(sync.Once), stopped: make(chan struct{}),
 	}
+}
+
+// Trusted is the same server for clients that came a way which only the user has: they need no
+// secret, and are no web pages.
+func (s *Server) Trusted() *Server {
+	t := *s
+	t.Secret, t.Origins, t.AnyHost = "", nil, false
+	return &t
 }
 
 // Stopped is closed when a client has called shutdown.
@@ -108,11 +130,14 @@ func (s *Server) authorize(p params) (params, bool) {
 // longestDelay is how long an answer to a wrong secret is kept back at most.
 const longestDelay = 10 * time.Second
 
-// below says whether a directory is the server's own, or below it.
+// below says whether a directory is the server's own, or below it. On Windows /x and C:x are
+// neither absolute nor local: they lead to another directory, and are refused.
 func (s *Server) below(dir string) bool {
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(s.dir, dir)
+	if filepath.IsAbs(dir) {
+		var err error
+		if dir, err = filepath.Rel(s.dir, dir); err != nil {
+			return false
+		}
 	}
-	rel, err := filepath.Rel(s.dir, filepath.Clean(dir))
-	return err == nil && filepath.IsLocal(rel)
+	return dir == "" || filepath.IsLocal(dir)
 }

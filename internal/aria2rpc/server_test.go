@@ -1,11 +1,13 @@
 package aria2rpc
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -16,7 +18,7 @@ func server(t testing.TB, dir string, change func(*Config)) *Server {
 	t.Helper()
 	m := daemon.New(t.Context(), daemon.NewQueue(1000), nil, nil, idle{})
 	t.Cleanup(func() { _ = m.Close() })
-	cfg := Config{Manager: m, Dir: dir, UserAgent: "mlget", Mlget: "test", Allows: anyURL{}}
+	cfg := Config{Manager: m, Dir: dir, UserAgent: "mlget", Mlget: "test", Allows: anyURL{}, Energy: battery{}}
 	if change != nil {
 		change(&cfg)
 	}
@@ -86,17 +88,23 @@ func TestForeignPagesMayNotCall(t *testing.T) {
 }
 
 func TestFilesStayBelowDir(t *testing.T) {
+	const isWindows = runtime.GOOS == "windows"
 	base := t.TempDir()
 	s := server(t, base, nil)
 	for dir, ok := range map[string]bool{
 		base: true, base + "/sub/x": true, "sub": true, "": true, base + "/../x": false, "/etc": false, "..": false, "a/../../b": false,
 		base + "x": false, filepath.Dir(base): false,
+		`\etc`: !isWindows, `C:x`: !isWindows, `..\x`: !isWindows,
 	} {
-		body := `{"jsonrpc":"2.0","id":1,"method":"aria2.addUri","params":[["http://example.org/a"],{"pause":"true","dir":"` + dir + `"}]}`
+		quoted, err := json.Marshal(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := `{"jsonrpc":"2.0","id":1,"method":"aria2.addUri","params":[["http://example.org/a"],{"pause":"true","dir":` + string(quoted) + `}]}`
 		if w := serve(s, "POST", "/jsonrpc", body); (w.Code == 200) != ok {
 			t.Errorf("dir %q: %s", dir, w.Body)
 		}
-		body = `{"jsonrpc":"2.0","id":1,"method":"aria2.changeGlobalOption","params":[{"dir":"` + dir + `"}]}`
+		body = `{"jsonrpc":"2.0","id":1,"method":"aria2.changeGlobalOption","params":[{"dir":` + string(quoted) + `}]}`
 		if w := serve(s, "POST", "/jsonrpc", body); (w.Code == 200) != ok {
 			t.Errorf("dir %q for all: %s", dir, w.Body)
 		}
@@ -138,4 +146,26 @@ func FuzzRequest(f *testing.F) {
 			t.Errorf("no JSON: %s", body)
 		}
 	})
+}
+
+// battery is an energy meter.
+type battery struct{}
+
+func (battery) Energy() Energy {
+	return Energy{Source: "battery", Joules: 12.25, Seconds: 60, Watts: 1.5}
+}
+
+func TestGetEnergy(t *testing.T) {
+	for _, c := range []struct {
+		e    Energy
+		want string
+	}{
+		{battery{}.Energy(), `{"joules":"12.250","seconds":"60.000","source":"battery","watts":"1.500"}`},
+		{Energy{Source: "battery", IsExternal: true}, `{"joules":"0.000","seconds":"0.000","source":"battery","unavailable":"on external power"}`},
+		{Energy{Unavailable: "no source"}, `{"joules":"0.000","seconds":"0.000","unavailable":"no source"}`},
+	} {
+		if got := string(encode(energy(c.e))); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.e, got, c.want)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package aria2rpc
 
 import (
 	"cmp"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -32,7 +33,7 @@ func (s *Server) tell(method string, p params) (result any, ok bool, err error) 
 	case "aria2.getPeers":
 		result, err = s.of(p, func(daemon.Status) (any, error) { return []any{}, nil })
 	case "aria2.getOption":
-		result, err = s.of(p, func(j daemon.Status) (any, error) { return s.shown(j.Options, false), nil })
+		result, err = s.of(p, func(j daemon.Status) (any, error) { return s.shown(j.Options.All(), false), nil })
 	case "aria2.getGlobalOption":
 		result = s.shown(m.Global(), true)
 	case "aria2.getGlobalStat":
@@ -52,6 +53,8 @@ func (s *Server) tell(method string, p params) (result any, ok bool, err error) 
 		result, err = s.page(p, m.Stopped)
 	case "mlget.getLinks":
 		result = links(m.Active())
+	case "mlget.getEnergy":
+		result = energy(s.Energy.Energy())
 	default:
 		return nil, false, nil
 	}
@@ -116,7 +119,7 @@ func (s *Server) status(j daemon.Status, k keys) object {
 	o := object{
 		"gid": j.GID.String(), "status": string(j.State), "totalLength": number(j.Size), "completedLength": number(j.Done),
 		"uploadLength": "0", "uploadSpeed": "0", "downloadSpeed": number(j.Speed), "connections": strconv.Itoa(j.Connections),
-		"pieceLength": number(piece), "numPieces": number(pieces), "dir": cmp.Or(j.Options["dir"], s.dir),
+		"pieceLength": number(piece), "numPieces": number(pieces), "dir": cmp.Or(j.Options.Get("dir"), s.dir),
 	}
 	if k == nil || k["files"] {
 		o["files"] = s.files(j)
@@ -133,7 +136,7 @@ func (s *Server) status(j daemon.Status, k keys) object {
 }
 
 func (s *Server) pieceLength(j daemon.Status) int64 {
-	n, err := strconv.ParseInt(cmp.Or(j.Options["piece-length"], s.options["piece-length"].ordinary), 10, 64)
+	n, err := strconv.ParseInt(cmp.Or(j.Options.Get("piece-length"), s.options["piece-length"].ordinary), 10, 64)
 	if err != nil || n <= 0 {
 		return 1 << 20
 	}
@@ -181,8 +184,8 @@ func uris(j daemon.Status) []object {
 // files is a job's one file.
 func (s *Server) files(j daemon.Status) []object {
 	path := j.Path
-	if out := j.Options["out"]; path == "" && out != "" {
-		path = filepath.Join(cmp.Or(j.Options["dir"], s.dir), out)
+	if out := j.Options.Get("out"); path == "" && out != "" {
+		path = filepath.Join(cmp.Or(j.Options.Get("dir"), s.dir), out)
 	}
 	return []object{{
 		"index": "1", "path": path, "length": number(j.Size), "completedLength": number(j.Done), "selected": "true", "uris": uris(j),
@@ -202,6 +205,26 @@ func servers(j daemon.Status) (any, error) {
 	return []object{{"index": "1", "servers": list}}, nil
 }
 
+// energy is what mlget.getEnergy answers: numbers are texts, and what is not known is left out.
+func energy(e Energy) object {
+	o := object{"joules": decimal(e.Joules), "seconds": decimal(e.Seconds)}
+	if e.Source != "" {
+		o["source"] = e.Source
+	}
+	if e.Watts > 0 {
+		o["watts"] = decimal(e.Watts)
+	}
+	switch {
+	case e.Unavailable != "":
+		o["unavailable"] = e.Unavailable
+	case e.IsExternal:
+		o["unavailable"] = "on external power"
+	}
+	return o
+}
+
+func decimal(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
+
 // links is what each link does for all active jobs.
 func links(active []daemon.Status) []object {
 	sum := map[string]daemon.LinkShare{}
@@ -212,9 +235,8 @@ func links(active []daemon.Status) []object {
 		}
 	}
 	list := make([]object, 0, len(sum))
-	for _, l := range sum {
-		list = append(list, object{"name": l.Name, "completedLength": number(l.Bytes), "downloadSpeed": number(int64(l.Rate))})
+	for _, name := range slices.Sorted(maps.Keys(sum)) {
+		list = append(list, object{"name": name, "completedLength": number(sum[name].Bytes), "downloadSpeed": number(int64(sum[name].Rate))})
 	}
-	slices.SortFunc(list, func(a, b object) int { return cmp.Compare(a["name"].(string), b["name"].(string)) }) //nolint:errcheck,forcetypeassert // set above
 	return list
 }

@@ -37,7 +37,7 @@ func ours(t *testing.T, dir string) string {
 	t.Helper()
 	m := daemon.New(t.Context(), daemon.NewQueue(1000), nil, nil, idle{})
 	t.Cleanup(func() { _ = m.Close() })
-	s := httptest.NewServer(New(Config{Manager: m, Secret: "x", Dir: dir, UserAgent: "mlget", Mlget: "test", Allows: anyURL{}}))
+	s := httptest.NewServer(New(Config{Manager: m, Secret: "x", Dir: dir, UserAgent: "mlget", Mlget: "test", Allows: anyURL{}, Energy: battery{}}))
 	t.Cleanup(s.Close)
 	return s.URL
 }

@@ -40,7 +40,7 @@ func open(t *testing.T, header http.Header) (*daemon.Manager, *websocket.Conn, e
 	t.Helper()
 	m := daemon.New(t.Context(), daemon.NewQueue(1000), nil, nil, quick{})
 	t.Cleanup(func() { _ = m.Close() })
-	s := httptest.NewServer(New(Config{Manager: m, Secret: "x", Dir: t.TempDir(), Allows: anyURL{}}))
+	s := httptest.NewServer(New(Config{Manager: m, Secret: "x", Dir: t.TempDir(), Allows: anyURL{}, Energy: battery{}}))
 	t.Cleanup(s.Close)
 	c, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http")+"/jsonrpc", &websocket.DialOptions{HTTPHeader: header}) //nolint:bodyclose // it has none
 	if err == nil {

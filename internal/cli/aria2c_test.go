@@ -2,12 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -75,22 +77,82 @@ func TestExitCodesLikeAria2(t *testing.T) {
 	}
 }
 
-func TestInstallAria2c(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "bin")
-	for range 2 { // it may be there already
-		if code := Main([]string{"--install-aria2c", dir}, console.IO{Out: io.Discard, Err: io.Discard}); code != 0 {
-			t.Fatal(code)
+// consoleLines are the lines of aria2's console, as programs read them. The test holds aria2's
+// own lines against them, too.
+func consoleLines() *regexp.Regexp {
+	const (
+		bytes = `(\d+B|\d\.\d[KMG]iB|\d+[KMG]iB)`
+		file  = `#[0-9a-f]{6} ` + bytes + `/` + bytes + `(\(\d+%\))?`
+	)
+	return regexp.MustCompile(`^(` + strings.Join([]string{
+		`\[` + file + ` CN:\d+ DL:` + bytes + `( ETA:(\d+h)?(\d+m)?\d+s)?\]`,
+		`\[DL:` + bytes + `\](\[` + file + `\])+`,
+		` \*\*\* Download Progress Summary as of \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4} \*\*\* `,
+		`={79}`, `-{79}`, `FILE: .*`, ``,
+		`Download Results:`, `gid   \|stat\|avg speed  \|path/URI`, `={6}\+={4}\+={11}\+={55}`,
+		`[0-9a-f]{6}\|(OK  |ERR |INPR)\| *(` + bytes + `/s|n/a)\|(/.*/a|http://.*/none)`,
+		`Status Legend:`, `\(OK\):download completed\.(\(ERR\):error occurred\.)?`,
+	}, "|") + `)$`)
+}
+
+// TestConsoleLikeAria2 runs the same commands as aria2c and by aria2c itself, and holds both to
+// the same lines.
+func TestConsoleLikeAria2(t *testing.T) {
+	name, err := exec.LookPath("aria2c")
+	if err != nil {
+		t.Skip("there is no aria2c here")
+	}
+	t.Parallel()
+	text := bytes.Repeat([]byte("text"), 150_000)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/a" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		http.ServeContent(w, r, "", time.Unix(1e9, 0), bytes.NewReader(text))
+	}))
+	t.Cleanup(s.Close) // after the parallel parts
+	for _, urls := range [][]string{{s.URL + "/a"}, {"-Z", s.URL + "/none", s.URL + "/a"}} {
+		for _, ours := range []bool{false, true} {
+			t.Run(fmt.Sprint(ours, len(urls)), func(t *testing.T) {
+				t.Parallel()
+				checkConsole(t, name, ours, urls)
+			})
 		}
 	}
-	info, err := os.Stat(filepath.Join(dir, aria2cName()))
-	if err != nil || !info.Mode().IsRegular() {
-		t.Error(err, info)
+}
+
+// checkConsole runs aria2c, or mlget as aria2c, for one file that is there.
+func checkConsole(t *testing.T, name string, ours bool, urls []string) {
+	words := append([]string{
+		"--no-conf", "--console-log-level=error", "--enable-color=false", "--max-overall-download-limit=250K", "--summary-interval=1",
+		"--file-allocation=none", "-d", t.TempDir(),
+	}, urls...)
+	var out bytes.Buffer
+	if ours {
+		MainAs("aria2c", words, console.IO{In: strings.NewReader(""), Out: &out, Err: io.Discard})
+	} else {
+		cmd := exec.CommandContext(t.Context(), name, words...)
+		cmd.Stdout = &out
+		_ = cmd.Run() // of a file that is not there
 	}
-	other := filepath.Join(dir, "x")
-	if err := os.MkdirAll(filepath.Join(other, aria2cName()), 0o700); err != nil {
-		t.Fatal(err)
+	lines, seen := consoleLines(), map[string]bool{}
+	for line := range strings.SplitSeq(strings.TrimRight(out.String(), "\n"), "\n") {
+		if strings.Contains(line, "[ERROR]") || strings.HasPrefix(line, "Exception:") || strings.HasPrefix(line, "  ->") ||
+			strings.HasPrefix(line, "aria2 will resume") || strings.HasPrefix(line, "If there are any errors") {
+			continue // for people: ours are on standard error
+		}
+		if !lines.MatchString(line) {
+			t.Errorf("the line %q", line)
+		}
+		seen[line[:min(6, len(line))]] = true
 	}
-	if code := Main([]string{"--install-aria2c", other}, console.IO{Out: io.Discard, Err: io.Discard}); code == 0 {
-		t.Error("something else was replaced")
+	for _, want := range []string{"FILE: ", "Downlo", "Status", " *** D"} {
+		if !seen[want] {
+			t.Errorf("no line begins with %q:\n%s", want, out.String())
+		}
+	}
+	if !regexp.MustCompile(`(?m)^\[#[0-9a-f]{6} .*DL:`).Match(out.Bytes()) || !regexp.MustCompile(`(?m)\|OK  \|.*/a$`).Match(out.Bytes()) {
+		t.Errorf("no readout, or no result:\n%s", out.String())
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/mlget/mlget/internal/cli/aria2c"
 	"github.com/mlget/mlget/internal/cli/bench"
 	"github.com/mlget/mlget/internal/cli/console"
+	"github.com/mlget/mlget/internal/cli/daemon"
 	"github.com/mlget/mlget/internal/cli/doctor"
 	"github.com/mlget/mlget/internal/cli/exit"
 	"github.com/mlget/mlget/internal/cli/get"
@@ -36,7 +39,7 @@ type IO = console.IO
 // in order, with the state saved, and so does a terminal that is closed; the second
 // interrupt at once, unless it belongs to the first.
 func Main(args []string, stdio console.IO) int {
-	ctx, end := interruptible()
+	ctx, end := interruptible(rereads(args))
 	defer end()
 	return exit.Tell(stdio.Err, execute(ctx, args, stdio, translate))
 }
@@ -47,7 +50,7 @@ func MainAs(name string, args []string, stdio console.IO) int {
 	if name != "aria2c" {
 		return Main(args, stdio)
 	}
-	ctx, end := interruptible()
+	ctx, end := interruptible(false)
 	defer end()
 	c, err := aria2c.Parse(args)
 	if c.Version {
@@ -67,13 +70,21 @@ func MainAs(name string, args []string, stdio console.IO) int {
 	return code
 }
 
-// interruptible is a context that the first signal ends, until end is called.
-func interruptible() (ctx context.Context, end func()) {
+// rereads says whether SIGHUP is for the command itself: to read its file of options again.
+func rereads(args []string) bool {
+	return len(args) > 0 && args[0] == proxy.Name && slices.ContainsFunc(args, func(a string) bool {
+		return strings.HasPrefix(a, "--config") || strings.HasPrefix(a, "-K")
+	})
+}
+
+// interruptible is a context that the first signal ends, until end is called; of SIGHUP it
+// takes no notice where the command rereads.
+func interruptible(rereads bool) (ctx context.Context, end func()) {
 	signal.Ignore(syscall.SIGPIPE) // a reader that goes away is an error like any other
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup means it
+	if !rereads && !signal.Ignored(syscall.SIGHUP) { // nohup means it
 		ends = append(ends, syscall.SIGHUP)
 	}
 	signal.Notify(signals, ends...)
@@ -188,8 +199,8 @@ what was interrupted.`,
 	cmd.SetFlagErrorFunc(flagError)
 	cmd.SetUsageFunc(usage)
 	cmd.AddCommand(links.NewCommand(stdio), power.NewCommand(stdio), simulate.NewCommand(stdio), report.NewCommand(stdio),
-		proxy.NewCommand(stdio), bench.NewCommand(stdio), newManCommand(stdio), doctor.NewCommand(stdio), newVersionCommand(stdio))
-	cmd.AddCommand(roomyCommands(stdio)...)
+		proxy.NewCommand(stdio), daemon.NewCommand(stdio), bench.NewCommand(stdio), newManCommand(stdio), doctor.NewCommand(stdio), newVersionCommand(stdio))
+	cmd.AddCommand(daemon.NewClientCommands(stdio)...)
 	cmd.SetHelpCommand(newHelpCommand())
 	addCompletions(cmd)
 	cmd.InitDefaultCompletionCmd()

@@ -8,7 +8,7 @@
 //	manager.go  runs the queue's jobs    secrets.go  what the file does not hold
 package daemon
 
-import "maps"
+import "strconv"
 
 // State is where a job stands; the states are aria2's.
 type State string
@@ -32,15 +32,12 @@ func (s State) queued() bool { return s == Waiting || s == Paused }
 // stopped says whether a job of this state has ended.
 func (s State) stopped() bool { return s == Complete || s == Failed || s == Removed }
 
-// Options are a job's options by aria2's names. A header line is a line of "header".
-type Options map[string]string
-
 // Job is one file to download.
 type Job struct {
 	GID     GID      `json:"gid"`
 	State   State    `json:"state"`
 	URIs    []string `json:"uris"` // of the same object; the first that answers is used
-	Options Options  `json:"options,omitempty"`
+	Options Packed   `json:"options,omitempty"`
 
 	// Begun says that the job was active before, so that a file which is there under its
 	// name may be its own.
@@ -59,10 +56,19 @@ type Job struct {
 	Retries   int    `json:"retries,omitempty"`   // how often it was begun again for that
 }
 
+// Priority is the job's place among those that wait: jobs of a higher one begin earlier.
+func (j *Job) Priority() int {
+	text, ok := j.Options.Lookup(optPriority)
+	if !ok {
+		return 0
+	}
+	n, _ := strconv.Atoi(text) // the server has checked it
+	return n
+}
+
 // clone is a copy that shares nothing with the job.
 func (j *Job) clone() Job {
 	c := *j
 	c.URIs = append([]string(nil), j.URIs...)
-	c.Options = maps.Clone(j.Options)
 	return c
 }

@@ -13,6 +13,7 @@ const (
 	optConcurrent = "max-concurrent-downloads"
 	optPause      = "pause"
 	optOverall    = "max-overall-download-limit"
+	optPriority   = "mlget-priority" // aria2 has none
 )
 
 // maxRetries is how often a job that failed for the network is begun again when links come
@@ -226,8 +227,7 @@ func (m *Manager) trouble(err error) {
 	}
 }
 
-// Add adds a job at a place of the waiting queue, or at its end where there is no such place;
-// gid 0 is one of its own. The global options count as they are now.
+// Add adds a job at a place of the waiting queue, or by its priority if at is less than 0; gid 0 is one of its own. The global options count as they are now.
 func (m *Manager) Add(gid GID, uris []string, o Options, at int) (GID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -239,13 +239,18 @@ func (m *Manager) Add(gid GID, uris []string, o Options, at int) (GID, error) {
 	}
 	all := maps.Clone(m.global)
 	maps.Copy(all, o)
-	j := &Job{GID: gid, State: Waiting, URIs: slices.Clone(uris), Options: all}
+	j := &Job{GID: gid, State: Waiting, URIs: slices.Clone(uris)}
 	if all[optPause] == "true" {
 		j.State = Paused
 	}
 	delete(all, optPause)
 	delete(all, optConcurrent)
-	m.q.Put(j, at)
+	j.Options = all.Pack()
+	if at < 0 {
+		m.q.PutByPriority(j)
+	} else {
+		m.q.Put(j, at)
+	}
 	if m.session != nil {
 		if err := m.session.Put(m.q, j); err != nil {
 			m.q.Forget(j)

@@ -63,6 +63,19 @@ func (m *Manager) Totals() Totals {
 	return t
 }
 
+// Count counts the jobs by their states. All states are there.
+func (m *Manager) Count() map[string]int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := map[string]int{string(Active): len(m.q.active), string(Waiting): 0, string(Paused): 0, string(Complete): 0, string(Failed): 0, string(Removed): 0}
+	for _, list := range [][]*Job{m.q.waiting, m.q.stopped} {
+		for _, j := range list {
+			n[string(j.State)]++
+		}
+	}
+	return n
+}
+
 // Global is the global options that were changed.
 func (m *Manager) Global() Options {
 	m.mu.Lock()
@@ -99,9 +112,14 @@ func (m *Manager) SetOptions(prefix string, o Options) error {
 		if j.State.stopped() {
 			return ErrState
 		}
-		all := maps.Clone(j.Options)
+		all := j.Options.All()
 		maps.Copy(all, o)
-		m.alter(j, j.URIs, all)
+		before := j.Priority()
+		m.alter(j, j.URIs, all.Pack())
+		if j.State.queued() && j.Priority() != before {
+			m.q.PutByPriority(j)
+			m.save(j)
+		}
 		return nil
 	})
 	return err
@@ -119,7 +137,7 @@ func (m *Manager) SetURIs(prefix string, how func(uris []string) []string) error
 	return err
 }
 
-func (m *Manager) alter(j *Job, uris []string, o Options) {
+func (m *Manager) alter(j *Job, uris []string, o Packed) {
 	again := j.State == Active
 	if again {
 		m.halt(j)

@@ -93,6 +93,17 @@ func (q *Queue) Put(j *Job, at int) {
 	*list = slices.Insert(*list, at, j)
 }
 
+// PutByPriority puts a waiting or paused job, which may be in the queue already, behind those
+// of its own priority or a higher one.
+func (q *Queue) PutByPriority(j *Job) {
+	q.take(j)
+	at := len(q.waiting)
+	for at > 0 && q.waiting[at-1].Priority() < j.Priority() {
+		at--
+	}
+	q.Put(j, at)
+}
+
 // take takes a job out of the list that it is in.
 func (q *Queue) take(j *Job) {
 	list := q.list(j.State)

@@ -57,6 +57,47 @@ func TestPutInsertsAtPosition(t *testing.T) {
 	}
 }
 
+// TestPriorityOrdersTheQueue: a higher priority goes before a lower one, and of one priority the
+// earlier job before the later.
+func TestPriorityOrdersTheQueue(t *testing.T) {
+	m := New(t.Context(), NewQueue(1000), nil, nil, slow{})
+	put := func(g GID, priority string, at int) {
+		t.Helper()
+		o := Options{}
+		if priority != "" {
+			o[optPriority] = priority
+		}
+		m.mu.Lock()
+		m.closed = true // no job begins
+		m.mu.Unlock()
+		if _, err := m.Add(g, []string{"http://example.org/"}, o, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(want ...GID) {
+		t.Helper()
+		if got := gids(m.q.waiting); !slices.Equal(got, want) {
+			t.Errorf("the queue is %v, want %v", got, want)
+		}
+	}
+	put(1, "", -1)
+	put(2, "5", -1)
+	put(3, "-1", -1)
+	put(4, "", -1)
+	put(5, "5", -1)
+	put(6, "5", 99) // a place counts more
+	want(2, 5, 1, 4, 3, 6)
+	for _, change := range []struct {
+		g  GID
+		to string
+	}{{2, "0"}, {3, "7"}, {4, "5"}, {3, "7"}} {
+		if err := m.SetOptions(change.g.String(), Options{optPriority: change.to}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(3, 5, 1, 6, 4, 2)
+}
+
 func TestFindByPrefix(t *testing.T) {
 	q := NewQueue(1000)
 	for _, text := range []string{"aaaaaaaaaaaaaaa1", "aaaaaaaaaaaaaaa2", "b0b1015c7d7bc7f8"} {

@@ -66,8 +66,8 @@ func WithoutPassword(uri string) string {
 // is saved as paused.
 func (j *Job) saved() Job {
 	s := *j
-	var removed bool
-	s.Options, removed = j.Options.WithoutSecrets()
+	public, removed := j.Options.All().WithoutSecrets()
+	s.Options = public.Pack()
 	s.URIs = make([]string, len(j.URIs))
 	for i, uri := range j.URIs {
 		s.URIs[i] = WithoutPassword(uri)

@@ -184,18 +184,15 @@ func (s *Session) Rewrite(q *Queue, global Options) error {
 	if err != nil {
 		return err
 	}
-	if err := rewrite.Private(s.name, all.Bytes()); err != nil {
-		return err
-	}
-	file, err := os.OpenFile(s.name, os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
 	if s.file != nil {
-		_ = s.file.Close() // all that it held is in the new one
+		_ = s.file.Close() // Windows replaces no file that is open, and all that it holds is in the new one
 	}
-	s.file, s.lines, s.size = file, lines, int64(all.Len())
-	return nil
+	if err = rewrite.Private(s.name, all.Bytes()); err == nil {
+		s.lines, s.size = lines, int64(all.Len())
+	}
+	file, opening := os.OpenFile(s.name, os.O_WRONLY|os.O_APPEND, 0o600)
+	s.file = file // nil, to which nothing can be written, if that failed
+	return errors.Join(err, opening)
 }
 
 // Close closes the file.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -13,6 +14,31 @@ import (
 
 	"github.com/mlget/mlget/internal/filelock"
 )
+
+// TestPackedOptions: what is packed comes back, one by one and as a whole, and through JSON.
+func TestPackedOptions(t *testing.T) {
+	for _, o := range []Options{{}, {"out": "a b"}, {"out": "", "dir": "x", "header": "A: b\nC: d\n", "a": "out"}} {
+		p := o.Pack()
+		text, err := json.Marshal(p)
+		var again Packed
+		if err := errors.Join(err, json.Unmarshal(text, &again)); err != nil || again != p || !maps.Equal(p.All(), o) {
+			t.Errorf("%v: %q, %s, %v", o, p, text, err)
+		}
+		for name, want := range o {
+			if got, ok := p.Lookup(name); !ok || got != want {
+				t.Errorf("%v: %s is %q, %v", o, name, got, ok)
+			}
+		}
+		if value, ok := p.Lookup("x"); ok || value != "" {
+			t.Errorf("%v: x is %q", o, value)
+		}
+	}
+	for _, bad := range []string{`{"":"x"}`, `{"a\u0000b":"x"}`, `{"a":"b\u0000"}`, `[]`, `{"a":1}`} {
+		if err := json.Unmarshal([]byte(bad), new(Packed)); err == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+}
 
 func mustOpen(t *testing.T, name string) (*Session, *Queue, Options) {
 	t.Helper()
@@ -134,6 +160,54 @@ func TestActiveJobsComeFirstAgain(t *testing.T) {
 	}
 }
 
+// TestRewriteReplacesSession: the session is another file after it was written anew, so that no
+// kill meanwhile leaves half of it. One that cannot be written anew is added to as before.
+func TestRewriteReplacesSession(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "session")
+	s, q, _ := mustOpen(t, name)
+	for g := range GID(3) {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := f.Stat() // by its descriptor: Windows looks a path up again when it compares
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		j := &Job{GID: g + 1, State: Waiting, URIs: []string{"http://example.org"}}
+		q.Put(j, -1)
+		if err := errors.Join(s.Put(q, j), s.Rewrite(q, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if after, err := os.Stat(name); err != nil || os.SameFile(before, after) {
+			t.Errorf("%v: the session was written over", err)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("%v: %v are left", err, entries)
+	}
+	other := filepath.Join(dir, "other")
+	s.name = filepath.Join(other, "session") // whose directory is not there
+	if err := s.Rewrite(q, nil); err == nil {
+		t.Error("it was written to a directory that is not there")
+	}
+	if err := s.Put(q, &Job{GID: 9, State: Paused}); err == nil {
+		t.Error("a change is written to nothing")
+	}
+	s.name = name
+	j := &Job{GID: 4, State: Waiting, URIs: []string{"http://example.org"}}
+	q.Put(j, -1)
+	if err := errors.Join(s.Rewrite(q, nil), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s, q, _ = mustOpen(t, name)
+	defer s.Close() //nolint:errcheck // the test is over
+	if got := gids(q.waiting); len(got) != 4 {
+		t.Errorf("the queue is %v", got)
+	}
+}
+
 func TestSessionHoldsNoSecrets(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "session")
 	s, q, _ := mustOpen(t, name)
@@ -142,7 +216,7 @@ func TestSessionHoldsNoSecrets(t *testing.T) {
 		Options: Options{
 			"http-passwd": "hunter2", "all-proxy": "http://u:hunter2@proxy:1/",
 			"header": "Accept: a\nCookie: hunter2\nAuthorization: Basic hunter2\nX-Auth-Token: hunter2\n",
-		},
+		}.Pack(),
 	}
 	q.Put(j, -1)
 	if err := errors.Join(s.Put(q, j), s.Global(Options{"rpc-secret": "hunter2"}), s.Close()); err != nil {
@@ -158,7 +232,7 @@ func TestSessionHoldsNoSecrets(t *testing.T) {
 	}
 	s, q, _ = mustOpen(t, name)
 	defer s.Close() //nolint:errcheck // the test is over
-	if j, ok := q.Job(7); !ok || j.State != Paused || j.Options["header"] != "Accept: a\n" || j.Message == "" {
+	if j, ok := q.Job(7); !ok || j.State != Paused || j.Options.Get("header") != "Accept: a\n" || j.Message == "" {
 		t.Errorf("the job came back as %+v", j)
 	}
 }

@@ -62,7 +62,7 @@ func rules() map[string]rule {
 		// Acts.
 		"internal/engine/accept": {imports: "pkg/scheduler"},
 		"internal/engine": {
-			imports: "internal/engine/accept internal/event internal/fetch internal/identity internal/link internal/store pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
+			imports: "internal/engine/accept internal/errno internal/event internal/fetch internal/identity internal/link internal/store pkg/scheduler pkg/scheduler/tuning golang.org/x/time/rate",
 			tests:   "internal/soaktest internal/testbody golang.org/x/sys",
 		},
 		// Data plans: what --link says of them, and the book of their use.
@@ -79,9 +79,9 @@ func rules() map[string]rule {
 		"internal/android/androidtest": {imports: "internal/android github.com/vishvananda/netlink golang.org/x/net/dns/dnsmessage golang.org/x/sys"},
 		"internal/roots":               {imports: "golang.org/x/crypto/x509roots/fallback/bundle"},
 		// The proxy for other programs: places their connections on links, and carries them.
-		"internal/proxy": {imports: "internal/link golang.org/x/sys", tests: "internal/testbody"},
+		"internal/proxy": {imports: "internal/errno internal/link golang.org/x/sys golang.org/x/time", tests: "internal/testbody"},
 		"internal/fetch": {
-			imports: "internal/digestauth golang.org/x/net/http golang.org/x/net/http2 golang.org/x/net/proxy golang.org/x/sys",
+			imports: "internal/digestauth internal/errno golang.org/x/net/http golang.org/x/net/http2 golang.org/x/net/proxy golang.org/x/sys",
 			tests:   "internal/race internal/testbody github.com/mccutchen/go-httpbin",
 		},
 		"internal/store": {
@@ -111,7 +111,7 @@ func rules() map[string]rule {
 			tests:   "internal/event/eventtest",
 		},
 		"internal/metrics": {
-			imports: "internal/event internal/rewrite pkg/scheduler github.com/prometheus/client_golang github.com/prometheus/common",
+			imports: "internal/event internal/proxy internal/rewrite pkg/scheduler github.com/prometheus/client_golang github.com/prometheus/common",
 			tests:   "internal/event/eventtest internal/report github.com/prometheus/client_model golang.org/x/sys",
 		},
 		"internal/record": {
@@ -163,19 +163,19 @@ func rules() map[string]rule {
 		"internal/cli": {imports: "internal/cli/aria2c internal/cli/bench internal/cli/console internal/cli/daemon internal/cli/doctor internal/cli/exit internal/cli/flags internal/cli/get internal/cli/habits internal/cli/links internal/cli/power" +
 			" internal/cli/program internal/cli/proxy internal/cli/report internal/cli/simulate internal/engine internal/launch internal/link internal/linklab/scenario internal/page internal/power" +
 			" internal/progress pkg/scheduler pkg/scheduler/tuning github.com/spf13/cobra github.com/spf13/pflag", tests: "internal/sim"},
-		"internal/cli/aria2c": {imports: "internal/cli/exit internal/engine internal/fetch internal/link internal/store"},
+		"internal/cli/aria2c": {imports: "internal/cli/exit internal/engine internal/fetch internal/link internal/progress internal/store"},
 		"internal/cli/bench": {imports: "internal/campaign internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/policy internal/cli/program" +
 			" internal/cli/report internal/dataset internal/energy internal/engine internal/launch internal/link internal/page internal/report internal/results" +
 			" internal/study internal/sweep internal/term internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
 		"internal/cli/console": {imports: "internal/cli/exit internal/rewrite"},
 		"internal/cli/daemon": {imports: "internal/aria2rpc internal/cli/aria2c internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/program internal/daemon internal/engine" +
-			" internal/event internal/store internal/term github.com/spf13/cobra golang.org/x/net golang.org/x/time"},
+			" internal/event internal/metrics internal/power internal/progress internal/store internal/term internal/units github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net golang.org/x/time", tests: "pkg/scheduler"},
 		"internal/cli/doctor": {imports: "internal/android internal/cli/console internal/cli/flags internal/cli/links internal/cli/measure internal/cli/program internal/launch internal/link" +
 			" internal/term github.com/spf13/cobra golang.org/x/sys", tests: "internal/event internal/power github.com/spf13/pflag"},
 		"internal/cli/exit":  {imports: "internal/campaign internal/dataset internal/engine internal/fetch internal/link internal/page internal/plot internal/store internal/sweep internal/term"},
 		"internal/cli/flags": {imports: "internal/cli/exit internal/fetch internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
 		"internal/cli/get": {imports: "internal/android internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/policy internal/cli/program internal/configfile internal/cookies internal/curldate" +
-			" internal/energy internal/engine internal/event internal/execpolicy internal/fetch internal/joblist internal/link internal/metrics internal/modelled internal/netrc" +
+			" internal/energy internal/engine internal/event internal/execpolicy internal/fetch internal/identity internal/joblist internal/link internal/metrics internal/modelled internal/netrc" +
 			" internal/plan internal/power internal/progress internal/record internal/report internal/rewrite internal/robots internal/roots internal/store internal/term internal/terms internal/units internal/urlglob" +
 			" pkg/scheduler pkg/scheduler/tuning github.com/spf13/pflag golang.org/x/net golang.org/x/sys golang.org/x/time"},
 		"internal/cli/habits":  {imports: "internal/cli/exit github.com/spf13/pflag", tests: "internal/cli/get internal/cli/habits"},
@@ -185,8 +185,8 @@ func rules() map[string]rule {
 		"internal/cli/power": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/measure internal/cli/program internal/energy internal/event internal/launch" +
 			" internal/link internal/power internal/record internal/report internal/stats internal/term github.com/spf13/cobra"},
 		"internal/cli/program": {imports: ""},
-		"internal/cli/proxy": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/measure internal/energy internal/link internal/plan internal/proxy" +
-			" internal/term internal/terms internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
+		"internal/cli/proxy": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/program internal/engine internal/link internal/metrics internal/proxy" +
+			" internal/term internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag", tests: "internal/testbody"},
 		"internal/cli/report": {imports: "internal/cli/console internal/cli/exit internal/cli/measure internal/energy internal/engine internal/page internal/study github.com/spf13/cobra" +
 			" github.com/spf13/pflag"},
 		"internal/cli/simulate": {imports: "internal/cli/console internal/cli/exit internal/cli/flags internal/cli/policy internal/dataset internal/energy internal/execpolicy internal/link" +
@@ -209,7 +209,7 @@ func rules() map[string]rule {
 		// Makes up histories of downloads, plays their networks and judges what came of
 		// them. It shares no code with what it judges.
 		"internal/adversary": {
-			imports: "golang.org/x/net/http2",
+			imports: "internal/errno golang.org/x/net/http2",
 			tests:   "internal/adversary internal/engine internal/event internal/fetch internal/race internal/store",
 		},
 
@@ -249,7 +249,8 @@ func rules() map[string]rule {
 		"internal/dataset": {imports: "internal/testbody"},
 
 		// Leaves.
-		"internal/rewrite":    {},
+		"internal/rewrite":    {imports: "internal/filelock"},
+		"internal/errno":      {imports: "golang.org/x/sys"},
 		"internal/filelock":   {imports: "golang.org/x/sys"},
 		"internal/netrc":      {},
 		"internal/urlglob":    {std: "errors fmt iter net/netip strconv strings"},
@@ -305,8 +306,8 @@ func onlyBy() map[string]string {
 		"internal/soaktest":                   "",
 		"internal/store/crashtest":            "",
 		"pkg/scheduler/schedtest":             "",
-		"unsafe":                              "internal/android/androidtest internal/cli/get internal/fetch internal/link",       // structures of kernels
-		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics internal/proxy", // the type that net/http's server asks for
+		"unsafe":                              "internal/android/androidtest internal/cli/get internal/fetch internal/link internal/store", // structures of kernels, system calls
+		"log":                                 "internal/linklab/server internal/linklab/hostile internal/metrics internal/proxy",          // the type that net/http's server asks for
 		"github.com/prometheus/client_golang": "internal/metrics",
 		"golang.org/x/image":                  "internal/plot",
 		"github.com/vishvananda/netlink":      "internal/android/androidtest internal/linklab",

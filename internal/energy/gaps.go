@@ -16,9 +16,9 @@ const (
 	longestGap = 2.5
 	// lateNanos is how late a reading may always be: so late it is on a busy machine.
 	lateNanos = 400_000_000
-	// longestRepeat is the same where the number is still that of before: a gauge that
-	// repeats itself is told every five intervals (internal/power).
-	longestRepeat = 6
+	// repeatEvery is after how many intervals a number that is still that of before is told
+	// again (internal/power).
+	repeatEvery = 5
 	// frozenHold is how many times longer than usual a number has to stay for it to be
 	// that of a driver that is stuck: nine of ten of a gauge's numbers stay for what is
 	// usual [D].
@@ -59,8 +59,9 @@ func (m *meter) missing() float64 {
 			miss(h.to, until)
 		}
 	}
+	repeat := repeatEvery*m.Interval + max(m.Interval, lateNanos)
 	for i := 1; i < len(m.samples); i++ {
-		if a, b := m.samples[i-1], m.samples[i]; a.Watts == b.Watts && b.At-a.At > longestRepeat*m.Interval {
+		if a, b := m.samples[i-1], m.samples[i]; a.Watts == b.Watts && b.At-a.At > repeat {
 			miss(a.At, b.At)
 		}
 	}

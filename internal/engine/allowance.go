@@ -71,12 +71,7 @@ func (a *allowance) try(n int64) (some int64, back <-chan struct{}) {
 	left := max(0, a.most-a.taken-a.extra)
 	some = min(n, left, max(left/allowanceShare, allowanceLeast))
 	a.taken += some
-	if a.later > 0 && a.taken+a.extra >= a.half {
-		select {
-		case a.low <- struct{}{}:
-		default: // it has been told
-		}
-	}
+	a.tellLow()
 	if some > 0 || a.rest() == 0 {
 		return some, nil
 	}
@@ -84,6 +79,16 @@ func (a *allowance) try(n int64) (some int64, back <-chan struct{}) {
 		a.back = make(chan struct{})
 	}
 	return 0, a.back
+}
+
+// tellLow asks for the next portion of a plan when half of the last one is taken; mu is held.
+func (a *allowance) tellLow() {
+	if a.later > 0 && a.taken+a.extra >= a.half {
+		select {
+		case a.low <- struct{}{}:
+		default: // it has been told
+		}
+	}
 }
 
 // rest is how many bytes may still be received; mu is held.
@@ -122,6 +127,7 @@ func (a *allowance) receive(reserved, received int64) {
 	defer a.mu.Unlock()
 	a.taken += received - reserved
 	a.got.Add(received)
+	a.tellLow()
 	a.wake()
 }
 
@@ -209,5 +215,5 @@ func (o *owner) rest(a scheduler.Action) {
 		}
 	}
 	o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: a.Link, State: state, Reason: l.why})
-	o.e.notice(false, "%s %s: %s", o.e.links[a.Link].name(), said, a.Text())
+	o.e.notice(false, "%s %s: %s", o.e.links[a.Link].Name(), said, a.Text())
 }

@@ -45,7 +45,7 @@ func (o *owner) arrive(reqs context.Context, id scheduler.LinkID) {
 	}
 	if lost {
 		o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: id, State: event.LinkUnused, Reason: "it is back"})
-		o.e.notice(true, "%s: it is back", o.e.links[id].name())
+		o.e.notice(true, "%s: it is back", o.e.links[id].Name())
 	}
 	if l.capped && !l.resting && o.e.links[id].allowance.left() > 0 { // of one stream
 		l.capped = false

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mlget/mlget/internal/errno"
 )
 
 // bubble is a test in virtual time, over a net in memory: what a machine needs to
@@ -86,7 +88,7 @@ func (n *memNet) listen(addr string) (net.Listener, error) {
 
 func (n *memNet) dial(addr string) (net.Conn, error) {
 	time.Sleep(memTrip)
-	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", errno.ConnRefused)}
 	at, err := netip.ParseAddrPort(addr)
 	if err != nil {
 		return nil, err

@@ -72,6 +72,10 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 	case before != nil:
 		cfg.Have = d.succeed(before)
 		cfg.Size = d.known.Size()
+	case job.Part != nil:
+		d.known.Learn(job.Part.Object)
+		d.have = job.Part.outside()
+		cfg.Size, cfg.Have = job.Part.Object.Size, d.have
 	case ok:
 		d.known, d.have = identity.Resumed(id), done
 		if file, ok := to.(fileSink); ok && covers(done, id.Size) {
@@ -149,6 +153,9 @@ func (d *download) run(ctx context.Context) error {
 	}
 	d.tellLeads(reqs)
 	d.linksUp(reqs)
+	if d.job.Part != nil { // the window begins where the part does
+		d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.drained()})
+	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	d.loop(ctx, reqs)
 	if d.whole && d.err == nil {

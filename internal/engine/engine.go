@@ -102,6 +102,7 @@ type Config struct {
 	RetryFor     scheduler.Time // from then on a failure is not tried again; 0: there is no such time
 	StallTimeout time.Duration  // a request that is owed bytes and gets none for so long is tried again; 0: never
 	LimitRate    *rate.Limiter  // bytes per second over all links, of NewLimiter; nil: no limit
+	Overall      *rate.Limiter  // the same, of all engines that have it together
 	Record       bool           // publish every step of the scheduler
 }
 
@@ -191,7 +192,7 @@ func (e *Engine) now() scheduler.Time { return sinceStart(e.cfg.Started) }
 // readSize is how many bytes of a link to read at once.
 func (e *Engine) readSize(id scheduler.LinkID) int {
 	n := e.blocks.largest()
-	for _, l := range [...]*rate.Limiter{e.cfg.LimitRate, e.links[id].limiter} {
+	for _, l := range e.limiters(id) {
 		if l != nil {
 			n = min(n, l.Burst())
 		}
@@ -201,13 +202,18 @@ func (e *Engine) readSize(id scheduler.LinkID) int {
 
 // limited says whether a link's bytes have to wait.
 func (e *Engine) limited(id scheduler.LinkID) bool {
-	return e.cfg.LimitRate != nil || e.links[id].limiter != nil
+	return e.limiters(id) != [...]*rate.Limiter{nil, nil, nil}
+}
+
+// limiters are those that hold a link's bytes up; nil is none.
+func (e *Engine) limiters(id scheduler.LinkID) [3]*rate.Limiter {
+	return [...]*rate.Limiter{e.cfg.LimitRate, e.cfg.Overall, e.links[id].limiter}
 }
 
 // waitRate waits until n bytes of a link, at most readSize, may have passed.
 // They have: when ctx ends, they count all the same.
 func (e *Engine) waitRate(ctx context.Context, id scheduler.LinkID, n int) error {
-	for _, l := range [...]*rate.Limiter{e.cfg.LimitRate, e.links[id].limiter} {
+	for _, l := range e.limiters(id) {
 		if l == nil {
 			continue
 		}

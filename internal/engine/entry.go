@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mlget/mlget/internal/errno"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/internal/store"
@@ -55,6 +56,7 @@ type entry struct {
 	size     int64             // -1: no response has told
 	known    identity.Known    // what all answers must agree with, once size is known
 	name     string            // that the server proposes
+	page     bool              // the first answer says that it is HTML
 	word     word              // whether its size is believed
 	disagree linkSet           // over which links several sizes were told
 	begun    bool              // its first request has been made, and it was published
@@ -112,7 +114,7 @@ func (f *entry) open(ctx context.Context, t *transfer) (sink, error) {
 	defer p.mu.Unlock()
 	if !p.opened && p.err == nil {
 		p.err = p.begin(f)
-		if err := p.err; !p.opened && scarce(err) { // it may be opened later
+		if err := p.err; !p.opened && errno.IsScarce(err) { // it may be opened later
 			p.err = nil
 			p.leave(f.b.slots)
 			return nil, err

@@ -11,16 +11,23 @@ import (
 // near the end of a file.
 const fruitlessMost = 16
 
+// forgiven is how many of them are made good by worthwhile bytes: answers of less than 1 KiB each
+// are not worth their requests, even if a file comes of thousands of them some time.
+const forgiven = worthwhile >> 10
+
 // fruitless counts a request that brought some bytes and did not reach its end, and says why its link is given up: it is,
-// when there were too many without worthwhile bytes in between, over whatever link. A server that
+// when there were too many with too few bytes in between, over whatever link. A server that
 // sends some bytes and then nothing more is no failure of its link, if the scheduler makes each
 // request anew as soon as it is late: without this there would be no end to that.
 func (o *owner) fruitless(t *transfer, err error) error {
 	if err == nil || t.got.Load() == 0 || t.probe || t.whole || o.whole || o.complete || o.err != nil || o.e.cfg.Tries == 0 {
 		return nil
 	}
-	if o.gained-o.gainedAt >= worthwhile {
-		o.fruitful()
+	if n := (o.gained - o.gainedAt) / worthwhile; n > 0 {
+		o.gainedAt += n * worthwhile
+		for i := range o.links {
+			o.links[i].fruitless = int(max(0, int64(o.links[i].fruitless)-n*forgiven))
+		}
 	}
 	l := &o.links[t.link]
 	if l.fruitless++; l.fruitless < fruitlessMost*o.e.cfg.Tries {

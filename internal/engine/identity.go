@@ -38,6 +38,10 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 	}
 	c := claimOf(&resp.Object)
 	verdict, what := d.known.Judge(c)
+	if d.job.Part != nil && verdict != identity.Proven {
+		d.fail(ErrChanged)
+		return false
+	}
 	if len(d.have) > 0 {
 		switch {
 		case ranges && verdict != identity.Differs && c.Size < d.have[len(d.have)-1].End:
@@ -73,7 +77,7 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 	d.e.tellEncoding(d.job, resp)
 	d.met, d.metAt, d.name = true, cmp.Or(d.doubtSince, d.e.now()), resp.Object.Name
 	d.refLink, d.refURL, d.refRemote = t.link, resp.EffectiveURL, resp.Remote
-	d.believed, d.strange = resp.Secure, d.stranger(message{resp: resp})
+	d.believed, d.strange = resp.Secure || d.job.Part != nil, d.stranger(message{resp: resp})
 	if c.Size >= 0 {
 		d.agree.add(t.link)
 	}
@@ -172,9 +176,9 @@ func (d *download) othersThan(id scheduler.LinkID) bool {
 
 // pin sends a link to the address from which the first answer came.
 func (d *download) pin(r *route, id scheduler.LinkID) {
-	first, name := "another link", d.e.links[id].name()
+	first, name := "another link", d.e.links[id].Name()
 	if d.refLink != scheduler.NoLink {
-		first = d.e.links[d.refLink].name()
+		first = d.e.links[d.refLink].Name()
 	}
 	d.e.notice(true, "over %s and %s servers answer that disagree about the object: %s now uses %s",
 		first, name, name, d.refRemote.Addr())

@@ -24,6 +24,7 @@ type Job struct {
 	Target store.Target
 	// Stdout, if set, gets the bytes in order, instead of a file.
 	Stdout   io.Writer
+	Part     *Part     // which bytes Stdout gets; nil: the whole object
 	Checksum *Checksum // nil: not checked
 	Size     int64     // bytes, as an index told; 0 or less: not known. Of use in a batch only
 	If       Condition // when it is wanted at all
@@ -67,6 +68,9 @@ func (j *Job) directory(resp *fetch.Response) error {
 // openSink finds out where the bytes go, before the network is touched. Where
 // they go in order, tee sees them too.
 func (e *Engine) openSink(ctx context.Context, job *Job, tee io.Writer) (to sink, name string, err error) {
+	if job.Part != nil {
+		return newPartSink(both(job.Stdout, tee), job.Part), "-", nil
+	}
 	if job.Stdout != nil {
 		return newStreamSink(both(job.Stdout, tee), "-"), "-", nil
 	}

@@ -60,6 +60,13 @@ func (d *download) doubtful(m message) bool {
 		d.links[m.t.link].told > 0 && !m.resp.Secure && !d.confirmed(m)
 }
 
+// tells notes what a link's server says of the object's size, if it does (-1: it does not).
+func (l *linkState) tells(size int64) {
+	if size >= 0 {
+		l.told = size
+	}
+}
+
 // confirmed says whether another link's server has told the size of the object, too.
 func (d *download) confirmed(m message) bool {
 	for id := range d.links {
@@ -158,17 +165,21 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 
 // changedItsMind notes that a server has sent the whole object where it had served ranges
 // before, and says whether it is read as one stream from now on: when that comes again, and
-// no other link's server is known to do better.
+// no other link's server is known to do better, which does not fail again and again.
 func (d *download) changedItsMind(id scheduler.LinkID) bool {
 	d.links[id].wholes++
 	for other := range d.links {
 		l := &d.links[other]
-		if scheduler.LinkID(other) != id && l.there && !l.lost && !l.capped && l.wholes == 0 && (l.used || l.answers()) {
+		if scheduler.LinkID(other) != id && l.there && !l.lost && !l.capped && l.wholes == 0 && l.failures < failingFrom && (l.used || l.answers()) {
 			return false
 		}
 	}
 	return d.links[id].wholes > 1
 }
+
+// failingFrom is how many failures in a row make a link one from which nothing more is expected than
+// from another. Chosen by hand: an accident, and the same again.
+const failingFrom = 3
 
 // madeAnew says whether the object seems to be made anew for each request: the second answer
 // over the first one's link is of another object, and nothing that is there would be lost.
@@ -248,7 +259,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		no := d.refuted(m)
 		if no {
 			if d.tellsSize(m.resp) { // it is asked again, when the object is known
-				d.links[m.t.link].told = max(0, m.resp.Object.Size)
+				d.links[m.t.link].tells(m.resp.Object.Size)
 			}
 			why := d.odd(m.resp)
 			if d.stranger(m) {
@@ -407,8 +418,12 @@ func (d *download) refuted(m message) bool {
 	if d.odd(m.resp) == nil {
 		return false
 	}
-	for i := range d.links { // its own server may tell the size of one answer and not of the next
-		l, size := &d.links[i], m.resp.Object.Size
+	size := m.resp.Object.Size
+	if size < 0 { // its own server may tell the size of one answer and not of the next
+		size = cmp.Or(d.links[m.t.link].told, -1)
+	}
+	for i := range d.links {
+		l := &d.links[i]
 		other := scheduler.LinkID(i) != m.t.link
 		if other && !l.lost && d.job.disagree.has(scheduler.LinkID(i)) && d.stranger(m) {
 			return true // before, its server has told the size of the file

@@ -45,6 +45,7 @@ type Link struct {
 	late     atomic.Int64 // the round trip as the latest handshakes have it, in ns; 0: none
 	latest   atomic.Int64 // the same, as the latest one alone has it
 	latests  atomic.Int64 // how many there were; counted after the one above is set
+	reads    atomic.Int64 // system calls that took bytes from its connections
 
 	mu     sync.Mutex
 	net    Network          // nil of a spare link
@@ -125,7 +126,8 @@ func (l *Link) network() Network {
 	return l.net
 }
 
-func (l *Link) name() string { return l.network().Name() }
+// Name is the name of a link that has joined.
+func (l *Link) Name() string { return l.network().Name() }
 
 // DialContext dials over the link, as it is by now. It implements fetch.Dialer.
 func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -166,7 +168,7 @@ func (l *Link) Totals() event.LinkTotals {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.totals
-	t.TCP = l.segments.total()
+	t.TCP, t.Reads = l.segments.total(), l.reads.Load()
 	return t
 }
 
@@ -202,6 +204,19 @@ func (l *Link) InVain(bytes int64) { l.allowance.spend(bytes) }
 // headers, and in both directions. They count against its allowance.
 func (l *Link) Traffic() int64 { return l.allowance.count(l.segments.crossed()) }
 
+// Carried says that something else than a download has sent and received so many bytes over the
+// link. They count as the link's own against its allowance.
+func (l *Link) Carried(bytes int64) {
+	l.segments.carried(bytes)
+	l.allowance.spend(bytes)
+}
+
+// Terms are those on which the link has joined.
+func (l *Link) Terms() Terms { return l.terms }
+
+// Limiter limits what is received over the link; nil: nothing does.
+func (l *Link) Limiter() *rate.Limiter { return l.limiter }
+
 // Allow says how many bytes may cross the link by now in all, as Traffic counts them, and how
 // many more may be allowed later: for links whose Terms have a Plan. Downloads in progress
 // use a link again for which nothing was left.
@@ -216,6 +231,9 @@ func (l *Link) Low() <-chan struct{} { return l.allowance.low }
 
 // Spare implements fetch.Trace.
 func (l *Link) Spare() int64 { return l.allowance.left() }
+
+// Read implements fetch.Trace.
+func (l *Link) Read() { l.reads.Add(1) }
 
 // sawRTT keeps the least round-trip time, and returns it.
 func (l *Link) sawRTT(rtt time.Duration) time.Duration {

@@ -9,8 +9,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"github.com/mlget/mlget/internal/errno"
 )
 
 // testLink is a link over loopback whose faults a test chooses.
@@ -61,7 +62,7 @@ func (l *testLink) DialContext(ctx context.Context, network, addr string) (net.C
 		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
 	if l.refuse.Load() || l.refusals.Load() > 0 && l.refusals.Add(-1) >= 0 {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", errno.ConnRefused)}
 	}
 	if l.resolve != nil {
 		if err := l.resolve(host); err != nil {

@@ -69,7 +69,7 @@ func (o *owner) noneLeft() error {
 		}
 		err := l.err
 		if l.capped && !l.lost {
-			err = fmt.Errorf("%s: %w", o.e.links[i].name(), ErrCapped)
+			err = fmt.Errorf("%s: %w", o.e.links[i].Name(), ErrCapped)
 		}
 		if !l.lost && !l.capped {
 			return nil

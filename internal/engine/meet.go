@@ -43,7 +43,7 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		if resp.Object.Size < 0 && !resp.Page {
 			f.disputed(t.link) // if the others' answer is a portal's page
 		}
-		b.hearWitness(reqs, t, claimOf(&resp.Object))
+		b.hearWitness(reqs, t, claimOf(&resp.Object), resp.Page)
 		return false
 	}
 	if b.err != nil || t.released || f.fate != running {
@@ -62,7 +62,7 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 	}
 	if why := b.unfit(f, t, resp); why != "" {
 		f.site.answer(t.link, resp, t.progress)
-		if size := resp.Object.Size; f.size >= 0 && size >= 0 && size != f.size {
+		if size := resp.Object.Size; f.size >= 0 && size != f.size && (size >= 0 || !resp.Page) {
 			f.disputed(t.link)
 		}
 		if size := resp.Object.Size; size >= 0 && f.size < 0 && f.job.Size <= 0 {
@@ -168,7 +168,7 @@ func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, f *entry, p
 func (b *batch) meet(reqs context.Context, t *transfer, resp *fetch.Response, ranges bool) {
 	f := t.of
 	f.known.Learn(claimOf(&resp.Object))
-	f.name = resp.Object.Name
+	f.name, f.page = resp.Object.Name, resp.Page
 	f.place.id = f.known.Identity()
 	f.word = word{of: t.link, agree: 1 << t.link, since: b.e.now(), believed: resp.Secure}
 	b.e.tellEncoding(f.job, resp)

@@ -91,6 +91,7 @@ type linkState struct {
 	failing   bool           // the last of them was its server's, before a file's first byte
 	dropped   bool           // one of them was a connection that ended, which may be how its server refuses ranges
 	forbidden forbidden      // of a file, while its server was asked for others
+	withdrew  scheduler.Time // when a request was last withdrawn that had not been answered; 0: none was
 	due       scheduler.Time // when one stream may be asked for again
 	later     scheduler.Time // until then its server does not want to be asked
 	gained    int64
@@ -144,7 +145,7 @@ func (o *owner) schedule(cfg scheduler.Config) error {
 	}
 	cfg.Links, cfg.Policy = len(e.links), policy
 	cfg.Overlap, cfg.NoSteal, cfg.NoFailover = e.cfg.Overlap, e.cfg.NoSteal, e.cfg.NoFailover
-	cfg.Limited = e.cfg.LimitRate != nil
+	cfg.Limited = e.cfg.LimitRate != nil || e.cfg.Overall != nil
 	cfg.Energy, cfg.Offload, cfg.Deadline = e.cfg.Energy, e.cfg.Offload, e.cfg.Deadline
 	if o.core, err = scheduler.New(cfg); err != nil {
 		return err

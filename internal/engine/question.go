@@ -66,7 +66,7 @@ func (d *download) reads(t *transfer, resp *fetch.Response) bool {
 	size := d.known.Size()
 	t.heard = d.met
 	if !d.met && d.tellsSize(resp) {
-		d.links[t.link].told = max(0, resp.Object.Size)
+		d.links[t.link].tells(resp.Object.Size)
 	}
 	if !d.met || d.sizeBelieved(d.e.now()) || !resp.Whole || resp.Object.Size >= 0 || !d.tellsSize(resp) {
 		return false
@@ -94,7 +94,10 @@ func (d *download) endQuestion(reqs context.Context, t *transfer, err error) end
 	case errors.Is(err, errRefused): // it was heard
 		l.spoke = t.heard
 	case !d.met && fe != nil && fe.Class == fetch.Unsatisfied && fe.Object != nil:
-		l.answered, l.told = true, max(0, fe.Object.Size)
+		l.answered = true
+		l.tells(fe.Object.Size)
+	case t.taken && err == nil && d.strange:
+		d.outvote() // a portal's page, while another link's server sends something else
 	case t.taken && err == nil && got == size:
 		l.spoke = true
 		d.agrees(t.link)

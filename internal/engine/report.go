@@ -20,7 +20,7 @@ type sampled struct {
 func (o *owner) changed(id scheduler.LinkID, s event.LinkState, reason string) {
 	o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: id, State: s, Reason: reason})
 	if s != event.LinkUsed || reason != "" {
-		o.e.notice(s == event.LinkLost, "%s: %s: %s", o.e.links[id].name(), s, reason)
+		o.e.notice(s == event.LinkLost, "%s: %s: %s", o.e.links[id].Name(), s, reason)
 	}
 }
 

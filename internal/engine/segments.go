@@ -80,6 +80,13 @@ func (s *segmentCount) crossed() int64 {
 	return n
 }
 
+// carried counts bytes of payload that crossed the link on connections that are not watched.
+func (s *segmentCount) carried(bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bytes += bytes + bytes/headerShare
+}
+
 // watch counts a new connection, and its bytes, too, where that matters.
 func (s *segmentCount) watch(conn net.Conn, bytes bool) net.Conn {
 	if bytes && !tells(conn) {

@@ -64,6 +64,9 @@ func (o *owner) ended(reqs context.Context, m message) {
 	if !t.released && got > t.told {
 		o.came(reqs, t, got)
 	}
+	if t.released && t.resp == nil {
+		l.withdrew = o.e.now()
+	}
 	end := o.work.diagnose(reqs, t, m.err)
 	ended := event.RequestEnded{
 		At: o.e.now(), File: t.file, Link: t.link, Chunk: t.chunk, Off: t.off,
@@ -117,7 +120,7 @@ func (d *download) conclude(reqs context.Context, t *transfer, got int64, finish
 func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending {
 	var fe *fetch.Error
 	stalled := errors.Is(err, fetch.ErrStalled)
-	_, answers := d.besides(t)
+	asked, answers := d.besides(t)
 	if errors.As(err, &fe) && (fe.Class == fetch.Busy || fe.Status == http.StatusForbidden) {
 		d.links[t.link].declined = true
 	}
@@ -172,6 +175,8 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
 	case fe.Status == http.StatusForbidden && d.crowded(t):
 		return ending{outcome: event.OutcomeStatus, retry: true, wait: backoff(d.links[t.link].forbidden.all)}
+	case fe.Status == http.StatusForbidden && (asked > 0 || d.forsook(t.link)): // it may bound how many there are
+		return d.failed(t, event.OutcomeStatus, err, 0)
 	case permanent(fe, d.answeredBefore(t.link, fe.Class)):
 		return ending{outcome: outcomeOf(fe.Class), lost: err}
 	}
@@ -234,6 +239,17 @@ func (d *download) bounds(t *transfer) bool {
 	asked, answers := d.besides(t)
 	last := d.links[t.link].lastByte
 	return answers > 0 || asked > 0 && last > 0 && d.e.now()-last < aliveTime
+}
+
+// forsakenTime is for how long a server may be busy with a request that was withdrawn, of which it
+// does not know yet.
+const forsakenTime = 30 * scheduler.Second
+
+// forsook says whether a server that forbids what is asked for over a link may do so because of a
+// request that was withdrawn.
+func (o *owner) forsook(id scheduler.LinkID) bool {
+	at := o.links[id].withdrew
+	return at > 0 && o.e.now()-at < forsakenTime
 }
 
 // crowded says whether a file of a batch may be forbidden since others are asked for. It is
@@ -355,7 +371,7 @@ func (o *owner) failedLink(t *transfer, outcome event.Outcome, err error, retryA
 		return ending{outcome: outcome, lost: tried(err, l.failures)}
 	}
 	wait := max(backoff(l.failures), retryAfter)
-	o.e.tellWait(o.e.links[t.link].name(), err, wait, tries-l.failures)
+	o.e.tellWait(o.e.links[t.link].Name(), err, wait, tries-l.failures)
 	return ending{outcome: outcome, retry: true, wait: wait}
 }
 
@@ -458,7 +474,8 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 		return status
 	}
 	l := &d.links[t.link]
-	l.answered, l.told = true, max(0, size)
+	l.answered = true
+	l.tells(size)
 	switch {
 	case slices.ContainsFunc(d.doubts, d.refuted):
 		l.guessing = true

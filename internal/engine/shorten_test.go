@@ -24,6 +24,7 @@ func (silent) RoundTrip(net.Conn, time.Duration)                    {}
 func (silent) ConnOpened(net.Addr, net.Addr, string, time.Duration) {}
 func (silent) InVain(int64)                                         {}
 func (silent) Spare() int64                                         { return math.MaxInt64 }
+func (silent) Read()                                                {}
 
 // What is taken from a range is not sent over HTTP/2, whether that happens before its
 // response has come or after: the server has not been allowed it yet.

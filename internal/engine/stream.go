@@ -28,6 +28,43 @@ func newStreamSink(w io.Writer, name string) *streamSink {
 	return &streamSink{Stream: store.NewStream(w, streamWindow), name: name}
 }
 
+// Part is a part of an object that an answer has described: the bytes of Range of the object
+// of which Object tells the size and the validators. Answers that no validator proves to be of
+// that object are refused. Its size is not doubted: the consumer has been told it.
+type Part struct {
+	Object identity.Claim
+	Range  scheduler.Range
+}
+
+// outside is what the object has beside the part.
+func (p *Part) outside() (all []scheduler.Range) {
+	for _, r := range []scheduler.Range{{End: p.Range.Off}, {Off: p.Range.End, End: p.Object.Size}} {
+		if !r.Empty() {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// partSink is the stream of a part of an object.
+type partSink struct {
+	*streamSink
+	end int64 // of the part
+}
+
+func newPartSink(w io.Writer, p *Part) partSink {
+	s := &streamSink{Stream: store.NewStreamFrom(w, p.Range.Off, streamWindow), name: "-"}
+	return partSink{s, p.Range.End}
+}
+
+// restart never works: the object is the one that has been described.
+func (partSink) restart() error { return errOtherObject }
+
+func (s partSink) commit(ctx context.Context, o store.CommitOptions) (string, error) {
+	o.Size = s.end
+	return s.streamSink.commit(ctx, o)
+}
+
 func (*streamSink) resume() (id identity.Identity, done []scheduler.Range, ok bool) {
 	return id, nil, false
 }

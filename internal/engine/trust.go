@@ -146,6 +146,6 @@ func (d *download) hearWord(reqs context.Context, id scheduler.LinkID, c identit
 func (d *download) outvote() {
 	l := &d.links[d.refLink]
 	l.lost, l.err = true, contradiction("over this link the object has %d bytes, over another one more", d.known.Size())
-	d.e.notice(true, "%s: the server's answer was contradicted by another link: starting over", d.e.links[d.refLink].name())
+	d.e.notice(true, "%s: the server's answer was contradicted by another link: starting over", d.e.links[d.refLink].Name())
 	d.fail(errOutvoted)
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"syscall"
 	"time"
 
+	"github.com/mlget/mlget/internal/errno"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/link"
@@ -85,7 +87,7 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 	case errors.Is(err, store.ErrLeft):
 		b.setAside(reqs, f, "")
 		return ending{outcome: event.OutcomeCancelled, retry: true}
-	case scarce(err) && f.lacked < lackedMost:
+	case errno.IsScarce(err) && f.lacked < lackedMost:
 		f.lacked++
 		b.hold(reqs, f, b.e.now()+scheduler.Time(backoff(f.lacked)))
 		return ending{outcome: event.OutcomeStorage, retry: true}
@@ -109,7 +111,7 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		f.beside++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
 	case !once && fe.Status == http.StatusForbidden && b.mayBound(t, asked):
-		return b.forbidden(reqs, t, asked > 0)
+		return b.forbidden(reqs, t)
 	case !once && f.spared < sparedMost && f.site.over[t.link].heard > 0 && b.needless(t):
 		f.spared++
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
@@ -149,7 +151,7 @@ func (b *batch) mayBound(t *transfer, others int) bool {
 		most = boundMost
 	}
 	switch {
-	case others == 0 && b.links[t.link].lastByte < t.sent && f.forbidden.times == 0 && !known, over.forbids && !known:
+	case others == 0 && b.links[t.link].lastByte < t.sent && f.forbidden.times == 0 && !known && !b.forsook(t.link), over.forbids && !known:
 		return false
 	case f.forbidden.times < most:
 		return true
@@ -158,9 +160,13 @@ func (b *batch) mayBound(t *transfer, others int) bool {
 	return false
 }
 
-// forbidden puts a file off whose server may bound its requests.
-func (b *batch) forbidden(reqs context.Context, t *transfer, others bool) ending {
+// forbidden puts a file off whose server may bound its requests. Those of the file itself are
+// withdrawn with it: only others make it the same refusal.
+func (b *batch) forbidden(reqs context.Context, t *transfer) ending {
 	f, now := t.of, b.e.now()
+	others := b.e.crowd.beyond(t.u, t.link, b.inFlight(t.link)) || slices.ContainsFunc(b.transfers, func(other *transfer) bool {
+		return other.link == t.link && other.of != f && other.of.site == f.site
+	})
 	b.e.crowd.again(&f.forbidden, t.u, t.link, others)
 	f.site.answered, f.site.over[t.link].heard = true, now
 	b.hold(reqs, f, now+scheduler.Time(backoff(min(f.forbidden.all, mayBeBoundMost))))
@@ -174,12 +180,6 @@ func full(err error) bool {
 		return false
 	}
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
-}
-
-// scarce says whether an error is about descriptors, which other files and connections
-// give back when they end.
-func scarce(err error) bool {
-	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // broken handles a failure of the network: the link's, if nothing came over it of

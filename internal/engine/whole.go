@@ -101,10 +101,10 @@ func (d *download) tryWhole() bool {
 }
 
 // mayServeWhole says whether a link that is lost may serve the object as one stream: its server
-// has refused ranges, or has ended the connection whenever one was asked for. Before anything is
+// has refused ranges, or has sent the whole for one and then not answered, or has ended the connection whenever one was asked for. Before anything is
 // there such requests are made without Range anyway, and who wants one try wants no other.
 func (d *download) mayServeWhole(l *linkState) bool {
-	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) {
+	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) || l.wholes > 0 && nobody(l.err) {
 		return l.there && l.lost
 	}
 	return (d.met || len(d.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.used && l.dropped)
@@ -155,7 +155,7 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 		if !d.adopt(reqs, t, resp, false) {
 			return false
 		}
-		d.e.notice(!d.e.ofMany, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].name())
+		d.e.notice(!d.e.ofMany, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].Name())
 	}
 	d.use(t.link)
 	resp.Shorten(resp.End) // all of it is wanted, though a range was asked for

@@ -108,8 +108,9 @@ func (b *batch) witnessLink(f *entry) (best scheduler.LinkID, ok bool) {
 	return best, ok
 }
 
-// hearWitness takes what another link's server says of a file.
-func (b *batch) hearWitness(reqs context.Context, t *transfer, c identity.Claim) {
+// hearWitness takes what another link's server says of a file, and whether it says that it is HTML:
+// a portal's page may be as large as a file by chance.
+func (b *batch) hearWitness(reqs context.Context, t *transfer, c identity.Claim, page bool) {
 	f := t.of
 	if f.word.believed || b.err != nil {
 		return
@@ -119,6 +120,9 @@ func (b *batch) hearWitness(reqs context.Context, t *transfer, c identity.Claim)
 	case f.fate != running:
 	case c.Size < 0:
 		b.setAside(reqs, f, "over another link the server does not tell its size")
+	case page != f.page:
+		f.disputed(t.link)
+		b.setAside(reqs, f, "over one link there is a page, over another one there is none")
 	case v == identity.Differs && c.Size != f.size:
 		f.disputed(t.link)
 		b.setAside(reqs, f, "over another link the server tells another size")
@@ -130,7 +134,7 @@ func (b *batch) hearWitness(reqs context.Context, t *transfer, c identity.Claim)
 // endWitness takes the end of a request to a witness.
 func (b *batch) endWitness(reqs context.Context, t *transfer, err error) ending {
 	if fe, ok := errors.AsType[*fetch.Error](err); ok && fe.Class == fetch.Unsatisfied && fe.Object != nil {
-		b.hearWitness(reqs, t, claimOf(fe.Object))
+		b.hearWitness(reqs, t, claimOf(fe.Object), t.of.page)
 	}
 	f, now := t.of, b.e.now()
 	f.word.asking--

@@ -318,6 +318,7 @@ type LinkTotals struct {
 	RemoteAddr  string        `json:"remote_addr"`
 	RTT         time.Duration `json:"rtt_ns"` // the least seen
 	TCP         TCPSegments   `json:"tcp"`
+	Reads       int64         `json:"reads,omitempty"` // system calls that took bytes from its connections; 0: not counted
 }
 
 // RunEnded is the last event of a run.

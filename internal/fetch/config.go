@@ -56,6 +56,8 @@ type Trace interface {
 	InVain(bytes int64)
 	// Spare is how many bytes may come in vain to save a connection.
 	Spare() int64
+	// Read: a system call has taken bytes from a connection. Only Linux's are told of.
+	Read()
 }
 
 // Answers is told of the header of each answer that a Client gets, of redirects and errors,

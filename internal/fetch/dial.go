@@ -82,11 +82,11 @@ func (c *Client) connect(ctx context.Context, key originKey) (*dialed, time.Dura
 		}
 		return nil, 0, err
 	}
-	c.cfg.Peers.shook(key, rtt)
+	c.cfg.Peers.shook(key, c.trace, rtt)
 	if c.trace != nil {
 		c.trace.RoundTrip(d.raw, rtt)
 	}
-	d.raw = direct(d.raw)
+	d.raw = direct(d.raw, c.trace)
 	// A handshake that does not know contexts is unblocked by closing.
 	wire := d.raw
 	stop := context.AfterFunc(ctx, func() { _ = wire.Close() })

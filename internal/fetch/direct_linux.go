@@ -18,14 +18,15 @@ import (
 type directConn struct {
 	net.Conn
 	raw   syscall.RawConn
+	trace Trace                 // nil: nobody wants to know
 	enter func(fd uintptr) bool // read, kept: making it allocates
 	p     []byte                // to read into
 	n     int                   // bytes read
 	err   error
 }
 
-// direct is c with reads of its own, where c's bytes are the kernel's.
-func direct(c net.Conn) net.Conn {
+// direct is c with reads of its own, of which trace is told, where c's bytes are the kernel's.
+func direct(c net.Conn, trace Trace) net.Conn {
 	tcp, ok := kernels(c).(*net.TCPConn)
 	if !ok {
 		return c
@@ -34,7 +35,7 @@ func direct(c net.Conn) net.Conn {
 	if err != nil {
 		return c
 	}
-	d := &directConn{Conn: c, raw: raw}
+	d := &directConn{Conn: c, raw: raw, trace: trace}
 	d.enter = d.read
 	return d
 }
@@ -82,6 +83,9 @@ func (d *directConn) read(fd uintptr) bool {
 		switch errno {
 		case 0:
 			d.n = n
+			if n > 0 && d.trace != nil {
+				d.trace.Read()
+			}
 			return true
 		case syscall.EINTR:
 		case syscall.EAGAIN:

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/mlget/mlget/internal/errno"
 )
 
 // ErrStalled is the cause with which to cancel a Get's context when nothing has
@@ -166,7 +168,7 @@ func dialError(ctx context.Context, err error) *Error {
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return &Error{Class: DNS, Err: unknownName{dns}}
-	case isRefused(err):
+	case errno.IsRefused(err):
 		return &Error{Class: Refused, Err: err}
 	case isTLS(err):
 		return &Error{Class: TLS, Err: err}
@@ -252,7 +254,7 @@ func handshakeError(ctx context.Context, host string, err error) *Error {
 	switch {
 	case errors.As(err, &record):
 		err = notTLS{record}
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), isReset(err):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errno.IsReset(err):
 		err = ErrNoHandshake
 	}
 	err = fmt.Errorf("tls handshake with %s: %w", host, err)

@@ -343,8 +343,11 @@ func (x *exchange) move(m Mover, n int64) (int64, error) {
 	}
 	x.waited = false
 	got, err := m.Take(x.hc.mark.raw, n)
-	if got == 0 && err == nil {
+	switch {
+	case got == 0 && err == nil:
 		err = io.EOF
+	case got > 0 && x.hc.c.trace != nil:
+		x.hc.c.trace.Read()
 	}
 	return got, x.passed(got, err)
 }

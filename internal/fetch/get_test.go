@@ -260,6 +260,7 @@ func (tr *traced) ConnOpened(local, remote net.Addr, proto string, rtt time.Dura
 
 func (*traced) InVain(int64) {}
 func (*traced) Spare() int64 { return math.MaxInt64 }
+func (*traced) Read()        {}
 
 // TestManyOrigins: idle connections to hosts that are done with do not pile up,
 // and each is told of once.

@@ -35,11 +35,10 @@ type h1Conn struct {
 	br    *bufio.Reader
 	mark  *readMark     // down while no body is read
 	dead  chan struct{} // closed when the connection is
-	key   originKey
-	early bool // opened before there was a request for it: it has an age
+	early bool          // opened before there was a request for it: it has an age
 
 	// Guarded by Client.mu.
-	seat     // a request's beginning sets its wait
+	seat     // set before there are requests
 	killed   bool
 	pending  int  // requests in the queue
 	served   int  // response headers seen
@@ -65,7 +64,7 @@ func (c *Client) newH1(o *origin, d *dialed) *h1Conn {
 	}
 	hc.in.src = hc.nc
 	hc.br = bufio.NewReaderSize(&hc.in, c.cfg.ReadBuffer)
-	hc.key, hc.wait = d.key, d.wait
+	hc.wait = d.wait
 	c.cfg.Peers.join(d.key, hc)
 	if hc.tls != nil {
 		c.cfg.Peers.answered(hc)
@@ -77,7 +76,7 @@ func (c *Client) newH1(o *origin, d *dialed) *h1Conn {
 func (hc *h1Conn) enqueue() *exchange {
 	first := hc.served == 0 && hc.pending == 0
 	if first && hc.early {
-		hc.wait = hc.c.cfg.Peers.await(hc.key, hc.c.trace)
+		hc.c.cfg.Peers.expect(hc)
 	}
 	x := &exchange{
 		hc: hc, turn: hc.lastDone, maySend: hc.lastSent,

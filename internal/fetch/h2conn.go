@@ -93,6 +93,9 @@ func (hc *h2Conn) reserve() bool {
 	if hc.retired || hc.endingLocked() || hc.active >= int(min(hc.limit, maxStreamID)) {
 		return false
 	}
+	if hc.active == 0 && !hc.met.Load() {
+		hc.c.cfg.Peers.expect(hc)
+	}
 	hc.active++
 	return true
 }

@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/mlget/mlget/internal/errno"
 )
 
 const (
@@ -146,7 +148,7 @@ func (w *h2Writer) goAway(code http2.ErrCode) {
 func (hc *h2Conn) sending(err error) {
 	switch {
 	case err == nil:
-	case isReset(err), errors.Is(err, syscall.EPIPE):
+	case errno.IsReset(err), errors.Is(err, syscall.EPIPE):
 		hc.mu.Lock()
 		hc.goneAway = true
 		hc.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/mlget/mlget/internal/errno"
 	"github.com/mlget/mlget/internal/testbody"
 )
 
@@ -56,7 +57,7 @@ func TestAbandonedResponsesAreReset(t *testing.T) {
 			t.Fatal(n, err)
 		}
 		c.Close()
-		if err := <-ended; left != isReset(err) || !left && !errors.Is(err, io.EOF) {
+		if err := <-ended; left != errno.IsReset(err) || !left && !errors.Is(err, io.EOF) {
 			t.Errorf("left %v: the server's end: %v", left, err)
 		}
 	}

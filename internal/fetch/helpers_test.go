@@ -60,6 +60,7 @@ type connLog struct {
 	local, remote net.Addr // of the latest
 	proto         string
 	vain, spare   atomic.Int64
+	reads         atomic.Int64
 }
 
 func (l *connLog) InVain(n int64) {
@@ -68,6 +69,8 @@ func (l *connLog) InVain(n int64) {
 }
 
 func (l *connLog) Spare() int64 { return max(0, l.spare.Load()) }
+
+func (l *connLog) Read() { l.reads.Add(1) }
 
 func (*connLog) RoundTrip(net.Conn, time.Duration) {}
 

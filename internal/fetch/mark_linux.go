@@ -14,7 +14,18 @@ import (
 const canMark = true
 
 func setReadMark(fd uintptr, n int) error {
-	return syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVLOWAT, n)
+	if errno := setOption(fd, syscall.SOL_SOCKET, syscall.SO_RCVLOWAT, n); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// setOption sets an option of a socket by a call that the runtime is not told of: see
+// directConn.
+func setOption(fd uintptr, level, name, value int) syscall.Errno {
+	v := int32(value) //nolint:gosec // no option is larger
+	_, _, errno := syscall.RawSyscall6(unix.SYS_SETSOCKOPT, fd, uintptr(level), uintptr(name), uintptr(unsafe.Pointer(&v)), unsafe.Sizeof(v), 0)
+	return errno
 }
 
 // keptBack is how many bytes of a body's end a server on c may keep back until those before
@@ -35,7 +46,7 @@ func keptBack(c syscall.RawConn) (bytes int64) {
 
 // acknowledge sends the acknowledgement that is due at once, if there is one.
 func acknowledge(fd uintptr) {
-	_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 1)
+	_ = setOption(fd, syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 1)
 }
 
 // queued is how many bytes a socket has received that nobody has read.

@@ -18,9 +18,9 @@ type Object struct {
 	Name          string // the file name that the server proposes, as it came; empty when there is none
 }
 
-// objectOf reads the validators of a response; the size and the encoding, which is
+// ObjectOf reads the validators of a response; the size and the encoding, which is
 // one of the body, are the caller's to set.
-func objectOf(h http.Header) Object {
+func ObjectOf(h http.Header) Object {
 	o := Object{Size: -1, ETag: validator(h, "Etag"), LastModified: validator(h, "Last-Modified"), Name: proposedName(h)}
 	o.SHA256, o.SHA512 = digests(h)
 	o.Recent = modifiedRecently(h)

@@ -158,11 +158,11 @@ func TestModifiedRecently(t *testing.T) {
 // TestValidators: what cannot be kept in a line of text is no validator.
 func TestValidators(t *testing.T) {
 	for _, h := range []http.Header{{"Etag": {"\"a\x1b\""}}, {"Etag": {`"a"`, `"b"`}}, {"Etag": {strings.Repeat("x", 5000)}}} {
-		if o := objectOf(h); o.ETag != "" {
+		if o := ObjectOf(h); o.ETag != "" {
 			t.Errorf("kept %q", o.ETag)
 		}
 	}
-	if o := objectOf(http.Header{"Accept-Ranges": {"none"}}); o.AcceptsRanges {
+	if o := ObjectOf(http.Header{"Accept-Ranges": {"none"}}); o.AcceptsRanges {
 		t.Error("none is not bytes")
 	}
 }

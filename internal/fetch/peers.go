@@ -22,6 +22,10 @@ const (
 	// TLS handshake and an answer take four trips (RFC 8446, 2). Chosen by hand.
 	patienceLeast = 250 * time.Millisecond
 	patienceTrips = 8
+	// respected is after how many times of patience it no longer counts how many connections
+	// a server has served at a time before: some of these it may have closed without
+	// anybody noticing, and now it may serve fewer.
+	respected = 3
 )
 
 // Peers is what Clients know of each other's connections, and of what servers do.
@@ -40,7 +44,6 @@ type server struct {
 	waiting int             // connections that are being made, or have had no answer
 	most    int             // how many were open at a time on which it had answered
 	bound   int             // how many it serves at a time, as it seems; 0: no bound is known
-	rtt     time.Duration   // of the latest handshake; 0: there was none
 	ended   int             // connections that have ended, of those on which it had answered
 	suspect bool            // a wait took so long that one of them is to end, and none has
 	crowded atomic.Bool     // it has a bound, or is suspected to, and somebody waits
@@ -56,13 +59,16 @@ type pooled interface {
 	link() Trace
 }
 
-// seat is what Peers keep of a connection.
+// seat is what Peers keep of a connection. Peers.mu guards it, once the connection has joined.
 type seat struct {
 	server *server // whom it leads to
 	wait   *wait   // for its first answer; nil: there has been no request
 }
 
 func (s *seat) at() *seat { return s }
+
+// quiet says whether nobody waits for the first answer.
+func (s *seat) quiet() bool { return s.wait == nil || s.wait.over }
 
 // wait is one connection's wait for its server. A nil one waits for nothing.
 type wait struct {
@@ -72,6 +78,7 @@ type wait struct {
 	began    time.Time
 	patience time.Duration
 	timer    *time.Timer
+	lapses   int // how often it has taken too long
 	served   int // on how many connections it answered when the wait took long; 0: it has not
 	ended    int // how many had ended then
 	over     bool
@@ -107,10 +114,23 @@ func (p *Peers) crowded(key originKey) bool {
 func (p *Peers) await(key originKey, link Trace) *wait {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.server(key)
+	return p.awaitLocked(p.server(key), link)
+}
+
+// expect is await for a connection that is open: it was made before there was a request for it,
+// or the one that it was made for was withdrawn.
+func (p *Peers) expect(hc pooled) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if seat := hc.at(); !seat.server.conns[hc] && seat.quiet() {
+		seat.wait = p.awaitLocked(seat.server, hc.link())
+	}
+}
+
+func (p *Peers) awaitLocked(s *server, link Trace) *wait {
 	s.waiting++
 	s.look()
-	w := &wait{p: p, s: s, link: link, began: time.Now(), patience: s.patience()}
+	w := &wait{p: p, s: s, link: link, began: time.Now(), patience: p.patience(s, link)}
 	first := w.patience
 	if n, _ := s.served(link); s.bound > 0 && n >= s.bound {
 		first = 0
@@ -119,13 +139,26 @@ func (p *Peers) await(key originKey, link Trace) *wait {
 	return w
 }
 
-// patience is how long the server may take for a connection and its first answer.
-func (s *server) patience() time.Duration { return max(patienceLeast, patienceTrips*s.rtt) }
+// patience is how long a server may take over a link for a connection and its first answer.
+func (p *Peers) patience(s *server, link Trace) time.Duration {
+	_, habits := p.of(s, link)
+	return max(patienceLeast, patienceTrips*habits.rtt)
+}
 
 // served is on how many open connections the server has answered, over all links and over one.
 func (s *server) served(link Trace) (n, over int) {
+	return s.count(link, func(_ pooled, answered bool) bool { return answered })
+}
+
+// held is on how many it waits for a request, as far as can be known: also those on which nothing
+// is asked for and it has not answered.
+func (s *server) held(link Trace) (n, over int) {
+	return s.count(link, func(hc pooled, answered bool) bool { return answered || hc.at().quiet() })
+}
+
+func (s *server) count(link Trace, counts func(hc pooled, answered bool) bool) (n, over int) {
 	for hc, answered := range s.conns {
-		if !answered {
+		if !counts(hc, answered) {
 			continue
 		}
 		n++
@@ -142,20 +175,22 @@ func (s *server) look() { s.crowded.Store((s.bound > 0 || s.suspect) && s.waitin
 // server has served more than there are. It is the wait's timer.
 func (w *wait) lapse() {
 	w.p.mu.Lock()
-	if p := w.s.patience(); !w.over && p > w.patience { // the handshake has told meanwhile
+	if p := w.p.patience(w.s, w.link); !w.over && p > w.patience { // the handshake has told meanwhile
 		w.patience = p
 		w.timer.Reset(max(0, p-time.Since(w.began)))
 		w.p.mu.Unlock()
 		return
 	}
 	served, over := w.s.served(w.link)
+	held, heldOver := w.s.held(w.link)
 	_, habits := w.p.of(w.s, w.link)
+	w.lapses++
 	var conns []pooled
 	switch {
 	case w.over:
-	case served >= w.s.most:
+	case held >= w.s.most, w.lapses > respected:
 		conns = slices.Collect(maps.Keys(w.s.conns))
-	case over >= habits.most: // it may be another machine than over the other links
+	case heldOver >= habits.most: // it may be another machine than over the other links
 		served = over
 		for hc := range w.s.conns {
 			if hc.link() == w.link {
@@ -220,11 +255,14 @@ func (p *Peers) answered(hc pooled) {
 		return
 	}
 	s.conns[hc], s.suspect = true, false
-	if w != nil && w.served > 0 && w.ended < s.ended {
-		s.bound = w.served
-	}
 	n, over := s.served(hc.link())
 	_, habits := p.of(s, hc.link())
+	if w != nil && w.served > 0 && w.ended < s.ended {
+		s.bound = w.served
+		if w.lapses > respected {
+			s.most, habits.most = n, over
+		}
+	}
 	s.most, habits.most = max(s.most, n), max(habits.most, over)
 	if s.most > s.bound {
 		s.bound = 0
@@ -247,9 +285,10 @@ func (p *Peers) leave(hc pooled) {
 	hc.at().wait.endLocked()
 }
 
-// shook notes what a handshake with a server took.
-func (p *Peers) shook(key originKey, rtt time.Duration) {
+// shook notes what a handshake with a server took over a link.
+func (p *Peers) shook(key originKey, link Trace, rtt time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.server(key).rtt = rtt
+	_, over := p.habits(key, link)
+	over.rtt = rtt
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"testing"
@@ -32,6 +33,9 @@ func newMemServer(t testing.TB, atOnce int, h2 bool) *memServer {
 
 func (s *memServer) serve() {
 	for c := range s.conns {
+		if c == nil {
+			return
+		}
 		p := &peer{t: s.t, Conn: c, br: bufio.NewReader(c)}
 		if s.h2 {
 			s.serveH2(p)
@@ -62,8 +66,44 @@ func (s *memServer) serveH2(p *peer) {
 func (s *memServer) DialContext(context.Context, string, string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	s.made++
-	s.conns <- theirs
+	s.conns <- buffered(theirs)
 	return ours, nil
+}
+
+// bufferedConn is a connection of which a kernel has read what the client has sent, accepted or not.
+type bufferedConn struct {
+	net.Conn
+	sent chan []byte
+	rest []byte
+}
+
+func buffered(c net.Conn) *bufferedConn {
+	b := &bufferedConn{Conn: c, sent: make(chan []byte, 1000)}
+	go func() {
+		defer close(b.sent)
+		for {
+			p := make([]byte, 4096)
+			n, err := c.Read(p)
+			if err != nil {
+				return
+			}
+			b.sent <- p[:n]
+		}
+	}()
+	return b
+}
+
+func (b *bufferedConn) Read(p []byte) (int, error) {
+	for len(b.rest) == 0 {
+		next, ok := <-b.sent
+		if !ok {
+			return 0, io.EOF
+		}
+		b.rest = next
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
 }
 
 // In virtual time: who waits for a server that serves one connection at a time waits once,
@@ -171,4 +211,81 @@ func TestASlowServerServesManyConnections(t *testing.T) {
 			t.Errorf("%d connections more", s.made-made)
 		}
 	})
+}
+
+// A connection on which nothing was answered is in the way, too: one whose only request was
+// withdrawn, and one that was made before there was a request.
+func TestConnectionsWithoutAnAnswerInTheWay(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		h2      bool
+		between func(*testing.T, *Client, *url.URL)
+	}{
+		{"withdrawn, HTTP/2", true, withdraw},
+		{"withdrawn", false, withdraw},
+		{"made before, HTTP/2", true, openFor},
+		{"made before", false, openFor},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newMemServer(t, 1, c.h2)
+				cfg := Config{Peers: NewPeers(), Protocol: protocolOf(c.h2), ResponseTimeout: time.Minute}
+				one, two, three := clientOver(t, cfg, s), clientOver(t, cfg, s), clientOver(t, cfg, s)
+				u := &url.URL{Scheme: "http", Host: "host.test", Path: "/"}
+				must(t, one, u, 0, -1)
+				c.between(t, two, u)
+				one.Close()
+				began := time.Now()
+				must(t, three, u, 0, -1)
+				if took := time.Since(began); took > patienceLeast {
+					t.Errorf("it waited %v", took)
+				}
+			})
+		})
+	}
+}
+
+// withdraw makes a request that is withdrawn before it is answered.
+func withdraw(t *testing.T, client *Client, u *url.URL) {
+	ctx, cancel := context.WithTimeout(t.Context(), patienceLeast/10)
+	defer cancel()
+	if _, err := client.Get(ctx, u, 0, -1); err == nil {
+		t.Error("it was answered")
+	}
+}
+
+func openFor(t *testing.T, client *Client, u *url.URL) {
+	if err := client.Open(t.Context(), u); err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that serves fewer connections at a time than it did is waited for longer once, and then
+// known.
+func TestAServerServesFewerConnectionsThanBefore(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		t.Run(fmt.Sprint("h2 ", h2), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newMemServer(t, 2, h2)
+				cfg := Config{Peers: NewPeers(), Protocol: protocolOf(h2), ResponseTimeout: time.Minute}
+				one, two, three := clientOver(t, cfg, s), clientOver(t, cfg, s), clientOver(t, cfg, s)
+				u := &url.URL{Scheme: "http", Host: "host.test", Path: "/"}
+				must(t, one, u, 0, -1)
+				must(t, two, u, 0, -1)
+				one.Close()
+				s.conns <- nil // it serves one connection at a time from now on
+				for i, client := range []*Client{three, two, three, two} {
+					want := time.Duration(0)
+					if i == 0 {
+						want = (respected + 1) * patienceLeast
+					}
+					began := time.Now()
+					must(t, client, u, 0, -1)
+					if took := time.Since(began); took != want {
+						t.Errorf("request %d took %v, want %v", i, took, want)
+					}
+				}
+			})
+		})
+	}
 }

@@ -5,6 +5,9 @@ import (
 	"io"
 	"net/http"
 	"syscall"
+	"time"
+
+	"github.com/mlget/mlget/internal/errno"
 )
 
 // Some servers cannot answer a request for a range: they say 400, 403, 500 or 501, hang up,
@@ -14,7 +17,8 @@ import (
 
 const (
 	// refusedMost is how many objects may have been refused over a link without Range, too, before
-	// none is asked for twice any more.
+	// none is asked for twice any more. One whose server sends another part than was asked for is
+	// asked for twice in any case, unless that comes without Range as well: such a server has it.
 	refusedMost = 3
 	// brokenFrom is how many first requests in a row have to fail in a way that may pass
 	// before the next one goes without Range.
@@ -26,8 +30,11 @@ type habits struct {
 	ranges  bool // it has served one
 	plain   bool // it has refused one, and sent the object without
 	refused int  // objects that it has refused without Range, too
+	parts   int  // of these, those of which it has sent a part
 	broken  int  // first requests in a row that have failed so that it may pass
 	most    int  // connections at a time on which it had answered
+
+	rtt time.Duration // of the latest handshake over a link; 0: there was none
 }
 
 // plainly says whether the first request of an object goes without Range: what a server has
@@ -79,7 +86,7 @@ func (h *habits) brought(plain, whole bool) {
 	case !whole:
 		h.ranges, h.plain = true, false
 	case plain:
-		h.plain, h.refused = !h.ranges, 0
+		h.plain, h.refused, h.parts = !h.ranges, 0, 0
 	}
 }
 
@@ -91,7 +98,11 @@ func (p *Peers) failed(key originKey, link Trace, plain bool, err *Error) (again
 	all, over := p.habits(key, link)
 	all.failed(plain, err)
 	over.failed(plain, err)
-	return !plain && !mayPass(err) && refusesRange(err, over.ranges) && over.refused < refusedMost
+	refused := over.refused
+	if errors.As(err, new(otherPart)) {
+		refused = over.parts
+	}
+	return !plain && !mayPass(err) && refusesRange(err, over.ranges) && refused < refusedMost
 }
 
 func (h *habits) failed(plain bool, err *Error) {
@@ -100,6 +111,9 @@ func (h *habits) failed(plain bool, err *Error) {
 		h.broken = 0
 		if refusesRange(err, false) {
 			h.refused++
+		}
+		if errors.As(err, new(otherPart)) {
+			h.parts++
 		}
 	case mayPass(err):
 		h.broken++
@@ -146,5 +160,5 @@ func refusesRange(e *Error, served bool) bool {
 // mayPass says whether an error that may be about the range may be an accident as well.
 func mayPass(e *Error) bool {
 	return e.Status == http.StatusInternalServerError ||
-		e.Class == Network && (errors.Is(e, io.ErrUnexpectedEOF) || isReset(e) || errors.Is(e, syscall.EPIPE) || errors.Is(e, errReset))
+		e.Class == Network && (errors.Is(e, io.ErrUnexpectedEOF) || errno.IsReset(e) || errors.Is(e, syscall.EPIPE) || errors.Is(e, errReset))
 }

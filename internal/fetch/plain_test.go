@@ -163,6 +163,19 @@ func TestWhatIsRememberedOfRefusals(t *testing.T) {
 			t.Errorf("download %d: asked %q, want %q", i, asked, want)
 		}
 	}
+	// That it forbids objects, perhaps since there are too many requests, does not speak against
+	// asking without Range for what it sends wrongly.
+	s.mu.Lock()
+	s.ranged = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusPartialContent) }
+	s.mu.Unlock()
+	for range refusedMost + 1 {
+		if _, _, err := firstly(t, c, srv); err == nil {
+			t.Error("no error")
+		}
+		if asked := s.asked(); asked != "rp" {
+			t.Errorf("asked %q", asked)
+		}
+	}
 	s.mu.Lock()
 	s.ranged, forbids = nil, false
 	s.mu.Unlock()

@@ -29,7 +29,7 @@ func check(h *http.Response, a asked) (*Response, *Error) {
 	if !bringsFile(h) {
 		return nil, statusError(h)
 	}
-	r := &Response{Object: objectOf(h.Header), Page: isPage(h.Header)}
+	r := &Response{Object: ObjectOf(h.Header), Page: isPage(h.Header)}
 	r.Object.Encoding = encodingOf(h.Header)
 	if h.StatusCode == http.StatusPartialContent && !a.whole() {
 		got, err := checkPart(h, a)
@@ -163,7 +163,7 @@ func statusError(h *http.Response) *Error {
 		e.RetryAfter = parseRetryAfter(h.Header.Get("Retry-After"), serverTime(h.Header))
 	case http.StatusRequestedRangeNotSatisfiable:
 		e.Class = Unsatisfied
-		o := objectOf(h.Header)
+		o := ObjectOf(h.Header)
 		if r, err := parseContentRange(h.Header.Get("Content-Range")); err == nil && r.unsatisfied {
 			o.Size = r.total
 		}

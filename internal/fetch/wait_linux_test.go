@@ -46,6 +46,37 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+// TestReadsAreCounted: each system call that brings bytes counts, and none that finds nothing.
+func TestReadsAreCounted(t *testing.T) {
+	b := testbody.Body{Size: 10_000, Seed: 60}
+	turn := make(chan struct{}, 2)
+	defer close(turn)
+	s := stepping(t, b, []step{{2000, false}, {b.Size - 2000, true}}, turn)
+	c := client(t, Config{ReadBuffer: 1 << 10})
+	r, err := c.Get(hurry(t), s.url(t), 0, b.Size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close() //nolint:errcheck // read to its end
+	got, log := make([]byte, b.Size), c.trace.(*connLog)
+	turn <- struct{}{}
+	if _, err := io.ReadFull(r, got[:2000]); err != nil {
+		t.Fatal(err)
+	}
+	before := log.reads.Load()
+	if before < 1 || before > 4 { // header and 2000 bytes come in two pieces, which a buffer of 1 KiB may split
+		t.Errorf("%d reads brought a header and 2000 bytes", before)
+	}
+	turn <- struct{}{}
+	r.Wait(8000)
+	if _, err := io.ReadFull(r, got[2000:]); err != nil || sum(got) != sum(part(t, b, 0, b.Size)) {
+		t.Fatal(err)
+	}
+	if n := log.reads.Load() - before; n < 1 || n > 2 {
+		t.Errorf("%d reads brought what came at once", n)
+	}
+}
+
 // TestTheEndIsAcknowledged: what a server may keep back until all before it is acknowledged
 // is not waited for together with that, nor is that acknowledged late.
 func TestTheEndIsAcknowledged(t *testing.T) {

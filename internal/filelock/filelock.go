@@ -1,7 +1,7 @@
 // Package filelock keeps processes from working on the same file at once.
 //
-// Contract: a file that was taken is closed with Close, or ends with its process. Nobody
-// waits for another. File systems without locks (some FUSE and NFS mounts) are used
+// Contract: a file that was taken is closed with Close, or ends with its process. Take
+// waits for nobody. File systems without locks (some FUSE and NFS mounts) are used
 // without.
 package filelock
 

@@ -30,3 +30,6 @@ func Close(f *os.File) error {
 	_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // it may have none
 	return f.Close()
 }
+
+// Patiently is do. Nobody's having a file open keeps it from being renamed or removed.
+func Patiently(do func() error) error { return do() }

@@ -105,6 +105,9 @@ func (l *Link) Barred(why error) *Link {
 	return barred
 }
 
+// IsBarred says whether the link opens no connection.
+func (l *Link) IsBarred() bool { return l.barred != nil }
+
 // Name is the interface's name, raw, or that of a link with a proxy or a gateway of its own, of
 // which an interface may have several.
 func (l *Link) Name() string {

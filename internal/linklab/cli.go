@@ -231,7 +231,7 @@ func newScenarios() *cobra.Command {
 		Short: "List the built-in scenarios with their numbers",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for i, name := range slices.Concat(scenario.Names(), scenario.FilesNames()) {
+			for i, name := range slices.Concat(scenario.Names(), scenario.FilesNames(), scenario.ProcessorNames()) {
 				s, err := scenario.Load(name)
 				if err != nil {
 					return err

@@ -36,7 +36,9 @@ func (r *Run) computed() (samples []prometheus.Metric) {
 		add(r.received, prometheus.CounterValue, float64(now.bytes), name)
 		add(r.throughput, prometheus.GaugeValue, now.rate, name)
 	}
-	add(r.delta, prometheus.GaugeValue, r.linkDelta())
+	if !r.endless {
+		add(r.delta, prometheus.GaugeValue, r.linkDelta())
+	}
 	if !r.started.IsZero() {
 		unix := func(after scheduler.Time) float64 {
 			return float64(r.started.Add(time.Duration(after)).UnixMilli()) / 1e3

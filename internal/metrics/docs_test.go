@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,6 +40,10 @@ func readDashboard(t *testing.T) (d dashboard) {
 // that there is not, and together all that there are.
 func TestDocsNameMetrics(t *testing.T) {
 	families := gather(t, after(append(powers(), eventtest.TwoLinks()...)))
+	queue := New("1.2.3", "go1.99")
+	queue.ShowJobs(counts{"active": 1})
+	maps.Copy(families, gather(t, queue))
+	maps.Copy(families, parse(t, proxyPage(t, "")))
 	named := map[string]bool{}
 	for _, file := range []string{"grafana/mlget.json", "prometheus/alerts.yml", "metrics.md"} {
 		text, err := os.ReadFile(filepath.Join("../../docs", file))

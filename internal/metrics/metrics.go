@@ -6,8 +6,8 @@
 // registry's instruments as events come in; what follows from several events,
 // such as the bytes received, is computed when somebody collects it.
 //
-// Contract: a Run is fed by one goroutine and may be read by any number of
-// others meanwhile. A Server's goroutines have ended when Close returns; the
+// Contract: a Run is fed by one goroutine, one for each download where it is a queue's
+// (Follow), and may be read by any number of others meanwhile. A Server's goroutines have ended when Close returns; the
 // other functions start none that outlive them.
 package metrics
 
@@ -43,6 +43,9 @@ type Run struct {
 	gone  int64                  // of the batch's Done, what is of files that have ended or have samples of their own
 	sized bool                   // the size of a file is known
 	power map[string]*power
+
+	endless  bool  // it is a queue's: it has no Link Δ
+	followed int32 // downloads so far: see Follow
 
 	started   time.Time // zero: the run has not begun
 	algorithm string

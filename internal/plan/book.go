@@ -351,11 +351,5 @@ func (b *Book) write(book *pages) error {
 	if err != nil {
 		return err
 	}
-	// On Windows nothing takes the place of a file that another program is just reading.
-	for tries := 0; ; tries++ {
-		if err = os.Rename(name, b.Path()); !errors.Is(err, fs.ErrPermission) || tries == 20 {
-			return err
-		}
-		time.Sleep(lockPause)
-	}
+	return filelock.Patiently(func() error { return os.Rename(name, b.Path()) })
 }

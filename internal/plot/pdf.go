@@ -10,11 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf16"
-
-	"golang.org/x/image/font"
-	"golang.org/x/image/font/gofont/goregular"
-	"golang.org/x/image/font/sfnt"
-	"golang.org/x/image/math/fixed"
 )
 
 // pdfPoint is how many points of PDF, of which an inch has 72, stand for a pixel of CSS, of
@@ -25,11 +20,11 @@ const pdfPoint = 0.75
 // figure, for papers. Its font is embedded, as publishers ask. The same figures give the
 // same bytes.
 func WritePDF(w io.Writer, figures []Figure, sheet Sheet) error {
-	face, err := sfnt.Parse(goregular.TTF)
+	face, err := loadFont()
 	if err != nil {
-		return fmt.Errorf("font: %w", err)
+		return err
 	}
-	doc := pdf{font: face, used: make(map[sfnt.GlyphIndex]rune)}
+	doc := pdf{font: face, used: make(map[glyphID]rune)}
 	pages := make([]pdfPage, len(figures))
 	for i, f := range figures {
 		pages[i] = doc.page(f, sheet)
@@ -64,11 +59,10 @@ func WritePDF(w io.Writer, figures []Figure, sheet Sheet) error {
 // pdf is a document in the making.
 type pdf struct {
 	out     bytes.Buffer
-	font    *sfnt.Font
-	scratch sfnt.Buffer
-	used    map[sfnt.GlyphIndex]rune // glyphs that were written, and what they stand for
-	opacity []float64                // that were asked for
-	offsets map[int]int              // of objects, by their number
+	font    *typeface
+	used    map[glyphID]rune // glyphs that were written, and what they stand for
+	opacity []float64        // that were asked for
+	offsets map[int]int      // of objects, by their number
 }
 
 type pdfPage struct {
@@ -112,11 +106,16 @@ func (d *pdf) stream(n int, entries string, content []byte) error {
 	if err := z.Close(); err != nil {
 		return err
 	}
-	d.begin(n)
-	fmt.Fprintf(&d.out, "<< /Length %d /Filter /FlateDecode %s>>\nstream\n", packed.Len(), entries)
-	d.out.Write(packed.Bytes())
-	d.out.WriteString("\nendstream\nendobj\n")
+	d.packedStream(n, entries, packed.Bytes())
 	return nil
+}
+
+// packedStream writes an object of bytes that are compressed already.
+func (d *pdf) packedStream(n int, entries string, packed []byte) {
+	d.begin(n)
+	fmt.Fprintf(&d.out, "<< /Length %d /Filter /FlateDecode %s>>\nstream\n", len(packed), entries)
+	d.out.Write(packed)
+	d.out.WriteString("\nendstream\nendobj\n")
 }
 
 func (d *pdf) trailer() {
@@ -156,9 +155,7 @@ func (d *pdf) fontObjects(n int) error {
 	d.object(n+1, fmt.Sprintf("<< /Type /Font /Subtype /CIDFontType2 /BaseFont %s /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /FontDescriptor %d 0 R /CIDToGIDMap /Identity /DW 600 /W [ %s] >>", name, n+2, widths.String()))
 	// Figures of Go Regular: 2048 units to an em; bounds, ascent and descent in thousandths.
 	d.object(n+2, fmt.Sprintf("<< /Type /FontDescriptor /FontName %s /Flags 4 /FontBBox [-210 -230 1150 960] /ItalicAngle 0 /Ascent 930 /Descent -210 /CapHeight 720 /StemV 90 /FontFile2 %d 0 R >>", name, n+3))
-	if err := d.stream(n+3, fmt.Sprintf("/Length1 %d ", len(goregular.TTF)), goregular.TTF); err != nil {
-		return err
-	}
+	d.packedStream(n+3, fmt.Sprintf("/Length1 %d ", d.font.size), packedFont)
 	cmap := fmt.Sprintf(`/CIDInit /ProcSet findresource begin
 12 dict begin
 begincmap
@@ -177,24 +174,16 @@ end
 	return d.stream(n+4, "", []byte(cmap))
 }
 
-// glyph is a character's glyph; one that the font does not have is a question mark.
-func (d *pdf) glyph(r rune) sfnt.GlyphIndex {
-	g, err := d.font.GlyphIndex(&d.scratch, r)
-	if err != nil || g == 0 {
-		r = '?'
-		g, _ = d.font.GlyphIndex(&d.scratch, r)
-	}
+// glyph is a character's glyph; see typeface.drawn.
+func (d *pdf) glyph(r rune) glyphID {
+	g, r := d.font.drawn(r)
 	d.used[g] = r
 	return g
 }
 
 // advance is a glyph's width in thousandths of its size.
-func (d *pdf) advance(g sfnt.GlyphIndex) int {
-	a, err := d.font.GlyphAdvance(&d.scratch, g, fixed.I(1000), font.HintingNone)
-	if err != nil {
-		return 600
-	}
-	return a.Round()
+func (d *pdf) advance(g glyphID) int {
+	return int(math.Round(1000 * float64(d.font.advance(g)) / float64(d.font.em)))
 }
 
 // pdfCanvas is a canvas that writes operators.

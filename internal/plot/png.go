@@ -1,19 +1,12 @@
 package plot
 
 import (
-	"errors"
 	"fmt"
 	"image"
 	"image/color"
-	"image/draw"
-	"image/png"
 	"io"
 	"math"
 
-	"golang.org/x/image/font"
-	"golang.org/x/image/font/gofont/goregular"
-	"golang.org/x/image/font/opentype"
-	"golang.org/x/image/math/fixed"
 	"golang.org/x/image/vector"
 )
 
@@ -32,23 +25,19 @@ func WritePNG(w io.Writer, figures []Figure, sheet Sheet) error {
 	if size.Dx()*size.Dy() > maxPixels {
 		return fmt.Errorf("%w: %d by %d pixels", ErrTooLarge, size.Dx(), size.Dy())
 	}
-	face, err := opentype.Parse(goregular.TTF)
+	face, err := loadFont()
 	if err != nil {
-		return fmt.Errorf("font: %w", err)
+		return err
 	}
-	r := &raster{image: image.NewRGBA(size), scale: pngScale * sheet.scale(), font: face, faces: make(map[float64]font.Face)}
-	draw.Draw(r.image, size, image.White, image.Point{}, draw.Src)
+	r := &raster{image: image.NewRGBA(size), scale: pngScale * sheet.scale(), font: face}
+	for i := range r.image.Pix { // white
+		r.image.Pix[i] = 0xff
+	}
 	for i, f := range figures {
 		r.origin = Point{places[i].X * pngScale, places[i].Y * pngScale}
 		f.draw(r, sheet.width())
 	}
-	for _, face := range r.faces {
-		r.err = errors.Join(r.err, face.Close())
-	}
-	if r.err != nil {
-		return r.err
-	}
-	return png.Encode(w, r.image)
+	return encodePNG(w, r.image)
 }
 
 // raster is a canvas of pixels.
@@ -56,9 +45,7 @@ type raster struct {
 	image  *image.RGBA
 	origin Point   // of the figure, in pixels of the image
 	scale  float64 // pixels of the image to one of the figure
-	font   *opentype.Font
-	faces  map[float64]font.Face // by size
-	err    error
+	font   *typeface
 }
 
 // rgba is a colour on white paper.
@@ -177,60 +164,73 @@ func dashes(points []Point, on, off float64) (pieces [][]Point) {
 func (r *raster) rect(x, y, width, height float64, c Colour, opacity float64) {
 	a, b := r.pixel(Point{x, y}), r.pixel(Point{x + max(width, 0), y + height})
 	area := image.Rect(int(math.Round(a.X)), int(math.Round(a.Y)), int(math.Round(b.X)), int(math.Round(b.Y)))
-	draw.Draw(r.image, area.Intersect(r.image.Bounds()), image.NewUniform(rgba(c, opacity)), image.Point{}, draw.Over)
+	area = area.Intersect(r.image.Bounds())
+	if area.Empty() {
+		return
+	}
+	v := vector.NewRasterizer(area.Dx(), area.Dy())
+	right, bottom := float32(area.Dx()), float32(area.Dy())
+	v.LineTo(right, 0)
+	v.LineTo(right, bottom)
+	v.LineTo(0, bottom)
+	v.ClosePath()
+	v.Draw(r.image, area, image.NewUniform(rgba(c, opacity)), image.Point{})
 }
 
 func (r *raster) text(x, y float64, s string, t textStyle) {
-	face, err := r.face(t.size)
-	if err != nil {
-		r.err = errors.Join(r.err, err)
-		return
+	var glyphs []glyphID
+	units := 0
+	for _, c := range printable(s) {
+		g := r.font.glyph(c)
+		glyphs = append(glyphs, g)
+		units += r.font.advance(g)
 	}
-	d := font.Drawer{Dst: r.image, Src: image.NewUniform(rgba(t.colour, 1)), Face: face}
-	s = printable(s)
-	width := float64(d.MeasureString(s)) / 64
-	back := [...]float64{0, width / 2, width}[t.anchor]
-	at := r.pixel(Point{x, y})
-	if t.upward {
-		r.upward(&d, at, back, s)
-		return
-	}
-	d.Dot = fixed.Point26_6{X: fixed.Int26_6((at.X - back) * 64), Y: fixed.Int26_6(at.Y * 64)}
-	d.DrawString(s)
+	scale := t.size * r.scale / float64(r.font.em) // pixels to a unit of the font
+	length := float64(units) * scale
+	l := textLine{glyphs: glyphs, scale: scale, length: length, at: r.pixel(Point{x, y}), upward: t.upward}
+	l.along = -[...]float64{0, 0.5, 1}[t.anchor] * length
+	r.line(l, t.colour)
 	if t.bold { // once more, a little to the side: a font of its own would weigh too much
-		d.Dot = fixed.Point26_6{X: fixed.Int26_6((at.X - back + 0.7) * 64), Y: fixed.Int26_6(at.Y * 64)}
-		d.DrawString(s)
+		l.along += 0.7
+		r.line(l, t.colour)
 	}
 }
 
-// upward draws a text that reads upwards: it is drawn level and turned.
-func (r *raster) upward(d *font.Drawer, at Point, back float64, s string) {
-	metrics := d.Face.Metrics()
-	ascent, descent := metrics.Ascent.Ceil(), metrics.Descent.Ceil()
-	level := image.NewAlpha(image.Rect(0, 0, d.MeasureString(s).Ceil()+1, ascent+descent))
-	ink := d.Src
-	on := font.Drawer{Dst: level, Src: image.Opaque, Face: d.Face, Dot: fixed.P(0, ascent)}
-	on.DrawString(s)
-	size := level.Bounds()
-	turned := image.NewAlpha(image.Rect(0, 0, size.Dy(), size.Dx()))
-	for y := range size.Dy() {
-		for x := range size.Dx() {
-			turned.SetAlpha(y, size.Dx()-1-x, level.AlphaAt(x, y))
-		}
-	}
-	left, top := int(at.X)-ascent, int(at.Y+back)-size.Dx()
-	draw.DrawMask(r.image, turned.Bounds().Add(image.Pt(left, top)), ink, image.Point{}, turned, image.Point{}, draw.Over)
+// textLine is a text in pixels.
+type textLine struct {
+	glyphs []glyphID
+	scale  float64 // pixels to a unit of the font
+	length float64
+	at     Point   // of the image, on the text's base line
+	along  float64 // how far from there the text begins
+	upward bool    // it reads upwards
 }
 
-// face is the font in a size of CSS pixels.
-func (r *raster) face(size float64) (font.Face, error) {
-	if f := r.faces[size]; f != nil {
-		return f, nil
+// place is where a point stands that is x along the text and y above its base line.
+func (l textLine) place(x, y float64) Point {
+	if l.upward {
+		return Point{l.at.X - y, l.at.Y - l.along - x}
 	}
-	f, err := opentype.NewFace(r.font, &opentype.FaceOptions{Size: size * r.scale, DPI: 72})
-	if err != nil {
-		return nil, fmt.Errorf("font: %w", err)
+	return Point{l.at.X + l.along + x, l.at.Y - y}
+}
+
+func (r *raster) line(l textLine, c Colour) {
+	// Glyphs stand out of their line by less than twice the size, and to its sides by less than it.
+	em := l.scale * float64(r.font.em)
+	a, b := l.place(-em, -2*em), l.place(l.length+em, 2*em)
+	area := image.Rect(int(a.X), int(a.Y), int(b.X), int(b.Y)).Inset(-1).Intersect(r.image.Bounds())
+	if area.Empty() {
+		return
 	}
-	r.faces[size] = f
-	return f, nil
+	l.at = Point{l.at.X - float64(area.Min.X), l.at.Y - float64(area.Min.Y)}
+	v := vector.NewRasterizer(area.Dx(), area.Dy())
+	along := 0.0
+	for _, g := range l.glyphs {
+		r.font.draw(v, g, func(x, y float64) (float32, float32) {
+			p := l.place(along+x*l.scale, y*l.scale)
+			return float32(p.X), float32(p.Y)
+		})
+		along += l.scale * float64(r.font.advance(g))
+	}
+	v.Draw(r.image, area, image.NewUniform(rgba(c, 1)), image.Point{})
 }

@@ -11,6 +11,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/gofont/goregular"
+	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/math/fixed"
 )
 
 func TestPNG(t *testing.T) {
@@ -57,6 +62,32 @@ func TestPNG(t *testing.T) {
 	}
 }
 
+// TestPNGKeepsPixels has image/png read what encodePNG writes.
+func TestPNGKeepsPixels(t *testing.T) {
+	want := white(40)
+	for i := range want.Pix {
+		if i%4 < 3 && i%7 > 2 {
+			want.Pix[i] = byte(i * i >> 3)
+		}
+	}
+	var b bytes.Buffer
+	if err := encodePNG(&b, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := png.Decode(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for y := range 40 {
+		for x := range 40 {
+			r, g, bl, a := got.At(x, y).RGBA()
+			if c := want.RGBAAt(x, y); (color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(bl >> 8), uint8(a >> 8)}) != c {
+				t.Fatalf("the pixel at %d, %d is %v, want %v", x, y, got.At(x, y), c)
+			}
+		}
+	}
+}
+
 // The PNG's colours are those of the style sheet on light paper.
 func TestColoursAgree(t *testing.T) {
 	light := palette(false)
@@ -79,3 +110,50 @@ func TestColoursAgree(t *testing.T) {
 		t.Error("no colour")
 	}
 }
+
+// TestTextLooksAsOpentypeDrawsIt holds a line of text against x/image/font/opentype's, level and
+// turned upwards: the same pixels, but for what rounding does to the shades of edges.
+func TestTextLooksAsOpentypeDrawsIt(t *testing.T) {
+	const text, size, side = "wlan0: Δ 80.00 Mbit/s, Ångström, ёж, µ%", 24, 640
+	f, err := loadFont()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := opentype.Parse(goregular.TTF)
+	if err != nil {
+		t.Fatal(err)
+	}
+	face, err := opentype.NewFace(whole, &opentype.FaceOptions{Size: size, DPI: 72})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := white(side)
+	d := font.Drawer{Dst: want, Src: image.NewUniform(rgba(Ink, 1)), Face: face, Dot: fixed.P(20, 320)}
+	d.DrawString(text)
+	level := &raster{image: white(side), scale: 1, font: f}
+	level.text(20, 320, text, textStyle{size: size, colour: Ink})
+	upward := &raster{image: white(side), scale: 1, font: f}
+	upward.text(320, side-20, text, textStyle{size: size, colour: Ink, upward: true})
+	var ink, level1, upward1 int // sums of shades
+	for y := range side {
+		for x := range side {
+			shade := int(want.RGBAAt(x, y).R)
+			ink += 255 - shade
+			level1 += abs(shade - int(level.image.RGBAAt(x, y).R))
+			upward1 += abs(shade - int(upward.image.RGBAAt(y, side-1-x).R))
+		}
+	}
+	if ink < 100000 || level1 > ink/20 || upward1 > ink/20 {
+		t.Errorf("of %d shades of ink %d are elsewhere in the level text, and %d in the upward one", ink, level1, upward1)
+	}
+}
+
+func white(side int) *image.RGBA {
+	img := image.NewRGBA(image.Rect(0, 0, side, side))
+	for i := range img.Pix {
+		img.Pix[i] = 0xff
+	}
+	return img
+}
+
+func abs(n int) int { return max(n, -n) }

@@ -34,6 +34,7 @@ const (
 	ModePlain Mode = "plain" // a line of text every five seconds
 	ModeJSON  Mode = "json"  // a JSON object on a line every second
 	ModeNone  Mode = "none"  // notices only
+	ModeAria2 Mode = "aria2" // a Readout's; nobody is told of it
 )
 
 // ParseMode gives the mode that s names.
@@ -41,6 +42,10 @@ func ParseMode(s string) (Mode, error) {
 	switch m := Mode(s); m {
 	case ModeAuto, ModeBar, ModePlain, ModeJSON, ModeNone:
 		return m, nil
+	case ModeAria2:
+	}
+	if _, ok := Mode(s).readout(); ok {
+		return Mode(s), nil
 	}
 	return "", fmt.Errorf("no such kind of progress: %q (auto, bar, plain, json or none)", s)
 }
@@ -48,8 +53,9 @@ func ParseMode(s string) (Mode, error) {
 // Config says what is shown.
 type Config struct {
 	Mode    Mode
-	Quiet   bool // no notices, and ModeAuto is ModeNone; a mode that was asked for stays
-	Verbose bool // notices that are no warnings, too
+	Out     io.Writer // of ModeAria2; the others have no use for it
+	Quiet   bool      // no notices, and ModeAuto is ModeNone; a mode that was asked for stays
+	Verbose bool      // notices that are no warnings, too
 }
 
 // view is what a mode does with a run.
@@ -105,6 +111,9 @@ func newView(w io.Writer, cfg Config) view {
 	} else if mode == ModeBar && isFile {
 		obeys(f) // bars stay even if it refuses, as they were asked for
 	}
+	if is, ok := mode.readout(); ok {
+		return newAria2(w, cfg.Out, is)
+	}
 	switch mode {
 	case ModeBar:
 		return newBars(w)
@@ -112,7 +121,7 @@ func newView(w io.Writer, cfg Config) view {
 		return &plain{noticesOnly: noticesOnly{w}}
 	case ModeJSON:
 		return &jsonLines{w: w}
-	case ModeAuto, ModeNone:
+	case ModeAuto, ModeNone, ModeAria2:
 	}
 	return noticesOnly{w}
 }

@@ -5,7 +5,6 @@ import (
 	"net"
 	"os"
 	"sync"
-	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -26,8 +25,8 @@ type carrier struct {
 	spare []pipe // that nobody uses now
 }
 
-// carry carries bytes from src to dst until src ends, which is no error, and counts them.
-func (c *carrier) carry(dst, src *net.TCPConn, count *atomic.Int64) error {
+// carry carries bytes from src to dst until src ends, which is no error.
+func (c *carrier) carry(dst, src *net.TCPConn, f flow) error {
 	from, err := src.SyscallConn()
 	if err != nil {
 		return err
@@ -36,21 +35,22 @@ func (c *carrier) carry(dst, src *net.TCPConn, count *atomic.Int64) error {
 	if err != nil {
 		return err
 	}
-	m := mover{carrier: c}
-	return m.run(from, to, count)
+	m := mover{carrier: c, flow: f}
+	return m.run(from, to)
 }
 
 // mover carries the bytes of one direction. It holds a pipe only while bytes flow, so that
 // an idle tunnel costs no descriptors beyond its sockets.
 type mover struct {
 	carrier *carrier
+	flow    flow
 	pipe    pipe
 	held    bool // there is a pipe
 	inPipe  int
 	err     error
 }
 
-func (m *mover) run(src, dst syscall.RawConn, count *atomic.Int64) error {
+func (m *mover) run(src, dst syscall.RawConn) error {
 	defer m.release()
 	fill, drain := m.fill, m.drain // once: a method value is an allocation
 	for {
@@ -60,7 +60,7 @@ func (m *mover) run(src, dst syscall.RawConn, count *atomic.Int64) error {
 		if m.err != nil || m.inPipe == 0 {
 			return m.err
 		}
-		count.Add(int64(m.inPipe))
+		m.flow.passed(m.inPipe)
 		for m.inPipe > 0 {
 			if err := dst.Write(drain); err != nil {
 				return err
@@ -81,7 +81,7 @@ func (m *mover) fill(fd uintptr) (done bool) {
 		}
 		m.held = true
 	}
-	n, err := splice(int(fd), m.pipe.w, pipeSize)
+	n, err := splice(int(fd), m.pipe.w, m.flow.most(pipeSize))
 	if errors.Is(err, unix.EAGAIN) {
 		m.release()
 		return false

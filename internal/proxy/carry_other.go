@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"sync"
-	"sync/atomic"
 )
 
 // bufferSize is the most that is read from a socket at a time.
@@ -16,17 +15,17 @@ const bufferSize = 16 << 10
 // carrier carries bytes between connections. The zero value is ready.
 type carrier struct{ buffers sync.Pool }
 
-// carry carries bytes from src to dst until src ends, which is no error, and counts them.
-func (c *carrier) carry(dst, src *net.TCPConn, count *atomic.Int64) error {
+// carry carries bytes from src to dst until src ends, which is no error.
+func (c *carrier) carry(dst, src *net.TCPConn, f flow) error {
 	b, ok := c.buffers.Get().(*[bufferSize]byte)
 	if !ok {
 		b = new([bufferSize]byte)
 	}
 	defer c.buffers.Put(b)
 	for {
-		n, err := src.Read(b[:])
+		n, err := src.Read(b[:f.most(len(b))])
 		if n > 0 {
-			count.Add(int64(n))
+			f.passed(n)
 			if _, err := dst.Write(b[:n]); err != nil {
 				return err
 			}

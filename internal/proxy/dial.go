@@ -7,9 +7,9 @@ import (
 	"net"
 	"net/netip"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/mlget/mlget/internal/errno"
 	"github.com/mlget/mlget/internal/link"
 )
 
@@ -89,7 +89,7 @@ func (s *Server) connect(ctx context.Context, o origin, attempts []attempt, prot
 	s.register(t, attempts[0].link)
 	conn, err := s.race(ctx, t, attempts, target)
 	if err == nil {
-		err = checkDestination(o.client, addrPort(conn.LocalAddr()), addrPort(conn.RemoteAddr()), s.cfg.Self)
+		err = checkDestination(o.client, addrPort(conn.LocalAddr()), addrPort(conn.RemoteAddr()), s.config.Load().Self)
 		if err == nil && !s.connected(t, conn) {
 			err = errNoLink
 		}
@@ -135,7 +135,7 @@ func (s *Server) race(ctx context.Context, t *tunnel, attempts []attempt, target
 			if first == nil {
 				first = r.err
 			}
-			if ctx.Err() != nil || isRefused(r.err) || isReset(r.err) {
+			if ctx.Err() != nil || errno.IsRefused(r.err) || errno.IsReset(r.err) {
 				go discard(results, running)
 				return nil, r.err // an answer, or nobody waits for one
 			}
@@ -174,7 +174,7 @@ func (a attempt) dial(ctx context.Context, target string) dialled {
 func blames(err error) bool {
 	var dns *net.DNSError
 	switch {
-	case errors.Is(err, context.Canceled), isRefused(err), isReset(err):
+	case errors.Is(err, context.Canceled), errno.IsRefused(err), errno.IsReset(err):
 		return false
 	case errors.As(err, &dns):
 		return !dns.IsNotFound
@@ -182,14 +182,10 @@ func blames(err error) bool {
 	return true
 }
 
-func isRefused(err error) bool { return errors.Is(err, connRefused) }
-
-func isReset(err error) bool { return errors.Is(err, connReset) }
-
 // isUnreachable says whether a name leads nowhere, or nowhere from here.
 func isUnreachable(err error) bool {
 	var dns *net.DNSError
-	return errors.As(err, &dns) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
+	return errors.As(err, &dns) || errno.IsUnreachable(err)
 }
 
 // isForbidden says whether a destination is one that nobody is led to.

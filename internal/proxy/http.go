@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,11 +30,13 @@ type planKey struct{}
 type plan struct {
 	origin   origin
 	attempts []attempt
+	protocol string
+	remote   atomic.Pointer[netip.Addr] // the server's address, once there is a connection
 }
 
-// handler answers the requests of HTTP.
-func (s *Server) handler() http.Handler {
-	forward := &httputil.ReverseProxy{
+// reverse passes requests on, and their answers but for what change changes.
+func (s *Server) reverse(change func(*http.Response) error) *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.RawQuery = r.In.URL.RawQuery // which it would tidy
 			for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
@@ -42,38 +45,43 @@ func (s *Server) handler() http.Handler {
 				}
 			}
 		},
-		Transport:     s,
-		FlushInterval: -1, // whatever comes is passed on at once
-		BufferPool:    new(copyBuffers),
-		ErrorLog:      log.New(io.Discard, "", 0),
-		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, err error) { fail(w, err) },
+		Transport:      s,
+		ModifyResponse: change,
+		FlushInterval:  -1, // whatever comes is passed on at once
+		BufferPool:     new(copyBuffers),
+		ErrorLog:       log.New(io.Discard, "", 0),
+		ErrorHandler:   func(w http.ResponseWriter, _ *http.Request, err error) { fail(w, err) },
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		viaProxy := r.Method == http.MethodConnect || r.URL.IsAbs()
-		switch {
-		case !viaProxy:
-			s.local(w, r)
-		case !s.authorised(r):
-			w.Header().Set("Proxy-Authenticate", `Basic realm="mlget", charset="UTF-8"`)
-			http.Error(w, errPassword.Error(), http.StatusProxyAuthRequired)
-		case r.Method == http.MethodConnect:
-			s.connectHTTP(w, r)
-		case r.URL.Scheme != "http" || r.URL.Host == "":
-			http.Error(w, "only http URLs are fetched: https goes through CONNECT", http.StatusBadRequest)
-		default:
-			s.forward(w, r, forward)
-		}
-	})
 }
 
-// authorised says whether a request's user may use the proxy.
-func (s *Server) authorised(r *http.Request) bool {
-	if s.cfg.Users == nil {
+// ServeHTTP answers the requests of HTTP.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	viaProxy := r.Method == http.MethodConnect || r.URL.IsAbs()
+	switch {
+	case !viaProxy:
+		s.local(w, r)
+	case !s.authorised(r.Header["Proxy-Authorization"]):
+		w.Header().Set("Proxy-Authenticate", realm)
+		http.Error(w, errPassword.Error(), http.StatusProxyAuthRequired)
+	case r.Method == http.MethodConnect:
+		s.connectHTTP(w, r)
+	case r.URL.Scheme != "http" || r.URL.Host == "":
+		http.Error(w, "only http URLs are fetched: https goes through CONNECT", http.StatusBadRequest)
+	default:
+		s.forward(w, r, s.toServer, httpProtocol)
+	}
+}
+
+const realm = `Basic realm="mlget", charset="UTF-8"`
+
+// authorised says whether the user that a header names may use the proxy.
+func (s *Server) authorised(header []string) bool {
+	if s.config.Load().Users == nil {
 		return true
 	}
-	basic := http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}
+	basic := http.Request{Header: http.Header{"Authorization": header}}
 	user, password, ok := basic.BasicAuth()
-	return ok && s.cfg.Users.admit(user, password)
+	return ok && s.config.Load().Users.admit(user, password)
 }
 
 // local answers requests to the proxy itself, which only this machine and those that
@@ -84,15 +92,16 @@ func (s *Server) local(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this is a proxy, which has no such host", http.StatusMisdirectedRequest)
 		return
 	}
-	if r.URL.Path != "/healthz" {
-		http.NotFound(w, r)
+	if r.URL.Path != "/healthz" && !s.authorised(r.Header["Authorization"]) {
+		w.Header().Set("Www-Authenticate", realm)
+		http.Error(w, errPassword.Error(), http.StatusUnauthorized)
 		return
 	}
-	if len(s.Links()) == 0 {
-		http.Error(w, errNoLink.Error(), http.StatusServiceUnavailable)
+	if u, ok := destination(r.RequestURI); ok {
+		s.gateway(w, r, u)
 		return
 	}
-	_, _ = io.WriteString(w, "ok\n")
+	s.serveOwn(w, r)
 }
 
 // isOwnName says whether a Host header names the proxy: an address, or localhost.
@@ -107,7 +116,7 @@ func isOwnName(hostPort string) bool {
 
 // connectHTTP makes a tunnel for CONNECT (RFC 9110, 9.3.6).
 func (s *Server) connectHTTP(w http.ResponseWriter, r *http.Request) {
-	t, server, err := s.dial(r.Context(), clientOf(r), "connect", r.Host)
+	t, server, err := s.dial(r.Context(), clientOf(r), connectProtocol, r.Host)
 	if err != nil {
 		fail(w, err)
 		return
@@ -139,22 +148,24 @@ func (s *Server) connectHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // forward passes a request on to its server over the link where it is served soonest.
-func (s *Server) forward(w http.ResponseWriter, r *http.Request, with *httputil.ReverseProxy) {
+func (s *Server) forward(w http.ResponseWriter, r *http.Request, with *httputil.ReverseProxy, protocol string) {
 	port := r.URL.Port()
 	if port == "" {
-		port = "80"
+		port = r.URL.Scheme // which the resolver knows
 	}
 	o, err := originOf(clientOf(r), net.JoinHostPort(r.URL.Hostname(), port))
 	if err != nil {
 		fail(w, err)
 		return
 	}
-	p := plan{o, s.choose(o)}
+	p := &plan{origin: o, attempts: s.choose(o), protocol: protocol}
 	if len(p.attempts) == 0 {
 		fail(w, errNoLink)
 		return
 	}
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		addr := addrPort(info.Conn.RemoteAddr()).Addr()
+		p.remote.Store(&addr)
 		if c, ok := info.Conn.(*counted); ok && info.Reused {
 			s.reused(c.tunnel)
 		}
@@ -162,16 +173,58 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, with *httputil.
 	with.ServeHTTP(w, r.WithContext(context.WithValue(ctx, planKey{}, p)))
 }
 
-// RoundTrip sends a request by its plan.
+// RoundTrip sends a request by its plan. A large answer goes on over all links.
 func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
-	p, ok := r.Context().Value(planKey{}).(plan)
+	p, ok := r.Context().Value(planKey{}).(*plan)
 	if !ok {
 		return nil, errNoLink
 	}
+	if !s.mayBeSpread(r) {
+		return p.send(r)
+	}
+	if p.protocol == gatewayProtocol {
+		whole := r.Clone(r.Context())
+		if end, ok := shorten(r, s.config.Load().SpreadFrom); ok {
+			resp, err := p.sendShort(r)
+			if err != nil || s.lengthen(r, resp, end, p.only()) {
+				return resp, err
+			}
+			_ = resp.Body.Close()
+			return p.send(whole)
+		}
+	}
+	resp, err := p.send(r)
+	if err == nil {
+		s.spread(r, resp, p.only())
+	}
+	return resp, err
+}
+
+// send sends a request over the plan's first link.
+func (p *plan) send(r *http.Request) (*http.Response, error) {
 	if isLocal(p.origin.client) {
 		return p.attempts[0].link.here.RoundTrip(r)
 	}
 	return p.attempts[0].link.beyond.RoundTrip(r)
+}
+
+// sendShort sends a request whose answer is so short that it may as well be read to its end
+// when its client has gone: then the connection is kept.
+func (p *plan) sendShort(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	attached := context.AfterFunc(r.Context(), cancel)
+	resp, err := p.send(r.WithContext(ctx))
+	attached()
+	return resp, err
+}
+
+// only is the address that other links are led to: for other machines' requests that of the
+// server that has answered, which was looked at.
+func (p *plan) only() netip.Addr {
+	if addr := p.remote.Load(); addr != nil && !isLocal(p.origin.client) {
+		return *addr
+	}
+	return netip.Addr{}
 }
 
 // transport makes requests over a link. A connection of it may be another link's, where that
@@ -179,16 +232,17 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 func (s *Server) transport() *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
-			p, ok := ctx.Value(planKey{}).(plan)
+			p, ok := ctx.Value(planKey{}).(*plan)
 			if !ok {
 				return nil, errNoLink
 			}
-			t, conn, err := s.connect(ctx, p.origin, p.attempts, "http", addr)
+			t, conn, err := s.connect(ctx, p.origin, p.attempts, p.protocol, addr)
 			if err != nil {
 				return nil, err
 			}
 			return &counted{TCPConn: conn, tunnel: t, server: s}, nil
 		},
+		TLSClientConfig:    s.config.Load().TLS.Clone(),
 		DisableCompression: true, // what the client asks for is what it gets
 		MaxIdleConns:       maxIdle,
 		IdleConnTimeout:    idleServer,
@@ -204,8 +258,9 @@ type counted struct {
 }
 
 func (c *counted) Read(b []byte) (int, error) {
-	n, err := c.TCPConn.Read(b)
-	c.tunnel.down.Add(int64(n))
+	f := flow{&c.tunnel.down, c.tunnel.limiter}
+	n, err := c.TCPConn.Read(b[:f.most(len(b))])
+	f.passed(n)
 	return n, err
 }
 

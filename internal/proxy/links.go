@@ -2,10 +2,14 @@ package proxy
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/mlget/mlget/internal/link"
 )
@@ -26,10 +30,19 @@ type Network interface {
 
 // Terms are on what terms a link is used.
 type Terms struct {
-	Backup    bool    // used where no other link can be
-	Costly    bool    // spared by policies of energy
-	Cap       int64   // most bytes in all, both directions; 0: any number
-	Bandwidth float64 // known capacity, bytes per second; 0: unknown
+	Backup    bool          // used where no other link can be
+	Costly    bool          // spared by policies of energy
+	Bandwidth float64       // known capacity, bytes per second; 0: unknown
+	Limiter   *rate.Limiter // of what clients receive, bytes; nil: no limit
+	Account   Account       // nil: any number of bytes may cross the link
+}
+
+// Account is where a link's bytes are counted.
+type Account interface {
+	// Carried says that so many more bytes have crossed the link, in either direction.
+	Carried(bytes int64)
+	// Spare is how many more may.
+	Spare() int64
 }
 
 // Status is what is known of a link.
@@ -38,8 +51,14 @@ type Status struct {
 	Tunnels  int           // now
 	Placed   int           // that it had in all
 	Up, Down int64         // bytes
+	Rate     float64       // to clients now, bytes per second
 	Capacity float64       // bytes per second; 0: unknown
 	RTT      time.Duration // 0: unknown
+	Spent    bool          // it has carried all that it may
+
+	Protocols map[string]int // tunnels now
+	Failures  map[string]int // to connect, by reason
+	Connects  Histogram
 }
 
 // member is a link of the proxy.
@@ -52,6 +71,10 @@ type member struct {
 	silence  silence
 	rtt      time.Duration
 	up, down int64 // bytes until the latest sample
+	spread   int64 // bytes of parts of objects since then
+	rate     float64
+	connects Histogram
+	failed   map[string]int
 	tunnels  map[*tunnel]struct{}
 	placed   int             // tunnels that were connected over it
 	here     *http.Transport // for requests of clients of this machine
@@ -60,7 +83,16 @@ type member struct {
 	gone     bool
 }
 
-func (m *member) spent() bool { return m.terms.Cap > 0 && m.up+m.down >= m.terms.Cap }
+func (m *member) spent() bool { return m.terms.Account != nil && m.terms.Account.Spare() <= 0 }
+
+// carried counts the bytes of tunnels.
+func (m *member) carried(up, down int64) {
+	m.up += up
+	m.down += down
+	if m.terms.Account != nil && up+down > 0 {
+		m.terms.Account.Carried(up + down)
+	}
+}
 
 func (m *member) state(now time.Time) state {
 	fresh := 0
@@ -92,19 +124,9 @@ func (h *host) busy() int {
 	return n
 }
 
-// Join makes a link one of the proxy's.
-func (s *Server) Join(n Network, terms Terms) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.members = append(s.members, &member{
-		network: n, terms: terms, capacity: capacity{known: terms.Bandwidth}, tunnels: make(map[*tunnel]struct{}),
-		here: s.transport(), beyond: s.transport(),
-	})
-}
-
-// Renew changes how connections are made over the link of n's name. Where the link has
-// moved, tunnels that it has lead nowhere any more, and end.
-func (s *Server) Renew(n Network, moved bool) {
+// Use makes a link one of the proxy's. One that has its name is dialled by n from then on; where
+// it has moved, tunnels that it has lead nowhere any more, and end.
+func (s *Server) Use(n Network, terms Terms, moved bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.members {
@@ -115,7 +137,16 @@ func (s *Server) Renew(n Network, moved bool) {
 		if moved {
 			m.resetTunnels()
 		}
+		return
 	}
+	m := &member{
+		network: n, terms: terms, capacity: capacity{known: terms.Bandwidth}, tunnels: make(map[*tunnel]struct{}),
+		here: s.transport(), beyond: s.transport(), failed: make(map[string]int),
+	}
+	if old := s.past[n.Name()]; old != nil { // counters do not begin anew
+		m.up, m.down, m.placed, m.connects, m.failed = old.up, old.down, old.placed, old.connects, old.failed
+	}
+	s.members = append(s.members, m)
 }
 
 // Leave takes a link from the proxy; its tunnels end.
@@ -128,6 +159,7 @@ func (s *Server) Leave(name string) {
 		}
 		m.gone = true
 		m.resetTunnels()
+		s.past[name] = m
 		return true
 	})
 }
@@ -144,8 +176,10 @@ func (s *Server) Links() []Status {
 	defer s.mu.Unlock()
 	var all []Status
 	for _, m := range s.members {
-		st := Status{Name: m.network.Name(), Tunnels: len(m.tunnels), Placed: m.placed, Up: m.up, Down: m.down, Capacity: m.capacity.value(), RTT: m.rtt}
+		st := Status{Name: m.network.Name(), Tunnels: len(m.tunnels), Placed: m.placed, Up: m.up, Down: m.down, Rate: m.rate, Capacity: m.capacity.value(), RTT: m.rtt, Spent: m.spent(),
+			Protocols: make(map[string]int), Failures: maps.Clone(m.failed), Connects: m.connects}
 		for t := range m.tunnels {
+			st.Protocols[t.protocol]++
 			st.Up += t.up.Load() - t.lastUp
 			st.Down += t.down.Load() - t.lastDown
 		}
@@ -170,7 +204,7 @@ func (s *Server) choose(o origin) []attempt {
 	for i, m := range s.members {
 		states[i] = m.state(now)
 	}
-	places := order(states, s.cfg.Placement, s.cfg.Energy, s.placed)
+	places := order(states, s.config.Load().Placement, s.config.Load().Energy, s.placed)
 	s.placed++
 	if h := s.hostOf(o, now); h != nil && h.link != nil && h.busy() < busyHost {
 		if at := slices.IndexFunc(places, func(i int) bool { return s.members[i] == h.link }); at > 0 {
@@ -206,7 +240,7 @@ func (s *Server) reused(t *tunnel) {
 
 // hostOf is what is remembered of a host; nil: nothing is.
 func (s *Server) hostOf(o origin, now time.Time) *host {
-	if !s.cfg.AffinityHost || s.cfg.Placement == RoundRobin {
+	if !s.config.Load().AffinityHost || s.config.Load().Placement == RoundRobin {
 		return nil
 	}
 	h := s.hosts[o]
@@ -244,9 +278,13 @@ func (s *Server) note(r dialled) {
 	switch {
 	case r.err == nil:
 		m.stalls.add(r.took)
+		m.connects.add(r.took)
 		m.rtt = link.Handshake(r.conn, r.took)
 	case blames(r.err):
 		m.failures.add(1, time.Now())
+	}
+	if r.err != nil && !errors.Is(r.err, context.Canceled) {
+		m.failed[reasonOf(r.err)]++
 	}
 }
 
@@ -281,6 +319,7 @@ func (s *Server) connected(t *tunnel, ends ...*net.TCPConn) bool {
 	}
 	if len(t.ends) == 0 {
 		t.link.placed++
+		t.limiter = t.link.terms.Limiter
 	}
 	t.ends = append(t.ends, ends...)
 	return true
@@ -294,12 +333,23 @@ func (s *Server) remove(t *tunnel) {
 		return
 	}
 	up, down := t.up.Load(), t.down.Load()
-	t.link.up += up - t.lastUp
-	t.link.down += down - t.lastDown
+	t.link.carried(up-t.lastUp, down-t.lastDown)
 	t.lastUp, t.lastDown = up, down
 	delete(t.link.tunnels, t)
 	if h := s.hosts[t.origin]; h != nil {
 		delete(h.tunnels, t)
+	}
+}
+
+// Received says that so many bytes of a part of an object have come over a link.
+func (s *Server) Received(name string, bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.members {
+		if m.network.Name() == name {
+			m.down += bytes
+			m.spread += bytes
+		}
 	}
 }
 
@@ -314,13 +364,15 @@ func (s *Server) sample(since time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.members {
-		rate := 0.
 		var heard []*tunnel
 		m.rates = m.rates[:0]
+		rate := float64(m.spread) / since.Seconds()
+		if m.spread > 0 {
+			m.rates, m.spread = append(m.rates, rate), 0
+		}
 		for t := range m.tunnels {
 			up, down := t.sample(since)
-			m.up += up
-			m.down += down
+			m.carried(up, down)
 			if t.rate > 0 {
 				m.rates = append(m.rates, t.rate)
 				rate += t.rate
@@ -330,6 +382,7 @@ func (s *Server) sample(since time.Duration) {
 				reset(t.ends...)
 			}
 		}
+		m.rate = rate
 		m.capacity.add(rate)
 		switch {
 		case m.spent():

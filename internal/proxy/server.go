@@ -3,14 +3,19 @@ package proxy
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log"
 	"net"
 	"net/http"
+	"net/http/httputil"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/mlget/mlget/internal/errno"
 )
 
 const (
@@ -35,29 +40,53 @@ type Config struct {
 	Allow        []netip.Prefix // clients beside this machine's
 	Users        *Users         // nil: whoever is a client
 	Grace        time.Duration  // that tunnels have to finish at the end
+	Spreader     Spreader       // nil: no object is spread over several links
+	SpreadFrom   int64          // bytes that an object has at least to be spread
+	TLS          *tls.Config    // how the gateway verifies servers; nil: as the system does
+	Metrics      http.Handler   // of /metrics; nil: there is none
 }
 
 // Server is the proxy.
 type Server struct {
-	cfg     Config
+	config  atomic.Pointer[Config]
 	carrier carrier
 	http    *http.Server
 
+	toServer, toGateway *httputil.ReverseProxy
+
 	mu      sync.Mutex
 	members []*member
+	past    map[string]*member // links that have left, for their counters
 	hosts   map[origin]*host
 	placed  int // tunnels
 	clients map[*client]struct{}
+	spreads int64 // objects that were spread
+
+	spreading chan struct{} // holds one for each object that is being spread
+	running   sync.WaitGroup
 }
 
 // New makes a Server without links.
 func New(cfg Config) *Server {
-	s := &Server{cfg: cfg, hosts: make(map[origin]*host), clients: make(map[*client]struct{})}
+	s := &Server{
+		past: make(map[string]*member), hosts: make(map[origin]*host), clients: make(map[*client]struct{}),
+		spreading: make(chan struct{}, maxSpreads),
+	}
+	s.config.Store(&cfg)
+	s.toServer, s.toGateway = s.reverse(nil), s.reverse(tame)
 	s.http = &http.Server{
-		Handler: s.handler(), ReadHeaderTimeout: handshakeTime, IdleTimeout: idleClient, MaxHeaderBytes: maxHeader,
+		Handler: s, ReadHeaderTimeout: handshakeTime, IdleTimeout: idleClient, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0),
 	}
 	return s
+}
+
+// Configure makes cfg hold from now on, also for clients that are there, but for where the server
+// listens and how it makes connections: Self and TLS.
+func (s *Server) Configure(cfg Config) {
+	was := s.config.Load()
+	cfg.Self, cfg.TLS = was.Self, was.TLS
+	s.config.Store(&cfg)
 }
 
 // Serve serves clients until ctx ends or the listener fails. Clients' tunnels have the
@@ -107,7 +136,7 @@ func (s *Server) accept(ctx context.Context, l net.Listener, web *handed) error 
 			continue
 		}
 		c := &client{TCPConn: tcp, server: s, addr: addrPort(tcp.RemoteAddr()).Addr().Unmap()}
-		if !admits(c.addr, s.cfg.Allow) || !s.enter(c) {
+		if !admits(c.addr, s.config.Load().Allow) || !s.enter(c) {
 			reset(tcp)
 			continue
 		}
@@ -129,15 +158,15 @@ func (s *Server) serve(ctx context.Context, c *client, web *handed) {
 		return
 	}
 	r := bufio.NewReaderSize(c, 512)
-	req, err := readSOCKS(r, c, s.cfg.Users)
+	req, err := readSOCKS(r, c, s.config.Load().Users)
 	if err != nil {
 		_ = c.Close()
 		return
 	}
 	_ = c.SetDeadline(time.Time{})
-	protocol := "socks5"
+	protocol := socks5Protocol
 	if req.version == socks4 {
-		protocol = "socks4"
+		protocol = socks4Protocol
 	}
 	t, server, err := s.dial(ctx, c.addr, protocol, req.target)
 	if err != nil {
@@ -176,7 +205,7 @@ func replyFor(err error) byte {
 	switch {
 	case isForbidden(err):
 		return notAllowed
-	case isRefused(err):
+	case errno.IsRefused(err):
 		return refused
 	case isUnreachable(err):
 		return hostUnreachable
@@ -202,10 +231,10 @@ func (s *Server) keepSampling(stop <-chan struct{}) {
 
 // finish waits for clients until the grace is over, and ends those that are still there.
 func (s *Server) finish() {
-	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Grace)
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.Load().Grace)
 	defer cancel()
 	_ = s.http.Shutdown(ctx)
-	for s.cfg.Grace > 0 && s.count() > 0 && ctx.Err() == nil {
+	for s.config.Load().Grace > 0 && s.count() > 0 && ctx.Err() == nil {
 		time.Sleep(20 * time.Millisecond)
 	}
 	s.mu.Lock()
@@ -220,6 +249,7 @@ func (s *Server) finish() {
 	for end := time.Now().Add(endTime); s.count() > 0 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
+	s.running.Wait()
 }
 
 func (s *Server) count() int {

@@ -14,10 +14,10 @@ import (
 	"os/exec"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/mlget/mlget/internal/errno"
 	"github.com/mlget/mlget/internal/testbody"
 )
 
@@ -35,7 +35,7 @@ func (l *wire) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	l.dials.Add(1)
 	switch {
 	case l.dead.Load():
-		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ENETUNREACH}
+		return nil, &net.OpError{Op: "dial", Net: network, Err: errno.NetUnreachable}
 	case l.mute.Load():
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -54,7 +54,7 @@ func start(t *testing.T, cfg Config, links ...*wire) (*Server, string) {
 	cfg.Self = addrPort(l.Addr())
 	s := New(cfg)
 	for _, n := range links {
-		s.Join(n, Terms{})
+		s.Use(n, Terms{}, false)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
@@ -330,7 +330,7 @@ func TestTunnelsOfALostLinkAreReset(t *testing.T) {
 	s, addr := start(t, Config{Placement: RoundRobin}, a, b)
 	first, second := holding(t, addr, l), holding(t, addr, l)
 	s.Leave("a")
-	if n, err := first.Read(make([]byte, 1)); !errors.Is(err, connReset) {
+	if n, err := first.Read(make([]byte, 1)); !errors.Is(err, errno.ConnReset) {
 		t.Errorf("a tunnel of the lost link: %d, %v, want a reset", n, err)
 	}
 	_ = second.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
@@ -338,14 +338,14 @@ func TestTunnelsOfALostLinkAreReset(t *testing.T) {
 	if n, err := second.Read(make([]byte, 1)); !errors.As(err, &timeout) || !timeout.Timeout() {
 		t.Errorf("a tunnel of the other link: %d, %v", n, err)
 	}
-	s.Renew(&wire{name: "b"}, false)
+	s.Use(&wire{name: "b"}, Terms{}, false)
 	_ = second.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
 	if n, err := second.Read(make([]byte, 1)); !errors.As(err, &timeout) || !timeout.Timeout() {
 		t.Errorf("a tunnel of a link that was renewed: %d, %v", n, err)
 	}
-	s.Renew(&wire{name: "b"}, true)
+	s.Use(&wire{name: "b"}, Terms{}, true)
 	_ = second.SetReadDeadline(time.Time{})
-	if n, err := second.Read(make([]byte, 1)); !errors.Is(err, connReset) {
+	if n, err := second.Read(make([]byte, 1)); !errors.Is(err, errno.ConnReset) {
 		t.Errorf("a tunnel of a link that has moved: %d, %v, want a reset", n, err)
 	}
 	wait(t, "no tunnel is left", func() bool { return s.Links()[0].Tunnels == 0 })
@@ -412,10 +412,16 @@ func TestAffinity(t *testing.T) {
 	}
 }
 
+// allowance is an account with so many bytes in it.
+type allowance struct{ left int64 }
+
+func (a *allowance) Carried(bytes int64) { a.left -= bytes }
+func (a *allowance) Spare() int64        { return max(0, a.left) }
+
 func TestCapEndsTunnels(t *testing.T) {
 	plain, _ := site(t)
 	s, addr := start(t, Config{Placement: Measured})
-	s.Join(&wire{name: "a"}, Terms{Cap: 1_000_000})
+	s.Use(&wire{name: "a"}, Terms{Account: &allowance{left: 1_000_000}}, false)
 	resp, err := clientThrough(t, addr, "").Get(plain.URL + "/body")
 	if err == nil {
 		_, _ = io.Copy(io.Discard, resp.Body)
@@ -460,7 +466,7 @@ func TestGrace(t *testing.T) {
 	l := listen(t)
 	proxy := listen(t)
 	s := New(Config{Placement: Measured, Grace: time.Hour, Self: addrPort(proxy.Addr())})
-	s.Join(&wire{name: "a"}, Terms{})
+	s.Use(&wire{name: "a"}, Terms{}, false)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- s.Serve(ctx, proxy) }()

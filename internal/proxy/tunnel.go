@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 const (
@@ -27,8 +29,9 @@ type origin struct {
 type tunnel struct {
 	origin   origin
 	protocol string
-	up, down atomic.Int64 // bytes to the server and to the client
-	half     atomic.Bool  // one side has ended
+	up, down atomic.Int64  // bytes to the server and to the client
+	half     atomic.Bool   // one side has ended
+	limiter  *rate.Limiter // of down, once it is connected; nil: no limit
 
 	link     *member
 	ends     []*net.TCPConn
@@ -78,17 +81,39 @@ func (c *carrier) join(t *tunnel, client, server *net.TCPConn) {
 	other := make(chan struct{})
 	go func() {
 		defer close(other)
-		c.oneWay(t, server, client, &t.up)
+		c.oneWay(t, server, client, flow{count: &t.up})
 	}()
-	c.oneWay(t, client, server, &t.down)
+	c.oneWay(t, client, server, flow{&t.down, t.limiter})
 	<-other
 	_ = client.Close()
 	_ = server.Close()
 }
 
+// flow is the bytes of one direction.
+type flow struct {
+	count   *atomic.Int64
+	limiter *rate.Limiter // nil: no limit
+}
+
+// most is how many bytes are carried at a time, of n.
+func (f flow) most(n int) int {
+	if f.limiter == nil {
+		return n
+	}
+	return min(n, f.limiter.Burst())
+}
+
+// passed counts n bytes, at most most, and waits until they may pass.
+func (f flow) passed(n int) {
+	f.count.Add(int64(n))
+	if f.limiter != nil {
+		time.Sleep(f.limiter.ReserveN(time.Now(), n).Delay())
+	}
+}
+
 // oneWay carries the bytes of one direction, and passes its end on.
-func (c *carrier) oneWay(t *tunnel, dst, src *net.TCPConn, count *atomic.Int64) {
-	if err := c.carry(dst, src, count); err != nil {
+func (c *carrier) oneWay(t *tunnel, dst, src *net.TCPConn, f flow) {
+	if err := c.carry(dst, src, f); err != nil {
 		reset(src, dst)
 		return
 	}

@@ -15,6 +15,7 @@ gzip -9n "$share"/man/man1/*.1
 "$share/mlget" completion zsh > "$share/zsh/site-functions/_mlget"
 "$share/mlget" completion fish > "$share/fish/vendor_completions.d/mlget.fish"
 rm "$share/mlget"
+cp -R docs/services "$share/doc/mlget/"
 
 # Of the modules that are linked on any system, and of Go itself.
 {

@@ -118,7 +118,7 @@ func (b *Builder) linkReport(i int) Link {
 	if b.end != nil && i < len(b.end.Links) {
 		// The transport's own count is better than what was seen to happen.
 		t := b.end.Links[i]
-		r.Connections = t.Connections
+		r.Connections, r.Reads = t.Connections, t.Reads
 		if t.LocalAddr != "" {
 			r.LocalAddr, r.RemoteAddr = t.LocalAddr, t.RemoteAddr
 		}

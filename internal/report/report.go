@@ -113,8 +113,11 @@ type Link struct {
 	Requests      int     `json:"requests"`
 	Retries       int     `json:"retries"`
 	Connections   int     `json:"connections"` // opened during the run
-	LocalAddr     string  `json:"local_addr"`  // of the last connection
-	RemoteAddr    string  `json:"remote_addr"`
+	// Reads is how many system calls took bytes from its connections; absent where they are not
+	// counted: so far on Linux only.
+	Reads      int64  `json:"reads,omitempty"`
+	LocalAddr  string `json:"local_addr"` // of the last connection
+	RemoteAddr string `json:"remote_addr"`
 }
 
 // File is one of several files' part in a run; its fields mean what those of the

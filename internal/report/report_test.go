@@ -90,7 +90,7 @@ func TestSchema(t *testing.T) {
 			"size_bytes, seconds, throughput_mbps, link_delta_seconds, wasted_bytes, resumed_bytes, requests, retries, " +
 			"cpu_seconds, max_rss_bytes, voluntary_switches, wakeups_per_second, exit_code, error, policy, links, files_total, files_done, files, tuning, power, power_unavailable, energy, energy_unavailable"},
 		{Link{}, "name, bind, state, reason, bytes, seconds, finished_seconds, throughput_mbps, peak_mbps, bandwidth_mbps, rtt_ms, " +
-			"requests, retries, connections, local_addr, remote_addr"},
+			"requests, retries, connections, reads, local_addr, remote_addr"},
 		{Power{}, "source, interval_seconds, samples, base_watts, median_watts, p90_watts, peak_watts, base_measured, refresh_seconds"},
 		{Energy{}, "modelled, total_joules, dynamic_joules, tail_joules, joules_per_100mb, mbps_per_joule, tcp_computation_joules, per_link, " +
 			"full_load_watts, utilisation, tail_seconds, tail_cut, covered, e_d_joules_low, e_d_joules_high, partial, not_measured"},

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/mlget/mlget/internal/filelock"
 )
 
 // File writes text beside what name leads to and takes its place when it is whole: on an
@@ -64,7 +66,7 @@ func replace(name string, text []byte, only fs.FileMode) error {
 		_ = os.Remove(f.Name()) // the first error counts
 		return err
 	}
-	if err = os.Rename(f.Name(), path); err != nil {
+	if err = filelock.Patiently(func() error { return os.Rename(f.Name(), path) }); err != nil {
 		_ = os.Remove(f.Name())
 		if old != nil { // a mount point, or another's file in a directory like /tmp
 			return overwrite(name, text)

@@ -3,10 +3,12 @@ package rewrite
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 )
 
 // TestFile: whatever the name leads through, what is there is replaced, with its mode, and
@@ -114,5 +116,44 @@ func TestAnOpenFile(t *testing.T) {
 	}
 	if fi, err := f.Stat(); err != nil || fi.Size() > 0 {
 		t.Errorf("%d bytes, %v", fi.Size(), err)
+	}
+}
+
+// TestFileWaitsForReader: a file that another program is just reading is replaced when it has
+// been read. Windows refuses before, and writing over it would show the reader half of each.
+func TestFileWaitsForReader(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "f")
+	if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := reader.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	go func() { written <- File(name, []byte("new")) }()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // until there is something to take its place
+		beside, err := filepath.Glob(filepath.Join(dir, ".mlget-*.tmp"))
+		if err != nil || time.Now().After(end) {
+			t.Fatal(err)
+		}
+		if after, err := os.Stat(name); len(beside) > 0 || err == nil && !os.SameFile(before, after) {
+			break
+		}
+	}
+	text, err := io.ReadAll(reader)
+	if err := errors.Join(err, reader.Close()); err != nil || string(text) != "old" {
+		t.Errorf("the reader has %q, %v", text, err)
+	}
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.Stat(name); err != nil || os.SameFile(before, after) {
+		t.Errorf("%v: the file was written over", err)
 	}
 }

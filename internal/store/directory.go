@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/mlget/mlget/internal/filelock"
 )
 
 // directory is where the files of a download are. It is opened once and used through its
@@ -124,11 +126,11 @@ func (d *directory) lstat(path string) (fs.FileInfo, error) {
 }
 
 func (d *directory) remove(path string) error {
-	return patiently(func() error { return d.files.Remove(filepath.Base(path)) })
+	return filelock.Patiently(func() error { return d.files.Remove(filepath.Base(path)) })
 }
 
 func (d *directory) rename(from, to string) error {
-	return patiently(func() error { return d.files.Rename(filepath.Base(from), filepath.Base(to)) })
+	return filelock.Patiently(func() error { return d.files.Rename(filepath.Base(from), filepath.Base(to)) })
 }
 
 func (d *directory) link(from, to string) error {
@@ -188,7 +190,7 @@ func (d *directory) grants() (grant, error) {
 	named := ""
 	probe, err := d.openUnnamed(0o666)
 	if err != nil {
-		named = filepath.Join(d.path, fmt.Sprintf(".mlget-%016x", rand.Uint64()))
+		named = filepath.Join(d.path, probeName())
 		probe, err = d.openFile(named, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	}
 	if err != nil {
@@ -205,6 +207,9 @@ func (d *directory) grants() (grant, error) {
 	d.grant = &grant{mode: fi.Mode().Perm(), owner: ownerOf(fi)}
 	return *d.grant, nil
 }
+
+// probeName is a name for a file that is gone at once.
+func probeName() string { return fmt.Sprintf(".mlget-%016x", rand.Uint64()) }
 
 // Why a file is not used although it has the right name.
 var (

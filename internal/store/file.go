@@ -30,7 +30,8 @@ type File struct {
 
 	limit atomic.Int64 // WriteAt's end in bytes; 0 before Begin
 
-	file *os.File // set before the first WriteAt
+	file  *os.File // set before the first WriteAt
+	brief *brief   // of file, set by Begin; nil: the runtime is told of every write
 
 	mu      sync.Mutex // all below
 	closed  bool
@@ -184,7 +185,7 @@ func (f *File) Begin(id identity.Identity) error {
 			return err
 		}
 	}
-	f.begun = true
+	f.begun, f.brief = true, newBrief(f.file)
 	if id.Size < 0 {
 		f.limit.Store(math.MaxInt64)
 	} else {
@@ -260,8 +261,12 @@ func (f *File) WriteAt(p []byte, off int64) (int, error) {
 	if limit := f.limit.Load(); off < 0 || off > limit || int64(len(p)) > limit-off {
 		return 0, f.outside(len(p), off, limit)
 	}
-	n, err := f.file.WriteAt(p, off)
-	if err != nil {
+	done := f.brief.writeAt(p, off)
+	if done == len(p) {
+		return done, nil
+	}
+	n, err := f.file.WriteAt(p[done:], off+int64(done))
+	if n += done; err != nil {
 		return n, fail("write", f.path+partSuffix, err)
 	}
 	return n, nil

@@ -111,6 +111,7 @@ func (c *commit) prepare(o CommitOptions, synced map[*directory]error) {
 		c.err = fail("finish", f.path, ErrClosed)
 		return
 	case f.whole:
+		f.dropRelic()
 		c.name, c.err = f.path, f.close()
 		f.leave()
 		return

@@ -25,7 +25,7 @@ func (f *File) MoveAt(m *Mover, n, off int64) (int64, error) {
 	if limit := f.limit.Load(); off < 0 || off > limit || n > limit-off {
 		return 0, f.outside(int(n), off, limit)
 	}
-	done, err := m.give(f.file, n, off)
+	done, err := m.give(f.file, f.brief, n, off)
 	if err != nil {
 		return done, fail("write", f.path+partSuffix, err)
 	}

@@ -152,7 +152,7 @@ func (f *File) tryName(name string, w *os.File) error {
 			return fs.ErrExist
 		}
 	}
-	if err := f.dir.dropRelic(name + journalSuffix); err != nil {
+	if err := f.dir.dropRelicAt(name + journalSuffix); err != nil {
 		return err
 	}
 	if err := f.dir.linkTo(w, name+journalSuffix); err != nil {
@@ -168,9 +168,9 @@ func (f *File) tryName(name string, w *os.File) error {
 	return err
 }
 
-// dropRelic removes a journal, if one is there, that an earlier run has left without a
+// dropRelicAt removes a journal, if one is there, that an earlier run has left without a
 // .part. Anything else is ErrExist.
-func (d *directory) dropRelic(path string) error {
+func (d *directory) dropRelicAt(path string) error {
 	j, current, err := d.openLocked(path, 0, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

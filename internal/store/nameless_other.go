@@ -2,13 +2,7 @@
 
 package store
 
-import (
-	"errors"
-	"io/fs"
-	"os"
-
-	"github.com/mlget/mlget/pkg/scheduler"
-)
+import "github.com/mlget/mlget/pkg/scheduler"
 
 // openNameless: there are no files without names here.
 func (*File) openNameless() bool { return false }
@@ -20,6 +14,3 @@ func (f *File) reach() string { return f.path + partSuffix }
 
 // moveTo gives what there is of f, which is at part, a name that must be free.
 func (f *File) moveTo(part, name string) error { return f.dir.renameNoReplace(part, name) }
-
-// openUnnamed: there are no files without names here.
-func (*directory) openUnnamed(fs.FileMode) (*os.File, error) { return nil, errors.ErrUnsupported }

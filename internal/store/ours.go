@@ -64,6 +64,17 @@ func (f *File) removeOwnJournal() error {
 	return fail("remove", f.path+journalSuffix, err)
 }
 
+// dropRelic removes the journal that a run which was killed after it had given the file its name
+// has left beside it: one of the same URL, without a NAME.part.
+func (f *File) dropRelic() {
+	if f.dir.exists(f.path + partSuffix) {
+		return
+	}
+	if j, err := f.readJournal(); err == nil && j.URLSum == f.from.sum {
+		_ = f.removeOwnJournal() // it does no harm
+	}
+}
+
 // mayGo fails, with ErrForeign, unless what is at path may be thrown away: nothing, or what
 // a run that was killed, or lost power, may have left of a journal that it was writing: a
 // part of one, or zeros.

@@ -73,12 +73,11 @@ func (p *pipe) fromSocket(socket uintptr) bool {
 	}
 }
 
-// give writes n bytes of the pipe to f at off, by copying where f's file system
-// does not splice.
-func (p *pipe) give(f *os.File, n, off int64) (done int64, err error) {
+// give writes n bytes of the pipe to f, of which b is, at off, by copying where f's file
+// system does not splice.
+func (p *pipe) give(f *os.File, b *brief, n, off int64) (done int64, err error) {
 	for done < n && !p.copies {
-		at := off + done
-		k, err := unix.Splice(p.r, nil, int(f.Fd()), &at, int(n-done), unix.SPLICE_F_MOVE)
+		k, err := b.splice(p.r, f, off+done, int(n-done))
 		switch {
 		case err == nil && k <= 0:
 			return done, io.ErrShortWrite

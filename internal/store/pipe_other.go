@@ -18,4 +18,4 @@ func (*pipe) works() bool                                { return false }
 func (*pipe) close() error                               { return nil }
 func (*pipe) take(syscall.RawConn, int64) (int64, error) { return 0, errors.ErrUnsupported }
 
-func (*pipe) give(*os.File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
+func (*pipe) give(*os.File, *brief, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }

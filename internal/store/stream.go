@@ -26,6 +26,7 @@ type Stream struct {
 	ended chan struct{} // closed when the goroutine has returned
 
 	window int64
+	first  int64 // the offset of the first byte that is handed on
 
 	mu      sync.Mutex
 	wake    sync.Cond
@@ -44,9 +45,12 @@ const history = 64 << 10
 // NewStream starts a Stream to w with a window of that many bytes, which must
 // be positive. Memory is taken up as the window is used. Nothing is handed on before its
 // Release.
-func NewStream(w io.Writer, window int64) *Stream {
+func NewStream(w io.Writer, window int64) *Stream { return NewStreamFrom(w, 0, window) }
+
+// NewStreamFrom starts a Stream of the bytes from first on: those before count as handed on.
+func NewStreamFrom(w io.Writer, first, window int64) *Stream {
 	s := &Stream{
-		w: w, name: "the output",
+		w: w, name: "the output", first: first, drained: first, release: first,
 		moved: make(chan struct{}, 1), ended: make(chan struct{}),
 		window: window, ring: make([]byte, window+history), have: make([]scheduler.Range, 0, 64),
 	}
@@ -146,7 +150,7 @@ func (s *Stream) Forget(end int64) int64 {
 func (s *Stream) Restart() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.release > 0 {
+	if s.release > s.first {
 		return false
 	}
 	s.have = s.have[:0]
@@ -163,7 +167,7 @@ func (s *Stream) ReadAt(p []byte, off int64) (int, error) {
 	for _, r := range s.have {
 		there = there || end <= r.End && (off >= r.Off || r.Off == s.drained)
 	}
-	if off < max(0, s.drained-history) || !there {
+	if off < max(s.first, s.drained-history) || !there {
 		return 0, fail("read", s.name, ErrOutside)
 	}
 	at := int(off % int64(len(s.ring)))

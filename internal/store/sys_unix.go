@@ -57,9 +57,6 @@ func keyOf(_ string, fi fs.FileInfo) fileKey {
 // usedByPath: a directory that may be written but not read is used by its path.
 const usedByPath = true
 
-// patiently is do. Nobody's having a file open keeps it from being renamed or removed.
-func patiently(do func() error) error { return do() }
-
 // at is how a system call reaches the file at path: from a descriptor, by a name.
 func (d *directory) at(path string) (fd int, name string) {
 	if d.handle == nil {

@@ -7,9 +7,10 @@ import (
 	"os"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/mlget/mlget/internal/filelock"
 )
 
 const (
@@ -62,21 +63,6 @@ func keyOf(path string, _ fs.FileInfo) fileKey {
 // does not share deletion, as os.Root's do, so that it could be neither renamed nor removed.
 const usedByPath = false
 
-// patiently repeats what fails while another process has the file open without sharing
-// deletion: virus scanners and indexers do so for a moment, whenever a file is closed. The
-// time is that of cmd/go/internal/robustio.
-func patiently(do func() error) error {
-	const longest = time.Second // and two altogether
-	for wait := time.Millisecond; ; wait *= 2 {
-		err := do()
-		inUse := errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_ACCESS_DENIED)
-		if !inUse || wait > longest {
-			return err
-		}
-		time.Sleep(wait)
-	}
-}
-
 // syncNames does nothing, as syncDir.
 func syncNames(*os.File) error { return nil }
 
@@ -105,7 +91,7 @@ func (*directory) renameNoReplace(from, to string) error {
 	if err != nil {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 	}
-	err = patiently(func() error { return windows.MoveFileEx(a, b, windows.MOVEFILE_WRITE_THROUGH) })
+	err = filelock.Patiently(func() error { return windows.MoveFileEx(a, b, windows.MOVEFILE_WRITE_THROUGH) })
 	if err != nil {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 	}

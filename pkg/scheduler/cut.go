@@ -8,7 +8,11 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 	}
 	whole, likely := p.Len(), c.batch.stock.likely(p)
 	size = max(int64(float64(size)*c.links[id].part(stream)), c.cfg.minRequest())
-	switch most := c.handy(id, stream); {
+	most := c.handy(id, stream)
+	if c.planned(id) && c.batch.files == 0 && likely > most && !without("plan-brief") {
+		size = min(size, most) // a connection that the next plan gives up brings what it was asked for first
+	}
+	switch {
 	case likely-size < c.cfg.minRequest(), !without("whole-piece") && whole <= wholePiece && likely <= most, p.guess && c.brief(id, stream, likely):
 		size = whole
 	}

@@ -71,3 +71,33 @@ func TestFewFilesAtOnceGoWhereTheyAreBroughtSoonest(t *testing.T) {
 		}
 	}
 }
+
+// A connection that the next plan gives up brings what it was asked for first. So one that a plan
+// has made is asked for no more at a time than it brings in two seconds.
+func TestAPlansConnectionsHaveLittleInHand(t *testing.T) {
+	const size, rate = 100 << 20, 8e6
+	for _, c := range []struct {
+		connections int
+		most        int64 // bytes
+	}{
+		{1, 2 * rate}, {8, 2 * rate / 8}, {64, leastWhole},
+	} {
+		r := batchRig(t, 300*Millisecond)
+		plan := Plan{}
+		plan.Classes[0] = Share{Connections: c.connections, Parallelism: c.connections}
+		r.step(Input{Kind: Planned, Plan: &plan})
+		r.add(0, 0, size, false)
+		r.expect(0)
+		r.known(rate)
+		r.tick()
+		asked := r.starts()
+		if len(asked) < c.connections {
+			t.Fatalf("%d connections: %d requests", c.connections, len(asked))
+		}
+		for _, a := range asked {
+			if a.Len() > c.most {
+				t.Errorf("%d connections: %d bytes asked for at once, %d are two seconds' worth", c.connections, a.Len(), c.most)
+			}
+		}
+	}
+}

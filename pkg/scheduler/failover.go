@@ -157,6 +157,9 @@ func (c *Core) ban(id LinkID, out []Action) []Action {
 	l.health.ban(c.now)
 	l.duty.trouble = min(l.duty.trouble, c.now)
 	l.est.forget()
+	for i := range l.streams.conn {
+		l.streams.conn[i].opened = 0 // a connection that rests starts slowly again (RFC 5681, 4.1)
+	}
 	return append(out, Action{Kind: Ban, Link: id})
 }
 

@@ -6,7 +6,7 @@ import "testing"
 // for so many, and gives their numbers after each step.
 func narrowed(goal StreamID, trips int, rate func(StreamID) float64) (most []StreamID) {
 	const trip = 300 * Millisecond
-	l := &link{rtt: roundTrips{min: trip}, est: estimator{rate: 1e6}}
+	l := &link{rtt: roundTrips{min: trip}, est: estimator{rate: 1e6, nSamples: 1}}
 	s := &l.streams
 	s.most = 64
 	s.aim(goal, l)
@@ -65,7 +65,7 @@ func TestABurstIsNoReasonToGoBack(t *testing.T) {
 }
 
 func TestANearLinkIsNarrowAtOnce(t *testing.T) {
-	l := &link{rtt: roundTrips{min: 20 * Millisecond}, est: estimator{rate: 1e6}}
+	l := &link{rtt: roundTrips{min: 20 * Millisecond}, est: estimator{rate: 1e6, nSamples: 1}}
 	l.streams.most = 6
 	if l.streams.aim(2, l); l.streams.most != 2 {
 		t.Errorf("%d", l.streams.most)
@@ -77,7 +77,7 @@ func TestANearLinkIsNarrowAtOnce(t *testing.T) {
 
 // Connections that were tried and did no more go as they came.
 func TestATrialEndsAtOnce(t *testing.T) {
-	l := &link{rtt: roundTrips{min: 300 * Millisecond}, est: estimator{rate: 1e6}}
+	l := &link{rtt: roundTrips{min: 300 * Millisecond}, est: estimator{rate: 1e6, nSamples: 1}}
 	s := &l.streams
 	s.most = 64
 	if s.aim(24, l); s.most != 64 {
@@ -121,5 +121,17 @@ func TestAPlansGoalThatCostsRateIsRarelyTried(t *testing.T) {
 	})
 	if 4*few > all {
 		t.Errorf("%d of %d trips with too few", few, all)
+	}
+}
+
+// A plan that is there before the link has shown a rate holds at once: what the connections that
+// are to go were asked for fills the link meanwhile.
+func TestAPlanOfTheStartHoldsAtOnce(t *testing.T) {
+	for samples, want := range []StreamID{24, 64} {
+		l := &link{rtt: roundTrips{min: 300 * Millisecond}, est: estimator{rate: 1e6, nSamples: samples}}
+		l.streams.most = 64
+		if l.streams.aim(24, l); l.streams.most != want {
+			t.Errorf("%d rates shown: %d connections, want %d", samples, l.streams.most, want)
+		}
 	}
 }

@@ -4,6 +4,7 @@
 package aria2c
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"net/netip"
@@ -12,8 +13,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mlget/mlget/internal/cli/exit"
+	"github.com/mlget/mlget/internal/progress"
 )
 
 // Version is the version of aria2 whose options these are.
@@ -198,13 +201,42 @@ func (g *given) command() (Command, error) {
 	}
 	words = append(words, names...)
 	if g.is("force-sequential") || g.values["input-file"] != "" || len(g.urls) == 0 {
-		return Command{Attempts: [][]string{append(append(words, "--"), g.urls...)}}, nil
+		shown, err := g.shown(false)
+		return Command{Attempts: [][]string{append(append(words, shown, "--"), g.urls...)}}, err
 	}
 	var c Command
-	for _, u := range g.urls { // they lead to the same file
-		c.Attempts = append(c.Attempts, append(slices.Clone(words), "--", u))
+	for i, u := range g.urls { // they lead to the same file
+		shown, err := g.shown(i+1 < len(g.urls))
+		if err != nil {
+			return Command{}, err
+		}
+		c.Attempts = append(c.Attempts, append(slices.Clone(words), shown, "--", u))
 	}
 	return c, nil
+}
+
+// shown is the flag that says what of the progress is shown. Where another attempt follows, what
+// has failed is not the result.
+func (g *given) shown(another bool) (string, error) {
+	r := progress.Readout{IsHidden: g.values["show-console-readout"] == "false", Summary: time.Minute, Results: cmp.Or(g.values["download-result"], "default")}
+	if text, ok := g.values["summary-interval"]; ok {
+		seconds, err := strconv.Atoi(text)
+		if err != nil || seconds < 0 {
+			return "", exit.Usagef("--summary-interval: want seconds, not %q", text)
+		}
+		r.Summary = time.Duration(seconds) * time.Second
+	}
+	if !slices.Contains([]string{"default", "full", "hide"}, r.Results) {
+		return "", exit.Usagef("--download-result is default, full or hide")
+	}
+	if another && r.Results == "default" {
+		r.Results = "done"
+	}
+	mode := r.Mode()
+	if g.is("quiet") || r == (progress.Readout{IsHidden: true, Results: "hide"}) {
+		mode = progress.ModeNone
+	}
+	return "--progress=" + string(mode), nil
 }
 
 // flags are mlget's flags but for the names of files.
@@ -243,9 +275,6 @@ func (g *given) flags() (words []string, err error) {
 	}
 	if !g.is("remote-time") {
 		words = append(words, "--no-remote-time")
-	}
-	if g.values["show-console-readout"] == "false" {
-		add("progress", "none")
 	}
 	if text := g.values["interface"]; text != "" {
 		name, err := interfaceOf(text)

@@ -23,17 +23,17 @@ func TestParse(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		ytdlp + " --dir ./sub/ --out ./x.part -- http://a/": "--no-config --globoff --header=User-Agent:x --proxy=http://p:1/ --load-cookies=/c --concurrency=16 --limit-rate=5M" +
-			" --insecure --progress=none --directory-prefix=./sub/ --output=./x.part -- http://a/",
-		"http://a/":                                       "--no-config --globoff --no-remote-time -- http://a/",
-		"http://a/ http://b/":                             "--no-config --globoff --no-remote-time -- http://a/ | --no-config --globoff --no-remote-time -- http://b/",
-		"-Z http://a/ http://b":                           "--no-config --globoff --no-remote-time -- http://a/ http://b",
-		"-c -q -t 5 -m 3 -d D http://a/":                  "--no-config --globoff --tries=3 --timeout=5s --quiet --continue --no-remote-time --directory-prefix=D -- http://a/",
-		"-i list -j2":                                     "--no-config --globoff --input-file=list --concurrency=2 --no-remote-time --",
-		"-d DIR -o there.bin http://a/":                   "--no-config --globoff --no-remote-time --directory-prefix=DIR --output=there.2.bin -- http://a/",
-		"-c -d DIR -o there.bin http://a/":                "--no-config --globoff --continue --no-remote-time --directory-prefix=DIR --output=there.bin -- http://a/",
-		"--interface 127.0.0.1 --all-proxy= http://a/":    "--no-config --globoff --proxy= --no-remote-time --links=lo -- http://a/",
-		"--max-download-limit=0 --http-user=u http://a/":  "--no-config --globoff --user=u --no-remote-time -- http://a/",
-		"--allow-overwrite --no-netrc=false -k1M http://": "--no-config --globoff --no-remote-time -- http://",
+			" --insecure --directory-prefix=./sub/ --output=./x.part --progress=none -- http://a/",
+		"http://a/":                                       "--no-config --globoff --no-remote-time --progress=aria2:false:60:default -- http://a/",
+		"http://a/ http://b/":                             "--no-config --globoff --no-remote-time --progress=aria2:false:60:done -- http://a/ | --no-config --globoff --no-remote-time --progress=aria2:false:60:default -- http://b/",
+		"-Z http://a/ http://b":                           "--no-config --globoff --no-remote-time --progress=aria2:false:60:default -- http://a/ http://b",
+		"-c -q -t 5 -m 3 -d D http://a/":                  "--no-config --globoff --tries=3 --timeout=5s --quiet --continue --no-remote-time --directory-prefix=D --progress=none -- http://a/",
+		"-i list -j2":                                     "--no-config --globoff --input-file=list --concurrency=2 --no-remote-time --progress=aria2:false:60:default --",
+		"-d DIR -o there.bin http://a/":                   "--no-config --globoff --no-remote-time --directory-prefix=DIR --output=there.2.bin --progress=aria2:false:60:default -- http://a/",
+		"-c -d DIR -o there.bin http://a/":                "--no-config --globoff --continue --no-remote-time --directory-prefix=DIR --output=there.bin --progress=aria2:false:60:default -- http://a/",
+		"--interface 127.0.0.1 --all-proxy= http://a/":    "--no-config --globoff --proxy= --no-remote-time --links=lo --progress=aria2:false:60:default -- http://a/",
+		"--max-download-limit=0 --http-user=u http://a/":  "--no-config --globoff --user=u --no-remote-time --progress=aria2:false:60:default -- http://a/",
+		"--allow-overwrite --no-netrc=false -k1M http://": "--no-config --globoff --no-remote-time --progress=aria2:false:60:default -- http://",
 	} {
 		if strings.Contains(args, "127.0.0.1") {
 			if _, err := os.Stat("/sys/class/net/lo"); err != nil {

@@ -6,12 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +22,7 @@ import (
 	"github.com/mlget/mlget/internal/cli/program"
 	"github.com/mlget/mlget/internal/daemon"
 	"github.com/mlget/mlget/internal/engine"
+	"github.com/mlget/mlget/internal/metrics"
 	"github.com/mlget/mlget/internal/term"
 )
 
@@ -36,6 +36,7 @@ type options struct {
 	local      bool
 	concurrent int
 	limit      flags.Size
+	metrics    string
 	quiet      bool
 }
 
@@ -69,23 +70,24 @@ browser extensions. Its queue survives it. FLAGS are those of each download.`,
 	f.IntVar(&o.concurrent, "max-concurrent-downloads", 0, "files at once (default 5)")
 	o.limit = flags.Size{None: true}
 	f.Var(&o.limit, "max-overall-download-limit", "most bytes per second, of all files")
+	f.StringVar(&o.metrics, "metrics-listen", "", "serve Prometheus metrics at `[HOST:]PORT`")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
 	f.SortFlags = false
 	return cmd
 }
 
-// secret reads the secret of a file: all of it but the line's end.
-func (o *options) secret() (string, error) {
-	if o.secretFile == "" {
+// readSecret reads the secret of a file: all of it but the line's end.
+func readSecret(name string) (string, error) {
+	if name == "" {
 		return "", nil
 	}
-	text, err := os.ReadFile(o.secretFile)
+	text, err := os.ReadFile(name)
 	if err != nil {
 		return "", exit.FileError{Err: fmt.Errorf("--rpc-secret-file: %w", err)}
 	}
 	text = bytes.TrimRight(text, "\r\n")
 	if len(text) == 0 {
-		return "", exit.FileError{Err: fmt.Errorf("--rpc-secret-file: %s is empty", o.secretFile)}
+		return "", exit.FileError{Err: fmt.Errorf("--rpc-secret-file: %s is empty", name)}
 	}
 	return string(text), nil
 }
@@ -95,6 +97,18 @@ func (o *options) sessionFile() (string, error) {
 	if o.session != "" {
 		return o.session, nil
 	}
+	name, err := defaultSession()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return "", exit.FileError{Err: fmt.Errorf("--session: %w", err)}
+	}
+	return name, nil
+}
+
+// defaultSession is where the queue is kept if nobody says otherwise.
+func defaultSession() (string, error) {
 	dir := os.Getenv("XDG_STATE_HOME")
 	if dir == "" {
 		var err error
@@ -102,11 +116,7 @@ func (o *options) sessionFile() (string, error) {
 			return "", exit.FileError{Err: fmt.Errorf("--session: %w", err)}
 		}
 	}
-	name := filepath.Join(dir, "mlget", "daemon-session")
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return "", exit.FileError{Err: fmt.Errorf("--session: %w", err)}
-	}
-	return name, nil
+	return filepath.Join(dir, "mlget", "daemon-session"), nil
 }
 
 // printer writes lines for the user.
@@ -126,7 +136,7 @@ func (l *printer) warn(important bool, text string) {
 }
 
 func (o *options) run(ctx context.Context, given []string, stdio console.IO) error {
-	secret, err := o.secret()
+	secret, err := readSecret(o.secretFile)
 	if err != nil {
 		return err
 	}
@@ -139,6 +149,15 @@ func (o *options) run(ctx context.Context, given []string, stdio console.IO) err
 		return err
 	}
 	l := &printer{stdio: stdio, quiet: o.quiet}
+	seen, scrapes, err := o.showMetrics(l)
+	if err != nil {
+		return err
+	}
+	defer scrapes()
+	meter, err := newEnergyMeter(shared, seen)
+	if err != nil {
+		return err
+	}
 	listener, own, err := listen(o.listen, secret != "")
 	if err != nil {
 		return err
@@ -166,38 +185,50 @@ func (o *options) run(ctx context.Context, given []string, stdio console.IO) err
 	if err != nil {
 		return errors.Join(err, session.Close())
 	}
-	d := &downloader{dir: dir, flags: given, rule: urlRule{local: o.local}, links: links, warn: l.warn}
+	d := &downloader{dir: dir, flags: given, rule: urlRule{local: o.local}, links: links, warn: l.warn, seen: seen, power: meter}
 	m := daemon.New(running, q, session, global, d)
-	server := aria2rpc.New(aria2rpc.Config{
+	if seen != nil {
+		seen.ShowJobs(m)
+	}
+	rpc := aria2rpc.New(aria2rpc.Config{
 		Manager: m, Secret: secret, Origins: o.origins, Dir: dir, UserAgent: "mlget/" + program.Version(), Mlget: program.Version(),
-		AnyHost: !own, Allows: d.rule,
+		AnyHost: !own, Allows: d.rule, Energy: meter,
 	})
-	web := &http.Server{Handler: server, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16}
 	var background sync.WaitGroup
 	background.Go(func() { watch(running, m, d, l) })
 	m.Start()
 	l.warn(true, "listening at "+o.listen+", saving below "+dir)
-	failed := make(chan error, 1)
-	go func() { failed <- web.Serve(listener) }()
-	select {
-	case err = <-failed:
-	case <-server.Stopped():
-	case <-ctx.Done():
-	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
-	defer cancel()
-	_ = web.Shutdown(ending) // whoever does not go is left
+	err = serve(ctx, rpc, listener, socketOf(name), func(text string) { l.warn(true, text) })
 	end(engine.ErrInterrupted)
 	closing := m.Close()
 	background.Wait()
 	d.close()
 	switch {
-	case err != nil && !errors.Is(err, http.ErrServerClosed):
+	case err != nil:
 		return fmt.Errorf("--rpc-listen: %w", err)
 	case closing != nil:
 		return exit.FileError{Err: fmt.Errorf("--session: %w", closing)}
 	}
 	return nil
+}
+
+// showMetrics serves the metrics of all downloads, where somebody wants them, until stop is
+// called; else seen is nil.
+func (o *options) showMetrics(l *printer) (seen *metrics.Run, stop func(), err error) {
+	if o.metrics == "" {
+		return nil, func() {}, nil
+	}
+	address, err := metrics.Address(o.metrics)
+	if err != nil {
+		return nil, nil, exit.Usagef("--metrics-listen: %w", err)
+	}
+	seen = metrics.New(program.Version(), runtime.Version())
+	server, err := metrics.Listen(address, seen)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w %s: %w", exit.ErrListen, address, err)
+	}
+	l.warn(true, "metrics at "+server.URL())
+	return seen, server.Close, nil
 }
 
 const optOverall = "max-overall-download-limit"

@@ -20,6 +20,7 @@ import (
 	"github.com/mlget/mlget/internal/daemon"
 	"github.com/mlget/mlget/internal/engine"
 	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/metrics"
 	"github.com/mlget/mlget/internal/store"
 )
 
@@ -30,6 +31,8 @@ type downloader struct {
 	rule  urlRule
 	links *get.Shared
 	warn  func(important bool, text string)
+	seen  *metrics.Run // nil: nobody wants to see metrics
+	power *energyMeter
 
 	opening  sync.Mutex
 	loopback *get.Shared // nil before it is needed
@@ -39,6 +42,7 @@ type downloader struct {
 }
 
 func (d *downloader) close() {
+	d.power.close()
 	d.links.Close()
 	if d.loopback != nil {
 		d.loopback.Close()
@@ -72,9 +76,9 @@ func isWhole(job daemon.Job) bool {
 // target is where the file of a job goes: below the directory, by the rules for names that
 // somebody else has chosen.
 func (d *downloader) target(job daemon.Job, u *url.URL) store.Target {
-	t := store.Target{Dir: d.dir, Name: job.Options["out"], Continue: job.Options["continue"] == "true"}
-	t.OwnTime = job.Options["remote-time"] != "true"
-	t.Sub = job.Options["dir"]
+	t := store.Target{Dir: d.dir, Name: job.Options.Get("out"), Continue: job.Options.Get("continue") == "true"}
+	t.OwnTime = job.Options.Get("remote-time") != "true"
+	t.Sub = job.Options.Get("dir")
 	if filepath.IsAbs(t.Sub) {
 		t.Sub, _ = filepath.Rel(d.dir, t.Sub) // the server has seen to it
 	}
@@ -143,6 +147,8 @@ func jobFlags(o daemon.Options, u *url.URL) (all []string) {
 func (d *downloader) Download(ctx context.Context, job daemon.Job, p *daemon.Progress) daemon.Outcome {
 	ctx, cancel := interruptible(ctx)
 	defer cancel()
+	d.power.begin()
+	defer d.power.end()
 	out := daemon.Outcome{Code: aria2c.Option, Message: "there is no URL"}
 	for i, uri := range job.URIs {
 		p.SetUsed(i + 1)
@@ -174,7 +180,7 @@ func (d *downloader) try(ctx context.Context, job daemon.Job, uri string, p *dae
 	if err != nil {
 		return daemon.Outcome{Code: aria2c.Option, Message: err.Error()}, true
 	}
-	o, err := get.Parse(append(append([]string(nil), d.flags...), jobFlags(job.Options, u)...))
+	o, err := get.Parse(append(append([]string(nil), d.flags...), jobFlags(job.Options.All(), u)...))
 	if err != nil {
 		return daemon.Outcome{Code: aria2c.Option, Message: err.Error()}, false
 	}
@@ -183,13 +189,15 @@ func (d *downloader) try(ctx context.Context, job daemon.Job, uri string, p *dae
 		return daemon.Outcome{Code: aria2c.Network, Message: err.Error(), Retryable: true}, false
 	}
 	var bus event.Bus
-	told, heard := bus.Subscribe(), make(chan struct{})
-	go func() {
-		defer close(heard)
-		follow(told, links, p)
-	}()
+	var heard sync.WaitGroup
+	told := bus.Subscribe()
+	heard.Go(func() { follow(told, links, p) })
+	if d.seen != nil {
+		counted := bus.Subscribe()
+		heard.Go(func() { d.seen.Follow(counted, links) })
+	}
 	result, err := links.Download(ctx, o, u, d.target(job, u), isWhole(job), d.limiter(), &bus)
-	<-heard
+	heard.Wait()
 	if err == nil {
 		return daemon.Outcome{Path: result.Output, Size: max(0, result.Size)}, false
 	}

@@ -11,21 +11,27 @@ import (
 
 	"golang.org/x/net/netutil"
 
+	"github.com/mlget/mlget/internal/aria2rpc"
 	"github.com/mlget/mlget/internal/cli/exit"
 )
 
 // maxConns is how many connections clients may have at once.
 const maxConns = 512
 
-const unixPrefix = "unix:"
+// socketOf is the daemon's own socket, beside its session: for this user's commands, which need
+// neither its address nor its secret.
+func socketOf(session string) string { return session + ".sock" }
 
 // listen listens at ADDRESS:PORT, or at unix:PATH, of which only the user may connect. own says
 // that only this machine can.
 func listen(at string, hasSecret bool) (l net.Listener, own bool, err error) {
-	path, isUnix := strings.CutPrefix(at, unixPrefix)
+	path, isUnix := strings.CutPrefix(at, aria2rpc.UnixPrefix)
 	if isUnix {
 		l, err = listenUnix(path)
-		return limited(l), false, err // a client may send any host's name
+		if err != nil {
+			return nil, false, fmt.Errorf("--rpc-listen: %w", err)
+		}
+		return limited(l), false, nil // a client may send any host's name
 	}
 	host, _, err := net.SplitHostPort(at)
 	if err != nil {
@@ -42,30 +48,25 @@ func listen(at string, hasSecret bool) (l net.Listener, own bool, err error) {
 	return limited(l), own, nil
 }
 
-func limited(l net.Listener) net.Listener {
-	if l == nil {
-		return nil
-	}
-	return netutil.LimitListener(l, maxConns)
-}
+func limited(l net.Listener) net.Listener { return netutil.LimitListener(l, maxConns) }
 
-// listenUnix listens at a socket for the user alone. One that a killed process has left is
-// replaced.
+// listenUnix listens at a socket for the user alone; on Windows who may connect is for the
+// access control list of its directory to say. One that a killed process has left is replaced.
 func listenUnix(path string) (net.Listener, error) {
 	if c, err := net.Dial("unix", path); err == nil {
 		_ = c.Close()
-		return nil, fmt.Errorf("--rpc-listen: %s: another process listens there", path)
+		return nil, fmt.Errorf("%s: another process listens there", path)
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {
 		_ = os.Remove(path) // listening says if that failed
 	}
 	l, err := net.Listen("unix", path)
 	if err != nil {
-		return nil, fmt.Errorf("--rpc-listen: %w", err)
+		return nil, err
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		_ = l.Close()
-		return nil, exit.FileError{Err: fmt.Errorf("--rpc-listen: %w", err)}
+		return nil, exit.FileError{Err: err}
 	}
 	return l, nil
 }

@@ -76,6 +76,9 @@ func (e PrintedError) Unwrap() error { return e.Err }
 // ErrMaxTime is the cause of the end that --max-time brings.
 var ErrMaxTime = errors.New("the time that --max-time allows is over")
 
+// ErrNoDaemon is returned where the daemon cannot be reached.
+var ErrNoDaemon = errors.New("no daemon answers")
+
 // ErrListen is returned where metrics cannot be served at an address.
 var ErrListen = errors.New("--metrics-listen: cannot listen at")
 
@@ -112,6 +115,8 @@ func Classify(err error) (code int, hint string) {
 		return NoLink, "the same command goes on where this one stopped, at the hours of the links"
 	case errors.Is(err, link.ErrNoLink), errors.Is(err, link.ErrBind):
 		return NoLink, "mlget links shows what each link can do, and why not"
+	case errors.Is(err, ErrNoDaemon):
+		return Network, "mlget daemon starts one; --rpc says where another one listens"
 	case errors.Is(err, ErrMaxTime), errors.Is(err, context.DeadlineExceeded):
 		return Network, "the same command goes on where this one stopped"
 	case errors.As(err, &disk):

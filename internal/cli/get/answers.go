@@ -25,18 +25,29 @@ type answers struct {
 
 	save string // names a file for the object's ETag; empty: none is wanted
 
-	mu   sync.Mutex
-	etag string
-	seen map[string]bool
-	err  error // the file's
+	mu    sync.Mutex
+	etag  string
+	seen  map[string]bool
+	facts map[string]answerFacts // by URL without user; nil: -w wants none
+	err   error                  // the file's
+}
+
+// answerFacts is what -w tells of the answer at a URL.
+type answerFacts struct {
+	contentType string
+	headers     int // lines of its header
+	redirects   int // that led there
 }
 
 // openAnswers opens what -S and -D name; nil: nothing.
 func (o *Options) openAnswers(stdout io.Writer, bus *event.Bus) (*answers, error) {
-	if !o.showAnswers && o.dumpHeader == "" && !o.head && o.conditions.saveETag == "" {
+	if !o.showAnswers && o.dumpHeader == "" && !o.head && o.conditions.saveETag == "" && o.writeOut == "" {
 		return nil, nil
 	}
 	a := &answers{seen: map[string]bool{}, save: o.conditions.saveETag}
+	if o.writeOut != "" {
+		a.facts = map[string]answerFacts{}
+	}
 	if o.showAnswers {
 		a.bus = bus
 	}
@@ -60,11 +71,16 @@ func (a *answers) Answered(u *url.URL, h *http.Response) {
 	if h.StatusCode/100 == 2 {
 		a.etag = h.Header.Get("Etag")
 	}
-	key := fmt.Sprint(fetch.WithoutUser(u), h.StatusCode)
+	at := fetch.WithoutUser(u)
+	key := fmt.Sprint(at, h.StatusCode)
 	if a.seen[key] {
 		return
 	}
 	a.seen[key] = true
+	a.note(at, h)
+	if a.dump == nil && a.bus == nil {
+		return
+	}
 	text := headerText(h)
 	if a.dump != nil && a.err == nil {
 		_, a.err = io.WriteString(a.dump, text+"\r\n")
@@ -79,6 +95,37 @@ func (a *answers) Answered(u *url.URL, h *http.Response) {
 		}
 		a.bus.Publish(n)
 	}
+}
+
+// note keeps what -w tells; mu is held.
+func (a *answers) note(u *url.URL, h *http.Response) {
+	if a.facts == nil {
+		return
+	}
+	f := a.facts[u.String()]
+	f.contentType, f.headers = h.Header.Get("Content-Type"), 0
+	for _, values := range h.Header {
+		f.headers += len(values)
+	}
+	a.facts[u.String()] = f
+	to, err := u.Parse(h.Header.Get("Location"))
+	if h.StatusCode/100 != 3 || err != nil || h.Header.Get("Location") == "" {
+		return
+	}
+	next := fetch.WithoutUser(to).String()
+	led := a.facts[next]
+	led.redirects = f.redirects + 1
+	a.facts[next] = led
+}
+
+// about is what was noted of the answer at a URL without user.
+func (a *answers) about(effective string) answerFacts {
+	if a == nil {
+		return answerFacts{}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.facts[effective]
 }
 
 // headerText is an answer's status and header, with their ends of lines.

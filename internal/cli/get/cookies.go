@@ -37,26 +37,27 @@ func (o *cookieOptions) addHabits(f *pflag.FlagSet) {
 	f.Lookup("load-cookies").Hidden, f.Lookup("keep-session-cookies").Hidden = true, true
 }
 
-// jar reads the files of cookies, and adds the cookies given to the header.
-func (o *cookieOptions) jar(header http.Header) (*cookies.Jar, error) {
+// jar reads the files of cookies, and adds the cookies given to the header. A file that is not
+// there has none, as with curl and wget: said is to be said of such.
+func (o *cookieOptions) jar(header http.Header) (jar *cookies.Jar, said []string, err error) {
 	if o.save == "-" {
-		return nil, exit.Usagef("--save-cookies: - is no file")
+		return nil, nil, exit.Usagef("--save-cookies: - is no file")
 	}
-	jar := cookies.New()
+	jar = cookies.New()
 	files := o.load
 	var pairs []string
 	for _, text := range o.given {
 		_, err := units.ParseSize(text)
 		switch {
 		case strings.Contains(text, "://"):
-			return nil, exit.UsageError{Err: errors.New("-b is a cookie, not a URL"), Hint: "there is no mode in the background: nohup mlget ... &"}
+			return nil, nil, exit.UsageError{Err: errors.New("-b is a cookie, not a URL"), Hint: "there is no mode in the background: nohup mlget ... &"}
 		case strings.Contains(text, "="):
 			if strings.ContainsAny(text, "\r\n\x00") {
-				return nil, exit.Usagef("-b: a cookie has no control characters")
+				return nil, nil, exit.Usagef("-b: a cookie has no control characters")
 			}
 			pairs = append(pairs, text)
 		case err == nil && !exists(text):
-			return nil, exit.UsageError{Err: errors.New("-b is a cookie, NAME=VALUE, or a file of cookies"), Hint: "--block-size " + text}
+			return nil, nil, exit.UsageError{Err: errors.New("-b is a cookie, NAME=VALUE, or a file of cookies"), Hint: "--block-size " + text}
 		default:
 			files = append(files, text)
 		}
@@ -65,11 +66,15 @@ func (o *cookieOptions) jar(header http.Header) (*cookies.Jar, error) {
 		header["Cookie"] = []string{strings.Join(append(header["Cookie"], pairs...), "; ")}
 	}
 	for _, name := range files {
-		if err := load(jar, name); err != nil && (name != o.save || !errors.Is(err, fs.ErrNotExist)) {
-			return nil, exit.FileError{Err: fmt.Errorf("cookies: %w", err)}
+		switch err := load(jar, name); {
+		case errors.Is(err, fs.ErrNotExist) && name == o.save: // it is written at the end
+		case errors.Is(err, fs.ErrNotExist):
+			said = append(said, fmt.Sprintf("no cookies: %v", err))
+		case err != nil:
+			return nil, nil, exit.FileError{Err: fmt.Errorf("cookies: %w", err)}
 		}
 	}
-	return jar, nil
+	return jar, said, nil
 }
 
 // load reads a file of cookies. What is wrong with it is told without quoting it.

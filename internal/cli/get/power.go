@@ -75,6 +75,13 @@ func (o *powerOptions) config(bus *event.Bus, started time.Time) (measurement, e
 	return m, err
 }
 
+// Power is how the power of downloads with these flags is measured; its bus is for whoever starts
+// to measure.
+func (o *Options) Power(started time.Time) (power.Config, error) {
+	m, err := o.power.config(&event.Bus{}, started)
+	return m.power, err
+}
+
 // meter adds up what is measured, for the engine.
 type meter struct{ power.Meter }
 

@@ -40,14 +40,22 @@ type seat interface {
 	Join(n engine.Network, terms engine.Terms)
 	Renew(n engine.Network, moved bool)
 	Returned()
+	// Gone says that the interface has gone: what leads over it leads nowhere.
+	Gone()
 	plan.Meter
 }
+
+// engineSeat is a link whose engine finds out by its connections that it has gone.
+type engineSeat struct{ *engine.Link }
+
+// Gone implements seat.
+func (engineSeat) Gone() {}
 
 // seats are the places of links; those that are spare are behind the others.
 func seats(links []*engine.Link) []seat {
 	list := make([]seat, 0, len(links))
 	for _, l := range links {
-		list = append(list, l)
+		list = append(list, engineSeat{l})
 	}
 	return list
 }
@@ -198,6 +206,9 @@ func (r *roster) hint(c link.Change) {
 		case c.Name != "" && c.Name != m.seen.Name:
 		case c.Gone:
 			m.away = true
+			if c.Kind == link.ChangeLink {
+				r.seats[i].Gone()
+			}
 		default:
 			r.seats[i].Returned()
 		}
@@ -301,6 +312,7 @@ func (r *roster) leave(i int, infos []link.Info) {
 	case r.plans.outside(spec):
 		why, text = link.ErrWindow, fmt.Sprintf("its hours, %s, are over", spec.Window)
 	case at < 0 || infos[at].Metered == link.MeteredNo:
+		r.seats[i].Gone()
 		return
 	default:
 		text = fmt.Sprintf("data over it may cost money now (%s); --links all uses it all the same", infos[at].Metered)

@@ -60,6 +60,7 @@ func (s *fakeSeat) Join(n engine.Network, terms engine.Terms) {
 func (s *fakeSeat) Renew(n engine.Network, moved bool) {
 	s.air.note("%s renewed, moved %v", n.Name(), moved)
 }
+func (s *fakeSeat) Gone()     {}
 func (s *fakeSeat) Returned() { s.air.note("%s returned", s.name) }
 
 // wifi is a link with an address and a route.

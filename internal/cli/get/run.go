@@ -65,6 +65,7 @@ type run struct {
 	task      *task
 	web       fetch.Config
 	jar       *cookies.Jar
+	unread    []string // what is to be said of files of cookies
 	proxies   proxies
 	answers   *answers // nil: nobody wants them
 	mode      progress.Mode
@@ -118,7 +119,7 @@ func (r *run) checkFlags(context.Context, []string) (err error) {
 		return err
 	}
 	r.web.Proxies = r.proxies
-	if r.jar, err = r.o.cookies.jar(r.web.Header); err != nil {
+	if r.jar, r.unread, err = r.o.cookies.jar(r.web.Header); err != nil {
 		return err
 	}
 	r.web.Cookies = r.jar
@@ -157,8 +158,14 @@ func (r *run) startObservers(context.Context, []string) (err error) {
 	if r.answers != nil {
 		r.web.Answers = r.answers
 	}
+	if w := r.watchers.write; w != nil {
+		w.answers, w.upload = r.answers, int64(len(r.web.Body))
+	}
 	if r.o.compressed {
 		r.warn(true, "files are fetched and saved as they are: nothing is compressed on the way, nor unpacked")
+	}
+	for _, said := range r.unread {
+		r.warn(true, said)
 	}
 	if name := r.o.conditions.unmatched; name != "" {
 		r.warn(true, "--time-cond: "+name+" is neither a date nor a file: no condition")

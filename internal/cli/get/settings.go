@@ -50,6 +50,17 @@ func (o *Options) ReadSettings(f *pflag.FlagSet, stdin io.Reader) (urls []string
 	return urls, nil
 }
 
+// ReadFlags sets the flags that a file of options names, but for those that f was given before.
+func ReadFlags(f *pflag.FlagSet, name string) error {
+	given := make(map[string]bool)
+	f.Visit(func(flag *pflag.Flag) { given[flag.Name] = true })
+	urls, err := readSettings(f, given, name, nil)
+	if err == nil && len(urls) > 0 {
+		err = exit.Usagef("%s: there is no flag %q", name, "url")
+	}
+	return err
+}
+
 func isList(f *pflag.Flag) bool {
 	_, list := f.Value.(pflag.SliceValue)
 	return list

@@ -55,6 +55,11 @@ func Parse(args []string) (*Options, error) {
 // this machine itself. If there is no link yet, it waits for one to come. global is as in
 // link.Options.
 func (o *Options) Share(ctx context.Context, here, global bool, warn func(important bool, text string)) (*Shared, error) {
+	return o.share(ctx, here, global, nil, warn)
+}
+
+// share is Share, with a follower, unless that is nil: then it does not wait for a link.
+func (o *Options) share(ctx context.Context, here, global bool, f Follower, warn func(important bool, text string)) (*Shared, error) {
 	o.global = global
 	system := link.NewSystem("")
 	s := &Shared{started: time.Now(), came: make(chan struct{}, 1)}
@@ -64,7 +69,7 @@ func (o *Options) Share(ctx context.Context, here, global bool, warn func(import
 	}
 	gates := new(gateways)
 	begun, plans, err := o.choose(ctx, system, here && o.automatic(), gates, warn)
-	if err != nil && !errors.Is(err, link.ErrNoLink) {
+	if err != nil && (f != nil || !errors.Is(err, link.ErrNoLink)) {
 		return nil, err
 	}
 	if err != nil {
@@ -84,8 +89,12 @@ func (o *Options) Share(ctx context.Context, here, global bool, warn func(import
 		options: o, plans: plans, gates: gates, system: system, bus: &s.bus, started: s.started, warn: warn,
 		members: members(begun), models: measured.models,
 	}
-	for _, l := range s.links {
-		roster.seats = append(roster.seats, announced{l, s.came})
+	for i, l := range s.links {
+		seat := announced{l, s.came, f}
+		roster.seats = append(roster.seats, seat)
+		if i < len(nets) {
+			seat.use(nets[i], false)
+		}
 	}
 	joined, heard := s.bus.Subscribe(), make(chan struct{})
 	go func() {
@@ -130,34 +139,10 @@ func (s *Shared) Name(id int) string {
 // Close lets the links go; there is no download over them any more.
 func (s *Shared) Close() { s.stop() }
 
-// announced is a link's place, of which is told when it can be used again.
-type announced struct {
-	seat
-	came chan<- struct{}
-}
-
-// Join implements seat.
-func (a announced) Join(n engine.Network, terms engine.Terms) {
-	a.seat.Join(n, terms)
-	a.tell()
-}
-
-// Renew implements seat.
-func (a announced) Renew(n engine.Network, moved bool) {
-	a.seat.Renew(n, moved)
-	a.tell()
-}
-
-func (a announced) tell() {
-	select {
-	case a.came <- struct{}{}:
-	default: // it has not been heard yet
-	}
-}
-
 // Download downloads what leads to target over the links, as o says. bus tells what happens,
 // and is closed at the end. whole says that the file may be there already, complete, so that
-// this is found out first. overall, if it is not nil, limits the rate where o does not.
+// this is found out first. overall, if it is not nil, limits the rate of all downloads that have
+// it together, besides what o says of this one.
 func (s *Shared) Download(ctx context.Context, o *Options, u *url.URL, target store.Target, whole bool, overall *rate.Limiter, bus *event.Bus) (engine.Result, error) {
 	defer bus.Close()
 	job := &engine.Job{URL: u, Target: target}
@@ -169,8 +154,12 @@ func (s *Shared) Download(ctx context.Context, o *Options, u *url.URL, target st
 	if web.Proxies, err = o.proxy.proxies(); err != nil {
 		return none, err
 	}
-	if web.Cookies, err = o.cookies.jar(web.Header); err != nil {
+	var unread []string
+	if web.Cookies, unread, err = o.cookies.jar(web.Header); err != nil {
 		return none, err
+	}
+	for _, said := range unread {
+		bus.Publish(event.Notice{Warning: true, Text: said})
 	}
 	if o.checksum != "" {
 		if job.Checksum, err = engine.ParseChecksum(asChecksum(o.checksum)); err != nil {
@@ -179,9 +168,7 @@ func (s *Shared) Download(ctx context.Context, o *Options, u *url.URL, target st
 	}
 	web.Named.Add(u)
 	cfg := o.engine(web, bus, s.started)
-	if cfg.LimitRate == nil {
-		cfg.LimitRate = overall
-	}
+	cfg.Overall = overall
 	e, err := engine.New(cfg, s.links)
 	if err != nil {
 		return none, err

@@ -67,7 +67,7 @@ func (o *Options) watch(bus *event.Bus, mode progress.Mode, models energy.Models
 	}
 	w.wait.Go(func() { w.builder.Watch(summed) })
 	w.wait.Go(func() {
-		progress.Run(shown, stdio.Err, progress.Config{Mode: mode, Quiet: o.quiet, Verbose: o.verbose})
+		progress.Run(shown, stdio.Err, progress.Config{Mode: mode, Out: stdio.Out, Quiet: o.quiet, Verbose: o.verbose})
 	})
 	return w, nil
 }

@@ -22,8 +22,10 @@ const maxFormat = 1 << 20
 
 // writeOut is what --write-out prints: for each file, when all are over.
 type writeOut struct {
-	parts []formatPart
-	facts map[event.FileID]*fileFacts
+	parts   []formatPart
+	facts   map[event.FileID]*fileFacts
+	answers *answers // the servers'
+	upload  int64    // bytes of the body that goes with the request
 }
 
 // fileFacts is what the report does not tell of a file.
@@ -167,6 +169,13 @@ func (w *writeOut) values(r report.Report, f report.File, id event.FileID, statu
 	if status != 0 {
 		code, raw = status, status
 	}
+	answer := w.answers.about(f.EffectiveURL)
+	v.text("content_type", answer.contentType)
+	v.int("num_headers", int64(answer.headers))
+	v.int("num_redirects", int64(answer.redirects))
+	scheme, _, _ := strings.Cut(f.EffectiveURL, ":")
+	v.text("scheme", strings.ToUpper(scheme))
+	v.int("size_upload", w.upload)
 	v.code("http_code", code)
 	v.code("http_code_raw", raw)
 	v.code("response_code", code)

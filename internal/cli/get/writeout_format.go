@@ -55,9 +55,9 @@ func isVariable(name string) bool { return slices.Contains(Variables(), name) }
 
 // Variables are the names of all variables.
 func Variables() []string {
-	return append(control(), "errormsg", "exitcode", "filename_effective", "http_code", "http_code_raw", "http_version", "link_delta",
-		"links", "local_ip", "local_port", "method", "mlget_version", "num_connects", "num_retries", "remote_ip", "remote_port",
-		"response_code", "size_download", "speed_download", "time_starttransfer", "time_total", "url", "url_effective", "urlnum")
+	return append(control(), "content_type", "errormsg", "exitcode", "filename_effective", "http_code", "http_code_raw", "http_version", "link_delta",
+		"links", "local_ip", "local_port", "method", "mlget_version", "num_connects", "num_headers", "num_redirects", "num_retries", "remote_ip", "remote_port",
+		"response_code", "scheme", "size_download", "size_upload", "speed_download", "time_starttransfer", "time_total", "url", "url_effective", "urlnum")
 }
 
 // values are variables, as text and as JSON.

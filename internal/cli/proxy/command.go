@@ -9,7 +9,9 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"slices"
+	"runtime"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,10 +21,9 @@ import (
 	"github.com/mlget/mlget/internal/cli/exit"
 	"github.com/mlget/mlget/internal/cli/flags"
 	"github.com/mlget/mlget/internal/cli/get"
-	"github.com/mlget/mlget/internal/cli/measure"
-	"github.com/mlget/mlget/internal/energy"
+	"github.com/mlget/mlget/internal/cli/program"
 	"github.com/mlget/mlget/internal/link"
-	"github.com/mlget/mlget/internal/plan"
+	"github.com/mlget/mlget/internal/metrics"
 	"github.com/mlget/mlget/internal/proxy"
 	"github.com/mlget/mlget/internal/term"
 	"github.com/mlget/mlget/internal/units"
@@ -42,6 +43,7 @@ type options struct {
 	auth       string
 	placement  string
 	affinity   string
+	split      flags.Size
 	energy     string
 	modelFile  string
 	grace      time.Duration
@@ -51,23 +53,34 @@ type options struct {
 	ipv4, ipv6 bool
 	timeout    time.Duration
 	verbose    bool
+	file       string // of options
 }
+
+// Name is the command's.
+const Name = "proxy"
 
 // NewCommand makes the command.
 func NewCommand(stdio console.IO) *cobra.Command {
 	o := new(options)
 	cmd := &cobra.Command{
-		Use:   "proxy",
+		Use:   Name,
 		Short: "Carry other programs' connections over all links",
 		Long: `proxy lets browsers and other programs use all links: each of their connections
 goes over the link that will serve it soonest, by what the link was seen to carry,
 its round trip and what its other connections take. One port speaks HTTP (CONNECT,
-too), SOCKS5, SOCKS4 and SOCKS4a. TLS is carried as it is.`,
+too), SOCKS5, SOCKS4 and SOCKS4a. TLS is carried as it is. Large files in clear come
+over all links at once, and others through the gateway: http://PROXY/https://HOST/PATH.`,
 		Example: `  mlget proxy -l wlan0,rmnet0
   curl -x http://127.0.0.1:8118 https://example.org/
   curl -x socks5h://127.0.0.1:8118 https://example.org/`,
 		Args: flags.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), stdio) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			now, err := o.reread(cmd.Flags())
+			if err != nil {
+				return err
+			}
+			return now.run(cmd.Context(), func() (*options, error) { return o.reread(cmd.Flags()) }, stdio)
+		},
 	}
 	o.addFlags(cmd.Flags())
 	return cmd
@@ -85,6 +98,9 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	flags.Detail(f, "placement", "measured, or round-robin (by turns, for comparison).")
 	f.StringVar(&o.affinity, "affinity", affinityHost, "what keeps connections on a link: `KIND`")
 	flags.Detail(f, "affinity", "host: a client's connections to a host stay on one link, as sites tie sessions to addresses, unless four of them are busy; none: each is placed by itself.")
+	o.split = flags.Size{Bytes: 4 << 20, None: true, Text: "4M"}
+	f.Var(&o.split, "split", "least size of http files to split over all links (0: none)")
+	flags.Detail(f, "split", "Of files in clear whose server has ranges and a validator, and of those through the gateway, http://PROXY/https://HOST/PATH.")
 	f.StringVar(&o.energy, "energy", "", "`POLICY` of costly links: off, emtcp, min-energy")
 	flags.Detail(f, "energy", "emtcp lets costly links carry 0.24 of all bytes (emtcp=SHARE: another part); min-energy uses them where no other link can be.")
 	flags.NameVar(f, &o.modelFile, "energy-model", "", "`FILE` that describes this device's radios")
@@ -93,18 +109,46 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.Lookup("links").Usage = "`LIST` of names, wifi, cellular, all (default auto)"
 	f.Lookup("links").DefValue = "[]"
 	f.StringArrayVar(&o.linkSpecs, "link", nil, "what is known of a link: `NAME,KEY=VALUE`")
-	flags.Detail(f, "link", "bandwidth (bytes/s), cap (bytes), tech, role (primary, backup), dns, metered, as in a download.")
+	flags.Detail(f, "link", "bandwidth, rate (bytes/s), cap (bytes; 50G/month lasts over runs), window, tech, role, dns, metered, via, as in a download.")
 	f.BoolVar(&o.requireAll, "require-all-links", false, "fail if a named link cannot be used")
 	f.BoolVarP(&o.ipv4, "ipv4", "4", false, "IPv4 only")
 	f.BoolVarP(&o.ipv6, "ipv6", "6", false, "IPv6 only")
 	flags.DurationVar(f, &o.timeout, "connect-timeout", "", 15*time.Second, "for a connection over a link")
+	flags.NameVar(f, &o.file, "config", "K", "read flags from `FILE`, NAME = VALUE a line")
+	flags.Detail(f, "config", "What the command line says wins. SIGHUP reads it again, and --proxy-auth; new links, --listen and times to connect need a new start.")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "say more")
 }
 
-// run is the proxy from its flags to its end.
-func (o *options) run(ctx context.Context, stdio console.IO) error {
+// reread is what the command line, in f, and the file of options say now.
+func (o *options) reread(given *pflag.FlagSet) (*options, error) {
+	now, f := new(options), pflag.NewFlagSet(Name, pflag.ContinueOnError)
+	now.addFlags(f)
+	var err error
+	given.Visit(func(flag *pflag.Flag) {
+		to := f.Lookup(flag.Name)
+		if to == nil { // --help
+			return
+		}
+		to.Changed = true
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			err = errors.Join(err, to.Value.(pflag.SliceValue).Replace(list.GetSlice())) //nolint:forcetypeassert // they are defined alike
+			return
+		}
+		err = errors.Join(err, f.Set(flag.Name, flag.Value.String()))
+	})
+	if err == nil && now.file != "" {
+		err = get.ReadFlags(f, now.file)
+	}
+	return now, err
+}
+
+// run is the proxy from its flags to its end. reread tells the flags as they are later.
+func (o *options) run(ctx context.Context, reread func() (*options, error), stdio console.IO) error {
+	var mu sync.Mutex
 	warn := func(important bool, text string) {
 		if important || o.verbose {
+			mu.Lock()
+			defer mu.Unlock()
 			_, _ = io.WriteString(stdio.Err, "mlget: "+term.Printable(text)+"\n")
 		}
 	}
@@ -112,44 +156,86 @@ func (o *options) run(ctx context.Context, stdio console.IO) error {
 	if err != nil {
 		return err
 	}
-	r := &roster{options: o, system: link.NewSystem(""), warn: warn}
-	if r.specs, err = o.specs(); err != nil {
-		return err
-	}
-	if r.models, err = measure.Models(o.modelFile); err != nil {
-		return exit.FileError{Err: fmt.Errorf("--energy-model: %w", err)}
-	}
-	chosen, err := r.choose(ctx)
+	page := metrics.NewProxy(program.Version(), runtime.Version())
+	parts := new(spreader)
+	cfg.Spreader, cfg.Metrics = parts, page
+	shared, err := o.shared()
 	if err != nil {
 		return err
 	}
+	web, err := shared.Web()
+	if err != nil {
+		return err
+	}
+	cfg.TLS = web.TLS
 	l, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return exit.UsageError{Err: fmt.Errorf("--listen: %w", err), Hint: "--listen with another port; with port 0, one that is free"}
 	}
+	defer l.Close() //nolint:errcheck // Serve closes it first
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok {
 		cfg.Self = tcp.AddrPort()
 	}
-	r.proxy = proxy.New(cfg)
-	for _, info := range chosen {
-		if info.Metered != link.MeteredNo {
-			r.paid = append(r.paid, info.Name)
-		}
-		r.join(info)
+	server := proxy.New(cfg)
+	page.Show(server)
+	links, err := shared.ShareWith(ctx, follower{server, warn}, warn)
+	if err != nil {
+		return err
+	}
+	defer links.Close()
+	parts.set(links.Parts(shared, web), server)
+	if o.file != "" {
+		stop := onHangup(func() {
+			now, err := reread()
+			if err == nil {
+				var next proxy.Config
+				next, err = now.config()
+				next.Spreader, next.Metrics = parts, page
+				if err == nil {
+					server.Configure(next)
+				}
+			}
+			if err != nil {
+				warn(true, "the flags stay as they were: "+err.Error())
+				return
+			}
+			warn(true, "the flags of "+o.file+" hold now")
+		})
+		defer stop()
 	}
 	_, _ = fmt.Fprintf(stdio.Err, "mlget: proxy at %s: http, socks5, socks4\n", l.Addr())
-	stop := r.watch(ctx)
-	defer stop()
-	err = r.proxy.Serve(ctx, l)
-	for _, s := range r.proxy.Links() {
+	err = server.Serve(ctx, l)
+	for _, s := range server.Links() {
 		warn(false, fmt.Sprintf("link %s: %d connections, %s up, %s down", s.Name, s.Placed, units.Bytes(s.Up), units.Bytes(s.Down)))
 	}
 	return err
 }
 
+// shared are the links, which are a download's by the same flags.
+func (o *options) shared() (*get.Options, error) {
+	args := []string{
+		"--power=none", "--links=" + strings.Join(o.links, ","), "--connect-timeout=" + o.timeout.String(), "--energy-model=" + o.modelFile,
+		fmt.Sprintf("--require-all-links=%v", o.requireAll), fmt.Sprintf("--ipv4=%v", o.ipv4), fmt.Sprintf("--ipv6=%v", o.ipv6),
+	}
+	if o.energy != "" {
+		args = append(args, "--energy="+o.energy)
+	}
+	for _, text := range o.linkSpecs {
+		s, err := link.ParseSpec(text)
+		if err != nil {
+			return nil, exit.UsageError{Err: err}
+		}
+		if s.Proxy != "" {
+			return nil, exit.Usagef("--link %s: proxy= is for downloads", s.Key())
+		}
+		args = append(args, "--link="+text)
+	}
+	return get.Parse(args)
+}
+
 // config checks the flags.
 func (o *options) config() (proxy.Config, error) {
-	cfg := proxy.Config{Placement: proxy.Placement(o.placement), AffinityHost: o.affinity == affinityHost, Grace: o.grace}
+	cfg := proxy.Config{SpreadFrom: o.split.Bytes, Placement: proxy.Placement(o.placement), AffinityHost: o.affinity == affinityHost, Grace: o.grace}
 	var err error
 	if o.links, err = flags.NamedLinks(o.links); err != nil {
 		return cfg, err
@@ -229,69 +315,4 @@ func parseEnergy(text string) (proxy.Energy, error) {
 	case scheduler.EnergyOff:
 	}
 	return proxy.Energy{}, nil
-}
-
-// specs reads the --link flags, by name.
-func (o *options) specs() (map[string]link.Spec, error) {
-	specs := make(map[string]link.Spec, len(o.linkSpecs))
-	for _, text := range o.linkSpecs {
-		s, err := link.ParseSpec(text)
-		_, twice := specs[s.Name]
-		switch {
-		case err != nil:
-			return nil, exit.UsageError{Err: err}
-		case twice:
-			return nil, exit.Usagef("--link %s: the link is described twice", s.Name)
-		case s.Rate > 0 || s.Proxy != "" || s.Via.IsValid():
-			return nil, exit.Usagef("--link %s: rate=, proxy= and via= are for downloads", s.Name)
-		case s.Plan != plan.Plan{} || s.Window != plan.Window{}:
-			return nil, exit.Usagef("--link %s: window= and a cap= with a period are for downloads; cap=SIZE is for this run", s.Name)
-		}
-		specs[s.Name] = s
-	}
-	return specs, nil
-}
-
-// family is which addresses are connected to.
-func (o *options) family() link.Family {
-	switch {
-	case o.ipv4 && !o.ipv6:
-		return link.FamilyIPv4
-	case o.ipv6 && !o.ipv4:
-		return link.FamilyIPv6
-	}
-	return link.FamilyAny
-}
-
-// choose finds the links to begin with.
-func (r *roster) choose(ctx context.Context) ([]link.Info, error) {
-	infos, err := r.system.List(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", link.ErrNoLink, err)
-	}
-	usable, rejected, err := link.Choose(link.Apply(infos, r.specs), r.options.links)
-	get.TellOfCosts(usable, rejected, r.options.links, r.warn)
-	for _, l := range rejected {
-		if l.Named && r.options.requireAll {
-			return nil, fmt.Errorf("%w: %s: %s", link.ErrNoLink, l.Name, l.Why)
-		}
-		if l.Metered == link.MeteredNo {
-			r.warn(l.Named, fmt.Sprintf("link %s is not used: %s", l.Name, l.Why))
-		}
-	}
-	return usable, err
-}
-
-// termsOf are the terms on which a link is used.
-func termsOf(l *link.Link, models energy.Models) proxy.Terms {
-	spec := l.Spec()
-	t := proxy.Terms{Backup: spec.Role == link.RoleBackup, Cap: spec.Cap, Bandwidth: spec.Bandwidth}
-	if radio, ok := models.Of(l.Info().Name, string(l.Info().Tech)); ok && spec.Role != link.RolePrimary {
-		t.Costly = costly(radio)
-	}
-	return t
-}
-
-func named(all []link.Info, name string) int {
-	return slices.IndexFunc(all, func(i link.Info) bool { return i.Name == name })
 }

@@ -28,6 +28,8 @@ With --files: jobs of many files, over sydney and sydney-dual, 3 executions of
 every tool.
 With --energy: what the radios spend, of three scenarios, 3 executions, 100 MB;
 half an hour.
+With --processor: what the tools take of a processor, beside curl over the better
+link, 5 executions; half an hour.
 
 Scenarios are those of ` + "`linklab scenarios`" + `, files, and lo: the unshaped
 loopback device, where server and tool have nothing but each other.
@@ -43,17 +45,17 @@ on where it stopped with --resume FILE and the same flags.`
 
 // flags are the command's, as they are given.
 type flags struct {
-	quick            bool
-	energy           bool
-	tls              bool
-	scenarios, tools []string
-	runs             int
-	size             string
-	seed             uint64
-	receiveBuffer    string
-	out, resume      string
-	figure           string
-	files            []string
+	quick             bool
+	energy, processor bool
+	tls               bool
+	scenarios, tools  []string
+	runs              int
+	size              string
+	seed              uint64
+	receiveBuffer     string
+	out, resume       string
+	figure            string
+	files             []string
 }
 
 // Command is `linklab bench`. args are the whole command line, for a copy of
@@ -83,11 +85,12 @@ func Command(args []string) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&f.energy, "energy", false, "compare what the tools cost in energy")
+	cmd.Flags().BoolVar(&f.processor, "processor", false, "compare what the tools take of a processor: time and wake-ups")
 	cmd.Flags().StringSliceVar(&f.files, "files", nil, "compare jobs of many files: a `LIST` of sets, separated by commas:\n"+strings.Join(dataset.Names(), ", ")+"; html/600 for the first 600 files,\nhtml/150+video/6 for both in one job")
 	cmd.Flags().BoolVar(&f.quick, "quick", false, "the short form")
 	cmd.Flags().StringSliceVar(&f.scenarios, "scenarios", nil, "`LIST` of scenarios, separated by commas")
 	cmd.Flags().StringSliceVar(&f.tools, "tools", nil, "`LIST` of tools, separated by commas")
-	cmd.Flags().IntVar(&f.runs, "runs", 0, "executions of every tool (10; quick: 2, over loopback at least 5; energy: 3)")
+	cmd.Flags().IntVar(&f.runs, "runs", 0, "executions of every tool (10; quick: 2, over loopback at least 5; energy: 3;\nprocessor: 5)")
 	cmd.Flags().StringVar(&f.size, "size", "", "of the body: `SIZE` in bytes (250MB; quick and energy: 100MB)")
 	cmd.Flags().BoolVar(&f.tls, "tls", false, "over TLS too, with HTTP/2 where a tool knows it")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "of the order, and of everything that is random")
@@ -95,7 +98,10 @@ func Command(args []string) *cobra.Command {
 	cmd.Flags().StringVar(&f.figure, "figure", "", "with --files: SVG `FILE` with Mbit/s and joules by the number of connections,\nof mlget-j1, mlget-j2 and so on")
 	cmd.Flags().StringVar(&f.out, "out", "", "`FILE` to write the report to as well")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "`FILE` of results to go on with (default a new one)")
-	cmd.MarkFlagsMutuallyExclusive("quick", "energy")
+	cmd.MarkFlagsMutuallyExclusive("quick", "energy", "processor")
+	cmd.MarkFlagsMutuallyExclusive("processor", "files")
+	cmd.MarkFlagsMutuallyExclusive("processor", "size")
+	cmd.MarkFlagsMutuallyExclusive("processor", "tls")
 	cmd.MarkFlagsMutuallyExclusive("files", "energy")
 	cmd.MarkFlagsMutuallyExclusive("files", "size")
 	return cmd
@@ -105,7 +111,7 @@ func Command(args []string) *cobra.Command {
 func (f flags) config() (Config, error) {
 	c := Config{
 		Quick: f.quick, Scenarios: f.scenarios, Rounds: f.runs, TLS: f.tls, Seed: f.seed, Size: 250e6, LoopbackSize: 1e9,
-		Energy: f.energy, Files: f.files,
+		Energy: f.energy, Processor: f.processor, Files: f.files,
 	}
 	names := f.tools
 	switch {
@@ -118,10 +124,14 @@ func (f flags) config() (Config, error) {
 		c.Scenarios = orElse(c.Scenarios, "high-speed", "low-speed", "techno-stationary")
 		names = orElse(names, slices.Concat([]string{"curl-wlan0", "curl-rmnet0", "wget2", "aria2-2"},
 			named(algorithms()...), named(energyModes()...))...)
+	case f.processor:
+		c.Size, c.Rounds = 100e6, cmp.Or(c.Rounds, 5)
+		c.Scenarios = orElse(c.Scenarios, processorScenarios()...)
+		names = orElse(names, "mlget", "curl-best", "aria2-2")
 	case f.quick:
 		c.Size, c.LoopbackSize = 100e6, 500e6
 		c.Scenarios = orElse(c.Scenarios, loopback, "high-speed", "low-speed", "always-online", "wifi-dies", "lossy")
-		names = orElse(names, "mlget-3", "aria2-2", "aria2-16", "curl-best")
+		names = orElse(names, "mlget-3", "aria2-2", "aria2-16", "curl-mptcp", "curl-best")
 	default:
 		c.Scenarios = orElse(c.Scenarios, append(scenario.Names(), loopback)...)
 		names = orElse(names, append(named(algorithms()...),
@@ -186,6 +196,9 @@ func (c Config) checkScenarios() error {
 	for i, name := range c.Scenarios {
 		if slices.Contains(c.Scenarios[:i], name) {
 			return fmt.Errorf("scenario %q: named twice", name)
+		}
+		if c.Processor && !slices.Contains(processorScenarios(), name) {
+			return fmt.Errorf("--processor: its scenarios are %s", strings.Join(processorScenarios(), ", "))
 		}
 		if name == loopback {
 			if c.Energy || len(c.Files) > 0 {
@@ -263,7 +276,7 @@ func run(ctx context.Context, cmd *cobra.Command, c Config, f flags) (err error)
 func (c Config) header(inv inventory, f flags) Header {
 	h := Header{
 		Schema: schema, Build: inv.build, Quick: c.Quick, Scenarios: c.Scenarios, Rounds: c.Rounds, Size: c.Size,
-		LoopbackSize: c.LoopbackSize, TLS: c.TLS, Energy: c.Energy, Files: c.Files, Seed: c.Seed, ReceiveBuffer: c.ReceiveBuffer, Machine: readMachine("/proc"),
+		LoopbackSize: c.LoopbackSize, TLS: c.TLS, Energy: c.Energy, Processor: c.Processor, Files: c.Files, Seed: c.Seed, ReceiveBuffer: c.ReceiveBuffer, Machine: readMachine("/proc"),
 		Versions: inv.versions, Notes: inv.notes, Command: f.commandLine(), Date: time.Now().UTC().Truncate(time.Second),
 	}
 	for _, t := range c.Tools {
@@ -292,6 +305,7 @@ func (f flags) commandLine() string {
 		}
 	}
 	add(f.energy, "--energy")
+	add(f.processor, "--processor")
 	add(len(f.files) > 0, "--files %s", strings.Join(f.files, ","))
 	add(f.quick, "--quick")
 	add(len(f.scenarios) > 0, "--scenarios %s", strings.Join(f.scenarios, ","))

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,22 @@ func buildMlget(t *testing.T) string {
 		t.Skipf("mlget cannot be built here: %v: %s", err, text)
 	}
 	return path
+}
+
+// The program itself is asked, so that a tool is not left out when its help is written anew.
+func TestValuesOfMlgetsFlags(t *testing.T) {
+	path := buildMlget(t)
+	for _, tool := range mustParse(t, "mlget-naive,mlget-3,mlget-min-energy") {
+		if got := valuesOf(t.Context(), path, tool.variantFlag()); !slices.Contains(got, tool.Variant) {
+			t.Errorf("%s: %s has %q", tool.Name, tool.variantFlag(), got)
+		}
+	}
+	if got := valuesOf(t.Context(), path, "--mode"); !slices.Equal(got, []string{"hat", "eht", "lowe", "manual"}) {
+		t.Errorf("--mode has %q", got)
+	}
+	if got := valuesOf(t.Context(), path, "--no-such-flag"); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
 }
 
 // writeScenario makes a scenario of two links that need little time.

@@ -84,17 +84,20 @@ type inventory struct {
 func takeInventory(ctx context.Context, tools []Tool) (inventory, []Tool, error) {
 	v := inventory{paths: map[string]string{}}
 	var usable []Tool
-	texts := map[string]string{}
+	values := map[string][]string{} // of mlget's flags
 	for _, t := range tools {
 		p := t.program()
 		if _, asked := v.paths[p]; !asked {
 			v.paths[p] = linklab.Find(p)
 			if v.paths[p] != "" {
 				v.versions = append(v.versions, version(ctx, p, v.paths[p]))
-				texts[p] = flagsOf(ctx, p, v.paths[p])
 			}
 		}
-		if why := v.missing(t, texts[p]); why != "" {
+		flag := t.variantFlag()
+		if _, asked := values[flag]; !asked && t.Family == Mlget {
+			values[flag] = valuesOf(ctx, v.paths[p], flag)
+		}
+		if why := v.missing(t, values[flag]); why != "" {
 			v.notes = append(v.notes, fmt.Sprintf("%s is left out: %s.", t.Name, why))
 			continue
 		}
@@ -113,16 +116,17 @@ func takeInventory(ctx context.Context, tools []Tool) (inventory, []Tool, error)
 	return v, usable, nil
 }
 
-// missing says why a tool cannot be run, given its program's help text.
-func (v inventory) missing(t Tool, help string) string {
+// missing says why a tool cannot be run, given the values that mlget's flag for its variant may
+// have.
+func (v inventory) missing(t Tool, values []string) string {
 	switch {
 	case v.paths[t.program()] == "":
 		return t.program() + " is not installed"
 	case t.Family == Mlget && t.Many && len(t.numbers()) > 0:
-		if !slices.Contains(choices(help, t.variantFlag()), "manual") {
+		if !slices.Contains(values, "manual") {
 			return "this mlget has no --mode manual"
 		}
-	case t.Family == Mlget && t.Variant != "" && !slices.Contains(choices(help, t.variantFlag()), t.Variant):
+	case t.Family == Mlget && t.Variant != "" && !slices.Contains(values, t.Variant):
 		return "this mlget has no " + t.variantFlag() + " " + t.Variant
 	case t.Family == CurlMPTCP:
 		if text, err := os.ReadFile("/proc/sys/net/mptcp/enabled"); err != nil || strings.TrimSpace(string(text)) != "1" {
@@ -138,18 +142,18 @@ func (v inventory) missing(t Tool, help string) string {
 	return ""
 }
 
-// choices are the values of a flag that mlget's help lists: "--algorithm string
-// single, naive, 1 (default "3")".
-func choices(help, flag string) []string {
-	for line := range strings.Lines(help) {
-		list, ok := strings.CutPrefix(strings.TrimSpace(line), flag+" ")
-		if !ok {
-			continue
-		}
-		list, _, _ = strings.Cut(list, "(")
-		return strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' || c == '\n' })
+// valuesOf are the values that a flag of mlget may have, as its completion of command lines tells
+// a shell: one in a line, and then what is to be done with them. Its help is written for people,
+// and does not list all flags.
+func valuesOf(ctx context.Context, path, flag string) []string {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, path, "__complete", flag, "").Output()
+	if err != nil {
+		return nil
 	}
-	return nil
+	values, _, _ := strings.Cut(string(text), ":")
+	return strings.Fields(values)
 }
 
 // askTime bounds how long a program may think about its version.
@@ -192,17 +196,6 @@ func firstNumber(text string) string {
 		}
 	}
 	return "of unknown version"
-}
-
-// flagsOf is what a program says about those of its flags that matter here.
-func flagsOf(ctx context.Context, program, path string) string {
-	switch program {
-	case "mlget":
-		return ask(ctx, path, "--help")
-	case "curl":
-		return ask(ctx, path, "--help", "all")
-	}
-	return ""
 }
 
 // hashFile is the hexadecimal SHA-256 of a file. Where something else is, a directory

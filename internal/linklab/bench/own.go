@@ -11,6 +11,17 @@ import (
 type own struct {
 	LinkDelta   *float64 `json:"link_delta_seconds"`
 	WastedBytes *int64   `json:"wasted_bytes"`
+	Links       []struct {
+		Reads int64 `json:"reads"`
+	} `json:"links"`
+}
+
+// reads is how many system calls took bytes from connections; 0: it does not tell.
+func (o own) reads() (sum int64) {
+	for _, l := range o.Links {
+		sum += l.Reads
+	}
+	return sum
 }
 
 // readOwn reads a file of mlget's report.
@@ -33,6 +44,11 @@ func parseOwn(text []byte) (own, error) {
 	}
 	if o.WastedBytes != nil && *o.WastedBytes < 0 {
 		return own{}, fmt.Errorf("mlget's report: wasted_bytes %d", *o.WastedBytes)
+	}
+	for _, l := range o.Links {
+		if l.Reads < 0 {
+			return own{}, fmt.Errorf("mlget's report: reads %d", l.Reads)
+		}
 	}
 	return o, nil
 }

@@ -26,6 +26,7 @@ type Config struct {
 	Size      int64 // in bytes, of the body over links
 	TLS       bool  // over TLS too
 	Energy    bool  // what is compared is energy, so that slow tools are waited for
+	Processor bool  // what is compared is processor time and wake-ups, in the cells of processorCells
 	// Files are sets of files (see package dataset), each a job of its own, instead
 	// of a body of Size; Tools are then those of ParseFilesTool.
 	Files []string
@@ -55,28 +56,10 @@ func (c Config) Plan() []Job {
 	rng := rand.New(rand.NewPCG(c.Seed, 0x626e6368))
 	var first, rest []Job
 	for round := range max(c.Rounds, c.rounds(loopback)) {
-		type cell struct {
-			scenario, files string
-			transport       Transport
-		}
-		sets := c.Files
-		if len(sets) == 0 {
-			sets = []string{""}
-		}
-		var cells []cell
-		for _, s := range c.Scenarios {
-			if round >= c.rounds(s) {
-				continue
-			}
-			for _, set := range sets {
-				for _, t := range c.transports(s) {
-					cells = append(cells, cell{s, set, t})
-				}
-			}
-		}
+		cells := c.cells(round)
 		rng.Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
 		for _, k := range cells {
-			tools := c.toolsFor(k.scenario)
+			tools := c.toolsFor(k.scenario, k.files)
 			rng.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
 			for _, t := range tools {
 				j := Job{k.scenario, k.files, k.transport, t.Name, round}
@@ -89,6 +72,39 @@ func (c Config) Plan() []Job {
 		}
 	}
 	return append(first, rest...)
+}
+
+// cell is what tools are compared in.
+type cell struct {
+	scenario, files string
+	transport       Transport
+}
+
+// cells are those of a round.
+func (c Config) cells(round int) (cells []cell) {
+	if c.Processor {
+		for _, p := range processorCells() {
+			if slices.Contains(c.Scenarios, p.scenario) {
+				cells = append(cells, p.cell)
+			}
+		}
+		return cells
+	}
+	sets := c.Files
+	if len(sets) == 0 {
+		sets = []string{""}
+	}
+	for _, s := range c.Scenarios {
+		if round >= c.rounds(s) {
+			continue
+		}
+		for _, set := range sets {
+			for _, t := range c.transports(s) {
+				cells = append(cells, cell{s, set, t})
+			}
+		}
+	}
+	return cells
 }
 
 // rounds is how often every tool runs in a scenario.
@@ -109,9 +125,12 @@ func (c Config) transports(scenario string) []Transport {
 	return []Transport{Clear}
 }
 
-// toolsFor are the tools that run in a scenario. With one link there are no
-// variants: one of mlget, of curl and of aria2 (with one connection) will do.
-func (c Config) toolsFor(scenario string) []Tool {
+// toolsFor are the tools that run in a scenario, for a set of files or for one. With one link
+// there are no variants: one of mlget, of curl and of aria2 (with one connection) will do.
+func (c Config) toolsFor(scenario, files string) []Tool {
+	if c.Processor && files != "" {
+		return c.toolsForFiles()
+	}
 	if scenario != loopback {
 		return slices.Clone(c.Tools)
 	}
@@ -139,7 +158,7 @@ func (c Config) toolsFor(scenario string) []Tool {
 
 // tool is the tool of a job.
 func (c Config) tool(j Job) Tool {
-	for _, t := range c.toolsFor(j.Scenario) {
+	for _, t := range c.toolsFor(j.Scenario, j.Files) {
 		if t.Name == j.Tool {
 			return t
 		}
@@ -150,9 +169,9 @@ func (c Config) tool(j Job) Tool {
 // seed is that of a round's links: the same for all tools of the round.
 func (c Config) seed(round int) uint64 { return c.Seed + uint64(round) }
 
-// limit is how long a tool may take whose fluid bound is this.
-func (c Config) limit(bound time.Duration) time.Duration {
-	if len(c.Files) > 0 { // of which some tools fetch one after the other
+// limit is how long a job's tool may take whose fluid bound is this.
+func (c Config) limit(j Job, bound time.Duration) time.Duration {
+	if j.Files != "" { // of which some tools fetch one after the other
 		return 40*bound + 60*time.Second
 	}
 	if c.Energy {
@@ -167,7 +186,7 @@ func (c Config) limit(bound time.Duration) time.Duration {
 // bytes is how many a job's tool has to fetch.
 func (c Config) bytes(j Job) int64 {
 	if j.Files == "" {
-		return c.Size
+		return c.sizeIn(j.Scenario)
 	}
 	set, err := dataset.Parse(j.Files)
 	if err != nil {
@@ -207,7 +226,7 @@ func (c Config) Estimate(jobs []Job) (probable, most time.Duration, err error) {
 		if err != nil {
 			return 0, 0, fmt.Errorf("scenario %s: %w", j.Scenario, err)
 		}
-		limit := c.limit(bound)
+		limit := c.limit(j, bound)
 		probable += min(limit, c.guess(s, j, bound)) + perJob
 		most += limit + perJob
 	}
@@ -233,9 +252,9 @@ func (c Config) guess(s scenario.Scenario, j Job, bound time.Duration) time.Dura
 			alone.Events = append(alone.Events, e)
 		}
 	}
-	b, err := scenario.Bound(alone, c.seed(j.Round), c.Size, j.Transport != Clear)
+	b, err := scenario.Bound(alone, c.seed(j.Round), c.bytes(j), j.Transport != Clear)
 	if err != nil { // its only link dies
-		return c.limit(bound)
+		return c.limit(j, bound)
 	}
 	if l.LossPercent > 0 {
 		return 4 * b // one stream cannot fill such a link

@@ -31,6 +31,7 @@ type process struct {
 type measured struct {
 	seconds  float64
 	cpu      float64 // seconds
+	switches int64   // voluntary context switches
 	peakRSS  int64   // bytes
 	activity activity
 	ended    time.Duration // of the lab's clock
@@ -85,6 +86,7 @@ func (p process) measure(ctx context.Context) (measured, error) {
 	}
 	if u, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		m.cpu = time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+		m.switches = int64(u.Nvcsw) //nolint:unconvert // 32 bits on some machines
 	}
 	return m, nil
 }

@@ -22,6 +22,10 @@ func Report(h Header, results []Result) string {
 		w.energy(h, results)
 		return w.b.String()
 	}
+	if h.Processor {
+		w.processor(h, results)
+		return w.b.String()
+	}
 	w.line("# Benchmarks")
 	w.line("")
 	w.line("Written by `linklab bench`; do not edit. Figures of one machine at one time: compare the tools within a table, not across reports.")
@@ -68,7 +72,10 @@ func (w *writer) intro(h Header, results []Result) {
 	w.line("- Machine: %s, %d cores, %.0f GB, %s", m.CPU, m.Cores, m.MemoryGB, m.Kernel)
 	w.line("- Programs: %s; mlget's SHA-256 begins with %.12s", strings.Join(h.Versions, ", "), h.Build)
 	served := "Bodies of " + megabytes(h.Size)
-	if len(h.Files) > 0 {
+	switch {
+	case h.Processor:
+		served = "Bodies as the tables say"
+	case len(h.Files) > 0:
 		served = "Sets of files: " + strings.Join(h.Files, ", ")
 	}
 	w.line("- Server: %s. %s; files are written to memory, and every one is checked by its SHA-256.", h.Server, served)
@@ -111,7 +118,7 @@ func (h Header) missing(results []Result) int {
 // config is what the header's results were made with.
 func (h Header) config() Config {
 	c := Config{
-		Quick: h.Quick, Scenarios: h.Scenarios, Rounds: h.Rounds, Size: h.Size, TLS: h.TLS, Seed: h.Seed, LoopbackSize: h.LoopbackSize, Energy: h.Energy, Files: h.Files, ReceiveBuffer: h.ReceiveBuffer,
+		Quick: h.Quick, Scenarios: h.Scenarios, Rounds: h.Rounds, Size: h.Size, TLS: h.TLS, Seed: h.Seed, LoopbackSize: h.LoopbackSize, Energy: h.Energy, Processor: h.Processor, Files: h.Files, ReceiveBuffer: h.ReceiveBuffer,
 	}
 	for _, name := range h.Tools {
 		if t, err := parseTool(name, len(h.Files) > 0); err == nil {
@@ -157,14 +164,14 @@ func (w *writer) scenario(h Header, name string, t Transport, results []Result) 
 	}
 	w.heading("## "+filepath.Base(name), t)
 	w.line("Fluid bound %s s.", span(column(results, boundOf)))
-	names := []string{"tool", "seconds", "σ", "of bound", "Link Δ", "worst", "waste %", "CPU s", "RSS MB", "start ms", "runs"}
+	names := []string{"tool", "seconds", "σ", "of bound", "Link Δ", "worst", "waste %", "CPU s", "CPU s/GB", "switches/s", "reads", "KiB/read", "RSS MB", "start ms", "runs"}
 	many := h.Rounds >= 2*groupSize
 	if many {
 		names = slices.Insert(names, 2, "med. of med.")
 	}
 	w.head(names...)
 	for _, g := range groups {
-		cells := row(g)
+		cells := row(g, h.Size)
 		if many {
 			cells = slices.Insert(cells, 2, num(MedianOfMedians(column(g, timeOf)), 2))
 		}
@@ -221,9 +228,9 @@ func known(results []Result, f func(Result) *float64) (out []float64) {
 	return out
 }
 
-// row is a tool's row in a scenario's table. Failed runs are longer than all
+// row is a tool's row in a scenario's table, of runs that fetched so many bytes. Failed runs are longer than all
 // others in the median of the times, and take no part in the other columns.
-func row(runs []Result) []string {
+func row(runs []Result, bytes int64) []string {
 	ok := good(runs)
 	deltas := known(ok, func(r Result) *float64 { return r.LinkDelta })
 	return []string{
@@ -235,6 +242,7 @@ func row(runs []Result) []string {
 		num(stats.Peak(deltas), 3),
 		num(stats.Median(known(ok, func(r Result) *float64 { return r.Waste })), 2),
 		num(stats.Median(column(ok, func(r Result) float64 { return r.CPU })), 2),
+		cpuPerGB(ok, bytes), switchesPerSecond(ok), reads(ok), kibPerRead(ok, bytes),
 		num(stats.Median(column(ok, func(r Result) float64 { return float64(r.PeakRSS) / 1e6 })), 0),
 		num(stats.Median(column(ok, func(r Result) float64 { return r.Startup * 1000 })), 0),
 		count(runs, ok),

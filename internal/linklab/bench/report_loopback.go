@@ -9,7 +9,7 @@ import (
 // loopback writes the tables of the unshaped device.
 func (w *writer) loopback(h Header, results []Result) {
 	var names []string
-	for _, t := range h.config().toolsFor(loopback) {
+	for _, t := range h.config().toolsFor(loopback, "") {
 		names = append(names, t.Name)
 	}
 	first := true
@@ -27,7 +27,7 @@ func (w *writer) loopback(h Header, results []Result) {
 		}
 		w.line("")
 		w.line("### %s", t.title())
-		w.head("tool", "MB/s", "σ", "CPU s per GB", "RSS MB", "runs")
+		w.head("tool", "MB/s", "σ", "CPU s per GB", "switches/s", "reads", "KiB/read", "RSS MB", "runs")
 		gb := float64(h.LoopbackSize) / 1e9
 		rate := func(r Result) float64 { return gb * 1000 / timeOf(r) }
 		cpu := func(r Result) float64 { return r.CPU / gb }
@@ -41,6 +41,7 @@ func (w *writer) loopback(h Header, results []Result) {
 				num(stats.Median(column(g, rate)), 0),
 				num(stats.Sigma(column(ok, rate)), 0),
 				num(stats.Median(column(ok, cpu)), 2),
+				switchesPerSecond(ok), reads(ok), kibPerRead(ok, h.LoopbackSize),
 				num(stats.Median(column(ok, func(r Result) float64 { return float64(r.PeakRSS) / 1e6 })), 0),
 				count(g, ok))
 		}
@@ -84,7 +85,7 @@ func (w *writer) legend(h Header) {
 		"of bound: the fluid bound over the time. The bound is the least time, from the first packet, in which the links together could carry the file with 0.965 of their rates being payload, after 2 round trips (3 with TLS). With losses nobody reaches it: it does not know TCP.",
 		"Link Δ: time between the last data of the first and of the last link to finish, from the emulator's counters every 5 ms, for all tools alike; median and worst. Links that are dead at the end do not count, and a tool that used one link has none. What is thrown away is data too: a tool that stops using a link without stopping the server looks better here than it is. mlget's own report, in the line below a table, counts only bytes that were kept.",
 		"waste: bytes that the links delivered beyond the file in full packets, until 0.3 s after the tool's end: what came twice, what was thrown away, headers, and packets that are not full: some hundredths of a percent with one connection, some tenths over TLS with dozens. mlget's own report counts payload that was received and thrown away.",
-		"CPU: user and system time of the process, from the kernel. RSS: its peak resident set (VmHWM, read every 20 ms), 10⁶ bytes. Start: from the process's start to its first packet.",
+		"CPU: user and system time of the process, from the kernel. switches/s: how often a thread of it gave its processor up by itself, from the kernel. reads, KiB/read: system calls that took bytes from connections, as mlget counts them, and what each brought; –: not counted. RSS: its peak resident set (VmHWM, read every 20 ms), 10⁶ bytes. Start: from the process's start to its first packet.",
 		"time / time of: the median of the ratios within each round; below 1 mlget is faster. ≤: the other one found no end in some round, and its time until then was taken; a round in which it failed otherwise is left out.",
 		"aria2 binds to addresses, so it (and axel) runs with routing rules by source address; mlget and curl bind to devices and run without. axel and wget2 use one link whatever they are told. aria2 and axel know no HTTP/2 and use HTTP/1.1 over TLS, axel without verifying the certificate: it cannot do so for an address.",
 		"curl-mptcp is curl under mptcpize: one connection of the kernel's MPTCP, a subflow over each link. It has the laboratory's own server, since nginx knows no MPTCP.",

@@ -21,6 +21,12 @@ type Result struct {
 	Detail  string  `json:"detail"`          // what the tool said about its failure
 	CPU     float64 `json:"cpu_seconds"`     // user and system time of the process
 	PeakRSS int64   `json:"peak_rss_bytes"`
+	// Switches is how often a thread of the process gave its processor up by itself, to be
+	// woken later; 0: not counted.
+	Switches int64 `json:"voluntary_switches,omitempty"`
+	// Reads is how many system calls took bytes from connections, as mlget reports it; 0: not
+	// known.
+	Reads int64 `json:"reads,omitempty"`
 
 	// LinkDelta is the time in s between the last data of the first and of the
 	// last link to finish, of the links that are there at the end; nil where
@@ -72,6 +78,7 @@ type Header struct {
 	LoopbackSize int64    `json:"loopback_size_bytes"`
 	TLS          bool     `json:"tls"`
 	Energy       bool     `json:"energy,omitempty"`
+	Processor    bool     `json:"processor,omitempty"`
 	Files        []string `json:"files,omitempty"` // the sets of files; none: a body of Size
 	Seed         uint64   `json:"seed"`
 	// ReceiveBuffer is the largest one of a connection in bytes; 0: as large as needed.
@@ -122,7 +129,7 @@ func figures(j linklab.Joules) []float64 {
 
 // Check refuses figures that no run can have.
 func (r Result) Check() error {
-	if r.Scenario == "" || r.Tool == "" || r.Round < 0 || r.PeakRSS < 0 || r.Connections < 0 {
+	if r.Scenario == "" || r.Tool == "" || r.Round < 0 || r.PeakRSS < 0 || r.Switches < 0 || r.Reads < 0 || r.Connections < 0 {
 		return errors.New("no result")
 	}
 	values := []float64{r.Bound, r.Seconds, r.Startup, r.CPU, r.Load}

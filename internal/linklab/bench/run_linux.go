@@ -97,7 +97,7 @@ func (r *labRunner) overLinks(ctx context.Context, j Job, t Tool) (res Result, e
 		}
 	}
 	links := lab.Scenario().Links
-	m, res, err := r.download(ctx, lab, t, j.Transport, links, files, r.cfg.limit(bound))
+	m, res, err := r.download(ctx, lab, t, j.Transport, links, files, r.cfg.limit(j, bound))
 	res.Bound = bound.Seconds()
 	if err != nil || !res.OK() {
 		return res, err
@@ -167,7 +167,7 @@ func (r *labRunner) download(ctx context.Context, lab *linklab.Lab, t Tool, tr T
 	} else if err != nil {
 		return m, res, err
 	}
-	res = Result{Seconds: m.seconds, CPU: m.cpu, PeakRSS: m.peakRSS}
+	res = Result{Seconds: m.seconds, CPU: m.cpu, Switches: m.switches, PeakRSS: m.peakRSS}
 	res.Failure, res.Detail = p.failure(m.err, limit)
 	if !res.OK() {
 		return m, res, nil
@@ -181,7 +181,7 @@ func (r *labRunner) download(ctx context.Context, lab *linklab.Lab, t Tool, tr T
 			res.Failure, res.Detail = "no report of its own", err.Error()
 			return m, res, nil
 		}
-		res.OwnWaste = own.WastedBytes
+		res.OwnWaste, res.Reads = own.WastedBytes, own.reads()
 		if len(links) > 1 {
 			res.OwnLinkDelta = own.LinkDelta
 		}

@@ -10,13 +10,14 @@ import (
 	"strings"
 )
 
-//go:embed scenarios/*.txt scenarios/files/*.txt
+//go:embed scenarios/*.txt scenarios/files/*.txt scenarios/processor/*.txt
 var builtin embed.FS //nolint:gochecknoglobals // the only form in which Go embeds files
 
-// Where the two kinds of built-in scenarios lie.
+// Where the kinds of built-in scenarios lie.
 const (
 	ofOneFile   = "scenarios"
 	ofManyFiles = "scenarios/files"
+	ofProcessor = "scenarios/processor"
 )
 
 // Names lists the scenarios that are built in for downloads of one file, in
@@ -26,6 +27,10 @@ func Names() []string { return names(ofOneFile) }
 // FilesNames lists those that are made for jobs of many files, in alphabetical
 // order: servers on other continents, as in Guner and Kosar.
 func FilesNames() []string { return names(ofManyFiles) }
+
+// ProcessorNames lists those with which `linklab bench --processor` compares what programs
+// take of a processor: links of constant rates.
+func ProcessorNames() []string { return names(ofProcessor) }
 
 func names(dir string) []string {
 	files, err := fs.ReadDir(builtin, dir)
@@ -41,10 +46,10 @@ func names(dir string) []string {
 	return list
 }
 
-// Text is the built-in scenario of that name, of either kind, as it is written.
+// Text is the built-in scenario of that name, of any kind, as it is written.
 func Text(name string) (string, error) {
 	if !strings.ContainsAny(name, "/\\") {
-		for _, dir := range []string{ofOneFile, ofManyFiles} {
+		for _, dir := range []string{ofOneFile, ofManyFiles, ofProcessor} {
 			if text, err := builtin.ReadFile(path.Join(dir, name+".txt")); err == nil {
 				return string(text), nil
 			}

@@ -44,6 +44,7 @@ const (
 // climb is HAT's question whether more connections would do more.
 type climb struct {
 	wide   float64 // bytes per second with the connections of the start; 0: not known
+	unseen bool    // what the link does with more than its first plan has not been seen
 	begun  mark    // when that began to be measured
 	base   float64 // bytes per second before the trial
 	before int     // connections before it; 0: none is under way
@@ -55,11 +56,13 @@ type climb struct {
 // more to a class than it can use. How many there are is our own [D]. For the slow
 // start, which the Core begins by itself before anything is known, as many as the
 // link can take would be right; for the rest, far fewer fill it, and at the end those
-// few finish sooner together. So there are a few once the link's round trip is known,
-// and twice as many when the link does less than it did with more and that is seen to
+// few finish sooner together. So there are a few once the slow start is over, unless the job
+// nearly is, and twice as many when the link does less than it did with more and that is seen to
 // help: where buffers or losses bound each of them. Where data waits for the link, it has
-// more than it needs, and those only draw power: they go, step by step. Without need none
-// is opened in the middle of a job, since a link may have to build up its rate anew for
+// more than it needs, and those only draw power: they go, step by step. Where files are large, and
+// the job is long, that plan is made before it begins, as the paper's: connections that are in
+// it have their second request early enough, and the others go after their first one. Without
+// need none is opened in the middle of a job, since a link may have to build up its rate anew for
 // each (skjolden, 4.4.3.3: up to 2.5 s on LTE, and more).
 //
 // p is the papers' formula with the first window of a connection for its buffer [D],
@@ -75,22 +78,25 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 		if l.carried == 0 && v.Rate > 0 {
 			l.carried = max(t.now, 1)
 		}
-		if !l.told && l.carried > 0 && l.climb.begun.at == 0 && t.now >= l.carried+started/2*v.RTT {
-			l.climb.begun = t.carried(i)
-		}
-		if !l.told && (l.carried == 0 || t.now < l.carried+started*v.RTT) {
+		starts := l.carried == 0 || t.now < l.carried+started*v.RTT
+		switch {
+		case starts && l.told, starts && l.carried == 0:
 			continue
-		}
-		product := v.product()
-		if !l.told {
+		case starts && t.atOnce(&v, o):
+			l.n, l.climb.unseen = first(&v), true
+			out = t.proposeDealt(i, &v, o, "HAT: %s to begin with, for %s a round trip%s", out)
+			continue
+		case starts && l.climb.begun.at == 0 && t.now >= l.carried+started/2*v.RTT:
+			l.climb.begun = t.carried(i)
+			continue
+		case starts, late && l.climb.before == 0:
+			continue
+		case !l.told:
 			if from := l.climb.begun; t.now > from.at && from.at > 0 {
 				l.climb.wide = float64(t.meter.bytes[i]-from.bytes) / (t.now - from.at).Seconds()
 			}
-			l.n = max(wanted(product), min(few, v.Streams)) // those are open already
+			l.n = max(wanted(v.product()), min(few, v.Streams)) // those are open already
 			out = t.proposeDealt(i, &v, o, "HAT: %s for %s a round trip%s", out)
-			continue
-		}
-		if late && l.climb.before == 0 {
 			continue
 		}
 		before := l.n
@@ -103,7 +109,7 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 				continue
 			}
 			if t.now >= l.since+review && l.climb.before == 0 {
-				if n := wanted(product); n >= 2*l.n && !l.climb.done && !l.folded {
+				if n := wanted(v.product()); n >= 2*l.n && !l.climb.done && !l.folded {
 					l.n = n
 				}
 				if plan := t.dealt(l, &v, o); differs(&plan, &l.plan) {
@@ -118,6 +124,16 @@ func (t *Tuner) highest(o *Observation, out []Change) []Change {
 	}
 	return out
 }
+
+// atOnce says whether a link has its plan as soon as it has brought anything: files are large
+// (BDP and more, by what a link is presumed to carry), they last for as long as a trial is worth,
+// and the start has more connections than the plan.
+func (t *Tuner) atOnce(v *LinkView, o *Observation) bool {
+	return t.sizes.all.mean() >= float64(presumed*v.RTT.Seconds()) && float64(o.left()) >= float64(presumed*climbWorth.Seconds()) && v.Streams > first(v)
+}
+
+// first is with how many connections a link begins of which it is not known yet what it carries.
+func first(v *LinkView) int { return wanted(max(v.product(), float64(presumed*v.RTT.Seconds()))) }
 
 // wanted is how many connections a link with such a product is given first.
 func wanted(product float64) int {
@@ -143,7 +159,9 @@ const (
 )
 
 // climb tries twice the connections of a link that does less than it did with more,
-// and again when that has helped.
+// and again when that has helped and there is more to be had. A link that has had no more is
+// tried once, unless half a round trip of data waits for it. Where connections have been given
+// up as data waits for the link, and still does, it is something else that the rate fell for.
 func (t *Tuner) climb(l *link, v *LinkView, i int) way {
 	c := &l.climb
 	if c.done || v.Rate == 0 {
@@ -164,11 +182,15 @@ func (t *Tuner) climb(l *link, v *LinkView, i int) way {
 		return stay
 	}
 	c.steady.begin()
+	full := rate >= most/gain || l.folded && v.queues()
+	if c.unseen {
+		full, c.unseen = l.folded || enough(l.n, v) < l.n, false
+	}
 	if c.before > 0 && rate < gain*c.base {
 		l.n, c.before, c.done = c.before, 0, true
 		return back
 	}
-	if c.before == 0 && rate >= most/gain || 2*l.n > useful(v.product()) {
+	if full || 2*l.n > useful(v.product()) {
 		c.before = 0
 		return stay
 	}

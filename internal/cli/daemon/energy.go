@@ -1,0 +1,138 @@
+package daemon
+
+import (
+	"sync"
+	"time"
+
+	"github.com/mlget/mlget/internal/aria2rpc"
+	"github.com/mlget/mlget/internal/cli/get"
+	"github.com/mlget/mlget/internal/event"
+	"github.com/mlget/mlget/internal/metrics"
+	"github.com/mlget/mlget/internal/power"
+)
+
+// energyMeter measures what the device takes while downloads are active: nothing is read, and
+// nobody is woken, while all wait. It implements aria2rpc.EnergyMeter.
+type energyMeter struct {
+	cfg  power.Config
+	seen *metrics.Run // is told of it; nil: nobody wants metrics
+
+	mu      sync.Mutex
+	active  int // downloads
+	stop    func()
+	stopped sync.WaitGroup
+	sum     aria2rpc.Energy
+}
+
+// newEnergyMeter makes a meter that is told by flags of downloads how power is measured.
+func newEnergyMeter(o *get.Options, seen *metrics.Run) (*energyMeter, error) {
+	cfg, err := o.Power(time.Now())
+	if err != nil {
+		return nil, err
+	}
+	m := &energyMeter{cfg: cfg, seen: seen}
+	switch cfg.Source {
+	case power.Model: // of which download's traffic?
+		m.cfg.Source, m.sum.Unavailable = power.None, "the daemon measures power, it has no models"
+	case power.None:
+		m.sum.Unavailable = "--power none"
+	}
+	return m, nil
+}
+
+// reading is the last reading since a sampler was started.
+type reading struct {
+	event.Power
+	known bool
+}
+
+// begin says that a download begins.
+func (m *energyMeter) begin() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.active++; m.active > 1 || m.cfg.Source == power.None {
+		return
+	}
+	bus := new(event.Bus)
+	cfg := m.cfg
+	cfg.Bus = bus
+	sub := bus.Subscribe()
+	m.stopped.Go(func() {
+		var last reading
+		for e := range sub.All() {
+			m.add(e, &last)
+		}
+		m.rest(last)
+	})
+	sampler := power.Start(cfg)
+	m.stop = func() {
+		sampler.Stop()
+		bus.Close()
+	}
+}
+
+// end says that a download has ended. The last reading may take its time.
+func (m *energyMeter) end() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.active--; m.active > 0 || m.stop == nil {
+		return
+	}
+	m.stopped.Go(m.stop)
+	m.stop = nil
+}
+
+// add takes in what a sampler tells. A counter tells joules since it was started; between two
+// readings of a gauge there is a straight line, as in the report.
+func (m *energyMeter) add(e event.Event, last *reading) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch e := e.(type) {
+	case event.PowerSource:
+		m.sum.Source, m.sum.Unavailable = e.Source, e.Unavailable
+	case event.Power:
+		took, had := (e.At - last.At).Seconds(), last.known
+		switch {
+		case e.External: // what is read is not what the device draws
+			*last = reading{}
+			m.sum.Watts, m.sum.IsExternal = 0, true
+		case had && e.Counter:
+			m.sum.Joules += max(0, e.Joules-last.Joules)
+			m.sum.Seconds += took
+		case had:
+			m.sum.Joules += (last.Watts + e.Watts) / 2 * took
+			m.sum.Seconds += took
+		}
+		if !e.External {
+			*last = reading{e, true}
+			m.sum.Watts, m.sum.IsExternal = 0, false
+			if e.HasWatts() {
+				m.sum.Watts = e.Watts
+			}
+		}
+		if m.seen != nil {
+			e.Joules = m.sum.Joules // of all samplers
+			m.seen.Add(e)
+		}
+	}
+}
+
+// rest says that nothing is read any more, so that nobody adds up until the next reading.
+func (m *energyMeter) rest(last reading) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sum.Watts = 0
+	if m.seen != nil && last.known {
+		m.seen.Add(event.Power{At: last.At, Source: last.Source, External: true})
+	}
+}
+
+// Energy implements aria2rpc.EnergyMeter.
+func (m *energyMeter) Energy() aria2rpc.Energy {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sum
+}
+
+// close waits until nothing is read any more. No download is active.
+func (m *energyMeter) close() { m.stopped.Wait() }
