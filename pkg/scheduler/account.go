@@ -80,13 +80,8 @@ func (c *Core) Done(dst []Range) []Range {
 	if c.batch != nil {
 		return dst
 	}
-	missing := make([]Range, 0, len(c.ledger.free)+len(c.chunks))
-	missing = append(missing, c.ledger.free...)
-	for i := range c.chunks {
-		if ch := &c.chunks[i]; ch.left() > 0 && !ch.copy {
-			missing = append(missing, ch.rest())
-		}
-	}
+	missing := make([]Range, 0, len(c.ledger.free)+len(c.flight.chunks))
+	missing = c.flight.rests(Range{End: c.ledger.size}, append(missing, c.ledger.free...))
 	sortRanges(missing)
 	at := int64(0)
 	for _, m := range missing {
@@ -114,12 +109,7 @@ func (c *Core) Prefix() int64 {
 	if len(c.ledger.free) > 0 {
 		n = c.ledger.free[0].Off
 	}
-	for i := range c.chunks {
-		if ch := &c.chunks[i]; !ch.copy && ch.left() > 0 {
-			n = min(n, ch.rng.Off+ch.got)
-		}
-	}
-	return n
+	return c.flight.head(n)
 }
 
 // exhausted says whether there is nothing left that could be asked for.
@@ -153,12 +143,7 @@ func (c *Core) Missing(r Range, dst []Range) []Range {
 			}
 		}
 	}
-	for i := range c.chunks {
-		ch := &c.chunks[i]
-		if m := ch.rest().within(r); !m.Empty() && !ch.copy {
-			dst = append(dst, m)
-		}
-	}
+	dst = c.flight.rests(r, dst)
 	sortRanges(dst[first:])
 	n := first
 	for _, m := range dst[first:] {

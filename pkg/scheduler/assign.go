@@ -77,7 +77,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 			best, found, idle = s, true, true
 			continue
 		case c.cfg.Overlap > 0:
-			if last := c.youngest(id, s); float64(last.got) < c.cfg.Overlap*float64(last.rng.Len()) {
+			if last := c.flight.youngest(id, s); float64(last.got) < c.cfg.Overlap*float64(last.rng.Len()) {
 				continue
 			}
 		case float64(q.pending) > max(l.runway()*l.part(s), l.opening(s)):
@@ -97,16 +97,6 @@ func (c *Core) backLate(l *link, s StreamID) bool {
 	return !without("back-late") && trips >= reconnectRTTs && (trips*l.rtt.known()).Seconds() > (View{c}).finishTime()
 }
 
-// youngest is the latest of a stream's requests in flight, of which there must be
-// one.
-func (c *Core) youngest(id LinkID, stream StreamID) *chunk {
-	for i := len(c.chunks) - 1; ; i-- {
-		if ch := &c.chunks[i]; ch.link == id && ch.stream == stream {
-			return ch
-		}
-	}
-}
-
 // runway is how many bytes l will receive before the first byte of a request that is
 // sent now; 0 while its rate is unknown.
 func (l *link) runway() float64 {
@@ -121,10 +111,10 @@ func (l *link) runway() float64 {
 // is answered it brings what it has brought before and an initial window (RFC 5681, 3.1); once
 // more what it has brought before, as the scheduler may be half a round trip late.
 func (l *link) opening(s StreamID) float64 {
-	if without("opening") || l.streams.single || l.streams.cut[s] > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
+	if without("opening") || l.streams.single || l.streams.conn[s].cut > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
 		return 0
 	}
-	brings := 2 * float64(l.streams.opened[s])
+	brings := 2 * float64(l.streams.conn[s].opened)
 	if l.est.measured() {
 		brings = min(brings, openingTrips*l.est.rate*l.rtt.known().Seconds())
 	}
@@ -146,7 +136,7 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 // goOn has the first link that may begin where all have declined: with nothing in flight,
 // somebody must go on.
 func (c *Core) goOn(out []Action) []Action {
-	if len(c.chunks) > 0 || len(c.ledger.free) == 0 {
+	if len(c.flight.chunks) > 0 || len(c.ledger.free) == 0 {
 		return out
 	}
 	for id := range LinkID(len(c.links)) {
@@ -189,7 +179,7 @@ func (c *Core) limit() int64 {
 	if w := c.cfg.Window; w > 0 && w < limit-c.drained { // no sum of them overflows
 		limit = c.drained + w
 	}
-	if c.ends > 0 && !c.sized() && len(c.chunks) > 0 {
+	if c.ends > 0 && !c.sized() && len(c.flight.chunks) > 0 {
 		limit = min(limit, c.ends)
 	}
 	return limit
@@ -215,7 +205,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 		l.health.lastByte = c.now
 	}
 	if l.load.begin(stream, c.now) {
-		l.streams.heard[stream] = c.now
+		l.streams.conn[stream].heard = c.now
 	} else {
 		l.streams.piped |= 1 << stream
 	}
@@ -223,9 +213,8 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	l.streams.begun |= 1 << stream
 	l.load.owe(stream, r.Len())
 	l.load.assigned += r.Len()
-	c.append(chunk{id: c.nextID, link: id, stream: stream, rng: r, issued: c.now, duplicate: NoChunk, alone: alone})
-	c.nextID++
-	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: c.nextID - 1, Range: r})
+	ch := c.flight.add(chunk{link: id, stream: stream, rng: r, issued: c.now, duplicate: NoChunk, alone: alone})
+	return append(out, Action{Kind: Start, Link: id, Stream: stream, Chunk: ch.id, Range: r})
 }
 
 // NextWake is when the Core must be stepped again if nothing happens before:
@@ -267,7 +256,7 @@ func (c *Core) NextDue() Time {
 		case l.health.notBefore > c.now:
 			due = min(due, l.health.notBefore)
 		}
-		if len(c.chunks) == 0 && l.duty.resting { // else they wake it
+		if len(c.flight.chunks) == 0 && l.duty.resting { // else they wake it
 			due = min(due, max(c.now, c.rations.next))
 		}
 	}
@@ -290,9 +279,9 @@ func (c *Core) nextDecision(l *link) Time {
 	if c.batch == nil && c.sized() && c.left() > l.load.owed() && c.cfg.Overlap == 0 && l.opening(0) > 0 && !without("opening-wake") {
 		wake = min(wake, c.now+max(leastWake, l.rtt.known()/2))
 	}
-	if c.batch == nil && c.sized() && l.streams.room == 0 && l.streams.early[1] > 0 && c.now < l.health.lastByte+silentConnect {
+	if c.batch == nil && c.sized() && l.streams.ahead.room == 0 && l.streams.conn[1].early > 0 && c.now < l.health.lastByte+silentConnect {
 		look := leastWake
-		if l.streams.answered > 0 && !c.cfg.secure() {
+		if l.streams.ahead.answered > 0 && !c.cfg.secure() {
 			look = gaugeLook
 		}
 		wake = min(wake, c.now+look)

@@ -102,7 +102,7 @@ func TestAGuessIsAskedForAsAWholeAndCorrected(t *testing.T) {
 	r.now += 40 * Millisecond
 	var next []Range
 	for len(next) == 0 {
-		r.step(Input{Kind: Finished, Chunk: c.chunks[0].id, Bytes: 1 << 30})
+		r.step(Input{Kind: Finished, Chunk: c.flight.chunks[0].id, Bytes: 1 << 30})
 		r.want() // what ends with it may not have been told of
 		r.tick()
 		next = r.starts()
@@ -147,7 +147,7 @@ func TestACopyThatHasAllThatIsWanted(t *testing.T) {
 	r.tick()
 	c := r.core
 	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 10_000})
-	c.hedge(1, 0, &c.chunks[0], nil)
+	c.hedge(1, 0, &c.flight.chunks[0], nil)
 	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 20_000})
 	r.step(Input{Kind: Progress, Chunk: 1, Bytes: 35_000}) // up to 45,000
 	r.step(Input{Kind: Voided, Piece: Piece{Range: Range{40_000, 60_000}}})
@@ -169,7 +169,7 @@ func TestAVoidInTheMiddleOfARequest(t *testing.T) {
 	r.tick()
 	c := r.core
 	r.step(Input{Kind: Progress, Chunk: 0, Bytes: 10_000})
-	c.hedge(0, 1, &c.chunks[0], nil)
+	c.hedge(0, 1, &c.flight.chunks[0], nil)
 	r.step(Input{Kind: Voided, Piece: Piece{Range: Range{20_000, 30_000}}})
 	r.want(Cancel, Shrink)
 	if got := c.Missing(Range{0, 1 << 30}, nil); !slices.Equal(got, []Range{{10_000, 20_000}, {30_000, 60_000}}) {
@@ -235,8 +235,8 @@ func TestAPlanSharesOutConnections(t *testing.T) {
 	plan = Plan{}
 	plan.Classes[2] = Share{Connections: 1}
 	r.step(Input{Kind: Planned, Plan: &plan})
-	for len(r.core.chunks) > 0 {
-		ch := r.core.chunks[0]
+	for len(r.core.flight.chunks) > 0 {
+		ch := r.core.flight.chunks[0]
 		r.now += 50 * Millisecond
 		r.step(Input{Kind: Finished, Chunk: ch.id, Bytes: 1 << 30})
 		for _, a := range r.tick() {

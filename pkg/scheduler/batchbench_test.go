@@ -131,7 +131,7 @@ func BenchmarkBatchStep(b *testing.B) {
 	for b.Loop() {
 		w.finish()
 	}
-	b.ReportMetric(float64(len(w.c.chunks)), "requests")
+	b.ReportMetric(float64(len(w.c.flight.chunks)), "requests")
 	b.ReportMetric(float64(w.c.links[0].streams.most), "streams")
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(w.steps), "ns/input")
 }

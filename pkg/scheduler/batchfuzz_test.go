@@ -185,8 +185,8 @@ func (b *batchFuzz) tell(in Input) {
 // receive books what a request has received. A copy's counts once it is finished.
 func (b *batchFuzz) receive(a Action, in Input) {
 	got := min(in.Bytes, a.Range.Len())
-	i := b.c.find(a.Chunk)
-	got = max(got, b.c.chunks[i].got)
+	i := b.c.flight.find(a.Chunk)
+	got = max(got, b.c.flight.chunks[i].got)
 	if !a.Copy {
 		b.w.clear(Range{a.Range.Off, a.Range.Off + got})
 	} else if in.Kind == Finished {
@@ -219,8 +219,8 @@ func (b *batchFuzz) check() {
 	pending, over := make([]int64, len(c.links)), make([]int64, len(c.links))
 	owed, chunks := make([]int64, len(s.files)), make([]int32, len(s.files))
 	guesses, dims, guessed := 0, 0, int64(0)
-	for i := range c.chunks {
-		ch := &c.chunks[i]
+	for i := range c.flight.chunks {
+		ch := &c.flight.chunks[i]
 		if a, ok := b.asked[ch.id]; !ok || a.Range != ch.rng {
 			t.Fatalf("chunk %d is %v, and was asked for as %+v", ch.id, ch.rng, a)
 		}

@@ -20,10 +20,10 @@ const strayMost = 10 * Second
 func (l *link) strayed(stream StreamID, bytes int64, now Time) {
 	if bytes > 0 && now-l.load.useful <= strayMost && !without("stray") {
 		l.load.stray += min(unsized-l.load.stray, bytes)
-		if l.streams.astray[stream] == 0 {
-			l.streams.astray[stream] = now
+		if l.streams.conn[stream].astray == 0 {
+			l.streams.conn[stream].astray = now
 		}
-		l.health.lastByte, l.streams.heard[stream] = now, now
+		l.health.lastByte, l.streams.conn[stream].heard = now, now
 	}
 }
 
@@ -31,10 +31,10 @@ func (l *link) strayed(stream StreamID, bytes int64, now Time) {
 // a stream: as long again as nothing else has come, for nobody knows how much there is of it.
 func (l *link) straying(id StreamID, now Time) Time {
 	s := &l.streams
-	if s.astray[id] == 0 || without("straying") {
+	if s.conn[id].astray == 0 || without("straying") {
 		return 0
 	}
-	return max(0, s.heard[id]-s.astray[id]-(now-s.heard[id]))
+	return max(0, s.conn[id].heard-s.conn[id].astray-(now-s.conn[id].heard))
 }
 
 // keep notes that so many bytes are kept on a stream by now.
@@ -46,7 +46,7 @@ func (l *link) keep(stream StreamID, bytes int64, now Time) {
 		return
 	}
 	l.load.behind = bytes
-	l.health.lastByte, l.streams.heard[stream] = now, now
+	l.health.lastByte, l.streams.conn[stream].heard = now, now
 }
 
 // handOn notes that a stream has received so many bytes, those that were kept first.

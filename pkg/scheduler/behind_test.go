@@ -99,7 +99,7 @@ func TestBytesThatAreNotHandedOnHaveComeToo(t *testing.T) {
 				c.start(0, 0, Range{1 << 39, 1 << 40}, nil) // another waits behind it
 				r.step(Input{Kind: Failed, Bytes: 2 * rate})
 			}
-			r.step(Input{Kind: Progress, Chunk: c.chunks[0].id, Bytes: came - 2*rate - kept})
+			r.step(Input{Kind: Progress, Chunk: c.flight.chunks[0].id, Bytes: came - 2*rate - kept})
 		}
 		r.step(Input{Kind: Tick})
 		if seen.note(r.now); !seen.near(rate) {
@@ -153,7 +153,7 @@ func TestStrayBytesAreNoRate(t *testing.T) {
 	c, l := r.core, &r.core.links[0]
 	r.now += 10 * Millisecond
 	r.step(Input{Kind: Progress, Bytes: 1 << 19, Stray: 1 << 30})
-	for len(c.chunks) > 0 {
+	for len(c.flight.chunks) > 0 {
 		c.end(0, nil)
 	}
 	if l.est.nMarks != 0 || l.est.bytes != l.load.arrived() {
@@ -168,11 +168,11 @@ func (r *rig) shared(d Time, rates [2]float64, strays [2]bool) (acts []Action) {
 		r.now += 10 * Millisecond
 		for id := range LinkID(2) {
 			for fresh := int64(rates[id] * 0.01); fresh > 0; {
-				i := slices.IndexFunc(r.core.chunks, func(ch chunk) bool { return ch.link == id })
+				i := slices.IndexFunc(r.core.flight.chunks, func(ch chunk) bool { return ch.link == id })
 				if i < 0 {
 					break
 				}
-				ch := &r.core.chunks[i]
+				ch := &r.core.flight.chunks[i]
 				in := Input{Kind: Progress, Link: id, Chunk: ch.id, Bytes: ch.got, RTT: 20 * Millisecond, Trip: 20 * Millisecond, Lasting: true}
 				if strays[id] {
 					in.Stray, fresh = fresh, 0
@@ -200,8 +200,8 @@ func TestWhatWaitsBehindStraysIsTakenOver(t *testing.T) {
 	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 24 << 20, First: 1 << 20})
 	r.up(2)
 	r.shared(2*Second, [2]float64{rate, rate}, [2]bool{})
-	i := slices.IndexFunc(r.core.chunks, func(ch chunk) bool { return ch.link == 0 })
-	cut := &r.core.chunks[i]
+	i := slices.IndexFunc(r.core.flight.chunks, func(ch chunk) bool { return ch.link == 0 })
+	cut := &r.core.flight.chunks[i]
 	r.step(Input{Kind: Finished, Chunk: cut.id, Bytes: cut.rng.Len()})
 	r.want(Start) // it waits
 	for _, a := range r.shared(4*Second, [2]float64{strays, rate}, [2]bool{true, false}) {
@@ -213,7 +213,7 @@ func TestWhatWaitsBehindStraysIsTakenOver(t *testing.T) {
 		default:
 		}
 	}
-	if n := len(r.core.chunks); n > 0 {
+	if n := len(r.core.flight.chunks); n > 0 {
 		t.Errorf("%d requests are still waiting", n)
 	}
 }

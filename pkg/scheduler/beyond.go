@@ -11,7 +11,7 @@ package scheduler
 
 // endsBefore notes that the object ends before chunk i, as its link was told.
 func (c *Core) endsBefore(i int, in Input, out []Action) []Action {
-	ch := c.chunks[i]
+	ch := c.flight.chunks[i]
 	l := &c.links[ch.link]
 	l.rtt.saw(in.RTT)
 	out = c.end(i, out)
@@ -31,8 +31,8 @@ func (c *Core) duplicateUnanswered(thief LinkID, stream StreamID, out []Action) 
 		return out
 	}
 	var first *chunk
-	for i := range c.chunks {
-		ch := &c.chunks[i]
+	for i := range c.flight.chunks {
+		ch := &c.flight.chunks[i]
 		if ch.duplicate == NoChunk && ch.rng.Off < c.ends && c.untouched(ch) && (first == nil || ch.rng.Off < first.rng.Off) {
 			first = ch
 		}
@@ -64,13 +64,13 @@ func (c *Core) duplicateRemainder(out []Action) []Action {
 	if c.cfg.NoSteal || c.cfg.once() {
 		return out
 	}
-	for i := range c.chunks {
-		ch := &c.chunks[i]
+	for i := range c.flight.chunks {
+		ch := &c.flight.chunks[i]
 		if ch.duplicate != NoChunk || !c.untouched(ch) || ch.left() > c.cfg.most() {
 			continue
 		}
-		for j := range c.chunks {
-			before := &c.chunks[j]
+		for j := range c.flight.chunks {
+			before := &c.flight.chunks[j]
 			l := before.link
 			if before.rng.End == ch.rng.Off && l != ch.link && !before.copy && c.links[l].rtt.min > 0 && ch.left() <= c.most(l) && !without("duplicate-remainder") {
 				return c.hedge(l, before.stream, ch, out) // only the last range reaches beyond the end

@@ -10,15 +10,15 @@ func TestAServerThatBoundsConnections(t *testing.T) {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20})
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
-		c.chunks, l.load.requests, l.load.queues = c.chunks[:0], 0, [MaxStreams]queue{}
+		c.flight.chunks, l.load.requests, l.load.queues = c.flight.chunks[:0], 0, [MaxStreams]queue{}
 		l.streams.most, l.streams.worked = 5, 31
 		r.now, c.now = 10*Millisecond, 10*Millisecond
 		for s := range StreamID(5) {
 			c.start(0, s, Range{int64(s) << 20, int64(s+1) << 20}, nil)
 		}
 		for failed := 1; failed <= 5-answers+1; failed++ {
-			id := c.chunks[len(c.chunks)-1].id
-			c.received(c.find(id), Input{Kind: Failed, Chunk: id, Wait: 250 * Millisecond, Bounded: max(1, answers+1-failed)}, nil)
+			id := c.flight.latest().id
+			c.received(c.flight.find(id), Input{Kind: Failed, Chunk: id, Wait: 250 * Millisecond, Bounded: max(1, answers+1-failed)}, nil)
 			if left := l.streams.serving(); left != max(answers, 5-failed) {
 				t.Errorf("it answers %d: %d are left after failure %d", answers, left, failed)
 			}
@@ -52,13 +52,13 @@ func TestWhatAServerServesIsAskedForMore(t *testing.T) {
 func TestARefusedConnectionIsNotAskedAgain(t *testing.T) {
 	r := newRig(t, Config{Links: 1, Policy: &algorithm1{limit: 1 << 20}, Size: 8 << 20, Parallelism: 2})
 	r.up(1)
-	first, second := r.core.chunks[0].id, r.core.chunks[1].id
+	first, second := r.core.flight.chunks[0].id, r.core.flight.chunks[1].id
 	r.now = 50 * Millisecond
 	r.step(Input{Kind: Progress, Chunk: second, Bytes: 1000, RTT: 20 * Millisecond})
 	r.step(Input{Kind: Failed, Chunk: first, Bounded: 1, Wait: 250 * Millisecond})
-	for len(r.core.chunks) > 0 {
+	for len(r.core.flight.chunks) > 0 {
 		r.now += 50 * Millisecond
-		ch := &r.core.chunks[0]
+		ch := &r.core.flight.chunks[0]
 		if ch.stream != 1 {
 			t.Fatalf("stream %d is asked", ch.stream)
 		}

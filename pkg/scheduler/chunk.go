@@ -1,7 +1,5 @@
 package scheduler
 
-import "slices"
-
 // chunk is one request in flight: it has received got bytes of its range.
 type chunk struct {
 	id        ChunkID
@@ -17,56 +15,19 @@ type chunk struct {
 	moved     uint8   // times that it was made anew over another connection of its link
 	taken     uint8   // times that another link took over all of it before it was answered
 
-	// Of a batch: the file's place among those in progress, its class, the piece as
-	// it was Added, whether the file's size is still unknown, and how many of the
-	// bytes asked for are not likely to exist.
-	slot  int32
+	ofFile
+}
+
+// ofFile is which file of a batch a request is for.
+type ofFile struct {
+	slot  int32 // the file's place among those in progress
 	class Class
-	guess bool
-	piece Range
-	over  int64
+	guess bool  // its size is still unknown
+	piece Range // as it was Added
+	over  int64 // bytes asked for that are not likely to exist
 }
 
 func (c *chunk) left() int64 { return c.rng.Len() - c.got }
-
-// find gives the index of a chunk in flight, or -1. They stand in the order of
-// their ids.
-func (c *Core) find(id ChunkID) int {
-	low, high := 0, len(c.chunks)
-	for low < high {
-		if mid := (low + high) / 2; c.chunks[mid].id < id {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	if low < len(c.chunks) && c.chunks[low].id == id {
-		return low
-	}
-	return -1
-}
-
-// drop takes the i-th chunk out. The old ones are the first to end: what is on the
-// shorter side moves up.
-func (c *Core) drop(i int) {
-	if i >= len(c.chunks)/2 {
-		c.chunks = slices.Delete(c.chunks, i, i+1)
-		return
-	}
-	copy(c.chunks[1:], c.chunks[:i])
-	c.chunks = c.chunks[1:]
-}
-
-// append adds a chunk, in the room that those have left that are gone.
-func (c *Core) append(ch chunk) {
-	if n := len(c.chunks); n == cap(c.chunks) {
-		if 2*n > cap(c.space) {
-			c.space = make([]chunk, 0, 4*n)
-		}
-		c.chunks = append(c.space[:0], c.chunks...)
-	}
-	c.chunks = append(c.chunks, ch)
-}
 
 // cancel is the action that withdraws a request. What it has received counts,
 // unless another request has it too.
@@ -93,7 +54,7 @@ func (c *Core) shorten(ch *chunk, n int64) {
 
 // shrunk tells of a request's new end, or withdraws chunk i where it has come to that.
 func (c *Core) shrunk(i int, out []Action) []Action {
-	if ch := &c.chunks[i]; ch.left() > 0 {
+	if ch := &c.flight.chunks[i]; ch.left() > 0 {
 		return append(out, shrink(ch))
 	}
 	return c.withdraw(i, out) // do not wait for the end of what is complete

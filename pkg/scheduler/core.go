@@ -48,12 +48,10 @@ type link struct {
 type Core struct {
 	cfg      Config
 	ledger   ledger
-	batch    *batch  // nil: one file
-	had      int64   // bytes that were there at the beginning
-	chunks   []chunk // in the order of their ids; a part of space
-	space    []chunk
+	batch    *batch // nil: one file
+	had      int64  // bytes that were there at the beginning
+	flight   flight
 	links    []link
-	nextID   ChunkID
 	now      Time
 	looked   Time // when the last Tick was
 	drained  int64
@@ -81,10 +79,9 @@ func New(cfg Config) (*Core, error) {
 		cfg:    cfg,
 		sole:   sole,
 		ledger: newLedger(cfg.Size, cfg.Have),
-		space:  make([]chunk, 0, (maxQueued+MaxStreams)*cfg.Links),
+		flight: newFlight((maxQueued + MaxStreams) * cfg.Links),
 		links:  make([]link, cfg.Links),
 	}
-	c.chunks = c.space
 	for _, r := range cfg.Have {
 		c.had += r.Len()
 	}
@@ -115,17 +112,17 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	case Drained:
 		c.drained = max(c.drained, in.Bytes)
 	case Progress, Finished, Failed:
-		if i := c.find(in.Chunk); i >= 0 {
+		if i := c.flight.find(in.Chunk); i >= 0 {
 			out = c.received(i, in, out)
 		}
 	case Compared:
 		c.cfg.compared = max(0, in.Bytes)
 	case Beyond:
-		if i := c.find(in.Chunk); i >= 0 && c.batch == nil {
+		if i := c.flight.find(in.Chunk); i >= 0 && c.batch == nil {
 			out = c.endsBefore(i, in, out)
 		}
 	case Short:
-		if i := c.find(in.Chunk); i >= 0 {
+		if i := c.flight.find(in.Chunk); i >= 0 {
 			out = c.clip(i, in.Bytes, out)
 		}
 	case LinkUp, LinkDown:
@@ -166,7 +163,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		}
 		out = c.flush(c.openAhead(out))
 	}
-	if len(c.chunks) == 0 && c.exhausted() {
+	if len(c.flight.chunks) == 0 && c.exhausted() {
 		c.complete = true
 		out = append(out, Action{Kind: Complete})
 	}
@@ -231,16 +228,16 @@ func (c *Core) task() task {
 
 // received books what chunk i has got, and ends it if it ended.
 func (c *Core) received(i int, in Input, out []Action) []Action {
-	ch := &c.chunks[i]
+	ch := &c.flight.chunks[i]
 	l := &c.links[ch.link]
 	l.rtt.saw(in.RTT)
 	l.streams.single = l.streams.single || in.Single && c.batch == nil // which may have other servers
 	l.streams.lasting = l.streams.lasting || in.Lasting
-	if in.Answered && l.streams.answered == 0 {
-		l.streams.answered = c.now
+	if in.Answered && l.streams.ahead.answered == 0 {
+		l.streams.ahead.answered = c.now
 	}
 	if in.Held {
-		l.health.lastByte, l.streams.heard[ch.stream] = c.now, c.now
+		l.health.lastByte, l.streams.conn[ch.stream].heard = c.now, c.now
 	}
 	l.rtt.carried(in.Trip)
 	l.rtt.shook(in.Shook, in.Handshake)
@@ -252,7 +249,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	ch.seen = seen
 	if fresh := got - ch.got; fresh > 0 || in.Bytes > ch.got {
 		if ch.got == 0 {
-			c.answered(l, ch)
+			l.answered(ch, c.now)
 		}
 		l.health.inVain = 0
 		ch.got = got
@@ -279,15 +276,15 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			out = c.unban(ch.link, out)
 		}
 		out = c.resolveDuplicate(ch, out)
-		out = c.end(c.find(in.Chunk), out)
+		out = c.end(c.flight.find(in.Chunk), out)
 	case Failed:
 		id := ch.link
-		if !l.health.banned && (in.Bounded > 0 && l.streams.tooMany(in.Bounded) || c.needless(ch)) {
+		if !l.health.banned && (in.Bounded > 0 && l.streams.tooMany(in.Bounded) || l.streams.needless(ch, c.now)) {
 			l.streams.refuse(ch.stream)
 			return c.end(i, out)
 		}
 		if c.batch != nil && ch.left() > 0 {
-			l.streams.lose(ch.stream, c.nextID)
+			l.streams.lose(ch.stream, c.flight.next)
 		}
 		out = c.end(i, out)
 		l.health.wait(c.now, in.Wait)
@@ -322,12 +319,12 @@ func (c *Core) meter(l *link, ch *chunk) {
 
 // withdraw cancels chunk i.
 func (c *Core) withdraw(i int, out []Action) []Action {
-	return c.end(i, append(out, cancel(&c.chunks[i])))
+	return c.end(i, append(out, cancel(&c.flight.chunks[i])))
 }
 
 // end forgets chunk i; what it has not received is free again.
 func (c *Core) end(i int, out []Action) []Action {
-	ch := c.chunks[i]
+	ch := c.flight.chunks[i]
 	l := &c.links[ch.link]
 	last := l.load.end(ch.stream)
 	if last {
@@ -342,11 +339,11 @@ func (c *Core) end(i int, out []Action) []Action {
 	if ch.left() > 0 {
 		l.streams.broken |= 1 << ch.stream
 		if c.batch != nil {
-			l.streams.cutShort(ch.stream, c.nextID)
+			l.streams.cutShort(ch.stream, c.flight.next)
 		}
 	}
 	l.listen(c.now)
-	c.drop(i)
+	c.flight.drop(i)
 	if l.load.requests == 0 {
 		l.est.idle(l.load.arrived())
 		l.pace.pause()
@@ -366,8 +363,8 @@ func (c *Core) end(i int, out []Action) []Action {
 
 // release withdraws every request of a link.
 func (c *Core) release(id LinkID, out []Action) []Action {
-	for i := len(c.chunks) - 1; i >= 0; i-- {
-		if c.chunks[i].link == id {
+	for i := len(c.flight.chunks) - 1; i >= 0; i-- {
+		if c.flight.chunks[i].link == id {
 			out = c.withdraw(i, out)
 		}
 	}
@@ -426,8 +423,8 @@ func (c *Core) resize(size int64, out []Action) []Action {
 		return out
 	}
 	size = min(size, unsized-1)
-	for i := len(c.chunks) - 1; i >= 0; i-- {
-		ch := &c.chunks[i]
+	for i := len(c.flight.chunks) - 1; i >= 0; i-- {
+		ch := &c.flight.chunks[i]
 		if ch.rng.End <= size {
 			continue
 		}

@@ -375,7 +375,7 @@ func TestTinyRequestsRaiseTheRate(t *testing.T) {
 		if r.now > Second {
 			t.Fatalf("a link that brings 1 MB/s is taken for %.0f bytes per second", r.core.Rate(0))
 		}
-		ch := r.core.chunks[0]
+		ch := r.core.flight.chunks[0]
 		r.now += FromSeconds(float64(ch.rng.Len()) / 1e6)
 		r.step(Input{Kind: Progress, Chunk: ch.id, Bytes: ch.rng.Len(), RTT: Millisecond})
 		r.step(Input{Kind: Finished, Chunk: ch.id, Bytes: ch.rng.Len()})

@@ -71,8 +71,8 @@ func (c *Core) deal(out []Action) []Action {
 	}
 	clear(b.tables)
 	if c.copied > 0 {
-		for i := range c.chunks {
-			if ch := &c.chunks[i]; ch.copy {
+		for i := range c.flight.chunks {
+			if ch := &c.flight.chunks[i]; ch.copy {
 				b.tables[ch.link].copying |= 1 << ch.stream
 			}
 		}
@@ -222,12 +222,12 @@ func (c *Core) depth(id LinkID, stream StreamID) int32 {
 // ahead is for how many bytes a connection should have been asked.
 func (c *Core) ahead(id LinkID, stream StreamID) float64 {
 	l := &c.links[id]
-	grown := aheadWindows * max(initialWindow, l.streams.opened[stream])
+	grown := aheadWindows * max(initialWindow, l.streams.conn[stream].opened)
 	if l.est.rate <= 0 {
 		return float64(min(aheadUnmet, grown))
 	}
 	n := float64(l.est.rate*longest(aheadFloor, aheadTrips, l.rtt.known()).Seconds()) * l.part(stream)
-	if brought := float64(l.streams.opened[stream]); !without("ahead-few") && c.planned(id) && l.rtt.known() > aheadFloor && l.streams.most <= aheadLone && brought < aheadWindows*n {
+	if brought := float64(l.streams.conn[stream].opened); !without("ahead-few") && c.planned(id) && l.rtt.known() > aheadFloor && l.streams.most <= aheadLone && brought < aheadWindows*n {
 		n = max(n, aheadDoubled*brought)
 	}
 	if l.speeds.rate[stream] <= 0 {
@@ -263,7 +263,7 @@ func (c *Core) probePiece(id LinkID, size int64, out []Action) []Action {
 // startPart asks for a part that was taken.
 func (c *Core) startPart(id LinkID, stream StreamID, k Class, p part, out []Action) []Action {
 	out = c.start(id, stream, p.Range, out)
-	ch := &c.chunks[len(c.chunks)-1]
+	ch := c.flight.latest()
 	ch.slot, ch.class, ch.piece, ch.guess = p.slot, k, p.piece, p.guess
 	c.doubt(ch, p.Len()-c.batch.stock.likely(&p))
 	return out

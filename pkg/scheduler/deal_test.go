@@ -28,7 +28,7 @@ func TestALoneConnectionIsAskedForItsSlowStart(t *testing.T) {
 		r.known(1e6)
 		s := &r.core.links[0].streams
 		s.most = StreamID(c.connections)
-		s.opened[0] = brought
+		s.conn[0].opened = brought
 		if n := r.core.ahead(0, 0); (n >= 2*brought) != c.doubled {
 			t.Errorf("%s: asked %.0f bytes ahead where %d were brought", name, n, brought)
 		}

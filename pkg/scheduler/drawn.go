@@ -102,11 +102,11 @@ func (c *Core) worksAlone() (id LinkID, alone bool) {
 			return -1, false
 		}
 	}
-	return id, id >= 0 && c.receiving(&c.links[id])
+	return id, id >= 0 && c.links[id].receiving(c.now)
 }
 
 // receiving says whether bytes have come over l of late: Chen's state RX, within the larger of
 // two round trips and 100 ms.
-func (c *Core) receiving(l *link) bool {
-	return l.load.requests > 0 && l.est.nMarks > 0 && c.now-l.health.lastByte <= longest(100*Millisecond, 2, l.rtt.min)
+func (l *link) receiving(now Time) bool {
+	return l.load.requests > 0 && l.est.nMarks > 0 && l.health.idle(now) <= longest(100*Millisecond, 2, l.rtt.min)
 }

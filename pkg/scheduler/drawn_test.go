@@ -29,11 +29,11 @@ func (d *draws) run(lasts Time, until LinkID) {
 			d.worked[id] += tick
 			energy += tick.Seconds() * (d.radios[id].ActiveMW + d.radios[id].MWPerMbps*d.rates[id]*8/1e6)
 			for fresh > 0 {
-				i := slices.IndexFunc(d.core.chunks, func(ch chunk) bool { return ch.link == id })
+				i := slices.IndexFunc(d.core.flight.chunks, func(ch chunk) bool { return ch.link == id })
 				if i < 0 {
 					break
 				}
-				ch := d.core.chunks[i]
+				ch := d.core.flight.chunks[i]
 				n := min(fresh, ch.left())
 				fresh -= n
 				kind := Progress

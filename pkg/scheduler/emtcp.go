@@ -49,8 +49,8 @@ func (c *Config) keeps() float64 {
 }
 
 // congested says whether l is owed bytes and has had none for a while.
-func (c *Core) congested(l *link) bool {
-	return l.load.requests > 0 && c.now-l.health.lastByte > longest(congestedFloor, congestedRTTs, l.rtt.min)
+func (l *link) congested(now Time) bool {
+	return l.load.requests > 0 && l.health.idle(now) > longest(congestedFloor, congestedRTTs, l.rtt.min)
 }
 
 // costly says whether the mode takes from a link: one of the costly kind, as long
@@ -102,7 +102,7 @@ func (c *Core) shifted(id LinkID, size int64) int64 {
 		return size
 	}
 	stuck := c.cheapCongested()
-	if stuck && c.congested(&c.links[id]) {
+	if stuck && c.links[id].congested(c.now) {
 		return 0 // both are: more requests would not help either
 	}
 	if stuck {
@@ -114,7 +114,7 @@ func (c *Core) shifted(id LinkID, size int64) int64 {
 // detect is the state detector (chen, III: SISD): it notes that a link is idle,
 // which could be asked for more and has nothing to be asked for.
 func (c *Core) detect(id LinkID) {
-	if c.cfg.Energy != EnergyEMTCP || c.links[id].terms.Costly || c.congested(&c.links[id]) {
+	if c.cfg.Energy != EnergyEMTCP || c.links[id].terms.Costly || c.links[id].congested(c.now) {
 		return
 	}
 	for i := range c.links {
@@ -127,7 +127,7 @@ func (c *Core) detect(id LinkID) {
 // cheapCongested says whether all cheap links are that could be given work.
 func (c *Core) cheapCongested() bool {
 	for i := range c.links {
-		if l := &c.links[i]; l.duty.pooled && !l.terms.Costly && l.health.fit(c.now) && !c.congested(l) {
+		if l := &c.links[i]; l.duty.pooled && !l.terms.Costly && l.health.fit(c.now) && !l.congested(c.now) {
 			return false
 		}
 	}
@@ -143,7 +143,7 @@ func (c *Core) allowance(id LinkID) int64 {
 	l := &c.links[id]
 	if c.cfg.Window > 0 {
 		// What the consumer has in reserve says whether the links keep up.
-		if !l.duty.spared || c.cheapCongested() || c.head()-c.drained < c.cfg.Window/reserveParts {
+		if !l.duty.spared || c.cheapCongested() || c.Prefix()-c.drained < c.cfg.Window/reserveParts {
 			return unsized
 		}
 		total := int64(0)
@@ -185,18 +185,4 @@ func (c *Core) shareOut() {
 			c.links[i].duty.chosen = false
 		}
 	}
-}
-
-// head is up to where the object is there from its first byte on.
-func (c *Core) head() int64 {
-	head := c.ledger.size
-	if len(c.ledger.free) > 0 {
-		head = c.ledger.free[0].Off
-	}
-	for i := range c.chunks {
-		if ch := &c.chunks[i]; !ch.copy && ch.left() > 0 {
-			head = min(head, ch.rng.Off+ch.got)
-		}
-	}
-	return head
 }

@@ -71,7 +71,7 @@ func (v View) delay(id LinkID) float64 {
 		trip = 0
 	}
 	if l.load.requests == 0 {
-		return float64(v.core.trips(l)) * trip.Seconds()
+		return float64(l.trips()) * trip.Seconds()
 	}
 	return max(trip.Seconds(), float64(l.load.owed())/v.RateOrMean(id))
 }

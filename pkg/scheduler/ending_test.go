@@ -14,8 +14,8 @@ func ending(t *testing.T, free int64) *rig {
 	for id := range LinkID(2) { // what is in flight lasts for 0.6 s
 		l := &r.core.links[id]
 		for l.load.owed() > int64(0.6*l.est.rate) {
-			for i := range r.core.chunks {
-				if ch := &r.core.chunks[i]; ch.link == id && ch.left() > 4096 {
+			for i := range r.core.flight.chunks {
+				if ch := &r.core.flight.chunks[i]; ch.link == id && ch.left() > 4096 {
 					x := ch.left() / 2
 					r.core.links[id].load.owe(ch.stream, -x)
 					ch.rng.End -= x
@@ -32,15 +32,15 @@ func TestNothingIsAskedOfAConnectionThatIsBackTooLate(t *testing.T) {
 	for free, want := range map[int64]bool{100 << 10: false, 100 << 20: true} {
 		r := ending(t, free)
 		l := &r.core.links[1]
-		for i := range r.core.chunks {
-			if ch := &r.core.chunks[i]; ch.link == 1 && ch.stream == 5 {
+		for i := range r.core.flight.chunks {
+			if ch := &r.core.flight.chunks[i]; ch.link == 1 && ch.stream == 5 {
 				r.core.end(i, nil)
 				break
 			}
 		}
 		r.core.ledger.free = []Range{{0, free}}
 		l.load.queues[5] = queue{}
-		l.streams.lose(5, r.core.nextID)
+		l.streams.lose(5, r.core.flight.next)
 		l.streams.worked |= 1 << 5
 		if trips := l.streams.trips(5); trips != reconnectRTTs {
 			t.Fatalf("%d round trips", trips)
@@ -60,8 +60,8 @@ func TestConnectionsThatLastAreNotLostByACut(t *testing.T) {
 		r.up(2)
 		r.flow(500*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, map[ChunkID]int64{})
 		r.step(Input{Kind: Progress, Chunk: 0, Bytes: 400_000, Lasting: lasting})
-		ch := r.core.chunks[r.core.find(0)]
-		r.core.takeOver(1, 0, &r.core.chunks[r.core.find(0)], ch.left()/2, nil)
+		ch := r.core.flight.chunks[r.core.flight.find(0)]
+		r.core.takeOver(1, 0, &r.core.flight.chunks[r.core.flight.find(0)], ch.left()/2, nil)
 		want := Time(reconnectRTTs)
 		if lasting {
 			want = 1

@@ -76,17 +76,17 @@ func TestNobodyWaitsForTheGaugeForLong(t *testing.T) {
 		want   bool
 	}{
 		"just answered": {func(*Core, *link) {}, true},
-		"not answered":  {func(_ *Core, l *link) { l.streams.answered = 0 }, false},
-		"long ago":      {func(_ *Core, l *link) { l.streams.answered -= gaugeMost }, false},
-		"room is known": {func(_ *Core, l *link) { l.streams.room = 1 }, false},
+		"not answered":  {func(_ *Core, l *link) { l.streams.ahead.answered = 0 }, false},
+		"long ago":      {func(_ *Core, l *link) { l.streams.ahead.answered -= gaugeMost }, false},
+		"room is known": {func(_ *Core, l *link) { l.streams.ahead.room = 1 }, false},
 		"the rate is":   {func(_ *Core, l *link) { l.est.rate = 1 }, false},
-		"not ahead":     {func(_ *Core, l *link) { l.streams.early[1] = 0 }, false},
+		"not ahead":     {func(_ *Core, l *link) { l.streams.conn[1].early = 0 }, false},
 		"a large file":  {func(c *Core, _ *link) { c.ledger.free[0].End += 1 << 30 }, false},
 	} {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 4 << 20})
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
-		l.streams.answered, l.streams.early[1], c.now = Second, Second, Second
+		l.streams.ahead.answered, l.streams.conn[1].early, c.now = Second, Second, Second
 		tt.change(c, l)
 		if got := c.gauging(l, 1); got != tt.want {
 			t.Errorf("%s: %v", name, got)
@@ -106,18 +106,18 @@ func TestWhatEachIsAskedFor(t *testing.T) {
 		"a part":            {1 << 20, func(*Core, *link) {}, 1 << 20},
 		"with what it owes": {1 << 20, func(_ *Core, l *link) { l.load.assigned = 1 << 20 }, 2 << 20},
 		"no more than all":  {1 << 30, func(*Core, *link) {}, size},
-		"as the others":     {1 << 20, func(_ *Core, l *link) { l.streams.each = 77 }, 77},
+		"as the others":     {1 << 20, func(_ *Core, l *link) { l.streams.ahead.each = 77 }, 77},
 		"a rate is known":   {1 << 20, func(_ *Core, l *link) { l.est.rate = 1 }, 0},
-		"not made ahead":    {1 << 20, func(_ *Core, l *link) { l.streams.early[1] = 0 }, 0},
+		"not made ahead":    {1 << 20, func(_ *Core, l *link) { l.streams.conn[1].early = 0 }, 0},
 		"a large part":      {shareMost + 1, func(c *Core, _ *link) { c.ledger.free[0].End += shareMost }, 0},
 		"no size is known":  {1 << 20, func(c *Core, _ *link) { c.ledger.size = unsized }, 0},
 	} {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: size})
 		r.step(Input{Kind: LinkUp})
 		c, l := r.core, &r.core.links[0]
-		l.rtt.min, l.streams.room = 300*Millisecond, MaxStreams
+		l.rtt.min, l.streams.ahead.room = 300*Millisecond, MaxStreams
 		for s := StreamID(1); s <= n; s++ {
-			l.streams.early[s] = Second
+			l.streams.conn[s].early = Second
 		}
 		tt.change(c, l)
 		want := tt.want
@@ -146,9 +146,9 @@ func TestTheOnlyLinkSharesAllOfASmallFile(t *testing.T) {
 		r := newRig(t, Config{Links: int(tt.links), Policy: &algorithm3{padding: AutoPadding}, Size: tt.size})
 		r.up(tt.links)
 		c, l := r.core, &r.core.links[0]
-		l.rtt.min, l.streams.room, l.load.assigned = 300*Millisecond, MaxStreams, 0
+		l.rtt.min, l.streams.ahead.room, l.load.assigned = 300*Millisecond, MaxStreams, 0
 		for s := StreamID(1); s <= n; s++ {
-			l.streams.early[s] = Second
+			l.streams.conn[s].early = Second
 		}
 		want := (tt.want - firstBytes + n - 1) / n
 		for range 2 { // it stays so
@@ -164,7 +164,7 @@ func TestASmallGrantStaysSmall(t *testing.T) {
 	r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 4 << 20})
 	r.step(Input{Kind: LinkUp})
 	l := &r.core.links[0]
-	l.streams.early[1], l.streams.each = Second, 1<<20
+	l.streams.conn[1].early, l.streams.ahead.each = Second, 1<<20
 	out := r.core.grant(0, 1, 20<<10, nil)
 	if len(out) != 1 || out[0].Range.Len() != 20<<10 {
 		t.Errorf("%+v", out)

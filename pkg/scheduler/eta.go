@@ -52,16 +52,16 @@ type eta struct {
 func (c *Core) etaOf(id LinkID, o *eta) {
 	l := &c.links[id]
 	*o = eta{trip: l.rtt.now().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
-	for i := range c.chunks {
-		ch := &c.chunks[i]
+	for i := range c.flight.chunks {
+		ch := &c.flight.chunks[i]
 		if ch.link != id || ch.copy {
 			continue
 		}
 		if o.last[ch.stream] == nil {
 			o.active++
 			o.sum += o.speeds.of(ch.stream)
-			o.wait[ch.stream] = c.due(ch)
-			if c.late(ch) {
+			o.wait[ch.stream] = l.due(ch, c.now)
+			if l.late(ch, c.now) {
 				o.late |= 1 << ch.stream
 			}
 			if c.batch == nil && l.streams.fresh(ch.stream) && c.now-ch.issued < freshTrips*l.rtt.now() {
@@ -71,7 +71,7 @@ func (c *Core) etaOf(id LinkID, o *eta) {
 			}
 		}
 		if ch.duplicate != NoChunk {
-			o.copied[ch.stream] = c.copyEnds(&c.chunks[c.find(ch.duplicate)])
+			o.copied[ch.stream] = c.copyEnds(&c.flight.chunks[c.flight.find(ch.duplicate)])
 		}
 		o.last[ch.stream] = ch
 		o.owed[ch.stream] += ch.left() - ch.over
@@ -142,7 +142,7 @@ func (l *link) rising(s StreamID, rate float64) bool {
 	if l.streams.most > 1 || without("rising") || l.rtt.waited(l.rtt.data) {
 		return false
 	}
-	opened, recent := l.streams.opened[s], max(rateWindow, 2*l.rtt.path()).Seconds()
+	opened, recent := l.streams.conn[s].opened, max(rateWindow, 2*l.rtt.path()).Seconds()
 	return opened > initialWindow && rate*recent >= risingPart*float64(opened)
 }
 
@@ -185,7 +185,7 @@ func (o *eta) duplicated() (set uint64) {
 func (c *Core) copyEnds(ch *chunk) float64 {
 	l := &c.links[ch.link]
 	bytes := l.load.queues[ch.stream].pending + ch.left() // copies are not among the former
-	end := c.due(ch)
+	end := l.due(ch, c.now)
 	if rate := (View{c}).RateOrMean(ch.link) * l.part(ch.stream); rate > 0 {
 		end += float64(bytes) / rate
 	}
@@ -194,34 +194,32 @@ func (c *Core) copyEnds(ch *chunk) float64 {
 
 // due is in how many seconds the next byte of ch, the first of its stream's
 // requests, is to be expected. What is late is expected to be as late again.
-func (c *Core) due(ch *chunk) float64 {
-	l := &c.links[ch.link]
-	in := l.expected(ch) - c.now
+func (l *link) due(ch *chunk, now Time) float64 {
+	in := l.expected(ch) - now
 	if in < 0 {
 		if in = max(0, -in-l.apart()-rateWindow/2); without("late-again") {
 			in = 0
 		} // bytes are told of now and then
 	}
 	if ch.got == 0 {
-		in = max(in, l.straying(ch.stream, c.now))
+		in = max(in, l.straying(ch.stream, now))
 	}
 	return in.Seconds()
 }
 
 // late says whether the first byte of ch, the first of its stream's requests, should
 // have come, or the next one followed.
-func (c *Core) late(ch *chunk) bool {
-	l := &c.links[ch.link]
-	return c.now > l.expected(ch)+l.apart()+l.rtt.now()+rateWindow/2
+func (l *link) late(ch *chunk, now Time) bool {
+	return now > l.expected(ch)+l.apart()+l.rtt.now()+rateWindow/2
 }
 
 // expected is when the next byte of ch, the first of its stream's requests, should
 // come, or should have come.
 func (l *link) expected(ch *chunk) Time {
-	at := l.streams.heard[ch.stream]
+	at := l.streams.conn[ch.stream].heard
 	if ch.got == 0 {
 		trips := l.streams.trips(ch.stream)
-		if ch.id < l.streams.cut[ch.stream] { // its connection is the one before
+		if ch.id < l.streams.conn[ch.stream].cut { // its connection is the one before
 			trips = 1
 		}
 		at = max(at, max(ch.issued, l.streams.ready(ch.stream, l.rtt.known()))+trips*l.rtt.now())
@@ -230,7 +228,7 @@ func (l *link) expected(ch *chunk) Time {
 }
 
 // trips is how many round trips it takes an idle link to its first byte.
-func (c *Core) trips(l *link) Time {
+func (l *link) trips() Time {
 	fewest := l.streams.trips(0)
 	for s := range l.streams.most {
 		if l.streams.served(s) {

@@ -95,7 +95,7 @@ const (
 // watch looks at what a link with one connection brings.
 func (e *exploring) watch(now Time, l *link) {
 	s := &l.streams
-	if e.step != watching || s.most > 1 || l.est.nMarks == 0 || float64(s.opened[0]) < startedTrips*l.est.rate*l.rtt.path().Seconds() {
+	if e.step != watching || s.most > 1 || l.est.nMarks == 0 || float64(s.conn[0].opened) < startedTrips*l.est.rate*l.rtt.path().Seconds() {
 		e.window.at = 0
 		return
 	}
@@ -169,7 +169,7 @@ func (c *Core) explore(out []Action) []Action {
 			case l.rtt.handshakes > e.shakes:
 				e.fail(c.now)
 			case c.now-e.since > longest(shakeFloor, shakeTrips, l.rtt.path()):
-				if at := c.find(e.chunk); at >= 0 && c.chunks[at].got == 0 {
+				if at := c.flight.find(e.chunk); at >= 0 && c.flight.chunks[at].got == 0 {
 					out = c.withdraw(at, out)
 				}
 				e.fail(c.now)
@@ -186,13 +186,13 @@ func (e *exploring) begin(step exploringStep, now Time, l *link) {
 }
 
 // lone says whether a link has one connection, and nothing is under way that would change that.
-func (s *streams) lone() bool { return s.most == 1 && !s.trial && s.refused == 0 }
+func (s *streams) lone() bool { return s.most == 1 && !s.trial.running && s.refused == 0 }
 
 // mayTry says whether more than a link's only connection can be tried at once, and there is
 // time enough left to make use of that.
 func (c *Core) mayTry(l *link) bool {
 	s := &l.streams
-	return s.lone() && s.trials < exploreTries && c.now >= s.restUntil &&
+	return s.lone() && s.trial.failed < exploreTries && c.now >= s.trial.restUntil &&
 		c.usable(l) && float64(c.left()) > c.brought(l.trialWorth().Seconds())
 }
 
@@ -232,7 +232,7 @@ func (c *Core) askAnother(id LinkID, out []Action) []Action {
 	before := len(out)
 	if out = c.start(id, stream, c.ledger.take(min(probeSize, c.most(id)), c.ledger.size), out); len(out) > before {
 		l.streams.explore.begin(knocking, c.now, l)
-		l.streams.explore.chunk = c.nextID - 1
+		l.streams.explore.chunk = c.flight.next - 1
 	}
 	return out
 }
@@ -250,7 +250,7 @@ func (c *Core) judgePair(l *link) {
 	jerky := e.jerky()
 	switch {
 	case !c.worthMany(l):
-	case jerky && s.opened[1] > 0 && l.load.queues[0].requests > 0 && s.heard[1]-s.heard[0] > longest(pairFloor, pauseTrips, l.rtt.path())+l.apart():
+	case jerky && s.conn[1].opened > 0 && l.load.queues[0].requests > 0 && s.conn[1].heard-s.conn[0].heard > longest(pairFloor, pauseTrips, l.rtt.path())+l.apart():
 		e.step = watching
 		s.try(c.now, e.mean)
 		return

@@ -87,8 +87,8 @@ func (c *Core) forgive() {
 		for i := range c.links {
 			l := &c.links[i]
 			l.health.forgive(c.now, gap)
-			for s := range l.streams.heard {
-				l.streams.heard[s] = min(c.now, l.streams.heard[s]+gap)
+			for s := range l.streams.conn {
+				l.streams.conn[s].heard = min(c.now, l.streams.conn[s].heard+gap)
 			}
 		}
 	}
@@ -157,7 +157,9 @@ func (c *Core) ban(id LinkID, out []Action) []Action {
 	l.health.ban(c.now)
 	l.duty.trouble = min(l.duty.trouble, c.now)
 	l.est.forget()
-	l.streams.opened = [MaxStreams]int64{} // a connection that rests starts slowly again (RFC 5681, 4.1)
+	for i := range l.streams.conn {
+		l.streams.conn[i].opened = 0 // a connection that rests starts slowly again (RFC 5681, 4.1)
+	}
 	return append(out, Action{Kind: Ban, Link: id})
 }
 
@@ -210,7 +212,7 @@ func (c *Core) nearEnd() bool {
 // and the others finish. While the size is unknown, and near the end, it is
 // asked only if nobody else is at work.
 func (c *Core) probe(id LinkID, out []Action) []Action {
-	if len(c.chunks) > 0 && (!c.sized() || c.nearEnd()) {
+	if len(c.flight.chunks) > 0 && (!c.sized() || c.nearEnd()) {
 		return out
 	}
 	before := len(out)

@@ -70,11 +70,11 @@ func TestAFastLinkIsNotAskedLongAhead(t *testing.T) {
 	r.step(Input{Kind: Sized, Bytes: 500_000_000})
 	r.now += 2 * Millisecond
 	r.step(Input{Kind: Finished, Bytes: largeFirst})
-	first := &r.core.chunks[0]
+	first := &r.core.flight.chunks[0]
 	for first.left() > 10_000_000 {
 		r.now += 10 * Millisecond
 		r.step(Input{Kind: Progress, Chunk: 1, Bytes: first.got + 5_000_000})
-		if r.step(Input{Kind: Tick}); len(r.core.chunks) > 1 {
+		if r.step(Input{Kind: Tick}); len(r.core.flight.chunks) > 1 {
 			t.Fatalf("the link brings 0.1 MB in a round trip, is owed %d bytes, and was asked for more", first.left())
 		}
 	}

@@ -17,7 +17,7 @@ const (
 // flush has the ends of responses sent where nothing is left to ask for, and a round trip
 // matters. A link whose bytes are counted brings none that nobody needs.
 func (c *Core) flush(out []Action) []Action {
-	if len(c.chunks) == 0 {
+	if len(c.flight.chunks) == 0 {
 		return out
 	}
 	for id := range LinkID(len(c.links)) {

@@ -61,12 +61,12 @@ func checkTiles(t *testing.T, c *Core) {
 	t.Helper()
 	all := slices.Clone(c.ledger.free)
 	pending := make([]int64, len(c.links))
-	for _, ch := range c.chunks {
+	for _, ch := range c.flight.chunks {
 		if ch.got < 0 || ch.left() < 0 {
 			t.Fatalf("chunk %d got %d of %v", ch.id, ch.got, ch.rng)
 		}
 		if ch.copy { // of bytes that its duplicate owes
-			if i := c.find(ch.duplicate); i < 0 || c.chunks[i].copy || c.chunks[i].rng.End != ch.rng.End {
+			if i := c.flight.find(ch.duplicate); i < 0 || c.flight.chunks[i].copy || c.flight.chunks[i].rng.End != ch.rng.End {
 				t.Fatalf("chunk %d is a copy of nothing", ch.id)
 			}
 			continue

@@ -19,11 +19,11 @@ func (c *Core) giveBack(out []Action) []Action {
 	if c.batch != nil || c.cfg.NoSteal || !c.sized() || len(c.ledger.free) == 0 {
 		return out
 	}
-	for i := range c.chunks {
-		ch := &c.chunks[i]
+	for i := range c.flight.chunks {
+		ch := &c.flight.chunks[i]
 		l := &c.links[ch.link]
 		s := &l.streams
-		if s.most == 1 || s.trial || ch.issued > s.tried || ch.duplicate != NoChunk || ch.got < leastGiveBack || ch.left() <= leastGiveBack {
+		if s.most == 1 || s.trial.running || ch.issued > s.trial.began || ch.duplicate != NoChunk || ch.got < leastGiveBack || ch.left() <= leastGiveBack {
 			continue
 		}
 		part := max(l.part(ch.stream), 1/float64(s.most))
@@ -38,7 +38,7 @@ func (c *Core) giveBack(out []Action) []Action {
 
 // freeEnd makes the last x bytes of a request free again.
 func (c *Core) freeEnd(ch *chunk, x int64, out []Action) []Action {
-	c.links[ch.link].streams.cutShort(ch.stream, c.nextID)
+	c.links[ch.link].streams.cutShort(ch.stream, c.flight.next)
 	c.ledger.give(Range{ch.rng.End - x, ch.rng.End})
 	c.shorten(ch, x)
 	return append(out, shrink(ch))

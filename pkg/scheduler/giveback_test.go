@@ -15,7 +15,7 @@ func lossy(t *testing.T) *rig {
 	}
 	r.flow(2*Second, rates, got)
 	s := &r.core.links[0].streams
-	s.most, s.tried, s.helped = 8, r.now, true
+	s.most, s.trial.began, s.trial.helped = 8, r.now, true
 	return r
 }
 
@@ -23,8 +23,8 @@ func TestAConnectionGivesBackWhatManyHaveSooner(t *testing.T) {
 	r := lossy(t)
 	before := r.core.left()
 	free := r.core.free()
-	ch := r.core.chunks[0]
-	for _, o := range r.core.chunks {
+	ch := r.core.flight.chunks[0]
+	for _, o := range r.core.flight.chunks {
 		if o.left() > ch.left() && o.got >= leastGiveBack {
 			ch = o
 		}
@@ -69,7 +69,7 @@ func TestOneOfManyRequestsTellsNoRate(t *testing.T) {
 	if l.est.rate != 0 || l.load.requests < 2 {
 		t.Fatalf("rate %.0f, %d requests", l.est.rate, l.load.requests)
 	}
-	ch := r.core.chunks[r.core.find(streams[1])]
+	ch := r.core.flight.chunks[r.core.flight.find(streams[1])]
 	r.now += 2 * Second
 	r.step(Input{Kind: Finished, Link: 1, Chunk: streams[1], Bytes: ch.rng.Len()})
 	if l.est.rate != 0 {

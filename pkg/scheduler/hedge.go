@@ -42,7 +42,7 @@ func (c *Core) worthCopying(thief *link, own *eta, stream StreamID, ch *chunk, e
 // gain must be great.
 func (c *Core) relay(thief LinkID, stream StreamID, own *eta, ch *chunk, end float64, out []Action) []Action {
 	l, rest := &c.links[thief], ch.left()
-	if c.chunks[c.find(ch.duplicate)].link == thief {
+	if c.flight.chunks[c.flight.find(ch.duplicate)].link == thief {
 		return out // it is at it
 	}
 	if without("relay") || c.batch != nil || own.last[stream] != nil || l.load.preempted > 0 || l.est.rate <= 0 || rest > c.most(thief) {
@@ -54,7 +54,7 @@ func (c *Core) relay(thief LinkID, stream StreamID, own *eta, ch *chunk, end flo
 	}
 	original := ch.id
 	out = c.unpair(ch, out)
-	ch = &c.chunks[c.find(original)]
+	ch = &c.flight.chunks[c.flight.find(original)]
 	ch.duplicate = NoChunk // unpair leaves that to whoever ends it
 	return c.takeOver(thief, stream, ch, rest, out)
 }
@@ -62,14 +62,14 @@ func (c *Core) relay(thief LinkID, stream StreamID, own *eta, ch *chunk, end flo
 // hedge lets a stream fetch the rest of ch too.
 func (c *Core) hedge(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
 	rest := ch.rest()
-	ch.duplicate = c.nextID
+	ch.duplicate = c.flight.next
 	original := ch.id
 	c.copied += rest.Len()
 	out = c.start(thief, stream, rest, out)
-	copied := &c.chunks[len(c.chunks)-1]
+	copied := c.flight.latest()
 	copied.duplicate, copied.copy = original, true
 	if c.batch != nil {
-		c.adopt(copied, &c.chunks[c.find(original)])
+		c.adopt(copied, &c.flight.chunks[c.flight.find(original)])
 		c.batch.tables[thief].copying |= 1 << stream
 	}
 	l := &c.links[thief]
@@ -89,12 +89,12 @@ func spent(loser *chunk, received int64) int64 {
 // resolveDuplicate cancels the duplicate of a request that has been finished, if it has one: of
 // the original counts what it had before the copy was begun.
 func (c *Core) resolveDuplicate(ch *chunk, out []Action) []Action {
-	i := c.find(ch.duplicate)
+	i := c.flight.find(ch.duplicate)
 	if ch.duplicate == NoChunk || i < 0 {
 		return out
 	}
 	ch.duplicate = NoChunk
-	loser := &c.chunks[i]
+	loser := &c.flight.chunks[i]
 	loser.duplicate = NoChunk
 	a := cancel(loser)
 	if loser.copy {
@@ -105,7 +105,7 @@ func (c *Core) resolveDuplicate(ch *chunk, out []Action) []Action {
 	l, w := &c.links[loser.link], &c.links[ch.link]
 	kept := ch.rng.Off - loser.rng.Off
 	if c.batch != nil {
-		l.streams.cutShort(loser.stream, c.nextID)
+		l.streams.cutShort(loser.stream, c.flight.next)
 	}
 	a.Range.End = ch.rng.Off
 	l.load.owe(loser.stream, -loser.left())
@@ -125,11 +125,11 @@ func (c *Core) resolveDuplicate(ch *chunk, out []Action) []Action {
 // unpair ends what ties a request that ends unfinished to its duplicate. A copy leaves
 // its original alone; a copy without one has nothing to stand for.
 func (c *Core) unpair(ch *chunk, out []Action) []Action {
-	i := c.find(ch.duplicate)
+	i := c.flight.find(ch.duplicate)
 	if ch.duplicate == NoChunk || i < 0 {
 		return out
 	}
-	c.chunks[i].duplicate = NoChunk
+	c.flight.chunks[i].duplicate = NoChunk
 	if ch.copy {
 		return out
 	}

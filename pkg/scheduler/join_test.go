@@ -9,9 +9,9 @@ func (r *rig) steady(d Time, id LinkID, rate float64, got map[ChunkID]int64) {
 		fresh := int64(rate * 0.01)
 		for fresh > 0 {
 			var ch *chunk
-			for i := range r.core.chunks {
-				if r.core.chunks[i].link == id {
-					ch = &r.core.chunks[i]
+			for i := range r.core.flight.chunks {
+				if r.core.flight.chunks[i].link == id {
+					ch = &r.core.flight.chunks[i]
 					break
 				}
 			}

@@ -22,7 +22,7 @@ func (c *Core) knock(id LinkID, out []Action) []Action {
 	l := &c.links[id]
 	k := &l.health.knocks
 	if k.tries > 0 {
-		if i := c.find(k.chunk); i >= 0 {
+		if i := c.flight.find(k.chunk); i >= 0 {
 			if c.now-k.since <= longest(max(probeFor, banFor(k.tries)), silentRTTs, max(l.rtt.min, l.rtt.handshake)) {
 				return out
 			}
@@ -39,25 +39,13 @@ func (c *Core) knock(id LinkID, out []Action) []Action {
 	before, size := len(out), min(probeSize, c.most(id))
 	if len(c.ledger.free) > 0 {
 		out = c.start(id, stream, c.ledger.take(size, c.ledger.size), out)
-	} else if ch := c.stuck(id); ch != nil && !c.cfg.NoSteal {
+	} else if ch := c.flight.stuck(id); ch != nil && !c.cfg.NoSteal {
 		out = c.takeOver(id, stream, ch, size, out)
 	}
 	if len(out) > before {
-		*k = knocks{tries: k.tries + 1, chunk: c.nextID - 1, stream: stream, since: c.now}
+		*k = knocks{tries: k.tries + 1, chunk: c.flight.next - 1, stream: stream, since: c.now}
 	}
 	return out
-}
-
-// stuck is the link's request of which most is missing; nil when there is none that
-// could be shared.
-func (c *Core) stuck(id LinkID) *chunk {
-	var most *chunk
-	for i := range c.chunks {
-		if ch := &c.chunks[i]; ch.link == id && ch.duplicate == NoChunk && (most == nil || ch.left() > most.left()) {
-			most = ch
-		}
-	}
-	return most
 }
 
 // opened ends the knocking at a link that has been heard again: if it was over the new
@@ -66,12 +54,12 @@ func (c *Core) opened(id LinkID, out []Action) []Action {
 	l := &c.links[id]
 	k := l.health.knocks
 	l.health.knocks = knocks{}
-	if l.streams.heard[k.stream] <= k.since {
+	if l.streams.conn[k.stream].heard <= k.since {
 		return out
 	}
 	l.streams.most = max(l.streams.most, k.stream+1)
-	for i := len(c.chunks) - 1; i >= 0; i-- {
-		if ch := &c.chunks[i]; ch.link == id && ch.stream != k.stream && l.streams.heard[ch.stream] <= k.since {
+	for i := len(c.flight.chunks) - 1; i >= 0; i-- {
+		if ch := &c.flight.chunks[i]; ch.link == id && ch.stream != k.stream && l.streams.conn[ch.stream].heard <= k.since {
 			out = c.withdraw(i, out)
 		}
 	}

@@ -27,19 +27,19 @@ func TestAnOnlyLinkThatFallsSilentIsKnockedAt(t *testing.T) {
 	r.tick()
 	got := map[ChunkID]int64{}
 	r.flow(Second, map[ChunkID]float64{0: 1e6}, got)
-	stuck := len(r.core.chunks)
+	stuck := len(r.core.flight.chunks)
 	made, given := r.knocks(3 * Second)
 	if made < 4 || given != made-1 {
 		t.Fatalf("in 3 s it was knocked %d times, and %d of them were given up", made, given)
 	}
-	if n := len(r.core.chunks); n != stuck+1 {
+	if n := len(r.core.flight.chunks); n != stuck+1 {
 		t.Fatalf("%d requests are in flight, not the %d that are stuck and one", n, stuck)
 	}
 	knock := r.core.links[0].health.knocks.chunk
 	r.now += 10 * Millisecond
 	r.step(Input{Kind: Progress, Chunk: knock, Bytes: 10_000})
 	r.tick()
-	if r.core.find(0) >= 0 || r.core.find(knock) < 0 {
+	if r.core.flight.find(0) >= 0 || r.core.flight.find(knock) < 0 {
 		t.Error("what is stuck has not been released, or the answered one has")
 	}
 	if made, _ := r.knocks(300 * Millisecond); made > 1 {

@@ -12,8 +12,8 @@ func TestACopyThatLosesIsNotSpent(t *testing.T) {
 		r.expect(1000)
 		r.tick()
 		c := r.core
-		original := c.chunks[0].id
-		out := c.hedge(1, 0, &c.chunks[0], nil)
+		original := c.flight.chunks[0].id
+		out := c.hedge(1, 0, &c.flight.chunks[0], nil)
 		if c.copied != rest {
 			t.Fatalf("%d bytes are asked for twice", c.copied)
 		}
@@ -42,7 +42,7 @@ func TestOnlyRequestsAfterACutWaitForAnotherConnection(t *testing.T) {
 	r.tick()
 	l := &r.core.links[0]
 	l.streams.worked = 1
-	ch := &r.core.chunks[0]
+	ch := &r.core.flight.chunks[0]
 	if at := l.expected(ch); at != ch.issued+trip {
 		t.Errorf("expected at %v", at)
 	}
@@ -50,7 +50,7 @@ func TestOnlyRequestsAfterACutWaitForAnotherConnection(t *testing.T) {
 	if at := l.expected(ch); at != ch.issued+trip {
 		t.Errorf("a request before the cut is expected at %v", at)
 	}
-	ch.id, l.streams.cut[0] = 7, 7
+	ch.id, l.streams.conn[0].cut = 7, 7
 	if at := l.expected(ch); at != ch.issued+reconnectRTTs*trip {
 		t.Errorf("a request after the cut is expected at %v", at)
 	}

@@ -22,9 +22,9 @@ func (l *link) listen(now Time) {
 
 // answered notes what the first byte of ch, which comes now, tells of the link's latency:
 // nothing if earlier requests may have delayed it.
-func (c *Core) answered(l *link, ch *chunk) {
+func (l *link) answered(ch *chunk, now Time) {
 	if ch.alone { // bytes are told of now and then
-		l.rtt.answer(max(0, c.now-ch.issued-max(rateWindow/2, l.record())))
+		l.rtt.answer(max(0, now-ch.issued-max(rateWindow/2, l.record())))
 	}
 }
 
@@ -36,5 +36,5 @@ func (l *link) alone(stream StreamID) bool {
 
 // open says whether a request that is made now on a stream finds its connection open.
 func (s *streams) open(stream StreamID) bool {
-	return (s.worked&^s.broken)&(1<<stream) != 0 && s.cut[stream] == 0
+	return (s.worked&^s.broken)&(1<<stream) != 0 && s.conn[stream].cut == 0
 }

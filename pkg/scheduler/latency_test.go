@@ -28,7 +28,7 @@ func TestAStreamThatWaitedInVainMayTakeLonger(t *testing.T) {
 		t.Fatalf("tenths of seconds until it was given up: %v, want %v", waited, want)
 	}
 	r.flow(10*Millisecond, map[ChunkID]float64{asked: 1e6}, map[ChunkID]int64{})
-	if n := r.core.links[0].streams.inVain[1]; n != 0 {
+	if n := r.core.links[0].streams.conn[1].inVain; n != 0 {
 		t.Errorf("after a byte it still has waited %d times", n)
 	}
 }
@@ -80,12 +80,12 @@ func TestALinkThatIsRegainedAsALongOneIsGivenTime(t *testing.T) {
 	l := &c.links[0]
 	got := map[ChunkID]int64{}
 	r.flow(Second, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
-	r.step(Input{Kind: Progress, Chunk: c.chunks[0].id, Bytes: got[0], RTT: 20 * Millisecond})
+	r.step(Input{Kind: Progress, Chunk: c.flight.chunks[0].id, Bytes: got[0], RTT: 20 * Millisecond})
 	// The other link goes on bringing bytes, this one nothing until its probe is answered.
 	alive := func() ChunkID {
-		for i := range c.chunks {
-			if c.chunks[i].link == 1 {
-				return c.chunks[i].id
+		for i := range c.flight.chunks {
+			if c.flight.chunks[i].link == 1 {
+				return c.flight.chunks[i].id
 			}
 		}
 		t.Fatal("the other link has nothing to do")
@@ -110,9 +110,9 @@ func TestALinkThatIsRegainedAsALongOneIsGivenTime(t *testing.T) {
 			probe = r.now
 		}
 		id := NoChunk
-		for i := range c.chunks {
-			if c.chunks[i].link == 0 {
-				id = c.chunks[i].id
+		for i := range c.flight.chunks {
+			if c.flight.chunks[i].link == 0 {
+				id = c.flight.chunks[i].id
 			}
 		}
 		switch age := r.now - probe; {
@@ -149,11 +149,11 @@ func TestALinkThatHasBecomeSlowToAnswerIsAskedEarlier(t *testing.T) {
 		t.Fatal("the first request, for which a connection was made, was counted")
 	}
 	// All that was asked for while bytes came, and then one that nothing delays.
-	for l.rtt.answers, l.rtt.answered = [answerSamples]Time{}, 0; len(r.core.chunks) > 1 || r.core.chunks[0].issued < r.now; {
-		ch := r.core.chunks[0]
+	for l.rtt.answers, l.rtt.answered = [answerSamples]Time{}, 0; len(r.core.flight.chunks) > 1 || r.core.flight.chunks[0].issued < r.now; {
+		ch := r.core.flight.chunks[0]
 		r.step(Input{Kind: Finished, Chunk: ch.id, Bytes: ch.rng.Len()})
 	}
-	id := r.core.chunks[0].id
+	id := r.core.flight.chunks[0].id
 	for range 2 * Second / (10 * Millisecond) {
 		r.now += 10 * Millisecond
 		r.step(Input{Kind: Tick})
@@ -193,7 +193,7 @@ func TestARecordIsNoLatency(t *testing.T) {
 		l.est.lots = lots{n: lotCount, latest: [lotCount]int64{recordSize}, rate: 125e3}
 		l.rtt.data, c.now = 150*Millisecond, Second
 		l.health.lastByte = c.now - tt.idle
-		c.answered(l, &chunk{alone: tt.alone, issued: c.now - tt.wait})
+		l.answered(&chunk{alone: tt.alone, issued: c.now - tt.wait}, c.now)
 		if got := l.rtt.leastAnswer(); got+Millisecond < tt.want || got > tt.want {
 			t.Errorf("alone: %v, answered after %.3f s: a latency of %.3f s, want %.3f s", tt.alone, tt.wait.Seconds(), got.Seconds(), tt.want.Seconds())
 		}
@@ -205,7 +205,7 @@ func TestAnAnswerOverANewConnectionIsNoLatency(t *testing.T) {
 	r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 30, Parallelism: 2})
 	r.step(Input{Kind: LinkUp, RTT: 20 * Millisecond})
 	r.step(Input{Kind: Tick})
-	for _, ch := range r.core.chunks {
+	for _, ch := range r.core.flight.chunks {
 		if ch.stream == 1 {
 			r.now += 200 * Millisecond
 			r.step(Input{Kind: Progress, Chunk: ch.id, Bytes: 1000, Trip: 100 * Millisecond})

@@ -83,8 +83,13 @@ func (l *link) mark(now Time) countMark {
 
 // rateSince is l's mean rate in bytes per second since m.
 func (l *link) rateSince(m countMark, now Time) float64 {
-	if span := l.est.lots.since(now) - m.came; span > 0 {
-		return float64(l.load.received-m.bytes) / span.Seconds()
+	return l.mark(now).rateSince(m)
+}
+
+// rateSince is the mean rate in bytes per second since another mark.
+func (m countMark) rateSince(from countMark) float64 {
+	if span := m.came - from.came; span > 0 {
+		return float64(m.bytes-from.bytes) / span.Seconds()
 	}
 	return 0
 }

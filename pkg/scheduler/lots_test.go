@@ -69,7 +69,7 @@ func TestRecordsAreNoPauses(t *testing.T) {
 				if now == l.est.lots.at {
 					l.health.lastByte = now
 				}
-				l.streams.opened[0] = l.load.received
+				l.streams.conn[0].opened = l.load.received
 				l.streams.explore.watch(now, l)
 			}
 			byRecords(l, now, now+300*Millisecond, rate, watch)
@@ -107,8 +107,8 @@ func TestRecordsAreNoGain(t *testing.T) {
 			l.streams.narrow(now, l)
 			l.streams.tune(now, l, oneFile(1<<30))
 		})
-		if l.streams.trials == 0 || l.streams.helped {
-			t.Errorf("%.0f kB/s: %d trials in vain, helped: %v", rate/1e3, l.streams.trials, l.streams.helped)
+		if l.streams.trial.failed == 0 || l.streams.trial.helped {
+			t.Errorf("%.0f kB/s: %d trials in vain, helped: %v", rate/1e3, l.streams.trial.failed, l.streams.trial.helped)
 		}
 	}
 }
@@ -133,8 +133,8 @@ func TestALullIsNoReasonForMoreConnections(t *testing.T) {
 		l.streams.loss.repeats = lossRepeats
 		byRecords(l, Second, 1100*Millisecond, 0, func(Time) {})
 		l.streams.tune(1100*Millisecond, l, oneFile(c.left))
-		if l.streams.trial != c.want {
-			t.Errorf("%d KiB left, %d ms, a tenth of a second without bytes: tried more: %v", c.left>>10, c.trip/Millisecond, l.streams.trial)
+		if l.streams.trial.running != c.want {
+			t.Errorf("%d KiB left, %d ms, a tenth of a second without bytes: tried more: %v", c.left>>10, c.trip/Millisecond, l.streams.trial.running)
 		}
 	}
 }
@@ -220,8 +220,8 @@ func TestNoTrialOutlivesTheDownload(t *testing.T) {
 		byRecords(l, 1, Second, 400e3, func(now Time) { l.streams.queue.watch(now, l) })
 		l.streams.loss.repeats = lossRepeats
 		l.streams.tune(Second, l, task{left: 4 << 20, share: 4 << 20, lasts: lasts})
-		if l.streams.trial != want {
-			t.Errorf("%.1f s left: tried more: %v", lasts, l.streams.trial)
+		if l.streams.trial.running != want {
+			t.Errorf("%.1f s left: tried more: %v", lasts, l.streams.trial.running)
 		}
 	}
 }
@@ -257,14 +257,14 @@ func TestManyConnectionsShareASlowLink(t *testing.T) {
 		for range lotCount {
 			l.est.lots.came(r.now, recordSize)
 		}
-		asked := len(c.chunks)
+		asked := len(c.flight.chunks)
 		if r.now += 4 * Second; asked < n {
 			t.Fatalf("%d requests", asked)
 		}
 		c.now = r.now
-		l.streams.heard[0] = r.now
-		if c.prune(0, nil); (len(c.chunks) == asked) != kept {
-			t.Errorf("%.0f kB/s: %d of %d requests are kept after 4 s", rate/1e3, len(c.chunks), asked)
+		l.streams.conn[0].heard = r.now
+		if c.prune(0, nil); (len(c.flight.chunks) == asked) != kept {
+			t.Errorf("%.0f kB/s: %d of %d requests are kept after 4 s", rate/1e3, len(c.flight.chunks), asked)
 		}
 	}
 }

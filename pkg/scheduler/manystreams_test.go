@@ -102,7 +102,7 @@ func TestNewStreamsGetTheirPart(t *testing.T) {
 		t.Fatal("its connection has not been measured")
 	}
 	r.step(Input{Kind: Progress, Link: 0, Chunk: 0, Bytes: got[0], RTT: 200 * Millisecond})
-	l.streams.most, l.streams.helped = 8, true
+	l.streams.most, l.streams.trial.helped = 8, true
 	r.step(Input{Kind: Tick})
 	for s := range StreamID(8) {
 		if p := l.part(s); p < 0.12 || p > 0.13 {

@@ -25,11 +25,11 @@ func (c *Core) move(thief LinkID, stream StreamID, ch *chunk, out []Action) []Ac
 	if l.est.nMarks == 0 && ch.link != thief {
 		l.load.preempted++
 	}
-	l.streams.cutShort(ch.stream, c.nextID)
-	out = c.withdraw(c.find(ch.id), out)
+	l.streams.cutShort(ch.stream, c.flight.next)
+	out = c.withdraw(c.flight.find(ch.id), out)
 	s := &c.batch.stock
 	out = c.startPart(thief, stream, k, s.take(k, false, s.open[k].index(rng.Off), rng.Len()), out)
-	c.chunks[len(c.chunks)-1].follows(&before)
+	c.flight.latest().follows(&before)
 	return out
 }
 
@@ -50,5 +50,5 @@ func (c *Core) mayHelp(id LinkID, stream StreamID, ch *chunk) bool {
 		return true
 	}
 	share := max(1, c.batch.plans[id].Classes[ch.class].Parallelism)
-	return bits.OnesCount64(c.at(ch.slot, id)&^(1<<stream)) < share
+	return bits.OnesCount64(c.flight.at(ch.slot, id)&^(1<<stream)) < share
 }

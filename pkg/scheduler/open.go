@@ -44,6 +44,13 @@ const (
 	gaugeMost = 50 * Millisecond
 )
 
+// ahead is what is known of the connections that a link opens before there is work for them.
+type ahead struct {
+	answered Time  // when a request was first answered; 0: none was
+	room     int64 // for how many connections' first windows, with the first one's: see gauge; 0: not known
+	each     int64 // bytes that each of them is asked for: see equal; 0: not known yet
+}
+
 // openAhead has connections made that are worth it.
 func (c *Core) openAhead(out []Action) []Action {
 	if c.cfg.Parallelism > 0 {
@@ -61,7 +68,7 @@ func (c *Core) openAhead(out []Action) []Action {
 		for rest := (uint64(1)<<most - 1) &^ (l.streams.begun | l.streams.refused); rest != 0; rest &= rest - 1 {
 			s := StreamID(bits.TrailingZeros64(rest))
 			l.streams.begun |= 1 << s
-			l.streams.early[s] = c.now
+			l.streams.conn[s].early = c.now
 			out = append(out, Action{Kind: Open, Link: id, Stream: s})
 		}
 	}
@@ -76,13 +83,13 @@ func (c *Core) mayOpen(id LinkID) bool {
 }
 
 // fresh says whether a connection was made ahead and has brought nothing yet.
-func (s *streams) fresh(id StreamID) bool { return s.early[id] > 0 && s.worked&(1<<id) == 0 }
+func (s *streams) fresh(id StreamID) bool { return s.conn[id].early > 0 && s.worked&(1<<id) == 0 }
 
 // worthUsing is how many connections a link should use for its part of a file, by those that
 // were made before the size was known; 0: the first one is as soon by itself, or has not been
 // answered yet, and other links may be sooner.
 func (l *link) worthUsing(t task, now Time) StreamID {
-	if l.gauge(t, now); t.batch || l.streams.room == 0 {
+	if l.gauge(t, now); t.batch || l.streams.ahead.room == 0 {
 		return 0
 	}
 	n, _, _ := l.shares(t.left/int64(max(1, t.links)), t.secure)
@@ -94,21 +101,21 @@ func (l *link) worthUsing(t task, now Time) StreamID {
 // apart as the link is slow (Keshav, SIGCOMM 1991). TLS shows only whole records of them.
 func (l *link) gauge(t task, now Time) {
 	s := &l.streams
-	if s.room == 0 && without("gauge") {
-		s.room = MaxStreams
+	if s.ahead.room == 0 && without("gauge") {
+		s.ahead.room = MaxStreams
 	}
 	switch {
-	case s.room > 0:
-	case t.secure && s.answered > 0 && now >= s.answered+leastWake: // the first record may be complete a round trip later
-		s.room = MaxStreams
+	case s.ahead.room > 0:
+	case t.secure && s.ahead.answered > 0 && now >= s.ahead.answered+leastWake: // the first record may be complete a round trip later
+		s.ahead.room = MaxStreams
 	case l.est.nMarks > 0:
 		first, all := l.est.marks[0], l.load.received >= firstBytes-headBytes
 		switch since := now - first.at; {
 		case all && since <= gaugeLook:
-			s.room = MaxStreams
+			s.ahead.room = MaxStreams
 		case all || since >= gaugeMost || since >= leastWake && l.load.received > first.bytes:
 			rate := float64(l.load.received-first.bytes) / since.Seconds()
-			s.room = 1 + int64(min(MaxStreams, rate*l.rtt.min.Seconds()/firstBytes))
+			s.ahead.room = 1 + int64(min(MaxStreams, rate*l.rtt.min.Seconds()/firstBytes))
 		}
 	}
 }
@@ -127,11 +134,11 @@ func (l *link) shares(bytes int64, secure bool) (n StreamID, each, keeps int64) 
 	}
 	ahead := int64(0)
 	for s := range StreamID(MaxStreams) {
-		if l.streams.early[s] > 0 && l.streams.served(s) {
+		if l.streams.conn[s].early > 0 && l.streams.served(s) {
 			ahead++
 		}
 	}
-	ahead = min(ahead, l.streams.room-1)
+	ahead = min(ahead, l.streams.ahead.room-1)
 	rest, brings, window := bytes-keeps, first, int64(initialWindow)
 	sharing := min(ahead, (rest+first-1)/first, max(int64(l.rtt.min/openTrip), rest/openShare))
 	if sharing <= 0 {
@@ -151,7 +158,7 @@ func (l *link) shares(bytes int64, secure bool) (n StreamID, each, keeps int64) 
 // a file is to be shared among, which is soon: what it were asked for now would be taken from it.
 func (c *Core) gauging(l *link, stream StreamID) bool {
 	s := &l.streams
-	return !without("gauge-wait") && s.room == 0 && s.answered > 0 && c.now < s.answered+gaugeMost && l.est.rate <= 0 &&
+	return !without("gauge-wait") && s.ahead.room == 0 && s.ahead.answered > 0 && c.now < s.ahead.answered+gaugeMost && l.est.rate <= 0 &&
 		s.fresh(stream) && c.left() <= shareMost*int64((View{c}).UsableLinks())
 }
 
@@ -162,14 +169,14 @@ func (c *Core) equal(l *link, stream StreamID, bytes int64) int64 {
 	if !c.sized() || bytes > shareMost || l.est.rate > 0 || !l.streams.fresh(stream) || without("equal-shares") {
 		return 0
 	}
-	if l.streams.each > 0 { // once for all of them: what the link is to have besides shrinks as they are asked
-		return l.streams.each
+	if l.streams.ahead.each > 0 { // once for all of them: what the link is to have besides shrinks as they are asked
+		return l.streams.ahead.each
 	}
 	_, each, _ := l.shares(c.left(), c.cfg.secure()) // of all, whatever the policy says for a start
 	if each > shareWindows || (View{c}).UsableLinks() > 1 {
 		_, each, _ = l.shares(bytes, c.cfg.secure())
 	}
-	l.streams.each = each
+	l.streams.ahead.each = each
 	return each
 }
 
@@ -189,7 +196,7 @@ func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
 	victim, before := ch.stream, len(out)
 	out = c.cutOff(id, stream, ch, min(each, ch.left()), out)
 	out[before].Close = true
-	l.streams.lose(victim, c.nextID)
+	l.streams.lose(victim, c.flight.next)
 	return out
 }
 
@@ -197,8 +204,8 @@ func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
 // that share it, for these do not take from each other; nil: it was asked for none.
 func (c *Core) largest(id LinkID) (most *chunk) {
 	s := &c.links[id].streams
-	for i := range c.chunks {
-		if ch := &c.chunks[i]; ch.link == id && !s.fresh(ch.stream) && (most == nil || ch.rng.Len() > most.rng.Len()) {
+	for i := range c.flight.chunks {
+		if ch := &c.flight.chunks[i]; ch.link == id && !s.fresh(ch.stream) && (most == nil || ch.rng.Len() > most.rng.Len()) {
 			most = ch
 		}
 	}
@@ -222,8 +229,8 @@ func (c *Core) inTheDark() bool {
 
 // ready is when a connection that was opened for requests to come takes them.
 func (s *streams) ready(id StreamID, trip Time) Time {
-	if s.early[id] == 0 {
+	if s.conn[id].early == 0 {
 		return 0
 	}
-	return s.early[id] + trip
+	return s.conn[id].early + trip
 }

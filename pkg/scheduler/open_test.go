@@ -132,8 +132,8 @@ func TestARequestWaitsForItsConnection(t *testing.T) {
 	r.step(Input{Kind: Sized, Bytes: 1 << 30})
 	r.step(Input{Kind: Tick})
 	l := &r.core.links[0]
-	for i := range r.core.chunks {
-		ch := &r.core.chunks[i]
+	for i := range r.core.flight.chunks {
+		ch := &r.core.flight.chunks[i]
 		want := 3 * trip
 		switch {
 		case ch.stream == 0:
@@ -182,9 +182,9 @@ func TestHowManyOpenConnectionsAFileIsWorth(t *testing.T) {
 		{"which has more to bring", 20, 100 * Millisecond, firstBytes + 20*openShare, 21, openShare},
 	} {
 		l := &link{rtt: roundTrips{min: tt.trip}}
-		l.streams.room = MaxStreams
+		l.streams.ahead.room = MaxStreams
 		for s := range tt.ahead {
-			l.streams.early[s+1] = Second
+			l.streams.conn[s+1].early = Second
 		}
 		if n, each, _ := l.shares(tt.bytes, false); n != tt.n || each != tt.each {
 			t.Errorf("%s: %d connections, %d bytes each", tt.name, n, each)
@@ -204,7 +204,7 @@ func TestHowManyOpenConnectionsAFileIsWorth(t *testing.T) {
 func TestALinkThatWasNotAnsweredLeavesTheFileToOthers(t *testing.T) {
 	l := &link{rtt: roundTrips{min: 300 * Millisecond}}
 	for s := range StreamID(31) {
-		l.streams.early[s+1] = Second
+		l.streams.conn[s+1].early = Second
 	}
 	const now = Second
 	file := task{left: 4 * firstBytes, links: 1}
@@ -244,35 +244,35 @@ func TestASlowLinkUsesFewConnections(t *testing.T) {
 		{"over TLS", true, 80, leastWake, MaxStreams},
 	} {
 		l := &link{rtt: roundTrips{min: 300 * Millisecond}}
-		if l.gauge(task{secure: tt.secure}, Second); l.streams.room != 0 {
-			t.Errorf("%s: room for %d before an answer", tt.name, l.streams.room)
+		if l.gauge(task{secure: tt.secure}, Second); l.streams.ahead.room != 0 {
+			t.Errorf("%s: room for %d before an answer", tt.name, l.streams.ahead.room)
 		}
-		if l.streams.answered = Second; !tt.secure {
+		if l.streams.ahead.answered = Second; !tt.secure {
 			l.load.received = 1000
 			l.est.observe(Second, 1000, l.rtt.min)
 		}
 		now := Second + tt.within
-		if l.gauge(task{secure: tt.secure}, now-1); l.streams.room != 0 {
-			t.Errorf("%s: room for %d before anything can be told", tt.name, l.streams.room)
+		if l.gauge(task{secure: tt.secure}, now-1); l.streams.ahead.room != 0 {
+			t.Errorf("%s: room for %d before anything can be told", tt.name, l.streams.ahead.room)
 		}
 		l.load.received += tt.bytes
 		for range 2 { // it is found out once
 			l.gauge(task{secure: tt.secure}, now)
-			if l.streams.room != tt.want {
-				t.Errorf("%s: room for %d, want %d", tt.name, l.streams.room, tt.want)
+			if l.streams.ahead.room != tt.want {
+				t.Errorf("%s: room for %d, want %d", tt.name, l.streams.ahead.room, tt.want)
 			}
 			l.load.received += firstBytes
 		}
 	}
 	l := &link{rtt: roundTrips{min: 300 * Millisecond}}
 	l.gauge(task{}, Second)
-	if l.streams.room != 0 {
+	if l.streams.ahead.room != 0 {
 		t.Error("nothing has come yet")
 	}
 	for s := range StreamID(31) {
-		l.streams.early[s+1] = Second
+		l.streams.conn[s+1].early = Second
 	}
-	l.streams.room = 5
+	l.streams.ahead.room = 5
 	if n, each, _ := l.shares(41*firstBytes, false); n != 5 || each != 10*firstBytes {
 		t.Errorf("%d connections, %d bytes each", n, each)
 	}
@@ -287,7 +287,7 @@ func TestTheGaugeIsReadInTime(t *testing.T) {
 		t.Errorf("looked at in %v s", (wake - r.now).Seconds())
 	}
 	l := &r.core.links[0]
-	l.streams.answered = r.now
+	l.streams.ahead.answered = r.now
 	if wake := r.core.NextWake(); wake > r.now+gaugeLook {
 		t.Errorf("looked at in %v s, and what comes now tells", (wake - r.now).Seconds())
 	}
@@ -296,7 +296,7 @@ func TestTheGaugeIsReadInTime(t *testing.T) {
 	if wake := r.core.NextWake(); wake <= r.now+leastWake {
 		t.Error("that often, though the link is silent")
 	}
-	l.health.lastByte, l.streams.room = heard, 1
+	l.health.lastByte, l.streams.ahead.room = heard, 1
 	if wake := r.core.NextWake(); wake <= r.now+leastWake {
 		t.Error("that soon, though there is nothing to find out any more")
 	}
@@ -311,9 +311,9 @@ func TestWhatAnOpenConnectionTakesOver(t *testing.T) {
 		want   int64
 	}{
 		"a share":                      {func(*link, *chunk) {}, firstBytes},
-		"the first is not answered":    {func(l *link, _ *chunk) { l.streams.room = 0 }, 0},
+		"the first is not answered":    {func(l *link, _ *chunk) { l.streams.ahead.room = 0 }, 0},
 		"the rate is known":            {func(l *link, _ *chunk) { l.est.rate = 1 }, 0},
-		"it was not made ahead":        {func(l *link, _ *chunk) { l.streams.early[1] = 0 }, 0},
+		"it was not made ahead":        {func(l *link, _ *chunk) { l.streams.conn[1].early = 0 }, 0},
 		"it has brought something":     {func(l *link, _ *chunk) { l.streams.worked |= 2 }, 0},
 		"it has something to do":       {func(l *link, _ *chunk) { l.load.queues[1].requests = 1 }, 0},
 		"it is fetched twice already":  {func(_ *link, first *chunk) { first.duplicate = 7 }, 0},
@@ -325,8 +325,8 @@ func TestWhatAnOpenConnectionTakesOver(t *testing.T) {
 		r, _ := dark(t, Config{}, 300*Millisecond)
 		c := r.core
 		l := &c.links[0]
-		l.streams.room, l.load.assigned, c.chunks[0].rng = MaxStreams, bytes, Range{End: bytes}
-		tt.change(l, &c.chunks[0])
+		l.streams.ahead.room, l.load.assigned, c.flight.chunks[0].rng = MaxStreams, bytes, Range{End: bytes}
+		tt.change(l, &c.flight.chunks[0])
 		got := int64(0)
 		for _, a := range c.split(0, 1, nil) {
 			if a.Kind == Start {
@@ -350,15 +350,15 @@ func TestConnectionsMadeAheadAreExpectedToBringTheirWindows(t *testing.T) {
 	}{
 		"in time":               {2*trip - 1, func(*Core, *streams) {}, true},
 		"late":                  {2 * trip, func(*Core, *streams) {}, false},
-		"not made ahead":        {0, func(_ *Core, s *streams) { s.early[1] = 0 }, false},
+		"not made ahead":        {0, func(_ *Core, s *streams) { s.conn[1].early = 0 }, false},
 		"has brought something": {0, func(_ *Core, s *streams) { s.worked = 2 }, false},
 		"of many files":         {0, func(c *Core, _ *streams) { c.batch = &batch{} }, false},
 	} {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20})
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
-		c.chunks, l.load.requests, l.load.queues = c.chunks[:0], 0, [MaxStreams]queue{}
-		l.rtt.min, l.streams.most, l.streams.early[1], c.now = trip, 2, Second, Second
+		c.flight.chunks, l.load.requests, l.load.queues = c.flight.chunks[:0], 0, [MaxStreams]queue{}
+		l.rtt.min, l.streams.most, l.streams.conn[1].early, c.now = trip, 2, Second, Second
 		c.start(0, 1, Range{0, initialWindow / 2}, nil)
 		l.est.rate, c.now = 1000, Second+tt.age
 		tt.change(c, &l.streams)
@@ -415,7 +415,7 @@ func TestWhatWasCutShortIsStillOnItsWay(t *testing.T) {
 	if !s.free(0) {
 		t.Fatal("it is not free before")
 	}
-	if c.takeOver(0, 0, &c.chunks[c.find(last.Chunk)], 1<<19, nil); s.free(0) {
+	if c.takeOver(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], 1<<19, nil); s.free(0) {
 		t.Error("it is free")
 	}
 }
@@ -424,9 +424,9 @@ func TestWhatWasCutShortIsStillOnItsWay(t *testing.T) {
 // something is still one of those that were made ahead.
 func TestSharesStayAlike(t *testing.T) {
 	l := &link{rtt: roundTrips{min: 300 * Millisecond}}
-	l.streams.room = MaxStreams
+	l.streams.ahead.room = MaxStreams
 	for s := range StreamID(20) {
-		l.streams.early[s+1] = Second
+		l.streams.conn[s+1].early = Second
 	}
 	n, each, _ := l.shares(1<<20, false)
 	for s := range StreamID(10) {

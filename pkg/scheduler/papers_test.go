@@ -84,7 +84,7 @@ func TestThesis824DynamicLimitLeavesTheEndToStealing(t *testing.T) {
 			t.Fatalf("after a second: %+v", acts)
 		}
 		for i, rest := range []int64{6e6, 20e6} {
-			ch := &r.core.chunks[i]
+			ch := &r.core.flight.chunks[i]
 			r.core.shorten(ch, ch.left()-rest)
 		}
 		r.core.ledger.free = nil
@@ -197,11 +197,11 @@ func TestEMTCPStates(t *testing.T) {
 			{tt.congested + Millisecond, false, true},
 		} {
 			l.health.lastByte = c.now - at.quiet
-			if c.receiving(l) != at.receiving || c.congested(l) != at.congests {
-				t.Errorf("RTT %d ms, silent for %d ms: receiving %v, congested %v", tt.rtt/Millisecond, at.quiet/Millisecond, c.receiving(l), c.congested(l))
+			if l.receiving(c.now) != at.receiving || l.congested(c.now) != at.congests {
+				t.Errorf("RTT %d ms, silent for %d ms: receiving %v, congested %v", tt.rtt/Millisecond, at.quiet/Millisecond, l.receiving(c.now), l.congested(c.now))
 			}
 		}
-		if l.load.requests = 0; c.congested(l) {
+		if l.load.requests = 0; l.congested(c.now) {
 			t.Error("congested, though nothing is due")
 		}
 	}

@@ -84,7 +84,7 @@ func (c *Core) pickOf(id LinkID, stream StreamID, k Class) (fresh bool, i int) {
 		if p.dim() {
 			continue
 		}
-		at := c.at(p.slot, id)
+		at := c.flight.at(p.slot, id)
 		if at&(1<<stream) != 0 {
 			return false, i
 		}
@@ -96,14 +96,4 @@ func (c *Core) pickOf(id LinkID, stream StreamID, k Class) (fresh bool, i int) {
 		return true, 0
 	}
 	return false, first
-}
-
-// at is the set of a link's connections that have requests for a file.
-func (c *Core) at(slot int32, id LinkID) (streams uint64) {
-	for i := range c.chunks {
-		if ch := &c.chunks[i]; ch.slot == slot && ch.link == id {
-			streams |= 1 << ch.stream
-		}
-	}
-	return streams
 }

@@ -120,11 +120,11 @@ func (f *flows) receive(r *rig, in Input, bytes int64) {
 func TestRandomLossBehindAQueue(t *testing.T) {
 	const rtt = 40 * Millisecond
 	for trip, want := range map[Time]bool{rtt: true, 2 * rtt: false, 0: true} {
-		l := link{rtt: roundTrips{min: rtt}, load: load{received: 1e6}, est: estimator{rate: 1e6, nSamples: 1}, streams: streams{most: 1, helped: true}}
+		l := link{rtt: roundTrips{min: rtt}, load: load{received: 1e6}, est: estimator{rate: 1e6, nSamples: 1}, streams: streams{most: 1, trial: trial{helped: true}}}
 		l.streams.loss.repeats, l.rtt.data = lossRepeats, trip
 		l.streams.tune(Second, &l, oneFile(1<<30))
-		if l.streams.trial != want {
-			t.Errorf("round trips of %.0f ms: tried more: %v", 1000*trip.Seconds(), l.streams.trial)
+		if l.streams.trial.running != want {
+			t.Errorf("round trips of %.0f ms: tried more: %v", 1000*trip.Seconds(), l.streams.trial.running)
 		}
 	}
 }

@@ -162,12 +162,7 @@ func (c *Core) room(id LinkID) int64 {
 	if l.terms.Cap == 0 {
 		return math.MaxInt64
 	}
-	room := l.terms.Cap - l.duty.spent
-	for i := range c.chunks {
-		if ch := &c.chunks[i]; ch.link == id {
-			room -= ch.left()
-		}
-	}
+	room := l.terms.Cap - l.duty.spent - c.flight.owed(id)
 	if room <= 0 || room < c.cfg.minRequest() && room < c.left() {
 		return 0
 	}

@@ -37,7 +37,7 @@ func TestIdleLinksDoNotLeaveItToOneAnother(t *testing.T) {
 	r := newRig(t, Config{Links: 3, Policy: &algorithm3{padding: AutoPadding}, Size: 8 << 20, Have: []Range{{0, 8<<20 - rest}}})
 	r.up(3)
 	c := r.core
-	for len(c.chunks) > 0 {
+	for len(c.flight.chunks) > 0 {
 		c.end(0, nil)
 	}
 	c.ledger.free = nil
@@ -69,10 +69,10 @@ func TestALinkWithoutARateStartsSlowly(t *testing.T) {
 	c := r.core
 	fast, far := &c.links[0], &c.links[1]
 	fast.rtt.min, fast.est.rate, fast.speeds = 6*Millisecond, 20e6, speeds{}
-	fast.streams.heard[0] = r.now
+	fast.streams.conn[0].heard = r.now
 	far.rtt.min, far.est, far.speeds = trip, estimator{}, speeds{}
-	far.streams.opened[0] = initialWindow
-	ch := &c.chunks[c.find(last.Chunk)]
+	far.streams.conn[0].opened = initialWindow
+	ch := &c.flight.chunks[c.flight.find(last.Chunk)]
 	ch.issued, ch.got = r.now-Second, 1 // it flows
 	out := c.steal(0, 0, nil)
 	if len(out) != 2 || out[1].Link != 0 || out[1].Range.Len() < rest*3/4 {

@@ -10,18 +10,18 @@ const leastAnswer = int64(16) << 10
 
 // clip ends chunk i with its response, which has fewer bytes than were asked for.
 func (c *Core) clip(i int, bytes int64, out []Action) []Action {
-	ch := &c.chunks[i]
+	ch := &c.flight.chunks[i]
 	if bytes <= 0 || bytes < ch.got || bytes >= ch.rng.Len() {
 		return out
 	}
 	l := &c.links[ch.link]
 	l.gives = max(l.gives, bytes, leastAnswer)
-	switch j := c.find(ch.duplicate); {
+	switch j := c.flight.find(ch.duplicate); {
 	case ch.copy:
 		return c.withdraw(i, out) // it has to have all that its original has not
 	case ch.duplicate != NoChunk && j >= 0:
 		out = c.withdraw(j, out) // it stands behind
-		ch = &c.chunks[i]
+		ch = &c.flight.chunks[i]
 	}
 	behind := Range{ch.rng.Off + bytes, ch.rng.End}
 	if c.batch == nil {

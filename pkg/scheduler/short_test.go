@@ -77,9 +77,9 @@ func TestAShortAnswerToWhatIsAskedForTwice(t *testing.T) {
 		r.step(Input{Kind: Sized, Bytes: 100_000})
 		r.step(Input{Kind: Short, Link: LinkID(short / 2), Chunk: short, Bytes: 40_000})
 		checkTiles(t, r.core)
-		for _, ch := range r.core.chunks {
+		for _, ch := range r.core.flight.chunks {
 			if ch.id == 2 && ch.copy {
-				t.Errorf("short answer to %d: its copy stays: %+v", short, r.core.chunks)
+				t.Errorf("short answer to %d: its copy stays: %+v", short, r.core.flight.chunks)
 			}
 		}
 	}

@@ -38,32 +38,6 @@ const (
 	// longTrip, for a link that has not been heard of, and of leastShare.
 	batchLongTrip   = farStep
 	batchLeastShare = int64(128) << 10
-
-	// A trial begins with firstTrial connections. It waits for trialRTTs round
-	// trips, at least trialFloor, until the new ones have left slow start, and
-	// then measures for as long. When the rate has risen by the factor
-	// streamGain they stay, and twice as many are tried as soon as no queue
-	// stands. When it has not, and no trial before has helped, they are given up
-	// by and by (see narrow.go); after one that helped they stay.
-	firstTrial = 8
-	// trialStreams is the most that are tried, or twice as many as the link began with, but
-	// where packets are lost at random and each still brings fastPackets in a round trip:
-	// with fewer a loss takes it a timeout (RFC 5681, 3.2).
-	trialStreams = 32
-	fastPackets  = 4
-	trialRTTs    = 6
-	trialFloor   = 100 * Millisecond
-	streamGain   = 1.25
-	// streamRest is how long a link that did not gain is left alone, at first; each
-	// time it is twice as long. A connection that has lost its first packet only
-	// now may be fast still.
-	streamRest = Second
-	// worthTrips round trips, at least worthFloor and at most worthMost, is how long the
-	// download must still take for a trial to pay if the link were alone: what it costs is
-	// counted in round trips, too. It must take longer than the trial with the others.
-	worthTrips = 15
-	worthFloor = 300 * Millisecond
-	worthMost  = 2 * Second
 )
 
 // streams is how many connections a link has, and what was learnt about it.
@@ -80,33 +54,23 @@ type streams struct {
 	piped   uint64   // bit s: stream s was asked for something behind something else, and not flushed
 	loss    loss
 	queue   queueDetector
-	heard   [MaxStreams]Time // when each received its last byte, or was asked for its first
-	astray  [MaxStreams]Time // since when it brought but what nobody wants any more; 0: it did not
-	// A request before this one was cut short, and none from it on has brought
-	// anything; 0: none was.
-	cut    [MaxStreams]ChunkID
-	inVain [MaxStreams]uint8 // releases in a row for silence, with nothing received
-	// What each connection has brought, in bytes.
-	opened [MaxStreams]int64
-	early  [MaxStreams]Time // when it was opened for requests to come; 0: it was not
-	bound  int              // how many the server has been seen to serve at a time while it answered no other
-	// When a request was first answered; 0: none was.
-	answered Time
-	room     int64 // for how many connections' first windows, with the first one's: see gauge; 0: not known
-	each     int64 // bytes that each that was made ahead is asked for: see equal; 0: not known yet
+	conn    [MaxStreams]conn
+	bound   int // how many the server has been seen to serve at a time while it answered no other
+	ahead   ahead
 
 	narrowing narrowing
 	explore   exploring
+	trial     trial
+}
 
-	trial     bool
-	tried     Time      // when the latest trial began; 0: none has
-	helped    bool      // more streams have brought more
-	before    StreamID  // how many there were before the trial
-	base      float64   // bytes per second before it
-	settled   Time      // when the measurement begins
-	measured  countMark // with which it began
-	restUntil Time
-	trials    int // that were in vain
+// conn is what is known of one connection.
+type conn struct {
+	heard  Time    // when it received its last byte, or was asked for its first
+	astray Time    // since when it brought but what nobody wants any more; 0: it did not
+	cut    ChunkID // a request before this one was cut short, and none from it on has brought anything; 0: none was
+	inVain uint8   // releases in a row for silence, with nothing received
+	opened int64   // bytes that it has brought
+	early  Time    // when it was opened for requests to come; 0: it was not
 }
 
 // task is what the connections of a link are counted against.
@@ -124,11 +88,11 @@ func (s *streams) tune(now Time, l *link, t task) {
 	base := s.loss.episode
 	s.loss.watch(now, l)
 	s.queue.watch(now, l)
-	if l.est.nSamples > 0 && !s.trial && !s.helped && s.explore.step != pairing {
+	if l.est.nSamples > 0 && !s.trial.running && !s.trial.helped && s.explore.step != pairing {
 		s.fold(l)
 	}
 	switch {
-	case s.trial:
+	case s.trial.running:
 		s.judge(now, l)
 	case l.est.nSamples == 0:
 		s.widen(now, l, t)
@@ -138,7 +102,7 @@ func (s *streams) tune(now Time, l *link, t task) {
 		}
 		steady := l.est.steady(now, l.rtt.path())
 		worth := float64(t.left) > steady*l.trialWorth().Seconds() && t.lasts > 2*l.trialSpan().Seconds()
-		if worth && l.tells(base) && now >= s.restUntil && !without("loss-trial") {
+		if worth && l.tells(base) && now >= s.trial.restUntil && !without("loss-trial") {
 			s.try(now, l.rateSince(base, now))
 		}
 	}
@@ -177,7 +141,7 @@ func (s *streams) fold(l *link) {
 	if without("fold") {
 		return
 	}
-	if s.tried == 0 && !l.rtt.waited(l.rtt.data) {
+	if s.trial.began == 0 && !l.rtt.waited(l.rtt.data) {
 		most = max(most, s.wide)
 	}
 	room := l.est.capacity() * l.rtt.min.Seconds() / initialWindow
@@ -189,70 +153,19 @@ func longest(floor Time, trips float64, rtt Time) Time {
 	return max(floor, Time(trips*float64(rtt)))
 }
 
-// try begins a trial with more streams.
-func (s *streams) try(now Time, base float64) {
-	most := min(MaxStreams, max(trialStreams, 2*s.wide))
-	if s.loss.random() && s.loss.trip >= fastPackets*float64(s.most) { // what holds each of them back is not the link
-		most = MaxStreams
-	}
-	if s.most >= most {
-		return
-	}
-	s.trial, s.tried, s.before, s.base = true, now, s.most, base
-	s.most = min(most, max(firstTrial, 2*s.most))
-	s.settled, s.narrowing.goal = 0, 0
-}
-
-// trialSpan is for how long new streams are left alone, and then measured.
-func (l *link) trialSpan() Time { return longest(trialFloor, trialRTTs, l.rtt.toAnswer()) }
-
-// trialWorth is for how long what more streams would bring must be of use.
-func (l *link) trialWorth() Time {
-	return min(worthMost, longest(worthFloor, worthTrips, l.rtt.toAnswer()))
-}
-
-// judge ends a trial when it has been measured.
-func (s *streams) judge(now Time, l *link) {
-	span := l.trialSpan()
-	switch {
-	case s.settled == 0:
-		s.settled = now + span
-		s.measured = countMark{}
-	case now < s.settled:
-	case s.measured.at == 0:
-		s.measured = l.mark(now)
-	case now >= s.measured.at+span && l.tells(s.measured):
-		s.trial = false
-		rate := l.rateSince(s.measured, now)
-		switch {
-		case rate >= streamGain*s.base:
-			// What new connections bring at first does not last: when it has fallen
-			// so far that no queue stands any more, there may be need of more.
-			if s.helped = true; !l.queued() {
-				s.try(now, rate)
-			}
-			return
-		case !s.helped:
-			s.narrowFrom(s.before, rate, l.mark(now))
-		}
-		s.restUntil = now + streamRest<<min(s.trials, 10)
-		s.trials++
-	}
-}
-
 // hear notes that a stream has received so many bytes.
 func (s *streams) hear(ch *chunk, bytes int64, now Time) {
 	if ch.got == bytes && s.single { // the connection is another one
-		s.opened[ch.stream] = 0
+		s.conn[ch.stream].opened = 0
 	}
-	s.opened[ch.stream] += bytes
-	s.astray[ch.stream] = 0
-	s.heard[ch.stream] = now
+	s.conn[ch.stream].opened += bytes
+	s.conn[ch.stream].astray = 0
+	s.conn[ch.stream].heard = now
 	s.worked |= 1 << ch.stream
 	s.broken &^= 1 << ch.stream
-	s.inVain[ch.stream] = 0
-	if ch.id >= s.cut[ch.stream] {
-		s.cut[ch.stream] = 0
+	s.conn[ch.stream].inVain = 0
+	if ch.id >= s.conn[ch.stream].cut {
+		s.conn[ch.stream].cut = 0
 	}
 }
 
@@ -266,18 +179,18 @@ func (s *streams) cutShort(id StreamID, next ChunkID) {
 
 // lose notes that a connection has been lost: requests from next on open another.
 func (s *streams) lose(id StreamID, next ChunkID) {
-	s.cut[id], s.opened[id], s.early[id], s.astray[id] = next, 0, 0, 0
+	s.conn[id].cut, s.conn[id].opened, s.conn[id].early, s.conn[id].astray = next, 0, 0, 0
 }
 
 // window is how many bytes a connection brings in a round trip, at least.
-func (s *streams) window(id StreamID) int64 { return max(initialWindow, s.opened[id]) }
+func (s *streams) window(id StreamID) int64 { return max(initialWindow, s.conn[id].opened) }
 
 // trips is how many round trips a request takes to its first byte.
 func (s *streams) trips(id StreamID) Time {
 	switch {
-	case s.early[id] > 0:
+	case s.conn[id].early > 0:
 		return 1
-	case s.cut[id] > 0, s.single:
+	case s.conn[id].cut > 0, s.single:
 		return reconnectRTTs + s.tls
 	case s.worked&(1<<id) == 0:
 		return connectRTTs + s.tls
@@ -317,7 +230,7 @@ func (s *streams) serving() int {
 // flowing says whether a stream other than id has received something of late.
 func (s *streams) flowing(id StreamID, now Time) bool {
 	for o := range StreamID(MaxStreams) { // more than now may have been used
-		if o != id && s.worked&(1<<o) != 0 && now-s.heard[o] < silentFloor {
+		if o != id && s.worked&(1<<o) != 0 && now-s.conn[o].heard < silentFloor {
 			return true
 		}
 	}
@@ -327,18 +240,16 @@ func (s *streams) flowing(id StreamID, now Time) bool {
 // needless says whether ch, which got nothing, is on a stream that never brought
 // anything while others of its link do: a server may bound the connections that
 // it serves. The link is none the worse for it.
-func (c *Core) needless(ch *chunk) bool {
-	s := &c.links[ch.link].streams
-	return !without("needless") && ch.got == 0 && s.worked&(1<<ch.stream) == 0 && s.flowing(ch.stream, c.now)
+func (s *streams) needless(ch *chunk, now Time) bool {
+	return !without("needless") && ch.got == 0 && s.worked&(1<<ch.stream) == 0 && s.flowing(ch.stream, now)
 }
 
 // anyOverdue says whether a stream of a link may have been silent for too long: a
 // look at the streams is cheaper than one at all requests.
-func (c *Core) anyOverdue(id LinkID) bool {
-	l := &c.links[id]
+func (l *link) anyOverdue(now Time) bool {
 	least := l.rtt.patient(silentAgain, 0) + l.apart()
 	for i := range l.load.queues {
-		if l.load.queues[i].requests > 0 && c.now-l.streams.heard[i] > least {
+		if l.load.queues[i].requests > 0 && now-l.streams.conn[i].heard > least {
 			return true
 		}
 	}
@@ -350,21 +261,21 @@ func (c *Core) anyOverdue(id LinkID) bool {
 func (c *Core) prune(id LinkID, out []Action) []Action {
 	l := &c.links[id]
 	s := &l.streams
-	if !c.anyOverdue(id) || without("prune") {
+	if !l.anyOverdue(c.now) || without("prune") {
 		return out
 	}
 	apart := l.apart()
 	inVain := uint64(0) // bit s: stream s has waited for nothing
-	for i := 0; i < len(c.chunks); i++ {
-		ch := &c.chunks[i]
+	for i := 0; i < len(c.flight.chunks); i++ {
+		ch := &c.flight.chunks[i]
 		limit := silentAgain
 		if s.worked&(1<<ch.stream) == 0 {
 			limit = silentConnect
 		}
-		if ch.link != id || c.now-s.heard[ch.stream] <= l.rtt.patient(limit, s.inVain[ch.stream])+apart || !s.flowing(ch.stream, c.now) {
+		if ch.link != id || c.now-s.conn[ch.stream].heard <= l.rtt.patient(limit, s.conn[ch.stream].inVain)+apart || !s.flowing(ch.stream, c.now) {
 			continue
 		}
-		if c.needless(ch) {
+		if s.needless(ch, c.now) {
 			s.refuse(ch.stream)
 		}
 		if ch.got == 0 {
@@ -374,8 +285,8 @@ func (c *Core) prune(id LinkID, out []Action) []Action {
 		i--
 	}
 	for stream := range StreamID(MaxStreams) {
-		if inVain&(1<<stream) != 0 && s.inVain[stream] < math.MaxUint8 {
-			s.inVain[stream]++
+		if inVain&(1<<stream) != 0 && s.conn[stream].inVain < math.MaxUint8 {
+			s.conn[stream].inVain++
 		}
 	}
 	return out

@@ -163,11 +163,11 @@ func TestATLSHandshakeTakesATrip(t *testing.T) {
 			if got := s.trips(0); got != tt.want {
 				t.Errorf("%s: the first byte comes after %d round trips, not %d", name, got, tt.want)
 			}
-			s.cut[0] = 7
+			s.conn[0].cut = 7
 			if got := s.trips(0); got != tt.want-connectRTTs+reconnectRTTs {
 				t.Errorf("%s: over a connection that takes another one's place after %d", name, got)
 			}
-			s.cut[0], s.worked = 0, 1
+			s.conn[0].cut, s.worked = 0, 1
 			if got := s.trips(0); got != 1 {
 				t.Errorf("%s: over a connection that is there after %d", name, got)
 			}

@@ -76,7 +76,7 @@ func (c *Core) help(thief LinkID, stream StreamID, own, from *eta, victim Stream
 	if ch.duplicate != NoChunk {
 		return c.relay(thief, stream, own, ch, end, out)
 	}
-	if from == own && (ch.got == 0 && (l.streams.cut[stream] > 0 || ch.moved >= movedMost) || own.fresh&(1<<victim) != 0 && !without("share-guard")) {
+	if from == own && (ch.got == 0 && (l.streams.conn[stream].cut > 0 || ch.moved >= movedMost) || own.fresh&(1<<victim) != 0 && !without("share-guard")) {
 		return out // whom nothing has answered since cannot do better, it would go to and fro, and shares are alike
 	}
 	room := c.most(thief)
@@ -217,18 +217,18 @@ func (c *Core) cutOff(thief LinkID, stream StreamID, ch *chunk, x int64, out []A
 	if l.est.nMarks == 0 && ch.link != thief {
 		l.load.preempted++
 	}
-	if l.streams.cutShort(ch.stream, c.nextID); c.batch == nil { // where there are many files next decides
+	if l.streams.cutShort(ch.stream, c.flight.next); c.batch == nil { // where there are many files next decides
 		l.streams.broken |= 1 << ch.stream
 	}
 	from := *ch
 	c.shorten(ch, x)
-	out = c.shrunk(c.find(ch.id), out)
+	out = c.shrunk(c.flight.find(ch.id), out)
 	out = c.start(thief, stream, stolen, out)
 	if stolen.Off == from.rng.Off {
-		c.chunks[len(c.chunks)-1].follows(&from)
+		c.flight.latest().follows(&from)
 	}
 	if c.batch != nil {
-		c.adopt(&c.chunks[len(c.chunks)-1], &from)
+		c.adopt(c.flight.latest(), &from)
 	}
 	return out
 }

@@ -19,8 +19,8 @@ func idleRig(t *testing.T, rest int64) (r *rig, last Action) {
 	}
 	r.flow(500*Millisecond, rates, got)
 	c := r.core
-	for i := len(c.chunks) - 1; i >= 0; i-- {
-		c.step(Input{Kind: Finished, Chunk: c.chunks[i].id, Bytes: c.chunks[i].rng.Len()})
+	for i := len(c.flight.chunks) - 1; i >= 0; i-- {
+		c.step(Input{Kind: Finished, Chunk: c.flight.chunks[i].id, Bytes: c.flight.chunks[i].rng.Len()})
 	}
 	c.ledger.free = nil
 	r.now += 10 * Millisecond
@@ -30,7 +30,7 @@ func idleRig(t *testing.T, rest int64) (r *rig, last Action) {
 }
 
 // step forgets the actions of an input.
-func (c *Core) step(in Input) { c.received(c.find(in.Chunk), in, nil) }
+func (c *Core) step(in Input) { c.received(c.flight.find(in.Chunk), in, nil) }
 
 // TestNothingIsFetchedTwiceWithinALimit: the copy would have a part of the same rate.
 func TestNothingIsFetchedTwiceWithinALimit(t *testing.T) {
@@ -69,7 +69,7 @@ func TestOnlyIdleLinksFetchMoreTwice(t *testing.T) {
 	} {
 		r, last := idleRig(t, rest)
 		c := r.core
-		ch := &c.chunks[c.find(last.Chunk)]
+		ch := &c.flight.chunks[c.flight.find(last.Chunk)]
 		var own eta
 		c.etaOf(0, &own)
 		c.copied = tt.copied
@@ -126,7 +126,7 @@ func TestASmallRestIsFetchedTwice(t *testing.T) {
 func TestACopyEndsWithItsOriginal(t *testing.T) {
 	r, last := idleRig(t, 30<<10)
 	c := r.core
-	c.hedge(0, 0, &c.chunks[c.find(last.Chunk)], nil)
+	c.hedge(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 	r.now += 10 * Millisecond
 	var cancelled, started int
 	for _, a := range r.step(Input{Kind: Failed, Link: 1, Chunk: last.Chunk, Bytes: 100, Wait: Second}) {
@@ -200,9 +200,9 @@ func TestASlowLinkIsKeptBusy(t *testing.T) {
 		for i, rate := range []float64{slow, fast} {
 			l := &c.links[i]
 			l.rtt.min, l.est.rate, l.speeds = trip, rate, speeds{}
-			l.streams.heard[0] = r.now
+			l.streams.conn[0].heard = r.now
 		}
-		ch := &c.chunks[c.find(last.Chunk)]
+		ch := &c.flight.chunks[c.flight.find(last.Chunk)]
 		ch.issued, ch.got = r.now-Second, 1 // it flows
 		out := c.steal(0, 0, nil)
 		if busy != (len(out) == 2) {
@@ -234,13 +234,13 @@ func TestWhatASlowLinkAskedForTwiceIsTakenOver(t *testing.T) {
 		c := r.core
 		l := &c.links[1]
 		l.est.rate, l.streams.most, l.speeds = slow, 2, speeds{}
-		out := c.hedge(1, 1, &c.chunks[c.find(last.Chunk)], nil)
+		out := c.hedge(1, 1, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		second := out[0].Chunk
 		for _, id := range []ChunkID{last.Chunk, second} {
-			c.chunks[c.find(id)].issued -= Second
+			c.flight.chunks[c.flight.find(id)].issued -= Second
 			c.step(Input{Kind: Progress, Chunk: id, Bytes: max(1, tt.had)})
 		}
-		c.chunks[c.find(last.Chunk)].got = 1
+		c.flight.chunks[c.flight.find(last.Chunk)].got = 1
 		left, copied := c.Left(), c.copied
 		out = c.steal(0, 0, nil)
 		if !tt.taken {
@@ -255,7 +255,7 @@ func TestWhatASlowLinkAskedForTwiceIsTakenOver(t *testing.T) {
 		if a := out[2]; a.Kind != Start || a.Link != 0 || a.Copy || a.Range != (Range{last.Range.Off + 1, last.Range.End}) {
 			t.Errorf("%s: %+v", tt.name, a)
 		}
-		if c.Left() != left || c.copied > copied || c.chunks[0].duplicate != NoChunk {
+		if c.Left() != left || c.copied > copied || c.flight.chunks[0].duplicate != NoChunk {
 			t.Errorf("%s: %d bytes left of %d, %d asked for twice, %d before", tt.name, c.Left(), left, c.copied, copied)
 		}
 	}
@@ -267,14 +267,14 @@ func TestWhoHasTheCopyDoesNotTakeItOver(t *testing.T) {
 	r, last := idleRig(t, 40<<10)
 	c := r.core
 	c.links[0].est.rate, c.links[1].est.rate = 1e6, 1e3
-	out := c.hedge(0, 0, &c.chunks[c.find(last.Chunk)], nil)
+	out := c.hedge(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 	var own eta
 	c.etaOf(0, &own)
-	if out := c.relay(0, 0, &own, &c.chunks[c.find(last.Chunk)], 1000, nil); len(out) > 0 {
+	if out := c.relay(0, 0, &own, &c.flight.chunks[c.flight.find(last.Chunk)], 1000, nil); len(out) > 0 {
 		t.Errorf("%+v", out)
 	}
 	c.step(Input{Kind: Failed, Chunk: out[0].Chunk}) // the same, when nobody is
-	if out := c.relay(0, 0, &own, &c.chunks[0], 1000, c.hedge(1, 1, &c.chunks[0], nil)); len(out) != 4 {
+	if out := c.relay(0, 0, &own, &c.flight.chunks[0], 1000, c.hedge(1, 1, &c.flight.chunks[0], nil)); len(out) != 4 {
 		t.Errorf("%+v", out)
 	}
 }
@@ -288,7 +288,7 @@ func TestWhatIsCopiedIsLeftToItsCopy(t *testing.T) {
 		l := &c.links[1]
 		l.streams.most, l.speeds = 2, speeds{}
 		if copied {
-			c.hedge(0, 0, &c.chunks[c.find(last.Chunk)], nil)
+			c.hedge(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		}
 		c.now += 2 * Second
 		if out := c.steal(1, 1, nil); (len(out) > 0) == copied {
@@ -298,7 +298,7 @@ func TestWhatIsCopiedIsLeftToItsCopy(t *testing.T) {
 		r, last = idleRig(t, 2<<20)
 		c = r.core
 		if copied {
-			c.hedge(0, 0, &c.chunks[c.find(last.Chunk)], nil)
+			c.hedge(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		}
 		c.now += 10 * Second
 		if !c.links[1].silent(c.now) || c.nearEnd() {
@@ -319,9 +319,9 @@ func TestACopyComesBehindWhatIsBeforeIt(t *testing.T) {
 		if before > 0 {
 			c.start(0, 0, Range{0, before}, nil)
 		}
-		c.hedge(0, 0, &c.chunks[c.find(last.Chunk)], nil)
+		c.hedge(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		c.links[0].est.rate = 1e6
-		return c.copyEnds(&c.chunks[len(c.chunks)-1])
+		return c.copyEnds(c.flight.latest())
 	}
 	if got := ends(300_000) - ends(0); math.Abs(got-0.3) > 1e-9 {
 		t.Errorf("behind 300 kB at 1 MB/s it comes %.3f s later", got)

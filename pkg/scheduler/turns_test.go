@@ -15,7 +15,7 @@ func TestConnectionsDoNotRobEachOtherByTurns(t *testing.T) {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 40_000_000, First: 1 << 20})
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
-		c.chunks, c.ledger.free = c.chunks[:0], nil
+		c.flight.chunks, c.ledger.free = c.flight.chunks[:0], nil
 		l.load.requests, l.load.queues = 0, [MaxStreams]queue{}
 		l.rtt.min, l.est.rate = Time(20+rnd.IntN(300))*Millisecond, 1e6*float64(1+rnd.IntN(30))
 		n := 2 + rnd.IntN(5)
@@ -24,8 +24,8 @@ func TestConnectionsDoNotRobEachOtherByTurns(t *testing.T) {
 		c.now = r.now
 		off := int64(30_000_000)
 		for s := range n {
-			l.streams.opened[s] = 1 << (10 + rnd.IntN(11))
-			l.streams.heard[s] = r.now - Time(rnd.IntN(600))*Millisecond
+			l.streams.conn[s].opened = 1 << (10 + rnd.IntN(11))
+			l.streams.conn[s].heard = r.now - Time(rnd.IntN(600))*Millisecond
 			if rnd.IntN(3) > 0 {
 				end := off + int64(1+rnd.IntN(30))<<12
 				c.start(0, StreamID(s), Range{off, end}, nil)

@@ -3,8 +3,8 @@ package scheduler
 // learn learns sizes from what is about to be voided: the first bytes of a guess
 // whose end nobody wants are as many as there are.
 func (c *Core) learn(r Range) {
-	for i := range c.chunks {
-		if ch := &c.chunks[i]; ch.guess && !ch.piece.within(r).Empty() {
+	for i := range c.flight.chunks {
+		if ch := &c.flight.chunks[i]; ch.guess && !ch.piece.within(r).Empty() {
 			if r.Off > ch.piece.Off {
 				c.batch.stock.learn(ch.piece.Len(), r.Off-ch.piece.Off)
 			}
@@ -24,8 +24,8 @@ func (c *Core) learn(r Range) {
 // resolve notes that the size of a piece's file is known.
 func (c *Core) resolve(piece Range) {
 	c.batch.stock.resolve(piece)
-	for i := range c.chunks {
-		if ch := &c.chunks[i]; ch.guess && ch.piece == piece {
+	for i := range c.flight.chunks {
+		if ch := &c.flight.chunks[i]; ch.guess && ch.piece == piece {
 			c.sure(ch)
 		}
 	}
@@ -33,8 +33,8 @@ func (c *Core) resolve(piece Range) {
 
 // void shortens or withdraws the requests for bytes that nobody wants any more.
 func (c *Core) void(r Range, out []Action) []Action {
-	for i := len(c.chunks) - 1; i >= 0; i-- {
-		ch := &c.chunks[i]
+	for i := len(c.flight.chunks) - 1; i >= 0; i-- {
+		ch := &c.flight.chunks[i]
 		rest := ch.rest()
 		gone := rest.within(r)
 		if ch.copy || gone.Empty() {
@@ -44,8 +44,8 @@ func (c *Core) void(r Range, out []Action) []Action {
 			out = c.voidBefore(i, gone, out)
 			continue
 		}
-		if j := c.find(ch.duplicate); ch.duplicate != NoChunk && j >= 0 {
-			duplicate := &c.chunks[j]
+		if j := c.flight.find(ch.duplicate); ch.duplicate != NoChunk && j >= 0 {
+			duplicate := &c.flight.chunks[j]
 			if duplicate.rng.Off+duplicate.got >= gone.Off && gone.Off > rest.Off {
 				out = c.voidWon(i, j, gone.Off, out)
 				continue
@@ -64,7 +64,7 @@ func (c *Core) void(r Range, out []Action) []Action {
 // curtail makes a request end at end, where it has not come to yet, or just has:
 // what is beyond is not wanted.
 func (c *Core) curtail(i int, end int64, out []Action) []Action {
-	ch := &c.chunks[i]
+	ch := &c.flight.chunks[i]
 	n := ch.rng.End - end
 	c.shorten(ch, n)
 	c.batch.stock.settle(ch.slot, n, 0)
@@ -74,10 +74,10 @@ func (c *Core) curtail(i int, end int64, out []Action) []Action {
 // voidBefore voids what is not at the end of a request: what is behind it is free
 // again.
 func (c *Core) voidBefore(i int, gone Range, out []Action) []Action {
-	ch := &c.chunks[i]
-	if j := c.find(ch.duplicate); ch.duplicate != NoChunk && j >= 0 {
+	ch := &c.flight.chunks[i]
+	if j := c.flight.find(ch.duplicate); ch.duplicate != NoChunk && j >= 0 {
 		out = c.withdraw(j, out) // it stands behind
-		ch = &c.chunks[i]
+		ch = &c.flight.chunks[i]
 	}
 	behind := part{Range: Range{gone.End, ch.rng.End}, piece: ch.piece, file: c.batch.stock.files[ch.slot].file, slot: ch.slot}
 	c.shorten(ch, behind.Len())
@@ -87,7 +87,7 @@ func (c *Core) voidBefore(i int, gone Range, out []Action) []Action {
 
 // voidWon ends a request and its copy, which has all that is wanted of it.
 func (c *Core) voidWon(i, j int, end int64, out []Action) []Action {
-	ch, won := &c.chunks[i], &c.chunks[j]
+	ch, won := &c.flight.chunks[i], &c.flight.chunks[j]
 	l, w := &c.links[ch.link], &c.links[won.link]
 	out = append(out,
 		Action{Kind: Cancel, Link: ch.link, Chunk: ch.id, Range: Range{ch.rng.Off, won.rng.Off}},
