@@ -252,6 +252,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.answered(ch, c.now)
 		}
 		l.health.inVain = 0
+		late := c.now - l.expected(ch) - l.apart()
 		ch.got = got
 		if c.batch != nil {
 			c.came(ch, fresh)
@@ -265,6 +266,9 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.duty.trouble = Never
 		l.speeds.total[ch.stream] += fresh
 		l.streams.hear(ch, fresh, c.now)
+		if trip := l.rtt.known(); late > trip+leastTimeout {
+			l.speeds.restart(ch.stream, trip)
+		}
 	}
 	l.keep(ch.stream, min(in.Behind, unsized), c.now)
 	l.strayed(ch.stream, min(in.Stray, unsized), c.now)

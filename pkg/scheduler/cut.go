@@ -7,13 +7,17 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 		return 0 // with nothing in flight, somebody must go on
 	}
 	whole, likely := p.Len(), c.batch.stock.likely(p)
+	spare := c.spare(id, stream)
+	if spare <= 0 && c.links[id].load.queues[stream].requests > 0 {
+		return 0 // another will be there sooner
+	}
 	size = max(int64(float64(size)*c.links[id].part(stream)), c.cfg.minRequest())
 	most := c.handy(id, stream)
 	if c.planned(id) && c.batch.files == 0 && likely > most && !without("plan-brief") {
 		size = min(size, most) // a connection that the next plan gives up brings what it was asked for first
 	}
 	switch {
-	case likely-size < c.cfg.minRequest(), !without("whole-piece") && whole <= wholePiece && likely <= most, p.guess && c.brief(id, stream, likely):
+	case likely-size < c.cfg.minRequest(), !without("whole-piece") && whole <= wholePiece && likely <= most && float64(likely) <= spare, p.guess && c.brief(id, stream, likely):
 		size = whole
 	}
 	if p.guess && c.batch.stock.typicalCount == 0 && c.batch.files == 0 && !without("first-unknown") {
@@ -36,4 +40,19 @@ func (c *Core) handy(id LinkID, stream StreamID) int64 {
 func (c *Core) brief(id LinkID, stream StreamID, bytes int64) bool {
 	l := &c.links[id]
 	return !without("brief") && float64(bytes) <= briefTrips*l.rtt.known().Seconds()*(View{c}).RateOrMean(id)*l.part(stream)
+}
+
+// spare is how many more bytes a connection would have, if it were asked for them
+// now, by the time at which all links can have all that is left; very many while
+// nobody knows.
+func (c *Core) spare(id LinkID, stream StreamID) float64 {
+	v := View{c}
+	rate := v.RateOrMean(id) * c.links[id].part(stream)
+	if rate <= 0 || c.batch.files > 0 || without("spare") {
+		return float64(unsized)
+	}
+	l := &c.links[id]
+	trip := l.rtt.known().Seconds()
+	wait := max(trip*float64(min(connectRTTs, l.streams.trips(stream))), float64(l.load.queues[stream].pending)/rate)
+	return rate * (v.finishTime() - wait)
 }

@@ -10,6 +10,9 @@ const (
 	speedWindow = 200 * Millisecond
 	speedTrips  = 2
 	speedWeight = 0.5
+	// leastTimeout is by how much a sender's retransmission timeout exceeds the trip, at
+	// least, on Linux.
+	leastTimeout = 200 * Millisecond
 )
 
 // speeds are the rates of a link's connections.
@@ -59,6 +62,17 @@ func (s *speeds) observe(now, rtt Time, asked *[MaxStreams]queue, most StreamID,
 	if known > 0 {
 		s.mean = sum / float64(known)
 		s.sum = sum + float64(float64(unknown)*s.mean)
+	}
+}
+
+// restart forgets what a connection brought before a timeout: it starts slowly again.
+func (s *speeds) restart(i StreamID, trip Time) {
+	if without("restart-speed") {
+		return
+	}
+	s.since[i] = 0
+	if least := initialWindow / trip.Seconds(); s.rate[i] > least {
+		s.rate[i] = least
 	}
 }
 
