@@ -178,6 +178,11 @@ bench-aria2: build ## mlget beside aria2 with 2 and with 16 connections, five ti
 	@mkdir -p .cache/bench
 	@cd .cache/bench && ../../bin/linklab bench --tools mlget-3,aria2-2,aria2-16 --scenarios $(BOUNDED),wifi-joins,lo --runs 5 --size 100MB --tls --out ../../docs/measured/beside-aria2.md
 
+.PHONY: bench-processor
+bench-processor: build ## mlget's processor time and wake-ups beside curl and aria2, half an hour; writes docs/measured/processor.md
+	@mkdir -p .cache/bench
+	@cd .cache/bench && ../../bin/linklab bench --processor --out ../../docs/measured/processor.md
+
 # The state files in .cache/bench keep what is done; remove them to measure anew.
 .PHONY: bench-sweeps
 bench-sweeps: build ## figures 7 and 8 of Guner and Kosar's trade-offs, half an hour; writes docs/measured/sweeps.md
