@@ -28,7 +28,7 @@ func TestLargeWritesAreComparedWithWhatAStreamHasHandedOn(t *testing.T) {
 		if _, err := c.WriteAt(make([]byte, n), had-n); err != nil {
 			t.Errorf("%d bytes that are the same: %v", n, err)
 		}
-		if _, err := c.WriteAt(bytes.Repeat([]byte{1}, int(n)), had-n); !errors.Is(err, errDiffers) {
+		if _, err := c.WriteAt(bytes.Repeat([]byte{1}, int(n)), had-n); !errors.Is(err, ErrChanged) {
 			t.Errorf("%d bytes that differ: %v", n, err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // errDiffers says that bytes which are there already are others in an answer.
-var errDiffers = errors.New("the bytes differ from those received before")
+var errDiffers = fmt.Errorf("%w: its bytes differ from those received before", ErrChanged)
 
 // goWhole makes the download one stream: the one of m, or, where that is nil, of
 // a request still to be made over a link. All other transfers are over. What is there
