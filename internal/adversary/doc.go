@@ -38,8 +38,6 @@
 //   - In a list, a lie of a link that was honest about another file of the same origin, or told
 //     a lie about it that another link told alike: an agreement about one object makes both links
 //     believed for the rest of the run (docs/SECURITY.md).
-//   - A mixture of versions of one size, of which no answer showed any validator
-//     (docs/SECURITY.md says that such a server is believed).
 //   - A mixture of versions that share their Last-Modified, where one of them was told
 //     apart by nothing else: each of its blocks came from an answer that showed the date
 //     alone. Answers that show different entity tags are told apart by these.

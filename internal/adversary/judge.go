@@ -340,7 +340,6 @@ func (j *judge) true(t *Told) bool {
 
 // undecidable says whether a mixture may be one that nothing could have told.
 func (j *judge) undecidable() bool {
-	versions := j.Files[j.o.File].Versions
 	var seen []int
 	blocks := j.blocks()
 	for _, of := range blocks {
@@ -351,20 +350,6 @@ func (j *judge) undecidable() bool {
 	}
 	if !j.metInARun(seen) {
 		return false
-	}
-	silent := j.Foreign == nil
-	for t := range j.heard {
-		if t.Sent.Load() > 0 && t.Shown != 0 {
-			silent = false
-		}
-	}
-	if silent {
-		for _, v := range seen {
-			if versions[v].Size != versions[seen[0]].Size {
-				return false
-			}
-		}
-		return true
 	}
 	if !j.SameSecond {
 		return false

@@ -144,7 +144,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 		return ending{outcome: event.OutcomeProtocol, retry: true}
 	case stalled:
 		return d.failed(t, event.OutcomeNetwork, err, 0)
-	case d.whole && (errors.Is(err, ErrChanged) || errors.Is(err, errDiffers)):
+	case d.whole && errors.Is(err, ErrChanged):
 		if !d.mayForget(t.link) {
 			return ending{outcome: event.OutcomeProtocol, lost: d.doubtedOr(err)}
 		}

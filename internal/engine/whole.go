@@ -17,7 +17,7 @@ import (
 )
 
 // errDiffers says that bytes which are there already are others in an answer.
-var errDiffers = errors.New("the bytes differ from those received before")
+var errDiffers = fmt.Errorf("%w: its bytes differ from those received before", ErrChanged)
 
 // goWhole makes the download one stream: the one of m, or, where that is nil, of
 // a request still to be made over a link. All other transfers are over. What is there
@@ -281,15 +281,20 @@ func (c comparingSink) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
+// compare holds p against what is there, piece by piece: of a stream only the last bytes that were handed
+// on can still be read.
 func (c comparingSink) compare(p []byte, off int64) error {
-	there := make([]byte, len(p))
-	switch _, err := c.ReadAt(there, off); {
-	case errors.Is(err, store.ErrOutside): // a stream's consumer has had it for long
-		return nil
-	case err != nil:
-		return err
-	case !bytes.Equal(there, p):
-		return errDiffers
+	there := make([]byte, min(int64(len(p)), accept.Overlap))
+	for len(p) > 0 {
+		n := min(len(p), len(there))
+		switch _, err := c.ReadAt(there[:n], off); {
+		case errors.Is(err, store.ErrOutside): // a stream's consumer has had it for long
+		case err != nil:
+			return err
+		case !bytes.Equal(there[:n], p[:n]):
+			return errDiffers
+		}
+		p, off = p[n:], off+int64(n)
 	}
 	return nil
 }
