@@ -27,9 +27,10 @@ const (
 	// uplinkPeek is the least time for which it does to see what that changes, and before that
 	// to have what was sent earlier out of the way; a round trip each where that is longer.
 	uplinkPeek = 40 * scheduler.Millisecond
-	// uplinkGone is which part of the queue's time has to be gone then. Chosen by hand: what the
-	// kernel tells of a round trip is a mean that follows slowly.
-	uplinkGone = 0.25
+	// uplinkGone is which part of the queue's time has to be gone then, and uplinkSigns how often
+	// in a row. Chosen by hand: a busy machine makes both rates and round trips change by chance.
+	uplinkGone  = 0.5
+	uplinkSigns = 2
 	// uplinkRate is how many bytes per second have to come: below it acknowledgements of
 	// every second packet take less than 0.4 Mbit/s, and resting costs CPU time.
 	uplinkRate = 2e6
@@ -60,6 +61,7 @@ type uplink struct {
 
 	gathered float64        // bytes per second, before its reader rested
 	stood    scheduler.Time // a round trip then
+	signs    int            // how often in a row more came while its reader rested, and the queue went
 	harmless float64        // bytes per second at which gathering was found to do no harm; 0: it never was
 }
 
@@ -123,6 +125,10 @@ func (u *uplink) next(now scheduler.Time, rate float64, trip, least scheduler.Ti
 		case rate < uplinkHarm*u.gathered || !gone:
 			return u.absolve(now, u.gathered)
 		}
+		if u.signs++; u.signs < uplinkSigns {
+			return gathering
+		}
+		u.signs = 0
 		return u.rest(now, uplinkAgain, bounded)
 	case known, bounded:
 		if now >= u.again || u.step == known && u.harmless > 0 && rate >= uplinkGrown*u.harmless {
@@ -134,6 +140,7 @@ func (u *uplink) next(now scheduler.Time, rate float64, trip, least scheduler.Ti
 
 // absolve notes that gathering does no harm at a rate.
 func (u *uplink) absolve(now scheduler.Time, rate float64) uplinkStep {
+	u.signs = 0
 	if rate >= uplinkGrown*u.harmless {
 		u.pause = 0 // that it was put off before says nothing of this rate
 	}

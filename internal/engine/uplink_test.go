@@ -53,7 +53,7 @@ func TestUplinkThatAcknowledgementsFill(t *testing.T) {
 	const ms = scheduler.Millisecond
 	for _, tt := range []uplinkRun{
 		{name: "it is what bounds the rate", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, freed: 30 * ms, rested: true, tried: true, want: true},
-		{name: "it is, a little", gathered: 4e6, atOnce: 4.8e6, trip: 60 * ms, freed: 45 * ms, rested: true, tried: true, want: true},
+		{name: "it is, a little", gathered: 4e6, atOnce: 4.8e6, trip: 60 * ms, freed: 40 * ms, rested: true, tried: true, want: true},
 		{name: "more comes by chance", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, rested: true, tried: true},
 		{name: "the link is full", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, rested: true, tried: true},
 		{name: "a little less comes", gathered: 7.5e6, atOnce: 8e6, trip: 60 * ms, rested: true, tried: true},
