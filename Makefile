@@ -12,8 +12,8 @@ STATIC    = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w'
 # mlget's HTTP/2 is internal/fetch's. net/http only serves metrics, pushes them and serves the
 # proxy, which HTTP/1.1 does: its own HTTP/2 would be 0.6 MB of the phone's program. Inlining is
 # for what downloaded bytes pass through; elsewhere it would be 0.6 MB: handshakes and certificates
-# (tls, x509, big) do without. One line: .ci/repro reads it.
-LEAN      = -tags nethttpomithttp2 -gcflags=all=-l -gcflags=runtime= -gcflags=internal/runtime/...= -gcflags=internal/bytealg= -gcflags=internal/sync= -gcflags=sync= -gcflags=sync/atomic= -gcflags=internal/poll= -gcflags=io= -gcflags=bufio= -gcflags=bytes= -gcflags=crypto/...= -gcflags=crypto/tls=-l -gcflags=crypto/x509=-l -gcflags=hash/...= -gcflags=math/...= -gcflags=math/big=-l -gcflags=github.com/mlget/mlget/internal/engine/...= -gcflags=github.com/mlget/mlget/internal/fetch= -gcflags=github.com/mlget/mlget/pkg/scheduler/...=
+# do without. One line: .ci/repro reads it.
+LEAN      = -tags nethttpomithttp2 -gcflags=all=-l -gcflags=runtime= -gcflags=internal/runtime/...= -gcflags=internal/bytealg= -gcflags=internal/sync= -gcflags=sync= -gcflags=sync/atomic= -gcflags=internal/poll= -gcflags=io= -gcflags=bufio= -gcflags=bytes= -gcflags=crypto/cipher= -gcflags=crypto/sha256= -gcflags=crypto/internal/fips140/aes/...= -gcflags=crypto/internal/fips140/sha256= -gcflags=crypto/internal/fips140/sha512= -gcflags=crypto/internal/fips140/subtle= -gcflags=crypto/internal/fips140/alias= -gcflags=crypto/internal/fips140/bigmod= -gcflags=crypto/internal/fips140/edwards25519/...= -gcflags=crypto/internal/fips140deps/...= -gcflags=hash/...= -gcflags=math/...= -gcflags=math/big=-l -gcflags=github.com/mlget/mlget/internal/engine/...= -gcflags=github.com/mlget/mlget/internal/fetch= -gcflags=github.com/mlget/mlget/pkg/scheduler/...=
 TOOLS     = .cache/bin
 # vet compiles with -trimpath too, so that cross compiles everything once only.
 SYSTEMS   = linux/amd64 linux/arm64 linux/arm linux/386 android/arm64 \
