@@ -160,7 +160,7 @@ const (
 
 // climb tries twice the connections of a link that does less than it did with more,
 // and again when that has helped and there is more to be had. A link that has had no more is
-// tried once, unless half a round trip of data waits for it. Where connections have been given
+// tried once, unless data waits for it. Where connections have been given
 // up as data waits for the link, and still does, it is something else that the rate fell for.
 func (t *Tuner) climb(l *link, v *LinkView, i int) way {
 	c := &l.climb
@@ -184,7 +184,7 @@ func (t *Tuner) climb(l *link, v *LinkView, i int) way {
 	c.steady.begin()
 	full := rate >= most/gain || l.folded && v.queues()
 	if c.unseen {
-		full, c.unseen = l.folded || enough(l.n, v) < l.n, false
+		full, c.unseen = v.queues(), false
 	}
 	if c.before > 0 && rate < gain*c.base {
 		l.n, c.before, c.done = c.before, 0, true
