@@ -252,6 +252,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.answered(ch, c.now)
 		}
 		l.health.inVain = 0
+		late := c.now - l.expected(ch) - l.apart() - l.rtt.known()
 		ch.got = got
 		if c.batch != nil {
 			c.came(ch, fresh)
@@ -264,7 +265,9 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.health.lastByte = c.now
 		l.duty.trouble = Never
 		l.speeds.total[ch.stream] += fresh
-		l.streams.hear(ch, fresh, c.now)
+		if l.streams.hear(ch, fresh, c.now, late) {
+			l.speeds.restart(ch.stream, l.rtt.known())
+		}
 	}
 	l.keep(ch.stream, min(in.Behind, unsized), c.now)
 	l.strayed(ch.stream, min(in.Stray, unsized), c.now)

@@ -43,6 +43,12 @@ const (
 	// movedTrips is how many of the thief's round trips the moving of a request for a
 	// file of unknown size must gain.
 	movedTrips = 1
+	// learnTrips is for how many round trips a job still lasts when files of unknown
+	// size begin to go before those in progress: until an answer is here, behind all that its
+	// connection was asked for before, and until what it tells of has been shared out.
+	// It takes learnFirst of a connection that has nothing else to do.
+	learnTrips = 6
+	learnFirst = 2.5
 	// dryTrips is for how many round trips idle connections wait for what nobody may be
 	// asked for yet.
 	dryTrips = 5
@@ -78,6 +84,7 @@ func (c *Core) deal(out []Action) []Action {
 		}
 	}
 	b.lasts = c.lasts()
+	b.asking = !without("sizes-first") && b.lasts < learnTrips*c.longestTrip().Seconds()
 	for more := true; more; {
 		more = false
 		if b.files > 0 && !without("arrange") {

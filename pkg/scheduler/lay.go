@@ -9,6 +9,7 @@ type batch struct {
 	order    []LinkID // in which links are served
 	tables   []table
 	booked   bool    // something was told that nobody has acted upon
+	asking   bool    // the sizes of all files should be known soon
 	helping  bool    // there is nothing left to ask for
 	drySince Time    // when all was asked for that could be; Never: it is not
 	lasts    float64 // for how many seconds more the job will last

@@ -17,6 +17,11 @@ func (p *Plan) class(stream StreamID) Class {
 // shelf, below 0 where there is none. Files in progress come first.
 func (c *Core) pickPiece(id LinkID, stream StreamID) (k Class, fresh bool, i int) {
 	s := &c.batch.stock
+	if c.batch.asking {
+		if k, i = s.unasked(); i >= 0 && c.mayBegin(&s.fresh[k].live()[i]) {
+			return k, true, i
+		}
+	}
 	if !c.planned(id) {
 		if k, i = lowest(&s.open); k < MaxClasses {
 			return k, false, i
@@ -66,6 +71,19 @@ func lowest(shelves *[MaxClasses]shelf) (best Class, place int) {
 		}
 	}
 	return best, place
+}
+
+// unasked is the first file whose size nobody has asked for: its shelf and its place
+// there, below 0 where there is none.
+func (s *stock) unasked() (Class, int) {
+	if s.guesses == 0 {
+		return 0, -1
+	}
+	k, _ := lowest(&s.fresh)
+	if k < MaxClasses && s.fresh[k].live()[0].guess {
+		return k, 0
+	}
+	return 0, -1
 }
 
 // mayBegin says whether one may ask for a part of a file that is not in progress.
