@@ -184,6 +184,11 @@ bench-mptcp: build ## mlget beside curl over the kernel's MPTCP, twice: 4 minute
 	@mkdir -p .cache/bench
 	@cd .cache/bench && ../../bin/linklab bench --tools mlget,aria2-2,curl-mptcp,curl-best --scenarios high-speed,low-speed,techno-stationary,lossy --runs 2 --size 50MB --out ../../docs/measured/mptcp.md
 
+.PHONY: bench-processor
+bench-processor: build ## mlget's processor time and wake-ups beside curl and aria2, half an hour; writes docs/measured/processor.md
+	@mkdir -p .cache/bench
+	@cd .cache/bench && ../../bin/linklab bench --processor --out ../../docs/measured/processor.md
+
 # The state files in .cache/bench keep what is done; remove them to measure anew.
 .PHONY: bench-sweeps
 bench-sweeps: build ## figures 7 and 8 of Guner and Kosar's trade-offs, half an hour; writes docs/measured/sweeps.md

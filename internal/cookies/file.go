@@ -88,17 +88,17 @@ func (j *Jar) Text() []byte {
 	now := time.Now()
 	var b bytes.Buffer
 	b.WriteString("# Netscape HTTP Cookie File\n# Written by mlget. It holds secrets.\n\n")
-	keys := make([]key, 0, len(j.kept))
+	keys := make([]*key, 0, len(j.kept)) // pointers, which are sorted elsewhere as well: the code is there
 	for k, c := range j.kept {
 		if c.expires.IsZero() || c.expires.After(now) {
-			keys = append(keys, k)
+			keys = append(keys, &k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b key) int {
+	slices.SortFunc(keys, func(a, b *key) int {
 		return cmp.Or(cmp.Compare(a.domain, b.domain), cmp.Compare(a.path, b.path), cmp.Compare(a.name, b.name))
 	})
 	for _, k := range keys {
-		c := j.kept[k]
+		c := j.kept[*k]
 		domain, seconds := k.domain, int64(0)
 		if !c.hostOnly {
 			domain = "." + domain

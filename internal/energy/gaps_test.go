@@ -21,8 +21,10 @@ func TestLateRepeatIsCovered(t *testing.T) {
 		repeat := 5 * tt.interval
 		gap := repeat + tt.late
 		samples := []Sample{
-			{At: 0, Watts: 1.5}, {At: repeat, Watts: 1.5},
-			{At: repeat + gap, Watts: 1.5}, {At: 2*repeat + gap, Watts: 1.5},
+			{At: 0, Watts: 1.5},
+			{At: repeat, Watts: 1.5},
+			{At: repeat + gap, Watts: 1.5},
+			{At: 2*repeat + gap, Watts: 1.5},
 		}
 		run := Run{Start: repeat + tt.interval, End: repeat + gap, Bytes: 1e6}
 		s, ok := Summarise(Series{Samples: samples, Interval: tt.interval}, run)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -146,15 +147,18 @@ func parseRadios(data json.RawMessage) ([]entry, error) {
 	if len(fields) > maxRadios {
 		return nil, fmt.Errorf("more than %d radios", maxRadios)
 	}
-	radios := make([]entry, 0, len(fields))
+	byName := make(map[string]Radio, len(fields))
 	for _, f := range fields {
 		r, err := parseRadio(f.name, f.value)
 		if err != nil {
 			return nil, within(f.name, err)
 		}
-		radios = append(radios, entry{f.name, r})
+		byName[f.name] = r
 	}
-	slices.SortFunc(radios, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	radios := make([]entry, 0, len(fields))
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		radios = append(radios, entry{name, byName[name]})
+	}
 	return radios, nil
 }
 

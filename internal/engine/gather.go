@@ -53,7 +53,8 @@ func (o *owner) gather(t *transfer) {
 		return
 	}
 	l := &o.links[t.link]
-	if l.uplink.hurries() {
+	rests := l.uplink.rests()
+	if t.rests.Store(rests); rests {
 		t.resp.Gather(1)
 		return
 	}

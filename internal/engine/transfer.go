@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"sync/atomic"
+	"time"
 
 	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/event"
@@ -56,6 +57,7 @@ type transfer struct {
 	lastByte  atomic.Int64 // of a byte before end
 	spent     atomic.Bool  // its connection ends with it
 	held      atomic.Bool  // waits for the consumer of a stream, or for other readers, not for the link
+	rests     atomic.Bool  // its reader is to rest for uplinkRest after each block
 	led       atomic.Int64 // bytes of the lead received; before may be read when they are lead
 	before    []byte       // the lead
 	again     atomic.Int64 // bytes that were there already, and were compared
@@ -205,6 +207,9 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 		}
 		switch {
 		case err == nil:
+			if t.rests.Load() {
+				time.Sleep(uplinkRest)
+			}
 		case errors.Is(err, io.EOF):
 			switch end := t.end.Load(); {
 			case end == wholeObject:

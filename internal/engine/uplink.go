@@ -1,14 +1,20 @@
 package engine
 
-import "github.com/mlget/mlget/pkg/scheduler"
+import (
+	"time"
+
+	"github.com/mlget/mlget/pkg/scheduler"
+)
 
 // An uplink may be so slow that acknowledgements fill it (80 Mbit/s down, 0.5 up), and
-// then it is what bounds the rate. Gathering has twice as many of them sent, and there
-// halves the rate. It looks like any link that is full: a queue stands, of
-// acknowledgements instead of data. So such a link is read at once for two round trips, and
-// then gathered again: where more comes at once than before and after, acknowledgements
-// bound it. Where no more comes, gathering does no harm at this rate, nor at any lower one,
-// as fewer acknowledgements are sent then.
+// then it is what bounds the rate. Gathering has one sent for every second packet, since Linux
+// takes a socket below its mark (SO_RCVLOWAT) for one whose reader waits. A reader that rests
+// between two reads, with no mark, has one sent for each read. That takes a timer, which costs
+// more than a mark, so it is for such uplinks. They look like any link that is full: a queue
+// stands, of acknowledgements instead of data. So the reader rests for two round trips: where
+// more comes meanwhile and the queue goes, acknowledgements bound the rate, and it rests from
+// then on. A queue of data stays, and then gathering does no harm at this rate, nor at any
+// lower one, as fewer acknowledgements are sent then.
 const (
 	// A queue stands when round trips are longer than the least by uplinkQueue, and by
 	// uplinkPart of it, throughout a measurement of uplinkTrips of them, at least uplinkSpan.
@@ -16,14 +22,18 @@ const (
 	uplinkPart  = 0.2
 	uplinkTrips = 3
 	uplinkSpan  = 150 * scheduler.Millisecond
-	// uplinkPeek is the least time for which a link is read at once to see what that changes, and
-	// before that to have what was sent earlier out of the way; a round trip each where that is
-	// longer. Not more: each packet wakes the reader.
+	// uplinkRest is for how long the reader rests; at 80 Mbit/s some 70 packets come meanwhile.
+	uplinkRest = 10 * time.Millisecond
+	// uplinkPeek is the least time for which it does to see what that changes, and before that
+	// to have what was sent earlier out of the way; a round trip each where that is longer.
 	uplinkPeek = 40 * scheduler.Millisecond
+	// uplinkGone is which part of the queue's time has to be gone then. Chosen by hand: what the
+	// kernel tells of a round trip is a mean that follows slowly.
+	uplinkGone = 0.25
 	// uplinkRate is how many bytes per second have to come: below it acknowledgements of
-	// every second packet take less than 0.4 Mbit/s, and reading at once costs CPU time.
+	// every second packet take less than 0.4 Mbit/s, and resting costs CPU time.
 	uplinkRate = 2e6
-	// uplinkHarm is how many times as much comes at once of a link that is not to be gathered.
+	// uplinkHarm is how many times as much comes of a link that is not to be gathered.
 	uplinkHarm = 1.15
 	// uplinkAgain is how long after that it is looked at anew, as the link may have changed by
 	// then, and uplinkSpoiled how long after a look during which packets were lost, which makes
@@ -48,25 +58,23 @@ type uplink struct {
 	again scheduler.Time // when to look anew, once it is known
 	pause scheduler.Time // how long that was put off; 0: it never was
 
-	gathered float64 // bytes per second, before it was read at once
-	atOnce   float64 // bytes per second, when it was
-	harmless float64 // bytes per second at which gathering was found to do no harm; 0: it never was
+	gathered float64        // bytes per second, before its reader rested
+	stood    scheduler.Time // a round trip then
+	harmless float64        // bytes per second at which gathering was found to do no harm; 0: it never was
 }
 
 type uplinkStep uint8
 
 const (
 	gathering uplinkStep = iota // no queue stands, or too little comes
-	draining                    // read at once, until what was sent before is out of the way
-	peeking                     // read at once, and measured
-	trying                      // gathered, until what that changes can be seen
-	comparing                   // gathered, and measured
+	draining                    // its reader rests, until what was sent before is out of the way
+	peeking                     // its reader rests, and it is measured
 	known                       // gathering does no harm
 	bounded                     // it does
 )
 
-// hurries says whether the link is to be read at once.
-func (u *uplink) hurries() bool {
+// rests says whether the link's reader is to rest between two reads.
+func (u *uplink) rests() bool {
 	return u.step == draining || u.step == peeking || u.step == bounded
 }
 
@@ -84,7 +92,7 @@ func (u *uplink) watch(now, trip, least scheduler.Time, disorder int64) {
 		return
 	}
 	rate := float64(u.bytes-u.from) / (now - u.since).Seconds()
-	u.begin(u.next(now, rate, disorder != u.lost), now, trip, disorder)
+	u.begin(u.next(now, rate, trip, least, disorder != u.lost), now, trip, disorder)
 }
 
 // span is how long the present step lasts.
@@ -95,35 +103,25 @@ func (u *uplink) span() scheduler.Time {
 	return max(uplinkSpan, uplinkTrips*u.trip)
 }
 
-// next is what follows the present step, which brought so many bytes per second, and whether
-// packets were lost.
-func (u *uplink) next(now scheduler.Time, rate float64, lost bool) uplinkStep {
+// next is what follows the present step, which brought so many bytes per second and ended with
+// round trips of trip, the fastest of all being least; lost says whether packets were lost.
+func (u *uplink) next(now scheduler.Time, rate float64, trip, least scheduler.Time, lost bool) uplinkStep {
 	switch u.step {
 	case gathering:
 		if rate < uplinkRate {
 			return gathering
 		}
-		u.gathered = rate
+		u.gathered, u.stood = rate, trip
 		return draining
 	case draining:
 		return peeking
 	case peeking:
-		u.atOnce = rate
+		gone := float64(u.stood-trip) >= uplinkGone*float64(u.stood-least)
 		switch {
 		case lost:
 			return u.rest(now, uplinkSpoiled, known)
-		case rate < uplinkHarm*u.gathered:
+		case rate < uplinkHarm*u.gathered || !gone:
 			return u.absolve(now, u.gathered)
-		}
-		return trying
-	case trying:
-		return comparing
-	case comparing:
-		switch {
-		case lost:
-			return u.rest(now, uplinkSpoiled, known)
-		case u.atOnce < uplinkHarm*rate:
-			return u.absolve(now, rate)
 		}
 		return u.rest(now, uplinkAgain, bounded)
 	case known, bounded:

@@ -14,14 +14,15 @@ type uplinkRun struct {
 	vary             bool    // they come and go by a fifth
 	most             float64 // bytes per second that come when it is gathered; 0: no limit
 	trip             scheduler.Time
-	breaks           bool // the queue is gone at every second look
-	untold           bool // nobody knows the least round trip
+	freed            scheduler.Time // the same while its reader rests; 0: trip
+	breaks           bool           // the queue is gone at every second look
+	untold           bool           // nobody knows the least round trip
 	// A packet comes out of order at every so-manieth look, where that is not 0; or only
 	// where it is gathered, or only once, at lossAt.
 	lossEvery, lossAt int
 	lossGathered      bool
 
-	hurried, tried, want bool // it has been read at once; gathered after that; is read at once in the end
+	rested, tried, want bool // its reader has rested; it was gathered after that; its reader rests in the end
 }
 
 // look is what comes until the i-th look: with the rate in bytes per second.
@@ -38,6 +39,9 @@ func (r *uplinkRun) look(i int, atOnce bool) (rate float64, trip scheduler.Time,
 		rate = min(rate, r.most)
 	}
 	trip = r.trip
+	if atOnce && r.freed > 0 {
+		trip = r.freed
+	}
 	if r.breaks && i%2 == 0 {
 		trip = 0
 	}
@@ -48,52 +52,53 @@ func (r *uplinkRun) look(i int, atOnce bool) (rate float64, trip scheduler.Time,
 func TestUplinkThatAcknowledgementsFill(t *testing.T) {
 	const ms = scheduler.Millisecond
 	for _, tt := range []uplinkRun{
-		{name: "it is what bounds the rate", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, hurried: true, tried: true, want: true},
-		{name: "it is, a little", gathered: 4e6, atOnce: 4.8e6, trip: 60 * ms, hurried: true, tried: true, want: true},
-		{name: "the link is full", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, hurried: true, tried: true},
-		{name: "a little less comes", gathered: 7.5e6, atOnce: 8e6, trip: 60 * ms, hurried: true, tried: true},
+		{name: "it is what bounds the rate", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, freed: 30 * ms, rested: true, tried: true, want: true},
+		{name: "it is, a little", gathered: 4e6, atOnce: 4.8e6, trip: 60 * ms, freed: 45 * ms, rested: true, tried: true, want: true},
+		{name: "more comes by chance", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, rested: true, tried: true},
+		{name: "the link is full", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, rested: true, tried: true},
+		{name: "a little less comes", gathered: 7.5e6, atOnce: 8e6, trip: 60 * ms, rested: true, tried: true},
 		{name: "no queue stands", gathered: 4e6, atOnce: 8e6, trip: 21 * ms},
 		{name: "no round trip is known", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, untold: true},
 		{name: "a queue comes and goes", gathered: 4e6, atOnce: 8e6, trip: 60 * ms, breaks: true},
-		{name: "the rate comes and goes", gathered: 4e6, atOnce: 4e6, vary: true, trip: 60 * ms, hurried: true, tried: true},
-		{name: "packets are lost all the time", gathered: 4e6, atOnce: 4e6, trip: 60 * ms, lossEvery: 2, hurried: true, tried: true},
-		{name: "packets are lost when it is gathered", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, lossEvery: 2, lossGathered: true, hurried: true, tried: true},
-		{name: "packets are lost now and then", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, lossEvery: 60, hurried: true, tried: true},
-		{name: "a packet is lost while it is tried", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, lossAt: 23, hurried: true, tried: true},
-		{name: "the link builds up its rate", gathered: 4e6, atOnce: 4e6, growth: 0.3, trip: 60 * ms, hurried: true, tried: true},
-		{name: "it does until acknowledgements bound it", gathered: 3e6, atOnce: 3e6, growth: 0.3, most: 6e6, trip: 60 * ms, hurried: true, tried: true, want: true},
+		{name: "the rate comes and goes", gathered: 4e6, atOnce: 4e6, vary: true, trip: 60 * ms, rested: true, tried: true},
+		{name: "packets are lost all the time", gathered: 4e6, atOnce: 4e6, trip: 60 * ms, lossEvery: 2, rested: true, tried: true},
+		{name: "packets are lost when it is gathered", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, lossEvery: 2, lossGathered: true, rested: true, tried: true},
+		{name: "packets are lost now and then", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, lossEvery: 60, rested: true, tried: true},
+		{name: "a packet is lost while it is tried", gathered: 8e6, atOnce: 8e6, trip: 60 * ms, lossAt: 23, rested: true, tried: true},
+		{name: "the link builds up its rate", gathered: 4e6, atOnce: 4e6, growth: 0.3, trip: 60 * ms, rested: true, tried: true},
+		{name: "it does until acknowledgements bound it", gathered: 3e6, atOnce: 3e6, growth: 0.3, most: 6e6, trip: 60 * ms, freed: 30 * ms, rested: true, tried: true, want: true},
 		{name: "acknowledgements are few", gathered: 1e6, atOnce: 2e6, trip: 60 * ms},
 		{name: "nothing comes", trip: 60 * ms},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var (
-				u              uplink
-				disorder       int64
-				hurried, tried bool
-				turns          int // to being read at once
-				least          = 20 * ms
+				u             uplink
+				disorder      int64
+				rested, tried bool
+				turns         int // to resting
+				least         = 20 * ms
 			)
 			if tt.untold {
 				least = 0
 			}
 			for i := 1; i < 625; i++ {
-				before := u.hurries()
+				before := u.rests()
 				rate, trip, lost := tt.look(i, before)
 				if lost {
 					disorder++
 				}
 				u.bytes += int64(rate * (40 * ms).Seconds())
 				u.watch(scheduler.Time(i)*40*ms, trip, least, disorder)
-				hurried, tried = hurried || before, tried || hurried && !before
-				if u.hurries() && !before {
+				rested, tried = rested || before, tried || rested && !before
+				if u.rests() && !before {
 					turns++
 				}
 			}
-			if u.hurries() != tt.want || hurried != tt.hurried || tried != tt.tried {
-				t.Errorf("read at once: %v, before: %v, gathered then: %v; want %v, %v, %v", u.hurries(), hurried, tried, tt.want, tt.hurried, tt.tried)
+			if u.rests() != tt.want || rested != tt.rested || tried != tt.tried {
+				t.Errorf("rests: %v, before: %v, gathered then: %v; want %v, %v, %v", u.rests(), rested, tried, tt.want, tt.rested, tt.tried)
 			}
 			if turns > 5 {
-				t.Errorf("read at once %d times in 25 s", turns)
+				t.Errorf("began to rest %d times in 25 s", turns)
 			}
 		})
 	}

@@ -153,6 +153,7 @@ func volts(told int64) float64 {
 func findSupplies(tree folder) (batteries, chargers []supply, err error) {
 	var found, resting []supply
 	names, err := tree.list(supplyDir)
+	slices.SortStableFunc(names, func(a, b string) int { return ownRank(a) - ownRank(b) })
 	for _, name := range names {
 		dir, failure := tree.folder(supplyDir + "/" + name)
 		if failure != nil {
@@ -171,7 +172,6 @@ func findSupplies(tree folder) (batteries, chargers []supply, err error) {
 			chargers = append(chargers, s)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b supply) int { return ownRank(a.name) - ownRank(b.name) })
 	for _, s := range found {
 		// On a PC several batteries add up. On a phone several entries are views
 		// of the same cell: the first that can be read will do.

@@ -219,9 +219,12 @@ func shiftCases() ([]ShiftCase, error) {
 // Worst sorts the rivals by how much more than the best a way of them took, the
 // worst first, and says how many took more than 3 %.
 func (s *EnergyStudy) Worst(way, best func(*RivalCase) float64) (sorted []RivalCase, beyond int) {
-	sorted = slices.Clone(s.Rivals)
-	slices.SortStableFunc(sorted, func(a, b RivalCase) int {
-		x, y := way(&a)/best(&a), way(&b)/best(&b)
+	order := make([]*RivalCase, len(s.Rivals))
+	for i := range order {
+		order[i] = &s.Rivals[i]
+	}
+	slices.SortStableFunc(order, func(a, b *RivalCase) int {
+		x, y := way(a)/best(a), way(b)/best(b)
 		switch {
 		case x > y:
 			return -1
@@ -230,8 +233,9 @@ func (s *EnergyStudy) Worst(way, best func(*RivalCase) float64) (sorted []RivalC
 		}
 		return 0
 	})
-	for i := range sorted {
-		if way(&sorted[i]) > float64(worse*best(&sorted[i])) {
+	for _, r := range order {
+		sorted = append(sorted, *r)
+		if way(r) > float64(worse*best(r)) {
 			beyond++
 		}
 	}

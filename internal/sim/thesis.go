@@ -319,10 +319,13 @@ func runs(cfg Config) (seconds, deltas []float64, err error) {
 }
 
 func rank(rows []ThesisResult, seconds func(ThesisResult) float64) []string {
-	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b ThesisResult) int { return cmp.Compare(seconds(a), seconds(b)) })
+	order := make([]*ThesisResult, len(rows))
+	for i := range rows {
+		order[i] = &rows[i]
+	}
+	slices.SortStableFunc(order, func(a, b *ThesisResult) int { return cmp.Compare(seconds(*a), seconds(*b)) })
 	names := make([]string, len(rows))
-	for i, r := range rows {
+	for i, r := range order {
 		names[i] = r.Approach
 	}
 	return names

@@ -197,6 +197,7 @@ func (o *options) run(ctx context.Context, given []string, stdio console.IO) err
 	var background sync.WaitGroup
 	background.Go(func() { watch(running, m, d, l) })
 	m.Start()
+	m.LinksReturned() // perhaps while there was no daemon
 	l.warn(true, "listening at "+o.listen+", saving below "+dir)
 	err = serve(ctx, rpc, listener, socketOf(name), func(text string) { l.warn(true, text) })
 	end(engine.ErrInterrupted)

@@ -37,7 +37,7 @@ type outcome struct {
 	first  failure // the first that counts, by the order of the files
 	ending error   // what ended the run, if something did
 	failed int
-	said   []failure // the first to happen
+	said   []*failure // the first to happen
 
 	statuses map[event.FileID]int // of error responses; nil: nobody will ask
 }
@@ -116,7 +116,7 @@ func (r *outcome) fail(f failure) {
 		r.first = f
 	}
 	if len(r.said) < maxSaid {
-		r.said = append(r.said, f)
+		r.said = append(r.said, &f)
 	}
 }
 
@@ -149,7 +149,7 @@ func (r *outcome) close(whole error) error {
 		r.end(whole)
 	case whole != nil && r.first.err == nil:
 		r.first = failure{err: whole}
-		r.said, r.failed = append(r.said, r.first), 1
+		r.said, r.failed = append(r.said, &failure{err: whole}), 1
 	}
 	if errors.Is(r.ending, engine.ErrInterrupted) || r.first.err == nil {
 		return r.ending
@@ -177,7 +177,7 @@ func (r *outcome) say(w io.Writer, several bool) {
 		hints = append(hints, hint)
 		exit.Print(w, err, hint)
 	}
-	slices.SortFunc(r.said, func(a, b failure) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(r.said, func(a, b *failure) int { return cmp.Compare(a.at, b.at) })
 	for _, f := range r.said {
 		say(f.said(several))
 	}

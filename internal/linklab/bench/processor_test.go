@@ -52,8 +52,8 @@ func TestProcessorReport(t *testing.T) {
 	text := Report(h, []Result{run("mlget", 0.3, 4000, 1000), run("curl-best", 0.4, 8000, 0)})
 	for _, want := range []string{
 		"| one link of 82 Mbit/s, HTTP/1.1 in clear | 0.75 | ≤ 0.7 | 0.50 | ≤ 0.4 | 1.00 |",
-		"| mlget | 10.00 | 0.300 | 3.00 | 4000 | 400 | 1000 | 98 | 0 | 1 |",
-		"| curl-best | 10.00 | 0.400 | 4.00 | 8000 | 800 | – | – | 0 | 1 |",
+		"| mlget | 10.00 | 0.300 | 3.00 | 4000 | 400 | 1000 | 98 | 1.01 | 0 | 1 |",
+		"| curl-best | 10.00 | 0.400 | 4.00 | 8000 | 800 | – | – | 1.88 | 0 | 1 |",
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("no line %q in\n%s", want, text)

@@ -29,6 +29,7 @@ func (w *writer) energy(h Header, results []Result) {
 		"J: what all radios spent above idling, promotions and tails included, from the tool's start until every radio was idle again; σ is its sample standard deviation. The columns named as links are its parts. after: what of it came after the tool's end; most of that is LTE's tail.",
 		"J/100 MB: J for each 10⁸ bytes of the file. Mbit/s per J: the file's size over the seconds, over J.",
 		"phone: J, and what the rest of the phone draws from the tool's start to its end: a faster download lets it sleep earlier.",
+		"processor J: what the tool would cost a phone's processor, modelled: 0.7 W while it works, and 0.2 mJ for each voluntary context switch, as if each woke a core ([energy.md](../energy.md#the-processors-share)). It is not in the other columns.",
 		"mlget is told the links' radio models (--energy-model), which are those that are counted, and not their bandwidths: what min-energy and emtcp decide by, it has to find out.",
 		"wget2 takes the link with the default route, wlan0, whatever it is told; mlget-single, and each curl, take one. aria2 runs with routing rules by source address.",
 	} {
@@ -45,7 +46,7 @@ func (w *writer) energyOf(h Header, name string, t Transport, results []Result) 
 	w.heading("## "+filepath.Base(name), t)
 	links, models, base := radiosOf(results)
 	w.line("Radios: %s; the rest of the phone draws %s W.", strings.Join(models, ", "), num(base, 2))
-	w.head(slices.Concat([]string{"tool", "seconds", "J", "σ"}, links, []string{"after", "J/100 MB", "Mbit/s per J", "phone J", "runs"})...)
+	w.head(slices.Concat([]string{"tool", "seconds", "J", "σ"}, links, []string{"after", "J/100 MB", "Mbit/s per J", "phone J", "processor J", "runs"})...)
 	for _, g := range groups {
 		w.row(energyRow(h, g, links)...)
 	}
@@ -100,6 +101,7 @@ func energyRow(h Header, runs []Result, links []string) []string {
 			return energy.MbpsPerJoule(e.Total.Dynamic, h.Size, int64(r.Seconds*1e9))
 		}), 2),
 		num(of(func(r Result, e linklab.Energy) float64 { return e.Total.Dynamic + e.BaseWatts*r.Seconds }), 2),
+		processorJoules(ok),
 		count(runs, ok),
 	)
 }

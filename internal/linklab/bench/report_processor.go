@@ -3,6 +3,7 @@ package bench
 import (
 	"slices"
 
+	"github.com/mlget/mlget/internal/energy"
 	"github.com/mlget/mlget/internal/stats"
 )
 
@@ -43,6 +44,7 @@ func (w *writer) processor(h Header, results []Result) {
 		"Every round runs every tool once over the same links, in random order; each run has new links and a new server. Figures are medians of the runs that succeeded; for seconds, a run that failed counts as longer than all others.",
 		"CPU: user and system time of the process, from the kernel; CPU s/GB: by 10⁹ bytes of the files. switches: how often a thread of the process gave its processor up by itself, to be woken later, from the kernel; switches/s: by the second of the run.",
 		"reads, KiB/read: system calls that took bytes from connections, as mlget counts them, and how much each brought; –: not counted.",
+		"J: what that would cost a phone's processor, modelled: 0.7 W while it works, and 0.2 mJ for each switch, as if each woke a core ([energy.md](../energy.md#the-processors-share)).",
 		"aria2 binds to addresses, so it runs with routing rules by source address, and knows no HTTP/2. For many files: curlz-50 is `curl -Z`, aria2-16 fetches 16 files at once.",
 	} {
 		w.line("- %s", s)
@@ -86,7 +88,7 @@ func (w *writer) processorOf(h Header, p processorCell, groups [][]Result) {
 	bytes := h.config().bytes(groups[0][0].Job)
 	w.line("")
 	w.line("## %s, %s", p.name(), megabytes(bytes))
-	w.head("tool", "seconds", "CPU s", "CPU s/GB", "switches", "switches/s", "reads", "KiB/read", "RSS MB", "runs")
+	w.head("tool", "seconds", "CPU s", "CPU s/GB", "switches", "switches/s", "reads", "KiB/read", "J", "RSS MB", "runs")
 	for _, g := range groups {
 		ok := good(g)
 		w.row(g[0].Tool,
@@ -94,11 +96,18 @@ func (w *writer) processorOf(h Header, p processorCell, groups [][]Result) {
 			num(stats.Median(column(ok, func(r Result) float64 { return r.CPU })), 3),
 			cpuPerGB(ok, bytes),
 			counted(ok, func(r Result) int64 { return r.Switches }),
-			switchesPerSecond(ok), reads(ok), kibPerRead(ok, bytes),
+			switchesPerSecond(ok), reads(ok), kibPerRead(ok, bytes), processorJoules(ok),
 			num(stats.Median(column(ok, func(r Result) float64 { return float64(r.PeakRSS) / 1e6 })), 0),
 			count(g, ok))
 	}
 	w.failures(groups)
+}
+
+// processorJoules is what good runs cost a phone's processor.
+func processorJoules(ok []Result) string {
+	p := energy.PhoneProcessor()
+	return num(stats.Median(countsOf(ok, func(r Result) int64 { return r.Switches },
+		func(n int64, r Result) float64 { return p.Joules(r.CPU, n) })), 2)
 }
 
 // cpuPerGB is what good runs take of a processor for each 10^9 bytes, in s.
