@@ -17,7 +17,7 @@ const (
 
 // usable says whether l may be given work. A banned link may not, whatever its
 // state: its probes are the fail-over's business.
-func (c *Core) usable(l *link) bool { return l.health.fit(c.now) && !l.duty.resting }
+func (c *Core) usable(l *link) bool { return l.health.fit(c.now) && !l.linkUse.resting }
 
 // assign gives work to every stream that is ready for more, and lets the idle
 // ones take over what others are too slow with.
@@ -209,7 +209,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	} else {
 		l.streams.piped |= 1 << stream
 	}
-	l.duty.asked, l.duty.spared = true, false
+	l.linkUse.asked, l.linkUse.spared = true, false
 	l.streams.begun |= 1 << stream
 	l.load.owe(stream, r.Len())
 	l.load.assigned += r.Len()
@@ -243,8 +243,8 @@ func (c *Core) NextDue() Time {
 	if c.batch != nil && c.batch.booked {
 		return c.now
 	}
-	if c.rations.due > 0 {
-		due = max(c.now, c.rations.due)
+	if c.selection.due > 0 {
+		due = max(c.now, c.selection.due)
 	}
 	for i := range c.links {
 		l := &c.links[i]
@@ -256,8 +256,8 @@ func (c *Core) NextDue() Time {
 		case l.health.notBefore > c.now:
 			due = min(due, l.health.notBefore)
 		}
-		if len(c.flight.chunks) == 0 && l.duty.resting { // else they wake it
-			due = min(due, max(c.now, c.rations.next))
+		if len(c.flight.chunks) == 0 && l.linkUse.resting { // else they wake it
+			due = min(due, max(c.now, c.selection.next))
 		}
 	}
 	return due

@@ -110,7 +110,7 @@ type begun struct {
 	owed   int64 // bytes of its pieces in progress that have not been received
 }
 
-// stock is what is free of a batch.
+// freeMap is what is free of a batch.
 type stock struct {
 	end    int64             // where the last piece ends
 	fresh  [MaxClasses]shelf // of pieces that nobody was asked for
