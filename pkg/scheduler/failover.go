@@ -217,7 +217,7 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 	}
 	before := len(out)
 	size := min(probeSize, c.most(id))
-	if c.batch != nil && !c.batch.stock.empty() {
+	if c.batch != nil && !c.batch.freeMap.empty() {
 		out = c.probePiece(id, size, out)
 	} else if len(c.ledger.free) > 0 {
 		out = c.start(id, 0, c.ledger.take(size, c.limit()), out)
