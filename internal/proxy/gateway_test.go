@@ -15,13 +15,12 @@ import (
 )
 
 // gate starts a proxy whose gateway trusts a server.
-func gate(t *testing.T, server *httptest.Server, links ...*wire) (*Server, *partFetcher, string) {
+func gate(t *testing.T, server *httptest.Server, links ...*wire) (*partFetcher, string) {
 	t.Helper()
-	f := new(partFetcher)
+	f := &partFetcher{transport: server.Client().Transport}
 	trust := server.Client().Transport.(*http.Transport).TLSClientConfig //nolint:forcetypeassert // httptest's is one
-	http.DefaultTransport.(*http.Transport).TLSClientConfig = trust      //nolint:forcetypeassert // partFetcher's
-	s, addr := start(t, Config{Placement: Measured, AffinityHost: true, Spreader: f, SpreadFrom: 4 << 20, TLS: trust}, links...)
-	return s, f, addr
+	_, addr := start(t, Config{Placement: Measured, AffinityHost: true, Spreader: f, SpreadFrom: 4 << 20, TLS: trust}, links...)
+	return f, addr
 }
 
 // TestGateway: what a path of the gateway stands for comes with the server's own status,
@@ -29,7 +28,7 @@ func gate(t *testing.T, server *httptest.Server, links ...*wire) (*Server, *part
 func TestGateway(t *testing.T) {
 	for _, secure := range []bool{true, false} {
 		server := large(t, secure)
-		_, f, addr := gate(t, server, &wire{name: "a"}, &wire{name: "b"})
+		f, addr := gate(t, server, &wire{name: "a"}, &wire{name: "b"})
 		direct, through := server.Client(), &http.Client{Transport: new(http.Transport)}
 		for _, test := range []struct {
 			method, path string
@@ -79,7 +78,7 @@ func TestGateway(t *testing.T) {
 func TestGatewaySeeks(t *testing.T) {
 	server := large(t, true)
 	link := &wire{name: "a"}
-	_, _, addr := gate(t, server, link, &wire{name: "b"})
+	_, addr := gate(t, server, link, &wire{name: "b"})
 	body := testbody.Body{Size: largeSize, Seed: 5}
 	client := &http.Client{Transport: new(http.Transport)}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -110,7 +109,7 @@ func TestGatewaySeeks(t *testing.T) {
 
 func TestGatewayRedirectsLeadBack(t *testing.T) {
 	server := large(t, true)
-	_, _, addr := gate(t, server, &wire{name: "a"})
+	_, addr := gate(t, server, &wire{name: "a"})
 	c := &http.Client{Transport: new(http.Transport)}
 	for path, want := range map[string]string{
 		"/moved": "/" + server.URL + "/large?x=1",
@@ -196,7 +195,7 @@ func TestGatewayVerifiesServers(t *testing.T) {
 	server := large(t, true)
 	_, addr := start(t, Config{Placement: Measured, TLS: new(tls.Config)}, &wire{name: "a"})
 	got := talk(t, addr, "GET /"+server.URL+"/large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-	resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(got)), nil)
+	resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(got)), nil) //nolint:bodyclose // it is a text
 	if err != nil || resp.StatusCode != http.StatusBadGateway {
 		t.Errorf("%.80q, %v, want 502", got, err)
 	}

@@ -176,8 +176,10 @@ func (s *Server) Links() []Status {
 	defer s.mu.Unlock()
 	var all []Status
 	for _, m := range s.members {
-		st := Status{Name: m.network.Name(), Tunnels: len(m.tunnels), Placed: m.placed, Up: m.up, Down: m.down, Rate: m.rate, Capacity: m.capacity.value(), RTT: m.rtt, Spent: m.spent(),
-			Protocols: make(map[string]int), Failures: maps.Clone(m.failed), Connects: m.connects}
+		st := Status{
+			Name: m.network.Name(), Tunnels: len(m.tunnels), Placed: m.placed, Up: m.up, Down: m.down, Rate: m.rate, Capacity: m.capacity.value(), RTT: m.rtt, Spent: m.spent(),
+			Protocols: make(map[string]int), Failures: maps.Clone(m.failed), Connects: m.connects,
+		}
 		for t := range m.tunnels {
 			st.Protocols[t.protocol]++
 			st.Up += t.up.Load() - t.lastUp

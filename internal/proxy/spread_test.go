@@ -19,7 +19,9 @@ import (
 type partFetcher struct {
 	mu    sync.Mutex
 	parts []Part
-	fail  int64 // after so many bytes it fails; 0: never
+
+	transport http.RoundTripper // nil: one of each part's own
+	fail      int64             // after so many bytes it fails; 0: never
 }
 
 func (f *partFetcher) CanSpread(answer http.Header, _ int64) bool {
@@ -36,7 +38,11 @@ func (f *partFetcher) Spread(ctx context.Context, p *Part, w io.Writer) error {
 	}
 	r.Header = p.Request.Clone()
 	r.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", p.Off, p.End-1))
-	resp, err := http.DefaultTransport.RoundTrip(r)
+	transport := f.transport
+	if transport == nil {
+		transport = &http.Transport{DisableKeepAlives: true}
+	}
+	resp, err := transport.RoundTrip(r)
 	if err != nil {
 		return err
 	}

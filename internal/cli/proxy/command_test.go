@@ -113,11 +113,12 @@ func TestProxyOverOneLink(t *testing.T) {
 	if status, n, err := fetch(t, through(t, addr), s.URL); status != 200 || n != 5_000_000 || err != nil {
 		t.Errorf("%d, %d bytes, %v", status, n, err)
 	}
-	if status, n, err := fetch(t, http.DefaultClient, "http://"+addr+"/"+s.URL+"/"); status != 200 || n != 5_000_000 || err != nil {
+	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	if status, n, err := fetch(t, direct, "http://"+addr+"/"+s.URL+"/"); status != 200 || n != 5_000_000 || err != nil {
 		t.Errorf("the gateway: %d, %d bytes, %v", status, n, err)
 	}
 	for _, path := range []string{"/", "/metrics", "/healthz", "/proxy.pac"} {
-		if status, _, err := fetch(t, http.DefaultClient, "http://"+addr+path); status != 200 || err != nil {
+		if status, _, err := fetch(t, direct, "http://"+addr+path); status != 200 || err != nil {
 			t.Errorf("%s: %d, %v", path, status, err)
 		}
 	}
