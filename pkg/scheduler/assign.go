@@ -100,7 +100,7 @@ func (c *Core) backLate(l *link, s StreamID) bool {
 // runway is how many bytes l will receive before the first byte of a request that is
 // sent now; 0 while its rate is unknown.
 func (l *link) runway() float64 {
-	if l.streams.single {
+	if l.streams.server.single {
 		return l.reconnecting()
 	}
 	return float64(l.est.rate * jitMargin * l.rtt.toAnswer().Seconds()) // the conversion forbids a fused multiply-add where this is inlined
@@ -111,7 +111,7 @@ func (l *link) runway() float64 {
 // is answered it brings what it has brought before and an initial window (RFC 5681, 3.1); once
 // more what it has brought before, as the scheduler may be half a round trip late.
 func (l *link) opening(s StreamID) float64 {
-	if without("opening") || l.streams.single || l.streams.conn[s].cut > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
+	if without("opening") || l.streams.server.single || l.streams.conn[s].cut > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
 		return 0
 	}
 	brings := 2 * float64(l.streams.conn[s].opened)

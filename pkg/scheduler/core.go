@@ -88,7 +88,7 @@ func New(cfg Config) (*Core, error) {
 	for i := range c.links {
 		c.links[i].health.slowSince = Never
 		c.links[i].linkUse.trouble = Never
-		c.links[i].streams = streams{most: cfg.firstStreams(), tls: cfg.tlsTrips()}
+		c.links[i].streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}}
 	}
 	if cfg.Batch {
 		c.batch, c.ledger = newBatch(cfg.Links), newLedger(0, nil)
@@ -196,7 +196,7 @@ func (c *Core) measure() {
 		l := &c.links[i]
 		if l.load.requests > 0 {
 			l.listen(c.now)
-			if l.streams.lasting && c.batch == nil { // whose files end all the time
+			if l.streams.server.lasting && c.batch == nil { // whose files end all the time
 				l.est.lots.came(c.now, l.load.arrived()-l.est.bytes)
 			}
 			if (l.load.owed() < l.bdp() || !l.pace.settled(false)) && !without("restart-evidence") {
@@ -231,8 +231,8 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	ch := &c.flight.chunks[i]
 	l := &c.links[ch.link]
 	l.rtt.saw(in.RTT)
-	l.streams.single = l.streams.single || in.Single && c.batch == nil // which may have other servers
-	l.streams.lasting = l.streams.lasting || in.Lasting
+	l.streams.server.single = l.streams.server.single || in.Single && c.batch == nil // which may have other servers
+	l.streams.server.lasting = l.streams.server.lasting || in.Lasting
 	if in.Answered && l.streams.ahead.answered == 0 {
 		l.streams.ahead.answered = c.now
 	}
@@ -382,7 +382,7 @@ func (l *link) forget(cfg *Config) {
 	l.pace = pace{}
 	l.linkUse.trouble = Never
 	l.gives = 0
-	l.streams = streams{most: cfg.firstStreams(), tls: cfg.tlsTrips(), loss: loss{reordered: l.streams.loss.reordered}}
+	l.streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}, loss: loss{reordered: l.streams.loss.reordered}}
 	l.speeds = speeds{}
 }
 

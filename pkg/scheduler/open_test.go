@@ -410,7 +410,7 @@ func TestWhatWasCutShortIsStillOnItsWay(t *testing.T) {
 	r, last := idleRig(t, 1<<20)
 	c := r.core
 	s := &c.links[1].streams
-	s.lasting = true
+	s.server.lasting = true
 	s.hear(&chunk{id: last.Chunk}, 1, c.now, 0)
 	if !s.free(0) {
 		t.Fatal("it is not free before")

@@ -44,23 +44,28 @@ const (
 type streams struct {
 	most    StreamID // it may use
 	wide    StreamID // as many as it began with, if it is far; else 0
-	tls     Time     // round trips of its connections' TLS handshakes
-	lasting bool     // connections outlive requests that are cut short
-	single  bool     // each request needs a connection of its own
-	worked  uint64   // bit s: stream s has brought something
-	refused uint64   // bit s: stream s was not served while others were
-	begun   uint64   // bit s: stream s was asked for something, or opened
-	broken  uint64   // bit s: a request of stream s was cut short, and nothing has come since
-	piped   uint64   // bit s: stream s was asked for something behind something else, and not flushed
+	server  server
+	worked  uint64 // bit s: stream s has brought something
+	refused uint64 // bit s: stream s was not served while others were
+	begun   uint64 // bit s: stream s was asked for something, or opened
+	broken  uint64 // bit s: a request of stream s was cut short, and nothing has come since
+	piped   uint64 // bit s: stream s was asked for something behind something else, and not flushed
 	loss    loss
 	queue   queueDetector
 	conn    [MaxStreams]conn
-	bound   int // how many the server has been seen to serve at a time while it answered no other
 	ahead   ahead
 
 	narrowing narrowing
 	explore   exploring
 	trial     trial
+}
+
+// server is how a link's server treats connections.
+type server struct {
+	tls     Time // round trips of a TLS handshake
+	lasting bool // they outlive requests that are cut short
+	single  bool // each request needs one of its own
+	bound   int  // how many it has been seen to serve at a time while it answered no other
 }
 
 // conn is what is known of one connection.
@@ -162,7 +167,7 @@ const leastTimeout = 200 * Millisecond
 // hear notes that a stream has received so many bytes, late by a time beyond a round trip, and
 // says whether its connection starts anew after a timeout.
 func (s *streams) hear(ch *chunk, bytes int64, now, late Time) (anew bool) {
-	if ch.got == bytes && s.single { // the connection is another one
+	if ch.got == bytes && s.server.single { // the connection is another one
 		s.conn[ch.stream].opened = 0
 	}
 	s.conn[ch.stream].opened += bytes
@@ -183,7 +188,7 @@ func (s *streams) hear(ch *chunk, bytes int64, now, late Time) (anew bool) {
 // cutShort notes that a request has been cut short, and with it the connection, unless
 // that lasts.
 func (s *streams) cutShort(id StreamID, next ChunkID) {
-	if !s.lasting {
+	if !s.server.lasting {
 		s.lose(id, next)
 	}
 }
@@ -210,10 +215,10 @@ func (s *streams) trips(id StreamID) Time {
 	switch {
 	case s.conn[id].early > 0:
 		return 1
-	case s.conn[id].cut > 0, s.single:
-		return reconnectRTTs + s.tls
+	case s.conn[id].cut > 0, s.server.single:
+		return reconnectRTTs + s.server.tls
 	case s.worked&(1<<id) == 0:
-		return connectRTTs + s.tls
+		return connectRTTs + s.server.tls
 	}
 	return 1
 }
@@ -238,8 +243,8 @@ func (s *streams) first() (id StreamID) {
 // tooMany says whether the link can do without a stream for which the server was too busy while
 // it answered so many others: as many are left as it has been seen to answer at a time.
 func (s *streams) tooMany(answered int) bool {
-	s.bound = max(s.bound, answered)
-	return s.serving() > s.bound
+	s.server.bound = max(s.server.bound, answered)
+	return s.serving() > s.server.bound
 }
 
 // serving is how many streams there may be of which none is refused.

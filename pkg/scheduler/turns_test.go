@@ -19,7 +19,7 @@ func TestConnectionsDoNotRobEachOtherByTurns(t *testing.T) {
 		l.load.requests, l.load.queues = 0, [MaxStreams]queue{}
 		l.rtt.min, l.est.rate = Time(20+rnd.IntN(300))*Millisecond, 1e6*float64(1+rnd.IntN(30))
 		n := 2 + rnd.IntN(5)
-		l.streams.most, l.streams.lasting, l.streams.worked = StreamID(n), true, 1<<n-1
+		l.streams.most, l.streams.server.lasting, l.streams.worked = StreamID(n), true, 1<<n-1
 		r.now += 10 * Second
 		c.now = r.now
 		off := int64(30_000_000)
