@@ -7,7 +7,7 @@ import (
 
 func (c *Core) sized() bool {
 	if c.batch != nil {
-		return c.batch.stock.told
+		return c.batch.freeMap.told
 	}
 	return c.ledger.size != unsized
 }
@@ -33,7 +33,7 @@ func (c *Core) left() int64 {
 // included.
 func (c *Core) free() int64 {
 	if c.batch != nil {
-		return c.batch.stock.bytes() + c.batch.stock.more()
+		return c.batch.freeMap.bytes() + c.batch.freeMap.more()
 	}
 	return c.ledger.bytes()
 }
@@ -115,7 +115,7 @@ func (c *Core) Prefix() int64 {
 // exhausted says whether there is nothing left that could be asked for.
 func (c *Core) exhausted() bool {
 	if c.batch != nil {
-		return c.batch.stock.last() && c.batch.stock.empty()
+		return c.batch.freeMap.last() && c.batch.freeMap.empty()
 	}
 	return c.sized() && len(c.ledger.free) == 0
 }
@@ -125,7 +125,7 @@ func (c *Core) exhausted() bool {
 // size have turned out to have so far.
 func (c *Core) Free() int64 {
 	if c.batch != nil {
-		return c.batch.stock.bytes()
+		return c.batch.freeMap.bytes()
 	}
 	return c.ledger.bytes()
 }
@@ -135,7 +135,7 @@ func (c *Core) Free() int64 {
 func (c *Core) Missing(r Range, dst []Range) []Range {
 	first := len(dst)
 	if c.batch != nil {
-		dst = c.batch.stock.missing(r, dst)
+		dst = c.batch.freeMap.missing(r, dst)
 	} else {
 		for _, f := range c.ledger.free {
 			if f = f.within(r); !f.Empty() {

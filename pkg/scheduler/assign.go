@@ -17,7 +17,7 @@ const (
 
 // usable says whether l may be given work. A banned link may not, whatever its
 // state: its probes are the fail-over's business.
-func (c *Core) usable(l *link) bool { return l.health.fit(c.now) && !l.duty.resting }
+func (c *Core) usable(l *link) bool { return l.health.fit(c.now) && !l.linkUse.resting }
 
 // assign gives work to every stream that is ready for more, and lets the idle
 // ones take over what others are too slow with.
@@ -100,7 +100,7 @@ func (c *Core) backLate(l *link, s StreamID) bool {
 // runway is how many bytes l will receive before the first byte of a request that is
 // sent now; 0 while its rate is unknown.
 func (l *link) runway() float64 {
-	if l.streams.single {
+	if l.streams.server.single {
 		return l.reconnecting()
 	}
 	return float64(l.est.rate * jitMargin * l.rtt.toAnswer().Seconds()) // the conversion forbids a fused multiply-add where this is inlined
@@ -111,7 +111,7 @@ func (l *link) runway() float64 {
 // is answered it brings what it has brought before and an initial window (RFC 5681, 3.1); once
 // more what it has brought before, as the scheduler may be half a round trip late.
 func (l *link) opening(s StreamID) float64 {
-	if without("opening") || l.streams.single || l.streams.conn[s].cut > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
+	if without("opening") || l.streams.server.single || l.streams.conn[s].cut > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
 		return 0
 	}
 	brings := 2 * float64(l.streams.conn[s].opened)
@@ -209,7 +209,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	} else {
 		l.streams.piped |= 1 << stream
 	}
-	l.duty.asked, l.duty.spared = true, false
+	l.linkUse.asked, l.linkUse.spared = true, false
 	l.streams.begun |= 1 << stream
 	l.load.owe(stream, r.Len())
 	l.load.assigned += r.Len()
@@ -243,8 +243,8 @@ func (c *Core) NextDue() Time {
 	if c.batch != nil && c.batch.booked {
 		return c.now
 	}
-	if c.rations.due > 0 {
-		due = max(c.now, c.rations.due)
+	if c.selection.due > 0 {
+		due = max(c.now, c.selection.due)
 	}
 	for i := range c.links {
 		l := &c.links[i]
@@ -256,8 +256,8 @@ func (c *Core) NextDue() Time {
 		case l.health.notBefore > c.now:
 			due = min(due, l.health.notBefore)
 		}
-		if len(c.flight.chunks) == 0 && l.duty.resting { // else they wake it
-			due = min(due, max(c.now, c.rations.next))
+		if len(c.flight.chunks) == 0 && l.linkUse.resting { // else they wake it
+			due = min(due, max(c.now, c.selection.next))
 		}
 	}
 	return due

@@ -208,7 +208,7 @@ func (b *batchFuzz) start(a Action) {
 // check holds the Core's account against the model's.
 func (b *batchFuzz) check() {
 	t, c := b.t, b.c
-	s := &c.batch.stock
+	s := &c.batch.freeMap
 	var known []Range
 	mark := func(r Range) {
 		if !r.Empty() {
@@ -218,7 +218,7 @@ func (b *batchFuzz) check() {
 	queues := make([][MaxStreams]queue, len(c.links))
 	pending, over := make([]int64, len(c.links)), make([]int64, len(c.links))
 	owed, chunks := make([]int64, len(s.files)), make([]int32, len(s.files))
-	guesses, dims, guessed := 0, 0, int64(0)
+	guesses, unconfirmed, guessed := 0, 0, int64(0)
 	for i := range c.flight.chunks {
 		ch := &c.flight.chunks[i]
 		if a, ok := b.asked[ch.id]; !ok || a.Range != ch.rng {
@@ -237,7 +237,7 @@ func (b *batchFuzz) check() {
 		mark(ch.rest())
 	}
 	for k := range s.fresh {
-		for _, sh := range [...]*shelf{&s.fresh[k], &s.open[k]} {
+		for _, sh := range [...]*freeList{&s.fresh[k], &s.open[k]} {
 			at, bytes := int64(-1), int64(0)
 			for _, p := range sh.live() {
 				if p.Empty() || p.Off < at {
@@ -246,8 +246,8 @@ func (b *batchFuzz) check() {
 				at = p.End
 				bytes += p.Len()
 				mark(p.Range)
-				if p.guess && p.dim() {
-					dims++
+				if p.guess && p.unconfirmed() {
+					unconfirmed++
 				} else if p.guess {
 					guesses++
 					guessed += p.Len()
@@ -279,7 +279,7 @@ func (b *batchFuzz) check() {
 			}
 		}
 	}
-	if active != s.active || guesses != s.guesses || dims != s.dims || guessed != s.guessed || len(s.spare)+active != len(s.files) || s.places.n != active {
+	if active != s.active || guesses != s.guesses || unconfirmed != s.unconfirmed || guessed != s.guessed || len(s.spare)+active != len(s.files) || s.fileIndex.n != active {
 		t.Fatalf("%d of %d files in progress, %d guesses of %d bytes: %+v", active, len(s.files), guesses, guessed, s)
 	}
 	for i := range c.links {
@@ -300,7 +300,7 @@ func (b *batchFuzz) finish() {
 	b.tell(Input{Kind: Expected})
 	for round := 0; !b.complete; round++ {
 		if round > 20000 {
-			b.t.Fatalf("it does not end: %v missing, %d files in progress", b.c.Missing(Range{0, unsized}, nil), b.c.batch.stock.active)
+			b.t.Fatalf("it does not end: %v missing, %d files in progress", b.c.Missing(Range{0, unsized}, nil), b.c.batch.freeMap.active)
 		}
 		b.now += 100 * Millisecond
 		b.tell(Input{Kind: LinkUp, Link: LinkID(round % 3)})

@@ -221,7 +221,7 @@ func TestWhatWaitsBehindStraysIsTakenOver(t *testing.T) {
 // Strays are over when something else comes on their connection, or it is lost with them.
 func TestStraysEnd(t *testing.T) {
 	for name, ends := range map[string]func(s *streams){
-		"something comes":        func(s *streams) { s.hear(&chunk{got: 1}, 1, 3*Second) },
+		"something comes":        func(s *streams) { s.hear(&chunk{got: 1}, 1, 3*Second, 0) },
 		"the connection is lost": func(s *streams) { s.lose(0, 1) },
 	} {
 		l := &link{load: load{useful: Second}}

@@ -38,7 +38,7 @@ type link struct {
 	streams streams
 	speeds  speeds
 	terms   Terms
-	duty    duty
+	linkUse linkUse
 	pace    pace
 	scale   scale
 }
@@ -46,21 +46,21 @@ type link struct {
 // Core is a run's scheduler: the ledger of what is missing, and what each link
 // is doing about it.
 type Core struct {
-	cfg      Config
-	ledger   ledger
-	batch    *batch // nil: one file
-	had      int64  // bytes that were there at the beginning
-	flight   flight
-	links    []link
-	now      Time
-	looked   Time // when the last Tick was
-	drained  int64
-	copied   int64 // bytes that are asked for twice, or were received twice
-	complete bool
-	rations  rations
-	sole     int64 // takes the place of cfg.First where but one link is usable
-	drawn    drawn
-	ends     int64 // where the object ends, by links that were asked for what lies behind; 0: none was
+	cfg       Config
+	ledger    ledger
+	batch     *batch // nil: one file
+	had       int64  // bytes that were there at the beginning
+	flight    flight
+	links     []link
+	now       Time
+	looked    Time // when the last Tick was
+	drained   int64
+	copied    int64 // bytes that are asked for twice, or were received twice
+	complete  bool
+	selection selection
+	sole      int64 // takes the place of cfg.First where but one link is usable
+	drawn     drawn
+	ends      int64 // where the object ends, by links that were asked for what lies behind; 0: none was
 }
 
 // New makes a Core.
@@ -87,8 +87,8 @@ func New(cfg Config) (*Core, error) {
 	}
 	for i := range c.links {
 		c.links[i].health.slowSince = Never
-		c.links[i].duty.trouble = Never
-		c.links[i].streams = streams{most: cfg.firstStreams(), tls: cfg.tlsTrips()}
+		c.links[i].linkUse.trouble = Never
+		c.links[i].streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}}
 	}
 	if cfg.Batch {
 		c.batch, c.ledger = newBatch(cfg.Links), newLedger(0, nil)
@@ -132,7 +132,7 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	case Spent:
 		if in.Link >= 0 && int(in.Link) < len(c.links) {
 			l := &c.links[in.Link]
-			l.duty.spent = max(l.duty.spent, min(in.Bytes, unsized))
+			l.linkUse.spent = max(l.linkUse.spent, min(in.Bytes, unsized))
 		}
 	case Added, Voided, Expected, Planned:
 		if c.batch != nil {
@@ -154,8 +154,8 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 		out = c.giveBack(out)
 	}
 	if c.decides(in.Kind) {
-		if c.rations.needed(&c.cfg) {
-			out = c.ration(in.Kind, out)
+		if c.selection.needed(&c.cfg) {
+			out = c.selectLinks(in.Kind, out)
 		}
 		out = c.assign(out)
 		if in.Kind == Tick {
@@ -196,7 +196,7 @@ func (c *Core) measure() {
 		l := &c.links[i]
 		if l.load.requests > 0 {
 			l.listen(c.now)
-			if l.streams.lasting && c.batch == nil { // whose files end all the time
+			if l.streams.server.lasting && c.batch == nil { // whose files end all the time
 				l.est.lots.came(c.now, l.load.arrived()-l.est.bytes)
 			}
 			if (l.load.owed() < l.bdp() || !l.pace.settled(false)) && !without("restart-evidence") {
@@ -231,8 +231,8 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	ch := &c.flight.chunks[i]
 	l := &c.links[ch.link]
 	l.rtt.saw(in.RTT)
-	l.streams.single = l.streams.single || in.Single && c.batch == nil // which may have other servers
-	l.streams.lasting = l.streams.lasting || in.Lasting
+	l.streams.server.single = l.streams.server.single || in.Single && c.batch == nil // which may have other servers
+	l.streams.server.lasting = l.streams.server.lasting || in.Lasting
 	if in.Answered && l.streams.ahead.answered == 0 {
 		l.streams.ahead.answered = c.now
 	}
@@ -245,14 +245,14 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	// A shrunk chunk may report bytes beyond its new end: they are waste.
 	got := min(max(in.Bytes, ch.got), ch.rng.Len())
 	seen := max(ch.seen, min(in.Bytes, unsized))
-	l.duty.spent += min(unsized-l.duty.spent, seen-ch.seen)
+	l.linkUse.spent += min(unsized-l.linkUse.spent, seen-ch.seen)
 	ch.seen = seen
 	if fresh := got - ch.got; fresh > 0 || in.Bytes > ch.got {
 		if ch.got == 0 {
 			l.answered(ch, c.now)
 		}
 		l.health.inVain = 0
-		late := c.now - l.expected(ch) - l.apart()
+		late := c.now - l.expected(ch) - l.apart() - l.rtt.known()
 		ch.got = got
 		if c.batch != nil {
 			c.came(ch, fresh)
@@ -263,11 +263,10 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.load.got(fresh, c.now)
 		l.handOn(ch.stream, fresh)
 		l.health.lastByte = c.now
-		l.duty.trouble = Never
+		l.linkUse.trouble = Never
 		l.speeds.total[ch.stream] += fresh
-		l.streams.hear(ch, fresh, c.now)
-		if trip := l.rtt.known(); late > trip+leastTimeout {
-			l.speeds.restart(ch.stream, trip)
+		if l.streams.hear(ch, fresh, c.now, late) {
+			l.speeds.restart(ch.stream, l.rtt.known())
 		}
 	}
 	l.keep(ch.stream, min(in.Behind, unsized), c.now)
@@ -292,7 +291,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		}
 		out = c.end(i, out)
 		l.health.wait(c.now, in.Wait)
-		l.duty.trouble = min(l.duty.trouble, c.now)
+		l.linkUse.trouble = min(l.linkUse.trouble, c.now)
 		if l.health.banned {
 			out = c.ban(id, out) // the probe failed: wait longer
 		}
@@ -381,9 +380,9 @@ func (l *link) forget(cfg *Config) {
 	l.est.forget()
 	l.load.asked, l.rtt, l.load.preempted = false, roundTrips{}, 0
 	l.pace = pace{}
-	l.duty.trouble = Never
+	l.linkUse.trouble = Never
 	l.gives = 0
-	l.streams = streams{most: cfg.firstStreams(), tls: cfg.tlsTrips(), loss: loss{reordered: l.streams.loss.reordered}}
+	l.streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}, loss: loss{reordered: l.streams.loss.reordered}}
 	l.speeds = speeds{}
 }
 
@@ -402,12 +401,12 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 	if in.Terms != (Terms{}) && in.Terms.Validate() == nil {
 		more := in.Terms.Cap > l.terms.Cap
 		l.terms = in.Terms
-		c.rations.take(&in.Terms)
-		if more && l.duty.why == ReasonCapped && !c.capped(in.Link) {
+		c.selection.take(&in.Terms)
+		if more && l.linkUse.why == ReasonCapped && !c.capped(in.Link) {
 			out = c.wake(in.Link, Action{Why: ReasonRenewed}, out)
 		}
 	}
-	l.duty.trouble = Never
+	l.linkUse.trouble = Never
 	if in.Bandwidth > 0 && in.Bandwidth <= maxTerm {
 		l.est.known = in.Bandwidth
 	}

@@ -6,7 +6,7 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 	if size <= 0 && len(c.flight.chunks) > 0 {
 		return 0 // with nothing in flight, somebody must go on
 	}
-	whole, likely := p.Len(), c.batch.stock.likely(p)
+	whole, likely := p.Len(), c.batch.freeMap.likely(p)
 	spare := c.spare(id, stream)
 	if spare <= 0 && c.links[id].load.queues[stream].requests > 0 {
 		return 0 // another will be there sooner
@@ -20,10 +20,27 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 	case likely-size < c.cfg.minRequest(), !without("whole-piece") && whole <= wholePiece && likely <= most && float64(likely) <= spare, p.guess && c.brief(id, stream, likely):
 		size = whole
 	}
-	if p.guess && c.batch.stock.typicalCount == 0 && c.batch.files == 0 && !without("first-unknown") {
+	if p.guess && c.batch.freeMap.typicalCount == 0 && c.batch.files == 0 && !without("first-unknown") {
 		size = min(size, leastWhole)
 	}
+	if p.guess && size < whole && c.tooBusyToLearn(id, stream) {
+		return 0
+	}
 	return min(size, whole, c.most(id))
+}
+
+// tooBusyToLearn says whether a connection has so much to do that, by the time at which
+// all links can be done, what it could learn of a file would not have been shared out and
+// fetched: others ask sooner.
+func (c *Core) tooBusyToLearn(id LinkID, stream StreamID) bool {
+	l := &c.links[id]
+	q := &l.load.queues[stream]
+	rate := (View{c}).RateOrMean(id) * l.part(stream)
+	if without("too-busy-to-learn") || q.requests == 0 || rate <= 0 || c.batch.files > 0 {
+		return false
+	}
+	trip := l.rtt.known().Seconds()
+	return float64(q.pending)/rate+float64(learnFirst*trip) > (View{c}).finishTime()
 }
 
 // handy is up to how many bytes a piece is asked for as a whole.
@@ -52,7 +69,6 @@ func (c *Core) spare(id LinkID, stream StreamID) float64 {
 		return float64(unsized)
 	}
 	l := &c.links[id]
-	trip := l.rtt.known().Seconds()
-	wait := max(trip*float64(min(connectRTTs, l.streams.trips(stream))), float64(l.load.queues[stream].pending)/rate)
+	wait := max(l.rtt.known().Seconds()*float64(min(connectRTTs, l.streams.trips(stream))), float64(l.load.queues[stream].pending)/rate)
 	return rate * (v.finishTime() - wait)
 }

@@ -46,7 +46,9 @@ const (
 	// learnTrips is for how many round trips a job still lasts when files of unknown
 	// size begin to go before those in progress: until an answer is here, behind all that its
 	// connection was asked for before, and until what it tells of has been shared out.
+	// It takes learnFirst of a connection that has nothing else to do.
 	learnTrips = 6
+	learnFirst = 2.5
 	// dryTrips is for how many round trips idle connections wait for what nobody may be
 	// asked for yet.
 	dryTrips = 5
@@ -70,7 +72,7 @@ type table struct {
 func (c *Core) deal(out []Action) []Action {
 	b := c.batch
 	b.booked = false
-	if b.helping = c.dry(); b.stock.empty() && !b.helping {
+	if b.helping = c.dry(); b.freeMap.empty() && !b.helping {
 		return out
 	}
 	clear(b.tables)
@@ -116,14 +118,14 @@ func (c *Core) arrange() {
 // takes to learn that.
 func (c *Core) dry() bool {
 	b := c.batch
-	open, _ := lowest(&b.stock.open)
-	fresh, _ := lowest(&b.stock.fresh)
-	if !b.stock.last() || open < MaxClasses || fresh < MaxClasses {
+	open, _ := lowest(&b.freeMap.open)
+	fresh, _ := lowest(&b.freeMap.fresh)
+	if !b.freeMap.last() || open < MaxClasses || fresh < MaxClasses {
 		b.drySince = Never
 		return false
 	}
 	b.drySince = min(b.drySince, c.now)
-	return b.stock.empty() || c.now-b.drySince > longest(aheadFloor, dryTrips, c.longestTrip())
+	return b.freeMap.empty() || c.now-b.drySince > longest(aheadFloor, dryTrips, c.longestTrip())
 }
 
 // longestTrip is the longest of the links' round trips.
@@ -197,7 +199,7 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 // lasts is for how many seconds more the job will last.
 func (c *Core) lasts() float64 {
 	rate := (View{c}).SumRate()
-	if !c.batch.stock.last() || rate <= 0 {
+	if !c.batch.freeMap.last() || rate <= 0 {
 		return forever
 	}
 	return float64(c.left()) / rate
@@ -247,8 +249,8 @@ func (c *Core) requestPiece(id LinkID, stream StreamID, out []Action) []Action {
 	if i < 0 {
 		return out
 	}
-	s := &c.batch.stock
-	n := c.cutting(id, stream, &s.shelf(k, fresh).live()[i])
+	s := &c.batch.freeMap
+	n := c.cutting(id, stream, &s.freeList(k, fresh).live()[i])
 	if n <= 0 {
 		return out
 	}
@@ -261,8 +263,8 @@ func (c *Core) probePiece(id LinkID, size int64, out []Action) []Action {
 	if i < 0 || size <= 0 {
 		return out
 	}
-	s := &c.batch.stock
-	return c.startPart(id, 0, k, s.take(k, fresh, i, min(size, s.shelf(k, fresh).live()[i].Len())), out)
+	s := &c.batch.freeMap
+	return c.startPart(id, 0, k, s.take(k, fresh, i, min(size, s.freeList(k, fresh).live()[i].Len())), out)
 }
 
 // startPart asks for a part that was taken.
@@ -270,6 +272,6 @@ func (c *Core) startPart(id LinkID, stream StreamID, k Class, p part, out []Acti
 	out = c.start(id, stream, p.Range, out)
 	ch := c.flight.latest()
 	ch.slot, ch.class, ch.piece, ch.guess = p.slot, k, p.piece, p.guess
-	c.doubt(ch, p.Len()-c.batch.stock.likely(&p))
+	c.doubt(ch, p.Len()-c.batch.freeMap.likely(&p))
 	return out
 }

@@ -64,7 +64,7 @@ func TestFewFilesAtOnceGoWhereTheyAreBroughtSoonest(t *testing.T) {
 		}
 		for range c.busy {
 			k, fresh, i := r.core.pickPiece(0, 0)
-			r.core.startPart(0, 0, k, r.core.batch.stock.take(k, fresh, i, size), nil)
+			r.core.startPart(0, 0, k, r.core.batch.freeMap.take(k, fresh, i, size), nil)
 		}
 		if r.tick(); len(r.acts) == 0 || r.acts[0].Link != c.on {
 			t.Errorf("%+v: %+v", c, r.acts)
@@ -98,30 +98,6 @@ func TestAPlansConnectionsHaveLittleInHand(t *testing.T) {
 			if a.Len() > c.most {
 				t.Errorf("%d connections: %d bytes asked for at once, %d are two seconds' worth", c.connections, a.Len(), c.most)
 			}
-		}
-	}
-}
-
-// Near the end of a job files of unknown size come first.
-func TestSizesAreLearntBeforeTheEnd(t *testing.T) {
-	const mib = 1 << 20
-	for _, c := range []struct {
-		more  int64 // bytes that are still to come
-		fresh bool
-	}{{1 << 30, false}, {0, true}} {
-		r := batchRig(t, 300*Millisecond)
-		r.known(1e6)
-		s := &r.core.batch.stock
-		s.learn(mib, 600_000)
-		r.add(0, 0, 600_000, false)
-		r.add(1, mib, 2*mib, true)
-		s.take(0, true, 0, 100_000)
-		s.settle(s.find(0), 0, -1)
-		r.expect(c.more)
-		r.tick()
-		first := r.starts()
-		if len(first) == 0 || (first[0].Off == mib) != c.fresh {
-			t.Errorf("with %d bytes more: %v", c.more, first)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (c *Core) costly(id LinkID) bool {
 	own := l.terms.Radio.perMbit(l.est.capacity())
 	for i := range c.links {
 		o := &c.links[i]
-		if !o.duty.pooled || o.terms.Costly {
+		if !o.linkUse.pooled || o.terms.Costly {
 			continue
 		}
 		if l.est.capacity() <= 0 || o.est.capacity() <= 0 || l.terms.Radio == (Radio{}) ||
@@ -81,7 +81,7 @@ func (c *Core) share(id LinkID) (share float64, known bool) {
 	sum := 0.0
 	for i := range c.links {
 		l := &c.links[i]
-		if !l.duty.pooled {
+		if !l.linkUse.pooled {
 			continue
 		}
 		rate := l.est.capacity()
@@ -119,7 +119,7 @@ func (c *Core) detect(id LinkID) {
 	}
 	for i := range c.links {
 		if l := &c.links[i]; l.terms.Costly {
-			l.duty.spared = true
+			l.linkUse.spared = true
 		}
 	}
 }
@@ -127,7 +127,7 @@ func (c *Core) detect(id LinkID) {
 // cheapCongested says whether all cheap links are that could be given work.
 func (c *Core) cheapCongested() bool {
 	for i := range c.links {
-		if l := &c.links[i]; l.duty.pooled && !l.terms.Costly && l.health.fit(c.now) && !l.congested(c.now) {
+		if l := &c.links[i]; l.linkUse.pooled && !l.terms.Costly && l.health.fit(c.now) && !l.congested(c.now) {
 			return false
 		}
 	}
@@ -143,7 +143,7 @@ func (c *Core) allowance(id LinkID) int64 {
 	l := &c.links[id]
 	if c.cfg.Window > 0 {
 		// What the consumer has in reserve says whether the links keep up.
-		if !l.duty.spared || c.cheapCongested() || c.Prefix()-c.drained < c.cfg.Window/reserveParts {
+		if !l.linkUse.spared || c.cheapCongested() || c.Prefix()-c.drained < c.cfg.Window/reserveParts {
 			return unsized
 		}
 		total := int64(0)
@@ -156,7 +156,7 @@ func (c *Core) allowance(id LinkID) int64 {
 	if c.cfg.Deadline > 0 {
 		cheap := 0.0
 		for i := range c.links {
-			if o := &c.links[i]; o.duty.pooled && !o.terms.Costly {
+			if o := &c.links[i]; o.linkUse.pooled && !o.terms.Costly {
 				cheap += o.est.capacity()
 			}
 		}
@@ -182,7 +182,7 @@ func (c *Core) shareOut() {
 	}
 	for i := range c.links {
 		if c.overShare(LinkID(i)) {
-			c.links[i].duty.chosen = false
+			c.links[i].linkUse.chosen = false
 		}
 	}
 }

@@ -138,12 +138,12 @@ func TestEMTCPLeavesAStreamWithABusyLink(t *testing.T) {
 func TestEMTCPTurnsFromACongestedLink(t *testing.T) {
 	p := chenStream(t, EnergyEMTCP)
 	p.until(80 * Second)
-	for !p.core.links[1].duty.spared && p.now < 140*Second {
+	for !p.core.links[1].linkUse.spared && p.now < 140*Second {
 		p.until(p.now + 10*Millisecond)
 	}
 	p.rates[0] = 0
 	p.until(p.now + 1100*Millisecond)
-	p.core.links[1].duty.spared = true
+	p.core.links[1].linkUse.spared = true
 	if size := p.core.shifted(1, 1000); size != 1000 || p.core.overShare(1) {
 		t.Errorf("beside a congested link the costly one may be asked for %d of 1000 bytes", size)
 	}

@@ -28,7 +28,7 @@ func (v View) guided(id LinkID, size int64) int64 {
 		return 0
 	case share < least: // too little to be shared out
 		return int64(least)
-	case l.streams.single:
+	case l.streams.server.single:
 		return int64(share)
 	case share < 2*max(least, v.BDP(id)):
 		return min(size, int64(share))

@@ -312,7 +312,7 @@ func TestABannedLinkThatRestsMayServeAgain(t *testing.T) {
 		}
 	}
 	r.core.now = r.now + 5*Second
-	l.duty.resting = false
+	l.linkUse.resting = false
 	if r.core.serves(1) {
 		t.Error("one that is tried, and does not answer, serves")
 	}

@@ -108,7 +108,7 @@ func (o *eta) speed(s StreamID) float64 {
 
 // window is how many bytes a stream's connection brings in a round trip, at least.
 func (o *eta) window(s StreamID) int64 {
-	return o.streams.window(s)
+	return o.streams.window(s, o.now, o.trip)
 }
 
 // end is in how many seconds a stream will be done.

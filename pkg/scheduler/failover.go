@@ -58,7 +58,7 @@ func (c *Core) failover(out []Action) []Action {
 				out = c.ban(id, out)
 			}
 		case l.health.banned:
-			if c.now >= l.health.notBefore && !l.duty.resting {
+			if c.now >= l.health.notBefore && !l.linkUse.resting {
 				out = c.probe(id, out)
 			}
 		case l.load.requests > 0 && (l.silent(c.now) && c.anotherServes(id, 0) || c.slow(id) && c.anotherServes(id, 2*staticLimit)):
@@ -139,8 +139,8 @@ func (c *Core) robs(id LinkID) bool {
 func (c *Core) anotherServes(id LinkID, least float64) bool {
 	for i := range c.links {
 		o := &c.links[i]
-		// One that rests would be woken: see ration.
-		spare := o.duty.resting && o.health.fit(c.now) && c.room(LinkID(i)) > 0
+		// One that rests would be woken: see selectLinks.
+		spare := o.linkUse.resting && o.health.fit(c.now) && c.room(LinkID(i)) > 0
 		if LinkID(i) == id || !c.usable(o) && !spare || o.est.rate < least {
 			continue
 		}
@@ -155,7 +155,7 @@ func (c *Core) anotherServes(id LinkID, least float64) bool {
 func (c *Core) ban(id LinkID, out []Action) []Action {
 	l := &c.links[id]
 	l.health.ban(c.now)
-	l.duty.trouble = min(l.duty.trouble, c.now)
+	l.linkUse.trouble = min(l.linkUse.trouble, c.now)
 	l.est.forget()
 	for i := range l.streams.conn {
 		l.streams.conn[i].opened = 0 // a connection that rests starts slowly again (RFC 5681, 4.1)
@@ -175,7 +175,7 @@ func (c *Core) pardon(out []Action) []Action {
 	banned := NoLink
 	for i := range c.links {
 		switch l := &c.links[i]; {
-		case !l.health.up || l.duty.resting && l.duty.why == ReasonCapped:
+		case !l.health.up || l.linkUse.resting && l.linkUse.why == ReasonCapped:
 		case !l.health.banned:
 			return out
 		case banned == NoLink:
@@ -217,7 +217,7 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 	}
 	before := len(out)
 	size := min(probeSize, c.most(id))
-	if c.batch != nil && !c.batch.stock.empty() {
+	if c.batch != nil && !c.batch.freeMap.empty() {
 		out = c.probePiece(id, size, out)
 	} else if len(c.ledger.free) > 0 {
 		out = c.start(id, 0, c.ledger.take(size, c.limit()), out)

@@ -112,7 +112,7 @@ func (c *Core) resolveDuplicate(ch *chunk, out []Action) []Action {
 	if c.batch != nil {
 		c.sure(loser)
 		c.batch.received += loser.left() - ch.left()
-		c.batch.stock.settle(loser.slot, loser.left()-ch.left(), 0)
+		c.batch.freeMap.settle(loser.slot, loser.left()-ch.left(), 0)
 	}
 	l.load.assigned -= loser.rng.Len() - kept
 	w.load.assigned += ch.rng.Len()

@@ -2,7 +2,7 @@ package scheduler
 
 // batch is what a Core knows of a job of many files.
 type batch struct {
-	stock    stock
+	freeMap  freeMap
 	received int64 // bytes, each counted once
 	plans    []Plan
 	files    int      // may be in progress at once; 0: any number
@@ -30,15 +30,15 @@ func (c *Core) lay(in *Input, out []Action) []Action {
 	b.booked = true
 	switch in.Kind {
 	case Added:
-		b.stock.add(in.Piece)
+		b.freeMap.add(in.Piece)
 	case Voided:
 		if r := in.Piece.Range; !r.Empty() {
 			c.learn(r)
-			b.stock.cut(r)
+			b.freeMap.cut(r)
 			return c.void(r, out)
 		}
 	case Expected:
-		b.stock.told, b.stock.expected = true, min(unforeseen, max(0, in.Bytes))
+		b.freeMap.told, b.freeMap.expected = true, min(unforeseen, max(0, in.Bytes))
 	case Planned:
 		if in.Link >= 0 && int(in.Link) < len(c.links) && in.Plan != nil && in.Plan.Validate() == nil {
 			b.plans[in.Link] = *in.Plan
@@ -88,18 +88,18 @@ func (c *Core) came(ch *chunk, fresh int64) {
 	}
 	b := c.batch
 	if ch.guess { // nobody has voided anything: the file is at least as long
-		b.stock.learn(ch.piece.Len(), ch.piece.Len())
+		b.freeMap.learn(ch.piece.Len(), ch.piece.Len())
 		c.resolve(ch.piece)
 	}
 	if !ch.copy {
 		b.received += fresh
-		b.stock.settle(ch.slot, fresh, 0)
+		b.freeMap.settle(ch.slot, fresh, 0)
 	}
 }
 
 // restore makes what a request of a batch that ends has not received free again.
 func (c *Core) restore(ch *chunk) {
-	s := &c.batch.stock
+	s := &c.batch.freeMap
 	c.doubt(ch, 0)
 	if !ch.copy {
 		s.give(ch.class, part{Range: ch.rest(), piece: ch.piece, file: s.files[ch.slot].file, slot: ch.slot, guess: ch.guess})
@@ -110,5 +110,5 @@ func (c *Core) restore(ch *chunk) {
 // adopt makes a request one for the file of another.
 func (c *Core) adopt(ch, of *chunk) {
 	ch.slot, ch.class, ch.piece, ch.guess = of.slot, of.class, of.piece, of.guess
-	c.batch.stock.files[of.slot].chunks++
+	c.batch.freeMap.files[of.slot].chunks++
 }

@@ -252,7 +252,7 @@ func TestManyConnectionsShareASlowLink(t *testing.T) {
 		r.up(1)
 		c := r.core
 		l := &c.links[0]
-		l.rtt.min, l.streams.lasting, l.streams.worked = 50*Millisecond, true, 1<<n-1
+		l.rtt.min, l.streams.server.lasting, l.streams.worked = 50*Millisecond, true, 1<<n-1
 		l.est.rate = rate
 		for range lotCount {
 			l.est.lots.came(r.now, recordSize)

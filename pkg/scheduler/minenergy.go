@@ -69,7 +69,7 @@ const (
 
 // inTime is the set with the least energy that meets the deadline, when chosen is
 // the one at work; all links where none does.
-func (m *market) inTime(chosen linkSet) linkSet {
+func (m *energyPlan) inTime(chosen linkSet) linkSet {
 	stay := m.filled(chosen, spareToStay)
 	best, least := m.everyone(), forever
 	m.sets(func(s linkSet) {
@@ -96,8 +96,8 @@ func (m *market) inTime(chosen linkSet) linkSet {
 }
 
 // pick is the set of links that should work, when chosen do, and why the others
-// should not. It may fill the market anew.
-func (c *Core) pick(m *market, chosen linkSet) (linkSet, Reason) {
+// should not. It may fill the plan anew.
+func (c *Core) pick(m *energyPlan, chosen linkSet) (linkSet, Reason) {
 	those := chosen
 	if chosen == 0 {
 		those = m.everyone()
@@ -121,8 +121,8 @@ func (c *Core) pick(m *market, chosen linkSet) (linkSet, Reason) {
 			return m.cheapest(min(m.left, float64(c.cfg.First))), ReasonUnmeasured
 		}
 		// Nobody has to wait for a measurement that cannot change anything.
-		*m = market{}
-		chosen = c.market(m, true)
+		*m = energyPlan{}
+		chosen = c.energyPlan(m, true)
 		if set := m.change(chosen); set != chosen {
 			return set, ReasonDear
 		}
@@ -136,7 +136,7 @@ func (c *Core) pick(m *market, chosen linkSet) (linkSet, Reason) {
 
 // press is the set of links that a deadline asks for; pressed is false while it
 // asks for nothing yet.
-func (c *Core) press(m *market, chosen linkSet, known bool) (set linkSet, pressed bool) {
+func (c *Core) press(m *energyPlan, chosen linkSet, known bool) (set linkSet, pressed bool) {
 	patient := c.now < Time(graceful*float64(c.cfg.Deadline))
 	switch {
 	case c.cfg.Deadline <= tooNear, !c.sized() && !patient:
@@ -149,7 +149,7 @@ func (c *Core) press(m *market, chosen linkSet, known bool) (set linkSet, presse
 
 // change is the set with the least energy for what is left, if it is so much
 // better than the chosen one that a change is worth it.
-func (m *market) change(chosen linkSet) linkSet {
+func (m *energyPlan) change(chosen linkSet) linkSet {
 	best := m.cheapest(m.left)
 	if chosen == 0 || best == chosen {
 		return best
@@ -175,9 +175,9 @@ func (m *market) change(chosen linkSet) linkSet {
 
 // choose chooses the links that work, wakes them, and sends the others to rest.
 func (c *Core) choose(out []Action) []Action {
-	var m market
-	before := c.market(&m, false)
-	r := &c.rations
+	var m energyPlan
+	before := c.energyPlan(&m, false)
+	r := &c.selection
 	r.moved = false
 	r.next = c.now + rationEvery
 	late := c.cfg.Deadline > tooNear // there is time for a choice
@@ -194,11 +194,11 @@ func (c *Core) choose(out []Action) []Action {
 	}
 	mean := m.energy(before, m.left) / (m.left * mbitPerByte) // mJ per Mbit
 	for i := range c.links {
-		c.links[i].duty.chosen = false
+		c.links[i].linkUse.chosen = false
 	}
 	for k := range m.n {
 		id, a := m.all[k].id, Action{Why: why}
-		d := &c.links[id].duty
+		d := &c.links[id].linkUse
 		d.chosen = after.has(k)
 		switch {
 		case !d.chosen && m.all[k].backup:
@@ -212,7 +212,7 @@ func (c *Core) choose(out []Action) []Action {
 			a.Why = ReasonPays
 		}
 		if a.Why == ReasonPays || a.Why == ReasonDear {
-			a.Costs, a.Saves = bargain(&m.all[k], m.left, mean)
+			a.Costs, a.Saves = tradeoff(&m.all[k], m.left, mean)
 		}
 		if d.chosen {
 			out = c.wake(id, a, out)
@@ -223,9 +223,9 @@ func (c *Core) choose(out []Action) []Action {
 	return out
 }
 
-// bargain sets what a link's waking costs against what it saves for so many
+// tradeoff sets what a link's waking costs against what it saves for so many
 // bytes, in mJ, where a Mbit costs mean so far.
-func bargain(k *candidate, left, mean float64) (costs, saves int64) {
+func tradeoff(k *candidate, left, mean float64) (costs, saves int64) {
 	if math.IsNaN(mean) || mean >= forever {
 		return 0, 0
 	}

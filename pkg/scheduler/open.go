@@ -223,8 +223,8 @@ func (c *Core) inTheDark() bool {
 	if c.batch == nil {
 		return !c.sized()
 	}
-	s := &c.batch.stock
-	return s.told && s.dims > 0 && s.guesses == 0
+	s := &c.batch.freeMap
+	return s.told && s.unconfirmed > 0 && s.guesses == 0
 }
 
 // ready is when a connection that was opened for requests to come takes them.

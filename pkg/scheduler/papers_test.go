@@ -168,7 +168,7 @@ func emtcpCore(t *testing.T, rtt Time) *Core {
 	c.now = 100 * Second
 	for i := range c.links {
 		l := &c.links[i]
-		l.health.up, l.rtt.min, l.duty.pooled = true, rtt, true
+		l.health.up, l.rtt.min, l.linkUse.pooled = true, rtt, true
 		l.load.requests, l.est.nMarks, l.health.lastByte = 1, 1, c.now
 	}
 	c.links[1].terms.Costly = true

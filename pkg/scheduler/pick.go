@@ -14,9 +14,9 @@ func (p *Plan) class(stream StreamID) Class {
 }
 
 // pickPiece is the free part that a connection should ask for next: its place on a
-// shelf, below 0 where there is none. Files in progress come first.
+// list, below 0 where there is none. Files in progress come first.
 func (c *Core) pickPiece(id LinkID, stream StreamID) (k Class, fresh bool, i int) {
-	s := &c.batch.stock
+	s := &c.batch.freeMap
 	if c.batch.asking {
 		if k, i = s.unasked(); i >= 0 && c.mayBegin(&s.fresh[k].live()[i]) {
 			return k, true, i
@@ -55,16 +55,16 @@ func (c *Core) pickPiece(id LinkID, stream StreamID) (k Class, fresh bool, i int
 	return 0, false, -1
 }
 
-// lowest is the shelf on which the part with the lowest address is that may be asked
+// lowest is the list in which the part with the lowest address is that may be asked
 // for, and its place there; MaxClasses when there is none.
-func lowest(shelves *[MaxClasses]shelf) (best Class, place int) {
+func lowest(lists *[MaxClasses]freeList) (best Class, place int) {
 	best, off := MaxClasses, unsized
-	for k := range shelves {
-		for i, p := range shelves[k].live() {
+	for k := range lists {
+		for i, p := range lists[k].live() {
 			if p.Off >= off {
 				break
 			}
-			if !p.dim() {
+			if !p.unconfirmed() {
 				best, place, off = Class(k), i, p.Off
 				break
 			}
@@ -73,9 +73,9 @@ func lowest(shelves *[MaxClasses]shelf) (best Class, place int) {
 	return best, place
 }
 
-// unasked is the first file whose size nobody has asked for: its shelf and its place
+// unasked is the first file whose size nobody has asked for: its list and its place
 // there, below 0 where there is none.
-func (s *stock) unasked() (Class, int) {
+func (s *freeMap) unasked() (Class, int) {
 	if s.guesses == 0 {
 		return 0, -1
 	}
@@ -89,17 +89,17 @@ func (s *stock) unasked() (Class, int) {
 // mayBegin says whether one may ask for a part of a file that is not in progress.
 func (c *Core) mayBegin(p *part) bool {
 	b := c.batch
-	return b.files == 0 || b.stock.active < b.files || b.stock.find(p.file) != noSlot
+	return b.files == 0 || b.freeMap.active < b.files || b.freeMap.find(p.file) != noSlot
 }
 
 // pickOf is pickPiece for one class of files: a file that the connection is at already,
 // or one that has fewer connections of the link than the plan gives it, or a new
 // one.
 func (c *Core) pickOf(id LinkID, stream StreamID, k Class) (fresh bool, i int) {
-	s := &c.batch.stock
+	s := &c.batch.freeMap
 	share, first := max(1, c.batch.plans[id].Classes[k].Parallelism), -1
 	for i, p := range s.open[k].live() {
-		if p.dim() {
+		if p.unconfirmed() {
 			continue
 		}
 		at := c.flight.at(p.slot, id)

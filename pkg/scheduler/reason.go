@@ -41,7 +41,7 @@ func (a *Action) Text() string {
 	case ReasonNeeded:
 		return "no other link serves"
 	case ReasonDear, ReasonPays:
-		return a.bargain()
+		return a.tradeoff()
 	case ReasonDeadline:
 		return "without it the deadline may be missed"
 	case ReasonRenewed:
@@ -51,8 +51,8 @@ func (a *Action) Text() string {
 	return ""
 }
 
-// bargain sets what waking costs against what it saves.
-func (a *Action) bargain() string {
+// tradeoff sets what waking costs against what it saves.
+func (a *Action) tradeoff() string {
 	wake := fmt.Sprintf("%.1f J to wake it", float64(a.Costs)/1e3)
 	if a.Saves <= 0 {
 		return wake + ", and every byte costs more"

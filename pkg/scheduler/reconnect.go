@@ -17,7 +17,7 @@ func (l *link) reconnecting() float64 {
 // the connection that it needs.
 func (c *Core) least(l *link) int64 {
 	least := c.cfg.minRequest()
-	if l.streams.single {
+	if l.streams.server.single {
 		least = max(least, int64(l.est.rate*(connectRTTs*l.rtt.known()).Seconds()))
 	}
 	return least
@@ -26,7 +26,7 @@ func (c *Core) least(l *link) int64 {
 // next is how many seconds another request on a stream would receive so many bytes for;
 // if it needs a connection of its own, while that starts slowly, too (see lasts).
 func (o *eta) next(s StreamID, bytes int64) float64 {
-	if !o.streams.single {
+	if !o.streams.server.single {
 		return o.lasts(s, bytes)
 	}
 	return max(o.lasts(s, bytes), float64(o.trip*float64(bits.Len64(uint64(bytes/initialWindow)))))

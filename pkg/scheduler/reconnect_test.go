@@ -125,7 +125,7 @@ func TestABatchHasManyServers(t *testing.T) {
 	r.expect(1 << 20)
 	r.tick()
 	r.single(1000, true)
-	if r.core.links[0].streams.single {
+	if r.core.links[0].streams.server.single {
 		t.Error("each request of the batch is taken to need its own connection")
 	}
 }

@@ -27,7 +27,7 @@ func (c *Core) clip(i int, bytes int64, out []Action) []Action {
 	if c.batch == nil {
 		c.ledger.give(behind)
 	} else {
-		s := &c.batch.stock
+		s := &c.batch.freeMap
 		if ch.guess { // nobody has voided anything: the file is at least as long
 			s.learn(ch.piece.Len(), ch.piece.Len())
 			c.resolve(ch.piece)

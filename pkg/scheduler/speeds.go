@@ -10,9 +10,6 @@ const (
 	speedWindow = 200 * Millisecond
 	speedTrips  = 2
 	speedWeight = 0.5
-	// leastTimeout is by how much a sender's retransmission timeout exceeds the trip, at
-	// least, on Linux.
-	leastTimeout = 200 * Millisecond
 )
 
 // speeds are the rates of a link's connections.

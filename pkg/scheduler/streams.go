@@ -44,23 +44,28 @@ const (
 type streams struct {
 	most    StreamID // it may use
 	wide    StreamID // as many as it began with, if it is far; else 0
-	tls     Time     // round trips of its connections' TLS handshakes
-	lasting bool     // connections outlive requests that are cut short
-	single  bool     // each request needs a connection of its own
-	worked  uint64   // bit s: stream s has brought something
-	refused uint64   // bit s: stream s was not served while others were
-	begun   uint64   // bit s: stream s was asked for something, or opened
-	broken  uint64   // bit s: a request of stream s was cut short, and nothing has come since
-	piped   uint64   // bit s: stream s was asked for something behind something else, and not flushed
+	server  server
+	worked  uint64 // bit s: stream s has brought something
+	refused uint64 // bit s: stream s was not served while others were
+	begun   uint64 // bit s: stream s was asked for something, or opened
+	broken  uint64 // bit s: a request of stream s was cut short, and nothing has come since
+	piped   uint64 // bit s: stream s was asked for something behind something else, and not flushed
 	loss    loss
 	queue   queueDetector
 	conn    [MaxStreams]conn
-	bound   int // how many the server has been seen to serve at a time while it answered no other
 	ahead   ahead
 
 	narrowing narrowing
 	explore   exploring
 	trial     trial
+}
+
+// server is how a link's server treats connections.
+type server struct {
+	tls     Time // round trips of a TLS handshake
+	lasting bool // they outlive requests that are cut short
+	single  bool // each request needs one of its own
+	bound   int  // how many it has been seen to serve at a time while it answered no other
 }
 
 // conn is what is known of one connection.
@@ -70,7 +75,9 @@ type conn struct {
 	cut    ChunkID // a request before this one was cut short, and none from it on has brought anything; 0: none was
 	inVain uint8   // releases in a row for silence, with nothing received
 	opened int64   // bytes that it has brought
-	early  Time    // when it was opened for requests to come; 0: it was not
+	// When it last came back from a silence after which it had to start anew; 0: it has not.
+	resumed Time
+	early   Time // when it was opened for requests to come; 0: it was not
 }
 
 // task is what the connections of a link are counted against.
@@ -153,13 +160,21 @@ func longest(floor Time, trips float64, rtt Time) Time {
 	return max(floor, Time(trips*float64(rtt)))
 }
 
-// hear notes that a stream has received so many bytes.
-func (s *streams) hear(ch *chunk, bytes int64, now Time) {
-	if ch.got == bytes && s.single { // the connection is another one
+// leastTimeout is by how much a sender's retransmission timeout exceeds the trip, at
+// least, on Linux.
+const leastTimeout = 200 * Millisecond
+
+// hear notes that a stream has received so many bytes, late by a time beyond a round trip, and
+// says whether its connection starts anew after a timeout.
+func (s *streams) hear(ch *chunk, bytes int64, now, late Time) (anew bool) {
+	if ch.got == bytes && s.server.single { // the connection is another one
 		s.conn[ch.stream].opened = 0
 	}
 	s.conn[ch.stream].opened += bytes
 	s.conn[ch.stream].astray = 0
+	if anew = late > leastTimeout && !without("timeout-window"); anew {
+		s.conn[ch.stream].resumed = now
+	}
 	s.conn[ch.stream].heard = now
 	s.worked |= 1 << ch.stream
 	s.broken &^= 1 << ch.stream
@@ -167,33 +182,43 @@ func (s *streams) hear(ch *chunk, bytes int64, now Time) {
 	if ch.id >= s.conn[ch.stream].cut {
 		s.conn[ch.stream].cut = 0
 	}
+	return anew
 }
 
 // cutShort notes that a request has been cut short, and with it the connection, unless
 // that lasts.
 func (s *streams) cutShort(id StreamID, next ChunkID) {
-	if !s.lasting {
+	if !s.server.lasting {
 		s.lose(id, next)
 	}
 }
 
 // lose notes that a connection has been lost: requests from next on open another.
 func (s *streams) lose(id StreamID, next ChunkID) {
-	s.conn[id].cut, s.conn[id].opened, s.conn[id].early, s.conn[id].astray = next, 0, 0, 0
+	s.conn[id] = conn{heard: s.conn[id].heard, inVain: s.conn[id].inVain, cut: next}
 }
 
-// window is how many bytes a connection brings in a round trip, at least.
-func (s *streams) window(id StreamID) int64 { return max(initialWindow, s.conn[id].opened) }
+// window is how many bytes a connection brings in a round trip of so many seconds, at
+// least. After a timeout it starts anew, with a single packet, and twice as many in
+// each round trip (RFC 5681, 3.1).
+func (s *streams) window(id StreamID, now Time, trip float64) int64 {
+	most := max(initialWindow, s.conn[id].opened)
+	if at := s.conn[id].resumed; at > 0 && trip > 0 {
+		rounds := min(20, (now-at).Seconds()/trip)
+		most = min(most, 2*segment<<int(rounds))
+	}
+	return most
+}
 
 // trips is how many round trips a request takes to its first byte.
 func (s *streams) trips(id StreamID) Time {
 	switch {
 	case s.conn[id].early > 0:
 		return 1
-	case s.conn[id].cut > 0, s.single:
-		return reconnectRTTs + s.tls
+	case s.conn[id].cut > 0, s.server.single:
+		return reconnectRTTs + s.server.tls
 	case s.worked&(1<<id) == 0:
-		return connectRTTs + s.tls
+		return connectRTTs + s.server.tls
 	}
 	return 1
 }
@@ -218,8 +243,8 @@ func (s *streams) first() (id StreamID) {
 // tooMany says whether the link can do without a stream for which the server was too busy while
 // it answered so many others: as many are left as it has been seen to answer at a time.
 func (s *streams) tooMany(answered int) bool {
-	s.bound = max(s.bound, answered)
-	return s.serving() > s.bound
+	s.server.bound = max(s.server.bound, answered)
+	return s.serving() > s.server.bound
 }
 
 // serving is how many streams there may be of which none is refused.

@@ -162,7 +162,7 @@ func (c *Core) stealSize(thief *link, own *eta, stream StreamID, from *eta, vict
 	delay := own.delay(thief, stream)
 	x := balanced(rest, rs, rv, delay-from.wait[victim])
 	switch {
-	case thief.streams.single: // links that take a little from each other in turns gain nothing
+	case thief.streams.server.single: // links that take a little from each other in turns gain nothing
 		worth = connectRTTs * own.trip
 	case !without("worth-idle") && c.batch == nil && from != own && own.active <= 1 && end-delay >= worthIdle && thief.est.measured():
 		worth = 0

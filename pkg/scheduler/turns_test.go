@@ -19,13 +19,16 @@ func TestConnectionsDoNotRobEachOtherByTurns(t *testing.T) {
 		l.load.requests, l.load.queues = 0, [MaxStreams]queue{}
 		l.rtt.min, l.est.rate = Time(20+rnd.IntN(300))*Millisecond, 1e6*float64(1+rnd.IntN(30))
 		n := 2 + rnd.IntN(5)
-		l.streams.most, l.streams.lasting, l.streams.worked = StreamID(n), true, 1<<n-1
+		l.streams.most, l.streams.server.lasting, l.streams.worked = StreamID(n), true, 1<<n-1
 		r.now += 10 * Second
 		c.now = r.now
 		off := int64(30_000_000)
 		for s := range n {
 			l.streams.conn[s].opened = 1 << (10 + rnd.IntN(11))
 			l.streams.conn[s].heard = r.now - Time(rnd.IntN(600))*Millisecond
+			if rnd.IntN(2) == 0 { // it came back from a timeout
+				l.streams.conn[s].resumed = r.now - Time(rnd.IntN(1000))*Millisecond
+			}
 			if rnd.IntN(3) > 0 {
 				end := off + int64(1+rnd.IntN(30))<<12
 				c.start(0, StreamID(s), Range{off, end}, nil)

@@ -26,8 +26,8 @@ type candidate struct {
 // linkSet is a set of candidates: bit k is the k-th.
 type linkSet uint32
 
-// market is the candidates, cheapest first, and what is to be carried.
-type market struct {
+// energyPlan is the candidates, cheapest first, and what is to be carried.
+type energyPlan struct {
 	n      int
 	all    [maxCandidates]candidate
 	chosen linkSet // those that were chosen last
@@ -64,10 +64,10 @@ func (l *link) hopes() float64 {
 	return float64(hopedGrowth * l.pace.last)
 }
 
-// market gathers the links that serve, and gives back those of them that are
+// energyPlan gathers the links that serve, and gives back those of them that are
 // chosen. hopeful takes of those the best that may come, where it is not known yet
 // what they carry.
-func (c *Core) market(m *market, hopeful bool) linkSet {
+func (c *Core) energyPlan(m *energyPlan, hopeful bool) linkSet {
 	m.left = float64(c.left())
 	if c.cfg.Deadline > 0 {
 		m.lastLap = max(leastLap, float64(lastPart*c.cfg.Deadline.Seconds()))
@@ -75,12 +75,12 @@ func (c *Core) market(m *market, hopeful bool) linkSet {
 	}
 	for i := range c.links {
 		l := &c.links[i]
-		if !l.duty.pooled || m.n == maxCandidates {
+		if !l.linkUse.pooled || m.n == maxCandidates {
 			continue
 		}
 		k := candidate{id: LinkID(i), room: float64(c.room(LinkID(i))) + float64(l.load.owed())}
 		k.rate, k.sure = l.carries()
-		if hopeful && !k.sure && l.duty.chosen {
+		if hopeful && !k.sure && l.linkUse.chosen {
 			k.rate = l.hopes()
 		}
 		switch k.least = k.rate; {
@@ -95,7 +95,7 @@ func (c *Core) market(m *market, hopeful bool) linkSet {
 		trip := c.expects(l)
 		switch {
 		case l.load.requests > 0: // it is awake
-		case l.duty.asked:
+		case l.linkUse.asked:
 			k.wake = radio.wakes(c.now - l.health.lastByte)
 			k.delay = trip.Seconds()
 		default:
@@ -120,7 +120,7 @@ func (c *Core) market(m *market, hopeful bool) linkSet {
 		m.n++
 	}
 	for k := range m.n {
-		if c.links[m.all[k].id].duty.chosen {
+		if c.links[m.all[k].id].linkUse.chosen {
 			m.chosen |= 1 << k
 		}
 	}
@@ -160,11 +160,11 @@ func slowStart(trip Time, bytes float64) Time {
 func (s linkSet) has(k int) bool { return s&(1<<k) != 0 }
 
 // everyone is the set of all candidates.
-func (m *market) everyone() linkSet { return 1<<m.n - 1 }
+func (m *energyPlan) everyone() linkSet { return 1<<m.n - 1 }
 
 // energy is what a set takes for the bytes that are left, in mJ, all of it
 // working until the end; forever where its caps do not allow them.
-func (m *market) energy(s linkSet, left float64) float64 {
+func (m *energyPlan) energy(s linkSet, left float64) float64 {
 	rates, sum, open := m.rate(s), 0.0, false
 	for k := range m.n {
 		open = open || s.has(k) && m.all[k].room >= left
@@ -203,7 +203,7 @@ func (a *candidate) takes(bytes float64) float64 {
 // filled is what a set takes when its cheapest link carries all that it can until
 // the deadline, the next one all that it can, and so on; forever where they
 // cannot, with so much to spare.
-func (m *market) filled(s linkSet, spare float64) float64 {
+func (m *energyPlan) filled(s linkSet, spare float64) float64 {
 	sum, rest := 0.0, m.left
 	for k := range m.n {
 		if !s.has(k) || rest <= 0 {
@@ -224,7 +224,7 @@ func (m *market) filled(s linkSet, spare float64) float64 {
 
 // sets calls yield for each set that is worth a look: every link alone, and the
 // cheapest two, three and so on.
-func (m *market) sets(yield func(linkSet)) {
+func (m *energyPlan) sets(yield func(linkSet)) {
 	for k := range m.n {
 		yield(1 << k)
 		if k > 0 {
@@ -235,7 +235,7 @@ func (m *market) sets(yield func(linkSet)) {
 
 // cheapest is the set with the least energy for so many bytes; of those that are
 // as good, the fastest.
-func (m *market) cheapest(left float64) linkSet {
+func (m *energyPlan) cheapest(left float64) linkSet {
 	best, least := m.everyone(), math.Inf(1)
 	m.sets(func(s linkSet) {
 		if e := m.energy(s, left); e < least {
@@ -252,7 +252,7 @@ func (m *market) cheapest(left float64) linkSet {
 }
 
 // rate is what a set carries, in bytes per second.
-func (m *market) rate(s linkSet) (sum float64) {
+func (m *energyPlan) rate(s linkSet) (sum float64) {
 	for k := range m.n {
 		if s.has(k) {
 			sum += m.all[k].rate
@@ -263,7 +263,7 @@ func (m *market) rate(s linkSet) (sum float64) {
 
 // far says whether the deadline is so far away that some link, going by what it
 // was measured to carry, needs less than half of the time.
-func (m *market) far() bool {
+func (m *energyPlan) far() bool {
 	for k := range m.n {
 		if m.all[k].tried && m.filled(1<<k, spareToGamble) < forever {
 			return true
@@ -273,7 +273,7 @@ func (m *market) far() bool {
 }
 
 // tried says whether all of a set's links have been measured.
-func (m *market) tried(s linkSet) bool {
+func (m *energyPlan) tried(s linkSet) bool {
 	for k := range m.n {
 		if s.has(k) && !m.all[k].tried {
 			return false
@@ -283,7 +283,7 @@ func (m *market) tried(s linkSet) bool {
 }
 
 // measured says whether any of a set's links has been measured for a while.
-func (m *market) measured(s linkSet) bool {
+func (m *energyPlan) measured(s linkSet) bool {
 	for k := range m.n {
 		if s.has(k) && m.all[k].begun {
 			return true
@@ -293,7 +293,7 @@ func (m *market) measured(s linkSet) bool {
 }
 
 // sure says whether of all of a set's links it is told or measured what they carry.
-func (m *market) sure(s linkSet) bool {
+func (m *energyPlan) sure(s linkSet) bool {
 	for k := range m.n {
 		if s.has(k) && !m.all[k].sure {
 			return false

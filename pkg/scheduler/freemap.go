@@ -11,7 +11,7 @@ const (
 	// unforeseen stands for what is still to come before anybody has said how much:
 	// more than a run carries.
 	unforeseen = int64(1) << 44
-	// noSlot is no file's place in stock.files.
+	// noSlot is no file's place in freeMap.files.
 	noSlot int32 = -1
 )
 
@@ -20,28 +20,28 @@ type part struct {
 	Range
 	piece Range // as it was Added
 	file  int32
-	slot  int32 // the file's place in stock.files; noSlot while it is not in progress
+	slot  int32 // the file's place in freeMap.files; noSlot while it is not in progress
 	guess bool  // the file's size is not known
 }
 
-// dim says whether the size has been asked for already: until it is known, nobody
+// unconfirmed says whether the size has been asked for already: until it is known, nobody
 // asks for these bytes, which may not exist.
-func (p *part) dim() bool { return p.guess && p.Off > p.piece.Off }
+func (p *part) unconfirmed() bool { return p.guess && p.Off > p.piece.Off }
 
-// shelf is free parts in the order of their addresses. Those of files in progress
+// freeList is free parts in the order of their addresses. Those of files in progress
 // are few; of others, only the first one is ever taken.
-type shelf struct {
+type freeList struct {
 	parts []part // those before head are gone
 	head  int
 	bytes int64 // guesses counted as what they ask for
 }
 
-func (s *shelf) live() []part { return s.parts[s.head:] }
+func (s *freeList) live() []part { return s.parts[s.head:] }
 
-func (s *shelf) empty() bool { return s.head == len(s.parts) }
+func (s *freeList) empty() bool { return s.head == len(s.parts) }
 
 // remove takes out the i-th part.
-func (s *shelf) remove(i int) {
+func (s *freeList) remove(i int) {
 	s.bytes -= s.parts[s.head+i].Len()
 	if i > 0 {
 		s.parts = slices.Delete(s.parts, s.head+i, s.head+i+1)
@@ -55,7 +55,7 @@ func (s *shelf) remove(i int) {
 }
 
 // index is where a part that begins at off belongs.
-func (s *shelf) index(off int64) int {
+func (s *freeList) index(off int64) int {
 	live := s.live()
 	low, high := 0, len(live)
 	for low < high {
@@ -69,7 +69,7 @@ func (s *shelf) index(off int64) int {
 }
 
 // first is the first part that ends behind off, or would.
-func (s *shelf) first(off int64) int {
+func (s *freeList) first(off int64) int {
 	i := s.index(off)
 	if i > 0 && s.live()[i-1].End > off {
 		i--
@@ -77,7 +77,7 @@ func (s *shelf) first(off int64) int {
 	return i
 }
 
-func (s *shelf) put(p part) {
+func (s *freeList) put(p part) {
 	s.bytes += p.Len()
 	i := s.index(p.Off)
 	live := s.live()
@@ -110,22 +110,22 @@ type begun struct {
 	owed   int64 // bytes of its pieces in progress that have not been received
 }
 
-// stock is what is free of a batch.
-type stock struct {
-	end    int64             // where the last piece ends
-	fresh  [MaxClasses]shelf // of pieces that nobody was asked for
-	open   [MaxClasses]shelf // of pieces in progress
-	files  []begun           // by slot
-	spare  []int32           // slots of no file
-	places places
-	active int // files in progress
+// freeMap is what is free of a batch.
+type freeMap struct {
+	end       int64                // where the last piece ends
+	fresh     [MaxClasses]freeList // of pieces that nobody was asked for
+	open      [MaxClasses]freeList // of pieces in progress
+	files     []begun              // by slot
+	spare     []int32              // slots of no file
+	fileIndex fileIndex
+	active    int // files in progress
 
 	told     bool  // what is expected has been said
 	expected int64 // bytes that are still to be Added
 
 	guesses      int   // free parts that are guesses
 	guessed      int64 // bytes that they ask for
-	dims         int   // free parts that nobody may ask for yet
+	unconfirmed  int   // free parts that nobody may ask for yet
 	dimmed       int64 // bytes of these
 	skipped      int64 // bytes of their pieces before them
 	typical      float64
@@ -133,7 +133,7 @@ type stock struct {
 }
 
 // add takes in a piece; it is ignored where it does not follow the one before.
-func (s *stock) add(p Piece) {
+func (s *freeMap) add(p Piece) {
 	if p.Range.Empty() || p.Range.Off < s.end || p.Range.End > unsized || p.Class >= MaxClasses {
 		return
 	}
@@ -149,12 +149,12 @@ func (s *stock) add(p Piece) {
 }
 
 // find is the slot of a file in progress.
-func (s *stock) find(file int32) int32 { return s.places.get(file) }
+func (s *freeMap) find(file int32) int32 { return s.fileIndex.get(file) }
 
 func (f *begun) busy() bool { return f.owed > 0 || f.chunks > 0 }
 
 // begin gives a file a place among those in progress.
-func (s *stock) begin(file int32) int32 {
+func (s *freeMap) begin(file int32) int32 {
 	s.active++
 	slot := int32(len(s.files))
 	if n := len(s.spare); n > 0 {
@@ -164,27 +164,27 @@ func (s *stock) begin(file int32) int32 {
 	} else {
 		s.files = append(s.files, begun{file: file})
 	}
-	s.places.put(file, slot)
+	s.fileIndex.put(file, slot)
 	return slot
 }
 
 // settle notes that so many bytes less are owed of a file, and so many requests
 // for it more in flight.
-func (s *stock) settle(slot int32, bytes int64, chunks int32) {
+func (s *freeMap) settle(slot int32, bytes int64, chunks int32) {
 	f := &s.files[slot]
 	f.owed -= bytes
 	if f.chunks += chunks; !f.busy() {
 		s.active--
 		s.spare = append(s.spare, slot)
-		s.places.remove(f.file)
+		s.fileIndex.remove(f.file)
 	}
 }
 
 // count books a part that is a guess as free, or with -1 as free no longer.
-func (s *stock) count(p *part, n int) {
+func (s *freeMap) count(p *part, n int) {
 	switch {
-	case p.dim():
-		s.dims += n
+	case p.unconfirmed():
+		s.unconfirmed += n
 		s.dimmed += int64(n) * p.Len()
 		s.skipped += int64(n) * (p.Off - p.piece.Off)
 	case p.guess:
@@ -194,7 +194,7 @@ func (s *stock) count(p *part, n int) {
 }
 
 // likely is how many bytes a part will turn out to have.
-func (s *stock) likely(p *part) int64 {
+func (s *freeMap) likely(p *part) int64 {
 	if !p.guess {
 		return p.Len()
 	}
@@ -202,7 +202,7 @@ func (s *stock) likely(p *part) int64 {
 }
 
 // guess is how many bytes a file of which nothing is known is taken to have.
-func (s *stock) guess() int64 {
+func (s *freeMap) guess() int64 {
 	if s.typicalCount == 0 {
 		return usualGuess
 	}
@@ -211,7 +211,7 @@ func (s *stock) guess() int64 {
 
 // learn takes in how many bytes of a guess there are, which asked for more than a
 // byte or two.
-func (s *stock) learn(asked, bytes int64) {
+func (s *freeMap) learn(asked, bytes int64) {
 	if asked < leastRequest {
 		return
 	}
@@ -220,15 +220,15 @@ func (s *stock) learn(asked, bytes int64) {
 }
 
 // bytes is how many bytes are free, guesses taken for what they are likely to be.
-func (s *stock) bytes() (n int64) {
+func (s *freeMap) bytes() (n int64) {
 	for k := range s.fresh {
 		n += s.fresh[k].bytes + s.open[k].bytes
 	}
-	return n - s.guessed - s.dimmed + min(s.guessed, int64(s.guesses)*s.guess()) + max(0, min(s.dimmed, int64(s.dims)*s.guess()-s.skipped))
+	return n - s.guessed - s.dimmed + min(s.guessed, int64(s.guesses)*s.guess()) + max(0, min(s.dimmed, int64(s.unconfirmed)*s.guess()-s.skipped))
 }
 
 // empty says whether nothing is free.
-func (s *stock) empty() bool {
+func (s *freeMap) empty() bool {
 	for k := range s.fresh {
 		if !s.fresh[k].empty() || !s.open[k].empty() {
 			return false
@@ -238,7 +238,7 @@ func (s *stock) empty() bool {
 }
 
 // more is how many bytes are still to be Added.
-func (s *stock) more() int64 {
+func (s *freeMap) more() int64 {
 	if !s.told {
 		return unforeseen
 	}
@@ -246,19 +246,19 @@ func (s *stock) more() int64 {
 }
 
 // last says whether all that there is to fetch is known.
-func (s *stock) last() bool { return s.told && s.expected == 0 }
+func (s *freeMap) last() bool { return s.told && s.expected == 0 }
 
-func (s *stock) shelf(k Class, fresh bool) *shelf {
+func (s *freeMap) freeList(k Class, fresh bool) *freeList {
 	if fresh {
 		return &s.fresh[k]
 	}
 	return &s.open[k]
 }
 
-// take takes the first n bytes of the i-th part of a shelf. The rest of its piece
+// take takes the first n bytes of the i-th part of a list. The rest of its piece
 // is in progress then.
-func (s *stock) take(k Class, fresh bool, i int, n int64) part {
-	from := s.shelf(k, fresh)
+func (s *freeMap) take(k Class, fresh bool, i int, n int64) part {
+	from := s.freeList(k, fresh)
 	p := from.live()[i]
 	s.count(&p, -1)
 	if fresh {
@@ -286,7 +286,7 @@ func (s *stock) take(k Class, fresh bool, i int, n int64) part {
 }
 
 // give makes a part of a file in progress free again.
-func (s *stock) give(k Class, p part) {
+func (s *freeMap) give(k Class, p part) {
 	if p.Empty() {
 		return
 	}
@@ -295,7 +295,7 @@ func (s *stock) give(k Class, p part) {
 }
 
 // resolve notes that the size of a piece in progress is known.
-func (s *stock) resolve(piece Range) {
+func (s *freeMap) resolve(piece Range) {
 	for k := range s.open {
 		live := s.open[k].live()
 		i := s.open[k].index(piece.Off)
@@ -309,14 +309,14 @@ func (s *stock) resolve(piece Range) {
 }
 
 // cut makes nothing of r free any more.
-func (s *stock) cut(r Range) {
+func (s *freeMap) cut(r Range) {
 	for k := range s.fresh {
 		s.cutFrom(&s.fresh[k], r)
 		s.cutFrom(&s.open[k], r)
 	}
 }
 
-func (s *stock) cutFrom(from *shelf, r Range) {
+func (s *freeMap) cutFrom(from *freeList, r Range) {
 	i := from.first(r.Off)
 	for i < len(from.live()) && from.live()[i].Off < r.End {
 		p := from.live()[i]
@@ -343,9 +343,9 @@ func (s *stock) cutFrom(from *shelf, r Range) {
 }
 
 // missing appends what of r is free, in no order.
-func (s *stock) missing(r Range, dst []Range) []Range {
+func (s *freeMap) missing(r Range, dst []Range) []Range {
 	for k := range s.fresh {
-		for _, sh := range [...]*shelf{&s.fresh[k], &s.open[k]} {
+		for _, sh := range [...]*freeList{&s.fresh[k], &s.open[k]} {
 			for _, p := range sh.live()[sh.first(r.Off):] {
 				if p.Off >= r.End {
 					break

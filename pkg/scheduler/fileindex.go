@@ -1,9 +1,9 @@
 package scheduler
 
-// places finds the slots of files in progress by their numbers: a table of hashes
+// fileIndex finds the slots of files in progress by their numbers: a table of hashes
 // with linear probing, which neither grows with the files of a job nor allocates
 // once it is as large as those in progress need.
-type places struct {
+type fileIndex struct {
 	entries []place // as many as a power of two
 	n       int
 }
@@ -13,13 +13,13 @@ type place struct {
 	slot int32 // one more than it is; 0: nothing is here
 }
 
-const leastPlaces = 64
+const leastEntries = 64
 
 // home is where a file's entry is looked for first. Files mostly have numbers that
 // follow one another: they lie side by side then.
-func (p *places) home(file int32) int { return int(uint32(file)) & (len(p.entries) - 1) }
+func (p *fileIndex) home(file int32) int { return int(uint32(file)) & (len(p.entries) - 1) }
 
-func (p *places) get(file int32) int32 {
+func (p *fileIndex) get(file int32) int32 {
 	if p.n == 0 {
 		return noSlot
 	}
@@ -34,10 +34,10 @@ func (p *places) get(file int32) int32 {
 }
 
 // put adds a file that is not there.
-func (p *places) put(file, slot int32) {
+func (p *fileIndex) put(file, slot int32) {
 	if 2*p.n >= len(p.entries) {
 		old := p.entries
-		p.entries, p.n = make([]place, max(leastPlaces, 2*len(old))), 0
+		p.entries, p.n = make([]place, max(leastEntries, 2*len(old))), 0
 		for _, e := range old {
 			if e.slot != 0 {
 				p.put(e.file, e.slot-1)
@@ -54,7 +54,7 @@ func (p *places) put(file, slot int32) {
 
 // remove takes out a file that is there, and closes the gap (Knuth, TAOCP 3, 6.4,
 // algorithm R).
-func (p *places) remove(file int32) {
+func (p *fileIndex) remove(file int32) {
 	mask := len(p.entries) - 1
 	i := p.home(file)
 	for p.entries[i].file != file || p.entries[i].slot == 0 {

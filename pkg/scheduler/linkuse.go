@@ -17,8 +17,8 @@ const (
 	rationEvery = 200 * Millisecond
 )
 
-// duty is whether a link is to work.
-type duty struct {
+// linkUse is whether a link is to work.
+type linkUse struct {
 	resting bool
 	why     Reason // of the last Rest, while resting
 	asked   bool   // it was given work, ever
@@ -29,21 +29,21 @@ type duty struct {
 	spent   int64 // payload bytes received, waste included
 }
 
-// rations is what the rationing knows beside that.
-type rations struct {
+// selection is what the choice of links knows beside that.
+type selection struct {
 	terms bool // a link's terms bound its use, whatever the energy
 	next  Time // when to look again
 	due   Time // when at the latest, whoever works; 0: never
 	moved bool // other links serve than when last chosen
 }
 
-func (r *rations) take(t *Terms) { r.terms = r.terms || t.Cap > 0 || t.Backup }
+func (r *selection) take(t *Terms) { r.terms = r.terms || t.Cap > 0 || t.Backup }
 
-func (r *rations) needed(cfg *Config) bool { return r.terms || cfg.Energy != EnergyOff }
+func (r *selection) needed(cfg *Config) bool { return r.terms || cfg.Energy != EnergyOff }
 
-// ration decides which links rest.
-func (c *Core) ration(kind InputKind, out []Action) []Action {
-	r := &c.rations
+// selectLinks decides which links rest.
+func (c *Core) selectLinks(kind InputKind, out []Action) []Action {
+	r := &c.selection
 	backups := c.pool()
 	switch c.cfg.Energy {
 	case EnergyEMTCP:
@@ -64,7 +64,7 @@ func (c *Core) ration(kind InputKind, out []Action) []Action {
 // chooseAll chooses all who serve.
 func (c *Core) chooseAll() {
 	for i := range c.links {
-		d := &c.links[i].duty
+		d := &c.links[i].linkUse
 		d.chosen = d.pooled
 	}
 }
@@ -75,11 +75,11 @@ func (c *Core) chooseAll() {
 func (c *Core) serves(id LinkID) bool {
 	l := &c.links[id]
 	if l.health.up && l.load.requests > 0 && l.silent(c.now) {
-		l.duty.trouble = min(l.duty.trouble, c.now)
+		l.linkUse.trouble = min(l.linkUse.trouble, c.now)
 	}
-	spent := l.duty.resting && l.duty.why == ReasonCapped // but for a rest that fits
-	troubled := l.duty.trouble != Never && c.now-l.duty.trouble >= patience
-	return l.health.up && !spent && !c.capped(id) && (!troubled || l.duty.resting && c.now >= l.health.notBefore)
+	spent := l.linkUse.resting && l.linkUse.why == ReasonCapped // but for a rest that fits
+	troubled := l.linkUse.trouble != Never && c.now-l.linkUse.trouble >= patience
+	return l.health.up && !spent && !c.capped(id) && (!troubled || l.linkUse.resting && c.now >= l.health.notBefore)
 }
 
 // pool finds the links among which may be chosen: those that serve, backups only
@@ -92,8 +92,8 @@ func (c *Core) pool() (backups bool) {
 	for i := range c.links {
 		l := &c.links[i]
 		pooled := c.serves(LinkID(i)) && (!l.terms.Backup || !primary || c.mayPress())
-		c.rations.moved = c.rations.moved || pooled != l.duty.pooled
-		l.duty.pooled = pooled
+		c.selection.moved = c.selection.moved || pooled != l.linkUse.pooled
+		l.linkUse.pooled = pooled
 		backups = backups || pooled && l.terms.Backup
 	}
 	return backups
@@ -107,11 +107,11 @@ func (c *Core) mayPress() bool { return c.cfg.Energy == EnergyMin && c.cfg.Deadl
 func (c *Core) carryOut(backups bool, out []Action) []Action {
 	serves := false
 	for i := range c.links {
-		serves = serves || c.links[i].duty.pooled
+		serves = serves || c.links[i].linkUse.pooled
 	}
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
-		switch d := &l.duty; {
+		switch d := &l.linkUse; {
 		case !l.health.up:
 		case c.capped(id), serves && d.resting && d.why == ReasonCapped:
 			out = c.rest(id, Action{Why: ReasonCapped}, true, out)
@@ -132,7 +132,7 @@ func (c *Core) carryOut(backups bool, out []Action) []Action {
 // rest sends a link to rest for the reason that a gives. Its requests are
 // withdrawn, or left to finish.
 func (c *Core) rest(id LinkID, a Action, withdraw bool, out []Action) []Action {
-	d := &c.links[id].duty
+	d := &c.links[id].linkUse
 	if d.resting && d.why == a.Why {
 		return out
 	}
@@ -146,7 +146,7 @@ func (c *Core) rest(id LinkID, a Action, withdraw bool, out []Action) []Action {
 
 // wake lets a link work again for the reason that a gives.
 func (c *Core) wake(id LinkID, a Action, out []Action) []Action {
-	d := &c.links[id].duty
+	d := &c.links[id].linkUse
 	if !d.resting {
 		return out
 	}
@@ -162,7 +162,7 @@ func (c *Core) room(id LinkID) int64 {
 	if l.terms.Cap == 0 {
 		return math.MaxInt64
 	}
-	room := l.terms.Cap - l.duty.spent - c.flight.owed(id)
+	room := l.terms.Cap - l.linkUse.spent - c.flight.owed(id)
 	if room <= 0 || room < c.cfg.minRequest() && room < c.left() {
 		return 0
 	}
@@ -173,5 +173,5 @@ func (c *Core) room(id LinkID) int64 {
 // for it may finish.
 func (c *Core) capped(id LinkID) bool {
 	l := &c.links[id]
-	return l.terms.Cap > 0 && (l.duty.spent >= l.terms.Cap || l.load.requests == 0 && c.room(id) == 0)
+	return l.terms.Cap > 0 && (l.linkUse.spent >= l.terms.Cap || l.load.requests == 0 && c.room(id) == 0)
 }
