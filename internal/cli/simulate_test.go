@@ -180,8 +180,9 @@ func TestSimulateNoFile(t *testing.T) {
 	}
 }
 
+// TestSimulateFiles: jobs of more than 8 s, as HAT plans nothing for shorter ones.
 func TestSimulateFiles(t *testing.T) {
-	out, errs, code := rehearse(t, "--scenario", "austin,austin-dual", "--files", "html/200,20@100KB-2MB", "--mode", "hat,lowe", "--json")
+	out, errs, code := rehearse(t, "--scenario", "austin,austin-dual", "--files", "html/1500,150@1MB-2MB", "--mode", "hat,lowe", "--json")
 	if code != exit.OK || errs != "" {
 		t.Fatalf("exit %d, %q", code, errs)
 	}
@@ -194,9 +195,9 @@ func TestSimulateFiles(t *testing.T) {
 	}
 	for i, r := range results {
 		mode := []string{"hat", "lowe"}[i%2]
-		set, files := "html/200", 200
+		set, files := "html/1500", 1500
 		if i/2%2 == 1 {
-			set, files = "20@100KB-2MB", 20
+			set, files = "150@1MB-2MB", 150
 		}
 		if r.Batch == nil || r.Batch.Mode != mode || r.Batch.Name != set || r.Batch.Files != files || r.Efficiency <= 0.2 || len(r.Batch.Changes) == 0 {
 			t.Errorf("run %d: %+v, %+v", i, r, r.Batch)

@@ -222,7 +222,7 @@ func rules() map[string]rule {
 		// given a file's bytes, not the file.
 		"internal/energy": {
 			imports: "internal/stats",
-			std:     "bytes cmp encoding/json errors fmt io math slices strconv strings time",
+			std:     "bytes cmp encoding/json errors fmt io maps math slices strconv strings time",
 			tests:   "internal/energy",
 		},
 
