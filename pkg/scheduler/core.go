@@ -207,6 +207,7 @@ func (c *Core) measure() {
 			l.streams.narrow(c.now, l)
 			if c.cfg.Parallelism == 0 && c.sized() && !c.planned(LinkID(i)) {
 				l.streams.tune(c.now, l, c.task())
+				l.streams.rttShift.watch(c.now, l)
 				l.streams.explore.watch(c.now, l)
 			}
 		}

@@ -149,6 +149,9 @@ func (c *Core) explore(out []Action) []Action {
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
 		e := &l.streams.explore
+		if e.step != pairing && c.rttShifted(l) && !without("rtt-shift") {
+			l.streams.followRTTShift(c.now, l)
+		}
 		switch e.step {
 		case watching:
 			switch {

@@ -56,6 +56,7 @@ type streams struct {
 	ahead   ahead
 
 	narrowing narrowing
+	rttShift  rttShift
 	explore   exploring
 	trial     trial
 }
