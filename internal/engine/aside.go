@@ -55,6 +55,7 @@ func (b *batch) nextAside(reqs context.Context) {
 		f.begun = true
 		job := *f.job
 		job.failures, job.disagree = f.failing, f.disagree
+		job.reached, job.reachedBy = f.reached(), f.served
 		job.Target.Late = job.Target.Rerun
 		a.out++
 		go func() {

@@ -253,6 +253,17 @@ func (f *entry) done() (there []scheduler.Range) {
 	return there
 }
 
+// reached is up to where bytes of the file have been received.
+func (f *entry) reached() int64 {
+	if f.size < 0 {
+		return 0
+	}
+	if there := f.done(); len(there) > 0 {
+		return there[len(there)-1].End
+	}
+	return 0
+}
+
 // worthKeeping says whether another run should go on with what is there.
 func (f *entry) worthKeeping() bool {
 	return f.size >= journalFrom && f.place.opened && f.place.err == nil

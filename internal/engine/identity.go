@@ -91,8 +91,23 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 			d.hearWord(reqs, scheduler.LinkID(id), identity.Claim{Identity: identity.Identity{Size: max(l.told, l.gaveWay.Size())}}, 0)
 		}
 	}
+	if c.Size >= 0 && c.Size < d.job.reached && !d.believed && d.reachedElsewhere(t.link) {
+		d.outvote() // what ends has no bytes behind its end
+		return false
+	}
 	d.publishKnown(resp, c.Size, ranges)
 	return true
+}
+
+// reachedElsewhere says whether another link that is left has brought some of what the batch had
+// received of the file.
+func (d *download) reachedElsewhere(id scheduler.LinkID) bool {
+	for i := range d.links {
+		if l, other := &d.links[i], scheduler.LinkID(i); other != id && l.there && !l.lost && d.job.reachedBy.has(other) {
+			return true
+		}
+	}
+	return false
 }
 
 // lacksNothing says whether every byte of an object of a size is there already, and none is

@@ -33,6 +33,9 @@ type Job struct {
 	// What a batch knows of a file that is downloaded by itself.
 	failures int     // answers that its server has failed
 	disagree linkSet // over which links several sizes were told
+	// reached is up to where bytes of it were received before, and reachedBy over which links any came.
+	reached   int64
+	reachedBy linkSet
 }
 
 // wish is the name that the file is to have.
