@@ -199,23 +199,3 @@ func TestMistakes(t *testing.T) {
 		t.Errorf("without a link: exit %d, %v", code, err)
 	}
 }
-
-// TestServicesNameFlagsThatThereAre: the units and the script of docs start the command with
-// flags that it has.
-func TestServicesNameFlagsThatThereAre(t *testing.T) {
-	starts := regexp.MustCompile(`mlget proxy (--.*?)( >>.*)?\n`)
-	for _, name := range []string{"systemd/mlget-proxy.service", "systemd/mlget-proxy-user.service", "termux/mlget-proxy"} {
-		text, err := os.ReadFile(filepath.Join("../../../docs", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := starts.FindSubmatch(text)
-		if m == nil {
-			t.Errorf("%s does not start it", name)
-			continue
-		}
-		if err := NewCommand(console.IO{}).ParseFlags(strings.Fields(string(m[1]))); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}

@@ -70,7 +70,7 @@ func Every() []event.Event {
 			At: 12, ExitCode: 7, Error: "object changed", CPU: time.Second, MaxRSS: 1 << 20, Switches: 3000,
 			Links: []event.LinkTotals{{
 				Connections: 1, LocalAddr: "10.0.0.2:4711", RemoteAddr: "10.0.0.1:80", RTT: 16 * time.Millisecond,
-				TCP: event.TCPSegments{In: 1, Out: 2, DataIn: 3, DataOut: 4, Retrans: 5, OutOfOrder: 6},
+				TCP:   event.TCPSegments{In: 1, Out: 2, DataIn: 3, DataOut: 4, Retrans: 5, OutOfOrder: 6},
 				Reads: 7,
 			}},
 			Policy: &event.PolicyTotals{Questions: 1, LateAnswers: 2, Fallbacks: 3, Error: "it ended"},
