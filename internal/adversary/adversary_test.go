@@ -103,7 +103,7 @@ func (p *player) play() []adversary.Outcome {
 	for _, l := range p.net.Links() {
 		nets = append(nets, l)
 	}
-	links := engine.NewLinks(bus, started, nets, make([]engine.Terms, len(nets)), engine.DefaultBlockSize)
+	links := engine.NewLinks(bus, started, nets, make([]engine.Terms, len(nets)), 0, engine.DefaultBlockSize)
 	e, err := engine.New(cfg, links)
 	if err != nil {
 		panic(err)

@@ -93,7 +93,7 @@ func bench(t testing.TB, u *url.URL, to sink, block int) {
 	t.Helper()
 	var bus event.Bus
 	started := time.Now()
-	links := NewLinks(&bus, started, []Network{&plain{}}, make([]Terms, 1), block)
+	links := NewLinks(&bus, started, []Network{&plain{}}, make([]Terms, 1), 0, block)
 	e, err := New(Config{Bus: &bus, Started: started, Algorithm: "3", Padding: 0.3, BlockSize: block, Tries: 3, StallTimeout: 10 * time.Second}, links)
 	if err != nil {
 		t.Fatal(err)

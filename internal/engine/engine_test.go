@@ -38,14 +38,15 @@ func TestMain(m *testing.M) {
 
 // rig is what a test downloads with.
 type rig struct {
-	t     testing.TB
-	nets  []*testLink
-	terms []Terms
-	cfg   Config
-	dir   string
-	bus   *event.Bus
-	seen  chan []event.Event // what came up to a RunEnded
-	links []*Link
+	t      testing.TB
+	nets   []*testLink
+	terms  []Terms
+	spares int // links that may join
+	cfg    Config
+	dir    string
+	bus    *event.Bus
+	seen   chan []event.Event // what came up to a RunEnded
+	links  []*Link
 
 	// Of batches.
 	rerun bool               // the files may be there from before
@@ -91,7 +92,7 @@ func (r *rig) engine() *Engine {
 		if block == 0 {
 			block = DefaultBlockSize
 		}
-		r.links = NewLinks(r.bus, r.cfg.Started, nets, r.terms, block)
+		r.links = NewLinks(r.bus, r.cfg.Started, nets, r.terms, r.spares, block)
 	}
 	e, err := New(r.cfg, r.links)
 	if err != nil {

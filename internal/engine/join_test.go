@@ -20,8 +20,8 @@ import (
 func joining(t testing.TB, spares int, nets ...*testLink) (*rig, func(bytes int64, then func())) {
 	t.Helper()
 	r := newRig(t, nets...)
+	r.spares = spares
 	r.engine().Close() // makes the links
-	r.links = WithSpares(r.links, spares)
 	var wg sync.WaitGroup
 	t.Cleanup(wg.Wait)
 	return r, func(bytes int64, then func()) {

@@ -66,11 +66,14 @@ type Terms struct {
 	scheduler.Terms
 }
 
-// NewLinks makes the links of a run, each with its terms.
-func NewLinks(bus *event.Bus, started time.Time, nets []Network, terms []Terms, block int) []*Link {
-	links := make([]*Link, len(nets))
-	for i, n := range nets {
+// NewLinks makes the links of a run, each with its terms, and behind them spares that are not
+// there yet, for those that Join during the run, in their order.
+func NewLinks(bus *event.Bus, started time.Time, nets []Network, terms []Terms, spares, block int) []*Link {
+	links := make([]*Link, len(nets)+spares)
+	for i := range links {
 		links[i] = newLink(i, bus, started, block)
+	}
+	for i, n := range nets {
 		links[i].Join(n, terms[i])
 	}
 	return links
@@ -80,16 +83,6 @@ func newLink(id int, bus *event.Bus, started time.Time, block int) *Link {
 	l := &Link{id: scheduler.LinkID(id), bus: bus, started: started, block: block}
 	l.allowance.low = make(chan struct{}, 1)
 	return l
-}
-
-// WithSpares adds n links that are not there yet, for those that Join during the
-// run, in their order.
-func WithSpares(links []*Link, n int) []*Link {
-	for range n {
-		l := links[0]
-		links = append(links, newLink(len(links), l.bus, l.started, l.block))
-	}
-	return links
 }
 
 // Join makes a spare link one of the run. Downloads in progress use it from now

@@ -31,7 +31,7 @@ func TestSegmentsAreCounted(t *testing.T) {
 	s, web := serveTLS(t, o)
 	r := newRig(t)
 	r.cfg.HTTP = web
-	r.links = NewLinks(r.bus, r.cfg.Started, []Network{plainLink{"a"}, plainLink{"b"}}, make([]Terms, 2), DefaultBlockSize)
+	r.links = NewLinks(r.bus, r.cfg.Started, []Network{plainLink{"a"}, plainLink{"b"}}, make([]Terms, 2), 0, DefaultBlockSize)
 	got := r.get(at(t, s, "", "/f"))
 	got.right(o.body)
 	open := 0

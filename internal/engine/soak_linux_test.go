@@ -55,7 +55,7 @@ func TestSoakJobs(t *testing.T) {
 		Bus: bus, Started: time.Now(), Algorithm: "3", StaticLimit: 4 * mib, Padding: 0.3,
 		Tries: 4, StallTimeout: 30 * time.Second, Parallelism: 0,
 	}
-	links := NewLinks(bus, cfg.Started, nets, make([]Terms, len(nets)), DefaultBlockSize)
+	links := NewLinks(bus, cfg.Started, nets, make([]Terms, len(nets)), 0, DefaultBlockSize)
 	// In memory, if there is some: it is not the disk that is looked at.
 	base, err := os.MkdirTemp("/dev/shm", "mlget-soak-")
 	if err != nil {

@@ -387,3 +387,14 @@ func TestKilledDaemonLosesNothing(t *testing.T) {
 		checkFile(t, fmt.Sprintf("%s/out/f%02d", dir, i), fmt.Sprintf("/f%02d", i))
 	}
 }
+
+// TestDaemonWaitsForALink: without a link the daemon answers, its jobs wait for one, and it ends
+// in order.
+func TestDaemonWaitsForALink(t *testing.T) {
+	c, stop := begin(t, t.TempDir(), "--", "--links", "nosuch0")
+	gid := c.must("aria2.addUri", []string{"http://192.0.2.1/x"}).(string)
+	if st := c.must("aria2.tellStatus", gid).(map[string]any); st["status"] != "active" && st["status"] != "waiting" {
+		t.Errorf("%v", st)
+	}
+	stop()
+}

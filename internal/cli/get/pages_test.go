@@ -54,7 +54,7 @@ func (l slowLink) serve(conn net.Conn) {
 
 // linksOver are the links of a run.
 func linksOver(nets []engine.Network, terms []engine.Terms) []*engine.Link {
-	return engine.NewLinks(&event.Bus{}, time.Now(), nets, terms, 0)
+	return engine.NewLinks(&event.Bus{}, time.Now(), nets, terms, 0, 0)
 }
 
 // TestPagesOverSlowLinks: a page that drips over one link comes over another, and does not

@@ -34,7 +34,7 @@ func (r *run) probe(ctx context.Context) error {
 	ctx, cancel := r.o.limitTime(ctx, r.started)
 	defer cancel()
 	nets, terms := networks(r.links, r.measure.models)
-	links := r.plans.links(&r.bus, r.started, r.links, nets, terms, 0)
+	links := r.plans.links(&r.bus, r.started, r.links, nets, terms, 0, 0)
 	defer r.plans.close()
 	pages := newPages(&r.web, links, r.o.timeout, r.o.tries)
 	defer pages.close()

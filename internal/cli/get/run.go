@@ -221,7 +221,7 @@ func (r *run) transfer(ctx context.Context) error {
 		cfg.Program = r.program
 	}
 	nets, terms := networks(r.links, r.measure.models)
-	shared := engine.WithSpares(r.plans.links(&r.bus, r.started, r.links, nets, terms, cfg.BlockSize), o.spares(r.links, r.plans.specs))
+	shared := r.plans.links(&r.bus, r.started, r.links, nets, terms, o.spares(r.links, r.plans.specs), cfg.BlockSize)
 	defer r.plans.close()
 	roster := &roster{
 		options: o, plans: r.plans, gates: &r.gates, system: r.system, bus: &r.bus, started: r.started, warn: r.warn,
@@ -250,14 +250,14 @@ func (r *run) transfer(ctx context.Context) error {
 }
 
 // links are the links with which a run begins. Their plans are kept until p is closed.
-func (p *plans) links(bus *event.Bus, started time.Time, begun []chosen, nets []engine.Network, terms []engine.Terms, block int) []*engine.Link {
+func (p *plans) links(bus *event.Bus, started time.Time, begun []chosen, nets []engine.Network, terms []engine.Terms, spares, block int) []*engine.Link {
 	keepers := make([]*plan.Keeper, len(nets))
 	for i, l := range begun {
 		keepers[i] = p.terms(l.described, l.net.Spec(), &terms[i])
 	}
-	links := engine.NewLinks(bus, started, nets, terms, block)
-	for i, l := range links {
-		p.keep(keepers[i], begun[i].info.Name, l)
+	links := engine.NewLinks(bus, started, nets, terms, spares, block)
+	for i, l := range begun {
+		p.keep(keepers[i], l.info.Name, links[i])
 	}
 	return links
 }

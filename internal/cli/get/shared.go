@@ -81,7 +81,7 @@ func (o *Options) share(ctx context.Context, here, global bool, f Follower, warn
 		plans = newPlans(ctx, specs, warn)
 	}
 	nets, terms := networks(begun, measured.models)
-	s.links = engine.WithSpares(plans.links(&s.bus, s.started, begun, nets, terms, int(o.blockSize.Bytes)), o.spares(begun, plans.specs))
+	s.links = plans.links(&s.bus, s.started, begun, nets, terms, o.spares(begun, plans.specs), int(o.blockSize.Bytes))
 	for _, l := range begun {
 		s.names = append(s.names, l.info.Name)
 	}
