@@ -131,7 +131,7 @@ func (f flags) config() (Config, error) {
 	case f.quick:
 		c.Size, c.LoopbackSize = 100e6, 500e6
 		c.Scenarios = orElse(c.Scenarios, loopback, "high-speed", "low-speed", "always-online", "wifi-dies", "lossy")
-		names = orElse(names, "mlget-3", "aria2-2", "aria2-16", "curl-mptcp", "curl-best")
+		names = orElse(names, "mlget-3", "aria2-2", "aria2-16", "curl-best")
 	default:
 		c.Scenarios = orElse(c.Scenarios, append(scenario.Names(), loopback)...)
 		names = orElse(names, append(named(algorithms()...),
