@@ -15,9 +15,16 @@ const (
 	batchWake = 25 * Millisecond
 )
 
-// usable says whether l may be given work. A banned link may not, whatever its
-// state: its probes are the fail-over's business.
-func (c *Core) usable(l *link) bool { return l.health.fit(c.now) && !l.linkUse.resting }
+// worthJoining is how long the others must still be busy for a link that has no
+// connection yet to be given work: name, connection, TLS and the first steps of
+// slow start take half of that on a phone's link, and its radio has to be woken.
+const worthJoining = Second
+
+// usable says whether l may be given work, and it is not too late for that. A banned link
+// may not, whatever its state: its probes are the fail-over's business.
+func (c *Core) usable(l *link) bool {
+	return l.health.fit(c.now) && !l.linkUse.resting && !c.tooLate(l)
+}
 
 // assign gives work to every stream that is ready for more, and lets the idle
 // ones take over what others are too slow with.
@@ -95,6 +102,26 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 func (c *Core) backLate(l *link, s StreamID) bool {
 	trips := l.streams.trips(s)
 	return !without("back-late") && trips >= reconnectRTTs && (trips*l.rtt.known()).Seconds() > (View{c}).finishTime()
+}
+
+// tooLate says whether a link that joins while others are at work, or about to
+// be, would hardly have begun when they have finished.
+func (c *Core) tooLate(l *link) bool {
+	if l.load.asked || without("too-late") || !c.sized() || l.linkUse.urgent {
+		return false
+	}
+	rate := 0.0
+	for i := range c.links {
+		o := &c.links[i]
+		works := !o.load.fruitless() // else nothing came of what it was asked for last
+		if o.load.requests > 0 {
+			works = !o.silent(c.now)
+		}
+		if o.load.asked && c.usable(o) && works {
+			rate += o.est.rate
+		}
+	}
+	return float64(c.left()) < float64(rate*worthJoining.Seconds())
 }
 
 // runway is how many bytes l will receive before the first byte of a request that is

@@ -2,6 +2,56 @@ package scheduler
 
 import "testing"
 
+// A link that joins while others are at work gets work at once, if there is
+// enough left for its first bytes to come before the end.
+func TestLateLinkJoinsWhereItIsWorthIt(t *testing.T) {
+	const rate = 4e6
+	for _, tc := range []struct {
+		name  string
+		size  int64
+		joins bool
+	}{
+		{"half a minute is left", 130e6, true},
+		{"two seconds are left", 16e6, true},
+		{"half a second is left", 10e6, false},
+	} {
+		for _, policy := range []string{"1", "2", "3"} {
+			t.Run(tc.name+", "+policy, func(t *testing.T) {
+				p, err := NewPolicy(policy, 4<<20, 0.3)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := newRig(t, Config{Links: 2, Policy: p, Size: tc.size})
+				r.up(1)
+				got := map[ChunkID]int64{}
+				r.steady(2*Second, 0, rate, got)
+				r.step(Input{Kind: LinkUp, Link: 1})
+				r.step(Input{Kind: Tick})
+				joined := false
+				for _, a := range r.acts {
+					joined = joined || a.Kind == Start && a.Link == 1
+				}
+				if joined != tc.joins {
+					t.Fatalf("with %d bytes left: %+v", r.core.Left(), r.acts)
+				}
+				if tc.joins {
+					return
+				}
+				// When the other one falls silent, it is not too late for anything.
+				for range 300 {
+					r.now += 10 * Millisecond
+					for _, a := range r.step(Input{Kind: Tick}) {
+						joined = joined || a.Kind == Start && a.Link == 1
+					}
+				}
+				if !joined {
+					t.Error("nobody fetches the rest")
+				}
+			})
+		}
+	}
+}
+
 // steady lets whatever a link was asked for come at a rate, in its order.
 func (r *rig) steady(d Time, id LinkID, rate float64, got map[ChunkID]int64) {
 	for end := r.now + d; r.now < end; {

@@ -21,6 +21,7 @@ const (
 type linkUse struct {
 	resting bool
 	why     Reason // of the last Rest, while resting
+	urgent  bool   // it is needed for a deadline
 	asked   bool   // it was given work, ever
 	pooled  bool   // it serves: those who choose may choose it
 	chosen  bool
@@ -139,7 +140,7 @@ func (c *Core) rest(id LinkID, a Action, withdraw bool, out []Action) []Action {
 	if withdraw {
 		out = c.release(id, out)
 	}
-	d.resting, d.why = true, a.Why
+	d.resting, d.why, d.urgent = true, a.Why, false
 	a.Kind, a.Link = Rest, id
 	return append(out, a)
 }

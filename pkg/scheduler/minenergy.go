@@ -200,6 +200,7 @@ func (c *Core) choose(out []Action) []Action {
 		id, a := m.all[k].id, Action{Why: why}
 		d := &c.links[id].linkUse
 		d.chosen = after.has(k)
+		d.urgent = d.chosen && late
 		switch {
 		case !d.chosen && m.all[k].backup:
 			a.Why = ReasonBackup
