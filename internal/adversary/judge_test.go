@@ -48,7 +48,7 @@ func TestJudge(t *testing.T) {
 		"bytes of nothing":       {nil, tagged, Outcome{Data: make([]byte, size)}, []Class{Mixed}},
 		"a part":                 {nil, tagged, Outcome{Data: made(piece{0, 7})}, []Class{Short}},
 		"an empty file":          {nil, tagged, Outcome{}, []Class{Short}},
-		"no validators":          {nil, []*Told{said(0, 0), said(1, 0)}, Outcome{Data: made(piece{0, 4}, piece{1, 4})}, nil},
+		"no validators":          {nil, []*Told{said(0, 0), said(1, 0)}, Outcome{Data: made(piece{0, 4}, piece{1, 4})}, []Class{Mixed}},
 		"one validator":          {nil, []*Told{said(0, 0), said(1, ShowDate)}, Outcome{Data: made(piece{0, 4}, piece{1, 4})}, []Class{Mixed}},
 		"no validators, zeros":   {nil, []*Told{said(0, 0), said(1, 0)}, Outcome{Data: append(made(piece{0, 7}), make([]byte, blockSize)...)}, []Class{Mixed}},
 		"one date, tags":         {func(w *World) { w.SameSecond = true }, tagged, Outcome{Data: made(piece{0, 4}, piece{1, 4})}, []Class{Mixed}},

@@ -87,7 +87,8 @@ func TestFilesLinkDies(t *testing.T) {
 		cfg := filesOver(t, "link a,down=40,rtt=30\nlink b,down=40,rtt=60\nat 3s b down",
 			Batch{Files: same(400, 100_000), Tuning: tuning.Config{Mode: mode, Concurrency: 8}})
 		res := mustRunBatch(t, cfg)
-		if len(res.Batch.Changes) < 2 || res.Batch.Mode != mode.String() {
+		// HAT plans nothing for a job of less than 8 s.
+		if len(res.Batch.Changes) < 2 && mode != tuning.HAT || res.Batch.Mode != mode.String() {
 			t.Errorf("%v: %+v", mode, res.Batch)
 		}
 	}
