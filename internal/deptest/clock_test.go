@@ -33,6 +33,7 @@ func timeOfDay() map[string]string {
 		"internal/android/getaddrinfo.go":   "a deadline that has passed",
 		"internal/cli/get/conditions.go":    "a file's own time, against its server's",
 		"internal/store/rerun.go":           "a file's own time, against its server's",
+		"internal/store/ours.go":            "whether a file is the one that was written: its own time, against itself",
 		"internal/plan":                     "the days and hours of a person's calendar",
 		"internal/android/androidtest":      "of tests",
 		"internal/store/crashtest":          "of tests",

@@ -85,7 +85,7 @@ func rules() map[string]rule {
 			tests:   "internal/race internal/testbody github.com/mccutchen/go-httpbin",
 		},
 		"internal/store": {
-			imports: "internal/filelock internal/identity internal/units pkg/scheduler golang.org/x/sys",
+			imports: "internal/errno internal/filelock internal/identity internal/units pkg/scheduler golang.org/x/sys",
 			tests:   "internal/store/crashtest internal/testbody",
 		},
 		// Compares what is told of objects; nothing else does.

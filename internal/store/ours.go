@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/mlget/mlget/internal/errno"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -51,13 +52,24 @@ func (w written) is(file fs.FileInfo, text []byte) bool {
 	return w.file != nil && os.SameFile(w.file, file) && sha256.Sum256(text) == w.sum
 }
 
+// looksLike is is, by what is known of the file without opening it.
+func (w written) looksLike(file fs.FileInfo) bool {
+	return w.file != nil && os.SameFile(w.file, file) && w.file.Size() == file.Size() && w.file.ModTime().Equal(file.ModTime())
+}
+
 // removeOwnJournal removes the journal if it is the one that f read or wrote last: another
 // mlget, or somebody else, may have put theirs in its place.
 func (f *File) removeOwnJournal() error {
-	if there, text, err := f.dir.readOurs(f.path + journalSuffix); err != nil || !f.written.is(there, text) {
+	there, text, err := f.dir.readOurs(f.path + journalSuffix)
+	own := err == nil && f.written.is(there, text)
+	if errno.IsScarce(err) { // it cannot be read, but looked at
+		there, err = f.dir.lstat(f.path + journalSuffix)
+		own = err == nil && f.written.looksLike(there)
+	}
+	if !own {
 		return nil //nolint:nilerr // it is none of ours
 	}
-	err := f.dir.remove(f.path + journalSuffix)
+	err = f.dir.remove(f.path + journalSuffix)
 	if errors.Is(err, fs.ErrNotExist) { // whoever has just had the name has removed it
 		return nil
 	}
