@@ -19,6 +19,10 @@ import (
 // errDiffers says that bytes which are there already are others in an answer.
 var errDiffers = fmt.Errorf("%w: its bytes differ from those received before", ErrChanged)
 
+// wholeTries is how often at least a link is asked for the whole object that was given up as its
+// connections ended: the first answer may be that the server is busy. Chosen by hand.
+const wholeTries = 3
+
 // goWhole makes the download one stream: the one of m, or, where that is nil, of
 // a request still to be made over a link. All other transfers are over. What is there
 // of the object is kept, and compared with what comes.
@@ -36,6 +40,8 @@ func (d *download) goWhole(id scheduler.LinkID, m *message) {
 		if l := &d.links[i]; d.mayServeWhole(l) {
 			if aboutRanges(l.err) {
 				l.failures = 0
+			} else { // its connections ended, which may have meant the same
+				l.failures = max(0, l.failures-wholeTries)
 			}
 			l.lost, l.err = false, nil
 		}
