@@ -52,3 +52,34 @@ func TestJournalBesideAWholeFile(t *testing.T) {
 		})
 	}
 }
+
+// TestOwnJournalByItsLooks: where no descriptor is left to read a journal, it is known as the one
+// that was written by its number, size and time, and another one in its place is not.
+func TestOwnJournalByItsLooks(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, Target{Dir: dir}, rerunURL)
+	defer f.Close() //nolint:errcheck // nothing was written
+	must(t, f.Begin(identity.Identity{Size: 3000}))
+	path := filepath.Join(dir, "x.part.json")
+	look := func() os.FileInfo {
+		t.Helper()
+		there, err := os.Lstat(path)
+		must(t, err)
+		return there
+	}
+	if !f.written.looksLike(look()) {
+		t.Error("the journal that was written is not known")
+	}
+	text, err := os.ReadFile(path)
+	must(t, err)
+	must(t, os.Rename(path, path+".kept"))
+	put(t, path, string(text))
+	if f.written.looksLike(look()) {
+		t.Error("a copy in its place is taken for it")
+	}
+	must(t, os.Rename(path+".kept", path))
+	must(t, os.Chtimes(path, changed(), changed()))
+	if f.written.looksLike(look()) {
+		t.Error("one that was changed since is taken for it")
+	}
+}
