@@ -226,7 +226,10 @@ func (o *options) shared() (*get.Options, error) {
 			return nil, exit.UsageError{Err: err}
 		}
 		if s.Proxy != "" {
-			return nil, exit.Usagef("--link %s: proxy= is for downloads", s.Key())
+			return nil, exit.UsageError{
+				Err:  fmt.Errorf("--link %s: proxy= is for downloads", s.Key()),
+				Hint: "mlget --link NAME,proxy=URL downloads through it; connections of other programs go to their hosts themselves",
+			}
 		}
 		args = append(args, "--link="+text)
 	}
