@@ -43,13 +43,13 @@ QUICK = ./internal/android/... ./internal/cli/... ./internal/dataset ./internal/
 	./internal/terms ./internal/units ./pkg/...
 .PHONY: quick
 quick: ## vet, and the tests of what only computes: less than a minute
-	@go vet ./...
-	@go test -short -vet=off $(QUICK)
+	@go vet -trimpath ./...
+	@go test -trimpath -short -vet=off $(QUICK)
 
 # Fuzz targets run with their seeds, and with what was found once, as tests do.
 .PHONY: test
 test: $(TOOLS)/gotestsum-$(GOTESTSUM) ## run all tests: five minutes on two cores
-	@go vet ./...
+	@go vet -trimpath ./...
 	@.ci/test $(TOOLS)/gotestsum-$(GOTESTSUM)
 
 .PHONY: fuzz

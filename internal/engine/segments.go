@@ -59,14 +59,19 @@ func (c *tallied) Write(p []byte) (int, error) {
 // of 1,448, and as much again for acknowledgements of every second packet.
 const headerShare = 18
 
-// crossedOver is how many bytes have crossed the link for a connection, with all headers.
-func crossedOver(conn net.Conn) int64 {
+// crossedOver is how many bytes have crossed the link for a connection, with all headers. What
+// has come and was not read is counted when it is read, or when the connection ends without
+// that.
+func crossedOver(conn net.Conn, ends bool) int64 {
 	if c, ok := conn.(*tallied); ok {
 		n := c.bytes.Load()
 		return n + n/headerShare
 	}
-	n, _ := link.ReadTraffic(conn)
-	return n
+	n, unread, _ := link.ReadTraffic(conn)
+	if ends {
+		return n
+	}
+	return n - unread
 }
 
 // crossed is how many bytes have crossed the link, with all headers.
@@ -75,7 +80,7 @@ func (s *segmentCount) crossed() int64 {
 	defer s.mu.Unlock()
 	n := s.bytes
 	for c := range s.open {
-		n += crossedOver(c.Conn)
+		n += crossedOver(c.Conn, false)
 	}
 	return n
 }
@@ -110,7 +115,7 @@ func (s *segmentCount) retire(c *countedConn) {
 	if _, open := s.open[c]; open {
 		delete(s.open, c)
 		addSegments(&s.closed, c.Conn)
-		s.bytes += crossedOver(c.Conn)
+		s.bytes += crossedOver(c.Conn, true)
 	}
 }
 
@@ -157,6 +162,6 @@ func addSegments(t *event.TCPSegments, conn net.Conn) {
 
 // tells says whether the kernel counts a connection's bytes.
 func tells(conn net.Conn) bool {
-	_, ok := link.ReadTraffic(conn)
+	_, _, ok := link.ReadTraffic(conn)
 	return ok
 }

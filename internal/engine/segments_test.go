@@ -116,3 +116,41 @@ func TestSegmentsOfAConnectionCountOnce(t *testing.T) {
 		t.Errorf("%d open, %+v", open, got)
 	}
 }
+
+// What had come and was not read when its connection ended has crossed the link all the same.
+func TestCrossedCountsWhatNobodyRead(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("not read on " + runtime.GOOS)
+	}
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	raw, err := net.Dial("tcp4", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s segmentCount
+	conn := s.watch(raw, true)
+	peer, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = peer.Close() }()
+	const sent, read = 20_000, 5_000
+	if _, err := peer.Write(make([]byte, sent)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(conn, make([]byte, read)); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.crossed(); n < read || n >= sent {
+		t.Errorf("%d bytes crossed, of which %d were read", n, read)
+	}
+	_ = conn.Close()
+	if n := s.crossed(); n < sent {
+		t.Errorf("%d bytes crossed, of %d", n, sent)
+	}
+}

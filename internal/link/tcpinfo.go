@@ -61,23 +61,22 @@ const (
 )
 
 // ReadTraffic is how many bytes have crossed the link for c, in both directions, as whoever
-// carries its packets counts them: with all headers. What has come and was not read yet is not
-// in it; nor are packets that came twice, or were lost before they came. It is false where the
-// system does not tell.
-func ReadTraffic(c net.Conn) (bytes int64, ok bool) {
+// carries its packets counts them: with all headers. Of these, unread have come and were not
+// read yet. Packets that came twice, or were lost before they came, are not counted. It is
+// false where the system does not tell.
+func ReadTraffic(c net.Conn) (bytes, unread int64, ok bool) {
 	var info TCPInfo
-	unread := 0
 	_ = control(c, func(fd uintptr) {
 		if info, ok = readTCPInfo(fd); ok {
-			unread = readUnread(fd)
+			unread = int64(readUnread(fd))
 		}
 	})
 	headers := int64(headers4)
 	if a, tcp := c.LocalAddr().(*net.TCPAddr); tcp && a.IP.To4() == nil {
 		headers = headers6
 	}
-	read := max(0, int64(info.BytesReceived)-int64(unread))
-	return read + int64(info.BytesSent) + headers*(int64(info.SegsIn)+int64(info.SegsOut)), ok
+	bytes = int64(info.BytesReceived) + int64(info.BytesSent) + headers*(int64(info.SegsIn)+int64(info.SegsOut))
+	return bytes, min(unread, int64(info.BytesReceived)), ok
 }
 
 // Handshake is how long a new connection's handshake took, by what its maker has measured.

@@ -18,6 +18,7 @@ func TestFor(t *testing.T) {
 		{`machine h login u password p"q\r`, "h", "u", `p"q\r`, ""},
 		{"machine h login u password #p", "h", "u", "#p", ""},
 		{"# machine h login x password y\nmachine h # mine\n  login u password p", "h", "u", "p", ""},
+		{"#\nmachine h login u password p", "h", "u", "p", ""},
 		{"machine h password p account a login u", "h", "u", "p", ""},
 		{"machine g login x\nmacdef init\nmachine h login no password no\n\nmachine h login u password p", "h", "u", "p", ""},
 		{"macdef init\nmachine h login no", "h", "", "", ""},

@@ -15,6 +15,7 @@ func TestParse(t *testing.T) {
 	for text, want := range map[string]Plan{
 		"50G/month":     {50 << 30, Monthly, 1},
 		"50GB/month":    {50e9, Monthly, 1},
+		"50G/month@1":   {50 << 30, Monthly, 1},
 		"1.5G/month@17": {3 << 29, Monthly, 17},
 		"50G/month@31":  {50 << 30, Monthly, 31},
 		"200M/day":      {200 << 20, Daily, 0},

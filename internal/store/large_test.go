@@ -14,7 +14,7 @@ import (
 // TestBeyondFourGiB: offsets that 32 bits do not hold, on disk and in the
 // journal. Little of the file is written; its room is reserved all the same.
 func TestBeyondFourGiB(t *testing.T) {
-	const size, four, piece = 5<<30 + 12345, 4 << 30, 64 << 10
+	const size, four, piece = 4<<30 + 300_001, 4 << 30, 64 << 10
 	id := object
 	id.Size = size
 	big := testbody.Body{Seed: 7, Size: size}

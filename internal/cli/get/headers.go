@@ -2,11 +2,14 @@ package get
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
@@ -83,7 +86,8 @@ func (o *Options) readNetrc() (*netrc.File, error) {
 		return nil, nil
 	}
 	path := cmp.Or(o.netrcFile, os.Getenv("NETRC"))
-	if path == "" {
+	own := path == ""
+	if own {
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return nil, exit.FileError{Err: fmt.Errorf("--netrc: %w", err)}
@@ -91,6 +95,10 @@ func (o *Options) readNetrc() (*netrc.File, error) {
 		path = filepath.Join(home, ".netrc")
 	}
 	text, err := os.ReadFile(path)
+	if own && runtime.GOOS == "windows" && errors.Is(err, fs.ErrNotExist) {
+		path = filepath.Join(filepath.Dir(path), "_netrc") // its name there, for curl and ftp
+		text, err = os.ReadFile(path)
+	}
 	switch {
 	case err != nil && !o.netrc && (o.netrcTry || o.netrcFile == ""):
 		return nil, nil //nolint:nilerr // as far as there is one

@@ -3,6 +3,7 @@
 package accept
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/mlget/mlget/pkg/scheduler"
@@ -191,7 +192,7 @@ func (a *Answers) Seams(size int64, there func(scheduler.Range) bool) (seams []s
 			order = append(order, ID(i+1))
 		}
 	}
-	slices.SortFunc(order, func(x, y ID) int { return compareOff(a.of[x-1].r, a.of[y-1].r) })
+	slices.SortFunc(order, func(x, y ID) int { return cmp.Compare(a.of[x-1].r.Off, a.of[y-1].r.Off) })
 	for i := 1; i < len(order); i++ {
 		left, right := order[i-1], order[i]
 		at := a.of[right-1].r.Off
@@ -222,16 +223,6 @@ func (a *Answers) union(x, y ID) {
 
 func overlap(x, y scheduler.Range) int64 {
 	return max(0, min(x.End, y.End)-max(x.Off, y.Off))
-}
-
-func compareOff(x, y scheduler.Range) int {
-	switch {
-	case x.Off < y.Off:
-		return -1
-	case x.Off > y.Off:
-		return 1
-	}
-	return 0
 }
 
 // Without is what of sorted, disjoint ranges lies outside r.

@@ -92,6 +92,56 @@ func TestWhatDiffersIsNotJoined(t *testing.T) {
 	}
 }
 
+// TestSeams: a range is worth asking for where two answers meet that are not joined and of
+// which one at least is not confirmed, and where all of it has come; the others before it are
+// no reason to stop.
+func TestSeams(t *testing.T) {
+	var a Answers
+	first := a.Add(0, true)
+	a.Has(first, 100*kib)
+	a.Has(a.Add(100*kib, true), 200*kib) // confirmed
+	x := a.Add(200*kib, false)
+	a.Has(x, 300*kib)
+	y := a.Add(300*kib, false)
+	a.Has(y, 400*kib)
+	a.Unite(x, y)
+	a.Has(a.Add(420*kib, false), 500*kib) // nothing has come before it
+	if got := a.Seams(500*kib, always); !slices.Equal(got, []scheduler.Range{r(184, 216)}) {
+		t.Errorf("seams: %v", got)
+	}
+	if got := a.Seams(500*kib, func(r scheduler.Range) bool { return r.End <= 200*kib }); len(got) != 0 {
+		t.Errorf("seams of what has not come: %v", got)
+	}
+}
+
+// TestLead: what was confirmed by an answer that another takes the place of is confirmed no
+// longer, and joined with nothing.
+func TestLead(t *testing.T) {
+	var a Answers
+	first := a.Add(0, true)
+	a.Has(first, 3)
+	second := a.Add(3, true)
+	a.Has(second, 10)
+	other := a.Add(10, false)
+	a.Has(other, 100*kib)
+	follower := a.Add(100*kib, false)
+	a.Has(follower, 200*kib)
+	a.Unite(other, follower)
+	a.Lead(other)
+	for id, want := range map[ID]bool{first: false, second: false, other: true, follower: true} {
+		if a.Confirmed(id) != want {
+			t.Errorf("answer %d: confirmed %v", id, !want)
+		}
+	}
+	a.Unite(first, other)
+	if a.Confirmed(second) || !a.Confirmed(first) {
+		t.Error("answers that led together are still joined")
+	}
+	if id := a.Add(200*kib, true); !a.Confirmed(id) {
+		t.Error("an answer that is proven is not joined with the one that leads")
+	}
+}
+
 // TestJoinsNeverReachAcrossVersions: answers of several versions, cut anywhere and compared
 // byte by byte with what their version is, are never confirmed unless they are of the
 // first one's.
