@@ -202,7 +202,11 @@ func (c *Core) measure() {
 			if (l.load.owed() < l.bdp() || !l.pace.settled(false)) && !without("restart-evidence") {
 				l.est.restart(c.now)
 			}
+			rate := l.est.rate
 			l.est.observe(c.now, l.load.arrived(), l.rtt.path())
+			if l.beginsAgain(c.now) {
+				l.est.rate = max(l.est.rate, rate)
+			}
 			l.pace.observe(c.now, l.rtt.min, l.load.received, l.est.nMarks > 0)
 			l.streams.narrow(c.now, l)
 			if c.cfg.Parallelism == 0 && c.sized() && !c.planned(LinkID(i)) {

@@ -5,7 +5,21 @@ import "math/bits"
 // A server may serve one request a connection (Connection: close, HTTP/1.0, or as many as
 // nginx's keepalive_requests allows). Each further request then costs a handshake and a
 // slow start: it is sent in time for its first byte to follow the last one of the request
-// before, and it is not sent at all for less than comes meanwhile.
+// before, it is not sent at all for less than comes meanwhile, and the slow start is no
+// evidence that the link has become slow.
+
+// slowStartRTTs is how many round trips a slow start lasts at most: a connection that doubles
+// its initial window has brought 3.7 MB by then, more than fits into a mobile link and its queue
+// (RFC 5681, 3.1; RFC 6928).
+const slowStartRTTs = 2 * reconnectRTTs
+
+// beginsAgain says whether the link's connection has just replaced another one and is in slow
+// start: it has not yet brought what the link is known to carry in two round trips, over which
+// a rate is measured. The first connection stands for all of the link.
+func (l *link) beginsAgain(now Time) bool {
+	began := l.streams.server.replaced
+	return began > 0 && now < began+slowStartRTTs*l.rtt.known() && l.streams.conn[0].opened < 2*l.bdp() && !without("begins-again")
+}
 
 // reconnecting is how many bytes l brings until another connection's first byte, whose
 // handshake and request wait in the link's queue.

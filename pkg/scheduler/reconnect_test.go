@@ -39,6 +39,28 @@ func TestAnotherConnectionIsMadeInTime(t *testing.T) {
 	}
 }
 
+// TestSlowStartOfNextConnectionKeepsRate: what the first round trips of a connection that replaces
+// another one bring does not lower the link's rate; what comes later does.
+func TestSlowStartOfNextConnectionKeepsRate(t *testing.T) {
+	for _, yes := range []bool{true, false} {
+		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 40_000_000, First: 1 << 20, Parallelism: 1})
+		r.up(1)
+		got := map[ChunkID]int64{}
+		r.single(0, yes)
+		r.flow(Second, map[ChunkID]float64{0: steady}, got)
+		r.step(Input{Kind: Finished, Chunk: 0, Bytes: 1 << 20})
+		rate := func() float64 { return r.core.Rate(0) }
+		r.flow(100*Millisecond, map[ChunkID]float64{1: 0.3 * steady}, got)
+		if kept := rate() > 0.9*steady; kept != yes {
+			t.Errorf("single %v: %.0f bytes per second while a connection began, %.0f before", yes, rate(), steady)
+		}
+		r.flow(500*Millisecond, map[ChunkID]float64{1: 0.3 * steady}, got)
+		if rate() > 0.4*steady {
+			t.Errorf("single %v: %.0f bytes per second long after, want %.0f", yes, rate(), 0.3*steady)
+		}
+	}
+}
+
 // TestNoConnectionForLittle: what comes while a connection is made is not worth one.
 func TestNoConnectionForLittle(t *testing.T) {
 	for _, yes := range []bool{true, false} {

@@ -67,6 +67,8 @@ type server struct {
 	lasting bool // they outlive requests that are cut short
 	single  bool // each request needs one of its own
 	bound   int  // how many it has been seen to serve at a time while it answered no other
+	// If single: when the latest connection brought its first byte; 0: none replaced another.
+	replaced Time
 }
 
 // conn is what is known of one connection.
@@ -169,7 +171,7 @@ const leastTimeout = 200 * Millisecond
 // says whether its connection starts anew after a timeout.
 func (s *streams) hear(ch *chunk, bytes int64, now, late Time) (anew bool) {
 	if ch.got == bytes && s.server.single { // the connection is another one
-		s.conn[ch.stream].opened = 0
+		s.conn[ch.stream].opened, s.server.replaced = 0, now
 	}
 	s.conn[ch.stream].opened += bytes
 	s.conn[ch.stream].astray = 0
