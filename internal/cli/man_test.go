@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -74,6 +75,18 @@ func TestManuals(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestShorthandsCanBeTyped holds that a flag's short name is a letter or a digit.
+func TestShorthandsCanBeTyped(t *testing.T) {
+	short := regexp.MustCompile(`^[A-Za-z0-9]?$`)
+	everyCommand(newRootCommand(console.IO{}), func(c *cobra.Command) {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !short.MatchString(f.Shorthand) {
+				t.Errorf("%s: --%s has the short name %q", c.CommandPath(), f.Name, f.Shorthand)
+			}
+		})
+	})
 }
 
 func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1" }

@@ -316,28 +316,40 @@ func carriers(r Report) (n int) {
 	return n
 }
 
-// linkSum is what all links together could have carried, in Mbit/s: what was
-// estimated, but not less than they did carry. The efficiency is the throughput's
-// part of it; 0: there is none, since nothing was to be carried, or a link was left
-// idle on purpose.
+// linkSum is what all links together could have carried, in Mbit/s. The efficiency is the
+// throughput's share of it. 0 means that there is none: nothing had to be carried, or a link
+// was left idle on purpose.
 func linkSum(r Report) (mbps float64) {
 	if received(r) == 0 {
 		return 0
 	}
-	for _, l := range r.Links {
+	for i := range r.Links {
+		l := &r.Links[i]
 		if l.BandwidthMbps > 0 {
 			if l.spared() {
 				return 0
 			}
-			mbps += max(l.BandwidthMbps, l.ThroughputMbps)
+			mbps += l.capacity()
 		}
 	}
 	return mbps
 }
 
+// capacity is what the link could have carried, in Mbit/s: the scheduler's estimate, but at
+// most the peak and at least the throughput. The estimate is the upper decile of rates over
+// 0.1 s, which is too high where bytes arrive unevenly; the peak is over half a second, from
+// the kernel's count. A peak that equals the throughput was not measured.
+func (l *Link) capacity() float64 {
+	mbps := l.BandwidthMbps
+	if l.PeakMbps > l.ThroughputMbps {
+		mbps = min(mbps, l.PeakMbps)
+	}
+	return max(mbps, l.ThroughputMbps)
+}
+
 // spared says whether something decided that the link should be idle, at least for a
 // while: other reasons are those of a banned, lost or capped link.
-func (l Link) spared() bool {
+func (l *Link) spared() bool {
 	return l.Reason != "" && (l.State == string(event.LinkUnused) || l.State == string(event.LinkUsed))
 }
 

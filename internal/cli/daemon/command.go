@@ -64,7 +64,8 @@ browser extensions. Its queue survives it. FLAGS are those of each download.`,
 	f.StringVar(&o.listen, "rpc-listen", "127.0.0.1:6800", "`ADDRESS:PORT` or unix:PATH to listen at")
 	flags.NameVar(f, &o.secretFile, "rpc-secret-file", "", "`FILE` with the secret that clients need")
 	f.StringArrayVar(&o.origins, "rpc-allow-origin", nil, "`ORIGIN` of web pages that may call; * = all")
-	flags.NameVar(f, &o.dir, "dir", ".", "`DIR` below which all files are saved")
+	o.dir = "."
+	flags.NameVar(f, &o.dir, "dir", "", "`DIR` below which all files are saved")
 	flags.NameVar(f, &o.session, "session", "", "`FILE` of the queue (default: mlget's own)")
 	f.BoolVar(&o.local, "allow-local", false, "download from this machine and link-local URLs")
 	f.IntVar(&o.concurrent, "max-concurrent-downloads", 0, "files at once (default 5)")

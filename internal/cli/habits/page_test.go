@@ -61,9 +61,14 @@ func page() string {
 	} {
 		fmt.Fprintf(&b, "\n## From %s\n\n%s\n| %s | mlget |\n| --- | --- |\n", tool.name, tool.more, tool.name)
 		for _, r := range table() {
-			if !strings.Contains(r.tools, tool.letter) {
-				continue
+			if r.tools == tool.letter {
+				fmt.Fprintf(&b, "| %s | %s |\n", spelled(r), meaningOf(r))
 			}
+		}
+	}
+	b.WriteString(sharedHead)
+	for _, r := range table() {
+		if len(r.tools) > 1 {
 			fmt.Fprintf(&b, "| %s | %s |\n", spelled(r), meaningOf(r))
 		}
 	}
@@ -105,9 +110,9 @@ func meaningOf(r row) string {
 
 const pageHead = `# Coming from wget, curl or aria2
 
-For people who know one of these programs by heart. Most of what they write does the same here; what does not is refused with one line that says what to write, before anything is fetched. The tables are made from the program's own (` + "`internal/cli/habits`" + `), so they say what it does; what is in neither table is in ` + "`mlget --help`" + ` by the same name, or unknown.
+For users of wget, curl or aria2. Most of their options do the same in mlget. An option that mlget refuses ends in one line that says what to write instead, before anything is fetched. An option that is in none of these tables has the same name in ` + "`mlget --help`" + `, or is unknown. The tables are generated from the program's own (` + "`internal/cli/habits`" + `).
 
-What is the same everywhere: redirects are followed, HTTP errors are the exit status (wget's codes), files are named as their URLs, nothing is overwritten (` + "`name.1`" + `), files get the server's time, the same command goes on where it stopped.
+In every case redirects are followed, HTTP errors set the exit status (wget's codes), files are named after their URLs and get the server's time, nothing is overwritten (the new file is ` + "`name.1`" + `), and the same command continues an interrupted download.
 
 ## One letter, several meanings
 
@@ -130,6 +135,13 @@ What is the same everywhere: redirects are followed, HTTP errors are the exit st
 | ` + "`-s`" + ` | silent (curl) | ` + "`-s16`" + `, ` + "`-x16`" + ` (aria2): as many connections as help |
 | ` + "`-w`" + ` | write-out (curl) | a number (wget's pause): refused |
 | ` + "`-o`" + ` | the file to write (curl, aria2) | wget's log is ` + "`2> FILE`" + ` |
+`
+
+const sharedHead = `
+## Options that two or three of them have
+
+| wget, curl or aria2 | mlget |
+| --- | --- |
 `
 
 const wgetMore = "The same: `-O -P -c -i -t -T -U -q -v -4 -6 -r -S --spider --limit-rate --header --user --no-check-certificate --content-disposition`.\n"
