@@ -169,7 +169,7 @@ func (o *owner) noteSpent() {
 	for id := range o.links {
 		if l := o.e.links[id]; o.links[id].there && l.allowance.bounded {
 			_, rest := l.allowance.total()
-			o.links[id].noted = o.links[id].cap - rest
+			o.links[id].quota.noted = o.links[id].quota.cap - rest
 		}
 	}
 }
@@ -177,9 +177,9 @@ func (o *owner) noteSpent() {
 // tellSpent tells the scheduler of it: other downloads spend the allowance too.
 func (o *owner) tellSpent(reqs context.Context) {
 	for id := range o.links {
-		if l := &o.links[id]; l.noted > l.spent {
-			l.spent = l.noted
-			o.step(reqs, scheduler.Input{Kind: scheduler.Spent, Link: scheduler.LinkID(id), Bytes: l.spent})
+		if l := &o.links[id]; l.quota.noted > l.quota.spent {
+			l.quota.spent = l.quota.noted
+			o.step(reqs, scheduler.Input{Kind: scheduler.Spent, Link: scheduler.LinkID(id), Bytes: l.quota.spent})
 		}
 	}
 }
@@ -190,7 +190,7 @@ func (o *owner) capped(t *transfer) ending {
 	if !o.whole {
 		return ending{outcome: event.OutcomeCancelled, retry: true, wait: backoffFirst}
 	}
-	o.links[t.link].capped = true
+	o.links[t.link].quota.exhausted = true
 	o.changed(t.link, event.LinkCapped, ErrCapped.Error())
 	return ending{outcome: event.OutcomeCancelled, retry: true}
 }
@@ -199,16 +199,16 @@ func (o *owner) capped(t *transfer) ending {
 func (o *owner) rest(a scheduler.Action) {
 	l := &o.links[a.Link]
 	l.resting = a.Kind == scheduler.Rest
-	l.capped = l.resting && a.Why == scheduler.ReasonCapped
+	l.quota.exhausted = l.resting && a.Why == scheduler.ReasonCapped
 	l.why = a.Text()
 	state, said := event.LinkUnused, "used"
 	switch {
-	case l.capped:
+	case l.quota.exhausted:
 		state, said = event.LinkCapped, "capped"
 	case l.used:
 		state = event.LinkUsed
 	}
-	if l.resting && !l.capped {
+	if l.resting && !l.quota.exhausted {
 		said = "left idle"
 		if l.used {
 			l.why = "then left idle: " + l.why

@@ -85,11 +85,11 @@ func (b *batch) asideEngine(f *entry) (e *Engine, err error) {
 	for id := range b.links {
 		l := &b.links[id]
 		if e.gone[id] = 0; l.lost && !aboutRanges(l.err) || b.exhausted(f) && f.failedBy.has(scheduler.LinkID(id)) {
-			e.gone[id] = l.arrivals
+			e.gone[id] = l.seen.arrivals
 		}
 		told := (f.word.agree | f.disagree).has(scheduler.LinkID(id))
-		heard := max(l.lastByte, f.site.over[id].heard, b.e.crowd.lastHeard(scheduler.LinkID(id)))
-		if (l.banned || l.failed > l.lastByte) && !told && (heard == 0 || b.e.now()-heard >= parkTime) {
+		heard := max(l.traffic.lastByte, f.site.over[id].heard, b.e.crowd.lastHeard(scheduler.LinkID(id)))
+		if (l.banned || l.faults.countedAt > l.traffic.lastByte) && !told && (heard == 0 || b.e.now()-heard >= parkTime) {
 			e.deaf.add(scheduler.LinkID(id))
 		}
 	}

@@ -16,12 +16,12 @@ func (d *download) succeed(before *download) []scheduler.Range {
 	for i := range d.links {
 		b := &before.links[i]
 		// What was said of the object of which nothing is left says nothing of the next one.
-		if b.lost && b.arrivals == d.links[i].arrivals && (before.met || !aboutRanges(b.err)) {
+		if b.lost && b.seen.arrivals == d.links[i].seen.arrivals && (before.met || !aboutRanges(b.err)) {
 			d.links[i].lost, d.links[i].err = true, b.err
 		}
 		d.links[i].url = before.links[i].url
-		d.links[i].bytes, d.links[i].wasted = before.links[i].bytes, before.links[i].wasted
-		d.links[i].before = before.links[i].bytes - before.links[i].wasted
+		d.links[i].traffic.received, d.links[i].traffic.wasted = before.links[i].traffic.received, before.links[i].traffic.wasted
+		d.links[i].traffic.inherited = before.links[i].traffic.received - before.links[i].traffic.wasted
 		d.links[i].used = before.links[i].used
 	}
 	if !before.met {
@@ -59,7 +59,7 @@ func (d *download) regret(all bool, kept []scheduler.Range) {
 	lost := make([]int64, len(d.links))
 	for i := range d.links {
 		if l := &d.links[i]; all {
-			lost[i] = l.bytes - l.wasted - l.before
+			lost[i] = l.traffic.received - l.traffic.wasted - l.traffic.inherited
 		}
 	}
 	for i, s := range d.proof.from {
@@ -74,7 +74,7 @@ func (d *download) regret(all bool, kept []scheduler.Range) {
 	}
 	for i, n := range lost {
 		if n > 0 {
-			d.links[i].wasted += n
+			d.links[i].traffic.wasted += n
 			d.e.cfg.Bus.Publish(event.BytesDiscarded{At: d.e.now(), File: d.job.ID, Link: scheduler.LinkID(i), Bytes: n})
 		}
 	}

@@ -292,7 +292,7 @@ func (b *batch) watchStalls(now scheduler.Time) {
 		if t.resp == nil || now-t.progress <= limit {
 			continue // for the beginning of a response fetch waits
 		}
-		if t.resp.Proto != "2" || now-b.links[t.link].heard[t.stream] > limit {
+		if t.resp.Proto != "2" || now-b.links[t.link].conns.lastByte[t.stream] > limit {
 			t.cancel(fetch.ErrStalled)
 		}
 	}

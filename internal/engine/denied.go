@@ -71,21 +71,4 @@ func (b *batch) heardElsewhere(s *site, id scheduler.LinkID) bool {
 }
 
 // usable are the links that can still be asked, but for one.
-func (b *batch) usable(but scheduler.LinkID) (s linkSet) {
-	for i := range b.links {
-		if l := &b.links[i]; l.there && !l.lost && !l.capped && scheduler.LinkID(i) != but {
-			s.add(scheduler.LinkID(i))
-		}
-	}
-	return s
-}
-
-// linkSet is a set of links, of which there are fewer than 64; bit i is link i.
-type linkSet uint64
-
-func (s *linkSet) add(id scheduler.LinkID)     { *s |= 1 << id }
-func (s *linkSet) remove(id scheduler.LinkID)  { *s &^= 1 << id }
-func (s linkSet) has(id scheduler.LinkID) bool { return s&(1<<id) != 0 }
-
-// several says whether there are at least two.
-func (s linkSet) several() bool { return s&(s-1) != 0 }
+func (b *batch) usable(but scheduler.LinkID) linkSet { return b.others(but, (*linkState).usable) }

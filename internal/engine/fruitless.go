@@ -26,20 +26,20 @@ func (o *owner) fruitless(t *transfer, err error) error {
 	if n := (o.gained - o.gainedAt) / worthwhile; n > 0 {
 		o.gainedAt += n * worthwhile
 		for i := range o.links {
-			o.links[i].fruitless = int(max(0, int64(o.links[i].fruitless)-n*forgiven))
+			o.links[i].faults.fruitless = int(max(0, int64(o.links[i].faults.fruitless)-n*forgiven))
 		}
 	}
 	l := &o.links[t.link]
-	if l.fruitless++; l.fruitless < fruitlessMost*o.e.cfg.Tries {
+	if l.faults.fruitless++; l.faults.fruitless < fruitlessMost*o.e.cfg.Tries {
 		return nil
 	}
-	return &fetch.Error{Class: fetch.Network, Err: fmt.Errorf("%d answers brought next to nothing", l.fruitless)}
+	return &fetch.Error{Class: fetch.Network, Err: fmt.Errorf("%d answers brought next to nothing", l.faults.fruitless)}
 }
 
 // fruitful begins to count anew.
 func (o *owner) fruitful() {
 	o.gainedAt = o.gained
 	for i := range o.links {
-		o.links[i].fruitless = 0
+		o.links[i].faults.fruitless = 0
 	}
 }

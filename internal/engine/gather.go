@@ -59,7 +59,7 @@ func (o *owner) gather(t *transfer) {
 		return
 	}
 	rate := o.core.Rate(t.link) / float64(max(1, o.reading[t.link]))
-	t.resp.Gather(gatherBytes(rate, l.trip, l.windows[t.stream]))
+	t.resp.Gather(gatherBytes(rate, l.conns.dataRTT, l.conns.windows[t.stream]))
 }
 
 // gatherBytes is how many bytes are worth a wake-up on a connection of that rate in bytes per

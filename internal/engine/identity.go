@@ -87,8 +87,8 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 		}
 	}
 	for id := range d.links {
-		if l := &d.links[id]; max(l.told, l.gaveWay.Size()) > 0 && (!l.lost || aboutRanges(l.err)) {
-			d.hearWord(reqs, scheduler.LinkID(id), identity.Claim{Identity: identity.Identity{Size: max(l.told, l.gaveWay.Size())}}, 0)
+		if l := &d.links[id]; max(l.claim.size, l.claim.withdrawn.Size()) > 0 && (!l.lost || aboutRanges(l.err)) {
+			d.hearWord(reqs, scheduler.LinkID(id), identity.Claim{Identity: identity.Identity{Size: max(l.claim.size, l.claim.withdrawn.Size())}}, 0)
 		}
 	}
 	if c.Size >= 0 && c.Size < d.job.reached && !d.believed && d.reachedElsewhere(t.link) {
@@ -102,12 +102,7 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 // reachedElsewhere says whether another link that is left has brought some of what the batch had
 // received of the file.
 func (d *download) reachedElsewhere(id scheduler.LinkID) bool {
-	for i := range d.links {
-		if l, other := &d.links[i], scheduler.LinkID(i); other != id && l.there && !l.lost && d.job.reachedBy.has(other) {
-			return true
-		}
-	}
-	return false
+	return d.others(id, (*linkState).left)&d.job.reachedBy != 0
 }
 
 // lacksNothing says whether every byte of an object of a size is there already, and none is
@@ -181,12 +176,9 @@ func (d *download) otherObject(reqs context.Context, t *transfer, why string) {
 
 // othersThan says whether the object may be had over another link, in ranges or as one stream.
 func (d *download) othersThan(id scheduler.LinkID) bool {
-	for i := range d.links {
-		if l := &d.links[i]; scheduler.LinkID(i) != id && l.there && !l.capped && (!l.lost || aboutRanges(l.err)) {
-			return true
-		}
-	}
-	return false
+	return d.others(id, func(l *linkState) bool {
+		return l.there && !l.quota.exhausted && (!l.lost || aboutRanges(l.err))
+	}) != 0
 }
 
 // pin sends a link to the address from which the first answer came.

@@ -57,24 +57,14 @@ func (d *download) doubtful(m message) bool {
 	}
 	verdict, _ := d.known.Judge(claimOf(&m.resp.Object))
 	return d.odd(m.resp) != nil || verdict == identity.Differs ||
-		d.links[m.t.link].told > 0 && !m.resp.Secure && !d.confirmed(m)
-}
-
-// tells notes what a link's server says of the object's size, if it does (-1: it does not).
-func (l *linkState) tells(size int64) {
-	if size >= 0 {
-		l.told = size
-	}
+		d.links[m.t.link].claim.size > 0 && !m.resp.Secure && !d.confirmed(m)
 }
 
 // confirmed says whether another link's server has told the size of the object, too.
 func (d *download) confirmed(m message) bool {
-	for id := range d.links {
-		if l := &d.links[id]; scheduler.LinkID(id) != m.t.link && !l.lost && l.told > 0 && l.told == m.resp.Object.Size {
-			return true
-		}
-	}
-	return false
+	return d.others(m.t.link, func(l *linkState) bool {
+		return !l.lost && l.claim.size > 0 && l.claim.size == m.resp.Object.Size
+	}) != 0
 }
 
 func (d *download) doubt() {
@@ -151,7 +141,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	if t.probe {
 		return true
 	}
-	d.links[t.link].wholes = 0
+	d.links[t.link].responses.wholes = 0
 	d.agreed = d.agreed || !first
 	d.tellLeads(reqs)
 	if first {
@@ -167,14 +157,11 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 // before, and says whether it is read as one stream from now on: when that comes again, and
 // no other link's server is known to do better, which does not fail again and again.
 func (d *download) changedItsMind(id scheduler.LinkID) bool {
-	d.links[id].wholes++
-	for other := range d.links {
-		l := &d.links[other]
-		if scheduler.LinkID(other) != id && l.there && !l.lost && !l.capped && l.wholes == 0 && l.failures < failingFrom && (l.used || l.answers()) {
-			return false
-		}
-	}
-	return d.links[id].wholes > 1
+	d.links[id].responses.wholes++
+	better := d.others(id, func(l *linkState) bool {
+		return l.usable() && l.responses.wholes == 0 && l.faults.inRow < failingFrom && (l.used || l.mayAnswer())
+	})
+	return better == 0 && d.links[id].responses.wholes > 1
 }
 
 // failingFrom is how many failures in a row make a link one from which nothing more is expected than
@@ -191,8 +178,8 @@ func (d *download) madeAnew(t *transfer) bool {
 // beyond it go on.
 func (d *download) sized(reqs context.Context, size int64) {
 	for id := range d.links {
-		if l := &d.links[id]; l.guessing && !l.lost {
-			l.guessing = false
+		if l := &d.links[id]; l.claim.awaited && !l.lost {
+			l.claim.awaited = false
 			d.goOn(reqs, scheduler.LinkID(id))
 		}
 	}
@@ -259,7 +246,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		no := d.refuted(m)
 		if no {
 			if d.tellsSize(m.resp) { // it is asked again, when the object is known
-				d.links[m.t.link].tells(m.resp.Object.Size)
+				d.links[m.t.link].claims(m.resp.Object.Size)
 			}
 			why := d.odd(m.resp)
 			if d.stranger(m) {
@@ -310,10 +297,10 @@ func (d *download) giveWay() {
 	}
 	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool {
 		l := &d.links[m.t.link]
-		if !l.gaveWay.Nothing() || len(d.have) > 0 || !m.resp.Whole || !m.resp.InTheWay() {
+		if !l.claim.withdrawn.Nothing() || len(d.have) > 0 || !m.resp.Whole || !m.resp.InTheWay() {
 			return false
 		}
-		l.gaveWay.Learn(claimOf(&m.resp.Object))
+		l.claim.withdrawn.Learn(claimOf(&m.resp.Object))
 		m.answer <- false
 		return true
 	})
@@ -327,7 +314,7 @@ func (d *download) seconded(m message) bool {
 	}
 	for id := range d.links {
 		l := &d.links[id]
-		if v, _ := l.gaveWay.Judge(claimOf(&m.resp.Object)); scheduler.LinkID(id) != m.t.link && !l.lost && !l.gaveWay.Nothing() && v != identity.Differs {
+		if v, _ := l.claim.withdrawn.Judge(claimOf(&m.resp.Object)); scheduler.LinkID(id) != m.t.link && !l.lost && !l.claim.withdrawn.Nothing() && v != identity.Differs {
 			return true
 		}
 	}
@@ -420,7 +407,7 @@ func (d *download) refuted(m message) bool {
 	}
 	size := m.resp.Object.Size
 	if size < 0 { // its own server may tell the size of one answer and not of the next
-		size = cmp.Or(d.links[m.t.link].told, -1)
+		size = cmp.Or(d.links[m.t.link].claim.size, -1)
 	}
 	for i := range d.links {
 		l := &d.links[i]
@@ -428,10 +415,10 @@ func (d *download) refuted(m message) bool {
 		if other && !l.lost && d.job.disagree.has(scheduler.LinkID(i)) && d.stranger(m) {
 			return true // before, its server has told the size of the file
 		}
-		if l.told > 0 && !l.lost && l.told != size && (size >= 0 || other) {
+		if l.claim.size > 0 && !l.lost && l.claim.size != size && (size >= 0 || other) {
 			return true
 		}
-		if l.told > 0 && !l.lost && other && m.resp.Whole && len(d.have) > 0 && !d.lacksNothing(size) {
+		if l.claim.size > 0 && !l.lost && other && m.resp.Whole && len(d.have) > 0 && !d.lacksNothing(size) {
 			return true // its server has ranges, which what is there needs
 		}
 	}
@@ -451,7 +438,7 @@ func (d *download) waiting(now scheduler.Time) bool {
 	}
 	for i := range d.links {
 		l := &d.links[i]
-		if l.there && !l.answered && !l.lost && !l.banned && (grave || l.asked && !l.resting && !l.deaf && !l.postponed(now)) {
+		if l.there && !l.responses.answered && !l.lost && !l.banned && (grave || l.responses.asked && !l.resting && !l.responses.unlikely && !l.postponed(now)) {
 			return true
 		}
 	}

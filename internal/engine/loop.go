@@ -101,7 +101,7 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 		trip = o.e.links[t.link].roundTrip(nil)
 	}
 	shook, shakes := scheduler.Time(0), o.e.links[t.link].latests.Load()
-	if shakes != o.links[t.link].shakes {
+	if shakes != o.links[t.link].conns.handshakes {
 		shook = scheduler.Time(o.e.links[t.link].latest.Load())
 	}
 	vain := t.client.InVain()
@@ -109,17 +109,17 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	if t.released || t.probe || got == t.told && trip == 0 && shook == 0 && t.behind == 0 && stray == 0 {
 		return
 	}
-	o.links[t.link].shakes = shakes
+	o.links[t.link].conns.handshakes = shakes
 	in := scheduler.Input{
 		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, RTT: trip,
-		Handshake: scheduler.Time(o.e.links[t.link].late.Load()), Shook: shook, Trip: o.links[t.link].trip, Behind: t.behind, Stray: stray,
+		Handshake: scheduler.Time(o.e.links[t.link].late.Load()), Shook: shook, Trip: o.links[t.link].conns.dataRTT, Behind: t.behind, Stray: stray,
 	}
 	t.behind = 0
 	if stray > 0 {
 		o.toldOfStrays(t.client, vain)
 	}
 	if got != t.told { // they are held against the bytes, which come when the gap is filled
-		in.Reordered = o.links[t.link].disorder
+		in.Reordered = o.links[t.link].traffic.reordered
 		o.came(reqs, t, got)
 	}
 	o.step(reqs, in)
@@ -139,16 +139,16 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 				continue
 			}
 			g := o.e.routes[i].look(t.stream, t.resp.Conn())
-			l.disorder += g.disorder
-			t.behind, l.windows[t.stream] = g.behind, g.window
+			l.traffic.reordered += g.disorder
+			t.behind, l.conns.windows[t.stream] = g.behind, g.window
 			if g.trip > 0 {
 				t.resp.Trip(time.Duration(g.trip))
 				sum, n = sum+g.trip, n+1
 			}
 		}
 		if n > 0 {
-			l.trip = sum / n
-			l.uplink.watch(now, l.trip, o.core.RTT(scheduler.LinkID(i)), l.disorder)
+			l.conns.dataRTT = sum / n
+			l.uplink.watch(now, l.conns.dataRTT, o.core.RTT(scheduler.LinkID(i)), l.traffic.reordered)
 		}
 	}
 }
@@ -165,11 +165,11 @@ func (o *owner) came(reqs context.Context, t *transfer, got int64) {
 func (o *owner) gain(t *transfer, got int64) {
 	now := o.e.now()
 	o.gained += got - t.told
-	o.links[t.link].gained += got - t.told
+	o.links[t.link].faults.gained += got - t.told
 	o.links[t.link].uplink.bytes += got - t.told
-	o.links[t.link].streams |= 1 << t.stream
-	o.links[t.link].lastByte = now
-	o.links[t.link].heard[t.stream] = now
+	o.links[t.link].conns.delivered |= 1 << t.stream
+	o.links[t.link].traffic.lastByte = now
+	o.links[t.link].conns.lastByte[t.stream] = now
 	if t.of != nil {
 		t.of.got += got - t.told
 		o.received[t.of.class] += got - t.told
@@ -206,9 +206,9 @@ func (d *download) watchStalls(now scheduler.Time) {
 			t.progress = now
 		}
 		if slept > 0 {
-			t.progress = min(now, max(t.progress, d.links[t.link].lastByte)+slept)
+			t.progress = min(now, max(t.progress, d.links[t.link].traffic.lastByte)+slept)
 		}
-		if now-max(t.progress, d.links[t.link].lastByte) > limit {
+		if now-max(t.progress, d.links[t.link].traffic.lastByte) > limit {
 			t.cancel(fetch.ErrStalled)
 		}
 	}

@@ -68,10 +68,10 @@ func (o *owner) noneLeft() error {
 			continue
 		}
 		err := l.err
-		if l.capped && !l.lost {
+		if l.quota.exhausted && !l.lost {
 			err = fmt.Errorf("%s: %w", o.e.links[i].Name(), ErrCapped)
 		}
-		if !l.lost && !l.capped {
+		if !l.lost && !l.quota.exhausted {
 			return nil
 		}
 		if r := rankOf(err); r > rank {

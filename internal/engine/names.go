@@ -34,7 +34,7 @@ func (b *batch) nameTries(id scheduler.LinkID, dns *net.DNSError) int {
 	switch {
 	case dns.IsNotFound:
 		return 1
-	case !b.links[id].answered:
+	case !b.links[id].responses.answered:
 		most = unresolvedTries
 	}
 	if n := b.e.cfg.Tries; n > 0 {

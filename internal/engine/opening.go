@@ -20,8 +20,8 @@ func (o *owner) open(reqs context.Context, a scheduler.Action) {
 		return
 	}
 	l, client := &o.links[a.Link], o.e.routes[a.Link].client(a.Stream)
-	l.opened |= 1 << a.Stream
-	l.openedAt = o.e.now()
+	l.conns.opened |= 1 << a.Stream
+	l.conns.openedAt = o.e.now()
 	o.opening.Go(func() { _ = client.Open(reqs, u) })
 }
 
@@ -38,7 +38,7 @@ func (o *owner) asksFor(id scheduler.LinkID) *url.URL {
 // closeUnused closes the connections for which no request has come.
 func (o *owner) closeUnused(now scheduler.Time) {
 	for id := range o.links {
-		if l := &o.links[id]; l.opened != 0 && now-l.openedAt > unusedMost {
+		if l := &o.links[id]; l.conns.opened != 0 && now-l.conns.openedAt > unusedMost {
 			o.closeOpened(scheduler.LinkID(id))
 		}
 	}
@@ -47,8 +47,8 @@ func (o *owner) closeUnused(now scheduler.Time) {
 // closeOpened closes those of a link.
 func (o *owner) closeOpened(id scheduler.LinkID) {
 	l, r := &o.links[id], o.e.routes[id]
-	for ; l.opened != 0; l.opened &= l.opened - 1 {
-		if s := scheduler.StreamID(bits.TrailingZeros64(l.opened)); r.clients[s] != nil {
+	for ; l.conns.opened != 0; l.conns.opened &= l.conns.opened - 1 {
+		if s := scheduler.StreamID(bits.TrailingZeros64(l.conns.opened)); r.clients[s] != nil {
 			r.drop(s)
 		}
 	}

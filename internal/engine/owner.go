@@ -2,12 +2,10 @@ package engine
 
 import (
 	"context"
-	"net/url"
 	"sync"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
-	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -60,61 +58,6 @@ type work interface {
 	elsewhere(id scheduler.LinkID)
 }
 
-// linkState is what an owner knows of a link.
-type linkState struct {
-	there     bool     // false: it has not joined the run, or has been given up before
-	url       *url.URL // what to ask for, where that is not the job's; of a download only
-	lost      bool
-	banned    bool
-	resting   bool   // the scheduler gives it no work
-	capped    bool   // since its allowance is spent
-	why       string // it works, or rests
-	cap       int64  // its allowance, as the scheduler was told of it
-	noted     int64  // of its allowance, when last looked up
-	spent     int64  // of its allowance, as the scheduler knows it
-	used      bool
-	asked     bool           // a request was made
-	answered  bool           // a response has come
-	declined  bool           // so has an answer that there is none now: its server is too busy, or forbids it
-	deaf      bool           // it is not likely to answer
-	wholes    int            // answers in a row that brought the whole object where a range was asked for
-	larger    bool           // it has told a larger size than another link
-	spoke     bool           // it has told the object's size, whichever
-	asks      int            // questions that were not answered
-	askAgain  scheduler.Time // when the next one may be asked
-	told      int64          // the object's size, by a 416 from beyond it; 0: there was none
-	gaveWay   identity.Known // what an answer told that has given way to other links
-	guessing  bool           // waits for the object's size, having guessed beyond it
-	failures  int            // in a row
-	fruitless int            // requests in a row that brought next to nothing
-	failed    scheduler.Time // when the last of them was counted
-	failing   bool           // the last of them was its server's, before a file's first byte
-	dropped   bool           // one of them was a connection that ended, which may be how its server refuses ranges
-	forbidden forbidden      // of a file, while its server was asked for others
-	withdrew  scheduler.Time // when a request was last withdrawn that had not been answered; 0: none was
-	due       scheduler.Time // when one stream may be asked for again
-	later     scheduler.Time // until then its server does not want to be asked
-	gained    int64
-	busy      uint64 // bit s: stream s has requests in flight; of a batch, when last looked
-	opened    uint64 // bit s: stream s was connected before there was a request, and has had none
-	openedAt  scheduler.Time
-	streams   uint64 // bit s: stream s has brought something
-	spared    uint64 // bit s: a failure of stream s was put down to there being too many
-	bytes     int64  // of requests that have ended
-	wasted    int64
-	before    int64                       // of bytes, those that counted when this attempt began
-	disorder  int64                       // packets that came out of order
-	trip      scheduler.Time              // a round trip of the data that comes, the mean of its connections
-	windows   [scheduler.MaxStreams]int64 // bytes that each stream may have on the way, when last looked; 0: not known
-	uplink    uplink
-	shakes    int64 // handshakes that the scheduler knows of
-	err       error // why it was lost
-	returns   int64 // of the Link, when last asked
-	arrivals  int64 // of the Link, when last asked
-	lastByte  scheduler.Time
-	heard     [scheduler.MaxStreams]scheduler.Time // when each stream brought its last byte
-}
-
 // newOwner is what knows the links. The scheduler is still to come.
 func newOwner(e *Engine, file event.FileID) owner {
 	o := owner{
@@ -128,8 +71,8 @@ func newOwner(e *Engine, file event.FileID) owner {
 	}
 	for i := range o.links {
 		l := &o.links[i]
-		l.returns, l.arrivals = e.links[i].returns.Load(), e.links[i].arrivals.Load()
-		l.there, l.deaf = l.arrivals > e.gone[i], e.deaf.has(scheduler.LinkID(i))
+		l.seen.returns, l.seen.arrivals = e.links[i].returns.Load(), e.links[i].arrivals.Load()
+		l.there, l.responses.unlikely = l.seen.arrivals > e.gone[i], e.deaf.has(scheduler.LinkID(i))
 		e.routes[i].follow(&e.cfg.HTTP)
 	}
 	return o
@@ -219,7 +162,7 @@ func (o *owner) hear(reqs context.Context, m message) {
 		o.ended(reqs, m)
 		return
 	}
-	o.links[m.t.link].answered, o.links[m.t.link].deaf = true, false
+	o.links[m.t.link].responses.answered, o.links[m.t.link].responses.unlikely = true, false
 	o.e.crowd.hear(m.t.link, o.e.now())
 	o.abreast = o.abreast || m.resp.Proto == "2"
 	o.work.respond(reqs, m)

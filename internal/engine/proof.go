@@ -377,7 +377,7 @@ func (d *download) newProbe(id scheduler.LinkID) *transfer {
 // everything is there, those that have answered and are not banned.
 func (d *download) probeLinks() (ids []scheduler.LinkID) {
 	for i := range d.links {
-		if l := &d.links[i]; l.there && !l.lost && !l.capped && (l.answered && !l.banned || d.complete) {
+		if l := &d.links[i]; l.usable() && (l.responses.answered && !l.banned || d.complete) {
 			ids = append(ids, scheduler.LinkID(i))
 		}
 	}

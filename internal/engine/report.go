@@ -49,7 +49,7 @@ func (o *owner) sampleLinks() []event.LinkSample {
 		l, shared := scheduler.LinkID(id), o.e.links[id]
 		segments, open := shared.segments.lately(o.e.now())
 		links[id] = event.LinkSample{
-			Bytes: o.links[id].bytes, Wasted: o.links[id].wasted,
+			Bytes: o.links[id].traffic.received, Wasted: o.links[id].traffic.wasted,
 			Rate: o.core.Rate(l), Bandwidth: o.core.Bandwidth(l),
 			RTT: time.Duration(shared.roundTrip(nil)), InFlight: o.core.Requests(l),
 			Connections: open, TCP: segments,

@@ -59,13 +59,13 @@ func (o *owner) ended(reqs context.Context, m message) {
 	vain := t.client.Vain() // of responses before it, too
 	vain += t.led.Load()
 	l := &o.links[t.link]
-	l.bytes += got + vain
-	l.wasted += got + vain - useful
+	l.traffic.received += got + vain
+	l.traffic.wasted += got + vain - useful
 	if !t.released && got > t.told {
 		o.came(reqs, t, got)
 	}
 	if t.released && t.resp == nil {
-		l.withdrew = o.e.now()
+		l.faults.withdrewAt = o.e.now()
 	}
 	end := o.work.diagnose(reqs, t, m.err)
 	ended := event.RequestEnded{
@@ -95,7 +95,7 @@ func (d *download) conclude(reqs context.Context, t *transfer, got int64, finish
 		d.probed(t, finished)
 	case t == d.wholeBy:
 		d.endWhole(reqs, t, finished)
-		d.links[t.link].due = d.e.now() + scheduler.Time(end.wait)
+		d.links[t.link].retryAt = d.e.now() + scheduler.Time(end.wait)
 	case finished:
 		d.step(reqs, scheduler.Input{Kind: scheduler.Finished, Link: t.link, Chunk: t.chunk, Bytes: got})
 	case end.ends > 0:
@@ -122,7 +122,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 	stalled := errors.Is(err, fetch.ErrStalled)
 	asked, answers := d.besides(t)
 	if errors.As(err, &fe) && (fe.Class == fetch.Busy || fe.Status == http.StatusForbidden) {
-		d.links[t.link].declined = true
+		d.links[t.link].responses.declined = true
 	}
 	switch {
 	case t.question() && !errors.Is(err, ErrCapped):
@@ -174,7 +174,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 	case d.spared(t):
 		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
 	case fe.Status == http.StatusForbidden && d.crowded(t):
-		return ending{outcome: event.OutcomeStatus, retry: true, wait: backoff(d.links[t.link].forbidden.all)}
+		return ending{outcome: event.OutcomeStatus, retry: true, wait: backoff(d.links[t.link].faults.forbidden.all)}
 	case fe.Status == http.StatusForbidden && (asked > 0 || d.forsook(t.link)): // it may bound how many there are
 		return d.failed(t, event.OutcomeStatus, err, 0)
 	case permanent(fe, d.answeredBefore(t.link, fe.Class)):
@@ -188,10 +188,10 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 // What it answers then counts against nobody.
 func (o *owner) needless(t *transfer) bool {
 	l := &o.links[t.link]
-	if !l.used || l.streams&(1<<t.stream) != 0 || t.got.Load() > 0 {
+	if !l.used || l.conns.delivered&(1<<t.stream) != 0 || t.got.Load() > 0 {
 		return false
 	}
-	return l.streams != 0 || slices.ContainsFunc(o.transfers, func(other *transfer) bool {
+	return l.conns.delivered != 0 || slices.ContainsFunc(o.transfers, func(other *transfer) bool {
 		return other.link == t.link && other.stream != t.stream
 	})
 }
@@ -220,7 +220,7 @@ func (d *download) spared(t *transfer) bool {
 		return false
 	}
 	l := &d.links[t.link]
-	for s, heard := range l.heard {
+	for s, heard := range l.conns.lastByte {
 		if scheduler.StreamID(s) != t.stream && heard > 0 && heard > t.sent-aliveTime {
 			return true
 		}
@@ -228,8 +228,8 @@ func (d *download) spared(t *transfer) bool {
 	if _, answers := d.besides(t); answers > 0 {
 		return true
 	}
-	before := l.spared&(1<<t.stream) != 0
-	l.spared |= 1 << t.stream
+	before := l.conns.spared&(1<<t.stream) != 0
+	l.conns.spared |= 1 << t.stream
 	return !before
 }
 
@@ -237,7 +237,7 @@ func (d *download) spared(t *transfer) bool {
 // now or a moment ago, may do so because there are too many of them.
 func (d *download) bounds(t *transfer) bool {
 	asked, answers := d.besides(t)
-	last := d.links[t.link].lastByte
+	last := d.links[t.link].traffic.lastByte
 	return answers > 0 || asked > 0 && last > 0 && d.e.now()-last < aliveTime
 }
 
@@ -248,7 +248,7 @@ const forsakenTime = 30 * scheduler.Second
 // forsook says whether a server that forbids what is asked for over a link may do so because of a
 // request that was withdrawn.
 func (o *owner) forsook(id scheduler.LinkID) bool {
-	at := o.links[id].withdrew
+	at := o.links[id].faults.withdrewAt
 	return at > 0 && o.e.now()-at < forsakenTime
 }
 
@@ -256,11 +256,11 @@ func (o *owner) forsook(id scheduler.LinkID) bool {
 // taken to be forbidden for good when it stays so, as any other then.
 func (d *download) crowded(t *transfer) bool {
 	l := &d.links[t.link]
-	if d.e.ofMany && d.e.cfg.Tries != 1 && l.forbidden.times < mayBeBoundMost && (t.hadCompany || d.e.crowd.beyond(t.u, t.link, d.inFlight(t.link))) {
-		d.e.crowd.again(&l.forbidden, t.u, t.link, true)
+	if d.e.ofMany && d.e.cfg.Tries != 1 && l.faults.forbidden.times < mayBeBoundMost && (t.hadCompany || d.e.crowd.beyond(t.u, t.link, d.inFlight(t.link))) {
+		d.e.crowd.again(&l.faults.forbidden, t.u, t.link, true)
 		return true
 	}
-	if l.forbidden.times > 0 {
+	if l.faults.forbidden.times > 0 {
 		d.e.crowd.forbid(t.u, t.link)
 	}
 	return false
@@ -281,7 +281,7 @@ func (o *owner) inFlight(id scheduler.LinkID) (n int) {
 // servers of its own.
 func (d *download) answeredBefore(id scheduler.LinkID, c fetch.Class) bool {
 	if c == fetch.DNS {
-		return d.links[id].answered
+		return d.links[id].responses.answered
 	}
 	return d.met
 }
@@ -317,8 +317,8 @@ func (d *download) tries(err error) int {
 // failed counts a failure against its link.
 func (d *download) failed(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration) ending {
 	l := &d.links[t.link]
-	l.dropped = l.dropped || fetch.MayRefuseRange(err)
-	if l.failing = !d.met && failing(err); l.failing && t.sent >= l.failed {
+	l.faults.dropped = l.faults.dropped || fetch.MayRefuseRange(err)
+	if l.faults.serverFailed = !d.met && failing(err); l.faults.serverFailed && t.sent >= l.faults.countedAt {
 		if d.failures++; d.e.cfg.ErrorTries > 0 && d.failures >= d.e.cfg.ErrorTries {
 			return ending{outcome: outcome, lost: tried(err, d.failures), fails: true}
 		}
@@ -345,7 +345,7 @@ func (d *download) loseFailing(reqs context.Context, err error) {
 	for i := range d.links {
 		id := scheduler.LinkID(i)
 		inFlight := slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.link == id })
-		if d.links[i].failing && !inFlight {
+		if d.links[i].faults.serverFailed && !inFlight {
 			d.lose(reqs, id, err)
 		}
 	}
@@ -356,22 +356,22 @@ func (d *download) loseFailing(reqs context.Context, err error) {
 // counted fail with it.
 func (o *owner) failedLink(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration, tries int) ending {
 	l := &o.links[t.link]
-	l.later = max(l.later, o.e.now()+scheduler.Time(retryAfter))
-	if t.sent < l.failed {
+	l.notBefore = max(l.notBefore, o.e.now()+scheduler.Time(retryAfter))
+	if t.sent < l.faults.countedAt {
 		return ending{outcome: outcome, retry: true, wait: max(backoffFirst, retryAfter)}
 	}
-	l.failed = o.e.now()
-	if l.gained >= worthwhile && !o.whole { // in whole mode everything is lost
-		l.failures, o.e.waits = 0, 0
+	l.faults.countedAt = o.e.now()
+	if l.faults.gained >= worthwhile && !o.whole { // in whole mode everything is lost
+		l.faults.inRow, o.e.waits = 0, 0
 	}
-	l.gained = 0
-	l.failures++
-	late := o.e.cfg.RetryFor > 0 && l.failed >= o.e.cfg.RetryFor
-	if late || tries > 0 && l.failures >= tries {
-		return ending{outcome: outcome, lost: tried(err, l.failures)}
+	l.faults.gained = 0
+	l.faults.inRow++
+	late := o.e.cfg.RetryFor > 0 && l.faults.countedAt >= o.e.cfg.RetryFor
+	if late || tries > 0 && l.faults.inRow >= tries {
+		return ending{outcome: outcome, lost: tried(err, l.faults.inRow)}
 	}
-	wait := max(backoff(l.failures), retryAfter)
-	o.e.tellWait(o.e.links[t.link].Name(), err, wait, tries-l.failures)
+	wait := max(backoff(l.faults.inRow), retryAfter)
+	o.e.tellWait(o.e.links[t.link].Name(), err, wait, tries-l.faults.inRow)
 	return ending{outcome: outcome, retry: true, wait: wait}
 }
 
@@ -421,7 +421,7 @@ func (o *owner) silence(reqs context.Context, t *transfer, err error) {
 func (d *download) hearDenial(reqs context.Context, t *transfer, err error) {
 	fe, ok := errors.AsType[*fetch.Error](err)
 	if d.err == nil && ok && fe.Class == fetch.Unsatisfied && fe.Object != nil {
-		d.links[t.link].answered = true
+		d.links[t.link].responses.answered = true
 		d.hearWord(reqs, t.link, claimOf(fe.Object), 0)
 	}
 }
@@ -443,7 +443,7 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 		switch {
 		case size < 0 || !d.hearWord(reqs, t.link, claimOf(fe.Object), 0):
 		case size != d.known.Size():
-			d.links[t.link].answered = true
+			d.links[t.link].responses.answered = true
 			d.otherObject(reqs, t, "size differs")
 			return ending{outcome: event.OutcomeStatus}
 		}
@@ -456,7 +456,7 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 		return status
 	case size >= 0 && size == d.resumed:
 		// Nothing will answer 206 any more: this response is the object.
-		d.links[t.link].answered = true
+		d.links[t.link].responses.answered = true
 		resp := &fetch.Response{Object: *fe.Object, EffectiveURL: fetch.WithoutUser(d.job.URL), Proto: "1.1"}
 		if d.adopt(reqs, t, resp, true) {
 			d.sized(reqs, size)
@@ -474,15 +474,15 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 		return status
 	}
 	l := &d.links[t.link]
-	l.answered = true
-	l.tells(size)
+	l.responses.answered = true
+	l.claims(size)
 	switch {
 	case slices.ContainsFunc(d.doubts, d.refuted):
-		l.guessing = true
+		l.claim.awaited = true
 		return ending{outcome: event.OutcomeDone, wait: time.Millisecond} // it has to bring all of it
 	case size > 0 && size <= t.off:
 		return ending{outcome: event.OutcomeDone, ends: size}
 	}
-	l.guessing = true
+	l.claim.awaited = true
 	return ending{outcome: event.OutcomeDone, wait: time.Second}
 }

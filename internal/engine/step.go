@@ -113,8 +113,8 @@ func (o *owner) launch(reqs context.Context, t *transfer) {
 	ctx, cancel := context.WithCancelCause(reqs)
 	t.cancel, t.lookout = cancel, o.lookout
 	t.client = o.e.routes[t.link].client(t.stream)
-	o.links[t.link].opened &^= 1 << t.stream
-	o.links[t.link].asked = true
+	o.links[t.link].conns.opened &^= 1 << t.stream
+	o.links[t.link].responses.asked = true
 	t.inVain = t.client.InVain()
 	t.turn = t.client.Turn(t.u)
 	t.sent = o.e.now()

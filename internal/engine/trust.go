@@ -59,7 +59,7 @@ func (d *download) sizeBelieved(now scheduler.Time) bool {
 func (d *download) wordTime() scheduler.Time {
 	for i := range d.links {
 		id := scheduler.LinkID(i)
-		if l := &d.links[i]; (l.answered || l.declined && !d.strange || l.larger || d.job.disagree.has(id)) && d.mayTell(id) {
+		if l := &d.links[i]; (l.responses.answered || l.responses.declined && !d.strange || l.claim.larger || d.job.disagree.has(id)) && d.mayTell(id) {
 			return d.e.undecidedTime()
 		}
 	}
@@ -88,22 +88,10 @@ func (d *download) questioned(id scheduler.LinkID) bool {
 	return slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.question() && t.link == id })
 }
 
-// answers says whether the first answer over a link is to be expected.
-func (l *linkState) answers() bool { return l.working() && !l.lost && !l.banned && !l.answered }
-
-// working says whether a link that has been asked is one that answers, if not with ranges. One
-// that is banned is slow, or has been silent for less than parkTime, perhaps.
-func (l *linkState) working() bool {
-	return l.there && l.asked && (!l.lost || aboutRanges(l.err)) && !l.resting && !l.capped && !l.deaf
-}
-
-// postponed says whether a link's server has asked to be left alone for longer than others wait for it.
-func (l *linkState) postponed(now scheduler.Time) bool { return l.later >= now+parkTime }
-
 // mayTell says whether a link has still to say of what size the object is.
 func (d *download) mayTell(id scheduler.LinkID) bool {
 	l := &d.links[id]
-	return l.working() && !l.spoke && !d.agree.has(id) && !l.postponed(d.e.now())
+	return l.mayStillTell() && !l.claim.heard && !d.agree.has(id) && !l.postponed(d.e.now())
 }
 
 // agrees notes that a link tells the size that is known.
@@ -123,7 +111,7 @@ func (d *download) hearWord(reqs context.Context, id scheduler.LinkID, c identit
 	if !d.met || size < 0 || c.Size < 0 && end <= size {
 		return true
 	}
-	l.spoke = c.Size <= size
+	l.claim.heard = c.Size <= size
 	switch {
 	case d.strange && !d.believed && id != d.refLink && d.refLink != scheduler.NoLink:
 		d.outvote() // a portal's page, while another link's server speaks of no such thing
@@ -135,8 +123,8 @@ func (d *download) hearWord(reqs context.Context, id scheduler.LinkID, c identit
 	case end > size:
 		d.outvote() // what ends has no bytes behind its end
 		return false
-	case !l.larger:
-		l.larger = true
+	case !l.claim.larger:
+		l.claim.larger = true
 		d.askEnd(reqs, id)
 	}
 	return true

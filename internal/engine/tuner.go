@@ -45,7 +45,7 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 		id, l := scheduler.LinkID(i), &b.links[i]
 		t.links[i] = tuning.LinkView{
 			Up:   l.there && !l.lost && !l.resting,
-			Rate: b.core.Rate(id), Bandwidth: b.core.Bandwidth(id), RTT: b.core.RTT(id), Trip: l.trip, Streams: bits.OnesCount64(l.busy),
+			Rate: b.core.Rate(id), Bandwidth: b.core.Bandwidth(id), RTT: b.core.RTT(id), Trip: l.conns.dataRTT, Streams: bits.OnesCount64(l.conns.busy),
 			Power: powerOf(&b.e.links[i].terms.Radio),
 		}
 	}
@@ -94,15 +94,15 @@ const spareTime = 500 * scheduler.Millisecond
 // that are not wanted any more.
 func (b *batch) lookAtStreams(now scheduler.Time) {
 	for id := range b.links {
-		b.links[id].busy = 0
+		b.links[id].conns.busy = 0
 	}
 	for _, t := range b.transfers {
-		b.links[t.link].busy |= 1 << t.stream
+		b.links[t.link].conns.busy |= 1 << t.stream
 	}
 	for id := range b.links {
 		l, r := &b.links[id], b.e.routes[id]
 		for s := scheduler.StreamID(b.core.Streams(scheduler.LinkID(id))); s < scheduler.MaxStreams; s++ {
-			if r.clients[s] != nil && (l.busy|l.opened)&(1<<s) == 0 && now-l.heard[s] > spareTime {
+			if r.clients[s] != nil && (l.conns.busy|l.conns.opened)&(1<<s) == 0 && now-l.conns.lastByte[s] > spareTime {
 				r.drop(s)
 			}
 		}

@@ -151,7 +151,7 @@ func (b *batch) mayBound(t *transfer, others int) bool {
 		most = boundMost
 	}
 	switch {
-	case others == 0 && b.links[t.link].lastByte < t.sent && f.forbidden.times == 0 && !known && !b.forsook(t.link), over.forbids && !known:
+	case others == 0 && b.links[t.link].traffic.lastByte < t.sent && f.forbidden.times == 0 && !known && !b.forsook(t.link), over.forbids && !known:
 		return false
 	case f.forbidden.times < most:
 		return true
@@ -190,7 +190,7 @@ func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome,
 	c := classOf(err)
 	answers := f.site.heardSince(since)
 	there := c == fetch.Refused || c == fetch.TLS || errors.Is(err, fetch.ErrNoHandshake) // somebody is
-	works := b.links[t.link].lastByte >= since || !answers && there
+	works := b.links[t.link].traffic.lastByte >= since || !answers && there
 	if !works {
 		return b.fault(reqs, t, outcome, err)
 	}
@@ -216,15 +216,8 @@ func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome,
 // dropsRanges says whether the server of the only link that answers may refuse ranges by ending
 // the connection: it has served none, and is to be asked without.
 func (b *batch) dropsRanges(t *transfer, err error) bool {
-	if t.of.fate != running || t.of.size < 0 || b.e.cfg.Tries == 1 || t.of.site.over[t.link].ranges || !fetch.MayRefuseRange(err) {
-		return false
-	}
-	for i := range b.links {
-		if id := scheduler.LinkID(i); b.usable(t.link).has(id) && !b.links[i].banned {
-			return false
-		}
-	}
-	return true
+	return t.of.fate == running && t.of.size >= 0 && b.e.cfg.Tries != 1 && !t.of.site.over[t.link].ranges && fetch.MayRefuseRange(err) &&
+		b.others(t.link, func(l *linkState) bool { return l.usable() && !l.banned }) == 0
 }
 
 // fault counts a failure against its link. It is what its file is told, should no link be
@@ -247,7 +240,7 @@ func (b *batch) fault(reqs context.Context, t *transfer, outcome event.Outcome, 
 // there are few, whatever else the server serves.
 func (b *batch) failing(reqs context.Context, t *transfer, fe *fetch.Error) ending {
 	f, now := t.of, b.e.now()
-	b.links[t.link].answered, f.site.answered = true, true
+	b.links[t.link].responses.answered, f.site.answered = true, true
 	f.site.over[t.link].heard = now
 	f.failing++
 	f.failedBy.add(t.link)
@@ -271,7 +264,7 @@ func (b *batch) exhausted(f *entry) bool {
 // has better news of it.
 func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending {
 	f, now := t.of, b.e.now()
-	b.links[t.link].answered, f.site.answered = true, true
+	b.links[t.link].responses.answered, f.site.answered = true, true
 	f.site.over[t.link].heard = now
 	others := b.usable(t.link)
 	if fe.RetryAfter > 0 {

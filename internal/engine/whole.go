@@ -39,9 +39,9 @@ func (d *download) goWhole(id scheduler.LinkID, m *message) {
 	for i := range d.links { // what they lacked is not needed any more
 		if l := &d.links[i]; d.mayServeWhole(l) {
 			if aboutRanges(l.err) {
-				l.failures = 0
+				l.faults.inRow = 0
 			} else { // its connections ended, which may have meant the same
-				l.failures = max(0, l.failures-wholeTries)
+				l.faults.inRow = max(0, l.faults.inRow-wholeTries)
 			}
 			l.lost, l.err = false, nil
 		}
@@ -110,10 +110,10 @@ func (d *download) tryWhole() bool {
 // has refused ranges, or has sent the whole for one and then not answered, or has ended the connection whenever one was asked for. Before anything is
 // there such requests are made without Range anyway, and who wants one try wants no other.
 func (d *download) mayServeWhole(l *linkState) bool {
-	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) || l.wholes > 0 && nobody(l.err) {
+	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) || l.responses.wholes > 0 && nobody(l.err) {
 		return l.there && l.lost
 	}
-	return (d.met || len(d.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.used && l.dropped)
+	return (d.met || len(d.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.used && l.faults.dropped)
 }
 
 // noFirstByte is why a link is left out whose server has no range of the object at all: of
@@ -185,27 +185,14 @@ func (d *download) sizedBy(id scheduler.LinkID) {
 
 // answeredBut says whether there is another link that has answered.
 func (d *download) answeredBut(id scheduler.LinkID) bool {
-	for i := range d.links {
-		if l := &d.links[i]; scheduler.LinkID(i) != id && l.there && l.answered && !l.lost && !l.capped {
-			return true
-		}
-	}
-	return false
+	return d.others(id, func(l *linkState) bool { return l.usable() && l.responses.answered }) != 0
 }
 
 // mayForget says whether an answer over a link that contradicts what is known is believed
 // instead: the link is the first one's, no other has agreed with that, and there is no other to
 // read the object over.
 func (d *download) mayForget(id scheduler.LinkID) bool {
-	if id != d.refLink || d.agree.several() {
-		return false
-	}
-	for i := range d.links {
-		if l := &d.links[i]; scheduler.LinkID(i) != id && l.there && !l.lost && !l.capped {
-			return false
-		}
-	}
-	return true
+	return id == d.refLink && !d.agree.several() && d.others(id, (*linkState).usable) == 0
 }
 
 // doubtedOr is why a link is left out whose stream contradicts what is there: err, or, where only an
@@ -227,7 +214,7 @@ func (d *download) forgetWhole() {
 	d.met, d.known, d.kept = false, identity.Known{}, nil
 	d.agree, d.believed = 0, false
 	for i := range d.links {
-		d.links[i].spoke, d.links[i].larger = false, false
+		d.links[i].claim.heard, d.links[i].claim.larger = false, false
 	}
 }
 
@@ -320,7 +307,7 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 			if !d.nextLink() {
 				return
 			}
-			if d.links[d.wholeLink].due <= d.e.now() {
+			if d.links[d.wholeLink].retryAt <= d.e.now() {
 				d.requestWhole(reqs, attempt)
 				attempt++
 			}
@@ -358,13 +345,13 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 // that rests only where there is no other. Nobody sends to rest a backup that has joined.
 func (d *download) nextLink() bool {
 	now, n := d.e.now(), scheduler.LinkID(len(d.links))
-	due := func(id scheduler.LinkID) scheduler.Time { return max(now, d.links[id].due) }
+	due := func(id scheduler.LinkID) scheduler.Time { return max(now, d.links[id].retryAt) }
 	for _, rest := range []bool{false, true} {
 		best := scheduler.NoLink
 		for i := range n {
 			id := (d.wholeLink + i) % n
 			l := &d.links[id]
-			if !l.there || l.lost || l.capped || rest != (l.resting || !l.used && d.e.links[id].terms.Backup) {
+			if !l.there || l.lost || l.quota.exhausted || rest != (l.resting || !l.used && d.e.links[id].terms.Backup) {
 				continue
 			}
 			if best == scheduler.NoLink || due(id) < due(best) {

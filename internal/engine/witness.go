@@ -94,7 +94,7 @@ func (b *batch) witnessLink(f *entry) (best scheduler.LinkID, ok bool) {
 	least := scheduler.Never
 	for i := range b.links {
 		l, id := &b.links[i], scheduler.LinkID(i)
-		if id == f.word.of || f.word.asked.has(id) || !l.there || l.lost || l.resting || l.capped {
+		if id == f.word.of || f.word.asked.has(id) || !l.there || l.lost || l.resting || l.quota.exhausted {
 			continue
 		}
 		rtt := b.core.RTT(id)
@@ -180,7 +180,7 @@ func (b *batch) takeWordless(s *site) (files []*entry) {
 // its site, if only that it is too busy.
 func (b *batch) wordTime(f *entry) scheduler.Time {
 	for i := range b.links {
-		if l := &b.links[i]; scheduler.LinkID(i) != f.word.of && l.there && !l.lost && !l.resting && !l.capped && f.site.over[i].heard > 0 {
+		if l := &b.links[i]; scheduler.LinkID(i) != f.word.of && l.usable() && !l.resting && f.site.over[i].heard > 0 {
 			return b.e.undecidedTime()
 		}
 	}
