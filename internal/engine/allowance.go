@@ -54,10 +54,10 @@ func (a *allowance) take(ctx context.Context, t *transfer, n int64) (int64, erro
 		if back == nil {
 			return some, nil
 		}
-		t.held.Store(true)
+		t.waits.Store(true)
 		select {
 		case <-back:
-			t.held.Store(false)
+			t.waits.Store(false)
 		case <-ctx.Done():
 			return 0, &fetch.Error{Class: fetch.Canceled, Err: context.Cause(ctx)}
 		}

@@ -63,7 +63,6 @@ type batch struct {
 	unsettled []*entry
 	sites     map[string]*site
 	wordless  []*entry // complete, and not yet believed to be
-	witnesses scheduler.ChunkID
 
 	sizes    sizes
 	expected int64 // bytes, as the scheduler knows
@@ -149,9 +148,9 @@ func (b *batch) loop(ctx, reqs context.Context) {
 			more = b.jobs
 		}
 		now := b.e.now()
-		timer.Reset(b.lookout.set(now, b.nextLook(now), b.nextDue(now)))
+		timer.Reset(b.waker.set(now, b.nextLook(now), b.nextDue(now)))
 		select {
-		case <-b.lookout.bell:
+		case <-b.waker.bell:
 		case m := <-b.tell:
 			b.hear(reqs, m)
 			b.hearMore(reqs)
@@ -285,7 +284,7 @@ func (b *batch) watchStalls(now scheduler.Time) {
 	b.stallsAsked = now
 	slept := b.slept(now)
 	for _, t := range b.transfers {
-		if t.held.Load() {
+		if t.waits.Load() {
 			t.progress = now
 		}
 		t.progress = min(now, t.progress+slept)
@@ -326,8 +325,8 @@ func (b *batch) sampleFiles() []event.FileSample {
 		files[i] = event.FileSample{File: f.job.ID, Bytes: f.got}
 	}
 	for _, t := range b.transfers {
-		if t.of != nil && t.of.index < len(files) && b.entries[t.of.index] == t.of {
-			files[t.of.index].Bytes += t.got.Load()
+		if t.file != nil && t.file.index < len(files) && b.entries[t.file.index] == t.file {
+			files[t.file.index].Bytes += t.got.Load()
 		}
 	}
 	return files

@@ -15,7 +15,7 @@ const refutedFrom = 3
 // only if no usable link is left that has not been denied it. Where another one has
 // served it, the link is to blame; where none has, a download of its own asks all.
 func (b *batch) denied(reqs context.Context, t *transfer, err error) ending {
-	f, outcome := t.of, outcomeOf(classOf(err))
+	f, outcome := t.file, outcomeOf(classOf(err))
 	f.deny(t.link, err)
 	f.served.remove(t.link)
 	others := b.usable(t.link)

@@ -116,9 +116,9 @@ func (d *download) dismiss() {
 // aim implements work: addresses are offsets in the object.
 func (d *download) aim(t *transfer, at int64) {
 	t.off, t.first = at, !d.met && len(d.have) == 0
-	t.u, t.to, t.eager, t.lead = d.job.URL, d.to, d.to.window() > 0, d.leadOf(t)
+	t.url, t.to, t.eager, t.overlap = d.job.URL, d.to, d.to.window() > 0, d.overlapOf(t)
 	if u := d.links[t.link].url; u != nil {
-		t.u = u
+		t.url = u
 	}
 }
 
@@ -151,7 +151,7 @@ func (d *download) run(ctx context.Context) error {
 	if d.e.ofMany {
 		d.sample() // what it receives from now on is its own, and not the batch's
 	}
-	d.tellLeads(reqs)
+	d.tellOverlap(reqs)
 	d.linksUp(reqs)
 	if d.job.Part != nil { // the window begins where the part does
 		d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.drained()})

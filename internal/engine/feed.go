@@ -147,7 +147,7 @@ func (b *batch) withdraw(reqs context.Context, f *entry) {
 		return
 	}
 	for _, t := range b.transfers {
-		if t.of == f {
+		if t.file == f {
 			b.count(reqs, t)
 		}
 	}
@@ -226,7 +226,7 @@ func (b *batch) extend(reqs context.Context, f *entry) {
 // another object. The scheduler has to know before it is told of that byte, or else all
 // of the file would seem to be there.
 func (b *batch) another(reqs context.Context, t *transfer) {
-	f := t.of
+	f := t.file
 	if !f.standing || f.fate != running {
 		return
 	}

@@ -20,7 +20,7 @@ const forgiven = worthwhile >> 10
 // sends some bytes and then nothing more is no failure of its link, if the scheduler makes each
 // request anew as soon as it is late: without this there would be no end to that.
 func (o *owner) fruitless(t *transfer, err error) error {
-	if err == nil || t.got.Load() == 0 || t.probe || t.whole || o.whole || o.complete || o.err != nil || o.e.cfg.Tries == 0 {
+	if err == nil || t.got.Load() == 0 || t.probe || t.single || o.whole || o.complete || o.err != nil || o.e.cfg.Tries == 0 {
 		return nil
 	}
 	if n := (o.gained - o.gainedAt) / worthwhile; n > 0 {

@@ -54,7 +54,7 @@ func (o *owner) gather(t *transfer) {
 	}
 	l := &o.links[t.link]
 	rests := l.uplink.rests()
-	if t.rests.Store(rests); rests {
+	if t.paced.Store(rests); rests {
 		t.resp.Gather(1)
 		return
 	}

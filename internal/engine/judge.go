@@ -93,7 +93,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	if t.released {
 		return false
 	}
-	t.meet(resp)
+	t.noteResponse(resp)
 	d.measure(reqs, t, resp)
 	first := !d.met
 	verdict, what := d.known.Judge(c)
@@ -128,7 +128,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	case verdict == identity.Differs:
 		d.otherObject(reqs, t, what+" differs")
 		return false
-	case !t.probe && resp.End < min(t.off+t.lead, t.end.Load()): // too few at once to compare them
+	case !t.probe && resp.End < min(t.off+t.overlap, t.end.Load()): // too few at once to compare them
 		d.goWhole(t.link, nil)
 		return false
 	case verdict == identity.Proven:
@@ -143,7 +143,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	}
 	d.links[t.link].responses.wholes = 0
 	d.agreed = d.agreed || !first
-	d.tellLeads(reqs)
+	d.tellOverlap(reqs)
 	if first {
 		d.sized(reqs, resp.Object.Size)
 	}

@@ -24,9 +24,9 @@ func (d *download) loop(ctx, reqs context.Context) {
 	defer timer.Stop()
 	for d.err == nil && !d.finished() && !d.whole {
 		now := d.e.now()
-		timer.Reset(d.lookout.set(now, d.nextWake(now), d.core.NextDue()))
+		timer.Reset(d.waker.set(now, d.nextWake(now), d.core.NextDue()))
 		select {
-		case <-d.lookout.bell:
+		case <-d.waker.bell:
 		case m := <-d.tell:
 			d.hear(reqs, m)
 		case err := <-d.recorded:
@@ -69,7 +69,7 @@ func (d *download) lookAround(reqs context.Context) {
 	if d.complete {
 		d.ask(reqs, now)
 	}
-	d.tellLeads(reqs)
+	d.tellOverlap(reqs)
 	d.release()
 	d.sampleSometimes(now)
 	if !d.recording && now >= d.nextRecord && d.met && d.sizeBelieved(now) && !d.whole && d.to.window() == 0 {
@@ -106,7 +106,7 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	}
 	vain := t.client.InVain()
 	stray := vain - t.inVain
-	if t.released || t.probe || got == t.told && trip == 0 && shook == 0 && t.behind == 0 && stray == 0 {
+	if t.released || t.probe || got == t.reported && trip == 0 && shook == 0 && t.behind == 0 && stray == 0 {
 		return
 	}
 	o.links[t.link].conns.handshakes = shakes
@@ -118,7 +118,7 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	if stray > 0 {
 		o.toldOfStrays(t.client, vain)
 	}
-	if got != t.told { // they are held against the bytes, which come when the gap is filled
+	if got != t.reported { // they are held against the bytes, which come when the gap is filled
 		in.Reordered = o.links[t.link].traffic.reordered
 		o.came(reqs, t, got)
 	}
@@ -156,26 +156,26 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 // came notes that a transfer of a scheduled request has got so many bytes.
 func (o *owner) came(reqs context.Context, t *transfer, got int64) {
 	o.gain(t, got)
-	if t.of != nil {
-		t.of.b.another(reqs, t)
+	if t.file != nil {
+		t.file.b.another(reqs, t)
 	}
 }
 
 // gain notes that a transfer has got so many bytes.
 func (o *owner) gain(t *transfer, got int64) {
 	now := o.e.now()
-	o.gained += got - t.told
-	o.links[t.link].faults.gained += got - t.told
-	o.links[t.link].uplink.bytes += got - t.told
+	o.gained += got - t.reported
+	o.links[t.link].faults.gained += got - t.reported
+	o.links[t.link].uplink.bytes += got - t.reported
 	o.links[t.link].conns.delivered |= 1 << t.stream
 	o.links[t.link].traffic.lastByte = now
 	o.links[t.link].conns.lastByte[t.stream] = now
-	if t.of != nil {
-		t.of.got += got - t.told
-		o.received[t.of.class] += got - t.told
+	if t.file != nil {
+		t.file.got += got - t.reported
+		o.received[t.file.class] += got - t.reported
 	}
-	t.told, t.progress = got, now
-	t.toldAt = scheduler.Time(t.lastByte.Load())
+	t.reported, t.progress = got, now
+	t.reportedAt = scheduler.Time(t.lastByte.Load())
 }
 
 // oversleeping is how long nobody has to have looked for stalls to tell that this
@@ -202,7 +202,7 @@ func (d *download) watchStalls(now scheduler.Time) {
 	}
 	slept := d.slept(now)
 	for _, t := range d.transfers {
-		if t.held.Load() || d.inDoubt(t) {
+		if t.waits.Load() || d.inDoubt(t) {
 			t.progress = now
 		}
 		if slept > 0 {

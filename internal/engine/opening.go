@@ -29,7 +29,7 @@ func (o *owner) open(reqs context.Context, a scheduler.Action) {
 func (o *owner) asksFor(id scheduler.LinkID) *url.URL {
 	for i := len(o.transfers) - 1; i >= 0; i-- {
 		if t := o.transfers[i]; t.link == id && !t.released {
-			return t.u
+			return t.url
 		}
 	}
 	return nil

@@ -20,8 +20,9 @@ type owner struct {
 	links     []linkState
 	transfers []*transfer
 	tell      chan message
-	lookout   *lookout // over the bytes of transfers
+	waker     *waker // over the bytes of transfers
 	actions   []scheduler.Action
+	probes    scheduler.ChunkID // made so far
 
 	whole     bool // one stream brings all of it: the scheduler has no part in it
 	complete  bool
@@ -64,7 +65,7 @@ func newOwner(e *Engine, file event.FileID) owner {
 		e: e, file: file, awake: e.now(),
 		links:   make([]linkState, len(e.links)),
 		tell:    make(chan message, 4*len(e.links)),
-		lookout: newLookout(),
+		waker:   newWaker(),
 		reading: make([]int, len(e.links)),
 		opening: new(sync.WaitGroup),
 		abreast: file == event.Batch && e.cfg.HTTP.Protocol == fetch.HTTP2PriorKnowledge,
@@ -172,7 +173,7 @@ func (o *owner) hear(reqs context.Context, m message) {
 func (o *owner) measure(reqs context.Context, t *transfer, resp *fetch.Response) {
 	rtt := o.e.links[t.link].roundTrip(resp.Conn())
 	o.step(reqs, scheduler.Input{
-		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.told, RTT: rtt, Single: resp.Single, Lasting: resp.Proto == "2", Answered: true,
+		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.reported, RTT: rtt, Single: resp.Single, Lasting: resp.Proto == "2", Answered: true,
 	})
 }
 

@@ -24,28 +24,23 @@ var errAgain = errors.New("answers of several objects")
 // range on. What they bring is written, but not claimed (in the journal, in samples, to the
 // consumer of a stream) before they are joined with the first one.
 type proof struct {
-	answers *accept.Answers // nil: validators prove all there are
-	from    []source        // of each of the answers
-	leads   bool            // requests are made with a lead from now on
-	told    bool            // the scheduler knows that they are
-	doubted bool            // what an earlier run has left is not confirmed yet
-	refuted bool            // bytes that are confirmed contradict each other
-	probes  scheduler.ChunkID
-	failed  int            // probes that brought nothing, in a row
-	retry   scheduler.Time // when the next one may be made
+	answers     *accept.Answers // nil: validators prove all there are
+	from        []source        // of each of the answers
+	overlapping bool            // requests are made with an overlap from now on
+	told        bool            // the scheduler knows that they are
+	doubted     bool            // what an earlier run has left is not confirmed yet
+	refuted     bool            // bytes that are confirmed contradict each other
+	failed      int             // probes that brought nothing, in a row
+	retry       scheduler.Time  // when the next one may be made
 }
 
 // source is where an answer came from.
 type source struct {
-	t     *transfer // nil: an earlier run, or an earlier attempt
-	claim identity.Claim
-	lead  bool  // it has bytes that are still to be compared
-	until int64 // the end of the bytes that it has written, those that do not count included
+	t       *transfer // nil: an earlier run, or an earlier attempt
+	claim   identity.Claim
+	pending bool  // it has bytes that are still to be compared
+	until   int64 // the end of the bytes that it has written, those that do not count included
 }
-
-// firstProbe is the first chunk id of requests that only compare, beyond the scheduler's own
-// and below firstWhole.
-const firstProbe = scheduler.ChunkID(1) << 29
 
 // probeWhole is how large in bytes an object is at most that is read again when a probe has
 // brought nothing: as much as two of them.
@@ -58,7 +53,7 @@ const probesMost = 8
 // track begins to keep account of answers: those so far, which brought done, are confirmed.
 func (d *download) track(done []scheduler.Range) {
 	p := &d.proof
-	p.leads = true
+	p.overlapping = true
 	if p.answers != nil {
 		return
 	}
@@ -75,13 +70,13 @@ func (d *download) track(done []scheduler.Range) {
 }
 
 func (d *download) addAnswer(t *transfer, off int64, c identity.Claim, confirmed bool) accept.ID {
-	d.proof.from = append(d.proof.from, source{t: t, claim: c, lead: t != nil && t.lead > 0})
+	d.proof.from = append(d.proof.from, source{t: t, claim: c, pending: t != nil && t.overlap > 0})
 	return d.proof.answers.Add(off, confirmed)
 }
 
-// leadOf is how many bytes before its range a request should bring as well.
-func (d *download) leadOf(t *transfer) int64 {
-	if !d.proof.leads || t.whole {
+// overlapOf is how many bytes before its range a request should bring as well.
+func (d *download) overlapOf(t *transfer) int64 {
+	if !d.proof.overlapping || t.single {
 		return 0
 	}
 	return min(accept.Overlap, t.off)
@@ -113,11 +108,11 @@ func (d *download) enter(t *transfer, c identity.Claim, proven bool) bool {
 		return true
 	}
 	// Those that show the same validators are of one object, and compared once.
-	p.leads = t.lead == 0 || !identity.Proves(c, c)
+	p.overlapping = t.overlap == 0 || !identity.Proves(c, c)
 	for i, s := range p.from[:len(p.from)-1] {
 		if s.t != nil && identity.Proves(s.claim, c) {
 			p.answers.Unite(accept.ID(i+1), t.answer)
-			p.leads = p.leads && !s.lead
+			p.overlapping = p.overlapping && !s.pending
 		}
 	}
 	return true
@@ -135,15 +130,15 @@ func (d *download) accountOf(t *transfer) {
 		return
 	}
 	s, end := &d.proof.from[t.answer-1], t.end.Load()
-	s.lead = s.lead && (!t.ended || t.led.Load() > 0)
+	s.pending = s.pending && (!t.ended || t.overlapGot.Load() > 0)
 	s.until = max(s.until, t.off+t.got.Load())
 	if t.released {
-		d.proof.answers.Has(t.answer, t.off+t.counts)
-		d.proof.answers.Ends(t.answer, t.off+t.counts)
+		d.proof.answers.Has(t.answer, t.off+t.useful)
+		d.proof.answers.Ends(t.answer, t.off+t.useful)
 		return
 	}
 	d.proof.answers.Ends(t.answer, end)
-	d.proof.answers.Has(t.answer, min(end, t.off+t.told))
+	d.proof.answers.Has(t.answer, min(end, t.off+t.reported))
 }
 
 // there says whether all of r has been received and written.
@@ -158,15 +153,15 @@ func (d *download) prove(reqs context.Context, now scheduler.Time) {
 	d.account()
 	for i := range p.from {
 		s := &p.from[i]
-		if !s.lead || s.t.led.Load() < s.t.lead && !s.t.ended {
+		if !s.pending || s.t.overlapGot.Load() < s.t.overlap && !s.t.ended {
 			continue
 		}
 		// Less than all of it proves nothing, but may show that the object is another one.
-		from := s.t.off - s.t.lead
-		if r := (scheduler.Range{Off: from, End: from + min(s.t.led.Load(), s.t.lead)}); d.there(r) {
-			s.lead = false
+		from := s.t.off - s.t.overlap
+		if r := (scheduler.Range{Off: from, End: from + min(s.t.overlapGot.Load(), s.t.overlap)}); d.there(r) {
+			s.pending = false
 			d.compare(reqs, accept.ID(i+1), r)
-			s.t.before = nil
+			s.t.overlapBytes = nil
 			if d.err != nil {
 				return
 			}
@@ -200,7 +195,7 @@ func (d *download) succeedFirst() {
 	}
 	for i := range d.proof.from { // what they showed was of an object of which nothing is known
 		if s := &d.proof.from[i]; a.Confirmed(accept.ID(i + 1)) {
-			s.claim, s.lead = identity.Claim{}, false
+			s.claim, s.pending = identity.Claim{}, false
 		}
 	}
 	a.Lead(next)
@@ -221,12 +216,12 @@ func (d *download) know(t *transfer, c identity.Claim) {
 	d.refLink, d.refURL, d.refRemote = t.link, t.resp.EffectiveURL, t.resp.Remote
 }
 
-// tellLeads tells the scheduler what requests cost.
-func (d *download) tellLeads(reqs context.Context) {
-	if p := &d.proof; p.leads != p.told {
-		p.told = p.leads
+// tellOverlap tells the scheduler what requests cost.
+func (d *download) tellOverlap(reqs context.Context) {
+	if p := &d.proof; p.overlapping != p.told {
+		p.told = p.overlapping
 		lead := int64(0)
-		if p.leads {
+		if p.overlapping {
 			lead = accept.Overlap
 		}
 		d.step(reqs, scheduler.Input{Kind: scheduler.Compared, Bytes: lead})
@@ -240,10 +235,10 @@ func (d *download) release() {
 	}
 }
 
-// compare holds the lead of an answer, the bytes of r, against what is there. Where they
+// compare holds the overlap of an answer, the bytes of r, against what is there. Where they
 // differ, the one that is not confirmed is of another object.
 func (d *download) compare(reqs context.Context, id accept.ID, r scheduler.Range) {
-	p, lead := &d.proof, d.proof.from[id-1].t.before
+	p, lead := &d.proof, d.proof.from[id-1].t.overlapBytes
 	there := make([]byte, r.Len())
 	switch _, err := d.to.ReadAt(there, r.Off); {
 	case errors.Is(err, store.ErrOutside): // a stream's consumer has had it for long
@@ -312,7 +307,7 @@ func (d *download) learn(reqs context.Context, id accept.ID) {
 	}
 	d.known.Learn(s.claim)
 	if !d.known.Blind() {
-		d.proof.leads = false // until an answer comes that it does not prove
+		d.proof.overlapping = false // until an answer comes that it does not prove
 	}
 }
 
@@ -325,15 +320,15 @@ func (d *download) probe(reqs context.Context, now scheduler.Time) {
 		return
 	}
 	seams := p.answers.Seams(d.core.Size(), func(r scheduler.Range) bool {
-		return d.there(r) && !slices.ContainsFunc(p.from, func(s source) bool { // the lead will do
-			return s.lead && s.t.off > r.Off && s.t.off < r.End
+		return d.there(r) && !slices.ContainsFunc(p.from, func(s source) bool { // the overlap will do
+			return s.pending && s.t.off > r.Off && s.t.off < r.End
 		})
 	})
-	if d.complete && p.doubted && len(seams) == 0 && !slices.ContainsFunc(p.from, func(s source) bool { return s.lead }) {
+	if d.complete && p.doubted && len(seams) == 0 && !slices.ContainsFunc(p.from, func(s source) bool { return s.pending }) {
 		size := d.core.Size()
 		seams = append(seams, scheduler.Range{Off: max(0, size-accept.Overlap), End: size})
 	}
-	if d.complete && len(seams) == 0 && !d.proven() && !slices.ContainsFunc(p.from, func(s source) bool { return s.lead }) {
+	if d.complete && len(seams) == 0 && !d.proven() && !slices.ContainsFunc(p.from, func(s source) bool { return s.pending }) {
 		seams = append(seams, scheduler.Range{}) // nothing can be compared
 		p.failed = probesMost
 	}
@@ -354,7 +349,7 @@ func (d *download) probe(reqs context.Context, now scheduler.Time) {
 	}
 	r := seams[0]
 	t := d.newProbe(id)
-	t.off, t.lead = r.End, r.Len()
+	t.off, t.overlap = r.End, r.Len()
 	t.end.Store(r.End)
 	d.launch(reqs, t)
 }
@@ -362,13 +357,13 @@ func (d *download) probe(reqs context.Context, now scheduler.Time) {
 // newProbe is a request over a link of which the scheduler knows nothing. As long as it
 // has work for the link it goes over a connection of its own.
 func (d *download) newProbe(id scheduler.LinkID) *transfer {
-	t := &transfer{chunk: firstProbe + d.proof.probes, link: id, stream: scheduler.MaxStreams - 1, file: d.file, probe: true, u: d.job.URL}
-	d.proof.probes++
+	u := d.job.URL
+	if other := d.links[id].url; other != nil {
+		u = other
+	}
+	t := d.owner.newProbe(id, d.file, u)
 	if d.complete {
 		t.stream = 0
-	}
-	if u := d.links[id].url; u != nil {
-		t.u = u
 	}
 	return t
 }
@@ -395,7 +390,7 @@ func (d *download) probed(t *transfer, finished bool) {
 	switch {
 	case t.question():
 		return
-	case finished && t.answer != 0 && t.led.Load() == t.lead: // compare tells what it was worth
+	case finished && t.answer != 0 && t.overlapGot.Load() == t.overlap: // compare tells what it was worth
 		return
 	}
 	d.proof.failed++

@@ -21,7 +21,7 @@ import (
 const readMost = int64(1) << 20
 
 // question says whether a transfer is one.
-func (t *transfer) question() bool { return t.probe && t.lead == 0 }
+func (t *transfer) question() bool { return t.probe && t.overlap == 0 }
 
 // ask asks the links that may still tell another size and are not being asked for anything.
 func (d *download) ask(reqs context.Context, now scheduler.Time) {
@@ -64,7 +64,7 @@ func (d *download) askEnd(reqs context.Context, id scheduler.LinkID) {
 // prepares for that.
 func (d *download) reads(t *transfer, resp *fetch.Response) bool {
 	size := d.known.Size()
-	t.heard = d.met
+	t.objectKnown = d.met
 	if !d.met && d.tellsSize(resp) {
 		d.links[t.link].claims(resp.Object.Size)
 	}
@@ -92,7 +92,7 @@ func (d *download) endQuestion(reqs context.Context, t *transfer, err error) end
 	case fe != nil && fe.Class == fetch.Canceled && !errors.Is(err, fetch.ErrStalled): // nobody wants to know
 		return end
 	case errors.Is(err, errRefused): // it was heard
-		l.claim.heard = t.heard
+		l.claim.heard = t.objectKnown
 	case !d.met && fe != nil && fe.Class == fetch.Unsatisfied && fe.Object != nil:
 		l.responses.answered = true
 		l.claims(fe.Object.Size)

@@ -15,7 +15,7 @@ func TestSpared(t *testing.T) {
 	t.Parallel()
 	d := &download{owner: owner{links: []linkState{{used: true, conns: linkConns{delivered: 1}}}}}
 	d.links[0].conns.lastByte[0] = scheduler.Second
-	failed := &transfer{stream: 1, sent: 5 * scheduler.Second}
+	failed := &transfer{request: request{stream: 1}, exchange: exchange{sent: 5 * scheduler.Second}}
 	if first, second := d.spared(failed), d.spared(failed); !first || second {
 		t.Errorf("spared: %v, then %v", first, second)
 	}
@@ -25,7 +25,7 @@ func TestSpared(t *testing.T) {
 			t.Error("others bring something, and it is to blame")
 		}
 	}
-	if d.spared(&transfer{stream: 0, sent: 5 * scheduler.Second}) {
+	if d.spared(&transfer{exchange: exchange{sent: 5 * scheduler.Second}}) {
 		t.Error("a stream that has brought something is spared")
 	}
 }

@@ -44,7 +44,7 @@ const (
 
 // diagnose implements work.
 func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
-	f := t.of
+	f := t.file
 	if t.probe {
 		return b.endWitness(reqs, t, err)
 	}
@@ -53,7 +53,7 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 	}
 	var fe *fetch.Error
 	asked, answers := b.besides(t)
-	if b.e.crowd.beyond(t.u, t.link, b.inFlight(t.link)) {
+	if b.e.crowd.beyond(t.url, t.link, b.inFlight(t.link)) {
 		asked++ // by files that are downloaded by themselves
 	}
 	once := b.e.cfg.Tries == 1 // whoever wants that wants no other explanation either
@@ -138,14 +138,14 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 // bound their number: it has served some of the same file over the link, or another file
 // after it had forbidden that.
 func (b *batch) bounds(t *transfer) bool {
-	return t.of.served.has(t.link) || t.of.site.over[t.link].bounds
+	return t.file.served.has(t.link) || t.file.site.over[t.link].bounds
 }
 
 // mayBound says whether a server that forbids a file may do so since it bounds the number of
 // requests: there are so many others, or others brought bytes while it was asked. It is taken
 // to forbid files for good when one stays forbidden, unless it is known to bound requests.
 func (b *batch) mayBound(t *transfer, others int) bool {
-	f, over := t.of, &t.of.site.over[t.link]
+	f, over := t.file, &t.file.site.over[t.link]
 	known, most := b.bounds(t), mayBeBoundMost
 	if known {
 		most = boundMost
@@ -163,11 +163,11 @@ func (b *batch) mayBound(t *transfer, others int) bool {
 // forbidden puts a file off whose server may bound its requests. Those of the file itself are
 // withdrawn with it: only others make it the same refusal.
 func (b *batch) forbidden(reqs context.Context, t *transfer) ending {
-	f, now := t.of, b.e.now()
-	others := b.e.crowd.beyond(t.u, t.link, b.inFlight(t.link)) || slices.ContainsFunc(b.transfers, func(other *transfer) bool {
-		return other.link == t.link && other.of != f && other.of.site == f.site
+	f, now := t.file, b.e.now()
+	others := b.e.crowd.beyond(t.url, t.link, b.inFlight(t.link)) || slices.ContainsFunc(b.transfers, func(other *transfer) bool {
+		return other.link == t.link && other.file != f && other.file.site == f.site
 	})
-	b.e.crowd.again(&f.forbidden, t.u, t.link, others)
+	b.e.crowd.again(&f.forbidden, t.url, t.link, others)
 	f.site.answered, f.site.over[t.link].heard = true, now
 	b.hold(reqs, f, now+scheduler.Time(backoff(min(f.forbidden.all, mayBeBoundMost))))
 	return ending{outcome: event.OutcomeStatus, retry: true, wait: backoffFirst}
@@ -185,7 +185,7 @@ func full(err error) bool {
 // broken handles a failure of the network: the link's, if nothing came over it of
 // late, the site's, if it does not answer while the link works, and else the file's.
 func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome, err error) ending {
-	f, now := t.of, b.e.now()
+	f, now := t.file, b.e.now()
 	since := max(t.sent, now-aliveTime)
 	c := classOf(err)
 	answers := f.site.heardSince(since)
@@ -216,7 +216,7 @@ func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome,
 // dropsRanges says whether the server of the only link that answers may refuse ranges by ending
 // the connection: it has served none, and is to be asked without.
 func (b *batch) dropsRanges(t *transfer, err error) bool {
-	return t.of.fate == running && t.of.size >= 0 && b.e.cfg.Tries != 1 && !t.of.site.over[t.link].ranges && fetch.MayRefuseRange(err) &&
+	return t.file.fate == running && t.file.size >= 0 && b.e.cfg.Tries != 1 && !t.file.site.over[t.link].ranges && fetch.MayRefuseRange(err) &&
 		b.others(t.link, func(l *linkState) bool { return l.usable() && !l.banned }) == 0
 }
 
@@ -228,9 +228,9 @@ func (b *batch) fault(reqs context.Context, t *transfer, outcome event.Outcome, 
 		retryAfter = fe.RetryAfter
 	}
 	end := b.failedLink(t, outcome, err, retryAfter, b.e.cfg.Tries)
-	t.of.trouble = first(end.lost, err)
+	t.file.trouble = first(end.lost, err)
 	if end.lost != nil && b.dropsRanges(t, err) {
-		b.setAside(reqs, t.of, "the server does not serve ranges of it")
+		b.setAside(reqs, t.file, "the server does not serve ranges of it")
 		return ending{outcome: outcome, retry: true}
 	}
 	return end
@@ -239,7 +239,7 @@ func (b *batch) fault(reqs context.Context, t *transfer, outcome event.Outcome, 
 // failing handles an answer that a server has failed, before the file's first byte: of those
 // there are few, whatever else the server serves.
 func (b *batch) failing(reqs context.Context, t *transfer, fe *fetch.Error) ending {
-	f, now := t.of, b.e.now()
+	f, now := t.file, b.e.now()
 	b.links[t.link].responses.answered, f.site.answered = true, true
 	f.site.over[t.link].heard = now
 	f.failing++
@@ -263,7 +263,7 @@ func (b *batch) exhausted(f *entry) bool {
 // for how long. What it says over one link holds for the file only when no other link
 // has better news of it.
 func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending {
-	f, now := t.of, b.e.now()
+	f, now := t.file, b.e.now()
 	b.links[t.link].responses.answered, f.site.answered = true, true
 	f.site.over[t.link].heard = now
 	others := b.usable(t.link)
@@ -302,7 +302,7 @@ func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending 
 
 // unsatisfied handles a 416: the file is empty, or is not what it was taken to be.
 func (b *batch) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) ending {
-	f := t.of
+	f := t.file
 	if f.size < 0 && t.off == 0 && fe.Object != nil && fe.Object.Size == 0 {
 		resp := &fetch.Response{Object: *fe.Object, EffectiveURL: fetch.WithoutUser(f.job.URL), Proto: "1.1"}
 		f.site.answer(t.link, resp, b.e.now())
@@ -315,7 +315,7 @@ func (b *batch) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) 
 
 // conclude implements work.
 func (b *batch) conclude(reqs context.Context, t *transfer, got int64, finished bool, end ending) {
-	f := t.of
+	f := t.file
 	if t.probe {
 		return
 	}

@@ -127,7 +127,7 @@ func aboutRanges(err error) bool { return errors.Is(err, errNoRanges) || fetch.R
 // reading it.
 func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Response) bool {
 	c := claimOf(&resp.Object)
-	if t.whole && d.stranger(message{resp: resp}) && !resp.Secure && d.answeredBut(t.link) {
+	if t.single && d.stranger(message{resp: resp}) && !resp.Secure && d.answeredBut(t.link) {
 		d.lose(reqs, t.link, aPage())
 		return false
 	}
@@ -165,14 +165,14 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 	}
 	d.use(t.link)
 	resp.Shorten(resp.End) // all of it is wanted, though a range was asked for
-	t.off, t.told, t.lead, t.probe, t.to, t.eager = 0, 0, 0, false, d.to, d.to.window() > 0
+	t.off, t.reported, t.overlap, t.probe, t.to, t.eager = 0, 0, 0, false, d.to, d.to.window() > 0
 	t.end.Store(wholeObject)
 	if size := max(d.known.Size(), c.Size); size >= 0 {
 		t.exact = resp.End < 0
 		t.end.Store(size)
 	}
 	if len(d.kept) > 0 {
-		t.to = comparingSink{d.to, d.kept, &t.again}
+		t.to = comparingSink{d.to, d.kept, &t.compared}
 	}
 	t.progress = d.e.now()
 	return true
@@ -320,7 +320,7 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 				d.wholeLink++
 			}
 		case <-tick.C:
-			if t := d.wholeBy; t != nil && t.got.Load() != t.told {
+			if t := d.wholeBy; t != nil && t.got.Load() != t.reported {
 				d.gain(t, t.got.Load())
 			}
 			d.fail(d.to.failed())
@@ -373,7 +373,7 @@ const firstWhole = scheduler.ChunkID(1) << 30
 
 // requestWhole asks for the whole object over the link whose turn it is.
 func (d *download) requestWhole(reqs context.Context, attempt int) {
-	t := &transfer{chunk: firstWhole + scheduler.ChunkID(attempt), link: d.wholeLink, file: d.file, whole: true}
+	t := &transfer{request: request{chunk: firstWhole + scheduler.ChunkID(attempt), link: d.wholeLink, fileID: d.file, single: true}}
 	d.aim(t, 0)
 	t.end.Store(wholeObject)
 	d.wholeBy = t

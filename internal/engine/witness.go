@@ -75,11 +75,8 @@ func (b *batch) believes(reqs context.Context, f *entry) bool {
 		w.believed = true
 		return true
 	}
-	t := &transfer{
-		chunk: firstProbe + b.witnesses, link: id, stream: scheduler.MaxStreams - 1, file: f.job.ID, of: f, u: f.job.URL,
-		probe: true, first: true,
-	}
-	b.witnesses++
+	t := b.newProbe(id, f.job.ID, f.job.URL)
+	t.file, t.first = f, true
 	t.end.Store(1)
 	f.site.witness = t
 	w.asked.add(id)
@@ -111,7 +108,7 @@ func (b *batch) witnessLink(f *entry) (best scheduler.LinkID, ok bool) {
 // hearWitness takes what another link's server says of a file, and whether it says that it is HTML:
 // a portal's page may be as large as a file by chance.
 func (b *batch) hearWitness(reqs context.Context, t *transfer, c identity.Claim, page bool) {
-	f := t.of
+	f := t.file
 	if f.word.believed || b.err != nil {
 		return
 	}
@@ -134,9 +131,9 @@ func (b *batch) hearWitness(reqs context.Context, t *transfer, c identity.Claim,
 // endWitness takes the end of a request to a witness.
 func (b *batch) endWitness(reqs context.Context, t *transfer, err error) ending {
 	if fe, ok := errors.AsType[*fetch.Error](err); ok && fe.Class == fetch.Unsatisfied && fe.Object != nil {
-		b.hearWitness(reqs, t, claimOf(fe.Object), t.of.page)
+		b.hearWitness(reqs, t, claimOf(fe.Object), t.file.page)
 	}
-	f, now := t.of, b.e.now()
+	f, now := t.file, b.e.now()
 	f.word.asking--
 	if f.site.witness == t {
 		f.site.witness = nil

@@ -111,7 +111,7 @@ func (b *batch) asideEnded(reqs context.Context, a asideEnd) {
 	case !s.answered && a.f.denied != 0 && nobody(a.err): // the same, but it may be so for a while only
 		s.blamed = b.usable(scheduler.NoLink)
 		s.absent = s.blamed
-		b.blame(s, &transfer{sent: a.begun}, a.err)
+		b.blame(s, &transfer{exchange: exchange{sent: a.begun}}, a.err)
 		b.later(reqs, s, a.err)
 	}
 	b.report(a.f, a.res, a.err)

@@ -30,7 +30,7 @@ func (b *batch) wait(f *entry, until scheduler.Time) {
 func (b *batch) putOff(reqs context.Context, f *entry, until scheduler.Time) bool {
 	var coming []scheduler.Range // addresses
 	for _, t := range b.transfers {
-		if t.of == f && t.resp != nil && !t.released && !t.copy {
+		if t.file == f && t.resp != nil && !t.released && !t.duplicate {
 			coming = append(coming, scheduler.Range{Off: t.base + t.off, End: t.base + t.end.Load()})
 		}
 	}
@@ -40,7 +40,7 @@ func (b *batch) putOff(reqs context.Context, f *entry, until scheduler.Time) boo
 	slices.SortFunc(coming, func(a, b scheduler.Range) int { return cmp.Compare(a.Off, b.Off) })
 	b.expect(reqs, b.expected+max(1, b.likely(f)))
 	for _, t := range b.transfers {
-		if t.of == f {
+		if t.file == f {
 			b.count(reqs, t)
 		}
 	}

@@ -43,25 +43,25 @@ func (o *owner) ended(reqs context.Context, m message) {
 	o.transfers = slices.DeleteFunc(o.transfers, func(other *transfer) bool { return other == t })
 	t.cancel(errOver)
 	t.ended = true
-	t.hadCompany = o.e.crowd.end(t.u, t.link, t.resp != nil, t.endedBefore)
+	t.hadCompany = o.e.crowd.end(t.url, t.link, t.resp != nil, t.endedBefore)
 	got, last := t.got.Load(), scheduler.Time(t.lastByte.Load())
 	useful := min(got, t.end.Load()-t.off)
 	switch {
 	case t.released:
-		useful, last = min(useful, t.counts), t.toldAt
-	case m.err != nil && t.copy:
+		useful, last = min(useful, t.useful), t.reportedAt
+	case m.err != nil && t.duplicate:
 		useful = 0
 	case t.question():
 		useful = 0
 	default:
-		useful -= t.again.Load()
+		useful -= t.compared.Load()
 	}
 	vain := t.client.Vain() // of responses before it, too
-	vain += t.led.Load()
+	vain += t.overlapGot.Load()
 	l := &o.links[t.link]
 	l.traffic.received += got + vain
 	l.traffic.wasted += got + vain - useful
-	if !t.released && got > t.told {
+	if !t.released && got > t.reported {
 		o.came(reqs, t, got)
 	}
 	if t.released && t.resp == nil {
@@ -69,7 +69,7 @@ func (o *owner) ended(reqs context.Context, m message) {
 	}
 	end := o.work.diagnose(reqs, t, m.err)
 	ended := event.RequestEnded{
-		At: o.e.now(), File: t.file, Link: t.link, Chunk: t.chunk, Off: t.off,
+		At: o.e.now(), File: t.fileID, Link: t.link, Chunk: t.chunk, Off: t.off,
 		Bytes: got + vain, Wasted: got + vain - useful,
 		Outcome: end.outcome, Retry: end.retry, Sent: t.sent,
 		FirstByte: scheduler.Time(t.firstByte.Load()), LastByte: last,
@@ -202,7 +202,7 @@ func (o *owner) needless(t *transfer) bool {
 func (o *owner) besides(t *transfer) (asked, answers int) {
 	inFlight, answered := uint64(0), uint64(0)
 	for _, other := range o.transfers {
-		if other == t || other.link != t.link || other.stream == t.stream && other.resp == nil || t.of != nil && other.of.site != t.of.site {
+		if other == t || other.link != t.link || other.stream == t.stream && other.resp == nil || t.file != nil && other.file.site != t.file.site {
 			continue
 		}
 		inFlight |= 1 << other.stream
@@ -256,12 +256,12 @@ func (o *owner) forsook(id scheduler.LinkID) bool {
 // taken to be forbidden for good when it stays so, as any other then.
 func (d *download) crowded(t *transfer) bool {
 	l := &d.links[t.link]
-	if d.e.ofMany && d.e.cfg.Tries != 1 && l.faults.forbidden.times < mayBeBoundMost && (t.hadCompany || d.e.crowd.beyond(t.u, t.link, d.inFlight(t.link))) {
-		d.e.crowd.again(&l.faults.forbidden, t.u, t.link, true)
+	if d.e.ofMany && d.e.cfg.Tries != 1 && l.faults.forbidden.times < mayBeBoundMost && (t.hadCompany || d.e.crowd.beyond(t.url, t.link, d.inFlight(t.link))) {
+		d.e.crowd.again(&l.faults.forbidden, t.url, t.link, true)
 		return true
 	}
 	if l.faults.forbidden.times > 0 {
-		d.e.crowd.forbid(t.u, t.link)
+		d.e.crowd.forbid(t.url, t.link)
 	}
 	return false
 }

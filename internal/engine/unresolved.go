@@ -48,7 +48,7 @@ func (b *batch) nameTries(id scheduler.LinkID, dns *net.DNSError) int {
 // site's own, its other files wait. Each link has name servers of its own: what one of
 // them cannot resolve is asked of all by a download of its own.
 func (b *batch) unresolved(reqs context.Context, t *transfer, err error) ending {
-	f, dns := t.of, nameError(err)
+	f, dns := t.file, nameError(err)
 	f.failures++
 	tries := f.failures
 	if named(f, dns) {

@@ -14,7 +14,7 @@ import (
 func (b *batch) aim(t *transfer, at int64) {
 	p := b.space.find(at)
 	f := p.of
-	t.of, t.u, t.file, t.base = f, f.job.URL, f.job.ID, p.at.Off-p.off
+	t.file, t.url, t.fileID, t.base = f, f.job.URL, f.job.ID, p.at.Off-p.off
 	t.first = f.size < 0 || f.got == 0 && at == t.base
 	f.active++
 	b.begin(f)
@@ -38,7 +38,7 @@ func (b *batch) respond(reqs context.Context, m message) {
 
 // judge decides whether a response may be read.
 func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (take bool) {
-	f := t.of
+	f := t.file
 	if t.probe {
 		if resp.Object.Size < 0 && !resp.Page {
 			f.disputed(t.link) // if the others' answer is a portal's page
@@ -49,7 +49,7 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 	if b.err != nil || t.released || f.fate != running {
 		return false
 	}
-	t.meet(resp)
+	t.noteResponse(resp)
 	t.progress = b.e.now()
 	b.measure(reqs, t, resp)
 	if t.released || f.fate != running {
@@ -166,7 +166,7 @@ func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, f *entry, p
 
 // meet takes a file's first response: what it says the object is, it has to be.
 func (b *batch) meet(reqs context.Context, t *transfer, resp *fetch.Response, ranges bool) {
-	f := t.of
+	f := t.file
 	f.known.Learn(claimOf(&resp.Object))
 	f.name, f.page = resp.Object.Name, resp.Page
 	f.place.id = f.known.Identity()

@@ -105,8 +105,8 @@ type place struct {
 // owner's. Whether it waits for the disk or for other files is nothing that the
 // transfer's server is to blame for.
 func (f *entry) open(ctx context.Context, t *transfer) (sink, error) {
-	t.held.Store(true)
-	defer t.held.Store(false)
+	t.waits.Store(true)
+	defer t.waits.Store(false)
 	p := &f.place
 	if err := p.lock(ctx, f.b.slots); err != nil {
 		return nil, err
