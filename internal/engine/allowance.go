@@ -186,13 +186,13 @@ func (o *owner) tellSpent(reqs context.Context) {
 
 // capped handles the end of a transfer for which nothing was left of its link's
 // allowance.
-func (o *owner) capped(t *transfer) ending {
+func (o *owner) capped(t *transfer) diagnosis {
 	if !o.whole {
-		return ending{outcome: event.OutcomeCancelled, retry: true, wait: backoffFirst}
+		return diagnosis{outcome: event.OutcomeCancelled, retry: true, wait: backoffFirst}
 	}
 	o.links[t.link].quota.exhausted = true
 	o.changed(t.link, event.LinkCapped, ErrCapped.Error())
-	return ending{outcome: event.OutcomeCancelled, retry: true}
+	return diagnosis{outcome: event.OutcomeCancelled, retry: true}
 }
 
 // rest notes that the scheduler sent a link to rest, or woke it, and why.

@@ -9,14 +9,14 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// succeed takes over from an attempt that ended with errAgain: what is confirmed, without
+// inherit takes over from an attempt that ended with errAgain: what is confirmed, without
 // what others have written over since, and what is known of links that were left out. It
 // returns the ranges that need not be fetched again.
-func (d *download) succeed(before *download) []scheduler.Range {
+func (d *download) inherit(before *download) []scheduler.Range {
 	for i := range d.links {
 		b := &before.links[i]
 		// What was said of the object of which nothing is left says nothing of the next one.
-		if b.lost && b.seen.arrivals == d.links[i].seen.arrivals && (before.met || !aboutRanges(b.err)) {
+		if b.lost && b.seen.arrivals == d.links[i].seen.arrivals && (before.identified || !aboutRanges(b.err)) {
 			d.links[i].lost, d.links[i].err = true, b.err
 		}
 		d.links[i].url = before.links[i].url
@@ -24,11 +24,11 @@ func (d *download) succeed(before *download) []scheduler.Range {
 		d.links[i].traffic.inherited = before.links[i].traffic.received - before.links[i].traffic.wasted
 		d.links[i].used = before.links[i].used
 	}
-	if !before.met {
+	if !before.identified {
 		return nil
 	}
 	d.to = before.to
-	d.known, d.met, d.metAt, d.name = before.known, true, before.metAt, before.name
+	d.known, d.identified, d.identifiedAt, d.name = before.known, true, before.identifiedAt, before.name
 	d.agree, d.believed = before.agree, before.believed
 	d.refLink, d.refURL, d.refRemote = before.refLink, before.refURL, before.refRemote
 	kept := before.keeps()
@@ -53,9 +53,9 @@ func (d *download) keeps() []scheduler.Range {
 	return kept
 }
 
-// regret tells observers which bytes that this attempt has received, and taken to be of use,
+// discard tells observers which bytes that this attempt has received, and taken to be of use,
 // are not: all but kept, or all.
-func (d *download) regret(all bool, kept []scheduler.Range) {
+func (d *download) discard(all bool, kept []scheduler.Range) {
 	lost := make([]int64, len(d.links))
 	for i := range d.links {
 		if l := &d.links[i]; all {

@@ -55,25 +55,25 @@ type batch struct {
 	spec *Batch
 	jobs <-chan *Job // nil: there are no more
 
-	space   space
-	entries []*entry // those that have not ended
-	waiting int      // of these, those laid out of which nothing was asked for
-	held    []*entry // of these, those that wait for a time
+	space    addressSpace
+	files    []*file // those that have not ended
+	waiting  int     // of these, those laid out of which nothing was asked for
+	deferred []*file // of these, those that wait for a time
 	// Entries of which something has changed that may be their end.
-	unsettled []*entry
-	sites     map[string]*site
-	wordless  []*entry // complete, and not yet believed to be
+	unsettled   []*file
+	sites       map[string]*site
+	unconfirmed []*file // complete, and not yet believed to be
 
 	sizes    sizes
 	expected int64 // bytes, as the scheduler knows
 
 	slots     chan struct{} // one for each open file
-	chores    chores
+	finalizer finalizer
 	recording bool // a checkpoint is being made
-	asides    asides
+	solos     solos
 	tuner     tuner
 
-	first       error             // of a file
+	firstErr    error             // of a file
 	gaps        []scheduler.Range // scratch
 	looked      scheduler.Time
 	nextRecord  scheduler.Time
@@ -105,8 +105,8 @@ func newBatch(e *Engine, spec *Batch) (*batch, error) {
 		sites: map[string]*site{}, slots: make(chan struct{}, openMost()),
 	}
 	b.work = b
-	b.chores.done = make(chan chore)
-	b.asides.done = make(chan asideEnd)
+	b.finalizer.done = make(chan finalized)
+	b.solos.done = make(chan soloEnd)
 	var err error
 	if b.tuner, err = newTuner(spec, len(e.links)); err != nil {
 		return nil, err
@@ -127,16 +127,16 @@ func (b *batch) run(ctx context.Context) error {
 	b.loop(ctx, reqs)
 	cancel(first(b.err, errOver))
 	b.wind(reqs)
-	b.asides.close()
+	b.solos.close()
 	b.sample()
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	return first(b.err, b.first)
+	return first(b.err, b.firstErr)
 }
 
 // over says whether every file has ended.
-func (b *batch) over() bool { return b.jobs == nil && len(b.entries) == 0 }
+func (b *batch) over() bool { return b.jobs == nil && len(b.files) == 0 }
 
 // loop drives the scheduler until every file has ended or something is wrong.
 func (b *batch) loop(ctx, reqs context.Context) {
@@ -144,7 +144,7 @@ func (b *batch) loop(ctx, reqs context.Context) {
 	defer timer.Stop()
 	for b.proceed(reqs) {
 		var more <-chan *Job
-		if b.hungry() {
+		if b.wantsFiles() {
 			more = b.jobs
 		}
 		now := b.e.now()
@@ -155,11 +155,11 @@ func (b *batch) loop(ctx, reqs context.Context) {
 			b.hear(reqs, m)
 			b.hearMore(reqs)
 		case job, ok := <-more:
-			b.take(reqs, job, ok)
-		case c := <-b.chores.done:
-			b.settle(reqs, c)
-		case a := <-b.asides.done:
-			b.asideEnded(reqs, a)
+			b.takeJob(reqs, job, ok)
+		case c := <-b.finalizer.done:
+			b.finalized(reqs, c)
+		case a := <-b.solos.done:
+			b.soloEnded(reqs, a)
 		case <-timer.C:
 		case <-ctx.Done():
 			b.fail(context.Cause(ctx))
@@ -171,7 +171,7 @@ func (b *batch) loop(ctx, reqs context.Context) {
 
 // proceed does what can be done at once, and says whether there is more to wait for.
 func (b *batch) proceed(reqs context.Context) bool {
-	b.feed(reqs)
+	b.layOutFiles(reqs)
 	for len(b.unsettled) > 0 {
 		last := len(b.unsettled) - 1
 		f := b.unsettled[last]
@@ -196,19 +196,19 @@ func (b *batch) hearMore(reqs context.Context) {
 
 // nextLook is until when nothing but a message can be of interest.
 func (b *batch) nextLook(now scheduler.Time) scheduler.Time {
-	return min(max(b.nextWake(now), b.looked+b.lookEvery()), b.nextHeld(now))
+	return min(max(b.nextWake(now), b.looked+b.lookEvery()), b.nextDeferred(now))
 }
 
 // nextDue is when there is something to decide, whether bytes come or not.
 func (b *batch) nextDue(now scheduler.Time) scheduler.Time {
-	return min(max(b.core.NextDue(), b.looked+b.lookEvery()), b.nextHeld(now))
+	return min(max(b.core.NextDue(), b.looked+b.lookEvery()), b.nextDeferred(now))
 }
 
-// nextHeld is when a file that is put off may be asked for again.
-func (b *batch) nextHeld(now scheduler.Time) scheduler.Time {
+// nextDeferred is when a file that is put off may be asked for again.
+func (b *batch) nextDeferred(now scheduler.Time) scheduler.Time {
 	next := scheduler.Never
-	for _, f := range b.held {
-		next = min(next, max(f.due, now+lookMost))
+	for _, f := range b.deferred {
+		next = min(next, max(f.deferredUntil, now+lookMost))
 	}
 	return next
 }
@@ -227,8 +227,8 @@ func (b *batch) lookAround(reqs context.Context) {
 	}
 	b.looked = now
 	b.follow(reqs, now)
-	b.release(reqs, now)
-	b.watchWords(now)
+	b.resumeDeferred(reqs, now)
+	b.watchVotes(now)
 	b.watchStalls(now)
 	b.tune(reqs, now)
 	b.record(now)
@@ -245,32 +245,32 @@ func (b *batch) wind(reqs context.Context) {
 		b.hear(reqs, <-b.tell)
 	}
 	b.closeAllOpened()
-	for b.asides.out > 0 {
+	for b.solos.running > 0 {
 		select {
-		case a := <-b.asides.done:
-			b.asideEnded(reqs, a)
-		case c := <-b.chores.done:
-			b.settle(reqs, c)
+		case a := <-b.solos.done:
+			b.soloEnded(reqs, a)
+		case c := <-b.finalizer.done:
+			b.finalized(reqs, c)
 		}
 	}
-	for b.chores.out > 0 {
-		b.settle(reqs, <-b.chores.done)
+	for b.finalizer.running > 0 {
+		b.finalized(reqs, <-b.finalizer.done)
 	}
-	for _, f := range slices.Clone(b.entries) {
+	for _, f := range slices.Clone(b.files) {
 		switch {
-		case f.ending: // it waits to be downloaded by itself
+		case f.closing: // it waits to be downloaded by itself
 			b.report(f, Result{Size: f.size}, b.err)
-		case f.fate == finishing, f.fate == running && f.complete() && f.word.believed:
-			f.fate = finishing
-			b.chores.finish(reqs, f)
+		case f.state == finishing, f.state == running && f.complete() && f.vote.believed:
+			f.state = finishing
+			b.finalizer.finish(reqs, f)
 		default:
-			f.why = first(f.why, b.own(f), b.err)
-			f.fate = failed
-			b.chores.close(reqs, f)
+			f.cause = first(f.cause, b.own(f), b.err)
+			f.state = failed
+			b.finalizer.close(reqs, f)
 		}
 	}
-	for b.chores.out > 0 {
-		b.settle(reqs, <-b.chores.done)
+	for b.finalizer.running > 0 {
+		b.finalized(reqs, <-b.finalizer.done)
 	}
 }
 
@@ -302,7 +302,7 @@ func (b *batch) sample() {
 	s := event.Sample{At: b.e.now(), File: event.Batch, Links: b.sampleLinks()}
 	if s.Size = b.core.Size(); s.Size >= 0 {
 		s.Done = s.Size - b.core.Left()
-		for _, f := range b.asides.queue { // the scheduler does not expect them any more
+		for _, f := range b.solos.queue { // the scheduler does not expect them any more
 			s.Size += max(0, b.likely(f)-f.got)
 		}
 	}
@@ -317,15 +317,15 @@ const fewFiles = 4
 
 // sampleFiles is where each file stands, of a few.
 func (b *batch) sampleFiles() []event.FileSample {
-	if len(b.entries) > fewFiles {
+	if len(b.files) > fewFiles {
 		return nil
 	}
-	files := make([]event.FileSample, len(b.entries))
-	for i, f := range b.entries {
+	files := make([]event.FileSample, len(b.files))
+	for i, f := range b.files {
 		files[i] = event.FileSample{File: f.job.ID, Bytes: f.got}
 	}
 	for _, t := range b.transfers {
-		if t.file != nil && t.file.index < len(files) && b.entries[t.file.index] == t.file {
+		if t.file != nil && t.file.index < len(files) && b.files[t.file.index] == t.file {
 			files[t.file.index].Bytes += t.got.Load()
 		}
 	}

@@ -9,32 +9,32 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// hold puts a file off.
-func (b *batch) hold(reqs context.Context, f *entry, until scheduler.Time) {
+// postpone puts a file off.
+func (b *batch) postpone(reqs context.Context, f *file, until scheduler.Time) {
 	b.expect(reqs, b.expected+max(1, b.likely(f))) // before the scheduler sees nothing more to do
 	b.withdraw(reqs, f)
-	f.fate = held
-	b.wait(f, until)
+	f.state = deferred
+	b.deferUntil(f, until)
 }
 
-// wait enters a file among those that wait.
-func (b *batch) wait(f *entry, until scheduler.Time) {
-	f.due = until
-	if !slices.Contains(b.held, f) {
-		b.held = append(b.held, f)
+// deferUntil enters a file among those that wait.
+func (b *batch) deferUntil(f *file, until scheduler.Time) {
+	f.deferredUntil = until
+	if !slices.Contains(b.deferred, f) {
+		b.deferred = append(b.deferred, f)
 	}
 }
 
-// putOff puts off what nobody is bringing yet of a file, and says whether there are
+// postponeRest puts off what nobody is bringing yet of a file, and says whether there are
 // requests for it that are being answered: they go on.
-func (b *batch) putOff(reqs context.Context, f *entry, until scheduler.Time) bool {
+func (b *batch) postponeRest(reqs context.Context, f *file, until scheduler.Time) bool {
 	var coming []scheduler.Range // addresses
 	for _, t := range b.transfers {
 		if t.file == f && t.resp != nil && !t.released && !t.duplicate {
 			coming = append(coming, scheduler.Range{Off: t.base + t.off, End: t.base + t.end.Load()})
 		}
 	}
-	if f.fate != running || f.size < 0 || len(coming) == 0 {
+	if f.state != running || f.size < 0 || len(coming) == 0 {
 		return false
 	}
 	slices.SortFunc(coming, func(a, b scheduler.Range) int { return cmp.Compare(a.Off, b.Off) })
@@ -44,14 +44,14 @@ func (b *batch) putOff(reqs context.Context, f *entry, until scheduler.Time) boo
 			b.count(reqs, t)
 		}
 	}
-	for i := range f.laid {
-		p := &f.laid[i]
+	for i := range f.pieces {
+		p := &f.pieces[i]
 		for _, r := range without(b.core.Missing(p.at, nil), coming) {
-			f.put = append(f.put, scheduler.Range{Off: p.offset(r.Off), End: p.offset(r.End)})
+			f.putOff = append(f.putOff, scheduler.Range{Off: p.offset(r.Off), End: p.offset(r.End)})
 			b.step(reqs, scheduler.Input{Kind: scheduler.Voided, Piece: scheduler.Piece{Range: r}})
 		}
 	}
-	b.wait(f, until)
+	b.deferUntil(f, until)
 	return true
 }
 
@@ -74,60 +74,60 @@ func without(ranges, others []scheduler.Range) (rest []scheduler.Range) {
 	return rest
 }
 
-// resume lays out what of a file was put off.
-func (b *batch) resume(reqs context.Context, f *entry) {
-	for _, r := range f.put {
-		b.add(reqs, f, r.Off, r.Len(), false)
+// resumeRest lays out what of a file was put off.
+func (b *batch) resumeRest(reqs context.Context, f *file) {
+	for _, r := range f.putOff {
+		b.addPiece(reqs, f, r.Off, r.Len(), false)
 	}
-	f.put = nil
+	f.putOff = nil
 }
 
-// later puts off, or gives up, those files of a site of which nothing has been asked
+// postponeSite puts off, or gives up, those files of a site of which nothing has been asked
 // for, because of what came of another one.
-func (b *batch) later(reqs context.Context, s *site, err error) {
-	for _, f := range b.entries {
+func (b *batch) postponeSite(reqs context.Context, s *site, err error) {
+	for _, f := range b.files {
 		switch {
-		case f.site != s || f.fate != running || f.begun && s.dead == nil:
+		case f.site != s || f.state != running || f.begun && s.dead == nil:
 		case s.dead != nil:
 			b.giveUp(reqs, f, err)
 		default:
-			b.hold(reqs, f, s.notBefore)
+			b.postpone(reqs, f, s.notBefore)
 		}
 	}
 	if s.dead == nil {
 		return
 	}
-	for _, f := range b.held {
+	for _, f := range b.deferred {
 		if f.site == s {
-			f.fate, f.why = failed, err
+			f.state, f.cause = failed, err
 			b.unsettled = append(b.unsettled, f)
 		}
 	}
-	b.held = slices.DeleteFunc(b.held, func(f *entry) bool { return f.fate != held && len(f.put) == 0 })
+	b.deferred = slices.DeleteFunc(b.deferred, func(f *file) bool { return f.state != deferred && len(f.putOff) == 0 })
 }
 
-// release lays out the files whose time has come.
-func (b *batch) release(reqs context.Context, now scheduler.Time) {
+// resumeDeferred lays out the files whose time has come.
+func (b *batch) resumeDeferred(reqs context.Context, now scheduler.Time) {
 	due := false
-	for _, f := range b.held {
-		due = due || now >= f.due
+	for _, f := range b.deferred {
+		due = due || now >= f.deferredUntil
 	}
 	if !due {
 		return
 	}
-	b.held = slices.DeleteFunc(b.held, func(f *entry) bool {
+	b.deferred = slices.DeleteFunc(b.deferred, func(f *file) bool {
 		switch {
-		case f.fate != held && len(f.put) == 0: // it has met its end meanwhile
+		case f.state != deferred && len(f.putOff) == 0: // it has met its end meanwhile
 			return true
-		case now < f.due:
+		case now < f.deferredUntil:
 			return false
 		case f.site.waits(now):
-			f.due = max(f.site.notBefore, now+scheduler.Time(50*time.Millisecond))
+			f.deferredUntil = max(f.site.notBefore, now+scheduler.Time(50*time.Millisecond))
 			return false
-		case f.fate == running:
-			b.resume(reqs, f)
+		case f.state == running:
+			b.resumeRest(reqs, f)
 		default:
-			b.lay(reqs, f)
+			b.layOut(reqs, f)
 		}
 		b.unsettled = append(b.unsettled, f) // it may be that nothing was missing
 		return true
@@ -135,16 +135,16 @@ func (b *batch) release(reqs context.Context, now scheduler.Time) {
 }
 
 // giveUp ends a file, when its requests have ended.
-func (b *batch) giveUp(reqs context.Context, f *entry, err error) {
+func (b *batch) giveUp(reqs context.Context, f *file, err error) {
 	b.withdraw(reqs, f)
-	f.fate, f.why = failed, err
+	f.state, f.cause = failed, err
 	b.unsettled = append(b.unsettled, f)
 }
 
-// setAside leaves a file to a download of its own, when its requests have ended.
-func (b *batch) setAside(reqs context.Context, f *entry, why string) {
+// goSolo leaves a file to a download of its own, when its requests have ended.
+func (b *batch) goSolo(reqs context.Context, f *file, why string) {
 	b.withdraw(reqs, f)
-	f.fate = aside
+	f.state = solo
 	b.unsettled = append(b.unsettled, f)
 	if why != "" {
 		b.e.notice(false, "%s: %s; it is downloaded by itself", redact(f.job.URL), why)

@@ -29,19 +29,19 @@ type download struct {
 	have    []scheduler.Range // what is there already
 	resumed int64             // bytes of have that are not asked for again
 
-	known     identity.Known   // what all answers must agree with; at first what the journal says
-	met       bool             // an answer was taken
-	metAt     scheduler.Time   // when the first one was
-	agree     linkSet          // over which links its size was told
-	believed  bool             // its size is: see sizeBelieved
-	disputed  bool             // links have told several sizes, or objects, before
-	strange   bool             // the first answer is a page, which the URL does not promise
-	name      string           // that the server proposes; "": none
-	refLink   scheduler.LinkID // over which the first one came; NoLink: it has moved since
-	refURL    *url.URL
-	refRemote netip.AddrPort
-	proof     proof
-	agreed    bool // a second answer was taken
+	known        identity.Known   // what all answers must agree with; at first what the journal says
+	identified   bool             // an answer was taken
+	identifiedAt scheduler.Time   // when the first one was
+	agree        linkSet          // over which links its size was told
+	believed     bool             // its size is: see sizeBelieved
+	disputed     bool             // links have told several sizes, or objects, before
+	fromPage     bool             // the first answer is a page, which the URL does not promise
+	name         string           // that the server proposes; "": none
+	refLink      scheduler.LinkID // over which the first one came; NoLink: it has moved since
+	refURL       *url.URL
+	refRemote    netip.AddrPort
+	proof        proof
+	agreed       bool // a second answer was taken
 
 	failures int // answers that a server has failed, before the first response
 
@@ -70,7 +70,7 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 	cfg := scheduler.Config{Size: -1, Window: to.window(), Parallelism: e.cfg.Parallelism, TLS: job.URL.Scheme == "https"}
 	switch id, done, ok := to.resume(); {
 	case before != nil:
-		cfg.Have = d.succeed(before)
+		cfg.Have = d.inherit(before)
 		cfg.Size = d.known.Size()
 	case job.Part != nil:
 		d.known.Learn(job.Part.Object)
@@ -79,7 +79,7 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 	case ok:
 		d.known, d.have = identity.Resumed(id), done
 		if file, ok := to.(fileSink); ok && covers(done, id.Size) {
-			d.to, done = newLastAsked(file, done), butLast(done)
+			d.to, done = newLastByteSink(file, done), butLast(done)
 		}
 		cfg.Size, cfg.Have = id.Size, done
 	}
@@ -92,7 +92,7 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 	if d.known.Blind() {
 		d.track(cfg.Have)
 	}
-	if before != nil && before.met {
+	if before != nil && before.identified {
 		d.proof.doubted = before.proof.doubted && len(cfg.Have) > 0
 	}
 	return d, nil
@@ -101,7 +101,7 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 // listens implements work: as long as the object's size is one link's word, others are to
 // be heard.
 func (d *download) listens(t *transfer) bool {
-	return d.met && t.resp == nil && d.mayTell(t.link) && !d.sizeBelieved(d.e.now())
+	return d.identified && t.resp == nil && d.mayTellSize(t.link) && !d.sizeBelieved(d.e.now())
 }
 
 // dismiss cancels the requests that were withdrawn, and whose answers are of no interest any more.
@@ -115,7 +115,7 @@ func (d *download) dismiss() {
 
 // aim implements work: addresses are offsets in the object.
 func (d *download) aim(t *transfer, at int64) {
-	t.off, t.first = at, !d.met && len(d.have) == 0
+	t.off, t.first = at, !d.identified && len(d.have) == 0
 	t.url, t.to, t.eager, t.overlap = d.job.URL, d.to, d.to.window() > 0, d.overlapOf(t)
 	if u := d.links[t.link].url; u != nil {
 		t.url = u
@@ -148,7 +148,7 @@ func (d *download) object() store.CommitOptions {
 func (d *download) run(ctx context.Context) error {
 	reqs, cancel := context.WithCancelCause(ctx)
 	defer cancel(errOver)
-	if d.e.ofMany {
+	if d.e.ofBatch {
 		d.sample() // what it receives from now on is its own, and not the batch's
 	}
 	d.tellOverlap(reqs)
@@ -184,7 +184,7 @@ func (d *download) end() error {
 	case errors.Is(d.err, ErrLonger) && d.proof.doubted:
 		d.e.giveBack(d.to)
 		return d.err
-	case d.whole || !d.met || d.proof.refuted || !d.sizeBelieved(d.e.now()): // nothing that another run could use
+	case d.whole || !d.identified || d.proof.refuted || !d.sizeBelieved(d.e.now()): // nothing that another run could use
 		return d.err
 	}
 	if err := d.to.suspend(d.claimable()); err != nil && !errors.Is(d.err, err) {

@@ -28,70 +28,93 @@ const (
 // errThere says that an earlier run has left all of the file.
 var errThere = errors.New("it is there already")
 
-// fate is what becomes of a file of a batch.
-type fate uint8
+// fileState is what becomes of a file of a batch.
+type fileState uint8
 
 const (
-	running   fate = iota // the scheduler has it
-	held                  // it waits for a time
-	failed                // it is given up, when its last request has ended
-	aside                 // it is downloaded by itself, when its last request has ended
-	finishing             // every byte is there
+	running   fileState = iota // the scheduler has it
+	deferred                   // it waits for a time
+	failed                     // it is given up, when its last request has ended
+	solo                       // it is downloaded by itself, when its last request has ended
+	finishing                  // every byte is there
 )
 
-// entry is a file of a batch, from when it is laid out to its end. The owner has it,
-// but for what its place guards.
-type entry struct {
-	b     *batch
-	job   *Job
-	site  *site
-	index int // in batch.entries
-	class scheduler.Class
+// file is a file of a batch, from when it is laid out to its end. The owner has it,
+// but for what its output guards.
+type file struct {
+	b        *batch
+	job      *Job
+	site     *site
+	index    int   // in batch.files
+	begun    bool  // its first request has been made, and it was published
+	requests int   // in flight
+	got      int64 // bytes, waste included
+	state    fileState
+	cause    error // why it was given up
 
-	laid     []piece           // where its bytes lie in the address space
-	want     []scheduler.Range // what of it is missing, while it is not laid out and its size is known
-	put      []scheduler.Range // what of it waits until due, while other requests for it are being answered
-	extent   int64             // how much of it has been laid out so far
-	standing bool              // there is a file that may be it already: no more than a byte is asked for
-	size     int64             // -1: no response has told
-	known    identity.Known    // what all answers must agree with, once size is known
-	name     string            // that the server proposes
-	page     bool              // the first answer says that it is HTML
-	word     word              // whether its size is believed
-	disagree linkSet           // over which links several sizes were told
-	begun    bool              // its first request has been made, and it was published
-
-	fate      fate
-	why       error          // it was given up
-	trouble   error          // its latest failure that counted against a link, if nothing has come since
-	active    int            // requests in flight
-	failures  int            // in a row
-	spared    int            // failures that were not its own
-	beside    int            // times that its server was too busy for it because of others
-	forbidden forbidden      // while others were served, which may be the reason
-	doubts    int            // responses that could be a portal's
-	served    linkSet        // whose servers have brought some of it
-	denied    linkSet        // whose servers deny it
-	denial    error          // what the latest of them said
-	later     linkSet        // of these, those that are to be asked again later
-	laterAt   scheduler.Time // and when
-	busy      int            // answers that asked to come again later
-	failing   int            // answers that its server has failed, before its first byte
-	failedBy  linkSet        // over which these came
-	lacked    int            // times that it could not be opened for want of descriptors
-	gained    int64          // bytes since the latest failure
-	got       int64          // bytes, waste included
-	due       scheduler.Time
-	ending    bool  // it is being verified, committed or closed
-	verified  bool  // its checksum is right
-	saving    bool  // a checkpoint is being made
-	saved     int64 // bytes, at the latest checkpoint
-
-	place place
+	layout
+	fileObject
+	setbacks
+	refusals
+	finalization
+	output output
 }
 
-// place is where a file's bytes go. The first of its requests that has any opens it.
-type place struct {
+// layout is where a file's bytes lie in the address space, and which do not.
+type layout struct {
+	class         scheduler.Class
+	pieces        []piece
+	remaining     []scheduler.Range // what is missing, while it is not laid out and its size is known
+	putOff        []scheduler.Range // what waits until deferredUntil, while other requests for the file are being answered
+	deferredUntil scheduler.Time
+	extent        int64 // how much has been laid out so far
+	mayExist      bool  // there is a file that may be it already: no more than a byte is asked for
+}
+
+// fileObject is what servers have said of a file.
+type fileObject struct {
+	size     int64          // -1: no response has told
+	known    identity.Known // what all answers must agree with, once size is known
+	name     string         // that the server proposes
+	page     bool           // the first answer says that it is HTML
+	vote     sizeVote
+	disagree linkSet // over which links several sizes were told
+}
+
+// setbacks are how often a file was tried in vain, by reason.
+type setbacks struct {
+	breaks         int       // failures of the network or of name servers, in a row
+	gained         int64     // bytes since the latest of them
+	lastFailure    error     // that counted against a link, if nothing has come since
+	excused        int       // that were put down to a server which bounds its connections
+	overloads      int       // times that its server was too busy for it because of others
+	forbidden      forbidden // while others were served, which may be the reason
+	askedLater     int       // answers that asked to come again later
+	serverFailures int       // answers that its server has failed, before its first byte
+	failedOver     linkSet   // over which these came
+	doubts         int       // responses that could be a portal's
+	noDescriptors  int       // times that it could not be opened for want of descriptors
+}
+
+// refusals are over which links a file is served, and over which it is denied.
+type refusals struct {
+	served       linkSet // over which some of it has come
+	denied       linkSet
+	denial       error   // the latest one
+	retryLinks   linkSet // of those denied, which are to be asked again at retryLinksAt
+	retryLinksAt scheduler.Time
+}
+
+// finalization is how far a file is that is being finished in the background.
+type finalization struct {
+	closing  bool  // it is being verified, committed or closed
+	verified bool  // its checksum is right
+	saving   bool  // a checkpoint is being made
+	saved    int64 // bytes, at the latest checkpoint
+}
+
+// output is where a file's bytes go. The first of its requests that has any opens it.
+type output struct {
 	mu      sync.Mutex
 	waiting chan struct{} // one of its requests waits for a slot, and closes it then; nil: none does
 	slot    bool          // it has one of the batch's
@@ -104,10 +127,10 @@ type place struct {
 // open gives the place of a transfer's bytes. Called by any goroutine but the
 // owner's. Whether it waits for the disk or for other files is nothing that the
 // transfer's server is to blame for.
-func (f *entry) open(ctx context.Context, t *transfer) (sink, error) {
+func (f *file) open(ctx context.Context, t *transfer) (sink, error) {
 	t.waits.Store(true)
 	defer t.waits.Store(false)
-	p := &f.place
+	p := &f.output
 	if err := p.lock(ctx, f.b.slots); err != nil {
 		return nil, err
 	}
@@ -126,7 +149,7 @@ func (f *entry) open(ctx context.Context, t *transfer) (sink, error) {
 // lock locks the place when it has a slot, or needs none any more. The lock is not held
 // meanwhile, and only one of the file's requests waits for a slot: the others would wait on
 // when the file is open.
-func (p *place) lock(ctx context.Context, slots chan struct{}) error {
+func (p *output) lock(ctx context.Context, slots chan struct{}) error {
 	canceled := func() error { return &fetch.Error{Class: fetch.Canceled, Err: context.Cause(ctx)} }
 	for {
 		p.mu.Lock()
@@ -164,7 +187,7 @@ func (p *place) lock(ctx context.Context, slots chan struct{}) error {
 }
 
 // begin opens the file and prepares it for its bytes; mu is held.
-func (p *place) begin(f *entry) error {
+func (p *output) begin(f *file) error {
 	to, err := store.Open(f.job.Target, f.job.URL)
 	if err != nil {
 		return err
@@ -186,7 +209,7 @@ func (p *place) begin(f *entry) error {
 }
 
 // leave gives back the slot of a file that has been closed.
-func (p *place) leave(slots chan struct{}) {
+func (p *output) leave(slots chan struct{}) {
 	if p.slot {
 		<-slots
 		p.slot = false
@@ -195,11 +218,11 @@ func (p *place) leave(slots chan struct{}) {
 
 // missing appends the bytes of the file that have not been received to dst, in
 // order, those that are not laid out yet included.
-func (f *entry) missing(dst []scheduler.Range) []scheduler.Range {
-	dst = append(dst, f.put...)
+func (f *file) missing(dst []scheduler.Range) []scheduler.Range {
+	dst = append(dst, f.putOff...)
 	var found []scheduler.Range
-	for i := range f.laid {
-		p := &f.laid[i]
+	for i := range f.pieces {
+		p := &f.pieces[i]
 		found = f.b.core.Missing(p.at, found[:0])
 		for _, r := range found {
 			dst = append(dst, scheduler.Range{Off: p.offset(r.Off), End: p.offset(r.End)})
@@ -221,12 +244,12 @@ func (f *entry) missing(dst []scheduler.Range) []scheduler.Range {
 }
 
 // complete says whether every byte of the file has been received.
-func (f *entry) complete() bool {
-	if f.size < 0 || len(f.put) > 0 {
+func (f *file) complete() bool {
+	if f.size < 0 || len(f.putOff) > 0 {
 		return false
 	}
-	for i := range f.laid {
-		f.b.gaps = f.b.core.Missing(f.laid[i].at, f.b.gaps[:0])
+	for i := range f.pieces {
+		f.b.gaps = f.b.core.Missing(f.pieces[i].at, f.b.gaps[:0])
 		if len(f.b.gaps) > 0 {
 			return false
 		}
@@ -235,9 +258,9 @@ func (f *entry) complete() bool {
 }
 
 // done is what of the file has been received, in order. Its size is known.
-func (f *entry) done() (there []scheduler.Range) {
-	missing := f.want
-	if len(f.laid) > 0 {
+func (f *file) done() (there []scheduler.Range) {
+	missing := f.remaining
+	if len(f.pieces) > 0 {
 		missing = f.missing(nil)
 	}
 	at := int64(0)
@@ -254,7 +277,7 @@ func (f *entry) done() (there []scheduler.Range) {
 }
 
 // reached is up to where bytes of the file have been received.
-func (f *entry) reached() int64 {
+func (f *file) reached() int64 {
 	if f.size < 0 {
 		return 0
 	}
@@ -265,6 +288,6 @@ func (f *entry) reached() int64 {
 }
 
 // worthKeeping says whether another run should go on with what is there.
-func (f *entry) worthKeeping() bool {
-	return f.size >= journalFrom && f.place.opened && f.place.err == nil
+func (f *file) worthKeeping() bool {
+	return f.size >= journalFrom && f.output.opened && f.output.err == nil
 }

@@ -66,7 +66,7 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 	}
 	id := d.known.Identity()
 	if err := d.to.begin(id); err != nil {
-		if d.several() && !resp.Secure && d.awaitsWord() { // it may be no more than a lie about its size
+		if d.several() && !resp.Secure && d.awaitsSizes() { // it may be no more than a lie about its size
 			d.known = identity.Known{}
 			d.lose(reqs, t.link, err)
 			return false
@@ -75,20 +75,20 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 		return false
 	}
 	d.e.tellEncoding(d.job, resp)
-	d.met, d.metAt, d.name = true, cmp.Or(d.doubtSince, d.e.now()), resp.Object.Name
+	d.identified, d.identifiedAt, d.name = true, cmp.Or(d.doubtSince, d.e.now()), resp.Object.Name
 	d.refLink, d.refURL, d.refRemote = t.link, resp.EffectiveURL, resp.Remote
-	d.believed, d.strange = resp.Secure || d.job.Part != nil, d.stranger(message{resp: resp})
+	d.believed, d.fromPage = resp.Secure || d.job.Part != nil, d.unexpectedPage(message{resp: resp})
 	if c.Size >= 0 {
 		d.agree.add(t.link)
 	}
 	for _, m := range d.doubts { // they may be withdrawn before they are settled
-		if m.t != t && d.tellsSize(m.resp) && !d.hearWord(reqs, m.t.link, claimOf(&m.resp.Object), m.resp.End) {
+		if m.t != t && d.tellsSize(m.resp) && !d.hearSize(reqs, m.t.link, claimOf(&m.resp.Object), m.resp.End) {
 			return false
 		}
 	}
 	for id := range d.links {
 		if l := &d.links[id]; max(l.claim.size, l.claim.withdrawn.Size()) > 0 && (!l.lost || aboutRanges(l.err)) {
-			d.hearWord(reqs, scheduler.LinkID(id), identity.Claim{Identity: identity.Identity{Size: max(l.claim.size, l.claim.withdrawn.Size())}}, 0)
+			d.hearSize(reqs, scheduler.LinkID(id), identity.Claim{Identity: identity.Identity{Size: max(l.claim.size, l.claim.withdrawn.Size())}}, 0)
 		}
 	}
 	if c.Size >= 0 && c.Size < d.job.reached && !d.believed && d.reachedElsewhere(t.link) {
@@ -168,7 +168,7 @@ func (d *download) otherObject(reqs context.Context, t *transfer, why string) {
 	case t.link == d.refLink:
 		d.fail(fmt.Errorf("%w: %s from those of the first response", ErrChanged, why))
 	case !r.pinned && d.refRemote.IsValid() && t.resp != nil && t.resp.Remote.Addr() != d.refRemote.Addr():
-		d.pin(r, t.link)
+		d.pinLink(r, t.link)
 	default:
 		d.lose(reqs, t.link, fmt.Errorf("%w: over this link the server gives another object: %s", ErrChanged, why))
 	}
@@ -181,8 +181,8 @@ func (d *download) othersThan(id scheduler.LinkID) bool {
 	}) != 0
 }
 
-// pin sends a link to the address from which the first answer came.
-func (d *download) pin(r *route, id scheduler.LinkID) {
+// pinLink sends a link to the address from which the first answer came.
+func (d *download) pinLink(r *route, id scheduler.LinkID) {
 	first, name := "another link", d.e.links[id].Name()
 	if d.refLink != scheduler.NoLink {
 		first = d.e.links[d.refLink].Name()
@@ -199,7 +199,7 @@ func (d *download) pin(r *route, id scheduler.LinkID) {
 		}
 		d.links[id].url = d.refURL
 	}
-	r.lead(fetch.Hostname(d.refURL), d.refRemote.Addr(), &cfg)
+	r.pin(fetch.Hostname(d.refURL), d.refRemote.Addr(), &cfg)
 }
 
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }

@@ -52,11 +52,11 @@ func (d *download) reply(reqs context.Context, m message) {
 // have it, or is smaller than what was asked for at first, as portals' pages are, while
 // anybody may have sent it and no other link's server speaks of such an object.
 func (d *download) doubtful(m message) bool {
-	if d.met {
+	if d.identified {
 		return false
 	}
 	verdict, _ := d.known.Judge(claimOf(&m.resp.Object))
-	return d.odd(m.resp) != nil || verdict == identity.Differs ||
+	return d.oddity(m.resp) != nil || verdict == identity.Differs ||
 		d.links[m.t.link].claim.size > 0 && !m.resp.Secure && !d.confirmed(m)
 }
 
@@ -84,7 +84,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	if d.err != nil {
 		return false
 	}
-	if (!t.probe || t.question()) && d.met && d.tellsSize(resp) && !d.hearWord(reqs, t.link, c, resp.End) {
+	if (!t.probe || t.question()) && d.identified && d.tellsSize(resp) && !d.hearSize(reqs, t.link, c, resp.End) {
 		return false
 	}
 	if t.question() {
@@ -95,12 +95,12 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	}
 	t.noteResponse(resp)
 	d.measure(reqs, t, resp)
-	first := !d.met
+	first := !d.identified
 	verdict, what := d.known.Judge(c)
 	switch {
 	case d.whole:
 		return d.judgeWhole(reqs, t, resp)
-	case !d.met && resp.Object.Size < 0:
+	case !d.identified && resp.Object.Size < 0:
 		// Pieces of an object whose size nobody tells cannot be laid out.
 		d.goWhole(t.link, nil)
 		return false
@@ -134,7 +134,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	case verdict == identity.Proven:
 		d.known.Learn(c)
 	}
-	if !d.enter(t, c, verdict == identity.Proven) {
+	if !d.enterProof(t, c, verdict == identity.Proven) {
 		return false
 	}
 	t.taken = true
@@ -205,8 +205,8 @@ func aPage() error {
 
 var errNoRanges = errors.New("over this link the server ignores ranges")
 
-// odd is why a link is left out whose server alone answers so; nil: nothing is odd.
-func (d *download) odd(resp *fetch.Response) error {
+// oddity is why a link is left out whose server alone answers so; nil: nothing is odd.
+func (d *download) oddity(resp *fetch.Response) error {
 	switch {
 	case resp.Whole:
 		return noRanges()
@@ -234,7 +234,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	if d.doubtSince == 0 || d.err != nil || d.whole {
 		return
 	}
-	if d.met {
+	if d.identified {
 		doubts := d.doubts
 		d.doubts, d.doubtSince = nil, 0
 		for _, m := range doubts {
@@ -248,8 +248,8 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 			if d.tellsSize(m.resp) { // it is asked again, when the object is known
 				d.links[m.t.link].claims(m.resp.Object.Size)
 			}
-			why := d.odd(m.resp)
-			if d.stranger(m) {
+			why := d.oddity(m.resp)
+			if d.unexpectedPage(m) {
 				why = aPage()
 			}
 			d.lose(reqs, m.t.link, why)
@@ -292,7 +292,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 // seems to serve a few connections at a time. It serves many files, so it will answer again. What
 // they said of the object is kept, and each link gives way once.
 func (d *download) giveWay() {
-	if !d.e.ofMany {
+	if !d.e.ofBatch {
 		return
 	}
 	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool {
@@ -309,7 +309,7 @@ func (d *download) giveWay() {
 // seconded says whether a doubtful answer with the whole object agrees with one over another link
 // that has given way, or would have to give way where links have agreed about another object.
 func (d *download) seconded(m message) bool {
-	if len(d.have) > 0 || !m.resp.Whole || d.stranger(m) {
+	if len(d.have) > 0 || !m.resp.Whole || d.unexpectedPage(m) {
 		return false
 	}
 	for id := range d.links {
@@ -360,8 +360,8 @@ func (d *download) better(m, than message) bool {
 	switch {
 	case !than.resp.Whole || !m.resp.Whole:
 		return than.resp.Whole
-	case d.stranger(m) != d.stranger(than):
-		return d.stranger(than)
+	case d.unexpectedPage(m) != d.unexpectedPage(than):
+		return d.unexpectedPage(than)
 	case !m.resp.Page && !than.resp.Page && atLeast(m) != atLeast(than):
 		return atLeast(m) > atLeast(than) // what ends has no bytes behind its end
 	}
@@ -382,8 +382,8 @@ func atLeast(m message) int64 {
 	return 1
 }
 
-// stranger says whether a response is a page where the URL promises another kind of file.
-func (d *download) stranger(m message) bool {
+// unexpectedPage says whether a response is a page where the URL promises another kind of file.
+func (d *download) unexpectedPage(m message) bool {
 	return m.resp.Whole && m.resp.Page && !mayBePage(d.job.URL.Path)
 }
 
@@ -402,7 +402,7 @@ func mayBePage(p string) bool {
 // whole, or encoded, and over another link the server has told another size when it was
 // asked for what lies beyond. A whole object of that size it may well be.
 func (d *download) refuted(m message) bool {
-	if d.odd(m.resp) == nil {
+	if d.oddity(m.resp) == nil {
 		return false
 	}
 	size := m.resp.Object.Size
@@ -412,7 +412,7 @@ func (d *download) refuted(m message) bool {
 	for i := range d.links {
 		l := &d.links[i]
 		other := scheduler.LinkID(i) != m.t.link
-		if other && !l.lost && d.job.disagree.has(scheduler.LinkID(i)) && d.stranger(m) {
+		if other && !l.lost && d.job.disagree.has(scheduler.LinkID(i)) && d.unexpectedPage(m) {
 			return true // before, its server has told the size of the file
 		}
 		if l.claim.size > 0 && !l.lost && l.claim.size != size && (size >= 0 || other) {
@@ -430,7 +430,7 @@ func (d *download) refuted(m message) bool {
 // there already, or that a portal's page is taken for the object.
 func (d *download) waiting(now scheduler.Time) bool {
 	most, grave := parkTime, len(d.have) > 0
-	if len(d.doubts) > 0 && !slices.ContainsFunc(d.doubts, func(m message) bool { return !d.stranger(m) }) {
+	if len(d.doubts) > 0 && !slices.ContainsFunc(d.doubts, func(m message) bool { return !d.unexpectedPage(m) }) {
 		most, grave = pageTime, true
 	}
 	if now-d.doubtSince >= most {

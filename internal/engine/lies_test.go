@@ -67,7 +67,7 @@ func TestIndexOfLies(t *testing.T) {
 // confirmed.
 func TestSizesOfAnIndexCanBeAdded(t *testing.T) {
 	b := &batch{}
-	f := &entry{size: -1, job: &Job{Size: math.MaxInt64}}
+	f := &file{fileObject: fileObject{size: -1}, job: &Job{Size: math.MaxInt64}}
 	for sum, n := int64(0), 0; n < 1_000_000; n++ {
 		if sum += b.likely(f); sum <= 0 {
 			t.Fatalf("%d bytes of %d files", sum, n+1)

@@ -310,7 +310,7 @@ func newRoute(l *Link, cfg *fetch.Config) *route {
 func (r *route) follow(cfg *fetch.Config) (moved bool) {
 	if n := r.link.moves.Load(); n != r.moves {
 		r.moves = n
-		r.lead("", netip.Addr{}, cfg)
+		r.pin("", netip.Addr{}, cfg)
 		return true
 	}
 	return false
@@ -344,9 +344,9 @@ func (r *route) close() {
 	clear(r.clients[:])
 }
 
-// lead makes connections to host go to addr from now on, and requests by cfg; an
+// pin makes connections to host go to addr from now on, and requests by cfg; an
 // addr that is not valid takes that back. All connections so far are closed.
-func (r *route) lead(host string, addr netip.Addr, cfg *fetch.Config) {
+func (r *route) pin(host string, addr netip.Addr, cfg *fetch.Config) {
 	r.mu.Lock()
 	r.host, r.addr = host, addr
 	r.mu.Unlock()

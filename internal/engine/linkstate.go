@@ -76,7 +76,7 @@ type linkConns struct {
 	opened     uint64 // connected before there was a request, and without one since
 	openedAt   scheduler.Time
 	delivered  uint64                               // that have brought something
-	spared     uint64                               // of which a failure was put down to there being too many
+	excused    uint64                               // of which a failure was put down to there being too many
 	lastByte   [scheduler.MaxStreams]scheduler.Time // when each brought its last byte
 	windows    [scheduler.MaxStreams]int64          // bytes that each may have on the way, when last looked; 0: not known
 	dataRTT    scheduler.Time                       // a round trip of the data that comes, the mean of the connections

@@ -72,7 +72,7 @@ func (d *download) lookAround(reqs context.Context) {
 	d.tellOverlap(reqs)
 	d.release()
 	d.sampleSometimes(now)
-	if !d.recording && now >= d.nextRecord && d.met && d.sizeBelieved(now) && !d.whole && d.to.window() == 0 {
+	if !d.recording && now >= d.nextRecord && d.identified && d.sizeBelieved(now) && !d.whole && d.to.window() == 0 {
 		d.nextRecord = now + checkpointEvery
 		d.recording = true
 		done := d.claimable()
@@ -157,7 +157,7 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 func (o *owner) came(reqs context.Context, t *transfer, got int64) {
 	o.gain(t, got)
 	if t.file != nil {
-		t.file.b.another(reqs, t)
+		t.file.b.continueExisting(reqs, t)
 	}
 }
 

@@ -50,9 +50,9 @@ type work interface {
 	// respond answers the response in m, at once or later.
 	respond(reqs context.Context, m message)
 	// diagnose says what it means that a transfer ended with err.
-	diagnose(reqs context.Context, t *transfer, err error) ending
+	diagnose(reqs context.Context, t *transfer, err error) diagnosis
 	// conclude does what follows from that, after it was published.
-	conclude(reqs context.Context, t *transfer, got int64, finished bool, end ending)
+	conclude(reqs context.Context, t *transfer, got int64, finished bool, end diagnosis)
 	// listens says whether the answer to a request that is withdrawn is still of interest.
 	listens(t *transfer) bool
 	// elsewhere says that a link's connections lead to another network now.
@@ -73,7 +73,7 @@ func newOwner(e *Engine, file event.FileID) owner {
 	for i := range o.links {
 		l := &o.links[i]
 		l.seen.returns, l.seen.arrivals = e.links[i].returns.Load(), e.links[i].arrivals.Load()
-		l.there, l.responses.unlikely = l.seen.arrivals > e.gone[i], e.deaf.has(scheduler.LinkID(i))
+		l.there, l.responses.unlikely = l.seen.arrivals > e.gone[i], e.unlikely.has(scheduler.LinkID(i))
 		e.routes[i].follow(&e.cfg.HTTP)
 	}
 	return o
@@ -164,7 +164,7 @@ func (o *owner) hear(reqs context.Context, m message) {
 		return
 	}
 	o.links[m.t.link].responses.answered, o.links[m.t.link].responses.unlikely = true, false
-	o.e.crowd.hear(m.t.link, o.e.now())
+	o.e.load.responded(m.t.link, o.e.now())
 	o.abreast = o.abreast || m.resp.Proto == "2"
 	o.work.respond(reqs, m)
 }

@@ -140,7 +140,7 @@ func TestServersBoundRequests(t *testing.T) {
 // TestWhatIsAskedForBesides counts the other streams of a request's link, its own as well if that
 // is being answered, as then it has another connection; and of many files those of its site alone.
 func TestWhatIsAskedForBesides(t *testing.T) {
-	answered, here, there := new(fetch.Response), &entry{site: new(site)}, &entry{site: new(site)}
+	answered, here, there := new(fetch.Response), &file{site: new(site)}, &file{site: new(site)}
 	own := &transfer{request: request{link: 1, stream: 2}}
 	o := &owner{transfers: []*transfer{
 		own,
@@ -151,11 +151,11 @@ func TestWhatIsAskedForBesides(t *testing.T) {
 		{request: request{link: 1, stream: 4, file: here}},
 		{request: request{link: 1, stream: 5, file: there}, account: account{resp: answered}},
 	}}
-	if asked, answers := o.besides(own); asked != 4 || answers != 3 {
+	if asked, answers := o.otherRequests(own); asked != 4 || answers != 3 {
 		t.Errorf("%d asked for, %d answered", asked, answers)
 	}
 	own.file = here
-	if asked, answers := o.besides(own); asked != 3 || answers != 2 {
+	if asked, answers := o.otherRequests(own); asked != 3 || answers != 2 {
 		t.Errorf("of its site %d asked for, %d answered", asked, answers)
 	}
 }

@@ -82,9 +82,9 @@ func (d *download) overlapOf(t *transfer) int64 {
 	return min(accept.Overlap, t.off)
 }
 
-// enter notes an answer that is being taken. false: it may not be, as its bytes would
+// enterProof notes an answer that is being taken. false: it may not be, as its bytes would
 // mix with those of another one.
-func (d *download) enter(t *transfer, c identity.Claim, proven bool) bool {
+func (d *download) enterProof(t *transfer, c identity.Claim, proven bool) bool {
 	if !proven && d.proof.answers == nil {
 		d.track(d.core.Done(nil))
 	}
@@ -99,7 +99,7 @@ func (d *download) enter(t *transfer, c identity.Claim, proven bool) bool {
 	}
 	p := &d.proof
 	if !proven && len(p.from) == 0 && !d.proof.doubted { // nothing has come of what was known
-		d.know(t, c)
+		d.redefine(t, c)
 		proven = true
 	}
 	t.answer = d.addAnswer(t, t.off, c, proven)
@@ -147,7 +147,7 @@ func (d *download) there(r scheduler.Range) bool { return len(d.core.Missing(r, 
 // prove compares what can be compared, and asks for what is needed for that.
 func (d *download) prove(reqs context.Context, now scheduler.Time) {
 	p := &d.proof
-	if p.answers == nil || d.err != nil || d.whole || !d.met {
+	if p.answers == nil || d.err != nil || d.whole || !d.identified {
 		return
 	}
 	d.account()
@@ -167,13 +167,13 @@ func (d *download) prove(reqs context.Context, now scheduler.Time) {
 			}
 		}
 	}
-	d.succeedFirst()
+	d.replaceFirst()
 	d.probe(reqs, now)
 }
 
-// succeedFirst lets another answer say what the object is, when the first one, and all of which
+// replaceFirst lets another answer say what the object is, when the first one, and all of which
 // it is known that they are of its object, have brought nothing, or too little to be compared.
-func (d *download) succeedFirst() {
+func (d *download) replaceFirst() {
 	a, next, had := d.proof.answers, accept.ID(0), int64(0)
 	enough := min(accept.Overlap, d.core.Size())
 	if _, stream := d.to.(holder); stream {
@@ -199,7 +199,7 @@ func (d *download) succeedFirst() {
 		}
 	}
 	a.Lead(next)
-	d.know(d.proof.from[next-1].t, d.proof.from[next-1].claim)
+	d.redefine(d.proof.from[next-1].t, d.proof.from[next-1].claim)
 	for i, s := range d.proof.from {
 		if id := accept.ID(i + 1); a.Confirmed(id) && !a.Range(id).Empty() {
 			d.known.Learn(s.claim)
@@ -207,8 +207,8 @@ func (d *download) succeedFirst() {
 	}
 }
 
-// know lets an answer say what the object is.
-func (d *download) know(t *transfer, c identity.Claim) {
+// redefine lets an answer say what the object is.
+func (d *download) redefine(t *transfer, c identity.Claim) {
 	size := d.known.Size()
 	d.known = identity.Known{}
 	d.known.Sized(size)

@@ -25,11 +25,11 @@ func (t *transfer) question() bool { return t.probe && t.overlap == 0 }
 
 // ask asks the links that may still tell another size and are not being asked for anything.
 func (d *download) ask(reqs context.Context, now scheduler.Time) {
-	if d.err != nil || !d.met || d.known.Size() < 0 || d.sizeBelieved(now) {
+	if d.err != nil || !d.identified || d.known.Size() < 0 || d.sizeBelieved(now) {
 		return
 	}
 	for i := range d.links {
-		if id := scheduler.LinkID(i); d.mayTell(id) && d.idle(id, now) {
+		if id := scheduler.LinkID(i); d.mayTellSize(id) && d.idle(id, now) {
 			d.askEnd(reqs, id)
 		}
 	}
@@ -64,11 +64,11 @@ func (d *download) askEnd(reqs context.Context, id scheduler.LinkID) {
 // prepares for that.
 func (d *download) reads(t *transfer, resp *fetch.Response) bool {
 	size := d.known.Size()
-	t.objectKnown = d.met
-	if !d.met && d.tellsSize(resp) {
+	t.objectKnown = d.identified
+	if !d.identified && d.tellsSize(resp) {
 		d.links[t.link].claims(resp.Object.Size)
 	}
-	if !d.met || d.sizeBelieved(d.e.now()) || !resp.Whole || resp.Object.Size >= 0 || !d.tellsSize(resp) {
+	if !d.identified || d.sizeBelieved(d.e.now()) || !resp.Whole || resp.Object.Size >= 0 || !d.tellsSize(resp) {
 		return false
 	}
 	if size > readMost && !d.links[t.link].claim.larger { // which has told another size, while it served ranges
@@ -81,9 +81,9 @@ func (d *download) reads(t *transfer, resp *fetch.Response) bool {
 }
 
 // endQuestion takes the end of a question.
-func (d *download) endQuestion(reqs context.Context, t *transfer, err error) ending {
+func (d *download) endQuestion(reqs context.Context, t *transfer, err error) diagnosis {
 	l, size, got := &d.links[t.link], d.known.Size(), t.got.Load()
-	end := ending{outcome: event.OutcomeCancelled}
+	end := diagnosis{outcome: event.OutcomeCancelled}
 	if d.err != nil || context.Cause(reqs) != nil || d.sizeBelieved(d.e.now()) {
 		return end
 	}
@@ -93,10 +93,10 @@ func (d *download) endQuestion(reqs context.Context, t *transfer, err error) end
 		return end
 	case errors.Is(err, errRefused): // it was heard
 		l.claim.heard = t.objectKnown
-	case !d.met && fe != nil && fe.Class == fetch.Unsatisfied && fe.Object != nil:
+	case !d.identified && fe != nil && fe.Class == fetch.Unsatisfied && fe.Object != nil:
 		l.responses.answered = true
 		l.claims(fe.Object.Size)
-	case t.taken && err == nil && d.strange:
+	case t.taken && err == nil && d.fromPage:
 		d.outvote() // a portal's page, while another link's server sends something else
 	case t.taken && err == nil && got == size:
 		l.claim.heard = true
@@ -106,7 +106,7 @@ func (d *download) endQuestion(reqs context.Context, t *transfer, err error) end
 	case t.taken && err == nil:
 		l.claim.heard = true // of a smaller one, which the bytes that are there contradict
 	case fe != nil && fe.Class == fetch.Unsatisfied && fe.Object != nil && fe.Object.Size >= 0:
-		d.hearWord(reqs, t.link, claimOf(fe.Object), 0)
+		d.hearSize(reqs, t.link, claimOf(fe.Object), 0)
 		l.claim.heard = true // also where it has told a larger size: there is nothing behind the end
 	case fe != nil && fe.Class != fetch.Canceled && permanent(fe, true) && !fetch.MayRefuseRange(err) && fe.Status != http.StatusForbidden: // which may be a bound on requests
 		l.claim.heard = true
@@ -116,7 +116,7 @@ func (d *download) endQuestion(reqs context.Context, t *transfer, err error) end
 		l.claim.heard = d.e.cfg.Tries > 0 && l.claim.questions >= d.e.cfg.Tries // it will not
 		l.claim.nextQuestion = d.e.now() + scheduler.Time(backoff(l.claim.questions))
 	}
-	if d.err == nil && d.met && l.claim.larger && size == 0 && !l.claim.heard {
+	if d.err == nil && d.identified && l.claim.larger && size == 0 && !l.claim.heard {
 		d.outvote() // two links disagree: what is empty says less than what is not
 	}
 	return end

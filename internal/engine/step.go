@@ -134,7 +134,7 @@ func (o *owner) launch(reqs context.Context, t *transfer) {
 	t.sent = o.e.now()
 	t.progress = t.sent
 	o.transfers = append(o.transfers, t)
-	t.endedBefore = o.e.crowd.begin(t.url, t.link)
+	t.endedBefore = o.e.load.begin(t.url, t.link)
 	o.e.cfg.Bus.Publish(event.RequestStarted{
 		At: t.sent, File: t.fileID, Link: t.link, Chunk: t.chunk, Off: t.off, End: t.end.Load(),
 	})

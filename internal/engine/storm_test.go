@@ -16,16 +16,16 @@ func TestSpared(t *testing.T) {
 	d := &download{owner: owner{links: []linkState{{used: true, conns: linkConns{delivered: 1}}}}}
 	d.links[0].conns.lastByte[0] = scheduler.Second
 	failed := &transfer{request: request{stream: 1}, exchange: exchange{sent: 5 * scheduler.Second}}
-	if first, second := d.spared(failed), d.spared(failed); !first || second {
+	if first, second := d.excused(failed), d.excused(failed); !first || second {
 		t.Errorf("spared: %v, then %v", first, second)
 	}
 	d.links[0].conns.lastByte[0] = 4 * scheduler.Second
 	for range 2 {
-		if !d.spared(failed) {
+		if !d.excused(failed) {
 			t.Error("others bring something, and it is to blame")
 		}
 	}
-	if d.spared(&transfer{exchange: exchange{sent: 5 * scheduler.Second}}) {
+	if d.excused(&transfer{exchange: exchange{sent: 5 * scheduler.Second}}) {
 		t.Error("a stream that has brought something is spared")
 	}
 }

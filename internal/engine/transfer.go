@@ -42,7 +42,7 @@ type request struct {
 	link      scheduler.LinkID
 	stream    scheduler.StreamID
 	fileID    event.FileID
-	file      *entry // of a batch
+	file      *file // of a batch
 	url       *url.URL
 	base      int64 // the scheduler's address of the object's first byte
 	off       int64 // of the first byte that counts

@@ -44,33 +44,33 @@ func (t *trust) has(u *url.URL, id scheduler.LinkID) bool {
 
 // sizeBelieved says whether what the first answer said of the object's size is believed.
 func (d *download) sizeBelieved(now scheduler.Time) bool {
-	if !d.met || d.believed {
+	if !d.identified || d.believed {
 		return d.believed
 	}
-	since := now - d.metAt
-	d.believed = d.refLink != scheduler.NoLink && !d.disputed && d.e.trust.has(d.job.URL, d.refLink) || !d.awaitsWord() ||
-		since >= d.wordTime()
+	since := now - d.identifiedAt
+	d.believed = d.refLink != scheduler.NoLink && !d.disputed && d.e.trust.has(d.job.URL, d.refLink) || !d.awaitsSizes() ||
+		since >= d.voteTime()
 	return d.believed
 }
 
-// wordTime is how long others have to contradict a size: longer where one has answered, if only
+// voteTime is how long others have to contradict a size: longer where one has answered, if only
 // that it is too busy. For such a one a page in place of another kind of file has been held
 // back already, before it was taken.
-func (d *download) wordTime() scheduler.Time {
+func (d *download) voteTime() scheduler.Time {
 	for i := range d.links {
 		id := scheduler.LinkID(i)
-		if l := &d.links[i]; (l.responses.answered || l.responses.declined && !d.strange || l.claim.larger || d.job.disagree.has(id)) && d.mayTell(id) {
+		if l := &d.links[i]; (l.responses.answered || l.responses.declined && !d.fromPage || l.claim.larger || d.job.disagree.has(id)) && d.mayTellSize(id) {
 			return d.e.undecidedTime()
 		}
 	}
 	return parkTime
 }
 
-// awaitsWord says whether a link that has been asked may still tell another size, or show
+// awaitsSizes says whether a link that has been asked may still tell another size, or show
 // bytes behind the end that was told.
-func (d *download) awaitsWord() bool {
+func (d *download) awaitsSizes() bool {
 	for i := range d.links {
-		if id := scheduler.LinkID(i); d.mayTell(id) || d.questioned(id) {
+		if id := scheduler.LinkID(i); d.mayTellSize(id) || d.questioned(id) {
 			return true
 		}
 	}
@@ -88,8 +88,8 @@ func (d *download) questioned(id scheduler.LinkID) bool {
 	return slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.question() && t.link == id })
 }
 
-// mayTell says whether a link has still to say of what size the object is.
-func (d *download) mayTell(id scheduler.LinkID) bool {
+// mayTellSize says whether a link has still to say of what size the object is.
+func (d *download) mayTellSize(id scheduler.LinkID) bool {
 	l := &d.links[id]
 	return l.mayStillTell() && !l.claim.heard && !d.agree.has(id) && !l.postponed(d.e.now())
 }
@@ -102,18 +102,18 @@ func (d *download) agrees(id scheduler.LinkID) {
 	}
 }
 
-// hearWord takes what another link says of the object's size, in an answer that brings the
+// hearSize takes what another link says of the object's size, in an answer that brings the
 // bytes up to end (-1: nobody knows), and says whether the download goes on: not if it was the
 // first one's link that lied. One that says that the object is larger is asked for what is
 // behind the end.
-func (d *download) hearWord(reqs context.Context, id scheduler.LinkID, c identity.Claim, end int64) bool {
+func (d *download) hearSize(reqs context.Context, id scheduler.LinkID, c identity.Claim, end int64) bool {
 	size, l := d.known.Size(), &d.links[id]
-	if !d.met || size < 0 || c.Size < 0 && end <= size {
+	if !d.identified || size < 0 || c.Size < 0 && end <= size {
 		return true
 	}
 	l.claim.heard = c.Size <= size
 	switch {
-	case d.strange && !d.believed && id != d.refLink && d.refLink != scheduler.NoLink:
+	case d.fromPage && !d.believed && id != d.refLink && d.refLink != scheduler.NoLink:
 		d.outvote() // a portal's page, while another link's server speaks of no such thing
 		return false
 	case c.Size == size:

@@ -49,8 +49,8 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 			Power: powerOf(&b.e.links[i].terms.Radio),
 		}
 	}
-	for _, f := range b.entries {
-		if f.fate == running || f.fate == held {
+	for _, f := range b.files {
+		if f.state == running || f.state == deferred {
 			o.Files[f.class]++
 			o.Left[f.class] += max(0, b.likely(f)-f.got)
 		}
@@ -114,7 +114,7 @@ func (b *batch) lookAtStreams(now scheduler.Time) {
 const likelyMost = addressMost >> 10
 
 // likely is how many bytes a file has, as far as one knows.
-func (b *batch) likely(f *entry) int64 {
+func (b *batch) likely(f *file) int64 {
 	switch {
 	case f.size >= 0:
 		return f.size

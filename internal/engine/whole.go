@@ -50,7 +50,7 @@ func (d *download) goWhole(id scheduler.LinkID, m *message) {
 
 // beginWhole prepares for the stream, when no other answer is being written any more.
 func (d *download) beginWhole(reqs context.Context) {
-	if d.met {
+	if d.identified {
 		d.kept = d.keeps()
 	}
 	if s, ok := d.to.(holder); ok {
@@ -113,7 +113,7 @@ func (d *download) mayServeWhole(l *linkState) bool {
 	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) || l.responses.wholes > 0 && nobody(l.err) {
 		return l.there && l.lost
 	}
-	return (d.met || len(d.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.used && l.faults.dropped)
+	return (d.identified || len(d.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.used && l.faults.dropped)
 }
 
 // noFirstByte is why a link is left out whose server has no range of the object at all: of
@@ -127,11 +127,11 @@ func aboutRanges(err error) bool { return errors.Is(err, errNoRanges) || fetch.R
 // reading it.
 func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Response) bool {
 	c := claimOf(&resp.Object)
-	if t.single && d.stranger(message{resp: resp}) && !resp.Secure && d.answeredBut(t.link) {
+	if t.single && d.unexpectedPage(message{resp: resp}) && !resp.Secure && d.answeredBut(t.link) {
 		d.lose(reqs, t.link, aPage())
 		return false
 	}
-	if d.met {
+	if d.identified {
 		v, what := d.known.Judge(c)
 		if c.Size >= 0 && c.Size < d.keptEnd() { // there are more bytes of it already
 			v, what = identity.Differs, "size"
@@ -157,11 +157,11 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 			}
 		}
 	}
-	if !d.met {
+	if !d.identified {
 		if !d.adopt(reqs, t, resp, false) {
 			return false
 		}
-		d.e.notice(!d.e.ofMany, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].Name())
+		d.e.notice(!d.e.ofBatch, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].Name())
 	}
 	d.use(t.link)
 	resp.Shorten(resp.End) // all of it is wanted, though a range was asked for
@@ -180,7 +180,7 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 
 // sizedBy notes over which link the size is told, where the first answer has told none.
 func (d *download) sizedBy(id scheduler.LinkID) {
-	d.refLink, d.agree, d.metAt = id, 1<<id, d.e.now()
+	d.refLink, d.agree, d.identifiedAt = id, 1<<id, d.e.now()
 }
 
 // answeredBut says whether there is another link that has answered.
@@ -209,9 +209,9 @@ func (d *download) doubtedOr(err error) error {
 
 // forgetWhole gives up what is there, which is of another object.
 func (d *download) forgetWhole() {
-	d.regret(true, nil)
+	d.discard(true, nil)
 	d.fail(d.to.restart())
-	d.met, d.known, d.kept = false, identity.Known{}, nil
+	d.identified, d.known, d.kept = false, identity.Known{}, nil
 	d.agree, d.believed = 0, false
 	for i := range d.links {
 		d.links[i].claim.heard, d.links[i].claim.larger = false, false
@@ -220,7 +220,7 @@ func (d *download) forgetWhole() {
 
 // endWhole takes the end of an attempt to read the object as one stream.
 func (d *download) endWhole(reqs context.Context, t *transfer, finished bool) {
-	if !d.met {
+	if !d.identified {
 		return
 	}
 	if finished && d.keptEnd() > t.end.Load() {
@@ -232,7 +232,7 @@ func (d *download) endWhole(reqs context.Context, t *transfer, finished bool) {
 		}
 	}
 	d.complete = finished
-	if got := t.got.Load(); !finished && d.met && got > 0 {
+	if got := t.got.Load(); !finished && d.identified && got > 0 {
 		read := scheduler.Range{End: got}
 		d.kept = append([]scheduler.Range{read}, accept.Without(d.kept, read)...)
 	}
