@@ -17,9 +17,10 @@ func (s *addressSpace) fits(size int64) bool { return size <= addressMost-s.end 
 // addressSpace is the address space in which a batch's files lie one behind the other, in
 // pieces: what the scheduler schedules.
 type addressSpace struct {
-	end     int64   // of the last piece
-	pieces  []piece // by address; those dropped are cleared away now and then
-	dropped int     // how many were dropped
+	end     int64             // of the last piece
+	pieces  []piece           // by address; those dropped are cleared away now and then
+	dropped int               // how many were dropped
+	gaps    []scheduler.Range // scratch
 }
 
 // piece is bytes of one file that lie together.

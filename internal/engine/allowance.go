@@ -187,7 +187,7 @@ func (o *owner) tellSpent(reqs context.Context) {
 // capped handles the end of a transfer for which nothing was left of its link's
 // allowance.
 func (o *owner) capped(t *transfer) diagnosis {
-	if !o.whole {
+	if !o.singleStream {
 		return diagnosis{outcome: event.OutcomeCancelled, retry: true, wait: backoffFirst}
 	}
 	o.links[t.link].quota.exhausted = true
@@ -198,22 +198,22 @@ func (o *owner) capped(t *transfer) diagnosis {
 // rest notes that the scheduler sent a link to rest, or woke it, and why.
 func (o *owner) rest(a scheduler.Action) {
 	l := &o.links[a.Link]
-	l.resting = a.Kind == scheduler.Rest
-	l.quota.exhausted = l.resting && a.Why == scheduler.ReasonCapped
-	l.why = a.Text()
+	l.use.resting = a.Kind == scheduler.Rest
+	l.quota.exhausted = l.use.resting && a.Why == scheduler.ReasonCapped
+	l.use.reason = a.Text()
 	state, said := event.LinkUnused, "used"
 	switch {
 	case l.quota.exhausted:
 		state, said = event.LinkCapped, "capped"
-	case l.used:
+	case l.use.taken:
 		state = event.LinkUsed
 	}
-	if l.resting && !l.quota.exhausted {
+	if l.use.resting && !l.quota.exhausted {
 		said = "left idle"
-		if l.used {
-			l.why = "then left idle: " + l.why
+		if l.use.taken {
+			l.use.reason = "then left idle: " + l.use.reason
 		}
 	}
-	o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: a.Link, State: state, Reason: l.why})
+	o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: a.Link, State: state, Reason: l.use.reason})
 	o.e.notice(false, "%s %s: %s", o.e.links[a.Link].Name(), said, a.Text())
 }

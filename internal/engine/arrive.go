@@ -12,12 +12,12 @@ import (
 func (o *owner) lookForReturns(reqs context.Context) {
 	for id := range o.links {
 		l, shared := &o.links[id], o.e.links[id]
-		n := shared.arrivals.Load()
+		n := shared.changes.arrivals.Load()
 		if n != l.seen.arrivals {
 			l.seen.arrivals = n
 			o.arrive(reqs, scheduler.LinkID(id))
 		}
-		if n := shared.returns.Load(); n != l.seen.returns {
+		if n := shared.changes.returns.Load(); n != l.seen.returns {
 			l.seen.returns = n
 			if l.there && !l.lost {
 				o.goOn(reqs, scheduler.LinkID(id))
@@ -39,7 +39,7 @@ func (o *owner) arrive(reqs context.Context, id scheduler.LinkID) {
 	if moved || lost || !l.there {
 		t := &l.traffic
 		*l = linkState{
-			there: true, resting: l.resting, quota: l.quota, seen: l.seen,
+			there: true, use: linkUse{resting: l.use.resting}, quota: l.quota, seen: l.seen,
 			traffic: traffic{received: t.received, wasted: t.wasted, reordered: t.reordered, lastByte: t.lastByte},
 		}
 	}
@@ -47,7 +47,7 @@ func (o *owner) arrive(reqs context.Context, id scheduler.LinkID) {
 		o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: id, State: event.LinkUnused, Reason: "it is back"})
 		o.e.notice(true, "%s: it is back", o.e.links[id].Name())
 	}
-	if l.quota.exhausted && !l.resting && o.e.links[id].allowance.left() > 0 { // of one stream
+	if l.quota.exhausted && !l.use.resting && o.e.links[id].allowance.left() > 0 { // of one stream
 		l.quota.exhausted = false
 	}
 	o.linkUp(reqs, id)
@@ -88,7 +88,7 @@ func (o *owner) goOn(reqs context.Context, id scheduler.LinkID) {
 
 // serversWait is for how long yet a link's server has asked not to be asked.
 func (o *owner) serversWait(id scheduler.LinkID) scheduler.Time {
-	return max(0, o.links[id].notBefore-o.e.now())
+	return max(0, o.links[id].responses.notBefore-o.e.now())
 }
 
 // linkCount is how many links the download has, those that are lost included.

@@ -22,20 +22,20 @@ func (d *download) inherit(before *download) []scheduler.Range {
 		d.links[i].url = before.links[i].url
 		d.links[i].traffic.received, d.links[i].traffic.wasted = before.links[i].traffic.received, before.links[i].traffic.wasted
 		d.links[i].traffic.inherited = before.links[i].traffic.received - before.links[i].traffic.wasted
-		d.links[i].used = before.links[i].used
+		d.links[i].use.taken = before.links[i].use.taken
 	}
 	if !before.identified {
 		return nil
 	}
 	d.to = before.to
-	d.known, d.identified, d.identifiedAt, d.name = before.known, true, before.identifiedAt, before.name
-	d.agree, d.believed = before.agree, before.believed
-	d.refLink, d.refURL, d.refRemote = before.refLink, before.refURL, before.refRemote
+	d.known, d.identified, d.first.at, d.name = before.known, true, before.first.at, before.name
+	d.vote.agree, d.vote.believed = before.vote.agree, before.vote.believed
+	d.first.link, d.first.url, d.first.remote = before.first.link, before.first.url, before.first.remote
 	kept := before.keeps()
 	if s, ok := d.to.(holder); ok {
 		kept = fromStart(s.Forget(prefix(kept)))
 	}
-	d.have = nil // it is no earlier run's
+	d.earlier.have = nil // it is no earlier run's
 	return kept
 }
 

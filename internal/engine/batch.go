@@ -52,34 +52,34 @@ const (
 // by the files in progress, and not by those of the Batch.
 type batch struct {
 	owner
-	spec *Batch
-	jobs <-chan *Job // nil: there are no more
+	spec   *Batch
+	supply supply
 
-	space    addressSpace
-	files    []*file // those that have not ended
-	waiting  int     // of these, those laid out of which nothing was asked for
-	deferred []*file // of these, those that wait for a time
-	// Entries of which something has changed that may be their end.
-	unsettled   []*file
+	space       addressSpace
+	files       []*file // those that have not ended
+	deferred    []*file // of these, those that wait for a time
+	unsettled   []*file // of which something has changed that may be their end
+	unconfirmed []*file // complete, and their sizes not yet believed
 	sites       map[string]*site
-	unconfirmed []*file // complete, and not yet believed to be
+	slots       chan struct{} // one for each open file
 
-	sizes    sizes
-	expected int64 // bytes, as the scheduler knows
-
-	slots     chan struct{} // one for each open file
 	finalizer finalizer
-	recording bool // a checkpoint is being made
 	solos     solos
 	tuner     tuner
-
-	firstErr    error             // of a file
-	gaps        []scheduler.Range // scratch
-	looked      scheduler.Time
-	nextRecord  scheduler.Time
-	stallsAsked scheduler.Time
-	sampledAt   scheduler.Time
+	last      lastTimes
+	firstErr  error // of a file
 }
+
+// supply is what is known of the files to come.
+type supply struct {
+	jobs     <-chan *Job // nil: there are no more
+	waiting  int         // files that were laid out, and of which nothing was asked for
+	sizes    sizes
+	expected int64 // bytes, as the scheduler knows
+}
+
+// lastTimes is when a batch last saw to what it does now and then.
+type lastTimes struct{ look, stalls, sample scheduler.Time }
 
 // DownloadAll fetches the files of a batch. Their bytes are those of one object for
 // the scheduler, so that all links are busy until the end of the last file. What
@@ -101,7 +101,7 @@ func newBatch(e *Engine, spec *Batch) (*batch, error) {
 		return nil, errors.New("a batch needs jobs, and somebody to tell what came of them")
 	}
 	b := &batch{
-		owner: newOwner(e, event.Batch), spec: spec, jobs: spec.Jobs,
+		owner: newOwner(e, event.Batch), spec: spec, supply: supply{jobs: spec.Jobs},
 		sites: map[string]*site{}, slots: make(chan struct{}, openMost()),
 	}
 	b.work = b
@@ -136,7 +136,7 @@ func (b *batch) run(ctx context.Context) error {
 }
 
 // over says whether every file has ended.
-func (b *batch) over() bool { return b.jobs == nil && len(b.files) == 0 }
+func (b *batch) over() bool { return b.supply.jobs == nil && len(b.files) == 0 }
 
 // loop drives the scheduler until every file has ended or something is wrong.
 func (b *batch) loop(ctx, reqs context.Context) {
@@ -145,7 +145,7 @@ func (b *batch) loop(ctx, reqs context.Context) {
 	for b.proceed(reqs) {
 		var more <-chan *Job
 		if b.wantsFiles() {
-			more = b.jobs
+			more = b.supply.jobs
 		}
 		now := b.e.now()
 		timer.Reset(b.waker.set(now, b.nextLook(now), b.nextDue(now)))
@@ -196,12 +196,12 @@ func (b *batch) hearMore(reqs context.Context) {
 
 // nextLook is until when nothing but a message can be of interest.
 func (b *batch) nextLook(now scheduler.Time) scheduler.Time {
-	return min(max(b.nextWake(now), b.looked+b.lookEvery()), b.nextDeferred(now))
+	return min(max(b.nextWake(now), b.last.look+b.lookEvery()), b.nextDeferred(now))
 }
 
 // nextDue is when there is something to decide, whether bytes come or not.
 func (b *batch) nextDue(now scheduler.Time) scheduler.Time {
-	return min(max(b.core.NextDue(), b.looked+b.lookEvery()), b.nextDeferred(now))
+	return min(max(b.core.NextDue(), b.last.look+b.lookEvery()), b.nextDeferred(now))
 }
 
 // nextDeferred is when a file that is put off may be asked for again.
@@ -222,17 +222,17 @@ func (b *batch) lookEvery() scheduler.Time {
 // now and then.
 func (b *batch) lookAround(reqs context.Context) {
 	now := b.e.now()
-	if b.err != nil || now < b.looked+b.lookEvery() {
+	if b.err != nil || now < b.last.look+b.lookEvery() {
 		return
 	}
-	b.looked = now
+	b.last.look = now
 	b.follow(reqs, now)
 	b.resumeDeferred(reqs, now)
 	b.watchVotes(now)
 	b.watchStalls(now)
 	b.tune(reqs, now)
 	b.record(now)
-	if now-b.sampledAt >= sampleEvery {
+	if now-b.last.sample >= sampleEvery {
 		b.sample()
 	}
 	b.fail(noLink(b.allLost()))
@@ -278,10 +278,10 @@ func (b *batch) wind(reqs context.Context) {
 // of another may come first.
 func (b *batch) watchStalls(now scheduler.Time) {
 	limit := scheduler.Time(b.e.cfg.StallTimeout)
-	if limit <= 0 || now-b.stallsAsked < stallsEvery {
+	if limit <= 0 || now-b.last.stalls < stallsEvery {
 		return
 	}
-	b.stallsAsked = now
+	b.last.stalls = now
 	slept := b.slept(now)
 	for _, t := range b.transfers {
 		if t.waits.Load() {
@@ -307,7 +307,7 @@ func (b *batch) sample() {
 		}
 	}
 	s.Files = b.sampleFiles()
-	b.sampledAt = s.At
+	b.last.sample = s.At
 	b.e.cfg.Bus.Publish(s)
 }
 

@@ -9,10 +9,10 @@ import (
 // record makes a checkpoint of the large files that have got something since the
 // last one, beside the download.
 func (b *batch) record(now scheduler.Time) {
-	if now < b.nextRecord || b.recording {
+	if now < b.finalizer.nextRecord || b.finalizer.recording {
 		return
 	}
-	b.nextRecord = now + checkpointEvery
+	b.finalizer.nextRecord = now + checkpointEvery
 	var files []*file
 	var done [][]scheduler.Range
 	for _, f := range b.files {
@@ -29,7 +29,7 @@ func (b *batch) record(now scheduler.Time) {
 	if len(files) == 0 {
 		return
 	}
-	b.recording = true
+	b.finalizer.recording = true
 	b.finalizer.running++
 	go func() {
 		c := finalized{kind: recorded, files: files, errs: make([]error, len(files))}
@@ -54,7 +54,7 @@ func (f *file) checkpoint(done []scheduler.Range) error {
 
 // recorded takes the end of a checkpoint.
 func (b *batch) recorded(reqs context.Context, c finalized) {
-	b.recording = false
+	b.finalizer.recording = false
 	for i, f := range c.files {
 		f.saving = false
 		if err := c.errs[i]; err != nil && f.state == running {

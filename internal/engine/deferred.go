@@ -11,7 +11,7 @@ import (
 
 // postpone puts a file off.
 func (b *batch) postpone(reqs context.Context, f *file, until scheduler.Time) {
-	b.expect(reqs, b.expected+max(1, b.likely(f))) // before the scheduler sees nothing more to do
+	b.expect(reqs, b.supply.expected+max(1, b.likely(f))) // before the scheduler sees nothing more to do
 	b.withdraw(reqs, f)
 	f.state = deferred
 	b.deferUntil(f, until)
@@ -38,7 +38,7 @@ func (b *batch) postponeRest(reqs context.Context, f *file, until scheduler.Time
 		return false
 	}
 	slices.SortFunc(coming, func(a, b scheduler.Range) int { return cmp.Compare(a.Off, b.Off) })
-	b.expect(reqs, b.expected+max(1, b.likely(f)))
+	b.expect(reqs, b.supply.expected+max(1, b.likely(f)))
 	for _, t := range b.transfers {
 		if t.file == f {
 			b.count(reqs, t)

@@ -93,9 +93,9 @@ func (d *download) conclude(reqs context.Context, t *transfer, got int64, finish
 		return
 	case t.probe:
 		d.probed(t, finished)
-	case t == d.wholeBy:
+	case t == d.single.by:
 		d.endWhole(reqs, t, finished)
-		d.links[t.link].retryAt = d.e.now() + scheduler.Time(end.wait)
+		d.links[t.link].faults.retryAt = d.e.now() + scheduler.Time(end.wait)
 	case finished:
 		d.step(reqs, scheduler.Input{Kind: scheduler.Finished, Link: t.link, Chunk: t.chunk, Bytes: got})
 	case end.ends > 0:
@@ -144,7 +144,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) diagno
 		return diagnosis{outcome: event.OutcomeProtocol, retry: true}
 	case stalled:
 		return d.linkFailed(t, event.OutcomeNetwork, err, 0)
-	case d.whole && errors.Is(err, ErrChanged):
+	case d.singleStream && errors.Is(err, ErrChanged):
 		if !d.mayForget(t.link) {
 			return diagnosis{outcome: event.OutcomeProtocol, lost: d.doubtedOr(err)}
 		}
@@ -188,7 +188,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) diagno
 // What it answers then counts against nobody.
 func (o *owner) onSpareConnection(t *transfer) bool {
 	l := &o.links[t.link]
-	if !l.used || l.conns.delivered&(1<<t.stream) != 0 || t.got.Load() > 0 {
+	if !l.use.taken || l.conns.delivered&(1<<t.stream) != 0 || t.got.Load() > 0 {
 		return false
 	}
 	return l.conns.delivered != 0 || slices.ContainsFunc(o.transfers, func(other *transfer) bool {
@@ -301,7 +301,7 @@ func (d *download) tries(err error) int {
 	most, few := d.e.cfg.Tries, 0
 	var unresolved *net.DNSError
 	switch {
-	case d.whole && errors.Is(err, fetch.ErrUnannounced):
+	case d.singleStream && errors.Is(err, fetch.ErrUnannounced):
 		few = unannouncedTries
 	case !d.identified && errors.As(err, &unresolved):
 		few = unresolvedTries
@@ -356,12 +356,12 @@ func (d *download) loseFailing(reqs context.Context, err error) {
 // counted fail with it.
 func (o *owner) countFailure(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration, tries int) diagnosis {
 	l := &o.links[t.link]
-	l.notBefore = max(l.notBefore, o.e.now()+scheduler.Time(retryAfter))
+	l.responses.notBefore = max(l.responses.notBefore, o.e.now()+scheduler.Time(retryAfter))
 	if t.sent < l.faults.countedAt {
 		return diagnosis{outcome: outcome, retry: true, wait: max(backoffFirst, retryAfter)}
 	}
 	l.faults.countedAt = o.e.now()
-	if l.faults.gained >= worthwhile && !o.whole { // in whole mode everything is lost
+	if l.faults.gained >= worthwhile && !o.singleStream { // in whole mode everything is lost
 		l.faults.inRow, o.e.waits = 0, 0
 	}
 	l.faults.gained = 0
@@ -437,7 +437,7 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 		size = fe.Object.Size
 	}
 	switch {
-	case d.whole:
+	case d.singleStream:
 		return status
 	case d.identified:
 		switch {
@@ -451,10 +451,10 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 	case d.core.Size() >= 0: // as the journal says; the object is shorter now
 		d.doubt()
 		return status
-	case size >= 0 && size < d.resumed:
-		status.lost = fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, d.resumed, size)
+	case size >= 0 && size < d.earlier.resumed:
+		status.lost = fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, d.earlier.resumed, size)
 		return status
-	case size >= 0 && size == d.resumed:
+	case size >= 0 && size == d.earlier.resumed:
 		// Nothing will answer 206 any more: this response is the object.
 		d.links[t.link].responses.answered = true
 		resp := &fetch.Response{Object: *fe.Object, EffectiveURL: fetch.WithoutUser(d.job.URL), Proto: "1.1"}
@@ -467,17 +467,17 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 	case t.off == 0: // ask for the whole
 		d.goWhole(t.link, nil)
 		return diagnosis{outcome: event.OutcomeStatus, retry: true}
-	case t.off == d.resumed && size < 0 && d.canRecheckLast():
+	case t.off == d.earlier.resumed && size < 0 && d.canRecheckLast():
 		d.fail(errRecheckLast)
 		return diagnosis{outcome: event.OutcomeStatus}
-	case t.off == d.resumed: // nothing is missing, or nothing helps
+	case t.off == d.earlier.resumed: // nothing is missing, or nothing helps
 		return status
 	}
 	l := &d.links[t.link]
 	l.responses.answered = true
 	l.claims(size)
 	switch {
-	case slices.ContainsFunc(d.doubts, d.refuted):
+	case slices.ContainsFunc(d.doubts.responses, d.refuted):
 		l.claim.awaited = true
 		return diagnosis{outcome: event.OutcomeDone, wait: time.Millisecond} // it has to bring all of it
 	case size > 0 && size <= t.off:

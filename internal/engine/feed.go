@@ -43,10 +43,10 @@ func (s *sizes) mean() int64 {
 
 // wantsFiles says whether more files should be laid out.
 func (b *batch) wantsFiles() bool {
-	if b.jobs == nil || len(b.files) >= b.filesMost() || b.waiting >= aheadMost || len(b.solos.queue) >= solosQueued {
+	if b.supply.jobs == nil || len(b.files) >= b.filesMost() || b.supply.waiting >= aheadMost || len(b.solos.queue) >= solosQueued {
 		return false
 	}
-	if b.waiting < aheadFiles {
+	if b.supply.waiting < aheadFiles {
 		return true
 	}
 	want := 0.0
@@ -78,7 +78,7 @@ func (b *batch) layOutFiles(reqs context.Context) {
 			break
 		}
 		select {
-		case job, ok := <-b.jobs:
+		case job, ok := <-b.supply.jobs:
 			b.takeJob(reqs, job, ok)
 			continue
 		default:
@@ -91,7 +91,7 @@ func (b *batch) layOutFiles(reqs context.Context) {
 // takeJob lays out one more file, or none if there are no more.
 func (b *batch) takeJob(reqs context.Context, job *Job, ok bool) {
 	if !ok {
-		b.jobs = nil
+		b.supply.jobs = nil
 		return
 	}
 	f := &file{b: b, job: job, site: b.siteOf(job.URL), index: len(b.files), fileObject: fileObject{size: -1}}
@@ -135,7 +135,7 @@ func (b *batch) layOut(reqs context.Context, f *file) {
 		b.addPiece(reqs, f, 0, guessSize, true)
 	}
 	if !f.begun {
-		b.waiting++
+		b.supply.waiting++
 	}
 	f.site.laid++
 }
@@ -165,7 +165,7 @@ func (b *batch) withdraw(reqs context.Context, f *file) {
 func (b *batch) removePieces(f *file) {
 	b.space.drop(f)
 	if !f.begun {
-		b.waiting--
+		b.supply.waiting--
 	}
 	f.site.laid--
 }
@@ -191,7 +191,7 @@ func (b *batch) addPiece(reqs context.Context, f *file, off, length int64, guess
 
 // noteSize notes that a file has so many bytes.
 func (b *batch) noteSize(size int64) {
-	b.sizes.add(size)
+	b.supply.sizes.add(size)
 	b.tuner.Size(size)
 }
 
@@ -243,7 +243,7 @@ func (b *batch) continueExisting(reqs context.Context, t *transfer) {
 // much.
 func (b *batch) tellExpected(reqs context.Context) {
 	bytes := int64(0)
-	if b.jobs != nil {
+	if b.supply.jobs != nil {
 		bytes = b.toCome()
 	}
 	for _, f := range b.deferred {
@@ -257,13 +257,13 @@ func (b *batch) tellExpected(reqs context.Context) {
 			bytes += b.likely(f)
 		}
 	}
-	if change := bytes - b.expected; bytes == 0 && change != 0 || max(change, -change) > b.expected/16 {
+	if change := bytes - b.supply.expected; bytes == 0 && change != 0 || max(change, -change) > b.supply.expected/16 {
 		b.expect(reqs, bytes)
 	}
 }
 
 func (b *batch) expect(reqs context.Context, bytes int64) {
-	b.expected = bytes
+	b.supply.expected = bytes
 	b.step(reqs, scheduler.Input{Kind: scheduler.Expected, Bytes: bytes})
 }
 
@@ -274,7 +274,7 @@ func (b *batch) publishStarted(f *file) {
 	}
 	f.begun = true
 	if f.state == running && len(f.pieces) > 0 {
-		b.waiting--
+		b.supply.waiting--
 	}
 	b.e.cfg.Bus.Publish(event.FileStarted{At: b.e.now(), File: f.job.ID, URL: redact(f.job.URL), Output: f.job.wish()})
 }

@@ -216,6 +216,12 @@ func (p *output) leave(slots chan struct{}) {
 	}
 }
 
+// receive counts bytes.
+func (f *file) receive(n int64) {
+	f.got += n
+	f.b.tuner.received[f.class] += n
+}
+
 // missing appends the bytes of the file that have not been received to dst, in
 // order, those that are not laid out yet included.
 func (f *file) missing(dst []scheduler.Range) []scheduler.Range {
@@ -249,8 +255,8 @@ func (f *file) complete() bool {
 		return false
 	}
 	for i := range f.pieces {
-		f.b.gaps = f.b.core.Missing(f.pieces[i].at, f.b.gaps[:0])
-		if len(f.b.gaps) > 0 {
+		f.b.space.gaps = f.b.core.Missing(f.pieces[i].at, f.b.space.gaps[:0])
+		if len(f.b.space.gaps) > 0 {
 			return false
 		}
 	}

@@ -21,7 +21,9 @@ type finalizer struct {
 	done       chan finalized // what has been done
 	running    int            // goroutines whose word is awaited
 	committing bool
-	ready      []*file // to be committed
+	recording  bool           // a checkpoint is being made
+	nextRecord scheduler.Time // when the next one is due
+	ready      []*file        // to be committed
 	closing    int
 	closable   []*file // to be verified, closed or suspended
 }

@@ -66,7 +66,7 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 			f.disputed(t.link)
 		}
 		if size := resp.Object.Size; size >= 0 && f.size < 0 && f.job.Size <= 0 {
-			b.sizes.add(size) // others are likely to be as large
+			b.supply.sizes.add(size) // others are likely to be as large
 		}
 		b.goSolo(reqs, f, why)
 		return false

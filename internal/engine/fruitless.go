@@ -20,11 +20,11 @@ const forgiven = worthwhile >> 10
 // sends some bytes and then nothing more is no failure of its link, if the scheduler makes each
 // request anew as soon as it is late: without this there would be no end to that.
 func (o *owner) fruitless(t *transfer, err error) error {
-	if err == nil || t.got.Load() == 0 || t.probe || t.single || o.whole || o.complete || o.err != nil || o.e.cfg.Tries == 0 {
+	if err == nil || t.got.Load() == 0 || t.probe || t.single || o.singleStream || o.complete || o.err != nil || o.e.cfg.Tries == 0 {
 		return nil
 	}
-	if n := (o.gained - o.gainedAt) / worthwhile; n > 0 {
-		o.gainedAt += n * worthwhile
+	if n := (o.useful.total - o.useful.counted) / worthwhile; n > 0 {
+		o.useful.counted += n * worthwhile
 		for i := range o.links {
 			o.links[i].faults.fruitless = int(max(0, int64(o.links[i].faults.fruitless)-n*forgiven))
 		}
@@ -38,7 +38,7 @@ func (o *owner) fruitless(t *transfer, err error) error {
 
 // fruitful begins to count anew.
 func (o *owner) fruitful() {
-	o.gainedAt = o.gained
+	o.useful.counted = o.useful.total
 	for i := range o.links {
 		o.links[i].faults.fruitless = 0
 	}

@@ -187,12 +187,12 @@ func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptio
 		if err != nil {
 			return store.CommitOptions{Size: -1}, err
 		}
-		d.disputed = d.disputed || disputed
+		d.vote.disputed = d.vote.disputed || disputed
 		err = d.run(ctx)
 		before, disputed = nil, disputed || !errors.Is(err, errRecheckLast)
 		switch {
 		case errors.Is(err, errRecheckLast):
-			to = newLastByteSink(to.(fileSink), d.have) //nolint:errcheck,forcetypeassert // canAskLast has looked
+			to = newLastByteSink(to.(fileSink), d.earlier.have) //nolint:errcheck,forcetypeassert // canAskLast has looked
 			continue
 		case errors.Is(err, errAgain):
 			d.discard(false, d.keeps())

@@ -29,8 +29,8 @@ const pageTime = 30 * scheduler.Second
 // respond implements work.
 func (d *download) respond(reqs context.Context, m message) {
 	asks := !m.t.probe || m.t.question() && m.resp.Whole
-	if d.err == nil && !m.t.released && asks && !d.whole && d.doubtful(m) {
-		d.doubts = append(d.doubts, m)
+	if d.err == nil && !m.t.released && asks && !d.singleStream && d.doubtful(m) {
+		d.doubts.responses = append(d.doubts.responses, m)
 		d.doubt()
 		return
 	}
@@ -41,7 +41,7 @@ func (d *download) respond(reqs context.Context, m message) {
 // answered when no other one is being written any more.
 func (d *download) reply(reqs context.Context, m message) {
 	take := d.judge(reqs, m)
-	if d.wholeFirst == nil || d.wholeFirst.t != m.t {
+	if d.single.first == nil || d.single.first.t != m.t {
 		m.answer <- take
 	}
 }
@@ -68,13 +68,13 @@ func (d *download) confirmed(m message) bool {
 }
 
 func (d *download) doubt() {
-	if d.doubtSince == 0 {
-		d.doubtSince = d.e.now()
+	if d.doubts.since == 0 {
+		d.doubts.since = d.e.now()
 	}
 }
 
 func (d *download) inDoubt(t *transfer) bool {
-	return slices.ContainsFunc(d.doubts, func(m message) bool { return m.t == t })
+	return slices.ContainsFunc(d.doubts.responses, func(m message) bool { return m.t == t })
 }
 
 // judge decides whether a response may be read.
@@ -98,7 +98,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	first := !d.identified
 	verdict, what := d.known.Judge(c)
 	switch {
-	case d.whole:
+	case d.singleStream:
 		return d.judgeWhole(reqs, t, resp)
 	case !d.identified && resp.Object.Size < 0:
 		// Pieces of an object whose size nobody tells cannot be laid out.
@@ -108,13 +108,13 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 		if !d.adopt(reqs, t, resp, !resp.Whole) {
 			return false
 		}
-		if len(d.have) == 0 && !d.known.Blind() {
+		if len(d.earlier.have) == 0 && !d.known.Blind() {
 			verdict = identity.Proven // the object is what this answer says
 		}
 	case resp.Whole && d.changedItsMind(t.link) && verdict != identity.Differs:
 		d.goWhole(t.link, &m)
 		return false
-	case resp.Whole && d.links[t.link].used:
+	case resp.Whole && d.links[t.link].use.taken:
 		t.refusal = noRanges() // it knew them before: one server of several, perhaps
 		return false
 	case resp.Whole:
@@ -142,7 +142,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 		return true
 	}
 	d.links[t.link].responses.wholes = 0
-	d.agreed = d.agreed || !first
+	d.first.followed = d.first.followed || !first
 	d.tellOverlap(reqs)
 	if first {
 		d.sized(reqs, resp.Object.Size)
@@ -159,7 +159,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 func (d *download) changedItsMind(id scheduler.LinkID) bool {
 	d.links[id].responses.wholes++
 	better := d.others(id, func(l *linkState) bool {
-		return l.usable() && l.responses.wholes == 0 && l.faults.inRow < failingFrom && (l.used || l.mayAnswer())
+		return l.usable() && l.responses.wholes == 0 && l.faults.inRow < failingFrom && (l.use.taken || l.mayAnswer())
 	})
 	return better == 0 && d.links[id].responses.wholes > 1
 }
@@ -171,7 +171,7 @@ const failingFrom = 3
 // madeAnew says whether the object seems to be made anew for each request: the second answer
 // over the first one's link is of another object, and nothing that is there would be lost.
 func (d *download) madeAnew(t *transfer) bool {
-	return t.link == d.refLink && !t.probe && !d.agreed && len(d.have) == 0 && d.e.routes[t.link].current(t.client)
+	return t.link == d.first.link && !t.probe && !d.first.followed && len(d.earlier.have) == 0 && d.e.routes[t.link].current(t.client)
 }
 
 // sized tells the scheduler the object's size, and lets the links that guessed
@@ -188,9 +188,9 @@ func (d *download) sized(reqs context.Context, size int64) {
 
 // use notes that a link's bytes are taken.
 func (o *owner) use(id scheduler.LinkID) {
-	if !o.links[id].used {
-		o.links[id].used = true
-		o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: id, State: event.LinkUsed, Reason: o.links[id].why})
+	if !o.links[id].use.taken {
+		o.links[id].use.taken = true
+		o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: id, State: event.LinkUsed, Reason: o.links[id].use.reason})
 	}
 }
 
@@ -231,18 +231,18 @@ func (d *download) tellsSize(resp *fetch.Response) bool {
 func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	d.tellHeld(reqs)
 	d.dropDoubts(reqs)
-	if d.doubtSince == 0 || d.err != nil || d.whole {
+	if d.doubts.since == 0 || d.err != nil || d.singleStream {
 		return
 	}
 	if d.identified {
-		doubts := d.doubts
-		d.doubts, d.doubtSince = nil, 0
+		doubts := d.doubts.responses
+		d.doubts.responses, d.doubts.since = nil, 0
 		for _, m := range doubts {
 			d.reply(reqs, m)
 		}
 		return
 	}
-	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool {
+	d.doubts.responses = slices.DeleteFunc(d.doubts.responses, func(m message) bool {
 		no := d.refuted(m)
 		if no {
 			if d.tellsSize(m.resp) { // it is asked again, when the object is known
@@ -258,7 +258,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		return no
 	})
 	d.dropDoubts(reqs) // those of links that are lost
-	if i := slices.IndexFunc(d.doubts, func(m message) bool { return !d.doubtful(m) || d.seconded(m) }); i >= 0 {
+	if i := slices.IndexFunc(d.doubts.responses, func(m message) bool { return !d.doubtful(m) || d.seconded(m) }); i >= 0 {
 		d.believe(reqs, i)
 		return
 	}
@@ -267,7 +267,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		d.askFirst(reqs, now)
 		return
 	}
-	if len(d.have) > 0 {
+	if len(d.earlier.have) > 0 {
 		for i := range d.links {
 			if classOf(d.links[i].err) == fetch.Unsatisfied {
 				d.startOver("the object changed since the last run, it is shorter now")
@@ -275,13 +275,13 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 			}
 		}
 	}
-	if len(d.doubts) == 0 {
-		d.doubtSince = 0
+	if len(d.doubts.responses) == 0 {
+		d.doubts.since = 0
 		return
 	}
 	best := 0
-	for i, m := range d.doubts {
-		if d.better(m, d.doubts[best]) {
+	for i, m := range d.doubts.responses {
+		if d.better(m, d.doubts.responses[best]) {
 			best = i
 		}
 	}
@@ -295,9 +295,9 @@ func (d *download) giveWay() {
 	if !d.e.ofBatch {
 		return
 	}
-	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool {
+	d.doubts.responses = slices.DeleteFunc(d.doubts.responses, func(m message) bool {
 		l := &d.links[m.t.link]
-		if !l.claim.withdrawn.Nothing() || len(d.have) > 0 || !m.resp.Whole || !m.resp.InTheWay() {
+		if !l.claim.withdrawn.Nothing() || len(d.earlier.have) > 0 || !m.resp.Whole || !m.resp.InTheWay() {
 			return false
 		}
 		l.claim.withdrawn.Learn(claimOf(&m.resp.Object))
@@ -309,7 +309,7 @@ func (d *download) giveWay() {
 // seconded says whether a doubtful answer with the whole object agrees with one over another link
 // that has given way, or would have to give way where links have agreed about another object.
 func (d *download) seconded(m message) bool {
-	if len(d.have) > 0 || !m.resp.Whole || d.unexpectedPage(m) {
+	if len(d.earlier.have) > 0 || !m.resp.Whole || d.unexpectedPage(m) {
 		return false
 	}
 	for id := range d.links {
@@ -324,8 +324,8 @@ func (d *download) seconded(m message) bool {
 // dropDoubts answers the doubtful responses that were withdrawn: what they say of the object is
 // heard, if it is known.
 func (d *download) dropDoubts(reqs context.Context) {
-	dropped := d.doubts
-	d.doubts = slices.DeleteFunc(slices.Clone(d.doubts), func(m message) bool { return m.t.released })
+	dropped := d.doubts.responses
+	d.doubts.responses = slices.DeleteFunc(slices.Clone(d.doubts.responses), func(m message) bool { return m.t.released })
 	for _, m := range dropped {
 		if m.t.released {
 			d.reply(reqs, m)
@@ -336,8 +336,8 @@ func (d *download) dropDoubts(reqs context.Context) {
 // tellHeld tells the scheduler that links whose responses are doubted are not silent, but
 // not where a link rests: nothing else would wake it.
 func (d *download) tellHeld(reqs context.Context) {
-	for _, m := range d.doubts {
-		if !m.t.released && !m.t.probe && !slices.ContainsFunc(d.links, func(l linkState) bool { return l.resting }) {
+	for _, m := range d.doubts.responses {
+		if !m.t.released && !m.t.probe && !slices.ContainsFunc(d.links, func(l linkState) bool { return l.use.resting }) {
 			d.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: m.t.link, Chunk: m.t.chunk, Held: true})
 		}
 	}
@@ -345,12 +345,12 @@ func (d *download) tellHeld(reqs context.Context) {
 
 // believe takes one of the doubtful responses for the object.
 func (d *download) believe(reqs context.Context, i int) {
-	m := d.doubts[i]
+	m := d.doubts.responses[i]
 	if m.resp.Whole && !d.lacksNothing(m.resp.Object.Size) {
 		d.goWhole(m.t.link, &m)
 		return
 	}
-	d.doubts = slices.Delete(d.doubts, i, i+1)
+	d.doubts.responses = slices.Delete(d.doubts.responses, i, i+1)
 	d.reply(reqs, m)
 }
 
@@ -418,7 +418,7 @@ func (d *download) refuted(m message) bool {
 		if l.claim.size > 0 && !l.lost && l.claim.size != size && (size >= 0 || other) {
 			return true
 		}
-		if l.claim.size > 0 && !l.lost && other && m.resp.Whole && len(d.have) > 0 && !d.lacksNothing(size) {
+		if l.claim.size > 0 && !l.lost && other && m.resp.Whole && len(d.earlier.have) > 0 && !d.lacksNothing(size) {
 			return true // its server has ranges, which what is there needs
 		}
 	}
@@ -429,16 +429,16 @@ func (d *download) refuted(m message) bool {
 // not asked, or not likely to answer, is waited for only where much is at stake: what is
 // there already, or that a portal's page is taken for the object.
 func (d *download) waiting(now scheduler.Time) bool {
-	most, grave := parkTime, len(d.have) > 0
-	if len(d.doubts) > 0 && !slices.ContainsFunc(d.doubts, func(m message) bool { return !d.unexpectedPage(m) }) {
+	most, grave := parkTime, len(d.earlier.have) > 0
+	if len(d.doubts.responses) > 0 && !slices.ContainsFunc(d.doubts.responses, func(m message) bool { return !d.unexpectedPage(m) }) {
 		most, grave = pageTime, true
 	}
-	if now-d.doubtSince >= most {
+	if now-d.doubts.since >= most {
 		return false
 	}
 	for i := range d.links {
 		l := &d.links[i]
-		if l.there && !l.responses.answered && !l.lost && !l.banned && (grave || l.responses.asked && !l.resting && !l.responses.unlikely && !l.postponed(now)) {
+		if l.there && !l.responses.answered && !l.lost && !l.use.banned && (grave || l.responses.asked && !l.use.resting && !l.responses.unlikely && !l.postponed(now)) {
 			return true
 		}
 	}

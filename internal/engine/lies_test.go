@@ -80,7 +80,7 @@ func TestSizesOfAnIndexCanBeAdded(t *testing.T) {
 func TestWhatIsToComeIsBounded(t *testing.T) {
 	ahead := &atomic.Int64{}
 	ahead.Store(1 << 30)
-	b := &batch{spec: &Batch{Ahead: ahead}, sizes: sizes{bytes: addressMost, files: 1}}
+	b := &batch{spec: &Batch{Ahead: ahead}, supply: supply{sizes: sizes{bytes: addressMost, files: 1}}}
 	if n := b.toCome(); n <= 0 || n > addressMost {
 		t.Errorf("%d bytes", n)
 	}

@@ -9,17 +9,12 @@ import (
 
 // linkState is what an owner knows of a link.
 type linkState struct {
-	there     bool           // false: it has not joined the run, or had been given up before this download
-	lost      bool           // it is not used any more, because of err
-	err       error          // nil: it is not lost
-	banned    bool           // the scheduler has banned it: too slow, or silent
-	resting   bool           // the scheduler gives it no work
-	why       string         // why it works, or rests
-	used      bool           // bytes of it were taken
-	url       *url.URL       // what to ask for, where that is not the job's; of a download only
-	retryAt   scheduler.Time // when a single stream may be asked for again
-	notBefore scheduler.Time // until then its server does not want to be asked
+	there bool     // false: it has not joined the run, or had been given up before this download
+	lost  bool     // it is not used any more, because of err
+	err   error    // nil: it is not lost
+	url   *url.URL // what to ask for, where that is not the job's; of a download only
 
+	use       linkUse
 	quota     linkQuota
 	responses responses
 	claim     sizeClaim
@@ -28,6 +23,14 @@ type linkState struct {
 	traffic   traffic
 	seen      seen
 	uplink    uplink
+}
+
+// linkUse is what a link is used for.
+type linkUse struct {
+	taken   bool   // bytes of it were taken
+	banned  bool   // the scheduler has banned it: too slow, or silent
+	resting bool   // the scheduler gives it no work
+	reason  string // why it works, or rests
 }
 
 // linkQuota is how a link's allowance of bytes stands, as the scheduler was told.
@@ -40,11 +43,12 @@ type linkQuota struct {
 
 // responses is whether a link's server answers, and with what.
 type responses struct {
-	asked    bool // a request was made
-	answered bool // a response has come
-	declined bool // so has an answer that there is none now: the server is too busy, or forbids it
-	unlikely bool // none is likely to come
-	wholes   int  // answers in a row that brought the whole object where a range was asked for
+	asked     bool           // a request was made
+	answered  bool           // a response has come
+	declined  bool           // so has an answer that there is none now: the server is too busy, or forbids it
+	unlikely  bool           // none is likely to come
+	notBefore scheduler.Time // until then the server does not want to be asked
+	wholes    int            // answers in a row that brought the whole object where a range was asked for
 }
 
 // sizeClaim is what a link's server has said of the object's size; of a download only.
@@ -64,6 +68,7 @@ type linkFaults struct {
 	gained       int64          // bytes since the last of them
 	countedAt    scheduler.Time // when the last of them was counted
 	serverFailed bool           // the last of them was its server's, before a file's first byte
+	retryAt      scheduler.Time // when a single stream may be asked for again
 	dropped      bool           // one of them was a connection that ended, which may be how its server refuses ranges
 	fruitless    int            // requests in a row that brought next to nothing
 	forbidden    forbidden      // of a file, while its server was asked for others
@@ -104,17 +109,17 @@ func (l *linkState) claims(size int64) {
 
 // mayAnswer says whether the first answer over a link is to be expected.
 func (l *linkState) mayAnswer() bool {
-	return l.mayStillTell() && !l.lost && !l.banned && !l.responses.answered
+	return l.mayStillTell() && !l.lost && !l.use.banned && !l.responses.answered
 }
 
 // mayStillTell says whether a link that has been asked is one that answers, if not with ranges. One
 // that is banned is slow, or has been silent for less than parkTime, perhaps.
 func (l *linkState) mayStillTell() bool {
-	return l.there && l.responses.asked && (!l.lost || aboutRanges(l.err)) && !l.resting && !l.quota.exhausted && !l.responses.unlikely
+	return l.there && l.responses.asked && (!l.lost || aboutRanges(l.err)) && !l.use.resting && !l.quota.exhausted && !l.responses.unlikely
 }
 
 // postponed says whether a link's server has asked to be left alone for longer than others wait for it.
-func (l *linkState) postponed(now scheduler.Time) bool { return l.notBefore >= now+parkTime }
+func (l *linkState) postponed(now scheduler.Time) bool { return l.responses.notBefore >= now+parkTime }
 
 // left says whether a link has not been lost.
 func (l *linkState) left() bool { return l.there && !l.lost }

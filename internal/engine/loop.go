@@ -22,15 +22,15 @@ const (
 func (d *download) loop(ctx, reqs context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for d.err == nil && !d.finished() && !d.whole {
+	for d.err == nil && !d.finished() && !d.singleStream {
 		now := d.e.now()
 		timer.Reset(d.waker.set(now, d.nextWake(now), d.core.NextDue()))
 		select {
 		case <-d.waker.bell:
 		case m := <-d.tell:
 			d.hear(reqs, m)
-		case err := <-d.recorded:
-			d.recording = false
+		case err := <-d.checkpoint.done:
+			d.checkpoint.running = false
 			d.fail(err)
 		case <-d.to.moved():
 			d.fail(d.to.failed())
@@ -72,11 +72,11 @@ func (d *download) lookAround(reqs context.Context) {
 	d.tellOverlap(reqs)
 	d.release()
 	d.sampleSometimes(now)
-	if !d.recording && now >= d.nextRecord && d.identified && d.sizeBelieved(now) && !d.whole && d.to.window() == 0 {
-		d.nextRecord = now + checkpointEvery
-		d.recording = true
+	if !d.checkpoint.running && now >= d.checkpoint.next && d.identified && d.sizeBelieved(now) && !d.singleStream && d.to.window() == 0 {
+		d.checkpoint.next = now + checkpointEvery
+		d.checkpoint.running = true
 		done := d.claimable()
-		go func() { d.recorded <- d.to.checkpoint(done) }()
+		go func() { d.checkpoint.done <- d.to.checkpoint(done) }()
 	}
 	if err := d.allLost(); err != nil && !d.tryWhole() {
 		d.fail(err)
@@ -100,9 +100,9 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	if o.core.RTT(t.link) == 0 { // its handshake tells before any byte does
 		trip = o.e.links[t.link].roundTrip(nil)
 	}
-	shook, shakes := scheduler.Time(0), o.e.links[t.link].latests.Load()
+	shook, shakes := scheduler.Time(0), o.e.links[t.link].handshakes.count.Load()
 	if shakes != o.links[t.link].conns.handshakes {
-		shook = scheduler.Time(o.e.links[t.link].latest.Load())
+		shook = scheduler.Time(o.e.links[t.link].handshakes.latest.Load())
 	}
 	vain := t.client.InVain()
 	stray := vain - t.inVain
@@ -112,7 +112,7 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	o.links[t.link].conns.handshakes = shakes
 	in := scheduler.Input{
 		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, RTT: trip,
-		Handshake: scheduler.Time(o.e.links[t.link].late.Load()), Shook: shook, Trip: o.links[t.link].conns.dataRTT, Behind: t.behind, Stray: stray,
+		Handshake: scheduler.Time(o.e.links[t.link].handshakes.least.Load()), Shook: shook, Trip: o.links[t.link].conns.dataRTT, Behind: t.behind, Stray: stray,
 	}
 	t.behind = 0
 	if stray > 0 {
@@ -128,10 +128,10 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 // lookAtConnections counts the packets that came out of order on them, and learns what a
 // round trip takes their data, queues included.
 func (o *owner) lookAtConnections(now scheduler.Time) {
-	if now-o.lossAsked < lossEvery {
+	if now-o.looks.connections < lossEvery {
 		return
 	}
-	o.lossAsked = now
+	o.looks.connections = now
 	for i := range o.links {
 		l, sum, n := &o.links[i], scheduler.Time(0), scheduler.Time(0)
 		for _, t := range o.transfers {
@@ -164,15 +164,14 @@ func (o *owner) came(reqs context.Context, t *transfer, got int64) {
 // gain notes that a transfer has got so many bytes.
 func (o *owner) gain(t *transfer, got int64) {
 	now := o.e.now()
-	o.gained += got - t.reported
+	o.useful.total += got - t.reported
 	o.links[t.link].faults.gained += got - t.reported
 	o.links[t.link].uplink.bytes += got - t.reported
 	o.links[t.link].conns.delivered |= 1 << t.stream
 	o.links[t.link].traffic.lastByte = now
 	o.links[t.link].conns.lastByte[t.stream] = now
 	if t.file != nil {
-		t.file.got += got - t.reported
-		o.received[t.file.class] += got - t.reported
+		t.file.receive(got - t.reported)
 	}
 	t.reported, t.progress = got, now
 	t.reportedAt = scheduler.Time(t.lastByte.Load())
@@ -185,8 +184,8 @@ const oversleeping = scheduler.Second
 // slept is for how long the process was not running since it was last asked: nothing
 // could be received, and nobody's silence counts.
 func (o *owner) slept(now scheduler.Time) scheduler.Time {
-	gap := now - o.awake
-	if o.awake = now; gap < oversleeping {
+	gap := now - o.looks.stalls
+	if o.looks.stalls = now; gap < oversleeping {
 		return 0
 	}
 	return gap

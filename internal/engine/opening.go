@@ -16,13 +16,13 @@ const unusedMost = 10 * scheduler.Second
 // That it fails is known to nobody: a request will find out for itself.
 func (o *owner) open(reqs context.Context, a scheduler.Action) {
 	u := o.asksFor(a.Link)
-	if u == nil || o.err != nil || o.abreast {
+	if u == nil || o.err != nil || o.early.disabled {
 		return
 	}
 	l, client := &o.links[a.Link], o.e.routes[a.Link].client(a.Stream)
 	l.conns.opened |= 1 << a.Stream
 	l.conns.openedAt = o.e.now()
-	o.opening.Go(func() { _ = client.Open(reqs, u) })
+	o.early.making.Go(func() { _ = client.Open(reqs, u) })
 }
 
 // asksFor is what the link's latest request asks for; nil: there is none.
@@ -60,5 +60,5 @@ func (o *owner) closeAllOpened() {
 	for id := range o.links {
 		o.closeOpened(scheduler.LinkID(id))
 	}
-	o.opening.Wait()
+	o.early.making.Wait()
 }

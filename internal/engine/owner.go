@@ -15,31 +15,51 @@ type owner struct {
 	e    *Engine
 	file event.FileID // what the scheduler's steps are about
 	work work
-	core *scheduler.Core
+	driver
 
 	links     []linkState
 	transfers []*transfer
 	tell      chan message
 	waker     *waker // over the bytes of transfers
-	actions   []scheduler.Action
-	probes    scheduler.ChunkID // made so far
 
-	whole     bool // one stream brings all of it: the scheduler has no part in it
-	complete  bool
-	err       error                       // the first that ends it
-	lossAsked scheduler.Time              // when they were last asked
-	awake     scheduler.Time              // when stalls were last looked for; see slept
-	received  [scheduler.MaxClasses]int64 // bytes of a batch's files, by class
-	reading   []int                       // gatherAll's: how many connections of each link are being read
+	singleStream bool // one request brings all of it: the scheduler has no part in it
+	complete     bool
+	err          error // the first that ends it all
 
-	gained   int64 // bytes
-	gainedAt int64 // of these, when requests last began to be counted that brought next to nothing
+	looks  looks
+	useful usefulBytes
+	power  powerRead
+	early  earlyConns
+}
 
-	drawn     Spent // what the device had spent when the scheduler was last told its power
-	drawnOnce bool  // it is known
+// driver is what drives the scheduler.
+type driver struct {
+	core    *scheduler.Core
+	actions []scheduler.Action // scratch
+	probes  scheduler.ChunkID  // requests made so far of which the scheduler knows nothing
+}
 
-	opening *sync.WaitGroup // goroutines that make connections before there are requests
-	abreast bool            // of many files requests go side by side over HTTP/2: none are made
+// looks is when things were last looked at that are looked at now and then.
+type looks struct {
+	connections scheduler.Time
+	stalls      scheduler.Time // see slept
+	reading     []int          // how many connections of each link were being read; see gatherAll
+}
+
+// usefulBytes are those that have come, and how many of them have made good for requests that
+// brought next to nothing.
+type usefulBytes struct{ total, counted int64 }
+
+// powerRead is what the device had spent when the scheduler was last told its power.
+type powerRead struct {
+	last  Spent
+	known bool
+}
+
+// earlyConns are the connections that are made before there are requests for them.
+type earlyConns struct {
+	making   *sync.WaitGroup // their goroutines
+	disabled bool            // of many files requests go side by side over HTTP/2: none are made
 }
 
 // work is what the bytes are of: one object or a batch of them. The owner calls it,
@@ -62,17 +82,19 @@ type work interface {
 // newOwner is what knows the links. The scheduler is still to come.
 func newOwner(e *Engine, file event.FileID) owner {
 	o := owner{
-		e: e, file: file, awake: e.now(),
-		links:   make([]linkState, len(e.links)),
-		tell:    make(chan message, 4*len(e.links)),
-		waker:   newWaker(),
-		reading: make([]int, len(e.links)),
-		opening: new(sync.WaitGroup),
-		abreast: file == event.Batch && e.cfg.HTTP.Protocol == fetch.HTTP2PriorKnowledge,
+		e: e, file: file,
+		links: make([]linkState, len(e.links)),
+		tell:  make(chan message, 4*len(e.links)),
+		waker: newWaker(),
+		looks: looks{stalls: e.now(), reading: make([]int, len(e.links))},
+		early: earlyConns{
+			making:   new(sync.WaitGroup),
+			disabled: file == event.Batch && e.cfg.HTTP.Protocol == fetch.HTTP2PriorKnowledge,
+		},
 	}
 	for i := range o.links {
 		l := &o.links[i]
-		l.seen.returns, l.seen.arrivals = e.links[i].returns.Load(), e.links[i].arrivals.Load()
+		l.seen.returns, l.seen.arrivals = e.links[i].changes.returns.Load(), e.links[i].changes.arrivals.Load()
 		l.there, l.responses.unlikely = l.seen.arrivals > e.gone[i], e.unlikely.has(scheduler.LinkID(i))
 		e.routes[i].follow(&e.cfg.HTTP)
 	}
@@ -142,16 +164,16 @@ func (o *owner) tellPower(reqs context.Context) {
 		return
 	}
 	now, ok := o.e.spent()
-	before, known := o.drawn, o.drawnOnce
+	before, known := o.power.last, o.power.known
 	over := now.Until - before.Until
 	switch {
 	case !ok:
-		o.drawnOnce = false
+		o.power.known = false
 		return
 	case known && over >= 0 && over < powerEvery:
 		return
 	}
-	o.drawn, o.drawnOnce = now, true
+	o.power.last, o.power.known = now, true
 	if known && over > 0 && now.Joules >= before.Joules && now.Source == before.Source {
 		o.step(reqs, scheduler.Input{Kind: scheduler.Power, Watts: (now.Joules - before.Joules) / over.Seconds(), Wait: over})
 	}
@@ -165,7 +187,7 @@ func (o *owner) hear(reqs context.Context, m message) {
 	}
 	o.links[m.t.link].responses.answered, o.links[m.t.link].responses.unlikely = true, false
 	o.e.load.responded(m.t.link, o.e.now())
-	o.abreast = o.abreast || m.resp.Proto == "2"
+	o.early.disabled = o.early.disabled || m.resp.Proto == "2"
 	o.work.respond(reqs, m)
 }
 

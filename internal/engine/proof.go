@@ -147,7 +147,7 @@ func (d *download) there(r scheduler.Range) bool { return len(d.core.Missing(r, 
 // prove compares what can be compared, and asks for what is needed for that.
 func (d *download) prove(reqs context.Context, now scheduler.Time) {
 	p := &d.proof
-	if p.answers == nil || d.err != nil || d.whole || !d.identified {
+	if p.answers == nil || d.err != nil || d.singleStream || !d.identified {
 		return
 	}
 	d.account()
@@ -213,7 +213,7 @@ func (d *download) redefine(t *transfer, c identity.Claim) {
 	d.known = identity.Known{}
 	d.known.Sized(size)
 	d.known.Learn(c)
-	d.refLink, d.refURL, d.refRemote = t.link, t.resp.EffectiveURL, t.resp.Remote
+	d.first.link, d.first.url, d.first.remote = t.link, t.resp.EffectiveURL, t.resp.Remote
 }
 
 // tellOverlap tells the scheduler what requests cost.
@@ -372,12 +372,12 @@ func (d *download) newProbe(id scheduler.LinkID) *transfer {
 // everything is there, those that have answered and are not banned.
 func (d *download) probeLinks() (ids []scheduler.LinkID) {
 	for i := range d.links {
-		if l := &d.links[i]; l.usable() && (l.responses.answered && !l.banned || d.complete) {
+		if l := &d.links[i]; l.usable() && (l.responses.answered && !l.use.banned || d.complete) {
 			ids = append(ids, scheduler.LinkID(i))
 		}
 	}
 	slices.SortStableFunc(ids, func(a, b scheduler.LinkID) int {
-		if x, y := d.links[a].banned, d.links[b].banned; x != y {
+		if x, y := d.links[a].use.banned, d.links[b].use.banned; x != y {
 			return map[bool]int{true: 1, false: -1}[x]
 		}
 		return cmp.Compare(cmp.Or(d.core.RTT(a), scheduler.Never), cmp.Or(d.core.RTT(b), scheduler.Never))
@@ -422,9 +422,9 @@ func (d *download) claimableFrom0() int64 {
 		return 0
 	}
 	switch {
-	case d.whole && !d.streaming: // what is there may be forgotten
+	case d.singleStream && !d.single.begun: // what is there may be forgotten
 		return 0
-	case d.whole:
+	case d.singleStream:
 		return math.MaxInt64
 	case d.proof.answers == nil:
 		return d.core.Prefix()

@@ -40,7 +40,7 @@ func (d *download) ask(reqs context.Context, now scheduler.Time) {
 func (d *download) askFirst(reqs context.Context, now scheduler.Time) {
 	for i := range d.links {
 		l, id := &d.links[i], scheduler.LinkID(i)
-		if l.usable() && !l.responses.answered && !l.banned && !l.resting && !l.responses.unlikely && d.idle(id, now) {
+		if l.usable() && !l.responses.answered && !l.use.banned && !l.use.resting && !l.responses.unlikely && d.idle(id, now) {
 			d.askEnd(reqs, id)
 		}
 	}
@@ -48,7 +48,7 @@ func (d *download) askFirst(reqs context.Context, now scheduler.Time) {
 
 // idle says whether a link is not being asked for anything, and may be.
 func (d *download) idle(id scheduler.LinkID, now scheduler.Time) bool {
-	return now >= max(d.links[id].claim.nextQuestion, d.links[id].notBefore) &&
+	return now >= max(d.links[id].claim.nextQuestion, d.links[id].responses.notBefore) &&
 		!slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.link == id && (!t.released || t.resp == nil) })
 }
 
@@ -96,7 +96,7 @@ func (d *download) endQuestion(reqs context.Context, t *transfer, err error) dia
 	case !d.identified && fe != nil && fe.Class == fetch.Unsatisfied && fe.Object != nil:
 		l.responses.answered = true
 		l.claims(fe.Object.Size)
-	case t.taken && err == nil && d.fromPage:
+	case t.taken && err == nil && d.first.page:
 		d.outvote() // a portal's page, while another link's server sends something else
 	case t.taken && err == nil && got == size:
 		l.claim.heard = true

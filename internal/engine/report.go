@@ -33,7 +33,7 @@ func (d *download) sampleSometimes(now scheduler.Time) {
 // sample tells observers where the download stands.
 func (d *download) sample() {
 	s := event.Sample{At: d.e.now(), File: d.job.ID, Size: d.size(), Links: d.sampleLinks()}
-	if d.whole {
+	if d.singleStream {
 		d.sampleWhole(&s)
 	} else if s.Size >= 0 {
 		s.Done = s.Size - d.core.Left() - d.unclaimed()
@@ -72,18 +72,18 @@ func (d *download) sampleWhole(s *event.Sample) {
 	for i := range s.Links {
 		s.Links[i].Rate, s.Links[i].Bandwidth, s.Links[i].InFlight = 0, 0, 0
 	}
-	if d.wholeBy == nil {
+	if d.single.by == nil {
 		d.sampled.got = 0
 		return
 	}
-	got := d.wholeBy.got.Load()
+	got := d.single.by.got.Load()
 	if age := s.At - d.sampled.at; age >= sampleEvery/2 {
 		d.sampled.rate = float64(max(0, got-d.sampled.got)) / age.Seconds()
 		d.sampled.got = got
 	}
 	s.Done = got
-	s.Links[d.wholeBy.link].Rate = d.sampled.rate
+	s.Links[d.single.by.link].Rate = d.sampled.rate
 	if !d.complete {
-		s.Links[d.wholeBy.link].InFlight = 1
+		s.Links[d.single.by.link].InFlight = 1
 	}
 }

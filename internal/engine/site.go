@@ -120,7 +120,7 @@ func (b *batch) credible(s *site, id scheduler.LinkID, size int64) bool {
 	if s.rangesBut(id) {
 		return false
 	}
-	return b.others(id, func(l *linkState) bool { return l.left() && !l.resting && !l.banned })&^s.ignored() == 0
+	return b.others(id, func(l *linkState) bool { return l.left() && !l.use.resting && !l.use.banned })&^s.ignored() == 0
 }
 
 // ignored are the links over which it has ignored ranges.

@@ -11,7 +11,7 @@ import (
 
 // step gives the scheduler an input and carries out its actions.
 func (o *owner) step(reqs context.Context, in scheduler.Input) {
-	if o.whole {
+	if o.singleStream {
 		return // there is nothing left to schedule
 	}
 	now := o.e.now()
@@ -56,10 +56,10 @@ func (o *owner) act(reqs context.Context, a scheduler.Action) {
 			t.cancel(cause)
 		}
 	case scheduler.Ban:
-		o.links[a.Link].banned = true
+		o.links[a.Link].use.banned = true
 		o.changed(a.Link, event.LinkBanned, "too slow or silent")
 	case scheduler.Unban:
-		o.links[a.Link].banned = false
+		o.links[a.Link].use.banned = false
 		o.changed(a.Link, event.LinkUsed, "it answers again")
 	case scheduler.Complete:
 		o.complete = true

@@ -13,7 +13,7 @@ import (
 // long as others bring something.
 func TestSpared(t *testing.T) {
 	t.Parallel()
-	d := &download{owner: owner{links: []linkState{{used: true, conns: linkConns{delivered: 1}}}}}
+	d := &download{owner: owner{links: []linkState{{use: linkUse{taken: true}, conns: linkConns{delivered: 1}}}}}
 	d.links[0].conns.lastByte[0] = scheduler.Second
 	failed := &transfer{request: request{stream: 1}, exchange: exchange{sent: 5 * scheduler.Second}}
 	if first, second := d.excused(failed), d.excused(failed); !first || second {

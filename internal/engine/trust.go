@@ -44,13 +44,13 @@ func (t *trust) has(u *url.URL, id scheduler.LinkID) bool {
 
 // sizeBelieved says whether what the first answer said of the object's size is believed.
 func (d *download) sizeBelieved(now scheduler.Time) bool {
-	if !d.identified || d.believed {
-		return d.believed
+	if !d.identified || d.vote.believed {
+		return d.vote.believed
 	}
-	since := now - d.identifiedAt
-	d.believed = d.refLink != scheduler.NoLink && !d.disputed && d.e.trust.has(d.job.URL, d.refLink) || !d.awaitsSizes() ||
+	since := now - d.first.at
+	d.vote.believed = d.first.link != scheduler.NoLink && !d.vote.disputed && d.e.trust.has(d.job.URL, d.first.link) || !d.awaitsSizes() ||
 		since >= d.voteTime()
-	return d.believed
+	return d.vote.believed
 }
 
 // voteTime is how long others have to contradict a size: longer where one has answered, if only
@@ -59,7 +59,7 @@ func (d *download) sizeBelieved(now scheduler.Time) bool {
 func (d *download) voteTime() scheduler.Time {
 	for i := range d.links {
 		id := scheduler.LinkID(i)
-		if l := &d.links[i]; (l.responses.answered || l.responses.declined && !d.fromPage || l.claim.larger || d.job.disagree.has(id)) && d.mayTellSize(id) {
+		if l := &d.links[i]; (l.responses.answered || l.responses.declined && !d.first.page || l.claim.larger || d.job.disagree.has(id)) && d.mayTellSize(id) {
 			return d.e.undecidedTime()
 		}
 	}
@@ -74,7 +74,7 @@ func (d *download) awaitsSizes() bool {
 			return true
 		}
 	}
-	return len(d.doubts) > 0
+	return len(d.doubts.responses) > 0
 }
 
 // undecidedTime is how long a link that has answered may take to tell whether it agrees: it may stall
@@ -91,14 +91,14 @@ func (d *download) questioned(id scheduler.LinkID) bool {
 // mayTellSize says whether a link has still to say of what size the object is.
 func (d *download) mayTellSize(id scheduler.LinkID) bool {
 	l := &d.links[id]
-	return l.mayStillTell() && !l.claim.heard && !d.agree.has(id) && !l.postponed(d.e.now())
+	return l.mayStillTell() && !l.claim.heard && !d.vote.agree.has(id) && !l.postponed(d.e.now())
 }
 
 // agrees notes that a link tells the size that is known.
 func (d *download) agrees(id scheduler.LinkID) {
-	if d.agree.add(id); d.agree.several() {
-		d.believed = true
-		d.e.trust.add(d.job.URL, d.agree)
+	if d.vote.agree.add(id); d.vote.agree.several() {
+		d.vote.believed = true
+		d.e.trust.add(d.job.URL, d.vote.agree)
 	}
 }
 
@@ -113,12 +113,12 @@ func (d *download) hearSize(reqs context.Context, id scheduler.LinkID, c identit
 	}
 	l.claim.heard = c.Size <= size
 	switch {
-	case d.fromPage && !d.believed && id != d.refLink && d.refLink != scheduler.NoLink:
+	case d.first.page && !d.vote.believed && id != d.first.link && d.first.link != scheduler.NoLink:
 		d.outvote() // a portal's page, while another link's server speaks of no such thing
 		return false
 	case c.Size == size:
 		d.agrees(id)
-	case d.believed || d.agree.has(id) || d.refLink == scheduler.NoLink:
+	case d.vote.believed || d.vote.agree.has(id) || d.first.link == scheduler.NoLink:
 	case c.Size >= 0 && c.Size < size:
 	case end > size:
 		d.outvote() // what ends has no bytes behind its end
@@ -132,8 +132,8 @@ func (d *download) hearSize(reqs context.Context, id scheduler.LinkID, c identit
 
 // outvote gives up what the first answer said, and its link.
 func (d *download) outvote() {
-	l := &d.links[d.refLink]
+	l := &d.links[d.first.link]
 	l.lost, l.err = true, contradiction("over this link the object has %d bytes, over another one more", d.known.Size())
-	d.e.notice(true, "%s: the server's answer was contradicted by another link: starting over", d.e.links[d.refLink].Name())
+	d.e.notice(true, "%s: the server's answer was contradicted by another link: starting over", d.e.links[d.first.link].Name())
 	d.fail(errOutvoted)
 }

@@ -15,10 +15,11 @@ const tuneEvery = 250 * scheduler.Millisecond
 // tuner steps the mode by which a batch shares out its links' connections.
 type tuner struct {
 	*tuning.Tuner
-	mode    tuning.Mode
-	next    scheduler.Time
-	links   []tuning.LinkView
-	changes []tuning.Change
+	mode     tuning.Mode
+	next     scheduler.Time
+	received [scheduler.MaxClasses]int64 // bytes, by class
+	links    []tuning.LinkView
+	changes  []tuning.Change
 }
 
 func newTuner(spec *Batch, links int) (tuner, error) {
@@ -36,7 +37,7 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 	}
 	t.next = now + tuneEvery
 	b.lookAtStreams(now)
-	o := tuning.Observation{Links: t.links, Received: b.received, Joules: -1}
+	o := tuning.Observation{Links: t.links, Received: t.received, Joules: -1}
 	spent, measured := b.e.spent()
 	if measured {
 		o.Joules, o.SpentAt, o.Every = spent.Joules, spent.Until, spent.Every
@@ -44,7 +45,7 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 	for i := range t.links {
 		id, l := scheduler.LinkID(i), &b.links[i]
 		t.links[i] = tuning.LinkView{
-			Up:   l.there && !l.lost && !l.resting,
+			Up:   l.there && !l.lost && !l.use.resting,
 			Rate: b.core.Rate(id), Bandwidth: b.core.Bandwidth(id), RTT: b.core.RTT(id), Trip: l.conns.dataRTT, Streams: bits.OnesCount64(l.conns.busy),
 			Power: powerOf(&b.e.links[i].terms.Radio),
 		}
@@ -55,7 +56,7 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 			o.Left[f.class] += max(0, b.likely(f)-f.got)
 		}
 	}
-	if b.jobs != nil {
+	if b.supply.jobs != nil {
 		class := t.Class(-1)
 		o.Files[class] += int(b.ahead())
 		o.Left[class] += b.toCome()
@@ -121,12 +122,12 @@ func (b *batch) likely(f *file) int64 {
 	case f.job.Size > 0:
 		return min(f.job.Size, likelyMost)
 	}
-	return b.sizes.mean()
+	return b.supply.sizes.mean()
 }
 
 // toCome is how many bytes the jobs have that are still to be read, as far as one knows.
 func (b *batch) toCome() int64 {
-	mean := b.sizes.mean()
+	mean := b.supply.sizes.mean()
 	return min(b.ahead(), addressMost/mean) * mean
 }
 

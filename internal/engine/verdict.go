@@ -59,7 +59,7 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) diagnosis
 	once := b.e.cfg.Tries == 1 // whoever wants that wants no other explanation either
 	switch {
 	case t.released:
-		if b.links[t.link].used { // of one that never answered its files are told what the others say
+		if b.links[t.link].use.taken { // of one that never answered its files are told what the others say
 			b.silence(reqs, t, err)
 		}
 		return diagnosis{outcome: event.OutcomeCancelled}
@@ -217,7 +217,7 @@ func (b *batch) networkFailed(reqs context.Context, t *transfer, outcome event.O
 // the connection: it has served none, and is to be asked without.
 func (b *batch) dropsRanges(t *transfer, err error) bool {
 	return t.file.state == running && t.file.size >= 0 && b.e.cfg.Tries != 1 && !t.file.site.over[t.link].ranges && fetch.MayRefuseRange(err) &&
-		b.others(t.link, func(l *linkState) bool { return l.usable() && !l.banned }) == 0
+		b.others(t.link, func(l *linkState) bool { return l.usable() && !l.use.banned }) == 0
 }
 
 // linkFailed counts a failure against its link. It is what its file is told, should no link be

@@ -91,11 +91,11 @@ func (b *batch) witnessLink(f *file) (best scheduler.LinkID, ok bool) {
 	least := scheduler.Never
 	for i := range b.links {
 		l, id := &b.links[i], scheduler.LinkID(i)
-		if id == f.vote.first || f.vote.asked.has(id) || !l.there || l.lost || l.resting || l.quota.exhausted {
+		if id == f.vote.first || f.vote.asked.has(id) || !l.there || l.lost || l.use.resting || l.quota.exhausted {
 			continue
 		}
 		rtt := b.core.RTT(id)
-		if l.banned {
+		if l.use.banned {
 			rtt = scheduler.Never - 1
 		}
 		if rtt < least {
@@ -177,7 +177,7 @@ func (b *batch) takeUnconfirmed(s *site) (files []*file) {
 // its site, if only that it is too busy.
 func (b *batch) voteTime(f *file) scheduler.Time {
 	for i := range b.links {
-		if l := &b.links[i]; scheduler.LinkID(i) != f.vote.first && l.usable() && !l.resting && f.site.over[i].heard > 0 {
+		if l := &b.links[i]; scheduler.LinkID(i) != f.vote.first && l.usable() && !l.use.resting && f.site.over[i].heard > 0 {
 			return b.e.undecidedTime()
 		}
 	}

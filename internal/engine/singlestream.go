@@ -27,15 +27,15 @@ const wholeTries = 3
 // a request still to be made over a link. All other transfers are over. What is there
 // of the object is kept, and compared with what comes.
 func (d *download) goWhole(id scheduler.LinkID, m *message) {
-	d.whole, d.complete = true, false
-	d.wholeLink, d.wholeFirst = id, m
+	d.singleStream, d.complete = true, false
+	d.single.link, d.single.first = id, m
 	for _, t := range d.transfers {
 		if m == nil || t != m.t {
 			t.released = true
 			t.cancel(errReleased)
 		}
 	}
-	d.doubts = nil
+	d.doubts.responses = nil
 	for i := range d.links { // what they lacked is not needed any more
 		if l := &d.links[i]; d.mayServeWhole(l) {
 			if aboutRanges(l.err) {
@@ -51,26 +51,26 @@ func (d *download) goWhole(id scheduler.LinkID, m *message) {
 // beginWhole prepares for the stream, when no other answer is being written any more.
 func (d *download) beginWhole(reqs context.Context) {
 	if d.identified {
-		d.kept = d.keeps()
+		d.single.kept = d.keeps()
 	}
 	if s, ok := d.to.(holder); ok {
-		d.kept = fromStart(s.Forget(prefix(d.kept)))
+		d.single.kept = fromStart(s.Forget(prefix(d.single.kept)))
 	}
-	d.streaming = true
-	if m := d.wholeFirst; m != nil {
-		d.wholeFirst = nil
+	d.single.begun = true
+	if m := d.single.first; m != nil {
+		d.single.first = nil
 		if !slices.Contains(d.transfers, m.t) { // it has broken off meanwhile
 			return
 		}
-		d.wholeBy = m.t
+		d.single.by = m.t
 		m.answer <- d.judgeWhole(reqs, m.t, m.resp)
 	}
 }
 
 // keptEnd is where what is kept ends.
 func (d *download) keptEnd() int64 {
-	if n := len(d.kept); n > 0 {
-		return d.kept[n-1].End
+	if n := len(d.single.kept); n > 0 {
+		return d.single.kept[n-1].End
 	}
 	return 0
 }
@@ -94,7 +94,7 @@ func fromStart(n int64) []scheduler.Range {
 // tryWhole reads the object as one stream where no link is left that serves ranges, and says
 // whether there is one that may serve the whole.
 func (d *download) tryWhole() bool {
-	if d.whole || d.err != nil {
+	if d.singleStream || d.err != nil {
 		return false
 	}
 	for i := range d.links {
@@ -113,7 +113,7 @@ func (d *download) mayServeWhole(l *linkState) bool {
 	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) || l.responses.wholes > 0 && nobody(l.err) {
 		return l.there && l.lost
 	}
-	return (d.identified || len(d.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.used && l.faults.dropped)
+	return (d.identified || len(d.earlier.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.use.taken && l.faults.dropped)
 }
 
 // noFirstByte is why a link is left out whose server has no range of the object at all: of
@@ -152,8 +152,8 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 				d.sizedBy(t.link)
 			}
 		case identity.Unproven: // its bytes will tell, if there are any to compare
-			if unsized && len(d.kept) == 0 {
-				d.refLink, d.agree = t.link, 0
+			if unsized && len(d.single.kept) == 0 {
+				d.first.link, d.vote.agree = t.link, 0
 			}
 		}
 	}
@@ -171,8 +171,8 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 		t.exact = resp.End < 0
 		t.end.Store(size)
 	}
-	if len(d.kept) > 0 {
-		t.to = comparingSink{d.to, d.kept, &t.compared}
+	if len(d.single.kept) > 0 {
+		t.to = comparingSink{d.to, d.single.kept, &t.compared}
 	}
 	t.progress = d.e.now()
 	return true
@@ -180,7 +180,7 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 
 // sizedBy notes over which link the size is told, where the first answer has told none.
 func (d *download) sizedBy(id scheduler.LinkID) {
-	d.refLink, d.agree, d.identifiedAt = id, 1<<id, d.e.now()
+	d.first.link, d.vote.agree, d.first.at = id, 1<<id, d.e.now()
 }
 
 // answeredBut says whether there is another link that has answered.
@@ -192,7 +192,7 @@ func (d *download) answeredBut(id scheduler.LinkID) bool {
 // instead: the link is the first one's, no other has agreed with that, and there is no other to
 // read the object over.
 func (d *download) mayForget(id scheduler.LinkID) bool {
-	return id == d.refLink && !d.agree.several() && d.others(id, (*linkState).usable) == 0
+	return id == d.first.link && !d.vote.agree.several() && d.others(id, (*linkState).usable) == 0
 }
 
 // doubtedOr is why a link is left out whose stream contradicts what is there: err, or, where only an
@@ -211,8 +211,8 @@ func (d *download) doubtedOr(err error) error {
 func (d *download) forgetWhole() {
 	d.discard(true, nil)
 	d.fail(d.to.restart())
-	d.identified, d.known, d.kept = false, identity.Known{}, nil
-	d.agree, d.believed = 0, false
+	d.identified, d.known, d.single.kept = false, identity.Known{}, nil
+	d.vote.agree, d.vote.believed = 0, false
 	for i := range d.links {
 		d.links[i].claim.heard, d.links[i].claim.larger = false, false
 	}
@@ -234,7 +234,7 @@ func (d *download) endWhole(reqs context.Context, t *transfer, finished bool) {
 	d.complete = finished
 	if got := t.got.Load(); !finished && d.identified && got > 0 {
 		read := scheduler.Range{End: got}
-		d.kept = append([]scheduler.Range{read}, accept.Without(d.kept, read)...)
+		d.single.kept = append([]scheduler.Range{read}, accept.Without(d.single.kept, read)...)
 	}
 }
 
@@ -299,15 +299,15 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 	defer tick.Stop()
 	for attempt := 0; d.err == nil && (!d.complete || !d.sizeBelieved(d.e.now())); {
 		others := slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.released })
-		if !d.streaming && !others {
+		if !d.single.begun && !others {
 			d.beginWhole(reqs)
 			continue
 		}
-		if d.wholeBy == nil && d.streaming && !d.complete {
+		if d.single.by == nil && d.single.begun && !d.complete {
 			if !d.nextLink() {
 				return
 			}
-			if d.links[d.wholeLink].retryAt <= d.e.now() {
+			if d.links[d.single.link].faults.retryAt <= d.e.now() {
 				d.requestWhole(reqs, attempt)
 				attempt++
 			}
@@ -315,12 +315,12 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 		select {
 		case m := <-d.tell:
 			d.hear(reqs, m)
-			if m.resp == nil && m.t == d.wholeBy && !d.complete {
-				d.wholeBy = nil // again
-				d.wholeLink++
+			if m.resp == nil && m.t == d.single.by && !d.complete {
+				d.single.by = nil // again
+				d.single.link++
 			}
 		case <-tick.C:
-			if t := d.wholeBy; t != nil && t.got.Load() != t.reported {
+			if t := d.single.by; t != nil && t.got.Load() != t.reported {
 				d.gain(t, t.got.Load())
 			}
 			d.fail(d.to.failed())
@@ -332,8 +332,8 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 			d.fail(context.Cause(ctx))
 		}
 		if d.complete && d.known.Size() < 0 { // its end has told
-			d.known.Learn(identity.Claim{Identity: identity.Identity{Size: d.wholeBy.got.Load()}})
-			d.sizedBy(d.wholeBy.link)
+			d.known.Learn(identity.Claim{Identity: identity.Identity{Size: d.single.by.got.Load()}})
+			d.sizedBy(d.single.by.link)
 		}
 		d.ask(reqs, d.e.now())
 		d.release()
@@ -345,13 +345,13 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 // that rests only where there is no other. Nobody sends to rest a backup that has joined.
 func (d *download) nextLink() bool {
 	now, n := d.e.now(), scheduler.LinkID(len(d.links))
-	due := func(id scheduler.LinkID) scheduler.Time { return max(now, d.links[id].retryAt) }
+	due := func(id scheduler.LinkID) scheduler.Time { return max(now, d.links[id].faults.retryAt) }
 	for _, rest := range []bool{false, true} {
 		best := scheduler.NoLink
 		for i := range n {
-			id := (d.wholeLink + i) % n
+			id := (d.single.link + i) % n
 			l := &d.links[id]
-			if !l.there || l.lost || l.quota.exhausted || rest != (l.resting || !l.used && d.e.links[id].terms.Backup) {
+			if !l.there || l.lost || l.quota.exhausted || rest != (l.use.resting || !l.use.taken && d.e.links[id].terms.Backup) {
 				continue
 			}
 			if best == scheduler.NoLink || due(id) < due(best) {
@@ -359,7 +359,7 @@ func (d *download) nextLink() bool {
 			}
 		}
 		if best != scheduler.NoLink {
-			d.wholeLink = best
+			d.single.link = best
 			return true
 		}
 	}
@@ -373,9 +373,9 @@ const firstWhole = scheduler.ChunkID(1) << 30
 
 // requestWhole asks for the whole object over the link whose turn it is.
 func (d *download) requestWhole(reqs context.Context, attempt int) {
-	t := &transfer{request: request{chunk: firstWhole + scheduler.ChunkID(attempt), link: d.wholeLink, fileID: d.file, single: true}}
+	t := &transfer{request: request{chunk: firstWhole + scheduler.ChunkID(attempt), link: d.single.link, fileID: d.file, single: true}}
 	d.aim(t, 0)
 	t.end.Store(wholeObject)
-	d.wholeBy = t
+	d.single.by = t
 	d.launch(reqs, t)
 }
