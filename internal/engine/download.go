@@ -184,7 +184,7 @@ func (d *download) run(ctx context.Context) error {
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	d.loop(ctx, reqs)
 	if d.singleStream && d.err == nil {
-		d.readWhole(ctx, reqs)
+		d.readSingleStream(ctx, reqs)
 	}
 	for _, t := range d.transfers { // nobody wants to know what they would tell
 		t.released = t.released || t.probe

@@ -94,7 +94,7 @@ func (d *download) conclude(reqs context.Context, t *transfer, got int64, finish
 	case t.probe:
 		d.probed(t, finished)
 	case t == d.single.by:
-		d.endWhole(reqs, t, finished)
+		d.endSingleStream(reqs, t, finished)
 		d.links[t.link].faults.retryAt = d.e.now() + scheduler.Time(end.wait)
 	case finished:
 		d.step(reqs, scheduler.Input{Kind: scheduler.Finished, Link: t.link, Chunk: t.chunk, Bytes: got})
@@ -148,7 +148,7 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) diagno
 		if !d.mayForget(t.link) {
 			return diagnosis{outcome: event.OutcomeProtocol, lost: d.doubtedOr(err)}
 		}
-		d.forgetWhole()
+		d.forgetObject()
 		return d.linkFailed(t, event.OutcomeProtocol, err, 0)
 	case t.probe && classOf(err) != 0:
 		return diagnosis{outcome: outcomeOf(classOf(err)), retry: true}
@@ -465,7 +465,7 @@ func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Erro
 	case t.off == 0 && d.several(): // not even a first byte: others may have more of it
 		return diagnosis{outcome: event.OutcomeStatus, lost: noFirstByte(fe)}
 	case t.off == 0: // ask for the whole
-		d.goWhole(t.link, nil)
+		d.goSingleStream(t.link, nil)
 		return diagnosis{outcome: event.OutcomeStatus, retry: true}
 	case t.off == d.earlier.resumed && size < 0 && d.canRecheckLast():
 		d.fail(errRecheckLast)

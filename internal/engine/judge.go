@@ -99,10 +99,10 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	verdict, what := d.known.Judge(c)
 	switch {
 	case d.singleStream:
-		return d.judgeWhole(reqs, t, resp)
+		return d.judgeSingleStream(reqs, t, resp)
 	case !d.identified && resp.Object.Size < 0:
 		// Pieces of an object whose size nobody tells cannot be laid out.
-		d.goWhole(t.link, nil)
+		d.goSingleStream(t.link, nil)
 		return false
 	case first:
 		if !d.adopt(reqs, t, resp, !resp.Whole) {
@@ -112,7 +112,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 			verdict = identity.Proven // the object is what this answer says
 		}
 	case resp.Whole && d.changedItsMind(t.link) && verdict != identity.Differs:
-		d.goWhole(t.link, &m)
+		d.goSingleStream(t.link, &m)
 		return false
 	case resp.Whole && d.links[t.link].use.taken:
 		t.refusal = noRanges() // it knew them before: one server of several, perhaps
@@ -123,13 +123,13 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	case verdict == identity.Differs && d.questioned(t.link):
 		return false
 	case verdict == identity.Differs && d.madeAnew(t):
-		d.goWhole(t.link, nil)
+		d.goSingleStream(t.link, nil)
 		return false
 	case verdict == identity.Differs:
 		d.otherObject(reqs, t, what+" differs")
 		return false
 	case !t.probe && resp.End < min(t.off+t.overlap, t.end.Load()): // too few at once to compare them
-		d.goWhole(t.link, nil)
+		d.goSingleStream(t.link, nil)
 		return false
 	case verdict == identity.Proven:
 		d.known.Learn(c)
@@ -347,7 +347,7 @@ func (d *download) tellHeld(reqs context.Context) {
 func (d *download) believe(reqs context.Context, i int) {
 	m := d.doubts.responses[i]
 	if m.resp.Whole && !d.lacksNothing(m.resp.Object.Size) {
-		d.goWhole(m.t.link, &m)
+		d.goSingleStream(m.t.link, &m)
 		return
 	}
 	d.doubts.responses = slices.Delete(d.doubts.responses, i, i+1)

@@ -78,7 +78,7 @@ func (d *download) lookAround(reqs context.Context) {
 		done := d.claimable()
 		go func() { d.checkpoint.done <- d.to.checkpoint(done) }()
 	}
-	if err := d.allLost(); err != nil && !d.tryWhole() {
+	if err := d.allLost(); err != nil && !d.trySingleStream() {
 		d.fail(err)
 	}
 }

@@ -42,9 +42,9 @@ type source struct {
 	until   int64 // the end of the bytes that it has written, those that do not count included
 }
 
-// probeWhole is how large in bytes an object is at most that is read again when a probe has
+// probeMost is how large in bytes an object is at most that is read again when a probe has
 // brought nothing: as much as two of them.
-const probeWhole = 4 * accept.Overlap
+const probeMost = 4 * accept.Overlap
 
 // probesMost is how many probes in a row may bring nothing before it is taken that the bytes
 // cannot be compared.
@@ -343,8 +343,8 @@ func (d *download) probe(reqs context.Context, now scheduler.Time) {
 		return
 	}
 	id := links[p.failed%len(links)]
-	if p.failed >= probesMost || p.failed > 0 && d.core.Size() <= probeWhole {
-		d.goWhole(id, nil) // one answer is of one object
+	if p.failed >= probesMost || p.failed > 0 && d.core.Size() <= probeMost {
+		d.goSingleStream(id, nil) // one answer is of one object
 		return
 	}
 	r := seams[0]

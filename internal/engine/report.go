@@ -34,7 +34,7 @@ func (d *download) sampleSometimes(now scheduler.Time) {
 func (d *download) sample() {
 	s := event.Sample{At: d.e.now(), File: d.job.ID, Size: d.size(), Links: d.sampleLinks()}
 	if d.singleStream {
-		d.sampleWhole(&s)
+		d.sampleSingleStream(&s)
 	} else if s.Size >= 0 {
 		s.Done = s.Size - d.core.Left() - d.unclaimed()
 	}
@@ -66,9 +66,9 @@ func (o *owner) sampleLinks() []event.LinkSample {
 	return links
 }
 
-// sampleWhole adds what the scheduler, which has no part in it, cannot know of
+// sampleSingleStream adds what the scheduler, which has no part in it, cannot know of
 // an object that is read as one stream.
-func (d *download) sampleWhole(s *event.Sample) {
+func (d *download) sampleSingleStream(s *event.Sample) {
 	for i := range s.Links {
 		s.Links[i].Rate, s.Links[i].Bandwidth, s.Links[i].InFlight = 0, 0, 0
 	}

@@ -19,14 +19,14 @@ import (
 // errDiffers says that bytes which are there already are others in an answer.
 var errDiffers = fmt.Errorf("%w: its bytes differ from those received before", ErrChanged)
 
-// wholeTries is how often at least a link is asked for the whole object that was given up as its
+// singleStreamTries is how often at least a link is asked for the whole object that was given up as its
 // connections ended: the first answer may be that the server is busy. Chosen by hand.
-const wholeTries = 3
+const singleStreamTries = 3
 
-// goWhole makes the download one stream: the one of m, or, where that is nil, of
+// goSingleStream makes the download one stream: the one of m, or, where that is nil, of
 // a request still to be made over a link. All other transfers are over. What is there
 // of the object is kept, and compared with what comes.
-func (d *download) goWhole(id scheduler.LinkID, m *message) {
+func (d *download) goSingleStream(id scheduler.LinkID, m *message) {
 	d.singleStream, d.complete = true, false
 	d.single.link, d.single.first = id, m
 	for _, t := range d.transfers {
@@ -37,19 +37,19 @@ func (d *download) goWhole(id scheduler.LinkID, m *message) {
 	}
 	d.doubts.responses = nil
 	for i := range d.links { // what they lacked is not needed any more
-		if l := &d.links[i]; d.mayServeWhole(l) {
+		if l := &d.links[i]; d.mayServeSingleStream(l) {
 			if aboutRanges(l.err) {
 				l.faults.inRow = 0
 			} else { // its connections ended, which may have meant the same
-				l.faults.inRow = max(0, l.faults.inRow-wholeTries)
+				l.faults.inRow = max(0, l.faults.inRow-singleStreamTries)
 			}
 			l.lost, l.err = false, nil
 		}
 	}
 }
 
-// beginWhole prepares for the stream, when no other answer is being written any more.
-func (d *download) beginWhole(reqs context.Context) {
+// beginSingleStream prepares for the stream, when no other answer is being written any more.
+func (d *download) beginSingleStream(reqs context.Context) {
 	if d.identified {
 		d.single.kept = d.keeps()
 	}
@@ -63,7 +63,7 @@ func (d *download) beginWhole(reqs context.Context) {
 			return
 		}
 		d.single.by = m.t
-		m.answer <- d.judgeWhole(reqs, m.t, m.resp)
+		m.answer <- d.judgeSingleStream(reqs, m.t, m.resp)
 	}
 }
 
@@ -91,25 +91,25 @@ func fromStart(n int64) []scheduler.Range {
 	return []scheduler.Range{{End: n}}
 }
 
-// tryWhole reads the object as one stream where no link is left that serves ranges, and says
+// trySingleStream reads the object as one stream where no link is left that serves ranges, and says
 // whether there is one that may serve the whole.
-func (d *download) tryWhole() bool {
+func (d *download) trySingleStream() bool {
 	if d.singleStream || d.err != nil {
 		return false
 	}
 	for i := range d.links {
-		if d.mayServeWhole(&d.links[i]) {
-			d.goWhole(scheduler.LinkID(i), nil)
+		if d.mayServeSingleStream(&d.links[i]) {
+			d.goSingleStream(scheduler.LinkID(i), nil)
 			return true
 		}
 	}
 	return false
 }
 
-// mayServeWhole says whether a link that is lost may serve the object as one stream: its server
+// mayServeSingleStream says whether a link that is lost may serve the object as one stream: its server
 // has refused ranges, or has sent the whole for one and then not answered, or has ended the connection whenever one was asked for. Before anything is
 // there such requests are made without Range anyway, and who wants one try wants no other.
-func (d *download) mayServeWhole(l *linkState) bool {
+func (d *download) mayServeSingleStream(l *linkState) bool {
 	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) || l.responses.wholes > 0 && nobody(l.err) {
 		return l.there && l.lost
 	}
@@ -123,9 +123,9 @@ func noFirstByte(err error) error { return fmt.Errorf("%w: %w", errNoRanges, err
 // aboutRanges says whether a link was given up for what its server does with ranges.
 func aboutRanges(err error) bool { return errors.Is(err, errNoRanges) || fetch.RefusesRange(err) }
 
-// judgeWhole decides on a response that holds the whole object, and prepares for
+// judgeSingleStream decides on a response that holds the whole object, and prepares for
 // reading it.
-func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Response) bool {
+func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fetch.Response) bool {
 	c := claimOf(&resp.Object)
 	if t.single && d.unexpectedPage(message{resp: resp}) && !resp.Secure && d.answeredBut(t.link) {
 		d.lose(reqs, t.link, aPage())
@@ -143,7 +143,7 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 				d.lose(reqs, t.link, d.doubtedOr(fmt.Errorf("%w: over this link the server gives another object: %s differs", ErrChanged, what)))
 				return false
 			}
-			d.forgetWhole()
+			d.forgetObject()
 			if d.err != nil {
 				return false
 			}
@@ -207,8 +207,8 @@ func (d *download) doubtedOr(err error) error {
 	return fmt.Errorf("%w: %w", errStartOver, err)
 }
 
-// forgetWhole gives up what is there, which is of another object.
-func (d *download) forgetWhole() {
+// forgetObject gives up what is there, which is of another object.
+func (d *download) forgetObject() {
 	d.discard(true, nil)
 	d.fail(d.to.restart())
 	d.identified, d.known, d.single.kept = false, identity.Known{}, nil
@@ -218,15 +218,15 @@ func (d *download) forgetWhole() {
 	}
 }
 
-// endWhole takes the end of an attempt to read the object as one stream.
-func (d *download) endWhole(reqs context.Context, t *transfer, finished bool) {
+// endSingleStream takes the end of an attempt to read the object as one stream.
+func (d *download) endSingleStream(reqs context.Context, t *transfer, finished bool) {
 	if !d.identified {
 		return
 	}
 	if finished && d.keptEnd() > t.end.Load() {
 		finished = false // there were more bytes of it before
 		if d.mayForget(t.link) {
-			d.forgetWhole()
+			d.forgetObject()
 		} else {
 			d.lose(reqs, t.link, contradiction("over this link the body ends at byte %d, and there were more", t.end.Load()))
 		}
@@ -292,15 +292,15 @@ func (c comparingSink) compare(p []byte, off int64) error {
 	return nil
 }
 
-// readWhole reads the object as one stream, again from its first byte over the
+// readSingleStream reads the object as one stream, again from its first byte over the
 // next link when that breaks.
-func (d *download) readWhole(ctx, reqs context.Context) {
+func (d *download) readSingleStream(ctx, reqs context.Context) {
 	tick := time.NewTicker(time.Duration(sampleEvery))
 	defer tick.Stop()
 	for attempt := 0; d.err == nil && (!d.complete || !d.sizeBelieved(d.e.now())); {
 		others := slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.released })
 		if !d.single.begun && !others {
-			d.beginWhole(reqs)
+			d.beginSingleStream(reqs)
 			continue
 		}
 		if d.single.by == nil && d.single.begun && !d.complete {
@@ -308,7 +308,7 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 				return
 			}
 			if d.links[d.single.link].faults.retryAt <= d.e.now() {
-				d.requestWhole(reqs, attempt)
+				d.requestSingleStream(reqs, attempt)
 				attempt++
 			}
 		}
@@ -367,13 +367,13 @@ func (d *download) nextLink() bool {
 	return false
 }
 
-// firstWhole is the first chunk id of requests for the whole object; the
+// firstSingle is the first chunk id of requests for the whole object; the
 // scheduler's own end far below.
-const firstWhole = scheduler.ChunkID(1) << 30
+const firstSingle = scheduler.ChunkID(1) << 30
 
-// requestWhole asks for the whole object over the link whose turn it is.
-func (d *download) requestWhole(reqs context.Context, attempt int) {
-	t := &transfer{request: request{chunk: firstWhole + scheduler.ChunkID(attempt), link: d.single.link, fileID: d.file, single: true}}
+// requestSingleStream asks for the whole object over the link whose turn it is.
+func (d *download) requestSingleStream(reqs context.Context, attempt int) {
+	t := &transfer{request: request{chunk: firstSingle + scheduler.ChunkID(attempt), link: d.single.link, fileID: d.file, single: true}}
 	d.aim(t, 0)
 	t.end.Store(wholeObject)
 	d.single.by = t
