@@ -54,10 +54,10 @@ func (a *allowance) take(ctx context.Context, t *transfer, n int64) (int64, erro
 		if back == nil {
 			return some, nil
 		}
-		t.held.Store(true)
+		t.waits.Store(true)
 		select {
 		case <-back:
-			t.held.Store(false)
+			t.waits.Store(false)
 		case <-ctx.Done():
 			return 0, &fetch.Error{Class: fetch.Canceled, Err: context.Cause(ctx)}
 		}
@@ -169,7 +169,7 @@ func (o *owner) noteSpent() {
 	for id := range o.links {
 		if l := o.e.links[id]; o.links[id].there && l.allowance.bounded {
 			_, rest := l.allowance.total()
-			o.links[id].noted = o.links[id].cap - rest
+			o.links[id].quota.noted = o.links[id].quota.cap - rest
 		}
 	}
 }
@@ -177,43 +177,43 @@ func (o *owner) noteSpent() {
 // tellSpent tells the scheduler of it: other downloads spend the allowance too.
 func (o *owner) tellSpent(reqs context.Context) {
 	for id := range o.links {
-		if l := &o.links[id]; l.noted > l.spent {
-			l.spent = l.noted
-			o.step(reqs, scheduler.Input{Kind: scheduler.Spent, Link: scheduler.LinkID(id), Bytes: l.spent})
+		if l := &o.links[id]; l.quota.noted > l.quota.spent {
+			l.quota.spent = l.quota.noted
+			o.step(reqs, scheduler.Input{Kind: scheduler.Spent, Link: scheduler.LinkID(id), Bytes: l.quota.spent})
 		}
 	}
 }
 
 // capped handles the end of a transfer for which nothing was left of its link's
 // allowance.
-func (o *owner) capped(t *transfer) ending {
-	if !o.whole {
-		return ending{outcome: event.OutcomeCancelled, retry: true, wait: backoffFirst}
+func (o *owner) capped(t *transfer) diagnosis {
+	if !o.singleStream {
+		return diagnosis{outcome: event.OutcomeCancelled, retry: true, wait: backoffFirst}
 	}
-	o.links[t.link].capped = true
+	o.links[t.link].quota.exhausted = true
 	o.changed(t.link, event.LinkCapped, ErrCapped.Error())
-	return ending{outcome: event.OutcomeCancelled, retry: true}
+	return diagnosis{outcome: event.OutcomeCancelled, retry: true}
 }
 
 // rest notes that the scheduler sent a link to rest, or woke it, and why.
 func (o *owner) rest(a scheduler.Action) {
 	l := &o.links[a.Link]
-	l.resting = a.Kind == scheduler.Rest
-	l.capped = l.resting && a.Why == scheduler.ReasonCapped
-	l.why = a.Text()
+	l.use.resting = a.Kind == scheduler.Rest
+	l.quota.exhausted = l.use.resting && a.Why == scheduler.ReasonCapped
+	l.use.reason = a.Text()
 	state, said := event.LinkUnused, "used"
 	switch {
-	case l.capped:
+	case l.quota.exhausted:
 		state, said = event.LinkCapped, "capped"
-	case l.used:
+	case l.use.taken:
 		state = event.LinkUsed
 	}
-	if l.resting && !l.capped {
+	if l.use.resting && !l.quota.exhausted {
 		said = "left idle"
-		if l.used {
-			l.why = "then left idle: " + l.why
+		if l.use.taken {
+			l.use.reason = "then left idle: " + l.use.reason
 		}
 	}
-	o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: a.Link, State: state, Reason: l.why})
+	o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: a.Link, State: state, Reason: l.use.reason})
 	o.e.notice(false, "%s %s: %s", o.e.links[a.Link].Name(), said, a.Text())
 }

@@ -12,13 +12,13 @@ import (
 func (o *owner) lookForReturns(reqs context.Context) {
 	for id := range o.links {
 		l, shared := &o.links[id], o.e.links[id]
-		n := shared.arrivals.Load()
-		if n != l.arrivals {
-			l.arrivals = n
+		n := shared.changes.arrivals.Load()
+		if n != l.seen.arrivals {
+			l.seen.arrivals = n
 			o.arrive(reqs, scheduler.LinkID(id))
 		}
-		if n := shared.returns.Load(); n != l.returns {
-			l.returns = n
+		if n := shared.changes.returns.Load(); n != l.seen.returns {
+			l.seen.returns = n
 			if l.there && !l.lost {
 				o.goOn(reqs, scheduler.LinkID(id))
 			}
@@ -37,18 +37,18 @@ func (o *owner) arrive(reqs context.Context, id scheduler.LinkID) {
 	lost := l.lost
 	o.closeOpened(id)
 	if moved || lost || !l.there {
+		t := &l.traffic
 		*l = linkState{
-			there: true, returns: l.returns, arrivals: l.arrivals,
-			bytes: l.bytes, wasted: l.wasted, disorder: l.disorder, lastByte: l.lastByte,
-			resting: l.resting, capped: l.capped, spent: l.spent,
+			there: true, use: linkUse{resting: l.use.resting}, quota: l.quota, seen: l.seen,
+			traffic: traffic{received: t.received, wasted: t.wasted, reordered: t.reordered, lastByte: t.lastByte},
 		}
 	}
 	if lost {
 		o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: id, State: event.LinkUnused, Reason: "it is back"})
 		o.e.notice(true, "%s: it is back", o.e.links[id].Name())
 	}
-	if l.capped && !l.resting && o.e.links[id].allowance.left() > 0 { // of one stream
-		l.capped = false
+	if l.quota.exhausted && !l.use.resting && o.e.links[id].allowance.left() > 0 { // of one stream
+		l.quota.exhausted = false
 	}
 	o.linkUp(reqs, id)
 }
@@ -72,8 +72,8 @@ func (o *owner) linkUp(reqs context.Context, id scheduler.LinkID) {
 	l, terms := o.e.links[id], o.e.links[id].terms.Terms
 	if l.allowance.bounded {
 		all, rest := l.allowance.total()
-		o.links[id].cap = max(all, o.links[id].spent+rest)
-		terms.Cap = max(1, o.links[id].cap) // 0 is no bound
+		o.links[id].quota.cap = max(all, o.links[id].quota.spent+rest)
+		terms.Cap = max(1, o.links[id].quota.cap) // 0 is no bound
 	}
 	o.step(reqs, scheduler.Input{
 		Kind: scheduler.LinkUp, Link: id, Bandwidth: l.terms.Bandwidth, RTT: l.roundTrip(nil), Terms: terms,
@@ -88,7 +88,7 @@ func (o *owner) goOn(reqs context.Context, id scheduler.LinkID) {
 
 // serversWait is for how long yet a link's server has asked not to be asked.
 func (o *owner) serversWait(id scheduler.LinkID) scheduler.Time {
-	return max(0, o.links[id].later-o.e.now())
+	return max(0, o.links[id].responses.notBefore-o.e.now())
 }
 
 // linkCount is how many links the download has, those that are lost included.

@@ -9,33 +9,33 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// succeed takes over from an attempt that ended with errAgain: what is confirmed, without
+// inherit takes over from an attempt that ended with errAgain: what is confirmed, without
 // what others have written over since, and what is known of links that were left out. It
 // returns the ranges that need not be fetched again.
-func (d *download) succeed(before *download) []scheduler.Range {
+func (d *download) inherit(before *download) []scheduler.Range {
 	for i := range d.links {
 		b := &before.links[i]
 		// What was said of the object of which nothing is left says nothing of the next one.
-		if b.lost && b.arrivals == d.links[i].arrivals && (before.met || !aboutRanges(b.err)) {
+		if b.lost && b.seen.arrivals == d.links[i].seen.arrivals && (before.identified || !aboutRanges(b.err)) {
 			d.links[i].lost, d.links[i].err = true, b.err
 		}
 		d.links[i].url = before.links[i].url
-		d.links[i].bytes, d.links[i].wasted = before.links[i].bytes, before.links[i].wasted
-		d.links[i].before = before.links[i].bytes - before.links[i].wasted
-		d.links[i].used = before.links[i].used
+		d.links[i].traffic.received, d.links[i].traffic.wasted = before.links[i].traffic.received, before.links[i].traffic.wasted
+		d.links[i].traffic.inherited = before.links[i].traffic.received - before.links[i].traffic.wasted
+		d.links[i].use.taken = before.links[i].use.taken
 	}
-	if !before.met {
+	if !before.identified {
 		return nil
 	}
 	d.to = before.to
-	d.known, d.met, d.metAt, d.name = before.known, true, before.metAt, before.name
-	d.agree, d.believed = before.agree, before.believed
-	d.refLink, d.refURL, d.refRemote = before.refLink, before.refURL, before.refRemote
+	d.known, d.identified, d.first.at, d.name = before.known, true, before.first.at, before.name
+	d.vote.agree, d.vote.believed = before.vote.agree, before.vote.believed
+	d.first.link, d.first.url, d.first.remote = before.first.link, before.first.url, before.first.remote
 	kept := before.keeps()
 	if s, ok := d.to.(holder); ok {
 		kept = fromStart(s.Forget(prefix(kept)))
 	}
-	d.have = nil // it is no earlier run's
+	d.earlier.have = nil // it is no earlier run's
 	return kept
 }
 
@@ -53,13 +53,13 @@ func (d *download) keeps() []scheduler.Range {
 	return kept
 }
 
-// regret tells observers which bytes that this attempt has received, and taken to be of use,
+// discard tells observers which bytes that this attempt has received, and taken to be of use,
 // are not: all but kept, or all.
-func (d *download) regret(all bool, kept []scheduler.Range) {
+func (d *download) discard(all bool, kept []scheduler.Range) {
 	lost := make([]int64, len(d.links))
 	for i := range d.links {
 		if l := &d.links[i]; all {
-			lost[i] = l.bytes - l.wasted - l.before
+			lost[i] = l.traffic.received - l.traffic.wasted - l.traffic.inherited
 		}
 	}
 	for i, s := range d.proof.from {
@@ -74,7 +74,7 @@ func (d *download) regret(all bool, kept []scheduler.Range) {
 	}
 	for i, n := range lost {
 		if n > 0 {
-			d.links[i].wasted += n
+			d.links[i].traffic.wasted += n
 			d.e.cfg.Bus.Publish(event.BytesDiscarded{At: d.e.now(), File: d.job.ID, Link: scheduler.LinkID(i), Bytes: n})
 		}
 	}

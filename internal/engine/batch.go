@@ -52,35 +52,34 @@ const (
 // by the files in progress, and not by those of the Batch.
 type batch struct {
 	owner
-	spec *Batch
-	jobs <-chan *Job // nil: there are no more
+	spec   *Batch
+	supply supply
 
-	space   space
-	entries []*entry // those that have not ended
-	waiting int      // of these, those laid out of which nothing was asked for
-	held    []*entry // of these, those that wait for a time
-	// Entries of which something has changed that may be their end.
-	unsettled []*entry
-	sites     map[string]*site
-	wordless  []*entry // complete, and not yet believed to be
-	witnesses scheduler.ChunkID
+	space       addressSpace
+	files       []*file // those that have not ended
+	deferred    []*file // of these, those that wait for a time
+	unsettled   []*file // of which something has changed that may be their end
+	unconfirmed []*file // complete, and their sizes not yet believed
+	sites       map[string]*site
+	slots       chan struct{} // one for each open file
 
+	finalizer finalizer
+	solos     solos
+	tuner     tuner
+	last      lastTimes
+	firstErr  error // of a file
+}
+
+// supply is what is known of the files to come.
+type supply struct {
+	jobs     <-chan *Job // nil: there are no more
+	waiting  int         // files that were laid out, and of which nothing was asked for
 	sizes    sizes
 	expected int64 // bytes, as the scheduler knows
-
-	slots     chan struct{} // one for each open file
-	chores    chores
-	recording bool // a checkpoint is being made
-	asides    asides
-	tuner     tuner
-
-	first       error             // of a file
-	gaps        []scheduler.Range // scratch
-	looked      scheduler.Time
-	nextRecord  scheduler.Time
-	stallsAsked scheduler.Time
-	sampledAt   scheduler.Time
 }
+
+// lastTimes is when a batch last saw to what it does now and then.
+type lastTimes struct{ look, stalls, sample scheduler.Time }
 
 // DownloadAll fetches the files of a batch. Their bytes are those of one object for
 // the scheduler, so that all links are busy until the end of the last file. What
@@ -102,12 +101,12 @@ func newBatch(e *Engine, spec *Batch) (*batch, error) {
 		return nil, errors.New("a batch needs jobs, and somebody to tell what came of them")
 	}
 	b := &batch{
-		owner: newOwner(e, event.Batch), spec: spec, jobs: spec.Jobs,
+		owner: newOwner(e, event.Batch), spec: spec, supply: supply{jobs: spec.Jobs},
 		sites: map[string]*site{}, slots: make(chan struct{}, openMost()),
 	}
 	b.work = b
-	b.chores.done = make(chan chore)
-	b.asides.done = make(chan asideEnd)
+	b.finalizer.done = make(chan finalized)
+	b.solos.done = make(chan soloEnd)
 	var err error
 	if b.tuner, err = newTuner(spec, len(e.links)); err != nil {
 		return nil, err
@@ -128,16 +127,16 @@ func (b *batch) run(ctx context.Context) error {
 	b.loop(ctx, reqs)
 	cancel(first(b.err, errOver))
 	b.wind(reqs)
-	b.asides.close()
+	b.solos.close()
 	b.sample()
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	return first(b.err, b.first)
+	return first(b.err, b.firstErr)
 }
 
 // over says whether every file has ended.
-func (b *batch) over() bool { return b.jobs == nil && len(b.entries) == 0 }
+func (b *batch) over() bool { return b.supply.jobs == nil && len(b.files) == 0 }
 
 // loop drives the scheduler until every file has ended or something is wrong.
 func (b *batch) loop(ctx, reqs context.Context) {
@@ -145,22 +144,22 @@ func (b *batch) loop(ctx, reqs context.Context) {
 	defer timer.Stop()
 	for b.proceed(reqs) {
 		var more <-chan *Job
-		if b.hungry() {
-			more = b.jobs
+		if b.wantsFiles() {
+			more = b.supply.jobs
 		}
 		now := b.e.now()
-		timer.Reset(b.lookout.set(now, b.nextLook(now), b.nextDue(now)))
+		timer.Reset(b.waker.set(now, b.nextLook(now), b.nextDue(now)))
 		select {
-		case <-b.lookout.bell:
+		case <-b.waker.bell:
 		case m := <-b.tell:
 			b.hear(reqs, m)
 			b.hearMore(reqs)
 		case job, ok := <-more:
-			b.take(reqs, job, ok)
-		case c := <-b.chores.done:
-			b.settle(reqs, c)
-		case a := <-b.asides.done:
-			b.asideEnded(reqs, a)
+			b.takeJob(reqs, job, ok)
+		case c := <-b.finalizer.done:
+			b.finalized(reqs, c)
+		case a := <-b.solos.done:
+			b.soloEnded(reqs, a)
 		case <-timer.C:
 		case <-ctx.Done():
 			b.fail(context.Cause(ctx))
@@ -172,7 +171,7 @@ func (b *batch) loop(ctx, reqs context.Context) {
 
 // proceed does what can be done at once, and says whether there is more to wait for.
 func (b *batch) proceed(reqs context.Context) bool {
-	b.feed(reqs)
+	b.layOutFiles(reqs)
 	for len(b.unsettled) > 0 {
 		last := len(b.unsettled) - 1
 		f := b.unsettled[last]
@@ -197,19 +196,19 @@ func (b *batch) hearMore(reqs context.Context) {
 
 // nextLook is until when nothing but a message can be of interest.
 func (b *batch) nextLook(now scheduler.Time) scheduler.Time {
-	return min(max(b.nextWake(now), b.looked+b.lookEvery()), b.nextHeld(now))
+	return min(max(b.nextWake(now), b.last.look+b.lookEvery()), b.nextDeferred(now))
 }
 
 // nextDue is when there is something to decide, whether bytes come or not.
 func (b *batch) nextDue(now scheduler.Time) scheduler.Time {
-	return min(max(b.core.NextDue(), b.looked+b.lookEvery()), b.nextHeld(now))
+	return min(max(b.core.NextDue(), b.last.look+b.lookEvery()), b.nextDeferred(now))
 }
 
-// nextHeld is when a file that is put off may be asked for again.
-func (b *batch) nextHeld(now scheduler.Time) scheduler.Time {
+// nextDeferred is when a file that is put off may be asked for again.
+func (b *batch) nextDeferred(now scheduler.Time) scheduler.Time {
 	next := scheduler.Never
-	for _, f := range b.held {
-		next = min(next, max(f.due, now+lookMost))
+	for _, f := range b.deferred {
+		next = min(next, max(f.deferredUntil, now+lookMost))
 	}
 	return next
 }
@@ -223,17 +222,17 @@ func (b *batch) lookEvery() scheduler.Time {
 // now and then.
 func (b *batch) lookAround(reqs context.Context) {
 	now := b.e.now()
-	if b.err != nil || now < b.looked+b.lookEvery() {
+	if b.err != nil || now < b.last.look+b.lookEvery() {
 		return
 	}
-	b.looked = now
+	b.last.look = now
 	b.follow(reqs, now)
-	b.release(reqs, now)
-	b.watchWords(now)
+	b.resumeDeferred(reqs, now)
+	b.watchVotes(now)
 	b.watchStalls(now)
 	b.tune(reqs, now)
 	b.record(now)
-	if now-b.sampledAt >= sampleEvery {
+	if now-b.last.sample >= sampleEvery {
 		b.sample()
 	}
 	b.fail(noLink(b.allLost()))
@@ -246,32 +245,32 @@ func (b *batch) wind(reqs context.Context) {
 		b.hear(reqs, <-b.tell)
 	}
 	b.closeAllOpened()
-	for b.asides.out > 0 {
+	for b.solos.running > 0 {
 		select {
-		case a := <-b.asides.done:
-			b.asideEnded(reqs, a)
-		case c := <-b.chores.done:
-			b.settle(reqs, c)
+		case a := <-b.solos.done:
+			b.soloEnded(reqs, a)
+		case c := <-b.finalizer.done:
+			b.finalized(reqs, c)
 		}
 	}
-	for b.chores.out > 0 {
-		b.settle(reqs, <-b.chores.done)
+	for b.finalizer.running > 0 {
+		b.finalized(reqs, <-b.finalizer.done)
 	}
-	for _, f := range slices.Clone(b.entries) {
+	for _, f := range slices.Clone(b.files) {
 		switch {
-		case f.ending: // it waits to be downloaded by itself
+		case f.closing: // it waits to be downloaded by itself
 			b.report(f, Result{Size: f.size}, b.err)
-		case f.fate == finishing, f.fate == running && f.complete() && f.word.believed:
-			f.fate = finishing
-			b.chores.finish(reqs, f)
+		case f.state == finishing, f.state == running && f.complete() && f.vote.believed:
+			f.state = finishing
+			b.finalizer.finish(reqs, f)
 		default:
-			f.why = first(f.why, b.own(f), b.err)
-			f.fate = failed
-			b.chores.close(reqs, f)
+			f.cause = first(f.cause, b.own(f), b.err)
+			f.state = failed
+			b.finalizer.close(reqs, f)
 		}
 	}
-	for b.chores.out > 0 {
-		b.settle(reqs, <-b.chores.done)
+	for b.finalizer.running > 0 {
+		b.finalized(reqs, <-b.finalizer.done)
 	}
 }
 
@@ -279,20 +278,20 @@ func (b *batch) wind(reqs context.Context) {
 // of another may come first.
 func (b *batch) watchStalls(now scheduler.Time) {
 	limit := scheduler.Time(b.e.cfg.StallTimeout)
-	if limit <= 0 || now-b.stallsAsked < stallsEvery {
+	if limit <= 0 || now-b.last.stalls < stallsEvery {
 		return
 	}
-	b.stallsAsked = now
+	b.last.stalls = now
 	slept := b.slept(now)
 	for _, t := range b.transfers {
-		if t.held.Load() {
+		if t.waits.Load() {
 			t.progress = now
 		}
 		t.progress = min(now, t.progress+slept)
 		if t.resp == nil || now-t.progress <= limit {
 			continue // for the beginning of a response fetch waits
 		}
-		if t.resp.Proto != "2" || now-b.links[t.link].heard[t.stream] > limit {
+		if t.resp.Proto != "2" || now-b.links[t.link].conns.lastByte[t.stream] > limit {
 			t.cancel(fetch.ErrStalled)
 		}
 	}
@@ -303,12 +302,12 @@ func (b *batch) sample() {
 	s := event.Sample{At: b.e.now(), File: event.Batch, Links: b.sampleLinks()}
 	if s.Size = b.core.Size(); s.Size >= 0 {
 		s.Done = s.Size - b.core.Left()
-		for _, f := range b.asides.queue { // the scheduler does not expect them any more
+		for _, f := range b.solos.queue { // the scheduler does not expect them any more
 			s.Size += max(0, b.likely(f)-f.got)
 		}
 	}
 	s.Files = b.sampleFiles()
-	b.sampledAt = s.At
+	b.last.sample = s.At
 	b.e.cfg.Bus.Publish(s)
 }
 
@@ -318,16 +317,16 @@ const fewFiles = 4
 
 // sampleFiles is where each file stands, of a few.
 func (b *batch) sampleFiles() []event.FileSample {
-	if len(b.entries) > fewFiles {
+	if len(b.files) > fewFiles {
 		return nil
 	}
-	files := make([]event.FileSample, len(b.entries))
-	for i, f := range b.entries {
+	files := make([]event.FileSample, len(b.files))
+	for i, f := range b.files {
 		files[i] = event.FileSample{File: f.job.ID, Bytes: f.got}
 	}
 	for _, t := range b.transfers {
-		if t.of != nil && t.of.index < len(files) && b.entries[t.of.index] == t.of {
-			files[t.of.index].Bytes += t.got.Load()
+		if t.file != nil && t.file.index < len(files) && b.files[t.file.index] == t.file {
+			files[t.file.index].Bytes += t.got.Load()
 		}
 	}
 	return files

@@ -91,7 +91,7 @@ func TestBatchSizeOfWaiting(t *testing.T) {
 			o.whole(w)
 			return true
 		}})
-		const files, size = 3 * asidesAtOnce, 2 * mib
+		const files, size = 3 * solosMost, 2 * mib
 		r := newRig(t, &testLink{name: "a", rate: 2 * mib})
 		h := r.haul(t.Context(), Batch{}, slices.Repeat([]ware{{base: s, size: size}}, files)...)
 		h.right()
@@ -103,7 +103,7 @@ func TestBatchSizeOfWaiting(t *testing.T) {
 			if s, ok := e.(event.Sample); ok && s.File != event.Batch {
 				begun = begun || s.Done > 0
 			} else if ok && begun {
-				if looked++; s.Size != (files-asidesAtOnce)*size {
+				if looked++; s.Size != (files-solosMost)*size {
 					t.Errorf("%d bytes", s.Size)
 				}
 			}
@@ -371,7 +371,7 @@ func TestBatchContinuesWithoutRanges(t *testing.T) {
 // hasty is a batch that ends just before it hears that a file is there.
 type hasty struct{ *batch }
 
-func (h hasty) diagnose(reqs context.Context, t *transfer, err error) ending {
+func (h hasty) diagnose(reqs context.Context, t *transfer, err error) diagnosis {
 	if errors.Is(err, errThere) {
 		h.fail(ErrInterrupted)
 	}

@@ -18,7 +18,7 @@ const (
 // blocks lend memory for what is read.
 type blocks struct {
 	sizes []int // bytes, from small to large
-	idle  []shelf[[]byte]
+	idle  []freeList[[]byte]
 }
 
 // newBlocks makes blocks of size bytes, or of sizes of our own for 0.
@@ -27,7 +27,7 @@ func newBlocks(size int) *blocks {
 	if size > 0 {
 		sizes = []int{size}
 	}
-	b := &blocks{sizes: sizes, idle: make([]shelf[[]byte], len(sizes))}
+	b := &blocks{sizes: sizes, idle: make([]freeList[[]byte], len(sizes))}
 	for i := range b.idle {
 		b.idle[i].most = idleBlocks
 	}
@@ -39,13 +39,13 @@ func (b *blocks) largest() int { return b.sizes[len(b.sizes)-1] }
 
 // get lends a block of a kind, which is its place in sizes.
 func (b *blocks) get(kind int) []byte {
-	if p, ok := b.idle[kind].take(); ok {
+	if p, ok := b.idle[kind].get(); ok {
 		return p
 	}
 	return make([]byte, b.sizes[kind])
 }
 
-func (b *blocks) put(kind int, p []byte) { b.idle[kind].give(p) }
+func (b *blocks) put(kind int, p []byte) { b.idle[kind].put(p) }
 
 // least is the kind of block that holds n bytes, or the largest one.
 func (b *blocks) least(n int64) int {

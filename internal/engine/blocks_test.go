@@ -42,16 +42,16 @@ func TestBlocks(t *testing.T) {
 
 // TestShelf: what is put back is taken again, and no more is kept than there should be.
 func TestShelf(t *testing.T) {
-	s := shelf[int]{most: 2}
+	s := freeList[int]{most: 2}
 	for i := range 3 {
-		s.give(i)
+		s.put(i)
 	}
 	for _, want := range []int{1, 0} {
-		if got, ok := s.take(); got != want || !ok {
+		if got, ok := s.get(); got != want || !ok {
 			t.Errorf("%d, %v, want %d", got, ok, want)
 		}
 	}
-	if got, ok := s.take(); got != 0 || ok {
+	if got, ok := s.get(); got != 0 || ok {
 		t.Errorf("%d, which should not have been kept", got)
 	}
 }
@@ -65,7 +65,7 @@ func TestBlocksOfFilesByThemselves(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := &batch{owner: owner{e: e}}
-		aside, err := b.asideEngine(new(entry))
+		aside, err := b.soloEngine(new(file))
 		if err != nil {
 			t.Fatal(err)
 		}

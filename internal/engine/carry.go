@@ -123,11 +123,11 @@ func (c *carrier) release() {
 }
 
 // pipes are those of an Engine's carriers, for the next one when they are done.
-type pipes struct{ idle shelf[*store.Mover] }
+type pipes struct{ idle freeList[*store.Mover] }
 
 // get is nil where there can be none.
 func (p *pipes) get() *store.Mover {
-	if m, ok := p.idle.take(); ok {
+	if m, ok := p.idle.get(); ok {
 		return m
 	}
 	m, err := store.NewMover()
@@ -143,11 +143,11 @@ func (p *pipes) put(m *store.Mover, stuck bool) {
 		_ = m.Close() // a pipe: nothing of it was promised to anybody
 		return
 	}
-	p.idle.give(m)
+	p.idle.put(m)
 }
 
 func (p *pipes) close() {
-	for m, ok := p.idle.take(); ok; m, ok = p.idle.take() {
+	for m, ok := p.idle.get(); ok; m, ok = p.idle.get() {
 		_ = m.Close()
 	}
 }

@@ -9,14 +9,14 @@ import (
 // record makes a checkpoint of the large files that have got something since the
 // last one, beside the download.
 func (b *batch) record(now scheduler.Time) {
-	if now < b.nextRecord || b.recording {
+	if now < b.finalizer.nextRecord || b.finalizer.recording {
 		return
 	}
-	b.nextRecord = now + checkpointEvery
-	var files []*entry
+	b.finalizer.nextRecord = now + checkpointEvery
+	var files []*file
 	var done [][]scheduler.Range
-	for _, f := range b.entries {
-		if f.fate != running && f.fate != held || f.got == 0 || f.size < journalFrom {
+	for _, f := range b.files {
+		if f.state != running && f.state != deferred || f.got == 0 || f.size < journalFrom {
 			continue
 		}
 		// Not what was counted: the scheduler may still have to be told of some of it.
@@ -29,20 +29,20 @@ func (b *batch) record(now scheduler.Time) {
 	if len(files) == 0 {
 		return
 	}
-	b.recording = true
-	b.chores.out++
+	b.finalizer.recording = true
+	b.finalizer.running++
 	go func() {
-		c := chore{kind: recorded, files: files, errs: make([]error, len(files))}
+		c := finalized{kind: recorded, files: files, errs: make([]error, len(files))}
 		for i, f := range files {
 			c.errs[i] = f.checkpoint(done[i])
 		}
-		b.chores.done <- c
+		b.finalizer.done <- c
 	}()
 }
 
 // checkpoint records what is there of the file, if it is open.
-func (f *entry) checkpoint(done []scheduler.Range) error {
-	p := &f.place
+func (f *file) checkpoint(done []scheduler.Range) error {
+	p := &f.output
 	p.mu.Lock()
 	to, ok := p.to, p.opened && p.err == nil
 	p.mu.Unlock()
@@ -53,11 +53,11 @@ func (f *entry) checkpoint(done []scheduler.Range) error {
 }
 
 // recorded takes the end of a checkpoint.
-func (b *batch) recorded(reqs context.Context, c chore) {
-	b.recording = false
+func (b *batch) recorded(reqs context.Context, c finalized) {
+	b.finalizer.recording = false
 	for i, f := range c.files {
 		f.saving = false
-		if err := c.errs[i]; err != nil && f.fate == running {
+		if err := c.errs[i]; err != nil && f.state == running {
 			if full(err) {
 				b.fail(noRoom(err))
 			}

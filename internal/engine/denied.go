@@ -14,41 +14,41 @@ const refutedFrom = 3
 // after many tries. Each link may have a server of its own: it is the file's error
 // only if no usable link is left that has not been denied it. Where another one has
 // served it, the link is to blame; where none has, a download of its own asks all.
-func (b *batch) denied(reqs context.Context, t *transfer, err error) ending {
-	f, outcome := t.of, outcomeOf(classOf(err))
+func (b *batch) denied(reqs context.Context, t *transfer, err error) diagnosis {
+	f, outcome := t.file, outcomeOf(classOf(err))
 	f.deny(t.link, err)
 	f.served.remove(t.link)
 	others := b.usable(t.link)
 	switch {
 	case others&f.served != 0:
-		return b.fault(reqs, t, outcome, err)
+		return b.linkFailed(reqs, t, outcome, err)
 	case others&^f.denied != 0:
-		f.why = err
-		b.setAside(reqs, f, err.Error())
-		return ending{outcome: outcome, retry: true}
+		f.cause = err
+		b.goSolo(reqs, f, err.Error())
+		return diagnosis{outcome: outcome, retry: true}
 	}
-	later := f.later
+	later := f.retryLinks
 	later.remove(t.link)
-	if (f.later != 0 && f.busy < busyMost || later != 0 && f.busy == busyMost) && b.e.cfg.Tries != 1 {
-		f.denied &^= f.later // it may be had where it was to be asked for later
-		f.later = 0
-		f.busy++
-		b.hold(reqs, f, f.laterAt)
-		return ending{outcome: outcome, retry: true}
+	if (f.retryLinks != 0 && f.askedLater < busyMost || later != 0 && f.askedLater == busyMost) && b.e.cfg.Tries != 1 {
+		f.denied &^= f.retryLinks // it may be had where it was to be asked for later
+		f.retryLinks = 0
+		f.askedLater++
+		b.postpone(reqs, f, f.retryLinksAt)
+		return diagnosis{outcome: outcome, retry: true}
 	}
 	b.giveUp(reqs, f, err)
-	return ending{outcome: outcome}
+	return diagnosis{outcome: outcome}
 }
 
 // deny notes that the server of a link denies the file.
-func (f *entry) deny(id scheduler.LinkID, err error) {
+func (f *file) deny(id scheduler.LinkID, err error) {
 	f.denied.add(id)
 	f.denial = err
 }
 
 // refuted notes that a file was had over other links than those whose servers have
 // denied it, and gives up a link of which that comes too often.
-func (b *batch) refuted(reqs context.Context, f *entry) {
+func (b *batch) refuted(reqs context.Context, f *file) {
 	for i := range b.links {
 		id := scheduler.LinkID(i)
 		if !f.denied.has(id) || b.usable(id) == 0 {
@@ -71,21 +71,4 @@ func (b *batch) heardElsewhere(s *site, id scheduler.LinkID) bool {
 }
 
 // usable are the links that can still be asked, but for one.
-func (b *batch) usable(but scheduler.LinkID) (s linkSet) {
-	for i := range b.links {
-		if l := &b.links[i]; l.there && !l.lost && !l.capped && scheduler.LinkID(i) != but {
-			s.add(scheduler.LinkID(i))
-		}
-	}
-	return s
-}
-
-// linkSet is a set of links, of which there are fewer than 64; bit i is link i.
-type linkSet uint64
-
-func (s *linkSet) add(id scheduler.LinkID)     { *s |= 1 << id }
-func (s *linkSet) remove(id scheduler.LinkID)  { *s &^= 1 << id }
-func (s linkSet) has(id scheduler.LinkID) bool { return s&(1<<id) != 0 }
-
-// several says whether there are at least two.
-func (s linkSet) several() bool { return s&(s-1) != 0 }
+func (b *batch) usable(but scheduler.LinkID) linkSet { return b.others(but, (*linkState).usable) }

@@ -22,69 +22,94 @@ var errOutvoted = errors.New("one link told a wrong size")
 // download is a job in progress: what its owner goroutine knows.
 type download struct {
 	owner
-	job      *Job
-	to       sink
-	recorded chan error // a checkpoint has ended
+	job *Job
+	to  sink
 
-	have    []scheduler.Range // what is there already
-	resumed int64             // bytes of have that are not asked for again
+	earlier    earlier
+	known      identity.Known // what all answers must agree with; at first what the journal says
+	identified bool           // an answer was taken
+	name       string         // that the server proposes; "": none
+	first      firstAnswer
+	vote       sizeVotes
+	proof      proof
+	doubts     doubts
+	failures   int // answers that a server has failed, before the first response
 
-	known     identity.Known   // what all answers must agree with; at first what the journal says
-	met       bool             // an answer was taken
-	metAt     scheduler.Time   // when the first one was
-	agree     linkSet          // over which links its size was told
-	believed  bool             // its size is: see sizeBelieved
-	disputed  bool             // links have told several sizes, or objects, before
-	strange   bool             // the first answer is a page, which the URL does not promise
-	name      string           // that the server proposes; "": none
-	refLink   scheduler.LinkID // over which the first one came; NoLink: it has moved since
-	refURL    *url.URL
-	refRemote netip.AddrPort
-	proof     proof
-	agreed    bool // a second answer was taken
-
-	failures int // answers that a server has failed, before the first response
-
-	doubts     []message      // responses that wait for the other links' first; see doubtful
-	doubtSince scheduler.Time // since when there are doubts; 0: there are none
-
-	// In whole mode, when the scheduler has retired, one stream brings all of it
-	// from the first byte on.
-	wholeBy    *transfer         // who reads it
-	streaming  bool              // it has begun
-	wholeFirst *message          // the answer to begin with, if there is one
-	wholeLink  scheduler.LinkID  // who is next to read it
-	kept       []scheduler.Range // what is there, and compared with what comes
-
-	recording  bool // a checkpoint is being made
-	nextRecord scheduler.Time
+	single     singleStream
+	checkpoint checkpoint
 	sampled    sampled
+}
+
+// earlier is what an earlier run has left.
+type earlier struct {
+	have    []scheduler.Range // what is there already
+	resumed int64             // bytes that are not asked for again
+}
+
+// firstAnswer is the answer that says what the object is.
+type firstAnswer struct {
+	at       scheduler.Time
+	link     scheduler.LinkID // over which it came; NoLink: the link has moved since
+	url      *url.URL
+	remote   netip.AddrPort
+	page     bool // it is a page, which the URL does not promise
+	followed bool // a second answer was taken
+}
+
+// sizeVotes are what links have said of the object's size.
+type sizeVotes struct {
+	agree    linkSet // over which the size that is known was told
+	believed bool    // see sizeBelieved
+	disputed bool    // links have told several sizes, or objects, before
+}
+
+// doubts are the responses that wait for the other links' first; see doubtful.
+type doubts struct {
+	responses []message
+	since     scheduler.Time // 0: there are none
+}
+
+// singleStream is how an object is read from its first byte on by one request at a time, after
+// the scheduler has retired.
+type singleStream struct {
+	by    *transfer         // who reads it
+	begun bool              // no other answer is being written any more
+	first *message          // the answer to begin with, if there is one
+	link  scheduler.LinkID  // who is next to read it
+	kept  []scheduler.Range // what is there, and compared with what comes
+}
+
+// checkpoint is the state of the journal's next entry, which is made in the background.
+type checkpoint struct {
+	done    chan error // one has been made
+	running bool
+	next    scheduler.Time
 }
 
 // newDownload prepares a job's download. before is an attempt that was given up for
 // another one to go on with what it has confirmed, over the links that are left; nil: none.
 func newDownload(e *Engine, job *Job, to sink, before *download) (*download, error) {
-	d := &download{owner: newOwner(e, job.ID), job: job, to: to, recorded: make(chan error, 1)}
+	d := &download{owner: newOwner(e, job.ID), job: job, to: to, checkpoint: checkpoint{done: make(chan error, 1)}}
 	d.work = d
-	d.failures, d.disputed = job.failures, job.disagree != 0
+	d.failures, d.vote.disputed = job.failures, job.disagree != 0
 	cfg := scheduler.Config{Size: -1, Window: to.window(), Parallelism: e.cfg.Parallelism, TLS: job.URL.Scheme == "https"}
 	switch id, done, ok := to.resume(); {
 	case before != nil:
-		cfg.Have = d.succeed(before)
+		cfg.Have = d.inherit(before)
 		cfg.Size = d.known.Size()
 	case job.Part != nil:
 		d.known.Learn(job.Part.Object)
-		d.have = job.Part.outside()
-		cfg.Size, cfg.Have = job.Part.Object.Size, d.have
+		d.earlier.have = job.Part.outside()
+		cfg.Size, cfg.Have = job.Part.Object.Size, d.earlier.have
 	case ok:
-		d.known, d.have = identity.Resumed(id), done
+		d.known, d.earlier.have = identity.Resumed(id), done
 		if file, ok := to.(fileSink); ok && covers(done, id.Size) {
-			d.to, done = newLastAsked(file, done), butLast(done)
+			d.to, done = newLastByteSink(file, done), butLast(done)
 		}
 		cfg.Size, cfg.Have = id.Size, done
 	}
 	for _, r := range cfg.Have {
-		d.resumed += r.Len()
+		d.earlier.resumed += r.Len()
 	}
 	if err := d.schedule(cfg); err != nil {
 		return nil, fmt.Errorf("the journal: %w", err)
@@ -92,7 +117,7 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 	if d.known.Blind() {
 		d.track(cfg.Have)
 	}
-	if before != nil && before.met {
+	if before != nil && before.identified {
 		d.proof.doubted = before.proof.doubted && len(cfg.Have) > 0
 	}
 	return d, nil
@@ -101,7 +126,7 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 // listens implements work: as long as the object's size is one link's word, others are to
 // be heard.
 func (d *download) listens(t *transfer) bool {
-	return d.met && t.resp == nil && d.mayTell(t.link) && !d.sizeBelieved(d.e.now())
+	return d.identified && t.resp == nil && d.mayTellSize(t.link) && !d.sizeBelieved(d.e.now())
 }
 
 // dismiss cancels the requests that were withdrawn, and whose answers are of no interest any more.
@@ -115,10 +140,10 @@ func (d *download) dismiss() {
 
 // aim implements work: addresses are offsets in the object.
 func (d *download) aim(t *transfer, at int64) {
-	t.off, t.first = at, !d.met && len(d.have) == 0
-	t.u, t.to, t.eager, t.lead = d.job.URL, d.to, d.to.window() > 0, d.leadOf(t)
+	t.off, t.first = at, !d.identified && len(d.earlier.have) == 0
+	t.url, t.to, t.eager, t.overlap = d.job.URL, d.to, d.to.window() > 0, d.overlapOf(t)
 	if u := d.links[t.link].url; u != nil {
-		t.u = u
+		t.url = u
 	}
 }
 
@@ -126,14 +151,14 @@ func (d *download) aim(t *transfer, at int64) {
 // another network: should this one give another object, that says nothing about the
 // first.
 func (d *download) elsewhere(id scheduler.LinkID) {
-	if d.refLink == id {
-		d.refLink = scheduler.NoLink
+	if d.first.link == id {
+		d.first.link = scheduler.NoLink
 	}
 }
 
 // size is the object's size in bytes; -1 while unknown.
 func (d *download) size() int64 {
-	if d.whole {
+	if d.singleStream {
 		return d.known.Size()
 	}
 	return d.core.Size()
@@ -148,18 +173,18 @@ func (d *download) object() store.CommitOptions {
 func (d *download) run(ctx context.Context) error {
 	reqs, cancel := context.WithCancelCause(ctx)
 	defer cancel(errOver)
-	if d.e.ofMany {
+	if d.e.ofBatch {
 		d.sample() // what it receives from now on is its own, and not the batch's
 	}
-	d.tellLeads(reqs)
+	d.tellOverlap(reqs)
 	d.linksUp(reqs)
 	if d.job.Part != nil { // the window begins where the part does
 		d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.drained()})
 	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	d.loop(ctx, reqs)
-	if d.whole && d.err == nil {
-		d.readWhole(ctx, reqs)
+	if d.singleStream && d.err == nil {
+		d.readSingleStream(ctx, reqs)
 	}
 	for _, t := range d.transfers { // nobody wants to know what they would tell
 		t.released = t.released || t.probe
@@ -169,8 +194,8 @@ func (d *download) run(ctx context.Context) error {
 		d.hear(reqs, <-d.tell)
 	}
 	d.closeAllOpened()
-	if d.recording {
-		d.fail(<-d.recorded)
+	if d.checkpoint.running {
+		d.fail(<-d.checkpoint.done)
 	}
 	d.sample()
 	return d.end()
@@ -184,7 +209,7 @@ func (d *download) end() error {
 	case errors.Is(d.err, ErrLonger) && d.proof.doubted:
 		d.e.giveBack(d.to)
 		return d.err
-	case d.whole || !d.met || d.proof.refuted || !d.sizeBelieved(d.e.now()): // nothing that another run could use
+	case d.singleStream || !d.identified || d.proof.refuted || !d.sizeBelieved(d.e.now()): // nothing that another run could use
 		return d.err
 	}
 	if err := d.to.suspend(d.claimable()); err != nil && !errors.Is(d.err, err) {

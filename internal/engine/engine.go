@@ -138,19 +138,19 @@ var ErrInterrupted = errors.New("interrupted")
 
 // Engine downloads objects over links.
 type Engine struct {
-	cfg    Config
-	links  []*Link
-	routes []*route // one per link
-	blocks *blocks
-	pipes  pipes
-	ofMany bool // its downloads are of a batch: what is odd about one is no news
+	cfg     Config
+	links   []*Link
+	routes  []*route // one per link
+	blocks  *blocks
+	pipes   pipes
+	ofBatch bool // its downloads are of a batch: what is odd about one is no news
 	// What its batch knows of the links: how often each had come when it was given up
 	// (0: it was not), and which of them are not likely to answer.
-	gone []int64
-	deaf linkSet
+	gone     []int64
+	unlikely linkSet
 
 	trust     *trust   // of the run
-	crowd     *crowd   // of the run
+	load      *runLoad // of the run
 	encodings []string // of objects, of which the user has been told
 	waits     int      // long ones that the user has been told of since something came
 }
@@ -161,7 +161,7 @@ func New(cfg Config, links []*Link) (*Engine, error) {
 	if _, err := cfg.policy(); err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), gone: make([]int64, len(links)), blocks: newBlocks(cfg.BlockSize), trust: newTrust(), crowd: newCrowd()}
+	e := &Engine{cfg: cfg, links: links, routes: make([]*route, len(links)), gone: make([]int64, len(links)), blocks: newBlocks(cfg.BlockSize), trust: newTrust(), load: newRunLoad()}
 	if e.cfg.HTTP.Peers == nil {
 		e.cfg.HTTP.Peers = fetch.NewPeers()
 	}

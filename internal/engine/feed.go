@@ -19,8 +19,8 @@ const (
 	aheadMost  = 2048
 	// maxEntries bounds the files that have been begun in some way.
 	maxEntries = 4096
-	// maxAside bounds those that wait to be downloaded by themselves.
-	maxAside = 512
+	// solosQueued bounds those that wait to be downloaded by themselves.
+	solosQueued = 512
 )
 
 // sizes is what is known of the files' sizes.
@@ -41,12 +41,12 @@ func (s *sizes) mean() int64 {
 	return max(1, s.bytes/s.files)
 }
 
-// hungry says whether more files should be laid out.
-func (b *batch) hungry() bool {
-	if b.jobs == nil || len(b.entries) >= b.entriesMost() || b.waiting >= aheadMost || len(b.asides.queue) >= maxAside {
+// wantsFiles says whether more files should be laid out.
+func (b *batch) wantsFiles() bool {
+	if b.supply.jobs == nil || len(b.files) >= b.filesMost() || b.supply.waiting >= aheadMost || len(b.solos.queue) >= solosQueued {
 		return false
 	}
-	if b.waiting < aheadFiles {
+	if b.supply.waiting < aheadFiles {
 		return true
 	}
 	want := 0.0
@@ -56,11 +56,11 @@ func (b *batch) hungry() bool {
 	return b.core.Free() < max(aheadLeast, int64(want*aheadTime.Seconds()))
 }
 
-// entriesMost is how many files may have been begun in some way. Where the process may
+// filesMost is how many files may have been begun in some way. Where the process may
 // have few descriptors each of them has to be sure of one: a response that waits for
 // its file to be opened keeps back those behind it on its connection, and among these
 // may be the ones that the open files are waiting for.
-func (b *batch) entriesMost() int {
+func (b *batch) filesMost() int {
 	if n := cap(b.slots); n < maxOpen {
 		return n
 	}
@@ -71,107 +71,107 @@ func (b *batch) entriesMost() int {
 // come.
 const fedAtOnce = 64
 
-// feed lays out the files that are at hand, as far as that is needed.
-func (b *batch) feed(reqs context.Context) {
+// layOutFiles lays out the files that are at hand, as far as that is needed.
+func (b *batch) layOutFiles(reqs context.Context) {
 	for range fedAtOnce {
-		if !b.hungry() {
+		if !b.wantsFiles() {
 			break
 		}
 		select {
-		case job, ok := <-b.jobs:
-			b.take(reqs, job, ok)
+		case job, ok := <-b.supply.jobs:
+			b.takeJob(reqs, job, ok)
 			continue
 		default:
 		}
 		break
 	}
-	b.foresee(reqs)
+	b.tellExpected(reqs)
 }
 
-// take lays out one more file, or none if there are no more.
-func (b *batch) take(reqs context.Context, job *Job, ok bool) {
+// takeJob lays out one more file, or none if there are no more.
+func (b *batch) takeJob(reqs context.Context, job *Job, ok bool) {
 	if !ok {
-		b.jobs = nil
+		b.supply.jobs = nil
 		return
 	}
-	f := &entry{b: b, job: job, site: b.siteOf(job.URL), index: len(b.entries), size: -1}
-	b.entries = append(b.entries, f)
+	f := &file{b: b, job: job, site: b.siteOf(job.URL), index: len(b.files), fileObject: fileObject{size: -1}}
+	b.files = append(b.files, f)
 	fits := b.space.fits(max(job.Size, guessSize))
 	if job.Size > 0 && fits {
-		b.knows(job.Size)
+		b.noteSize(job.Size)
 	}
 	// Of a file that may be there already a byte is asked for, and what its response
 	// says decides, also if a part lies beside it.
 	there, left := job.Target.Standing(job.URL)
-	f.standing = there || job.If.any()
+	f.mayExist = there || job.If.any()
 	switch {
 	case job.Stdout != nil:
 		b.giveUp(reqs, f, errors.New("standard output takes one file, not several"))
 	case f.site.dead != nil:
 		b.giveUp(reqs, f, f.site.dead)
 	case left && !there || f.site.odd() || !fits:
-		b.setAside(reqs, f, "")
+		b.goSolo(reqs, f, "")
 	case f.site.waits(b.e.now()):
-		b.hold(reqs, f, f.site.notBefore)
+		b.postpone(reqs, f, f.site.notBefore)
 	default:
-		b.lay(reqs, f)
+		b.layOut(reqs, f)
 	}
 }
 
-// lay gives the scheduler what is missing of a file.
-func (b *batch) lay(reqs context.Context, f *entry) {
-	f.fate = running
+// layOut gives the scheduler what is missing of a file.
+func (b *batch) layOut(reqs context.Context, f *file) {
+	f.state = running
 	switch {
 	case f.size >= 0:
-		for _, r := range f.want {
-			b.add(reqs, f, r.Off, r.Len(), false)
+		for _, r := range f.remaining {
+			b.addPiece(reqs, f, r.Off, r.Len(), false)
 		}
-		f.want = nil
-	case f.job.Size > 0 && !f.standing:
-		b.add(reqs, f, 0, f.job.Size, false)
-	case f.standing:
-		b.add(reqs, f, 0, 1, true)
+		f.remaining = nil
+	case f.job.Size > 0 && !f.mayExist:
+		b.addPiece(reqs, f, 0, f.job.Size, false)
+	case f.mayExist:
+		b.addPiece(reqs, f, 0, 1, true)
 	default:
-		b.add(reqs, f, 0, guessSize, true)
+		b.addPiece(reqs, f, 0, guessSize, true)
 	}
 	if !f.begun {
-		b.waiting++
+		b.supply.waiting++
 	}
 	f.site.laid++
 }
 
 // withdraw takes from the scheduler what is missing of a file; what has come of it
 // counts.
-func (b *batch) withdraw(reqs context.Context, f *entry) {
-	if f.fate != running || len(f.laid) == 0 {
+func (b *batch) withdraw(reqs context.Context, f *file) {
+	if f.state != running || len(f.pieces) == 0 {
 		return
 	}
 	for _, t := range b.transfers {
-		if t.of == f {
+		if t.file == f {
 			b.count(reqs, t)
 		}
 	}
 	if f.size >= 0 {
-		f.want = f.missing(f.want[:0])
-		f.standing, f.put = false, nil
+		f.remaining = f.missing(f.remaining[:0])
+		f.mayExist, f.putOff = false, nil
 	}
-	for i := range f.laid {
-		b.step(reqs, scheduler.Input{Kind: scheduler.Voided, Piece: scheduler.Piece{Range: f.laid[i].at}})
+	for i := range f.pieces {
+		b.step(reqs, scheduler.Input{Kind: scheduler.Voided, Piece: scheduler.Piece{Range: f.pieces[i].at}})
 	}
-	b.lift(f)
+	b.removePieces(f)
 }
 
-// lift takes a file out of the address space.
-func (b *batch) lift(f *entry) {
+// removePieces takes a file out of the address space.
+func (b *batch) removePieces(f *file) {
 	b.space.drop(f)
 	if !f.begun {
-		b.waiting--
+		b.supply.waiting--
 	}
 	f.site.laid--
 }
 
-// add lays out bytes of a file.
-func (b *batch) add(reqs context.Context, f *entry, off, length int64, guess bool) {
+// addPiece lays out bytes of a file.
+func (b *batch) addPiece(reqs context.Context, f *file, off, length int64, guess bool) {
 	size := f.size
 	if size < 0 {
 		size = max(f.job.Size, -1)
@@ -179,7 +179,7 @@ func (b *batch) add(reqs context.Context, f *entry, off, length int64, guess boo
 			size = -1
 		}
 	}
-	if len(f.laid) == 0 {
+	if len(f.pieces) == 0 {
 		f.class = b.tuner.Class(size)
 	}
 	f.extent = max(f.extent, off+length)
@@ -189,92 +189,92 @@ func (b *batch) add(reqs context.Context, f *entry, off, length int64, guess boo
 	}})
 }
 
-// knows notes that a file has so many bytes.
-func (b *batch) knows(size int64) {
-	b.sizes.add(size)
+// noteSize notes that a file has so many bytes.
+func (b *batch) noteSize(size int64) {
+	b.supply.sizes.add(size)
 	b.tuner.Size(size)
 }
 
 // sized notes what the first response says of a file's size, and lays out more of
 // it or takes back what does not exist.
-func (b *batch) sized(reqs context.Context, f *entry, size int64) {
+func (b *batch) sized(reqs context.Context, f *file, size int64) {
 	if f.job.Size <= 0 {
-		b.knows(size)
+		b.noteSize(size)
 	}
 	f.size = size
-	for i := range f.laid {
-		p := &f.laid[i]
+	for i := range f.pieces {
+		p := &f.pieces[i]
 		if last := p.offset(p.at.End); last > size {
 			void := p.at
 			void.Off = max(p.at.Off, p.at.End-(last-size))
 			b.step(reqs, scheduler.Input{Kind: scheduler.Voided, Piece: scheduler.Piece{Range: void}})
 		}
 	}
-	if !f.standing {
+	if !f.mayExist {
 		b.extend(reqs, f)
 	}
 }
 
 // extend lays out what of a file has not been laid out yet.
-func (b *batch) extend(reqs context.Context, f *entry) {
+func (b *batch) extend(reqs context.Context, f *file) {
 	if f.extent < f.size {
-		b.add(reqs, f, f.extent, f.size-f.extent, false)
+		b.addPiece(reqs, f, f.extent, f.size-f.extent, false)
 	}
 }
 
-// another goes on with a file that was there already, as a byte has come: that comes only of
+// continueExisting goes on with a file that was there already, as a byte has come: that comes only of
 // another object. The scheduler has to know before it is told of that byte, or else all
 // of the file would seem to be there.
-func (b *batch) another(reqs context.Context, t *transfer) {
-	f := t.of
-	if !f.standing || f.fate != running {
+func (b *batch) continueExisting(reqs context.Context, t *transfer) {
+	f := t.file
+	if !f.mayExist || f.state != running {
 		return
 	}
-	f.standing = false
+	f.mayExist = false
 	if t.resp.Whole && f.size > f.extent {
 		f.site.odds++
-		b.setAside(reqs, f, "the server does not serve ranges of it")
+		b.goSolo(reqs, f, "the server does not serve ranges of it")
 		return
 	}
 	b.extend(reqs, f)
 }
 
-// foresee tells the scheduler how much is still to come, when that has changed by
+// tellExpected tells the scheduler how much is still to come, when that has changed by
 // much.
-func (b *batch) foresee(reqs context.Context) {
+func (b *batch) tellExpected(reqs context.Context) {
 	bytes := int64(0)
-	if b.jobs != nil {
+	if b.supply.jobs != nil {
 		bytes = b.toCome()
 	}
-	for _, f := range b.held {
-		for _, r := range f.want {
+	for _, f := range b.deferred {
+		for _, r := range f.remaining {
 			bytes += r.Len()
 		}
-		for _, r := range f.put {
+		for _, r := range f.putOff {
 			bytes += r.Len()
 		}
 		if f.size < 0 {
 			bytes += b.likely(f)
 		}
 	}
-	if change := bytes - b.expected; bytes == 0 && change != 0 || max(change, -change) > b.expected/16 {
+	if change := bytes - b.supply.expected; bytes == 0 && change != 0 || max(change, -change) > b.supply.expected/16 {
 		b.expect(reqs, bytes)
 	}
 }
 
 func (b *batch) expect(reqs context.Context, bytes int64) {
-	b.expected = bytes
+	b.supply.expected = bytes
 	b.step(reqs, scheduler.Input{Kind: scheduler.Expected, Bytes: bytes})
 }
 
-// begin publishes a file of which the first bytes are asked for.
-func (b *batch) begin(f *entry) {
+// publishStarted publishes a file of which the first bytes are asked for.
+func (b *batch) publishStarted(f *file) {
 	if f.begun {
 		return
 	}
 	f.begun = true
-	if f.fate == running && len(f.laid) > 0 {
-		b.waiting--
+	if f.state == running && len(f.pieces) > 0 {
+		b.supply.waiting--
 	}
 	b.e.cfg.Bus.Publish(event.FileStarted{At: b.e.now(), File: f.job.ID, URL: redact(f.job.URL), Output: f.job.wish()})
 }

@@ -20,26 +20,26 @@ const forgiven = worthwhile >> 10
 // sends some bytes and then nothing more is no failure of its link, if the scheduler makes each
 // request anew as soon as it is late: without this there would be no end to that.
 func (o *owner) fruitless(t *transfer, err error) error {
-	if err == nil || t.got.Load() == 0 || t.probe || t.whole || o.whole || o.complete || o.err != nil || o.e.cfg.Tries == 0 {
+	if err == nil || t.got.Load() == 0 || t.probe || t.single || o.singleStream || o.complete || o.err != nil || o.e.cfg.Tries == 0 {
 		return nil
 	}
-	if n := (o.gained - o.gainedAt) / worthwhile; n > 0 {
-		o.gainedAt += n * worthwhile
+	if n := (o.useful.total - o.useful.counted) / worthwhile; n > 0 {
+		o.useful.counted += n * worthwhile
 		for i := range o.links {
-			o.links[i].fruitless = int(max(0, int64(o.links[i].fruitless)-n*forgiven))
+			o.links[i].faults.fruitless = int(max(0, int64(o.links[i].faults.fruitless)-n*forgiven))
 		}
 	}
 	l := &o.links[t.link]
-	if l.fruitless++; l.fruitless < fruitlessMost*o.e.cfg.Tries {
+	if l.faults.fruitless++; l.faults.fruitless < fruitlessMost*o.e.cfg.Tries {
 		return nil
 	}
-	return &fetch.Error{Class: fetch.Network, Err: fmt.Errorf("%d answers brought next to nothing", l.fruitless)}
+	return &fetch.Error{Class: fetch.Network, Err: fmt.Errorf("%d answers brought next to nothing", l.faults.fruitless)}
 }
 
 // fruitful begins to count anew.
 func (o *owner) fruitful() {
-	o.gainedAt = o.gained
+	o.useful.counted = o.useful.total
 	for i := range o.links {
-		o.links[i].fruitless = 0
+		o.links[i].faults.fruitless = 0
 	}
 }

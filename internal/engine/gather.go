@@ -27,12 +27,12 @@ const (
 // gatherAll says how many bytes each transfer should wait for, and lets those
 // look that have got nothing for a while.
 func (o *owner) gatherAll(now scheduler.Time) {
-	clear(o.reading)
+	clear(o.looks.reading)
 	for _, t := range o.transfers {
 		if t.probe {
 			continue
 		}
-		o.reading[t.link] = max(o.reading[t.link], int(t.stream)+1)
+		o.looks.reading[t.link] = max(o.looks.reading[t.link], int(t.stream)+1)
 	}
 	for _, t := range o.transfers {
 		switch {
@@ -54,12 +54,12 @@ func (o *owner) gather(t *transfer) {
 	}
 	l := &o.links[t.link]
 	rests := l.uplink.rests()
-	if t.rests.Store(rests); rests {
+	if t.paced.Store(rests); rests {
 		t.resp.Gather(1)
 		return
 	}
-	rate := o.core.Rate(t.link) / float64(max(1, o.reading[t.link]))
-	t.resp.Gather(gatherBytes(rate, l.trip, l.windows[t.stream]))
+	rate := o.core.Rate(t.link) / float64(max(1, o.looks.reading[t.link]))
+	t.resp.Gather(gatherBytes(rate, l.conns.dataRTT, l.conns.windows[t.stream]))
 }
 
 // gatherBytes is how many bytes are worth a wake-up on a connection of that rate in bytes per

@@ -42,10 +42,10 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 		d.fail(ErrChanged)
 		return false
 	}
-	if len(d.have) > 0 {
+	if len(d.earlier.have) > 0 {
 		switch {
-		case ranges && verdict != identity.Differs && c.Size < d.have[len(d.have)-1].End:
-			d.fail(fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, d.have[len(d.have)-1].End, c.Size))
+		case ranges && verdict != identity.Differs && c.Size < d.earlier.have[len(d.earlier.have)-1].End:
+			d.fail(fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, d.earlier.have[len(d.earlier.have)-1].End, c.Size))
 			return false
 		case !ranges && !d.lacksNothing(c.Size):
 			d.startOver("the server does not serve ranges")
@@ -56,7 +56,7 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 		}
 	}
 	switch {
-	case len(d.have) == 0 || verdict == identity.Proven:
+	case len(d.earlier.have) == 0 || verdict == identity.Proven:
 		d.known.Learn(c)
 	default: // the rest when its bytes have been compared
 		d.known.Sized(c.Size)
@@ -66,7 +66,7 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 	}
 	id := d.known.Identity()
 	if err := d.to.begin(id); err != nil {
-		if d.several() && !resp.Secure && d.awaitsWord() { // it may be no more than a lie about its size
+		if d.several() && !resp.Secure && d.awaitsSizes() { // it may be no more than a lie about its size
 			d.known = identity.Known{}
 			d.lose(reqs, t.link, err)
 			return false
@@ -75,23 +75,23 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 		return false
 	}
 	d.e.tellEncoding(d.job, resp)
-	d.met, d.metAt, d.name = true, cmp.Or(d.doubtSince, d.e.now()), resp.Object.Name
-	d.refLink, d.refURL, d.refRemote = t.link, resp.EffectiveURL, resp.Remote
-	d.believed, d.strange = resp.Secure || d.job.Part != nil, d.stranger(message{resp: resp})
+	d.identified, d.first.at, d.name = true, cmp.Or(d.doubts.since, d.e.now()), resp.Object.Name
+	d.first.link, d.first.url, d.first.remote = t.link, resp.EffectiveURL, resp.Remote
+	d.vote.believed, d.first.page = resp.Secure || d.job.Part != nil, d.unexpectedPage(message{resp: resp})
 	if c.Size >= 0 {
-		d.agree.add(t.link)
+		d.vote.agree.add(t.link)
 	}
-	for _, m := range d.doubts { // they may be withdrawn before they are settled
-		if m.t != t && d.tellsSize(m.resp) && !d.hearWord(reqs, m.t.link, claimOf(&m.resp.Object), m.resp.End) {
+	for _, m := range d.doubts.responses { // they may be withdrawn before they are settled
+		if m.t != t && d.tellsSize(m.resp) && !d.hearSize(reqs, m.t.link, claimOf(&m.resp.Object), m.resp.End) {
 			return false
 		}
 	}
 	for id := range d.links {
-		if l := &d.links[id]; max(l.told, l.gaveWay.Size()) > 0 && (!l.lost || aboutRanges(l.err)) {
-			d.hearWord(reqs, scheduler.LinkID(id), identity.Claim{Identity: identity.Identity{Size: max(l.told, l.gaveWay.Size())}}, 0)
+		if l := &d.links[id]; max(l.claim.size, l.claim.withdrawn.Size()) > 0 && (!l.lost || aboutRanges(l.err)) {
+			d.hearSize(reqs, scheduler.LinkID(id), identity.Claim{Identity: identity.Identity{Size: max(l.claim.size, l.claim.withdrawn.Size())}}, 0)
 		}
 	}
-	if c.Size >= 0 && c.Size < d.job.reached && !d.believed && d.reachedElsewhere(t.link) {
+	if c.Size >= 0 && c.Size < d.job.reached && !d.vote.believed && d.reachedElsewhere(t.link) {
 		d.outvote() // what ends has no bytes behind its end
 		return false
 	}
@@ -102,23 +102,20 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 // reachedElsewhere says whether another link that is left has brought some of what the batch had
 // received of the file.
 func (d *download) reachedElsewhere(id scheduler.LinkID) bool {
-	for i := range d.links {
-		if l, other := &d.links[i], scheduler.LinkID(i); other != id && l.there && !l.lost && d.job.reachedBy.has(other) {
-			return true
-		}
-	}
-	return false
+	return d.others(id, (*linkState).left)&d.job.reachedBy != 0
 }
 
 // lacksNothing says whether every byte of an object of a size is there already, and none is
 // asked for again: then no matter what its server can do.
-func (d *download) lacksNothing(size int64) bool { return len(d.have) > 0 && d.resumed == size }
+func (d *download) lacksNothing(size int64) bool {
+	return len(d.earlier.have) > 0 && d.earlier.resumed == size
+}
 
 // publishKnown tells observers what the object is.
 func (d *download) publishKnown(resp *fetch.Response, size int64, ranges bool) {
 	d.e.cfg.Bus.Publish(event.ObjectKnown{
 		At: d.e.now(), File: d.job.ID, EffectiveURL: redact(resp.EffectiveURL), Size: size,
-		Resumed: d.resumed, HTTP: resp.Proto, Ranges: ranges,
+		Resumed: d.earlier.resumed, HTTP: resp.Proto, Ranges: ranges,
 	})
 }
 
@@ -168,12 +165,12 @@ func (d *download) otherObject(reqs context.Context, t *transfer, why string) {
 			d.startOver("the object changed since the last run (" + why + ")")
 		}
 	case !r.current(t.client): // it was asked for before its link was sent elsewhere
-	case t.link == d.refLink && d.othersThan(t.link): // its network may have begun to lie
+	case t.link == d.first.link && d.othersThan(t.link): // its network may have begun to lie
 		d.lose(reqs, t.link, fmt.Errorf("%w: %s from those of the first response", ErrChanged, why))
-	case t.link == d.refLink:
+	case t.link == d.first.link:
 		d.fail(fmt.Errorf("%w: %s from those of the first response", ErrChanged, why))
-	case !r.pinned && d.refRemote.IsValid() && t.resp != nil && t.resp.Remote.Addr() != d.refRemote.Addr():
-		d.pin(r, t.link)
+	case !r.pinned && d.first.remote.IsValid() && t.resp != nil && t.resp.Remote.Addr() != d.first.remote.Addr():
+		d.pinLink(r, t.link)
 	default:
 		d.lose(reqs, t.link, fmt.Errorf("%w: over this link the server gives another object: %s", ErrChanged, why))
 	}
@@ -181,33 +178,30 @@ func (d *download) otherObject(reqs context.Context, t *transfer, why string) {
 
 // othersThan says whether the object may be had over another link, in ranges or as one stream.
 func (d *download) othersThan(id scheduler.LinkID) bool {
-	for i := range d.links {
-		if l := &d.links[i]; scheduler.LinkID(i) != id && l.there && !l.capped && (!l.lost || aboutRanges(l.err)) {
-			return true
-		}
-	}
-	return false
+	return d.others(id, func(l *linkState) bool {
+		return l.there && !l.quota.exhausted && (!l.lost || aboutRanges(l.err))
+	}) != 0
 }
 
-// pin sends a link to the address from which the first answer came.
-func (d *download) pin(r *route, id scheduler.LinkID) {
+// pinLink sends a link to the address from which the first answer came.
+func (d *download) pinLink(r *route, id scheduler.LinkID) {
 	first, name := "another link", d.e.links[id].Name()
-	if d.refLink != scheduler.NoLink {
-		first = d.e.links[d.refLink].Name()
+	if d.first.link != scheduler.NoLink {
+		first = d.e.links[d.first.link].Name()
 	}
 	d.e.notice(true, "over %s and %s servers answer that disagree about the object: %s now uses %s",
-		first, name, name, d.refRemote.Addr())
+		first, name, name, d.first.remote.Addr())
 	cfg := d.e.cfg.HTTP
-	if origin(d.refURL) != origin(d.job.URL) {
+	if origin(d.first.url) != origin(d.job.URL) {
 		// A redirect led there: it is asked for directly, and what was meant
 		// for the first host alone stays there.
 		if cfg.Named == nil {
 			cfg.Named = new(fetch.Origins)
 			cfg.Named.Add(d.job.URL)
 		}
-		d.links[id].url = d.refURL
+		d.links[id].url = d.first.url
 	}
-	r.lead(fetch.Hostname(d.refURL), d.refRemote.Addr(), &cfg)
+	r.pin(fetch.Hostname(d.first.url), d.first.remote.Addr(), &cfg)
 }
 
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }

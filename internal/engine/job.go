@@ -187,23 +187,23 @@ func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptio
 		if err != nil {
 			return store.CommitOptions{Size: -1}, err
 		}
-		d.disputed = d.disputed || disputed
+		d.vote.disputed = d.vote.disputed || disputed
 		err = d.run(ctx)
-		before, disputed = nil, disputed || !errors.Is(err, errAskLast)
+		before, disputed = nil, disputed || !errors.Is(err, errRecheckLast)
 		switch {
-		case errors.Is(err, errAskLast):
-			to = newLastAsked(to.(fileSink), d.have) //nolint:errcheck,forcetypeassert // canAskLast has looked
+		case errors.Is(err, errRecheckLast):
+			to = newLastByteSink(to.(fileSink), d.earlier.have) //nolint:errcheck,forcetypeassert // canAskLast has looked
 			continue
 		case errors.Is(err, errAgain):
-			d.regret(false, d.keeps())
+			d.discard(false, d.keeps())
 			before = d
 			continue
 		case errors.Is(err, errOutvoted):
-			d.met, before = false, d
+			d.identified, before = false, d
 		case !errors.Is(err, errStartOver):
 			return d.object(), err
 		}
-		d.regret(true, nil)
+		d.discard(true, nil)
 		if err := to.restart(); err != nil {
 			e.giveBack(to) // else another run would go on with what turned out to be wrong
 			return store.CommitOptions{Size: -1}, err
@@ -226,7 +226,7 @@ func (e *Engine) giveBack(to sink) {
 func (e *Engine) unpin() {
 	for _, r := range e.routes {
 		if r.pinned {
-			r.lead("", netip.Addr{}, &e.cfg.HTTP)
+			r.pin("", netip.Addr{}, &e.cfg.HTTP)
 		}
 	}
 }

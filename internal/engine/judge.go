@@ -29,8 +29,8 @@ const pageTime = 30 * scheduler.Second
 // respond implements work.
 func (d *download) respond(reqs context.Context, m message) {
 	asks := !m.t.probe || m.t.question() && m.resp.Whole
-	if d.err == nil && !m.t.released && asks && !d.whole && d.doubtful(m) {
-		d.doubts = append(d.doubts, m)
+	if d.err == nil && !m.t.released && asks && !d.singleStream && d.doubtful(m) {
+		d.doubts.responses = append(d.doubts.responses, m)
 		d.doubt()
 		return
 	}
@@ -41,7 +41,7 @@ func (d *download) respond(reqs context.Context, m message) {
 // answered when no other one is being written any more.
 func (d *download) reply(reqs context.Context, m message) {
 	take := d.judge(reqs, m)
-	if d.wholeFirst == nil || d.wholeFirst.t != m.t {
+	if d.single.first == nil || d.single.first.t != m.t {
 		m.answer <- take
 	}
 }
@@ -52,39 +52,29 @@ func (d *download) reply(reqs context.Context, m message) {
 // have it, or is smaller than what was asked for at first, as portals' pages are, while
 // anybody may have sent it and no other link's server speaks of such an object.
 func (d *download) doubtful(m message) bool {
-	if d.met {
+	if d.identified {
 		return false
 	}
 	verdict, _ := d.known.Judge(claimOf(&m.resp.Object))
-	return d.odd(m.resp) != nil || verdict == identity.Differs ||
-		d.links[m.t.link].told > 0 && !m.resp.Secure && !d.confirmed(m)
-}
-
-// tells notes what a link's server says of the object's size, if it does (-1: it does not).
-func (l *linkState) tells(size int64) {
-	if size >= 0 {
-		l.told = size
-	}
+	return d.oddity(m.resp) != nil || verdict == identity.Differs ||
+		d.links[m.t.link].claim.size > 0 && !m.resp.Secure && !d.confirmed(m)
 }
 
 // confirmed says whether another link's server has told the size of the object, too.
 func (d *download) confirmed(m message) bool {
-	for id := range d.links {
-		if l := &d.links[id]; scheduler.LinkID(id) != m.t.link && !l.lost && l.told > 0 && l.told == m.resp.Object.Size {
-			return true
-		}
-	}
-	return false
+	return d.others(m.t.link, func(l *linkState) bool {
+		return !l.lost && l.claim.size > 0 && l.claim.size == m.resp.Object.Size
+	}) != 0
 }
 
 func (d *download) doubt() {
-	if d.doubtSince == 0 {
-		d.doubtSince = d.e.now()
+	if d.doubts.since == 0 {
+		d.doubts.since = d.e.now()
 	}
 }
 
 func (d *download) inDoubt(t *transfer) bool {
-	return slices.ContainsFunc(d.doubts, func(m message) bool { return m.t == t })
+	return slices.ContainsFunc(d.doubts.responses, func(m message) bool { return m.t == t })
 }
 
 // judge decides whether a response may be read.
@@ -94,7 +84,7 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	if d.err != nil {
 		return false
 	}
-	if (!t.probe || t.question()) && d.met && d.tellsSize(resp) && !d.hearWord(reqs, t.link, c, resp.End) {
+	if (!t.probe || t.question()) && d.identified && d.tellsSize(resp) && !d.hearSize(reqs, t.link, c, resp.End) {
 		return false
 	}
 	if t.question() {
@@ -103,28 +93,28 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	if t.released {
 		return false
 	}
-	t.meet(resp)
+	t.noteResponse(resp)
 	d.measure(reqs, t, resp)
-	first := !d.met
+	first := !d.identified
 	verdict, what := d.known.Judge(c)
 	switch {
-	case d.whole:
-		return d.judgeWhole(reqs, t, resp)
-	case !d.met && resp.Object.Size < 0:
+	case d.singleStream:
+		return d.judgeSingleStream(reqs, t, resp)
+	case !d.identified && resp.Object.Size < 0:
 		// Pieces of an object whose size nobody tells cannot be laid out.
-		d.goWhole(t.link, nil)
+		d.goSingleStream(t.link, nil)
 		return false
 	case first:
 		if !d.adopt(reqs, t, resp, !resp.Whole) {
 			return false
 		}
-		if len(d.have) == 0 && !d.known.Blind() {
+		if len(d.earlier.have) == 0 && !d.known.Blind() {
 			verdict = identity.Proven // the object is what this answer says
 		}
 	case resp.Whole && d.changedItsMind(t.link) && verdict != identity.Differs:
-		d.goWhole(t.link, &m)
+		d.goSingleStream(t.link, &m)
 		return false
-	case resp.Whole && d.links[t.link].used:
+	case resp.Whole && d.links[t.link].use.taken:
 		t.refusal = noRanges() // it knew them before: one server of several, perhaps
 		return false
 	case resp.Whole:
@@ -133,27 +123,27 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	case verdict == identity.Differs && d.questioned(t.link):
 		return false
 	case verdict == identity.Differs && d.madeAnew(t):
-		d.goWhole(t.link, nil)
+		d.goSingleStream(t.link, nil)
 		return false
 	case verdict == identity.Differs:
 		d.otherObject(reqs, t, what+" differs")
 		return false
-	case !t.probe && resp.End < min(t.off+t.lead, t.end.Load()): // too few at once to compare them
-		d.goWhole(t.link, nil)
+	case !t.probe && resp.End < min(t.off+t.overlap, t.end.Load()): // too few at once to compare them
+		d.goSingleStream(t.link, nil)
 		return false
 	case verdict == identity.Proven:
 		d.known.Learn(c)
 	}
-	if !d.enter(t, c, verdict == identity.Proven) {
+	if !d.enterProof(t, c, verdict == identity.Proven) {
 		return false
 	}
 	t.taken = true
 	if t.probe {
 		return true
 	}
-	d.links[t.link].wholes = 0
-	d.agreed = d.agreed || !first
-	d.tellLeads(reqs)
+	d.links[t.link].responses.wholes = 0
+	d.first.followed = d.first.followed || !first
+	d.tellOverlap(reqs)
 	if first {
 		d.sized(reqs, resp.Object.Size)
 	}
@@ -167,14 +157,11 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 // before, and says whether it is read as one stream from now on: when that comes again, and
 // no other link's server is known to do better, which does not fail again and again.
 func (d *download) changedItsMind(id scheduler.LinkID) bool {
-	d.links[id].wholes++
-	for other := range d.links {
-		l := &d.links[other]
-		if scheduler.LinkID(other) != id && l.there && !l.lost && !l.capped && l.wholes == 0 && l.failures < failingFrom && (l.used || l.answers()) {
-			return false
-		}
-	}
-	return d.links[id].wholes > 1
+	d.links[id].responses.wholes++
+	better := d.others(id, func(l *linkState) bool {
+		return l.usable() && l.responses.wholes == 0 && l.faults.inRow < failingFrom && (l.use.taken || l.mayAnswer())
+	})
+	return better == 0 && d.links[id].responses.wholes > 1
 }
 
 // failingFrom is how many failures in a row make a link one from which nothing more is expected than
@@ -184,15 +171,15 @@ const failingFrom = 3
 // madeAnew says whether the object seems to be made anew for each request: the second answer
 // over the first one's link is of another object, and nothing that is there would be lost.
 func (d *download) madeAnew(t *transfer) bool {
-	return t.link == d.refLink && !t.probe && !d.agreed && len(d.have) == 0 && d.e.routes[t.link].current(t.client)
+	return t.link == d.first.link && !t.probe && !d.first.followed && len(d.earlier.have) == 0 && d.e.routes[t.link].current(t.client)
 }
 
 // sized tells the scheduler the object's size, and lets the links that guessed
 // beyond it go on.
 func (d *download) sized(reqs context.Context, size int64) {
 	for id := range d.links {
-		if l := &d.links[id]; l.guessing && !l.lost {
-			l.guessing = false
+		if l := &d.links[id]; l.claim.awaited && !l.lost {
+			l.claim.awaited = false
 			d.goOn(reqs, scheduler.LinkID(id))
 		}
 	}
@@ -201,9 +188,9 @@ func (d *download) sized(reqs context.Context, size int64) {
 
 // use notes that a link's bytes are taken.
 func (o *owner) use(id scheduler.LinkID) {
-	if !o.links[id].used {
-		o.links[id].used = true
-		o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: id, State: event.LinkUsed, Reason: o.links[id].why})
+	if !o.links[id].use.taken {
+		o.links[id].use.taken = true
+		o.e.cfg.Bus.Publish(event.LinkChanged{At: o.e.now(), Link: id, State: event.LinkUsed, Reason: o.links[id].use.reason})
 	}
 }
 
@@ -218,8 +205,8 @@ func aPage() error {
 
 var errNoRanges = errors.New("over this link the server ignores ranges")
 
-// odd is why a link is left out whose server alone answers so; nil: nothing is odd.
-func (d *download) odd(resp *fetch.Response) error {
+// oddity is why a link is left out whose server alone answers so; nil: nothing is odd.
+func (d *download) oddity(resp *fetch.Response) error {
 	switch {
 	case resp.Whole:
 		return noRanges()
@@ -244,25 +231,25 @@ func (d *download) tellsSize(resp *fetch.Response) bool {
 func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 	d.tellHeld(reqs)
 	d.dropDoubts(reqs)
-	if d.doubtSince == 0 || d.err != nil || d.whole {
+	if d.doubts.since == 0 || d.err != nil || d.singleStream {
 		return
 	}
-	if d.met {
-		doubts := d.doubts
-		d.doubts, d.doubtSince = nil, 0
+	if d.identified {
+		doubts := d.doubts.responses
+		d.doubts.responses, d.doubts.since = nil, 0
 		for _, m := range doubts {
 			d.reply(reqs, m)
 		}
 		return
 	}
-	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool {
+	d.doubts.responses = slices.DeleteFunc(d.doubts.responses, func(m message) bool {
 		no := d.refuted(m)
 		if no {
 			if d.tellsSize(m.resp) { // it is asked again, when the object is known
-				d.links[m.t.link].tells(m.resp.Object.Size)
+				d.links[m.t.link].claims(m.resp.Object.Size)
 			}
-			why := d.odd(m.resp)
-			if d.stranger(m) {
+			why := d.oddity(m.resp)
+			if d.unexpectedPage(m) {
 				why = aPage()
 			}
 			d.lose(reqs, m.t.link, why)
@@ -271,7 +258,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		return no
 	})
 	d.dropDoubts(reqs) // those of links that are lost
-	if i := slices.IndexFunc(d.doubts, func(m message) bool { return !d.doubtful(m) || d.seconded(m) }); i >= 0 {
+	if i := slices.IndexFunc(d.doubts.responses, func(m message) bool { return !d.doubtful(m) || d.seconded(m) }); i >= 0 {
 		d.believe(reqs, i)
 		return
 	}
@@ -280,7 +267,7 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		d.askFirst(reqs, now)
 		return
 	}
-	if len(d.have) > 0 {
+	if len(d.earlier.have) > 0 {
 		for i := range d.links {
 			if classOf(d.links[i].err) == fetch.Unsatisfied {
 				d.startOver("the object changed since the last run, it is shorter now")
@@ -288,13 +275,13 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 			}
 		}
 	}
-	if len(d.doubts) == 0 {
-		d.doubtSince = 0
+	if len(d.doubts.responses) == 0 {
+		d.doubts.since = 0
 		return
 	}
 	best := 0
-	for i, m := range d.doubts {
-		if d.better(m, d.doubts[best]) {
+	for i, m := range d.doubts.responses {
+		if d.better(m, d.doubts.responses[best]) {
 			best = i
 		}
 	}
@@ -305,15 +292,15 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 // seems to serve a few connections at a time. It serves many files, so it will answer again. What
 // they said of the object is kept, and each link gives way once.
 func (d *download) giveWay() {
-	if !d.e.ofMany {
+	if !d.e.ofBatch {
 		return
 	}
-	d.doubts = slices.DeleteFunc(d.doubts, func(m message) bool {
+	d.doubts.responses = slices.DeleteFunc(d.doubts.responses, func(m message) bool {
 		l := &d.links[m.t.link]
-		if !l.gaveWay.Nothing() || len(d.have) > 0 || !m.resp.Whole || !m.resp.InTheWay() {
+		if !l.claim.withdrawn.Nothing() || len(d.earlier.have) > 0 || !m.resp.Whole || !m.resp.InTheWay() {
 			return false
 		}
-		l.gaveWay.Learn(claimOf(&m.resp.Object))
+		l.claim.withdrawn.Learn(claimOf(&m.resp.Object))
 		m.answer <- false
 		return true
 	})
@@ -322,12 +309,12 @@ func (d *download) giveWay() {
 // seconded says whether a doubtful answer with the whole object agrees with one over another link
 // that has given way, or would have to give way where links have agreed about another object.
 func (d *download) seconded(m message) bool {
-	if len(d.have) > 0 || !m.resp.Whole || d.stranger(m) {
+	if len(d.earlier.have) > 0 || !m.resp.Whole || d.unexpectedPage(m) {
 		return false
 	}
 	for id := range d.links {
 		l := &d.links[id]
-		if v, _ := l.gaveWay.Judge(claimOf(&m.resp.Object)); scheduler.LinkID(id) != m.t.link && !l.lost && !l.gaveWay.Nothing() && v != identity.Differs {
+		if v, _ := l.claim.withdrawn.Judge(claimOf(&m.resp.Object)); scheduler.LinkID(id) != m.t.link && !l.lost && !l.claim.withdrawn.Nothing() && v != identity.Differs {
 			return true
 		}
 	}
@@ -337,8 +324,8 @@ func (d *download) seconded(m message) bool {
 // dropDoubts answers the doubtful responses that were withdrawn: what they say of the object is
 // heard, if it is known.
 func (d *download) dropDoubts(reqs context.Context) {
-	dropped := d.doubts
-	d.doubts = slices.DeleteFunc(slices.Clone(d.doubts), func(m message) bool { return m.t.released })
+	dropped := d.doubts.responses
+	d.doubts.responses = slices.DeleteFunc(slices.Clone(d.doubts.responses), func(m message) bool { return m.t.released })
 	for _, m := range dropped {
 		if m.t.released {
 			d.reply(reqs, m)
@@ -349,8 +336,8 @@ func (d *download) dropDoubts(reqs context.Context) {
 // tellHeld tells the scheduler that links whose responses are doubted are not silent, but
 // not where a link rests: nothing else would wake it.
 func (d *download) tellHeld(reqs context.Context) {
-	for _, m := range d.doubts {
-		if !m.t.released && !m.t.probe && !slices.ContainsFunc(d.links, func(l linkState) bool { return l.resting }) {
+	for _, m := range d.doubts.responses {
+		if !m.t.released && !m.t.probe && !slices.ContainsFunc(d.links, func(l linkState) bool { return l.use.resting }) {
 			d.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: m.t.link, Chunk: m.t.chunk, Held: true})
 		}
 	}
@@ -358,12 +345,12 @@ func (d *download) tellHeld(reqs context.Context) {
 
 // believe takes one of the doubtful responses for the object.
 func (d *download) believe(reqs context.Context, i int) {
-	m := d.doubts[i]
+	m := d.doubts.responses[i]
 	if m.resp.Whole && !d.lacksNothing(m.resp.Object.Size) {
-		d.goWhole(m.t.link, &m)
+		d.goSingleStream(m.t.link, &m)
 		return
 	}
-	d.doubts = slices.Delete(d.doubts, i, i+1)
+	d.doubts.responses = slices.Delete(d.doubts.responses, i, i+1)
 	d.reply(reqs, m)
 }
 
@@ -373,8 +360,8 @@ func (d *download) better(m, than message) bool {
 	switch {
 	case !than.resp.Whole || !m.resp.Whole:
 		return than.resp.Whole
-	case d.stranger(m) != d.stranger(than):
-		return d.stranger(than)
+	case d.unexpectedPage(m) != d.unexpectedPage(than):
+		return d.unexpectedPage(than)
 	case !m.resp.Page && !than.resp.Page && atLeast(m) != atLeast(than):
 		return atLeast(m) > atLeast(than) // what ends has no bytes behind its end
 	}
@@ -395,8 +382,8 @@ func atLeast(m message) int64 {
 	return 1
 }
 
-// stranger says whether a response is a page where the URL promises another kind of file.
-func (d *download) stranger(m message) bool {
+// unexpectedPage says whether a response is a page where the URL promises another kind of file.
+func (d *download) unexpectedPage(m message) bool {
 	return m.resp.Whole && m.resp.Page && !mayBePage(d.job.URL.Path)
 }
 
@@ -415,23 +402,23 @@ func mayBePage(p string) bool {
 // whole, or encoded, and over another link the server has told another size when it was
 // asked for what lies beyond. A whole object of that size it may well be.
 func (d *download) refuted(m message) bool {
-	if d.odd(m.resp) == nil {
+	if d.oddity(m.resp) == nil {
 		return false
 	}
 	size := m.resp.Object.Size
 	if size < 0 { // its own server may tell the size of one answer and not of the next
-		size = cmp.Or(d.links[m.t.link].told, -1)
+		size = cmp.Or(d.links[m.t.link].claim.size, -1)
 	}
 	for i := range d.links {
 		l := &d.links[i]
 		other := scheduler.LinkID(i) != m.t.link
-		if other && !l.lost && d.job.disagree.has(scheduler.LinkID(i)) && d.stranger(m) {
+		if other && !l.lost && d.job.disagree.has(scheduler.LinkID(i)) && d.unexpectedPage(m) {
 			return true // before, its server has told the size of the file
 		}
-		if l.told > 0 && !l.lost && l.told != size && (size >= 0 || other) {
+		if l.claim.size > 0 && !l.lost && l.claim.size != size && (size >= 0 || other) {
 			return true
 		}
-		if l.told > 0 && !l.lost && other && m.resp.Whole && len(d.have) > 0 && !d.lacksNothing(size) {
+		if l.claim.size > 0 && !l.lost && other && m.resp.Whole && len(d.earlier.have) > 0 && !d.lacksNothing(size) {
 			return true // its server has ranges, which what is there needs
 		}
 	}
@@ -442,16 +429,16 @@ func (d *download) refuted(m message) bool {
 // not asked, or not likely to answer, is waited for only where much is at stake: what is
 // there already, or that a portal's page is taken for the object.
 func (d *download) waiting(now scheduler.Time) bool {
-	most, grave := parkTime, len(d.have) > 0
-	if len(d.doubts) > 0 && !slices.ContainsFunc(d.doubts, func(m message) bool { return !d.stranger(m) }) {
+	most, grave := parkTime, len(d.earlier.have) > 0
+	if len(d.doubts.responses) > 0 && !slices.ContainsFunc(d.doubts.responses, func(m message) bool { return !d.unexpectedPage(m) }) {
 		most, grave = pageTime, true
 	}
-	if now-d.doubtSince >= most {
+	if now-d.doubts.since >= most {
 		return false
 	}
 	for i := range d.links {
 		l := &d.links[i]
-		if l.there && !l.answered && !l.lost && !l.banned && (grave || l.asked && !l.resting && !l.deaf && !l.postponed(now)) {
+		if l.there && !l.responses.answered && !l.lost && !l.use.banned && (grave || l.responses.asked && !l.use.resting && !l.responses.unlikely && !l.postponed(now)) {
 			return true
 		}
 	}

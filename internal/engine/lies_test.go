@@ -67,7 +67,7 @@ func TestIndexOfLies(t *testing.T) {
 // confirmed.
 func TestSizesOfAnIndexCanBeAdded(t *testing.T) {
 	b := &batch{}
-	f := &entry{size: -1, job: &Job{Size: math.MaxInt64}}
+	f := &file{fileObject: fileObject{size: -1}, job: &Job{Size: math.MaxInt64}}
 	for sum, n := int64(0), 0; n < 1_000_000; n++ {
 		if sum += b.likely(f); sum <= 0 {
 			t.Fatalf("%d bytes of %d files", sum, n+1)
@@ -80,7 +80,7 @@ func TestSizesOfAnIndexCanBeAdded(t *testing.T) {
 func TestWhatIsToComeIsBounded(t *testing.T) {
 	ahead := &atomic.Int64{}
 	ahead.Store(1 << 30)
-	b := &batch{spec: &Batch{Ahead: ahead}, sizes: sizes{bytes: addressMost, files: 1}}
+	b := &batch{spec: &Batch{Ahead: ahead}, supply: supply{sizes: sizes{bytes: addressMost, files: 1}}}
 	if n := b.toCome(); n <= 0 || n > addressMost {
 		t.Errorf("%d bytes", n)
 	}

@@ -39,22 +39,37 @@ type Link struct {
 
 	allowance allowance
 
-	returns  atomic.Int64 // how often its interface said that something is new
-	moves    atomic.Int64 // how often its connections lost their ground; counted before arrivals
-	arrivals atomic.Int64 // how often it came: 0 of a spare link
-	late     atomic.Int64 // the round trip as the latest handshakes have it, in ns; 0: none
-	latest   atomic.Int64 // the same, as the latest one alone has it
-	latests  atomic.Int64 // how many there were; counted after the one above is set
-	reads    atomic.Int64 // system calls that took bytes from its connections
+	changes    linkChanges
+	handshakes handshakes
+	reads      atomic.Int64 // system calls that took bytes from its connections
 
 	mu     sync.Mutex
-	net    Network          // nil of a spare link
-	rtt    time.Duration    // the least since it last moved; 0: none
-	shook  [3]time.Duration // what the latest handshakes measured
-	shakes int              // how many there were
+	net    Network // nil of a spare link
+	rtts   rtts
 	totals event.LinkTotals // over the run
 
 	segments segmentCount
+}
+
+// linkChanges are how often what belongs to a link has changed.
+type linkChanges struct {
+	returns  atomic.Int64 // its interface said that something is new
+	moves    atomic.Int64 // its connections lost their ground; counted before arrivals
+	arrivals atomic.Int64 // it came: 0 of a spare link
+}
+
+// handshakes are round trips as handshakes measured them, in ns, for those who hold no lock.
+type handshakes struct {
+	least  atomic.Int64 // of the latest few; 0: there was none
+	latest atomic.Int64
+	count  atomic.Int64 // counted after latest is set
+}
+
+// rtts are the round trips of a link since it last moved.
+type rtts struct {
+	least      time.Duration    // 0: none
+	handshakes [3]time.Duration // what the latest of them measured
+	n          int              // how many there were
 }
 
 // Terms are on what terms a link of a run is used.
@@ -103,14 +118,14 @@ func (l *Link) Renew(n Network, moved bool) {
 	l.mu.Lock()
 	l.net = n
 	if moved {
-		l.rtt, l.shakes = 0, 0
-		l.late.Store(0)
+		l.rtts.least, l.rtts.n = 0, 0
+		l.handshakes.least.Store(0)
 	}
 	l.mu.Unlock()
 	if moved {
-		l.moves.Add(1)
+		l.changes.moves.Add(1)
 	}
-	l.arrivals.Add(1)
+	l.changes.arrivals.Add(1)
 }
 
 func (l *Link) network() Network {
@@ -154,7 +169,7 @@ func NewLimiter(bytesPerSecond int64, block int) *rate.Limiter {
 // Returned says that the link's interface has just reported something new, an
 // address or a route, say: if the link was given up for a while, it is worth a
 // try at once.
-func (l *Link) Returned() { l.returns.Add(1) }
+func (l *Link) Returned() { l.changes.returns.Add(1) }
 
 // Totals is what the link's connections amount to so far.
 func (l *Link) Totals() event.LinkTotals {
@@ -171,12 +186,12 @@ func (l *Link) RoundTrip(conn net.Conn, rtt time.Duration) {
 	l.sawRTT(rtt)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.shook[l.shakes%len(l.shook)] = rtt
-	l.shakes++
-	l.latest.Store(int64(rtt))
-	l.latests.Add(1)
+	l.rtts.handshakes[l.rtts.n%len(l.rtts.handshakes)] = rtt
+	l.rtts.n++
+	l.handshakes.latest.Store(int64(rtt))
+	l.handshakes.count.Add(1)
 	// The least of them: one alone may have lost a packet.
-	l.late.Store(int64(slices.Min(l.shook[:min(l.shakes, len(l.shook))])))
+	l.handshakes.least.Store(int64(slices.Min(l.rtts.handshakes[:min(l.rtts.n, len(l.rtts.handshakes))])))
 }
 
 // ConnOpened implements fetch.Trace.
@@ -214,8 +229,8 @@ func (l *Link) Limiter() *rate.Limiter { return l.limiter }
 // many more may be allowed later: for links whose Terms have a Plan. Downloads in progress
 // use a link again for which nothing was left.
 func (l *Link) Allow(most, later int64) {
-	if l.allowance.allow(most, later) && l.arrivals.Load() > 0 {
-		l.arrivals.Add(1)
+	if l.allowance.allow(most, later) && l.changes.arrivals.Load() > 0 {
+		l.changes.arrivals.Add(1)
 	}
 }
 
@@ -232,12 +247,12 @@ func (l *Link) Read() { l.reads.Add(1) }
 func (l *Link) sawRTT(rtt time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, least := range [...]*time.Duration{&l.rtt, &l.totals.RTT} {
+	for _, least := range [...]*time.Duration{&l.rtts.least, &l.totals.RTT} {
 		if rtt > 0 && (*least == 0 || rtt < *least) {
 			*least = rtt
 		}
 	}
-	return l.rtt
+	return l.rtts.least
 }
 
 // roundTrip is the least round-trip time, from handshakes and from what the
@@ -302,15 +317,15 @@ type glance struct {
 }
 
 func newRoute(l *Link, cfg *fetch.Config) *route {
-	return &route{link: l, cfg: cfg, moves: l.moves.Load()}
+	return &route{link: l, cfg: cfg, moves: l.changes.moves.Load()}
 }
 
 // follow closes all connections if the link has moved since they were made, and
 // says so; what was arranged about addresses held for where it was.
 func (r *route) follow(cfg *fetch.Config) (moved bool) {
-	if n := r.link.moves.Load(); n != r.moves {
+	if n := r.link.changes.moves.Load(); n != r.moves {
 		r.moves = n
-		r.lead("", netip.Addr{}, cfg)
+		r.pin("", netip.Addr{}, cfg)
 		return true
 	}
 	return false
@@ -344,9 +359,9 @@ func (r *route) close() {
 	clear(r.clients[:])
 }
 
-// lead makes connections to host go to addr from now on, and requests by cfg; an
+// pin makes connections to host go to addr from now on, and requests by cfg; an
 // addr that is not valid takes that back. All connections so far are closed.
-func (r *route) lead(host string, addr netip.Addr, cfg *fetch.Config) {
+func (r *route) pin(host string, addr netip.Addr, cfg *fetch.Config) {
 	r.mu.Lock()
 	r.host, r.addr = host, addr
 	r.mu.Unlock()

@@ -22,15 +22,15 @@ const (
 func (d *download) loop(ctx, reqs context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for d.err == nil && !d.finished() && !d.whole {
+	for d.err == nil && !d.finished() && !d.singleStream {
 		now := d.e.now()
-		timer.Reset(d.lookout.set(now, d.nextWake(now), d.core.NextDue()))
+		timer.Reset(d.waker.set(now, d.nextWake(now), d.core.NextDue()))
 		select {
-		case <-d.lookout.bell:
+		case <-d.waker.bell:
 		case m := <-d.tell:
 			d.hear(reqs, m)
-		case err := <-d.recorded:
-			d.recording = false
+		case err := <-d.checkpoint.done:
+			d.checkpoint.running = false
 			d.fail(err)
 		case <-d.to.moved():
 			d.fail(d.to.failed())
@@ -69,16 +69,16 @@ func (d *download) lookAround(reqs context.Context) {
 	if d.complete {
 		d.ask(reqs, now)
 	}
-	d.tellLeads(reqs)
+	d.tellOverlap(reqs)
 	d.release()
 	d.sampleSometimes(now)
-	if !d.recording && now >= d.nextRecord && d.met && d.sizeBelieved(now) && !d.whole && d.to.window() == 0 {
-		d.nextRecord = now + checkpointEvery
-		d.recording = true
+	if !d.checkpoint.running && now >= d.checkpoint.next && d.identified && d.sizeBelieved(now) && !d.singleStream && d.to.window() == 0 {
+		d.checkpoint.next = now + checkpointEvery
+		d.checkpoint.running = true
 		done := d.claimable()
-		go func() { d.recorded <- d.to.checkpoint(done) }()
+		go func() { d.checkpoint.done <- d.to.checkpoint(done) }()
 	}
-	if err := d.allLost(); err != nil && !d.tryWhole() {
+	if err := d.allLost(); err != nil && !d.trySingleStream() {
 		d.fail(err)
 	}
 }
@@ -100,26 +100,26 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 	if o.core.RTT(t.link) == 0 { // its handshake tells before any byte does
 		trip = o.e.links[t.link].roundTrip(nil)
 	}
-	shook, shakes := scheduler.Time(0), o.e.links[t.link].latests.Load()
-	if shakes != o.links[t.link].shakes {
-		shook = scheduler.Time(o.e.links[t.link].latest.Load())
+	shook, shakes := scheduler.Time(0), o.e.links[t.link].handshakes.count.Load()
+	if shakes != o.links[t.link].conns.handshakes {
+		shook = scheduler.Time(o.e.links[t.link].handshakes.latest.Load())
 	}
 	vain := t.client.InVain()
 	stray := vain - t.inVain
-	if t.released || t.probe || got == t.told && trip == 0 && shook == 0 && t.behind == 0 && stray == 0 {
+	if t.released || t.probe || got == t.reported && trip == 0 && shook == 0 && t.behind == 0 && stray == 0 {
 		return
 	}
-	o.links[t.link].shakes = shakes
+	o.links[t.link].conns.handshakes = shakes
 	in := scheduler.Input{
 		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: got, RTT: trip,
-		Handshake: scheduler.Time(o.e.links[t.link].late.Load()), Shook: shook, Trip: o.links[t.link].trip, Behind: t.behind, Stray: stray,
+		Handshake: scheduler.Time(o.e.links[t.link].handshakes.least.Load()), Shook: shook, Trip: o.links[t.link].conns.dataRTT, Behind: t.behind, Stray: stray,
 	}
 	t.behind = 0
 	if stray > 0 {
 		o.toldOfStrays(t.client, vain)
 	}
-	if got != t.told { // they are held against the bytes, which come when the gap is filled
-		in.Reordered = o.links[t.link].disorder
+	if got != t.reported { // they are held against the bytes, which come when the gap is filled
+		in.Reordered = o.links[t.link].traffic.reordered
 		o.came(reqs, t, got)
 	}
 	o.step(reqs, in)
@@ -128,10 +128,10 @@ func (o *owner) count(reqs context.Context, t *transfer) {
 // lookAtConnections counts the packets that came out of order on them, and learns what a
 // round trip takes their data, queues included.
 func (o *owner) lookAtConnections(now scheduler.Time) {
-	if now-o.lossAsked < lossEvery {
+	if now-o.looks.connections < lossEvery {
 		return
 	}
-	o.lossAsked = now
+	o.looks.connections = now
 	for i := range o.links {
 		l, sum, n := &o.links[i], scheduler.Time(0), scheduler.Time(0)
 		for _, t := range o.transfers {
@@ -139,16 +139,16 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 				continue
 			}
 			g := o.e.routes[i].look(t.stream, t.resp.Conn())
-			l.disorder += g.disorder
-			t.behind, l.windows[t.stream] = g.behind, g.window
+			l.traffic.reordered += g.disorder
+			t.behind, l.conns.windows[t.stream] = g.behind, g.window
 			if g.trip > 0 {
 				t.resp.Trip(time.Duration(g.trip))
 				sum, n = sum+g.trip, n+1
 			}
 		}
 		if n > 0 {
-			l.trip = sum / n
-			l.uplink.watch(now, l.trip, o.core.RTT(scheduler.LinkID(i)), l.disorder)
+			l.conns.dataRTT = sum / n
+			l.uplink.watch(now, l.conns.dataRTT, o.core.RTT(scheduler.LinkID(i)), l.traffic.reordered)
 		}
 	}
 }
@@ -156,26 +156,25 @@ func (o *owner) lookAtConnections(now scheduler.Time) {
 // came notes that a transfer of a scheduled request has got so many bytes.
 func (o *owner) came(reqs context.Context, t *transfer, got int64) {
 	o.gain(t, got)
-	if t.of != nil {
-		t.of.b.another(reqs, t)
+	if t.file != nil {
+		t.file.b.continueExisting(reqs, t)
 	}
 }
 
 // gain notes that a transfer has got so many bytes.
 func (o *owner) gain(t *transfer, got int64) {
 	now := o.e.now()
-	o.gained += got - t.told
-	o.links[t.link].gained += got - t.told
-	o.links[t.link].uplink.bytes += got - t.told
-	o.links[t.link].streams |= 1 << t.stream
-	o.links[t.link].lastByte = now
-	o.links[t.link].heard[t.stream] = now
-	if t.of != nil {
-		t.of.got += got - t.told
-		o.received[t.of.class] += got - t.told
+	o.useful.total += got - t.reported
+	o.links[t.link].faults.gained += got - t.reported
+	o.links[t.link].uplink.bytes += got - t.reported
+	o.links[t.link].conns.delivered |= 1 << t.stream
+	o.links[t.link].traffic.lastByte = now
+	o.links[t.link].conns.lastByte[t.stream] = now
+	if t.file != nil {
+		t.file.receive(got - t.reported)
 	}
-	t.told, t.progress = got, now
-	t.toldAt = scheduler.Time(t.lastByte.Load())
+	t.reported, t.progress = got, now
+	t.reportedAt = scheduler.Time(t.lastByte.Load())
 }
 
 // oversleeping is how long nobody has to have looked for stalls to tell that this
@@ -185,8 +184,8 @@ const oversleeping = scheduler.Second
 // slept is for how long the process was not running since it was last asked: nothing
 // could be received, and nobody's silence counts.
 func (o *owner) slept(now scheduler.Time) scheduler.Time {
-	gap := now - o.awake
-	if o.awake = now; gap < oversleeping {
+	gap := now - o.looks.stalls
+	if o.looks.stalls = now; gap < oversleeping {
 		return 0
 	}
 	return gap
@@ -202,13 +201,13 @@ func (d *download) watchStalls(now scheduler.Time) {
 	}
 	slept := d.slept(now)
 	for _, t := range d.transfers {
-		if t.held.Load() || d.inDoubt(t) {
+		if t.waits.Load() || d.inDoubt(t) {
 			t.progress = now
 		}
 		if slept > 0 {
-			t.progress = min(now, max(t.progress, d.links[t.link].lastByte)+slept)
+			t.progress = min(now, max(t.progress, d.links[t.link].traffic.lastByte)+slept)
 		}
-		if now-max(t.progress, d.links[t.link].lastByte) > limit {
+		if now-max(t.progress, d.links[t.link].traffic.lastByte) > limit {
 			t.cancel(fetch.ErrStalled)
 		}
 	}

@@ -44,7 +44,7 @@ func (o *owner) lose(reqs context.Context, id scheduler.LinkID, err error) {
 	l.lost, l.err = true, err
 	o.closeOpened(id)
 	o.step(reqs, scheduler.Input{Kind: scheduler.LinkDown, Link: id})
-	if o.several() && !o.e.ofMany { // of one file of a batch others may still come over it
+	if o.several() && !o.e.ofBatch { // of one file of a batch others may still come over it
 		o.changed(id, event.LinkLost, err.Error())
 	}
 }
@@ -68,10 +68,10 @@ func (o *owner) noneLeft() error {
 			continue
 		}
 		err := l.err
-		if l.capped && !l.lost {
+		if l.quota.exhausted && !l.lost {
 			err = fmt.Errorf("%s: %w", o.e.links[i].Name(), ErrCapped)
 		}
-		if !l.lost && !l.capped {
+		if !l.lost && !l.quota.exhausted {
 			return nil
 		}
 		if r := rankOf(err); r > rank {
@@ -115,9 +115,9 @@ func noRoom(err error) error {
 }
 
 // own is the error of a file's own when no link is left to fetch it, if it has one.
-func (b *batch) own(f *entry) error {
+func (b *batch) own(f *file) error {
 	if errors.As(b.err, new(*unfetched)) && !full(b.err) {
-		return f.trouble
+		return f.lastFailure
 	}
 	return nil
 }

@@ -16,20 +16,20 @@ const unusedMost = 10 * scheduler.Second
 // That it fails is known to nobody: a request will find out for itself.
 func (o *owner) open(reqs context.Context, a scheduler.Action) {
 	u := o.asksFor(a.Link)
-	if u == nil || o.err != nil || o.abreast {
+	if u == nil || o.err != nil || o.early.disabled {
 		return
 	}
 	l, client := &o.links[a.Link], o.e.routes[a.Link].client(a.Stream)
-	l.opened |= 1 << a.Stream
-	l.openedAt = o.e.now()
-	o.opening.Go(func() { _ = client.Open(reqs, u) })
+	l.conns.opened |= 1 << a.Stream
+	l.conns.openedAt = o.e.now()
+	o.early.making.Go(func() { _ = client.Open(reqs, u) })
 }
 
 // asksFor is what the link's latest request asks for; nil: there is none.
 func (o *owner) asksFor(id scheduler.LinkID) *url.URL {
 	for i := len(o.transfers) - 1; i >= 0; i-- {
 		if t := o.transfers[i]; t.link == id && !t.released {
-			return t.u
+			return t.url
 		}
 	}
 	return nil
@@ -38,7 +38,7 @@ func (o *owner) asksFor(id scheduler.LinkID) *url.URL {
 // closeUnused closes the connections for which no request has come.
 func (o *owner) closeUnused(now scheduler.Time) {
 	for id := range o.links {
-		if l := &o.links[id]; l.opened != 0 && now-l.openedAt > unusedMost {
+		if l := &o.links[id]; l.conns.opened != 0 && now-l.conns.openedAt > unusedMost {
 			o.closeOpened(scheduler.LinkID(id))
 		}
 	}
@@ -47,8 +47,8 @@ func (o *owner) closeUnused(now scheduler.Time) {
 // closeOpened closes those of a link.
 func (o *owner) closeOpened(id scheduler.LinkID) {
 	l, r := &o.links[id], o.e.routes[id]
-	for ; l.opened != 0; l.opened &= l.opened - 1 {
-		if s := scheduler.StreamID(bits.TrailingZeros64(l.opened)); r.clients[s] != nil {
+	for ; l.conns.opened != 0; l.conns.opened &= l.conns.opened - 1 {
+		if s := scheduler.StreamID(bits.TrailingZeros64(l.conns.opened)); r.clients[s] != nil {
 			r.drop(s)
 		}
 	}
@@ -60,5 +60,5 @@ func (o *owner) closeAllOpened() {
 	for id := range o.links {
 		o.closeOpened(scheduler.LinkID(id))
 	}
-	o.opening.Wait()
+	o.early.making.Wait()
 }

@@ -2,12 +2,10 @@ package engine
 
 import (
 	"context"
-	"net/url"
 	"sync"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
-	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
@@ -17,30 +15,51 @@ type owner struct {
 	e    *Engine
 	file event.FileID // what the scheduler's steps are about
 	work work
-	core *scheduler.Core
+	driver
 
 	links     []linkState
 	transfers []*transfer
 	tell      chan message
-	lookout   *lookout // over the bytes of transfers
-	actions   []scheduler.Action
+	waker     *waker // over the bytes of transfers
 
-	whole     bool // one stream brings all of it: the scheduler has no part in it
-	complete  bool
-	err       error                       // the first that ends it
-	lossAsked scheduler.Time              // when they were last asked
-	awake     scheduler.Time              // when stalls were last looked for; see slept
-	received  [scheduler.MaxClasses]int64 // bytes of a batch's files, by class
-	reading   []int                       // gatherAll's: how many connections of each link are being read
+	singleStream bool // one request brings all of it: the scheduler has no part in it
+	complete     bool
+	err          error // the first that ends it all
 
-	gained   int64 // bytes
-	gainedAt int64 // of these, when requests last began to be counted that brought next to nothing
+	looks  looks
+	useful usefulBytes
+	power  powerRead
+	early  earlyConns
+}
 
-	drawn     Spent // what the device had spent when the scheduler was last told its power
-	drawnOnce bool  // it is known
+// driver is what drives the scheduler.
+type driver struct {
+	core    *scheduler.Core
+	actions []scheduler.Action // scratch
+	probes  scheduler.ChunkID  // requests made so far of which the scheduler knows nothing
+}
 
-	opening *sync.WaitGroup // goroutines that make connections before there are requests
-	abreast bool            // of many files requests go side by side over HTTP/2: none are made
+// looks is when things were last looked at that are looked at now and then.
+type looks struct {
+	connections scheduler.Time
+	stalls      scheduler.Time // see slept
+	reading     []int          // how many connections of each link were being read; see gatherAll
+}
+
+// usefulBytes are those that have come, and how many of them have made good for requests that
+// brought next to nothing.
+type usefulBytes struct{ total, counted int64 }
+
+// powerRead is what the device had spent when the scheduler was last told its power.
+type powerRead struct {
+	last  Spent
+	known bool
+}
+
+// earlyConns are the connections that are made before there are requests for them.
+type earlyConns struct {
+	making   *sync.WaitGroup // their goroutines
+	disabled bool            // of many files requests go side by side over HTTP/2: none are made
 }
 
 // work is what the bytes are of: one object or a batch of them. The owner calls it,
@@ -51,85 +70,32 @@ type work interface {
 	// respond answers the response in m, at once or later.
 	respond(reqs context.Context, m message)
 	// diagnose says what it means that a transfer ended with err.
-	diagnose(reqs context.Context, t *transfer, err error) ending
+	diagnose(reqs context.Context, t *transfer, err error) diagnosis
 	// conclude does what follows from that, after it was published.
-	conclude(reqs context.Context, t *transfer, got int64, finished bool, end ending)
+	conclude(reqs context.Context, t *transfer, got int64, finished bool, end diagnosis)
 	// listens says whether the answer to a request that is withdrawn is still of interest.
 	listens(t *transfer) bool
 	// elsewhere says that a link's connections lead to another network now.
 	elsewhere(id scheduler.LinkID)
 }
 
-// linkState is what an owner knows of a link.
-type linkState struct {
-	there     bool     // false: it has not joined the run, or has been given up before
-	url       *url.URL // what to ask for, where that is not the job's; of a download only
-	lost      bool
-	banned    bool
-	resting   bool   // the scheduler gives it no work
-	capped    bool   // since its allowance is spent
-	why       string // it works, or rests
-	cap       int64  // its allowance, as the scheduler was told of it
-	noted     int64  // of its allowance, when last looked up
-	spent     int64  // of its allowance, as the scheduler knows it
-	used      bool
-	asked     bool           // a request was made
-	answered  bool           // a response has come
-	declined  bool           // so has an answer that there is none now: its server is too busy, or forbids it
-	deaf      bool           // it is not likely to answer
-	wholes    int            // answers in a row that brought the whole object where a range was asked for
-	larger    bool           // it has told a larger size than another link
-	spoke     bool           // it has told the object's size, whichever
-	asks      int            // questions that were not answered
-	askAgain  scheduler.Time // when the next one may be asked
-	told      int64          // the object's size, by a 416 from beyond it; 0: there was none
-	gaveWay   identity.Known // what an answer told that has given way to other links
-	guessing  bool           // waits for the object's size, having guessed beyond it
-	failures  int            // in a row
-	fruitless int            // requests in a row that brought next to nothing
-	failed    scheduler.Time // when the last of them was counted
-	failing   bool           // the last of them was its server's, before a file's first byte
-	dropped   bool           // one of them was a connection that ended, which may be how its server refuses ranges
-	forbidden forbidden      // of a file, while its server was asked for others
-	withdrew  scheduler.Time // when a request was last withdrawn that had not been answered; 0: none was
-	due       scheduler.Time // when one stream may be asked for again
-	later     scheduler.Time // until then its server does not want to be asked
-	gained    int64
-	busy      uint64 // bit s: stream s has requests in flight; of a batch, when last looked
-	opened    uint64 // bit s: stream s was connected before there was a request, and has had none
-	openedAt  scheduler.Time
-	streams   uint64 // bit s: stream s has brought something
-	spared    uint64 // bit s: a failure of stream s was put down to there being too many
-	bytes     int64  // of requests that have ended
-	wasted    int64
-	before    int64                       // of bytes, those that counted when this attempt began
-	disorder  int64                       // packets that came out of order
-	trip      scheduler.Time              // a round trip of the data that comes, the mean of its connections
-	windows   [scheduler.MaxStreams]int64 // bytes that each stream may have on the way, when last looked; 0: not known
-	uplink    uplink
-	shakes    int64 // handshakes that the scheduler knows of
-	err       error // why it was lost
-	returns   int64 // of the Link, when last asked
-	arrivals  int64 // of the Link, when last asked
-	lastByte  scheduler.Time
-	heard     [scheduler.MaxStreams]scheduler.Time // when each stream brought its last byte
-}
-
 // newOwner is what knows the links. The scheduler is still to come.
 func newOwner(e *Engine, file event.FileID) owner {
 	o := owner{
-		e: e, file: file, awake: e.now(),
-		links:   make([]linkState, len(e.links)),
-		tell:    make(chan message, 4*len(e.links)),
-		lookout: newLookout(),
-		reading: make([]int, len(e.links)),
-		opening: new(sync.WaitGroup),
-		abreast: file == event.Batch && e.cfg.HTTP.Protocol == fetch.HTTP2PriorKnowledge,
+		e: e, file: file,
+		links: make([]linkState, len(e.links)),
+		tell:  make(chan message, 4*len(e.links)),
+		waker: newWaker(),
+		looks: looks{stalls: e.now(), reading: make([]int, len(e.links))},
+		early: earlyConns{
+			making:   new(sync.WaitGroup),
+			disabled: file == event.Batch && e.cfg.HTTP.Protocol == fetch.HTTP2PriorKnowledge,
+		},
 	}
 	for i := range o.links {
 		l := &o.links[i]
-		l.returns, l.arrivals = e.links[i].returns.Load(), e.links[i].arrivals.Load()
-		l.there, l.deaf = l.arrivals > e.gone[i], e.deaf.has(scheduler.LinkID(i))
+		l.seen.returns, l.seen.arrivals = e.links[i].changes.returns.Load(), e.links[i].changes.arrivals.Load()
+		l.there, l.responses.unlikely = l.seen.arrivals > e.gone[i], e.unlikely.has(scheduler.LinkID(i))
 		e.routes[i].follow(&e.cfg.HTTP)
 	}
 	return o
@@ -198,16 +164,16 @@ func (o *owner) tellPower(reqs context.Context) {
 		return
 	}
 	now, ok := o.e.spent()
-	before, known := o.drawn, o.drawnOnce
+	before, known := o.power.last, o.power.known
 	over := now.Until - before.Until
 	switch {
 	case !ok:
-		o.drawnOnce = false
+		o.power.known = false
 		return
 	case known && over >= 0 && over < powerEvery:
 		return
 	}
-	o.drawn, o.drawnOnce = now, true
+	o.power.last, o.power.known = now, true
 	if known && over > 0 && now.Joules >= before.Joules && now.Source == before.Source {
 		o.step(reqs, scheduler.Input{Kind: scheduler.Power, Watts: (now.Joules - before.Joules) / over.Seconds(), Wait: over})
 	}
@@ -219,9 +185,9 @@ func (o *owner) hear(reqs context.Context, m message) {
 		o.ended(reqs, m)
 		return
 	}
-	o.links[m.t.link].answered, o.links[m.t.link].deaf = true, false
-	o.e.crowd.hear(m.t.link, o.e.now())
-	o.abreast = o.abreast || m.resp.Proto == "2"
+	o.links[m.t.link].responses.answered, o.links[m.t.link].responses.unlikely = true, false
+	o.e.load.responded(m.t.link, o.e.now())
+	o.early.disabled = o.early.disabled || m.resp.Proto == "2"
 	o.work.respond(reqs, m)
 }
 
@@ -229,7 +195,7 @@ func (o *owner) hear(reqs context.Context, m message) {
 func (o *owner) measure(reqs context.Context, t *transfer, resp *fetch.Response) {
 	rtt := o.e.links[t.link].roundTrip(resp.Conn())
 	o.step(reqs, scheduler.Input{
-		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.told, RTT: rtt, Single: resp.Single, Lasting: resp.Proto == "2", Answered: true,
+		Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.reported, RTT: rtt, Single: resp.Single, Lasting: resp.Proto == "2", Answered: true,
 	})
 }
 

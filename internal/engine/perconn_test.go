@@ -140,22 +140,22 @@ func TestServersBoundRequests(t *testing.T) {
 // TestWhatIsAskedForBesides counts the other streams of a request's link, its own as well if that
 // is being answered, as then it has another connection; and of many files those of its site alone.
 func TestWhatIsAskedForBesides(t *testing.T) {
-	answered, here, there := new(fetch.Response), &entry{site: new(site)}, &entry{site: new(site)}
-	own := &transfer{link: 1, stream: 2}
+	answered, here, there := new(fetch.Response), &file{site: new(site)}, &file{site: new(site)}
+	own := &transfer{request: request{link: 1, stream: 2}}
 	o := &owner{transfers: []*transfer{
 		own,
-		{link: 1, stream: 2, resp: answered, of: here},
-		{link: 0, stream: 3, resp: answered, of: here},
-		{link: 1, stream: 3, resp: answered, of: here},
-		{link: 1, stream: 3, of: here},
-		{link: 1, stream: 4, of: here},
-		{link: 1, stream: 5, resp: answered, of: there},
+		{request: request{link: 1, stream: 2, file: here}, account: account{resp: answered}},
+		{request: request{link: 0, stream: 3, file: here}, account: account{resp: answered}},
+		{request: request{link: 1, stream: 3, file: here}, account: account{resp: answered}},
+		{request: request{link: 1, stream: 3, file: here}},
+		{request: request{link: 1, stream: 4, file: here}},
+		{request: request{link: 1, stream: 5, file: there}, account: account{resp: answered}},
 	}}
-	if asked, answers := o.besides(own); asked != 4 || answers != 3 {
+	if asked, answers := o.otherRequests(own); asked != 4 || answers != 3 {
 		t.Errorf("%d asked for, %d answered", asked, answers)
 	}
-	own.of = here
-	if asked, answers := o.besides(own); asked != 3 || answers != 2 {
+	own.file = here
+	if asked, answers := o.otherRequests(own); asked != 3 || answers != 2 {
 		t.Errorf("of its site %d asked for, %d answered", asked, answers)
 	}
 }

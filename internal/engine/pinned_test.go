@@ -31,7 +31,7 @@ func TestPinnedHosts(t *testing.T) {
 		n := &asks{}
 		cfg := &fetch.Config{}
 		r := newRoute(&Link{net: n}, cfg)
-		r.lead(fetch.Hostname(u), netip.MustParseAddr("192.0.2.7"), cfg) // as disagree does
+		r.pin(fetch.Hostname(u), netip.MustParseAddr("192.0.2.7"), cfg) // as disagree does
 		_, _ = r.client(0).Get(t.Context(), u, 0, 10)
 		if n.addr != "192.0.2.7:80" {
 			t.Errorf("%s: %q was dialled", raw, n.addr)

@@ -15,8 +15,8 @@ import (
 func TestRequestsOfAFileWaitForItsPlace(t *testing.T) {
 	u := at(t, serve(t, &shop{}), "", "/1/1000")
 	b := &batch{slots: make(chan struct{}, 1)}
-	f := &entry{b: b, job: &Job{URL: u, Target: store.Target{Dir: t.TempDir(), Rerun: true}}, size: 1000}
-	f.place.id = identity.Identity{Size: 1000}
+	f := &file{b: b, job: &Job{URL: u, Target: store.Target{Dir: t.TempDir(), Rerun: true}}, fileObject: fileObject{size: 1000}}
+	f.output.id = identity.Identity{Size: 1000}
 	b.slots <- struct{}{} // another file's
 
 	type opened struct {
@@ -24,12 +24,12 @@ func TestRequestsOfAFileWaitForItsPlace(t *testing.T) {
 		err error
 	}
 	ask := func(ctx context.Context) (*transfer, chan opened) {
-		tr, done := &transfer{of: f}, make(chan opened, 1)
+		tr, done := &transfer{request: request{file: f}}, make(chan opened, 1)
 		go func() {
 			to, err := f.open(ctx, tr)
 			done <- opened{to, err}
 		}()
-		for deadline := time.Now().Add(10 * time.Second); !tr.held.Load(); time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(10 * time.Second); !tr.waits.Load(); time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("a request that waits is not known to")
 			}
@@ -63,7 +63,7 @@ func TestRequestsOfAFileWaitForItsPlace(t *testing.T) {
 	}
 	<-b.slots
 	a, c := hear(thirdDone), hear(fourthDone)
-	if a.err != nil || c.err != nil || a.to != c.to || third.held.Load() || fourth.held.Load() {
+	if a.err != nil || c.err != nil || a.to != c.to || third.waits.Load() || fourth.waits.Load() {
 		t.Errorf("%v, %v", a, c)
 	}
 	if len(b.slots) != 1 {

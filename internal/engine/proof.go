@@ -24,32 +24,27 @@ var errAgain = errors.New("answers of several objects")
 // range on. What they bring is written, but not claimed (in the journal, in samples, to the
 // consumer of a stream) before they are joined with the first one.
 type proof struct {
-	answers *accept.Answers // nil: validators prove all there are
-	from    []source        // of each of the answers
-	leads   bool            // requests are made with a lead from now on
-	told    bool            // the scheduler knows that they are
-	doubted bool            // what an earlier run has left is not confirmed yet
-	refuted bool            // bytes that are confirmed contradict each other
-	probes  scheduler.ChunkID
-	failed  int            // probes that brought nothing, in a row
-	retry   scheduler.Time // when the next one may be made
+	answers     *accept.Answers // nil: validators prove all there are
+	from        []source        // of each of the answers
+	overlapping bool            // requests are made with an overlap from now on
+	told        bool            // the scheduler knows that they are
+	doubted     bool            // what an earlier run has left is not confirmed yet
+	refuted     bool            // bytes that are confirmed contradict each other
+	failed      int             // probes that brought nothing, in a row
+	retry       scheduler.Time  // when the next one may be made
 }
 
 // source is where an answer came from.
 type source struct {
-	t     *transfer // nil: an earlier run, or an earlier attempt
-	claim identity.Claim
-	lead  bool  // it has bytes that are still to be compared
-	until int64 // the end of the bytes that it has written, those that do not count included
+	t       *transfer // nil: an earlier run, or an earlier attempt
+	claim   identity.Claim
+	pending bool  // it has bytes that are still to be compared
+	until   int64 // the end of the bytes that it has written, those that do not count included
 }
 
-// firstProbe is the first chunk id of requests that only compare, beyond the scheduler's own
-// and below firstWhole.
-const firstProbe = scheduler.ChunkID(1) << 29
-
-// probeWhole is how large in bytes an object is at most that is read again when a probe has
+// probeMost is how large in bytes an object is at most that is read again when a probe has
 // brought nothing: as much as two of them.
-const probeWhole = 4 * accept.Overlap
+const probeMost = 4 * accept.Overlap
 
 // probesMost is how many probes in a row may bring nothing before it is taken that the bytes
 // cannot be compared.
@@ -58,7 +53,7 @@ const probesMost = 8
 // track begins to keep account of answers: those so far, which brought done, are confirmed.
 func (d *download) track(done []scheduler.Range) {
 	p := &d.proof
-	p.leads = true
+	p.overlapping = true
 	if p.answers != nil {
 		return
 	}
@@ -75,21 +70,21 @@ func (d *download) track(done []scheduler.Range) {
 }
 
 func (d *download) addAnswer(t *transfer, off int64, c identity.Claim, confirmed bool) accept.ID {
-	d.proof.from = append(d.proof.from, source{t: t, claim: c, lead: t != nil && t.lead > 0})
+	d.proof.from = append(d.proof.from, source{t: t, claim: c, pending: t != nil && t.overlap > 0})
 	return d.proof.answers.Add(off, confirmed)
 }
 
-// leadOf is how many bytes before its range a request should bring as well.
-func (d *download) leadOf(t *transfer) int64 {
-	if !d.proof.leads || t.whole {
+// overlapOf is how many bytes before its range a request should bring as well.
+func (d *download) overlapOf(t *transfer) int64 {
+	if !d.proof.overlapping || t.single {
 		return 0
 	}
 	return min(accept.Overlap, t.off)
 }
 
-// enter notes an answer that is being taken. false: it may not be, as its bytes would
+// enterProof notes an answer that is being taken. false: it may not be, as its bytes would
 // mix with those of another one.
-func (d *download) enter(t *transfer, c identity.Claim, proven bool) bool {
+func (d *download) enterProof(t *transfer, c identity.Claim, proven bool) bool {
 	if !proven && d.proof.answers == nil {
 		d.track(d.core.Done(nil))
 	}
@@ -104,7 +99,7 @@ func (d *download) enter(t *transfer, c identity.Claim, proven bool) bool {
 	}
 	p := &d.proof
 	if !proven && len(p.from) == 0 && !d.proof.doubted { // nothing has come of what was known
-		d.know(t, c)
+		d.redefine(t, c)
 		proven = true
 	}
 	t.answer = d.addAnswer(t, t.off, c, proven)
@@ -113,11 +108,11 @@ func (d *download) enter(t *transfer, c identity.Claim, proven bool) bool {
 		return true
 	}
 	// Those that show the same validators are of one object, and compared once.
-	p.leads = t.lead == 0 || !identity.Proves(c, c)
+	p.overlapping = t.overlap == 0 || !identity.Proves(c, c)
 	for i, s := range p.from[:len(p.from)-1] {
 		if s.t != nil && identity.Proves(s.claim, c) {
 			p.answers.Unite(accept.ID(i+1), t.answer)
-			p.leads = p.leads && !s.lead
+			p.overlapping = p.overlapping && !s.pending
 		}
 	}
 	return true
@@ -135,15 +130,15 @@ func (d *download) accountOf(t *transfer) {
 		return
 	}
 	s, end := &d.proof.from[t.answer-1], t.end.Load()
-	s.lead = s.lead && (!t.ended || t.led.Load() > 0)
+	s.pending = s.pending && (!t.ended || t.overlapGot.Load() > 0)
 	s.until = max(s.until, t.off+t.got.Load())
 	if t.released {
-		d.proof.answers.Has(t.answer, t.off+t.counts)
-		d.proof.answers.Ends(t.answer, t.off+t.counts)
+		d.proof.answers.Has(t.answer, t.off+t.useful)
+		d.proof.answers.Ends(t.answer, t.off+t.useful)
 		return
 	}
 	d.proof.answers.Ends(t.answer, end)
-	d.proof.answers.Has(t.answer, min(end, t.off+t.told))
+	d.proof.answers.Has(t.answer, min(end, t.off+t.reported))
 }
 
 // there says whether all of r has been received and written.
@@ -152,33 +147,33 @@ func (d *download) there(r scheduler.Range) bool { return len(d.core.Missing(r, 
 // prove compares what can be compared, and asks for what is needed for that.
 func (d *download) prove(reqs context.Context, now scheduler.Time) {
 	p := &d.proof
-	if p.answers == nil || d.err != nil || d.whole || !d.met {
+	if p.answers == nil || d.err != nil || d.singleStream || !d.identified {
 		return
 	}
 	d.account()
 	for i := range p.from {
 		s := &p.from[i]
-		if !s.lead || s.t.led.Load() < s.t.lead && !s.t.ended {
+		if !s.pending || s.t.overlapGot.Load() < s.t.overlap && !s.t.ended {
 			continue
 		}
 		// Less than all of it proves nothing, but may show that the object is another one.
-		from := s.t.off - s.t.lead
-		if r := (scheduler.Range{Off: from, End: from + min(s.t.led.Load(), s.t.lead)}); d.there(r) {
-			s.lead = false
+		from := s.t.off - s.t.overlap
+		if r := (scheduler.Range{Off: from, End: from + min(s.t.overlapGot.Load(), s.t.overlap)}); d.there(r) {
+			s.pending = false
 			d.compare(reqs, accept.ID(i+1), r)
-			s.t.before = nil
+			s.t.overlapBytes = nil
 			if d.err != nil {
 				return
 			}
 		}
 	}
-	d.succeedFirst()
+	d.replaceFirst()
 	d.probe(reqs, now)
 }
 
-// succeedFirst lets another answer say what the object is, when the first one, and all of which
+// replaceFirst lets another answer say what the object is, when the first one, and all of which
 // it is known that they are of its object, have brought nothing, or too little to be compared.
-func (d *download) succeedFirst() {
+func (d *download) replaceFirst() {
 	a, next, had := d.proof.answers, accept.ID(0), int64(0)
 	enough := min(accept.Overlap, d.core.Size())
 	if _, stream := d.to.(holder); stream {
@@ -200,11 +195,11 @@ func (d *download) succeedFirst() {
 	}
 	for i := range d.proof.from { // what they showed was of an object of which nothing is known
 		if s := &d.proof.from[i]; a.Confirmed(accept.ID(i + 1)) {
-			s.claim, s.lead = identity.Claim{}, false
+			s.claim, s.pending = identity.Claim{}, false
 		}
 	}
 	a.Lead(next)
-	d.know(d.proof.from[next-1].t, d.proof.from[next-1].claim)
+	d.redefine(d.proof.from[next-1].t, d.proof.from[next-1].claim)
 	for i, s := range d.proof.from {
 		if id := accept.ID(i + 1); a.Confirmed(id) && !a.Range(id).Empty() {
 			d.known.Learn(s.claim)
@@ -212,21 +207,21 @@ func (d *download) succeedFirst() {
 	}
 }
 
-// know lets an answer say what the object is.
-func (d *download) know(t *transfer, c identity.Claim) {
+// redefine lets an answer say what the object is.
+func (d *download) redefine(t *transfer, c identity.Claim) {
 	size := d.known.Size()
 	d.known = identity.Known{}
 	d.known.Sized(size)
 	d.known.Learn(c)
-	d.refLink, d.refURL, d.refRemote = t.link, t.resp.EffectiveURL, t.resp.Remote
+	d.first.link, d.first.url, d.first.remote = t.link, t.resp.EffectiveURL, t.resp.Remote
 }
 
-// tellLeads tells the scheduler what requests cost.
-func (d *download) tellLeads(reqs context.Context) {
-	if p := &d.proof; p.leads != p.told {
-		p.told = p.leads
+// tellOverlap tells the scheduler what requests cost.
+func (d *download) tellOverlap(reqs context.Context) {
+	if p := &d.proof; p.overlapping != p.told {
+		p.told = p.overlapping
 		lead := int64(0)
-		if p.leads {
+		if p.overlapping {
 			lead = accept.Overlap
 		}
 		d.step(reqs, scheduler.Input{Kind: scheduler.Compared, Bytes: lead})
@@ -240,10 +235,10 @@ func (d *download) release() {
 	}
 }
 
-// compare holds the lead of an answer, the bytes of r, against what is there. Where they
+// compare holds the overlap of an answer, the bytes of r, against what is there. Where they
 // differ, the one that is not confirmed is of another object.
 func (d *download) compare(reqs context.Context, id accept.ID, r scheduler.Range) {
-	p, lead := &d.proof, d.proof.from[id-1].t.before
+	p, lead := &d.proof, d.proof.from[id-1].t.overlapBytes
 	there := make([]byte, r.Len())
 	switch _, err := d.to.ReadAt(there, r.Off); {
 	case errors.Is(err, store.ErrOutside): // a stream's consumer has had it for long
@@ -312,7 +307,7 @@ func (d *download) learn(reqs context.Context, id accept.ID) {
 	}
 	d.known.Learn(s.claim)
 	if !d.known.Blind() {
-		d.proof.leads = false // until an answer comes that it does not prove
+		d.proof.overlapping = false // until an answer comes that it does not prove
 	}
 }
 
@@ -325,15 +320,15 @@ func (d *download) probe(reqs context.Context, now scheduler.Time) {
 		return
 	}
 	seams := p.answers.Seams(d.core.Size(), func(r scheduler.Range) bool {
-		return d.there(r) && !slices.ContainsFunc(p.from, func(s source) bool { // the lead will do
-			return s.lead && s.t.off > r.Off && s.t.off < r.End
+		return d.there(r) && !slices.ContainsFunc(p.from, func(s source) bool { // the overlap will do
+			return s.pending && s.t.off > r.Off && s.t.off < r.End
 		})
 	})
-	if d.complete && p.doubted && len(seams) == 0 && !slices.ContainsFunc(p.from, func(s source) bool { return s.lead }) {
+	if d.complete && p.doubted && len(seams) == 0 && !slices.ContainsFunc(p.from, func(s source) bool { return s.pending }) {
 		size := d.core.Size()
 		seams = append(seams, scheduler.Range{Off: max(0, size-accept.Overlap), End: size})
 	}
-	if d.complete && len(seams) == 0 && !d.proven() && !slices.ContainsFunc(p.from, func(s source) bool { return s.lead }) {
+	if d.complete && len(seams) == 0 && !d.proven() && !slices.ContainsFunc(p.from, func(s source) bool { return s.pending }) {
 		seams = append(seams, scheduler.Range{}) // nothing can be compared
 		p.failed = probesMost
 	}
@@ -348,13 +343,13 @@ func (d *download) probe(reqs context.Context, now scheduler.Time) {
 		return
 	}
 	id := links[p.failed%len(links)]
-	if p.failed >= probesMost || p.failed > 0 && d.core.Size() <= probeWhole {
-		d.goWhole(id, nil) // one answer is of one object
+	if p.failed >= probesMost || p.failed > 0 && d.core.Size() <= probeMost {
+		d.goSingleStream(id, nil) // one answer is of one object
 		return
 	}
 	r := seams[0]
 	t := d.newProbe(id)
-	t.off, t.lead = r.End, r.Len()
+	t.off, t.overlap = r.End, r.Len()
 	t.end.Store(r.End)
 	d.launch(reqs, t)
 }
@@ -362,13 +357,13 @@ func (d *download) probe(reqs context.Context, now scheduler.Time) {
 // newProbe is a request over a link of which the scheduler knows nothing. As long as it
 // has work for the link it goes over a connection of its own.
 func (d *download) newProbe(id scheduler.LinkID) *transfer {
-	t := &transfer{chunk: firstProbe + d.proof.probes, link: id, stream: scheduler.MaxStreams - 1, file: d.file, probe: true, u: d.job.URL}
-	d.proof.probes++
+	u := d.job.URL
+	if other := d.links[id].url; other != nil {
+		u = other
+	}
+	t := d.owner.newProbe(id, d.file, u)
 	if d.complete {
 		t.stream = 0
-	}
-	if u := d.links[id].url; u != nil {
-		t.u = u
 	}
 	return t
 }
@@ -377,12 +372,12 @@ func (d *download) newProbe(id scheduler.LinkID) *transfer {
 // everything is there, those that have answered and are not banned.
 func (d *download) probeLinks() (ids []scheduler.LinkID) {
 	for i := range d.links {
-		if l := &d.links[i]; l.there && !l.lost && !l.capped && (l.answered && !l.banned || d.complete) {
+		if l := &d.links[i]; l.usable() && (l.responses.answered && !l.use.banned || d.complete) {
 			ids = append(ids, scheduler.LinkID(i))
 		}
 	}
 	slices.SortStableFunc(ids, func(a, b scheduler.LinkID) int {
-		if x, y := d.links[a].banned, d.links[b].banned; x != y {
+		if x, y := d.links[a].use.banned, d.links[b].use.banned; x != y {
 			return map[bool]int{true: 1, false: -1}[x]
 		}
 		return cmp.Compare(cmp.Or(d.core.RTT(a), scheduler.Never), cmp.Or(d.core.RTT(b), scheduler.Never))
@@ -395,7 +390,7 @@ func (d *download) probed(t *transfer, finished bool) {
 	switch {
 	case t.question():
 		return
-	case finished && t.answer != 0 && t.led.Load() == t.lead: // compare tells what it was worth
+	case finished && t.answer != 0 && t.overlapGot.Load() == t.overlap: // compare tells what it was worth
 		return
 	}
 	d.proof.failed++
@@ -427,9 +422,9 @@ func (d *download) claimableFrom0() int64 {
 		return 0
 	}
 	switch {
-	case d.whole && !d.streaming: // what is there may be forgotten
+	case d.singleStream && !d.single.begun: // what is there may be forgotten
 		return 0
-	case d.whole:
+	case d.singleStream:
 		return math.MaxInt64
 	case d.proof.answers == nil:
 		return d.core.Prefix()

@@ -21,15 +21,15 @@ import (
 const readMost = int64(1) << 20
 
 // question says whether a transfer is one.
-func (t *transfer) question() bool { return t.probe && t.lead == 0 }
+func (t *transfer) question() bool { return t.probe && t.overlap == 0 }
 
 // ask asks the links that may still tell another size and are not being asked for anything.
 func (d *download) ask(reqs context.Context, now scheduler.Time) {
-	if d.err != nil || !d.met || d.known.Size() < 0 || d.sizeBelieved(now) {
+	if d.err != nil || !d.identified || d.known.Size() < 0 || d.sizeBelieved(now) {
 		return
 	}
 	for i := range d.links {
-		if id := scheduler.LinkID(i); d.mayTell(id) && d.idle(id, now) {
+		if id := scheduler.LinkID(i); d.mayTellSize(id) && d.idle(id, now) {
 			d.askEnd(reqs, id)
 		}
 	}
@@ -40,7 +40,7 @@ func (d *download) ask(reqs context.Context, now scheduler.Time) {
 func (d *download) askFirst(reqs context.Context, now scheduler.Time) {
 	for i := range d.links {
 		l, id := &d.links[i], scheduler.LinkID(i)
-		if l.there && !l.answered && !l.lost && !l.banned && !l.resting && !l.capped && !l.deaf && d.idle(id, now) {
+		if l.usable() && !l.responses.answered && !l.use.banned && !l.use.resting && !l.responses.unlikely && d.idle(id, now) {
 			d.askEnd(reqs, id)
 		}
 	}
@@ -48,7 +48,7 @@ func (d *download) askFirst(reqs context.Context, now scheduler.Time) {
 
 // idle says whether a link is not being asked for anything, and may be.
 func (d *download) idle(id scheduler.LinkID, now scheduler.Time) bool {
-	return now >= max(d.links[id].askAgain, d.links[id].later) &&
+	return now >= max(d.links[id].claim.nextQuestion, d.links[id].responses.notBefore) &&
 		!slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.link == id && (!t.released || t.resp == nil) })
 }
 
@@ -64,14 +64,14 @@ func (d *download) askEnd(reqs context.Context, id scheduler.LinkID) {
 // prepares for that.
 func (d *download) reads(t *transfer, resp *fetch.Response) bool {
 	size := d.known.Size()
-	t.heard = d.met
-	if !d.met && d.tellsSize(resp) {
-		d.links[t.link].tells(resp.Object.Size)
+	t.objectKnown = d.identified
+	if !d.identified && d.tellsSize(resp) {
+		d.links[t.link].claims(resp.Object.Size)
 	}
-	if !d.met || d.sizeBelieved(d.e.now()) || !resp.Whole || resp.Object.Size >= 0 || !d.tellsSize(resp) {
+	if !d.identified || d.sizeBelieved(d.e.now()) || !resp.Whole || resp.Object.Size >= 0 || !d.tellsSize(resp) {
 		return false
 	}
-	if size > readMost && !d.links[t.link].larger { // which has told another size, while it served ranges
+	if size > readMost && !d.links[t.link].claim.larger { // which has told another size, while it served ranges
 		return false
 	}
 	t.resp, t.taken, t.progress = resp, true, d.e.now()
@@ -81,9 +81,9 @@ func (d *download) reads(t *transfer, resp *fetch.Response) bool {
 }
 
 // endQuestion takes the end of a question.
-func (d *download) endQuestion(reqs context.Context, t *transfer, err error) ending {
+func (d *download) endQuestion(reqs context.Context, t *transfer, err error) diagnosis {
 	l, size, got := &d.links[t.link], d.known.Size(), t.got.Load()
-	end := ending{outcome: event.OutcomeCancelled}
+	end := diagnosis{outcome: event.OutcomeCancelled}
 	if d.err != nil || context.Cause(reqs) != nil || d.sizeBelieved(d.e.now()) {
 		return end
 	}
@@ -92,31 +92,31 @@ func (d *download) endQuestion(reqs context.Context, t *transfer, err error) end
 	case fe != nil && fe.Class == fetch.Canceled && !errors.Is(err, fetch.ErrStalled): // nobody wants to know
 		return end
 	case errors.Is(err, errRefused): // it was heard
-		l.spoke = t.heard
-	case !d.met && fe != nil && fe.Class == fetch.Unsatisfied && fe.Object != nil:
-		l.answered = true
-		l.tells(fe.Object.Size)
-	case t.taken && err == nil && d.strange:
+		l.claim.heard = t.objectKnown
+	case !d.identified && fe != nil && fe.Class == fetch.Unsatisfied && fe.Object != nil:
+		l.responses.answered = true
+		l.claims(fe.Object.Size)
+	case t.taken && err == nil && d.first.page:
 		d.outvote() // a portal's page, while another link's server sends something else
 	case t.taken && err == nil && got == size:
-		l.spoke = true
+		l.claim.heard = true
 		d.agrees(t.link)
 	case t.taken && got > size:
 		d.outvote()
 	case t.taken && err == nil:
-		l.spoke = true // of a smaller one, which the bytes that are there contradict
+		l.claim.heard = true // of a smaller one, which the bytes that are there contradict
 	case fe != nil && fe.Class == fetch.Unsatisfied && fe.Object != nil && fe.Object.Size >= 0:
-		d.hearWord(reqs, t.link, claimOf(fe.Object), 0)
-		l.spoke = true // also where it has told a larger size: there is nothing behind the end
+		d.hearSize(reqs, t.link, claimOf(fe.Object), 0)
+		l.claim.heard = true // also where it has told a larger size: there is nothing behind the end
 	case fe != nil && fe.Class != fetch.Canceled && permanent(fe, true) && !fetch.MayRefuseRange(err) && fe.Status != http.StatusForbidden: // which may be a bound on requests
-		l.spoke = true
+		l.claim.heard = true
 		d.lose(reqs, t.link, err)
 	default:
-		l.asks++
-		l.spoke = d.e.cfg.Tries > 0 && l.asks >= d.e.cfg.Tries // it will not
-		l.askAgain = d.e.now() + scheduler.Time(backoff(l.asks))
+		l.claim.questions++
+		l.claim.heard = d.e.cfg.Tries > 0 && l.claim.questions >= d.e.cfg.Tries // it will not
+		l.claim.nextQuestion = d.e.now() + scheduler.Time(backoff(l.claim.questions))
 	}
-	if d.err == nil && d.met && l.larger && size == 0 && !l.spoke {
+	if d.err == nil && d.identified && l.claim.larger && size == 0 && !l.claim.heard {
 		d.outvote() // two links disagree: what is empty says less than what is not
 	}
 	return end

@@ -33,8 +33,8 @@ func (d *download) sampleSometimes(now scheduler.Time) {
 // sample tells observers where the download stands.
 func (d *download) sample() {
 	s := event.Sample{At: d.e.now(), File: d.job.ID, Size: d.size(), Links: d.sampleLinks()}
-	if d.whole {
-		d.sampleWhole(&s)
+	if d.singleStream {
+		d.sampleSingleStream(&s)
 	} else if s.Size >= 0 {
 		s.Done = s.Size - d.core.Left() - d.unclaimed()
 	}
@@ -49,7 +49,7 @@ func (o *owner) sampleLinks() []event.LinkSample {
 		l, shared := scheduler.LinkID(id), o.e.links[id]
 		segments, open := shared.segments.lately(o.e.now())
 		links[id] = event.LinkSample{
-			Bytes: o.links[id].bytes, Wasted: o.links[id].wasted,
+			Bytes: o.links[id].traffic.received, Wasted: o.links[id].traffic.wasted,
 			Rate: o.core.Rate(l), Bandwidth: o.core.Bandwidth(l),
 			RTT: time.Duration(shared.roundTrip(nil)), InFlight: o.core.Requests(l),
 			Connections: open, TCP: segments,
@@ -66,24 +66,24 @@ func (o *owner) sampleLinks() []event.LinkSample {
 	return links
 }
 
-// sampleWhole adds what the scheduler, which has no part in it, cannot know of
+// sampleSingleStream adds what the scheduler, which has no part in it, cannot know of
 // an object that is read as one stream.
-func (d *download) sampleWhole(s *event.Sample) {
+func (d *download) sampleSingleStream(s *event.Sample) {
 	for i := range s.Links {
 		s.Links[i].Rate, s.Links[i].Bandwidth, s.Links[i].InFlight = 0, 0, 0
 	}
-	if d.wholeBy == nil {
+	if d.single.by == nil {
 		d.sampled.got = 0
 		return
 	}
-	got := d.wholeBy.got.Load()
+	got := d.single.by.got.Load()
 	if age := s.At - d.sampled.at; age >= sampleEvery/2 {
 		d.sampled.rate = float64(max(0, got-d.sampled.got)) / age.Seconds()
 		d.sampled.got = got
 	}
 	s.Done = got
-	s.Links[d.wholeBy.link].Rate = d.sampled.rate
+	s.Links[d.single.by.link].Rate = d.sampled.rate
 	if !d.complete {
-		s.Links[d.wholeBy.link].InFlight = 1
+		s.Links[d.single.by.link].InFlight = 1
 	}
 }

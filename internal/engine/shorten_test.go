@@ -52,9 +52,9 @@ func TestWhatIsTakenOverIsNotSent(t *testing.T) {
 			tr.end.Store(o.body.Size)
 			if early {
 				tr.shorten(wanted)
-				tr.meet(resp)
+				tr.noteResponse(resp)
 			} else {
-				tr.meet(resp)
+				tr.noteResponse(resp)
 				tr.shorten(wanted)
 			}
 			if n, err := io.CopyN(io.Discard, resp, wanted); err != nil {
@@ -90,14 +90,14 @@ func TestASpentRequestTakesItsConnection(t *testing.T) {
 			defer cancel(nil)
 			c := e.routes[0].client(0)
 			u := at(t, serve(t, o), "", "/f")
-			tr := &transfer{client: c, turn: c.Turn(u), u: u, to: nowhere{}, cancel: cancel, lookout: newLookout()}
+			tr := &transfer{request: request{url: u}, exchange: exchange{client: c, turn: c.Turn(u), to: nowhere{}, cancel: cancel, waker: newWaker()}}
 			tr.end.Store(o.body.Size)
 			tell := make(chan message)
 			go e.run(ctx, tr, tell)
 			m := <-tell
-			tr.meet(m.resp)
+			tr.noteResponse(m.resp)
 			tr.shorten(1000)
-			tr.spent.Store(spent)
+			tr.lastOfConn.Store(spent)
 			m.answer <- true
 			if m = <-tell; m.err != nil || tr.got.Load() != 1000 {
 				t.Errorf("%d bytes, %v", tr.got.Load(), m.err)
@@ -271,7 +271,7 @@ func TestARequestIsShortenedWhileItsLastBlockIsWritten(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			disk := slowDisk{asked: make(chan struct{}), may: make(chan struct{})}
-			tr := &transfer{client: c, turn: c.Turn(u), u: u, to: disk, cancel: cancel, lookout: newLookout()}
+			tr := &transfer{request: request{url: u}, exchange: exchange{client: c, turn: c.Turn(u), to: disk, cancel: cancel, waker: newWaker()}}
 			tr.end.Store(1000)
 			tell := make(chan message)
 			go e.run(ctx, tr, tell)
@@ -279,7 +279,7 @@ func TestARequestIsShortenedWhileItsLastBlockIsWritten(t *testing.T) {
 			if m.resp == nil {
 				t.Fatal(m.err)
 			}
-			tr.meet(m.resp)
+			tr.noteResponse(m.resp)
 			m.answer <- true
 			<-disk.asked
 			tr.shorten(500)

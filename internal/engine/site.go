@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math/bits"
 	"net/url"
 
 	"github.com/mlget/mlget/internal/fetch"
@@ -119,13 +120,17 @@ func (b *batch) credible(s *site, id scheduler.LinkID, size int64) bool {
 	if s.rangesBut(id) {
 		return false
 	}
-	for other := range b.links {
-		l := &b.links[other]
-		if scheduler.LinkID(other) != id && l.there && !l.lost && !l.resting && !l.banned && s.over[other].wholes == 0 {
-			return false
+	return b.others(id, func(l *linkState) bool { return l.left() && !l.use.resting && !l.use.banned })&^s.ignored() == 0
+}
+
+// ignored are the links over which it has ignored ranges.
+func (s *site) ignored() (links linkSet) {
+	for i := range s.over {
+		if s.over[i].wholes > 0 {
+			links.add(scheduler.LinkID(i))
 		}
 	}
-	return true
+	return links
 }
 
 // trustedElsewhere notes that a site's certificate is not good over a link, and says
@@ -176,11 +181,6 @@ func (b *batch) blame(s *site, t *transfer, err error) {
 }
 
 // linksLeft is how many links have not been lost.
-func (b *batch) linksLeft() (n int) {
-	for i := range b.links {
-		if b.links[i].there && !b.links[i].lost {
-			n++
-		}
-	}
-	return n
+func (b *batch) linksLeft() int {
+	return bits.OnesCount64(uint64(b.others(scheduler.NoLink, (*linkState).left)))
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"net/url"
 
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
@@ -10,7 +11,7 @@ import (
 
 // step gives the scheduler an input and carries out its actions.
 func (o *owner) step(reqs context.Context, in scheduler.Input) {
-	if o.whole {
+	if o.singleStream {
 		return // there is nothing left to schedule
 	}
 	now := o.e.now()
@@ -27,7 +28,7 @@ func (o *owner) act(reqs context.Context, a scheduler.Action) {
 	switch a.Kind {
 	case scheduler.Start:
 		if o.err == nil {
-			t := &transfer{chunk: a.Chunk, link: a.Link, stream: a.Stream, copy: a.Copy, file: o.file}
+			t := &transfer{request: request{chunk: a.Chunk, link: a.Link, stream: a.Stream, duplicate: a.Copy, fileID: o.file}}
 			o.work.aim(t, a.Range.Off)
 			t.off = a.Range.Off - t.base
 			t.end.Store(a.Range.End - t.base)
@@ -37,12 +38,12 @@ func (o *owner) act(reqs context.Context, a scheduler.Action) {
 		if t := o.find(a.Chunk); t != nil {
 			t.shorten(a.Range.End - t.base)
 			if a.Close {
-				t.spent.Store(true)
+				t.lastOfConn.Store(true)
 			}
 		}
 	case scheduler.Cancel:
 		if t := o.find(a.Chunk); t != nil {
-			t.released, t.counts = true, a.Range.Len()
+			t.released, t.useful = true, a.Range.Len()
 			cause := errReleased
 			switch { // its connection is of no use either
 			case o.banning(a.Link):
@@ -55,10 +56,10 @@ func (o *owner) act(reqs context.Context, a scheduler.Action) {
 			t.cancel(cause)
 		}
 	case scheduler.Ban:
-		o.links[a.Link].banned = true
+		o.links[a.Link].use.banned = true
 		o.changed(a.Link, event.LinkBanned, "too slow or silent")
 	case scheduler.Unban:
-		o.links[a.Link].banned = false
+		o.links[a.Link].use.banned = false
 		o.changed(a.Link, event.LinkUsed, "it answers again")
 	case scheduler.Complete:
 		o.complete = true
@@ -92,8 +93,8 @@ func (o *owner) banning(id scheduler.LinkID) bool {
 // flush has the server send all that is in flight on a connection.
 func (o *owner) flush(reqs context.Context, a scheduler.Action) {
 	for i := len(o.transfers) - 1; i >= 0; i-- {
-		if t := o.transfers[i]; t.link == a.Link && t.stream == a.Stream && !t.whole {
-			t.client.Flush(reqs, t.u)
+		if t := o.transfers[i]; t.link == a.Link && t.stream == a.Stream && !t.single {
+			t.client.Flush(reqs, t.url)
 			return
 		}
 	}
@@ -108,21 +109,34 @@ func (o *owner) find(id scheduler.ChunkID) *transfer {
 	return nil
 }
 
+// firstProbe is the first chunk id of requests that only compare, beyond the scheduler's own
+// and below firstWhole.
+const firstProbe = scheduler.ChunkID(1) << 29
+
+// newProbe is a request over a link of which the scheduler knows nothing.
+func (o *owner) newProbe(id scheduler.LinkID, file event.FileID, u *url.URL) *transfer {
+	t := &transfer{request: request{
+		chunk: firstProbe + o.probes, link: id, stream: scheduler.MaxStreams - 1, fileID: file, url: u, probe: true,
+	}}
+	o.probes++
+	return t
+}
+
 // launch sends a transfer's request.
 func (o *owner) launch(reqs context.Context, t *transfer) {
 	ctx, cancel := context.WithCancelCause(reqs)
-	t.cancel, t.lookout = cancel, o.lookout
+	t.cancel, t.waker = cancel, o.waker
 	t.client = o.e.routes[t.link].client(t.stream)
-	o.links[t.link].opened &^= 1 << t.stream
-	o.links[t.link].asked = true
+	o.links[t.link].conns.opened &^= 1 << t.stream
+	o.links[t.link].responses.asked = true
 	t.inVain = t.client.InVain()
-	t.turn = t.client.Turn(t.u)
+	t.turn = t.client.Turn(t.url)
 	t.sent = o.e.now()
 	t.progress = t.sent
 	o.transfers = append(o.transfers, t)
-	t.endedBefore = o.e.crowd.begin(t.u, t.link)
+	t.endedBefore = o.e.load.begin(t.url, t.link)
 	o.e.cfg.Bus.Publish(event.RequestStarted{
-		At: t.sent, File: t.file, Link: t.link, Chunk: t.chunk, Off: t.off, End: t.end.Load(),
+		At: t.sent, File: t.fileID, Link: t.link, Chunk: t.chunk, Off: t.off, End: t.end.Load(),
 	})
 	go o.e.run(ctx, t, o.tell)
 }

@@ -13,19 +13,19 @@ import (
 // long as others bring something.
 func TestSpared(t *testing.T) {
 	t.Parallel()
-	d := &download{owner: owner{links: []linkState{{used: true, streams: 1}}}}
-	d.links[0].heard[0] = scheduler.Second
-	failed := &transfer{stream: 1, sent: 5 * scheduler.Second}
-	if first, second := d.spared(failed), d.spared(failed); !first || second {
+	d := &download{owner: owner{links: []linkState{{use: linkUse{taken: true}, conns: linkConns{delivered: 1}}}}}
+	d.links[0].conns.lastByte[0] = scheduler.Second
+	failed := &transfer{request: request{stream: 1}, exchange: exchange{sent: 5 * scheduler.Second}}
+	if first, second := d.excused(failed), d.excused(failed); !first || second {
 		t.Errorf("spared: %v, then %v", first, second)
 	}
-	d.links[0].heard[0] = 4 * scheduler.Second
+	d.links[0].conns.lastByte[0] = 4 * scheduler.Second
 	for range 2 {
-		if !d.spared(failed) {
+		if !d.excused(failed) {
 			t.Error("others bring something, and it is to blame")
 		}
 	}
-	if d.spared(&transfer{stream: 0, sent: 5 * scheduler.Second}) {
+	if d.excused(&transfer{exchange: exchange{sent: 5 * scheduler.Second}}) {
 		t.Error("a stream that has brought something is spared")
 	}
 }

@@ -27,60 +27,80 @@ var (
 // wholeObject is the end of a transfer that reads a body of unknown length.
 const wholeObject = int64(1)<<62 - 1
 
-// transfer is one request in flight. Its goroutine writes got, firstByte,
-// lastByte and held, the owner reads them; end is the other way round, so that a
-// range is shortened without a lock.
+// transfer is one request in flight, and the goroutine that makes it.
 type transfer struct {
-	chunk   scheduler.ChunkID
-	link    scheduler.LinkID
-	stream  scheduler.StreamID
-	client  *fetch.Client
-	file    event.FileID
-	lookout *lookout
-	u       *url.URL
-	to      sink   // of a batch: once the file is open
-	of      *entry // of a batch
-	eager   bool   // every byte is wanted at once: a consumer waits for it
-	whole   bool   // asks for the whole object, without a range
-	first   bool   // nothing of the object has come yet, and nothing is there
-	exact   bool   // a body of unknown length has to end at end
-	probe   bool   // only its lead is wanted: the scheduler knows nothing of it
-	lead    int64  // bytes before off that are asked for as well, to be compared: see proof
-	turn    *fetch.Turn
-	base    int64 // the scheduler's address of the object's first byte
-	sent    scheduler.Time
-	cancel  context.CancelCauseFunc
+	request
+	exchange
+	counters
+	account
+}
 
-	end       atomic.Int64 // the byte at which to stop
-	got       atomic.Int64 // bytes received, all of them written
-	firstByte atomic.Int64 // a scheduler.Time; 0: none yet
-	lastByte  atomic.Int64 // of a byte before end
-	spent     atomic.Bool  // its connection ends with it
-	held      atomic.Bool  // waits for the consumer of a stream, or for other readers, not for the link
-	rests     atomic.Bool  // its reader is to rest for uplinkRest after each block
-	led       atomic.Int64 // bytes of the lead received; before may be read when they are lead
-	before    []byte       // the lead
-	again     atomic.Int64 // bytes that were there already, and were compared
+// request is what a transfer asks for. The owner sets it, and changes it at most before it lets
+// the response be read.
+type request struct {
+	chunk     scheduler.ChunkID
+	link      scheduler.LinkID
+	stream    scheduler.StreamID
+	fileID    event.FileID
+	file      *file // of a batch
+	url       *url.URL
+	base      int64 // the scheduler's address of the object's first byte
+	off       int64 // of the first byte that counts
+	overlap   int64 // bytes before off that are asked for as well, to be compared: see proof
+	duplicate bool  // these bytes were asked for before: it is of use only if it is finished
+	single    bool  // asks for the whole object, without a range
+	first     bool  // nothing of the object has come yet, and nothing is there
+	probe     bool  // only its overlap is wanted: the scheduler knows nothing of it
+}
 
-	// What only the owner touches, but for off, which the goroutine reads once
-	// its response was taken.
-	off         int64
+// exchange is by what means a transfer gets its bytes. The owner sets it when it launches the
+// transfer.
+type exchange struct {
+	client *fetch.Client
+	turn   *fetch.Turn
+	cancel context.CancelCauseFunc
+	waker  *waker
+	sent   scheduler.Time
+	to     sink // of a batch: once the file is open
+	eager  bool // every byte is wanted at once: a consumer waits for it
+	exact  bool // a body of unknown length has to end at end
+}
+
+// counters are what the goroutine and the owner tell each other, without a lock: end, lastOfConn
+// and paced are the owner's to write, the others the goroutine's.
+type counters struct {
+	end        atomic.Int64 // the byte at which to stop
+	lastOfConn atomic.Bool  // its connection ends with it
+	paced      atomic.Bool  // its reader is to rest for uplinkRest after each block
+
+	got          atomic.Int64 // bytes received, all of them written
+	firstByte    atomic.Int64 // a scheduler.Time; 0: none yet
+	lastByte     atomic.Int64 // of a byte before end
+	waits        atomic.Bool  // for the consumer of a stream, or for other readers, not for the link
+	compared     atomic.Int64 // bytes that were there already, and were compared
+	overlapGot   atomic.Int64 // bytes of the overlap received
+	overlapBytes []byte       // the overlap; the owner may read the first overlapGot of them
+}
+
+// account is what the owner knows of a transfer. The goroutine reads resp once it may.
+type account struct {
+	resp        *fetch.Response // nil until it was judged
 	taken       bool            // its response was
-	ended       bool            // its goroutine has
-	answer      accept.ID       // 0: a validator proves it, or it was not taken
-	resp        *fetch.Response // nil until it was judged; the goroutine reads it
-	copy        bool            // another was asked for these bytes before: of use only if finished
-	counts      int64           // bytes that are of use, once it has been released
-	told        int64           // bytes that the scheduler knows of
-	behind      int64           // bytes that wait for one that is missing, as long as it does not know of them
-	toldAt      scheduler.Time  // when the last of them came
-	endedBefore int             // requests of its server over its link
-	hadCompany  bool            // others of these have ended since it began
-	inVain      int64           // bytes that came in vain over its connection, that the scheduler knows of
-	progress    scheduler.Time  // when it was last seen to do what it should
-	released    bool            // the scheduler has forgotten this transfer
-	heard       bool            // of a question: the object was known when the answer came
 	refusal     error           // why its response was refused, if that counts against its link
+	answer      accept.ID       // 0: a validator proves it, or it was not taken
+	objectKnown bool            // of a question: the object was known when the answer came
+	released    bool            // the scheduler has forgotten this transfer
+	useful      int64           // bytes that are of use, once it has been released
+	ended       bool            // its goroutine has
+
+	reported   int64          // bytes that the scheduler knows of
+	reportedAt scheduler.Time // when the last of them came
+	behind     int64          // bytes that wait for one that is missing, as long as it does not know of them
+	inVain     int64          // bytes that came in vain over its connection, that the scheduler knows of
+	progress   scheduler.Time // when it was last seen to do what it should
+
+	endedBefore int  // requests of its server over its link
+	hadCompany  bool // others of these have ended since it began
 }
 
 // message is what a transfer tells its owner.
@@ -93,9 +113,9 @@ type message struct {
 	err    error
 }
 
-// meet takes note of the response. The range may have been shortened since it was
+// noteResponse takes note of the response. The range may have been shortened since it was
 // asked for.
-func (t *transfer) meet(resp *fetch.Response) {
+func (t *transfer) noteResponse(resp *fetch.Response) {
 	t.resp = resp
 	resp.Shorten(t.end.Load())
 }
@@ -113,8 +133,8 @@ func (t *transfer) shorten(end int64) {
 // has ended.
 func (e *Engine) run(ctx context.Context, t *transfer, tell chan<- message) {
 	resp, err := e.open(ctx, t, tell)
-	if err == nil && t.of != nil {
-		t.to, err = t.of.open(ctx, t)
+	if err == nil && t.file != nil {
+		t.to, err = t.file.open(ctx, t)
 	}
 	if err == nil {
 		err = e.receive(ctx, t, resp, t.to)
@@ -124,7 +144,7 @@ func (e *Engine) run(ctx context.Context, t *transfer, tell chan<- message) {
 	case errors.Is(err, errThere):
 		resp.Discard(worthwhile) // of a byte that only asked a question
 	default:
-		if t.spent.Load() {
+		if t.lastOfConn.Load() {
 			t.cancel(fetch.ErrSpent)
 		}
 		resp.Discard(0) // a range that was cut short: its rest is not wanted
@@ -136,11 +156,11 @@ func (e *Engine) run(ctx context.Context, t *transfer, tell chan<- message) {
 // is returned also where that is not so.
 func (e *Engine) open(ctx context.Context, t *transfer, tell chan<- message) (*fetch.Response, error) {
 	off, end := t.off, t.end.Load()
-	if t.whole {
+	if t.single {
 		end = -1
 	}
 	t.turn.First = t.first
-	resp, err := t.turn.Get(ctx, off-t.lead, end)
+	resp, err := t.turn.Get(ctx, off-t.overlap, end)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +183,7 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 	defer c.close()
 	most := int64(e.readSize(t.link))
 	left := &e.links[t.link].allowance
-	if err := e.receiveLead(ctx, t, resp); err != nil {
+	if err := e.receiveOverlap(ctx, t, resp); err != nil {
 		return err
 	}
 	got := int64(0)
@@ -197,7 +217,7 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 				t.lastByte.Store(now)
 			}
 			t.got.Store(got)
-			t.lookout.came(scheduler.Time(now))
+			t.waker.bytesCame(scheduler.Time(now))
 		}
 		left.receive(want, n) // after got: see noteSpent
 		if n > 0 {
@@ -207,7 +227,7 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 		}
 		switch {
 		case err == nil:
-			if t.rests.Load() {
+			if t.paced.Load() {
 				time.Sleep(uplinkRest)
 			}
 		case errors.Is(err, io.EOF):
@@ -224,31 +244,31 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 	}
 }
 
-// receiveLead takes the bytes before those that count.
-func (e *Engine) receiveLead(ctx context.Context, t *transfer, resp *fetch.Response) error {
-	if t.lead == 0 {
+// receiveOverlap takes the bytes before those that count.
+func (e *Engine) receiveOverlap(ctx context.Context, t *transfer, resp *fetch.Response) error {
+	if t.overlap == 0 {
 		return nil
 	}
 	left := &e.links[t.link].allowance
-	t.before = make([]byte, t.lead)
-	for at := int64(0); at < t.lead; {
-		want, err := left.take(ctx, t, min(t.lead-at, int64(e.readSize(t.link))))
+	t.overlapBytes = make([]byte, t.overlap)
+	for at := int64(0); at < t.overlap; {
+		want, err := left.take(ctx, t, min(t.overlap-at, int64(e.readSize(t.link))))
 		if err != nil {
 			return err
 		}
 		if want == 0 {
 			return ErrCapped
 		}
-		n, err := resp.Read(t.before[at : at+want])
+		n, err := resp.Read(t.overlapBytes[at : at+want])
 		left.receive(want, int64(n))
 		at += int64(n)
-		t.led.Store(at)
+		t.overlapGot.Store(at)
 		if n > 0 {
 			if werr := e.waitRate(ctx, t.link, n); werr != nil {
 				return werr
 			}
 		}
-		if err != nil && at < t.lead {
+		if err != nil && at < t.overlap {
 			if errors.Is(err, io.EOF) {
 				return nil // the object ends there
 			}
@@ -269,9 +289,9 @@ func ended(resp *fetch.Response) bool {
 // store writes p at its place, when there is room for it.
 func (e *Engine) store(ctx context.Context, t *transfer, to sink, p []byte, at int64) error {
 	if to.window() > 0 {
-		t.held.Store(true)
+		t.waits.Store(true)
 		err := to.room(ctx, at+int64(len(p)))
-		t.held.Store(false)
+		t.waits.Store(false)
 		if err != nil {
 			return err
 		}

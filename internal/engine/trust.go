@@ -44,37 +44,37 @@ func (t *trust) has(u *url.URL, id scheduler.LinkID) bool {
 
 // sizeBelieved says whether what the first answer said of the object's size is believed.
 func (d *download) sizeBelieved(now scheduler.Time) bool {
-	if !d.met || d.believed {
-		return d.believed
+	if !d.identified || d.vote.believed {
+		return d.vote.believed
 	}
-	since := now - d.metAt
-	d.believed = d.refLink != scheduler.NoLink && !d.disputed && d.e.trust.has(d.job.URL, d.refLink) || !d.awaitsWord() ||
-		since >= d.wordTime()
-	return d.believed
+	since := now - d.first.at
+	d.vote.believed = d.first.link != scheduler.NoLink && !d.vote.disputed && d.e.trust.has(d.job.URL, d.first.link) || !d.awaitsSizes() ||
+		since >= d.voteTime()
+	return d.vote.believed
 }
 
-// wordTime is how long others have to contradict a size: longer where one has answered, if only
+// voteTime is how long others have to contradict a size: longer where one has answered, if only
 // that it is too busy. For such a one a page in place of another kind of file has been held
 // back already, before it was taken.
-func (d *download) wordTime() scheduler.Time {
+func (d *download) voteTime() scheduler.Time {
 	for i := range d.links {
 		id := scheduler.LinkID(i)
-		if l := &d.links[i]; (l.answered || l.declined && !d.strange || l.larger || d.job.disagree.has(id)) && d.mayTell(id) {
+		if l := &d.links[i]; (l.responses.answered || l.responses.declined && !d.first.page || l.claim.larger || d.job.disagree.has(id)) && d.mayTellSize(id) {
 			return d.e.undecidedTime()
 		}
 	}
 	return parkTime
 }
 
-// awaitsWord says whether a link that has been asked may still tell another size, or show
+// awaitsSizes says whether a link that has been asked may still tell another size, or show
 // bytes behind the end that was told.
-func (d *download) awaitsWord() bool {
+func (d *download) awaitsSizes() bool {
 	for i := range d.links {
-		if id := scheduler.LinkID(i); d.mayTell(id) || d.questioned(id) {
+		if id := scheduler.LinkID(i); d.mayTellSize(id) || d.questioned(id) {
 			return true
 		}
 	}
-	return len(d.doubts) > 0
+	return len(d.doubts.responses) > 0
 }
 
 // undecidedTime is how long a link that has answered may take to tell whether it agrees: it may stall
@@ -88,55 +88,43 @@ func (d *download) questioned(id scheduler.LinkID) bool {
 	return slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.question() && t.link == id })
 }
 
-// answers says whether the first answer over a link is to be expected.
-func (l *linkState) answers() bool { return l.working() && !l.lost && !l.banned && !l.answered }
-
-// working says whether a link that has been asked is one that answers, if not with ranges. One
-// that is banned is slow, or has been silent for less than parkTime, perhaps.
-func (l *linkState) working() bool {
-	return l.there && l.asked && (!l.lost || aboutRanges(l.err)) && !l.resting && !l.capped && !l.deaf
-}
-
-// postponed says whether a link's server has asked to be left alone for longer than others wait for it.
-func (l *linkState) postponed(now scheduler.Time) bool { return l.later >= now+parkTime }
-
-// mayTell says whether a link has still to say of what size the object is.
-func (d *download) mayTell(id scheduler.LinkID) bool {
+// mayTellSize says whether a link has still to say of what size the object is.
+func (d *download) mayTellSize(id scheduler.LinkID) bool {
 	l := &d.links[id]
-	return l.working() && !l.spoke && !d.agree.has(id) && !l.postponed(d.e.now())
+	return l.mayStillTell() && !l.claim.heard && !d.vote.agree.has(id) && !l.postponed(d.e.now())
 }
 
 // agrees notes that a link tells the size that is known.
 func (d *download) agrees(id scheduler.LinkID) {
-	if d.agree.add(id); d.agree.several() {
-		d.believed = true
-		d.e.trust.add(d.job.URL, d.agree)
+	if d.vote.agree.add(id); d.vote.agree.several() {
+		d.vote.believed = true
+		d.e.trust.add(d.job.URL, d.vote.agree)
 	}
 }
 
-// hearWord takes what another link says of the object's size, in an answer that brings the
+// hearSize takes what another link says of the object's size, in an answer that brings the
 // bytes up to end (-1: nobody knows), and says whether the download goes on: not if it was the
 // first one's link that lied. One that says that the object is larger is asked for what is
 // behind the end.
-func (d *download) hearWord(reqs context.Context, id scheduler.LinkID, c identity.Claim, end int64) bool {
+func (d *download) hearSize(reqs context.Context, id scheduler.LinkID, c identity.Claim, end int64) bool {
 	size, l := d.known.Size(), &d.links[id]
-	if !d.met || size < 0 || c.Size < 0 && end <= size {
+	if !d.identified || size < 0 || c.Size < 0 && end <= size {
 		return true
 	}
-	l.spoke = c.Size <= size
+	l.claim.heard = c.Size <= size
 	switch {
-	case d.strange && !d.believed && id != d.refLink && d.refLink != scheduler.NoLink:
+	case d.first.page && !d.vote.believed && id != d.first.link && d.first.link != scheduler.NoLink:
 		d.outvote() // a portal's page, while another link's server speaks of no such thing
 		return false
 	case c.Size == size:
 		d.agrees(id)
-	case d.believed || d.agree.has(id) || d.refLink == scheduler.NoLink:
+	case d.vote.believed || d.vote.agree.has(id) || d.first.link == scheduler.NoLink:
 	case c.Size >= 0 && c.Size < size:
 	case end > size:
 		d.outvote() // what ends has no bytes behind its end
 		return false
-	case !l.larger:
-		l.larger = true
+	case !l.claim.larger:
+		l.claim.larger = true
 		d.askEnd(reqs, id)
 	}
 	return true
@@ -144,8 +132,8 @@ func (d *download) hearWord(reqs context.Context, id scheduler.LinkID, c identit
 
 // outvote gives up what the first answer said, and its link.
 func (d *download) outvote() {
-	l := &d.links[d.refLink]
+	l := &d.links[d.first.link]
 	l.lost, l.err = true, contradiction("over this link the object has %d bytes, over another one more", d.known.Size())
-	d.e.notice(true, "%s: the server's answer was contradicted by another link: starting over", d.e.links[d.refLink].Name())
+	d.e.notice(true, "%s: the server's answer was contradicted by another link: starting over", d.e.links[d.first.link].Name())
 	d.fail(errOutvoted)
 }

@@ -15,10 +15,11 @@ const tuneEvery = 250 * scheduler.Millisecond
 // tuner steps the mode by which a batch shares out its links' connections.
 type tuner struct {
 	*tuning.Tuner
-	mode    tuning.Mode
-	next    scheduler.Time
-	links   []tuning.LinkView
-	changes []tuning.Change
+	mode     tuning.Mode
+	next     scheduler.Time
+	received [scheduler.MaxClasses]int64 // bytes, by class
+	links    []tuning.LinkView
+	changes  []tuning.Change
 }
 
 func newTuner(spec *Batch, links int) (tuner, error) {
@@ -36,7 +37,7 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 	}
 	t.next = now + tuneEvery
 	b.lookAtStreams(now)
-	o := tuning.Observation{Links: t.links, Received: b.received, Joules: -1}
+	o := tuning.Observation{Links: t.links, Received: t.received, Joules: -1}
 	spent, measured := b.e.spent()
 	if measured {
 		o.Joules, o.SpentAt, o.Every = spent.Joules, spent.Until, spent.Every
@@ -44,18 +45,18 @@ func (b *batch) tune(reqs context.Context, now scheduler.Time) {
 	for i := range t.links {
 		id, l := scheduler.LinkID(i), &b.links[i]
 		t.links[i] = tuning.LinkView{
-			Up:   l.there && !l.lost && !l.resting,
-			Rate: b.core.Rate(id), Bandwidth: b.core.Bandwidth(id), RTT: b.core.RTT(id), Trip: l.trip, Streams: bits.OnesCount64(l.busy),
+			Up:   l.there && !l.lost && !l.use.resting,
+			Rate: b.core.Rate(id), Bandwidth: b.core.Bandwidth(id), RTT: b.core.RTT(id), Trip: l.conns.dataRTT, Streams: bits.OnesCount64(l.conns.busy),
 			Power: powerOf(&b.e.links[i].terms.Radio),
 		}
 	}
-	for _, f := range b.entries {
-		if f.fate == running || f.fate == held {
+	for _, f := range b.files {
+		if f.state == running || f.state == deferred {
 			o.Files[f.class]++
 			o.Left[f.class] += max(0, b.likely(f)-f.got)
 		}
 	}
-	if b.jobs != nil {
+	if b.supply.jobs != nil {
 		class := t.Class(-1)
 		o.Files[class] += int(b.ahead())
 		o.Left[class] += b.toCome()
@@ -94,15 +95,15 @@ const spareTime = 500 * scheduler.Millisecond
 // that are not wanted any more.
 func (b *batch) lookAtStreams(now scheduler.Time) {
 	for id := range b.links {
-		b.links[id].busy = 0
+		b.links[id].conns.busy = 0
 	}
 	for _, t := range b.transfers {
-		b.links[t.link].busy |= 1 << t.stream
+		b.links[t.link].conns.busy |= 1 << t.stream
 	}
 	for id := range b.links {
 		l, r := &b.links[id], b.e.routes[id]
 		for s := scheduler.StreamID(b.core.Streams(scheduler.LinkID(id))); s < scheduler.MaxStreams; s++ {
-			if r.clients[s] != nil && (l.busy|l.opened)&(1<<s) == 0 && now-l.heard[s] > spareTime {
+			if r.clients[s] != nil && (l.conns.busy|l.conns.opened)&(1<<s) == 0 && now-l.conns.lastByte[s] > spareTime {
 				r.drop(s)
 			}
 		}
@@ -114,19 +115,19 @@ func (b *batch) lookAtStreams(now scheduler.Time) {
 const likelyMost = addressMost >> 10
 
 // likely is how many bytes a file has, as far as one knows.
-func (b *batch) likely(f *entry) int64 {
+func (b *batch) likely(f *file) int64 {
 	switch {
 	case f.size >= 0:
 		return f.size
 	case f.job.Size > 0:
 		return min(f.job.Size, likelyMost)
 	}
-	return b.sizes.mean()
+	return b.supply.sizes.mean()
 }
 
 // toCome is how many bytes the jobs have that are still to be read, as far as one knows.
 func (b *batch) toCome() int64 {
-	mean := b.sizes.mean()
+	mean := b.supply.sizes.mean()
 	return min(b.ahead(), addressMost/mean) * mean
 }
 

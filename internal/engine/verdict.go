@@ -43,8 +43,8 @@ const (
 )
 
 // diagnose implements work.
-func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
-	f := t.of
+func (b *batch) diagnose(reqs context.Context, t *transfer, err error) diagnosis {
+	f := t.file
 	if t.probe {
 		return b.endWitness(reqs, t, err)
 	}
@@ -52,69 +52,69 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 		b.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.got.Load()})
 	}
 	var fe *fetch.Error
-	asked, answers := b.besides(t)
-	if b.e.crowd.beyond(t.u, t.link, b.inFlight(t.link)) {
+	asked, answers := b.otherRequests(t)
+	if b.e.load.exceeds(t.url, t.link, b.inFlight(t.link)) {
 		asked++ // by files that are downloaded by themselves
 	}
 	once := b.e.cfg.Tries == 1 // whoever wants that wants no other explanation either
 	switch {
 	case t.released:
-		if b.links[t.link].used { // of one that never answered its files are told what the others say
+		if b.links[t.link].use.taken { // of one that never answered its files are told what the others say
 			b.silence(reqs, t, err)
 		}
-		return ending{outcome: event.OutcomeCancelled}
+		return diagnosis{outcome: event.OutcomeCancelled}
 	case err == nil:
-		return ending{outcome: event.OutcomeDone}
-	case errors.Is(err, errThere) && f.fate == running:
+		return diagnosis{outcome: event.OutcomeDone}
+	case errors.Is(err, errThere) && f.state == running:
 		b.withdraw(reqs, f)
-		f.fate, f.want = finishing, nil
-		return ending{outcome: event.OutcomeCancelled}
+		f.state, f.remaining = finishing, nil
+		return diagnosis{outcome: event.OutcomeCancelled}
 	case b.err != nil:
-		return ending{outcome: event.OutcomeCancelled}
+		return diagnosis{outcome: event.OutcomeCancelled}
 	case context.Cause(reqs) != nil:
 		b.fail(context.Cause(reqs))
-		return ending{outcome: event.OutcomeCancelled}
-	case f.fate != running:
-		return ending{outcome: event.OutcomeCancelled}
+		return diagnosis{outcome: event.OutcomeCancelled}
+	case f.state != running:
+		return diagnosis{outcome: event.OutcomeCancelled}
 	case errors.Is(err, errRefused):
-		return ending{outcome: event.OutcomeProtocol, retry: true}
+		return diagnosis{outcome: event.OutcomeProtocol, retry: true}
 	case errors.Is(err, fetch.ErrStalled):
-		return b.broken(reqs, t, event.OutcomeNetwork, err)
+		return b.networkFailed(reqs, t, event.OutcomeNetwork, err)
 	case errors.Is(err, ErrCapped):
 		return b.capped(t)
 	case errors.Is(err, link.ErrWindow):
-		return ending{outcome: event.OutcomeCancelled, retry: true, lost: err}
+		return diagnosis{outcome: event.OutcomeCancelled, retry: true, lost: err}
 	case errors.Is(err, store.ErrLeft):
-		b.setAside(reqs, f, "")
-		return ending{outcome: event.OutcomeCancelled, retry: true}
-	case errno.IsScarce(err) && f.lacked < lackedMost:
-		f.lacked++
-		b.hold(reqs, f, b.e.now()+scheduler.Time(backoff(f.lacked)))
-		return ending{outcome: event.OutcomeStorage, retry: true}
+		b.goSolo(reqs, f, "")
+		return diagnosis{outcome: event.OutcomeCancelled, retry: true}
+	case errno.IsScarce(err) && f.noDescriptors < lackedMost:
+		f.noDescriptors++
+		b.postpone(reqs, f, b.e.now()+scheduler.Time(backoff(f.noDescriptors)))
+		return diagnosis{outcome: event.OutcomeStorage, retry: true}
 	case !errors.As(err, &fe):
 		if full(err) {
 			b.fail(noRoom(err)) // none of the others will find room either
 		}
 		b.giveUp(reqs, f, err)
-		return ending{outcome: event.OutcomeStorage}
+		return diagnosis{outcome: event.OutcomeStorage}
 	case fe.Class == fetch.Canceled: // its link was sent elsewhere
-		return ending{outcome: event.OutcomeCancelled, retry: true}
+		return diagnosis{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return b.unsatisfied(reqs, t, fe)
 	case fe.Class == fetch.Busy && b.e.cfg.ErrorTries > 0 && f.size < 0 && fe.Failing() && (fe.Status != http.StatusServiceUnavailable || asked == 0 || once):
-		return b.failing(reqs, t, fe)
+		return b.serverFailed(reqs, t, fe)
 	case f.size >= 0 && (f.site.over[t.link].ignoresRanges() && fetch.MayRefuseRange(err) || !f.site.over[t.link].ranges && fetch.RefusesRange(err)):
 		f.site.odds++
-		b.setAside(reqs, f, "the server does not serve ranges of it")
-		return ending{outcome: outcomeOf(fe.Class), retry: true}
-	case !once && f.beside < besideMost && asked > 0 && (fe.Class == fetch.Busy || fe.Status == http.StatusForbidden && b.bounds(t)):
-		f.beside++
-		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
+		b.goSolo(reqs, f, "the server does not serve ranges of it")
+		return diagnosis{outcome: outcomeOf(fe.Class), retry: true}
+	case !once && f.overloads < besideMost && asked > 0 && (fe.Class == fetch.Busy || fe.Status == http.StatusForbidden && b.bounds(t)):
+		f.overloads++
+		return diagnosis{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
 	case !once && fe.Status == http.StatusForbidden && b.mayBound(t, asked):
 		return b.forbidden(reqs, t)
-	case !once && f.spared < sparedMost && f.site.over[t.link].heard > 0 && b.needless(t):
-		f.spared++
-		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
+	case !once && f.excused < sparedMost && f.site.over[t.link].heard > 0 && b.onSpareConnection(t):
+		f.excused++
+		return diagnosis{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
 	case fe.Class == fetch.Busy:
 		return b.busy(reqs, t, fe)
 	case fe.Class == fetch.TLS && b.trustedElsewhere(f.site, t.link):
@@ -126,10 +126,10 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 	case nameError(err) != nil && (!f.site.answered || !named(f, nameError(err))):
 		return b.unresolved(reqs, t, err)
 	case fe.Temporary() || fe.Class == fetch.DNS || fe.Class == fetch.TLS:
-		return b.broken(reqs, t, outcomeOf(fe.Class), err)
+		return b.networkFailed(reqs, t, outcomeOf(fe.Class), err)
 	case fe.Class == fetch.Protocol && fe.Status == 0:
-		b.setAside(reqs, f, fe.Error())
-		return ending{outcome: event.OutcomeProtocol, retry: true}
+		b.goSolo(reqs, f, fe.Error())
+		return diagnosis{outcome: event.OutcomeProtocol, retry: true}
 	}
 	return b.denied(reqs, t, err)
 }
@@ -138,20 +138,20 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) ending {
 // bound their number: it has served some of the same file over the link, or another file
 // after it had forbidden that.
 func (b *batch) bounds(t *transfer) bool {
-	return t.of.served.has(t.link) || t.of.site.over[t.link].bounds
+	return t.file.served.has(t.link) || t.file.site.over[t.link].bounds
 }
 
 // mayBound says whether a server that forbids a file may do so since it bounds the number of
 // requests: there are so many others, or others brought bytes while it was asked. It is taken
 // to forbid files for good when one stays forbidden, unless it is known to bound requests.
 func (b *batch) mayBound(t *transfer, others int) bool {
-	f, over := t.of, &t.of.site.over[t.link]
+	f, over := t.file, &t.file.site.over[t.link]
 	known, most := b.bounds(t), mayBeBoundMost
 	if known {
 		most = boundMost
 	}
 	switch {
-	case others == 0 && b.links[t.link].lastByte < t.sent && f.forbidden.times == 0 && !known && !b.forsook(t.link), over.forbids && !known:
+	case others == 0 && b.links[t.link].traffic.lastByte < t.sent && f.forbidden.times == 0 && !known && !b.withdrewLately(t.link), over.forbids && !known:
 		return false
 	case f.forbidden.times < most:
 		return true
@@ -162,15 +162,15 @@ func (b *batch) mayBound(t *transfer, others int) bool {
 
 // forbidden puts a file off whose server may bound its requests. Those of the file itself are
 // withdrawn with it: only others make it the same refusal.
-func (b *batch) forbidden(reqs context.Context, t *transfer) ending {
-	f, now := t.of, b.e.now()
-	others := b.e.crowd.beyond(t.u, t.link, b.inFlight(t.link)) || slices.ContainsFunc(b.transfers, func(other *transfer) bool {
-		return other.link == t.link && other.of != f && other.of.site == f.site
+func (b *batch) forbidden(reqs context.Context, t *transfer) diagnosis {
+	f, now := t.file, b.e.now()
+	others := b.e.load.exceeds(t.url, t.link, b.inFlight(t.link)) || slices.ContainsFunc(b.transfers, func(other *transfer) bool {
+		return other.link == t.link && other.file != f && other.file.site == f.site
 	})
-	b.e.crowd.again(&f.forbidden, t.u, t.link, others)
+	b.e.load.countForbidden(&f.forbidden, t.url, t.link, others)
 	f.site.answered, f.site.over[t.link].heard = true, now
-	b.hold(reqs, f, now+scheduler.Time(backoff(min(f.forbidden.all, mayBeBoundMost))))
-	return ending{outcome: event.OutcomeStatus, retry: true, wait: backoffFirst}
+	b.postpone(reqs, f, now+scheduler.Time(backoff(min(f.forbidden.all, mayBeBoundMost))))
+	return diagnosis{outcome: event.OutcomeStatus, retry: true, wait: backoffFirst}
 }
 
 // full says whether an error is about room that is used up, for this file and all
@@ -182,156 +182,149 @@ func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
 
-// broken handles a failure of the network: the link's, if nothing came over it of
+// networkFailed handles a failure of the network: the link's, if nothing came over it of
 // late, the site's, if it does not answer while the link works, and else the file's.
-func (b *batch) broken(reqs context.Context, t *transfer, outcome event.Outcome, err error) ending {
-	f, now := t.of, b.e.now()
+func (b *batch) networkFailed(reqs context.Context, t *transfer, outcome event.Outcome, err error) diagnosis {
+	f, now := t.file, b.e.now()
 	since := max(t.sent, now-aliveTime)
 	c := classOf(err)
 	answers := f.site.heardSince(since)
 	there := c == fetch.Refused || c == fetch.TLS || errors.Is(err, fetch.ErrNoHandshake) // somebody is
-	works := b.links[t.link].lastByte >= since || !answers && there
+	works := b.links[t.link].traffic.lastByte >= since || !answers && there
 	if !works {
-		return b.fault(reqs, t, outcome, err)
+		return b.linkFailed(reqs, t, outcome, err)
 	}
 	if f.gained >= worthwhile {
-		f.failures = 0
+		f.breaks = 0
 	}
 	f.gained = 0
-	f.failures++
+	f.breaks++
 	if t.resp == nil && !answers {
 		b.blame(f.site, t, err)
-		b.later(reqs, f.site, err)
+		b.postponeSite(reqs, f.site, err)
 	}
 	switch {
-	case f.fate != running:
-	case f.failures >= breaksMost:
-		b.setAside(reqs, f, err.Error())
+	case f.state != running:
+	case f.breaks >= breaksMost:
+		b.goSolo(reqs, f, err.Error())
 	default:
-		b.hold(reqs, f, now+scheduler.Time(backoff(f.failures)))
+		b.postpone(reqs, f, now+scheduler.Time(backoff(f.breaks)))
 	}
-	return ending{outcome: outcome, retry: f.fate != failed}
+	return diagnosis{outcome: outcome, retry: f.state != failed}
 }
 
 // dropsRanges says whether the server of the only link that answers may refuse ranges by ending
 // the connection: it has served none, and is to be asked without.
 func (b *batch) dropsRanges(t *transfer, err error) bool {
-	if t.of.fate != running || t.of.size < 0 || b.e.cfg.Tries == 1 || t.of.site.over[t.link].ranges || !fetch.MayRefuseRange(err) {
-		return false
-	}
-	for i := range b.links {
-		if id := scheduler.LinkID(i); b.usable(t.link).has(id) && !b.links[i].banned {
-			return false
-		}
-	}
-	return true
+	return t.file.state == running && t.file.size >= 0 && b.e.cfg.Tries != 1 && !t.file.site.over[t.link].ranges && fetch.MayRefuseRange(err) &&
+		b.others(t.link, func(l *linkState) bool { return l.usable() && !l.use.banned }) == 0
 }
 
-// fault counts a failure against its link. It is what its file is told, should no link be
+// linkFailed counts a failure against its link. It is what its file is told, should no link be
 // left.
-func (b *batch) fault(reqs context.Context, t *transfer, outcome event.Outcome, err error) ending {
+func (b *batch) linkFailed(reqs context.Context, t *transfer, outcome event.Outcome, err error) diagnosis {
 	var retryAfter time.Duration
 	if fe, ok := errors.AsType[*fetch.Error](err); ok {
 		retryAfter = fe.RetryAfter
 	}
-	end := b.failedLink(t, outcome, err, retryAfter, b.e.cfg.Tries)
-	t.of.trouble = first(end.lost, err)
+	end := b.countFailure(t, outcome, err, retryAfter, b.e.cfg.Tries)
+	t.file.lastFailure = first(end.lost, err)
 	if end.lost != nil && b.dropsRanges(t, err) {
-		b.setAside(reqs, t.of, "the server does not serve ranges of it")
-		return ending{outcome: outcome, retry: true}
+		b.goSolo(reqs, t.file, "the server does not serve ranges of it")
+		return diagnosis{outcome: outcome, retry: true}
 	}
 	return end
 }
 
-// failing handles an answer that a server has failed, before the file's first byte: of those
+// serverFailed handles an answer that a server has failed, before the file's first byte: of those
 // there are few, whatever else the server serves.
-func (b *batch) failing(reqs context.Context, t *transfer, fe *fetch.Error) ending {
-	f, now := t.of, b.e.now()
-	b.links[t.link].answered, f.site.answered = true, true
+func (b *batch) serverFailed(reqs context.Context, t *transfer, fe *fetch.Error) diagnosis {
+	f, now := t.file, b.e.now()
+	b.links[t.link].responses.answered, f.site.answered = true, true
 	f.site.over[t.link].heard = now
-	f.failing++
-	f.failedBy.add(t.link)
+	f.serverFailures++
+	f.failedOver.add(t.link)
 	if b.exhausted(f) {
-		f.denied |= f.failedBy
-		return b.denied(reqs, t, tried(fe, f.failing))
+		f.denied |= f.failedOver
+		return b.denied(reqs, t, tried(fe, f.serverFailures))
 	}
-	wait := backoff(f.failing)
+	wait := backoff(f.serverFailures)
 	b.e.tellWait(redact(f.job.URL), fe, wait, 0)
-	b.hold(reqs, f, now+scheduler.Time(wait))
-	return ending{outcome: outcomeOf(fe.Class), retry: true}
+	b.postpone(reqs, f, now+scheduler.Time(wait))
+	return diagnosis{outcome: outcomeOf(fe.Class), retry: true}
 }
 
 // exhausted says whether a file's server has failed as often as it may.
-func (b *batch) exhausted(f *entry) bool {
-	return b.e.cfg.ErrorTries > 0 && f.failing >= b.e.cfg.ErrorTries
+func (b *batch) exhausted(f *file) bool {
+	return b.e.cfg.ErrorTries > 0 && f.serverFailures >= b.e.cfg.ErrorTries
 }
 
 // busy puts a file off whose server asks for it, and its site's others if it says
 // for how long. What it says over one link holds for the file only when no other link
 // has better news of it.
-func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) ending {
-	f, now := t.of, b.e.now()
-	b.links[t.link].answered, f.site.answered = true, true
+func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) diagnosis {
+	f, now := t.file, b.e.now()
+	b.links[t.link].responses.answered, f.site.answered = true, true
 	f.site.over[t.link].heard = now
 	others := b.usable(t.link)
 	if fe.RetryAfter > 0 {
-		f.later.add(t.link)
-		f.laterAt = max(f.laterAt, now+scheduler.Time(fe.RetryAfter))
+		f.retryLinks.add(t.link)
+		f.retryLinksAt = max(f.retryLinksAt, now+scheduler.Time(fe.RetryAfter))
 	}
 	switch waits := fe.RetryAfter > 0 && others&^f.denied != 0; { // it may be said of one link only
 	case others&f.served != 0, waits && !b.heardElsewhere(f.site, t.link):
 		f.deny(t.link, fe)
-		return b.fault(reqs, t, event.OutcomeStatus, fe)
+		return b.linkFailed(reqs, t, event.OutcomeStatus, fe)
 	case waits:
 		return b.denied(reqs, t, fe)
 	}
-	f.busy++
+	f.askedLater++
 	most := busyMost
 	if n := b.e.cfg.Tries; n > 0 {
 		most = min(most, n)
 	}
-	if f.busy >= most {
-		return b.denied(reqs, t, tried(fe, f.busy))
+	if f.askedLater >= most {
+		return b.denied(reqs, t, tried(fe, f.askedLater))
 	}
-	wait := max(backoff(f.busy), fe.RetryAfter)
+	wait := max(backoff(f.askedLater), fe.RetryAfter)
 	if now >= f.site.notBefore { // or it has been told of another file of the site
-		b.e.tellWait(redact(f.job.URL), fe, wait, most-f.busy)
+		b.e.tellWait(redact(f.job.URL), fe, wait, most-f.askedLater)
 	}
 	if fe.RetryAfter > 0 {
 		f.site.notBefore = max(f.site.notBefore, now+scheduler.Time(wait))
-		b.later(reqs, f.site, fe)
+		b.postponeSite(reqs, f.site, fe)
 	}
-	if until := now + scheduler.Time(wait); f.fate == running && !b.putOff(reqs, f, until) {
-		b.hold(reqs, f, until)
+	if until := now + scheduler.Time(wait); f.state == running && !b.postponeRest(reqs, f, until) {
+		b.postpone(reqs, f, until)
 	}
-	return ending{outcome: event.OutcomeStatus, retry: true}
+	return diagnosis{outcome: event.OutcomeStatus, retry: true}
 }
 
 // unsatisfied handles a 416: the file is empty, or is not what it was taken to be.
-func (b *batch) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) ending {
-	f := t.of
+func (b *batch) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) diagnosis {
+	f := t.file
 	if f.size < 0 && t.off == 0 && fe.Object != nil && fe.Object.Size == 0 {
 		resp := &fetch.Response{Object: *fe.Object, EffectiveURL: fetch.WithoutUser(f.job.URL), Proto: "1.1"}
 		f.site.answer(t.link, resp, b.e.now())
-		b.meet(reqs, t, resp, true)
-		return ending{outcome: event.OutcomeDone}
+		b.firstResponse(reqs, t, resp, true)
+		return diagnosis{outcome: event.OutcomeDone}
 	}
-	b.setAside(reqs, f, fe.Error())
-	return ending{outcome: event.OutcomeStatus, retry: true}
+	b.goSolo(reqs, f, fe.Error())
+	return diagnosis{outcome: event.OutcomeStatus, retry: true}
 }
 
 // conclude implements work.
-func (b *batch) conclude(reqs context.Context, t *transfer, got int64, finished bool, end ending) {
-	f := t.of
+func (b *batch) conclude(reqs context.Context, t *transfer, got int64, finished bool, end diagnosis) {
+	f := t.file
 	if t.probe {
 		return
 	}
-	f.active--
+	f.requests--
 	switch {
 	case t.released:
 	case finished:
 		f.gained += got
-		f.trouble = nil
+		f.lastFailure = nil
 		b.step(reqs, scheduler.Input{Kind: scheduler.Finished, Link: t.link, Chunk: t.chunk, Bytes: got})
 	default:
 		wait := scheduler.Time(end.wait)

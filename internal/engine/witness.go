@@ -23,82 +23,79 @@ const (
 // another link is asked, too: as long as it has not agreed, files of that origin that are
 // complete wait.
 
-// word is what is known of who told a file's size.
-type word struct {
-	of       scheduler.LinkID // over which it was told first
+// sizeVote is what is known of who told a file's size.
+type sizeVote struct {
+	first    scheduler.LinkID // over which it was told first
 	agree    linkSet          // over which links it was told
 	asked    linkSet          // which were asked, or are being asked
-	failed   linkSet          // of these, those that may yet answer
+	retry    linkSet          // of these, those that may yet answer
 	since    scheduler.Time   // when it was first told
-	asking   int              // of these, those that have not answered: another file may be asked for meanwhile
+	pending  int              // of these, those that have not answered: another file may be asked for meanwhile
 	busy     int              // answers of others that asked to come again later
 	believed bool
 }
 
 // agrees notes that a link's server tells the size of the file, too.
-func (b *batch) agrees(f *entry, id scheduler.LinkID) {
-	if f.word.agree.add(id); f.word.agree.several() {
-		f.word.believed = true
-		b.e.trust.add(f.job.URL, f.word.agree)
+func (b *batch) agrees(f *file, id scheduler.LinkID) {
+	if f.vote.agree.add(id); f.vote.agree.several() {
+		f.vote.believed = true
+		b.e.trust.add(f.job.URL, f.vote.agree)
 	}
 }
 
 // disputed notes that a link's server tells another size of the file than others.
-func (f *entry) disputed(id scheduler.LinkID) {
-	f.disagree |= f.word.agree
+func (f *file) disputed(id scheduler.LinkID) {
+	f.disagree |= f.vote.agree
 	f.disagree.add(id)
 }
 
 // believes says whether a file's size is believed; if not, others are asked.
-func (b *batch) believes(reqs context.Context, f *entry) bool {
-	w := &f.word
-	if w.believed = w.believed || b.e.trust.has(f.job.URL, w.of); w.believed {
+func (b *batch) believes(reqs context.Context, f *file) bool {
+	w := &f.vote
+	if w.believed = w.believed || b.e.trust.has(f.job.URL, w.first); w.believed {
 		return true
 	}
-	if !slices.Contains(b.wordless, f) {
-		b.wordless = append(b.wordless, f)
+	if !slices.Contains(b.unconfirmed, f) {
+		b.unconfirmed = append(b.unconfirmed, f)
 	}
 	now := b.e.now()
 	if t := f.site.witness; t != nil && now-t.sent < witnessTime || now < f.site.askAgain {
 		return false
 	}
 	id, ok := b.witnessLink(f)
-	if !ok && w.failed != 0 && now-w.since < b.wordTime(f) { // while another one is silent
-		w.asked &^= w.failed
-		w.failed = 0
+	if !ok && w.retry != 0 && now-w.since < b.voteTime(f) { // while another one is silent
+		w.asked &^= w.retry
+		w.retry = 0
 		id, ok = b.witnessLink(f)
 	}
-	if !ok && (f.site.witness != nil || w.asking > 0) {
+	if !ok && (f.site.witness != nil || w.pending > 0) {
 		return false
 	}
 	if !ok { // nobody else is to be asked
 		w.believed = true
 		return true
 	}
-	t := &transfer{
-		chunk: firstProbe + b.witnesses, link: id, stream: scheduler.MaxStreams - 1, file: f.job.ID, of: f, u: f.job.URL,
-		probe: true, first: true,
-	}
-	b.witnesses++
+	t := b.newProbe(id, f.job.ID, f.job.URL)
+	t.file, t.first = f, true
 	t.end.Store(1)
 	f.site.witness = t
 	w.asked.add(id)
-	w.asking++
+	w.pending++
 	b.launch(reqs, t)
 	return false
 }
 
 // witnessLink is the link to ask about a file: the nearest that has not been, and one that is
 // banned only where there is no other.
-func (b *batch) witnessLink(f *entry) (best scheduler.LinkID, ok bool) {
+func (b *batch) witnessLink(f *file) (best scheduler.LinkID, ok bool) {
 	least := scheduler.Never
 	for i := range b.links {
 		l, id := &b.links[i], scheduler.LinkID(i)
-		if id == f.word.of || f.word.asked.has(id) || !l.there || l.lost || l.resting || l.capped {
+		if id == f.vote.first || f.vote.asked.has(id) || !l.there || l.lost || l.use.resting || l.quota.exhausted {
 			continue
 		}
 		rtt := b.core.RTT(id)
-		if l.banned {
+		if l.use.banned {
 			rtt = scheduler.Never - 1
 		}
 		if rtt < least {
@@ -111,63 +108,63 @@ func (b *batch) witnessLink(f *entry) (best scheduler.LinkID, ok bool) {
 // hearWitness takes what another link's server says of a file, and whether it says that it is HTML:
 // a portal's page may be as large as a file by chance.
 func (b *batch) hearWitness(reqs context.Context, t *transfer, c identity.Claim, page bool) {
-	f := t.of
-	if f.word.believed || b.err != nil {
+	f := t.file
+	if f.vote.believed || b.err != nil {
 		return
 	}
 	v, _ := f.known.Judge(c)
 	switch {
-	case f.fate != running:
+	case f.state != running:
 	case c.Size < 0:
-		b.setAside(reqs, f, "over another link the server does not tell its size")
+		b.goSolo(reqs, f, "over another link the server does not tell its size")
 	case page != f.page:
 		f.disputed(t.link)
-		b.setAside(reqs, f, "over one link there is a page, over another one there is none")
+		b.goSolo(reqs, f, "over one link there is a page, over another one there is none")
 	case v == identity.Differs && c.Size != f.size:
 		f.disputed(t.link)
-		b.setAside(reqs, f, "over another link the server tells another size")
+		b.goSolo(reqs, f, "over another link the server tells another size")
 	default:
 		b.agrees(f, t.link)
 	}
 }
 
 // endWitness takes the end of a request to a witness.
-func (b *batch) endWitness(reqs context.Context, t *transfer, err error) ending {
+func (b *batch) endWitness(reqs context.Context, t *transfer, err error) diagnosis {
 	if fe, ok := errors.AsType[*fetch.Error](err); ok && fe.Class == fetch.Unsatisfied && fe.Object != nil {
-		b.hearWitness(reqs, t, claimOf(fe.Object), t.of.page)
+		b.hearWitness(reqs, t, claimOf(fe.Object), t.file.page)
 	}
-	f, now := t.of, b.e.now()
-	f.word.asking--
+	f, now := t.file, b.e.now()
+	f.vote.pending--
 	if f.site.witness == t {
 		f.site.witness = nil
 	}
 	switch c := classOf(err); c {
 	case fetch.Network, fetch.DNS, fetch.Refused, fetch.Busy, fetch.Protocol: // it may yet answer
-		f.word.failed.add(t.link)
+		f.vote.retry.add(t.link)
 		pause := witnessPause
 		if c == fetch.Busy {
-			f.word.busy++
+			f.vote.busy++
 			f.site.over[t.link].heard = now
-			pause = scheduler.Time(backoff(f.word.busy))
+			pause = scheduler.Time(backoff(f.vote.busy))
 		}
-		if _, others := b.witnessLink(f); now-f.word.since < b.wordTime(f) && !others {
-			f.word.asked &^= f.word.failed
-			f.word.failed = 0
+		if _, others := b.witnessLink(f); now-f.vote.since < b.voteTime(f) && !others {
+			f.vote.asked &^= f.vote.retry
+			f.vote.retry = 0
 			f.site.askAgain = now + pause
 		}
 	case fetch.Status, fetch.Auth:
-		if f.fate == running && !f.word.believed && b.err == nil {
-			b.setAside(reqs, f, "over another link the server denies it")
+		if f.state == running && !f.vote.believed && b.err == nil {
+			b.goSolo(reqs, f, "over another link the server denies it")
 		}
 	default:
 	}
-	b.unsettled = append(b.unsettled, b.takeWordless(f.site)...)
-	return ending{outcome: event.OutcomeCancelled}
+	b.unsettled = append(b.unsettled, b.takeUnconfirmed(f.site)...)
+	return diagnosis{outcome: event.OutcomeCancelled}
 }
 
-// takeWordless are the files of a site that wait to be believed.
-func (b *batch) takeWordless(s *site) (files []*entry) {
-	b.wordless = slices.DeleteFunc(b.wordless, func(f *entry) bool {
+// takeUnconfirmed are the files of a site that wait to be believed.
+func (b *batch) takeUnconfirmed(s *site) (files []*file) {
+	b.unconfirmed = slices.DeleteFunc(b.unconfirmed, func(f *file) bool {
 		if f.site == s {
 			files = append(files, f)
 		}
@@ -176,25 +173,25 @@ func (b *batch) takeWordless(s *site) (files []*entry) {
 	return files
 }
 
-// wordTime is how long others have to contradict a file's size: longer where one has answered of
+// voteTime is how long others have to contradict a file's size: longer where one has answered of
 // its site, if only that it is too busy.
-func (b *batch) wordTime(f *entry) scheduler.Time {
+func (b *batch) voteTime(f *file) scheduler.Time {
 	for i := range b.links {
-		if l := &b.links[i]; scheduler.LinkID(i) != f.word.of && l.there && !l.lost && !l.resting && !l.capped && f.site.over[i].heard > 0 {
+		if l := &b.links[i]; scheduler.LinkID(i) != f.vote.first && l.usable() && !l.use.resting && f.site.over[i].heard > 0 {
 			return b.e.undecidedTime()
 		}
 	}
 	return parkTime
 }
 
-// watchWords lets files be believed that nobody has contradicted in time.
-func (b *batch) watchWords(now scheduler.Time) {
-	for _, f := range b.wordless {
+// watchVotes lets files be believed that nobody has contradicted in time.
+func (b *batch) watchVotes(now scheduler.Time) {
+	for _, f := range b.unconfirmed {
 		switch t := f.site.witness; {
-		case now-f.word.since >= b.wordTime(f):
-			f.word.believed = true
-			if b.wordTime(f) == parkTime { // nobody else answers: let the others not wait as long
-				b.e.trust.add(f.job.URL, 1<<f.word.of)
+		case now-f.vote.since >= b.voteTime(f):
+			f.vote.believed = true
+			if b.voteTime(f) == parkTime { // nobody else answers: let the others not wait as long
+				b.e.trust.add(f.job.URL, 1<<f.vote.first)
 			}
 			if t != nil {
 				t.cancel(fetch.ErrStalled)

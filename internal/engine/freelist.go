@@ -2,16 +2,16 @@ package engine
 
 import "sync"
 
-// shelf keeps what is not in use for whoever needs one next.
-type shelf[T any] struct {
+// freeList keeps what is not in use for whoever needs one next.
+type freeList[T any] struct {
 	most int // that it keeps; 0: any number
 
 	mu   sync.Mutex
 	idle []T
 }
 
-// take is false where there is none.
-func (s *shelf[T]) take() (item T, ok bool) {
+// get is false where there is none.
+func (s *freeList[T]) get() (item T, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(s.idle)
@@ -24,8 +24,8 @@ func (s *shelf[T]) take() (item T, ok bool) {
 	return item, true
 }
 
-// give puts one back, or leaves it to whoever collects what nobody uses.
-func (s *shelf[T]) give(item T) {
+// put puts one back, or leaves it to whoever collects what nobody uses.
+func (s *freeList[T]) put(item T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.most == 0 || len(s.idle) < s.most {

@@ -9,9 +9,9 @@ import (
 
 // The owner is woken by bytes once a look is due, once for each look, and sleeps longer only
 // while bytes come.
-func TestLookout(t *testing.T) {
+func TestBytesWakeTheOwnerWhenALookIsDue(t *testing.T) {
 	const ms = scheduler.Millisecond
-	l := newLookout()
+	l := newWaker()
 	rung := func() bool {
 		select {
 		case <-l.bell:
@@ -27,12 +27,12 @@ func TestLookout(t *testing.T) {
 		}
 	}
 	wait(1000*ms, 1050*ms, scheduler.Never, 50*ms) // no bytes have come
-	l.came(1049 * ms)
+	l.bytesCame(1049 * ms)
 	if rung() {
 		t.Error("woken before a look is due")
 	}
 	for range 2 {
-		l.came(1050 * ms)
+		l.bytesCame(1050 * ms)
 	}
 	if !rung() || rung() {
 		t.Error("not woken once")

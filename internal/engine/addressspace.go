@@ -12,37 +12,38 @@ import (
 const addressMost = int64(1) << 50
 
 // fits says whether there is room for a file of size bytes.
-func (s *space) fits(size int64) bool { return size <= addressMost-s.end }
+func (s *addressSpace) fits(size int64) bool { return size <= addressMost-s.end }
 
-// space is the address space in which a batch's files lie one behind the other, in
+// addressSpace is the address space in which a batch's files lie one behind the other, in
 // pieces: what the scheduler schedules.
-type space struct {
-	end    int64   // of the last piece
-	pieces []piece // by address; those dropped are cleared away now and then
-	gone   int     // how many were dropped
+type addressSpace struct {
+	end     int64             // of the last piece
+	pieces  []piece           // by address; those dropped are cleared away now and then
+	dropped int               // how many were dropped
+	gaps    []scheduler.Range // scratch
 }
 
 // piece is bytes of one file that lie together.
 type piece struct {
 	at  scheduler.Range // addresses
 	off int64           // of the first byte, in its file
-	of  *entry          // nil: it was dropped
+	of  *file           // nil: it was dropped
 }
 
 // offset is the file's byte at an address.
 func (p *piece) offset(at int64) int64 { return at - p.at.Off + p.off }
 
 // add lays bytes of a file at the end.
-func (s *space) add(f *entry, off, length int64) piece {
+func (s *addressSpace) add(f *file, off, length int64) piece {
 	p := piece{at: scheduler.Range{Off: s.end, End: s.end + length}, off: off, of: f}
 	s.end = p.at.End
 	s.pieces = append(s.pieces, p)
-	f.laid = append(f.laid, p)
+	f.pieces = append(f.pieces, p)
 	return p
 }
 
 // find is the piece at an address that was laid out.
-func (s *space) find(at int64) *piece {
+func (s *addressSpace) find(at int64) *piece {
 	i := sort.Search(len(s.pieces), func(i int) bool { return s.pieces[i].at.End > at })
 	return &s.pieces[i]
 }
@@ -51,15 +52,15 @@ func (s *space) find(at int64) *piece {
 const leastGone = 256
 
 // drop forgets the pieces of a file: nothing more is asked for at their addresses.
-func (s *space) drop(f *entry) {
-	for i := range f.laid {
-		s.find(f.laid[i].at.Off).of = nil
+func (s *addressSpace) drop(f *file) {
+	for i := range f.pieces {
+		s.find(f.pieces[i].at.Off).of = nil
 	}
-	s.gone += len(f.laid)
-	f.laid = f.laid[:0]
-	if s.gone < leastGone || s.gone < len(s.pieces)/2 {
+	s.dropped += len(f.pieces)
+	f.pieces = f.pieces[:0]
+	if s.dropped < leastGone || s.dropped < len(s.pieces)/2 {
 		return
 	}
 	s.pieces = slices.DeleteFunc(s.pieces, func(p piece) bool { return p.of == nil })
-	s.gone = 0
+	s.dropped = 0
 }

@@ -19,58 +19,58 @@ import (
 // errDiffers says that bytes which are there already are others in an answer.
 var errDiffers = fmt.Errorf("%w: its bytes differ from those received before", ErrChanged)
 
-// wholeTries is how often at least a link is asked for the whole object that was given up as its
+// singleStreamTries is how often at least a link is asked for the whole object that was given up as its
 // connections ended: the first answer may be that the server is busy. Chosen by hand.
-const wholeTries = 3
+const singleStreamTries = 3
 
-// goWhole makes the download one stream: the one of m, or, where that is nil, of
+// goSingleStream makes the download one stream: the one of m, or, where that is nil, of
 // a request still to be made over a link. All other transfers are over. What is there
 // of the object is kept, and compared with what comes.
-func (d *download) goWhole(id scheduler.LinkID, m *message) {
-	d.whole, d.complete = true, false
-	d.wholeLink, d.wholeFirst = id, m
+func (d *download) goSingleStream(id scheduler.LinkID, m *message) {
+	d.singleStream, d.complete = true, false
+	d.single.link, d.single.first = id, m
 	for _, t := range d.transfers {
 		if m == nil || t != m.t {
 			t.released = true
 			t.cancel(errReleased)
 		}
 	}
-	d.doubts = nil
+	d.doubts.responses = nil
 	for i := range d.links { // what they lacked is not needed any more
-		if l := &d.links[i]; d.mayServeWhole(l) {
+		if l := &d.links[i]; d.mayServeSingleStream(l) {
 			if aboutRanges(l.err) {
-				l.failures = 0
+				l.faults.inRow = 0
 			} else { // its connections ended, which may have meant the same
-				l.failures = max(0, l.failures-wholeTries)
+				l.faults.inRow = max(0, l.faults.inRow-singleStreamTries)
 			}
 			l.lost, l.err = false, nil
 		}
 	}
 }
 
-// beginWhole prepares for the stream, when no other answer is being written any more.
-func (d *download) beginWhole(reqs context.Context) {
-	if d.met {
-		d.kept = d.keeps()
+// beginSingleStream prepares for the stream, when no other answer is being written any more.
+func (d *download) beginSingleStream(reqs context.Context) {
+	if d.identified {
+		d.single.kept = d.keeps()
 	}
 	if s, ok := d.to.(holder); ok {
-		d.kept = fromStart(s.Forget(prefix(d.kept)))
+		d.single.kept = fromStart(s.Forget(prefix(d.single.kept)))
 	}
-	d.streaming = true
-	if m := d.wholeFirst; m != nil {
-		d.wholeFirst = nil
+	d.single.begun = true
+	if m := d.single.first; m != nil {
+		d.single.first = nil
 		if !slices.Contains(d.transfers, m.t) { // it has broken off meanwhile
 			return
 		}
-		d.wholeBy = m.t
-		m.answer <- d.judgeWhole(reqs, m.t, m.resp)
+		d.single.by = m.t
+		m.answer <- d.judgeSingleStream(reqs, m.t, m.resp)
 	}
 }
 
 // keptEnd is where what is kept ends.
 func (d *download) keptEnd() int64 {
-	if n := len(d.kept); n > 0 {
-		return d.kept[n-1].End
+	if n := len(d.single.kept); n > 0 {
+		return d.single.kept[n-1].End
 	}
 	return 0
 }
@@ -91,29 +91,29 @@ func fromStart(n int64) []scheduler.Range {
 	return []scheduler.Range{{End: n}}
 }
 
-// tryWhole reads the object as one stream where no link is left that serves ranges, and says
+// trySingleStream reads the object as one stream where no link is left that serves ranges, and says
 // whether there is one that may serve the whole.
-func (d *download) tryWhole() bool {
-	if d.whole || d.err != nil {
+func (d *download) trySingleStream() bool {
+	if d.singleStream || d.err != nil {
 		return false
 	}
 	for i := range d.links {
-		if d.mayServeWhole(&d.links[i]) {
-			d.goWhole(scheduler.LinkID(i), nil)
+		if d.mayServeSingleStream(&d.links[i]) {
+			d.goSingleStream(scheduler.LinkID(i), nil)
 			return true
 		}
 	}
 	return false
 }
 
-// mayServeWhole says whether a link that is lost may serve the object as one stream: its server
+// mayServeSingleStream says whether a link that is lost may serve the object as one stream: its server
 // has refused ranges, or has sent the whole for one and then not answered, or has ended the connection whenever one was asked for. Before anything is
 // there such requests are made without Range anyway, and who wants one try wants no other.
-func (d *download) mayServeWhole(l *linkState) bool {
-	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) || l.wholes > 0 && nobody(l.err) {
+func (d *download) mayServeSingleStream(l *linkState) bool {
+	if !l.there || !l.lost || errors.Is(l.err, errNoRanges) || l.responses.wholes > 0 && nobody(l.err) {
 		return l.there && l.lost
 	}
-	return (d.met || len(d.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.used && l.dropped)
+	return (d.identified || len(d.earlier.have) > 0) && d.e.cfg.Tries != 1 && (fetch.RefusesRange(l.err) || !l.use.taken && l.faults.dropped)
 }
 
 // noFirstByte is why a link is left out whose server has no range of the object at all: of
@@ -123,15 +123,15 @@ func noFirstByte(err error) error { return fmt.Errorf("%w: %w", errNoRanges, err
 // aboutRanges says whether a link was given up for what its server does with ranges.
 func aboutRanges(err error) bool { return errors.Is(err, errNoRanges) || fetch.RefusesRange(err) }
 
-// judgeWhole decides on a response that holds the whole object, and prepares for
+// judgeSingleStream decides on a response that holds the whole object, and prepares for
 // reading it.
-func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Response) bool {
+func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fetch.Response) bool {
 	c := claimOf(&resp.Object)
-	if t.whole && d.stranger(message{resp: resp}) && !resp.Secure && d.answeredBut(t.link) {
+	if t.single && d.unexpectedPage(message{resp: resp}) && !resp.Secure && d.answeredBut(t.link) {
 		d.lose(reqs, t.link, aPage())
 		return false
 	}
-	if d.met {
+	if d.identified {
 		v, what := d.known.Judge(c)
 		if c.Size >= 0 && c.Size < d.keptEnd() { // there are more bytes of it already
 			v, what = identity.Differs, "size"
@@ -143,7 +143,7 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 				d.lose(reqs, t.link, d.doubtedOr(fmt.Errorf("%w: over this link the server gives another object: %s differs", ErrChanged, what)))
 				return false
 			}
-			d.forgetWhole()
+			d.forgetObject()
 			if d.err != nil {
 				return false
 			}
@@ -152,27 +152,27 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 				d.sizedBy(t.link)
 			}
 		case identity.Unproven: // its bytes will tell, if there are any to compare
-			if unsized && len(d.kept) == 0 {
-				d.refLink, d.agree = t.link, 0
+			if unsized && len(d.single.kept) == 0 {
+				d.first.link, d.vote.agree = t.link, 0
 			}
 		}
 	}
-	if !d.met {
+	if !d.identified {
 		if !d.adopt(reqs, t, resp, false) {
 			return false
 		}
-		d.e.notice(!d.e.ofMany, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].Name())
+		d.e.notice(!d.e.ofBatch, "the server does not serve ranges of this object: one stream over %s", d.e.links[t.link].Name())
 	}
 	d.use(t.link)
 	resp.Shorten(resp.End) // all of it is wanted, though a range was asked for
-	t.off, t.told, t.lead, t.probe, t.to, t.eager = 0, 0, 0, false, d.to, d.to.window() > 0
+	t.off, t.reported, t.overlap, t.probe, t.to, t.eager = 0, 0, 0, false, d.to, d.to.window() > 0
 	t.end.Store(wholeObject)
 	if size := max(d.known.Size(), c.Size); size >= 0 {
 		t.exact = resp.End < 0
 		t.end.Store(size)
 	}
-	if len(d.kept) > 0 {
-		t.to = comparingSink{d.to, d.kept, &t.again}
+	if len(d.single.kept) > 0 {
+		t.to = comparingSink{d.to, d.single.kept, &t.compared}
 	}
 	t.progress = d.e.now()
 	return true
@@ -180,32 +180,19 @@ func (d *download) judgeWhole(reqs context.Context, t *transfer, resp *fetch.Res
 
 // sizedBy notes over which link the size is told, where the first answer has told none.
 func (d *download) sizedBy(id scheduler.LinkID) {
-	d.refLink, d.agree, d.metAt = id, 1<<id, d.e.now()
+	d.first.link, d.vote.agree, d.first.at = id, 1<<id, d.e.now()
 }
 
 // answeredBut says whether there is another link that has answered.
 func (d *download) answeredBut(id scheduler.LinkID) bool {
-	for i := range d.links {
-		if l := &d.links[i]; scheduler.LinkID(i) != id && l.there && l.answered && !l.lost && !l.capped {
-			return true
-		}
-	}
-	return false
+	return d.others(id, func(l *linkState) bool { return l.usable() && l.responses.answered }) != 0
 }
 
 // mayForget says whether an answer over a link that contradicts what is known is believed
 // instead: the link is the first one's, no other has agreed with that, and there is no other to
 // read the object over.
 func (d *download) mayForget(id scheduler.LinkID) bool {
-	if id != d.refLink || d.agree.several() {
-		return false
-	}
-	for i := range d.links {
-		if l := &d.links[i]; scheduler.LinkID(i) != id && l.there && !l.lost && !l.capped {
-			return false
-		}
-	}
-	return true
+	return id == d.first.link && !d.vote.agree.several() && d.others(id, (*linkState).usable) == 0
 }
 
 // doubtedOr is why a link is left out whose stream contradicts what is there: err, or, where only an
@@ -220,34 +207,34 @@ func (d *download) doubtedOr(err error) error {
 	return fmt.Errorf("%w: %w", errStartOver, err)
 }
 
-// forgetWhole gives up what is there, which is of another object.
-func (d *download) forgetWhole() {
-	d.regret(true, nil)
+// forgetObject gives up what is there, which is of another object.
+func (d *download) forgetObject() {
+	d.discard(true, nil)
 	d.fail(d.to.restart())
-	d.met, d.known, d.kept = false, identity.Known{}, nil
-	d.agree, d.believed = 0, false
+	d.identified, d.known, d.single.kept = false, identity.Known{}, nil
+	d.vote.agree, d.vote.believed = 0, false
 	for i := range d.links {
-		d.links[i].spoke, d.links[i].larger = false, false
+		d.links[i].claim.heard, d.links[i].claim.larger = false, false
 	}
 }
 
-// endWhole takes the end of an attempt to read the object as one stream.
-func (d *download) endWhole(reqs context.Context, t *transfer, finished bool) {
-	if !d.met {
+// endSingleStream takes the end of an attempt to read the object as one stream.
+func (d *download) endSingleStream(reqs context.Context, t *transfer, finished bool) {
+	if !d.identified {
 		return
 	}
 	if finished && d.keptEnd() > t.end.Load() {
 		finished = false // there were more bytes of it before
 		if d.mayForget(t.link) {
-			d.forgetWhole()
+			d.forgetObject()
 		} else {
 			d.lose(reqs, t.link, contradiction("over this link the body ends at byte %d, and there were more", t.end.Load()))
 		}
 	}
 	d.complete = finished
-	if got := t.got.Load(); !finished && d.met && got > 0 {
+	if got := t.got.Load(); !finished && d.identified && got > 0 {
 		read := scheduler.Range{End: got}
-		d.kept = append([]scheduler.Range{read}, accept.Without(d.kept, read)...)
+		d.single.kept = append([]scheduler.Range{read}, accept.Without(d.single.kept, read)...)
 	}
 }
 
@@ -305,35 +292,35 @@ func (c comparingSink) compare(p []byte, off int64) error {
 	return nil
 }
 
-// readWhole reads the object as one stream, again from its first byte over the
+// readSingleStream reads the object as one stream, again from its first byte over the
 // next link when that breaks.
-func (d *download) readWhole(ctx, reqs context.Context) {
+func (d *download) readSingleStream(ctx, reqs context.Context) {
 	tick := time.NewTicker(time.Duration(sampleEvery))
 	defer tick.Stop()
 	for attempt := 0; d.err == nil && (!d.complete || !d.sizeBelieved(d.e.now())); {
 		others := slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.released })
-		if !d.streaming && !others {
-			d.beginWhole(reqs)
+		if !d.single.begun && !others {
+			d.beginSingleStream(reqs)
 			continue
 		}
-		if d.wholeBy == nil && d.streaming && !d.complete {
+		if d.single.by == nil && d.single.begun && !d.complete {
 			if !d.nextLink() {
 				return
 			}
-			if d.links[d.wholeLink].due <= d.e.now() {
-				d.requestWhole(reqs, attempt)
+			if d.links[d.single.link].faults.retryAt <= d.e.now() {
+				d.requestSingleStream(reqs, attempt)
 				attempt++
 			}
 		}
 		select {
 		case m := <-d.tell:
 			d.hear(reqs, m)
-			if m.resp == nil && m.t == d.wholeBy && !d.complete {
-				d.wholeBy = nil // again
-				d.wholeLink++
+			if m.resp == nil && m.t == d.single.by && !d.complete {
+				d.single.by = nil // again
+				d.single.link++
 			}
 		case <-tick.C:
-			if t := d.wholeBy; t != nil && t.got.Load() != t.told {
+			if t := d.single.by; t != nil && t.got.Load() != t.reported {
 				d.gain(t, t.got.Load())
 			}
 			d.fail(d.to.failed())
@@ -345,8 +332,8 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 			d.fail(context.Cause(ctx))
 		}
 		if d.complete && d.known.Size() < 0 { // its end has told
-			d.known.Learn(identity.Claim{Identity: identity.Identity{Size: d.wholeBy.got.Load()}})
-			d.sizedBy(d.wholeBy.link)
+			d.known.Learn(identity.Claim{Identity: identity.Identity{Size: d.single.by.got.Load()}})
+			d.sizedBy(d.single.by.link)
 		}
 		d.ask(reqs, d.e.now())
 		d.release()
@@ -358,13 +345,13 @@ func (d *download) readWhole(ctx, reqs context.Context) {
 // that rests only where there is no other. Nobody sends to rest a backup that has joined.
 func (d *download) nextLink() bool {
 	now, n := d.e.now(), scheduler.LinkID(len(d.links))
-	due := func(id scheduler.LinkID) scheduler.Time { return max(now, d.links[id].due) }
+	due := func(id scheduler.LinkID) scheduler.Time { return max(now, d.links[id].faults.retryAt) }
 	for _, rest := range []bool{false, true} {
 		best := scheduler.NoLink
 		for i := range n {
-			id := (d.wholeLink + i) % n
+			id := (d.single.link + i) % n
 			l := &d.links[id]
-			if !l.there || l.lost || l.capped || rest != (l.resting || !l.used && d.e.links[id].terms.Backup) {
+			if !l.there || l.lost || l.quota.exhausted || rest != (l.use.resting || !l.use.taken && d.e.links[id].terms.Backup) {
 				continue
 			}
 			if best == scheduler.NoLink || due(id) < due(best) {
@@ -372,7 +359,7 @@ func (d *download) nextLink() bool {
 			}
 		}
 		if best != scheduler.NoLink {
-			d.wholeLink = best
+			d.single.link = best
 			return true
 		}
 	}
@@ -380,15 +367,15 @@ func (d *download) nextLink() bool {
 	return false
 }
 
-// firstWhole is the first chunk id of requests for the whole object; the
+// firstSingle is the first chunk id of requests for the whole object; the
 // scheduler's own end far below.
-const firstWhole = scheduler.ChunkID(1) << 30
+const firstSingle = scheduler.ChunkID(1) << 30
 
-// requestWhole asks for the whole object over the link whose turn it is.
-func (d *download) requestWhole(reqs context.Context, attempt int) {
-	t := &transfer{chunk: firstWhole + scheduler.ChunkID(attempt), link: d.wholeLink, file: d.file, whole: true}
+// requestSingleStream asks for the whole object over the link whose turn it is.
+func (d *download) requestSingleStream(reqs context.Context, attempt int) {
+	t := &transfer{request: request{chunk: firstSingle + scheduler.ChunkID(attempt), link: d.single.link, fileID: d.file, single: true}}
 	d.aim(t, 0)
 	t.end.Store(wholeObject)
-	d.wholeBy = t
+	d.single.by = t
 	d.launch(reqs, t)
 }

@@ -7,38 +7,38 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// lookDelay is how much later than it should be a look is when bytes have come lately, and
+// wakeDelay is how much later than it should be a look is when bytes have come lately, and
 // then no more do: less than the shortest silence that counts.
-const lookDelay = 150 * scheduler.Millisecond
+const wakeDelay = 150 * scheduler.Millisecond
 
-// lookout wakes the owner of transfers as soon as bytes come when a look at them is due. A
+// waker wakes the owner of transfers as soon as bytes come when a look at them is due. A
 // process that is awake for bytes looks for less than one that a timer has to wake: each
 // time costs a dozen context switches, most of them the Go runtime's.
-type lookout struct {
+type waker struct {
 	due  atomic.Int64  // the scheduler.Time of the next look; scheduler.Never: the owner knows
 	last atomic.Int64  // the scheduler.Time when bytes came last
 	bell chan struct{} // bytes have come since the look was due
 }
 
-func newLookout() *lookout {
-	l := &lookout{bell: make(chan struct{}, 1)}
+func newWaker() *waker {
+	l := &waker{bell: make(chan struct{}, 1)}
 	l.due.Store(int64(scheduler.Never))
 	return l
 }
 
 // set has the owner woken by the first bytes that come from look on, and returns for how long
 // to sleep at most; due is when it has to be awake, bytes or not. It is for the owner.
-func (l *lookout) set(now, look, due scheduler.Time) time.Duration {
+func (l *waker) set(now, look, due scheduler.Time) time.Duration {
 	l.due.Store(int64(look))
 	until := look
-	if now-scheduler.Time(l.last.Load()) < lookDelay {
-		until = min(look+lookDelay, due)
+	if now-scheduler.Time(l.last.Load()) < wakeDelay {
+		until = min(look+wakeDelay, due)
 	}
 	return time.Duration(max(0, until-now))
 }
 
-// came tells of bytes. It may be called from any goroutine.
-func (l *lookout) came(now scheduler.Time) {
+// bytesCame tells of bytes. It may be called from any goroutine.
+func (l *waker) bytesCame(now scheduler.Time) {
 	l.last.Store(int64(now))
 	due := l.due.Load()
 	if int64(now) < due || !l.due.CompareAndSwap(due, int64(scheduler.Never)) {

@@ -26,8 +26,8 @@ const (
 	worthwhile = 16 << 10
 )
 
-// ending is what a transfer's end means.
-type ending struct {
+// diagnosis is what a transfer's end means.
+type diagnosis struct {
 	outcome event.Outcome
 	retry   bool          // what is missing will be asked for again, over this link too
 	wait    time.Duration // before its link is asked again
@@ -43,33 +43,33 @@ func (o *owner) ended(reqs context.Context, m message) {
 	o.transfers = slices.DeleteFunc(o.transfers, func(other *transfer) bool { return other == t })
 	t.cancel(errOver)
 	t.ended = true
-	t.hadCompany = o.e.crowd.end(t.u, t.link, t.resp != nil, t.endedBefore)
+	t.hadCompany = o.e.load.end(t.url, t.link, t.resp != nil, t.endedBefore)
 	got, last := t.got.Load(), scheduler.Time(t.lastByte.Load())
 	useful := min(got, t.end.Load()-t.off)
 	switch {
 	case t.released:
-		useful, last = min(useful, t.counts), t.toldAt
-	case m.err != nil && t.copy:
+		useful, last = min(useful, t.useful), t.reportedAt
+	case m.err != nil && t.duplicate:
 		useful = 0
 	case t.question():
 		useful = 0
 	default:
-		useful -= t.again.Load()
+		useful -= t.compared.Load()
 	}
 	vain := t.client.Vain() // of responses before it, too
-	vain += t.led.Load()
+	vain += t.overlapGot.Load()
 	l := &o.links[t.link]
-	l.bytes += got + vain
-	l.wasted += got + vain - useful
-	if !t.released && got > t.told {
+	l.traffic.received += got + vain
+	l.traffic.wasted += got + vain - useful
+	if !t.released && got > t.reported {
 		o.came(reqs, t, got)
 	}
 	if t.released && t.resp == nil {
-		l.withdrew = o.e.now()
+		l.faults.withdrewAt = o.e.now()
 	}
 	end := o.work.diagnose(reqs, t, m.err)
 	ended := event.RequestEnded{
-		At: o.e.now(), File: t.file, Link: t.link, Chunk: t.chunk, Off: t.off,
+		At: o.e.now(), File: t.fileID, Link: t.link, Chunk: t.chunk, Off: t.off,
 		Bytes: got + vain, Wasted: got + vain - useful,
 		Outcome: end.outcome, Retry: end.retry, Sent: t.sent,
 		FirstByte: scheduler.Time(t.firstByte.Load()), LastByte: last,
@@ -86,16 +86,16 @@ func (o *owner) ended(reqs context.Context, m message) {
 
 // conclude tells the scheduler how a transfer ended. What it got counts, also
 // when its link is lost with it.
-func (d *download) conclude(reqs context.Context, t *transfer, got int64, finished bool, end ending) {
+func (d *download) conclude(reqs context.Context, t *transfer, got int64, finished bool, end diagnosis) {
 	d.accountOf(t)
 	switch {
 	case t.released:
 		return
 	case t.probe:
 		d.probed(t, finished)
-	case t == d.wholeBy:
-		d.endWhole(reqs, t, finished)
-		d.links[t.link].due = d.e.now() + scheduler.Time(end.wait)
+	case t == d.single.by:
+		d.endSingleStream(reqs, t, finished)
+		d.links[t.link].faults.retryAt = d.e.now() + scheduler.Time(end.wait)
 	case finished:
 		d.step(reqs, scheduler.Input{Kind: scheduler.Finished, Link: t.link, Chunk: t.chunk, Bytes: got})
 	case end.ends > 0:
@@ -117,12 +117,12 @@ func (d *download) conclude(reqs context.Context, t *transfer, got int64, finish
 }
 
 // diagnose says what it means that a transfer ended with err.
-func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending {
+func (d *download) diagnose(reqs context.Context, t *transfer, err error) diagnosis {
 	var fe *fetch.Error
 	stalled := errors.Is(err, fetch.ErrStalled)
-	asked, answers := d.besides(t)
+	asked, answers := d.otherRequests(t)
 	if errors.As(err, &fe) && (fe.Class == fetch.Busy || fe.Status == http.StatusForbidden) {
-		d.links[t.link].declined = true
+		d.links[t.link].responses.declined = true
 	}
 	switch {
 	case t.question() && !errors.Is(err, ErrCapped):
@@ -130,79 +130,79 @@ func (d *download) diagnose(reqs context.Context, t *transfer, err error) ending
 	case t.released:
 		d.hearDenial(reqs, t, err)
 		d.silence(reqs, t, err)
-		return ending{outcome: event.OutcomeCancelled}
+		return diagnosis{outcome: event.OutcomeCancelled}
 	case err == nil:
-		return ending{outcome: event.OutcomeDone}
+		return diagnosis{outcome: event.OutcomeDone}
 	case d.err != nil:
-		return ending{outcome: event.OutcomeCancelled}
+		return diagnosis{outcome: event.OutcomeCancelled}
 	case context.Cause(reqs) != nil:
 		d.fail(context.Cause(reqs))
-		return ending{outcome: event.OutcomeCancelled}
+		return diagnosis{outcome: event.OutcomeCancelled}
 	case errors.Is(err, errRefused) && t.refusal != nil:
-		return d.failed(t, event.OutcomeProtocol, t.refusal, 0)
+		return d.linkFailed(t, event.OutcomeProtocol, t.refusal, 0)
 	case errors.Is(err, errRefused):
-		return ending{outcome: event.OutcomeProtocol, retry: true}
+		return diagnosis{outcome: event.OutcomeProtocol, retry: true}
 	case stalled:
-		return d.failed(t, event.OutcomeNetwork, err, 0)
-	case d.whole && errors.Is(err, ErrChanged):
+		return d.linkFailed(t, event.OutcomeNetwork, err, 0)
+	case d.singleStream && errors.Is(err, ErrChanged):
 		if !d.mayForget(t.link) {
-			return ending{outcome: event.OutcomeProtocol, lost: d.doubtedOr(err)}
+			return diagnosis{outcome: event.OutcomeProtocol, lost: d.doubtedOr(err)}
 		}
-		d.forgetWhole()
-		return d.failed(t, event.OutcomeProtocol, err, 0)
+		d.forgetObject()
+		return d.linkFailed(t, event.OutcomeProtocol, err, 0)
 	case t.probe && classOf(err) != 0:
-		return ending{outcome: outcomeOf(classOf(err)), retry: true}
+		return diagnosis{outcome: outcomeOf(classOf(err)), retry: true}
 	case errors.Is(err, ErrCapped):
 		return d.capped(t)
 	case errors.Is(err, errLastDiffers) && d.proof.doubted:
 		d.otherObject(reqs, t, err.Error())
-		return ending{outcome: event.OutcomeProtocol, retry: true}
+		return diagnosis{outcome: event.OutcomeProtocol, retry: true}
 	case errors.Is(err, errLastDiffers):
 		d.startOver("the object changed since the last run")
-		return ending{outcome: event.OutcomeProtocol}
+		return diagnosis{outcome: event.OutcomeProtocol}
 	case errors.Is(err, link.ErrWindow):
-		return ending{outcome: event.OutcomeCancelled, retry: true, lost: err}
+		return diagnosis{outcome: event.OutcomeCancelled, retry: true, lost: err}
 	case !errors.As(err, &fe):
 		d.fail(err)
-		return ending{outcome: event.OutcomeStorage}
+		return diagnosis{outcome: event.OutcomeStorage}
 	case fe.Class == fetch.Canceled: // its link was sent elsewhere
-		return ending{outcome: event.OutcomeCancelled, retry: true}
+		return diagnosis{outcome: event.OutcomeCancelled, retry: true}
 	case fe.Class == fetch.Unsatisfied:
 		return d.unsatisfied(reqs, t, fe)
 	case fe.Class == fetch.Busy && answers > 0, fe.Status == http.StatusForbidden && d.bounds(t):
-		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
-	case d.spared(t):
-		return ending{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
-	case fe.Status == http.StatusForbidden && d.crowded(t):
-		return ending{outcome: event.OutcomeStatus, retry: true, wait: backoff(d.links[t.link].forbidden.all)}
-	case fe.Status == http.StatusForbidden && (asked > 0 || d.forsook(t.link)): // it may bound how many there are
-		return d.failed(t, event.OutcomeStatus, err, 0)
+		return diagnosis{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
+	case d.excused(t):
+		return diagnosis{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
+	case fe.Status == http.StatusForbidden && d.forbiddenForLoad(t):
+		return diagnosis{outcome: event.OutcomeStatus, retry: true, wait: backoff(d.links[t.link].faults.forbidden.all)}
+	case fe.Status == http.StatusForbidden && (asked > 0 || d.withdrewLately(t.link)): // it may bound how many there are
+		return d.linkFailed(t, event.OutcomeStatus, err, 0)
 	case permanent(fe, d.answeredBefore(t.link, fe.Class)):
-		return ending{outcome: outcomeOf(fe.Class), lost: err}
+		return diagnosis{outcome: outcomeOf(fe.Class), lost: err}
 	}
-	return d.failed(t, outcomeOf(fe.Class), err, fe.RetryAfter)
+	return d.linkFailed(t, outcomeOf(fe.Class), err, fe.RetryAfter)
 }
 
-// needless says whether t got nothing on a connection that never brought anything,
+// onSpareConnection says whether t got nothing on a connection that never brought anything,
 // while others of its link did, or may: the server may bound how many there are.
 // What it answers then counts against nobody.
-func (o *owner) needless(t *transfer) bool {
+func (o *owner) onSpareConnection(t *transfer) bool {
 	l := &o.links[t.link]
-	if !l.used || l.streams&(1<<t.stream) != 0 || t.got.Load() > 0 {
+	if !l.use.taken || l.conns.delivered&(1<<t.stream) != 0 || t.got.Load() > 0 {
 		return false
 	}
-	return l.streams != 0 || slices.ContainsFunc(o.transfers, func(other *transfer) bool {
+	return l.conns.delivered != 0 || slices.ContainsFunc(o.transfers, func(other *transfer) bool {
 		return other.link == t.link && other.stream != t.stream
 	})
 }
 
-// besides is on how many streams of a request's link there are other requests for its server, or
+// otherRequests is on how many streams of a request's link there are other requests for its server, or
 // its site, and on how many of them it answers now. It may bound how many requests of a client it
 // does. One of the same stream that is being answered has another connection.
-func (o *owner) besides(t *transfer) (asked, answers int) {
+func (o *owner) otherRequests(t *transfer) (asked, answers int) {
 	inFlight, answered := uint64(0), uint64(0)
 	for _, other := range o.transfers {
-		if other == t || other.link != t.link || other.stream == t.stream && other.resp == nil || t.of != nil && other.of.site != t.of.site {
+		if other == t || other.link != t.link || other.stream == t.stream && other.resp == nil || t.file != nil && other.file.site != t.file.site {
 			continue
 		}
 		inFlight |= 1 << other.stream
@@ -213,55 +213,55 @@ func (o *owner) besides(t *transfer) (asked, answers int) {
 	return bits.OnesCount64(inFlight), bits.OnesCount64(answered)
 }
 
-// spared says whether a failure counts against nobody: it was needless, and others of
+// excused says whether a failure counts against nobody: it was needless, and others of
 // its link are served, or may be, which is believed once of each stream.
-func (d *download) spared(t *transfer) bool {
-	if !d.needless(t) {
+func (d *download) excused(t *transfer) bool {
+	if !d.onSpareConnection(t) {
 		return false
 	}
 	l := &d.links[t.link]
-	for s, heard := range l.heard {
+	for s, heard := range l.conns.lastByte {
 		if scheduler.StreamID(s) != t.stream && heard > 0 && heard > t.sent-aliveTime {
 			return true
 		}
 	}
-	if _, answers := d.besides(t); answers > 0 {
+	if _, answers := d.otherRequests(t); answers > 0 {
 		return true
 	}
-	before := l.spared&(1<<t.stream) != 0
-	l.spared |= 1 << t.stream
+	before := l.conns.excused&(1<<t.stream) != 0
+	l.conns.excused |= 1 << t.stream
 	return !before
 }
 
 // bounds says whether a server that forbids what it serves over other connections of the link,
 // now or a moment ago, may do so because there are too many of them.
 func (d *download) bounds(t *transfer) bool {
-	asked, answers := d.besides(t)
-	last := d.links[t.link].lastByte
+	asked, answers := d.otherRequests(t)
+	last := d.links[t.link].traffic.lastByte
 	return answers > 0 || asked > 0 && last > 0 && d.e.now()-last < aliveTime
 }
 
-// forsakenTime is for how long a server may be busy with a request that was withdrawn, of which it
+// withdrawnTime is for how long a server may be busy with a request that was withdrawn, of which it
 // does not know yet.
-const forsakenTime = 30 * scheduler.Second
+const withdrawnTime = 30 * scheduler.Second
 
-// forsook says whether a server that forbids what is asked for over a link may do so because of a
+// withdrewLately says whether a server that forbids what is asked for over a link may do so because of a
 // request that was withdrawn.
-func (o *owner) forsook(id scheduler.LinkID) bool {
-	at := o.links[id].withdrew
-	return at > 0 && o.e.now()-at < forsakenTime
+func (o *owner) withdrewLately(id scheduler.LinkID) bool {
+	at := o.links[id].faults.withdrewAt
+	return at > 0 && o.e.now()-at < withdrawnTime
 }
 
-// crowded says whether a file of a batch may be forbidden since others are asked for. It is
+// forbiddenForLoad says whether a file of a batch may be forbidden since others are asked for. It is
 // taken to be forbidden for good when it stays so, as any other then.
-func (d *download) crowded(t *transfer) bool {
+func (d *download) forbiddenForLoad(t *transfer) bool {
 	l := &d.links[t.link]
-	if d.e.ofMany && d.e.cfg.Tries != 1 && l.forbidden.times < mayBeBoundMost && (t.hadCompany || d.e.crowd.beyond(t.u, t.link, d.inFlight(t.link))) {
-		d.e.crowd.again(&l.forbidden, t.u, t.link, true)
+	if d.e.ofBatch && d.e.cfg.Tries != 1 && l.faults.forbidden.times < mayBeBoundMost && (t.hadCompany || d.e.load.exceeds(t.url, t.link, d.inFlight(t.link))) {
+		d.e.load.countForbidden(&l.faults.forbidden, t.url, t.link, true)
 		return true
 	}
-	if l.forbidden.times > 0 {
-		d.e.crowd.forbid(t.u, t.link)
+	if l.faults.forbidden.times > 0 {
+		d.e.load.noteForbids(t.url, t.link)
 	}
 	return false
 }
@@ -281,9 +281,9 @@ func (o *owner) inFlight(id scheduler.LinkID) (n int) {
 // servers of its own.
 func (d *download) answeredBefore(id scheduler.LinkID, c fetch.Class) bool {
 	if c == fetch.DNS {
-		return d.links[id].answered
+		return d.links[id].responses.answered
 	}
-	return d.met
+	return d.identified
 }
 
 const (
@@ -301,9 +301,9 @@ func (d *download) tries(err error) int {
 	most, few := d.e.cfg.Tries, 0
 	var unresolved *net.DNSError
 	switch {
-	case d.whole && errors.Is(err, fetch.ErrUnannounced):
+	case d.singleStream && errors.Is(err, fetch.ErrUnannounced):
 		few = unannouncedTries
-	case !d.met && errors.As(err, &unresolved):
+	case !d.identified && errors.As(err, &unresolved):
 		few = unresolvedTries
 	default:
 		return most
@@ -314,16 +314,16 @@ func (d *download) tries(err error) int {
 	return min(most, few)
 }
 
-// failed counts a failure against its link.
-func (d *download) failed(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration) ending {
+// linkFailed counts a failure against its link.
+func (d *download) linkFailed(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration) diagnosis {
 	l := &d.links[t.link]
-	l.dropped = l.dropped || fetch.MayRefuseRange(err)
-	if l.failing = !d.met && failing(err); l.failing && t.sent >= l.failed {
+	l.faults.dropped = l.faults.dropped || fetch.MayRefuseRange(err)
+	if l.faults.serverFailed = !d.identified && failing(err); l.faults.serverFailed && t.sent >= l.faults.countedAt {
 		if d.failures++; d.e.cfg.ErrorTries > 0 && d.failures >= d.e.cfg.ErrorTries {
-			return ending{outcome: outcome, lost: tried(err, d.failures), fails: true}
+			return diagnosis{outcome: outcome, lost: tried(err, d.failures), fails: true}
 		}
 	}
-	return d.failedLink(t, outcome, err, retryAfter, d.tries(err))
+	return d.countFailure(t, outcome, err, retryAfter, d.tries(err))
 }
 
 // failing says whether an error is a server's answer that it has failed.
@@ -345,34 +345,34 @@ func (d *download) loseFailing(reqs context.Context, err error) {
 	for i := range d.links {
 		id := scheduler.LinkID(i)
 		inFlight := slices.ContainsFunc(d.transfers, func(t *transfer) bool { return t.link == id })
-		if d.links[i].failing && !inFlight {
+		if d.links[i].faults.serverFailed && !inFlight {
 			d.lose(reqs, id, err)
 		}
 	}
 }
 
-// failedLink counts a failure against its link, which is lost with so many tries in
+// countFailure counts a failure against its link, which is lost with so many tries in
 // a row; 0: with no number. The requests that were sent before the last one was
 // counted fail with it.
-func (o *owner) failedLink(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration, tries int) ending {
+func (o *owner) countFailure(t *transfer, outcome event.Outcome, err error, retryAfter time.Duration, tries int) diagnosis {
 	l := &o.links[t.link]
-	l.later = max(l.later, o.e.now()+scheduler.Time(retryAfter))
-	if t.sent < l.failed {
-		return ending{outcome: outcome, retry: true, wait: max(backoffFirst, retryAfter)}
+	l.responses.notBefore = max(l.responses.notBefore, o.e.now()+scheduler.Time(retryAfter))
+	if t.sent < l.faults.countedAt {
+		return diagnosis{outcome: outcome, retry: true, wait: max(backoffFirst, retryAfter)}
 	}
-	l.failed = o.e.now()
-	if l.gained >= worthwhile && !o.whole { // in whole mode everything is lost
-		l.failures, o.e.waits = 0, 0
+	l.faults.countedAt = o.e.now()
+	if l.faults.gained >= worthwhile && !o.singleStream { // in whole mode everything is lost
+		l.faults.inRow, o.e.waits = 0, 0
 	}
-	l.gained = 0
-	l.failures++
-	late := o.e.cfg.RetryFor > 0 && l.failed >= o.e.cfg.RetryFor
-	if late || tries > 0 && l.failures >= tries {
-		return ending{outcome: outcome, lost: tried(err, l.failures)}
+	l.faults.gained = 0
+	l.faults.inRow++
+	late := o.e.cfg.RetryFor > 0 && l.faults.countedAt >= o.e.cfg.RetryFor
+	if late || tries > 0 && l.faults.inRow >= tries {
+		return diagnosis{outcome: outcome, lost: tried(err, l.faults.inRow)}
 	}
-	wait := max(backoff(l.failures), retryAfter)
-	o.e.tellWait(o.e.links[t.link].Name(), err, wait, tries-l.failures)
-	return ending{outcome: outcome, retry: true, wait: wait}
+	wait := max(backoff(l.faults.inRow), retryAfter)
+	o.e.tellWait(o.e.links[t.link].Name(), err, wait, tries-l.faults.inRow)
+	return diagnosis{outcome: outcome, retry: true, wait: wait}
 }
 
 // longWait is from how long a wait on one is told why, without -v, too.
@@ -412,7 +412,7 @@ func (o *owner) silence(reqs context.Context, t *transfer, err error) {
 	if o.err != nil || context.Cause(reqs) != nil || !errors.Is(err, fetch.ErrStalled) {
 		return
 	}
-	if end := o.failedLink(t, event.OutcomeNetwork, err, 0, o.e.cfg.Tries); end.lost != nil {
+	if end := o.countFailure(t, event.OutcomeNetwork, err, 0, o.e.cfg.Tries); end.lost != nil {
 		o.lose(reqs, t.link, end.lost)
 	}
 }
@@ -421,8 +421,8 @@ func (o *owner) silence(reqs context.Context, t *transfer, err error) {
 func (d *download) hearDenial(reqs context.Context, t *transfer, err error) {
 	fe, ok := errors.AsType[*fetch.Error](err)
 	if d.err == nil && ok && fe.Class == fetch.Unsatisfied && fe.Object != nil {
-		d.links[t.link].answered = true
-		d.hearWord(reqs, t.link, claimOf(fe.Object), 0)
+		d.links[t.link].responses.answered = true
+		d.hearSize(reqs, t.link, claimOf(fe.Object), 0)
 	}
 }
 
@@ -430,59 +430,59 @@ func (d *download) hearDenial(reqs context.Context, t *transfer, err error) {
 // behind the end: it is for a response with bytes to say where the end is, as
 // links may reach different objects; until then the link may find out. Only when
 // nothing is missing is there none.
-func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) ending {
-	status := ending{outcome: event.OutcomeStatus, lost: fe}
+func (d *download) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) diagnosis {
+	status := diagnosis{outcome: event.OutcomeStatus, lost: fe}
 	size := int64(-1)
 	if fe.Object != nil {
 		size = fe.Object.Size
 	}
 	switch {
-	case d.whole:
+	case d.singleStream:
 		return status
-	case d.met:
+	case d.identified:
 		switch {
-		case size < 0 || !d.hearWord(reqs, t.link, claimOf(fe.Object), 0):
+		case size < 0 || !d.hearSize(reqs, t.link, claimOf(fe.Object), 0):
 		case size != d.known.Size():
-			d.links[t.link].answered = true
+			d.links[t.link].responses.answered = true
 			d.otherObject(reqs, t, "size differs")
-			return ending{outcome: event.OutcomeStatus}
+			return diagnosis{outcome: event.OutcomeStatus}
 		}
 		return status
 	case d.core.Size() >= 0: // as the journal says; the object is shorter now
 		d.doubt()
 		return status
-	case size >= 0 && size < d.resumed:
-		status.lost = fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, d.resumed, size)
+	case size >= 0 && size < d.earlier.resumed:
+		status.lost = fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, d.earlier.resumed, size)
 		return status
-	case size >= 0 && size == d.resumed:
+	case size >= 0 && size == d.earlier.resumed:
 		// Nothing will answer 206 any more: this response is the object.
-		d.links[t.link].answered = true
+		d.links[t.link].responses.answered = true
 		resp := &fetch.Response{Object: *fe.Object, EffectiveURL: fetch.WithoutUser(d.job.URL), Proto: "1.1"}
 		if d.adopt(reqs, t, resp, true) {
 			d.sized(reqs, size)
 		}
-		return ending{outcome: event.OutcomeDone}
+		return diagnosis{outcome: event.OutcomeDone}
 	case t.off == 0 && d.several(): // not even a first byte: others may have more of it
-		return ending{outcome: event.OutcomeStatus, lost: noFirstByte(fe)}
+		return diagnosis{outcome: event.OutcomeStatus, lost: noFirstByte(fe)}
 	case t.off == 0: // ask for the whole
-		d.goWhole(t.link, nil)
-		return ending{outcome: event.OutcomeStatus, retry: true}
-	case t.off == d.resumed && size < 0 && d.canAskLast():
-		d.fail(errAskLast)
-		return ending{outcome: event.OutcomeStatus}
-	case t.off == d.resumed: // nothing is missing, or nothing helps
+		d.goSingleStream(t.link, nil)
+		return diagnosis{outcome: event.OutcomeStatus, retry: true}
+	case t.off == d.earlier.resumed && size < 0 && d.canRecheckLast():
+		d.fail(errRecheckLast)
+		return diagnosis{outcome: event.OutcomeStatus}
+	case t.off == d.earlier.resumed: // nothing is missing, or nothing helps
 		return status
 	}
 	l := &d.links[t.link]
-	l.answered = true
-	l.tells(size)
+	l.responses.answered = true
+	l.claims(size)
 	switch {
-	case slices.ContainsFunc(d.doubts, d.refuted):
-		l.guessing = true
-		return ending{outcome: event.OutcomeDone, wait: time.Millisecond} // it has to bring all of it
+	case slices.ContainsFunc(d.doubts.responses, d.refuted):
+		l.claim.awaited = true
+		return diagnosis{outcome: event.OutcomeDone, wait: time.Millisecond} // it has to bring all of it
 	case size > 0 && size <= t.off:
-		return ending{outcome: event.OutcomeDone, ends: size}
+		return diagnosis{outcome: event.OutcomeDone, ends: size}
 	}
-	l.guessing = true
-	return ending{outcome: event.OutcomeDone, wait: time.Second}
+	l.claim.awaited = true
+	return diagnosis{outcome: event.OutcomeDone, wait: time.Second}
 }

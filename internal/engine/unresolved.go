@@ -22,7 +22,7 @@ func nameError(err error) *net.DNSError {
 
 // named says whether it is the name in a file's URL that could not be resolved, not
 // that of a proxy, or of where the server has sent the request on to.
-func named(f *entry, dns *net.DNSError) bool {
+func named(f *file, dns *net.DNSError) bool {
 	return dns != nil && strings.EqualFold(dns.Name, fetch.Hostname(f.job.URL))
 }
 
@@ -34,7 +34,7 @@ func (b *batch) nameTries(id scheduler.LinkID, dns *net.DNSError) int {
 	switch {
 	case dns.IsNotFound:
 		return 1
-	case !b.links[id].answered:
+	case !b.links[id].responses.answered:
 		most = unresolvedTries
 	}
 	if n := b.e.cfg.Tries; n > 0 {
@@ -47,22 +47,22 @@ func (b *batch) nameTries(id scheduler.LinkID, dns *net.DNSError) int {
 // anybody: that is no failure of the link, over which others may come. If it is the
 // site's own, its other files wait. Each link has name servers of its own: what one of
 // them cannot resolve is asked of all by a download of its own.
-func (b *batch) unresolved(reqs context.Context, t *transfer, err error) ending {
-	f, dns := t.of, nameError(err)
-	f.failures++
-	tries := f.failures
+func (b *batch) unresolved(reqs context.Context, t *transfer, err error) diagnosis {
+	f, dns := t.file, nameError(err)
+	f.breaks++
+	tries := f.breaks
 	if named(f, dns) {
 		b.blame(f.site, t, err)
-		b.later(reqs, f.site, err)
+		b.postponeSite(reqs, f.site, err)
 		tries = max(tries, f.site.failures) // for whichever of its files
 	}
 	outcome := outcomeOf(classOf(err))
 	switch {
-	case f.fate == failed: // with its site
-		return ending{outcome: outcome}
+	case f.state == failed: // with its site
+		return diagnosis{outcome: outcome}
 	case tries >= b.nameTries(t.link, dns):
 		return b.denied(reqs, t, err)
 	}
-	b.hold(reqs, f, b.e.now()+scheduler.Time(backoff(f.failures)))
-	return ending{outcome: outcome, retry: true}
+	b.postpone(reqs, f, b.e.now()+scheduler.Time(backoff(f.breaks)))
+	return diagnosis{outcome: outcome, retry: true}
 }

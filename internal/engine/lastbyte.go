@@ -11,15 +11,15 @@ import (
 )
 
 var (
-	// errAskLast says that a server has nothing behind the bytes that are there, and does not
+	// errRecheckLast says that a server has nothing behind the bytes that are there, and does not
 	// say that these are all.
-	errAskLast = errors.New("nothing tells whether it is complete")
+	errRecheckLast = errors.New("nothing tells whether it is complete")
 	// errLastDiffers says that the last byte which was there is another one in an answer.
 	errLastDiffers = errors.New("its last byte differs")
 )
 
-// canAskLast says whether its last byte can be asked for again, and has not been.
-func (d *download) canAskLast() bool {
+// canRecheckLast says whether its last byte can be asked for again, and has not been.
+func (d *download) canRecheckLast() bool {
 	_, ok := d.to.(fileSink)
 	return ok
 }
@@ -39,20 +39,20 @@ func butLast(done []scheduler.Range) []scheduler.Range {
 	return done
 }
 
-// lastAsked is a file whose last byte is asked for again, as nothing else tells whether the
+// lastByteSink is a file whose last byte is asked for again, as nothing else tells whether the
 // object ends there, is still the same, or what its server calls it. The byte is compared and
 // not written: no bytes of two objects meet, and what another tool has left stays as it is.
-type lastAsked struct {
+type lastByteSink struct {
 	sink
 	file fileSink
 	end  int64 // of what was there
 }
 
-func newLastAsked(f fileSink, done []scheduler.Range) *lastAsked {
-	return &lastAsked{sink: f, file: f, end: done[len(done)-1].End}
+func newLastByteSink(f fileSink, done []scheduler.Range) *lastByteSink {
+	return &lastByteSink{sink: f, file: f, end: done[len(done)-1].End}
 }
 
-func (l *lastAsked) resume() (identity.Identity, []scheduler.Range, bool) {
+func (l *lastByteSink) resume() (identity.Identity, []scheduler.Range, bool) {
 	id, done, ok := l.file.resume()
 	if !ok {
 		return id, nil, false
@@ -61,14 +61,14 @@ func (l *lastAsked) resume() (identity.Identity, []scheduler.Range, bool) {
 	return id, done, len(done) > 0
 }
 
-func (l *lastAsked) restart() error {
+func (l *lastByteSink) restart() error {
 	l.end = 0
 	return l.file.restart()
 }
 
-func (l *lastAsked) GiveBack() error { return l.file.GiveBack() }
+func (l *lastByteSink) GiveBack() error { return l.file.GiveBack() }
 
-func (l *lastAsked) WriteAt(p []byte, off int64) (int, error) {
+func (l *lastByteSink) WriteAt(p []byte, off int64) (int, error) {
 	known := max(0, min(int64(len(p)), l.end-off))
 	there := make([]byte, known)
 	if _, err := l.file.ReadAt(there, off); err != nil && !errors.Is(err, io.EOF) {

@@ -10,11 +10,11 @@ import (
 // Files of a batch that are downloaded by themselves share their servers with the others. One
 // that bounds its requests may forbid a file (403) while it serves others.
 
-// crowd is what all downloads of a run ask for at the same time, by origin and link.
-type crowd struct {
-	mu    sync.Mutex
-	of    map[crowdKey]*crowding
-	heard map[scheduler.LinkID]scheduler.Time // when a response has come last
+// runLoad is what all downloads of a run ask for at the same time, by origin and link.
+type runLoad struct {
+	mu      sync.Mutex
+	origins map[crowdKey]*originLoad
+	heard   map[scheduler.LinkID]scheduler.Time // when a response has come last
 }
 
 type crowdKey struct {
@@ -22,33 +22,33 @@ type crowdKey struct {
 	link   scheduler.LinkID
 }
 
-type crowding struct {
+type originLoad struct {
 	requests int  // in flight
 	served   int  // requests that were answered, and have ended
 	ended    int  // requests that have ended
 	forbids  bool // it has forbidden a file again and again: that is no bound
 }
 
-func newCrowd() *crowd {
-	return &crowd{of: map[crowdKey]*crowding{}, heard: map[scheduler.LinkID]scheduler.Time{}}
+func newRunLoad() *runLoad {
+	return &runLoad{origins: map[crowdKey]*originLoad{}, heard: map[scheduler.LinkID]scheduler.Time{}}
 }
 
-// hear notes that a response has come over a link.
-func (c *crowd) hear(link scheduler.LinkID, now scheduler.Time) {
+// responded notes that a response has come over a link.
+func (c *runLoad) responded(link scheduler.LinkID, now scheduler.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.heard[link] = now
 }
 
-// lastHeard is when a response has come last over a link; 0: none has.
-func (c *crowd) lastHeard(link scheduler.LinkID) scheduler.Time {
+// lastResponse is when a response has come last over a link; 0: none has.
+func (c *runLoad) lastResponse(link scheduler.LinkID) scheduler.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.heard[link]
 }
 
 // begin counts a request that has begun, and returns how many have ended before.
-func (c *crowd) begin(u *url.URL, link scheduler.LinkID) (ended int) {
+func (c *runLoad) begin(u *url.URL, link scheduler.LinkID) (ended int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o := c.at(crowdKey{origin(u), link})
@@ -58,7 +58,7 @@ func (c *crowd) begin(u *url.URL, link scheduler.LinkID) (ended int) {
 
 // end counts one that has ended; served says that it was answered, before how many had ended when
 // it began. It says whether another one has ended since, so that the server may have had too many.
-func (c *crowd) end(u *url.URL, link scheduler.LinkID, served bool, before int) (others bool) {
+func (c *runLoad) end(u *url.URL, link scheduler.LinkID, served bool, before int) (others bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := crowdKey{origin(u), link}
@@ -69,30 +69,30 @@ func (c *crowd) end(u *url.URL, link scheduler.LinkID, served bool, before int) 
 		o.served++
 	}
 	if o.requests--; o.requests == 0 && !o.forbids {
-		delete(c.of, key)
+		delete(c.origins, key)
 	}
 	return others
 }
 
 // at is that of a key; mu is held.
-func (c *crowd) at(key crowdKey) *crowding {
-	if c.of[key] == nil {
-		c.of[key] = new(crowding)
+func (c *runLoad) at(key crowdKey) *originLoad {
+	if c.origins[key] == nil {
+		c.origins[key] = new(originLoad)
 	}
-	return c.of[key]
+	return c.origins[key]
 }
 
-// beyond says whether an origin is asked over a link for more than so many things, of which it may
+// exceeds says whether an origin is asked over a link for more than so many things, of which it may
 // forbid some for that.
-func (c *crowd) beyond(u *url.URL, link scheduler.LinkID, requests int) bool {
+func (c *runLoad) exceeds(u *url.URL, link scheduler.LinkID, requests int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o := c.of[crowdKey{origin(u), link}]
+	o := c.origins[crowdKey{origin(u), link}]
 	return o != nil && !o.forbids && o.requests > requests
 }
 
-// forbid notes that an origin has forbidden a file again and again.
-func (c *crowd) forbid(u *url.URL, link scheduler.LinkID) {
+// noteForbids notes that an origin has forbidden a file again and again.
+func (c *runLoad) noteForbids(u *url.URL, link scheduler.LinkID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at(crowdKey{origin(u), link}).forbids = true
@@ -105,8 +105,8 @@ type forbidden struct {
 	served int // of the others, at the latest one that counts
 }
 
-// again counts one more refusal, while there are other requests of the file's server, or not.
-func (c *crowd) again(f *forbidden, u *url.URL, link scheduler.LinkID, others bool) {
+// countForbidden counts one more refusal, while there are other requests of the file's server, or not.
+func (c *runLoad) countForbidden(f *forbidden, u *url.URL, link scheduler.LinkID, others bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	served := c.at(crowdKey{origin(u), link}).served

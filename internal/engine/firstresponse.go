@@ -14,10 +14,10 @@ import (
 func (b *batch) aim(t *transfer, at int64) {
 	p := b.space.find(at)
 	f := p.of
-	t.of, t.u, t.file, t.base = f, f.job.URL, f.job.ID, p.at.Off-p.off
+	t.file, t.url, t.fileID, t.base = f, f.job.URL, f.job.ID, p.at.Off-p.off
 	t.first = f.size < 0 || f.got == 0 && at == t.base
-	f.active++
-	b.begin(f)
+	f.requests++
+	b.publishStarted(f)
 }
 
 // listens implements work.
@@ -38,7 +38,7 @@ func (b *batch) respond(reqs context.Context, m message) {
 
 // judge decides whether a response may be read.
 func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (take bool) {
-	f := t.of
+	f := t.file
 	if t.probe {
 		if resp.Object.Size < 0 && !resp.Page {
 			f.disputed(t.link) // if the others' answer is a portal's page
@@ -46,13 +46,13 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		b.hearWitness(reqs, t, claimOf(&resp.Object), resp.Page)
 		return false
 	}
-	if b.err != nil || t.released || f.fate != running {
+	if b.err != nil || t.released || f.state != running {
 		return false
 	}
-	t.meet(resp)
+	t.noteResponse(resp)
 	t.progress = b.e.now()
 	b.measure(reqs, t, resp)
-	if t.released || f.fate != running {
+	if t.released || f.state != running {
 		return false
 	}
 	if err := f.job.refuses(resp); err != nil {
@@ -66,9 +66,9 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 			f.disputed(t.link)
 		}
 		if size := resp.Object.Size; size >= 0 && f.size < 0 && f.job.Size <= 0 {
-			b.sizes.add(size) // others are likely to be as large
+			b.supply.sizes.add(size) // others are likely to be as large
 		}
-		b.setAside(reqs, f, why)
+		b.goSolo(reqs, f, why)
 		return false
 	}
 	if resp.Whole && !b.credible(f.site, t.link, resp.Object.Size) {
@@ -79,7 +79,7 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 	}
 	f.site.answer(t.link, resp, t.progress)
 	if f.size < 0 {
-		b.meet(reqs, t, resp, !resp.Whole)
+		b.firstResponse(reqs, t, resp, !resp.Whole)
 	} else {
 		f.known.Learn(claimOf(&resp.Object))
 		b.agrees(f, t.link)
@@ -95,7 +95,7 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 }
 
 // unfit is why a response cannot be used within the batch; empty: it can.
-func (b *batch) unfit(f *entry, t *transfer, resp *fetch.Response) string {
+func (b *batch) unfit(f *file, t *transfer, resp *fetch.Response) string {
 	size, c := resp.Object.Size, claimOf(&resp.Object)
 	verdict, what := f.known.Judge(c)
 	var alone identity.Known // what is known after this answer
@@ -112,16 +112,16 @@ func (b *batch) unfit(f *entry, t *transfer, resp *fetch.Response) string {
 		return "the servers' answers differ in their " + what
 	case f.size >= 0 && verdict == identity.Unproven:
 		return "nothing shows that two answers are of one object"
-	case !resp.Whole && !f.standing && f.size < 0 && size > t.end.Load() && alone.Blind():
+	case !resp.Whole && !f.mayExist && f.size < 0 && size > t.end.Load() && alone.Blind():
 		return "nothing will show that more answers are of one object"
 	case !resp.Whole:
 		return ""
-	case f.standing && f.size < 0: // perhaps nothing of it is wanted
+	case f.mayExist && f.size < 0: // perhaps nothing of it is wanted
 		return ""
 	case t.off > 0 || size > t.end.Load():
 		f.site.odds++
 		return "the server does not serve ranges of it"
-	case f.active > 1 && alone.Blind():
+	case f.requests > 1 && alone.Blind():
 		// Nothing shows that a page made twice is the same page.
 		return "several answers that cannot be told apart"
 	}
@@ -137,18 +137,18 @@ const (
 
 // doubt puts a file off of which a link has brought the whole where it was asked for
 // a range. In the end it is left to a download of its own what to believe.
-func (b *batch) doubt(reqs context.Context, f *entry) {
+func (b *batch) doubt(reqs context.Context, f *file) {
 	if f.doubts++; f.doubts > doubtsMost {
-		b.setAside(reqs, f, "the server has ignored the range asked for")
+		b.goSolo(reqs, f, "the server has ignored the range asked for")
 		return
 	}
-	b.hold(reqs, f, b.e.now()+doubtTime)
+	b.postpone(reqs, f, b.e.now()+doubtTime)
 }
 
 // doubtLink gives up a link over which a site ignores ranges that it serves over others, when
 // that has happened too often: there may be a portal in front of it. Where what it sends is no
 // page, it may be the others that lie, unless they are believed.
-func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, f *entry, page bool) {
+func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, f *file, page bool) {
 	over := f.site.over
 	if over[id].wholes < wholeFrom || over[id].ranges || b.e.trust.has(f.job.URL, id) {
 		return
@@ -164,13 +164,13 @@ func (b *batch) doubtLink(reqs context.Context, id scheduler.LinkID, f *entry, p
 	}
 }
 
-// meet takes a file's first response: what it says the object is, it has to be.
-func (b *batch) meet(reqs context.Context, t *transfer, resp *fetch.Response, ranges bool) {
-	f := t.of
+// firstResponse takes a file's first response: what it says the object is, it has to be.
+func (b *batch) firstResponse(reqs context.Context, t *transfer, resp *fetch.Response, ranges bool) {
+	f := t.file
 	f.known.Learn(claimOf(&resp.Object))
 	f.name, f.page = resp.Object.Name, resp.Page
-	f.place.id = f.known.Identity()
-	f.word = word{of: t.link, agree: 1 << t.link, since: b.e.now(), believed: resp.Secure}
+	f.output.id = f.known.Identity()
+	f.vote = sizeVote{first: t.link, agree: 1 << t.link, since: b.e.now(), believed: resp.Secure}
 	b.e.tellEncoding(f.job, resp)
 	b.e.cfg.Bus.Publish(event.ObjectKnown{
 		At: b.e.now(), File: f.job.ID, EffectiveURL: redact(resp.EffectiveURL), Size: resp.Object.Size,
@@ -180,37 +180,37 @@ func (b *batch) meet(reqs context.Context, t *transfer, resp *fetch.Response, ra
 }
 
 // review ends a file of which no request is left, or goes on with it.
-func (b *batch) review(reqs context.Context, f *entry) {
-	if f.active > 0 || f.saving || f.ending {
+func (b *batch) review(reqs context.Context, f *file) {
+	if f.requests > 0 || f.saving || f.closing {
 		return
 	}
-	switch f.fate {
+	switch f.state {
 	case running:
 		if !f.complete() || !b.believes(reqs, f) {
 			return
 		}
-		b.lift(f)
+		b.removePieces(f)
 		b.fruitful()
-		f.fate = finishing
-		b.chores.finish(reqs, f)
-	case failed, aside:
-		b.chores.close(reqs, f)
+		f.state = finishing
+		b.finalizer.finish(reqs, f)
+	case failed, solo:
+		b.finalizer.close(reqs, f)
 	case finishing: // it was there already
-		b.chores.finish(reqs, f)
-	case held:
+		b.finalizer.finish(reqs, f)
+	case deferred:
 	}
 }
 
 // report tells what came of a file, which is forgotten.
-func (b *batch) report(f *entry, res Result, err error) {
-	b.begin(f)
-	last := len(b.entries) - 1
-	b.entries[f.index] = b.entries[last]
-	b.entries[f.index].index = f.index
-	b.entries[last] = nil
-	b.entries = b.entries[:last]
-	if err != nil && b.first == nil && !errors.Is(err, ErrUnwanted) && !errors.Is(err, ErrDirectory) {
-		b.first = err
+func (b *batch) report(f *file, res Result, err error) {
+	b.publishStarted(f)
+	last := len(b.files) - 1
+	b.files[f.index] = b.files[last]
+	b.files[f.index].index = f.index
+	b.files[last] = nil
+	b.files = b.files[:last]
+	if err != nil && b.firstErr == nil && !errors.Is(err, ErrUnwanted) && !errors.Is(err, ErrDirectory) {
+		b.firstErr = err
 	}
 	b.spec.Ended.Ended(f.job, res, err)
 }

@@ -15,90 +15,92 @@ const (
 	closesAtOnce = 8
 )
 
-// chores are what is done to files in the background, when no request of theirs is
+// finalizer are what is done to files in the background, when no request of theirs is
 // left: nothing waits for a disk but those who wait for that file.
-type chores struct {
-	done       chan chore // what has been done
-	out        int        // goroutines whose word is awaited
+type finalizer struct {
+	done       chan finalized // what has been done
+	running    int            // goroutines whose word is awaited
 	committing bool
-	ready      []*entry // to be committed
+	recording  bool           // a checkpoint is being made
+	nextRecord scheduler.Time // when the next one is due
+	ready      []*file        // to be committed
 	closing    int
-	others     []*entry // to be verified, closed or suspended
+	closable   []*file // to be verified, closed or suspended
 }
 
-// chore is what was done to some files.
-type chore struct {
-	kind  choreKind
-	files []*entry
+// finalized is what was done to some files.
+type finalized struct {
+	kind  finalizedKind
+	files []*file
 	names []string
 	errs  []error
 }
 
-type choreKind uint8
+type finalizedKind uint8
 
 const (
-	committed choreKind = iota
+	committed finalizedKind = iota
 	verified
 	closed
 	recorded
 )
 
 // finish gives a file in which every byte is there its name.
-func (c *chores) finish(reqs context.Context, f *entry) {
+func (c *finalizer) finish(reqs context.Context, f *file) {
 	if f.job.Checksum != nil && !f.verified {
 		c.close(reqs, f)
 		return
 	}
-	f.ending = true
+	f.closing = true
 	c.ready = append(c.ready, f)
 	c.next(reqs)
 }
 
 // close verifies a complete file, closes one that has failed, or leaves one to a
 // download of its own.
-func (c *chores) close(reqs context.Context, f *entry) {
-	f.ending = true
-	c.others = append(c.others, f)
+func (c *finalizer) close(reqs context.Context, f *file) {
+	f.closing = true
+	c.closable = append(c.closable, f)
 	c.next(reqs)
 }
 
 // next begins what can be begun.
-func (c *chores) next(reqs context.Context) {
+func (c *finalizer) next(reqs context.Context) {
 	if n := min(len(c.ready), commitsAtOnce); n > 0 && !c.committing {
-		files := append([]*entry(nil), c.ready[:n]...)
+		files := append([]*file(nil), c.ready[:n]...)
 		c.ready = append(c.ready[:0], c.ready[n:]...)
 		c.committing = true
-		c.out++
+		c.running++
 		go func() { c.done <- commit(files) }()
 	}
-	for len(c.others) > 0 && c.closing < closesAtOnce {
-		f := c.others[0]
-		c.others = append(c.others[:0], c.others[1:]...)
+	for len(c.closable) > 0 && c.closing < closesAtOnce {
+		f := c.closable[0]
+		c.closable = append(c.closable[:0], c.closable[1:]...)
 		c.closing++
-		c.out++
-		switch f.fate {
+		c.running++
+		switch f.state {
 		case finishing:
-			go func() { c.done <- chore{kind: verified, files: []*entry{f}, errs: []error{f.verify(reqs)}} }()
+			go func() { c.done <- finalized{kind: verified, files: []*file{f}, errs: []error{f.verify(reqs)}} }()
 		default:
 			var done []scheduler.Range
 			if f.worthKeeping() {
 				done = f.done()
 			}
-			go func() { c.done <- chore{kind: closed, files: []*entry{f}, errs: []error{f.close(done)}} }()
+			go func() { c.done <- finalized{kind: closed, files: []*file{f}, errs: []error{f.close(done)}} }()
 		}
 	}
 }
 
 // commit makes files durable together, and gives them their names.
-func commit(files []*entry) chore {
-	c := chore{kind: committed, files: files, names: make([]string, len(files)), errs: make([]error, len(files))}
+func commit(files []*file) finalized {
+	c := finalized{kind: committed, files: files, names: make([]string, len(files)), errs: make([]error, len(files))}
 	var pending []store.Pending
 	var of []int
 	for i, f := range files {
-		f.place.mu.Lock()
-		defer f.place.mu.Unlock()
-		if c.errs[i] = f.place.ready(f); c.errs[i] == nil {
-			pending = append(pending, store.Pending{File: f.place.to.File, Options: store.CommitOptions{Size: f.size, Name: f.name}})
+		f.output.mu.Lock()
+		defer f.output.mu.Unlock()
+		if c.errs[i] = f.output.ready(f); c.errs[i] == nil {
+			pending = append(pending, store.Pending{File: f.output.to.File, Options: store.CommitOptions{Size: f.size, Name: f.name}})
 			of = append(of, i)
 		}
 	}
@@ -106,13 +108,13 @@ func commit(files []*entry) chore {
 		c.names[of[k]], c.errs[of[k]] = done.Name, done.Err
 	}
 	for i, f := range files {
-		c.errs[i] = first(c.errs[i], f.place.shut())
+		c.errs[i] = first(c.errs[i], f.output.shut())
 	}
 	return c
 }
 
 // ready opens the file if no byte of it has done so; mu is held.
-func (p *place) ready(f *entry) error {
+func (p *output) ready(f *file) error {
 	if !p.opened && p.err == nil {
 		p.err = p.begin(f)
 	}
@@ -123,8 +125,8 @@ func (p *place) ready(f *entry) error {
 }
 
 // verify compares what was written with the file's checksum.
-func (f *entry) verify(ctx context.Context) error {
-	p := &f.place
+func (f *file) verify(ctx context.Context) error {
+	p := &f.output
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.ready(f); err != nil {
@@ -145,8 +147,8 @@ func (f *entry) verify(ctx context.Context) error {
 }
 
 // close closes the file, which keeps what was done of it.
-func (f *entry) close(done []scheduler.Range) error {
-	p := &f.place
+func (f *file) close(done []scheduler.Range) error {
+	p := &f.output
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.opened && p.err == nil && len(done) > 0 {
@@ -156,62 +158,62 @@ func (f *entry) close(done []scheduler.Range) error {
 }
 
 // shut closes it as it stands; mu is held.
-func (p *place) shut() error {
+func (p *output) shut() error {
 	if !p.opened {
 		return nil
 	}
 	return p.to.Close()
 }
 
-// settle takes what was done in the background.
-func (b *batch) settle(reqs context.Context, c chore) {
-	b.chores.out--
+// finalized takes what was done in the background.
+func (b *batch) finalized(reqs context.Context, c finalized) {
+	b.finalizer.running--
 	switch c.kind {
 	case committed:
-		b.chores.committing = false
+		b.finalizer.committing = false
 	case verified, closed:
-		b.chores.closing--
+		b.finalizer.closing--
 	case recorded:
 		b.recorded(reqs, c)
-		b.chores.next(reqs)
+		b.finalizer.next(reqs)
 		return
 	}
 	for i, f := range c.files {
-		b.finished(reqs, f, c, i)
+		b.fileFinalized(reqs, f, c, i)
 	}
-	b.chores.next(reqs)
+	b.finalizer.next(reqs)
 }
 
-// finished takes what was done to one file.
-func (b *batch) finished(reqs context.Context, f *entry, c chore, i int) {
+// fileFinalized takes what was done to one file.
+func (b *batch) fileFinalized(reqs context.Context, f *file, c finalized, i int) {
 	err := c.errs[i]
 	switch {
 	case c.kind == verified && err == nil:
-		f.verified, f.ending = true, false
-		b.chores.finish(reqs, f)
+		f.verified, f.closing = true, false
+		b.finalizer.finish(reqs, f)
 		return
 	case c.kind == verified && errors.Is(err, store.ErrLeft):
-		f.fate = aside
-		b.chores.close(reqs, f)
+		f.state = solo
+		b.finalizer.close(reqs, f)
 		return
 	case c.kind == verified: // it is closed, or will be
-		f.fate, f.why = failed, err
-		b.chores.close(reqs, f)
+		f.state, f.cause = failed, err
+		b.finalizer.close(reqs, f)
 		return
 	}
-	f.place.leave(b.slots)
+	f.output.leave(b.slots)
 	switch {
 	case c.kind == committed && errors.Is(err, store.ErrLeft):
-		f.fate = aside
-		b.leave(reqs, f)
+		f.state = solo
+		b.queueSolo(reqs, f)
 	case c.kind == committed:
 		if err != nil && full(err) {
 			b.fail(noRoom(err))
 		}
 		b.report(f, Result{Output: c.names[i], Size: f.size}, err)
-	case f.fate == aside && b.err == nil:
-		b.leave(reqs, f)
+	case f.state == solo && b.err == nil:
+		b.queueSolo(reqs, f)
 	default:
-		b.report(f, Result{Output: f.job.wish(), Size: f.size}, first(f.why, err, b.err))
+		b.report(f, Result{Output: f.job.wish(), Size: f.size}, first(f.cause, err, b.err))
 	}
 }

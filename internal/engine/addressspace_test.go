@@ -6,10 +6,10 @@ import "testing"
 // come and gone.
 func TestSpace(t *testing.T) {
 	t.Parallel()
-	var s space
-	var live []*entry
+	var s addressSpace
+	var live []*file
 	for i := range int64(3000) {
-		f := &entry{size: i}
+		f := &file{fileObject: fileObject{size: i}}
 		s.add(f, 0, 1+i%7)
 		s.add(f, 1+i%7, 10)
 		live = append(live, f)
@@ -22,7 +22,7 @@ func TestSpace(t *testing.T) {
 			continue
 		}
 		for _, f := range live {
-			for _, p := range f.laid {
+			for _, p := range f.pieces {
 				for at := p.at.Off; at < p.at.End; at++ {
 					got := s.find(at)
 					if got.of != f || got.offset(at) != p.off+at-p.at.Off {

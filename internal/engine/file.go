@@ -1,0 +1,299 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/mlget/mlget/internal/errno"
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/internal/identity"
+	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+const (
+	// guessSize is how many bytes of a file of unknown size are asked for at first:
+	// most files are smaller, and the first response tells.
+	guessSize = int64(1) << 20
+	// maxOpen bounds the files that are open at once, as openMost does.
+	maxOpen = 512
+	// journalFrom is the size in bytes from which on a file is journalled while it is
+	// on its way, and kept when the batch is interrupted.
+	journalFrom = int64(8) << 20
+)
+
+// errThere says that an earlier run has left all of the file.
+var errThere = errors.New("it is there already")
+
+// fileState is what becomes of a file of a batch.
+type fileState uint8
+
+const (
+	running   fileState = iota // the scheduler has it
+	deferred                   // it waits for a time
+	failed                     // it is given up, when its last request has ended
+	solo                       // it is downloaded by itself, when its last request has ended
+	finishing                  // every byte is there
+)
+
+// file is a file of a batch, from when it is laid out to its end. The owner has it,
+// but for what its output guards.
+type file struct {
+	b        *batch
+	job      *Job
+	site     *site
+	index    int   // in batch.files
+	begun    bool  // its first request has been made, and it was published
+	requests int   // in flight
+	got      int64 // bytes, waste included
+	state    fileState
+	cause    error // why it was given up
+
+	layout
+	fileObject
+	setbacks
+	refusals
+	finalization
+	output output
+}
+
+// layout is where a file's bytes lie in the address space, and which do not.
+type layout struct {
+	class         scheduler.Class
+	pieces        []piece
+	remaining     []scheduler.Range // what is missing, while it is not laid out and its size is known
+	putOff        []scheduler.Range // what waits until deferredUntil, while other requests for the file are being answered
+	deferredUntil scheduler.Time
+	extent        int64 // how much has been laid out so far
+	mayExist      bool  // there is a file that may be it already: no more than a byte is asked for
+}
+
+// fileObject is what servers have said of a file.
+type fileObject struct {
+	size     int64          // -1: no response has told
+	known    identity.Known // what all answers must agree with, once size is known
+	name     string         // that the server proposes
+	page     bool           // the first answer says that it is HTML
+	vote     sizeVote
+	disagree linkSet // over which links several sizes were told
+}
+
+// setbacks are how often a file was tried in vain, by reason.
+type setbacks struct {
+	breaks         int       // failures of the network or of name servers, in a row
+	gained         int64     // bytes since the latest of them
+	lastFailure    error     // that counted against a link, if nothing has come since
+	excused        int       // that were put down to a server which bounds its connections
+	overloads      int       // times that its server was too busy for it because of others
+	forbidden      forbidden // while others were served, which may be the reason
+	askedLater     int       // answers that asked to come again later
+	serverFailures int       // answers that its server has failed, before its first byte
+	failedOver     linkSet   // over which these came
+	doubts         int       // responses that could be a portal's
+	noDescriptors  int       // times that it could not be opened for want of descriptors
+}
+
+// refusals are over which links a file is served, and over which it is denied.
+type refusals struct {
+	served       linkSet // over which some of it has come
+	denied       linkSet
+	denial       error   // the latest one
+	retryLinks   linkSet // of those denied, which are to be asked again at retryLinksAt
+	retryLinksAt scheduler.Time
+}
+
+// finalization is how far a file is that is being finished in the background.
+type finalization struct {
+	closing  bool  // it is being verified, committed or closed
+	verified bool  // its checksum is right
+	saving   bool  // a checkpoint is being made
+	saved    int64 // bytes, at the latest checkpoint
+}
+
+// output is where a file's bytes go. The first of its requests that has any opens it.
+type output struct {
+	mu      sync.Mutex
+	waiting chan struct{} // one of its requests waits for a slot, and closes it then; nil: none does
+	slot    bool          // it has one of the batch's
+	opened  bool
+	err     error
+	to      fileSink
+	id      identity.Identity // written by the owner before the first response is taken
+}
+
+// open gives the place of a transfer's bytes. Called by any goroutine but the
+// owner's. Whether it waits for the disk or for other files is nothing that the
+// transfer's server is to blame for.
+func (f *file) open(ctx context.Context, t *transfer) (sink, error) {
+	t.waits.Store(true)
+	defer t.waits.Store(false)
+	p := &f.output
+	if err := p.lock(ctx, f.b.slots); err != nil {
+		return nil, err
+	}
+	defer p.mu.Unlock()
+	if !p.opened && p.err == nil {
+		p.err = p.begin(f)
+		if err := p.err; !p.opened && errno.IsScarce(err) { // it may be opened later
+			p.err = nil
+			p.leave(f.b.slots)
+			return nil, err
+		}
+	}
+	return p.to, p.err
+}
+
+// lock locks the place when it has a slot, or needs none any more. The lock is not held
+// meanwhile, and only one of the file's requests waits for a slot: the others would wait on
+// when the file is open.
+func (p *output) lock(ctx context.Context, slots chan struct{}) error {
+	canceled := func() error { return &fetch.Error{Class: fetch.Canceled, Err: context.Cause(ctx)} }
+	for {
+		p.mu.Lock()
+		if p.slot || p.opened || p.err != nil {
+			return nil
+		}
+		other := p.waiting
+		if other == nil {
+			p.waiting = make(chan struct{})
+		}
+		p.mu.Unlock()
+		if other != nil {
+			select {
+			case <-other:
+				continue
+			case <-ctx.Done():
+				return canceled()
+			}
+		}
+		var err error
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			err = canceled()
+		}
+		p.mu.Lock()
+		p.slot = err == nil
+		close(p.waiting)
+		p.waiting = nil
+		if err != nil {
+			p.mu.Unlock()
+		}
+		return err
+	}
+}
+
+// begin opens the file and prepares it for its bytes; mu is held.
+func (p *output) begin(f *file) error {
+	to, err := store.Open(f.job.Target, f.job.URL)
+	if err != nil {
+		return err
+	}
+	p.opened, p.to = true, fileSink{to}
+	if n := to.Notice(); n != "" {
+		f.b.e.notice(true, "%s", n)
+	}
+	if _, _, left := to.Resume(); left {
+		return store.ErrLeft
+	}
+	if err := to.Begin(p.id); err != nil {
+		return err
+	}
+	if to.Whole() {
+		return errThere
+	}
+	return nil
+}
+
+// leave gives back the slot of a file that has been closed.
+func (p *output) leave(slots chan struct{}) {
+	if p.slot {
+		<-slots
+		p.slot = false
+	}
+}
+
+// receive counts bytes.
+func (f *file) receive(n int64) {
+	f.got += n
+	f.b.tuner.received[f.class] += n
+}
+
+// missing appends the bytes of the file that have not been received to dst, in
+// order, those that are not laid out yet included.
+func (f *file) missing(dst []scheduler.Range) []scheduler.Range {
+	dst = append(dst, f.putOff...)
+	var found []scheduler.Range
+	for i := range f.pieces {
+		p := &f.pieces[i]
+		found = f.b.core.Missing(p.at, found[:0])
+		for _, r := range found {
+			dst = append(dst, scheduler.Range{Off: p.offset(r.Off), End: p.offset(r.End)})
+		}
+	}
+	if f.extent < f.size {
+		dst = append(dst, scheduler.Range{Off: f.extent, End: f.size})
+	}
+	slices.SortFunc(dst, func(a, b scheduler.Range) int { return cmp.Compare(a.Off, b.Off) })
+	joined := dst[:0]
+	for _, r := range dst {
+		if n := len(joined); n > 0 && joined[n-1].End == r.Off {
+			joined[n-1].End = r.End
+			continue
+		}
+		joined = append(joined, r)
+	}
+	return joined
+}
+
+// complete says whether every byte of the file has been received.
+func (f *file) complete() bool {
+	if f.size < 0 || len(f.putOff) > 0 {
+		return false
+	}
+	for i := range f.pieces {
+		f.b.space.gaps = f.b.core.Missing(f.pieces[i].at, f.b.space.gaps[:0])
+		if len(f.b.space.gaps) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// done is what of the file has been received, in order. Its size is known.
+func (f *file) done() (there []scheduler.Range) {
+	missing := f.remaining
+	if len(f.pieces) > 0 {
+		missing = f.missing(nil)
+	}
+	at := int64(0)
+	for _, m := range missing {
+		if m.Off > at {
+			there = append(there, scheduler.Range{Off: at, End: m.Off})
+		}
+		at = m.End
+	}
+	if at < f.size {
+		there = append(there, scheduler.Range{Off: at, End: f.size})
+	}
+	return there
+}
+
+// reached is up to where bytes of the file have been received.
+func (f *file) reached() int64 {
+	if f.size < 0 {
+		return 0
+	}
+	if there := f.done(); len(there) > 0 {
+		return there[len(there)-1].End
+	}
+	return 0
+}
+
+// worthKeeping says whether another run should go on with what is there.
+func (f *file) worthKeeping() bool {
+	return f.size >= journalFrom && f.output.opened && f.output.err == nil
+}

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"net/url"
+
+	"github.com/mlget/mlget/internal/identity"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+// linkState is what an owner knows of a link.
+type linkState struct {
+	there bool     // false: it has not joined the run, or had been given up before this download
+	lost  bool     // it is not used any more, because of err
+	err   error    // nil: it is not lost
+	url   *url.URL // what to ask for, where that is not the job's; of a download only
+
+	use       linkUse
+	quota     linkQuota
+	responses responses
+	claim     sizeClaim
+	faults    linkFaults
+	conns     linkConns
+	traffic   traffic
+	seen      seen
+	uplink    uplink
+}
+
+// linkUse is what a link is used for.
+type linkUse struct {
+	taken   bool   // bytes of it were taken
+	banned  bool   // the scheduler has banned it: too slow, or silent
+	resting bool   // the scheduler gives it no work
+	reason  string // why it works, or rests
+}
+
+// linkQuota is how a link's allowance of bytes stands, as the scheduler was told.
+type linkQuota struct {
+	exhausted bool  // the link rests since nothing is left
+	cap       int64 // bytes
+	noted     int64 // spent of cap when last looked up
+	spent     int64 // of cap, as the scheduler knows it
+}
+
+// responses is whether a link's server answers, and with what.
+type responses struct {
+	asked     bool           // a request was made
+	answered  bool           // a response has come
+	declined  bool           // so has an answer that there is none now: the server is too busy, or forbids it
+	unlikely  bool           // none is likely to come
+	notBefore scheduler.Time // until then the server does not want to be asked
+	wholes    int            // answers in a row that brought the whole object where a range was asked for
+}
+
+// sizeClaim is what a link's server has said of the object's size; of a download only.
+type sizeClaim struct {
+	heard        bool           // it has told a size, whichever
+	larger       bool           // it has told a larger one than another link
+	size         int64          // bytes, by a 416 or by an answer that was not taken; 0: it told none
+	withdrawn    identity.Known // what an answer told that has given way to other links
+	awaited      bool           // the link waits for the size, having asked for bytes beyond it
+	questions    int            // that were not answered
+	nextQuestion scheduler.Time // when another one may be asked
+}
+
+// linkFaults are the failures that count against a link.
+type linkFaults struct {
+	inRow        int            // without worthwhile bytes between them
+	gained       int64          // bytes since the last of them
+	countedAt    scheduler.Time // when the last of them was counted
+	serverFailed bool           // the last of them was its server's, before a file's first byte
+	retryAt      scheduler.Time // when a single stream may be asked for again
+	dropped      bool           // one of them was a connection that ended, which may be how its server refuses ranges
+	fruitless    int            // requests in a row that brought next to nothing
+	forbidden    forbidden      // of a file, while its server was asked for others
+	withdrewAt   scheduler.Time // when a request was last withdrawn that had not been answered; 0: none was
+}
+
+// linkConns is what is known of a link's connections: bit s of a set is stream s.
+type linkConns struct {
+	busy       uint64 // with requests in flight; of a batch, when last looked
+	opened     uint64 // connected before there was a request, and without one since
+	openedAt   scheduler.Time
+	delivered  uint64                               // that have brought something
+	excused    uint64                               // of which a failure was put down to there being too many
+	lastByte   [scheduler.MaxStreams]scheduler.Time // when each brought its last byte
+	windows    [scheduler.MaxStreams]int64          // bytes that each may have on the way, when last looked; 0: not known
+	dataRTT    scheduler.Time                       // a round trip of the data that comes, the mean of the connections
+	handshakes int64                                // that the scheduler knows of
+}
+
+// traffic is what has come over a link.
+type traffic struct {
+	received  int64 // bytes, of requests that have ended
+	wasted    int64 // of these
+	inherited int64 // of these, what counted when this attempt began
+	reordered int64 // packets that came out of order
+	lastByte  scheduler.Time
+}
+
+// seen is how often a Link had come and returned when last asked.
+type seen struct{ returns, arrivals int64 }
+
+// claims notes what a link's server says of the object's size, if it does (-1: it does not).
+func (l *linkState) claims(size int64) {
+	if size >= 0 {
+		l.claim.size = size
+	}
+}
+
+// mayAnswer says whether the first answer over a link is to be expected.
+func (l *linkState) mayAnswer() bool {
+	return l.mayStillTell() && !l.lost && !l.use.banned && !l.responses.answered
+}
+
+// mayStillTell says whether a link that has been asked is one that answers, if not with ranges. One
+// that is banned is slow, or has been silent for less than parkTime, perhaps.
+func (l *linkState) mayStillTell() bool {
+	return l.there && l.responses.asked && (!l.lost || aboutRanges(l.err)) && !l.use.resting && !l.quota.exhausted && !l.responses.unlikely
+}
+
+// postponed says whether a link's server has asked to be left alone for longer than others wait for it.
+func (l *linkState) postponed(now scheduler.Time) bool { return l.responses.notBefore >= now+parkTime }
+
+// left says whether a link has not been lost.
+func (l *linkState) left() bool { return l.there && !l.lost }
+
+// usable says whether requests may be made over a link.
+func (l *linkState) usable() bool { return l.left() && !l.quota.exhausted }
+
+// others are the links of which ok is true, but for one; NoLink: for none.
+func (o *owner) others(but scheduler.LinkID, ok func(*linkState) bool) (s linkSet) {
+	for i := range o.links {
+		if id := scheduler.LinkID(i); id != but && ok(&o.links[i]) {
+			s.add(id)
+		}
+	}
+	return s
+}
+
+// linkSet is a set of links, of which there are fewer than 64; bit i is link i.
+type linkSet uint64
+
+func (s *linkSet) add(id scheduler.LinkID)     { *s |= 1 << id }
+func (s *linkSet) remove(id scheduler.LinkID)  { *s &^= 1 << id }
+func (s linkSet) has(id scheduler.LinkID) bool { return s&(1<<id) != 0 }
+
+// several says whether there are at least two.
+func (s linkSet) several() bool { return s&(s-1) != 0 }

@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mlget/mlget/internal/fetch"
+	"github.com/mlget/mlget/pkg/scheduler"
+)
+
+const (
+	// solosMost bounds how many files are downloaded by themselves at once.
+	solosMost = 4
+	// deniedSolosMost is that bound for files that a server has denied while nothing
+	// speaks against it: most bring nothing but the same answer over the other links.
+	deniedSolosMost = 16
+)
+
+// solos are the files of a batch that are downloaded by themselves, over connections
+// of their own, with all that Download knows about servers that are odd.
+type solos struct {
+	done    chan soloEnd
+	queue   []*file
+	running int       // downloads in progress
+	engines []*Engine // of those that have ended
+}
+
+// soloEnd is what came of one.
+type soloEnd struct {
+	f     *file
+	e     *Engine
+	begun scheduler.Time
+	res   Result
+	err   error
+}
+
+// queueSolo hands a file over to a download of its own.
+func (b *batch) queueSolo(reqs context.Context, f *file) {
+	b.solos.queue = append(b.solos.queue, f)
+	b.startSolos(reqs)
+}
+
+// startSolos begins those downloads that can be begun.
+func (b *batch) startSolos(reqs context.Context) {
+	a := &b.solos
+	for len(a.queue) > 0 && a.running < solosAtOnce(a.queue[0]) && b.err == nil {
+		f := a.queue[0]
+		a.queue = append(a.queue[:0], a.queue[1:]...)
+		e, err := b.soloEngine(f)
+		if err = first(f.site.dead, err); err != nil {
+			b.report(f, Result{Size: -1}, err)
+			continue
+		}
+		begun, now := f.begun, b.e.now()
+		f.begun = true
+		job := *f.job
+		job.failures, job.disagree = f.serverFailures, f.disagree
+		job.reached, job.reachedBy = f.reached(), f.served
+		job.Target.Late = job.Target.Rerun
+		a.running++
+		go func() {
+			res, err := e.download(reqs, &job, begun)
+			a.done <- soloEnd{f, e, now, res, err}
+		}()
+	}
+}
+
+// solosAtOnce is how many downloads may be in progress at once to begin that of f.
+func solosAtOnce(f *file) int {
+	if f.denied == 0 || slices.ContainsFunc(f.site.over, func(o siteOver) bool { return o.refuted > 0 }) {
+		return solosMost
+	}
+	return deniedSolosMost
+}
+
+// soloEngine is one that knows what the batch has learned of the links for a file.
+func (b *batch) soloEngine(f *file) (e *Engine, err error) {
+	if n := len(b.solos.engines); n > 0 {
+		e = b.solos.engines[n-1]
+		b.solos.engines = b.solos.engines[:n-1]
+	} else if e, err = New(b.e.cfg, b.e.links); err != nil {
+		return nil, err
+	}
+	e.ofBatch, e.unlikely, e.trust, e.load = true, 0, b.e.trust, b.e.load
+	for id := range b.links {
+		l := &b.links[id]
+		if e.gone[id] = 0; l.lost && !aboutRanges(l.err) || b.exhausted(f) && f.failedOver.has(scheduler.LinkID(id)) {
+			e.gone[id] = l.seen.arrivals
+		}
+		told := (f.vote.agree | f.disagree).has(scheduler.LinkID(id))
+		heard := max(l.traffic.lastByte, f.site.over[id].heard, b.e.load.lastResponse(scheduler.LinkID(id)))
+		if (l.use.banned || l.faults.countedAt > l.traffic.lastByte) && !told && (heard == 0 || b.e.now()-heard >= parkTime) {
+			e.unlikely.add(scheduler.LinkID(id))
+		}
+	}
+	return e, nil
+}
+
+// soloEnded takes what came of a file that was downloaded by itself.
+func (b *batch) soloEnded(reqs context.Context, a soloEnd) {
+	b.solos.running--
+	b.solos.engines = append(b.solos.engines, a.e)
+	switch s := a.f.site; {
+	case b.err != nil:
+	case a.err == nil && a.f.denied != 0: // over another link
+		s.there()
+		b.refuted(reqs, a.f)
+	case !s.answered && named(a.f, nameError(a.err)): // all links were asked
+		s.dead = a.err
+		b.postponeSite(reqs, s, a.err)
+	case !s.answered && a.f.denied != 0 && nobody(a.err): // the same, but it may be so for a while only
+		s.blamed = b.usable(scheduler.NoLink)
+		s.absent = s.blamed
+		b.blame(s, &transfer{exchange: exchange{sent: a.begun}}, a.err)
+		b.postponeSite(reqs, s, a.err)
+	}
+	b.report(a.f, a.res, a.err)
+	b.startSolos(reqs)
+}
+
+// nobody says whether a download failed since there was no answer.
+func nobody(err error) bool {
+	switch classOf(err) {
+	case fetch.Network, fetch.Refused, fetch.Canceled: // the last after a stall
+		return true
+	default:
+		return false
+	}
+}
+
+// close closes the connections of those that have ended.
+func (a *solos) close() {
+	for _, e := range a.engines {
+		e.Close()
+	}
+}
