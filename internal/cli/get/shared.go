@@ -52,8 +52,8 @@ func Parse(args []string) (*Options, error) {
 }
 
 // Share opens the links that the flags name; here, where no link is named, those that lead to
-// this machine itself. If there is no link yet, it waits for one to come. global is as in
-// link.Options.
+// this machine itself. If there is no link yet, it waits for one to come, unless all are required.
+// global is as in link.Options.
 func (o *Options) Share(ctx context.Context, here, global bool, warn func(important bool, text string)) (*Shared, error) {
 	return o.share(ctx, here, global, nil, warn)
 }
@@ -69,7 +69,7 @@ func (o *Options) share(ctx context.Context, here, global bool, f Follower, warn
 	}
 	gates := new(gateways)
 	begun, plans, err := o.choose(ctx, system, here && o.automatic(), gates, warn)
-	if err != nil && (f != nil || !errors.Is(err, link.ErrNoLink)) {
+	if err != nil && (f != nil || o.requireAll || !errors.Is(err, link.ErrNoLink)) {
 		return nil, err
 	}
 	if err != nil {
