@@ -164,9 +164,12 @@ func TestGetEnergy(t *testing.T) {
 		e    Energy
 		want string
 	}{
-		{battery{}.Energy(), `{"joules":"12.250","seconds":"60.000","source":"battery","watts":"1.500"}`},
-		{Energy{Source: "battery", IsExternal: true}, `{"joules":"0.000","seconds":"0.000","source":"battery","unavailable":"on external power"}`},
-		{Energy{Unavailable: "no source"}, `{"joules":"0.000","seconds":"0.000","unavailable":"no source"}`},
+		{battery{}.Energy(), `{"joules":"12.250","links":[],"seconds":"60.000","source":"battery","watts":"1.500"}`},
+		{Energy{Source: "battery", IsExternal: true}, `{"joules":"0.000","links":[],"seconds":"0.000","source":"battery","unavailable":"on external power"}`},
+		{
+			Energy{Unavailable: "no source", Links: []LinkEnergy{{"wlan0", "wifi", 2.5}}},
+			`{"joules":"0.000","links":[{"joules":"2.500","model":"wifi","name":"wlan0"}],"seconds":"0.000","unavailable":"no source"}`,
+		},
 	} {
 		if got := string(encode(energy(c.e))); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.e, got, c.want)

@@ -229,6 +229,11 @@ func energy(e Energy) object {
 	case e.IsExternal:
 		o["unavailable"] = "on external power"
 	}
+	links := make([]object, len(e.Links))
+	for i, l := range e.Links {
+		links[i] = object{"name": l.Name, "model": l.Model, "joules": decimal(l.Joules)}
+	}
+	o["links"] = links
 	return o
 }
 

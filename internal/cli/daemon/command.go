@@ -194,6 +194,7 @@ func (o *options) run(ctx context.Context, given []string, stdio console.IO) err
 	if err != nil {
 		return errors.Join(err, session.Close())
 	}
+	meter.of(links)
 	d := &downloader{dir: dir, flags: given, rule: urlRule{local: o.local}, links: links, warn: l.warn, seen: seen, power: meter}
 	m := daemon.New(running, q, session, global, d)
 	if seen != nil {
