@@ -141,9 +141,19 @@ func (s *Server) mayCall(r *http.Request) bool {
 	case origin != "":
 		u, err := url.Parse(origin)
 		return slices.Contains(s.Origins, origin) || err == nil && u.Host == r.Host && u.Host != ""
-	default: // an image, a script, a link
-		return site == "" || site == "none" || site == "same-origin"
+	default: // an image, a script (JSONP), a link
+		return site == "" || site == "none" || site == "same-origin" || r.Method == http.MethodGet && slices.Contains(s.Origins, originOf(r.Referer()))
 	}
+}
+
+// originOf is the origin of a page, which a browser tells as Referer where it sends no Origin.
+// Pages cannot have it tell another page's.
+func originOf(page string) string {
+	u, err := url.Parse(page)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // ownName says whether a Host header names this machine: by an address, or as localhost.

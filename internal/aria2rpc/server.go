@@ -56,6 +56,13 @@ type Energy struct {
 	Watts       float64 // now; 0: not known
 	IsExternal  bool    // on external power, of which nothing is known
 	Unavailable string  // why there are no readings
+	Links       []LinkEnergy
+}
+
+// LinkEnergy is what a link's radio has spent above idling, by its model: nothing of it is measured.
+type LinkEnergy struct {
+	Name, Model string
+	Joules      float64
 }
 
 // Server answers calls. It is an http.Handler.

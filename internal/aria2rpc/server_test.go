@@ -59,6 +59,10 @@ func TestForeignPagesMayNotCall(t *testing.T) {
 		{"a foreign page's question", "OPTIONS", []string{"Origin", "https://evil.example"}, 403},
 		{"a page without an origin", "POST", []string{"Origin", "null"}, 403},
 		{"a foreign page's script", "GET", []string{"Sec-Fetch-Site", "cross-site"}, 403},
+		{"an allowed page's script", "GET", []string{"Sec-Fetch-Site", "cross-site", "Referer", "https://ariang.example/page?x"}, 200},
+		{"an allowed page's script, form", "POST", []string{"Sec-Fetch-Site", "cross-site", "Referer", "https://ariang.example/"}, 403},
+		{"a script of a name that begins alike", "GET", []string{"Sec-Fetch-Site", "cross-site", "Referer", "https://ariang.example.evil.example/"}, 403},
+		{"a script that tells no page", "GET", []string{"Sec-Fetch-Site", "same-site", "Referer", ":"}, 403},
 		{"a name that was let point here", "POST", []string{"Host", "evil.example:6800"}, 403},
 		{"the same with its origin", "POST", []string{"Host", "evil.example", "Origin", "http://evil.example"}, 403},
 		{"localhost", "POST", []string{"Host", "localhost:6800"}, 200},
@@ -160,9 +164,12 @@ func TestGetEnergy(t *testing.T) {
 		e    Energy
 		want string
 	}{
-		{battery{}.Energy(), `{"joules":"12.250","seconds":"60.000","source":"battery","watts":"1.500"}`},
-		{Energy{Source: "battery", IsExternal: true}, `{"joules":"0.000","seconds":"0.000","source":"battery","unavailable":"on external power"}`},
-		{Energy{Unavailable: "no source"}, `{"joules":"0.000","seconds":"0.000","unavailable":"no source"}`},
+		{battery{}.Energy(), `{"joules":"12.250","links":[],"seconds":"60.000","source":"battery","watts":"1.500"}`},
+		{Energy{Source: "battery", IsExternal: true}, `{"joules":"0.000","links":[],"seconds":"0.000","source":"battery","unavailable":"on external power"}`},
+		{
+			Energy{Unavailable: "no source", Links: []LinkEnergy{{"wlan0", "wifi", 2.5}}},
+			`{"joules":"0.000","links":[{"joules":"2.500","model":"wifi","name":"wlan0"}],"seconds":"0.000","unavailable":"no source"}`,
+		},
 	} {
 		if got := string(encode(energy(c.e))); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.e, got, c.want)

@@ -21,17 +21,14 @@ func (s *Server) tell(method string, p params) (result any, ok bool, err error) 
 		result, err = s.tellStatus(p)
 	case "aria2.getUris":
 		result, err = s.of(p, func(j daemon.Status) (any, error) {
-			if j.State == daemon.Complete || j.State == daemon.Failed || j.State == daemon.Removed {
-				return nil, failf("No URI data is available for GID#%s", j.GID)
-			}
-			return uris(j), nil
+			return uris(j), stillThere(j, "URI")
 		})
 	case "aria2.getFiles":
 		result, err = s.of(p, func(j daemon.Status) (any, error) { return s.files(j), nil })
 	case "aria2.getServers":
 		result, err = s.of(p, servers)
 	case "aria2.getPeers":
-		result, err = s.of(p, func(daemon.Status) (any, error) { return []any{}, nil })
+		result, err = s.of(p, func(j daemon.Status) (any, error) { return []any{}, stillThere(j, "peer") })
 	case "aria2.getOption":
 		result, err = s.of(p, func(j daemon.Status) (any, error) { return s.shown(j.Options.All(), false), nil })
 	case "aria2.getGlobalOption":
@@ -72,6 +69,18 @@ func (s *Server) of(p params, what func(daemon.Status) (any, error)) (any, error
 		return nil, refusal(err, prefix, 0, "")
 	}
 	return what(j)
+}
+
+// stillThere is an error if a job has ended: aria2 keeps no such data of it then.
+func stillThere(j daemon.Status, data string) error {
+	if hasEnded(j) {
+		return failf("No %s data is available for GID#%s", data, j.GID)
+	}
+	return nil
+}
+
+func hasEnded(j daemon.Status) bool {
+	return j.State == daemon.Complete || j.State == daemon.Failed || j.State == daemon.Removed
 }
 
 func (s *Server) tellStatus(p params) (any, error) {
@@ -129,7 +138,7 @@ func (s *Server) status(j daemon.Status, k keys) object {
 			o["bitfield"] = bits
 		}
 	}
-	if j.State == daemon.Complete || j.State == daemon.Failed || j.State == daemon.Removed {
+	if hasEnded(j) {
 		o["errorCode"], o["errorMessage"] = strconv.Itoa(j.Code), j.Message
 	}
 	return o.pick(k)
@@ -220,6 +229,11 @@ func energy(e Energy) object {
 	case e.IsExternal:
 		o["unavailable"] = "on external power"
 	}
+	links := make([]object, len(e.Links))
+	for i, l := range e.Links {
+		links[i] = object{"name": l.Name, "model": l.Model, "joules": decimal(l.Joules)}
+	}
+	o["links"] = links
 	return o
 }
 

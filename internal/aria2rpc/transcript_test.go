@@ -4,18 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"net/http/httptest"
-	"os/exec"
-	"reflect"
 	"slices"
-	"sort"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/mlget/mlget/internal/aria2rpc/aria2test"
 	"github.com/mlget/mlget/internal/daemon"
 )
 
@@ -42,104 +36,6 @@ func ours(t *testing.T, dir string) string {
 	return s.URL
 }
 
-// theirs is the real aria2c.
-func theirs(t *testing.T, dir string) string {
-	t.Helper()
-	name, err := exec.LookPath("aria2c")
-	if err != nil {
-		t.Skip("there is no aria2c here")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	_ = l.Close()
-	cmd := exec.CommandContext(t.Context(), name, "--no-conf", "--enable-rpc", "--rpc-listen-port="+port, "--rpc-secret=x", "--dir="+dir, "--quiet", "--file-allocation=none")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	for range 100 {
-		if c, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
-			_ = c.Close()
-			return "http://127.0.0.1:" + port
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Fatal("aria2c does not listen")
-	return ""
-}
-
-// ask makes a request: a body to be sent by POST, or the query of a GET behind "?".
-func ask(t *testing.T, server, request string) (status int, body string) {
-	t.Helper()
-	var r *http.Response
-	var err error
-	if strings.HasPrefix(request, "?") {
-		r, err = new(http.Client).Get(server + "/jsonrpc" + request)
-	} else {
-		r, err = new(http.Client).Post(server+"/jsonrpc", "application/json", strings.NewReader(request))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close() //nolint:errcheck // it is only read
-	all, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r.StatusCode, string(all)
-}
-
-// differ lists where two values differ, by their paths.
-func differ(path string, a, b any) (all []string) {
-	switch x := a.(type) {
-	case map[string]any:
-		y, ok := b.(map[string]any)
-		if !ok {
-			break
-		}
-		names := map[string]bool{}
-		for n := range x {
-			names[n] = true
-		}
-		for n := range y {
-			names[n] = true
-		}
-		for n := range names {
-			v, has := x[n]
-			w, too := y[n]
-			switch {
-			case !has:
-				all = append(all, fmt.Sprintf("%s.%s: theirs only (%v)", path, n, w))
-			case !too:
-				all = append(all, fmt.Sprintf("%s.%s: ours only (%v)", path, n, v))
-			default:
-				all = append(all, differ(path+"."+n, v, w)...)
-			}
-		}
-		sort.Strings(all)
-		return all
-	case []any:
-		y, ok := b.([]any)
-		if !ok || len(x) != len(y) {
-			break
-		}
-		for i := range x {
-			all = append(all, differ(fmt.Sprintf("%s[%d]", path, i), x[i], y[i])...)
-		}
-		return all
-	}
-	if !reflect.DeepEqual(a, b) {
-		all = append(all, fmt.Sprintf("%s: ours %v, theirs %v", path, a, b))
-	}
-	return all
-}
-
 // call is a request with the secret.
 func call(method string, params ...string) string {
 	return `{"jsonrpc":"2.0","id":"q","method":"` + method + `","params":[` + strings.Join(append([]string{`"token:x"`}, params...), ",") + `]}`
@@ -158,7 +54,7 @@ func wanted(difference string) bool {
 		".bt-", ".ftp-", ".metalink-", ".follow-", ".seed-ratio", ".max-upload-limit", ".enable-peer-exchange", ".pause-metadata", ".rpc-save-upload-metadata", // so are their options
 		".dht-", ".enable-dht", ".listen-port", ".peer-", ".max-overall-upload-limit",
 		".conf-path", ".no-conf", ".netrc-path", ".help", ".daemon", ".quiet", ".rpc-", ".enable-rpc", ".stop", ".dscp", ".event-poll", ".rlimit-nofile", // of the program's start
-		".auto-save-interval", ".ca-certificate", ".check-certificate", ".console-log-level", ".deferred-input", ".disable-ipv6", ".disk-cache", ".enable-color",
+		".auto-save-interval", ".save-session: ", ".ca-certificate", ".check-certificate", ".console-log-level", ".deferred-input", ".disable-ipv6", ".disk-cache", ".enable-color",
 		".human-readable", ".min-tls-version", ".server-stat-timeout", ".show-", ".socket-recv-buffer-size", ".stderr", ".summary-interval", ".truncate-console-readout",
 		`.uri: ours http://127.0.0.1:1/p, theirs http://u:`, // passwords are not shown
 		".http-passwd: theirs only",
@@ -171,7 +67,7 @@ func wanted(difference string) bool {
 }
 
 // transcript is requests that aria2 and we answer alike. Jobs are paused: what a download
-// looks like is TestDownloadsLikeAria2's affair.
+// looks like is the affair of internal/cli/daemon's TestDownloadsLikeAria2.
 func transcript() []string {
 	const url = `["http://127.0.0.1:1/p"]`
 	all := []string{
@@ -236,11 +132,15 @@ func transcript() []string {
 	job("ccccccccccccccc6", ``)
 	return append(all, call("aria2.getOption", `"ccccccccccccccc6"`), call("aria2.changeOption", `"aaaaaaaaaaaaaaa2"`), call("aria2.changeGlobalOption"),
 		call("aria2.getGlobalStat"), call("aria2.tellActive"), call("aria2.tellActive", `["gid"]`), call("aria2.tellActive", `5`), call("aria2.getSessionInfo"),
+		call("aria2.unpause"), call("aria2.unpause", `"none"`), call("aria2.getServers"), call("aria2.getServers", `"aaaaaaaaaaaaaaa1"`), call("aria2.getServers", `"none"`),
+		call("aria2.forcePause", `"aaaaaaaaaaaaaaa1"`), call("aria2.forcePause", `"none"`), call("aria2.forcePause"), call("aria2.forceRemove", `"none"`),
+		call("aria2.saveSession"),
 		call("aria2.pause", `"aaaaaaaaaaaaaaa1"`), call("aria2.pause", `"none"`), call("aria2.pause"), call("aria2.removeDownloadResult", `"aaaaaaaaaaaaaaa1"`),
 		call("aria2.remove", `"ccccccccccccccc4"`), call("aria2.tellStatus", `"ccccccccccccccc4"`), call("aria2.remove", `"ccccccccccccccc4"`), call("aria2.getGlobalStat"),
 		call("aria2.forceRemove", `"ccccccccccccccc6"`), call("aria2.tellStopped", `0,10`), call("aria2.purgeDownloadResult"), call("aria2.pauseAll"), call("aria2.forcePauseAll"),
 		`{"jsonrpc":"2.0","id":"q","method":"system.multicall","params":[[{"methodName":"aria2.getSessionInfo","params":["token:x"]},{"methodName":"nope","params":[]},{"x":1},5,{"methodName":"system.multicall","params":[[]]},{"methodName":"aria2.getSessionInfo"},{"methodName":"aria2.tellWaiting","params":["token:x",0,1,["gid"]]}]]}`,
 		call("system.multicall"), `{"jsonrpc":"2.0","id":"q","method":"system.multicall"}`, `{"jsonrpc":"2.0","id":"q","method":"foo"}`,
+		call("aria2.unpauseAll"), `{"jsonrpc":"2.0","id":"q","method":"aria2.shutdown","params":["token:y"]}`, call("aria2.shutdown"), call("aria2.forceShutdown"),
 	)
 }
 
@@ -248,11 +148,11 @@ func transcript() []string {
 // answers field by field.
 func TestTranscriptLikeAria2(t *testing.T) {
 	dir := t.TempDir()
-	we, they := ours(t, dir), theirs(t, dir)
+	we, they := ours(t, dir), aria2test.Start(t, dir)
 	seen := 0
 	for _, request := range transcript() {
-		status, body := ask(t, we, request)
-		wantStatus, want := ask(t, they, request)
+		status, body := aria2test.Ask(t, we, request)
+		wantStatus, want := aria2test.Ask(t, they, request)
 		seen++
 		var a, b any
 		if err := json.Unmarshal([]byte(body), &a); err != nil {
@@ -262,7 +162,7 @@ func TestTranscriptLikeAria2(t *testing.T) {
 		if err := json.Unmarshal([]byte(want), &b); err != nil {
 			t.Fatalf("%s\n%v: %s", request, err, want)
 		}
-		differences := slices.DeleteFunc(differ("", a, b), wanted)
+		differences := slices.DeleteFunc(aria2test.Differ("", a, b), wanted)
 		if status != wantStatus {
 			differences = append(differences, fmt.Sprintf("HTTP status %d, theirs %d", status, wantStatus))
 		}
@@ -272,5 +172,20 @@ func TestTranscriptLikeAria2(t *testing.T) {
 	}
 	if seen < 150 {
 		t.Errorf("only %d requests", seen)
+	}
+}
+
+// TestTranscriptHasAllMethods: the transcript calls every method that aria2 lists.
+func TestTranscriptHasAllMethods(t *testing.T) {
+	_, body := aria2test.Ask(t, aria2test.Start(t, t.TempDir()), `{"jsonrpc":"2.0","id":"q","method":"system.listMethods"}`)
+	var theirs struct{ Result []string }
+	if err := json.Unmarshal([]byte(body), &theirs); err != nil || len(theirs.Result) < 30 {
+		t.Fatalf("%v: %s", err, body)
+	}
+	all := strings.Join(transcript(), "\n")
+	for _, method := range theirs.Result {
+		if !strings.Contains(all, `"`+method+`"`) {
+			t.Errorf("%s is not called", method)
+		}
 	}
 }

@@ -134,8 +134,9 @@ func rules() map[string]rule {
 		},
 
 		// Keep a queue of downloads, and speak of it as aria2 does. Neither downloads.
-		"internal/daemon":   {imports: "internal/filelock internal/rewrite"},
-		"internal/aria2rpc": {imports: "internal/daemon internal/units github.com/coder/websocket golang.org/x/time"},
+		"internal/daemon":             {imports: "internal/filelock internal/rewrite"},
+		"internal/aria2rpc":           {imports: "internal/daemon internal/units github.com/coder/websocket golang.org/x/time", tests: "internal/aria2rpc/aria2test"},
+		"internal/aria2rpc/aria2test": {},
 
 		// What a job of many files is made of: lists, directories' pages, names. It
 		// is given bytes, and opens nothing.
@@ -168,8 +169,8 @@ func rules() map[string]rule {
 			" internal/cli/report internal/dataset internal/energy internal/engine internal/launch internal/link internal/page internal/report internal/results" +
 			" internal/study internal/sweep internal/term internal/units pkg/scheduler github.com/spf13/cobra github.com/spf13/pflag"},
 		"internal/cli/console": {imports: "internal/cli/exit internal/rewrite"},
-		"internal/cli/daemon": {imports: "internal/aria2rpc internal/cli/aria2c internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/program internal/daemon internal/engine" +
-			" internal/event internal/metrics internal/power internal/progress internal/store internal/term internal/units github.com/spf13/cobra github.com/spf13/pflag golang.org/x/net golang.org/x/time", tests: "pkg/scheduler"},
+		"internal/cli/daemon": {imports: "internal/aria2rpc internal/cli/aria2c internal/cli/console internal/cli/exit internal/cli/flags internal/cli/get internal/cli/program internal/daemon internal/energy internal/engine" +
+			" internal/event internal/metrics internal/modelled internal/power internal/progress internal/store internal/term internal/units github.com/spf13/cobra github.com/spf13/pflag pkg/scheduler golang.org/x/net golang.org/x/time", tests: "internal/aria2rpc/aria2test"},
 		"internal/cli/doctor": {imports: "internal/android internal/cli/console internal/cli/flags internal/cli/links internal/cli/measure internal/cli/program internal/launch internal/link" +
 			" internal/term github.com/spf13/cobra golang.org/x/sys", tests: "internal/event internal/power github.com/spf13/pflag"},
 		"internal/cli/exit":  {imports: "internal/campaign internal/dataset internal/engine internal/fetch internal/link internal/page internal/plot internal/store internal/sweep internal/term"},
@@ -299,6 +300,7 @@ func onlyBy() map[string]string {
 		"internal/cli":                        "cmd/mlget",
 		"internal/linklab":                    "cmd/linklab",
 		"internal/testbody":                   "internal/dataset internal/linklab/server internal/linklab/faults internal/linklab/hostile",
+		"internal/aria2rpc/aria2test":         "",
 		"internal/event/eventtest":            "",
 		"internal/goldentest":                 "",
 		"internal/schematest":                 "",

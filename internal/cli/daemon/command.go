@@ -36,6 +36,7 @@ type options struct {
 	local      bool
 	concurrent int
 	limit      flags.Size
+	links      get.LinkFlags
 	metrics    string
 	quiet      bool
 }
@@ -52,7 +53,8 @@ func NewCommand(stdio console.IO) *cobra.Command {
 		Long: `mlget daemon downloads what clients ask for over aria2's JSON-RPC: AriaNg, aria2p,
 browser extensions. Its queue survives it. FLAGS are those of each download.`,
 		Example: `  mlget daemon --dir ~/Downloads
-  mlget daemon --rpc-listen unix:$XDG_RUNTIME_DIR/mlget.sock -- --links all`,
+  mlget daemon -l wlan0,rmnet0 --rpc-listen unix:$XDG_RUNTIME_DIR/mlget.sock
+  mlget daemon --links all -- --tries 5`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
 				return exit.UsageError{Err: fmt.Errorf("%q is not expected", args[0]), Hint: "mlget daemon [flags] [-- FLAGS of each download]"}
@@ -71,6 +73,7 @@ browser extensions. Its queue survives it. FLAGS are those of each download.`,
 	f.IntVar(&o.concurrent, "max-concurrent-downloads", 0, "files at once (default 5)")
 	o.limit = flags.Size{None: true}
 	f.Var(&o.limit, "max-overall-download-limit", "most bytes per second, of all files")
+	o.links.AddFlags(f, "rate and bandwidth (bytes/s), cap (bytes; 50G/month lasts over runs), window, tech, role, dns, metered, via, proxy, as in a download.")
 	f.StringVar(&o.metrics, "metrics-listen", "", "serve Prometheus metrics at `[HOST:]PORT`")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print errors only")
 	f.SortFlags = false
@@ -145,6 +148,11 @@ func (o *options) run(ctx context.Context, given []string, stdio console.IO) err
 	if err != nil {
 		return exit.FileError{Err: fmt.Errorf("--dir: %w", err)}
 	}
+	linkArgs, err := o.links.Args()
+	if err != nil {
+		return err
+	}
+	given = append(linkArgs, given...)
 	shared, err := get.Parse(given)
 	if err != nil {
 		return err
@@ -186,6 +194,7 @@ func (o *options) run(ctx context.Context, given []string, stdio console.IO) err
 	if err != nil {
 		return errors.Join(err, session.Close())
 	}
+	meter.of(links)
 	d := &downloader{dir: dir, flags: given, rule: urlRule{local: o.local}, links: links, warn: l.warn, seen: seen, power: meter}
 	m := daemon.New(running, q, session, global, d)
 	if seen != nil {

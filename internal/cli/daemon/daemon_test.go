@@ -389,12 +389,27 @@ func TestKilledDaemonLosesNothing(t *testing.T) {
 }
 
 // TestDaemonWaitsForALink: without a link the daemon answers, its jobs wait for one, and it ends
-// in order.
+// in order. Links are named by a flag of its own, or of each download.
 func TestDaemonWaitsForALink(t *testing.T) {
-	c, stop := begin(t, t.TempDir(), "--", "--links", "nosuch0")
-	gid := c.must("aria2.addUri", []string{"http://192.0.2.1/x"}).(string)
-	if st := c.must("aria2.tellStatus", gid).(map[string]any); st["status"] != "active" && st["status"] != "waiting" {
-		t.Errorf("%v", st)
+	for _, args := range [][]string{{"--", "--links", "nosuch0"}, {"--links", "nosuch0"}, {"-l", "nosuch0", "--link", "nosuch0,role=backup", "-4", "--", "--tries", "2"}} {
+		c, stop := begin(t, t.TempDir(), args...)
+		gid := c.must("aria2.addUri", []string{"http://192.0.2.1/x"}).(string)
+		if st := c.must("aria2.tellStatus", gid).(map[string]any); st["status"] != "active" && st["status"] != "waiting" {
+			t.Errorf("%v: %v", args, st)
+		}
+		stop()
 	}
-	stop()
+}
+
+func TestDaemonRefusesWrongLinks(t *testing.T) {
+	for _, args := range [][]string{{"--links", " ,"}, {"--link", "wlan0,colour=red"}, {"--require-all-links", "--links", "nosuch0"}} {
+		cmd := NewCommand(console.IO{Out: io.Discard, Err: io.Discard})
+		cmd.SetArgs(append([]string{"--rpc-listen", "127.0.0.1:0", "--session", filepath.Join(t.TempDir(), "s")}, args...))
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		ctx, cancel := context.WithTimeout(t.Context(), hang)
+		if err := cmd.ExecuteContext(ctx); err == nil {
+			t.Errorf("%v is taken", args)
+		}
+		cancel()
+	}
 }

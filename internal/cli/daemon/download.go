@@ -192,6 +192,10 @@ func (d *downloader) try(ctx context.Context, job daemon.Job, uri string, p *dae
 	var heard sync.WaitGroup
 	told := bus.Subscribe()
 	heard.Go(func() { follow(told, links, p) })
+	if links == d.links {
+		spent := bus.Subscribe()
+		heard.Go(func() { d.power.radios.follow(spent) })
+	}
 	if d.seen != nil {
 		counted := bus.Subscribe()
 		heard.Go(func() { d.seen.Follow(counted, links) })

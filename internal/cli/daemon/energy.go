@@ -14,8 +14,9 @@ import (
 // energyMeter measures what the device takes while downloads are active: nothing is read, and
 // nobody is woken, while all wait. It implements aria2rpc.EnergyMeter.
 type energyMeter struct {
-	cfg  power.Config
-	seen *metrics.Run // is told of it; nil: nobody wants metrics
+	cfg    power.Config
+	seen   *metrics.Run // is told of it; nil: nobody wants metrics
+	radios *radios
 
 	mu      sync.Mutex
 	active  int // downloads
@@ -24,21 +25,25 @@ type energyMeter struct {
 	sum     aria2rpc.Energy
 }
 
-// newEnergyMeter makes a meter that is told by flags of downloads how power is measured.
+// newEnergyMeter makes a meter that is told by flags of downloads how power is measured. Power
+// that is not measured is each link's, by its model.
 func newEnergyMeter(o *get.Options, seen *metrics.Run) (*energyMeter, error) {
-	cfg, err := o.Power(time.Now())
+	cfg, models, err := o.Power(time.Now())
 	if err != nil {
 		return nil, err
 	}
-	m := &energyMeter{cfg: cfg, seen: seen}
+	m := &energyMeter{cfg: cfg, seen: seen, radios: &radios{models: models}}
 	switch cfg.Source {
-	case power.Model: // of which download's traffic?
-		m.cfg.Source, m.sum.Unavailable = power.None, "the daemon measures power, it has no models"
+	case power.Model:
+		m.cfg.Source, m.sum.Source = power.None, power.Model
 	case power.None:
 		m.sum.Unavailable = "--power none"
 	}
 	return m, nil
 }
+
+// of says whose radios they are, before the first download.
+func (m *energyMeter) of(links *get.Shared) { m.radios.links = links }
 
 // reading is the last reading since a sampler was started.
 type reading struct {
@@ -129,9 +134,21 @@ func (m *energyMeter) rest(last reading) {
 
 // Energy implements aria2rpc.EnergyMeter.
 func (m *energyMeter) Energy() aria2rpc.Energy {
+	links := m.radios.Energy()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.sum
+	e := m.sum
+	e.Links = links
+	if e.Source == power.Model {
+		e.Joules, e.Unavailable = 0, ""
+		for _, l := range links {
+			e.Joules += l.Joules
+		}
+		if len(links) == 0 {
+			e.Unavailable = "there is no model of a link's radio"
+		}
+	}
+	return e
 }
 
 // close waits until nothing is read any more. No download is active.

@@ -15,7 +15,7 @@ import (
 // were readings, by hand; a counter's is the difference of its readings.
 func TestEnergyAddsUp(t *testing.T) {
 	s := scheduler.Second
-	var m energyMeter
+	m := energyMeter{radios: new(radios)}
 	var last reading
 	for _, e := range []event.Event{
 		event.PowerSource{Source: "battery"},

@@ -9,7 +9,6 @@ import (
 
 	"github.com/mlget/mlget/internal/cli/flags"
 	"github.com/mlget/mlget/internal/cli/program"
-	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/progress"
 	"github.com/mlget/mlget/pkg/scheduler"
 	"github.com/mlget/mlget/pkg/scheduler/tuning"
@@ -125,9 +124,7 @@ func (o *Options) addFileFlags(f *pflag.FlagSet) {
 }
 
 func (o *Options) addLinkFlags(f *pflag.FlagSet) {
-	f.StringSliceVarP(&o.links, "links", "l", []string{link.Auto}, "names, kinds, all, or auto")
-	f.Lookup("links").Usage = "`LIST` of names, wifi, cellular, all (default auto)"
-	f.Lookup("links").DefValue = "[]" // help would show the list in brackets
+	addLinkNames(f, &o.links)
 	flags.Detail(f, "links", "Interfaces, comma-separated; kinds are wifi, cellular, ethernet; auto = every usable link that costs nothing; all = metered ones (cellular, tethering) too.")
 	f.StringArrayVar(&o.linkSpecs, "link", nil, "what is known of a link: `NAME,KEY=VALUE`")
 	flags.Detail(f, "link", "rate and bandwidth (bytes/s), cap (bytes; 50G/month@17 lasts over runs), window (HH:MM-HH:MM), tech (wifi, lte, nr, 3g, ethernet), role (primary, backup), dns, metered (yes, no), via (a router behind NAME: several are several links), proxy (URL). A NAME that is no interface is a link of its own through its proxy: two proxies are two links.")

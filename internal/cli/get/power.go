@@ -75,11 +75,11 @@ func (o *powerOptions) config(bus *event.Bus, started time.Time) (measurement, e
 	return m, err
 }
 
-// Power is how the power of downloads with these flags is measured; its bus is for whoever starts
-// to measure.
-func (o *Options) Power(started time.Time) (power.Config, error) {
+// Power is how the power of downloads with these flags is measured, whose bus is for whoever starts
+// to measure, and the models of their links' radios.
+func (o *Options) Power(started time.Time) (power.Config, energy.Models, error) {
 	m, err := o.power.config(&event.Bus{}, started)
-	return m.power, err
+	return m.power, m.models, err
 }
 
 // meter adds up what is measured, for the engine.

@@ -17,6 +17,7 @@ import (
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/store"
+	"github.com/mlget/mlget/pkg/scheduler"
 	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
 
@@ -30,7 +31,7 @@ type Shared struct {
 	came    chan struct{}
 
 	mu    sync.Mutex
-	names []string // by LinkID
+	infos []event.LinkInfo // by LinkID; it only grows
 }
 
 // Parse reads the flags of a download, which has nothing to do with the command line, nor with
@@ -52,8 +53,8 @@ func Parse(args []string) (*Options, error) {
 }
 
 // Share opens the links that the flags name; here, where no link is named, those that lead to
-// this machine itself. If there is no link yet, it waits for one to come. global is as in
-// link.Options.
+// this machine itself. If there is no link yet, it waits for one to come, unless all are required.
+// global is as in link.Options.
 func (o *Options) Share(ctx context.Context, here, global bool, warn func(important bool, text string)) (*Shared, error) {
 	return o.share(ctx, here, global, nil, warn)
 }
@@ -69,7 +70,7 @@ func (o *Options) share(ctx context.Context, here, global bool, f Follower, warn
 	}
 	gates := new(gateways)
 	begun, plans, err := o.choose(ctx, system, here && o.automatic(), gates, warn)
-	if err != nil && (f != nil || !errors.Is(err, link.ErrNoLink)) {
+	if err != nil && (f != nil || o.requireAll || !errors.Is(err, link.ErrNoLink)) {
 		return nil, err
 	}
 	if err != nil {
@@ -83,7 +84,7 @@ func (o *Options) share(ctx context.Context, here, global bool, f Follower, warn
 	nets, terms := networks(begun, measured.models)
 	s.links = plans.links(&s.bus, s.started, begun, nets, terms, o.spares(begun, plans.specs), int(o.blockSize.Bytes))
 	for _, l := range begun {
-		s.names = append(s.names, l.info.Name)
+		s.infos = append(s.infos, l.info)
 	}
 	roster := &roster{
 		options: o, plans: plans, gates: gates, system: system, bus: &s.bus, started: s.started, warn: warn,
@@ -112,12 +113,12 @@ func (o *Options) share(ctx context.Context, here, global bool, f Follower, warn
 	return s, nil
 }
 
-// follow learns the names of links that join.
+// follow learns of links that join.
 func (s *Shared) follow(sub *event.Subscription) {
 	for e := range sub.All() {
 		if j, ok := e.(event.LinkJoined); ok {
 			s.mu.Lock()
-			s.names = append(s.names, j.Info.Name)
+			s.infos = append(s.infos, j.Info)
 			s.mu.Unlock()
 		}
 	}
@@ -130,11 +131,21 @@ func (s *Shared) Came() <-chan struct{} { return s.came }
 func (s *Shared) Name(id int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if id >= len(s.names) {
+	if id >= len(s.infos) {
 		return ""
 	}
-	return s.names[id]
+	return s.infos[id].Name
 }
+
+// Infos are the links that there are, or were, by LinkID. It is not to be changed.
+func (s *Shared) Infos() []event.LinkInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.infos[:len(s.infos):len(s.infos)]
+}
+
+// Now is the time of events that happen now.
+func (s *Shared) Now() scheduler.Time { return scheduler.Time(time.Since(s.started)) }
 
 // Close lets the links go; there is no download over them any more.
 func (s *Shared) Close() { s.stop() }

@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 
@@ -38,22 +37,19 @@ const (
 
 // options is what the flags say.
 type options struct {
-	listen     string
-	allow      []string
-	auth       string
-	placement  string
-	affinity   string
-	split      flags.Size
-	energy     string
-	modelFile  string
-	grace      time.Duration
-	links      []string
-	linkSpecs  []string
-	requireAll bool
-	ipv4, ipv6 bool
-	timeout    time.Duration
-	verbose    bool
-	file       string // of options
+	listen    string
+	allow     []string
+	auth      string
+	placement string
+	affinity  string
+	split     flags.Size
+	energy    string
+	modelFile string
+	grace     time.Duration
+	links     get.LinkFlags
+	timeout   time.Duration
+	verbose   bool
+	file      string // of options
 }
 
 // Name is the command's.
@@ -105,14 +101,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	flags.Detail(f, "energy", "emtcp lets costly links carry 0.24 of all bytes (emtcp=SHARE: another part); min-energy uses them where no other link can be.")
 	flags.NameVar(f, &o.modelFile, "energy-model", "", "`FILE` that describes this device's radios")
 	flags.DurationVar(f, &o.grace, "grace", "", 10*time.Second, "time for connections to finish at the end")
-	f.StringSliceVarP(&o.links, "links", "l", []string{link.Auto}, "names, kinds, all, or auto")
-	f.Lookup("links").Usage = "`LIST` of names, wifi, cellular, all (default auto)"
-	f.Lookup("links").DefValue = "[]"
-	f.StringArrayVar(&o.linkSpecs, "link", nil, "what is known of a link: `NAME,KEY=VALUE`")
-	flags.Detail(f, "link", "bandwidth, rate (bytes/s), cap (bytes; 50G/month lasts over runs), window, tech, role, dns, metered, via, as in a download.")
-	f.BoolVar(&o.requireAll, "require-all-links", false, "fail if a named link cannot be used")
-	f.BoolVarP(&o.ipv4, "ipv4", "4", false, "IPv4 only")
-	f.BoolVarP(&o.ipv6, "ipv6", "6", false, "IPv6 only")
+	o.links.AddFlags(f, "bandwidth, rate (bytes/s), cap (bytes; 50G/month lasts over runs), window, tech, role, dns, metered, via, as in a download.")
 	flags.DurationVar(f, &o.timeout, "connect-timeout", "", 15*time.Second, "for a connection over a link")
 	flags.NameVar(f, &o.file, "config", "K", "read flags from `FILE`, NAME = VALUE a line")
 	flags.Detail(f, "config", "What the command line says wins. SIGHUP reads it again, and --proxy-auth; new links, --listen and times to connect need a new start.")
@@ -213,14 +202,7 @@ func (o *options) run(ctx context.Context, reread func() (*options, error), stdi
 
 // shared are the links, which are a download's by the same flags.
 func (o *options) shared() (*get.Options, error) {
-	args := []string{
-		"--power=none", "--links=" + strings.Join(o.links, ","), "--connect-timeout=" + o.timeout.String(), "--energy-model=" + o.modelFile,
-		fmt.Sprintf("--require-all-links=%v", o.requireAll), fmt.Sprintf("--ipv4=%v", o.ipv4), fmt.Sprintf("--ipv6=%v", o.ipv6),
-	}
-	if o.energy != "" {
-		args = append(args, "--energy="+o.energy)
-	}
-	for _, text := range o.linkSpecs {
+	for _, text := range o.links.Specs {
 		s, err := link.ParseSpec(text)
 		if err != nil {
 			return nil, exit.UsageError{Err: err}
@@ -231,7 +213,14 @@ func (o *options) shared() (*get.Options, error) {
 				Hint: "mlget --link NAME,proxy=URL downloads through it; connections of other programs go to their hosts themselves",
 			}
 		}
-		args = append(args, "--link="+text)
+	}
+	args, err := o.links.Args()
+	if err != nil {
+		return nil, err
+	}
+	args = append(args, "--power=none", "--connect-timeout="+o.timeout.String(), "--energy-model="+o.modelFile)
+	if o.energy != "" {
+		args = append(args, "--energy="+o.energy)
 	}
 	return get.Parse(args)
 }
@@ -239,16 +228,13 @@ func (o *options) shared() (*get.Options, error) {
 // config checks the flags.
 func (o *options) config() (proxy.Config, error) {
 	cfg := proxy.Config{SpreadFrom: o.split.Bytes, Placement: proxy.Placement(o.placement), AffinityHost: o.affinity == affinityHost, Grace: o.grace}
-	var err error
-	if o.links, err = flags.NamedLinks(o.links); err != nil {
-		return cfg, err
-	}
 	if err := errors.Join(
 		flags.OnlyOf("--placement", []string{string(proxy.Measured), string(proxy.RoundRobin)}, o.placement),
 		flags.OnlyOf("--affinity", []string{affinityHost, affinityNone}, o.affinity),
 	); err != nil {
 		return cfg, err
 	}
+	var err error
 	if cfg.Energy, err = parseEnergy(o.energy); err != nil {
 		return cfg, err
 	}
