@@ -174,9 +174,11 @@ func TestProxySplitsAFile(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n, err := io.Copy(h, resp.Body); err != nil || fmt.Sprintf("%x", h.Sum(nil)) != l.SHA256() {
+		n, pause, err := copyTimed(h, resp.Body)
+		if err != nil || fmt.Sprintf("%x", h.Sum(nil)) != l.SHA256() {
 			t.Errorf("%d bytes, not the file: %v", 4_000_000+n, err)
 		}
+		t.Logf("a link falls silent: %v; the client's longest pause: %v", silence, pause.Round(time.Millisecond))
 	}
 	fetch(true)
 	fetch(false)
@@ -184,6 +186,25 @@ func TestProxySplitsAFile(t *testing.T) {
 	for _, name := range l.Links() {
 		if !strings.Contains(said, "link "+name+": ") || strings.Contains(said, "link "+name+": 0 connections, 0 B up, 0 B down") {
 			t.Errorf("%s carried nothing:\n%s", name, said)
+		}
+	}
+}
+
+// copyTimed copies, and measures the longest time for which nothing comes.
+func copyTimed(w io.Writer, r io.Reader) (n int64, longest time.Duration, err error) {
+	buf := make([]byte, 64<<10)
+	for last := time.Now(); ; {
+		m, err := r.Read(buf)
+		longest, last = max(longest, time.Since(last)), time.Now()
+		n += int64(m)
+		if _, err := w.Write(buf[:m]); err != nil {
+			return n, longest, err
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return n, longest, nil
+		case err != nil:
+			return n, longest, err
 		}
 	}
 }

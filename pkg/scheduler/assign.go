@@ -55,7 +55,7 @@ func (c *Core) assign(out []Action) []Action {
 			}
 		}
 	}
-	return c.goOn(out)
+	return c.fetchHead(c.goOn(out))
 }
 
 // ready is the link's stream that should send its next request now, the one with

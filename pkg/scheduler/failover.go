@@ -61,8 +61,8 @@ func (c *Core) failover(out []Action) []Action {
 			if c.now >= l.health.notBefore && !l.linkUse.resting {
 				out = c.probe(id, out)
 			}
-		case l.load.requests > 0 && (l.silent(c.now) && c.anotherServes(id, 0) || c.slow(id) && c.anotherServes(id, 2*staticLimit)):
-			if !l.silent(c.now) && l.est.rate >= staticLimit {
+		case l.load.requests > 0 && ((l.silent(c.now) || c.holdsUp(id)) && c.anotherServes(id, 0) || c.slow(id) && c.anotherServes(id, 2*staticLimit)):
+			if !l.silent(c.now) && !c.holdsUp(id) && l.est.rate >= staticLimit {
 				l.health.slowBans = min(l.health.slowBans+1, doublings)
 			}
 			if l.load.fruitless() && l.health.inVain < math.MaxUint8 {
@@ -219,6 +219,8 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 	size := min(probeSize, c.most(id))
 	if c.batch != nil && !c.batch.freeMap.empty() {
 		out = c.probePiece(id, size, out)
+	} else if c.cfg.Window > 0 && !without("head-first") { // no consumer is to wait for it soon
+		out = c.start(id, 0, c.ledger.takeLast(size, c.limit()), out)
 	} else if len(c.ledger.free) > 0 {
 		out = c.start(id, 0, c.ledger.take(size, c.limit()), out)
 	} else if victim := (View{c}).slowest(id); victim != NoLink && c.links[victim].silent(c.now) {

@@ -112,6 +112,17 @@ func (f *flight) rests(r Range, dst []Range) []Range {
 	return dst
 }
 
+// first is the request, no copy, that has the first of the bytes that were not received; nil:
+// there is none.
+func (f *flight) first() (first *chunk) {
+	for i := range f.chunks {
+		if ch := &f.chunks[i]; !ch.copy && ch.left() > 0 && (first == nil || ch.rest().Off < first.rest().Off) {
+			first = ch
+		}
+	}
+	return first
+}
+
 // head is where the first byte lies that a request has not received; end if there is none before.
 func (f *flight) head(end int64) int64 {
 	for i := range f.chunks {

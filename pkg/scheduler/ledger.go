@@ -58,6 +58,23 @@ func (l *ledger) take(n, limit int64) Range {
 	return r
 }
 
+// takeLast removes and returns the last n free bytes before limit that lie together, or as many
+// as lie there.
+func (l *ledger) takeLast(n, limit int64) Range {
+	for i := len(l.free) - 1; i >= 0 && n > 0; i-- {
+		last := l.free[i]
+		if last.Off >= limit {
+			continue
+		}
+		r := Range{max(last.Off, min(last.End, limit)-n), min(last.End, limit)}
+		l.free = slices.Delete(l.free, i, i+1)
+		l.give(Range{last.Off, r.Off})
+		l.give(Range{r.End, last.End})
+		return r
+	}
+	return Range{}
+}
+
 // give makes r free again. No byte of r may be free already.
 func (l *ledger) give(r Range) {
 	r.End = min(r.End, l.size)

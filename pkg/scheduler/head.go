@@ -1,0 +1,52 @@
+package scheduler
+
+// A stream's consumer waits for its head, the first byte that is missing. While a link falls
+// silent that was asked for the head, the others fetch what lies behind it, up to the window; and
+// when the head is free again, they have megabytes to bring first. So such a link is released
+// sooner than one of a file, and the head is asked for at once over a connection of its own.
+const (
+	// headFloor takes the place of silentFloor for a link that has the head: it leaves room for
+	// one retransmission timeout of TCP (0.2 s) and a round trip.
+	headFloor = 300 * Millisecond
+)
+
+// starves says whether the consumer of a stream is about to have read all that lies before the
+// head.
+func (c *Core) starves() bool {
+	return c.cfg.Window > 0 && c.sized() && c.Prefix()-c.drained < c.cfg.Window/reserveParts
+}
+
+// holdsUp says whether a link that was delivering has been silent for so long that the consumer
+// of a stream, who waits for what the link was asked for, sees it.
+func (c *Core) holdsUp(id LinkID) bool {
+	l := &c.links[id]
+	if c.cfg.Window == 0 || l.est.nMarks == 0 || l.health.idle(c.now) <= l.rtt.patient(headFloor, l.health.inVain) {
+		return false
+	}
+	ch := c.flight.first()
+	return ch != nil && ch.link == id && c.starves() && !without("head-first")
+}
+
+// fetchHead asks for the head of a stream if nobody has been asked for it: over the link that
+// carries most, over a connection that has nothing else to bring.
+func (c *Core) fetchHead(out []Action) []Action {
+	if c.cfg.Parallelism > 0 || len(c.ledger.free) == 0 || !c.starves() || c.ledger.free[0].Off > c.Prefix() || without("head-first") {
+		return out
+	}
+	best, most := NoLink, 0.0
+	for i := range c.links {
+		if l := &c.links[i]; c.usable(l) && l.est.nMarks > 0 && !c.holdsUp(LinkID(i)) && l.est.rate > most {
+			best, most = LinkID(i), l.est.rate
+		}
+	}
+	if best == NoLink {
+		return out
+	}
+	s := &c.links[best].streams
+	for stream := range StreamID(MaxStreams) {
+		if s.served(stream) && c.links[best].load.queues[stream].requests == 0 {
+			return c.request(best, stream, out)
+		}
+	}
+	return out
+}
