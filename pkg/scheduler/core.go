@@ -215,14 +215,13 @@ func (c *Core) measure() {
 	}
 }
 
-// task is what there is to do, for those who count connections against it. Over TLS each
-// has to be worth a handshake, so a link's are counted against its own share; in clear they
-// cost a packet or two, and may turn out to bring more than that.
+// task is what remains to be done. Over TLS each connection has to be worth a handshake, so a
+// link's are counted against its own share; in clear they cost a packet or two, and may turn out
+// to bring more than that.
 func (c *Core) task() task {
-	left, links := c.left(), (View{c}).UsableLinks()
-	t := task{left: left, share: left, links: links, lasts: float64(left) / (View{c}).SumRate(), batch: c.batch != nil, secure: c.cfg.secure()}
-	if t.secure {
-		t.share /= int64(max(1, links))
+	t := task{left: c.left(), free: c.free(), links: (View{c}).UsableLinks(), rate: (View{c}).SumRate(), batch: c.batch != nil, secure: c.cfg.secure()}
+	if t.share = t.left; t.secure {
+		t.share /= int64(max(1, t.links))
 	}
 	return t
 }
