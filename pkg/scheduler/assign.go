@@ -74,7 +74,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 		switch {
 		case q.requests >= maxQueued || !l.streams.served(s):
 			continue
-		case q.requests == 0 && (c.backLate(l, s) || c.gauging(l, s)):
+		case q.requests == 0 && (c.backLate(l, s) || l.gauging(s, c.now) && c.task().startDecides()):
 			continue
 		case q.requests == 0 && l.streams.free(s):
 			return s, true
@@ -176,7 +176,7 @@ func (c *Core) goOn(out []Action) []Action {
 
 // grant gives a link free bytes: so many, but no less and no more than makes sense.
 func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Action {
-	each := c.equal(&c.links[id], stream, size)
+	each := c.links[id].equalShare(stream, size, c.task())
 	if each > 0 {
 		size = min(size, each)
 	} else {
@@ -316,7 +316,7 @@ func (c *Core) nextDecision(l *link) Time {
 	if l.load.received == 0 && l.rtt.min == 0 { // one that is far gets more streams
 		if due := l.health.lastByte + longTrip; due > c.now {
 			wake = min(wake, due)
-		} else if c.inTheDark() && c.now < l.health.lastByte+silentConnect { // its handshake says how many
+		} else if c.sizesUnknown() && c.now < l.health.lastByte+silentConnect { // its handshake says how many
 			wake = min(wake, c.now+leastWake)
 		}
 	}

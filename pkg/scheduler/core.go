@@ -219,7 +219,7 @@ func (c *Core) measure() {
 // link's are counted against its own share; in clear they cost a packet or two, and may turn out
 // to bring more than that.
 func (c *Core) task() task {
-	t := task{left: c.left(), free: c.free(), links: (View{c}).UsableLinks(), rate: (View{c}).SumRate(), batch: c.batch != nil, secure: c.cfg.secure()}
+	t := task{left: c.left(), free: c.free(), links: (View{c}).UsableLinks(), rate: (View{c}).SumRate(), sized: c.sized(), batch: c.batch != nil, secure: c.cfg.secure()}
 	if t.share = t.left; t.secure {
 		t.share /= int64(max(1, t.links))
 	}

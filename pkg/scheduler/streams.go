@@ -87,16 +87,21 @@ type task struct {
 	free   int64   // of these, bytes that no link was asked for
 	share  int64   // bytes that the connections which a link begins with have to share: see Core.task
 	links  int     // usable ones
+	sized  bool    // the size is known
 	rate   float64 // bytes per second of all usable links
 	batch  bool    // the bytes are of many files
 	secure bool    // each connection has to be worth a TLS handshake
 }
 
 // lasts is how many seconds all links need for the rest.
-func (t *task) lasts() float64 { return float64(t.left) / t.rate }
+func (t task) lasts() float64 { return float64(t.left) / t.rate }
 
 // outlasts says whether all links need longer than that for the rest.
-func (t *task) outlasts(span Time) bool { return float64(t.left) > float64(t.rate*span.Seconds()) }
+func (t task) outlasts(span Time) bool { return float64(t.left) > float64(t.rate*span.Seconds()) }
+
+// startDecides says whether there is no more to do than what connections are asked for at the
+// start decides.
+func (t task) startDecides() bool { return t.left <= shareMost*int64(t.links) }
 
 // tune sets how many streams a link has that has requests in flight.
 func (s *streams) tune(now Time, l *link, t task) {
