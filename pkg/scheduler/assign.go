@@ -43,8 +43,8 @@ func (c *Core) assign(out []Action) []Action {
 			if out = c.request(id, stream, out); len(out) > before {
 				continue
 			}
-			c.detect(id)
-			if c.overShare(id) {
+			c.emtcp().detect(id)
+			if c.emtcp().overShare(id) {
 				break
 			}
 			if out = c.steal(id, stream, out); len(out) == before {
@@ -153,7 +153,7 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	if len(c.ledger.free) == 0 {
 		return out
 	}
-	size := c.shifted(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
+	size := c.emtcp().shifted(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
 	if size <= 0 {
 		return out
 	}

@@ -148,7 +148,7 @@ func (c *Core) dealTo(id LinkID, out []Action) []Action {
 		if out = c.requestPiece(id, stream, out); len(out) > before {
 			break
 		}
-		if c.batch.helping && t.helped < maxQueued && !c.overShare(id) {
+		if c.batch.helping && t.helped < maxQueued && !c.emtcp().overShare(id) {
 			if out = c.steal(id, stream, out); len(out) > before {
 				t.helped++
 				break
