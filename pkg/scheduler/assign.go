@@ -186,7 +186,7 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 		size = min(size, (View{c}).First())
 	}
 	// A remainder that is not worth a request of its own goes along.
-	least := c.least(&c.links[id])
+	least := c.links[id].atLeast(c.cfg.minRequest())
 	size = max(size, least)
 	if free := c.ledger.free[0].Len(); free-size < least {
 		size = free

@@ -215,15 +215,14 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 	if len(c.flight.chunks) > 0 && (!c.sized() || c.nearEnd()) {
 		return out
 	}
-	before := len(out)
-	size := min(probeSize, c.most(id))
+	v, before, size := View{c}, len(out), min(probeSize, c.most(id))
 	if c.batch != nil && !c.batch.freeMap.empty() {
 		out = c.probePiece(id, size, out)
 	} else if len(c.ledger.free) > 0 {
 		out = c.start(id, 0, c.ledger.take(size, c.limit()), out)
-	} else if victim := (View{c}).slowest(id); victim != NoLink && c.links[victim].silent(c.now) {
+	} else if victim := v.slowest(id); victim != NoLink && c.links[victim].silent(c.now) {
 		var o eta
-		c.etaOf(victim, &o)
+		v.eta(victim, &o)
 		if s, _ := o.latest(noStream); s != noStream && o.last[s].duplicate == NoChunk && (c.batch == nil || !o.last[s].guess && c.mayHelp(id, 0, o.last[s])) {
 			out = c.takeOver(id, 0, o.last[s], size, out)
 		}

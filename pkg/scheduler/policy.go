@@ -208,7 +208,7 @@ func (v View) slowest(thief LinkID) LinkID {
 			continue
 		}
 		var o eta
-		v.core.etaOf(l, &o)
+		v.eta(l, &o)
 		if _, end := o.latest(noStream); end > latest {
 			victim, latest = l, end
 		}
