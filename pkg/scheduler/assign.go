@@ -30,7 +30,7 @@ func (c *Core) usable(l *link) bool {
 // ones take over what others are too slow with.
 func (c *Core) assign(out []Action) []Action {
 	if c.batch != nil {
-		return c.deal(out)
+		return c.assignBatch(out)
 	}
 	for id := range LinkID(len(c.links)) {
 		helped := 0 // what has been taken over for it; a bound, as two may want the same

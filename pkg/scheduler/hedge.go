@@ -72,7 +72,7 @@ func (c *Core) hedge(thief LinkID, stream StreamID, ch *chunk, out []Action) []A
 	copied.duplicate, copied.copy = original, true
 	if c.batch != nil {
 		c.adopt(copied, &c.flight.chunks[c.flight.find(original)])
-		c.batch.tables[thief].copying |= 1 << stream
+		c.batch.states[thief].copying |= 1 << stream
 	}
 	l := &c.links[thief]
 	l.load.owe(stream, -rest.Len())
