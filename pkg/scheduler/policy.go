@@ -84,9 +84,6 @@ func (v View) SumRate() float64 { return v.sum(View.Rate) }
 // as the mean of the known.
 func (v View) SumBandwidth() float64 { return v.sum(View.Bandwidth) }
 
-// brought is how many bytes all links bring in so many seconds.
-func (c *Core) brought(seconds float64) float64 { return seconds * (View{c}).SumRate() }
-
 // sum adds what of gives for the usable links; 0 counts as the others' mean.
 func (v View) sum(of func(View, LinkID) float64) float64 {
 	sum, n, unknown := 0.0, 0, 0

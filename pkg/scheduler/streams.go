@@ -99,6 +99,9 @@ func (t task) lasts() float64 { return float64(t.left) / t.rate }
 // outlasts says whether all links need longer than that for the rest.
 func (t task) outlasts(span Time) bool { return float64(t.left) > float64(t.rate*span.Seconds()) }
 
+// nearEnd says whether the download will be over before a probe could tell much.
+func (t task) nearEnd() bool { return float64(t.left) < float64(t.rate*silentAgain.Seconds()) }
+
 // startDecides says whether there is no more to do than what connections are asked for at the
 // start decides.
 func (t task) startDecides() bool { return t.left <= shareMost*int64(t.links) }

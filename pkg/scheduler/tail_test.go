@@ -304,7 +304,7 @@ func TestWhatIsCopiedIsLeftToItsCopy(t *testing.T) {
 			c.hedge(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		}
 		c.now += 10 * Second
-		if !c.links[1].silent(c.now) || c.nearEnd() {
+		if !c.links[1].silent(c.now) || c.task().nearEnd() {
 			t.Fatal("no probe would be made of it")
 		}
 		if out := c.probe(0, nil); (len(out) > 0) == copied {
