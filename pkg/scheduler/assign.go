@@ -30,7 +30,7 @@ func (c *Core) usable(l *link) bool {
 // ones take over what others are too slow with.
 func (c *Core) assign(out []Action) []Action {
 	if c.batch != nil {
-		return c.deal(out)
+		return c.assignBatch(out)
 	}
 	for id := range LinkID(len(c.links)) {
 		helped := 0 // what has been taken over for it; a bound, as two may want the same
@@ -43,8 +43,8 @@ func (c *Core) assign(out []Action) []Action {
 			if out = c.request(id, stream, out); len(out) > before {
 				continue
 			}
-			c.detect(id)
-			if c.overShare(id) {
+			c.emtcp().detect(id)
+			if c.emtcp().overShare(id) {
 				break
 			}
 			if out = c.steal(id, stream, out); len(out) == before {
@@ -74,7 +74,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 		switch {
 		case q.requests >= maxQueued || !l.streams.served(s):
 			continue
-		case q.requests == 0 && (c.backLate(l, s) || c.gauging(l, s)):
+		case q.requests == 0 && (c.backLate(l, s) || l.gauging(s, c.now) && c.task().startDecides()):
 			continue
 		case q.requests == 0 && l.streams.free(s):
 			return s, true
@@ -153,7 +153,7 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	if len(c.ledger.free) == 0 {
 		return out
 	}
-	size := c.shifted(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
+	size := c.emtcp().shifted(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
 	if size <= 0 {
 		return out
 	}
@@ -176,7 +176,7 @@ func (c *Core) goOn(out []Action) []Action {
 
 // grant gives a link free bytes: so many, but no less and no more than makes sense.
 func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Action {
-	each := c.equal(&c.links[id], stream, size)
+	each := c.links[id].equalShare(stream, size, c.task())
 	if each > 0 {
 		size = min(size, each)
 	} else {
@@ -186,7 +186,7 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 		size = min(size, (View{c}).First())
 	}
 	// A remainder that is not worth a request of its own goes along.
-	least := c.least(&c.links[id])
+	least := c.links[id].atLeast(c.cfg.minRequest())
 	size = max(size, least)
 	if free := c.ledger.free[0].Len(); free-size < least {
 		size = free
@@ -316,7 +316,7 @@ func (c *Core) nextDecision(l *link) Time {
 	if l.load.received == 0 && l.rtt.min == 0 { // one that is far gets more streams
 		if due := l.health.lastByte + longTrip; due > c.now {
 			wake = min(wake, due)
-		} else if c.inTheDark() && c.now < l.health.lastByte+silentConnect { // its handshake says how many
+		} else if c.sizesUnknown() && c.now < l.health.lastByte+silentConnect { // its handshake says how many
 			wake = min(wake, c.now+leastWake)
 		}
 	}

@@ -51,7 +51,7 @@ type Core struct {
 	batch     *batch // nil: one file
 	had       int64  // bytes that were there at the beginning
 	flight    flight
-	links     []link
+	links     linkList
 	now       Time
 	looked    Time // when the last Tick was
 	drained   int64
@@ -80,7 +80,7 @@ func New(cfg Config) (*Core, error) {
 		sole:   sole,
 		ledger: newLedger(cfg.Size, cfg.Have),
 		flight: newFlight((maxQueued + MaxStreams) * cfg.Links),
-		links:  make([]link, cfg.Links),
+		links:  make(linkList, cfg.Links),
 	}
 	for _, r := range cfg.Have {
 		c.had += r.Len()
@@ -148,7 +148,6 @@ func (c *Core) Step(now Time, in Input, out []Action) []Action {
 	if in.Kind == Tick {
 		c.measure()
 		if !c.cfg.NoFailover {
-			c.forgive()
 			out = c.failover(out)
 		}
 		out = c.giveBack(out)
@@ -219,14 +218,13 @@ func (c *Core) measure() {
 	}
 }
 
-// task is what there is to do, for those who count connections against it. Over TLS each
-// has to be worth a handshake, so a link's are counted against its own share; in clear they
-// cost a packet or two, and may turn out to bring more than that.
+// task is what remains to be done. Over TLS each connection has to be worth a handshake, so a
+// link's are counted against its own share; in clear they cost a packet or two, and may turn out
+// to bring more than that.
 func (c *Core) task() task {
-	left, links := c.left(), (View{c}).UsableLinks()
-	t := task{left: left, share: left, links: links, lasts: float64(left) / (View{c}).SumRate(), batch: c.batch != nil, secure: c.cfg.secure()}
-	if t.secure {
-		t.share /= int64(max(1, links))
+	t := task{left: c.left(), free: c.free(), links: (View{c}).UsableLinks(), rate: (View{c}).SumRate(), sized: c.sized(), batch: c.batch != nil, secure: c.cfg.secure()}
+	if t.share = t.left; t.secure {
+		t.share /= int64(max(1, t.links))
 	}
 	return t
 }
@@ -281,7 +279,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		c.meter(l, ch)
 		if l.health.probing && l.health.banned {
 			l.rtt.regain()
-			out = c.unban(ch.link, out)
+			out = append(out, l.unban(c.now, ch.link))
 		}
 		out = c.resolveDuplicate(ch, out)
 		out = c.end(c.flight.find(in.Chunk), out)
@@ -298,7 +296,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.health.wait(c.now, in.Wait)
 		l.linkUse.trouble = min(l.linkUse.trouble, c.now)
 		if l.health.banned {
-			out = c.ban(id, out) // the probe failed: wait longer
+			out = append(out, l.ban(c.now, id)) // the probe failed: wait longer
 		}
 	default: // a Progress does no more
 	}
@@ -400,7 +398,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		if c.planned(in.Link) { // a plan outlives the network
 			l.streams.most = StreamID(c.batch.plans[in.Link].Connections())
 		}
-		c.recall()
+		c.links.retryBanned(c.now)
 		return out
 	}
 	if in.Terms != (Terms{}) && in.Terms.Validate() == nil {
@@ -419,7 +417,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		l.rtt.set(in.RTT)
 	}
 	if l.health.banned { // its interface says that it is back: no need to wait
-		out = c.unban(in.Link, out)
+		out = append(out, l.unban(c.now, in.Link))
 	}
 	l.health.goesUp(c.now, in.Wait)
 	return out

@@ -165,7 +165,8 @@ func TestAnInterfaceThatIsBackEndsABanAndAWaitButNotItsServers(t *testing.T) {
 	r.up(2)
 	got := map[ChunkID]int64{}
 	r.flow(300*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
-	r.core.ban(0, r.core.release(0, nil))
+	r.core.release(0, nil)
+	r.core.links[0].ban(r.core.now, 0)
 	r.step(Input{Kind: LinkUp, Link: 0})
 	r.want(Unban)
 	r.step(Input{Kind: Tick})
@@ -352,7 +353,8 @@ func TestTheLastLinkIsNotBanned(t *testing.T) {
 	r.up(2)
 	got := map[ChunkID]int64{}
 	r.flow(300*Millisecond, map[ChunkID]float64{0: 1e6, 1: 1e6}, got)
-	r.core.ban(0, r.core.release(0, nil))
+	r.core.release(0, nil)
+	r.core.links[0].ban(r.core.now, 0)
 	r.step(Input{Kind: LinkDown, Link: 1})
 	acts := slices.Clone(r.acts)
 	acts = append(acts, r.step(Input{Kind: Tick})...)

@@ -60,39 +60,46 @@ const (
 	leastWhole   = 256 << 10
 )
 
-// table is what a deal has found out about a link.
-type table struct {
+// dealState is what one assignment has found out about a link.
+type dealState struct {
 	blocked uint64 // bit s: there is nothing for stream s now
 	copying uint64 // bit s: stream s fetches a copy; when that loses, its connection is lost
 	helped  int    // what has been taken over for the link; a bound, as two may want the same
 }
 
-// deal gives pieces to the connections that are ready for more, one link after the
+// assignBatch gives pieces to the connections that are ready for more, one link after the
 // other, and lets the idle ones take over what others are too slow with.
-func (c *Core) deal(out []Action) []Action {
+func (c *Core) assignBatch(out []Action) []Action {
 	b := c.batch
 	b.booked = false
-	if b.helping = c.dry(); b.freeMap.empty() && !b.helping {
+	longestTrip := Time(0)
+	for i := range c.links {
+		longestTrip = max(longestTrip, c.links[i].rtt.min)
+	}
+	if b.helping = b.starved(c.now, longestTrip); b.freeMap.empty() && !b.helping {
 		return out
 	}
-	clear(b.tables)
+	clear(b.states)
 	if c.copied > 0 {
 		for i := range c.flight.chunks {
 			if ch := &c.flight.chunks[i]; ch.copy {
-				b.tables[ch.link].copying |= 1 << ch.stream
+				b.states[ch.link].copying |= 1 << ch.stream
 			}
 		}
 	}
-	b.lasts = c.lasts()
-	b.asking = !without("sizes-first") && b.lasts < learnTrips*c.longestTrip().Seconds()
+	b.lasts = forever
+	if rate := (View{c}).SumRate(); b.freeMap.last() && rate > 0 {
+		b.lasts = float64(c.left()) / rate
+	}
+	b.asking = !without("sizes-first") && b.lasts < learnTrips*longestTrip.Seconds()
 	for more := true; more; {
 		more = false
 		if b.files > 0 && !without("arrange") {
-			c.arrange()
+			b.arrange(c.links)
 		}
 		for _, id := range b.order {
 			before := len(out)
-			out = c.dealTo(id, out)
+			out = c.assignBatchTo(id, out)
 			more = more || len(out) > before
 		}
 	}
@@ -102,45 +109,36 @@ func (c *Core) deal(out []Action) []Action {
 // arrange puts the links in the order in which they are served where files at once are
 // bounded: where one more request gets most, or else slow links and the first ones take all
 // the places. A link that could not show yet how fast it is goes first.
-func (c *Core) arrange() {
+func (b *batch) arrange(links []link) {
 	gets := func(id LinkID) float64 {
-		l := &c.links[id]
+		l := &links[id]
 		if !l.load.asked {
 			return math.MaxFloat64
 		}
 		return l.est.rate / float64(l.load.requests+1)
 	}
-	slices.SortFunc(c.batch.order, func(x, y LinkID) int { return cmp.Or(cmp.Compare(gets(y), gets(x)), cmp.Compare(x, y)) })
+	slices.SortFunc(b.order, func(x, y LinkID) int { return cmp.Or(cmp.Compare(gets(y), gets(x)), cmp.Compare(x, y)) })
 }
 
-// dry says whether there is nothing left to ask for. What has not been asked for
+// starved says whether there is nothing left to ask for. What has not been asked for
 // because nobody knows whether it exists is waited for, but only for as long as it
-// takes to learn that.
-func (c *Core) dry() bool {
-	b := c.batch
+// takes to learn that over the link with the longest round trip.
+func (b *batch) starved(now, longestTrip Time) bool {
 	open, _ := lowest(&b.freeMap.open)
 	fresh, _ := lowest(&b.freeMap.fresh)
 	if !b.freeMap.last() || open < MaxClasses || fresh < MaxClasses {
 		b.drySince = Never
 		return false
 	}
-	b.drySince = min(b.drySince, c.now)
-	return b.freeMap.empty() || c.now-b.drySince > longest(aheadFloor, dryTrips, c.longestTrip())
+	b.drySince = min(b.drySince, now)
+	return b.freeMap.empty() || now-b.drySince > longest(aheadFloor, dryTrips, longestTrip)
 }
 
-// longestTrip is the longest of the links' round trips.
-func (c *Core) longestTrip() (trip Time) {
-	for i := range c.links {
-		trip = max(trip, c.links[i].rtt.min)
-	}
-	return trip
-}
-
-// dealTo lets one of a link's connections ask for something.
-func (c *Core) dealTo(id LinkID, out []Action) []Action {
-	t := &c.batch.tables[id]
-	for c.usable(&c.links[id]) {
-		stream, ok := c.next(id)
+// assignBatchTo lets one of a link's connections ask for something.
+func (c *Core) assignBatchTo(id LinkID, out []Action) []Action {
+	l, t := &c.links[id], &c.batch.states[id]
+	for c.usable(l) {
+		stream, ok := c.batch.next(l, id)
 		if !ok {
 			break
 		}
@@ -148,7 +146,7 @@ func (c *Core) dealTo(id LinkID, out []Action) []Action {
 		if out = c.requestPiece(id, stream, out); len(out) > before {
 			break
 		}
-		if c.batch.helping && t.helped < maxQueued && !c.overShare(id) {
+		if c.batch.helping && t.helped < maxQueued && !c.emtcp().overShare(id) {
 			if out = c.steal(id, stream, out); len(out) > before {
 				t.helped++
 				break
@@ -165,8 +163,8 @@ func (c *Core) dealTo(id LinkID, out []Action) []Action {
 // next is the link's connection that should send its next request now, the one
 // with the least to do if there are several; of idle ones, one that need not connect
 // first.
-func (c *Core) next(id LinkID) (best StreamID, found bool) {
-	l, t := &c.links[id], &c.batch.tables[id]
+func (b *batch) next(l *link, id LinkID) (best StreamID, found bool) {
+	t, plan := &b.states[id], &b.plans[id]
 	least, fewest := 0.0, Time(0)
 	for s := range l.streams.most {
 		q := &l.load.queues[s]
@@ -174,16 +172,16 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 		case (t.blocked|t.copying)&(1<<s) != 0 || !l.streams.served(s):
 			continue
 		case q.requests == 0:
-			if !without("warm-up") && l.load.requests > 0 && l.warmUp(s).Seconds() > c.batch.lasts {
+			if !without("warm-up") && l.load.requests > 0 && l.warmUp(s).Seconds() > b.lasts {
 				continue // those at work will be done before it has begun
 			}
 			if trips := l.streams.trips(s); !found || least > 0 || trips < fewest {
 				best, found, least, fewest = s, true, 0, trips
 			}
 			continue
-		case q.requests >= c.depth(id, s):
+		case q.requests >= l.pipelining(s, plan):
 			continue
-		case float64(q.pending) > c.ahead(id, s):
+		case float64(q.pending) > l.askAhead(s, plan.Connections() > 0):
 			continue
 		}
 		if wait := float64(q.pending+1) / l.part(s); !found || wait < least {
@@ -196,15 +194,6 @@ func (c *Core) next(id LinkID) (best StreamID, found bool) {
 	return best, found
 }
 
-// lasts is for how many seconds more the job will last.
-func (c *Core) lasts() float64 {
-	rate := (View{c}).SumRate()
-	if !c.batch.freeMap.last() || rate <= 0 {
-		return forever
-	}
-	return float64(c.left()) / rate
-}
-
 // warmUp is how long it takes an idle connection to its first byte, if that is more
 // than a round trip.
 func (l *link) warmUp(s StreamID) Time {
@@ -214,27 +203,26 @@ func (l *link) warmUp(s StreamID) Time {
 	return 0
 }
 
-// depth is how many requests a connection may have in flight.
-func (c *Core) depth(id LinkID, stream StreamID) int32 {
-	if l := &c.links[id]; l.est.rate <= 0 && l.est.nSamples == 0 {
+// pipelining is how many requests a connection may have in flight.
+func (l *link) pipelining(stream StreamID, plan *Plan) int32 {
+	if !l.est.measured() {
 		return unmetQueued
 	}
-	p := &c.batch.plans[id]
-	if n := p.Classes[p.class(stream)].Pipelining; n > 0 {
+	if n := plan.Classes[plan.class(stream)].Pipelining; n > 0 {
 		return int32(min(n, batchQueued))
 	}
 	return batchQueued
 }
 
-// ahead is for how many bytes a connection should have been asked.
-func (c *Core) ahead(id LinkID, stream StreamID) float64 {
-	l := &c.links[id]
+// askAhead is for how many bytes a connection should have been asked. planned says that a Plan
+// says how many connections there are.
+func (l *link) askAhead(stream StreamID, planned bool) float64 {
 	grown := aheadWindows * max(initialWindow, l.streams.conn[stream].opened)
 	if l.est.rate <= 0 {
 		return float64(min(aheadUnmet, grown))
 	}
 	n := float64(l.est.rate*longest(aheadFloor, aheadTrips, l.rtt.known()).Seconds()) * l.part(stream)
-	if brought := float64(l.streams.conn[stream].opened); !without("ahead-few") && c.planned(id) && l.rtt.known() > aheadFloor && l.streams.most <= aheadLone && brought < aheadWindows*n {
+	if brought := float64(l.streams.conn[stream].opened); !without("ahead-few") && planned && l.rtt.known() > aheadFloor && l.streams.most <= aheadLone && brought < aheadWindows*n {
 		n = max(n, aheadDoubled*brought)
 	}
 	if l.speeds.rate[stream] <= 0 {

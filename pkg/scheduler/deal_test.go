@@ -29,7 +29,7 @@ func TestALoneConnectionIsAskedForItsSlowStart(t *testing.T) {
 		s := &r.core.links[0].streams
 		s.most = StreamID(c.connections)
 		s.conn[0].opened = brought
-		if n := r.core.ahead(0, 0); (n >= 2*brought) != c.doubled {
+		if n := r.core.links[0].askAhead(0, r.core.planned(0)); (n >= 2*brought) != c.doubled {
 			t.Errorf("%s: asked %.0f bytes ahead where %d were brought", name, n, brought)
 		}
 	}

@@ -40,12 +40,33 @@ const (
 	targetPart = 0.97
 )
 
-// keeps is what is left of a costly link's share.
-func (c *Config) keeps() float64 {
-	if c.Offload == 0 {
-		return 1 - offloadShare
+// emtcp is a run as EnergyEMTCP sees it; the zero value leaves every request as it is.
+type emtcp struct {
+	links    []link // nil in other modes
+	now      Time
+	deadline Time
+	keeps    float64 // the part of its share that a costly link keeps
+	sized    bool
+	total    int64 // bytes to fetch in all
+	left     int64 // bytes not received
+	window   int64 // Config.Window
+	reserve  int64 // bytes that a stream's consumer has before it
+	least    int64 // bytes that are worth a request
+}
+
+// emtcp gathers what the mode goes by.
+func (c *Core) emtcp() (e emtcp) {
+	if c.cfg.Energy != EnergyEMTCP {
+		return e
 	}
-	return 1 - c.Offload
+	e = emtcp{links: c.links, now: c.now, deadline: c.cfg.Deadline, keeps: 1 - c.cfg.Offload, sized: c.sized(), left: c.left(), window: c.cfg.Window, least: c.cfg.minRequest()}
+	if c.cfg.Offload == 0 {
+		e.keeps = 1 - offloadShare
+	}
+	if e.total = c.total(); e.window > 0 {
+		e.reserve = c.Prefix() - c.drained
+	}
+	return e
 }
 
 // congested says whether l is owed bytes and has had none for a while.
@@ -56,14 +77,13 @@ func (l *link) congested(now Time) bool {
 // costly says whether the mode takes from a link: one of the costly kind, as long
 // as another kind serves that costs less for a Mbit as things are, where it is
 // known what they cost. (Huang's LTE takes less than his WiFi from 15 Mbit/s on.)
-func (c *Core) costly(id LinkID) bool {
-	l := &c.links[id]
-	if c.cfg.Energy != EnergyEMTCP || !l.terms.Costly {
+func (e *emtcp) costly(l *link) bool {
+	if !l.terms.Costly {
 		return false
 	}
 	own := l.terms.Radio.perMbit(l.est.capacity())
-	for i := range c.links {
-		o := &c.links[i]
+	for i := range e.links {
+		o := &e.links[i]
 		if !o.linkUse.pooled || o.terms.Costly {
 			continue
 		}
@@ -77,10 +97,10 @@ func (c *Core) costly(id LinkID) bool {
 
 // share is the part that a costly link keeps of all that is received, by the
 // rates of those that serve; known is false where some rate is not.
-func (c *Core) share(id LinkID) (share float64, known bool) {
+func (e *emtcp) share(costly *link) (share float64, known bool) {
 	sum := 0.0
-	for i := range c.links {
-		l := &c.links[i]
+	for i := range e.links {
+		l := &e.links[i]
 		if !l.linkUse.pooled {
 			continue
 		}
@@ -93,41 +113,42 @@ func (c *Core) share(id LinkID) (share float64, known bool) {
 	if sum <= 0 {
 		return 0, false
 	}
-	return float64(c.cfg.keeps() * (c.links[id].est.capacity() / sum)), true
+	return float64(e.keeps * (costly.est.capacity() / sum)), true
 }
 
 // shifted is what is left of a request that a policy has sized.
-func (c *Core) shifted(id LinkID, size int64) int64 {
-	if !c.costly(id) {
+func (e emtcp) shifted(id LinkID, size int64) int64 {
+	if e.links == nil || !e.costly(&e.links[id]) {
 		return size
 	}
-	stuck := c.cheapCongested()
-	if stuck && c.links[id].congested(c.now) {
+	l := &e.links[id]
+	stuck := e.cheapCongested()
+	if stuck && l.congested(e.now) {
 		return 0 // both are: more requests would not help either
 	}
 	if stuck {
 		return size
 	}
-	return min(size, c.allowance(id))
+	return min(size, e.allowance(l))
 }
 
 // detect is the state detector (chen, III: SISD): it notes that a link is idle,
 // which could be asked for more and has nothing to be asked for.
-func (c *Core) detect(id LinkID) {
-	if c.cfg.Energy != EnergyEMTCP || c.links[id].terms.Costly || c.links[id].congested(c.now) {
+func (e emtcp) detect(id LinkID) {
+	if e.links == nil || e.links[id].terms.Costly || e.links[id].congested(e.now) {
 		return
 	}
-	for i := range c.links {
-		if l := &c.links[i]; l.terms.Costly {
+	for i := range e.links {
+		if l := &e.links[i]; l.terms.Costly {
 			l.linkUse.spared = true
 		}
 	}
 }
 
 // cheapCongested says whether all cheap links are that could be given work.
-func (c *Core) cheapCongested() bool {
-	for i := range c.links {
-		if l := &c.links[i]; l.linkUse.pooled && !l.terms.Costly && l.health.fit(c.now) && !l.congested(c.now) {
+func (e *emtcp) cheapCongested() bool {
+	for i := range e.links {
+		if l := &e.links[i]; l.linkUse.pooled && !l.terms.Costly && l.health.fit(e.now) && !l.congested(e.now) {
 			return false
 		}
 	}
@@ -135,33 +156,32 @@ func (c *Core) cheapCongested() bool {
 }
 
 // allowance is how many bytes a costly link may still be given of its share.
-func (c *Core) allowance(id LinkID) int64 {
-	share, known := c.share(id)
-	if !known || !c.sized() {
+func (e *emtcp) allowance(l *link) int64 {
+	share, known := e.share(l)
+	if !known || !e.sized {
 		return unsized
 	}
-	l := &c.links[id]
-	if c.cfg.Window > 0 {
+	if e.window > 0 {
 		// What the consumer has in reserve says whether the links keep up.
-		if !l.linkUse.spared || c.cheapCongested() || c.Prefix()-c.drained < c.cfg.Window/reserveParts {
+		if !l.linkUse.spared || e.cheapCongested() || e.reserve < e.window/reserveParts {
 			return unsized
 		}
 		total := int64(0)
-		for i := range c.links {
-			total += c.links[i].load.assigned
+		for i := range e.links {
+			total += e.links[i].load.assigned
 		}
 		return max(0, int64(share*float64(total))-l.load.assigned)
 	}
-	bytes := max(0, int64(share*float64(c.total()))-l.load.assigned)
-	if c.cfg.Deadline > 0 {
+	bytes := max(0, int64(share*float64(e.total))-l.load.assigned)
+	if e.deadline > 0 {
 		cheap := 0.0
-		for i := range c.links {
-			if o := &c.links[i]; o.linkUse.pooled && !o.terms.Costly {
+		for i := range e.links {
+			if o := &e.links[i]; o.linkUse.pooled && !o.terms.Costly {
 				cheap += o.est.capacity()
 			}
 		}
-		rest := float64(c.left()-l.load.owed()) - float64(bytes)
-		if rest > float64(cheap*(float64(targetPart*c.cfg.Deadline.Seconds())-c.now.Seconds())) {
+		rest := float64(e.left-l.load.owed()) - float64(bytes)
+		if rest > float64(cheap*(float64(targetPart*e.deadline.Seconds())-e.now.Seconds())) {
 			return unsized
 		}
 	}
@@ -169,20 +189,15 @@ func (c *Core) allowance(id LinkID) int64 {
 }
 
 // overShare says whether a link has carried what the mode leaves to it.
-func (c *Core) overShare(id LinkID) bool {
-	return c.costly(id) && c.allowance(id) < c.cfg.minRequest()
+func (e emtcp) overShare(id LinkID) bool {
+	return e.links != nil && e.costly(&e.links[id]) && e.allowance(&e.links[id]) < e.least
 }
 
 // shareOut chooses all links that serve but the costly ones that have carried
 // their share of a file. A stream's are bounded request by request.
-func (c *Core) shareOut() {
-	c.chooseAll()
-	if c.cfg.Window > 0 {
-		return
-	}
-	for i := range c.links {
-		if c.overShare(LinkID(i)) {
-			c.links[i].linkUse.chosen = false
-		}
+func (e *emtcp) shareOut() {
+	for i := range e.links {
+		use := &e.links[i].linkUse
+		use.chosen = use.pooled && (e.window > 0 || !e.overShare(LinkID(i)))
 	}
 }

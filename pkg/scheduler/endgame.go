@@ -22,7 +22,7 @@ func (v View) guided(id LinkID, size int64) int64 {
 	}
 	l := &v.core.links[id]
 	end := v.finishTime()
-	share, least := v.brings(id, end), float64(v.core.least(l))
+	share, least := v.brings(id, end), float64(l.atLeast(v.core.cfg.minRequest()))
 	switch {
 	case share < least && v.another(id, share, end) && !without("leave-idle"):
 		return 0

@@ -301,7 +301,7 @@ func TestARationedStepAllocatesNothing(t *testing.T) {
 func TestABannedLinkThatRestsMayServeAgain(t *testing.T) {
 	r := newRig(t, Config{Links: 2, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 30, Energy: EnergyMin, Deadline: 1000 * Second})
 	r.up(2)
-	r.core.ban(1, nil)
+	r.core.links[1].ban(r.core.now, 1)
 	r.core.rest(1, Action{Why: ReasonDear}, true, nil)
 	l := &r.core.links[1]
 	l.health.notBefore = r.now + 5*Second

@@ -32,9 +32,24 @@ type energyPlan struct {
 	all    [maxCandidates]candidate
 	chosen linkSet // those that were chosen last
 	left   float64 // bytes
-	time   float64 // seconds until the deadline; 0: there is none
-	// lastLap is how many seconds before it no link goes to rest any more.
-	lastLap float64
+	first  float64 // bytes of a first request
+	sized  bool    // left is known
+	now    Time
+	// deadline is when the run should be over; 0: there is none.
+	deadline Time
+	// time is how many seconds are left until shortly before the deadline, and lastLap how many
+	// seconds before that no link goes to rest any more.
+	time, lastLap float64
+}
+
+// newEnergyPlan is a plan without candidates.
+func newEnergyPlan(now, deadline Time, left, first float64, sized bool) energyPlan {
+	m := energyPlan{left: left, first: first, sized: sized, now: now, deadline: deadline}
+	if deadline > 0 {
+		m.lastLap = max(leastLap, float64(lastPart*deadline.Seconds()))
+		m.time = max(1e-3, float64(targetPart*deadline.Seconds())-now.Seconds())
+	}
+	return m
 }
 
 // carries is what a link carries, in bytes per second, and whether that was told
@@ -64,85 +79,88 @@ func (l *link) hopes() float64 {
 	return float64(hopedGrowth * l.pace.last)
 }
 
-// energyPlan gathers the links that serve, and gives back those of them that are
-// chosen. hopeful takes of those the best that may come, where it is not known yet
-// what they carry.
-func (c *Core) energyPlan(m *energyPlan, hopeful bool) linkSet {
-	m.left = float64(c.left())
-	if c.cfg.Deadline > 0 {
-		m.lastLap = max(leastLap, float64(lastPart*c.cfg.Deadline.Seconds()))
-		m.time = max(1e-3, float64(targetPart*c.cfg.Deadline.Seconds())-c.now.Seconds())
+// energyPlan gathers the links that serve. hopeful takes of those that are chosen the best that
+// may come, where it is not known yet what they carry.
+func (c *Core) energyPlan(hopeful bool) energyPlan {
+	m := newEnergyPlan(c.now, c.cfg.Deadline, float64(c.left()), float64(c.cfg.First), c.sized())
+	nearest := Never
+	for i := range c.links {
+		if rtt := c.links[i].rtt.min; rtt > 0 {
+			nearest = min(nearest, rtt)
+		}
 	}
 	for i := range c.links {
-		l := &c.links[i]
-		if !l.linkUse.pooled || m.n == maxCandidates {
-			continue
+		if l := &c.links[i]; l.linkUse.pooled && m.n < maxCandidates {
+			m.add(l.candidate(c.now, l.expectedTrip(nearest), m.left, hopeful), LinkID(i), float64(c.room(LinkID(i)))+float64(l.load.owed()))
 		}
-		k := candidate{id: LinkID(i), room: float64(c.room(LinkID(i))) + float64(l.load.owed())}
-		k.rate, k.sure = l.carries()
-		if hopeful && !k.sure && l.linkUse.chosen {
-			k.rate = l.hopes()
-		}
-		switch k.least = k.rate; {
-		case !k.sure:
-			k.least = l.est.rate
-		case l.pace.settled(true):
-			k.least = min(k.least, l.pace.late)
-		}
-		k.tried, k.begun = l.pace.settled(true), l.pace.windows > 0
-		radio := l.radio()
-		k.perMbit = radio.perMbit(k.rate)
-		trip := c.expects(l)
-		switch {
-		case l.load.requests > 0: // it is awake
-		case l.linkUse.asked:
-			k.wake = radio.wakes(c.now - l.health.lastByte)
-			k.delay = trip.Seconds()
-		default:
-			k.wake = radio.wakes(Never)
-			k.delay = float64(connectRTTs * trip.Seconds())
-		}
-		if l.pace.windows == 0 {
-			k.rise = slowStart(trip, min(m.left, k.rate*trip.Seconds())).Seconds()
-			k.delay += k.rise
-		}
-		if k.active = radio.ActiveMW; k.wake >= radio.PromotionMJ {
-			k.promote = radio.PromotionTime.Seconds()
-		}
-		if k.backup = l.terms.Backup; k.backup {
-			k.wake += lastResort
-		}
-		at := m.n
-		for ; at > 0 && m.all[at-1].perMbit > k.perMbit; at-- {
-			m.all[at] = m.all[at-1]
-		}
-		m.all[at] = k
-		m.n++
 	}
 	for k := range m.n {
 		if c.links[m.all[k].id].linkUse.chosen {
 			m.chosen |= 1 << k
 		}
 	}
-	return m.chosen
+	return m
 }
 
-// expects is the link's round trip. To one that has not been measured, the server
-// is as far as over the others, and what stands for an unknown one is added.
-func (c *Core) expects(l *link) Time {
-	if l.rtt.min > 0 {
+// add puts a link in its place among the candidates: it may carry room bytes.
+func (m *energyPlan) add(k candidate, id LinkID, room float64) {
+	k.id, k.room = id, room
+	at := m.n
+	for ; at > 0 && m.all[at-1].perMbit > k.perMbit; at-- {
+		m.all[at] = m.all[at-1]
+	}
+	m.all[at] = k
+	m.n++
+}
+
+// candidate is what a link would carry, and take for that, where its round trip is trip and left
+// bytes are to come.
+func (l *link) candidate(now, trip Time, left float64, hopeful bool) (k candidate) {
+	k.rate, k.sure = l.carries()
+	if hopeful && !k.sure && l.linkUse.chosen {
+		k.rate = l.hopes()
+	}
+	switch k.least = k.rate; {
+	case !k.sure:
+		k.least = l.est.rate
+	case l.pace.settled(true):
+		k.least = min(k.least, l.pace.late)
+	}
+	k.tried, k.begun = l.pace.settled(true), l.pace.windows > 0
+	radio := l.radio()
+	k.perMbit = radio.perMbit(k.rate)
+	switch {
+	case l.load.requests > 0: // it is awake
+	case l.linkUse.asked:
+		k.wake = radio.wakes(now - l.health.lastByte)
+		k.delay = trip.Seconds()
+	default:
+		k.wake = radio.wakes(Never)
+		k.delay = float64(connectRTTs * trip.Seconds())
+	}
+	if l.pace.windows == 0 {
+		k.rise = slowStart(trip, min(left, k.rate*trip.Seconds())).Seconds()
+		k.delay += k.rise
+	}
+	if k.active = radio.ActiveMW; k.wake >= radio.PromotionMJ {
+		k.promote = radio.PromotionTime.Seconds()
+	}
+	if k.backup = l.terms.Backup; k.backup {
+		k.wake += lastResort
+	}
+	return k
+}
+
+// expectedTrip is the link's round trip. To one that has not been measured, the server is as far
+// as over the nearest of the others, and what stands for an unknown one is added.
+func (l *link) expectedTrip(nearest Time) Time {
+	switch {
+	case l.rtt.min > 0:
 		return l.rtt.min
-	}
-	least := Never
-	for i := range c.links {
-		if rtt := c.links[i].rtt.min; rtt > 0 {
-			least = min(least, rtt)
-		}
-	}
-	if least == Never {
+	case nearest == Never:
 		return unknownTrip
 	}
-	return least + unknownTrip/2
+	return nearest + unknownTrip/2
 }
 
 // slowStart is how much longer a connection takes until so many bytes come in a

@@ -88,7 +88,7 @@ func TestNobodyWaitsForTheGaugeForLong(t *testing.T) {
 		c, l := r.core, &r.core.links[0]
 		l.streams.ahead.answered, l.streams.conn[1].early, c.now = Second, Second, Second
 		tt.change(c, l)
-		if got := c.gauging(l, 1); got != tt.want {
+		if got := l.gauging(1, c.now) && c.task().startDecides(); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -124,7 +124,7 @@ func TestWhatEachIsAskedFor(t *testing.T) {
 		if want > 77 {
 			want = (want - firstBytes + n - 1) / n
 		}
-		if got := c.equal(l, 1, tt.bytes); got != want {
+		if got := l.equalShare(1, tt.bytes, c.task()); got != want {
 			t.Errorf("%s: %d bytes, want %d", name, got, want)
 		}
 	}
@@ -152,7 +152,7 @@ func TestTheOnlyLinkSharesAllOfASmallFile(t *testing.T) {
 		}
 		want := (tt.want - firstBytes + n - 1) / n
 		for range 2 { // it stays so
-			if got := c.equal(l, 1, first); got != want {
+			if got := l.equalShare(1, first, c.task()); got != want {
 				t.Errorf("%s: %d bytes, want %d", name, got, want)
 			}
 		}

@@ -47,9 +47,10 @@ type eta struct {
 	copied  [MaxStreams]float64 // seconds until the copy is there of what each was asked for at the last
 }
 
-// etaOf fills in the estimate of a link. A link whose rate is unknown is taken to be as fast as
+// eta fills in the estimate of a link. A link whose rate is unknown is taken to be as fast as
 // the mean of the others.
-func (c *Core) etaOf(id LinkID, o *eta) {
+func (v View) eta(id LinkID, o *eta) {
+	c := v.core
 	l := &c.links[id]
 	*o = eta{trip: l.rtt.now().Seconds(), streams: &l.streams, now: c.now, speeds: &l.speeds}
 	for i := range c.flight.chunks {
@@ -71,7 +72,7 @@ func (c *Core) etaOf(id LinkID, o *eta) {
 			}
 		}
 		if ch.duplicate != NoChunk {
-			o.copied[ch.stream] = c.copyEnds(&c.flight.chunks[c.flight.find(ch.duplicate)])
+			o.copied[ch.stream] = v.copyEnds(&c.flight.chunks[c.flight.find(ch.duplicate)])
 		}
 		o.last[ch.stream] = ch
 		o.owed[ch.stream] += ch.left() - ch.over
@@ -81,7 +82,7 @@ func (c *Core) etaOf(id LinkID, o *eta) {
 			o.wait[s] = l.straying(s, c.now).Seconds()
 		}
 	}
-	o.rate = (View{c}).RateOrMean(id) / float64(max(1, o.active))
+	o.rate = v.RateOrMean(id) / float64(max(1, o.active))
 	o.full = o.rate
 }
 
@@ -182,11 +183,11 @@ func (o *eta) duplicated() (set uint64) {
 }
 
 // copyEnds is in how many seconds a copy will be there.
-func (c *Core) copyEnds(ch *chunk) float64 {
-	l := &c.links[ch.link]
+func (v View) copyEnds(ch *chunk) float64 {
+	l := &v.core.links[ch.link]
 	bytes := l.load.queues[ch.stream].pending + ch.left() // copies are not among the former
-	end := l.due(ch, c.now)
-	if rate := (View{c}).RateOrMean(ch.link) * l.part(ch.stream); rate > 0 {
+	end := l.due(ch, v.core.now)
+	if rate := v.RateOrMean(ch.link) * l.part(ch.stream); rate > 0 {
 		end += float64(bytes) / rate
 	}
 	return min(forever, end)
@@ -240,8 +241,8 @@ func (l *link) trips() Time {
 
 // delay is in how many seconds the first byte of another request on a stream
 // would come: what it still has to receive delays it, but not below a round trip.
-func (o *eta) delay(l *link, stream StreamID) float64 {
-	trips := o.trip * float64(l.streams.trips(stream))
+func (o *eta) delay(stream StreamID) float64 {
+	trips := o.trip * float64(o.streams.trips(stream))
 	if o.owed[stream] == 0 { // at no rate, either
 		return max(trips, o.wait[stream])
 	}
@@ -251,7 +252,7 @@ func (o *eta) delay(l *link, stream StreamID) float64 {
 // soonest is in how many seconds a stream would have so many bytes more. A thief's end
 // is counted as a victim's is, or two streams would each seem to be the sooner one, and
 // take the same bytes from each other by turns.
-func (o *eta) soonest(l *link, stream StreamID, bytes int64) float64 {
+func (o *eta) soonest(stream StreamID, bytes int64) float64 {
 	after := o.wait[stream] + o.lasts(stream, o.owed[stream]+bytes)
-	return max(o.delay(l, stream)+o.next(stream, bytes), after)
+	return max(o.delay(stream)+o.next(stream, bytes), after)
 }

@@ -88,7 +88,7 @@ type exploringStep uint8
 
 const (
 	watching exploringStep = iota
-	knocking               // a handshake is under way
+	shaking                // a handshake is under way
 	pairing                // two connections are at work
 )
 
@@ -139,6 +139,51 @@ func (e *exploring) fail(now Time) {
 // jerky says whether bytes come by fits and starts.
 func (e *exploring) jerky() bool { return e.pauses > e.failed }
 
+// advice is what a link's exploration asks the Core for.
+type advice uint8
+
+const (
+	noAdvice    advice = iota
+	askAnother         // ask for a little over a connection that the link has not used
+	giveUpAsked        // withdraw that request: its handshake takes too long
+)
+
+// advance takes the exploration of a link on. usable says whether the link may be given work.
+func (s *streams) advance(now Time, l *link, t task, usable bool) advice {
+	e := &s.explore
+	if e.step != pairing && usable && l.mayTry(now, t) && l.rttShifted(now, t) && !without("rtt-shift") {
+		s.followRTTShift(now, l)
+	}
+	handshook := l.rtt.handshakes > e.shakes
+	switch e.step {
+	case watching:
+		switch {
+		case !usable:
+		case l.mayTry(now, t) && s.queue.tooShort(now, l) && now-l.health.lastByte <= leastWake && !without("short-queue"):
+			s.try(now, l.rateSince(s.queue.from, now))
+		case s.worthExploring(now, l, t) && !without("pair-trial"):
+			return askAnother
+		}
+	case shaking:
+		switch {
+		case handshook && !l.rtt.waited(l.rtt.latest):
+			s.most++
+			e.begin(pairing, now, l)
+		case handshook && e.jerky() && l.speeds.total[0] > e.first:
+			s.most++ // it waited behind what came when the pause was over, which tells nothing
+			e.begin(pairing, now, l)
+			e.doubtful = true
+		case handshook:
+			e.fail(now)
+		case now-e.since > longest(shakeFloor, shakeTrips, l.rtt.path()):
+			return giveUpAsked
+		}
+	case pairing:
+		s.judgePair(now, l, t)
+	}
+	return noAdvice
+}
+
 // explore looks whether links would carry more over more connections. It is left alone
 // where somebody else has said how many there are, where a reader may be what holds all
 // back, and where joules are to be saved: what links carry must be known there.
@@ -147,38 +192,16 @@ func (c *Core) explore(out []Action) []Action {
 		return out
 	}
 	for i := range c.links {
-		id, l := LinkID(i), &c.links[i]
-		e := &l.streams.explore
-		if e.step != pairing && c.rttShifted(l) && !without("rtt-shift") {
-			l.streams.followRTTShift(c.now, l)
-		}
-		switch e.step {
-		case watching:
-			switch {
-			case c.starved(l) && !without("short-queue"):
-				l.streams.try(c.now, l.rateSince(l.streams.queue.from, c.now))
-			case c.worthExploring(l) && !without("pair-trial"):
-				out = c.askAnother(id, out)
+		id, s := LinkID(i), &c.links[i].streams
+		switch s.advance(c.now, &c.links[i], c.task(), c.usable(&c.links[i])) {
+		case askAnother:
+			out = c.askAnother(id, out)
+		case giveUpAsked:
+			if at := c.flight.find(s.explore.chunk); at >= 0 && c.flight.chunks[at].got == 0 {
+				out = c.withdraw(at, out)
 			}
-		case knocking:
-			switch {
-			case l.rtt.handshakes > e.shakes && !l.rtt.waited(l.rtt.latest):
-				l.streams.most++
-				e.begin(pairing, c.now, l)
-			case l.rtt.handshakes > e.shakes && e.jerky() && l.speeds.total[0] > e.first:
-				l.streams.most++ // it waited behind what came when the pause was over, which tells nothing
-				e.begin(pairing, c.now, l)
-				e.doubtful = true
-			case l.rtt.handshakes > e.shakes:
-				e.fail(c.now)
-			case c.now-e.since > longest(shakeFloor, shakeTrips, l.rtt.path()):
-				if at := c.flight.find(e.chunk); at >= 0 && c.flight.chunks[at].got == 0 {
-					out = c.withdraw(at, out)
-				}
-				e.fail(c.now)
-			}
-		case pairing:
-			c.judgePair(l)
+			s.explore.fail(c.now)
+		case noAdvice:
 		}
 	}
 	return out
@@ -193,24 +216,16 @@ func (s *streams) lone() bool { return s.most == 1 && !s.trial.running && s.refu
 
 // mayTry says whether more than a link's only connection can be tried at once, and there is
 // time enough left to make use of that.
-func (c *Core) mayTry(l *link) bool {
+func (l *link) mayTry(now Time, t task) bool {
 	s := &l.streams
-	return s.lone() && s.trial.failed < exploreTries && c.now >= s.trial.restUntil &&
-		c.usable(l) && float64(c.left()) > c.brought(l.trialWorth().Seconds())
-}
-
-// starved says whether a link could carry more than its only connection, which has lost
-// packets.
-func (c *Core) starved(l *link) bool {
-	return l.streams.queue.tooShort(c.now, l) && c.now-l.health.lastByte <= leastWake && c.mayTry(l)
+	return s.lone() && s.trial.failed < exploreTries && now >= s.trial.restUntil && t.outlasts(l.trialWorth())
 }
 
 // worthExploring says whether a link looks as if a connection had less than it could
 // carry, and there is time enough left to make use of that.
-func (c *Core) worthExploring(l *link) bool {
-	s := &l.streams
+func (s *streams) worthExploring(now Time, l *link, t task) bool {
 	e := &s.explore
-	if !s.lone() || e.failed >= exploreTries || c.now < e.restUntil || l.rtt.min == 0 || l.load.requests == 0 || !c.usable(l) {
+	if !s.lone() || e.failed >= exploreTries || now < e.restUntil || l.rtt.min == 0 || l.load.requests == 0 {
 		return false
 	}
 	worth := levelWorth
@@ -219,10 +234,10 @@ func (c *Core) worthExploring(l *link) bool {
 		return false
 	case e.paused && e.jerky(): // now that no byte of its own delays a handshake
 		worth = pauseWorth
-	case c.now-l.health.lastByte > leastWake || e.level < e.wanted:
+	case now-l.health.lastByte > leastWake || e.level < e.wanted:
 		return false
 	}
-	return float64(c.free()) > c.brought(worth.Seconds())
+	return float64(t.free) > float64(t.rate*worth.Seconds())
 }
 
 // askAnother asks for a little over a connection that the link has not used.
@@ -234,28 +249,22 @@ func (c *Core) askAnother(id LinkID, out []Action) []Action {
 	}
 	before := len(out)
 	if out = c.start(id, stream, c.ledger.take(min(probeSize, c.most(id)), c.ledger.size), out); len(out) > before {
-		l.streams.explore.begin(knocking, c.now, l)
+		l.streams.explore.begin(shaking, c.now, l)
 		l.streams.explore.chunk = c.flight.next - 1
 	}
 	return out
 }
 
-// worthMany says whether more is left than a record for each of many connections.
-func (c *Core) worthMany(l *link) bool {
-	return float64(c.left()) >= c.brought(2*firstTrial*l.record().Seconds())
-}
-
 // judgePair ends the time of two connections: there will be many, or one.
-func (c *Core) judgePair(l *link) {
-	s := &l.streams
+func (s *streams) judgePair(now Time, l *link, t task) {
 	e := &s.explore
-	span := c.now - e.since
+	span := now - e.since
 	jerky := e.jerky()
 	switch {
-	case !c.worthMany(l):
+	case float64(t.left) < float64(t.rate*(2*firstTrial*l.record().Seconds())): // less than a record for each of many
 	case jerky && s.conn[1].opened > 0 && l.load.queues[0].requests > 0 && s.conn[1].heard-s.conn[0].heard > longest(pairFloor, pauseTrips, l.rtt.path())+l.apart():
 		e.step = watching
-		s.try(c.now, e.mean)
+		s.try(now, e.mean)
 		return
 	case s.refused != 0 || l.health.banned || l.est.nMarks == 0:
 	case span < longest(levelWindow, pairTrips, l.rtt.path()):
@@ -265,7 +274,7 @@ func (c *Core) judgePair(l *link) {
 		kept := float64(l.speeds.total[0]-e.first) / span.Seconds()
 		if rate >= pairGain*e.mean && (!e.doubtful || span >= pauseMost) && (jerky || kept >= pairKeeps*e.mean) {
 			e.step = watching // and with more than one connection, for good
-			s.try(c.now, rate)
+			s.try(now, rate)
 			return
 		}
 		if jerky && span < pauseMost {
@@ -273,5 +282,5 @@ func (c *Core) judgePair(l *link) {
 		}
 	}
 	s.most = 1
-	e.fail(c.now)
+	e.fail(now)
 }

@@ -47,15 +47,22 @@ const (
 // others continue them at the byte where they stopped, and tries banned links
 // again (skjolden, 8.2.4). When all links are slow, all are kept.
 func (c *Core) failover(out []Action) []Action {
-	out = c.pardon(out)
+	if gap := c.now - c.looked; gap > unseen {
+		for i := range c.links {
+			c.links[i].forgive(c.now, gap)
+		}
+	}
+	c.looked = c.now
+	if id := c.links.allBanned(); id != NoLink {
+		out = append(out, c.links[id].unban(c.now, id))
+	}
 	for id := range LinkID(len(c.links)) {
 		l := &c.links[id]
 		switch {
 		case !l.health.up:
 		case l.health.banned && l.health.probing:
 			if c.now-l.health.lastByte > l.rtt.probeLimit(l.health.probeLimit()) {
-				out = c.release(id, out)
-				out = c.ban(id, out)
+				out = append(c.release(id, out), l.ban(c.now, id))
 			}
 		case l.health.banned:
 			if c.now >= l.health.notBefore && !l.linkUse.resting {
@@ -68,8 +75,7 @@ func (c *Core) failover(out []Action) []Action {
 			if l.load.fruitless() && l.health.inVain < math.MaxUint8 {
 				l.health.inVain++
 			}
-			out = c.release(id, out)
-			out = c.ban(id, out)
+			out = append(c.release(id, out), l.ban(c.now, id))
 		case l.load.requests > 0 && l.est.nMarks > 0 && l.silent(c.now):
 			out = c.knock(id, out)
 		case l.health.knocks.tries > 0:
@@ -81,18 +87,12 @@ func (c *Core) failover(out []Action) []Action {
 	return out
 }
 
-// forgive leaves out of account the time in which nobody looked.
-func (c *Core) forgive() {
-	if gap := c.now - c.looked; gap > unseen {
-		for i := range c.links {
-			l := &c.links[i]
-			l.health.forgive(c.now, gap)
-			for s := range l.streams.conn {
-				l.streams.conn[s].heard = min(c.now, l.streams.conn[s].heard+gap)
-			}
-		}
+// forgive leaves a time out of account in which nobody looked.
+func (l *link) forgive(now, gap Time) {
+	l.health.forgive(now, gap)
+	for s := range l.streams.conn {
+		l.streams.conn[s].heard = min(now, l.streams.conn[s].heard+gap)
 	}
-	c.looked = c.now
 }
 
 // silent says whether nothing has come over a link for too long.
@@ -117,7 +117,7 @@ func (c *Core) slow(id LinkID) bool {
 	limit := max(staticLimit, dynamicFactor*v.SumRate()/float64(max(1, v.UsableLinks())))
 	below := l.est.nMarks > 0 && l.est.rate > 0 && l.est.rate < limit
 	if below && l.est.rate >= staticLimit && c.robs(id) {
-		below = !c.nearEnd()
+		below = !c.task().nearEnd()
 		wait <<= l.health.slowBans
 	}
 	return l.health.below(c.now, below, wait)
@@ -151,60 +151,55 @@ func (c *Core) anotherServes(id LinkID, least float64) bool {
 	return false
 }
 
-// ban takes the link out of the pool for a while.
-func (c *Core) ban(id LinkID, out []Action) []Action {
-	l := &c.links[id]
-	l.health.ban(c.now)
-	l.linkUse.trouble = min(l.linkUse.trouble, c.now)
+// ban takes the link, whose id is given, out of use for a while.
+func (l *link) ban(now Time, id LinkID) Action {
+	l.health.ban(now)
+	l.linkUse.trouble = min(l.linkUse.trouble, now)
 	l.est.forget()
 	for i := range l.streams.conn {
 		l.streams.conn[i].opened = 0 // a connection that rests starts slowly again (RFC 5681, 4.1)
 	}
-	return append(out, Action{Kind: Ban, Link: id})
+	return Action{Kind: Ban, Link: id}
 }
 
-func (c *Core) unban(id LinkID, out []Action) []Action {
-	c.links[id].health.unban(c.now)
-	return append(out, Action{Kind: Unban, Link: id})
+// unban ends the ban of the link.
+func (l *link) unban(now Time, id LinkID) Action {
+	l.health.unban(now)
+	return Action{Kind: Unban, Link: id}
 }
 
-// pardon ends the ban of a link when no other is left that could carry anything: it
-// is asked like any other then, and may take as long, so that whoever drives the Core
-// can give it up in the end.
-func (c *Core) pardon(out []Action) []Action {
+// linkList is the links of a run.
+type linkList []link
+
+// allBanned is the first banned link where no other is left that could carry anything, else
+// NoLink: it is to be asked like any other then, and may take as long, so that the driver of the
+// Core can give it up in the end.
+func (ls linkList) allBanned() LinkID {
 	banned := NoLink
-	for i := range c.links {
-		switch l := &c.links[i]; {
+	for i := range ls {
+		switch l := &ls[i]; {
 		case !l.health.up || l.linkUse.resting && l.linkUse.why == ReasonCapped:
 		case !l.health.banned:
-			return out
+			return NoLink
 		case banned == NoLink:
 			banned = LinkID(i)
 		}
 	}
-	if banned == NoLink {
-		return out
-	}
-	return c.unban(banned, out)
+	return banned
 }
 
-// recall lets banned links be tried again at once when no other link is up.
-func (c *Core) recall() {
-	for i := range c.links {
-		if l := &c.links[i]; l.health.up && !l.health.banned {
+// retryBanned lets banned links be tried again at once when no other link is up.
+func (ls linkList) retryBanned(now Time) {
+	for i := range ls {
+		if l := &ls[i]; l.health.up && !l.health.banned {
 			return
 		}
 	}
-	for i := range c.links {
-		if l := &c.links[i]; l.health.banned {
-			l.health.notBefore = c.now
+	for i := range ls {
+		if l := &ls[i]; l.health.banned {
+			l.health.notBefore = now
 		}
 	}
-}
-
-// nearEnd says whether the download will be over before a probe could tell much.
-func (c *Core) nearEnd() bool {
-	return float64(c.left()) < c.brought(silentAgain.Seconds())
 }
 
 // probe asks a banned link for a little: free bytes, or, when there are none,
@@ -212,20 +207,19 @@ func (c *Core) nearEnd() bool {
 // and the others finish. While the size is unknown, and near the end, it is
 // asked only if nobody else is at work.
 func (c *Core) probe(id LinkID, out []Action) []Action {
-	if len(c.flight.chunks) > 0 && (!c.sized() || c.nearEnd()) {
+	if len(c.flight.chunks) > 0 && (!c.sized() || c.task().nearEnd()) {
 		return out
 	}
-	before := len(out)
-	size := min(probeSize, c.most(id))
+	v, before, size := View{c}, len(out), min(probeSize, c.most(id))
 	if c.batch != nil && !c.batch.freeMap.empty() {
 		out = c.probePiece(id, size, out)
 	} else if c.cfg.Window > 0 && !without("head-first") { // no consumer is to wait for it soon
 		out = c.start(id, 0, c.ledger.takeLast(size, c.limit()), out)
 	} else if len(c.ledger.free) > 0 {
 		out = c.start(id, 0, c.ledger.take(size, c.limit()), out)
-	} else if victim := (View{c}).slowest(id); victim != NoLink && c.links[victim].silent(c.now) {
+	} else if victim := v.slowest(id); victim != NoLink && c.links[victim].silent(c.now) {
 		var o eta
-		c.etaOf(victim, &o)
+		v.eta(victim, &o)
 		if s, _ := o.latest(noStream); s != noStream && o.last[s].duplicate == NoChunk && (c.batch == nil || !o.last[s].guess && c.mayHelp(id, 0, o.last[s])) {
 			out = c.takeOver(id, 0, o.last[s], size, out)
 		}

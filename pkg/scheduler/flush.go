@@ -23,7 +23,7 @@ func (c *Core) flush(out []Action) []Action {
 	for id := range LinkID(len(c.links)) {
 		l := &c.links[id]
 		piped := l.streams.piped
-		if piped == 0 || l.rtt.min < longTrip || l.terms.Cap > 0 || float64(c.left()) > c.brought(flushTrips*l.rtt.min.Seconds()) || !c.askedLast(id) {
+		if piped == 0 || l.rtt.min < longTrip || l.terms.Cap > 0 || float64(c.left()) > flushTrips*l.rtt.min.Seconds()*(View{c}).SumRate() || !c.askedLast(id) {
 			continue
 		}
 		if without("flush") {

@@ -17,46 +17,48 @@ const (
 // most is the size in bytes of the largest rest that is dealt with as a whole.
 func (c *Config) most() int64 { return hedgeRequests * c.minRequest() }
 
-// worthCopying says whether an idle stream of thief would be done with the rest of
-// ch before its own stream is, which is in end seconds.
-func (c *Core) worthCopying(thief *link, own *eta, stream StreamID, ch *chunk, end float64) bool {
-	rest, most := ch.left()-ch.over, c.cfg.most()
-	if c.batch != nil { // connections that fall silent are worth more than one file's last bytes
+// worthCopying says whether the thief would be done with the rest of ch before its own stream is,
+// which is in end seconds.
+func (t *thief) worthCopying(ch *chunk, end float64) bool {
+	rest, most := ch.left()-ch.over, t.cfg.most()
+	if t.batch { // connections that fall silent are worth more than one file's last bytes
 		most = leastWhole
 	}
-	budget := max(most, int64(hedgeShare*float64(c.Size())))
-	if own.active == 0 && !without("idle-budget") {
+	budget := max(most, int64(hedgeShare*float64(t.size)))
+	if t.own.active == 0 && !without("idle-budget") {
 		budget *= idleHedges
 	}
-	if thief.load.preempted > 0 || rest == 0 || rest > most || c.copied+rest > budget {
+	if t.link.load.preempted > 0 || rest == 0 || rest > most || t.copied+rest > budget {
 		return false
 	}
-	if (!thief.est.measured() || own.rate <= 0) && !c.unheard(thief, ch) {
+	if (!t.link.est.measured() || t.own.rate <= 0) && !t.unheard(ch) {
 		return false
 	}
-	return own.soonest(thief, stream, rest) < end
+	return t.own.soonest(t.stream, rest) < end
 }
 
-// relay lets an idle link take over what a slow one has asked for twice: the faster of the
-// two will have it at end. What the copy has beyond the original is thrown away, so the
-// gain must be great.
-func (c *Core) relay(thief LinkID, stream StreamID, own *eta, ch *chunk, end float64, out []Action) []Action {
-	l, rest := &c.links[thief], ch.left()
-	if c.flight.chunks[c.flight.find(ch.duplicate)].link == thief {
-		return out // it is at it
+// worthRelaying says whether an idle thief should take over what a slow link has asked for twice:
+// the faster of the two will have it at end. What the copy has beyond the original is thrown
+// away, so the gain must be great.
+func (t *thief) worthRelaying(ch *chunk, end float64) bool {
+	if t.flight.chunks[t.flight.find(ch.duplicate)].link == t.id {
+		return false // it is at it
 	}
-	if without("relay") || c.batch != nil || own.last[stream] != nil || l.load.preempted > 0 || l.est.rate <= 0 || rest > c.most(thief) {
-		return out
+	rest := ch.left()
+	if without("relay") || t.batch || t.own.last[t.stream] != nil || t.link.load.preempted > 0 || t.link.est.rate <= 0 || rest > t.room {
+		return false
 	}
-	alone := own.soonest(l, stream, rest)
-	if end <= nowhere*alone || end-alone <= worthRTTs*own.trip || c.anotherSooner(thief, ch.link, rest, alone) {
-		return out
-	}
+	alone := t.own.soonest(t.stream, rest)
+	return end > nowhere*alone && end-alone > worthRTTs*t.own.trip && !t.anotherSooner(ch.link, rest, alone)
+}
+
+// relay lets a link take over all of a request, and ends the copy of it.
+func (c *Core) relay(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
 	original := ch.id
 	out = c.unpair(ch, out)
 	ch = &c.flight.chunks[c.flight.find(original)]
 	ch.duplicate = NoChunk // unpair leaves that to whoever ends it
-	return c.takeOver(thief, stream, ch, rest, out)
+	return c.takeOver(thief, stream, ch, ch.left(), out)
 }
 
 // hedge lets a stream fetch the rest of ch too.
@@ -70,7 +72,7 @@ func (c *Core) hedge(thief LinkID, stream StreamID, ch *chunk, out []Action) []A
 	copied.duplicate, copied.copy = original, true
 	if c.batch != nil {
 		c.adopt(copied, &c.flight.chunks[c.flight.find(original)])
-		c.batch.tables[thief].copying |= 1 << stream
+		c.batch.states[thief].copying |= 1 << stream
 	}
 	l := &c.links[thief]
 	l.load.owe(stream, -rest.Len())

@@ -5,18 +5,18 @@ type batch struct {
 	freeMap  freeMap
 	received int64 // bytes, each counted once
 	plans    []Plan
-	files    int      // may be in progress at once; 0: any number
-	order    []LinkID // in which links are served
-	tables   []table
-	booked   bool    // something was told that nobody has acted upon
-	asking   bool    // the sizes of all files should be known soon
-	helping  bool    // there is nothing left to ask for
-	drySince Time    // when all was asked for that could be; Never: it is not
-	lasts    float64 // for how many seconds more the job will last
+	files    int         // may be in progress at once; 0: any number
+	order    []LinkID    // in which links are served
+	states   []dealState // of the links, in one assignment
+	booked   bool        // something was told that nobody has acted upon
+	asking   bool        // the sizes of all files should be known soon
+	helping  bool        // there is nothing left to ask for
+	drySince Time        // when all was asked for that could be; Never: it is not
+	lasts    float64     // for how many seconds more the job will last
 }
 
 func newBatch(links int) *batch {
-	b := &batch{plans: make([]Plan, links), tables: make([]table, links)}
+	b := &batch{plans: make([]Plan, links), states: make([]dealState, links)}
 	for id := range LinkID(links) {
 		b.order = append(b.order, id)
 	}

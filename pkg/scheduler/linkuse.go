@@ -48,26 +48,21 @@ func (c *Core) selectLinks(kind InputKind, out []Action) []Action {
 	backups := c.pool()
 	switch c.cfg.Energy {
 	case EnergyEMTCP:
-		c.shareOut()
+		e := c.emtcp()
+		e.shareOut()
 	case EnergyMin:
 		if r.moved || c.now >= r.next || kind == Sized {
 			out = c.choose(out)
 		}
 		return c.carryOut(backups, out)
 	case EnergyOff:
-		c.chooseAll()
+		for i := range c.links {
+			c.links[i].linkUse.chosen = c.links[i].linkUse.pooled
+		}
 	}
 	r.moved = false
 	r.next = c.now + rationEvery
 	return c.carryOut(backups, out)
-}
-
-// chooseAll chooses all who serve.
-func (c *Core) chooseAll() {
-	for i := range c.links {
-		d := &c.links[i].linkUse
-		d.chosen = d.pooled
-	}
 }
 
 // serves says whether a link could do its part: it is up, may carry more, and has
@@ -92,16 +87,13 @@ func (c *Core) pool() (backups bool) {
 	}
 	for i := range c.links {
 		l := &c.links[i]
-		pooled := c.serves(LinkID(i)) && (!l.terms.Backup || !primary || c.mayPress())
+		pooled := c.serves(LinkID(i)) && (!l.terms.Backup || !primary || c.cfg.pressing())
 		c.selection.moved = c.selection.moved || pooled != l.linkUse.pooled
 		l.linkUse.pooled = pooled
 		backups = backups || pooled && l.terms.Backup
 	}
 	return backups
 }
-
-// mayPress says whether backups may be chosen beside others: for a deadline.
-func (c *Core) mayPress() bool { return c.cfg.Energy == EnergyMin && c.cfg.Deadline > 0 }
 
 // carryOut sends links to rest, and wakes others, as was chosen. backups says
 // that none but backups serve.

@@ -219,7 +219,7 @@ func TestNoTrialOutlivesTheDownload(t *testing.T) {
 		l.rtt.data = l.rtt.min
 		byRecords(l, 1, Second, 400e3, func(now Time) { l.streams.queue.watch(now, l) })
 		l.streams.loss.repeats = lossRepeats
-		l.streams.tune(Second, l, task{left: 4 << 20, share: 4 << 20, lasts: lasts})
+		l.streams.tune(Second, l, task{left: 4 << 20, share: 4 << 20, rate: (4 << 20) / lasts})
 		if l.streams.trial.running != want {
 			t.Errorf("%.1f s left: tried more: %v", lasts, l.streams.trial.running)
 		}

@@ -67,9 +67,9 @@ const (
 	maxCandidates = 16
 )
 
-// inTime is the set with the least energy that meets the deadline, when chosen is
-// the one at work; all links where none does.
-func (m *energyPlan) inTime(chosen linkSet) linkSet {
+// inTime is the set with the least energy that meets the deadline; all links where none does.
+func (m *energyPlan) inTime() linkSet {
+	chosen := m.chosen
 	stay := m.filled(chosen, spareToStay)
 	best, least := m.everyone(), forever
 	m.sets(func(s linkSet) {
@@ -95,61 +95,54 @@ func (m *energyPlan) inTime(chosen linkSet) linkSet {
 	return best
 }
 
-// pick is the set of links that should work, when chosen do, and why the others
-// should not. It may fill the plan anew.
-func (c *Core) pick(m *energyPlan, chosen linkSet) (linkSet, Reason) {
-	those := chosen
-	if chosen == 0 {
+// pick is the set of links that should work, when chosen do, and why the others should not.
+// known is false where that hangs on what the chosen ones turn out to carry.
+func (m *energyPlan) pick() (set linkSet, why Reason, known bool) {
+	those := m.chosen
+	if those == 0 {
 		those = m.everyone()
 	}
-	known := c.sized() && m.sure(those)
-	if c.cfg.Deadline > 0 {
-		if c.sized() && m.time > m.lastLap && m.far() {
-			if set := m.change(chosen); !m.tried(set) || m.filled(set, spareToRest) < forever {
-				return set, ReasonInTime
+	sure := m.sized && m.sure(those)
+	if m.deadline > 0 {
+		if m.sized && m.time > m.lastLap && m.far() {
+			if set = m.change(); !m.tried(set) || m.filled(set, spareToRest) < forever {
+				return set, ReasonInTime, true
 			}
 		}
-		if set, pressed := c.press(m, chosen, known); pressed {
-			return set, ReasonInTime
+		if set, pressed := m.press(sure); pressed {
+			return set, ReasonInTime, true
 		}
 	}
 	switch {
-	case known:
-		return m.change(chosen), ReasonDear
-	case c.sized():
-		if chosen == 0 {
-			return m.cheapest(min(m.left, float64(c.cfg.First))), ReasonUnmeasured
-		}
-		// Nobody has to wait for a measurement that cannot change anything.
-		*m = energyPlan{}
-		chosen = c.energyPlan(m, true)
-		if set := m.change(chosen); set != chosen {
-			return set, ReasonDear
-		}
-		return chosen, ReasonUnmeasured
+	case sure:
+		return m.change(), ReasonDear, true
+	case m.sized && m.chosen == 0:
+		return m.cheapest(min(m.left, m.first)), ReasonUnmeasured, true
+	case m.sized:
+		return m.chosen, ReasonUnmeasured, false
+	case m.chosen == 0:
+		return m.cheapest(float64(leastRequest)), ReasonUnsized, true
 	}
-	if chosen == 0 {
-		chosen = m.cheapest(float64(leastRequest))
-	}
-	return chosen, ReasonUnsized
+	return m.chosen, ReasonUnsized, true
 }
 
 // press is the set of links that a deadline asks for; pressed is false while it
 // asks for nothing yet.
-func (c *Core) press(m *energyPlan, chosen linkSet, known bool) (set linkSet, pressed bool) {
-	patient := c.now < Time(graceful*float64(c.cfg.Deadline))
+func (m *energyPlan) press(sure bool) (set linkSet, pressed bool) {
+	patient := m.now < Time(graceful*float64(m.deadline))
 	switch {
-	case c.cfg.Deadline <= tooNear, !c.sized() && !patient:
+	case m.deadline <= tooNear, !m.sized && !patient:
 		return m.everyone(), true
-	case c.sized() && (known || !patient):
-		return m.inTime(chosen), true
+	case m.sized && (sure || !patient):
+		return m.inTime(), true
 	}
 	return 0, false
 }
 
 // change is the set with the least energy for what is left, if it is so much
 // better than the chosen one that a change is worth it.
-func (m *energyPlan) change(chosen linkSet) linkSet {
+func (m *energyPlan) change() linkSet {
+	chosen := m.chosen
 	best := m.cheapest(m.left)
 	if chosen == 0 || best == chosen {
 		return best
@@ -175,9 +168,7 @@ func (m *energyPlan) change(chosen linkSet) linkSet {
 
 // choose chooses the links that work, wakes them, and sends the others to rest.
 func (c *Core) choose(out []Action) []Action {
-	var m energyPlan
-	before := c.energyPlan(&m, false)
-	r := &c.selection
+	m, r := c.energyPlan(false), &c.selection
 	r.moved = false
 	r.next = c.now + rationEvery
 	late := c.cfg.Deadline > tooNear // there is time for a choice
@@ -189,10 +180,16 @@ func (c *Core) choose(out []Action) []Action {
 	}
 	after, why := linkSet(0), NoReason
 	if m.n > 0 {
-		after, why = c.pick(&m, before)
-		before = m.chosen
+		known := false
+		if after, why, known = m.pick(); !known {
+			// No measurement is waited for that cannot change anything.
+			m = c.energyPlan(true)
+			if after = m.change(); after != m.chosen {
+				why = ReasonDear
+			}
+		}
 	}
-	mean := m.energy(before, m.left) / (m.left * mbitPerByte) // mJ per Mbit
+	mean := m.energy(m.chosen, m.left) / (m.left * mbitPerByte) // mJ per Mbit
 	for i := range c.links {
 		c.links[i].linkUse.chosen = false
 	}
@@ -205,7 +202,7 @@ func (c *Core) choose(out []Action) []Action {
 		case !d.chosen && m.all[k].backup:
 			a.Why = ReasonBackup
 		case !d.chosen:
-		case before == 0:
+		case m.chosen == 0:
 			a.Why = ReasonNeeded
 		case c.cfg.Deadline > 0:
 			a.Why = ReasonDeadline

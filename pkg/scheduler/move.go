@@ -2,22 +2,6 @@ package scheduler
 
 import "math/bits"
 
-// worthMoving says whether a request for a file of unknown size that was not
-// answered should be moved to a stream of thief, since its own will be done only in
-// end seconds. It cannot be shared, and costs its connection, so the gain must be
-// great.
-func (c *Core) worthMoving(thief *link, own *eta, stream StreamID, from *eta, victim StreamID, end float64) bool {
-	ch := from.last[victim]
-	if thief.load.preempted > 0 || !thief.est.measured() || ch.got > 0 || from != own && ch.taken >= takenMost {
-		return false
-	}
-	alone, trips := own.soonest(thief, stream, ch.left()-ch.over), float64(movedTrips)
-	if from == own { // the connection that is lost is one of the link's own
-		trips = reconnectRTTs
-	}
-	return end > nowhere*alone && end-alone > trips*own.trip && !without("move")
-}
-
 // move withdraws a request that was not answered, and makes it anew on a stream of
 // another.
 func (c *Core) move(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {

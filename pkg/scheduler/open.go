@@ -56,9 +56,11 @@ func (c *Core) openAhead(out []Action) []Action {
 	if c.cfg.Parallelism > 0 {
 		return out
 	}
+	unknown := c.sizesUnknown()
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
-		if !c.mayOpen(id) || without("open-ahead") {
+		undecided := unknown || c.batch == nil && l.load.received == 0 && l.load.assigned <= shareMost
+		if !undecided || !l.mayOpen() || !c.usable(l) || c.planned(id) || without("open-ahead") {
 			continue
 		}
 		most := min(openMost, l.rtt.min/tripPerStream)
@@ -75,11 +77,9 @@ func (c *Core) openAhead(out []Action) []Action {
 	return out
 }
 
-// mayOpen says whether a link is far and at work, has not been measured yet, and it is still
-// open how many connections it is to have.
-func (c *Core) mayOpen(id LinkID) bool {
-	l := &c.links[id]
-	return l.load.requests > 0 && l.rtt.min >= longTrip && l.est.nSamples == 0 && c.usable(l) && !c.planned(id) && c.undecided(l)
+// mayOpen says whether a link is far and at work, and has not been measured yet.
+func (l *link) mayOpen() bool {
+	return l.load.requests > 0 && l.rtt.min >= longTrip && l.est.nSamples == 0
 }
 
 // fresh says whether a connection was made ahead and has brought nothing yet.
@@ -156,25 +156,24 @@ func (l *link) shares(bytes int64, secure bool) (n StreamID, each, keeps int64) 
 
 // gauging says whether a connection that was made ahead waits until it is known how many of them
 // a file is to be shared among, which is soon: what it were asked for now would be taken from it.
-func (c *Core) gauging(l *link, stream StreamID) bool {
-	s := &l.streams
-	return !without("gauge-wait") && s.ahead.room == 0 && s.ahead.answered > 0 && c.now < s.ahead.answered+gaugeMost && l.est.rate <= 0 &&
-		s.fresh(stream) && c.left() <= shareMost*int64((View{c}).UsableLinks())
+func (l *link) gauging(stream StreamID, now Time) bool {
+	a := &l.streams.ahead
+	return !without("gauge-wait") && a.room == 0 && a.answered > 0 && now < a.answered+gaugeMost && l.est.rate <= 0 && l.streams.fresh(stream)
 }
 
-// equal is what a connection that was made ahead is asked for when its link is to have so many
-// bytes more: as much as each of the others; 0: they do not share them.
-func (c *Core) equal(l *link, stream StreamID, bytes int64) int64 {
-	bytes = min(bytes+l.load.assigned, c.left())
-	if !c.sized() || bytes > shareMost || l.est.rate > 0 || !l.streams.fresh(stream) || without("equal-shares") {
+// equalShare is what a connection that was made ahead is asked for when its link is to have so
+// many bytes more: as much as each of the others; 0: they do not share them.
+func (l *link) equalShare(stream StreamID, bytes int64, t task) int64 {
+	bytes = min(bytes+l.load.assigned, t.left)
+	if !t.sized || bytes > shareMost || l.est.rate > 0 || !l.streams.fresh(stream) || without("equal-shares") {
 		return 0
 	}
 	if l.streams.ahead.each > 0 { // once for all of them: what the link is to have besides shrinks as they are asked
 		return l.streams.ahead.each
 	}
-	_, each, _ := l.shares(c.left(), c.cfg.secure()) // of all, whatever the policy says for a start
-	if each > shareWindows || (View{c}).UsableLinks() > 1 {
-		_, each, _ = l.shares(bytes, c.cfg.secure())
+	_, each, _ := l.shares(t.left, t.secure) // of all, whatever the policy says for a start
+	if each > shareWindows || t.links > 1 {
+		_, each, _ = l.shares(bytes, t.secure)
 	}
 	l.streams.ahead.each = each
 	return each
@@ -188,7 +187,7 @@ func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
 	if c.batch != nil || l.est.rate > 0 || !l.streams.fresh(stream) || l.load.queues[stream].requests > 0 {
 		return out
 	}
-	ch := c.largest(id)
+	ch := c.flight.largest(id, &l.streams)
 	n, each, keeps := l.shares(l.load.assigned, c.cfg.secure())
 	if n == 0 || without("split") || ch == nil || ch.left() == 0 || ch.duplicate != NoChunk || ch.rng.Len()-each < keeps-int64(n) { // each is rounded
 		return out
@@ -202,24 +201,17 @@ func (c *Core) split(id LinkID, stream StreamID, out []Action) []Action {
 
 // largest is the largest range that a link has been asked for over a connection other than those
 // that share it, for these do not take from each other; nil: it was asked for none.
-func (c *Core) largest(id LinkID) (most *chunk) {
-	s := &c.links[id].streams
-	for i := range c.flight.chunks {
-		if ch := &c.flight.chunks[i]; ch.link == id && !s.fresh(ch.stream) && (most == nil || ch.rng.Len() > most.rng.Len()) {
+func (f *flight) largest(id LinkID, s *streams) (most *chunk) {
+	for i := range f.chunks {
+		if ch := &f.chunks[i]; ch.link == id && !s.fresh(ch.stream) && (most == nil || ch.rng.Len() > most.rng.Len()) {
 			most = ch
 		}
 	}
 	return most
 }
 
-// undecided says whether it is still open what a link's other connections are to be asked for:
-// sizes are not known, or the link has not answered, and there is no more to do than a start decides.
-func (c *Core) undecided(l *link) bool {
-	return c.inTheDark() || c.batch == nil && l.load.received == 0 && l.load.assigned <= shareMost
-}
-
-// inTheDark says whether sizes are still to be learnt before more can be asked for.
-func (c *Core) inTheDark() bool {
+// sizesUnknown says whether sizes are still to be learnt before more can be asked for.
+func (c *Core) sizesUnknown() bool {
 	if c.batch == nil {
 		return !c.sized()
 	}

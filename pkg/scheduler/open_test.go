@@ -367,7 +367,7 @@ func TestConnectionsMadeAheadAreExpectedToBringTheirWindows(t *testing.T) {
 			want = initialWindow / 2 / trip.Seconds()
 		}
 		var o eta
-		c.etaOf(0, &o)
+		View{c}.eta(0, &o)
 		if got := o.speed(1); got != want {
 			t.Errorf("%s: %v bytes/s, want %v", name, got, want)
 		}

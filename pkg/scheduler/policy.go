@@ -25,28 +25,43 @@ type Policy interface {
 	Victim(v View, thief LinkID) LinkID
 }
 
-// Names are the names that NewPolicy takes.
-func Names() []string { return []string{"single", "naive", "1", "2", "3"} }
-
 // AutoPadding as Algorithm 3's staticFactor makes it follow how steady each link is
 // (skjolden, 4.3.5: "Ideally, this factor can be dynamic").
 const AutoPadding = -1.0
+
+// builtIn makes a policy with Algorithm 1's upper limit in bytes and Algorithm 3's staticFactor.
+type builtIn struct {
+	name string
+	make func(staticLimit int64, padding float64) Policy
+}
+
+// builtIns are the policies of this package, in the order in which they are listed.
+func builtIns() []builtIn {
+	return []builtIn{
+		{"single", func(int64, float64) Policy { return &single{link: NoLink} }},
+		{"naive", func(int64, float64) Policy { return &naive{} }},
+		{"1", func(limit int64, _ float64) Policy { return &algorithm1{limit: limit} }},
+		{"2", func(int64, float64) Policy { return &algorithm2{} }},
+		{"3", func(_ int64, padding float64) Policy { return &algorithm3{padding: padding} }},
+	}
+}
+
+// Names are the names that NewPolicy takes.
+func Names() (names []string) {
+	for _, b := range builtIns() {
+		names = append(names, b.name)
+	}
+	return names
+}
 
 // NewPolicy gives the policy of that name: single, naive, or the thesis's
 // Algorithm 1, 2 or 3. staticLimit is Algorithm 1's upper limit in bytes,
 // padding Algorithm 3's staticFactor, 0 to 1, or AutoPadding.
 func NewPolicy(name string, staticLimit int64, padding float64) (Policy, error) {
-	switch name {
-	case "single":
-		return &single{link: NoLink}, nil
-	case "naive":
-		return &naive{}, nil
-	case "1":
-		return &algorithm1{limit: staticLimit}, nil
-	case "2":
-		return &algorithm2{}, nil
-	case "3":
-		return &algorithm3{padding: padding}, nil
+	for _, b := range builtIns() {
+		if b.name == name {
+			return b.make(staticLimit, padding), nil
+		}
 	}
 	return nil, fmt.Errorf("unknown algorithm %q", name)
 }
@@ -83,9 +98,6 @@ func (v View) SumRate() float64 { return v.sum(View.Rate) }
 // SumBandwidth is the sum of the usable links' bandwidths, unknown ones counted
 // as the mean of the known.
 func (v View) SumBandwidth() float64 { return v.sum(View.Bandwidth) }
-
-// brought is how many bytes all links bring in so many seconds.
-func (c *Core) brought(seconds float64) float64 { return seconds * (View{c}).SumRate() }
 
 // sum adds what of gives for the usable links; 0 counts as the others' mean.
 func (v View) sum(of func(View, LinkID) float64) float64 {
@@ -208,7 +220,7 @@ func (v View) slowest(thief LinkID) LinkID {
 			continue
 		}
 		var o eta
-		v.core.etaOf(l, &o)
+		v.eta(l, &o)
 		if _, end := o.latest(noStream); end > latest {
 			victim, latest = l, end
 		}

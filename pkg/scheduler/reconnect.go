@@ -27,10 +27,9 @@ func (l *link) reconnecting() float64 {
 	return float64(l.est.rate * (connectRTTs * max(l.rtt.known(), l.rtt.data)).Seconds())
 }
 
-// least is the size in bytes below which a request over l is not worth its round trip, or
-// the connection that it needs.
-func (c *Core) least(l *link) int64 {
-	least := c.cfg.minRequest()
+// atLeast is the size in bytes of the smallest request worth sending over l: least, or what comes
+// while the connection is made that it needs.
+func (l *link) atLeast(least int64) int64 {
 	if l.streams.server.single {
 		least = max(least, int64(l.est.rate*(connectRTTs*l.rtt.known()).Seconds()))
 	}

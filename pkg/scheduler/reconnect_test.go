@@ -73,7 +73,7 @@ func TestNoConnectionForLittle(t *testing.T) {
 		if !yes {
 			want = float64(leastRequest)
 		}
-		if got := r.core.least(l); float64(got) != want {
+		if got := l.atLeast(r.core.cfg.minRequest()); float64(got) != want {
 			t.Errorf("single %v: a request is worth it from %d bytes on, want %.0f", yes, got, want)
 		}
 		if trips := l.streams.trips(0); (trips == reconnectRTTs) != yes {
@@ -81,26 +81,27 @@ func TestNoConnectionForLittle(t *testing.T) {
 		}
 		// So much is left to the other link that taking it over would just be worth it.
 		r.core.links[1].est.rate = steady
-		var own, other eta
-		r.core.etaOf(0, &own)
-		r.core.etaOf(1, &other)
+		th := r.core.newThief(0, 0)
+		own, other := &th.own, &th.other
+		View{r.core}.eta(0, own)
+		View{r.core}.eta(1, other)
 		own.trip, own.owed[0] = 0, 0
 		victim, _ := other.latest(noStream)
 		other.owed[victim], other.wait[victim] = 2*leastRequest+2000, 0
 		end := other.end(victim)
-		if x := r.core.stealSize(l, &own, 0, &other, victim, end); (x == 0) != yes {
+		if x := th.stealSize(other, victim, end); (x == 0) != yes {
 			t.Errorf("single %v: %d bytes are taken over", yes, x)
 		}
 		// More would be, but for what a slow start takes, and unless it gains what a
 		// connection costs.
 		own.trip, other.owed[victim] = 0.02, 1_000_000
 		l.streams.conn[0].opened = 1 << 20
-		delay := own.delay(l, 0)
+		delay := own.delay(0)
 		x := int64(balanced(1e6, steady, steady, delay))
 		if slow := own.next(0, 30_000) > own.lasts(0, 30_000); slow != yes {
 			t.Errorf("single %v: 30,000 bytes take %.3f s", yes, own.next(0, 30_000))
 		}
-		if x := r.core.stealSize(l, &own, 0, &other, victim, delay+own.next(0, x)+0.03); (x == 0) != yes {
+		if x := th.stealSize(other, victim, delay+own.next(0, x)+0.03); (x == 0) != yes {
 			t.Errorf("single %v: %d bytes are taken over to gain 0.03 s", yes, x)
 		}
 	}

@@ -48,13 +48,10 @@ func (e *rttShift) begin(now Time, l *link) {
 
 // rttShifted says whether a link seems to have become too long for the window of its only
 // connection, and there is time enough left to find out and make use of that.
-func (c *Core) rttShifted(l *link) bool {
+func (l *link) rttShifted(now Time, t task) bool {
 	e, trip := &l.streams.rttShift, l.rtt.data
-	if e.from.at == 0 || c.now-e.from.at < longest(rttShiftSpan, rttShiftTrips, trip) || !c.mayTry(l) || c.now-l.health.lastByte > trip {
-		return false
-	}
-	return l.rateSince(e.from, c.now) < rttShiftRate*l.est.capacity() &&
-		float64(c.left()) > c.brought(rttShiftWorth*2*longest(trialFloor, trialRTTs, trip).Seconds())
+	return e.from.at > 0 && now-e.from.at >= longest(rttShiftSpan, rttShiftTrips, trip) && now-l.health.lastByte <= trip &&
+		l.rateSince(e.from, now) < rttShiftRate*l.est.capacity() && t.outlasts(rttShiftWorth*2*longest(trialFloor, trialRTTs, trip))
 }
 
 // followRTTShift takes the round trip of the data that comes for the link's own, and tries more

@@ -83,15 +83,30 @@ type conn struct {
 	early   Time // when it was opened for requests to come; 0: it was not
 }
 
-// task is what the connections of a link are counted against.
+// task is what remains to be done: what a connection, or a trial of more of them, must be worth.
 type task struct {
 	left   int64   // bytes still to come, over all links
-	share  int64   // of these, what the connections that a link begins with share: see Core.task
-	links  int     // that may bring them
-	lasts  float64 // seconds that they take all links
-	batch  bool    // they are of many files
-	secure bool    // they come over TLS
+	free   int64   // of these, bytes that no link was asked for
+	share  int64   // bytes that the connections which a link begins with have to share: see Core.task
+	links  int     // usable ones
+	sized  bool    // the size is known
+	rate   float64 // bytes per second of all usable links
+	batch  bool    // the bytes are of many files
+	secure bool    // each connection has to be worth a TLS handshake
 }
+
+// lasts is how many seconds all links need for the rest.
+func (t task) lasts() float64 { return float64(t.left) / t.rate }
+
+// outlasts says whether all links need longer than that for the rest.
+func (t task) outlasts(span Time) bool { return float64(t.left) > float64(t.rate*span.Seconds()) }
+
+// nearEnd says whether the download will be over before a probe could tell much.
+func (t task) nearEnd() bool { return float64(t.left) < float64(t.rate*silentAgain.Seconds()) }
+
+// startDecides says whether there is no more to do than what connections are asked for at the
+// start decides.
+func (t task) startDecides() bool { return t.left <= shareMost*int64(t.links) }
 
 // tune sets how many streams a link has that has requests in flight.
 func (s *streams) tune(now Time, l *link, t task) {
@@ -111,7 +126,7 @@ func (s *streams) tune(now Time, l *link, t task) {
 			base = s.queue.clear
 		}
 		steady := l.est.steady(now, l.rtt.path())
-		worth := float64(t.left) > steady*l.trialWorth().Seconds() && t.lasts > 2*l.trialSpan().Seconds()
+		worth := float64(t.left) > steady*l.trialWorth().Seconds() && t.lasts() > 2*l.trialSpan().Seconds()
 		if worth && l.tells(base) && now >= s.trial.restUntil && !without("loss-trial") {
 			s.try(now, l.rateSince(base, now))
 		}

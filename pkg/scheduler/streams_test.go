@@ -141,8 +141,8 @@ func TestATrialEndsThePresentNarrowing(t *testing.T) {
 	}
 }
 
-// oneFile is a file of which so much is still to come, for long.
-func oneFile(left int64) task { return task{left: left, share: left, lasts: forever} }
+// oneFile is a file of which so much is still to come, at no rate yet: it lasts for ever.
+func oneFile(left int64) task { return task{left: left, share: left} }
 
 // TestATLSHandshakeTakesATrip: so much later is a connection's first byte, which has to be
 // made; of one that is there nothing is different, and in a batch nobody counts it.

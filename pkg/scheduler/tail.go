@@ -25,163 +25,231 @@ const (
 	takenMost = 2
 )
 
+// takeover is how a connection without work can help with a request of another one.
+type takeover uint8
+
+const (
+	leaveIt    takeover = iota
+	takeEnd             // fetch the end of the request, which becomes shorter
+	fetchToo            // fetch all of the rest, too: the first to have it wins
+	takeFresh           // make the request, which was not answered, anew
+	takeCopied          // fetch all of the rest in place of the two that are at it
+)
+
+// thief is a connection that has run out of work, or soon will, and what it may take over.
+type thief struct {
+	id     LinkID
+	link   *link
+	stream StreamID
+	links  []link
+	flight *flight
+	view   View
+	cfg    *Config
+	now    Time
+	batch  bool
+	own    eta
+	other  eta   // of the link that the policy names, if it names one
+	room   int64 // bytes that one request may be for
+	size   int64 // bytes of the object
+	copied int64 // bytes that are asked for twice
+}
+
+// newThief gathers what a connection may take over.
+func (c *Core) newThief(id LinkID, stream StreamID) thief {
+	v := View{c}
+	t := thief{id: id, link: &c.links[id], stream: stream, links: c.links, flight: &c.flight, view: v, cfg: &c.cfg, now: c.now, batch: c.batch != nil, room: c.most(id), size: c.Size(), copied: c.copied}
+	v.eta(id, &t.own)
+	t.own.trip, t.own.passed = t.link.rtt.reach().Seconds(), t.own.duplicated()
+	if victim := c.cfg.Policy.Victim(v, id); victim >= 0 && int(victim) < len(c.links) && victim != id {
+		v.eta(victim, &t.other)
+	}
+	if t.batch { // where many are at their ends, copies will do
+		t.other.passed = t.other.duplicated()
+	}
+	return t
+}
+
+// victim is the stream that will be done last, of those that nothing has been tried with: of the
+// thief's link, or of the other one.
+func (t *thief) victim() (from *eta, victim StreamID, end float64) {
+	victim, end = t.own.latest(t.stream)
+	if s, e := t.other.latest(noStream); e > end {
+		return &t.other, s, e
+	}
+	return &t.own, victim, end
+}
+
 // steal lets a stream that has run out of work take over the end of what would
 // be received last: of another link, if the policy names one, or of another
 // stream of its own (ALGORITHMS, Tail).
-func (c *Core) steal(thief LinkID, stream StreamID, out []Action) []Action {
+func (c *Core) steal(id LinkID, stream StreamID, out []Action) []Action {
 	if c.cfg.NoSteal {
 		return out
 	}
 	if !c.sized() {
-		return c.duplicateUnanswered(thief, stream, out)
+		return c.duplicateUnanswered(id, stream, out)
 	}
-	if split := c.split(thief, stream, out); len(split) > len(out) {
+	if split := c.split(id, stream, out); len(split) > len(out) {
 		return split
 	}
-	var own, other eta
-	c.etaOf(thief, &own)
-	own.trip, own.passed = c.links[thief].rtt.reach().Seconds(), own.duplicated()
-	link := c.cfg.Policy.Victim(View{c}, thief)
-	if link >= 0 && int(link) < len(c.links) && link != thief {
-		c.etaOf(link, &other)
-	}
-	if c.batch != nil { // where many are at their ends, copies will do
-		other.passed = other.duplicated()
-	}
+	t := c.newThief(id, stream)
 	for before, try := len(out), 0; (try < 1 || try < helpTries && !without("help-tries")) && len(out) == before; try++ {
-		victim, end := own.latest(stream)
-		from := &own
-		if s, e := other.latest(noStream); e > end {
-			victim, end, from = s, e, &other
-		}
+		from, victim, end := t.victim()
 		if victim == noStream {
 			break
 		}
-		if try == 0 && own.last[stream] == nil {
-			own.rate *= float64(max(1, own.active)) / float64(own.active+1)
+		if try == 0 && t.own.last[stream] == nil {
+			t.own.rate *= float64(max(1, t.own.active)) / float64(t.own.active+1)
 		}
-		out = c.help(thief, stream, &own, from, victim, end, out)
+		ch := from.last[victim]
+		if c.batch == nil || c.mayHelp(id, stream, ch) {
+			switch what, bytes := t.decide(from, victim, end); what {
+			case leaveIt:
+			case takeEnd:
+				out = c.takeOver(id, stream, ch, bytes, out)
+			case fetchToo:
+				out = c.hedge(id, stream, ch, out)
+			case takeFresh:
+				out = c.move(id, stream, ch, out)
+			case takeCopied:
+				out = c.relay(id, stream, ch, out)
+			}
+		}
 		from.passed |= 1 << victim
 	}
 	return out
 }
 
-// help lets a stream take over what it should of a victim that would be done at end,
-// which may be nothing.
-func (c *Core) help(thief LinkID, stream StreamID, own, from *eta, victim StreamID, end float64, out []Action) []Action {
-	ch, l := from.last[victim], &c.links[thief]
-	if c.batch != nil && !c.mayHelp(thief, stream, ch) {
-		return out
-	}
-	if ch.duplicate != NoChunk {
-		return c.relay(thief, stream, own, ch, end, out)
-	}
-	if from == own && (ch.got == 0 && (l.streams.conn[stream].cut > 0 || ch.moved >= movedMost) || own.fresh&(1<<victim) != 0 && !without("share-guard")) {
-		return out // whom nothing has answered since cannot do better, it would go to and fro, and shares are alike
-	}
-	room := c.most(thief)
-	if c.batch != nil && from.late&(1<<victim) != 0 && c.copyRest(thief, stream, own, ch, end, room) {
-		return c.hedge(thief, stream, ch, out) // it is silent, but may speak again
-	}
-	if ch.guess && c.worthMoving(l, own, stream, from, victim, end) && ch.left() <= room {
-		return c.move(thief, stream, ch, out)
-	}
-	if x := min(room, c.stealSize(l, own, stream, from, victim, end)); x > 0 && !ch.guess {
-		if ch.link != thief && c.anotherSooner(thief, ch.link, x, own.soonest(l, stream, x)) {
-			return out
+// decide says how the thief should help a victim that would be done at end, and with how many
+// bytes of its last request.
+func (t *thief) decide(from *eta, victim StreamID, end float64) (what takeover, bytes int64) {
+	ch, own := from.last[victim], from == &t.own
+	switch {
+	case ch.duplicate != NoChunk:
+		if t.worthRelaying(ch, end) {
+			return takeCopied, 0
 		}
-		return c.takeOver(thief, stream, ch, x, out)
+		return leaveIt, 0
+	case own && ch.got == 0 && (t.link.streams.conn[t.stream].cut > 0 || ch.moved >= movedMost):
+		return leaveIt, 0 // whom nothing has answered since cannot do better, it would go to and fro
+	case own && t.own.fresh&(1<<victim) != 0 && !without("share-guard"):
+		return leaveIt, 0 // shares are alike
+	case t.batch && from.late&(1<<victim) != 0 && t.copyRest(ch, end):
+		return fetchToo, 0 // it is silent, but may speak again
+	case ch.guess && t.worthMoving(from, victim, end) && ch.left() <= t.room:
+		return takeFresh, 0
 	}
-	if from == own && own.wait[victim] == 0 {
-		return out // they have the link's rate between them
+	if x := min(t.room, t.stealSize(from, victim, end)); x > 0 && !ch.guess {
+		if ch.link != t.id && t.anotherSooner(ch.link, x, t.own.soonest(t.stream, x)) {
+			return leaveIt, 0
+		}
+		return takeEnd, x
 	}
-	if c.copyRest(thief, stream, own, ch, end, room) {
-		return c.hedge(thief, stream, ch, out)
+	if own && t.own.wait[victim] == 0 {
+		return leaveIt, 0 // they have the link's rate between them
 	}
-	return out
+	if t.copyRest(ch, end) {
+		return fetchToo, 0
+	}
+	return leaveIt, 0
 }
 
-// copyRest says whether an idle stream should fetch what is left of ch too.
-func (c *Core) copyRest(thief LinkID, stream StreamID, own *eta, ch *chunk, end float64, room int64) bool {
-	l, rest := &c.links[thief], ch.left()-ch.over
-	return !without("duplicate") && !c.cfg.once() && own.last[stream] == nil && ch.left() <= room && c.worthCopying(l, own, stream, ch, end) &&
-		!c.anotherSooner(thief, ch.link, rest, own.soonest(l, stream, rest))
+// copyRest says whether an idle thief should fetch what is left of ch too.
+func (t *thief) copyRest(ch *chunk, end float64) bool {
+	rest := ch.left() - ch.over
+	return !without("duplicate") && !t.cfg.once() && t.own.last[t.stream] == nil && ch.left() <= t.room && t.worthCopying(ch, end) &&
+		!t.anotherSooner(ch.link, rest, t.own.soonest(t.stream, rest))
 }
 
 // anotherSooner says whether a link other than the thief and the victim would
 // have so many bytes before the thief, who would in ours seconds: it will take
 // them when it is done.
-func (c *Core) anotherSooner(thief, victim LinkID, bytes int64, ours float64) bool {
-	v := View{c}
-	if without("another-sooner") || c.cfg.Policy.Victim(v, thief) == NoLink {
+func (t *thief) anotherSooner(victim LinkID, bytes int64, ours float64) bool {
+	if without("another-sooner") || t.cfg.Policy.Victim(t.view, t.id) == NoLink {
 		return false // links do not help one another
 	}
-	for l := range v.Links() {
-		o := &c.links[l]
-		if l == thief || l == victim || !c.usable(o) || o.load.preempted > 0 || o.est.rate <= 0 {
+	for l := range LinkID(len(t.links)) {
+		o := &t.links[l]
+		if l == t.id || l == victim || !t.view.Usable(l) || o.load.preempted > 0 || o.est.rate <= 0 {
 			continue
 		}
-		if l < thief && o.load.requests == 0 {
+		if l < t.id && o.load.requests == 0 {
 			continue // it was asked before, and did not want them
 		}
-		if v.delay(l)+float64(bytes)/o.est.rate < ours {
+		if t.view.delay(l)+float64(bytes)/o.est.rate < ours {
 			return true
 		}
 	}
 	return false
 }
 
-// stealSize is how many bytes a stream of thief should take over from a stream victim, which
-// would finish in end seconds; 0: none.
-func (c *Core) stealSize(thief *link, own *eta, stream StreamID, from *eta, victim StreamID, end float64) int64 {
-	if thief.load.preempted > 0 || thief.est.rate <= 0 && thief.est.measured() {
+// stealSize is how many bytes the thief should take over from a victim, which would finish in end
+// seconds; 0: none.
+func (t *thief) stealSize(from *eta, victim StreamID, end float64) int64 {
+	l, own := t.link, &t.own
+	if l.load.preempted > 0 || l.est.rate <= 0 && l.est.measured() {
 		return 0 // it does not answer itself
 	}
-	rest := float64(from.owed[victim])
-	rs, rv := own.speed(stream), from.speed(victim)
+	ch, rest := from.last[victim], float64(from.owed[victim])
+	rs, rv := own.speed(t.stream), from.speed(victim)
 	if rs <= 0 || rv <= 0 { // nobody has shown anything yet
-		ch := from.last[victim]
-		if !c.unheard(thief, ch) || ch.left() <= c.cfg.most() || c.now < ch.issued+answerTrips*thief.rtt.min {
+		if !t.unheard(ch) || ch.left() <= t.cfg.most() || t.now < ch.issued+answerTrips*l.rtt.min {
 			return 0 // what is small is fetched twice instead, and at once
 		}
 		// It keeps a little, and with it its connection: it may be the faster one.
-		rs, rv = own.mean(stream, ch.left()), from.mean(victim, ch.left())
-		x := balanced(rest, rs, rv, own.delay(thief, stream)-from.wait[victim])
-		return int64(min(x, rest-float64(c.cfg.minRequest())))
+		rs, rv = own.mean(t.stream, ch.left()), from.mean(victim, ch.left())
+		x := balanced(rest, rs, rv, own.delay(t.stream)-from.wait[victim])
+		return int64(min(x, rest-float64(t.cfg.minRequest())))
 	}
 	worth := worthRTTs * own.trip
-	if c.batch != nil {
+	if t.batch {
 		worth = batchWorth * own.trip
 		if from == own { // its victim loses a connection over the same bottleneck
 			worth *= ownWorth
 		}
 	}
-	if !without("start-mean") && c.batch == nil && from != own && c.links[from.last[victim].link].est.rate <= 0 {
+	if !without("start-mean") && !t.batch && from != own && t.links[ch.link].est.rate <= 0 {
 		rv = min(rv, from.mean(victim, from.owed[victim])) // all that is known is how it starts
 	}
-	delay := own.delay(thief, stream)
+	delay := own.delay(t.stream)
 	x := balanced(rest, rs, rv, delay-from.wait[victim])
 	switch {
-	case thief.streams.server.single: // links that take a little from each other in turns gain nothing
+	case l.streams.server.single: // links that take a little from each other in turns gain nothing
 		worth = connectRTTs * own.trip
-	case !without("worth-idle") && c.batch == nil && from != own && own.active <= 1 && end-delay >= worthIdle && thief.est.measured():
+	case !without("worth-idle") && !t.batch && from != own && own.active <= 1 && end-delay >= worthIdle && l.est.measured():
 		worth = 0
 	}
-	if x >= float64(c.least(thief)) && end-own.soonest(thief, stream, int64(x)) >= worth {
+	if x >= float64(l.atLeast(t.cfg.minRequest())) && end-own.soonest(t.stream, int64(x)) >= worth {
 		return int64(x)
 	}
-	whole := from.last[victim].left()
-	if alone := own.soonest(thief, stream, whole); !without("take-whole") && whole <= c.cfg.most() && end > nowhere*alone && end-alone > worth {
+	whole := ch.left()
+	if alone := own.soonest(t.stream, whole); !without("take-whole") && whole <= t.cfg.most() && end > nowhere*alone && end-alone > worth {
 		return whole
 	}
 	return 0
 }
 
 // unheard says whether ch has not been answered, over a link of which nothing has been
-// heard, and thief has, though it has shown no rate: all of a small file may have been
+// heard, and the thief's has, though it has shown no rate: all of a small file may have been
 // asked of a link that needs seconds for its first byte.
-func (c *Core) unheard(thief *link, ch *chunk) bool {
-	return !without("unheard") && c.batch == nil && thief.rtt.min > 0 && thief.load.preempted == 0 && c.untouched(ch)
+func (t *thief) unheard(ch *chunk) bool {
+	return !without("unheard") && !t.batch && t.link.rtt.min > 0 && t.link.load.preempted == 0 && ch.got == 0 && t.links[ch.link].load.received == 0
+}
+
+// worthMoving says whether a request for a file of unknown size that was not
+// answered should be moved to the thief, since its own will be done only in
+// end seconds. It cannot be shared, and costs its connection, so the gain must be
+// great.
+func (t *thief) worthMoving(from *eta, victim StreamID, end float64) bool {
+	ch, own := from.last[victim], from == &t.own
+	if t.link.load.preempted > 0 || !t.link.est.measured() || ch.got > 0 || !own && ch.taken >= takenMost {
+		return false
+	}
+	alone, trips := t.own.soonest(t.stream, ch.left()-ch.over), float64(movedTrips)
+	if own { // the connection that is lost is one of the link's own
+		trips = reconnectRTTs
+	}
+	return end > nowhere*alone && end-alone > trips*t.own.trip && !without("move")
 }
 
 // balanced is how many of the rest bytes of a victim a thief should take over so
@@ -197,7 +265,7 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 	if rest := ch.left(); x > rest || x > 0 && ch.got == 0 && rest-x < c.cfg.minRequest() && rest <= c.most(thief) {
 		x = rest
 	}
-	if x <= 0 || x == ch.left() && c.toAndFro(thief, ch) {
+	if x <= 0 || x == ch.left() && ch.toAndFro(thief) {
 		return out
 	}
 	return c.cutOff(thief, stream, ch, x, out)
@@ -206,8 +274,8 @@ func (c *Core) takeOver(thief LinkID, stream StreamID, ch *chunk, x int64, out [
 // toAndFro says whether other links have taken over all of a request, before it was answered, as
 // often as they may. Each may take itself to be sooner than the one before: two links would take
 // what is not to be shared from each other without end, at one instant even.
-func (c *Core) toAndFro(thief LinkID, ch *chunk) bool {
-	return ch.got == 0 && ch.link != thief && ch.taken >= takenMost
+func (c *chunk) toAndFro(thief LinkID) bool {
+	return c.got == 0 && c.link != thief && c.taken >= takenMost
 }
 
 // cutOff moves the last x bytes of a request to a stream of thief.

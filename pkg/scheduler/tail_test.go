@@ -70,13 +70,13 @@ func TestOnlyIdleLinksFetchMoreTwice(t *testing.T) {
 		r, last := idleRig(t, rest)
 		c := r.core
 		ch := &c.flight.chunks[c.flight.find(last.Chunk)]
-		var own eta
-		c.etaOf(0, &own)
 		c.copied = tt.copied
+		th := c.newThief(0, 0)
+		View{c}.eta(0, &th.own)
 		if tt.busy {
-			own.active = 1
+			th.own.active = 1
 		}
-		if got := c.worthCopying(&c.links[0], &own, 0, ch, 10); got != tt.want {
+		if got := th.worthCopying(ch, 10); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}
@@ -268,13 +268,16 @@ func TestWhoHasTheCopyDoesNotTakeItOver(t *testing.T) {
 	c := r.core
 	c.links[0].est.rate, c.links[1].est.rate = 1e6, 1e3
 	out := c.hedge(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
-	var own eta
-	c.etaOf(0, &own)
-	if out := c.relay(0, 0, &own, &c.flight.chunks[c.flight.find(last.Chunk)], 1000, nil); len(out) > 0 {
-		t.Errorf("%+v", out)
+	th := c.newThief(0, 0)
+	if th.worthRelaying(&c.flight.chunks[c.flight.find(last.Chunk)], 1000) {
+		t.Error("it takes over what it has a copy of")
 	}
-	c.step(Input{Kind: Failed, Chunk: out[0].Chunk}) // the same, when nobody is
-	if out := c.relay(0, 0, &own, &c.flight.chunks[0], 1000, c.hedge(1, 1, &c.flight.chunks[0], nil)); len(out) != 4 {
+	c.step(Input{Kind: Failed, Chunk: out[0].Chunk}) // the same, when another one has
+	out = c.hedge(1, 1, &c.flight.chunks[0], nil)
+	if th := c.newThief(0, 0); !th.worthRelaying(&c.flight.chunks[0], 1000) {
+		t.Error("it leaves what another one has a copy of")
+	}
+	if out = c.relay(0, 0, &c.flight.chunks[0], out); len(out) != 4 {
 		t.Errorf("%+v", out)
 	}
 }
@@ -301,7 +304,7 @@ func TestWhatIsCopiedIsLeftToItsCopy(t *testing.T) {
 			c.hedge(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		}
 		c.now += 10 * Second
-		if !c.links[1].silent(c.now) || c.nearEnd() {
+		if !c.links[1].silent(c.now) || c.task().nearEnd() {
 			t.Fatal("no probe would be made of it")
 		}
 		if out := c.probe(0, nil); (len(out) > 0) == copied {
@@ -321,7 +324,7 @@ func TestACopyComesBehindWhatIsBeforeIt(t *testing.T) {
 		}
 		c.hedge(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		c.links[0].est.rate = 1e6
-		return c.copyEnds(c.flight.latest())
+		return View{c}.copyEnds(c.flight.latest())
 	}
 	if got := ends(300_000) - ends(0); math.Abs(got-0.3) > 1e-9 {
 		t.Errorf("behind 300 kB at 1 MB/s it comes %.3f s later", got)
