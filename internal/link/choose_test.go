@@ -2,6 +2,8 @@ package link
 
 import (
 	"errors"
+	"net"
+	"net/netip"
 	"slices"
 	"testing"
 )
@@ -100,6 +102,33 @@ func TestClassify(t *testing.T) {
 	} {
 		if got, tech := classify(c.name, c.kind, c.loopback), guessTech(c.name); got != c.want || tech != c.tech {
 			t.Errorf("%s (%s) = %q %q, want %q %q", c.name, c.kind, got, tech, c.want, c.tech)
+		}
+	}
+}
+
+// TestAnInterfaceNamedAsAKind is meant before its kind, wherever it stands.
+func TestAnInterfaceNamedAsAKind(t *testing.T) {
+	infos := someInfos()[1:]
+	infos[0].Name = "wifi"
+	usable, _, err := Choose(infos, []string{"wifi"})
+	if err != nil || len(usable) != 1 || usable[0].Name != "wifi" {
+		t.Errorf("%v, %v", usable, err)
+	}
+}
+
+func TestOwnAddress(t *testing.T) {
+	mine, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, a := range mine {
+		if p, err := netip.ParsePrefix(a.String()); err != nil || !ownAddress(p.Addr()) || !ownAddress(netip.AddrFrom16(p.Addr().As16())) {
+			t.Errorf("%v is not this machine's", a)
+		}
+	}
+	for _, other := range []string{"192.0.2.77", "2001:db8::77", "::ffff:192.0.2.77"} { // RFC 5737, 3849
+		if ownAddress(netip.MustParseAddr(other)) {
+			t.Errorf("%s is this machine's", other)
 		}
 	}
 }

@@ -101,3 +101,17 @@ func TestFibLookup(t *testing.T) {
 		}
 	}
 }
+
+// TestHighestMetric is that of a default route of the family that leads somewhere.
+func TestHighestMetric(t *testing.T) {
+	const main = unix.RT_TABLE_MAIN
+	six, blackhole := defaultVia(main, 900, 3), defaultVia(main, 800, 3)
+	six.family = unix.AF_INET6
+	blackhole.kind = unix.RTN_BLACKHOLE
+	f := fib{routes: []routeMsg{defaultVia(main, 100, 3), six, defaultVia(main, 600, 4), blackhole, defaultVia(main, 700)}}
+	for family, want := range map[byte]uint32{unix.AF_INET: 600, unix.AF_INET6: 900} {
+		if got := f.maxMetric(family); got != want {
+			t.Errorf("family %d: %d, want %d", family, got, want)
+		}
+	}
+}
