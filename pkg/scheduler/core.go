@@ -405,8 +405,8 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		more := in.Terms.Cap > l.terms.Cap
 		l.terms = in.Terms
 		c.selection.take(&in.Terms)
-		if more && l.linkUse.why == ReasonCapped && !c.capped(in.Link) {
-			out = c.wake(in.Link, Action{Why: ReasonRenewed}, out)
+		if more && l.linkUse.why == ReasonCapped && !l.capped(c.room(in.Link)) {
+			out = l.linkUse.wake(in.Link, Action{Why: ReasonRenewed}, out)
 		}
 	}
 	l.linkUse.trouble = Never

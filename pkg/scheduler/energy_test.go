@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -307,13 +308,13 @@ func TestABannedLinkThatRestsMayServeAgain(t *testing.T) {
 	l.health.notBefore = r.now + 5*Second
 	for after, want := range map[Time]bool{patience / 2: true, 2 * patience: false, 5 * Second: true} {
 		r.core.now = r.now + after
-		if got := r.core.serves(1); got != want {
+		if got := l.serves(r.core.now, math.MaxInt64); got != want {
 			t.Errorf("after %.1f s it serves: %v", after.Seconds(), got)
 		}
 	}
 	r.core.now = r.now + 5*Second
 	l.linkUse.resting = false
-	if r.core.serves(1) {
+	if l.serves(r.core.now, math.MaxInt64) {
 		t.Error("one that is tried, and does not answer, serves")
 	}
 }

@@ -212,7 +212,7 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 	}
 	v, before, size := View{c}, len(out), min(probeSize, c.most(id))
 	if c.batch != nil && !c.batch.freeMap.empty() {
-		out = c.probePiece(id, size, out)
+		out = c.requestPiece(id, 0, size, out)
 	} else if c.cfg.Window > 0 && !without("head-first") { // no consumer is to wait for it soon
 		out = c.start(id, 0, c.ledger.takeLast(size, c.limit()), out)
 	} else if len(c.ledger.free) > 0 {

@@ -68,14 +68,10 @@ func (c *Core) selectLinks(kind InputKind, out []Action) []Action {
 // serves says whether a link could do its part: it is up, may carry more, and has
 // not been in trouble for long. One that rests is not tried meanwhile, and so would stay
 // in trouble for ever: it may be tried again when its ban is over.
-func (c *Core) serves(id LinkID) bool {
-	l := &c.links[id]
-	if l.health.up && l.load.requests > 0 && l.silent(c.now) {
-		l.linkUse.trouble = min(l.linkUse.trouble, c.now)
-	}
+func (l *link) serves(now Time, room int64) bool {
 	spent := l.linkUse.resting && l.linkUse.why == ReasonCapped // but for a rest that fits
-	troubled := l.linkUse.trouble != Never && c.now-l.linkUse.trouble >= patience
-	return l.health.up && !spent && !c.capped(id) && (!troubled || l.linkUse.resting && c.now >= l.health.notBefore)
+	troubled := l.linkUse.trouble != Never && now-l.linkUse.trouble >= patience
+	return l.health.up && !spent && !l.capped(room) && (!troubled || l.linkUse.resting && now >= l.health.notBefore)
 }
 
 // pool finds the links among which may be chosen: those that serve, backups only
@@ -83,11 +79,15 @@ func (c *Core) serves(id LinkID) bool {
 func (c *Core) pool() (backups bool) {
 	primary := false
 	for i := range c.links {
-		primary = c.serves(LinkID(i)) && !c.links[i].terms.Backup || primary
+		l := &c.links[i]
+		if l.health.up && l.load.requests > 0 && l.silent(c.now) {
+			l.linkUse.trouble = min(l.linkUse.trouble, c.now)
+		}
+		primary = primary || !l.terms.Backup && l.serves(c.now, c.room(LinkID(i)))
 	}
 	for i := range c.links {
 		l := &c.links[i]
-		pooled := c.serves(LinkID(i)) && (!l.terms.Backup || !primary || c.cfg.pressing())
+		pooled := l.serves(c.now, c.room(LinkID(i))) && (!l.terms.Backup || !primary || c.cfg.pressing())
 		c.selection.moved = c.selection.moved || pooled != l.linkUse.pooled
 		l.linkUse.pooled = pooled
 		backups = backups || pooled && l.terms.Backup
@@ -106,10 +106,10 @@ func (c *Core) carryOut(backups bool, out []Action) []Action {
 		id, l := LinkID(i), &c.links[i]
 		switch d := &l.linkUse; {
 		case !l.health.up:
-		case c.capped(id), serves && d.resting && d.why == ReasonCapped:
+		case l.capped(c.room(id)), serves && d.resting && d.why == ReasonCapped:
 			out = c.rest(id, Action{Why: ReasonCapped}, true, out)
 		case d.chosen && d.pooled, !serves:
-			out = c.wake(id, Action{Why: ReasonNeeded}, out)
+			out = d.wake(id, Action{Why: ReasonNeeded}, out)
 		case d.pooled && c.cfg.Energy == EnergyEMTCP:
 			out = c.rest(id, Action{Why: ReasonShare}, false, out)
 		case d.pooled && c.cfg.Energy == EnergyMin && !d.resting: // more links than candidates
@@ -137,13 +137,12 @@ func (c *Core) rest(id LinkID, a Action, withdraw bool, out []Action) []Action {
 	return append(out, a)
 }
 
-// wake lets a link work again for the reason that a gives.
-func (c *Core) wake(id LinkID, a Action, out []Action) []Action {
-	d := &c.links[id].linkUse
-	if !d.resting {
+// wake lets the link, whose id is given, work again for the reason that a gives.
+func (u *linkUse) wake(id LinkID, a Action, out []Action) []Action {
+	if !u.resting {
 		return out
 	}
-	d.resting, d.why = false, NoReason
+	u.resting, u.why = false, NoReason
 	a.Kind, a.Link = Wake, id
 	return append(out, a)
 }
@@ -162,9 +161,8 @@ func (c *Core) room(id LinkID) int64 {
 	return room
 }
 
-// capped says whether a link has carried all that it may: what it has been asked
-// for it may finish.
-func (c *Core) capped(id LinkID) bool {
-	l := &c.links[id]
-	return l.terms.Cap > 0 && (l.linkUse.spent >= l.terms.Cap || l.load.requests == 0 && c.room(id) == 0)
+// capped says whether a link, which may be asked for room bytes more, has carried all that it may:
+// what it has been asked for it may finish.
+func (l *link) capped(room int64) bool {
+	return l.terms.Cap > 0 && (l.linkUse.spent >= l.terms.Cap || l.load.requests == 0 && room == 0)
 }

@@ -213,7 +213,7 @@ func (c *Core) choose(out []Action) []Action {
 			a.Costs, a.Saves = tradeoff(&m.all[k], m.left, mean)
 		}
 		if d.chosen {
-			out = c.wake(id, a, out)
+			out = d.wake(id, a, out)
 		} else {
 			out = c.rest(id, a, true, out)
 		}
