@@ -141,7 +141,7 @@ func (l *link) opening(s StreamID) float64 {
 	if without("opening") || l.streams.server.single || l.streams.conn[s].cut > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
 		return 0
 	}
-	brings := 2 * float64(l.streams.conn[s].opened)
+	brings := 2 * float64(l.streams.conn[s].brought)
 	if l.est.measured() {
 		brings = min(brings, openingTrips*l.est.rate*l.rtt.known().Seconds())
 	}

@@ -217,12 +217,12 @@ func (l *link) pipelining(stream StreamID, plan *Plan) int32 {
 // askAhead is for how many bytes a connection should have been asked. planned says that a Plan
 // says how many connections there are.
 func (l *link) askAhead(stream StreamID, planned bool) float64 {
-	grown := aheadWindows * max(initialWindow, l.streams.conn[stream].opened)
+	grown := aheadWindows * max(initialWindow, l.streams.conn[stream].brought)
 	if l.est.rate <= 0 {
 		return float64(min(aheadUnmet, grown))
 	}
 	n := float64(l.est.rate*longest(aheadFloor, aheadTrips, l.rtt.known()).Seconds()) * l.part(stream)
-	if brought := float64(l.streams.conn[stream].opened); !without("ahead-few") && planned && l.rtt.known() > aheadFloor && l.streams.most <= aheadLone && brought < aheadWindows*n {
+	if brought := float64(l.streams.conn[stream].brought); !without("ahead-few") && planned && l.rtt.known() > aheadFloor && l.streams.most <= aheadLone && brought < aheadWindows*n {
 		n = max(n, aheadDoubled*brought)
 	}
 	if l.speeds.rate[stream] <= 0 {

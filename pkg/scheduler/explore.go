@@ -95,7 +95,7 @@ const (
 // watch looks at what a link with one connection brings.
 func (e *exploring) watch(now Time, l *link) {
 	s := &l.streams
-	if e.step != watching || s.most > 1 || l.est.nMarks == 0 || float64(s.conn[0].opened) < startedTrips*l.est.rate*l.rtt.path().Seconds() {
+	if e.step != watching || s.most > 1 || l.est.nMarks == 0 || float64(s.conn[0].brought) < startedTrips*l.est.rate*l.rtt.path().Seconds() {
 		e.window.at = 0
 		return
 	}
@@ -262,7 +262,7 @@ func (s *streams) judgePair(now Time, l *link, t task) {
 	jerky := e.jerky()
 	switch {
 	case float64(t.left) < float64(t.rate*(2*firstTrial*l.record().Seconds())): // less than a record for each of many
-	case jerky && s.conn[1].opened > 0 && l.load.queues[0].requests > 0 && s.conn[1].heard-s.conn[0].heard > longest(pairFloor, pauseTrips, l.rtt.path())+l.apart():
+	case jerky && s.conn[1].brought > 0 && l.load.queues[0].requests > 0 && s.conn[1].heard-s.conn[0].heard > longest(pairFloor, pauseTrips, l.rtt.path())+l.apart():
 		e.step = watching
 		s.try(now, e.mean)
 		return

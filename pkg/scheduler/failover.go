@@ -77,9 +77,9 @@ func (c *Core) failover(out []Action) []Action {
 			}
 			out = append(c.release(id, out), l.ban(c.now, id))
 		case l.load.requests > 0 && l.est.nMarks > 0 && l.silent(c.now):
-			out = c.knock(id, out)
-		case l.health.knocks.tries > 0:
-			out = c.opened(id, out)
+			out = c.probeByReconnect(id, out)
+		case l.health.reconnect.tries > 0:
+			out = c.endReconnectProbe(id, out)
 		case l.load.requests > 1:
 			out = c.prune(id, out)
 		}
@@ -157,7 +157,7 @@ func (l *link) ban(now Time, id LinkID) Action {
 	l.linkUse.trouble = min(l.linkUse.trouble, now)
 	l.est.forget()
 	for i := range l.streams.conn {
-		l.streams.conn[i].opened = 0 // a connection that rests starts slowly again (RFC 5681, 4.1)
+		l.streams.conn[i].brought = 0 // a connection that rests starts slowly again (RFC 5681, 4.1)
 	}
 	return Action{Kind: Ban, Link: id}
 }

@@ -69,7 +69,7 @@ func TestRecordsAreNoPauses(t *testing.T) {
 				if now == l.est.lots.at {
 					l.health.lastByte = now
 				}
-				l.streams.conn[0].opened = l.load.received
+				l.streams.conn[0].brought = l.load.received
 				l.streams.explore.watch(now, l)
 			}
 			byRecords(l, now, now+300*Millisecond, rate, watch)

@@ -73,11 +73,11 @@ type server struct {
 
 // conn is what is known of one connection.
 type conn struct {
-	heard  Time    // when it received its last byte, or was asked for its first
-	astray Time    // since when it brought but what nobody wants any more; 0: it did not
-	cut    ChunkID // a request before this one was cut short, and none from it on has brought anything; 0: none was
-	inVain uint8   // releases in a row for silence, with nothing received
-	opened int64   // bytes that it has brought
+	heard   Time    // when it received its last byte, or was asked for its first
+	astray  Time    // since when it brought but what nobody wants any more; 0: it did not
+	cut     ChunkID // a request before this one was cut short, and none from it on has brought anything; 0: none was
+	inVain  uint8   // releases in a row for silence, with nothing received
+	brought int64   // bytes
 	// When it last came back from a silence after which it had to start anew; 0: it has not.
 	resumed Time
 	early   Time // when it was opened for requests to come; 0: it was not
@@ -186,9 +186,9 @@ const leastTimeout = 200 * Millisecond
 // says whether its connection starts anew after a timeout.
 func (s *streams) hear(ch *chunk, bytes int64, now, late Time) (anew bool) {
 	if ch.got == bytes && s.server.single { // the connection is another one
-		s.conn[ch.stream].opened, s.server.replaced = 0, now
+		s.conn[ch.stream].brought, s.server.replaced = 0, now
 	}
-	s.conn[ch.stream].opened += bytes
+	s.conn[ch.stream].brought += bytes
 	s.conn[ch.stream].astray = 0
 	if anew = late > leastTimeout && !without("timeout-window"); anew {
 		s.conn[ch.stream].resumed = now
@@ -220,7 +220,7 @@ func (s *streams) lose(id StreamID, next ChunkID) {
 // least. After a timeout it starts anew, with a single packet, and twice as many in
 // each round trip (RFC 5681, 3.1).
 func (s *streams) window(id StreamID, now Time, trip float64) int64 {
-	most := max(initialWindow, s.conn[id].opened)
+	most := max(initialWindow, s.conn[id].brought)
 	if at := s.conn[id].resumed; at > 0 && trip > 0 {
 		rounds := min(20, (now-at).Seconds()/trip)
 		most = min(most, 2*segment<<int(rounds))
