@@ -87,7 +87,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 			if last := c.flight.youngest(id, s); float64(last.got) < c.cfg.Overlap*float64(last.rng.Len()) {
 				continue
 			}
-		case float64(q.pending) > max(l.runway()*l.part(s), l.opening(s)):
+		case float64(q.pending) > max(l.runway()*l.shareOf(s), l.opening(s)):
 			continue
 		}
 		if !found || q.pending < l.load.queues[best].pending {
@@ -180,7 +180,7 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 	if each > 0 {
 		size = min(size, each)
 	} else {
-		size = int64(float64(size) * c.links[id].part(stream))
+		size = int64(float64(size) * c.links[id].shareOf(stream))
 	}
 	if !c.sized() {
 		size = min(size, (View{c}).First())

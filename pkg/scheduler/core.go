@@ -196,7 +196,7 @@ func (c *Core) measure() {
 		if l.load.requests > 0 {
 			l.listen(c.now)
 			if l.streams.server.lasting && c.batch == nil { // whose files end all the time
-				l.est.lots.came(c.now, l.load.arrived()-l.est.bytes)
+				l.est.burst.arrived(c.now, l.load.arrived()-l.est.bytes)
 			}
 			if (l.load.owed() < l.bdp() || !l.pace.settled(false)) && !without("restart-evidence") {
 				l.est.restart(c.now)
@@ -255,7 +255,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.answered(ch, c.now)
 		}
 		l.health.inVain = 0
-		late := c.now - l.expected(ch) - l.apart() - l.rtt.known()
+		late := c.now - l.expected(ch) - l.turnTime() - l.rtt.known()
 		ch.got = got
 		if c.batch != nil {
 			c.came(ch, fresh)
@@ -264,7 +264,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.load.owe(ch.stream, -fresh)
 		}
 		l.load.got(fresh, c.now)
-		l.handOn(ch.stream, fresh)
+		l.fillGap(ch.stream, fresh)
 		l.health.lastByte = c.now
 		l.linkUse.trouble = Never
 		l.speeds.total[ch.stream] += fresh
@@ -272,8 +272,8 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.speeds.restart(ch.stream, l.rtt.known())
 		}
 	}
-	l.keep(ch.stream, min(in.Behind, unsized), c.now)
-	l.strayed(ch.stream, min(in.Stray, unsized), c.now)
+	l.holdBehindGap(ch.stream, min(in.Behind, unsized), c.now)
+	l.discard(ch.stream, min(in.Stray, unsized), c.now)
 	switch in.Kind {
 	case Finished:
 		c.meter(l, ch)
@@ -337,7 +337,7 @@ func (c *Core) end(i int, out []Action) []Action {
 		l.streams.piped &^= 1 << ch.stream
 	}
 	if ch.left() > 0 || last {
-		l.letGo(ch.stream)
+		l.dropGap(ch.stream)
 	}
 	if l.load.requests == 0 {
 		l.health.probing = false

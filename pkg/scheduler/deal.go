@@ -184,7 +184,7 @@ func (b *batch) next(l *link, id LinkID) (best StreamID, found bool) {
 		case float64(q.pending) > l.askAhead(s, plan.Connections() > 0):
 			continue
 		}
-		if wait := float64(q.pending+1) / l.part(s); !found || wait < least {
+		if wait := float64(q.pending+1) / l.shareOf(s); !found || wait < least {
 			best, found, least = s, true, wait
 		}
 	}
@@ -221,7 +221,7 @@ func (l *link) askAhead(stream StreamID, planned bool) float64 {
 	if l.est.rate <= 0 {
 		return float64(min(aheadUnmet, grown))
 	}
-	n := float64(l.est.rate*longest(aheadFloor, aheadTrips, l.rtt.known()).Seconds()) * l.part(stream)
+	n := float64(l.est.rate*longest(aheadFloor, aheadTrips, l.rtt.known()).Seconds()) * l.shareOf(stream)
 	if brought := float64(l.streams.conn[stream].brought); !without("ahead-few") && planned && l.rtt.known() > aheadFloor && l.streams.most <= aheadLone && brought < aheadWindows*n {
 		n = max(n, aheadDoubled*brought)
 	}

@@ -100,7 +100,7 @@ func (e *exploring) watch(now Time, l *link) {
 		return
 	}
 	silence := now - l.health.lastByte
-	paused := silence > longest(pauseFloor, pauseTrips, l.rtt.path())+l.record()
+	paused := silence > longest(pauseFloor, pauseTrips, l.rtt.path())+l.recordTime()
 	switch {
 	case paused && !e.paused:
 		e.pauses++
@@ -261,8 +261,8 @@ func (s *streams) judgePair(now Time, l *link, t task) {
 	span := now - e.since
 	jerky := e.jerky()
 	switch {
-	case float64(t.left) < float64(t.rate*(2*firstTrial*l.record().Seconds())): // less than a record for each of many
-	case jerky && s.conn[1].brought > 0 && l.load.queues[0].requests > 0 && s.conn[1].heard-s.conn[0].heard > longest(pairFloor, pauseTrips, l.rtt.path())+l.apart():
+	case float64(t.left) < float64(t.rate*(2*firstTrial*l.recordTime().Seconds())): // less than a record for each of many
+	case jerky && s.conn[1].brought > 0 && l.load.queues[0].requests > 0 && s.conn[1].heard-s.conn[0].heard > longest(pairFloor, pauseTrips, l.rtt.path())+l.turnTime():
 		e.step = watching
 		s.try(now, e.mean)
 		return

@@ -73,11 +73,11 @@ type server struct {
 
 // conn is what is known of one connection.
 type conn struct {
-	heard   Time    // when it received its last byte, or was asked for its first
-	astray  Time    // since when it brought but what nobody wants any more; 0: it did not
-	cut     ChunkID // a request before this one was cut short, and none from it on has brought anything; 0: none was
-	inVain  uint8   // releases in a row for silence, with nothing received
-	brought int64   // bytes
+	heard      Time    // when it received its last byte, or was asked for its first
+	discarding Time    // since when all that it brings is discarded; 0: it is not
+	cut        ChunkID // a request before this one was cut short, and none from it on has brought anything; 0: none was
+	inVain     uint8   // releases in a row for silence, with nothing received
+	brought    int64   // bytes
 	// When it last came back from a silence after which it had to start anew; 0: it has not.
 	resumed Time
 	early   Time // when it was opened for requests to come; 0: it was not
@@ -127,7 +127,7 @@ func (s *streams) tune(now Time, l *link, t task) {
 		}
 		steady := l.est.steady(now, l.rtt.path())
 		worth := float64(t.left) > steady*l.trialWorth().Seconds() && t.lasts() > 2*l.trialSpan().Seconds()
-		if worth && l.tells(base) && now >= s.trial.restUntil && !without("loss-trial") {
+		if worth && l.isEvidence(base) && now >= s.trial.restUntil && !without("loss-trial") {
 			s.try(now, l.rateSince(base, now))
 		}
 	}
@@ -189,7 +189,7 @@ func (s *streams) hear(ch *chunk, bytes int64, now, late Time) (anew bool) {
 		s.conn[ch.stream].brought, s.server.replaced = 0, now
 	}
 	s.conn[ch.stream].brought += bytes
-	s.conn[ch.stream].astray = 0
+	s.conn[ch.stream].discarding = 0
 	if anew = late > leastTimeout && !without("timeout-window"); anew {
 		s.conn[ch.stream].resumed = now
 	}
@@ -290,7 +290,7 @@ func (s *streams) needless(ch *chunk, now Time) bool {
 // anyOverdue says whether a stream of a link may have been silent for too long: a
 // look at the streams is cheaper than one at all requests.
 func (l *link) anyOverdue(now Time) bool {
-	least := l.rtt.patient(silentAgain, 0) + l.apart()
+	least := l.rtt.patient(silentAgain, 0) + l.turnTime()
 	for i := range l.load.queues {
 		if l.load.queues[i].requests > 0 && now-l.streams.conn[i].heard > least {
 			return true
@@ -307,7 +307,7 @@ func (c *Core) prune(id LinkID, out []Action) []Action {
 	if !l.anyOverdue(c.now) || without("prune") {
 		return out
 	}
-	apart := l.apart()
+	turn := l.turnTime()
 	inVain := uint64(0) // bit s: stream s has waited for nothing
 	for i := 0; i < len(c.flight.chunks); i++ {
 		ch := &c.flight.chunks[i]
@@ -315,7 +315,7 @@ func (c *Core) prune(id LinkID, out []Action) []Action {
 		if s.worked&(1<<ch.stream) == 0 {
 			limit = silentConnect
 		}
-		if ch.link != id || c.now-s.conn[ch.stream].heard <= l.rtt.patient(limit, s.conn[ch.stream].inVain)+apart || !s.flowing(ch.stream, c.now) {
+		if ch.link != id || c.now-s.conn[ch.stream].heard <= l.rtt.patient(limit, s.conn[ch.stream].inVain)+turn || !s.flowing(ch.stream, c.now) {
 			continue
 		}
 		if s.needless(ch, c.now) {
