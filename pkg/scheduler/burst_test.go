@@ -163,7 +163,7 @@ func TestConnectionsGivenUpEarlyAreTakenBack(t *testing.T) {
 // taken back, though its rate, which comes by records, seems higher now and then.
 func TestNoneIsTakenBackBehindAQueue(t *testing.T) {
 	for trip, want := range map[Time]bool{300 * Millisecond: true, 500 * Millisecond: false} {
-		l := &link{rtt: roundTrips{min: 300 * Millisecond}, streams: streams{most: 3, wide: 60}}
+		l := &link{rtt: roundTrips{min: 300 * Millisecond}, streams: streams{most: 3, initial: 60}}
 		l.est.rate, l.est.nSamples, l.rtt.data = 1e6, 1, trip
 		l.streams.tune(Second, l, oneFile(1<<30))
 		if more := l.streams.most > 3; more != want {
@@ -263,7 +263,7 @@ func TestManyConnectionsShareASlowLink(t *testing.T) {
 		}
 		c.now = r.now
 		l.streams.conn[0].heard = r.now
-		if c.prune(0, nil); (len(c.flight.chunks) == asked) != kept {
+		if c.releaseSilent(0, nil); (len(c.flight.chunks) == asked) != kept {
 			t.Errorf("%.0f kB/s: %d of %d requests are kept after 4 s", rate/1e3, len(c.flight.chunks), asked)
 		}
 	}

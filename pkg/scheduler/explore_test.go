@@ -115,8 +115,8 @@ func TestWhereAServerLimitsConnectionsThereAreMany(t *testing.T) {
 	}{
 		{"each connection has a tenth", limited{most: always(10e6), each: always(1e6), queue: 100 * Millisecond}, 10, trialStreams},
 		{"each has half", limited{most: always(10e6), each: always(5e6), queue: 100 * Millisecond}, 3, firstTrial},
-		{"by fits and starts", limited{most: always(10e6), each: always(1e6), queue: 100 * Millisecond, period: Second, lull: 800 * Millisecond}, 8, trialStreams},
-		{"by fits and starts, with short pauses", limited{most: always(10e6), each: always(3e6), queue: 100 * Millisecond, period: 400 * Millisecond, lull: 150 * Millisecond, own: true}, 8, trialStreams},
+		{"in bursts", limited{most: always(10e6), each: always(1e6), queue: 100 * Millisecond, period: Second, lull: 800 * Millisecond}, 8, trialStreams},
+		{"in bursts, with short pauses", limited{most: always(10e6), each: always(3e6), queue: 100 * Millisecond, period: 400 * Millisecond, lull: 150 * Millisecond, own: true}, 8, trialStreams},
 		{"and a handshake waits behind what comes then", limited{most: always(10e6), each: always(3e6), queue: 100 * Millisecond, period: 400 * Millisecond, lull: 150 * Millisecond, own: true, late: true}, 8, trialStreams},
 		{"it is full, pauses, and a handshake waits", limited{most: always(1e6), each: always(1e9), queue: 100 * Millisecond, period: 400 * Millisecond, lull: 150 * Millisecond, late: true}, 1, 1 + exploreTries},
 		{"the link is full", limited{most: always(1e6), each: always(1e9), queue: 100 * Millisecond}, 1, 1 + exploreTries},
@@ -175,7 +175,7 @@ func TestExploringIsRefused(t *testing.T) {
 	}
 }
 
-// Two connections that come by fits and starts are enough evidence when one brings
+// Two connections that come in bursts are enough evidence when one brings
 // something while the other, which owes bytes, pauses; or by what they bring, at once or,
 // where the handshake had to wait, after the longest pause.
 func TestPairs(t *testing.T) {

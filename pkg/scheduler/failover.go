@@ -81,7 +81,7 @@ func (c *Core) failover(out []Action) []Action {
 		case l.health.reconnect.tries > 0:
 			out = c.endReconnectProbe(id, out)
 		case l.load.requests > 1:
-			out = c.prune(id, out)
+			out = c.releaseSilent(id, out)
 		}
 	}
 	return out
@@ -116,15 +116,15 @@ func (c *Core) slow(id LinkID) bool {
 	l, v, wait := &c.links[id], View{c}, slowFor
 	limit := max(staticLimit, dynamicFactor*v.SumRate()/float64(max(1, v.UsableLinks())))
 	below := l.est.nMarks > 0 && l.est.rate > 0 && l.est.rate < limit
-	if below && l.est.rate >= staticLimit && c.robs(id) {
+	if below && l.est.rate >= staticLimit && c.othersSteal(id) {
 		below = !c.task().nearEnd()
 		wait <<= l.health.slowBans
 	}
 	return l.health.below(c.now, below, wait)
 }
 
-// robs says whether the policy lets other links take over what a link was asked for.
-func (c *Core) robs(id LinkID) bool {
+// othersSteal says whether the policy lets other links take over what a link was asked for.
+func (c *Core) othersSteal(id LinkID) bool {
 	v := View{c}
 	for o := range v.Links() {
 		if o != id && v.Usable(o) && c.cfg.Policy.Victim(v, o) != NoLink {

@@ -43,7 +43,7 @@ const (
 // streams is how many connections a link has, and what was learnt about it.
 type streams struct {
 	most    StreamID // it may use
-	wide    StreamID // as many as it began with, if it is far; else 0
+	initial StreamID // as many as it began with, if it is far; else 0
 	server  server
 	worked  uint64 // bit s: stream s has brought something
 	refused uint64 // bit s: stream s was not served while others were
@@ -114,7 +114,7 @@ func (s *streams) tune(now Time, l *link, t task) {
 	s.loss.watch(now, l)
 	s.queue.watch(now, l)
 	if l.est.nSamples > 0 && !s.trial.running && !s.trial.helped && s.explore.step != pairing {
-		s.fold(l)
+		s.dropSurplus(l)
 	}
 	switch {
 	case s.trial.running:
@@ -150,24 +150,24 @@ func (s *streams) widen(now Time, l *link, t task) {
 	if without("widen") {
 		most = 0
 	}
-	s.wide = max(s.wide, s.most, StreamID(min(most, t.share/least)), l.worthUsing(t, now))
-	s.most = s.wide
+	s.initial = max(s.initial, s.most, StreamID(min(most, t.share/least)), l.worthUsing(t, now))
+	s.most = s.initial
 }
 
-// fold leaves no more of the streams that a link began with than there is room for their
+// dropSurplus leaves no more of the streams that a link began with than there is room for their
 // first windows in what it carries in a round trip: more brought nothing. Until others are
 // tried, those that were given up are taken back when it turns out to carry more, unless
 // what comes waits in a queue: those that are left fill the link then.
-func (s *streams) fold(l *link) {
+func (s *streams) dropSurplus(l *link) {
 	if l.rtt.min < longTrip { // it was only late
-		s.wide = 0
+		s.initial = 0
 	}
 	most := s.most
 	if without("fold") {
 		return
 	}
 	if s.trial.began == 0 && !l.rtt.waited(l.rtt.data) {
-		most = max(most, s.wide)
+		most = max(most, s.initial)
 	}
 	room := l.est.capacity() * l.rtt.min.Seconds() / initialWindow
 	s.most = max(1, min(most, StreamID(min(MaxStreams, room+1))))
@@ -299,9 +299,9 @@ func (l *link) anyOverdue(now Time) bool {
 	return false
 }
 
-// prune releases the requests on which a stream is silent while others of its
+// releaseSilent releases the requests on which a stream is silent while others of its
 // link are not: a connection can die, or never come about, by itself.
-func (c *Core) prune(id LinkID, out []Action) []Action {
+func (c *Core) releaseSilent(id LinkID, out []Action) []Action {
 	l := &c.links[id]
 	s := &l.streams
 	if !l.anyOverdue(c.now) || without("prune") {
