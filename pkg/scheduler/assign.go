@@ -43,7 +43,7 @@ func (c *Core) assign(out []Action) []Action {
 			if out = c.request(id, stream, out); len(out) > before {
 				continue
 			}
-			c.emtcp().detect(id)
+			c.emtcp().noteIdle(id)
 			if c.emtcp().overShare(id) {
 				break
 			}
@@ -153,7 +153,7 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	if len(c.ledger.free) == 0 {
 		return out
 	}
-	size := c.emtcp().shifted(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
+	size := c.emtcp().limit(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
 	if size <= 0 {
 		return out
 	}
@@ -236,7 +236,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	} else {
 		l.streams.piped |= 1 << stream
 	}
-	l.linkUse.asked, l.linkUse.spared = true, false
+	l.linkUse.asked, l.linkUse.cheapIdle = true, false
 	l.streams.begun |= 1 << stream
 	l.load.owe(stream, r.Len())
 	l.load.assigned += r.Len()

@@ -87,7 +87,7 @@ func New(cfg Config) (*Core, error) {
 	}
 	for i := range c.links {
 		c.links[i].health.slowSince = Never
-		c.links[i].linkUse.trouble = Never
+		c.links[i].linkUse.failingSince = Never
 		c.links[i].streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}}
 	}
 	if cfg.Batch {
@@ -266,7 +266,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		l.load.got(fresh, c.now)
 		l.fillGap(ch.stream, fresh)
 		l.health.lastByte = c.now
-		l.linkUse.trouble = Never
+		l.linkUse.failingSince = Never
 		l.speeds.total[ch.stream] += fresh
 		if l.streams.hear(ch, fresh, c.now, late) {
 			l.speeds.restart(ch.stream, l.rtt.known())
@@ -294,7 +294,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		}
 		out = c.end(i, out)
 		l.health.wait(c.now, in.Wait)
-		l.linkUse.trouble = min(l.linkUse.trouble, c.now)
+		l.linkUse.failingSince = min(l.linkUse.failingSince, c.now)
 		if l.health.banned {
 			out = append(out, l.ban(c.now, id)) // the probe failed: wait longer
 		}
@@ -383,7 +383,7 @@ func (l *link) forget(cfg *Config) {
 	l.est.forget()
 	l.load.asked, l.rtt, l.load.preempted = false, roundTrips{}, 0
 	l.pace = pace{}
-	l.linkUse.trouble = Never
+	l.linkUse.failingSince = Never
 	l.gives = 0
 	l.streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}, loss: loss{reordered: l.streams.loss.reordered}}
 	l.speeds = speeds{}
@@ -409,7 +409,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 			out = l.linkUse.wake(in.Link, Action{Why: ReasonRenewed}, out)
 		}
 	}
-	l.linkUse.trouble = Never
+	l.linkUse.failingSince = Never
 	if in.Bandwidth > 0 && in.Bandwidth <= maxTerm {
 		l.est.known = in.Bandwidth
 	}

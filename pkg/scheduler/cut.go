@@ -2,7 +2,7 @@ package scheduler
 
 // cutting is how many bytes of a free part a connection should ask for.
 func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
-	size := c.emtcp().shifted(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
+	size := c.emtcp().limit(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
 	if size <= 0 && len(c.flight.chunks) > 0 {
 		return 0 // with nothing in flight, somebody must go on
 	}

@@ -154,7 +154,7 @@ func (c *Core) anotherServes(id LinkID, least float64) bool {
 // ban takes the link, whose id is given, out of use for a while.
 func (l *link) ban(now Time, id LinkID) Action {
 	l.health.ban(now)
-	l.linkUse.trouble = min(l.linkUse.trouble, now)
+	l.linkUse.failingSince = min(l.linkUse.failingSince, now)
 	l.est.forget()
 	for i := range l.streams.conn {
 		l.streams.conn[i].brought = 0 // a connection that rests starts slowly again (RFC 5681, 4.1)
