@@ -43,7 +43,7 @@ func (c *Core) assign(out []Action) []Action {
 			if out = c.request(id, stream, out); len(out) > before {
 				continue
 			}
-			c.emtcp().detect(id)
+			c.emtcp().noteIdle(id)
 			if c.emtcp().overShare(id) {
 				break
 			}
@@ -87,7 +87,7 @@ func (c *Core) ready(id LinkID) (StreamID, bool) {
 			if last := c.flight.youngest(id, s); float64(last.got) < c.cfg.Overlap*float64(last.rng.Len()) {
 				continue
 			}
-		case float64(q.pending) > max(l.runway()*l.part(s), l.opening(s)):
+		case float64(q.pending) > max(l.runway()*l.shareOf(s), l.opening(s)):
 			continue
 		}
 		if !found || q.pending < l.load.queues[best].pending {
@@ -141,7 +141,7 @@ func (l *link) opening(s StreamID) float64 {
 	if without("opening") || l.streams.server.single || l.streams.conn[s].cut > 0 || l.est.measured() && !l.rising(s, l.est.rate) {
 		return 0
 	}
-	brings := 2 * float64(l.streams.conn[s].opened)
+	brings := 2 * float64(l.streams.conn[s].brought)
 	if l.est.measured() {
 		brings = min(brings, openingTrips*l.est.rate*l.rtt.known().Seconds())
 	}
@@ -153,7 +153,7 @@ func (c *Core) request(id LinkID, stream StreamID, out []Action) []Action {
 	if len(c.ledger.free) == 0 {
 		return out
 	}
-	size := c.emtcp().shifted(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
+	size := c.emtcp().limit(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
 	if size <= 0 {
 		return out
 	}
@@ -180,7 +180,7 @@ func (c *Core) grant(id LinkID, stream StreamID, size int64, out []Action) []Act
 	if each > 0 {
 		size = min(size, each)
 	} else {
-		size = int64(float64(size) * c.links[id].part(stream))
+		size = int64(float64(size) * c.links[id].shareOf(stream))
 	}
 	if !c.sized() {
 		size = min(size, (View{c}).First())
@@ -236,7 +236,7 @@ func (c *Core) start(id LinkID, stream StreamID, r Range, out []Action) []Action
 	} else {
 		l.streams.piped |= 1 << stream
 	}
-	l.linkUse.asked, l.linkUse.spared = true, false
+	l.linkUse.asked, l.linkUse.cheapIdle = true, false
 	l.streams.begun |= 1 << stream
 	l.load.owe(stream, r.Len())
 	l.load.assigned += r.Len()

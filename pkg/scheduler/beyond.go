@@ -48,7 +48,7 @@ func (c *Core) duplicateUnanswered(thief LinkID, stream StreamID, out []Action) 
 	if without("duplicate-unanswered") {
 		return out
 	}
-	return c.hedge(thief, stream, first, out)
+	return c.duplicate(thief, stream, first, out)
 }
 
 // untouched says whether ch has not been answered, over a link that has brought nothing.
@@ -73,7 +73,7 @@ func (c *Core) duplicateRemainder(out []Action) []Action {
 			before := &c.flight.chunks[j]
 			l := before.link
 			if before.rng.End == ch.rng.Off && l != ch.link && !before.copy && c.links[l].rtt.min > 0 && ch.left() <= c.most(l) && !without("duplicate-remainder") {
-				return c.hedge(l, before.stream, ch, out) // only the last range reaches beyond the end
+				return c.duplicate(l, before.stream, ch, out) // only the last range reaches beyond the end
 			}
 		}
 	}

@@ -36,13 +36,13 @@ func TestWhatAServerServesIsAskedForMore(t *testing.T) {
 	r.up(1)
 	l := &r.core.links[0]
 	l.streams.most = 4
-	if p := l.part(0); p != 0.25 {
+	if p := l.shareOf(0); p != 0.25 {
 		t.Errorf("one of four has %v", p)
 	}
 	l.streams.refuse(1)
 	l.streams.refuse(3)
 	l.streams.refuse(9) // which it does not use
-	if p := l.part(0); p != 0.5 {
+	if p := l.shareOf(0); p != 0.5 {
 		t.Errorf("one of two has %v", p)
 	}
 }

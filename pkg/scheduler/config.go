@@ -111,8 +111,8 @@ func (c *Config) Validate() error {
 // comparedRequest is how many times what each request costs more is worth one: 3 %.
 const comparedRequest = 32
 
-// pressing says whether backups may be chosen beside others: for a deadline.
-func (c *Config) pressing() bool { return c.Energy == EnergyMin && c.Deadline > 0 }
+// urgent says whether backups may be chosen beside others: for a deadline.
+func (c *Config) urgent() bool { return c.Energy == EnergyMin && c.Deadline > 0 }
 
 // once says whether nothing is to be fetched twice.
 func (c *Config) once() bool { return c.Limited || c.compared > 0 }

@@ -87,7 +87,7 @@ func New(cfg Config) (*Core, error) {
 	}
 	for i := range c.links {
 		c.links[i].health.slowSince = Never
-		c.links[i].linkUse.trouble = Never
+		c.links[i].linkUse.failingSince = Never
 		c.links[i].streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}}
 	}
 	if cfg.Batch {
@@ -196,7 +196,7 @@ func (c *Core) measure() {
 		if l.load.requests > 0 {
 			l.listen(c.now)
 			if l.streams.server.lasting && c.batch == nil { // whose files end all the time
-				l.est.lots.came(c.now, l.load.arrived()-l.est.bytes)
+				l.est.burst.arrived(c.now, l.load.arrived()-l.est.bytes)
 			}
 			if (l.load.owed() < l.bdp() || !l.pace.settled(false)) && !without("restart-evidence") {
 				l.est.restart(c.now)
@@ -255,7 +255,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.answered(ch, c.now)
 		}
 		l.health.inVain = 0
-		late := c.now - l.expected(ch) - l.apart() - l.rtt.known()
+		late := c.now - l.expected(ch) - l.turnTime() - l.rtt.known()
 		ch.got = got
 		if c.batch != nil {
 			c.came(ch, fresh)
@@ -264,16 +264,16 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 			l.load.owe(ch.stream, -fresh)
 		}
 		l.load.got(fresh, c.now)
-		l.handOn(ch.stream, fresh)
+		l.fillGap(ch.stream, fresh)
 		l.health.lastByte = c.now
-		l.linkUse.trouble = Never
+		l.linkUse.failingSince = Never
 		l.speeds.total[ch.stream] += fresh
 		if l.streams.hear(ch, fresh, c.now, late) {
 			l.speeds.restart(ch.stream, l.rtt.known())
 		}
 	}
-	l.keep(ch.stream, min(in.Behind, unsized), c.now)
-	l.strayed(ch.stream, min(in.Stray, unsized), c.now)
+	l.holdBehindGap(ch.stream, min(in.Behind, unsized), c.now)
+	l.discard(ch.stream, min(in.Stray, unsized), c.now)
 	switch in.Kind {
 	case Finished:
 		c.meter(l, ch)
@@ -294,7 +294,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 		}
 		out = c.end(i, out)
 		l.health.wait(c.now, in.Wait)
-		l.linkUse.trouble = min(l.linkUse.trouble, c.now)
+		l.linkUse.failingSince = min(l.linkUse.failingSince, c.now)
 		if l.health.banned {
 			out = append(out, l.ban(c.now, id)) // the probe failed: wait longer
 		}
@@ -337,7 +337,7 @@ func (c *Core) end(i int, out []Action) []Action {
 		l.streams.piped &^= 1 << ch.stream
 	}
 	if ch.left() > 0 || last {
-		l.letGo(ch.stream)
+		l.dropGap(ch.stream)
 	}
 	if l.load.requests == 0 {
 		l.health.probing = false
@@ -383,7 +383,7 @@ func (l *link) forget(cfg *Config) {
 	l.est.forget()
 	l.load.asked, l.rtt, l.load.preempted = false, roundTrips{}, 0
 	l.pace = pace{}
-	l.linkUse.trouble = Never
+	l.linkUse.failingSince = Never
 	l.gives = 0
 	l.streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}, loss: loss{reordered: l.streams.loss.reordered}}
 	l.speeds = speeds{}
@@ -405,11 +405,11 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		more := in.Terms.Cap > l.terms.Cap
 		l.terms = in.Terms
 		c.selection.take(&in.Terms)
-		if more && l.linkUse.why == ReasonCapped && !c.capped(in.Link) {
-			out = c.wake(in.Link, Action{Why: ReasonRenewed}, out)
+		if more && l.linkUse.why == ReasonCapped && !l.capped(c.room(in.Link)) {
+			out = l.linkUse.wake(in.Link, Action{Why: ReasonRenewed}, out)
 		}
 	}
-	l.linkUse.trouble = Never
+	l.linkUse.failingSince = Never
 	if in.Bandwidth > 0 && in.Bandwidth <= maxTerm {
 		l.est.known = in.Bandwidth
 	}

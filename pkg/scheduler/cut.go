@@ -2,7 +2,7 @@ package scheduler
 
 // cutting is how many bytes of a free part a connection should ask for.
 func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
-	size := c.emtcp().shifted(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
+	size := c.emtcp().limit(id, min(unsized, c.cfg.Policy.Request(View{c}, id)))
 	if size <= 0 && len(c.flight.chunks) > 0 {
 		return 0 // with nothing in flight, somebody must go on
 	}
@@ -11,7 +11,7 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 	if spare <= 0 && c.links[id].load.queues[stream].requests > 0 {
 		return 0 // another will be there sooner
 	}
-	size = max(int64(float64(size)*c.links[id].part(stream)), c.cfg.minRequest())
+	size = max(int64(float64(size)*c.links[id].shareOf(stream)), c.cfg.minRequest())
 	most := c.handy(id, stream)
 	if c.planned(id) && c.batch.files == 0 && likely > most && !without("plan-brief") {
 		size = min(size, most) // a connection that the next plan gives up brings what it was asked for first
@@ -35,7 +35,7 @@ func (c *Core) cutting(id LinkID, stream StreamID, p *part) int64 {
 func (c *Core) tooBusyToLearn(id LinkID, stream StreamID) bool {
 	l := &c.links[id]
 	q := &l.load.queues[stream]
-	rate := (View{c}).RateOrMean(id) * l.part(stream)
+	rate := (View{c}).RateOrMean(id) * l.shareOf(stream)
 	if without("too-busy-to-learn") || q.requests == 0 || rate <= 0 || c.batch.files > 0 {
 		return false
 	}
@@ -49,14 +49,14 @@ func (c *Core) handy(id LinkID, stream StreamID) int64 {
 		return wholePiece
 	}
 	l := &c.links[id]
-	return max(leastWhole, int64(float64(l.est.rate*l.part(stream))*wholeSeconds))
+	return max(leastWhole, int64(float64(l.est.rate*l.shareOf(stream))*wholeSeconds))
 }
 
 // brief says whether a connection needs no longer for so many bytes than it takes
 // to learn how long a file is and to share it out then.
 func (c *Core) brief(id LinkID, stream StreamID, bytes int64) bool {
 	l := &c.links[id]
-	return !without("brief") && float64(bytes) <= briefTrips*l.rtt.known().Seconds()*(View{c}).RateOrMean(id)*l.part(stream)
+	return !without("brief") && float64(bytes) <= briefTrips*l.rtt.known().Seconds()*(View{c}).RateOrMean(id)*l.shareOf(stream)
 }
 
 // spare is how many more bytes a connection would have, if it were asked for them
@@ -64,7 +64,7 @@ func (c *Core) brief(id LinkID, stream StreamID, bytes int64) bool {
 // nobody knows.
 func (c *Core) spare(id LinkID, stream StreamID) float64 {
 	v := View{c}
-	rate := v.RateOrMean(id) * c.links[id].part(stream)
+	rate := v.RateOrMean(id) * c.links[id].shareOf(stream)
 	if rate <= 0 || c.batch.files > 0 || without("spare") {
 		return float64(unsized)
 	}

@@ -143,7 +143,7 @@ func (c *Core) assignBatchTo(id LinkID, out []Action) []Action {
 			break
 		}
 		before := len(out)
-		if out = c.requestPiece(id, stream, out); len(out) > before {
+		if out = c.requestPiece(id, stream, 0, out); len(out) > before {
 			break
 		}
 		if c.batch.helping && t.helped < maxQueued && !c.emtcp().overShare(id) {
@@ -184,7 +184,7 @@ func (b *batch) next(l *link, id LinkID) (best StreamID, found bool) {
 		case float64(q.pending) > l.askAhead(s, plan.Connections() > 0):
 			continue
 		}
-		if wait := float64(q.pending+1) / l.part(s); !found || wait < least {
+		if wait := float64(q.pending+1) / l.shareOf(s); !found || wait < least {
 			best, found, least = s, true, wait
 		}
 	}
@@ -217,12 +217,12 @@ func (l *link) pipelining(stream StreamID, plan *Plan) int32 {
 // askAhead is for how many bytes a connection should have been asked. planned says that a Plan
 // says how many connections there are.
 func (l *link) askAhead(stream StreamID, planned bool) float64 {
-	grown := aheadWindows * max(initialWindow, l.streams.conn[stream].opened)
+	grown := aheadWindows * max(initialWindow, l.streams.conn[stream].brought)
 	if l.est.rate <= 0 {
 		return float64(min(aheadUnmet, grown))
 	}
-	n := float64(l.est.rate*longest(aheadFloor, aheadTrips, l.rtt.known()).Seconds()) * l.part(stream)
-	if brought := float64(l.streams.conn[stream].opened); !without("ahead-few") && planned && l.rtt.known() > aheadFloor && l.streams.most <= aheadLone && brought < aheadWindows*n {
+	n := float64(l.est.rate*longest(aheadFloor, aheadTrips, l.rtt.known()).Seconds()) * l.shareOf(stream)
+	if brought := float64(l.streams.conn[stream].brought); !without("ahead-few") && planned && l.rtt.known() > aheadFloor && l.streams.most <= aheadLone && brought < aheadWindows*n {
 		n = max(n, aheadDoubled*brought)
 	}
 	if l.speeds.rate[stream] <= 0 {
@@ -231,28 +231,23 @@ func (l *link) askAhead(stream StreamID, planned bool) float64 {
 	return max(n, initialWindow) // which it brings in a round trip at any time
 }
 
-// requestPiece lets a connection ask for a piece, or a part of one.
-func (c *Core) requestPiece(id LinkID, stream StreamID, out []Action) []Action {
+// requestPiece lets a connection ask for a piece, or a part of one; a banned link, which is only
+// tried, for up to probe bytes.
+func (c *Core) requestPiece(id LinkID, stream StreamID, probe int64, out []Action) []Action {
 	k, fresh, i := c.pickPiece(id, stream)
 	if i < 0 {
 		return out
 	}
 	s := &c.batch.freeMap
-	n := c.cutting(id, stream, &s.freeList(k, fresh).live()[i])
+	p := &s.freeList(k, fresh).live()[i]
+	n := min(probe, p.Len())
+	if !c.links[id].health.banned {
+		n = c.cutting(id, stream, p)
+	}
 	if n <= 0 {
 		return out
 	}
 	return c.startPart(id, stream, k, s.take(k, fresh, i, n), out)
-}
-
-// probePiece lets a banned link ask for up to so many bytes.
-func (c *Core) probePiece(id LinkID, size int64, out []Action) []Action {
-	k, fresh, i := c.pickPiece(id, 0)
-	if i < 0 || size <= 0 {
-		return out
-	}
-	s := &c.batch.freeMap
-	return c.startPart(id, 0, k, s.take(k, fresh, i, min(size, s.freeList(k, fresh).live()[i].Len())), out)
 }
 
 // startPart asks for a part that was taken.

@@ -28,7 +28,7 @@ func TestALoneConnectionIsAskedForItsSlowStart(t *testing.T) {
 		r.known(1e6)
 		s := &r.core.links[0].streams
 		s.most = StreamID(c.connections)
-		s.conn[0].opened = brought
+		s.conn[0].brought = brought
 		if n := r.core.links[0].askAhead(0, r.core.planned(0)); (n >= 2*brought) != c.doubled {
 			t.Errorf("%s: asked %.0f bytes ahead where %d were brought", name, n, brought)
 		}

@@ -84,7 +84,7 @@ func (e *emtcp) costly(l *link) bool {
 	own := l.terms.Radio.perMbit(l.est.capacity())
 	for i := range e.links {
 		o := &e.links[i]
-		if !o.linkUse.pooled || o.terms.Costly {
+		if !o.linkUse.eligible || o.terms.Costly {
 			continue
 		}
 		if l.est.capacity() <= 0 || o.est.capacity() <= 0 || l.terms.Radio == (Radio{}) ||
@@ -101,7 +101,7 @@ func (e *emtcp) share(costly *link) (share float64, known bool) {
 	sum := 0.0
 	for i := range e.links {
 		l := &e.links[i]
-		if !l.linkUse.pooled {
+		if !l.linkUse.eligible {
 			continue
 		}
 		rate := l.est.capacity()
@@ -116,8 +116,8 @@ func (e *emtcp) share(costly *link) (share float64, known bool) {
 	return float64(e.keeps * (costly.est.capacity() / sum)), true
 }
 
-// shifted is what is left of a request that a policy has sized.
-func (e emtcp) shifted(id LinkID, size int64) int64 {
+// limit is how much of a request that a policy has sized the mode leaves to a link.
+func (e emtcp) limit(id LinkID, size int64) int64 {
 	if e.links == nil || !e.costly(&e.links[id]) {
 		return size
 	}
@@ -132,15 +132,15 @@ func (e emtcp) shifted(id LinkID, size int64) int64 {
 	return min(size, e.allowance(l))
 }
 
-// detect is the state detector (chen, III: SISD): it notes that a link is idle,
+// noteIdle is the state detector (chen, III: SISD): it notes that a link is idle,
 // which could be asked for more and has nothing to be asked for.
-func (e emtcp) detect(id LinkID) {
+func (e emtcp) noteIdle(id LinkID) {
 	if e.links == nil || e.links[id].terms.Costly || e.links[id].congested(e.now) {
 		return
 	}
 	for i := range e.links {
 		if l := &e.links[i]; l.terms.Costly {
-			l.linkUse.spared = true
+			l.linkUse.cheapIdle = true
 		}
 	}
 }
@@ -148,7 +148,7 @@ func (e emtcp) detect(id LinkID) {
 // cheapCongested says whether all cheap links are that could be given work.
 func (e *emtcp) cheapCongested() bool {
 	for i := range e.links {
-		if l := &e.links[i]; l.linkUse.pooled && !l.terms.Costly && l.health.fit(e.now) && !l.congested(e.now) {
+		if l := &e.links[i]; l.linkUse.eligible && !l.terms.Costly && l.health.fit(e.now) && !l.congested(e.now) {
 			return false
 		}
 	}
@@ -163,7 +163,7 @@ func (e *emtcp) allowance(l *link) int64 {
 	}
 	if e.window > 0 {
 		// What the consumer has in reserve says whether the links keep up.
-		if !l.linkUse.spared || e.cheapCongested() || e.reserve < e.window/reserveParts {
+		if !l.linkUse.cheapIdle || e.cheapCongested() || e.reserve < e.window/reserveParts {
 			return unsized
 		}
 		total := int64(0)
@@ -176,7 +176,7 @@ func (e *emtcp) allowance(l *link) int64 {
 	if e.deadline > 0 {
 		cheap := 0.0
 		for i := range e.links {
-			if o := &e.links[i]; o.linkUse.pooled && !o.terms.Costly {
+			if o := &e.links[i]; o.linkUse.eligible && !o.terms.Costly {
 				cheap += o.est.capacity()
 			}
 		}
@@ -193,11 +193,11 @@ func (e emtcp) overShare(id LinkID) bool {
 	return e.links != nil && e.costly(&e.links[id]) && e.allowance(&e.links[id]) < e.least
 }
 
-// shareOut chooses all links that serve but the costly ones that have carried
+// choose chooses all links that serve but the costly ones that have carried
 // their share of a file. A stream's are bounded request by request.
-func (e *emtcp) shareOut() {
+func (e *emtcp) choose() {
 	for i := range e.links {
 		use := &e.links[i].linkUse
-		use.chosen = use.pooled && (e.window > 0 || !e.overShare(LinkID(i)))
+		use.chosen = use.eligible && (e.window > 0 || !e.overShare(LinkID(i)))
 	}
 }

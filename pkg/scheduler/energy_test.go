@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -122,7 +123,7 @@ func TestMinEnergyForgetsWhatWasSpent(t *testing.T) {
 		{radio.TailTime / 2, radio.TailMJ / 2},
 		{radio.TailTime, radio.PromotionMJ + radio.TailMJ},
 	} {
-		if got := radio.wakes(c.quiet); got != c.want {
+		if got := radio.wakeEnergy(c.quiet); got != c.want {
 			t.Errorf("quiet for %v s: %v mJ, want %v", c.quiet.Seconds(), got, c.want)
 		}
 	}
@@ -180,10 +181,10 @@ func TestABackupServesWhenNobodyElseDoes(t *testing.T) {
 		// A failure is no reason yet, unless nothing comes of it for a while.
 		r.step(Input{Kind: Failed, Link: 1, Chunk: r.acts[1].Chunk, Wait: 5 * Second})
 		r.want()
-		r.now += patience / 2
+		r.now += failingMost / 2
 		r.step(Input{Kind: Tick})
 		r.want()
-		r.now += patience
+		r.now += failingMost
 		r.step(Input{Kind: Tick})
 		r.want(Wake, Start)
 		if r.acts[0].Why != ReasonNeeded || r.acts[1].Link != 0 {
@@ -305,15 +306,15 @@ func TestABannedLinkThatRestsMayServeAgain(t *testing.T) {
 	r.core.rest(1, Action{Why: ReasonDear}, true, nil)
 	l := &r.core.links[1]
 	l.health.notBefore = r.now + 5*Second
-	for after, want := range map[Time]bool{patience / 2: true, 2 * patience: false, 5 * Second: true} {
+	for after, want := range map[Time]bool{failingMost / 2: true, 2 * failingMost: false, 5 * Second: true} {
 		r.core.now = r.now + after
-		if got := r.core.serves(1); got != want {
+		if got := l.serves(r.core.now, math.MaxInt64); got != want {
 			t.Errorf("after %.1f s it serves: %v", after.Seconds(), got)
 		}
 	}
 	r.core.now = r.now + 5*Second
 	l.linkUse.resting = false
-	if r.core.serves(1) {
+	if l.serves(r.core.now, math.MaxInt64) {
 		t.Error("one that is tried, and does not answer, serves")
 	}
 }

@@ -52,9 +52,9 @@ func newEnergyPlan(now, deadline Time, left, first float64, sized bool) energyPl
 	return m
 }
 
-// carries is what a link carries, in bytes per second, and whether that was told
+// expectedRate is what a link carries, in bytes per second, and whether that was told
 // or measured.
-func (l *link) carries() (rate float64, sure bool) {
+func (l *link) expectedRate() (rate float64, sure bool) {
 	switch {
 	case l.pace.settled(l.est.known > 0):
 		return l.pace.mean, true
@@ -67,12 +67,12 @@ func (l *link) carries() (rate float64, sure bool) {
 	}
 	// What is usual for a link at rest is not more than was hoped for when it worked,
 	// or two of them would take turns.
-	return min(max(usual, l.est.rate), l.hopes()), false
+	return min(max(usual, l.est.rate), l.bestRate()), false
 }
 
-// hopes is what a link may turn out to carry at most, in bytes per second: as long
+// bestRate is what a link may turn out to carry at most, in bytes per second: as long
 // as its rate rises from one look to the next, there is no telling.
-func (l *link) hopes() float64 {
+func (l *link) bestRate() float64 {
 	if l.pace.windows == 0 || l.est.capacity() > float64(paceGrowth*l.pace.last) {
 		return max(hopedRate, l.est.rate)
 	}
@@ -90,7 +90,7 @@ func (c *Core) energyPlan(hopeful bool) energyPlan {
 		}
 	}
 	for i := range c.links {
-		if l := &c.links[i]; l.linkUse.pooled && m.n < maxCandidates {
+		if l := &c.links[i]; l.linkUse.eligible && m.n < maxCandidates {
 			m.add(l.candidate(c.now, l.expectedTrip(nearest), m.left, hopeful), LinkID(i), float64(c.room(LinkID(i)))+float64(l.load.owed()))
 		}
 	}
@@ -116,9 +116,9 @@ func (m *energyPlan) add(k candidate, id LinkID, room float64) {
 // candidate is what a link would carry, and take for that, where its round trip is trip and left
 // bytes are to come.
 func (l *link) candidate(now, trip Time, left float64, hopeful bool) (k candidate) {
-	k.rate, k.sure = l.carries()
+	k.rate, k.sure = l.expectedRate()
 	if hopeful && !k.sure && l.linkUse.chosen {
-		k.rate = l.hopes()
+		k.rate = l.bestRate()
 	}
 	switch k.least = k.rate; {
 	case !k.sure:
@@ -132,10 +132,10 @@ func (l *link) candidate(now, trip Time, left float64, hopeful bool) (k candidat
 	switch {
 	case l.load.requests > 0: // it is awake
 	case l.linkUse.asked:
-		k.wake = radio.wakes(now - l.health.lastByte)
+		k.wake = radio.wakeEnergy(now - l.health.lastByte)
 		k.delay = trip.Seconds()
 	default:
-		k.wake = radio.wakes(Never)
+		k.wake = radio.wakeEnergy(Never)
 		k.delay = float64(connectRTTs * trip.Seconds())
 	}
 	if l.pace.windows == 0 {
@@ -203,13 +203,13 @@ func (m *energyPlan) energy(s linkSet, left float64) float64 {
 			bytes = a.room
 		}
 		dearest = max(dearest, a.perMbit)
-		sum += a.takes(bytes)
+		sum += a.energy(bytes)
 	}
 	return sum + float64(float64(over*mbitPerByte)*dearest)
 }
 
-// takes is what a link takes for so many bytes, in mJ.
-func (a *candidate) takes(bytes float64) float64 {
+// energy is what a link takes for so many bytes, in mJ.
+func (a *candidate) energy(bytes float64) float64 {
 	awake := a.rise
 	if a.rate > 0 {
 		awake += bytes / a.rate
@@ -218,10 +218,10 @@ func (a *candidate) takes(bytes float64) float64 {
 		float64(a.active*(a.rise-min(a.promote, awake)))
 }
 
-// filled is what a set takes when its cheapest link carries all that it can until
+// energyInTime is what a set takes when its cheapest link carries all that it can until
 // the deadline, the next one all that it can, and so on; forever where they
 // cannot, with so much to spare.
-func (m *energyPlan) filled(s linkSet, spare float64) float64 {
+func (m *energyPlan) energyInTime(s linkSet, spare float64) float64 {
 	sum, rest := 0.0, m.left
 	for k := range m.n {
 		if !s.has(k) || rest <= 0 {
@@ -230,7 +230,7 @@ func (m *energyPlan) filled(s linkSet, spare float64) float64 {
 		a := &m.all[k]
 		bytes := min(rest, a.room, float64(a.least*max(0, m.time-a.delay))/(1+spare))
 		if bytes > 0 {
-			sum += a.takes(bytes)
+			sum += a.energy(bytes)
 		}
 		rest -= bytes
 	}
@@ -260,13 +260,13 @@ func (m *energyPlan) cheapest(left float64) linkSet {
 			best, least = s, e
 		}
 	})
-	haste := best
+	faster := best
 	m.sets(func(s linkSet) {
-		if m.energy(s, left) <= (1+alike)*least && m.rate(s) > max(m.rate(haste), worthHaste*m.rate(best)) {
-			haste = s
+		if m.energy(s, left) <= (1+sameEnergy)*least && m.rate(s) > max(m.rate(faster), worthFaster*m.rate(best)) {
+			faster = s
 		}
 	})
-	return haste
+	return faster
 }
 
 // rate is what a set carries, in bytes per second.
@@ -279,11 +279,11 @@ func (m *energyPlan) rate(s linkSet) (sum float64) {
 	return sum
 }
 
-// far says whether the deadline is so far away that some link, going by what it
+// deadlineIsFar says whether the deadline is so far away that some link, going by what it
 // was measured to carry, needs less than half of the time.
-func (m *energyPlan) far() bool {
+func (m *energyPlan) deadlineIsFar() bool {
 	for k := range m.n {
-		if m.all[k].tried && m.filled(1<<k, spareToGamble) < forever {
+		if m.all[k].tried && m.energyInTime(1<<k, spareToGamble) < forever {
 			return true
 		}
 	}

@@ -40,7 +40,7 @@ type rateSample struct {
 // single request (skjolden, 4.4.3.2).
 type estimator struct {
 	bytes     int64 // that have come so far: see arrived
-	lots      lots
+	burst     arrivalBurst
 	rate      float64
 	bandwidth float64
 	variation float64 // coefficient of variation C_v of the rates in the window
@@ -86,8 +86,8 @@ func (e *estimator) observe(now Time, bytes int64, rtt Time) {
 	}
 	e.bytes = bytes
 	window := max(rateWindow, 2*rtt)
-	since := e.before(now-window, bytes-e.lots.some(now))
-	if age := e.lots.since(now) - since.at; age >= window/4 {
+	since := e.before(now-window, bytes-e.burst.leastBytes(now))
+	if age := e.burst.since(now) - since.at; age >= window/4 {
 		if rate := float64(bytes-since.bytes) / age.Seconds(); rate > e.rate || age >= rtt {
 			e.rate = rate
 		}
@@ -95,10 +95,10 @@ func (e *estimator) observe(now Time, bytes int64, rtt Time) {
 			e.sample(now, since.at)
 		}
 	}
-	if now == e.lots.at {
-		e.lots.pass(e.steady(now, rtt))
+	if now == e.burst.at {
+		e.burst.setRate(e.steady(now, rtt))
 	}
-	if now-e.marks[e.nMarks-1].at >= window/8 && (now == e.lots.at || e.lots.over(now)) {
+	if now-e.marks[e.nMarks-1].at >= window/8 && (now == e.burst.at || e.burst.ended(now)) {
 		e.push(mark{now, bytes})
 	}
 }
@@ -120,7 +120,7 @@ func (e *estimator) steady(now, rtt Time) float64 {
 		return e.rate
 	}
 	since := e.before(now-max(rateWindow, 2*rtt), e.bytes-evidence)
-	if span := e.lots.since(now) - since.at; span > 0 {
+	if span := e.burst.since(now) - since.at; span > 0 {
 		return float64(e.bytes-since.bytes) / span.Seconds()
 	}
 	return e.rate

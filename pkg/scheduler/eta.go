@@ -79,7 +79,7 @@ func (v View) eta(id LinkID, o *eta) {
 	}
 	for s := range l.streams.most {
 		if o.last[s] == nil {
-			o.wait[s] = l.straying(s, c.now).Seconds()
+			o.wait[s] = l.discardWait(s, c.now).Seconds()
 		}
 	}
 	o.rate = v.RateOrMean(id) / float64(max(1, o.active))
@@ -143,7 +143,7 @@ func (l *link) rising(s StreamID, rate float64) bool {
 	if l.streams.most > 1 || without("rising") || l.rtt.waited(l.rtt.data) {
 		return false
 	}
-	opened, recent := l.streams.conn[s].opened, max(rateWindow, 2*l.rtt.path()).Seconds()
+	opened, recent := l.streams.conn[s].brought, max(rateWindow, 2*l.rtt.path()).Seconds()
 	return opened > initialWindow && rate*recent >= risingPart*float64(opened)
 }
 
@@ -187,7 +187,7 @@ func (v View) copyEnds(ch *chunk) float64 {
 	l := &v.core.links[ch.link]
 	bytes := l.load.queues[ch.stream].pending + ch.left() // copies are not among the former
 	end := l.due(ch, v.core.now)
-	if rate := v.RateOrMean(ch.link) * l.part(ch.stream); rate > 0 {
+	if rate := v.RateOrMean(ch.link) * l.shareOf(ch.stream); rate > 0 {
 		end += float64(bytes) / rate
 	}
 	return min(forever, end)
@@ -198,12 +198,12 @@ func (v View) copyEnds(ch *chunk) float64 {
 func (l *link) due(ch *chunk, now Time) float64 {
 	in := l.expected(ch) - now
 	if in < 0 {
-		if in = max(0, -in-l.apart()-rateWindow/2); without("late-again") {
+		if in = max(0, -in-l.turnTime()-rateWindow/2); without("late-again") {
 			in = 0
 		} // bytes are told of now and then
 	}
 	if ch.got == 0 {
-		in = max(in, l.straying(ch.stream, now))
+		in = max(in, l.discardWait(ch.stream, now))
 	}
 	return in.Seconds()
 }
@@ -211,7 +211,7 @@ func (l *link) due(ch *chunk, now Time) float64 {
 // late says whether the first byte of ch, the first of its stream's requests, should
 // have come, or the next one followed.
 func (l *link) late(ch *chunk, now Time) bool {
-	return now > l.expected(ch)+l.apart()+l.rtt.now()+rateWindow/2
+	return now > l.expected(ch)+l.turnTime()+l.rtt.now()+rateWindow/2
 }
 
 // expected is when the next byte of ch, the first of its stream's requests, should

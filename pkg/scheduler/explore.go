@@ -7,7 +7,7 @@ package scheduler
 // is lost there: a little is asked for over another one. If its handshake had to wait,
 // the link is full, and that was all. If not, the new connection stays for as long as it
 // takes to see whether it brings more, and then many are tried (see try). Where bytes come
-// by fits and starts a handshake may have waited behind the next of them, and the
+// in bursts a handshake may have waited behind the next of them, and the
 // connections themselves have to tell.
 //
 // A link that builds up its rate is not full for moments either, and a new connection may
@@ -25,7 +25,7 @@ const (
 	levelMost   = 256
 	levelGrowth = 1.1
 	levelWeight = 0.25
-	// A server that sends by fits and starts is silent for pauseTrips round trips, at least
+	// A server that sends in bursts is silent for pauseTrips round trips, at least
 	// pauseFloor, in between, which a link that is full is not. One that is not longer than
 	// pauseMost (nginx counts in seconds) tells as much as a level rate; after a failure two.
 	pauseTrips = 3
@@ -43,7 +43,7 @@ const (
 	shakeFloor = Second
 	// Two connections are one more than needed unless they bring pairGain times what one
 	// did within pairTrips round trips, at least levelWindow, and the older one has kept
-	// pairKeeps of its rate. Where bytes come by fits and starts it may take pauseMost, and
+	// pairKeeps of its rate. Where bytes come in bursts it may take pauseMost, and
 	// is settled as soon as the new one brings something while the older one pauses, for
 	// pairFloor at least: on a link that is full, a lost packet may keep it from its bytes
 	// for a round trip with the queue.
@@ -87,20 +87,20 @@ type exploring struct {
 type exploringStep uint8
 
 const (
-	watching exploringStep = iota
-	shaking                // a handshake is under way
-	pairing                // two connections are at work
+	watching    exploringStep = iota
+	handshaking               // a handshake is under way
+	pairing                   // two connections are at work
 )
 
 // watch looks at what a link with one connection brings.
 func (e *exploring) watch(now Time, l *link) {
 	s := &l.streams
-	if e.step != watching || s.most > 1 || l.est.nMarks == 0 || float64(s.conn[0].opened) < startedTrips*l.est.rate*l.rtt.path().Seconds() {
+	if e.step != watching || s.most > 1 || l.est.nMarks == 0 || float64(s.conn[0].brought) < startedTrips*l.est.rate*l.rtt.path().Seconds() {
 		e.window.at = 0
 		return
 	}
 	silence := now - l.health.lastByte
-	paused := silence > longest(pauseFloor, pauseTrips, l.rtt.path())+l.record()
+	paused := silence > longest(pauseFloor, pauseTrips, l.rtt.path())+l.recordTime()
 	switch {
 	case paused && !e.paused:
 		e.pauses++
@@ -136,8 +136,8 @@ func (e *exploring) fail(now Time) {
 	*e = exploring{failed: e.failed + 1, restUntil: now + exploreRest, wanted: e.wanted}
 }
 
-// jerky says whether bytes come by fits and starts.
-func (e *exploring) jerky() bool { return e.pauses > e.failed }
+// bursty says whether bytes come in bursts.
+func (e *exploring) bursty() bool { return e.pauses > e.failed }
 
 // advice is what a link's exploration asks the Core for.
 type advice uint8
@@ -164,12 +164,12 @@ func (s *streams) advance(now Time, l *link, t task, usable bool) advice {
 		case s.worthExploring(now, l, t) && !without("pair-trial"):
 			return askAnother
 		}
-	case shaking:
+	case handshaking:
 		switch {
 		case handshook && !l.rtt.waited(l.rtt.latest):
 			s.most++
 			e.begin(pairing, now, l)
-		case handshook && e.jerky() && l.speeds.total[0] > e.first:
+		case handshook && e.bursty() && l.speeds.total[0] > e.first:
 			s.most++ // it waited behind what came when the pause was over, which tells nothing
 			e.begin(pairing, now, l)
 			e.doubtful = true
@@ -211,28 +211,28 @@ func (e *exploring) begin(step exploringStep, now Time, l *link) {
 	e.step, e.since, e.shakes, e.bytes, e.first, e.doubtful = step, now, l.rtt.handshakes, l.load.received, l.speeds.total[0], false
 }
 
-// lone says whether a link has one connection, and nothing is under way that would change that.
-func (s *streams) lone() bool { return s.most == 1 && !s.trial.running && s.refused == 0 }
+// oneConnection says whether a link has one connection, and nothing is under way that would change that.
+func (s *streams) oneConnection() bool { return s.most == 1 && !s.trial.running && s.refused == 0 }
 
 // mayTry says whether more than a link's only connection can be tried at once, and there is
 // time enough left to make use of that.
 func (l *link) mayTry(now Time, t task) bool {
 	s := &l.streams
-	return s.lone() && s.trial.failed < exploreTries && now >= s.trial.restUntil && t.outlasts(l.trialWorth())
+	return s.oneConnection() && s.trial.failed < exploreTries && now >= s.trial.restUntil && t.outlasts(l.trialWorth())
 }
 
 // worthExploring says whether a link looks as if a connection had less than it could
 // carry, and there is time enough left to make use of that.
 func (s *streams) worthExploring(now Time, l *link, t task) bool {
 	e := &s.explore
-	if !s.lone() || e.failed >= exploreTries || now < e.restUntil || l.rtt.min == 0 || l.load.requests == 0 {
+	if !s.oneConnection() || e.failed >= exploreTries || now < e.restUntil || l.rtt.min == 0 || l.load.requests == 0 {
 		return false
 	}
 	worth := levelWorth
 	switch {
 	case e.windows == 0 || l.est.known > 0 && e.mean >= float64(pairKeeps*l.est.known):
 		return false
-	case e.paused && e.jerky(): // now that no byte of its own delays a handshake
+	case e.paused && e.bursty(): // now that no byte of its own delays a handshake
 		worth = pauseWorth
 	case now-l.health.lastByte > leastWake || e.level < e.wanted:
 		return false
@@ -249,7 +249,7 @@ func (c *Core) askAnother(id LinkID, out []Action) []Action {
 	}
 	before := len(out)
 	if out = c.start(id, stream, c.ledger.take(min(probeSize, c.most(id)), c.ledger.size), out); len(out) > before {
-		l.streams.explore.begin(shaking, c.now, l)
+		l.streams.explore.begin(handshaking, c.now, l)
 		l.streams.explore.chunk = c.flight.next - 1
 	}
 	return out
@@ -259,10 +259,10 @@ func (c *Core) askAnother(id LinkID, out []Action) []Action {
 func (s *streams) judgePair(now Time, l *link, t task) {
 	e := &s.explore
 	span := now - e.since
-	jerky := e.jerky()
+	bursty := e.bursty()
 	switch {
-	case float64(t.left) < float64(t.rate*(2*firstTrial*l.record().Seconds())): // less than a record for each of many
-	case jerky && s.conn[1].opened > 0 && l.load.queues[0].requests > 0 && s.conn[1].heard-s.conn[0].heard > longest(pairFloor, pauseTrips, l.rtt.path())+l.apart():
+	case float64(t.left) < float64(t.rate*(2*firstTrial*l.recordTime().Seconds())): // less than a record for each of many
+	case bursty && s.conn[1].brought > 0 && l.load.queues[0].requests > 0 && s.conn[1].heard-s.conn[0].heard > longest(pairFloor, pauseTrips, l.rtt.path())+l.turnTime():
 		e.step = watching
 		s.try(now, e.mean)
 		return
@@ -272,12 +272,12 @@ func (s *streams) judgePair(now Time, l *link, t task) {
 	default:
 		rate := float64(l.load.received-e.bytes) / span.Seconds()
 		kept := float64(l.speeds.total[0]-e.first) / span.Seconds()
-		if rate >= pairGain*e.mean && (!e.doubtful || span >= pauseMost) && (jerky || kept >= pairKeeps*e.mean) {
+		if rate >= pairGain*e.mean && (!e.doubtful || span >= pauseMost) && (bursty || kept >= pairKeeps*e.mean) {
 			e.step = watching // and with more than one connection, for good
 			s.try(now, rate)
 			return
 		}
-		if jerky && span < pauseMost {
+		if bursty && span < pauseMost {
 			return
 		}
 	}

@@ -115,8 +115,8 @@ func TestWhereAServerLimitsConnectionsThereAreMany(t *testing.T) {
 	}{
 		{"each connection has a tenth", limited{most: always(10e6), each: always(1e6), queue: 100 * Millisecond}, 10, trialStreams},
 		{"each has half", limited{most: always(10e6), each: always(5e6), queue: 100 * Millisecond}, 3, firstTrial},
-		{"by fits and starts", limited{most: always(10e6), each: always(1e6), queue: 100 * Millisecond, period: Second, lull: 800 * Millisecond}, 8, trialStreams},
-		{"by fits and starts, with short pauses", limited{most: always(10e6), each: always(3e6), queue: 100 * Millisecond, period: 400 * Millisecond, lull: 150 * Millisecond, own: true}, 8, trialStreams},
+		{"in bursts", limited{most: always(10e6), each: always(1e6), queue: 100 * Millisecond, period: Second, lull: 800 * Millisecond}, 8, trialStreams},
+		{"in bursts, with short pauses", limited{most: always(10e6), each: always(3e6), queue: 100 * Millisecond, period: 400 * Millisecond, lull: 150 * Millisecond, own: true}, 8, trialStreams},
 		{"and a handshake waits behind what comes then", limited{most: always(10e6), each: always(3e6), queue: 100 * Millisecond, period: 400 * Millisecond, lull: 150 * Millisecond, own: true, late: true}, 8, trialStreams},
 		{"it is full, pauses, and a handshake waits", limited{most: always(1e6), each: always(1e9), queue: 100 * Millisecond, period: 400 * Millisecond, lull: 150 * Millisecond, late: true}, 1, 1 + exploreTries},
 		{"the link is full", limited{most: always(1e6), each: always(1e9), queue: 100 * Millisecond}, 1, 1 + exploreTries},
@@ -175,7 +175,7 @@ func TestExploringIsRefused(t *testing.T) {
 	}
 }
 
-// Two connections that come by fits and starts are enough evidence when one brings
+// Two connections that come in bursts are enough evidence when one brings
 // something while the other, which owes bytes, pauses; or by what they bring, at once or,
 // where the handshake had to wait, after the longest pause.
 func TestPairs(t *testing.T) {
@@ -202,7 +202,7 @@ func TestPairs(t *testing.T) {
 		c, l := r.core, &r.core.links[0]
 		s := &l.streams
 		s.most, l.load.queues[0].requests = 2, tt.owes
-		s.conn[1].opened, s.conn[0].heard, s.conn[1].heard = 1, c.now-tt.silence, c.now
+		s.conn[1].brought, s.conn[0].heard, s.conn[1].heard = 1, c.now-tt.silence, c.now
 		s.explore = exploring{
 			step: pairing, since: c.now - tt.span, mean: 1e6, pauses: 1, doubtful: tt.doubtful,
 			bytes: l.load.received - int64(tt.gain*1e6*tt.span.Seconds()),
@@ -235,9 +235,9 @@ func TestPairsThatShareRecords(t *testing.T) {
 		r.flow(2*Second, map[ChunkID]float64{0: 4e5}, map[ChunkID]int64{})
 		c, l := r.core, &r.core.links[0]
 		s := &l.streams
-		l.est.lots = lots{n: lotCount, latest: [lotCount]int64{recordSize}, rate: tt.rate}
+		l.est.burst = arrivalBurst{n: burstCount, latest: [burstCount]int64{recordSize}, rate: tt.rate}
 		s.most, l.load.queues[0].requests, l.load.working = 2, 1, 2
-		s.conn[1].opened, s.conn[0].heard, s.conn[1].heard = 1, c.now-tt.bigger, c.now
+		s.conn[1].brought, s.conn[0].heard, s.conn[1].heard = 1, c.now-tt.bigger, c.now
 		s.explore = exploring{step: pairing, since: c.now - 300*Millisecond, mean: tt.rate, pauses: 1, bytes: l.load.received, doubtful: true}
 		s.judgePair(c.now, l, c.task())
 		if s.trial.running != tt.want {

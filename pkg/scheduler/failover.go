@@ -77,11 +77,11 @@ func (c *Core) failover(out []Action) []Action {
 			}
 			out = append(c.release(id, out), l.ban(c.now, id))
 		case l.load.requests > 0 && l.est.nMarks > 0 && l.silent(c.now):
-			out = c.knock(id, out)
-		case l.health.knocks.tries > 0:
-			out = c.opened(id, out)
+			out = c.probeByReconnect(id, out)
+		case l.health.reconnect.tries > 0:
+			out = c.endReconnectProbe(id, out)
 		case l.load.requests > 1:
-			out = c.prune(id, out)
+			out = c.releaseSilent(id, out)
 		}
 	}
 	return out
@@ -116,15 +116,15 @@ func (c *Core) slow(id LinkID) bool {
 	l, v, wait := &c.links[id], View{c}, slowFor
 	limit := max(staticLimit, dynamicFactor*v.SumRate()/float64(max(1, v.UsableLinks())))
 	below := l.est.nMarks > 0 && l.est.rate > 0 && l.est.rate < limit
-	if below && l.est.rate >= staticLimit && c.robs(id) {
+	if below && l.est.rate >= staticLimit && c.othersSteal(id) {
 		below = !c.task().nearEnd()
 		wait <<= l.health.slowBans
 	}
 	return l.health.below(c.now, below, wait)
 }
 
-// robs says whether the policy lets other links take over what a link was asked for.
-func (c *Core) robs(id LinkID) bool {
+// othersSteal says whether the policy lets other links take over what a link was asked for.
+func (c *Core) othersSteal(id LinkID) bool {
 	v := View{c}
 	for o := range v.Links() {
 		if o != id && v.Usable(o) && c.cfg.Policy.Victim(v, o) != NoLink {
@@ -154,10 +154,10 @@ func (c *Core) anotherServes(id LinkID, least float64) bool {
 // ban takes the link, whose id is given, out of use for a while.
 func (l *link) ban(now Time, id LinkID) Action {
 	l.health.ban(now)
-	l.linkUse.trouble = min(l.linkUse.trouble, now)
+	l.linkUse.failingSince = min(l.linkUse.failingSince, now)
 	l.est.forget()
 	for i := range l.streams.conn {
-		l.streams.conn[i].opened = 0 // a connection that rests starts slowly again (RFC 5681, 4.1)
+		l.streams.conn[i].brought = 0 // a connection that rests starts slowly again (RFC 5681, 4.1)
 	}
 	return Action{Kind: Ban, Link: id}
 }
@@ -212,7 +212,7 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 	}
 	v, before, size := View{c}, len(out), min(probeSize, c.most(id))
 	if c.batch != nil && !c.batch.freeMap.empty() {
-		out = c.probePiece(id, size, out)
+		out = c.requestPiece(id, 0, size, out)
 	} else if c.cfg.Window > 0 && !without("head-first") { // no consumer is to wait for it soon
 		out = c.start(id, 0, c.ledger.takeLast(size, c.limit()), out)
 	} else if len(c.ledger.free) > 0 {

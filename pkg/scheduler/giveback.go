@@ -26,7 +26,7 @@ func (c *Core) giveBack(out []Action) []Action {
 		if s.most == 1 || s.trial.running || ch.issued > s.trial.began || ch.duplicate != NoChunk || ch.got < leastGiveBack || ch.left() <= leastGiveBack {
 			continue
 		}
-		part := max(l.part(ch.stream), 1/float64(s.most))
+		part := max(l.shareOf(ch.stream), 1/float64(s.most))
 		keep := float64(l.est.capacity() * part * (View{c}).finishTime())
 		x := min(ch.left()-int64(keptPart*keep), ch.left()-c.cfg.minRequest())
 		if float64(ch.left()) > keep && x >= leastGiveBack && !without("give-back") {

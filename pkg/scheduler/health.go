@@ -12,7 +12,7 @@ type health struct {
 	inVain    uint8 // releases in a row for silence, with nothing received
 	slowSince Time  // since when its rate is below a limit; Never: it is not
 	slowBans  uint8 // how often the dynamic limit has released it, up to doublings
-	knocks    knocks
+	reconnect reconnectProbe
 }
 
 // fit says whether the link could be given work.
@@ -30,14 +30,14 @@ func (h *health) goesUp(now, wait Time) {
 	h.notBefore = now + max(0, min(wait, Never-now))
 }
 
-func (h *health) goesDown() { h.up, h.inVain, h.slowBans, h.knocks = false, 0, 0, knocks{} }
+func (h *health) goesDown() { h.up, h.inVain, h.slowBans, h.reconnect = false, 0, 0, reconnectProbe{} }
 
 // ban takes the link out of use, for longer after each ban in a row.
 func (h *health) ban(now Time) {
 	h.wait(now, banFor(h.bans))
 	h.bans++
 	h.banned = true
-	h.slowSince, h.knocks = Never, knocks{}
+	h.slowSince, h.reconnect = Never, reconnectProbe{}
 }
 
 func (h *health) unban(now Time) {

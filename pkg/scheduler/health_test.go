@@ -43,8 +43,8 @@ func TestALinkIsFitWhenItsWaitIsOver(t *testing.T) {
 	if h.wait(Second, Never); h.notBefore != Never {
 		t.Errorf("a wait without end ends at %v", h.notBefore)
 	}
-	h.inVain, h.slowBans, h.knocks.tries = 3, 2, 1
-	if h.goesDown(); h.fit(Never) || h.inVain != 0 || h.slowBans != 0 || h.knocks.tries != 0 {
+	h.inVain, h.slowBans, h.reconnect.tries = 3, 2, 1
+	if h.goesDown(); h.fit(Never) || h.inVain != 0 || h.slowBans != 0 || h.reconnect.tries != 0 {
 		t.Errorf("down: %+v", h)
 	}
 }

@@ -13,7 +13,7 @@ func TestACopyThatLosesIsNotSpent(t *testing.T) {
 		r.tick()
 		c := r.core
 		original := c.flight.chunks[0].id
-		out := c.hedge(1, 0, &c.flight.chunks[0], nil)
+		out := c.duplicate(1, 0, &c.flight.chunks[0], nil)
 		if c.copied != rest {
 			t.Fatalf("%d bytes are asked for twice", c.copied)
 		}

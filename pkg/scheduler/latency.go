@@ -24,7 +24,7 @@ func (l *link) listen(now Time) {
 // nothing if earlier requests may have delayed it.
 func (l *link) answered(ch *chunk, now Time) {
 	if ch.alone { // bytes are told of now and then
-		l.rtt.answer(max(0, now-ch.issued-max(rateWindow/2, l.record())))
+		l.rtt.answer(max(0, now-ch.issued-max(rateWindow/2, l.recordTime())))
 	}
 }
 

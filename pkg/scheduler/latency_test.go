@@ -190,7 +190,7 @@ func TestARecordIsNoLatency(t *testing.T) {
 		r := newRig(t, Config{Links: 1, Policy: &algorithm3{padding: AutoPadding}, Size: 1 << 27})
 		r.up(1)
 		c, l := r.core, &r.core.links[0]
-		l.est.lots = lots{n: lotCount, latest: [lotCount]int64{recordSize}, rate: 125e3}
+		l.est.burst = arrivalBurst{n: burstCount, latest: [burstCount]int64{recordSize}, rate: 125e3}
 		l.rtt.data, c.now = 150*Millisecond, Second
 		l.health.lastByte = c.now - tt.idle
 		l.answered(&chunk{alone: tt.alone, issued: c.now - tt.wait}, c.now)

@@ -60,7 +60,7 @@ func (c *Core) follow(id LinkID) {
 	}
 	if n := b.plans[id].Connections(); n > 0 {
 		l := &c.links[id]
-		l.streams.aim(StreamID(n), l)
+		l.streams.narrowTo(StreamID(n), l)
 	}
 }
 

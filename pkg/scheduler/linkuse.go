@@ -2,40 +2,38 @@ package scheduler
 
 import "math"
 
-// A link can be up and well, and yet should not be used: it is a backup, the
-// bytes that it may carry are spent, or it costs more energy than it saves. Such
-// a link rests. To everything else it is as if it were not there (see usable): no
-// policy gives it work, it takes nothing over and copies nothing. But a download
-// goes on as long as any link can carry it: when no other serves, the one that
-// rests is woken.
+// A link that is up and works may still be left unused: it is a backup, its cap is spent, or it
+// costs more energy than it saves. Such a link rests, and counts as not usable (see usable): no
+// policy gives it work, and it takes over and copies nothing. But a download goes on as long as
+// any link can carry it: a resting link is woken when no other serves.
 const (
-	// patience is how long a link that failed, or fell silent, may take to
-	// receive something again before it counts as not serving: waking a radio
-	// costs seconds of its power.
-	patience = Second
-	// rationEvery is how often decisions are looked at again.
-	rationEvery = 200 * Millisecond
+	// failingMost is how long a link that failed, or fell silent, may take to receive something
+	// again before it counts as not serving, since to wake a radio costs seconds of its power.
+	// Chosen by hand.
+	failingMost = Second
+	// selectEvery is the time between two looks at the choice. Chosen by hand.
+	selectEvery = 200 * Millisecond
 )
 
 // linkUse is whether a link is to work.
 type linkUse struct {
-	resting bool
-	why     Reason // of the last Rest, while resting
-	urgent  bool   // it is needed for a deadline
-	asked   bool   // it was given work, ever
-	pooled  bool   // it serves: those who choose may choose it
-	chosen  bool
-	spared  bool  // EnergyEMTCP: a cheap link has been idle since this one was last given work
-	trouble Time  // since when it has failed or been silent; Never: it is not
-	spent   int64 // payload bytes received, waste included
+	resting      bool
+	why          Reason // of the last Rest, while resting
+	urgent       bool   // it is needed for a deadline
+	asked        bool   // it was given work, ever
+	eligible     bool   // it serves, and the choice of links may choose it
+	chosen       bool
+	cheapIdle    bool  // EnergyEMTCP: a cheap link has been idle since this one was last given work
+	failingSince Time  // since when it has failed or been silent; Never: it is not
+	spent        int64 // payload bytes received, waste included
 }
 
-// selection is what the choice of links knows beside that.
+// selection is the state of the choice of links.
 type selection struct {
-	terms bool // a link's terms bound its use, whatever the energy
-	next  Time // when to look again
-	due   Time // when at the latest, whoever works; 0: never
-	moved bool // other links serve than when last chosen
+	terms   bool // a link's terms bound its use, whatever the energy
+	next    Time // when to look again
+	due     Time // when at the latest, whoever works; 0: never
+	changed bool // other links serve than when last chosen
 }
 
 func (r *selection) take(t *Terms) { r.terms = r.terms || t.Cap > 0 || t.Backup }
@@ -49,75 +47,75 @@ func (c *Core) selectLinks(kind InputKind, out []Action) []Action {
 	switch c.cfg.Energy {
 	case EnergyEMTCP:
 		e := c.emtcp()
-		e.shareOut()
+		e.choose()
 	case EnergyMin:
-		if r.moved || c.now >= r.next || kind == Sized {
-			out = c.choose(out)
+		if r.changed || c.now >= r.next || kind == Sized {
+			out = c.chooseLinks(out)
 		}
-		return c.carryOut(backups, out)
+		return c.applyChoice(backups, out)
 	case EnergyOff:
 		for i := range c.links {
-			c.links[i].linkUse.chosen = c.links[i].linkUse.pooled
+			c.links[i].linkUse.chosen = c.links[i].linkUse.eligible
 		}
 	}
-	r.moved = false
-	r.next = c.now + rationEvery
-	return c.carryOut(backups, out)
+	r.changed = false
+	r.next = c.now + selectEvery
+	return c.applyChoice(backups, out)
 }
 
-// serves says whether a link could do its part: it is up, may carry more, and has
-// not been in trouble for long. One that rests is not tried meanwhile, and so would stay
-// in trouble for ever: it may be tried again when its ban is over.
-func (c *Core) serves(id LinkID) bool {
-	l := &c.links[id]
-	if l.health.up && l.load.requests > 0 && l.silent(c.now) {
-		l.linkUse.trouble = min(l.linkUse.trouble, c.now)
-	}
+// serves says whether a link can carry bytes, room of them at most: it is up, and has not been
+// failing for long. A resting link is not tried meanwhile, and so would be failing for ever: it
+// may serve again when its ban is over.
+func (l *link) serves(now Time, room int64) bool {
 	spent := l.linkUse.resting && l.linkUse.why == ReasonCapped // but for a rest that fits
-	troubled := l.linkUse.trouble != Never && c.now-l.linkUse.trouble >= patience
-	return l.health.up && !spent && !c.capped(id) && (!troubled || l.linkUse.resting && c.now >= l.health.notBefore)
+	failing := l.linkUse.failingSince != Never && now-l.linkUse.failingSince >= failingMost
+	return l.health.up && !spent && !l.capped(room) && (!failing || l.linkUse.resting && now >= l.health.notBefore)
 }
 
-// pool finds the links among which may be chosen: those that serve, backups only
-// where no other does, or there is a deadline.
+// pool finds the eligible links: those that serve, backups only where no other does, or for a
+// deadline. backups says that one of them is a backup.
 func (c *Core) pool() (backups bool) {
 	primary := false
 	for i := range c.links {
-		primary = c.serves(LinkID(i)) && !c.links[i].terms.Backup || primary
+		l := &c.links[i]
+		if l.health.up && l.load.requests > 0 && l.silent(c.now) {
+			l.linkUse.failingSince = min(l.linkUse.failingSince, c.now)
+		}
+		primary = primary || !l.terms.Backup && l.serves(c.now, c.room(LinkID(i)))
 	}
 	for i := range c.links {
 		l := &c.links[i]
-		pooled := c.serves(LinkID(i)) && (!l.terms.Backup || !primary || c.cfg.pressing())
-		c.selection.moved = c.selection.moved || pooled != l.linkUse.pooled
-		l.linkUse.pooled = pooled
-		backups = backups || pooled && l.terms.Backup
+		eligible := l.serves(c.now, c.room(LinkID(i))) && (!l.terms.Backup || !primary || c.cfg.urgent())
+		c.selection.changed = c.selection.changed || eligible != l.linkUse.eligible
+		l.linkUse.eligible = eligible
+		backups = backups || eligible && l.terms.Backup
 	}
 	return backups
 }
 
-// carryOut sends links to rest, and wakes others, as was chosen. backups says
+// applyChoice sends links to rest, and wakes others, as was chosen. backups says
 // that none but backups serve.
-func (c *Core) carryOut(backups bool, out []Action) []Action {
+func (c *Core) applyChoice(backups bool, out []Action) []Action {
 	serves := false
 	for i := range c.links {
-		serves = serves || c.links[i].linkUse.pooled
+		serves = serves || c.links[i].linkUse.eligible
 	}
 	for i := range c.links {
 		id, l := LinkID(i), &c.links[i]
 		switch d := &l.linkUse; {
 		case !l.health.up:
-		case c.capped(id), serves && d.resting && d.why == ReasonCapped:
+		case l.capped(c.room(id)), serves && d.resting && d.why == ReasonCapped:
 			out = c.rest(id, Action{Why: ReasonCapped}, true, out)
-		case d.chosen && d.pooled, !serves:
-			out = c.wake(id, Action{Why: ReasonNeeded}, out)
-		case d.pooled && c.cfg.Energy == EnergyEMTCP:
+		case d.chosen && d.eligible, !serves:
+			out = d.wake(id, Action{Why: ReasonNeeded}, out)
+		case d.eligible && c.cfg.Energy == EnergyEMTCP:
 			out = c.rest(id, Action{Why: ReasonShare}, false, out)
-		case d.pooled && c.cfg.Energy == EnergyMin && !d.resting: // more links than candidates
+		case d.eligible && c.cfg.Energy == EnergyMin && !d.resting: // more links than candidates
 			out = c.rest(id, Action{Why: ReasonDear}, true, out)
 		case l.terms.Backup && !backups:
 			out = c.rest(id, Action{Why: ReasonBackup}, true, out)
 		}
-		// Whoever does not serve, and does not rest, is tried again as ever.
+		// A link that neither serves nor rests is tried again as usual.
 	}
 	return out
 }
@@ -137,19 +135,18 @@ func (c *Core) rest(id LinkID, a Action, withdraw bool, out []Action) []Action {
 	return append(out, a)
 }
 
-// wake lets a link work again for the reason that a gives.
-func (c *Core) wake(id LinkID, a Action, out []Action) []Action {
-	d := &c.links[id].linkUse
-	if !d.resting {
+// wake lets the link, whose id is given, work again for the reason that a gives.
+func (u *linkUse) wake(id LinkID, a Action, out []Action) []Action {
+	if !u.resting {
 		return out
 	}
-	d.resting, d.why = false, NoReason
+	u.resting, u.why = false, NoReason
 	a.Kind, a.Link = Wake, id
 	return append(out, a)
 }
 
-// room is how many bytes may still be asked for over a link; 0 also where that is
-// less than is worth a request.
+// room is how many bytes may still be asked for over a link; 0 where that is less than is worth a
+// request.
 func (c *Core) room(id LinkID) int64 {
 	l := &c.links[id]
 	if l.terms.Cap == 0 {
@@ -162,9 +159,8 @@ func (c *Core) room(id LinkID) int64 {
 	return room
 }
 
-// capped says whether a link has carried all that it may: what it has been asked
-// for it may finish.
-func (c *Core) capped(id LinkID) bool {
-	l := &c.links[id]
-	return l.terms.Cap > 0 && (l.linkUse.spent >= l.terms.Cap || l.load.requests == 0 && c.room(id) == 0)
+// capped says whether a link, which may be asked for room bytes more, has carried all that it may:
+// what it has been asked for it may finish.
+func (l *link) capped(room int64) bool {
+	return l.terms.Cap > 0 && (l.linkUse.spent >= l.terms.Cap || l.load.requests == 0 && room == 0)
 }

@@ -19,9 +19,9 @@ type load struct {
 	began     int64 // bytes that it had received when it last began to work
 	preempted int   // requests taken over before they were answered, since it last received a byte
 
-	stray  int64 // bytes that have come of requests that had been cut short
-	useful Time  // when it last brought bytes of others, or was asked after it had nothing to do
-	behind int64 // bytes that have come over its first connection, and wait for one that is missing
+	discarded int64 // bytes of requests that had been cut short
+	useful    Time  // when it last brought bytes of others, or was asked after it had nothing to do
+	behindGap int64 // bytes of its first connection that wait behind a gap
 }
 
 // owe notes that a stream has been asked for so many bytes more.
@@ -76,6 +76,5 @@ func (o *load) got(bytes int64, now Time) {
 // fruitless says whether nothing has come since the link last began to work.
 func (o *load) fruitless() bool { return o.received == o.began }
 
-// arrived is how many bytes have come, in all, those that are kept included, and those that
-// nobody wants.
-func (o *load) arrived() int64 { return o.received + o.behind + o.stray }
+// arrived is how many bytes have come, in all, those behind a gap and those that are discarded included.
+func (o *load) arrived() int64 { return o.received + o.behindGap + o.discarded }

@@ -105,7 +105,7 @@ func TestNewStreamsGetTheirPart(t *testing.T) {
 	l.streams.most, l.streams.trial.helped = 8, true
 	r.step(Input{Kind: Tick})
 	for s := range StreamID(8) {
-		if p := l.part(s); p < 0.12 || p > 0.13 {
+		if p := l.shareOf(s); p < 0.12 || p > 0.13 {
 			t.Errorf("stream %d of 8 has %.3f of the link's rate", s, p)
 		}
 	}

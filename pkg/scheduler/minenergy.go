@@ -2,37 +2,34 @@ package scheduler
 
 import "math"
 
-// EnergyMin uses the links that need the least energy for the bytes that are
-// left: a link that carries r draws α r + β, so that a Mbit over a set of links
-// costs Σ(α r + β)/Σr, and each that is asleep costs its promotion and its tail
-// once (ALGORITHMS, min-energy). A link that has been woken has paid; what is
-// left of its tail is spent anyway.
+// EnergyMin uses the links that need the least energy for the bytes that are left. A link that
+// carries r draws α r + β, so that a Mbit over a set of links costs Σ(α r + β)/Σr, and each that
+// is asleep costs its promotion and its tail once (ALGORITHMS, min-energy). A link that is awake
+// has paid for its promotion; what is left of its tail is spent in any case.
 //
-// Such a sum is never less than with the best link of the set alone. So of
-// links whose models say that they draw power, there is mostly one that works,
-// and several where they are as good as each other, or a deadline needs them.
+// Such a sum is never less than with the best link of the set alone. So of links whose models say
+// that they draw power mostly one works, and several only if they are equally good, or a deadline
+// needs them.
 //
-// What is known decides. While the size is unknown, the link works that is the
-// cheapest for a little; to wake another, what the present one carries must have
-// been measured or told (bandwidth=). What a sleeping link carries is what was
-// told, or was measured before, or what is usual; a gamble on what is usual must
-// promise more.
+// While the size is unknown, the link works that is the cheapest for a little. Another is woken
+// only if the rate of the present one was measured or told (bandwidth=). The rate of a sleeping
+// link is what was told, or measured before, or what is usual; a choice that rests on what is
+// usual must promise more.
 //
-// With a deadline, the cheapest links come first, each up to what it can carry
-// until then; a link that is needed is woken at once, as what it has to carry
-// takes the same energy sooner or later, and later is too late if a rate falls.
-// It rests again when the others can do without it. Of what it carries nothing
-// is believed that was not told or measured, and for lack of knowledge nobody
-// waits for longer than graceful of the deadline's time.
+// With a deadline, the cheapest links come first, each with what it can carry until then. A link
+// that is needed is woken at once: what it has to carry takes the same energy sooner or later, and
+// later is too late if a rate falls. It rests again when the others suffice. Only rates that were
+// told or measured count, and no more than gracePart of the deadline's time is spent on measuring.
+//
+// The shares and times below were chosen by hand; see docs/energy.md.
 const (
-	// alike is how much more energy a set may take that is faster by worthHaste,
+	// sameEnergy is how much more energy a set may take that is faster by worthFaster,
 	// and worthChange how much less another set must take for a change.
-	alike       = 0.01
-	worthHaste  = 1.2
+	sameEnergy  = 0.01
+	worthFaster = 1.2
 	worthChange = 0.02
-	// gamble is what part of waking a link must be gained on top where it is not
-	// known what it carries, and doubt where that was told, but the present one
-	// has been measured for a while: rates wander.
+	// gamble is what part of waking a link must be gained on top if its rate is unknown, and
+	// doubt if it was told, but the present link has been measured for a while: rates vary.
 	gamble = 0.5
 	doubt  = 0.15
 	// spareToStay and spareToRest are how much more than needed links must be
@@ -48,12 +45,12 @@ const (
 	// no link goes to rest: there is little to save, and no time to come back.
 	lastPart = 0.3
 	leastLap = 3
-	// tooNear is a deadline that leaves no time to find anything out: all links
+	// nearDeadline is a deadline that leaves no time to find anything out: all links
 	// work from the beginning.
-	tooNear = 6 * Second
-	// graceful is what part of the deadline's time may pass with a link asleep
+	nearDeadline = 6 * Second
+	// gracePart is what part of the deadline's time may pass with a link asleep
 	// that may be needed: less than the slack that a deadline can be met with.
-	graceful = 0.01
+	gracePart = 0.01
 	// lastResort is what using a backup counts as in mJ: more than any link takes.
 	lastResort = 1e9
 	// hopedRate, in bytes per second, is what a link may carry of which nothing is
@@ -70,7 +67,7 @@ const (
 // inTime is the set with the least energy that meets the deadline; all links where none does.
 func (m *energyPlan) inTime() linkSet {
 	chosen := m.chosen
-	stay := m.filled(chosen, spareToStay)
+	stay := m.energyInTime(chosen, spareToStay)
 	best, least := m.everyone(), forever
 	m.sets(func(s linkSet) {
 		spare := spareToRest
@@ -80,7 +77,7 @@ func (m *energyPlan) inTime() linkSet {
 		case chosen != 0 && !m.tried(s):
 			spare = spareUntried
 		}
-		if e := m.filled(s, spare); e < least*(1-1e-6) {
+		if e := m.energyInTime(s, spare); e < least*(1-1e-6) {
 			best, least = s, e
 		}
 	})
@@ -95,27 +92,27 @@ func (m *energyPlan) inTime() linkSet {
 	return best
 }
 
-// pick is the set of links that should work, when chosen do, and why the others should not.
+// choose is the set of links that should work, when chosen do, and why the others should not.
 // known is false where that hangs on what the chosen ones turn out to carry.
-func (m *energyPlan) pick() (set linkSet, why Reason, known bool) {
+func (m *energyPlan) choose() (set linkSet, why Reason, known bool) {
 	those := m.chosen
 	if those == 0 {
 		those = m.everyone()
 	}
 	sure := m.sized && m.sure(those)
 	if m.deadline > 0 {
-		if m.sized && m.time > m.lastLap && m.far() {
-			if set = m.change(); !m.tried(set) || m.filled(set, spareToRest) < forever {
+		if m.sized && m.time > m.lastLap && m.deadlineIsFar() {
+			if set = m.worthwhile(); !m.tried(set) || m.energyInTime(set, spareToRest) < forever {
 				return set, ReasonInTime, true
 			}
 		}
-		if set, pressed := m.press(sure); pressed {
+		if set, urgent := m.forDeadline(sure); urgent {
 			return set, ReasonInTime, true
 		}
 	}
 	switch {
 	case sure:
-		return m.change(), ReasonDear, true
+		return m.worthwhile(), ReasonDear, true
 	case m.sized && m.chosen == 0:
 		return m.cheapest(min(m.left, m.first)), ReasonUnmeasured, true
 	case m.sized:
@@ -126,12 +123,12 @@ func (m *energyPlan) pick() (set linkSet, why Reason, known bool) {
 	return m.chosen, ReasonUnsized, true
 }
 
-// press is the set of links that a deadline asks for; pressed is false while it
+// forDeadline is the set of links that a deadline asks for; urgent is false while it
 // asks for nothing yet.
-func (m *energyPlan) press(sure bool) (set linkSet, pressed bool) {
-	patient := m.now < Time(graceful*float64(m.deadline))
+func (m *energyPlan) forDeadline(sure bool) (set linkSet, urgent bool) {
+	patient := m.now < Time(gracePart*float64(m.deadline))
 	switch {
-	case m.deadline <= tooNear, !m.sized && !patient:
+	case m.deadline <= nearDeadline, !m.sized && !patient:
 		return m.everyone(), true
 	case m.sized && (sure || !patient):
 		return m.inTime(), true
@@ -139,9 +136,9 @@ func (m *energyPlan) press(sure bool) (set linkSet, pressed bool) {
 	return 0, false
 }
 
-// change is the set with the least energy for what is left, if it is so much
+// worthwhile is the set with the least energy for what is left, if it is so much
 // better than the chosen one that a change is worth it.
-func (m *energyPlan) change() linkSet {
+func (m *energyPlan) worthwhile() linkSet {
 	chosen := m.chosen
 	best := m.cheapest(m.left)
 	if chosen == 0 || best == chosen {
@@ -166,14 +163,14 @@ func (m *energyPlan) change() linkSet {
 	return chosen
 }
 
-// choose chooses the links that work, wakes them, and sends the others to rest.
-func (c *Core) choose(out []Action) []Action {
+// chooseLinks chooses the links that work, wakes them, and sends the others to rest.
+func (c *Core) chooseLinks(out []Action) []Action {
 	m, r := c.energyPlan(false), &c.selection
-	r.moved = false
-	r.next = c.now + rationEvery
-	late := c.cfg.Deadline > tooNear // there is time for a choice
+	r.changed = false
+	r.next = c.now + selectEvery
+	late := c.cfg.Deadline > nearDeadline // there is time for a choice
 	r.due = 0
-	if grace := Time(graceful * float64(c.cfg.Deadline)); late && c.now < grace {
+	if grace := Time(gracePart * float64(c.cfg.Deadline)); late && c.now < grace {
 		r.next, r.due = min(r.next, grace), grace
 	} else if c.cfg.Deadline > 0 && !late {
 		r.next = Never
@@ -181,10 +178,10 @@ func (c *Core) choose(out []Action) []Action {
 	after, why := linkSet(0), NoReason
 	if m.n > 0 {
 		known := false
-		if after, why, known = m.pick(); !known {
+		if after, why, known = m.choose(); !known {
 			// No measurement is waited for that cannot change anything.
 			m = c.energyPlan(true)
-			if after = m.change(); after != m.chosen {
+			if after = m.worthwhile(); after != m.chosen {
 				why = ReasonDear
 			}
 		}
@@ -213,7 +210,7 @@ func (c *Core) choose(out []Action) []Action {
 			a.Costs, a.Saves = tradeoff(&m.all[k], m.left, mean)
 		}
 		if d.chosen {
-			out = c.wake(id, a, out)
+			out = d.wake(id, a, out)
 		} else {
 			out = c.rest(id, a, true, out)
 		}

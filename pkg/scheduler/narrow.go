@@ -35,10 +35,10 @@ type narrowing struct {
 	until  Time    // until when it rests
 }
 
-// aim sets out for n connections: by and by at the first time, after the start. Before a link
+// narrowTo aims at n connections: by and by at the first time, after the start. Before a link
 // has shown a rate, what its other connections were asked for fills it while the windows of these
 // grow. Later there are more only because they were tried, for a while.
-func (s *streams) aim(n StreamID, l *link) {
+func (s *streams) narrowTo(n StreamID, l *link) {
 	before := s.narrowing.before
 	s.narrowing = narrowing{before: s.most, again: narrowRest}
 	if n >= s.most || without("narrow-plan") || before > 0 || l.rtt.min < longTrip || l.est.nSamples == 0 {

@@ -9,7 +9,7 @@ func narrowed(goal StreamID, trips int, rate func(StreamID) float64) (most []Str
 	l := &link{rtt: roundTrips{min: trip}, est: estimator{rate: 1e6, nSamples: 1}}
 	s := &l.streams
 	s.most = 64
-	s.aim(goal, l)
+	s.narrowTo(goal, l)
 	at := Second
 	for range trips {
 		s.narrow(at, l)
@@ -67,10 +67,10 @@ func TestABurstIsNoReasonToGoBack(t *testing.T) {
 func TestANearLinkIsNarrowAtOnce(t *testing.T) {
 	l := &link{rtt: roundTrips{min: 20 * Millisecond}, est: estimator{rate: 1e6, nSamples: 1}}
 	l.streams.most = 6
-	if l.streams.aim(2, l); l.streams.most != 2 {
+	if l.streams.narrowTo(2, l); l.streams.most != 2 {
 		t.Errorf("%d", l.streams.most)
 	}
-	if l.streams.aim(4, l); l.streams.most != 4 {
+	if l.streams.narrowTo(4, l); l.streams.most != 4 {
 		t.Errorf("%d", l.streams.most)
 	}
 }
@@ -80,14 +80,14 @@ func TestATrialEndsAtOnce(t *testing.T) {
 	l := &link{rtt: roundTrips{min: 300 * Millisecond}, est: estimator{rate: 1e6, nSamples: 1}}
 	s := &l.streams
 	s.most = 64
-	if s.aim(24, l); s.most != 64 {
+	if s.narrowTo(24, l); s.most != 64 {
 		t.Fatalf("%d after the start", s.most)
 	}
-	if s.aim(48, l); s.most == 24 {
+	if s.narrowTo(48, l); s.most == 24 {
 		t.Errorf("%d where 48 are wanted", s.most)
 	}
 	s.most = 48
-	if s.aim(24, l); s.most != 24 {
+	if s.narrowTo(24, l); s.most != 24 {
 		t.Errorf("%d where 24 are wanted", s.most)
 	}
 }
@@ -130,7 +130,7 @@ func TestAPlanOfTheStartHoldsAtOnce(t *testing.T) {
 	for samples, want := range []StreamID{24, 64} {
 		l := &link{rtt: roundTrips{min: 300 * Millisecond}, est: estimator{rate: 1e6, nSamples: samples}}
 		l.streams.most = 64
-		if l.streams.aim(24, l); l.streams.most != want {
+		if l.streams.narrowTo(24, l); l.streams.most != want {
 			t.Errorf("%d rates shown: %d connections, want %d", samples, l.streams.most, want)
 		}
 	}

@@ -8,7 +8,7 @@ import "math/bits"
 // but they can be made, so that the requests that come with the answer find them open. A
 // connection costs the exchange of a packet or two, and no data. The one at work has shown
 // by its handshake that the link works and how far its server is, so no link is woken, and
-// none that is near or dead is knocked at in vain.
+// none that is near or dead is contacted in vain.
 
 const (
 	// openMost is how many connections a link has at most as long as it is not known whether

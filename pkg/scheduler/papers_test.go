@@ -168,7 +168,7 @@ func emtcpCore(t *testing.T, rtt Time) *Core {
 	c.now = 100 * Second
 	for i := range c.links {
 		l := &c.links[i]
-		l.health.up, l.rtt.min, l.linkUse.pooled = true, rtt, true
+		l.health.up, l.rtt.min, l.linkUse.eligible = true, rtt, true
 		l.load.requests, l.est.nMarks, l.health.lastByte = 1, 1, c.now
 	}
 	c.links[1].terms.Costly = true
@@ -225,10 +225,10 @@ func TestEMTCPSection4CongestedInterfaces(t *testing.T) {
 		c.resize(1<<20, nil)
 		c.links[0].est.rate, c.links[1].est.rate, c.links[1].load.assigned = 1e6, 1e6, 1<<20
 		c.links[0].health.lastByte, c.links[1].health.lastByte = c.now-tt.cheap, c.now-tt.costly
-		if got := c.emtcp().shifted(1, 1000); got != tt.want {
+		if got := c.emtcp().limit(1, 1000); got != tt.want {
 			t.Errorf("%s: %d of 1000 bytes, want %d", tt.name, got, tt.want)
 		}
-		if got := c.emtcp().shifted(0, 1000); got != 1000 {
+		if got := c.emtcp().limit(0, 1000); got != 1000 {
 			t.Errorf("%s: the cheap link is asked for %d of 1000 bytes", tt.name, got)
 		}
 	}

@@ -180,7 +180,7 @@ func (v View) Total() int64 {
 }
 
 // failing says whether a link's latest request failed, and nothing has come since.
-func (v View) failing(l LinkID) bool { return v.core.links[l].linkUse.trouble != Never }
+func (v View) failing(l LinkID) bool { return v.core.links[l].linkUse.failingSince != Never }
 
 // First is the size in bytes of a link's first request, when nothing is known; more where
 // there is no other to share with.

@@ -18,7 +18,7 @@ const slowStartRTTs = 2 * reconnectRTTs
 // a rate is measured. The first connection stands for all of the link.
 func (l *link) beginsAgain(now Time) bool {
 	began := l.streams.server.replaced
-	return began > 0 && now < began+slowStartRTTs*l.rtt.known() && l.streams.conn[0].opened < 2*l.bdp() && !without("begins-again")
+	return began > 0 && now < began+slowStartRTTs*l.rtt.known() && l.streams.conn[0].brought < 2*l.bdp() && !without("begins-again")
 }
 
 // reconnecting is how many bytes l brings until another connection's first byte, whose

@@ -95,7 +95,7 @@ func TestNoConnectionForLittle(t *testing.T) {
 		// More would be, but for what a slow start takes, and unless it gains what a
 		// connection costs.
 		own.trip, other.owed[victim] = 0.02, 1_000_000
-		l.streams.conn[0].opened = 1 << 20
+		l.streams.conn[0].brought = 1 << 20
 		delay := own.delay(0)
 		x := int64(balanced(1e6, steady, steady, delay))
 		if slow := own.next(0, 30_000) > own.lasts(0, 30_000); slow != yes {

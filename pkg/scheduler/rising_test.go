@@ -71,7 +71,7 @@ func TestALinkWithoutARateStartsSlowly(t *testing.T) {
 	fast.rtt.min, fast.est.rate, fast.speeds = 6*Millisecond, 20e6, speeds{}
 	fast.streams.conn[0].heard = r.now
 	far.rtt.min, far.est, far.speeds = trip, estimator{}, speeds{}
-	far.streams.conn[0].opened = initialWindow
+	far.streams.conn[0].brought = initialWindow
 	ch := &c.flight.chunks[c.flight.find(last.Chunk)]
 	ch.issued, ch.got = r.now-Second, 1 // it flows
 	out := c.steal(0, 0, nil)

@@ -81,8 +81,8 @@ func (s *speeds) of(i StreamID) float64 {
 	return s.mean
 }
 
-// part is the part of the link's rate that a connection has.
-func (l *link) part(i StreamID) float64 {
+// shareOf is the part of the link's rate that a connection has.
+func (l *link) shareOf(i StreamID) float64 {
 	if v := &l.speeds; v.sum > 0 && !without("unequal-speeds") {
 		return v.of(i) / v.sum
 	}

@@ -38,13 +38,13 @@ func TestSpeedsOfConnectionsThatWereGivenUpAreForgotten(t *testing.T) {
 func TestRefusedConnectionsHaveNoPartOfTheRate(t *testing.T) {
 	l := &link{rtt: roundTrips{min: 20 * Millisecond}}
 	l.streams.most = 10
-	if part := l.part(0); part != 0.1 {
+	if part := l.shareOf(0); part != 0.1 {
 		t.Errorf("before anything is known each has %v", part)
 	}
 	for s := StreamID(1); s < 10; s++ {
 		l.streams.refuse(s)
 	}
-	if part := l.part(0); part != 1 {
+	if part := l.shareOf(0); part != 1 {
 		t.Errorf("before anything is known the only one that is served has %v", part)
 	}
 	for now := Millisecond; now < 2*Second; now += 10 * Millisecond {
@@ -54,7 +54,7 @@ func TestRefusedConnectionsHaveNoPartOfTheRate(t *testing.T) {
 		}
 		l.speeds.observe(now, l.rtt.min, &l.load.queues, l.streams.most, l.streams.refused)
 	}
-	if part := l.part(0); part != 1 {
+	if part := l.shareOf(0); part != 1 {
 		t.Errorf("the only one that is served has %v", part)
 	}
 	if l.speeds.rate[1] != 0 {

@@ -43,7 +43,7 @@ const (
 // streams is how many connections a link has, and what was learnt about it.
 type streams struct {
 	most    StreamID // it may use
-	wide    StreamID // as many as it began with, if it is far; else 0
+	initial StreamID // as many as it began with, if it is far; else 0
 	server  server
 	worked  uint64 // bit s: stream s has brought something
 	refused uint64 // bit s: stream s was not served while others were
@@ -73,11 +73,11 @@ type server struct {
 
 // conn is what is known of one connection.
 type conn struct {
-	heard  Time    // when it received its last byte, or was asked for its first
-	astray Time    // since when it brought but what nobody wants any more; 0: it did not
-	cut    ChunkID // a request before this one was cut short, and none from it on has brought anything; 0: none was
-	inVain uint8   // releases in a row for silence, with nothing received
-	opened int64   // bytes that it has brought
+	heard      Time    // when it received its last byte, or was asked for its first
+	discarding Time    // since when all that it brings is discarded; 0: it is not
+	cut        ChunkID // a request before this one was cut short, and none from it on has brought anything; 0: none was
+	inVain     uint8   // releases in a row for silence, with nothing received
+	brought    int64   // bytes
 	// When it last came back from a silence after which it had to start anew; 0: it has not.
 	resumed Time
 	early   Time // when it was opened for requests to come; 0: it was not
@@ -114,7 +114,7 @@ func (s *streams) tune(now Time, l *link, t task) {
 	s.loss.watch(now, l)
 	s.queue.watch(now, l)
 	if l.est.nSamples > 0 && !s.trial.running && !s.trial.helped && s.explore.step != pairing {
-		s.fold(l)
+		s.dropSurplus(l)
 	}
 	switch {
 	case s.trial.running:
@@ -127,7 +127,7 @@ func (s *streams) tune(now Time, l *link, t task) {
 		}
 		steady := l.est.steady(now, l.rtt.path())
 		worth := float64(t.left) > steady*l.trialWorth().Seconds() && t.lasts() > 2*l.trialSpan().Seconds()
-		if worth && l.tells(base) && now >= s.trial.restUntil && !without("loss-trial") {
+		if worth && l.isEvidence(base) && now >= s.trial.restUntil && !without("loss-trial") {
 			s.try(now, l.rateSince(base, now))
 		}
 	}
@@ -150,24 +150,24 @@ func (s *streams) widen(now Time, l *link, t task) {
 	if without("widen") {
 		most = 0
 	}
-	s.wide = max(s.wide, s.most, StreamID(min(most, t.share/least)), l.worthUsing(t, now))
-	s.most = s.wide
+	s.initial = max(s.initial, s.most, StreamID(min(most, t.share/least)), l.worthUsing(t, now))
+	s.most = s.initial
 }
 
-// fold leaves no more of the streams that a link began with than there is room for their
+// dropSurplus leaves no more of the streams that a link began with than there is room for their
 // first windows in what it carries in a round trip: more brought nothing. Until others are
 // tried, those that were given up are taken back when it turns out to carry more, unless
 // what comes waits in a queue: those that are left fill the link then.
-func (s *streams) fold(l *link) {
+func (s *streams) dropSurplus(l *link) {
 	if l.rtt.min < longTrip { // it was only late
-		s.wide = 0
+		s.initial = 0
 	}
 	most := s.most
 	if without("fold") {
 		return
 	}
 	if s.trial.began == 0 && !l.rtt.waited(l.rtt.data) {
-		most = max(most, s.wide)
+		most = max(most, s.initial)
 	}
 	room := l.est.capacity() * l.rtt.min.Seconds() / initialWindow
 	s.most = max(1, min(most, StreamID(min(MaxStreams, room+1))))
@@ -186,10 +186,10 @@ const leastTimeout = 200 * Millisecond
 // says whether its connection starts anew after a timeout.
 func (s *streams) hear(ch *chunk, bytes int64, now, late Time) (anew bool) {
 	if ch.got == bytes && s.server.single { // the connection is another one
-		s.conn[ch.stream].opened, s.server.replaced = 0, now
+		s.conn[ch.stream].brought, s.server.replaced = 0, now
 	}
-	s.conn[ch.stream].opened += bytes
-	s.conn[ch.stream].astray = 0
+	s.conn[ch.stream].brought += bytes
+	s.conn[ch.stream].discarding = 0
 	if anew = late > leastTimeout && !without("timeout-window"); anew {
 		s.conn[ch.stream].resumed = now
 	}
@@ -220,7 +220,7 @@ func (s *streams) lose(id StreamID, next ChunkID) {
 // least. After a timeout it starts anew, with a single packet, and twice as many in
 // each round trip (RFC 5681, 3.1).
 func (s *streams) window(id StreamID, now Time, trip float64) int64 {
-	most := max(initialWindow, s.conn[id].opened)
+	most := max(initialWindow, s.conn[id].brought)
 	if at := s.conn[id].resumed; at > 0 && trip > 0 {
 		rounds := min(20, (now-at).Seconds()/trip)
 		most = min(most, 2*segment<<int(rounds))
@@ -290,7 +290,7 @@ func (s *streams) needless(ch *chunk, now Time) bool {
 // anyOverdue says whether a stream of a link may have been silent for too long: a
 // look at the streams is cheaper than one at all requests.
 func (l *link) anyOverdue(now Time) bool {
-	least := l.rtt.patient(silentAgain, 0) + l.apart()
+	least := l.rtt.patient(silentAgain, 0) + l.turnTime()
 	for i := range l.load.queues {
 		if l.load.queues[i].requests > 0 && now-l.streams.conn[i].heard > least {
 			return true
@@ -299,15 +299,15 @@ func (l *link) anyOverdue(now Time) bool {
 	return false
 }
 
-// prune releases the requests on which a stream is silent while others of its
+// releaseSilent releases the requests on which a stream is silent while others of its
 // link are not: a connection can die, or never come about, by itself.
-func (c *Core) prune(id LinkID, out []Action) []Action {
+func (c *Core) releaseSilent(id LinkID, out []Action) []Action {
 	l := &c.links[id]
 	s := &l.streams
 	if !l.anyOverdue(c.now) || without("prune") {
 		return out
 	}
-	apart := l.apart()
+	turn := l.turnTime()
 	inVain := uint64(0) // bit s: stream s has waited for nothing
 	for i := 0; i < len(c.flight.chunks); i++ {
 		ch := &c.flight.chunks[i]
@@ -315,7 +315,7 @@ func (c *Core) prune(id LinkID, out []Action) []Action {
 		if s.worked&(1<<ch.stream) == 0 {
 			limit = silentConnect
 		}
-		if ch.link != id || c.now-s.conn[ch.stream].heard <= l.rtt.patient(limit, s.conn[ch.stream].inVain)+apart || !s.flowing(ch.stream, c.now) {
+		if ch.link != id || c.now-s.conn[ch.stream].heard <= l.rtt.patient(limit, s.conn[ch.stream].inVain)+turn || !s.flowing(ch.stream, c.now) {
 			continue
 		}
 		if s.needless(ch, c.now) {

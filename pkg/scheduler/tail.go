@@ -8,9 +8,9 @@ const (
 	// are to end together (thesis, 5.1: Link Δ). Of one that has shown no rate nobody knows
 	// that it would.
 	worthIdle = 0.08
-	// nowhere is how many times as long as the thief alone a victim must need
+	// farSlower is how many times as long as the thief alone a victim must need
 	// for what is too small to share to be taken from it whole.
-	nowhere = 2
+	farSlower = 2
 	// helpTries is of how many connections an idle one looks at what they have to do.
 	helpTries = 4
 	// batchWorth takes the place of worthRTTs where there are many files: more
@@ -29,11 +29,11 @@ const (
 type takeover uint8
 
 const (
-	leaveIt    takeover = iota
-	takeEnd             // fetch the end of the request, which becomes shorter
-	fetchToo            // fetch all of the rest, too: the first to have it wins
-	takeFresh           // make the request, which was not answered, anew
-	takeCopied          // fetch all of the rest in place of the two that are at it
+	noTakeover    takeover = iota
+	takeEnd                // fetch the end of the request, which becomes shorter
+	duplicateRest          // fetch all of the rest, too: the first to have it wins
+	moveRequest            // make the request, which was not answered, anew
+	replaceBoth            // fetch all of the rest in place of the two that are at it
 )
 
 // thief is a connection that has run out of work, or soon will, and what it may take over.
@@ -104,15 +104,15 @@ func (c *Core) steal(id LinkID, stream StreamID, out []Action) []Action {
 		ch := from.last[victim]
 		if c.batch == nil || c.mayHelp(id, stream, ch) {
 			switch what, bytes := t.decide(from, victim, end); what {
-			case leaveIt:
+			case noTakeover:
 			case takeEnd:
 				out = c.takeOver(id, stream, ch, bytes, out)
-			case fetchToo:
-				out = c.hedge(id, stream, ch, out)
-			case takeFresh:
+			case duplicateRest:
+				out = c.duplicate(id, stream, ch, out)
+			case moveRequest:
 				out = c.move(id, stream, ch, out)
-			case takeCopied:
-				out = c.relay(id, stream, ch, out)
+			case replaceBoth:
+				out = c.replaceDuplicate(id, stream, ch, out)
 			}
 		}
 		from.passed |= 1 << victim
@@ -126,38 +126,38 @@ func (t *thief) decide(from *eta, victim StreamID, end float64) (what takeover, 
 	ch, own := from.last[victim], from == &t.own
 	switch {
 	case ch.duplicate != NoChunk:
-		if t.worthRelaying(ch, end) {
-			return takeCopied, 0
+		if t.worthReplacing(ch, end) {
+			return replaceBoth, 0
 		}
-		return leaveIt, 0
+		return noTakeover, 0
 	case own && ch.got == 0 && (t.link.streams.conn[t.stream].cut > 0 || ch.moved >= movedMost):
-		return leaveIt, 0 // whom nothing has answered since cannot do better, it would go to and fro
+		return noTakeover, 0 // whom nothing has answered since cannot do better, it would go to and fro
 	case own && t.own.fresh&(1<<victim) != 0 && !without("share-guard"):
-		return leaveIt, 0 // shares are alike
-	case t.batch && from.late&(1<<victim) != 0 && t.copyRest(ch, end):
-		return fetchToo, 0 // it is silent, but may speak again
+		return noTakeover, 0 // shares are alike
+	case t.batch && from.late&(1<<victim) != 0 && t.mayDuplicate(ch, end):
+		return duplicateRest, 0 // it is silent, but may speak again
 	case ch.guess && t.worthMoving(from, victim, end) && ch.left() <= t.room:
-		return takeFresh, 0
+		return moveRequest, 0
 	}
 	if x := min(t.room, t.stealSize(from, victim, end)); x > 0 && !ch.guess {
 		if ch.link != t.id && t.anotherSooner(ch.link, x, t.own.soonest(t.stream, x)) {
-			return leaveIt, 0
+			return noTakeover, 0
 		}
 		return takeEnd, x
 	}
 	if own && t.own.wait[victim] == 0 {
-		return leaveIt, 0 // they have the link's rate between them
+		return noTakeover, 0 // they have the link's rate between them
 	}
-	if t.copyRest(ch, end) {
-		return fetchToo, 0
+	if t.mayDuplicate(ch, end) {
+		return duplicateRest, 0
 	}
-	return leaveIt, 0
+	return noTakeover, 0
 }
 
-// copyRest says whether an idle thief should fetch what is left of ch too.
-func (t *thief) copyRest(ch *chunk, end float64) bool {
+// mayDuplicate says whether an idle thief should fetch what is left of ch too.
+func (t *thief) mayDuplicate(ch *chunk, end float64) bool {
 	rest := ch.left() - ch.over
-	return !without("duplicate") && !t.cfg.once() && t.own.last[t.stream] == nil && ch.left() <= t.room && t.worthCopying(ch, end) &&
+	return !without("duplicate") && !t.cfg.once() && t.own.last[t.stream] == nil && ch.left() <= t.room && t.worthDuplicating(ch, end) &&
 		!t.anotherSooner(ch.link, rest, t.own.soonest(t.stream, rest))
 }
 
@@ -223,7 +223,7 @@ func (t *thief) stealSize(from *eta, victim StreamID, end float64) int64 {
 		return int64(x)
 	}
 	whole := ch.left()
-	if alone := own.soonest(t.stream, whole); !without("take-whole") && whole <= t.cfg.most() && end > nowhere*alone && end-alone > worth {
+	if alone := own.soonest(t.stream, whole); !without("take-whole") && whole <= t.cfg.most() && end > farSlower*alone && end-alone > worth {
 		return whole
 	}
 	return 0
@@ -249,7 +249,7 @@ func (t *thief) worthMoving(from *eta, victim StreamID, end float64) bool {
 	if own { // the connection that is lost is one of the link's own
 		trips = reconnectRTTs
 	}
-	return end > nowhere*alone && end-alone > trips*t.own.trip && !without("move")
+	return end > farSlower*alone && end-alone > trips*t.own.trip && !without("move")
 }
 
 // balanced is how many of the rest bytes of a victim a thief should take over so

@@ -63,9 +63,9 @@ func TestOnlyIdleLinksFetchMoreTwice(t *testing.T) {
 		want   bool
 	}{
 		{0, true, true},
-		{hedgeRequests * leastRequest, true, false},
-		{hedgeRequests * leastRequest, false, true},
-		{idleHedges * hedgeRequests * leastRequest, false, false},
+		{duplicateRequests * leastRequest, true, false},
+		{duplicateRequests * leastRequest, false, true},
+		{idleDuplicates * duplicateRequests * leastRequest, false, false},
 	} {
 		r, last := idleRig(t, rest)
 		c := r.core
@@ -76,7 +76,7 @@ func TestOnlyIdleLinksFetchMoreTwice(t *testing.T) {
 		if tt.busy {
 			th.own.active = 1
 		}
-		if got := th.worthCopying(ch, 10); got != tt.want {
+		if got := th.worthDuplicating(ch, 10); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}
@@ -90,30 +90,30 @@ func TestASmallRestIsFetchedTwice(t *testing.T) {
 		// have the rest sooner than what is late already.
 		r.now += 20 * Millisecond
 		r.step(Input{Kind: Progress, Link: 1, Chunk: last.Chunk, Bytes: rest / 2})
-		var hedge Action
+		var dup Action
 		for range 20 {
 			r.now += 10 * Millisecond
 			for _, a := range r.step(Input{Kind: Tick}) {
 				if a.Kind == Start {
-					hedge = a
+					dup = a
 				}
 			}
-			if hedge.Copy {
+			if dup.Copy {
 				break
 			}
 		}
-		if !hedge.Copy || hedge.Link != 0 || hedge.Range != (Range{last.Range.Off + rest/2, last.Range.End}) {
-			t.Fatalf("no copy of the rest: %+v", hedge)
+		if !dup.Copy || dup.Link != 0 || dup.Range != (Range{last.Range.Off + rest/2, last.Range.End}) {
+			t.Fatalf("no copy of the rest: %+v", dup)
 		}
 		if left := r.core.Left(); left != rest/2 {
 			t.Errorf("%d bytes left, a copy counts for nothing", left)
 		}
 		r.now += 10 * Millisecond
 		r.step(Input{Kind: Progress, Link: 1, Chunk: last.Chunk, Bytes: rest/2 + 1000})
-		r.step(Input{Kind: Progress, Link: 0, Chunk: hedge.Chunk, Bytes: 2000})
-		won, lost, counts := last, hedge, Range{hedge.Range.Off, hedge.Range.Off}
+		r.step(Input{Kind: Progress, Link: 0, Chunk: dup.Chunk, Bytes: 2000})
+		won, lost, counts := last, dup, Range{dup.Range.Off, dup.Range.Off}
 		if winner == 0 {
-			won, lost, counts = hedge, last, Range{last.Range.Off, hedge.Range.Off}
+			won, lost, counts = dup, last, Range{last.Range.Off, dup.Range.Off}
 		}
 		r.step(Input{Kind: Finished, Link: won.Link, Chunk: won.Chunk, Bytes: won.Range.Len()})
 		r.want(Cancel, Complete)
@@ -126,7 +126,7 @@ func TestASmallRestIsFetchedTwice(t *testing.T) {
 func TestACopyEndsWithItsOriginal(t *testing.T) {
 	r, last := idleRig(t, 30<<10)
 	c := r.core
-	c.hedge(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+	c.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 	r.now += 10 * Millisecond
 	var cancelled, started int
 	for _, a := range r.step(Input{Kind: Failed, Link: 1, Chunk: last.Chunk, Bytes: 100, Wait: Second}) {
@@ -234,7 +234,7 @@ func TestWhatASlowLinkAskedForTwiceIsTakenOver(t *testing.T) {
 		c := r.core
 		l := &c.links[1]
 		l.est.rate, l.streams.most, l.speeds = slow, 2, speeds{}
-		out := c.hedge(1, 1, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+		out := c.duplicate(1, 1, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		second := out[0].Chunk
 		for _, id := range []ChunkID{last.Chunk, second} {
 			c.flight.chunks[c.flight.find(id)].issued -= Second
@@ -267,17 +267,17 @@ func TestWhoHasTheCopyDoesNotTakeItOver(t *testing.T) {
 	r, last := idleRig(t, 40<<10)
 	c := r.core
 	c.links[0].est.rate, c.links[1].est.rate = 1e6, 1e3
-	out := c.hedge(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+	out := c.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 	th := c.newThief(0, 0)
-	if th.worthRelaying(&c.flight.chunks[c.flight.find(last.Chunk)], 1000) {
+	if th.worthReplacing(&c.flight.chunks[c.flight.find(last.Chunk)], 1000) {
 		t.Error("it takes over what it has a copy of")
 	}
 	c.step(Input{Kind: Failed, Chunk: out[0].Chunk}) // the same, when another one has
-	out = c.hedge(1, 1, &c.flight.chunks[0], nil)
-	if th := c.newThief(0, 0); !th.worthRelaying(&c.flight.chunks[0], 1000) {
+	out = c.duplicate(1, 1, &c.flight.chunks[0], nil)
+	if th := c.newThief(0, 0); !th.worthReplacing(&c.flight.chunks[0], 1000) {
 		t.Error("it leaves what another one has a copy of")
 	}
-	if out = c.relay(0, 0, &c.flight.chunks[0], out); len(out) != 4 {
+	if out = c.replaceDuplicate(0, 0, &c.flight.chunks[0], out); len(out) != 4 {
 		t.Errorf("%+v", out)
 	}
 }
@@ -291,7 +291,7 @@ func TestWhatIsCopiedIsLeftToItsCopy(t *testing.T) {
 		l := &c.links[1]
 		l.streams.most, l.speeds = 2, speeds{}
 		if copied {
-			c.hedge(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+			c.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		}
 		c.now += 2 * Second
 		if out := c.steal(1, 1, nil); (len(out) > 0) == copied {
@@ -301,7 +301,7 @@ func TestWhatIsCopiedIsLeftToItsCopy(t *testing.T) {
 		r, last = idleRig(t, 2<<20)
 		c = r.core
 		if copied {
-			c.hedge(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+			c.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		}
 		c.now += 10 * Second
 		if !c.links[1].silent(c.now) || c.task().nearEnd() {
@@ -322,7 +322,7 @@ func TestACopyComesBehindWhatIsBeforeIt(t *testing.T) {
 		if before > 0 {
 			c.start(0, 0, Range{0, before}, nil)
 		}
-		c.hedge(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
+		c.duplicate(0, 0, &c.flight.chunks[c.flight.find(last.Chunk)], nil)
 		c.links[0].est.rate = 1e6
 		return View{c}.copyEnds(c.flight.latest())
 	}

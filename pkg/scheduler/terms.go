@@ -120,10 +120,10 @@ func (r *Radio) perMbit(rate float64) float64 {
 	return r.MWPerMbps + r.ActiveMW/(rate*mbitPerByte)
 }
 
-// wakes is what it costs in mJ to use the radio when its last byte came so long
+// wakeEnergy is what it costs in mJ to use the radio when its last byte came so long
 // ago; Never: none did. What is left of a tail that is running would be spent
 // anyway.
-func (r *Radio) wakes(quiet Time) float64 {
+func (r *Radio) wakeEnergy(quiet Time) float64 {
 	if quiet >= r.TailTime {
 		return r.PromotionMJ + r.TailMJ
 	}

@@ -80,7 +80,7 @@ func (t *trial) judge(count countMark, span Time) (v verdict, rate float64) {
 
 // try begins a trial with more streams.
 func (s *streams) try(now Time, base float64) {
-	most := min(MaxStreams, max(trialStreams, 2*s.wide))
+	most := min(MaxStreams, max(trialStreams, 2*s.initial))
 	if s.loss.random() && s.loss.trip >= fastPackets*float64(s.most) { // what holds each of them back is not the link
 		most = MaxStreams
 	}

@@ -24,7 +24,7 @@ func TestConnectionsDoNotRobEachOtherByTurns(t *testing.T) {
 		c.now = r.now
 		off := int64(30_000_000)
 		for s := range n {
-			l.streams.conn[s].opened = 1 << (10 + rnd.IntN(11))
+			l.streams.conn[s].brought = 1 << (10 + rnd.IntN(11))
 			l.streams.conn[s].heard = r.now - Time(rnd.IntN(600))*Millisecond
 			if rnd.IntN(2) == 0 { // it came back from a timeout
 				l.streams.conn[s].resumed = r.now - Time(rnd.IntN(1000))*Millisecond

@@ -92,9 +92,9 @@ func TestBytesThatAreNotHandedOnHaveComeToo(t *testing.T) {
 		case r.now <= 2500*Millisecond:
 			r.step(Input{Kind: Progress, Bytes: 2 * rate, Behind: came - 2*rate})
 		default:
-			if l.load.behind > 0 {
-				if l.load.behind != kept {
-					t.Errorf("%d bytes are kept", l.load.behind)
+			if l.load.behindGap > 0 {
+				if l.load.behindGap != kept {
+					t.Errorf("%d bytes are kept", l.load.behindGap)
 				}
 				c.start(0, 0, Range{1 << 39, 1 << 40}, nil) // another waits behind it
 				r.step(Input{Kind: Failed, Bytes: 2 * rate})
@@ -106,8 +106,8 @@ func TestBytesThatAreNotHandedOnHaveComeToo(t *testing.T) {
 			t.Fatalf("%v after %.2f s", seen, r.now.Seconds())
 		}
 	}
-	if l.load.behind != 0 {
-		t.Errorf("%d bytes are still kept", l.load.behind)
+	if l.load.behindGap != 0 {
+		t.Errorf("%d bytes are still kept", l.load.behindGap)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestStrayBytesHaveCome(t *testing.T) {
 			r.step(Input{Kind: Tick})
 			seen.note(r.now)
 		}
-		if ok := !l.health.banned && seen.near(rate); ok != (tt.told && tt.last < strayMost) {
+		if ok := !l.health.banned && seen.near(rate); ok != (tt.told && tt.last < discardMost) {
 			t.Errorf("%+v: %v, banned: %v", tt, seen, l.health.banned)
 		}
 	}
@@ -225,13 +225,13 @@ func TestStraysEnd(t *testing.T) {
 		"the connection is lost": func(s *streams) { s.lose(0, 1) },
 	} {
 		l := &link{load: load{useful: Second}}
-		l.strayed(0, 1000, Second)
-		l.strayed(0, 1000, 3*Second)
-		if more := l.straying(0, 4*Second); more != Second {
+		l.discard(0, 1000, Second)
+		l.discard(0, 1000, 3*Second)
+		if more := l.discardWait(0, 4*Second); more != Second {
 			t.Errorf("2 s of strays, heard of 1 s ago: %v s more", more.Seconds())
 		}
 		ends(&l.streams)
-		if more := l.straying(0, 3*Second); more != 0 {
+		if more := l.discardWait(0, 3*Second); more != 0 {
 			t.Errorf("%s: %v s more", name, more.Seconds())
 		}
 	}

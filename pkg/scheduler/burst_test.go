@@ -13,7 +13,7 @@ func byRecords(l *link, now, end Time, rate float64, told func(now Time)) {
 		for came += rate * 0.01; came >= record; came -= record {
 			l.load.received += record
 		}
-		l.est.lots.came(now, l.load.received-l.est.bytes)
+		l.est.burst.arrived(now, l.load.received-l.est.bytes)
 		l.est.observe(now, l.load.received, l.rtt.min)
 		told(now)
 	}
@@ -66,10 +66,10 @@ func TestRecordsAreNoPauses(t *testing.T) {
 		now := Time(1)
 		for ; now < 8*Second; now += 500 * Millisecond {
 			watch := func(now Time) {
-				if now == l.est.lots.at {
+				if now == l.est.burst.at {
 					l.health.lastByte = now
 				}
-				l.streams.conn[0].opened = l.load.received
+				l.streams.conn[0].brought = l.load.received
 				l.streams.explore.watch(now, l)
 			}
 			byRecords(l, now, now+300*Millisecond, rate, watch)
@@ -163,7 +163,7 @@ func TestConnectionsGivenUpEarlyAreTakenBack(t *testing.T) {
 // taken back, though its rate, which comes by records, seems higher now and then.
 func TestNoneIsTakenBackBehindAQueue(t *testing.T) {
 	for trip, want := range map[Time]bool{300 * Millisecond: true, 500 * Millisecond: false} {
-		l := &link{rtt: roundTrips{min: 300 * Millisecond}, streams: streams{most: 3, wide: 60}}
+		l := &link{rtt: roundTrips{min: 300 * Millisecond}, streams: streams{most: 3, initial: 60}}
 		l.est.rate, l.est.nSamples, l.rtt.data = 1e6, 1, trip
 		l.streams.tune(Second, l, oneFile(1<<30))
 		if more := l.streams.most > 3; more != want {
@@ -254,8 +254,8 @@ func TestManyConnectionsShareASlowLink(t *testing.T) {
 		l := &c.links[0]
 		l.rtt.min, l.streams.server.lasting, l.streams.worked = 50*Millisecond, true, 1<<n-1
 		l.est.rate = rate
-		for range lotCount {
-			l.est.lots.came(r.now, recordSize)
+		for range burstCount {
+			l.est.burst.arrived(r.now, recordSize)
 		}
 		asked := len(c.flight.chunks)
 		if r.now += 4 * Second; asked < n {
@@ -263,7 +263,7 @@ func TestManyConnectionsShareASlowLink(t *testing.T) {
 		}
 		c.now = r.now
 		l.streams.conn[0].heard = r.now
-		if c.prune(0, nil); (len(c.flight.chunks) == asked) != kept {
+		if c.releaseSilent(0, nil); (len(c.flight.chunks) == asked) != kept {
 			t.Errorf("%.0f kB/s: %d of %d requests are kept after 4 s", rate/1e3, len(c.flight.chunks), asked)
 		}
 	}
@@ -272,8 +272,8 @@ func TestManyConnectionsShareASlowLink(t *testing.T) {
 // As long as nothing is known of its rate, a link's connections are not silent for long.
 func TestNothingIsKnownOfTurns(t *testing.T) {
 	l := &link{load: load{working: 8}}
-	l.est.lots.came(Second, recordSize)
-	if d := l.apart(); d != 0 {
+	l.est.burst.arrived(Second, recordSize)
+	if d := l.turnTime(); d != 0 {
 		t.Errorf("they may be silent for %v s longer", d.Seconds())
 	}
 }

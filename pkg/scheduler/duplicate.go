@@ -1,32 +1,32 @@
 package scheduler
 
-// A hedge is the last resort at the end of a download: an idle stream fetches
-// what is left of a small request that is still under way, and whichever of the
-// two has it first wins (ALGORITHMS, Tail). The copy is counted nowhere until it
-// has won or its original has failed, so that the ledger stays exact.
+// At the end of a download an idle stream may fetch what is left of a small request that is still
+// under way; the first of the two to have it wins (ALGORITHMS, Tail). The duplicate is counted
+// nowhere until it has won or its original has failed, so that the ledger stays exact.
 const (
-	// hedgeRequests is how large, in least requests, a rest may be for it to be
-	// fetched twice, or taken whole from a victim.
-	hedgeRequests = 4
-	// hedgeShare of the object may be asked for twice, and idleHedges times as much over links
-	// that have nothing else to do: then all wait for that one rest.
-	hedgeShare = 0.002
-	idleHedges = 4
+	// duplicateRequests is how many least requests a rest may be large to be fetched twice, or to
+	// be taken whole from a victim. Chosen by hand.
+	duplicateRequests = 4
+	// duplicateShare of the object may be fetched twice, and idleDuplicates times as much over
+	// links that have nothing else to do, since all wait for that rest then. Chosen by hand; see
+	// idle-budget in docs/scheduler.md.
+	duplicateShare = 0.002
+	idleDuplicates = 4
 )
 
 // most is the size in bytes of the largest rest that is dealt with as a whole.
-func (c *Config) most() int64 { return hedgeRequests * c.minRequest() }
+func (c *Config) most() int64 { return duplicateRequests * c.minRequest() }
 
-// worthCopying says whether the thief would be done with the rest of ch before its own stream is,
+// worthDuplicating says whether the thief would be done with the rest of ch before its own stream is,
 // which is in end seconds.
-func (t *thief) worthCopying(ch *chunk, end float64) bool {
+func (t *thief) worthDuplicating(ch *chunk, end float64) bool {
 	rest, most := ch.left()-ch.over, t.cfg.most()
 	if t.batch { // connections that fall silent are worth more than one file's last bytes
 		most = leastWhole
 	}
-	budget := max(most, int64(hedgeShare*float64(t.size)))
+	budget := max(most, int64(duplicateShare*float64(t.size)))
 	if t.own.active == 0 && !without("idle-budget") {
-		budget *= idleHedges
+		budget *= idleDuplicates
 	}
 	if t.link.load.preempted > 0 || rest == 0 || rest > most || t.copied+rest > budget {
 		return false
@@ -37,23 +37,23 @@ func (t *thief) worthCopying(ch *chunk, end float64) bool {
 	return t.own.soonest(t.stream, rest) < end
 }
 
-// worthRelaying says whether an idle thief should take over what a slow link has asked for twice:
+// worthReplacing says whether an idle thief should take over what a slow link has asked for twice:
 // the faster of the two will have it at end. What the copy has beyond the original is thrown
 // away, so the gain must be great.
-func (t *thief) worthRelaying(ch *chunk, end float64) bool {
+func (t *thief) worthReplacing(ch *chunk, end float64) bool {
 	if t.flight.chunks[t.flight.find(ch.duplicate)].link == t.id {
 		return false // it is at it
 	}
 	rest := ch.left()
-	if without("relay") || t.batch || t.own.last[t.stream] != nil || t.link.load.preempted > 0 || t.link.est.rate <= 0 || rest > t.room {
+	if without("replace-duplicate") || t.batch || t.own.last[t.stream] != nil || t.link.load.preempted > 0 || t.link.est.rate <= 0 || rest > t.room {
 		return false
 	}
 	alone := t.own.soonest(t.stream, rest)
-	return end > nowhere*alone && end-alone > worthRTTs*t.own.trip && !t.anotherSooner(ch.link, rest, alone)
+	return end > farSlower*alone && end-alone > worthRTTs*t.own.trip && !t.anotherSooner(ch.link, rest, alone)
 }
 
-// relay lets a link take over all of a request, and ends the copy of it.
-func (c *Core) relay(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
+// replaceDuplicate lets a link take over all of a request, and ends the duplicate of it.
+func (c *Core) replaceDuplicate(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
 	original := ch.id
 	out = c.unpair(ch, out)
 	ch = &c.flight.chunks[c.flight.find(original)]
@@ -61,8 +61,8 @@ func (c *Core) relay(thief LinkID, stream StreamID, ch *chunk, out []Action) []A
 	return c.takeOver(thief, stream, ch, ch.left(), out)
 }
 
-// hedge lets a stream fetch the rest of ch too.
-func (c *Core) hedge(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
+// duplicate lets a stream fetch the rest of ch too.
+func (c *Core) duplicate(thief LinkID, stream StreamID, ch *chunk, out []Action) []Action {
 	rest := ch.rest()
 	ch.duplicate = c.flight.next
 	original := ch.id
