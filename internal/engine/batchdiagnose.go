@@ -319,27 +319,15 @@ func (b *batch) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) 
 }
 
 // conclude implements work.
-func (b *batch) conclude(reqs context.Context, t *transfer, got int64, finished bool, end diagnosis) {
+func (b *batch) conclude(_ context.Context, t *transfer, finished bool, _ diagnosis) {
 	f := t.file
 	if t.probe {
 		return
 	}
 	f.requests--
-	switch {
-	case t.released:
-	case finished:
-		f.gained += got
+	if finished && !t.released {
+		f.gained += t.got.Load()
 		f.lastFailure = nil
-		b.step(reqs, scheduler.Input{Kind: scheduler.Finished, Link: t.link, Chunk: t.chunk, Bytes: got})
-	default:
-		wait := scheduler.Time(end.wait)
-		if end.lost != nil {
-			wait = 3600 * scheduler.Second // no new request before it is down
-		}
-		b.step(reqs, scheduler.Input{Kind: scheduler.Failed, Link: t.link, Chunk: t.chunk, Bytes: got, Wait: wait, Bounded: end.bounded})
-	}
-	if end.lost != nil {
-		b.lose(reqs, t.link, end.lost)
 	}
 	b.unsettled = append(b.unsettled, f)
 }

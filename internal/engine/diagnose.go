@@ -24,32 +24,16 @@ const (
 	unannouncedTries = 2
 )
 
-// conclude tells the scheduler how a transfer ended. What it got counts, also
-// when its link is lost with it.
-func (d *download) conclude(reqs context.Context, t *transfer, got int64, finished bool, end diagnosis) {
+// conclude implements work.
+func (d *download) conclude(reqs context.Context, t *transfer, finished bool, end diagnosis) {
 	d.accountOf(t)
 	switch {
 	case t.released:
-		return
 	case t.probe:
 		d.probed(t, finished)
 	case t == d.single.by:
 		d.endSingleStream(reqs, t, finished)
 		d.links[t.link].faults.retryAt = d.e.now() + scheduler.Time(end.wait)
-	case finished:
-		d.step(reqs, scheduler.Input{Kind: scheduler.Finished, Link: t.link, Chunk: t.chunk, Bytes: got})
-	case end.ends > 0:
-		rtt := d.e.links[t.link].roundTrip(nil)
-		d.step(reqs, scheduler.Input{Kind: scheduler.Beyond, Link: t.link, Chunk: t.chunk, Bytes: end.ends, RTT: rtt})
-	default:
-		wait := scheduler.Time(end.wait)
-		if end.lost != nil {
-			wait = 3600 * scheduler.Second // no new request before it is down
-		}
-		d.step(reqs, scheduler.Input{Kind: scheduler.Failed, Link: t.link, Chunk: t.chunk, Bytes: got, Wait: wait, Bounded: end.bounded})
-	}
-	if end.lost != nil {
-		d.lose(reqs, t.link, end.lost)
 	}
 	if end.fails {
 		d.loseFailing(reqs, end.lost)

@@ -76,9 +76,30 @@ func (o *owner) ended(reqs context.Context, m message) {
 		ended.Error = m.err.Error()
 	}
 	o.e.cfg.Bus.Publish(ended)
-	o.work.conclude(reqs, t, got, m.err == nil, end)
+	o.work.conclude(reqs, t, m.err == nil, end)
+	o.tellEnd(reqs, t, m.err == nil, end)
 	if err := o.fruitless(t, m.err); err != nil {
 		o.lose(reqs, t.link, err)
+	}
+}
+
+// tellEnd tells the scheduler how a transfer ended. What it got counts, also when its link is lost
+// with it.
+func (o *owner) tellEnd(reqs context.Context, t *transfer, finished bool, end diagnosis) {
+	in := scheduler.Input{Kind: scheduler.Failed, Link: t.link, Chunk: t.chunk, Bytes: t.got.Load(), Wait: scheduler.Time(end.wait), Bounded: end.bounded}
+	switch {
+	case finished:
+		in.Kind, in.Wait, in.Bounded = scheduler.Finished, 0, 0
+	case end.ends > 0:
+		in = scheduler.Input{Kind: scheduler.Beyond, Link: t.link, Chunk: t.chunk, Bytes: end.ends, RTT: o.e.links[t.link].roundTrip(nil)}
+	case end.lost != nil:
+		in.Wait = 3600 * scheduler.Second // no new request before it is down
+	}
+	if !t.released && !t.probe {
+		o.step(reqs, in)
+	}
+	if end.lost != nil {
+		o.lose(reqs, t.link, end.lost)
 	}
 }
 
