@@ -50,7 +50,7 @@ func (l *lab) endJoined(t testing.TB, r *running, links ...string) report.Report
 
 // joins counts the lines that say that a link has joined.
 func (r *running) joins(name string) int {
-	return len(regexp.MustCompile(`(?m)^mlget: link `+name+` joins the download$`).FindAllString(r.stderr.String(), -1))
+	return len(regexp.MustCompile(`(?m)^mlget: link `+name+` has joined$`).FindAllString(r.stderr.String(), -1))
 }
 
 // TestWiFiComesIntoRange: a link that was not there joins, named or not.

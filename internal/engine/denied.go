@@ -15,13 +15,13 @@ const refutedFrom = 3
 // only if no usable link is left that has not been denied it. Where another one has
 // served it, the link is to blame; where none has, a download of its own asks all.
 func (b *batch) denied(reqs context.Context, t *transfer, err error) diagnosis {
-	f, outcome := t.file, outcomeOf(classOf(err))
+	f, outcome := t.file, outcomeOf(err)
 	f.deny(t.link, err)
 	f.served.remove(t.link)
 	others := b.usable(t.link)
 	switch {
 	case others&f.served != 0:
-		return b.linkFailed(reqs, t, outcome, err)
+		return b.linkFailed(reqs, t, err)
 	case others&^f.denied != 0:
 		f.cause = err
 		b.goSolo(reqs, f, err.Error())

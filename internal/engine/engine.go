@@ -32,34 +32,39 @@
 //
 //	engine.go    Engine and its configuration      transfer.go  one request
 //	link.go      a link of a run                   carry.go     its bytes to their place
-//	gather.go    how many are worth a wake-up      sink.go, stream.go  where they go
+//	segments.go  what the kernel counts on a link  allowance.go how much a link may carry
+//	gather.go    how many are worth a wake-up      uplink.go    where acknowledgements fill an uplink
+//	blocks.go    memory for them                   freelist.go  what is kept for the next one
+//	waker.go     when bytes wake the owner         sink.go, stream.go  where they go
 //
 // What any owner does, of one object or of many:
 //
-//	owner.go     its state; what the bytes are of  settle.go    what came of a request?
-//	step.go      the scheduler's actions           lost.go      links and downloads given up
-//	opening.go   connections made before there are requests
+//	owner.go     its state; what the bytes are of  linkstate.go what it knows of a link
+//	step.go      the scheduler's actions           ended.go     a request's end, and failures in a row
+//	opening.go   connections made before there are requests     lost.go  links given up
 //	arrive.go    links that come, come back or move             report.go  what observers are told
+//	load.go      what all downloads of a run ask of one server  trust.go   is a size believed?
+//	fruitless.go requests that brought next to nothing          condition.go  is an object wanted?
 //
 // One object (Download):
 //
 //	job.go       a job from beginning to end       judge.go     may its response be taken?
 //	download.go  the owner's state                 identity.go  the first answer; others' objects
 //	loop.go      what wakes the owner              proof.go     bytes that answers have in common
-//	whole.go     one stream, without ranges        trust.go     is a size believed?
-//	checksum.go  of the whole object               attempt.go   what one leaves to the next
-//	question.go  what other links say of the size  crowd.go     what all ask of one server
+//	diagnose.go  what a request's failure means    question.go  what other links say of the size
+//	attempt.go   what one leaves to the next       singlestream.go  one request, without ranges
+//	checksum.go  of the whole object               lastbyte.go  is what is there complete?
 //
 // Many (DownloadAll). They lie one behind the other in the scheduler's address space,
 // in pieces; what is odd about one sends it to a Download of its own:
 //
 //	batch.go     the owner's state and its loop    feed.go      laying files out, some ahead
-//	entry.go     one file, and where it goes       space.go     addresses and files
-//	meet.go      first responses, and the end      verdict.go   what came of a request?
-//	site.go      who is to blame: servers          hold.go      files put off, given up, set aside
-//	chores.go    verifying, committing, closing    checkpoint.go  journals of large files
-//	aside.go     files downloaded by themselves    witness.go   other links' word of a file
-//	tuner.go     how connections are shared out
+//	file.go      one file, and where it goes       addressspace.go  addresses and files
+//	firstresponse.go  may a response be taken?     batchdiagnose.go  what a failure means
+//	site.go      servers, and what they have done  denied.go, unresolved.go  files that are not served
+//	deferred.go  files put off                     finalize.go  verifying, committing, closing
+//	solo.go      files downloaded by themselves    checkpoint.go  journals of large files
+//	witness.go   other links' word of a file       tuner.go     how connections are shared out
 package engine
 
 import (

@@ -32,28 +32,11 @@ func claimOf(o *fetch.Object) identity.Claim {
 // is there already is of another. Of what an earlier run has left its bytes have to tell
 // where no strong validator does.
 func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response, ranges bool) bool {
-	if err := d.job.refuses(resp); err != nil {
-		d.fail(err)
-		return false
-	}
 	c := claimOf(&resp.Object)
 	verdict, what := d.known.Judge(c)
-	if d.job.Part != nil && verdict != identity.Proven {
-		d.fail(ErrChanged)
+	if err := d.misfit(resp, ranges, verdict, what); err != nil {
+		d.fail(err)
 		return false
-	}
-	if len(d.earlier.have) > 0 {
-		switch {
-		case ranges && verdict != identity.Differs && c.Size < d.earlier.have[len(d.earlier.have)-1].End:
-			d.fail(fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, d.earlier.have[len(d.earlier.have)-1].End, c.Size))
-			return false
-		case !ranges && !d.lacksNothing(c.Size):
-			d.startOver("the server does not serve ranges")
-			return false
-		case verdict == identity.Differs:
-			d.startOver("the object changed since the last run (" + what + ")")
-			return false
-		}
 	}
 	switch {
 	case len(d.earlier.have) == 0 || verdict == identity.Proven:
@@ -81,6 +64,41 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 	if c.Size >= 0 {
 		d.vote.agree.add(t.link)
 	}
+	if !d.hearEarlier(reqs, t) {
+		return false
+	}
+	if c.Size >= 0 && c.Size < d.job.reached && !d.vote.believed && d.reachedElsewhere(t.link) {
+		d.outvote() // what ends has no bytes behind its end
+		return false
+	}
+	d.publishKnown(resp, c.Size, ranges)
+	return true
+}
+
+// misfit is why a first response cannot say what the object is; nil: it can.
+func (d *download) misfit(resp *fetch.Response, ranges bool, verdict identity.Verdict, what string) error {
+	have, size := d.earlier.have, resp.Object.Size
+	if err := d.job.refuses(resp); err != nil {
+		return err
+	}
+	switch {
+	case d.job.Part != nil && verdict != identity.Proven:
+		return ErrChanged
+	case len(have) == 0:
+		return nil
+	case ranges && verdict != identity.Differs && size < have[len(have)-1].End:
+		return fmt.Errorf("%w: %d bytes are there already, the object has %d", ErrLonger, have[len(have)-1].End, size)
+	case !ranges && !d.lacksNothing(size):
+		return d.startingOver("the server does not serve ranges")
+	case verdict == identity.Differs:
+		return d.startingOver("the object changed since the last run (" + what + ")")
+	}
+	return nil
+}
+
+// hearEarlier takes what links have said of the size before the object was known, and says whether
+// the download goes on.
+func (d *download) hearEarlier(reqs context.Context, t *transfer) bool {
 	for _, m := range d.doubts.responses { // they may be withdrawn before they are settled
 		if m.t != t && d.tellsSize(m.resp) && !d.hearSize(reqs, m.t.link, claimOf(&m.resp.Object), m.resp.End) {
 			return false
@@ -91,11 +109,6 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 			d.hearSize(reqs, scheduler.LinkID(id), identity.Claim{Identity: identity.Identity{Size: max(l.claim.size, l.claim.withdrawn.Size())}}, 0)
 		}
 	}
-	if c.Size >= 0 && c.Size < d.job.reached && !d.vote.believed && d.reachedElsewhere(t.link) {
-		d.outvote() // what ends has no bytes behind its end
-		return false
-	}
-	d.publishKnown(resp, c.Size, ranges)
 	return true
 }
 
@@ -143,9 +156,12 @@ func encodedUnasked(job *Job, resp *fetch.Response) bool {
 }
 
 // startOver ends this attempt, because what is there is of no use.
-func (d *download) startOver(why string) {
+func (d *download) startOver(why string) { d.fail(d.startingOver(why)) }
+
+// startingOver tells why what is there is of no use.
+func (d *download) startingOver(why string) error {
 	d.e.notice(true, "%s: starting over", why)
-	d.fail(errStartOver)
+	return errStartOver
 }
 
 // otherObject handles an answer of another object than the first one's. The links may

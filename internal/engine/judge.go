@@ -81,60 +81,32 @@ func (d *download) inDoubt(t *transfer) bool {
 func (d *download) judge(reqs context.Context, m message) (take bool) {
 	t, resp := m.t, m.resp
 	c := claimOf(&resp.Object)
-	if d.err != nil {
+	switch {
+	case d.err != nil:
 		return false
-	}
-	if (!t.probe || t.question()) && d.identified && d.tellsSize(resp) && !d.hearSize(reqs, t.link, c, resp.End) {
+	case (!t.probe || t.question()) && d.identified && d.tellsSize(resp) && !d.hearSize(reqs, t.link, c, resp.End):
 		return false
-	}
-	if t.question() {
+	case t.question():
 		return d.reads(t, resp)
-	}
-	if t.released {
+	case t.released:
 		return false
 	}
 	t.noteResponse(resp)
 	d.measure(reqs, t, resp)
+	if d.singleStream {
+		return d.judgeSingleStream(reqs, t, resp)
+	}
 	first := !d.identified
 	verdict, what := d.known.Judge(c)
 	switch {
-	case d.singleStream:
-		return d.judgeSingleStream(reqs, t, resp)
-	case !d.identified && resp.Object.Size < 0:
-		// Pieces of an object whose size nobody tells cannot be laid out.
+	case first && resp.Object.Size < 0: // pieces of an object whose size nobody tells cannot be laid out
 		d.goSingleStream(t.link, nil)
 		return false
-	case first:
-		if !d.adopt(reqs, t, resp, !resp.Whole) {
-			return false
-		}
-		if len(d.earlier.have) == 0 && !d.known.Blind() {
-			verdict = identity.Proven // the object is what this answer says
-		}
-	case resp.Whole && d.changedItsMind(t.link) && verdict != identity.Differs:
-		d.goSingleStream(t.link, &m)
+	case first && !d.adopt(reqs, t, resp, !resp.Whole), !first && !d.fits(reqs, m, verdict, what):
 		return false
-	case resp.Whole && d.links[t.link].use.taken:
-		t.refusal = noRanges() // it knew them before: one server of several, perhaps
-		return false
-	case resp.Whole:
-		d.lose(reqs, t.link, noRanges())
-		return false
-	case verdict == identity.Differs && d.questioned(t.link):
-		return false
-	case verdict == identity.Differs && d.madeAnew(t):
-		d.goSingleStream(t.link, nil)
-		return false
-	case verdict == identity.Differs:
-		d.otherObject(reqs, t, what+" differs")
-		return false
-	case !t.probe && resp.End < min(t.off+t.overlap, t.end.Load()): // too few at once to compare them
-		d.goSingleStream(t.link, nil)
-		return false
-	case verdict == identity.Proven:
-		d.known.Learn(c)
 	}
-	if !d.enterProof(t, c, verdict == identity.Proven) {
+	proven := verdict == identity.Proven || first && len(d.earlier.have) == 0 && !d.known.Blind() // the object is what this answer says
+	if !d.enterProof(t, c, proven) {
 		return false
 	}
 	t.taken = true
@@ -151,6 +123,33 @@ func (d *download) judge(reqs context.Context, m message) (take bool) {
 	d.gather(t)
 	d.tellShort(reqs, t)
 	return !t.released // it is where the object ends before its range
+}
+
+// fits says whether a later response is one of the first one's object, as far as what it says of
+// that has a verdict, and what differs.
+func (d *download) fits(reqs context.Context, m message, verdict identity.Verdict, what string) bool {
+	t, resp := m.t, m.resp
+	switch {
+	case resp.Whole && d.changedItsMind(t.link) && verdict != identity.Differs:
+		d.goSingleStream(t.link, &m)
+	case resp.Whole && d.links[t.link].use.taken:
+		t.refusal = noRanges() // it knew them before: one server of several, perhaps
+	case resp.Whole:
+		d.lose(reqs, t.link, noRanges())
+	case verdict == identity.Differs && d.questioned(t.link):
+	case verdict == identity.Differs && d.madeAnew(t):
+		d.goSingleStream(t.link, nil)
+	case verdict == identity.Differs:
+		d.otherObject(reqs, t, what+" differs")
+	case !t.probe && resp.End < min(t.off+t.overlap, t.end.Load()): // too few at once to compare them
+		d.goSingleStream(t.link, nil)
+	default:
+		if verdict == identity.Proven {
+			d.known.Learn(claimOf(&resp.Object))
+		}
+		return true
+	}
+	return false
 }
 
 // changedItsMind notes that a server has sent the whole object where it had served ranges
@@ -235,28 +234,14 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		return
 	}
 	if d.identified {
-		doubts := d.doubts.responses
-		d.doubts.responses, d.doubts.since = nil, 0
-		for _, m := range doubts {
+		responses := d.doubts.responses
+		d.doubts = doubts{}
+		for _, m := range responses {
 			d.reply(reqs, m)
 		}
 		return
 	}
-	d.doubts.responses = slices.DeleteFunc(d.doubts.responses, func(m message) bool {
-		no := d.refuted(m)
-		if no {
-			if d.tellsSize(m.resp) { // it is asked again, when the object is known
-				d.links[m.t.link].claims(m.resp.Object.Size)
-			}
-			why := d.oddity(m.resp)
-			if d.unexpectedPage(m) {
-				why = aPage()
-			}
-			d.lose(reqs, m.t.link, why)
-			m.answer <- false
-		}
-		return no
-	})
+	d.dropRefuted(reqs)
 	d.dropDoubts(reqs) // those of links that are lost
 	if i := slices.IndexFunc(d.doubts.responses, func(m message) bool { return !d.doubtful(m) || d.seconded(m) }); i >= 0 {
 		d.believe(reqs, i)
@@ -267,25 +252,40 @@ func (d *download) settleDoubts(reqs context.Context, now scheduler.Time) {
 		d.askFirst(reqs, now)
 		return
 	}
-	if len(d.earlier.have) > 0 {
-		for i := range d.links {
-			if classOf(d.links[i].err) == fetch.Unsatisfied {
-				d.startOver("the object changed since the last run, it is shorter now")
-				return
+	shorter := func(l *linkState) bool { return classOf(l.err) == fetch.Unsatisfied }
+	switch best := d.doubts.responses; {
+	case len(d.earlier.have) > 0 && d.others(scheduler.NoLink, shorter) != 0:
+		d.startOver("the object changed since the last run, it is shorter now")
+	case len(best) == 0:
+		d.doubts.since = 0
+	default:
+		at := 0
+		for i := range best {
+			if d.better(best[i], best[at]) {
+				at = i
 			}
 		}
+		d.believe(reqs, at)
 	}
-	if len(d.doubts.responses) == 0 {
-		d.doubts.since = 0
-		return
-	}
-	best := 0
-	for i, m := range d.doubts.responses {
-		if d.better(m, d.doubts.responses[best]) {
-			best = i
+}
+
+// dropRefuted leaves out the links whose responses are known not to be of the object.
+func (d *download) dropRefuted(reqs context.Context) {
+	d.doubts.responses = slices.DeleteFunc(d.doubts.responses, func(m message) bool {
+		if !d.refuted(m) {
+			return false
 		}
-	}
-	d.believe(reqs, best)
+		if d.tellsSize(m.resp) { // it is asked again, when the object is known
+			d.links[m.t.link].claims(m.resp.Object.Size)
+		}
+		why := d.oddity(m.resp)
+		if d.unexpectedPage(m) {
+			why = aPage()
+		}
+		d.lose(reqs, m.t.link, why)
+		m.answer <- false
+		return true
+	})
 }
 
 // giveWay withdraws doubtful answers that keep the server from answering over another link: it

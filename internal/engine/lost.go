@@ -20,17 +20,19 @@ func permanent(fe *fetch.Error, met bool) bool {
 	return !fe.Temporary()
 }
 
-func outcomeOf(c fetch.Class) event.Outcome {
-	switch c {
-	case fetch.TLS:
+// outcomeOf is what an error is called to observers.
+func outcomeOf(err error) event.Outcome {
+	switch c := classOf(err); {
+	case errors.Is(err, fetch.ErrStalled):
+		return event.OutcomeNetwork
+	case c == fetch.TLS:
 		return event.OutcomeTLS
-	case fetch.Auth, fetch.Status, fetch.Busy, fetch.Unsatisfied:
+	case c == fetch.Auth, c == fetch.Status, c == fetch.Busy, c == fetch.Unsatisfied:
 		return event.OutcomeStatus
-	case fetch.Protocol:
+	case c == fetch.Protocol, errors.Is(err, ErrChanged):
 		return event.OutcomeProtocol
-	case fetch.Canceled:
+	case c == fetch.Canceled:
 		return event.OutcomeCancelled
-	case fetch.Network, fetch.DNS, fetch.Refused:
 	}
 	return event.OutcomeNetwork
 }

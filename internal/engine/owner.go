@@ -71,8 +71,8 @@ type work interface {
 	respond(reqs context.Context, m message)
 	// diagnose says what it means that a transfer ended with err.
 	diagnose(reqs context.Context, t *transfer, err error) diagnosis
-	// conclude does what follows from that, after it was published.
-	conclude(reqs context.Context, t *transfer, got int64, finished bool, end diagnosis)
+	// conclude does what follows from that, after it was published, and before the scheduler is told.
+	conclude(reqs context.Context, t *transfer, finished bool, end diagnosis)
 	// listens says whether the answer to a request that is withdrawn is still of interest.
 	listens(t *transfer) bool
 	// elsewhere says that a link's connections lead to another network now.

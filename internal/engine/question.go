@@ -82,33 +82,52 @@ func (d *download) reads(t *transfer, resp *fetch.Response) bool {
 
 // endQuestion takes the end of a question.
 func (d *download) endQuestion(reqs context.Context, t *transfer, err error) diagnosis {
-	l, size, got := &d.links[t.link], d.known.Size(), t.got.Load()
 	end := diagnosis{outcome: event.OutcomeCancelled}
-	if d.err != nil || context.Cause(reqs) != nil || d.sizeBelieved(d.e.now()) {
+	withdrawn := classOf(err) == fetch.Canceled && !errors.Is(err, fetch.ErrStalled)
+	if withdrawn || d.err != nil || context.Cause(reqs) != nil || d.sizeBelieved(d.e.now()) { // nobody wants to know
 		return end
 	}
-	fe, _ := errors.AsType[*fetch.Error](err)
+	l := &d.links[t.link]
 	switch {
-	case fe != nil && fe.Class == fetch.Canceled && !errors.Is(err, fetch.ErrStalled): // nobody wants to know
-		return end
 	case errors.Is(err, errRefused): // it was heard
 		l.claim.heard = t.objectKnown
-	case !d.identified && fe != nil && fe.Class == fetch.Unsatisfied && fe.Object != nil:
+	case t.taken && (err == nil || t.got.Load() > d.known.Size()):
+		d.hearBody(t)
+	default:
+		d.hearFailure(reqs, t, err)
+	}
+	if d.err == nil && d.identified && l.claim.larger && d.known.Size() == 0 && !l.claim.heard {
+		d.outvote() // two links disagree: what is empty says less than what is not
+	}
+	return end
+}
+
+// hearBody takes what a body says of the object's size that was read for that.
+func (d *download) hearBody(t *transfer) {
+	size, got := d.known.Size(), t.got.Load()
+	if d.first.page || got > size { // a portal's page, while another link's server sends something else
+		d.outvote()
+		return
+	}
+	d.links[t.link].claim.heard = true // also of a smaller one, which the bytes that are there contradict
+	if got == size {
+		d.agrees(t.link)
+	}
+}
+
+// hearFailure takes what a question's failure says of the object's size.
+func (d *download) hearFailure(reqs context.Context, t *transfer, err error) {
+	l := &d.links[t.link]
+	fe, ok := errors.AsType[*fetch.Error](err)
+	beyond := ok && fe.Class == fetch.Unsatisfied && fe.Object != nil
+	switch {
+	case beyond && !d.identified:
 		l.responses.answered = true
 		l.claims(fe.Object.Size)
-	case t.taken && err == nil && d.first.page:
-		d.outvote() // a portal's page, while another link's server sends something else
-	case t.taken && err == nil && got == size:
-		l.claim.heard = true
-		d.agrees(t.link)
-	case t.taken && got > size:
-		d.outvote()
-	case t.taken && err == nil:
-		l.claim.heard = true // of a smaller one, which the bytes that are there contradict
-	case fe != nil && fe.Class == fetch.Unsatisfied && fe.Object != nil && fe.Object.Size >= 0:
+	case beyond && fe.Object.Size >= 0:
 		d.hearSize(reqs, t.link, claimOf(fe.Object), 0)
 		l.claim.heard = true // also where it has told a larger size: there is nothing behind the end
-	case fe != nil && fe.Class != fetch.Canceled && permanent(fe, true) && !fetch.MayRefuseRange(err) && fe.Status != http.StatusForbidden: // which may be a bound on requests
+	case ok && fe.Class != fetch.Canceled && permanent(fe, true) && !fetch.MayRefuseRange(err) && fe.Status != http.StatusForbidden: // which may be a bound on requests
 		l.claim.heard = true
 		d.lose(reqs, t.link, err)
 	default:
@@ -116,10 +135,6 @@ func (d *download) endQuestion(reqs context.Context, t *transfer, err error) dia
 		l.claim.heard = d.e.cfg.Tries > 0 && l.claim.questions >= d.e.cfg.Tries // it will not
 		l.claim.nextQuestion = d.e.now() + scheduler.Time(backoff(l.claim.questions))
 	}
-	if d.err == nil && d.identified && l.claim.larger && size == 0 && !l.claim.heard {
-		d.outvote() // two links disagree: what is empty says less than what is not
-	}
-	return end
 }
 
 // unkept is a sink whose bytes are only counted.

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"net/url"
 
+	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -87,8 +88,16 @@ func (s *site) there() {
 	s.answered, s.failures, s.blamed, s.absent = true, 0, 0, 0
 }
 
-// ignoresRanges says whether it has served whole objects alone over the link.
-func (o *siteOver) ignoresRanges() bool { return o.wholes > 0 && !o.ranges }
+// history is what it has done when it was asked for ranges.
+func (o *siteOver) history() accept.Ranges {
+	switch {
+	case o.ranges:
+		return accept.RangesServed
+	case o.wholes > 0:
+		return accept.RangesIgnored
+	}
+	return accept.RangesUnknown
+}
 
 // rangesBut says whether it has served ranges over a link other than id.
 func (s *site) rangesBut(id scheduler.LinkID) bool {
@@ -131,6 +140,19 @@ func (s *site) ignored() (links linkSet) {
 		}
 	}
 	return links
+}
+
+// mayDoElsewhere says whether a failure of a class may be said of one link only: there is a portal
+// in front of it, or its site has servers of its own for each link.
+func (b *batch) mayDoElsewhere(s *site, id scheduler.LinkID, c fetch.Class) bool {
+	switch c {
+	case fetch.TLS:
+		return b.trustedElsewhere(s, id)
+	case fetch.Refused:
+		return !s.answered && b.usable(id)&^s.absent != 0
+	default:
+		return false
+	}
 }
 
 // trustedElsewhere notes that a site's certificate is not good over a link, and says

@@ -9,23 +9,30 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// TestSpared: a stream's failures are put down to there being too many once, or as
+// TestFailureOfSpareConnectionIsExcusedOnce: a stream's failures are put down to there being too many once, or as
 // long as others bring something.
-func TestSpared(t *testing.T) {
+func TestFailureOfSpareConnectionIsExcusedOnce(t *testing.T) {
 	t.Parallel()
 	d := &download{owner: owner{links: []linkState{{use: linkUse{taken: true}, conns: linkConns{delivered: 1}}}}}
 	d.links[0].conns.lastByte[0] = scheduler.Second
 	failed := &transfer{request: request{stream: 1}, exchange: exchange{sent: 5 * scheduler.Second}}
-	if first, second := d.excused(failed), d.excused(failed); !first || second {
-		t.Errorf("spared: %v, then %v", first, second)
+	excused := func(t *transfer) bool {
+		ok := d.excusable(t)
+		if ok {
+			d.excuse(t)
+		}
+		return ok
+	}
+	if first, second := excused(failed), excused(failed); !first || second {
+		t.Errorf("excused: %v, then %v", first, second)
 	}
 	d.links[0].conns.lastByte[0] = 4 * scheduler.Second
 	for range 2 {
-		if !d.excused(failed) {
+		if !excused(failed) {
 			t.Error("others bring something, and it is to blame")
 		}
 	}
-	if d.excused(&transfer{exchange: exchange{sent: 5 * scheduler.Second}}) {
+	if excused(&transfer{exchange: exchange{sent: 5 * scheduler.Second}}) {
 		t.Error("a stream that has brought something is spared")
 	}
 }

@@ -188,36 +188,25 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 	}
 	got := int64(0)
 	for {
-		want := min(most, t.end.Load()-t.off-got)
-		switch {
-		case want <= 0 && t.exact && !ended(resp):
-			return contradiction("the body goes on behind byte %d, where it was to end", t.off+got)
-		case want <= 0:
-			return nil
+		at := t.off + got
+		want := min(most, t.end.Load()-at)
+		if want <= 0 {
+			return t.atEnd(at, resp)
 		}
 		want, err := left.take(ctx, t, want)
 		switch {
 		case err != nil:
 			return err
 		case want == 0 && t.end.Load() == wholeObject && ended(resp):
-			t.end.Store(t.off + got)
+			t.end.Store(at)
 			return nil
 		case want == 0:
 			return ErrCapped
 		}
-		at := t.off + got
 		n, err := c.carry(ctx, want, at)
 		if n > 0 {
 			got += n
-			now := int64(e.now())
-			if got == n {
-				t.firstByte.Store(now)
-			}
-			if at < t.end.Load() {
-				t.lastByte.Store(now)
-			}
-			t.got.Store(got)
-			t.waker.bytesCame(scheduler.Time(now))
+			e.count(t, at, got, n)
 		}
 		left.receive(want, n) // after got: see noteSpent
 		if n > 0 {
@@ -226,22 +215,46 @@ func (e *Engine) receive(ctx context.Context, t *transfer, resp *fetch.Response,
 			}
 		}
 		switch {
-		case err == nil:
-			if t.paced.Load() {
-				time.Sleep(uplinkRest)
-			}
 		case errors.Is(err, io.EOF):
-			switch end := t.end.Load(); {
-			case end == wholeObject:
-				t.end.Store(t.off + got) // now its length is known
-			case t.exact && t.off+got < end:
-				return contradiction("the body ends at byte %d of %d", t.off+got, end)
-			}
-			return nil
-		default:
+			return t.bodyEnds(t.off + got)
+		case err != nil:
 			return err
+		case t.paced.Load():
+			time.Sleep(uplinkRest)
 		}
 	}
+}
+
+// count tells the owner that n bytes have come at an offset, got in all.
+func (e *Engine) count(t *transfer, at, got, n int64) {
+	now := int64(e.now())
+	if got == n {
+		t.firstByte.Store(now)
+	}
+	if at < t.end.Load() {
+		t.lastByte.Store(now)
+	}
+	t.got.Store(got)
+	t.waker.bytesCame(scheduler.Time(now))
+}
+
+// atEnd says whether a body may be left at the byte where the transfer ends.
+func (t *transfer) atEnd(at int64, resp *fetch.Response) error {
+	if t.exact && !ended(resp) {
+		return contradiction("the body goes on behind byte %d, where it was to end", at)
+	}
+	return nil
+}
+
+// bodyEnds says whether a body may end at a byte, and notes its length where that was not known.
+func (t *transfer) bodyEnds(at int64) error {
+	switch end := t.end.Load(); {
+	case end == wholeObject:
+		t.end.Store(at)
+	case t.exact && at < end:
+		return contradiction("the body ends at byte %d of %d", at, end)
+	}
+	return nil
 }
 
 // receiveOverlap takes the bytes before those that count.

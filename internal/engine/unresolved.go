@@ -56,7 +56,7 @@ func (b *batch) unresolved(reqs context.Context, t *transfer, err error) diagnos
 		b.postponeSite(reqs, f.site, err)
 		tries = max(tries, f.site.failures) // for whichever of its files
 	}
-	outcome := outcomeOf(classOf(err))
+	outcome := outcomeOf(err)
 	switch {
 	case f.state == failed: // with its site
 		return diagnosis{outcome: outcome}

@@ -337,7 +337,7 @@ func (r *roster) join(info link.Info, own string) {
 	r.bus.Publish(event.LinkJoined{
 		At: scheduler.Time(time.Since(r.started)), Link: scheduler.LinkID(i), Info: eventInfo(l),
 	})
-	r.warn(true, fmt.Sprintf("link %s joins the download", name))
+	r.warn(true, fmt.Sprintf("link %s has joined", name))
 	r.members = append(r.members, member{seen: info, metered: info.Metered != link.MeteredNo, own: own})
 	terms := termsOf(l, r.models)
 	_, described := link.SpecOf(info, r.plans.specs)

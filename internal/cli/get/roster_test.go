@@ -171,7 +171,7 @@ func TestRosterWaitsForAllOfALink(t *testing.T) {
 		a.want(700 * time.Millisecond)
 		a.become([]link.Info{lte, whole}, change(link.ChangeRoute, "wlan0"))
 		a.want(settleTime, "wlan0 joins, 5242880, 2097152")
-		if !reflect.DeepEqual(a.said, []string{"true link wlan0 joins the download"}) {
+		if !reflect.DeepEqual(a.said, []string{"true link wlan0 has joined"}) {
 			t.Errorf("said %q", a.said)
 		}
 		a.want(time.Hour)

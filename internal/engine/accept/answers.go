@@ -1,5 +1,6 @@
-// Package accept shows by their bytes that answers are of one object, where validators do not
-// (see identity). It is pure: it knows no connection, no file and no clock.
+// Package accept judges what servers answer: Answers shows by their bytes that answers are of one
+// object, where validators do not (see identity), and Diagnose says why a request failed, and
+// whether link, server or file is to blame. It is pure: it knows no connection, no file and no clock.
 package accept
 
 import (

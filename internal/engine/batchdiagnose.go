@@ -6,12 +6,11 @@ import (
 	"net/http"
 	"slices"
 	"syscall"
-	"time"
 
+	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/errno"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
-	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/store"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -23,9 +22,6 @@ const (
 	// busyMost is how often a server may ask to come again later for one file, unless
 	// Config.Tries is less.
 	busyMost = 6
-	// besideMost is how often a server may be too busy for one file because of others, or of
-	// other parts of it: once for all connections, and then some.
-	besideMost = 3 * scheduler.MaxStreams
 	// mayBeBoundMost is how often a file that is forbidden while others of its server are
 	// asked for is asked for again, within some 4 s: it may be that they were too many.
 	mayBeBoundMost = 4
@@ -51,39 +47,32 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) diagnosis
 	if err != nil && !t.released {
 		b.step(reqs, scheduler.Input{Kind: scheduler.Progress, Link: t.link, Chunk: t.chunk, Bytes: t.got.Load()})
 	}
-	var fe *fetch.Error
-	asked, answers := b.otherRequests(t)
-	if b.e.load.exceeds(t.url, t.link, b.inFlight(t.link)) {
-		asked++ // by files that are downloaded by themselves
-	}
-	once := b.e.cfg.Tries == 1 // whoever wants that wants no other explanation either
 	switch {
-	case t.released:
-		if b.links[t.link].use.taken { // of one that never answered its files are told what the others say
-			b.silence(reqs, t, err)
-		}
-		return diagnosis{outcome: event.OutcomeCancelled}
-	case err == nil:
-		return diagnosis{outcome: event.OutcomeDone}
-	case errors.Is(err, errThere) && f.state == running:
+	case t.released && b.links[t.link].use.taken: // of one that never answered its files are told what the others say
+		b.silence(reqs, t, err)
+	case errors.Is(err, errThere) && f.state == running && !t.released:
 		b.withdraw(reqs, f)
 		f.state, f.remaining = finishing, nil
 		return diagnosis{outcome: event.OutcomeCancelled}
-	case b.err != nil:
+	case err != nil && f.state != running:
 		return diagnosis{outcome: event.OutcomeCancelled}
-	case context.Cause(reqs) != nil:
-		b.fail(context.Cause(reqs))
-		return diagnosis{outcome: event.OutcomeCancelled}
-	case f.state != running:
-		return diagnosis{outcome: event.OutcomeCancelled}
-	case errors.Is(err, errRefused):
-		return diagnosis{outcome: event.OutcomeProtocol, retry: true}
-	case errors.Is(err, fetch.ErrStalled):
-		return b.networkFailed(reqs, t, event.OutcomeNetwork, err)
-	case errors.Is(err, ErrCapped):
-		return b.capped(t)
-	case errors.Is(err, link.ErrWindow):
-		return diagnosis{outcome: event.OutcomeCancelled, retry: true, lost: err}
+	}
+	if end, ok := b.blameless(reqs, t, err); ok {
+		return end
+	}
+	fe, foreign := errors.AsType[*fetch.Error](err)
+	switch {
+	case !foreign:
+		return b.diskFailed(reqs, f, err)
+	case fe.Class == fetch.Unsatisfied:
+		return b.unsatisfied(reqs, t, fe)
+	}
+	return b.blameFor(reqs, t, fe, err)
+}
+
+// diskFailed handles an error of a file's output.
+func (b *batch) diskFailed(reqs context.Context, f *file, err error) diagnosis {
+	switch {
 	case errors.Is(err, store.ErrLeft):
 		b.goSolo(reqs, f, "")
 		return diagnosis{outcome: event.OutcomeCancelled, retry: true}
@@ -91,47 +80,75 @@ func (b *batch) diagnose(reqs context.Context, t *transfer, err error) diagnosis
 		f.noDescriptors++
 		b.postpone(reqs, f, b.e.now()+scheduler.Time(backoff(f.noDescriptors)))
 		return diagnosis{outcome: event.OutcomeStorage, retry: true}
-	case !errors.As(err, &fe):
-		if full(err) {
-			b.fail(noRoom(err)) // none of the others will find room either
-		}
-		b.giveUp(reqs, f, err)
-		return diagnosis{outcome: event.OutcomeStorage}
-	case fe.Class == fetch.Canceled: // its link was sent elsewhere
-		return diagnosis{outcome: event.OutcomeCancelled, retry: true}
-	case fe.Class == fetch.Unsatisfied:
-		return b.unsatisfied(reqs, t, fe)
-	case fe.Class == fetch.Busy && b.e.cfg.ErrorTries > 0 && f.size < 0 && fe.Failing() && (fe.Status != http.StatusServiceUnavailable || asked == 0 || once):
+	case full(err):
+		b.fail(noRoom(err)) // none of the others will find room either
+	}
+	b.giveUp(reqs, f, err)
+	return diagnosis{outcome: event.OutcomeStorage}
+}
+
+// blameFor does what follows from why a request failed.
+func (b *batch) blameFor(reqs context.Context, t *transfer, fe *fetch.Error, err error) diagnosis {
+	f, outcome := t.file, outcomeOf(err)
+	failure, answers := b.failureOf(t, err)
+	cause := accept.Diagnose(&failure)
+	if fe.Status == http.StatusForbidden && cause != accept.MaybeTooMany && f.forbidden.times >= b.boundMost(t) {
+		f.site.over[t.link].forbids = !b.bounds(t)
+	}
+	switch cause {
+	case accept.ServerFailed:
 		return b.serverFailed(reqs, t, fe)
-	case f.size >= 0 && (f.site.over[t.link].ignoresRanges() && fetch.MayRefuseRange(err) || !f.site.over[t.link].ranges && fetch.RefusesRange(err)):
+	case accept.FileWithoutRanges:
 		f.site.odds++
 		b.goSolo(reqs, f, "the server does not serve ranges of it")
-		return diagnosis{outcome: outcomeOf(fe.Class), retry: true}
-	case !once && f.overloads < besideMost && asked > 0 && (fe.Class == fetch.Busy || fe.Status == http.StatusForbidden && b.bounds(t)):
+		return diagnosis{outcome: outcome, retry: true}
+	case accept.TooManyRequests:
 		f.overloads++
-		return diagnosis{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst, bounded: answers}
-	case !once && fe.Status == http.StatusForbidden && b.mayBound(t, asked):
+		return diagnosis{outcome: outcome, retry: true, wait: backoffFirst, bounded: answers}
+	case accept.MaybeTooMany:
 		return b.forbidden(reqs, t)
-	case !once && f.excused < sparedMost && f.site.over[t.link].heard > 0 && b.onSpareConnection(t):
+	case accept.TooManyConns:
 		f.excused++
-		return diagnosis{outcome: outcomeOf(fe.Class), retry: true, wait: backoffFirst}
-	case fe.Class == fetch.Busy:
+		return diagnosis{outcome: outcome, retry: true, wait: backoffFirst}
+	case accept.ServerBusy:
 		return b.busy(reqs, t, fe)
-	case fe.Class == fetch.TLS && b.trustedElsewhere(f.site, t.link):
-		return b.denied(reqs, t, err)
-	case fe.Class == fetch.Refused && !f.site.answered && b.usable(t.link)&^f.site.absent != 0:
-		f.site.blamed.add(t.link) // the others may have servers of their own
-		f.site.absent.add(t.link)
-		return b.denied(reqs, t, err)
-	case nameError(err) != nil && (!f.site.answered || !named(f, nameError(err))):
+	case accept.NameUnresolved:
 		return b.unresolved(reqs, t, err)
-	case fe.Temporary() || fe.Class == fetch.DNS || fe.Class == fetch.TLS:
-		return b.networkFailed(reqs, t, outcomeOf(fe.Class), err)
-	case fe.Class == fetch.Protocol && fe.Status == 0:
+	case accept.LinkFailed:
+		return b.linkFailed(reqs, t, err)
+	case accept.ServerSilent, accept.FileBroke:
+		return b.brokeOff(reqs, t, err, cause)
+	case accept.FileOdd:
 		b.goSolo(reqs, f, fe.Error())
-		return diagnosis{outcome: event.OutcomeProtocol, retry: true}
+		return diagnosis{outcome: outcome, retry: true}
+	case accept.ServerElsewhere:
+		if fe.Class == fetch.Refused {
+			f.site.blamed.add(t.link) // the others may have servers of their own
+			f.site.absent.add(t.link)
+		}
+	case accept.FileDenied:
 	}
 	return b.denied(reqs, t, err)
+}
+
+// failureOf is what is known of a failure, and how many other requests of its link the server answers.
+func (b *batch) failureOf(t *transfer, err error) (f accept.Failure, answers int) {
+	of, s := t.file, t.file.site
+	over, since := &s.over[t.link], max(t.sent, b.e.now()-aliveTime)
+	others, answers := b.otherRequests(t)
+	if b.e.load.exceeds(t.url, t.link, b.inFlight(t.link)) {
+		others++ // by files that are downloaded by themselves
+	}
+	dns := nameError(err)
+	return accept.Failure{
+		Err: err, Sized: of.size >= 0, OneTry: b.e.cfg.Tries == 1,
+		Ranges: over.history(), Others: others, Overloads: of.overloads,
+		Bounds: others > 0 && b.bounds(t), MayBound: b.mayBound(t, others),
+		Spare:          of.excused < sparedMost && over.heard > 0 && b.onSpareConnection(t),
+		CountsFailures: b.e.cfg.ErrorTries > 0, Elsewhere: b.mayDoElsewhere(s, t.link, classOf(err)),
+		Unresolved: dns != nil && (!s.answered || !named(of, dns)),
+		LinkWorks:  b.links[t.link].traffic.lastByte >= since, ServerWorks: s.heardSince(since), ResponseCame: t.resp != nil,
+	}, answers
 }
 
 // bounds says whether a server that forbids a file, while there are other requests, is known to
@@ -145,19 +162,19 @@ func (b *batch) bounds(t *transfer) bool {
 // requests: there are so many others, or others brought bytes while it was asked. It is taken
 // to forbid files for good when one stays forbidden, unless it is known to bound requests.
 func (b *batch) mayBound(t *transfer, others int) bool {
-	f, over := t.file, &t.file.site.over[t.link]
-	known, most := b.bounds(t), mayBeBoundMost
-	if known {
-		most = boundMost
-	}
-	switch {
-	case others == 0 && b.links[t.link].traffic.lastByte < t.sent && f.forbidden.times == 0 && !known && !b.withdrewLately(t.link), over.forbids && !known:
+	times, known := t.file.forbidden.times, b.bounds(t)
+	if !known && (t.file.site.over[t.link].forbids || others == 0 && b.links[t.link].traffic.lastByte < t.sent && times == 0 && !b.withdrewLately(t.link)) {
 		return false
-	case f.forbidden.times < most:
-		return true
 	}
-	over.forbids = !known
-	return false
+	return times < b.boundMost(t)
+}
+
+// boundMost is how often a file may be forbidden because its server may bound requests.
+func (b *batch) boundMost(t *transfer) int {
+	if b.bounds(t) {
+		return boundMost
+	}
+	return mayBeBoundMost
 }
 
 // forbidden puts a file off whose server may bound its requests. Those of the file itself are
@@ -182,24 +199,16 @@ func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
 
-// networkFailed handles a failure of the network: the link's, if nothing came over it of
-// late, the site's, if it does not answer while the link works, and else the file's.
-func (b *batch) networkFailed(reqs context.Context, t *transfer, outcome event.Outcome, err error) diagnosis {
-	f, now := t.file, b.e.now()
-	since := max(t.sent, now-aliveTime)
-	c := classOf(err)
-	answers := f.site.heardSince(since)
-	there := c == fetch.Refused || c == fetch.TLS || errors.Is(err, fetch.ErrNoHandshake) // somebody is
-	works := b.links[t.link].traffic.lastByte >= since || !answers && there
-	if !works {
-		return b.linkFailed(reqs, t, outcome, err)
-	}
+// brokeOff handles a failure of the network that is not the link's: the server's, if it is
+// silent, and else the file's.
+func (b *batch) brokeOff(reqs context.Context, t *transfer, err error, cause accept.Cause) diagnosis {
+	f := t.file
 	if f.gained >= worthwhile {
 		f.breaks = 0
 	}
 	f.gained = 0
 	f.breaks++
-	if t.resp == nil && !answers {
+	if cause == accept.ServerSilent {
 		b.blame(f.site, t, err)
 		b.postponeSite(reqs, f.site, err)
 	}
@@ -208,9 +217,9 @@ func (b *batch) networkFailed(reqs context.Context, t *transfer, outcome event.O
 	case f.breaks >= breaksMost:
 		b.goSolo(reqs, f, err.Error())
 	default:
-		b.postpone(reqs, f, now+scheduler.Time(backoff(f.breaks)))
+		b.postpone(reqs, f, b.e.now()+scheduler.Time(backoff(f.breaks)))
 	}
-	return diagnosis{outcome: outcome, retry: f.state != failed}
+	return diagnosis{outcome: outcomeOf(err), retry: f.state != failed}
 }
 
 // dropsRanges says whether the server of the only link that answers may refuse ranges by ending
@@ -222,16 +231,12 @@ func (b *batch) dropsRanges(t *transfer, err error) bool {
 
 // linkFailed counts a failure against its link. It is what its file is told, should no link be
 // left.
-func (b *batch) linkFailed(reqs context.Context, t *transfer, outcome event.Outcome, err error) diagnosis {
-	var retryAfter time.Duration
-	if fe, ok := errors.AsType[*fetch.Error](err); ok {
-		retryAfter = fe.RetryAfter
-	}
-	end := b.countFailure(t, outcome, err, retryAfter, b.e.cfg.Tries)
+func (b *batch) linkFailed(reqs context.Context, t *transfer, err error) diagnosis {
+	end := b.countFailure(t, err, b.e.cfg.Tries)
 	t.file.lastFailure = first(end.lost, err)
 	if end.lost != nil && b.dropsRanges(t, err) {
 		b.goSolo(reqs, t.file, "the server does not serve ranges of it")
-		return diagnosis{outcome: outcome, retry: true}
+		end.retry, end.lost, end.wait = true, nil, 0
 	}
 	return end
 }
@@ -251,7 +256,7 @@ func (b *batch) serverFailed(reqs context.Context, t *transfer, fe *fetch.Error)
 	wait := backoff(f.serverFailures)
 	b.e.tellWait(redact(f.job.URL), fe, wait, 0)
 	b.postpone(reqs, f, now+scheduler.Time(wait))
-	return diagnosis{outcome: outcomeOf(fe.Class), retry: true}
+	return diagnosis{outcome: outcomeOf(fe), retry: true}
 }
 
 // exhausted says whether a file's server has failed as often as it may.
@@ -274,7 +279,7 @@ func (b *batch) busy(reqs context.Context, t *transfer, fe *fetch.Error) diagnos
 	switch waits := fe.RetryAfter > 0 && others&^f.denied != 0; { // it may be said of one link only
 	case others&f.served != 0, waits && !b.heardElsewhere(f.site, t.link):
 		f.deny(t.link, fe)
-		return b.linkFailed(reqs, t, event.OutcomeStatus, fe)
+		return b.linkFailed(reqs, t, fe)
 	case waits:
 		return b.denied(reqs, t, fe)
 	}
@@ -314,27 +319,15 @@ func (b *batch) unsatisfied(reqs context.Context, t *transfer, fe *fetch.Error) 
 }
 
 // conclude implements work.
-func (b *batch) conclude(reqs context.Context, t *transfer, got int64, finished bool, end diagnosis) {
+func (b *batch) conclude(_ context.Context, t *transfer, finished bool, _ diagnosis) {
 	f := t.file
 	if t.probe {
 		return
 	}
 	f.requests--
-	switch {
-	case t.released:
-	case finished:
-		f.gained += got
+	if finished && !t.released {
+		f.gained += t.got.Load()
 		f.lastFailure = nil
-		b.step(reqs, scheduler.Input{Kind: scheduler.Finished, Link: t.link, Chunk: t.chunk, Bytes: got})
-	default:
-		wait := scheduler.Time(end.wait)
-		if end.lost != nil {
-			wait = 3600 * scheduler.Second // no new request before it is down
-		}
-		b.step(reqs, scheduler.Input{Kind: scheduler.Failed, Link: t.link, Chunk: t.chunk, Bytes: got, Wait: wait, Bounded: end.bounded})
-	}
-	if end.lost != nil {
-		b.lose(reqs, t.link, end.lost)
 	}
 	b.unsettled = append(b.unsettled, f)
 }
