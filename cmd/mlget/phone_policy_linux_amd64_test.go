@@ -73,6 +73,37 @@ func TestPhoneProgram(t *testing.T) {
 	}
 }
 
+// TestFilterBites: what is not on the list ends a process, so the silence of
+// the others says something.
+func TestFilterBites(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		call  uintptr
+		since int // API level
+	}{
+		{"openat", unix.SYS_OPENAT, 26},
+		{"splice", unix.SYS_SPLICE, 26},
+		{"renameat2", unix.SYS_RENAMEAT2, 28},
+		{"statx", unix.SYS_STATX, 30},
+		{"pidfd_open", unix.SYS_PIDFD_OPEN, 30},
+		{"pidfd_send_signal", unix.SYS_PIDFD_SEND_SIGNAL, 31},
+		{"faccessat2", unix.SYS_FACCESSAT2, 99},
+		{"fchmodat2", unix.SYS_FCHMODAT2, 99},
+		{"setuid", unix.SYS_SETUID, 99},
+		{"access", 21, 99}, // no such call on arm64
+	} {
+		for _, sdk := range []int{26, 28, 29, 30, 31, 35} {
+			cmd := exec.Command("/proc/self/exe")
+			cmd.Env = append(os.Environ(), fmt.Sprint(asFiltered, "=", sdk, " ", c.call))
+			out, err := cmd.CombinedOutput()
+			if may := sdk >= c.since; (err == nil) != may || !may && !bytes.Contains(out, []byte("SIGSYS")) {
+				t.Errorf("%s on API level %d: %v\n%s", c.name, sdk, err, out)
+			}
+		}
+	}
+}
+
 // androidOf is the release whose policy stands for an API level's.
 func androidOf(sdk int) string {
 	return map[int]string{26: "8.1", 27: "8.1", 28: "9", 30: "11", 33: "13", 34: "13", 35: "15"}[sdk]
@@ -205,6 +236,9 @@ func expected(a androidtest.Access) string {
 		{"/sys/bus/iio/devices", "open", "mlget power says so"},
 		{"/sys", "open", "mlget power says so"},
 		{"/proc/self/net/", "open", "Go's runtime"},
+		{"/data/", "link", "a name is reserved by an empty file, which is replaced, then"},
+		{"/proc/stat", "open", "metrics have no time of the process's start then"},
+		{phoneFiles + "/queue.sock", "create", "the daemon says that its commands need --rpc"},
 		{packagedBin, "open", "the program reads itself; the table has only who may execute it, and apps load their libraries from there"},
 		{"/proc/sys/net/core/somaxconn", "open", "Go's net package"},
 	} {
@@ -237,41 +271,72 @@ func (p *testPhone) confined(t *testing.T, policy androidtest.Policy, c phoneCal
 // confine is confined, once; ended is false if it had to be killed.
 func (p *testPhone) confine(t *testing.T, policy androidtest.Policy, c phoneCaller, filter int, words []string, emulated bool) (r result, ended bool) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), hang/4)
+	defer cancel()
+	run := p.start(ctx, t, policy, c, filter, words)
+	r = run.wait(t)
+	if ctx.Err() != nil {
+		return result{code: -1, stdout: r.stdout, stderr: r.stderr}, false
+	}
+	run.check(t, r, emulated)
+	return r, true
+}
+
+// confinedRun is a program under way that a policy's eyes are on.
+type confinedRun struct {
+	cmd            *exec.Cmd
+	words          []string
+	selinux        *androidtest.SELinux
+	watching       chan error
+	theirs         *os.File
+	stdout, stderr bytes.Buffer
+}
+
+// start begins a run of words as a caller, which ctx ends.
+func (p *testPhone) start(ctx context.Context, t *testing.T, policy androidtest.Policy, c phoneCaller, filter int, words []string) *confinedRun {
+	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	must(t, err)
 	ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
 	conn, err := net.FileConn(ours)
 	must(t, err)
 	must(t, ours.Close())
-	ctx, cancel := context.WithTimeout(t.Context(), hang/4)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", words...)
+	run := &confinedRun{
+		cmd: exec.CommandContext(ctx, "/proc/self/exe", words...), words: words,
+		selinux: &androidtest.SELinux{Policy: policy}, watching: make(chan error, 1), theirs: theirs,
+	}
+	cmd := run.cmd
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %d watched %s", asUser, p.root, c.uid, filter, c.dir))
 	cmd.ExtraFiles = []*os.File{theirs}
-	s := &androidtest.SELinux{Policy: policy}
-	watching := make(chan error, 1)
-	go func() { watching <- s.Watch(conn.(*net.UnixConn)) }()
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	runErr := cmd.Run()
-	must(t, theirs.Close())
-	if ctx.Err() != nil {
-		return result{code: -1, stdout: stdout.String(), stderr: stderr.String()}, false
-	}
-	r = result{code: exitCode(t, runErr), stdout: stdout.String(), stderr: stderr.String()}
+	go func() { run.watching <- run.selinux.Watch(conn.(*net.UnixConn)) }()
+	cmd.Stdout, cmd.Stderr = &run.stdout, &run.stderr
+	must(t, cmd.Start())
+	return run
+}
+
+// wait waits for the program's end.
+func (run *confinedRun) wait(t *testing.T) result {
+	t.Helper()
+	err := run.cmd.Wait()
+	must(t, run.theirs.Close())
+	return result{code: exitCode(t, err), stdout: run.stdout.String(), stderr: run.stderr.String()}
+}
+
+// check holds what the program has asked for against the policy.
+func (run *confinedRun) check(t *testing.T, r result, emulated bool) {
+	t.Helper()
 	must(t, checkOutput(r.code, r.stdout, r.stderr))
-	must(t, <-watching)
-	s.Wait()
-	for _, a := range slices.Concat(s.Refused(), s.Unknown()) {
+	must(t, <-run.watching)
+	run.selinux.Wait()
+	for _, a := range slices.Concat(run.selinux.Refused(), run.selinux.Unknown()) {
 		if expected(a) == "" && (!emulated || !ofEmulator(a)) {
-			t.Errorf("%v: %v", words, a)
+			t.Errorf("%v: %v", run.words, a)
 		}
 	}
-	if s.Asked() < 5 {
-		t.Errorf("%v: only %d accesses were seen", words, s.Asked())
+	if run.selinux.Asked() < 5 {
+		t.Errorf("%v: only %d accesses were seen", run.words, run.selinux.Asked())
 	}
-	return r, true
 }

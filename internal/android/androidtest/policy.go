@@ -105,9 +105,11 @@ func objectOf(file string) string {
 		{"/apex/com.android.runtime/bin/linker64", "/system/*"},
 		{"/data", "/data"},
 		{"/data/data", "/data/data"},
+		{"/data/local", "/data/data"}, // both have the label system_data_file
 		{"/data/local/tmp/**", "/data/local/tmp"},
 		{"/data/local/tmp", "/data/local/tmp"},
 		{"/data/misc/keychain/certs-added", "/data/misc/keychain/certs-added"},
+		{"/data/data/com.termux", "app data"},
 		{"/data/data/com.termux/**", "app data"},
 	} {
 		if matches(o.pattern, file) {

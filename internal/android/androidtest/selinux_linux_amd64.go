@@ -176,9 +176,11 @@ type watchedCall struct {
 	args   [6]uint64
 }
 
+// here is AT_FDCWD as an argument.
+const here = ^uint64(99)
+
 // refuses judges a call.
 func (s *SELinux) refuses(c *watchedCall) bool {
-	const here = ^uint64(99) // AT_FDCWD
 	a := c.args
 	switch c.number {
 	case unix.SYS_OPEN:
@@ -312,12 +314,16 @@ func (s *SELinux) address(c *watchedCall) bool {
 		return false
 	}
 	switch family := binary.NativeEndian.Uint16(b); {
-	case family == unix.AF_UNIX && c.number == unix.SYS_CONNECT:
+	case family == unix.AF_UNIX:
 		name, _, _ := bytes.Cut(b[2:], []byte{0})
 		if len(name) == 0 { // abstract
 			return false
 		}
-		return s.file(c, string(name), true, "write")
+		file := c.absolute(here, string(name))
+		if c.number == unix.SYS_BIND {
+			return s.judge(Access{file, objectOf(normal(file)), "sock_file", "create"})
+		}
+		return s.file(c, file, true, "write")
 	case family == unix.AF_NETLINK && c.number == unix.SYS_BIND:
 		return s.judge(Access{"bind of a netlink socket", "netlink route", "netlink_route_socket", "bind"})
 	}
@@ -389,8 +395,16 @@ func programOf(file string) string {
 // path reads a path, relative to the descriptor dir; "": it is that descriptor.
 func (c *watchedCall) path(dir, at uint64) string {
 	name, _, _ := bytes.Cut(c.read(at, unix.PathMax), []byte{0})
-	if len(name) == 0 || name[0] == '/' {
-		return string(name)
+	if len(name) == 0 {
+		return ""
+	}
+	return c.absolute(dir, string(name))
+}
+
+// absolute is the whole of a path that is relative to the descriptor dir.
+func (c *watchedCall) absolute(dir uint64, name string) string {
+	if name[0] == '/' {
+		return name
 	}
 	base := fmt.Sprintf("/proc/%d/cwd", c.pid)
 	if int32(dir) != unix.AT_FDCWD {
@@ -404,7 +418,7 @@ func (c *watchedCall) path(dir, at uint64) string {
 	if err == nil && root != "/" {
 		folder = cmp.Or(strings.TrimPrefix(folder, root), "/")
 	}
-	return filepath.Join(folder, string(name))
+	return filepath.Join(folder, name)
 }
 
 // class is the class of a file, "" where there is none.

@@ -5,8 +5,9 @@ package aria2c
 
 import (
 	"cmp"
+	"context"
 	"errors"
-	"net"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mlget/mlget/internal/cli/exit"
+	"github.com/mlget/mlget/internal/link"
 	"github.com/mlget/mlget/internal/progress"
 )
 
@@ -286,25 +288,20 @@ func (g *given) flags() (words []string, err error) {
 	return words, nil
 }
 
-// interfaceOf is the interface that a name or an address of --interface stands for.
+// interfaceOf is the interface that a name or an address of --interface stands for. The
+// net package cannot list interfaces for an app on Android.
 func interfaceOf(text string) (string, error) {
 	want, err := netip.ParseAddr(text)
 	if err != nil {
 		return text, nil //nolint:nilerr // a name
 	}
-	all, err := net.Interfaces()
+	all, err := link.List(context.Background())
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("--interface: %w", err)
 	}
 	for _, i := range all {
-		addrs, err := i.Addrs()
-		if err != nil {
-			continue
-		}
-		for _, a := range addrs {
-			if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr() == want {
-				return i.Name, nil
-			}
+		if slices.ContainsFunc(i.Addrs, func(p netip.Prefix) bool { return p.Addr() == want }) {
+			return i.Name, nil
 		}
 	}
 	return "", exit.Usagef("--interface: no interface has the address %s", want)

@@ -106,7 +106,7 @@ func (o *options) sessionFile() (string, error) {
 		return "", err
 	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return "", exit.FileError{Err: fmt.Errorf("--session: %w", err)}
+		return "", exit.FileError{Err: fmt.Errorf("--session: %w; XDG_STATE_HOME=DIR names another place", err)}
 	}
 	return name, nil
 }
