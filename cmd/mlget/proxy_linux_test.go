@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -206,5 +207,37 @@ func copyTimed(w io.Writer, r io.Reader) (n int64, longest time.Duration, err er
 		case err != nil:
 			return n, longest, err
 		}
+	}
+}
+
+// TestProxyWhereNamesHangOnOneLink: a link whose name server never answers loses to the other one
+// before a client gives up, by every protocol that has names.
+func TestProxyWhereNamesHangOnOneLink(t *testing.T) {
+	l := startLab(t, linklab.Config{Size: 1e6}, fastWiFi, fastLTE)
+	silent, err := l.ListenPacket(0) // nobody reads what comes there
+	check(t, err)
+	t.Cleanup(func() { _ = silent.Close() })
+	conn, err := l.ListenPacket(0)
+	check(t, err)
+	u, err := url.Parse(l.URL())
+	check(t, err)
+	s := &nameServer{conn: conn, address: netip.MustParseAddr(u.Hostname()).As4()}
+	s.start(t)
+	addr, _ := startProxy(t, l, "--affinity", "none", "--split", "0",
+		"--link", l.Links()[0]+",dns="+silent.LocalAddr().String(), "--link", l.Links()[1]+",dns="+conn.LocalAddr().String())
+	for _, scheme := range []string{"http", "socks5h", "socks4a"} {
+		for range 3 {
+			c := l.Command(t.Context(), "curl", "-sSf", "--noproxy", "", "--max-time", "10", "-x", scheme+"://"+addr, "-o", "/dev/null",
+				"-w", "%{size_download} %{time_starttransfer}", "http://files.test:"+u.Port()+u.Path)
+			var out strings.Builder
+			c.Stdout = &out
+			if err := c.Run(); err != nil || !strings.HasPrefix(out.String(), "1000000 ") {
+				t.Errorf("%s: %v, %s", scheme, err, out.String())
+			}
+			t.Logf("%s: bytes and seconds to the first one: %s", scheme, out.String())
+		}
+	}
+	if s.asked.Load() == 0 {
+		t.Error("nobody asked for a name")
 	}
 }

@@ -244,8 +244,10 @@ func (s *Server) transport() *http.Transport {
 		},
 		TLSClientConfig:    s.config.Load().TLS.Clone(),
 		DisableCompression: true, // what the client asks for is what it gets
-		MaxIdleConns:       maxIdle,
-		IdleConnTimeout:    idleServer,
+
+		MaxResponseHeaderBytes: maxAnswerHeader,
+		MaxIdleConns:           maxIdle,
+		IdleConnTimeout:        idleServer,
 	}
 }
 

@@ -25,6 +25,8 @@ const (
 	idleClient = 2 * time.Minute
 	// maxHeader bounds the headers of a request, in bytes: twice what servers take.
 	maxHeader = 64 << 10
+	// maxAnswerHeader bounds the headers of a server's answer, in bytes: what Chromium takes.
+	maxAnswerHeader = 256 << 10
 	// endTime bounds how long the end of a client takes whose connection was closed.
 	endTime = time.Second
 	// maxClients bounds the clients' connections.
