@@ -58,7 +58,7 @@ func parseStatusLine(line []byte) (minor, status int, err error) {
 	name, number, _ := strings.Cut(version, "/")
 	switch {
 	case !strings.EqualFold(name, "HTTP") || len(number) != 3 || !isDigits(number[:1]+number[2:]) || number[1] != '.':
-		return 0, 0, fmt.Errorf("no status line of HTTP: %.40q", line)
+		return 0, 0, fmt.Errorf("not an HTTP response: %.40q", line)
 	case number[0] != '1':
 		return 0, 0, fmt.Errorf("HTTP/%s in answer to HTTP/1.1", number)
 	}

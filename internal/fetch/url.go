@@ -33,16 +33,16 @@ func checkURL(u *url.URL) error {
 		return fmt.Errorf("%s url without a host", u.Scheme)
 	}
 	if n := len(u.Hostname()); n > maxHost {
-		return fmt.Errorf("a host's name of %d bytes", n)
+		return fmt.Errorf("the host name is too long (%d bytes)", n)
 	}
 	if strings.HasPrefix(u.Host, "[") {
 		if a, err := netip.ParseAddr(u.Hostname()); err != nil || strings.ContainsFunc(a.Zone(), reserved) {
-			return fmt.Errorf("what stands between [ and ] is no IPv6 address")
+			return fmt.Errorf("the text between [ and ] is not an IPv6 address")
 		}
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return fmt.Errorf("there is no port %.20s", port)
+			return fmt.Errorf("invalid port %.20s", port)
 		}
 	}
 	return nil

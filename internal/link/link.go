@@ -23,7 +23,7 @@ var ErrBind = errors.New("cannot bind to the link")
 var ErrMetered = errors.New("data over it may cost money")
 
 // ErrWindow says that a link is used at other hours only. Nothing was sent.
-var ErrWindow = errors.New("it is outside of the hours at which it may be used")
+var ErrWindow = errors.New("it is outside the hours in which it may be used")
 
 // ErrHere says that an address is this machine's own, and the link another than the
 // loopback one. Nothing was sent.

@@ -59,5 +59,5 @@ type opener struct {
 // Reasons why a source gives nothing.
 var (
 	errNone        = errors.New("none found")
-	errImplausible = errors.New("beyond belief")
+	errImplausible = errors.New("implausible")
 )

@@ -74,9 +74,9 @@ func (f *unitFinder) add(now time.Duration, current int64, volts float64, charge
 		return f.decide()
 	case f.forced:
 	case f.decided == MilliAmps && f.largest >= leastMicro:
-		return fmt.Errorf("%w: %d was taken to be mA; --power-unit tells", errUnit, f.largest)
+		return fmt.Errorf("%w: %d was taken to be mA; set --power-unit", errUnit, f.largest)
 	case f.decided != "" && seems != "" && seems != f.decided:
-		return fmt.Errorf("%w: it was taken to be %s, but the charge falls as if it were %s; --power-unit tells", errUnit, f.decided, seems)
+		return fmt.Errorf("%w: it was taken to be %s, but the charge falls as if it were %s; set --power-unit", errUnit, f.decided, seems)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (f *unitFinder) decide() error {
 	if sure {
 		return nil
 	}
-	return fmt.Errorf("%w: numbers of %d to %d were taken to be %s; --power-unit tells", errUnit, f.least, f.largest, unit)
+	return fmt.Errorf("%w: numbers of %d to %d were taken to be %s; set --power-unit", errUnit, f.least, f.largest, unit)
 }
 
 // amps gives the amperes of one unit of a current, as far as it is known.

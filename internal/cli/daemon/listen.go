@@ -40,7 +40,7 @@ func listen(at string, hasSecret bool) (l net.Listener, own bool, err error) {
 	addr, err := netip.ParseAddr(host)
 	own = err == nil && addr.IsLoopback() || host == "localhost"
 	if !own && !hasSecret {
-		return nil, false, exit.UsageError{Err: errors.New("--rpc-listen: others than this machine can reach it, and there is no secret"), Hint: "--rpc-secret-file FILE"}
+		return nil, false, exit.UsageError{Err: errors.New("--rpc-listen: other machines could reach it, and there is no secret"), Hint: "--rpc-secret-file FILE"}
 	}
 	if l, err = net.Listen("tcp", at); err != nil {
 		return nil, false, fmt.Errorf("--rpc-listen: %w", err)

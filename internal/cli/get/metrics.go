@@ -56,7 +56,7 @@ func (o *metricsOptions) wanted() bool { return o.listen != "" || o.textfile != 
 // check finds what is wrong with the flags, before anything is done.
 func (o *metricsOptions) check(g *Options) (err error) {
 	if o.linger < 0 || o.linger > 0 && o.listen == "" {
-		return exit.Usagef("--metrics-linger: a time, with --metrics-listen")
+		return exit.Usagef("--metrics-linger needs a time and --metrics-listen")
 	}
 	for _, other := range []string{g.outputPath(), g.reportFile, g.recordFile} {
 		if sameFile(other, o.textfile) {
@@ -64,7 +64,7 @@ func (o *metricsOptions) check(g *Options) (err error) {
 		}
 	}
 	if o.process && !o.wanted() {
-		return exit.Usagef("--metrics-go: with --metrics-listen, --metrics-textfile or --metrics-push")
+		return exit.Usagef("--metrics-go needs --metrics-listen, --metrics-textfile or --metrics-push")
 	}
 	if o.listen != "" {
 		if o.address, err = metrics.Address(o.listen); err != nil {

@@ -175,7 +175,7 @@ func (p *pages) getOver(ctx context.Context, l pageLink, u *url.URL) (webPage, e
 	}
 	defer resp.Close() //nolint:errcheck // it was only read
 	if resp.Object.Encoding != "" {
-		return webPage{}, &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("the page comes encoded as %s, which nobody asked for", resp.Object.Encoding)}
+		return webPage{}, &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("the page is encoded as %s, which was not requested", resp.Object.Encoding)}
 	}
 	body := io.Reader(&paid{resp, l.Link})
 	if p.silence > 0 {

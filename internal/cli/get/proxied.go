@@ -119,7 +119,7 @@ func (o *proxyOptions) read(text string) (*url.URL, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil { // what it says may hold a password
-		return nil, exit.UsageError{Err: errors.New("--proxy: it is no URL"), Hint: proxyHint}
+		return nil, exit.UsageError{Err: errors.New("--proxy: not a URL"), Hint: proxyHint}
 	}
 	u.Scheme = strings.ToLower(u.Scheme)
 	if err := fetch.CheckProxy(u); err != nil {

@@ -112,7 +112,7 @@ func set(f *pflag.FlagSet, given map[string]bool, option configfile.Option) erro
 	case flag == nil:
 		return fmt.Errorf("there is no flag %q", option.Name)
 	case flag.Name == "config", flag.Name == "no-config", flag.Name == "help", flag.Name == "version":
-		return fmt.Errorf("--%s is for the command line", flag.Name)
+		return fmt.Errorf("--%s is allowed on the command line only", flag.Name)
 	case given[flag.Name]:
 		return nil
 	case !has && !isBool:

@@ -106,7 +106,7 @@ long round trips. Above 1, several connections on a link were the better way.`,
 			o.energy.always = o.files.used()
 			for _, flag := range []string{"mode", "concurrency", "known-sizes"} {
 				if cmd.Flags().Changed(flag) && !o.files.used() && !o.files.doc && !o.jobs() {
-					return exit.Usagef("--%s: it is of many files, with --files", flag)
+					return exit.Usagef("--%s needs --files", flag)
 				}
 			}
 			if o.jobs() && !o.files.used() {
