@@ -145,7 +145,7 @@ func frameBody(h *http.Response) error {
 		h.ContentLength = 0
 	case coded:
 		h.ContentLength, h.TransferEncoding = -1, []string{"chunked"}
-		// Who has read it otherwise, or has put it together, may not agree on where it ends.
+		// An intermediary that read it otherwise may disagree about where it ends.
 		h.Close = h.Close || old || length >= 0
 	default:
 		h.ContentLength = length

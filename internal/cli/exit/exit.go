@@ -153,8 +153,8 @@ func Classify(err error) (code int, hint string) {
 	return Other, ""
 }
 
-// hintChanged is for an object that changed while it was downloaded. Each request for
-// one that is made anew may bring another, so that none of its parts fit together.
+// hintChanged is for an object that changed while it was downloaded. A server that generates
+// the object for each request may send other bytes each time, so that parts never fit together.
 const hintChanged = "the same command starts over with the new object; if this happens each time, the server generates it for each request: fetch it in a single request, as curl does"
 
 // hintAway is for what stands in the way.

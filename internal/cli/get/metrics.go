@@ -20,8 +20,8 @@ import (
 	"github.com/mlget/mlget/internal/metrics"
 )
 
-// textfileEvery is how often the metrics' file is written while the run is on:
-// as often as Prometheus asks for it where nobody has said otherwise.
+// textfileEvery is how often the metrics' file is written during the run: Prometheus's default
+// interval between scrapes.
 const textfileEvery = 15 * time.Second
 
 // metricsOptions is what the flags say of metrics.
@@ -84,11 +84,11 @@ func (o *metricsOptions) check(g *Options) (err error) {
 type metricsWatch struct {
 	options *metricsOptions
 	run     *metrics.Run
-	server  *metrics.Server // nil: nobody can scrape
+	server  *metrics.Server // nil: no scraping
 	wait    sync.WaitGroup
 }
 
-// watch begins; it gives nil where nobody wants metrics.
+// watch starts the metrics. It returns nil if no flag asks for them.
 func (o *metricsOptions) watch(bus *event.Bus) (*metricsWatch, error) {
 	if !o.wanted() {
 		return nil, nil
@@ -132,7 +132,7 @@ func (w *metricsWatch) serve(bus *event.Bus) error {
 		return fmt.Errorf("%w %s: %w", exit.ErrListen, w.options.address, err)
 	}
 	_, port, _ := net.SplitHostPort(w.options.address)
-	bus.Publish(event.Notice{Warning: port == "0", Text: "metrics at " + w.server.URL()}) // nobody could guess a port that was chosen
+	bus.Publish(event.Notice{Warning: port == "0", Text: "metrics at " + w.server.URL()}) // a port that the system chose has to be shown
 	return nil
 }
 

@@ -42,8 +42,8 @@ type pages struct {
 	silence time.Duration // how long a body may bring less than leastPage; 0: for ever
 }
 
-// pageLink fetches pages over a link of the run. It is a fetch.Trace: what pages cost counts
-// as bytes of the link, and their connections are nobody's.
+// pageLink fetches pages over a link of the run. It is a fetch.Trace: pages count as bytes of
+// the link, and their connections are not reported.
 type pageLink struct {
 	client *fetch.Client
 	*engine.Link

@@ -256,7 +256,8 @@ func (o *options) config() (proxy.Config, error) {
 	return cfg, o.checkListen(cfg)
 }
 
-// checkListen refuses to serve other machines where nobody has said which.
+// checkListen refuses an address that other machines can reach if no flag says which may use
+// it.
 func (o *options) checkListen(cfg proxy.Config) error {
 	host, _, err := net.SplitHostPort(o.listen)
 	if err != nil {

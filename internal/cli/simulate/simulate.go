@@ -122,8 +122,8 @@ long round trips. Above 1, several connections on a link were the better way.`,
 	return cmd
 }
 
-// unlessEnded leaves a rehearsal where it is when somebody ends it: it has no state to
-// save, and in virtual time nothing looks up.
+// unlessEnded stops a rehearsal as soon as ctx ends: it has no state to save, and virtual time
+// never checks ctx.
 func unlessEnded(ctx context.Context, rehearse func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- rehearse() }()
