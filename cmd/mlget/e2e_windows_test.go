@@ -204,7 +204,7 @@ func TestWindowsPaths(t *testing.T) {
 	wantThere("_LPT1.txt")
 
 	for _, name := range []string{"ab:c", "x.", "x ", "COM¹.txt"} {
-		mlget(t, dir, "-o", name, server.URL+"/x").want(t, 3, "^mlget: .*no name for a file on Windows", "^mlget: hint: .*-o FILE")
+		mlget(t, dir, "-o", name, server.URL+"/x").want(t, 3, "^mlget: .*not a file name on Windows", "^mlget: hint: .*-o FILE")
 	}
 	mlget(t, dir, "-q", "-o", "NUL", server.URL+"/x").want(t, 0)
 	if _, err := os.Stat(filepath.Join(dir, "x")); err == nil {

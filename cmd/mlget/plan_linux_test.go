@@ -105,7 +105,7 @@ func TestDataPlanOfProgramsAtOnce(t *testing.T) {
 	one, _ := l.spend(t, "one.bin", "12M/month")
 	two, _ := l.spend(t, "two.bin", "12M/month")
 	for _, wait := range []func() result{one, two} {
-		wait().want(t, 45, `^mlget: hint: .*mlget links tells what is left of data plans$`)
+		wait().want(t, 45, `^mlget: hint: .*mlget links shows what is left of data plans$`)
 	}
 	crossed := l.settled(t) - before
 	used, left := l.plan(t)

@@ -17,9 +17,8 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler/tuning"
 )
 
-// addCompletions tells the shells what can follow a flag of cmd and of the
-// commands below it. What they get is asked for when the key is pressed: links
-// are those that are there.
+// addCompletions gives the shells completions for the flags of cmd and of its subcommands. They
+// are computed when the key is pressed, so that links are the present ones.
 func addCompletions(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if complete := completionOf(f); complete != nil {

@@ -33,7 +33,7 @@ func newHelpCommand() *cobra.Command {
 	}
 }
 
-// helpWidth is the width of help in columns: of a terminal that nobody has resized.
+// helpWidth is the width of help in columns: that of a usual terminal.
 const helpWidth = 80
 
 // usage prints how a command is called. Not by a template: text/template would cost the

@@ -11,9 +11,8 @@ import (
 	"github.com/mlget/mlget/internal/cli/exit"
 )
 
-// nearest is the one of words that somebody who wrote word may have meant, with so many
-// letters wrong at most; "": none is near enough. Of short words fewer may be wrong: they
-// are others soon.
+// nearest is the word of words that is nearest to a mistyped word, with at most so many wrong
+// letters; "" if none is near enough. Short words allow fewer wrong letters.
 func nearest(word string, words []string, wrong int) (near string) {
 	least := wrong + 1
 	for _, w := range words {
@@ -55,7 +54,7 @@ func distance(a, b []rune) int {
 	return last[len(b)]
 }
 
-// nearFlag is the flag of a command that somebody who wrote name may have meant.
+// nearFlag is the flag of a command that is nearest to a mistyped name.
 func nearFlag(cmd *cobra.Command, name string) string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

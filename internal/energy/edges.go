@@ -6,17 +6,15 @@ import (
 	"github.com/mlget/mlget/internal/stats"
 )
 
-// A download is a step of the power: up when its first connection begins, down at its
-// last byte, and down again at the end of the tail. What a gauge tells of a step comes
-// late. It looks only now and then, and between two looks repeats itself; some gauges
-// show the mean since the look before, which is later still. A straight line from the
-// last reading before a step to the first one after it loses half of what lies
-// between, and always on the same side.
+// A download is a step of the power: up when its first connection begins, down at its last
+// byte, and down again at the end of the tail. A gauge shows a step late: it samples only now
+// and then, and repeats itself in between; some gauges show the mean since the sample before,
+// which is later still. A straight line from the last reading before a step to the first one
+// after it loses half of what lies between, and always on the same side.
 //
-// So the moments of the first two steps, which are known, divide the readings: each
-// belongs to one side, the first of a side stands for the time back to the step, and
-// readings that come so soon after it that they may tell of both sides count only if
-// they agree with those that follow [D].
+// So the moments of the first two steps, which are known, divide the readings: each belongs to
+// one side, the first of a side stands for the time back to the step, and readings so soon
+// after it that they may mix both sides count only if they agree with later ones [D].
 
 // minChanges is how many times between two changes of a gauge tell how often it looks.
 const minChanges = 4
@@ -55,9 +53,9 @@ type side struct {
 	lag     float64 // s for which the other side's power seemed to go on
 }
 
-// after is the side of a step at start (ns), up to end, of usable samples. Those that
-// come within reach of the step are left out if they are still on the way from the
-// other side's power to level, by more than tolerance watts.
+// after is the side of a step at start (ns), up to end, of usable samples. Samples within reach
+// of the step are left out if they are still on the way from the other side's power to level,
+// by more than tolerance watts.
 func after(usable []Sample, start, end, reach int64, from, level, tolerance float64) side {
 	first, _ := slices.BinarySearchFunc(usable, start+1, compareAt)
 	last, _ := slices.BinarySearchFunc(usable, end+1, compareAt)

@@ -8,8 +8,8 @@ type Sample struct {
 	Watts float64
 }
 
-// Reading is what a counter of energy stood at: RAPL's, a rail's. Counters are
-// differences, never integrated; wrap-around is undone by who reads them.
+// Reading is the value of an energy counter: RAPL's, a rail's. Counters are subtracted, never
+// integrated; their reader undoes wraps.
 type Reading struct {
 	At     int64   // ns
 	Joules float64 // since some start of the counter's own
@@ -31,11 +31,10 @@ func Integrate(samples []Sample, start, end int64) (joules, covered float64) {
 	return simpson(w.points), w.covered
 }
 
-// CounterJoules is what a counter advanced from start to end (ns), in J, and
-// which share of that time, 0 to 1, the readings cover. At start and end it is
-// interpolated; time that no reading covers adds nothing. Readings that no counter
-// could give are left out, and those that are no later than one before, or
-// lower (the counter began anew).
+// CounterJoules is what a counter advanced from start to end (ns), in J, and which share of
+// that time, 0 to 1, the readings cover. At start and end it is interpolated; time that no
+// reading covers adds nothing. Impossible readings are left out, and readings that are no later
+// than one before, or lower (the counter started over).
 func CounterJoules(readings []Reading, start, end int64) (joules, covered float64) {
 	var time int64
 	usable := advancing(readings)

@@ -74,8 +74,7 @@ func (m *Models) own(name string) (Radio, bool) {
 	return Radio{}, false
 }
 
-// Names lists the models there are: those that are built in, then the file's
-// others, in the order of the alphabet.
+// Names lists the models: built-in ones, then the file's others, in alphabetical order.
 func (m *Models) Names() []string {
 	names := Names()
 	for _, e := range m.radios {

@@ -6,14 +6,12 @@ import "time"
 //
 //	P = Down * (Mbit/s down) + Up * (Mbit/s up) + Active + PerConn * connections
 //
-// in mW [Huang et al., "A Close Examination of Performance and Power
-// Characteristics of 4G LTE Networks", MobiSys'12, section 4.3, where Down, Up
-// and Active are alpha_d, alpha_u and beta]. PerConn is the term that Guner and
-// Kosar's choice between few and many connections needs, since without it the
-// ratio of throughput to power only ever grows with throughput.
+// in mW [Huang et al., "A Close Examination of Performance and Power Characteristics of 4G LTE
+// Networks", MobiSys'12, section 4.3, where Down, Up and Active are alpha_d, alpha_u and beta].
+// PerConn is the term that Guner and Kosar's choice between few and many connections needs,
+// since without it the ratio of throughput to power only ever grows with throughput.
 //
-// A Radio is the radio alone. What the rest of the device draws, its base
-// power, is nobody's business here.
+// A Radio is the radio alone, without the rest of the device (its base power).
 type Radio struct {
 	Name   string // as in linklab's power= and mlget's tech=
 	Source string // where the numbers come from

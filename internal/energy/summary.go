@@ -388,8 +388,8 @@ func (m *meter) doubt(before []Sample) float64 {
 	return doubt + math.Sqrt(between)
 }
 
-// early is the readings up to an instant (ns). The first one is left out if there are
-// others: nobody knows when the counter had been brought up to date before it.
+// early is the readings up to an instant (ns). The first one is left out if there are others:
+// it is unknown when the counter had been updated before it.
 func early(readings []Reading, end int64) (all []Reading) {
 	for _, r := range advancing(readings) {
 		if r.At <= end {

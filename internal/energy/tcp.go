@@ -14,11 +14,10 @@ type TCPCost struct {
 	Acknowledging float64 // an ACK that carries no data, most of it copying
 }
 
-// TCPCosts returns the paper's three systems at an MTU of 1500 bytes [table 3]:
-// a PDA, and a laptop with two releases of FreeBSD. They were measured at the
-// sender; a receiver spends 5 to 15 % less [5.1]. They are machines of 2003 with
-// network cards without DMA, and a phone of today spends a small fraction of
-// it: whoever shows what comes of them has to say so.
+// TCPCosts returns the paper's three systems at an MTU of 1500 bytes [table 3]: a PDA, and a
+// laptop with two releases of FreeBSD. They were measured at the sender; a receiver spends 5 to
+// 15 % less [5.1]. They are machines of 2003 with network cards without DMA, and a phone of
+// today spends a small fraction of it: figures from them must be shown with that warning.
 func TCPCosts() []TCPCost {
 	return []TCPCost{
 		{

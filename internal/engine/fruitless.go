@@ -33,7 +33,7 @@ func (o *owner) fruitless(t *transfer, err error) error {
 	if l.faults.fruitless++; l.faults.fruitless < fruitlessMost*o.e.cfg.Tries {
 		return nil
 	}
-	return &fetch.Error{Class: fetch.Network, Err: fmt.Errorf("%d answers brought next to nothing", l.faults.fruitless)}
+	return &fetch.Error{Class: fetch.Network, Err: fmt.Errorf("%d answers in a row had almost no data", l.faults.fruitless)}
 }
 
 // fruitful begins to count anew.

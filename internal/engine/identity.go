@@ -19,7 +19,7 @@ var ErrChanged = errors.New("the object changed while it was being downloaded")
 
 // ErrLonger says that what another tool left, and Target.Continue would go on with,
 // is longer than the object.
-var ErrLonger = errors.New("what is there is no part of the object")
+var ErrLonger = errors.New("the existing bytes do not belong to the object")
 
 func claimOf(o *fetch.Object) identity.Claim {
 	return identity.Claim{

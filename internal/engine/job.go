@@ -218,7 +218,7 @@ func (e *Engine) giveBack(to sink) {
 		return
 	}
 	if err := f.GiveBack(); err != nil {
-		e.notice(true, "what was there could not be put back: %v", err)
+		e.notice(true, "the earlier file could not be restored: %v", err)
 	}
 }
 

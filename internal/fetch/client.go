@@ -36,7 +36,7 @@ type Client struct {
 	ahead    aheadPool
 	pieces   piecePool
 	vain     atomic.Int64   // payload bytes that came in vain
-	vainTold atomic.Int64   // of these, those that have been told
+	vainTold atomic.Int64   // the part of these that Vain has reported
 	skippers sync.WaitGroup // goroutines that read cancelled responses off a connection
 }
 
@@ -130,8 +130,8 @@ func (c *Client) get(ctx context.Context, u *url.URL, a asked) (*Response, error
 	}
 }
 
-// resolvesMost is how often a request asks the original URL anew when what it
-// redirects to, which was of use before, is not any more.
+// resolvesMost is how often a request asks the original URL again when the target of its
+// redirect, which worked before, no longer does.
 const resolvesMost = 4
 
 // plain keeps a nil *Error from becoming an error that is not nil.
@@ -243,8 +243,8 @@ func (c *Client) fails(key originKey, a asked, err *Error) bool {
 	return a.first && a.end >= 0 && !c.cfg.NoRange && err.Class != Canceled && c.cfg.Peers.failed(key, c.trace, a.plain, err)
 }
 
-// leave gives a response back whose body nobody wants. What had come of it when its
-// connection is closed has come in vain as well.
+// leave closes a response whose body is not wanted. Bytes of it that had arrived count as
+// received in vain.
 func (c *Client) leave(ctx context.Context, h *http.Response, b body) {
 	if h.Request != nil && h.Request.Method == http.MethodHead { // its length is of what does not come
 		b.abort()
@@ -259,7 +259,7 @@ func (c *Client) leave(ctx context.Context, h *http.Response, b body) {
 	r.abort()
 }
 
-// inVain counts n payload bytes that came and that nobody gets.
+// inVain counts n payload bytes that arrived and were discarded.
 func (c *Client) inVain(n int64) {
 	if n <= 0 {
 		return
@@ -278,10 +278,9 @@ func (c *Client) spare() int64 {
 	return c.trace.Spare()
 }
 
-// Vain is how many payload bytes have come since it was last asked for that nobody
-// got: of redirects, errors and responses that were given up. Those that were on their way
-// when their connection was closed are not known, nor, where the system does not tell,
-// those that lay in its buffer.
+// Vain is how many payload bytes were received in vain since the last call: of redirects,
+// errors and responses that were given up. Bytes under way when their connection was closed are
+// not known, nor, where the system does not report them, those in its buffer.
 func (c *Client) Vain() int64 {
 	n := c.vain.Load()
 	return n - c.vainTold.Swap(n)
@@ -340,8 +339,8 @@ func (c *Client) remember(name string, t target) {
 // worth staying with, for another may have another version.
 const failuresMost = 2
 
-// distrust says that t, where a URL leads, did not serve a request that began at that time.
-// Those that failed together count as one.
+// distrust records that t, a URL's redirect target, did not serve a request that began at that
+// time. Failures at the same time count once.
 func (c *Client) distrust(name string, t target, began time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

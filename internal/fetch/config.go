@@ -83,13 +83,13 @@ type Config struct {
 	UserAgent   string        // empty: the header is not sent
 	User        *url.Userinfo // wins over a user in the URL, as in curl; nil: none
 	OnlyDigest  bool          // passwords are sent as answers to a challenge alone (RFC 7616); else as Basic first
-	Credentials Credentials   // asked when neither User nor the URL names one; nil: nobody
+	Credentials Credentials   // asked when neither User nor the URL has any; may be nil
 
 	// Cookies are sent with requests and kept from answers, also those of redirects, by the
 	// jar's own rules; nil: none are. The Clients of a run share one.
 	Cookies http.CookieJar
 
-	Answers Answers // nil: nobody wants to know
+	Answers Answers // may be nil
 
 	// Named are the origins to which User, Credentials and the private ones of Header may go,
 	// for where a URL given to Get is not one that the user has named; nil: that of each.

@@ -9,9 +9,8 @@ import (
 // maxCookieBytes bounds the Cookie header, below what servers take; curl's.
 const maxCookieBytes = 8190
 
-// addCookies puts the jar's cookies for u into a request's header, before those that the
-// user has given, as far as there is room. Values go as they came: net/http would put quotes
-// around some.
+// addCookies puts the jar's cookies for u into a request's header, before the user's own, as
+// far as there is room. Values stay as received: net/http would quote some.
 func (c *Client) addCookies(h http.Header, u *url.URL) {
 	if c.cfg.Cookies == nil {
 		return

@@ -157,7 +157,7 @@ func timedDial(ctx context.Context, d Dialer, addr string) (net.Conn, time.Durat
 		ConnectStart: func(_, addr string) {
 			mu.Lock()
 			defer mu.Unlock()
-			if _, again := started[addr]; !again { // whoever is the sooner one, it began with this
+			if _, again := started[addr]; !again { // the faster connection began with this address
 				started[addr] = time.Now()
 			}
 		},

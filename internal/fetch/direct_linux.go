@@ -18,7 +18,7 @@ import (
 type directConn struct {
 	net.Conn
 	raw   syscall.RawConn
-	trace Trace                 // nil: nobody wants to know
+	trace Trace                 // may be nil
 	enter func(fd uintptr) bool // read, kept: making it allocates
 	p     []byte                // to read into
 	n     int                   // bytes read
@@ -48,7 +48,7 @@ func dialled(c net.Conn) net.Conn {
 	return c
 }
 
-// NetConn gives the connection to those who look for the kernel's.
+// NetConn returns the kernel's connection.
 func (d *directConn) NetConn() net.Conn { return d.Conn }
 
 func (d *directConn) Read(p []byte) (int, error) {

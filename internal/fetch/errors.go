@@ -23,8 +23,8 @@ import (
 // HTTP/2 connection, which otherwise outlives the cancelling of one stream.
 var ErrStalled = errors.New("stalled: nothing received")
 
-// ErrSpent is the cause with which to cancel a Get's context when too much is on its way over
-// its connection that nobody wants: the connection is closed, as with ErrStalled.
+// ErrSpent is the cause with which to cancel a Get's context when too many unwanted bytes are
+// under way on its connection: the connection is closed, as with ErrStalled.
 var ErrSpent = errors.New("what is on its way is not wanted")
 
 // closes says whether a request whose context is ctx takes its connection with it.
@@ -40,7 +40,7 @@ var ErrClosed = errors.New("client closed")
 // connection and not because of what it asked: it is sent again elsewhere.
 var errResend = errors.New("connection closed before the response")
 
-// errCut is the end of a TLS connection that nobody has announced: what came before may be
+// errCut is the end of a TLS connection without a close_notify: the bytes before it may be only
 // a part of what was sent.
 var errCut = fmt.Errorf("connection closed early, without a close_notify of tls: %w", io.ErrUnexpectedEOF)
 
@@ -72,7 +72,7 @@ type Class uint8
 const (
 	Network     Class = iota + 1 // connection broke or timed out
 	DNS                          // no such host
-	Refused                      // nobody listens at that port
+	Refused                      // no server listens at that port
 	TLS                          // certificate or handshake not acceptable
 	Auth                         // 401, 407
 	Status                       // any other HTTP error

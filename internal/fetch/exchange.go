@@ -132,7 +132,7 @@ func (x *exchange) send(ctx context.Context, wire []byte) error {
 	}
 	err := hc.nc.SetWriteDeadline(time.Now().Add(hc.c.cfg.ResponseTimeout))
 	if err == nil {
-		// Half a request is of no use, so whoever does not take it loses the connection.
+		// Half a request is of no use: if the server does not read it, the connection is lost.
 		stop := context.AfterFunc(ctx, func() { _ = hc.raw.SetWriteDeadline(time.Now().Add(sendGrace)) })
 		_, err = hc.nc.Write(wire)
 		stop()
@@ -374,9 +374,9 @@ func (x *exchange) finish() {
 	if x.close {
 		hc.strikeLocked(hc.pending > 0)
 	}
-	// Bytes that nobody asked for would be taken for the next response.
+	// Unrequested bytes would be taken for the next response.
 	unasked := hc.pending == 0 && hc.br.Buffered() > 0
-	// Somebody else's connection waits for this one to end, as it seems.
+	// Another connection seems to wait at the server for this one to end.
 	inTheWay := hc.pending == 0 && hc.server.crowded.Load()
 	if !alive || x.close || hc.doomed || unasked || inTheWay {
 		hc.killLocked()
@@ -417,8 +417,8 @@ func (x *exchange) gather(n int64) {
 	x.hc.tls.gather(n)
 }
 
-// shorten notes that the end of the body is not wanted. Only the connection's end keeps it
-// from coming, so whoever has a request makes another connection for it meanwhile.
+// shorten notes that the end of the body is not wanted. Only closing the connection stops these
+// bytes, so new requests use another connection meanwhile.
 func (x *exchange) shorten(surplus int64) {
 	if surplus <= 0 {
 		return
@@ -435,9 +435,9 @@ func (x *exchange) shorten(surplus int64) {
 	hc.o.wake()
 }
 
-// skip takes care of a request that nobody waits for any more. Its response is on
-// its way and stands before those behind it: once it is its turn, a small one is
-// dropped and a large one ends the connection.
+// skip deals with a request that was given up. Its response is under way, before those of later
+// requests: when its turn comes, a small one is read and dropped, and a large one ends the
+// connection.
 func (x *exchange) skip(a asked) {
 	if x.first && x.hc.server.crowded.Load() {
 		x.abort() // others are asked, while this one would have to be served first

@@ -9,10 +9,10 @@ import (
 // of most networks.
 const flushBytes = 2 << 10
 
-// Flush has the server send the end of the responses that are in flight on an HTTP/1.1
-// connection, if there is one with requests for u's origin, by asking for a few bytes that
-// nobody needs: a server that gathers small packets keeps the last one back until those
-// before are acknowledged, unless something follows. Flush does not wait.
+// Flush makes the server send the end of the responses that are in flight on an HTTP/1.1
+// connection of u's origin, by requesting a few bytes that are discarded: a server that gathers
+// small packets keeps the last one back until those before are acknowledged, unless something
+// follows. Flush does not wait.
 //
 // ctx governs the request.
 func (c *Client) Flush(ctx context.Context, u *url.URL) {

@@ -43,7 +43,7 @@ type h1Conn struct {
 	pending  int  // requests in the queue
 	served   int  // response headers seen
 	takes    bool // the latest response lets others queue behind it
-	blocked  bool // the current response lets nobody queue behind it
+	blocked  bool // no request may queue behind the current response
 	closing  bool // takes no more requests
 	doomed   bool // ends with the current response: writing has failed
 	lastDone chan struct{}

@@ -58,7 +58,7 @@ func parseStatusLine(line []byte) (minor, status int, err error) {
 	name, number, _ := strings.Cut(version, "/")
 	switch {
 	case !strings.EqualFold(name, "HTTP") || len(number) != 3 || !isDigits(number[:1]+number[2:]) || number[1] != '.':
-		return 0, 0, fmt.Errorf("no status line of HTTP: %.40q", line)
+		return 0, 0, fmt.Errorf("not an HTTP response: %.40q", line)
 	case number[0] != '1':
 		return 0, 0, fmt.Errorf("HTTP/%s in answer to HTTP/1.1", number)
 	}
@@ -145,7 +145,7 @@ func frameBody(h *http.Response) error {
 		h.ContentLength = 0
 	case coded:
 		h.ContentLength, h.TransferEncoding = -1, []string{"chunked"}
-		// Who has read it otherwise, or has put it together, may not agree on where it ends.
+		// An intermediary that read it otherwise may disagree about where it ends.
 		h.Close = h.Close || old || length >= 0
 	default:
 		h.ContentLength = length

@@ -9,7 +9,8 @@ import (
 // 18 KiB of memory.
 const pieceSize = 18<<10 - 8
 
-// piece is memory for what has been read and that nobody has taken yet.
+// piece is memory for bytes that were read from the connection and not yet by their stream's
+// reader.
 type piece struct {
 	n   int // bytes in it
 	buf [pieceSize]byte
@@ -27,7 +28,7 @@ func (p *piecePool) get() *piece {
 	return new(piece)
 }
 
-// backlog is payload that nobody has read yet.
+// backlog is payload that was read from the connection and not yet by its stream's reader.
 type backlog struct {
 	pieces []*piece
 	r      int   // where the first begins

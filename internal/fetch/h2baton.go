@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// await reads the connection until s has what it waits for: its header when p
-// is nil, else payload, which is put into p. There is no goroutine that reads: of
-// those that wait, one does so for all. What comes for another stream that waits,
-// that stream reads itself; what comes for one that does not, is kept for it.
+// await reads the connection until s has what it waits for: its header if p is nil, else
+// payload, which is put into p. There is no reading goroutine: one of the waiting streams reads
+// for all. Payload of another waiting stream is left for that stream to read itself; payload of
+// one that is not waiting is kept for it.
 func (hc *h2Conn) await(s *h2Stream, p []byte) (int, error) {
 	hc.mu.Lock()
 	for {
@@ -122,7 +122,7 @@ func (hc *h2Conn) handOnLocked(s *h2Stream) {
 	hc.turnLocked(next)
 }
 
-// turnLocked makes it the turn of next, which waits, or nobody's; mu is held.
+// turnLocked gives the turn to read to next, a waiting stream, or to none; mu is held.
 func (hc *h2Conn) turnLocked(next *h2Stream) {
 	if hc.interrupted {
 		hc.interrupted = false
@@ -142,7 +142,7 @@ func (s *h2Stream) wakeLocked() {
 	}
 }
 
-// interrupt makes whoever waits for the stream give up, because of why.
+// interrupt ends the stream's wait with the error why.
 func (s *h2Stream) interrupt(why error) {
 	s.hc.mu.Lock()
 	s.interruptLocked(why)
@@ -150,7 +150,7 @@ func (s *h2Stream) interrupt(why error) {
 	s.hc.unblock()
 }
 
-// interruptLocked is interrupt but for who is held up while sending; mu is held.
+// interruptLocked is interrupt for a stream that is not held up while sending; mu is held.
 func (s *h2Stream) interruptLocked(why error) {
 	hc := s.hc
 	if s.cause == nil {

@@ -29,8 +29,8 @@ const (
 // errLate says that a response took longer than Config.ResponseTimeout.
 var errLate = errors.New("response timeout")
 
-// h2Conn is an HTTP/2 connection. Nobody reads it but those who wait for
-// something from it: see await for whose turn that is.
+// h2Conn is an HTTP/2 connection. Only streams that wait for something read it: await says
+// which one has the turn.
 type h2Conn struct {
 	c    *Client
 	o    *origin
@@ -46,7 +46,7 @@ type h2Conn struct {
 
 	// mu is taken after Client.mu and after out.mu, and guards what follows.
 	mu          sync.Mutex
-	reader      *h2Stream   // whose turn it is to read; nil: nobody's
+	reader      *h2Stream   // has the turn to read; nil: none
 	interrupted bool        // a deadline makes reader look up
 	streams     []*h2Stream // open, in the order of their numbers
 	nextID      uint32
@@ -126,9 +126,9 @@ func (hc *h2Conn) released(suspect bool) {
 	hc.retired = hc.retired || suspect || ending
 	hc.active--
 	if hc.active == 0 {
-		hc.wait.end() // nobody waits any more, answered or not
+		hc.wait.end() // the wait is over, answered or not
 	}
-	// The latter: somebody else's connection waits for this one to end, as it seems.
+	// crowded: another connection seems to wait at the server for this one to end.
 	unused := (hc.retired || hc.server.crowded.Load()) && hc.active == 0
 	hc.o.wake()
 	hc.c.mu.Unlock()

@@ -128,7 +128,7 @@ func (s *h2Stream) headersLocked(f *http2.MetaHeadersFrame) *Error {
 	return nil
 }
 
-// settings obeys the server's settings, those that concern who sends no bodies.
+// settings applies the server's settings that concern a client without request bodies.
 func (hc *h2Conn) settings(f *http2.SettingsFrame) error {
 	if f.IsAck() {
 		hc.mu.Lock()

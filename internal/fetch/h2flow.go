@@ -2,12 +2,11 @@ package fetch
 
 import "time"
 
-// How far a server may run ahead of the reading of a stream is bounded by the
-// stream's window. Data of a stream that is being read needs no memory of ours,
-// whatever the window: it waits in the kernel, where TCP bounds it. The window
-// bounds what must be kept of a stream that nobody reads while others are read.
-// It must never be what limits a link, so it follows, and stays ahead of, the
-// bytes that come within a round trip (the bandwidth-delay product).
+// A stream's window bounds how far a server may run ahead of the stream's reader. A stream that
+// is being read needs no memory here, whatever its window: data waits in the kernel, where TCP
+// bounds it. The window bounds the memory for streams that are not read while others are. It
+// must never limit a link, so it follows, and stays ahead of, the bytes that arrive within a
+// round trip (the bandwidth-delay product).
 const (
 	// leastWindow is that of a stream at least.
 	leastWindow = 64 << 10

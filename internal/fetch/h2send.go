@@ -63,8 +63,8 @@ func (w *h2Writer) flush() error {
 	return err
 }
 
-// request sends a request without a body on a stream whose window is to be window.
-// mu is held by the caller, who has chosen the stream's number under it.
+// request sends a request without a body on a stream with that window. The caller holds mu,
+// under which it chose the stream's number.
 func (w *h2Writer) request(id uint32, fields []hpack.HeaderField, window int64) error {
 	w.block.Reset()
 	for _, f := range fields {
@@ -157,8 +157,7 @@ func (hc *h2Conn) sending(err error) {
 	}
 }
 
-// unblock sees to it that nobody is held up for long by a server that does not
-// take what is sent: it ends the connection if somebody is.
+// unblock ends the connection if a sender is held up by a server that does not read.
 func (hc *h2Conn) unblock() {
 	timer := time.AfterFunc(sendGrace, func() { hc.fail(errNotTaken) })
 	hc.out.mu.Lock()

@@ -21,9 +21,9 @@ type h2Stream struct {
 	stop func() bool   // takes back the interrupting at the context's end
 
 	// Guarded by the connection's mu.
-	waits   bool           // for its turn to read, or for what somebody else reads
+	waits   bool           // for its turn to read, or for another stream that reads
 	reads   bool           // what it waits for is payload
-	cause   error          // why nobody waits for it any more
+	cause   error          // why the wait ended
 	header  *http.Response // nil: has not come
 	interim int            // 1xx responses before it
 	timer   *time.Timer    // ends the wait for it
@@ -39,7 +39,7 @@ type h2Stream struct {
 	rest       int64   // payload bytes that Read has still to return; -1: not known
 	credit     int64   // payload bytes that the server may send
 	sendCredit int64   // what it lets us send
-	unread     backlog // came while nobody read it
+	unread     backlog // arrived while the stream was not read
 	direct     int     // bytes that the latest step put where the reader wants them
 }
 
@@ -138,7 +138,7 @@ func (s *h2Stream) end(suspect bool) {
 		hc.strays += s.credit // of padding, at least
 	}
 	hc.mu.Unlock()
-	hc.mark.want(1) // somebody may be waiting for bytes that will not come now
+	hc.mark.want(1) // a reader may be waiting for bytes that will not come now
 	if reset && !suspect {
 		hc.sending(hc.out.reset(s.id, http2.ErrCodeCancel))
 	}

@@ -51,7 +51,7 @@ type wire struct {
 	buf  []byte // own or what is lent; buf[r:w] is what has been read ahead
 	r, w int
 	left int64 // bytes that Read may still take from src
-	torn bool  // Read has failed, so nobody knows where the next frame begins
+	torn bool  // Read has failed: the beginning of the next frame is unknown
 }
 
 func (w *wire) init(src io.Reader, tls *tlsStream, pool *piecePool) {

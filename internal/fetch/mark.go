@@ -17,15 +17,13 @@ const (
 	tlsAhead = recordHead + 16<<10 + 2<<10
 )
 
-// readMark is how many bytes a connection's socket gathers before a read that
-// found none is woken. Over a link that is slower than the machine every packet
-// or two would wake it otherwise, and wake-ups, not bytes, are what a download
-// over it costs.
+// readMark is how many bytes a connection's socket gathers before it wakes a read that found
+// none. Over a link slower than the machine every packet or two would wake it otherwise, and
+// wake-ups, not bytes, are the cost of a download.
 //
-// Whoever waits sees nothing of what stays below the mark. So it never exceeds
-// what is still to come of the present body, and is down when a header is read;
-// and the caller's wish, which may be taken back at any time, is what bounds how
-// long a link that slows down is misjudged.
+// A waiting reader does not see bytes below the mark. So the mark never exceeds the rest of the
+// present body, and is lowered while a header is read. The caller's wish, which may be taken
+// back at any time, bounds how long a link that slows down is misjudged.
 type readMark struct {
 	raw   syscall.RawConn // nil: nothing to set
 	ahead int64           // bytes of a body that may have been read from the socket beyond what was handed on
@@ -103,20 +101,20 @@ func (m *readMark) reading(n, left int64) {
 	m.apply(nextMark(m.set, m.wish, min(n, left-m.ahead-m.tail)))
 }
 
-// wait returns when the mark is reached, or the connection ends, or the mark was waited for;
-// and how many bytes the socket has. A read has the same error. It is for whoever reads, and
-// needs a socket to ask.
+// wait returns how many bytes the socket has when the mark is reached, the connection ends, or
+// the mark is withdrawn. A read then returns the same error. Only the connection's reader may
+// call it, and it needs a socket to ask.
 func (m *readMark) wait() (there int64) {
 	m.asked, m.found = false, 0
 	_ = m.raw.Read(m.look)
 	return m.found
 }
 
-// reached looks once: who is woken need not be told why.
+// reached looks once. It need not say why the reader is woken.
 //
-// A server that gathers small packets (nginx with tcp_nopush) keeps back the last one of a
-// body until those before are acknowledged (RFC 9293, 3.7.4), and the kernel does that only
-// after 40 ms where they are odd in number: unless it is told to.
+// A server that gathers small packets (nginx with tcp_nopush) keeps back the last packet of a
+// body until the others are acknowledged (RFC 9293, 3.7.4). The kernel acknowledges an odd
+// number of packets only after 40 ms, unless it is told to do so at once.
 func (m *readMark) reached(fd uintptr) bool {
 	if m.asked || m.poll.marked(fd) {
 		m.found = queued(fd)
@@ -137,9 +135,10 @@ func (m *readMark) queued() int64 {
 	return m.found
 }
 
-// waitFor returns when the socket has the n bytes that a record still wants, or has ended, and
-// says whether it can tell. Nobody can use less of a record, so the caller's wish does not
-// matter. What fits into a packet comes at once. It is for whoever reads.
+// waitFor returns when the socket has the n bytes that a record lacks, or has ended, and says
+// whether it can tell. Part of a record is of no use, so the caller's wish does not matter
+// here. Bytes that fit into one packet arrive at once. Only the connection's reader may call
+// it.
 func (m *readMark) waitFor(n int) (bool, error) {
 	if m.raw == nil || n < leastPacket {
 		return false, nil
@@ -159,8 +158,8 @@ func (m *readMark) setRest(n int64) {
 	}
 }
 
-// there sets the mark, when it looks first, and says whether a read would reach it, or the
-// end. It is set only here because whoever is woken by that must be waiting already.
+// there sets the mark on its first call, and says whether a read would reach it, or the end. It
+// sets the mark only here because the reader must already be waiting when it is woken by that.
 func (m *readMark) there(fd uintptr) bool {
 	m.mu.Lock()
 	if m.set != m.rest {

@@ -49,7 +49,7 @@ func acknowledge(fd uintptr) {
 	_ = setOption(fd, syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 1)
 }
 
-// queued is how many bytes a socket has received that nobody has read.
+// queued is how many received bytes a socket holds.
 func queued(fd uintptr) int64 {
 	n := int32(0)
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_IOCTL, fd, unix.TIOCINQ, uintptr(unsafe.Pointer(&n))); errno != 0 {

@@ -4,8 +4,8 @@ package fetch
 
 import "syscall"
 
-// canMark: the BSDs' kqueue takes a socket's own mark too, but who lowers it is
-// not woken; elsewhere there is none.
+// canMark: the BSDs' kqueue takes a mark of a socket too, but lowering it does not wake the
+// reader; other systems have none.
 const canMark = false
 
 func setReadMark(uintptr, int) error { return nil }
@@ -14,7 +14,7 @@ func keptBack(syscall.RawConn) int64 { return 0 }
 
 func acknowledge(uintptr) {}
 
-// queued: nobody has needed it elsewhere yet.
+// queued is not needed on other systems.
 func queued(uintptr) int64 { return 0 }
 
 type pollSet struct{}

@@ -265,9 +265,9 @@ func TestTidy(t *testing.T) {
 		{"http://h:1/", "http://h:1/", ""},
 		{"http://h:65535/", "http://h:65535/", ""},
 		{"http://h:/", "http://h:/", ""},
-		{"http://h:65536/", "", "no port 65536"},
-		{"http://h:0/", "", "no port 0"},
-		{"http://h:99999999999999999999999999999/", "", "no port 99999999999999999999"},
+		{"http://h:65536/", "", "invalid port 65536"},
+		{"http://h:0/", "", "invalid port 0"},
+		{"http://h:99999999999999999999999999999/", "", "invalid port 99999999999999999999"},
 		{"ftp://h/", "", "only http and https"},
 		{"http:///x", "", "without a host"},
 	} {

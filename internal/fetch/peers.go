@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// Some servers serve one connection at a time, or a few, and wait on each for the next
-// request: another one is not even accepted until one of these ends. Whoever keeps a
-// connection that has nothing to do waits for himself then. So Clients tell each other of
-// theirs, and one without a request is closed, or else the first that has none any more, when
-// another one has waited for its first byte for longer than a server needs. If the byte comes
-// when one has ended, the server is known, and from then on no connection is kept idle while
-// another one waits.
+// Some servers serve one connection at a time, or a few, and wait on each for the next request:
+// they do not even accept another one until one of these ends. A client that keeps an idle
+// connection then blocks its own other connections. So Clients tell each other of theirs. When
+// a connection has waited for its first byte for longer than a server needs, an idle one is
+// closed, or else the first that becomes idle. If the byte comes then, the server is known to
+// be of this kind, and no connection to it is kept idle while another one waits.
 
 const (
 	// patienceLeast and patienceTrips, in round trips, are how long a connection that is
@@ -46,7 +45,7 @@ type server struct {
 	bound   int             // how many it serves at a time, as it seems; 0: no bound is known
 	ended   int             // connections that have ended, of those on which it had answered
 	suspect bool            // a wait took so long that one of them is to end, and none has
-	crowded atomic.Bool     // it has a bound, or is suspected to, and somebody waits
+	crowded atomic.Bool     // the server has a bound, or is suspected to, and a connection waits
 	habits  habits
 	over    map[Trace]*habits // of the server over each link
 }
@@ -67,7 +66,7 @@ type seat struct {
 
 func (s *seat) at() *seat { return s }
 
-// quiet says whether nobody waits for the first answer.
+// quiet says whether no wait for a first answer is open.
 func (s *seat) quiet() bool { return s.wait == nil || s.wait.over }
 
 // wait is one connection's wait for its server. A nil one waits for nothing.

@@ -45,7 +45,7 @@ type origin struct {
 	changed chan struct{}   // closed, and replaced, when a waiter should look again
 }
 
-// wake lets everybody who waits for a connection look again.
+// wake makes all waiting requests look for a connection again.
 func (o *origin) wake() {
 	close(o.changed)
 	o.changed = make(chan struct{})
@@ -145,7 +145,7 @@ func (c *Client) origin(key originKey) *origin {
 	return o
 }
 
-// unused says whether nobody holds o.
+// unused says whether o has no users.
 func (o *origin) unused() bool {
 	if len(o.h1)+len(o.h2)+o.dialing+o.waiting > 0 {
 		return false
@@ -257,8 +257,8 @@ func (c *Client) open(ctx context.Context, o *origin, key originKey) (slot, *Err
 	return hc.enqueue(), nil
 }
 
-// connected dials, and wakes those who wait for that as soon as c.mu is free. It is
-// called, and returns, with c.mu held.
+// connected dials, and wakes waiting requests as soon as c.mu is free. It is called, and
+// returns, with c.mu held.
 func (c *Client) connected(ctx context.Context, o *origin, key originKey) (*dialed, *Error) {
 	c.trim(o)
 	o.dialing++

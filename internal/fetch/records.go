@@ -34,11 +34,11 @@ func (p *aheadPool) get() *[]byte {
 	return &b
 }
 
-// records is the connection beneath TLS. crypto/tls by itself reads about two records at
-// a time, and hands on one. Of a fast connection this reads what has come, and hands on
-// the records singly, so that it knows whether the next one is there too. Of a slow one,
-// of which there may be dozens, it reads a record's header, and leaves the rest to the
-// socket until all of it is there: it needs no memory, and wakes nobody, for parts of one.
+// records is the connection beneath TLS. crypto/tls by itself reads about two records at a
+// time, and hands on one. Of a fast connection this type reads all that has arrived, and hands
+// on the records singly, so that it knows whether the next one is there too. Of a slow one, of
+// which there may be dozens, it reads a record's header, and leaves the rest in the socket
+// until all of it is there: partial records need no memory and wake no reader.
 type records struct {
 	net.Conn
 	mark *readMark // of Conn
@@ -260,8 +260,8 @@ func (t *tlsStream) readAtHand(p []byte) (int, error) {
 	return n, err
 }
 
-// spoken reports whether something has been read from the connection that nobody was given.
-// early says that tickets may have come.
+// spoken reports whether bytes were read from the connection that no response took. early says
+// that session tickets may have come.
 func (t *tlsStream) spoken(early bool) bool {
 	if t == nil {
 		return false
@@ -271,8 +271,8 @@ func (t *tlsStream) spoken(early bool) bool {
 	return n > 0 || err != nil || !early && (t.wire.r < t.wire.w || t.wire.rest > 0)
 }
 
-// wait returns when a Read need not wait, as far as one can tell, and holds no memory
-// but the connection's own meanwhile. It is for whoever reads.
+// wait returns when a Read need not wait, as far as can be told, and holds no memory but the
+// connection's own meanwhile. Only the connection's reader may call it.
 func (t *tlsStream) wait() error {
 	if t == nil || t.full {
 		return nil
@@ -288,6 +288,6 @@ func (t *tlsStream) gather(n int64) {
 	}
 }
 
-// ready reports whether a Read finds a record without asking the connection. It is
-// for whoever reads.
+// ready reports whether a Read finds a record without asking the connection. Only the
+// connection's reader may call it.
 func (t *tlsStream) ready() bool { return t != nil && t.wire.ready() }

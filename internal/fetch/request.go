@@ -27,8 +27,8 @@ func originOf(u *url.URL) originKey {
 }
 
 // public says whether a header of the user's may go to an origin to which a server redirects,
-// and not to that of the URL alone that the user has given. Any header may be a key
-// (X-Api-Key, Private-Token), but for those that say what is wanted, of what, and from where.
+// not only to that of the given URL. Any header may be a key (X-Api-Key, Private-Token), except
+// those that describe the request itself.
 func public(name string) bool {
 	switch http.CanonicalHeaderKey(name) {
 	case "User-Agent", "Referer", "Content-Type":
@@ -86,8 +86,8 @@ type target struct {
 	// asked for, which the user has named, so that credentials may be sent. A chain that comes back
 	// does not count: another host chose that URL (Go CVE-2024-45336).
 	home bool
-	// clear says that somebody on the way may have chosen this hop, since one before it was
-	// not over TLS.
+	// clear says that this hop may have been chosen by an attacker on the path, since one
+	// before it was not over TLS.
 	clear bool
 	// get says that a redirect asks for GET from then on (RFC 9110, 15.4).
 	get bool

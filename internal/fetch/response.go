@@ -81,8 +81,8 @@ type Response struct {
 	// Single says that the server ends the connection with this response, the first on
 	// it: so it does with all, as far as one can tell.
 	Single bool
-	// Secure says that it, and each redirect that led to it, came over TLS from a server
-	// whose certificate was verified: nobody on the way can have made it.
+	// Secure says that the response, and each redirect that led to it, came over TLS from a
+	// verified server: it cannot have been forged on the path.
 	Secure bool
 	// Page says that the body is HTML, by what the server says of it.
 	Page bool
@@ -124,8 +124,8 @@ func (r *Response) Read(p []byte) (int, error) {
 	return n, r.passed(int64(n), err)
 }
 
-// Waits says whether the connection can tell that something has come, so that who has
-// many responses needs memory only for those that bring something: see Wait.
+// Waits says whether the connection can report that something has arrived, so that a caller
+// with many responses needs memory only for active ones: see Wait.
 func (r *Response) Waits() bool {
 	b, ok := r.body.(waiter)
 	return ok && r.err == nil && r.pos != r.End && b.tells()
@@ -140,8 +140,8 @@ func (r *Response) Wait(n int) (there int64) {
 	return r.body.(waiter).wait(n) //nolint:errcheck,forcetypeassert // Waits has looked
 }
 
-// passed books n bytes that came with an error of the body, and says what that
-// means to who read them.
+// passed books n bytes that came with an error of the body, and returns what the error means
+// for their reader.
 func (r *Response) passed(n int64, err error) error {
 	r.pos += n
 	if r.End < 0 && r.client.cfg.exceeds(r.pos) {
@@ -251,23 +251,21 @@ func (r *Response) drop(most int64) (dropped int64) {
 	return dropped
 }
 
-// Gather says that a Read which finds nothing may wait until n bytes, or all that
-// are wanted, are there; 1, as it is at first, wakes it with the first. Where the
-// connection cannot tell it has no effect. It holds until Gather is called again,
-// from any goroutine, or the response's end; a Read that waits for more than n
-// then returns what there is. A body may come to a halt below n, so whoever asks
-// for more than 1 must look whether bytes still come.
+// Gather says that a Read which finds nothing may wait until n bytes, or all that are wanted,
+// are there. With 1, the initial value, the first byte wakes it. It has no effect where the
+// connection cannot tell. It holds until Gather is called again, from any goroutine, or the
+// response's end; a Read that waits for more than n then returns what there is. A body may
+// stall below n, so a caller that asks for more than 1 must check that bytes still come.
 func (r *Response) Gather(n int64) {
 	if b, ok := r.body.(gatherer); ok {
 		b.gather(max(1, n))
 	}
 }
 
-// Shorten says that no byte of the object from end on is wanted any more: whoever
-// reads will Close the response there. Over HTTP/2 the server is not allowed these
-// bytes, unless it has been already; over HTTP/1.1 the connection is lost with them, so
-// requests to come do not wait for it, and get another one. It may be called from any
-// goroutine, and has no effect where End is -1.
+// Shorten says that no byte of the object from end on is wanted any more: the reader will Close
+// the response there. Over HTTP/2 the server's window is not extended to these bytes; over
+// HTTP/1.1 the connection is lost with them, so later requests get another one at once. It may
+// be called from any goroutine, and has no effect where End is -1.
 func (r *Response) Shorten(end int64) {
 	if b, ok := r.body.(shortener); ok && r.End >= 0 {
 		b.shorten(max(0, r.End-end))

@@ -2,11 +2,11 @@ package fetch
 
 import "syscall"
 
-// hasSpoken says whether the server of an idle connection has sent something that
-// nobody asked for, or has closed it: what it sent would be taken for the answer to
-// the next request, which could be that to any other. Where the connection is not
-// the kernel's own, or the system cannot tell, it is false. early says that there was no
-// request on it yet: over TLS, tickets for further sessions have come unasked then.
+// hasSpoken says whether the server of an idle connection has sent unrequested bytes, which
+// would be taken for the answer to the next request, whatever that is, or has closed it. Where
+// the connection is not the kernel's own, or the system cannot tell, it is false. early says
+// that there was no request on it yet: over TLS, tickets for further sessions may have come
+// then.
 func (hc *h1Conn) hasSpoken(early bool) bool {
 	if hc.br.Buffered() > 0 || hc.tls.spoken(early) {
 		return true

@@ -5,8 +5,8 @@ import (
 	"net/url"
 )
 
-// Turn is the place of a request among those that its Client makes of one origin: they get
-// onto connections in the order of their Turns, whatever goroutine is the first to run.
+// Turn is the place of a request among its Client's requests to one origin: they get onto
+// connections in the order of their Turns, whichever goroutine runs first.
 type Turn struct {
 	// First says that nothing of the object has come yet: should its server refuse the
 	// range, it is asked for the whole, or at once where it has done so before.
@@ -50,8 +50,8 @@ func (t *Turn) await(ctx context.Context) {
 	}
 }
 
-// pass lets those behind go on, once all before have passed: who is given up early must
-// not let others overtake.
+// pass lets later requests go on once all earlier ones have passed: a request that is given up
+// early must not let others overtake.
 func (t *Turn) pass() {
 	if t == nil || t.over {
 		return

@@ -9,10 +9,9 @@ import (
 	"unicode"
 )
 
-// Tidy makes u fit for Get, which takes it as it is: the fragment, which is
-// nobody's business but the reader's, goes, and bytes of path and query that no request
-// line may have are escaped, as browsers do. The error says why u cannot be fetched,
-// without naming it.
+// Tidy makes u fit for Get, which takes it as it is: it drops the fragment, and escapes bytes
+// that the path and query of a request line may not have, as browsers do. The error says why u
+// cannot be fetched, without naming it.
 func Tidy(u *url.URL) error {
 	u.Fragment, u.RawFragment = "", ""
 	u.RawQuery = escapeQuery(u.RawQuery)
@@ -33,16 +32,16 @@ func checkURL(u *url.URL) error {
 		return fmt.Errorf("%s url without a host", u.Scheme)
 	}
 	if n := len(u.Hostname()); n > maxHost {
-		return fmt.Errorf("a host's name of %d bytes", n)
+		return fmt.Errorf("the host name is too long (%d bytes)", n)
 	}
 	if strings.HasPrefix(u.Host, "[") {
 		if a, err := netip.ParseAddr(u.Hostname()); err != nil || strings.ContainsFunc(a.Zone(), reserved) {
-			return fmt.Errorf("what stands between [ and ] is no IPv6 address")
+			return fmt.Errorf("the text between [ and ] is not an IPv6 address")
 		}
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return fmt.Errorf("there is no port %.20s", port)
+			return fmt.Errorf("invalid port %.20s", port)
 		}
 	}
 	return nil
@@ -59,9 +58,9 @@ func escapeQuery(query string) string {
 	return escape(query, func(c byte) bool { return c > ' ' && c < 0x7f && c != '"' && c != '<' && c != '>' })
 }
 
-// escapePath escapes what a path may not have (RFC 3986, 3.3) and leaves its escapes as
-// they are. net/url escapes a path that has such bytes anew, from what its escapes stand
-// for: a %2F would be a slash, and a %2B a plus.
+// escapePath escapes bytes that a path may not have (RFC 3986, 3.3) and leaves its escapes as
+// they are. net/url would escape such a path from its decoded form: a %2F would become a slash,
+// and a %2B a plus.
 func escapePath(raw string) string {
 	return escape(raw, func(c byte) bool {
 		return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-._~!$&'()*+,;=:@/[]%", c) >= 0

@@ -28,14 +28,13 @@ type Rejected struct {
 	Metered Metered
 }
 
-// Choose picks the links with which a download begins: those that are named, in
-// the order of the names; each of a kind that is named (wifi, cellular, ethernet);
-// for All every one that is not virtual and has no fatal problem and no warning; and
-// for Auto, or no names at all, those of them that are not metered, and where no
-// link at all would be left, one metered link. A named link is taken whatever it is,
-// lo included, unless it has a fatal problem. Rejected holds the named links that
-// cannot be taken and, for Auto and All, the real ones that were left out. The error
-// is ErrNoLink when no link is left.
+// Choose picks the links with which a download begins: named ones, in the order of the names;
+// all of a named kind (wifi, cellular, ethernet); for All every link that is not virtual and
+// has no fatal problem and no warning; and for Auto, or no names at all, those of them that are
+// not metered, or a single metered link if there would be none. A named link is taken whatever
+// it is, lo included, unless it has a fatal problem. Rejected holds the named links that cannot
+// be taken and, for Auto and All, the real ones that were left out. The error is ErrNoLink when
+// no link is left.
 func Choose(infos []Info, names []string) ([]Info, []Rejected, error) {
 	usable, rejected := choose(infos, names)
 	if at := onlyMetered(infos, rejected); len(usable) == 0 && at >= 0 {
@@ -51,9 +50,8 @@ func Choose(infos []Info, names []string) ([]Info, []Rejected, error) {
 	return nil, rejected, ErrNoLink
 }
 
-// Choosable picks the links that may take part in a download that has begun: as
-// Choose, but for a metered link that nobody has named. Money that was not spent at
-// the start is not spent because a link was lost.
+// Choosable picks the links that may take part in a download that has begun: as Choose, except
+// for metered links that were not named. A lost link is no reason to spend money.
 func Choosable(infos []Info, names []string) []Info {
 	usable, _ := choose(infos, names)
 	return usable
@@ -106,8 +104,8 @@ func choose(infos []Info, names []string) (usable []Info, rejected []Rejected) {
 	return usable, rejected
 }
 
-// onlyMetered is the place of the metered link to begin with where there is no
-// other: that which everything else on this machine uses, else the first. -1: none.
+// onlyMetered is the index of the metered link to begin with if there is no other: the one with
+// the default route, else the first. -1: none.
 func onlyMetered(infos []Info, rejected []Rejected) int {
 	first := -1
 	for _, r := range rejected {

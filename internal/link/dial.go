@@ -23,8 +23,7 @@ const (
 	lateTrips = 3
 )
 
-// maxAddrs bounds how many addresses of a host are tried: whoever answers name
-// queries must not make us knock at a thousand doors.
+// maxAddrs bounds how many addresses of a host are tried, whatever a name server answers.
 const maxAddrs = 16
 
 // DialContext resolves the host in addr (host:port) and connects to it, both

@@ -22,7 +22,7 @@ type fib struct {
 // vrf is the virtual router that an interface is, or belongs to.
 type vrf struct {
 	table  uint32
-	itself bool // the interface is the router: its routes lead through those that belong to it
+	itself bool // the interface is the router: its routes lead through its members
 }
 
 // vrfsOf finds the interfaces with a virtual router.

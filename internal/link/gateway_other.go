@@ -7,7 +7,7 @@ import (
 	"net/netip"
 )
 
-// Gateway is one of several routers behind an interface; here nobody chooses among them.
+// Gateway is one of several routers behind an interface; this system cannot choose among them.
 type Gateway struct {
 	via, source netip.Addr
 	mark        uint32

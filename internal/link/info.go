@@ -161,7 +161,7 @@ type router struct {
 // AndroidNetwork is a network as Android knows it.
 type AndroidNetwork struct {
 	NetID      uint32 `json:"net_id"`
-	Permission string `json:"permission"` // what those who choose it need; "none", where anyone may
+	Permission string `json:"permission"` // what choosing it requires; "none": nothing
 	netd       *android.Fwmarkd
 	// CLAT is the interface that carries the network's IPv4 (464XLAT), "" where
 	// the link does so itself; CLATAddr is its address.
@@ -227,8 +227,8 @@ type memory struct {
 	metered map[string]networkmanager.Metered // what NetworkManager said last, by interface
 }
 
-// NewSystem returns the system below root that remembers between looks what it
-// need not ask for again, or cannot. The zero System asks anew each time.
+// NewSystem returns the system below root that remembers between looks what need not, or
+// cannot, be asked again. The zero System asks each time.
 func NewSystem(root string) System {
 	return System{Root: root, memory: &memory{netd: android.NewFwmarkd(android.FwmarkdPath(root))}}
 }

@@ -18,12 +18,12 @@ import (
 // ErrBind says that a socket could not be tied to its link. Nothing was sent.
 var ErrBind = errors.New("cannot bind to the link")
 
-// ErrMetered says that data over a link may cost money that nobody has agreed to.
-// Nothing was sent.
+// ErrMetered says that data over a link may cost money, without the user's consent. Nothing was
+// sent.
 var ErrMetered = errors.New("data over it may cost money")
 
 // ErrWindow says that a link is used at other hours only. Nothing was sent.
-var ErrWindow = errors.New("it is outside of the hours at which it may be used")
+var ErrWindow = errors.New("it is outside the hours in which it may be used")
 
 // ErrHere says that an address is this machine's own, and the link another than the
 // loopback one. Nothing was sent.

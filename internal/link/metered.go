@@ -55,9 +55,8 @@ func meteredKind(i *Info) Metered {
 	return MeteredNo
 }
 
-// tetheringName says whether an interface is called as those of a cable or Bluetooth
-// to a phone that shares its network: on the phone they lead to those that it
-// shares it with, elsewhere to the phone.
+// tetheringName says whether an interface is called like those of a cable or Bluetooth to a
+// phone that shares its network.
 func tetheringName(name string) bool {
 	for _, prefix := range [...]string{"usb", "rndis", "ncm", "bt-pan", "bnep"} {
 		rest, ok := strings.CutPrefix(name, prefix)

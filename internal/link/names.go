@@ -12,17 +12,17 @@ const (
 	// nameFresh is for how long an answer is good: the net package does not tell what the
 	// name server says of that, and this is what curl takes it for.
 	nameFresh = time.Minute
-	// nameStale is how long who gave an answer before may take for the next one, if that one
-	// is to be used instead (RFC 8767, section 5, "client response timer").
+	// nameStale is how long a name server with a known answer may take for the next one; then
+	// the known one is used (RFC 8767, section 5, "client response timer").
 	nameStale = 1800 * time.Millisecond
 	// maxNames bounds how many are remembered.
 	maxNames = 64
 )
 
-// names remembers which addresses a link's name servers gave. Each further connection would
-// ask again, which is a round trip more, and none could be made when they fail in the middle
-// of a download. Who asks while the same is being asked waits for that answer, for
-// queryStagger at most, as packets are lost. The zero value is ready for use.
+// names remembers the addresses that a link's name servers gave. Without it each connection
+// would cost a further query, and none could be made when the name servers fail during a
+// download. Queries for the same name wait for the first one's answer, for queryStagger at
+// most, as packets are lost. The zero value is ready for use.
 type names struct {
 	mu    sync.Mutex
 	known map[name]found
@@ -44,12 +44,11 @@ type question struct {
 	done   chan struct{} // closed in the end; what follows is set by then
 	addrs  []netip.Addr
 	err    error
-	gaveUp bool // who asked went before there was an answer
+	gaveUp bool // the query was cancelled before its answer
 }
 
-// find gives the addresses of n: those that are known, as long as they are good, else those
-// that ask brings, or, if nobody can say, those that were good before. Who says that there is
-// no such name is believed.
+// find returns the addresses of n: known ones while they are valid, else those that ask brings,
+// or, if no server answers, the earlier ones. An answer that there is no such name is believed.
 func (s *names) find(ctx context.Context, n name, ask func(context.Context) ([]netip.Addr, error)) ([]netip.Addr, error) {
 	for late := false; ; {
 		q, mine, old := s.question(n, late)
@@ -123,7 +122,7 @@ func (s *names) note(n name, a found) {
 	s.known[n] = a
 }
 
-// doubt makes the next one ask for n anew: nobody is there.
+// doubt makes the next find ask for n again: no server listens at its addresses.
 func (s *names) doubt(n name) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -176,8 +176,7 @@ type routeMsg struct {
 	gateway netip.Addr
 }
 
-// parseRoute gives no route (false) for cached ones and for those that apply
-// to some sources only.
+// parseRoute returns false for cached routes and for routes that apply to some sources only.
 func parseRoute(b []byte) (routeMsg, bool) {
 	if len(b) < unix.SizeofRtMsg {
 		return routeMsg{}, false

@@ -16,9 +16,9 @@ import (
 // interface without (464XLAT).
 const clatPrefix = "v4-"
 
-// phone is what Android says of its networks, and of what this process may do
-// with them. On Android the mark of a socket decides where it leads: netd sets
-// it for those who ask, where they may.
+// phone is what Android says of its networks, and of what this process may do with them. On
+// Android the mark of a socket decides its network: netd sets the mark on request, if the
+// process may use the network.
 type phone struct {
 	networks []android.Network
 	access   map[uint32]access // by netId

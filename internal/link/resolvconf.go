@@ -51,7 +51,7 @@ func appendServer(servers []netip.AddrPort, text string) []netip.AddrPort {
 	return append(servers, server)
 }
 
-// splitLocal parts servers on this machine from those that are not.
+// splitLocal separates name servers on this machine from others.
 func splitLocal(servers []netip.AddrPort) (local, remote []netip.AddrPort) {
 	for _, s := range servers {
 		if s.Addr().IsLoopback() {

@@ -144,14 +144,14 @@ func (l *Link) asking(server netip.AddrPort, unbound bool) *net.Resolver {
 		if err != nil {
 			return nil, err
 		}
-		// The net package leaves a query that nobody waits for to its time-out
-		// of seconds. Its ctx ends with the exchange at the latest.
+		// The net package leaves a cancelled query open until its time-out of seconds. Its ctx
+		// ends with the exchange at the latest.
 		context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // fails when it is closed
 		return conn, nil
 	}}
 }
 
-// hostsFile makes a resolver that knows the hosts file and nobody to ask.
+// hostsFile makes a resolver that knows the hosts file only.
 func hostsFile() *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		return nil, errNoServer

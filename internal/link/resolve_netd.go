@@ -10,9 +10,9 @@ import (
 	"github.com/mlget/mlget/internal/android"
 )
 
-// askingAndroid makes a resolver that asks Android for the link's network. Who
-// may not use the network (any more) would be answered by another one without a
-// word; hence the question before each query.
+// askingAndroid makes a resolver that asks Android for the link's network. A process that may
+// not use the network (any more) would silently get another network's answer; hence the check
+// before each query.
 func (l *Link) askingAndroid(socket string) *net.Resolver {
 	n := *l.info.Android
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -60,10 +60,10 @@ const (
 	headers6 = 40 + 20 + 12 // bytes; RFC 8200
 )
 
-// ReadTraffic is how many bytes have crossed the link for c, in both directions, as whoever
-// carries its packets counts them: with all headers. Of these, unread have come and were not
-// read yet. Packets that came twice, or were lost before they came, are not counted. It is
-// false where the system does not tell.
+// ReadTraffic is how many bytes have crossed the link for c, in both directions, with all
+// headers, as the carrier counts them. Of these, unread have come and were not read yet.
+// Packets that came twice, or were lost before they came, are not counted. It is false where
+// the system does not tell.
 func ReadTraffic(c net.Conn) (bytes, unread int64, ok bool) {
 	var info TCPInfo
 	_ = control(c, func(fd uintptr) {

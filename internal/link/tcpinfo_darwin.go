@@ -22,5 +22,5 @@ func readTCPInfo(fd uintptr) (TCPInfo, bool) {
 	}, true
 }
 
-// readUnread is how many bytes have come and were not read; nobody asks Darwin.
+// readUnread is how many bytes have come and were not read; Darwin is not asked.
 func readUnread(uintptr) int { return 0 }

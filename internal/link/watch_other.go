@@ -4,6 +4,6 @@ package link
 
 import "context"
 
-// Watch gives a nil channel, which never delivers: changes of links are not
-// reported on this system, and whoever waits for a link has to look again.
+// Watch returns a nil channel, which never delivers: this system does not report changes of
+// links, and waiting callers have to poll.
 func Watch(context.Context) (<-chan Change, error) { return nil, nil }

@@ -11,8 +11,8 @@ import (
 // works sends its request at once and takes a page of some kilobytes as it comes.
 const patience = 200 * time.Millisecond
 
-// crowd is a listener of at most so many connections at once. The oldest one, when it has had
-// its time, makes room for the next: who is slow keeps nobody out.
+// crowd is a listener with a bounded number of connections. A new connection replaces the
+// oldest when that has had its time, so that slow clients keep no others out.
 type crowd struct {
 	net.Listener
 	most int

@@ -46,7 +46,7 @@ func (j jobs) Collect(metrics chan<- prometheus.Metric) {
 }
 
 // Follow takes in the events of one download of many, until its bus is closed. It may be called
-// for several downloads at a time. What is told of files is of those that are followed now.
+// for several downloads at a time. Metrics of files are of the downloads followed at present.
 func (r *Run) Follow(sub *event.Subscription, names LinkNames) {
 	r.mu.Lock()
 	r.followed++

@@ -1,14 +1,14 @@
-// Package metrics shows a run to Prometheus: over HTTP while it runs, in a file
-// for node_exporter's textfile collector, and to a Pushgateway at its end. What
-// the metrics mean is in docs/metrics.md.
+// Package metrics shows a run to Prometheus: over HTTP while it runs, in a file for
+// node_exporter's textfile collector, and to a Pushgateway at its end. What the metrics mean is
+// in docs/metrics.md.
 //
-// Each Run has a registry of its own. What is only counted is counted in the
-// registry's instruments as events come in; what follows from several events,
-// such as the bytes received, is computed when somebody collects it.
+// Each Run has a registry of its own. Simple counts are kept in the registry's instruments as
+// events come in; values that follow from several events, such as the bytes received, are
+// computed at each scrape.
 //
-// Contract: a Run is fed by one goroutine, one for each download where it is a queue's
-// (Follow), and may be read by any number of others meanwhile. A Server's goroutines have ended when Close returns; the
-// other functions start none that outlive them.
+// Contract: a Run is fed by one goroutine, or by one for each download of a queue (Follow), and
+// may be read by any number of others meanwhile. A Server's goroutines have ended when Close
+// returns; the other functions start none that outlive them.
 package metrics
 
 import (
@@ -28,9 +28,8 @@ import (
 // maxLinks bounds the link ids that are believed.
 const maxLinks = 1024
 
-// Run is where a run stands, in numbers. The bytes that it counts are those of
-// the report: at the end of the run, what a link received less what was thrown
-// away of it is the link's bytes in the report.
+// Run is a run's present state, in numbers. Its bytes are those of the report: at the end of
+// the run, a link's received bytes less its wasted ones are its bytes in the report.
 type Run struct {
 	version  string
 	registry *prometheus.Registry
@@ -94,7 +93,7 @@ type power struct {
 // of which nothing is known: what repeats itself is told every five (internal/power).
 const quietIntervals = 6
 
-// quiet is how much of the time without a reading nobody knows anything of.
+// quiet is how much of the time without a reading is unknown.
 func (p *power) quiet(d scheduler.Time) scheduler.Time {
 	if p.interval <= 0 || d <= quietIntervals*scheduler.Time(p.interval) {
 		return 0
@@ -200,8 +199,8 @@ func (r *Run) tellInfo() {
 	r.info.WithLabelValues(r.algorithm, strconv.Itoa(max(r.count, len(r.links))), r.version).Set(1)
 }
 
-// join adds a link. The kernel has no two interfaces of one name; whoever makes
-// a run up may, and a page must not have a metric twice.
+// join adds a link. The kernel has no two interfaces of one name, but events from elsewhere
+// may, and a page must not have a metric twice.
 func (r *Run) join(name string) {
 	if len(r.links) >= maxLinks {
 		return
@@ -287,7 +286,7 @@ func (r *Run) sample(e event.Sample) {
 	}
 	r.latest = max(r.latest, e.At)
 	f.links, f.done = e.Links, max(e.Done, 0)
-	if e.File != event.Batch { // whose size is also of files that nobody knows yet
+	if e.File != event.Batch { // a batch's size includes files that are not known yet
 		f.sizeIs(e.Size)
 		r.leave(f)
 	}
@@ -316,8 +315,8 @@ func (r *Run) rttIs(l *link, rtt time.Duration) {
 	}
 }
 
-// leave takes a file out of those that have no samples of their own. Its first one
-// counts the requests that have ended, or it had them as one of a batch.
+// leave removes f from the files without samples of their own. Its first sample counts the
+// requests that have ended, unless it had them as one of a batch.
 func (r *Run) leave(f *file) {
 	if f.alone {
 		return

@@ -15,8 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Bounds of what the server does for anybody: a page is some kilobytes, and
-// those who scrape are few.
+// Bounds of what the server does for clients: a page is some kilobytes, and scrapers are few.
 const (
 	maxConns      = 16
 	maxHeader     = 8 << 10 // bytes, of a request; net/http adds 4 KiB
@@ -63,7 +62,7 @@ func Listen(address string, run *Run) (*Server, error) {
 	return serve(l, run), nil
 }
 
-// serve serves the run to those who come to l.
+// serve serves the run to clients of l.
 func serve(l net.Listener, run *Run) *Server {
 	s := &Server{listener: l, done: make(chan struct{})}
 	s.http = http.Server{
@@ -74,7 +73,7 @@ func serve(l net.Listener, run *Run) *Server {
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          log.New(io.Discard, "", 0),
 	}
-	s.http.SetKeepAlivesEnabled(false) // who is idle would keep others out
+	s.http.SetKeepAlivesEnabled(false) // an idle client would keep others out
 	go func() {
 		defer close(s.done)
 		_ = s.http.Serve(newCrowd(l, maxConns)) // it ends with Close
@@ -90,7 +89,7 @@ func (s *Server) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if s.http.Shutdown(ctx) != nil {
-		_ = s.http.Close() // whoever is left has had its time
+		_ = s.http.Close() // remaining clients have had their time
 	}
 	<-s.done
 }

@@ -18,9 +18,9 @@ import (
 // must not be replaced by a file.
 var ErrNotFile = errors.New("not a regular file")
 
-// WriteFile writes the run's metrics to a file that everybody may read, for
-// node_exporter's textfile collector. Whoever reads it sees the old page or the
-// new one, whole. Of a symbolic link it is the file behind it that is written.
+// WriteFile writes the run's metrics to a world-readable file for node_exporter's textfile
+// collector. A reader sees the old page or the new one, whole. If name is a symbolic link, its
+// target is written.
 func WriteFile(name string, run *Run) error {
 	switch info, err := os.Stat(name); {
 	case err == nil && !info.Mode().IsRegular():
@@ -35,7 +35,7 @@ func WriteFile(name string, run *Run) error {
 	}
 	err := prometheus.WriteToTextfile(name, run.registry)
 	if failed := (*fs.PathError)(nil); errors.As(err, &failed) && failed.Op == "chmod" {
-		err = writeWithoutMode(name, run) // FAT and FUSE have no modes: the file system says who may read
+		err = writeWithoutMode(name, run) // FAT and FUSE have no modes: the file system decides who may read
 	}
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)

@@ -144,7 +144,7 @@ func (b *battery) release(out []sample) []sample {
 // flush appends what was held back: with no more readings to come, the unit is
 // what those tell that there are.
 func (b *battery) flush(out []sample) []sample {
-	_ = b.unit.decide() // nobody would hear of a doubt any more
+	_ = b.unit.decide() // a warning could not be shown any more
 	return b.release(out)
 }
 

@@ -2,8 +2,8 @@ package power
 
 import "time"
 
-// counter sums up an energy counter, in microjoules, that may begin anew: at its
-// range's end, or because its driver did.
+// counter sums up an energy counter, in microjoules, that may start over: at the end of its
+// range, or when its driver restarts.
 type counter struct {
 	wrap int64 // the count after which it begins at 0 again; 0: unknown
 	last int64
@@ -14,8 +14,8 @@ type counter struct {
 	watts float64 // by the last step; 0: there was none
 }
 
-// add takes in a reading. A step beyond what any device draws is a counter that
-// begins anew: nothing is known of the time in between, so it adds nothing.
+// add takes in a reading. A step beyond what any device draws is a counter that started over:
+// the time in between is unknown, so it adds nothing.
 func (c *counter) add(now time.Duration, count int64) error {
 	if count < 0 {
 		return errImplausible

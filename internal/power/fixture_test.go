@@ -33,7 +33,7 @@ func TestTrees(t *testing.T) {
 		{"server", HWMon, "sensors Esocket0, Esocket1", 0, nil},
 		{"desktop", "", "", 0, map[string]string{HWMon: "only sensors of a part", Battery: "none found", RAPL: "none found"}},
 		{"garbage", "", "", 0, map[string]string{
-			Battery: "current_now: not a number", RAPL: "not a number", HWMon: "not a number", ODPM: "no line is that of a power rail",
+			Battery: "current_now: not a number", RAPL: "not a number", HWMon: "not a number", ODPM: "no power rail found",
 		}},
 	} {
 		t.Run(c.tree, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestBatteries(t *testing.T) {
 		{"unknown, no charger online", map[string]string{battery + "status": "Unknown\n"}, 1.6274, false, ""},
 		{"unknown, a charger online", map[string]string{battery + "status": "Unknown\n", "devices/battery.48/power_supply/usb/online": "1\n"}, 1.6274, true, ""},
 		{"no current while it is discharged", map[string]string{battery + "current_now": "0\n"}, 0, false, "0 while it runs on battery"},
-		{"a current beyond belief", map[string]string{battery + "current_now": "-9000000000\n"}, 0, false, "beyond belief"},
+		{"a current beyond belief", map[string]string{battery + "current_now": "-9000000000\n"}, 0, false, "implausible"},
 		{"a voltage of neither unit", map[string]string{battery + "voltage_now": "42\n"}, 0, false, "not a voltage"},
 		{"empty", map[string]string{battery + "current_now": ""}, 0, false, "not a number"},
 	} {

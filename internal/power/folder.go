@@ -27,10 +27,9 @@ var (
 	errNumber  = errors.New("not a number")
 )
 
-// folder is a directory of the tree. Symbolic links are followed, as they must
-// be in /sys/class, but never out of the tree. Files are opened anew for each
-// reading: it costs a few microseconds, and what replaces them is seen. What replaces
-// the directory itself is not, until renew.
+// folder is a directory of the tree. Symbolic links are followed, as they must be in
+// /sys/class, but never out of the tree. Files are opened for each reading: it costs a few
+// microseconds, and replaced files are seen. A replaced directory is not, until renew.
 type folder struct {
 	root *os.Root
 	buf  *[maxFile + 1]byte // what the last read gave
@@ -70,8 +69,8 @@ func (f folder) folder(name string) (folder, error) {
 	return sub, nil
 }
 
-// renew opens the directory anew, by its name: it may have been removed with its
-// device, and be there again. One that is now another device's is left alone.
+// renew opens the directory again, by its name: it may have been removed with its device, and
+// be there again. If it is another device's now, it is not used.
 func (f *folder) renew() {
 	tree, err := openTree(f.tree)
 	if err != nil {
@@ -89,7 +88,7 @@ func (f *folder) renew() {
 	}
 }
 
-// close releases the directory, but not those that were opened below it.
+// close releases the directory, but not subdirectories that were opened through it.
 func (f folder) close() { _ = f.root.Close() } // nothing was written
 
 // list gives the sorted names of a directory's entries. Its error, never nil, is
@@ -156,7 +155,7 @@ func (f folder) number(name string) (int64, error) {
 	return n, nil
 }
 
-// has says whether all those files are there, of those that have a name.
+// has says whether all the named files exist; empty names are ignored.
 func (f folder) has(files ...string) bool {
 	for _, name := range files {
 		if name != "" {

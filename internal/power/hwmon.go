@@ -58,9 +58,9 @@ func openHWMon(_ context.Context, tree folder, _ Config) (source, error) {
 	return chooseSensors(found, reason)
 }
 
-// chooseSensors takes those that measure the whole, by their labels; else all.
-// Counters and gauges do not add up: where there are both, gauges are taken, also
-// of those that have a counter besides.
+// chooseSensors takes the sensors that measure the whole board, by their labels; else all.
+// Counters and gauges do not add up: if there are both, gauges are taken, also of sensors that
+// have a counter besides.
 func chooseSensors(found sensors, reason error) (source, error) {
 	isTotal := func(s *sensor) bool { return totalLabel(s.label) }
 	isGauge := func(s *sensor) bool { return s.energy == "" }

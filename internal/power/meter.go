@@ -26,9 +26,9 @@ type Spent struct {
 	Source string
 }
 
-// Meter adds up the readings of a run while it lasts, for those who decide by them.
-// Base power is the median of what was read before the first request; without such a
-// reading nothing is known.
+// Meter adds up the readings of a run while it lasts, for policies that decide by measured
+// energy. Base power is the median of the readings before the first request; without one it is
+// unknown.
 //
 // Contract: one goroutine Watches, or Adds; Spent may be called from any.
 type Meter struct {
@@ -39,7 +39,7 @@ type Meter struct {
 	asked  bool           // there was one
 	before []float64      // watts that were read before that
 	last   event.Power    // the last reading
-	first  scheduler.Time // when the first of those that are added up was taken
+	first  scheduler.Time // when the first of the added readings was taken
 	any    bool           // there is one
 	joules float64        // between first and last
 }
@@ -66,7 +66,7 @@ func (m *Meter) Add(e event.Event) {
 			m.asked, m.begun = true, e.At
 		}
 	case event.Power:
-		if e.Source != Model { // those who decide have the models themselves
+		if e.Source != Model { // policies have the models themselves
 			m.read(e)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 const maxRails = 64
 
 // errNoRail is why a power meter gives nothing.
-var errNoRail = errors.New("no line is that of a power rail")
+var errNoRail = errors.New("no power rail found")
 
 // odpm are the on-device power meters of a Pixel phone (6 and later): an energy
 // counter for each of several rails. Their sum is not the whole device.

@@ -84,8 +84,8 @@ func Names() []string {
 	return names
 }
 
-// Check finds what is wrong with a configuration; its error is ErrModel or a
-// mistake of whoever asked for it.
+// Check reports what is wrong with a configuration; its error is ErrModel or the user's
+// mistake.
 func (c Config) Check() error {
 	switch {
 	case c.Source == Model:

@@ -18,8 +18,8 @@ const (
 	maxPackageWatts = 1000
 	// restWatts is what a package may be taken to draw at least, though it rests.
 	restWatts = 5
-	// wrapMargin is how many times more than at the last reading a package may draw
-	// before its counter begins anew unseen [chosen by hand].
+	// wrapMargin is how many times more than at the last reading a package may draw before a
+	// wrap of its counter goes unseen [chosen by hand].
 	wrapMargin = 8
 )
 
@@ -75,9 +75,9 @@ func openRAPL(_ context.Context, tree folder, _ Config) (source, error) {
 	return r, nil
 }
 
-// describe tells the interval within which no package begins anew twice: if it drew
-// maxPackageWatts, or, where the range is so small that this would keep the reader busy,
-// wrapMargin times what it drew of late.
+// describe returns the interval within which no package's counter wraps twice: if it drew
+// maxPackageWatts or, where the range is so small that this would keep the reader busy,
+// wrapMargin times its recent power.
 func (r *rapl) describe() description {
 	d := description{name: RAPL, detail: r.detail}
 	for _, s := range r.sensors {

@@ -125,7 +125,7 @@ func (s *Sampler) run(ctx context.Context, choose func(context.Context, Config) 
 	defer src.close()
 	p.what = src.describe()
 	interval := max(cfg.Interval, p.what.least)
-	if p.what.most >= time.Second { // else it changes with what is read, and is nobody's concern
+	if p.what.most >= time.Second { // a shorter interval follows from the readings, and needs no mention
 		interval = min(interval, p.what.most)
 	}
 	p.cfg.Interval, p.stale = interval, staleAfter*interval
@@ -208,7 +208,7 @@ func (p *publisher) take(ctx context.Context, src source) {
 		p.fault(p.what.name, err, true)
 		return
 	}
-	if p.pending && !p.repeat.counter { // until then its number stood still, and nobody knows what it did later
+	if p.pending && !p.repeat.counter { // its number stood still until then; what it did later is unknown
 		p.publish(p.repeat)
 	}
 	p.failed++

@@ -18,8 +18,8 @@ type source interface {
 	// sample, but a source may hold samples back until it understands them. An
 	// error says what was wrong, also where there is a sample all the same.
 	read(ctx context.Context, now time.Duration, out []sample) ([]sample, error)
-	// renew opens anew what is read, after a reading that failed: it may have been gone,
-	// and be there again. What is known of it stays.
+	// renew opens the files again after a failed reading: the device may have been gone, and be
+	// there again. What is known of it stays.
 	renew()
 	// flush appends what was held back.
 	flush(out []sample) []sample
@@ -33,7 +33,7 @@ type description struct {
 	detail string        // what is read, for people
 	least  time.Duration // the shortest interval that it can be read at; 0: any
 	most   time.Duration // the longest at which nothing is missed; 0: any
-	slow   bool          // a reading takes so long that nobody should wait for one
+	slow   bool          // too slow for a caller to wait for a reading
 }
 
 // sample is one reading.
@@ -59,5 +59,5 @@ type opener struct {
 // Reasons why a source gives nothing.
 var (
 	errNone        = errors.New("none found")
-	errImplausible = errors.New("beyond belief")
+	errImplausible = errors.New("implausible")
 )

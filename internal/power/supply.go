@@ -25,7 +25,7 @@ var (
 type supply struct {
 	folder folder
 	name   string
-	power  string // its file, of those that are there; empty: none
+	power  string // its file; empty: there is none
 	charge string
 }
 
@@ -41,8 +41,8 @@ func (s *supply) look() {
 	}
 }
 
-// capacity is that of the largest battery, in Ah, as far as they tell; 0: none does. The
-// kernel's unit is µAh; who tells currents in mA tells mAh.
+// capacity is that of the largest battery, in Ah, as far as reported; 0: none is. The kernel's
+// unit is µAh; a phone that reports currents in mA reports mAh.
 func capacity(batteries []supply) (ampHours float64) {
 	for _, s := range batteries {
 		for _, name := range []string{"charge_full", "charge_full_design"} {

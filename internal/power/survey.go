@@ -39,7 +39,7 @@ func survey(ctx context.Context, cfg Config, kinds []opener) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, surveyPatience)
 	defer cancel()
 	findings := make([]Finding, len(kinds))
-	answers := make(chan surveyed, len(kinds)) // so that a late one waits for nobody
+	answers := make(chan surveyed, len(kinds)) // so that a late answer does not block
 	for i, o := range kinds {
 		findings[i] = Finding{Source: o.name, Problem: errHangs.Error()}
 		go func() {

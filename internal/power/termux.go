@@ -25,8 +25,8 @@ var (
 	errTermuxSays = errors.New("the answer has no current and voltage")
 )
 
-// termux is the battery as Android tells it to the app Termux:API, for those who
-// may not read sysfs.
+// termux is the battery as Android reports it to the app Termux:API, for processes that may not
+// read sysfs.
 type termux struct {
 	command []string // the words that start termux-battery-status
 	unit    Unit

@@ -15,9 +15,9 @@ const (
 	enoughReadings = 5
 	enoughTime     = 4 * time.Second
 
-	// restRate and mostRate are the shares of a battery's capacity that a device draws
-	// an hour, when it draws least and when it draws most: nobody's phone is empty
-	// within two hours at rest, or within half an hour at work [D].
+	// restRate and mostRate are the shares of a battery's capacity that a device draws an hour,
+	// at least and at most: no phone is empty within two hours at rest, or within half an hour
+	// at work [D].
 	restRate = 0.5
 	mostRate = 2.0
 	// usualCapacity is taken where the battery does not tell its own, in Ah: a phone's.
@@ -74,9 +74,9 @@ func (f *unitFinder) add(now time.Duration, current int64, volts float64, charge
 		return f.decide()
 	case f.forced:
 	case f.decided == MilliAmps && f.largest >= leastMicro:
-		return fmt.Errorf("%w: %d was taken to be mA; --power-unit tells", errUnit, f.largest)
+		return fmt.Errorf("%w: %d was taken to be mA; set --power-unit", errUnit, f.largest)
 	case f.decided != "" && seems != "" && seems != f.decided:
-		return fmt.Errorf("%w: it was taken to be %s, but the charge falls as if it were %s; --power-unit tells", errUnit, f.decided, seems)
+		return fmt.Errorf("%w: it was taken to be %s, but the charge falls as if it were %s; set --power-unit", errUnit, f.decided, seems)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (f *unitFinder) decide() error {
 	if sure {
 		return nil
 	}
-	return fmt.Errorf("%w: numbers of %d to %d were taken to be %s; --power-unit tells", errUnit, f.least, f.largest, unit)
+	return fmt.Errorf("%w: numbers of %d to %d were taken to be %s; set --power-unit", errUnit, f.least, f.largest, unit)
 }
 
 // amps gives the amperes of one unit of a current, as far as it is known.
@@ -114,9 +114,9 @@ func (f *unitFinder) amps(current int64, volts float64) float64 {
 	return 1e-6
 }
 
-// likely is the unit in which the currents are those of a device that runs: with the
-// capacity of the battery they say how soon it would be empty, and with the voltage how
-// little the device would live on.
+// likely is the unit in which the currents are plausible for a running device: with the
+// battery's capacity they give the time until it is empty, and with the voltage the least power
+// that a device needs.
 func (f *unitFinder) likely() (unit Unit, sure bool) {
 	capacity := cmp.Or(f.capacity, usualCapacity)
 	milli := float64(f.least)/1e3 <= restRate*capacity && float64(f.largest)/1e3 <= mostRate*capacity

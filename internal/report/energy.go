@@ -12,8 +12,8 @@ import (
 // Energy is what the run cost. Total, dynamic and tail energy are all measured, or
 // all modelled; what is said of a link, and of TCP, always is modelled.
 type Energy struct {
-	// Modelled says that nobody measured: these are the radios alone, by their
-	// models, without the rest of the device.
+	// Modelled says that nothing was measured: these are the radios alone, by their models,
+	// without the rest of the device.
 	Modelled bool `json:"modelled"`
 	// TotalJoules is DynamicJoules and base power over the run's Seconds.
 	TotalJoules float64 `json:"total_joules"`
@@ -39,7 +39,7 @@ type Energy struct {
 	FullLoadWatts float64 `json:"full_load_watts,omitempty"`
 	Utilisation   float64 `json:"utilisation,omitempty"`
 
-	TailSeconds float64 `json:"tail_seconds"` // that TailJoules are of; 0: nobody watched, or modelled
+	TailSeconds float64 `json:"tail_seconds"` // of TailJoules; 0: not measured, or modelled
 	TailCut     bool    `json:"tail_cut"`     // power was not back at base when the watching ended
 	Covered     float64 `json:"covered"`      // share of Seconds that readings tell of, 0 to 1; the rest goes at the nearest
 
@@ -48,8 +48,8 @@ type Energy struct {
 	// readings, and what is not covered. nil: modelled.
 	LowJoules  *float64 `json:"e_d_joules_low,omitempty"`
 	HighJoules *float64 `json:"e_d_joules_high,omitempty"`
-	// Partial says that Covered is below 0.9: the figures are those of a part of the run,
-	// and not to be compared with others.
+	// Partial says that Covered is below 0.9: the figures are of a part of the run, and not to
+	// be compared with others.
 	Partial bool `json:"partial"`
 	// NotMeasured is why these are modelled although power was read; empty: it was not,
 	// or they are measured.

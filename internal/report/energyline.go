@@ -21,7 +21,7 @@ func energyLine(r Report) string {
 	if e.Modelled {
 		fmt.Fprintf(&s, "modelled: %s J dynamic (%s)", decimals(e.DynamicJoules, 1), term.Printable(modelsOf(r)))
 	} else {
-		if r.Power == nil { // from a report that somebody made up
+		if r.Power == nil { // from a report that mlget did not write
 			return ""
 		}
 		joules := decimals(e.DynamicJoules, 1)
@@ -87,8 +87,7 @@ func modelsOf(r Report) string {
 	return text
 }
 
-// generic says whether the model is what a technology gets of which nothing else is
-// known, and not one that somebody chose.
+// generic says whether the model is a technology's default, not one that the user chose.
 func (e LinkEnergy) generic() bool {
 	switch e.Model {
 	case "wifi", "lte", "nr", "3g":

@@ -132,8 +132,8 @@ func (t *powerTally) fed(run energy.Run) bool {
 // always be off: over half a minute it is a joule or two [chosen by hand].
 const BaseShare = 0.05
 
-// MeasuredBase is the base power before the run in W, and what it was measured with; ok
-// is false where nobody watched the device at rest.
+// MeasuredBase is the base power before the run in W, and its source; ok is false if the device
+// was not measured at rest.
 func (r *Report) MeasuredBase() (watts float64, source string, ok bool) {
 	if r.Power == nil || r.Energy == nil || r.Energy.Modelled || !r.Power.BaseMeasured {
 		return 0, "", false

@@ -19,9 +19,9 @@ import (
 // Schema is the version of the report's format.
 const Schema = 1
 
-// Report is a run's report; its JSON is schema 1. Mbps are 10^6 bit/s of
-// payload. "Payload that counts" are the bytes of the files that this run
-// received and kept: neither those that were on disk before nor waste.
+// Report is a run's report; its JSON is schema 1. Mbps are 10^6 bit/s of payload. "Payload that
+// counts" are the bytes of files that this run received and kept, without bytes that were on
+// disk before and without waste.
 type Report struct {
 	Schema       int       `json:"schema"`
 	Version      string    `json:"version"`
@@ -63,7 +63,7 @@ type Report struct {
 	// (--algorithm exec:PROGRAM); nil: there was none.
 	Policy *Policy `json:"policy,omitempty"`
 
-	Links []Link `json:"links"` // in the order in which they were named; those that joined later, behind
+	Links []Link `json:"links"` // in the order in which they were named, then of joining
 	// FilesTotal is how many files there are, as far as that is known, and FilesDone
 	// how many of them are complete.
 	FilesTotal int    `json:"files_total"`
@@ -120,8 +120,7 @@ type Link struct {
 	RemoteAddr string `json:"remote_addr"`
 }
 
-// File is one of several files' part in a run; its fields mean what those of the
-// same name mean in Report.
+// File is one of several files' part in a run; its fields mean the same as in Report.
 type File struct {
 	URL            string  `json:"url"`
 	EffectiveURL   string  `json:"effective_url"`
@@ -139,15 +138,15 @@ type File struct {
 	Error          string  `json:"error"`
 }
 
-// Power is what was measured of the power that the device drew; median, 90th
-// percentile and peak are of the readings within the run's Seconds. With the
-// source "model" nobody measured: it is that of the radios alone, by their models.
+// Power is the measured power of the device; median, 90th percentile and peak are of the
+// readings within the run's Seconds. With the source "model" it is not measured: it is that of
+// the radios alone, by their models.
 type Power struct {
 	Source          string  `json:"source"` // "battery", "rapl", "hwmon", "odpm", "termux" or "model"
 	IntervalSeconds float64 `json:"interval_seconds"`
-	// Samples is how many readings told what the device draws: those from external
-	// power do not count, nor do those that repeat the last one, but for the last
-	// of these; those before the first connection and after the last byte do.
+	// Samples is how many readings count: not readings on external power, nor repetitions of
+	// the last one, except for the last of these. Readings before the first connection and
+	// after the last byte count.
 	Samples int `json:"samples"`
 	// BaseWatts is the median of the readings before the first connection, else the
 	// 5th percentile of all. Of source "model", it is that of radios that idle.

@@ -17,12 +17,12 @@ import (
 type Detail struct {
 	Columns int  // no line has more; 0: there is no bound
 	Verbose bool // the table and what the run took, also of one link
-	Energy  bool // somebody asked for it: what is modelled is told, also of one link
+	Energy  bool // --energy was given: modelled energy is shown also for a single link
 }
 
-// WriteSummary writes what a run came to, for people: a line, and, of several links, how
-// well they were used. Names from elsewhere are made harmless. What went wrong is left to
-// whoever ends the program, who knows the hints as well.
+// WriteSummary writes a run's result for people: a line and, for several links, how well they
+// were used. Names from outside are made harmless. Errors are left to the end of the program,
+// which knows the hints as well.
 func WriteSummary(w io.Writer, r Report, d Detail) error {
 	var b strings.Builder
 	b.WriteString(fold(headline(r)+"\n", d.Columns))
@@ -347,8 +347,8 @@ func (l *Link) capacity() float64 {
 	return max(mbps, l.ThroughputMbps)
 }
 
-// spared says whether something decided that the link should be idle, at least for a
-// while: other reasons are those of a banned, lost or capped link.
+// spared says whether the link was left idle on purpose, at least for a while. Banned, lost and
+// capped links have other states.
 func (l *Link) spared() bool {
 	return l.Reason != "" && (l.State == string(event.LinkUnused) || l.State == string(event.LinkUsed))
 }

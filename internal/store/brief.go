@@ -56,8 +56,8 @@ func (b *brief) took(began time.Duration, slept bool) {
 	}
 }
 
-// writeAt writes what it can of p at off; whoever asks for the rest gets the error, if there
-// is one.
+// writeAt writes what it can of p at off without waiting. A write of the rest returns the
+// error, if there is one.
 func (b *brief) writeAt(p []byte, off int64) (n int) {
 	for n < len(p) && b.can() {
 		k, ok := b.once(p[n:], off+int64(n))

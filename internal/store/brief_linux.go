@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newBrief is nil where a write may wait for somebody else: for a server, or a process that
-// is the file system.
+// newBrief is nil where a write may wait for a server or for a process that implements the file
+// system.
 func newBrief(file *os.File) *brief {
 	var fs unix.Statfs_t
 	if unix.Fstatfs(int(file.Fd()), &fs) != nil {

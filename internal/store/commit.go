@@ -67,9 +67,9 @@ func (f *File) sync(how func(*os.File) error) error {
 	return f.broken
 }
 
-// nameBeforeBytes sees to it that the first sync of NAME.part does not keep that and
-// lose the name of its journal, which was not synced: it would be nobody's. A
-// directory in synced, unless that is nil, is so for this already, or is now.
+// nameBeforeBytes makes sure that a loss of power cannot leave NAME.part without its journal's
+// name, which was not synced yet: such a part would belong to no download. A directory in
+// synced, unless that is nil, needs no further sync; others are added.
 func (f *File) nameBeforeBytes(synced map[*directory]error) error {
 	if !f.fresh || f.nameless {
 		return nil
@@ -137,8 +137,8 @@ func (f *File) writeJournal(done []scheduler.Range, durable bool) error {
 	return nil
 }
 
-// replaceable says whether there is nothing at the journal's path that is somebody else's:
-// it is what f read or wrote there, or another mlget's that has just ended.
+// replaceable says whether the file at the journal's path may be replaced: f read or wrote it,
+// or it is of another mlget that has just ended.
 func (f *File) replaceable(path string) bool {
 	there, b, err := f.dir.readOurs(path)
 	switch {
@@ -155,10 +155,9 @@ func (f *File) replaceable(path string) bool {
 // strangers have one in the way, if any.
 const newMost = 10
 
-// writeNew writes b to a file for its owner alone, which it makes: path, or where that is
-// somebody else's, a numbered one. What a run that was killed has left at path goes before.
-// What it made can be told from what others may put in its place at once. Of a failure
-// nothing is left.
+// writeNew writes b to a new file for its owner alone: path or, where that belongs to another
+// program, a numbered name. It first removes what a killed run left at path. The returned info
+// identifies the new file. After a failure nothing is left.
 func (d *directory) writeNew(path string, b []byte, durable bool) (name string, made fs.FileInfo, err error) {
 	if d.exists(path) && d.mayGo(path) == nil {
 		if err := d.remove(path); err != nil {
@@ -213,8 +212,9 @@ func (f *File) Suspend(done []scheduler.Range) error {
 // and what a file system takes for a name and a file. Chosen by hand.
 const journalRoom = 64 << 10
 
-// checkpointOnFullDisk makes the first checkpoint of a file where there is no room for its
-// journal: the last bytes make it. Nobody writes to the file, and no journal claims them yet.
+// checkpointOnFullDisk makes the first checkpoint of a file when there is no room for its
+// journal, by giving up the last reserved bytes. They are not written yet, and no journal
+// claims them.
 func (f *File) checkpointOnFullDisk(done []scheduler.Range) error {
 	done = withoutLast(done, journalRoom)
 	if err := f.file.Truncate(endOf(done)); err != nil {
@@ -281,10 +281,10 @@ func (f *File) discard() error {
 	return f.remove()
 }
 
-// remove takes away NAME.part and its journal and closes. The journal goes
-// first: while the .part is there and locked, nobody else can have made it. And the
-// bytes go before it: a .part with bytes and without a journal would be nobody's if
-// that was as far as this came, but an empty one is anybody's.
+// remove takes away NAME.part and its journal and closes. The journal goes first: while the
+// .part is there and locked, the journal cannot be another download's. The bytes go before the
+// name: a .part with bytes and without a journal would belong to no download if removing
+// stopped there, but an empty one can be taken over.
 func (f *File) remove() error {
 	if f.nameless {
 		return f.close()
@@ -293,7 +293,7 @@ func (f *File) remove() error {
 		return f.close()
 	}
 	if fi, err := f.file.Stat(); err == nil && fi.Size() > 0 && f.file.Truncate(0) == nil {
-		_ = f.file.Sync() // what cannot be written will be told by those who have to rely on it
+		_ = f.file.Sync() // a failed write is reported by the sync that relies on it
 	}
 	err := f.removeOwnJournal()
 	if perr := f.dir.remove(f.path + partSuffix); perr != nil && !errors.Is(perr, fs.ErrNotExist) {

@@ -144,8 +144,8 @@ func (d *directory) setTime(path string, at time.Time) {
 	}
 }
 
-// openFile opens path. It waits for nobody at the other end of a named pipe, and with
-// os.O_EXCL a symbolic link is not followed. What was there need not be a file.
+// openFile opens path. It does not wait for the other end of a named pipe, and with os.O_EXCL
+// does not follow a symbolic link. An existing path need not be a regular file.
 func (d *directory) openFile(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	if flags&(os.O_RDWR|os.O_CREATE) == 0 {
 		flags |= noWait
@@ -229,8 +229,8 @@ func planted(err error) string {
 	return ""
 }
 
-// ours fails, with ErrForeign, unless fi is of a plain file that nobody else can write to by
-// being its owner or by another name: whoever may put files into the directory could have
+// ours fails with ErrForeign unless fi is a plain file that no other user can write to, as its
+// owner or by a second name (hard link): whoever may put files into the directory could have
 // put it there for mlget to fill in.
 func (d *directory) ours(fi fs.FileInfo) error {
 	if !fi.Mode().IsRegular() {

@@ -34,11 +34,11 @@ var (
 	// ErrChanged: the object is not the one that the bytes on disk are of.
 	ErrChanged = errors.New("the object is another one than that on disk")
 	// ErrReserved: the name that the user gave cannot be that of a file on Windows.
-	ErrReserved = errors.New("no name for a file on Windows")
+	ErrReserved = errors.New("not a file name on Windows")
 	// ErrStream: the target is a device or a pipe; see OpenStream.
 	ErrStream = errors.New("is not a regular file and can only be written in order")
-	// ErrReplaced: somebody else has removed the file that was being written, or put
-	// another one in its place.
+	// ErrReplaced means that the file that was being written was removed or replaced by another
+	// program.
 	ErrReplaced = errors.New("was removed or replaced by somebody else meanwhile")
 	// ErrOutside: bytes were offered outside the object or, to a Stream,
 	// outside the window.

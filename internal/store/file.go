@@ -110,15 +110,14 @@ func (f *File) Restart() error {
 	return err
 }
 
-// Begin tells what the object is, before the first byte of it is written. It
-// reserves the room for id.Size bytes (-1: unknown) where the file system can,
-// and fails with ENOSPC (a *NoRoom where it is known how much is missing) or EDQUOT if there
-// is none; records the identity, which
-// for a new file the first Checkpoint does; and, unless the bytes that Resume
-// gave are of this object, empties NAME.part. Bytes of another object are refused
-// with ErrChanged: see Restart. For a file that was Standing it decides, and where it
-// finds bytes to go on with, it fails with ErrLeft, but the next Begin goes on. Where
-// somebody else has removed or replaced what Open had found, it fails with ErrReplaced.
+// Begin sets the object's identity, before its first byte is written. It reserves the room for
+// id.Size bytes (-1: unknown) where the file system can, and fails with ENOSPC (a *NoRoom where
+// the missing size is known) or EDQUOT if there is none; records the identity, which for a new
+// file the first Checkpoint does; and, unless the bytes that Resume returned are of this
+// object, empties NAME.part. Bytes of another object are refused with ErrChanged: see Restart.
+// For a file that was Standing it decides; where it finds bytes to continue, it fails with
+// ErrLeft, and the next Begin goes on. If the files that Open found were removed or replaced
+// meanwhile, it fails with ErrReplaced.
 func (f *File) Begin(id identity.Identity) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -149,7 +148,7 @@ func (f *File) Begin(id identity.Identity) error {
 	f.id = id
 	switch {
 	case f.inPlace && f.adopted == id.Size:
-		if err := f.sync(syncData); err != nil { // whoever wrote it may not have
+		if err := f.sync(syncData); err != nil { // the program that wrote it may not have
 			return err
 		}
 		if err := f.syncNames(); err != nil {
@@ -194,9 +193,8 @@ func (f *File) Begin(id identity.Identity) error {
 	return nil
 }
 
-// beginAdopted gives an adopted NAME its place as NAME.part. The journal comes
-// first: a journal without a .part is harmless, a .part without a journal
-// would be nobody's.
+// beginAdopted makes an adopted NAME the NAME.part. The journal comes first: a journal without
+// a .part is harmless, a .part without a journal would belong to no download.
 func (f *File) beginAdopted() error {
 	fi, err := f.file.Stat()
 	if err == nil && links(fi) > 1 {
@@ -212,7 +210,7 @@ func (f *File) beginAdopted() error {
 		return err
 	}
 	part := f.path + partSuffix
-	if f.dir.exists(part) { // somebody has begun meanwhile, with a journal of their own
+	if f.dir.exists(part) { // another download has begun meanwhile, with its own journal
 		return fail("create", part, fs.ErrExist)
 	}
 	if err := f.writeJournal(f.done, true); err != nil {

@@ -121,8 +121,8 @@ func (r *Run) below(path string) (name string, ok bool) {
 	return filepath.ToSlash(name), err == nil
 }
 
-// openFinished opens the file to add to it, and adds what is in it to known. It is nil if it
-// is somebody else's, another run's at the moment, or cannot be made.
+// openFinished opens the file to add to it, and adds its entries to known. It returns nil if
+// the file is another user's, in use by another run, or cannot be made.
 func openFinished(dir *directory, known map[string]finishedFile) (*os.File, int64) {
 	path := filepath.Join(dir.path, finishedName)
 	file, current, err := dir.openLocked(path, os.O_APPEND|os.O_CREATE|os.O_EXCL, false)
@@ -148,7 +148,7 @@ func openFinished(dir *directory, known map[string]finishedFile) (*os.File, int6
 	}
 	length, err := rewriteFinished(file, there)
 	if err != nil {
-		_ = filelock.Close(file) // what is in it is damaged; it is begun anew when there is room
+		_ = filelock.Close(file) // it is damaged; it is written again when there is room
 		return nil, 0
 	}
 	return file, length

@@ -188,9 +188,9 @@ func (c *commit) drop(name string, err error) {
 	c.f.leave()
 }
 
-// end closes a file that has its name, and removes its journal, if there is one.
-// This waits until the name is durable: a .part that came back without a journal would
-// be nobody's. Nothing comes of a journal that comes back without a .part.
+// end closes a file that has its name, and removes its journal, if there is one. The removal
+// waits until the name is durable: a .part that came back without a journal would belong to no
+// download. A journal that comes back without a .part is harmless.
 func (f *File) end(journal bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

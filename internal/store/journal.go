@@ -65,9 +65,9 @@ func (j journal) encode() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// decodeJournal accepts exactly what encode writes and nothing else: one
-// object has one encoding, so no byte can be changed unnoticed. What is somebody else's
-// is ErrForeign, as far as that can be told.
+// decodeJournal accepts exactly what encode writes and nothing else: one object has one
+// encoding, so no byte can be changed unnoticed. A file that no mlget wrote is ErrForeign, as
+// far as that can be told.
 func decodeJournal(b []byte) (journal, error) {
 	if len(b) > maxJournal {
 		return journal{}, fmt.Errorf("%w: it is too long", errDamaged)

@@ -99,11 +99,11 @@ func (d *directory) linkTo(file *os.File, name string) error {
 	return nil
 }
 
-// takeName makes a nameless file, whose bytes are durable, a NAME.part with a journal
-// that claims done. Where somebody has come to use that name, it is the next one. The
-// journal comes first, and is durable before the .part is there: a journal without a
-// .part is harmless, a .part without a journal would be nobody's. As long as it stands
-// alone it is locked, by which others know it from one that was left.
+// takeName turns a nameless file, whose bytes are durable, into a NAME.part with a journal that
+// claims done. If that name is in use meanwhile, the next one is taken. The journal comes
+// first, and is durable before the .part is there: a journal without a .part is harmless, a
+// .part without a journal would belong to no download. While the journal stands alone it is
+// locked, which tells it from one that a killed run left.
 func (f *File) takeName(done []scheduler.Range) error {
 	if err := lock(f.file); err != nil {
 		return fail("lock", f.path, err)
@@ -145,7 +145,7 @@ func (f *File) takeName(done []scheduler.Range) error {
 	return fail("open", f.first, fs.ErrExist)
 }
 
-// tryName gives f and its journal w that name, unless somebody uses it.
+// tryName gives f and its journal w that name, unless it is in use.
 func (f *File) tryName(name string, w *os.File) error {
 	for _, taken := range []string{name, name + partSuffix} {
 		if f.dir.exists(taken) {
@@ -176,7 +176,7 @@ func (d *directory) dropRelicAt(path string) error {
 		return nil
 	}
 	if err != nil {
-		return fs.ErrExist // somebody's who is at work, or who does not let us
+		return fs.ErrExist // in use, or not accessible
 	}
 	defer j.Close() //nolint:errcheck // it was only read
 	b, err := io.ReadAll(io.LimitReader(j, maxJournal+1))

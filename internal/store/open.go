@@ -28,7 +28,7 @@ func (f *File) open(t Target) error {
 		return f.refuse(t, f.path+partSuffix, err)
 	}
 	if !part {
-		// A journal without its .part is a relic of ours, or somebody's file.
+		// A journal without its .part was left by a run of ours, or is another program's file.
 		_, err := f.readJournal()
 		f.relic = err == nil || errors.Is(err, errBlank)
 		switch {
@@ -93,7 +93,7 @@ func (f *File) lookAtName(t Target) (there bool, err error) {
 	}
 	f.mode, f.replaces = fi.Mode().Perm(), true
 	own, err := f.dir.owned(fi)
-	if err == nil && !own { // whoever put it there does not open this one to others
+	if err == nil && !own { // another user's part stays as it is
 		var grant grant
 		grant, err = f.dir.grants()
 		f.mode &= grant.mode
@@ -169,7 +169,7 @@ func (f *File) takePart(t Target) (created bool, err error) {
 			f.file = file
 			return created, nil
 		}
-		// Whoever had it has just given it its name, or removed it.
+		// The run that held the lock has just given the file its name, or removed it.
 		if err := filelock.Close(file); err != nil {
 			return false, fail("close", f.path+partSuffix, err)
 		}
@@ -342,7 +342,7 @@ func (f *File) claim(t Target) error {
 	f.keep, f.fresh, f.id.Size = false, true, -1
 	err := f.writeJournal(nil, f.relic)
 	if err == nil && !t.Explicit && !t.Continue && !f.replaces {
-		// Whoever had the .part before may just have given it its name.
+		// The run that held the .part may just have given it its name.
 		if _, lerr := f.dir.lstat(f.path); lerr == nil {
 			err = errTaken
 		}
@@ -361,7 +361,7 @@ func (f *File) adopt() error {
 		return err
 	}
 	fi, err := file.Stat()
-	if err != nil || !current { // somebody else has just renamed it
+	if err != nil || !current { // it was renamed a moment ago
 		_ = filelock.Close(file)
 		return fail("open", f.path, errors.Join(ErrBusy, err))
 	}
@@ -384,7 +384,7 @@ func (f *File) adopt() error {
 	return nil
 }
 
-// unadopt leaves NAME to whoever left it, and is from then on as without Continue.
+// unadopt leaves NAME as it was found, and f goes on as without Continue.
 func (f *File) unadopt() error {
 	if err := f.close(); err != nil {
 		return err

@@ -13,10 +13,10 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// The lock on NAME.part keeps other mlgets away, and nobody else. What they can do to
-// it meanwhile must not lead to a name for bytes that are not ours, to a journal that
-// claims bytes of another file, or to a file of theirs being removed. What they write
-// into it is seen by a checksum alone.
+// The lock on NAME.part keeps out other mlgets only. Whatever other programs do to it meanwhile
+// must not lead to a name for bytes that are not ours, to a journal that claims bytes of
+// another file, or to the removal of their file. Bytes that they write into it are found by a
+// checksum alone.
 
 // stillOurs fails with ErrReplaced if NAME.part, or an adopted NAME, is not the file that
 // was opened any more. Then a journal of ours that stands beside it goes.
@@ -36,8 +36,8 @@ func (f *File) stillOurs() error {
 	return fail("find", f.where(), ErrReplaced)
 }
 
-// written is a journal that was written: which file it is, and what is in it. Nobody
-// holds that file open, so its number may be another file's as soon as it is removed.
+// written is a journal that was written: which file it is, and its content. The file is not
+// kept open, so its inode number may be another file's as soon as it is removed.
 type written struct {
 	file fs.FileInfo
 	sum  [sha256.Size]byte
@@ -58,7 +58,7 @@ func (w written) looksLike(file fs.FileInfo) bool {
 }
 
 // removeOwnJournal removes the journal if it is the one that f read or wrote last: another
-// mlget, or somebody else, may have put theirs in its place.
+// program may have replaced it.
 func (f *File) removeOwnJournal() error {
 	there, text, err := f.dir.readOurs(f.path + journalSuffix)
 	own := err == nil && f.written.is(there, text)
@@ -70,7 +70,7 @@ func (f *File) removeOwnJournal() error {
 		return nil //nolint:nilerr // it is none of ours
 	}
 	err = f.dir.remove(f.path + journalSuffix)
-	if errors.Is(err, fs.ErrNotExist) { // whoever has just had the name has removed it
+	if errors.Is(err, fs.ErrNotExist) { // its owner has just removed it
 		return nil
 	}
 	return fail("remove", f.path+journalSuffix, err)

@@ -162,9 +162,9 @@ func (f *File) unstand() error {
 	return fail("close", f.path, err)
 }
 
-// twin is the one of the files that were there before which has the same size bytes as
-// this one, or of those that another run of the same job has saved since under the names
-// before this one's; "" if none has.
+// twin is an earlier file with the same size bytes as this one: one that was there before, or
+// that another run of the same job has saved since under the names before this one's; "" if
+// there is none.
 func (f *File) twin(size int64) (string, error) {
 	names := slices.Clip(f.standing)
 	for n := 0; f.target.Rerun && numbered(f.first, n) != f.path && n <= maxNumber; n++ {

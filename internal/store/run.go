@@ -85,7 +85,7 @@ func (r *Run) opened() *directory {
 	return r.base
 }
 
-// forget drops a directory that nobody uses; mu is held.
+// forget drops a directory without users; mu is held.
 func (r *Run) forget(d *directory) {
 	for sub, of := range r.subs {
 		if of == d {

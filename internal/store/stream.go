@@ -62,10 +62,9 @@ func NewStreamFrom(w io.Writer, first, window int64) *Stream {
 	return s
 }
 
-// WriteAt copies p, the bytes from off on. It never waits for the consumer:
-// bytes beyond Drained+window are refused with ErrOutside. Of bytes that were
-// written before, those that were released stay, and others are replaced, as in a
-// file. After the consumer has failed, its error is returned.
+// WriteAt copies p, the bytes from off on. It never waits for the consumer: bytes beyond
+// Drained+window are refused with ErrOutside. Bytes that were written before are replaced, as
+// in a file, unless they were released. After the consumer has failed, its error is returned.
 func (s *Stream) WriteAt(p []byte, off int64) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,8 +85,8 @@ func (s *Stream) WriteAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// fill copies p, the bytes of r, but for those that are there and were released, and notes
-// that r is there.
+// fill copies p, the bytes of r, except those that are released already, and notes that r is
+// there.
 func (s *Stream) fill(p []byte, r scheduler.Range) {
 	part := func(from, to int64) {
 		if from < to {
@@ -130,8 +129,8 @@ func (s *Stream) Release(end int64) {
 	}
 }
 
-// Forget forgets the bytes from end on that have been written, but for those that were
-// released, and returns from where on it did.
+// Forget forgets the written bytes from end on, except released ones, and returns the offset
+// from which on it did.
 func (s *Stream) Forget(end int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ func syncFiles(files []*os.File) []error {
 	return errs
 }
 
-// syncEach syncs file by file, but for those that have an error already.
+// syncEach syncs file by file, skipping those with an error.
 func syncEach(files []*os.File, errs []error) {
 	if len(files) == 1 {
 		errs[0] = files[0].Sync()

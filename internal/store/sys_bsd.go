@@ -11,7 +11,7 @@ func preallocate(*os.File, int64) error { return nil }
 // syncData makes f's bytes durable.
 func syncData(f *os.File) error { return f.Sync() }
 
-// inOrder: nobody promises here that what was done first is durable first.
+// inOrder: these systems do not promise that earlier changes are durable first.
 func inOrder(string) bool { return false }
 
 // renameNoReplace moves from to a name that must be free.

@@ -31,7 +31,7 @@ func ownerOf(fi fs.FileInfo) owner {
 	return owner(st.Uid)
 }
 
-// isUser says whether it is who runs this process.
+// isUser says whether the owner is the user of this process.
 func (o owner) isUser() bool { return int64(o) == int64(os.Geteuid()) }
 
 // links is how many names a file has.

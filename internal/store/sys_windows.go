@@ -16,12 +16,11 @@ import (
 const (
 	// noFollow has no counterpart for open here; links are found before it.
 	noFollow = 0
-	// noWait: opening waits for nobody here.
+	// noWait: opening does not wait on Windows.
 	noWait = 0
 )
 
-// owner is not looked at here: who may write to a directory's files is for its access
-// control list to say.
+// owner is not checked on Windows, where a directory's access control list decides.
 type owner struct{}
 
 func ownerOf(fs.FileInfo) owner { return owner{} }

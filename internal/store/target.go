@@ -32,9 +32,9 @@ type Target struct {
 	// renames such a NAME to NAME.part, and from then on nothing but Commit
 	// or the user ends it.
 	Continue bool
-	// Sub is a directory below Dir, slash-separated, as somebody else chose it:
-	// a server's index or a list. It is cleaned as names are, created with its
-	// parents, and never leads out of Dir, not by symbolic links either.
+	// Sub is a directory below Dir, slash-separated, from outside: a server's index or a list.
+	// It is cleaned as names are, created with its parents, and never leads out of Dir, not by
+	// symbolic links either.
 	Sub string
 	// Served: the file gets the name that its server proposes (Content-Disposition),
 	// if it does, when it is complete. Of that name the last element counts, and it

@@ -46,7 +46,7 @@ func (d *directory) unfinished(path string, file *os.File) error {
 func (f *File) complete(name string) bool {
 	r, err := f.openThere(name)
 	if err != nil {
-		return true // whoever needs its bytes will say so
+		return true // reading its bytes will give the error
 	}
 	defer r.Close() //nolint:errcheck // it was only looked at
 	err = f.dir.unfinished(name, r)

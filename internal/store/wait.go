@@ -5,9 +5,9 @@ import (
 	"os"
 )
 
-// OpenWaiting opens a file, as os.OpenFile does, until ctx ends, whose cause it then
-// returns: opening a named pipe waits for somebody at its other end. Who waits in the
-// system cannot be called back; what is opened too late is closed.
+// OpenWaiting opens a file, as os.OpenFile does, until ctx ends, whose cause it then returns.
+// Opening a named pipe waits for its other end, and cannot be interrupted; a file that opens
+// too late is closed.
 func OpenWaiting(ctx context.Context, path string, flags int) (*os.File, error) {
 	type opening struct {
 		file *os.File

@@ -43,7 +43,7 @@ human-readable keep-unfinished-download-result no-conf no-netrc optimize-concurr
 realtime-chunk-checksum remote-time remove-control-file reuse-uri save-not-found show-console-readout show-files stderr
 truncate-console-readout use-head follow-torrent follow-metalink pause rpc-listen-all rpc-allow-origin-all rpc-secure version `
 
-// valued are options with a value that have no effect here. Those that act are in flagOf.
+// valued are options with a value that have no effect here. flagOf has the options that do.
 const valued = ` auto-save-interval conf-path console-log-level disk-cache download-result event-poll file-allocation gid log log-level
 lowest-speed-limit max-file-not-found max-mmap-limit max-resume-failure-tries max-connection-per-server min-split-size min-tls-version
 netrc-path no-file-allocation-limit piece-length proxy-method retry-wait rlimit-nofile save-cookies save-session save-session-interval

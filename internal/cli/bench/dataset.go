@@ -17,7 +17,7 @@ import (
 	"github.com/mlget/mlget/internal/units"
 )
 
-// largeDataset is from how many bytes on somebody has to say that they want it.
+// largeDataset is the size in bytes from which a data set has to be confirmed (--yes).
 const largeDataset = 4 << 30
 
 // listName is the file of URLs that --base makes.

@@ -16,12 +16,11 @@ const (
 	// seenRest is for how long the device is watched after its radios should sleep: two
 	// readings at base end a tail, and radios differ from their models.
 	seenRest = 3 * time.Second
-	// leastRest is the same where nobody watches.
+	// leastRest is the shortest pause where no power is measured.
 	leastRest = time.Second
 )
 
-// restFlag is a time between runs that follows from the links' radios unless somebody
-// says it.
+// restFlag is a time between runs. If the user gives none, it follows from the links' radios.
 type restFlag struct {
 	d    time.Duration
 	told bool
@@ -64,9 +63,9 @@ func longestTail(ctx context.Context, names, extra []string) (longest radioTail)
 	return longest
 }
 
-// settle gives the times that nobody has said their values: the radios must sleep when
-// the base of the next run is measured, or that is too high and all that comes on top
-// of it too low. least is the shortest pause; it says where what was said is too short.
+// settle sets the times that the user left open: the radios must sleep when the base of the
+// next run is measured. Otherwise the base is too high, and the energy above it too low. least
+// is the shortest pause. The warning names a given time that is too short.
 func (t radioTail) settle(tail, pause *restFlag, least time.Duration) (warning error) {
 	need := time.Duration(math.Ceil(t.d.Seconds())) * time.Second
 	if tail != nil && !tail.told {

@@ -16,7 +16,7 @@ import (
 	"github.com/mlget/mlget/internal/launch"
 )
 
-// selfRunner downloads by running this program anew.
+// selfRunner downloads by starting this program again.
 type selfRunner struct {
 	url   string
 	flags []string // before those that a run needs

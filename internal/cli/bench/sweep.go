@@ -146,7 +146,7 @@ func (o *sweepOptions) targets(urls []string, in io.Reader) ([]byte, error) {
 		b.Write(text)
 	}
 	if len(bytes.TrimSpace(b.Bytes())) == 0 {
-		return nil, exit.Usagef("what is to be downloaded? Name URLs, or a file of them with -i")
+		return nil, exit.Usagef("no URL: name URLs, or a file of them with -i")
 	}
 	return b.Bytes(), nil
 }

@@ -184,7 +184,7 @@ func (a *added) options(urls int) (map[string]any, error) {
 	case urls == 0:
 		return nil, exit.UsageError{Err: fmt.Errorf("add: which URL?"), Hint: "mlget add URL..."}
 	case urls > 1 && (a.output != "" || a.checksum != ""):
-		return nil, exit.Usagef("--output and --checksum are of one URL")
+		return nil, exit.Usagef("--output and --checksum are for one URL")
 	}
 	o := map[string]any{}
 	for name, value := range map[string]string{"out": a.output, "dir": a.dir, "referer": a.referer} {

@@ -111,7 +111,7 @@ func (o *options) sessionFile() (string, error) {
 	return name, nil
 }
 
-// defaultSession is where the queue is kept if nobody says otherwise.
+// defaultSession is the queue's file without --session.
 func defaultSession() (string, error) {
 	dir := os.Getenv("XDG_STATE_HOME")
 	if dir == "" {
@@ -136,7 +136,7 @@ func (l *printer) warn(important bool, text string) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, _ = fmt.Fprintf(l.stdio.Err, "mlget: %s\n", term.Printable(text)) // nobody else could be told
+	_, _ = fmt.Fprintf(l.stdio.Err, "mlget: %s\n", term.Printable(text)) // there is no other way to report it
 }
 
 func (o *options) run(ctx context.Context, given []string, stdio console.IO) error {
@@ -223,8 +223,8 @@ func (o *options) run(ctx context.Context, given []string, stdio console.IO) err
 	return nil
 }
 
-// showMetrics serves the metrics of all downloads, where somebody wants them, until stop is
-// called; else seen is nil.
+// showMetrics serves the metrics of all downloads until stop is called. Without
+// --metrics-listen seen is nil.
 func (o *options) showMetrics(l *printer) (seen *metrics.Run, stop func(), err error) {
 	if o.metrics == "" {
 		return nil, func() {}, nil

@@ -41,7 +41,7 @@ func serve(ctx context.Context, rpc *aria2rpc.Server, l net.Listener, socket str
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
 	for _, web := range d.http {
-		_ = web.Shutdown(ending) // whoever does not go is left
+		_ = web.Shutdown(ending) // connections that are still open are cut
 	}
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil

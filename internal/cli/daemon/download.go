@@ -31,7 +31,7 @@ type downloader struct {
 	rule  urlRule
 	links *get.Shared
 	warn  func(important bool, text string)
-	seen  *metrics.Run // nil: nobody wants to see metrics
+	seen  *metrics.Run // nil: metrics are off
 	power *energyMeter
 
 	opening  sync.Mutex
@@ -73,8 +73,8 @@ func isWhole(job daemon.Job) bool {
 	return job.Begun && job.Path != "" && exists(job.Path) && !exists(job.Path+partSuffix)
 }
 
-// target is where the file of a job goes: below the directory, by the rules for names that
-// somebody else has chosen.
+// target is where a job's file is saved: below the directory, under a name made safe, since a
+// client chose it.
 func (d *downloader) target(job daemon.Job, u *url.URL) store.Target {
 	t := store.Target{Dir: d.dir, Name: job.Options.Get("out"), Continue: job.Options.Get("continue") == "true"}
 	t.OwnTime = job.Options.Get("remote-time") != "true"

@@ -11,11 +11,11 @@ import (
 	"github.com/mlget/mlget/internal/power"
 )
 
-// energyMeter measures what the device takes while downloads are active: nothing is read, and
-// nobody is woken, while all wait. It implements aria2rpc.EnergyMeter.
+// energyMeter measures the device's energy while downloads are active. While all wait it reads
+// nothing and wakes nothing. It implements aria2rpc.EnergyMeter.
 type energyMeter struct {
 	cfg    power.Config
-	seen   *metrics.Run // is told of it; nil: nobody wants metrics
+	seen   *metrics.Run // gets the readings; nil: metrics are off
 	radios *radios
 
 	mu      sync.Mutex
@@ -122,7 +122,7 @@ func (m *energyMeter) add(e event.Event, last *reading) {
 	}
 }
 
-// rest says that nothing is read any more, so that nobody adds up until the next reading.
+// rest marks a pause in reading, over which nothing is integrated.
 func (m *energyMeter) rest(last reading) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

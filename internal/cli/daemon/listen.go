@@ -40,7 +40,7 @@ func listen(at string, hasSecret bool) (l net.Listener, own bool, err error) {
 	addr, err := netip.ParseAddr(host)
 	own = err == nil && addr.IsLoopback() || host == "localhost"
 	if !own && !hasSecret {
-		return nil, false, exit.UsageError{Err: errors.New("--rpc-listen: others than this machine can reach it, and there is no secret"), Hint: "--rpc-secret-file FILE"}
+		return nil, false, exit.UsageError{Err: errors.New("--rpc-listen: other machines could reach it, and there is no secret"), Hint: "--rpc-secret-file FILE"}
 	}
 	if l, err = net.Listen("tcp", at); err != nil {
 		return nil, false, fmt.Errorf("--rpc-listen: %w", err)
@@ -50,8 +50,8 @@ func listen(at string, hasSecret bool) (l net.Listener, own bool, err error) {
 
 func limited(l net.Listener) net.Listener { return netutil.LimitListener(l, maxConns) }
 
-// listenUnix listens at a socket for the user alone; on Windows who may connect is for the
-// access control list of its directory to say. One that a killed process has left is replaced.
+// listenUnix listens at a socket that only the user may open; on Windows the directory's access
+// control list decides. It replaces a socket that a killed process left.
 func listenUnix(path string) (net.Listener, error) {
 	if c, err := net.Dial("unix", path); err == nil {
 		_ = c.Close()

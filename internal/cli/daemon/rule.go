@@ -10,7 +10,7 @@ import (
 )
 
 // errLocal says why a URL is not downloaded.
-var errLocal = errors.New("it leads to this machine or its link's own addresses: mlget daemon --allow-local allows that")
+var errLocal = errors.New("the URL leads to this machine or a link-local address: mlget daemon --allow-local permits that")
 
 // urlRule says which URLs clients may have downloaded: not those of this machine, and not
 // link-local ones, unless that is allowed. It implements aria2rpc.URLRule. Names that a name

@@ -19,8 +19,7 @@ import (
 )
 
 const (
-	// shownWaiting and shownStopped are how many jobs status shows of those that wait, and of
-	// those that have ended.
+	// shownWaiting and shownStopped are how many waiting and ended jobs status shows.
 	shownWaiting, shownStopped = 20, 5
 	// watchEvery is how often status --watch asks.
 	watchEvery = time.Second

@@ -74,7 +74,7 @@ func (e PrintedError) Error() string { return e.Err.Error() }
 func (e PrintedError) Unwrap() error { return e.Err }
 
 // ErrMaxTime is the cause of the end that --max-time brings.
-var ErrMaxTime = errors.New("the time that --max-time allows is over")
+var ErrMaxTime = errors.New("the time limit of --max-time was reached")
 
 // ErrNoDaemon is returned where the daemon cannot be reached.
 var ErrNoDaemon = errors.New("no daemon answers")
@@ -110,11 +110,11 @@ func Classify(err error) (code int, hint string) {
 	case errors.Is(err, engine.ErrChecksum):
 		return Checksum, checksumHint(err)
 	case errors.Is(err, engine.ErrCapped):
-		return NoLink, "the same command goes on where this one stopped; cap=SIZE counts anew in each run, and mlget links tells what is left of data plans"
+		return NoLink, "the same command goes on where this one stopped; cap=SIZE starts anew in each run, and mlget links shows what is left of data plans"
 	case errors.Is(err, link.ErrWindow):
-		return NoLink, "the same command goes on where this one stopped, at the hours of the links"
+		return NoLink, "the same command goes on where this one stopped, within the hours of the links"
 	case errors.Is(err, link.ErrNoLink), errors.Is(err, link.ErrBind):
-		return NoLink, "mlget links shows what each link can do, and why not"
+		return NoLink, "mlget links shows which links can be used, and why others cannot"
 	case errors.Is(err, ErrNoDaemon):
 		return Network, "mlget daemon starts one; --rpc says where another one listens"
 	case errors.Is(err, ErrMaxTime), errors.Is(err, context.DeadlineExceeded):
@@ -124,17 +124,17 @@ func Classify(err error) (code int, hint string) {
 	case errors.As(err, &runs):
 		return runs.Report.ExitCode, "the same command goes on where this one stopped"
 	case errors.As(err, &swept):
-		return cmp.Or(swept.Last.ExitCode, Other), "--state FILE begins anew: what failed is a result, too, and not tried again"
+		return cmp.Or(swept.Last.ExitCode, Other), "failed runs count as results and are not repeated: another --state FILE starts over"
 	case errors.Is(err, campaign.ErrOther), errors.Is(err, campaign.ErrForeign):
-		return File, "-P DIR begins another one"
+		return File, "-P DIR starts a campaign in another directory"
 	case errors.Is(err, dataset.ErrForeign):
-		return File, "-o DIR takes another directory"
+		return File, "-o DIR chooses another directory"
 	case errors.Is(err, page.ErrNoFigures):
 		return Other, ""
 	case errors.Is(err, plot.ErrTooLarge):
 		return File, "--figure NAME chooses some; -o FILE.svg has room for all"
 	case errors.Is(err, ErrNoPower):
-		return Other, "mlget power shows what can be measured, and why not"
+		return Other, "mlget power shows which power sources can be read, and why others cannot"
 	case errors.As(err, &file), errors.Is(err, syscall.EPIPE):
 		return File, fileHint(err)
 	case errors.Is(err, engine.ErrLonger):
@@ -153,12 +153,12 @@ func Classify(err error) (code int, hint string) {
 	return Other, ""
 }
 
-// hintChanged is for an object that changed while it was downloaded. Each request for
-// one that is made anew may bring another, so that none of its parts fit together.
-const hintChanged = "the same command starts over with the new object; if this happens each time, the server makes it anew for each request, and only a single one, such as curl's, brings it whole"
+// hintChanged is for an object that changed while it was downloaded. A server that generates
+// the object for each request may send other bytes each time, so that parts never fit together.
+const hintChanged = "the same command starts over with the new object; if this happens each time, the server generates it for each request: fetch it in a single request, as curl does"
 
 // hintAway is for what stands in the way.
-const hintAway = "move it away, or -o FILE saves under another name"
+const hintAway = "move it away, or save under another name with -o FILE"
 
 // checksumHint says what leads to the right bytes.
 func checksumHint(err error) string {
@@ -172,7 +172,7 @@ func checksumHint(err error) string {
 func StreamHint(code int, hint string) string {
 	switch {
 	case code == Checksum:
-		return "what was written is not what it should be"
+		return "the output that was written is wrong"
 	case strings.Contains(hint, "goes on"):
 		return ""
 	}
@@ -185,7 +185,7 @@ func fileHint(err error) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return "is the path right?"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return "who runs mlget may not open it: another file, or other rights"
+		return "choose another file, or change its permissions"
 	}
 	return ""
 }
@@ -193,7 +193,7 @@ func fileHint(err error) string {
 func diskHint(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return "make room; the same command goes on with what could be kept"
+		return "free some space; the same command goes on with what could be saved"
 	case errors.Is(err, syscall.EFBIG):
 		return "the file system takes no file that large (FAT: 4 GiB); -P DIR saves in another directory"
 	case errors.Is(err, fs.ErrNotExist):
@@ -205,7 +205,7 @@ func diskHint(err error) string {
 	case errors.Is(err, store.ErrBusy):
 		return "-o FILE saves under another name"
 	case errors.Is(err, store.ErrUnfinished):
-		return "finish it with that program, or move it away, and what that program keeps beside it; -o FILE saves under another name"
+		return "finish it with that program, or move it and that program's own files away; -o FILE saves under another name"
 	case errors.Is(err, store.ErrBegun), errors.Is(err, store.ErrPoses):
 		return "-o FILE saves under another name"
 	case errors.Is(err, store.ErrForeign), errors.Is(err, store.ErrDirectory), errors.Is(err, store.ErrKeep):
@@ -216,10 +216,10 @@ func diskHint(err error) string {
 
 func webCode(err *fetch.Error) (code int, hint string) {
 	if errors.Is(err, link.ErrHere) {
-		return Network, "--links lo names that link, which mlget links may call otherwise here"
+		return Network, "use --links lo, or the loopback link's name in mlget links"
 	}
 	if errors.Is(err, link.ErrFamily) {
-		return Network, "mlget links shows the addresses that each link has; -4 and -6 leave out those of the other family"
+		return Network, "mlget links shows the addresses of each link; -4 and -6 allow one family only"
 	}
 	const hintName = "is the name right? mlget links shows what each link can reach, and which name servers it asks"
 	if unresolved := (*net.DNSError)(nil); errors.As(err, &unresolved) { // for now, or for good
@@ -229,17 +229,17 @@ func webCode(err *fetch.Error) (code int, hint string) {
 	case fetch.DNS:
 		return Network, hintName
 	case fetch.Refused:
-		return Network, "nobody listens there: are host and port right?"
+		return Network, "no server listens there: are host and port right?"
 	case fetch.Network, fetch.Canceled:
 		if errors.Is(err, fetch.ErrNoHandshake) {
-			return Network, "does the server speak TLS at that port? Where it does not, the URL begins with http://"
+			return Network, "does the server speak TLS at that port? If not, use http://"
 		}
 		return Network, "mlget links shows what each link can do; the same command goes on with what is there"
 	case fetch.TLS:
 		if errors.As(err, new(tls.RecordHeaderError)) {
-			return TLS, "at that port the URL begins with http://, or the port is another"
+			return TLS, "the server does not speak TLS at that port: use http:// or another port"
 		}
-		return TLS, "--cacert FILE names the authority to believe; --insecure does without verification"
+		return TLS, "--cacert FILE names an authority to trust; --insecure skips verification"
 	case fetch.Auth:
 		if err.Status == http.StatusProxyAuthRequired {
 			return Auth, "--proxy-user USER:PASSWORD, or in the proxy's URL: http://USER:PASSWORD@HOST:PORT"

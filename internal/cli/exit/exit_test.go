@@ -11,7 +11,7 @@ import (
 func TestFileHints(t *testing.T) {
 	for err, want := range map[error]string{
 		syscall.ENOENT: "path",
-		syscall.EACCES: "rights",
+		syscall.EACCES: "its permissions",
 		syscall.EROFS:  "another file",
 		syscall.EIO:    "",
 	} {

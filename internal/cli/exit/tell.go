@@ -28,5 +28,5 @@ func Print(w io.Writer, err error, hint string) {
 	if hint != "" {
 		text += "mlget: hint: " + hint + "\n"
 	}
-	_, _ = io.WriteString(w, text) // nobody is left to be told
+	_, _ = io.WriteString(w, text) // standard error is gone: there is no other way to report it
 }

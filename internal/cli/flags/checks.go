@@ -47,9 +47,9 @@ func CheckEnergy(given ...string) error {
 	return nil
 }
 
-// NamedLinks is the list of --links without the blanks and the empty places that
-// scripts leave in it. A list without a name is a mistake, and not auto: whoever
-// meant one link must not pay for another.
+// NamedLinks is the list of --links without the blanks and empty places that scripts leave in
+// it. A list without a name is an error and does not mean auto: a user who meant one link must
+// not pay for another.
 func NamedLinks(list []string) ([]string, error) {
 	var names []string
 	for _, name := range list {

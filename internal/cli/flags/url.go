@@ -9,9 +9,9 @@ import (
 	"github.com/mlget/mlget/internal/fetch"
 )
 
-// ParseURL reads a URL as people type it: without a scheme it is http, blanks around
-// it are nobody's, and a zone may stand in an IPv6 address without its % being
-// escaped, as in curl. What an error says holds no password.
+// ParseURL reads a URL as people type it: the scheme is http by default, blanks around it are
+// dropped, and the % of a zone in an IPv6 address need not be escaped, as in curl. Errors
+// contain no password.
 func ParseURL(text string) (*url.URL, error) {
 	full := strings.TrimSpace(text)
 	switch {

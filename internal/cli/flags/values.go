@@ -248,7 +248,7 @@ func (f *Duration) Set(text string) error {
 	case err != nil:
 		return errDuration
 	case d < 0:
-		return errors.New("a time is not negative")
+		return errors.New("a time cannot be negative")
 	}
 	*f = Duration(d)
 	return nil

@@ -20,8 +20,8 @@ func busy() time.Duration {
 // tick is the unit of /proc/stat: USER_HZ is 100 on every architecture that Go knows.
 const tick = 10 * time.Millisecond
 
-// busyOf reads the first line of /proc/stat (proc(5)): user, nice, system, idle, iowait,
-// irq, softirq, steal, and guests, who are in user already.
+// busyOf reads the first line of /proc/stat (proc(5)): user, nice, system, idle, iowait, irq,
+// softirq, steal, and guest times, which are part of user.
 func busyOf(stat []byte) (sum time.Duration) {
 	line, _, _ := bytes.Cut(stat, []byte{'\n'})
 	fields := bytes.Fields(line)

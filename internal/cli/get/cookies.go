@@ -41,7 +41,7 @@ func (o *cookieOptions) addHabits(f *pflag.FlagSet) {
 // there has none, as with curl and wget: said is to be said of such.
 func (o *cookieOptions) jar(header http.Header) (jar *cookies.Jar, said []string, err error) {
 	if o.save == "-" {
-		return nil, nil, exit.Usagef("--save-cookies: - is no file")
+		return nil, nil, exit.Usagef("--save-cookies: want a file, not -")
 	}
 	jar = cookies.New()
 	files := o.load
@@ -50,10 +50,10 @@ func (o *cookieOptions) jar(header http.Header) (jar *cookies.Jar, said []string
 		_, err := units.ParseSize(text)
 		switch {
 		case strings.Contains(text, "://"):
-			return nil, nil, exit.UsageError{Err: errors.New("-b is a cookie, not a URL"), Hint: "there is no mode in the background: nohup mlget ... &"}
+			return nil, nil, exit.UsageError{Err: errors.New("-b is a cookie, not a URL"), Hint: "to go on in the background: nohup mlget ... &"}
 		case strings.Contains(text, "="):
 			if strings.ContainsAny(text, "\r\n\x00") {
-				return nil, nil, exit.Usagef("-b: a cookie has no control characters")
+				return nil, nil, exit.Usagef("-b: control characters in a cookie")
 			}
 			pairs = append(pairs, text)
 		case err == nil && !exists(text):

@@ -113,7 +113,7 @@ type crawler struct {
 	rules  *rules
 	entry  joblist.Entry
 	coming []*index // on their way, or here
-	queue  []*index // of which nobody has fetched the page yet
+	queue  []*index // pages that are not fetched yet
 }
 
 // run makes a job of every file of the tree; false: ctx ended. What turns out to be a
@@ -218,7 +218,7 @@ type doubtful struct {
 	mu      sync.Mutex
 	pending int
 	dirs    []*engine.Job
-	none    chan struct{} // closed when none is pending any more; nil: nobody waits
+	none    chan struct{} // closed when none is pending any more; nil: wait was not called
 }
 
 func (d *doubtful) begin() {
@@ -239,8 +239,8 @@ func (d *doubtful) end(job *engine.Job, directory bool) {
 	}
 }
 
-// wait waits until none is pending, and gives those that are directories, in their order;
-// false: ctx ended.
+// wait waits until none is pending, and returns the jobs that are directories, in order. It
+// returns false if ctx ended.
 func (d *doubtful) wait(ctx context.Context) ([]*engine.Job, bool) {
 	d.mu.Lock()
 	if d.pending > 0 {

@@ -26,7 +26,7 @@ func (o *Options) ShareWith(ctx context.Context, f Follower, warn func(important
 type announced struct {
 	*engine.Link
 	came     chan<- struct{}
-	follower Follower // nil: nobody else uses the links
+	follower Follower // nil: the links are used by this run alone
 }
 
 // Join implements seat.

@@ -36,9 +36,9 @@ func (o *Options) addHeaders(cfg *fetch.Config) error {
 		switch {
 		case !ok, !httpguts.ValidHeaderFieldName(name), !httpguts.ValidHeaderFieldValue(value):
 			// It is not quoted: there may be a password in it.
-			return exit.Usagef("-H: header %d is not one: want \"Name: value\"", i+1)
+			return exit.Usagef("-H: header %d is malformed: want \"Name: value\"", i+1)
 		case strings.EqualFold(name, "Range"), strings.EqualFold(name, "Accept-Encoding"):
-			return exit.Usagef("the header %s is mlget's own business", name)
+			return exit.Usagef("the header %s is set by mlget itself", name)
 		case !none:
 			cfg.Header.Add(name, value)
 		case strings.EqualFold(name, "User-Agent"):

@@ -25,10 +25,9 @@ type chosen struct {
 	own bool
 }
 
-// choose finds the links that the flags name, and the plans and hours of all that they
-// describe, those included that are not there. What is left out is told to warn. Where nobody named
-// a link and all URLs are here, on this machine, that is the loopback link: no other
-// leads there.
+// choose finds the links that the flags name, and the plans and hours of all links that they
+// describe, present or not. Links that are left out are reported to warn. If no link is named
+// and all URLs lead to this machine, the loopback link is chosen: no other leads there.
 func (o *Options) choose(
 	ctx context.Context, system lister, here bool, gateways *gateways, warn func(important bool, text string),
 ) ([]chosen, *plans, error) {

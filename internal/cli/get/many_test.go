@@ -111,8 +111,8 @@ func TestOutcome(t *testing.T) {
 		"one":                     {[]error{other}, []int{3}, other, other, []string{"http://h/x: other"}},
 		"the first of the order":  {[]error{other, disk}, []int{3, 1}, other, disk, []string{"http://h/x: no room", "http://h/x: other"}},
 		"interrupted":             {[]error{other, engine.ErrInterrupted}, []int{1, 0}, engine.ErrInterrupted, engine.ErrInterrupted, []string{"http://h/x: other", "interrupted", "hint: the same"}},
-		"time is over":            {[]error{exit.ErrMaxTime, exit.ErrMaxTime}, []int{1, 0}, exit.ErrMaxTime, exit.ErrMaxTime, []string{"the time that", "hint: the same"}},
-		"time is over, and a 404": {[]error{exit.ErrMaxTime, other}, []int{0, 1}, exit.ErrMaxTime, other, []string{"http://h/x: other", "the time that", "hint: the same"}},
+		"time is over":            {[]error{exit.ErrMaxTime, exit.ErrMaxTime}, []int{1, 0}, exit.ErrMaxTime, exit.ErrMaxTime, []string{"the time limit", "hint: the same"}},
+		"time is over, and a 404": {[]error{exit.ErrMaxTime, other}, []int{0, 1}, exit.ErrMaxTime, other, []string{"http://h/x: other", "the time limit", "hint: the same"}},
 		"the whole":               {nil, nil, disk, disk, []string{"no room"}},
 	} {
 		t.Run(name, func(t *testing.T) {

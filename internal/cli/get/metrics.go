@@ -20,8 +20,8 @@ import (
 	"github.com/mlget/mlget/internal/metrics"
 )
 
-// textfileEvery is how often the metrics' file is written while the run is on:
-// as often as Prometheus asks for it where nobody has said otherwise.
+// textfileEvery is how often the metrics' file is written during the run: Prometheus's default
+// interval between scrapes.
 const textfileEvery = 15 * time.Second
 
 // metricsOptions is what the flags say of metrics.
@@ -56,7 +56,7 @@ func (o *metricsOptions) wanted() bool { return o.listen != "" || o.textfile != 
 // check finds what is wrong with the flags, before anything is done.
 func (o *metricsOptions) check(g *Options) (err error) {
 	if o.linger < 0 || o.linger > 0 && o.listen == "" {
-		return exit.Usagef("--metrics-linger: a time, with --metrics-listen")
+		return exit.Usagef("--metrics-linger needs a time and --metrics-listen")
 	}
 	for _, other := range []string{g.outputPath(), g.reportFile, g.recordFile} {
 		if sameFile(other, o.textfile) {
@@ -64,7 +64,7 @@ func (o *metricsOptions) check(g *Options) (err error) {
 		}
 	}
 	if o.process && !o.wanted() {
-		return exit.Usagef("--metrics-go: with --metrics-listen, --metrics-textfile or --metrics-push")
+		return exit.Usagef("--metrics-go needs --metrics-listen, --metrics-textfile or --metrics-push")
 	}
 	if o.listen != "" {
 		if o.address, err = metrics.Address(o.listen); err != nil {
@@ -84,11 +84,11 @@ func (o *metricsOptions) check(g *Options) (err error) {
 type metricsWatch struct {
 	options *metricsOptions
 	run     *metrics.Run
-	server  *metrics.Server // nil: nobody can scrape
+	server  *metrics.Server // nil: no scraping
 	wait    sync.WaitGroup
 }
 
-// watch begins; it gives nil where nobody wants metrics.
+// watch starts the metrics. It returns nil if no flag asks for them.
 func (o *metricsOptions) watch(bus *event.Bus) (*metricsWatch, error) {
 	if !o.wanted() {
 		return nil, nil
@@ -132,7 +132,7 @@ func (w *metricsWatch) serve(bus *event.Bus) error {
 		return fmt.Errorf("%w %s: %w", exit.ErrListen, w.options.address, err)
 	}
 	_, port, _ := net.SplitHostPort(w.options.address)
-	bus.Publish(event.Notice{Warning: port == "0", Text: "metrics at " + w.server.URL()}) // nobody could guess a port that was chosen
+	bus.Publish(event.Notice{Warning: port == "0", Text: "metrics at " + w.server.URL()}) // a port that the system chose has to be shown
 	return nil
 }
 

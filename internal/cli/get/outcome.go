@@ -39,7 +39,7 @@ type outcome struct {
 	failed int
 	said   []*failure // the first to happen
 
-	statuses map[event.FileID]int // of error responses; nil: nobody will ask
+	statuses map[event.FileID]int // of error responses; nil: not needed
 }
 
 // failure is an error at a place in the order of files.
@@ -75,7 +75,7 @@ func (r *outcome) Ended(job *engine.Job, res engine.Result, err error) {
 	r.bus.Publish(end)
 }
 
-// note keeps the status of an error response, where somebody will ask for it.
+// note keeps the status of an error response if --write-out needs it.
 func (r *outcome) note(id event.FileID, err error) {
 	var web *fetch.Error
 	if errors.As(err, &web) && web.Status != 0 {

@@ -42,8 +42,8 @@ type pages struct {
 	silence time.Duration // how long a body may bring less than leastPage; 0: for ever
 }
 
-// pageLink fetches pages over a link of the run. It is a fetch.Trace: what pages cost counts
-// as bytes of the link, and their connections are nobody's.
+// pageLink fetches pages over a link of the run. It is a fetch.Trace: pages count as bytes of
+// the link, and their connections are not reported.
 type pageLink struct {
 	client *fetch.Client
 	*engine.Link
@@ -175,7 +175,7 @@ func (p *pages) getOver(ctx context.Context, l pageLink, u *url.URL) (webPage, e
 	}
 	defer resp.Close() //nolint:errcheck // it was only read
 	if resp.Object.Encoding != "" {
-		return webPage{}, &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("the page comes encoded as %s, which nobody asked for", resp.Object.Encoding)}
+		return webPage{}, &fetch.Error{Class: fetch.Protocol, Err: fmt.Errorf("the page is encoded as %s, which was not requested", resp.Object.Encoding)}
 	}
 	body := io.Reader(&paid{resp, l.Link})
 	if p.silence > 0 {

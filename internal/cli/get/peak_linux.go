@@ -6,10 +6,9 @@ import (
 	"strconv"
 )
 
-// peakOfImage is the peak resident set in bytes since the program began; 0 where
-// the kernel does not tell. What getrusage tells is no less than the size of
-// whoever started the program: execve keeps the peak of the address space that it
-// leaves, which after a vfork is the parent's.
+// peakOfImage is the peak resident set in bytes since the program began; 0 if the kernel does
+// not report it. getrusage's figure includes the parent's: execve keeps the peak of the address
+// space that it replaces, which after a vfork is the parent's.
 func peakOfImage() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

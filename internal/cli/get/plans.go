@@ -28,10 +28,10 @@ type plans struct {
 	specs map[string]link.Spec
 	zone  *time.Location
 	book  *plan.Book // nil: there is none
-	why   error      // that there is none; nil: nobody needs it
+	why   error      // why there is none; nil: not needed
 	warn  func(important bool, text string)
 
-	stop []func() // of those that keep a plan
+	stop []func() // stop the keepers of plans
 }
 
 // newPlans reads what specs say of plans and hours. Where the zone is not known, the days and

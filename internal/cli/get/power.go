@@ -75,8 +75,8 @@ func (o *powerOptions) config(bus *event.Bus, started time.Time) (measurement, e
 	return m, err
 }
 
-// Power is how the power of downloads with these flags is measured, whose bus is for whoever starts
-// to measure, and the models of their links' radios.
+// Power returns how to measure the power of downloads with these flags, and the models of their
+// links' radios. The caller that starts the measurement sets the bus.
 func (o *Options) Power(started time.Time) (power.Config, energy.Models, error) {
 	m, err := o.power.config(&event.Bus{}, started)
 	return m.power, m.models, err
@@ -91,8 +91,8 @@ func (m *meter) Spent() (engine.Spent, bool) {
 	return engine.Spent(s), ok
 }
 
-// meter follows the run of bus until its end, where somebody decides by what is
-// measured; else it is nil.
+// meter adds up the readings of the run of bus for policies that decide by measured energy. For
+// others it is nil.
 func (o *Options) meter(bus *event.Bus) engine.Meter {
 	if o.mode != tuning.EHT.String() && o.power.policy != scheduler.EnergyMin.String() {
 		return nil

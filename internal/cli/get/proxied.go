@@ -59,7 +59,7 @@ func (f optional) Set(text string) error {
 	return nil
 }
 
-// proxies are those that the flags or the environment name.
+// proxies are the proxies that the flags or the environment name.
 type proxies struct {
 	choose func(*url.URL) (*url.URL, error)
 	forced *url.URL // of the flags, for this machine's own names and addresses, too; nil: none
@@ -119,7 +119,7 @@ func (o *proxyOptions) read(text string) (*url.URL, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil { // what it says may hold a password
-		return nil, exit.UsageError{Err: errors.New("--proxy: it is no URL"), Hint: proxyHint}
+		return nil, exit.UsageError{Err: errors.New("--proxy: not a URL"), Hint: proxyHint}
 	}
 	u.Scheme = strings.ToLower(u.Scheme)
 	if err := fetch.CheckProxy(u); err != nil {
@@ -184,7 +184,7 @@ func checkLinkProxy(s link.Spec) error {
 // proxied are links through proxies of their own, which are no interfaces.
 type proxied struct {
 	names []string // sorted
-	only  bool     // nobody has named another link
+	only  bool     // no other link is named
 }
 
 // takeProxied finds the links that --link describes with a proxy and that are no interfaces,

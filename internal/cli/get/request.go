@@ -84,7 +84,7 @@ func (retryFlag) String() string { return "" }
 func (f retryFlag) Set(text string) error {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > 1<<20 {
-		return errors.New("it is no number from 0 on")
+		return errors.New("want a number from 0 on")
 	}
 	return f.tries.Set(strconv.Itoa(n + 1))
 }
@@ -207,9 +207,9 @@ func (o *requestOptions) apply(cfg *fetch.Config) error {
 	switch {
 	case o.method == "":
 	case !httpguts.ValidHeaderFieldName(o.method):
-		return exit.Usagef("-X: this is no method")
+		return exit.Usagef("-X: not a method")
 	case strings.EqualFold(o.method, "HEAD"), strings.EqualFold(o.method, "CONNECT"):
-		return exit.UsageError{Err: fmt.Errorf("-X: %s brings no file", o.method), Hint: "-I asks for the header alone"}
+		return exit.UsageError{Err: fmt.Errorf("-X: %s brings no file", o.method), Hint: "-I fetches the headers only"}
 	}
 	cfg.Method = o.method
 	if !o.inQuery {
@@ -266,7 +266,7 @@ func allowed(list string) (schemes []string) {
 // identify loads the client's certificate, and the keys that servers must have.
 func (o *requestOptions) identify(conf *tls.Config) error {
 	if o.key != "" && o.cert == "" {
-		return exit.Usagef("--key is for --cert")
+		return exit.Usagef("--key needs --cert")
 	}
 	if o.cert != "" {
 		key := o.key
@@ -312,7 +312,7 @@ func readPins(text string) (pins [][sha256.Size]byte, err error) {
 	for word := range strings.SplitSeq(text, ";") {
 		sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(word, prefix))
 		if err != nil || len(sum) != sha256.Size || !strings.HasPrefix(word, prefix) {
-			return nil, exit.UsageError{Err: errors.New("--pinnedpubkey: this is no list of keys"), Hint: "sha256//BASE64[;sha256//BASE64...], or a file with the public key"}
+			return nil, exit.UsageError{Err: errors.New("--pinnedpubkey: not a list of keys"), Hint: "sha256//BASE64[;sha256//BASE64...], or a file with the public key"}
 		}
 		pins = append(pins, [sha256.Size]byte(sum))
 	}

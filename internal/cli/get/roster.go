@@ -26,8 +26,8 @@ const (
 	quietTime  = 2 * time.Second        // from the last word to the last look; where the system tells nothing, between looks
 )
 
-// spareForAuto is how many links may join beside those that are named, where any
-// may: a phone or a laptop gets one or two.
+// spareForAuto is how many unnamed links may join with --links auto: a phone or a laptop gets
+// one or two.
 const spareForAuto = 4
 
 // lister tells of the interfaces as they are now; link.System is one.
@@ -51,7 +51,7 @@ type engineSeat struct{ *engine.Link }
 // Gone implements seat.
 func (engineSeat) Gone() {}
 
-// seats are the places of links; those that are spare are behind the others.
+// seats are the places of links; spare ones come last.
 func seats(links []*engine.Link) []seat {
 	list := make([]seat, 0, len(links))
 	for _, l := range links {
@@ -69,9 +69,8 @@ type member struct {
 	own     string    // the name of a link through a proxy or by a gateway; empty: it is the interface itself
 }
 
-// roster keeps the run's links up to date: those that return, that move to
-// another address or device, and those that were not there at the start and now
-// are. It runs in one goroutine, follow's.
+// roster keeps the run's links up to date: links that return, links with a new address or
+// device, and links that appear after the start. It runs in one goroutine, follow's.
 type roster struct {
 	options *Options
 	plans   *plans
@@ -101,7 +100,7 @@ func (o *Options) spares(begun []chosen, specs map[string]link.Spec) int {
 	return n
 }
 
-// automatic says whether links that nobody named may be used.
+// automatic says whether links may be used without being named.
 func (o *Options) automatic() bool {
 	return len(o.links) == 0 || slices.ContainsFunc(o.links, link.IsGroup)
 }

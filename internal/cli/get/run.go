@@ -67,7 +67,7 @@ type run struct {
 	jar       *cookies.Jar
 	unread    []string // what is to be said of files of cookies
 	proxies   proxies
-	answers   *answers // nil: nobody wants them
+	answers   *answers // nil: no flag asks for them
 	mode      progress.Mode
 	program   *execpolicy.Program // nil: no program decides
 	endPolicy func() *event.PolicyTotals
@@ -82,7 +82,7 @@ type run struct {
 	totals []event.LinkTotals
 }
 
-// warn tells those who watch, unless it is unimportant only with -v.
+// warn reports text to the observers; unimportant text is shown with -v only.
 func (r *run) warn(important bool, text string) {
 	r.bus.Publish(event.Notice{Warning: important, Text: text})
 }
@@ -147,7 +147,7 @@ func (r *run) readPower(context.Context, []string) (err error) {
 	return err
 }
 
-// startObservers starts those who watch, and what gathers the files' ends.
+// startObservers starts the observers, and what collects the files' results.
 func (r *run) startObservers(context.Context, []string) (err error) {
 	if r.watchers, err = r.o.watch(&r.bus, r.mode, r.measure.models, r.stdio); err != nil {
 		return err
@@ -276,7 +276,7 @@ func (r *run) endEvents(err error) {
 	r.bus.Close()
 }
 
-// tell waits for those who watch, and prints what went wrong.
+// tell waits for the observers, and prints what went wrong.
 func (r *run) tell(ctx context.Context, err error) error {
 	watchErr := r.watchers.finish(ctx, r.o, r.stdio, r.result)
 	for _, err := range []error{r.o.cookies.write(r.jar), r.answers.close()} {
@@ -383,7 +383,7 @@ func notBegun(bus *event.Bus, started time.Time, t *task, err error) {
 	case t.one != nil:
 		tell(t.one.URL)
 		return
-	case t.trees: // they are in pages that nobody has read
+	case t.trees: // they are in pages that were not read
 		return
 	}
 	for _, u := range t.urls {

@@ -27,8 +27,8 @@ func (o *settings) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.none, "no-config", false, "do not read ~/.config/mlget/config")
 }
 
-// ReadSettings reads the files of options and sets the flags that the command line has not;
-// urls are those that the files name.
+// ReadSettings reads the configuration files and sets the flags that the command line leaves
+// open. urls are the URLs in these files.
 func (o *Options) ReadSettings(f *pflag.FlagSet, stdin io.Reader) (urls []string, err error) {
 	given := make(map[string]bool) // on the command line
 	f.Visit(func(flag *pflag.Flag) { given[flag.Name] = !isList(flag) })
@@ -50,7 +50,8 @@ func (o *Options) ReadSettings(f *pflag.FlagSet, stdin io.Reader) (urls []string
 	return urls, nil
 }
 
-// ReadFlags sets the flags that a file of options names, but for those that f was given before.
+// ReadFlags sets the flags of a configuration file, except those that f has from the command
+// line.
 func ReadFlags(f *pflag.FlagSet, name string) error {
 	given := make(map[string]bool)
 	f.Visit(func(flag *pflag.Flag) { given[flag.Name] = true })
@@ -112,7 +113,7 @@ func set(f *pflag.FlagSet, given map[string]bool, option configfile.Option) erro
 	case flag == nil:
 		return fmt.Errorf("there is no flag %q", option.Name)
 	case flag.Name == "config", flag.Name == "no-config", flag.Name == "help", flag.Name == "version":
-		return fmt.Errorf("--%s is for the command line", flag.Name)
+		return fmt.Errorf("--%s is allowed on the command line only", flag.Name)
 	case given[flag.Name]:
 		return nil
 	case !has && !isBool:

@@ -52,9 +52,9 @@ func Parse(args []string) (*Options, error) {
 	return o, err
 }
 
-// Share opens the links that the flags name; here, where no link is named, those that lead to
-// this machine itself. If there is no link yet, it waits for one to come, unless all are required.
-// global is as in link.Options.
+// Share opens the links that the flags name; if none is named and here is set, the links that
+// lead to this machine itself. If there is no link yet, it waits for one, unless all are
+// required. global is as in link.Options.
 func (o *Options) Share(ctx context.Context, here, global bool, warn func(important bool, text string)) (*Shared, error) {
 	return o.share(ctx, here, global, nil, warn)
 }

@@ -107,9 +107,9 @@ func (o *Options) choice(t *task, stdio console.IO) error {
 	case t.list == nil && len(t.urls) == 0:
 		return exit.UsageError{Err: errors.New("no URL"), Hint: "mlget --help lists what there is"}
 	case o.wantOutput() > 1:
-		return exit.Usagef("only one of --output -, --json, --report -, --record -, --dump-header - and --head can have standard output; --report FILE and --record FILE go elsewhere")
+		return exit.Usagef("only one of --output -, --json, --report -, --record -, --dump-header - and --head can use standard output; --report FILE and --record FILE write to files")
 	case o.probes() && o.request.alone():
-		return exit.Usagef("--head and --spider send no data, and no other method")
+		return exit.Usagef("--head and --spider cannot be combined with data or another method")
 	case o.probes() && (t.trees || o.output != "" || o.checksum != "" || o.resume):
 		return exit.Usagef("--head and --spider save nothing: not with --output, --continue, --checksum or --recursive")
 	case o.served && (o.output != "" || o.resume || t.trees):
@@ -171,7 +171,7 @@ func (o *Options) only(t *task) (*url.URL, *engine.Checksum, error) {
 		return nil, nil, err
 	}
 	if e.Out != "" || e.Dir != "" {
-		return nil, nil, exit.Usagef("%s has a name for its file already", o.inputFile)
+		return nil, nil, exit.Usagef("%s: the list names the file already", o.inputFile)
 	}
 	if _, _, _, err := t.list.next(); !errors.Is(err, io.EOF) {
 		return nil, nil, several

@@ -104,7 +104,7 @@ func (o *treeOptions) check(trees bool) error {
 		return err
 	}
 	if len(o.accept)+len(o.reject) > 0 || o.acceptRegex+o.rejectRegex != "" || o.level.given || o.cut.given || o.flat {
-		return exit.UsageError{Err: errors.New("--accept, --reject, --level, --cut-dirs and the like choose files of a directory"), Hint: "-r fetches one"}
+		return exit.UsageError{Err: errors.New("--accept, --reject, --level, --cut-dirs and the like need --recursive"), Hint: "-r fetches one"}
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (f *feeder) fetchRules(ctx context.Context, u *url.URL) *rules {
 		case answered && (web.Status/100 == 4 && web.Status != 429 || web.Class == fetch.Protocol):
 			// There is none (RFC 9309, 2.3.1.3).
 		default:
-			r.err = fmt.Errorf("robots.txt says which files to leave alone, and cannot be read: %w", err)
+			r.err = fmt.Errorf("robots.txt cannot be read: %w", err)
 		}
 	})
 	return r

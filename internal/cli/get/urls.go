@@ -91,7 +91,7 @@ func (o *Options) settleNames(t *task) error {
 		t.names = nil
 		return nil
 	case slices.Contains(t.names, "-"):
-		return exit.UsageError{Err: errors.New("standard output takes all URLs, or none"), Hint: "one -o - is for all of them"}
+		return exit.UsageError{Err: errors.New("with -o - all URLs go to standard output"), Hint: "write -o - once"}
 	}
 	sorted := slices.Sorted(slices.Values(t.names))
 	for i, name := range sorted[1:] {

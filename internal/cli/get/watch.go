@@ -20,12 +20,12 @@ import (
 	"github.com/mlget/mlget/internal/rewrite"
 )
 
-// watchers are those who follow a run.
+// watchers are the observers of a run.
 type watchers struct {
 	wait    sync.WaitGroup
 	builder report.Builder
 	err     error         // the record's
-	metrics *metricsWatch // nil: nobody wants any
+	metrics *metricsWatch // nil: no metrics
 	write   *writeOut     // nil: nothing
 }
 
@@ -105,8 +105,8 @@ func (w *watchers) finish(ctx context.Context, o *Options, stdio console.IO, res
 // report says what became of the run.
 func (w *watchers) report(o *Options, stdio console.IO, result *outcome) error {
 	r := w.builder.Report()
-	if !o.quiet && !o.probes() && o.progress != string(progress.ModeJSON) && worthSummary(r) { // who reads JSON wants nothing else
-		_ = report.WriteSummary(stdio.Err, r, o.detail(stdio.Err)) // for people: if nobody reads it, the files are there all the same
+	if !o.quiet && !o.probes() && o.progress != string(progress.ModeJSON) && worthSummary(r) { // JSON output stays pure JSON
+		_ = report.WriteSummary(stdio.Err, r, o.detail(stdio.Err)) // an unreadable standard error is no failure: the files are there
 	}
 	if o.json || o.reportFile == "-" {
 		if err := r.WriteJSON(stdio.Out); err != nil {

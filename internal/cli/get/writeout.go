@@ -44,7 +44,7 @@ func (o *Options) writeOutput(stdio console.IO) (*writeOut, error) {
 	}
 	w, err := newWriteOut(o.writeOut, stdio.In, func(text string) { exit.Print(stdio.Err, errors.New(text), "") })
 	if err == nil && (o.json || o.reportFile == "-" || o.recordFile == "-") && w.toOutput() {
-		return nil, exit.Usagef("a report or a record and --write-out both want standard output; a format that begins with %%{stderr} goes elsewhere")
+		return nil, exit.Usagef("a report or a record and --write-out cannot both use standard output; a format that begins with %%{stderr} goes to standard error")
 	}
 	return w, err
 }

@@ -297,7 +297,7 @@ func (l *commandLine) letter(group string, i int) (ended bool, err error) {
 	return true, l.apply(letter, value, "-"+letter)
 }
 
-// Names are the names that others have for flags, for who is told of a near one.
+// Names are the names of other programs' flags, for suggestions of near ones.
 func Names() (names []string) {
 	for _, r := range table() {
 		for name := range strings.FieldsSeq(r.names) {

@@ -16,7 +16,7 @@ import (
 func dataPlans(ctx context.Context) ([]plan.Status, error) {
 	book, err := plan.Open(time.UTC)
 	if err != nil {
-		return nil, nil //nolint:nilerr // nobody can have used one
+		return nil, nil //nolint:nilerr // no plan can have been used
 	}
 	if plans, err := book.Statuses(); err != nil || len(plans) == 0 {
 		return nil, err // on a phone programs would be started to know the zone

@@ -73,8 +73,7 @@ func Here(ctx context.Context) []power.Finding {
 	return power.Survey(ctx, power.Config{Source: power.Auto, Sysfs: sysfs, Prefix: os.Getenv("PREFIX"), Launch: launch.Of(os.Args), Bus: &event.Bus{}})
 }
 
-// Models reads a file of models; without a name there are those that are
-// built in.
+// Models reads a file of models; without a name it returns the built-in ones.
 func Models(name string) (energy.Models, error) {
 	if name == "" {
 		return energy.Models{}, nil

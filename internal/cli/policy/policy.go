@@ -33,7 +33,7 @@ func Check(given ...string) error {
 func programError(name string, err error) error {
 	return exit.UsageError{
 		Err:  fmt.Errorf("--algorithm %s: %w", name, err),
-		Hint: "a program of this directory is exec:./NAME, and has to be executable; docs/exec-policy.md is what it has to say",
+		Hint: "a program in this directory is exec:./NAME; it must be executable and speak the protocol of docs/exec-policy.md",
 	}
 }
 

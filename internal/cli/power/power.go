@@ -108,7 +108,7 @@ func surveyPower(ctx context.Context, cfg power.Config, asJSON bool, out io.Writ
 	return err
 }
 
-// watchPower prints each reading, until ctx ends or nobody reads it any more.
+// watchPower prints each reading, until ctx ends or standard output is closed.
 func watchPower(ctx context.Context, cfg power.Config, asJSON bool, stdio console.IO) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

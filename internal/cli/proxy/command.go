@@ -241,7 +241,7 @@ func (o *options) config() (proxy.Config, error) {
 	for _, text := range o.allow {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
-			return cfg, exit.UsageError{Err: fmt.Errorf("--allow %s: no network", text), Hint: "--allow 192.168.1.0/24"}
+			return cfg, exit.UsageError{Err: fmt.Errorf("--allow %s: not a network", text), Hint: "--allow 192.168.1.0/24"}
 		}
 		cfg.Allow = append(cfg.Allow, p.Masked())
 	}
@@ -256,7 +256,8 @@ func (o *options) config() (proxy.Config, error) {
 	return cfg, o.checkListen(cfg)
 }
 
-// checkListen refuses to serve other machines where nobody has said which.
+// checkListen refuses an address that other machines can reach if no flag says which may use
+// it.
 func (o *options) checkListen(cfg proxy.Config) error {
 	host, _, err := net.SplitHostPort(o.listen)
 	if err != nil {

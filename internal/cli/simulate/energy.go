@@ -28,7 +28,7 @@ type simulateEnergy struct {
 	maxTime time.Duration
 	doc     bool
 	always  bool // joules are counted, whatever the flags say
-	chosen  bool // somebody said --energy
+	chosen  bool // --energy was given
 }
 
 func (o *simulateEnergy) addFlags(f *pflag.FlagSet) {

@@ -37,7 +37,7 @@ type simulateFiles struct {
 	at     []int
 	known  bool
 	doc    bool
-	chosen bool // somebody said --mode
+	chosen bool // --mode was given
 }
 
 func (o *simulateFiles) addFlags(f *pflag.FlagSet) {

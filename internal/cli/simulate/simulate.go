@@ -106,7 +106,7 @@ long round trips. Above 1, several connections on a link were the better way.`,
 			o.energy.always = o.files.used()
 			for _, flag := range []string{"mode", "concurrency", "known-sizes"} {
 				if cmd.Flags().Changed(flag) && !o.files.used() && !o.files.doc && !o.jobs() {
-					return exit.Usagef("--%s: it is of many files, with --files", flag)
+					return exit.Usagef("--%s needs --files", flag)
 				}
 			}
 			if o.jobs() && !o.files.used() {
@@ -122,8 +122,8 @@ long round trips. Above 1, several connections on a link were the better way.`,
 	return cmd
 }
 
-// unlessEnded leaves a rehearsal where it is when somebody ends it: it has no state to
-// save, and in virtual time nothing looks up.
+// unlessEnded stops a rehearsal as soon as ctx ends: it has no state to save, and virtual time
+// never checks ctx.
 func unlessEnded(ctx context.Context, rehearse func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- rehearse() }()

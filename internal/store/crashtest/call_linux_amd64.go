@@ -239,8 +239,8 @@ func (c *call) linked(r *recorder) error {
 	return nil
 }
 
-// wrote records n bytes at off of the file open as fd. They are read back from it:
-// of a splice nobody else knows them.
+// wrote records n bytes at off of the file open as fd. They are read back from the file, since
+// the arguments of a splice do not contain them.
 func (c *call) wrote(r *recorder, fd int, off, n int64) error {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/fd/%d", r.pid, fd))
 	if err != nil {

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Model is what a file system promises of changes that nobody asked it to make
-// durable. All of them keep a rename whole, but for Any; none promises anything of
-// the bytes of a file.
+// Model is what a file system guarantees about changes that were not synced. All but Any keep a
+// rename whole; none guarantees anything about the bytes of a file.
 type Model uint8
 
 const (

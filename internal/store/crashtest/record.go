@@ -28,12 +28,12 @@ type Fault struct {
 type Calls uint8
 
 const (
-	// Growing are those that need room. Of a disk that is full, or a quota.
+	// Growing calls need room. They fail on a full disk, or by a quota.
 	Growing Calls = iota
 	// Changing are all that change something. Of a file system that has become
 	// read-only.
 	Changing
-	// Syncing are those that make changes durable. Of a disk that is gone.
+	// Syncing calls make changes durable. They fail when the disk is gone.
 	Syncing
 )
 

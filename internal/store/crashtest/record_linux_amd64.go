@@ -30,7 +30,7 @@ func Record(ctx context.Context, p Program) (*Log, *Ended, error) {
 	}
 	defer os.Remove(out.Name()) //nolint:errcheck // in the directory for temporary files
 	defer out.Close()           //nolint:errcheck // it was read
-	// Whoever traces is a thread.
+	// The kernel knows the tracer by its thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	process, err := os.StartProcess(p.Path, p.Args, &os.ProcAttr{
