@@ -36,18 +36,18 @@ func TestPapersPage(t *testing.T) {
 // TestPapersPageIsChecked: each kind of mistake is found.
 func TestPapersPageIsChecked(t *testing.T) {
 	for text, want := range map[string]string{
-		"[shifted](../pkg/scheduler/nothing.go)":                        "no such file",
-		"[shiftedd](../pkg/scheduler/emtcp.go)":                         "no shiftedd",
-		"[emtcp](../pkg/scheduler/emtcp.go)":                            "no emtcp",
-		"[TestEMTCPShifts](../pkg/scheduler/emtcp_test.go)":             "no TestEMTCPShifts",
-		"`mlget simulat --files html`":                                  "no command",
-		"`mlget simulate --filez html`":                                 "--filez",
-		"`mlget --energy-doc URL`":                                      "--energy-doc",
-		"`linklab bench --filez`":                                       "--filez",
-		"`linklab rum`":                                                 "linklab rum",
-		"held by TestEMTCPTurnsFromACongestedLink":                      "is no link",
-		"[energy.md](energie.md)":                                       "no such file",
-		"[shifted](../pkg/scheduler/emtcp.go) `mlget simulate --files`": "",
+		"[limit](../pkg/scheduler/nothing.go)":                        "no such file",
+		"[limitt](../pkg/scheduler/emtcp.go)":                         "no limitt",
+		"[state](../pkg/scheduler/emtcp.go)":                          "no state",
+		"[TestEMTCPShifts](../pkg/scheduler/emtcp_test.go)":           "no TestEMTCPShifts",
+		"`mlget simulat --files html`":                                "no command",
+		"`mlget simulate --filez html`":                               "--filez",
+		"`mlget --energy-doc URL`":                                    "--energy-doc",
+		"`linklab bench --filez`":                                     "--filez",
+		"`linklab rum`":                                               "linklab rum",
+		"held by TestEMTCPTurnsFromACongestedLink":                    "is no link",
+		"[energy.md](energie.md)":                                     "no such file",
+		"[limit](../pkg/scheduler/emtcp.go) `mlget simulate --files`": "",
 	} {
 		problems, _, _ := checkPapers(text, "../../docs")
 		if got := strings.Join(problems, "; "); (got == "") != (want == "") || !strings.Contains(got, want) {
