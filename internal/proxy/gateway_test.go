@@ -77,8 +77,8 @@ func TestGateway(t *testing.T) {
 // TestGatewaySeeks: each seek brings the right bytes, over connections that are there.
 func TestGatewaySeeks(t *testing.T) {
 	server := large(t, true)
-	link := &wire{name: "a"}
-	_, addr := gate(t, server, link, &wire{name: "b"})
+	a, b := &wire{name: "a"}, &wire{name: "b"}
+	_, addr := gate(t, server, a, b)
 	body := testbody.Body{Size: largeSize, Seed: 5}
 	client := &http.Client{Transport: new(http.Transport)}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -102,7 +102,9 @@ func TestGatewaySeeks(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 	}
-	if n := link.dials.Load(); n > seeks/4 {
+	// How many are withdrawn with their request depends on the machine's load. Without any that
+	// is used again there are as many as seeks at least.
+	if n := a.dials.Load() + b.dials.Load(); n > seeks*2/3 {
 		t.Errorf("%d connections for %d seeks", n, seeks)
 	}
 }
