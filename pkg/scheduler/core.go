@@ -385,7 +385,7 @@ func (l *link) forget(cfg *Config) {
 	l.pace = pace{}
 	l.linkUse.failingSince = Never
 	l.gives = 0
-	l.streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}, loss: loss{reordered: l.streams.loss.reordered}}
+	l.streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}, detectors: detectors{loss: loss{reordered: l.streams.loss.reordered}}}
 	l.speeds = speeds{}
 }
 

@@ -60,7 +60,7 @@ func (s *streams) followRTTShift(now Time, l *link) {
 	for range answerSamples {
 		l.rtt.answer(l.rtt.data)
 	}
-	s.explore = exploring{failed: s.explore.failed, wanted: s.explore.wanted}
+	s.explore = exploring{failed: s.explore.failed, rateWatch: rateWatch{wanted: s.explore.wanted}}
 	s.try(now, l.rateSince(s.rttShift.from, now))
 	s.rttShift = rttShift{tried: l.rtt.data}
 }

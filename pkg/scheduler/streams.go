@@ -50,15 +50,20 @@ type streams struct {
 	begun   uint64 // bit s: stream s was asked for something, or opened
 	broken  uint64 // bit s: a request of stream s was cut short, and nothing has come since
 	piped   uint64 // bit s: stream s was asked for something behind something else, and not flushed
-	loss    loss
-	queue   queueDetector
 	conn    [MaxStreams]conn
 	ahead   ahead
 
+	detectors
 	narrowing narrowing
-	rttShift  rttShift
 	explore   exploring
 	trial     trial
+}
+
+// detectors see signs that a link could carry more over more connections.
+type detectors struct {
+	loss     loss
+	queue    queueDetector
+	rttShift rttShift
 }
 
 // server is how a link's server treats connections.
