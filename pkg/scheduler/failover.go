@@ -215,7 +215,7 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 		out = c.start(id, 0, c.ledger.takeLast(size, c.limit()), out)
 	} else if len(c.ledger.free) > 0 {
 		out = c.start(id, 0, c.ledger.take(size, c.limit()), out)
-	} else if victim := v.slowest(id); victim != NoLink && c.links[victim].silent(c.now) {
+	} else if victim := v.Slowest(id); victim != NoLink && c.links[victim].silent(c.now) {
 		var o eta
 		v.eta(victim, &o)
 		if s, _ := o.latest(noStream); s != noStream && o.last[s].duplicate == NoChunk && (c.batch == nil || !o.last[s].guess && c.mayHelp(id, 0, o.last[s])) {
