@@ -138,7 +138,7 @@ func (o *eta) doubling(s StreamID, bytes int64) float64 {
 // second, came while its rate was measured, and no queue stands before the link: the next round
 // trips will bring more. One that has not brought its first window is slow by other means.
 func (l *link) rising(s StreamID, rate float64) bool {
-	if l.streams.most > 1 || without("rising") || l.rtt.waited(l.rtt.data) {
+	if l.streams.most > 1 || without("rising") || l.rtt.queued(l.rtt.data) {
 		return false
 	}
 	opened, recent := l.streams.conn[s].brought, max(rateWindow, 2*l.rtt.path()).Seconds()

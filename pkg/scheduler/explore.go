@@ -179,7 +179,7 @@ func (s *streams) advance(now Time, l *link, t task, usable bool) advice {
 		}
 	case handshaking:
 		switch {
-		case handshook && !l.rtt.waited(l.rtt.latest):
+		case handshook && !l.rtt.queued(l.rtt.latest):
 			s.most++
 			e.begin(pairing, now, l)
 		case handshook && e.bursty() && l.speeds.total[0] > e.first:

@@ -104,7 +104,7 @@ func (l *link) silent(now Time) bool {
 	default:
 		limit = silentConnect
 	}
-	return l.health.idle(now) > l.rtt.patient(limit, l.health.inVain)
+	return l.health.idle(now) > l.rtt.silenceLimit(limit, l.health.inVain)
 }
 
 // slow says whether a link has been below a limit for a while: the greater of the thesis's two.
@@ -224,6 +224,6 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 	}
 	l := &c.links[id]
 	l.health.probing = len(out) > before
-	l.rtt.probe()
+	l.rtt.beginProbe()
 	return out
 }

@@ -170,7 +170,7 @@ func (s *streams) dropSurplus(l *link) {
 	if without("fold") {
 		return
 	}
-	if s.trial.began == 0 && !l.rtt.waited(l.rtt.data) {
+	if s.trial.began == 0 && !l.rtt.queued(l.rtt.data) {
 		most = max(most, s.initial)
 	}
 	room := l.est.capacity() * l.rtt.min.Seconds() / initialWindow
@@ -294,7 +294,7 @@ func (s *streams) needless(ch *chunk, now Time) bool {
 // anyOverdue says whether a stream of a link may have been silent for too long, which is cheaper to
 // see than for each request.
 func (l *link) anyOverdue(now Time) bool {
-	least := l.rtt.patient(silentAgain, 0) + l.turnTime()
+	least := l.rtt.silenceLimit(silentAgain, 0) + l.turnTime()
 	for i := range l.load.queues {
 		if l.load.queues[i].requests > 0 && now-l.streams.conn[i].heard > least {
 			return true
@@ -319,7 +319,7 @@ func (c *Core) releaseSilent(id LinkID, out []Action) []Action {
 		if s.worked&(1<<ch.stream) == 0 {
 			limit = silentConnect
 		}
-		if ch.link != id || c.now-s.conn[ch.stream].heard <= l.rtt.patient(limit, s.conn[ch.stream].inVain)+turn || !s.flowing(ch.stream, c.now) {
+		if ch.link != id || c.now-s.conn[ch.stream].heard <= l.rtt.silenceLimit(limit, s.conn[ch.stream].inVain)+turn || !s.flowing(ch.stream, c.now) {
 			continue
 		}
 		if s.needless(ch, c.now) {
