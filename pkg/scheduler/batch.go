@@ -2,22 +2,21 @@ package scheduler
 
 import "fmt"
 
-// A batch is a job of many files. Its Core (Config.Batch) does not know files as
-// such: they lie one behind the other in one space of addresses, as pieces, which
-// whoever drives the Core lays out. A request never crosses the end of a piece.
-// So all that serves the tail of one file serves the tail of the job: links and
-// connections end together however the bytes are cut into files, and a connection
-// has its next request, for whatever file, before it has run dry.
+// A batch is a job of many files. Its Core (Config.Batch) does not know files as such: they lie one
+// behind the other in one address space, as pieces, which the driver of the Core lays out. A
+// request never crosses the end of a piece. So the rules for the end of one file hold for the end
+// of the job: links and connections end together however the bytes are cut into files, and a
+// connection has its next request, for whatever file, before it has run dry.
 //
 //	Added     a piece is wanted
-//	Voided    nobody wants these bytes any more, or they do not exist
-//	Expected  how much is still to be Added, as far as one knows; none: nothing is
+//	Voided    these bytes are no longer wanted, or do not exist
+//	Expected  how much is still to be Added, as far as is known; 0: nothing
 //	Planned   how a link should use its connections
 //
-// These, and what Finished and Failed tell, take effect with an input of another
-// kind, a Tick mostly, when all that has happened has been told. Until the first Expected it is taken that
-// very much is to come. The first bytes of a file of unknown size tell the most when
-// they come early: files in progress go before others.
+// These, and what Finished and Failed tell, take effect with an input of another kind, mostly a
+// Tick, when all that has happened has been told. Until the first Expected very much is taken to
+// be still to come. Files in progress go before others, except that the first bytes of files of
+// unknown size are requested early where that tells the most.
 
 // MaxClasses is how many classes of files there can be: small, medium and large
 // ones (guner-kosar).
@@ -33,11 +32,11 @@ type Piece struct {
 	Range Range `json:"range"`
 	File  int32 `json:"file"`
 	Class Class `json:"class,omitempty"`
-	// Guess says that the file's size is not known. As long as it is not, the piece
-	// is asked for once: as a whole, or only its beginning where the whole would take
-	// a connection too long. From the first response, whatever it is to, the driver
-	// voids what does not exist, or adds another piece, before it tells of a byte;
-	// with neither, the file is taken to be at least as long.
+	// Guess says that the file's size is not known. Until it is, the piece is requested
+	// once: as a whole, or only its beginning if the whole would take a connection too
+	// long. When the first response tells the size, the driver voids what does not exist,
+	// or adds another piece, before it tells of a byte; if it does neither, the file is
+	// taken to be at least as long as the piece.
 	Guess bool `json:"guess,omitempty"`
 }
 

@@ -13,7 +13,7 @@ package scheduler
 func (c *Core) endsBefore(i int, in Input, out []Action) []Action {
 	ch := c.flight.chunks[i]
 	l := &c.links[ch.link]
-	l.rtt.saw(in.RTT)
+	l.rtt.observeMin(in.RTT)
 	out = c.end(i, out)
 	l.streams.worked |= 1 << ch.stream // its connection stands
 	l.streams.broken &^= 1 << ch.stream

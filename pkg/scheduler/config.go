@@ -9,23 +9,23 @@ import (
 // default.
 type Config struct {
 	Links  int     // how many links there are; each is down until its LinkUp
-	Policy Policy  // who says how much; it serves this Core alone
+	Policy Policy  // decides how much each link asks for; it serves this Core alone
 	Size   int64   // the object's size in bytes; -1 until Sized tells it
-	Have   []Range // what is there already: sorted and disjoint
+	Have   []Range // the bytes that are there already: sorted and disjoint
 
 	// First is the size in bytes of each link's first request while the
 	// object's size is unknown: the k-th link asks for the k-th piece of it,
 	// so that every link's first request is probe and data together.
-	// Default 128 KiB; of a batch, with an Overlap, or where but one link is
-	// usable, 1 MiB.
+	// Default 128 KiB, or 1 MiB of a batch, with an Overlap, or with only one
+	// usable link.
 	First int64
 	// Overlap is the fraction of a request after which the link's next one is
 	// sent (skjolden, 4.2.2: 0.6). 0 means just in time: when what is left
 	// will last for no longer than the round trip of the next one.
 	Overlap float64
-	// Parallelism is how many streams, connections of its own each, a link
-	// has. 0 means one, or six of a batch, and more where a link is far, or more
-	// are seen to carry more.
+	// Parallelism is how many streams a link has, each a connection of its own.
+	// 0 means one, or six for a batch, and more where a link is far, or is seen
+	// to carry more over more of them.
 	Parallelism int
 	// Window bounds how many bytes ahead of the last Drained may be asked
 	// for; 0: no bound.
@@ -36,11 +36,11 @@ type Config struct {
 	NoSteal    bool
 	NoFailover bool
 	// Limited says that the links share a rate which they could exceed: nothing is fetched
-	// twice then, for it would come later.
+	// twice then, since that would delay the rest.
 	Limited bool
 
-	// TLS says that connections begin with its handshake, which costs each of them a round
-	// trip, some kilobytes and the work of both ends.
+	// TLS says that connections begin with a TLS handshake, which costs each of them a round
+	// trip, some kilobytes and work at both ends.
 	TLS bool
 
 	// Energy decides whether links are left idle for the sake of energy.

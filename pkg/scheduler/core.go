@@ -233,7 +233,7 @@ func (c *Core) task() task {
 func (c *Core) received(i int, in Input, out []Action) []Action {
 	ch := &c.flight.chunks[i]
 	l := &c.links[ch.link]
-	l.rtt.saw(in.RTT)
+	l.rtt.observeMin(in.RTT)
 	l.streams.server.single = l.streams.server.single || in.Single && c.batch == nil // which may have other servers
 	l.streams.server.lasting = l.streams.server.lasting || in.Lasting
 	if in.Answered && l.streams.ahead.answered == 0 {
@@ -242,8 +242,8 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	if in.Held {
 		l.health.lastByte, l.streams.conn[ch.stream].heard = c.now, c.now
 	}
-	l.rtt.carried(in.Trip)
-	l.rtt.shook(in.Shook, in.Handshake)
+	l.rtt.observeData(in.Trip)
+	l.rtt.observeHandshake(in.Shook, in.Handshake)
 	l.streams.loss.reordered = max(l.streams.loss.reordered, in.Reordered)
 	// A shrunk chunk may report bytes beyond its new end: they are waste.
 	got := min(max(in.Bytes, ch.got), ch.rng.Len())
@@ -278,7 +278,7 @@ func (c *Core) received(i int, in Input, out []Action) []Action {
 	case Finished:
 		c.meter(l, ch)
 		if l.health.probing && l.health.banned {
-			l.rtt.regain()
+			l.rtt.endBan()
 			out = append(out, l.unban(c.now, ch.link))
 		}
 		out = c.resolveDuplicate(ch, out)
@@ -385,7 +385,7 @@ func (l *link) forget(cfg *Config) {
 	l.pace = pace{}
 	l.linkUse.failingSince = Never
 	l.gives = 0
-	l.streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}, loss: loss{reordered: l.streams.loss.reordered}}
+	l.streams = streams{most: cfg.firstStreams(), server: server{tls: cfg.tlsTrips()}, detectors: detectors{loss: loss{reordered: l.streams.loss.reordered}}}
 	l.speeds = speeds{}
 }
 
@@ -414,7 +414,7 @@ func (c *Core) upDown(in Input, out []Action) []Action {
 		l.est.known = in.Bandwidth
 	}
 	if in.RTT > 0 {
-		l.rtt.set(in.RTT)
+		l.rtt.setMin(in.RTT)
 	}
 	if l.health.banned { // its interface says that it is back: no need to wait
 		out = append(out, l.unban(c.now, in.Link))

@@ -6,55 +6,52 @@ import (
 	"slices"
 )
 
+// The constants were chosen by hand over the simulator's suite of lists unless a source is named;
+// see docs/scheduler.md.
 const (
-	// batchStreams is how many connections a link begins with where there are many
-	// files, as browsers do: a server works on them at the same time.
+	// batchStreams is how many connections a link begins with where there are many files, as
+	// many as browsers have (six a host): a server works on them at the same time.
 	batchStreams = 6
-	// batchQueued bounds the requests in flight on a connection, unmetQueued while
-	// nothing is known of its link.
+	// batchQueued bounds the requests in flight on a connection, unmetQueued before anything is
+	// known of its link.
 	batchQueued = 32
 	unmetQueued = 4
-	// aheadTrips is for how many round trips a connection should have been asked
-	// for bytes, at its part of the link's rate, but not for less than aheadFloor.
-	// Connections are not alike; what is asked for too early costs nothing before
-	// the end of the job.
+	// A connection should have been asked for what its share of the link's rate brings in
+	// aheadTrips round trips, at least aheadFloor. Connections differ, and what is requested too
+	// early costs nothing before the end of the job.
 	aheadTrips = 1.5
 	aheadFloor = 100 * Millisecond
-	// While a connection starts slowly it should have been asked for aheadWindows
-	// times what it has brought so far, up to aheadGrowth bytes, or aheadUnmet while
-	// its link has not been measured.
+	// In slow start a connection should have been asked for aheadWindows times what it has brought
+	// so far, up to aheadGrowth bytes, or aheadUnmet before its link has been measured.
 	aheadWindows = 4
 	aheadGrowth  = 64 << 10
 	aheadUnmet   = 256 << 10
-	// Where a plan gives a far link no more than aheadLone connections, each has to fill it
-	// by itself, and what is measured of its slow start is a trip late: it should have been
-	// asked for aheadDoubled times what it has brought, which the next two trips bring,
-	// until that is aheadWindows times what it would be asked for anyway. More of them fill
-	// it soon, and would have much in hand when some are to go.
+	// Where a plan gives a far link no more than aheadLone connections, each has to fill the link
+	// by itself, and what is measured of its slow start is a round trip late. So it should have
+	// been asked for aheadDoubled times what it has brought, which the next two round trips bring,
+	// until that is aheadWindows times its usual amount.
 	aheadLone    = 2
 	aheadDoubled = 2
-	// briefTrips: a file of unknown size that takes a connection no longer than so
-	// many round trips is never shared out.
+	// A file of unknown size that takes a connection no longer than briefTrips round trips is not
+	// shared out.
 	briefTrips = 4
 	// movedMost is how often a request that was not answered may be made anew over another
-	// connection of its link: it would go to and fro for ever. Chosen by hand; at 1 the list
-	// html/600 of linklab's sydney takes 0.8 % longer.
+	// connection of its link, lest it go to and fro. At 1 the list html/600 of linklab's sydney
+	// takes 0.8 % longer.
 	movedMost = 4
-	// movedTrips is how many of the thief's round trips the moving of a request for a
-	// file of unknown size must gain.
+	// movedTrips is how many of the thief's round trips the moving of a request for a file of
+	// unknown size must gain.
 	movedTrips = 1
-	// learnTrips is for how many round trips a job still lasts when files of unknown
-	// size begin to go before those in progress: until an answer is here, behind all that its
-	// connection was asked for before, and until what it tells of has been shared out.
-	// It takes learnFirst of a connection that has nothing else to do.
+	// When a job lasts no more than learnTrips round trips, files of unknown size go before those
+	// in progress: an answer comes behind all that its connection was asked for before, and what
+	// it tells of must still be shared out. It takes learnFirst round trips of an idle connection.
 	learnTrips = 6
 	learnFirst = 2.5
-	// dryTrips is for how many round trips idle connections wait for what nobody may be
-	// asked for yet.
+	// Idle connections wait for dryTrips round trips for bytes that may not be requested yet.
 	dryTrips = 5
-	// wholePiece is up to how many bytes a piece is asked for as a whole, if that
-	// takes a connection no longer than wholeSeconds: what slow ones have in hand at
-	// the end has to be taken from them. Up to leastWhole it may take longer.
+	// A piece of at most wholePiece bytes is asked for as a whole if that takes a connection no
+	// longer than wholeSeconds, since what slow ones have in hand at the end has to be taken from
+	// them. A piece of at most leastWhole bytes may take longer.
 	wholePiece   = 1 << 20
 	wholeSeconds = 2
 	leastWhole   = 256 << 10

@@ -31,6 +31,9 @@ type energyPlan struct {
 	n      int
 	all    [maxCandidates]candidate
 	chosen linkSet // those that were chosen last
+	sure   linkSet // those whose rate was told or measured
+	tried  linkSet // those whose rate was measured
+	begun  linkSet // those that have been measured for a while
 	left   float64 // bytes
 	first  float64 // bytes of a first request
 	sized  bool    // left is known
@@ -95,9 +98,10 @@ func (c *Core) energyPlan(hopeful bool) energyPlan {
 		}
 	}
 	for k := range m.n {
-		if c.links[m.all[k].id].linkUse.chosen {
-			m.chosen |= 1 << k
-		}
+		m.chosen.put(k, c.links[m.all[k].id].linkUse.chosen)
+		m.sure.put(k, m.all[k].sure)
+		m.tried.put(k, m.all[k].tried)
+		m.begun.put(k, m.all[k].begun)
 	}
 	return m
 }
@@ -176,6 +180,15 @@ func slowStart(trip Time, bytes float64) Time {
 }
 
 func (s linkSet) has(k int) bool { return s&(1<<k) != 0 }
+
+// all says whether every link of s is in o.
+func (s linkSet) all(o linkSet) bool { return s&^o == 0 }
+
+func (s *linkSet) put(k int, in bool) {
+	if in {
+		*s |= 1 << k
+	}
+}
 
 // everyone is the set of all candidates.
 func (m *energyPlan) everyone() linkSet { return 1<<m.n - 1 }
@@ -283,39 +296,9 @@ func (m *energyPlan) rate(s linkSet) (sum float64) {
 // was measured to carry, needs less than half of the time.
 func (m *energyPlan) deadlineIsFar() bool {
 	for k := range m.n {
-		if m.all[k].tried && m.energyInTime(1<<k, spareToGamble) < forever {
+		if m.tried.has(k) && m.energyInTime(1<<k, spareToGamble) < forever {
 			return true
 		}
 	}
 	return false
-}
-
-// tried says whether all of a set's links have been measured.
-func (m *energyPlan) tried(s linkSet) bool {
-	for k := range m.n {
-		if s.has(k) && !m.all[k].tried {
-			return false
-		}
-	}
-	return true
-}
-
-// measured says whether any of a set's links has been measured for a while.
-func (m *energyPlan) measured(s linkSet) bool {
-	for k := range m.n {
-		if s.has(k) && m.all[k].begun {
-			return true
-		}
-	}
-	return false
-}
-
-// sure says whether of all of a set's links it is told or measured what they carry.
-func (m *energyPlan) sure(s linkSet) bool {
-	for k := range m.n {
-		if s.has(k) && !m.all[k].sure {
-			return false
-		}
-	}
-	return true
 }

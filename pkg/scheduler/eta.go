@@ -3,25 +3,26 @@ package scheduler
 import "math/bits"
 
 const (
-	// connectRTTs is how many round trips pass before the first byte over a
-	// stream that has to connect first, in clear, and reconnectRTTs before one whose
-	// HTTP/1.1 connection was closed in the middle of a range is at its rate
-	// again: handshake, request, and the first steps of slow start.
+	// connectRTTs is how many round trips pass before the first byte on a stream that has to
+	// connect first, in clear: handshake and request. reconnectRTTs is the same for a stream whose
+	// HTTP/1.1 connection was closed in the middle of a range, until it is at its rate again: the
+	// first steps of slow start are added.
 	connectRTTs   = 2
 	reconnectRTTs = 4
-	// freshTrips is for how many round trips a connection that was made ahead is expected to
-	// bring what its windows are, whatever the link has carried so far: that came over others.
+	// For freshTrips round trips a connection that was opened ahead is expected to bring its
+	// windows, whatever the link has carried so far, since that came over others. Chosen by hand;
+	// see fresh-eta in docs/scheduler.md.
 	freshTrips = 2
-	// risingPart: see rising.
+	// risingPart of a connection's bytes came while its rate was measured if it is still in slow
+	// start, which doubles in each of the two round trips of that: 3/4.
 	risingPart = 0.75
-	// unknownTrip stands for a round trip that has not been measured.
+	// unknownTrip stands for a round trip that has not been measured. Chosen by hand.
 	unknownTrip = 50 * Millisecond
-	// initialWindow is what a connection brings in its first round trip, in bytes
-	// (RFC 6928).
+	// initialWindow is how many bytes a connection brings in its first round trip (RFC 6928).
 	initialWindow = 10 * segment
 	// forever is more seconds than any request takes.
 	forever = 1e9
-	// speedGrowth: see speed.
+	// speedGrowth is the factor by which a window grows in a round trip at most: see speed.
 	speedGrowth = 2
 	// noStream names no stream.
 	noStream StreamID = -1
@@ -36,15 +37,15 @@ type eta struct {
 	streams *streams
 	last    [MaxStreams]*chunk
 	now     Time
-	full    float64             // the same, whatever another stream would take of it
+	full    float64             // the rate, before a thief without work takes its part of it
 	speeds  *speeds             // how the rate is shared
 	sum     float64             // of the speeds of the streams at work
 	late    uint64              // bit s: stream s has been silent for longer than expected
-	fresh   uint64              // bit s: stream s was made ahead, and its first bytes are not due yet
+	fresh   uint64              // bit s: stream s was opened ahead, and its first bytes are not due yet
 	passed  uint64              // bit s: nothing could be done for stream s
 	owed    [MaxStreams]int64   // bytes
 	wait    [MaxStreams]float64 // seconds until the first of them
-	copied  [MaxStreams]float64 // seconds until the copy is there of what each was asked for at the last
+	copied  [MaxStreams]float64 // seconds until the duplicate of each one's last request is done
 }
 
 // eta fills in the estimate of a link. A link whose rate is unknown is taken to be as fast as
@@ -86,10 +87,9 @@ func (v View) eta(id LinkID, o *eta) {
 	o.full = o.rate
 }
 
-// speed is what a stream carries, or would carry, in bytes per second. The few
-// connections that are still at work at the end grow by what the idle ones leave, but
-// hardly by more than their window does in a round trip; what the link has carried of late
-// was carried by those that are idle, too.
+// speed is what a stream carries, or would carry, in bytes per second. The few connections that
+// are still at work at the end grow by what the idle ones leave, but hardly by more than their
+// window does in a round trip. What the link has carried of late includes the idle ones' part.
 func (o *eta) speed(s StreamID) float64 {
 	if o.fresh&(1<<s) != 0 {
 		return float64(o.owed[s]) / max(o.trip, o.doubling(s, o.owed[s]))
@@ -115,9 +115,8 @@ func (o *eta) window(s StreamID) int64 {
 // end is in how many seconds a stream will be done.
 func (o *eta) end(s StreamID) float64 { return o.wait[s] + o.lasts(s, o.owed[s]) }
 
-// lasts is how many seconds a stream receives so many bytes for: at its rate, but
-// while its connection starts slowly each round trip brings twice what the one
-// before did (RFC 5681, 3.1).
+// lasts is how many seconds a stream takes to receive so many bytes: at its rate, or in slow start,
+// where each round trip brings twice what the one before did (RFC 5681, 3.1), whichever is longer.
 func (o *eta) lasts(s StreamID, bytes int64) float64 {
 	rounds := o.doubling(s, bytes)
 	if without("slow-start-eta") {
@@ -130,8 +129,7 @@ func (o *eta) lasts(s StreamID, bytes int64) float64 {
 	return min(forever, max(float64(bytes)/rate, rounds))
 }
 
-// doubling is how many seconds a stream receives so many bytes for if each round trip
-// brings twice what the one before did.
+// doubling is how many seconds a stream takes to receive so many bytes in slow start.
 func (o *eta) doubling(s StreamID, bytes int64) float64 {
 	return float64(o.trip * float64(bits.Len64(uint64(bytes/o.window(s)))))
 }
@@ -140,7 +138,7 @@ func (o *eta) doubling(s StreamID, bytes int64) float64 {
 // second, came while its rate was measured, and no queue stands before the link: the next round
 // trips will bring more. One that has not brought its first window is slow by other means.
 func (l *link) rising(s StreamID, rate float64) bool {
-	if l.streams.most > 1 || without("rising") || l.rtt.waited(l.rtt.data) {
+	if l.streams.most > 1 || without("rising") || l.rtt.queued(l.rtt.data) {
 		return false
 	}
 	opened, recent := l.streams.conn[s].brought, max(rateWindow, 2*l.rtt.path()).Seconds()
@@ -182,7 +180,7 @@ func (o *eta) duplicated() (set uint64) {
 	return set
 }
 
-// copyEnds is in how many seconds a copy will be there.
+// copyEnds is in how many seconds a duplicate will be done.
 func (v View) copyEnds(ch *chunk) float64 {
 	l := &v.core.links[ch.link]
 	bytes := l.load.queues[ch.stream].pending + ch.left() // copies are not among the former
@@ -193,8 +191,8 @@ func (v View) copyEnds(ch *chunk) float64 {
 	return min(forever, end)
 }
 
-// due is in how many seconds the next byte of ch, the first of its stream's
-// requests, is to be expected. What is late is expected to be as late again.
+// due is in how many seconds the next byte of ch, the first of its stream's requests, is expected.
+// A late one is expected to be as late again.
 func (l *link) due(ch *chunk, now Time) float64 {
 	in := l.expected(ch) - now
 	if in < 0 {
@@ -239,8 +237,8 @@ func (l *link) trips() Time {
 	return fewest
 }
 
-// delay is in how many seconds the first byte of another request on a stream
-// would come: what it still has to receive delays it, but not below a round trip.
+// delay is in how many seconds the first byte of another request on a stream would come: after what
+// the stream still has to receive, and not before a round trip has passed.
 func (o *eta) delay(stream StreamID) float64 {
 	trips := o.trip * float64(o.streams.trips(stream))
 	if o.owed[stream] == 0 { // at no rate, either
@@ -249,9 +247,9 @@ func (o *eta) delay(stream StreamID) float64 {
 	return max(trips, o.wait[stream]+float64(o.owed[stream])/o.speed(stream))
 }
 
-// soonest is in how many seconds a stream would have so many bytes more. A thief's end
-// is counted as a victim's is, or two streams would each seem to be the sooner one, and
-// take the same bytes from each other by turns.
+// soonest is in how many seconds a stream would have so many bytes more. A thief's end is estimated
+// as a victim's is: otherwise two streams would each seem to be the sooner one, and take the same
+// bytes from each other in turns.
 func (o *eta) soonest(stream StreamID, bytes int64) float64 {
 	after := o.wait[stream] + o.lasts(stream, o.owed[stream]+bytes)
 	return max(o.delay(stream)+o.next(stream, bytes), after)

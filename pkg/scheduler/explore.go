@@ -1,23 +1,25 @@
 package scheduler
 
-// A server may limit the rate of each connection (nginx's limit_rate, the pacing of a
-// CDN), and one then leaves most of its link idle. It looks like a link that is full, but
-// no queue stands before it, and a second connection brings as much again. Both are
-// looked for, the cheaper one first, on a link that has one connection, no matter what
-// is lost there: a little is asked for over another one. If its handshake had to wait,
-// the link is full, and that was all. If not, the new connection stays for as long as it
-// takes to see whether it brings more, and then many are tried (see try). Where bytes come
-// in bursts a handshake may have waited behind the next of them, and the
+// A server may limit the rate of each connection (nginx's limit_rate, the pacing of a CDN), so that
+// one connection leaves most of its link idle. Such a link looks full, but no queue stands before
+// it, and a second connection brings as much again. Both signs are looked for on a link with one
+// connection, the cheaper one first: a little is requested over a second connection. If that
+// handshake waited in a queue, the link is full, and the exploration ends. If not, the new
+// connection stays until it is clear whether it brings more, and then many are tried (see try).
+// Where bytes come in bursts a handshake may have waited behind the next burst, and the
 // connections themselves have to tell.
 //
-// A link that builds up its rate is not full for moments either, and a new connection may
-// make it begin anew (skjolden, 4.4.3.3): it is left alone until its rate has been level
-// for as long as that of such links never is.
+// A link that builds up its rate is not full for moments either, and a new connection may make it
+// begin anew (skjolden, 4.4.3.3). So it is left alone until its rate has been level for longer
+// than the rate of such links ever is.
+//
+// The constants were chosen by hand over the simulator's suites; see pair-trial in
+// docs/scheduler.md.
 const (
-	// levelWindow is over how long a rate is measured, but not for less than levelTrips
-	// round trips. It has been level when so many windows in a row as levelFirst were not
-	// above the least of them by more than levelGrowth; levelMore times as many after each
-	// time that it has grown, up to levelMost.
+	// A rate is measured over levelWindow, but not less than levelTrips round trips. It is level
+	// when levelFirst windows in a row were not above the least of them by more than levelGrowth;
+	// levelMore times as many after each time that it grew, up to levelMost. levelWeight is that
+	// of the latest window in the mean.
 	levelWindow = 250 * Millisecond
 	levelTrips  = 4
 	levelFirst  = 4
@@ -25,59 +27,51 @@ const (
 	levelMost   = 256
 	levelGrowth = 1.1
 	levelWeight = 0.25
-	// A server that sends in bursts is silent for pauseTrips round trips, at least
-	// pauseFloor, in between, which a link that is full is not. One that is not longer than
-	// pauseMost (nginx counts in seconds) tells as much as a level rate; after a failure two.
+	// A server that sends in bursts is silent for pauseTrips round trips, at least pauseFloor, in
+	// between, which a full link is not. A pause not longer than pauseMost (nginx counts in
+	// seconds) tells as much as a level rate; after a failed exploration two are needed.
 	pauseTrips = 3
 	pauseFloor = 60 * Millisecond
 	pauseMost  = 1200 * Millisecond
-	// startedTrips: a connection's slow start is over when it has brought so many times
-	// what its rate brings in a round trip.
+	// startedTrips: slow start is over when a connection has brought so many times what its rate
+	// brings in a round trip.
 	startedTrips = 3
-	// A round trip that took more than queueTrips of the least one, and queueFloor more
-	// than it, has waited in a queue.
+	// A round trip that took more than queueTrips of the least one, and queueFloor more than it,
+	// has waited in a queue.
 	queueTrips = 1.5
 	queueFloor = 5 * Millisecond
-	// shakeTrips, shakeFloor is how long a handshake is waited for.
+	// A handshake is waited for shakeTrips round trips, at least shakeFloor.
 	shakeTrips = 4
 	shakeFloor = Second
-	// Two connections are one more than needed unless they bring pairGain times what one
-	// did within pairTrips round trips, at least levelWindow, and the older one has kept
-	// pairKeeps of its rate. Where bytes come in bursts it may take pauseMost, and
-	// is settled as soon as the new one brings something while the older one pauses, for
-	// pairFloor at least: on a link that is full, a lost packet may keep it from its bytes
-	// for a round trip with the queue.
+	// Two connections are worth it if they bring pairGain times what one did, within pairTrips
+	// round trips, at least levelWindow, and the older one has kept pairKeeps of its rate. Where
+	// bytes come in bursts it may take pauseMost, and is decided as soon as the new one brings
+	// something while the older one pauses, for at least pairFloor: on a full link a lost packet
+	// may hold back its bytes for a round trip with the queue.
 	pairGain  = 1.5
 	pairKeeps = 0.85
 	pairTrips = 6
 	pairFloor = 100 * Millisecond
-	// levelWorth and pauseWorth are how long what nobody was asked for must last for a
-	// level rate to be doubted, and for pauses to be made use of.
+	// An exploration is worth it if the bytes that no link was asked for last levelWorth, or
+	// pauseWorth where bytes come in bursts.
 	levelWorth = 4 * Second
 	pauseWorth = Second
-	// exploreTries in vain are enough; the second one comes exploreRest after the first.
+	// No more is tried after exploreTries in vain; the second comes exploreRest after the first.
 	exploreTries = 2
 	exploreRest  = 4 * Second
 )
 
-// exploring is where a link's exploration stands.
+// exploring is the state of a link's exploration.
 type exploring struct {
-	window  countMark // when the present window began; at 0: none has
-	windows int       // since the link's slow start was over, or it was last silent
-	least   float64   // bytes per second, of the windows that were level
-	mean    float64   // bytes per second, of the latest windows
-	level   int       // windows in a row
-	wanted  int       // how many of them are; 0: levelFirst
-	pauses  int
-	paused  bool
+	rateWatch
 
 	step   exploringStep
-	chunk  ChunkID // asked for over another connection
-	since  Time
-	shakes int   // handshakes that the link had made when the step began
-	bytes  int64 // and that it had received
-	first  int64 // of these, over its first connection
-	// The handshake has not told that the link is not full.
+	chunk  ChunkID // the request over another connection
+	since  Time    // when the step began
+	shakes int     // handshakes of the link until then
+	bytes  int64   // bytes received until then
+	first  int64   // of these, over its first connection
+	// doubtful: the handshake does not show that the link is not full.
 	doubtful bool
 
 	failed    int
@@ -92,6 +86,18 @@ const (
 	pairing                   // two connections are at work
 )
 
+// rateWatch sees whether the rate of a link with one connection is level, or pauses.
+type rateWatch struct {
+	window  countMark // when the present window began; at 0: none has
+	windows int       // since the link's slow start was over, or it was last silent
+	least   float64   // bytes per second, of the windows that were level
+	mean    float64   // bytes per second, of the latest windows
+	level   int       // level windows in a row
+	wanted  int       // how many of them are needed; 0: levelFirst
+	pauses  int       // seen since the link was last silent for longer
+	paused  bool      // at the latest look
+}
+
 // watch looks at what a link with one connection brings.
 func (e *exploring) watch(now Time, l *link) {
 	s := &l.streams
@@ -99,41 +105,48 @@ func (e *exploring) watch(now Time, l *link) {
 		e.window.at = 0
 		return
 	}
-	silence := now - l.health.lastByte
-	paused := silence > longest(pauseFloor, pauseTrips, l.rtt.path())+l.recordTime()
-	switch {
-	case paused && !e.paused:
-		e.pauses++
-	case silence > longest(pauseMost, pauseTrips, l.rtt.path()):
-		e.pauses = 0
-	}
-	e.paused = paused
+	e.countPauses(now-l.health.lastByte, l)
 	switch {
 	case e.window.at == 0:
 		e.window, e.windows, e.level = l.mark(now), 0, 0
-		return
-	case now-e.window.at < longest(levelWindow, levelTrips, l.rtt.path()):
-		return
+	case now-e.window.at >= longest(levelWindow, levelTrips, l.rtt.path()):
+		rate := float64(l.load.received-e.window.bytes) / (now - e.window.at).Seconds() // pauses count
+		e.window = l.mark(now)
+		e.add(rate)
 	}
-	rate := float64(l.load.received-e.window.bytes) / (now - e.window.at).Seconds() // pauses count
-	e.window = l.mark(now)
-	e.windows++
-	w := max(levelWeight, 1/float64(e.windows))
-	e.mean = float64((1-w)*e.mean) + float64(w*rate)
+}
+
+// countPauses counts the times at which nothing arrives for a while.
+func (w *rateWatch) countPauses(silence Time, l *link) {
+	paused := silence > longest(pauseFloor, pauseTrips, l.rtt.path())+l.recordTime()
 	switch {
-	case e.windows == 1:
-		e.least, e.level, e.wanted = rate, 1, max(levelFirst, e.wanted)
-	case rate > levelGrowth*e.least:
-		e.least, e.level, e.wanted = rate, 0, min(levelMost, levelMore*e.wanted)
+	case paused && !w.paused:
+		w.pauses++
+	case silence > longest(pauseMost, pauseTrips, l.rtt.path()):
+		w.pauses = 0
+	}
+	w.paused = paused
+}
+
+// add takes in the rate of a window, in bytes per second.
+func (w *rateWatch) add(rate float64) {
+	w.windows++
+	weight := max(levelWeight, 1/float64(w.windows))
+	w.mean = float64((1-weight)*w.mean) + float64(weight*rate)
+	switch {
+	case w.windows == 1:
+		w.least, w.level, w.wanted = rate, 1, max(levelFirst, w.wanted)
+	case rate > levelGrowth*w.least:
+		w.least, w.level, w.wanted = rate, 0, min(levelMost, levelMore*w.wanted)
 	default:
-		e.least = min(e.least, rate)
-		e.level++
+		w.least = min(w.least, rate)
+		w.level++
 	}
 }
 
 // fail ends an exploration that was in vain.
 func (e *exploring) fail(now Time) {
-	*e = exploring{failed: e.failed + 1, restUntil: now + exploreRest, wanted: e.wanted}
+	*e = exploring{failed: e.failed + 1, restUntil: now + exploreRest, rateWatch: rateWatch{wanted: e.wanted}}
 }
 
 // bursty says whether bytes come in bursts.
@@ -166,11 +179,11 @@ func (s *streams) advance(now Time, l *link, t task, usable bool) advice {
 		}
 	case handshaking:
 		switch {
-		case handshook && !l.rtt.waited(l.rtt.latest):
+		case handshook && !l.rtt.queued(l.rtt.latest):
 			s.most++
 			e.begin(pairing, now, l)
 		case handshook && e.bursty() && l.speeds.total[0] > e.first:
-			s.most++ // it waited behind what came when the pause was over, which tells nothing
+			s.most++ // the handshake waited behind the burst that ended the pause, which tells nothing
 			e.begin(pairing, now, l)
 			e.doubtful = true
 		case handshook:
@@ -184,9 +197,9 @@ func (s *streams) advance(now Time, l *link, t task, usable bool) advice {
 	return noAdvice
 }
 
-// explore looks whether links would carry more over more connections. It is left alone
-// where somebody else has said how many there are, where a reader may be what holds all
-// back, and where joules are to be saved: what links carry must be known there.
+// explore finds out whether links would carry more over more connections. It does nothing where
+// the number of connections is given, where a slow reader may be the bottleneck (Window), and where
+// energy is to be saved, for which the links' rates must be known.
 func (c *Core) explore(out []Action) []Action {
 	if c.batch != nil || c.cfg.Parallelism > 0 || c.cfg.Window > 0 || c.cfg.Energy != EnergyOff || !c.sized() {
 		return out
@@ -211,7 +224,7 @@ func (e *exploring) begin(step exploringStep, now Time, l *link) {
 	e.step, e.since, e.shakes, e.bytes, e.first, e.doubtful = step, now, l.rtt.handshakes, l.load.received, l.speeds.total[0], false
 }
 
-// oneConnection says whether a link has one connection, and nothing is under way that would change that.
+// oneConnection says whether a link has one connection, and no trial that would change that.
 func (s *streams) oneConnection() bool { return s.most == 1 && !s.trial.running && s.refused == 0 }
 
 // mayTry says whether more than a link's only connection can be tried at once, and there is
@@ -221,8 +234,8 @@ func (l *link) mayTry(now Time, t task) bool {
 	return s.oneConnection() && s.trial.failed < exploreTries && now >= s.trial.restUntil && t.outlasts(l.trialWorth())
 }
 
-// worthExploring says whether a link looks as if a connection had less than it could
-// carry, and there is time enough left to make use of that.
+// worthExploring says whether a connection seems to get less than its link could carry, and enough
+// is left to make use of more.
 func (s *streams) worthExploring(now Time, l *link, t task) bool {
 	e := &s.explore
 	if !s.oneConnection() || e.failed >= exploreTries || now < e.restUntil || l.rtt.min == 0 || l.load.requests == 0 {
@@ -240,7 +253,7 @@ func (s *streams) worthExploring(now Time, l *link, t task) bool {
 	return float64(t.free) > float64(t.rate*worth.Seconds())
 }
 
-// askAnother asks for a little over a connection that the link has not used.
+// askAnother requests a little over a connection that the link has not used.
 func (c *Core) askAnother(id LinkID, out []Action) []Action {
 	l := &c.links[id]
 	stream := l.streams.most
@@ -255,7 +268,7 @@ func (c *Core) askAnother(id LinkID, out []Action) []Action {
 	return out
 }
 
-// judgePair ends the time of two connections: there will be many, or one.
+// judgePair decides, when two connections have been measured, for many or for one.
 func (s *streams) judgePair(now Time, l *link, t task) {
 	e := &s.explore
 	span := now - e.since

@@ -204,7 +204,7 @@ func TestPairs(t *testing.T) {
 		s.most, l.load.queues[0].requests = 2, tt.owes
 		s.conn[1].brought, s.conn[0].heard, s.conn[1].heard = 1, c.now-tt.silence, c.now
 		s.explore = exploring{
-			step: pairing, since: c.now - tt.span, mean: 1e6, pauses: 1, doubtful: tt.doubtful,
+			step: pairing, since: c.now - tt.span, rateWatch: rateWatch{mean: 1e6, pauses: 1}, doubtful: tt.doubtful,
 			bytes: l.load.received - int64(tt.gain*1e6*tt.span.Seconds()),
 		}
 		s.judgePair(c.now, l, c.task())
@@ -238,7 +238,7 @@ func TestPairsThatShareRecords(t *testing.T) {
 		l.est.burst = arrivalBurst{n: burstCount, latest: [burstCount]int64{recordSize}, rate: tt.rate}
 		s.most, l.load.queues[0].requests, l.load.working = 2, 1, 2
 		s.conn[1].brought, s.conn[0].heard, s.conn[1].heard = 1, c.now-tt.bigger, c.now
-		s.explore = exploring{step: pairing, since: c.now - 300*Millisecond, mean: tt.rate, pauses: 1, bytes: l.load.received, doubtful: true}
+		s.explore = exploring{step: pairing, since: c.now - 300*Millisecond, rateWatch: rateWatch{mean: tt.rate, pauses: 1}, bytes: l.load.received, doubtful: true}
 		s.judgePair(c.now, l, c.task())
 		if s.trial.running != tt.want {
 			t.Errorf("%s: tried %v", tt.name, s.trial.running)

@@ -11,35 +11,34 @@ const (
 	dynamicFactor = 0.2
 	// slowFor is how long a rate must stay below a limit before it counts.
 	slowFor = 2 * Second
-	// doublings of slowFor, at most: each time that the dynamic rule has released a link, the
-	// rate must stay below its limit for twice as long before it does so again, up to 16 s,
-	// where others steal from the link.
-	// Chosen by the simulator's suites, where 5 are as good: docs/simulator.md.
+	// doublings of slowFor, at most: each time that the dynamic rule has released a link, the rate
+	// must stay below its limit for twice as long before it does so again, up to 16 s, where
+	// others steal from the link. Chosen over the simulator's suites, where 5 is as good:
+	// docs/simulator.md.
 	doublings = 3
-	// Silence for silentRTTs round trips, but at least silentFloor, while
-	// bytes are due and another link still delivers, is a stall. The floor
-	// leaves room for two retransmission timeouts of TCP (0.2 s and 0.4 s).
+	// A silence of silentRTTs round trips, at least silentFloor, while bytes are due and another
+	// link still delivers, is a stall. The floor leaves room for two retransmission timeouts of
+	// TCP (0.2 s and 0.4 s).
 	silentRTTs  = 6
 	silentFloor = 700 * Millisecond
-	// unseen is the longest time between two Ticks that counts as looking: a
-	// process that was not scheduled for longer, or was suspended, cannot say
-	// that its links were silent meanwhile.
+	// A longer time than unseen between two Ticks counts as one in which nobody looked: a process
+	// that was not scheduled, or suspended, cannot tell whether its links were silent meanwhile.
 	unseen = 300 * Millisecond
-	// silentAgain is the floor for the first byte of another request, about
-	// which a server may have to think, and silentConnect that for the link's
-	// very first: name, connection and TLS come before it.
+	// silentAgain is the floor for the first byte of a later request, for which a server may need
+	// time, and silentConnect for the link's very first, before which come name, connection and
+	// TLS. Chosen by hand.
 	silentAgain   = 1500 * Millisecond
 	silentConnect = 3 * Second
-	// A ban lasts banFirst; after bansInRow+1 of them in a row, each lasts twice
-	// as long as the one before, up to banMost. Most outages of a phone's link
-	// are short, and a connection that is tried again costs a packet or two.
+	// A ban lasts banFirst; after bansInRow+1 of them in a row each lasts twice as long as the one
+	// before, up to banMost. Most outages of a phone's link are short, and a connection that is
+	// tried again costs a packet or two. Chosen by hand.
 	banFirst  = 100 * Millisecond
 	banMost   = 30 * Second
 	bansInRow = 16
-	// probeFor is how long a probe may take to bring its first byte: a first
-	// packet that is lost is sent again after a second, a new probe is as good.
+	// A probe's first byte may take probeFor: a lost first packet is sent again after a second
+	// (RFC 6298), and a new probe is as good.
 	probeFor = 400 * Millisecond
-	// probeSize is what a banned link is asked for, to see whether it is back.
+	// probeSize is how many bytes a banned link is asked for, to see whether it is back.
 	probeSize = int64(64) << 10
 )
 
@@ -105,13 +104,13 @@ func (l *link) silent(now Time) bool {
 	default:
 		limit = silentConnect
 	}
-	return l.health.idle(now) > l.rtt.patient(limit, l.health.inVain)
+	return l.health.idle(now) > l.rtt.silenceLimit(limit, l.health.inVain)
 }
 
-// slow says whether l has been below a limit for a while: the greater of the thesis's two.
-// Where others steal from it, a slow link holds nobody up, and what it would bring while it is
-// released is lost. So the dynamic limit does not hold near the end, where they take over what
-// it cannot bring in time, and releases a link that stays slow less and less often.
+// slow says whether a link has been below a limit for a while: the greater of the thesis's two.
+// If others steal from it, a slow link delays nothing, and what it would bring while it is banned
+// is lost. So the dynamic limit does not hold near the end, where others take over what it cannot
+// bring in time, and bans a link that stays slow less and less often.
 func (c *Core) slow(id LinkID) bool {
 	l, v, wait := &c.links[id], View{c}, slowFor
 	limit := max(staticLimit, dynamicFactor*v.SumRate()/float64(max(1, v.UsableLinks())))
@@ -134,12 +133,12 @@ func (c *Core) othersSteal(id LinkID) bool {
 	return false
 }
 
-// anotherServes says whether some other link could carry on: it is usable, not
-// silent itself, and as fast as least bytes per second.
+// anotherServes says whether another link could carry on: it is usable, not silent itself, and at
+// least as fast as least, in bytes per second.
 func (c *Core) anotherServes(id LinkID, least float64) bool {
 	for i := range c.links {
 		o := &c.links[i]
-		// One that rests would be woken: see selectLinks.
+		// A resting link would be woken: see selectLinks.
 		spare := o.linkUse.resting && o.health.fit(c.now) && c.room(LinkID(i)) > 0
 		if LinkID(i) == id || !c.usable(o) && !spare || o.est.rate < least {
 			continue
@@ -202,10 +201,9 @@ func (ls linkList) retryBanned(now Time) {
 	}
 }
 
-// probe asks a banned link for a little: free bytes, or, when there are none,
-// the end of what a silent link still owes. With neither, the link stays banned
-// and the others finish. While the size is unknown, and near the end, it is
-// asked only if nobody else is at work.
+// probe asks a banned link for a little: free bytes, or, when there are none, the end of what a
+// silent link still owes. With neither, the link stays banned and the others finish. While the
+// size is unknown, and near the end, it is asked only if no other link is at work.
 func (c *Core) probe(id LinkID, out []Action) []Action {
 	if len(c.flight.chunks) > 0 && (!c.sized() || c.task().nearEnd()) {
 		return out
@@ -217,7 +215,7 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 		out = c.start(id, 0, c.ledger.takeLast(size, c.limit()), out)
 	} else if len(c.ledger.free) > 0 {
 		out = c.start(id, 0, c.ledger.take(size, c.limit()), out)
-	} else if victim := v.slowest(id); victim != NoLink && c.links[victim].silent(c.now) {
+	} else if victim := v.Slowest(id); victim != NoLink && c.links[victim].silent(c.now) {
 		var o eta
 		v.eta(victim, &o)
 		if s, _ := o.latest(noStream); s != noStream && o.last[s].duplicate == NoChunk && (c.batch == nil || !o.last[s].guess && c.mayHelp(id, 0, o.last[s])) {
@@ -226,6 +224,6 @@ func (c *Core) probe(id LinkID, out []Action) []Action {
 	}
 	l := &c.links[id]
 	l.health.probing = len(out) > before
-	l.rtt.probe()
+	l.rtt.beginProbe()
 	return out
 }

@@ -20,7 +20,7 @@ func (c *Core) starves() bool {
 // of a stream, who waits for what the link was asked for, sees it.
 func (c *Core) holdsUp(id LinkID) bool {
 	l := &c.links[id]
-	if c.cfg.Window == 0 || l.est.nMarks == 0 || l.health.idle(c.now) <= l.rtt.patient(headFloor, l.health.inVain) {
+	if c.cfg.Window == 0 || l.est.nMarks == 0 || l.health.idle(c.now) <= l.rtt.silenceLimit(headFloor, l.health.inVain) {
 		return false
 	}
 	ch := c.flight.first()

@@ -16,7 +16,7 @@ const (
 // listen notes how long a link has been waited for of which nothing has been heard.
 func (l *link) listen(now Time) {
 	if l.load.received == 0 {
-		l.rtt.waiting(now - l.health.lastByte)
+		l.rtt.observeSilence(now - l.health.lastByte)
 	}
 }
 
@@ -24,7 +24,7 @@ func (l *link) listen(now Time) {
 // nothing if earlier requests may have delayed it.
 func (l *link) answered(ch *chunk, now Time) {
 	if ch.alone { // bytes are told of now and then
-		l.rtt.answer(max(0, now-ch.issued-max(rateWindow/2, l.recordTime())))
+		l.rtt.observeAnswer(max(0, now-ch.issued-max(rateWindow/2, l.recordTime())))
 	}
 }
 

@@ -53,9 +53,9 @@ func TestLimitsOfSilenceGrowAndAreBounded(t *testing.T) {
 		l := link{rtt: roundTrips{min: tt.rtt, handshake: tt.handshake}}
 		l.rtt.data = tt.trip
 		if tt.lag > 0 {
-			l.rtt.answer(tt.lag)
+			l.rtt.observeAnswer(tt.lag)
 		}
-		if got := l.rtt.patient(silentAgain, tt.inVain); got != tt.want {
+		if got := l.rtt.silenceLimit(silentAgain, tt.inVain); got != tt.want {
 			t.Errorf("%+v: %v s", tt, got.Seconds())
 		}
 	}
@@ -129,10 +129,10 @@ func TestALinkThatIsRegainedAsALongOneIsGivenTime(t *testing.T) {
 	if r.now > 10*Second {
 		t.Errorf("it was back after %.1f s", r.now.Seconds())
 	}
-	if got := l.rtt.patient(silentFloor, 0); got != silentRTTs*trip {
+	if got := l.rtt.silenceLimit(silentFloor, 0); got != silentRTTs*trip {
 		t.Errorf("it may be silent for %.1f s", got.Seconds())
 	}
-	if l.rtt.data = 20 * Millisecond; l.rtt.patient(silentFloor, 0) != silentFloor {
+	if l.rtt.data = 20 * Millisecond; l.rtt.silenceLimit(silentFloor, 0) != silentFloor {
 		t.Error("its handshake lost a packet, and that is taken for its length")
 	}
 }
@@ -170,7 +170,7 @@ func TestALinkThatHasBecomeSlowToAnswerIsAskedEarlier(t *testing.T) {
 		t.Errorf("it is asked only %.0f bytes ahead", ahead)
 	}
 	// A request that is answered sooner counts for more.
-	l.rtt.answer(50 * Millisecond)
+	l.rtt.observeAnswer(50 * Millisecond)
 	if trip := l.rtt.toAnswer(); trip != 50*Millisecond {
 		t.Errorf("then within %v s", trip.Seconds())
 	}
@@ -261,7 +261,7 @@ func TestBurstsOfALongLink(t *testing.T) {
 		l.health.up, l.rtt.min, l.load.requests, l.streams.most = true, 20*Millisecond, 1, 1
 		l.rtt.data = trip
 		if long {
-			l.rtt.answer(trip)
+			l.rtt.observeAnswer(trip)
 		}
 		least := forever
 		for l.load.received = 1; c.now < 10*Second; c.now += 10 * Millisecond {

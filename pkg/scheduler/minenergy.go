@@ -74,7 +74,7 @@ func (m *energyPlan) inTime() linkSet {
 		switch {
 		case s == chosen:
 			spare = spareToStay
-		case chosen != 0 && !m.tried(s):
+		case chosen != 0 && !s.all(m.tried):
 			spare = spareUntried
 		}
 		if e := m.energyInTime(s, spare); e < least*(1-1e-6) {
@@ -99,10 +99,10 @@ func (m *energyPlan) choose() (set linkSet, why Reason, known bool) {
 	if those == 0 {
 		those = m.everyone()
 	}
-	sure := m.sized && m.sure(those)
+	sure := m.sized && those.all(m.sure)
 	if m.deadline > 0 {
 		if m.sized && m.time > m.lastLap && m.deadlineIsFar() {
-			if set = m.worthwhile(); !m.tried(set) || m.energyInTime(set, spareToRest) < forever {
+			if set = m.worthwhile(); !set.all(m.tried) || m.energyInTime(set, spareToRest) < forever {
 				return set, ReasonInTime, true
 			}
 		}
@@ -151,9 +151,9 @@ func (m *energyPlan) worthwhile() linkSet {
 		}
 		free = free && m.all[k].wake == 0
 		switch {
-		case !m.all[k].sure:
+		case !m.sure.has(k):
 			needs += float64(gamble * m.all[k].wake)
-		case m.measured(chosen):
+		case chosen&m.begun != 0:
 			needs += float64(doubt * m.all[k].wake)
 		}
 	}

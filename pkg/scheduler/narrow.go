@@ -1,43 +1,44 @@
 package scheduler
 
-// Connections that were needed for a quick start are needed no more once the link is full,
-// like those of a trial that seems to have been in vain, and cost energy, memory and packets
-// that a full queue drops. They are given up a few at a time, though: the windows of those
-// that stay have to grow in their place, and where they do not, as over a link that builds
-// up its rate, or whose loss bounds each of them, the link's rate falls, and the last step
-// is taken back.
+// Connections that were needed for a quick start are superfluous once the link is full, like those
+// of a trial that was in vain; they cost energy, memory and packets that a full queue drops. They
+// are given up a few at a time, since the windows of those that stay have to grow in their place.
+// Where they do not, as over a link that builds up its rate, or whose loss bounds each connection,
+// the link's rate falls, and the last step is taken back.
+//
+// The constants were chosen by hand; see narrow-slowly and narrow-plan in docs/scheduler.md.
 const (
-	// A step gives up one connection of narrowPart, not before narrowTrips round trips, at
-	// least narrowFloor, have passed since the one before.
+	// A step gives up one connection in narrowPart, narrowTrips round trips, at least narrowFloor,
+	// after the one before.
 	narrowPart  = 4
 	narrowTrips = 1
 	narrowFloor = 200 * Millisecond
-	// The rate is the same if it is not below narrowKeeps of the mean of the steps before,
-	// within narrowPatience round trips: a queue that overflows holds back bytes for two
-	// or three, and then all come at once.
+	// The rate is the same if it is not below narrowKeeps of the mean of the steps before within
+	// narrowPatience round trips: a queue that overflows holds back bytes for two or three, and
+	// then all come at once. narrowWeight is that of the latest step in the mean.
 	narrowKeeps    = 0.93
 	narrowWeight   = 0.5
 	narrowPatience = 6
-	// narrowRest is after how many round trips a plan's goal is tried again that was given
-	// up, at first; each time it is twice as long. On a busy machine, or while a queue
-	// overflows, a rate falls for other reasons: without another try HAT's 58 connections
-	// of the start stayed 44 to the end of a job that was to have 24.
+	// A plan's goal that was given up is tried again after narrowRest round trips, then after
+	// twice as many each time: on a busy machine, or while a queue overflows, a rate falls for
+	// other reasons. Without it HAT's 58 connections of the start stayed 44 to the end of a job
+	// that was to have 24.
 	narrowRest = 8
 )
 
 // narrowing is the way from many connections to fewer.
 type narrowing struct {
 	goal   StreamID // how many there should be; 0: it is over
-	before StreamID // how many there were before the latest step; 0: nothing has been aimed at
+	before StreamID // how many there were before the latest step; 0: there has been no goal
 	from   countMark
 	rate   float64 // bytes per second, the mean of the steps
-	again  float64 // of a plan: for how many round trips to rest when the next step is taken back; 0: it is the end
-	until  Time    // until when it rests
+	again  float64 // round trips to rest when the next step towards a plan's goal is taken back; 0: give up
+	until  Time    // end of that rest
 }
 
-// narrowTo aims at n connections: by and by at the first time, after the start. Before a link
-// has shown a rate, what its other connections were asked for fills it while the windows of these
-// grow. Later there are more only because they were tried, for a while.
+// narrowTo aims at n connections: step by step the first time, at once later, when there are more
+// only because they were tried for a while, and before the link has shown a rate, when what its
+// other connections were asked for fills it while the windows of those that stay grow.
 func (s *streams) narrowTo(n StreamID, l *link) {
 	before := s.narrowing.before
 	s.narrowing = narrowing{before: s.most, again: narrowRest}

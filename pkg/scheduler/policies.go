@@ -80,7 +80,7 @@ func (p *algorithm1) Request(v View, link LinkID) int64 {
 	return min(size, v.guided(link, size)) // which may be all that is left, beyond the limit
 }
 
-func (*algorithm1) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
+func (*algorithm1) Victim(v View, thief LinkID) LinkID { return v.Slowest(thief) }
 
 // staticShare is Algorithm 1's request size in bytes.
 func staticShare(limit, rate, sumRate float64) float64 { return limit * (rate / sumRate) }
@@ -99,7 +99,7 @@ func (p *algorithm2) Request(v View, link LinkID) int64 {
 	return v.guided(link, int64(dynamicSize(v, link)))
 }
 
-func (*algorithm2) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
+func (*algorithm2) Victim(v View, thief LinkID) LinkID { return v.Slowest(thief) }
 
 // unknownSeconds is how long a request lasts at most, at the link's rate, while not all links'
 // bandwidths are known and a request that turns out too large can be shared out. docs/simulator.md
@@ -177,7 +177,7 @@ func stableFactor(cv float64) float64 {
 	return min(1, max(leastFactor, 1-float64(variationWeight*cv)))
 }
 
-func (*algorithm3) Victim(v View, thief LinkID) LinkID { return v.slowest(thief) }
+func (*algorithm3) Victim(v View, thief LinkID) LinkID { return v.Slowest(thief) }
 
 // paddedSize is Algorithm 3's request size in bytes: size as Algorithm 2 gives
 // it, the link's BDP, and the factor by which what exceeds the BDP is damped.

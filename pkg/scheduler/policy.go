@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// Policy decides how many bytes a link asks for, and whom an idle link helps.
-// It sees the run through a View and keeps the ledger of nothing: whatever it
-// answers, no byte is lost, fetched twice or left out, and while a link lives
-// the Core sees to it that bytes are asked for.
+// Policy decides how many bytes a link asks for, and which link an idle link helps.
+// It sees the run through a View, and no bookkeeping is its task: whatever it
+// answers, no byte is lost, fetched twice or left out, and while a link works
+// the Core sees to it that bytes are requested.
 //
-// A Policy may keep state of its own, but must be deterministic: it asks no
-// clock and throws no dice. A Policy serves one Core.
+// A Policy may keep state of its own, but must be deterministic: it uses neither a
+// clock nor random numbers. A Policy serves one Core.
 type Policy interface {
 	// Name is the name under which NewPolicy gives the policy.
 	Name() string
@@ -191,8 +191,8 @@ func (v View) First() int64 {
 	return v.core.cfg.First
 }
 
-// Free is how many bytes nobody has been asked for, those of a batch that are
-// still to be Added included.
+// Free is how many bytes no link has been asked for, including those of a batch that are still to
+// be Added.
 func (v View) Free() int64 { return v.core.free() }
 
 // Left is how many bytes have not been received.
@@ -207,13 +207,9 @@ func (v View) Stealing() bool { return !v.core.cfg.NoSteal }
 // may not go beyond the thesis.
 func (v View) EndgameLimit(link LinkID) int64 { return v.guided(link, math.MaxInt64) }
 
-// Slowest is the link, other than thief, that will be the last to have what it was asked
-// for: whom Algorithms 1, 2 and 3 have an idle link help. NoLink: there is none.
-func (v View) Slowest(thief LinkID) LinkID { return v.slowest(thief) }
-
-// slowest is the link, other than thief, that will be the last to deliver what
-// it was asked for: the one whose tail an idle link takes over.
-func (v View) slowest(thief LinkID) LinkID {
+// Slowest is the link, other than thief, that will be the last to have what it was asked for: the
+// one that Algorithms 1, 2 and 3 have an idle link help. NoLink: there is none.
+func (v View) Slowest(thief LinkID) LinkID {
 	victim, latest := NoLink, -1.0
 	for l := range v.Links() {
 		if l == thief || v.InFlight(l) == 0 {

@@ -1,11 +1,13 @@
 package scheduler
 
-// A link's least round trip is kept for as long as the link is up, and its latency may have grown
-// a hundredfold since: a phone that has gone to a slower network, a queue that never empties. So
-// round trips are known in several ways, and each is used where it can be trusted: how long
-// requests that nothing delayed took to be answered, for when the next one should be sent, and
-// what may be expected of it; the latest handshakes, for how long a silence must be; what both
-// answers and data take, for the same, and for how far apart bursts are, and losses.
+// The least round trip of a link is kept for as long as the link is up, though its latency may grow
+// a hundredfold: a phone moves to a slower network, or a queue never empties. So there are four
+// kinds of round trip, each used where it can be trusted:
+//
+//	min        the least one seen
+//	handshake  of the latest handshakes: how long a silence must be
+//	answers    from a request that nothing delayed to its first byte: when to send the next one
+//	data       of the data, queue included: with the answers, how far apart bursts and losses are
 
 // answerSamples is how many of the latest waits count: the least of them, as one may have been
 // the server's or a lost packet's.
@@ -14,30 +16,30 @@ const answerSamples = 3
 // roundTrips is what is known of a link's round trips.
 type roundTrips struct {
 	min        Time // the least; 0 while unknown
-	unheard    Time // how long the link was waited for, as long as that is not known
-	handshake  Time // as the latest handshakes had it; 0 while unknown
-	latest     Time // as the latest handshake had it
-	handshakes int  // how many there were, as far as one was told
+	unheard    Time // how long the link was waited for, while min is unknown
+	handshake  Time // of the latest handshakes; 0 while unknown
+	latest     Time // of the latest handshake
+	handshakes int  // handshakes that were told
 	probed     int  // of these, when the latest probe of a banned link began
-	regained   Time // as the handshake of the probe that ended the latest ban had it; 0: it made none
-	data       Time // of the data that comes, queue included; 0 while unknown
+	regained   Time // of the handshake of the probe that ended the latest ban; 0: it made none
+	data       Time // of the data, queue included; 0 while unknown
 
 	answers  [answerSamples]Time // of the latest requests that were alone, from request to first byte
 	answered int                 // how many there were
 }
 
-// saw notes a round trip, of which the least is kept; 0: none is known.
-func (r *roundTrips) saw(rtt Time) {
+// observeMin notes a round trip, of which the least is kept; 0: none is known.
+func (r *roundTrips) observeMin(rtt Time) {
 	if rtt > 0 && (r.min == 0 || rtt < r.min) {
-		r.set(rtt)
+		r.setMin(rtt)
 	}
 }
 
-// set takes a round trip that the system knows for the least one.
-func (r *roundTrips) set(rtt Time) { r.min, r.unheard = rtt, 0 }
+// setMin takes a round trip that the system knows for the least one.
+func (r *roundTrips) setMin(rtt Time) { r.min, r.unheard = rtt, 0 }
 
-// shook notes a handshake that took so long, 0: none was made, and what the latest ones took.
-func (r *roundTrips) shook(latest, handshake Time) {
+// observeHandshake notes a handshake that took so long, 0: none was made, and what the latest ones took.
+func (r *roundTrips) observeHandshake(latest, handshake Time) {
 	if handshake > 0 {
 		r.handshake = handshake
 	}
@@ -47,21 +49,21 @@ func (r *roundTrips) shook(latest, handshake Time) {
 	}
 }
 
-// carried notes what a round trip takes the data that comes; 0: that is not known.
-func (r *roundTrips) carried(data Time) {
+// observeData notes what a round trip takes the data that comes; 0: that is not known.
+func (r *roundTrips) observeData(data Time) {
 	if data > 0 {
 		r.data = data
 	}
 }
 
-// answer notes that a request which nothing delayed was answered after wait.
-func (r *roundTrips) answer(wait Time) {
+// observeAnswer notes that a request which nothing delayed was answered after wait.
+func (r *roundTrips) observeAnswer(wait Time) {
 	r.answers[r.answered%answerSamples] = wait
 	r.answered++
 }
 
-// waiting notes how long a link has been waited for of which nothing has been heard.
-func (r *roundTrips) waiting(since Time) {
+// observeSilence notes how long a link has been waited for of which nothing has been heard.
+func (r *roundTrips) observeSilence(since Time) {
 	if r.min == 0 && !without("unheard-reach") {
 		r.unheard = max(r.unheard, since)
 	}
@@ -105,9 +107,9 @@ func (r *roundTrips) reach() Time { return max(r.now(), 2*r.unheard) }
 // think, and queues stand, but not for both. Bursts are as far apart as that.
 func (r *roundTrips) path() Time { return max(r.min, min(r.leastAnswer(), r.data)) }
 
-// patient is a silence limit: silentRTTs round trips as the latest handshakes have them, at least
+// silenceLimit is how long a link may be silent: silentRTTs round trips as the latest handshakes have them, at least
 // floor, and twice as long for each wait in vain.
-func (r *roundTrips) patient(floor Time, inVain uint8) Time {
+func (r *roundTrips) silenceLimit(floor Time, inVain uint8) Time {
 	limit := longest(floor, silentRTTs, max(r.path(), r.handshake, min(r.regained, r.data)))
 	if limit >= silentMost || without("patience-doubles") {
 		return limit
@@ -115,12 +117,12 @@ func (r *roundTrips) patient(floor Time, inVain uint8) Time {
 	return min(silentMost, limit<<min(inVain, 8))
 }
 
-// probe notes that a probe of a banned link begins.
-func (r *roundTrips) probe() { r.probed = r.handshakes }
+// beginProbe notes that a probe of a banned link begins.
+func (r *roundTrips) beginProbe() { r.probed = r.handshakes }
 
-// regain notes how long the link has become while it was banned: its latest requests were
+// endBan notes how long the link has become while it was banned: its latest requests were
 // answered before that.
-func (r *roundTrips) regain() {
+func (r *roundTrips) endBan() {
 	if r.regained = 0; r.handshakes > r.probed {
 		r.regained = r.latest
 	}
@@ -136,7 +138,7 @@ func (r *roundTrips) probeLimit(limit Time) Time {
 	return max(silentRTTs*r.min, min(probeMost, limit))
 }
 
-// waited says whether a round trip has waited in a queue.
-func (r *roundTrips) waited(trip Time) bool {
+// queued says whether a round trip has waited in a queue.
+func (r *roundTrips) queued(trip Time) bool {
 	return float64(trip) > max(queueTrips*float64(r.min), float64(r.min+queueFloor))
 }

@@ -7,17 +7,17 @@ func TestTheLeastRoundTripIsKept(t *testing.T) {
 	if r.known() != unknownTrip || r.now() != unknownTrip {
 		t.Errorf("at first %v s", r.known().Seconds())
 	}
-	r.waiting(80 * Millisecond)
+	r.observeSilence(80 * Millisecond)
 	if r.reach() != 160*Millisecond { // as long again
 		t.Errorf("waited for in vain for 0.08 s: %v s", r.reach().Seconds())
 	}
 	for _, rtt := range []Time{0, 50 * Millisecond, 20 * Millisecond, 0, 30 * Millisecond} {
-		r.saw(rtt)
+		r.observeMin(rtt)
 	}
 	if r.min != 20*Millisecond || r.reach() != 20*Millisecond {
 		t.Errorf("the least is %v s, the reach %v s", r.min.Seconds(), r.reach().Seconds())
 	}
-	if r.set(40 * Millisecond); r.min != 40*Millisecond {
+	if r.setMin(40 * Millisecond); r.min != 40*Millisecond {
 		t.Errorf("the system says 0.04 s: %v s", r.min.Seconds())
 	}
 }
@@ -33,7 +33,7 @@ func TestTheLeastOfThreeAnswersCounts(t *testing.T) {
 		{500 * Millisecond, 20 * Millisecond},
 		{600 * Millisecond, 400 * Millisecond},
 	} {
-		if r.answer(tt.wait); r.toAnswer() != tt.want {
+		if r.observeAnswer(tt.wait); r.toAnswer() != tt.want {
 			t.Errorf("answer %d: %v s, want %v s", i, r.toAnswer().Seconds(), tt.want.Seconds())
 		}
 	}
@@ -46,9 +46,9 @@ func TestAPathIsAsLongAsBothSay(t *testing.T) {
 		{0, 0, 20 * ms}, {300 * ms, 0, 20 * ms}, {0, 300 * ms, 20 * ms}, {300 * ms, 200 * ms, 200 * ms}, {200 * ms, 300 * ms, 200 * ms},
 	} {
 		r := roundTrips{min: 20 * ms}
-		r.carried(tt.data)
+		r.observeData(tt.data)
 		if tt.answer > 0 {
-			r.answer(tt.answer)
+			r.observeAnswer(tt.answer)
 		}
 		if r.path() != tt.want {
 			t.Errorf("answers take %v s, data %v s: %v s", tt.answer.Seconds(), tt.data.Seconds(), r.path().Seconds())
@@ -59,19 +59,19 @@ func TestAPathIsAsLongAsBothSay(t *testing.T) {
 // TestAProbesHandshakeTellsHowLongALinkIs when the probe has made one.
 func TestAProbesHandshakeTellsHowLongALinkIs(t *testing.T) {
 	var r roundTrips
-	r.shook(Second, 20*Millisecond)
-	r.probe()
+	r.observeHandshake(Second, 20*Millisecond)
+	r.beginProbe()
 	if limit := r.probeLimit(400 * Millisecond); limit != 400*Millisecond {
 		t.Errorf("before its handshake a probe may take %v s", limit.Seconds())
 	}
-	if r.regain(); r.regained != 0 {
+	if r.endBan(); r.regained != 0 {
 		t.Errorf("without a handshake it is %v s long", r.regained.Seconds())
 	}
-	r.shook(900*Millisecond, 20*Millisecond)
+	r.observeHandshake(900*Millisecond, 20*Millisecond)
 	if limit := r.probeLimit(400 * Millisecond); limit != silentRTTs*900*Millisecond {
 		t.Errorf("after its handshake a probe may take %v s", limit.Seconds())
 	}
-	if r.regain(); r.regained != 900*Millisecond {
+	if r.endBan(); r.regained != 900*Millisecond {
 		t.Errorf("it is %v s long", r.regained.Seconds())
 	}
 }

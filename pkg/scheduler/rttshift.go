@@ -58,9 +58,9 @@ func (l *link) rttShifted(now Time, t task) bool {
 // connections.
 func (s *streams) followRTTShift(now Time, l *link) {
 	for range answerSamples {
-		l.rtt.answer(l.rtt.data)
+		l.rtt.observeAnswer(l.rtt.data)
 	}
-	s.explore = exploring{failed: s.explore.failed, wanted: s.explore.wanted}
+	s.explore = exploring{failed: s.explore.failed, rateWatch: rateWatch{wanted: s.explore.wanted}}
 	s.try(now, l.rateSince(s.rttShift.from, now))
 	s.rttShift = rttShift{tried: l.rtt.data}
 }

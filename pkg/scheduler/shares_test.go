@@ -31,7 +31,7 @@ func TestSharesOverTLS(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	}
-	if want := (size - recordBytes + firstBytesSecure - 1) / firstBytesSecure; shares != want || kept > recordBytes || kept < recordBytes-int64(want) {
+	if want := (size - int(recordSize) + firstBytesSecure - 1) / firstBytesSecure; shares != want || kept > recordSize || kept < recordSize-int64(want) {
 		t.Errorf("%d shares, want %d; %d for the first", shares, want, kept)
 	}
 }

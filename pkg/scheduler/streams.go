@@ -5,60 +5,64 @@ import (
 	"math/bits"
 )
 
-// One TCP connection fills most links, and a second one on LTE does harm: it has
-// to build up its carrier aggregation anew (skjolden, 4.4.3.3). There are
-// exceptions, and in all of them more connections are tried only on what was seen: two
-// follow, others are in explore.go and queuedetector.go.
+// One TCP connection fills most links, and a second one on LTE does harm, since it has to build up
+// its carrier aggregation anew (skjolden, 4.4.3.3). There are exceptions, and in each more
+// connections are tried only after a sign of it was seen. Two follow; others are in explore.go,
+// queuedetector.go and rttshift.go.
 //
-// A link with a long round trip is idle for most of a connection's slow start:
-// at 300 ms it takes two seconds to fill 64 Mbit/s. So many connections start
-// there together that their first windows come as fast as over a short one.
+// A link with a long round trip is idle for most of a connection's slow start: at 300 ms it takes
+// two seconds to fill 64 Mbit/s. So many connections start there together that their first windows
+// come as fast as over a short one.
 //
-// A link that loses packets at random cannot be filled by one connection, whose
-// rate falls with the root of the loss (Mathis et al., CCR 1997: about MSS/RTT *
-// 1.22/√p); several carry several times as much. A link whose queue overflows
-// loses packets too, now and then, and gains nothing from more connections:
-// whether they stay is decided by what they bring.
+// A link that loses packets at random cannot be filled by one connection, whose rate falls with the
+// root of the loss (Mathis et al., CCR 1997: about MSS/RTT * 1.22/√p); several carry several times
+// as much. A link whose queue overflows loses packets too, now and then, and gains nothing: whether
+// the connections stay is decided by what they bring.
 const (
-	// longTrip is the round trip from which on a link starts with many connections:
-	// one for each tripPerStream of it. The first windows of ten packets each
-	// (RFC 6928) are then 23 Mbit/s, whatever the round trip.
+	// A link with a round trip of longTrip or more starts with a connection for each tripPerStream
+	// of it. The first windows of ten packets each (RFC 6928) are then 23 Mbit/s, whatever the
+	// round trip.
 	longTrip      = 100 * Millisecond
 	tripPerStream = 5 * Millisecond
-	// A link of which nothing has been heard for longTrip has one at least as long, and
-	// gets farStreams for each farStep of it: those that a long trip is worth have to be
-	// there early, and one that is short after all has them for nothing.
+	// A link that has been silent for longTrip from the start has a round trip at least as long,
+	// and gets farStreams for each farStep of it: connections that are worth having must be there
+	// early, and for a link that is near after all they cost nothing. Chosen by hand.
 	farStep    = 50 * Millisecond
 	farStreams = 16
-	// leastShare is how many bytes there must be left for each connection: about what
-	// it brings in the first five round trips of its slow start.
+	// leastShare is how many bytes must be left for each connection: about what it brings in the
+	// first five round trips of its slow start.
 	leastShare = int64(512) << 10
-	// Where there are many files, a connection is good for one as for another, and as long
-	// as their sizes are not known so are the bytes that are left: these take the place of
-	// longTrip, for a link that has not been heard of, and of leastShare.
+	// Where there are many files, one connection serves several of them, and the bytes that are
+	// left are unknown as long as sizes are: these take the place of longTrip, for a link that has
+	// been silent, and of leastShare. Chosen by hand.
 	batchLongTrip   = farStep
 	batchLeastShare = int64(128) << 10
 )
 
-// streams is how many connections a link has, and what was learnt about it.
+// streams is how many connections a link has, and why.
 type streams struct {
-	most    StreamID // it may use
+	most    StreamID // connections that it may use
 	initial StreamID // as many as it began with, if it is far; else 0
 	server  server
 	worked  uint64 // bit s: stream s has brought something
-	refused uint64 // bit s: stream s was not served while others were
+	refused uint64 // bit s: the server does not serve stream s while it serves others
 	begun   uint64 // bit s: stream s was asked for something, or opened
 	broken  uint64 // bit s: a request of stream s was cut short, and nothing has come since
 	piped   uint64 // bit s: stream s was asked for something behind something else, and not flushed
-	loss    loss
-	queue   queueDetector
 	conn    [MaxStreams]conn
 	ahead   ahead
 
+	detectors
 	narrowing narrowing
-	rttShift  rttShift
 	explore   exploring
 	trial     trial
+}
+
+// detectors see signs that a link could carry more over more connections.
+type detectors struct {
+	loss     loss
+	queue    queueDetector
+	rttShift rttShift
 }
 
 // server is how a link's server treats connections.
@@ -154,19 +158,19 @@ func (s *streams) widen(now Time, l *link, t task) {
 	s.most = s.initial
 }
 
-// dropSurplus leaves no more of the streams that a link began with than there is room for their
-// first windows in what it carries in a round trip: more brought nothing. Until others are
-// tried, those that were given up are taken back when it turns out to carry more, unless
-// what comes waits in a queue: those that are left fill the link then.
+// dropSurplus leaves as many of the streams that a link began with as their first windows fit into
+// what it carries in a round trip: more brought nothing. Until others are tried, streams that were
+// given up are taken back when the link turns out to carry more, unless its bytes wait in a queue:
+// then the remaining ones fill it.
 func (s *streams) dropSurplus(l *link) {
-	if l.rtt.min < longTrip { // it was only late
+	if l.rtt.min < longTrip { // its first answer was only late
 		s.initial = 0
 	}
 	most := s.most
 	if without("fold") {
 		return
 	}
-	if s.trial.began == 0 && !l.rtt.waited(l.rtt.data) {
+	if s.trial.began == 0 && !l.rtt.queued(l.rtt.data) {
 		most = max(most, s.initial)
 	}
 	room := l.est.capacity() * l.rtt.min.Seconds() / initialWindow
@@ -182,8 +186,8 @@ func longest(floor Time, trips float64, rtt Time) Time {
 // least, on Linux.
 const leastTimeout = 200 * Millisecond
 
-// hear notes that a stream has received so many bytes, late by a time beyond a round trip, and
-// says whether its connection starts anew after a timeout.
+// hear notes that a stream has received so many bytes, late beyond a round trip by the given time.
+// anew says that its connection starts slowly again after a timeout.
 func (s *streams) hear(ch *chunk, bytes int64, now, late Time) (anew bool) {
 	if ch.got == bytes && s.server.single { // the connection is another one
 		s.conn[ch.stream].brought, s.server.replaced = 0, now
@@ -241,8 +245,8 @@ func (s *streams) trips(id StreamID) Time {
 	return 1
 }
 
-// free says whether the connection of a stream that has nothing to do is there, and nothing on
-// its way to it that was asked for before.
+// free says whether an idle stream's connection is open, and nothing is on its way over it that was
+// requested before.
 func (s *streams) free(id StreamID) bool { return s.trips(id) == 1 && s.broken&(1<<id) == 0 }
 
 // refuse leaves a stream out from now on.
@@ -258,19 +262,19 @@ func (s *streams) first() (id StreamID) {
 	return id
 }
 
-// tooMany says whether the link can do without a stream for which the server was too busy while
-// it answered so many others: as many are left as it has been seen to answer at a time.
+// tooMany says whether the link can do without a stream for which the server was too busy while it
+// answered so many others: it keeps as many as the server has been seen to answer at a time.
 func (s *streams) tooMany(answered int) bool {
 	s.server.bound = max(s.server.bound, answered)
 	return s.serving() > s.server.bound
 }
 
-// serving is how many streams there may be of which none is refused.
+// serving is how many streams may be used, refused ones left out.
 func (s *streams) serving() int {
 	return max(1, int(s.most)-bits.OnesCount64(s.refused&(1<<s.most-1)))
 }
 
-// flowing says whether a stream other than id has received something of late.
+// flowing says whether a stream other than id has received something within silentFloor.
 func (s *streams) flowing(id StreamID, now Time) bool {
 	for o := range StreamID(MaxStreams) { // more than now may have been used
 		if o != id && s.worked&(1<<o) != 0 && now-s.conn[o].heard < silentFloor {
@@ -280,17 +284,17 @@ func (s *streams) flowing(id StreamID, now Time) bool {
 	return false
 }
 
-// needless says whether ch, which got nothing, is on a stream that never brought
-// anything while others of its link do: a server may bound the connections that
-// it serves. The link is none the worse for it.
+// needless says whether ch, which got nothing, is on a stream that never brought anything while
+// others of its link do: a server may bound the connections that it serves. The link loses nothing
+// without it.
 func (s *streams) needless(ch *chunk, now Time) bool {
 	return !without("needless") && ch.got == 0 && s.worked&(1<<ch.stream) == 0 && s.flowing(ch.stream, now)
 }
 
-// anyOverdue says whether a stream of a link may have been silent for too long: a
-// look at the streams is cheaper than one at all requests.
+// anyOverdue says whether a stream of a link may have been silent for too long, which is cheaper to
+// see than for each request.
 func (l *link) anyOverdue(now Time) bool {
-	least := l.rtt.patient(silentAgain, 0) + l.turnTime()
+	least := l.rtt.silenceLimit(silentAgain, 0) + l.turnTime()
 	for i := range l.load.queues {
 		if l.load.queues[i].requests > 0 && now-l.streams.conn[i].heard > least {
 			return true
@@ -299,8 +303,8 @@ func (l *link) anyOverdue(now Time) bool {
 	return false
 }
 
-// releaseSilent releases the requests on which a stream is silent while others of its
-// link are not: a connection can die, or never come about, by itself.
+// releaseSilent withdraws the requests of streams that are silent while others of their link are
+// not: a single connection can die, or never be made.
 func (c *Core) releaseSilent(id LinkID, out []Action) []Action {
 	l := &c.links[id]
 	s := &l.streams
@@ -315,7 +319,7 @@ func (c *Core) releaseSilent(id LinkID, out []Action) []Action {
 		if s.worked&(1<<ch.stream) == 0 {
 			limit = silentConnect
 		}
-		if ch.link != id || c.now-s.conn[ch.stream].heard <= l.rtt.patient(limit, s.conn[ch.stream].inVain)+turn || !s.flowing(ch.stream, c.now) {
+		if ch.link != id || c.now-s.conn[ch.stream].heard <= l.rtt.silenceLimit(limit, s.conn[ch.stream].inVain)+turn || !s.flowing(ch.stream, c.now) {
 			continue
 		}
 		if s.needless(ch, c.now) {

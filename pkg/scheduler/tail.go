@@ -1,27 +1,28 @@
 package scheduler
 
+// The constants were chosen by hand over the simulator's suites unless a source is named.
 const (
 	// worthRTTs is how many of the thief's round trips a takeover must gain.
 	worthRTTs = 0.5
-	// worthIdle is for how many seconds a link must have nothing to do before the end for
-	// a takeover to be worth it that gains less: a slow link cannot gain much, but links
-	// are to end together (thesis, 5.1: Link Δ). Of one that has shown no rate nobody knows
-	// that it would.
+	// worthIdle is for how many seconds a link must otherwise be idle before the end for a
+	// takeover to be worth less than that: a slow link cannot gain much, but links are to end
+	// together (thesis, 5.1: Link Δ). It holds for links with a measured rate only.
 	worthIdle = 0.08
-	// farSlower is how many times as long as the thief alone a victim must need
-	// for what is too small to share to be taken from it whole.
+	// farSlower is how many times as long as the thief alone a victim must need for a rest that
+	// is too small to share to be taken from it whole.
 	farSlower = 2
-	// helpTries is of how many connections an idle one looks at what they have to do.
+	// helpTries is at how many victims an idle connection looks.
 	helpTries = 4
-	// batchWorth takes the place of worthRTTs where there are many files: more
-	// connections are lost to takeovers than to one file's end.
+	// batchWorth takes the place of worthRTTs where there are many files: more connections are
+	// lost to takeovers than at one file's end. ownWorth multiplies it if thief and victim are of
+	// one link.
 	batchWorth = 1
 	ownWorth   = 2
-	// answerTrips is after how many round trips of another link a request that has not
-	// been answered is taken for late: twice what a handshake and an answer take there.
+	// answerTrips is after how many round trips of another link a request that was not answered
+	// is late: twice what a handshake and an answer take there.
 	answerTrips = 2 * connectRTTs
 	// takenMost is how often another link may take over all of a request that was not answered:
-	// by then each of two has had it. Chosen by hand.
+	// by then each of two has had it.
 	takenMost = 2
 )
 

@@ -64,8 +64,8 @@ type Radio struct {
 	TailTime    Time    `json:"tail_time,omitempty"`    // how long that takes
 	// PromotionTime is how long waking takes; while it lasts nothing else is drawn.
 	PromotionTime Time `json:"promotion_time,omitempty"`
-	// MWPerConnection is what a connection at work draws by itself. Those who choose
-	// connections go by it; those who choose links do not.
+	// MWPerConnection is what a connection at work draws by itself. It counts in the choice
+	// of connections (tuning), not in the choice of links.
 	MWPerConnection float64 `json:"mw_per_connection,omitempty"`
 }
 
@@ -78,9 +78,9 @@ type Terms struct {
 	// Backup: it is used only while no other link serves, or where EnergyMin needs
 	// it for a deadline.
 	Backup bool `json:"backup,omitempty"`
-	// Costly: EnergyEMTCP takes from it to give to those that are not.
+	// Costly: EnergyEMTCP moves a part of its share to links that are not.
 	Costly bool `json:"costly,omitempty"`
-	// Usual is what links like this mostly carry, in bytes per second, for as
+	// Usual is what links like this mostly carry, in bytes per second, used as
 	// long as nothing better is known; 0: not known.
 	Usual float64 `json:"usual,omitempty"`
 	Radio Radio   `json:"radio,omitzero"`

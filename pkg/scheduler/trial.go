@@ -1,28 +1,28 @@
 package scheduler
 
+// The constants were chosen by hand over the simulator's suites unless a source is named; see
+// loss-trial, pair-trial and short-queue in docs/scheduler.md.
 const (
-	// A trial begins with firstTrial connections. It waits for trialRTTs round
-	// trips, at least trialFloor, until the new ones have left slow start, and
-	// then measures for as long. When the rate has risen by the factor
-	// streamGain they stay, and twice as many are tried as soon as no queue
-	// stands. When it has not, and no trial before has helped, they are given up
-	// by and by (see narrow.go); after one that helped they stay.
+	// A trial begins with firstTrial connections. It waits for trialRTTs round trips, at least
+	// trialFloor, until the new ones have left slow start, and then measures for as long. If the
+	// rate has risen by the factor streamGain they stay, and twice as many are tried as soon as no
+	// queue stands. If it has not, and no trial before has helped, they are given up step by step
+	// (see narrow.go); after one that helped they stay.
 	firstTrial = 8
-	// trialStreams is the most that are tried, or twice as many as the link began with, but
-	// where packets are lost at random and each still brings fastPackets in a round trip:
-	// with fewer a loss takes it a timeout (RFC 5681, 3.2).
+	trialRTTs  = 6
+	trialFloor = 100 * Millisecond
+	streamGain = 1.25
+	// trialStreams is the most that are tried, or twice as many as the link began with. There is
+	// no such bound where packets are lost at random and each connection brings fastPackets in a
+	// round trip: with fewer, a loss costs it a timeout (RFC 5681, 3.2).
 	trialStreams = 32
 	fastPackets  = 4
-	trialRTTs    = 6
-	trialFloor   = 100 * Millisecond
-	streamGain   = 1.25
-	// streamRest is how long a link that did not gain is left alone, at first; each
-	// time it is twice as long. A connection that has lost its first packet only
-	// now may be fast still.
+	// streamRest is how long a link that did not gain is left alone after the first trial; each
+	// time it is twice as long. A connection that lost its first packet may be fast later.
 	streamRest = Second
-	// worthTrips round trips, at least worthFloor and at most worthMost, is how long the
-	// download must still take for a trial to pay if the link were alone: what it costs is
-	// counted in round trips, too. It must take longer than the trial with the others.
+	// A trial pays if the download still takes worthTrips round trips, at least worthFloor and at
+	// most worthMost, over this link alone, since its cost is counted in round trips, too. Over all
+	// links it must take longer than the trial.
 	worthTrips = 15
 	worthFloor = 300 * Millisecond
 	worthMost  = 2 * Second

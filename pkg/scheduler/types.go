@@ -2,9 +2,8 @@ package scheduler
 
 import "fmt"
 
-// Time is a point in a run, in nanoseconds since the run began. The scheduler
-// never asks a clock: whoever drives it, an engine or a simulator, says when
-// each input happened.
+// Time is a point in a run, in nanoseconds since the run began. The scheduler never asks a clock:
+// its driver, an engine or a simulator, says when each input happened.
 type Time int64
 
 // Lengths of run time.
@@ -58,69 +57,70 @@ func (r Range) String() string { return fmt.Sprintf("[%d,%d)", r.Off, r.End) }
 // InputKind says what an Input reports.
 type InputKind uint8
 
-// The kinds of input. The fields that each one uses are named behind it; the
-// others are zero.
+// The kinds of input. The comment of each names the fields that it uses; the others are zero.
 const (
-	// LinkUp: Link can carry requests from now on; if it was banned, that is
-	// over, and so is its wait after a failure, but for the Wait that its server has asked for.
-	// Bandwidth and RTT are what is known of it beforehand (0: nothing), Terms on what terms
-	// it may be used (zero: as before).
+	// LinkUp: Link can carry requests from now on. That ends its ban, and its wait after a failure
+	// except for the Wait that its server asked for. Bandwidth and RTT are what is known of it
+	// beforehand (0: nothing); Terms are the terms on which it may be used (zero: as before).
 	LinkUp InputKind = iota
-	// LinkDown: Link is gone for good unless a LinkUp follows. Its requests
-	// are released at the byte that the last Progress named.
+	// LinkDown: Link cannot carry requests until the next LinkUp. Its requests are released at the
+	// byte that the last Progress named.
 	LinkDown
-	// Sized: Bytes is the object's size. It is told before any Progress has Bytes.
+	// Sized: Bytes is the object's size. It comes before any Progress has Bytes.
 	Sized
-	// Progress: Chunk has received Bytes in all. RTT is the link's, and
-	// Reordered how many of the link's packets have come out of order, in
-	// all, Handshake the round trip that its latest handshakes had, and Trip
-	// the one that the data takes which comes, queues included, each 0 while
-	// unknown. Shook is that of a handshake that has just been made, told once; 0: none
-	// has. Behind is how many bytes wait on the chunk's connection for one that is missing,
-	// told anew as there are more; they are not among Bytes. Stray is how many have come
-	// over it since it was last told that belong to requests which were cut short. Single:
-	// the connection serves this request alone, and the server ends it then. Lasting: a
-	// request that is cut short leaves its connection as it is (HTTP/2). Answered: the head
-	// of its response is there. Held: nobody reads what is there, so it tells nothing that
-	// no byte comes; told anew for as long as that is so.
+	// Progress: Chunk has received Bytes in all. Times and counts are 0 while unknown:
+	//
+	//	RTT        a round trip of the link, of which the least counts
+	//	Handshake  the round trip of its latest handshakes; Shook that of one just made, told once
+	//	Trip       the present round trip of its data, queues included
+	//	Reordered  packets of the link that arrived out of order, in all
+	//	Behind     bytes that wait on the chunk's connection behind a lost packet, told anew as
+	//	           there are more; they are not among Bytes
+	//	Stray      bytes of requests that were cut short, which its connection has brought since
+	//	           they were last told
+	//	Single     the connection serves this request alone: the server ends it then
+	//	Lasting    the connection outlives requests that are cut short (HTTP/2)
+	//	Answered   the head of the response has arrived
+	//	Held       the reader takes no bytes, so that their absence means nothing; told anew for
+	//	           as long as that is so
 	Progress
 	// Finished: Chunk has received every byte up to its end, Bytes in all.
 	Finished
-	// Failed: Chunk ended after Bytes in all. Its link must not be asked again
-	// before Wait has passed, unless its ban ends before that. Bounded: the server is too busy
-	// for it while it answers requests on so many of the link's other connections, and may bound
-	// how many there are. Where the link does without that connection, Wait has no effect.
+	// Failed: Chunk ended after Bytes in all. Its link must not be asked again before Wait has
+	// passed, unless its ban ends before that. Bounded: the server is too busy for this request
+	// while it answers so many on the link's other connections, and may bound their number. If the
+	// link does without this connection then, Wait has no effect.
 	Failed
-	// Drained: the first Bytes of the object were consumed (only where
-	// Config.Window bounds how far ahead of them requests may go).
+	// Drained: the first Bytes of the object were consumed (only with Config.Window, which bounds
+	// how far ahead of them requests may go).
 	Drained
 	// Power: the device has drawn Watts above its base power, on average over the last Wait.
 	Power
-	// Tick: time has passed, and the Progress of every chunk in flight has
-	// been told. Only a Tick finds links silent or slow.
+	// Tick: time has passed, and the Progress of every chunk in flight has been told. Only a Tick
+	// finds links silent or slow.
 	Tick
-	// Spent: Link, whose Terms have a Cap, has received Bytes of payload in all,
-	// waste included, and for whomever else.
+	// Spent: Link, whose Terms have a Cap, has received Bytes of payload in all, waste and what
+	// other programs used it for included.
 	Spent
 	// Added: Piece is wanted (this and the next three only with Config.Batch).
 	Added
-	// Voided: nobody wants the bytes in Piece.Range any more; requests for them
-	// are shortened or withdrawn. They may reach over several pieces.
+	// Voided: the bytes in Piece.Range are no longer wanted; requests for them are shortened or
+	// withdrawn. The range may reach over several pieces.
 	Voided
-	// Expected: about Bytes more are to be Added; 0: none are.
+	// Expected: about Bytes more are to be Added; 0: none.
 	Expected
 	// Planned: Link uses its connections as Plan says.
 	Planned
-	// Beyond: Chunk ended without a byte, for the object ends at Bytes, before its range, as
-	// Link's server says; which object that is nobody has told yet. RTT is the link's.
+	// Beyond: Chunk ended without a byte, because the object ends at Bytes, before its range, as
+	// Link's server says; the object's identity is not known yet. RTT is the link's.
 	Beyond
-	// Compared: each request brings Bytes from before its range, too, that another one brings or
-	// has brought: where no validator does, they show that answers are of one object. So
-	// requests are few and large, and nothing is fetched twice, as bytes of two answers must not
-	// mix. 0: no longer.
+	// Compared: each request also brings Bytes from before its range that another request brings
+	// or has brought. Without a validator, they show that answers are of one object. So requests
+	// are few and large, and nothing is fetched twice, as bytes of two answers must not mix. 0: no
+	// longer.
 	Compared
-	// Short: Chunk's response, whose head is there, has Bytes in all, fewer than were asked
-	// for, though the object has them: its server gives no more at once.
+	// Short: Chunk's response, whose head has arrived, has Bytes in all, fewer than were requested,
+	// though the object has more: its server gives no more at once.
 	Short
 )
 
@@ -153,17 +153,17 @@ type Input struct {
 // ActionKind says what an Action asks for.
 type ActionKind uint8
 
-// The kinds of action. The fields that each one uses are named behind it.
+// The kinds of action. The comment of each names the fields that it uses.
 const (
-	// Start: request Range over Link as Chunk, on its connection Stream. Copy:
-	// another request has been asked for these bytes already; the one that has
-	// them first is Finished, the other one cancelled.
+	// Start: request Range over Link as Chunk, on its connection Stream. Copy: another request has
+	// been made for these bytes already; the first to have them is Finished, and the other one
+	// cancelled.
 	Start ActionKind = iota
-	// Shrink: Chunk now ends at Range.End; what it receives beyond is waste. Close: its
-	// connection ends there, too, since most of what was asked for is on its way.
+	// Shrink: Chunk now ends at Range.End; what it receives beyond is waste. Close: its connection
+	// is closed there too, since most of what was requested is on its way.
 	Shrink
-	// Cancel: Chunk is withdrawn; of what it has received and will receive only
-	// what lies within Range counts, the rest is waste. Close: as with Shrink.
+	// Cancel: Chunk is withdrawn. Only what lies within Range counts of the bytes that it has
+	// received and will receive; the rest is waste. Close: as with Shrink.
 	Cancel
 	// Ban: Link was found slow or silent and gets no work for a while.
 	Ban
@@ -171,18 +171,17 @@ const (
 	Unban
 	// Complete: every byte has been received. It comes once.
 	Complete
-	// Rest: Link gets no more work until its Wake; Why says why. Its requests
-	// were withdrawn, or are left to finish. Another Rest has another Why.
+	// Rest: Link gets no more work until its Wake; Why is the reason. Its requests were withdrawn,
+	// or are left to finish. A second Rest has another reason.
 	Rest
-	// Wake: Link may get work again; Why says why.
+	// Wake: Link may get work again; Why is the reason.
 	Wake
-	// Open: make Link's connection Stream, on which there is no request; one may
-	// follow, at any time or never. It counts as none, and that it fails is nobody's
-	// failure: nothing is reported of it. Who knows that the server answers requests side
-	// by side need not make it.
+	// Open: make Link's connection Stream, on which there is no request; one may follow, at any
+	// time or never. It is not a request: neither its success nor its failure is reported. A driver
+	// that knows that the server answers requests side by side need not make it.
 	Open
-	// Flush: nothing follows for now on Link's connection Stream behind what it has in
-	// flight; the server should be made to send all of that.
+	// Flush: nothing follows for now on Link's connection Stream behind what it has in flight; the
+	// server should be made to send all of that.
 	Flush
 )
 
@@ -197,5 +196,5 @@ type Action struct {
 	Close  bool       `json:"close,omitempty"`
 	Why    Reason     `json:"why,omitempty"`
 	Costs  int64      `json:"costs_mj,omitempty"` // mJ
-	Saves  int64      `json:"saves_mj,omitempty"` // mJ; below 0: it costs more
+	Saves  int64      `json:"saves_mj,omitempty"` // mJ; negative if it costs more
 }
