@@ -213,7 +213,7 @@ func (s *Server) allowed(uris []string) (good []string, err error) {
 }
 
 func (s *Server) checkDir(o daemon.Options) error {
-	if dir, ok := o["dir"]; ok && !s.below(dir) {
+	if dir, ok := o["dir"]; ok && !Below(s.dir, dir) {
 		return failf("dir must be %s, or below it", s.dir)
 	}
 	return nil

@@ -152,12 +152,12 @@ func (r *request) authorize(p params) (params, bool) {
 // longestDelay is how long an answer to a wrong secret is kept back at most.
 const longestDelay = 10 * time.Second
 
-// below says whether a directory is the server's own, or below it. On Windows /x and C:x are
+// Below says whether dir is base, which is absolute, or below it. On Windows /x and C:x are
 // neither absolute nor local: they lead to another directory, and are refused.
-func (s *Server) below(dir string) bool {
+func Below(base, dir string) bool {
 	if filepath.IsAbs(dir) {
 		var err error
-		if dir, err = filepath.Rel(s.dir, dir); err != nil {
+		if dir, err = filepath.Rel(base, dir); err != nil {
 			return false
 		}
 	}
