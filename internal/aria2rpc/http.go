@@ -1,6 +1,7 @@
 package aria2rpc
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -44,7 +45,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "the request is too large", http.StatusRequestEntityTooLarge)
 			return
 		}
-		s.reply(w, s.parse(text), "")
+		s.reply(w, s.parse(r.Context(), text), "")
 	case http.MethodGet:
 		if isWebSocket(r) {
 			s.serveWebSocket(w, r)
@@ -56,12 +57,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) parse(text []byte) any {
-	request, err := decode(text)
+func (s *Server) parse(ctx context.Context, text []byte) any {
+	v, err := decode(text)
 	if err != nil {
 		return failure(nil, err)
 	}
-	return s.answer(request)
+	return s.request(ctx).answer(v)
 }
 
 // callback is what a JSONP callback may be called.
@@ -87,7 +88,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if !q.Has("method") {
-			s.reply(w, s.answer(p), name)
+			s.reply(w, s.request(r.Context()).answer(p), name)
 			return
 		}
 		call["params"] = p
@@ -97,7 +98,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) {
 			call[member] = q.Get(member)
 		}
 	}
-	s.reply(w, s.answer(call), name)
+	s.reply(w, s.request(r.Context()).answer(call), name)
 }
 
 // reply sends an answer; a callback's name makes it JSONP.

@@ -34,16 +34,20 @@ func notificationNames() []string {
 }
 
 // call makes one call.
-func (s *Server) call(method string, p params) (any, error) {
+func (r *request) call(method string, p params) (any, error) {
+	if r.size > maxResults {
+		return nil, failf("The answer to this request is too large.")
+	}
 	switch method { // none of these needs the secret
 	case multicall:
-		return s.multicall(p)
+		return r.multicall(p)
 	case listMethods:
 		return methodNames(), nil
 	case listNotifications:
 		return notificationNames(), nil
 	}
-	p, ok := s.authorize(p)
+	p, ok := r.authorize(p)
+	s := r.Server
 	if !ok {
 		return nil, failf("Unauthorized")
 	}
@@ -209,7 +213,7 @@ func (s *Server) allowed(uris []string) (good []string, err error) {
 }
 
 func (s *Server) checkDir(o daemon.Options) error {
-	if dir, ok := o["dir"]; ok && !s.below(dir) {
+	if dir, ok := o["dir"]; ok && !Below(s.dir, dir) {
 		return failf("dir must be %s, or below it", s.dir)
 	}
 	return nil

@@ -2,6 +2,7 @@ package aria2rpc
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -31,12 +32,29 @@ func failure(id any, err error) response {
 	return r
 }
 
-// maxDepth bounds how deep lists and objects of a request may be in each other.
-const maxDepth = 50
+// request is one request, of one call or many, and what it has cost so far.
+type request struct {
+	*Server
+	ctx   context.Context //nolint:containedctx // the request's, for as long as it is answered
+	wrong int             // secrets
+	size  int             // of the results of its calls, in bytes
+}
+
+func (s *Server) request(ctx context.Context) *request { return &request{Server: s, ctx: ctx} }
+
+// Bounds of a request, chosen by hand: how deep lists and objects may be in each other, how many
+// values there are about, from how many bytes of results on its further calls are refused, and
+// after how many wrong secrets.
+const (
+	maxDepth   = 50
+	maxValues  = 200_000
+	maxResults = 16 << 20
+	maxWrong   = 5
+)
 
 // decode reads a request: one value, and nothing behind it.
 func decode(text []byte) (any, error) {
-	depth := 0
+	depth, values := 0, 0
 	inText, escaped := false, false
 	for _, c := range text {
 		switch {
@@ -47,12 +65,16 @@ func decode(text []byte) (any, error) {
 		case c == '"':
 			inText = !inText
 		case inText:
+		case c == ',':
+			values++
 		case c == '[', c == '{':
-			if depth++; depth > maxDepth {
-				return nil, &callError{codeParse, "Parse error."}
-			}
+			values++
+			depth++
 		case c == ']', c == '}':
 			depth--
+		}
+		if depth > maxDepth || values > maxValues {
+			return nil, &callError{codeParse, "Parse error."}
 		}
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -67,17 +89,21 @@ func decode(text []byte) (any, error) {
 	return v, nil
 }
 
-// answer answers a request, or a batch of them.
-func (s *Server) answer(request any) any {
-	switch r := request.(type) {
+// answer answers a call, or a batch of them.
+func (r *request) answer(asked any) any {
+	switch a := asked.(type) {
 	case map[string]any:
-		return s.one(r)
+		return r.one(a)
 	case []any:
-		all := make([]response, 0, len(r))
-		for _, call := range r {
-			if c, ok := call.(map[string]any); ok { // aria2 passes over the others
-				all = append(all, s.one(c))
+		all := make([]response, 0, len(a))
+		for _, call := range a {
+			c, ok := call.(map[string]any)
+			if !ok { // aria2 passes over it
+				continue
 			}
+			one := r.one(c)
+			one.Result = r.keep(one.Result)
+			all = append(all, one)
 		}
 		return all
 	case nil:
@@ -86,22 +112,33 @@ func (s *Server) answer(request any) any {
 	return failure(nil, &callError{codeParse, "Parse error."})
 }
 
+// keep is a result of one of many calls as it will be sent, so that they take no more memory than
+// the answer.
+func (r *request) keep(result any) any {
+	if result == nil {
+		return nil
+	}
+	text := encode(result)
+	r.size += len(text)
+	return json.RawMessage(text)
+}
+
 // one answers a call. One without an id is refused: aria2 knows no notifications of clients.
-func (s *Server) one(r map[string]any) response {
-	id, hasID := r["id"]
-	method, ok := r["method"].(string)
+func (r *request) one(call map[string]any) response {
+	id, hasID := call["id"]
+	method, ok := call["method"].(string)
 	if !ok || !hasID {
 		return failure(id, &callError{codeInvalid, "Invalid Request."})
 	}
 	var p params
-	if given, there := r["params"]; there {
+	if given, there := call["params"]; there {
 		list, ok := given.([]any)
 		if !ok {
 			return failure(id, &callError{codeParams, "Invalid params."})
 		}
 		p = list
 	}
-	result, err := s.call(method, p)
+	result, err := r.call(method, p)
 	if err != nil {
 		return failure(id, err)
 	}
@@ -120,7 +157,7 @@ func (r response) status() int {
 }
 
 // multicall makes several calls, each with a secret of its own.
-func (s *Server) multicall(p params) (any, error) {
+func (r *request) multicall(p params) (any, error) {
 	calls, err := required[[]any](p, 0)
 	if err != nil {
 		return nil, err
@@ -143,10 +180,10 @@ func (s *Server) multicall(p params) (any, error) {
 			continue
 		}
 		list, _ := call["params"].([]any)
-		if result, err := s.call(method, list); err != nil {
+		if result, err := r.call(method, list); err != nil {
 			fail(err)
 		} else {
-			results = append(results, []any{result})
+			results = append(results, []any{r.keep(result)})
 		}
 	}
 	return results, nil

@@ -75,6 +75,7 @@ type Server struct {
 	session   string
 	failures  *rate.Limiter // of secrets
 	calls     *rate.Limiter // requests
+	sockets   chan struct{} // one for each WebSocket
 
 	stop    *sync.Once
 	stopped chan struct{}
@@ -87,6 +88,10 @@ const (
 	callsEach, callsAtOnce       = 10000, 20000
 )
 
+// maxSockets is how many WebSockets there may be at once, so that silent ones leave room for others;
+// chosen by hand.
+const maxSockets = 256
+
 // New makes a server.
 func New(cfg Config) *Server {
 	var id [20]byte
@@ -95,7 +100,8 @@ func New(cfg Config) *Server {
 		Config: cfg, dir: cfg.Dir, userAgent: cfg.UserAgent, options: known(),
 		secret: sha256.Sum256([]byte(cfg.Secret)), session: hex.EncodeToString(id[:]),
 		failures: rate.NewLimiter(failuresEach, failuresAtOnce), calls: rate.NewLimiter(callsEach, callsAtOnce),
-		stop: new(sync.Once), stopped: make(chan struct{}),
+		sockets: make(chan struct{}, maxSockets),
+		stop:    new(sync.Once), stopped: make(chan struct{}),
 	}
 }
 
@@ -113,7 +119,7 @@ func (s *Server) Stopped() <-chan struct{} { return s.stopped }
 const tokenPrefix = "token:"
 
 // authorize takes the secret off the parameters; false: it is not the right one.
-func (s *Server) authorize(p params) (params, bool) {
+func (r *request) authorize(p params) (params, bool) {
 	token, given := "", false
 	if len(p) > 0 {
 		if text, ok := p[0].(string); ok {
@@ -123,26 +129,35 @@ func (s *Server) authorize(p params) (params, bool) {
 	if given {
 		p = p[1:]
 	}
-	if s.Secret == "" {
+	if r.Secret == "" {
 		return p, true
+	}
+	if r.wrong >= maxWrong { // it guesses: its further calls are not looked at
+		return p, false
 	}
 	sum := sha256.Sum256([]byte(token))
-	if subtle.ConstantTimeCompare(sum[:], s.secret[:]) == 1 && given {
+	if subtle.ConstantTimeCompare(sum[:], r.secret[:]) == 1 && given {
 		return p, true
 	}
-	time.Sleep(min(s.failures.Reserve().Delay(), longestDelay))
+	r.wrong++
+	wait := time.NewTimer(min(r.failures.Reserve().Delay(), longestDelay))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-r.ctx.Done():
+	}
 	return p, false
 }
 
 // longestDelay is how long an answer to a wrong secret is kept back at most.
 const longestDelay = 10 * time.Second
 
-// below says whether a directory is the server's own, or below it. On Windows /x and C:x are
+// Below says whether dir is base, which is absolute, or below it. On Windows /x and C:x are
 // neither absolute nor local: they lead to another directory, and are refused.
-func (s *Server) below(dir string) bool {
+func Below(base, dir string) bool {
 	if filepath.IsAbs(dir) {
 		var err error
-		if dir, err = filepath.Rel(s.dir, dir); err != nil {
+		if dir, err = filepath.Rel(base, dir); err != nil {
 			return false
 		}
 	}

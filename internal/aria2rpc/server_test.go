@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/mlget/mlget/internal/daemon"
 )
@@ -124,6 +126,52 @@ func TestForbiddenURLsAreRefused(t *testing.T) {
 	body := `{"jsonrpc":"2.0","id":1,"method":"aria2.addUri","params":[["http://joe:hunter2@127.0.0.1/a"]]}`
 	if w := serve(s, "POST", "/jsonrpc", body); w.Code != 400 || strings.Contains(w.Body.String(), "hunter2") {
 		t.Errorf("%d: %s", w.Code, w.Body)
+	}
+}
+
+// TestWrongSecretsEndSoon: wrong secrets are answered so many in a second, and a request is full of
+// them. It ends all the same, and tries no more of them than another would.
+func TestWrongSecretsEndSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := server(t, t.TempDir(), func(c *Config) { c.Secret = "s3cret" })
+		begun := time.Now()
+		wrong := `{"id":1,"method":"aria2.getSessionInfo","params":["token:x"]},`
+		batch := "[" + strings.Repeat(wrong, 1000) + strings.Replace(wrong, "token:x", "token:s3cret", 1)
+		if w := serve(s, "POST", "/jsonrpc", strings.TrimSuffix(batch, ",")+"]"); strings.Count(w.Body.String(), "Unauthorized") != 1001 {
+			t.Errorf("the right secret behind a thousand wrong ones is taken: %.300s", w.Body)
+		}
+		inner := strings.ReplaceAll(strings.ReplaceAll(strings.TrimSuffix(batch[1:], ","), `"id":1,`, ""), `"method"`, `"methodName"`)
+		if w := serve(s, "POST", "/jsonrpc", `{"id":1,"method":"system.multicall","params":[[`+inner+`]]}`); strings.Count(w.Body.String(), "Unauthorized") != 1001 {
+			t.Errorf("the right secret behind a thousand wrong ones is taken: %.300s", w.Body)
+		}
+		if took := time.Since(begun); took > time.Minute {
+			t.Errorf("two requests are answered after %v", took)
+		}
+	})
+}
+
+// TestAnswersAreBounded: a request of 2 MiB gets no answer that is many times as large.
+func TestAnswersAreBounded(t *testing.T) {
+	s := server(t, t.TempDir(), nil)
+	call := `{"id":1,"method":"system.listMethods"},`
+	for name, request := range map[string]string{
+		"batch":     "[" + strings.Repeat(call, 49999) + strings.TrimSuffix(call, ",") + "]",
+		"multicall": `{"id":1,"method":"system.multicall","params":[[` + strings.Repeat(`{"methodName":"system.listMethods"},`, 55000) + `{}]]}`,
+		"no calls":  "[" + strings.Repeat("{},", 690000) + "{}]",
+	} {
+		if len(request) > maxRequest {
+			t.Fatal(name, len(request))
+		}
+		w := serve(s, "POST", "/jsonrpc", request)
+		if n := w.Body.Len(); n > 20<<20 || n == 0 {
+			t.Errorf("%s: %d bytes", name, n)
+		}
+		if _, err := decode(w.Body.Bytes()); err != nil && w.Body.Len() < 4<<20 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if w := serve(s, "POST", "/jsonrpc", "["+strings.Repeat(call, 999)+strings.TrimSuffix(call, ",")+"]"); strings.Contains(w.Body.String(), `"error"`) {
+		t.Errorf("a thousand calls are too many: %.300s", w.Body)
 	}
 }
 

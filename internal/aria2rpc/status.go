@@ -206,6 +206,9 @@ func servers(j daemon.Status) (any, error) {
 	if j.State != daemon.Active {
 		return nil, failf("No active download for GID#%s", j.GID)
 	}
+	if len(j.URIs) == 0 {
+		return []object{{"index": "1", "servers": []object{}}}, nil
+	}
 	uri := daemon.WithoutPassword(j.URIs[max(0, min(j.Used, len(j.URIs))-1)])
 	list := make([]object, len(j.Links))
 	for i, l := range j.Links {

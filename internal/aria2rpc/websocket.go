@@ -22,6 +22,13 @@ func isWebSocket(r *http.Request) bool {
 // serveWebSocket answers a client's requests, and sends it notifications, until either goes.
 // Whether the page that asks may do so was decided before.
 func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
+	select {
+	case s.sockets <- struct{}{}:
+		defer func() { <-s.sockets }()
+	default:
+		http.Error(w, "too many WebSockets", http.StatusServiceUnavailable)
+		return
+	}
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
 		return // it has been answered
@@ -45,7 +52,7 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 			_ = c.Close(websocket.StatusPolicyViolation, "too many requests")
 			return
 		}
-		if send(ctx, c, s.parse(text)) != nil {
+		if send(ctx, c, s.parse(ctx, text)) != nil {
 			return
 		}
 	}

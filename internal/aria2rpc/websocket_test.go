@@ -36,6 +36,28 @@ type message struct {
 	Error  *struct{ Message string }
 }
 
+// TestWebSocketsLeaveRoom: clients that open WebSockets and say nothing hold up no others.
+func TestWebSocketsLeaveRoom(t *testing.T) {
+	m := daemon.New(t.Context(), daemon.NewQueue(1000), nil, nil, quick{})
+	t.Cleanup(func() { _ = m.Close() })
+	s := httptest.NewServer(New(Config{Manager: m, Dir: t.TempDir(), Allows: anyURL{}, Energy: battery{}}))
+	t.Cleanup(s.Close)
+	var last error
+	all := make([]*websocket.Conn, 0, maxSockets)
+	for range maxSockets + 1 {
+		var c *websocket.Conn
+		if c, _, last = websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http")+"/jsonrpc", nil); last == nil { //nolint:bodyclose // it has none
+			all = append(all, c)
+		}
+	}
+	if len(all) != maxSockets || last == nil || !strings.Contains(last.Error(), "503") {
+		t.Errorf("%d WebSockets, then %v", len(all), last)
+	}
+	for _, c := range all {
+		_ = c.CloseNow()
+	}
+}
+
 func open(t *testing.T, header http.Header) (*daemon.Manager, *websocket.Conn, error) {
 	t.Helper()
 	m := daemon.New(t.Context(), daemon.NewQueue(1000), nil, nil, quick{})

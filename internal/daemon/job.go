@@ -66,6 +66,11 @@ func (j *Job) Priority() int {
 	return n
 }
 
+// isSound says whether a job that was read from a file can be one.
+func (j *Job) isSound() bool {
+	return j.GID != 0 && j.State.known() && min(j.Number, j.Used, j.Retries) >= 0 && min(j.Size, j.Done) >= 0
+}
+
 // clone is a copy that shares nothing with the job.
 func (j *Job) clone() Job {
 	c := *j

@@ -96,7 +96,7 @@ func readSession(in io.Reader, q *Queue) (Options, error) {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		switch {
-		case l.Job != nil && l.Job.GID != 0 && l.Job.State.known():
+		case l.Job != nil && l.Job.isSound():
 			q.Put(l.Job, l.At)
 		case l.Gone != nil:
 			if j, ok := q.Job(*l.Gone); ok {

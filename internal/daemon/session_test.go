@@ -250,3 +250,24 @@ func FuzzSession(f *testing.F) {
 		}
 	})
 }
+
+// TestUnsoundJobsAreRefused: numbers that no job has are of a file that something has damaged.
+func TestUnsoundJobsAreRefused(t *testing.T) {
+	for member, ok := range map[string]bool{
+		`"number":1`: true, `"number":-1`: false, `"size":-5`: false, `"done":-1`: false, `"used":-1`: false, `"retries":-9`: false,
+		`"state":"asleep"`: false, `"gid":"0000000000000000"`: false,
+	} {
+		name := filepath.Join(t.TempDir(), "session")
+		line := `{"job":{"gid":"00000000000000a1","state":"waiting","uris":["http://example.org/"],` + member + `},"at":-1}` + "\n"
+		if err := os.WriteFile(name, []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, _, err := OpenSession(name, NewQueue(10))
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", member, err)
+		}
+		if s != nil {
+			_ = s.Close()
+		}
+	}
+}

@@ -66,7 +66,12 @@ func (l *Link) DialContext(ctx context.Context, network, addr string) (net.Conn,
 		})
 	}
 	if l.global {
-		if addrs = slices.DeleteFunc(slices.Clone(addrs), isLinkLocal); len(addrs) == 0 {
+		if addrs = slices.DeleteFunc(slices.Clone(addrs), l.isOwn); len(addrs) == 0 {
+			return nil, l.error("%w", &net.DNSError{
+				Err: ErrHere.Error(), UnwrapErr: ErrHere, Name: host, IsNotFound: true,
+			})
+		}
+		if addrs = slices.DeleteFunc(addrs, isLinkLocal); len(addrs) == 0 {
 			return nil, l.error("%w", &net.DNSError{
 				Err: ErrLocal.Error(), UnwrapErr: ErrLocal, Name: host, IsNotFound: true,
 			})
@@ -131,12 +136,20 @@ func ownAddress(addr netip.Addr) bool {
 	if IsHere(addr) {
 		return true
 	}
-	addr = addr.Unmap().WithZone("")
 	mine, err := net.InterfaceAddrs()
-	if err != nil {
-		return true
-	}
-	return slices.ContainsFunc(mine, func(a net.Addr) bool {
+	return err != nil || isAmong(addr, mine)
+}
+
+// isOwn says whether addr is one of the link's own, or another of this machine as far as the
+// system says which there are: services that are not meant for others may listen at it.
+func (l *Link) isOwn(addr netip.Addr) bool {
+	mine, _ := net.InterfaceAddrs() // Android's newer versions do not say
+	return isAmong(addr, mine) || slices.ContainsFunc(l.info.Addrs, func(p netip.Prefix) bool { return p.Addr() == addr.Unmap() })
+}
+
+func isAmong(addr netip.Addr, list []net.Addr) bool {
+	addr = addr.Unmap().WithZone("")
+	return slices.ContainsFunc(list, func(a net.Addr) bool {
 		p, err := netip.ParsePrefix(a.String())
 		return err == nil && p.Addr().Unmap().WithZone("") == addr
 	})

@@ -183,6 +183,7 @@ func TestDialErrors(t *testing.T) {
 		"::":              {t.Context(), wlan, "[::]:80", ErrHere},
 		"0.0.0.0, mapped": {t.Context(), wlan, "[::ffff:0.0.0.0]:80", ErrHere},
 		"link-local":      {t.Context(), New(Info{Name: "wlan0", Bind: BindDevice}, Spec{}, Options{Global: true}), "169.254.169.254:80", ErrLocal},
+		"own address":     {t.Context(), New(Info{Name: "wlan0", Bind: BindDevice, Addrs: []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24")}}, Spec{}, Options{Global: true}), "192.0.2.7:80", ErrHere},
 		"link-local, v6":  {t.Context(), New(Info{Name: "wlan0", Bind: BindDevice}, Spec{}, Options{Global: true}), "[fe80::1]:80", ErrLocal},
 	} {
 		conn, err := c.link.DialContext(c.ctx, "tcp", c.addr)

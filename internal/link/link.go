@@ -51,7 +51,8 @@ type Options struct {
 	Family         Family
 	ConnectTimeout time.Duration // for resolving and connecting together; 0: DefaultConnectTimeout
 	// Global refuses link-local addresses (RFC 3927; RFC 4291, 2.5.6), behind which a cloud's
-	// metadata or a router's pages are: for a program that downloads what others ask for.
+	// metadata or a router's pages are, and this machine's own ones: for a program that downloads
+	// what others ask for.
 	Global bool
 }
 

@@ -17,8 +17,17 @@ type doors struct {
 	failed chan error
 }
 
+// newWebServer makes a server that gives up clients which take their time: they would hold the
+// connections that others want. A WebSocket has no such limits.
+func newWebServer(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 2 * time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16,
+	}
+}
+
 func (d *doors) open(rpc *aria2rpc.Server, l net.Listener) {
-	web := &http.Server{Handler: rpc, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16}
+	web := newWebServer(rpc)
 	d.http = append(d.http, web)
 	go func() { d.failed <- web.Serve(l) }()
 }

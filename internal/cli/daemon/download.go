@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/mlget/mlget/internal/aria2rpc"
 	"github.com/mlget/mlget/internal/cli/aria2c"
 	"github.com/mlget/mlget/internal/cli/exit"
 	"github.com/mlget/mlget/internal/cli/flags"
@@ -51,9 +52,12 @@ func (d *downloader) close() {
 
 // Path implements daemon.Downloader.
 func (d *downloader) Path(job daemon.Job) (path string, free bool) {
+	if len(job.URIs) == 0 || !aria2rpc.Below(d.dir, job.Options.Get("dir")) {
+		return "", true // Download says what is wrong
+	}
 	u, err := flags.ParseURL(job.URIs[0])
 	if err != nil {
-		return "", true // Download says what is wrong
+		return "", true
 	}
 	path = d.target(job, u).Path(u)
 	return path, !exists(path)
@@ -80,7 +84,7 @@ func (d *downloader) target(job daemon.Job, u *url.URL) store.Target {
 	t.OwnTime = job.Options.Get("remote-time") != "true"
 	t.Sub = job.Options.Get("dir")
 	if filepath.IsAbs(t.Sub) {
-		t.Sub, _ = filepath.Rel(d.dir, t.Sub) // the server has seen to it
+		t.Sub, _ = filepath.Rel(d.dir, t.Sub) // it is below
 	}
 	if i := strings.LastIndexByte(t.Name, '/'); i >= 0 {
 		t.Sub, t.Name = t.Sub+"/"+t.Name[:i], t.Name[i+1:]
@@ -149,6 +153,9 @@ func (d *downloader) Download(ctx context.Context, job daemon.Job, p *daemon.Pro
 	defer cancel()
 	d.power.begin()
 	defer d.power.end()
+	if dir := job.Options.Get("dir"); !aria2rpc.Below(d.dir, dir) { // of a session that served another one
+		return daemon.Outcome{Code: aria2c.Option, Message: dir + " is not below " + d.dir}
+	}
 	out := daemon.Outcome{Code: aria2c.Option, Message: "there is no URL"}
 	for i, uri := range job.URIs {
 		p.SetUsed(i + 1)
