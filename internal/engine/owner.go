@@ -147,6 +147,7 @@ func (o *owner) follow(reqs context.Context, now scheduler.Time) {
 	for _, t := range o.transfers {
 		o.count(reqs, t)
 	}
+	o.tellShared(reqs, now)
 	o.tellSpent(reqs)
 	o.tellPower(reqs)
 	o.step(reqs, scheduler.Input{Kind: scheduler.Tick})
