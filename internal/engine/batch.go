@@ -105,7 +105,7 @@ func newBatch(e *Engine, spec *Batch) (*batch, error) {
 		sites: map[string]*site{}, slots: make(chan struct{}, openMost()),
 	}
 	b.work = b
-	b.finalizer.done = make(chan finalized)
+	b.finalizer.done = make(chan finished)
 	b.solos.done = make(chan soloEnd)
 	var err error
 	if b.tuner, err = newTuner(spec, len(e.links)); err != nil {
@@ -157,7 +157,7 @@ func (b *batch) loop(ctx, reqs context.Context) {
 		case job, ok := <-more:
 			b.takeJob(reqs, job, ok)
 		case c := <-b.finalizer.done:
-			b.finalized(reqs, c)
+			b.takeFinished(reqs, c)
 		case a := <-b.solos.done:
 			b.soloEnded(reqs, a)
 		case <-timer.C:
@@ -250,11 +250,11 @@ func (b *batch) wind(reqs context.Context) {
 		case a := <-b.solos.done:
 			b.soloEnded(reqs, a)
 		case c := <-b.finalizer.done:
-			b.finalized(reqs, c)
+			b.takeFinished(reqs, c)
 		}
 	}
 	for b.finalizer.running > 0 {
-		b.finalized(reqs, <-b.finalizer.done)
+		b.takeFinished(reqs, <-b.finalizer.done)
 	}
 	for _, f := range slices.Clone(b.files) {
 		switch {
@@ -270,7 +270,7 @@ func (b *batch) wind(reqs context.Context) {
 		}
 	}
 	for b.finalizer.running > 0 {
-		b.finalized(reqs, <-b.finalizer.done)
+		b.takeFinished(reqs, <-b.finalizer.done)
 	}
 }
 

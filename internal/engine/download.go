@@ -92,8 +92,8 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 	d := &download{owner: newOwner(e, job.ID), job: job, to: to, checkpoint: checkpoint{done: make(chan error, 1)}}
 	d.work = d
 	d.failures, d.vote.disputed = job.failures, job.disagree != 0
-	cfg := scheduler.Config{Size: -1, Window: to.window(), Parallelism: e.cfg.Parallelism, TLS: job.URL.Scheme == "https"}
-	switch id, done, ok := to.resume(); {
+	cfg := scheduler.Config{Size: -1, Window: to.stream().window(), Parallelism: e.cfg.Parallelism, TLS: job.URL.Scheme == "https"}
+	switch id, done, ok := to.Resume(); {
 	case before != nil:
 		cfg.Have = d.inherit(before)
 		cfg.Size = d.known.Size()
@@ -141,7 +141,7 @@ func (d *download) dismiss() {
 // aim implements work: addresses are offsets in the object.
 func (d *download) aim(t *transfer, at int64) {
 	t.off, t.first = at, !d.identified && len(d.earlier.have) == 0
-	t.url, t.to, t.eager, t.overlap = d.job.URL, d.to, d.to.window() > 0, d.overlapOf(t)
+	t.url, t.to, t.eager, t.overlap = d.job.URL, d.to, d.to.stream() != nil, d.overlapOf(t)
 	if u := d.links[t.link].url; u != nil {
 		t.url = u
 	}
@@ -179,7 +179,7 @@ func (d *download) run(ctx context.Context) error {
 	d.tellOverlap(reqs)
 	d.linksUp(reqs)
 	if d.job.Part != nil { // the window begins where the part does
-		d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.drained()})
+		d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.stream().Drained()})
 	}
 	d.step(reqs, scheduler.Input{Kind: scheduler.Tick})
 	d.loop(ctx, reqs)
@@ -212,7 +212,7 @@ func (d *download) end() error {
 	case d.singleStream || !d.identified || d.proof.refuted || !d.sizeBelieved(d.e.now()): // nothing that another run could use
 		return d.err
 	}
-	if err := d.to.suspend(d.claimable()); err != nil && !errors.Is(d.err, err) {
+	if err := d.to.Suspend(d.claimable()); err != nil && !errors.Is(d.err, err) {
 		d.e.notice(true, "the state could not be saved: %v", err)
 	}
 	return d.err

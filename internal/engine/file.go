@@ -56,7 +56,7 @@ type file struct {
 	fileObject
 	setbacks
 	refusals
-	finalization
+	completion
 	output output
 }
 
@@ -105,8 +105,8 @@ type refusals struct {
 	retryLinksAt scheduler.Time
 }
 
-// finalization is how far a file is that is being finished in the background.
-type finalization struct {
+// completion is how far a file is that is being finished in the background.
+type completion struct {
 	closing  bool  // it is being verified, committed or closed
 	verified bool  // its checksum is right
 	saving   bool  // a checkpoint is being made

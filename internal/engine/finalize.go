@@ -18,8 +18,8 @@ const (
 // finalizer are what is done to files in the background, when no request of theirs is
 // left: nothing waits for a disk but those who wait for that file.
 type finalizer struct {
-	done       chan finalized // what has been done
-	running    int            // goroutines whose word is awaited
+	done       chan finished // what has been done
+	running    int           // goroutines whose word is awaited
 	committing bool
 	recording  bool           // a checkpoint is being made
 	nextRecord scheduler.Time // when the next one is due
@@ -28,18 +28,18 @@ type finalizer struct {
 	closable   []*file // to be verified, closed or suspended
 }
 
-// finalized is what was done to some files.
-type finalized struct {
-	kind  finalizedKind
+// finished is what was done to some files.
+type finished struct {
+	kind  finishedKind
 	files []*file
 	names []string
 	errs  []error
 }
 
-type finalizedKind uint8
+type finishedKind uint8
 
 const (
-	committed finalizedKind = iota
+	committed finishedKind = iota
 	verified
 	closed
 	recorded
@@ -80,20 +80,20 @@ func (c *finalizer) next(reqs context.Context) {
 		c.running++
 		switch f.state {
 		case finishing:
-			go func() { c.done <- finalized{kind: verified, files: []*file{f}, errs: []error{f.verify(reqs)}} }()
+			go func() { c.done <- finished{kind: verified, files: []*file{f}, errs: []error{f.verify(reqs)}} }()
 		default:
 			var done []scheduler.Range
 			if f.worthKeeping() {
 				done = f.done()
 			}
-			go func() { c.done <- finalized{kind: closed, files: []*file{f}, errs: []error{f.close(done)}} }()
+			go func() { c.done <- finished{kind: closed, files: []*file{f}, errs: []error{f.close(done)}} }()
 		}
 	}
 }
 
 // commit makes files durable together, and gives them their names.
-func commit(files []*file) finalized {
-	c := finalized{kind: committed, files: files, names: make([]string, len(files)), errs: make([]error, len(files))}
+func commit(files []*file) finished {
+	c := finished{kind: committed, files: files, names: make([]string, len(files)), errs: make([]error, len(files))}
 	var pending []store.Pending
 	var of []int
 	for i, f := range files {
@@ -165,8 +165,8 @@ func (p *output) shut() error {
 	return p.to.Close()
 }
 
-// finalized takes what was done in the background.
-func (b *batch) finalized(reqs context.Context, c finalized) {
+// takeFinished takes what was done in the background.
+func (b *batch) takeFinished(reqs context.Context, c finished) {
 	b.finalizer.running--
 	switch c.kind {
 	case committed:
@@ -185,7 +185,7 @@ func (b *batch) finalized(reqs context.Context, c finalized) {
 }
 
 // fileFinalized takes what was done to one file.
-func (b *batch) fileFinalized(reqs context.Context, f *file, c finalized, i int) {
+func (b *batch) fileFinalized(reqs context.Context, f *file, c finished, i int) {
 	err := c.errs[i]
 	switch {
 	case c.kind == verified && err == nil:

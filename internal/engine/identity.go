@@ -48,7 +48,7 @@ func (d *download) adopt(reqs context.Context, t *transfer, resp *fetch.Response
 		}
 	}
 	id := d.known.Identity()
-	if err := d.to.begin(id); err != nil {
+	if err := d.to.Begin(id); err != nil {
 		if d.several() && !resp.Secure && d.awaitsSizes() { // it may be no more than a lie about its size
 			d.known = identity.Known{}
 			d.lose(reqs, t.link, err)

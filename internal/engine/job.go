@@ -105,7 +105,7 @@ type deviceSink struct {
 	device io.Closer
 }
 
-func (d deviceSink) close() error { return first(d.streamSink.close(), d.device.Close()) }
+func (d deviceSink) Close() error { return first(d.streamSink.Close(), d.device.Close()) }
 
 // first is the first error of several: the others follow from it.
 func first(errs ...error) error {
@@ -152,24 +152,24 @@ func (e *Engine) download(ctx context.Context, job *Job, begun bool) (Result, er
 			name = final
 		}
 	}
-	if err == nil && job.Checksum != nil && to.readerAt() == nil {
+	if err == nil && job.Checksum != nil && to.stream() != nil {
 		err = job.Checksum.compare(running.Sum(nil))
 	}
-	return Result{Output: name, Size: object.Size}, first(err, to.close())
+	return Result{Output: name, Size: object.Size}, first(err, to.Close())
 }
 
 // finish checks what can be read again, and gives it its name.
 func (e *Engine) finish(ctx context.Context, job *Job, to sink, object store.CommitOptions) (string, error) {
-	if job.Checksum == nil || to.readerAt() == nil {
-		return to.commit(ctx, object)
+	if job.Checksum == nil || to.stream() != nil {
+		return to.Commit(ctx, object)
 	}
-	switch err := job.Checksum.verify(ctx, to.readerAt(), object.Size); {
+	switch err := job.Checksum.verify(ctx, to, object.Size); {
 	case err == nil:
-		return to.commit(ctx, object)
+		return to.Commit(ctx, object)
 	case errors.Is(err, ErrChecksum):
-		return "", rejected(err, to.reject())
+		return "", rejected(err, to.Reject())
 	case object.Size > 0: // interrupted: nothing need be fetched again
-		return "", first(err, to.suspend([]scheduler.Range{{End: object.Size}}))
+		return "", first(err, to.Suspend([]scheduler.Range{{End: object.Size}}))
 	default:
 		return "", err
 	}
@@ -204,7 +204,7 @@ func (e *Engine) fill(ctx context.Context, job *Job, to sink) (store.CommitOptio
 			return d.object(), err
 		}
 		d.discard(true, nil)
-		if err := to.restart(); err != nil {
+		if err := to.Restart(); err != nil {
 			e.giveBack(to) // else another run would go on with what turned out to be wrong
 			return store.CommitOptions{Size: -1}, err
 		}

@@ -52,8 +52,8 @@ func newLastByteSink(f fileSink, done []scheduler.Range) *lastByteSink {
 	return &lastByteSink{sink: f, file: f, end: done[len(done)-1].End}
 }
 
-func (l *lastByteSink) resume() (identity.Identity, []scheduler.Range, bool) {
-	id, done, ok := l.file.resume()
+func (l *lastByteSink) Resume() (identity.Identity, []scheduler.Range, bool) {
+	id, done, ok := l.file.Resume()
 	if !ok {
 		return id, nil, false
 	}
@@ -61,9 +61,9 @@ func (l *lastByteSink) resume() (identity.Identity, []scheduler.Range, bool) {
 	return id, done, len(done) > 0
 }
 
-func (l *lastByteSink) restart() error {
+func (l *lastByteSink) Restart() error {
 	l.end = 0
-	return l.file.restart()
+	return l.file.Restart()
 }
 
 func (l *lastByteSink) GiveBack() error { return l.file.GiveBack() }

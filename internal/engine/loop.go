@@ -32,9 +32,9 @@ func (d *download) loop(ctx, reqs context.Context) {
 		case err := <-d.checkpoint.done:
 			d.checkpoint.running = false
 			d.fail(err)
-		case <-d.to.moved():
-			d.fail(d.to.failed())
-			d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.drained()})
+		case <-d.to.stream().moved():
+			d.fail(d.to.stream().failed())
+			d.step(reqs, scheduler.Input{Kind: scheduler.Drained, Bytes: d.to.stream().Drained()})
 		case <-timer.C:
 		case <-ctx.Done():
 			d.fail(context.Cause(ctx))
@@ -72,11 +72,11 @@ func (d *download) lookAround(reqs context.Context) {
 	d.tellOverlap(reqs)
 	d.release()
 	d.sampleSometimes(now)
-	if !d.checkpoint.running && now >= d.checkpoint.next && d.identified && d.sizeBelieved(now) && !d.singleStream && d.to.window() == 0 {
+	if !d.checkpoint.running && now >= d.checkpoint.next && d.identified && d.sizeBelieved(now) && !d.singleStream && d.to.stream() == nil {
 		d.checkpoint.next = now + checkpointEvery
 		d.checkpoint.running = true
 		done := d.claimable()
-		go func() { d.checkpoint.done <- d.to.checkpoint(done) }()
+		go func() { d.checkpoint.done <- d.to.Checkpoint(done) }()
 	}
 	if err := d.allLost(); err != nil && !d.trySingleStream() {
 		d.fail(err)

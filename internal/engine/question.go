@@ -141,4 +141,4 @@ func (d *download) hearFailure(reqs context.Context, t *transfer, err error) {
 type unkept struct{ sink }
 
 func (unkept) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
-func (unkept) window() int64                          { return 0 }
+func (unkept) stream() *streamSink                    { return nil }

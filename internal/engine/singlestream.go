@@ -165,7 +165,7 @@ func (d *download) judgeSingleStream(reqs context.Context, t *transfer, resp *fe
 	}
 	d.use(t.link)
 	resp.Shorten(resp.End) // all of it is wanted, though a range was asked for
-	t.off, t.reported, t.overlap, t.probe, t.to, t.eager = 0, 0, 0, false, d.to, d.to.window() > 0
+	t.off, t.reported, t.overlap, t.probe, t.to, t.eager = 0, 0, 0, false, d.to, d.to.stream() != nil
 	t.end.Store(wholeObject)
 	if size := max(d.known.Size(), c.Size); size >= 0 {
 		t.exact = resp.End < 0
@@ -210,7 +210,7 @@ func (d *download) doubtedOr(err error) error {
 // forgetObject gives up what is there, which is of another object.
 func (d *download) forgetObject() {
 	d.discard(true, nil)
-	d.fail(d.to.restart())
+	d.fail(d.to.Restart())
 	d.identified, d.known, d.single.kept = false, identity.Known{}, nil
 	d.vote.agree, d.vote.believed = 0, false
 	for i := range d.links {
@@ -323,7 +323,7 @@ func (d *download) readSingleStream(ctx, reqs context.Context) {
 			if t := d.single.by; t != nil && t.got.Load() != t.reported {
 				d.gain(t, t.got.Load())
 			}
-			d.fail(d.to.failed())
+			d.fail(d.to.stream().failed())
 			d.lookForReturns(reqs)
 			now := d.e.now()
 			d.watchStalls(now)
