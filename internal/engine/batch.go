@@ -125,14 +125,14 @@ func (b *batch) run(ctx context.Context) error {
 	b.linksUp(reqs)
 	b.tune(reqs, b.e.now())
 	b.loop(ctx, reqs)
-	cancel(first(b.err, errOver))
-	b.wind(reqs)
+	cancel(firstError(b.err, errOver))
+	b.windUp(reqs)
 	b.solos.close()
 	b.sample()
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	return first(b.err, b.firstErr)
+	return firstError(b.err, b.firstErr)
 }
 
 // over says whether every file has ended.
@@ -151,7 +151,7 @@ func (b *batch) loop(ctx, reqs context.Context) {
 		timer.Reset(b.waker.set(now, b.nextLook(now), b.nextDue(now)))
 		select {
 		case <-b.waker.bell:
-		case m := <-b.tell:
+		case m := <-b.messages:
 			b.hear(reqs, m)
 			b.hearMore(reqs)
 		case job, ok := <-more:
@@ -186,7 +186,7 @@ func (b *batch) proceed(reqs context.Context) bool {
 func (b *batch) hearMore(reqs context.Context) {
 	for range heardAtOnce {
 		select {
-		case m := <-b.tell:
+		case m := <-b.messages:
 			b.hear(reqs, m)
 		default:
 			return
@@ -226,7 +226,7 @@ func (b *batch) lookAround(reqs context.Context) {
 		return
 	}
 	b.last.look = now
-	b.follow(reqs, now)
+	b.update(reqs, now)
 	b.resumeDeferred(reqs, now)
 	b.watchVotes(now)
 	b.watchStalls(now)
@@ -238,11 +238,11 @@ func (b *batch) lookAround(reqs context.Context) {
 	b.fail(noLink(b.allLost()))
 }
 
-// wind ends what is left when nothing more is to be fetched: of each file, what is
+// windUp ends what is left when nothing more is to be fetched: of each file, what is
 // worth keeping is kept.
-func (b *batch) wind(reqs context.Context) {
+func (b *batch) windUp(reqs context.Context) {
 	for len(b.transfers) > 0 { // all have their context's end to obey
-		b.hear(reqs, <-b.tell)
+		b.hear(reqs, <-b.messages)
 	}
 	b.closeAllOpened()
 	for b.solos.running > 0 {
@@ -264,7 +264,7 @@ func (b *batch) wind(reqs context.Context) {
 			f.state = finishing
 			b.finalizer.finish(reqs, f)
 		default:
-			f.cause = first(f.cause, b.own(f), b.err)
+			f.cause = firstError(f.cause, b.ownError(f), b.err)
 			f.state = failed
 			b.finalizer.close(reqs, f)
 		}

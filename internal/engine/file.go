@@ -73,12 +73,13 @@ type layout struct {
 
 // fileObject is what servers have said of a file.
 type fileObject struct {
-	size     int64          // -1: no response has told
-	known    identity.Known // what all answers must agree with, once size is known
-	name     string         // that the server proposes
-	page     bool           // the first answer says that it is HTML
-	vote     sizeVote
-	disagree linkSet // over which links several sizes were told
+	size      int64          // -1: no response has told
+	known     identity.Known // what all answers must agree with, once size is known
+	name      string         // that the server proposes
+	page      bool           // the first answer says that it is HTML
+	vote      sizeVote
+	witnesses witnesses
+	disagree  linkSet // over which links several sizes were told
 }
 
 // setbacks are how often a file was tried in vain, by reason.
@@ -139,7 +140,7 @@ func (f *file) open(ctx context.Context, t *transfer) (sink, error) {
 		p.err = p.begin(f)
 		if err := p.err; !p.opened && errno.IsScarce(err) { // it may be opened later
 			p.err = nil
-			p.leave(f.b.slots)
+			p.giveSlotBack(f.b.slots)
 			return nil, err
 		}
 	}
@@ -208,8 +209,8 @@ func (p *output) begin(f *file) error {
 	return nil
 }
 
-// leave gives back the slot of a file that has been closed.
-func (p *output) leave(slots chan struct{}) {
+// giveSlotBack gives back the slot of a file that has been closed.
+func (p *output) giveSlotBack(slots chan struct{}) {
 	if p.slot {
 		<-slots
 		p.slot = false

@@ -99,7 +99,7 @@ func commit(files []*file) finished {
 	for i, f := range files {
 		f.output.mu.Lock()
 		defer f.output.mu.Unlock()
-		if c.errs[i] = f.output.ready(f); c.errs[i] == nil {
+		if c.errs[i] = f.output.openNow(f); c.errs[i] == nil {
 			pending = append(pending, store.Pending{File: f.output.to.File, Options: store.CommitOptions{Size: f.size, Name: f.name}})
 			of = append(of, i)
 		}
@@ -108,13 +108,13 @@ func commit(files []*file) finished {
 		c.names[of[k]], c.errs[of[k]] = done.Name, done.Err
 	}
 	for i, f := range files {
-		c.errs[i] = first(c.errs[i], f.output.shut())
+		c.errs[i] = firstError(c.errs[i], f.output.closeNow())
 	}
 	return c
 }
 
-// ready opens the file if no byte of it has done so; mu is held.
-func (p *output) ready(f *file) error {
+// openNow opens the file if no byte of it has done so; mu is held.
+func (p *output) openNow(f *file) error {
 	if !p.opened && p.err == nil {
 		p.err = p.begin(f)
 	}
@@ -129,7 +129,7 @@ func (f *file) verify(ctx context.Context) error {
 	p := &f.output
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.ready(f); err != nil {
+	if err := p.openNow(f); err != nil {
 		return err
 	}
 	err := f.job.Checksum.verify(ctx, p.to, f.size)
@@ -139,9 +139,9 @@ func (f *file) verify(ctx context.Context) error {
 	case errors.Is(err, ErrChecksum):
 		return rejected(err, p.to.Reject())
 	case p.to.Whole():
-		return first(err, p.to.Close())
+		return firstError(err, p.to.Close())
 	case f.size >= journalFrom: // interrupted: nothing need be fetched again
-		return first(err, p.to.Suspend([]scheduler.Range{{End: f.size}}))
+		return firstError(err, p.to.Suspend([]scheduler.Range{{End: f.size}}))
 	}
 	return err
 }
@@ -154,11 +154,11 @@ func (f *file) close(done []scheduler.Range) error {
 	if p.opened && p.err == nil && len(done) > 0 {
 		return p.to.Suspend(done)
 	}
-	return p.shut()
+	return p.closeNow()
 }
 
-// shut closes it as it stands; mu is held.
-func (p *output) shut() error {
+// closeNow closes it as it stands; mu is held.
+func (p *output) closeNow() error {
 	if !p.opened {
 		return nil
 	}
@@ -201,7 +201,7 @@ func (b *batch) fileFinalized(reqs context.Context, f *file, c finished, i int) 
 		b.finalizer.close(reqs, f)
 		return
 	}
-	f.output.leave(b.slots)
+	f.output.giveSlotBack(b.slots)
 	switch {
 	case c.kind == committed && errors.Is(err, store.ErrLeft):
 		f.state = solo
@@ -214,6 +214,6 @@ func (b *batch) fileFinalized(reqs context.Context, f *file, c finished, i int) 
 	case f.state == solo && b.err == nil:
 		b.queueSolo(reqs, f)
 	default:
-		b.report(f, Result{Output: f.job.wish(), Size: f.size}, first(f.cause, err, b.err))
+		b.report(f, Result{Output: f.job.outputName(), Size: f.size}, firstError(f.cause, err, b.err))
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/mlget/mlget/pkg/scheduler"
 )
 
-// aim implements work.
-func (b *batch) aim(t *transfer, at int64) {
+// address implements work.
+func (b *batch) address(t *transfer, at int64) {
 	p := b.space.find(at)
 	f := p.of
 	t.file, t.url, t.fileID, t.base = f, f.job.URL, f.job.ID, p.at.Off-p.off
@@ -20,12 +20,12 @@ func (b *batch) aim(t *transfer, at int64) {
 	b.publishStarted(f)
 }
 
-// listens implements work.
-func (*batch) listens(*transfer) bool { return false }
+// wantsAnswer implements work.
+func (*batch) wantsAnswer(*transfer) bool { return false }
 
-// elsewhere implements work: what a site did over the link it did over another
+// linkMoved implements work: what a site did over the link it did over another
 // network.
-func (b *batch) elsewhere(id scheduler.LinkID) {
+func (b *batch) linkMoved(id scheduler.LinkID) {
 	for _, s := range b.sites {
 		s.over[id] = siteOver{}
 	}
@@ -82,13 +82,13 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 		b.firstResponse(reqs, t, resp, !resp.Whole)
 	} else {
 		f.known.Learn(claimOf(&resp.Object))
-		b.agrees(f, t.link)
+		f.vote.confirm(t.link, f.job.URL, b.e.trust)
 	}
 	if f.served.add(t.link); f.forbidden.times > 0 {
 		f.site.over[t.link].bounds = true
 	}
 	f.denied.remove(t.link)
-	b.use(t.link)
+	b.markUsed(t.link)
 	b.gather(t)
 	b.tellShort(reqs, t)
 	return !t.released // it is where the file is empty
@@ -170,7 +170,8 @@ func (b *batch) firstResponse(reqs context.Context, t *transfer, resp *fetch.Res
 	f.known.Learn(claimOf(&resp.Object))
 	f.name, f.page = resp.Object.Name, resp.Page
 	f.output.id = f.known.Identity()
-	f.vote = sizeVote{first: t.link, agree: 1 << t.link, since: b.e.now(), believed: resp.Secure}
+	f.vote = sizeVote{agree: 1 << t.link, believed: resp.Secure}
+	f.witnesses = witnesses{first: t.link, since: b.e.now()}
 	b.e.tellEncoding(f.job, resp)
 	b.e.cfg.Bus.Publish(event.ObjectKnown{
 		At: b.e.now(), File: f.job.ID, EffectiveURL: redact(resp.EffectiveURL), Size: resp.Object.Size,

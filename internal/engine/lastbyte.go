@@ -24,13 +24,13 @@ func (d *download) canRecheckLast() bool {
 	return ok
 }
 
-// covers says whether done is all of an object of size bytes.
-func covers(done []scheduler.Range, size int64) bool {
+// isWhole says whether done is all of an object of size bytes.
+func isWhole(done []scheduler.Range, size int64) bool {
 	return len(done) == 1 && done[0] == scheduler.Range{End: size}
 }
 
-// butLast is done without its last byte.
-func butLast(done []scheduler.Range) []scheduler.Range {
+// withoutLastByte is done without its last byte.
+func withoutLastByte(done []scheduler.Range) []scheduler.Range {
 	done = slices.Clone(done)
 	last := &done[len(done)-1]
 	if last.End--; last.Empty() {
@@ -57,7 +57,7 @@ func (l *lastByteSink) Resume() (identity.Identity, []scheduler.Range, bool) {
 	if !ok {
 		return id, nil, false
 	}
-	done = butLast(done)
+	done = withoutLastByte(done)
 	return id, done, len(done) > 0
 }
 

@@ -27,7 +27,7 @@ func (d *download) loop(ctx, reqs context.Context) {
 		timer.Reset(d.waker.set(now, d.nextWake(now), d.core.NextDue()))
 		select {
 		case <-d.waker.bell:
-		case m := <-d.tell:
+		case m := <-d.messages:
 			d.hear(reqs, m)
 		case err := <-d.checkpoint.done:
 			d.checkpoint.running = false
@@ -61,11 +61,11 @@ func (d *download) lookAround(reqs context.Context) {
 		return
 	}
 	now := d.e.now()
-	d.follow(reqs, now)
+	d.update(reqs, now)
 	d.watchStalls(now)
 	d.settleDoubts(reqs, now)
-	d.dismiss()
-	d.prove(reqs, now)
+	d.cancelWithdrawn()
+	d.compareOverlaps(reqs, now)
 	if d.complete {
 		d.ask(reqs, now)
 	}
