@@ -102,9 +102,7 @@ func newDownload(e *Engine, job *Job, to sink, before *download) (*download, err
 		}
 		cfg.Size, cfg.Have = id.Size, done
 	}
-	for _, r := range cfg.Have {
-		d.earlier.resumed += r.Len()
-	}
+	d.earlier.resumed = length(cfg.Have)
 	if err := d.schedule(cfg); err != nil {
 		return nil, fmt.Errorf("the journal: %w", err)
 	}

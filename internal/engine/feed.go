@@ -247,12 +247,7 @@ func (b *batch) tellExpected(reqs context.Context) {
 		bytes = b.bytesToCome()
 	}
 	for _, f := range b.deferred {
-		for _, r := range f.remaining {
-			bytes += r.Len()
-		}
-		for _, r := range f.putOff {
-			bytes += r.Len()
-		}
+		bytes += length(f.remaining) + length(f.putOff)
 		if f.size < 0 {
 			bytes += b.likely(f)
 		}

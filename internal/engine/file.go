@@ -264,23 +264,13 @@ func (f *file) complete() bool {
 	return true
 }
 
-// done is what of the file has been received, in order. Its size is known.
-func (f *file) done() (there []scheduler.Range) {
+// done is the ranges of the file that have been received, sorted. Its size is known.
+func (f *file) done() []scheduler.Range {
 	missing := f.remaining
 	if len(f.pieces) > 0 {
 		missing = f.missing(nil)
 	}
-	at := int64(0)
-	for _, m := range missing {
-		if m.Off > at {
-			there = append(there, scheduler.Range{Off: at, End: m.Off})
-		}
-		at = m.End
-	}
-	if at < f.size {
-		there = append(there, scheduler.Range{Off: at, End: f.size})
-	}
-	return there
+	return without([]scheduler.Range{{End: f.size}}, missing)
 }
 
 // reached is up to where bytes of the file have been received.

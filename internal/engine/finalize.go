@@ -15,8 +15,8 @@ const (
 	closesAtOnce = 8
 )
 
-// finalizer are what is done to files in the background, when no request of theirs is
-// left: nothing waits for a disk but those who wait for that file.
+// finalizer verifies, commits and closes files in the background, when no request of theirs is
+// left, so that no other file waits for the disk.
 type finalizer struct {
 	done       chan finished // what has been done
 	running    int           // goroutines whose word is awaited

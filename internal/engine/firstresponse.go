@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/event"
 	"github.com/mlget/mlget/internal/fetch"
 	"github.com/mlget/mlget/internal/identity"
@@ -96,36 +97,20 @@ func (b *batch) judge(reqs context.Context, t *transfer, resp *fetch.Response) (
 
 // unfit is why a response cannot be used within the batch; empty: it can.
 func (b *batch) unfit(f *file, t *transfer, resp *fetch.Response) string {
-	size, c := resp.Object.Size, claimOf(&resp.Object)
+	c := claimOf(&resp.Object)
 	verdict, what := f.known.Judge(c)
 	var alone identity.Known // what is known after this answer
 	alone.Learn(c)
-	switch {
-	case size < 0:
-		f.site.odds++
-		return "the server does not tell its size"
-	case f.size < 0 && !b.space.fits(size):
-		return "it is too large for a job of many"
-	case f.size < 0 && encodedUnasked(f.job, resp) && b.linksLeft() > 1: // over one of them, perhaps
-		return "it is encoded, which nobody asked for"
-	case f.size >= 0 && verdict == identity.Differs:
-		return "the servers' answers differ in their " + what
-	case f.size >= 0 && verdict == identity.Unproven:
-		return "nothing shows that two answers are of one object"
-	case !resp.Whole && !f.mayExist && f.size < 0 && size > t.end.Load() && alone.Blind():
-		return "nothing will show that more answers are of one object"
-	case !resp.Whole:
-		return ""
-	case f.mayExist && f.size < 0: // perhaps nothing of it is wanted
-		return ""
-	case t.off > 0 || size > t.end.Load():
-		f.site.odds++
-		return "the server does not serve ranges of it"
-	case f.requests > 1 && alone.Blind():
-		// Nothing shows that a page made twice is the same page.
-		return "several answers that cannot be told apart"
+	a := accept.Answer{
+		Size: c.Size, Whole: resp.Whole, Blind: alone.Blind(), Encoded: encodedUnasked(f.job, resp) && b.linksLeft() > 1,
+		Sized: f.size >= 0, Verdict: verdict, What: what, MayExist: f.mayExist,
+		Off: t.off, End: t.end.Load(), Beside: f.requests > 1, Fits: b.space.fits(c.Size),
 	}
-	return ""
+	why, odd := a.Unfit()
+	if odd {
+		f.site.odds++
+	}
+	return why
 }
 
 const (

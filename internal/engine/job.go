@@ -53,7 +53,7 @@ func (j *Job) MayBeDirectory() bool {
 	return j.Listed && j.Size <= 0 && strings.Trim(j.ending(), ".0123456789") == ""
 }
 
-// ending is that of the name in the URL, with its dot; empty: it has none.
+// ending is the extension of the name in the URL, with its dot; empty: it has none.
 func (j *Job) ending() string { return path.Ext(j.URL.Path) }
 
 // directory is why a response is not read, of what was listed as a file: the server

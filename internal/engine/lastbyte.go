@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"slices"
 
+	"github.com/mlget/mlget/internal/engine/accept"
 	"github.com/mlget/mlget/internal/identity"
 	"github.com/mlget/mlget/pkg/scheduler"
 )
@@ -31,12 +31,8 @@ func isWhole(done []scheduler.Range, size int64) bool {
 
 // withoutLastByte is done without its last byte.
 func withoutLastByte(done []scheduler.Range) []scheduler.Range {
-	done = slices.Clone(done)
-	last := &done[len(done)-1]
-	if last.End--; last.Empty() {
-		done = done[:len(done)-1]
-	}
-	return done
+	end := done[len(done)-1].End
+	return accept.Without(done, scheduler.Range{Off: end - 1, End: end})
 }
 
 // lastByteSink is a file whose last byte is asked for again, as nothing else tells whether the

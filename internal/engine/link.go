@@ -219,7 +219,7 @@ func (l *Link) Carried(bytes int64) {
 	l.allowance.spend(bytes)
 }
 
-// Terms are those on which the link has joined.
+// Terms are the terms on which the link has joined.
 func (l *Link) Terms() Terms { return l.terms }
 
 // Limiter limits what is received over the link; nil: nothing does.
@@ -284,11 +284,11 @@ type route struct {
 	addr netip.Addr
 }
 
-// kernelCounts are those of a stream's connections, the one asked last first: its client may
-// have two over HTTP/1.1, used by turns.
+// kernelCounts are the kernel's counts of a stream's connections, the one asked last first: its
+// client may have two over HTTP/1.1, used by turns.
 type kernelCounts [2]kernelCount
 
-// forConn is that of conn; where there is none, it takes the place of the one not asked for longest.
+// forConn is the count of conn; a new one takes the place of the one not asked for longest.
 func (c *kernelCounts) forConn(conn net.Conn) *kernelCount {
 	switch conn {
 	case c[0].conn:
@@ -331,7 +331,7 @@ func (r *route) closeIfMoved(cfg *fetch.Config) (moved bool) {
 	return false
 }
 
-// client is the one of a stream; it has connections of its own.
+// client is the client of a stream; it has connections of its own.
 func (r *route) client(s scheduler.StreamID) *fetch.Client {
 	if r.clients[s] == nil {
 		r.clients[s] = fetch.NewClient(r.cfg, r, r.link)

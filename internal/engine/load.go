@@ -104,7 +104,7 @@ func (c *runLoad) end(u *url.URL, link scheduler.LinkID, served bool, before int
 	return others
 }
 
-// at is that of a key; mu is held.
+// at is the load of an origin over a link; mu is held.
 func (c *runLoad) at(key originKey) *originLoad {
 	if c.origins[key] == nil {
 		c.origins[key] = new(originLoad)

@@ -46,7 +46,7 @@ type looks struct {
 	reading     []int          // how many connections of each link were being read; see gatherAll
 }
 
-// usefulBytes are those that have come, and how many of them have made good for requests that
+// usefulBytes is how many bytes have come, and how many of these have made good for requests that
 // brought next to nothing.
 type usefulBytes struct{ total, counted int64 }
 

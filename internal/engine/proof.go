@@ -429,10 +429,7 @@ func (d *download) claimableFrom0() int64 {
 	case d.proof.answers == nil:
 		return d.core.Prefix()
 	}
-	if c := d.claimable(); len(c) > 0 && c[0].Off == 0 {
-		return c[0].End
-	}
-	return 0
+	return prefix(d.claimable())
 }
 
 // proven says whether all bytes that are there are of the object.

@@ -73,7 +73,7 @@ func solosAtOnce(f *file) int {
 	return deniedSolosMost
 }
 
-// soloEngine is one that knows what the batch has learned of the links for a file.
+// soloEngine is an Engine for a file, which knows what the batch has learned of the links.
 func (b *batch) soloEngine(f *file) (e *Engine, err error) {
 	if n := len(b.solos.engines); n > 0 {
 		e = b.solos.engines[n-1]
